@@ -1,0 +1,126 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"sidetone/fakeserver"
+)
+
+// A style is a form of output.
+type style int
+
+const (
+	plainText style = iota
+	prettyText
+	jsonLines
+)
+
+// printAll prints payloads as they come, until there are no more or the writer fails.
+func printAll(w io.Writer, s style, payloads <-chan fakeserver.Payload) error {
+	for p := range payloads {
+		if _, err := w.Write(render(p, s)); err != nil {
+			return fmt.Errorf("cannot print to stdout: %w", err)
+		}
+	}
+	return nil
+}
+
+func render(p fakeserver.Payload, s style) []byte {
+	switch s {
+	case jsonLines:
+		return jsonLine(p)
+	case prettyText:
+		return append(textLine(p), indented(p.Raw)...)
+	}
+	return textLine(p)
+}
+
+func textLine(p fakeserver.Payload) []byte {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s ", p.Time.Format("15:04:05.000"), p.Transport)
+	if p.Err == nil {
+		b.WriteString(fakeserver.Describe(p.Previous, p.Devices))
+	} else {
+		b.WriteString("REJECTED " + p.Err.Error())
+	}
+	if p.Fault != fakeserver.FaultNone && p.Err == nil {
+		fmt.Fprintf(&b, " (fault %s)", p.Fault)
+	}
+	if len(p.Warnings) > 0 {
+		fmt.Fprintf(&b, " (warning: %s)", strings.Join(p.Warnings, "; "))
+	}
+	b.WriteByte('\n')
+	return []byte(b.String())
+}
+
+// indented is the payload in readable form; quoted when it is not JSON.
+func indented(raw []byte) []byte {
+	var b bytes.Buffer
+	if json.Indent(&b, raw, "  ", "  ") != nil {
+		return fmt.Appendf(nil, "  %q\n", raw)
+	}
+	return append(append([]byte("  "), ascii(b.Bytes())...), '\n')
+}
+
+// ascii escapes what is not ASCII, since some of it acts on a terminal.
+func ascii(text []byte) []byte {
+	out := make([]byte, 0, len(text))
+	for _, r := range string(text) {
+		switch {
+		case r < 0x7f:
+			out = append(out, byte(r))
+		case r > 0xffff:
+			r -= 0x10000
+			out = fmt.Appendf(out, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+	}
+	return out
+}
+
+// A line is one payload as --json prints it. Fields may be added, never changed.
+type line struct {
+	Seq       int                  `json:"seq"`
+	Time      time.Time            `json:"time"`
+	Transport fakeserver.Transport `json:"transport"`
+	Conn      int                  `json:"conn"`
+	ClientID  string               `json:"client_id"`
+	Nonce     string               `json:"nonce"`
+	Change    string               `json:"change,omitempty"`   // of a list that was taken
+	Rejected  string               `json:"rejected,omitempty"` // why it was not
+	Code      int                  `json:"code,omitempty"`     // of the rejection
+	Warnings  []string             `json:"warnings,omitempty"`
+	Fault     fakeserver.FaultKind `json:"fault,omitempty"`
+	Payload   any                  `json:"payload"` // a string when it is not JSON
+}
+
+func jsonLine(p fakeserver.Payload) []byte {
+	l := line{
+		Seq: p.Seq, Time: p.Time, Transport: p.Transport, Conn: p.Conn, ClientID: p.ClientID,
+		Nonce: p.Nonce, Warnings: p.Warnings, Fault: p.Fault, Payload: string(p.Raw),
+	}
+	if json.Valid(p.Raw) && utf8.Valid(p.Raw) {
+		l.Payload = json.RawMessage(p.Raw)
+	}
+	if p.Err == nil {
+		l.Change = fakeserver.Describe(p.Previous, p.Devices)
+	} else {
+		l.Rejected = p.Err.Error()
+	}
+	if r := new(fakeserver.Rejection); errors.As(p.Err, &r) {
+		l.Code = r.Code
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(l) // numbers, strings and valid JSON: cannot fail
+	return b.Bytes()
+}

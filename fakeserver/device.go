@@ -1,0 +1,58 @@
+package fakeserver
+
+import "slices"
+
+// The three types of a device.
+const (
+	AudioInput  = "audioinput"
+	AudioOutput = "audiooutput"
+	VideoInput  = "videoinput"
+)
+
+// A Named is the vendor or the model of a device. An empty field was absent
+// (the client rejects an empty one).
+type Named struct {
+	Name string `json:"name,omitempty"`
+	URL  string `json:"url,omitempty"`
+}
+
+// A Device is one certified device object as it was received. The four flags
+// are nil when absent.
+type Device struct {
+	Type    string   `json:"type"`
+	ID      string   `json:"id"`
+	Vendor  Named    `json:"vendor"`
+	Model   Named    `json:"model"`
+	Related []string `json:"related"`
+
+	EchoCancellation     *bool `json:"echo_cancellation,omitempty"`
+	NoiseSuppression     *bool `json:"noise_suppression,omitempty"`
+	AutomaticGainControl *bool `json:"automatic_gain_control,omitempty"`
+	HardwareMute         *bool `json:"hardware_mute,omitempty"`
+}
+
+// A flag is one of the optional booleans of a device.
+type flag struct {
+	name  string
+	field func(*Device) **bool
+}
+
+var flags = []flag{
+	{"echo_cancellation", func(d *Device) **bool { return &d.EchoCancellation }},
+	{"noise_suppression", func(d *Device) **bool { return &d.NoiseSuppression }},
+	{"automatic_gain_control", func(d *Device) **bool { return &d.AutomaticGainControl }},
+	{"hardware_mute", func(d *Device) **bool { return &d.HardwareMute }},
+}
+
+// unmuted returns the list as the client finds it when it starts: every
+// reported hardware_mute is false. The list it is given is left alone, since
+// recorded payloads share it.
+func unmuted(list []Device) []Device {
+	list = slices.Clone(list)
+	for i := range list {
+		if list[i].HardwareMute != nil {
+			list[i].HardwareMute = new(bool)
+		}
+	}
+	return list
+}

@@ -1,0 +1,88 @@
+package fakeserver
+
+import (
+	"fmt"
+	"slices"
+)
+
+// SetFault makes the server misbehave from now on, in place of any fault set
+// before; Fault{} makes it behave. The error says what is wrong with the fault,
+// or that the port could not be opened again after [FaultRefuse].
+func (s *Server) SetFault(f Fault) error {
+	if err := f.check(); err != nil {
+		return fmt.Errorf("fake server: %w", err)
+	}
+	s.mu.Lock()
+	doors := s.fault.Kind == FaultRefuse || f.Kind == FaultRefuse
+	s.fault, s.left, s.passed = f, f.Times, 0
+	s.notify()
+	s.mu.Unlock()
+	if doors {
+		return s.doors()
+	}
+	return nil
+}
+
+// doors opens or closes the listener as the fault of the moment demands.
+func (s *Server) doors() error {
+	s.life.Lock()
+	defer s.life.Unlock()
+	s.mu.Lock()
+	refuse, port := s.fault.Kind == FaultRefuse, s.port
+	s.mu.Unlock()
+	switch {
+	case s.run == nil:
+	case refuse:
+		s.run.unlisten()
+	case s.run.ln == nil:
+		ln, _, err := listenLoopback([]int{port})
+		if err != nil {
+			return fmt.Errorf("fake server: %w", err)
+		}
+		s.run.listen(ln)
+	}
+	return nil
+}
+
+// Fault is the fault that is active, with the number of times it still applies.
+func (s *Server) Fault() Fault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.fault
+	f.Times = s.left
+	return f
+}
+
+// hit reports whether the active fault is one of the kinds and meets the
+// transport, and if so uses it up once. An empty transport is a connection of
+// which nothing is known yet: no fault that is limited to a transport meets it.
+func (s *Server) hit(t Transport, kinds ...FaultKind) (Fault, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.fault
+	if !slices.Contains(kinds, f.Kind) || !f.meets(t) {
+		return Fault{}, false
+	}
+	if f.Kind == FaultCloseAfter {
+		if s.passed++; s.passed < f.Count {
+			return Fault{}, false
+		}
+		s.passed = 0
+	}
+	s.stats.Faults++
+	if s.left > 0 {
+		if s.left--; s.left == 0 {
+			s.fault = Fault{}
+		}
+	}
+	s.notify()
+	return f, true
+}
+
+func (f Fault) meets(t Transport) bool {
+	if f.Transport != "" {
+		return f.Transport == t
+	}
+	spec, _ := specOf(f.Kind)
+	return spec.only == "" || spec.only == t
+}

@@ -1,0 +1,135 @@
+package fakeserver
+
+import (
+	"slices"
+	"time"
+)
+
+// A Transport is the way a payload came.
+type Transport string
+
+// The transports.
+const (
+	WebSocket Transport = "websocket"
+	HTTP      Transport = "http"
+)
+
+// A Payload is one message as it was received. What it points to is shared
+// with the server and must not be changed.
+type Payload struct {
+	Seq       int       // 1 for the first payload of the server, and so on
+	Time      time.Time // when its last byte was read; with a monotonic reading
+	Transport Transport
+	Conn      int    // which connection, counted from 1 as they were accepted
+	ClientID  string // as claimed by the request
+	Nonce     string
+	Raw       []byte   // as received; nil when it was larger than 3 MiB
+	Devices   []Device // the list it carried; nil when that could not be read
+	Previous  []Device // the list of the same client id that was in force before
+	Err       error    // why the list was not taken, a *Rejection; nil when it was
+	Warnings  []string // what the client lets pass and an agent should not do
+	Fault     FaultKind
+}
+
+// parse reads the payload and fills in what it says.
+func (p *Payload) parse() message {
+	m := parse(p.Raw)
+	if m.nonce != nil {
+		p.Nonce = *m.nonce
+	}
+	p.Devices = m.devices
+	p.Warnings = append(p.Warnings, m.warnings...)
+	return m
+}
+
+// maxKept bounds the memory of the record, in bytes of payloads.
+const maxKept = 256 << 20
+
+// A record keeps the latest payloads.
+type record struct {
+	list  []Payload
+	limit int // payloads kept
+	bytes int // of all of them
+	total int // payloads ever
+}
+
+func (r *record) add(p Payload) {
+	r.list = append(r.list, p)
+	r.bytes += len(p.Raw)
+	r.total = p.Seq
+	for len(r.list) > r.limit || r.bytes > maxKept {
+		r.bytes -= len(r.list[0].Raw)
+		r.list[0] = Payload{}
+		r.list = r.list[1:]
+	}
+}
+
+// after returns the oldest kept payload with a higher number than seq.
+func (r *record) after(seq int) (Payload, bool) {
+	i, _ := slices.BinarySearchFunc(r.list, seq+1, func(p Payload, seq int) int { return p.Seq - seq })
+	if i == len(r.list) {
+		return Payload{}, false
+	}
+	return r.list[i], true
+}
+
+// maxClients bounds the number of client ids whose lists are stored.
+const maxClients = 64
+
+// A store holds the accepted list of every client id, that of the last
+// reporter last. Like the client's own store it outlives connections and runs.
+type store []struct {
+	clientID string
+	devices  []Device
+}
+
+func (s store) of(clientID string) []Device {
+	for _, l := range s {
+		if l.clientID == clientID {
+			return l.devices
+		}
+	}
+	return nil
+}
+
+func (s store) last() []Device {
+	if len(s) == 0 {
+		return nil
+	}
+	return s[len(s)-1].devices
+}
+
+func (s *store) put(clientID string, devices []Device) {
+	for i, l := range *s {
+		if l.clientID == clientID {
+			*s = slices.Delete(*s, i, i+1)
+			break
+		}
+	}
+	if len(*s) == maxClients {
+		*s = slices.Delete(*s, 0, 1)
+	}
+	*s = append(*s, struct {
+		clientID string
+		devices  []Device
+	}{clientID, devices})
+}
+
+// restarted is what a start of the client does to the store.
+func (s store) restarted() {
+	for i := range s {
+		s[i].devices = unmuted(s[i].devices)
+	}
+}
+
+// lookup finds an id in the one flat map of all lists, where the last entry wins.
+func (s store) lookup(id string) (Device, bool) {
+	for _, l := range slices.Backward(s) {
+		for _, d := range slices.Backward(l.devices) {
+			if d.ID == id {
+				return d, true
+			}
+		}
+	}
+	return Device{}, false
+}

@@ -1,0 +1,165 @@
+package fakeserver
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+const (
+	headerTimeout = 10 * time.Second // for the head of a request
+	bodyTimeout   = 30 * time.Second // for the rest of a request or message
+	idleTimeout   = 2 * time.Minute  // between two requests of a kept connection
+	writeTimeout  = 10 * time.Second // for an answer
+)
+
+// A run is one life of the client, from opening its port until its last
+// connection has ended.
+type run struct {
+	srv  *Server
+	http *http.Server
+	ln   net.Listener   // nil while connections are refused; guarded by srv.life
+	wg   sync.WaitGroup // every goroutine of the run
+
+	conns   map[*conn]struct{} // guarded by srv.mu
+	stopped bool               // guarded by srv.mu
+}
+
+func newRun(s *Server) *run {
+	r := &run{srv: s, conns: make(map[*conn]struct{})}
+	r.http = &http.Server{
+		Handler:           r,
+		ReadHeaderTimeout: headerTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			return context.WithValue(ctx, connKey{}, c)
+		},
+		ConnState: r.track,
+	}
+	return r
+}
+
+type connKey struct{}
+
+func connOf(req *http.Request) *conn { return req.Context().Value(connKey{}).(*conn) }
+
+// track counts net/http's goroutine of each connection. One that is hijacked
+// lives on in its handler, which ServeHTTP counts.
+func (r *run) track(_ net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		r.wg.Add(1)
+	case http.StateClosed, http.StateHijacked:
+		r.wg.Done()
+	}
+}
+
+func (r *run) listen(ln net.Listener) {
+	r.ln = ln
+	r.wg.Go(func() { _ = r.http.Serve(listener{ln, r}) })
+}
+
+func (r *run) unlisten() {
+	if r.ln != nil {
+		_ = r.ln.Close()
+		r.ln = nil
+	}
+}
+
+// stop closes the listener and all connections and waits for all goroutines.
+func (r *run) stop() {
+	r.unlisten()
+	r.srv.mu.Lock()
+	r.stopped = true
+	r.srv.mu.Unlock()
+	_ = r.http.Close()
+	r.drop()
+	r.wg.Wait()
+}
+
+func (r *run) drop() {
+	r.srv.mu.Lock()
+	conns := make([]*conn, 0, len(r.conns))
+	for c := range r.conns {
+		conns = append(conns, c)
+	}
+	r.srv.mu.Unlock()
+	for _, c := range conns {
+		_ = c.Close()
+	}
+}
+
+// adopt makes an accepted socket a connection of the run; one that came in
+// while the run was being stopped is closed at once.
+func (r *run) adopt(raw net.Conn) *conn {
+	s := r.srv
+	c := &conn{Conn: raw, run: r, closed: make(chan struct{})}
+	s.mu.Lock()
+	s.stats.Accepted++
+	c.id = s.stats.Accepted
+	r.conns[c] = struct{}{}
+	stopped := r.stopped
+	s.notify()
+	s.mu.Unlock()
+	if stopped {
+		_ = c.Close()
+	}
+	return c
+}
+
+func (r *run) forget(c *conn) {
+	r.srv.mu.Lock()
+	defer r.srv.mu.Unlock()
+	delete(r.conns, c)
+	r.srv.notify()
+}
+
+// A listener hands the connections of a run to net/http, but for those that
+// are to hang.
+type listener struct {
+	net.Listener
+	run *run
+}
+
+func (l listener) Accept() (net.Conn, error) {
+	for {
+		raw, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		c := l.run.adopt(raw)
+		if _, ok := l.run.srv.hit("", FaultHang); !ok {
+			return c, nil
+		}
+		l.run.wg.Go(func() {
+			_, _ = io.Copy(io.Discard, c) // until the peer or the server closes it
+			_ = c.Close()
+		})
+	}
+}
+
+// listenLoopback binds the first free port. The error tells of the first one.
+func listenLoopback(ports []int) (net.Listener, int, error) {
+	var first error
+	for _, port := range ports {
+		ln, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port))
+		if err == nil {
+			return ln, ln.Addr().(*net.TCPAddr).Port, nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	if len(ports) == 1 {
+		return nil, 0, fmt.Errorf("cannot open the port, another client may hold it: %w", first)
+	}
+	return nil, 0, fmt.Errorf("none of the %d ports can be opened, other clients may hold them: %w", len(ports), first)
+}

@@ -1,0 +1,242 @@
+package fakeserver
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+)
+
+// ErrClosed is returned by calls on a server that was closed.
+var ErrClosed = errors.New("the fake server is closed")
+
+// A Server stands in for one client. Its methods may be called from any
+// goroutine.
+type Server struct {
+	opts Options
+	log  *slog.Logger
+	born time.Time
+
+	life sync.Mutex // one change between running, refusing and stopped at a time
+	run  *run       // nil when stopped; written under life and mu
+
+	order sync.Mutex // one payload is judged, recorded and reported at a time
+
+	mu        sync.Mutex
+	port      int
+	closed    bool
+	fault     Fault
+	left      int // times the fault still applies, when it is limited
+	passed    int // payloads since FaultCloseAfter last closed a connection
+	record    record
+	store     store
+	stats     Stats         // Connections, Ready and Payloads are counted when asked for
+	listening chan struct{} // closed at the next change; nil when nobody waits
+}
+
+// Stats are the counts of a server, from its start over all restarts.
+type Stats struct {
+	Connections int // open now, of either transport
+	Ready       int // WebSockets open now to which READY was sent
+	Accepted    int // connections ever accepted
+	Probes      int // HTTP requests that carried no payload
+	Payloads    int // payloads ever received
+	Rejected    int // payloads that were not taken
+	Faults      int // times a fault was applied
+}
+
+// Start opens a port and serves on it. The error says which option makes no
+// sense or which ports could not be opened.
+func Start(opts Options) (*Server, error) {
+	opts, err := opts.withDefaults()
+	if err != nil {
+		return nil, fmt.Errorf("fake server: %w", err)
+	}
+	s := &Server{opts: opts, log: opts.Logger, born: time.Now(), fault: opts.Fault, left: opts.Fault.Times}
+	s.record.limit = opts.KeepPayloads
+	s.life.Lock()
+	defer s.life.Unlock()
+	if err := s.begin(opts.Ports); err != nil {
+		return nil, fmt.Errorf("fake server: %w", err)
+	}
+	return s, nil
+}
+
+// begin starts a run on the first free port. life is held.
+func (s *Server) begin(ports []int) error {
+	ln, port, err := listenLoopback(ports)
+	if err != nil {
+		return err
+	}
+	r := newRun(s)
+	s.mu.Lock()
+	s.run, s.port = r, port
+	s.notify()
+	refused := s.fault.Kind == FaultRefuse
+	s.mu.Unlock()
+	if refused {
+		return ln.Close()
+	}
+	r.listen(ln)
+	s.log.Debug("listening", "port", port)
+	return nil
+}
+
+// end ends the run, if there is one. life is held.
+func (s *Server) end() {
+	r := s.run
+	if r == nil {
+		return
+	}
+	r.stop()
+	s.mu.Lock()
+	s.run = nil
+	s.notify()
+	s.mu.Unlock()
+	s.log.Debug("stopped")
+}
+
+// Port is the TCP port on 127.0.0.1; of a stopped server, the one it had.
+func (s *Server) Port() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.port
+}
+
+// URL is the address of the server without a path: http://127.0.0.1:PORT.
+func (s *Server) URL() string { return fmt.Sprintf("http://127.0.0.1:%d", s.Port()) }
+
+// Close closes the port and all connections and waits until every goroutine of
+// the server has ended. Everything recorded can still be read. It always
+// returns nil and may be called twice.
+func (s *Server) Close() error {
+	s.life.Lock()
+	defer s.life.Unlock()
+	s.mu.Lock()
+	s.closed = true
+	s.notify()
+	s.mu.Unlock()
+	s.end()
+	return nil
+}
+
+// Stop is the client going away: the port and all connections are closed and
+// every goroutine has ended when it returns. What was recorded and the device
+// lists stay.
+func (s *Server) Stop() {
+	s.life.Lock()
+	defer s.life.Unlock()
+	s.end()
+}
+
+// Resume is the client coming back after [Server.Stop], on the same port or on
+// the first free one of those given (0: any). As at each start of the client,
+// hardware_mute is false in all stored lists. It does nothing to a server that
+// runs, and fails when the port was taken meanwhile.
+func (s *Server) Resume(port ...int) error {
+	if err := checkPorts(port); err != nil {
+		return fmt.Errorf("fake server: %w", err)
+	}
+	s.life.Lock()
+	defer s.life.Unlock()
+	return s.resume(port)
+}
+
+// Restart is [Server.Stop] followed by [Server.Resume].
+func (s *Server) Restart(port ...int) error {
+	if err := checkPorts(port); err != nil {
+		return fmt.Errorf("fake server: %w", err)
+	}
+	s.life.Lock()
+	defer s.life.Unlock()
+	s.end()
+	return s.resume(port)
+}
+
+// resume begins a run, if there is none. life is held.
+func (s *Server) resume(ports []int) error {
+	if len(ports) == 0 {
+		ports = []int{s.Port()}
+	}
+	s.mu.Lock()
+	closed, running := s.closed, s.run != nil
+	if !closed && !running {
+		s.store.restarted()
+		s.notify()
+	}
+	s.mu.Unlock()
+	if closed {
+		return ErrClosed
+	}
+	if running {
+		return nil
+	}
+	if err := s.begin(ports); err != nil {
+		return fmt.Errorf("fake server: %w", err)
+	}
+	return nil
+}
+
+// DropConnections closes all connections without a word, as a network error
+// would; the port stays open.
+func (s *Server) DropConnections() {
+	s.mu.Lock()
+	r := s.run
+	s.mu.Unlock()
+	if r != nil {
+		r.drop()
+	}
+}
+
+// Payloads returns all payloads that are kept, the oldest first.
+func (s *Server) Payloads() []Payload {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.record.list)
+}
+
+// Devices is the accepted list of the client id that was the last to report
+// one; nil before the first.
+func (s *Server) Devices() []Device {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.store.last())
+}
+
+// DevicesOf is the accepted list of a client id; nil when it has none.
+func (s *Server) DevicesOf(clientID string) []Device {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.store.of(clientID))
+}
+
+// Lookup finds what the client knows of a device id. Ids share one flat map
+// over all types, vendors and client ids, and the last entry wins.
+func (s *Server) Lookup(id string) (Device, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.store.lookup(id)
+}
+
+// Stats returns the counts of this moment.
+func (s *Server) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.stats
+	st.Payloads = s.record.total
+	if s.run == nil {
+		return st
+	}
+	st.Connections = len(s.run.conns)
+	for c := range s.run.conns {
+		if c.ready {
+			st.Ready++
+		}
+	}
+	return st
+}
+
+// Connections is the number of open connections of either transport.
+func (s *Server) Connections() int { return s.Stats().Connections }

@@ -1,0 +1,340 @@
+package fakeserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxReasons bounds what is said about one payload.
+const maxReasons = 20
+
+// A Rejection says why a payload was not taken.
+type Rejection struct {
+	// Code is the RPC error code of the answer, 0 when there is no answer.
+	Code int
+	// Reasons each name the JSON path at fault, or the part of the request,
+	// and what is wrong with it: "devices[1].vendor.url: empty string".
+	Reasons []string
+}
+
+// Error joins the reasons.
+func (r *Rejection) Error() string { return strings.Join(r.Reasons, "; ") }
+
+func reject(code int, format string, args ...any) *Rejection {
+	return &Rejection{Code: code, Reasons: []string{fmt.Sprintf(format, args...)}}
+}
+
+// A message is what could be read of one command message.
+type message struct {
+	cmd, nonce *string // nil when missing or not a string
+	devices    []Device
+	warnings   []string
+	err        *Rejection // nil when the client would take it
+}
+
+// parse reads and judges one command message.
+func parse(raw []byte) message {
+	fields, err := decode(raw)
+	if err != nil {
+		return message{err: err}
+	}
+	var c checker
+	m := message{}
+	c.nonASCII(raw)
+	c.unknownKeys("message", fields, "nonce", "cmd", "args")
+	m.nonce, m.cmd = stringOf(fields["nonce"]), stringOf(fields["cmd"])
+	if m.err = c.envelope(fields); m.err == nil {
+		m.devices, m.err = c.args(fields)
+	}
+	m.warnings = c.warnings
+	return m
+}
+
+// decode parses a JSON object. Numbers stay text, as the client has no limit
+// for them, and a key that appears twice has its last value.
+func decode(raw []byte) (map[string]any, *Rejection) {
+	if !utf8.Valid(raw) {
+		return nil, reject(codeBadJSON, "message: not JSON: not UTF-8")
+	}
+	var value any
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	if err := dec.Decode(&value); err != nil {
+		return nil, reject(codeBadJSON, "message: not JSON: %v", err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, reject(codeBadJSON, "message: not JSON: something follows at byte %d", dec.InputOffset())
+	}
+	fields, ok := value.(map[string]any)
+	if !ok {
+		return nil, reject(codePayload, "message: %s, not an object", kindOf(value))
+	}
+	return fields, nil
+}
+
+// A checker collects what is wrong with one message.
+type checker struct {
+	invalid  []string // refused by the client's schema: code 4000
+	crashes  []string // passes the schema, then the command fails: code 1000
+	warnings []string
+}
+
+func (c *checker) reject(path, format string, args ...any) {
+	c.invalid = note(c.invalid, path, format, args...)
+}
+
+func (c *checker) warn(path, format string, args ...any) {
+	c.warnings = note(c.warnings, path, format, args...)
+}
+
+// note adds to what is said, up to maxReasons.
+func note(said []string, path, format string, args ...any) []string {
+	switch n := len(said); {
+	case n < maxReasons:
+		return append(said, path+": "+fmt.Sprintf(format, args...))
+	case n == maxReasons:
+		return append(said, "and more")
+	}
+	return said
+}
+
+// envelope judges nonce and cmd. The client looks at the nonce first.
+func (c *checker) envelope(fields map[string]any) *Rejection {
+	if c.text("nonce", fields, "nonce", true); len(c.invalid) > 0 {
+		return &Rejection{Code: codePayload, Reasons: c.invalid}
+	}
+	cmd, ok := fields["cmd"]
+	if !ok {
+		return reject(codeCommand, "cmd: missing")
+	}
+	if cmd != command {
+		return reject(codeCommand, "cmd: unknown command %s", show(cmd))
+	}
+	return nil
+}
+
+func (c *checker) args(fields map[string]any) ([]Device, *Rejection) {
+	args := c.object("args", fields, "args")
+	if args == nil {
+		return nil, &Rejection{Code: codePayload, Reasons: c.invalid}
+	}
+	c.unknownKeys("args", args, "devices")
+	value, ok := args["devices"]
+	if !ok {
+		return nil, reject(codeUnknown, "devices: missing")
+	}
+	items, ok := value.([]any)
+	if !ok {
+		return nil, reject(codePayload, "devices: %s, not an array", kindOf(value))
+	}
+	list := []Device{}
+	for i, item := range items {
+		list = append(list, c.device(devicePath(i), item))
+		if len(c.invalid) > maxReasons {
+			break
+		}
+	}
+	switch {
+	case len(c.invalid) > 0:
+		return nil, &Rejection{Code: codePayload, Reasons: c.invalid}
+	case len(c.crashes) > 0:
+		return nil, &Rejection{Code: codeUnknown, Reasons: c.crashes}
+	}
+	c.list(list)
+	return list, nil
+}
+
+func (c *checker) device(path string, value any) (d Device) {
+	fields, ok := value.(map[string]any)
+	if !ok {
+		c.reject(path, "%s, not an object", kindOf(value))
+		return d
+	}
+	c.unknownKeys(path, fields, deviceKeys...)
+	if d.Type, ok = c.text(path+".type", fields, "type", true); ok && !knownType(d.Type) {
+		c.reject(path+".type", "%s is none of audioinput, audiooutput, videoinput", show(d.Type))
+	}
+	d.ID, _ = c.text(path+".id", fields, "id", true)
+	d.Vendor = c.named(path+".vendor", fields, "vendor")
+	d.Model = c.named(path+".model", fields, "model")
+	d.Related = c.related(path+".related", fields)
+	for _, f := range flags {
+		*f.field(&d) = c.boolean(path+"."+f.name, fields, f.name, d.Type)
+	}
+	return d
+}
+
+var deviceKeys = []string{
+	"type", "id", "vendor", "model", "related",
+	"echo_cancellation", "noise_suppression", "automatic_gain_control", "hardware_mute",
+}
+
+func knownType(s string) bool { return s == AudioInput || s == AudioOutput || s == VideoInput }
+
+// text reads a non-empty string. It reports whether there is one; an absent
+// one is an error only when required.
+func (c *checker) text(path string, fields map[string]any, key string, required bool) (string, bool) {
+	value, present := fields[key]
+	if !present && !required {
+		return "", false
+	}
+	s, ok := value.(string)
+	switch {
+	case !present:
+		c.reject(path, "missing")
+	case !ok:
+		c.reject(path, "%s, not a string", kindOf(value))
+	case s == "":
+		c.reject(path, "empty string")
+	default:
+		return s, true
+	}
+	return "", false
+}
+
+// object reads a required object; nil when there is none.
+func (c *checker) object(path string, fields map[string]any, key string) map[string]any {
+	value, present := fields[key]
+	object, ok := value.(map[string]any)
+	switch {
+	case !present:
+		c.reject(path, "missing")
+	case !ok:
+		c.reject(path, "%s, not an object", kindOf(value))
+	}
+	return object
+}
+
+func (c *checker) named(path string, fields map[string]any, key string) (n Named) {
+	object := c.object(path, fields, key)
+	if object == nil {
+		return n
+	}
+	c.unknownKeys(path, object, "name", "url")
+	n.Name, _ = c.text(path+".name", object, "name", false)
+	n.URL, _ = c.text(path+".url", object, "url", false)
+	return n
+}
+
+func (c *checker) related(path string, fields map[string]any) []string {
+	value, present := fields["related"]
+	if !present {
+		c.crashes = note(c.crashes, path, "missing (an empty array is fine)")
+		return nil
+	}
+	items, ok := value.([]any)
+	if !ok {
+		c.reject(path, "%s, not an array", kindOf(value))
+		return nil
+	}
+	ids := make([]string, 0, len(items))
+	for i, item := range items {
+		switch id, ok := item.(string); {
+		case !ok:
+			c.reject(fmt.Sprintf("%s[%d]", path, i), "%s, not a string", kindOf(item))
+		case id == "":
+			c.reject(fmt.Sprintf("%s[%d]", path, i), "empty string")
+		default:
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+func (c *checker) boolean(path string, fields map[string]any, key, deviceType string) *bool {
+	value, present := fields[key]
+	if !present {
+		return nil
+	}
+	b, ok := value.(bool)
+	if !ok {
+		c.reject(path, "%s, not a boolean", kindOf(value))
+		return nil
+	}
+	if deviceType != AudioInput {
+		c.warn(path, "only for an audioinput device, ignored")
+	}
+	return &b
+}
+
+// list warns of what can only be seen on the whole list.
+func (c *checker) list(list []Device) {
+	last := make(map[string]int, len(list))
+	for i, d := range list {
+		last[d.ID] = i
+	}
+	for i, d := range list {
+		if winner := last[d.ID]; d.Type == AudioInput && list[winner].Type != AudioInput {
+			c.warn(devicePath(i), "hidden by %s, which has the same id: the audioinput must come last", devicePath(winner))
+		}
+		for n, id := range d.Related {
+			if _, ok := last[id]; !ok {
+				c.warn(fmt.Sprintf("%s.related[%d]", devicePath(i), n), "%s is not the id of a device in the list", show(id))
+			}
+		}
+	}
+}
+
+func (c *checker) nonASCII(raw []byte) {
+	if i := bytes.IndexFunc(raw, func(r rune) bool { return r >= utf8.RuneSelf }); i >= 0 {
+		c.warn("message", "non-ASCII byte at %d: escape it as \\uXXXX", i)
+	}
+}
+
+func (c *checker) unknownKeys(path string, fields map[string]any, known ...string) {
+	var unknown []string
+	for key := range fields {
+		if !slices.Contains(known, key) {
+			unknown = append(unknown, show(key))
+		}
+	}
+	if len(unknown) > 0 {
+		slices.Sort(unknown)
+		c.warn(path, "unknown key %s", strings.Join(unknown[:min(len(unknown), maxReasons)], ", "))
+	}
+}
+
+func devicePath(i int) string { return fmt.Sprintf("devices[%d]", i) }
+
+func stringOf(v any) *string {
+	if s, ok := v.(string); ok {
+		return &s
+	}
+	return nil
+}
+
+// kindOf names the JSON type of a decoded value.
+func kindOf(v any) string {
+	switch v.(type) {
+	case map[string]any:
+		return "an object"
+	case []any:
+		return "an array"
+	case string:
+		return "a string"
+	case bool:
+		return "a boolean"
+	case json.Number:
+		return "a number"
+	}
+	return "null"
+}
+
+// show renders a value of the payload in at most some 64 bytes, with nothing
+// in it that could act on a terminal.
+func show(v any) string {
+	s, ok := v.(string)
+	if !ok {
+		return kindOf(v)
+	}
+	if len(s) > 60 {
+		s = strings.ToValidUTF8(s[:60], "") + "…"
+	}
+	return fmt.Sprintf("%q", s)
+}

@@ -1,0 +1,83 @@
+package fakeserver
+
+import (
+	"net/http"
+	"time"
+)
+
+type deed int
+
+const (
+	reply  deed = iota // send the body
+	ignore             // say nothing, keep the connection
+	hangUp             // close the connection, say nothing
+)
+
+// A verdict is what is done about one payload.
+type verdict struct {
+	do     deed
+	status int    // of the HTTP answer
+	body   []byte // of the answer
+	close  int    // WebSocket: close with this code instead of an answer; 0: answer
+	delay  time.Duration
+}
+
+// judge says what the client does about a message. refusal is set when the
+// request that carried it is refused, whatever it says.
+func judge(m message, refusal *Rejection) verdict {
+	if refusal != nil {
+		return refuse(refusal)
+	}
+	switch {
+	case m.err == nil:
+		return verdict{status: http.StatusOK, body: successBody(m.cmd, m.nonce)}
+	case m.err.Code == codeBadJSON:
+		return refuse(m.err)
+	case m.err.Code == codeUnknown:
+		return verdict{status: http.StatusOK, body: errorBody(m.cmd, m.nonce, codeUnknown, "Unknown Error")}
+	}
+	return verdict{status: http.StatusOK, body: errorBody(m.cmd, m.nonce, m.err.Code, m.err.Error())}
+}
+
+// refuse is the client's way to refuse a request as a whole: HTTP 400, or a
+// WebSocket close code, or silence.
+func refuse(r *Rejection) verdict {
+	if r.Code == 0 {
+		return verdict{do: ignore}
+	}
+	v := verdict{status: http.StatusBadRequest, close: r.Code, body: mustJSON(errorData{r.Code, r.Error()})}
+	if r.Code == codeTooBig {
+		v.status = http.StatusRequestEntityTooLarge
+	}
+	return v
+}
+
+// spoil is what becomes of a verdict under the fault.
+func (f Fault) spoil(v verdict, m message) verdict {
+	answer := verdict{status: http.StatusOK}
+	switch f.Kind {
+	case FaultHang, FaultNoAnswer:
+		return verdict{do: ignore}
+	case FaultCloseAfter:
+		return verdict{do: hangUp}
+	case FaultAnswerLate:
+		answer = v
+		answer.delay = f.Delay
+	case FaultWrongNonce:
+		other := "another nonce"
+		answer.body = successBody(m.cmd, &other)
+	case FaultBadJSON:
+		answer.body = []byte(cutOffAnswer)
+	case FaultError:
+		answer.body = errorBody(m.cmd, m.nonce, f.Code, f.Message)
+	case FaultHTTPError:
+		answer.status = http.StatusBadRequest
+		answer.body = mustJSON(errorData{f.Code, f.Message})
+	}
+	return answer
+}
+
+// takes reports whether the client still takes the device list under the fault.
+func (f Fault) takes() bool {
+	return f.Kind == FaultAnswerLate || f.Kind == FaultWrongNonce || f.Kind == FaultBadJSON
+}

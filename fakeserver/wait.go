@@ -1,0 +1,89 @@
+package fakeserver
+
+import (
+	"context"
+	"fmt"
+)
+
+// notify wakes all who wait for a change. mu is held.
+func (s *Server) notify() {
+	if s.listening != nil {
+		close(s.listening)
+		s.listening = nil
+	}
+}
+
+// wait returns when the condition holds, which is looked at after each change.
+func (s *Server) wait(ctx context.Context, holds func() bool) error {
+	for {
+		s.mu.Lock()
+		if s.listening == nil {
+			s.listening = make(chan struct{})
+		}
+		changed, closed := s.listening, s.closed
+		s.mu.Unlock()
+		if holds() {
+			return nil
+		}
+		if closed {
+			return ErrClosed
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Wait returns when the list in force (see [Server.Devices]) is as wanted. A
+// list that is replaced at once may go unseen; to see each, use
+// [Server.WaitPayload]. The error says what was received until the context ended.
+func (s *Server) Wait(ctx context.Context, wanted func([]Device) bool) error {
+	if err := s.wait(ctx, func() bool { return wanted(s.Devices()) }); err != nil {
+		return fmt.Errorf("the device list is not as wanted (%s): %w", s.summary(), err)
+	}
+	return nil
+}
+
+// WaitPayload returns the first payload, taken or not, with a number (Seq)
+// above after, as soon as it has been received.
+func (s *Server) WaitPayload(ctx context.Context, after int) (Payload, error) {
+	var p Payload
+	err := s.wait(ctx, func() (ok bool) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		p, ok = s.record.after(after)
+		return ok
+	})
+	if err != nil {
+		return p, fmt.Errorf("no payload after number %d (%s): %w", after, s.summary(), err)
+	}
+	return p, nil
+}
+
+// WaitStats returns when the counts are as wanted.
+func (s *Server) WaitStats(ctx context.Context, wanted func(Stats) bool) error {
+	if err := s.wait(ctx, func() bool { return wanted(s.Stats()) }); err != nil {
+		return fmt.Errorf("the counts are not as wanted (%s): %w", s.summary(), err)
+	}
+	return nil
+}
+
+// summary is the state in one line, for the error of a wait.
+func (s *Server) summary() string {
+	text := fmt.Sprintf("%+v, %d devices in force", s.Stats(), len(s.Devices()))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(s.record.list); n > 0 {
+		text += fmt.Sprintf(", last payload: %v", lastWord(s.record.list[n-1]))
+	}
+	return text
+}
+
+func lastWord(p Payload) string {
+	if p.Err != nil {
+		return "rejected, " + p.Err.Error()
+	}
+	return fmt.Sprintf("taken, %d devices", len(p.Devices))
+}

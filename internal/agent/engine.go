@@ -1,0 +1,196 @@
+// Package agent holds the Engine: the one goroutine that owns all mutable state of the
+// product. It turns what the sources observe into snapshots and does no I/O.
+package agent
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
+	"sidetone/internal/devices"
+)
+
+// Settings can change while the Engine runs.
+type Settings struct {
+	Resolver     *devices.Resolver
+	RemovalGrace time.Duration // how long an endpoint that is gone is still reported: a USB reset is not an unplug
+	StaleAfter   time.Duration // how long a failed source's last good endpoints are kept
+}
+
+// Options are what an Engine needs for life.
+type Options struct {
+	Settings
+	Sources []string // names of all sources; nothing is published before each has answered once
+	// Publish gets every new snapshot, from the Engine's goroutine. It must not block.
+	Publish func(devices.Snapshot)
+	Log     *slog.Logger
+}
+
+// Engine owns the state. Its methods may be called from any goroutine while Run runs.
+type Engine struct {
+	opts   Options
+	events chan func(*state)
+	done   chan struct{}
+}
+
+// New returns an Engine that Run brings to life.
+func New(opts Options) *Engine {
+	return &Engine{opts: opts, events: make(chan func(*state)), done: make(chan struct{})}
+}
+
+// Observe applies a source's reading. It returns when the reading has been taken over.
+func (e *Engine) Observe(o devices.Observation) {
+	e.do(func(s *state) { s.observe(o) })
+}
+
+// Configure puts new settings into force: the list is resolved afresh from what is known.
+func (e *Engine) Configure(set Settings) {
+	e.do(func(s *state) { s.opts.Settings = set })
+}
+
+// View returns the present snapshot and the condition of every source, in the order given to New.
+func (e *Engine) View() View {
+	var v View
+	e.do(func(s *state) { v = s.view() })
+	return v
+}
+
+// do runs f in the Engine's goroutine and waits for it; after Run has ended it does nothing.
+func (e *Engine) do(f func(*state)) {
+	ran := make(chan struct{})
+	select {
+	case e.events <- func(s *state) { f(s); close(ran) }:
+		<-ran
+	case <-e.done:
+	}
+}
+
+// Run owns the state until ctx ends. Its one timer runs only while something is due: the end
+// of a grace period or of a failed source's patience.
+func (e *Engine) Run(ctx context.Context) {
+	defer close(e.done)
+	s := newState(e.opts)
+	timer := time.NewTimer(time.Hour)
+	timer.Stop()
+	defer timer.Stop()
+	for {
+		if due := s.due(); !due.IsZero() {
+			timer.Reset(time.Until(due))
+		} else {
+			timer.Stop()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case f := <-e.events:
+			f(s)
+		case <-timer.C:
+		}
+		s.expire(time.Now())
+		s.publish()
+	}
+}
+
+// state is everything the Engine knows.
+type state struct {
+	opts     Options
+	started  time.Time
+	sources  []*source
+	snapshot devices.Snapshot
+	sent     bool      // a snapshot has been published
+	at       time.Time // when the event that is being applied happened
+}
+
+func newState(opts Options) *state {
+	s := &state{opts: opts, started: time.Now()}
+	for _, name := range opts.Sources {
+		s.sources = append(s.sources, &source{name: name})
+	}
+	return s
+}
+
+func (s *state) observe(o devices.Observation) {
+	i := slices.IndexFunc(s.sources, func(src *source) bool { return src.name == o.Source })
+	if i < 0 {
+		s.sources = append(s.sources, &source{name: o.Source})
+		i = len(s.sources) - 1
+	}
+	s.at = o.At
+	src := s.sources[i]
+	before := src.status()
+	if o.Err != nil {
+		src.fail(o)
+	} else {
+		src.replace(o, s.opts.RemovalGrace)
+	}
+	s.logCondition(before, src.status())
+}
+
+// due is when expire has something to do next, or zero.
+func (s *state) due() time.Time {
+	var next time.Time
+	add := func(t time.Time) {
+		if !t.IsZero() && (next.IsZero() || t.Before(next)) {
+			next = t
+		}
+	}
+	for _, src := range s.sources {
+		add(src.due(s.opts.StaleAfter))
+	}
+	if !s.sent && s.answered() && !s.settled() {
+		add(s.started.Add(s.opts.StaleAfter))
+	}
+	return next
+}
+
+// expire drops what has been gone or failing for long enough.
+func (s *state) expire(now time.Time) {
+	for _, src := range s.sources {
+		if dropped := src.expire(now, s.opts.StaleAfter); dropped > 0 {
+			s.at = now
+			s.opts.Log.Warn("endpoints dropped: their source keeps failing", "source", src.name, "endpoints", dropped, "err", src.err)
+		}
+	}
+}
+
+// publish resolves the list anew and hands it out if it differs from the one before.
+func (s *state) publish() {
+	next := s.opts.Resolver.Resolve(s.inputs())
+	if s.sent && next.Equal(s.snapshot) {
+		return
+	}
+	if !s.sent && !s.presentable(next) {
+		return
+	}
+	next.Generation = s.snapshot.Generation + 1
+	next.At = s.at
+	s.snapshot, s.sent = next, true
+	s.opts.Publish(next)
+}
+
+// presentable guards the first snapshot: not before every source has answered, and an empty
+// list not while a source has yet to succeed, because unknown is not none. The patience for
+// that is the same as for a source that fails later.
+func (s *state) presentable(first devices.Snapshot) bool {
+	if !s.answered() {
+		return false
+	}
+	return len(first.Devices) > 0 || s.settled() || !time.Now().Before(s.started.Add(s.opts.StaleAfter))
+}
+
+func (s *state) answered() bool {
+	return !slices.ContainsFunc(s.sources, func(src *source) bool { return !src.answered })
+}
+
+func (s *state) settled() bool {
+	return !slices.ContainsFunc(s.sources, func(src *source) bool { return !src.succeeded })
+}
+
+func (s *state) inputs() devices.Inputs {
+	var in devices.Inputs
+	for _, src := range s.sources {
+		in.Endpoints = append(in.Endpoints, src.endpoints...)
+	}
+	return in
+}

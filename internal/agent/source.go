@@ -1,0 +1,95 @@
+package agent
+
+import (
+	"slices"
+	"time"
+
+	"sidetone/internal/devices"
+)
+
+// source is what the Engine remembers of one platform source.
+type source struct {
+	name      string
+	answered  bool // has given a reading or an error
+	succeeded bool // has given a reading
+	endpoints []devices.Endpoint
+	leaving   map[devices.Key]time.Time // gone, reported until then
+	err       error
+	failedAt  time.Time // zero while it works
+	notes     []string
+}
+
+// replace takes over a full reading. Endpoints that it no longer lists stay for the grace
+// period, with their last state.
+func (src *source) replace(o devices.Observation, grace time.Duration) {
+	old := src.endpoints
+	next := devices.Carry(old, o.Endpoints, o.At)
+	present := make(map[devices.Key]bool, len(next))
+	for _, e := range next {
+		present[e.Key()] = true
+	}
+	leaving := make(map[devices.Key]time.Time)
+	now := time.Now()
+	for _, e := range old {
+		k := e.Key()
+		if present[k] {
+			continue
+		}
+		until, ok := src.leaving[k]
+		if !ok {
+			until = now.Add(grace)
+		}
+		leaving[k] = until
+		next = append(next, e)
+	}
+	src.endpoints, src.leaving = next, leaving
+	src.answered, src.succeeded = true, true
+	src.err, src.failedAt, src.notes = nil, time.Time{}, o.Notes
+}
+
+// fail keeps the last good endpoints and marks them stale.
+func (src *source) fail(o devices.Observation) {
+	src.answered = true
+	src.err, src.notes = o.Err, o.Notes
+	if src.failedAt.IsZero() {
+		src.failedAt = time.Now()
+		src.endpoints = slices.Clone(src.endpoints)
+		for i := range src.endpoints {
+			src.endpoints[i].Stale = true
+		}
+	}
+}
+
+// due is when expire next has something to do, or zero.
+func (src *source) due(staleAfter time.Duration) time.Time {
+	var next time.Time
+	for _, t := range src.leaving {
+		if next.IsZero() || t.Before(next) {
+			next = t
+		}
+	}
+	if !src.failedAt.IsZero() && len(src.endpoints) > 0 {
+		if t := src.failedAt.Add(staleAfter); next.IsZero() || t.Before(next) {
+			next = t
+		}
+	}
+	return next
+}
+
+// expire forgets endpoints whose grace is over and, once the source has failed for too long,
+// all of them; it returns how many it dropped for the latter reason.
+func (src *source) expire(now time.Time, staleAfter time.Duration) int {
+	for k, until := range src.leaving {
+		if until.After(now) {
+			continue
+		}
+		delete(src.leaving, k)
+		src.endpoints = slices.DeleteFunc(slices.Clone(src.endpoints), func(e devices.Endpoint) bool { return e.Key() == k })
+	}
+	if src.failedAt.IsZero() || src.failedAt.Add(staleAfter).After(now) {
+		return 0
+	}
+	dropped := len(src.endpoints)
+	src.endpoints, src.leaving = nil, nil
+	return dropped
+}

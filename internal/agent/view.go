@@ -1,0 +1,80 @@
+package agent
+
+import (
+	"slices"
+
+	"sidetone/internal/devices"
+)
+
+// Condition is how a source is doing.
+type Condition string
+
+// The conditions of a source.
+const (
+	Starting Condition = "starting" // has not answered yet
+	Working  Condition = "ok"
+	Waiting  Condition = "waiting" // has never succeeded so far
+	Failing  Condition = "failing" // worked before; its last good endpoints are kept for a while
+)
+
+// SourceStatus is the condition of one source.
+type SourceStatus struct {
+	Name      string    `json:"name"`
+	Condition Condition `json:"condition"`
+	Error     string    `json:"error,omitempty"`
+	Notes     []string  `json:"notes,omitempty"` // standing remarks of a source that works, with limits
+	Endpoints int       `json:"endpoints"`
+}
+
+// View is what the Engine shows of its state.
+type View struct {
+	Snapshot devices.Snapshot `json:"snapshot"`
+	Sources  []SourceStatus   `json:"sources"`
+}
+
+func (s *state) view() View {
+	v := View{Snapshot: s.snapshot}
+	for _, src := range s.sources {
+		v.Sources = append(v.Sources, src.status())
+	}
+	return v
+}
+
+func (src *source) status() SourceStatus {
+	st := SourceStatus{Name: src.name, Condition: Working, Notes: src.notes, Endpoints: len(src.endpoints)}
+	switch {
+	case !src.answered:
+		st.Condition = Starting
+	case src.err != nil && !src.succeeded:
+		st.Condition = Waiting
+	case src.err != nil:
+		st.Condition = Failing
+	}
+	if src.err != nil {
+		st.Error = src.err.Error()
+	}
+	return st
+}
+
+// logCondition writes one line when a source's condition has changed, none otherwise.
+func (s *state) logCondition(before, after SourceStatus) {
+	if before.Condition == after.Condition && before.Error == after.Error && slices.Equal(before.Notes, after.Notes) {
+		return
+	}
+	log := s.opts.Log.With("source", after.Name)
+	switch after.Condition {
+	case Waiting:
+		log.Info("source is waiting", "reason", after.Error)
+	case Failing:
+		log.Warn("source fails; its last good endpoints are kept for now", "err", after.Error, "endpoints", after.Endpoints, "for", s.opts.StaleAfter)
+	default:
+		if before.Condition != after.Condition {
+			log.Info("source works", "endpoints", after.Endpoints)
+		}
+	}
+	for _, n := range after.Notes {
+		if !slices.Contains(before.Notes, n) {
+			log.Warn("source remarks", "note", n)
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package devices
+
+// SchemaVersion is the version of the catalogue's format that this code reads.
+const SchemaVersion = 1
+
+// Catalogue is what a vendor says about its products: which hardware they are and where
+// each reported flag comes from. It is data only. Field order is the order in the schema.
+type Catalogue struct {
+	Schema   int       `json:"schema" yaml:"schema" jsonschema:"enum=1" jsonschema_description:"Version of this format. 1."`
+	Vendor   Vendor    `json:"vendor" yaml:"vendor" jsonschema_description:"The vendor that the client shows."`
+	Products []Product `json:"products" yaml:"products" jsonschema:"minItems=1" jsonschema_description:"The products, each matched by its links."`
+}
+
+// Vendor is the maker of all products of a catalogue.
+type Vendor struct {
+	ID        string `json:"id" yaml:"id" jsonschema_description:"Short name for logs and paths: lower-case letters, digits and dashes."`
+	Name      string `json:"name" yaml:"name" jsonschema:"minLength=1" jsonschema_description:"Name that the client shows."`
+	URL       string `json:"url" yaml:"url" jsonschema:"minLength=1" jsonschema_description:"The vendor's page, http or https."`
+	ClientID  string `json:"client_id" yaml:"client_id" jsonschema:"pattern=^[0-9]{17\\,20}$" jsonschema_description:"Application id (a snowflake, quoted) that the vendor registered with the client's maker."`
+	RPCOrigin string `json:"rpc_origin,omitempty" yaml:"rpc_origin,omitempty" jsonschema_description:"Origin registered for the application. Sent on WebSocket only. Leave out unless the client's maker asks for it."`
+}
+
+// Product is one model.
+type Product struct {
+	ID               string         `json:"id" yaml:"id" jsonschema_description:"Unique name in this catalogue: lower-case letters, digits and dashes."`
+	Name             string         `json:"name" yaml:"name" jsonschema:"minLength=1" jsonschema_description:"Model name that the client shows."`
+	URL              string         `json:"url" yaml:"url" jsonschema:"minLength=1" jsonschema_description:"The model's page, http or https."`
+	Priority         int            `json:"priority" yaml:"priority" jsonschema:"minimum=1" jsonschema_description:"Rank: 1 comes first in the list that the client gets, and wins where two products match the same hardware."`
+	Links            []Link         `json:"links" yaml:"links" jsonschema:"minItems=1" jsonschema_description:"How the product can be attached. Any one that matches is enough."`
+	Endpoints        []EndpointRule `json:"endpoints" yaml:"endpoints" jsonschema:"minItems=1" jsonschema_description:"Which of its endpoints are reported. The first rule that fits an endpoint decides; an endpoint that no rule fits is not reported."`
+	VirtualEndpoints []VirtualRule  `json:"virtual_endpoints,omitempty" yaml:"virtual_endpoints,omitempty" jsonschema_description:"Virtual endpoints that carry this product's sound and are reported with it."`
+	Related          Related        `json:"related,omitempty" yaml:"related,omitempty" jsonschema_description:"auto (default): each endpoint lists the product's other reported endpoints. none: it lists none."`
+	GroupBy          GroupBy        `json:"group_by,omitempty" yaml:"group_by,omitempty" jsonschema_description:"What makes endpoints one physical product. container (default): the OS's hardware identity; serial: the serial number, for products that are several USB devices; model: all endpoints of this model."`
+	IDScheme         *IDSchemes     `json:"id_scheme,omitempty" yaml:"id_scheme,omitempty" jsonschema_description:"Overrides which id is sent, per OS. Only for models whose id the client is known to form differently."`
+	Sources          []SourceRule   `json:"sources,omitempty" yaml:"sources,omitempty" jsonschema_description:"Where each flag comes from, best first: the first source that knows the value decides. A flag without a source is never reported."`
+}
+
+// LinkKind is a way to attach a product.
+type LinkKind string
+
+// The link kinds. A dongle is USB hardware that stands for a wireless device.
+const (
+	LinkUSB       LinkKind = "usb"
+	LinkDongle    LinkKind = "dongle"
+	LinkBluetooth LinkKind = "bluetooth"
+	LinkJack      LinkKind = "jack"
+	LinkVirtual   LinkKind = "virtual"
+)
+
+// Enum lists the names that a file may use.
+func (LinkKind) Enum() []string {
+	return names([]LinkKind{LinkUSB, LinkDongle, LinkBluetooth, LinkJack, LinkVirtual})
+}
+
+// OS is a GOOS value.
+type OS string
+
+// The supported systems.
+const (
+	Windows OS = "windows"
+	Darwin  OS = "darwin"
+	Linux   OS = "linux"
+)
+
+// Enum lists the names that a file may use.
+func (OS) Enum() []string { return names([]OS{Windows, Darwin, Linux}) }
+
+// Link matches the endpoints of a product.
+type Link struct {
+	Kind      LinkKind `json:"kind" yaml:"kind" jsonschema_description:"usb and dongle need vid and pids; bluetooth needs vid and pids or name_regex; jack and virtual need name_regex."`
+	VID       string   `json:"vid,omitempty" yaml:"vid,omitempty" jsonschema:"pattern=^[0-9a-fA-F]{4}$" jsonschema_description:"Vendor id, four hex digits, quoted."`
+	PIDs      []string `json:"pids,omitempty" yaml:"pids,omitempty" jsonschema_description:"Product ids, four hex digits each, quoted."`
+	NameRegex string   `json:"name_regex,omitempty" yaml:"name_regex,omitempty" jsonschema_description:"RE2 expression that the endpoint's name or OS id must contain."`
+	OS        []OS     `json:"os,omitempty" yaml:"os,omitempty" jsonschema_description:"Systems that this link is for. All if left out."`
+}
+
+// EndpointRule decides whether the product's endpoints of one type are reported.
+type EndpointRule struct {
+	Type   Type  `json:"type" yaml:"type"`
+	Pick   *Pick `json:"pick,omitempty" yaml:"pick,omitempty" jsonschema_description:"Narrows the rule. Without it, every endpoint of the type."`
+	Report *bool `json:"report,omitempty" yaml:"report,omitempty" jsonschema_description:"false: never report these. Default true."`
+}
+
+// Pick narrows an EndpointRule.
+type Pick struct {
+	NameRegex string `json:"name_regex" yaml:"name_regex" jsonschema_description:"RE2 expression that the endpoint's name or OS id must contain."`
+}
+
+// VirtualRule reports virtual endpoints together with a product.
+type VirtualRule struct {
+	Type      Type   `json:"type" yaml:"type"`
+	NameRegex string `json:"name_regex" yaml:"name_regex" jsonschema:"minLength=1" jsonschema_description:"RE2 expression that the virtual endpoint's name or OS id must contain. An endpoint whose upstream device the OS tells is taken only if that device is this product."`
+	OS        []OS   `json:"os,omitempty" yaml:"os,omitempty"`
+}
+
+// Related says what the wire field of that name holds.
+type Related string
+
+// The two policies for related.
+const (
+	RelatedAuto Related = "auto"
+	RelatedNone Related = "none"
+)
+
+// Enum lists the names that a file may use.
+func (Related) Enum() []string { return names([]Related{RelatedAuto, RelatedNone}) }
+
+// GroupBy says what makes endpoints one physical product.
+type GroupBy string
+
+// The ways to group.
+const (
+	GroupContainer GroupBy = "container"
+	GroupSerial    GroupBy = "serial"
+	GroupModel     GroupBy = "model"
+)
+
+// Enum lists the names that a file may use.
+func (GroupBy) Enum() []string {
+	return names([]GroupBy{GroupContainer, GroupSerial, GroupModel})
+}
+
+// IDSchemes overrides the wire id per OS.
+type IDSchemes struct {
+	Windows IDScheme `json:"windows,omitempty" yaml:"windows,omitempty"`
+	Darwin  IDScheme `json:"darwin,omitempty" yaml:"darwin,omitempty"`
+	Linux   IDScheme `json:"linux,omitempty" yaml:"linux,omitempty"`
+}
+
+// SourceRule says where one flag comes from: Field and exactly one of the kinds below. A new
+// kind is a new optional key, so the format grows without a new version.
+type SourceRule struct {
+	Field Field `json:"field" yaml:"field"`
+	OS    []OS  `json:"os,omitempty" yaml:"os,omitempty" jsonschema_description:"Systems that this source is for. All if left out."`
+
+	OSEndpointMute *OSEndpointMute `json:"os_endpoint_mute,omitempty" yaml:"os_endpoint_mute,omitempty" jsonschema_description:"The OS's mute of the endpoint. For hardware_mute only."`
+	OSEffects      *OSEffects      `json:"os_effects,omitempty" yaml:"os_effects,omitempty" jsonschema_description:"Processing that the OS says is active on the endpoint."`
+	ALSACtl        *ALSACtl        `json:"alsa_ctl,omitempty" yaml:"alsa_ctl,omitempty" jsonschema_description:"An on/off control of the device's ALSA mixer (Linux)."`
+	Const          *bool           `json:"const,omitempty" yaml:"const,omitempty" jsonschema_description:"A fixed value, for processing that cannot be switched. Not for hardware_mute."`
+}
+
+// The kinds of source, as they appear in Origin.Via.
+const (
+	ViaOSEndpointMute = "os_endpoint_mute"
+	ViaOSEffects      = "os_effects"
+	ViaALSACtl        = "alsa_ctl"
+	ViaConst          = "const"
+)
+
+// OSEndpointMute takes hardware_mute from the OS's mute of the endpoint.
+type OSEndpointMute struct {
+	RequireHardwareSupport *bool `json:"require_hardware_support,omitempty" yaml:"require_hardware_support,omitempty" jsonschema_description:"true (default): only where the OS says that the mute is a switch in the device. false: also a mute that the OS does in software; only for models whose button is known to set it."`
+}
+
+// OSEffects takes a flag from the effects that the OS reports.
+type OSEffects struct {
+	Effect Field `json:"effect,omitempty" yaml:"effect,omitempty" jsonschema_description:"Which effect, if not the one of the same name as the flag."`
+}
+
+// ALSACtl takes a flag from an ALSA control.
+type ALSACtl struct {
+	Name   string `json:"name" yaml:"name" jsonschema:"minLength=1" jsonschema_description:"The control's name as 'sidetone devices' shows it, such as Auto Gain Control."`
+	Invert bool   `json:"invert,omitempty" yaml:"invert,omitempty" jsonschema_description:"true: on means false, as with a capture switch that is on when not muted."`
+}

@@ -1,0 +1,136 @@
+package devices
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// ChangeKind is what happened to a device.
+type ChangeKind string
+
+// The kinds of change.
+const (
+	Added     ChangeKind = "added"
+	Removed   ChangeKind = "removed"
+	FlagSet   ChangeKind = "flag"      // a flag took another value
+	Described ChangeKind = "described" // vendor, model or related differ
+	Reordered ChangeKind = "reordered" // only the order of the list differs
+)
+
+// Change is one difference between two snapshots.
+type Change struct {
+	Kind     ChangeKind `json:"kind"`
+	Model    string     `json:"model,omitempty"`
+	Types    []Type     `json:"types,omitempty"`
+	IDs      []string   `json:"ids,omitempty"`
+	Field    Field      `json:"field,omitempty"`
+	From, To Tri        `json:"-"`
+	Origin   Origin     `json:"origin,omitzero"`
+	Reason   string     `json:"reason"` // the change in words: "Acme Headset 700: mic muted"
+}
+
+// String is the reason.
+func (c Change) String() string { return c.Reason }
+
+// Diff says in what a and b differ on the wire, in the order in which a person would tell it:
+// removed, added, changed. Diff(a, a) is empty.
+func Diff(a, b Snapshot) []Change {
+	before, after := index(a), index(b)
+	var out []Change
+	out = append(out, presence(a, after, Removed)...)
+	out = append(out, presence(b, before, Added)...)
+	for _, r := range b.Devices {
+		if old, ok := before[wireKey{r.Type, r.ID}]; ok {
+			out = append(out, compareReports(old, r)...)
+		}
+	}
+	if len(out) == 0 && !SameWire(a.Wire(), b.Wire()) {
+		out = append(out, Change{Kind: Reordered, Reason: "order of devices changed"})
+	}
+	return out
+}
+
+// Reasons joins the changes to one line.
+func Reasons(changes []Change) string {
+	parts := make([]string, len(changes))
+	for i, c := range changes {
+		parts[i] = c.Reason
+	}
+	return strings.Join(parts, "; ")
+}
+
+type wireKey struct {
+	t  Type
+	id string
+}
+
+func index(s Snapshot) map[wireKey]Report {
+	m := make(map[wireKey]Report, len(s.Devices))
+	for _, r := range s.Devices {
+		m[wireKey{r.Type, r.ID}] = r
+	}
+	return m
+}
+
+// presence lists the devices of s that other lacks, one change for each physical unit.
+func presence(s Snapshot, other map[wireKey]Report, kind ChangeKind) []Change {
+	var out []Change
+	at := make(map[string]int)
+	for _, r := range s.Devices {
+		if _, ok := other[wireKey{r.Type, r.ID}]; ok {
+			continue
+		}
+		i, ok := at[r.Unit]
+		if !ok {
+			i = len(out)
+			at[r.Unit] = i
+			out = append(out, Change{Kind: kind, Model: r.Model.Name})
+		}
+		out[i].Types = append(out[i].Types, r.Type)
+		out[i].IDs = append(out[i].IDs, r.ID)
+	}
+	for i := range out {
+		out[i].Reason = fmt.Sprintf("%s %s (%s)", out[i].Model, kind, strings.Join(names(out[i].Types), ", "))
+	}
+	return out
+}
+
+func compareReports(old, r Report) []Change {
+	var out []Change
+	base := Change{Model: r.Model.Name, Types: []Type{r.Type}, IDs: []string{r.ID}}
+	for _, f := range Fields {
+		from, to := old.Flags[f].Value, r.Flags[f].Value
+		if from == to {
+			continue
+		}
+		c := base
+		c.Kind, c.Field, c.From, c.To, c.Origin = FlagSet, f, from, to, r.Flags[f].Origin
+		c.Reason = flagReason(r, f, to)
+		out = append(out, c)
+	}
+	if old.Vendor != r.Vendor || old.Model != r.Model || !slices.Equal(old.Related, r.Related) {
+		c := base
+		c.Kind = Described
+		c.Reason = fmt.Sprintf("%s (%s): description changed", r.Model.Name, r.Type)
+		out = append(out, c)
+	}
+	return out
+}
+
+var fieldWords = map[Field][3]string{
+	HardwareMute:         {"mic mute unknown", "mic unmuted", "mic muted"},
+	EchoCancellation:     {"echo cancellation unknown", "echo cancellation off", "echo cancellation on"},
+	NoiseSuppression:     {"noise suppression unknown", "noise suppression off", "noise suppression on"},
+	AutomaticGainControl: {"gain control unknown", "gain control off", "gain control on"},
+}
+
+func flagReason(r Report, f Field, to Tri) string {
+	who := cmp.Or(r.Model.Name, r.ID)
+	s := who + ": " + fieldWords[f][to]
+	if via := r.Flags[f].Origin.Via; via != "" {
+		s += " (" + via + ")"
+	}
+	return s
+}

@@ -1,0 +1,150 @@
+package devices
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Type is what an endpoint does, in the protocol's words.
+type Type string
+
+// The three types of endpoint: capture, render and camera.
+const (
+	AudioInput  Type = "audioinput"
+	AudioOutput Type = "audiooutput"
+	VideoInput  Type = "videoinput"
+)
+
+// Types lists every type.
+var Types = []Type{AudioInput, AudioOutput, VideoInput}
+
+// Enum lists the names that a file may use.
+func (Type) Enum() []string { return names(Types) }
+
+// Bus is how an endpoint's device is attached.
+type Bus string
+
+// The buses that endpoints are told apart by. The empty Bus is unknown.
+const (
+	USB       Bus = "usb"
+	Bluetooth Bus = "bluetooth"
+	PCI       Bus = "pci"
+	Virtual   Bus = "virtual"
+)
+
+// Enum lists the names that a file may use.
+func (Bus) Enum() []string { return names([]Bus{USB, Bluetooth, PCI, Virtual}) }
+
+// Endpoint is what the OS says about one audio input, audio output or camera. Source, Type
+// and ID together identify it. Its JSON and YAML form is also that of the file source.
+type Endpoint struct {
+	Source string `json:"source,omitempty" yaml:"source,omitempty"` // name of the platform source that listed it
+	ID     string `json:"id" yaml:"id"`                             // the OS's own id: PulseAudio source or sink name, /dev/videoN, endpoint id
+	Type   Type   `json:"type" yaml:"type"`
+	Name   string `json:"name,omitempty" yaml:"name,omitempty"` // what the OS shows to people
+
+	Bus       Bus    `json:"bus,omitempty" yaml:"bus,omitempty"`
+	VID       string `json:"vid,omitempty" yaml:"vid,omitempty"`             // vendor id, 4 lower-case hex digits
+	PID       string `json:"pid,omitempty" yaml:"pid,omitempty"`             // product id, 4 lower-case hex digits
+	Serial    string `json:"serial,omitempty" yaml:"serial,omitempty"`       // the device's own serial number
+	Container string `json:"container,omitempty" yaml:"container,omitempty"` // same value = same physical device (USB device, ContainerId)
+	BusInfo   string `json:"bus_info,omitempty" yaml:"bus_info,omitempty"`   // cameras on Linux: V4L2 bus_info
+
+	Virtual bool   `json:"virtual,omitempty" yaml:"virtual,omitempty"` // no hardware of its own: filter, loopback, remote desktop
+	Master  string `json:"master,omitempty" yaml:"master,omitempty"`   // virtual only: ID of the endpoint whose sound it carries
+	Default bool   `json:"default,omitempty" yaml:"default,omitempty"` // the OS's default of its type
+	Plugged Tri    `json:"plugged,omitzero" yaml:"plugged,omitempty"`  // false: the jack behind it is empty
+
+	Mute           Tri            `json:"mute,omitzero" yaml:"mute,omitempty"`                          // the OS's endpoint mute
+	MuteInHardware bool           `json:"mute_in_hardware,omitempty" yaml:"mute_in_hardware,omitempty"` // the OS says that this mute is a switch in the device
+	Effects        map[Field]Tri  `json:"effects,omitempty" yaml:"effects,omitempty"`                   // processing that the OS says is active on this endpoint
+	Mixer          string         `json:"mixer,omitempty" yaml:"mixer,omitempty"`                       // Linux: the ALSA control device of Controls, "controlC1"
+	Controls       map[string]Tri `json:"controls,omitempty" yaml:"controls,omitempty"`                 // on/off controls of the device's mixer by name
+
+	SeenBy   []string             `json:"seen_by,omitempty" yaml:"seen_by,omitempty"`  // the enumerators that list it
+	Attached time.Time            `json:"attached,omitzero" yaml:"attached,omitempty"` // when it was first seen in this presence
+	Changed  map[string]time.Time `json:"changed,omitempty" yaml:"changed,omitempty"`  // when each fact took its present value, by fact name
+	Stale    bool                 `json:"stale,omitempty" yaml:"stale,omitempty"`      // last good answer of a source that fails now
+}
+
+// Key identifies an endpoint among all inputs.
+type Key struct {
+	Source string `json:"source"`
+	Type   Type   `json:"type"`
+	ID     string `json:"id"`
+}
+
+// Key returns e's identity.
+func (e Endpoint) Key() Key { return Key{e.Source, e.Type, e.ID} }
+
+func compareKeys(a, b Key) int {
+	return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Type, b.Type), cmp.Compare(a.ID, b.ID))
+}
+
+// The fact names used in Endpoint.Changed. Effects and Controls append their own name.
+const (
+	factMute    = "mute"
+	factEffect  = "effect:"
+	factControl = "control:"
+)
+
+// facts calls yield for every on/off fact of e.
+func (e Endpoint) facts(yield func(name string, value Tri)) {
+	yield(factMute, e.Mute)
+	for f, v := range e.Effects {
+		yield(factEffect+string(f), v)
+	}
+	for c, v := range e.Controls {
+		yield(factControl+c, v)
+	}
+}
+
+// Observation is one full reading of a source, or its failure. When Err is set the source's
+// endpoints are unknown, not absent, and Endpoints is ignored.
+type Observation struct {
+	Source    string
+	Endpoints []Endpoint
+	Notes     []string // what the source says beside its endpoints, for people; see platform.Annotator
+	Err       error
+	At        time.Time // when the OS event behind this reading arrived
+}
+
+// Carry returns next with the memory of prev: an endpoint that was there keeps its time of
+// attachment, a fact that did not change keeps its time of change; all else is stamped at.
+// The result is sorted by key and holds each key once.
+func Carry(prev, next []Endpoint, at time.Time) []Endpoint {
+	before := make(map[Key]Endpoint, len(prev))
+	for _, e := range prev {
+		before[e.Key()] = e
+	}
+	out := slices.Clone(next)
+	slices.SortStableFunc(out, func(a, b Endpoint) int { return compareKeys(a.Key(), b.Key()) })
+	out = slices.CompactFunc(out, func(a, b Endpoint) bool { return a.Key() == b.Key() })
+	for i := range out {
+		out[i] = carryOne(before[out[i].Key()], out[i], at)
+	}
+	return out
+}
+
+func carryOne(old, e Endpoint, at time.Time) Endpoint {
+	switch {
+	case !old.Attached.IsZero():
+		e.Attached = old.Attached
+	case e.Attached.IsZero():
+		e.Attached = at
+	}
+	known := map[string]Tri{}
+	old.facts(func(name string, v Tri) { known[name] = v })
+	changed := make(map[string]time.Time)
+	e.facts(func(name string, v Tri) {
+		switch was, seen := known[name]; {
+		case seen && was == v && !old.Changed[name].IsZero():
+			changed[name] = old.Changed[name]
+		case v.Known():
+			changed[name] = at
+		}
+	})
+	e.Changed = changed
+	return e
+}

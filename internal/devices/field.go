@@ -1,0 +1,58 @@
+package devices
+
+import "time"
+
+// Field names one of the four flags that the protocol knows for an audio input.
+type Field string
+
+// The flags, in the order in which they are shown.
+const (
+	HardwareMute         Field = "hardware_mute"
+	EchoCancellation     Field = "echo_cancellation"
+	NoiseSuppression     Field = "noise_suppression"
+	AutomaticGainControl Field = "automatic_gain_control"
+)
+
+// Fields lists every flag in the order in which they are shown.
+var Fields = []Field{HardwareMute, EchoCancellation, NoiseSuppression, AutomaticGainControl}
+
+// Enum lists the names that a file may use.
+func (Field) Enum() []string { return names(Fields) }
+
+// Origin says where a flag's value came from.
+type Origin struct {
+	Via    string `json:"via,omitempty"`    // the kind of source: os_endpoint_mute, os_effects, alsa_ctl, const
+	Detail string `json:"detail,omitempty"` // which one: an endpoint id, a control's name
+	Stale  bool   `json:"stale,omitempty"`  // the source has failed since; this is its last good answer
+}
+
+// String is "via" or "via (detail)".
+func (o Origin) String() string {
+	s := o.Via
+	if s == "" {
+		s = "no source"
+	}
+	if o.Detail != "" {
+		s += " (" + o.Detail + ")"
+	}
+	if o.Stale {
+		s += ", stale"
+	}
+	return s
+}
+
+// Flag is one reported state: its value, where it came from and since when it holds.
+// Since is zero when unknown.
+type Flag struct {
+	Value  Tri       `json:"value"`
+	Origin Origin    `json:"origin"`
+	Since  time.Time `json:"since,omitzero"`
+}
+
+func names[S ~string](list []S) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = string(s)
+	}
+	return out
+}

@@ -1,0 +1,88 @@
+package devices
+
+import "slices"
+
+// evaluate returns the flag of one field for an audio input e, whose sound comes from the
+// hardware inputs behind (itself, when e is hardware). Rules are tried in order; the first
+// that knows decides.
+func evaluate(rules []SourceRule, f Field, e *Endpoint, behind []*Endpoint) Flag {
+	for _, r := range rules {
+		if r.Field != f {
+			continue
+		}
+		if flag := r.read(e, behind); flag.Value.Known() {
+			return flag
+		}
+	}
+	return Flag{}
+}
+
+// read applies one rule. Effects belong to the endpoint that the client records from; a mute
+// or a mixer switch sits in the hardware, also when a virtual endpoint carries its sound.
+func (r SourceRule) read(e *Endpoint, behind []*Endpoint) Flag {
+	switch {
+	case r.OSEffects != nil:
+		effect := r.OSEffects.Effect
+		if effect == "" {
+			effect = r.Field
+		}
+		return e.flag(e.Effects[effect], factEffect+string(effect), Origin{Via: ViaOSEffects, Detail: e.ID})
+	case r.Const != nil:
+		return Flag{Value: Of(*r.Const), Origin: Origin{Via: ViaConst}, Since: e.Attached}
+	}
+	flags := make([]Flag, 0, len(behind))
+	for _, hw := range behind {
+		flags = append(flags, r.readHardware(hw))
+	}
+	return mergeFlags(flags)
+}
+
+func (r SourceRule) readHardware(hw *Endpoint) Flag {
+	switch {
+	case r.OSEndpointMute != nil:
+		require := r.OSEndpointMute.RequireHardwareSupport
+		if (require == nil || *require) && !hw.MuteInHardware {
+			return Flag{}
+		}
+		return hw.flag(hw.Mute, factMute, Origin{Via: ViaOSEndpointMute, Detail: hw.ID})
+	case r.ALSACtl != nil:
+		v := hw.Controls[r.ALSACtl.Name]
+		if r.ALSACtl.Invert {
+			v = v.Not()
+		}
+		return hw.flag(v, factControl+r.ALSACtl.Name, Origin{Via: ViaALSACtl, Detail: r.ALSACtl.Name})
+	}
+	return Flag{}
+}
+
+// flag makes a fact of e into a Flag, with its origin and age; an unknown fact has neither.
+func (e *Endpoint) flag(v Tri, fact string, o Origin) Flag {
+	if !v.Known() {
+		return Flag{}
+	}
+	o.Stale = e.Stale
+	return Flag{Value: v, Origin: o, Since: e.Changed[fact]}
+}
+
+// mergeFlags is the state of several inputs that the client cannot tell apart: true only if
+// all are true. The first flag that has the merged value lends its origin.
+func mergeFlags(flags []Flag) Flag {
+	if len(flags) == 0 {
+		return Flag{}
+	}
+	v := flags[0].Value
+	for _, f := range flags[1:] {
+		v = v.And(f.Value)
+	}
+	if !v.Known() {
+		return Flag{}
+	}
+	i := slices.IndexFunc(flags, func(f Flag) bool { return f.Value == v })
+	out := flags[i]
+	for _, f := range flags {
+		if f.Value == v && f.Since.After(out.Since) && v == True {
+			out.Since = f.Since // all true only since the last one became so
+		}
+	}
+	return out
+}

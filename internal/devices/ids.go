@@ -1,0 +1,87 @@
+package devices
+
+import (
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// IDScheme says which of an endpoint's names is its id on the wire. The client compares it
+// with its own id of the device, which differs per OS.
+type IDScheme string
+
+// The id schemes.
+const (
+	IDNative  IDScheme = "native"   // the OS's id, whole
+	IDGUID    IDScheme = "guid"     // the GUID at the end of a Windows endpoint id, without braces
+	IDName    IDScheme = "name"     // the name that the OS shows
+	IDBusInfo IDScheme = "bus_info" // V4L2 bus_info of a camera
+)
+
+// Enum lists the names that a file may use.
+func (IDScheme) Enum() []string {
+	return names([]IDScheme{IDNative, IDGUID, IDName, IDBusInfo})
+}
+
+// DefaultIDScheme is the scheme for a type of endpoint on an OS when nobody says otherwise.
+func DefaultIDScheme(os OS, t Type) IDScheme {
+	switch {
+	case t == VideoInput && os == Linux:
+		return IDBusInfo
+	case t == VideoInput, os == Windows:
+		return IDNative
+	default:
+		return IDName
+	}
+}
+
+// For returns the override for os, or "".
+func (s *IDSchemes) For(os OS) IDScheme {
+	if s == nil {
+		return ""
+	}
+	switch os {
+	case Windows:
+		return s.Windows
+	case Darwin:
+		return s.Darwin
+	case Linux:
+		return s.Linux
+	default:
+		return ""
+	}
+}
+
+var trailingGUID = regexp.MustCompile(`\{([0-9A-Fa-f-]{36})\}$`)
+
+// wireID returns e's id under the scheme, or "" where e has no such id. A camera whose native
+// id is missing goes by its name, as in the client.
+func wireID(e Endpoint, scheme IDScheme, maxBytes int) string {
+	id := ""
+	switch scheme {
+	case IDNative:
+		id = e.ID
+	case IDGUID:
+		if m := trailingGUID.FindStringSubmatch(e.ID); m != nil {
+			id = m[1]
+		}
+	case IDName:
+		id = e.Name
+	case IDBusInfo:
+		if id = e.BusInfo; id == "" {
+			id = e.Name
+		}
+	}
+	return cut(strings.ToValidUTF8(id, "\uFFFD"), maxBytes)
+}
+
+// cut shortens s to at most n bytes without splitting a character; n <= 0 keeps all of it.
+func cut(s string, n int) string {
+	if n <= 0 || len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}

@@ -1,0 +1,112 @@
+package devices
+
+import (
+	"cmp"
+	"slices"
+)
+
+// mergeReports joins reports that the client cannot tell apart because type and id are equal:
+// two units of one model under a scheme that sends names. A flag is true only if all are.
+// The first keeps its place.
+func mergeReports(in []Report) []Report {
+	type wire struct {
+		t  Type
+		id string
+	}
+	at := make(map[wire]int, len(in))
+	out := in[:0:0]
+	for _, rep := range in {
+		k := wire{rep.Type, rep.ID}
+		i, dup := at[k]
+		if !dup {
+			at[k] = len(out)
+			out = append(out, rep)
+			continue
+		}
+		out[i] = merge(out[i], rep)
+	}
+	return out
+}
+
+func merge(a, b Report) Report {
+	a.Endpoints = slices.Concat(a.Endpoints, b.Endpoints)
+	slices.SortFunc(a.Endpoints, compareKeys)
+	a.Related = slices.Concat(a.Related, b.Related)
+	slices.Sort(a.Related)
+	a.Related = slices.Compact(a.Related)
+	if a.Flags != nil || b.Flags != nil {
+		merged := make(map[Field]Flag)
+		for _, f := range Fields {
+			fa, okA := a.Flags[f]
+			fb, okB := b.Flags[f]
+			if okA || okB {
+				merged[f] = mergeFlags([]Flag{fa, fb})
+			}
+		}
+		a.setFlags(merged)
+	}
+	return a
+}
+
+// order is the list as it is sent: by the vendor's priority, then the unit attached last,
+// then id. The order is total, so equal inputs give equal lists.
+func order(instances []*instance) []Report {
+	slices.SortFunc(instances, func(a, b *instance) int {
+		return cmp.Or(
+			cmp.Compare(a.product.Priority, b.product.Priority),
+			b.attached.Compare(a.attached),
+			cmp.Compare(a.firstID, b.firstID),
+			cmp.Compare(a.key, b.key),
+		)
+	})
+	out := []Report{}
+	for _, inst := range instances {
+		slices.SortFunc(inst.reports, func(a, b Report) int {
+			return cmp.Or(cmp.Compare(a.ID, b.ID), compareTypes(a.Type, b.Type))
+		})
+		out = append(out, inst.reports...)
+	}
+	return inputsLast(mergeReports(out))
+}
+
+// compareTypes puts the audio input last.
+func compareTypes(a, b Type) int {
+	rank := func(t Type) int { return slices.Index([]Type{AudioOutput, VideoInput, AudioInput}, t) }
+	return cmp.Compare(rank(a), rank(b))
+}
+
+// inputsLast moves, among reports of equal id, the audio input behind the others: the client
+// keeps one map of ids in which the last entry wins, and only the input carries flags. The
+// others move up to just before it, so that the input keeps its place in the vendor's order.
+func inputsLast(in []Report) []Report {
+	input := make(map[string]bool)
+	for _, r := range in {
+		if r.Type == AudioInput {
+			input[r.ID] = true
+		}
+	}
+	late := make(map[string][]Report) // those that stand behind an input of the same id
+	seen := make(map[string]bool)
+	for _, r := range in {
+		switch {
+		case r.Type == AudioInput:
+			seen[r.ID] = true
+		case seen[r.ID]:
+			late[r.ID] = append(late[r.ID], r)
+		}
+	}
+	if len(late) == 0 {
+		return in
+	}
+	out := make([]Report, 0, len(in))
+	placed := make(map[string]bool)
+	for _, r := range in {
+		if r.Type == AudioInput {
+			out = append(append(out, late[r.ID]...), r)
+			placed[r.ID] = true
+		} else if !placed[r.ID] {
+			out = append(out, r)
+		}
+	}
+	return out
+}

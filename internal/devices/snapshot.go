@@ -1,0 +1,85 @@
+package devices
+
+import (
+	"reflect"
+	"slices"
+	"time"
+)
+
+// Company is a vendor or a model as the client shows it.
+type Company struct {
+	Name string `json:"name"`
+	URL  string `json:"url"`
+}
+
+// Device is one entry of SET_CERTIFIED_DEVICES. Flags are nil when unknown and always nil on
+// anything but an audio input; Related is never nil.
+type Device struct {
+	Type    Type     `json:"type"`
+	ID      string   `json:"id"`
+	Vendor  Company  `json:"vendor"`
+	Model   Company  `json:"model"`
+	Related []string `json:"related"`
+
+	EchoCancellation     *bool `json:"echo_cancellation,omitempty"`
+	NoiseSuppression     *bool `json:"noise_suppression,omitempty"`
+	AutomaticGainControl *bool `json:"automatic_gain_control,omitempty"`
+	HardwareMute         *bool `json:"hardware_mute,omitempty"`
+}
+
+// Report is one device of a snapshot together with where it comes from.
+type Report struct {
+	Device
+	Product   string         `json:"product"`         // the catalogue's product id
+	Unit      string         `json:"unit"`            // same value = same physical product
+	Endpoints []Key          `json:"endpoints"`       // the OS endpoints behind it; several when the client cannot tell them apart
+	Flags     map[Field]Flag `json:"flags,omitempty"` // audio inputs only: every reportable flag, unknown ones too
+}
+
+// setFlags fills the flags and their wire form.
+func (r *Report) setFlags(flags map[Field]Flag) {
+	r.Flags = flags
+	r.HardwareMute = flags[HardwareMute].Value.Ptr()
+	r.EchoCancellation = flags[EchoCancellation].Value.Ptr()
+	r.NoiseSuppression = flags[NoiseSuppression].Value.Ptr()
+	r.AutomaticGainControl = flags[AutomaticGainControl].Value.Ptr()
+}
+
+// Withheld is an endpoint that is not reported, and why.
+type Withheld struct {
+	Key
+	Name   string `json:"name,omitempty"`
+	Reason string `json:"reason"`
+}
+
+// Snapshot is the whole result of one resolution. It is immutable once published.
+type Snapshot struct {
+	Generation uint64     `json:"generation"`  // rises with every change
+	At         time.Time  `json:"at,omitzero"` // when the OS event behind the change arrived
+	Devices    []Report   `json:"devices"`     // in the order in which they are sent
+	Withheld   []Withheld `json:"withheld"`
+}
+
+// Wire returns the list to send. It is never nil.
+func (s Snapshot) Wire() []Device {
+	out := make([]Device, len(s.Devices))
+	for i, r := range s.Devices {
+		out[i] = r.Device
+		if out[i].Related == nil {
+			out[i].Related = []string{}
+		}
+	}
+	return out
+}
+
+// SameWire reports whether two lists are the same to the client.
+func SameWire(a, b []Device) bool {
+	return slices.EqualFunc(a, b, func(x, y Device) bool { return reflect.DeepEqual(x, y) })
+}
+
+// Equal reports whether two snapshots say the same, origins and reasons included. Generation
+// and At do not count.
+func (s Snapshot) Equal(o Snapshot) bool {
+	return slices.EqualFunc(s.Devices, o.Devices, func(x, y Report) bool { return reflect.DeepEqual(x, y) }) &&
+		slices.Equal(s.Withheld, o.Withheld)
+}

@@ -1,0 +1,30 @@
+package rpcclient
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// backoff gives growing, jittered waits. The zero backoff is not usable; see newBackoff.
+type backoff struct {
+	first, max time.Duration
+	next       time.Duration
+}
+
+func newBackoff(first, ceiling time.Duration) *backoff {
+	return &backoff{first: min(first, ceiling), max: ceiling}
+}
+
+// wait returns the next wait: doubled each time up to the ceiling, then spread by a fifth to
+// either side, so that several agents do not act in step.
+func (b *backoff) wait() time.Duration {
+	if b.next == 0 {
+		b.next = b.first
+	}
+	d := b.next
+	b.next = min(2*b.next, b.max)
+	return time.Duration(float64(d) * (0.8 + 0.4*rand.Float64()))
+}
+
+// reset starts over.
+func (b *backoff) reset() { b.next = 0 }

@@ -1,0 +1,105 @@
+package rpcclient
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Phase is the part of a conversation in which an error came.
+type Phase string
+
+// The phases. The same code means different things in each.
+const (
+	PhaseConnect Phase = "connect" // close code of a WebSocket, or HTTP 400
+	PhaseCommand Phase = "command" // an answer with evt ERROR
+)
+
+// The codes that the client uses.
+const (
+	CodeClosed          = 1000 // connect: a normal close; command: the command failed inside the client
+	CodeUnsupportedData = 1003 // bad JSON, or a binary frame
+	CodeInvalidClientID = 4000 // connect: application id; command: the payload fails validation
+	CodeInvalidOrigin   = 4001
+	CodeRateLimited     = 4002 // command: unknown command
+	CodeTokenRevoked    = 4003
+	CodeInvalidVersion  = 4004
+	CodeInvalidEncoding = 4005
+	CodeNotAuthorized   = 4006 // command: not authenticated, or the scope is missing
+)
+
+// Error is a refusal by the client. Compare with errors.As, or errors.Is against another
+// *Error: a zero Phase or Code there matches any.
+type Error struct {
+	Phase   Phase
+	Code    int
+	Message string // the client's own words, may be empty
+}
+
+// Error says what was refused and the client's reason.
+func (e *Error) Error() string {
+	s := fmt.Sprintf("refused by the client: %s error %d", e.Phase, e.Code)
+	if meaning := e.meaning(); meaning != "" {
+		s += " (" + meaning + ")"
+	}
+	if e.Message != "" {
+		s += fmt.Sprintf(": %q", e.Message)
+	}
+	return s
+}
+
+// Is makes a partly filled Error match.
+func (e *Error) Is(target error) bool {
+	t, ok := target.(*Error)
+	return ok && (t.Phase == "" || t.Phase == e.Phase) && (t.Code == 0 || t.Code == e.Code)
+}
+
+type phaseCode struct {
+	phase Phase
+	code  int
+}
+
+// meanings holds, for each refusal, what it means and what a person can do.
+var meanings = map[phaseCode][2]string{
+	{PhaseConnect, CodeClosed}:          {"closed", "the client is not ready, for example at its login screen; the next try is automatic"},
+	{PhaseConnect, CodeUnsupportedData}: {"bad data", "report this: the client did not understand the message"},
+	{PhaseConnect, CodeInvalidClientID}: {"invalid client id", "check vendor.client_id in the catalogue; the client says the same when it cannot reach its own servers, so the next try is automatic"},
+	{PhaseConnect, CodeInvalidOrigin}:   {"invalid origin", "set vendor.rpc_origin in the catalogue to an origin registered for the application, or use another transport"},
+	{PhaseConnect, CodeRateLimited}:     {"rate limited", "the next try is automatic"},
+	{PhaseConnect, CodeTokenRevoked}:    {"token revoked", "restart the client"},
+	{PhaseConnect, CodeInvalidVersion}:  {"invalid version", "this client speaks another protocol version; update the agent"},
+	{PhaseConnect, CodeInvalidEncoding}: {"invalid encoding", "this client speaks another encoding; update the agent"},
+	{PhaseCommand, CodeClosed}:          {"failed in the client", "the next try is automatic"},
+	{PhaseCommand, CodeUnsupportedData}: {"bad data", "report this: the client did not understand the message"},
+	{PhaseCommand, CodeInvalidClientID}: {"the device list fails validation", "run 'sidetone catalogue check'; one bad device rejects the whole list"},
+	{PhaseCommand, CodeRateLimited}:     {"unknown command", "this client does not know certified devices"},
+	{PhaseCommand, CodeNotAuthorized}:   {"not authorized", "this transport needs an authorization that the application lacks; another one is tried"},
+}
+
+func (e *Error) meaning() string { return meanings[phaseCode{e.Phase, e.Code}][0] }
+
+// Remedy says what a person can do about err, or "".
+func Remedy(err error) string {
+	var e *Error
+	switch {
+	case errors.As(err, &e):
+		return meanings[phaseCode{e.Phase, e.Code}][1]
+	case errors.Is(err, ErrNoClient):
+		return "start the client; it is looked for again by itself"
+	case errors.Is(err, ErrNoAnswer):
+		return "this client may not know the command; the next try is automatic"
+	default:
+		return ""
+	}
+}
+
+// Conditions that are not refusals.
+var (
+	// ErrNoClient means that no port is held by a server that proves to be a client.
+	ErrNoClient = errors.New("no client found")
+	// ErrNoAnswer means that a server took a message and did not answer in time.
+	ErrNoAnswer = errors.New("no answer in time")
+	// ErrLost means that the connection ended.
+	ErrLost = errors.New("connection lost")
+	// ErrNotRPC means that a server answers, but not as the client would.
+	ErrNotRPC = errors.New("not the client's RPC server")
+)

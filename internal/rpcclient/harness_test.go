@@ -1,0 +1,185 @@
+package rpcclient
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"sidetone/fakeserver"
+	"sidetone/internal/devices"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const clientID = "123456789012345678"
+
+// patience is how long a test waits for what must happen. It is no claim about speed.
+const patience = 20 * time.Second
+
+// harness is a Client that runs against fake servers.
+type harness struct {
+	*Client
+	t          *testing.T
+	stop       func()
+	mu         sync.Mutex
+	deliveries []Delivery
+	generation uint64
+}
+
+// quick are options whose deadlines suit tests of failures.
+func quick(ports ...int) Options {
+	return Options{
+		ClientID: clientID, Ports: ports, Transport: Auto,
+		ProbeTimeout: 400 * time.Millisecond, AnswerTimeout: 400 * time.Millisecond,
+		HTTPTimeout: 800 * time.Millisecond, RetryMax: 300 * time.Millisecond,
+	}
+}
+
+func start(t *testing.T, opts Options) *harness {
+	t.Helper()
+	h := &harness{t: t}
+	opts.Log = slog.New(slog.NewTextHandler(t.Output(), nil))
+	opts.OnDelivery = func(d Delivery) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.deliveries = append(h.deliveries, d)
+	}
+	h.Client = New(opts)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		h.Run(ctx)
+	}()
+	h.stop = sync.OnceFunc(func() {
+		cancel()
+		<-done
+	})
+	t.Cleanup(h.stop)
+	return h
+}
+
+// publish reports a headset with the given mute.
+func (h *harness) publish(mute devices.Tri) devices.Snapshot {
+	h.generation++
+	s := snapshot(mute)
+	s.Generation, s.At = h.generation, time.Now()
+	h.Publish(s)
+	return s
+}
+
+func snapshot(mute devices.Tri) devices.Snapshot {
+	acme := devices.Company{Name: "Acme", URL: "https://acme.example"}
+	model := devices.Company{Name: "Headset Ünïcode 🎧", URL: "https://acme.example/h"}
+	return devices.Snapshot{Devices: []devices.Report{
+		{Device: devices.Device{Type: devices.AudioOutput, ID: "Speaker", Vendor: acme, Model: model, Related: []string{"Mic"}}, Unit: "u"},
+		{
+			Device: devices.Device{Type: devices.AudioInput, ID: "Mic", Vendor: acme, Model: model, Related: []string{"Speaker"}, HardwareMute: mute.Ptr()},
+			Flags:  map[devices.Field]devices.Flag{devices.HardwareMute: {Value: mute}}, Unit: "u",
+		},
+	}}
+}
+
+func (h *harness) delivered() []Delivery {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return append([]Delivery(nil), h.deliveries...)
+}
+
+func serve(t *testing.T, opts fakeserver.Options) *fakeserver.Server {
+	t.Helper()
+	if opts.Ports == nil {
+		opts.Ports = []int{0}
+	}
+	opts.ClientIDs = []string{clientID}
+	s, err := fakeserver.Start(opts)
+	require.NoError(t, err)
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// has waits until the server holds the headset with the given mute.
+func has(t *testing.T, s *fakeserver.Server, mute devices.Tri) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	err := s.Wait(ctx, func(list []fakeserver.Device) bool {
+		return len(list) == 2 && devices.Tri.String(tri(list[1].HardwareMute)) == mute.String()
+	})
+	require.NoError(t, err)
+}
+
+func hasNone(t *testing.T, s *fakeserver.Server) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	require.NoError(t, s.Wait(ctx, func(list []fakeserver.Device) bool { return len(list) == 0 }))
+}
+
+func tri(b *bool) devices.Tri {
+	if b == nil {
+		return devices.Unknown
+	}
+	return devices.Of(*b)
+}
+
+// spotless requires that no accepted payload gave the server cause for a remark.
+func spotless(t *testing.T, s *fakeserver.Server) {
+	t.Helper()
+	for _, p := range s.Payloads() {
+		require.Empty(t, p.Warnings, "payload %s", p.Raw)
+		require.NoError(t, p.Err)
+	}
+}
+
+// freePorts returns n ports that nobody listens on, in rising order.
+func freePorts(t *testing.T, n int) []int {
+	t.Helper()
+	var ports []int
+	for base := 20000 + int(time.Now().UnixNano()%20000); len(ports) < n; base++ {
+		l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", base))
+		if err == nil {
+			l.Close()
+			ports = append(ports, base)
+		}
+	}
+	return ports
+}
+
+// blackHole accepts connections and says nothing.
+func blackHole(t *testing.T, port int) {
+	t.Helper()
+	l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port))
+	require.NoError(t, err)
+	var conns []net.Conn
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			conns = append(conns, c)
+		}
+	}()
+	t.Cleanup(func() {
+		l.Close()
+		<-done
+		for _, c := range conns {
+			c.Close()
+		}
+	})
+}
+
+func eventually(t *testing.T, what string, f func() bool) {
+	t.Helper()
+	require.Eventually(t, f, patience, 5*time.Millisecond, what)
+}

@@ -1,0 +1,120 @@
+package rpcclient
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Proof says how a port's owner proved to be a client. Names and ids of devices go to no one
+// who has not.
+type Proof string
+
+// The proofs, in the order in which they are asked for.
+const (
+	ProofFingerprint Proof = "fingerprint" // GET / is answered as only the client does; costs it nothing
+	ProofReady       Proof = "ready"       // its WebSocket says READY
+	ProofAnswer      Proof = "answer"      // it answers an empty device list as the specification says
+)
+
+// peer is a client that was found. link is what proving it opened, if anything.
+type peer struct {
+	target
+	proof Proof
+	link  link
+}
+
+func (p *peer) discard() {
+	if p != nil && p.link != nil {
+		p.link.close()
+	}
+}
+
+// probe finds out whether target is a client. ctx bounds the whole of it; the free proof may
+// take half of that time at most, so that a server which never answers GET can still greet.
+func probe(ctx context.Context, t target, transports []Transport) (*peer, error) {
+	err := fingerprint(ctx, t)
+	if err == nil {
+		return &peer{target: t, proof: ProofFingerprint}, nil
+	}
+	if errors.Is(err, ErrNoClient) {
+		return nil, err
+	}
+	refused := fmt.Errorf("%s: %w", t.addr, ErrNotRPC)
+	for _, tr := range transports {
+		switch tr {
+		case WebSocket:
+			l, err := openWebSocket(ctx, t)
+			if err == nil {
+				return &peer{t, ProofReady, l}, nil
+			}
+			var refusal *Error
+			if errors.As(err, &refusal) {
+				refused = err // it speaks like a client: the reason is worth telling
+			}
+		case HTTP:
+			l, err := proveByAnswer(ctx, t)
+			if err == nil {
+				return &peer{t, ProofAnswer, l}, nil
+			}
+		}
+	}
+	return nil, refused
+}
+
+// fingerprintBody is what the client says to every path that it does not know.
+const fingerprintBody = `{"code":0,"message":"Not Found"}`
+
+// fingerprint asks for the free proof. ErrNoClient means that nobody listens.
+func fingerprint(ctx context.Context, t target) error {
+	conn, err := dialTCP(ctx, "tcp4", t.addr)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNoClient, err)
+	}
+	defer conn.Close()
+	until := time.Now().Add(time.Second)
+	if deadline, ok := ctx.Deadline(); ok {
+		until = time.Now().Add(time.Until(deadline) / 2)
+	}
+	_ = conn.SetDeadline(until)
+	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: "+t.addr+"\r\nConnection: close\r\n\r\n"); err != nil {
+		return fmt.Errorf("%w: %w", ErrLost, err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReaderSize(conn, 512), nil)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNotRPC, err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(len(fingerprintBody)+1)))
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNotRPC, err)
+	}
+	if resp.StatusCode != http.StatusNotFound || !strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") || string(body) != fingerprintBody {
+		return ErrNotRPC
+	}
+	return nil
+}
+
+// proveByAnswer sends an empty list to a server that follows only the specification's HTTP
+// recipe. It tells nothing but the application id.
+func proveByAnswer(ctx context.Context, t target) (*httpLink, error) {
+	l, err := openHTTP(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	nonce, payload, err := encode(nil)
+	if err == nil {
+		err = l.deliver(ctx, nonce, payload)
+	}
+	var refusal *Error
+	if err != nil && !errors.As(err, &refusal) {
+		l.close()
+		return nil, err
+	}
+	return l, nil
+}

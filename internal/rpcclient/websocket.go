@@ -1,0 +1,177 @@
+package rpcclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/gorilla/websocket"
+)
+
+// writeTimeout bounds one write: a loopback peer that does not read for so long hangs.
+const writeTimeout = 5 * time.Second
+
+// wsLink is a link over WebSocket. One goroutine reads; deliver writes.
+type wsLink struct {
+	conn    *websocket.Conn
+	answers chan message  // answers only, unmatched ones are dropped by deliver
+	gone    chan struct{} // closed by the reader when the connection has ended
+	err     error         // why, set before gone is closed
+}
+
+// openWebSocket connects and waits for READY: what is sent earlier is lost. ctx bounds both.
+func openWebSocket(ctx context.Context, t target) (*wsLink, error) {
+	header := http.Header{}
+	if t.origin != "" {
+		header.Set("Origin", t.origin)
+	}
+	dialer := websocket.Dialer{NetDialContext: dialTCP}
+	conn, resp, err := dialer.DialContext(ctx, "ws://"+t.addr+"/?"+t.query()+"&encoding=json", header)
+	if err != nil {
+		if resp != nil {
+			return nil, fmt.Errorf("websocket to %s: %w: HTTP %d", t.addr, ErrNotRPC, resp.StatusCode)
+		}
+		return nil, fmt.Errorf("websocket to %s: %w", t.addr, timeoutAs(ctx, err))
+	}
+	conn.SetReadLimit(maxAnswer)
+	if err := awaitReady(ctx, conn); err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("websocket to %s: %w", t.addr, err)
+	}
+	l := &wsLink{conn: conn, answers: make(chan message, 4), gone: make(chan struct{})}
+	go l.read()
+	return l, nil
+}
+
+func dialTCP(ctx context.Context, network, addr string) (net.Conn, error) {
+	var d net.Dialer
+	return d.DialContext(ctx, network, addr)
+}
+
+func awaitReady(ctx context.Context, conn *websocket.Conn) error {
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	for {
+		m, err := readMessage(conn)
+		switch {
+		case ctx.Err() != nil:
+			return fmt.Errorf("wait for READY: %w", timeoutAs(ctx, ctx.Err()))
+		case err != nil:
+			return fmt.Errorf("wait for READY: %w", err)
+		case m.ready():
+			if !stop() { // the deadline fell between the message and here
+				return fmt.Errorf("wait for READY: %w", timeoutAs(ctx, ctx.Err()))
+			}
+			return nil
+		}
+	}
+}
+
+// timeoutAs turns an error that is only ctx's deadline into ErrNoAnswer.
+func timeoutAs(ctx context.Context, err error) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return ErrNoAnswer
+	}
+	return err
+}
+
+// readMessage reads one text frame; its errors are typed where the server gave a close code.
+func readMessage(conn *websocket.Conn) (message, error) {
+	kind, b, err := conn.ReadMessage()
+	if err != nil {
+		var closed *websocket.CloseError
+		if errors.As(err, &closed) && closed.Code != websocket.CloseAbnormalClosure {
+			return message{}, &Error{Phase: PhaseConnect, Code: closed.Code, Message: closed.Text}
+		}
+		return message{}, fmt.Errorf("%w: %w", ErrLost, err)
+	}
+	if kind != websocket.TextMessage {
+		return message{}, fmt.Errorf("%w: a binary frame", ErrNotRPC)
+	}
+	m, err := parseMessage(b)
+	if err != nil {
+		return message{}, fmt.Errorf("%w: %w", ErrNotRPC, err)
+	}
+	return m, nil
+}
+
+// read passes answers on until the connection ends. It never blocks on deliver: an answer
+// that nobody takes is one to a command that was given up.
+func (l *wsLink) read() {
+	defer close(l.gone)
+	for {
+		m, err := readMessage(l.conn)
+		if err != nil {
+			l.err = err
+			return
+		}
+		if m.Nonce == "" {
+			continue // an event
+		}
+		select {
+		case l.answers <- m:
+		default:
+		}
+	}
+}
+
+func (l *wsLink) deliver(ctx context.Context, nonce string, payload []byte) error {
+	l.drain()
+	if err := l.conn.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
+		return fmt.Errorf("%w: %w", ErrLost, err)
+	}
+	if err := l.conn.WriteMessage(websocket.TextMessage, payload); err != nil {
+		return fmt.Errorf("send device list: %w: %w", ErrLost, err)
+	}
+	for {
+		select {
+		case m := <-l.answers:
+			if m.Nonce == nonce {
+				return m.result()
+			}
+		case <-l.gone:
+			return l.lastAnswer(nonce)
+		case <-ctx.Done():
+			return fmt.Errorf("device list: %w", timeoutAs(ctx, ctx.Err()))
+		}
+	}
+}
+
+// lastAnswer looks for the answer among those that came right before the end.
+func (l *wsLink) lastAnswer(nonce string) error {
+	for {
+		select {
+		case m := <-l.answers:
+			if m.Nonce == nonce {
+				return m.result()
+			}
+		default:
+			return fmt.Errorf("device list: %w", l.err)
+		}
+	}
+}
+
+// drain forgets answers to commands that were given up, so that they do not fill the channel.
+func (l *wsLink) drain() {
+	for {
+		select {
+		case <-l.answers:
+		default:
+			return
+		}
+	}
+}
+
+func (l *wsLink) lost() <-chan struct{} { return l.gone }
+
+// close ends the connection with a closing frame where the peer still reads, and waits for
+// the reader.
+func (l *wsLink) close() {
+	_ = l.conn.WriteControl(websocket.CloseMessage,
+		websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""), time.Now().Add(100*time.Millisecond))
+	_ = l.conn.Close()
+	<-l.gone
+}
