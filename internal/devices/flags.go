@@ -65,7 +65,7 @@ func (e *Endpoint) flag(v Tri, fact string, o Origin) Flag {
 }
 
 // mergeFlags is the state of several inputs that the client cannot tell apart: true only if
-// all are true. The first flag that has the merged value lends its origin.
+// all are true (rule R63). The first flag that has the merged value lends its origin.
 func mergeFlags(flags []Flag) Flag {
 	if len(flags) == 0 {
 		return Flag{}

@@ -7,7 +7,7 @@ import (
 )
 
 // IDScheme says which of an endpoint's names is its id on the wire. The client compares it
-// with its own id of the device, which differs per OS.
+// with its own id of the device, which differs per OS (rule R54).
 type IDScheme string
 
 // The id schemes.
@@ -23,7 +23,8 @@ func (IDScheme) Enum() []string {
 	return names([]IDScheme{IDNative, IDGUID, IDName, IDBusInfo})
 }
 
-// DefaultIDScheme is the scheme for a type of endpoint on an OS when nobody says otherwise.
+// DefaultIDScheme is the scheme for a type of endpoint on an OS when nobody says otherwise
+// (rules R57 to R60).
 func DefaultIDScheme(os OS, t Type) IDScheme {
 	switch {
 	case t == VideoInput && os == Linux:
@@ -55,7 +56,7 @@ func (s *IDSchemes) For(os OS) IDScheme {
 var trailingGUID = regexp.MustCompile(`\{([0-9A-Fa-f-]{36})\}$`)
 
 // wireID returns e's id under the scheme, or "" where e has no such id. A camera whose native
-// id is missing goes by its name, as in the client.
+// id is missing goes by its name, as in the client (rule R55).
 func wireID(e Endpoint, scheme IDScheme, maxBytes int) string {
 	id := ""
 	switch scheme {
@@ -75,7 +76,7 @@ func wireID(e Endpoint, scheme IDScheme, maxBytes int) string {
 	return cut(strings.ToValidUTF8(id, "\uFFFD"), maxBytes)
 }
 
-// cut shortens s to at most n bytes without splitting a character; n <= 0 keeps all of it.
+// cut shortens s to at most n bytes without splitting a character; n <= 0 keeps all of it (rule R61).
 func cut(s string, n int) string {
 	if n <= 0 || len(s) <= n {
 		return s

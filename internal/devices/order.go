@@ -7,7 +7,7 @@ import (
 
 // mergeReports joins reports that the client cannot tell apart because type and id are equal:
 // two units of one model under a scheme that sends names. A flag is true only if all are.
-// The first keeps its place.
+// The first keeps its place (rule R63).
 func mergeReports(in []Report) []Report {
 	type wire struct {
 		t  Type
@@ -49,7 +49,7 @@ func merge(a, b Report) Report {
 }
 
 // order is the list as it is sent: by the vendor's priority, then the unit attached last,
-// then id. The order is total, so equal inputs give equal lists.
+// then id. The order is total, so equal inputs give equal lists (rule R30).
 func order(instances []*instance) []Report {
 	slices.SortFunc(instances, func(a, b *instance) int {
 		return cmp.Or(
@@ -76,8 +76,9 @@ func compareTypes(a, b Type) int {
 }
 
 // inputsLast moves, among reports of equal id, the audio input behind the others: the client
-// keeps one map of ids in which the last entry wins, and only the input carries flags. The
-// others move up to just before it, so that the input keeps its place in the vendor's order.
+// keeps one map of ids in which the last entry wins (rule R56), and only the input carries
+// flags. The others move up to just before it, so that the input keeps its place in the
+// vendor's order.
 func inputsLast(in []Report) []Report {
 	input := make(map[string]bool)
 	for _, r := range in {

@@ -13,7 +13,7 @@ type Company struct {
 }
 
 // Device is one entry of SET_CERTIFIED_DEVICES. Flags are nil when unknown and always nil on
-// anything but an audio input; Related is never nil.
+// anything but an audio input (rules R36, R37); Related is never nil (rule R32).
 type Device struct {
 	Type    Type     `json:"type"`
 	ID      string   `json:"id"`
@@ -60,7 +60,7 @@ type Snapshot struct {
 	Withheld   []Withheld `json:"withheld"`
 }
 
-// Wire returns the list to send. It is never nil.
+// Wire returns the list to send: whole, and never nil (rules R30, R38).
 func (s Snapshot) Wire() []Device {
 	out := make([]Device, len(s.Devices))
 	for i, r := range s.Devices {

@@ -30,11 +30,11 @@ func parseMessage(b []byte) (message, error) {
 	return m, nil
 }
 
-// ready reports whether m is the server's greeting.
+// ready reports whether m is the server's greeting (rule R17).
 func (m message) ready() bool { return m.Cmd == "DISPATCH" && m.Evt == "READY" }
 
 // result is nil when m says that the command was accepted, and the typed error when not. An
-// HTTP 200 or an answer in time proves nothing by itself: failures come the same way.
+// HTTP 200 or an answer in time proves nothing by itself: failures come the same way (rule R42).
 func (m message) result() error {
 	if m.Evt != "ERROR" {
 		return nil

@@ -16,7 +16,7 @@ func newBackoff(first, ceiling time.Duration) *backoff {
 }
 
 // wait returns the next wait: doubled each time up to the ceiling, then spread by a fifth to
-// either side, so that several agents do not act in step.
+// either side, so that several agents do not act in step (rule R72).
 func (b *backoff) wait() time.Duration {
 	if b.next == 0 {
 		b.next = b.first

@@ -15,14 +15,14 @@ import (
 // Options configure a Client. Zero durations take the defaults of DefaultOptions.
 type Options struct {
 	ClientID      string
-	Origin        string // sent on WebSocket only; "" = none
+	Origin        string // sent on WebSocket only; "" = none (rules R19, R24)
 	Ports         []int  // in order of preference
 	Transport     Transport
 	ProbeTimeout  time.Duration // for finding out who holds the ports, all of them together
-	AnswerTimeout time.Duration // for READY, and for an answer over WebSocket
-	HTTPTimeout   time.Duration // for an answer over HTTP, where the client may queue a request for long
-	RetryMax      time.Duration // longest wait between two searches
-	StopTimeout   time.Duration // for emptying the client's list at the end
+	AnswerTimeout time.Duration // for READY, and for an answer over WebSocket (rule R48)
+	HTTPTimeout   time.Duration // for an answer over HTTP, where the client may queue a request for long (rule R67)
+	RetryMax      time.Duration // longest wait between two searches (rule R72)
+	StopTimeout   time.Duration // for emptying the client's list at the end (rule R53)
 	OnDelivery    func(Delivery)
 	Log           *slog.Logger
 }
@@ -40,7 +40,7 @@ var DefaultOptions = Options{
 
 const (
 	retryFirst   = 250 * time.Millisecond
-	refusedFirst = time.Second     // first wait after a refused list
+	refusedFirst = time.Second     // first wait after a refused list (rule R44)
 	refusedMax   = 5 * time.Minute // and the longest
 )
 
@@ -82,7 +82,7 @@ func New(opts Options) *Client {
 // Publish makes s the list to report. It never blocks; only the newest matters.
 func (c *Client) Publish(s devices.Snapshot) { c.box.put(s) }
 
-// Resend sends the whole list again even if nothing changed, as after a resume.
+// Resend sends the whole list again even if nothing changed, as after a resume (rule R52).
 func (c *Client) Resend() { c.box.askResend() }
 
 // Status returns the present state.
@@ -99,7 +99,7 @@ func (c *Client) update(f func(*Status)) {
 }
 
 // Run looks for a client, serves it, and starts over when it goes, until ctx ends. Then it
-// empties the client's list, within StopTimeout, and returns.
+// empties the client's list, within StopTimeout, and returns (rules R3, R53).
 func (c *Client) Run(ctx context.Context) {
 	retry := newBackoff(retryFirst, c.opts.RetryMax)
 	last := ""
@@ -199,7 +199,8 @@ func orNil[L link](l L, err error) (link, error) {
 	return l, nil
 }
 
-// givesWay reports whether another transport of the same client is worth a try after err.
+// givesWay reports whether another transport of the same client is worth a try after err
+// (rules R19 to R21, R48).
 func givesWay(err error) bool {
 	var refusal *Error
 	if errors.As(err, &refusal) {

@@ -14,7 +14,7 @@ const (
 	PhaseCommand Phase = "command" // an answer with evt ERROR
 )
 
-// The codes that the client uses.
+// The codes that the client uses (rules R21, R43, R44).
 const (
 	CodeClosed          = 1000 // connect: a normal close; command: the command failed inside the client
 	CodeUnsupportedData = 1003 // bad JSON, or a binary frame

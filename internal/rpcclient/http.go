@@ -21,7 +21,7 @@ const redialInterval = 5 * time.Second
 
 // httpLink is a link over HTTP POST. It writes its requests itself: each must leave in one
 // write with exactly the headers that the client accepts. Between requests it keeps a
-// connection open, because nothing else tells that the client has gone.
+// connection open, because nothing else tells that the client has gone (rule R28).
 type httpLink struct {
 	target target
 	gone   chan struct{} // closed once the client cannot be reached any more
@@ -210,7 +210,7 @@ func (c *httpConn) exchange(ctx context.Context, request []byte) (httpReply, err
 }
 
 // postRequest is a whole HTTP request. No Origin, no charset, a length: the client leaves
-// requests that differ without an answer.
+// requests that differ without an answer (rules R23 to R27).
 func postRequest(t target, payload []byte) []byte {
 	var b bytes.Buffer
 	b.Grow(len(payload) + 256)
@@ -223,7 +223,7 @@ func postRequest(t target, payload []byte) []byte {
 }
 
 // postResult judges a reply: 200 with our nonce and no ERROR is delivery, 400 with a code is a
-// refusal of the connection, anything else does not come from the client.
+// refusal of the connection, anything else does not come from the client (rules R41 to R43).
 func postResult(r httpReply, nonce string) error {
 	switch r.status {
 	case http.StatusOK:

@@ -3,7 +3,7 @@ package rpcclient
 import "time"
 
 // The rate at which one session may send: at most paceBurst at once and pacePerSecond in the
-// long run, hence never more than 50 in any second.
+// long run, hence never more than 50 in any second (rule R70).
 const (
 	paceBurst     = 10
 	pacePerSecond = 40

@@ -22,7 +22,8 @@ type args struct {
 	Devices []devices.Device `json:"devices"`
 }
 
-// encode returns the command for list with a fresh nonce, as ASCII-only JSON.
+// encode returns the command for list with a fresh nonce, as ASCII-only JSON (rules R27, R29,
+// R40).
 func encode(list []devices.Device) (nonce string, payload []byte, err error) {
 	if list == nil {
 		list = []devices.Device{}

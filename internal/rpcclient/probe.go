@@ -12,14 +12,14 @@ import (
 )
 
 // Proof says how a port's owner proved to be a client. Names and ids of devices go to no one
-// who has not.
+// who has not (rule R10).
 type Proof string
 
 // The proofs, in the order in which they are asked for.
 const (
-	ProofFingerprint Proof = "fingerprint" // GET / is answered as only the client does; costs it nothing
-	ProofReady       Proof = "ready"       // its WebSocket says READY
-	ProofAnswer      Proof = "answer"      // it answers an empty device list as the specification says
+	ProofFingerprint Proof = "fingerprint" // GET / is answered as only the client does; costs it nothing (rule R8)
+	ProofReady       Proof = "ready"       // its WebSocket says READY (rule R11)
+	ProofAnswer      Proof = "answer"      // it answers an empty device list as the specification says (rule R12)
 )
 
 // peer is a client that was found. link is what proving it opened, if anything.

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// DefaultPorts are the ports on which the client may listen, in the order of preference.
+// DefaultPorts are the ports on which the client may listen, in the order of preference
+// (rule R2).
 var DefaultPorts = []int{6463, 6464, 6465, 6466, 6467, 6468, 6469, 6470, 6471, 6472, 6473}
 
 type probed struct {
@@ -21,7 +22,7 @@ type probed struct {
 
 // scan probes all ports at once, so that one which accepts and never answers costs no more
 // than timeout in all, and returns the first of the list that proves to be a client. It does
-// not wait for ports behind that one.
+// not wait for ports behind that one. (Rules R1, R2, R14.)
 func scan(ctx context.Context, timeout time.Duration, ports []int, who target, transports []Transport) (*peer, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	results := make(chan probed, len(ports))

@@ -20,7 +20,7 @@ type Delivery struct {
 }
 
 // session keeps one client up to date over one link: at most one list is in flight, the newest
-// one waits, nothing older follows something newer.
+// one waits, nothing older follows something newer (rule R71).
 type session struct {
 	link      link
 	transport Transport
@@ -34,12 +34,12 @@ type session struct {
 	refused   func(err error, next time.Duration)
 
 	has   devices.Snapshot // what the client has accepted last
-	knows bool             // false: the client's list is unknown, the next one goes out whatever it holds
+	knows bool             // false: the client's list is unknown, the next one goes out whatever it holds (rule R52)
 	first bool
 }
 
 // run returns when the link is of no more use or ctx ends. A refused list is not the end: it
-// is sent again after a growing wait, and at once when it changes.
+// is sent again after a growing wait, and at once when it changes (rule R44).
 func (s *session) run(ctx context.Context) error {
 	s.first = true
 	for {
@@ -144,8 +144,8 @@ func (s *session) send(ctx context.Context, snap devices.Snapshot) error {
 	}
 }
 
-// farewell empties the client's list. What was in flight is not waited for: the order of the
-// link keeps the empty list last.
+// farewell empties the client's list (rules R38, R53). What was in flight is not waited for:
+// the order of the link keeps the empty list last.
 func (s *session) farewell(ctx context.Context) error {
 	nonce, payload, err := encode(nil)
 	if err != nil {

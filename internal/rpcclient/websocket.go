@@ -22,7 +22,8 @@ type wsLink struct {
 	err     error         // why, set before gone is closed
 }
 
-// openWebSocket connects and waits for READY: what is sent earlier is lost. ctx bounds both.
+// openWebSocket connects and waits for READY: what is sent earlier is lost (rules R15 to R17).
+// ctx bounds both.
 func openWebSocket(ctx context.Context, t target) (*wsLink, error) {
 	header := http.Header{}
 	if t.origin != "" {
@@ -78,7 +79,8 @@ func timeoutAs(ctx context.Context, err error) error {
 	return err
 }
 
-// readMessage reads one text frame; its errors are typed where the server gave a close code.
+// readMessage reads one text frame; its errors are typed where the server gave a close code
+// (rules R18, R21).
 func readMessage(conn *websocket.Conn) (message, error) {
 	kind, b, err := conn.ReadMessage()
 	if err != nil {

@@ -1,0 +1,85 @@
+# Sidetone. 'make demo' and 'make test' do all their own set-up on a Debian machine that has
+# only Go, git, make and apt.
+
+GO       ?= go
+BIN      := bin
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS  := -s -w -X main.version=$(VERSION)
+PACKAGES := ./...
+FUZZTIME ?= 20s
+
+# miniaudio is used to enumerate endpoints only: leaving the rest of it out makes its
+# compilation more than twice as fast and the binary smaller.
+export CGO_ENABLED := 1
+export CGO_CFLAGS  := -O1 -g0 -DMA_NO_DECODING -DMA_NO_ENCODING -DMA_NO_GENERATION -DMA_NO_ENGINE \
+  -DMA_NO_NODE_GRAPH -DMA_NO_RESOURCE_MANAGER -DMA_NO_JACK -DMA_NO_OSS
+
+GOLANGCI_LINT := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+GOVULNCHECK   := $(GO) run golang.org/x/vuln/cmd/govulncheck@v1.3.0
+
+.PHONY: help
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+.PHONY: deps
+deps: ## install by apt what the build, the tests and the demo need; does nothing where all is there
+	@sh tools/deps.sh gcc:gcc pulseaudio:pulseaudio pactl:pulseaudio-utils pipewire:pipewire pipewire-pulse:pipewire-pulse \
+	  wireplumber:wireplumber pw-cli:pipewire-bin dbus-daemon:dbus libpulse.so.0:libpulse0 setpriv:util-linux
+
+.PHONY: build
+build: ## build bin/sidetone and bin/fakeserver
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/sidetone ./cmd/agent
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/fakeserver ./fakeserver/cmd/fakeserver
+
+.PHONY: run
+run: build ## run the agent with the example catalogue
+	$(BIN)/sidetone run --catalogue examples/acme.yaml
+
+.PHONY: demo
+demo: deps build ## plug, mute, unmute and unplug a virtual headset and watch it arrive at a fake client
+	$(BIN)/sidetone demo
+
+.PHONY: test
+test: deps vet ## all tests, with the race detector
+	$(GO) test -race -timeout 15m $(PACKAGES)
+
+.PHONY: vet
+vet: ## go vet for every operating system
+	$(GO) vet $(PACKAGES)
+	CGO_ENABLED=0 GOOS=windows $(GO) vet $(PACKAGES)
+	CGO_ENABLED=0 GOOS=darwin $(GO) vet $(PACKAGES)
+
+.PHONY: generate
+generate: ## write the catalogue's JSON Schema anew from the Go types
+	$(GO) generate $(PACKAGES)
+
+.PHONY: bench
+bench: deps build ## measure, and write bench/RESULTS.md
+	$(GO) run ./bench
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME (20s)
+	@$(GO) list $(PACKAGES) | while read -r pkg; do \
+	  for target in $$($(GO) test -list '^Fuzz' $$pkg | grep ^Fuzz); do \
+	    echo "$$pkg $$target"; $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
+	  done; done
+
+.PHONY: lint
+lint: ## golangci-lint and gofumpt's formatting
+	$(GOLANGCI_LINT) run $(PACKAGES)
+
+.PHONY: vuln
+vuln: ## look for known vulnerabilities (needs the internet)
+	$(GOVULNCHECK) $(PACKAGES)
+
+.PHONY: deps-vm
+deps-vm: ## install by apt what vmtest needs
+	tools/vm/vm.sh deps
+
+.PHONY: vmtest
+vmtest: deps-vm ## the agent on a real kernel with emulated USB devices, in a virtual machine
+	tools/vm/vmtest.sh
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf $(BIN)

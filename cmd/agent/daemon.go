@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"reflect"
+	"sync"
+	"time"
+
+	"sidetone/internal/agent"
+	"sidetone/internal/devices"
+	"sidetone/internal/platform"
+	"sidetone/internal/rpcclient"
+)
+
+// daemon is the running agent: sources feed the Engine, the Engine feeds the client.
+type daemon struct {
+	log     *slog.Logger
+	sources []platform.Source
+	kicks   []chan struct{} // one for each source: read it afresh
+	engine  *agent.Engine
+	report  *reporter
+}
+
+func newDaemon(log *slog.Logger, sources []platform.Source, set agent.Settings, rpc rpcclient.Options) *daemon {
+	d := &daemon{log: log, sources: sources, report: newReporter(log, rpc)}
+	names := make([]string, len(sources))
+	for i, src := range sources {
+		names[i] = src.Name()
+		d.kicks = append(d.kicks, make(chan struct{}, 1))
+	}
+	d.engine = agent.New(agent.Options{Settings: set, Sources: names, Publish: d.report.publish, Log: log})
+	return d
+}
+
+// run returns when ctx has ended and the client's list has been emptied.
+func (d *daemon) run(ctx context.Context) {
+	// The sources and the Engine outlive the reporter's farewell by nothing, but they must not
+	// publish into it: they end first.
+	inputs, stopInputs := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopInputs()
+	var wg sync.WaitGroup
+	wg.Go(func() { d.engine.Run(inputs) })
+	for i, src := range d.sources {
+		wg.Go(func() { platform.Follow(inputs, src, d.kicks[i], d.engine.Observe) })
+	}
+	wg.Go(func() {
+		if err := platform.WatchResume(inputs, d.log, d.resumed); err != nil {
+			d.log.Info("power events", "note", err)
+		}
+	})
+
+	d.report.run(ctx)
+	stopInputs()
+	wg.Wait()
+}
+
+// resumed runs after the machine has slept: nothing that was known before is trusted.
+func (d *daemon) resumed() {
+	d.log.Info("resumed from sleep: reading everything again")
+	for _, kick := range d.kicks {
+		select {
+		case kick <- struct{}{}:
+		default:
+		}
+	}
+	d.report.resend()
+}
+
+// reporter owns the rpcclient, and replaces it when its options change.
+type reporter struct {
+	log     *slog.Logger
+	changed chan struct{}
+
+	mu     sync.Mutex
+	opts   rpcclient.Options
+	client *rpcclient.Client
+	last   *devices.Snapshot
+}
+
+func newReporter(log *slog.Logger, opts rpcclient.Options) *reporter {
+	r := &reporter{log: log, changed: make(chan struct{}, 1)}
+	r.set(opts)
+	return r
+}
+
+// configure puts new options into force. A client that was told of devices under the old ones
+// is told that they are gone.
+func (r *reporter) configure(opts rpcclient.Options) {
+	r.mu.Lock()
+	same := reflect.DeepEqual(settable(opts), settable(r.opts))
+	r.mu.Unlock()
+	if same {
+		return
+	}
+	r.set(opts)
+	select {
+	case r.changed <- struct{}{}:
+	default:
+	}
+}
+
+// settable leaves out what reflect cannot compare and nobody configures.
+func settable(o rpcclient.Options) rpcclient.Options {
+	o.Log, o.OnDelivery = nil, nil
+	return o
+}
+
+func (r *reporter) set(opts rpcclient.Options) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.opts = opts
+	opts.Log, opts.OnDelivery = r.log, r.delivered
+	r.client = rpcclient.New(opts)
+	if r.last != nil {
+		r.client.Publish(*r.last)
+	}
+}
+
+func (r *reporter) current() *rpcclient.Client {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.client
+}
+
+func (r *reporter) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		session, stop := context.WithCancel(ctx)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			r.current().Run(session)
+		}()
+		select {
+		case <-ctx.Done():
+		case <-r.changed:
+		}
+		stop()
+		<-done
+	}
+}
+
+func (r *reporter) resend() { r.current().Resend() }
+
+// publish is called by the Engine for every change.
+func (r *reporter) publish(s devices.Snapshot) {
+	r.mu.Lock()
+	var before devices.Snapshot
+	if r.last != nil {
+		before = *r.last
+	}
+	r.last = &s
+	client := r.client
+	r.mu.Unlock()
+	changes := devices.Diff(before, s)
+	if st := client.Status(); st.State != rpcclient.Ready && len(changes) > 0 {
+		r.log.Info("changed", "what", devices.Reasons(changes), "devices", len(s.Devices), "sent to", "no one: "+string(st.State))
+	}
+	client.Publish(s)
+}
+
+// delivered writes the one line for a change that the client has accepted.
+func (r *reporter) delivered(d rpcclient.Delivery) {
+	what := devices.Reasons(d.Changes)
+	args := []any{"devices", len(d.Snapshot.Devices), "sent to", string(d.Transport), "port", d.Port, "answered in", round(d.RoundTrip)}
+	switch {
+	case d.First:
+		r.log.Info("full list sent", append([]any{"what", what}, args...)...)
+	case what == "":
+		r.log.Info("full list sent again", args...)
+	default:
+		r.log.Info("reported", append([]any{"what", what, "after the event", round(d.SinceOS)}, args...)...)
+	}
+}
+
+func round(d time.Duration) time.Duration { return d.Round(10 * time.Microsecond) }

@@ -1,0 +1,268 @@
+package devices
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Fault is one thing that is wrong with a catalogue although its form is right.
+type Fault struct {
+	Path    string // such as $.products[0].links[1].vid
+	Message string
+	Hint    string // what would be right; may be empty
+}
+
+// Check returns every fault of c, in the order of the file. A catalogue without faults makes
+// a Resolver on every system, and each of its rules can take effect. A catalogue of another
+// version has only that fault.
+func (c *Catalogue) Check() []Fault {
+	var f faults
+	if c.Schema != SchemaVersion {
+		f.add("$.schema", fmt.Sprintf("this program reads schema %d", SchemaVersion), "unknown schema version %d", c.Schema)
+		return f
+	}
+	f.vendor(c.Vendor)
+	if len(c.Products) == 0 {
+		f.add("$.products", "", "no products: nothing would ever be reported")
+	}
+	first := make(map[string]int)
+	for i, p := range c.Products {
+		path := fmt.Sprintf("$.products[%d]", i)
+		if j, taken := first[p.ID]; taken {
+			f.add(path+".id", fmt.Sprintf("products[%d] has it too", j), "duplicate product id")
+		} else {
+			first[p.ID] = i
+		}
+		f.product(path, p)
+	}
+	f.overlaps(c.Products)
+	return f
+}
+
+type faults []Fault
+
+func (f *faults) add(path, hint, format string, args ...any) {
+	*f = append(*f, Fault{path, fmt.Sprintf(format, args...), hint})
+}
+
+var (
+	idShape        = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
+	snowflakeShape = regexp.MustCompile(`^[0-9]{17,20}$`)
+	hexShape       = regexp.MustCompile(`^[0-9a-fA-F]{4}$`)
+)
+
+func (f *faults) vendor(v Vendor) {
+	f.id("$.vendor.id", v.ID)
+	f.name("$.vendor.name", v.Name)
+	f.url("$.vendor.url", v.URL)
+	if !snowflakeShape.MatchString(v.ClientID) {
+		f.add("$.vendor.client_id", "a snowflake such as \"123456789012345678\"", "client_id is not 17 to 20 digits")
+	}
+	if v.RPCOrigin != "" && !ValidOrigin(v.RPCOrigin) {
+		f.add("$.vendor.rpc_origin", "such as https://acme.example, without a path", "not an origin")
+	}
+}
+
+func (f *faults) product(path string, p Product) {
+	f.id(path+".id", p.ID)
+	f.name(path+".name", p.Name)
+	f.url(path+".url", p.URL)
+	if p.Priority < 1 {
+		f.add(path+".priority", "1 comes first", "priority is less than 1")
+	}
+	if len(p.Links) == 0 {
+		f.add(path+".links", "", "no links: nothing can match this product")
+	}
+	for i, l := range p.Links {
+		f.link(fmt.Sprintf("%s.links[%d]", path, i), l)
+	}
+	f.endpoints(path+".endpoints", p.Endpoints)
+	f.virtual(path+".virtual_endpoints", p.VirtualEndpoints)
+	f.idSchemes(path+".id_scheme", p.IDScheme)
+	f.sources(path+".sources", p)
+}
+
+func (f *faults) id(path, id string) {
+	if !idShape.MatchString(id) {
+		f.add(path, "use lower-case letters, digits and dashes", "not a valid id")
+	}
+}
+
+func (f *faults) name(path, name string) {
+	switch {
+	case strings.TrimSpace(name) == "":
+		f.add(path, "the client refuses a list with an empty name", "empty name")
+	case strings.ContainsFunc(name, unicode.IsControl):
+		f.add(path, "", "control character in a name")
+	}
+}
+
+func (f *faults) url(path, s string) {
+	if s == "" {
+		f.add(path, "the client refuses a list with an empty url", "empty url")
+		return
+	}
+	if u, err := url.Parse(s); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		f.add(path, "such as https://acme.example", "not an http or https address")
+	}
+}
+
+// ValidOrigin reports whether s is an origin: a scheme, a host and perhaps a port, without
+// path or anything else.
+func ValidOrigin(s string) bool {
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme == "" || u.Hostname() == "" || !strings.EqualFold(s, u.Scheme+"://"+u.Host) {
+		return false
+	}
+	port, err := strconv.Atoi(u.Port())
+	return err == nil && port > 0 && port <= 65535 || !strings.HasSuffix(u.Host, ":") && u.Port() == ""
+}
+
+func (f *faults) link(path string, l Link) {
+	f.systems(path+".os", l.OS)
+	f.regex(path+".name_regex", l.NameRegex)
+	switch l.Kind {
+	case LinkUSB, LinkDongle:
+		f.hardware(path, l)
+	case LinkBluetooth:
+		if l.VID != "" || l.PIDs != nil || l.NameRegex == "" {
+			f.hardware(path, l)
+		}
+	default:
+		if l.VID != "" {
+			f.add(path+".vid", "remove it", "a link of kind %s has no vid", l.Kind)
+		}
+		if l.PIDs != nil {
+			f.add(path+".pids", "remove it", "a link of kind %s has no pids", l.Kind)
+		}
+		if l.NameRegex == "" {
+			f.add(path+".name_regex", "", "a link of kind %s needs name_regex", l.Kind)
+		}
+	}
+}
+
+func (f *faults) hardware(path string, l Link) {
+	hint := ""
+	if l.Kind == LinkBluetooth {
+		hint = "or name_regex alone"
+	}
+	switch {
+	case l.VID == "":
+		f.add(path+".vid", hint, "a link of kind %s needs vid", l.Kind)
+	case !hexShape.MatchString(l.VID):
+		f.add(path+".vid", "four hex digits such as \"1209\"", "not a vendor id")
+	}
+	if len(l.PIDs) == 0 {
+		f.add(path+".pids", hint, "a link of kind %s needs pids", l.Kind)
+	}
+	for i, pid := range l.PIDs {
+		if !hexShape.MatchString(pid) {
+			f.add(fmt.Sprintf("%s.pids[%d]", path, i), "four hex digits such as \"0700\"", "not a product id")
+		}
+	}
+}
+
+// regex checks an expression. An empty one is as good as none.
+func (f *faults) regex(path, expr string) {
+	if expr == "" {
+		return
+	}
+	re, err := regexp.Compile(expr)
+	if bad := (*syntax.Error)(nil); errors.As(err, &bad) {
+		f.add(path, fmt.Sprintf("at %q; see the syntax of RE2", bad.Expr), "bad expression, %s", bad.Code)
+	} else if err != nil {
+		f.add(path, "", "bad expression, %v", err)
+	} else if re.MatchString("") {
+		f.add(path, "it would fit every name", "the expression matches empty text")
+	}
+}
+
+// needRegex is regex for a key that must not be empty.
+func (f *faults) needRegex(path, expr string) {
+	if expr == "" {
+		f.add(path, "it would fit every name", "empty expression")
+	}
+	f.regex(path, expr)
+}
+
+func (f *faults) systems(path string, list []OS) {
+	if list != nil && len(list) == 0 {
+		f.add(path, "leave it out for all systems", "empty list of systems")
+	}
+	for i, os := range list {
+		if slices.Contains(list[:i], os) {
+			f.add(fmt.Sprintf("%s[%d]", path, i), "", "%s stands twice", os)
+		}
+	}
+}
+
+func (f *faults) endpoints(path string, rules []EndpointRule) {
+	if len(rules) == 0 {
+		f.add(path, "", "no endpoints: nothing would be reported of this product")
+	}
+	for i, r := range rules {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if r.Pick != nil {
+			f.needRegex(at+".pick.name_regex", r.Pick.NameRegex)
+		}
+		if j := slices.IndexFunc(rules[:i], r.isAfter); j >= 0 {
+			f.add(at, fmt.Sprintf("endpoints[%d] decides before it", j), "unreachable rule")
+		}
+	}
+}
+
+// isAfter reports whether an earlier rule takes all that r could take.
+func (r EndpointRule) isAfter(earlier EndpointRule) bool {
+	return earlier.Type == r.Type && (earlier.Pick == nil || r.Pick != nil && *r.Pick == *earlier.Pick)
+}
+
+func (f *faults) virtual(path string, rules []VirtualRule) {
+	for i, r := range rules {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		f.systems(at+".os", r.OS)
+		f.needRegex(at+".name_regex", r.NameRegex)
+		same := func(e VirtualRule) bool {
+			return e.Type == r.Type && e.NameRegex == r.NameRegex && len(without(systems(r.OS), e.OS)) == 0
+		}
+		if j := slices.IndexFunc(rules[:i], same); j >= 0 {
+			f.add(at, fmt.Sprintf("virtual_endpoints[%d] decides before it", j), "unreachable rule")
+		}
+	}
+}
+
+func (f *faults) idSchemes(path string, s *IDSchemes) {
+	for _, os := range []OS{Windows, Darwin, Linux} {
+		switch scheme := s.For(os); {
+		case scheme == IDGUID && os != Windows:
+			f.add(path+"."+string(os), "guid is for windows", "ids have no guid on %s", os)
+		case scheme == IDBusInfo && os != Linux:
+			f.add(path+"."+string(os), "bus_info is for linux", "there is no bus_info on %s", os)
+		}
+	}
+}
+
+// systems returns the systems that a list stands for.
+func systems(list []OS) []OS {
+	if len(list) == 0 {
+		return []OS{Windows, Darwin, Linux}
+	}
+	return list
+}
+
+// without returns the systems of list that a rule for the systems in rule leaves over.
+func without(list, rule []OS) []OS {
+	var rest []OS
+	for _, os := range list {
+		if !slices.Contains(systems(rule), os) {
+			rest = append(rest, os)
+		}
+	}
+	return rest
+}

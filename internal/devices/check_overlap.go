@@ -1,0 +1,83 @@
+package devices
+
+import (
+	"fmt"
+	"strings"
+)
+
+// claim is one link's say in one piece of hardware, or in a name where it has no ids.
+type claim struct {
+	path     string // of the id or expression
+	product  int
+	id       string
+	priority int
+	name     string // name_regex
+	os       []OS
+}
+
+// hardwareClaim is what two links must have in common to compete.
+type hardwareClaim struct {
+	bus      LinkKind // a dongle is usb
+	vid, pid string
+}
+
+// overlaps finds links that compete for the same hardware in a way that the order of priority
+// does not settle. A link with name_regex is an exception to one without, so it must come
+// first; two different expressions are taken to be meant.
+func (f *faults) overlaps(products []Product) {
+	seen := make(map[hardwareClaim][]claim)
+	for i, p := range products {
+		for j, l := range p.Links {
+			path := fmt.Sprintf("$.products[%d].links[%d]", i, j)
+			c := claim{product: i, id: p.ID, priority: p.Priority, name: l.NameRegex, os: l.OS}
+			bus := l.Kind
+			if bus == LinkDongle {
+				bus = LinkUSB
+			}
+			if len(l.PIDs) == 0 && l.NameRegex != "" {
+				c.path = path + ".name_regex"
+				f.compete(seen, hardwareClaim{bus: bus}, c)
+			}
+			for k, pid := range l.PIDs {
+				c.path = fmt.Sprintf("%s.pids[%d]", path, k)
+				f.compete(seen, hardwareClaim{bus, strings.ToLower(l.VID), strings.ToLower(pid)}, c)
+			}
+		}
+	}
+}
+
+func (f *faults) compete(seen map[hardwareClaim][]claim, key hardwareClaim, c claim) {
+	for _, earlier := range seen[key] {
+		if f.conflict(earlier, c) {
+			break
+		}
+	}
+	seen[key] = append(seen[key], c)
+}
+
+// conflict reports a and b if they compete; b comes later in the file.
+func (f *faults) conflict(a, b claim) bool {
+	if len(without(systems(a.os), b.os)) == len(systems(a.os)) {
+		return false
+	}
+	named, plain := a, b
+	if a.name == "" {
+		named, plain = b, a
+	}
+	switch {
+	case a.name == b.name && a.product == b.product:
+		f.add(b.path, "", "listed twice in this product")
+	case a.name == b.name:
+		f.add(b.path, "", "overlapping match: products %q and %q both match it", a.id, b.id)
+	case plain.name != "":
+		return false
+	case a.product == b.product:
+		f.add(named.path, "", "unreachable: this product matches it without name_regex too")
+	case named.priority >= plain.priority:
+		f.add(named.path, fmt.Sprintf("give product %q a smaller priority than %d", named.id, plain.priority),
+			"unreachable: product %q matches it without name_regex, and first", plain.id)
+	default:
+		return false
+	}
+	return true
+}

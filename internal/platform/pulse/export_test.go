@@ -1,0 +1,22 @@
+package pulse
+
+import "context"
+
+// DialVersion is Dial that offers another protocol version.
+func DialVersion(ctx context.Context, address string, o Options, version uint32) (*Conn, error) {
+	return dial(ctx, address, o, version)
+}
+
+// Lists are the requests of Snapshot by the names of their recorded replies.
+var Lists = map[string]request{
+	"server": askServer, "sources": askSources, "sinks": askSinks, "cards": askCards, "modules": askModules,
+}
+
+// Raw returns the body of the reply to one of Lists.
+func (c *Conn) Raw(ctx context.Context, list string) ([]byte, error) {
+	bodies, err := c.ask(ctx, Lists[list])
+	if err != nil {
+		return nil, err
+	}
+	return bodies[0], nil
+}

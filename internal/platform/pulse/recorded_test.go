@@ -1,0 +1,101 @@
+package pulse
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// recording is a folder of testdata: the replies of a real server, one file for each list,
+// and what they mean as JSON. They are made by: go test -tags record -run '^TestRecord$'
+// Those named -usb come from Debian's kernel with a USB headset, made in the virtual machine
+// of tools/vm with an emulated headset plugged in and -record.server set.
+type recording string
+
+func recordings(tb testing.TB) []recording {
+	tb.Helper()
+	dirs, err := filepath.Glob(filepath.Join("testdata", "*", "sources.bin"))
+	require.NoError(tb, err)
+	require.NotEmpty(tb, dirs)
+	var list []recording
+	for _, path := range dirs {
+		list = append(list, recording(filepath.Dir(path)))
+	}
+	return list
+}
+
+func (r recording) read(tb testing.TB, name string) []byte {
+	tb.Helper()
+	b, err := os.ReadFile(filepath.Join(string(r), name))
+	require.NoError(tb, err)
+	return b
+}
+
+// parse reads all lists as Snapshot does.
+func (r recording) parse(tb testing.TB) Snapshot {
+	tb.Helper()
+	var s Snapshot
+	var err error
+	s.Server, err = parseOne(r.read(tb, "server.bin"), ourVersion, serverInfo)
+	require.NoError(tb, err)
+	s.Sources, err = parseList(r.read(tb, "sources.bin"), ourVersion, source)
+	require.NoError(tb, err)
+	s.Sinks, err = parseList(r.read(tb, "sinks.bin"), ourVersion, sink)
+	require.NoError(tb, err)
+	s.Cards, err = parseList(r.read(tb, "cards.bin"), ourVersion, card)
+	require.NoError(tb, err)
+	s.Modules, err = parseList(r.read(tb, "modules.bin"), ourVersion, module)
+	require.NoError(tb, err)
+	return s
+}
+
+func TestRecorded(t *testing.T) {
+	for _, r := range recordings(t) {
+		t.Run(filepath.Base(string(r)), func(t *testing.T) {
+			got, err := json.MarshalIndent(r.parse(t), "", "\t")
+			require.NoError(t, err)
+			require.JSONEq(t, string(r.read(t, "snapshot.json")), string(got))
+		})
+	}
+}
+
+// TestRecordedCut cuts every real reply at every byte.
+func TestRecordedCut(t *testing.T) {
+	for _, r := range recordings(t) {
+		b := r.read(t, "sources.bin")
+		whole := 0
+		for n := range b {
+			list, err := parseList(b[:n], ourVersion, source)
+			if err == nil { // cut between two sources
+				whole++
+				require.Len(t, list, whole-1)
+				continue
+			}
+			require.ErrorIs(t, err, ErrMalformed)
+		}
+	}
+}
+
+// TestRecordedHardware looks at what only a real driver reports.
+func TestRecordedHardware(t *testing.T) {
+	for _, name := range []string{"pulseaudio-usb", "pipewire-usb"} {
+		s := recording(filepath.Join("testdata", name)).parse(t)
+		require.Len(t, s.Cards, 1)
+		require.Equal(t, "output:analog-stereo+input:mono-fallback", s.Cards[0].ActiveProfile)
+		require.Equal(t, "Acme_Acme_Headset_700_SN0042", s.Cards[0].Properties["device.serial"])
+		var mics int
+		for _, source := range s.Sources {
+			require.Equal(t, s.Cards[0].Index, source.Card)
+			require.Equal(t, !source.IsMonitor(), source.MuteInHardware(), source.Name)
+			if !source.IsMonitor() {
+				mics++
+				require.Equal(t, "analog-input-mic", source.ActivePort)
+				require.Equal(t, []Port{{Name: "analog-input-mic", Description: "Microphone", Priority: 8700, Type: PortMic}}, source.Ports)
+			}
+		}
+		require.Equal(t, 1, mics)
+	}
+}

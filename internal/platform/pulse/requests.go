@@ -1,0 +1,107 @@
+package pulse
+
+import "context"
+
+// Subscribe asks for events of the given facilities; it replaces an earlier subscription.
+// Subscribe before the first list, then no change can be missed.
+func (c *Conn) Subscribe(ctx context.Context, mask Mask) error {
+	_, err := c.ask(ctx, request{"subscribe", cmdSubscribe, func(e *encoder) { e.u32(uint32(mask)) }})
+	return err
+}
+
+// The requests that list everything of a kind.
+var (
+	askServer  = request{what: "read the server info", command: cmdServerInfo}
+	askSources = request{what: "list sources", command: cmdSourceList}
+	askSinks   = request{what: "list sinks", command: cmdSinkList}
+	askCards   = request{what: "list cards", command: cmdCardList}
+	askModules = request{what: "list modules", command: cmdModuleList}
+)
+
+// ServerInfo returns what the server says about itself and its default devices.
+func (c *Conn) ServerInfo(ctx context.Context) (ServerInfo, error) {
+	return askOne(ctx, c, askServer, serverInfo)
+}
+
+// Sources returns all sources, monitors included.
+func (c *Conn) Sources(ctx context.Context) ([]Source, error) {
+	return askList(ctx, c, askSources, source)
+}
+
+// Sinks returns all sinks.
+func (c *Conn) Sinks(ctx context.Context) ([]Sink, error) { return askList(ctx, c, askSinks, sink) }
+
+// Cards returns all cards.
+func (c *Conn) Cards(ctx context.Context) ([]Card, error) { return askList(ctx, c, askCards, card) }
+
+// Modules returns all loaded modules.
+func (c *Conn) Modules(ctx context.Context) ([]Module, error) {
+	return askList(ctx, c, askModules, module)
+}
+
+// Source returns the source with the given index, or an error that wraps ErrNoEntity.
+func (c *Conn) Source(ctx context.Context, index uint32) (Source, error) {
+	return askOne(ctx, c, request{"read a source", cmdSourceInfo, func(e *encoder) {
+		e.u32(index)
+		e.str("")
+	}}, source)
+}
+
+// Snapshot reads everything in one round trip. The server answers the five questions one
+// after another, so a change in between can show in one list and not in another; the event
+// that it causes is the reason to read again.
+func (c *Conn) Snapshot(ctx context.Context) (Snapshot, error) {
+	asked := []request{askServer, askSources, askSinks, askCards, askModules}
+	bodies, err := c.ask(ctx, asked...)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	var s Snapshot
+	var errs [5]error
+	s.Server, errs[0] = parseOne(bodies[0], c.version, serverInfo)
+	s.Sources, errs[1] = parseList(bodies[1], c.version, source)
+	s.Sinks, errs[2] = parseList(bodies[2], c.version, sink)
+	s.Cards, errs[3] = parseList(bodies[3], c.version, card)
+	s.Modules, errs[4] = parseList(bodies[4], c.version, module)
+	for i, err := range errs {
+		if err != nil {
+			return Snapshot{}, explain(asked[i].what, c.address, err)
+		}
+	}
+	return s, nil
+}
+
+// SetSourceMute mutes or unmutes the source with the given name or decimal index. It is for
+// tests, demonstrations and benchmarks: the agent only ever looks.
+func (c *Conn) SetSourceMute(ctx context.Context, source string, mute bool) error {
+	_, err := c.ask(ctx, request{"mute a source", cmdSetSourceMute, func(e *encoder) {
+		e.u32(InvalidIndex)
+		e.str(source)
+		e.bool(mute)
+	}})
+	return err
+}
+
+func askOne[T any](ctx context.Context, c *Conn, r request, entry func(*decoder) T) (T, error) {
+	var v T
+	bodies, err := c.ask(ctx, r)
+	if err != nil {
+		return v, err
+	}
+	if v, err = parseOne(bodies[0], c.version, entry); err != nil {
+		return v, explain(r.what, c.address, err)
+	}
+	return v, nil
+}
+
+func askList[T any](ctx context.Context, c *Conn, r request, entry func(*decoder) T) ([]T, error) {
+	bodies, err := c.ask(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	list, err := parseList(bodies[0], c.version, entry)
+	if err != nil {
+		return nil, explain(r.what, c.address, err)
+	}
+	return list, nil
+}

@@ -1,0 +1,123 @@
+package pulse
+
+import "strings"
+
+// spaObject reads PipeWire's relaxed JSON: white space, ',', '=' and ':' separate equally,
+// '#' starts a comment, strings need no quotes, and the outermost braces may be missing.
+// Values are string or map[string]any; arrays are skipped and read as nil. Of a key that
+// comes twice the last value is kept. ok is false if the text ends too early, closes too
+// much or nests deeper than 32.
+func spaObject(s string) (object map[string]any, ok bool) {
+	p := spaParser{s: s}
+	kind, _ := p.token()
+	if kind != '{' {
+		p = spaParser{s: s, bare: true}
+	}
+	object = p.object(0)
+	return object, !p.bad
+}
+
+type spaParser struct {
+	s    string
+	bare bool // the outermost object has no braces
+	bad  bool
+}
+
+const spaMaxDepth = 32
+
+const spaSeparators = " \t\r\n,=:"
+
+// token returns the next token: '{', '}', '[', ']', 's' for a string with its text, 0 at the end.
+func (p *spaParser) token() (kind byte, text string) {
+	for {
+		p.s = strings.TrimLeft(p.s, spaSeparators)
+		if p.s == "" {
+			return 0, ""
+		}
+		if p.s[0] != '#' {
+			break
+		}
+		_, p.s, _ = strings.Cut(p.s, "\n")
+	}
+	switch c := p.s[0]; c {
+	case '{', '}', '[', ']':
+		p.s = p.s[1:]
+		return c, ""
+	case '"':
+		return 's', p.quoted()
+	}
+	end := strings.IndexAny(p.s, spaSeparators+"{}[]\"#")
+	if end < 0 {
+		end = len(p.s)
+	}
+	text, p.s = p.s[:end], p.s[end:]
+	return 's', text
+}
+
+// quoted reads a string in quotes. Escapes other than \" and \\ are of no interest here and
+// lose their backslash.
+func (p *spaParser) quoted() string {
+	var b strings.Builder
+	for i := 1; i < len(p.s); i++ {
+		switch c := p.s[i]; {
+		case c == '"':
+			p.s = p.s[i+1:]
+			return b.String()
+		case c == '\\' && i+1 < len(p.s):
+			i++
+			b.WriteByte(p.s[i])
+		default:
+			b.WriteByte(c)
+		}
+	}
+	p.s, p.bad = "", true
+	return ""
+}
+
+func (p *spaParser) object(depth int) map[string]any {
+	m := make(map[string]any)
+	for !p.bad {
+		kind, key := p.token()
+		switch {
+		case kind == '}' && (depth > 0 || !p.bare), kind == 0 && depth == 0 && p.bare:
+			return m
+		case kind != 's':
+			p.bad = true
+			return m
+		}
+		m[key] = p.value(depth + 1)
+	}
+	return m
+}
+
+func (p *spaParser) value(depth int) any {
+	kind, text := p.token()
+	switch {
+	case depth > spaMaxDepth:
+	case kind == 's':
+		return text
+	case kind == '{':
+		return p.object(depth)
+	case kind == '[':
+		p.array(depth)
+		return nil
+	}
+	p.bad = true
+	return nil
+}
+
+func (p *spaParser) array(depth int) {
+	for !p.bad {
+		switch kind, _ := p.token(); {
+		case kind == ']':
+			return
+		case kind == 's':
+		case kind == '{' && depth < spaMaxDepth:
+			p.object(depth + 1)
+		case kind == '[' && depth < spaMaxDepth:
+			p.array(depth + 1)
+		default:
+			p.bad = true
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package pulse
+
+import "sidetone/internal/devices"
+
+// InvalidIndex stands for "none" wherever an index is expected.
+const InvalidIndex = 0xFFFFFFFF
+
+// Flags are the abilities of a source or sink.
+type Flags uint32
+
+// The flags of interest.
+const (
+	FlagHWVolume Flags = 0x01 // volume is set in the device
+	FlagHardware Flags = 0x04 // backed by hardware
+	FlagNetwork  Flags = 0x08 // on another machine
+	FlagHWMute   Flags = 0x10 // mute is said to be set in the device
+)
+
+// State says what a source or sink does at present.
+type State uint32
+
+// The states.
+const (
+	Running   State = 0 // in use
+	Idle      State = 1 // open, nobody uses it
+	Suspended State = 2 // closed until somebody uses it
+)
+
+// PortType is what a port is for.
+type PortType uint32
+
+// The port types that microphones and headsets have.
+const (
+	PortUnknown    PortType = 0
+	PortSpeaker    PortType = 2
+	PortHeadphones PortType = 3
+	PortLine       PortType = 4
+	PortMic        PortType = 5
+	PortHeadset    PortType = 6
+	PortHandset    PortType = 7
+	PortUSB        PortType = 14
+	PortBluetooth  PortType = 15
+	PortHandsfree  PortType = 17
+)
+
+// Port is one connector or channel of a source or sink.
+type Port struct {
+	Name        string
+	Description string
+	Priority    uint32
+	Available   devices.Tri // false: nothing is plugged in
+	Type        PortType    // PortUnknown also when the server is too old to tell
+}
+
+// Device is what sources and sinks have in common.
+type Device struct {
+	Index       uint32 // unique among the sources (or sinks) of this server's run
+	Name        string // the server's id of the device
+	Description string // for people
+	Driver      string
+	Mute        bool
+	Flags       Flags
+	State       State
+	Card        uint32 // index, InvalidIndex if it belongs to no card
+	OwnerModule uint32 // index, InvalidIndex if unknown
+	Ports       []Port
+	ActivePort  string            // name, "" if there are no ports
+	Properties  map[string]string // never nil
+}
+
+// Source is something to record from. Not every source is a microphone: each sink has a
+// monitor, which carries what the sink plays.
+type Source struct {
+	Device
+	MonitorOfSink      string // name of the sink whose sound this is, "" if none
+	MonitorOfSinkIndex uint32 // its index, InvalidIndex if none
+}
+
+// IsMonitor reports whether s carries what a sink plays, so is not a microphone.
+func (s Source) IsMonitor() bool {
+	return s.MonitorOfSinkIndex != InvalidIndex || s.MonitorOfSink != "" || s.Properties["device.class"] == "monitor"
+}
+
+// MuteInHardware reports whether s is a real device whose mute is a switch in the device.
+// The server's mute flag alone is no proof: virtual sources carry it too.
+func (s Source) MuteInHardware() bool {
+	const both = FlagHardware | FlagHWMute
+	return s.Flags&both == both && !s.IsMonitor()
+}
+
+// Sink is something to play to.
+type Sink struct {
+	Device
+	MonitorSource      string // name of the source that carries this sink's sound
+	MonitorSourceIndex uint32
+}
+
+// Card is a piece of hardware with sources and sinks.
+type Card struct {
+	Index         uint32
+	Name          string
+	Driver        string
+	OwnerModule   uint32
+	ActiveProfile string // name, "" if none
+	Properties    map[string]string
+}
+
+// Module is a loaded part of the server.
+type Module struct {
+	Index      uint32
+	Name       string
+	Argument   string // as given by whoever loaded it
+	Properties map[string]string
+}
+
+// ServerInfo describes the server.
+type ServerInfo struct {
+	PackageName    string // "pulseaudio" or "PulseAudio (on PipeWire 0.3.65)"
+	PackageVersion string
+	DefaultSink    string // name, "" if none
+	DefaultSource  string
+}
+
+// Snapshot is all that this package can read of a server.
+type Snapshot struct {
+	Server  ServerInfo
+	Sources []Source
+	Sinks   []Sink
+	Cards   []Card
+	Modules []Module
+}
+
+// Facility is a kind of object that events are about.
+type Facility uint8
+
+// The facilities.
+const (
+	OnSink         Facility = 0
+	OnSource       Facility = 1
+	OnSinkInput    Facility = 2
+	OnSourceOutput Facility = 3
+	OnModule       Facility = 4
+	OnClient       Facility = 5
+	OnSampleCache  Facility = 6
+	OnServer       Facility = 7 // a default device changed; the index means nothing
+	OnCard         Facility = 9
+)
+
+// EventType is what happened to an object.
+type EventType uint8
+
+// The event types. A server may send Change before New, and any of them late: events for
+// objects that are gone by then are normal.
+const (
+	New    EventType = 0x00
+	Change EventType = 0x10
+	Remove EventType = 0x20
+)
+
+// Mask selects facilities in Subscribe.
+type Mask uint32
+
+// MaskOf returns the mask of the given facilities.
+func MaskOf(facilities ...Facility) Mask {
+	var m Mask
+	for _, f := range facilities {
+		m |= 1 << f
+	}
+	return m
+}

@@ -1,0 +1,85 @@
+// Package platform is every contact with the OS: the sources of endpoints, power events and
+// the places where files belong. Per-OS code lives in name_GOOS.go beside the file that
+// holds the shared part.
+package platform
+
+import (
+	"context"
+	"time"
+
+	"sidetone/internal/devices"
+)
+
+// A Source is one OS backend: it knows some endpoints and says when to look again.
+//
+// A source subscribes before its first List, so that no change is lost between the two. An
+// event carries no truth, it only means "look again"; a storm of events is one Wait.
+type Source interface {
+	// Name is short, unique and constant: "audio", "camera", "file:PATH".
+	Name() string
+	// List reads everything now. An error means unknown, never none.
+	List(ctx context.Context) ([]devices.Endpoint, error)
+	// Wait returns nil when something may have changed since the last List. It may be
+	// early, it is never silent: after a List that failed it returns when a new try is due.
+	Wait(ctx context.Context) error
+	// Close releases what the source holds and ends a Wait.
+	Close() error
+}
+
+// An Annotator is a Source that has something to say beside its endpoints: what its List left
+// out and why, or what it cannot watch. Notes speaks of the last List, one remark per line for
+// people to read; none means that all is well. A note never replaces an error of List.
+type Annotator interface {
+	Notes() []string
+}
+
+// listTimeout bounds one List: a sound server that hangs must not hang the agent.
+const listTimeout = 5 * time.Second
+
+// Follow reads src now and after each change, and hands every reading to observe, until ctx
+// ends. A value on kick asks for a fresh reading although nothing is known to have changed
+// (after a resume, on the user's word). It closes src.
+func Follow(ctx context.Context, src Source, kick <-chan struct{}, observe func(devices.Observation)) {
+	defer src.Close()
+	at := time.Now()
+	for ctx.Err() == nil {
+		observe(read(ctx, src, at))
+		if !wait(ctx, src, kick) {
+			return
+		}
+		at = time.Now()
+	}
+}
+
+func read(ctx context.Context, src Source, at time.Time) devices.Observation {
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
+	defer cancel()
+	endpoints, err := src.List(ctx)
+	for i := range endpoints {
+		endpoints[i].Source = src.Name()
+	}
+	return devices.Observation{Source: src.Name(), Endpoints: endpoints, Notes: notes(src), Err: err, At: at}
+}
+
+func notes(src Source) []string {
+	if a, ok := src.(Annotator); ok {
+		return a.Notes()
+	}
+	return nil
+}
+
+// wait returns true when src should be read again.
+func wait(ctx context.Context, src Source, kick <-chan struct{}) bool {
+	waiting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- src.Wait(waiting) }()
+	select {
+	case err := <-done:
+		return err == nil
+	case <-kick:
+		cancel()
+		<-done
+		return ctx.Err() == nil
+	}
+}

@@ -1,0 +1,56 @@
+package soundlab
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+var errNotHere = errors.New("soundlab: private sound servers run on Linux only")
+
+// Available returns nil if a server of this kind can be started here, otherwise an error
+// that says which programs are missing and how to install them.
+func Available(kind Kind) error {
+	if runtime.GOOS != "linux" {
+		return errNotHere
+	}
+	return missing(kind, exec.LookPath)
+}
+
+// program is one that a kind of server needs, and the Debian package that has it.
+type program struct{ name, pkg string }
+
+var programs = map[Kind][]program{
+	PulseAudio: {{"pulseaudio", "pulseaudio"}, {"pactl", "pulseaudio-utils"}},
+	PipeWire: {
+		{"pipewire", "pipewire"},
+		{"wireplumber", "wireplumber"},
+		{"pipewire-pulse", "pipewire-pulse"},
+		{"dbus-daemon", "dbus"},
+		{"pactl", "pulseaudio-utils"},
+	},
+}
+
+// missing returns an error that names the programs that lookPath does not find.
+func missing(kind Kind, lookPath func(string) (string, error)) error {
+	needed, ok := programs[kind]
+	if !ok {
+		return fmt.Errorf("soundlab: no kind of sound server is called %q, use one of %q", kind, Kinds)
+	}
+	var names, packages []string
+	for _, p := range needed {
+		if _, err := lookPath(p.name); err != nil {
+			names = append(names, p.name)
+			packages = append(packages, p.pkg)
+		}
+	}
+	if names == nil {
+		return nil
+	}
+	slices.Sort(packages)
+	return fmt.Errorf("soundlab: a private %s server needs %s: run `make deps`, or install the package(s) %s",
+		kind, strings.Join(names, ", "), strings.Join(slices.Compact(packages), ", "))
+}

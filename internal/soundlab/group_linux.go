@@ -1,0 +1,125 @@
+package soundlab
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// group is a set of processes in one process group. They die with this process, and all of
+// them together at kill.
+type group struct {
+	mu    sync.Mutex
+	id    int // of the process group, 0 before the first start
+	procs []*process
+}
+
+type process struct {
+	name  string
+	ended chan struct{} // closed when it has been waited for
+}
+
+// start starts cmd as a member of the group.
+func (g *group) start(cmd *exec.Cmd) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pgid: g.id, Pdeathsig: syscall.SIGKILL}
+	cmd.WaitDelay = time.Second // for output that somebody else still holds open
+	p := &process{name: cmd.Args[0], ended: make(chan struct{})}
+	started := make(chan error, 1)
+	go p.run(cmd, started)
+	if err := <-started; err != nil {
+		return fmt.Errorf("start %s: %w", p.name, err)
+	}
+	if g.id == 0 {
+		g.id = cmd.Process.Pid
+	}
+	g.procs = append(g.procs, p)
+	return nil
+}
+
+// run starts cmd and waits for its end. The kernel sends the death signal when the thread
+// that started the child ends, not the process: so this goroutine keeps its thread.
+func (p *process) run(cmd *exec.Cmd, started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err := cmd.Start()
+	started <- err
+	if err != nil {
+		return
+	}
+	_ = cmd.Wait() // how it ended does not matter, its log tells
+	close(p.ended)
+}
+
+// firstEnded names a process that has ended, "" if all run.
+func (g *group) firstEnded() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, p := range g.procs {
+		if p.gone() {
+			return p.name
+		}
+	}
+	return ""
+}
+
+func (p *process) gone() bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+func (g *group) kill() error      { return g.end(syscall.SIGKILL) }
+func (g *group) terminate() error { return g.end(syscall.SIGTERM, syscall.SIGCONT) }
+func (g *group) suspend() error   { return g.signal(syscall.SIGSTOP) }
+func (g *group) resume() error    { return g.signal(syscall.SIGCONT) }
+
+// end sends the signals and waits until every process has ended.
+func (g *group) end(signals ...syscall.Signal) error {
+	for _, sig := range signals {
+		if err := g.signal(sig); err != nil {
+			return err
+		}
+	}
+	limit := time.NewTimer(stopLimit)
+	defer limit.Stop()
+	for _, p := range g.members() {
+		select {
+		case <-p.ended:
+		case <-limit.C:
+			return fmt.Errorf("soundlab: %s did not end within %s of signal %q", p.name, stopLimit, signals[0])
+		}
+	}
+	return nil
+}
+
+func (g *group) members() []*process {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.procs
+}
+
+// signal sends sig to the whole group. To a group that has ended it sends nothing, since its
+// number may be another's by now.
+func (g *group) signal(sig syscall.Signal) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, p := range g.procs {
+		if p.gone() {
+			continue
+		}
+		if err := syscall.Kill(-g.id, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return fmt.Errorf("soundlab: send signal %q to process group %d: %w", sig, g.id, err)
+		}
+		return nil
+	}
+	return nil
+}

@@ -1,0 +1,152 @@
+package soundlab
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Headset describes a pretended USB headset. Name becomes part of the names of its devices;
+// the other fields become their properties, empty ones are left out.
+type Headset struct {
+	Name        string // letters, digits, '.', '_' and '-'
+	Description string // what people read; Name if empty
+	Vendor      string // the vendor's name
+	VID, PID    string // 4 hex digits
+	Serial      string
+	FormFactor  string // "headset" if empty; "microphone", "webcam", …
+}
+
+// Plugged is a headset that is plugged in.
+type Plugged struct {
+	SourceName string // its microphone
+	SinkName   string // its earphones
+
+	server  *Server
+	modules []uint32 // in the order in which they were loaded
+}
+
+var (
+	nameForm = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+	textForm = regexp.MustCompile(`^[^"'\\[:cntrl:]]*$`)
+)
+
+func (h Headset) validate() error {
+	if !nameForm.MatchString(h.Name) {
+		return fmt.Errorf("soundlab: headset name %q: only letters, digits, '.', '_' and '-' can be in it", h.Name)
+	}
+	for _, text := range []string{h.Description, h.Vendor, h.VID, h.PID, h.Serial, h.FormFactor} {
+		if !textForm.MatchString(text) {
+			return fmt.Errorf("soundlab: headset %s: quotes, backslashes and control characters cannot be in %q", h.Name, text)
+		}
+	}
+	return nil
+}
+
+// properties is the value of a module's sink_properties or source_properties.
+func (h Headset) properties() string {
+	pairs := []string{
+		"device.class=sound", // what hardware has; these modules would say "filter" or nothing
+		"device.bus=usb",
+		"device.form_factor=" + cmp.Or(h.FormFactor, "headset"),
+		`device.description="` + cmp.Or(h.Description, h.Name) + `"`,
+	}
+	for _, p := range []struct{ key, value string }{
+		{"device.vendor.name", h.Vendor},
+		{"device.vendor.id", h.VID},
+		{"device.product.id", h.PID},
+		{"device.serial", h.Serial},
+	} {
+		if p.value != "" {
+			pairs = append(pairs, p.key+`="`+p.value+`"`)
+		}
+	}
+	return "'" + strings.Join(pairs, " ") + "'"
+}
+
+// PlugHeadset plugs a pretended headset in and returns when the server lists it. It is made
+// of a null sink, the earphones, and a remapped monitor of a second null sink, the
+// microphone: of the virtual sources this is the one that can carry properties and works
+// alike on both kinds of server.
+func (s *Server) PlugHeadset(ctx context.Context, h Headset) (*Plugged, error) {
+	if err := h.validate(); err != nil {
+		return nil, err
+	}
+	p := &Plugged{SourceName: h.Name + "_mic", SinkName: h.Name + "_speaker", server: s}
+	switch taken, err := s.has(ctx, "sinks", p.SinkName); {
+	case err != nil:
+		return nil, err
+	case taken: // the server would choose another name
+		return nil, fmt.Errorf("soundlab: a headset %s is plugged in already", h.Name)
+	}
+	bus := h.Name + "_bus"
+	steps := [][]string{
+		{"module-null-sink", "sink_name=" + p.SinkName, "sink_properties=" + h.properties()},
+		{"module-null-sink", "sink_name=" + bus},
+		{"module-remap-source", "master=" + bus + ".monitor", "source_name=" + p.SourceName, "source_properties=" + h.properties()},
+	}
+	for _, step := range steps {
+		index, err := s.LoadModule(ctx, step[0], step[1:]...)
+		if err != nil {
+			return nil, errors.Join(err, p.unload(context.WithoutCancel(ctx)))
+		}
+		p.modules = append(p.modules, index)
+	}
+	if err := p.wait(ctx, true); err != nil {
+		return nil, errors.Join(err, p.unload(context.WithoutCancel(ctx)))
+	}
+	return p, nil
+}
+
+// Unplug pulls the headset out and returns when the server no longer lists it.
+func (p *Plugged) Unplug(ctx context.Context) error {
+	if err := p.unload(ctx); err != nil {
+		return err
+	}
+	return p.wait(ctx, false)
+}
+
+// SetMute mutes or unmutes the headset's microphone, as a switch on it would.
+func (p *Plugged) SetMute(ctx context.Context, mute bool) error {
+	value := "0"
+	if mute {
+		value = "1"
+	}
+	_, err := p.server.pactl(ctx, "set-source-mute", p.SourceName, value)
+	return err
+}
+
+func (p *Plugged) unload(ctx context.Context) error {
+	for len(p.modules) > 0 {
+		last := len(p.modules) - 1
+		if err := p.server.UnloadModule(ctx, p.modules[last]); err != nil {
+			return err
+		}
+		p.modules = p.modules[:last]
+	}
+	return nil
+}
+
+// wait waits until both devices are listed, or neither is: PipeWire answers earlier.
+func (p *Plugged) wait(ctx context.Context, present bool) error {
+	what := "list the headset"
+	if !present {
+		what = "drop the headset"
+	}
+	ctx, cancel := context.WithTimeout(ctx, pactlLimit)
+	defer cancel()
+	return p.server.waitFor(ctx, what, func(ctx context.Context) error {
+		for _, d := range []struct{ what, name string }{{"sources", p.SourceName}, {"sinks", p.SinkName}} {
+			switch has, err := p.server.has(ctx, d.what, d.name); {
+			case err != nil:
+				return err
+			case has != present:
+				return fmt.Errorf("%s: listed is %t", d.name, has)
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,74 @@
+package soundlab
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const pactlLimit = 10 * time.Second
+
+// pactl runs the servers' own control program and returns what it prints.
+func (s *Server) pactl(ctx context.Context, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, pactlLimit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "pactl", args...)
+	cmd.Env = s.ownEnv()
+	cmd.WaitDelay = time.Second
+	var out, complaint bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaint
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			err = fmt.Errorf("no answer: %w", ctx.Err())
+		}
+		return "", fmt.Errorf("soundlab: pactl %s on the private %s: %w: %s",
+			strings.Join(args, " "), s.kind, err, bytes.TrimSpace(complaint.Bytes()))
+	}
+	return out.String(), nil
+}
+
+// LoadModule loads a module of the server and returns its index. An argument with several
+// words or properties is quoted by the caller as the server wants it: inner double quotes in
+// outer single quotes work everywhere, backslashes do not.
+func (s *Server) LoadModule(ctx context.Context, name string, args ...string) (uint32, error) {
+	out, err := s.pactl(ctx, append([]string{"load-module", name}, args...)...)
+	if err != nil {
+		return 0, err
+	}
+	index, err := strconv.ParseUint(strings.TrimSpace(out), 10, 32)
+	if err != nil {
+		return 0, fmt.Errorf("soundlab: load %s: pactl answered %q instead of an index", name, out)
+	}
+	return uint32(index), nil
+}
+
+// UnloadModule unloads a module.
+func (s *Server) UnloadModule(ctx context.Context, index uint32) error {
+	_, err := s.pactl(ctx, "unload-module", strconv.FormatUint(uint64(index), 10))
+	return err
+}
+
+// has reports whether the server lists a device ("sources" or "sinks") of this name.
+func (s *Server) has(ctx context.Context, what, name string) (bool, error) {
+	out, err := s.pactl(ctx, "list", "short", what)
+	if err != nil {
+		return false, err
+	}
+	for line := range strings.Lines(out) {
+		if fields := strings.Split(line, "\t"); len(fields) > 1 && fields[1] == name {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// SetDefaultSource makes the source with the given name the one that programs record from
+// unless told otherwise.
+func (s *Server) SetDefaultSource(ctx context.Context, name string) error {
+	_, err := s.pactl(ctx, "set-default-source", name)
+	return err
+}

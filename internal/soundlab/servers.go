@@ -1,0 +1,122 @@
+package soundlab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+func (s *Server) run(name string, args ...string) error {
+	cmd := exec.Command(name, args...)
+	cmd.Env = s.ownEnv()
+	cmd.Dir = s.dir
+	cmd.Stdout, cmd.Stderr = s.log, s.log
+	return s.group.start(cmd)
+}
+
+// startPulseAudio starts the server without its usual script (-n), which would open the
+// machine's own sound devices.
+func (s *Server) startPulseAudio() error {
+	return s.run("pulseaudio", "-n", "--daemonize=no", "--exit-idle-time=-1", "--use-pid-file=no",
+		"--high-priority=no", "--realtime=no", "--log-target=stderr", "--log-level=notice",
+		"-L", "module-native-protocol-unix auth-anonymous=1 socket="+s.Socket(),
+		"-L", "module-always-sink")
+}
+
+// startPipeWire starts the three programs of a PipeWire session and the session bus without
+// which WirePlumber ends at once.
+func (s *Server) startPipeWire(ctx context.Context) error {
+	if err := s.writeFiles(pipeWireFiles(s.path("dbus"))); err != nil {
+		return err
+	}
+	if err := s.run("dbus-daemon", "--config-file="+s.path("dbus.conf"), "--nofork", "--nopidfile", "--nosyslog"); err != nil {
+		return err
+	}
+	if err := s.run("pipewire"); err != nil {
+		return err
+	}
+	for _, socket := range []string{"dbus", "pipewire-0"} {
+		if err := s.waitFor(ctx, "open its socket "+socket, s.listens(s.path(socket))); err != nil {
+			return err
+		}
+	}
+	return errors.Join(s.run("wireplumber"), s.run("pipewire-pulse"))
+}
+
+// pipeWireFiles are the files that a PipeWire session needs here. The bus starts no services.
+// WirePlumber must leave the machine's sound cards and cameras to the user's own session; its
+// versions 0.4 and 0.5 are told so in different files.
+func pipeWireFiles(bus string) map[string]string {
+	return map[string]string{
+		"dbus.conf": `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+ "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+<busconfig>
+  <type>session</type>
+  <listen>unix:path=` + bus + `</listen>
+  <auth>EXTERNAL</auth>
+  <policy context="default">
+    <allow send_destination="*" eavesdrop="true"/>
+    <allow eavesdrop="true"/>
+    <allow own="*"/>
+  </policy>
+</busconfig>
+`,
+		"config/wireplumber/main.lua.d/51-no-hardware.lua": `alsa_monitor.enabled = false
+v4l2_monitor.enabled = false
+libcamera_monitor.enabled = false
+`,
+		"config/wireplumber/bluetooth.lua.d/51-no-hardware.lua": "bluez_monitor.enabled = false\n",
+		"config/wireplumber/wireplumber.conf.d/51-no-hardware.conf": `wireplumber.profiles = {
+  main = {
+    hardware.audio = disabled
+    hardware.bluetooth = disabled
+    hardware.video-capture = disabled
+  }
+}
+`,
+	}
+}
+
+func (s *Server) writeFiles(files map[string]string) error {
+	for name, content := range files {
+		path := s.path(name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return fmt.Errorf("make folder: %w", err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			return fmt.Errorf("write settings: %w", err)
+		}
+	}
+	return nil
+}
+
+// listens returns a check that somebody accepts connections on a socket.
+func (s *Server) listens(socket string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	}
+}
+
+// answers checks that the server answers and has chosen its default devices, which is the
+// last thing that a starting PipeWire session does.
+func (s *Server) answers(ctx context.Context) error {
+	info, err := s.pactl(ctx, "info")
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(info) {
+		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "Default Sink: "); ok && !strings.HasPrefix(name, "@") {
+			return nil
+		}
+	}
+	return errors.New("no default sink yet")
+}

@@ -1,0 +1,294 @@
+// Package soundlab starts a private sound server for demonstrations, tests and benchmarks,
+// and plugs pretended headsets into it. The server lives in a folder of its own, sees no
+// hardware, and never touches the user's own server, session bus or settings. It works as
+// root and as a normal user, without D-Bus and without a display, and several may run at once.
+package soundlab
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Kind is which sound server to start.
+type Kind string
+
+// The kinds.
+const (
+	PulseAudio Kind = "pulseaudio"
+	PipeWire   Kind = "pipewire" // with WirePlumber, pipewire-pulse and a private session bus
+)
+
+// Kinds lists every kind.
+var Kinds = []Kind{PulseAudio, PipeWire}
+
+// Options of Start.
+type Options struct {
+	Kind Kind
+	// Dir is the server's folder, created by Start and removed by Close. It must be empty or
+	// not exist. Its path must be short, since a socket's path has at most 107 bytes. Empty
+	// means a new temporary folder.
+	Dir string
+	// Log receives what the server's programs print, nil drops it.
+	Log io.Writer
+}
+
+// Server is a running private sound server. Its methods may be called from any goroutine,
+// but those that start or end processes one at a time.
+type Server struct {
+	kind  Kind
+	dir   string
+	log   *logTail
+	group *group // the server's processes; replaced by Restart
+}
+
+const (
+	startLimit = 30 * time.Second
+	stopLimit  = 5 * time.Second
+	poll       = 5 * time.Millisecond // between two looks for something that cannot be waited for
+)
+
+// The longest name of a socket in the folder, and how long a socket's path may be on Linux.
+const (
+	longestSocket = "/pipewire-0-manager"
+	maxSocketPath = 107
+)
+
+// Start starts a server and returns when it answers requests. ctx bounds the start only.
+func Start(ctx context.Context, o Options) (*Server, error) {
+	if err := Available(o.Kind); err != nil {
+		return nil, err
+	}
+	dir, err := makeDir(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{kind: o.Kind, dir: dir, log: &logTail{out: o.Log}}
+	if err := s.start(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func makeDir(dir string) (string, error) {
+	if dir == "" {
+		return makeTempDir()
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("soundlab: find folder: %w", err)
+	}
+	if err := checkPath(dir); err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("soundlab: make folder: %w", err)
+	}
+	switch entries, err := os.ReadDir(dir); {
+	case err != nil:
+		return "", fmt.Errorf("soundlab: read folder: %w", err)
+	case len(entries) > 0:
+		return "", fmt.Errorf("soundlab: %s is not empty: give a folder of its own, it is removed at the end", dir)
+	}
+	return dir, nil
+}
+
+// makeTempDir makes a folder in /tmp where the user's own temporary folder cannot be used.
+func makeTempDir() (string, error) {
+	const pattern = "soundlab-"
+	parent := os.TempDir()
+	if checkPath(filepath.Join(parent, pattern+"4294967295")) != nil {
+		parent = "/tmp"
+	}
+	dir, err := os.MkdirTemp(parent, pattern)
+	if err != nil {
+		return "", fmt.Errorf("soundlab: make folder: %w", err)
+	}
+	return dir, nil
+}
+
+// plainPath has nothing that the programs' settings and arguments would have to quote.
+var plainPath = regexp.MustCompile(`^[A-Za-z0-9/._+@-]+$`)
+
+func checkPath(dir string) error {
+	switch {
+	case len(dir)+len(longestSocket) > maxSocketPath:
+		return fmt.Errorf("soundlab: the path %s is too long for sockets in it: use one of at most %d bytes",
+			dir, maxSocketPath-len(longestSocket))
+	case !plainPath.MatchString(dir):
+		return fmt.Errorf("soundlab: the path %q has characters that sound servers do not take: "+
+			"use letters, digits and / . _ + @ -", dir)
+	}
+	return nil
+}
+
+// start starts the processes in a prepared folder and waits until the server answers.
+func (s *Server) start(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	for _, sub := range []string{s.dir, s.pulseDir(), s.path("state")} {
+		if err := os.MkdirAll(sub, 0o700); err != nil {
+			return fmt.Errorf("soundlab: make folder: %w", err)
+		}
+	}
+	s.group = &group{}
+	var err error
+	if s.kind == PipeWire {
+		err = s.startPipeWire(ctx)
+	} else {
+		err = s.startPulseAudio()
+	}
+	if err == nil {
+		err = s.waitFor(ctx, "answer requests", s.answers)
+	}
+	if err != nil {
+		return fmt.Errorf("soundlab: start %s: %w; its last words:\n%s", s.kind, err, s.log.tail())
+	}
+	return nil
+}
+
+// Kind returns which sound server s is.
+func (s *Server) Kind() Kind { return s.kind }
+
+// Dir returns the server's folder.
+func (s *Server) Dir() string { return s.dir }
+
+// Socket returns the path of the socket on which the PulseAudio protocol is spoken.
+func (s *Server) Socket() string { return filepath.Join(s.pulseDir(), "native") }
+
+// Env returns an environment for programs that shall use this server: that of this process
+// without display, D-Bus and sound settings, and with those of this server.
+func (s *Server) Env() []string {
+	env := slices.DeleteFunc(os.Environ(), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		for _, prefix := range []string{"DBUS_", "PULSE_", "PIPEWIRE_", "WIREPLUMBER_"} {
+			if strings.HasPrefix(name, prefix) {
+				return true
+			}
+		}
+		return slices.Contains([]string{"DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "SESSION_MANAGER", "XDG_RUNTIME_DIR"}, name)
+	})
+	return append(env, s.clientEnv()...)
+}
+
+func (s *Server) clientEnv() []string {
+	return []string{
+		"XDG_RUNTIME_DIR=" + s.dir,
+		"PIPEWIRE_RUNTIME_DIR=" + s.dir,
+		"PULSE_RUNTIME_PATH=" + s.pulseDir(),
+		"PULSE_SERVER=unix:" + s.Socket(),
+		"PULSE_COOKIE=" + s.path("cookie"), // else the client library would make one in the user's settings
+	}
+}
+
+// ownEnv is the environment of the server's own programs: nothing of the user's.
+func (s *Server) ownEnv() []string {
+	env := append(s.clientEnv(),
+		"HOME="+s.dir,
+		"LC_ALL=C.UTF-8",
+		"PATH="+os.Getenv("PATH"),
+		"PULSE_STATE_PATH="+s.path("state"),
+		"XDG_CONFIG_HOME="+s.path("config"),
+		"XDG_STATE_HOME="+s.path("state"),
+		"XDG_CACHE_HOME="+s.path("state"),
+		"XDG_DATA_HOME="+s.path("state"),
+		// Without an address, the libraries would look for the host's buses.
+		"DBUS_SESSION_BUS_ADDRESS=unix:path="+s.path("dbus"),
+		"DBUS_SYSTEM_BUS_ADDRESS=unix:path="+s.path("no-system-bus"),
+	)
+	return env
+}
+
+func (s *Server) path(name string) string { return filepath.Join(s.dir, name) }
+
+func (s *Server) pulseDir() string { return s.path("pulse") }
+
+// Kill ends the server at once, as a crash would, and waits until all its processes are gone.
+func (s *Server) Kill() error { return s.group.kill() }
+
+// Term asks the server to end, as a logout would, and waits until all its processes are gone.
+func (s *Server) Term() error { return s.group.terminate() }
+
+// Suspend stops the server's processes: it keeps its connections and answers nothing.
+func (s *Server) Suspend() error { return s.group.suspend() }
+
+// Continue undoes Suspend.
+func (s *Server) Continue() error { return s.group.resume() }
+
+// Restart kills the server if it still runs and starts it anew, on the same socket and with
+// nothing plugged in.
+func (s *Server) Restart(ctx context.Context) error {
+	if err := s.Kill(); err != nil {
+		return err
+	}
+	return s.start(ctx)
+}
+
+// Close kills what Start and Restart started and removes the folder.
+func (s *Server) Close() error {
+	var err error
+	if s.group != nil {
+		err = s.group.kill()
+	}
+	if rmErr := os.RemoveAll(s.dir); rmErr != nil {
+		err = errors.Join(err, fmt.Errorf("soundlab: remove folder: %w", rmErr))
+	}
+	return err
+}
+
+// waitFor looks until check succeeds, a process of the server ends, or ctx does.
+func (s *Server) waitFor(ctx context.Context, what string, check func(context.Context) error) error {
+	tick := time.NewTicker(poll)
+	defer tick.Stop()
+	for {
+		err := check(ctx)
+		if err == nil {
+			return nil
+		}
+		if dead := s.group.firstEnded(); dead != "" {
+			return fmt.Errorf("%s ended before the server could %s", dead, what)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the server did not %s: %w (%w)", what, err, ctx.Err())
+		case <-tick.C:
+		}
+	}
+}
+
+// logTail passes the programs' output on and keeps its end for error messages.
+type logTail struct {
+	mu   sync.Mutex
+	out  io.Writer
+	last []byte
+}
+
+const tailSize = 4 << 10
+
+func (l *logTail) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.last = append(l.last, p...)
+	if extra := len(l.last) - tailSize; extra > 0 {
+		l.last = slices.Delete(l.last, 0, extra)
+	}
+	if l.out != nil {
+		_, _ = l.out.Write(p) // a full log must not stop the server
+	}
+	return len(p), nil
+}
+
+func (l *logTail) tail() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return string(bytes.ToValidUTF8(l.last, []byte("?")))
+}

@@ -1,0 +1,77 @@
+package strictyaml
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxBlank is how many blank lines may follow each other: the lexer takes quadratic time over
+// a longer run in a block of text, and that is before the block can be refused.
+const maxBlank = 100
+
+// clean refuses what is not text and returns data without byte order mark, with \n as the
+// only line end, and sets doc's lines.
+func clean(doc *Document, data []byte) (string, *Problem) {
+	doc.lines = []int{0}
+	if len(data) > MaxSize {
+		return "", doc.syntax(1, 1, "", fmt.Sprintf("the file is larger than the limit of %d bytes", MaxSize), "")
+	}
+	src := strings.TrimPrefix(string(data), "\uFEFF")
+	src = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(src)
+	lines := strings.Split(src, "\n")
+	doc.lines = make([]int, len(lines))
+	for i, line := range lines {
+		doc.lines[i] = utf8.RuneCountInString(line)
+	}
+	blank := 0
+	for i, line := range lines {
+		if problem := cleanLine(doc, i+1, line); problem != nil {
+			return "", problem
+		}
+		if blank++; strings.TrimSpace(line) != "" {
+			blank = 0
+		}
+		if blank > maxBlank {
+			return "", doc.syntax(i+1, 1, "", fmt.Sprintf("more than %d blank lines in a row", maxBlank), "remove them")
+		}
+	}
+	return indent(doc, src, lines)
+}
+
+func cleanLine(doc *Document, number int, line string) *Problem {
+	column := 0
+	for i, r := range line {
+		column++
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(line[i:], "\uFFFD"):
+			return doc.syntax(number, column, "", "not UTF-8 text", "save the file as UTF-8")
+		case r < ' ' && r != '\t' || r == 0x7F || r == '\uFEFF':
+			return doc.syntax(number, column, "", fmt.Sprintf("control character U+%04X", r), "remove it")
+		}
+	}
+	return nil
+}
+
+// indent refuses tabs used for indentation. In JSON they mean nothing and become spaces. Space
+// at the end of a line means nothing either and puts the library's columns off.
+func indent(doc *Document, src string, lines []string) (string, *Problem) {
+	json := strings.HasPrefix(strings.TrimSpace(src), "{") || strings.HasPrefix(strings.TrimSpace(src), "[")
+	for i, line := range lines {
+		content := strings.TrimLeft(line, " \t")
+		space := line[:len(line)-len(content)]
+		if tab := strings.IndexByte(space, '\t'); tab >= 0 && content != "" && !json {
+			return "", doc.syntax(i+1, tab+1, "", "tab used for indentation, use spaces", "")
+		}
+		lines[i] = strings.Repeat(" ", len(space)) + content
+		if trimmed := strings.TrimRight(lines[i], " \t"); !strings.HasSuffix(trimmed, `\`) {
+			lines[i] = trimmed
+		}
+	}
+	return strings.Join(lines, "\n"), nil
+}
+
+func (d *Document) syntax(line, column int, text, message, hint string) *Problem {
+	p := d.problemAt(line, column, "$", text, message, hint)
+	return &p
+}

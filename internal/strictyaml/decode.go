@@ -1,0 +1,180 @@
+package strictyaml
+
+import (
+	"encoding"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+type decoder struct {
+	doc      *Document
+	problems []Problem
+}
+
+func (d *decoder) report(n *node, path, message, hint string) {
+	d.problems = append(d.problems, d.doc.problemAt(n.line, n.col, path, n.text, message, hint))
+}
+
+// wrong reports that n is not what the type wants.
+func (d *decoder) wrong(n *node, path, want, hint string) {
+	d.report(n, path, fmt.Sprintf("want %s, found %s", want, n.kind), hint)
+}
+
+func (d *decoder) value(n *node, path string, v reflect.Value) {
+	if v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			v.Set(reflect.New(v.Type().Elem()))
+		}
+		d.value(n, path, v.Elem())
+		return
+	}
+	if d.special(n, path, v) {
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		d.text(n, path, v)
+	case reflect.Bool:
+		d.bool(n, path, v)
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		d.int(n, path, v)
+	case reflect.Slice:
+		d.list(n, path, v)
+	case reflect.Map:
+		d.dict(n, path, v)
+	case reflect.Struct:
+		d.object(n, path, v)
+	default:
+		d.report(n, path, "no value is possible here: "+v.Type().String(), "")
+	}
+}
+
+// hasReader reports whether t reads itself, so that its kind does not matter.
+func hasReader(t reflect.Type) bool {
+	p := reflect.PointerTo(t)
+	return p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) || p.Implements(reflect.TypeFor[json.Unmarshaler]())
+}
+
+// special handles the types that read themselves.
+func (d *decoder) special(n *node, path string, v reflect.Value) bool {
+	switch into := v.Addr().Interface().(type) {
+	case *time.Duration:
+		d.duration(n, path, into)
+	case *time.Time:
+		d.time(n, path, into)
+	case encoding.TextUnmarshaler:
+		if !n.scalar() || n.kind == null {
+			d.wrong(n, path, "text", "")
+		} else if err := into.UnmarshalText([]byte(n.text)); err != nil {
+			d.report(n, path, err.Error(), "")
+		}
+	case json.Unmarshaler:
+		if err := into.UnmarshalJSON(n.json()); err != nil {
+			d.report(n, path, err.Error(), "")
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+func (d *decoder) duration(n *node, path string, into *time.Duration) {
+	const want = "a duration such as 250ms, 5s or 2m"
+	if !n.scalar() || n.kind == null {
+		d.wrong(n, path, want, "")
+		return
+	}
+	value, err := time.ParseDuration(n.text)
+	if err != nil {
+		d.wrong(n, path, want, unitHint(n))
+		return
+	}
+	*into = value
+}
+
+func unitHint(n *node) string {
+	if n.kind == number {
+		return "add a unit: " + n.text + "s"
+	}
+	return ""
+}
+
+func (d *decoder) time(n *node, path string, into *time.Time) {
+	value, err := time.Parse(time.RFC3339, n.text)
+	if err != nil {
+		d.wrong(n, path, "a time such as 2026-01-31T15:04:05Z", "")
+		return
+	}
+	*into = value
+}
+
+func (d *decoder) text(n *node, path string, v reflect.Value) {
+	names := enumOf(v.Type())
+	switch {
+	case n.kind == number || n.kind == boolean:
+		d.wrong(n, path, "text", fmt.Sprintf("put it in quotes: %q", n.text))
+	case n.kind != text && names != nil:
+		d.wrong(n, path, "one of "+strings.Join(names, ", "), "")
+	case n.kind != text:
+		d.wrong(n, path, "text", "")
+	case names != nil && !slices.Contains(names, n.text):
+		d.report(n, path, "unknown name", Suggest(n.text, names))
+	default:
+		v.SetString(n.text)
+	}
+}
+
+func (d *decoder) bool(n *node, path string, v reflect.Value) {
+	switch {
+	case n.kind == boolean && n.text == "true":
+		v.SetBool(true)
+	case n.kind == boolean && n.text == "false":
+		v.SetBool(false)
+	case n.kind == boolean:
+		d.report(n, path, "want true or false in lower case", "")
+	case n.kind == text && classify(n.text) == boolean:
+		d.wrong(n, path, "true or false", "remove the quotes")
+	default:
+		d.wrong(n, path, "true or false", "")
+	}
+}
+
+func (d *decoder) int(n *node, path string, v reflect.Value) {
+	const want = "a whole number"
+	if n.kind == text && classify(n.text) == number {
+		d.wrong(n, path, want, "remove the quotes")
+		return
+	}
+	if n.kind != number {
+		d.wrong(n, path, want, "")
+		return
+	}
+	value, err := strconv.ParseInt(n.text, 10, 64)
+	switch {
+	case errors.Is(err, strconv.ErrRange) || err == nil && v.OverflowInt(value):
+		d.report(n, path, "the number is out of range", "")
+	case err != nil || strconv.FormatInt(value, 10) != n.text:
+		// 0710 is octal to some readers, so it is refused rather than understood.
+		d.report(n, path, "want a whole number in decimal digits", "")
+	default:
+		v.SetInt(value)
+	}
+}
+
+func (d *decoder) list(n *node, path string, v reflect.Value) {
+	if n.kind != list {
+		d.wrong(n, path, "a list", "")
+		return
+	}
+	out := reflect.MakeSlice(v.Type(), len(n.items), len(n.items))
+	for i, item := range n.items {
+		d.value(item, index(path, i), out.Index(i))
+	}
+	v.Set(out)
+}

@@ -1,0 +1,60 @@
+package strictyaml
+
+import (
+	"fmt"
+	"strings"
+)
+
+// maxNames is how many valid names a hint lists.
+const maxNames = 12
+
+// Suggest makes the hint for an unknown name: the nearest of the valid ones, or all of them
+// if none is near and they are few.
+func Suggest(name string, valid []string) string {
+	best, distance := "", max(1, len([]rune(name))/3)+1
+	for _, v := range valid {
+		if d := edits(strings.ToLower(name), strings.ToLower(v)); d < distance {
+			best, distance = v, d
+		}
+	}
+	switch {
+	case best != "":
+		return fmt.Sprintf("did you mean %q?", best)
+	case len(valid) > 0 && len(valid) <= maxNames:
+		return "want one of: " + strings.Join(valid, ", ")
+	default:
+		return ""
+	}
+}
+
+// maxName bounds the work of comparing: no valid name is near this length.
+const maxName = 100
+
+// edits counts the insertions, deletions, replacements and swaps of neighbours between a and b.
+func edits(a, b string) int {
+	x, y := []rune(a), []rune(b)
+	if len(x) > maxName || len(y) > maxName {
+		return maxName
+	}
+	rows := make([][]int, len(x)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(y)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(x); i++ {
+		for j := 1; j <= len(y); j++ {
+			replace := rows[i-1][j-1]
+			if x[i-1] != y[j-1] {
+				replace++
+			}
+			rows[i][j] = min(replace, rows[i-1][j]+1, rows[i][j-1]+1)
+			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
+		}
+	}
+	return rows[len(x)][len(y)]
+}

@@ -1,0 +1,118 @@
+package strictyaml
+
+import (
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+type kind int
+
+const (
+	null kind = iota
+	boolean
+	number
+	text
+	list
+	object
+)
+
+// String names a kind as "found …" needs it.
+func (k kind) String() string {
+	return [...]string{"nothing", "true or false", "a number", "text", "a list", "keys with values"}[k]
+}
+
+// A node is one value of a file, free of the YAML library's types and quirks.
+type node struct {
+	kind      kind
+	line, col int
+	text      string // scalars: the text; numbers as written
+	items     []*node
+	fields    []field
+}
+
+// A field is one "key: value".
+type field struct {
+	name      string
+	line, col int
+	value     *node
+}
+
+func (n *node) field(name string) *node {
+	for _, f := range n.fields {
+		if f.name == name {
+			return f.value
+		}
+	}
+	return nil
+}
+
+// numeric is what some YAML reader somewhere takes for a number. It is wider than YAML 1.2's
+// own rule on purpose: 0b0e, 0710 and 1e10 are USB ids in one reader and numbers in the next.
+var numeric = regexp.MustCompile(`^[-+]?(0[xXoObB][0-9A-Za-z_]+|(\.[0-9_]+|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9]+)?|\.(?i:inf|nan))$`)
+
+// classify says what an unquoted scalar is.
+func classify(plain string) kind {
+	switch lower := strings.ToLower(plain); {
+	case lower == "" || lower == "~" || lower == "null":
+		return null
+	case lower == "true" || lower == "false":
+		return boolean
+	case numeric.MatchString(plain):
+		return number
+	default:
+		return text
+	}
+}
+
+// textNode makes the node that s would be in a file whose author knew what the type wants.
+func textNode(s string, t reflect.Type) *node {
+	switch t.Kind() {
+	case reflect.String:
+		return &node{kind: text, text: s}
+	case reflect.Slice:
+		if hasReader(t) {
+			return &node{kind: text, text: s}
+		}
+		n := &node{kind: list}
+		for item := range strings.SplitSeq(s, ",") {
+			n.items = append(n.items, textNode(strings.TrimSpace(item), t.Elem()))
+		}
+		return n
+	default:
+		return &node{kind: classify(s), text: s}
+	}
+}
+
+var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
+
+// join appends a key to a path; a key that is not a plain word is quoted.
+func join(path, name string) string {
+	if identifier.MatchString(name) {
+		return path + "." + name
+	}
+	return path + "[" + strconv.Quote(name) + "]"
+}
+
+func index(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
+
+// step splits the first key or index off a path, which has lost its leading $.
+func step(path string) (name string, i int, rest string) {
+	if quoted, err := strconv.QuotedPrefix(strings.TrimPrefix(path, "[")); err == nil && strings.HasPrefix(path, "[") {
+		name, _ = strconv.Unquote(quoted)
+		return name, -1, strings.TrimPrefix(path[1+len(quoted):], "]")
+	}
+	if in, ok := strings.CutPrefix(path, "["); ok {
+		num, rest, _ := strings.Cut(in, "]")
+		if i, err := strconv.Atoi(num); err == nil {
+			return "", i, rest
+		}
+		return "", -1, ""
+	}
+	path = strings.TrimPrefix(path, ".")
+	if end := strings.IndexAny(path, ".["); end >= 0 {
+		return path[:end], -1, path[end:]
+	}
+	return path, -1, ""
+}

@@ -1,0 +1,127 @@
+package strictyaml
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// A key is one field of a struct as a file names it.
+type key struct {
+	name     string
+	index    int
+	required bool
+}
+
+// keysOf lists the keys of a struct type.
+func keysOf(t reflect.Type) []key {
+	var keys []key
+	for f := range t.Fields() {
+		tag := f.Tag.Get("yaml")
+		if !f.IsExported() || tag == "-" {
+			continue
+		}
+		name, options, _ := strings.Cut(tag, ",")
+		if name == "" {
+			name = strings.ToLower(f.Name)
+		}
+		keys = append(keys, key{name, f.Index[0], !strings.Contains(options, "omitempty")})
+	}
+	return keys
+}
+
+func (d *decoder) object(n *node, path string, v reflect.Value) {
+	if n.kind != object {
+		hint := ""
+		if n.kind == text && strings.Contains(n.text, ":") {
+			hint = "a space is needed after ':'"
+		}
+		d.wrong(n, path, object.String(), hint)
+		return
+	}
+	keys := keysOf(v.Type())
+	for _, f := range d.unique(n, path) {
+		i := slices.IndexFunc(keys, func(k key) bool { return k.name == f.name })
+		if i < 0 {
+			d.unknown(f, path, n, keys)
+			continue
+		}
+		field := v.Field(keys[i].index)
+		if f.value.kind == null && !keys[i].required {
+			continue
+		}
+		d.value(f.value, join(path, f.name), field)
+	}
+	for _, k := range keys {
+		if k.required && n.field(k.name) == nil {
+			d.missing(n, path, k.name)
+		}
+	}
+}
+
+// unique reports keys that stand twice and returns each key's first entry.
+func (d *decoder) unique(n *node, path string) []field {
+	lines := make(map[string]int, len(n.fields))
+	var first []field
+	for _, f := range n.fields {
+		if line, twice := lines[f.name]; twice {
+			d.key(f, path, "duplicate key", fmt.Sprintf("first on line %d", line))
+			continue
+		}
+		lines[f.name] = f.line
+		first = append(first, f)
+	}
+	return first
+}
+
+// unknown suggests names that the file does not use yet first.
+func (d *decoder) unknown(f field, path string, n *node, keys []key) {
+	var all []string
+	for _, k := range keys {
+		if n.field(k.name) == nil {
+			all = append(all, k.name)
+		}
+	}
+	d.key(f, path, "unknown key", Suggest(f.name, all))
+}
+
+func (d *decoder) missing(n *node, path, name string) {
+	p := d.doc.problemAt(n.line, n.col, join(path, name), name, "missing key", "")
+	d.problems = append(d.problems, p)
+}
+
+// key reports a problem of a key rather than of its value.
+func (d *decoder) key(f field, path, message, hint string) {
+	p := d.doc.problemAt(f.line, f.col, join(path, f.name), f.name, message, hint)
+	d.problems = append(d.problems, p)
+}
+
+// dict reads a map with text keys.
+func (d *decoder) dict(n *node, path string, v reflect.Value) {
+	if n.kind != object {
+		d.wrong(n, path, object.String(), "")
+		return
+	}
+	t := v.Type()
+	names := enumOf(t.Key())
+	out := reflect.MakeMapWithSize(t, len(n.fields))
+	for _, f := range d.unique(n, path) {
+		if names != nil && !slices.Contains(names, f.name) {
+			d.key(f, path, "unknown key", Suggest(f.name, names))
+			continue
+		}
+		value := reflect.New(t.Elem()).Elem()
+		d.value(f.value, join(path, f.name), value)
+		out.SetMapIndex(reflect.ValueOf(f.name).Convert(t.Key()), value)
+	}
+	v.Set(out)
+}
+
+// enumOf returns the names that a text type allows, or nil if any text will do.
+func enumOf(t reflect.Type) []string {
+	if e, ok := reflect.Zero(t).Interface().(interface{ Enum() []string }); ok {
+		return e.Enum()
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+package strictyaml
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// parse is the one place that calls the YAML library. The root is nil if src has no content.
+func parse(doc *Document, src string) (root *node, problem *Problem) {
+	// goccy/go-yaml indexes out of range on some malformed input, and no check of ours can
+	// foresee all of it. A file must never take the agent down, so the panic ends here.
+	defer func() {
+		if r := recover(); r != nil {
+			root, problem = nil, doc.syntax(1, 1, "", fmt.Sprintf("not valid YAML: %v", r), "")
+		}
+	}()
+	tokens := lexer.Tokenize(src)
+	if problem := checkTokens(doc, tokens); problem != nil {
+		return nil, problem
+	}
+	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		return nil, syntaxError(doc, err)
+	}
+	for _, d := range file.Docs {
+		if d.Body != nil {
+			c := converter{doc: doc}
+			return c.value(d.Body), c.problem
+		}
+	}
+	return nil, nil
+}
+
+// syntaxError does not call err.Error, which prints the source and takes quadratic time.
+func syntaxError(doc *Document, err error) *Problem {
+	var located interface {
+		GetMessage() string
+		GetToken() *token.Token
+	}
+	if !errors.As(err, &located) || located.GetToken() == nil {
+		return doc.syntax(1, 1, "", "not valid YAML: "+err.Error(), "")
+	}
+	tk := located.GetToken()
+	message, hint := explain(located.GetMessage())
+	return doc.syntax(tk.Position.Line, tk.Position.Column, tk.Value, message, hint)
+}
+
+// converter turns the library's tree into ours.
+type converter struct {
+	doc     *Document
+	problem *Problem // the first
+}
+
+func (c *converter) value(in ast.Node) *node {
+	switch n := in.(type) {
+	case *ast.MappingNode:
+		return c.object(n)
+	case *ast.SequenceNode:
+		return c.list(n)
+	case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.InfinityNode, *ast.NanNode, *ast.BoolNode, *ast.NullNode:
+		return scalar(n.GetToken())
+	default:
+		c.refuse(in)
+		return &node{}
+	}
+}
+
+// object begins at its first key, not at the colon where the library has it, or at its brace.
+func (c *converter) object(n *ast.MappingNode) *node {
+	out := &node{kind: object}
+	out.line, out.col = position(n.GetToken())
+	for i, v := range n.Values {
+		key := c.value(v.Key)
+		value := c.value(v.Value)
+		if implicit(v.Value) {
+			value.line, value.col = key.line, key.col
+		}
+		if i == 0 && n.GetToken().Type == token.MappingValueType {
+			out.line, out.col = key.line, key.col
+		}
+		out.fields = append(out.fields, field{name: key.text, line: key.line, col: key.col, value: value})
+	}
+	return out
+}
+
+func (c *converter) list(n *ast.SequenceNode) *node {
+	out := &node{kind: list}
+	out.line, out.col = position(n.GetToken())
+	for _, v := range n.Values {
+		out.items = append(out.items, c.value(v))
+	}
+	return out
+}
+
+func scalar(tk *token.Token) *node {
+	out := &node{kind: text, text: tk.Value}
+	out.line, out.col = position(tk)
+	switch tk.Type {
+	case token.SingleQuoteType, token.DoubleQuoteType:
+	case token.ImplicitNullType:
+		out.kind, out.text = null, ""
+	default:
+		out.kind = classify(tk.Value)
+	}
+	return out
+}
+
+// refuse takes nodes that checkTokens has missed, which may be nil.
+func (c *converter) refuse(in ast.Node) {
+	line, column := 1, 1
+	if in != nil {
+		line, column = position(in.GetToken())
+	}
+	c.problem = c.doc.syntax(line, column, "", "not valid YAML: "+noValue, "")
+}
+
+func position(tk *token.Token) (line, column int) { return tk.Position.Line, tk.Position.Column }
+
+func implicit(n ast.Node) bool {
+	return n != nil && n.GetToken() != nil && n.GetToken().Type == token.ImplicitNullType
+}
