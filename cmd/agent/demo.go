@@ -15,11 +15,11 @@ import (
 	"sidetone/examples"
 	"sidetone/fakeserver"
 	"sidetone/internal/agent"
-	"sidetone/internal/config"
 	"sidetone/internal/devices"
 	"sidetone/internal/platform"
 	"sidetone/internal/rpcclient"
 	"sidetone/internal/soundlab"
+	"sidetone/internal/strictyaml"
 )
 
 // stepLimit is how long one step of the demo may take before it has failed.
@@ -53,7 +53,8 @@ type stage interface {
 }
 
 func demo(ctx context.Context, out, talk io.Writer) error {
-	cat, problems := config.ParseCatalogue("acme.yaml", examples.Acme)
+	cat := &devices.Catalogue{}
+	_, problems := strictyaml.Decode("acme.yaml", examples.Acme, cat)
 	if len(problems) > 0 {
 		return fmt.Errorf("the built-in example catalogue: %s", problems[0])
 	}

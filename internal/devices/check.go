@@ -19,7 +19,7 @@ type Fault struct {
 	Hint    string // what would be right; may be empty
 }
 
-// Check returns every fault of c, in the order of the file. A catalogue without faults makes
+// Check returns every fault of c, in a fixed order. A catalogue without faults makes
 // a Resolver on every system, and each of its rules can take effect. A catalogue of another
 // version has only that fault.
 func (c *Catalogue) Check() []Fault {

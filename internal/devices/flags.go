@@ -65,7 +65,8 @@ func (e *Endpoint) flag(v Tri, fact string, o Origin) Flag {
 }
 
 // mergeFlags is the state of several inputs that the client cannot tell apart: true only if
-// all are true (rule R63). The first flag that has the merged value lends its origin.
+// all are true, and since the last one is; false since the first one is. The first flag that
+// has the merged value lends its origin.
 func mergeFlags(flags []Flag) Flag {
 	if len(flags) == 0 {
 		return Flag{}
@@ -79,9 +80,9 @@ func mergeFlags(flags []Flag) Flag {
 	}
 	i := slices.IndexFunc(flags, func(f Flag) bool { return f.Value == v })
 	out := flags[i]
-	for _, f := range flags {
-		if f.Value == v && f.Since.After(out.Since) && v == True {
-			out.Since = f.Since // all true only since the last one became so
+	for _, f := range flags[i+1:] {
+		if f.Value == v && f.Since.After(out.Since) == (v == True) {
+			out.Since = f.Since
 		}
 	}
 	return out

@@ -136,7 +136,8 @@ func matchesName(re *regexp.Regexp, e *Endpoint) bool {
 	return re == nil || re.MatchString(e.Name) || re.MatchString(e.ID)
 }
 
-// find returns e's product, or nil. Of several the one with the best rank wins.
+// find returns e's product, or nil. Of several the one with the best rank wins. Hardware ids
+// that a virtual endpoint bears are those of a device whose sound it carries, not its own.
 func (m *matcher) find(e *Endpoint) *product {
 	var best *product
 	better := func(c candidate) {
@@ -144,7 +145,7 @@ func (m *matcher) find(e *Endpoint) *product {
 			best = c.product
 		}
 	}
-	if e.VID != "" && e.PID != "" {
+	if e.VID != "" && e.PID != "" && !e.Virtual {
 		for _, c := range m.byHardware[hardware{e.Bus, e.VID, e.PID}] {
 			better(c)
 		}
@@ -161,7 +162,7 @@ func (m *matcher) find(e *Endpoint) *product {
 func (k LinkKind) fits(e *Endpoint) bool {
 	switch k {
 	case LinkBluetooth:
-		return e.Bus == Bluetooth
+		return e.Bus == Bluetooth && !e.Virtual
 	case LinkJack:
 		return e.Bus == PCI && !e.Virtual
 	case LinkVirtual:

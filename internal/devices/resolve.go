@@ -45,9 +45,10 @@ func NewResolver(cat *Catalogue, opts Options) (*Resolver, error) {
 type instance struct {
 	product   *product
 	key       string
-	endpoints []*Endpoint
+	endpoints []*Endpoint // its own, then the virtual ones that it adopted
+	own       int         // how many are its own
 	reports   []Report
-	attached  time.Time // of its first endpoint
+	attached  time.Time // of the first of its own endpoints
 	firstID   string    // smallest wire id, for the order
 }
 
@@ -86,10 +87,15 @@ func (r *Resolver) group(eps []*Endpoint, s *Snapshot) []*instance {
 			s.withhold(e, "the catalogue names no such device")
 		}
 	}
-	for _, e := range virtual {
-		if reason := g.adopt(e); reason != "" {
-			s.withhold(e, reason)
+	for len(virtual) > 0 {
+		rest := g.adoptAll(virtual)
+		if len(rest) == len(virtual) {
+			break
 		}
+		virtual = rest // one of them may carry the sound of another that has just found its product
+	}
+	for _, e := range virtual {
+		s.withhold(e, g.homeless(e))
 	}
 	return g.all
 }
@@ -97,7 +103,7 @@ func (r *Resolver) group(eps []*Endpoint, s *Snapshot) []*instance {
 type grouping struct {
 	all       []*instance
 	byKey     map[string]*instance
-	byProduct map[*product][]*instance
+	byProduct map[*product][]*instance // those products that name virtual endpoints
 }
 
 func (g *grouping) add(p *product, e *Endpoint) {
@@ -107,9 +113,12 @@ func (g *grouping) add(p *product, e *Endpoint) {
 		inst = &instance{product: p, key: key}
 		g.byKey[key] = inst
 		g.all = append(g.all, inst)
-		g.byProduct[p] = append(g.byProduct[p], inst)
+		if len(p.virtual) > 0 {
+			g.byProduct[p] = append(g.byProduct[p], inst)
+		}
 	}
 	inst.endpoints = append(inst.endpoints, e)
+	inst.own++
 }
 
 // groupKey tells one unit of a model from another. Where the OS gives no hardware identity
@@ -125,23 +134,41 @@ func groupKey(by GroupBy, e *Endpoint) string {
 	}
 }
 
-// adopt gives a virtual endpoint to the product whose sound it carries. It returns why not.
-func (g *grouping) adopt(e *Endpoint) string {
-	var fit []*instance
-	for _, inst := range g.all {
-		if inst.product.wantsVirtual(e) && (e.Master == "" || inst.has(e.Master)) {
-			fit = append(fit, inst)
+// adoptAll gives virtual endpoints to the products whose sound they carry, and returns those
+// for which there is not exactly one.
+func (g *grouping) adoptAll(virtual []*Endpoint) (rest []*Endpoint) {
+	for _, e := range virtual {
+		if fit := g.fits(e); len(fit) == 1 {
+			fit[0].endpoints = append(fit[0].endpoints, e)
+		} else {
+			rest = append(rest, e)
 		}
 	}
-	switch len(fit) {
-	case 0:
-		return "virtual, and the catalogue names no such virtual endpoint of a product that is there"
-	case 1:
-		fit[0].endpoints = append(fit[0].endpoints, e)
-		return ""
-	default:
-		return fmt.Sprintf("virtual, and %d products are there whose sound it may carry", len(fit))
+	return rest
+}
+
+// fits are the units whose sound a virtual endpoint may carry.
+func (g *grouping) fits(e *Endpoint) []*instance {
+	var fit []*instance
+	for p, units := range g.byProduct {
+		if !p.wantsVirtual(e) {
+			continue
+		}
+		for _, inst := range units {
+			if e.Master == "" || inst.has(e.Master) {
+				fit = append(fit, inst)
+			}
+		}
 	}
+	return fit
+}
+
+// homeless says why no product has adopted a virtual endpoint.
+func (g *grouping) homeless(e *Endpoint) string {
+	if n := len(g.fits(e)); n > 0 {
+		return fmt.Sprintf("virtual, and %d products are there whose sound it may carry", n)
+	}
+	return "virtual, and the catalogue names no such virtual endpoint of a product that is there"
 }
 
 func (inst *instance) has(id string) bool {
@@ -150,10 +177,10 @@ func (inst *instance) has(id string) bool {
 
 // report fills inst.reports from its endpoints.
 func (r *Resolver) report(inst *instance, s *Snapshot) {
-	inputs := inst.inputs()
-	for _, e := range inst.endpoints {
+	for i, e := range inst.endpoints {
+		adopted := i >= inst.own
 		id := wireID(*e, r.scheme(inst.product, e.Type), r.opts.IDMaxBytes)
-		if reason := inst.refuse(e, id); reason != "" {
+		if reason := inst.refuse(e, adopted, id); reason != "" {
 			s.withhold(e, reason)
 			continue
 		}
@@ -164,7 +191,7 @@ func (r *Resolver) report(inst *instance, s *Snapshot) {
 			Endpoints: []Key{e.Key()},
 		}
 		if e.Type == AudioInput {
-			rep.setFlags(r.flags(inst.product, e, inputs))
+			rep.setFlags(r.flags(inst.product, e, inst.behind(e, adopted)))
 		}
 		inst.reports = append(inst.reports, rep)
 	}
@@ -172,8 +199,8 @@ func (r *Resolver) report(inst *instance, s *Snapshot) {
 	if inst.product.Related != RelatedNone {
 		inst.relate()
 	}
-	for _, e := range inst.endpoints {
-		if inst.attached.IsZero() || e.Attached.Before(inst.attached) {
+	for i, e := range inst.endpoints[:inst.own] {
+		if i == 0 || e.Attached.Before(inst.attached) {
 			inst.attached = e.Attached
 		}
 	}
@@ -184,26 +211,38 @@ func (r *Resolver) report(inst *instance, s *Snapshot) {
 	}
 }
 
-// inputs are the product's own microphones: those whose switches a virtual endpoint shares.
-func (inst *instance) inputs() []*Endpoint {
-	var out []*Endpoint
-	for _, e := range inst.endpoints {
-		if e.Type != AudioInput || inst.adopted(e) {
+// behind are the inputs whose switches act on an audio input of the unit: itself, or, when it
+// carries the sound of others, the one that the OS names, else all that it may be.
+func (inst *instance) behind(e *Endpoint, adopted bool) []*Endpoint {
+	if !e.Virtual {
+		return []*Endpoint{e}
+	}
+	var all, reported []*Endpoint
+	for _, hw := range inst.endpoints[:inst.own] {
+		if hw.Type != AudioInput || hw == e {
 			continue
 		}
-		if ok, _ := inst.product.wants(e); ok {
-			out = append(out, e)
+		if hw.ID == e.Master {
+			return []*Endpoint{hw}
+		}
+		all = append(all, hw)
+		if ok, _ := inst.product.wants(hw); ok {
+			reported = append(reported, hw)
 		}
 	}
-	return out
+	switch {
+	case !adopted:
+		return []*Endpoint{e} // a link of kind virtual: the endpoint is all there is
+	case len(reported) > 0:
+		return reported
+	default:
+		return all
+	}
 }
 
-// adopted tells the product's virtual endpoints from those that a link of kind virtual names.
-func (inst *instance) adopted(e *Endpoint) bool { return e.Virtual && inst.product.wantsVirtual(e) }
-
 // refuse returns why an endpoint of the product is not reported, or "".
-func (inst *instance) refuse(e *Endpoint, id string) string {
-	if !inst.adopted(e) {
+func (inst *instance) refuse(e *Endpoint, adopted bool, id string) string {
+	if !adopted {
 		if ok, reason := inst.product.wants(e); !ok {
 			return reason
 		}
@@ -225,28 +264,12 @@ func (r *Resolver) scheme(p *product, t Type) IDScheme {
 	return cmp.Or(p.IDScheme.For(r.opts.OS), set, DefaultIDScheme(r.opts.OS, t))
 }
 
-func (r *Resolver) flags(p *product, e *Endpoint, inputs []*Endpoint) map[Field]Flag {
-	behind := []*Endpoint{e}
-	if e.Virtual {
-		behind = masters(e, inputs)
-	}
+func (r *Resolver) flags(p *product, e *Endpoint, behind []*Endpoint) map[Field]Flag {
 	out := make(map[Field]Flag, len(r.opts.Fields))
 	for _, f := range r.opts.Fields {
 		out[f] = evaluate(p.sources, f, e, behind)
 	}
 	return out
-}
-
-// masters are the hardware inputs behind a virtual endpoint: the one that it names, else all.
-func masters(e *Endpoint, inputs []*Endpoint) []*Endpoint {
-	i := slices.IndexFunc(inputs, func(hw *Endpoint) bool { return hw.ID == e.Master })
-	if i >= 0 {
-		return inputs[i : i+1]
-	}
-	if len(inputs) == 0 {
-		return []*Endpoint{e} // a link of kind virtual: the endpoint is all there is
-	}
-	return inputs
 }
 
 // relate fills related with the ids of the unit's other endpoints, sorted.

@@ -1,0 +1,8 @@
+//go:build !unix
+
+package main
+
+import "os"
+
+// reloadSignals make 'run' read its configuration again; this OS has no signal for it.
+var reloadSignals []os.Signal
