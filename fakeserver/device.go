@@ -45,7 +45,7 @@ var flags = []flag{
 }
 
 // unmuted returns the list as the client finds it when it starts: every
-// reported hardware_mute is false. The list it is given is left alone, since
+// reported hardware_mute is false (rule R51). The list it is given is left alone, since
 // recorded payloads share it.
 func unmuted(list []Device) []Device {
 	list = slices.Clone(list)

@@ -13,4 +13,7 @@
 //	payload, err := srv.WaitPayload(ctx, 0)
 //
 // An idle server does nothing: no timers, no pings, no polling.
+//
+// The numbered rules in comments are those of docs/protocol.md. This package shares no code
+// with the agent, so that each checks the other's reading of them.
 package fakeserver

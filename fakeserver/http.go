@@ -47,7 +47,7 @@ func (s *Server) probed() {
 }
 
 // notFound answers what the client answers to all it does not know, the one
-// sign by which it is told from other programs.
+// sign by which it is told from other programs (rule R8).
 func (s *Server) notFound(w http.ResponseWriter) {
 	if s.opts.NoFingerprint {
 		http.Error(w, "404 page not found", http.StatusNotFound)
@@ -121,7 +121,7 @@ func oversize(err error) *Rejection {
 }
 
 // refusal says why the client would refuse a request without looking at its
-// body; nil when it would not.
+// body; nil when it would not (rules R24 to R26, R43).
 func (s *Server) refusal(req *http.Request) *Rejection {
 	query, origin := req.URL.Query(), req.Header.Get("Origin")
 	switch kind := req.Header.Get("Content-Type"); {

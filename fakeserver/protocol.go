@@ -4,11 +4,12 @@ import "encoding/json"
 
 const (
 	command    = "SET_CERTIFIED_DEVICES"
-	maxMessage = 3 << 20 // the client takes no larger message, in bytes
+	maxMessage = 3 << 20 // the client takes no larger message, in bytes (rule R47)
 )
 
 // Codes of the RPC protocol. The first group appears in evt ERROR answers, the
-// second in HTTP 400 answers and as WebSocket close codes; the numbers overlap.
+// second in HTTP 400 answers and as WebSocket close codes; the numbers overlap
+// (rules R21, R43, R44).
 const (
 	codeUnknown = 1000
 	codePayload = 4000

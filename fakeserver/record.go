@@ -77,7 +77,8 @@ func (r *record) after(seq int) (Payload, bool) {
 const maxClients = 64
 
 // A store holds the accepted list of every client id, that of the last
-// reporter last. Like the client's own store it outlives connections and runs.
+// reporter last. Like the client's own store it outlives connections and runs
+// (rules R49, R50).
 type store []struct {
 	clientID string
 	devices  []Device
@@ -122,7 +123,7 @@ func (s store) restarted() {
 	}
 }
 
-// lookup finds an id in the one flat map of all lists, where the last entry wins.
+// lookup finds an id in the one flat map of all lists, where the last entry wins (rule R56).
 func (s store) lookup(id string) (Device, bool) {
 	for _, l := range slices.Backward(s) {
 		for _, d := range slices.Backward(l.devices) {

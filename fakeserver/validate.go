@@ -80,8 +80,8 @@ func decode(raw []byte) (map[string]any, *Rejection) {
 
 // A checker collects what is wrong with one message.
 type checker struct {
-	invalid  []string // refused by the client's schema: code 4000
-	crashes  []string // passes the schema, then the command fails: code 1000
+	invalid  []string // refused by the client's schema: code 4000 (rule R34)
+	crashes  []string // passes the schema, then the command fails: code 1000 (rule R32)
 	warnings []string
 }
 
@@ -104,7 +104,7 @@ func note(said []string, path, format string, args ...any) []string {
 	return said
 }
 
-// envelope judges nonce and cmd. The client looks at the nonce first.
+// envelope judges nonce and cmd (rules R29, R40). The client looks at the nonce first.
 func (c *checker) envelope(fields map[string]any) *Rejection {
 	if c.text("nonce", fields, "nonce", true); len(c.invalid) > 0 {
 		return &Rejection{Code: codePayload, Reasons: c.invalid}
@@ -263,7 +263,7 @@ func (c *checker) boolean(path string, fields map[string]any, key, deviceType st
 	return &b
 }
 
-// list warns of what can only be seen on the whole list.
+// list warns of what can only be seen on the whole list (rules R33, R56).
 func (c *checker) list(list []Device) {
 	last := make(map[string]int, len(list))
 	for i, d := range list {

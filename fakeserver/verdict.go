@@ -22,8 +22,8 @@ type verdict struct {
 	delay  time.Duration
 }
 
-// judge says what the client does about a message. refusal is set when the
-// request that carried it is refused, whatever it says.
+// judge says what the client does about a message (rules R41, R42, R44).
+// refusal is set when the request that carried it is refused, whatever it says.
 func judge(m message, refusal *Rejection) verdict {
 	if refusal != nil {
 		return refuse(refusal)

@@ -45,7 +45,7 @@ func (s *Server) serveWebSocket(w http.ResponseWriter, req *http.Request) {
 }
 
 // socketRefusal says why the client would close a new WebSocket, and with
-// which code; nil when it would not.
+// which code; nil when it would not (rules R19, R21).
 func (s *Server) socketRefusal(req *http.Request) *Rejection {
 	query, origin := req.URL.Query(), req.Header.Get("Origin")
 	if f, ok := s.hit(WebSocket, FaultCloseCode); ok {
@@ -172,7 +172,8 @@ func (k *socket) handle(p Payload, kind int) bool {
 	return true
 }
 
-// refusal says why a message is refused for what it is, not for what it says.
+// refusal says why a message is refused for what it is, not for what it says
+// (rules R16, R18, R47).
 func (k *socket) refusal(p *Payload, kind int) *Rejection {
 	switch {
 	case len(p.Raw) > maxMessage:

@@ -15,11 +15,11 @@ import (
 	"sidetone/examples"
 	"sidetone/fakeserver"
 	"sidetone/internal/agent"
+	"sidetone/internal/config"
 	"sidetone/internal/devices"
 	"sidetone/internal/platform"
 	"sidetone/internal/rpcclient"
 	"sidetone/internal/soundlab"
-	"sidetone/internal/strictyaml"
 )
 
 // stepLimit is how long one step of the demo may take before it has failed.
@@ -53,8 +53,7 @@ type stage interface {
 }
 
 func demo(ctx context.Context, out, talk io.Writer) error {
-	cat := &devices.Catalogue{}
-	_, problems := strictyaml.Decode("acme.yaml", examples.Acme, cat)
+	cat, problems := config.DecodeCatalogue("acme.yaml", examples.Acme)
 	if len(problems) > 0 {
 		return fmt.Errorf("the built-in example catalogue: %s", problems[0])
 	}
@@ -139,6 +138,7 @@ type actors struct {
 func (a *actors) perform(ctx context.Context, n int, s step) error {
 	ctx, cancel := context.WithTimeout(ctx, stepLimit)
 	defer cancel()
+	title := fmt.Sprintf("%d. %s", n, s.name)
 	start := time.Now()
 	if s.act != nil {
 		if err := s.act(ctx); err != nil {
@@ -154,12 +154,12 @@ func (a *actors) perform(ctx context.Context, n int, s step) error {
 		if p.Err != nil {
 			return fmt.Errorf("step %d, %s: the fake client rejects the list: %w", n, s.name, p.Err)
 		}
-		fmt.Fprintf(a.out, "%d. %-26s %9s  %-9s %s\n", n, s.name, p.Time.Sub(start).Round(100*time.Microsecond), p.Transport,
+		fmt.Fprintf(a.out, "%-28s %7.1f ms  %s\n", title, float64(p.Time.Sub(start))/float64(time.Millisecond),
 			fakeserver.Describe(p.Previous, p.Devices))
 		if s.arrived(p.Devices) {
 			return nil
 		}
-		n, s.name = 0, "" // a further payload of the same step
+		title = "" // a further payload of the same step
 	}
 }
 

@@ -116,7 +116,7 @@ func look(ctx context.Context, sources []platform.Source, resolver *devices.Reso
 		a.Endpoints = append(a.Endpoints, o.Endpoints...)
 	}
 	s := resolver.Resolve(devices.Inputs{Endpoints: a.Endpoints})
-	a.Devices, a.Withheld = s.Devices, s.Withheld
+	a.Devices, a.Withheld = s.Devices, slices.Concat([]devices.Withheld{}, s.Withheld)
 	return a
 }
 

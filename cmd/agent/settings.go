@@ -1,22 +1,25 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"runtime"
-	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"sidetone/internal/agent"
+	"sidetone/internal/config"
 	"sidetone/internal/devices"
 	"sidetone/internal/platform"
 	"sidetone/internal/rpcclient"
 	"sidetone/internal/strictyaml"
 )
 
+// need says whether a verb works without a catalogue.
 type need bool
 
 const (
@@ -24,46 +27,111 @@ const (
 	catalogueRequired need = true
 )
 
-type settingsFlags struct{ catalogue string }
+// settingsFlags are the flags of every verb that reads settings: one for each of them, and
+// --config.
+type settingsFlags struct{ file string }
 
+func (f *settingsFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.file, "config", "", "settings file, instead of the user's and the system's")
+	for _, k := range config.Keys() {
+		cmd.Flags().String(k.Flag, "", fmt.Sprintf("%s (default %s; env %s)", k.Help, orNone(k.Default), k.Env))
+	}
+}
+
+// options gathers what the user said, and where else to look.
+func (f *settingsFlags) options(cmd *cobra.Command) config.Options {
+	o := config.Options{
+		Flags:      make(map[string]string),
+		Env:        os.Environ(),
+		UserFile:   config.UserFile(runtime.GOOS, os.Getenv),
+		SystemFile: config.SystemFile(runtime.GOOS, os.Getenv),
+		Explicit:   f.file,
+	}
+	paths := make(map[string]string)
+	for _, k := range config.Keys() {
+		paths[k.Flag] = k.Path
+	}
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if path, ok := paths[flag.Name]; ok {
+			o.Flags[path] = flag.Value.String()
+		}
+	})
+	return o
+}
+
+// settings are what is in force, complete and checked.
 type settings struct {
+	*config.Config
 	cat *devices.Catalogue
 	log *slog.Logger
 }
 
-func (f *settingsFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.catalogue, "catalogue", "", "vendor catalogue")
-}
-
+// load reads settings and catalogue. Every problem but the first goes to stderr; the first is
+// the error.
 func (f *settingsFlags) load(cmd *cobra.Command, n need) (*settings, error) {
-	s := &settings{cat: &devices.Catalogue{}, log: slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))}
-	if f.catalogue == "" {
-		return s, nil
+	c, _, problems := config.Load(f.options(cmd))
+	if err := asInput(cmd.ErrOrStderr(), problems, nil); err != nil {
+		return nil, err
 	}
-	b, err := strictyaml.ReadFile(f.catalogue)
-	if err != nil {
-		return nil, badInput{err}
-	}
-	if _, problems := strictyaml.Decode(f.catalogue, b, s.cat); len(problems) > 0 {
-		return nil, badInput{fmt.Errorf("%s", problems[0])}
+	s := &settings{Config: c, cat: &devices.Catalogue{}, log: logger(cmd.ErrOrStderr(), c.Log)}
+	switch {
+	case c.Catalogue != "":
+		var err error
+		s.cat, problems, err = config.LoadCatalogue(c.Catalogue)
+		if err := asInput(cmd.ErrOrStderr(), problems, err); err != nil {
+			return nil, err
+		}
+	case n == catalogueRequired:
+		return nil, badInput{errors.New("no catalogue: say which devices are yours with --catalogue FILE, SIDETONE_CATALOGUE or 'catalogue:' in the settings file")}
 	}
 	return s, nil
 }
 
-func (s *settings) platform() platform.Options { return platform.Options{Audio: true, Camera: true} }
+// asInput turns problems into one error for bad input, which bears the last of them.
+func asInput(talk io.Writer, problems []strictyaml.Problem, err error) error {
+	if err != nil {
+		return badInput{err}
+	}
+	for i, p := range problems {
+		if i == len(problems)-1 {
+			return badInput{errors.New(p.String())}
+		}
+		fmt.Fprintln(talk, "sidetone:", p)
+	}
+	return nil
+}
+
+func logger(w io.Writer, l config.Log) *slog.Logger {
+	opts := &slog.HandlerOptions{Level: l.Level.Slog()}
+	if l.Format == config.LogJSON {
+		return slog.New(slog.NewJSONHandler(w, opts))
+	}
+	return slog.New(slog.NewTextHandler(w, opts))
+}
+
+func (s *settings) platform() platform.Options {
+	return platform.Options{Audio: s.Sources.Audio, Camera: s.Sources.Camera, Files: s.Sources.Files, PulseServer: s.Sources.PulseServer}
+}
+
 func (s *settings) resolver() (*devices.Resolver, error) {
-	return devices.NewResolver(s.cat, devices.Options{OS: devices.OS(runtime.GOOS), IDMaxBytes: 127})
+	return devices.NewResolver(s.cat, devices.Options{
+		OS: devices.OS(runtime.GOOS), AudioID: s.Report.AudioID, VideoID: s.Report.VideoID,
+		IDMaxBytes: s.Report.IDMaxBytes, Fields: s.Report.Fields,
+	})
 }
 
 func (s *settings) engine() (agent.Settings, error) {
 	r, err := s.resolver()
-	return agent.Settings{Resolver: r, RemovalGrace: time.Second, StaleAfter: 30 * time.Second}, err
+	return agent.Settings{Resolver: r, RemovalGrace: s.Engine.RemovalGrace, StaleAfter: s.Engine.StaleAfter}, err
 }
 
 func (s *settings) rpc() rpcclient.Options {
-	o := rpcclient.Options{ClientID: s.cat.Vendor.ClientID, Transport: rpcclient.Transport(os.Getenv("SIDETONE_RPC_TRANSPORT"))}
-	if p, err := strconv.Atoi(os.Getenv("SIDETONE_RPC_PORTS")); err == nil {
-		o.Ports = []int{p}
+	origin := s.RPC.Origin
+	if origin == "" {
+		origin = s.cat.Vendor.RPCOrigin
 	}
-	return o
+	return rpcclient.Options{
+		ClientID: s.cat.Vendor.ClientID, Origin: origin, Ports: s.RPC.Ports, Transport: rpcclient.Transport(s.RPC.Transport),
+		ProbeTimeout: s.RPC.ProbeTimeout, AnswerTimeout: s.RPC.AnswerTimeout, HTTPTimeout: s.RPC.HTTPTimeout, RetryMax: s.RPC.RetryMax,
+	}
 }

@@ -1,11 +1,9 @@
 package devices
 
 import (
-	"errors"
 	"fmt"
 	"net/url"
 	"regexp"
-	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
@@ -174,12 +172,10 @@ func (f *faults) regex(path, expr string) {
 	if expr == "" {
 		return
 	}
-	re, err := regexp.Compile(expr)
-	if bad := (*syntax.Error)(nil); errors.As(err, &bad) {
-		f.add(path, fmt.Sprintf("at %q; see the syntax of RE2", bad.Expr), "bad expression, %s", bad.Code)
-	} else if err != nil {
-		f.add(path, "", "bad expression, %v", err)
-	} else if re.MatchString("") {
+	switch re, err := regexp.Compile(expr); {
+	case err != nil:
+		f.add(path, "see the syntax of RE2", "bad expression, %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+	case re.MatchString(""):
 		f.add(path, "it would fit every name", "the expression matches empty text")
 	}
 }

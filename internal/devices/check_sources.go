@@ -85,7 +85,7 @@ func (f *faults) reachable(path string, r SourceRule, earlier []SourceRule) {
 func (e SourceRule) covers(r SourceRule) bool {
 	switch {
 	case e.Const != nil:
-		return true
+		return e.Field != HardwareMute // there it is a fault of its own
 	case e.OSEndpointMute != nil && r.OSEndpointMute != nil:
 		return !e.OSEndpointMute.strict() || r.OSEndpointMute.strict()
 	case e.OSEffects != nil && r.OSEffects != nil:

@@ -132,7 +132,7 @@ func TestCheckFaults(t *testing.T) {
 		"expressions": {func(_ *Catalogue, h, _ *Product) {
 			h.Links[2].NameRegex, h.Endpoints[0].Pick.NameRegex, h.VirtualEndpoints[0].NameRegex = "a(b", "", ".*"
 		}, []Fault{
-			{"$.products[0].links[2].name_regex", "bad expression, missing closing )", `at "a(b"; see the syntax of RE2`},
+			{"$.products[0].links[2].name_regex", "bad expression, missing closing ): `a(b`", "see the syntax of RE2"},
 			{"$.products[0].endpoints[0].pick.name_regex", "empty expression", "it would fit every name"},
 			{"$.products[0].virtual_endpoints[0].name_regex", "the expression matches empty text", "it would fit every name"},
 		}},

@@ -87,15 +87,8 @@ func (r *Resolver) group(eps []*Endpoint, s *Snapshot) []*instance {
 			s.withhold(e, "the catalogue names no such device")
 		}
 	}
-	for len(virtual) > 0 {
-		rest := g.adoptAll(virtual)
-		if len(rest) == len(virtual) {
-			break
-		}
-		virtual = rest // one of them may carry the sound of another that has just found its product
-	}
-	for _, e := range virtual {
-		s.withhold(e, g.homeless(e))
+	for _, o := range g.adopt(virtual) {
+		s.withhold(o.endpoint, o.reason())
 	}
 	return g.all
 }
@@ -134,39 +127,66 @@ func groupKey(by GroupBy, e *Endpoint) string {
 	}
 }
 
-// adoptAll gives virtual endpoints to the products whose sound they carry, and returns those
-// for which there is not exactly one.
-func (g *grouping) adoptAll(virtual []*Endpoint) (rest []*Endpoint) {
-	for _, e := range virtual {
-		if fit := g.fits(e); len(fit) == 1 {
-			fit[0].endpoints = append(fit[0].endpoints, e)
-		} else {
-			rest = append(rest, e)
-		}
-	}
-	return rest
+// orphan is a virtual endpoint that is looking for the product whose sound it carries.
+type orphan struct {
+	endpoint *Endpoint
+	wanted   []*instance // units of the products that name such an endpoint
+	fit      int         // how many of these it may belong to
 }
 
-// fits are the units whose sound a virtual endpoint may carry.
-func (g *grouping) fits(e *Endpoint) []*instance {
-	var fit []*instance
-	for p, units := range g.byProduct {
-		if !p.wantsVirtual(e) {
-			continue
-		}
-		for _, inst := range units {
-			if e.Master == "" || inst.has(e.Master) {
-				fit = append(fit, inst)
+// adopt gives virtual endpoints to the units whose sound they carry and returns those for
+// which there is not exactly one. One may carry the sound of another that has to find its
+// unit first, hence the repetition.
+func (g *grouping) adopt(virtual []*Endpoint) []orphan {
+	orphans := make([]orphan, len(virtual))
+	for i, e := range virtual {
+		orphans[i] = orphan{endpoint: e, wanted: g.wanting(e)}
+	}
+	for {
+		var rest []orphan
+		for _, o := range orphans {
+			fit := o.units()
+			if len(fit) == 1 {
+				fit[0].endpoints = append(fit[0].endpoints, o.endpoint)
+				continue
 			}
+			o.fit = len(fit)
+			rest = append(rest, o)
 		}
+		if len(rest) == len(orphans) {
+			return rest
+		}
+		orphans = rest
 	}
-	return fit
 }
 
-// homeless says why no product has adopted a virtual endpoint.
-func (g *grouping) homeless(e *Endpoint) string {
-	if n := len(g.fits(e)); n > 0 {
-		return fmt.Sprintf("virtual, and %d products are there whose sound it may carry", n)
+func (g *grouping) wanting(e *Endpoint) []*instance {
+	var out []*instance
+	for p, units := range g.byProduct {
+		if p.wantsVirtual(e) {
+			out = append(out, units...)
+		}
+	}
+	return out
+}
+
+// units are those that it may belong to: where the OS tells what it carries, whose that is.
+func (o orphan) units() []*instance {
+	if o.endpoint.Master == "" {
+		return o.wanted
+	}
+	var out []*instance
+	for _, inst := range o.wanted {
+		if inst.has(o.endpoint.Master) {
+			out = append(out, inst)
+		}
+	}
+	return out
+}
+
+func (o orphan) reason() string {
+	if o.fit > 0 {
+		return fmt.Sprintf("virtual, and %d products are there whose sound it may carry", o.fit)
 	}
 	return "virtual, and the catalogue names no such virtual endpoint of a product that is there"
 }

@@ -186,7 +186,7 @@ func (c *Client) open(ctx context.Context, t target, tr Transport) (link, error)
 	ctx, cancel := context.WithTimeout(ctx, c.opts.AnswerTimeout)
 	defer cancel()
 	if tr == HTTP {
-		return orNil(openHTTP(ctx, t))
+		return orNil(openHTTP(ctx, t, c.opts.Transport.order()))
 	}
 	return orNil(openWebSocket(ctx, t))
 }
@@ -205,10 +205,11 @@ func givesWay(err error) bool {
 	var refusal *Error
 	if errors.As(err, &refusal) {
 		switch refusal.Code {
-		case CodeInvalidOrigin, CodeRateLimited, CodeInvalidEncoding, CodeNotAuthorized:
-			return true
+		case CodeInvalidOrigin, CodeRateLimited, CodeInvalidEncoding:
+			return refusal.Phase == PhaseConnect
+		default:
+			return refusal.Code == CodeNotAuthorized
 		}
-		return false
 	}
 	return !errors.Is(err, ErrLost)
 }

@@ -49,19 +49,20 @@ func probe(ctx context.Context, t target, transports []Transport) (*peer, error)
 	for _, tr := range transports {
 		switch tr {
 		case WebSocket:
-			l, err := openWebSocket(ctx, t)
-			if err == nil {
+			var l *wsLink
+			if l, err = openWebSocket(ctx, t); err == nil {
 				return &peer{t, ProofReady, l}, nil
 			}
-			var refusal *Error
-			if errors.As(err, &refusal) {
-				refused = err // it speaks like a client: the reason is worth telling
-			}
 		case HTTP:
-			l, err := proveByAnswer(ctx, t)
-			if err == nil {
+			var l *httpLink
+			if l, err = proveByAnswer(ctx, t); err == nil {
+				l.proofs = transports
 				return &peer{t, ProofAnswer, l}, nil
 			}
+		}
+		var refusal *Error
+		if errors.As(err, &refusal) {
+			refused = err // it speaks like a client: the reason is worth telling
 		}
 	}
 	return nil, refused
@@ -69,6 +70,10 @@ func probe(ctx context.Context, t target, transports []Transport) (*peer, error)
 
 // fingerprintBody is what the client says to every path that it does not know.
 const fingerprintBody = `{"code":0,"message":"Not Found"}`
+
+// maxFingerprint bounds what is read of a port's owner that may be anything, in bytes: the
+// client's answer is some hundred. A header need not have an end.
+const maxFingerprint = 8 << 10
 
 // fingerprint asks for the free proof. ErrNoClient means that nobody listens.
 func fingerprint(ctx context.Context, t target) error {
@@ -82,10 +87,12 @@ func fingerprint(ctx context.Context, t target) error {
 		until = time.Now().Add(time.Until(deadline) / 2)
 	}
 	_ = conn.SetDeadline(until)
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
 	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: "+t.addr+"\r\nConnection: close\r\n\r\n"); err != nil {
 		return fmt.Errorf("%w: %w", ErrLost, err)
 	}
-	resp, err := http.ReadResponse(bufio.NewReaderSize(conn, 512), nil)
+	resp, err := http.ReadResponse(bufio.NewReaderSize(io.LimitReader(conn, maxFingerprint), 512), nil)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNotRPC, err)
 	}
@@ -101,9 +108,11 @@ func fingerprint(ctx context.Context, t target) error {
 }
 
 // proveByAnswer sends an empty list to a server that follows only the specification's HTTP
-// recipe. It tells nothing but the application id.
+// recipe. It tells nothing but the application id. An answer to the command is proof, even one
+// that refuses it; an HTTP error with a code and a message is not: many servers send those
+// (rule R12).
 func proveByAnswer(ctx context.Context, t target) (*httpLink, error) {
-	l, err := openHTTP(ctx, t)
+	l, err := openHTTP(ctx, t, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -111,8 +120,7 @@ func proveByAnswer(ctx context.Context, t target) (*httpLink, error) {
 	if err == nil {
 		err = l.deliver(ctx, nonce, payload)
 	}
-	var refusal *Error
-	if err != nil && !errors.As(err, &refusal) {
+	if err != nil && !errors.Is(err, &Error{Phase: PhaseCommand}) {
 		l.close()
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"time"
@@ -29,8 +30,10 @@ func openWebSocket(ctx context.Context, t target) (*wsLink, error) {
 	if t.origin != "" {
 		header.Set("Origin", t.origin)
 	}
-	dialer := websocket.Dialer{NetDialContext: dialTCP}
+	greeting := &boundedConn{}
+	dialer := websocket.Dialer{NetDialContext: greeting.dial}
 	conn, resp, err := dialer.DialContext(ctx, "ws://"+t.addr+"/?"+t.query()+"&encoding=json", header)
+	greeting.unbind()
 	if err != nil {
 		if resp != nil {
 			return nil, fmt.Errorf("websocket to %s: %w: HTTP %d", t.addr, ErrNotRPC, resp.StatusCode)
@@ -42,14 +45,58 @@ func openWebSocket(ctx context.Context, t target) (*wsLink, error) {
 		conn.Close()
 		return nil, fmt.Errorf("websocket to %s: %w", t.addr, err)
 	}
+	return newWSLink(conn), nil
+}
+
+// newWSLink starts to read what comes after READY.
+func newWSLink(conn *websocket.Conn) *wsLink {
 	l := &wsLink{conn: conn, answers: make(chan message, 4), gone: make(chan struct{})}
 	go l.read()
-	return l, nil
+	return l
 }
 
 func dialTCP(ctx context.Context, network, addr string) (net.Conn, error) {
 	var d net.Dialer
 	return d.DialContext(ctx, network, addr)
+}
+
+// boundedConn is a connection for the time of a handshake: it ends with ctx, and gives away no
+// more than maxAnswer bytes, because a header need not have an end.
+type boundedConn struct {
+	net.Conn
+	free bool // no limit any more
+	left int
+	stop func() bool
+}
+
+func (c *boundedConn) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	conn, err := dialTCP(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	c.Conn, c.left = conn, maxAnswer
+	c.stop = context.AfterFunc(ctx, func() { _ = conn.Close() })
+	return c, nil
+}
+
+// unbind lets go of ctx and of the limit.
+func (c *boundedConn) unbind() {
+	c.free = true
+	if c.stop != nil {
+		c.stop()
+	}
+}
+
+func (c *boundedConn) Read(p []byte) (int, error) {
+	if c.free {
+		return c.Conn.Read(p)
+	}
+	if c.left <= 0 {
+		return 0, fmt.Errorf("%w: a handshake of more than %d bytes", ErrNotRPC, maxAnswer)
+	}
+	n, err := c.Conn.Read(p[:min(len(p), c.left)])
+	c.left -= n
+	return n, err
 }
 
 func awaitReady(ctx context.Context, conn *websocket.Conn) error {
@@ -82,13 +129,22 @@ func timeoutAs(ctx context.Context, err error) error {
 // readMessage reads one text frame; its errors are typed where the server gave a close code
 // (rules R18, R21).
 func readMessage(conn *websocket.Conn) (message, error) {
-	kind, b, err := conn.ReadMessage()
+	kind, r, err := conn.NextReader()
+	var b []byte
+	if err == nil {
+		// The limit again: that of conn counts bytes of the network, which a server that
+		// compresses unasked can make far more of.
+		b, err = io.ReadAll(io.LimitReader(r, maxAnswer+1))
+	}
 	if err != nil {
 		var closed *websocket.CloseError
-		if errors.As(err, &closed) && closed.Code != websocket.CloseAbnormalClosure {
+		if errors.As(err, &closed) && refuses(closed.Code) {
 			return message{}, &Error{Phase: PhaseConnect, Code: closed.Code, Message: closed.Text}
 		}
 		return message{}, fmt.Errorf("%w: %w", ErrLost, err)
+	}
+	if len(b) > maxAnswer {
+		return message{}, fmt.Errorf("%w: a message of more than %d bytes", ErrNotRPC, maxAnswer)
 	}
 	if kind != websocket.TextMessage {
 		return message{}, fmt.Errorf("%w: a binary frame", ErrNotRPC)
@@ -98,6 +154,12 @@ func readMessage(conn *websocket.Conn) (message, error) {
 		return message{}, fmt.Errorf("%w: %w", ErrNotRPC, err)
 	}
 	return m, nil
+}
+
+// refuses tells the close codes with which the client refuses from those of any server that
+// merely ends, as "going away" or none at all.
+func refuses(code int) bool {
+	return code == CodeClosed || code == CodeUnsupportedData || code >= CodeInvalidClientID
 }
 
 // read passes answers on until the connection ends. It never blocks on deliver: an answer
@@ -122,7 +184,11 @@ func (l *wsLink) read() {
 
 func (l *wsLink) deliver(ctx context.Context, nonce string, payload []byte) error {
 	l.drain()
-	if err := l.conn.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
+	until := time.Now().Add(writeTimeout)
+	if deadline, ok := ctx.Deadline(); ok && deadline.Before(until) {
+		until = deadline
+	}
+	if err := l.conn.SetWriteDeadline(until); err != nil {
 		return fmt.Errorf("%w: %w", ErrLost, err)
 	}
 	if err := l.conn.WriteMessage(websocket.TextMessage, payload); err != nil {

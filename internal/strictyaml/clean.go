@@ -53,8 +53,9 @@ func cleanLine(doc *Document, number int, line string) *Problem {
 	return nil
 }
 
-// indent refuses tabs used for indentation. In JSON they mean nothing and become spaces. Space
-// at the end of a line means nothing either and puts the library's columns off.
+// indent refuses tabs used for indentation; in JSON they mean nothing. Other tabs become spaces
+// and space at the end of a line goes: neither means anything, and both put the library's
+// columns off.
 func indent(doc *Document, src string, lines []string) (string, *Problem) {
 	json := strings.HasPrefix(strings.TrimSpace(src), "{") || strings.HasPrefix(strings.TrimSpace(src), "[")
 	for i, line := range lines {
@@ -63,12 +64,37 @@ func indent(doc *Document, src string, lines []string) (string, *Problem) {
 		if tab := strings.IndexByte(space, '\t'); tab >= 0 && content != "" && !json {
 			return "", doc.syntax(i+1, tab+1, "", "tab used for indentation, use spaces", "")
 		}
-		lines[i] = strings.Repeat(" ", len(space)) + content
-		if trimmed := strings.TrimRight(lines[i], " \t"); !strings.HasSuffix(trimmed, `\`) {
+		lines[i] = untab(line)
+		if trimmed := strings.TrimRight(lines[i], " "); !strings.HasSuffix(trimmed, `\`) {
 			lines[i] = trimmed
 		}
 	}
 	return strings.Join(lines, "\n"), nil
+}
+
+// untab puts a space in place of each tab outside quotes.
+func untab(line string) string {
+	if !strings.Contains(line, "\t") {
+		return line
+	}
+	out := []byte(line)
+	var quote byte
+	before := byte(' ')
+	for i := 0; i < len(out); i++ {
+		c := out[i]
+		switch {
+		case quote == 0 && c == '\t':
+			out[i] = ' '
+		case quote == 0 && (c == '"' || c == '\'') && strings.IndexByte(" \t[{,:", before) >= 0:
+			quote = c
+		case quote == '"' && c == '\\':
+			i++
+		case c == quote:
+			quote = 0
+		}
+		before = c
+	}
+	return string(out)
 }
 
 func (d *Document) syntax(line, column int, text, message, hint string) *Problem {

@@ -124,7 +124,7 @@ func (d *decoder) text(n *node, path string, v reflect.Value) {
 	case n.kind != text:
 		d.wrong(n, path, "text", "")
 	case names != nil && !slices.Contains(names, n.text):
-		d.report(n, path, "unknown name", Suggest(n.text, names))
+		d.report(n, path, "unknown value", Suggest(n.text, names))
 	default:
 		v.SetString(n.text)
 	}

@@ -74,7 +74,7 @@ type all struct {
 	Odd    chan int          `yaml:"odd,omitempty" json:"-"`
 	Plain  string            `yaml:",omitempty" json:"plain,omitempty"`
 	Hidden string            `yaml:"-" json:"-"`
-	secret string            //nolint:unused // shows that unexported fields are no keys
+	secret string            // unexported: no key
 }
 
 type strict struct {
@@ -108,15 +108,14 @@ func TestDecodeAccepts(t *testing.T) {
 		"empty":            {"", all{}},
 		"only comments":    {"# a\n\n# b\n", all{}},
 		"colon in text":    {"name: http://x/a:b\n", all{Name: "http://x/a:b"}},
-		"quotes over lines": {
-			"name: \"a\n  b\"\n", all{Name: "a b"},
-		},
+		"quotes":           {"name: 'it''s'\nplain: \"\\\"\\\\\"\nwords: {'a': \"b\"}\n", all{Name: "it's", Plain: `"\`, Words: map[string]string{"a": "b"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got all
 			_, problems := Decode("f.yaml", []byte(tc.in), &got)
 			require.Empty(t, problems)
 			require.Equal(t, tc.want, got)
+			require.Empty(t, got.secret)
 		})
 	}
 }
@@ -159,8 +158,8 @@ func TestDecodeRefuses(t *testing.T) {
 		"yes for bool":       {"on: yes\n", []string{`f:1:5: want true or false, found text: "yes"`}},
 		"True for bool":      {"on: True\n", []string{`f:1:5: want true or false in lower case: "True"`}},
 		"quoted bool":        {"on: 'true'\n", []string{`f:1:5: want true or false, found text: "true" (remove the quotes)`}},
-		"enum":               {"color: gren\n", []string{`f:1:8: unknown name: "gren" (did you mean "green"?)`}},
-		"enum, none near":    {"color: purple\n", []string{`f:1:8: unknown name: "purple" (want one of: red, green, blue)`}},
+		"enum":               {"color: gren\n", []string{`f:1:8: unknown value: "gren" (did you mean "green"?)`}},
+		"enum, none near":    {"color: purple\n", []string{`f:1:8: unknown value: "purple" (want one of: red, green, blue)`}},
 		"enum wants text":    {"color: [red]\n", []string{`f:1:8: want one of red, green, blue, found a list`}},
 		"enum key":           {"colors: {bleu: 1}\n", []string{`f:1:10: unknown key: "bleu" (did you mean "blue"?)`}},
 		"duration":           {"wait: 5\nwhen: noon\n", []string{`f:1:7: want a duration such as 250ms, 5s or 2m, found a number: "5" (add a unit: 5s)`, `f:2:7: want a time such as 2026-01-31T15:04:05Z, found text: "noon"`}},
@@ -229,9 +228,11 @@ func TestDecodeText(t *testing.T) {
 		Name: "0710", Count: 12, Wait: 5 * time.Second, Color: "red",
 		Upper: upper{"A", "B"}, Inner: inner{List: []string{"a", "12", "c"}},
 	}, got)
+	require.Empty(t, DecodeText("E", "", &got.Inner.List))
+	require.Empty(t, got.Inner.List)
 	require.Equal(t, []string{`E: want a whole number, found text: "x"`}, texts(DecodeText("E", "x", &got.Count)))
 	require.Equal(t, []string{`E: want true or false, found text: "yes"`}, texts(DecodeText("E", "yes", &got.On)))
-	require.Equal(t, []string{`E: unknown name: "gren" (did you mean "green"?)`}, texts(DecodeText("E", "gren", &got.Color)))
+	require.Equal(t, []string{`E: unknown value: "gren" (did you mean "green"?)`}, texts(DecodeText("E", "gren", &got.Color)))
 }
 
 func texts(problems []Problem) []string {

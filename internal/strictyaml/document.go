@@ -12,10 +12,10 @@ type Document struct {
 // File is the name that was given to Decode.
 func (d *Document) File() string { return d.file }
 
-// Has reports whether the file has a value, which may be null, at path.
+// Has reports whether the file has a value other than null at path.
 func (d *Document) Has(path string) bool {
 	_, _, n := d.find(path)
-	return n != nil
+	return n != nil && n.kind != null
 }
 
 // Position returns the line and column of the value at path, or of the nearest existing

@@ -52,7 +52,7 @@ func TestPosition(t *testing.T) {
 		{`$.words["a b"]`, true, 9, 16, "one"},
 		{`$.words["c[\"d"]`, true, 9, 30, "two"},
 		{`$.words["no`, false, 9, 8, ""},
-		{"$.ptr", true, 10, 1, ""},
+		{"$.ptr", false, 10, 1, ""},
 		{"$.none", false, 2, 1, ""},
 	} {
 		t.Run(tc.path, func(t *testing.T) {
@@ -96,8 +96,11 @@ func TestProblemString(t *testing.T) {
 
 func TestCompare(t *testing.T) {
 	sorted := []Problem{
-		{File: "a", Line: 2}, {File: "b", Line: 1, Column: 2}, {File: "b", Line: 1, Column: 3, Path: "$.a"},
-		{File: "b", Line: 1, Column: 3, Path: "$.b", Message: "m"}, {File: "b", Line: 1, Column: 3, Path: "$.b", Message: "n"},
+		{File: "a", Line: 2},
+		{File: "b", Line: 1, Column: 2},
+		{File: "b", Line: 1, Column: 3, Path: "$.a"},
+		{File: "b", Line: 1, Column: 3, Path: "$.b", Message: "m"},
+		{File: "b", Line: 1, Column: 3, Path: "$.b", Message: "n"},
 	}
 	mixed := slices.Clone(sorted)
 	slices.Reverse(mixed)
@@ -108,15 +111,16 @@ func TestCompare(t *testing.T) {
 func TestSuggest(t *testing.T) {
 	names := []string{"hardware_mute", "echo_cancellation", "noise_suppression"}
 	for in, want := range map[string]string{
-		"hardware-mute":    `did you mean "hardware_mute"?`,
-		"Hardware_Mute":    `did you mean "hardware_mute"?`,
-		"echo_cancelation": `did you mean "echo_cancellation"?`,
-		"mute":             "want one of: hardware_mute, echo_cancellation, noise_suppression",
-		"":                 "want one of: hardware_mute, echo_cancellation, noise_suppression",
+		"hardware-mute":             `did you mean "hardware_mute"?`,
+		"Hardware_Mute":             `did you mean "hardware_mute"?`,
+		"echo_cancelation":          `did you mean "echo_cancellation"?`,
+		"noise_suppression_enabled": `did you mean "noise_suppression"?`,
+		"mute":                      "want one of: hardware_mute, echo_cancellation, noise_suppression",
+		"":                          "want one of: hardware_mute, echo_cancellation, noise_suppression",
 	} {
 		require.Equal(t, want, Suggest(in, names), in)
 	}
 	require.Empty(t, Suggest("x", nil))
-	require.Equal(t, "want one of: a", Suggest(strings.Repeat("a", maxName+1), []string{"a"}))
+	require.Equal(t, "want one of: ab", Suggest(strings.Repeat("a", maxName+1), []string{"ab"}))
 	require.Empty(t, Suggest("abc", []string{"1234", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13"}))
 }

@@ -11,13 +11,7 @@ const maxNames = 12
 // Suggest makes the hint for an unknown name: the nearest of the valid ones, or all of them
 // if none is near and they are few.
 func Suggest(name string, valid []string) string {
-	best, distance := "", max(1, len([]rune(name))/3)+1
-	for _, v := range valid {
-		if d := edits(strings.ToLower(name), strings.ToLower(v)); d < distance {
-			best, distance = v, d
-		}
-	}
-	switch {
+	switch best := nearest(name, valid); {
 	case best != "":
 		return fmt.Sprintf("did you mean %q?", best)
 	case len(valid) > 0 && len(valid) <= maxNames:
@@ -25,6 +19,23 @@ func Suggest(name string, valid []string) string {
 	default:
 		return ""
 	}
+}
+
+// nearest returns the valid name that is a slip away from name, or its beginning, or "".
+func nearest(name string, valid []string) string {
+	name = strings.ToLower(name)
+	best, distance := "", max(1, len([]rune(name))/3)+1
+	for _, v := range valid {
+		if d := edits(name, strings.ToLower(v)); d < distance {
+			best, distance = v, d
+		}
+	}
+	for _, v := range valid {
+		if best == "" && len(v) > 2 && strings.HasPrefix(name, strings.ToLower(v)) {
+			best = v
+		}
+	}
+	return best
 }
 
 // maxName bounds the work of comparing: no valid name is near this length.

@@ -76,6 +76,9 @@ func textNode(s string, t reflect.Type) *node {
 			return &node{kind: text, text: s}
 		}
 		n := &node{kind: list}
+		if s == "" {
+			return n
+		}
 		for item := range strings.SplitSeq(s, ",") {
 			n.items = append(n.items, textNode(strings.TrimSpace(item), t.Elem()))
 		}

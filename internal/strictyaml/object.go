@@ -77,13 +77,18 @@ func (d *decoder) unique(n *node, path string) []field {
 
 // unknown suggests names that the file does not use yet first.
 func (d *decoder) unknown(f field, path string, n *node, keys []key) {
-	var all []string
+	var all, unused []string
 	for _, k := range keys {
+		all = append(all, k.name)
 		if n.field(k.name) == nil {
-			all = append(all, k.name)
+			unused = append(unused, k.name)
 		}
 	}
-	d.key(f, path, "unknown key", Suggest(f.name, all))
+	valid := unused
+	if nearest(f.name, unused) == "" && nearest(f.name, all) != "" {
+		valid = all
+	}
+	d.key(f, path, "unknown key", Suggest(f.name, valid))
 }
 
 func (d *decoder) missing(n *node, path, name string) {

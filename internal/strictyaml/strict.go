@@ -7,9 +7,12 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// start is where unquoted text begins. The library gives the end of text that goes on in the
-// next line with a dash; the spaces and line ends in front of it tell better.
+// start is where a token begins. Of unquoted text that goes on in the next line with a dash the
+// library gives the end; the spaces and line ends in front of it tell better.
 func start(tk *token.Token) (line, column int) {
+	if !overLines(tk) {
+		return position(tk)
+	}
 	switch before := tk.Prev; {
 	case before == nil:
 		line, column = 1, 1
@@ -28,12 +31,37 @@ func start(tk *token.Token) (line, column int) {
 	return line, column + len(space)
 }
 
+func quoted(tk *token.Token) bool {
+	return tk.Type == token.SingleQuoteType || tk.Type == token.DoubleQuoteType
+}
+
+// closed reports whether the quoted text that begins in column ends on its line. A quote that
+// is never closed takes the lines up to the next quote, and the complaint would be about that.
+func closed(line string, column int) bool {
+	runes := []rune(line)
+	if column > len(runes) {
+		return true
+	}
+	rest := runes[column-1:]
+	quote := rest[0]
+	for i := 1; i < len(rest); i++ {
+		switch {
+		case rest[i] == '\\' && quote == '"', rest[i] == '\'' && quote == '\'' && i+1 < len(rest) && rest[i+1] == '\'':
+			i++
+		case rest[i] == quote:
+			return true
+		}
+	}
+	return false
+}
+
 func overLines(tk *token.Token) bool {
 	return tk.Type == token.StringType && strings.Contains(strings.TrimSpace(tk.Origin), "\n")
 }
 
 const (
 	reserved = "text must not begin with this character"
+	noQuote  = "the closing quote is missing"
 	noValue  = "a value is not allowed here"
 	noKey    = "a key is not allowed here"
 	inQuotes = "put it in quotes"

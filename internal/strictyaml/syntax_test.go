@@ -30,6 +30,8 @@ func TestSyntax(t *testing.T) {
 		"value too far left": {"inner:\n  vid: # x\n  a\n", `f:3:3: a value is not allowed here: "a" (check the indentation)`},
 		"no space in braces": {"inner: {vid:a}\n", `f:1:12: a space is needed after ':': ":"`},
 		"open quote":         {"name: \"x\non: true\n", `f:1:7: the closing quote is missing: "\"x\non: true"`},
+		"open quote, others": {"name: \"x\nplain: \"y\"\n", `f:1:7: the closing quote is missing: "x plain:" (quoted text must end on its line)`},
+		"open single quote":  {"name: 'it''s\nplain: 'y'\n", `f:1:7: the closing quote is missing: "it's plain:" (quoted text must end on its line)`},
 		"open bracket":       {"inner:\n  list: [a, b\non: true\n", `f:3:1: ',' or the closing ']' is missing: "on"`},
 		"open bracket, end":  {"[a, b", `f:1:1: the closing ']' is missing: "["`},
 		"open brace":         {"inner: {vid: a\n", `f:1:8: the closing '}' is missing: "{"`},

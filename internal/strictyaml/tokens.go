@@ -31,57 +31,72 @@ var unsupported = map[token.Type][2]string{
 }
 
 // checkTokens refuses what the parser must not see: unsupported YAML, a second document and
-// whatever is over the limits.
-func checkTokens(doc *Document, tokens token.Tokens) *Problem {
+// whatever is over the limits. lines are the source's.
+func checkTokens(doc *Document, tokens token.Tokens, lines []string) *Problem {
 	if len(tokens) > maxTokens {
 		return doc.syntax(1, 1, "", fmt.Sprintf("the file has more than %d words and signs", maxTokens), "split it")
 	}
-	var nesting nesting
-	var header, end, content bool
-	before := &token.Token{Position: &token.Position{}} // the last token that counts
+	c := tokenChecker{lines: lines, before: &token.Token{Position: &token.Position{}}}
 	for _, tk := range tokens {
-		line, column := position(tk)
-		if overLines(tk) {
-			line, column = start(tk)
-		}
-		refuse := func(message, hint string) *Problem {
+		if message, hint := c.check(tk); message != "" {
+			line, column := start(tk)
 			return doc.syntax(line, column, strings.TrimSpace(tk.Value), message, hint)
 		}
-		if tk.Type == token.InvalidType {
-			return refuse(explain(tk.Error))
-		}
-		if what, bad := unsupported[tk.Type]; bad {
-			return refuse(what[0], what[1])
-		}
-		switch tk.Type {
-		case token.CommentType:
-			continue
-		case token.DocumentHeaderType:
-			if header || content {
-				return refuse("a second document begins here", "one document per file")
-			}
-			header = true
-			continue
-		case token.DocumentEndType:
-			end = true
-			continue
-		}
-		if content = true; end {
-			return refuse("a second document begins here", "one document per file")
-		}
-		nesting.add(tk)
-		if nesting.depth() > maxDepth {
-			return refuse(fmt.Sprintf("more than %d levels deep", maxDepth), "")
-		}
-		if nesting.keys() > maxKeys {
-			return refuse(fmt.Sprintf("more than %d entries in one block", maxKeys), "")
-		}
-		if message, hint := checkToken(tk, before, nesting.flow > 0); message != "" {
-			return refuse(message, hint)
-		}
-		before = tk
 	}
 	return nil
+}
+
+type tokenChecker struct {
+	lines   []string
+	parts   documentParts
+	nesting nesting
+	before  *token.Token // the last that counts
+}
+
+func (c *tokenChecker) check(tk *token.Token) (message, hint string) {
+	if tk.Type == token.InvalidType {
+		return explain(tk.Error)
+	}
+	if what, bad := unsupported[tk.Type]; bad {
+		return what[0], what[1]
+	}
+	if !c.parts.add(tk) {
+		return "a second document begins here", "one document per file"
+	}
+	switch tk.Type {
+	case token.CommentType, token.DocumentHeaderType, token.DocumentEndType:
+		return "", ""
+	}
+	if message := c.nesting.add(tk); message != "" {
+		return message, ""
+	}
+	if line, column := position(tk); quoted(tk) && !closed(c.lines[line-1], column) {
+		return noQuote, "quoted text must end on its line"
+	}
+	message, hint = checkToken(tk, c.before, c.nesting.flow > 0)
+	c.before = tk
+	return message, hint
+}
+
+// documentParts are the parts of a document that have come by.
+type documentParts struct{ header, content, end bool }
+
+// add reports whether tk still belongs to the first document.
+func (p *documentParts) add(tk *token.Token) bool {
+	switch tk.Type {
+	case token.CommentType:
+		return true
+	case token.DocumentHeaderType:
+		first := !p.header && !p.content && !p.end
+		p.header = true
+		return first
+	case token.DocumentEndType:
+		p.end = true
+		return true
+	default:
+		p.content = true
+		return !p.end
+	}
 }
 
 // nesting follows how deep lists and keys are nested.
@@ -93,16 +108,8 @@ type nesting struct {
 // block is a list or the keys that begin in one column.
 type block struct{ column, entries int }
 
-func (n *nesting) depth() int { return len(n.blocks) + n.flow }
-
-func (n *nesting) keys() int {
-	if len(n.blocks) == 0 {
-		return 0
-	}
-	return n.blocks[len(n.blocks)-1].entries
-}
-
-func (n *nesting) add(tk *token.Token) {
+// add returns which limit tk goes over, or "".
+func (n *nesting) add(tk *token.Token) string {
 	switch tk.Type {
 	case token.SequenceStartType, token.MappingStartType:
 		n.flow++
@@ -114,6 +121,15 @@ func (n *nesting) add(tk *token.Token) {
 		if tk.Prev != nil {
 			n.entry(tk.Prev.Position.Column)
 		}
+	}
+	depth := len(n.blocks)
+	switch {
+	case depth+n.flow > maxDepth:
+		return fmt.Sprintf("more than %d levels deep", maxDepth)
+	case depth > 0 && n.blocks[depth-1].entries > maxKeys:
+		return fmt.Sprintf("more than %d entries in one block", maxKeys)
+	default:
+		return ""
 	}
 }
 
@@ -141,7 +157,7 @@ var explanations = []struct{ complaint, message, hint string }{
 	{"non-map value", "want key: value", "check the indentation; a space is needed after ':'"},
 	{"unexpected key name", "want key: value", "check the line before"},
 	{"invalid key", "want a key before ':'", ""},
-	{"end character of", "the closing quote is missing", ""},
+	{"end character of", noQuote, ""},
 	{"document separator", "a second document begins here", "one document per file"},
 	{"',' or ']'", "',' or the closing ']' is missing", ""},
 	{"end token ']'", "the closing ']' is missing", ""},

@@ -1,0 +1,147 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"time"
+
+	"sidetone/fakeserver"
+)
+
+// child is a running agent or bare path, and the client that it reports to.
+type child struct {
+	name    string
+	cmd     *exec.Cmd
+	log     string // path of what it prints
+	client  *fakeserver.Server
+	began   time.Time // right before it was started
+	first   fakeserver.Payload
+	seen    int // number of the last payload looked at
+	waiting context.Context
+	ended   context.CancelCauseFunc // its end ends all waiting
+}
+
+// spawn starts a program and waits until it has reported the headset. command returns
+// arguments and environment for a client on the given port.
+func (b *bench) spawn(ctx context.Context, name string, command func(port int) (args, env []string)) (*child, error) {
+	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{0}})
+	if err != nil {
+		return nil, err
+	}
+	c := &child{name: name, client: client}
+	if err := c.start(b.dir, command); err != nil {
+		_ = client.Close()
+		return nil, err
+	}
+	if c.first, err = c.await(ctx, "its first payload", func(p fakeserver.Payload) bool { return len(p.Devices) > 1 }); err != nil {
+		return nil, errors.Join(err, c.stop())
+	}
+	return c, nil
+}
+
+func (c *child) start(dir string, command func(port int) (args, env []string)) error {
+	log, err := os.CreateTemp(dir, "child-*.log")
+	if err != nil {
+		return fmt.Errorf("start the %s: %w", c.name, err)
+	}
+	defer log.Close()
+	args, env := command(c.client.Port())
+	c.log = log.Name()
+	c.cmd = exec.Command(args[0], args[1:]...)
+	c.cmd.Env, c.cmd.Stdout, c.cmd.Stderr = env, log, log
+	c.waiting, c.ended = context.WithCancelCause(context.Background())
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	started := make(chan error)
+	go c.run(started)
+	if err := <-started; err != nil {
+		return fmt.Errorf("start the %s: %w", c.name, err)
+	}
+	return nil
+}
+
+// run starts the program and waits for its end. The kernel sends the death signal when the
+// thread that started the program ends, not the process: so this goroutine keeps its thread.
+func (c *child) run(started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	c.began = time.Now()
+	err := c.cmd.Start()
+	started <- err
+	if err == nil {
+		_ = c.cmd.Wait() // how it ended is in ProcessState
+		c.ended(fmt.Errorf("it has ended: %s", c.cmd.ProcessState))
+	}
+}
+
+// await returns the next payload that is wanted.
+func (c *child) await(ctx context.Context, what string, wanted func(fakeserver.Payload) bool) (fakeserver.Payload, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, stepLimit, fmt.Errorf("not within %s", stepLimit))
+	defer cancel()
+	both, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	defer context.AfterFunc(c.waiting, func() { stop(context.Cause(c.waiting)) })()
+	for {
+		p, err := c.client.WaitPayload(both, c.seen)
+		if err != nil {
+			return p, fmt.Errorf("wait for the %s to send %s: %w: %w; its last words:\n%s", c.name, what, err, context.Cause(both), c.tail())
+		}
+		c.seen = p.Seq
+		if p.Err != nil {
+			return p, fmt.Errorf("the client does not accept what the %s sends: %w", c.name, p.Err)
+		}
+		if wanted(p) {
+			return p, nil
+		}
+	}
+}
+
+func (c *child) awaitMute(ctx context.Context, mute bool) (fakeserver.Payload, error) {
+	if mutes(c.first, mute) && c.seen == c.first.Seq {
+		return c.first, nil
+	}
+	return c.await(ctx, fmt.Sprintf("the mute %t", mute), func(p fakeserver.Payload) bool { return mutes(p, mute) })
+}
+
+func (c *child) usage() (usage, error) {
+	u, err := readUsage(c.cmd.Process.Pid)
+	if err != nil {
+		return u, fmt.Errorf("%s: %w", c.name, err)
+	}
+	return u, nil
+}
+
+// stop asks the program to end and waits for it.
+func (c *child) stop() error {
+	defer c.client.Close()
+	defer os.Remove(c.log)
+	_ = c.cmd.Process.Signal(syscall.SIGTERM) // one that has ended is told so below
+	select {
+	case <-c.waiting.Done():
+	case <-time.After(stepLimit):
+		_ = c.cmd.Process.Kill()
+		<-c.waiting.Done()
+		return fmt.Errorf("the %s did not end within %s of SIGTERM; its last words:\n%s", c.name, stepLimit, c.tail())
+	}
+	if code := c.cmd.ProcessState.ExitCode(); code != 0 {
+		return fmt.Errorf("the %s ended with exit code %d; its last words:\n%s", c.name, code, c.tail())
+	}
+	return nil
+}
+
+// tail is the end of what it has printed.
+func (c *child) tail() string {
+	const size = 2 << 10
+	b, err := os.ReadFile(c.log)
+	if err != nil {
+		return err.Error()
+	}
+	return string(bytes.ToValidUTF8(b[max(0, len(b)-size):], []byte("?")))
+}

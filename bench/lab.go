@@ -1,0 +1,152 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"sidetone/examples"
+	"sidetone/fakeserver"
+	"sidetone/internal/platform/pulse"
+	"sidetone/internal/soundlab"
+)
+
+// stepLimit is how long any one thing may take that normally takes milliseconds.
+const stepLimit = 15 * time.Second
+
+// lab is a private sound server with a headset in it, and the headset's mute button.
+type lab struct {
+	server    *soundlab.Server
+	mic       string // name of the headset's source
+	button    *pulse.Conn
+	catalogue string // path of the catalogue that names the headset
+	config    string // empty folder that stands for the user's settings
+	payloads  string // folder of what the bare path sends, see capture
+}
+
+// openLab starts a sound server and lets the agent run on it once, to learn what the bare
+// path has to send.
+func (b *bench) openLab(ctx context.Context, kind soundlab.Kind) (*lab, error) {
+	dir, err := os.MkdirTemp(b.dir, string(kind))
+	if err != nil {
+		return nil, fmt.Errorf("make a temporary folder: %w", err)
+	}
+	l := &lab{catalogue: filepath.Join(dir, "acme.yaml"), config: filepath.Join(dir, "config"), payloads: filepath.Join(dir, "payloads")}
+	for _, d := range []string{l.config, l.payloads} {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			return nil, fmt.Errorf("make a temporary folder: %w", err)
+		}
+	}
+	if err := os.WriteFile(l.catalogue, examples.Acme, 0o600); err != nil {
+		return nil, fmt.Errorf("write the catalogue: %w", err)
+	}
+	if l.server, err = soundlab.Start(ctx, soundlab.Options{Kind: kind}); err != nil {
+		return nil, err
+	}
+	if err := l.furnish(ctx, b); err != nil {
+		return nil, errors.Join(err, l.close())
+	}
+	return l, nil
+}
+
+func (l *lab) furnish(ctx context.Context, b *bench) error {
+	headset, err := l.server.PlugHeadset(ctx, soundlab.Headset{
+		Name: "acme", Description: "Acme Headset 700", Vendor: "Acme Audio", VID: "1209", PID: "0700", Serial: "A700-0001",
+	})
+	if err != nil {
+		return err
+	}
+	l.mic = headset.SourceName
+	if l.button, err = pulse.Dial(ctx, l.server.Socket(), pulse.Options{Name: "bench button"}); err != nil {
+		return err
+	}
+	info, err := l.button.ServerInfo(ctx)
+	if err != nil {
+		return err
+	}
+	b.servers[string(l.server.Kind())] = info.PackageName + " " + info.PackageVersion
+	return l.capture(ctx, b)
+}
+
+func (l *lab) close() error {
+	if l.button != nil {
+		_ = l.button.Close()
+	}
+	return l.server.Close()
+}
+
+// press sets the mute of the headset's microphone and returns when the server has done so.
+func (l *lab) press(ctx context.Context, mute bool) error {
+	ctx, cancel := context.WithTimeout(ctx, stepLimit)
+	defer cancel()
+	return l.button.SetSourceMute(ctx, l.mic, mute)
+}
+
+// capture stores the agent's own two payloads, of an open and of a muted microphone.
+func (l *lab) capture(ctx context.Context, b *bench) error {
+	agent, err := b.startAgent(ctx, l)
+	if err != nil {
+		return err
+	}
+	for _, mute := range []bool{false, true} {
+		if err := l.press(ctx, mute); err != nil {
+			return errors.Join(err, agent.stop())
+		}
+		p, err := agent.awaitMute(ctx, mute)
+		if err == nil {
+			err = os.WriteFile(payloadFile(l.payloads, mute), p.Raw, 0o600)
+		}
+		if err != nil {
+			return errors.Join(err, agent.stop())
+		}
+	}
+	return errors.Join(agent.stop(), l.press(ctx, false))
+}
+
+func payloadFile(dir string, mute bool) string {
+	return filepath.Join(dir, fmt.Sprintf("mute-%t.json", mute))
+}
+
+// startAgent starts the real agent with a client of its own to report to. It returns when the
+// agent has reported the headset.
+func (b *bench) startAgent(ctx context.Context, l *lab) (*child, error) {
+	return b.spawn(ctx, "agent", func(port int) ([]string, []string) {
+		env := append(l.server.Env(), "XDG_CONFIG_HOME="+l.config,
+			fmt.Sprintf("SIDETONE_RPC_PORTS=%d", port), "SIDETONE_RPC_TRANSPORT=websocket")
+		return []string{b.agent, "run", "--catalogue", l.catalogue}, clean(env)
+	})
+}
+
+// clean removes settings of the agent that the bench did not make.
+func clean(env []string) []string {
+	var out []string
+	for _, e := range env {
+		if !strings.HasPrefix(e, "SIDETONE_") || strings.HasPrefix(e, "SIDETONE_RPC_PORTS=") || strings.HasPrefix(e, "SIDETONE_RPC_TRANSPORT=") {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// startBare starts the bare path likewise.
+func (b *bench) startBare(ctx context.Context, l *lab) (*child, error) {
+	return b.spawn(ctx, "bare path", func(port int) ([]string, []string) {
+		return []string{b.self, bareArgument, l.server.Socket(), l.mic, fmt.Sprint(port), l.payloads}, os.Environ()
+	})
+}
+
+// mutes reports whether a payload lists the headset with the given mute.
+func mutes(p fakeserver.Payload, mute bool) bool {
+	for _, d := range p.Devices {
+		if d.HardwareMute != nil {
+			return *d.HardwareMute == mute
+		}
+	}
+	return false
+}

@@ -1,0 +1,100 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// row is one line of the table.
+type row struct {
+	figure   string
+	measured string
+	baseline string
+	ratio    string
+	target   string
+	met      bool
+	note     string // what a reader must know to read the row
+	excuse   string // why the target is missed, where that is known; shown only then
+}
+
+func (r row) verdict() string {
+	if r.met {
+		return "met"
+	}
+	return "missed"
+}
+
+const preamble = `# Results of make bench
+
+Written by ` + "`make bench`" + `. The agent is the real program in a process of its own, the sound servers are
+real and private, the client is ` + "`fakeserver`" + `. Every figure stands beside a baseline that was measured in
+the same run on the same machine: the absolute figures are this machine's, the ratios are the claim.
+
+The *bare path* is the least that could do the job: a process that reads the one source when the sound
+server says that it has changed, and writes one WebSocket message of the agent's size, prepared beforehand.
+It has no catalogue, no model, no state, no pacing, and waits for no answer.
+`
+
+func report(rows []row, machine []string) string {
+	var b strings.Builder
+	b.WriteString(preamble)
+	b.WriteString("\n## Machine\n\n")
+	for _, line := range machine {
+		fmt.Fprintf(&b, "- %s\n", line)
+	}
+	b.WriteString("\n## Commands\n\n```\nmake bench                       # all of it, writes this file\n")
+	for _, m := range measures {
+		fmt.Fprintf(&b, "go run ./bench -only %-11s # %s\n", m.name, m.what)
+	}
+	b.WriteString("```\n\nscan and resolve read Go benchmarks:\n\n```\ngo test -run '^$' -bench Scan -benchtime 100x ./internal/rpcclient\ngo test -run '^$' -bench ResolveDiff ./internal/devices\n```\n")
+	b.WriteString("\n## Figures\n\n")
+	b.WriteString(table(rows))
+	b.WriteString(remarks(rows))
+	return b.String()
+}
+
+func table(rows []row) string {
+	var b strings.Builder
+	b.WriteString("| figure | measured | baseline | ratio | target | met |\n|---|---|---|---|---|---|\n")
+	for _, r := range rows {
+		met := "yes"
+		if !r.met {
+			met = "**no**"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", r.figure, r.measured, dash(r.baseline), dash(r.ratio), r.target, met)
+	}
+	return b.String()
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "–"
+	}
+	return s
+}
+
+// remarks are the notes, each once, and the missed targets.
+func remarks(rows []row) string {
+	var b strings.Builder
+	seen := make(map[string]bool)
+	missed := ""
+	for _, r := range rows {
+		if r.note != "" && !seen[r.note] {
+			seen[r.note] = true
+			fmt.Fprintf(&b, "- %s\n", r.note)
+		}
+		if !r.met {
+			missed += fmt.Sprintf("- %s: %s, target %s. %s\n", r.figure, r.measured, r.target, r.excuse)
+		}
+	}
+	text := ""
+	if b.Len() > 0 {
+		text = "\n## How to read them\n\n" + b.String()
+	}
+	if missed != "" {
+		text += "\n## Missed targets\n\n" + missed
+	}
+	return text
+}

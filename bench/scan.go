@@ -1,0 +1,60 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// scanCommand searches count times, with the given kind of programs on the other ports.
+func scanCommand(others, count string) []string {
+	return []string{"go", "test", "-run", "^$", "-bench", "^BenchmarkScan$/^" + others + "$", "-benchtime", count, "./internal/rpcclient"}
+}
+
+// measureScan reads what the search for the client's port takes beside a connect to it.
+func measureScan(ctx context.Context, b *bench) ([]row, error) {
+	alone, err := b.scanResult(ctx, "nobody-else", "1000x")
+	if err != nil {
+		return nil, err
+	}
+	holes, err := b.scanResult(ctx, "ten-black-holes", pick(b, "10x", "3x"))
+	if err != nil {
+		return nil, err
+	}
+	const most = 10
+	longest := holes.deadline + holes.deadline/5
+	return []row{
+		{
+			figure:   "search of 11 ports, the client on the last, nobody on the others, p50",
+			measured: ms(alone.scan), baseline: ms(alone.connect) + ", one connect to its port",
+			ratio: times(ratioOf(alone.scan, alone.connect)), target: fmt.Sprintf("≤ %d×", most), met: alone.scan <= most*alone.connect,
+		},
+		{
+			figure:   "the same with ten ports that accept and never answer, slowest",
+			measured: ms(holes.slowest), baseline: ms(holes.deadline) + ", the probe deadline",
+			ratio: times(ratioOf(holes.slowest, holes.deadline)), target: "≤ deadline + 20 %", met: holes.slowest <= longest,
+		},
+	}, nil
+}
+
+type scanResult struct{ connect, scan, slowest, deadline time.Duration }
+
+func (b *bench) scanResult(ctx context.Context, others, count string) (scanResult, error) {
+	var s scanResult
+	r, err := goTest(ctx, scanCommand(others, count))
+	if err != nil {
+		return s, err
+	}
+	for unit, into := range map[string]*time.Duration{
+		"connect-p50-ns": &s.connect, "scan-p50-ns": &s.scan, "scan-max-ns": &s.slowest, "deadline-ns": &s.deadline,
+	} {
+		ns, err := r.get("BenchmarkScan/"+others, unit)
+		if err != nil {
+			return s, err
+		}
+		*into = time.Duration(ns)
+	}
+	return s, nil
+}

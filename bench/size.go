@@ -1,0 +1,70 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"debug/elf"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+)
+
+const maxSize = 12 << 20
+
+// measureSize compares the agent's binary with that of a program that does nothing.
+func measureSize(ctx context.Context, b *bench) ([]row, error) {
+	if err := stripped(b.agent); err != nil {
+		return nil, err
+	}
+	agent, err := sizeOf(b.agent)
+	if err != nil {
+		return nil, err
+	}
+	nothing, err := b.buildNothing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return []row{{
+		figure: "stripped binary", measured: mib(agent), baseline: mib(nothing) + ", a Go program that does nothing",
+		ratio: times(ratioOf(agent, nothing)), target: "≤ " + mib(maxSize), met: agent <= maxSize,
+	}}, nil
+}
+
+// stripped returns an error if the binary has symbols or debug information.
+func stripped(path string) error {
+	f, err := elf.Open(path)
+	if err != nil {
+		return fmt.Errorf("read the agent's binary: %w", err)
+	}
+	defer f.Close()
+	for _, name := range []string{".symtab", ".debug_info", ".zdebug_info"} {
+		if f.Section(name) != nil {
+			return fmt.Errorf("the agent's binary is not stripped, it has %s: build it with 'make build'", name)
+		}
+	}
+	return nil
+}
+
+func sizeOf(path string) (int64, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, fmt.Errorf("read the size of a binary: %w", err)
+	}
+	return info.Size(), nil
+}
+
+func (b *bench) buildNothing(ctx context.Context) (int64, error) {
+	source, binary := filepath.Join(b.dir, "nothing.go"), filepath.Join(b.dir, "nothing")
+	if err := os.WriteFile(source, []byte("package main\n\nfunc main() {}\n"), 0o600); err != nil {
+		return 0, fmt.Errorf("write the program that does nothing: %w", err)
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, source)
+	cmd.WaitDelay = 5 * time.Second
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return 0, fmt.Errorf("build the program that does nothing: %w: %s", err, out)
+	}
+	return sizeOf(binary)
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"sidetone/internal/config"
+	"sidetone/internal/strictyaml"
+)
+
+func catalogueCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "catalogue",
+		Short: "Check a vendor's catalogue, or print its schema",
+		Args:  cobra.NoArgs,
+		RunE:  needsVerb,
+	}
+	cmd.AddCommand(catalogueCheckCommand(), catalogueSchemaCommand())
+	return cmd
+}
+
+// checked is the JSON of one checked file.
+type checked struct {
+	File     string               `json:"file"`
+	OK       bool                 `json:"ok"`
+	Products int                  `json:"products"`
+	Problems []strictyaml.Problem `json:"problems"`
+}
+
+func catalogueCheckCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "check FILE...",
+		Short: "Report every problem of catalogues, with its place",
+		Long: `Reads each catalogue as 'run' would and reports every problem as file:line:column: what is wrong:
+"the offending text" (what would be right).
+
+Exit codes: 0 all are in order; 2 there are problems, or a file cannot be read; 1 anything else.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, files []string) error {
+			results := []checked{}
+			code := exitOK
+			for _, file := range files {
+				cat, problems, err := config.LoadCatalogue(file)
+				c := checked{File: file, OK: err == nil && len(problems) == 0, Problems: problems}
+				switch {
+				case err != nil:
+					code = exitBadInput
+					fmt.Fprintln(cmd.ErrOrStderr(), "sidetone:", err)
+					continue
+				case !c.OK:
+					code = exitBadInput
+				default:
+					c.Products, c.Problems = len(cat.Products), []strictyaml.Problem{}
+				}
+				results = append(results, c)
+				if !asJSON {
+					printChecked(cmd, c)
+				}
+			}
+			if asJSON {
+				if err := printJSON(cmd.OutOrStdout(), results); err != nil {
+					return err
+				}
+			}
+			if code != exitOK {
+				return silent(code)
+			}
+			return nil
+		},
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func printChecked(cmd *cobra.Command, c checked) {
+	for _, p := range c.Problems {
+		fmt.Fprintln(cmd.OutOrStdout(), p)
+	}
+	if c.OK {
+		fmt.Fprintf(cmd.OutOrStdout(), "%s: in order, %d products\n", c.File, c.Products)
+	}
+}
+
+func catalogueSchemaCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of a catalogue, for editors",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := cmd.OutOrStdout().Write(config.CatalogueSchema)
+			return err
+		},
+	}
+}

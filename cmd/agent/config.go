@@ -1,0 +1,73 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"sidetone/internal/config"
+)
+
+func configCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Check the settings, or show those in force",
+		Args:  cobra.NoArgs,
+		RunE:  needsVerb,
+	}
+	cmd.AddCommand(configCheckCommand(), configShowCommand())
+	return cmd
+}
+
+// needsVerb is what a noun alone does.
+func needsVerb(cmd *cobra.Command, _ []string) error {
+	return badInput{errors.New("say what to do (see '" + cmd.CommandPath() + " --help')")}
+}
+
+func configCheckCommand() *cobra.Command {
+	var in settingsFlags
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "Read the settings and the catalogue as 'run' would",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			set, err := in.load(cmd, catalogueOptional)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "settings are in order; catalogue: %s\n", orNone(set.Catalogue))
+			return nil
+		},
+	}
+	in.add(cmd)
+	return cmd
+}
+
+func configShowCommand() *cobra.Command {
+	var asJSON bool
+	var in settingsFlags
+	cmd := &cobra.Command{
+		Use:   "show",
+		Short: "Show every setting, its value and where that comes from",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, list, problems := config.Load(in.options(cmd))
+			if err := asInput(cmd.ErrOrStderr(), problems, nil); err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), list)
+			}
+			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			for _, s := range list {
+				fmt.Fprintf(w, "%s\t%s\t%s\n", s.Path, orNone(s.Value), s.Origin)
+			}
+			return w.Flush()
+		},
+	}
+	in.add(cmd)
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}

@@ -1,0 +1,154 @@
+package agent_test
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"sidetone/internal/devices"
+)
+
+// event is one thing that happens in an hour, to the hardware, to a source or to the client.
+// An hour is a list of them: data that a seed makes, that can be printed and played again.
+type event struct {
+	at   time.Duration // since the start of the hour
+	do   deed
+	what string // a unit, a source or a fault, as the deed wants it
+	tri  devices.Tri
+	n    int
+}
+
+type deed string
+
+const (
+	plug      deed = "plug"      // unit: comes or, if it is there, goes
+	mute      deed = "mute"      // unit, tri
+	process   deed = "process"   // field, tri: what the echo canceller does
+	control   deed = "control"   // tri: the switch in the second headset's mixer
+	look      deed = "look"      // source: reads again although nothing has changed
+	fail      deed = "fail"      // source: fails or, if it does, recovers
+	configure deed = "configure" // n: which of the settings comes into force
+
+	misbehave deed = "misbehave" // fault, "none" ends it
+	reconnect deed = "drop"      // the client's connections break
+	restart   deed = "restart"   // the client comes back at once; n = 1: on another port
+	away      deed = "away"      // the client goes, until back
+	back      deed = "back"
+	resend    deed = "resend" // as after a resume of the machine
+)
+
+func (e event) String() string {
+	s := fmt.Sprintf("%-15s %-9s %s", e.at, e.do, e.what)
+	switch e.do {
+	case mute, process, control:
+		s += " " + e.tri.String()
+	case configure, restart:
+		s += fmt.Sprint(e.n)
+	}
+	return s
+}
+
+func print(events []event) string {
+	var b strings.Builder
+	for _, e := range events {
+		fmt.Fprintln(&b, e)
+	}
+	return b.String()
+}
+
+// The times that decide: how long a removal waits and how long a failed source is believed.
+const (
+	grace = time.Second
+	stale = 30 * time.Second
+)
+
+// gap is the time to the next event: often short, often right beside a time that decides.
+func gap(r *rand.Rand) time.Duration {
+	edge := time.Duration(r.IntN(3) - 1)
+	switch n := r.IntN(100); {
+	case n < 70:
+		return randN(r, time.Second)
+	case n < 88:
+		return randN(r, 5 * time.Millisecond)
+	case n < 96:
+		return grace + edge
+	case n < 98:
+		return randN(r, stale)
+	default:
+		return stale + edge
+	}
+}
+
+// hardware makes the events of the hardware and the sources for one hour.
+func hardware(r *rand.Rand) []event {
+	tris := []devices.Tri{devices.False, devices.True, devices.True, devices.False, devices.Unknown}
+	any := func(names []string) string { return names[r.IntN(len(names))] }
+	var out []event
+	for at := time.Duration(0); at < time.Hour; at += gap(r) {
+		e := event{at: at, tri: tris[r.IntN(len(tris))]}
+		switch n := r.IntN(100); {
+		case n < 40:
+			e.do, e.what = mute, any(inputs)
+		case n < 65:
+			e.do, e.what = plug, any(units)
+		case n < 75:
+			e.do, e.what = process, string(devices.Fields[1+r.IntN(3)])
+		case n < 80:
+			e.do = control
+		case n < 90:
+			e.do, e.what = look, any(sources)
+		case n < 98:
+			e.do, e.what = fail, any(sources)
+		default:
+			e.do, e.n = configure, r.IntN(len(settings))
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// incidents makes what happens to the client in the hour: every fault of the deck at least
+// once, and all else that can become of it.
+func incidents(r *rand.Rand, deck []string) []event {
+	var cards []event
+	for _, fault := range deck {
+		cards = append(cards, event{do: misbehave, what: fault})
+	}
+	for range 3 {
+		cards = append(cards, event{do: reconnect}, event{do: restart}, event{do: restart, n: 1}, event{do: away}, event{do: resend})
+	}
+	r.Shuffle(len(cards), func(i, j int) { cards[i], cards[j] = cards[j], cards[i] })
+	var out []event
+	step := time.Hour / time.Duration(len(cards)+1)
+	for i, e := range cards {
+		e.at = step * time.Duration(i+1)
+		out = append(out, e)
+		end := event{at: e.at + step/4 + randN(r, step/2)}
+		switch e.do {
+		case misbehave:
+			end.do, end.what = misbehave, "none"
+		case away:
+			end.do = back
+		default:
+			continue
+		}
+		out = append(out, end)
+	}
+	return out
+}
+
+// record makes the hour of a seed.
+func record(seed uint64, deck []string) []event {
+	r := rand.New(rand.NewPCG(seed, 0))
+	events := hardware(r)
+	if deck != nil {
+		events = append(events, incidents(r, deck)...)
+	}
+	slices.SortStableFunc(events, func(a, b event) int { return cmp.Compare(a.at, b.at) })
+	return events
+}
+
+func randN(r *rand.Rand, n time.Duration) time.Duration { return time.Duration(r.Int64N(int64(n))) }

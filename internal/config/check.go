@@ -1,0 +1,69 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"sidetone/internal/devices"
+)
+
+// fault is one value that has the right type and is wrong all the same.
+type fault struct{ path, text, message, hint string }
+
+// minIDBytes keeps cut ids apart; maxIDBytes is beyond any device's name.
+const (
+	minIDBytes = 16
+	maxIDBytes = 4096
+)
+
+// check returns the faults in a fixed order.
+func (c *Config) check() []fault {
+	var faults []fault
+	add := func(path, text, message, hint string) {
+		faults = append(faults, fault{path, text, message, hint})
+	}
+	if origin := c.RPC.Origin; origin != "" && !devices.ValidOrigin(origin) {
+		add("rpc.origin", origin, "not an origin", "such as https://acme.example, without a path")
+	}
+	for _, d := range c.durations() {
+		if d.value < d.least || d.value > d.most {
+			add(d.path, short(d.value), "out of range", fmt.Sprintf("want %s to %s", short(d.least), short(d.most)))
+		}
+	}
+	for i, f := range c.Report.Fields {
+		if slices.Contains(c.Report.Fields[:i], f) {
+			add(fmt.Sprintf("report.fields[%d]", i), string(f), "listed twice", "")
+		}
+	}
+	if n := c.Report.IDMaxBytes; n != 0 && (n < minIDBytes || n > maxIDBytes) {
+		add("report.id_max_bytes", strconv.Itoa(n), "out of range", fmt.Sprintf("want 0 for never, or %d to %d", minIDBytes, maxIDBytes))
+	}
+	for i, file := range c.Sources.Files {
+		path := fmt.Sprintf("sources.files[%d]", i)
+		if file == "" {
+			add(path, "", "empty path", "")
+		} else if slices.Contains(c.Sources.Files[:i], file) {
+			add(path, file, "listed twice", "")
+		}
+	}
+	return faults
+}
+
+type bounds struct {
+	path               string
+	value, least, most time.Duration
+}
+
+// durations gives the bounds of each duration. Zero is meant only where waiting is optional.
+func (c *Config) durations() []bounds {
+	return []bounds{
+		{"rpc.probe_timeout", c.RPC.ProbeTimeout, 10 * time.Millisecond, time.Minute},
+		{"rpc.answer_timeout", c.RPC.AnswerTimeout, 100 * time.Millisecond, 10 * time.Minute},
+		{"rpc.http_timeout", c.RPC.HTTPTimeout, time.Second, time.Hour},
+		{"rpc.retry_max", c.RPC.RetryMax, 100 * time.Millisecond, time.Hour},
+		{"engine.removal_grace", c.Engine.RemovalGrace, 0, time.Minute},
+		{"engine.stale_after", c.Engine.StaleAfter, 0, time.Hour},
+	}
+}

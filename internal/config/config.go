@@ -1,0 +1,139 @@
+// Package config reads what people set: the agent's settings, from files, environment and
+// flags, and the vendor's catalogue. Everything that it reads is checked, and every complaint
+// says where.
+package config
+
+import (
+	"log/slog"
+	"time"
+
+	"sidetone/internal/devices"
+)
+
+// Config is the agent's settings, complete and checked. Paths in it are absolute.
+type Config struct {
+	Catalogue string  `yaml:"catalogue,omitempty" help:"the vendor's catalogue"`
+	RPC       RPC     `yaml:"rpc,omitempty"`
+	Report    Report  `yaml:"report,omitempty"`
+	Sources   Sources `yaml:"sources,omitempty"`
+	Engine    Engine  `yaml:"engine,omitempty"`
+	Log       Log     `yaml:"log,omitempty"`
+}
+
+// RPC is how the client is found and talked to.
+type RPC struct {
+	Transport     Transport     `yaml:"transport,omitempty" help:"how to talk to the client: auto, websocket or http"`
+	Ports         Ports         `yaml:"ports,omitempty" help:"ports to look for the client on, in this order, such as 6463-6473 or 6463,6470"`
+	Origin        string        `yaml:"origin,omitempty" help:"origin to send on WebSocket, instead of the catalogue's"`
+	ProbeTimeout  time.Duration `yaml:"probe_timeout,omitempty" help:"how long a port may take to prove that it is a client"`
+	AnswerTimeout time.Duration `yaml:"answer_timeout,omitempty" help:"how long the client may take to answer on WebSocket"`
+	HTTPTimeout   time.Duration `yaml:"http_timeout,omitempty" help:"how long the client may take to answer over HTTP, where it makes callers wait"`
+	RetryMax      time.Duration `yaml:"retry_max,omitempty" help:"longest pause between two searches while no client is found"`
+}
+
+// Report is what is told to the client.
+type Report struct {
+	Fields     []devices.Field  `yaml:"fields,omitempty" help:"the flags that may be reported"`
+	AudioID    devices.IDScheme `yaml:"audio_id,omitempty" help:"which id audio devices are reported by, instead of the system's default"`
+	VideoID    devices.IDScheme `yaml:"video_id,omitempty" help:"which id cameras are reported by, instead of the system's default"`
+	IDMaxBytes int              `yaml:"id_max_bytes,omitempty" help:"where ids are cut, as the client cuts names; 0 is never"`
+}
+
+// Sources is where endpoints come from.
+type Sources struct {
+	Audio       bool     `yaml:"audio,omitempty" help:"look for audio devices"`
+	Camera      bool     `yaml:"camera,omitempty" help:"look for cameras"`
+	Files       []string `yaml:"files,omitempty" help:"files that describe further devices"`
+	PulseServer string   `yaml:"pulse_server,omitempty" help:"address of the sound server on Linux, instead of the environment's"`
+}
+
+// Engine is how changes are judged.
+type Engine struct {
+	RemovalGrace time.Duration `yaml:"removal_grace,omitempty" help:"how long a device may be gone before that is reported"`
+	StaleAfter   time.Duration `yaml:"stale_after,omitempty" help:"how long the devices of a failed source are kept"`
+}
+
+// Log is what is logged, and how.
+type Log struct {
+	Level  LogLevel  `yaml:"level,omitempty" help:"least level that is logged: debug, info, warn or error"`
+	Format LogFormat `yaml:"format,omitempty" help:"text or json"`
+}
+
+// Transport is a way to talk to the client.
+type Transport string
+
+// The transports. Auto tries WebSocket and falls back to HTTP.
+const (
+	TransportAuto      Transport = "auto"
+	TransportWebSocket Transport = "websocket"
+	TransportHTTP      Transport = "http"
+)
+
+// Enum lists the names that a file may use.
+func (Transport) Enum() []string {
+	return []string{string(TransportAuto), string(TransportWebSocket), string(TransportHTTP)}
+}
+
+// LogLevel is the least level that is logged.
+type LogLevel string
+
+// The log levels.
+const (
+	LogDebug LogLevel = "debug"
+	LogInfo  LogLevel = "info"
+	LogWarn  LogLevel = "warn"
+	LogError LogLevel = "error"
+)
+
+// Enum lists the names that a file may use.
+func (LogLevel) Enum() []string {
+	return []string{string(LogDebug), string(LogInfo), string(LogWarn), string(LogError)}
+}
+
+// Slog returns the level in log/slog's terms.
+func (l LogLevel) Slog() slog.Level {
+	switch l {
+	case LogDebug:
+		return slog.LevelDebug
+	case LogWarn:
+		return slog.LevelWarn
+	case LogError:
+		return slog.LevelError
+	default:
+		return slog.LevelInfo
+	}
+}
+
+// LogFormat is the form of a line in the log.
+type LogFormat string
+
+// The log formats.
+const (
+	LogText LogFormat = "text"
+	LogJSON LogFormat = "json"
+)
+
+// Enum lists the names that a file may use.
+func (LogFormat) Enum() []string { return []string{string(LogText), string(LogJSON)} }
+
+// Default returns the settings of an agent that nobody has told anything.
+func Default() *Config {
+	ports := make(Ports, 0, 11)
+	for p := 6463; p <= 6473; p++ {
+		ports = append(ports, p)
+	}
+	return &Config{
+		RPC: RPC{
+			Transport:     TransportAuto,
+			Ports:         ports,
+			ProbeTimeout:  time.Second,
+			AnswerTimeout: 5 * time.Second,
+			HTTPTimeout:   90 * time.Second,
+			RetryMax:      5 * time.Second,
+		},
+		Report:  Report{Fields: append([]devices.Field{}, devices.Fields...), IDMaxBytes: 127},
+		Sources: Sources{Audio: true, Camera: true, Files: []string{}},
+		Engine:  Engine{RemovalGrace: time.Second, StaleAfter: 30 * time.Second},
+		Log:     Log{Level: LogInfo, Format: LogText},
+	}
+}

@@ -1,0 +1,347 @@
+package config
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/devices"
+	"sidetone/internal/strictyaml"
+)
+
+func writeFile(t *testing.T, path, content string) string {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+	return path
+}
+
+func texts(problems []strictyaml.Problem) []string {
+	var out []string
+	for _, p := range problems {
+		out = append(out, p.String())
+	}
+	return out
+}
+
+// values is the settings that are not the default's, as path=value @ origin.
+func values(settings []Setting) []string {
+	var out []string
+	for _, s := range settings {
+		if s.Origin != "default" {
+			out = append(out, s.Path+"="+s.Value+" @ "+s.Origin)
+		}
+	}
+	return out
+}
+
+func TestDefaults(t *testing.T) {
+	cfg, settings, problems := Load(Options{})
+	require.Empty(t, texts(problems))
+	require.Equal(t, Default(), cfg)
+	require.Empty(t, values(settings))
+	require.Empty(t, cfg.check())
+
+	var got []string
+	for _, s := range settings {
+		got = append(got, s.Path+"="+s.Value)
+	}
+	require.Equal(t, []string{
+		"catalogue=",
+		"rpc.transport=auto",
+		"rpc.ports=6463-6473",
+		"rpc.origin=",
+		"rpc.probe_timeout=1s",
+		"rpc.answer_timeout=5s",
+		"rpc.http_timeout=1m30s",
+		"rpc.retry_max=5s",
+		"report.fields=hardware_mute,echo_cancellation,noise_suppression,automatic_gain_control",
+		"report.audio_id=",
+		"report.video_id=",
+		"report.id_max_bytes=127",
+		"sources.audio=true",
+		"sources.camera=true",
+		"sources.files=",
+		"sources.pulse_server=",
+		"engine.removal_grace=1s",
+		"engine.stale_after=30s",
+		"log.level=info",
+		"log.format=text",
+	}, got)
+
+	cfg.Report.Fields[0] = "changed"
+	require.NotEqual(t, "changed", string(devices.Fields[0]), "the default is a copy")
+}
+
+func TestPrecedence(t *testing.T) {
+	dir := t.TempDir()
+	system := writeFile(t, filepath.Join(dir, "etc", "config.yaml"), "# admin\nrpc:\n  transport: http\n  ports: 6463\n  probe_timeout: 2s\n  retry_max: 9s\nlog: {level: warn}\n")
+	user := writeFile(t, filepath.Join(dir, "home", "config.yaml"), "rpc:\n  ports: 6464,6465\n  probe_timeout: 3s\n  retry_max: 8s\nlog:\n")
+	explicit := writeFile(t, filepath.Join(dir, "explicit.yaml"), "rpc: {ports: 7000}\n")
+	opts := Options{
+		SystemFile: system, UserFile: user,
+		Env:   []string{"SIDETONE_RPC_PROBE_TIMEOUT=4s", "HOME=/x", "SIDETONE_RPC_RETRY_MAX=9s", "SIDETONE_RPC_RETRY_MAX=7s", "SIDETONE_LOG_FORMAT="},
+		Flags: map[string]string{"rpc.retry_max": "6s"},
+	}
+	cfg, settings, problems := Load(opts)
+	require.Empty(t, texts(problems))
+	require.Equal(t, []string{
+		"rpc.transport=http @ " + system + ":3",
+		"rpc.ports=6464,6465 @ " + user + ":2",
+		"rpc.probe_timeout=4s @ SIDETONE_RPC_PROBE_TIMEOUT",
+		"rpc.retry_max=6s @ --rpc-retry-max",
+		"log.level=warn @ " + system + ":7",
+	}, values(settings))
+	require.Equal(t, RPC{
+		Transport: TransportHTTP, Ports: Ports{6464, 6465}, ProbeTimeout: 4 * time.Second,
+		AnswerTimeout: 5 * time.Second, HTTPTimeout: 90 * time.Second, RetryMax: 6 * time.Second,
+	}, cfg.RPC)
+
+	opts.Explicit = explicit
+	cfg, settings, problems = Load(opts)
+	require.Empty(t, texts(problems))
+	require.Equal(t, Ports{7000}, cfg.RPC.Ports)
+	require.Equal(t, []string{
+		"rpc.ports=7000 @ " + explicit + ":1",
+		"rpc.probe_timeout=4s @ SIDETONE_RPC_PROBE_TIMEOUT",
+		"rpc.retry_max=6s @ --rpc-retry-max",
+	}, values(settings))
+}
+
+func TestEveryType(t *testing.T) {
+	cfg, _, problems := Load(Options{
+		Env: []string{"SIDETONE_SOURCES_CAMERA=false", "SIDETONE_REPORT_FIELDS=hardware_mute, noise_suppression", "SIDETONE_REPORT_AUDIO_ID=guid", "SIDETONE_SOURCES_PULSE_SERVER=0"},
+		Flags: map[string]string{
+			"report.id_max_bytes": "0", "report.fields": "", "log.level": "debug", "rpc.origin": "https://acme.example", "engine.removal_grace": "0",
+		},
+	})
+	require.Empty(t, texts(problems))
+	require.False(t, cfg.Sources.Camera)
+	require.Equal(t, []devices.Field{}, cfg.Report.Fields)
+	require.Equal(t, devices.IDGUID, cfg.Report.AudioID)
+	require.Equal(t, "0", cfg.Sources.PulseServer)
+	require.Zero(t, cfg.Report.IDMaxBytes)
+	require.Equal(t, LogDebug, cfg.Log.Level)
+	require.Zero(t, cfg.Engine.RemovalGrace)
+}
+
+func TestRelativePaths(t *testing.T) {
+	dir := t.TempDir()
+	abs := filepath.Join(dir, "abs.yaml")
+	user := writeFile(t, filepath.Join(dir, "home", "config.yaml"), "catalogue: ../acme.yaml\nsources:\n  files: [a.yaml, '"+abs+"']\n")
+	cfg, _, problems := Load(Options{UserFile: user})
+	require.Empty(t, texts(problems))
+	require.Equal(t, filepath.Join(dir, "acme.yaml"), cfg.Catalogue)
+	require.Equal(t, []string{filepath.Join(dir, "home", "a.yaml"), abs}, cfg.Sources.Files)
+
+	here, err := os.Getwd()
+	require.NoError(t, err)
+	cfg, _, problems = Load(Options{UserFile: user, Env: []string{"SIDETONE_CATALOGUE=x/acme.yaml"}, Flags: map[string]string{"sources.files": "b.yaml"}})
+	require.Empty(t, texts(problems))
+	require.Equal(t, filepath.Join(here, "x", "acme.yaml"), cfg.Catalogue)
+	require.Equal(t, []string{filepath.Join(here, "b.yaml")}, cfg.Sources.Files)
+
+	t.Chdir(filepath.Join(dir, "home"))
+	cfg, _, problems = Load(Options{Explicit: "config.yaml"})
+	require.Empty(t, texts(problems))
+	require.Equal(t, filepath.Join(dir, "acme.yaml"), cfg.Catalogue)
+}
+
+func TestFilesThatAreNotThere(t *testing.T) {
+	dir := t.TempDir()
+	missing := filepath.Join(dir, "missing.yaml")
+	cfg, _, problems := Load(Options{UserFile: missing, SystemFile: filepath.Join(dir, "no", "such", "folder.yaml")})
+	require.Empty(t, texts(problems))
+	require.Equal(t, Default(), cfg)
+
+	empty := writeFile(t, filepath.Join(dir, "empty.yaml"), "# nothing set\n")
+	cfg, _, problems = Load(Options{UserFile: empty})
+	require.Empty(t, texts(problems))
+	require.Equal(t, Default(), cfg)
+
+	cfg, settings, problems := Load(Options{Explicit: missing})
+	require.Nil(t, cfg)
+	require.Nil(t, settings)
+	require.Len(t, problems, 1)
+	require.True(t, strings.HasPrefix(problems[0].String(), missing+": cannot read the file, "), problems[0])
+
+	_, _, problems = Load(Options{UserFile: dir})
+	require.Equal(t, []string{dir + ": cannot read the file, it is a folder, want a file"}, texts(problems))
+}
+
+func TestProblemsSayWhere(t *testing.T) {
+	dir := t.TempDir()
+	system := writeFile(t, filepath.Join(dir, "system.yaml"), "rpc: {transport: ipc}\n")
+	user := writeFile(t, filepath.Join(dir, "user.yaml"), "lgo: {}\n")
+	_, _, problems := Load(Options{
+		SystemFile: system, UserFile: user,
+		Env:   []string{"SIDETONE_RPC_PORT=6463", "SIDETONE_RPC_PORTS=0", "SIDETONE_REPORT_FIELDS=hardware_mute,mute", "SIDETONE_SOURCES_AUDIO=yes"},
+		Flags: map[string]string{"rpc.http_timeout": "90", "rpc.retrymax": "1s"},
+	})
+	require.Equal(t, []string{
+		system + `:1:18: unknown value: "ipc" (want one of: auto, websocket, http)`,
+		user + `:1:1: unknown key: "lgo" (did you mean "log"?)`,
+		`SIDETONE_REPORT_FIELDS: unknown value: "mute" (want one of: hardware_mute, echo_cancellation, noise_suppression, automatic_gain_control)`,
+		`SIDETONE_RPC_PORT: unknown environment variable (did you mean "SIDETONE_RPC_PORTS"?)`,
+		`SIDETONE_RPC_PORTS: want ports from 1 to 65535, such as 6463-6473 or 6463,6470: "0"`,
+		`SIDETONE_SOURCES_AUDIO: want true or false, found text: "yes"`,
+		`--rpc-http-timeout: want a duration such as 250ms, 5s or 2m, found a number: "90" (add a unit: 90s)`,
+		`rpc.retrymax: unknown setting (did you mean "rpc.retry_max"?)`,
+	}, texts(problems))
+	require.Equal(t, "$.report.fields[1]", problems[2].Path)
+}
+
+// A value that is out of bounds is reported where it was set, and only if it is in force.
+func TestBoundsSayWhere(t *testing.T) {
+	dir := t.TempDir()
+	user := writeFile(t, filepath.Join(dir, "user.yaml"), "rpc:\n  probe_timeout: 0s\n  answer_timeout: 0s\n")
+	_, _, problems := Load(Options{
+		UserFile: user,
+		Env:      []string{"SIDETONE_RPC_PROBE_TIMEOUT=1s", "SIDETONE_REPORT_FIELDS=hardware_mute,hardware_mute"},
+		Flags:    map[string]string{"report.id_max_bytes": "-1"},
+	})
+	require.Equal(t, []string{
+		user + `:3:19: out of range: "0s" (want 100ms to 10m)`,
+		`SIDETONE_REPORT_FIELDS: listed twice: "hardware_mute"`,
+		`--report-id-max-bytes: out of range: "-1" (want 0 for never, or 16 to 4096)`,
+	}, texts(problems))
+}
+
+// What 'config show' prints can be given back as flags.
+func TestSettingsRoundTrip(t *testing.T) {
+	dir := t.TempDir()
+	user := writeFile(t, filepath.Join(dir, "user.yaml"), `catalogue: acme.yaml
+rpc: {transport: websocket, ports: "6463, 6465-6467,6470,6471", origin: "https://a.example", probe_timeout: 1500ms, answer_timeout: 6s, http_timeout: 1h, retry_max: 2m}
+report: {fields: [noise_suppression], audio_id: name, video_id: bus_info, id_max_bytes: 64}
+sources: {audio: false, camera: false, files: [a.yaml, b.yaml], pulse_server: "unix:/run/x"}
+engine: {removal_grace: 0s, stale_after: 90s}
+log: {level: error, format: json}
+`)
+	cfg, settings, problems := Load(Options{UserFile: user})
+	require.Empty(t, texts(problems))
+	flags := make(map[string]string)
+	for _, s := range settings {
+		require.True(t, strings.HasPrefix(s.Origin, user+":"), s)
+		flags[s.Path] = s.Value
+	}
+	again, _, problems := Load(Options{Flags: flags})
+	require.Empty(t, texts(problems))
+	require.Equal(t, cfg, again)
+}
+
+func TestKeys(t *testing.T) {
+	keys := Keys()
+	require.Equal(t, Key{
+		Path: "rpc.probe_timeout", Env: "SIDETONE_RPC_PROBE_TIMEOUT", Flag: "rpc-probe-timeout", Default: "1s",
+		Help: "how long a port may take to prove that it is a client",
+	}, keys[4])
+	for _, k := range keys {
+		require.NotEmpty(t, k.Help, k.Path)
+	}
+}
+
+// The example shows every setting, with its default.
+func TestExampleIsTheDefault(t *testing.T) {
+	path := filepath.Join("..", "..", "examples", "config.yaml")
+	cfg, _, problems := Load(Options{Explicit: path})
+	require.Empty(t, texts(problems))
+	require.Equal(t, Default(), cfg)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	for _, k := range Keys() {
+		name := k.Path[strings.LastIndex(k.Path, ".")+1:]
+		require.Regexp(t, regexp.MustCompile(`(?m)^ *`+name+`:`), string(text))
+	}
+}
+
+func TestUserAndSystemFile(t *testing.T) {
+	for _, tc := range []struct {
+		name, goos   string
+		env          map[string]string
+		user, system string
+	}{
+		{"linux", "linux", map[string]string{"HOME": "/home/u"}, "/home/u/.config/sidetone/config.yaml", "/etc/sidetone/config.yaml"},
+		{"xdg", "linux", map[string]string{"HOME": "/home/u", "XDG_CONFIG_HOME": "/cfg/"}, "/cfg/sidetone/config.yaml", "/etc/sidetone/config.yaml"},
+		{"relative xdg", "linux", map[string]string{"HOME": "/home/u", "XDG_CONFIG_HOME": "cfg"}, "/home/u/.config/sidetone/config.yaml", "/etc/sidetone/config.yaml"},
+		{"nothing", "linux", nil, "", "/etc/sidetone/config.yaml"},
+		{"darwin", "darwin", map[string]string{"HOME": "/Users/u"}, "/Users/u/Library/Application Support/Sidetone/config.yaml", "/Library/Application Support/Sidetone/config.yaml"},
+		{"windows", "windows", map[string]string{"AppData": `C:\Users\u\AppData\Roaming`, "ProgramData": `C:\ProgramData\`}, `C:\Users\u\AppData\Roaming\Sidetone\config.yaml`, `C:\ProgramData\Sidetone\config.yaml`},
+		{"windows, nothing", "windows", nil, "", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			getenv := func(key string) string { return tc.env[key] }
+			require.Equal(t, tc.user, UserFile(tc.goos, getenv))
+			require.Equal(t, tc.system, SystemFile(tc.goos, getenv))
+		})
+	}
+}
+
+func TestPorts(t *testing.T) {
+	for in, want := range map[string]struct {
+		ports Ports
+		text  string
+	}{
+		"6463":                    {Ports{6463}, "6463"},
+		"6463-6463":               {Ports{6463}, "6463"},
+		" 1 , 65535 ":             {Ports{1, 65535}, "1,65535"},
+		"6463-6465,6470 - 6471,1": {Ports{6463, 6464, 6465, 6470, 6471, 1}, "6463-6465,6470,6471,1"},
+	} {
+		var p Ports
+		require.NoError(t, p.UnmarshalText([]byte(in)))
+		require.Equal(t, want.ports, p)
+		require.Equal(t, want.text, p.String())
+	}
+	for in, want := range map[string]string{
+		"":            errPort.Error(),
+		",":           errPort.Error(),
+		"-":           errPort.Error(),
+		"0-5":         errPort.Error(),
+		"+1":          errPort.Error(),
+		"65536":       errPort.Error(),
+		"1-2-3":       errPort.Error(),
+		"1-99999":     errPort.Error(),
+		"2-1":         "the range 2-1 runs backwards",
+		"1,2,1":       "port 1 stands twice",
+		"100-164":     "more than 64 ports",
+		"1-60, 70-80": "more than 64 ports",
+	} {
+		p := Ports{7}
+		require.EqualError(t, p.UnmarshalText([]byte(in)), want, in)
+		require.Equal(t, Ports{7}, p)
+	}
+}
+
+func TestSlog(t *testing.T) {
+	want := map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
+	for _, name := range LogLevel("").Enum() {
+		require.Equal(t, want[name], LogLevel(name).Slog())
+	}
+}
+
+func TestShort(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0s", time.Minute: "1m", 90 * time.Second: "1m30s", time.Hour: "1h", time.Hour + 10*time.Minute: "1h10m", 2*time.Hour + time.Second: "2h0m1s", 250 * time.Millisecond: "250ms", 10 * time.Minute: "10m", 10 * time.Second: "10s",
+	} {
+		require.Equal(t, want, short(d))
+		back, err := time.ParseDuration(short(d))
+		require.NoError(t, err)
+		require.Equal(t, d, back)
+	}
+}
+
+// Each enum's names and each key must decode; a struct that has grown a nameless field would
+// not.
+func TestConfigHasNames(t *testing.T) {
+	for _, l := range leaves(Default()) {
+		require.NotContains(t, l.path, "..")
+		require.False(t, strings.HasSuffix(l.path, "."), l.path)
+		require.NotEqual(t, reflect.Struct, l.value.Kind(), l.path)
+	}
+}

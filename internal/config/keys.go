@@ -1,0 +1,85 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+)
+
+// Key describes one setting, for flags and help.
+type Key struct {
+	Path    string // such as rpc.probe_timeout
+	Env     string // such as SIDETONE_RPC_PROBE_TIMEOUT
+	Flag    string // such as rpc-probe-timeout
+	Default string
+	Help    string
+}
+
+// Keys lists every setting in the order of Config.
+func Keys() []Key {
+	var keys []Key
+	for _, l := range leaves(Default()) {
+		keys = append(keys, Key{Path: l.path, Env: envName(l.path), Flag: flagName(l.path), Default: l.text(), Help: l.help})
+	}
+	return keys
+}
+
+const envPrefix = "SIDETONE_"
+
+func envName(path string) string {
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))
+}
+
+func flagName(path string) string { return strings.NewReplacer(".", "-", "_", "-").Replace(path) }
+
+// leaf is one setting of a Config.
+type leaf struct {
+	path, help string
+	value      reflect.Value // addressable, in the Config
+}
+
+func leaves(c *Config) []leaf { return leavesOf("", reflect.ValueOf(c).Elem()) }
+
+func leavesOf(prefix string, v reflect.Value) []leaf {
+	var out []leaf
+	for f, value := range v.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		if f.Type.Kind() == reflect.Struct {
+			out = append(out, leavesOf(prefix+name+".", value)...)
+			continue
+		}
+		out = append(out, leaf{prefix + name, f.Tag.Get("help"), value})
+	}
+	return out
+}
+
+// text is the value as an environment variable or flag would give it.
+func (l leaf) text() string {
+	switch v := l.value.Interface().(type) {
+	case time.Duration:
+		return short(v)
+	case fmt.Stringer:
+		return v.String()
+	}
+	if l.value.Kind() != reflect.Slice {
+		return fmt.Sprint(l.value)
+	}
+	parts := make([]string, l.value.Len())
+	for i := range parts {
+		parts[i] = fmt.Sprint(l.value.Index(i))
+	}
+	return strings.Join(parts, ",")
+}
+
+// short is 1m rather than 1m0s.
+func short(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}

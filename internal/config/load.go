@@ -1,0 +1,202 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"sidetone/internal/strictyaml"
+)
+
+// Options say where settings come from. What is empty is left out.
+type Options struct {
+	Flags      map[string]string // by path, such as rpc.ports; only those that the user gave
+	Env        []string          // KEY=value, as os.Environ has it; an empty value counts as not set
+	UserFile   string            // may be missing
+	SystemFile string            // may be missing
+	Explicit   string            // replaces both files and must exist
+}
+
+// Setting is one setting as it is in force.
+type Setting struct {
+	Path   string `json:"path"`
+	Value  string `json:"value"`  // as a flag or environment variable would give it
+	Origin string `json:"origin"` // default, file:line, the variable's name, or the flag
+}
+
+// Load reads all settings. Flags come before the environment, that before the user's file,
+// that before the system's, and that before the defaults. If there is any problem the other
+// results are nil.
+func Load(o Options) (*Config, []Setting, []strictyaml.Problem) {
+	l := newLoader()
+	if o.Explicit != "" {
+		l.file(o.Explicit, true)
+	} else {
+		l.file(o.SystemFile, false)
+		l.file(o.UserFile, false)
+	}
+	l.env(o.Env)
+	l.flags(o.Flags)
+	if len(l.problems) == 0 {
+		l.check()
+	}
+	if len(l.problems) > 0 {
+		return nil, nil, l.problems
+	}
+	return l.config, l.settings(), nil
+}
+
+type loader struct {
+	config   *Config
+	leaves   []leaf
+	origins  map[string]origin // by path; absent is the default
+	problems []strictyaml.Problem
+}
+
+func newLoader() *loader {
+	c := Default()
+	return &loader{config: c, leaves: leaves(c), origins: make(map[string]origin)}
+}
+
+// origin is where a value comes from: a place in a file, or the name of a variable or flag.
+type origin struct {
+	doc  *strictyaml.Document
+	name string
+}
+
+func (l *loader) file(path string, must bool) {
+	if path == "" {
+		return
+	}
+	data, err := strictyaml.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !must:
+		return
+	case err != nil:
+		if readErr, ok := errors.AsType[*strictyaml.ReadError](err); ok {
+			err = readErr.Err
+		}
+		l.problems = append(l.problems, strictyaml.Problem{File: path, Message: fmt.Sprintf("cannot read the file, %v", err)})
+		return
+	}
+	l.decode(path, data)
+}
+
+func (l *loader) decode(path string, data []byte) {
+	doc, problems := strictyaml.Decode(path, data, l.config)
+	l.problems = append(l.problems, problems...)
+	for _, s := range l.leaves {
+		if doc.Has("$." + s.path) {
+			l.set(s, origin{doc: doc}, filepath.Dir(path))
+		}
+	}
+}
+
+// set notes where a value comes from and makes its paths absolute.
+func (l *loader) set(s leaf, from origin, dir string) {
+	l.origins[s.path] = from
+	switch s.path {
+	case "catalogue":
+		l.config.Catalogue = l.absolute(from, dir, l.config.Catalogue)
+	case "sources.files":
+		for i, file := range l.config.Sources.Files {
+			l.config.Sources.Files[i] = l.absolute(from, dir, file)
+		}
+	}
+}
+
+func (l *loader) absolute(from origin, dir, path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	abs, err := filepath.Abs(filepath.Join(dir, path))
+	if err != nil {
+		l.problems = append(l.problems, strictyaml.Problem{File: from.at("$"), Text: path, Message: fmt.Sprintf("cannot make the path absolute, %v", err)})
+	}
+	return abs
+}
+
+func (l *loader) env(environ []string) {
+	values := make(map[string]string)
+	for _, kv := range environ {
+		if key, value, ok := strings.Cut(kv, "="); ok && strings.HasPrefix(key, envPrefix) {
+			values[key] = value // of a name that stands twice the last counts, as with os/exec
+		}
+	}
+	names := make([]string, len(l.leaves))
+	for i, s := range l.leaves {
+		names[i] = envName(s.path)
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		i := slices.Index(names, name)
+		switch {
+		case i < 0:
+			l.unknown(name, "unknown environment variable", names)
+		case values[name] != "":
+			l.text(l.leaves[i], name, values[name])
+		}
+	}
+}
+
+func (l *loader) flags(flags map[string]string) {
+	paths := make([]string, len(l.leaves))
+	for i, s := range l.leaves {
+		paths[i] = s.path
+	}
+	for _, path := range slices.Sorted(maps.Keys(flags)) {
+		if i := slices.Index(paths, path); i >= 0 {
+			l.text(l.leaves[i], "--"+flagName(path), flags[path])
+		} else {
+			l.unknown(path, "unknown setting", paths)
+		}
+	}
+}
+
+func (l *loader) unknown(name, message string, valid []string) {
+	l.problems = append(l.problems, strictyaml.Problem{File: name, Message: message, Hint: strictyaml.Suggest(name, valid)})
+}
+
+func (l *loader) text(s leaf, name, value string) {
+	for _, p := range strictyaml.DecodeText(name, value, s.value.Addr().Interface()) {
+		p.Path = "$." + s.path + strings.TrimPrefix(p.Path, "$")
+		l.problems = append(l.problems, p)
+	}
+	l.set(s, origin{name: name}, "")
+}
+
+// check reports values that are out of bounds where they were set.
+func (l *loader) check() {
+	for _, f := range l.config.check() {
+		setting, _, _ := strings.Cut(f.path, "[")
+		from := l.origins[setting]
+		if from.doc != nil {
+			l.problems = append(l.problems, from.doc.Problem("$."+f.path, f.message, f.hint))
+			continue
+		}
+		l.problems = append(l.problems, strictyaml.Problem{File: from.name, Path: "$." + f.path, Text: f.text, Message: f.message, Hint: f.hint})
+	}
+}
+
+func (l *loader) settings() []Setting {
+	out := make([]Setting, len(l.leaves))
+	for i, s := range l.leaves {
+		out[i] = Setting{Path: s.path, Value: s.text(), Origin: "default"}
+		if from, set := l.origins[s.path]; set {
+			out[i].Origin = from.at("$." + s.path)
+		}
+	}
+	return out
+}
+
+// at is file:line, or the name of the variable or flag.
+func (o origin) at(path string) string {
+	if o.doc == nil {
+		return o.name
+	}
+	line, _ := o.doc.Position(path)
+	return fmt.Sprintf("%s:%d", o.doc.File(), line)
+}

@@ -1,0 +1,50 @@
+package rpcclient
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestBackoffGrowsToItsCeiling(t *testing.T) {
+	const first, ceiling = 250 * time.Millisecond, 5 * time.Second
+	b := newBackoff(first, ceiling)
+	for range 3 {
+		for _, want := range []time.Duration{first, 2 * first, 4 * first, 8 * first, 16 * first, ceiling, ceiling, ceiling} {
+			got := b.wait()
+			require.GreaterOrEqual(t, got, want*4/5)
+			require.LessOrEqual(t, got, want*6/5)
+		}
+		b.reset()
+	}
+}
+
+func TestBackoffNeverStartsAboveItsCeiling(t *testing.T) {
+	b := newBackoff(time.Second, 10*time.Millisecond)
+	for range 5 {
+		require.LessOrEqual(t, b.wait(), 12*time.Millisecond)
+	}
+}
+
+func TestBackoffNeverOverflows(t *testing.T) {
+	b := newBackoff(time.Nanosecond, 100*365*24*time.Hour)
+	for range 200 {
+		require.GreaterOrEqual(t, b.wait(), time.Duration(0))
+	}
+}
+
+// TestBackoffJitters shows that the spread is used: agents that start together part.
+func TestBackoffJitters(t *testing.T) {
+	low, high := 0, 0
+	for range 1000 {
+		switch w := newBackoff(time.Second, time.Second).wait(); {
+		case w < 900*time.Millisecond:
+			low++
+		case w > 1100*time.Millisecond:
+			high++
+		}
+	}
+	require.Greater(t, low, 100)
+	require.Greater(t, high, 100)
+}

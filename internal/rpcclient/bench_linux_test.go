@@ -1,0 +1,80 @@
+package rpcclient
+
+import (
+	"context"
+	"net"
+	"slices"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/fakeserver"
+)
+
+// BenchmarkScan searches 11 ports for the client, which is on the last of them. Beside each
+// search it connects to that port once, so that both meet the same noise.
+func BenchmarkScan(b *testing.B) {
+	b.Run("nobody-else", func(b *testing.B) { benchmarkScan(b, closedPort) })
+	b.Run("ten-black-holes", func(b *testing.B) { benchmarkScan(b, silentPort) })
+}
+
+func benchmarkScan(b *testing.B, other func(*testing.B) int) {
+	server, err := fakeserver.Start(fakeserver.Options{Ports: []int{0}, ClientIDs: []string{clientID}})
+	require.NoError(b, err)
+	b.Cleanup(func() { server.Close() })
+	var ports []int
+	for range len(DefaultPorts) - 1 {
+		ports = append(ports, other(b))
+	}
+	ports = append(ports, server.Port())
+	addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(server.Port()))
+	ctx := context.Background()
+
+	var connects, scans []time.Duration
+	for b.Loop() {
+		start := time.Now()
+		conn, err := dialTCP(ctx, "tcp4", addr)
+		connects = append(connects, time.Since(start))
+		require.NoError(b, err)
+		require.NoError(b, conn.Close())
+
+		start = time.Now()
+		p, err := scan(ctx, DefaultOptions.ProbeTimeout, ports, target{clientID: clientID}, Auto.order())
+		scans = append(scans, time.Since(start))
+		require.NoError(b, err)
+		require.Equal(b, server.Port(), p.port)
+		p.discard()
+	}
+	reportPercentiles(b, "connect", connects)
+	reportPercentiles(b, "scan", scans)
+	b.ReportMetric(float64(DefaultOptions.ProbeTimeout), "deadline-ns")
+}
+
+func reportPercentiles(b *testing.B, name string, d []time.Duration) {
+	slices.Sort(d)
+	b.ReportMetric(float64(d[(len(d)-1)/2]), name+"-p50-ns")
+	b.ReportMetric(float64(d[len(d)-1]), name+"-max-ns")
+}
+
+// closedPort returns a port on which connections are refused. It stays bound, so that nobody
+// else can get it meanwhile.
+func closedPort(b *testing.B) int {
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	require.NoError(b, err)
+	b.Cleanup(func() { _ = syscall.Close(fd) })
+	require.NoError(b, syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
+	addr, err := syscall.Getsockname(fd)
+	require.NoError(b, err)
+	return addr.(*syscall.SockaddrInet4).Port
+}
+
+// silentPort returns a port on which connections are accepted and never answered.
+func silentPort(b *testing.B) int {
+	s, err := fakeserver.Start(fakeserver.Options{Ports: []int{0}, Fault: fakeserver.Fault{Kind: fakeserver.FaultHang}})
+	require.NoError(b, err)
+	b.Cleanup(func() { s.Close() })
+	return s.Port()
+}

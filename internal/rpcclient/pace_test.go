@@ -1,0 +1,86 @@
+package rpcclient
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func times(lists []sentList) []time.Time {
+	out := make([]time.Time, len(lists))
+	for i, l := range lists {
+		out[i] = l.at
+	}
+	return out
+}
+
+// mostPerSecond is the largest number of the given times, in rising order, that lie in any one
+// second, both of its ends included.
+func mostPerSecond(at []time.Time) int {
+	most, first := 0, 0
+	for i := range at {
+		for at[i].Sub(at[first]) > time.Second {
+			first++
+		}
+		most = max(most, i-first+1)
+	}
+	return most
+}
+
+// TestPacerKeepsTheLimit whatever the times at which something is to be sent.
+func TestPacerKeepsTheLimit(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var p pacer
+		now := time.Unix(1_000_000, 0)
+		var sent []time.Time
+		gap := rapid.OneOf(
+			rapid.Int64Range(0, int64(time.Millisecond)),
+			rapid.Int64Range(0, int64(2*time.Second)),
+		)
+		late := rapid.Int64Range(0, int64(5*time.Millisecond)) // between the question and the sending
+		for range rapid.IntRange(1, 400).Draw(t, "n") {
+			now = now.Add(time.Duration(gap.Draw(t, "gap")))
+			wait := p.delay(now)
+			require.Equal(t, wait, p.delay(now), "asking costs nothing")
+			require.GreaterOrEqual(t, wait, time.Duration(0))
+			require.LessOrEqual(t, wait, time.Second/pacePerSecond, "nobody waits longer than for one token")
+			now = now.Add(wait)
+			require.Zero(t, p.delay(now), "who has waited may send")
+			now = now.Add(time.Duration(late.Draw(t, "late")))
+			p.use(now)
+			sent = append(sent, now)
+		}
+		require.LessOrEqual(t, mostPerSecond(sent), 50)
+	})
+}
+
+func TestPacerGivesTheWholeRate(t *testing.T) {
+	var p pacer
+	start := time.Unix(1_000_000, 0)
+	now := start
+	n := 0
+	for now.Sub(start) <= 10*time.Second {
+		if wait := p.delay(now); wait > 0 {
+			now = now.Add(wait)
+			continue
+		}
+		p.use(now)
+		n++
+	}
+	require.Equal(t, paceBurst+10*pacePerSecond, n)
+}
+
+func TestPacerIsFullAgainAfterAPause(t *testing.T) {
+	var p pacer
+	now := time.Unix(1_000_000, 0)
+	for range 3 {
+		for range paceBurst {
+			require.Zero(t, p.delay(now))
+			p.use(now)
+		}
+		require.Positive(t, p.delay(now))
+		now = now.Add(time.Hour)
+	}
+}

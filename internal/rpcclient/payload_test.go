@@ -1,0 +1,126 @@
+package rpcclient
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"sidetone/internal/devices"
+)
+
+// golden is the command for snapshot(devices.True), with NONCE in place of the nonce.
+const golden = `{"nonce":"NONCE","cmd":"SET_CERTIFIED_DEVICES","args":{"devices":[` +
+	`{"type":"audiooutput","id":"Speaker","vendor":{"name":"Acme","url":"https://acme.example"},` +
+	`"model":{"name":"Headset \u00dcn\u00efcode \ud83c\udfa7","url":"https://acme.example/h"},"related":["Mic"]},` +
+	`{"type":"audioinput","id":"Mic","vendor":{"name":"Acme","url":"https://acme.example"},` +
+	`"model":{"name":"Headset \u00dcn\u00efcode \ud83c\udfa7","url":"https://acme.example/h"},"related":["Speaker"],"hardware_mute":true}]}}`
+
+func TestEncodeGolden(t *testing.T) {
+	nonce, payload, err := encode(snapshot(devices.True).Wire())
+	require.NoError(t, err)
+	require.Equal(t, golden, strings.Replace(string(payload), nonce, "NONCE", 1))
+}
+
+func TestEncodeOmitsWhatIsUnknown(t *testing.T) {
+	for mute, want := range map[devices.Tri]string{
+		devices.True: `"hardware_mute":true`, devices.False: `"hardware_mute":false`, devices.Unknown: "",
+	} {
+		_, payload, err := encode(snapshot(mute).Wire())
+		require.NoError(t, err)
+		require.Equal(t, want != "", strings.Contains(string(payload), "hardware_mute"))
+		require.Contains(t, string(payload), want)
+		require.NotContains(t, string(payload), "null")
+		for _, f := range []string{"echo_cancellation", "noise_suppression", "automatic_gain_control"} {
+			require.NotContains(t, string(payload), f)
+		}
+	}
+}
+
+func TestEncodeEmptyLists(t *testing.T) {
+	for _, list := range [][]devices.Device{nil, {}} {
+		nonce, payload, err := encode(list)
+		require.NoError(t, err)
+		require.JSONEq(t, `{"nonce":"`+nonce+`","cmd":"SET_CERTIFIED_DEVICES","args":{"devices":[]}}`, string(payload))
+	}
+	lone := devices.Snapshot{Devices: []devices.Report{{Device: devices.Device{Type: devices.AudioOutput, ID: "x"}}}}
+	_, payload, err := encode(lone.Wire())
+	require.NoError(t, err)
+	require.Contains(t, string(payload), `"related":[]`, "without related the client refuses the whole command")
+}
+
+func TestEveryPayloadHasItsOwnNonce(t *testing.T) {
+	seen := make(map[string]bool)
+	for range 1000 {
+		nonce, payload, err := encode(nil)
+		require.NoError(t, err)
+		require.NotEmpty(t, nonce)
+		require.False(t, seen[nonce])
+		seen[nonce] = true
+		require.Contains(t, string(payload), `"nonce":"`+nonce+`"`)
+	}
+}
+
+// TestEncodeIsASCIIAndKeepsItsMeaning for any names: what the client decodes is what was meant.
+func TestEncodeIsASCIIAndKeepsItsMeaning(t *testing.T) {
+	tri := rapid.SampledFrom([]devices.Tri{devices.Unknown, devices.False, devices.True})
+	rapid.Check(t, func(t *rapid.T) {
+		var list []devices.Device
+		for range rapid.IntRange(0, 4).Draw(t, "n") {
+			list = append(list, devices.Device{
+				Type:                 rapid.SampledFrom(devices.Types).Draw(t, "type"),
+				ID:                   rapid.String().Draw(t, "id"),
+				Vendor:               devices.Company{Name: rapid.String().Draw(t, "vendor"), URL: rapid.String().Draw(t, "url")},
+				Model:                devices.Company{Name: rapid.String().Draw(t, "model"), URL: rapid.String().Draw(t, "url")},
+				Related:              append([]string{}, rapid.SliceOfN(rapid.String(), 0, 3).Draw(t, "related")...),
+				HardwareMute:         tri.Draw(t, "mute").Ptr(),
+				EchoCancellation:     tri.Draw(t, "ec").Ptr(),
+				NoiseSuppression:     tri.Draw(t, "ns").Ptr(),
+				AutomaticGainControl: tri.Draw(t, "agc").Ptr(),
+			})
+		}
+		nonce, payload, err := encode(list)
+		require.NoError(t, err)
+		requireASCII(t, payload)
+		var got request
+		require.NoError(t, json.Unmarshal(payload, &got))
+		require.Equal(t, nonce, got.Nonce)
+		require.Equal(t, command, got.Cmd)
+		require.Equal(t, append([]devices.Device{}, list...), got.Args.Devices)
+	})
+}
+
+func requireASCII(t require.TestingT, b []byte) {
+	for _, c := range b {
+		if c >= utf8.RuneSelf || c < ' ' {
+			require.Failf(t, "not printable ASCII", "%q", b)
+		}
+	}
+}
+
+func TestEncodeOfBrokenNames(t *testing.T) {
+	for in, want := range map[string]string{
+		"bad \xff utf-8":   "bad \ufffd utf-8",
+		"half \xf0\x9f":    "half \ufffd\ufffd",
+		"\u2028 \x00 \x7f": "\u2028 \x00 \x7f",
+		"</script>&\"\\":   "</script>&\"\\",
+		"\U0010ffff":       "\U0010ffff",
+	} {
+		_, payload, err := encode([]devices.Device{{ID: in}})
+		require.NoError(t, err)
+		var got request
+		require.NoError(t, json.Unmarshal(payload, &got))
+		require.Equal(t, want, got.Args.Devices[0].ID)
+		requireASCII(t, payload)
+	}
+}
+
+// TestPostRequestIsWhatTheClientUnderstands: a request that differs is left without an answer.
+func TestPostRequestIsWhatTheClientUnderstands(t *testing.T) {
+	got := postRequest(target{addr: "127.0.0.1:6463", clientID: clientID, origin: "https://acme.example"}, []byte(`{"a":1}`))
+	require.Equal(t, "POST /rpc?v=1&client_id="+clientID+" HTTP/1.1\r\n"+
+		"Host: 127.0.0.1:6463\r\nContent-Type: application/json\r\nContent-Length: 7\r\n\r\n"+`{"a":1}`, string(got))
+}

@@ -1,0 +1,431 @@
+package rpcclient
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/devices"
+)
+
+// fakeLink is a link without a network: it takes a given time for every answer.
+type fakeLink struct {
+	takes  time.Duration
+	answer func(n int) error // of the n-th list, counted from 0; nil accepts all
+	gone   chan struct{}
+
+	mu   sync.Mutex
+	sent []sentList
+}
+
+type sentList struct {
+	at   time.Time
+	mute devices.Tri // of the only microphone; Unknown also for an empty list
+	size int
+}
+
+func (l *fakeLink) deliver(ctx context.Context, nonce string, payload []byte) error {
+	var r request
+	if err := json.Unmarshal(payload, &r); err != nil {
+		return err
+	}
+	if r.Nonce != nonce || r.Cmd != command {
+		return errors.New("the payload does not bear its nonce")
+	}
+	s := sentList{at: time.Now(), size: len(r.Args.Devices)}
+	for _, d := range r.Args.Devices {
+		if d.Type == devices.AudioInput {
+			s.mute = tri(d.HardwareMute)
+		}
+	}
+	l.mu.Lock()
+	n := len(l.sent)
+	l.sent = append(l.sent, s)
+	l.mu.Unlock()
+	select {
+	case <-time.After(l.takes):
+	case <-ctx.Done():
+		return timeoutAs(ctx, ctx.Err())
+	case <-l.gone:
+		return ErrLost
+	}
+	if l.answer != nil {
+		return l.answer(n)
+	}
+	return nil
+}
+
+func (l *fakeLink) lost() <-chan struct{} { return l.gone }
+func (l *fakeLink) close()                {}
+
+func (l *fakeLink) lists() []sentList {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]sentList(nil), l.sent...)
+}
+
+// testSession is a session on a fake link.
+type testSession struct {
+	*session
+	link   *fakeLink
+	cancel context.CancelFunc
+	result chan error // what run returned
+
+	mu         sync.Mutex
+	deliveries []Delivery
+	held       uint64          // the generation that the client has
+	waits      []time.Duration // after each refused list
+}
+
+// runSession starts a session; it must be called inside synctest.Test.
+func runSession(t *testing.T, l *fakeLink) *testSession {
+	l.gone = make(chan struct{})
+	b := &testSession{link: l, result: make(chan error, 1)}
+	b.session = &session{
+		link: l, transport: WebSocket, port: 6463, box: newMailbox(), timeout: 5 * time.Second,
+		retry: newBackoff(refusedFirst, refusedMax),
+	}
+	b.delivered = func(d Delivery) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.deliveries = append(b.deliveries, d)
+	}
+	b.holds = func(g uint64) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.held = g
+	}
+	b.refused = func(_ error, next time.Duration) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.waits = append(b.waits, next)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	b.cancel = cancel
+	t.Cleanup(cancel)
+	go func() { b.result <- b.run(ctx) }()
+	return b
+}
+
+// seen returns what the session has told so far.
+func (b *testSession) seen() (deliveries []Delivery, held uint64, waits []time.Duration) {
+	synctest.Wait()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.deliveries, b.held, b.waits
+}
+
+func (b *testSession) put(generation uint64, mute devices.Tri) {
+	s := snapshot(mute)
+	s.Generation, s.At = generation, time.Now()
+	b.box.put(s)
+}
+
+func TestSessionSaysNothingBeforeTheFirstSnapshot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := runSession(t, &fakeLink{})
+		time.Sleep(time.Hour)
+		require.Empty(t, b.link.lists())
+		b.put(1, devices.False)
+		synctest.Wait()
+		require.Len(t, b.link.lists(), 1)
+	})
+}
+
+func TestSessionSendsOnlyWhatTheClientLacks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := runSession(t, &fakeLink{})
+		for g, mute := range []devices.Tri{devices.False, devices.False, devices.True, devices.True} {
+			b.put(uint64(g+1), mute)
+			synctest.Wait()
+		}
+		require.Len(t, b.link.lists(), 2)
+		deliveries, held, _ := b.seen()
+		require.Equal(t, uint64(4), held, "a generation that looks the same to the client counts as delivered")
+		require.Equal(t, uint64(3), deliveries[1].Snapshot.Generation)
+		require.True(t, deliveries[0].First)
+		require.False(t, deliveries[1].First)
+	})
+}
+
+func TestSessionKeepsOneListInFlightAndTheNewestWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := runSession(t, &fakeLink{takes: time.Second})
+		b.put(1, devices.False)
+		synctest.Wait()
+		for g := uint64(2); g <= 10; g++ {
+			b.put(g, devices.Of(g%2 == 0))
+			time.Sleep(50 * time.Millisecond)
+		}
+		require.Len(t, b.link.lists(), 1, "one in flight")
+		time.Sleep(10 * time.Second)
+		lists := b.link.lists()
+		require.Len(t, lists, 2, "what was overtaken is not sent")
+		require.Equal(t, devices.True, lists[1].mute)
+		deliveries, _, _ := b.seen()
+		require.Equal(t, uint64(10), deliveries[1].Snapshot.Generation)
+		require.Equal(t, time.Second, deliveries[1].RoundTrip)
+		require.Equal(t, 1600*time.Millisecond, deliveries[1].SinceOS, "from the event at 400 ms to the answer at 2 s")
+	})
+}
+
+// TestSessionPacesAStorm toggles faster than anything may be sent.
+func TestSessionPacesAStorm(t *testing.T) {
+	for name, takes := range map[string]time.Duration{"instant answers": 0, "slow answers": 30 * time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := runSession(t, &fakeLink{takes: takes})
+				var g uint64
+				for range 5000 {
+					g++
+					b.put(g, devices.Of(g%2 == 0))
+					time.Sleep(time.Millisecond)
+				}
+				time.Sleep(time.Minute)
+				lists := b.link.lists()
+				require.Greater(t, len(lists), 100, "the storm lasted for five seconds")
+				require.LessOrEqual(t, mostPerSecond(times(lists)), 50)
+				require.Equal(t, devices.True, lists[len(lists)-1].mute, "the last state is always sent")
+				last := uint64(0)
+				deliveries, _, _ := b.seen()
+				for _, d := range deliveries {
+					require.Greater(t, d.Snapshot.Generation, last, "never an older state after a newer")
+					last = d.Snapshot.Generation
+				}
+			})
+		})
+	}
+}
+
+// TestSessionSendsAStateThatIsAlone shows that pacing costs a lone change nothing.
+func TestSessionSendsAStateThatIsAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := runSession(t, &fakeLink{})
+		for g := uint64(1); g <= 20; g++ {
+			b.put(g, devices.Of(g%2 == 0))
+			now := time.Now()
+			synctest.Wait()
+			lists := b.link.lists()
+			require.Len(t, lists, int(g))
+			require.Equal(t, now, lists[g-1].at)
+			time.Sleep(time.Second)
+		}
+	})
+}
+
+// TestSessionTakesBackAToggle shows that a state which returns to what the client has while
+// its turn is awaited is not sent.
+func TestSessionTakesBackAToggle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := runSession(t, &fakeLink{})
+		for g := uint64(1); g <= paceBurst; g++ { // uses up the burst; ends with true
+			b.put(g, devices.Of(g%2 == 0))
+			synctest.Wait()
+		}
+		b.put(paceBurst+1, devices.False)
+		synctest.Wait()
+		b.put(paceBurst+2, devices.True)
+		time.Sleep(time.Hour)
+		require.Len(t, b.link.lists(), paceBurst)
+		_, held, _ := b.seen()
+		require.Equal(t, uint64(paceBurst+2), held)
+	})
+}
+
+func refuse(int) error {
+	return &Error{Phase: PhaseCommand, Code: CodeInvalidClientID, Message: "devices[0] is bad"}
+}
+
+func TestSessionRepeatsARefusedListWithGrowingWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := runSession(t, &fakeLink{answer: refuse})
+		b.put(1, devices.True)
+		time.Sleep(2 * time.Hour)
+		deliveries, _, waits := b.seen()
+		lists := b.link.lists()
+		require.Greater(t, len(lists), 10)
+		for i, w := range waits[:len(lists)-1] {
+			require.Equal(t, w, lists[i+1].at.Sub(lists[i].at), "the wait that was announced")
+			if i > 0 && waits[i-1] < refusedMax/2 {
+				require.Greater(t, w, waits[i-1])
+			}
+			require.LessOrEqual(t, w, refusedMax*6/5)
+		}
+		require.Empty(t, deliveries)
+		require.Empty(t, b.result, "a refused list does not end the session")
+	})
+}
+
+func TestSessionSendsAChangedListAtOnceAfterARefusal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &fakeLink{answer: func(n int) error {
+			if n < 8 || n == 9 {
+				return refuse(n)
+			}
+			return nil
+		}}
+		b := runSession(t, l)
+		b.put(1, devices.True)
+		for len(l.lists()) < 8 {
+			time.Sleep(time.Second)
+		}
+		synctest.Wait()
+		changed := time.Now()
+		b.put(2, devices.False)
+		synctest.Wait()
+		lists := l.lists()
+		require.Len(t, lists, 9)
+		require.Equal(t, changed, lists[8].at)
+		deliveries, _, _ := b.seen()
+		require.Len(t, deliveries, 1)
+
+		time.Sleep(time.Second)
+		b.put(3, devices.True)
+		synctest.Wait()
+		_, _, waits := b.seen()
+		require.Len(t, waits, 9)
+		require.LessOrEqual(t, waits[8], refusedFirst*6/5, "success makes the waits short again")
+	})
+}
+
+// TestSessionBelievesNothingAfterARefusal shows that the list which the client had before the
+// refused one is sent again, although it is what was delivered last.
+func TestSessionBelievesNothingAfterARefusal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := runSession(t, &fakeLink{answer: func(n int) error {
+			if n == 1 {
+				return refuse(n)
+			}
+			return nil
+		}})
+		b.put(1, devices.False)
+		synctest.Wait()
+		b.put(2, devices.True)
+		synctest.Wait()
+		b.put(3, devices.False)
+		synctest.Wait()
+		require.Len(t, b.link.lists(), 3)
+		deliveries, _, _ := b.seen()
+		require.Equal(t, uint64(3), deliveries[1].Snapshot.Generation)
+	})
+}
+
+func TestSessionResends(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := runSession(t, &fakeLink{takes: time.Second})
+		b.box.askResend() // before there is anything to send
+		synctest.Wait()
+		require.Empty(t, b.link.lists())
+		b.put(1, devices.True)
+		time.Sleep(500 * time.Millisecond)
+		b.box.askResend() // while a list is in flight: it may have been taken before the client lost it
+		time.Sleep(time.Minute)
+		require.Len(t, b.link.lists(), 2)
+		b.box.askResend()
+		time.Sleep(time.Minute)
+		require.Len(t, b.link.lists(), 3)
+		time.Sleep(time.Hour)
+		require.Len(t, b.link.lists(), 3, "once for each request")
+	})
+}
+
+func TestSessionEnds(t *testing.T) {
+	notAuthorized := &Error{Phase: PhaseCommand, Code: CodeNotAuthorized}
+	cases := map[string]struct {
+		link *fakeLink
+		end  func(*testSession) // what ends it, given that a list was put
+		want error
+	}{
+		"stop while idle":          {&fakeLink{}, func(b *testSession) { b.cancel() }, context.Canceled},
+		"stop while in flight":     {&fakeLink{takes: time.Second}, func(b *testSession) { b.cancel() }, context.Canceled},
+		"stop after a refusal":     {&fakeLink{answer: refuse}, func(b *testSession) { b.cancel() }, context.Canceled},
+		"lost while idle":          {&fakeLink{}, func(b *testSession) { close(b.link.gone) }, ErrLost},
+		"lost while in flight":     {&fakeLink{takes: time.Second}, func(b *testSession) { close(b.link.gone) }, ErrLost},
+		"lost after a refusal":     {&fakeLink{answer: refuse}, func(b *testSession) { close(b.link.gone) }, ErrLost},
+		"no answer":                {&fakeLink{takes: time.Hour}, func(*testSession) {}, ErrNoAnswer},
+		"not authorized":           {&fakeLink{answer: func(int) error { return notAuthorized }}, func(*testSession) {}, notAuthorized},
+		"refused while connecting": {&fakeLink{answer: func(int) error { return &Error{Phase: PhaseConnect, Code: 4000} }}, func(*testSession) {}, &Error{Phase: PhaseConnect, Code: 4000}},
+		"no RPC":                   {&fakeLink{answer: func(int) error { return ErrNotRPC }}, func(*testSession) {}, ErrNotRPC},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := runSession(t, c.link)
+				b.put(1, devices.True)
+				synctest.Wait()
+				c.end(b)
+				require.ErrorIs(t, <-b.result, c.want)
+			})
+		})
+	}
+}
+
+func TestSessionEndsWhilePacing(t *testing.T) {
+	for name, end := range map[string]func(*testSession){
+		"stop": func(b *testSession) { b.cancel() },
+		"lost": func(b *testSession) { close(b.link.gone) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := runSession(t, &fakeLink{})
+				for g := uint64(1); g <= paceBurst+1; g++ {
+					b.put(g, devices.Of(g%2 == 0))
+					synctest.Wait()
+				}
+				before := time.Now()
+				require.Len(t, b.link.lists(), paceBurst)
+				end(b)
+				require.Error(t, <-b.result)
+				require.Equal(t, before, time.Now(), "at once")
+				require.Len(t, b.link.lists(), paceBurst)
+			})
+		})
+	}
+}
+
+func TestFarewellIsAnEmptyListAndHasADeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := runSession(t, &fakeLink{})
+		b.put(1, devices.True)
+		synctest.Wait()
+		b.cancel()
+		<-b.result
+		require.NoError(t, b.farewell(context.Background()))
+		lists := b.link.lists()
+		require.Zero(t, lists[len(lists)-1].size)
+
+		b.link.takes = time.Hour
+		before := time.Now()
+		ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+		defer cancel()
+		require.ErrorIs(t, b.farewell(ctx), ErrNoAnswer)
+		require.Equal(t, 500*time.Millisecond, time.Since(before))
+	})
+}
+
+func TestMailboxKeepsTheNewest(t *testing.T) {
+	m := newMailbox()
+	_, ok, resend := m.take()
+	require.False(t, ok)
+	require.False(t, resend)
+	for g := uint64(1); g <= 3; g++ {
+		m.put(devices.Snapshot{Generation: g})
+	}
+	m.askResend()
+	require.Len(t, m.notify, 1)
+	s, ok, resend := m.take()
+	require.True(t, ok)
+	require.True(t, resend)
+	require.Equal(t, uint64(3), s.Generation)
+	require.Empty(t, m.notify, "what was taken wakes nobody")
+	s, ok, resend = m.take()
+	require.True(t, ok, "the newest stays")
+	require.False(t, resend)
+	require.Equal(t, uint64(3), s.Generation)
+}

@@ -1,0 +1,201 @@
+package fakeusb
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A Command tells a [Bench] to do one thing. It is one line of JSON on the standard input of fakeusbd.
+type Command struct {
+	Do     Action `json:"do"`
+	Port   int    `json:"port"`
+	Device *Spec  `json:"device,omitempty"` // for Plug
+	On     bool   `json:"on,omitempty"`     // for Mute, Gain and Shutter
+	Report string `json:"report,omitempty"` // for Report: hexadecimal, with the report's number first
+}
+
+// An Action is what a command does with the device in its port.
+type Action string
+
+// The actions. ReadState changes nothing; every answer to a device that is plugged in carries its state.
+const (
+	DoPlug    Action = "plug"
+	DoUnplug  Action = "unplug"
+	DoMute    Action = "mute"
+	DoGain    Action = "gain"
+	DoReport  Action = "report"
+	DoShutter Action = "shutter"
+	DoState   Action = "state"
+)
+
+// A Spec describes a device to plug in.
+type Spec struct {
+	Kind         string `json:"kind"` // headset or camera
+	ID           string `json:"id"`   // vendor and product, "1209:0700"
+	Manufacturer string `json:"manufacturer,omitempty"`
+	Name         string `json:"name,omitempty"`
+	Serial       string `json:"serial,omitempty"`
+
+	// For headsets, see [HeadsetOptions].
+	Feature     string `json:"feature,omitempty"`
+	GainControl bool   `json:"gain_control,omitempty"`
+}
+
+// State is what a device knows about itself and its host.
+type State struct {
+	Muted         bool  `json:"muted"`
+	GainControl   bool  `json:"gain_control"`
+	Recording     bool  `json:"recording"` // the host has opened the stream
+	Playing       bool  `json:"playing"`
+	Lamps         uint8 `json:"lamps"` // last telephony output report
+	ShutterClosed bool  `json:"shutter_closed"`
+}
+
+// An Answer is the one line that answers a command.
+type Answer struct {
+	Error string `json:"error,omitempty"`
+	State *State `json:"state,omitempty"` // of the device in the port, if there is one
+}
+
+// inserted is a device in a port. [Plug] is the real one.
+type inserted interface {
+	PullOut() error
+	Err() error
+}
+
+// operable is what Headset and Camera have in common beyond [Device].
+type operable interface {
+	Device
+	State() State
+}
+
+type slot struct {
+	device operable
+	plug   inserted
+}
+
+// A Bench holds the devices in the ports of the virtual host controller. It is not safe for concurrent use.
+type Bench struct {
+	plugIn func(port int, device Device) (inserted, error)
+	slots  map[int]slot
+}
+
+// Do carries one command out. Errors are in the answer; a failed command leaves the bench as it was, except that a failed
+// unplug empties the port all the same.
+func (b *Bench) Do(c Command) Answer {
+	if err := b.do(c); err != nil {
+		return Answer{Error: fmt.Sprintf("%s on port %d: %v", c.Do, c.Port, err)}
+	}
+	if s, ok := b.slots[c.Port]; ok {
+		state := s.device.State()
+		return Answer{State: &state}
+	}
+	return Answer{}
+}
+
+func (b *Bench) do(c Command) error {
+	if c.Do == DoPlug {
+		return b.plug(c)
+	}
+	s, ok := b.slots[c.Port]
+	if !ok {
+		return errors.New("no device is plugged in there")
+	}
+	if err := s.plug.Err(); err != nil && c.Do != DoUnplug {
+		return fmt.Errorf("the connection to the host has failed: %w", err)
+	}
+	switch c.Do {
+	case DoUnplug:
+		delete(b.slots, c.Port)
+		return s.plug.PullOut()
+	case DoState:
+		return nil
+	}
+	switch device := s.device.(type) {
+	case *Headset:
+		return operateHeadset(device, c)
+	case *Camera:
+		if c.Do == DoShutter {
+			return device.SetShutter(c.On)
+		}
+	}
+	return errNoSuchAction
+}
+
+var errNoSuchAction = errors.New("the device in this port has no such action")
+
+func operateHeadset(h *Headset, c Command) error {
+	switch c.Do {
+	case DoMute:
+		return h.SetMute(c.On)
+	case DoGain:
+		return h.SetGainControl(c.On)
+	case DoReport:
+		report, err := hex.DecodeString(c.Report)
+		if err != nil {
+			return fmt.Errorf("report %q is not hexadecimal: %w", c.Report, err)
+		}
+		return h.SendReport(report)
+	}
+	return errNoSuchAction
+}
+
+func (b *Bench) plug(c Command) error {
+	if _, taken := b.slots[c.Port]; taken {
+		return errors.New("a device is plugged in there already")
+	}
+	if c.Device == nil {
+		return errors.New("no device given")
+	}
+	device, err := c.Device.build()
+	if err != nil {
+		return err
+	}
+	plug, err := b.plugIn(c.Port, device)
+	if err != nil {
+		return err
+	}
+	b.slots[c.Port] = slot{device, plug}
+	return nil
+}
+
+// Close pulls all devices out.
+func (b *Bench) Close() error {
+	var errs []error
+	for port, s := range b.slots {
+		errs = append(errs, s.plug.PullOut())
+		delete(b.slots, port)
+	}
+	return errors.Join(errs...)
+}
+
+func (s Spec) build() (operable, error) {
+	vendor, product, err := parseID(s.ID)
+	if err != nil {
+		return nil, err
+	}
+	id := Identity{Vendor: vendor, Product: product, Manufacturer: s.Manufacturer, Name: s.Name, Serial: s.Serial}
+	switch s.Kind {
+	case "headset":
+		return NewHeadset(HeadsetOptions{Identity: id, Feature: s.Feature, GainControl: s.GainControl})
+	case "camera":
+		return NewCamera(id)
+	}
+	return nil, fmt.Errorf("unknown kind of device %q: headset or camera", s.Kind)
+}
+
+func parseID(id string) (vendor, product uint16, err error) {
+	v, p, _ := strings.Cut(id, ":")
+	var numbers [2]uint16
+	for i, text := range []string{v, p} {
+		n, err := strconv.ParseUint(text, 16, 16)
+		if err != nil {
+			return 0, 0, fmt.Errorf("usb id %q is not of the form 1209:0700: %w", id, err)
+		}
+		numbers[i] = uint16(n)
+	}
+	return numbers[0], numbers[1], nil
+}

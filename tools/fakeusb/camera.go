@@ -1,0 +1,387 @@
+package fakeusb
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// A Camera is a high-speed USB Video Class 1.1 camera: one uncompressed format, streamed over a bulk endpoint, and a privacy
+// shutter that reports itself through the status interrupt.
+//
+//	host <- 2 output terminal <- 1 camera terminal
+type Camera struct {
+	standard *standardDevice
+	status   interruptQueue
+	frames   frameSource
+
+	mu      sync.Mutex
+	shutter bool
+}
+
+// Interfaces of the camera.
+const (
+	cameraControl = iota
+	cameraStreaming
+	cameraInterfaces
+)
+
+// Terminals of the camera.
+const (
+	entityCamera = iota + 1
+	entityCameraStream
+)
+
+// Endpoint numbers of the camera.
+const (
+	endpointVideo        = 2
+	endpointCameraStatus = 3
+)
+
+// USB Video Class 1.1: codes of appendix A. Requests are those of USB Audio, and some more.
+const (
+	classVideo             = 0x0e
+	subclassVideoControl   = 0x01
+	subclassVideoStreaming = 0x02
+	subclassCollection     = 0x03
+
+	videoControlHeader  = 0x01
+	videoInputTerminal  = 0x02
+	videoOutputTerminal = 0x03
+
+	videoInputHeader        = 0x01
+	videoFormatUncompressed = 0x04
+	videoFrameUncompressed  = 0x05
+
+	videoEndpointInterrupt = 0x03
+
+	terminalCamera = 0x0201
+
+	getLength  = 0x85
+	getInfo    = 0x86
+	getDefault = 0x87
+
+	controlPrivacy      = 0x11 // of the camera terminal
+	hasPrivacy          = 1 << 18
+	controlErrorCode    = 0x02 // of the interface
+	errorInvalidControl = 0x06
+	controlProbe        = 0x01 // of the streaming interface
+	controlCommit       = 0x02
+
+	infoGet        = 1 << 0
+	infoSet        = 1 << 1
+	infoAutoUpdate = 1 << 3
+)
+
+// The picture: 160x120 YUY2 at 10 frames a second, small enough for an emulated machine.
+const (
+	frameWidth    = 160
+	frameHeight   = 120
+	pixelBytes    = 2
+	frameSize     = frameWidth * frameHeight * pixelBytes
+	framesPerSec  = 10
+	frameInterval = 10_000_000 / framesPerSec // in units of 100 ns
+	frameBitRate  = frameSize * 8 * framesPerSec
+	maxPayload    = 16384
+	cameraClock   = 48_000_000
+	bulkMaxPacket = 512
+)
+
+// yuy2 is the format's GUID in wire order.
+var yuy2 = [16]byte{'Y', 'U', 'Y', '2', 0, 0, 0x10, 0, 0x80, 0, 0, 0xaa, 0, 0x38, 0x9b, 0x71}
+
+type (
+	videoHeaderFields struct {
+		Version     uint16
+		TotalLength uint16
+		Clock       uint32
+		Streams     uint8
+		Interface   uint8
+	}
+	cameraTerminalFields struct {
+		ID          uint8
+		Type        uint16
+		Associated  uint8
+		Name        uint8
+		FocalMin    uint16
+		FocalMax    uint16
+		FocalLength uint16
+		ControlSize uint8
+		Controls    [3]uint8
+	}
+	videoInputHeaderFields struct {
+		Formats            uint8
+		TotalLength        uint16
+		Endpoint           uint8
+		Info               uint8
+		Terminal           uint8
+		StillCapture       uint8
+		Trigger            uint8
+		TriggerUsage       uint8
+		ControlSize        uint8
+		FirstFormatControl uint8
+	}
+	videoFormatFields struct {
+		Index            uint8
+		Frames           uint8
+		GUID             [16]byte
+		BitsPerPixel     uint8
+		DefaultFrame     uint8
+		AspectX, AspectY uint8
+		Interlace        uint8
+		CopyProtect      uint8
+	}
+	videoFrameFields struct {
+		Index           uint8
+		Capabilities    uint8
+		Width, Height   uint16
+		MinRate         uint32
+		MaxRate         uint32
+		MaxFrameSize    uint32
+		DefaultInterval uint32
+		Intervals       uint8
+		Interval        uint32
+	}
+	videoStatusEndpointFields struct {
+		Subtype     uint8
+		MaxTransfer uint16
+	}
+	// streamParameters are what host and camera agree on before streaming (probe and commit control).
+	streamParameters struct {
+		Hint          uint16
+		Format, Frame uint8
+		Interval      uint32
+		_             [5]uint16 // compression, delay
+		MaxFrameSize  uint32
+		MaxPayload    uint32
+		Clock         uint32
+		Framing       uint8
+		_             [3]uint8 // versions
+	}
+)
+
+// NewCamera returns a camera that is not plugged in, its shutter open. It fails on strings that are too long for USB.
+func NewCamera(id Identity) (*Camera, error) {
+	if err := id.check(); err != nil {
+		return nil, err
+	}
+	// A device with an interface association says so in its class (USB ECN Interface Association Descriptors).
+	associated := deviceClass{class: 0xef, subclass: 0x02, protocol: 0x01}
+	return &Camera{
+		standard: newStandardDevice(id, associated, cameraConfiguration(), ""),
+		status:   newInterruptQueue(),
+	}, nil
+}
+
+func cameraConfiguration() []byte {
+	return configuration(cameraInterfaces,
+		descriptor(descriptorAssociation, associationFields{
+			FirstInterface: cameraControl, Interfaces: cameraInterfaces,
+			Class: classVideo, Subclass: subclassCollection, Name: stringName,
+		}),
+		videoControlInterface(),
+		videoStreamingInterface(),
+	)
+}
+
+func videoControlInterface() []byte {
+	entities := concat(
+		classInterface(videoInputTerminal, cameraTerminalFields{
+			ID: entityCamera, Type: terminalCamera,
+			ControlSize: 3, Controls: [3]uint8{hasPrivacy & 0xff, hasPrivacy >> 8 & 0xff, hasPrivacy >> 16},
+		}),
+		classInterface(videoOutputTerminal, outputTerminalFields{
+			ID: entityCameraStream, Type: terminalUSBStreaming, Source: entityCamera,
+		}),
+	)
+	const (
+		headerLen = 13
+		statusLen = 16
+	)
+	return concat(
+		descriptor(descriptorInterface, interfaceFields{
+			Number: cameraControl, Endpoints: 1, Class: classVideo, Subclass: subclassVideoControl, Name: stringName,
+		}),
+		classInterface(videoControlHeader, videoHeaderFields{
+			Version:     0x0110,
+			TotalLength: uint16(headerLen + len(entities)),
+			Clock:       cameraClock,
+			Streams:     1,
+			Interface:   cameraStreaming,
+		}),
+		entities,
+		descriptor(descriptorEndpoint, endpointFields{
+			Address: endpointCameraStatus | endpointIn, Attributes: interrupt, MaxPacket: statusLen, Interval: 6,
+		}),
+		descriptor(descriptorClassEndpoint, videoStatusEndpointFields{Subtype: videoEndpointInterrupt, MaxTransfer: statusLen}),
+	)
+}
+
+func videoStreamingInterface() []byte {
+	format := concat(
+		classInterface(videoFormatUncompressed, videoFormatFields{
+			Index: 1, Frames: 1, GUID: yuy2, BitsPerPixel: pixelBytes * 8, DefaultFrame: 1,
+		}),
+		classInterface(videoFrameUncompressed, videoFrameFields{
+			Index: 1, Width: frameWidth, Height: frameHeight,
+			MinRate: frameBitRate, MaxRate: frameBitRate, MaxFrameSize: frameSize,
+			DefaultInterval: frameInterval, Intervals: 1, Interval: frameInterval,
+		}),
+	)
+	const headerLen = 14
+	return concat(
+		descriptor(descriptorInterface, interfaceFields{
+			Number: cameraStreaming, Endpoints: 1, Class: classVideo, Subclass: subclassVideoStreaming,
+		}),
+		classInterface(videoInputHeader, videoInputHeaderFields{
+			Formats:     1,
+			TotalLength: uint16(headerLen + len(format)),
+			Endpoint:    endpointVideo | endpointIn,
+			Terminal:    entityCameraStream,
+			ControlSize: 1,
+		}),
+		format,
+		descriptor(descriptorEndpoint, endpointFields{
+			Address: endpointVideo | endpointIn, Attributes: bulk, MaxPacket: bulkMaxPacket,
+		}),
+	)
+}
+
+// Speed implements [Device].
+func (c *Camera) Speed() Speed { return HighSpeed }
+
+// Control implements [Device].
+func (c *Camera) Control(s Setup, _ []byte) ([]byte, error) {
+	if reply, handled, err := c.standard.control(s); handled {
+		return reply, err
+	}
+	if s.recipient() != recipientInterface {
+		return nil, errStall
+	}
+	switch {
+	case s.iface() == cameraStreaming && (s.selector() == controlProbe || s.selector() == controlCommit):
+		return streamControl(s.Request)
+	case s.iface() == cameraControl && s.entity() == entityCamera && s.selector() == controlPrivacy:
+		return c.privacyControl(s.Request)
+	case s.iface() == cameraControl && s.entity() == 0 && s.selector() == controlErrorCode && s.Request == getCurrent:
+		return []byte{errorInvalidControl}, nil
+	}
+	return nil, errStall
+}
+
+// streamControl has one answer to whatever the host proposes: there is only one format.
+func streamControl(request uint8) ([]byte, error) {
+	parameters := encode(streamParameters{
+		Hint: 1, Format: 1, Frame: 1, Interval: frameInterval,
+		MaxFrameSize: frameSize, MaxPayload: maxPayload, Clock: cameraClock, Framing: 0x03,
+	})
+	switch request {
+	case setCurrent:
+		return nil, nil
+	case getCurrent, getMinimum, getMaximum, getResolution, getDefault:
+		return parameters, nil
+	case getLength:
+		return binary.LittleEndian.AppendUint16(nil, uint16(len(parameters))), nil
+	case getInfo:
+		return []byte{infoGet | infoSet}, nil
+	}
+	return nil, errStall
+}
+
+// privacyControl is read-only: only the shutter on the device moves it.
+func (c *Camera) privacyControl(request uint8) ([]byte, error) {
+	switch request {
+	case getCurrent:
+		return []byte{c.privacy()}, nil
+	case getMinimum, getDefault:
+		return []byte{0}, nil
+	case getMaximum, getResolution:
+		return []byte{1}, nil
+	case getLength:
+		return []byte{1, 0}, nil
+	case getInfo:
+		return []byte{infoGet | infoAutoUpdate}, nil
+	}
+	return nil, errStall
+}
+
+// privacy is the value of the privacy control.
+func (c *Camera) privacy() uint8 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.shutter {
+		return 1
+	}
+	return 0
+}
+
+// SetShutter closes or opens the privacy shutter and reports that to the host (USB Video Class 1.1, 2.4.2.2).
+func (c *Camera) SetShutter(closed bool) error {
+	const (
+		originVideoControl = 0x01
+		eventControlChange = 0x00
+		attributeValue     = 0x00
+	)
+	c.mu.Lock()
+	c.shutter = closed
+	c.mu.Unlock()
+	return c.status.push([]byte{
+		originVideoControl, entityCamera, eventControlChange, controlPrivacy, attributeValue, c.privacy(),
+	})
+}
+
+// In implements [Device].
+func (c *Camera) In(ctx context.Context, t Transfer) ([][]byte, error) {
+	switch t.Endpoint {
+	case endpointCameraStatus:
+		return c.status.next(ctx)
+	case endpointVideo:
+		payload, err := c.frames.next(ctx, t.Length)
+		return [][]byte{payload}, err
+	}
+	return nil, errStall
+}
+
+// Out implements [Device]. The camera takes no data.
+func (c *Camera) Out(context.Context, Transfer, []byte) error { return errStall }
+
+// State is what the device knows about itself.
+func (c *Camera) State() State { return State{ShutterClosed: c.privacy() == 1} }
+
+// frameSource cuts grey pictures into payloads. It is used by one transfer at a time.
+type frameSource struct {
+	pace   pacer
+	sent   int  // bytes of the current frame
+	toggle byte // the frame bit, which tells one frame from the next
+}
+
+// next is the next payload of at most room bytes: a header (USB Video Class 1.1, 2.4.3.3) and a piece of the frame.
+func (f *frameSource) next(ctx context.Context, room int) ([]byte, error) {
+	const (
+		headerLen  = 2
+		endOfFrame = 1 << 1
+		endOfHead  = 1 << 7
+		grey       = 0x80
+	)
+	if room <= headerLen {
+		return nil, fmt.Errorf("no room for a video payload in %d bytes", room)
+	}
+	if f.sent == 0 {
+		if err := f.pace.wait(ctx, time.Second/framesPerSec); err != nil {
+			return nil, err
+		}
+	}
+	size := min(min(room, maxPayload)-headerLen, frameSize-f.sent)
+	payload := make([]byte, headerLen+size)
+	payload[0], payload[1] = headerLen, endOfHead|f.toggle
+	for i := range payload[headerLen:] {
+		payload[headerLen+i] = grey
+	}
+	if f.sent += size; f.sent == frameSize {
+		payload[1] |= endOfFrame
+		f.sent, f.toggle = 0, f.toggle^1
+	}
+	return payload, nil
+}

@@ -1,0 +1,30 @@
+package fakeusb
+
+import (
+	"context"
+	"time"
+)
+
+// maxLag is how far a stream may fall behind before it stops catching up: a burst of old audio helps nobody.
+const maxLag = 200 * time.Millisecond
+
+// A pacer makes a stream's transfers take the time they take on a real bus, on average. Each endpoint has its own.
+type pacer struct {
+	next time.Time // when the transfers so far are through
+}
+
+// wait spends d, less what earlier calls overslept. It returns early with the context's error.
+func (p *pacer) wait(ctx context.Context, d time.Duration) error {
+	if now := time.Now(); p.next.Before(now.Add(-maxLag)) {
+		p.next = now
+	}
+	p.next = p.next.Add(d)
+	timer := time.NewTimer(time.Until(p.next))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,304 @@
+package fakeusb
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// The USB/IP protocol as vhci_hcd speaks it once a device is attached: the host submits transfers (URBs) and may unlink
+// them again; each is answered once, in any order. See Documentation/usb/usbip_protocol.rst of the kernel.
+const (
+	commandSubmit = 1
+	commandUnlink = 2
+	replySubmit   = 3
+	replyUnlink   = 4
+)
+
+const directionIn = 1 // device to host
+
+// Statuses are Linux error numbers, whatever system this is built on.
+const (
+	statusOK       = 0
+	statusStalled  = -32  // EPIPE
+	statusUnlinked = -104 // ECONNRESET: the transfer was still waiting
+)
+
+// maxTransfer and maxPackets bound what one header may ask for, so that a broken stream cannot take all memory.
+const (
+	maxTransfer = 1 << 20
+	maxPackets  = 1024
+)
+
+// headerSize is the size of every message's header. All numbers in it are big endian.
+const headerSize = 48
+
+type messageHeader struct {
+	Command   uint32
+	Sequence  uint32 // names the transfer in replies and unlinks
+	DeviceID  uint32
+	Direction uint32
+	Endpoint  uint32
+}
+
+type submitMessage struct {
+	messageHeader
+	Flags      uint32
+	Length     int32
+	StartFrame uint32
+	Packets    int32 // -1 or 0 for transfers that are not isochronous
+	Interval   uint32
+	Setup      [8]byte
+}
+
+type unlinkMessage struct {
+	messageHeader
+	Target uint32 // sequence number of the transfer to drop
+	_      [24]byte
+}
+
+type submitReply struct {
+	messageHeader
+	Status     int32
+	Length     int32
+	StartFrame uint32
+	Packets    int32
+	Errors     int32
+	_          [8]byte
+}
+
+type unlinkReply struct {
+	messageHeader
+	Status int32
+	_      [24]byte
+}
+
+// isoPacket describes one packet of an isochronous transfer. An array of them follows the data.
+type isoPacket struct {
+	Offset uint32
+	Length uint32 // room, or bytes sent by the host
+	Actual uint32
+	Status uint32
+}
+
+// A session serves one attached device.
+type session struct {
+	conn   io.ReadWriter
+	device Device
+	ctx    context.Context // ends with the session
+
+	// mu makes "no longer pending" and "answered" one step: a transfer that is answered after the answer to its unlink
+	// would make the kernel drop the whole device.
+	mu      sync.Mutex
+	pending map[uint32]context.CancelFunc
+
+	last    map[endpoint]<-chan struct{}
+	working sync.WaitGroup
+}
+
+type endpoint struct {
+	number    uint32
+	direction uint32
+}
+
+// Serve answers the host's requests on conn for device until conn ends. It returns nil when the host closed the connection,
+// which is how a detached port looks. It does not close conn.
+func Serve(conn io.ReadWriter, device Device) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &session{
+		conn:    conn,
+		device:  device,
+		ctx:     ctx,
+		pending: map[uint32]context.CancelFunc{},
+		last:    map[endpoint]<-chan struct{}{},
+	}
+	defer s.working.Wait()
+	defer cancel()
+	for {
+		err := s.receive()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// receive handles one message. It returns io.EOF at the end of the stream.
+func (s *session) receive() error {
+	var header [headerSize]byte
+	if _, err := io.ReadFull(s.conn, header[:]); err != nil {
+		return err
+	}
+	switch command := binary.BigEndian.Uint32(header[:]); command {
+	case commandSubmit:
+		var m submitMessage
+		if _, err := binary.Decode(header[:], binary.BigEndian, &m); err != nil {
+			return fmt.Errorf("decode submit message: %w", err)
+		}
+		return s.submit(m)
+	case commandUnlink:
+		var m unlinkMessage
+		if _, err := binary.Decode(header[:], binary.BigEndian, &m); err != nil {
+			return fmt.Errorf("decode unlink message: %w", err)
+		}
+		return s.unlink(m)
+	default:
+		return fmt.Errorf("usb/ip message with unknown command %d", command)
+	}
+}
+
+func (s *session) submit(m submitMessage) error {
+	m.Packets = max(m.Packets, 0)
+	if m.Length < 0 || m.Length > maxTransfer || m.Packets > maxPackets {
+		return fmt.Errorf("usb/ip transfer of %d bytes in %d packets is beyond the limits", m.Length, m.Packets)
+	}
+	var data []byte
+	if m.Direction != directionIn {
+		data = make([]byte, m.Length)
+		if _, err := io.ReadFull(s.conn, data); err != nil {
+			return err
+		}
+	}
+	packets := make([]isoPacket, m.Packets)
+	if err := binary.Read(s.conn, binary.BigEndian, packets); err != nil {
+		return err
+	}
+	if m.Endpoint == 0 {
+		return s.control(m, data)
+	}
+	s.start(m, data, packets)
+	return nil
+}
+
+// control answers at once: no control request of the devices waits for anything.
+func (s *session) control(m submitMessage, data []byte) error {
+	reply, err := s.device.Control(parseSetup(m.Setup), data)
+	r := submitReply{messageHeader: replyHeader(replySubmit, m.Sequence)}
+	switch {
+	case err != nil:
+		r.Status, reply = statusStalled, nil
+	case m.Direction == directionIn:
+		reply = reply[:min(len(reply), int(m.Length))]
+		r.Length = int32(len(reply))
+	default:
+		r.Length, reply = int32(len(data)), nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.write(r, reply, nil)
+}
+
+// start lets the device work on a transfer. Transfers of one endpoint are served in the order they came in: each waits for
+// the one before it.
+func (s *session) start(m submitMessage, data []byte, packets []isoPacket) {
+	ctx, cancel := context.WithCancel(s.ctx)
+	s.mu.Lock()
+	s.pending[m.Sequence] = cancel
+	s.mu.Unlock()
+
+	key := endpoint{m.Endpoint, m.Direction}
+	before, done := s.last[key], make(chan struct{})
+	s.last[key] = done
+	s.working.Go(func() {
+		defer close(done)
+		defer cancel()
+		if before != nil {
+			<-before
+		}
+		s.transfer(ctx, m, data, packets)
+	})
+}
+
+func (s *session) transfer(ctx context.Context, m submitMessage, data []byte, packets []isoPacket) {
+	t := Transfer{Endpoint: uint8(m.Endpoint), Length: int(m.Length), Packets: len(packets)}
+	r := submitReply{
+		messageHeader: replyHeader(replySubmit, m.Sequence),
+		StartFrame:    m.StartFrame,
+		Packets:       m.Packets,
+	}
+	var reply []byte
+	var err error
+	if m.Direction == directionIn {
+		var parts [][]byte
+		if parts, err = s.device.In(ctx, t); err == nil {
+			reply, err = join(parts, packets, int(m.Length))
+		}
+		r.Length = int32(len(reply))
+	} else {
+		err = s.device.Out(ctx, t, data)
+		r.Length = m.Length
+		for i := range packets {
+			packets[i].Actual = packets[i].Length
+		}
+	}
+	if ctx.Err() != nil {
+		return // unlinked, or the device is gone: nobody waits for an answer
+	}
+	if err != nil {
+		r.Status, r.Length, reply = statusStalled, 0, nil
+	}
+	s.answer(r, reply, packets)
+}
+
+// join lays a device's packets out as USB/IP wants them: the data without gaps, the sizes in the packet descriptors.
+func join(parts [][]byte, packets []isoPacket, room int) ([]byte, error) {
+	var data []byte
+	for i, part := range parts {
+		if i < len(packets) {
+			packets[i].Actual = uint32(len(part))
+		}
+		data = append(data, part...)
+	}
+	if len(data) > room || (len(packets) > 0 && len(parts) != len(packets)) {
+		return nil, fmt.Errorf("device sent %d bytes in %d packets for a transfer of %d bytes in %d packets",
+			len(data), len(parts), room, len(packets))
+	}
+	return data, nil
+}
+
+// answer sends the reply to a transfer unless it has been unlinked meanwhile.
+func (s *session) answer(r submitReply, data []byte, packets []isoPacket) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, waiting := s.pending[r.Sequence]; !waiting {
+		return
+	}
+	delete(s.pending, r.Sequence)
+	// A failed write means that the connection is gone; the reading side finds that out and ends the session.
+	_ = s.write(r, data, packets)
+}
+
+func (s *session) unlink(m unlinkMessage) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := unlinkReply{messageHeader: replyHeader(replyUnlink, m.Sequence), Status: statusOK}
+	if cancel, waiting := s.pending[m.Target]; waiting {
+		delete(s.pending, m.Target)
+		cancel()
+		r.Status = statusUnlinked
+	}
+	return s.write(r, nil, nil)
+}
+
+// write sends one message in one piece. The caller holds mu.
+func (s *session) write(header any, data []byte, packets []isoPacket) error {
+	message, err := binary.Append(make([]byte, 0, headerSize+len(data)), binary.BigEndian, header)
+	if err != nil {
+		return fmt.Errorf("encode usb/ip reply: %w", err)
+	}
+	message = append(message, data...)
+	if message, err = binary.Append(message, binary.BigEndian, packets); err != nil {
+		return fmt.Errorf("encode usb/ip packet descriptors: %w", err)
+	}
+	_, err = s.conn.Write(message)
+	return err
+}
+
+func replyHeader(command, sequence uint32) messageHeader {
+	return messageHeader{Command: command, Sequence: sequence}
+}

@@ -1,0 +1,130 @@
+//go:build vmtest
+
+package guest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"reflect"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/fakeserver"
+)
+
+// agentLog is where the agent's log goes. The machine prints the ends of such files when the tests have failed.
+const agentLog = "/tmp/agent.log"
+
+// An agent is a running "sidetone run" with the example catalogue, as the ordinary user that the tests run as.
+type agent struct {
+	cmd  *exec.Cmd
+	done chan error
+}
+
+func startAgent() (*agent, error) {
+	log, err := os.OpenFile(agentLog, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	cmd := exec.Command("./sidetone", "run", "--catalogue", "acme.yaml")
+	cmd.Stderr = log
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start the agent: %w", err)
+	}
+	a := &agent{cmd, make(chan error, 1)}
+	go func() { a.done <- cmd.Wait() }()
+	return a, nil
+}
+
+// stop asks the agent to end in order and returns how it did.
+func (a *agent) stop() error {
+	if err := a.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return fmt.Errorf("stop the agent: %w", err)
+	}
+	select {
+	case err := <-a.done:
+		if err != nil {
+			return fmt.Errorf("the agent did not end in order: %w", err)
+		}
+		return nil
+	case <-time.After(patience):
+		_ = a.cmd.Process.Kill()
+		return fmt.Errorf("the agent was still running %v after SIGTERM", patience)
+	}
+}
+
+// expect waits until the client's list is want, in any order: what was attached last depends on the sound server.
+func expect(t *testing.T, want ...fakeserver.Device) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	err := bench.client.Wait(ctx, func(got []fakeserver.Device) bool {
+		return reflect.DeepEqual(sorted(got), sorted(want))
+	})
+	require.NoError(t, err, "the client has\n%s\nand should have\n%s", text(sorted(bench.client.Devices())), text(sorted(want)))
+}
+
+func sorted(list []fakeserver.Device) []fakeserver.Device {
+	list = append([]fakeserver.Device{}, list...)
+	slices.SortFunc(list, func(a, b fakeserver.Device) int { return strings.Compare(a.Type+a.ID, b.Type+b.ID) })
+	return list
+}
+
+func text(list []fakeserver.Device) string {
+	b, err := json.MarshalIndent(list, "", "  ")
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}
+
+// payloads counts what the client has received.
+func payloads() int { return bench.client.Stats().Payloads }
+
+// What the example catalogue says about the vendor and the products.
+var (
+	acme       = fakeserver.Named{Name: "Acme Audio", URL: "https://acme.example"}
+	headset700 = fakeserver.Named{Name: "Acme Headset 700", URL: "https://acme.example/headset-700"}
+	studioMic  = fakeserver.Named{Name: "Acme Studio Mic", URL: "https://acme.example/studio-mic"}
+	webcam     = fakeserver.Named{Name: "Acme Webcam 4K", URL: "https://acme.example/webcam"}
+)
+
+// asHeadset is what the client should know of a headset: it goes by the names that the sound server shows for its halves.
+func (d *device) asHeadset(muted, gain bool) []fakeserver.Device {
+	d.t.Helper()
+	microphone, speaker := d.source(muted).description, d.sinks()[0].description
+	return []fakeserver.Device{
+		{
+			Type: fakeserver.AudioInput, ID: microphone, Vendor: acme, Model: headset700, Related: []string{speaker},
+			HardwareMute: &muted, AutomaticGainControl: &gain,
+		},
+		{Type: fakeserver.AudioOutput, ID: speaker, Vendor: acme, Model: headset700, Related: []string{microphone}},
+	}
+}
+
+func asCamera(busInfo string) fakeserver.Device {
+	return fakeserver.Device{Type: fakeserver.VideoInput, ID: busInfo, Vendor: acme, Model: webcam, Related: []string{}}
+}
+
+func TestAgentStopsAndStarts(t *testing.T) {
+	d := plug(t, 0, headset())
+	list := d.asHeadset(false, false)
+	expect(t, list...)
+
+	require.NoError(t, bench.agent.stop())
+	expect(t)
+
+	var err error
+	bench.agent, err = startAgent()
+	require.NoError(t, err)
+	expect(t, list...)
+}

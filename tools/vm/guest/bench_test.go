@@ -1,0 +1,94 @@
+//go:build vmtest
+
+package guest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/fakeserver"
+)
+
+// patience is how long anything may take. The machine is emulated and its host may be busy, so it is generous; nothing is
+// concluded from how long things took.
+const patience = 90 * time.Second
+
+// bench is what all tests share.
+var bench struct {
+	usb     *emulator
+	sound   *soundServer
+	client  *fakeserver.Server
+	agent   *agent
+	serials int
+}
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		status, err := runTests(m)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return status
+	}())
+}
+
+func runTests(m *testing.M) (status int, err error) {
+	if bench.usb, err = startEmulator(); err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, bench.usb.stop()) }()
+	if bench.sound, err = dialSoundServer(); err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, bench.sound.close()) }()
+	if bench.client, err = fakeserver.Start(fakeserver.Options{}); err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, bench.client.Close()) }()
+	if bench.agent, err = startAgent(); err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, bench.agent.stop()) }()
+	return m.Run(), nil
+}
+
+// await polls until cond holds. Most of what is waited for is a change in sysfs or in another process's output, which
+// nobody announces.
+func await(t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(patience)
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for !cond() {
+		require.False(t, time.Now().After(deadline), "waited in vain for %s", what)
+		<-tick.C
+	}
+}
+
+// run returns the output of a program.
+func run(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	// Not the test's context, which has ended when the test cleans up.
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = append(os.Environ(), "LC_ALL=C")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	require.NoError(t, err, "%s %s: %s", name, strings.Join(args, " "), &stderr)
+	return string(out)
+}
+
+// onPulseAudio tells the two sound servers apart where they differ.
+func onPulseAudio() bool { return os.Getenv("VM_SOUND") == "pulse" }
