@@ -70,7 +70,7 @@ func expect(t *testing.T, want ...fakeserver.Device) {
 	err := bench.client.Wait(ctx, func(got []fakeserver.Device) bool {
 		return reflect.DeepEqual(sorted(got), sorted(want))
 	})
-	require.NoError(t, err, "the client has\n%s\nand should have\n%s", text(sorted(bench.client.Devices())), text(sorted(want)))
+	require.NoError(t, err, "the client has\n%sand should have\n%s", text(sorted(bench.client.Devices())), text(sorted(want)))
 }
 
 func sorted(list []fakeserver.Device) []fakeserver.Device {
@@ -79,12 +79,16 @@ func sorted(list []fakeserver.Device) []fakeserver.Device {
 	return list
 }
 
+// text is one device a line.
 func text(list []fakeserver.Device) string {
-	b, err := json.MarshalIndent(list, "", "  ")
-	if err != nil {
-		return err.Error()
+	var lines strings.Builder
+	encoder := json.NewEncoder(&lines)
+	for _, d := range list {
+		if err := encoder.Encode(d); err != nil {
+			return err.Error()
+		}
 	}
-	return string(b)
+	return lines.String()
 }
 
 // payloads counts what the client has received.
