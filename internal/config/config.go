@@ -36,7 +36,7 @@ type Report struct {
 	Fields     []devices.Field  `yaml:"fields,omitempty" help:"the flags that may be reported"`
 	AudioID    devices.IDScheme `yaml:"audio_id,omitempty" help:"which id audio devices are reported by, instead of the system's default"`
 	VideoID    devices.IDScheme `yaml:"video_id,omitempty" help:"which id cameras are reported by, instead of the system's default"`
-	IDMaxBytes int              `yaml:"id_max_bytes,omitempty" help:"where ids are cut, as the client cuts names; 0 is never"`
+	IDMaxBytes int              `yaml:"id_max_bytes,omitempty" help:"where ids that are names are cut, as the client cuts them, in bytes; 0 is never"`
 }
 
 // Sources is where endpoints come from.

@@ -56,24 +56,21 @@ func (s *IDSchemes) For(os OS) IDScheme {
 var trailingGUID = regexp.MustCompile(`\{([0-9A-Fa-f-]{36})\}$`)
 
 // wireID returns e's id under the scheme, or "" where e has no such id. A camera whose native
-// id is missing goes by its name, as in the client (rule R55).
+// id is missing goes by its name, as in the client (rule R55). Only names are cut.
 func wireID(e Endpoint, scheme IDScheme, maxBytes int) string {
-	id := ""
-	switch scheme {
-	case IDNative:
-		id = e.ID
-	case IDGUID:
+	switch {
+	case scheme == IDNative:
+		return strings.ToValidUTF8(e.ID, "\uFFFD")
+	case scheme == IDBusInfo && e.BusInfo != "":
+		return strings.ToValidUTF8(e.BusInfo, "\uFFFD")
+	case scheme == IDName, scheme == IDBusInfo:
+		return cut(strings.ToValidUTF8(e.Name, "\uFFFD"), maxBytes)
+	case scheme == IDGUID:
 		if m := trailingGUID.FindStringSubmatch(e.ID); m != nil {
-			id = m[1]
-		}
-	case IDName:
-		id = e.Name
-	case IDBusInfo:
-		if id = e.BusInfo; id == "" {
-			id = e.Name
+			return m[1]
 		}
 	}
-	return cut(strings.ToValidUTF8(id, "\uFFFD"), maxBytes)
+	return ""
 }
 
 // cut shortens s to at most n bytes without splitting a character; n <= 0 keeps all of it (rule R61).

@@ -12,7 +12,7 @@ type Options struct {
 	OS         OS       // whose default id schemes apply
 	AudioID    IDScheme // overrides the OS's default; the catalogue overrides both
 	VideoID    IDScheme
-	IDMaxBytes int     // ids are cut to this many bytes of UTF-8, as the client cuts names; 0 = never
+	IDMaxBytes int     // names that serve as ids are cut to this many bytes of UTF-8, as in the client; 0 = never
 	Fields     []Field // the flags that may be reported; nil = all
 }
 

@@ -87,7 +87,7 @@ func untab(line string) string {
 			out[i] = ' '
 		case quote == 0 && (c == '"' || c == '\'') && strings.IndexByte(" \t[{,:", before) >= 0:
 			quote = c
-		case quote == '"' && c == '\\':
+		case quote == '"' && c == '\\', quote == '\'' && strings.HasPrefix(line[i:], "''"):
 			i++
 		case c == quote:
 			quote = 0

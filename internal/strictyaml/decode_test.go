@@ -135,6 +135,8 @@ func TestDecodeRefuses(t *testing.T) {
 		"unknown key":        {"nmae: x\n", []string{`f:1:1: unknown key: "nmae" (did you mean "name"?)`}},
 		"unknown key deep":   {"inners:\n  - vid: a\n    lsit: []\n", []string{`f:3:5: unknown key: "lsit" (did you mean "list"?)`}},
 		"unknown, none near": {"inner:\n  zzzzzz: x\n", []string{`f:2:3: unknown key: "zzzzzz" (want one of: vid, list)`}},
+		"unknown, used name": {"inner: {vid: a}\niner: {}\n", []string{`f:2:1: unknown key: "iner" (did you mean "inner"?)`}},
+		"tabs in the line":   {"words:\t{\"a\\\"\t\":\t'x''\t', b:\t1}\t# c\n", []string{`f:1:28: want text, found a number: "1" (put it in quotes: "1")`}},
 		"private fields":     {"hidden: x\nsecret: x\n", []string{`f:1:1: unknown key: "hidden"`, `f:2:1: unknown key: "secret"`}},
 		"duplicate key":      {"name: a\non: true\nname: b\n", []string{`f:3:1: duplicate key: "name" (first on line 1)`}},
 		"duplicate in map":   {"words: {a: b, a: c}\n", []string{`f:1:15: duplicate key: "a" (first on line 1)`}},

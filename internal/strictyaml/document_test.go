@@ -111,12 +111,12 @@ func TestCompare(t *testing.T) {
 func TestSuggest(t *testing.T) {
 	names := []string{"hardware_mute", "echo_cancellation", "noise_suppression"}
 	for in, want := range map[string]string{
-		"hardware-mute":             `did you mean "hardware_mute"?`,
-		"Hardware_Mute":             `did you mean "hardware_mute"?`,
-		"echo_cancelation":          `did you mean "echo_cancellation"?`,
-		"noise_suppression_enabled": `did you mean "noise_suppression"?`,
-		"mute":                      "want one of: hardware_mute, echo_cancellation, noise_suppression",
-		"":                          "want one of: hardware_mute, echo_cancellation, noise_suppression",
+		"hardware-mute":                    `did you mean "hardware_mute"?`,
+		"Hardware_Mute":                    `did you mean "hardware_mute"?`,
+		"echo_cancelation":                 `did you mean "echo_cancellation"?`,
+		"noise_suppression_is_enabled_now": `did you mean "noise_suppression"?`,
+		"mute":                             "want one of: hardware_mute, echo_cancellation, noise_suppression",
+		"":                                 "want one of: hardware_mute, echo_cancellation, noise_suppression",
 	} {
 		require.Equal(t, want, Suggest(in, names), in)
 	}

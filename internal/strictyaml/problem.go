@@ -10,13 +10,13 @@ import (
 
 // Problem is one thing that is wrong with a file, and where.
 type Problem struct {
-	File    string
-	Line    int    // from 1; 0 means the whole file, or something that is not a file
-	Column  int    // from 1, in characters
-	Path    string // such as $.products[0].links[1].vid
-	Text    string // the offending text, if there is any
-	Message string
-	Hint    string // what would be right, such as the nearest valid name
+	File    string `json:"file"`
+	Line    int    `json:"line,omitempty"`   // from 1; 0 means the whole file, or something that is not a file
+	Column  int    `json:"column,omitempty"` // from 1, in characters
+	Path    string `json:"path,omitempty"`   // such as $.products[0].links[1].vid
+	Text    string `json:"text,omitempty"`   // the offending text, if there is any
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"` // what would be right, such as the nearest valid name
 }
 
 // maxText is how many characters of an offending text are shown.
