@@ -52,11 +52,14 @@ func Diff(a, b Snapshot) []Change {
 	return out
 }
 
-// Reasons joins the changes to one line.
+// Reasons joins the changes to one line. What several endpoints of a product have in common,
+// such as the mute of the microphone behind them, is said once.
 func Reasons(changes []Change) string {
-	parts := make([]string, len(changes))
-	for i, c := range changes {
-		parts[i] = c.Reason
+	var parts []string
+	for _, c := range changes {
+		if !slices.Contains(parts, c.Reason) {
+			parts = append(parts, c.Reason)
+		}
 	}
 	return strings.Join(parts, "; ")
 }
