@@ -20,7 +20,7 @@ type Command struct {
 // An Action is what a command does with the device in its port.
 type Action string
 
-// The actions. ReadState changes nothing; every answer to a device that is plugged in carries its state.
+// The actions. DoState changes nothing; every answer to a device that is plugged in carries its state.
 const (
 	DoPlug    Action = "plug"
 	DoUnplug  Action = "unplug"

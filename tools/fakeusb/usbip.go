@@ -93,7 +93,7 @@ type session struct {
 	// mu makes "no longer pending" and "answered" one step: a transfer that is answered after the answer to its unlink
 	// would make the kernel drop the whole device.
 	mu      sync.Mutex
-	pending map[uint32]context.CancelFunc
+	pending map[uint32]*pendingTransfer
 
 	last    map[endpoint]<-chan struct{}
 	working sync.WaitGroup
@@ -104,6 +104,13 @@ type endpoint struct {
 	direction uint32
 }
 
+// A pendingTransfer is one that the device works on.
+type pendingTransfer struct {
+	cancel   context.CancelFunc
+	unlinked bool
+	unlink   uint32 // sequence number of the unlink, if unlinked
+}
+
 // Serve answers the host's requests on conn for device until conn ends. It returns nil when the host closed the connection,
 // which is how a detached port looks. It does not close conn.
 func Serve(conn io.ReadWriter, device Device) error {
@@ -112,7 +119,7 @@ func Serve(conn io.ReadWriter, device Device) error {
 		conn:    conn,
 		device:  device,
 		ctx:     ctx,
-		pending: map[uint32]context.CancelFunc{},
+		pending: map[uint32]*pendingTransfer{},
 		last:    map[endpoint]<-chan struct{}{},
 	}
 	defer s.working.Wait()
@@ -198,7 +205,7 @@ func (s *session) control(m submitMessage, data []byte) error {
 func (s *session) start(m submitMessage, data []byte, packets []isoPacket) {
 	ctx, cancel := context.WithCancel(s.ctx)
 	s.mu.Lock()
-	s.pending[m.Sequence] = cancel
+	s.pending[m.Sequence] = &pendingTransfer{cancel: cancel}
 	s.mu.Unlock()
 
 	key := endpoint{m.Endpoint, m.Direction}
@@ -207,10 +214,17 @@ func (s *session) start(m submitMessage, data []byte, packets []isoPacket) {
 	s.working.Go(func() {
 		defer close(done)
 		defer cancel()
-		if before != nil {
-			<-before
+		if before == nil {
+			s.transfer(ctx, m, data, packets)
+			return
 		}
-		s.transfer(ctx, m, data, packets)
+		select {
+		case <-before:
+			s.transfer(ctx, m, data, packets)
+		case <-ctx.Done():
+			s.drop(m.Sequence)
+			<-before // the next one has to wait for it all the same
+		}
 	})
 }
 
@@ -236,8 +250,9 @@ func (s *session) transfer(ctx context.Context, m submitMessage, data []byte, pa
 			packets[i].Actual = packets[i].Length
 		}
 	}
-	if ctx.Err() != nil {
-		return // unlinked, or the device is gone: nobody waits for an answer
+	if err != nil && ctx.Err() != nil {
+		s.drop(m.Sequence)
+		return
 	}
 	if err != nil {
 		r.Status, r.Length, reply = statusStalled, 0, nil
@@ -261,28 +276,44 @@ func join(parts [][]byte, packets []isoPacket, room int) ([]byte, error) {
 	return data, nil
 }
 
-// answer sends the reply to a transfer unless it has been unlinked meanwhile.
+// answer sends the reply to a transfer that the device has carried out. It is sent even if the host has asked to drop the
+// transfer meanwhile: the device has given the data away, and would otherwise have lost it.
 func (s *session) answer(r submitReply, data []byte, packets []isoPacket) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, waiting := s.pending[r.Sequence]; !waiting {
-		return
-	}
-	delete(s.pending, r.Sequence)
 	// A failed write means that the connection is gone; the reading side finds that out and ends the session.
 	_ = s.write(r, data, packets)
+	_ = s.settle(r.Sequence, statusOK)
 }
 
+// drop ends a transfer that the device has not carried out, because it was unlinked or the session has ended.
+func (s *session) drop(sequence uint32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_ = s.settle(sequence, statusUnlinked)
+}
+
+// settle ends a pending transfer and answers its unlink, if there was one. The caller holds mu.
+func (s *session) settle(sequence uint32, status int32) error {
+	p := s.pending[sequence]
+	delete(s.pending, sequence)
+	if p == nil || !p.unlinked {
+		return nil
+	}
+	return s.write(unlinkReply{messageHeader: replyHeader(replyUnlink, p.unlink), Status: status}, nil, nil)
+}
+
+// unlink only asks the device to stop: whether it still can decides the answer, which therefore comes from settle.
 func (s *session) unlink(m unlinkMessage) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := unlinkReply{messageHeader: replyHeader(replyUnlink, m.Sequence), Status: statusOK}
-	if cancel, waiting := s.pending[m.Target]; waiting {
-		delete(s.pending, m.Target)
-		cancel()
-		r.Status = statusUnlinked
+	if p, pending := s.pending[m.Target]; pending {
+		p.unlinked, p.unlink = true, m.Sequence
+		p.cancel()
+		return nil
 	}
-	return s.write(r, nil, nil)
+	// Answered already.
+	return s.write(unlinkReply{messageHeader: replyHeader(replyUnlink, m.Sequence), Status: statusOK}, nil, nil)
 }
 
 // write sends one message in one piece. The caller holds mu.

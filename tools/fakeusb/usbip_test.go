@@ -164,6 +164,49 @@ func TestUnlink(t *testing.T) {
 	require.NoError(t, h.unplug())
 }
 
+// A press of the mute button must arrive, however the host's unlink and the press meet.
+func TestUnlinkLosesNoReport(t *testing.T) {
+	headset := newHeadset(t, HeadsetOptions{Identity: acme})
+	h := serve(t, headset)
+	for sequence := uint32(1); sequence < 600; sequence += 3 {
+		h.submit(urb{sequence: sequence, endpoint: endpointTelephony, in: true, length: 2})
+		sent := make(chan error, 1)
+		report := []byte{byte(sequence), byte(sequence >> 8)}
+		go func() { sent <- headset.SendReport(report) }()
+		h.unlink(sequence+1, sequence)
+
+		r := h.header()
+		if r.command == 4 {
+			require.Equal(t, reply{command: 4, sequence: sequence + 1, status: -104}, r, "dropped in time")
+			h.submit(urb{sequence: sequence + 2, endpoint: endpointTelephony, in: true, length: 2})
+			require.Equal(t, reply{command: 3, sequence: sequence + 2, length: 2, startFrame: 77}, h.header())
+			require.Equal(t, report, h.read(2))
+		} else {
+			require.Equal(t, reply{command: 3, sequence: sequence, length: 2, startFrame: 77}, r, "carried out before")
+			require.Equal(t, report, h.read(2))
+			require.Equal(t, reply{command: 4, sequence: sequence + 1, status: 0}, h.header())
+		}
+		require.NoError(t, <-sent)
+	}
+	require.NoError(t, h.unplug())
+}
+
+func TestUnlinkOfATransferInTheQueue(t *testing.T) {
+	headset := newHeadset(t, HeadsetOptions{Identity: acme})
+	h := serve(t, headset)
+	for sequence := range uint32(3) {
+		h.submit(urb{sequence: sequence + 1, endpoint: endpointStatus, in: true, length: 2})
+	}
+	h.unlink(4, 2)
+	require.Equal(t, reply{command: 4, sequence: 4, status: -104}, h.header(), "at once, though the one before it waits")
+	for _, sequence := range []uint32{1, 3} {
+		require.NoError(t, headset.SetMute(true))
+		require.Equal(t, sequence, h.header().sequence)
+		h.read(2)
+	}
+	require.NoError(t, h.unplug())
+}
+
 func TestIsochronousTransfers(t *testing.T) {
 	h := serve(t, newHeadset(t, HeadsetOptions{Identity: acme}))
 	const packets, size = 4, 96

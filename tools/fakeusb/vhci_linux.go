@@ -37,7 +37,7 @@ func PlugIn(port int, device Device) (*Plug, error) {
 		return nil, fmt.Errorf("open a socket pair for the virtual usb port: %w", err)
 	}
 	// The kernel takes its own reference to its end.
-	defer unix.Close(fds[1])
+	defer func() { _ = unix.Close(fds[1]) }()
 	file := os.NewFile(uintptr(fds[0]), "vhci")
 	conn, err := net.FileConn(file)
 	file.Close()

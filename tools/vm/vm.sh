@@ -46,13 +46,13 @@ build() {
 	exec 9>"$cache/lock"
 	flock 9
 	if [[ ! -d $image ]]; then
-		# Only the build in use is kept: each is about half a gigabyte.
-		find "$cache" -mindepth 1 -maxdepth 1 -type d -exec rm -rf {} +
+		# Only the build in use is kept: each is half a gigabyte. The names are matched because the folder may be shared.
+		find "$cache" -mindepth 1 -maxdepth 1 -type d -regextype posix-extended -regex '.*/([0-9a-f]{16}|partial)' -exec rm -rf {} +
 		mkdir "$cache/partial"
 		"$here/build.sh" make "$cache/partial" 9>&-
 		mv "$cache/partial" "$image"
 	fi
-	flock -u 9
+	exec 9>&-
 }
 
 # run SOUND DIR

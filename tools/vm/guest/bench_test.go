@@ -59,7 +59,11 @@ func runTests(m *testing.M) (status int, err error) {
 		return 1, err
 	}
 	defer func() { err = errors.Join(err, bench.agent.stop()) }()
-	return m.Run(), nil
+	status = m.Run()
+	if rejected := bench.client.Stats().Rejected; rejected > 0 {
+		return 1, fmt.Errorf("the client rejected %d of the agent's payloads", rejected)
+	}
+	return status, nil
 }
 
 // await polls until cond holds. Most of what is waited for is a change in sysfs or in another process's output, which
