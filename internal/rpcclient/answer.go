@@ -14,6 +14,7 @@ type message struct {
 	Evt   string          `json:"evt"`
 	Nonce string          `json:"nonce"`
 	Data  json.RawMessage `json:"data"`
+	Args  json.RawMessage `json:"args"` // commands have it, answers have not
 }
 
 // fault is the data of an ERROR event and the body of an HTTP 400.

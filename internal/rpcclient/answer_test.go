@@ -29,7 +29,7 @@ func TestPostResult(t *testing.T) {
 		"null nonce":                      {200, `{"cmd":"SET_CERTIFIED_DEVICES","data":null,"evt":null,"nonce":null}`, ErrNotRPC},
 		"nonce of another type":           {200, `{"cmd":"SET_CERTIFIED_DEVICES","data":null,"evt":null,"nonce":1}`, ErrNotRPC},
 		"another command":                 {200, `{"cmd":"DISPATCH","data":null,"evt":null,"nonce":"THE-NONCE"}`, ErrNotRPC},
-		"our request echoed":              {200, `{"nonce":"THE-NONCE","args":{"devices":[]}}`, ErrNotRPC},
+		"our command echoed":              {200, `{"nonce":"THE-NONCE","cmd":"SET_CERTIFIED_DEVICES","args":{"devices":[]}}`, ErrNotRPC},
 		"nothing":                         {200, ``, ErrNotRPC},
 		"null":                            {200, `null`, ErrNotRPC},
 		"a list":                          {200, `[` + accepted + `]`, ErrNotRPC},

@@ -15,7 +15,7 @@ import (
 )
 
 // BenchmarkScan searches 11 ports for the client, which is on the last of them. Beside each
-// search it connects to that port once, so that both meet the same noise.
+// search it connects to that port once, and to every port once, so that all meet the same noise.
 func BenchmarkScan(b *testing.B) {
 	b.Run("nobody-else", func(b *testing.B) { benchmarkScan(b, closedPort) })
 	b.Run("ten-black-holes", func(b *testing.B) { benchmarkScan(b, silentPort) })
@@ -33,24 +33,45 @@ func benchmarkScan(b *testing.B, other func(*testing.B) int) {
 	addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(server.Port()))
 	ctx := context.Background()
 
-	var connects, scans []time.Duration
+	var connects, everyPort, scans []time.Duration
 	for b.Loop() {
-		start := time.Now()
-		conn, err := dialTCP(ctx, "tcp4", addr)
-		connects = append(connects, time.Since(start))
+		var conn net.Conn
+		connects = append(connects, fromRest(func() { conn, err = dialTCP(ctx, "tcp4", addr) }))
 		require.NoError(b, err)
 		require.NoError(b, conn.Close())
 
-		start = time.Now()
-		p, err := scan(ctx, DefaultOptions.ProbeTimeout, ports, target{clientID: clientID}, Auto.order())
-		scans = append(scans, time.Since(start))
+		everyPort = append(everyPort, fromRest(func() { connectEach(ctx, ports) }))
+
+		var p *peer
+		scans = append(scans, fromRest(func() {
+			p, err = scan(ctx, DefaultOptions.ProbeTimeout, ports, target{clientID: clientID}, Auto.order())
+		}))
 		require.NoError(b, err)
 		require.Equal(b, server.Port(), p.port)
 		p.discard()
 	}
 	reportPercentiles(b, "connect", connects)
+	reportPercentiles(b, "connect-each", everyPort)
 	reportPercentiles(b, "scan", scans)
 	b.ReportMetric(float64(DefaultOptions.ProbeTimeout), "deadline-ns")
+	b.ReportMetric(0, "ns/op") // of all three together, and of the rests
+}
+
+// fromRest returns how long f takes when the server is done with what came before.
+func fromRest(f func()) time.Duration {
+	time.Sleep(time.Millisecond)
+	start := time.Now()
+	f()
+	return time.Since(start)
+}
+
+// connectEach connects to one port after the other, and asks nothing.
+func connectEach(ctx context.Context, ports []int) {
+	for _, port := range ports {
+		if conn, err := dialTCP(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err == nil {
+			_ = conn.Close()
+		}
+	}
 }
 
 func reportPercentiles(b *testing.B, name string, d []time.Duration) {

@@ -5,6 +5,7 @@ package rpcclient
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -22,6 +23,7 @@ type Options struct {
 	AnswerTimeout time.Duration // for READY, and for an answer over WebSocket (rule R48)
 	HTTPTimeout   time.Duration // for an answer over HTTP, where the client may queue a request for long (rule R67)
 	RetryMax      time.Duration // longest wait between two searches (rule R72)
+	RefusedWait   time.Duration // shortest wait after a client refused to talk: it counts every try (rule R67)
 	StopTimeout   time.Duration // for emptying the client's list at the end (rule R53)
 	OnDelivery    func(Delivery)
 	Log           *slog.Logger
@@ -35,6 +37,7 @@ var DefaultOptions = Options{
 	AnswerTimeout: 5 * time.Second,
 	HTTPTimeout:   90 * time.Second,
 	RetryMax:      5 * time.Second,
+	RefusedWait:   30 * time.Second,
 	StopTimeout:   500 * time.Millisecond,
 }
 
@@ -48,6 +51,7 @@ const (
 type Client struct {
 	opts Options
 	box  *mailbox
+	said map[string]bool // what was logged since the last delivery; owned by Run
 
 	mu     sync.Mutex
 	status Status
@@ -64,7 +68,7 @@ func New(opts Options) *Client {
 		def time.Duration
 	}{
 		{&opts.ProbeTimeout, d.ProbeTimeout}, {&opts.AnswerTimeout, d.AnswerTimeout}, {&opts.HTTPTimeout, d.HTTPTimeout},
-		{&opts.RetryMax, d.RetryMax}, {&opts.StopTimeout, d.StopTimeout},
+		{&opts.RetryMax, d.RetryMax}, {&opts.StopTimeout, d.StopTimeout}, {&opts.RefusedWait, d.RefusedWait},
 	} {
 		if *f.v == 0 {
 			*f.v = f.def
@@ -76,7 +80,7 @@ func New(opts Options) *Client {
 	if opts.OnDelivery == nil {
 		opts.OnDelivery = func(Delivery) {}
 	}
-	return &Client{opts: opts, box: newMailbox(), status: Status{State: Searching}}
+	return &Client{opts: opts, box: newMailbox(), said: make(map[string]bool), status: Status{State: Searching}}
 }
 
 // Publish makes s the list to report. It never blocks; only the newest matters.
@@ -102,18 +106,19 @@ func (c *Client) update(f func(*Status)) {
 // empties the client's list, within StopTimeout, and returns (rules R3, R53).
 func (c *Client) Run(ctx context.Context) {
 	retry := newBackoff(retryFirst, c.opts.RetryMax)
-	last := ""
 	for ctx.Err() == nil {
 		p, err := scan(ctx, c.opts.ProbeTimeout, c.opts.Ports, c.self(), c.opts.Transport.order())
 		if err == nil {
-			last = ""
 			err = c.serve(ctx, p, retry)
 		}
 		if ctx.Err() != nil {
 			break
 		}
 		wait := retry.wait()
-		c.failed(err, wait, &last)
+		if refusesToTalk(err) {
+			wait = max(wait, c.opts.RefusedWait)
+		}
+		c.failed(err, wait)
 		sleep(ctx, wait)
 	}
 	c.update(func(s *Status) { *s = Status{State: Stopped} })
@@ -121,8 +126,15 @@ func (c *Client) Run(ctx context.Context) {
 
 func (c *Client) self() target { return target{clientID: c.opts.ClientID, origin: c.opts.Origin} }
 
-// failed records and, where it is news, logs why there is no session.
-func (c *Client) failed(err error, wait time.Duration, last *string) {
+// refusesToTalk is true after an answer that will be the same for a while. A normal close is
+// none: a client says that at its login screen.
+func refusesToTalk(err error) bool {
+	var refusal *Error
+	return errors.As(err, &refusal) && refusal.Phase == PhaseConnect && refusal.Code != CodeClosed
+}
+
+// failed records why there is no session.
+func (c *Client) failed(err error, wait time.Duration) {
 	var refusal *Error
 	state := Searching
 	if errors.As(err, &refusal) {
@@ -131,9 +143,15 @@ func (c *Client) failed(err error, wait time.Duration, last *string) {
 	c.update(func(s *Status) {
 		*s = Status{State: state, NextTry: time.Now().Add(wait), Error: err.Error(), Remedy: Remedy(err)}
 	})
-	if *last != err.Error() {
-		*last = err.Error()
-		c.opts.Log.Info("no client to report to", "reason", err, "remedy", Remedy(err))
+	c.once("no client to report to", "reason", err, "remedy", Remedy(err))
+}
+
+// once logs what was not logged since the last delivery: trying again and again is no news.
+func (c *Client) once(msg string, args ...any) {
+	line := fmt.Sprint(append([]any{msg}, args...)...)
+	if !c.said[line] {
+		c.said[line] = true
+		c.opts.Log.Info(msg, args...)
 	}
 }
 
@@ -149,7 +167,7 @@ func sleep(ctx context.Context, d time.Duration) {
 // serve reports to p until that ends, over the first transport that p accepts.
 func (c *Client) serve(ctx context.Context, p *peer, retry *backoff) error {
 	c.update(func(s *Status) { *s = Status{State: Connecting, Port: p.port} })
-	c.opts.Log.Info("client found", "port", p.port, "proof", p.proof)
+	c.once("client found", "port", p.port, "proof", p.proof)
 	var err error
 	for _, tr := range p.transports(c.opts.Transport) {
 		l := p.link
@@ -159,7 +177,7 @@ func (c *Client) serve(ctx context.Context, p *peer, retry *backoff) error {
 				if ctx.Err() != nil || !givesWay(err) {
 					return err
 				}
-				c.opts.Log.Info("transport not usable", "transport", tr, "port", p.port, "reason", err, "remedy", Remedy(err))
+				c.once("transport not usable", "transport", tr, "port", p.port, "reason", err, "remedy", Remedy(err))
 				continue
 			}
 		}
@@ -167,7 +185,7 @@ func (c *Client) serve(ctx context.Context, p *peer, retry *backoff) error {
 		if ctx.Err() != nil || !givesWay(err) {
 			return err
 		}
-		c.opts.Log.Warn("transport given up", "transport", tr, "port", p.port, "reason", err, "remedy", Remedy(err))
+		c.once("transport given up", "transport", tr, "port", p.port, "reason", err, "remedy", Remedy(err))
 	}
 	return err
 }
@@ -220,7 +238,7 @@ func (c *Client) hold(ctx context.Context, l link, tr Transport, port int, retry
 	defer l.close()
 	start := time.Now()
 	c.update(func(s *Status) { *s = Status{State: Connecting, Transport: tr, Port: port} })
-	c.opts.Log.Info("connected", "transport", tr, "port", port)
+	c.once("connected", "transport", tr, "port", port)
 	s := &session{
 		link: l, transport: tr, port: port, box: c.box, timeout: c.opts.AnswerTimeout,
 		retry: newBackoff(refusedFirst, refusedMax),
@@ -228,6 +246,7 @@ func (c *Client) hold(ctx context.Context, l link, tr Transport, port int, retry
 			c.update(func(s *Status) {
 				*s = Status{State: Ready, Transport: tr, Port: port, Generation: d.Snapshot.Generation, Delivered: time.Now(), Devices: len(d.Snapshot.Devices)}
 			})
+			clear(c.said)
 			c.opts.OnDelivery(d)
 			// Only a session that lasts proves that the client is well: one that ends after
 			// each list must not be reopened at full speed.

@@ -134,9 +134,7 @@ func openFuzzed(t *testing.T, data []byte) (l *wsLink, wait func()) {
 		if err != nil {
 			return
 		}
-		sum := sha1.Sum([]byte(req.Header.Get("Sec-Websocket-Key") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
-		_, _ = io.WriteString(theirs, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"+
-			"Sec-WebSocket-Accept: "+base64.StdEncoding.EncodeToString(sum[:])+"\r\n\r\n")
+		_, _ = io.WriteString(theirs, switching(req, ""))
 		read := make(chan struct{})
 		go func() {
 			defer close(read)
@@ -150,6 +148,13 @@ func openFuzzed(t *testing.T, data []byte) (l *wsLink, wait func()) {
 	require.NoError(t, err)
 	l = newWSLink(conn)
 	return l, func() { <-done }
+}
+
+// switching is the answer to a WebSocket's handshake, with further header lines.
+func switching(req *http.Request, more string) string {
+	sum := sha1.Sum([]byte(req.Header.Get("Sec-Websocket-Key") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
+	return "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
+		"Sec-WebSocket-Accept: " + base64.StdEncoding.EncodeToString(sum[:]) + "\r\n" + more + "\r\n"
 }
 
 // frame is one unmasked frame, as a server sends it.

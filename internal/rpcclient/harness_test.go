@@ -38,7 +38,7 @@ func quick(ports ...int) Options {
 	return Options{
 		ClientID: clientID, Ports: ports, Transport: Auto,
 		ProbeTimeout: 400 * time.Millisecond, AnswerTimeout: 400 * time.Millisecond,
-		HTTPTimeout: 800 * time.Millisecond, RetryMax: 300 * time.Millisecond,
+		HTTPTimeout: 800 * time.Millisecond, RetryMax: 300 * time.Millisecond, RefusedWait: 300 * time.Millisecond,
 	}
 }
 

@@ -15,6 +15,9 @@ import (
 // writeTimeout bounds one write: a loopback peer that does not read for so long hangs.
 const writeTimeout = 5 * time.Second
 
+// lastWrite bounds a write for which there is no time left: on loopback that is plenty.
+const lastWrite = 100 * time.Millisecond
+
 // wsLink is a link over WebSocket. One goroutine reads; deliver writes.
 type wsLink struct {
 	conn    *websocket.Conn
@@ -31,7 +34,8 @@ func openWebSocket(ctx context.Context, t target) (*wsLink, error) {
 		header.Set("Origin", t.origin)
 	}
 	greeting := &boundedConn{}
-	dialer := websocket.Dialer{NetDialContext: greeting.dial}
+	// A list that fits the buffer leaves as one frame in one write.
+	dialer := websocket.Dialer{NetDialContext: greeting.dial, WriteBufferSize: 32 << 10}
 	conn, resp, err := dialer.DialContext(ctx, "ws://"+t.addr+"/?"+t.query()+"&encoding=json", header)
 	greeting.unbind()
 	if err != nil {
@@ -184,14 +188,7 @@ func (l *wsLink) read() {
 
 func (l *wsLink) deliver(ctx context.Context, nonce string, payload []byte) error {
 	l.drain()
-	until := time.Now().Add(writeTimeout)
-	if deadline, ok := ctx.Deadline(); ok && deadline.Before(until) {
-		until = deadline
-	}
-	if err := l.conn.SetWriteDeadline(until); err != nil {
-		return fmt.Errorf("%w: %w", ErrLost, err)
-	}
-	if err := l.conn.WriteMessage(websocket.TextMessage, payload); err != nil {
+	if err := l.write(ctx, payload); err != nil {
 		return fmt.Errorf("send device list: %w: %w", ErrLost, err)
 	}
 	for {
@@ -206,6 +203,17 @@ func (l *wsLink) deliver(ctx context.Context, nonce string, payload []byte) erro
 			return fmt.Errorf("device list: %w", timeoutAs(ctx, ctx.Err()))
 		}
 	}
+}
+
+// write sends one text frame. When ctx ends it is cut short, but not at once: half a frame
+// would make the connection useless for the empty list that may have to follow.
+func (l *wsLink) write(ctx context.Context, payload []byte) error {
+	if err := l.conn.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = l.conn.NetConn().SetWriteDeadline(time.Now().Add(lastWrite)) })
+	defer stop()
+	return l.conn.WriteMessage(websocket.TextMessage, payload)
 }
 
 // lastAnswer looks for the answer among those that came right before the end.
@@ -239,7 +247,7 @@ func (l *wsLink) lost() <-chan struct{} { return l.gone }
 // the reader.
 func (l *wsLink) close() {
 	_ = l.conn.WriteControl(websocket.CloseMessage,
-		websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""), time.Now().Add(100*time.Millisecond))
+		websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""), time.Now().Add(lastWrite))
 	_ = l.conn.Close()
 	<-l.gone
 }

@@ -1,0 +1,222 @@
+package rpcclient
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/devices"
+)
+
+// TestHTTPConnectionsThatEnd shows that a server may close connections as it likes: every
+// list arrives, and the client is not taken to have gone.
+func TestHTTPConnectionsThatEnd(t *testing.T) {
+	servers := map[string]func(c *rawConn, nonce string) (open bool){
+		"kept": func(c *rawConn, nonce string) bool {
+			c.say(accept(nonce))
+			return true
+		},
+		"closed after each reply, without a word": func(c *rawConn, nonce string) bool {
+			c.say(accept(nonce))
+			return false
+		},
+		"closed after each reply, as said": func(c *rawConn, nonce string) bool {
+			c.reply("200 OK", jsonType+"Connection: close\r\n", accept(nonce))
+			return false
+		},
+		"said to be closed, but kept": func(c *rawConn, nonce string) bool {
+			c.reply("200 OK", jsonType+"Connection: close\r\n", accept(nonce))
+			return true
+		},
+		"HTTP/1.0": func(c *rawConn, nonce string) bool {
+			_, _ = io.WriteString(c, "HTTP/1.0 200 OK\r\n\r\n"+accept(nonce))
+			return false
+		},
+		"chunked": func(c *rawConn, nonce string) bool {
+			a := accept(nonce)
+			_, _ = fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n%x\r\n%s\r\n0\r\n\r\n", 7, a[:7], len(a)-7, a[7:])
+			return true
+		},
+		"in single bytes": func(c *rawConn, nonce string) bool {
+			a := accept(nonce)
+			for _, b := range []byte(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(a), a)) {
+				_, _ = c.Write([]byte{b})
+			}
+			return true
+		},
+	}
+	for name, answer := range servers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serveRaw(t, 0, rpc(answer))
+			opts := quick(s.port())
+			opts.Transport, opts.HTTPTimeout = HTTP, patience
+			h := start(t, opts)
+			const n = 30
+			for i := range n {
+				h.publish(devices.Of(i%2 == 0))
+				eventually(t, "delivered", func() bool { return len(h.delivered()) == i+1 })
+			}
+			for i, d := range h.delivered() {
+				require.Equal(t, i == 0, d.First, "the session is the same")
+			}
+		})
+	}
+}
+
+// TestHTTPSurvivesTimeoutsOfIdleConnections: servers end idle connections with a 408.
+func TestHTTPSurvivesTimeoutsOfIdleConnections(t *testing.T) {
+	s := serveRaw(t, 0, func(c *rawConn) {
+		first := true
+		for {
+			if !first { // idle from here on
+				c.reply("408 Request Timeout", "Connection: close\r\n", "")
+				return
+			}
+			first = false
+			req, body, err := c.request()
+			if err != nil {
+				return
+			}
+			if req.Method == http.MethodGet {
+				c.fingerprint()
+				return
+			}
+			c.say(accept(nonceOf(body)))
+		}
+	})
+	opts := quick(s.port())
+	opts.Transport, opts.HTTPTimeout = HTTP, patience
+	h := start(t, opts)
+	for i := range 10 {
+		h.publish(devices.Of(i%2 == 0))
+		eventually(t, "delivered", func() bool { return len(h.delivered()) == i+1 })
+	}
+	require.False(t, h.delivered()[9].First)
+}
+
+func nonceOf(body []byte) string {
+	_, rest, _ := strings.Cut(string(body), `"nonce":"`)
+	nonce, _, _ := strings.Cut(rest, `"`)
+	return nonce
+}
+
+// TestHTTPNoticesThatTheClientHasGone also when the server had closed the idle connection
+// before: nothing but a new connection then tells.
+func TestHTTPNoticesThatTheClientHasGone(t *testing.T) {
+	lists := make(chan struct{}, 10)
+	answer := rpc(func(c *rawConn, nonce string) bool {
+		c.say(accept(nonce))
+		lists <- struct{}{}
+		return false
+	})
+	s := serveRaw(t, 0, func(c *rawConn) {
+		if len(lists) > 0 {
+			return // closes what is idle at once
+		}
+		answer(c)
+	})
+	opts := quick(s.port())
+	opts.Transport = HTTP
+	h := start(t, opts)
+	h.publish(devices.True)
+	eventually(t, "delivered", func() bool { return len(h.delivered()) == 1 })
+	before := len(s.everything())
+	eventually(t, "two connections were closed idle", func() bool { return len(s.everything()) >= before+2 })
+	s.listener.Close()
+	eventually(t, "searching", func() bool { return h.Status().State == Searching })
+}
+
+// TestHTTPUnaskedReplies: a server that talks by itself is not taken to have served, so its
+// connections are not replaced at full speed.
+func TestHTTPUnaskedReplies(t *testing.T) {
+	for name, text := range map[string]string{
+		"an answer": "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}",
+		"busy":      "HTTP/1.1 503 Busy\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
+		"timeout":   "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			near, far := net.Pipe()
+			defer far.Close()
+			c := &httpConn{Conn: near, opened: time.Now(), replies: make(chan httpReply, 1), done: make(chan struct{})}
+			go c.read()
+			_, err := io.WriteString(far, text)
+			require.NoError(t, err)
+			<-c.done
+			require.ErrorIs(t, c.err, ErrLost)
+			require.False(t, c.served)
+			require.Empty(t, c.replies)
+		})
+	}
+}
+
+func TestHTTPPauseBeforeANewConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &httpLink{redial: newBackoff(retryFirst, redialInterval)}
+		young := func() *httpConn { return &httpConn{opened: time.Now()} }
+		served := &httpConn{opened: time.Now(), served: true}
+		old := &httpConn{opened: time.Now().Add(-redialInterval)}
+		require.Zero(t, l.pause(served))
+		require.Zero(t, l.pause(old))
+		last := time.Duration(0)
+		for range 4 {
+			p := l.pause(young())
+			require.Greater(t, p, last)
+			last = p
+		}
+		for range 10 {
+			p := l.pause(young())
+			require.GreaterOrEqual(t, p, redialInterval/2)
+			require.LessOrEqual(t, p, redialInterval*6/5)
+		}
+		require.Zero(t, l.pause(served))
+		require.LessOrEqual(t, l.pause(young()), retryFirst*6/5, "after a good one the pauses are short again")
+	})
+}
+
+// TestHTTPDoesNotMixUpReplies: a late reply to a request that was given up is never taken for
+// the next one's.
+func TestHTTPDoesNotMixUpReplies(t *testing.T) {
+	release := make(chan struct{})
+	arrived := make(chan struct{})
+	s := serveRaw(t, 0, rpc(func(c *rawConn, nonce string) bool {
+		if nonce == "first" {
+			close(arrived)
+			<-release
+		}
+		c.say(accept(nonce))
+		return true
+	}))
+	addr := s.listener.Addr().String()
+	l, err := openHTTP(context.Background(), target{addr: addr, clientID: clientID}, nil)
+	require.NoError(t, err)
+	defer l.close()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	go func() {
+		<-arrived
+		cancel()
+	}()
+	require.Error(t, l.deliver(ctx, "first", []byte(`{"nonce":"first"}`)))
+	close(release)
+	require.NoError(t, l.deliver(context.Background(), "second", []byte(`{"nonce":"second"}`)))
+}
+
+// TestHTTPCloseEndsEverything also while a new connection is awaited.
+func TestHTTPCloseEndsEverything(t *testing.T) {
+	s := serveRaw(t, 0, func(*rawConn) {}) // closes all: the link pauses
+	l, err := openHTTP(context.Background(), target{addr: s.listener.Addr().String(), clientID: clientID}, nil)
+	require.NoError(t, err)
+	<-s.accepted
+	l.close()
+	_, _, err = l.connection(context.Background())
+	require.ErrorIs(t, err, ErrLost, "a closed link stays closed")
+}
