@@ -80,6 +80,7 @@ func (e *Engine) Run(ctx context.Context) {
 		} else {
 			timer.Stop()
 		}
+		s.at = time.Time{}
 		select {
 		case <-ctx.Done():
 			return
@@ -99,7 +100,7 @@ type state struct {
 	sources  []*source
 	snapshot devices.Snapshot
 	sent     bool      // a snapshot has been published
-	at       time.Time // when the event that is being applied happened
+	at       time.Time // when the event that is being applied happened; zero: now
 }
 
 func newState(opts Options) *state {
@@ -147,6 +148,9 @@ func (s *state) due() time.Time {
 // expire drops what has been gone or failing for long enough.
 func (s *state) expire(now time.Time) {
 	for _, src := range s.sources {
+		if gone := src.forget(now); gone.After(s.at) {
+			s.at = gone
+		}
 		if dropped := src.expire(now, s.opts.StaleAfter); dropped > 0 {
 			s.at = now
 			s.opts.Log.Warn("endpoints dropped: their source keeps failing", "source", src.name, "endpoints", dropped, "err", src.err)
@@ -164,7 +168,9 @@ func (s *state) publish() {
 		return
 	}
 	next.Generation = s.snapshot.Generation + 1
-	next.At = s.at
+	if next.At = s.at; next.At.IsZero() {
+		next.At = time.Now()
+	}
 	s.snapshot, s.sent = next, true
 	s.opts.Publish(next)
 }

@@ -38,6 +38,7 @@ const (
 	away      deed = "away"      // the client goes, until back
 	back      deed = "back"
 	resend    deed = "resend" // as after a resume of the machine
+	settle    deed = "settle" // all sources recover, and the client must know the truth
 )
 
 func (e event) String() string {
@@ -72,7 +73,7 @@ func gap(r *rand.Rand) time.Duration {
 	case n < 70:
 		return randN(r, time.Second)
 	case n < 88:
-		return randN(r, 5 * time.Millisecond)
+		return randN(r, 5*time.Millisecond)
 	case n < 96:
 		return grace + edge
 	case n < 98:
@@ -118,7 +119,8 @@ func incidents(r *rand.Rand, deck []string) []event {
 		cards = append(cards, event{do: misbehave, what: fault})
 	}
 	for range 3 {
-		cards = append(cards, event{do: reconnect}, event{do: restart}, event{do: restart, n: 1}, event{do: away}, event{do: resend})
+		cards = append(cards, event{do: reconnect}, event{do: restart}, event{do: restart, n: 1}, event{do: away}, event{do: resend},
+			event{do: settle}, event{do: settle}, event{do: settle})
 	}
 	r.Shuffle(len(cards), func(i, j int) { cards[i], cards[j] = cards[j], cards[i] })
 	var out []event

@@ -13,11 +13,14 @@ type source struct {
 	answered  bool // has given a reading or an error
 	succeeded bool // has given a reading
 	endpoints []devices.Endpoint
-	leaving   map[devices.Key]time.Time // gone, reported until then
+	leaving   map[devices.Key]departure // gone and still reported
 	err       error
 	failedAt  time.Time // zero while it works
 	notes     []string
 }
+
+// departure is when an endpoint went, and until when it is reported all the same.
+type departure struct{ at, until time.Time }
 
 // replace takes over a full reading. Endpoints that it no longer lists stay for the grace
 // period, with their last state.
@@ -28,18 +31,18 @@ func (src *source) replace(o devices.Observation, grace time.Duration) {
 	for _, e := range next {
 		present[e.Key()] = true
 	}
-	leaving := make(map[devices.Key]time.Time)
+	leaving := make(map[devices.Key]departure)
 	now := time.Now()
 	for _, e := range old {
 		k := e.Key()
 		if present[k] {
 			continue
 		}
-		until, ok := src.leaving[k]
+		d, ok := src.leaving[k]
 		if !ok {
-			until = now.Add(grace)
+			d = departure{o.At, now.Add(grace)}
 		}
-		leaving[k] = until
+		leaving[k] = d
 		next = append(next, e)
 	}
 	src.endpoints, src.leaving = next, leaving
@@ -63,9 +66,9 @@ func (src *source) fail(o devices.Observation) {
 // due is when expire next has something to do, or zero.
 func (src *source) due(staleAfter time.Duration) time.Time {
 	var next time.Time
-	for _, t := range src.leaving {
-		if next.IsZero() || t.Before(next) {
-			next = t
+	for _, d := range src.leaving {
+		if next.IsZero() || d.until.Before(next) {
+			next = d.until
 		}
 	}
 	if !src.failedAt.IsZero() && len(src.endpoints) > 0 {
@@ -76,16 +79,24 @@ func (src *source) due(staleAfter time.Duration) time.Time {
 	return next
 }
 
-// expire forgets endpoints whose grace is over and, once the source has failed for too long,
-// all of them; it returns how many it dropped for the latter reason.
-func (src *source) expire(now time.Time, staleAfter time.Duration) int {
-	for k, until := range src.leaving {
-		if until.After(now) {
+// forget drops the endpoints whose grace is over; it returns when the last of them had gone.
+func (src *source) forget(now time.Time) (at time.Time) {
+	for k, d := range src.leaving {
+		if d.until.After(now) {
 			continue
+		}
+		if d.at.After(at) {
+			at = d.at
 		}
 		delete(src.leaving, k)
 		src.endpoints = slices.DeleteFunc(slices.Clone(src.endpoints), func(e devices.Endpoint) bool { return e.Key() == k })
 	}
+	return at
+}
+
+// expire drops everything once the source has failed for too long; it returns how many
+// endpoints that were.
+func (src *source) expire(now time.Time, staleAfter time.Duration) int {
 	if src.failedAt.IsZero() || src.failedAt.Add(staleAfter).After(now) {
 		return 0
 	}

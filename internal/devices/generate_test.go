@@ -21,7 +21,8 @@ func testCatalogue() *Catalogue {
 				Links: []Link{{Kind: LinkUSB, VID: "1209", PIDs: []string{"0700"}}, {Kind: LinkBluetooth, NameRegex: "^Acme BT"}},
 				Endpoints: []EndpointRule{
 					{Type: AudioInput, Pick: &Pick{NameRegex: "Hidden"}, Report: &no},
-					{Type: AudioInput}, {Type: AudioOutput},
+					{Type: AudioInput},
+					{Type: AudioOutput},
 				},
 				VirtualEndpoints: []VirtualRule{{Type: AudioInput, NameRegex: "(?i)echo"}},
 				Sources: []SourceRule{

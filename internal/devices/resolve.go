@@ -276,12 +276,17 @@ func (inst *instance) refuse(e *Endpoint, adopted bool, id string) string {
 	return ""
 }
 
+// scheme is the catalogue's, else the user's, else the OS's. A scheme that only one type of
+// endpoint can have leaves the other types alone.
 func (r *Resolver) scheme(p *product, t Type) IDScheme {
-	set := r.opts.AudioID
+	own, set := p.IDScheme.For(r.opts.OS), r.opts.AudioID
 	if t == VideoInput {
 		set = r.opts.VideoID
 	}
-	return cmp.Or(p.IDScheme.For(r.opts.OS), set, DefaultIDScheme(r.opts.OS, t))
+	if own == IDGUID && t == VideoInput || own == IDBusInfo && t != VideoInput {
+		own = ""
+	}
+	return cmp.Or(own, set, DefaultIDScheme(r.opts.OS, t))
 }
 
 func (r *Resolver) flags(p *product, e *Endpoint, behind []*Endpoint) map[Field]Flag {

@@ -67,8 +67,12 @@ func New(opts Options) *Client {
 		v   *time.Duration
 		def time.Duration
 	}{
-		{&opts.ProbeTimeout, d.ProbeTimeout}, {&opts.AnswerTimeout, d.AnswerTimeout}, {&opts.HTTPTimeout, d.HTTPTimeout},
-		{&opts.RetryMax, d.RetryMax}, {&opts.StopTimeout, d.StopTimeout}, {&opts.RefusedWait, d.RefusedWait},
+		{&opts.ProbeTimeout, d.ProbeTimeout},
+		{&opts.AnswerTimeout, d.AnswerTimeout},
+		{&opts.HTTPTimeout, d.HTTPTimeout},
+		{&opts.RetryMax, d.RetryMax},
+		{&opts.StopTimeout, d.StopTimeout},
+		{&opts.RefusedWait, d.RefusedWait},
 	} {
 		if *f.v == 0 {
 			*f.v = f.def
@@ -146,10 +150,13 @@ func (c *Client) failed(err error, wait time.Duration) {
 	c.once("no client to report to", "reason", err, "remedy", Remedy(err))
 }
 
+// maxSaid ends the telling of one long trouble, in which each error may differ by a port.
+const maxSaid = 50
+
 // once logs what was not logged since the last delivery: trying again and again is no news.
 func (c *Client) once(msg string, args ...any) {
 	line := fmt.Sprint(append([]any{msg}, args...)...)
-	if !c.said[line] {
+	if !c.said[line] && len(c.said) < maxSaid {
 		c.said[line] = true
 		c.opts.Log.Info(msg, args...)
 	}
@@ -181,9 +188,10 @@ func (c *Client) serve(ctx context.Context, p *peer, retry *backoff) error {
 				continue
 			}
 		}
-		err = c.hold(ctx, l, tr, p.port, retry)
-		if ctx.Err() != nil || !givesWay(err) {
-			return err
+		var worked bool
+		worked, err = c.hold(ctx, l, tr, p.port, retry)
+		if ctx.Err() != nil || worked || !givesWay(err) {
+			return err // one that worked gets another chance: the next best may be far worse
 		}
 		c.once("transport given up", "transport", tr, "port", p.port, "reason", err, "remedy", Remedy(err))
 	}
@@ -232,9 +240,9 @@ func givesWay(err error) bool {
 	return !errors.Is(err, ErrLost)
 }
 
-// hold runs a session on l to its end and closes l. When ctx has ended it first empties the
-// client's list.
-func (c *Client) hold(ctx context.Context, l link, tr Transport, port int, retry *backoff) error {
+// hold runs a session on l to its end and closes l; worked says that it has delivered. When
+// ctx has ended it first empties the client's list.
+func (c *Client) hold(ctx context.Context, l link, tr Transport, port int, retry *backoff) (worked bool, err error) {
 	defer l.close()
 	start := time.Now()
 	c.update(func(s *Status) { *s = Status{State: Connecting, Transport: tr, Port: port} })
@@ -265,7 +273,7 @@ func (c *Client) hold(ctx context.Context, l link, tr Transport, port int, retry
 	if tr == HTTP {
 		s.timeout = c.opts.HTTPTimeout
 	}
-	err := s.run(ctx)
+	err = s.run(ctx)
 	if time.Since(start) > c.opts.RetryMax {
 		retry.reset()
 	}
@@ -276,5 +284,5 @@ func (c *Client) hold(ctx context.Context, l link, tr Transport, port int, retry
 			c.opts.Log.Warn("the client keeps the last list: it could not be emptied", "reason", err)
 		}
 	}
-	return err
+	return !s.first, err
 }

@@ -11,7 +11,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"testing"
 
 	"github.com/gorilla/websocket"
@@ -144,8 +143,10 @@ func openFuzzed(t *testing.T, data []byte) (l *wsLink, wait func()) {
 		theirs.Close()
 		<-read
 	}()
-	conn, _, err := websocket.NewClient(ours, &url.URL{Scheme: "ws", Host: "127.0.0.1"}, nil, 0, 0)
+	dialer := websocket.Dialer{NetDialContext: func(context.Context, string, string) (net.Conn, error) { return ours, nil }}
+	conn, resp, err := dialer.Dial("ws://127.0.0.1/", nil)
 	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
 	l = newWSLink(conn)
 	return l, func() { <-done }
 }

@@ -38,6 +38,9 @@ func openWebSocket(ctx context.Context, t target) (*wsLink, error) {
 	dialer := websocket.Dialer{NetDialContext: greeting.dial, WriteBufferSize: 32 << 10}
 	conn, resp, err := dialer.DialContext(ctx, "ws://"+t.addr+"/?"+t.query()+"&encoding=json", header)
 	greeting.unbind()
+	if resp != nil {
+		_ = resp.Body.Close()
+	}
 	if err != nil {
 		if resp != nil {
 			return nil, fmt.Errorf("websocket to %s: %w: HTTP %d", t.addr, ErrNotRPC, resp.StatusCode)

@@ -1,0 +1,130 @@
+package devices
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// headset700 is a snapshot of a headset that is plugged in, with the given mute; its camera
+// is optional.
+func headset700(t *testing.T, mute Tri, more ...Endpoint) Snapshot {
+	t.Helper()
+	same := func(e *Endpoint) { e.Container, e.Mute, e.MuteInHardware = "c1", mute, true }
+	eps := append([]Endpoint{
+		with(usb("in", AudioInput, "0700"), same), with(usb("out", AudioOutput, "0700"), same),
+	}, more...)
+	return resolve(t, diffCatalogue(), native, eps...)
+}
+
+func diffCatalogue() *Catalogue {
+	return catalogueOf(
+		Product{ID: "h", Name: "Acme Headset 700", Priority: 1, Links: []Link{usbLink("0700")}, Sources: []SourceRule{
+			{Field: HardwareMute, OSEndpointMute: &OSEndpointMute{}},
+			{Field: EchoCancellation, OSEffects: &OSEffects{}},
+			{Field: NoiseSuppression, OSEffects: &OSEffects{}},
+			{Field: AutomaticGainControl, ALSACtl: &ALSACtl{Name: "AGC"}},
+		}},
+		Product{ID: "c", Name: "Acme Webcam", Priority: 2, Links: []Link{usbLink("0720")}},
+	)
+}
+
+func TestDiffReasons(t *testing.T) {
+	none := Snapshot{}
+	cam := usb("cam", VideoInput, "0720")
+	effects := func(v Tri) Snapshot {
+		s := resolve(t, diffCatalogue(), native, with(usb("in", AudioInput, "0700"), func(e *Endpoint) {
+			e.Effects = map[Field]Tri{EchoCancellation: v, NoiseSuppression: v}
+			e.Controls = map[string]Tri{"AGC": v}
+		}))
+		return s
+	}
+	reordered := headset700(t, True, cam)
+	reordered.Devices = append([]Report{reordered.Devices[2]}, reordered.Devices[:2]...)
+	renamed := headset700(t, True)
+	renamed.Devices = append([]Report(nil), renamed.Devices...)
+	renamed.Devices[0].Vendor.Name = "Acme Inc"
+
+	cases := map[string]struct {
+		a, b Snapshot
+		want string
+	}{
+		"nothing":                {headset700(t, True), headset700(t, True), ""},
+		"nothing, both empty":    {none, none, ""},
+		"plugged in":             {none, headset700(t, True), "Acme Headset 700 added (audioinput, audiooutput)"},
+		"unplugged":              {headset700(t, True), none, "Acme Headset 700 removed (audioinput, audiooutput)"},
+		"two products":           {headset700(t, True, cam), none, "Acme Headset 700 removed (audioinput, audiooutput); Acme Webcam removed (videoinput)"},
+		"one for another":        {headset700(t, True), resolve(t, diffCatalogue(), native, cam), "Acme Headset 700 removed (audioinput, audiooutput); Acme Webcam added (videoinput)"},
+		"muted":                  {headset700(t, False), headset700(t, True), "Acme Headset 700: mic muted (os_endpoint_mute)"},
+		"unmuted":                {headset700(t, True), headset700(t, False), "Acme Headset 700: mic unmuted (os_endpoint_mute)"},
+		"mute no longer known":   {headset700(t, True), headset700(t, Unknown), "Acme Headset 700: mic mute unknown"},
+		"plugged and muted":      {headset700(t, False), headset700(t, True, cam), "Acme Webcam added (videoinput); Acme Headset 700: mic muted (os_endpoint_mute)"},
+		"all processing on":      {effects(Unknown), effects(True), "Acme Headset 700: echo cancellation on (os_effects); Acme Headset 700: noise suppression on (os_effects); Acme Headset 700: gain control on (alsa_ctl)"},
+		"all processing off":     {effects(True), effects(False), "Acme Headset 700: echo cancellation off (os_effects); Acme Headset 700: noise suppression off (os_effects); Acme Headset 700: gain control off (alsa_ctl)"},
+		"all processing unknown": {effects(True), effects(Unknown), "Acme Headset 700: echo cancellation unknown; Acme Headset 700: noise suppression unknown; Acme Headset 700: gain control unknown"},
+		"part of a unit goes": {
+			headset700(t, True), resolve(t, diffCatalogue(), native, with(usb("in", AudioInput, "0700"), func(e *Endpoint) { e.Container, e.Mute, e.MuteInHardware = "c1", True, true })),
+			"Acme Headset 700 removed (audiooutput); Acme Headset 700 (audioinput): description changed",
+		},
+		"another vendor name": {headset700(t, True), renamed, "Acme Headset 700 (audioinput): description changed"},
+		"order":               {headset700(t, True, cam), reordered, "order of devices changed"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			changes := Diff(c.a, c.b)
+			require.Equal(t, c.want, Reasons(changes))
+			require.Equal(t, c.want == "", SameWire(c.a.Wire(), c.b.Wire()))
+			for _, ch := range changes {
+				require.Equal(t, ch.Reason, ch.String())
+			}
+		})
+	}
+}
+
+func TestDiffOfAFlag(t *testing.T) {
+	changes := Diff(headset700(t, False), headset700(t, True))
+	require.Equal(t, []Change{{
+		Kind: FlagSet, Model: "Acme Headset 700", Types: []Type{AudioInput}, IDs: []string{"in"},
+		Field: HardwareMute, From: False, To: True, Origin: Origin{Via: ViaOSEndpointMute, Detail: "in"},
+		Reason: "Acme Headset 700: mic muted (os_endpoint_mute)",
+	}}, changes)
+}
+
+// TestDiffOfTwoUnits tells each unit by itself although they are of one model.
+func TestDiffOfTwoUnits(t *testing.T) {
+	unit := func(id string) Endpoint {
+		return with(usb(id, AudioInput, "0700"), func(e *Endpoint) { e.Container = id })
+	}
+	changes := Diff(Snapshot{}, resolve(t, diffCatalogue(), native, unit("a"), unit("b")))
+	require.Len(t, changes, 2)
+	require.Equal(t, []string{"a"}, changes[0].IDs)
+	require.Equal(t, []string{"b"}, changes[1].IDs)
+}
+
+// TestOriginAloneIsNoChange to the client, but one to the status.
+func TestOriginAloneIsNoChange(t *testing.T) {
+	a := headset700(t, True)
+	b := resolve(t, diffCatalogue(), native,
+		with(usb("in", AudioInput, "0700"), func(e *Endpoint) { e.Container, e.Mute, e.MuteInHardware, e.Stale = "c1", True, true, true }),
+		with(usb("out", AudioOutput, "0700"), func(e *Endpoint) { e.Container = "c1" }))
+	require.Empty(t, Diff(a, b))
+	require.True(t, SameWire(a.Wire(), b.Wire()))
+	require.False(t, a.Equal(b))
+}
+
+func TestSnapshotEqual(t *testing.T) {
+	a, b := headset700(t, True), headset700(t, True)
+	b.Generation, b.At = 7, epoch
+	require.True(t, a.Equal(b), "when and how often do not count")
+	require.False(t, a.Equal(headset700(t, False)))
+	require.False(t, a.Equal(headset700(t, True, usb("stranger", AudioInput, "ffff"))), "what is withheld counts")
+	require.False(t, a.Equal(Snapshot{}))
+}
+
+func TestWireIsACopyWithRelated(t *testing.T) {
+	s := Snapshot{Devices: []Report{{Device: Device{Type: AudioInput, ID: "x"}}}}
+	w := s.Wire()
+	require.Equal(t, []string{}, w[0].Related)
+	w[0].ID = "y"
+	require.Equal(t, "x", s.Devices[0].ID)
+}
