@@ -79,7 +79,7 @@ func wait(ctx context.Context, src Source, kick <-chan struct{}) bool {
 		return err == nil
 	case <-kick:
 		cancel()
-		<-done
+		_ = <-done
 		return ctx.Err() == nil
 	}
 }
