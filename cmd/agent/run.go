@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
@@ -34,7 +35,11 @@ SIGTERM and SIGINT empty the client's list and end with exit code 0.`,
 	return cmd
 }
 
+// gcPercent keeps the heap small: the agent runs all day beside everything else, and has time.
+const gcPercent = 50
+
 func serve(cmd *cobra.Command, in *settingsFlags, set *settings) error {
+	debug.SetGCPercent(gcPercent)
 	engine, err := set.engine()
 	if err != nil {
 		return err
