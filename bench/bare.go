@@ -124,5 +124,7 @@ func (b *bare) serve(ctx context.Context, name string) error {
 func (b *bare) send(mute bool) error {
 	b.sent = mute
 	_ = b.client.SetWriteDeadline(time.Now().Add(stepLimit))
-	return b.client.WriteMessage(websocket.TextMessage, b.payloads[mute])
+	err := b.client.WriteMessage(websocket.TextMessage, b.payloads[mute])
+	_ = b.client.NetConn().SetWriteDeadline(time.Time{}) // else it would wake an idle process
+	return err
 }

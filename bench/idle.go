@@ -116,7 +116,7 @@ func (i *idler) rows(period time.Duration, before, after pair) []row {
 			target: "0.00 s", met: agentCPU < noTime,
 		},
 		{
-			figure: what + "resident memory", measured: mib(after.agent.rss), baseline: mib(after.bare.rss) + ", bare path",
+			figure: what + "resident memory", measured: memory(after.agent), baseline: memory(after.bare) + ", bare path",
 			ratio: times(ratioOf(after.agent.rss, after.bare.rss)), target: "≤ " + mib(maxRSS), met: after.agent.rss <= maxRSS,
 		},
 	}

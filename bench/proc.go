@@ -18,6 +18,7 @@ type usage struct {
 	switches int           // context switches of all its threads, voluntary and not
 	cpu      time.Duration // time on a CPU of all its threads, to the nanosecond
 	rss      int64         // resident memory now, in bytes
+	files    int64         // of which pages of files, such as the program's own and libraries
 }
 
 // readUsage reads a process from /proc. Threads that have ended do not count.
@@ -45,7 +46,7 @@ func readUsage(pid int) (usage, error) {
 	if err != nil {
 		return u, err
 	}
-	u.rss = int64(number(status["VmRSS"])) << 10
+	u.rss, u.files = int64(number(status["VmRSS"]))<<10, int64(number(status["RssFile"]))<<10
 	if u.rss == 0 {
 		return u, fmt.Errorf("process %d has no resident memory: it has ended", pid)
 	}

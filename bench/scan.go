@@ -24,12 +24,15 @@ func measureScan(ctx context.Context, b *bench) ([]row, error) {
 		return nil, err
 	}
 	const most = 10
+	floor := ratioOf(alone.each, alone.connect)
 	longest := holes.deadline + holes.deadline/5
 	return []row{
 		{
 			figure:   "search of 11 ports, the client on the last, nobody on the others, p50",
 			measured: ms(alone.scan), baseline: ms(alone.connect) + ", one connect to its port",
 			ratio: times(ratioOf(alone.scan, alone.connect)), target: fmt.Sprintf("≤ %d×", most), met: alone.scan <= most*alone.connect,
+			excuse: fmt.Sprintf("Bare connects to the eleven ports, one after another and with nothing asked, take %s (%s) here: "+
+				"it is the kernel's time, and so short that waking a second core for half of them gains nothing.", ms(alone.each), times(floor)),
 		},
 		{
 			figure:   "the same with ten ports that accept and never answer, slowest",
@@ -39,7 +42,7 @@ func measureScan(ctx context.Context, b *bench) ([]row, error) {
 	}, nil
 }
 
-type scanResult struct{ connect, scan, slowest, deadline time.Duration }
+type scanResult struct{ connect, each, scan, slowest, deadline time.Duration }
 
 func (b *bench) scanResult(ctx context.Context, others, count string) (scanResult, error) {
 	var s scanResult
@@ -48,7 +51,7 @@ func (b *bench) scanResult(ctx context.Context, others, count string) (scanResul
 		return s, err
 	}
 	for unit, into := range map[string]*time.Duration{
-		"connect-p50-ns": &s.connect, "scan-p50-ns": &s.scan, "scan-max-ns": &s.slowest, "deadline-ns": &s.deadline,
+		"connect-p50-ns": &s.connect, "connect-each-p50-ns": &s.each, "scan-p50-ns": &s.scan, "scan-max-ns": &s.slowest, "deadline-ns": &s.deadline,
 	} {
 		ns, err := r.get("BenchmarkScan/"+others, unit)
 		if err != nil {

@@ -53,6 +53,18 @@ func ratioOf[T time.Duration | float64 | int | int64](a, b T) float64 { return f
 func times(ratio float64) string { return fmt.Sprintf("%.2f×", ratio) }
 
 // ms shows a duration with the digits that mean something.
-func ms(d time.Duration) string { return fmt.Sprintf("%.3g ms", float64(d)/float64(time.Millisecond)) }
+func ms(d time.Duration) string {
+	v := float64(d) / float64(time.Millisecond)
+	switch {
+	case v >= 100:
+		return fmt.Sprintf("%.0f ms", v)
+	case v >= 10:
+		return fmt.Sprintf("%.1f ms", v)
+	case v >= 1:
+		return fmt.Sprintf("%.2f ms", v)
+	default:
+		return fmt.Sprintf("%.3f ms", v)
+	}
+}
 
 func mib(bytes int64) string { return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20)) }

@@ -11,13 +11,16 @@ import (
 	"sidetone/internal/soundlab"
 )
 
+// minRate is the rate of toggles below which a storm is none, and proves nothing.
+const minRate = 900
+
 // stormResult is what a client got of a storm of toggles.
 type stormResult struct {
 	rate    float64 // toggles per second that the sound server took
 	busiest int     // payloads in the busiest second
 	total   int
 	last    bool          // the last payload bore the last state
-	late    time.Duration // from the last toggle to the last payload
+	late    time.Duration // from the last toggle to the last payload, 0 if that bore the state already
 }
 
 // measureStorm presses the button 1,000 times per second.
@@ -36,6 +39,11 @@ func measureStorm(ctx context.Context, b *bench) (rows []row, err error) {
 	if err != nil {
 		return nil, err
 	}
+	strong := agent.rate >= minRate
+	excuse := ""
+	if !strong {
+		excuse = fmt.Sprintf("The sound server took less than %d toggles/s, so nothing is proven: the machine was too busy.", minRate)
+	}
 	what := fmt.Sprintf("%.0f toggles/s for %s: ", agent.rate, length)
 	return []row{
 		{
@@ -43,19 +51,16 @@ func measureStorm(ctx context.Context, b *bench) (rows []row, err error) {
 			measured: fmt.Sprintf("%d (%d in all)", agent.busiest, agent.total),
 			baseline: fmt.Sprintf("%d (%d in all), bare path at %.0f toggles/s", bare.busiest, bare.total, bare.rate),
 			ratio:    times(ratioOf(agent.busiest, bare.busiest)),
-			target:   "≤ 50", met: agent.busiest <= 50,
+			target:   "≤ 50", met: strong && agent.busiest <= 50, excuse: excuse,
 		},
 		{
 			figure:   what + "last state delivered",
 			measured: fmt.Sprintf("%t, after %s", agent.last, ms(agent.late)),
 			baseline: fmt.Sprintf("%t, after %s, bare path", bare.last, ms(bare.late)),
-			target:   "true", met: agent.last,
+			target:   "true", met: strong && agent.last, excuse: excuse,
 		},
 	}, nil
 }
-
-// minRate is the rate below which a storm is none.
-const minRate = 900
 
 func (l *lab) storm(ctx context.Context, start func(context.Context, *lab) (*child, error), length time.Duration) (r stormResult, err error) {
 	c, err := start(ctx, l)
@@ -75,9 +80,7 @@ func (l *lab) storm(ctx context.Context, start func(context.Context, *lab) (*chi
 		}
 	}
 	ended := time.Now()
-	if r.rate = float64(n) / ended.Sub(began).Seconds(); r.rate < minRate {
-		return r, fmt.Errorf("only %.0f toggles/s were possible, at least %d make a storm: is the machine busy?", r.rate, minRate)
-	}
+	r.rate = float64(n) / ended.Sub(began).Seconds()
 	if err := pause(ctx, time.Second); err != nil { // whatever else there is comes now
 		return r, err
 	}
@@ -90,6 +93,6 @@ func (l *lab) storm(ctx context.Context, start func(context.Context, *lab) (*chi
 	}
 	last := payloads[len(payloads)-1]
 	r.busiest, r.total = busiest(arrived, time.Second), len(arrived)
-	r.last, r.late = mutes(last, muted), last.Time.Sub(ended)
+	r.last, r.late = mutes(last, muted), max(0, last.Time.Sub(ended))
 	return r, nil
 }
