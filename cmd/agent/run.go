@@ -36,7 +36,7 @@ SIGTERM and SIGINT empty the client's list and end with exit code 0.`,
 }
 
 // gcPercent keeps the heap small: the agent runs all day beside everything else, and has time.
-const gcPercent = 50
+const gcPercent = 25
 
 func serve(cmd *cobra.Command, in *settingsFlags, set *settings) error {
 	debug.SetGCPercent(gcPercent)

@@ -130,24 +130,46 @@ func groupKey(by GroupBy, e *Endpoint) string {
 // orphan is a virtual endpoint that is looking for the product whose sound it carries.
 type orphan struct {
 	endpoint *Endpoint
-	wanted   []*instance // units of the products that name such an endpoint
-	fit      int         // how many of these it may belong to
+	wanted   []*instance // where the OS does not tell what it carries: units of the products that name such an endpoint
+	fit      int         // how many units it may belong to
+}
+
+// holders are the units by the ids of their endpoints.
+type holders map[string][]*instance
+
+func (h holders) add(id string, inst *instance) {
+	if !slices.Contains(h[id], inst) {
+		h[id] = append(h[id], inst)
+	}
 }
 
 // adopt gives virtual endpoints to the units whose sound they carry and returns those for
 // which there is not exactly one. One may carry the sound of another that has to find its
 // unit first, hence the repetition.
 func (g *grouping) adopt(virtual []*Endpoint) []orphan {
+	if len(virtual) == 0 {
+		return nil
+	}
+	hold := make(holders)
+	for _, inst := range g.all {
+		for _, e := range inst.endpoints {
+			hold.add(e.ID, inst)
+		}
+	}
 	orphans := make([]orphan, len(virtual))
 	for i, e := range virtual {
-		orphans[i] = orphan{endpoint: e, wanted: g.wanting(e)}
+		orphans[i] = orphan{endpoint: e}
+		if e.Master == "" {
+			orphans[i].wanted = g.wanting(e)
+		}
 	}
 	for {
 		var rest []orphan
 		for _, o := range orphans {
-			fit := o.units()
+			fit := o.units(hold)
 			if len(fit) == 1 {
 				fit[0].endpoints = append(fit[0].endpoints, o.endpoint)
+				hold.add(o.endpoint.ID, fit[0])
 				continue
 			}
 			o.fit = len(fit)
@@ -171,13 +193,13 @@ func (g *grouping) wanting(e *Endpoint) []*instance {
 }
 
 // units are those that it may belong to: where the OS tells what it carries, whose that is.
-func (o orphan) units() []*instance {
+func (o orphan) units(hold holders) []*instance {
 	if o.endpoint.Master == "" {
 		return o.wanted
 	}
 	var out []*instance
-	for _, inst := range o.wanted {
-		if inst.has(o.endpoint.Master) {
+	for _, inst := range hold[o.endpoint.Master] {
+		if inst.product.wantsVirtual(o.endpoint) {
 			out = append(out, inst)
 		}
 	}
@@ -189,10 +211,6 @@ func (o orphan) reason() string {
 		return fmt.Sprintf("virtual, and %d products are there whose sound it may carry", o.fit)
 	}
 	return "virtual, and the catalogue names no such virtual endpoint of a product that is there"
-}
-
-func (inst *instance) has(id string) bool {
-	return slices.ContainsFunc(inst.endpoints, func(e *Endpoint) bool { return e.ID == id })
 }
 
 // report fills inst.reports from its endpoints.

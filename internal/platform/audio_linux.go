@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync/atomic"
 
 	"sidetone/internal/devices"
 	"sidetone/internal/platform/pulse"
@@ -21,7 +20,7 @@ type Audio struct {
 	mini    *enumerator
 	mixers  *mixers
 
-	dirty atomic.Uint32 // what has changed since it was last read, as bits of what
+	dirt dirt // what has changed since it was last read
 
 	conn    *pulse.Conn // nil while there is no server
 	epoch   uint64      // counts connections
@@ -32,41 +31,32 @@ type Audio struct {
 	miniErr error    // what is wrong with miniaudio, for Notes
 }
 
-// What an event can be about. Whatever is not named here needs everything read again.
-const (
-	dirtySources uint32 = 1 << iota
-	dirtySinks
-	dirtyMixer
-	dirtyMiniaudio
-	dirtyAll
-)
-
 // NewAudio returns the source. address says where the sound server listens; it is asked again
 // for every new connection.
 func NewAudio(address func() (string, error)) *Audio {
 	a := &Audio{address: address, bell: newBell(), retry: newServerWatch()}
-	a.mini = newEnumerator(newLister(), func() { a.mark(dirtyMiniaudio) })
-	a.mixers = newMixers(func() { a.mark(dirtyMixer) })
+	a.mini = newEnumerator(newLister(), func() { a.mark(dirtyMiniaudio, 0) })
+	a.mixers = newMixers(func() { a.mark(dirtyMixer, 0) })
 	return a
 }
 
 // Name is "audio".
 func (a *Audio) Name() string { return "audio" }
 
-func (a *Audio) mark(what uint32) {
-	a.dirty.Or(what)
+func (a *Audio) mark(what dirtyBits, source uint32) {
+	a.dirt.add(what, source)
 	a.bell.ring()
 }
 
 // onEvent is called by the connection's reader.
-func (a *Audio) onEvent(f pulse.Facility, t pulse.EventType, _ uint32) {
+func (a *Audio) onEvent(f pulse.Facility, t pulse.EventType, index uint32) {
 	switch {
 	case f == pulse.OnSource && t == pulse.Change:
-		a.mark(dirtySources)
+		a.mark(dirtySource, index)
 	case f == pulse.OnSink && t == pulse.Change:
-		a.mark(dirtySinks)
+		a.mark(dirtySinks, 0)
 	default:
-		a.mark(dirtyAll)
+		a.mark(dirtyAll, 0)
 	}
 }
 
@@ -80,7 +70,7 @@ func (a *Audio) List(ctx context.Context) ([]devices.Endpoint, error) {
 	if err := a.connect(ctx); err != nil {
 		return nil, fmt.Errorf("waiting for the sound server: %w", err)
 	}
-	if err := a.read(ctx, a.dirty.Swap(0)); err != nil {
+	if err := a.read(ctx); err != nil {
 		a.disconnect()
 		a.retry.failed(a.server)
 		return nil, fmt.Errorf("read from the sound server: %w", err)
@@ -114,7 +104,7 @@ func (a *Audio) connect(ctx context.Context) error {
 		return err
 	}
 	a.conn, a.epoch, a.asked = conn, a.epoch+1, nil
-	a.dirty.Store(dirtyAll)
+	a.dirt.add(dirtyAll, 0)
 	return nil
 }
 
@@ -125,19 +115,46 @@ func (a *Audio) disconnect() {
 	}
 }
 
-func (a *Audio) read(ctx context.Context, dirty uint32) (err error) {
-	switch {
-	case dirty == 0, dirty&dirtyAll != 0, dirty&dirtySources != 0 && dirty&dirtySinks != 0:
-		a.last, err = a.conn.Snapshot(ctx)
-		dirty |= dirtyMixer
-		a.findUSB = rememberUSB("/sys")
-	case dirty&dirtySources != 0:
-		a.last.Sources, err = a.conn.Sources(ctx)
-	case dirty&dirtySinks != 0:
+// read brings a.last up to date. A mute is worth a question about its source alone: on a busy
+// server the whole list takes several times as long.
+func (a *Audio) read(ctx context.Context) (err error) {
+	what, index := a.dirt.take()
+	switch what &^ (dirtyMixer | dirtyMiniaudio) {
+	case dirtySource:
+		err = a.readSource(ctx, index)
+	case dirtySinks:
 		a.last.Sinks, err = a.conn.Sinks(ctx)
+	case 0:
+		if what == 0 { // nothing is known to have changed: asked to look afresh
+			err = a.readAll(ctx)
+		}
+	default:
+		err = a.readAll(ctx)
 	}
-	if dirty&dirtyMixer != 0 {
+	if what&dirtyMixer != 0 {
 		a.mixers.changed()
+	}
+	return err
+}
+
+func (a *Audio) readAll(ctx context.Context) (err error) {
+	a.last, err = a.conn.Snapshot(ctx)
+	a.mixers.changed()
+	a.findUSB = rememberUSB("/sys")
+	return err
+}
+
+func (a *Audio) readSource(ctx context.Context, index uint32) error {
+	i := slices.IndexFunc(a.last.Sources, func(s pulse.Source) bool { return s.Index == index })
+	if i < 0 {
+		return a.readAll(ctx)
+	}
+	source, err := a.conn.Source(ctx, index)
+	if errors.Is(err, pulse.ErrNoEntity) { // it has gone since
+		return a.readAll(ctx)
+	}
+	if err == nil {
+		a.last.Sources[i] = source
 	}
 	return err
 }

@@ -5,6 +5,7 @@ package platform
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"sidetone/internal/devices"
@@ -41,10 +42,16 @@ const listTimeout = 5 * time.Second
 // (after a resume, on the user's word). It closes src.
 func Follow(ctx context.Context, src Source, kick <-chan struct{}, observe func(devices.Observation)) {
 	defer src.Close()
+	k := &kicker{cancel: func() {}}
+	ctx, cancel := context.WithCancel(ctx)
+	var listening sync.WaitGroup
+	listening.Go(func() { k.listen(ctx, kick) })
+	defer listening.Wait()
+	defer cancel()
 	at := time.Now()
 	for ctx.Err() == nil {
 		observe(read(ctx, src, at))
-		if !wait(ctx, src, kick) {
+		if !k.wait(ctx, src) {
 			return
 		}
 		at = time.Now()
@@ -68,18 +75,43 @@ func notes(src Source) []string {
 	return nil
 }
 
-// wait returns true when src should be read again.
-func wait(ctx context.Context, src Source, kick <-chan struct{}) bool {
+// kicker ends a wait when a fresh reading is asked for, without a goroutine for every wait.
+type kicker struct {
+	mu     sync.Mutex
+	kicked bool
+	cancel context.CancelFunc // of the wait under way
+}
+
+// listen turns values on kick into kicks until ctx ends.
+func (k *kicker) listen(ctx context.Context, kick <-chan struct{}) {
+	for {
+		select {
+		case <-kick:
+			k.mu.Lock()
+			k.kicked = true
+			k.cancel()
+			k.mu.Unlock()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// wait returns true when src should be read again. A kick that came during the last reading
+// counts.
+func (k *kicker) wait(ctx context.Context, src Source) bool {
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
-	done := make(chan error, 1)
-	go func() { done <- src.Wait(waiting) }()
-	select {
-	case err := <-done:
-		return err == nil
-	case <-kick:
+	k.mu.Lock()
+	k.cancel = cancel
+	if k.kicked {
 		cancel()
-		_ = <-done
-		return ctx.Err() == nil
 	}
+	k.mu.Unlock()
+	err := src.Wait(waiting)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	kicked := k.kicked
+	k.kicked, k.cancel = false, func() {}
+	return ctx.Err() == nil && (kicked || err == nil)
 }

@@ -216,7 +216,9 @@ func (l *wsLink) write(ctx context.Context, payload []byte) error {
 	}
 	stop := context.AfterFunc(ctx, func() { _ = l.conn.NetConn().SetWriteDeadline(time.Now().Add(lastWrite)) })
 	defer stop()
-	return l.conn.WriteMessage(websocket.TextMessage, payload)
+	err := l.conn.WriteMessage(websocket.TextMessage, payload)
+	_ = l.conn.NetConn().SetWriteDeadline(time.Time{}) // else its timer would wake us for nothing
+	return err
 }
 
 // lastAnswer looks for the answer among those that came right before the end.
