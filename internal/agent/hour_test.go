@@ -110,7 +110,7 @@ func newStage(t *testing.T, transport rpcclient.Transport) *stage {
 	t.Cleanup(func() { s.server.Close() })
 	s.client = rpcclient.New(rpcclient.Options{
 		ClientID: "123456789012345678", Ports: s.ports, Transport: transport,
-		ProbeTimeout: answerTimeout, AnswerTimeout: answerTimeout, HTTPTimeout: 2 * answerTimeout, RetryMax: 20 * time.Millisecond,
+		ProbeTimeout: answerTimeout, AnswerTimeout: answerTimeout, HTTPTimeout: 2 * answerTimeout, RetryMax: 20 * time.Millisecond, RefusedWait: 20 * time.Millisecond,
 		StopTimeout: patience,
 	})
 	s.engine = agent.New(agent.Options{

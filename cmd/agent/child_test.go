@@ -1,0 +1,131 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+// childEnv makes this test binary the agent itself, so that what is tested is the whole
+// program as a process of its own, and the race detector watches it.
+const childEnv = "AGENT_TEST_CHILD"
+
+// patience is how long a test waits for what must happen. It is no claim about speed.
+const patience = 30 * time.Second
+
+func TestMain(m *testing.M) {
+	if os.Getenv(childEnv) != "" {
+		main()
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// deadline returns a context for one test; each wait in it has its own patience.
+func deadline(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// privateEnv is base without anything that the agent would take for a setting, then extra.
+func privateEnv(t *testing.T, base []string, extra ...string) []string {
+	t.Helper()
+	var env []string
+	for _, kv := range base {
+		if !strings.HasPrefix(kv, "SIDETONE_") {
+			env = append(env, kv)
+		}
+	}
+	home := t.TempDir()
+	// The race detector would sleep for a second at the end of each process.
+	env = append(env, childEnv+"=1", "GORACE="+os.Getenv("GORACE")+" atexit_sleep_ms=10")
+	env = append(env, "HOME="+home, "XDG_CONFIG_HOME="+filepath.Join(home, "config"), "AppData="+home, "ProgramData="+home)
+	return append(env, extra...)
+}
+
+// child prepares the agent with the given arguments.
+func child(t *testing.T, env []string, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, self, args...)
+	cmd.Env = env
+	cmd.WaitDelay = 10 * time.Second
+	return cmd
+}
+
+// output is what a command that has ended leaves behind.
+type output struct {
+	code           int
+	stdout, stderr string
+}
+
+// sidetone runs a command of the agent to its end, with nothing set but what env says.
+func sidetone(t *testing.T, env []string, args ...string) output {
+	t.Helper()
+	return runToEnd(t, child(t, privateEnv(t, os.Environ(), env...), args...))
+}
+
+func runToEnd(t *testing.T, cmd *exec.Cmd) output {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	if _, ended := errors.AsType[*exec.ExitError](err); !ended {
+		require.NoError(t, err)
+	}
+	return output{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}
+
+// lines collects what a process prints, and wakes who waits for a line.
+type lines struct {
+	mu   sync.Mutex
+	all  []string
+	rest []byte
+	more chan struct{} // closed at the next line
+}
+
+func newLines() *lines { return &lines{more: make(chan struct{})} }
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rest = append(l.rest, p...)
+	for {
+		line, rest, ok := bytes.Cut(l.rest, []byte("\n"))
+		if !ok {
+			return len(p), nil
+		}
+		l.all, l.rest = append(l.all, string(line)), rest
+		close(l.more)
+		l.more = make(chan struct{})
+	}
+}
+
+// snapshot returns all lines so far and a channel that the next one closes.
+func (l *lines) snapshot() ([]string, <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all[:len(l.all):len(l.all)], l.more
+}
+
+// write puts a file into a folder of the test and returns its path.
+func write(t *testing.T, name, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+	return path
+}

@@ -1,0 +1,228 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/examples"
+)
+
+// acme is the example catalogue with one mistake in it.
+func acme(t *testing.T, old, mistaken string) string {
+	t.Helper()
+	require.Contains(t, string(examples.Acme), old)
+	return write(t, "acme.yaml", strings.Replace(string(examples.Acme), old, mistaken, 1))
+}
+
+// TestBadInput makes the mistakes of a new user. Each must be answered by the exit code 2, by
+// nothing on standard output and by one line that says where and what is wrong.
+func TestBadInput(t *testing.T) {
+	const clientID = `client_id: "123456789012345678"`
+	good := acme(t, "schema: 1", "schema: 1")
+	folder := t.TempDir()
+	missing := filepath.Join(folder, "missing.yaml")
+	cases := []struct {
+		name string
+		args string // without --catalogue
+		file string // the catalogue; "" = none
+		env  string
+		want []string // parts of the line
+	}{
+		{name: "no catalogue", args: "run", want: []string{"no catalogue", "--catalogue FILE", "SIDETONE_CATALOGUE"}},
+		{name: "missing catalogue", args: "run", file: missing, want: []string{missing, "no such file"}},
+		{name: "folder instead of a file", args: "run", file: folder, want: []string{folder, "folder"}},
+		{name: "empty catalogue", args: "run", file: write(t, "acme.yaml", ""), want: []string{"acme.yaml", "empty"}},
+		{name: "tab", args: "run", file: acme(t, "    name: Acme Headset 700", "\tname: Acme Headset 700"), want: []string{"acme.yaml:18:1: ", "tab", "spaces"}},
+		{name: "wrong type", args: "run", file: acme(t, "priority: 1", "priority: first"), want: []string{"acme.yaml:20:15: ", "whole number", `"first"`}},
+		{name: "unknown key", args: "run", file: acme(t, "    priority: 1", "    colour: red\n    priority: 1"), want: []string{"acme.yaml:20:5: ", "unknown key", `"colour"`}},
+		{name: "duplicate product", args: "run", file: acme(t, "acme-studio-mic", "acme-headset-700"), want: []string{"acme.yaml:65:9: ", "duplicate product id", `"acme-headset-700"`}},
+		{name: "client id in words", args: "run", file: acme(t, clientID, "client_id: abc"), want: []string{"acme.yaml:13:14: ", "client_id", `"abc"`, "17 to 20 digits"}},
+		{name: "client id without quotes", args: "run", file: acme(t, clientID, "client_id: 123456789012345678"), want: []string{"acme.yaml:13:14: ", "quotes"}},
+		{name: "newer catalogue", args: "run", file: acme(t, "schema: 1", "schema: 2"), want: []string{"acme.yaml:7:9: ", "2"}},
+		{name: "bad expression", args: "run", file: acme(t, "(?i)echo[-_ ]?cancel", "(?i)echo[-_ ?cancel"), want: []string{"acme.yaml:36:21: ", "bad expression", "(?i)echo[-_ ?cancel"}},
+		{name: "port range reversed", args: "run --rpc-ports 6473-6463", file: good, want: []string{"--rpc-ports", "6473-6463", "backwards"}},
+		{name: "port range reversed in the environment", args: "run", file: good, env: "SIDETONE_RPC_PORTS=6473-6463", want: []string{"SIDETONE_RPC_PORTS", "backwards"}},
+		{name: "port too high", args: "run --rpc-ports 65536", file: good, want: []string{"--rpc-ports", "65535"}},
+		{name: "misspelt variable", args: "run", file: good, env: "SIDETONE_RPC_PORT=6463", want: []string{"SIDETONE_RPC_PORT:", `did you mean "SIDETONE_RPC_PORTS"`}},
+		{name: "unknown transport", args: "run --rpc-transport carrier-pigeon", file: good, want: []string{"--rpc-transport", "carrier-pigeon", "websocket"}},
+		{name: "duration without a unit", args: "run --engine-stale-after 30", file: good, want: []string{"--engine-stale-after", "30"}},
+		{name: "missing settings", args: "run --config " + missing, file: good, want: []string{missing, "no such file"}},
+		{name: "unknown flag", args: "run --catalog acme.yaml", want: []string{"--catalog", "sidetone run --help"}},
+		{name: "extra argument", args: "run acme.yaml", want: []string{"acme.yaml", "sidetone run --help"}},
+		{name: "file without an argument", args: "catalogue check", want: []string{"sidetone catalogue check --help"}},
+		{name: "noun without a verb", args: "catalogue", want: []string{"sidetone catalogue --help"}},
+		{name: "devices", args: "devices", file: missing, want: []string{missing}},
+		{name: "config check", args: "config check --engine-removal-grace -1s", want: []string{"--engine-removal-grace", "-1s"}},
+		{name: "config show", args: "config show --report-fields hardware_mute,mute", want: []string{"--report-fields", `"mute"`, "hardware_mute"}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			args := strings.Fields(c.args)
+			if c.file != "" {
+				args = append(args, "--catalogue", c.file)
+			}
+			var env []string
+			if c.env != "" {
+				env = append(env, c.env)
+			}
+			isBadInput(t, sidetone(t, env, args...), c.want...)
+		})
+	}
+}
+
+func isBadInput(t *testing.T, o output, want ...string) {
+	t.Helper()
+	require.Equal(t, exitBadInput, o.code, "%s", o.stderr)
+	require.Empty(t, o.stdout)
+	require.Regexp(t, `^sidetone: [^\n]+\n$`, o.stderr, "one line")
+	for _, part := range want {
+		require.Contains(t, o.stderr, part)
+	}
+}
+
+func TestCatalogueCheck(t *testing.T) {
+	good, bad := acme(t, "schema: 1", "schema: 1"), acme(t, "priority: 1", "priority: first")
+	o := sidetone(t, nil, "catalogue", "check", good)
+	require.Equal(t, output{exitOK, good + ": in order, 3 products\n", ""}, o)
+
+	o = sidetone(t, nil, "catalogue", "check", good, bad)
+	require.Equal(t, exitBadInput, o.code)
+	require.Empty(t, o.stderr)
+	require.Contains(t, o.stdout, good+": in order")
+	require.Contains(t, o.stdout, bad+":20:15: ")
+
+	o = sidetone(t, nil, "catalogue", "check", "--json", good, bad)
+	require.Equal(t, exitBadInput, o.code)
+	var answer []struct {
+		File     string
+		OK       bool
+		Products int
+		Problems []struct{ Line, Column int }
+	}
+	require.NoError(t, json.Unmarshal([]byte(o.stdout), &answer))
+	require.Len(t, answer, 2)
+	require.True(t, answer[0].OK)
+	require.Equal(t, 3, answer[0].Products)
+	require.False(t, answer[1].OK)
+	require.Equal(t, 20, answer[1].Problems[0].Line)
+}
+
+func TestCatalogueSchema(t *testing.T) {
+	o := sidetone(t, nil, "catalogue", "schema")
+	require.Equal(t, exitOK, o.code)
+	var schema map[string]any
+	require.NoError(t, json.Unmarshal([]byte(o.stdout), &schema))
+	require.Contains(t, schema["$schema"], "json-schema.org")
+	require.Empty(t, o.stderr)
+}
+
+// TestConfigShow sets settings in every place; each value must come from the nearest, and the
+// answer must say which that is.
+func TestConfigShow(t *testing.T) {
+	file := write(t, "config.yaml", "log: {level: warn, format: json}\nrpc:\n  transport: http\n  ports: 7000\n")
+	env := []string{"SIDETONE_RPC_TRANSPORT=websocket", "SIDETONE_RPC_PORTS=7000-7002,8000"}
+	args := []string{"--config", file, "--rpc-ports", "6463"}
+	o := sidetone(t, env, append([]string{"config", "show", "--json"}, args...)...)
+	require.Equal(t, exitOK, o.code, o.stderr)
+	require.Empty(t, o.stderr)
+	var list []struct{ Path, Value, Origin string }
+	require.NoError(t, json.Unmarshal([]byte(o.stdout), &list))
+	got := make(map[string][2]string)
+	for _, s := range list {
+		got[s.Path] = [2]string{s.Value, s.Origin}
+	}
+	require.Equal(t, [2]string{"6463", "--rpc-ports"}, got["rpc.ports"])
+	require.Equal(t, [2]string{"websocket", "SIDETONE_RPC_TRANSPORT"}, got["rpc.transport"])
+	require.Equal(t, [2]string{"warn", file + ":1"}, got["log.level"])
+	require.Equal(t, [2]string{"30s", "default"}, got["engine.stale_after"])
+
+	o = sidetone(t, env, append([]string{"config", "show"}, args...)...)
+	require.Equal(t, exitOK, o.code)
+	require.Equal(t, len(list), strings.Count(o.stdout, "\n"), "one line for each setting")
+	require.Regexp(t, `(?m)^rpc\.ports +6463 +--rpc-ports$`, o.stdout)
+}
+
+func TestConfigCheck(t *testing.T) {
+	good := acme(t, "schema: 1", "schema: 1")
+	o := sidetone(t, nil, "config", "check", "--catalogue", good)
+	require.Equal(t, exitOK, o.code, o.stderr)
+	require.Contains(t, o.stdout, good)
+	file := write(t, "config.yaml", "catalogue: acme.yaml\nrpc:\n  transport: pigeon\n")
+	isBadInput(t, sidetone(t, nil, "config", "check", "--config", file), file+":3:14: ", "pigeon")
+}
+
+func TestVersion(t *testing.T) {
+	o := sidetone(t, nil, "version", "--json")
+	require.Equal(t, exitOK, o.code)
+	require.Empty(t, o.stderr)
+	var v versionInfo
+	require.NoError(t, json.Unmarshal([]byte(o.stdout), &v))
+	require.Equal(t, versionInfo{version, runtime.Version(), runtime.GOOS, runtime.GOARCH, builtWithCGO()}, v)
+	o = sidetone(t, nil, "version")
+	require.Equal(t, exitOK, o.code)
+	require.Contains(t, o.stdout, "sidetone "+version)
+}
+
+func TestHelp(t *testing.T) {
+	for _, args := range []string{"--help", "run --help", "devices --help", "demo --help", "catalogue check --help", "config show --help"} {
+		o := sidetone(t, nil, strings.Fields(args)...)
+		require.Equal(t, exitOK, o.code, args)
+		require.Contains(t, o.stdout, "Usage:", args)
+		require.Empty(t, o.stderr, args)
+	}
+}
+
+func TestCompletion(t *testing.T) {
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		o := sidetone(t, nil, "completion", shell)
+		require.Equal(t, exitOK, o.code, shell)
+		require.Empty(t, o.stderr, shell)
+		require.Contains(t, o.stdout, shell+" completion", shell)
+		if shell == "powershell" {
+			continue // has no way to check a script without running it
+		}
+		if path, err := exec.LookPath(shell); err == nil {
+			check := runToEnd(t, exec.CommandContext(t.Context(), path, "-n", write(t, "script", o.stdout)))
+			require.Equal(t, output{}, check, shell)
+		}
+	}
+	o := sidetone(t, nil, "__complete", "run", "--cat")
+	require.Equal(t, exitOK, o.code)
+	require.Contains(t, o.stdout, "--catalogue")
+}
+
+// TestDevicesUnreadableSource: a source that cannot be read is unknown, not empty, and the answer
+// says so in its exit code too.
+func TestDevicesUnreadableSource(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "endpoints.yaml")
+	o := sidetone(t, nil, "devices", "--json", "--sources-audio=false", "--sources-camera=false", "--sources-files", missing)
+	require.Equal(t, exitFailed, o.code)
+	var answer deviceAnswer
+	require.NoError(t, json.Unmarshal([]byte(o.stdout), &answer))
+	require.Len(t, answer.Sources, 1)
+	require.Contains(t, answer.Sources[0].Error, missing)
+}
+
+func TestDevicesOfAFile(t *testing.T) {
+	file := write(t, "endpoints.json", `{"endpoints": [{"id": "video", "type": "videoinput", "name": "Acme Webcam 4K", "bus": "usb", "vid": "1209", "pid": "0720"}]}`)
+	require.NoError(t, os.Chmod(file, 0o400))
+	args := []string{"devices", "--sources-audio=false", "--sources-camera=false", "--sources-files", file, "--catalogue", acme(t, "schema: 1", "schema: 1")}
+	o := sidetone(t, nil, args...)
+	require.Equal(t, exitOK, o.code, o.stderr)
+	require.Contains(t, o.stdout, "Acme Webcam 4K")
+	require.Contains(t, o.stdout, "reported, in this order: 1")
+	o = sidetone(t, nil, append(args, "--json")...)
+	require.Equal(t, exitOK, o.code, o.stderr)
+	var answer deviceAnswer
+	require.NoError(t, json.Unmarshal([]byte(o.stdout), &answer))
+	require.Len(t, answer.Devices, 1)
+	require.Equal(t, "acme-webcam", answer.Devices[0].Product)
+}

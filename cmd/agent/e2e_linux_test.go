@@ -1,0 +1,212 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/fakeserver"
+	"sidetone/internal/soundlab"
+	"sidetone/internal/soundlab/soundlabtest"
+)
+
+var acmeAudio = fakeserver.Named{Name: "Acme Audio", URL: "https://acme.example"}
+
+// device700 is what the client should get for an endpoint of a headset.
+func device700(typ, id string, related ...string) fakeserver.Device {
+	if related == nil {
+		related = []string{}
+	}
+	return fakeserver.Device{
+		Type: typ, ID: id, Vendor: acmeAudio, Related: related,
+		Model: fakeserver.Named{Name: "Acme Headset 700", URL: "https://acme.example/headset-700"},
+	}
+}
+
+func muted(d fakeserver.Device, on bool) fakeserver.Device {
+	d.HardwareMute = &on
+	return d
+}
+
+// pair is a headset whose microphone and earphones bear one name, as they do with many sound
+// servers. Each has nothing else that is related to it.
+func pair(id string, mute bool) []fakeserver.Device {
+	return []fakeserver.Device{device700(fakeserver.AudioOutput, id), muted(device700(fakeserver.AudioInput, id), mute)}
+}
+
+func TestHeadset(t *testing.T) {
+	soundlabtest.ForEach(t, func(t *testing.T, sound *soundlab.Server) {
+		for _, tr := range transports {
+			t.Run(string(tr), func(t *testing.T) {
+				d := running(t, sound, over(tr))
+				d.hasNone()
+				hs := d.plug(headset700)
+				for _, on := range []bool{true, false, true, false} {
+					d.mute(hs, on)
+					d.hasList(pair("Acme Headset 700", on)...)
+				}
+
+				// The default is nothing that the client is told of.
+				sent := d.client.Stats().Payloads
+				for _, name := range []string{"acme_bus.monitor", hs.SourceName, "acme_bus.monitor"} {
+					require.NoError(t, sound.SetDefaultSource(d.ctx, name))
+				}
+				d.mute(hs, true)
+				d.hasMute(true)
+				require.Equal(t, sent+1, d.client.Stats().Payloads)
+
+				before := time.Now()
+				require.NoError(t, hs.Unplug(d.ctx))
+				d.hasNone()
+				all := d.client.Payloads()
+				require.GreaterOrEqual(t, all[len(all)-1].Time.Sub(before), time.Second, "a removal waits, it may be a USB reset")
+
+				hs = d.plug(headset700)
+				d.mute(hs, false) // PipeWire remembers the mute
+				d.hasList(pair("Acme Headset 700", false)...)
+				d.stop()
+				require.NoError(t, hs.Unplug(d.ctx))
+			})
+		}
+	})
+}
+
+// TestEchoCanceller loads the sound server's own echo canceller on the headset: it is one
+// more microphone of the product, with the effects that it has and the mute of the hardware.
+func TestEchoCanceller(t *testing.T) {
+	soundlabtest.ForEach(t, func(t *testing.T, sound *soundlab.Server) {
+		d := running(t, sound)
+		hs := d.plug(headset700)
+		d.mute(hs, false)
+		d.hasList(pair("Acme Headset 700", false)...)
+		module, err := sound.LoadModule(d.ctx, "module-echo-cancel", "source_master="+hs.SourceName, "sink_master="+hs.SinkName,
+			"source_name=acme.echo-cancel", "sink_name=acme.echo-cancel.sink")
+		require.NoError(t, err)
+		cleaned := func(list []fakeserver.Device) *fakeserver.Device {
+			for _, e := range list {
+				if e.Type == fakeserver.AudioInput && e.ID != "Acme Headset 700" {
+					return &e
+				}
+			}
+			return nil
+		}
+		for _, on := range []bool{false, true, false} {
+			d.mute(hs, on)
+			d.has("the cleaned microphone", func(list []fakeserver.Device) bool {
+				e := cleaned(list)
+				return len(list) == 3 && e != nil && e.EchoCancellation != nil && e.HardwareMute != nil && *e.HardwareMute == on
+			})
+		}
+		list := d.client.Devices()
+		e := cleaned(list)
+		yes, no := true, false
+		want := device700(fakeserver.AudioInput, e.ID, "Acme Headset 700")
+		want.EchoCancellation, want.NoiseSuppression, want.HardwareMute = &yes, &yes, &no
+		want.AutomaticGainControl = e.AutomaticGainControl // differs between the servers and their versions
+		require.Equal(t, want, *e)
+		for _, plain := range list {
+			if plain.ID != e.ID {
+				require.Equal(t, []string{e.ID}, plain.Related)
+				require.Nil(t, plain.EchoCancellation, "the plain microphone is not processed")
+			}
+		}
+		require.NoError(t, sound.UnloadModule(d.ctx, module))
+		d.hasList(pair("Acme Headset 700", false)...)
+		d.stop()
+	})
+}
+
+// TestTwoHeadsets has two units of one model. Where the sound server gives them one name the
+// client cannot tell them apart: one entry each, muted only if both are.
+func TestTwoHeadsets(t *testing.T) {
+	soundlabtest.ForEach(t, func(t *testing.T, sound *soundlab.Server) {
+		d := running(t, sound)
+		first := d.plug(headset700)
+		d.mute(first, true)
+		d.hasList(pair("Acme Headset 700", true)...)
+
+		same := headset700
+		same.Name, same.Serial = "same", "A700-0002"
+		second := d.plug(same)
+		d.mute(second, false)
+		d.hasList(pair("Acme Headset 700", false)...)
+		d.mute(second, true)
+		d.hasList(pair("Acme Headset 700", true)...)
+		d.mute(first, false)
+		d.hasList(pair("Acme Headset 700", false)...)
+		require.NoError(t, second.Unplug(d.ctx))
+
+		other := headset700
+		other.Name, other.Serial, other.Description = "other", "A700-0003", "Acme Headset 700 (2)"
+		third := d.plug(other)
+		d.mute(third, true)
+		latestFirst := append(pair("Acme Headset 700 (2)", true), pair("Acme Headset 700", false)...)
+		d.hasList(latestFirst...)
+		d.mute(first, true)
+		d.hasList(append(pair("Acme Headset 700 (2)", true), pair("Acme Headset 700", true)...)...)
+		require.NoError(t, third.Unplug(d.ctx))
+		d.hasList(pair("Acme Headset 700", true)...)
+		d.stop()
+	})
+}
+
+// TestSoundServerRestarts ends the sound server under the agent, politely and not. What was
+// known stays until the new server has been read.
+func TestSoundServerRestarts(t *testing.T) {
+	soundlabtest.ForEach(t, func(t *testing.T, sound *soundlab.Server) {
+		// Plugging the headset in anew takes a while, and is here no removal.
+		d := running(t, sound, "SIDETONE_ENGINE_REMOVAL_GRACE=1m", "SIDETONE_ENGINE_STALE_AFTER=5m")
+		hs := d.plug(headset700)
+		d.mute(hs, false)
+		d.hasList(pair("Acme Headset 700", false)...)
+		for i, end := range []func() error{sound.Term, sound.Kill, sound.Kill} {
+			require.NoError(t, end())
+			d.logged("source fails; its last good endpoints are kept for now")
+			require.NoError(t, sound.Restart(d.ctx))
+			hs = d.plug(headset700)
+			muted := i%2 == 0
+			d.mute(hs, muted)
+			d.hasList(pair("Acme Headset 700", muted)...)
+		}
+		all := d.client.Payloads()
+		for i, p := range all {
+			require.False(t, i > 1 && len(p.Devices) < 2, "an empty list in between: %s", p.Raw)
+		}
+		d.stop()
+	})
+}
+
+// TestSoundServerStaysAway: what a source has said is not believed for ever.
+func TestSoundServerStaysAway(t *testing.T) {
+	sound := soundlabtest.Start(t, soundlab.PulseAudio)
+	d := running(t, sound, "SIDETONE_ENGINE_STALE_AFTER=2s")
+	d.plug(headset700)
+	d.hasList(pair("Acme Headset 700", false)...)
+	before := time.Now()
+	require.NoError(t, sound.Kill())
+	d.hasNone()
+	all := d.client.Payloads()
+	require.GreaterOrEqual(t, all[len(all)-1].Time.Sub(before), 2*time.Second)
+	d.logged("endpoints dropped: their source keeps failing")
+	require.NoError(t, sound.Restart(d.ctx))
+	d.plug(headset700)
+	d.hasList(pair("Acme Headset 700", false)...)
+	d.stop()
+}
+
+// TestSoundServerComesLater: without a sound server nothing is known, and nothing is said.
+func TestSoundServerComesLater(t *testing.T) {
+	soundlabtest.ForEach(t, func(t *testing.T, sound *soundlab.Server) {
+		require.NoError(t, sound.Kill())
+		d := running(t, sound)
+		d.logged("source is waiting")
+		d.ready()
+		require.Empty(t, d.client.Payloads())
+		require.NoError(t, sound.Restart(d.ctx))
+		d.logged("source works")
+		d.plug(headset700)
+		d.has("the headset", func(list []fakeserver.Device) bool { return len(list) == 2 })
+		d.stop()
+	})
+}
