@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,47 +74,51 @@ func TestHeadset(t *testing.T) {
 	})
 }
 
-// TestEchoCanceller loads the sound server's own echo canceller on the headset: it is one
-// more microphone of the product, with the effects that it has and the mute of the hardware.
+// TestEchoCanceller loads the sound server's own echo canceller on one of two headsets: it is
+// one more microphone of that one, with the effects that it has and the mute of the hardware.
 func TestEchoCanceller(t *testing.T) {
 	soundlabtest.ForEach(t, func(t *testing.T, sound *soundlab.Server) {
 		d := running(t, sound)
+		other := headset700
+		other.Name, other.Serial, other.Description = "other", "A700-0002", "Acme Headset 700 (2)"
+		d.mute(d.plug(other), true)
 		hs := d.plug(headset700)
 		d.mute(hs, false)
-		d.hasList(pair("Acme Headset 700", false)...)
+		plain := append(pair("Acme Headset 700", false), pair("Acme Headset 700 (2)", true)...)
+		d.hasList(plain...)
 		module, err := sound.LoadModule(d.ctx, "module-echo-cancel", "source_master="+hs.SourceName, "sink_master="+hs.SinkName,
 			"source_name=acme.echo-cancel", "sink_name=acme.echo-cancel.sink")
 		require.NoError(t, err)
-		cleaned := func(list []fakeserver.Device) *fakeserver.Device {
-			for _, e := range list {
-				if e.Type == fakeserver.AudioInput && e.ID != "Acme Headset 700" {
-					return &e
-				}
-			}
-			return nil
+		cleaned := func(list []fakeserver.Device) int {
+			return slices.IndexFunc(list, func(e fakeserver.Device) bool {
+				return e.Type == fakeserver.AudioInput && !strings.HasPrefix(e.ID, "Acme") || strings.Contains(strings.ToLower(e.ID), "echo")
+			})
 		}
 		for _, on := range []bool{false, true, false} {
 			d.mute(hs, on)
 			d.has("the cleaned microphone", func(list []fakeserver.Device) bool {
-				e := cleaned(list)
-				return len(list) == 3 && e != nil && e.EchoCancellation != nil && e.HardwareMute != nil && *e.HardwareMute == on
+				i := cleaned(list)
+				return len(list) == 5 && i >= 0 && list[i].EchoCancellation != nil && list[i].HardwareMute != nil && *list[i].HardwareMute == on
 			})
 		}
 		list := d.client.Devices()
-		e := cleaned(list)
-		yes, no := true, false
-		want := device700(fakeserver.AudioInput, e.ID, "Acme Headset 700")
-		want.EchoCancellation, want.NoiseSuppression, want.HardwareMute = &yes, &yes, &no
+		i := cleaned(list)
+		e := list[i]
+		yes := true
+		want := muted(device700(fakeserver.AudioInput, e.ID, "Acme Headset 700"), false)
+		want.EchoCancellation, want.NoiseSuppression = &yes, &yes
 		want.AutomaticGainControl = e.AutomaticGainControl // differs between the servers and their versions
-		require.Equal(t, want, *e)
-		for _, plain := range list {
-			if plain.ID != e.ID {
-				require.Equal(t, []string{e.ID}, plain.Related)
-				require.Nil(t, plain.EchoCancellation, "the plain microphone is not processed")
-			}
+		require.Equal(t, want, e)
+		for j := range plain[:2] {
+			plain[j].Related = []string{e.ID}
 		}
+		require.Equal(t, plain, slices.Delete(list, i, i+1), "the plain microphones are not processed")
+
 		require.NoError(t, sound.UnloadModule(d.ctx, module))
-		d.hasList(pair("Acme Headset 700", false)...)
+		for j := range plain[:2] {
+			plain[j].Related = []string{}
+		}
+		d.hasList(plain...)
 		d.stop()
 	})
 }
