@@ -36,7 +36,7 @@ func TestBadInput(t *testing.T) {
 		want []string // parts of the line
 	}{
 		{name: "no catalogue", args: "run", want: []string{"no catalogue", "--catalogue FILE", "SIDETONE_CATALOGUE"}},
-		{name: "missing catalogue", args: "run", file: missing, want: []string{missing, "no such file"}},
+		{name: "missing catalogue", args: "run", file: missing, want: []string{missing, "cannot read"}},
 		{name: "folder instead of a file", args: "run", file: folder, want: []string{folder, "folder"}},
 		{name: "empty catalogue", args: "run", file: write(t, "acme.yaml", ""), want: []string{"acme.yaml", "empty"}},
 		{name: "tab", args: "run", file: acme(t, "    name: Acme Headset 700", "\tname: Acme Headset 700"), want: []string{"acme.yaml:18:1: ", "tab", "spaces"}},
@@ -53,7 +53,7 @@ func TestBadInput(t *testing.T) {
 		{name: "misspelt variable", args: "run", file: good, env: "SIDETONE_RPC_PORT=6463", want: []string{"SIDETONE_RPC_PORT:", `did you mean "SIDETONE_RPC_PORTS"`}},
 		{name: "unknown transport", args: "run --rpc-transport carrier-pigeon", file: good, want: []string{"--rpc-transport", "carrier-pigeon", "websocket"}},
 		{name: "duration without a unit", args: "run --engine-stale-after 30", file: good, want: []string{"--engine-stale-after", "30"}},
-		{name: "missing settings", args: "run --config " + missing, file: good, want: []string{missing, "no such file"}},
+		{name: "missing settings", args: "run --config " + missing, file: good, want: []string{missing, "cannot read"}},
 		{name: "unknown flag", args: "run --catalog acme.yaml", want: []string{"--catalog", "sidetone run --help"}},
 		{name: "extra argument", args: "run acme.yaml", want: []string{"acme.yaml", "sidetone run --help"}},
 		{name: "file without an argument", args: "catalogue check", want: []string{"sidetone catalogue check --help"}},

@@ -118,8 +118,7 @@ func (d *desk) has(what string, wanted func([]fakeserver.Device) bool) {
 	require.NoError(d.t, err, "never at the client: %s; it has %s", what, text(d.client.Devices()))
 }
 
-// hasList waits until the client's list is exactly the given JSON, with short for the parts
-// that are the same in all devices.
+// hasList waits until the client's list is exactly this one.
 func (d *desk) hasList(devices ...fakeserver.Device) {
 	d.t.Helper()
 	want := text(devices)
@@ -173,7 +172,7 @@ func (d *desk) logged(msgs ...string) entry {
 }
 
 // parse reads a line of the log. Anything but the log's own lines, such as a complaint of the
-// race detector, is a failure.
+// race detector, fails the test.
 func (d *desk) parse(line string) entry {
 	d.t.Helper()
 	var e entry

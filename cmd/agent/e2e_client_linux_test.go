@@ -25,7 +25,7 @@ func forTransports(t *testing.T, f func(t *testing.T, sound *soundlab.Server, tr
 	}
 }
 
-// unplug at the end leaves the sound server as it was.
+// plugForTest plugs a headset in until the end of the test.
 func (d *desk) plugForTest(h soundlab.Headset) *soundlab.Plugged {
 	d.t.Helper()
 	p := d.plug(h)
@@ -131,6 +131,20 @@ func TestEnds(t *testing.T) {
 			})
 		}
 	}
+	t.Run("while the sound server hangs", func(t *testing.T) {
+		d := running(t, sound)
+		d.plugForTest(headset700)
+		d.hasList(pair("Acme Headset 700", false)...)
+		require.NoError(t, sound.Suspend())
+		defer func() { require.NoError(t, sound.Continue()) }()
+		late := running(t, sound) // never gets through to it
+		late.ready()
+		for _, d := range []*desk{d, late} {
+			d.signal(syscall.SIGTERM)
+			d.exit()
+			require.Empty(t, d.client.Devices())
+		}
+	})
 	t.Run("without a client", func(t *testing.T) {
 		d := newDesk(t, sound)
 		d.client.Stop()

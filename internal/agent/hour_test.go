@@ -69,7 +69,7 @@ func TestHour(t *testing.T) {
 			played := 0
 			t.Cleanup(func() {
 				if t.Failed() {
-					t.Logf("replay with -run 'TestHour$' -seed %d; played up to event %d:\n%s", seed, played, print(hour[:played]))
+					t.Logf("replay with -run 'TestHour$' -seed %d; played up to event %d:\n%s", seed, played, listing(hour[:played]))
 				}
 			})
 			s := newStage(t, transport)

@@ -170,7 +170,7 @@ func playAgainstModel(t *testing.T, seed uint64) {
 		}
 	}
 	fails := func(done []event) {
-		t.Logf("replay with -run TestHourAgainstModel -seed %d\n%s", seed, print(done))
+		t.Logf("replay with -run TestHourAgainstModel -seed %d\n%s", seed, listing(done))
 		t.FailNow()
 	}
 	for i, e := range hour {

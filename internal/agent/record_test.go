@@ -52,7 +52,7 @@ func (e event) String() string {
 	return s
 }
 
-func print(events []event) string {
+func listing(events []event) string {
 	var b strings.Builder
 	for _, e := range events {
 		fmt.Fprintln(&b, e)
@@ -86,23 +86,23 @@ func gap(r *rand.Rand) time.Duration {
 // hardware makes the events of the hardware and the sources for one hour.
 func hardware(r *rand.Rand) []event {
 	tris := []devices.Tri{devices.False, devices.True, devices.True, devices.False, devices.Unknown}
-	any := func(names []string) string { return names[r.IntN(len(names))] }
+	one := func(names []string) string { return names[r.IntN(len(names))] }
 	var out []event
 	for at := time.Duration(0); at < time.Hour; at += gap(r) {
 		e := event{at: at, tri: tris[r.IntN(len(tris))]}
 		switch n := r.IntN(100); {
 		case n < 40:
-			e.do, e.what = mute, any(inputs)
+			e.do, e.what = mute, one(inputs)
 		case n < 65:
-			e.do, e.what = plug, any(units)
+			e.do, e.what = plug, one(units)
 		case n < 75:
 			e.do, e.what = process, string(devices.Fields[1+r.IntN(3)])
 		case n < 80:
 			e.do = control
 		case n < 90:
-			e.do, e.what = look, any(sources)
+			e.do, e.what = look, one(sources)
 		case n < 98:
-			e.do, e.what = fail, any(sources)
+			e.do, e.what = fail, one(sources)
 		default:
 			e.do, e.n = configure, r.IntN(len(settings))
 		}

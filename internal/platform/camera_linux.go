@@ -103,21 +103,8 @@ func (c *cameraSource) Wait(ctx context.Context) error {
 	c.mu.Lock()
 	retry := c.retry
 	c.mu.Unlock()
-	var due <-chan time.Time
-	if retry > 0 {
-		timer := time.NewTimer(retry)
-		defer timer.Stop()
-		due = timer.C
-	}
-	select {
-	case <-c.changed:
-	case <-due:
-	case <-c.closed:
-		return os.ErrClosed
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	return nil
+	_, err := c.changed.wait(ctx, retry, c.closed)
+	return err
 }
 
 // Notes names the cameras that the last List left out, and what is not watched.

@@ -112,22 +112,11 @@ func (s *fileSource) Wait(ctx context.Context) error {
 	s.mu.Lock()
 	retry := s.retry
 	s.mu.Unlock()
-	var due <-chan time.Time
-	if retry > 0 {
-		timer := time.NewTimer(retry)
-		defer timer.Stop()
-		due = timer.C
-	}
-	select {
-	case <-s.changed:
+	rung, err := s.changed.wait(ctx, retry, s.closed)
+	if rung {
 		return s.settle(ctx)
-	case <-due:
-		return nil
-	case <-s.closed:
-		return os.ErrClosed
-	case <-ctx.Done():
-		return ctx.Err()
 	}
+	return err
 }
 
 // settle lets a write end. It waits once, not for silence: a file that is written to all the

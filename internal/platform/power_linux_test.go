@@ -28,7 +28,7 @@ type systemBusDaemon struct {
 
 func startBus(t *testing.T) *systemBusDaemon {
 	if _, err := exec.LookPath("dbus-daemon"); err != nil {
-		t.Skip("dbus-daemon is not installed")
+		t.Fatal("dbus-daemon is not installed: run 'make deps'")
 	}
 	dir, err := os.MkdirTemp("", "bus") // short: a socket's path is limited to 107 bytes
 	require.NoError(t, err)
