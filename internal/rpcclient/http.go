@@ -1,18 +1,11 @@
 package rpcclient
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
-	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -39,23 +32,6 @@ type httpLink struct {
 	mu     sync.Mutex
 	conn   *httpConn // nil: the next deliver dials
 	redial *backoff
-}
-
-// httpConn is one connection. Its goroutine reads replies until the end.
-type httpConn struct {
-	net.Conn
-	opened  time.Time
-	proven  bool        // leads to a server that has proved to be a client
-	asked   atomic.Bool // a request is without its reply
-	served  bool        // has given a reply; owned by the reader until done
-	replies chan httpReply
-	done    chan struct{}
-	err     error // why it ended, set before done is closed
-}
-
-type httpReply struct {
-	status int
-	body   []byte
 }
 
 // openHTTP connects. The caller vouches that the server is a client, or sends nothing secret.
@@ -96,98 +72,6 @@ func (l *httpLink) use(conn net.Conn, proven bool) (*httpConn, error) {
 		l.ended(c)
 	})
 	return c, nil
-}
-
-func (c *httpConn) read() {
-	defer close(c.done)
-	defer c.Close()
-	limit := &io.LimitedReader{R: c.Conn}
-	r := bufio.NewReader(limit)
-	for {
-		limit.N = maxAnswer
-		reply, last, err := readReply(r)
-		switch {
-		case err != nil && limit.N <= 0:
-			c.err = fmt.Errorf("%w: a reply of more than %d bytes", ErrNotRPC, maxAnswer)
-		case err != nil:
-			c.err = err
-		case !c.asked.Swap(false):
-			c.err = fmt.Errorf("%w: the server sent HTTP %d without being asked", ErrLost, reply.status)
-		case reply.status == http.StatusRequestTimeout: // how servers end a connection that was idle for long
-			c.err = fmt.Errorf("%w: the server tired of waiting", ErrLost)
-		default:
-			c.served = true
-			c.replies <- reply
-			if last {
-				c.err = fmt.Errorf("%w: closed by the server after its reply", ErrLost)
-			}
-		}
-		if c.err != nil {
-			return
-		}
-	}
-}
-
-// readReply reads one reply; last says that the server closes the connection after it. The
-// length of the reply is for r to limit.
-func readReply(r *bufio.Reader) (reply httpReply, last bool, err error) {
-	if _, err := r.Peek(1); err != nil {
-		return httpReply{}, false, fmt.Errorf("%w: %w", ErrLost, err)
-	}
-	resp, err := http.ReadResponse(r, nil)
-	if err != nil {
-		return httpReply{}, false, fmt.Errorf("%w: %w", ErrNotRPC, err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return httpReply{}, false, fmt.Errorf("%w: %w", ErrLost, err)
-	}
-	return httpReply{resp.StatusCode, body}, resp.Close, nil
-}
-
-// ended follows the end of a connection. A server may close one merely because it is idle;
-// only when it cannot be reached again has the client gone.
-func (l *httpLink) ended(c *httpConn) {
-	pause := l.pause(c)
-	sleep(l.life, pause)
-	if !l.holds(c) {
-		return
-	}
-	ctx, cancel := context.WithTimeout(l.life, redialTimeout)
-	defer cancel()
-	conn, err := dialTCP(ctx, "tcp4", l.target.addr)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	switch {
-	case l.conn != c: // deliver was faster
-		if err == nil {
-			_ = conn.Close()
-		}
-	case err == nil:
-		// After a pause it may be another program that answers.
-		_, _ = l.use(conn, c.proven && pause == 0)
-	case l.life.Err() == nil:
-		l.end() // this link does not come back: whoever listens there next has to be found anew
-		close(l.gone)
-	}
-}
-
-// pause is how long to wait before c, which has ended, is replaced.
-func (l *httpLink) pause(c *httpConn) time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if c.served || time.Since(c.opened) >= redialInterval {
-		l.redial.reset()
-		return 0
-	}
-	return l.redial.wait()
-}
-
-func (l *httpLink) holds(c *httpConn) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.conn == c && l.life.Err() == nil
 }
 
 func (l *httpLink) deliver(ctx context.Context, nonce string, payload []byte) error {
@@ -264,64 +148,6 @@ func (l *httpLink) prove(ctx context.Context) error {
 	p, err := probe(ctx, l.target, l.proofs)
 	p.discard()
 	return err
-}
-
-func (c *httpConn) exchange(ctx context.Context, request []byte) (httpReply, error) {
-	_ = c.SetWriteDeadline(time.Now().Add(writeTimeout))
-	stop := context.AfterFunc(ctx, func() { _ = c.SetWriteDeadline(time.Unix(1, 0)) })
-	defer stop()
-	c.asked.Store(true)
-	if _, err := c.Write(request); err != nil {
-		return httpReply{}, fmt.Errorf("%w: %w", ErrLost, err)
-	}
-	select {
-	case r := <-c.replies:
-		return r, nil
-	case <-c.done:
-		select {
-		case r := <-c.replies:
-			return r, nil
-		default:
-			return httpReply{}, c.err
-		}
-	case <-ctx.Done():
-		return httpReply{}, ctx.Err()
-	}
-}
-
-// postRequest is a whole HTTP request. No Origin, no charset, a length: the client leaves
-// requests that differ without an answer (rules R23 to R27).
-func postRequest(t target, payload []byte) []byte {
-	var b bytes.Buffer
-	b.Grow(len(payload) + 256)
-	b.WriteString("POST /rpc?" + t.query() + " HTTP/1.1\r\n" +
-		"Host: " + t.addr + "\r\n" +
-		"Content-Type: application/json\r\n" +
-		"Content-Length: " + strconv.Itoa(len(payload)) + "\r\n\r\n")
-	b.Write(payload)
-	return b.Bytes()
-}
-
-// postResult judges a reply: 200 with our nonce and no ERROR is delivery, 400 with a code is a
-// refusal of the connection, anything else does not come from the client (rules R41 to R43).
-func postResult(r httpReply, nonce string) error {
-	switch r.status {
-	case http.StatusOK:
-		m, err := parseMessage(r.body)
-		if err != nil {
-			return fmt.Errorf("%w: %w", ErrNotRPC, err)
-		}
-		if m.Nonce != nonce || m.Cmd != command || m.Args != nil { // args: a server that echoes
-			return fmt.Errorf("%w: the reply is not to our command", ErrNotRPC)
-		}
-		return m.result()
-	case http.StatusBadRequest:
-		var f fault
-		if json.Unmarshal(r.body, &f) == nil && f.Code != nil && *f.Code >= CodeClosed {
-			return &Error{Phase: PhaseConnect, Code: *f.Code, Message: f.Message}
-		}
-	}
-	return fmt.Errorf("%w: HTTP %d", ErrNotRPC, r.status)
 }
 
 func (l *httpLink) lost() <-chan struct{} { return l.gone }
