@@ -1,102 +1,101 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"math/bits"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"sidetone/fakeserver"
 	"sidetone/internal/platform/pulse"
+	"sidetone/internal/rpcclient"
 	"sidetone/internal/soundlab"
 	"sidetone/internal/soundlab/soundlabtest"
 )
 
-// The storm's microphones together show a number of this many bits by which of them are
-// muted, in Gray code: each toggle of one is the next number. So every list tells when it was
-// true, and an older one after a newer one is seen.
+// The storm toggles one microphone. After every few toggles a witness is muted, another one
+// each time and for good: a list that shows fewer muted witnesses than the one before is an
+// older state after a newer.
 const (
-	stormBits    = 9
-	stormToggles = 500
+	stormToggles   = 500
+	stormWitnesses = 25
 )
 
-func stormName(bit int) string { return fmt.Sprintf("Acme Headset 700 no. %d", bit) }
+func stormName(mic int) string { return fmt.Sprintf("Acme Headset 700 no. %d", mic) }
 
 func TestStorm(t *testing.T) {
 	soundlabtest.ForEach(t, func(t *testing.T, sound *soundlab.Server) {
+		conn, err := pulse.Dial(deadline(t), sound.Socket(), pulse.Options{Name: "storm"})
+		require.NoError(t, err)
+		defer conn.Close()
+		for mic := range 1 + stormWitnesses { // the first is the one that is toggled
+			_, err := sound.LoadModule(deadline(t), "module-remap-source", "master=auto_null.monitor", fmt.Sprintf("source_name=mic%d", mic),
+				fmt.Sprintf(`source_properties='device.class=sound device.bus=usb device.description="%s" device.vendor.id=1209 device.product.id=0700 device.serial=%d'`, stormName(mic), mic))
+			require.NoError(t, err)
+		}
 		for _, tr := range transports {
-			t.Run(string(tr), func(t *testing.T) { storm(t, sound, over(tr)) })
+			t.Run(string(tr), func(t *testing.T) { storm(t, sound, conn, tr) })
 		}
 	})
 }
 
-func storm(t *testing.T, sound *soundlab.Server, settings ...string) {
-	d := newDesk(t, sound, settings...)
-	var modules []uint32
-	for bit := range stormBits {
-		properties := fmt.Sprintf(`'device.class=sound device.bus=usb device.description="%s" device.vendor.id=1209 device.product.id=0700 device.serial=%d'`, stormName(bit), bit)
-		m, err := sound.LoadModule(d.ctx, "module-remap-source", "master=auto_null.monitor", fmt.Sprintf("source_name=mic%d", bit), "source_properties="+properties)
-		require.NoError(t, err)
-		modules = append(modules, m)
+func storm(t *testing.T, sound *soundlab.Server, conn *pulse.Conn, tr rpcclient.Transport) {
+	d := newDesk(t, sound, over(tr))
+	mute := func(mic int, on bool) {
+		require.NoError(t, conn.SetSourceMute(d.ctx, fmt.Sprintf("mic%d", mic), on))
 	}
-	conn, err := pulse.Dial(d.ctx, sound.Socket(), pulse.Options{Name: "storm"})
-	require.NoError(t, err)
-	defer conn.Close()
-	for bit := range stormBits { // PipeWire remembers mutes
-		require.NoError(t, conn.SetSourceMute(d.ctx, fmt.Sprintf("mic%d", bit), false))
+	for mic := range 1 + stormWitnesses {
+		mute(mic, false)
 	}
 	d.start()
 	d.has("all microphones, open", func(list []fakeserver.Device) bool {
-		n, ok := stormNumber(list)
-		return ok && n == 0
+		return len(list) == 1+stormWitnesses && mutedMics(list) == ""
 	})
-
-	for i := uint(1); i <= stormToggles; i++ {
-		bit := bits.TrailingZeros(i)
-		muted := (i^i>>1)>>bit&1 == 1
-		require.NoError(t, conn.SetSourceMute(d.ctx, fmt.Sprintf("mic%d", bit), muted))
-	}
-	d.has("the last toggle", func(list []fakeserver.Device) bool {
-		n, ok := stormNumber(list)
-		return ok && n == stormToggles
-	})
-	newest, shown := uint(0), 0
-	for _, p := range d.client.Payloads() {
-		n, ok := stormNumber(p.Devices)
-		if !ok {
-			continue // from when not all of them were there
+	want := ""
+	for i := range stormToggles {
+		mute(0, i%2 == 0)
+		if every := stormToggles / stormWitnesses; i%every == every-1 {
+			mute(1+i/every, true)
+			want += mark(1 + i/every)
 		}
-		require.GreaterOrEqual(t, n, newest, "payload %d is of toggle %d, after one of toggle %d", p.Seq, n, newest)
-		newest = n
-		shown++
 	}
-	t.Logf("%d toggles became %d lists", stormToggles, shown)
-	require.LessOrEqual(t, shown, stormToggles)
+	mute(0, true)
+	want = mark(0) + want
+	d.has("the last state", func(list []fakeserver.Device) bool { return mutedMics(list) == want })
 	d.stop()
-	for _, m := range modules {
-		require.NoError(t, sound.UnloadModule(context.WithoutCancel(d.ctx), m))
-	}
-}
 
-// stormNumber reads the number that the microphones show; ok is false unless all do.
-func stormNumber(list []fakeserver.Device) (n uint, ok bool) {
-	seen := 0
-	var gray uint
-	for _, e := range list {
-		for bit := range stormBits {
-			if e.ID != stormName(bit) || e.HardwareMute == nil {
-				continue
+	shown := make(map[string]bool)
+	lists := 0
+	for _, p := range d.client.Payloads() {
+		if len(p.Devices) < 1+stormWitnesses {
+			continue // the first lists and the last
+		}
+		lists++
+		muted := mutedMics(p.Devices)
+		for mic := 1; mic <= stormWitnesses; mic++ {
+			if shown[mark(mic)] {
+				require.Contains(t, muted, mark(mic), "payload %d is older than one before: witness %d is muted for good", p.Seq, mic)
 			}
-			seen++
-			if *e.HardwareMute {
-				gray |= 1 << bit
-			}
+			shown[mark(mic)] = strings.Contains(muted, mark(mic))
 		}
 	}
-	for ; gray > 0; gray >>= 1 {
-		n ^= gray
-	}
-	return n, seen == stormBits
+	t.Logf("%d toggles became %d lists", stormToggles+stormWitnesses, lists)
 }
+
+// mutedMics marks the microphones that are muted, in their order.
+func mutedMics(list []fakeserver.Device) string {
+	muted := make(map[string]bool)
+	for _, e := range list {
+		muted[e.ID] = e.HardwareMute != nil && *e.HardwareMute
+	}
+	var out string
+	for mic := range 1 + stormWitnesses {
+		if muted[stormName(mic)] {
+			out += mark(mic)
+		}
+	}
+	return out
+}
+
+func mark(mic int) string { return fmt.Sprintf("[%d]", mic) }
