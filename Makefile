@@ -61,7 +61,7 @@ bench: deps build ## measure, and write bench/RESULTS.md
 fuzz: ## run every fuzz target for FUZZTIME (20s)
 	@$(GO) list $(PACKAGES) | while read -r pkg; do \
 	  for target in $$($(GO) test -list '^Fuzz' $$pkg | grep ^Fuzz); do \
-	    echo "$$pkg $$target"; $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
+	    echo "$$pkg $$target"; $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x $$pkg || exit 1; \
 	  done; done
 
 .PHONY: lint
