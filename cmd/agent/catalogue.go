@@ -13,7 +13,7 @@ func catalogueCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "catalogue",
 		Short: "Check a vendor's catalogue, or print its schema",
-		Args:  cobra.NoArgs,
+		Args:  knownVerb,
 		RunE:  needsVerb,
 	}
 	cmd.AddCommand(catalogueCheckCommand(), catalogueSchemaCommand())
@@ -47,15 +47,15 @@ Exit codes: 0 all are in order; 2 there are problems, or a file cannot be read; 
 				switch {
 				case err != nil:
 					code = exitBadInput
+					c.Problems = []strictyaml.Problem{{File: file, Message: err.Error()}}
 					fmt.Fprintln(cmd.ErrOrStderr(), "sidetone:", err)
-					continue
 				case !c.OK:
 					code = exitBadInput
 				default:
 					c.Products, c.Problems = len(cat.Products), []strictyaml.Problem{}
 				}
 				results = append(results, c)
-				if !asJSON {
+				if !asJSON && err == nil {
 					printChecked(cmd, c)
 				}
 			}
@@ -87,7 +87,7 @@ func catalogueSchemaCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of a catalogue, for editors",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := cmd.OutOrStdout().Write(config.CatalogueSchema)
 			return err

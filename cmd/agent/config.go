@@ -14,7 +14,7 @@ func configCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Check the settings, or show those in force",
-		Args:  cobra.NoArgs,
+		Args:  knownVerb,
 		RunE:  needsVerb,
 	}
 	cmd.AddCommand(configCheckCommand(), configShowCommand())
@@ -31,7 +31,7 @@ func configCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Read the settings and the catalogue as 'run' would",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			set, err := in.load(cmd, catalogueOptional)
 			if err != nil {
@@ -51,7 +51,7 @@ func configShowCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show",
 		Short: "Show every setting, its value and where that comes from",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, list, problems := config.Load(in.options(cmd))
 			if err := asInput(cmd.ErrOrStderr(), problems, nil); err != nil {

@@ -35,7 +35,7 @@ Nothing of this machine's own sound, settings or clients is touched. Where Pulse
 installed, an endpoint file takes its place.
 
 Exit code 1 if a step did not arrive.`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return demo(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},

@@ -47,7 +47,7 @@ reported flag its value and where that comes from. Works without a running agent
 catalogue: then it shows what there is to describe.
 
 Exit code 1 if a source could not be read: what it would list is unknown.`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			set, err := in.load(cmd, catalogueOptional)
 			if err != nil {

@@ -67,6 +67,8 @@ Answers go to standard output, everything else to standard error.
 Exit codes: 0 done; 1 it did not work, or the answer is no; 2 the input is wrong.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		Args:          knownVerb,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return badInput{fmt.Errorf("%w (see '%s --help')", err, cmd.CommandPath())}
@@ -86,6 +88,25 @@ func all(c *cobra.Command) []*cobra.Command {
 		list = append(list, all(sub)...)
 	}
 	return list
+}
+
+// knownVerb refuses a verb that does not exist, and names the nearest.
+func knownVerb(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		return fmt.Errorf("unknown verb %q, did you mean %q?", args[0], near[0])
+	}
+	return fmt.Errorf("unknown verb %q", args[0])
+}
+
+// noArgs refuses arguments.
+func noArgs(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("unexpected argument %q: this verb takes flags only", args[0])
+	}
+	return nil
 }
 
 // argsAsInput makes a wrong number of arguments bad input.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"reflect"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
@@ -22,7 +23,7 @@ OS event the client had answered.
 
 SIGHUP reads settings and catalogue again; if they are wrong, the old ones stay in force.
 SIGTERM and SIGINT empty the client's list and end with exit code 0.`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			set, err := in.load(cmd, catalogueRequired)
 			if err != nil {
@@ -59,7 +60,7 @@ func serve(cmd *cobra.Command, in *settingsFlags, set *settings) error {
 		for {
 			select {
 			case <-hup:
-				d.reload(cmd, in)
+				d.reload(cmd, in, set)
 			case <-ctx.Done():
 				return
 			}
@@ -71,7 +72,7 @@ func serve(cmd *cobra.Command, in *settingsFlags, set *settings) error {
 }
 
 // reload puts a new configuration into force, or says what is wrong with it and keeps the old.
-func (d *daemon) reload(cmd *cobra.Command, in *settingsFlags) {
+func (d *daemon) reload(cmd *cobra.Command, in *settingsFlags, started *settings) {
 	set, err := in.load(cmd, catalogueRequired)
 	if err != nil {
 		d.log.Error("the old configuration stays in force", "reason", err)
@@ -84,5 +85,8 @@ func (d *daemon) reload(cmd *cobra.Command, in *settingsFlags) {
 	}
 	d.engine.Configure(engine)
 	d.report.configure(set.rpc())
+	if !reflect.DeepEqual(set.Sources, started.Sources) || set.Log != started.Log {
+		d.log.Warn("changed settings under sources and log come into force with the next start")
+	}
 	d.log.Info("configuration read again", "products", len(set.cat.Products))
 }

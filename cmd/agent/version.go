@@ -24,7 +24,7 @@ func versionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			v := versionInfo{version, runtime.Version(), runtime.GOOS, runtime.GOARCH, builtWithCGO()}
 			if asJSON {

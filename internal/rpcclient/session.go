@@ -36,6 +36,8 @@ type session struct {
 	has   devices.Snapshot // what the client has accepted last
 	knows bool             // false: the client's list is unknown, the next one goes out whatever it holds (rule R52)
 	first bool
+
+	rejected []devices.Device // the list that was refused last
 }
 
 // run returns when the link is of no more use or ctx ends. A refused list is not the end: it
@@ -136,6 +138,10 @@ func (s *session) send(ctx context.Context, snap devices.Snapshot) error {
 		return nil
 	case errors.As(err, &refusal) && refusal.Phase == PhaseCommand && refusal.Code != CodeNotAuthorized:
 		s.knows = false
+		if list := snap.Wire(); !devices.SameWire(list, s.rejected) {
+			s.rejected = list
+			s.retry.reset() // another list may fare better
+		}
 		wait := s.retry.wait()
 		s.refused(err, wait)
 		return s.sleep(ctx, &wait, true)
