@@ -57,6 +57,8 @@ func TestBadInput(t *testing.T) {
 		{name: "unknown flag", args: "run --catalog acme.yaml", want: []string{"--catalog", "sidetone run --help"}},
 		{name: "extra argument", args: "run acme.yaml", want: []string{"acme.yaml", "sidetone run --help"}},
 		{name: "file without an argument", args: "catalogue check", want: []string{"sidetone catalogue check --help"}},
+		{name: "unknown verb", args: "runn", want: []string{`"runn"`, `did you mean "run"`}},
+		{name: "unknown verb of a noun", args: "catalogue chek", want: []string{`"chek"`, `did you mean "check"`}},
 		{name: "noun without a verb", args: "catalogue", want: []string{"sidetone catalogue --help"}},
 		{name: "devices", args: "devices", file: missing, want: []string{missing}},
 		{name: "config check", args: "config check --engine-removal-grace -1s", want: []string{"--engine-removal-grace", "-1s"}},

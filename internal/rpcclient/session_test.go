@@ -262,6 +262,21 @@ func TestSessionRepeatsARefusedListWithGrowingWaits(t *testing.T) {
 	})
 }
 
+func TestSessionStartsTheWaitingOverForAnotherList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := runSession(t, &fakeLink{answer: refuse})
+		for i := range 12 {
+			b.put(uint64(i+1), devices.Of(i%2 == 0))
+			time.Sleep(refusedFirst / 4)
+		}
+		_, _, waits := b.seen()
+		require.Len(t, waits, 12)
+		for _, w := range waits {
+			require.LessOrEqual(t, w, refusedFirst*6/5)
+		}
+	})
+}
+
 func TestSessionSendsAChangedListAtOnceAfterARefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &fakeLink{answer: func(n int) error {
