@@ -1,7 +1,7 @@
 #!/bin/sh
 # deps.sh PROGRAM:PACKAGE ... installs with apt the packages whose program is missing. A name
-# that ends in .so.N is a shared library, one that ends in .h a header. It does nothing where all is there; without root it
-# prints the one command to run.
+# that ends in .so.N is a shared library, one that ends in .h a header. It does nothing where
+# all is there; without root it prints the one command to run.
 set -eu
 export PATH="$PATH:/usr/sbin:/sbin"
 
