@@ -157,6 +157,11 @@ func TestConfigCheck(t *testing.T) {
 	o := sidetone(t, nil, "config", "check", "--catalogue", good)
 	require.Equal(t, exitOK, o.code, o.stderr)
 	require.Contains(t, o.stdout, good)
+	o = sidetone(t, nil, "config", "check", "--json", "--catalogue", good)
+	require.Equal(t, exitOK, o.code, o.stderr)
+	var c checkedConfig
+	require.NoError(t, json.Unmarshal([]byte(o.stdout), &c))
+	require.Equal(t, checkedConfig{OK: true, Catalogue: good}, c)
 	file := write(t, "config.yaml", "catalogue: acme.yaml\nrpc:\n  transport: pigeon\n")
 	isBadInput(t, sidetone(t, nil, "config", "check", "--config", file), file+":3:14: ", "pigeon")
 }

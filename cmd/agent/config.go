@@ -26,7 +26,14 @@ func needsVerb(cmd *cobra.Command, _ []string) error {
 	return badInput{errors.New("say what to do (see '" + cmd.CommandPath() + " --help')")}
 }
 
+// checkedConfig is the JSON of settings that are in order.
+type checkedConfig struct {
+	OK        bool   `json:"ok"`
+	Catalogue string `json:"catalogue"` // "" if none is set
+}
+
 func configCheckCommand() *cobra.Command {
+	var asJSON bool
 	var in settingsFlags
 	cmd := &cobra.Command{
 		Use:   "check",
@@ -37,11 +44,15 @@ func configCheckCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), checkedConfig{OK: true, Catalogue: set.Catalogue})
+			}
 			fmt.Fprintf(cmd.OutOrStdout(), "settings are in order; catalogue: %s\n", orNone(set.Catalogue))
 			return nil
 		},
 	}
 	in.add(cmd)
+	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
