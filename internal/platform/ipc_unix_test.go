@@ -1,0 +1,493 @@
+//go:build linux || darwin
+
+package platform
+
+import (
+	"context"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// shortDir is a folder whose path leaves room for the name of a socket (108 bytes in all), and
+// that other users may enter.
+func shortDir(t *testing.T) string {
+	dir, err := os.MkdirTemp("", "ipc")
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	require.NoError(t, os.Chmod(dir, 0o755))
+	dir, err = filepath.EvalSymlinks(dir)
+	require.NoError(t, err)
+	return dir
+}
+
+// listenIPC is a client that listens at path until the returned function is called or the test ends.
+func listenIPC(t *testing.T, path string) (stop func()) {
+	listener, err := net.Listen("unix", path)
+	require.NoError(t, err)
+	t.Cleanup(func() { listener.Close() })
+	return func() { require.NoError(t, listener.Close()) }
+}
+
+// leaveStale leaves a socket at path on which nobody listens.
+func leaveStale(t *testing.T, path string) {
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	require.NoError(t, err)
+	listener.SetUnlinkOnClose(false)
+	require.NoError(t, listener.Close())
+}
+
+func pathsOf(sockets []IPCSocket) (paths []string) {
+	for _, s := range sockets {
+		paths = append(paths, s.Path)
+	}
+	return paths
+}
+
+func TestIPCFolders(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		env   map[string]string
+		extra []string
+		want  []string
+	}{
+		{"nothing set", nil, nil, []string{"/tmp"}},
+		{"first set wins", map[string]string{"TMPDIR": "/a/", "TMP": "/b", "TEMP": "/c"}, nil, []string{"/a"}},
+		{"TMP", map[string]string{"TMP": "/b", "TEMP": "/c"}, nil, []string{"/b"}},
+		{"TEMP", map[string]string{"TEMP": "/c"}, nil, []string{"/c"}},
+		{"relative", map[string]string{"XDG_RUNTIME_DIR": "run", "TMPDIR": "/a"}, nil, []string{"/a"}},
+		{"runtime folder", map[string]string{"XDG_RUNTIME_DIR": "/run/user/7", "TMPDIR": "/a"}, nil, []string{
+			"/run/user/7",
+			"/run/user/7/app/com.discordapp.Discord",
+			"/run/user/7/snap.discord",
+			"/run/user/7/app/com.discordapp.DiscordPTB",
+			"/run/user/7/app/com.discordapp.DiscordCanary",
+			"/run/user/7/snap.discord-canary",
+		}},
+		{"extra replaces", map[string]string{"XDG_RUNTIME_DIR": "/run/user/7"}, []string{"/x", "/y", "/x/"}, []string{"/x", "/y"}},
+	} {
+		require.Equal(t, c.want, IPCFolders(func(name string) string { return c.env[name] }, c.extra), c.name)
+	}
+}
+
+func TestIPCSocketsAreOrdered(t *testing.T) {
+	a, b := shortDir(t), shortDir(t)
+	var want []string
+	for i := 9; i >= 0; i-- {
+		listenIPC(t, filepath.Join(b, ipcName(i)))
+		want = append([]string{filepath.Join(b, ipcName(i))}, want...)
+	}
+	listenIPC(t, filepath.Join(a, ipcName(9)))
+	for _, foreign := range []string{"discord-ipc-10", "discord-ipc-", "discord-ipc-a", "xdiscord-ipc-0"} {
+		listenIPC(t, filepath.Join(b, foreign))
+	}
+	sockets, notes := IPCSockets([]string{b, filepath.Join(a, "missing", "too"), a})
+	require.Empty(t, notes)
+	require.Equal(t, append(want, filepath.Join(a, ipcName(9))), pathsOf(sockets))
+	ids := map[string]bool{}
+	for _, s := range sockets {
+		require.NotEmpty(t, s.ID)
+		ids[s.ID] = true
+	}
+	require.Len(t, ids, len(sockets), "every socket has its own id")
+}
+
+func TestIPCSocketsNotes(t *testing.T) {
+	dir := shortDir(t)
+	at := func(i int) string { return filepath.Join(dir, ipcName(i)) }
+	require.NoError(t, os.WriteFile(at(0), nil, 0o600))
+	require.NoError(t, os.Mkdir(at(1), 0o700))
+	require.NoError(t, os.Symlink(at(2), at(2)))
+	require.NoError(t, os.Symlink(at(0), at(3)))
+	require.NoError(t, syscall.Mkfifo(at(4), 0o600))
+	require.NoError(t, os.Symlink(filepath.Join(dir, "missing"), at(5)))
+	leaveStale(t, at(9))
+
+	sockets, notes := IPCSockets([]string{dir, at(0)})
+	require.Equal(t, []string{at(9)}, pathsOf(sockets), "it looks like any other until it is dialled")
+	for i, want := range []string{
+		at(0) + " is a file and ", at(1) + " is a folder and ", at(2) + " is a link that cannot be followed (too many levels",
+		at(3) + " is a file and ", at(4) + " is a pipe or a device and ", at(0) + " cannot be looked into for a client's socket (not a directory)",
+	} {
+		require.Greater(t, len(notes), i, want)
+		require.True(t, strings.HasPrefix(notes[i], want), notes[i])
+	}
+	require.Len(t, notes, 6)
+}
+
+func TestIPCSocketsThroughLinks(t *testing.T) {
+	host, sandbox := shortDir(t), shortDir(t)
+	link, target := filepath.Join(host, ipcName(0)), filepath.Join(sandbox, ipcName(0))
+	require.NoError(t, os.Symlink(target, link))
+	sockets, notes := IPCSockets([]string{host, sandbox})
+	require.Empty(t, sockets, "the client is not there")
+	require.Empty(t, notes)
+
+	listenIPC(t, target)
+	sockets, notes = IPCSockets([]string{host, sandbox})
+	require.Equal(t, []string{link}, pathsOf(sockets), "one client, listed once")
+	require.Empty(t, notes)
+	conn, peer, err := DialIPC(t.Context(), link)
+	require.NoError(t, err)
+	defer conn.Close()
+	require.Equal(t, os.Getpid(), peer.PID)
+}
+
+func TestIPCSocketRestart(t *testing.T) {
+	path := filepath.Join(shortDir(t), ipcName(0))
+	id := func() string {
+		sockets, _ := IPCSockets([]string{filepath.Dir(path)})
+		require.Len(t, sockets, 1)
+		return sockets[0].ID
+	}
+	stop := listenIPC(t, path)
+	before := id()
+	require.Equal(t, before, id(), "nothing happened")
+	// The clock of a file system moves every few ms.
+	require.Eventually(t, func() bool {
+		stop()
+		stop = listenIPC(t, path)
+		return id() != before
+	}, 20*time.Second, time.Millisecond)
+}
+
+func TestDialIPC(t *testing.T) {
+	noLeak(t)
+	path := filepath.Join(shortDir(t), ipcName(0))
+	listener, err := net.Listen("unix", path)
+	require.NoError(t, err)
+	defer listener.Close()
+	conn, peer, err := DialIPC(t.Context(), path)
+	require.NoError(t, err)
+	defer conn.Close()
+	require.Equal(t, os.Getpid(), peer.PID)
+	require.Equal(t, CurrentUser(), peer.UID)
+	require.NotEmpty(t, peer.Name)
+	require.True(t, strings.HasPrefix(filepath.Base(os.Args[0]), peer.Name), peer.Name)
+
+	served, err := listener.Accept()
+	require.NoError(t, err)
+	defer served.Close()
+	_, err = conn.Write([]byte("ping"))
+	require.NoError(t, err)
+	got := make([]byte, 4)
+	_, err = served.Read(got)
+	require.NoError(t, err)
+	require.Equal(t, "ping", string(got))
+}
+
+func TestDialIPCErrors(t *testing.T) {
+	dir := shortDir(t)
+	at := func(i int) string { return filepath.Join(dir, ipcName(i)) }
+	leaveStale(t, at(0))
+	require.NoError(t, os.WriteFile(at(2), nil, 0o600))
+	listenIPC(t, at(3))
+	ended, end := context.WithCancel(t.Context())
+	end()
+	for _, c := range []struct {
+		path string
+		ctx  context.Context
+		want error
+		says string
+	}{
+		{at(0), t.Context(), syscall.ECONNREFUSED, "start the client"},
+		{at(1), t.Context(), fs.ErrNotExist, "start the client"},
+		{at(3), ended, context.Canceled, "canceled"},
+	} {
+		conn, peer, err := DialIPC(c.ctx, c.path)
+		require.Nil(t, conn)
+		require.Zero(t, peer)
+		require.ErrorIs(t, err, c.want)
+		require.Contains(t, err.Error(), c.says)
+		require.Equal(t, 1, strings.Count(err.Error(), c.path), err.Error())
+	}
+	_, _, err := DialIPC(t.Context(), at(2))
+	require.ErrorContains(t, err, at(2))
+}
+
+func TestDialContextHasADeadline(t *testing.T) {
+	ctx, cancel := dialContext(t.Context())
+	defer cancel()
+	_, has := ctx.Deadline()
+	require.True(t, has)
+
+	given, stop := context.WithTimeout(t.Context(), time.Hour)
+	defer stop()
+	want, _ := given.Deadline()
+	ctx, cancel = dialContext(given)
+	defer cancel()
+	got, _ := ctx.Deadline()
+	require.Equal(t, want, got, "the caller's own stands")
+}
+
+func TestProgramName(t *testing.T) {
+	require.Equal(t, "Discord", programName("Discord\n"))
+	require.Equal(t, "?[31mx?y", programName("\x1b[31mx\ny"))
+}
+
+// ipcWatching is a WatchIPC under way.
+type ipcWatching struct {
+	folders []string
+	rung    bell
+	calls   atomic.Int32
+	ctx     context.Context
+}
+
+// watchIPC returns once the watching has begun.
+func watchIPC(t *testing.T, folders ...string) *ipcWatching {
+	noLeak(t)
+	w := &ipcWatching{folders: folders, rung: newBell(), ctx: deadline(t)}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() {
+		ended <- WatchIPC(ctx, folders, quiet(), func() {
+			w.calls.Add(1)
+			w.rung.ring()
+		})
+	}()
+	t.Cleanup(func() {
+		cancel()
+		require.NoError(t, <-ended)
+	})
+	w.next(t, "the begin")
+	return w
+}
+
+func (w *ipcWatching) next(t *testing.T, what string) {
+	t.Helper()
+	_, err := w.rung.wait(w.ctx, 0, nil)
+	require.NoError(t, err, "no notification of %s", what)
+}
+
+// becomes waits for notifications until the sockets are those at paths.
+func (w *ipcWatching) becomes(t *testing.T, paths ...string) {
+	t.Helper()
+	for {
+		w.next(t, strings.Join(paths, " "))
+		sockets, _ := IPCSockets(w.folders)
+		if strings.Join(pathsOf(sockets), " ") == strings.Join(paths, " ") {
+			return
+		}
+	}
+}
+
+func TestWatchIPCAppearAndRemove(t *testing.T) {
+	dir := shortDir(t)
+	w := watchIPC(t, dir)
+	first, second := filepath.Join(dir, ipcName(0)), filepath.Join(dir, ipcName(9))
+	stop := listenIPC(t, first)
+	w.becomes(t, first)
+	listenIPC(t, second)
+	w.becomes(t, first, second)
+	stop()
+	w.becomes(t, second)
+	listenIPC(t, first)
+	w.becomes(t, first, second)
+	require.NoError(t, os.Chmod(second, 0o600))
+	w.next(t, "changed access")
+}
+
+func TestWatchIPCFolderCreatedLater(t *testing.T) {
+	dir := shortDir(t)
+	folder := filepath.Join(dir, "app", "com.discordapp.Discord")
+	w := watchIPC(t, dir, folder)
+	require.NoError(t, os.Mkdir(filepath.Dir(folder), 0o700))
+	w.next(t, "the first level")
+	require.NoError(t, os.Mkdir(folder, 0o700))
+	w.next(t, "the second level")
+	path := filepath.Join(folder, ipcName(3))
+	listenIPC(t, path)
+	w.becomes(t, path)
+}
+
+// TestWatchIPCFolderCreatedAtOnce hits all phases of a watch that is being set up.
+func TestWatchIPCFolderCreatedAtOnce(t *testing.T) {
+	dir := shortDir(t)
+	for i := range 150 {
+		folder := filepath.Join(dir, strconv.Itoa(i), "x")
+		path := filepath.Join(folder, ipcName(0))
+		ctx, cancel := context.WithCancel(deadline(t))
+		var making sync.WaitGroup
+		making.Go(func() {
+			for spin := time.Now(); time.Since(spin) < time.Duration(i)*20*time.Microsecond; {
+				runtime.Gosched()
+			}
+			assert.NoError(t, os.MkdirAll(folder, 0o700))
+			listener, err := net.Listen("unix", path)
+			if assert.NoError(t, err) {
+				t.Cleanup(func() { listener.Close() })
+			}
+		})
+		found := false
+		require.NoError(t, WatchIPC(ctx, []string{folder}, quiet(), func() {
+			if _, err := os.Stat(path); err == nil {
+				found = true
+				cancel()
+			}
+		}))
+		making.Wait()
+		cancel()
+		require.True(t, found, "round %d: the socket went unnoticed", i)
+	}
+}
+
+func TestWatchIPCFolderRecreated(t *testing.T) {
+	folder := filepath.Join(shortDir(t), "run", "app")
+	path := filepath.Join(folder, ipcName(0))
+	require.NoError(t, os.MkdirAll(folder, 0o700))
+	w := watchIPC(t, folder)
+	for range 5 {
+		listenIPC(t, path)
+		w.becomes(t, path)
+		require.NoError(t, os.RemoveAll(filepath.Dir(folder)))
+		w.becomes(t)
+		require.NoError(t, os.MkdirAll(folder, 0o700))
+	}
+}
+
+// armed is a watch whose events nobody hears.
+func armed(t *testing.T, folder string) *ipcWatch {
+	noLeak(t)
+	watcher, err := fsnotify.NewWatcher()
+	require.NoError(t, err)
+	t.Cleanup(func() { watcher.Close() })
+	w := &ipcWatch{folders: []string{folder}, log: quiet(), watcher: watcher, changed: newBell()}
+	require.NoError(t, w.arm(t.Context()))
+	return w
+}
+
+// TestWatchIPCFolderReplaced has another folder take the place of a watched one between two
+// looks: all paths are as before.
+func TestWatchIPCFolderReplaced(t *testing.T) {
+	folder := filepath.Join(shortDir(t), "app")
+	path := filepath.Join(folder, ipcName(0))
+	require.NoError(t, os.Mkdir(folder, 0o700))
+	w := armed(t, folder)
+	require.NoError(t, os.Remove(folder))
+	require.NoError(t, os.Mkdir(folder, 0o700))
+	require.NoError(t, w.arm(t.Context()))
+	leaveStale(t, path)
+	ctx := deadline(t)
+	for {
+		select {
+		case event := <-w.watcher.Events:
+			if event.Name == path {
+				return
+			}
+		case <-ctx.Done():
+			t.Fatal("the new folder is not watched")
+		}
+	}
+}
+
+func TestWatchIPCLetsGo(t *testing.T) {
+	dir := shortDir(t)
+	link := filepath.Join(dir, "link")
+	retarget := func(name string) string {
+		require.NoError(t, os.Mkdir(filepath.Join(dir, name), 0o700))
+		_ = os.Remove(link) // it may be the first
+		require.NoError(t, os.Symlink(name, link))
+		return filepath.Join(dir, name)
+	}
+	first := retarget("a")
+	w := armed(t, link)
+	require.Contains(t, w.watcher.WatchList(), first)
+	second := retarget("b")
+	require.NoError(t, w.arm(t.Context()))
+	require.Contains(t, w.watcher.WatchList(), second)
+	require.NotContains(t, w.watcher.WatchList(), first)
+}
+
+func TestWatchIPCFolderRenamed(t *testing.T) {
+	dir := shortDir(t)
+	folder := filepath.Join(dir, "run", "app")
+	require.NoError(t, os.MkdirAll(folder, 0o700))
+	path := filepath.Join(folder, ipcName(0))
+	listenIPC(t, path)
+	w := watchIPC(t, folder)
+	require.NoError(t, os.Rename(filepath.Dir(folder), filepath.Join(dir, "old")))
+	w.becomes(t)
+	require.NoError(t, os.MkdirAll(folder, 0o700))
+	listenIPC(t, path)
+	w.becomes(t, path)
+}
+
+func TestWatchIPCLink(t *testing.T) {
+	host, sandbox := shortDir(t), filepath.Join(shortDir(t), "app")
+	link, target := filepath.Join(host, ipcName(0)), filepath.Join(sandbox, ipcName(5))
+	require.NoError(t, os.Symlink(target, link))
+	w := watchIPC(t, host)
+	require.NoError(t, os.Mkdir(sandbox, 0o700))
+	stop := listenIPC(t, target)
+	w.becomes(t, link)
+	stop()
+	w.becomes(t)
+	other := filepath.Join(sandbox, "elsewhere")
+	listenIPC(t, other)
+	require.NoError(t, os.Remove(link))
+	require.NoError(t, os.Symlink(other, link))
+	w.becomes(t, link)
+}
+
+func TestWatchIPCSilentOnForeignNames(t *testing.T) {
+	busy := shortDir(t)
+	occupied, err := os.Create(filepath.Join(busy, ipcName(9)))
+	require.NoError(t, err)
+	defer occupied.Close()
+	w := watchIPC(t, busy, filepath.Join(busy, "app", "com.discordapp.Discord"))
+	noise := func() {
+		_, err := occupied.WriteString("no socket becomes of it")
+		require.NoError(t, err)
+		for _, name := range []string{"discord-ipc-10", "discord-ipc-x", "discord", "app2", "com.discordapp.Discord"} {
+			path := filepath.Join(busy, name)
+			for range 20 {
+				require.NoError(t, os.WriteFile(path, []byte("x"), 0o600))
+				require.NoError(t, os.Chmod(path, 0o644))
+				require.NoError(t, os.Remove(path))
+				require.NoError(t, os.Mkdir(path, 0o700))
+				require.NoError(t, os.Remove(path))
+			}
+		}
+	}
+	for i := range 5 {
+		noise()
+		// Events come in order: with the notification of the socket, the noise is over.
+		path := filepath.Join(busy, ipcName(i))
+		listenIPC(t, path)
+		w.next(t, path)
+		require.EqualValues(t, i+2, w.calls.Load(), "one for the begin and one for each socket")
+	}
+}
+
+func TestWatchIPCEnds(t *testing.T) {
+	noLeak(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	require.NoError(t, WatchIPC(ctx, []string{shortDir(t)}, quiet(), cancel))
+	require.NoError(t, WatchIPC(ctx, []string{shortDir(t)}, quiet(), func() {}), "ended before it began")
+}
+
+func TestWatchIPCAfterLostEvents(t *testing.T) {
+	watcher, err := fsnotify.NewWatcher()
+	require.NoError(t, err)
+	w := &ipcWatch{log: quiet(), watcher: watcher, changed: newBell()}
+	var hearing sync.WaitGroup
+	hearing.Go(w.hear)
+	watcher.Errors <- fsnotify.ErrEventOverflow
+	_, err = w.changed.wait(deadline(t), 0, nil)
+	require.NoError(t, err)
+	require.NoError(t, watcher.Close())
+	hearing.Wait()
+}
