@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"reflect"
 	"sync"
@@ -103,6 +104,10 @@ func (r *reporter) configure(opts rpcclient.Options) {
 // settable leaves out what reflect cannot compare and nobody configures.
 func settable(o rpcclient.Options) rpcclient.Options {
 	o.Log, o.OnDelivery = nil, nil
+	if l, ok := o.Local.(local); ok {
+		l.log = nil
+		o.Local = l
+	}
 	return o
 }
 
@@ -153,7 +158,7 @@ func (r *reporter) publish(s devices.Snapshot) {
 	client := r.client
 	r.mu.Unlock()
 	changes := devices.Diff(before, s)
-	if st := client.Status(); st.State != rpcclient.Ready && len(changes) > 0 {
+	if st := client.Status(); !st.Connected() && len(changes) > 0 {
 		r.log.Info("changed", "what", devices.Reasons(changes), "devices", len(s.Devices), "sent to", "no one: "+string(st.State))
 	}
 	client.Publish(s)
@@ -162,7 +167,8 @@ func (r *reporter) publish(s devices.Snapshot) {
 // delivered writes the one line for a change that the client has accepted.
 func (r *reporter) delivered(d rpcclient.Delivery) {
 	what := devices.Reasons(d.Changes)
-	args := []any{"devices", len(d.Snapshot.Devices), "sent to", string(d.Transport), "port", d.Port, "answered in", round(d.RoundTrip)}
+	args := append([]any{"devices", len(d.Snapshot.Devices)}, sentTo(d.To)...)
+	args = append(args, "answered in", round(d.RoundTrip))
 	switch {
 	case d.First:
 		r.log.Info("full list sent", append([]any{"what", what}, args...)...)
@@ -171,6 +177,20 @@ func (r *reporter) delivered(d rpcclient.Delivery) {
 	default:
 		r.log.Info("reported", append([]any{"what", what, "after the event", round(d.SinceOS)}, args...)...)
 	}
+}
+
+// sentTo names a client in the log.
+func sentTo(a rpcclient.Address) []any {
+	args := []any{"sent to", string(a.Transport)}
+	if a.Transport == rpcclient.IPC {
+		args = append(args, "socket", a.Socket)
+	} else {
+		args = append(args, "port", a.Port)
+	}
+	if a.PID != 0 {
+		args = append(args, "client", fmt.Sprintf("%s (pid %d)", a.Name, a.PID))
+	}
+	return args
 }
 
 func round(d time.Duration) time.Duration { return d.Round(10 * time.Microsecond) }

@@ -130,8 +130,15 @@ func (s *settings) rpc() rpcclient.Options {
 	if origin == "" {
 		origin = s.cat.Vendor.RPCOrigin
 	}
+	transports := make([]rpcclient.Transport, len(s.RPC.Transports))
+	for i, t := range s.RPC.Transports {
+		transports[i] = rpcclient.Transport(t)
+	}
 	return rpcclient.Options{
-		ClientID: s.cat.Vendor.ClientID, Origin: origin, Ports: s.RPC.Ports, Transport: rpcclient.Transport(s.RPC.Transport),
-		ProbeTimeout: s.RPC.ProbeTimeout, AnswerTimeout: s.RPC.AnswerTimeout, HTTPTimeout: s.RPC.HTTPTimeout, RetryMax: s.RPC.RetryMax,
+		ClientID: s.cat.Vendor.ClientID, Origin: origin,
+		Clients: rpcclient.Which(s.RPC.Clients), Transports: transports, Ports: s.RPC.Ports,
+		Local:        local{platform.IPCFolders(os.Getenv, s.RPC.IPCFolders), s.log},
+		ProbeTimeout: s.RPC.ProbeTimeout, AnswerTimeout: s.RPC.AnswerTimeout, HTTPTimeout: s.RPC.HTTPTimeout,
+		Tokens: s.RPC.Tokens, TokenEvery: s.RPC.TokenEvery, RetryMax: s.RPC.RetryMax, OnExit: rpcclient.ExitPolicy(s.RPC.OnExit),
 	}
 }

@@ -18,6 +18,9 @@ const (
 	maxIDBytes = 4096
 )
 
+// maxTokens is as good as no limit.
+const maxTokens = 1_000_000
+
 // check returns the faults in a fixed order.
 func (c *Config) check() []fault {
 	var faults []fault
@@ -26,6 +29,17 @@ func (c *Config) check() []fault {
 	}
 	if origin := c.RPC.Origin; origin != "" && !devices.ValidOrigin(origin) {
 		add("rpc.origin", origin, "not an origin", "such as https://acme.example, without a path")
+	}
+	if len(c.RPC.Transports) == 0 {
+		add("rpc.transports", "", "no transport", "want at least one of ipc, websocket, http")
+	}
+	for i, t := range c.RPC.Transports {
+		if slices.Contains(c.RPC.Transports[:i], t) {
+			add(fmt.Sprintf("rpc.transports[%d]", i), string(t), "listed twice", "")
+		}
+	}
+	if n := c.RPC.Tokens; n < 1 || n > maxTokens {
+		add("rpc.tokens", strconv.Itoa(n), "out of range", fmt.Sprintf("want 1 to %d", maxTokens))
 	}
 	for _, d := range c.durations() {
 		if d.value < d.least || d.value > d.most {
@@ -40,14 +54,17 @@ func (c *Config) check() []fault {
 	if n := c.Report.IDMaxBytes; n != 0 && (n < minIDBytes || n > maxIDBytes) {
 		add("report.id_max_bytes", strconv.Itoa(n), "out of range", fmt.Sprintf("want 0 for never, or %d to %d", minIDBytes, maxIDBytes))
 	}
-	for i, file := range c.Sources.Files {
-		path := fmt.Sprintf("sources.files[%d]", i)
-		if file == "" {
-			add(path, "", "empty path", "")
-		} else if slices.Contains(c.Sources.Files[:i], file) {
-			add(path, file, "listed twice", "")
+	paths := func(setting string, list []string) {
+		for i, file := range list {
+			if path := fmt.Sprintf("%s[%d]", setting, i); file == "" {
+				add(path, "", "empty path", "")
+			} else if slices.Contains(list[:i], file) {
+				add(path, file, "listed twice", "")
+			}
 		}
 	}
+	paths("rpc.ipc_folders", c.RPC.IPCFolders)
+	paths("sources.files", c.Sources.Files)
 	return faults
 }
 
@@ -62,6 +79,7 @@ func (c *Config) durations() []bounds {
 		{"rpc.probe_timeout", c.RPC.ProbeTimeout, 10 * time.Millisecond, time.Minute},
 		{"rpc.answer_timeout", c.RPC.AnswerTimeout, 100 * time.Millisecond, 10 * time.Minute},
 		{"rpc.http_timeout", c.RPC.HTTPTimeout, time.Second, time.Hour},
+		{"rpc.token_every", c.RPC.TokenEvery, time.Millisecond, time.Hour},
 		{"rpc.retry_max", c.RPC.RetryMax, 100 * time.Millisecond, time.Hour},
 		{"engine.removal_grace", c.Engine.RemovalGrace, 0, time.Minute},
 		{"engine.stale_after", c.Engine.StaleAfter, 0, time.Hour},

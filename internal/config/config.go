@@ -20,14 +20,19 @@ type Config struct {
 	Log       Log     `yaml:"log,omitempty"`
 }
 
-// RPC is how the client is found and talked to.
+// RPC is how clients are found and talked to.
 type RPC struct {
-	Transport     Transport     `yaml:"transport,omitempty" help:"how to talk to the client: auto, websocket or http"`
-	Ports         Ports         `yaml:"ports,omitempty" help:"ports to look for the client on, in this order, such as 6463-6473 or 6463,6470"`
+	Clients       Clients       `yaml:"clients,omitempty" help:"whom to report to: all clients that run, or the first that connects"`
+	Transports    []Transport   `yaml:"transports,omitempty" help:"how to talk to a client, best first: ipc, websocket, http"`
+	Ports         Ports         `yaml:"ports,omitempty" help:"ports to look for clients on, in this order, such as 6463-6473 or 6463,6470"`
+	IPCFolders    []string      `yaml:"ipc_folders,omitempty" help:"folders to look for clients' IPC sockets in, instead of the system's"`
 	Origin        string        `yaml:"origin,omitempty" help:"origin to send on WebSocket, instead of the catalogue's"`
+	OnExit        OnExit        `yaml:"on_exit,omitempty" help:"what an orderly end leaves in the client: clear, unmute or leave"`
 	ProbeTimeout  time.Duration `yaml:"probe_timeout,omitempty" help:"how long a port may take to prove that it is a client"`
-	AnswerTimeout time.Duration `yaml:"answer_timeout,omitempty" help:"how long the client may take to answer on WebSocket"`
-	HTTPTimeout   time.Duration `yaml:"http_timeout,omitempty" help:"how long the client may take to answer over HTTP, where it makes callers wait"`
+	AnswerTimeout time.Duration `yaml:"answer_timeout,omitempty" help:"how long a client may take to greet and to answer over IPC and WebSocket"`
+	HTTPTimeout   time.Duration `yaml:"http_timeout,omitempty" help:"how long a client may take where it makes callers wait in line"`
+	Tokens        int           `yaml:"tokens,omitempty" help:"how many connects and HTTP requests a client lets through at once"`
+	TokenEvery    time.Duration `yaml:"token_every,omitempty" help:"how long a client takes to allow one more"`
 	RetryMax      time.Duration `yaml:"retry_max,omitempty" help:"longest pause between two searches while no client is found"`
 }
 
@@ -59,19 +64,46 @@ type Log struct {
 	Format LogFormat `yaml:"format,omitempty" help:"text or json"`
 }
 
-// Transport is a way to talk to the client.
+// Clients says whom to report to.
+type Clients string
+
+// The choices.
+const (
+	ClientsAll   Clients = "all"
+	ClientsFirst Clients = "first"
+)
+
+// Enum lists the names that a file may use.
+func (Clients) Enum() []string { return []string{string(ClientsAll), string(ClientsFirst)} }
+
+// Transport is a way to talk to a client.
 type Transport string
 
-// The transports. Auto tries WebSocket and falls back to HTTP.
+// The transports.
 const (
-	TransportAuto      Transport = "auto"
+	TransportIPC       Transport = "ipc"
 	TransportWebSocket Transport = "websocket"
 	TransportHTTP      Transport = "http"
 )
 
 // Enum lists the names that a file may use.
 func (Transport) Enum() []string {
-	return []string{string(TransportAuto), string(TransportWebSocket), string(TransportHTTP)}
+	return []string{string(TransportIPC), string(TransportWebSocket), string(TransportHTTP)}
+}
+
+// OnExit is what an orderly end leaves in the client.
+type OnExit string
+
+// The choices: nothing; the devices without a word about their mute; everything.
+const (
+	OnExitClear  OnExit = "clear"
+	OnExitUnmute OnExit = "unmute"
+	OnExitLeave  OnExit = "leave"
+)
+
+// Enum lists the names that a file may use.
+func (OnExit) Enum() []string {
+	return []string{string(OnExitClear), string(OnExitUnmute), string(OnExitLeave)}
 }
 
 // LogLevel is the least level that is logged.
@@ -124,11 +156,16 @@ func Default() *Config {
 	}
 	return &Config{
 		RPC: RPC{
-			Transport:     TransportAuto,
+			Clients:       ClientsAll,
+			Transports:    []Transport{TransportIPC, TransportWebSocket, TransportHTTP},
 			Ports:         ports,
+			IPCFolders:    []string{},
+			OnExit:        OnExitClear,
 			ProbeTimeout:  time.Second,
 			AnswerTimeout: 5 * time.Second,
 			HTTPTimeout:   90 * time.Second,
+			Tokens:        2,
+			TokenEvery:    30 * time.Second,
 			RetryMax:      5 * time.Second,
 		},
 		Report:  Report{Fields: append([]devices.Field{}, devices.Fields...), IDMaxBytes: 127},

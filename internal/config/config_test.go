@@ -55,12 +55,17 @@ func TestDefaults(t *testing.T) {
 	}
 	require.Equal(t, []string{
 		"catalogue=",
-		"rpc.transport=auto",
+		"rpc.clients=all",
+		"rpc.transports=ipc,websocket,http",
 		"rpc.ports=6463-6473",
+		"rpc.ipc_folders=",
 		"rpc.origin=",
+		"rpc.on_exit=clear",
 		"rpc.probe_timeout=1s",
 		"rpc.answer_timeout=5s",
 		"rpc.http_timeout=1m30s",
+		"rpc.tokens=2",
+		"rpc.token_every=30s",
 		"rpc.retry_max=5s",
 		"report.fields=hardware_mute,echo_cancellation,noise_suppression,automatic_gain_control",
 		"report.audio_id=",
@@ -82,7 +87,7 @@ func TestDefaults(t *testing.T) {
 
 func TestPrecedence(t *testing.T) {
 	dir := t.TempDir()
-	system := writeFile(t, filepath.Join(dir, "etc", "config.yaml"), "# admin\nrpc:\n  transport: http\n  ports: 6463\n  probe_timeout: 2s\n  retry_max: 9s\nlog: {level: warn}\n")
+	system := writeFile(t, filepath.Join(dir, "etc", "config.yaml"), "# admin\nrpc:\n  transports: [http]\n  ports: 6463\n  probe_timeout: 2s\n  retry_max: 9s\nlog: {level: warn}\n")
 	user := writeFile(t, filepath.Join(dir, "home", "config.yaml"), "rpc:\n  ports: 6464,6465\n  probe_timeout: 3s\n  retry_max: 8s\nlog:\n")
 	explicit := writeFile(t, filepath.Join(dir, "explicit.yaml"), "rpc: {ports: 7000}\n")
 	opts := Options{
@@ -93,15 +98,16 @@ func TestPrecedence(t *testing.T) {
 	cfg, settings, problems := Load(opts)
 	require.Empty(t, texts(problems))
 	require.Equal(t, []string{
-		"rpc.transport=http @ " + system + ":3",
+		"rpc.transports=http @ " + system + ":3",
 		"rpc.ports=6464,6465 @ " + user + ":2",
 		"rpc.probe_timeout=4s @ SIDETONE_RPC_PROBE_TIMEOUT",
 		"rpc.retry_max=6s @ --rpc-retry-max",
 		"log.level=warn @ " + system + ":7",
 	}, values(settings))
 	require.Equal(t, RPC{
-		Transport: TransportHTTP, Ports: Ports{6464, 6465}, ProbeTimeout: 4 * time.Second,
-		AnswerTimeout: 5 * time.Second, HTTPTimeout: 90 * time.Second, RetryMax: 6 * time.Second,
+		Clients: ClientsAll, Transports: []Transport{TransportHTTP}, Ports: Ports{6464, 6465}, IPCFolders: []string{}, OnExit: OnExitClear,
+		ProbeTimeout: 4 * time.Second, AnswerTimeout: 5 * time.Second, HTTPTimeout: 90 * time.Second,
+		Tokens: 2, TokenEvery: 30 * time.Second, RetryMax: 6 * time.Second,
 	}, cfg.RPC)
 
 	opts.Explicit = explicit
@@ -178,7 +184,7 @@ func TestFilesThatAreNotThere(t *testing.T) {
 
 func TestProblemsSayWhere(t *testing.T) {
 	dir := t.TempDir()
-	system := writeFile(t, filepath.Join(dir, "system.yaml"), "rpc: {transport: ipc}\n")
+	system := writeFile(t, filepath.Join(dir, "system.yaml"), "rpc: {transports: [pigeon]}\n")
 	user := writeFile(t, filepath.Join(dir, "user.yaml"), "lgo: {}\n")
 	_, _, problems := Load(Options{
 		SystemFile: system, UserFile: user,
@@ -186,7 +192,7 @@ func TestProblemsSayWhere(t *testing.T) {
 		Flags: map[string]string{"rpc.http_timeout": "90", "rpc.retrymax": "1s"},
 	})
 	require.Equal(t, []string{
-		system + `:1:18: unknown value: "ipc" (want one of: auto, websocket, http)`,
+		system + `:1:20: unknown value: "pigeon" (want one of: ipc, websocket, http)`,
 		user + `:1:1: unknown key: "lgo" (did you mean "log"?)`,
 		`SIDETONE_REPORT_FIELDS: unknown value: "mute" (want one of: hardware_mute, echo_cancellation, noise_suppression, automatic_gain_control)`,
 		`SIDETONE_RPC_PORT: unknown environment variable (did you mean "SIDETONE_RPC_PORTS"?)`,
@@ -218,7 +224,7 @@ func TestBoundsSayWhere(t *testing.T) {
 func TestSettingsRoundTrip(t *testing.T) {
 	dir := t.TempDir()
 	user := writeFile(t, filepath.Join(dir, "user.yaml"), `catalogue: acme.yaml
-rpc: {transport: websocket, ports: "6463, 6465-6467,6470,6471", origin: "https://a.example", probe_timeout: 1500ms, answer_timeout: 6s, http_timeout: 1h, retry_max: 2m}
+rpc: {clients: first, transports: [websocket, ipc], on_exit: unmute, ipc_folders: [/run/x], tokens: 3, token_every: 1s, ports: "6463, 6465-6467,6470,6471", origin: "https://a.example", probe_timeout: 1500ms, answer_timeout: 6s, http_timeout: 1h, retry_max: 2m}
 report: {fields: [noise_suppression], audio_id: name, video_id: bus_info, id_max_bytes: 64}
 sources: {audio: false, camera: false, files: [a.yaml, b.yaml], pulse_server: "unix:/run/x"}
 engine: {removal_grace: 0s, stale_after: 90s}
@@ -241,7 +247,7 @@ func TestKeys(t *testing.T) {
 	require.Equal(t, Key{
 		Path: "rpc.probe_timeout", Env: "SIDETONE_RPC_PROBE_TIMEOUT", Flag: "rpc-probe-timeout", Default: "1s",
 		Help: "how long a port may take to prove that it is a client",
-	}, keys[4])
+	}, keys[7])
 	for _, k := range keys {
 		require.NotEmpty(t, k.Help, k.Path)
 	}

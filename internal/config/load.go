@@ -106,6 +106,10 @@ func (l *loader) set(s leaf, from origin, dir string) {
 		for i, file := range l.config.Sources.Files {
 			l.config.Sources.Files[i] = l.absolute(from, dir, file)
 		}
+	case "rpc.ipc_folders":
+		for i, folder := range l.config.RPC.IPCFolders {
+			l.config.RPC.IPCFolders[i] = l.absolute(from, dir, folder)
+		}
 	}
 }
 

@@ -15,16 +15,19 @@ func newBackoff(first, ceiling time.Duration) *backoff {
 	return &backoff{first: min(first, ceiling), max: ceiling}
 }
 
-// wait returns the next wait: doubled each time up to the ceiling, then spread by a fifth to
-// either side, so that several agents do not act in step (rule R72).
+// wait returns the next wait: doubled each time up to the ceiling, and lengthened by up to a
+// fifth, so that several agents do not act in step (rule R72).
 func (b *backoff) wait() time.Duration {
 	if b.next == 0 {
 		b.next = b.first
 	}
 	d := b.next
 	b.next = min(2*b.next, b.max)
-	return time.Duration(float64(d) * (0.8 + 0.4*rand.Float64()))
+	return time.Duration(float64(d) * (1 + 0.2*rand.Float64()))
 }
+
+// grown reports whether the waits have reached the ceiling.
+func (b *backoff) grown() bool { return b.next >= b.max }
 
 // reset starts over.
 func (b *backoff) reset() { b.next = 0 }

@@ -39,9 +39,9 @@ func TestBackoffJitters(t *testing.T) {
 	low, high := 0, 0
 	for range 1000 {
 		switch w := newBackoff(time.Second, time.Second).wait(); {
-		case w < 900*time.Millisecond:
+		case w < 1050*time.Millisecond:
 			low++
-		case w > 1100*time.Millisecond:
+		case w > 1150*time.Millisecond:
 			high++
 		}
 	}

@@ -2,9 +2,11 @@ package rpcclient
 
 import (
 	"context"
+	"log/slog"
 	"net"
 	"slices"
 	"strconv"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -42,19 +44,48 @@ func benchmarkScan(b *testing.B, other func(*testing.B) int) {
 
 		everyPort = append(everyPort, fromRest(func() { connectEach(ctx, ports) }))
 
-		var p *peer
-		scans = append(scans, fromRest(func() {
-			p, err = scan(ctx, DefaultOptions.ProbeTimeout, ports, target{clientID: clientID}, Auto.order())
-		}))
-		require.NoError(b, err)
-		require.Equal(b, server.Port(), p.port)
-		p.discard()
+		scans = append(scans, search(ports))
 	}
 	reportPercentiles(b, "connect", connects)
 	reportPercentiles(b, "connect-each", everyPort)
 	reportPercentiles(b, "scan", scans)
 	b.ReportMetric(float64(DefaultOptions.ProbeTimeout), "deadline-ns")
 	b.ReportMetric(0, "ns/op") // of all three together, and of the rests
+}
+
+// search returns how long a Client takes from its start until it has found the client and is
+// connected, over HTTP, where that is one connect.
+func search(ports []int) time.Duration {
+	ctx, stop := context.WithCancel(context.Background())
+	connected := make(chan struct{})
+	c := New(Options{
+		ClientID: clientID, Ports: ports, Transports: only(HTTP), OnExit: ExitLeave,
+		Log: slog.New(onLine{"connected", sync.OnceFunc(func() { close(connected) })}),
+	})
+	var wg sync.WaitGroup
+	took := fromRest(func() {
+		wg.Go(func() { c.Run(ctx) })
+		<-connected
+	})
+	stop()
+	wg.Wait()
+	return took
+}
+
+// onLine calls what when a message is logged.
+type onLine struct {
+	message string
+	what    func()
+}
+
+func (onLine) Enabled(context.Context, slog.Level) bool { return true }
+func (l onLine) WithAttrs([]slog.Attr) slog.Handler     { return l }
+func (l onLine) WithGroup(string) slog.Handler          { return l }
+func (l onLine) Handle(_ context.Context, r slog.Record) error {
+	if r.Message == l.message {
+		l.what()
+	}
+	return nil
 }
 
 // fromRest returns how long f takes when the server is done with what came before.

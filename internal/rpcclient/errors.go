@@ -20,12 +20,15 @@ const (
 	CodeUnsupportedData = 1003 // bad JSON, or a binary frame
 	CodeInvalidClientID = 4000 // connect: application id; command: the payload fails validation
 	CodeInvalidOrigin   = 4001
-	CodeRateLimited     = 4002 // command: unknown command
+	CodeRateLimited     = 4002 // connect; see codeUnknownCommand
 	CodeTokenRevoked    = 4003
 	CodeInvalidVersion  = 4004
 	CodeInvalidEncoding = 4005
 	CodeNotAuthorized   = 4006 // command: not authenticated, or the scope is missing
 )
+
+// codeUnknownCommand is what CodeRateLimited means in answer to a command.
+const codeUnknownCommand = CodeRateLimited
 
 // Error is a refusal by the client. Compare with errors.As, or errors.Is against another
 // *Error: a zero Phase or Code there matches any.
@@ -53,6 +56,15 @@ func (e *Error) Is(target error) bool {
 	return ok && (t.Phase == "" || t.Phase == e.Phase) && (t.Code == 0 || t.Code == e.Code)
 }
 
+// afterReady tells an orderly end of a conversation from a refusal: a client that has greeted
+// and then closes normally merely goes away.
+func afterReady(err error) error {
+	if errors.Is(err, &Error{Phase: PhaseConnect, Code: CodeClosed}) {
+		return fmt.Errorf("%w: %s", ErrLost, err)
+	}
+	return err
+}
+
 type phaseCode struct {
 	phase Phase
 	code  int
@@ -71,7 +83,7 @@ var meanings = map[phaseCode][2]string{
 	{PhaseCommand, CodeClosed}:          {"failed in the client", "the next try is automatic"},
 	{PhaseCommand, CodeUnsupportedData}: {"bad data", "report this: the client did not understand the message"},
 	{PhaseCommand, CodeInvalidClientID}: {"the device list fails validation", "run 'sidetone catalogue check'; one bad device rejects the whole list"},
-	{PhaseCommand, CodeRateLimited}:     {"unknown command", "this client does not know certified devices"},
+	{PhaseCommand, codeUnknownCommand}:  {"unknown command", "use the official client; this one does not know certified devices"},
 	{PhaseCommand, CodeNotAuthorized}:   {"not authorized", "this transport needs an authorization that the application lacks; another one is tried"},
 }
 
@@ -83,6 +95,8 @@ func Remedy(err error) string {
 	switch {
 	case errors.As(err, &e):
 		return meanings[phaseCode{e.Phase, e.Code}][1]
+	case errors.Is(err, ErrUnsupported):
+		return "use the official client; this one is tried again when it restarts"
 	case errors.Is(err, ErrNoClient):
 		return "start the client; it is looked for again by itself"
 	case errors.Is(err, ErrNoAnswer):
@@ -96,6 +110,8 @@ func Remedy(err error) string {
 var (
 	// ErrNoClient means that no port is held by a server that proves to be a client.
 	ErrNoClient = errors.New("no client found")
+	// ErrUnsupported means that a client greets and never answers the command.
+	ErrUnsupported = errors.New("this client does not know certified devices")
 	// ErrNoAnswer means that a server took a message and did not answer in time.
 	ErrNoAnswer = errors.New("no answer in time")
 	// ErrLost means that the connection ended.
@@ -103,3 +119,24 @@ var (
 	// ErrNotRPC means that a server answers, but not as the client would.
 	ErrNotRPC = errors.New("not the client's RPC server")
 )
+
+// lasting reports whether err will be the same until the client restarts (rules R19 to R21).
+func lasting(err error) bool {
+	var refusal *Error
+	if !errors.As(err, &refusal) {
+		return false
+	}
+	if refusal.Phase == PhaseCommand {
+		return refusal.Code == CodeNotAuthorized
+	}
+	return refusal.Code == CodeInvalidOrigin || refusal.Code == CodeInvalidVersion || refusal.Code == CodeInvalidEncoding
+}
+
+// givesWay reports whether another transport of the same client is worth a try after err.
+func givesWay(err error) bool {
+	var refusal *Error
+	if errors.As(err, &refusal) {
+		return refusal.Phase == PhaseConnect && refusal.Code == CodeRateLimited
+	}
+	return !errors.Is(err, ErrLost) && !errors.Is(err, ErrUnsupported)
+}

@@ -26,7 +26,7 @@ func TestATransportThatWorkedIsNotGivenUp(t *testing.T) {
 			h.publish(devices.True)
 			eventually(t, "delivered again", func() bool { return len(h.delivered()) == 2 })
 			has(t, s, devices.True)
-			require.Equal(t, WebSocket, h.delivered()[1].Transport)
+			require.Equal(t, WebSocket, h.delivered()[1].To.Transport)
 			require.True(t, h.delivered()[1].First)
 		})
 	}

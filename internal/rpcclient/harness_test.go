@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -36,16 +37,51 @@ type harness struct {
 // quick are options whose deadlines suit tests of failures.
 func quick(ports ...int) Options {
 	return Options{
-		ClientID: clientID, Ports: ports, Transport: Auto,
+		ClientID: clientID, Ports: ports, Tokens: 1000,
 		ProbeTimeout: 400 * time.Millisecond, AnswerTimeout: 400 * time.Millisecond,
 		HTTPTimeout: 800 * time.Millisecond, RetryMax: 300 * time.Millisecond, RefusedWait: 300 * time.Millisecond,
 	}
+}
+
+// all stands for every transport, the default.
+const all Transport = ""
+
+func only(t Transport) []Transport {
+	if t == all {
+		return nil
+	}
+	return []Transport{t}
+}
+
+// session is the state of the best client, or an empty one.
+func (h *harness) session() Session {
+	if s := h.Status().Sessions; len(s) > 0 {
+		return s[0]
+	}
+	return Session{}
+}
+
+// connected reports whether a client has the list.
+func (h *harness) connected() bool {
+	return slices.Contains([]State{Ready, Degraded}, h.Status().State)
+}
+
+// trouble is what the status says is wrong.
+func (h *harness) trouble() string {
+	st := h.Status()
+	if len(st.Sessions) > 0 {
+		return st.Sessions[0].Error
+	}
+	return st.Error
 }
 
 func start(t *testing.T, opts Options) *harness {
 	t.Helper()
 	h := &harness{t: t}
 	opts.Log = slog.New(slog.NewTextHandler(t.Output(), nil))
+	if opts.Local == nil {
+		opts.Local = newMachine(t)
+	}
 	opts.OnDelivery = func(d Delivery) {
 		h.mu.Lock()
 		defer h.mu.Unlock()

@@ -132,6 +132,9 @@ func (l *httpLink) connection(ctx context.Context) (c *httpConn, kept bool, err 
 			}
 		}
 	}
+	if !l.target.sameOwner() {
+		return nil, false, fmt.Errorf("%w: the port has another owner now", ErrLost)
+	}
 	if !proven {
 		if err := l.prove(ctx); err != nil {
 			return nil, false, fmt.Errorf("%w: the port may have another owner: %w", ErrLost, err)
@@ -150,7 +153,23 @@ func (l *httpLink) prove(ctx context.Context) error {
 	return err
 }
 
+// await keeps a connection open, which tells when the client goes: the request that got no
+// answer is given up, a late one is not told from silence.
+func (l *httpLink) await(ctx context.Context) error {
+	if _, err := l.dial(ctx); err != nil {
+		return err
+	}
+	select {
+	case <-l.gone:
+		return l.cause()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 func (l *httpLink) lost() <-chan struct{} { return l.gone }
+
+func (l *httpLink) cause() error { return ErrLost }
 
 func (l *httpLink) close() {
 	l.mu.Lock()

@@ -58,7 +58,7 @@ func TestHTTPConnectionsThatEnd(t *testing.T) {
 			t.Parallel()
 			s := serveRaw(t, 0, rpc(answer))
 			opts := quick(s.port())
-			opts.Transport, opts.HTTPTimeout = HTTP, patience
+			opts.Transports, opts.HTTPTimeout = only(HTTP), patience
 			h := start(t, opts)
 			const n = 30
 			for i := range n {
@@ -94,7 +94,7 @@ func TestHTTPSurvivesTimeoutsOfIdleConnections(t *testing.T) {
 		}
 	})
 	opts := quick(s.port())
-	opts.Transport, opts.HTTPTimeout = HTTP, patience
+	opts.Transports, opts.HTTPTimeout = only(HTTP), patience
 	h := start(t, opts)
 	for i := range 10 {
 		h.publish(devices.Of(i%2 == 0))
@@ -125,7 +125,7 @@ func TestHTTPNoticesThatTheClientHasGone(t *testing.T) {
 		answer(c)
 	})
 	opts := quick(s.port())
-	opts.Transport = HTTP
+	opts.Transports = only(HTTP)
 	h := start(t, opts)
 	h.publish(devices.True)
 	eventually(t, "delivered", func() bool { return len(h.delivered()) == 1 })

@@ -90,6 +90,10 @@ func (l *httpLink) ended(c *httpConn) {
 	ctx, cancel := context.WithTimeout(l.life, redialTimeout)
 	defer cancel()
 	conn, err := dialTCP(ctx, "tcp4", l.target.addr)
+	if err == nil && !l.target.sameOwner() {
+		_ = conn.Close()
+		err = ErrLost // the client has restarted, and forgotten (rule R51)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {

@@ -32,7 +32,7 @@ func mostPerSecond(at []time.Time) int {
 // TestPacerKeepsTheLimit whatever the times at which something is to be sent.
 func TestPacerKeepsTheLimit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var p pacer
+		p := newPacer()
 		now := time.Unix(1_000_000, 0)
 		var sent []time.Time
 		gap := rapid.OneOf(
@@ -57,7 +57,7 @@ func TestPacerKeepsTheLimit(t *testing.T) {
 }
 
 func TestPacerGivesTheWholeRate(t *testing.T) {
-	var p pacer
+	p := newPacer()
 	start := time.Unix(1_000_000, 0)
 	now := start
 	n := 0
@@ -73,7 +73,7 @@ func TestPacerGivesTheWholeRate(t *testing.T) {
 }
 
 func TestPacerIsFullAgainAfterAPause(t *testing.T) {
-	var p pacer
+	p := newPacer()
 	now := time.Unix(1_000_000, 0)
 	for range 3 {
 		for range paceBurst {

@@ -7,41 +7,42 @@ import (
 // Transport is a way to talk to a client.
 type Transport string
 
-// The transports. Auto tries WebSocket, then HTTP (rule R68).
+// The transports (rules R7, R15, R23).
 const (
-	Auto      Transport = "auto"
+	IPC       Transport = "ipc"
 	WebSocket Transport = "websocket"
 	HTTP      Transport = "http"
 )
 
-// order is the list of transports to try, best first. A transport that the client refuses or
-// leaves unanswered gives way to the next (rule R48).
-func (t Transport) order() []Transport {
-	if t == Auto || t == "" {
-		return []Transport{WebSocket, HTTP}
-	}
-	return []Transport{t}
-}
+// DefaultTransports are all of them, best first: only the first reports in real time to the
+// client that users run (rule R68). One that the client refuses gives way to the next.
+var DefaultTransports = []Transport{IPC, WebSocket, HTTP}
 
 // A link is one conversation with one client over one transport. Each transport is one
 // implementation; a session does not know which it uses.
 type link interface {
 	// deliver sends one command and returns nil when the answer with its nonce accepts it
-	// (rule R41).
-	// After an error other than *Error the link is of no more use.
+	// (rule R41). After an error other than *Error and ErrNoAnswer the link is of no more use.
 	deliver(ctx context.Context, nonce string, payload []byte) error
+	// await goes on waiting for the answer that deliver gave up with ErrNoAnswer.
+	await(ctx context.Context) error
 	// lost is closed when the client has gone.
 	lost() <-chan struct{}
+	// cause is why; only after lost is closed.
+	cause() error
 	// close ends the conversation at once.
 	close()
 }
 
-// target is where a client listens, and who we say we are.
+// target is a port on which a client may listen, and who we say we are.
 type target struct {
 	addr     string // 127.0.0.1:port
 	port     int
 	clientID string
-	origin   string // "" = none is sent
+	origin   string      // "" = none is sent
+	same     func() bool // reports whether the port still has the owner it was found with; nil is unknown
 }
+
+func (t target) sameOwner() bool { return t.same == nil || t.same() }
 
 func (t target) query() string { return "v=1&client_id=" + t.clientID }

@@ -22,14 +22,15 @@ const (
 	ProofAnswer      Proof = "answer"      // it answers an empty device list as the specification says (rule R12)
 )
 
-// peer is a client that was found. link is what proving it opened, if anything.
-type peer struct {
+// proven is a port whose owner is a client. link is what proving it opened, if anything.
+type proven struct {
 	target
 	proof Proof
 	link  link
+	over  Transport // of link
 }
 
-func (p *peer) discard() {
+func (p *proven) discard() {
 	if p != nil && p.link != nil {
 		p.link.close()
 	}
@@ -37,10 +38,10 @@ func (p *peer) discard() {
 
 // probe finds out whether target is a client. ctx bounds the whole of it; the free proof may
 // take half of that time at most, so that a server which never answers GET can still greet.
-func probe(ctx context.Context, t target, transports []Transport) (*peer, error) {
+func probe(ctx context.Context, t target, transports []Transport) (*proven, error) {
 	err := fingerprint(ctx, t)
 	if err == nil {
-		return &peer{target: t, proof: ProofFingerprint}, nil
+		return &proven{target: t, proof: ProofFingerprint}, nil
 	}
 	if errors.Is(err, ErrNoClient) {
 		return nil, err
@@ -51,13 +52,13 @@ func probe(ctx context.Context, t target, transports []Transport) (*peer, error)
 		case WebSocket:
 			var l *wsLink
 			if l, err = openWebSocket(ctx, t); err == nil {
-				return &peer{t, ProofReady, l}, nil
+				return &proven{t, ProofReady, l, tr}, nil
 			}
 		case HTTP:
 			var l *httpLink
 			if l, err = proveByAnswer(ctx, t); err == nil {
 				l.proofs = transports
-				return &peer{t, ProofAnswer, l}, nil
+				return &proven{t, ProofAnswer, l, tr}, nil
 			}
 		}
 		var refusal *Error

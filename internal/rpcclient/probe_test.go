@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -129,13 +131,13 @@ var strangers = map[string]func(*rawConn){
 // TestStrangersLearnNothing although the client that is served is behind them all.
 func TestStrangersLearnNothing(t *testing.T) {
 	for name, handle := range strangers {
-		for _, set := range []Transport{Auto, HTTP} {
+		for _, set := range []Transport{all, HTTP} {
 			t.Run(string(set)+": "+name, func(t *testing.T) {
 				t.Parallel()
 				stranger := serveRaw(t, 0, handle)
 				client := serve(t, fakeserver.Options{})
 				opts := quick(stranger.port(), client.Port())
-				opts.Transport = set
+				opts.Transports = only(set)
 				h := start(t, opts)
 				h.publish(devices.True)
 				has(t, client, devices.True)
@@ -169,24 +171,26 @@ func TestATakenPortLearnsNothing(t *testing.T) {
 	}
 	set := func(p int) { <-phase; phase <- p }
 	answer := rpc(func(c *rawConn, nonce string) bool { c.say(accept(nonce)); return true })
+	var cutOff atomic.Int32
 	s := serveRaw(t, 0, func(c *rawConn) {
 		switch now() {
 		case client:
 			answer(c)
+		case closing:
+			cutOff.Add(1)
 		case stranger:
 			answerAll("404 Not Found", "Content-Type: text/html\r\n", "Not Found")(c)
 		}
 	})
 	opts := quick(s.port())
-	opts.Transport = HTTP
+	opts.Transports = only(HTTP)
 	h := start(t, opts)
 	h.publish(devices.True)
 	eventually(t, "delivered", func() bool { return len(h.delivered()) == 1 })
 
 	set(closing)
-	before := len(s.everything())
 	s.drop()
-	eventually(t, "the link has noticed that it is cut off", func() bool { return len(s.everything()) > before })
+	eventually(t, "the link has noticed that it is cut off", func() bool { return cutOff.Load() > 1 })
 	set(stranger)
 	from := len(s.everything())
 	h.publish(devices.False)
@@ -211,7 +215,7 @@ func TestTenBlackHolesAndTheClientLast(t *testing.T) {
 	has(t, s, devices.True)
 	require.Equal(t, ports[10], func() int {
 		eventually(t, "a delivery", func() bool { return len(h.delivered()) == 1 })
-		return h.delivered()[0].Port
+		return h.delivered()[0].To.Port
 	}())
 }
 
@@ -228,10 +232,14 @@ func TestTheFirstInOrderWins(t *testing.T) {
 			c.fingerprint()
 		}
 	})
-	p, err := scan(context.Background(), patience, []int{first.port(), second.Port()}, target{clientID: clientID}, Auto.order())
-	require.NoError(t, err)
-	require.Equal(t, first.port(), p.port)
-	require.Equal(t, ProofFingerprint, p.proof)
+	opts := quick(first.port(), second.Port())
+	opts.Clients, opts.ProbeTimeout = FirstClient, patience
+	h := start(t, opts)
+	eventually(t, "the first has its turn", func() bool {
+		st := h.Status()
+		return len(st.Sessions) > 0 && st.Sessions[0].Port == first.port() && st.Sessions[0].State == Connecting
+	})
+	require.Empty(t, second.Payloads())
 }
 
 func TestScanErrors(t *testing.T) {
@@ -252,21 +260,19 @@ func TestScanErrors(t *testing.T) {
 	})
 	cases := map[string]struct {
 		ports []int
-		is    error
 		says  []string
 	}{
-		"one port, closed":  {free[:1], ErrNoClient, []string{"no client found on port ", " of 127.0.0.1"}},
-		"two ports, closed": {free, ErrNoClient, []string{"no client found on ports ", " to "}},
-		"held by others":    {[]int{page.port(), free[0]}, ErrNoClient, []string{"another program holds "}},
-		"refused":           {[]int{free[0], refusing.port()}, &Error{Phase: PhaseConnect, Code: 4004}, []string{"port ", "invalid version"}},
+		"one port, closed":  {free[:1], []string{"no client found", "on port ", " of 127.0.0.1"}},
+		"two ports, closed": {free, []string{"no client found", "on ports ", " to "}},
+		"held by others":    {[]int{page.port(), free[0]}, []string{"another program holds "}},
+		"refused":           {[]int{free[0], refusing.port()}, []string{"invalid version"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := scan(context.Background(), patience, c.ports, target{clientID: clientID}, Auto.order())
-			require.ErrorIs(t, err, c.is)
-			for _, s := range c.says {
-				require.ErrorContains(t, err, s)
-			}
+			h := start(t, quick(c.ports...))
+			eventually(t, "the status says why", func() bool {
+				return !slices.ContainsFunc(c.says, func(s string) bool { return !strings.Contains(h.trouble(), s) })
+			})
 		})
 	}
 }
@@ -277,7 +283,7 @@ func TestOriginOnlyWhereConfigured(t *testing.T) {
 		s := serveRaw(t, 0, rpc(func(c *rawConn, nonce string) bool { c.say(accept(nonce)); return true }))
 		for _, set := range []Transport{WebSocket, HTTP} {
 			opts := quick(s.port())
-			opts.Transport, opts.Origin = set, origin
+			opts.Transports, opts.Origin = only(set), origin
 			h := start(t, opts)
 			h.publish(devices.True)
 			eventually(t, "delivered", func() bool { return len(h.delivered()) == 1 })

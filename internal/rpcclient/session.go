@@ -8,36 +8,44 @@ import (
 	"sidetone/internal/devices"
 )
 
-// Delivery is one list that the client has accepted.
+// Delivery is one list that a client has accepted.
 type Delivery struct {
+	To        Address
 	Snapshot  devices.Snapshot
 	Changes   []devices.Change // against what this client had before; all of it on the first list
 	First     bool             // the first list of a session
-	Transport Transport
-	Port      int
-	RoundTrip time.Duration // from writing the list to its answer
-	SinceOS   time.Duration // from the OS event to the answer
+	RoundTrip time.Duration    // from writing the list to its answer
+	SinceOS   time.Duration    // from the OS event to the answer
 }
 
 // session keeps one client up to date over one link: at most one list is in flight, the newest
 // one waits, nothing older follows something newer (rule R71).
 type session struct {
-	link      link
-	transport Transport
-	port      int
-	box       *mailbox
-	timeout   time.Duration // for one answer
-	pacer     pacer
-	retry     *backoff
-	delivered func(Delivery)
-	holds     func(generation uint64) // the client has this generation, whether or not it had to be sent
-	refused   func(err error, next time.Duration)
+	link    link
+	to      Address
+	box     *mailbox
+	timeout time.Duration // for one answer
+	pacer   limiter
+	bucket  *limiter // of the client, where each list costs a token of it; else nil (rule R67)
+	retry   *backoff // after refused lists
+	tell    observer
+
+	answers bool // the client is known to answer the command
 
 	has   devices.Snapshot // what the client has accepted last
 	knows bool             // false: the client's list is unknown, the next one goes out whatever it holds (rule R52)
 	first bool
 
 	rejected []devices.Device // the list that was refused last
+}
+
+// observer hears what becomes of a session.
+type observer interface {
+	delivered(Delivery)
+	holds(generation uint64)             // the client has this generation, whether or not it had to be sent
+	refused(err error, again time.Time)  // a list; it is sent again
+	waits(until time.Time)               // for the client's rate limit, with a list to send
+	unsupported(err error) (endure bool) // the client never answers; endure: wait whether it does after all
 }
 
 // run returns when the link is of no more use or ctx ends. A refused list is not the end: it
@@ -52,7 +60,7 @@ func (s *session) run(ctx context.Context) error {
 			}
 			continue
 		}
-		if wait := s.pacer.delay(time.Now()); wait > 0 {
+		if wait := s.delay(time.Now()); wait > 0 {
 			if err := s.sleep(ctx, &wait, false); err != nil {
 				return err
 			}
@@ -65,6 +73,20 @@ func (s *session) run(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// delay is how long the next list has to wait. It waits here, where a newer one can take its
+// place, rather than in the client's queue.
+func (s *session) delay(now time.Time) time.Duration {
+	wait := s.pacer.delay(now)
+	if s.bucket == nil {
+		return wait
+	}
+	if token := s.bucket.delay(now); token > 0 {
+		s.tell.waits(now.Add(token))
+		wait = max(wait, token)
+	}
+	return wait
 }
 
 // take returns the newest snapshot; ok is false before the first one.
@@ -82,7 +104,7 @@ func (s *session) upToDate(snap devices.Snapshot) bool {
 		return false
 	}
 	s.has = snap
-	s.holds(snap.Generation)
+	s.tell.holds(snap.Generation)
 	return true
 }
 
@@ -103,7 +125,7 @@ func (s *session) sleep(ctx context.Context, d *time.Duration, wake bool) error 
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-s.link.lost():
-		return ErrLost
+		return s.link.cause()
 	case <-news:
 	case <-timeout:
 	}
@@ -118,44 +140,102 @@ func (s *session) send(ctx context.Context, snap devices.Snapshot) error {
 	}
 	start := time.Now()
 	s.pacer.use(start)
+	spent := s.bucket.spend(start)
 	answer, cancel := context.WithTimeout(ctx, s.timeout)
 	err = s.link.deliver(answer, nonce, payload)
 	cancel()
+	spent(time.Now())
+	if silent := s.silent(err); silent != nil && ctx.Err() == nil {
+		if !s.tell.unsupported(silent) {
+			return silent
+		}
+		if err = s.link.await(ctx); err != nil && !errors.As(err, new(*Error)) {
+			err = silent // what ended the wait is no news: it never answered
+		}
+	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	var refusal *Error
 	switch {
 	case err == nil:
+		s.answers = true
 		now := time.Now()
-		s.delivered(Delivery{
-			Snapshot: snap, Changes: devices.Diff(s.has, snap), First: s.first,
-			Transport: s.transport, Port: s.port,
+		s.tell.delivered(Delivery{
+			To: s.to, Snapshot: snap, Changes: devices.Diff(s.has, snap), First: s.first,
 			RoundTrip: now.Sub(start), SinceOS: now.Sub(snap.At),
 		})
 		s.has, s.knows, s.first = snap, true, false
 		s.retry.reset()
 		return nil
 	case errors.As(err, &refusal) && refusal.Phase == PhaseCommand && refusal.Code != CodeNotAuthorized:
-		s.knows = false
+		s.answers, s.knows = true, false
 		if list := snap.Wire(); !devices.SameWire(list, s.rejected) {
 			s.rejected = list
 			s.retry.reset() // another list may fare better
 		}
 		wait := s.retry.wait()
-		s.refused(err, wait)
+		s.tell.refused(err, time.Now().Add(wait))
 		return s.sleep(ctx, &wait, true)
 	default:
 		return err
 	}
 }
 
-// farewell empties the client's list (rules R38, R53). What was in flight is not waited for:
-// the order of the link keeps the empty list last.
-func (s *session) farewell(ctx context.Context) error {
-	nonce, payload, err := encode(nil)
+// silent is not nil when err shows a client that does not know the command: it says so, or it
+// has never answered it (rules R13, R48). Asking again would get the same.
+func (s *session) silent(err error) error {
+	switch {
+	case errors.Is(err, &Error{Phase: PhaseCommand, Code: codeUnknownCommand}):
+		return err
+	case errors.Is(err, ErrNoAnswer) && !s.answers:
+		return errors.Join(ErrUnsupported, err)
+	default:
+		return nil
+	}
+}
+
+// ExitPolicy says what an orderly end leaves in the client (rule R53).
+type ExitPolicy string
+
+// The policies.
+const (
+	ExitClear  ExitPolicy = "clear"  // nothing: an empty list
+	ExitUnmute ExitPolicy = "unmute" // the devices, and no word about their mute
+	ExitLeave  ExitPolicy = "leave"  // everything as it is
+)
+
+// farewell does what policy says. What was in flight is not waited for: the order of the link
+// keeps the last list last. Where a list costs a token and there is none, nothing is sent: it
+// would only hang.
+func (s *session) farewell(ctx context.Context, policy ExitPolicy) error {
+	list := []devices.Device{}
+	switch policy {
+	case ExitLeave:
+		return nil
+	case ExitUnmute:
+		if !s.knows {
+			return nil
+		}
+		list = withoutMute(s.has.Wire())
+	}
+	if s.bucket != nil && s.bucket.delay(time.Now()) > 0 {
+		return errNoToken
+	}
+	nonce, payload, err := encode(list)
 	if err != nil {
 		return err
 	}
 	return s.link.deliver(ctx, nonce, payload)
+}
+
+var errNoToken = errors.New("over HTTP the client takes no further update so soon")
+
+func withoutMute(list []devices.Device) []devices.Device {
+	out := make([]devices.Device, len(list))
+	for i, d := range list {
+		d.HardwareMute = nil
+		out[i] = d
+	}
+	return out
 }

@@ -19,6 +19,7 @@ type fakeLink struct {
 	takes  time.Duration
 	answer func(n int) error // of the n-th list, counted from 0; nil accepts all
 	gone   chan struct{}
+	late   chan struct{} // closed: the answer that was given up has come after all
 
 	mu   sync.Mutex
 	sent []sentList
@@ -38,12 +39,7 @@ func (l *fakeLink) deliver(ctx context.Context, nonce string, payload []byte) er
 	if r.Nonce != nonce || r.Cmd != command {
 		return errors.New("the payload does not bear its nonce")
 	}
-	s := sentList{at: time.Now(), size: len(r.Args.Devices)}
-	for _, d := range r.Args.Devices {
-		if d.Type == devices.AudioInput {
-			s.mute = tri(d.HardwareMute)
-		}
-	}
+	s := sentList{at: time.Now(), size: len(r.Args.Devices), mute: muteIn(r.Args.Devices)}
 	l.mu.Lock()
 	n := len(l.sent)
 	l.sent = append(l.sent, s)
@@ -61,7 +57,35 @@ func (l *fakeLink) deliver(ctx context.Context, nonce string, payload []byte) er
 	return nil
 }
 
+// muteIn is the mute of the last microphone.
+func muteIn(list []devices.Device) (mute devices.Tri) {
+	for _, d := range list {
+		if d.Type == devices.AudioInput {
+			mute = tri(d.HardwareMute)
+		}
+	}
+	return mute
+}
+
+func muteOf(payload []byte) (devices.Tri, error) {
+	var r request
+	err := json.Unmarshal(payload, &r)
+	return muteIn(r.Args.Devices), err
+}
+
+func (l *fakeLink) await(ctx context.Context) error {
+	select {
+	case <-l.late:
+		return nil
+	case <-l.gone:
+		return ErrLost
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 func (l *fakeLink) lost() <-chan struct{} { return l.gone }
+func (l *fakeLink) cause() error          { return ErrLost }
 func (l *fakeLink) close()                {}
 
 func (l *fakeLink) lists() []sentList {
@@ -80,7 +104,41 @@ type testSession struct {
 	mu         sync.Mutex
 	deliveries []Delivery
 	held       uint64          // the generation that the client has
-	waits      []time.Duration // after each refused list
+	pauses     []time.Duration // after each refused list
+	queued     []time.Time     // each time a token was waited for: until when
+	silence    error           // why the client was called unsupported
+	endure     bool            // wait for a client that does not answer
+}
+
+func (b *testSession) delivered(d Delivery) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.deliveries = append(b.deliveries, d)
+}
+
+func (b *testSession) holds(g uint64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.held = g
+}
+
+func (b *testSession) refused(_ error, again time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.pauses = append(b.pauses, time.Until(again))
+}
+
+func (b *testSession) waits(until time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.queued = append(b.queued, until)
+}
+
+func (b *testSession) unsupported(err error) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.silence = err
+	return b.endure
 }
 
 // runSession starts a session; it must be called inside synctest.Test.
@@ -88,23 +146,8 @@ func runSession(t *testing.T, l *fakeLink) *testSession {
 	l.gone = make(chan struct{})
 	b := &testSession{link: l, result: make(chan error, 1)}
 	b.session = &session{
-		link: l, transport: WebSocket, port: 6463, box: newMailbox(), timeout: 5 * time.Second,
-		retry: newBackoff(refusedFirst, refusedMax),
-	}
-	b.delivered = func(d Delivery) {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.deliveries = append(b.deliveries, d)
-	}
-	b.holds = func(g uint64) {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.held = g
-	}
-	b.refused = func(_ error, next time.Duration) {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.waits = append(b.waits, next)
+		link: l, to: Address{Transport: WebSocket, Port: 6463}, box: newMailbox(), timeout: 5 * time.Second,
+		pacer: newPacer(), retry: newBackoff(refusedFirst, refusedMax), tell: b,
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	b.cancel = cancel
@@ -118,7 +161,7 @@ func (b *testSession) seen() (deliveries []Delivery, held uint64, waits []time.D
 	synctest.Wait()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.deliveries, b.held, b.waits
+	return b.deliveries, b.held, b.pauses
 }
 
 func (b *testSession) put(generation uint64, mute devices.Tri) {
@@ -411,7 +454,7 @@ func TestFarewellIsAnEmptyListAndHasADeadline(t *testing.T) {
 		synctest.Wait()
 		b.cancel()
 		<-b.result
-		require.NoError(t, b.farewell(context.Background()))
+		require.NoError(t, b.farewell(context.Background(), ExitClear))
 		lists := b.link.lists()
 		require.Zero(t, lists[len(lists)-1].size)
 
@@ -419,7 +462,7 @@ func TestFarewellIsAnEmptyListAndHasADeadline(t *testing.T) {
 		before := time.Now()
 		ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 		defer cancel()
-		require.ErrorIs(t, b.farewell(ctx), ErrNoAnswer)
+		require.ErrorIs(t, b.farewell(ctx, ExitClear), ErrNoAnswer)
 		require.Equal(t, 500*time.Millisecond, time.Since(before))
 	})
 }

@@ -20,10 +20,8 @@ const lastWrite = 100 * time.Millisecond
 
 // wsLink is a link over WebSocket. One goroutine reads; deliver writes.
 type wsLink struct {
-	conn    *websocket.Conn
-	answers chan message  // answers only, unmatched ones are dropped by deliver
-	gone    chan struct{} // closed by the reader when the connection has ended
-	err     error         // why, set before gone is closed
+	inbox
+	conn *websocket.Conn
 }
 
 // openWebSocket connects and waits for READY: what is sent earlier is lost (rules R15 to R17).
@@ -57,7 +55,7 @@ func openWebSocket(ctx context.Context, t target) (*wsLink, error) {
 
 // newWSLink starts to read what comes after READY.
 func newWSLink(conn *websocket.Conn) *wsLink {
-	l := &wsLink{conn: conn, answers: make(chan message, 4), gone: make(chan struct{})}
+	l := &wsLink{inbox: newInbox(), conn: conn}
 	go l.read()
 	return l
 }
@@ -127,7 +125,7 @@ func awaitReady(ctx context.Context, conn *websocket.Conn) error {
 
 // timeoutAs turns an error that is only ctx's deadline into ErrNoAnswer.
 func timeoutAs(ctx context.Context, err error) error {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) || errors.Is(context.Cause(ctx), ErrNoAnswer) {
 		return ErrNoAnswer
 	}
 	return err
@@ -169,43 +167,24 @@ func refuses(code int) bool {
 	return code == CodeClosed || code == CodeUnsupportedData || code >= CodeInvalidClientID
 }
 
-// read passes answers on until the connection ends. It never blocks on deliver: an answer
-// that nobody takes is one to a command that was given up.
+// read passes answers on until the connection ends.
 func (l *wsLink) read() {
-	defer close(l.gone)
 	for {
 		m, err := readMessage(l.conn)
 		if err != nil {
-			l.err = err
+			l.end(afterReady(err))
 			return
 		}
-		if m.Nonce == "" {
-			continue // an event
-		}
-		select {
-		case l.answers <- m:
-		default:
-		}
+		l.put(m)
 	}
 }
 
 func (l *wsLink) deliver(ctx context.Context, nonce string, payload []byte) error {
-	l.drain()
+	l.want(nonce)
 	if err := l.write(ctx, payload); err != nil {
 		return fmt.Errorf("send device list: %w: %w", ErrLost, err)
 	}
-	for {
-		select {
-		case m := <-l.answers:
-			if m.Nonce == nonce {
-				return m.result()
-			}
-		case <-l.gone:
-			return l.lastAnswer(nonce)
-		case <-ctx.Done():
-			return fmt.Errorf("device list: %w", timeoutAs(ctx, ctx.Err()))
-		}
-	}
+	return l.await(ctx)
 }
 
 // write sends one text frame. When ctx ends it is cut short, but not at once: half a frame
@@ -220,33 +199,6 @@ func (l *wsLink) write(ctx context.Context, payload []byte) error {
 	_ = l.conn.NetConn().SetWriteDeadline(time.Time{}) // else its timer would wake us for nothing
 	return err
 }
-
-// lastAnswer looks for the answer among those that came right before the end.
-func (l *wsLink) lastAnswer(nonce string) error {
-	for {
-		select {
-		case m := <-l.answers:
-			if m.Nonce == nonce {
-				return m.result()
-			}
-		default:
-			return fmt.Errorf("device list: %w", l.err)
-		}
-	}
-}
-
-// drain forgets answers to commands that were given up, so that they do not fill the channel.
-func (l *wsLink) drain() {
-	for {
-		select {
-		case <-l.answers:
-		default:
-			return
-		}
-	}
-}
-
-func (l *wsLink) lost() <-chan struct{} { return l.gone }
 
 // close ends the connection with a closing frame where the peer still reads, and waits for
 // the reader.

@@ -1,0 +1,60 @@
+package rpcclient
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// describe says why there is no client.
+func (c *Client) describe(searching bool) {
+	var held []string
+	notes := slices.Clone(c.notes)
+	for _, p := range c.peers {
+		if p.other != nil {
+			held = append(held, strconv.Itoa(p.port.Port))
+			notes = append(notes, fmt.Sprintf("port %d is held by another program: %s: %v", p.port.Port, p.program(), p.other))
+		}
+	}
+	err := c.nobody(held)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.status.Notes, c.status.NextTry = notes, time.Time{}
+	if searching {
+		c.status.NextTry = c.nextSearch
+	}
+	c.status.Error, c.status.Remedy = err.Error(), Remedy(err)
+	alone := !slices.ContainsFunc(c.peers, func(p *peer) bool { return slices.Contains(states, p.status.State) })
+	if alone && c.said != c.status.Error && slices.IndexFunc(c.peers, func(p *peer) bool { return p.running }) < 0 {
+		c.said = c.status.Error
+		c.opts.Log.Info("no client to report to", "reason", err, "remedy", c.status.Remedy)
+	}
+}
+
+func (p *peer) program() string {
+	switch {
+	case p.Name != "":
+		return fmt.Sprintf("%s (pid %d)", p.Name, p.PID)
+	case p.UID != "":
+		return "of user " + p.UID
+	default:
+		return "unknown"
+	}
+}
+
+// nobody says what was tried, and which ports are held by others.
+func (c *Client) nobody(held []string) error {
+	where := fmt.Sprintf("ports %d to %d of 127.0.0.1", c.opts.Ports[0], c.opts.Ports[len(c.opts.Ports)-1])
+	if len(c.opts.Ports) == 1 {
+		where = fmt.Sprintf("port %d of 127.0.0.1", c.opts.Ports[0])
+	}
+	if slices.Contains(c.opts.Transports, IPC) {
+		where = "any IPC socket, nor on " + where
+	}
+	if len(held) > 0 {
+		where += fmt.Sprintf(" (another program holds %s)", strings.Join(held, ", "))
+	}
+	return fmt.Errorf("%w on %s", ErrNoClient, where)
+}

@@ -1,0 +1,224 @@
+package rpcclient
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// DefaultPorts are the ports on which the client may listen, in the order of preference
+// (rule R2).
+var DefaultPorts = []int{6463, 6464, 6465, 6466, 6467, 6468, 6469, 6470, 6471, 6472, 6473}
+
+// place is where one client process listens: on an IPC socket, a port or both.
+type place struct {
+	socket Socket   // Path "" = none
+	port   Listener // Port 0 = none
+	Process
+}
+
+func (p place) offers(t Transport) bool {
+	if t == IPC {
+		return p.socket.Path != ""
+	}
+	return p.port.Port != 0
+}
+
+func (p place) empty() bool { return p.socket.Path == "" && p.port.Port == 0 }
+
+// traceable reports whether a restart of the client would be seen.
+func (p place) traceable() bool { return p.socket.ID != "" || p.port.ID != 0 }
+
+// sight is what one look at this machine found that no known client accounts for.
+type sight struct {
+	sockets []seenSocket
+	ports   []Listener
+}
+
+// seenSocket is an IPC socket with a fresh connection to its owner.
+type seenSocket struct {
+	Socket
+	Process
+	conn net.Conn
+}
+
+// deaf is an IPC socket that could not be connected to.
+type deaf struct {
+	id    string
+	tries int
+	again time.Time // zero: not before it is made anew
+	err   error
+}
+
+// A socket exists a moment before somebody listens on it, so a refusal is believed only after
+// a while.
+const deafTries = 5
+
+func (d *deaf) failed(err error, now time.Time) {
+	d.err, d.again = err, time.Time{}
+	if d.tries < deafTries {
+		d.again = now.Add(50 * time.Millisecond << (2 * d.tries)) // 50 ms to 13 s
+	}
+	d.tries++
+}
+
+// look compares what the system says with the known clients: each keeps what it still has, and
+// what is left over is returned.
+func (c *Client) look(ctx context.Context) sight {
+	return sight{sockets: c.lookForSockets(ctx), ports: c.lookForPorts(ctx)}
+}
+
+func (c *Client) lookForSockets(ctx context.Context) []seenSocket {
+	var sockets []Socket
+	c.notes = nil
+	if slices.Contains(c.opts.Transports, IPC) {
+		sockets, c.notes = c.opts.Local.Sockets()
+	}
+	for _, p := range c.peers {
+		i := slices.Index(sockets, p.socket)
+		if i < 0 {
+			p.socket = Socket{}
+			continue
+		}
+		sockets = slices.Delete(sockets, i, i+1)
+	}
+	now := time.Now()
+	for path, d := range c.deaf {
+		if !slices.Contains(sockets, Socket{path, d.id}) {
+			delete(c.deaf, path)
+		}
+	}
+	sockets = slices.DeleteFunc(sockets, func(s Socket) bool {
+		d := c.deaf[s.Path]
+		return d != nil && (d.again.IsZero() || d.again.After(now))
+	})
+	seen := c.dialSockets(ctx, sockets)
+	for path, d := range c.deaf {
+		c.notes = append(c.notes, fmt.Sprintf("%s: %v", path, d.err))
+	}
+	slices.Sort(c.notes)
+	return seen
+}
+
+// dialSockets connects to all at once, so that one which hangs costs no more than ProbeTimeout.
+func (c *Client) dialSockets(ctx context.Context, sockets []Socket) []seenSocket {
+	ctx, cancel := context.WithTimeout(ctx, c.opts.ProbeTimeout)
+	defer cancel()
+	all := make([]seenSocket, len(sockets))
+	errs := make([]error, len(sockets))
+	var wg sync.WaitGroup
+	for i, s := range sockets {
+		wg.Go(func() {
+			all[i].Socket = s
+			all[i].conn, all[i].Process, errs[i] = c.opts.Local.Dial(ctx, s.Path)
+		})
+	}
+	wg.Wait()
+	var seen []seenSocket
+	for i, s := range all {
+		if errs[i] == nil {
+			delete(c.deaf, s.Path)
+			seen = append(seen, s)
+			continue
+		}
+		if c.deaf[s.Path] == nil {
+			c.deaf[s.Path] = &deaf{id: s.ID}
+		}
+		c.deaf[s.Path].failed(errs[i], time.Now())
+	}
+	return seen
+}
+
+func (c *Client) lookForPorts(ctx context.Context) []Listener {
+	if !slices.ContainsFunc(c.opts.Transports, func(t Transport) bool { return t != IPC }) {
+		return nil
+	}
+	listeners, err := c.opts.Local.Listeners(c.opts.Ports)
+	if err != nil {
+		listeners = c.tryPorts(ctx)
+	}
+	slices.SortFunc(listeners, func(a, b Listener) int {
+		return slices.Index(c.opts.Ports, a.Port) - slices.Index(c.opts.Ports, b.Port)
+	})
+	for _, p := range c.peers {
+		i := slices.IndexFunc(listeners, func(l Listener) bool { return l.Port == p.port.Port && l.ID == p.port.ID })
+		if i < 0 {
+			p.port = Listener{}
+			continue
+		}
+		listeners = slices.Delete(listeners, i, i+1)
+	}
+	if len(listeners) > 0 {
+		c.opts.Local.Identify(listeners)
+	}
+	return listeners
+}
+
+// tryPorts finds the ports with a listener where the system does not tell: by connecting to
+// all of them at once.
+func (c *Client) tryPorts(ctx context.Context) []Listener {
+	ctx, cancel := context.WithTimeout(ctx, c.opts.ProbeTimeout)
+	defer cancel()
+	open := make([]bool, len(c.opts.Ports))
+	var wg sync.WaitGroup
+	for i, port := range c.opts.Ports {
+		if slices.ContainsFunc(c.peers, func(p *peer) bool { return p.run != nil && p.port.Port == port }) {
+			open[i] = true // else it will be noticed there
+			continue
+		}
+		wg.Go(func() {
+			if conn, err := dialTCP(ctx, "tcp4", loopback(port)); err == nil {
+				open[i] = conn.Close() == nil
+			}
+		})
+	}
+	wg.Wait()
+	var found []Listener
+	for i, port := range c.opts.Ports {
+		if open[i] {
+			found = append(found, Listener{Port: port})
+		}
+	}
+	return found
+}
+
+func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+
+// settle gives what was seen to the known clients that lack it, and makes new ones of the
+// rest. A process has one socket and one port; several of either are several clients, paired in
+// order (rule R75).
+func (c *Client) settle(s sight) {
+	for _, seen := range s.sockets {
+		p := c.lacking(seen.PID, func(p *peer) bool { return p.socket.Path == "" })
+		if p == nil {
+			p = c.newPeer(seen.Process)
+		}
+		p.socket, p.Process = seen.Socket, seen.Process
+		p.keep(seen.conn)
+		p.gains()
+	}
+	for _, l := range s.ports {
+		p := c.lacking(l.PID, func(p *peer) bool { return p.port.Port == 0 })
+		if p == nil {
+			p = c.newPeer(l.Process)
+		}
+		p.port = l
+		p.gains()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	slices.SortStableFunc(c.peers, c.rank)
+}
+
+// lacking returns the first client of the process that lacks something, and has another.
+func (c *Client) lacking(pid int, lacks func(*peer) bool) *peer {
+	i := slices.IndexFunc(c.peers, func(p *peer) bool { return pid != 0 && p.PID == pid && !p.empty() && lacks(p) })
+	if i < 0 {
+		return nil
+	}
+	return c.peers[i]
+}

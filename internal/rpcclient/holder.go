@@ -1,0 +1,89 @@
+package rpcclient
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// holder keeps the status of one session.
+type holder struct {
+	*Client
+	p     *peer
+	to    Address
+	start time.Time
+	paced bool // by the client's tokens
+	mute  bool // the client does not know the command: there is nothing to empty
+}
+
+func (h *holder) delivered(d Delivery) {
+	h.mute = false
+	h.set(h.p, func(s *Session) {
+		*s = Session{State: Ready, Address: h.to, Generation: d.Snapshot.Generation, Delivered: time.Now(), Devices: len(d.Snapshot.Devices)}
+		h.pace(s)
+	})
+	clear(h.p.said)
+	h.opts.OnDelivery(d)
+	// Only a session that lasts proves that the client is well: one that ends after each list
+	// must not be reopened at full speed.
+	if time.Since(h.start) > h.opts.RetryMax {
+		h.p.retry.reset()
+	}
+	h.p.sulk.reset()
+}
+
+// pace says what the client's tokens allow.
+func (h *holder) pace(s *Session) {
+	if !h.paced {
+		return
+	}
+	s.State = Degraded
+	s.Remedy = fmt.Sprintf("over HTTP this client takes one update in %s; it needs IPC, or an origin that is registered and authorized, to be told at once", h.opts.TokenEvery)
+	s.Error = h.refusals(h.p)
+	if wait := h.p.bucket.delay(time.Now()); wait > 0 {
+		s.NextTry = time.Now().Add(wait)
+	}
+}
+
+func (h *holder) holds(generation uint64) {
+	h.set(h.p, func(s *Session) { s.Generation = generation })
+}
+
+func (h *holder) waits(until time.Time) {
+	h.set(h.p, func(s *Session) {
+		if s.State == Ready || s.State == Connecting {
+			s.State = Degraded
+		}
+		s.NextTry = until
+	})
+}
+
+func (h *holder) refused(err error, again time.Time) {
+	h.set(h.p, func(s *Session) {
+		s.State, s.NextTry, s.Error, s.Remedy = Refused, again, err.Error(), Remedy(err)
+	})
+	h.opts.Log.Warn("list refused", "client", h.to, "reason", err, "remedy", Remedy(err), "again in", time.Until(again).Round(time.Millisecond))
+}
+
+// unsupported keeps the link, which costs nothing: its end tells that the client has restarted,
+// and an answer that comes after all that it was merely busy. Where only one client is to be
+// talked to it goes, to make room for another.
+func (h *holder) unsupported(err error) (endure bool) {
+	h.mute = true
+	h.set(h.p, func(s *Session) {
+		*s = Session{State: Unsupported, Address: h.to, Error: err.Error(), Remedy: Remedy(err)}
+	})
+	h.once(h.p, "client does not know certified devices", "client", h.to, "reason", err, "remedy", Remedy(err))
+	return h.opts.Clients == AllClients
+}
+
+// refusals says which transports the client has refused for as long as it runs, and why.
+func (c *Client) refusals(p *peer) string {
+	var why []string
+	for _, tr := range c.opts.Transports {
+		if err := p.given[tr]; err != nil {
+			why = append(why, fmt.Sprintf("%s: %v", tr, err))
+		}
+	}
+	return strings.Join(why, "; ")
+}

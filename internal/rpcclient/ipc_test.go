@@ -1,0 +1,150 @@
+package rpcclient
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/fakeserver"
+	"sidetone/internal/devices"
+)
+
+func TestReportsEveryChangeOverIPC(t *testing.T) {
+	m := newMachine(t)
+	s := serve(t, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: m.dir, NoTCP: true})
+	opts := quick()
+	opts.Local = m
+	h := start(t, opts)
+	for _, mute := range []devices.Tri{devices.False, devices.True, devices.Unknown, devices.False} {
+		h.publish(mute)
+		has(t, s, mute)
+	}
+	require.Equal(t, s.IPCPath(), h.session().Socket)
+	require.Equal(t, 1, s.Stats().Handshakes)
+	h.stop()
+	hasNone(t, s)
+	spotless(t, s)
+}
+
+// TestFaultsOverIPC shows, for every fault that a socket can have, what the status says and
+// that the list arrives once the fault is over. Where the client is not asked again before it
+// restarts, it restarts.
+func TestFaultsOverIPC(t *testing.T) {
+	for fault, status := range map[string]string{
+		"refuse":              "no client found on any IPC socket",
+		"hang":                "no answer in time",
+		"login":               "at its login screen",
+		"offline":             "invalid client id",
+		"close-code=4000":     "cannot reach its own servers",
+		"close-code=4001":     "invalid origin",
+		"close-code=4002":     "rate limited",
+		"close-code=4003":     "token revoked",
+		"close-code=4004":     "invalid version",
+		"close-code=1003":     "bad data",
+		"ready-never":         "no answer in time",
+		"close-after=1":       "lost",
+		"die":                 "lost",
+		"no-answer":           "does not know certified devices",
+		"wrong-nonce":         "does not know certified devices",
+		"stranger":            "",
+		"twice":               "",
+		"answer-late=100ms":   "",
+		"ready-late=100ms":    "",
+		"bad-json":            "not the client's RPC server",
+		"huge":                "more than 3145728",
+		"half":                "does not know certified devices",
+		"deep":                "not the client's RPC server",
+		"error=1000":          "failed in the client",
+		"error=4000:[0] bad":  "one bad device rejects the whole list",
+		"error=4002":          "unknown command",
+		"error=4006:no scope": "not authorized",
+	} {
+		t.Run(fault, func(t *testing.T) {
+			t.Parallel()
+			f, err := fakeserver.ParseFault(fault)
+			require.NoError(t, err)
+			m := newMachine(t)
+			s := serve(t, fakeserver.Options{Profile: fakeserver.Desktop, Bucket: -1, IPCDir: m.dir, NoTCP: true, Fault: f})
+			opts := quick()
+			opts.Local = m
+			opts.HTTPTimeout = opts.AnswerTimeout // there is no other transport to go to
+			h := start(t, opts)
+			m.appear()
+			h.publish(devices.True)
+			if status == "" {
+				has(t, s, devices.True)
+				eventually(t, "ready", h.connected)
+				require.Empty(t, h.trouble())
+				return
+			}
+			eventually(t, "the status says what is wrong", func() bool {
+				return strings.Contains(h.trouble()+h.session().Remedy, status)
+			})
+			require.NoError(t, s.SetFault(fakeserver.Fault{}))
+			if h.session().NextTry.IsZero() && slices.Contains([]State{Unsupported, Refused}, h.session().State) {
+				require.NoError(t, s.Restart())
+			}
+			m.appear()
+			h.publish(devices.False)
+			has(t, s, devices.False)
+			eventually(t, "ready again", func() bool { return h.connected() && h.trouble() == "" })
+		})
+	}
+}
+
+// TestPingIsAnswered by a session that is otherwise idle.
+func TestPingIsAnswered(t *testing.T) {
+	client, server := net.Pipe()
+	opened := make(chan *ipcLink, 1)
+	go func() {
+		l, err := openIPC(context.Background(), client, clientID)
+		require.NoError(t, err)
+		opened <- l
+	}()
+	r := newFrames(server)
+	op, body := r.next(t)
+	require.Equal(t, uint32(opHandshake), op)
+	require.JSONEq(t, `{"v":1,"client_id":"`+clientID+`"}`, body)
+	r.send(t, opPing, "before READY")
+	op, body = r.next(t)
+	require.Equal(t, [2]any{uint32(opPong), "before READY"}, [2]any{op, body})
+	r.send(t, opFrame, `{"cmd":"DISPATCH","evt":"READY","nonce":null,"data":{"v":1,"user":{"id":"1"}}}`)
+	l := <-opened
+	for _, data := range []string{"", "{}", strings.Repeat("x", 1<<16)} {
+		r.send(t, opPing, data)
+		op, body = r.next(t)
+		require.Equal(t, [2]any{uint32(opPong), data}, [2]any{op, body})
+	}
+	r.send(t, opClose, `{"code":1000,"message":"bye"}`)
+	<-l.lost()
+	require.ErrorIs(t, l.cause(), ErrLost, "a normal close after READY is the client going away")
+	l.close()
+}
+
+func TestStaleSocketIsLeftAlone(t *testing.T) {
+	m := newMachine(t)
+	path := filepath.Join(m.dir, "discord-ipc-0")
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	require.NoError(t, err)
+	l.SetUnlinkOnClose(false)
+	l.Close()
+	opts := quick(freePorts(t, 1)...)
+	opts.Local = m
+	h := start(t, opts)
+	eventually(t, "a note", func() bool { return strings.Contains(strings.Join(h.Status().Notes, "\n"), "refused") })
+	require.Equal(t, Searching, h.Status().State)
+
+	require.NoError(t, os.Remove(path))
+	s := serve(t, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: m.dir, NoTCP: true})
+	require.Equal(t, path, s.IPCPath())
+	m.appear()
+	h.publish(devices.True)
+	has(t, s, devices.True)
+	eventually(t, "no note", func() bool { return len(h.Status().Notes) == 0 })
+}

@@ -1,0 +1,92 @@
+package rpcclient
+
+import (
+	"log/slog"
+	"time"
+)
+
+// Which says whom to report to.
+type Which string
+
+// The choices (rules R3, R5).
+const (
+	AllClients  Which = "all"   // every client that runs
+	FirstClient Which = "first" // the first that connects, for as long as it runs
+)
+
+// Options configure a Client. What is zero takes the default of DefaultOptions.
+type Options struct {
+	ClientID      string
+	Origin        string // sent on WebSocket only; "" = none (rules R19, R24)
+	Clients       Which
+	Transports    []Transport // in order of preference
+	Ports         []int       // in order of preference
+	Local         Local
+	ProbeTimeout  time.Duration // for finding out who holds the ports, all of them together
+	AnswerTimeout time.Duration // for READY, and for an answer over IPC and WebSocket (rule R48)
+	HTTPTimeout   time.Duration // for whatever the client may make us queue for (rule R67)
+	Tokens        int           // how many connects and HTTP requests the client lets through at once (rule R67)
+	TokenEvery    time.Duration // and how long it takes to allow one more
+	RetryMax      time.Duration // longest wait between two searches (rule R72)
+	RefusedWait   time.Duration // shortest wait after a client refused to talk (rule R45)
+	OnExit        ExitPolicy
+	StopTimeout   time.Duration // for the farewell (rule R53)
+	OnDelivery    func(Delivery)
+	Log           *slog.Logger
+}
+
+// DefaultOptions are the settings that the protocol suggests.
+var DefaultOptions = Options{
+	Clients:       AllClients,
+	Transports:    DefaultTransports,
+	Ports:         DefaultPorts,
+	Local:         noLocal{},
+	ProbeTimeout:  time.Second,
+	AnswerTimeout: 5 * time.Second,
+	HTTPTimeout:   90 * time.Second,
+	Tokens:        2,
+	TokenEvery:    30 * time.Second,
+	RetryMax:      5 * time.Second,
+	RefusedWait:   30 * time.Second,
+	OnExit:        ExitClear,
+	StopTimeout:   500 * time.Millisecond,
+}
+
+const (
+	retryFirst   = 250 * time.Millisecond
+	refusedFirst = time.Second     // first wait after a refused list (rule R44)
+	refusedMax   = 5 * time.Minute // and the longest
+)
+
+func (o Options) withDefaults() Options {
+	d := DefaultOptions
+	if len(o.Transports) == 0 {
+		o.Transports = d.Transports
+	}
+	if len(o.Ports) == 0 {
+		o.Ports = d.Ports
+	}
+	orDefault(&o.Clients, d.Clients)
+	orDefault(&o.Local, d.Local)
+	orDefault(&o.ProbeTimeout, d.ProbeTimeout)
+	orDefault(&o.AnswerTimeout, d.AnswerTimeout)
+	orDefault(&o.HTTPTimeout, d.HTTPTimeout)
+	orDefault(&o.Tokens, d.Tokens)
+	orDefault(&o.TokenEvery, d.TokenEvery)
+	orDefault(&o.RetryMax, d.RetryMax)
+	orDefault(&o.RefusedWait, d.RefusedWait)
+	orDefault(&o.OnExit, d.OnExit)
+	orDefault(&o.StopTimeout, d.StopTimeout)
+	orDefault(&o.Log, slog.New(slog.DiscardHandler))
+	if o.OnDelivery == nil {
+		o.OnDelivery = func(Delivery) {}
+	}
+	return o
+}
+
+func orDefault[T comparable](v *T, def T) {
+	var zero T
+	if *v == zero {
+		*v = def
+	}
+}

@@ -1,0 +1,111 @@
+package rpcclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"time"
+)
+
+// peer is one client process, or what stands where one might be. Until it restarts, what it
+// refused is remembered, and so is how many of its tokens were spent.
+type peer struct {
+	place // owned by Client.Run
+	box   *mailbox
+	retry *backoff // after a session that ended
+	sulk  *backoff // after a refusal to talk
+	again time.Time
+	over  error // not nil: nothing to try before it restarts
+	other error // not nil: it is another program; it is asked again with each search
+
+	// Owned by the attempt while one runs, else by Client.Run.
+	conn     net.Conn // fresh, to the socket; nil once used
+	bucket   limiter
+	given    map[Transport]error // refused for as long as the process lives
+	answered bool                // the command, at least once
+	said     map[string]bool     // what was logged since the last delivery
+
+	run *run // the attempt that runs; nil when none
+
+	// Guarded by Client.mu.
+	status  Session
+	running bool // an attempt is under way
+	talking bool // it has the turn
+	alone   bool // it has no socket, and whose process it is is not known
+}
+
+// run is one attempt to talk to a peer.
+type run struct {
+	at     place
+	cancel context.CancelCauseFunc
+	done   chan struct{} // closed at the end, after which the rest may be read
+	worked bool
+	err    error
+}
+
+// The causes with which an attempt is ended from outside.
+var (
+	errStopping = errors.New("the agent stops")           // in order, with a farewell
+	errMoved    = errors.New("there is a better way now") // without a farewell, and not the peer's fault
+)
+
+func (c *Client) newPeer(who Process) *peer {
+	p := &peer{
+		place: place{Process: who}, box: newMailbox(),
+		retry: newBackoff(retryFirst, c.opts.RetryMax), sulk: newBackoff(c.opts.RefusedWait, max(refusedMax, c.opts.RefusedWait)),
+		bucket: limiter{size: c.opts.Tokens, every: c.opts.TokenEvery},
+		given:  make(map[Transport]error), said: make(map[string]bool),
+		status: Session{State: Searching}, // no session before it has proved to be a client
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.newest != nil {
+		p.box.put(*c.newest)
+	}
+	c.peers = append(c.peers, p)
+	return p
+}
+
+// rank puts clients with a socket before those without, then goes by socket and port.
+func (c *Client) rank(a, b *peer) int {
+	if (a.socket.Path == "") != (b.socket.Path == "") {
+		if a.socket.Path != "" {
+			return -1
+		}
+		return 1
+	}
+	return slices.Index(c.opts.Ports, a.port.Port) - slices.Index(c.opts.Ports, b.port.Port)
+}
+
+// gains says that p has a place that it lacked, which may be the way that was missing.
+func (p *peer) gains() { p.over, p.other, p.again = nil, nil, time.Time{} }
+
+// keep stores a connection for the next attempt.
+func (p *peer) keep(conn net.Conn) {
+	if p.conn != nil || p.run != nil {
+		_ = conn.Close()
+		return
+	}
+	p.conn = conn
+}
+
+func (p *peer) dropConn() {
+	if p.conn != nil {
+		_ = p.conn.Close()
+		p.conn = nil
+	}
+}
+
+// once logs what was not logged since the last delivery: trying again and again is no news.
+func (c *Client) once(p *peer, msg string, args ...any) {
+	line := fmt.Sprint(append([]any{msg}, args...)...)
+	if !p.said[line] && len(p.said) < maxSaid {
+		p.said[line] = true
+		c.opts.Log.Info(msg, args...)
+	}
+}
+
+// maxSaid ends the telling of one long trouble, in which each error may differ by a detail.
+const maxSaid = 50

@@ -1,0 +1,210 @@
+package rpcclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// attempt talks to p until that ends, over the best transport that p accepts. worked says that
+// it has delivered a list.
+func (c *Client) attempt(ctx context.Context, p *peer, at place) (worked bool, err error) {
+	defer p.dropConn()
+	var port *proven
+	defer func() { port.discard() }()
+	for _, tr := range c.opts.Transports {
+		if !at.offers(tr) {
+			continue
+		}
+		if p.given[tr] != nil {
+			err = p.given[tr]
+			continue
+		}
+		if tr != IPC && port == nil {
+			if port, err = c.prove(ctx, at); err != nil {
+				return false, err // it is not a matter of the transport
+			}
+		}
+		if tr != IPC && port.proof == ProofAnswer && tr != HTTP {
+			continue // what proved it has shown which works
+		}
+		worked, err = c.talk(ctx, p, at, tr, port)
+		switch {
+		case ctx.Err() != nil || worked:
+			return worked, err // one that worked gets another chance: the next best may be far worse
+		case lasting(err):
+			p.given[tr] = err
+		case !givesWay(err):
+			return false, err
+		}
+		c.once(p, "transport given up", "transport", tr, "client", address(at, tr), "reason", err, "remedy", Remedy(err))
+	}
+	return false, err
+}
+
+// prove finds out whether a client holds the port. All of it ends with ProbeTimeout: a port
+// that accepts and says nothing must not cost more.
+func (c *Client) prove(ctx context.Context, at place) (*proven, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.opts.ProbeTimeout)
+	defer cancel()
+	overPort := slices.DeleteFunc(slices.Clone(c.opts.Transports), func(t Transport) bool { return t == IPC })
+	p, err := probe(ctx, c.target(at), overPort)
+	if err != nil && errors.Is(err, ErrNotRPC) {
+		err = fmt.Errorf("%w: %w", errStranger, err)
+	}
+	return p, err
+}
+
+var errStranger = errors.New("another program holds the port")
+
+func (c *Client) target(at place) target {
+	return target{
+		addr: loopback(at.port.Port), port: at.port.Port, clientID: c.opts.ClientID, origin: c.opts.Origin,
+		same: func() bool { return c.sameOwner(at.port) },
+	}
+}
+
+func address(at place, tr Transport) Address {
+	a := Address{Transport: tr, PID: at.PID, Name: at.Name}
+	if tr == IPC {
+		a.Socket = at.socket.Path
+	} else {
+		a.Port = at.port.Port
+	}
+	return a
+}
+
+// talk opens a link and holds a session on it to its end.
+func (c *Client) talk(ctx context.Context, p *peer, at place, tr Transport, port *proven) (worked bool, err error) {
+	to := address(at, tr)
+	if err := c.turn(ctx, p, to); err != nil {
+		return false, err
+	}
+	c.set(p, func(s *Session) { *s = Session{State: Connecting, Address: to} })
+	// Only the client itself counts tokens: a server without its fingerprint follows the
+	// specification, which knows of none.
+	counts := tr == IPC || port.proof == ProofFingerprint
+	var l link
+	if tr != IPC && port.over == tr && port.link != nil {
+		l, port.link = port.link, nil
+	} else if l, err = c.open(ctx, p, at, tr, counts); err != nil {
+		return false, err
+	}
+	defer l.close()
+	return c.hold(ctx, p, l, to, counts)
+}
+
+// sameOwner reports whether l still listens, as far as the system tells.
+func (c *Client) sameOwner(l Listener) bool {
+	if l.ID == 0 {
+		return true
+	}
+	now, err := c.opts.Local.Listeners([]int{l.Port})
+	return err != nil || slices.ContainsFunc(now, func(n Listener) bool { return n.Port == l.Port && n.ID == l.ID })
+}
+
+// open makes the link. A connect costs a token where the client counts them.
+func (c *Client) open(ctx context.Context, p *peer, at place, tr Transport, counts bool) (link, error) {
+	if counts && tr != HTTP {
+		if err := c.token(ctx, p); err != nil {
+			return nil, err
+		}
+		spent := p.bucket.spend(time.Now())
+		defer func() { spent(time.Now()) }()
+	}
+	ctx, cancel := c.patience(ctx, p, at, tr, counts)
+	defer cancel(nil)
+	switch tr {
+	case IPC:
+		conn := p.conn
+		p.conn = nil
+		if conn == nil {
+			var err error
+			if conn, _, err = c.opts.Local.Dial(ctx, at.socket.Path); err != nil {
+				return nil, err
+			}
+		}
+		return orNil(openIPC(ctx, conn, c.opts.ClientID))
+	case WebSocket:
+		return orNil(openWebSocket(ctx, c.target(at)))
+	default:
+		overPort := slices.DeleteFunc(slices.Clone(c.opts.Transports), func(t Transport) bool { return t == IPC })
+		return orNil(openHTTP(ctx, c.target(at), overPort))
+	}
+}
+
+// orNil keeps a nil pointer from becoming a link that is not nil.
+func orNil[L link](l L, err error) (link, error) {
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// token waits until the client has a token to give (rule R67).
+func (c *Client) token(ctx context.Context, p *peer) error {
+	if wait := p.bucket.delay(time.Now()); wait > 0 {
+		c.set(p, func(s *Session) { s.NextTry = time.Now().Add(wait) })
+		sleep(ctx, wait)
+		c.set(p, func(s *Session) { s.NextTry = time.Time{} })
+	}
+	return ctx.Err()
+}
+
+// patience bounds the wait for READY. A client whose tokens are spent, by an agent that ran
+// before this one for instance, makes us queue instead of refusing (rule R67). So it is given
+// up only where that gains something: where another transport is left, and what holds the port
+// is not the client itself.
+func (c *Client) patience(ctx context.Context, p *peer, at place, tr Transport, counts bool) (context.Context, context.CancelCauseFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	limit := time.AfterFunc(c.opts.HTTPTimeout, func() { cancel(ErrNoAnswer) })
+	check := time.AfterFunc(c.opts.AnswerTimeout, func() {
+		queues := counts && (!c.another(p, at, tr) || (at.port.Port != 0 && fingerprint(ctx, c.target(at)) == nil))
+		if !queues {
+			cancel(ErrNoAnswer)
+		}
+	})
+	return ctx, func(err error) {
+		limit.Stop()
+		check.Stop()
+		cancel(err)
+	}
+}
+
+// another reports whether a transport is left after tr.
+func (c *Client) another(p *peer, at place, tr Transport) bool {
+	rest := c.opts.Transports[slices.Index(c.opts.Transports, tr)+1:]
+	return slices.ContainsFunc(rest, func(t Transport) bool { return at.offers(t) && p.given[t] == nil })
+}
+
+// hold runs a session on l to its end. When the agent stops it then does what the policy says.
+func (c *Client) hold(ctx context.Context, p *peer, l link, to Address, counts bool) (worked bool, err error) {
+	start := time.Now()
+	c.once(p, "connected", "to", to)
+	h := &holder{Client: c, p: p, to: to, start: start, paced: counts && to.Transport == HTTP}
+	s := &session{
+		link: l, to: to, box: p.box, timeout: c.opts.AnswerTimeout, pacer: newPacer(),
+		retry: newBackoff(refusedFirst, refusedMax), tell: h, answers: p.answered,
+	}
+	if to.Transport == HTTP {
+		s.timeout = c.opts.HTTPTimeout
+	}
+	if h.paced {
+		s.bucket = &p.bucket
+	}
+	err = s.run(ctx)
+	p.answered = s.answers
+	if time.Since(start) > c.opts.RetryMax {
+		p.retry.reset()
+	}
+	if ctx.Err() != nil && !h.mute && errors.Is(context.Cause(ctx), errStopping) {
+		bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.opts.StopTimeout)
+		defer cancel()
+		if err := s.farewell(bye, c.opts.OnExit); err != nil {
+			c.opts.Log.Warn("the client keeps the last list: it could not be changed", "client", to, "reason", err)
+		}
+	}
+	return !s.first, err
+}
