@@ -44,6 +44,20 @@ var flags = []flag{
 	{"hardware_mute", func(d *Device) **bool { return &d.HardwareMute }},
 }
 
+// understood is what the client makes of a device of the list: related ids of
+// other lists and flags that only an audioinput has are ignored (rules R33, R36).
+func (d Device) understood(list []Device) Device {
+	d.Related = slices.DeleteFunc(slices.Clone(d.Related), func(id string) bool {
+		return !slices.ContainsFunc(list, func(other Device) bool { return other.ID == id })
+	})
+	if d.Type != AudioInput {
+		for _, f := range flags {
+			*f.field(&d) = nil
+		}
+	}
+	return d
+}
+
 // unmuted returns the list as the client finds it when it starts: every
 // reported hardware_mute is false (rule R51). The list it is given is left alone, since
 // recorded payloads share it.

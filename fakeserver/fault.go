@@ -11,14 +11,15 @@ import (
 // A FaultKind is a way to misbehave. Its text is the name [ParseFault] knows.
 type FaultKind string
 
-// The faults. Unless said otherwise a fault meets both transports, the
+// The faults. Unless said otherwise a fault meets all transports, the
 // connections that exist as well as new ones, and a payload it meets is
 // recorded but does not become the device list.
 const (
 	// FaultNone is no fault: the client behaves.
 	FaultNone FaultKind = ""
-	// FaultRefuse closes the listener: new connections are refused, existing
-	// ones go on. The port is opened again when the fault is cleared.
+	// FaultRefuse closes the port and the IPC socket, or the latter alone when
+	// it is limited to IPC: new connections are refused, existing ones go on.
+	// What was closed is opened again when the fault is cleared.
 	FaultRefuse FaultKind = "refuse"
 	// FaultHang accepts connections and never says a word on them.
 	FaultHang FaultKind = "hang"
@@ -26,15 +27,24 @@ const (
 	// payload (Count, counted over all connections since the fault was set).
 	FaultCloseAfter FaultKind = "close-after"
 	// FaultDie resets the connection when part of a payload has been read: half
-	// of an HTTP body, the first bytes of a WebSocket message. Nothing is recorded.
+	// of an HTTP body, the first bytes of a WebSocket or IPC message. Nothing is
+	// recorded.
 	FaultDie FaultKind = "die"
-	// FaultReadyLate sends a WebSocket's READY only after Delay; frames that
-	// come before it are lost.
+	// FaultReadyLate sends READY, on a new WebSocket or IPC connection, only
+	// after Delay; frames that come before it are lost.
 	FaultReadyLate FaultKind = "ready-late"
-	// FaultReadyNever never sends READY on a new WebSocket.
+	// FaultReadyNever never sends READY on a new WebSocket or IPC connection.
 	FaultReadyNever FaultKind = "ready-never"
-	// FaultCloseCode closes a new WebSocket with close code Code before READY.
+	// FaultCloseCode closes a new WebSocket or IPC connection with close code
+	// Code before READY.
 	FaultCloseCode FaultKind = "close-code"
+	// FaultLogin is a client at its login screen: it closes an IPC connection
+	// with code 1000 after the handshake.
+	FaultLogin FaultKind = "login"
+	// FaultOffline is a client that cannot reach its own servers to check a
+	// client id: it refuses an HTTP request with status 400 and code 4000, and
+	// closes a new WebSocket or IPC connection with 4000.
+	FaultOffline FaultKind = "offline"
 	// FaultNoAnswer reads payloads and never answers them.
 	FaultNoAnswer FaultKind = "no-answer"
 	// FaultAnswerLate takes the payload at once and answers after Delay.
@@ -43,19 +53,30 @@ const (
 	FaultWrongNonce FaultKind = "wrong-nonce"
 	// FaultBadJSON takes the payload and answers something that is not JSON.
 	FaultBadJSON FaultKind = "bad-json"
+	// FaultHuge takes the payload and answers with 10 MiB.
+	FaultHuge FaultKind = "huge"
+	// FaultHalf takes the payload, sends half of its answer and never a word more.
+	FaultHalf FaultKind = "half"
+	// FaultDeep takes the payload and answers with JSON that is nested 100000 deep.
+	FaultDeep FaultKind = "deep"
+	// FaultStranger takes the payload and, over WebSocket and IPC, sends a good
+	// answer to a nonce that was never sent before the real answer.
+	FaultStranger FaultKind = "stranger"
+	// FaultTwice takes the payload and answers it twice, over WebSocket and IPC.
+	FaultTwice FaultKind = "twice"
 	// FaultError answers evt ERROR with Code and Message.
 	FaultError FaultKind = "error"
 	// FaultHTTPError answers HTTP status 400 with Code and Message.
 	FaultHTTPError FaultKind = "http-error"
 	// FaultSquatter is another program on the port: every request, a WebSocket's
-	// too, is answered by a 404 HTML page.
+	// too, is answered by a 404 HTML page. IPC goes on.
 	FaultSquatter FaultKind = "squatter"
 )
 
 // A Fault is one way to misbehave with its details. The zero value is none.
 type Fault struct {
 	Kind      FaultKind
-	Transport Transport     // limits the fault to one transport; empty: both
+	Transport Transport     // limits the fault to one transport; empty: all it can meet
 	Times     int           // how often it applies before it clears itself; 0: until cleared
 	Delay     time.Duration // for FaultReadyLate and FaultAnswerLate
 	Count     int           // for FaultCloseAfter
@@ -79,30 +100,46 @@ var syntax = map[argument]string{argDelay: "=DURATION", argCount: "=N", argClose
 type faultSpec struct {
 	kind FaultKind
 	arg  argument
-	only Transport // the one transport the fault can meet by its nature
+	only []Transport // those the fault can meet by its nature; nil: all
 	help string
 }
 
+// sockets are the transports that say READY and know messages.
+var sockets = []Transport{WebSocket, IPC}
+
 var faultSpecs = []faultSpec{
-	{FaultRefuse, argNone, "", "new connections are refused"},
-	{FaultHang, argNone, "", "connections are accepted, nothing is ever said"},
-	{FaultCloseAfter, argCount, "", "the connection is closed instead of answering every Nth payload"},
-	{FaultDie, argNone, "", "the connection is reset in the middle of a payload"},
-	{FaultReadyLate, argDelay, WebSocket, "READY comes late"},
-	{FaultReadyNever, argNone, WebSocket, "READY never comes"},
-	{FaultCloseCode, argClose, WebSocket, "a new WebSocket is closed with the code"},
-	{FaultNoAnswer, argNone, "", "payloads are never answered"},
-	{FaultAnswerLate, argDelay, "", "payloads are answered late"},
-	{FaultWrongNonce, argNone, "", "answers bear another nonce"},
-	{FaultBadJSON, argNone, "", "answers are not JSON"},
-	{FaultError, argError, "", "answers are evt ERROR"},
-	{FaultHTTPError, argError, HTTP, "answers are HTTP 400"},
-	{FaultSquatter, argNone, "", "another program owns the port: all is 404, in HTML"},
+	{FaultRefuse, argNone, nil, "new connections are refused"},
+	{FaultHang, argNone, nil, "connections are accepted, nothing is ever said"},
+	{FaultCloseAfter, argCount, nil, "the connection is closed instead of answering every Nth payload"},
+	{FaultDie, argNone, nil, "the connection is reset in the middle of a payload"},
+	{FaultReadyLate, argDelay, sockets, "READY comes late"},
+	{FaultReadyNever, argNone, sockets, "READY never comes"},
+	{FaultCloseCode, argClose, sockets, "a new WebSocket or IPC connection is closed with the code"},
+	{FaultLogin, argNone, []Transport{IPC}, "a login screen: a new IPC connection is closed with 1000"},
+	{FaultOffline, argNone, nil, "client ids cannot be checked: HTTP 400 and close code 4000"},
+	{FaultNoAnswer, argNone, nil, "payloads are never answered"},
+	{FaultAnswerLate, argDelay, nil, "payloads are answered late"},
+	{FaultWrongNonce, argNone, nil, "answers bear another nonce"},
+	{FaultBadJSON, argNone, nil, "answers are not JSON"},
+	{FaultHuge, argNone, nil, "answers have 10 MiB"},
+	{FaultHalf, argNone, nil, "half an answer comes, then nothing"},
+	{FaultDeep, argNone, nil, "answers are nested 100000 deep"},
+	{FaultStranger, argNone, sockets, "an answer to a nonce never sent comes before each answer"},
+	{FaultTwice, argNone, sockets, "each answer comes twice"},
+	{FaultError, argError, nil, "answers are evt ERROR"},
+	{FaultHTTPError, argError, []Transport{HTTP}, "answers are HTTP 400"},
+	{FaultSquatter, argNone, []Transport{WebSocket, HTTP}, "another program owns the port: all is 404, in HTML"},
 }
 
 // payloadFaults are those that meet a payload when it has been read.
 var payloadFaults = []FaultKind{
-	FaultHang, FaultCloseAfter, FaultNoAnswer, FaultAnswerLate, FaultWrongNonce, FaultBadJSON, FaultError, FaultHTTPError,
+	FaultHang, FaultCloseAfter, FaultNoAnswer, FaultAnswerLate, FaultWrongNonce, FaultBadJSON, FaultHuge, FaultHalf,
+	FaultDeep, FaultStranger, FaultTwice, FaultError, FaultHTTPError,
+}
+
+// takenFaults are those under which the client still takes the list.
+var takenFaults = []FaultKind{
+	FaultAnswerLate, FaultWrongNonce, FaultBadJSON, FaultHuge, FaultHalf, FaultDeep, FaultStranger, FaultTwice,
 }
 
 func specOf(kind FaultKind) (faultSpec, bool) {
@@ -111,6 +148,27 @@ func specOf(kind FaultKind) (faultSpec, bool) {
 		return faultSpec{}, false
 	}
 	return faultSpecs[i], true
+}
+
+var transports = []Transport{WebSocket, HTTP, IPC}
+
+// meets reports whether the fault can meet the transport. An empty one is a
+// connection of which nothing is known yet.
+func (s faultSpec) meets(t Transport) bool {
+	return s.only == nil || slices.Contains(s.only, t)
+}
+
+// listed is the transports as a sentence has them: "a, b or c".
+func listed(list []Transport, word string) string {
+	text := string(list[0])
+	for i, t := range list[1:] {
+		if i == len(list)-2 {
+			text += " " + word + " " + string(t)
+		} else {
+			text += ", " + string(t)
+		}
+	}
+	return text
 }
 
 // check says what makes no sense in a fault, so that a test never waits for
@@ -123,14 +181,14 @@ func (f Fault) check() error {
 	switch {
 	case !ok:
 		return fmt.Errorf("unknown fault %q, did you mean %q?", f.Kind, nearestFault(string(f.Kind)))
-	case f.Transport != "" && f.Transport != WebSocket && f.Transport != HTTP:
-		return fmt.Errorf("fault %s: unknown transport %q, want websocket or http", f.Kind, f.Transport)
-	case spec.only != "" && f.Transport != "" && f.Transport != spec.only:
-		return fmt.Errorf("fault %s: only ever meets %s, not %s", f.Kind, spec.only, f.Transport)
+	case f.Transport != "" && !slices.Contains(transports, f.Transport):
+		return fmt.Errorf("fault %s: unknown transport %q, want %s", f.Kind, f.Transport, listed(transports, "or"))
+	case f.Transport != "" && !spec.meets(f.Transport):
+		return fmt.Errorf("fault %s: only ever meets %s, not %s", f.Kind, listed(spec.only, "and"), f.Transport)
 	case f.Times < 0:
 		return fmt.Errorf("fault %s: cannot apply %d times", f.Kind, f.Times)
-	case f.Kind == FaultRefuse && (f.Times > 0 || f.Transport != ""):
-		return fmt.Errorf("fault %s: a refused connection is never seen: neither a transport nor a number of times is possible", f.Kind)
+	case f.Kind == FaultRefuse && (f.Times > 0 || f.Transport != "" && f.Transport != IPC):
+		return fmt.Errorf("fault %s: a refused connection is never seen: neither a number of times nor a transport other than ipc is possible", f.Kind)
 	}
 	return f.checkArgument(spec.arg)
 }
@@ -160,7 +218,7 @@ func validCloseCode(code int) bool {
 	return code >= 3000 && code <= 4999
 }
 
-// ParseFault reads a fault as text: [N*][websocket/|http/]NAME[=ARGUMENT], as in
+// ParseFault reads a fault as text: [N*][websocket/|http/|ipc/]NAME[=ARGUMENT], as in
 // "answer-late=2s", "error=4006:Not authenticated" or "3*websocket/no-answer".
 // "none" is the zero Fault.
 func ParseFault(s string) (Fault, error) {

@@ -31,8 +31,13 @@ var faultTests = map[FaultKind]func(*testing.T){
 	FaultSquatter:   testSquatter,
 }
 
+// TestFaults shows the faults over HTTP and WebSocket. Some are shown together
+// with IPC, see [TestIPCFaults].
 func TestFaults(t *testing.T) {
 	for _, s := range faultSpecs {
+		if faultTests[s.kind] == nil && ipcFaultTests[s.kind] != nil {
+			continue
+		}
 		t.Run(string(s.kind), func(t *testing.T) {
 			require.Contains(t, faultTests, s.kind, "every fault has a test")
 			faultTests[s.kind](t)
@@ -304,6 +309,9 @@ func TestFaultText(t *testing.T) {
 		"error=4006:a:b*c/d=e":           {Kind: FaultError, Code: 4006, Message: "a:b*c/d=e"},
 		"http-error=4000":                {Kind: FaultHTTPError, Code: 4000},
 		"websocket/ready-late=1m0s":      {Kind: FaultReadyLate, Transport: WebSocket, Delay: time.Minute},
+		"ipc/refuse":                     {Kind: FaultRefuse, Transport: IPC},
+		"2*ipc/half":                     {Kind: FaultHalf, Transport: IPC, Times: 2},
+		"offline":                        {Kind: FaultOffline},
 		"1*websocket/error=1:no nonsens": {Kind: FaultError, Transport: WebSocket, Times: 1, Code: 1, Message: "no nonsens"},
 	} {
 		got, err := ParseFault(text)
@@ -324,10 +332,14 @@ func TestFaultMistakes(t *testing.T) {
 		"Squatter":               `did you mean "squatter"?`,
 		"0*hang":                 `"0" is not a number of times`,
 		"x*hang":                 `"x" is not a number of times`,
-		"ipc/hang":               `unknown transport "ipc", want websocket or http`,
-		"http/ready-never":       "only ever meets websocket, not http",
+		"pipe/hang":              `unknown transport "pipe", want websocket, http or ipc`,
+		"http/ready-never":       "only ever meets websocket and ipc, not http",
+		"http/login":             "only ever meets ipc, not http",
+		"http/twice":             "only ever meets websocket and ipc, not http",
+		"ipc/squatter":           "only ever meets websocket and http, not ipc",
 		"websocket/http-error=1": "only ever meets http, not websocket",
-		"2*refuse":               "neither a transport nor a number of times is possible",
+		"2*refuse":               "neither a number of times nor a transport other than ipc is possible",
+		"http/refuse":            "neither a number of times nor a transport other than ipc is possible",
 		"hang=3":                 "write it hang",
 		"answer-late":            "write it answer-late=DURATION",
 		"answer-late=2":          `cannot read "2", write it answer-late=DURATION`,
@@ -369,4 +381,23 @@ func FuzzParseFault(f *testing.F) {
 		require.NoError(t, err)
 		require.Equal(t, fault, again)
 	})
+}
+
+// What the client never answers, it does not answer wrongly.
+func TestFaultsLeaveWhatIsLostAlone(t *testing.T) {
+	srv := launch(t, Options{})
+	setFault(t, srv, "ready-never")
+	ws := dial(t, srv)
+	stats(t, srv, func(s Stats) bool { return s.Faults == 1 })
+	for n, fault := range []string{"wrong-nonce", "huge", "error=1", "offline"} {
+		setFault(t, srv, fault)
+		send(t, ws, msg("n"))
+		require.EqualError(t, payload(t, srv, 2*n+1).Err, "message: sent before READY, lost")
+		req := newRequest(t, "POST", rpcURL(srv), msg("n"))
+		req.Header.Del("Content-Type")
+		silently(t, srv, req, func() { payload(t, srv, 2*n+2) })
+	}
+	require.Equal(t, 1, srv.Stats().Faults)
+	srv.Stop()
+	require.Equal(t, websocket.CloseAbnormalClosure, closeCode(t, ws))
 }

@@ -23,11 +23,17 @@ func (r *run) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		s.notAClient(w, req, f.Kind)
 		return
 	}
+	if s.opts.Profile == Squatter {
+		s.squat(w, req)
+		return
+	}
 	switch path := req.URL.Path; {
 	case transport == WebSocket && path == "/" && !s.opts.NoWebSocket:
 		s.serveWebSocket(w, req)
 	case transport == WebSocket:
 		s.notFound(w)
+	case s.opts.Profile == ArRPC:
+		s.serveArRPC(w, req)
 	case path == "/rpc" && req.Method == http.MethodPost && !s.opts.NoHTTP:
 		s.serveRPC(w, req)
 	case path == "/rpc" && req.Method == http.MethodGet && !s.opts.NoFingerprint:
@@ -57,14 +63,10 @@ func (s *Server) notFound(w http.ResponseWriter) {
 }
 
 // notAClient treats a request as a program does that is not the client or no
-// longer works, and records what was confided to it.
+// longer works.
 func (s *Server) notAClient(w http.ResponseWriter, req *http.Request, kind FaultKind) {
-	p, err := s.readPayload(w, req)
-	if err != nil {
+	if !s.confide(w, req, kind, fmt.Sprintf("fault %s: not taken", kind)) {
 		return
-	}
-	if req.Method == http.MethodPost {
-		s.swallow(p, kind)
 	}
 	if kind == FaultHang {
 		silence(req)
@@ -73,21 +75,62 @@ func (s *Server) notAClient(w http.ResponseWriter, req *http.Request, kind Fault
 	write(w, http.StatusNotFound, "text/html; charset=utf-8", []byte(squatterBody))
 }
 
+// squat answers as a program does that is not the client.
+func (s *Server) squat(w http.ResponseWriter, req *http.Request) {
+	if req.Method != http.MethodPost {
+		s.probed()
+	}
+	if s.confide(w, req, FaultNone, "profile squatter: not taken") {
+		write(w, http.StatusNotFound, "text/html; charset=utf-8", []byte(squatterBody))
+	}
+}
+
+// serveArRPC is plain HTTP as the open re-implementations have it (rule R13).
+func (s *Server) serveArRPC(w http.ResponseWriter, req *http.Request) {
+	if req.Method != http.MethodPost || s.opts.NoHTTP {
+		s.probed()
+		write(w, http.StatusUpgradeRequired, "text/plain", []byte(upgradeBody))
+		return
+	}
+	if s.confide(w, req, FaultNone, neverAnswered) {
+		silence(req)
+	}
+}
+
+// confide records what was confided to a program that is no use to the peer.
+// It reports whether the whole request could be read.
+func (s *Server) confide(w http.ResponseWriter, req *http.Request, kind FaultKind, reason string) bool {
+	p, err := s.readPayload(w, req)
+	if err == nil && req.Method == http.MethodPost {
+		s.swallow(p, kind, reason)
+	}
+	return err == nil
+}
+
 func (s *Server) serveRPC(w http.ResponseWriter, req *http.Request) {
-	if _, ok := s.hit(HTTP, FaultDie); ok {
+	fate := s.draw(HTTP, payloadEvent)
+	if _, ok := s.meet(HTTP, fate, FaultDie); ok {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
 		_, _ = io.CopyN(io.Discard, req.Body, max(req.ContentLength/2, 1))
 		connOf(req).reset()
 		return
 	}
 	p, err := s.readPayload(w, req)
-	refusal := s.refusal(req)
+	refusal := badRequest(req)
 	if err != nil {
 		if refusal = oversize(err); refusal == nil {
 			return // the peer went away before it had said all
 		}
 	}
-	s.answer(w, req, s.receive(p, refusal), p.Time)
+	if refusal == nil {
+		if !s.limiter.join(p.ClientID).wait(connOf(req).closed, req.Context().Done()) {
+			_ = connOf(req).Close()
+			return
+		}
+		refusal = s.refusal(req)
+	}
+	noScope := s.opts.Profile.real() && req.Header.Get("Origin") != ""
+	s.answer(w, req, s.receive(delivery{Payload: p, refusal: refusal, noScope: noScope, fate: fate}), p.Time)
 }
 
 // readPayload reads the body of a request. The time is taken before anything
@@ -120,17 +163,26 @@ func oversize(err error) *Rejection {
 	return nil
 }
 
-// refusal says why the client would refuse a request without looking at its
-// body; nil when it would not (rules R24 to R26, R43).
-func (s *Server) refusal(req *http.Request) *Rejection {
-	query, origin := req.URL.Query(), req.Header.Get("Origin")
-	switch kind := req.Header.Get("Content-Type"); {
+// badRequest says why the client would never answer a request; nil when it
+// would (rules R25, R26). Such a request costs no token.
+func badRequest(req *http.Request) *Rejection {
+	kind, v := req.Header.Get("Content-Type"), req.URL.Query().Get("v")
+	switch {
 	case kind != "application/json":
 		return reject(0, "request: Content-Type %s, not exactly application/json: never answered", show(kind))
-	case query.Get("v") != "1":
-		return reject(0, "request: v is %s, not 1: never answered", show(query.Get("v")))
-	case !s.opts.knowsClient(query.Get("client_id")):
-		return reject(codeClientID, "request: client_id %s is not a known application", show(query.Get("client_id")))
+	case v != "1":
+		return reject(0, "request: v is %s, not 1: never answered", show(v))
+	}
+	return nil
+}
+
+// refusal says why the client would refuse a request for who sent it; nil when
+// it would not (rules R24, R43).
+func (s *Server) refusal(req *http.Request) *Rejection {
+	id, origin := req.URL.Query().Get("client_id"), req.Header.Get("Origin")
+	switch {
+	case !s.opts.knowsClient(id):
+		return reject(codeClientID, "request: client_id %s is not a known application", show(id))
 	case origin != "" && !s.opts.allowsOrigin(origin):
 		return reject(codeOrigin, "request: Origin %s is not registered", show(origin))
 	}
@@ -157,6 +209,12 @@ func (s *Server) answer(w http.ResponseWriter, req *http.Request, v verdict, arr
 		_ = c.Close()
 	case v.delay > 0 && !c.sleep(arrived.Add(v.delay), req.Context().Done()):
 		_ = c.Close()
+	case v.half:
+		begin(w, v.status, "application/json", len(v.body))
+		_, _ = w.Write(v.body[:len(v.body)/2])
+		_ = http.NewResponseController(w).Flush()
+		silence(req)
+		_ = c.Close()
 	default:
 		write(w, v.status, "application/json", v.body)
 	}
@@ -174,10 +232,15 @@ func silence(req *http.Request) {
 }
 
 func write(w http.ResponseWriter, status int, contentType string, body []byte) {
+	begin(w, status, contentType, len(body))
+	_, _ = w.Write(body)
+}
+
+// begin writes the head of an answer whose body has so many bytes.
+func begin(w http.ResponseWriter, status int, contentType string, size int) {
 	h := w.Header()
 	h.Set("Content-Type", contentType)
-	h.Set("Content-Length", fmt.Sprint(len(body)))
+	h.Set("Content-Length", fmt.Sprint(size))
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
 	w.WriteHeader(status)
-	_, _ = w.Write(body)
 }

@@ -18,30 +18,49 @@ func (s *Server) SetFault(f Fault) error {
 	s.notify()
 	s.mu.Unlock()
 	if doors {
-		return s.doors()
+		return s.moveDoors()
 	}
 	return nil
 }
 
-// doors opens or closes the listener as the fault of the moment demands.
-func (s *Server) doors() error {
+// moveDoors opens or closes the listeners as the fault of the moment demands.
+func (s *Server) moveDoors() error {
 	s.life.Lock()
 	defer s.life.Unlock()
+	if s.run == nil {
+		return nil
+	}
 	s.mu.Lock()
-	refuse, port := s.fault.Kind == FaultRefuse, s.port
+	tcp, ipc := s.fault.refuses(HTTP), s.fault.refuses(IPC)
+	port, path := s.port, s.ipcPath
 	s.mu.Unlock()
-	switch {
-	case s.run == nil:
-	case refuse:
-		s.run.unlisten()
-	case s.run.ln == nil:
+	if tcp {
+		s.run.closeTCP()
+	}
+	if ipc {
+		s.run.closeIPC()
+	}
+	if !tcp && !s.opts.NoTCP && s.run.tcp == nil {
 		ln, _, err := listenLoopback([]int{port})
 		if err != nil {
 			return fmt.Errorf("fake server: %w", err)
 		}
-		s.run.listen(ln)
+		s.run.listenTCP(ln)
+	}
+	if !ipc && s.opts.IPCDir != "" && s.run.ipc == nil {
+		ln, err := reopenIPC(path)
+		if err != nil {
+			return fmt.Errorf("fake server: %w", err)
+		}
+		s.run.listenIPC(ln)
 	}
 	return nil
+}
+
+// refuses reports whether the fault closes the door through which connections
+// of the transport come. WebSocket and HTTP share one.
+func (f Fault) refuses(t Transport) bool {
+	return f.Kind == FaultRefuse && (f.Transport == "" || f.Transport == t)
 }
 
 // Fault is the fault that is active, with the number of times it still applies.
@@ -79,10 +98,12 @@ func (s *Server) hit(t Transport, kinds ...FaultKind) (Fault, bool) {
 	return f, true
 }
 
+// meets reports whether the fault can meet the transport, by its nature and by
+// what it is limited to.
 func (f Fault) meets(t Transport) bool {
 	if f.Transport != "" {
 		return f.Transport == t
 	}
 	spec, _ := specOf(f.Kind)
-	return spec.only == "" || spec.only == t
+	return spec.meets(t)
 }

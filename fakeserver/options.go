@@ -5,22 +5,37 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"time"
 )
 
 const (
-	firstPort = 6463
-	lastPort  = 6473
+	firstPort    = 6463
+	lastPort     = 6473
+	lastRealPort = 6472
 
-	defaultKeep = 100_000
+	defaultKeep   = 100_000
+	defaultRefill = 30 * time.Second
 )
 
 // Options says what kind of client to stand in for. The zero value is the
 // client as documented, on the first free port of 6463..6473. The server
 // always listens on 127.0.0.1 and nowhere else.
 type Options struct {
+	// Profile is the program to play; empty means [Documented].
+	Profile Profile
+	// Name labels the server among others, such as "PTB". It may be empty.
+	Name string
 	// Ports are tried in order and the first free one is bound; 0 means any
-	// free port. Empty means the documented range 6463..6473.
+	// free port. Empty means the documented range 6463..6473, and for [Desktop],
+	// [ArRPC] and [Flaky] the range of the real client, 6463..6472.
 	Ports []int
+	// NoTCP makes a client that could open no port at all, as happens where
+	// Windows reserves them: only IPC is left.
+	NoTCP bool
+	// IPCDir is the folder in which the first free socket of discord-ipc-0..9
+	// is bound; empty means no IPC. On Windows it may be any text, and the named
+	// pipes \\.\pipe\discord-ipc-0..9 are used. [Squatter] never has IPC.
+	IPCDir string
 	// ClientIDs are the application ids the server knows. Empty means that any
 	// snowflake (17 to 20 decimal digits) is known.
 	ClientIDs []string
@@ -33,15 +48,29 @@ type Options struct {
 	// Origins are the origins registered for the application. When not nil, a
 	// WebSocket needs one of them (else close code 4001), and an HTTP request
 	// that bears another one is refused (400, code 4001). When nil, any origin
-	// or none is accepted, as documented.
+	// or none is accepted, as documented; for [Desktop] and [Flaky], none is
+	// registered then, so that every WebSocket is closed. With these two, the
+	// command fails with code 4006 where an origin was sent that is registered.
 	Origins []string
+	// Bucket is how many HTTP POSTs, WebSocket connects and IPC handshakes of
+	// one client id are let through at once; those above wait in line. 0 means
+	// as the profile has it (2 for [Desktop] and [Flaky], else no limit), -1 no limit.
+	Bucket int
+	// Refill is the time after which one more is let through. 0 means 30 s.
+	Refill time.Duration
+	// Seed determines the faults of [Flaky].
+	Seed uint64
+	// StateFile keeps the accepted lists over the end of the process, as JSON.
+	// It is read by [Start] and written whenever a list is accepted. Empty means
+	// memory only.
+	StateFile string
 	// Fault is active from the start; see [Server.SetFault].
 	Fault Fault
 	// KeepPayloads is how many payloads are kept for [Server.Payloads], at most
 	// 256 MiB of them in all; the oldest are forgotten first. 0 means 100000.
 	KeepPayloads int
-	// Logger gets refused connections at level info and the rest at level
-	// debug. nil discards.
+	// Logger gets refused connections at level info, a state file that cannot
+	// be written at level error and the rest at level debug. nil discards.
 	Logger *slog.Logger
 	// OnPayload is called with every payload, one at a time and in order,
 	// before the payload is answered. It may ask the server anything and set
@@ -58,24 +87,28 @@ func (o Options) Check() error {
 // withDefaults returns the options with every default filled in, or an error
 // that names the option that makes no sense.
 func (o Options) withDefaults() (Options, error) {
+	if o.Profile == "" {
+		o.Profile = Documented
+	}
+	if _, err := ParseProfile(string(o.Profile)); err != nil {
+		return o, err
+	}
+	if o.Profile == Squatter {
+		o.IPCDir = ""
+	}
 	if len(o.Ports) == 0 {
-		for port := firstPort; port <= lastPort; port++ {
+		for port := firstPort; port <= o.Profile.lastPort(); port++ {
 			o.Ports = append(o.Ports, port)
 		}
 	}
-	if err := checkPorts(o.Ports); err != nil {
-		return o, err
+	if o.Origins == nil && o.Profile.real() {
+		o.Origins = []string{}
 	}
-	for _, id := range o.ClientIDs {
-		if !isSnowflake(id) {
-			return o, fmt.Errorf("client id %q: not a snowflake (17 to 20 decimal digits)", id)
-		}
+	if o.Bucket == 0 {
+		o.Bucket = o.Profile.bucket()
 	}
-	if o.NoWebSocket && o.NoHTTP {
-		return o, errors.New("no transport left: WebSocket and HTTP are both switched off")
-	}
-	if o.KeepPayloads < 0 {
-		return o, fmt.Errorf("cannot keep %d payloads", o.KeepPayloads)
+	if o.Refill == 0 {
+		o.Refill = defaultRefill
 	}
 	if o.KeepPayloads == 0 {
 		o.KeepPayloads = defaultKeep
@@ -83,7 +116,32 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return o, o.Fault.check()
+	return o, o.check()
+}
+
+// check says what makes no sense in options whose defaults are filled in.
+func (o Options) check() error {
+	if err := checkPorts(o.Ports); err != nil {
+		return err
+	}
+	for _, id := range o.ClientIDs {
+		if !isSnowflake(id) {
+			return fmt.Errorf("client id %q: not a snowflake (17 to 20 decimal digits)", id)
+		}
+	}
+	switch {
+	case o.NoTCP && o.IPCDir == "":
+		return errors.New("no transport left: neither TCP nor IPC")
+	case o.NoWebSocket && o.NoHTTP && o.IPCDir == "":
+		return errors.New("no transport left: WebSocket and HTTP are both switched off")
+	case o.Bucket < -1:
+		return fmt.Errorf("bucket %d: want how many are let through at once, or -1 for no limit", o.Bucket)
+	case o.Refill < 0:
+		return fmt.Errorf("refill %s: below zero", o.Refill)
+	case o.KeepPayloads < 0:
+		return fmt.Errorf("cannot keep %d payloads", o.KeepPayloads)
+	}
+	return o.Fault.check()
 }
 
 func checkPorts(ports []int) error {

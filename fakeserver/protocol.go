@@ -1,6 +1,11 @@
 package fakeserver
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+)
 
 const (
 	command    = "SET_CERTIFIED_DEVICES"
@@ -8,26 +13,40 @@ const (
 )
 
 // Codes of the RPC protocol. The first group appears in evt ERROR answers, the
-// second in HTTP 400 answers and as WebSocket close codes; the numbers overlap
-// (rules R21, R43, R44).
+// second in HTTP 400 answers and as close codes of WebSocket and IPC; the
+// numbers overlap (rules R21, R43, R44, R46).
 const (
 	codeUnknown = 1000
 	codePayload = 4000
 	codeCommand = 4002
+	codeScope   = 4006
 
-	codeBadJSON  = 1003
-	codeTooBig   = 1009
-	codeClientID = 4000
-	codeOrigin   = 4001
-	codeVersion  = 4004
-	codeEncoding = 4005
+	codeLogin     = 1000
+	codeBadJSON   = 1003
+	codeTooBig    = 1009
+	codeClientID  = 4000
+	codeOrigin    = 4001
+	codeRateLimit = 4002
+	codeVersion   = 4004
+	codeEncoding  = 4005
 )
 
 const (
-	readyMessage = `{"cmd":"DISPATCH","evt":"READY","nonce":null,"data":{"v":1,"config":` +
-		`{"cdn_host":"cdn.discordapp.com","api_endpoint":"//discord.com/api","environment":"production"}}}`
-	notFoundBody = `{"code":0,"message":"Not Found"}`
-	squatterBody = "<!DOCTYPE html>\n<html><head><title>404</title></head><body><h1>Not Found</h1></body></html>\n"
+	readyMessage     = readyHead + `}}`
+	readyUserMessage = readyHead + `,"user":{"id":"100000000000000001","username":"fake","discriminator":"0",` +
+		`"global_name":"Fake User","avatar":null,"bot":false,"flags":0,"premium_type":0}}}`
+
+	readyHead = `{"cmd":"DISPATCH","evt":"READY","nonce":null,"data":{"v":1,"config":` +
+		`{"cdn_host":"cdn.discordapp.com","api_endpoint":"//discord.com/api","environment":"production"}`
+	notFoundBody   = `{"code":0,"message":"Not Found"}`
+	squatterBody   = "<!DOCTYPE html>\n<html><head><title>404</title></head><body><h1>Not Found</h1></body></html>\n"
+	upgradeBody    = "Upgrade Required"
+	offlineMessage = "Invalid Client ID"
+	unknownError   = "Unknown Error"
+	scopeMessage   = "Not authenticated or invalid scope"
+	strangerNonce  = "a nonce that was never sent"
+	neverAnswered  = "profile arrpc: the command is never answered"
+
 	cutOffAnswer = `{"cmd":"SET_CERTIFIED_DEVICES","data":null,"evt":nu`
 )
 
@@ -52,8 +71,29 @@ func errorBody(cmd, nonce *string, code int, message string) []byte {
 	return mustJSON(answer{Cmd: cmd, Data: &errorData{code, message}, Evt: &evt, Nonce: nonce})
 }
 
-// mustJSON encodes a value that holds nothing but strings and numbers, which
-// cannot fail.
+// hugeSize is the length of the answer under [FaultHuge], in bytes; it is more
+// where the nonce alone needs more.
+const hugeSize = 10 << 20
+
+// hugeBody is a good answer but for its size.
+func hugeBody(cmd, nonce *string) []byte {
+	body := successBody(cmd, nonce)
+	head, tail := append(body[:len(body)-1:len(body)-1], `,"padding":"`...), `"}`
+	padding := bytes.Repeat([]byte("0"), max(0, hugeSize-len(head)-len(tail)))
+	return slices.Concat(head, padding, []byte(tail))
+}
+
+// deepLevels is how deep the answer under [FaultDeep] is nested.
+const deepLevels = 100_000
+
+// deepBody is a good answer but for its data.
+func deepBody(cmd, nonce *string) []byte {
+	deep := strings.Repeat("[", deepLevels) + strings.Repeat("]", deepLevels)
+	return bytes.Replace(successBody(cmd, nonce), []byte(`"data":null`), []byte(`"data":`+deep), 1)
+}
+
+// mustJSON encodes a value that holds nothing but text, numbers and booleans,
+// which cannot fail.
 func mustJSON(v any) []byte {
 	data, _ := json.Marshal(v)
 	return data

@@ -1,19 +1,34 @@
 package fakeserver
 
+import "slices"
+
+// A delivery is a payload on its way in, with what the client knows of it.
+type delivery struct {
+	Payload
+	refusal *Rejection // why the request that carried it is refused as a whole
+	noScope bool       // the command needs an authorization that is not there
+	fate    Fault      // the fault that was drawn for it
+}
+
 // receive judges, records and reports a payload, and says what to do about it.
-// refusal is set when the request that carried it is refused as a whole.
-func (s *Server) receive(p Payload, refusal *Rejection) verdict {
+func (s *Server) receive(d delivery) verdict {
+	p := d.Payload
 	m := p.parse()
+	if d.noScope {
+		m.denyScope()
+	}
 	s.order.Lock()
 	defer s.order.Unlock()
-	v := judge(m, refusal)
+	v := judge(m, d.refusal)
 	switch {
-	case refusal != nil:
-		p.Err = refusal
+	case d.refusal != nil:
+		p.Err = d.refusal
+	case s.opts.Profile == ArRPC:
+		v, p.Err = verdict{do: ignore}, reject(0, neverAnswered)
 	case m.err != nil:
 		p.Err = m.err
 	}
-	if f, ok := s.hit(p.Transport, payloadFaults...); ok {
+	if f, ok := s.meet(p.Transport, d.fate, d.faults()...); ok {
 		v = f.spoil(v, m)
 		p.Fault = f.Kind
 		if p.Err == nil && !f.takes() {
@@ -24,10 +39,22 @@ func (s *Server) receive(p Payload, refusal *Rejection) verdict {
 	return v
 }
 
-// swallow records a payload that a fault kept from being read as one.
-func (s *Server) swallow(p Payload, kind FaultKind) {
+// faults are those that can meet a payload that has been read. What is lost
+// meets none. Over HTTP the client id of every request is checked.
+func (d delivery) faults() []FaultKind {
+	switch {
+	case d.refusal != nil && d.refusal.Code == 0:
+		return nil
+	case d.Transport == HTTP:
+		return slices.Concat(payloadFaults, []FaultKind{FaultOffline})
+	}
+	return payloadFaults
+}
+
+// swallow records a payload that was not read as one, for the reason given.
+func (s *Server) swallow(p Payload, kind FaultKind, reason string) {
 	p.parse()
-	p.Fault, p.Err = kind, reject(0, "fault %s: not taken", kind)
+	p.Fault, p.Err = kind, reject(0, "%s", reason)
 	s.order.Lock()
 	defer s.order.Unlock()
 	s.keep(p)
@@ -37,11 +64,18 @@ func (s *Server) swallow(p Payload, kind FaultKind) {
 // and tells whoever waits. order is held.
 func (s *Server) keep(p Payload) {
 	s.mu.Lock()
-	p.Seq = s.record.total + 1
-	p.Previous = s.store.of(p.ClientID)
+	lists := s.store
+	s.mu.Unlock()
+	p.Previous = lists.of(p.ClientID)
 	if p.Err == nil {
-		s.store.put(p.ClientID, p.Devices)
-	} else {
+		lists = slices.Clone(lists)
+		lists.put(p.ClientID, p.Devices)
+		s.save(lists)
+	}
+	s.mu.Lock()
+	p.Seq = s.record.total + 1
+	s.store = lists
+	if p.Err != nil {
 		s.stats.Rejected++
 	}
 	s.record.add(p)

@@ -12,13 +12,14 @@ type Transport string
 const (
 	WebSocket Transport = "websocket"
 	HTTP      Transport = "http"
+	IPC       Transport = "ipc"
 )
 
 // A Payload is one message as it was received. What it points to is shared
 // with the server and must not be changed.
 type Payload struct {
 	Seq       int       // 1 for the first payload of the server, and so on
-	Time      time.Time // when its last byte was read; with a monotonic reading
+	Time      time.Time // when its last byte was read, before any wait in line; with a monotonic reading
 	Transport Transport
 	Conn      int    // which connection, counted from 1 as they were accepted
 	ClientID  string // as claimed by the request
@@ -40,6 +41,14 @@ func (p *Payload) parse() message {
 	p.Devices = m.devices
 	p.Warnings = append(p.Warnings, m.warnings...)
 	return m
+}
+
+// bounded forgets the text of a payload that is too large.
+func (p Payload) bounded() Payload {
+	if len(p.Raw) > maxMessage {
+		p.Raw = nil
+	}
+	return p
 }
 
 // maxKept bounds the memory of the record, in bytes of payloads.
@@ -79,7 +88,9 @@ const maxClients = 64
 // A store holds the accepted list of every client id, that of the last
 // reporter last. Like the client's own store it outlives connections and runs
 // (rules R49, R50).
-type store []struct {
+type store []clientList
+
+type clientList struct {
 	clientID string
 	devices  []Device
 }
@@ -110,10 +121,7 @@ func (s *store) put(clientID string, devices []Device) {
 	if len(*s) == maxClients {
 		*s = slices.Delete(*s, 0, 1)
 	}
-	*s = append(*s, struct {
-		clientID string
-		devices  []Device
-	}{clientID, devices})
+	*s = append(*s, clientList{clientID, devices})
 }
 
 // restarted is what a start of the client does to the store.
@@ -123,14 +131,15 @@ func (s store) restarted() {
 	}
 }
 
-// lookup finds an id in the one flat map of all lists, where the last entry wins (rule R56).
-func (s store) lookup(id string) (Device, bool) {
+// lookup finds an id in the one flat map of all lists, where the last entry
+// wins (rule R56), and the list it is in.
+func (s store) lookup(id string) (Device, []Device, bool) {
 	for _, l := range slices.Backward(s) {
 		for _, d := range slices.Backward(l.devices) {
 			if d.ID == id {
-				return d, true
+				return d, l.devices, true
 			}
 		}
 	}
-	return Device{}, false
+	return Device{}, nil, false
 }

@@ -16,6 +16,8 @@ const (
 	bodyTimeout   = 30 * time.Second // for the rest of a request or message
 	idleTimeout   = 2 * time.Minute  // between two requests of a kept connection
 	writeTimeout  = 10 * time.Second // for an answer
+
+	maxHeader = 64 << 10 // of a request, in bytes
 )
 
 // A run is one life of the client, from opening its port until its last
@@ -23,7 +25,8 @@ const (
 type run struct {
 	srv  *Server
 	http *http.Server
-	ln   net.Listener   // nil while connections are refused; guarded by srv.life
+	tcp  net.Listener   // nil while connections are refused; guarded by srv.life
+	ipc  net.Listener   // likewise
 	wg   sync.WaitGroup // every goroutine of the run
 
 	conns   map[*conn]struct{} // guarded by srv.mu
@@ -37,7 +40,7 @@ func newRun(s *Server) *run {
 		ReadHeaderTimeout: headerTimeout,
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    64 << 10,
+		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			return context.WithValue(ctx, connKey{}, c)
@@ -62,21 +65,34 @@ func (r *run) track(_ net.Conn, state http.ConnState) {
 	}
 }
 
-func (r *run) listen(ln net.Listener) {
-	r.ln = ln
+func (r *run) listenTCP(ln net.Listener) {
+	r.tcp = ln
 	r.wg.Go(func() { _ = r.http.Serve(listener{ln, r}) })
 }
 
-func (r *run) unlisten() {
-	if r.ln != nil {
-		_ = r.ln.Close()
-		r.ln = nil
+func (r *run) listenIPC(ln net.Listener) {
+	r.ipc = ln
+	r.wg.Go(func() { r.serveIPC(ln) })
+}
+
+func (r *run) closeTCP() {
+	if r.tcp != nil {
+		_ = r.tcp.Close()
+		r.tcp = nil
 	}
 }
 
-// stop closes the listener and all connections and waits for all goroutines.
+func (r *run) closeIPC() {
+	if r.ipc != nil {
+		_ = r.ipc.Close()
+		r.ipc = nil
+	}
+}
+
+// stop closes the listeners and all connections and waits for all goroutines.
 func (r *run) stop() {
-	r.unlisten()
+	r.closeTCP()
+	r.closeIPC()
 	r.srv.mu.Lock()
 	r.stopped = true
 	r.srv.mu.Unlock()
@@ -123,7 +139,7 @@ func (r *run) forget(c *conn) {
 }
 
 // A listener hands the connections of a run to net/http, but for those that
-// are to hang.
+// are never to be answered.
 type listener struct {
 	net.Listener
 	run *run
@@ -136,6 +152,10 @@ func (l listener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		c := l.run.adopt(raw)
+		if l.run.srv.opts.Profile == Blackhole {
+			l.run.wg.Go(func() { l.run.srv.swallowRequests(c) })
+			continue
+		}
 		if _, ok := l.run.srv.hit("", FaultHang); !ok {
 			return c, nil
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"slices"
 	"sync"
 	"time"
@@ -22,14 +23,18 @@ type Server struct {
 	life sync.Mutex // one change between running, refusing and stopped at a time
 	run  *run       // nil when stopped; written under life and mu
 
+	limiter *limiter
+
 	order sync.Mutex // one payload is judged, recorded and reported at a time
 
 	mu        sync.Mutex
 	port      int
+	ipcPath   string // of the socket or pipe; "" when there is none
 	closed    bool
 	fault     Fault
-	left      int // times the fault still applies, when it is limited
-	passed    int // payloads since FaultCloseAfter last closed a connection
+	left      int  // times the fault still applies, when it is limited
+	passed    int  // payloads since FaultCloseAfter last closed a connection
+	dice      dice // of [Flaky]
 	record    record
 	store     store
 	stats     Stats         // Connections, Ready and Payloads are counted when asked for
@@ -38,17 +43,22 @@ type Server struct {
 
 // Stats are the counts of a server, from its start over all restarts.
 type Stats struct {
-	Connections int // open now, of either transport
-	Ready       int // WebSockets open now to which READY was sent
+	Connections int // open now, of any transport
+	Ready       int // WebSockets and IPC connections open now to which READY was sent
 	Accepted    int // connections ever accepted
+	Handshakes  int // IPC handshakes ever received
 	Probes      int // HTTP requests that carried no payload
 	Payloads    int // payloads ever received
 	Rejected    int // payloads that were not taken
 	Faults      int // times a fault was applied
+	Queued      int // requests and connects that wait in line for a token now
+	Waited      int // requests and connects that ever had to wait
+	Spent       int // tokens ever spent
 }
 
-// Start opens a port and serves on it. The error says which option makes no
-// sense or which ports could not be opened.
+// Start opens a port and an IPC socket, as the options say, and serves on
+// them. The error says which option makes no sense, what could not be opened or
+// which state file cannot be used.
 func Start(opts Options) (*Server, error) {
 	opts, err := opts.withDefaults()
 	if err != nil {
@@ -56,6 +66,13 @@ func Start(opts Options) (*Server, error) {
 	}
 	s := &Server{opts: opts, log: opts.Logger, born: time.Now(), fault: opts.Fault, left: opts.Fault.Times}
 	s.record.limit = opts.KeepPayloads
+	s.dice = newDice(opts.Seed)
+	s.limiter = newLimiter(opts.Bucket, opts.Refill, s.wake)
+	if opts.StateFile != "" {
+		if s.store, err = loadState(opts.StateFile); err != nil {
+			return nil, fmt.Errorf("fake server: %w", err)
+		}
+	}
 	s.life.Lock()
 	defer s.life.Unlock()
 	if err := s.begin(opts.Ports); err != nil {
@@ -66,22 +83,55 @@ func Start(opts Options) (*Server, error) {
 
 // begin starts a run on the first free port. life is held.
 func (s *Server) begin(ports []int) error {
-	ln, port, err := listenLoopback(ports)
+	r := newRun(s)
+	d, err := s.open(ports)
 	if err != nil {
 		return err
 	}
-	r := newRun(s)
+	s.limiter.reset()
 	s.mu.Lock()
-	s.run, s.port = r, port
+	s.run, s.port, s.ipcPath = r, d.port, d.path
 	s.notify()
-	refused := s.fault.Kind == FaultRefuse
+	fault := s.fault
 	s.mu.Unlock()
-	if refused {
-		return ln.Close()
+	switch {
+	case d.tcp == nil:
+	case fault.refuses(HTTP):
+		_ = d.tcp.Close()
+	default:
+		r.listenTCP(d.tcp)
 	}
-	r.listen(ln)
-	s.log.Debug("listening", "port", port)
+	switch {
+	case d.ipc == nil:
+	case fault.refuses(IPC):
+		_ = d.ipc.Close()
+	default:
+		r.listenIPC(d.ipc)
+	}
+	s.log.Debug("listening", "port", d.port, "ipc", d.path)
 	return nil
+}
+
+// open opens what the options say: a port, an IPC socket, or both.
+func (s *Server) open(ports []int) (d doors, err error) {
+	if !s.opts.NoTCP {
+		if d.tcp, d.port, err = listenLoopback(ports); err != nil {
+			return d, err
+		}
+	}
+	if s.opts.IPCDir != "" {
+		if d.ipc, d.path, err = listenIPC(s.opts.IPCDir); err != nil && d.tcp != nil {
+			_ = d.tcp.Close()
+		}
+	}
+	return d, err
+}
+
+// doors are the listeners of a server; nil for one there is not.
+type doors struct {
+	tcp, ipc net.Listener
+	port     int
+	path     string
 }
 
 // end ends the run, if there is one. life is held.
@@ -98,17 +148,33 @@ func (s *Server) end() {
 	s.log.Debug("stopped")
 }
 
-// Port is the TCP port on 127.0.0.1; of a stopped server, the one it had.
+// Name is the label of the server, as in [Options].
+func (s *Server) Name() string { return s.opts.Name }
+
+// Profile is the program the server plays.
+func (s *Server) Profile() Profile { return s.opts.Profile }
+
+// IPCPath is the path of the unix socket or named pipe; of a stopped server,
+// the one it had. It is empty when there is none.
+func (s *Server) IPCPath() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ipcPath
+}
+
+// Port is the TCP port on 127.0.0.1; of a stopped server, the one it had. It
+// is 0 when there is none.
 func (s *Server) Port() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.port
 }
 
-// URL is the address of the server without a path: http://127.0.0.1:PORT.
+// URL is the address of the server without a path: http://127.0.0.1:PORT. It
+// is of no use when there is no port.
 func (s *Server) URL() string { return fmt.Sprintf("http://127.0.0.1:%d", s.Port()) }
 
-// Close closes the port and all connections and waits until every goroutine of
+// Close closes the port, the IPC socket and all connections and waits until every goroutine of
 // the server has ended. Everything recorded can still be read. It always
 // returns nil and may be called twice.
 func (s *Server) Close() error {
@@ -122,8 +188,8 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// Stop is the client going away: the port and all connections are closed and
-// every goroutine has ended when it returns. What was recorded and the device
+// Stop is the client going away: the port, the IPC socket and all connections
+// are closed and every goroutine has ended when it returns. What was recorded and the device
 // lists stay.
 func (s *Server) Stop() {
 	s.life.Lock()
@@ -132,8 +198,9 @@ func (s *Server) Stop() {
 }
 
 // Resume is the client coming back after [Server.Stop], on the same port or on
-// the first free one of those given (0: any). As at each start of the client,
-// hardware_mute is false in all stored lists. It does nothing to a server that
+// the first free one of those given (0: any), and on the first free IPC socket.
+// As at each start of the client, hardware_mute is false in all stored lists and
+// all buckets are full. It does nothing to a server that
 // runs, and fails when the port was taken meanwhile.
 func (s *Server) Resume(port ...int) error {
 	if err := checkPorts(port); err != nil {
@@ -164,6 +231,7 @@ func (s *Server) resume(ports []int) error {
 	closed, running := s.closed, s.run != nil
 	if !closed && !running {
 		s.store.restarted()
+		s.save(s.store)
 		s.notify()
 	}
 	s.mu.Unlock()
@@ -180,7 +248,7 @@ func (s *Server) resume(ports []int) error {
 }
 
 // DropConnections closes all connections without a word, as a network error
-// would; the port stays open.
+// would; the port and the IPC socket stay open.
 func (s *Server) DropConnections() {
 	s.mu.Lock()
 	r := s.run
@@ -213,11 +281,17 @@ func (s *Server) DevicesOf(clientID string) []Device {
 }
 
 // Lookup finds what the client knows of a device id. Ids share one flat map
-// over all types, vendors and client ids, and the last entry wins.
+// over all types, vendors and client ids, and the last entry wins. [Desktop] and
+// [Flaky] do not know related ids that are not in the list, nor the flags of
+// devices other than audioinput.
 func (s *Server) Lookup(id string) (Device, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.store.lookup(id)
+	d, list, ok := s.store.lookup(id)
+	if ok && s.opts.Profile.real() {
+		d = d.understood(list)
+	}
+	return d, ok
 }
 
 // Stats returns the counts of this moment.
@@ -226,6 +300,8 @@ func (s *Server) Stats() Stats {
 	defer s.mu.Unlock()
 	st := s.stats
 	st.Payloads = s.record.total
+	line := s.limiter.state()
+	st.Queued, st.Waited, st.Spent = line.queued, line.waited, line.spent
 	if s.run == nil {
 		return st
 	}
@@ -238,5 +314,5 @@ func (s *Server) Stats() Stats {
 	return st
 }
 
-// Connections is the number of open connections of either transport.
+// Connections is the number of open connections of any transport.
 func (s *Server) Connections() int { return s.Stats().Connections }

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -233,17 +236,17 @@ func TestListsOfSeveralClients(t *testing.T) {
 	var s store
 	named := func(kind, id, name string) Device { return Device{Type: kind, ID: id, Model: Named{Name: name}} }
 	s.put("a", []Device{named(AudioInput, "x", "first"), named(AudioOutput, "x", "second"), named(VideoInput, "y", "third")})
-	d, ok := s.lookup("x")
+	d, _, ok := s.lookup("x")
 	require.True(t, ok)
 	require.Equal(t, "second", d.Model.Name, "the last entry wins, whatever its type")
 	s.put("b", []Device{named(VideoInput, "y", "fourth")})
-	d, _ = s.lookup("y")
+	d, _, _ = s.lookup("y")
 	require.Equal(t, "fourth", d.Model.Name)
 	require.Len(t, s.of("a"), 3)
 	require.Equal(t, []string{"y"}, ids(s.last()))
 	s.put("a", nil)
 	require.Empty(t, s.last())
-	_, ok = s.lookup("x")
+	_, _, ok = s.lookup("x")
 	require.False(t, ok)
 	for n := range 2 * maxClients {
 		s.put(fmt.Sprint(n), nil)
@@ -268,7 +271,16 @@ func TestLogger(t *testing.T) {
 
 // Everything at once: what matters is that nothing races, hangs or leaks.
 func TestTurmoil(t *testing.T) {
-	srv := launch(t, Options{KeepPayloads: 10, OnPayload: func(Payload) {}})
+	for _, profile := range []Profile{Documented, Desktop, ArRPC, Blackhole, Flaky} {
+		t.Run(string(profile), func(t *testing.T) { turmoil(t, profile) })
+	}
+}
+
+func turmoil(t *testing.T, profile Profile) {
+	srv := launchIPC(t, Options{
+		Profile: profile, Refill: time.Millisecond, Origins: []string{""}, StateFile: filepath.Join(t.TempDir(), "state.json"),
+		KeepPayloads: 10, OnPayload: func(Payload) {},
+	})
 	var peers sync.WaitGroup
 	stop := make(chan struct{})
 	for n := range 4 {
@@ -279,8 +291,17 @@ func TestTurmoil(t *testing.T) {
 					return
 				default:
 				}
-				if n%2 == 0 {
+				switch n % 3 {
+				case 0:
 					_, _ = post(t, srv, msg("n", mic, speaker))
+					continue
+				case 1:
+					if c, err := dialEndpoint(deadline(t), srv.IPCPath()); err == nil {
+						_, _ = c.Write(frame(opHandshake, []byte(handshake(1, clientID))))
+						_, _ = c.Write(frame(opFrame, []byte(msg("n", mic))))
+						_, _ = io.CopyN(io.Discard, c, headSize)
+						_ = c.Close()
+					}
 					continue
 				}
 				if ws, _, err := dialQuery(t, srv, goodQuery, ""); err == nil {
@@ -291,8 +312,8 @@ func TestTurmoil(t *testing.T) {
 			}
 		})
 	}
-	for range 3 {
-		for _, f := range []string{"none", "refuse", "hang", "die", "close-after=2", "no-answer", "answer-late=1h", "squatter", "ready-never", "close-code=4001"} {
+	for range 2 {
+		for _, f := range []string{"none", "refuse", "hang", "die", "close-after=2", "no-answer", "answer-late=1h", "squatter", "ready-never", "close-code=4001", "half", "twice", "ipc/refuse"} {
 			setFault(t, srv, f)
 			srv.DropConnections()
 			require.NoError(t, srv.Restart(0))

@@ -56,6 +56,14 @@ func parse(raw []byte) message {
 	return m
 }
 
+// denyScope is the answer to a command without the authorization it needs,
+// before its arguments are looked at (rule R20).
+func (m *message) denyScope() {
+	if m.cmd != nil && *m.cmd == command && m.nonce != nil && *m.nonce != "" {
+		m.err = reject(codeScope, scopeMessage)
+	}
+}
+
 // decode parses a JSON object. Numbers stay text, as the client has no limit
 // for them, and a key that appears twice has its last value.
 func decode(raw []byte) (map[string]any, *Rejection) {

@@ -210,3 +210,11 @@ func control(r rune) rune {
 	}
 	return r
 }
+
+func TestHugeBodyOfAHugeNonce(t *testing.T) {
+	nonce, cmd := strings.Repeat("<", maxMessage), command
+	require.Greater(t, len(hugeBody(&cmd, &nonce)), hugeSize)
+	nonce = "n"
+	require.Len(t, hugeBody(&cmd, &nonce), hugeSize)
+	require.True(t, json.Valid(hugeBody(nil, nil)))
+}

@@ -2,6 +2,7 @@ package fakeserver
 
 import (
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -18,7 +19,10 @@ type verdict struct {
 	do     deed
 	status int    // of the HTTP answer
 	body   []byte // of the answer
-	close  int    // WebSocket: close with this code instead of an answer; 0: answer
+	again  []byte // WebSocket and IPC: a second message; nil: none
+	half   bool   // the answer breaks off
+	close  int    // WebSocket and IPC: close with this code instead of an answer; 0: answer
+	reason string // for the code
 	delay  time.Duration
 }
 
@@ -34,18 +38,18 @@ func judge(m message, refusal *Rejection) verdict {
 	case m.err.Code == codeBadJSON:
 		return refuse(m.err)
 	case m.err.Code == codeUnknown:
-		return verdict{status: http.StatusOK, body: errorBody(m.cmd, m.nonce, codeUnknown, "Unknown Error")}
+		return verdict{status: http.StatusOK, body: errorBody(m.cmd, m.nonce, codeUnknown, unknownError)}
 	}
 	return verdict{status: http.StatusOK, body: errorBody(m.cmd, m.nonce, m.err.Code, m.err.Error())}
 }
 
 // refuse is the client's way to refuse a request as a whole: HTTP 400, or a
-// WebSocket close code, or silence.
+// close code, or silence.
 func refuse(r *Rejection) verdict {
 	if r.Code == 0 {
 		return verdict{do: ignore}
 	}
-	v := verdict{status: http.StatusBadRequest, close: r.Code, body: mustJSON(errorData{r.Code, r.Error()})}
+	v := verdict{status: http.StatusBadRequest, close: r.Code, reason: r.Error(), body: mustJSON(errorData{r.Code, r.Error()})}
 	if r.Code == codeTooBig {
 		v.status = http.StatusRequestEntityTooLarge
 	}
@@ -73,11 +77,28 @@ func (f Fault) spoil(v verdict, m message) verdict {
 	case FaultHTTPError:
 		answer.status = http.StatusBadRequest
 		answer.body = mustJSON(errorData{f.Code, f.Message})
+	case FaultOffline:
+		answer.status = http.StatusBadRequest
+		answer.body = mustJSON(errorData{codeClientID, offlineMessage})
+	case FaultHuge:
+		answer.body = hugeBody(m.cmd, m.nonce)
+	case FaultDeep:
+		answer.body = deepBody(m.cmd, m.nonce)
+	case FaultHalf:
+		answer = v
+		answer.half = true
+	case FaultStranger:
+		other := strangerNonce
+		answer = v
+		answer.body, answer.again = successBody(m.cmd, &other), v.body
+	case FaultTwice:
+		answer = v
+		answer.again = v.body
 	}
 	return answer
 }
 
 // takes reports whether the client still takes the device list under the fault.
 func (f Fault) takes() bool {
-	return f.Kind == FaultAnswerLate || f.Kind == FaultWrongNonce || f.Kind == FaultBadJSON
+	return slices.Contains(takenFaults, f.Kind)
 }

@@ -13,6 +13,13 @@ func (s *Server) notify() {
 	}
 }
 
+// wake is notify for who does not hold mu.
+func (s *Server) wake() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.notify()
+}
+
 // wait returns when the condition holds, which is looked at after each change.
 func (s *Server) wait(ctx context.Context, holds func() bool) error {
 	for {

@@ -1,19 +1,13 @@
 package fakeserver
 
 import (
+	"encoding/binary"
 	"io"
 	"net/http"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/gorilla/websocket"
-)
-
-const (
-	closeTimeout = 2 * time.Second // for the peer's half of a closing handshake
-	queued       = 256             // answers of one socket that may wait to be sent
 )
 
 var upgrader = websocket.Upgrader{
@@ -30,179 +24,129 @@ func (s *Server) serveWebSocket(w http.ResponseWriter, req *http.Request) {
 	}
 	c := connOf(req)
 	defer c.Close()
-	if refusal := s.socketRefusal(req); refusal != nil {
-		s.log.Info("websocket refused", "conn", c.id, "code", refusal.Code, "reason", refusal.Error())
-		closeSocket(ws, refusal.Code, refusal.Error())
-		return
+	k := &webSocket{
+		socket: socket{
+			srv: s, conn: c, wire: webWire{ws}, transport: WebSocket, hello: []byte(readyMessage),
+			clientID: req.URL.Query().Get("client_id"), out: make(chan outgoing, queued),
+		},
+		ws: ws,
 	}
-	k := &socket{srv: s, conn: c, ws: ws, clientID: req.URL.Query().Get("client_id"), out: make(chan outgoing, queued)}
-	var writer sync.WaitGroup
-	writer.Go(k.write)
-	k.greet()
+	ws.SetPingHandler(k.pong)
+	k.tasks.Go(k.write)
+	k.enter(s.draw(WebSocket, connectEvent), badQuery(req), func() *Rejection { return s.stranger(req) })
 	k.read()
 	_ = c.Close()
-	writer.Wait()
+	k.tasks.Wait()
 }
 
-// socketRefusal says why the client would close a new WebSocket, and with
-// which code; nil when it would not (rules R19, R21).
-func (s *Server) socketRefusal(req *http.Request) *Rejection {
-	query, origin := req.URL.Query(), req.Header.Get("Origin")
-	if f, ok := s.hit(WebSocket, FaultCloseCode); ok {
-		return reject(f.Code, "fault %s", f.Kind)
-	}
+// badQuery says why the client would close a new WebSocket before it looks at
+// who it is; nil when it would not (rules R15, R21).
+func badQuery(req *http.Request) *Rejection {
+	query := req.URL.Query()
 	switch {
 	case query.Get("v") != "1":
 		return reject(codeVersion, "v is %s, not 1", show(query.Get("v")))
 	case query.Get("encoding") != "json":
 		return reject(codeEncoding, "encoding is %s, not json", show(query.Get("encoding")))
-	case !s.opts.knowsClient(query.Get("client_id")):
-		return reject(codeClientID, "client_id %s is not a known application", show(query.Get("client_id")))
+	}
+	return nil
+}
+
+// stranger says why the client would close a WebSocket for who it is; nil when
+// it would not (rules R19, R21).
+func (s *Server) stranger(req *http.Request) *Rejection {
+	id, origin := req.URL.Query().Get("client_id"), req.Header.Get("Origin")
+	switch {
+	case !s.opts.knowsClient(id):
+		return reject(codeClientID, "client_id %s is not a known application", show(id))
 	case !s.opts.allowsOrigin(origin):
 		return reject(codeOrigin, "Origin %s is not registered", show(origin))
 	}
 	return nil
 }
 
-// A socket is one WebSocket that was let in. One goroutine reads, another
-// writes, so that a late answer does not keep the next payload waiting.
-type socket struct {
-	srv      *Server
-	conn     *conn
-	ws       *websocket.Conn
-	clientID string
-	out      chan outgoing
-	ready    atomic.Bool // READY was sent
-}
-
-// An outgoing message is sent when it is due, in order.
-type outgoing struct {
-	due   time.Time
-	data  []byte
-	ready bool // it is READY
-}
-
-func (k *socket) greet() {
-	hello := outgoing{data: []byte(readyMessage), ready: true}
-	if f, ok := k.srv.hit(WebSocket, FaultReadyLate, FaultReadyNever); ok {
-		if f.Kind == FaultReadyNever {
-			return
-		}
-		hello.due = time.Now().Add(f.Delay)
-	}
-	k.send(hello)
-}
-
-func (k *socket) send(m outgoing) {
-	select {
-	case k.out <- m:
-	case <-k.conn.closed:
-	}
-}
-
-func (k *socket) write() {
-	for {
-		select {
-		case m := <-k.out:
-			if !k.conn.sleep(m.due, nil) {
-				return
-			}
-			if m.ready {
-				k.markReady()
-			}
-			_ = k.ws.SetWriteDeadline(time.Now().Add(writeTimeout))
-			if k.ws.WriteMessage(websocket.TextMessage, m.data) != nil {
-				_ = k.conn.Close()
-				return
-			}
-		case <-k.conn.closed:
-			return
-		}
-	}
-}
-
-func (k *socket) markReady() {
-	k.ready.Store(true)
-	k.srv.mu.Lock()
-	defer k.srv.mu.Unlock()
-	k.conn.ready = true
-	k.srv.notify()
+// A webSocket is one WebSocket that was upgraded.
+type webSocket struct {
+	socket
+	ws *websocket.Conn
 }
 
 // read serves the socket until it ends.
-func (k *socket) read() {
+func (k *webSocket) read() {
 	for {
 		kind, body, err := k.ws.NextReader()
 		if err != nil {
 			return
 		}
-		if _, ok := k.srv.hit(WebSocket, FaultDie); ok {
+		if k.ending() {
+			continue
+		}
+		fate := k.srv.draw(WebSocket, payloadEvent)
+		if _, ok := k.srv.meet(WebSocket, fate, FaultDie); ok {
 			_, _ = io.ReadFull(body, make([]byte, 1))
 			k.conn.reset()
 			return
 		}
-		_ = k.ws.SetReadDeadline(time.Now().Add(bodyTimeout))
+		k.limit(bodyTimeout)
 		raw, err := io.ReadAll(io.LimitReader(body, maxMessage+1))
 		arrived := k.conn.readAt()
 		if err != nil {
 			return
 		}
-		_ = k.ws.SetReadDeadline(time.Time{})
+		k.limit(0)
 		p := Payload{Time: arrived, Transport: WebSocket, Conn: k.conn.id, ClientID: k.clientID, Raw: raw}
-		if !k.handle(p, kind) {
+		if !k.take(p.bounded(), fate, badMessage(len(raw), kind)) {
 			return
 		}
 	}
 }
 
-// handle reports whether the socket goes on.
-func (k *socket) handle(p Payload, kind int) bool {
-	refusal := k.refusal(&p, kind)
-	v := k.srv.receive(p, refusal)
+// badMessage says why a message is refused for what it is, not for what it
+// says (rules R18, R47).
+func badMessage(size, kind int) *Rejection {
 	switch {
-	case v.do == ignore:
-		return true
-	case v.do == hangUp:
-		return false
-	case v.close != 0:
-		closeSocket(k.ws, v.close, "")
-		return false
-	}
-	k.send(outgoing{due: p.Time.Add(v.delay), data: v.body})
-	return true
-}
-
-// refusal says why a message is refused for what it is, not for what it says
-// (rules R16, R18, R47).
-func (k *socket) refusal(p *Payload, kind int) *Rejection {
-	switch {
-	case len(p.Raw) > maxMessage:
-		p.Raw = nil
+	case size > maxMessage:
 		return reject(codeTooBig, "message: larger than %d bytes", maxMessage)
 	case kind == websocket.BinaryMessage:
 		return reject(codeBadJSON, "message: binary frame, not text")
-	case !k.ready.Load():
-		return reject(0, "message: sent before READY, lost")
 	}
 	return nil
 }
 
-// closeSocket does the closing handshake: what the peer still sends is read
-// away, since closing on unread data would reset the connection and could cost
-// the peer the code.
-func closeSocket(ws *websocket.Conn, code int, reason string) {
+func (k *webSocket) pong(data string) error {
+	if !k.muted.Load() {
+		_ = k.ws.WriteControl(websocket.PongMessage, []byte(data), time.Now().Add(writeTimeout))
+	}
+	return nil
+}
+
+// A webWire speaks WebSocket.
+type webWire struct{ ws *websocket.Conn }
+
+func (w webWire) say(text []byte) error {
+	_ = w.ws.SetWriteDeadline(time.Now().Add(writeTimeout))
+	return w.ws.WriteMessage(websocket.TextMessage, text)
+}
+
+// half writes a frame of its own making, as the library writes whole ones only.
+func (w webWire) half(text []byte) error {
+	const finalText, length16, length64 = 0x81, 126, 127
+	head := []byte{finalText, byte(len(text))}
+	switch {
+	case len(text) > 0xffff:
+		head = binary.BigEndian.AppendUint64([]byte{finalText, length64}, uint64(len(text)))
+	case len(text) >= length16:
+		head = binary.BigEndian.AppendUint16([]byte{finalText, length16}, uint16(len(text)))
+	}
+	_ = w.ws.NetConn().SetWriteDeadline(time.Now().Add(writeTimeout))
+	_, err := w.ws.NetConn().Write(append(head, text[:len(text)/2]...))
+	return err
+}
+
+func (w webWire) bye(code int, reason string) error {
 	const room = 123 // bytes, in a control frame beside the code
 	if len(reason) > room {
 		reason = strings.ToValidUTF8(reason[:room], "")
 	}
-	deadline := time.Now().Add(closeTimeout)
-	if ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, reason), deadline) != nil {
-		return
-	}
-	_ = ws.SetReadDeadline(deadline)
-	for {
-		if _, _, err := ws.NextReader(); err != nil {
-			return
-		}
-	}
+	return w.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, reason), time.Now().Add(closeTimeout))
 }

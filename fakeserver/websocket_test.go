@@ -40,7 +40,10 @@ func TestWebSocketRefused(t *testing.T) {
 			srv := launch(t, Options{Origins: tc.origins})
 			ws, _, err := dialQuery(t, srv, tc.query, tc.origin)
 			require.NoError(t, err)
+			send(t, ws, msg("n"))
 			require.Equal(t, tc.code, closeCode(t, ws))
+			require.NoError(t, srv.WaitStats(deadline(t), func(s Stats) bool { return s.Connections == 0 }))
+			require.Empty(t, srv.Payloads(), "what was sent to a socket that is closed counts for nothing")
 		})
 	}
 }

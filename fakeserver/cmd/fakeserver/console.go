@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -8,7 +9,7 @@ import (
 	"sidetone/fakeserver"
 )
 
-const consoleHelp = `commands:
+const consoleHelp = `commands, for all servers or, as in "@PTB restart", for the one of that name:
   fault              show the active fault
   fault NAME[=ARG]   misbehave; "fault none" ends it
   drop               close all connections
@@ -16,72 +17,137 @@ const consoleHelp = `commands:
   stop               the client goes away
   resume [PORT]      the client comes back
   quit               end
-faults, written [N*][websocket/|http/]NAME[=ARGUMENT]:
+faults, written [N*][websocket/|http/|ipc/]NAME[=ARGUMENT]:
 `
 
-// A console changes a server by lines of text, and answers on out.
+// A console changes servers by lines of text, and answers on out.
 type console struct {
-	srv *fakeserver.Server
-	out io.Writer
+	servers []*fakeserver.Server
+	out     io.Writer
 }
 
 // obey does what a line says. It reports false when that is to quit.
 func (c console) obey(line string) bool {
-	verb, arg, _ := strings.Cut(strings.TrimSpace(line), " ")
+	servers, line, err := c.addressed(strings.TrimSpace(line))
+	if err != nil {
+		fmt.Fprintln(c.out, err)
+		return true
+	}
+	verb, arg, _ := strings.Cut(line, " ")
 	arg = strings.TrimSpace(arg)
-	var err error
 	switch verb {
 	case "":
+		return true
 	case "quit", "exit":
 		return false
 	case "help":
 		fmt.Fprint(c.out, consoleHelp, fakeserver.FaultHelp())
-	case "fault":
-		err = c.fault(arg)
-	case "drop":
-		c.srv.DropConnections()
-	case "restart":
-		err = c.start(arg, c.srv.Restart)
-	case "stop":
-		c.srv.Stop()
-		fmt.Fprintln(c.out, "stopped")
-	case "resume":
-		err = c.start(arg, c.srv.Resume)
-	default:
-		err = fmt.Errorf("unknown command %q, try help", verb)
+		return true
 	}
-	if err != nil {
-		fmt.Fprintln(c.out, err)
+	for _, srv := range servers {
+		answer, err := do(srv, verb, arg, len(servers) > 1)
+		switch {
+		case errors.As(err, &usageError{}): // the same for all
+			fmt.Fprintln(c.out, err)
+			return true
+		case err != nil:
+			fmt.Fprintln(c.out, label(srv)+err.Error())
+		case answer != "":
+			fmt.Fprintln(c.out, label(srv)+answer)
+		}
 	}
 	return true
 }
 
-func (c console) fault(arg string) error {
+// addressed are the servers a line is for, and the rest of the line.
+func (c console) addressed(line string) ([]*fakeserver.Server, string, error) {
+	address, isOne := strings.CutPrefix(line, "@")
+	if !isOne {
+		return c.servers, line, nil
+	}
+	name, rest, _ := strings.Cut(address, " ")
+	var names []string
+	for _, srv := range c.servers {
+		if srv.Name() != "" && strings.EqualFold(srv.Name(), name) {
+			return []*fakeserver.Server{srv}, strings.TrimSpace(rest), nil
+		}
+		if srv.Name() != "" {
+			names = append(names, "@"+srv.Name())
+		}
+	}
+	if len(names) == 0 {
+		return nil, "", fmt.Errorf("no server is named %q, there is one without a name", name)
+	}
+	return nil, "", fmt.Errorf("no server is named %q, want one of %s", name, strings.Join(names, ", "))
+}
+
+// label begins what is said of a server that has a name.
+func label(srv *fakeserver.Server) string {
+	if srv.Name() == "" {
+		return ""
+	}
+	return srv.Name() + ": "
+}
+
+// do obeys one verb, and returns what is to be said about it. A usageError is
+// a mistake in the line itself.
+func do(srv *fakeserver.Server, verb, arg string, oneOfSeveral bool) (string, error) {
+	switch verb {
+	case "fault":
+		return fault(srv, arg)
+	case "drop":
+		srv.DropConnections()
+		return "", nil
+	case "restart":
+		return start(srv, arg, oneOfSeveral, srv.Restart)
+	case "stop":
+		srv.Stop()
+		return "stopped", nil
+	case "resume":
+		return start(srv, arg, oneOfSeveral, srv.Resume)
+	}
+	return "", usageError{fmt.Errorf("unknown command %q, try help", verb)}
+}
+
+func fault(srv *fakeserver.Server, arg string) (string, error) {
 	if arg != "" {
 		f, err := fakeserver.ParseFault(arg)
 		if err != nil {
-			return err
+			return "", usageError{err}
 		}
-		if err := c.srv.SetFault(f); err != nil {
-			return err
+		if err := srv.SetFault(f); err != nil {
+			return "", err
 		}
 	}
-	fmt.Fprintf(c.out, "fault %s\n", c.srv.Fault())
-	return nil
+	return fmt.Sprintf("fault %s", srv.Fault()), nil
 }
 
-func (c console) start(arg string, start func(...int) error) error {
+func start(srv *fakeserver.Server, arg string, oneOfSeveral bool, start func(...int) error) (string, error) {
 	var ports []int
 	if arg != "" {
 		port, err := parsePort(arg)
-		if err != nil {
-			return err
+		switch {
+		case err != nil:
+			return "", usageError{err}
+		case oneOfSeveral && port != 0:
+			return "", usageError{fmt.Errorf("only one server can have port %d, say which: @%s", port, srv.Name())}
 		}
 		ports = []int{port}
 	}
 	if err := start(ports...); err != nil {
-		return err
+		return "", err
 	}
-	fmt.Fprintf(c.out, "listening on 127.0.0.1:%d\n", c.srv.Port())
-	return nil
+	return "listening on " + address(srv), nil
+}
+
+// address is where a server listens.
+func address(srv *fakeserver.Server) string {
+	var parts []string
+	if port := srv.Port(); port != 0 {
+		parts = append(parts, fmt.Sprintf("127.0.0.1:%d", port))
+	}
+	if path := srv.IPCPath(); path != "" {
+		parts = append(parts, path)
+	}
+	return strings.Join(parts, " and ")
 }

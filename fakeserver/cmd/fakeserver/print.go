@@ -22,17 +22,24 @@ const (
 	jsonLines
 )
 
+// received is a payload with the name of the server that got it; "" when there
+// is but one server.
+type received struct {
+	server string
+	fakeserver.Payload
+}
+
 // printAll prints payloads as they come, until there are no more or the writer fails.
-func printAll(w io.Writer, s style, payloads <-chan fakeserver.Payload) error {
-	for p := range payloads {
-		if _, err := w.Write(render(p, s)); err != nil {
+func printAll(w io.Writer, s style, payloads <-chan received) error {
+	for r := range payloads {
+		if _, err := w.Write(render(r, s)); err != nil {
 			return fmt.Errorf("cannot print to stdout: %w", err)
 		}
 	}
 	return nil
 }
 
-func render(p fakeserver.Payload, s style) []byte {
+func render(p received, s style) []byte {
 	switch s {
 	case jsonLines:
 		return jsonLine(p)
@@ -42,8 +49,11 @@ func render(p fakeserver.Payload, s style) []byte {
 	return textLine(p)
 }
 
-func textLine(p fakeserver.Payload) []byte {
+func textLine(p received) []byte {
 	var b strings.Builder
+	if p.server != "" {
+		b.WriteString(p.server + " ")
+	}
 	fmt.Fprintf(&b, "%s %s ", p.Time.Format("15:04:05.000"), p.Transport)
 	if p.Err == nil {
 		b.WriteString(fakeserver.Describe(p.Previous, p.Devices))
@@ -88,6 +98,7 @@ func ascii(text []byte) []byte {
 
 // A line is one payload as --json prints it. Fields may be added, never changed.
 type line struct {
+	Server    string               `json:"server,omitempty"` // with several servers
 	Seq       int                  `json:"seq"`
 	Time      time.Time            `json:"time"`
 	Transport fakeserver.Transport `json:"transport"`
@@ -102,9 +113,9 @@ type line struct {
 	Payload   any                  `json:"payload"` // a string when it is not JSON
 }
 
-func jsonLine(p fakeserver.Payload) []byte {
+func jsonLine(p received) []byte {
 	l := line{
-		Seq: p.Seq, Time: p.Time, Transport: p.Transport, Conn: p.Conn, ClientID: p.ClientID,
+		Server: p.server, Seq: p.Seq, Time: p.Time, Transport: p.Transport, Conn: p.Conn, ClientID: p.ClientID,
 		Nonce: p.Nonce, Warnings: p.Warnings, Fault: p.Fault, Payload: string(p.Raw),
 	}
 	if json.Valid(p.Raw) && utf8.Valid(p.Raw) {

@@ -14,38 +14,80 @@ import (
 // stdout, which may have stopped reading.
 const flushTimeout = time.Second
 
-// serve runs a server until the context ends, quit is read or stdout fails.
-func serve(ctx context.Context, opts fakeserver.Options, s style, stdin io.Reader, stdout, stderr io.Writer) error {
+// serve runs servers until the context ends, quit is read or stdout fails.
+func serve(ctx context.Context, clients []fakeserver.Options, page string, s style, stdin io.Reader, stdout, stderr io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	payloads := make(chan fakeserver.Payload, 1024)
-	opts.OnPayload = func(p fakeserver.Payload) {
-		select {
-		case payloads <- p:
-		default: // stdout is slow; when it is not read at all, ending must still be possible
-			select {
-			case payloads <- p:
-			case <-ctx.Done():
-			}
+	payloads := make(chan received, 1024)
+	for i := range clients {
+		name := ""
+		if len(clients) > 1 {
+			name = clients[i].Name
 		}
+		clients[i].OnPayload = func(p fakeserver.Payload) { pass(ctx, payloads, received{name, p}) }
 	}
-	srv, err := fakeserver.Start(opts)
+	servers, err := startAll(clients)
 	if err != nil {
 		return err
 	}
+	closePage, err := openPage(page, servers, stderr)
+	if err != nil {
+		closeAll(servers)
+		return err
+	}
+	defer closePage()
 	printed := make(chan error, 1)
 	go func() { printed <- printAll(stdout, s, payloads) }()
-	fmt.Fprintf(stderr, "listening on 127.0.0.1:%d\n", srv.Port())
+	for _, srv := range servers {
+		fmt.Fprintf(stderr, "%slistening on %s\n", label(srv), address(srv))
+	}
 
-	c := console{srv: srv, out: stderr}
+	c := console{servers: servers, out: stderr}
 	err = loop(ctx, c, readLines(ctx, stdin), printed)
 	cancel()
-	_ = srv.Close()
+	closeAll(servers)
 	close(payloads)
 	if err != nil {
 		return err
 	}
 	return flush(printed)
+}
+
+// startAll starts every server, or none.
+func startAll(clients []fakeserver.Options) ([]*fakeserver.Server, error) {
+	var servers []*fakeserver.Server
+	for _, opts := range clients {
+		srv, err := fakeserver.Start(opts)
+		if err != nil {
+			closeAll(servers)
+			if opts.Name != "" {
+				err = fmt.Errorf("%s: %w", opts.Name, err)
+			}
+			return nil, err
+		}
+		servers = append(servers, srv)
+	}
+	return servers, nil
+}
+
+func closeAll(servers []*fakeserver.Server) {
+	for _, srv := range servers {
+		_ = srv.Close()
+	}
+}
+
+// pass hands a payload on. When stdout is not read at all, ending must still
+// be possible.
+func pass(ctx context.Context, payloads chan<- received, r received) {
+	select {
+	case payloads <- r:
+		return
+	default: // stdout is slow
+	}
+	select {
+	case payloads <- r:
+	case <-ctx.Done():
+	}
 }
 
 // loop obeys the lines of stdin until it is time to end.

@@ -1,0 +1,59 @@
+package fakeserver
+
+import (
+	"bufio"
+	"io"
+	"net/http"
+)
+
+// swallowRequests reads what a peer confides to a black hole over TCP, and
+// never answers. What is not HTTP is read away.
+func (s *Server) swallowRequests(c *conn) {
+	defer c.Close()
+	bounded := &io.LimitedReader{R: c}
+	r := bufio.NewReader(bounded)
+	for {
+		bounded.N = maxHeader + maxMessage
+		req, err := http.ReadRequest(r)
+		if err != nil {
+			break
+		}
+		body, err := io.ReadAll(req.Body)
+		if err != nil {
+			break
+		}
+		if req.Method != http.MethodPost {
+			s.probed()
+			continue
+		}
+		p := Payload{Time: c.readAt(), Transport: HTTP, Conn: c.id, ClientID: req.URL.Query().Get("client_id"), Raw: body}
+		s.swallow(p, FaultNone, "profile blackhole: not taken")
+	}
+	_, _ = io.Copy(io.Discard, c)
+}
+
+// swallowFrames is the same over IPC.
+func (s *Server) swallowFrames(c *conn) {
+	clientID := ""
+	for {
+		h, err := readHead(c)
+		if err != nil {
+			return
+		}
+		body, err := readBody(c, h)
+		if err != nil {
+			break
+		}
+		switch h.op {
+		case opHandshake:
+			s.shook()
+			if fields, err := decode(body); err == nil && stringOf(fields["client_id"]) != nil {
+				clientID = *stringOf(fields["client_id"])
+			}
+		case opFrame:
+			p := Payload{Time: c.readAt(), Transport: IPC, Conn: c.id, ClientID: clientID, Raw: body}
+			s.swallow(p, FaultNone, "profile blackhole: not taken")
+		}
+	}
+	_, _ = io.Copy(io.Discard, c)
+}

@@ -1,0 +1,169 @@
+package fakeserver
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// A limiter lets as many requests of a client id through at once as its bucket
+// holds tokens, and one more after each refill. Those above wait in line, first
+// in, first out, and are never refused (rule R67).
+type limiter struct {
+	size    int           // tokens of a full bucket; 0 or less: no limit
+	refill  time.Duration // for one token
+	changed func()        // called when the counts have changed, without a lock
+
+	mu      sync.Mutex
+	buckets map[string]*bucket // those that may not be full
+	counts  limits
+}
+
+// limits are the counts of a limiter.
+type limits struct {
+	queued int // wait now
+	waited int // ever had to wait
+	spent  int // tokens ever spent
+}
+
+type bucket struct {
+	tokens int
+	since  time.Time // the moment from which the next token is counted
+	line   []*turn
+	timer  *time.Timer // runs while somebody waits; nil before
+}
+
+// A turn is the place of one request in the line.
+type turn struct {
+	limiter *limiter
+	bucket  *bucket       // nil when there is no limit
+	come    chan struct{} // closed when the request is let through
+}
+
+func newLimiter(size int, refill time.Duration, changed func()) *limiter {
+	return &limiter{size: size, refill: refill, changed: changed, buckets: map[string]*bucket{}}
+}
+
+// reset fills all buckets, as a start of the client does. Nobody may wait.
+func (l *limiter) reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	clear(l.buckets)
+}
+
+func (l *limiter) state() limits {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.counts
+}
+
+// join takes a token, or a place in the line. A request without a client id
+// needs none.
+func (l *limiter) join(id string) *turn {
+	t := &turn{limiter: l, come: make(chan struct{})}
+	if l.size <= 0 || id == "" {
+		close(t.come)
+		return t
+	}
+	l.mu.Lock()
+	b := l.bucketOf(id)
+	t.bucket = b
+	b.line = append(b.line, t)
+	l.counts.queued++
+	l.serve(b)
+	if slices.Contains(b.line, t) {
+		l.counts.waited++
+	}
+	l.mu.Unlock()
+	l.changed()
+	return t
+}
+
+// bucketOf finds a bucket or makes a full one, in place of others that have
+// become full. mu is held.
+func (l *limiter) bucketOf(id string) *bucket {
+	if b, ok := l.buckets[id]; ok {
+		return b
+	}
+	for other, b := range l.buckets {
+		if l.pour(b); b.tokens == l.size && len(b.line) == 0 {
+			delete(l.buckets, other)
+		}
+	}
+	b := &bucket{tokens: l.size}
+	l.buckets[id] = b
+	return b
+}
+
+// pour adds the tokens that have become due. mu is held.
+func (l *limiter) pour(b *bucket) {
+	now := time.Now()
+	if due := now.Sub(b.since) / l.refill; due > 0 {
+		b.tokens += int(min(due, time.Duration(l.size-b.tokens)))
+		b.since = b.since.Add(due * l.refill)
+	}
+	if b.tokens == l.size {
+		b.since = now
+	}
+}
+
+// serve lets through whom the tokens suffice for, and sets the timer for the
+// others. mu is held.
+func (l *limiter) serve(b *bucket) {
+	l.pour(b)
+	for len(b.line) > 0 && b.tokens > 0 {
+		close(b.line[0].come)
+		b.line[0] = nil
+		b.line = b.line[1:]
+		b.tokens--
+		l.counts.spent++
+		l.counts.queued--
+	}
+	switch {
+	case len(b.line) == 0:
+		if b.timer != nil {
+			b.timer.Stop()
+		}
+	case b.timer == nil:
+		b.timer = time.AfterFunc(b.wait(l.refill), func() { l.due(b) })
+	default:
+		b.timer.Reset(b.wait(l.refill))
+	}
+}
+
+// wait is the time to the next token.
+func (b *bucket) wait(refill time.Duration) time.Duration {
+	return time.Until(b.since.Add(refill))
+}
+
+func (l *limiter) due(b *bucket) {
+	l.mu.Lock()
+	l.serve(b)
+	l.mu.Unlock()
+	l.changed()
+}
+
+// wait returns when the turn has come. It reports false when one of the
+// channels was closed before; the place in the line is then given up.
+func (t *turn) wait(closed, gone <-chan struct{}) bool {
+	select {
+	case <-t.come:
+		return true
+	case <-closed:
+	case <-gone:
+	}
+	t.limiter.leave(t)
+	return false
+}
+
+func (l *limiter) leave(t *turn) {
+	l.mu.Lock()
+	b := t.bucket
+	if i := slices.Index(b.line, t); i >= 0 {
+		b.line = slices.Delete(b.line, i, i+1)
+		l.counts.queued--
+		l.serve(b)
+	}
+	l.mu.Unlock()
+	l.changed()
+}

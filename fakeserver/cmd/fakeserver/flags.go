@@ -1,0 +1,160 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"sidetone/fakeserver"
+)
+
+// flags are those of the servers to start, and of what is printed.
+type flags struct {
+	port, fault, ipc, state, page      string
+	profiles, clientIDs, origins       []string
+	bucket                             int
+	refill                             time.Duration
+	seed                               uint64
+	pretty, json                       bool
+	noFingerprint, noWebSocket, noHTTP bool
+	noTCP                              bool
+}
+
+func (f *flags) register(set *pflag.FlagSet) {
+	set.SortFlags = false
+	set.StringSliceVar(&f.profiles, "profile", nil, "`profile` to play, see above; may be repeated, each is a server of its own (default documented)")
+	set.StringVar(&f.port, "port", "", "`port`, or range of which the first free one is taken; 0 is any free port (default 6463-6473, of a desktop, arrpc or flaky client 6463-6472)")
+	set.StringVar(&f.ipc, "ipc", "", "auto: IPC in the folder the client uses; off; or the `folder` for the socket (default auto, of a documented client off)")
+	set.BoolVar(&f.noTCP, "no-tcp", false, "no port, as where the system reserves them all: IPC only")
+	set.StringSliceVar(&f.clientIDs, "client-id", nil, "known application `id`, may be repeated (default any)")
+	set.StringVar(&f.fault, "fault", "none", "`fault` to begin with, see above")
+	set.BoolVar(&f.pretty, "pretty", false, "print the JSON of each payload below its line")
+	set.BoolVar(&f.json, "json", false, "print one JSON object for each payload instead of a line of text")
+	set.StringArrayVar(&f.origins, "origin", nil, "registered `origin`, may be repeated; a WebSocket then needs one (default none needed, of a desktop or flaky client none registered)")
+	set.IntVar(&f.bucket, "bucket", 0, "`number` of requests let through at once for each client id, -1 for no limit (default no limit, of a desktop or flaky client 2)")
+	set.DurationVar(&f.refill, "refill", 30*time.Second, "`time` after which one more request is let through")
+	set.Uint64Var(&f.seed, "seed", 0, "`number` that determines the faults of a flaky client")
+	set.StringVar(&f.state, "state", "", "`file` to keep the device lists in; with several servers FILE-NAME each (default memory only)")
+	set.StringVar(&f.page, "page", "", pageHelp)
+	set.BoolVar(&f.noFingerprint, "no-fingerprint", false, "follow the written specification only: 404 answers do not bear the client's body")
+	set.BoolVar(&f.noWebSocket, "no-websocket", false, "switch WebSocket off")
+	set.BoolVar(&f.noHTTP, "no-http", false, "switch HTTP off")
+}
+
+// clients are the options of each server to start. They are told apart by name,
+// but for one that plays the documented client alone, which has none.
+func (f *flags) clients() ([]fakeserver.Options, error) {
+	if f.pretty && f.json {
+		return nil, errors.New("--pretty and --json exclude each other")
+	}
+	if err := checkPage(f.page); err != nil {
+		return nil, err
+	}
+	profiles, err := parseProfiles(f.profiles)
+	if err != nil {
+		return nil, fmt.Errorf("--profile: %w", err)
+	}
+	common, err := f.options()
+	if err != nil {
+		return nil, err
+	}
+	clients := make([]fakeserver.Options, len(profiles))
+	for i, profile := range profiles {
+		o := common
+		o.Profile, o.IPCDir, o.StateFile = profile, f.ipcDir(profile), f.state
+		if len(profiles) > 1 || profile != fakeserver.Documented {
+			o.Name = clientName(i)
+		}
+		if len(profiles) > 1 && f.state != "" {
+			o.StateFile = f.state + "-" + o.Name
+		}
+		if err := o.Check(); err != nil {
+			return nil, err
+		}
+		clients[i] = o
+	}
+	return clients, nil
+}
+
+// options are those that all servers share.
+func (f *flags) options() (opts fakeserver.Options, err error) {
+	opts = fakeserver.Options{
+		NoTCP:         f.noTCP,
+		ClientIDs:     f.clientIDs,
+		NoFingerprint: f.noFingerprint,
+		NoWebSocket:   f.noWebSocket,
+		NoHTTP:        f.noHTTP,
+		Origins:       f.origins,
+		Bucket:        f.bucket,
+		Refill:        f.refill,
+		Seed:          f.seed,
+	}
+	if f.port != "" {
+		if opts.Ports, err = parsePorts(f.port); err != nil {
+			return opts, fmt.Errorf("--port: %w", err)
+		}
+	}
+	if opts.Fault, err = fakeserver.ParseFault(f.fault); err != nil {
+		return opts, fmt.Errorf("--fault: %w", err)
+	}
+	return opts, nil
+}
+
+func (f *flags) style() style {
+	switch {
+	case f.json:
+		return jsonLines
+	case f.pretty:
+		return prettyText
+	}
+	return plainText
+}
+
+// ipcDir is the folder for the socket of a client; "" for none.
+func (f *flags) ipcDir(profile fakeserver.Profile) string {
+	switch {
+	case f.ipc == "off", f.ipc == "" && profile == fakeserver.Documented:
+		return ""
+	case f.ipc == "auto", f.ipc == "":
+		return clientIPCDir()
+	}
+	return f.ipc
+}
+
+// parsePorts reads a port, or a range of ports such as 6463-6473.
+func parsePorts(s string) ([]int, error) {
+	low, high, isRange := strings.Cut(s, "-")
+	first, err := parsePort(low)
+	if err != nil {
+		return nil, err
+	}
+	if !isRange {
+		return []int{first}, nil
+	}
+	last, err := parsePort(high)
+	switch {
+	case err != nil:
+		return nil, err
+	case first == 0:
+		return nil, fmt.Errorf("range %s: 0 means any free port and cannot begin a range", s)
+	case first > last:
+		return nil, fmt.Errorf("range %s is reversed, write %d-%d", s, last, first)
+	}
+	ports := make([]int, 0, last-first+1)
+	for p := first; p <= last; p++ {
+		ports = append(ports, p)
+	}
+	return ports, nil
+}
+
+func parsePort(s string) (int, error) {
+	port, err := strconv.Atoi(s)
+	if err != nil || port < 0 || port > 65535 {
+		return 0, fmt.Errorf("%q is not a port between 0 and 65535", s)
+	}
+	return port, nil
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"sidetone/fakeserver"
+)
+
+// maxServers bounds how many servers one command starts.
+const maxServers = 100
+
+// parseProfiles reads profiles written [N*]NAME, and has each as often as it
+// is to be played. None is one documented client.
+func parseProfiles(texts []string) ([]fakeserver.Profile, error) {
+	if len(texts) == 0 {
+		return []fakeserver.Profile{fakeserver.Documented}, nil
+	}
+	var list []fakeserver.Profile
+	for _, text := range texts {
+		count, name := 1, text
+		if times, rest, ok := strings.Cut(text, "*"); ok {
+			n, err := strconv.Atoi(times)
+			if err != nil || n < 1 {
+				return nil, fmt.Errorf("%q: %q is not a number of servers", text, times)
+			}
+			count, name = n, rest
+		}
+		profile, err := fakeserver.ParseProfile(name)
+		if err != nil {
+			return nil, err
+		}
+		if count > maxServers-len(list) {
+			return nil, fmt.Errorf("%q: more than %d servers", text, maxServers)
+		}
+		for range count {
+			list = append(list, profile)
+		}
+	}
+	return list, nil
+}
+
+// clientName names the servers of one command, after the builds of the client
+// that can run at once.
+func clientName(i int) string {
+	if builds := []string{"Stable", "PTB", "Canary"}; i < len(builds) {
+		return builds[i]
+	}
+	return fmt.Sprintf("client-%d", i+1)
+}
+
+// clientIPCDir is the folder in which the client has its IPC socket. Windows
+// has named pipes and no folder.
+func clientIPCDir() string {
+	for _, name := range []string{"XDG_RUNTIME_DIR", "TMPDIR", "TMP", "TEMP"} {
+		if dir := os.Getenv(name); dir != "" {
+			return dir
+		}
+	}
+	return "/tmp"
+}

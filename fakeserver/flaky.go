@@ -1,0 +1,90 @@
+package fakeserver
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// An event is what a fault can be drawn for.
+type event int
+
+const (
+	connectEvent event = iota // a WebSocket connect or an IPC handshake
+	payloadEvent
+)
+
+const (
+	faultOdds = 4               // one event of so many meets a fault
+	maxDelay  = 2 * time.Second // of a late READY or answer
+)
+
+// omens are the faults that [Flaky] draws from.
+var omens = map[event][]FaultKind{
+	connectEvent: {FaultReadyLate, FaultReadyNever, FaultCloseCode, FaultLogin, FaultOffline},
+	payloadEvent: {
+		FaultDie, FaultCloseAfter, FaultNoAnswer, FaultAnswerLate, FaultWrongNonce, FaultBadJSON, FaultError,
+		FaultHuge, FaultHalf, FaultDeep, FaultStranger, FaultTwice, FaultOffline,
+	},
+}
+
+// dice draw the faults of [Flaky]. Connects and payloads have a stream each, so
+// that the draws for one kind do not depend on how many of the other there were.
+type dice map[event]*rand.Rand
+
+func newDice(seed uint64) dice {
+	return dice{
+		connectEvent: rand.New(rand.NewPCG(seed, uint64(connectEvent))),
+		payloadEvent: rand.New(rand.NewPCG(seed, uint64(payloadEvent))),
+	}
+}
+
+// draw decides on one event. It takes as much from the stream whatever comes out.
+func (d dice) draw(t Transport, e event) Fault {
+	r := d[e]
+	hit, pick, delay := r.IntN(faultOdds) == 0, r.Uint64(), 1+time.Duration(r.Int64N(int64(maxDelay)))
+	if !hit {
+		return Fault{}
+	}
+	possible := slices.DeleteFunc(slices.Clone(omens[e]), func(k FaultKind) bool {
+		return !Fault{Kind: k}.meets(t) || (k == FaultOffline && e == payloadEvent && t != HTTP)
+	})
+	f := Fault{Kind: possible[pick%uint64(len(possible))], Delay: delay, Count: 1}
+	switch f.Kind {
+	case FaultCloseCode:
+		f.Code = codeRateLimit
+	case FaultError:
+		f.Code, f.Message = codeUnknown, unknownError
+	}
+	return f
+}
+
+// draw is the fault that [Flaky] has in store for an event; none for other
+// profiles, and none while a fault is set by hand.
+func (s *Server) draw(t Transport, e event) Fault {
+	if s.opts.Profile != Flaky {
+		return Fault{}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.dice.draw(t, e)
+	if s.fault.Kind != FaultNone {
+		return Fault{}
+	}
+	return f
+}
+
+// meet is like hit, but the fault that was drawn for the event meets it too.
+func (s *Server) meet(t Transport, drawn Fault, kinds ...FaultKind) (Fault, bool) {
+	if f, ok := s.hit(t, kinds...); ok {
+		return f, true
+	}
+	if drawn.Kind == FaultNone || !slices.Contains(kinds, drawn.Kind) {
+		return Fault{}, false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stats.Faults++
+	s.notify()
+	return drawn, true
+}

@@ -1,0 +1,211 @@
+package fakeserver
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+)
+
+const (
+	// ipcSlots is how many sockets there are: discord-ipc-0 to discord-ipc-9.
+	ipcSlots = 10
+	// acceptPause is the wait after a connection could not be accepted, for
+	// want of file descriptors for instance.
+	acceptPause = 50 * time.Millisecond
+)
+
+// serveIPC accepts connections until the listener is closed.
+func (r *run) serveIPC(ln net.Listener) {
+	for {
+		raw, err := ln.Accept()
+		switch {
+		case errors.Is(err, net.ErrClosed):
+			return
+		case err != nil:
+			r.srv.log.Info("cannot accept on the IPC socket", "err", err)
+			<-time.After(acceptPause)
+		default:
+			c := r.adopt(raw)
+			r.wg.Go(func() { r.srv.handleIPC(c) })
+		}
+	}
+}
+
+func (s *Server) handleIPC(c *conn) {
+	defer c.Close()
+	if s.opts.Profile == Blackhole {
+		s.swallowFrames(c)
+		return
+	}
+	if _, ok := s.hit(IPC, FaultHang); ok {
+		_, _ = io.Copy(io.Discard, c)
+		return
+	}
+	k := &ipcSocket{socket: socket{
+		srv: s, conn: c, transport: IPC, hello: []byte(readyUserMessage), out: make(chan outgoing, queued),
+	}}
+	k.wire = &k.frames
+	k.frames.conn = c
+	k.tasks.Go(k.write)
+	k.read()
+	_ = c.Close()
+	k.tasks.Wait()
+}
+
+// An ipcSocket is one IPC connection.
+type ipcSocket struct {
+	socket
+	frames    ipcWire
+	handshook bool
+}
+
+// read serves the connection until it ends.
+func (k *ipcSocket) read() {
+	for {
+		h, err := readHead(k.conn)
+		if err != nil {
+			return
+		}
+		if k.ending() {
+			_, _ = io.Copy(io.Discard, k.conn)
+			return
+		}
+		fate := Fault{}
+		if h.op == opFrame && k.handshook {
+			fate = k.srv.draw(IPC, payloadEvent)
+			if _, ok := k.srv.meet(IPC, fate, FaultDie); ok {
+				_, _ = io.CopyN(io.Discard, k.conn, int64(min(h.size, 1)))
+				k.conn.reset()
+				return
+			}
+		}
+		k.limit(bodyTimeout)
+		body, err := readBody(k.conn, h)
+		if err != nil && !errors.Is(err, errTooBig) {
+			return
+		}
+		k.limit(0)
+		if !k.obey(h, body, fate) {
+			return
+		}
+	}
+}
+
+// obey does what one frame says; the body is nil when it was too large. It reports
+// whether the connection goes on.
+func (k *ipcSocket) obey(h head, body []byte, fate Fault) bool {
+	tooBig := h.size > maxMessage
+	switch {
+	case h.op == opFrame && k.handshook:
+		var refusal *Rejection
+		if tooBig {
+			refusal = reject(codeTooBig, "message: larger than %d bytes", maxMessage)
+		}
+		p := Payload{Time: k.conn.readAt(), Transport: IPC, Conn: k.conn.id, ClientID: k.clientID, Raw: body}
+		return k.take(p, fate, refusal)
+	case tooBig:
+		k.turnAway(reject(codeTooBig, "frame of %d bytes, larger than %d", h.size, maxMessage))
+	case h.op == opFrame:
+		k.turnAway(reject(codeBadJSON, "frame before the handshake"))
+	case h.op == opHandshake && k.handshook:
+		k.turnAway(reject(codeBadJSON, "second handshake"))
+	case h.op == opHandshake:
+		k.handshake(body)
+	case h.op == opPing:
+		return k.pong(body)
+	case h.op == opClose:
+		return false
+	case h.op == opPong:
+	default:
+		k.turnAway(reject(codeBadJSON, "unknown opcode %d", h.op))
+	}
+	return true
+}
+
+// pong answers a ping, which costs nothing and needs no handshake (rule R69).
+// It reports whether the connection goes on.
+func (k *ipcSocket) pong(data []byte) bool {
+	if _, ok := k.srv.hit(IPC, FaultHang); ok || k.muted.Load() {
+		return true
+	}
+	return k.frames.put(opPong, data) == nil
+}
+
+// handshake greets the peer, or says why not.
+func (k *ipcSocket) handshake(body []byte) {
+	k.handshook = true
+	k.srv.shook()
+	if _, ok := k.srv.hit(IPC, FaultHang); ok {
+		return
+	}
+	fields, err := decode(body)
+	if err != nil && err.Code == codeBadJSON {
+		k.turnAway(err)
+		return
+	}
+	if id := stringOf(fields["client_id"]); id != nil {
+		k.clientID = *id
+	}
+	k.enter(k.srv.draw(IPC, connectEvent), badVersion(fields["v"]), func() *Rejection {
+		if k.srv.opts.knowsClient(k.clientID) {
+			return nil
+		}
+		return reject(codeClientID, "client_id %s is not a known application", show(k.clientID))
+	})
+}
+
+func badVersion(v any) *Rejection {
+	switch n, ok := v.(json.Number); {
+	case v == nil:
+		return reject(codeVersion, "v is missing")
+	case !ok:
+		return reject(codeVersion, "v is %s, not 1", kindOf(v))
+	case n != "1":
+		return reject(codeVersion, "v is %s, not 1", show(n.String()))
+	}
+	return nil
+}
+
+func (s *Server) shook() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stats.Handshakes++
+	s.notify()
+}
+
+// An ipcWire writes whole frames, from any goroutine.
+type ipcWire struct {
+	conn *conn
+	mu   sync.Mutex
+}
+
+func (w *ipcWire) put(op opcode, body []byte) error { return w.write(frame(op, body)) }
+
+func (w *ipcWire) write(data []byte) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_ = w.conn.SetWriteDeadline(time.Now().Add(writeTimeout))
+	_, err := w.conn.Write(data)
+	return err
+}
+
+func (w *ipcWire) say(text []byte) error { return w.put(opFrame, text) }
+
+func (w *ipcWire) half(text []byte) error {
+	return w.write(frame(opFrame, text)[:headSize+len(text)/2])
+}
+
+// bye says the code and then, where the OS can do that, that nothing follows.
+func (w *ipcWire) bye(code int, reason string) error {
+	if err := w.put(opClose, mustJSON(errorData{code, reason})); err != nil {
+		return fmt.Errorf("close the IPC connection: %w", err)
+	}
+	if half, ok := w.conn.Conn.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite()
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package fakeserver
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// ipcFolder is a folder for sockets, whose paths must be short.
+func ipcFolder(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "ipc")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// launchIPC starts a server that has IPC too.
+func launchIPC(t *testing.T, opts Options) *Server {
+	t.Helper()
+	opts.IPCDir = ipcFolder(t)
+	return launch(t, opts)
+}
+
+// A peer is the other end of an IPC connection.
+type peer struct {
+	t *testing.T
+	net.Conn
+}
+
+func dialIPC(t *testing.T, srv *Server) *peer {
+	t.Helper()
+	c, err := dialEndpoint(deadline(t), srv.IPCPath())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = c.Close() })
+	require.NoError(t, c.SetDeadline(time.Now().Add(patience)))
+	return &peer{t, c}
+}
+
+func (p *peer) send(op opcode, text string) {
+	p.t.Helper()
+	_, err := p.Write(frame(op, []byte(text)))
+	require.NoError(p.t, err)
+}
+
+func (p *peer) read() (opcode, string) {
+	p.t.Helper()
+	h, err := readHead(p)
+	require.NoError(p.t, err)
+	body := make([]byte, h.size)
+	_, err = io.ReadFull(p, body)
+	require.NoError(p.t, err)
+	return h.op, string(body)
+}
+
+func (p *peer) answer() string {
+	p.t.Helper()
+	op, text := p.read()
+	require.Equal(p.t, opFrame, op, text)
+	return text
+}
+
+// closed reads the CLOSE frame, after which nothing comes.
+func (p *peer) closed() errorData {
+	p.t.Helper()
+	op, text := p.read()
+	require.Equal(p.t, opClose, op, text)
+	var said errorData
+	require.NoError(p.t, json.Unmarshal([]byte(text), &said))
+	require.NotEmpty(p.t, said.Message)
+	p.ended()
+	return said
+}
+
+// ended requires that the server closes without another word.
+func (p *peer) ended() {
+	p.t.Helper()
+	rest, err := io.ReadAll(p)
+	var broken *net.OpError
+	if err != nil {
+		require.ErrorAs(p.t, err, &broken)
+		require.False(p.t, broken.Timeout(), "still open")
+	}
+	require.Empty(p.t, string(rest))
+}
+
+func handshake(v any, id string) string {
+	text, _ := json.Marshal(map[string]any{"v": v, "client_id": id})
+	return string(text)
+}
+
+// shake connects and shakes hands, without waiting for READY.
+func shake(t *testing.T, srv *Server) *peer {
+	t.Helper()
+	p := dialIPC(t, srv)
+	p.send(opHandshake, handshake(1, clientID))
+	return p
+}
+
+// greet connects, shakes hands and reads READY.
+func greet(t *testing.T, srv *Server) *peer {
+	t.Helper()
+	p := shake(t, srv)
+	require.Equal(t, readyUserMessage, p.answer())
+	return p
+}
+
+func stats(t *testing.T, srv *Server, wanted func(Stats) bool) {
+	t.Helper()
+	require.NoError(t, srv.WaitStats(deadline(t), wanted))
+}
+
+func unknownClient() string { return fmt.Sprint("9", clientID) }

@@ -1,0 +1,97 @@
+package fakeserver
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Profile is the kind of program a server plays. Its text is the name
+// [ParseProfile] knows; "" is [Documented].
+type Profile string
+
+// The profiles.
+const (
+	// Documented is the client as the written specification has it.
+	Documented Profile = "documented"
+	// Desktop is the client that real users run: IPC, registered origins, a
+	// command that a WebSocket may not use, and a limit on requests.
+	Desktop Profile = "desktop"
+	// ArRPC is an open re-implementation: it says READY, over WebSocket and
+	// IPC, and never answers the command. Plain HTTP is refused or hangs.
+	ArRPC Profile = "arrpc"
+	// Squatter is another program on the port: every request is answered by a
+	// 404 HTML page. It has no IPC socket.
+	Squatter Profile = "squatter"
+	// Blackhole accepts connections and never says a word.
+	Blackhole Profile = "blackhole"
+	// Flaky is [Desktop] with random faults, the same ones for the same seed:
+	// of four connects (WebSocket or IPC) and of four payloads, one meets a
+	// fault on the average. For a connect it is ready-late, ready-never,
+	// close-code, login or offline, for a payload die, close-after, no-answer,
+	// answer-late, wrong-nonce, bad-json, error, huge, half, deep, stranger,
+	// twice or offline; delays are below 2 s. What a transport cannot show is
+	// not drawn for it. The nth connect and the nth payload of a server always
+	// meet the same draw, which is void while a fault is set (see [Server.SetFault]).
+	Flaky Profile = "flaky"
+)
+
+type profileSpec struct {
+	profile Profile
+	help    string
+}
+
+var profileSpecs = []profileSpec{
+	{Documented, "the client as specified"},
+	{Desktop, "the client that users run: IPC, origins, a limit on requests"},
+	{ArRPC, "an open re-implementation: says READY, never answers the command"},
+	{Squatter, "another program on the port: all is 404, in HTML; no IPC"},
+	{Blackhole, "accepts connections and never says a word"},
+	{Flaky, "desktop with random faults, the same for the same seed"},
+}
+
+// ParseProfile reads the name of a profile.
+func ParseProfile(name string) (Profile, error) {
+	if !slices.Contains(profileNames(), name) {
+		return "", fmt.Errorf("unknown profile %q, want one of %s", name, strings.Join(profileNames(), ", "))
+	}
+	return Profile(name), nil
+}
+
+// ProfileHelp lists every profile with its meaning, one a line.
+func ProfileHelp() string {
+	var b strings.Builder
+	for _, s := range profileSpecs {
+		fmt.Fprintf(&b, "  %-12s %s\n", s.profile, s.help)
+	}
+	return b.String()
+}
+
+func profileNames() []string {
+	names := make([]string, len(profileSpecs))
+	for i, s := range profileSpecs {
+		names[i] = string(s.profile)
+	}
+	return names
+}
+
+// real reports whether the profile is the client that users run, with or
+// without faults.
+func (p Profile) real() bool { return p == Desktop || p == Flaky }
+
+// lastPort is the last port the program tries: the specification's range is
+// one longer than that of the real client.
+func (p Profile) lastPort() int {
+	if p.real() || p == ArRPC {
+		return lastRealPort
+	}
+	return lastPort
+}
+
+// bucket is how many requests are let through at once; 0: any number (rule R67).
+func (p Profile) bucket() int {
+	if p.real() {
+		return 2
+	}
+	return 0
+}

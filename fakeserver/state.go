@@ -1,0 +1,82 @@
+package fakeserver
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// A stateFile is what a state file holds: the list of every client id, that of
+// the last reporter last.
+type stateFile struct {
+	Lists []storedList `json:"lists"`
+}
+
+type storedList struct {
+	ClientID string   `json:"client_id"`
+	Devices  []Device `json:"devices"`
+}
+
+// loadState reads the stored lists as a start of the client does (rules R50,
+// R51), and writes them back, so that a file that cannot be written is seen at once.
+func loadState(path string) (store, error) {
+	data, err := os.ReadFile(path)
+	var state stateFile
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, fmt.Errorf("cannot read the state file: %w", err)
+	default:
+		if err := json.Unmarshal(data, &state); err != nil {
+			return nil, fmt.Errorf("the state file %s is corrupt, mend or remove it: %w", path, err)
+		}
+	}
+	var lists store
+	for _, l := range state.Lists {
+		lists.put(l.ClientID, l.Devices)
+	}
+	lists.restarted()
+	return lists, saveState(path, lists)
+}
+
+// saveState writes the file anew and puts it in place of the old one in one step.
+func saveState(path string, lists store) error {
+	state := stateFile{Lists: make([]storedList, len(lists))}
+	for i, l := range lists {
+		state.Lists[i] = storedList{l.clientID, l.devices}
+	}
+	if err := replaceFile(path, mustJSON(state)); err != nil {
+		return fmt.Errorf("cannot write the state file %s: %w", path, err)
+	}
+	return nil
+}
+
+func replaceFile(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err := errors.Join(err, f.Close()); err != nil {
+		_ = os.Remove(f.Name())
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		_ = os.Remove(f.Name())
+		return err
+	}
+	return nil
+}
+
+// save writes the lists to the state file, if there is to be one.
+func (s *Server) save(lists store) {
+	if s.opts.StateFile == "" {
+		return
+	}
+	if err := saveState(s.opts.StateFile, lists); err != nil {
+		s.log.Error("the lists are kept in memory only", "err", err)
+	}
+}
