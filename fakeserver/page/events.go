@@ -1,0 +1,53 @@
+package page
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// A message is one server-sent event: at first everything, then what has changed.
+type message struct {
+	Start   string      `json:"start,omitempty"` // of the page; with everything only
+	Faults  []faultView `json:"faults,omitempty"`
+	Clients []news      `json:"clients"`
+}
+
+// serveEvents tells a browser everything and then each change, until one of the
+// two has gone. Nothing is queued for a slow browser: it is told the difference
+// between what it knows and what holds once it can be told again.
+func (p *Page) serveEvents(w http.ResponseWriter, req *http.Request) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	control := http.NewResponseController(w)
+	// The stream lives as long as the page; each message has a deadline of its own.
+	_ = control.SetReadDeadline(time.Time{})
+	cursors := make([]cursor, len(p.screens))
+	event, m := "state", message{Start: p.start, Faults: p.faults}
+	for {
+		changed := p.changed.next()
+		for i, s := range p.screens {
+			if n, ok := s.since(&cursors[i]); ok {
+				n.Client = i
+				m.Clients = append(m.Clients, n)
+			}
+		}
+		if len(m.Clients) > 0 {
+			_ = control.SetWriteDeadline(time.Now().Add(writeTimeout))
+			data, _ := json.Marshal(m) // strings, numbers and booleans: cannot fail
+			if _, err := fmt.Fprintf(w, "event: %s\nretry: 1000\ndata: %s\n\n", event, data); err != nil {
+				return
+			}
+			if control.Flush() != nil {
+				return
+			}
+			_ = control.SetWriteDeadline(time.Time{})
+		}
+		event, m = "change", message{}
+		select {
+		case <-changed:
+		case <-req.Context().Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package page
+
+import (
+	"fmt"
+
+	"sidetone/fakeserver"
+)
+
+// A headView is what holds for the client as a whole.
+type headView struct {
+	Name      string `json:"name"`
+	Profile   string `json:"profile"`
+	Address   string `json:"address"` // of the TCP server; empty: none
+	Socket    string `json:"socket"`  // path of the IPC endpoint; empty: none
+	Running   bool   `json:"running"`
+	Link      string `json:"link"`      // connected, idle or stopped
+	LinkText  string `json:"link_text"` // the same in words
+	Fault     string `json:"fault"`     // as ParseFault reads it
+	FaultKind string `json:"fault_kind"`
+	Payloads  int    `json:"payloads"`
+	Rejected  int    `json:"rejected"`
+}
+
+func headOf(srv *fakeserver.Server, name string) headView {
+	st, fault := srv.Stats(), srv.Fault()
+	v := headView{
+		Name:      name,
+		Profile:   string(srv.Profile()),
+		Socket:    srv.IPCPath(),
+		Running:   srv.Running(),
+		Fault:     fault.String(),
+		FaultKind: string(fault.Kind),
+		Payloads:  st.Payloads,
+		Rejected:  st.Rejected,
+	}
+	if port := srv.Port(); port != 0 {
+		v.Address = fmt.Sprintf("127.0.0.1:%d", port)
+	}
+	v.Link, v.LinkText = linkState(srv.Links(), v.Running, fault.Kind == fakeserver.FaultRefuse)
+	return v
+}
+
+// linkState says whether somebody is connected, and how. The transport that
+// keeps a connection for a reason comes first.
+func linkState(links map[fakeserver.Transport]int, running, refuses bool) (state, text string) {
+	if !running {
+		return "stopped", "Stopped: the client is not there"
+	}
+	for _, t := range []fakeserver.Transport{fakeserver.IPC, fakeserver.WebSocket, fakeserver.HTTP} {
+		if links[t] > 0 {
+			return "connected", "Connected over " + transportName(t)
+		}
+	}
+	if refuses {
+		return "stopped", "Refuses new connections"
+	}
+	return "idle", "No reporter connected"
+}
+
+// nameOf is the client's own name, or what tells it from the others here.
+func nameOf(srv *fakeserver.Server, index, total int) string {
+	switch {
+	case srv.Name() != "":
+		return clip(srv.Name(), maxNonce)
+	case total == 1:
+		return "Client"
+	}
+	return fmt.Sprintf("Client %d", index+1)
+}
+
+func transportName(t fakeserver.Transport) string {
+	switch t {
+	case fakeserver.WebSocket:
+		return "WebSocket"
+	case fakeserver.HTTP:
+		return "HTTP"
+	}
+	return "IPC"
+}

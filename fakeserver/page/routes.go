@@ -1,0 +1,186 @@
+package page
+
+import (
+	"bytes"
+	"crypto/subtle"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"mime"
+	"net/http"
+	"strconv"
+	"unicode"
+	"unicode/utf8"
+
+	"sidetone/fakeserver"
+)
+
+//go:embed web
+var web embed.FS
+
+var index = template.Must(template.ParseFS(web, "web/index.html"))
+
+const (
+	policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+	tokenHeader = "X-Page-Token"
+	maxOrder    = 4 << 10   // bytes of a POST
+	maxRaw      = 256 << 10 // bytes of a payload that are shown
+)
+
+func (p *Page) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { send(w, "text/html; charset=utf-8", p.index) })
+	mux.HandleFunc("GET /page.js", file("web/page.js", "text/javascript; charset=utf-8"))
+	mux.HandleFunc("GET /page.css", file("web/page.css", "text/css; charset=utf-8"))
+	mux.HandleFunc("GET /events", p.serveEvents)
+	mux.HandleFunc("GET /raw", p.serveRaw)
+	mux.HandleFunc("POST /do", p.serveDo)
+	return mux
+}
+
+// guard refuses what does not come from the page itself: a request that names
+// another host (DNS rebinding), and a POST from another page (cross-site
+// request forgery).
+func (p *Page) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		if req.Host != p.host {
+			http.Error(w, "this page is at "+p.URL(), http.StatusForbidden)
+			return
+		}
+		if req.Method == http.MethodPost && !p.ours(req) {
+			http.Error(w, "not from the page itself, load it again", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, req)
+	})
+}
+
+// ours reports whether a POST was made by the page.
+func (p *Page) ours(req *http.Request) bool {
+	origins, named := req.Header["Origin"]
+	if named && (len(origins) != 1 || origins[0] != "http://"+p.host) {
+		return false
+	}
+	return subtle.ConstantTimeCompare([]byte(req.Header.Get(tokenHeader)), []byte(p.token)) == 1
+}
+
+func (p *Page) renderIndex() []byte {
+	var b bytes.Buffer
+	// The template is part of the program and its data are two strings: it cannot fail.
+	_ = index.Execute(&b, struct{ Token, Start string }{p.token, p.start})
+	return b.Bytes()
+}
+
+func file(name, kind string) http.HandlerFunc {
+	data, _ := web.ReadFile(name) // embedded, so it is there
+	return func(w http.ResponseWriter, _ *http.Request) { send(w, kind, data) }
+}
+
+func send(w http.ResponseWriter, kind string, data []byte) {
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
+	_, _ = w.Write(data) // a browser that has gone needs nothing
+}
+
+// An order is what a button of the page wants done.
+type order struct {
+	Client int    `json:"client"` // which one, counted from 0
+	Do     string `json:"do"`     // fault, restart, stop, resume or drop
+	Fault  string `json:"fault"`  // as ParseFault reads it
+}
+
+func (p *Page) serveDo(w http.ResponseWriter, req *http.Request) {
+	if kind, _, _ := mime.ParseMediaType(req.Header.Get("Content-Type")); kind != "application/json" {
+		http.Error(w, "want application/json", http.StatusUnsupportedMediaType)
+		return
+	}
+	var o order
+	if err := json.NewDecoder(http.MaxBytesReader(w, req.Body, maxOrder)).Decode(&o); err != nil {
+		http.Error(w, "cannot read the order: "+err.Error(), http.StatusBadRequest)
+		return
+	}
+	if o.Client < 0 || o.Client >= len(p.screens) {
+		http.Error(w, fmt.Sprintf("no client %d", o.Client), http.StatusNotFound)
+		return
+	}
+	if err := o.carryOut(p.screens[o.Client].srv); err != nil {
+		http.Error(w, err.Error(), http.StatusUnprocessableEntity)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (o order) carryOut(srv *fakeserver.Server) error {
+	switch o.Do {
+	case "fault":
+		f, err := fakeserver.ParseFault(o.Fault)
+		if err != nil {
+			return err
+		}
+		return srv.SetFault(f)
+	case "restart":
+		return srv.Restart()
+	case "stop":
+		srv.Stop()
+		return nil
+	case "resume":
+		return srv.Resume()
+	case "drop":
+		srv.DropConnections()
+		return nil
+	}
+	return fmt.Errorf("unknown order %q, want fault, restart, stop, resume or drop", o.Do)
+}
+
+// serveRaw sends one payload as it was received, made readable.
+func (p *Page) serveRaw(w http.ResponseWriter, req *http.Request) {
+	query := req.URL.Query()
+	client, err1 := strconv.Atoi(query.Get("client"))
+	seq, err2 := strconv.Atoi(query.Get("seq"))
+	if err1 != nil || err2 != nil || client < 0 || client >= len(p.screens) {
+		http.Error(w, "no such client or payload", http.StatusNotFound)
+		return
+	}
+	raw, ok := p.screens[client].raw(req.Context(), seq)
+	if !ok {
+		http.Error(w, "this payload is no longer kept", http.StatusNotFound)
+		return
+	}
+	send(w, "text/plain; charset=utf-8", readable(raw))
+}
+
+// readable is a payload indented, with every character escaped that has no
+// shape of its own; quoted when it is not JSON.
+func readable(raw []byte) []byte {
+	var b bytes.Buffer
+	if !utf8.Valid(raw) || json.Indent(&b, raw, "", "  ") != nil {
+		return fmt.Appendf(nil, "not JSON: %q", raw[:min(len(raw), maxRaw)])
+	}
+	out := make([]byte, 0, min(b.Len(), maxRaw))
+	for _, r := range b.String() {
+		if len(out) >= maxRaw {
+			return fmt.Appendf(out, "\n… the first %d of %d bytes", maxRaw, b.Len())
+		}
+		switch {
+		case r == '\n' || unicode.IsGraphic(r):
+			out = utf8.AppendRune(out, r)
+		case r > 0xffff:
+			r -= 0x10000
+			out = fmt.Appendf(out, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+	}
+	return out
+}

@@ -1,0 +1,105 @@
+package page
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"sync"
+
+	"sidetone/fakeserver"
+)
+
+const (
+	maxShown   = 200 // payloads of one client that are shown
+	maxDevices = 100 // devices of one list that are shown
+)
+
+// A screen is what is shown of one client.
+type screen struct {
+	srv  *fakeserver.Server
+	name string
+
+	mu       sync.Mutex
+	head     headView
+	lists    []listView
+	version  int           // of the lists
+	payloads []payloadView // the latest, the oldest first
+	seen     int           // the highest number of a payload that was looked at
+}
+
+// update reads what has changed. A long list of payloads costs nothing but the
+// latest of it.
+func (s *screen) update(ctx context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	total := s.srv.Stats().Payloads
+	for s.seen = max(s.seen, total-maxShown); s.seen < total; {
+		p, err := s.srv.WaitPayload(ctx, s.seen) // there is one, so it does not wait
+		if err != nil {
+			return
+		}
+		s.add(p)
+	}
+	s.head = headOf(s.srv, s.name)
+	var lists []listView
+	for _, app := range slices.Sorted(slices.Values(s.srv.Apps())) {
+		if list := s.srv.DevicesOf(app); len(list) > 0 {
+			lists = append(lists, listOf(app, list))
+		}
+	}
+	if !reflect.DeepEqual(lists, s.lists) {
+		s.lists = lists
+		s.version++
+	}
+}
+
+func (s *screen) add(p fakeserver.Payload) {
+	s.seen = p.Seq
+	s.payloads = append(s.payloads, payloadOf(p))
+	if len(s.payloads) > maxShown {
+		s.payloads = slices.Delete(s.payloads, 0, 1)
+	}
+}
+
+// raw is a payload as it was received, while the client keeps it.
+func (s *screen) raw(ctx context.Context, seq int) ([]byte, bool) {
+	if seq < 1 || seq > s.srv.Stats().Payloads {
+		return nil, false
+	}
+	p, err := s.srv.WaitPayload(ctx, seq-1) // there is this one or a later one, so it does not wait
+	return p.Raw, err == nil && p.Seq == seq
+}
+
+// A cursor is what one browser has been told of a screen. The zero value is
+// nothing.
+type cursor struct {
+	head    headView
+	version int
+	seq     int
+}
+
+// A news item is what a browser has not been told yet.
+type news struct {
+	Client   int           `json:"client"` // which one, counted from 0
+	Head     headView      `json:"head"`
+	Lists    *[]listView   `json:"lists,omitempty"`    // all of them, when one has changed
+	Payloads []payloadView `json:"payloads,omitempty"` // the new ones, the oldest first
+}
+
+// since returns what has changed since the cursor, which it moves. Whoever was
+// slow gets the latest state and what is left of the payloads.
+func (s *screen) since(c *cursor) (n news, changed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n.Head = s.head
+	changed = s.head != c.head
+	if s.version != c.version {
+		lists := s.lists
+		n.Lists, changed = &lists, true
+	}
+	if i := slices.IndexFunc(s.payloads, func(p payloadView) bool { return p.Seq > c.seq }); i >= 0 {
+		n.Payloads, changed = slices.Clone(s.payloads[i:]), true
+	}
+	*c = cursor{s.head, s.version, s.seen}
+	return n, changed
+}
