@@ -1,0 +1,181 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"sidetone/fakeserver"
+)
+
+// A lifeDeed starts, stops, restarts or resumes a client.
+type lifeDeed struct {
+	action string
+	client string
+	ports  []int // empty: those of the client, or the one it had
+}
+
+func (d lifeDeed) String() string {
+	text := d.action + " " + d.client
+	if len(d.ports) > 0 {
+		text += fmt.Sprintf(" on port %d", d.ports[0])
+	}
+	return text
+}
+
+func (d lifeDeed) run(_ context.Context, r *runner) outcome {
+	c := r.clients[d.client]
+	var err error
+	switch d.action {
+	case "start":
+		err = c.start(d.ports)
+	case "stop":
+		err = c.stop()
+	case "resume":
+		err = c.resume(d.ports)
+	default:
+		if err = c.stop(); err == nil {
+			err = c.resume(d.ports)
+		}
+	}
+	switch {
+	case err != nil:
+		return failure(err.Error())
+	case d.action == "stop":
+		return outcome{seen: "stopped"}
+	}
+	return outcome{seen: c.address()}
+}
+
+// A dropDeed closes a client's connections.
+type dropDeed struct{ client string }
+
+func (d dropDeed) String() string { return "drop the connections of " + d.client }
+
+func (d dropDeed) run(_ context.Context, r *runner) outcome {
+	c := r.clients[d.client]
+	if c.srv == nil {
+		return failure("it has never run")
+	}
+	n := c.srv.Connections()
+	c.srv.DropConnections()
+	return outcome{seen: fmt.Sprintf("%d connections were open", n)}
+}
+
+// A faultDeed makes a client misbehave, or behave.
+type faultDeed struct {
+	client string
+	fault  fakeserver.Fault
+}
+
+func (d faultDeed) String() string { return fmt.Sprintf("fault %s on %s", d.fault, d.client) }
+
+func (d faultDeed) run(_ context.Context, r *runner) outcome {
+	c := r.clients[d.client]
+	if c.srv == nil {
+		return failure("it has never run")
+	}
+	if err := c.srv.SetFault(d.fault); err != nil {
+		return failure(err.Error())
+	}
+	return outcome{seen: "set"}
+}
+
+// A promptDeed tells the operator what to do.
+type promptDeed struct {
+	text    string
+	confirm bool
+}
+
+func (d promptDeed) String() string { return "prompt: " + firstLine(d.text) }
+
+func (d promptDeed) run(ctx context.Context, r *runner) outcome {
+	wait := d.confirm && r.opts.Confirm != nil
+	r.say("\n>>> %s\n", strings.ReplaceAll(printable(strings.TrimRight(d.text, "\n")), "\n", "\n    "))
+	if !wait {
+		return outcome{seen: "shown"}
+	}
+	switch err := r.opts.Confirm(ctx); {
+	case ctx.Err() != nil:
+		return failure(reason(ctx).Error())
+	case err != nil:
+		return failure(err.Error())
+	}
+	return outcome{seen: "confirmed"}
+}
+
+// A waitDeed lets time pass.
+type waitDeed struct{ lasts time.Duration }
+
+func (d waitDeed) String() string { return fmt.Sprintf("wait %v", d.lasts) }
+
+func (d waitDeed) run(ctx context.Context, r *runner) outcome {
+	timer := time.NewTimer(d.lasts)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return failure(reason(ctx).Error())
+	}
+	for _, c := range r.clients {
+		c.read()
+		c.cursor = len(c.payloads)
+	}
+	return outcome{}
+}
+
+// A runDeed runs a program.
+type runDeed struct {
+	args       []string
+	background bool
+	name       string // of a background program, "" when nothing refers to it
+	deadline   time.Duration
+}
+
+func (d runDeed) String() string {
+	text := firstLine(strings.Join(d.args, " "))
+	if runes := []rune(text); len(runes) > 60 {
+		text = string(runes[:60]) + "…"
+	}
+	if d.background {
+		return "run in the background: " + text
+	}
+	return "run: " + text
+}
+
+func (d runDeed) run(ctx context.Context, r *runner) outcome {
+	p, err := r.launch(d)
+	if err != nil {
+		return failure(err.Error())
+	}
+	if d.background {
+		r.programs = append(r.programs, p)
+		return outcome{seen: "started"}
+	}
+	defer p.forget()
+	return p.finish(ctx, d.deadline)
+}
+
+// A terminateDeed asks a background program to end, and waits until it has.
+type terminateDeed struct {
+	name     string
+	deadline time.Duration
+}
+
+func (d terminateDeed) String() string { return "terminate " + d.name }
+
+func (d terminateDeed) run(ctx context.Context, r *runner) outcome {
+	p := r.program(d.name)
+	if p == nil {
+		return failure("it was not started")
+	}
+	if ended, how := p.ended(); ended {
+		return outcome{failed: true, seen: "it had ended by itself: " + how, excerpt: p.lastWords()}
+	}
+	if !p.terminate(ctx, d.deadline) {
+		return outcome{failed: true, seen: fmt.Sprintf("it did not end within %v and was killed", d.deadline), excerpt: p.lastWords()}
+	}
+	_, how := p.ended()
+	return outcome{seen: how}
+}

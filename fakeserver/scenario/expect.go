@@ -1,0 +1,254 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+const (
+	// late is how long is waited beyond the time allowed, so that a report can say how much
+	// too late something came.
+	late = time.Second
+	// settle is how long a payload that came within the time may take to be recorded.
+	settle = 50 * time.Millisecond
+)
+
+// An expectDeed wants a condition to hold within a time, and counts to be right at its end.
+type expectDeed struct {
+	client    string
+	condition condition
+	within    time.Duration
+	once      bool
+	counts    []count
+}
+
+// A count is how many payloads of a sort may come.
+type count struct {
+	name string
+	span span
+}
+
+var countNames = []string{"payloads", "rejected", "warnings"}
+
+// of counts among the first n payloads.
+func (c count) of(h history, n int) int {
+	total := 0
+	for _, p := range h.payloads[:n] {
+		switch {
+		case c.name == "payloads":
+			total++
+		case c.name == "rejected" && p.Err != nil:
+			total++
+		case c.name == "warnings":
+			total += len(p.Warnings)
+		}
+	}
+	return total
+}
+
+func (d expectDeed) String() string {
+	return fmt.Sprintf("%s within %v", d.client, d.within)
+}
+
+func (d expectDeed) expected() string {
+	var parts []string
+	if !d.condition.empty() {
+		text := d.condition.String()
+		if d.once {
+			text += ", once"
+		}
+		parts = append(parts, text)
+	}
+	for _, c := range d.counts {
+		parts = append(parts, fmt.Sprintf("%s %v", c.name, c.span))
+	}
+	return strings.Join(parts, "; ")
+}
+
+func (d expectDeed) run(ctx context.Context, r *runner) outcome {
+	c := r.clients[d.client]
+	for {
+		over := time.Since(r.anchor) // before the reading, which has all that came until then
+		h := c.history(r.anchor)
+		v := d.judge(h, over)
+		if v.decided {
+			c.cursor = max(c.cursor, v.cursor)
+			if d.once && !v.failed {
+				r.watch(d, c)
+			}
+			return v.outcome
+		}
+		if err := c.next(ctx, r.anchor.Add(v.until)); err != nil {
+			return failure(err.Error())
+		}
+	}
+}
+
+// A verdict is what an expectation says of a history. One that is not decided is looked at
+// again with the next payload, or when until, counted from the anchor, has come.
+type verdict struct {
+	outcome
+	decided bool
+	until   time.Duration
+	cursor  int // payloads gone by
+}
+
+// judge decides as soon as it can. over is the time that has passed since the anchor.
+func (d expectDeed) judge(h history, over time.Duration) verdict {
+	v := verdict{cursor: h.cursor}
+	met, wrong := true, ""
+	if !d.condition.empty() {
+		met, wrong = d.judgeState(h, &v)
+	}
+	inTime := h.come(d.within)
+	for _, c := range d.counts {
+		n := c.of(h, inTime)
+		if c.span.max >= 0 && n > c.span.max {
+			wrong = fmt.Sprintf("%s %d", c.name, n)
+		}
+		met = met && n >= c.span.min
+		v.reach(h, c)
+	}
+	switch {
+	case wrong != "":
+		v.decided, v.outcome = true, failure(wrong)
+	case met && (!d.lastsWhole() || over >= d.within+settle):
+		v.decided, v.seen = true, d.seen(h, inTime)
+	case met:
+		v.until = d.within + settle
+	case over < d.within+late:
+		v.until = d.within + late
+	default:
+		v.decided, v.outcome = true, failure(d.seen(h, len(h.payloads)))
+	}
+	return v
+}
+
+// reach extends the measured time to the payload that brought the least number of a count.
+func (v *verdict) reach(h history, c count) {
+	if c.span.min == 0 {
+		return
+	}
+	for n := range len(h.payloads) + 1 {
+		if c.of(h, n) < c.span.min {
+			continue
+		}
+		if took := h.at(n); v.measured == nil || took > *v.measured {
+			v.measured = &took
+		}
+		return
+	}
+}
+
+// judgeState reports whether the condition was met, and what makes it impossible.
+func (d expectDeed) judgeState(h history, v *verdict) (met bool, wrong string) {
+	course := h.course(d.condition)
+	if d.once {
+		if wrong := d.notOnce(course); wrong != "" {
+			return false, wrong
+		}
+	}
+	reached, since, ok := course.from(h.cursor)
+	if !ok {
+		return false, ""
+	}
+	took := h.at(since)
+	if took > d.within {
+		return false, fmt.Sprintf("only after %v: %s", round(took), d.condition.seen(h.reported(since)))
+	}
+	v.cursor, v.measured = reached, &took
+	return true, ""
+}
+
+// notOnce says why the condition was not brought by exactly one payload for good.
+func (d expectDeed) notOnce(c course) string {
+	came, went := c.turns()
+	switch {
+	case c[0]:
+		return "it was so before the step"
+	case came > 1:
+		return fmt.Sprintf("it came %d times", came)
+	case went > 0:
+		return "it was taken back"
+	}
+	return ""
+}
+
+// lastsWhole reports whether the expectation has to wait until its time is over.
+func (d expectDeed) lastsWhole() bool {
+	for _, c := range d.counts {
+		if c.span.max >= 0 {
+			return true
+		}
+	}
+	return d.once
+}
+
+// seen says what the client was told by the first n payloads.
+func (d expectDeed) seen(h history, n int) string {
+	var parts []string
+	if !d.condition.empty() {
+		parts = append(parts, d.condition.seen(h.reported(n)))
+	}
+	for _, c := range d.counts {
+		parts = append(parts, fmt.Sprintf("%s %d", c.name, c.of(h, n)))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// A neverDeed wants a condition not to hold for a time, which counts from its own beginning.
+type neverDeed struct {
+	client    string
+	condition condition
+	lasts     time.Duration
+}
+
+func (d neverDeed) String() string {
+	return fmt.Sprintf("%s for %v", d.client, d.lasts)
+}
+
+func (d neverDeed) expected() string { return fmt.Sprintf("never %s", d.condition) }
+
+func (d neverDeed) run(ctx context.Context, r *runner) outcome {
+	c := r.clients[d.client]
+	lasts := time.Since(r.anchor) + d.lasts
+	for {
+		over := time.Since(r.anchor) // before the reading, which has all that came until then
+		h := c.history(r.anchor)
+		v := d.judge(h, lasts, over)
+		if v.decided {
+			c.cursor = max(c.cursor, v.cursor)
+			return v.outcome
+		}
+		if err := c.next(ctx, r.anchor.Add(v.until)); err != nil {
+			return failure(err.Error())
+		}
+	}
+}
+
+// judge is told how long the time lasts from the anchor, of which over has passed.
+func (d neverDeed) judge(h history, lasts, over time.Duration) verdict {
+	course := h.course(d.condition)
+	reached, _, ok := course.from(h.cursor)
+	switch {
+	case ok && h.at(reached) <= lasts:
+		v := verdict{decided: true, cursor: len(h.payloads)}
+		took := h.at(reached)
+		v.outcome = failure(d.condition.seen(h.reported(reached)))
+		v.measured = &took
+		return v
+	case over < lasts+settle:
+		return verdict{until: lasts + settle}
+	}
+	return verdict{decided: true, cursor: len(h.payloads), outcome: outcome{seen: d.condition.seen(h.reported(len(h.payloads)))}}
+}
+
+// round makes a measured time readable.
+func round(d time.Duration) time.Duration {
+	if d >= 10*time.Second {
+		return d.Round(10 * time.Millisecond)
+	}
+	return d.Round(100 * time.Microsecond)
+}

@@ -1,0 +1,90 @@
+package scenario
+
+import (
+	"time"
+
+	"sidetone/fakeserver"
+)
+
+// A history is what one client was told since the last deed that was not an expectation began.
+type history struct {
+	before   *fakeserver.Payload  // the last list that was taken before; nil: none since the client began
+	payloads []fakeserver.Payload // since then, taken or not
+	anchor   time.Time            // when that deed ended
+	cursor   int                  // how many payloads the expectations so far have gone by
+}
+
+// reported is the list that was reported last when n of the payloads had come.
+func (h history) reported(n int) *fakeserver.Payload {
+	for i := n - 1; i >= 0; i-- {
+		if h.payloads[i].Err == nil {
+			return &h.payloads[i]
+		}
+	}
+	return h.before
+}
+
+// at is when the nth payload came, from the end of the deed. What came while the deed was still
+// under way came at once, and so did what was so before (n is 0).
+func (h history) at(n int) time.Duration {
+	if n == 0 {
+		return 0
+	}
+	return max(0, h.payloads[n-1].Time.Sub(h.anchor))
+}
+
+// come is how many payloads came before the time was over. Their order is that of their
+// numbers, from which their times may differ slightly when there are several connections.
+func (h history) come(limit time.Duration) int {
+	n := 0
+	for i := range h.payloads {
+		if h.at(i+1) <= limit {
+			n++
+		}
+	}
+	return n
+}
+
+// A course is how a condition fared: from the number of payloads that had come, 0 first.
+type course []bool
+
+func (h history) course(c condition) course {
+	held := make(course, len(h.payloads)+1)
+	held[0] = c.holds(h.before)
+	for i := range h.payloads {
+		held[i+1] = held[i]
+		if h.payloads[i].Err == nil {
+			held[i+1] = c.holds(&h.payloads[i])
+		}
+	}
+	return held
+}
+
+// from finds the first time at or after the cursor that the condition held, and since when it
+// had held then.
+func (c course) from(cursor int) (met, since int, ok bool) {
+	for met = cursor; met < len(c); met++ {
+		if !c[met] {
+			continue
+		}
+		since = met
+		for since > 0 && c[since-1] {
+			since--
+		}
+		return met, since, true
+	}
+	return 0, 0, false
+}
+
+// turns counts how often the condition came to hold, and how often it ceased to.
+func (c course) turns() (came, went int) {
+	for i := 1; i < len(c); i++ {
+		switch {
+		case c[i] && !c[i-1]:
+			came++
+		case !c[i] && c[i-1]:
+			went++
+		}
+	}
+	return came, went
+}

@@ -1,0 +1,121 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"time"
+)
+
+// A program is a process that a scenario has started.
+type program struct {
+	name   string
+	cmd    *exec.Cmd
+	output *os.File // stdout and stderr; a file, so that the end of the process is seen at once
+	done   chan struct{}
+	err    error // of the end; valid when done is closed
+	asked  bool  // to end
+}
+
+// start starts a program in a folder, with its output in a new file of the scratch folder.
+func start(d runDeed, folder, scratch string, env []string) (*program, error) {
+	output, err := os.CreateTemp(scratch, "output-*")
+	if err != nil {
+		return nil, fmt.Errorf("cannot keep the output of %s: %w", d.args[0], err)
+	}
+	cmd := exec.Command(d.args[0], d.args[1:]...)
+	cmd.Dir, cmd.Env = folder, env
+	cmd.Stdout, cmd.Stderr = output, output
+	ownGroup(cmd)
+	p := &program{name: d.name, cmd: cmd, output: output, done: make(chan struct{})}
+	if err := cmd.Start(); err != nil {
+		p.forget()
+		return nil, fmt.Errorf("cannot start %s: %w", d.args[0], err)
+	}
+	go func() {
+		p.err = cmd.Wait()
+		close(p.done)
+	}()
+	return p, nil
+}
+
+// finish waits for the end of a program that has to end by itself.
+func (p *program) finish(ctx context.Context, deadline time.Duration) outcome {
+	timer := time.NewTimer(deadline)
+	defer timer.Stop()
+	var wrong string
+	select {
+	case <-p.done:
+		if p.err == nil {
+			return outcome{seen: "exit status 0"}
+		}
+		wrong = p.err.Error()
+	case <-timer.C:
+		wrong = fmt.Sprintf("it did not end within %v", deadline)
+	case <-ctx.Done():
+		wrong = reason(ctx).Error()
+	}
+	p.terminate(context.WithoutCancel(ctx), killAfter)
+	return outcome{failed: true, seen: wrong, excerpt: p.lastWords()}
+}
+
+// killAfter is how long a program may take to end at the end of a run.
+const killAfter = 5 * time.Second
+
+// terminate asks the program and what it has started to end. What has not ended at the
+// deadline, or when the context ends, is killed; terminate then returns false. On Windows,
+// where a program cannot be asked, it is killed at once.
+func (p *program) terminate(ctx context.Context, deadline time.Duration) bool {
+	p.asked = true
+	if ended, _ := p.ended(); ended {
+		return true
+	}
+	askGroup(p.cmd.Process)
+	timer := time.NewTimer(deadline)
+	defer timer.Stop()
+	select {
+	case <-p.done:
+		return true
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	killGroup(p.cmd.Process)
+	<-p.done
+	return false
+}
+
+// ended reports whether the program has ended, and how.
+func (p *program) ended() (ended bool, how string) {
+	select {
+	case <-p.done:
+	default:
+		return false, ""
+	}
+	if p.err != nil {
+		return true, p.err.Error()
+	}
+	return true, "exit status 0"
+}
+
+// lastWords is the end of the program's output, in printable characters.
+func (p *program) lastWords() string {
+	const most = 2 << 10 // bytes
+	info, err := p.output.Stat()
+	if err != nil {
+		return ""
+	}
+	tail := io.NewSectionReader(p.output, max(0, info.Size()-most), most)
+	data, err := io.ReadAll(tail)
+	if err != nil {
+		return ""
+	}
+	return printable(string(data))
+}
+
+// forget releases what is kept of a program that has ended.
+func (p *program) forget() {
+	_ = p.output.Close()
+	_ = os.Remove(p.output.Name())
+}

@@ -1,0 +1,106 @@
+package scenario
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// A Status says how a step ended.
+type Status string
+
+// The ways a step ends.
+const (
+	Passed  Status = "ok"
+	Failed  Status = "FAILED"
+	Skipped Status = "skipped" // the run ended before it
+)
+
+// A Result is what became of one step.
+type Result struct {
+	Round    int // of the steps, from 1; 0: the clients and the setup
+	Line     int // where the step is in the file
+	Title    string
+	Status   Status
+	Took     time.Duration  // how long the step lasted
+	Measured *time.Duration // from the end of the deed before to the payload that brought what was expected
+	Expected string         // "" when the step is not an expectation
+	Seen     string
+	Excerpt  string // when failed: of the last payload, or of a program's output
+}
+
+// name is the title with what was expected.
+func (r Result) name() string {
+	if r.Expected == "" {
+		return r.Title
+	}
+	return r.Title + ": " + r.Expected
+}
+
+// time is the time that a reader wants to know.
+func (r Result) time() string {
+	switch {
+	case r.Status == Skipped:
+		return "-"
+	case r.Measured != nil:
+		return round(*r.Measured).String()
+	case r.Expected != "":
+		return "-" // how long was looked, which says nothing
+	}
+	return round(r.Took).String()
+}
+
+// A Report is what became of a run.
+type Report struct {
+	Name    string
+	File    string
+	Began   time.Time
+	Took    time.Duration
+	Results []Result
+	Notes   []string // what went wrong beside the steps
+	Ended   error    // why the run ended early; nil when it did not
+}
+
+// Failed reports whether a step failed or the run ended early.
+func (r *Report) Failed() bool { return r.Ended != nil || r.count(Failed)+r.count(Skipped) > 0 }
+
+func (r *Report) count(s Status) int {
+	n := 0
+	for _, result := range r.Results {
+		if result.Status == s {
+			n++
+		}
+	}
+	return n
+}
+
+// String is the report in one line.
+func (r *Report) String() string {
+	parts := []string{fmt.Sprintf("%d steps", len(r.Results))}
+	for _, s := range []Status{Failed, Skipped} {
+		if n := r.count(s); n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, strings.ToLower(string(s))))
+		}
+	}
+	parts = append(parts, "in "+r.Took.Round(time.Millisecond).String())
+	word := "passed"
+	if r.Failed() {
+		word = "FAILED"
+	}
+	text := fmt.Sprintf("%s: %s, %s", r.Name, word, strings.Join(parts, ", "))
+	if r.Ended != nil {
+		text += ": " + r.Ended.Error()
+	}
+	return printable(text)
+}
+
+// printable replaces what may act on a terminal or is no text. Line ends stay.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || unicode.IsGraphic(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, s)
+}

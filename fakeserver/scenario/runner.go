@@ -1,0 +1,278 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Options say how a scenario is run. The zero value runs it once, silently and unattended.
+type Options struct {
+	// Progress gets a line for each step, and the prompts. nil discards.
+	Progress io.Writer
+	// Confirm is called after a prompt that has to be confirmed and returns when the operator
+	// has done so, or with an error, at the latest when the context ends. nil: nobody
+	// attends, and the run goes on at once.
+	Confirm func(context.Context) error
+	// Repeat is how often the steps are run, for soak tests; 0 means once. The setup is
+	// run once in any case.
+	Repeat int
+	// Timeout bounds the whole run; 0 is no bound.
+	Timeout time.Duration
+}
+
+// errInterrupted is why a run whose context was cancelled has ended.
+var errInterrupted = errors.New("the run was interrupted")
+
+// An overError is why a run has ended whose time was over. It is a context.DeadlineExceeded.
+type overError struct{ timeout time.Duration }
+
+func (e overError) Error() string {
+	return fmt.Sprintf("the time for the whole run, %v, is over", e.timeout)
+}
+
+func (e overError) Unwrap() error { return context.DeadlineExceeded }
+
+// reason is why a context has ended; nil when it has not.
+func reason(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, context.Canceled) {
+		return errInterrupted
+	}
+	return cause
+}
+
+// A runner is a scenario at work.
+type runner struct {
+	scenario *Scenario
+	opts     Options
+	report   *Report
+	scratch  string // a folder for programs, removed at the end
+	clients  map[string]*client
+	programs []*program // in the background
+	anchor   time.Time  // when the last deed ended that was neither an expectation nor a wait
+	pending  []pending
+	round    int
+	broken   bool // a step could not be done: the rest is skipped
+}
+
+// A pending expectation was met, and fails after all when what it saw is taken back before
+// the next deed.
+type pending struct {
+	result int // of the report
+	deed   expectDeed
+	client *client
+}
+
+// Run runs the scenario: the clients and the setup, then the steps. An expectation that fails
+// does not end the run, a step that cannot be done does. When the context ends, everything that
+// was started is ended in order. The report is never nil and has all that was done; the error
+// says why the run ended early: it was interrupted, its time was over, or the computer would
+// not let it begin.
+func (s *Scenario) Run(ctx context.Context, opts Options) (*Report, error) {
+	r := &runner{scenario: s, opts: opts, clients: map[string]*client{}}
+	r.report = &Report{Name: s.name, File: s.file, Began: time.Now()}
+	if r.opts.Progress == nil {
+		r.opts.Progress = io.Discard
+	}
+	if opts.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, opts.Timeout, overError{opts.Timeout})
+		defer cancel()
+	}
+	var err error
+	if r.scratch, err = os.MkdirTemp("", "scenario-*"); err != nil {
+		r.report.Ended = fmt.Errorf("cannot make a folder for the run: %w", err)
+		return r.report, r.report.Ended
+	}
+	r.anchor = time.Now()
+	r.all(ctx)
+	r.report.Ended = reason(ctx)
+	r.end()
+	r.report.Took = time.Since(r.report.Began)
+	return r.report, r.report.Ended
+}
+
+// all runs everything there is to do.
+func (r *runner) all(ctx context.Context) {
+	var first []step
+	for _, spec := range r.scenario.clients {
+		if spec.privateIPC {
+			spec.options.IPCDir = r.scratch
+		}
+		r.clients[spec.name] = &client{spec: spec}
+		if !spec.stopped {
+			first = append(first, step{spec.line, "start " + spec.name, lifeDeed{action: "start", client: spec.name}})
+		}
+	}
+	r.some(ctx, append(first, r.scenario.setup...))
+	for r.round = 1; r.round <= max(1, r.opts.Repeat); r.round++ {
+		if r.round > 1 && (r.broken || ctx.Err() != nil) {
+			return
+		}
+		before := len(r.programs)
+		r.some(ctx, r.scenario.steps)
+		r.settle()
+		r.dismiss(before)
+	}
+}
+
+// some runs steps one after another, or skips them.
+func (r *runner) some(ctx context.Context, steps []step) {
+	for i, s := range steps {
+		result := Result{Round: r.round, Line: s.line, Title: s.title, Status: Skipped}
+		if e, ok := s.do.(expectation); ok {
+			result.Expected = e.expected()
+		}
+		if !r.broken && ctx.Err() == nil {
+			r.do(ctx, s, &result)
+		}
+		r.report.Results = append(r.report.Results, result)
+		r.progress(i+1, len(steps), result)
+	}
+}
+
+func (r *runner) do(ctx context.Context, s step, result *Result) {
+	_, looks := s.do.(expectation)
+	_, waits := s.do.(waitDeed)
+	acts := !looks && !waits
+	if acts {
+		r.turn()
+	}
+	began := time.Now()
+	o := s.do.run(ctx, r)
+	result.Took = time.Since(began)
+	if acts {
+		r.anchor = time.Now()
+	}
+	result.Status, result.Measured, result.Seen = Passed, o.measured, o.seen
+	if o.failed {
+		result.Status, result.Excerpt = Failed, o.excerpt
+		r.broken = !looks
+		if looks {
+			result.Excerpt = r.clients[clientOf(s.do)].excerpt()
+		}
+	}
+}
+
+func clientOf(d deed) string {
+	if e, ok := d.(expectDeed); ok {
+		return e.client
+	}
+	return d.(neverDeed).client
+}
+
+// turn ends what the expectations look at, and begins anew.
+func (r *runner) turn() {
+	r.settle()
+	for _, c := range r.clients {
+		c.turn()
+	}
+}
+
+// watch looks at an expectation again when the next deed begins.
+func (r *runner) watch(d expectDeed, c *client) {
+	r.pending = append(r.pending, pending{len(r.report.Results), d, c})
+}
+
+// settle judges the expectations again of which all has been seen now.
+func (r *runner) settle() {
+	for _, p := range r.pending {
+		result := &r.report.Results[p.result]
+		wrong := p.deed.notOnce(p.client.history(r.anchor).course(p.deed.condition))
+		if wrong == "" || result.Status != Passed {
+			continue
+		}
+		result.Status, result.Seen, result.Excerpt = Failed, wrong+" before the next step", p.client.excerpt()
+		r.say("        FAILED after all: %s: %s\n", printable(result.name()), printable(result.Seen))
+	}
+	r.pending = nil
+}
+
+// launch starts a program that can find the folder of the run and the clients' ports.
+func (r *runner) launch(d runDeed) (*program, error) {
+	env := append(os.Environ(), "SCENARIO_DIR="+r.scratch)
+	for name, c := range r.clients {
+		if c.srv != nil {
+			env = append(env, fmt.Sprintf("SCENARIO_PORT_%s=%d", variable(name), c.srv.Port()))
+		}
+	}
+	folder, err := filepath.Abs(r.scenario.folder())
+	if err != nil {
+		return nil, fmt.Errorf("cannot find the folder of %s: %w", r.scenario.file, err)
+	}
+	return start(d, folder, r.scratch, env)
+}
+
+// program finds the background program that was started last under a name.
+func (r *runner) program(name string) *program {
+	for i := len(r.programs) - 1; i >= 0; i-- {
+		if r.programs[i].name == name {
+			return r.programs[i]
+		}
+	}
+	return nil
+}
+
+// dismiss ends the background programs but the first few, the youngest first. What the
+// clients are told meanwhile concerns no expectation.
+func (r *runner) dismiss(keep int) {
+	for i := len(r.programs) - 1; i >= keep; i-- {
+		p := r.programs[i]
+		title := firstLine(strings.Join(p.cmd.Args, " "))
+		if p.name != "" {
+			title = p.name
+		}
+		if ended, how := p.ended(); ended && !p.asked {
+			r.note("%s ended by itself: %s\n%s", title, how, p.lastWords())
+		} else if !ended && !p.terminate(context.Background(), killAfter) {
+			r.note("%s did not end within %v and was killed", title, killAfter)
+		}
+		p.forget()
+	}
+	r.programs = r.programs[:keep]
+	for _, c := range r.clients {
+		c.turn()
+	}
+	r.anchor = time.Now()
+}
+
+// end ends everything that was started. The programs come first, so that an agent can still
+// empty the clients' lists (rule R53).
+func (r *runner) end() {
+	r.settle()
+	r.dismiss(0)
+	for _, c := range r.clients {
+		c.close()
+	}
+	if err := os.RemoveAll(r.scratch); err != nil {
+		r.note("cannot remove the folder of the run: %v", err)
+	}
+}
+
+func (r *runner) note(format string, args ...any) {
+	text := strings.TrimSpace(fmt.Sprintf(format, args...))
+	r.report.Notes = append(r.report.Notes, text)
+	r.say("note: %s\n", text)
+}
+
+func (r *runner) say(format string, args ...any) { fmt.Fprintf(r.opts.Progress, format, args...) }
+
+func (r *runner) progress(number, of int, result Result) {
+	label := fmt.Sprintf("%d/%d", number, of)
+	switch {
+	case r.round == 0:
+		label = "setup " + label
+	case r.opts.Repeat > 1:
+		label = fmt.Sprintf("round %d, %s", r.round, label)
+	}
+	r.say("[%s] %-7s %8s  %s\n", label, result.Status, result.time(), printable(result.name()))
+	if result.Status == Failed {
+		r.say("        seen: %s\n", printable(result.Seen))
+	}
+}
