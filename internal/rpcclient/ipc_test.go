@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -73,7 +74,7 @@ func TestFaultsOverIPC(t *testing.T) {
 			s := serve(t, fakeserver.Options{Profile: fakeserver.Desktop, Bucket: -1, IPCDir: m.dir, NoTCP: true, Fault: f})
 			opts := quick()
 			opts.Local = m
-			opts.HTTPTimeout = opts.AnswerTimeout // there is no other transport to go to
+			opts.AnswerTimeout, opts.HTTPTimeout = 2*time.Second, 2*time.Second
 			h := start(t, opts)
 			m.appear()
 			h.publish(devices.True)
