@@ -1,0 +1,135 @@
+package conform
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"time"
+)
+
+// strangerOrigin is an origin that no application has registered.
+const strangerOrigin = "https://conformance.invalid"
+
+// freeChecks cost no token.
+func freeChecks() []check {
+	get := func(path string) func(context.Context, *run) (outcome, error) {
+		return func(ctx context.Context, r *run) (outcome, error) {
+			p, err := r.do(ctx, request{method: http.MethodGet, path: path}, r.opts.Patience)
+			return p.page(), err
+		}
+	}
+	return []check{
+		{id: "http-root", group: InHTTP, sentence: "GET /", client: says(Read, fingerprint), probe: get("/")},
+		{id: "http-other-path", group: InHTTP, sentence: "GET /conformance", client: says(Read, fingerprint), probe: get("/conformance")},
+		{id: "http-get-rpc", group: InHTTP, sentence: "GET /rpc", client: says(Read, "301"), probe: get("/rpc")},
+	}
+}
+
+// A posting is a POST of a command that differs in one thing from a good one.
+type posting struct {
+	payload  payload
+	v        string // "" means 1
+	noV      bool
+	clientID string   // "" means the target's. Each has a rate limit of its own
+	noClient bool     // clientID is only whose token it costs
+	header   []string // nil means a good one
+	body     string   // "" means the payload
+}
+
+// postAs is the probe that sends it.
+func postAs(p posting) func(context.Context, *run) (outcome, error) {
+	return func(ctx context.Context, r *run) (outcome, error) { return r.post(ctx, p, r.admit) }
+}
+
+// post sends a command over HTTP, at the cost of a token that admit grants.
+func (r *run) post(ctx context.Context, p posting, admit admission) (outcome, error) {
+	if p.clientID == "" {
+		p.clientID = r.target.ClientID
+	}
+	v, clientID := cmp.Or(p.v, "1"), p.clientID
+	if p.noV {
+		v = ""
+	}
+	if p.noClient {
+		clientID = ""
+	}
+	if p.header == nil {
+		p.header = []string{jsonType}
+	}
+	c := r.compose(p.payload)
+	if p.body == "" {
+		p.body = c.text
+	}
+	pass, why, err := admit(ctx, p.clientID, HTTP)
+	if why != "" || err != nil {
+		return skipped(why), err
+	}
+	before := r.dirty
+	r.dirty = before || p.payload.sets()
+	answer, err := r.do(ctx, request{http.MethodPost, rpcPath(v, clientID), p.header, p.body}, pass.wait)
+	o := answer.command(c.cmd, c.nonce)
+	pass.heard(o)
+	r.settle(p.payload, o, before)
+	return o, err
+}
+
+// postChecks tell whether commands are taken over HTTP, and how fast.
+func postChecks() []check {
+	return []check{
+		{
+			id: "http-empty-list", group: InHTTP, sentence: "POST /rpc, empty list", cost: 1,
+			spec: says(Specified, httpSuccess), client: says(Read, httpSuccess), probe: postAs(posting{}),
+		},
+		{
+			id: "http-rate", group: InHTTP, sentence: "three POSTs at once", needs: "http-empty-list", cost: 3, all: true,
+			client: says(Described, queued), probe: rate(HTTP, func(ctx context.Context, r *run) (outcome, error) {
+				return r.post(ctx, posting{}, r.rush)
+			}),
+		},
+	}
+}
+
+// badPostChecks send what is wrong with a POST as such.
+func badPostChecks() []check {
+	bad := func(id, sentence string, client expectation, p posting) check {
+		return check{
+			id: "http-" + id, group: InHTTP, sentence: sentence, needs: "http-empty-list", cost: 1, all: p.clientID == "",
+			client: client, probe: postAs(p),
+		}
+	}
+	withoutVendor := list(device("audioinput", fields{"vendor": nil}))
+	return []check{
+		bad("no-client-id", "POST, no client_id", says(Read, "400 code 4000"), posting{noClient: true, clientID: "none"}),
+		bad("bad-client-id", "POST, client_id is no number", says(Read, "400 code 4000"), posting{clientID: "conform-http"}),
+		bad("origin", "POST, Origin not registered", says(Read, "400 code 4001"), posting{header: []string{jsonType, "Origin: " + strangerOrigin}}),
+		bad("not-json", "POST, body not JSON", says(Read, "400 code 1003"), posting{body: `{"nonce":`}),
+		bad("unknown-cmd", "POST, unknown cmd", says(Read, "200 ERROR 4002"), posting{payload: payload{cmd: "CONFORMANCE"}}),
+		bad("nonce-missing", "POST, nonce missing", says(Read, "200 ERROR 4000"), posting{payload: payload{noNonce: true}}),
+		bad("nonce-empty", "POST, nonce empty", says(Read, "200 ERROR 4000"), posting{payload: payload{voidNonce: true}}),
+		bad("args-invalid", "POST, device without vendor", says(Read, "200 ERROR 4000"), posting{payload: payload{args: withoutVendor}}),
+		bad("related-missing", "POST, device without related", says(Read, "200 ERROR 1000"), posting{payload: payload{args: list(device("audioinput", fields{"related": nil}))}}),
+		bad("wrong-v", "POST, v=2", says(Inferred, silence), posting{v: "2"}),
+		bad("no-v", "POST, no v", says(Inferred, silence), posting{noV: true}),
+		bad("charset", "POST, Content-Type with a charset", says(Inferred, silence), posting{header: []string{jsonType + "; charset=utf-8"}}),
+		bad("no-content-type", "POST, no Content-Type", says(Inferred, silence), posting{header: []string{}}),
+	}
+}
+
+// rate asks three times in a row. A client that has a bucket of two lets the
+// third one wait (rule R67).
+func rate(t Transport, ask func(context.Context, *run) (outcome, error)) func(context.Context, *run) (outcome, error) {
+	return func(ctx context.Context, r *run) (outcome, error) {
+		began := time.Now()
+		for range capacity + 1 {
+			if o, err := ask(ctx, r); err != nil || !o.answered() {
+				return o, err
+			}
+		}
+		took := time.Since(began)
+		r.limits[t] = took > r.opts.Refill/2
+		if r.limits[t] {
+			return outcome{got: queued, waited: took}, nil
+		}
+		return outcome{got: allAtOnce, waited: took}, nil
+	}
+}

@@ -1,0 +1,158 @@
+package conform
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+const (
+	maxHTTP = 64 << 10 // bytes of an HTTP answer, head included
+
+	notFound = `{"code":0,"message":"Not Found"}`
+)
+
+// A request is one HTTP request, byte for byte as it is sent.
+type request struct {
+	method, path string // path with its query
+	header       []string
+	body         string
+}
+
+// rpcPath is the path of a command; an empty part is left out.
+func rpcPath(v, clientID string) string {
+	query := url.Values{}
+	if v != "" {
+		query.Set("v", v)
+	}
+	if clientID != "" {
+		query.Set("client_id", clientID)
+	}
+	return "/rpc?" + query.Encode()
+}
+
+const jsonType = "Content-Type: application/json"
+
+func (q request) bytes(host string) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n", q.method, q.path, host)
+	for _, line := range q.header {
+		b.WriteString(line + "\r\n")
+	}
+	if q.method == http.MethodPost {
+		fmt.Fprintf(&b, "Content-Length: %d\r\n", len(q.body))
+	}
+	b.WriteString("\r\n" + q.body)
+	return b.Bytes()
+}
+
+// A reply is the answer to a request. Its outcome is empty when there was a
+// whole one.
+type reply struct {
+	outcome
+	status int
+	kind   string // Content-Type
+	body   []byte
+}
+
+// do sends a request on a connection of its own, in one write, and reads the
+// answer as it is: nothing is followed, inflated or tried again.
+func (r *run) do(ctx context.Context, q request, wait time.Duration) (reply, error) {
+	began := time.Now()
+	raw, err := r.dialTCP(ctx, wait)
+	if err != nil {
+		return reply{}, err
+	}
+	defer raw.Close()
+	_ = raw.SetDeadline(began.Add(wait))
+	stop := context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	c := &capped{Conn: raw, left: maxHTTP}
+	_, _ = c.Write(q.bytes(r.address)) // a server may answer and close before it has read all
+	answer, err := readReply(c, q.method)
+	if err != nil {
+		answer.outcome = failure(cmp.Or(c.err, err), c.read > 0)
+	}
+	answer.waited = time.Since(began)
+	return answer, ctx.Err()
+}
+
+func readReply(c *capped, method string) (reply, error) {
+	resp, err := http.ReadResponse(bufio.NewReader(c), &http.Request{Method: method})
+	if err != nil {
+		return reply{}, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{status: resp.StatusCode, kind: resp.Header.Get("Content-Type"), body: body}, nil
+}
+
+// page says what the answer to a request without a command is.
+func (p reply) page() outcome {
+	o := p.outcome
+	switch {
+	case o.got != "":
+	case p.status == http.StatusNotFound && p.kind == "application/json" && string(p.body) == notFound:
+		o.got = fingerprint
+	default:
+		o.got, o.detail = fmt.Sprint(p.status), p.describe()
+	}
+	return o
+}
+
+// command says what the answer to a command is (rules R41 to R43).
+func (p reply) command(cmd, nonce string) outcome {
+	o := p.outcome
+	if o.got != "" {
+		return o
+	}
+	a, isObject := readAnswer(p.body)
+	switch {
+	case p.status == http.StatusOK && isObject:
+		verdict := a.judge(cmd, nonce)
+		o.got, o.detail = "200 "+verdict.got, verdict.detail
+	case isObject && len(a["code"]) > 0 && len(a["code"]) < 10:
+		o.got, o.detail = fmt.Sprintf("%d code %s", p.status, harmless(string(a["code"]))), harmless(a.text("message"))
+	default:
+		o.got, o.detail = fmt.Sprint(p.status), p.describe()
+	}
+	return o
+}
+
+func (p reply) describe() string {
+	parts := []string{}
+	if p.kind != "" {
+		parts = append(parts, harmless(p.kind))
+	}
+	if len(p.body) > 0 {
+		parts = append(parts, compact(p.body))
+	}
+	return strings.Join(parts, ": ")
+}
+
+// dialTCP connects to the server; an error is an *UnreachableError, or the context's.
+func (r *run) dialTCP(ctx context.Context, wait time.Duration) (net.Conn, error) {
+	d := net.Dialer{Timeout: wait}
+	c, err := d.DialContext(ctx, "tcp", r.address)
+	return c, r.reached(ctx, r.address, err)
+}
+
+// reached tells the end of the context from the end of the server.
+func (r *run) reached(ctx context.Context, address string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return errors.Join(ctx.Err(), &UnreachableError{address, err})
+}

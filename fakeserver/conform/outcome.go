@@ -1,0 +1,177 @@
+package conform
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"time"
+)
+
+// What a server may do, in the words of the report. Others are made of numbers
+// it sent: "close 4001", "ERROR 4000", "200 ERROR 4000", "400 code 4000", "404".
+const (
+	success     = "success" // cmd and nonce echoed, data and evt null (rule R41)
+	httpSuccess = "200 success"
+	fingerprint = "404 fingerprint" // the client's own 404 (rule R8)
+	ready       = "READY"
+	readyUser   = "READY with user"
+	openSilent  = "open, no READY"
+	silence     = "no reply"
+	hungUp      = "connection closed" // without a code
+	unfinished  = "unfinished answer"
+	tooLarge    = "answer too large"
+	garbage     = "garbage"
+	pongSame    = "PONG, same data"
+	queued      = "queued"
+	allAtOnce   = "all at once"
+	lost        = "lost"
+	taken       = "taken"
+)
+
+// An outcome is what a server did about one check.
+type outcome struct {
+	got    string        // in the words above; "" when the check was not tried
+	detail string        // what else the server said, harmless to a terminal
+	waited time.Duration // for the answer, or until it was given up
+	skip   string        // why the check was not tried
+	via    Transport     // of a payload, which may go over any
+}
+
+func skipped(why string) outcome { return outcome{skip: why} }
+
+// answered reports whether the server reacted at all.
+func (o outcome) answered() bool {
+	switch o.got {
+	case "", silence, openSilent, unfinished:
+		return false
+	}
+	return true
+}
+
+// An answer is what a message says of the command it answers.
+type answer map[string]json.RawMessage
+
+// readAnswer reads a JSON object; ok is false for anything else.
+func readAnswer(data []byte) (a answer, ok bool) {
+	return a, json.Unmarshal(data, &a) == nil && a != nil
+}
+
+func (a answer) text(key string) string {
+	var s string
+	_ = json.Unmarshal(a[key], &s)
+	return s
+}
+
+func (a answer) null(key string) bool { return string(a[key]) == "null" }
+
+// event reports whether the message answers no command.
+func (a answer) event() bool { return a.text("cmd") == "DISPATCH" }
+
+// judge says what the answer to a command is (rules R41, R42). An empty nonce
+// is one that was not sent.
+func (a answer) judge(cmd, nonce string) outcome {
+	echoed := nonce == "" || a.text("nonce") == nonce
+	if a.text("evt") == "ERROR" {
+		var e answer
+		_ = json.Unmarshal(a["data"], &e)
+		o := outcome{got: "ERROR without a code", detail: e.text("message")}
+		var code int
+		if e["code"] != nil && json.Unmarshal(e["code"], &code) == nil {
+			o.got = fmt.Sprintf("ERROR %d", code)
+		}
+		if !echoed {
+			o.got += ", wrong nonce"
+		}
+		o.detail = harmless(o.detail)
+		return o
+	}
+	switch {
+	case !echoed:
+		return outcome{got: "answer, nonce not echoed"}
+	case a.text("cmd") != cmd:
+		return outcome{got: "answer, cmd not echoed"}
+	case !a.null("data"):
+		return outcome{got: "answer, data not null"}
+	case !a.null("evt"):
+		return outcome{got: "answer, evt not null"}
+	}
+	return outcome{got: success}
+}
+
+// failure says what the end of a read means. some is true when part of an
+// answer had come.
+func failure(err error, some bool) outcome {
+	var timeout net.Error
+	switch {
+	case errors.Is(err, errTooLarge):
+		return outcome{got: tooLarge}
+	case errors.As(err, &timeout) && timeout.Timeout():
+		if some {
+			return outcome{got: unfinished}
+		}
+		return outcome{got: silence}
+	case some && errors.Is(err, io.ErrUnexpectedEOF):
+		return outcome{got: unfinished, detail: "then the connection was closed"}
+	case ended(err):
+		return outcome{got: hungUp}
+	}
+	return outcome{got: garbage, detail: harmless(err.Error())}
+}
+
+// ended reports whether the connection is gone.
+func ended(err error) bool {
+	var op *net.OpError
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		errors.Is(err, io.ErrClosedPipe) || errors.As(err, &op)
+}
+
+const shown = 60 // bytes of what a server says that are repeated
+
+// harmless shortens a text of the server, and quotes it if a terminal or a
+// table could trip over it.
+func harmless(s string) string {
+	if len(s) > shown {
+		s = strings.ToValidUTF8(s[:shown], "") + ".."
+	}
+	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' || r == '|' || r == '`' || r == '<' }) {
+		return strings.NewReplacer("|", `\x7c`, "`", `\x60`, "<", `\x3c`).Replace(fmt.Sprintf("%+q", s))
+	}
+	return s
+}
+
+var errTooLarge = errors.New("more bytes than an answer may have")
+
+// A capped connection ends with errTooLarge when the server sends too much.
+type capped struct {
+	net.Conn
+	left int   // bytes that may still be read
+	read int   // bytes read
+	err  error // that ended reading, before anybody rephrased it; nil at an orderly end
+}
+
+func (c *capped) Read(p []byte) (int, error) {
+	if c.left <= 0 {
+		c.err = errTooLarge
+		return 0, c.err
+	}
+	n, err := c.Conn.Read(p[:min(len(p), c.left)])
+	c.left -= n
+	c.read += n
+	if err != nil && !errors.Is(err, io.EOF) {
+		c.err = err
+	}
+	return n, err
+}
+
+// compact is JSON or other text of the server in one line.
+func compact(data []byte) string {
+	var b bytes.Buffer
+	if len(data) <= 1<<10 && json.Compact(&b, data) == nil {
+		data = b.Bytes()
+	}
+	return harmless(string(data[:min(len(data), 2*shown)]))
+}

@@ -1,0 +1,90 @@
+package conform
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+)
+
+const setDevices = "SET_CERTIFIED_DEVICES"
+
+// A command is one message as it is sent.
+type command struct {
+	cmd, nonce string // nonce is "" when there is none to echo
+	text       string
+}
+
+// A payload is a command to be composed; the zero value is an empty list.
+type payload struct {
+	cmd       string         // "" means SET_CERTIFIED_DEVICES
+	args      map[string]any // nil means an empty list
+	noArgs    bool
+	noNonce   bool
+	voidNonce bool // the nonce is an empty text
+}
+
+// compose makes a message with a nonce of its own.
+func (r *run) compose(p payload) command {
+	c := command{cmd: p.cmd}
+	if c.cmd == "" {
+		c.cmd = setDevices
+	}
+	message := map[string]any{"cmd": c.cmd}
+	switch {
+	case p.args != nil:
+		message["args"] = p.args
+	case !p.noArgs:
+		message["args"] = list()
+	}
+	switch {
+	case p.voidNonce:
+		message["nonce"] = ""
+	case !p.noNonce:
+		r.sent++
+		c.nonce = fmt.Sprintf("conform-%d", r.sent)
+		message["nonce"] = c.nonce
+	}
+	text, _ := json.Marshal(message) // texts and booleans: cannot fail
+	c.text = string(text)
+	return c
+}
+
+// sets reports whether the payload holds devices that the server could keep.
+func (p payload) sets() bool {
+	devices, isList := p.args["devices"].([]any)
+	return p.args != nil && (!isList || len(devices) > 0)
+}
+
+// list is the args of a list of devices.
+func list(devices ...any) map[string]any {
+	if devices == nil {
+		devices = []any{}
+	}
+	return map[string]any{"devices": devices}
+}
+
+type fields = map[string]any
+
+// device is a valid device that nobody can take for a real one, with changes:
+// a nil value leaves the key out.
+func device(kind string, changes ...fields) fields {
+	d := fields{
+		"type":    kind,
+		"id":      "conformance-check-" + kind,
+		"vendor":  fields{"name": "Conformance check", "url": "https://vendor.invalid"},
+		"model":   fields{"name": "Not a device", "url": "https://vendor.invalid/model"},
+		"related": []string{},
+	}
+	for _, change := range changes {
+		maps.Copy(d, change)
+	}
+	maps.DeleteFunc(d, func(_ string, value any) bool { return value == nil })
+	return d
+}
+
+// null is sent as such.
+var null = json.RawMessage("null")
+
+func allFlags() fields {
+	return fields{"echo_cancellation": true, "noise_suppression": true, "automatic_gain_control": false, "hardware_mute": false}
+}

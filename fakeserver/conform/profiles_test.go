@@ -1,0 +1,161 @@
+package conform
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/fakeserver"
+)
+
+// launch starts a fake server, with IPC unless its profile has none.
+func launch(t *testing.T, opts fakeserver.Options) (*fakeserver.Server, Target) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "conform")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	opts.Ports, opts.IPCDir = []int{0}, dir
+	srv, err := fakeserver.Start(opts)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, srv.Close()) })
+	target := Target{URL: srv.URL()}
+	if opts.Profile != fakeserver.Squatter {
+		target.IPC = filepath.Join(dir, "discord-ipc-0")
+	}
+	return srv, target
+}
+
+func TestProfiles(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		opts   fakeserver.Options
+		refill time.Duration
+		origin string
+	}{
+		"documented":     {opts: fakeserver.Options{}, refill: time.Minute},
+		"desktop":        {opts: fakeserver.Options{Profile: fakeserver.Desktop, Refill: 500 * time.Millisecond}, refill: 500 * time.Millisecond},
+		"desktop-origin": {opts: fakeserver.Options{Profile: fakeserver.Desktop, Bucket: -1, Origins: []string{"https://acme.example"}}, refill: time.Minute, origin: "https://acme.example"},
+		"arrpc":          {opts: fakeserver.Options{Profile: fakeserver.ArRPC}, refill: 2 * time.Second},
+		"squatter":       {opts: fakeserver.Options{Profile: fakeserver.Squatter}, refill: time.Minute},
+		"blackhole":      {opts: fakeserver.Options{Profile: fakeserver.Blackhole}, refill: 500 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv, target := launch(t, c.opts)
+			target.Origin = c.origin
+			report := conform(t, target, Options{All: true, Refill: c.refill, Patience: 1500 * time.Millisecond})
+			golden(t, name, masked(table(report)))
+			require.Empty(t, srv.DevicesOf(ExampleClientID))
+		})
+	}
+}
+
+func TestQuickRunSpendsTwoTokens(t *testing.T) {
+	t.Parallel()
+	srv, target := launch(t, fakeserver.Options{Profile: fakeserver.Desktop, Refill: time.Hour})
+	o := Options{Refill: time.Hour, Patience: time.Second}
+	report := conform(t, target, o) // whoever needs a third token does not finish
+	golden(t, "desktop-quick", table(report))
+	require.Empty(t, srv.DevicesOf(ExampleClientID))
+	require.NotEmpty(t, srv.Payloads())
+}
+
+func TestQuickRunOverTCPAlone(t *testing.T) {
+	t.Parallel()
+	_, target := launch(t, fakeserver.Options{})
+	target.IPC = ""
+	report := conform(t, target, Options{})
+	golden(t, "documented-quick", table(report))
+	require.Equal(t, report.Spec().Said, report.Spec().Same)
+}
+
+func TestAFlakyServerEndsNoRun(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(2) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			_, target := launch(t, fakeserver.Options{Profile: fakeserver.Flaky, Seed: seed, Refill: 100 * time.Millisecond})
+			report, err := Run(deadline(t), target, Options{All: true, Refill: 100 * time.Millisecond, Patience: 500 * time.Millisecond})
+			require.NotNil(t, report)
+			if err != nil { // it plays offline now and then
+				require.ErrorAs(t, err, new(*UnreachableError))
+			}
+			require.Len(t, report.Checks, len(checks(target)))
+			require.Equal(t, fingerprint, find(t, report, "http-root").Got)
+		})
+	}
+}
+
+// An answer that stands in line is not taken for silence.
+func TestATokenThatSomebodyElseHasSpent(t *testing.T) {
+	t.Parallel()
+	const refill = 3 * time.Second
+	srv, target := launch(t, fakeserver.Options{Profile: fakeserver.Desktop, Refill: refill})
+	for range 2 {
+		body := strings.NewReader(`{"nonce":"x","cmd":"SET_CERTIFIED_DEVICES","args":{"devices":[]}}`)
+		resp, err := http.Post(srv.URL()+"/rpc?v=1&client_id="+ExampleClientID, "application/json", body)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+	}
+	http.DefaultClient.CloseIdleConnections()
+	target.IPC = ""
+	report := conform(t, target, Options{Refill: refill, Patience: time.Second})
+	require.Equal(t, httpSuccess, find(t, report, "http-empty-list").Got)
+	require.Equal(t, closeWith(4001), find(t, report, "ws-no-origin").Got)
+}
+
+func TestARunThatIsCutShortLeavesNoDevices(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(deadline(t))
+	srv, target := launch(t, fakeserver.Options{OnPayload: func(p fakeserver.Payload) {
+		if len(p.Devices) > 0 && p.Err == nil {
+			cancel()
+		}
+	}})
+	report, err := Run(ctx, target, Options{})
+	require.ErrorIs(t, err, context.Canceled)
+	require.Len(t, report.Checks, len(checks(target)))
+	require.Equal(t, "the run broke off", find(t, report, "payload-empty-list").Why)
+	require.Empty(t, report.Notes)
+	require.Empty(t, srv.DevicesOf(ExampleClientID))
+	payloads := srv.Payloads()
+	require.NotEmpty(t, payloads[len(payloads)-1].Previous, "there was something to take back")
+}
+
+func TestAServerThatGoesAway(t *testing.T) {
+	t.Parallel()
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	require.NoError(t, err)
+	serve(t, ln, func(c net.Conn) {
+		if _, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
+			_ = ln.Close()
+		}
+	})
+	report, err := Run(deadline(t), Target{URL: "http://" + ln.Addr().String()}, Options{})
+	require.ErrorAs(t, err, new(*UnreachableError))
+	require.Equal(t, "connection refused", find(t, report, "http-other-path").Why)
+	require.Contains(t, strings.Join(report.Notes, "\n"), "The last check that reached it was http-root.")
+}
+
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	_, target := launch(t, fakeserver.Options{})
+	target.IPC = ""
+	var heard []Progress
+	o := Options{All: true, Refill: time.Minute, Patience: time.Second, Progress: func(p Progress) { heard = append(heard, p) }}
+	conform(t, target, o)
+	require.Greater(t, len(heard), 5)
+	require.Equal(t, len(checks(target)), heard[0].Total)
+	last := heard[len(heard)-1]
+	require.Less(t, last.Remaining, time.Minute, "there is no rate limit")
+	require.Greater(t, heard[0].Remaining, 10*time.Minute, "there might be one")
+}

@@ -1,0 +1,179 @@
+package conform
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// A Group is a heading of the report.
+type Group string
+
+// The groups.
+const (
+	InHTTP      Group = "HTTP"
+	InWebSocket Group = "WebSocket"
+	InIPC       Group = "IPC"
+	InPayload   Group = "Payload"
+)
+
+func (c check) transport() Transport {
+	switch c.group {
+	case InHTTP:
+		return HTTP
+	case InWebSocket:
+		return WebSocket
+	case InIPC:
+		return IPC
+	}
+	return ""
+}
+
+// A Verdict compares what the server did with one of the two models.
+type Verdict string
+
+// The verdicts.
+const (
+	Same     Verdict = "same"
+	Differs  Verdict = "differs"
+	NotSaid  Verdict = "not said"  // the model says nothing about it
+	NotTried Verdict = "not tried" // Check.Why says why
+)
+
+// A Column is one of the two comparisons of a check.
+type Column struct {
+	Verdict Verdict  `json:"verdict"`
+	Expects []string `json:"expects,omitempty"` // one of these
+	Basis   Basis    `json:"basis,omitempty"`
+}
+
+// A Check is the result of one check.
+type Check struct {
+	ID        string    `json:"id"` // never given to another check
+	Group     Group     `json:"group"`
+	Transport Transport `json:"transport,omitempty"` // "" when a payload was not sent
+	Sentence  string    `json:"sentence"`
+	Got       string    `json:"got,omitempty"`    // what the server did; "" when not tried
+	Detail    string    `json:"detail,omitempty"` // what else it said, shortened and quoted
+	WaitedMS  int64     `json:"waited_ms"`        // for the answer, or until it was given up
+	Why       string    `json:"why_not_tried,omitempty"`
+	Spec      Column    `json:"specification"`
+	Client    Column    `json:"real_client"`
+}
+
+// A Count says how much of what a model says the server does.
+type Count struct {
+	Same int `json:"same"`
+	Said int `json:"said"` // checks that were tried and of which the model says something
+}
+
+func (c Count) String() string { return fmt.Sprintf("%d/%d", c.Same, c.Said) }
+
+// A Report is what was learned of a server.
+type Report struct {
+	Target Target
+	All    bool
+	Refill time.Duration
+	Began  time.Time
+	Took   time.Duration
+	Checks []Check
+	Notes  []string // what a reader must know, whole sentences
+}
+
+func (r *Report) add(c check, o outcome) {
+	result := Check{
+		ID: c.id, Group: c.group, Transport: c.transport(), Sentence: c.sentence,
+		Got: o.got, Detail: o.detail, WaitedMS: o.waited.Milliseconds(), Why: o.skip,
+		Spec:   Column{c.spec.verdict(o), c.spec.want, c.spec.basis},
+		Client: Column{c.client.verdict(o), c.client.want, c.client.basis},
+	}
+	if c.group == InPayload {
+		result.Transport = o.via
+	}
+	r.Checks = append(r.Checks, result)
+}
+
+// rest adds the checks that a run did not come to.
+func (r *Report) rest(plan []check) {
+	for _, c := range plan {
+		r.add(c, skipped("the run broke off"))
+	}
+}
+
+// Spec counts against the written specification.
+func (r *Report) Spec() Count {
+	return r.count(func(c Check) Verdict { return c.Spec.Verdict })
+}
+
+// Client counts against the real client.
+func (r *Report) Client() Count {
+	return r.count(func(c Check) Verdict { return c.Client.Verdict })
+}
+
+func (r *Report) count(column func(Check) Verdict) (n Count) {
+	for _, c := range r.Checks {
+		switch column(c) {
+		case Same:
+			n.Same++
+			n.Said++
+		case Differs:
+			n.Said++
+		}
+	}
+	return n
+}
+
+// NotTried is the number of checks that were not tried.
+func (r *Report) NotTried() (n int) {
+	for _, c := range r.Checks {
+		if c.Got == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// Summary is the report in one line.
+func (r *Report) Summary() string {
+	return fmt.Sprintf("behaves like: specification %s, real client %s (%d checks not tried)", r.Spec(), r.Client(), r.NotTried())
+}
+
+// JSON is the whole report. Keys may be added, never changed.
+func (r *Report) JSON() []byte {
+	mode := "quick"
+	if r.All {
+		mode = "all"
+	}
+	data, _ := json.MarshalIndent(struct { // texts and numbers: cannot fail
+		URL      string           `json:"url,omitempty"`
+		IPC      string           `json:"ipc,omitempty"`
+		ClientID string           `json:"client_id"`
+		Origin   string           `json:"origin,omitempty"`
+		Mode     string           `json:"mode"`
+		RefillMS int64            `json:"refill_ms"`
+		Began    time.Time        `json:"began"`
+		TookMS   int64            `json:"took_ms"`
+		Checks   []Check          `json:"checks"`
+		Summary  map[string]Count `json:"summary"`
+		NotTried int              `json:"not_tried"`
+		Notes    []string         `json:"notes,omitempty"`
+	}{
+		r.Target.URL, r.Target.IPC, r.Target.ClientID, r.Target.Origin, mode, r.Refill.Milliseconds(), r.Began, r.Took.Milliseconds(),
+		r.Checks,
+		map[string]Count{"specification": r.Spec(), "real_client": r.Client()},
+		r.NotTried(), r.Notes,
+	}, "", "  ")
+	return append(data, '\n')
+}
+
+// server names what was asked.
+func (r *Report) server() string {
+	var names []string
+	for _, name := range []string{r.Target.URL, r.Target.IPC} {
+		if name != "" {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, " and ")
+}

@@ -1,0 +1,81 @@
+package conform
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// every is a target with all checks.
+var every = Target{URL: "http://127.0.0.1:6463", IPC: "/run/discord-ipc-0", ClientID: ExampleClientID, Origin: "https://acme.example"}
+
+func TestTableOfChecks(t *testing.T) {
+	ids := map[string]bool{}
+	for _, c := range checks(every) {
+		require.False(t, ids[c.id], "%s is there twice", c.id)
+		require.True(t, c.needs == "" || ids[c.needs], "%s needs %s, which comes later", c.id, c.needs)
+		ids[c.id] = true
+		require.LessOrEqual(t, len(c.sentence), wideSentence-2, c.id)
+		require.Equal(t, len(c.spec.want) > 0, c.spec.basis == Specified, c.id)
+		require.Equal(t, len(c.client.want) > 0, c.client.basis != "", c.id)
+		require.NotEqual(t, Specified, c.client.basis, c.id)
+		if c.hangs() {
+			require.Equal(t, "http-empty-list", c.needs, "%s: silence says nothing of a server that never answers", c.id)
+			require.True(t, c.all, c.id)
+		}
+	}
+}
+
+func TestReport(t *testing.T) {
+	r := &Report{Target: every, Notes: []string{strings.Repeat("a long note ", 20)}}
+	for i, c := range checks(every) {
+		switch i % 4 {
+		case 0:
+			r.add(c, outcome{got: silence, waited: 1234567890, detail: harmless("\x1b[31m|evil|")})
+		case 1:
+			r.add(c, outcome{got: "answer is quite something nobody expected here"})
+		case 2:
+			r.add(c, skipped(needsAll))
+		default:
+			r.add(c, outcome{got: append(c.client.want, "x")[0]})
+		}
+	}
+	for _, line := range strings.Split(r.Text(), "\n") {
+		require.LessOrEqual(t, len(line), 120, line)
+	}
+	require.Contains(t, r.Text(), "no reply in 1.23s")
+	require.Contains(t, r.Text(), "not tried (needs --all)")
+	require.NotContains(t, r.Text()+r.Markdown()+string(r.JSON()), "\x1b")
+
+	for _, line := range strings.Split(r.Markdown(), "\n") {
+		if strings.HasPrefix(line, "|") {
+			require.Equal(t, 6, strings.Count(line, "|"), line)
+		}
+	}
+	require.Contains(t, r.Markdown(), "[infer]")
+
+	var parsed struct {
+		Checks []struct {
+			ID     string
+			Spec   Column `json:"specification"`
+			Client Column `json:"real_client"`
+		}
+		Summary map[string]Count
+	}
+	require.NoError(t, json.Unmarshal(r.JSON(), &parsed))
+	require.Len(t, parsed.Checks, len(checks(every)))
+	require.Equal(t, r.Client(), parsed.Summary["real_client"])
+	require.Equal(t, Basis("code"), parsed.Checks[0].Client.Basis)
+	require.Positive(t, r.Client().Same)
+	require.Less(t, r.Client().Same, r.Client().Said)
+}
+
+func TestAGroupThatWasNotTriedIsOneLine(t *testing.T) {
+	r := &Report{}
+	for _, c := range payloadChecks() {
+		r.add(c, skipped("no transport takes commands"))
+	}
+	require.Equal(t, 1, strings.Count(r.Text(), "no transport takes commands"))
+}

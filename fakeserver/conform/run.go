@@ -1,0 +1,302 @@
+package conform
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+)
+
+const (
+	needsAll = "needs --all"
+
+	maxMisses = 3 // refused connections in a row that end a run
+)
+
+// A run is one conversation with a server.
+type run struct {
+	target  Target
+	opts    Options
+	address string // host and port of the URL
+
+	buckets map[string]*bucket  // by client id
+	limits  map[Transport]bool  // whether there is a rate limit, where that was measured
+	results map[string]outcome  // by id of the check
+	links   map[Transport]*link // kept open
+	hello   map[Transport]answer
+	pipe    pipe   // of the IPC link
+	origin  string // of the WebSocket link
+	sent    int    // nonces used
+	dirty   bool   // the server may hold devices of a check
+	misses  int    // refused connections in a row
+	last    string // id of the last check that reached the server
+}
+
+// Run asks the server, and leaves an empty device list behind. The error says
+// that the target makes no sense (*[TargetError]), that no server is there or
+// it went away (*[UnreachableError]), or that the context ended; in the latter
+// two cases the report holds what was learned before; it is nil if the server was never reached.
+func Run(ctx context.Context, t Target, o Options) (*Report, error) {
+	t, err := t.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if o, err = o.withDefaults(); err != nil {
+		return nil, err
+	}
+	r := &run{
+		target: t, opts: o,
+		buckets: map[string]*bucket{}, limits: map[Transport]bool{}, results: map[string]outcome{},
+		links: map[Transport]*link{}, hello: map[Transport]answer{},
+	}
+	defer r.hangUp()
+	if err := r.knock(ctx); err != nil {
+		return nil, err
+	}
+	report := &Report{Target: t, All: o.All, Refill: o.Refill, Began: time.Now()}
+	plan := checks(t)
+	for i, c := range plan {
+		if takes := r.takes(c); takes > 0 {
+			o.Progress(Progress{Done: i, Total: len(plan), Check: c.id, Remaining: r.remaining(plan[i:])})
+		}
+		var out outcome
+		if out, err = r.try(ctx, c); err != nil {
+			break
+		}
+		r.results[c.id] = out
+		report.add(c, out)
+	}
+	report.rest(plan[len(report.Checks):])
+	report.Notes = r.notes(ctx)
+	report.Took = time.Since(report.Began)
+	return report, err
+}
+
+// knock makes sure that somebody accepts connections, which costs no token.
+func (r *run) knock(ctx context.Context) error {
+	if r.target.URL != "" {
+		r.address, _ = addressOf(r.target.URL) // withDefaults has seen that it can be read
+		c, err := r.dialTCP(ctx, r.opts.Patience)
+		if err != nil {
+			return err
+		}
+		_ = c.Close()
+	}
+	if r.target.IPC != "" {
+		l, _, err := r.dialPipe(ctx, r.opts.Patience)
+		if err != nil {
+			return err
+		}
+		l.close()
+	}
+	return nil
+}
+
+// try does one check. One whose connection is refused was not tried; the third
+// in a row ends the run.
+func (r *run) try(ctx context.Context, c check) (outcome, error) {
+	switch base := r.results[c.needs]; {
+	case c.all && !r.opts.All:
+		return skipped(needsAll), nil
+	case c.needs != "" && base.skip != "":
+		return skipped(base.skip), nil
+	case c.needs != "" && !base.answered():
+		return skipped("follows " + c.needs + ", which has no answer"), nil
+	case strings.HasPrefix(c.needs, "ws-") && base.got != ready && !hasCode(base.got):
+		return skipped("follows " + c.needs + ", which fails"), nil
+	}
+	o, err := c.probe(ctx, r)
+	var gone *UnreachableError
+	switch {
+	case ctx.Err() != nil:
+		return o, ctx.Err()
+	case errors.As(err, &gone):
+		if r.misses++; r.misses == maxMisses {
+			return o, gone
+		}
+		return skipped("connection refused"), nil
+	}
+	if o.skip == "" {
+		r.misses, r.last = 0, c.id
+	}
+	return o, err
+}
+
+// A pass allows one request that costs a token.
+type pass struct {
+	wait   time.Duration // for the answer, standing in line included
+	bucket *bucket
+}
+
+// heard notes what came.
+func (p pass) heard(o outcome) {
+	if o.answered() {
+		p.bucket.answered(time.Now())
+	}
+}
+
+// An admission grants a pass for a client id, or says why the check is not tried.
+type admission func(ctx context.Context, clientID string, t Transport) (pass, string, error)
+
+// admit grants a pass. A quick run has two for each client id; any other waits
+// for a token where the server is known to count them.
+func (r *run) admit(ctx context.Context, clientID string, t Transport) (pass, string, error) {
+	b := r.bucket(clientID)
+	if !r.opts.All && b.spent >= capacity {
+		return pass{}, needsAll, nil
+	}
+	if limited, known := r.limited(t); limited && known {
+		if err := sleep(ctx, b.wait(time.Now())); err != nil {
+			return pass{}, "", err
+		}
+	}
+	return r.rush(ctx, clientID, t)
+}
+
+// rush grants a pass at once. Until a token is surely there, the answer has as
+// much longer to come.
+func (r *run) rush(_ context.Context, clientID string, t Transport) (pass, string, error) {
+	b, now := r.bucket(clientID), time.Now()
+	p := pass{wait: r.opts.Patience, bucket: b}
+	if limited, known := r.limited(t); limited || !known {
+		p.wait += b.wait(now)
+	}
+	b.spend(now)
+	return p, "", nil
+}
+
+// limited says whether the server has a rate limit on a transport. One that was
+// found on another transport is taken for granted: a client has one for all.
+func (r *run) limited(t Transport) (limited, known bool) {
+	if limited, known = r.limits[t]; known {
+		return limited, true
+	}
+	for _, other := range r.limits {
+		if other {
+			return true, true
+		}
+	}
+	return false, false
+}
+
+func (r *run) bucket(clientID string) *bucket {
+	b := r.buckets[clientID]
+	if b == nil {
+		b = newBucket(r.opts.Refill, time.Now())
+		r.buckets[clientID] = b
+	}
+	return b
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// takes is what a check takes, as far as is known: the wait for a token, and
+// the time after which silence is believed.
+func (r *run) takes(c check) (d time.Duration) {
+	if c.all && !r.opts.All {
+		return 0
+	}
+	if c.hangs() {
+		d = r.opts.Patience
+	}
+	t, cost := c.transport(), c.cost
+	if c.group == InPayload && r.carrier() == HTTP {
+		t, cost = HTTP, 1
+	}
+	if limited, known := r.limited(t); limited || !known {
+		d += time.Duration(cost) * r.opts.Refill
+	}
+	return d
+}
+
+func (r *run) remaining(plan []check) (d time.Duration) {
+	for _, c := range plan {
+		d += r.takes(c)
+	}
+	return d
+}
+
+// keep makes a link the one for later checks; nil keeps the one there is.
+func (r *run) keep(l *link) {
+	if l == nil {
+		return
+	}
+	if old := r.links[l.transport]; old != nil {
+		old.close()
+	}
+	r.links[l.transport] = l
+}
+
+// link is the open connection of a transport, opened anew if the server has
+// closed it. Without one the outcome says why.
+func (r *run) link(ctx context.Context, t Transport) (*link, outcome, error) {
+	if l := r.links[t]; l != nil && !l.dead {
+		return l, outcome{}, nil
+	}
+	p, why, err := r.admit(ctx, r.target.ClientID, t)
+	if why != "" || err != nil {
+		return nil, skipped(why), err
+	}
+	var l *link
+	if t == IPC {
+		l, r.pipe, _, err = r.openPipe(ctx, 1, r.target.ClientID, p)
+	} else {
+		l, _, _, err = r.openSocket(ctx, r.goodSocket(r.origin), p)
+	}
+	r.keep(l)
+	return l, skipped("an earlier check ended the connection, and there is no new one"), err
+}
+
+func (r *run) hangUp() {
+	for _, l := range r.links {
+		l.close()
+	}
+}
+
+// notes empties the device list and says what a reader must know of the run.
+func (r *run) notes(ctx context.Context) []string {
+	var notes []string
+	if len(r.limits) == 0 && r.opts.All {
+		notes = append(notes, "Whether there is a rate limit could not be measured, so silence may also be queueing.")
+	}
+	if r.results["http-empty-list"].got == "400 code 4000" || r.results["ipc-handshake"].got == closeWith(4000) {
+		notes = append(notes, "Code 4000: the server does not know the client id, or it has no connection to its own servers.")
+	}
+	if r.results["ipc-handshake"].got == closeWith(1000) {
+		notes = append(notes, "Close 1000: nobody is logged in to the client.")
+	}
+	if ctx.Err() == nil && r.knock(ctx) != nil {
+		notes = append(notes, "The server no longer accepts connections. The last check that reached it was "+r.last+".")
+	}
+	if !r.clean(ctx) {
+		notes = append(notes, "The devices of the checks could not be taken back: the server may still list ids that begin with conformance-check.")
+	}
+	return notes
+}
+
+// clean sends an empty list if the server may hold devices of a check, also
+// when the run was cut short. It reports whether none are left.
+func (r *run) clean(ctx context.Context) bool {
+	t := r.carrier()
+	if !r.dirty || t == "" {
+		return !r.dirty
+	}
+	r.opts.All = true // whatever it costs
+	wait := 2*r.opts.Patience + r.opts.Refill
+	if ctx.Err() != nil {
+		wait = r.opts.Patience
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), wait)
+	defer cancel()
+	_, _ = r.ask(ctx, t, payload{}) // what came of it is in dirty
+	return !r.dirty
+}

@@ -1,0 +1,142 @@
+package conform
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// ExampleClientID is used where a target names none. A real client does not
+// know it and refuses it.
+const ExampleClientID = "123456789012345678"
+
+// Defaults of [Options].
+const (
+	DefaultRefill   = 30 * time.Second
+	DefaultPatience = 5 * time.Second
+)
+
+// A Target is the server to ask. URL or IPC must be set; a transport that is
+// not named is not tried.
+type Target struct {
+	URL      string // http://127.0.0.1:PORT; nothing but a loopback address
+	IPC      string // path of a unix socket, or name of a local named pipe on Windows
+	ClientID string // application id; "" means [ExampleClientID]. Its device list is empty after a run
+	Origin   string // an origin registered for the application, for WebSockets; "" when there is none
+}
+
+// Options say how thoroughly to ask. The zero value asks what costs two tokens
+// of the server's rate limit at most, which takes seconds.
+type Options struct {
+	// All runs every check, and waits for the server's rate limit where it has one.
+	All bool
+	// Refill is the time after which the server lets one more request through.
+	// 0 means 30 s, as of the real client.
+	Refill time.Duration
+	// Patience is how long an answer may take that has no reason to be queued.
+	// 0 means 5 s.
+	Patience time.Duration
+	// Progress is called before each check that may take long, from the
+	// goroutine of [Run]. nil means nobody listens.
+	Progress func(Progress)
+}
+
+// A Progress says where a run is.
+type Progress struct {
+	Done, Total int           // checks
+	Check       string        // id of the one that begins
+	Remaining   time.Duration // what the rest takes, as far as is known
+}
+
+// A TargetError says what makes no sense in a [Target] or in [Options].
+type TargetError struct {
+	Field  string // of Target or Options
+	Value  string
+	Reason string
+}
+
+func (e *TargetError) Error() string {
+	return fmt.Sprintf("%s %q: %s", e.Field, e.Value, e.Reason)
+}
+
+// An UnreachableError says that nothing accepts connections at the target, or
+// that it stopped doing so.
+type UnreachableError struct {
+	Address string
+	Err     error
+}
+
+func (e *UnreachableError) Error() string {
+	return fmt.Sprintf("no server at %s: %v; is the client running, and is this its port or socket?", e.Address, e.Err)
+}
+
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// withDefaults fills in what is empty and says what makes no sense.
+func (t Target) withDefaults() (Target, error) {
+	if t.URL == "" && t.IPC == "" {
+		return t, &TargetError{"target", "", "name a URL or an IPC path"}
+	}
+	if t.ClientID == "" {
+		t.ClientID = ExampleClientID
+	}
+	if strings.TrimFunc(t.ClientID, func(r rune) bool { return r >= '0' && r <= '9' }) != "" {
+		return t, &TargetError{"client id", t.ClientID, "not a number; it is the application id of the developer portal"}
+	}
+	if strings.ContainsFunc(t.Origin, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+		return t, &TargetError{"origin", t.Origin, "has a blank or a character beyond ASCII in it"}
+	}
+	if t.URL != "" {
+		if _, err := addressOf(t.URL); err != nil {
+			return t, &TargetError{"url", t.URL, err.Error()}
+		}
+	}
+	if t.IPC != "" {
+		if err := checkIPCPath(t.IPC); err != nil {
+			return t, &TargetError{"ipc", t.IPC, err.Error()}
+		}
+	}
+	return t, nil
+}
+
+// addressOf is the host and port of a URL that may be asked.
+func addressOf(text string) (string, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return "", errors.New("not a URL")
+	}
+	host, err := netip.ParseAddrPort(u.Host)
+	switch {
+	case u.Scheme != "http" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "":
+		return "", errors.New("write it http://127.0.0.1:PORT")
+	case err != nil:
+		return "", errors.New("no numeric address with a port; write it http://127.0.0.1:PORT")
+	case !host.Addr().IsLoopback():
+		return "", errors.New("not a loopback address; only servers on this machine are asked")
+	case host.Port() == 0:
+		return "", errors.New("port 0 is no port")
+	}
+	return host.String(), nil
+}
+
+func (o Options) withDefaults() (Options, error) {
+	switch {
+	case o.Refill < 0:
+		return o, &TargetError{"refill", o.Refill.String(), "negative"}
+	case o.Patience < 0:
+		return o, &TargetError{"patience", o.Patience.String(), "negative"}
+	}
+	if o.Refill == 0 {
+		o.Refill = DefaultRefill
+	}
+	if o.Patience == 0 {
+		o.Patience = DefaultPatience
+	}
+	if o.Progress == nil {
+		o.Progress = func(Progress) {}
+	}
+	return o, nil
+}

@@ -1,0 +1,167 @@
+package conform
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Widths of the columns of the table; with the blanks between them, 120.
+const (
+	wideSentence = 38
+	wideGot      = 26
+	wideSpec     = 22
+	wideClient   = 31
+)
+
+// Text is the report as a table for a terminal, at most 120 columns wide.
+func (r *Report) Text() string {
+	var b strings.Builder
+	row := func(cells ...string) {
+		line := fmt.Sprintf("%-*s %-*s %-*s %s", wideSentence, cut(cells[0], wideSentence), wideGot, cut(cells[1], wideGot),
+			wideSpec, cut(cells[2], wideSpec), cut(cells[3], wideClient))
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	row("CHECK", "THIS SERVER", "SPECIFICATION", "REAL CLIENT")
+	for _, g := range []Group{InHTTP, InWebSocket, InIPC, InPayload} {
+		checks := r.in(g)
+		if len(checks) == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "%s\n", heading(g, checks))
+		if why, same := untried(checks); same {
+			fmt.Fprintf(&b, "  %-*s not tried (%s)\n", wideSentence-2, fmt.Sprintf("all %d checks", len(checks)), why)
+			continue
+		}
+		for _, c := range checks {
+			if c.Got == "" {
+				line := fmt.Sprintf("  %-*s not tried (%s)", wideSentence-2, c.Sentence, c.Why)
+				b.WriteString(cut(line, 120) + "\n")
+				continue
+			}
+			row("  "+c.Sentence, c.done(), c.Spec.short(), c.Client.short())
+		}
+	}
+	b.WriteString("\n" + r.Summary() + "\n")
+	for _, note := range r.Notes {
+		b.WriteString("note: " + wrap(note, 114, "      ") + "\n")
+	}
+	return b.String()
+}
+
+func (r *Report) in(g Group) (checks []Check) {
+	for _, c := range r.Checks {
+		if c.Group == g {
+			checks = append(checks, c)
+		}
+	}
+	return checks
+}
+
+// untried reports whether none of the checks was tried, for one reason.
+func untried(checks []Check) (why string, same bool) {
+	for _, c := range checks {
+		if c.Got != "" || c.Why != checks[0].Why {
+			return "", false
+		}
+	}
+	return checks[0].Why, true
+}
+
+// heading names a group, and the transport by which payloads went.
+func heading(g Group, checks []Check) string {
+	if g == InPayload && checks[0].Transport != "" {
+		return fmt.Sprintf("%s, over %s", g, checks[0].Transport)
+	}
+	return string(g)
+}
+
+// done is what the server did; of silence also how long it lasted.
+func (c Check) done() string {
+	switch c.Got {
+	case silence, openSilent, unfinished:
+		waited := time.Duration(c.WaitedMS) * time.Millisecond
+		return fmt.Sprintf("%s in %.3gs", c.Got, waited.Seconds())
+	}
+	return c.Got
+}
+
+func (c Column) short() string {
+	if c.Verdict == Differs {
+		return "differs: " + strings.Join(c.Expects, "/")
+	}
+	return string(c.Verdict)
+}
+
+func cut(s string, width int) string {
+	if len(s) > width {
+		return s[:width-2] + ".."
+	}
+	return s
+}
+
+func wrap(s string, width int, indent string) string {
+	var b strings.Builder
+	n := 0
+	for i, word := range strings.Fields(s) {
+		switch {
+		case i == 0:
+		case n+1+len(word) > width:
+			b.WriteString("\n" + indent)
+			n = 0
+		default:
+			b.WriteByte(' ')
+			n++
+		}
+		b.WriteString(word)
+		n += len(word)
+	}
+	return b.String()
+}
+
+// Markdown is the report as a document, with all that is known of each check.
+func (r *Report) Markdown() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Conformance of %s\n\n%s, %s, client id %s.\n\n**%s**\n", code(r.server()),
+		r.Began.UTC().Format(time.RFC3339), r.mode(), code(r.Target.ClientID), r.Summary())
+	for _, note := range r.Notes {
+		fmt.Fprintf(&b, "\n> %s\n", note)
+	}
+	for _, g := range []Group{InHTTP, InWebSocket, InIPC, InPayload} {
+		checks := r.in(g)
+		if len(checks) == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "\n## %s\n\n| id | check | this server | specification | real client |\n|---|---|---|---|---|\n", heading(g, checks))
+		for _, c := range checks {
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", c.ID, c.Sentence, c.long(), c.Spec.long(), c.Client.long())
+		}
+	}
+	return b.String()
+}
+
+func (r *Report) mode() string {
+	if r.All {
+		return "all checks"
+	}
+	return "quick run"
+}
+
+func (c Check) long() string {
+	switch {
+	case c.Got == "":
+		return "not tried: " + c.Why
+	case c.Detail != "":
+		return c.done() + " (" + code(c.Detail) + ")"
+	}
+	return c.done()
+}
+
+func (c Column) long() string {
+	if len(c.Expects) == 0 {
+		return string(c.Verdict)
+	}
+	return fmt.Sprintf("%s: %s [%s]", c.Verdict, strings.Join(c.Expects, " or "), c.Basis)
+}
+
+func code(s string) string { return "`" + s + "`" }
