@@ -28,7 +28,7 @@ func (r *run) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	switch path := req.URL.Path; {
-	case transport == WebSocket && path == "/" && !s.opts.NoWebSocket:
+	case transport == WebSocket && !s.opts.NoWebSocket && (path == "/" || s.opts.Profile == ArRPC):
 		s.serveWebSocket(w, req)
 	case transport == WebSocket:
 		s.notFound(w)
@@ -82,18 +82,6 @@ func (s *Server) squat(w http.ResponseWriter, req *http.Request) {
 	}
 	if s.confide(w, req, FaultNone, "profile squatter: not taken") {
 		write(w, http.StatusNotFound, "text/html; charset=utf-8", []byte(squatterBody))
-	}
-}
-
-// serveArRPC is plain HTTP as the open re-implementations have it (rule R13).
-func (s *Server) serveArRPC(w http.ResponseWriter, req *http.Request) {
-	if req.Method != http.MethodPost || s.opts.NoHTTP {
-		s.probed()
-		write(w, http.StatusUpgradeRequired, "text/plain", []byte(upgradeBody))
-		return
-	}
-	if s.confide(w, req, FaultNone, neverAnswered) {
-		silence(req)
 	}
 }
 

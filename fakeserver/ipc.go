@@ -98,17 +98,13 @@ func (k *ipcSocket) read() {
 // obey does what one frame says; the body is nil when it was too large. It reports
 // whether the connection goes on.
 func (k *ipcSocket) obey(h head, body []byte, fate Fault) bool {
-	tooBig := h.size > maxMessage
+	refusal := k.srv.badFrame(h, body)
 	switch {
 	case h.op == opFrame && k.handshook:
-		var refusal *Rejection
-		if tooBig {
-			refusal = reject(codeTooBig, "message: larger than %d bytes", maxMessage)
-		}
 		p := Payload{Time: k.conn.readAt(), Transport: IPC, Conn: k.conn.id, ClientID: k.clientID, Raw: body}
 		return k.take(p, fate, refusal)
-	case tooBig:
-		k.turnAway(reject(codeTooBig, "frame of %d bytes, larger than %d", h.size, maxMessage))
+	case refusal != nil:
+		k.turnAway(refusal)
 	case h.op == opFrame:
 		k.turnAway(reject(codeBadJSON, "frame before the handshake"))
 	case h.op == opHandshake && k.handshook:
@@ -124,6 +120,18 @@ func (k *ipcSocket) obey(h head, body []byte, fate Fault) bool {
 		k.turnAway(reject(codeBadJSON, "unknown opcode %d", h.op))
 	}
 	return true
+}
+
+// badFrame says why a frame is refused for what it is, not for what it says
+// (rule R47).
+func (s *Server) badFrame(h head, body []byte) *Rejection {
+	switch {
+	case s.opts.Profile == ArRPC:
+		return badArRPCFrame(h, body)
+	case h.size > maxMessage:
+		return reject(codeTooBig, "message: larger than %d bytes", maxMessage)
+	}
+	return nil
 }
 
 // pong answers a ping, which costs nothing and needs no handshake (rule R69).
@@ -150,7 +158,7 @@ func (k *ipcSocket) handshake(body []byte) {
 	if id := stringOf(fields["client_id"]); id != nil {
 		k.clientID = *id
 	}
-	k.enter(k.srv.draw(IPC, connectEvent), badVersion(fields["v"]), func() *Rejection {
+	k.enter(k.srv.draw(IPC, connectEvent), k.srv.badVersion(fields["v"]), func() *Rejection {
 		if k.srv.opts.knowsClient(k.clientID) {
 			return nil
 		}
@@ -158,8 +166,10 @@ func (k *ipcSocket) handshake(body []byte) {
 	})
 }
 
-func badVersion(v any) *Rejection {
+func (s *Server) badVersion(v any) *Rejection {
 	switch n, ok := v.(json.Number); {
+	case s.opts.Profile == ArRPC && (v == nil || v == "1"):
+		return nil
 	case v == nil:
 		return reject(codeVersion, "v is missing")
 	case !ok:

@@ -154,7 +154,10 @@ func checkPorts(ports []int) error {
 }
 
 func (o Options) knowsClient(id string) bool {
-	if len(o.ClientIDs) == 0 {
+	switch {
+	case o.Profile == ArRPC:
+		return id != ""
+	case len(o.ClientIDs) == 0:
 		return isSnowflake(id)
 	}
 	return slices.Contains(o.ClientIDs, id)

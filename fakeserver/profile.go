@@ -17,8 +17,15 @@ const (
 	// Desktop is the client that real users run: IPC, registered origins, a
 	// command that a WebSocket may not use, and a limit on requests.
 	Desktop Profile = "desktop"
-	// ArRPC is an open re-implementation: it says READY, over WebSocket and
-	// IPC, and never answers the command. Plain HTTP is refused or hangs.
+	// ArRPC is the open re-implementation arRPC, as of version 3.5.0: it says
+	// READY, with a user, over WebSocket and IPC, and never answers the command,
+	// nor any plain HTTP request. It knows every application id, but for an empty
+	// one over IPC, and the client's own origins only; v and encoding may be left
+	// out. It closes a WebSocket without a code, and an IPC connection with code
+	// 1003 if a message is not JSON or longer than 64 KiB. Other messages that it
+	// cannot read crash it: over WebSocket what is not JSON, over both null. All
+	// connections end then, and the server goes on like one that was started
+	// again at once. ClientIDs, Origins and NoHTTP of [Options] change nothing.
 	ArRPC Profile = "arrpc"
 	// Squatter is another program on the port: every request is answered by a
 	// 404 HTML page. It has no IPC socket.

@@ -3,10 +3,12 @@ package fakeserver
 import (
 	"fmt"
 	"net"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/gorilla/websocket"
 	"github.com/stretchr/testify/require"
 )
 
@@ -269,14 +271,15 @@ func TestDesktopRefusedAfterWaiting(t *testing.T) {
 }
 
 func TestArRPC(t *testing.T) {
-	srv := launchIPC(t, Options{Profile: ArRPC})
-	for _, path := range []string{"/", "/rpc"} {
-		got, err := do(t, newRequest(t, "GET", srv.URL()+path, ""))
-		require.NoError(t, err)
-		require.Equal(t, httpReply{426, "text/plain", "Upgrade Required"}, got)
+	srv := launchIPC(t, Options{Profile: ArRPC, ClientIDs: []string{unknownClient()}, Origins: []string{}, NoHTTP: true})
+	for n, path := range []string{"/", "/rpc"} {
+		silently(t, srv, newRequest(t, "GET", srv.URL()+path, ""), func() {
+			stats(t, srv, func(s Stats) bool { return s.Probes == n+1 })
+		})
 	}
 	silently(t, srv, newRequest(t, "POST", rpcURL(srv), msg("1", cameraDev)), func() { payload(t, srv, 1) })
-	ws := connect(t, srv)
+	ws := dial(t, srv)
+	require.Equal(t, readyUserMessage, receive(t, ws))
 	send(t, ws, msg("2", cameraDev))
 	p := greet(t, srv)
 	p.send(opFrame, msg("3", cameraDev))
@@ -287,16 +290,139 @@ func TestArRPC(t *testing.T) {
 		require.Equal(t, []string{"cam"}, ids(got.Devices))
 	}
 	require.Empty(t, srv.Devices())
-	p.send(opPing, "x")
+	p.send(opPing, "1")
 	op, text := p.read()
 	require.Equal(t, opPong, op)
-	require.Equal(t, "x", text)
+	require.Equal(t, "1", text)
+	require.NoError(t, ws.WriteMessage(websocket.BinaryMessage, []byte("{}")))
+	require.EqualError(t, payload(t, srv, 4).Err, "profile arrpc: the command is never answered")
 	setFault(t, srv, "1*error=4006")
-	p.send(opFrame, msg("4", cameraDev))
+	p.send(opFrame, msg("5", cameraDev))
 	require.Contains(t, p.answer(), `"code":4006`, "a fault can make it answer")
 	srv.Stop()
 	p.ended()
-	require.Equal(t, 1006, closeCode(t, ws), "not a word was said")
+	require.Equal(t, websocket.CloseAbnormalClosure, closeCode(t, ws), "not a word was said")
+}
+
+func TestArRPCSilentOnWhatIsTooLarge(t *testing.T) {
+	srv := launch(t, Options{Profile: ArRPC})
+	_, err := post(t, srv, strings.Repeat(" ", maxMessage+1))
+	require.Error(t, err)
+	require.Empty(t, srv.Payloads())
+}
+
+func TestArRPCWebSocket(t *testing.T) {
+	srv := launch(t, Options{Profile: ArRPC})
+	const json = "v=1&encoding=json&client_id="
+	for name, tc := range map[string]struct {
+		address, origin string // the address from the path on
+		ready           bool
+	}{
+		"any client id":  {"/?" + json + "x", "", true},
+		"no client id":   {"/?" + json, "", true},
+		"nothing said":   {"/", "", true},
+		"any path":       {"/any/path?" + goodQuery, "", true},
+		"own origin":     {"/?" + goodQuery, "https://ptb.discord.com", true},
+		"other origin":   {"/?" + goodQuery, "https://acme.test", false},
+		"other version":  {"/?v=2&encoding=json&client_id=" + clientID, "", false},
+		"empty version":  {"/?v=&encoding=json&client_id=" + clientID, "", false},
+		"other encoding": {"/?v=1&encoding=etf&client_id=" + clientID, "", false},
+		"empty encoding": {"/?v=1&encoding=&client_id=" + clientID, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			header := http.Header{}
+			if tc.origin != "" {
+				header.Set("Origin", tc.origin)
+			}
+			url := fmt.Sprintf("ws://127.0.0.1:%d%s", srv.Port(), tc.address)
+			ws, _, err := websocket.DefaultDialer.DialContext(deadline(t), url, header)
+			require.NoError(t, err)
+			defer ws.Close()
+			require.NoError(t, ws.SetReadDeadline(time.Now().Add(patience)))
+			if tc.ready {
+				require.Equal(t, readyUserMessage, receive(t, ws))
+				return
+			}
+			require.Equal(t, websocket.CloseNoStatusReceived, closeCode(t, ws))
+		})
+	}
+}
+
+func TestArRPCHandshake(t *testing.T) {
+	srv := launchIPC(t, Options{Profile: ArRPC})
+	for text, code := range map[string]int{
+		handshake(1, "x"):          0,
+		handshake("1", clientID):   0,
+		`{"client_id":"x"}`:        0,
+		handshake(2, clientID):     codeVersion,
+		handshake("2", clientID):   codeVersion,
+		handshake(1, ""):           codeClientID,
+		`{"v":1}`:                  codeClientID,
+		`{"v":1,"client_id":null}`: codeClientID,
+		`{"v":1,`:                  codeBadJSON,
+		``:                         codeBadJSON,
+	} {
+		p := dialIPC(t, srv)
+		p.send(opHandshake, text)
+		if code == 0 {
+			require.Equal(t, readyUserMessage, p.answer(), text)
+			continue
+		}
+		require.Equal(t, code, p.closed().Code, text)
+	}
+}
+
+// What cannot be read ends an IPC connection, whatever it is, and no other.
+func TestArRPCUnreadable(t *testing.T) {
+	srv := launchIPC(t, Options{Profile: ArRPC})
+	other := greet(t, srv)
+	large := msg("n") + strings.Repeat(" ", maxArRPC-len(msg("n")))
+	for name, f := range map[string][]byte{
+		"message is not JSON": frame(opFrame, []byte("{")),
+		"message too large":   frame(opFrame, []byte(large+" ")),
+		"far too large":       frame(opFrame, make([]byte, maxMessage+1))[:headSize],
+		"ping is not JSON":    frame(opPing, []byte("x")),
+		"ping is empty":       frame(opPing, nil),
+		"pong is not JSON":    frame(opPong, []byte("x")),
+		"close is not JSON":   frame(opClose, []byte("x")),
+		"unknown opcode":      frame(5, []byte("{}")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := greet(t, srv)
+			_, err := p.Write(f)
+			require.NoError(t, err)
+			require.Equal(t, 1003, p.closed().Code)
+		})
+	}
+	seen := srv.Stats().Payloads
+	require.Equal(t, 3, seen, "messages are recorded")
+	for _, text := range []string{large, "[]", "5"} {
+		other.send(opFrame, text)
+		seen++
+		require.EqualError(t, payload(t, srv, seen).Err, "profile arrpc: the command is never answered")
+	}
+}
+
+func TestArRPCCrash(t *testing.T) {
+	const crashed = "profile arrpc: the message ends the program"
+	srv := launchIPC(t, Options{Profile: ArRPC})
+	for n, text := range []string{"hello", "", " null "} {
+		p, ws, other := greet(t, srv), dial(t, srv), dial(t, srv)
+		require.Equal(t, readyUserMessage, receive(t, ws))
+		require.Equal(t, readyUserMessage, receive(t, other))
+		send(t, ws, text)
+		require.EqualError(t, payload(t, srv, n+1).Err, crashed)
+		require.Equal(t, websocket.CloseAbnormalClosure, closeCode(t, ws))
+		require.Equal(t, websocket.CloseAbnormalClosure, closeCode(t, other), "every connection ends")
+		p.ended()
+	}
+	p, other := greet(t, srv), greet(t, srv)
+	p.send(opFrame, "null")
+	require.EqualError(t, payload(t, srv, 4).Err, crashed)
+	p.ended()
+	other.ended()
+	stats(t, srv, func(s Stats) bool { return s.Connections == 0 })
+	greet(t, srv)
 }
 
 func TestSquatterProfile(t *testing.T) {

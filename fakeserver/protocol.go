@@ -40,12 +40,10 @@ const (
 		`{"cdn_host":"cdn.discordapp.com","api_endpoint":"//discord.com/api","environment":"production"}`
 	notFoundBody   = `{"code":0,"message":"Not Found"}`
 	squatterBody   = "<!DOCTYPE html>\n<html><head><title>404</title></head><body><h1>Not Found</h1></body></html>\n"
-	upgradeBody    = "Upgrade Required"
 	offlineMessage = "Invalid Client ID"
 	unknownError   = "Unknown Error"
 	scopeMessage   = "Not authenticated or invalid scope"
 	strangerNonce  = "a nonce that was never sent"
-	neverAnswered  = "profile arrpc: the command is never answered"
 
 	cutOffAnswer = `{"cmd":"SET_CERTIFIED_DEVICES","data":null,"evt":nu`
 )

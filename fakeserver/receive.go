@@ -24,7 +24,7 @@ func (s *Server) receive(d delivery) verdict {
 	case d.refusal != nil:
 		p.Err = d.refusal
 	case s.opts.Profile == ArRPC:
-		v, p.Err = verdict{do: ignore}, reject(0, neverAnswered)
+		v, p.Err = judgeArRPC(p.Raw)
 	case m.err != nil:
 		p.Err = m.err
 	}

@@ -152,6 +152,9 @@ func (k *socket) take(p Payload, fate Fault, refusal *Rejection) bool {
 		return true
 	case v.do == hangUp:
 		return false
+	case v.do == crash:
+		k.conn.run.drop()
+		return false
 	case v.close != 0:
 		k.shut(v.close, v.reason)
 		return true // until the peer has closed its side

@@ -12,6 +12,7 @@ const (
 	reply  deed = iota // send the body
 	ignore             // say nothing, keep the connection
 	hangUp             // close the connection, say nothing
+	crash              // close all connections, say nothing
 )
 
 // A verdict is what is done about one payload.

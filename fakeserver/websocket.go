@@ -24,16 +24,20 @@ func (s *Server) serveWebSocket(w http.ResponseWriter, req *http.Request) {
 	}
 	c := connOf(req)
 	defer c.Close()
+	hello := readyMessage
+	if s.opts.Profile == ArRPC {
+		hello = readyUserMessage
+	}
 	k := &webSocket{
 		socket: socket{
-			srv: s, conn: c, wire: webWire{ws}, transport: WebSocket, hello: []byte(readyMessage),
+			srv: s, conn: c, wire: webWire{ws}, transport: WebSocket, hello: []byte(hello),
 			clientID: req.URL.Query().Get("client_id"), out: make(chan outgoing, queued),
 		},
 		ws: ws,
 	}
 	ws.SetPingHandler(k.pong)
 	k.tasks.Go(k.write)
-	k.enter(s.draw(WebSocket, connectEvent), badQuery(req), func() *Rejection { return s.stranger(req) })
+	k.enter(s.draw(WebSocket, connectEvent), s.badQuery(req), func() *Rejection { return s.stranger(req) })
 	k.read()
 	_ = c.Close()
 	k.tasks.Wait()
@@ -41,9 +45,11 @@ func (s *Server) serveWebSocket(w http.ResponseWriter, req *http.Request) {
 
 // badQuery says why the client would close a new WebSocket before it looks at
 // who it is; nil when it would not (rules R15, R21).
-func badQuery(req *http.Request) *Rejection {
+func (s *Server) badQuery(req *http.Request) *Rejection {
 	query := req.URL.Query()
 	switch {
+	case s.opts.Profile == ArRPC:
+		return badArRPCQuery(req)
 	case query.Get("v") != "1":
 		return reject(codeVersion, "v is %s, not 1", show(query.Get("v")))
 	case query.Get("encoding") != "json":
@@ -57,6 +63,8 @@ func badQuery(req *http.Request) *Rejection {
 func (s *Server) stranger(req *http.Request) *Rejection {
 	id, origin := req.URL.Query().Get("client_id"), req.Header.Get("Origin")
 	switch {
+	case s.opts.Profile == ArRPC:
+		return nil
 	case !s.opts.knowsClient(id):
 		return reject(codeClientID, "client_id %s is not a known application", show(id))
 	case !s.opts.allowsOrigin(origin):
@@ -95,7 +103,7 @@ func (k *webSocket) read() {
 		}
 		k.limit(0)
 		p := Payload{Time: arrived, Transport: WebSocket, Conn: k.conn.id, ClientID: k.clientID, Raw: raw}
-		if !k.take(p.bounded(), fate, badMessage(len(raw), kind)) {
+		if !k.take(p.bounded(), fate, k.badMessage(len(raw), kind)) {
 			return
 		}
 	}
@@ -103,11 +111,11 @@ func (k *webSocket) read() {
 
 // badMessage says why a message is refused for what it is, not for what it
 // says (rules R18, R47).
-func badMessage(size, kind int) *Rejection {
+func (k *webSocket) badMessage(size, kind int) *Rejection {
 	switch {
 	case size > maxMessage:
 		return reject(codeTooBig, "message: larger than %d bytes", maxMessage)
-	case kind == websocket.BinaryMessage:
+	case kind == websocket.BinaryMessage && k.srv.opts.Profile != ArRPC:
 		return reject(codeBadJSON, "message: binary frame, not text")
 	}
 	return nil

@@ -1,0 +1,71 @@
+package fakeserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"slices"
+
+	"github.com/gorilla/websocket"
+)
+
+const (
+	neverAnswered = "profile arrpc: the command is never answered"
+	crashesArRPC  = "profile arrpc: the message ends the program"
+
+	// maxArRPC is the longest IPC message that arRPC takes, in bytes: with its
+	// head, it has to be there at one read.
+	maxArRPC = 64<<10 - headSize
+)
+
+// arRPCOrigins are all the origins that arRPC knows.
+var arRPCOrigins = []string{"https://discord.com", "https://ptb.discord.com", "https://canary.discord.com"}
+
+// serveArRPC is plain HTTP as arRPC has it: nothing is answered (rule R13).
+func (s *Server) serveArRPC(w http.ResponseWriter, req *http.Request) {
+	if req.Method != http.MethodPost {
+		s.probed()
+	}
+	if !s.confide(w, req, FaultNone, neverAnswered) {
+		_ = connOf(req).Close()
+		return
+	}
+	silence(req)
+}
+
+// badArRPCQuery says why arRPC would close a new WebSocket; nil when it would
+// not. It closes without a code.
+func badArRPCQuery(req *http.Request) *Rejection {
+	const noCode = websocket.CloseNoStatusReceived
+	query, origin := req.URL.Query(), req.Header.Get("Origin")
+	switch {
+	case origin != "" && !slices.Contains(arRPCOrigins, origin):
+		return reject(noCode, "Origin %s is none of the client's own", show(origin))
+	case query.Has("encoding") && query.Get("encoding") != "json":
+		return reject(noCode, "encoding is %s, not json", show(query.Get("encoding")))
+	case query.Has("v") && query.Get("v") != "1":
+		return reject(noCode, "v is %s, not 1", show(query.Get("v")))
+	}
+	return nil
+}
+
+// badArRPCFrame says why arRPC would close an IPC connection for a frame,
+// whatever its opcode; nil when it would not.
+func badArRPCFrame(h head, body []byte) *Rejection {
+	switch {
+	case h.size > maxArRPC:
+		return reject(codeBadJSON, "message: larger than %d bytes", maxArRPC)
+	case !json.Valid(body):
+		return reject(codeBadJSON, "message: not JSON")
+	}
+	return nil
+}
+
+// judgeArRPC says what arRPC does about a message, and why it is not taken. It
+// looks for members in any JSON value, which null has not.
+func judgeArRPC(raw []byte) (verdict, *Rejection) {
+	if !json.Valid(raw) || bytes.Equal(bytes.TrimSpace(raw), []byte("null")) {
+		return verdict{do: crash}, reject(0, crashesArRPC)
+	}
+	return verdict{do: ignore}, reject(0, neverAnswered)
+}
