@@ -29,21 +29,31 @@ func (c *Client) judge(p *peer, r *run) {
 	err := r.err
 	var refusal *Error
 	status := Session{State: Connecting, Address: addressOf(p.place)}
+	p.again = time.Time{}
+	restarted := p.differs(r.at)
+	if restarted {
+		clear(p.given)
+	}
 	switch {
-	case errors.Is(err, errMoved):
-		p.again = time.Time{}
-	case errors.Is(err, errStranger):
-		p.other = err
+	case errors.Is(err, errMoved), errors.Is(err, errYield):
+	case errors.Is(err, errReplaced):
+		p.place = place{} // look again who that is
+	case errors.Is(err, errDeaf) && !restarted:
+		c.turnDeaf(p.socket, err)
+		p.socket = Socket{}
+		status.State = Searching
+	case errors.Is(err, errStranger) && r.at.socket.Path == "":
+		p.other, p.again = err, time.Now().Add(p.doubt.wait())
 		status.State = Searching // not a session
 	case errors.Is(err, ErrNoClient):
 		p.again = time.Now().Add(p.retry.wait())
 		status.State = Searching
-	case c.hopeless(p, r.at) || errors.Is(err, ErrUnsupported) || errors.Is(err, &Error{Phase: PhaseCommand, Code: codeUnknownCommand}):
+	case c.hopeless(p) || unsupported(err):
 		status.State = Refused
-		if !c.hopeless(p, r.at) {
+		if unsupported(err) {
 			status.State = Unsupported
 		}
-		if r.at.traceable() {
+		if p.traceable() && !restarted {
 			p.over = err
 			break
 		}
@@ -62,7 +72,7 @@ func (c *Client) judge(p *peer, r *run) {
 		}
 		p.again = time.Now().Add(p.retry.wait())
 	}
-	if err != nil && !errors.Is(err, errMoved) {
+	if err != nil && !errors.Is(err, errMoved) && !errors.Is(err, errYield) && !errors.Is(err, errReplaced) {
 		status.NextTry, status.Error, status.Remedy = p.again, err.Error(), Remedy(err)
 		if p.other == nil {
 			c.once(p, "not connected", "client", status.Address, "reason", err, "remedy", status.Remedy)
@@ -70,13 +80,19 @@ func (c *Client) judge(p *peer, r *run) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p.running, p.talking, p.status = false, false, status
+	p.running, p.status = false, status
+	p.talking = p.talking && errors.Is(err, errMoved) // then it goes on in a moment
 	c.wakeAll()
 }
 
 // hopeless reports whether the client has refused all that it offers for as long as it runs.
-func (c *Client) hopeless(p *peer, at place) bool {
-	return len(p.given) > 0 && !slices.ContainsFunc(c.opts.Transports, func(t Transport) bool { return at.offers(t) && p.given[t] == nil })
+func (c *Client) hopeless(p *peer) bool {
+	return len(p.given) > 0 && !slices.ContainsFunc(c.opts.Transports, func(t Transport) bool { return p.offers(t) && p.given[t] == nil })
+}
+
+// unsupported reports whether err is that of a client that does not know the command.
+func unsupported(err error) bool {
+	return errors.Is(err, ErrUnsupported) || errors.Is(err, &Error{Phase: PhaseCommand, Code: codeUnknownCommand})
 }
 
 func addressOf(p place) Address {
@@ -95,9 +111,9 @@ func (c *Client) prune() {
 		case gone(p):
 			p.dropConn()
 		case p.run == nil:
-		case p.empty() && c.stateOf(p) == Connecting,
-			p.run.at.socket.Path == "" && p.socket.Path != "" && c.prefersIPC(p),
-			c.mustYield(p):
+		case p.empty() && slices.Contains([]State{Searching, Connecting, Waiting}, c.stateOf(p)), c.mustYield(p):
+			p.run.cancel(errYield)
+		case p.run.at.socket.Path == "" && p.socket.Path != "" && c.prefersIPC(p):
 			p.run.cancel(errMoved)
 		}
 	}

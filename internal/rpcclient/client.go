@@ -17,7 +17,7 @@ import (
 type Client struct {
 	opts    Options
 	noticed chan struct{} // something may have appeared: look closely
-	ended   chan struct{} // an attempt has ended
+	ended   chan struct{} // an attempt has ended, or begun to work
 
 	// Owned by Run.
 	peers      []*peer // in order of preference; changed under mu
@@ -88,6 +88,14 @@ func (c *Client) Status() Status {
 	return st
 }
 
+// Changed returns a channel that is closed at the next change of the status. Who asks for it
+// before Status misses nothing.
+func (c *Client) Changed() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.changed
+}
+
 // set changes the status of one session and wakes who waits for a turn.
 func (c *Client) set(p *peer, f func(*Session)) {
 	c.mu.Lock()
@@ -105,6 +113,9 @@ func (c *Client) wakeAll() {
 // Run looks for clients and serves them, until ctx ends. Then it leaves them as the policy for
 // the exit says, within StopTimeout, and returns (rules R3, R5, R53).
 func (c *Client) Run(ctx context.Context) {
+	c.mu.Lock()
+	c.status = Status{State: Searching}
+	c.mu.Unlock()
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	wg.Go(func() {
@@ -221,6 +232,7 @@ func (c *Client) stop() {
 	defer c.mu.Unlock()
 	c.peers = nil
 	c.status = Status{State: Stopped}
+	c.wakeAll()
 }
 
 func sleep(ctx context.Context, d time.Duration) {

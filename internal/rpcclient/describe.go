@@ -21,6 +21,9 @@ func (c *Client) describe(searching bool) {
 	err := c.nobody(held)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.status.Error != err.Error() || !slices.Equal(c.status.Notes, notes) {
+		defer c.wakeAll()
+	}
 	c.status.Notes, c.status.NextTry = notes, time.Time{}
 	if searching {
 		c.status.NextTry = c.nextSearch

@@ -28,6 +28,11 @@ func (p place) offers(t Transport) bool {
 	return p.port.Port != 0
 }
 
+// differs reports whether something that was there is gone, or was made anew.
+func (p place) differs(from place) bool {
+	return from.socket.Path != "" && p.socket != from.socket || from.port.Port != 0 && p.port != from.port
+}
+
 func (p place) empty() bool { return p.socket.Path == "" && p.port.Port == 0 }
 
 // traceable reports whether a restart of the client would be seen.
@@ -125,12 +130,16 @@ func (c *Client) dialSockets(ctx context.Context, sockets []Socket) []seenSocket
 			seen = append(seen, s)
 			continue
 		}
-		if c.deaf[s.Path] == nil {
-			c.deaf[s.Path] = &deaf{id: s.ID}
-		}
-		c.deaf[s.Path].failed(errs[i], time.Now())
+		c.turnDeaf(s.Socket, errs[i])
 	}
 	return seen
+}
+
+func (c *Client) turnDeaf(s Socket, err error) {
+	if c.deaf[s.Path] == nil {
+		c.deaf[s.Path] = &deaf{id: s.ID}
+	}
+	c.deaf[s.Path].failed(err, time.Now())
 }
 
 func (c *Client) lookForPorts(ctx context.Context) []Listener {
@@ -145,7 +154,9 @@ func (c *Client) lookForPorts(ctx context.Context) []Listener {
 		return slices.Index(c.opts.Ports, a.Port) - slices.Index(c.opts.Ports, b.Port)
 	})
 	for _, p := range c.peers {
-		i := slices.IndexFunc(listeners, func(l Listener) bool { return l.Port == p.port.Port && l.ID == p.port.ID })
+		i := slices.IndexFunc(listeners, func(l Listener) bool {
+			return l.Port == p.port.Port && (l.ID == p.port.ID || l.ID == 0 || p.port.ID == 0)
+		})
 		if i < 0 {
 			p.port = Listener{}
 			continue
@@ -193,6 +204,11 @@ func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.It
 // order (rule R75).
 func (c *Client) settle(s sight) {
 	for _, seen := range s.sockets {
+		if p := c.talkingOver(seen); p != nil { // only its times have changed
+			p.socket = seen.Socket
+			_ = seen.conn.Close()
+			continue
+		}
 		p := c.lacking(seen.PID, func(p *peer) bool { return p.socket.Path == "" })
 		if p == nil {
 			p = c.newPeer(seen.Process)
@@ -212,6 +228,17 @@ func (c *Client) settle(s sight) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	slices.SortStableFunc(c.peers, c.rank)
+}
+
+// talkingOver returns the client that is talked to over the very same socket of the same process.
+func (c *Client) talkingOver(s seenSocket) *peer {
+	i := slices.IndexFunc(c.peers, func(p *peer) bool {
+		return p.run != nil && p.run.at.socket.Path == s.Path && p.PID == s.PID && s.PID != 0
+	})
+	if i < 0 {
+		return nil
+	}
+	return c.peers[i]
 }
 
 // lacking returns the first client of the process that lacks something, and has another.

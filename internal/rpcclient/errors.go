@@ -138,5 +138,5 @@ func givesWay(err error) bool {
 	if errors.As(err, &refusal) {
 		return refusal.Phase == PhaseConnect && refusal.Code == CodeRateLimited
 	}
-	return !errors.Is(err, ErrLost) && !errors.Is(err, ErrUnsupported)
+	return !errors.Is(err, ErrLost) && !errors.Is(err, ErrUnsupported) && !errors.Is(err, errMoved) && !errors.Is(err, errReplaced)
 }

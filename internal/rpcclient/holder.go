@@ -18,6 +18,9 @@ type holder struct {
 
 func (h *holder) delivered(d Delivery) {
 	h.mute = false
+	if d.First {
+		ring(h.ended) // others may have to make way
+	}
 	h.set(h.p, func(s *Session) {
 		*s = Session{State: Ready, Address: h.to, Generation: d.Snapshot.Generation, Delivered: time.Now(), Devices: len(d.Snapshot.Devices)}
 		h.pace(s)

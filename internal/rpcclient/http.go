@@ -22,6 +22,7 @@ const redialTimeout = time.Second
 // connection open, because nothing else tells that the client has gone (rule R28).
 type httpLink struct {
 	target target
+	counts bool          // each request costs a token
 	proofs []Transport   // how the server proves itself again; nil while nothing secret was sent
 	gone   chan struct{} // closed once the client cannot be reached any more
 
@@ -35,8 +36,8 @@ type httpLink struct {
 }
 
 // openHTTP connects. The caller vouches that the server is a client, or sends nothing secret.
-func openHTTP(ctx context.Context, t target, proofs []Transport) (*httpLink, error) {
-	l := &httpLink{target: t, proofs: proofs, gone: make(chan struct{}), redial: newBackoff(retryFirst, redialInterval)}
+func openHTTP(ctx context.Context, t target, proofs []Transport, counts bool) (*httpLink, error) {
+	l := &httpLink{target: t, counts: counts, proofs: proofs, gone: make(chan struct{}), redial: newBackoff(retryFirst, redialInterval)}
 	l.life, l.end = context.WithCancel(context.Background())
 	if _, err := l.dial(ctx); err != nil {
 		l.end()
@@ -83,14 +84,15 @@ func (l *httpLink) deliver(ctx context.Context, nonce string, payload []byte) er
 }
 
 // post sends one request. A kept connection may have been closed by the server at the same
-// moment; then the request is sent once more on a new one.
+// moment; then the request is sent once more on a new one, but not where it could cost a second
+// token.
 func (l *httpLink) post(ctx context.Context, payload []byte) (httpReply, error) {
 	c, kept, err := l.connection(ctx)
 	if err != nil {
 		return httpReply{}, err
 	}
 	reply, err := l.exchange(ctx, c, payload)
-	if err == nil || !kept || ctx.Err() != nil || !errors.Is(err, ErrLost) {
+	if err == nil || !kept || l.counts || ctx.Err() != nil || !errors.Is(err, ErrLost) {
 		return reply, err
 	}
 	if c, _, err = l.connection(ctx); err != nil {

@@ -196,7 +196,7 @@ func TestHTTPDoesNotMixUpReplies(t *testing.T) {
 		return true
 	}))
 	addr := s.listener.Addr().String()
-	l, err := openHTTP(context.Background(), target{addr: addr, clientID: clientID}, nil)
+	l, err := openHTTP(context.Background(), target{addr: addr, clientID: clientID}, nil, false)
 	require.NoError(t, err)
 	defer l.close()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -213,7 +213,7 @@ func TestHTTPDoesNotMixUpReplies(t *testing.T) {
 // TestHTTPCloseEndsEverything also while a new connection is awaited.
 func TestHTTPCloseEndsEverything(t *testing.T) {
 	s := serveRaw(t, 0, func(*rawConn) {}) // closes all: the link pauses
-	l, err := openHTTP(context.Background(), target{addr: s.listener.Addr().String(), clientID: clientID}, nil)
+	l, err := openHTTP(context.Background(), target{addr: s.listener.Addr().String(), clientID: clientID}, nil, false)
 	require.NoError(t, err)
 	<-s.accepted
 	l.close()

@@ -56,6 +56,8 @@ const (
 	retryFirst   = 250 * time.Millisecond
 	refusedFirst = time.Second     // first wait after a refused list (rule R44)
 	refusedMax   = 5 * time.Minute // and the longest
+	doubtFirst   = time.Second     // first wait before a port's owner is asked again for a proof
+	doubtMax     = time.Minute     // and the longest
 )
 
 func (o Options) withDefaults() Options {

@@ -16,9 +16,10 @@ type peer struct {
 	box   *mailbox
 	retry *backoff // after a session that ended
 	sulk  *backoff // after a refusal to talk
+	doubt *backoff // after an answer, or a silence, that is not a client's
 	again time.Time
 	over  error // not nil: nothing to try before it restarts
-	other error // not nil: it is another program; it is asked again with each search
+	other error // not nil: it is another program; searches ask it again, ever more rarely
 
 	// Owned by the attempt while one runs, else by Client.Run.
 	conn     net.Conn // fresh, to the socket; nil once used
@@ -47,14 +48,23 @@ type run struct {
 
 // The causes with which an attempt is ended from outside.
 var (
-	errStopping = errors.New("the agent stops")           // in order, with a farewell
-	errMoved    = errors.New("there is a better way now") // without a farewell, and not the peer's fault
+	errStopping = errors.New("the agent stops")               // in order, with a farewell
+	errMoved    = errors.New("there is a better way now")     // to the same client: without a farewell
+	errYield    = errors.New("it may no longer be talked to") // without a farewell
+)
+
+// What an attempt has found that concerns the place, not the client.
+var (
+	errStranger = errors.New("another program holds the port")
+	errDeaf     = errors.New("nobody listens on the socket")
+	errReplaced = errors.New("the socket has another owner now")
 )
 
 func (c *Client) newPeer(who Process) *peer {
 	p := &peer{
 		place: place{Process: who}, box: newMailbox(),
 		retry: newBackoff(retryFirst, c.opts.RetryMax), sulk: newBackoff(c.opts.RefusedWait, max(refusedMax, c.opts.RefusedWait)),
+		doubt:  newBackoff(doubtFirst, doubtMax),
 		bucket: limiter{size: c.opts.Tokens, every: c.opts.TokenEvery},
 		given:  make(map[Transport]error), said: make(map[string]bool),
 		status: Session{State: Searching}, // no session before it has proved to be a client

@@ -25,9 +25,10 @@ const (
 // proven is a port whose owner is a client. link is what proving it opened, if anything.
 type proven struct {
 	target
-	proof Proof
-	link  link
-	over  Transport // of link
+	proof  Proof
+	link   link
+	over   Transport // of link
+	counts bool      // it may be the client itself, which counts tokens (rule R67)
 }
 
 func (p *proven) discard() {
@@ -41,8 +42,9 @@ func (p *proven) discard() {
 func probe(ctx context.Context, t target, transports []Transport) (*proven, error) {
 	err := fingerprint(ctx, t)
 	if err == nil {
-		return &proven{target: t, proof: ProofFingerprint}, nil
+		return &proven{target: t, proof: ProofFingerprint, counts: true}, nil
 	}
+	counts := !errors.Is(err, errOtherAnswer) // who did not answer in time may be
 	if errors.Is(err, ErrNoClient) {
 		return nil, err
 	}
@@ -52,13 +54,13 @@ func probe(ctx context.Context, t target, transports []Transport) (*proven, erro
 		case WebSocket:
 			var l *wsLink
 			if l, err = openWebSocket(ctx, t); err == nil {
-				return &proven{t, ProofReady, l, tr}, nil
+				return &proven{t, ProofReady, l, tr, counts}, nil
 			}
 		case HTTP:
 			var l *httpLink
 			if l, err = proveByAnswer(ctx, t); err == nil {
-				l.proofs = transports
-				return &proven{t, ProofAnswer, l, tr}, nil
+				l.proofs, l.counts = transports, counts
+				return &proven{t, ProofAnswer, l, tr, counts}, nil
 			}
 		}
 		var refusal *Error
@@ -103,17 +105,20 @@ func fingerprint(ctx context.Context, t target) error {
 		return fmt.Errorf("%w: %w", ErrNotRPC, err)
 	}
 	if resp.StatusCode != http.StatusNotFound || !strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") || string(body) != fingerprintBody {
-		return ErrNotRPC
+		return errOtherAnswer
 	}
 	return nil
 }
+
+// errOtherAnswer is that of a server which answers, but not as the client does.
+var errOtherAnswer = fmt.Errorf("%w: it answers GET / in its own way", ErrNotRPC)
 
 // proveByAnswer sends an empty list to a server that follows only the specification's HTTP
 // recipe. It tells nothing but the application id. An answer to the command is proof, even one
 // that refuses it; an HTTP error with a code and a message is not: many servers send those
 // (rule R12).
 func proveByAnswer(ctx context.Context, t target) (*httpLink, error) {
-	l, err := openHTTP(ctx, t, nil)
+	l, err := openHTTP(ctx, t, nil, false)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package rpcclient
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"sidetone/internal/devices"
@@ -189,7 +190,7 @@ func (s *session) silent(err error) error {
 	case errors.Is(err, &Error{Phase: PhaseCommand, Code: codeUnknownCommand}):
 		return err
 	case errors.Is(err, ErrNoAnswer) && !s.answers:
-		return errors.Join(ErrUnsupported, err)
+		return fmt.Errorf("%w: %w", ErrUnsupported, err)
 	default:
 		return nil
 	}

@@ -57,8 +57,6 @@ func (c *Client) prove(ctx context.Context, at place) (*proven, error) {
 	return p, err
 }
 
-var errStranger = errors.New("another program holds the port")
-
 func (c *Client) target(at place) target {
 	return target{
 		addr: loopback(at.port.Port), port: at.port.Port, clientID: c.opts.ClientID, origin: c.opts.Origin,
@@ -83,9 +81,9 @@ func (c *Client) talk(ctx context.Context, p *peer, at place, tr Transport, port
 		return false, err
 	}
 	c.set(p, func(s *Session) { *s = Session{State: Connecting, Address: to} })
-	// Only the client itself counts tokens: a server without its fingerprint follows the
+	// Only the client itself counts tokens: a server that answers in another way follows the
 	// specification, which knows of none.
-	counts := tr == IPC || port.proof == ProofFingerprint
+	counts := tr == IPC || port.counts
 	var l link
 	if tr != IPC && port.over == tr && port.link != nil {
 		l, port.link = port.link, nil
@@ -121,9 +119,14 @@ func (c *Client) open(ctx context.Context, p *peer, at place, tr Transport, coun
 		conn := p.conn
 		p.conn = nil
 		if conn == nil {
+			var owner Process
 			var err error
-			if conn, _, err = c.opts.Local.Dial(ctx, at.socket.Path); err != nil {
-				return nil, err
+			if conn, owner, err = c.opts.Local.Dial(ctx, at.socket.Path); err != nil {
+				return nil, fmt.Errorf("%w: %w", errDeaf, err)
+			}
+			if owner.PID != at.PID || owner.UID != at.UID {
+				_ = conn.Close()
+				return nil, errReplaced
 			}
 		}
 		return orNil(openIPC(ctx, conn, c.opts.ClientID))
@@ -131,7 +134,7 @@ func (c *Client) open(ctx context.Context, p *peer, at place, tr Transport, coun
 		return orNil(openWebSocket(ctx, c.target(at)))
 	default:
 		overPort := slices.DeleteFunc(slices.Clone(c.opts.Transports), func(t Transport) bool { return t == IPC })
-		return orNil(openHTTP(ctx, c.target(at), overPort))
+		return orNil(openHTTP(ctx, c.target(at), overPort, counts))
 	}
 }
 
@@ -159,9 +162,10 @@ func (c *Client) token(ctx context.Context, p *peer) error {
 // is not the client itself.
 func (c *Client) patience(ctx context.Context, p *peer, at place, tr Transport, counts bool) (context.Context, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
+	another := c.another(p, at, tr)
 	limit := time.AfterFunc(c.opts.HTTPTimeout, func() { cancel(ErrNoAnswer) })
 	check := time.AfterFunc(c.opts.AnswerTimeout, func() {
-		queues := counts && (!c.another(p, at, tr) || (at.port.Port != 0 && fingerprint(ctx, c.target(at)) == nil))
+		queues := counts && (!another || (at.port.Port != 0 && fingerprint(ctx, c.target(at)) == nil))
 		if !queues {
 			cancel(ErrNoAnswer)
 		}

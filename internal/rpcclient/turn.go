@@ -5,14 +5,18 @@ import (
 	"slices"
 )
 
-// turn waits until p may be talked to.
+// turn waits until p may be talked to. Who had to wait begins anew: what was known of p before
+// may be hours old.
 func (c *Client) turn(ctx context.Context, p *peer, to Address) error {
-	for {
+	for waited := false; ; waited = true {
 		c.mu.Lock()
 		ok, changed := c.allowed(p), c.changed
-		p.talking = ok
+		p.talking = ok && !waited
 		c.mu.Unlock()
-		if ok {
+		switch {
+		case ok && waited:
+			return errMoved
+		case ok:
 			return nil
 		}
 		c.wait(p, to)
@@ -56,7 +60,7 @@ func (c *Client) allowed(p *peer) bool {
 func (c *Client) mustYield(p *peer) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return p.alone && slices.ContainsFunc(c.peers, func(q *peer) bool {
+	return p.alone && p.talking && slices.ContainsFunc(c.peers, func(q *peer) bool {
 		return !q.alone && q.talking && (q.status.State == Ready || q.status.State == Degraded)
 	})
 }

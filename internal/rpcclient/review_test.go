@@ -1,0 +1,521 @@
+package rpcclient
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"github.com/stretchr/testify/require"
+
+	"sidetone/fakeserver"
+	"sidetone/internal/devices"
+)
+
+// bent is a machine of which single answers can be changed.
+type bent struct {
+	*machine
+	looks     atomic.Int64
+	listeners atomic.Pointer[error]                     // what Listeners fails with
+	dialed    func(path string, p Process) Process      // who answers a Dial
+	renamed   atomic.Pointer[func([]Socket) []Socket]   // what Sockets says
+	watch     func(ctx context.Context, n func()) error // nil: as the machine's
+}
+
+func (b *bent) Sockets() ([]Socket, []string) {
+	b.looks.Add(1)
+	s, notes := b.machine.Sockets()
+	if f := b.renamed.Load(); f != nil {
+		s = (*f)(s)
+	}
+	return s, notes
+}
+
+func (b *bent) Listeners(ports []int) ([]Listener, error) {
+	if err := b.listeners.Load(); err != nil && *err != nil {
+		return nil, *err
+	}
+	return b.machine.Listeners(ports)
+}
+
+func (b *bent) Dial(ctx context.Context, path string) (net.Conn, Process, error) {
+	c, p, err := b.machine.Dial(ctx, path)
+	if b.dialed != nil && err == nil {
+		p = b.dialed(path, p)
+	}
+	return c, p, err
+}
+
+func (b *bent) Watch(ctx context.Context, notify func()) error {
+	if b.watch != nil {
+		return b.watch(ctx, notify)
+	}
+	return b.machine.Watch(ctx, notify)
+}
+
+// serveIPC listens on path; the socket's file stays behind when it is closed with leave.
+func serveIPC(t *testing.T, path string, handle func(f frames)) (l *net.UnixListener) {
+	t.Helper()
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	require.NoError(t, err)
+	var mu sync.Mutex
+	var conns []net.Conn
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			conns = append(conns, c)
+			mu.Unlock()
+			wg.Go(func() {
+				defer c.Close()
+				handle(newFrames(c))
+			})
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		mu.Lock()
+		for _, c := range conns {
+			c.Close()
+		}
+		mu.Unlock()
+		wg.Wait()
+	})
+	return l
+}
+
+// quiet reports whether f stays false for a while: long enough for what is wrong to happen.
+func quiet(f func() bool) bool {
+	for end := time.Now().Add(1500 * time.Millisecond); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if f() {
+			return false
+		}
+	}
+	return true
+}
+
+func soon(t *testing.T, what string, f func() bool) {
+	t.Helper()
+	require.Eventually(t, f, 4*time.Second, 5*time.Millisecond, what)
+}
+
+const hello = `{"cmd":"DISPATCH","evt":"READY","nonce":null,"data":{"v":1}}`
+
+// Ports whose owner the system does not tell, as always on macOS and Windows: one of a client
+// that is served over its socket, and one of a re-implementation that greets. Each is ended and
+// begun anew at each wake-up, the end of one being a wake-up for the other.
+func TestPortsOfUnknownOwnerDoNotMakeTheClientSpin(t *testing.T) {
+	m := newMachine(t)
+	s := desktops(t, m, 1)[0]
+	m.own(s.Port(), Process{UID: "1000"})
+	greets := serveRaw(t, 0, func(c *rawConn) {
+		req, _, err := c.request()
+		if err != nil {
+			return
+		}
+		if req.Header.Get("Upgrade") == "" {
+			c.reply("400 Bad Request", "", "")
+			return
+		}
+		c.greet(req, "")
+		c.untilClosed()
+	})
+	m.own(greets.port(), Process{UID: "1000"})
+	b := &bent{machine: m}
+	opts := quick(s.Port(), greets.port())
+	opts.Local = b
+	h := start(t, opts)
+	h.publish(devices.True)
+	eventually(t, "one is served, two wait", func() bool {
+		s := h.Status().Sessions
+		return len(s) == 3 && s[0].State == Ready && s[1].State == Waiting && s[2].State == Waiting
+	})
+	for range 50 { // some wake-ups, as folders have them
+		m.appear()
+		time.Sleep(time.Millisecond)
+	}
+	before := b.looks.Load()
+	require.True(t, quiet(func() bool { return b.looks.Load() > before+100 }), "it looks again and again though nothing happens")
+	t.Logf("looks %d then %d", before, b.looks.Load())
+}
+
+// A session that waits is not ended when its client goes: the status shows ghosts.
+func TestAWaitingClientThatGoesIsForgotten(t *testing.T) {
+	m := newMachine(t)
+	all := desktops(t, m, 2)
+	opts := quick(portsOf(all)...)
+	opts.Local, opts.Clients = m, FirstClient
+	h := start(t, opts)
+	h.publish(devices.True)
+	soon(t, "one waits", func() bool {
+		s := h.Status().Sessions
+		return len(s) == 2 && s[0].State == Ready && s[1].State == Waiting
+	})
+	all[1].Stop()
+	m.appear()
+	soon(t, "it is forgotten", func() bool { return len(h.Status().Sessions) == 1 })
+}
+
+// The proof of a port is from before the wait, which may take hours.
+func TestAfterWaitingThePortIsProvedAgain(t *testing.T) {
+	m := newMachine(t)
+	client := serve(t, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: m.dir, NoTCP: true})
+	m.own(client.IPCPath(), Process{PID: 100, UID: "1000"})
+	port := freePorts(t, 1)[0]
+	m.own(port, Process{UID: "1000"})
+	real := serveRaw(t, port, rpc(func(*rawConn, string) bool { return false }))
+	opts := quick(port)
+	opts.Local = m
+	h := start(t, opts)
+	h.publish(devices.True)
+	has(t, client, devices.True)
+	soon(t, "the port waits", func() bool {
+		s := h.Status().Sessions
+		return len(s) == 2 && s[0].State == Ready && s[1].State == Waiting
+	})
+
+	real.listener.Close()
+	m.own(port, Process{PID: 666, UID: "1001"})
+	stranger := serveRaw(t, port, func(c *rawConn) {
+		for {
+			if _, _, err := c.request(); err != nil {
+				return
+			}
+			c.reply("400 Bad Request", "", "")
+		}
+	})
+	client.Stop()
+	m.appear()
+	require.True(t, quiet(func() bool { return strings.Contains(strings.Join(stranger.everything(), ""), `"Mic"`) }),
+		"another user's program got the list")
+}
+
+// Only the first connection to a socket is asked whose it is. On Windows a pipe has no ID, so
+// any client that restarts is met like this.
+func TestEachConnectionAsksWhoseTheSocketIs(t *testing.T) {
+	m := newMachine(t)
+	s := serve(t, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: m.dir, NoTCP: true})
+	var dials atomic.Int64
+	b := &bent{machine: m, dialed: func(string, Process) Process {
+		if dials.Add(1) == 1 {
+			return Process{PID: 100, UID: "1000", Name: "Discord"}
+		}
+		return Process{PID: 666, UID: "1001", Name: "stranger"}
+	}}
+	opts := quick()
+	opts.Local = b
+	h := start(t, opts)
+	h.publish(devices.False)
+	has(t, s, devices.False)
+	eventually(t, "ready", h.connected)
+	before := len(s.Payloads())
+	s.DropConnections() // and somebody else accepts the next one
+	require.True(t, quiet(func() bool { return len(s.Payloads()) > before }), "another user's program got the list")
+}
+
+// The check of a wait for READY reads what was refused while the attempt writes it.
+func TestARefusalWhileTheWaitIsCheckedIsNoRace(t *testing.T) {
+	m := newMachine(t)
+	probes := make(chan struct{}, 100)
+	s := serveRaw(t, 0, func(c *rawConn) {
+		for {
+			req, body, err := c.request()
+			switch {
+			case err != nil:
+				return
+			case req.Method == http.MethodPost:
+				c.say(accept(nonceOf(body)))
+			case req.Header.Get("Upgrade") == "":
+				probes <- struct{}{}
+				c.fingerprint()
+			default:
+				for len(probes) > 0 {
+					<-probes
+				}
+				_, _ = c.Write([]byte(switching(req, "")))
+				select {
+				case <-probes: // the check has looked at what is left
+				case <-c.over:
+				}
+				_, _ = c.Write(frame(websocket.CloseMessage, websocket.FormatCloseMessage(CodeInvalidOrigin, "")))
+				return
+			}
+		}
+	})
+	opts := quick(s.port())
+	opts.Local, opts.HTTPTimeout = m, patience
+	h := start(t, opts)
+	h.publish(devices.True)
+	eventually(t, "over HTTP", h.connected)
+}
+
+// A session over a port of unknown owner must end when the socket's session gets READY, however
+// late that is.
+func TestAPortOfUnknownOwnerYieldsToALateREADY(t *testing.T) {
+	m := newMachine(t)
+	s := serve(t, fakeserver.Options{Profile: fakeserver.Documented})
+	m.own(s.Port(), Process{UID: "1000"})
+	opts := quick(s.Port())
+	opts.Local, opts.HTTPTimeout = m, patience
+	h := start(t, opts)
+	h.publish(devices.True)
+	eventually(t, "over its port", h.connected)
+
+	path := filepath.Join(m.dir, "discord-ipc-0")
+	m.own(path, Process{PID: 100, UID: "1000"})
+	greet := make(chan struct{})
+	serveIPC(t, path, func(f frames) {
+		_, _, _ = readFrame(f.r)
+		<-greet
+		_, _ = f.conn.Write(encodeFrame(opFrame, []byte(hello)))
+		for {
+			_, body, err := readFrame(f.r)
+			if err != nil {
+				return
+			}
+			_, _ = f.conn.Write(encodeFrame(opFrame, []byte(accept(nonceOf(body)))))
+		}
+	})
+	m.appear()
+	eventually(t, "the socket is found", func() bool { return len(h.Status().Sessions) == 2 })
+	time.Sleep(time.Second) // the search has slowed down; no timer is left
+	close(greet)
+	soon(t, "the port yields", func() bool {
+		ready := 0
+		for _, s := range h.Status().Sessions {
+			if s.State == Ready {
+				ready++
+			}
+		}
+		return ready == 1 && h.session().Transport == IPC
+	})
+}
+
+// A look that fails once, or a socket whose name or times change, makes a second session with
+// the same process.
+func TestOneProcessHasOneSession(t *testing.T) {
+	count := func(h *harness) int {
+		n := 0
+		for _, s := range h.Status().Sessions {
+			if s.State == Ready || s.State == Degraded {
+				n++
+			}
+		}
+		return n
+	}
+	t.Run("listeners fail once", func(t *testing.T) {
+		m := newMachine(t)
+		s := serve(t, fakeserver.Options{Profile: fakeserver.Documented})
+		m.own(s.Port(), Process{PID: 100, UID: "1000"})
+		b := &bent{machine: m}
+		opts := quick(s.Port())
+		opts.Local = b
+		h := start(t, opts)
+		h.publish(devices.True)
+		eventually(t, "ready", h.connected)
+		failure := errors.New("too many open files")
+		b.listeners.Store(&failure)
+		n := b.looks.Load()
+		m.appear()
+		eventually(t, "looked", func() bool { return b.looks.Load() > n+1 })
+		b.listeners.Store(nil)
+		m.appear()
+		require.True(t, quiet(func() bool { return count(h) > 1 }), "%+v", h.Status().Sessions)
+	})
+	t.Run("the socket's times change", func(t *testing.T) {
+		m := newMachine(t)
+		s := serve(t, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: m.dir, NoTCP: true})
+		m.own(s.IPCPath(), Process{PID: 100, UID: "1000"})
+		opts := quick()
+		opts.Local = m
+		h := start(t, opts)
+		h.publish(devices.True)
+		eventually(t, "ready", h.connected)
+		require.NoError(t, os.Chtimes(s.IPCPath(), time.Now(), time.Now().Add(time.Hour))) // as chmod does to the ctime of platform's ID
+		m.appear()
+		require.True(t, quiet(func() bool { return count(h) > 1 }), "%+v", h.Status().Sessions)
+	})
+}
+
+// What a client has refused over its socket says nothing of the port that it opened meanwhile.
+func TestAPortThatAppearsDuringARefusalIsTried(t *testing.T) {
+	m := newMachine(t)
+	path := filepath.Join(m.dir, "discord-ipc-0")
+	m.own(path, Process{PID: 100, UID: "1000"})
+	refuse := make(chan struct{})
+	serveIPC(t, path, func(f frames) {
+		_, _, _ = readFrame(f.r)
+		<-refuse
+		_, _ = f.conn.Write(encodeFrame(opClose, []byte(`{"code":4001,"message":"Invalid Origin"}`)))
+	})
+	port := freePorts(t, 1)[0]
+	m.own(port, Process{PID: 100, UID: "1000"})
+	b := &bent{machine: m}
+	opts := quick(port)
+	opts.Local, opts.HTTPTimeout = b, patience
+	h := start(t, opts)
+	h.publish(devices.True)
+	eventually(t, "found", func() bool { return len(h.Status().Sessions) == 1 })
+	s := serve(t, fakeserver.Options{Profile: fakeserver.Documented, Ports: []int{port}})
+	n := b.looks.Load()
+	m.appear()
+	eventually(t, "looked", func() bool { return b.looks.Load() > n+1 })
+	close(refuse)
+	soon(t, "over the port", func() bool { return len(s.Devices()) == 2 })
+}
+
+// A client that is busy for some seconds when it starts, beside one that is served, is taken for
+// another program and never asked again.
+func TestABusyClientBesideAnotherIsAskedAgain(t *testing.T) {
+	m := newMachine(t)
+	desktops(t, m, 1)
+	path := filepath.Join(m.dir, "discord-ipc-1")
+	m.own(path, Process{PID: 200, UID: "1000", Name: "DiscordPTB"})
+	var busy atomic.Bool
+	busy.Store(true)
+	greeted := make(chan struct{}, 10)
+	serveIPC(t, path, func(f frames) {
+		_, _, _ = readFrame(f.r)
+		if busy.Load() {
+			_, _, _ = readFrame(f.r)
+			return
+		}
+		_, _ = f.conn.Write(encodeFrame(opFrame, []byte(hello)))
+		greeted <- struct{}{}
+		_, _, _ = readFrame(f.r)
+	})
+	port := freePorts(t, 1)[0]
+	m.own(port, Process{PID: 200, UID: "1000", Name: "DiscordPTB"})
+	blackHole(t, port)
+	opts := quick(port)
+	opts.Local = m
+	h := start(t, opts)
+	h.publish(devices.True)
+	soon(t, "one is served", h.connected)
+	time.Sleep(2500 * time.Millisecond) // the search has ended
+	busy.Store(false)
+	select {
+	case <-greeted:
+	case <-time.After(4 * time.Second):
+		t.Fatalf("status: %+v", h.Status())
+	}
+}
+
+// A client that was killed leaves its socket. Nobody is there: the status has to say so, and
+// there is nothing to try again and again.
+func TestTheSocketOfAKilledClientIsLeftAlone(t *testing.T) {
+	m := newMachine(t)
+	path := filepath.Join(m.dir, "discord-ipc-0")
+	m.own(path, Process{PID: 100, UID: "1000", Name: "Discord"})
+	die := make(chan struct{})
+	l := serveIPC(t, path, func(f frames) {
+		_, _, _ = readFrame(f.r)
+		_, _ = f.conn.Write(encodeFrame(opFrame, []byte(hello)))
+		<-die
+	})
+	l.SetUnlinkOnClose(false)
+	opts := quick(freePorts(t, 1)...)
+	opts.Local = m
+	h := start(t, opts)
+	eventually(t, "found", func() bool { return len(h.Status().Sessions) == 1 })
+	l.Close()
+	close(die)
+	soon(t, "searching", func() bool { return h.Status().State == Searching && len(h.Status().Sessions) == 0 })
+	require.True(t, quiet(func() bool { return h.Status().State != Searching }), "%+v", h.Status().Sessions)
+}
+
+// A real client that is too slow once for the free proof must not be taken for one without a
+// rate limit.
+func TestASlowFingerprintDoesNotSwitchPacingOff(t *testing.T) {
+	m := newMachine(t)
+	var gets, posts atomic.Int64
+	s := serveRaw(t, 0, func(c *rawConn) {
+		for {
+			req, body, err := c.request()
+			switch {
+			case err != nil:
+				return
+			case req.Header.Get("Upgrade") != "":
+				c.reply("400 Bad Request", "", "")
+			case req.Method == http.MethodGet:
+				if gets.Add(1) == 1 {
+					time.Sleep(300 * time.Millisecond) // more than half of ProbeTimeout
+				}
+				c.fingerprint()
+			default:
+				if bytes.Contains(body, []byte("Mic")) {
+					posts.Add(1)
+				}
+				c.say(accept(nonceOf(body)))
+			}
+		}
+	})
+	opts := quick(s.port())
+	opts.Local, opts.Tokens, opts.TokenEvery = m, 2, time.Hour
+	h := start(t, opts)
+	for i := range 10 {
+		h.publish(devices.Of(i%2 == 0))
+		if i == 0 {
+			eventually(t, "delivered", h.connected)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	require.LessOrEqual(t, posts.Load(), int64(2), "state %s, %d POSTs, 2 tokens", h.session().State, posts.Load())
+}
+
+// In first mode a client that moves to its own socket must not lose its turn to another, and be
+// left with what it was told last.
+func TestTheFirstClientKeepsItsTurnWhenItMovesToItsSocket(t *testing.T) {
+	m, hidden := newMachine(t), newMachine(t)
+	all := desktops(t, hidden, 2, func(o *fakeserver.Options) { o.Origins = nil; o.Profile = fakeserver.Documented })
+	for i, s := range all {
+		m.own(s.Port(), Process{PID: 100 + i, UID: "1000"})
+	}
+	opts := quick(portsOf(all)...)
+	opts.Local, opts.Clients = m, FirstClient
+	h := start(t, opts)
+	h.publish(devices.True)
+	eventually(t, "one served, one waiting", func() bool {
+		s := h.Status().Sessions
+		return len(s) == 2 && s[0].State == Ready && s[0].Transport == WebSocket && s[1].State == Waiting
+	})
+	first := all[0]
+	if h.session().Port != first.Port() {
+		first = all[1]
+	}
+	path := filepath.Join(m.dir, "discord-ipc-0")
+	m.own(path, Process{PID: h.session().PID, UID: "1000"})
+	require.NoError(t, os.Symlink(first.IPCPath(), path))
+	m.appear()
+	soon(t, "the same client over IPC", func() bool {
+		s := h.session()
+		return s.State == Ready && s.Transport == IPC
+	})
+}
+
+// The daemon runs one Client again when settings change twice in a row.
+func TestRunTwiceIsNotStopped(t *testing.T) {
+	c := New(Options{ClientID: clientID, Ports: freePorts(t, 1)})
+	for i := range 2 {
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan struct{})
+		go func() { defer close(done); c.Run(ctx) }()
+		soon(t, fmt.Sprint("run ", i), func() bool { return c.Status().State == Searching })
+		cancel()
+		<-done
+	}
+}
