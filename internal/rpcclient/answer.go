@@ -34,6 +34,12 @@ func parseMessage(b []byte) (message, error) {
 // ready reports whether m is the server's greeting (rule R17).
 func (m message) ready() bool { return m.Cmd == "DISPATCH" && m.Evt == "READY" }
 
+// answers reports whether m is the answer to the command with this nonce, and not, for instance,
+// its echo.
+func (m message) answers(nonce string) bool {
+	return m.Nonce == nonce && m.Args == nil && (m.Cmd == command || m.Evt == "ERROR")
+}
+
 // result is nil when m says that the command was accepted, and the typed error when not. An
 // HTTP 200 or an answer in time proves nothing by itself: failures come the same way (rule R42).
 func (m message) result() error {

@@ -28,22 +28,26 @@ func (c *Client) collect() {
 func (c *Client) judge(p *peer, r *run) {
 	err := r.err
 	var refusal *Error
-	status := Session{State: Connecting, Address: addressOf(p.place)}
+	status := Session{State: Connecting, Address: addressOf(r.at)}
+	if r.worked { // the client may be back in a moment
+		c.search.reset()
+		c.nextSearch = time.Now().Add(c.search.wait())
+	}
 	p.again = time.Time{}
 	restarted := p.differs(r.at)
 	if restarted {
-		clear(p.given)
+		clear(p.refused)
 	}
 	switch {
-	case errors.Is(err, errMoved), errors.Is(err, errYield):
 	case errors.Is(err, errReplaced):
 		p.place = place{} // look again who that is
+	case ofThePlace(err):
 	case errors.Is(err, errDeaf) && !restarted:
 		c.turnDeaf(p.socket, err)
 		p.socket = Socket{}
 		status.State = Searching
 	case errors.Is(err, errStranger) && r.at.socket.Path == "":
-		p.other, p.again = err, time.Now().Add(p.doubt.wait())
+		p.stranger, p.again = err, time.Now().Add(p.doubt.wait())
 		status.State = Searching // not a session
 	case errors.Is(err, ErrNoClient):
 		p.again = time.Now().Add(p.retry.wait())
@@ -57,7 +61,7 @@ func (c *Client) judge(p *peer, r *run) {
 			p.over = err
 			break
 		}
-		clear(p.given)
+		clear(p.refused)
 		p.again = time.Now().Add(p.sulk.wait())
 	case errors.As(err, &refusal):
 		status.State = Refused
@@ -68,13 +72,13 @@ func (c *Client) judge(p *peer, r *run) {
 		p.again = time.Now().Add(wait)
 	default:
 		if errors.Is(err, ErrLost) && !r.at.traceable() {
-			clear(p.given) // it may have restarted
+			clear(p.refused) // it may have restarted
 		}
 		p.again = time.Now().Add(p.retry.wait())
 	}
-	if err != nil && !errors.Is(err, errMoved) && !errors.Is(err, errYield) && !errors.Is(err, errReplaced) {
+	if err != nil && !ofThePlace(err) {
 		status.NextTry, status.Error, status.Remedy = p.again, err.Error(), Remedy(err)
-		if p.other == nil {
+		if p.stranger == nil {
 			c.once(p, "not connected", "client", status.Address, "reason", err, "remedy", status.Remedy)
 		}
 	}
@@ -87,7 +91,12 @@ func (c *Client) judge(p *peer, r *run) {
 
 // hopeless reports whether the client has refused all that it offers for as long as it runs.
 func (c *Client) hopeless(p *peer) bool {
-	return len(p.given) > 0 && !slices.ContainsFunc(c.opts.Transports, func(t Transport) bool { return p.offers(t) && p.given[t] == nil })
+	return len(p.refused) > 0 && !slices.ContainsFunc(c.opts.Transports, func(t Transport) bool { return p.offers(t) && p.refused[t] == nil })
+}
+
+// ofThePlace reports whether err says nothing of the client.
+func ofThePlace(err error) bool {
+	return errors.Is(err, errMoved) || errors.Is(err, errYield) || errors.Is(err, errReplaced)
 }
 
 // unsupported reports whether err is that of a client that does not know the command.
@@ -114,12 +123,35 @@ func (c *Client) prune() {
 		case p.empty() && slices.Contains([]State{Searching, Connecting, Waiting}, c.stateOf(p)), c.mustYield(p):
 			p.run.cancel(errYield)
 		case p.run.at.socket.Path == "" && p.socket.Path != "" && c.prefersIPC(p):
-			p.run.cancel(errMoved)
+			c.move(p)
 		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.peers = slices.DeleteFunc(c.peers, gone)
+}
+
+// move makes p's attempt end for a better one. A list in flight is waited for: what the client
+// has in its line must not overtake what is sent on another way.
+func (c *Client) move(p *peer) {
+	c.mu.Lock()
+	held := p.held
+	c.mu.Unlock()
+	if !held {
+		p.run.cancel(errMoved)
+		return
+	}
+	select {
+	case <-p.run.leave:
+	default:
+		close(p.run.leave)
+	}
+}
+
+func (c *Client) holding(p *peer, on bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p.held = on
 }
 
 // prefersIPC reports whether p should leave what it talks over now for its socket.
@@ -138,7 +170,8 @@ func (c *Client) start(ctx context.Context, tick bool) {
 	for _, p := range c.peers {
 		switch {
 		case p.run != nil || p.over != nil || p.again.After(now):
-		case p.other != nil && !tick:
+		case p.stranger != nil && p.doubt.grown() && !tick:
+		case p.foreign(me) && c.stateOf(p) == Foreign:
 		case p.foreign(me):
 			p.dropConn()
 			c.set(p, func(s *Session) {
@@ -148,8 +181,9 @@ func (c *Client) start(ctx context.Context, tick bool) {
 					Remedy: "run an agent in that user's session",
 				}
 			})
+			c.once(p, "client of another user is left alone", "client", addressOf(p.place), "user", p.UID, "agent's user", me)
 		default:
-			p.other = nil
+			p.stranger = nil
 			c.begin(ctx, p)
 		}
 	}
@@ -159,17 +193,23 @@ func (c *Client) start(ctx context.Context, tick bool) {
 func (p *peer) foreign(me string) bool { return me != "" && p.UID != "" && p.UID != me }
 
 func (c *Client) begin(ctx context.Context, p *peer) {
+	if left, ok := c.legacy[p.place]; ok {
+		p.bucket.next = left.next
+		delete(c.legacy, p.place)
+	}
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	r := &run{at: p.place, cancel: cancel, done: make(chan struct{})}
+	r := &run{at: p.place, cancel: cancel, leave: make(chan struct{}), done: make(chan struct{})}
 	p.run = r
 	c.mu.Lock()
-	p.running, p.alone = true, p.socket.Path == "" && p.PID == 0
+	p.running = true
+	p.ownerUnknown = p.socket.Path == "" && p.PID == 0
+	p.socketAlone = p.socket.Path != "" && p.port.Port == 0
 	c.mu.Unlock()
 	go func() {
 		defer ring(c.ended)
 		defer close(r.done)
 		defer cancel(nil)
-		r.worked, r.err = c.attempt(ctx, p, r.at)
+		r.worked, r.err = c.attempt(ctx, p, r.at, r.leave)
 		if cause := context.Cause(ctx); cause != nil {
 			r.err = cause
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sidetone/internal/devices"
@@ -24,12 +25,19 @@ type Client struct {
 	deaf       map[string]*deaf
 	notes      []string
 	search     *backoff
-	nextSearch time.Time
+	nextSearch time.Time // zero: now
+	looked     time.Time // when last
+
+	spent  map[place]limiter // what is left of each client's tokens, set at the end
+	legacy map[place]limiter // the same of the Client before this one
+
+	blind atomic.Bool // nothing tells of new clients
 
 	mu      sync.Mutex
 	newest  *devices.Snapshot
 	changed chan struct{} // closed at the next change of a session
-	said    string        // the last reason for having no client that was logged
+	resend  bool          // the whole list was asked for again
+	said    string        // the last reason for having no client that was logged; "" after a delivery
 	status  Status        // but for the sessions
 }
 
@@ -38,7 +46,7 @@ func New(opts Options) *Client {
 	opts = opts.withDefaults()
 	return &Client{
 		opts: opts, noticed: make(chan struct{}, 1), ended: make(chan struct{}, 1), changed: make(chan struct{}),
-		deaf: make(map[string]*deaf), search: newBackoff(retryFirst, opts.RetryMax), status: Status{State: Searching},
+		deaf: make(map[string]*deaf), spent: make(map[place]limiter), search: newBackoff(retryFirst, opts.RetryMax), status: Status{State: Searching},
 	}
 }
 
@@ -48,6 +56,9 @@ func ring(bell chan struct{}) {
 	default:
 	}
 }
+
+// For is the id of the application that c reports for.
+func (c *Client) For() string { return c.opts.ClientID }
 
 // Publish makes s the list to report. It never blocks; only the newest matters.
 func (c *Client) Publish(s devices.Snapshot) {
@@ -67,6 +78,7 @@ func (c *Client) Resend() {
 	for _, p := range c.peers {
 		p.box.askResend()
 	}
+	c.resend = true
 	ring(c.noticed)
 }
 
@@ -75,6 +87,7 @@ func (c *Client) Status() Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	st := c.status
+	st.Sessions = []Session{}
 	best := len(states)
 	for _, p := range c.peers {
 		if i := slices.Index(states, p.status.State); i >= 0 {
@@ -119,43 +132,39 @@ func (c *Client) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	wg.Go(func() {
-		if err := c.opts.Local.Watch(ctx, func() { ring(c.noticed) }); err != nil && ctx.Err() == nil && !errors.Is(err, errors.ErrUnsupported) {
-			c.opts.Log.Info("new clients are found by searching only", "reason", err)
+		err := c.opts.Local.Watch(ctx, func() { ring(c.noticed) })
+		if ctx.Err() != nil || !slices.Contains(c.opts.Transports, IPC) {
+			return
+		}
+		c.blind.Store(true)
+		ring(c.ended)
+		if !errors.Is(err, errors.ErrUnsupported) {
+			c.opts.Log.Warn("new clients are found by searching only", "reason", err)
 		}
 	})
-	tick := true
 	for ctx.Err() == nil {
+		c.looked = time.Now()
+		tick := c.searching() && !c.nextSearch.After(c.looked)
 		c.collect()
 		c.settle(c.look(ctx))
 		c.prune()
 		c.start(ctx, tick)
-		tick = c.idle(ctx)
+		if tick {
+			c.nextSearch = time.Now().Add(c.searchWait())
+		}
+		c.describe()
+		c.idle(ctx)
 	}
-	c.stop()
+	c.stop(context.Cause(ctx))
 }
 
-// idle waits until there is something to do. It reports whether it is time to search.
-func (c *Client) idle(ctx context.Context) (tick bool) {
-	now := time.Now()
-	searching := c.searching()
-	if searching && !c.nextSearch.After(now) {
-		c.nextSearch = now.Add(c.search.wait())
-	}
-	c.describe(searching)
-	at := time.Time{}
-	if searching {
-		at = c.nextSearch
-	}
-	for _, p := range c.peers {
-		if p.run == nil && p.over == nil && p.other == nil && !p.foreign(c.opts.Local.User()) {
-			at = earlier(at, p.again)
-		}
-	}
-	for _, d := range c.deaf {
-		at = earlier(at, d.again)
-	}
+// lookPause is the least time from one look to the next when something appears again and again.
+const lookPause = 50 * time.Millisecond
+
+// idle waits until there is something to do.
+func (c *Client) idle(ctx context.Context) {
 	var due <-chan time.Time
-	if !at.IsZero() {
+	if at := c.nextDue(); !at.IsZero() {
 		t := time.NewTimer(time.Until(at))
 		defer t.Stop()
 		due = t.C
@@ -164,14 +173,31 @@ func (c *Client) idle(ctx context.Context) (tick bool) {
 	case <-ctx.Done():
 	case <-c.ended:
 	case <-due:
-		return searching && !c.nextSearch.After(time.Now())
 	case <-c.noticed:
-		c.search.reset()
-		c.nextSearch = time.Time{}
+		sleep(ctx, lookPause-time.Since(c.looked))
+		c.searchAnew()
 		c.relent()
-		return true
 	}
-	return false
+}
+
+// nextDue is when something is to be done without anything happening; zero: nothing.
+func (c *Client) nextDue() (at time.Time) {
+	if c.searching() {
+		at = c.nextSearch
+	}
+	me := c.opts.Local.User()
+	for _, p := range c.peers {
+		switch {
+		case p.run != nil || p.over != nil || p.foreign(me):
+		case p.stranger != nil && p.doubt.grown(): // it is asked with the next search
+		default:
+			at = earlier(at, p.again)
+		}
+	}
+	for _, d := range c.deaf {
+		at = earlier(at, d.again)
+	}
+	return at
 }
 
 func earlier(a, b time.Time) time.Time {
@@ -181,28 +207,52 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// searching reports whether to look for clients by a timer: while there is none, and for a
-// while after something has appeared. A client opens its port a moment after its socket.
-func (c *Client) searching() bool {
+// searching reports whether to look for clients by a timer: while there is none, for a while
+// after something has appeared or gone (a client opens its port a moment after its socket), and
+// where nothing tells of new clients.
+func (c *Client) searching() bool { return c.blind.Load() || !c.search.grown() || !c.connected() }
+
+func (c *Client) connected() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	connected := slices.ContainsFunc(c.peers, func(p *peer) bool {
+	return slices.ContainsFunc(c.peers, func(p *peer) bool {
 		s := p.status.State
 		return p.running && (s == Ready || s == Degraded || s == Unsupported)
 	})
-	return !connected || !c.search.grown()
 }
 
-// relent forgets what was given up, if the whole list was asked for again.
+// blindPause is how many times RetryMax lie between two searches for further clients where
+// nothing tells of them.
+const blindPause = 6
+
+func (c *Client) searchWait() time.Duration {
+	if c.search.grown() && c.connected() {
+		return blindPause * c.opts.RetryMax
+	}
+	return c.search.wait()
+}
+
+// searchAnew makes the next searches follow fast.
+func (c *Client) searchAnew() {
+	c.search.reset()
+	c.nextSearch = time.Time{}
+}
+
+// relent forgets what was given up, after the whole list was asked for again.
 func (c *Client) relent() {
+	c.mu.Lock()
+	asked := c.resend
+	c.resend = false
+	c.mu.Unlock()
+	if !asked {
+		return
+	}
+	clear(c.deaf)
 	for _, p := range c.peers {
-		if !p.box.resendAsked() {
-			continue
-		}
 		p.over, p.again = nil, time.Time{}
 		switch {
 		case p.run == nil:
-			clear(p.given)
+			clear(p.refused)
 		case c.stateOf(p) == Unsupported:
 			p.run.cancel(errMoved)
 		}
@@ -215,11 +265,22 @@ func (c *Client) stateOf(p *peer) State {
 	return p.status.State
 }
 
+// ErrSucceeded is the cause with which to end Run when another Client for the same application
+// goes on at once: no client is told that the devices are gone.
+var ErrSucceeded = errors.New("another one goes on")
+
+// Succeed makes c go on where before, which has ended, has left off: clients still count the
+// tokens that it has spent. To be called before Run.
+func (c *Client) Succeed(before *Client) { c.legacy = before.spent }
+
 // stop ends all sessions in order, and waits for them.
-func (c *Client) stop() {
+func (c *Client) stop(cause error) {
+	if !errors.Is(cause, ErrSucceeded) {
+		cause = errStopping
+	}
 	for _, p := range c.peers {
 		if p.run != nil {
-			p.run.cancel(errStopping)
+			p.run.cancel(cause)
 		}
 	}
 	for _, p := range c.peers {
@@ -227,6 +288,7 @@ func (c *Client) stop() {
 			<-p.run.done
 		}
 		p.dropConn()
+		c.spent[p.place] = p.bucket
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

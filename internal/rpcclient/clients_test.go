@@ -105,7 +105,7 @@ func TestDegradesToHTTP(t *testing.T) {
 	h.publish(devices.False)
 	has(t, s, devices.False)
 	eventually(t, "degraded", func() bool { return h.session().State == Degraded })
-	require.Regexp(t, `^websocket: .*refused by the client: connect error 4001`, h.trouble(), "it says why")
+	require.Regexp(t, `^websocket to .*refused by the client: connect error 4001`, h.trouble(), "it says why")
 	require.Contains(t, h.session().Remedy, "one update in 300ms")
 	for i := range 20 {
 		h.publish(devices.Of(i%2 == 0))

@@ -2,11 +2,13 @@ package rpcclient
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -55,20 +57,21 @@ type seenSocket struct {
 type deaf struct {
 	id    string
 	tries int
-	again time.Time // zero: not before it is made anew
+	again time.Time // zero: not before it is made anew, or the machine has slept
 	err   error
 }
 
 // A socket exists a moment before somebody listens on it, so a refusal is believed only after
-// a while.
+// a while. Whatever else goes wrong may be over at any time.
 const deafTries = 5
 
 func (d *deaf) failed(err error, now time.Time) {
-	d.err, d.again = err, time.Time{}
-	if d.tries < deafTries {
-		d.again = now.Add(50 * time.Millisecond << (2 * d.tries)) // 50 ms to 13 s
-	}
+	wait := 50 * time.Millisecond << (2 * min(d.tries, deafTries)) // 50 ms to 51 s
 	d.tries++
+	d.err, d.again = err, now.Add(wait)
+	if d.tries > deafTries && errors.Is(err, syscall.ECONNREFUSED) && d.id != "" {
+		d.again = time.Time{}
+	}
 }
 
 // look compares what the system says with the known clients: each keeps what it still has, and
@@ -147,16 +150,18 @@ func (c *Client) lookForPorts(ctx context.Context) []Listener {
 		return nil
 	}
 	listeners, err := c.opts.Local.Listeners(c.opts.Ports)
-	if err != nil {
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
 		listeners = c.tryPorts(ctx)
+	case err != nil: // whose the ports are is unknown for now: what is known stays, nothing new is asked
+		c.notes = append(c.notes, err.Error())
+		return nil
 	}
 	slices.SortFunc(listeners, func(a, b Listener) int {
 		return slices.Index(c.opts.Ports, a.Port) - slices.Index(c.opts.Ports, b.Port)
 	})
 	for _, p := range c.peers {
-		i := slices.IndexFunc(listeners, func(l Listener) bool {
-			return l.Port == p.port.Port && (l.ID == p.port.ID || l.ID == 0 || p.port.ID == 0)
-		})
+		i := slices.IndexFunc(listeners, func(l Listener) bool { return l.Port == p.port.Port && l.ID == p.port.ID })
 		if i < 0 {
 			p.port = Listener{}
 			continue
@@ -230,10 +235,12 @@ func (c *Client) settle(s sight) {
 	slices.SortStableFunc(c.peers, c.rank)
 }
 
-// talkingOver returns the client that is talked to over the very same socket of the same process.
+// talkingOver returns the client that is talked to over the very same socket of the same process,
+// which may have got another name or other times.
 func (c *Client) talkingOver(s seenSocket) *peer {
 	i := slices.IndexFunc(c.peers, func(p *peer) bool {
-		return p.run != nil && p.run.at.socket.Path == s.Path && p.PID == s.PID && s.PID != 0
+		same := p.run != nil && (p.run.at.socket.Path == s.Path || p.run.at.socket.ID == s.ID && s.ID != "")
+		return same && p.PID == s.PID && s.PID != 0
 	})
 	if i < 0 {
 		return nil

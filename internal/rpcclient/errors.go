@@ -75,7 +75,7 @@ var meanings = map[phaseCode][2]string{
 	{PhaseConnect, CodeClosed}:          {"closed", "the client is not ready, for example at its login screen; the next try is automatic"},
 	{PhaseConnect, CodeUnsupportedData}: {"bad data", "report this: the client did not understand the message"},
 	{PhaseConnect, CodeInvalidClientID}: {"invalid client id", "check vendor.client_id in the catalogue; the client says the same when it cannot reach its own servers, so the next try is automatic"},
-	{PhaseConnect, CodeInvalidOrigin}:   {"invalid origin", "set vendor.rpc_origin in the catalogue to an origin registered for the application, or use another transport"},
+	{PhaseConnect, CodeInvalidOrigin}:   {"invalid origin", "set vendor.rpc_origin in the catalogue to an origin registered for the application, unless another transport works, which is tried by itself"},
 	{PhaseConnect, CodeRateLimited}:     {"rate limited", "the next try is automatic"},
 	{PhaseConnect, CodeTokenRevoked}:    {"token revoked", "restart the client"},
 	{PhaseConnect, CodeInvalidVersion}:  {"invalid version", "this client speaks another protocol version; update the agent"},
@@ -100,7 +100,7 @@ func Remedy(err error) string {
 	case errors.Is(err, ErrNoClient):
 		return "start the client; it is looked for again by itself"
 	case errors.Is(err, ErrNoAnswer):
-		return "this client may not know the command; the next try is automatic"
+		return "the client did not greet or answer: it may hang or be busy; the next try is automatic"
 	default:
 		return ""
 	}
@@ -108,7 +108,7 @@ func Remedy(err error) string {
 
 // Conditions that are not refusals.
 var (
-	// ErrNoClient means that no port is held by a server that proves to be a client.
+	// ErrNoClient means that no socket and no port is held by what proves to be a client.
 	ErrNoClient = errors.New("no client found")
 	// ErrUnsupported means that a client greets and never answers the command.
 	ErrUnsupported = errors.New("this client does not know certified devices")

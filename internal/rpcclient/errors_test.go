@@ -69,7 +69,7 @@ func TestConditionsThatAreNotRefusals(t *testing.T) {
 		givesWay bool
 	}{
 		{ErrNoClient, "start the client", true},
-		{ErrNoAnswer, "may not know the command", true},
+		{ErrNoAnswer, "may hang or be busy", true},
 		{ErrNotRPC, "", true},
 		{ErrLost, "", false},
 		{errors.New("anything"), "", true},

@@ -26,6 +26,9 @@ func (h *holder) delivered(d Delivery) {
 		h.pace(s)
 	})
 	clear(h.p.said)
+	h.mu.Lock()
+	h.said = ""
+	h.mu.Unlock()
 	h.opts.OnDelivery(d)
 	// Only a session that lasts proves that the client is well: one that ends after each list
 	// must not be reopened at full speed.
@@ -53,12 +56,7 @@ func (h *holder) holds(generation uint64) {
 }
 
 func (h *holder) waits(until time.Time) {
-	h.set(h.p, func(s *Session) {
-		if s.State == Ready || s.State == Connecting {
-			s.State = Degraded
-		}
-		s.NextTry = until
-	})
+	h.set(h.p, func(s *Session) { s.NextTry = until })
 }
 
 func (h *holder) refused(err error, again time.Time) {
@@ -84,8 +82,8 @@ func (h *holder) unsupported(err error) (endure bool) {
 func (c *Client) refusals(p *peer) string {
 	var why []string
 	for _, tr := range c.opts.Transports {
-		if err := p.given[tr]; err != nil {
-			why = append(why, fmt.Sprintf("%s: %v", tr, err))
+		if err := p.refused[tr]; err != nil {
+			why = append(why, err.Error())
 		}
 	}
 	return strings.Join(why, "; ")

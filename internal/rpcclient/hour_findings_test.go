@@ -1,6 +1,11 @@
 package rpcclient
 
 import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -44,4 +49,73 @@ func TestWhatIsGivenUpHasNoNextTry(t *testing.T) {
 	eventually(t, "refused for good", func() bool { return h.session().State == Refused && s.Stats().Faults >= 2 && s.Connections() == 0 })
 	require.NoError(t, s.SetFault(fakeserver.Fault{}))
 	eventually(t, "no next try", func() bool { return h.session().State == Refused && h.session().NextTry.IsZero() })
+}
+
+// TestNothingOvertakesAListInFlight: a socket appears while a list is on its way over HTTP. Sent
+// over IPC at once, the next one could reach the client first (rule R71). A real client handles a
+// request that waits in its line even if its connection has ended.
+func TestNothingOvertakesAListInFlight(t *testing.T) {
+	m, hidden := newMachine(t), newMachine(t)
+	late := fakeserver.Fault{Kind: fakeserver.FaultAnswerLate, Transport: fakeserver.HTTP, Delay: time.Second}
+	s := desktops(t, hidden, 1, func(o *fakeserver.Options) { o.Fault = late })[0]
+	m.own(s.Port(), Process{PID: 100, UID: "1000"})
+	opts := quick(s.Port())
+	opts.Local, opts.HTTPTimeout = m, patience
+	h := start(t, opts)
+	h.publish(devices.False)
+	has(t, s, devices.False)
+
+	path := filepath.Join(m.dir, "discord-ipc-0")
+	m.own(path, Process{PID: 100, UID: "1000"})
+	require.NoError(t, os.Symlink(s.IPCPath(), path))
+	m.appear()
+	h.publish(devices.True)
+	has(t, s, devices.True)
+	eventually(t, "over IPC", func() bool { return h.session().State == Ready && h.session().Transport == IPC })
+	all := s.Payloads()
+	require.Equal(t, fakeserver.HTTP, all[0].Transport)
+	for _, p := range all[1:] {
+		require.False(t, p.Time.Before(all[0].Time.Add(late.Delay)), "payload %d over %s was sent before the first one had its answer", p.Seq, p.Transport)
+	}
+}
+
+// rush is a machine on which something happens between the first look at the sockets and the
+// first connection to one.
+type rush struct {
+	*machine
+	once   sync.Once
+	happen func()
+}
+
+func (r *rush) Dial(ctx context.Context, path string) (net.Conn, Process, error) {
+	r.once.Do(r.happen)
+	return r.machine.Dial(ctx, path)
+}
+
+// TestARestartBetweenLookAndConnect: the connection leads to the next life of the client, which
+// must not be talked to twice.
+func TestARestartBetweenLookAndConnect(t *testing.T) {
+	m := newMachine(t)
+	s := serve(t, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: m.dir, NoTCP: true, Bucket: 10})
+	local := &rush{machine: m, happen: func() {
+		was, _ := m.Sockets()
+		for now := was; now[0].ID == was[0].ID; now, _ = m.Sockets() { // the clock of a folder is coarse
+			_ = s.Restart()
+		}
+		m.own(s.IPCPath(), Process{PID: 101, UID: "1000", Name: "Discord"})
+	}}
+	opts := quick()
+	opts.Local = local
+	h := start(t, opts)
+	h.publish(devices.False)
+	has(t, s, devices.False)
+	eventually(t, "ready", func() bool { return h.session().State == Ready })
+	m.appear()
+	h.publish(devices.True)
+	has(t, s, devices.True)
+	eventually(t, "it was looked for again", func() bool { return s.Stats().Accepted > 1 })
+	eventually(t, "one session", func() bool {
+		st := h.Status().Sessions
+		return len(st) == 1 && st[0].State == Ready && s.Stats().Connections == 1
+	})
 }

@@ -172,7 +172,7 @@ func postResult(r httpReply, nonce string) error {
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrNotRPC, err)
 		}
-		if m.Nonce != nonce || m.Cmd != command || m.Args != nil { // args: a server that echoes
+		if !m.answers(nonce) {
 			return fmt.Errorf("%w: the reply is not to our command", ErrNotRPC)
 		}
 		return m.result()

@@ -34,7 +34,7 @@ func (b *inbox) want(nonce string) {
 func (b *inbox) put(m message) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if m.Nonce != "" && m.Nonce == b.wanted {
+	if b.wanted != "" && m.answers(b.wanted) {
 		b.wanted = ""
 		b.answer <- m
 	}

@@ -53,10 +53,3 @@ func (m *mailbox) take() (s devices.Snapshot, ok, resend bool) {
 	}
 	return m.snap, m.filled, resend
 }
-
-// resendAsked reports whether the whole list was asked for again and has not been taken since.
-func (m *mailbox) resendAsked() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.resend
-}

@@ -12,19 +12,19 @@ import (
 // peer is one client process, or what stands where one might be. Until it restarts, what it
 // refused is remembered, and so is how many of its tokens were spent.
 type peer struct {
-	place // owned by Client.Run
-	box   *mailbox
-	retry *backoff // after a session that ended
-	sulk  *backoff // after a refusal to talk
-	doubt *backoff // after an answer, or a silence, that is not a client's
-	again time.Time
-	over  error // not nil: nothing to try before it restarts
-	other error // not nil: it is another program; searches ask it again, ever more rarely
+	place    // owned by Client.Run
+	box      *mailbox
+	retry    *backoff // after a session that ended
+	sulk     *backoff // after a refusal to talk
+	doubt    *backoff // after an answer, or a silence, that is not a client's
+	again    time.Time
+	over     error // not nil: nothing to try before it restarts
+	stranger error // not nil: it is another program; searches ask it again, ever more rarely
 
 	// Owned by the attempt while one runs, else by Client.Run.
 	conn     net.Conn // fresh, to the socket; nil once used
 	bucket   limiter
-	given    map[Transport]error // refused for as long as the process lives
+	refused  map[Transport]error // refused for as long as the process lives
 	answered bool                // the command, at least once
 	said     map[string]bool     // what was logged since the last delivery
 
@@ -34,13 +34,17 @@ type peer struct {
 	status  Session
 	running bool // an attempt is under way
 	talking bool // it has the turn
-	alone   bool // it has no socket, and whose process it is is not known
+	held    bool // there is a session
+	// Which ports may belong to which sockets (rule R76):
+	ownerUnknown bool // a port, and whose it is is not known
+	socketAlone  bool // a socket, and its port is not known
 }
 
 // run is one attempt to talk to a peer.
 type run struct {
 	at     place
 	cancel context.CancelCauseFunc
+	leave  chan struct{} // closed: end as soon as nothing is in flight
 	done   chan struct{} // closed at the end, after which the rest may be read
 	worked bool
 	err    error
@@ -64,9 +68,9 @@ func (c *Client) newPeer(who Process) *peer {
 	p := &peer{
 		place: place{Process: who}, box: newMailbox(),
 		retry: newBackoff(retryFirst, c.opts.RetryMax), sulk: newBackoff(c.opts.RefusedWait, max(refusedMax, c.opts.RefusedWait)),
-		doubt:  newBackoff(doubtFirst, doubtMax),
-		bucket: limiter{size: c.opts.Tokens, every: c.opts.TokenEvery},
-		given:  make(map[Transport]error), said: make(map[string]bool),
+		doubt:   newBackoff(doubtFirst, doubtMax),
+		bucket:  limiter{size: c.opts.Tokens, every: c.opts.TokenEvery},
+		refused: make(map[Transport]error), said: make(map[string]bool),
 		status: Session{State: Searching}, // no session before it has proved to be a client
 	}
 	c.mu.Lock()
@@ -90,11 +94,11 @@ func (c *Client) rank(a, b *peer) int {
 }
 
 // gains says that p has a place that it lacked, which may be the way that was missing.
-func (p *peer) gains() { p.over, p.other, p.again = nil, nil, time.Time{} }
+func (p *peer) gains() { p.over, p.stranger, p.again = nil, nil, time.Time{} }
 
 // keep stores a connection for the next attempt.
 func (p *peer) keep(conn net.Conn) {
-	if p.conn != nil || p.run != nil {
+	if p.run != nil || p.conn != nil { // in this order: conn is the attempt's while one runs
 		_ = conn.Close()
 		return
 	}

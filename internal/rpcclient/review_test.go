@@ -12,10 +12,11 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
-	"github.com/gorilla/websocket"
 	"github.com/stretchr/testify/require"
 
 	"sidetone/fakeserver"
@@ -26,10 +27,9 @@ import (
 type bent struct {
 	*machine
 	looks     atomic.Int64
-	listeners atomic.Pointer[error]                     // what Listeners fails with
-	dialed    func(path string, p Process) Process      // who answers a Dial
-	renamed   atomic.Pointer[func([]Socket) []Socket]   // what Sockets says
-	watch     func(ctx context.Context, n func()) error // nil: as the machine's
+	listeners atomic.Pointer[error]                   // what Listeners fails with
+	dialed    func(path string, p Process) Process    // who answers a Dial
+	renamed   atomic.Pointer[func([]Socket) []Socket] // what Sockets says
 }
 
 func (b *bent) Sockets() ([]Socket, []string) {
@@ -48,6 +48,13 @@ func (b *bent) Listeners(ports []int) ([]Listener, error) {
 	return b.machine.Listeners(ports)
 }
 
+// Identify knows nothing of what was found without Listeners, as the platform's.
+func (b *bent) Identify(list []Listener) {
+	if len(list) > 0 && list[0].ID != 0 {
+		b.machine.Identify(list)
+	}
+}
+
 func (b *bent) Dial(ctx context.Context, path string) (net.Conn, Process, error) {
 	c, p, err := b.machine.Dial(ctx, path)
 	if b.dialed != nil && err == nil {
@@ -56,14 +63,7 @@ func (b *bent) Dial(ctx context.Context, path string) (net.Conn, Process, error)
 	return c, p, err
 }
 
-func (b *bent) Watch(ctx context.Context, notify func()) error {
-	if b.watch != nil {
-		return b.watch(ctx, notify)
-	}
-	return b.machine.Watch(ctx, notify)
-}
-
-// serveIPC listens on path; the socket's file stays behind when it is closed with leave.
+// serveIPC is a socket that does on each connection whatever a test wants.
 func serveIPC(t *testing.T, path string, handle func(f frames)) (l *net.UnixListener) {
 	t.Helper()
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
@@ -115,42 +115,30 @@ func soon(t *testing.T, what string, f func() bool) {
 
 const hello = `{"cmd":"DISPATCH","evt":"READY","nonce":null,"data":{"v":1}}`
 
-// Ports whose owner the system does not tell, as always on macOS and Windows: one of a client
-// that is served over its socket, and one of a re-implementation that greets. Each is ended and
-// begun anew at each wake-up, the end of one being a wake-up for the other.
-func TestPortsOfUnknownOwnerDoNotMakeTheClientSpin(t *testing.T) {
+// A port of unknown owner that waits, as each does on macOS and Windows, is left alone. What ends
+// it at each wake-up has it probed anew, and where there are two such ports, the end of one is the
+// wake-up that ends the other, for as long as they do not end at the same moment.
+func TestAWaitingPortIsNotProbedAtEachWakeUp(t *testing.T) {
 	m := newMachine(t)
 	s := desktops(t, m, 1)[0]
 	m.own(s.Port(), Process{UID: "1000"})
-	greets := serveRaw(t, 0, func(c *rawConn) {
-		req, _, err := c.request()
-		if err != nil {
-			return
-		}
-		if req.Header.Get("Upgrade") == "" {
-			c.reply("400 Bad Request", "", "")
-			return
-		}
-		c.greet(req, "")
-		c.untilClosed()
-	})
-	m.own(greets.port(), Process{UID: "1000"})
 	b := &bent{machine: m}
-	opts := quick(s.Port(), greets.port())
+	opts := quick(s.Port())
 	opts.Local = b
 	h := start(t, opts)
 	h.publish(devices.True)
-	eventually(t, "one is served, two wait", func() bool {
+	eventually(t, "one is served, one waits", func() bool {
 		s := h.Status().Sessions
-		return len(s) == 3 && s[0].State == Ready && s[1].State == Waiting && s[2].State == Waiting
+		return len(s) == 2 && s[0].State == Ready && s[1].State == Waiting
 	})
-	for range 50 { // some wake-ups, as folders have them
+	before := s.Stats().Probes
+	for range 20 {
+		n := b.looks.Load()
 		m.appear()
-		time.Sleep(time.Millisecond)
+		eventually(t, "looked", func() bool { return b.looks.Load() > n })
 	}
-	before := b.looks.Load()
-	require.True(t, quiet(func() bool { return b.looks.Load() > before+100 }), "it looks again and again though nothing happens")
-	t.Logf("looks %d then %d", before, b.looks.Load())
+	eventually(t, "it waits", func() bool { return h.Status().Sessions[1].State == Waiting })
+	require.LessOrEqual(t, s.Stats().Probes-before, 2)
 }
 
 // A session that waits is not ended when its client goes: the status shows ghosts.
@@ -227,42 +215,6 @@ func TestEachConnectionAsksWhoseTheSocketIs(t *testing.T) {
 	require.True(t, quiet(func() bool { return len(s.Payloads()) > before }), "another user's program got the list")
 }
 
-// The check of a wait for READY reads what was refused while the attempt writes it.
-func TestARefusalWhileTheWaitIsCheckedIsNoRace(t *testing.T) {
-	m := newMachine(t)
-	probes := make(chan struct{}, 100)
-	s := serveRaw(t, 0, func(c *rawConn) {
-		for {
-			req, body, err := c.request()
-			switch {
-			case err != nil:
-				return
-			case req.Method == http.MethodPost:
-				c.say(accept(nonceOf(body)))
-			case req.Header.Get("Upgrade") == "":
-				probes <- struct{}{}
-				c.fingerprint()
-			default:
-				for len(probes) > 0 {
-					<-probes
-				}
-				_, _ = c.Write([]byte(switching(req, "")))
-				select {
-				case <-probes: // the check has looked at what is left
-				case <-c.over:
-				}
-				_, _ = c.Write(frame(websocket.CloseMessage, websocket.FormatCloseMessage(CodeInvalidOrigin, "")))
-				return
-			}
-		}
-	})
-	opts := quick(s.port())
-	opts.Local, opts.HTTPTimeout = m, patience
-	h := start(t, opts)
-	h.publish(devices.True)
-	eventually(t, "over HTTP", h.connected)
-}
-
 // A session over a port of unknown owner must end when the socket's session gets READY, however
 // late that is.
 func TestAPortOfUnknownOwnerYieldsToALateREADY(t *testing.T) {
@@ -331,7 +283,7 @@ func TestOneProcessHasOneSession(t *testing.T) {
 		b.listeners.Store(&failure)
 		n := b.looks.Load()
 		m.appear()
-		eventually(t, "looked", func() bool { return b.looks.Load() > n+1 })
+		eventually(t, "looked", func() bool { return b.looks.Load() > n })
 		b.listeners.Store(nil)
 		m.appear()
 		require.True(t, quiet(func() bool { return count(h) > 1 }), "%+v", h.Status().Sessions)
@@ -346,6 +298,24 @@ func TestOneProcessHasOneSession(t *testing.T) {
 		h.publish(devices.True)
 		eventually(t, "ready", h.connected)
 		require.NoError(t, os.Chtimes(s.IPCPath(), time.Now(), time.Now().Add(time.Hour))) // as chmod does to the ctime of platform's ID
+		m.appear()
+		require.True(t, quiet(func() bool { return count(h) > 1 }), "%+v", h.Status().Sessions)
+	})
+	t.Run("the socket gets another name", func(t *testing.T) { // as when a Flatpak client's is linked
+		m := newMachine(t)
+		s := serve(t, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: m.dir, NoTCP: true})
+		link := filepath.Join(m.dir, "discord-ipc-9")
+		m.own(s.IPCPath(), Process{PID: 100, UID: "1000"})
+		m.own(link, Process{PID: 100, UID: "1000"})
+		b := &bent{machine: m}
+		opts := quick()
+		opts.Local = b
+		h := start(t, opts)
+		h.publish(devices.True)
+		eventually(t, "ready", h.connected)
+		require.NoError(t, os.Symlink(s.IPCPath(), link))
+		renamed := func(found []Socket) []Socket { return []Socket{{link, found[0].ID}} } // one of two names, as platform does
+		b.renamed.Store(&renamed)
 		m.appear()
 		require.True(t, quiet(func() bool { return count(h) > 1 }), "%+v", h.Status().Sessions)
 	})
@@ -518,4 +488,190 @@ func TestRunTwiceIsNotStopped(t *testing.T) {
 		cancel()
 		<-done
 	}
+}
+
+// A client that hung for half a minute, with its line of connections full, is asked again: when
+// the machine has slept, if not before.
+func TestASocketThatWasDeafForLongIsAskedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &hung{greeted: make(chan struct{}, 10)}
+		c := New(Options{ClientID: clientID, Transports: only(IPC), Local: l})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); c.Run(ctx) }()
+		time.Sleep(time.Minute)
+		l.well.Store(true)
+		c.Resend()
+		select {
+		case <-l.greeted:
+		case <-time.After(time.Hour):
+			t.Errorf("notes after an hour: %q", c.Status().Notes)
+		}
+		cancel()
+		<-done
+	})
+}
+
+// hung is a machine with one client that takes no connections before it is well.
+type hung struct {
+	noLocal
+	well    atomic.Bool
+	greeted chan struct{}
+}
+
+func (l *hung) Sockets() ([]Socket, []string) { return []Socket{{"/discord-ipc-0", "1"}}, nil }
+
+func (l *hung) Dial(context.Context, string) (net.Conn, Process, error) {
+	if !l.well.Load() {
+		return nil, Process{}, syscall.EAGAIN
+	}
+	client, server := net.Pipe()
+	go func() {
+		f := newFrames(server)
+		_, _, _ = readFrame(f.r)
+		_, _ = f.conn.Write(encodeFrame(opFrame, []byte(hello)))
+		l.greeted <- struct{}{}
+		_, _, _ = readFrame(f.r)
+	}()
+	return client, Process{PID: 100, UID: "1000"}, nil
+}
+
+func (l *hung) Watch(ctx context.Context, _ func()) error { <-ctx.Done(); return nil }
+
+// Listeners that fail do not mean that the system never tells: a port that is first seen then
+// may be another user's.
+func TestWhileListenersFailNewPortsAreLeftAlone(t *testing.T) {
+	m := newMachine(t)
+	s := serve(t, fakeserver.Options{Profile: fakeserver.Documented})
+	m.own(s.Port(), Process{PID: 666, UID: "1001"})
+	b := &bent{machine: m}
+	failure := errors.New("too many open files")
+	b.listeners.Store(&failure)
+	opts := quick(s.Port())
+	opts.Local = b
+	h := start(t, opts)
+	h.publish(devices.True)
+	require.True(t, quiet(func() bool { return len(s.Payloads()) > 0 }), "another user's program got the list")
+}
+
+// One resume gives a client that was given up one more chance, not one at each event after.
+func TestAResumeIsForgottenAfterOneTry(t *testing.T) {
+	m := newMachine(t)
+	s := serve(t, fakeserver.Options{
+		Profile: fakeserver.Desktop, Bucket: -1, IPCDir: m.dir, NoTCP: true,
+		Fault: fakeserver.Fault{Kind: fakeserver.FaultCloseCode, Code: CodeInvalidVersion},
+	})
+	b := &bent{machine: m}
+	opts := quick()
+	opts.Local = b
+	h := start(t, opts)
+	h.publish(devices.True)
+	soon(t, "given up", func() bool { return h.session().State == Refused })
+	h.Resend()
+	soon(t, "tried again", func() bool { return s.Stats().Handshakes == 2 && h.session().State == Refused })
+	for range 5 {
+		n := b.looks.Load()
+		m.appear()
+		soon(t, "looked", func() bool { return b.looks.Load() > n })
+	}
+	require.True(t, quiet(func() bool { return s.Stats().Handshakes > 2 }), "%d handshakes", s.Stats().Handshakes)
+}
+
+// Who waits for a token with the very first list is not one that has a list.
+func TestNothingIsDegradedBeforeTheFirstList(t *testing.T) {
+	m := newMachine(t)
+	s := desktops(t, m, 1, func(o *fakeserver.Options) { o.IPCDir = "" })[0]
+	opts := quick(s.Port())
+	opts.Local, opts.Tokens, opts.TokenEvery = m, 1, time.Hour // the refused WebSocket takes it
+	h := start(t, opts)
+	h.publish(devices.True)
+	soon(t, "it waits for a token", func() bool { return time.Until(h.session().NextTry) > 50*time.Minute })
+	require.Empty(t, s.Payloads())
+	require.False(t, h.Status().Connected(), "state %s, generation %d", h.session().State, h.session().Generation)
+}
+
+// Who sends back what we said has not accepted it (rule R41), over any transport.
+func TestAnEchoIsNoDelivery(t *testing.T) {
+	m := newMachine(t)
+	serveIPC(t, filepath.Join(m.dir, "discord-ipc-0"), func(f frames) {
+		_, _, _ = readFrame(f.r)
+		_, _ = f.conn.Write(encodeFrame(opFrame, []byte(hello)))
+		for {
+			op, body, err := readFrame(f.r)
+			if err != nil {
+				return
+			}
+			_, _ = f.conn.Write(encodeFrame(op, body))
+		}
+	})
+	opts := quick()
+	opts.Local = m
+	h := start(t, opts)
+	h.publish(devices.True)
+	require.True(t, quiet(h.connected), "state %s", h.session().State)
+}
+
+// unwatched is a machine that tells nobody of a new socket, as Windows.
+type unwatched struct{ *machine }
+
+func (unwatched) Watch(context.Context, func()) error { return errors.ErrUnsupported }
+
+func TestASecondClientIsFoundWhereNothingTellsOfIt(t *testing.T) {
+	m := newMachine(t)
+	first := desktops(t, m, 1)[0]
+	opts := quick(freePorts(t, 1)...)
+	opts.Local = unwatched{m}
+	h := start(t, opts)
+	h.publish(devices.True)
+	has(t, first, devices.True)
+	time.Sleep(time.Second) // the search has ended
+	second := serve(t, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: m.dir, NoTCP: true})
+	soon(t, "the second is served", func() bool { return len(second.Devices()) == 2 })
+}
+
+// restless is a machine on which something changes at each look, as another program can have it
+// in a folder that it may write to.
+type restless struct {
+	noLocal
+	notify atomic.Pointer[func()]
+	looks  atomic.Int64
+	limit  int64
+	over   chan struct{}
+}
+
+func (l *restless) Sockets() ([]Socket, []string) {
+	switch n := l.looks.Add(1); {
+	case n == l.limit:
+		close(l.over)
+	case n > l.limit:
+		return nil, nil
+	}
+	if f := l.notify.Load(); f != nil {
+		(*f)()
+	}
+	return nil, nil
+}
+
+func (l *restless) Watch(ctx context.Context, notify func()) error {
+	l.notify.Store(&notify)
+	notify()
+	<-ctx.Done()
+	return nil
+}
+
+func TestAStormOfEventsIsNoStormOfLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &restless{limit: 1000, over: make(chan struct{})}
+		c := New(Options{ClientID: clientID, Transports: only(IPC), Local: l})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); c.Run(ctx) }()
+		begin := time.Now()
+		<-l.over
+		if time.Since(begin) < time.Second {
+			t.Errorf("%d looks in %v", l.limit, time.Since(begin))
+		}
+		cancel()
+		<-done
+	})
 }

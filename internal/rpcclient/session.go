@@ -30,6 +30,7 @@ type session struct {
 	bucket  *limiter // of the client, where each list costs a token of it; else nil (rule R67)
 	retry   *backoff // after refused lists
 	tell    observer
+	leave   <-chan struct{} // closed: end as soon as nothing is in flight
 
 	answers bool // the client is known to answer the command
 
@@ -127,6 +128,8 @@ func (s *session) sleep(ctx context.Context, d *time.Duration, wake bool) error 
 		return ctx.Err()
 	case <-s.link.lost():
 		return s.link.cause()
+	case <-s.leave:
+		return errMoved
 	case <-news:
 	case <-timeout:
 	}
@@ -215,7 +218,7 @@ func (s *session) farewell(ctx context.Context, policy ExitPolicy) error {
 	case ExitLeave:
 		return nil
 	case ExitUnmute:
-		if !s.knows {
+		if s.first {
 			return nil
 		}
 		list = withoutMute(s.has.Wire())

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"time"
 )
 
 // attempt talks to p until that ends, over the best transport that p accepts. worked says that
 // it has delivered a list.
-func (c *Client) attempt(ctx context.Context, p *peer, at place) (worked bool, err error) {
+func (c *Client) attempt(ctx context.Context, p *peer, at place, leave <-chan struct{}) (worked bool, err error) {
 	defer p.dropConn()
 	var port *proven
 	defer func() { port.discard() }()
@@ -18,8 +19,8 @@ func (c *Client) attempt(ctx context.Context, p *peer, at place) (worked bool, e
 		if !at.offers(tr) {
 			continue
 		}
-		if p.given[tr] != nil {
-			err = p.given[tr]
+		if p.refused[tr] != nil {
+			err = p.refused[tr]
 			continue
 		}
 		if tr != IPC && port == nil {
@@ -27,15 +28,15 @@ func (c *Client) attempt(ctx context.Context, p *peer, at place) (worked bool, e
 				return false, err // it is not a matter of the transport
 			}
 		}
-		if tr != IPC && port.proof == ProofAnswer && tr != HTTP {
+		if tr == WebSocket && port.proof == ProofAnswer {
 			continue // what proved it has shown which works
 		}
-		worked, err = c.talk(ctx, p, at, tr, port)
+		worked, err = c.talk(ctx, p, at, tr, port, leave)
 		switch {
 		case ctx.Err() != nil || worked:
 			return worked, err // one that worked gets another chance: the next best may be far worse
 		case lasting(err):
-			p.given[tr] = err
+			p.refused[tr] = err
 		case !givesWay(err):
 			return false, err
 		}
@@ -49,12 +50,16 @@ func (c *Client) attempt(ctx context.Context, p *peer, at place) (worked bool, e
 func (c *Client) prove(ctx context.Context, at place) (*proven, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.ProbeTimeout)
 	defer cancel()
-	overPort := slices.DeleteFunc(slices.Clone(c.opts.Transports), func(t Transport) bool { return t == IPC })
-	p, err := probe(ctx, c.target(at), overPort)
+	p, err := probe(ctx, c.target(at), c.overPort())
 	if err != nil && errors.Is(err, ErrNotRPC) {
 		err = fmt.Errorf("%w: %w", errStranger, err)
 	}
 	return p, err
+}
+
+// overPort are the transports that use a port.
+func (c *Client) overPort() []Transport {
+	return slices.DeleteFunc(slices.Clone(c.opts.Transports), func(t Transport) bool { return t == IPC })
 }
 
 func (c *Client) target(at place) target {
@@ -75,7 +80,7 @@ func address(at place, tr Transport) Address {
 }
 
 // talk opens a link and holds a session on it to its end.
-func (c *Client) talk(ctx context.Context, p *peer, at place, tr Transport, port *proven) (worked bool, err error) {
+func (c *Client) talk(ctx context.Context, p *peer, at place, tr Transport, port *proven, leave <-chan struct{}) (worked bool, err error) {
 	to := address(at, tr)
 	if err := c.turn(ctx, p, to); err != nil {
 		return false, err
@@ -91,7 +96,7 @@ func (c *Client) talk(ctx context.Context, p *peer, at place, tr Transport, port
 		return false, err
 	}
 	defer l.close()
-	return c.hold(ctx, p, l, to, counts)
+	return c.hold(ctx, p, l, to, counts, leave)
 }
 
 // sameOwner reports whether l still listens, as far as the system tells.
@@ -109,6 +114,15 @@ func (c *Client) open(ctx context.Context, p *peer, at place, tr Transport, coun
 		if err := c.token(ctx, p); err != nil {
 			return nil, err
 		}
+	}
+	var conn net.Conn
+	if tr == IPC {
+		var err error
+		if conn, err = c.socketConn(ctx, p, at); err != nil {
+			return nil, err
+		}
+	}
+	if counts && tr != HTTP {
 		spent := p.bucket.spend(time.Now())
 		defer func() { spent(time.Now()) }()
 	}
@@ -116,26 +130,32 @@ func (c *Client) open(ctx context.Context, p *peer, at place, tr Transport, coun
 	defer cancel(nil)
 	switch tr {
 	case IPC:
-		conn := p.conn
-		p.conn = nil
-		if conn == nil {
-			var owner Process
-			var err error
-			if conn, owner, err = c.opts.Local.Dial(ctx, at.socket.Path); err != nil {
-				return nil, fmt.Errorf("%w: %w", errDeaf, err)
-			}
-			if owner.PID != at.PID || owner.UID != at.UID {
-				_ = conn.Close()
-				return nil, errReplaced
-			}
-		}
 		return orNil(openIPC(ctx, conn, c.opts.ClientID))
 	case WebSocket:
 		return orNil(openWebSocket(ctx, c.target(at)))
 	default:
-		overPort := slices.DeleteFunc(slices.Clone(c.opts.Transports), func(t Transport) bool { return t == IPC })
-		return orNil(openHTTP(ctx, c.target(at), overPort, counts))
+		return orNil(openHTTP(ctx, c.target(at), c.overPort(), counts))
 	}
+}
+
+// socketConn is a fresh connection to the socket, whose owner must still be the same: names and
+// ids go to nobody else (rule R6).
+func (c *Client) socketConn(ctx context.Context, p *peer, at place) (net.Conn, error) {
+	if conn := p.conn; conn != nil {
+		p.conn = nil
+		return conn, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.opts.AnswerTimeout)
+	defer cancel()
+	conn, owner, err := c.opts.Local.Dial(ctx, at.socket.Path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errDeaf, err)
+	}
+	if owner.PID != at.PID || owner.UID != at.UID {
+		_ = conn.Close()
+		return nil, errReplaced
+	}
+	return conn, nil
 }
 
 // orNil keeps a nil pointer from becoming a link that is not nil.
@@ -180,18 +200,20 @@ func (c *Client) patience(ctx context.Context, p *peer, at place, tr Transport, 
 // another reports whether a transport is left after tr.
 func (c *Client) another(p *peer, at place, tr Transport) bool {
 	rest := c.opts.Transports[slices.Index(c.opts.Transports, tr)+1:]
-	return slices.ContainsFunc(rest, func(t Transport) bool { return at.offers(t) && p.given[t] == nil })
+	return slices.ContainsFunc(rest, func(t Transport) bool { return at.offers(t) && p.refused[t] == nil })
 }
 
 // hold runs a session on l to its end. When the agent stops it then does what the policy says.
-func (c *Client) hold(ctx context.Context, p *peer, l link, to Address, counts bool) (worked bool, err error) {
+func (c *Client) hold(ctx context.Context, p *peer, l link, to Address, counts bool, leave <-chan struct{}) (worked bool, err error) {
 	start := time.Now()
 	c.once(p, "connected", "to", to)
 	h := &holder{Client: c, p: p, to: to, start: start, paced: counts && to.Transport == HTTP}
 	s := &session{
 		link: l, to: to, box: p.box, timeout: c.opts.AnswerTimeout, pacer: newPacer(),
-		retry: newBackoff(refusedFirst, refusedMax), tell: h, answers: p.answered,
+		retry: newBackoff(refusedFirst, refusedMax), tell: h, answers: p.answered, leave: leave,
 	}
+	c.holding(p, true)
+	defer c.holding(p, false)
 	if to.Transport == HTTP {
 		s.timeout = c.opts.HTTPTimeout
 	}

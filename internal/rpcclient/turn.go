@@ -48,7 +48,7 @@ func (c *Client) allowed(p *peer) bool {
 			before = false
 		case c.opts.Clients == FirstClient && (q.talking || (before && q.running)):
 			return false
-		case p.alone && !q.alone && q.running && q.status.State != Unsupported:
+		case p.ownerUnknown && q.socketAlone && q.running && q.status.State != Unsupported:
 			return false
 		}
 	}
@@ -60,7 +60,7 @@ func (c *Client) allowed(p *peer) bool {
 func (c *Client) mustYield(p *peer) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return p.alone && p.talking && slices.ContainsFunc(c.peers, func(q *peer) bool {
-		return !q.alone && q.talking && (q.status.State == Ready || q.status.State == Degraded)
+	return p.ownerUnknown && p.talking && slices.ContainsFunc(c.peers, func(q *peer) bool {
+		return q.socketAlone && q.talking && (q.status.State == Ready || q.status.State == Degraded)
 	})
 }
