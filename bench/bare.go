@@ -8,10 +8,8 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"time"
 
-	"github.com/gorilla/websocket"
-
+	"sidetone/fakeserver"
 	"sidetone/internal/platform/pulse"
 )
 
@@ -22,33 +20,39 @@ const bareArgument = "bare-path"
 type bare struct {
 	sound    *pulse.Conn
 	events   chan struct{}
-	client   *websocket.Conn
-	payloads map[bool][]byte // by mute
+	client   *wire
+	messages map[bool][]byte // by mute
 	sent     bool            // the mute that was sent last
 }
 
 // runBare serves until ctx ends. args are the sound server's socket, the name of the source,
-// the client's port and the folder of the payloads.
+// the transport, the client's address and the folder of the payloads.
 func runBare(ctx context.Context, args []string) error {
-	if len(args) != 4 {
-		return errors.New("the bare path needs 4 arguments")
+	if len(args) != 5 {
+		return errors.New("the bare path needs 5 arguments")
 	}
-	b := &bare{events: make(chan struct{}, 1), payloads: make(map[bool][]byte)}
-	for _, mute := range []bool{false, true} {
-		var err error
-		if b.payloads[mute], err = os.ReadFile(payloadFile(args[3], mute)); err != nil {
-			return err
-		}
-	}
+	b := &bare{events: make(chan struct{}, 1), messages: make(map[bool][]byte)}
 	if err := b.listen(ctx, args[0]); err != nil {
 		return err
 	}
 	defer b.sound.Close()
-	if err := b.dial(ctx, args[2]); err != nil {
+	var err error
+	if b.client, err = wireTo(ctx, fakeserver.Transport(args[2]), args[3]); err != nil {
 		return err
 	}
 	defer b.client.Close()
-	return b.serve(ctx, args[1])
+	defer context.AfterFunc(ctx, func() { _ = b.client.Close() })()
+	for _, mute := range []bool{false, true} {
+		payload, err := os.ReadFile(payloadFile(args[4], mute))
+		if err != nil {
+			return err
+		}
+		b.messages[mute] = b.client.prepare(payload)
+	}
+	if err := b.serve(ctx, args[1]); ctx.Err() == nil {
+		return err
+	}
+	return nil
 }
 
 func (b *bare) listen(ctx context.Context, socket string) (err error) {
@@ -62,28 +66,6 @@ func (b *bare) listen(ctx context.Context, socket string) (err error) {
 		return err
 	}
 	return b.sound.Subscribe(ctx, pulse.MaskOf(pulse.OnSource))
-}
-
-func (b *bare) dial(ctx context.Context, port string) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, stepLimit)
-	defer cancel()
-	url := "ws://127.0.0.1:" + port + "/?v=1&client_id=123456789012345678&encoding=json"
-	if b.client, _, err = websocket.DefaultDialer.DialContext(ctx, url, nil); err != nil {
-		return fmt.Errorf("connect to the client: %w", err)
-	}
-	_ = b.client.SetReadDeadline(time.Now().Add(stepLimit))
-	if _, _, err = b.client.ReadMessage(); err != nil { // READY
-		return fmt.Errorf("wait for the client's READY: %w", err)
-	}
-	_ = b.client.SetReadDeadline(time.Time{})
-	go func() { // answers are read away
-		for {
-			if _, _, err := b.client.NextReader(); err != nil {
-				return
-			}
-		}
-	}()
-	return nil
 }
 
 func (b *bare) serve(ctx context.Context, name string) error {
@@ -104,15 +86,13 @@ func (b *bare) serve(ctx context.Context, name string) error {
 		case <-b.sound.Done():
 			return b.sound.Err()
 		case <-ctx.Done():
-			return nil
+			return ctx.Err()
 		}
 		s, err := b.sound.Source(ctx, sources[i].Index)
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err != nil:
+		if err != nil {
 			return err
-		case s.Mute == b.sent:
+		}
+		if s.Mute == b.sent {
 			continue
 		}
 		if err := b.send(s.Mute); err != nil {
@@ -123,8 +103,5 @@ func (b *bare) serve(ctx context.Context, name string) error {
 
 func (b *bare) send(mute bool) error {
 	b.sent = mute
-	_ = b.client.SetWriteDeadline(time.Now().Add(stepLimit))
-	err := b.client.WriteMessage(websocket.TextMessage, b.payloads[mute])
-	_ = b.client.NetConn().SetWriteDeadline(time.Time{}) // else it would wake an idle process
-	return err
+	return b.client.send(b.messages[mute])
 }

@@ -3,12 +3,15 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"sidetone/fakeserver"
 )
 
 func TestPercentile(t *testing.T) {
@@ -37,10 +40,10 @@ func TestPercentile(t *testing.T) {
 }
 
 func TestBusiest(t *testing.T) {
-	at := func(list ...int) []time.Time {
+	all := func(list ...int) []time.Time {
 		var out []time.Time
-		for _, n := range list {
-			out = append(out, time.Unix(0, 0).Add(time.Duration(n)*time.Millisecond))
+		for _, ms := range list {
+			out = append(out, at(ms))
 		}
 		return out
 	}
@@ -49,11 +52,11 @@ func TestBusiest(t *testing.T) {
 		want  int
 	}{
 		{nil, 0},
-		{at(0), 1},
-		{at(0, 999), 2},
-		{at(0, 1000), 1},
-		{at(0, 900, 1100, 1200, 1899, 2500), 4},
-		{at(0, 0, 0), 3},
+		{all(0), 1},
+		{all(0, 999), 2},
+		{all(0, 1000), 1},
+		{all(0, 900, 1100, 1200, 1899, 2500), 4},
+		{all(0, 0, 0), 3},
 	} {
 		require.Equal(t, c.want, busiest(c.times, time.Second), "%v", c.times)
 	}
@@ -92,6 +95,7 @@ func TestReadUsage(t *testing.T) {
 	require.NoError(t, err)
 	require.Greater(t, after.cpu, before.cpu)
 	require.Greater(t, after.switches, before.switches)
+	require.Greater(t, after.read, before.read)
 
 	_, err = readUsage(1 << 30)
 	require.Error(t, err)
@@ -101,8 +105,11 @@ func TestReport(t *testing.T) {
 	text := report([]row{
 		{figure: "speed", measured: "1 ms", baseline: "2 ms", ratio: "0.50×", target: "≤ 1×", met: true, note: "A note."},
 		{figure: "size", measured: "13 MiB", target: "≤ 12 MiB", note: "A note.", excuse: "It is fat."},
+		{figure: "wait", measured: "5 s", excuse: "It waits."},
 	}, []string{"CPU: fast"})
 	require.Contains(t, text, "- CPU: fast\n")
+	require.Contains(t, text, "| wait | 5 s | – | – | – | – |\n")
+	require.NotContains(t, text, "It waits.", "without a target nothing is missed")
 	require.Contains(t, text, "| speed | 1 ms | 2 ms | 0.50× | ≤ 1× | yes |\n")
 	require.Contains(t, text, "| size | 13 MiB | – | – | ≤ 12 MiB | **no** |\n")
 	require.Equal(t, 1, strings.Count(text, "A note."))
@@ -123,4 +130,159 @@ func TestChoose(t *testing.T) {
 	require.Equal(t, "storm", one[0].name)
 	_, err = choose("strom")
 	require.ErrorContains(t, err, "storm")
+}
+
+// at returns a moment, in milliseconds of the test's own time.
+func at(ms int) time.Time { return time.Unix(1, 0).Add(time.Duration(ms) * time.Millisecond) }
+
+func TestTokensFree(t *testing.T) {
+	for _, c := range []struct {
+		arrived []int
+		want    []int // -1: there was one from the start
+	}{
+		{[]int{0, 5, 1000, 2000}, []int{-1, -1, 1000, 2000}},
+		{[]int{0, 5, 1010, 2020}, []int{-1, -1, 1000, 2000}},
+		{[]int{0, 1500, 1600, 2600}, []int{-1, -1, 1500, 2500}},
+		{[]int{0, 5, 1700, 1800}, []int{-1, -1, 1000, 2000}},
+		{[]int{0, 9000, 9001, 10000}, []int{-1, -1, 9000, 10000}},
+	} {
+		var lists []taken
+		for _, ms := range c.arrived {
+			lists = append(lists, taken{arrived: at(ms)})
+		}
+		free := tokensFree(lists, time.Second)
+		for i, ms := range c.want {
+			if ms < 0 {
+				require.False(t, free[i].After(at(c.arrived[i])), "%d of %v", i, c.arrived)
+				continue
+			}
+			require.True(t, free[i].Equal(at(ms)), "%d of %v: %s", i, c.arrived, free[i].Sub(at(0)))
+		}
+	}
+}
+
+// pressesAt alternate, from mute on.
+func pressesAt(ms ...int) []press {
+	var list []press
+	for i, begin := range ms {
+		list = append(list, press{at(begin), at(begin + 1), i%2 == 0})
+	}
+	return list
+}
+
+func TestLateness(t *testing.T) {
+	presses := pressesAt(200, 400, 600, 800, 2500, 3480, 3700)
+	lists := []taken{
+		{arrived: at(0)},
+		{arrived: at(203), mute: true},  // after its press
+		{arrived: at(1007)},             // after its token
+		{arrived: at(2504), mute: true}, // after its press, with a token from 2000
+		{arrived: at(3001), mute: true}, // says nothing new
+		{arrived: at(4010)},             // after its token, which came after its press
+	}
+	var want sample
+	for _, ms := range []time.Duration{3, 7, 4, 10} {
+		want = append(want, ms*time.Millisecond)
+	}
+	require.Equal(t, want, lateness(lists, presses[:6], time.Second))
+	require.Empty(t, lateness(nil, presses, time.Second))
+
+	slow := []taken{{arrived: at(0)}, {arrived: at(650), mute: true}}
+	require.Equal(t, sample{450 * time.Millisecond}, lateness(slow, presses, time.Second), "it was owed from the first press on")
+	brief := []taken{{arrived: at(0)}, {arrived: at(1)}, {arrived: at(1304), mute: true}}
+	require.Equal(t, sample{4 * time.Millisecond}, lateness(brief, pressesAt(950, 1002, 1300), time.Second), "the first state was over when its token came")
+}
+
+func TestOutdated(t *testing.T) {
+	presses := pressesAt(1000, 2000)
+	for _, c := range []struct {
+		at   int
+		mute bool
+		want int
+	}{
+		{500, false, 0},
+		{500, true, 1},
+		{999, true, 1},
+		{1000, true, 0},
+		{1000, false, 0},
+		{1050, false, 0},
+		{1150, false, 1},
+		{1500, true, 0},
+		{2050, true, 0},
+		{2150, true, 1},
+		{2000, false, 0},
+		{9000, false, 0},
+		{9000, true, 1},
+	} {
+		require.Equal(t, c.want, outdated([]taken{{at: at(c.at), mute: c.mute}}, presses), "%t at %d", c.mute, c.at)
+	}
+	require.Equal(t, 1, outdated([]taken{{at: at(500), mute: true}}, nil))
+	require.Less(t, current, shortPause, "else a list could be two presses old")
+}
+
+func TestBursts(t *testing.T) {
+	for _, c := range []struct {
+		switches []int
+		want     int
+	}{
+		{nil, 0},
+		{[]int{5}, 0},
+		{[]int{5, 5, 5}, 0},
+		{[]int{5, 6, 6}, 1},
+		{[]int{5, 6, 8, 8, 9}, 2},
+		{[]int{5, 5, 4, 4}, 1}, // a thread has ended
+	} {
+		var readings []usage
+		for _, n := range c.switches {
+			readings = append(readings, usage{switches: n})
+		}
+		require.Equal(t, c.want, bursts(readings, ran), "%v", c.switches)
+	}
+	require.True(t, searched(usage{read: 50}, usage{read: 350}))
+	require.False(t, searched(usage{read: 50}, usage{read: 349}))
+}
+
+func TestWire(t *testing.T) {
+	payload := []byte(`{"cmd":"SET_CERTIFIED_DEVICES","nonce":"1","args":{"devices":[]}}`)
+	scenes := map[fakeserver.Transport]scene{
+		fakeserver.IPC: overIPC, fakeserver.WebSocket: overWebSocket, fakeserver.HTTP: overHTTP(time.Minute),
+	}
+	for over, s := range scenes {
+		t.Run(string(over), func(t *testing.T) {
+			p, err := s.open(t.TempDir())
+			require.NoError(t, err)
+			defer p.close()
+			c := p.clients[0]
+			w, err := wireTo(t.Context(), over, c.address(over))
+			require.NoError(t, err)
+			defer w.Close()
+			for seq := range 2 {
+				require.NoError(t, w.send(w.prepare(payload)))
+				got, err := c.WaitPayload(t.Context(), seq)
+				require.NoError(t, err)
+				require.NoError(t, got.Err)
+				require.Empty(t, got.Warnings)
+				require.Equal(t, over, got.Transport)
+				require.Equal(t, payload, got.Raw)
+			}
+
+			c.Stop()
+			_, err = wireTo(t.Context(), over, c.address(over))
+			require.ErrorContains(t, err, string(over))
+		})
+	}
+}
+
+func TestSettings(t *testing.T) {
+	s := overHTTP(7 * time.Second)
+	s.clients = 2
+	p, err := s.open(t.TempDir())
+	require.NoError(t, err)
+	require.Equal(t, []string{
+		fmt.Sprintf("SIDETONE_RPC_PORTS=%d,%d", p.clients[0].Port(), p.clients[1].Port()),
+		"SIDETONE_RPC_IPC_FOLDERS=" + p.folder, "SIDETONE_RPC_TRANSPORTS=http", "SIDETONE_RPC_TOKEN_EVERY=7s",
+	}, s.settings(p))
+	require.NoError(t, p.close())
+	require.NoDirExists(t, p.folder)
+	require.Equal(t, []string{"HOME=/x"}, clean([]string{"SIDETONE_LOG_LEVEL=debug", "HOME=/x", "SIDETONE_RPC_PORTS=1"}))
 }

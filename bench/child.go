@@ -16,44 +16,48 @@ import (
 	"sidetone/fakeserver"
 )
 
-// child is a running agent or bare path, and the client that it reports to.
+// child is a running agent or bare path, and the clients that it reports to.
 type child struct {
-	name    string
-	cmd     *exec.Cmd
-	log     string // path of what it prints
-	client  *fakeserver.Server
-	began   time.Time // right before it was started
-	first   fakeserver.Payload
-	seen    int // number of the last payload looked at
+	name string
+	cmd  *exec.Cmd
+	log  string // path of what it prints
+	*place
+	began   time.Time     // right before it was started
+	first   time.Duration // from then until its clients had the headset
 	waiting context.Context
 	ended   context.CancelCauseFunc // its end ends all waiting
 }
 
-// spawn starts a program and waits until it has reported the headset. command returns
-// arguments and environment for a client on the given port.
-func (b *bench) spawn(ctx context.Context, name string, command func(port int) (args, env []string)) (*child, error) {
-	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{0}})
+// spawn starts the clients and a program, and waits until it has reported the headset to
+// each. command returns its arguments and environment.
+func (b *bench) spawn(ctx context.Context, name string, s scene, command func(*place) (args, env []string)) (*child, error) {
+	p, err := s.open(b.dir)
 	if err != nil {
 		return nil, err
 	}
-	c := &child{name: name, client: client}
+	c := &child{name: name, place: p}
 	if err := c.start(b.dir, command); err != nil {
-		_ = client.Close()
-		return nil, err
+		return nil, errors.Join(err, p.close())
 	}
-	if c.first, err = c.await(ctx, "its first payload", func(p fakeserver.Payload) bool { return len(p.Devices) > 1 }); err != nil {
-		return nil, errors.Join(err, c.stop())
+	for _, cl := range c.clients {
+		if err := c.await(ctx, cl, "its first payload", lists); err != nil {
+			return nil, errors.Join(err, c.stop())
+		}
+		c.first = max(c.first, cl.last.Time.Sub(c.began))
 	}
 	return c, nil
 }
 
-func (c *child) start(dir string, command func(port int) (args, env []string)) error {
+// lists reports whether a payload has the headset.
+func lists(p fakeserver.Payload) bool { return len(p.Devices) > 1 }
+
+func (c *child) start(dir string, command func(*place) (args, env []string)) error {
 	log, err := os.CreateTemp(dir, "child-*.log")
 	if err != nil {
 		return fmt.Errorf("start the %s: %w", c.name, err)
 	}
 	defer log.Close()
-	args, env := command(c.client.Port())
+	args, env := command(c.place)
 	c.log = log.Name()
 	c.cmd = exec.Command(args[0], args[1:]...)
 	c.cmd.Env, c.cmd.Stdout, c.cmd.Stderr = env, log, log
@@ -81,33 +85,43 @@ func (c *child) run(started chan<- error) {
 	}
 }
 
-// await returns the next payload that is wanted.
-func (c *child) await(ctx context.Context, what string, wanted func(fakeserver.Payload) bool) (fakeserver.Payload, error) {
+// await returns when a client has got the next payload that is wanted, and leaves it in last.
+func (c *child) await(ctx context.Context, cl *client, what string, wanted func(fakeserver.Payload) bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, stepLimit, fmt.Errorf("not within %s", stepLimit))
 	defer cancel()
 	both, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	defer context.AfterFunc(c.waiting, func() { stop(context.Cause(c.waiting)) })()
 	for {
-		p, err := c.client.WaitPayload(both, c.seen)
+		p, err := cl.WaitPayload(both, cl.last.Seq)
 		if err != nil {
-			return p, fmt.Errorf("wait for the %s to send %s: %w: %w; its last words:\n%s", c.name, what, err, context.Cause(both), c.tail())
+			return fmt.Errorf("wait for the %s to send %s: %w: %w; its last words:\n%s", c.name, what, err, context.Cause(both), c.tail())
 		}
-		c.seen = p.Seq
+		cl.last = p
 		if p.Err != nil {
-			return p, fmt.Errorf("the client does not accept what the %s sends: %w", c.name, p.Err)
+			return fmt.Errorf("the client does not accept what the %s sends: %w", c.name, p.Err)
 		}
 		if wanted(p) {
-			return p, nil
+			return nil
 		}
 	}
 }
 
-func (c *child) awaitMute(ctx context.Context, mute bool) (fakeserver.Payload, error) {
-	if mutes(c.first, mute) && c.seen == c.first.Seq {
-		return c.first, nil
+// awaitMute returns when every client has the mute, with the payload that was the last to
+// bring it.
+func (c *child) awaitMute(ctx context.Context, mute bool) (slowest fakeserver.Payload, err error) {
+	wanted := func(p fakeserver.Payload) bool { return mutes(p, mute) }
+	for _, cl := range c.clients {
+		if !wanted(cl.last) {
+			if err := c.await(ctx, cl, fmt.Sprintf("the mute %t", mute), wanted); err != nil {
+				return slowest, err
+			}
+		}
+		if cl.last.Time.After(slowest.Time) {
+			slowest = cl.last
+		}
 	}
-	return c.await(ctx, fmt.Sprintf("the mute %t", mute), func(p fakeserver.Payload) bool { return mutes(p, mute) })
+	return slowest, nil
 }
 
 func (c *child) usage() (usage, error) {
@@ -120,7 +134,7 @@ func (c *child) usage() (usage, error) {
 
 // stop asks the program to end and waits for it.
 func (c *child) stop() error {
-	defer c.client.Close()
+	defer c.close()
 	defer os.Remove(c.log)
 	_ = c.cmd.Process.Signal(syscall.SIGTERM) // one that has ended is told so below
 	select {

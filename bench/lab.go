@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -90,7 +91,7 @@ func (l *lab) press(ctx context.Context, mute bool) error {
 
 // capture stores the agent's own two payloads, of an open and of a muted microphone.
 func (l *lab) capture(ctx context.Context, b *bench) error {
-	agent, err := b.startAgent(ctx, l)
+	agent, err := b.startAgent(ctx, l, overIPC)
 	if err != nil {
 		return err
 	}
@@ -113,31 +114,25 @@ func payloadFile(dir string, mute bool) string {
 	return filepath.Join(dir, fmt.Sprintf("mute-%t.json", mute))
 }
 
-// startAgent starts the real agent with a client of its own to report to. It returns when the
-// agent has reported the headset.
-func (b *bench) startAgent(ctx context.Context, l *lab) (*child, error) {
-	return b.spawn(ctx, "agent", func(port int) ([]string, []string) {
-		env := append(l.server.Env(), "XDG_CONFIG_HOME="+l.config,
-			fmt.Sprintf("SIDETONE_RPC_PORTS=%d", port), "SIDETONE_RPC_TRANSPORT=websocket")
-		return []string{b.agent, "run", "--catalogue", l.catalogue}, clean(env)
+// startAgent starts the real agent with clients of its own to report to. It returns when each
+// has the headset.
+func (b *bench) startAgent(ctx context.Context, l *lab, s scene) (*child, error) {
+	return b.spawn(ctx, "agent", s, func(p *place) ([]string, []string) {
+		env := append(clean(l.server.Env()), "XDG_CONFIG_HOME="+l.config)
+		return []string{b.agent, "run", "--catalogue", l.catalogue}, append(env, s.settings(p)...)
 	})
 }
 
 // clean removes settings of the agent that the bench did not make.
 func clean(env []string) []string {
-	var out []string
-	for _, e := range env {
-		if !strings.HasPrefix(e, "SIDETONE_") || strings.HasPrefix(e, "SIDETONE_RPC_PORTS=") || strings.HasPrefix(e, "SIDETONE_RPC_TRANSPORT=") {
-			out = append(out, e)
-		}
-	}
-	return out
+	return slices.DeleteFunc(env, func(e string) bool { return strings.HasPrefix(e, "SIDETONE_") })
 }
 
-// startBare starts the bare path likewise.
-func (b *bench) startBare(ctx context.Context, l *lab) (*child, error) {
-	return b.spawn(ctx, "bare path", func(port int) ([]string, []string) {
-		return []string{b.self, bareArgument, l.server.Socket(), l.mic, fmt.Sprint(port), l.payloads}, os.Environ()
+// startBare starts the bare path likewise. It knows the first client only.
+func (b *bench) startBare(ctx context.Context, l *lab, s scene) (*child, error) {
+	return b.spawn(ctx, "bare path", s, func(p *place) ([]string, []string) {
+		over := s.transports[0]
+		return []string{b.self, bareArgument, l.server.Socket(), l.mic, string(over), p.clients[0].address(over), l.payloads}, os.Environ()
 	})
 }
 

@@ -27,7 +27,10 @@ type measure struct {
 
 var measures = []measure{
 	{"mute", "mute to payload, against the bare path", 10 * time.Minute, measureMute},
+	{"clients", "mute to three clients at once", 5 * time.Minute, measureClients},
 	{"start", "start to first payload", 3 * time.Minute, measureStart},
+	{"appear", "a client appears", 5 * time.Minute, measureAppear},
+	{"tokens", "HTTP only, within the client's rate limit", 5 * time.Minute, measureTokens},
 	{"scan", "search for the client's port", 5 * time.Minute, measureScan},
 	{"idle", "what doing nothing costs", 5 * time.Minute, measureIdle},
 	{"memory", "memory after many toggles", 10 * time.Minute, measureMemory},

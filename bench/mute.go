@@ -17,63 +17,84 @@ const (
 	toggleGap = 30 * time.Millisecond
 	// toggleSpread keeps them from falling into step with a timer of anybody.
 	toggleSpread = 10 * time.Millisecond
-	warmUp       = 20 // toggles of each round that do not count
+	warmUp       = 10 // toggles of each round that do not count
+	rounds       = 10 // of each of the two that are compared, in turns
 )
+
+// starter is startAgent or startBare.
+type starter func(context.Context, *lab, scene) (*child, error)
 
 // measureMute presses the headset's mute button and takes the time until the client has the
 // whole payload, in turns through the agent and through the bare path. Only one of the two
 // runs at a time, so that neither pays for the other.
 func measureMute(ctx context.Context, b *bench) ([]row, error) {
 	var rows []row
-	for _, kind := range soundlab.Kinds {
-		agent, bare, err := b.muteSamples(ctx, kind)
-		if err != nil {
-			return nil, fmt.Errorf("on %s: %w", kind, err)
-		}
-		for _, p := range []struct {
-			percentile int
-			limit      float64
-		}{{50, 1.5}, {99, 2}} {
-			a, z := agent.percentile(p.percentile), bare.percentile(p.percentile)
-			r := ratioOf(a, z)
-			rows = append(rows, row{
-				figure:   fmt.Sprintf("mute on %s to payload complete at the client, p%d of %d", kind, p.percentile, len(agent)),
-				measured: fmt.Sprintf("%s (max %s)", ms(a), ms(agent.max())),
-				baseline: fmt.Sprintf("%s (max %s), bare path", ms(z), ms(bare.max())),
-				ratio:    times(r),
-				target:   fmt.Sprintf("≤ %g×", p.limit),
-				met:      r <= p.limit,
-				excuse:   "Between event and message lie the model and hand-overs between goroutines, and waking a thread is dear. The maxima tell how busy the machine was.",
-			})
+	for _, s := range []scene{overIPC, overWebSocket} {
+		for _, kind := range soundlab.Kinds {
+			agent, bare, err := b.muteSamples(ctx, kind, s)
+			if err != nil {
+				return nil, fmt.Errorf("over %s on %s: %w", s.transports[0], kind, err)
+			}
+			rows = append(rows, muteRows(fmt.Sprintf("mute over %s on %s", s.transports[0], kind), agent, bare)...)
 		}
 	}
 	return rows, nil
 }
 
-func (b *bench) muteSamples(ctx context.Context, kind soundlab.Kind) (agent, bare sample, err error) {
+func muteRows(what string, agent, bare sample) []row {
+	var rows []row
+	for _, p := range []struct {
+		percentile int
+		limit      float64
+	}{{50, 1.5}, {99, 2}} {
+		a, z := agent.percentile(p.percentile), bare.percentile(p.percentile)
+		r := ratioOf(a, z)
+		rows = append(rows, row{
+			figure:   fmt.Sprintf("%s to payload complete at the client, p%d of %d", what, p.percentile, len(agent)),
+			measured: fmt.Sprintf("%s (max %s)", ms(a), ms(agent.max())),
+			baseline: fmt.Sprintf("%s (max %s), bare path", ms(z), ms(bare.max())),
+			ratio:    times(r),
+			target:   fmt.Sprintf("≤ %g×", p.limit),
+			met:      r <= p.limit,
+			excuse:   "Between event and message lie the model and hand-overs between goroutines, and waking a thread is dear. The maxima tell how busy the machine was.",
+		})
+	}
+	return rows
+}
+
+func (b *bench) muteSamples(ctx context.Context, kind soundlab.Kind, s scene) (agent, bare sample, err error) {
 	l, err := b.openLab(ctx, kind)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, l.close()) }()
-	rounds, toggles := 10, pick(b, 50, 10)
 	for range rounds {
 		for _, way := range []struct {
-			start func(context.Context, *lab) (*child, error)
+			start starter
 			into  *sample
 		}{{b.startBare, &bare}, {b.startAgent, &agent}} {
-			c, err := way.start(ctx, l)
+			took, err := l.round(ctx, way.start, s, pick(b, 40, 10))
 			if err != nil {
 				return nil, nil, err
 			}
-			took, err := l.toggle(ctx, c, warmUp+toggles)
-			if err = errors.Join(err, c.stop()); err != nil {
-				return nil, nil, err
-			}
-			*way.into = append(*way.into, took[warmUp:]...)
+			*way.into = append(*way.into, took...)
 		}
 	}
 	return agent, bare, nil
+}
+
+// round starts a program and returns how long each of n toggles, an even number, took to
+// arrive at the last of its clients.
+func (l *lab) round(ctx context.Context, start starter, s scene, n int) (sample, error) {
+	c, err := start(ctx, l, s)
+	if err != nil {
+		return nil, err
+	}
+	took, err := l.toggle(ctx, c, warmUp+n)
+	if err = errors.Join(err, c.stop()); err != nil {
+		return nil, err
+	}
+	return took[warmUp:], nil
 }
 
 // toggle presses the button n times, an even number, and returns how long each press took to

@@ -19,6 +19,7 @@ type usage struct {
 	cpu      time.Duration // time on a CPU of all its threads, to the nanosecond
 	rss      int64         // resident memory now, in bytes
 	files    int64         // of which pages of files, such as the program's own and libraries
+	read     int64         // bytes that it has read, from whatever
 }
 
 // readUsage reads a process from /proc. Threads that have ended do not count.
@@ -47,6 +48,11 @@ func readUsage(pid int) (usage, error) {
 		return u, err
 	}
 	u.rss, u.files = int64(number(status["VmRSS"]))<<10, int64(number(status["RssFile"]))<<10
+	io, err := fields(filepath.Join(base, "io"))
+	if err != nil {
+		return u, err
+	}
+	u.read = int64(number(io["rchar"]))
 	if u.rss == 0 {
 		return u, fmt.Errorf("process %d has no resident memory: it has ended", pid)
 	}

@@ -13,14 +13,17 @@ type row struct {
 	measured string
 	baseline string
 	ratio    string
-	target   string
+	target   string // empty: none, the figure is there for honesty
 	met      bool
 	note     string // what a reader must know to read the row
 	excuse   string // why the target is missed, where that is known; shown only then
 }
 
 func (r row) verdict() string {
-	if r.met {
+	switch {
+	case r.target == "":
+		return "no target"
+	case r.met:
 		return "met"
 	}
 	return "missed"
@@ -33,8 +36,12 @@ real and private, the client is ` + "`fakeserver`" + `. Every figure stands besi
 the same run on the same machine: the absolute figures are this machine's, the ratios are the claim.
 
 The *bare path* is the least that could do the job: a process that reads the one source when the sound
-server says that it has changed, and writes one WebSocket message of the agent's size, prepared beforehand.
-It has no catalogue, no model, no state, no pacing, and waits for no answer.
+server says that it has changed, and writes one message of the agent's size, prepared beforehand, on a
+connection on which the client has said READY. It has no catalogue, no model, no state, no pacing, and waits
+for no answer (but over HTTP, where the next request has to wait for it).
+
+Where no transport is named, the client has an IPC socket and a port, as the desktop client has, and agent
+and bare path use the socket.
 `
 
 func report(rows []row, machine []string) string {
@@ -59,11 +66,8 @@ func table(rows []row) string {
 	var b strings.Builder
 	b.WriteString("| figure | measured | baseline | ratio | target | met |\n|---|---|---|---|---|---|\n")
 	for _, r := range rows {
-		met := "yes"
-		if !r.met {
-			met = "**no**"
-		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", r.figure, r.measured, dash(r.baseline), dash(r.ratio), r.target, met)
+		met := map[string]string{"met": "yes", "missed": "**no**"}[r.verdict()]
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", r.figure, r.measured, dash(r.baseline), dash(r.ratio), dash(r.target), dash(met))
 	}
 	return b.String()
 }
@@ -85,7 +89,7 @@ func remarks(rows []row) string {
 			seen[r.note] = true
 			fmt.Fprintf(&b, "- %s\n", r.note)
 		}
-		if !r.met {
+		if r.verdict() == "missed" {
 			missed += fmt.Sprintf("- %s: %s, target %s. %s\n", r.figure, r.measured, r.target, r.excuse)
 		}
 	}

@@ -22,14 +22,14 @@ func measureStart(ctx context.Context, b *bench) (rows []row, err error) {
 	var agent, bare sample
 	for range pick(b, 20, 5) {
 		for _, way := range []struct {
-			start func(context.Context, *lab) (*child, error)
+			start starter
 			into  *sample
 		}{{b.startBare, &bare}, {b.startAgent, &agent}} {
-			c, err := way.start(ctx, l)
+			c, err := way.start(ctx, l, overIPC)
 			if err != nil {
 				return nil, err
 			}
-			*way.into = append(*way.into, c.first.Time.Sub(c.began))
+			*way.into = append(*way.into, c.first)
 			if err := c.stop(); err != nil {
 				return nil, err
 			}

@@ -62,8 +62,8 @@ func measureStorm(ctx context.Context, b *bench) (rows []row, err error) {
 	}, nil
 }
 
-func (l *lab) storm(ctx context.Context, start func(context.Context, *lab) (*child, error), length time.Duration) (r stormResult, err error) {
-	c, err := start(ctx, l)
+func (l *lab) storm(ctx context.Context, start starter, length time.Duration) (r stormResult, err error) {
+	c, err := start(ctx, l, overIPC)
 	if err != nil {
 		return r, err
 	}
@@ -84,7 +84,7 @@ func (l *lab) storm(ctx context.Context, start func(context.Context, *lab) (*chi
 	if err := pause(ctx, time.Second); err != nil { // whatever else there is comes now
 		return r, err
 	}
-	payloads := c.client.Payloads()
+	payloads := c.clients[0].Payloads()
 	var arrived []time.Time
 	for _, p := range payloads {
 		if p.Time.After(began) {

@@ -1,0 +1,44 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sidetone/internal/soundlab"
+)
+
+// measureClients presses the mute button with one client and with three, in turns, and takes
+// the time until the last of them has it.
+func measureClients(ctx context.Context, b *bench) (rows []row, err error) {
+	l, err := b.openLab(ctx, soundlab.PulseAudio)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, l.close()) }()
+	one, three := overIPC, overIPC
+	three.clients = 3
+	var single, slowest sample
+	for range rounds {
+		for _, way := range []struct {
+			scene scene
+			into  *sample
+		}{{one, &single}, {three, &slowest}} {
+			took, err := l.round(ctx, b.startAgent, way.scene, pick(b, 20, 10))
+			if err != nil {
+				return nil, err
+			}
+			*way.into = append(*way.into, took...)
+		}
+	}
+	const limit = 2
+	a, z := slowest.percentile(50), single.percentile(50)
+	return []row{{
+		figure:   fmt.Sprintf("mute over ipc to payload complete at the slowest of %d clients, p50 of %d", three.clients, len(slowest)),
+		measured: fmt.Sprintf("%s (p99 %s, max %s)", ms(a), ms(slowest.percentile(99)), ms(slowest.max())),
+		baseline: fmt.Sprintf("%s (p99 %s, max %s), agent with one client", ms(z), ms(single.percentile(99)), ms(single.max())),
+		ratio:    times(ratioOf(a, z)), target: fmt.Sprintf("≤ %d×", limit), met: a <= limit*z,
+	}}, nil
+}
