@@ -23,11 +23,17 @@ const childEnv = "AGENT_TEST_CHILD"
 // patience is how long a test waits for what must happen. It is no claim about speed.
 const patience = 30 * time.Second
 
+// built is the folder of a program that tests have built, "" before one has.
+var built string
+
 func TestMain(m *testing.M) {
 	if os.Getenv(childEnv) != "" {
 		main()
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(built)
+		os.Exit(code)
+	}))
 }
 
 // deadline returns a context for one test; each wait in it has its own patience.

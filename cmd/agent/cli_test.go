@@ -51,7 +51,15 @@ func TestBadInput(t *testing.T) {
 		{name: "port range reversed in the environment", args: "run", file: good, env: "SIDETONE_RPC_PORTS=6473-6463", want: []string{"SIDETONE_RPC_PORTS", "backwards"}},
 		{name: "port too high", args: "run --rpc-ports 65536", file: good, want: []string{"--rpc-ports", "65535"}},
 		{name: "misspelt variable", args: "run", file: good, env: "SIDETONE_RPC_PORT=6463", want: []string{"SIDETONE_RPC_PORT:", `did you mean "SIDETONE_RPC_PORTS"`}},
-		{name: "unknown transport", args: "run --rpc-transport carrier-pigeon", file: good, want: []string{"--rpc-transport", "carrier-pigeon", "websocket"}},
+		{name: "unknown transport", args: "run --rpc-transports ipc,carrier-pigeon", file: good, want: []string{"--rpc-transports", "carrier-pigeon", "websocket"}},
+		{name: "unknown transport in the environment", args: "run", file: good, env: "SIDETONE_RPC_TRANSPORTS=pipe", want: []string{"SIDETONE_RPC_TRANSPORTS", `"pipe"`, "ipc, websocket, http"}},
+		{name: "transport listed twice", args: "run", file: good, env: "SIDETONE_RPC_TRANSPORTS=ipc,http,ipc", want: []string{"SIDETONE_RPC_TRANSPORTS", "twice", `"ipc"`}},
+		{name: "no transport", args: "run --rpc-transports=", file: good, want: []string{"--rpc-transports", "no transport", "ipc, websocket, http"}},
+		{name: "empty transport", args: "run", file: good, env: "SIDETONE_RPC_TRANSPORTS=ipc,", want: []string{"SIDETONE_RPC_TRANSPORTS", "unknown value", "ipc, websocket, http"}},
+		{name: "setting of older versions", args: "run", file: good, env: "SIDETONE_RPC_TRANSPORT=http", want: []string{"SIDETONE_RPC_TRANSPORT:", `did you mean "SIDETONE_RPC_TRANSPORTS"`}},
+		{name: "unknown choice of clients", args: "run --rpc-clients last", file: good, want: []string{"--rpc-clients", `"last"`, "all, first"}},
+		{name: "unknown farewell", args: "run --rpc-on-exit empty", file: good, want: []string{"--rpc-on-exit", `"empty"`, "clear, unmute, leave"}},
+		{name: "no tokens", args: "run --rpc-tokens 0", file: good, want: []string{"--rpc-tokens", `"0"`}},
 		{name: "duration without a unit", args: "run --engine-stale-after 30", file: good, want: []string{"--engine-stale-after", "30"}},
 		{name: "missing settings", args: "run --config " + missing, file: good, want: []string{missing, "cannot read"}},
 		{name: "unknown flag", args: "run --catalog acme.yaml", want: []string{"--catalog", "sidetone run --help"}},
@@ -129,8 +137,8 @@ func TestCatalogueSchema(t *testing.T) {
 // TestConfigShow sets settings in every place; each value must come from the nearest, and the
 // answer must say which that is.
 func TestConfigShow(t *testing.T) {
-	file := write(t, "config.yaml", "log: {level: warn, format: json}\nrpc:\n  transport: http\n  ports: 7000\n")
-	env := []string{"SIDETONE_RPC_TRANSPORT=websocket", "SIDETONE_RPC_PORTS=7000-7002,8000"}
+	file := write(t, "config.yaml", "log: {level: warn, format: json}\nrpc:\n  transports: [http]\n  ports: 7000\n")
+	env := []string{"SIDETONE_RPC_TRANSPORTS=websocket,ipc", "SIDETONE_RPC_PORTS=7000-7002,8000"}
 	args := []string{"--config", file, "--rpc-ports", "6463"}
 	o := sidetone(t, env, append([]string{"config", "show", "--json"}, args...)...)
 	require.Equal(t, exitOK, o.code, o.stderr)
@@ -142,7 +150,7 @@ func TestConfigShow(t *testing.T) {
 		got[s.Path] = [2]string{s.Value, s.Origin}
 	}
 	require.Equal(t, [2]string{"6463", "--rpc-ports"}, got["rpc.ports"])
-	require.Equal(t, [2]string{"websocket", "SIDETONE_RPC_TRANSPORT"}, got["rpc.transport"])
+	require.Equal(t, [2]string{"websocket,ipc", "SIDETONE_RPC_TRANSPORTS"}, got["rpc.transports"])
 	require.Equal(t, [2]string{"warn", file + ":1"}, got["log.level"])
 	require.Equal(t, [2]string{"30s", "default"}, got["engine.stale_after"])
 
@@ -162,8 +170,8 @@ func TestConfigCheck(t *testing.T) {
 	var c checkedConfig
 	require.NoError(t, json.Unmarshal([]byte(o.stdout), &c))
 	require.Equal(t, checkedConfig{OK: true, Catalogue: good}, c)
-	file := write(t, "config.yaml", "catalogue: acme.yaml\nrpc:\n  transport: pigeon\n")
-	isBadInput(t, sidetone(t, nil, "config", "check", "--config", file), file+":3:14: ", "pigeon")
+	file := write(t, "config.yaml", "catalogue: acme.yaml\nrpc:\n  transports: [pigeon]\n")
+	isBadInput(t, sidetone(t, nil, "config", "check", "--config", file), file+":3:16: ", "pigeon")
 }
 
 func TestVersion(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"reflect"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sidetone/internal/agent"
@@ -21,6 +22,7 @@ type daemon struct {
 	kicks   []chan struct{} // one for each source: read it afresh
 	engine  *agent.Engine
 	report  *reporter
+	set     atomic.Pointer[settings] // in force
 }
 
 func newDaemon(log *slog.Logger, sources []platform.Source, set agent.Settings, rpc rpcclient.Options) *daemon {
@@ -56,9 +58,18 @@ func (d *daemon) run(ctx context.Context) {
 	wg.Wait()
 }
 
+// current are the settings in force.
+func (d *daemon) current() *settings { return d.set.Load() }
+
 // resumed runs after the machine has slept: nothing that was known before is trusted.
 func (d *daemon) resumed() {
 	d.log.Info("resumed from sleep: reading everything again")
+	d.engine.Resumed()
+	d.refresh()
+}
+
+// refresh reads all sources afresh and sends the whole list again.
+func (d *daemon) refresh() {
 	for _, kick := range d.kicks {
 		select {
 		case kick <- struct{}{}:
@@ -73,6 +84,8 @@ type reporter struct {
 	log     *slog.Logger
 	changed chan struct{}
 
+	deliveries atomic.Uint64
+
 	mu     sync.Mutex
 	opts   rpcclient.Options
 	client *rpcclient.Client
@@ -85,8 +98,8 @@ func newReporter(log *slog.Logger, opts rpcclient.Options) *reporter {
 	return r
 }
 
-// configure puts new options into force. A client that was told of devices under the old ones
-// is told that they are gone.
+// configure puts new options into force. A client that was told of devices under another
+// application id is told that they are gone.
 func (r *reporter) configure(opts rpcclient.Options) {
 	r.mu.Lock()
 	same := reflect.DeepEqual(settable(opts), settable(r.opts))
@@ -130,20 +143,37 @@ func (r *reporter) current() *rpcclient.Client {
 
 func (r *reporter) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		session, stop := context.WithCancel(ctx)
+		select {
+		case <-r.changed: // by what is taken now
+		default:
+		}
+		client := r.current()
+		session, stop := context.WithCancelCause(ctx)
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			r.current().Run(session)
+			client.Run(session)
 		}()
 		select {
 		case <-ctx.Done():
 		case <-r.changed:
 		}
-		stop()
+		next := r.current()
+		if next != client && next.For() == client.For() {
+			stop(rpcclient.ErrSucceeded)
+		}
+		stop(nil)
 		<-done
+		if next != client {
+			next.Succeed(client)
+		}
 	}
 }
+
+func (r *reporter) status() rpcclient.Status { return r.current().Status() }
+
+// changes is closed at the next change of the status.
+func (r *reporter) changes() <-chan struct{} { return r.current().Changed() }
 
 func (r *reporter) resend() { r.current().Resend() }
 
@@ -166,6 +196,7 @@ func (r *reporter) publish(s devices.Snapshot) {
 
 // delivered writes the one line for a change that the client has accepted.
 func (r *reporter) delivered(d rpcclient.Delivery) {
+	r.deliveries.Add(1)
 	what := devices.Reasons(d.Changes)
 	args := append([]any{"devices", len(d.Snapshot.Devices)}, sentTo(d.To)...)
 	args = append(args, "answered in", round(d.RoundTrip))

@@ -4,12 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os/exec"
-	"path/filepath"
+	"os"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -25,65 +24,25 @@ var headset700 = soundlab.Headset{
 }
 
 // transports are those over which a test runs where the transport matters.
-var transports = []rpcclient.Transport{rpcclient.WebSocket, rpcclient.HTTP}
+var transports = []rpcclient.Transport{rpcclient.IPC, rpcclient.WebSocket, rpcclient.HTTP}
 
-// desk is the agent as a process between a real sound server and a fake client.
+// desk is the agent as a process between a real sound server and a fake client in this process.
 type desk struct {
-	t         *testing.T
-	ctx       context.Context
-	sound     *soundlab.Server
-	client    *fakeserver.Server
-	catalogue string
-	env       []string
-
-	cmd   *exec.Cmd
-	log   *lines
-	ended chan struct{}
-	read  int // lines of the log that wait has been through
+	*agentRun
+	client *fakeserver.Server
 }
 
 // newDesk prepares everything but starts no agent. Settings are in the form NAME=value of the
-// environment.
+// environment. The client counts no tokens, and neither does the agent: pacing has tests of
+// its own.
 func newDesk(t *testing.T, sound *soundlab.Server, settings ...string) *desk {
 	t.Helper()
-	catalogue, err := filepath.Abs("../../examples/acme.yaml")
+	a := newAgentRun(t, sound, append([]string{"SIDETONE_RPC_TOKENS=1000"}, settings...)...)
+	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{0}, IPCDir: a.folder, ClientIDs: []string{clientID}})
 	require.NoError(t, err)
-	d := &desk{t: t, ctx: deadline(t), sound: sound, catalogue: catalogue, env: settings}
-	d.client, err = fakeserver.Start(fakeserver.Options{Ports: []int{0}, ClientIDs: []string{clientID}})
-	require.NoError(t, err)
-	t.Cleanup(func() { d.client.Close() })
-	return d
-}
-
-// start starts the agent.
-func (d *desk) start() {
-	d.t.Helper()
-	env := privateEnv(d.t, d.sound.Env(), "SIDETONE_LOG_FORMAT=json", fmt.Sprintf("SIDETONE_RPC_PORTS=%d", d.client.Port()))
-	d.cmd = child(d.t, append(env, d.env...), "run", "--catalogue", d.catalogue)
-	d.log, d.ended, d.read = newLines(), make(chan struct{}), 0
-	d.cmd.Stdout, d.cmd.Stderr = d.log, d.log
-	require.NoError(d.t, d.cmd.Start())
-	cmd, log, ended := d.cmd, d.log, d.ended
-	go func() {
-		defer close(ended)
-		_ = cmd.Wait()
-	}()
-	d.t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		<-ended
-		if d.t.Failed() {
-			all, _ := log.snapshot()
-			d.t.Logf("the agent's log:\n%s", join(all))
-		}
-	})
-}
-
-func join(all []string) string {
-	var out []byte
-	for _, line := range all {
-		out = append(append(out, line...), '\n')
-	}
-	return string(out)
+	t.Cleanup(func() { client.Close() })
+	a.ports = []int{client.Port()}
+	return &desk{agentRun: a, client: client}
 }
 
 // running starts an agent on a fresh desk.
@@ -94,19 +53,12 @@ func running(t *testing.T, sound *soundlab.Server, settings ...string) *desk {
 	return d
 }
 
-func over(tr rpcclient.Transport) string { return "SIDETONE_RPC_TRANSPORT=" + string(tr) }
-
-// plug plugs a headset in.
-func (d *desk) plug(h soundlab.Headset) *soundlab.Plugged {
-	d.t.Helper()
-	p, err := d.sound.PlugHeadset(d.ctx, h)
-	require.NoError(d.t, err)
-	return p
-}
-
-func (d *desk) mute(p *soundlab.Plugged, on bool) {
-	d.t.Helper()
-	require.NoError(d.t, p.SetMute(d.ctx, on))
+func over(tr ...rpcclient.Transport) string {
+	names := make([]string, len(tr))
+	for i, t := range tr {
+		names[i] = string(t)
+	}
+	return "SIDETONE_RPC_TRANSPORTS=" + strings.Join(names, ",")
 }
 
 // has waits until the client's list is as wanted.
@@ -143,57 +95,6 @@ func text(v any) string {
 		panic(err)
 	}
 	return string(b)
-}
-
-// entry is one line of the agent's log.
-type entry map[string]any
-
-func (e entry) msg() string { s, _ := e["msg"].(string); return s }
-
-// logged waits for a line with one of the messages, after the one that the last call returned.
-func (d *desk) logged(msgs ...string) entry {
-	d.t.Helper()
-	limit := time.After(patience)
-	for {
-		all, more := d.log.snapshot()
-		for d.read < len(all) {
-			e := d.parse(all[d.read])
-			d.read++
-			if slices.Contains(msgs, e.msg()) {
-				return e
-			}
-		}
-		select {
-		case <-more:
-		case <-limit:
-			require.FailNow(d.t, "never logged", "%q", msgs)
-		}
-	}
-}
-
-// parse reads a line of the log. Anything but the log's own lines, such as a complaint of the
-// race detector, fails the test.
-func (d *desk) parse(line string) entry {
-	d.t.Helper()
-	var e entry
-	require.NoError(d.t, json.Unmarshal([]byte(line), &e), "not a line of the log: %s", line)
-	return e
-}
-
-func (d *desk) signal(s syscall.Signal) {
-	d.t.Helper()
-	require.NoError(d.t, d.cmd.Process.Signal(s))
-}
-
-// exit waits for the agent's end, which must be orderly.
-func (d *desk) exit() {
-	d.t.Helper()
-	select {
-	case <-d.ended:
-	case <-time.After(patience):
-		require.FailNow(d.t, "the agent does not end")
-	}
-	require.Equal(d.t, exitOK, d.cmd.ProcessState.ExitCode(), "%s", d.cmd.ProcessState)
 }
 
 // stop ends the agent in order and looks at everything that it has said and sent.
@@ -241,8 +142,7 @@ func (d *desk) everyChangeIsLogged() {
 			require.Positive(d.t, e["after the event"], e)
 		}
 		require.EqualValues(d.t, len(p.Devices), e["devices"], e)
-		require.EqualValues(d.t, p.Transport, e["sent to"], e)
-		require.Positive(d.t, e["port"], e)
+		d.names(e, p.Transport)
 		require.Positive(d.t, e["answered in"], e)
 	}
 	all, _ := d.log.snapshot()
@@ -251,7 +151,21 @@ func (d *desk) everyChangeIsLogged() {
 	}
 }
 
-// ready waits until the agent has a WebSocket to the client.
+// names requires that a line says to whom a list went, and how. The client's process is this one.
+func (d *desk) names(e entry, tr fakeserver.Transport) {
+	d.t.Helper()
+	require.EqualValues(d.t, tr, e["sent to"], e)
+	if tr == fakeserver.IPC {
+		require.Equal(d.t, d.client.IPCPath(), e["socket"], e)
+	} else {
+		require.Positive(d.t, e["port"], e)
+	}
+	name, err := os.ReadFile("/proc/self/comm")
+	require.NoError(d.t, err)
+	require.Equal(d.t, program(strings.TrimSpace(string(name)), os.Getpid()), e["client"], e)
+}
+
+// ready waits until the agent has an open connection on which the client has greeted it.
 func (d *desk) ready() {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(d.ctx, patience)

@@ -25,14 +25,6 @@ func forTransports(t *testing.T, f func(t *testing.T, sound *soundlab.Server, tr
 	}
 }
 
-// plugForTest plugs a headset in until the end of the test.
-func (d *desk) plugForTest(h soundlab.Headset) *soundlab.Plugged {
-	d.t.Helper()
-	p := d.plug(h)
-	d.t.Cleanup(func() { require.NoError(d.t, p.Unplug(d.ctx)) })
-	return p
-}
-
 func TestClientRestartsOnAnotherPort(t *testing.T) {
 	forTransports(t, func(t *testing.T, sound *soundlab.Server, tr rpcclient.Transport) {
 		d := newDesk(t, sound, over(tr))
@@ -49,7 +41,9 @@ func TestClientRestartsOnAnotherPort(t *testing.T) {
 		// The client has forgotten the mute, as always when it starts. The agent has not.
 		d.hasList(pair("Acme Headset 700", true)...)
 		require.Equal(t, before+1, d.client.Stats().Payloads)
-		require.EqualValues(t, second, d.logged("full list sent")["port"])
+		if e := d.logged("full list sent"); tr != rpcclient.IPC {
+			require.EqualValues(t, second, e["port"])
+		}
 		d.mute(hs, false)
 		d.hasList(pair("Acme Headset 700", false)...)
 		d.stop()
@@ -90,9 +84,9 @@ func TestClientDiesMidPayload(t *testing.T) {
 // lets nobody act without an authorization, is served over HTTP.
 func TestClientRefusesWebSocket(t *testing.T) {
 	sound := soundlabtest.Start(t, soundlab.PulseAudio)
-	for _, fault := range []string{"close-code=4001", "websocket/error=4006:Not authenticated", "websocket/no-answer"} {
+	for _, fault := range []string{"close-code=4001", "websocket/error=4006:Not authenticated"} {
 		t.Run(fault, func(t *testing.T) {
-			d := newDesk(t, sound, "SIDETONE_RPC_ANSWER_TIMEOUT=1s")
+			d := newDesk(t, sound, over(rpcclient.WebSocket, rpcclient.HTTP))
 			f, err := fakeserver.ParseFault(fault)
 			require.NoError(t, err)
 			require.NoError(t, d.client.SetFault(f))
@@ -105,6 +99,30 @@ func TestClientRefusesWebSocket(t *testing.T) {
 			all := d.client.Payloads()
 			require.Equal(t, fakeserver.HTTP, all[len(all)-1].Transport)
 			d.stop()
+		})
+	}
+}
+
+// TestClientNeverAnswers: a client that greets and does not answer is asked once. Only one
+// that has started anew is asked again.
+func TestClientNeverAnswers(t *testing.T) {
+	sound := soundlabtest.Start(t, soundlab.PulseAudio)
+	for _, tr := range []rpcclient.Transport{rpcclient.IPC, rpcclient.WebSocket} {
+		t.Run(string(tr), func(t *testing.T) {
+			d := newDesk(t, sound, over(tr, rpcclient.HTTP), "SIDETONE_RPC_ANSWER_TIMEOUT=300ms")
+			require.NoError(t, d.client.SetFault(fakeserver.Fault{Kind: fakeserver.FaultNoAnswer}))
+			d.start()
+			hs := d.plugForTest(headset700)
+			require.EqualValues(t, tr, d.logged("client does not know certified devices")["client"].(map[string]any)["transport"])
+			require.NoError(t, d.client.SetFault(fakeserver.Fault{}))
+			d.mute(hs, true)
+			require.Never(t, func() bool { return d.client.Stats().Payloads > 1 }, quiet, quiet/10)
+			require.NoError(t, d.client.Restart())
+			d.hasList(pair("Acme Headset 700", true)...)
+			require.Equal(t, 2, d.client.Stats().Payloads)
+			d.signal(syscall.SIGTERM)
+			d.exit()
+			require.Empty(t, d.client.Devices())
 		})
 	}
 }
@@ -122,7 +140,7 @@ func TestEnds(t *testing.T) {
 				d.signal(s)
 				d.exit()
 				if fault == fakeserver.FaultNoAnswer {
-					d.logged("the client keeps the last list: it could not be emptied")
+					d.logged("the client keeps the last list: it could not be changed")
 				} else {
 					require.Empty(t, d.client.Devices())
 				}

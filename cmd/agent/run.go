@@ -2,13 +2,19 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net"
 	"os"
 	"os/signal"
 	"reflect"
 	"runtime/debug"
+	"sync"
 
 	"github.com/spf13/cobra"
 
+	"sidetone/internal/agent"
+	"sidetone/internal/control"
 	"sidetone/internal/platform"
 )
 
@@ -49,44 +55,89 @@ func serve(cmd *cobra.Command, in *settingsFlags, set *settings) error {
 	if err != nil {
 		return err
 	}
+	listener, err := listenControl(set)
+	if err != nil {
+		return err
+	}
 	set.log.Info("sidetone runs", "version", version, "vendor", set.cat.Vendor.Name, "products", len(set.cat.Products))
 	d := newDaemon(set.log, sources, engine, set.rpc())
+	d.set.Store(set)
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, reloadSignals...)
 	defer signal.Stop(hup)
 	ctx, cancel := context.WithCancel(cmd.Context())
+	var wg sync.WaitGroup
+	defer wg.Wait()
 	defer cancel()
-	go func() {
+	reread := make(chan chan error) // one reading at a time, whoever asks
+	b := newBackend(d, func() error {
+		answer := make(chan error, 1)
+		select {
+		case reread <- answer:
+			return <-answer
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
+	wg.Go(func() {
 		for {
 			select {
 			case <-hup:
-				d.reload(cmd, in, set)
+				_ = d.reload(cmd, in, set)
+			case answer := <-reread:
+				answer <- d.reload(cmd, in, set)
 			case <-ctx.Done():
 				return
 			}
 		}
-	}()
+	})
+	if listener != nil {
+		wg.Go(func() { b.run(ctx) })
+		wg.Go(func() {
+			if err := control.NewServer(b, set.log).Serve(ctx, listener); err != nil {
+				set.log.Error("the local API has ended", "reason", err)
+			}
+		})
+	}
 	d.run(ctx)
 	set.log.Info("sidetone has stopped")
 	return nil
 }
 
+// listenControl opens the local API. That another agent runs is an error; whatever else is in
+// its way is not: reporting goes on without it.
+func listenControl(set *settings) (net.Listener, error) {
+	address, err := controlAddress(set.Config)
+	if err == nil {
+		var l net.Listener
+		if l, err = platform.ListenControl(address); err == nil {
+			return l, nil
+		}
+	}
+	if errors.As(err, new(*platform.ErrRunning)) {
+		return nil, err
+	}
+	set.log.Warn("no local API: 'sidetone status' and pushed states do not work", "reason", err)
+	return nil, nil
+}
+
 // reload puts a new configuration into force, or says what is wrong with it and keeps the old.
-func (d *daemon) reload(cmd *cobra.Command, in *settingsFlags, started *settings) {
+func (d *daemon) reload(cmd *cobra.Command, in *settingsFlags, started *settings) error {
 	set, err := in.load(cmd, catalogueRequired)
+	var engine agent.Settings
+	if err == nil {
+		engine, err = set.engine()
+	}
 	if err != nil {
 		d.log.Error("the old configuration stays in force", "reason", err)
-		return
+		return fmt.Errorf("the old configuration stays in force: %w", err)
 	}
-	engine, err := set.engine()
-	if err != nil {
-		d.log.Error("the old configuration stays in force", "reason", err)
-		return
-	}
+	d.set.Store(set)
 	d.engine.Configure(engine)
 	d.report.configure(set.rpc())
-	if !reflect.DeepEqual(set.Sources, started.Sources) || set.Log != started.Log {
-		d.log.Warn("changed settings under sources and log come into force with the next start")
+	if !reflect.DeepEqual(set.Sources, started.Sources) || set.Log != started.Log || set.Control != started.Control {
+		d.log.Warn("changed settings under sources, log and control come into force with the next start")
 	}
 	d.log.Info("configuration read again", "products", len(set.cat.Products))
+	return nil
 }

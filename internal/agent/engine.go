@@ -30,13 +30,13 @@ type Options struct {
 // Engine owns the state. Its methods may be called from any goroutine while Run runs.
 type Engine struct {
 	opts   Options
-	events chan func(*state)
+	events chan event
 	done   chan struct{}
 }
 
 // New returns an Engine that Run brings to life.
 func New(opts Options) *Engine {
-	return &Engine{opts: opts, events: make(chan func(*state)), done: make(chan struct{})}
+	return &Engine{opts: opts, events: make(chan event), done: make(chan struct{})}
 }
 
 // Observe applies a source's reading. It returns when the reading has been taken over.
@@ -56,14 +56,33 @@ func (e *Engine) View() View {
 	return v
 }
 
-// do runs f in the Engine's goroutine and waits for it; after Run has ended it does nothing.
+// Changed returns a channel that is closed at the next change of what View shows; nil after Run
+// has ended. Who asks for it before View misses nothing.
+func (e *Engine) Changed() (changed <-chan struct{}) {
+	e.do(func(s *state) { changed = s.changed })
+	return changed
+}
+
+// Inputs returns what the present list was resolved from, and by what.
+func (e *Engine) Inputs() (in devices.Inputs, r *devices.Resolver) {
+	e.do(func(s *state) { in, r = s.inputs(), s.opts.Resolver })
+	return in, r
+}
+
+// do runs f in the Engine's goroutine and waits until what follows from it has been published;
+// after Run has ended it does nothing.
 func (e *Engine) do(f func(*state)) {
-	ran := make(chan struct{})
+	ev := event{f, make(chan struct{})}
 	select {
-	case e.events <- func(s *state) { f(s); close(ran) }:
-		<-ran
+	case e.events <- ev:
+		<-ev.published
 	case <-e.done:
 	}
+}
+
+type event struct {
+	apply     func(*state)
+	published chan struct{}
 }
 
 // Run owns the state until ctx ends. Its one timer runs only while something is due: the end
@@ -81,15 +100,19 @@ func (e *Engine) Run(ctx context.Context) {
 			timer.Stop()
 		}
 		s.at = time.Time{}
+		var ev event
 		select {
 		case <-ctx.Done():
 			return
-		case f := <-e.events:
-			f(s)
+		case ev = <-e.events:
+			ev.apply(s)
 		case <-timer.C:
 		}
 		s.expire(time.Now())
 		s.publish()
+		if ev.published != nil {
+			close(ev.published)
+		}
 	}
 }
 
@@ -98,13 +121,15 @@ type state struct {
 	opts     Options
 	started  time.Time
 	sources  []*source
+	leases   []*lease
 	snapshot devices.Snapshot
-	sent     bool      // a snapshot has been published
-	at       time.Time // when the event that is being applied happened; zero: now
+	changed  chan struct{} // closed at the next change of the view
+	sent     bool          // a snapshot has been published
+	at       time.Time     // when the event that is being applied happened; zero: now
 }
 
 func newState(opts Options) *state {
-	s := &state{opts: opts, started: time.Now()}
+	s := &state{opts: opts, started: time.Now(), changed: make(chan struct{})}
 	for _, name := range opts.Sources {
 		s.sources = append(s.sources, &source{name: name})
 	}
@@ -139,6 +164,9 @@ func (s *state) due() time.Time {
 	for _, src := range s.sources {
 		add(src.due(s.opts.StaleAfter))
 	}
+	for _, l := range s.leases {
+		add(l.until)
+	}
 	if !s.sent && s.answered() && !s.settled() {
 		add(s.started.Add(s.opts.StaleAfter))
 	}
@@ -156,6 +184,13 @@ func (s *state) expire(now time.Time) {
 			s.opts.Log.Warn("endpoints dropped: their source keeps failing", "source", src.name, "endpoints", dropped, "err", src.err)
 		}
 	}
+	s.dropLeases(func(l *lease) bool { return !l.until.IsZero() && !now.Before(l.until) }, "its lease ran out")
+}
+
+// touch tells who watches that the view has changed.
+func (s *state) touch() {
+	close(s.changed)
+	s.changed = make(chan struct{})
 }
 
 // publish resolves the list anew and hands it out if it differs from the one before.
@@ -173,6 +208,7 @@ func (s *state) publish() {
 	}
 	s.snapshot, s.sent = next, true
 	s.opts.Publish(next)
+	s.touch()
 }
 
 // presentable guards the first snapshot: not before every source has answered, and an empty
@@ -194,7 +230,7 @@ func (s *state) settled() bool {
 }
 
 func (s *state) inputs() devices.Inputs {
-	var in devices.Inputs
+	in := devices.Inputs{Pushes: s.pushes()}
 	for _, src := range s.sources {
 		in.Endpoints = append(in.Endpoints, src.endpoints...)
 	}

@@ -16,6 +16,7 @@ import (
 type event struct {
 	at   time.Duration // since the start of the hour
 	do   deed
+	who  string // which client
 	what string // a unit, a source or a fault, as the deed wants it
 	tri  devices.Tri
 	n    int
@@ -32,22 +33,24 @@ const (
 	fail      deed = "fail"      // source: fails or, if it does, recovers
 	configure deed = "configure" // n: which of the settings comes into force
 
-	misbehave deed = "misbehave" // fault, "none" ends it
+	misbehave deed = "misbehave" // fault, until it has met the agent; "none" ends it
+	disturb   deed = "disturb"   // the same, whether or not it meets the agent; n = 1: connections break
 	reconnect deed = "drop"      // the client's connections break
 	restart   deed = "restart"   // the client comes back at once; n = 1: on another port
 	away      deed = "away"      // the client goes, until back
 	back      deed = "back"
 	resend    deed = "resend" // as after a resume of the machine
-	settle    deed = "settle" // all sources recover, and the client must know the truth
+	rerun     deed = "rerun"  // the agent ends in order, and another begins
+	settle    deed = "settle" // all recover, and the clients must know the truth; n = 1: one that was given up has to restart
 )
 
 func (e event) String() string {
-	s := fmt.Sprintf("%-15s %-9s %s", e.at, e.do, e.what)
+	s := fmt.Sprintf("%-15s %-9s %-10s %s", e.at, e.do, e.who, e.what)
 	switch e.do {
 	case mute, process, control:
 		s += " " + e.tri.String()
-	case configure, restart:
-		s += fmt.Sprint(e.n)
+	case configure, restart, disturb, settle:
+		s += fmt.Sprint(" ", e.n)
 	}
 	return s
 }
@@ -111,27 +114,59 @@ func hardware(r *rand.Rand) []event {
 	return out
 }
 
-// incidents makes what happens to the client in the hour: every fault of the deck at least
+// incidents makes what happens to a single client in the hour: every fault of the deck at least
 // once, and all else that can become of it.
 func incidents(r *rand.Rand, deck []string) []event {
 	var cards []event
 	for _, fault := range deck {
 		cards = append(cards, event{do: misbehave, what: fault})
 	}
-	for range 3 {
+	for n := range 4 {
 		cards = append(cards, event{do: reconnect}, event{do: restart}, event{do: restart, n: 1}, event{do: away}, event{do: resend},
-			event{do: settle}, event{do: settle}, event{do: settle})
+			event{do: settle}, event{do: settle, n: 1}, event{do: settle, n: n % 2})
 	}
+	return deal(r, cards, func(step time.Duration) time.Duration { return step/4 + randN(r, step/2) })
+}
+
+// commotion makes what happens to several clients in the hour. All of them come, go and break;
+// those that are troubled besides lose their socket for a while, and the unwell are met by
+// every fault of the deck.
+func commotion(r *rand.Rand, everybody, troubled, unwell, deck []string) []event {
+	var cards []event
+	for _, who := range everybody {
+		for n := range 4 {
+			cards = append(cards, event{do: reconnect, who: who}, event{do: restart, who: who, n: n % 2}, event{do: away, who: who})
+		}
+	}
+	for _, who := range troubled {
+		for n := range 4 {
+			cards = append(cards, event{do: disturb, who: who, what: "ipc/refuse", n: n % 2})
+		}
+	}
+	for _, who := range unwell {
+		for _, fault := range deck {
+			cards = append(cards, event{do: disturb, who: who, what: fault, n: r.IntN(2)})
+		}
+	}
+	for n := range 6 {
+		cards = append(cards, event{do: resend}, event{do: settle, n: n % 2})
+	}
+	cards = append(cards, event{do: rerun})
+	return deal(r, cards, func(step time.Duration) time.Duration { return randN(r, 8*step) })
+}
+
+// deal spreads the cards over the hour in random order. What begins something ends it after span.
+func deal(r *rand.Rand, cards []event, span func(step time.Duration) time.Duration) []event {
 	r.Shuffle(len(cards), func(i, j int) { cards[i], cards[j] = cards[j], cards[i] })
 	var out []event
 	step := time.Hour / time.Duration(len(cards)+1)
 	for i, e := range cards {
 		e.at = step * time.Duration(i+1)
 		out = append(out, e)
-		end := event{at: e.at + step/4 + randN(r, step/2)}
+		end := event{at: e.at + span(step), who: e.who}
 		switch e.do {
-		case misbehave:
-			end.do, end.what = misbehave, "none"
+		case misbehave, disturb:
+			end.do, end.what = e.do, "none"
 		case away:
 			end.do = back
 		default:
@@ -142,12 +177,12 @@ func incidents(r *rand.Rand, deck []string) []event {
 	return out
 }
 
-// record makes the hour of a seed.
-func record(seed uint64, deck []string) []event {
+// record makes the hour of a seed: that of the hardware, and more if there is any.
+func record(seed uint64, more func(*rand.Rand) []event) []event {
 	r := rand.New(rand.NewPCG(seed, 0))
 	events := hardware(r)
-	if deck != nil {
-		events = append(events, incidents(r, deck)...)
+	if more != nil {
+		events = append(events, more(r)...)
 	}
 	slices.SortStableFunc(events, func(a, b event) int { return cmp.Compare(a.at, b.at) })
 	return events

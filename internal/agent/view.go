@@ -30,10 +30,11 @@ type SourceStatus struct {
 type View struct {
 	Snapshot devices.Snapshot `json:"snapshot"`
 	Sources  []SourceStatus   `json:"sources"`
+	Leases   []Lease          `json:"leases"`
 }
 
 func (s *state) view() View {
-	v := View{Snapshot: s.snapshot}
+	v := View{Snapshot: s.snapshot, Leases: s.viewLeases()}
 	for _, src := range s.sources {
 		v.Sources = append(v.Sources, src.status())
 	}
@@ -61,6 +62,7 @@ func (s *state) logCondition(before, after SourceStatus) {
 	if before.Condition == after.Condition && before.Error == after.Error && slices.Equal(before.Notes, after.Notes) {
 		return
 	}
+	s.touch()
 	log := s.opts.Log.With("source", after.Name)
 	switch after.Condition {
 	case Waiting:

@@ -17,6 +17,7 @@ type Config struct {
 	Report    Report  `yaml:"report,omitempty"`
 	Sources   Sources `yaml:"sources,omitempty"`
 	Engine    Engine  `yaml:"engine,omitempty"`
+	Control   Control `yaml:"control,omitempty"`
 	Log       Log     `yaml:"log,omitempty"`
 }
 
@@ -56,6 +57,11 @@ type Sources struct {
 type Engine struct {
 	RemovalGrace time.Duration `yaml:"removal_grace,omitempty" help:"how long a device may be gone before that is reported"`
 	StaleAfter   time.Duration `yaml:"stale_after,omitempty" help:"how long the devices of a failed source are kept"`
+}
+
+// Control is where the local API is, for the command line and the vendor's own software.
+type Control struct {
+	Socket string `yaml:"socket,omitempty" help:"path of the local API's socket (Windows: name of its pipe), instead of the user's default"`
 }
 
 // Log is what is logged, and how.

@@ -77,6 +77,7 @@ func TestDefaults(t *testing.T) {
 		"sources.pulse_server=",
 		"engine.removal_grace=1s",
 		"engine.stale_after=30s",
+		"control.socket=",
 		"log.level=info",
 		"log.format=text",
 	}, got)
@@ -228,6 +229,7 @@ rpc: {clients: first, transports: [websocket, ipc], on_exit: unmute, ipc_folders
 report: {fields: [noise_suppression], audio_id: name, video_id: bus_info, id_max_bytes: 64}
 sources: {audio: false, camera: false, files: [a.yaml, b.yaml], pulse_server: "unix:/run/x"}
 engine: {removal_grace: 0s, stale_after: 90s}
+control: {socket: /run/x/agent.sock}
 log: {level: error, format: json}
 `)
 	cfg, settings, problems := Load(Options{UserFile: user})

@@ -102,6 +102,8 @@ func (l *loader) set(s leaf, from origin, dir string) {
 	switch s.path {
 	case "catalogue":
 		l.config.Catalogue = l.absolute(from, dir, l.config.Catalogue)
+	case "control.socket":
+		l.config.Control.Socket = l.absolute(from, dir, l.config.Control.Socket)
 	case "sources.files":
 		for i, file := range l.config.Sources.Files {
 			l.config.Sources.Files[i] = l.absolute(from, dir, file)

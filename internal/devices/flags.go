@@ -1,20 +1,43 @@
 package devices
 
-import "slices"
+import (
+	"iter"
+	"slices"
+)
 
 // evaluate returns the flag of one field for an audio input e, whose sound comes from the
-// hardware inputs behind (itself, when e is hardware). Rules are tried in order; the first
-// that knows decides.
-func evaluate(rules []SourceRule, f Field, e *Endpoint, behind []*Endpoint) Flag {
-	for _, r := range rules {
-		if r.Field != f {
-			continue
-		}
-		if flag := r.read(e, behind); flag.Value.Known() {
-			return flag
+// hardware inputs behind (itself, when e is hardware). What the vendor's software says comes
+// first, then the catalogue's rules in order; the first that knows decides.
+func (inst *instance) evaluate(f Field, e *Endpoint, behind []*Endpoint) Flag {
+	for c := range inst.consider(f, e, behind) {
+		if c.Flag.Value.Known() {
+			return c.Flag
 		}
 	}
 	return Flag{}
+}
+
+// Considered is one possible origin of a flag, and what it says.
+type Considered struct {
+	Rule string `json:"rule"` // push, or the place of the rule in the product, such as sources[2]
+	Flag Flag   `json:"flag"` // unknown: it does not know
+}
+
+// consider yields every possible origin of the flag, best first.
+func (inst *instance) consider(f Field, e *Endpoint, behind []*Endpoint) iter.Seq[Considered] {
+	return func(yield func(Considered) bool) {
+		for _, p := range inst.pushes {
+			v, said := p.State[f]
+			if said && !yield(Considered{ViaPush, Flag{v, Origin{Via: ViaPush, Detail: p.Owner}, p.Since[f]}}) {
+				return
+			}
+		}
+		for _, r := range inst.product.sources {
+			if r.Field == f && !yield(Considered{r.at, r.read(e, behind)}) {
+				return
+			}
+		}
+	}
 }
 
 // read applies one rule. Effects belong to the endpoint that the client records from; a mute

@@ -13,6 +13,7 @@ import (
 type matcher struct {
 	byHardware map[hardware][]candidate
 	byName     []candidate
+	products   []*product // in the order of priority
 }
 
 type hardware struct {
@@ -33,7 +34,12 @@ type product struct {
 	rank      int // position in the order of priority
 	endpoints []endpointRule
 	virtual   []virtualRule
-	sources   []SourceRule
+	sources   []sourceRule
+}
+
+type sourceRule struct {
+	SourceRule
+	at string // its place in the product, for people
 }
 
 type endpointRule struct {
@@ -58,6 +64,7 @@ func newMatcher(cat *Catalogue, os OS) (*matcher, error) {
 	slices.SortStableFunc(ordered, func(a, b *product) int {
 		return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.ID, b.ID))
 	})
+	m.products = ordered
 	for rank, p := range ordered {
 		p.rank = rank
 		if err := m.add(p, os); err != nil {
@@ -115,9 +122,9 @@ func (p *product) compile(os OS) error {
 			p.virtual = append(p.virtual, virtualRule{r.Type, name})
 		}
 	}
-	for _, s := range p.Sources {
+	for i, s := range p.Sources {
 		if forOS(s.OS, os) {
-			p.sources = append(p.sources, s)
+			p.sources = append(p.sources, sourceRule{s, fmt.Sprintf("sources[%d]", i)})
 		}
 	}
 	return nil

@@ -16,10 +16,10 @@ type Options struct {
 	Fields     []Field // the flags that may be reported; nil = all
 }
 
-// Inputs is everything that the reported list depends on. Later kinds of input (HID reports,
-// pushed states) are further fields.
+// Inputs is everything that the reported list depends on.
 type Inputs struct {
 	Endpoints []Endpoint
+	Pushes    []Push
 }
 
 // Resolver is a catalogue made ready to be applied. It is immutable and safe for concurrent use.
@@ -47,6 +47,7 @@ type instance struct {
 	key       string
 	endpoints []*Endpoint // its own, then the virtual ones that it adopted
 	own       int         // how many are its own
+	pushes    []*Push     // what the vendor's software says of it, the latest first
 	reports   []Report
 	attached  time.Time // of the first of its own endpoints
 	firstID   string    // smallest wire id, for the order
@@ -56,20 +57,24 @@ type instance struct {
 // order of in.Endpoints, which must not hold a key twice. Generation and At are left to the
 // caller.
 func (r *Resolver) Resolve(in Inputs) Snapshot {
-	eps := make([]*Endpoint, len(in.Endpoints))
-	for i := range in.Endpoints {
-		eps[i] = &in.Endpoints[i]
-	}
-	slices.SortFunc(eps, func(a, b *Endpoint) int { return compareKeys(a.Key(), b.Key()) })
-
 	var s Snapshot
-	instances := r.group(eps, &s)
+	instances := r.group(sorted(in.Endpoints), &s)
+	deal(in.Pushes, instances)
 	for _, inst := range instances {
 		r.report(inst, &s)
 	}
 	s.Devices = order(instances)
 	slices.SortFunc(s.Withheld, func(a, b Withheld) int { return compareKeys(a.Key, b.Key) })
 	return s
+}
+
+func sorted(endpoints []Endpoint) []*Endpoint {
+	eps := make([]*Endpoint, len(endpoints))
+	for i := range endpoints {
+		eps[i] = &endpoints[i]
+	}
+	slices.SortFunc(eps, func(a, b *Endpoint) int { return compareKeys(a.Key(), b.Key()) })
+	return eps
 }
 
 // group sorts the endpoints into physical products; those of no product go to s.Withheld.
@@ -229,7 +234,7 @@ func (r *Resolver) report(inst *instance, s *Snapshot) {
 			Endpoints: []Key{e.Key()},
 		}
 		if e.Type == AudioInput {
-			rep.setFlags(r.flags(inst.product, e, inst.behind(e, adopted)))
+			rep.setFlags(r.flags(inst, e, inst.behind(e, adopted)))
 		}
 		inst.reports = append(inst.reports, rep)
 	}
@@ -307,10 +312,10 @@ func (r *Resolver) scheme(p *product, t Type) IDScheme {
 	return cmp.Or(own, set, DefaultIDScheme(r.opts.OS, t))
 }
 
-func (r *Resolver) flags(p *product, e *Endpoint, behind []*Endpoint) map[Field]Flag {
+func (r *Resolver) flags(inst *instance, e *Endpoint, behind []*Endpoint) map[Field]Flag {
 	out := make(map[Field]Flag, len(r.opts.Fields))
 	for _, f := range r.opts.Fields {
-		out[f] = evaluate(p.sources, f, e, behind)
+		out[f] = inst.evaluate(f, e, behind)
 	}
 	return out
 }

@@ -96,7 +96,19 @@ func (c *Client) talk(ctx context.Context, p *peer, at place, tr Transport, port
 		return false, err
 	}
 	defer l.close()
+	if !c.current(at, tr) { // it was made anew between the look and the connect
+		return false, errReplaced
+	}
 	return c.hold(ctx, p, l, to, counts, leave)
+}
+
+// current reports whether the link over tr leads to the client that was found.
+func (c *Client) current(at place, tr Transport) bool {
+	if tr != IPC {
+		return c.sameOwner(at.port)
+	}
+	now, _ := c.opts.Local.Sockets()
+	return slices.Contains(now, at.socket)
 }
 
 // sameOwner reports whether l still listens, as far as the system tells.
