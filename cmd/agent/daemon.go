@@ -98,8 +98,8 @@ func newReporter(log *slog.Logger, opts rpcclient.Options) *reporter {
 	return r
 }
 
-// configure puts new options into force. A client that was told of devices under another
-// application id is told that they are gone.
+// configure puts new options into force. Clients that the new ones may not reach are told that
+// the devices are gone.
 func (r *reporter) configure(opts rpcclient.Options) {
 	r.mu.Lock()
 	same := reflect.DeepEqual(settable(opts), settable(r.opts))
@@ -117,10 +117,6 @@ func (r *reporter) configure(opts rpcclient.Options) {
 // settable leaves out what reflect cannot compare and nobody configures.
 func settable(o rpcclient.Options) rpcclient.Options {
 	o.Log, o.OnDelivery = nil, nil
-	if l, ok := o.Local.(local); ok {
-		l.log = nil
-		o.Local = l
-	}
 	return o
 }
 
@@ -129,6 +125,10 @@ func (r *reporter) set(opts rpcclient.Options) {
 	defer r.mu.Unlock()
 	r.opts = opts
 	opts.Log, opts.OnDelivery = r.log, r.delivered
+	if l, ok := opts.Local.(local); ok {
+		l.log = r.log
+		opts.Local = l
+	}
 	r.client = rpcclient.New(opts)
 	if r.last != nil {
 		r.client.Publish(*r.last)
@@ -159,7 +159,7 @@ func (r *reporter) run(ctx context.Context) {
 		case <-r.changed:
 		}
 		next := r.current()
-		if next != client && next.For() == client.For() {
+		if next != client && next.ReachesAs(client) {
 			stop(rpcclient.ErrSucceeded)
 		}
 		stop(nil)

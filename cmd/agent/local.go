@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"path/filepath"
+	"strings"
 
 	"sidetone/internal/platform"
 	"sidetone/internal/rpcclient"
@@ -11,12 +13,18 @@ import (
 
 // local lets the rpcclient see this machine's sockets through the platform.
 type local struct {
-	folders []string // of IPC sockets
+	folders string // of IPC sockets, as a list of the system's kind, which can be compared
 	log     *slog.Logger
 }
 
+func newLocal(folders []string) local {
+	return local{folders: strings.Join(folders, string(filepath.ListSeparator)), log: slog.Default()}
+}
+
+func (l local) list() []string { return filepath.SplitList(l.folders) }
+
 func (l local) Sockets() ([]rpcclient.Socket, []string) {
-	found, notes := platform.IPCSockets(l.folders)
+	found, notes := platform.IPCSockets(l.list())
 	sockets := make([]rpcclient.Socket, len(found))
 	for i, s := range found {
 		sockets[i] = rpcclient.Socket(s)
@@ -50,7 +58,7 @@ func (l local) Identify(list []rpcclient.Listener) {
 }
 
 func (l local) Watch(ctx context.Context, notify func()) error {
-	return platform.WatchIPC(ctx, l.folders, l.log, notify)
+	return platform.WatchIPC(ctx, l.list(), l.log, notify)
 }
 
 func (l local) User() string { return platform.CurrentUser() }

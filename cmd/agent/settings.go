@@ -137,7 +137,7 @@ func (s *settings) rpc() rpcclient.Options {
 	return rpcclient.Options{
 		ClientID: s.cat.Vendor.ClientID, Origin: origin,
 		Clients: rpcclient.Which(s.RPC.Clients), Transports: transports, Ports: s.RPC.Ports,
-		Local:        local{platform.IPCFolders(os.Getenv, s.RPC.IPCFolders), s.log},
+		Local:        newLocal(platform.IPCFolders(os.Getenv, s.RPC.IPCFolders)),
 		ProbeTimeout: s.RPC.ProbeTimeout, AnswerTimeout: s.RPC.AnswerTimeout, HTTPTimeout: s.RPC.HTTPTimeout,
 		Tokens: s.RPC.Tokens, TokenEvery: s.RPC.TokenEvery, RetryMax: s.RPC.RetryMax, OnExit: rpcclient.ExitPolicy(s.RPC.OnExit),
 	}

@@ -57,9 +57,6 @@ func ring(bell chan struct{}) {
 	}
 }
 
-// For is the id of the application that c reports for.
-func (c *Client) For() string { return c.opts.ClientID }
-
 // Publish makes s the list to report. It never blocks; only the newest matters.
 func (c *Client) Publish(s devices.Snapshot) {
 	c.mu.Lock()
@@ -265,9 +262,16 @@ func (c *Client) stateOf(p *peer) State {
 	return p.status.State
 }
 
-// ErrSucceeded is the cause with which to end Run when another Client for the same application
-// goes on at once: no client is told that the devices are gone.
+// ErrSucceeded is the cause with which to end Run when another Client goes on at once that
+// reaches the same clients: none is told that the devices are gone.
 var ErrSucceeded = errors.New("another one goes on")
+
+// ReachesAs reports whether c finds the same clients as before did, for the same application.
+func (c *Client) ReachesAs(before *Client) bool {
+	a, b := c.opts, before.opts
+	return a.ClientID == b.ClientID && a.Clients == b.Clients && slices.Equal(a.Ports, b.Ports) &&
+		slices.Equal(a.Transports, b.Transports) && a.Local == b.Local
+}
 
 // Succeed makes c go on where before, which has ended, has left off: clients still count the
 // tokens that it has spent. To be called before Run.

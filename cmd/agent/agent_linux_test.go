@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/soundlab"
+)
+
+// quiet is how long a test watches that nothing happens.
+const quiet = 500 * time.Millisecond
+
+// nobody is another user than the one who runs the tests.
+const nobody = 65534
+
+// asNobody starts a process as that user.
+var asNobody = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+
+// needsRoot skips a test that needs two users.
+func needsRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can start a process of another user")
+	}
+}
+
+// agentRun is the agent as a process, in a runtime folder of its own.
+type agentRun struct {
+	t         *testing.T
+	ctx       context.Context
+	sound     *soundlab.Server // may be nil
+	folder    string           // XDG_RUNTIME_DIR, where clients have their sockets
+	ports     []int            // where clients are looked for
+	catalogue string
+	env       []string // settings, in the form NAME=value of the environment
+	args      []string // further arguments
+	user      *syscall.SysProcAttr
+
+	cmd   *exec.Cmd
+	log   *lines
+	ended chan struct{}
+	read  int // lines of the log that logged has been through
+}
+
+// newAgentRun prepares an agent but does not start it.
+func newAgentRun(t *testing.T, sound *soundlab.Server, settings ...string) *agentRun {
+	t.Helper()
+	catalogue, err := filepath.Abs("../../examples/acme.yaml")
+	require.NoError(t, err)
+	return &agentRun{t: t, ctx: deadline(t), sound: sound, folder: openFolder(t), catalogue: catalogue, env: settings}
+}
+
+// openFolder is a folder for all users, with the short path that sockets need.
+func openFolder(t *testing.T) string {
+	t.Helper()
+	folder, err := os.MkdirTemp("", "run")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(folder)) })
+	require.NoError(t, os.Chmod(folder, 0o777))
+	return folder
+}
+
+// start starts the agent.
+func (a *agentRun) start() {
+	a.t.Helper()
+	base := os.Environ()
+	if a.sound != nil {
+		base = a.sound.Env()
+	}
+	ports := make([]string, len(a.ports))
+	for i, port := range a.ports {
+		ports[i] = strconv.Itoa(port)
+	}
+	env := privateEnv(a.t, base, "SIDETONE_LOG_FORMAT=json", "XDG_RUNTIME_DIR="+a.folder, "SIDETONE_RPC_PORTS="+strings.Join(ports, ","))
+	a.cmd = child(a.t, append(env, a.env...), append([]string{"run", "--catalogue", a.catalogue}, a.args...)...)
+	if a.user != nil {
+		a.cmd.SysProcAttr = a.user
+		a.cmd.Path = "/proc/self/exe" // the folder of this binary may be root's alone
+		a.cmd.Dir = "/"
+	}
+	a.log, a.ended, a.read = newLines(), make(chan struct{}), 0
+	a.cmd.Stdout, a.cmd.Stderr = a.log, a.log
+	require.NoError(a.t, a.cmd.Start())
+	cmd, log, ended := a.cmd, a.log, a.ended
+	go func() {
+		defer close(ended)
+		_ = cmd.Wait()
+	}()
+	a.t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		<-ended
+		if a.t.Failed() {
+			all, _ := log.snapshot()
+			a.t.Logf("the agent's log:\n%s", strings.Join(all, "\n"))
+		}
+	})
+}
+
+// plug plugs a headset in.
+func (a *agentRun) plug(h soundlab.Headset) *soundlab.Plugged {
+	a.t.Helper()
+	p, err := a.sound.PlugHeadset(a.ctx, h)
+	require.NoError(a.t, err)
+	return p
+}
+
+// plugForTest plugs a headset in until the end of the test.
+func (a *agentRun) plugForTest(h soundlab.Headset) *soundlab.Plugged {
+	a.t.Helper()
+	p := a.plug(h)
+	a.t.Cleanup(func() { require.NoError(a.t, p.Unplug(a.ctx)) })
+	return p
+}
+
+func (a *agentRun) mute(p *soundlab.Plugged, on bool) {
+	a.t.Helper()
+	require.NoError(a.t, p.SetMute(a.ctx, on))
+}
+
+// entry is one line of the agent's log.
+type entry map[string]any
+
+func (e entry) msg() string { s, _ := e["msg"].(string); return s }
+
+// logged waits for a line with one of the messages, after the one that the last call returned.
+func (a *agentRun) logged(msgs ...string) entry {
+	a.t.Helper()
+	limit := time.After(patience)
+	for {
+		all, more := a.log.snapshot()
+		for a.read < len(all) {
+			e := a.parse(all[a.read])
+			a.read++
+			if slices.Contains(msgs, e.msg()) {
+				return e
+			}
+		}
+		select {
+		case <-more:
+		case <-limit:
+			require.FailNow(a.t, "never logged", "%q", msgs)
+		}
+	}
+}
+
+// entries are all lines so far with one of the messages.
+func (a *agentRun) entries(msgs ...string) []entry {
+	a.t.Helper()
+	var found []entry
+	all, _ := a.log.snapshot()
+	for _, line := range all {
+		if e := a.parse(line); slices.Contains(msgs, e.msg()) {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// parse reads a line of the log. Anything but the log's own lines, such as a complaint of the
+// race detector, fails the test.
+func (a *agentRun) parse(line string) entry {
+	a.t.Helper()
+	var e entry
+	require.NoError(a.t, json.Unmarshal([]byte(line), &e), "not a line of the log: %s", line)
+	return e
+}
+
+func (a *agentRun) signal(s syscall.Signal) {
+	a.t.Helper()
+	require.NoError(a.t, a.cmd.Process.Signal(s))
+}
+
+// exit waits for the agent's end, which must be orderly.
+func (a *agentRun) exit() {
+	a.t.Helper()
+	select {
+	case <-a.ended:
+	case <-time.After(patience):
+		require.FailNow(a.t, "the agent does not end")
+	}
+	require.Equal(a.t, exitOK, a.cmd.ProcessState.ExitCode(), "%s", a.cmd.ProcessState)
+}
+
+// program is the name by which the log knows a process.
+func program(name string, pid int) string { return fmt.Sprintf("%s (pid %d)", name, pid) }

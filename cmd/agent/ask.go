@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"sidetone/internal/config"
+	"sidetone/internal/control"
+	"sidetone/internal/platform"
+)
+
+// askFlags are the flags of every verb that asks the running agent.
+type askFlags struct{ file, socket string }
+
+const socketSetting = "control.socket"
+
+func (f *askFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.file, "config", "", "settings file, instead of the user's and the system's")
+	cmd.Flags().StringVar(&f.socket, "control-socket", "", "path of the agent's socket, instead of the user's default (env SIDETONE_CONTROL_SOCKET)")
+}
+
+// client asks the agent of this user.
+func (f *askFlags) client(cmd *cobra.Command) (*control.Client, error) {
+	options := (&settingsFlags{file: f.file}).options(cmd)
+	options.Flags = map[string]string{}
+	if f.socket != "" {
+		options.Flags[socketSetting] = f.socket
+	}
+	c, _, problems := config.Load(options)
+	if err := asInput(cmd.ErrOrStderr(), problems, nil); err != nil {
+		return nil, err
+	}
+	address, err := controlAddress(c)
+	if err != nil {
+		return nil, err
+	}
+	return control.NewClient(func(ctx context.Context) (net.Conn, error) { return platform.DialControl(ctx, address) }), nil
+}
+
+// controlAddress is where the local API is.
+func controlAddress(c *config.Config) (string, error) {
+	if c.Control.Socket != "" {
+		return c.Control.Socket, nil
+	}
+	return platform.ControlAddress(os.Getenv)
+}
+
+// askCommand makes a verb that asks the agent.
+func askCommand(cmd *cobra.Command, run func(cmd *cobra.Command, args []string, c *control.Client) error) *cobra.Command {
+	var in askFlags
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := in.client(cmd)
+		if err != nil {
+			return err
+		}
+		if err = run(cmd, args, c); errors.Is(err, context.Canceled) && cmd.Context().Err() != nil {
+			return nil // the user has ended it
+		}
+		return err
+	}
+	in.add(cmd)
+	return cmd
+}

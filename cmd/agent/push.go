@@ -1,0 +1,96 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sidetone/internal/control"
+	"sidetone/internal/devices"
+)
+
+func pushCommand() *cobra.Command {
+	var r control.PushRequest
+	var ttl time.Duration
+	cmd := askCommand(&cobra.Command{
+		Use:   "push PRODUCT FLAG=true|false|clear...",
+		Short: "Tell the running agent what only the vendor's software knows",
+		Long: `Says the state of a product, as the vendor's own software does over the local API (docs/api.md).
+It is believed before anything else for the time of its lease. With --ttl 0 it holds for as long
+as this command runs.
+
+  sidetone push acme-headset-700 hardware_mute=true noise_suppression=false --ttl 30s
+
+Flags: hardware_mute, echo_cancellation, noise_suppression, automatic_gain_control.
+Exit code 1 if no agent runs or it refuses.`,
+		Args: cobra.MinimumNArgs(2),
+	}, func(cmd *cobra.Command, args []string, c *control.Client) error {
+		var err error
+		if r.State, err = parseState(args[1:]); err != nil {
+			return badInput{err}
+		}
+		if ttl < 0 {
+			return badInput{errors.New("--ttl: below zero")}
+		}
+		r.TTLms = ttl.Milliseconds()
+		if ttl > 0 {
+			answer, err := c.Push(cmd.Context(), args[0], r)
+			if err == nil {
+				fmt.Fprintln(cmd.OutOrStdout(), answerWords(answer))
+			}
+			return err
+		}
+		hold := c.Hold()
+		defer hold.Close()
+		answer, err := hold.Push(cmd.Context(), args[0], r)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(cmd.OutOrStdout(), answerWords(answer)+"; interrupt to take it back")
+		select {
+		case <-cmd.Context().Done():
+			return nil
+		case <-hold.Done():
+			return control.ErrEnded
+		}
+	})
+	cmd.Flags().StringVar(&r.Owner, "owner", "cli", "who says so")
+	cmd.Flags().StringVar(&r.Serial, "serial", "", "which unit, where several are plugged in")
+	cmd.Flags().Uint64Var(&r.Seq, "seq", 0, "of two pushes of an owner the higher one counts; 0: the later")
+	cmd.Flags().DurationVar(&ttl, "ttl", 30*time.Second, "lease; 0: as long as this command runs")
+	return cmd
+}
+
+// parseState reads FLAG=true, FLAG=false and FLAG=clear.
+func parseState(args []string) (map[devices.Field]*bool, error) {
+	state := make(map[devices.Field]*bool)
+	for _, arg := range args {
+		name, value, _ := strings.Cut(arg, "=")
+		field := devices.Field(name)
+		if _, twice := state[field]; twice {
+			return nil, fmt.Errorf("%s stands twice", name)
+		}
+		switch value {
+		case "true", "false":
+			on := value == "true"
+			state[field] = &on
+		case "clear":
+			state[field] = nil
+		default:
+			return nil, fmt.Errorf("%q: want FLAG=true, FLAG=false or FLAG=clear", arg)
+		}
+	}
+	return state, nil
+}
+
+func answerWords(a control.PushAnswer) string {
+	switch a.Units {
+	case 0:
+		return "kept: the product is not plugged in"
+	default:
+		return fmt.Sprintf("in force with generation %d; %d clients have it already", a.Generation, a.Clients)
+	}
+}

@@ -1,0 +1,104 @@
+package agent_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/fakeserver"
+)
+
+// inspect looks at all that an actor was sent in the hour.
+func (s *stage) inspect(a *actor) {
+	switch {
+	case a.able():
+		s.inOrder(a)
+	case a.profile != fakeserver.ArRPC:
+		for _, p := range a.Payloads() {
+			require.Empty(s.t, p.Devices, "%s was told of devices: %s", a.name, p.Raw)
+			require.NotContains(s.t, string(p.Raw), "Acme", a.name)
+		}
+	}
+	s.notHammered(a)
+}
+
+// inOrder requires that each payload is one of the lists that were published, and none is older
+// than one before it.
+func (s *stage) inOrder(a *actor) {
+	generations := make(map[string][]int) // of each list
+	for i, snap := range s.published {
+		require.EqualValues(s.t, i+1, snap.Generation)
+		list := text(snap.Wire())
+		generations[list] = append(generations[list], i+1)
+	}
+	reached := 0
+	all := a.Payloads()
+	for n, p := range all {
+		require.Empty(s.t, p.Warnings, "%s: payload %d: %s", a.name, p.Seq, p.Raw)
+		if p.Fault == fakeserver.FaultNone {
+			require.NoError(s.t, p.Err, "%s: payload %d: %s", a.name, p.Seq, p.Raw)
+		}
+		if len(p.Devices) == 0 { // the proof of a client and the farewell tell nothing old
+			continue
+		}
+		possible := generations[text(p.Devices)]
+		i, _ := slices.BinarySearch(possible, reached)
+		require.Less(s.t, i, len(possible), "%s: payload %d over %s is older than generation %d, which the client had: it is of %v\nthe last:\n%s%s",
+			a.name, p.Seq, p.Transport, reached, possible, brief(all[max(0, n-4):n+1]), p.Raw)
+		reached = possible[i]
+	}
+}
+
+// brief lists payloads without what they say.
+func brief(all []fakeserver.Payload) string {
+	var b strings.Builder
+	for _, p := range all {
+		fmt.Fprintf(&b, "%d at %s over %s, connection %d, %d devices, fault %q\n",
+			p.Seq, p.Time.Format("05.000000"), p.Transport, p.Conn, len(p.Devices), p.Fault)
+	}
+	return b.String()
+}
+
+// notHammered requires that a client which has never answered in its life gets no more payloads
+// than there was cause for.
+func (s *stage) notHammered(a *actor) {
+	all := a.Payloads()
+	for i, l := range a.lives {
+		end := len(all)
+		if i+1 < len(a.lives) {
+			end = a.lives[i+1].since
+		}
+		unanswered := 0
+		for _, p := range all[l.since:end] {
+			if answers(a, p) {
+				break
+			}
+			if silent(a, p) && len(p.Devices) > 0 { // a farewell is no question
+				unanswered++
+			}
+		}
+		require.LessOrEqual(s.t, unanswered, l.chances, "%s: its life %d answered nothing and was asked again and again", a.name, i+1)
+	}
+}
+
+// silent reports whether a payload got no answer that its sender could make out.
+func silent(a *actor, p fakeserver.Payload) bool {
+	switch p.Fault {
+	case fakeserver.FaultHang, fakeserver.FaultNoAnswer, fakeserver.FaultHalf:
+		return true
+	case fakeserver.FaultWrongNonce:
+		return p.Transport != fakeserver.HTTP
+	default:
+		return a.profile == fakeserver.ArRPC
+	}
+}
+
+// answers reports whether a payload was answered.
+func answers(a *actor, p fakeserver.Payload) bool {
+	answered := []fakeserver.FaultKind{
+		fakeserver.FaultNone, fakeserver.FaultStranger, fakeserver.FaultTwice, fakeserver.FaultAnswerLate, fakeserver.FaultError, fakeserver.FaultHTTPError,
+	}
+	return a.able() && slices.Contains(answered, p.Fault)
+}

@@ -1,0 +1,188 @@
+package agent
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"sidetone/internal/devices"
+)
+
+// Push is what the vendor's own software says of a product, for a while.
+type Push struct {
+	Product string
+	Serial  string // which unit; "" = the only one
+	Owner   string // names the software
+	Seq     uint64 // of two pushes of an owner the higher one counts; 0 = the later
+	TTL     time.Duration
+	Holder  string                        // who takes it back by Release, if TTL is 0
+	State   map[devices.Field]devices.Tri // Unknown takes a flag back; what is absent stays as it is
+	At      time.Time
+}
+
+// Lease is a push that is in force.
+type Lease struct {
+	devices.Push
+	Until time.Time // zero: until its holder is released
+	Units int       // how many plugged-in products it speaks of; 0: it waits for one; several: it has no effect
+}
+
+// ErrOvertaken means that a push with a higher number came before this one.
+var ErrOvertaken = errors.New("overtaken: a push with a higher seq came before")
+
+// ErrTooMany means that more leases are in force than anybody needs.
+var ErrTooMany = fmt.Errorf("more than %d leases are in force", maxLeases)
+
+// maxLeases bounds memory against software that names a new owner with each push.
+const maxLeases = 256
+
+// UnknownProductError means that the catalogue has no product of this name.
+type UnknownProductError struct {
+	Product string
+	Known   []string
+}
+
+func (e *UnknownProductError) Error() string {
+	return fmt.Sprintf("the catalogue has no product %q", e.Product)
+}
+
+// AmbiguousError means that a push could speak of several units.
+type AmbiguousError struct {
+	Product string
+	Units   []devices.Unit
+}
+
+func (e *AmbiguousError) Error() string {
+	return fmt.Sprintf("%d products %q are plugged in, say which with its serial", len(e.Units), e.Product)
+}
+
+// Push puts what p says into force. When it returns, the list that holds it has been published.
+func (e *Engine) Push(p Push) (units int, err error) {
+	e.do(func(s *state) { units, err = s.push(p) })
+	return units, err
+}
+
+// Release takes back what was pushed by this holder without a lease.
+func (e *Engine) Release(holder string) {
+	e.do(func(s *state) {
+		s.dropLeases(func(l *lease) bool { return l.until.IsZero() && l.holder == holder }, "its owner's connection has ended")
+	})
+}
+
+// Resumed is to be called after the machine has slept: leases that ended meanwhile are taken
+// back, which the clock of the process does not see.
+func (e *Engine) Resumed() {
+	e.do(func(s *state) {
+		now := time.Now().Round(0)
+		s.dropLeases(func(l *lease) bool { return !l.until.IsZero() && !now.Before(l.until.Round(0)) }, "its lease ran out while the machine slept")
+	})
+}
+
+// lease is what one owner says of one product or unit.
+type lease struct {
+	devices.Push
+	seq    uint64
+	until  time.Time // zero: until its holder is released
+	holder string
+}
+
+func (s *state) push(p Push) (units int, err error) {
+	if !slices.Contains(s.opts.Resolver.Products(), p.Product) {
+		return 0, &UnknownProductError{p.Product, s.opts.Resolver.Products()}
+	}
+	found := s.opts.Resolver.Units(s.inputs().Endpoints, p.Product, p.Serial)
+	if len(found) > 1 {
+		return 0, &AmbiguousError{p.Product, found}
+	}
+	i := slices.IndexFunc(s.leases, func(l *lease) bool {
+		return l.Product == p.Product && l.Serial == p.Serial && l.Owner == p.Owner
+	})
+	if i < 0 {
+		if len(s.leases) == maxLeases {
+			return 0, ErrTooMany
+		}
+		i = len(s.leases)
+		s.leases = append(s.leases, &lease{Push: devices.Push{Product: p.Product, Serial: p.Serial, Owner: p.Owner}})
+	}
+	l := s.leases[i]
+	if p.Seq != 0 && p.Seq < l.seq {
+		return 0, ErrOvertaken
+	}
+	l.renew(p, time.Now())
+	if len(l.State) == 0 {
+		s.leases = slices.Delete(s.leases, i, i+1)
+	}
+	s.at = p.At
+	s.touch()
+	return len(found), nil
+}
+
+// renew applies p. The maps are made anew: snapshots of the old ones may be in use.
+func (l *lease) renew(p Push, now time.Time) {
+	state, since := maps.Clone(l.State), maps.Clone(l.Since)
+	if state == nil {
+		state, since = make(map[devices.Field]devices.Tri), make(map[devices.Field]time.Time)
+	}
+	for f, v := range p.State {
+		switch {
+		case !v.Known():
+			delete(state, f)
+			delete(since, f)
+		case state[f] != v:
+			state[f], since[f] = v, p.At
+		}
+	}
+	l.State, l.Since = state, since
+	l.seq = max(l.seq, p.Seq)
+	l.until, l.holder = time.Time{}, p.Holder
+	if p.TTL > 0 {
+		l.until = now.Add(p.TTL)
+	}
+}
+
+// dropLeases takes leases back: the next origin of their flags counts again.
+func (s *state) dropLeases(ended func(*lease) bool, why string) {
+	s.leases = slices.DeleteFunc(s.leases, func(l *lease) bool {
+		if !ended(l) {
+			return false
+		}
+		s.opts.Log.Info("pushed state taken back", "product", l.Product, "owner", l.Owner, "was", l.says(), "reason", why)
+		s.touch()
+		return true
+	})
+}
+
+// says is the lease's state in words.
+func (l *lease) says() string {
+	var parts []string
+	for _, f := range devices.Fields {
+		if v, ok := l.State[f]; ok {
+			parts = append(parts, fmt.Sprintf("%s %s", f, v))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (s *state) pushes() []devices.Push {
+	out := make([]devices.Push, len(s.leases))
+	for i, l := range s.leases {
+		out[i] = l.Push
+	}
+	return out
+}
+
+func (s *state) viewLeases() []Lease {
+	out := make([]Lease, len(s.leases))
+	for i, l := range s.leases {
+		units := s.opts.Resolver.Units(s.inputs().Endpoints, l.Product, l.Serial)
+		out[i] = Lease{Push: l.Push, Until: l.until, Units: len(units)}
+	}
+	slices.SortFunc(out, func(a, b Lease) int {
+		return cmp.Or(cmp.Compare(a.Product, b.Product), cmp.Compare(a.Serial, b.Serial), cmp.Compare(a.Owner, b.Owner))
+	})
+	return out
+}

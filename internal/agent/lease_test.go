@@ -1,0 +1,228 @@
+package agent
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/devices"
+)
+
+type flags = map[devices.Field]devices.Tri
+
+func suite(ttl time.Duration, state flags) Push {
+	return Push{Product: "headset", Owner: "suite", TTL: ttl, State: state, At: time.Now()}
+}
+
+// push must be accepted.
+func (b *bench) push(p Push) (units int) {
+	b.t.Helper()
+	units, err := b.Push(p)
+	require.NoError(b.t, err)
+	return units
+}
+
+// flag is the reported value of the only microphone.
+func (b *bench) flag(f devices.Field) devices.Flag {
+	b.t.Helper()
+	for _, r := range b.View().Snapshot.Devices {
+		if r.Type == devices.AudioInput {
+			return r.Flags[f]
+		}
+	}
+	require.FailNow(b.t, "no microphone is reported")
+	return devices.Flag{}
+}
+
+func TestPushComesFirstAndFallsBack(t *testing.T) {
+	run(t, []string{"audio"}, func(b *bench) {
+		b.see("audio", mic(devices.False))
+		before := len(b.published())
+		require.Equal(t, 1, b.push(suite(10*time.Second, flags{devices.HardwareMute: devices.True, devices.NoiseSuppression: devices.False})))
+		require.Len(t, b.published(), before+1, "published when Push returns")
+		require.Equal(t, devices.True, b.flag(devices.HardwareMute).Value)
+		require.Equal(t, devices.Origin{Via: devices.ViaPush, Detail: "suite"}, b.flag(devices.HardwareMute).Origin)
+		require.Equal(t, devices.False, b.flag(devices.NoiseSuppression).Value)
+
+		time.Sleep(10*time.Second - time.Nanosecond)
+		synctest.Wait()
+		require.Equal(t, devices.True, b.flag(devices.HardwareMute).Value)
+		time.Sleep(time.Nanosecond)
+		synctest.Wait()
+		require.Equal(t, devices.False, b.flag(devices.HardwareMute).Value, "the OS counts again")
+		require.Equal(t, devices.ViaOSEndpointMute, b.flag(devices.HardwareMute).Origin.Via)
+		require.False(t, b.flag(devices.NoiseSuppression).Value.Known(), "nobody else knows")
+		require.Empty(t, b.View().Leases)
+	})
+}
+
+func TestPushRenewsAndClears(t *testing.T) {
+	run(t, []string{"audio"}, func(b *bench) {
+		b.see("audio", mic(devices.False))
+		b.push(suite(10*time.Second, flags{devices.HardwareMute: devices.True, devices.EchoCancellation: devices.True}))
+		since := b.flag(devices.HardwareMute).Since
+		time.Sleep(9 * time.Second)
+		n := len(b.published())
+		b.push(suite(10*time.Second, flags{devices.HardwareMute: devices.True}))
+		require.Len(t, b.published(), n, "nothing new")
+		time.Sleep(9 * time.Second)
+		require.Equal(t, since, b.flag(devices.HardwareMute).Since)
+		require.Equal(t, devices.True, b.flag(devices.EchoCancellation).Value, "what is absent stays, for as long as the lease")
+		b.push(suite(10*time.Second, flags{devices.HardwareMute: devices.Unknown}))
+		require.Equal(t, devices.ViaOSEndpointMute, b.flag(devices.HardwareMute).Origin.Via)
+		b.push(suite(10*time.Second, flags{devices.EchoCancellation: devices.Unknown}))
+		require.Empty(t, b.View().Leases)
+	})
+}
+
+func TestPushOfAnOwnerWhoLeft(t *testing.T) {
+	run(t, []string{"audio"}, func(b *bench) {
+		b.see("audio", mic(devices.False))
+		bound := suite(0, flags{devices.HardwareMute: devices.True})
+		bound.Holder = "connection 7"
+		b.push(bound)
+		other := suite(time.Minute, flags{devices.NoiseSuppression: devices.True})
+		other.Owner, other.Holder = "other", "connection 7"
+		b.push(other)
+		time.Sleep(24 * time.Hour / 2)
+		b.push(other)
+		require.Equal(t, devices.True, b.flag(devices.HardwareMute).Value, "for as long as its connection lives")
+		b.Release("connection 8")
+		require.Equal(t, devices.True, b.flag(devices.HardwareMute).Value)
+		b.Release("connection 7")
+		require.Equal(t, devices.False, b.flag(devices.HardwareMute).Value)
+		require.Equal(t, devices.True, b.flag(devices.NoiseSuppression).Value, "a lease outlives the connection")
+	})
+}
+
+func TestPushBeforePlugIn(t *testing.T) {
+	run(t, []string{"audio"}, func(b *bench) {
+		b.see("audio")
+		require.Zero(t, b.push(suite(time.Minute, flags{devices.HardwareMute: devices.True})))
+		time.Sleep(30 * time.Second)
+		b.see("audio", mic(devices.False))
+		require.Equal(t, devices.True, b.flag(devices.HardwareMute).Value)
+		require.Equal(t, 1, b.View().Leases[0].Units)
+	})
+}
+
+func TestPushMustNameOneUnit(t *testing.T) {
+	run(t, []string{"audio"}, func(b *bench) {
+		first, second := mic(devices.False), mic(devices.False)
+		first.Serial = "A1"
+		second.ID, second.Name, second.Container, second.Serial = "mic2", "Mic 2", "usb:1-2", "A2"
+		b.see("audio", first)
+		b.push(suite(time.Minute, flags{devices.HardwareMute: devices.True}))
+		require.Equal(t, devices.True, b.flag(devices.HardwareMute).Value)
+
+		b.see("audio", first, second)
+		for _, r := range b.View().Snapshot.Devices {
+			require.Equal(t, devices.False, r.Flags[devices.HardwareMute].Value, "which one is muted? none is better than a wrong one")
+		}
+		_, err := b.Push(suite(time.Minute, flags{devices.HardwareMute: devices.True}))
+		var ambiguous *AmbiguousError
+		require.ErrorAs(t, err, &ambiguous)
+		require.Equal(t, []string{"A1", "A2"}, []string{ambiguous.Units[0].Serial, ambiguous.Units[1].Serial})
+
+		named := suite(time.Minute, flags{devices.HardwareMute: devices.True})
+		named.Serial = "A2"
+		require.Equal(t, 1, b.push(named))
+		for _, r := range b.View().Snapshot.Devices {
+			require.Equal(t, devices.Of(r.ID == "Mic 2"), r.Flags[devices.HardwareMute].Value)
+		}
+		unknown := named
+		unknown.Product = "headste"
+		_, err = b.Push(unknown)
+		var no *UnknownProductError
+		require.ErrorAs(t, err, &no)
+		require.Equal(t, []string{"headset"}, no.Known)
+	})
+}
+
+func TestPushesOfSeveralOwners(t *testing.T) {
+	run(t, []string{"audio"}, func(b *bench) {
+		b.see("audio", mic(devices.False))
+		b.push(suite(time.Minute, flags{devices.HardwareMute: devices.True}))
+		time.Sleep(time.Second)
+		other := suite(10*time.Second, flags{devices.HardwareMute: devices.False})
+		other.Owner = "other"
+		b.push(other)
+		require.Equal(t, "other", b.flag(devices.HardwareMute).Origin.Detail, "the later one is believed")
+		in, r := b.Inputs()
+		considered := r.Explain(in)[mic(devices.False).Key()][devices.HardwareMute]
+		require.Len(t, considered, 3)
+		require.Equal(t, []string{"other", "suite", "mic"}, []string{considered[0].Flag.Origin.Detail, considered[1].Flag.Origin.Detail, considered[2].Flag.Origin.Detail})
+		require.Equal(t, "sources[0]", considered[2].Rule)
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		require.Equal(t, "suite", b.flag(devices.HardwareMute).Origin.Detail)
+	})
+}
+
+func TestLatePushLoses(t *testing.T) {
+	run(t, []string{"audio"}, func(b *bench) {
+		b.see("audio", mic(devices.False))
+		p := suite(time.Minute, flags{devices.HardwareMute: devices.True})
+		p.Seq = 7
+		b.push(p)
+		b.push(p) // a repetition whose first answer was lost
+		late := suite(time.Minute, flags{devices.HardwareMute: devices.False})
+		late.Seq = 6
+		_, err := b.Push(late)
+		require.ErrorIs(t, err, ErrOvertaken)
+		require.Equal(t, devices.True, b.flag(devices.HardwareMute).Value)
+		b.push(suite(time.Minute, flags{devices.HardwareMute: devices.False}))
+		require.Equal(t, devices.False, b.flag(devices.HardwareMute).Value, "without a number the later one counts")
+	})
+}
+
+func TestLeasesHaveALimit(t *testing.T) {
+	run(t, []string{"audio"}, func(b *bench) {
+		b.see("audio", mic(devices.False))
+		for i := range maxLeases + 1 {
+			p := suite(time.Minute, flags{devices.HardwareMute: devices.True})
+			p.Owner = string(rune('a' + i))
+			if _, err := b.Push(p); i == maxLeases {
+				require.ErrorIs(t, err, ErrTooMany)
+			}
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Empty(t, b.View().Leases)
+	})
+}
+
+func TestChangedHearsEveryKindOfChange(t *testing.T) {
+	run(t, []string{"audio"}, func(b *bench) {
+		changes := func(what string, f func()) {
+			t.Helper()
+			changed := b.Changed()
+			f()
+			synctest.Wait()
+			select {
+			case <-changed:
+			default:
+				require.FailNow(t, "not heard", what)
+			}
+		}
+		changes("a device", func() { b.see("audio", mic(devices.False)) })
+		changes("a failure", func() { b.fail("audio") })
+		changes("a push that waits", func() {
+			p := suite(time.Second, flags{devices.HardwareMute: devices.False})
+			p.Serial = "not there"
+			b.push(p)
+		})
+		changes("its end", func() { time.Sleep(time.Second) })
+		changes("the end of what a failed source knew", func() { time.Sleep(stale) })
+		changed := b.Changed()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		select {
+		case <-changed:
+			require.FailNow(t, "a change of nothing")
+		default:
+		}
+	})
+}

@@ -1,0 +1,64 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+)
+
+// Backend is the agent behind the API. Its methods may be called at the same time; they do not
+// block for long.
+type Backend interface {
+	Status() Status
+	Devices() Devices
+	// Watch returns the present state and a channel that is closed at the next change.
+	Watch() (Status, <-chan struct{})
+	// Push applies what the vendor's software says. holder names the connection it came over:
+	// a push without a lease ends with Release(holder). It waits until the list that holds it
+	// has been given to the clients, but for no client's answer. Errors: *Refusal, that of ctx.
+	Push(ctx context.Context, product string, r PushRequest, holder string) (PushAnswer, error)
+	// Release ends the pushes of holder that have no lease. It comes once, after the last Push
+	// of that holder has returned.
+	Release(holder string)
+	// Refresh reads everything anew and sends the whole list again.
+	Refresh()
+	// Reload reads settings and catalogue again. An error means that the old ones are in force.
+	Reload() error
+	// Metrics are counters (their names end in _total) and gauges by name, without labels and
+	// without the prefix "sidetone_".
+	Metrics() map[string]float64
+	// Bundle writes a zip archive for support, with serials and names of users masked. A few MB:
+	// it is held in memory until it is complete.
+	Bundle(w io.Writer) error
+}
+
+// Refusal is an error of a Backend that the caller has caused.
+type Refusal struct {
+	Kind       error    // one of those below
+	Message    string   // a sentence: what was wrong, and what to do
+	Candidates []string // what could be meant
+}
+
+func (r *Refusal) Error() string { return r.Message }
+func (r *Refusal) Unwrap() error { return r.Kind }
+
+// The kinds of Refusal.
+var (
+	ErrUnknown   = errors.New("no such product")           // 404
+	ErrAmbiguous = errors.New("several could be meant")    // 409
+	ErrStale     = errors.New("overtaken by a later push") // 409
+	ErrInvalid   = errors.New("not valid")                 // 400
+)
+
+// kinds is how each kind of Refusal is answered.
+var kinds = []struct {
+	kind   error
+	status int
+	code   Code
+}{
+	{ErrUnknown, http.StatusNotFound, CodeUnknown},
+	{ErrAmbiguous, http.StatusConflict, CodeAmbiguous},
+	{ErrStale, http.StatusConflict, CodeStale},
+	{ErrInvalid, http.StatusBadRequest, CodeInvalid},
+}

@@ -1,0 +1,288 @@
+package control
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Dialer opens a connection to the agent.
+type Dialer func(context.Context) (net.Conn, error)
+
+// ErrNotRunning means that no agent answers at its address.
+var ErrNotRunning = errors.New("the agent is not running: start it with 'sidetone run'")
+
+// ErrEnded means that the agent has ended a watch or a Hold, as it does when it stops.
+var ErrEnded = errors.New("the agent has ended the connection: it has stopped, or is about to")
+
+const (
+	// dialTimeout bounds the opening of a connection.
+	dialTimeout = 5 * time.Second
+	// callTimeout bounds a call whose context has no deadline.
+	callTimeout = 15 * time.Second
+	// bundleTimeout bounds the fetching of an archive likewise.
+	bundleTimeout = time.Minute
+	// answerTimeout is how long the head of an answer may take.
+	answerTimeout = 15 * time.Second
+	// maxAnswer bounds an answer, or a line of a watch, in bytes.
+	maxAnswer = 16 << 20
+)
+
+// Client asks an agent. Each call has a connection of its own, ends with its context, and
+// after 15 s if that has no deadline. Errors: *Problem where the agent refuses, ErrNotRunning
+// where there is none. It is safe for concurrent use and needs no closing.
+type Client struct {
+	http http.Client
+	dial Dialer
+}
+
+// NewClient makes a client of the agent that dial leads to.
+func NewClient(dial Dialer) *Client {
+	c := &Client{dial: func(ctx context.Context) (net.Conn, error) {
+		ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+		defer cancel()
+		return dial(ctx)
+	}}
+	c.http = httpClient(&http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			raw, err := c.dial(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return newAsking(raw, make(chan struct{})), nil
+		},
+		DisableKeepAlives: true,
+	})
+	return c
+}
+
+// httpClient talks over t to the agent and to nobody else.
+func httpClient(t *http.Transport) http.Client {
+	t.ResponseHeaderTimeout = answerTimeout
+	t.DisableCompression = true
+	return http.Client{
+		Transport:     t,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// Status is the whole agent at one moment.
+func (c *Client) Status(ctx context.Context) (s Status, err error) {
+	return s, get(ctx, &c.http, "/v1/status", &s)
+}
+
+// Devices is what the system says, and what becomes of it.
+func (c *Client) Devices(ctx context.Context) (d Devices, err error) {
+	return d, get(ctx, &c.http, "/v1/devices", &d)
+}
+
+// Refresh has the agent read everything anew and send the whole list again.
+func (c *Client) Refresh(ctx context.Context) error {
+	return call(ctx, &c.http, http.MethodPost, "/v1/refresh", nil, nil)
+}
+
+// Reload has the agent read settings and catalogue again. A *Problem says what is wrong with
+// them; the old ones are in force then.
+func (c *Client) Reload(ctx context.Context) error {
+	return call(ctx, &c.http, http.MethodPost, "/v1/reload", nil, nil)
+}
+
+// Push says the state of a product for the time of its lease. One without a lease needs a Hold.
+func (c *Client) Push(ctx context.Context, product string, r PushRequest) (PushAnswer, error) {
+	return put(ctx, &c.http, product, r)
+}
+
+// Metrics are counters and gauges in the text format of Prometheus.
+func (c *Client) Metrics(ctx context.Context) ([]byte, error) {
+	var text bytes.Buffer
+	err := call(ctx, &c.http, http.MethodGet, "/v1/metrics", nil, &text)
+	return text.Bytes(), err
+}
+
+// Bundle writes a zip archive for support to w. It takes up to a minute.
+func (c *Client) Bundle(ctx context.Context, w io.Writer) error {
+	ctx, cancel := bounded(ctx, bundleTimeout)
+	defer cancel()
+	return call(ctx, &c.http, http.MethodGet, "/v1/bundle", nil, w)
+}
+
+// Watch calls on with the present state and then with every change, until ctx ends, on returns
+// an error, or the agent ends (ErrEnded), and returns the reason. While on is at work changes
+// are joined to one.
+func (c *Client) Watch(ctx context.Context, on func(Change) error) error {
+	answer, err := send(ctx, &c.http, http.MethodGet, "/v1/watch", nil)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	lines := bufio.NewScanner(answer.Body)
+	lines.Buffer(nil, maxAnswer)
+	for lines.Scan() {
+		var change Change
+		if err := json.Unmarshal(lines.Bytes(), &change); err != nil {
+			return unreadable(err)
+		}
+		if err := on(change); err != nil {
+			return err
+		}
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		return unreadable(lines.Err())
+	}
+	return ErrEnded
+}
+
+func get(ctx context.Context, c *http.Client, path string, into any) error {
+	var body bytes.Buffer
+	if err := call(ctx, c, http.MethodGet, path, nil, &body); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(body.Bytes(), into); err != nil {
+		return unreadable(err)
+	}
+	return nil
+}
+
+func put(ctx context.Context, c *http.Client, product string, r PushRequest) (a PushAnswer, err error) {
+	request, err := json.Marshal(r)
+	if err != nil {
+		return a, err
+	}
+	var body bytes.Buffer
+	if err := call(ctx, c, http.MethodPut, "/v1/states/"+url.PathEscape(product), request, &body); err != nil {
+		return a, err
+	}
+	if err := json.Unmarshal(body.Bytes(), &a); err != nil {
+		return PushAnswer{}, unreadable(err)
+	}
+	return a, nil
+}
+
+// call sends a request and copies what is answered to into, if there is an answer.
+func call(ctx context.Context, c *http.Client, method, path string, body []byte, into io.Writer) error {
+	ctx, cancel := bounded(ctx, callTimeout)
+	defer cancel()
+	answer, err := send(ctx, c, method, path, body)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if into == nil {
+		into = io.Discard
+	}
+	n, err := io.Copy(into, io.LimitReader(answer.Body, maxAnswer+1))
+	if err == nil && n > maxAnswer {
+		err = fmt.Errorf("more than %d bytes", maxAnswer)
+	}
+	if err != nil {
+		return fmt.Errorf("the agent's answer to %s %s: %w", method, path, err)
+	}
+	return nil
+}
+
+// send returns an answer of success; its body is to be closed.
+func send(ctx context.Context, c *http.Client, method, path string, body []byte) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, method, "http://sidetone"+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	answer, err := c.Do(request)
+	if err != nil {
+		return nil, failure(err)
+	}
+	if answer.StatusCode < 300 {
+		return answer, nil
+	}
+	defer answer.Body.Close()
+	p := &Problem{Status: answer.StatusCode}
+	said, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
+	if err != nil || json.Unmarshal(said, p) != nil || p.Message == "" {
+		p.Message = "the agent answers " + answer.Status
+	}
+	return nil, p
+}
+
+// failure says what it means that there is no answer.
+func failure(err error) error {
+	var detail *url.Error
+	if errors.As(err, &detail) {
+		err = detail.Err // without method and address, which the user did not choose
+	}
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("%w (%w)", ErrNotRunning, err)
+	}
+	return fmt.Errorf("ask the agent: %w", err)
+}
+
+func unreadable(err error) error {
+	return fmt.Errorf("the agent's answer cannot be read: %w; agent and this program may be of different versions", err)
+}
+
+// bounded gives ctx a deadline if it has none.
+func bounded(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	if _, has := ctx.Deadline(); has {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, limit)
+}
+
+// asking is a connection on which an answer may come before the question is sent, as it does
+// where the agent has too many connections. net/http would not know what it belongs to.
+type asking struct {
+	net.Conn
+	asked  chan struct{} // closed when the question is being sent
+	closed chan struct{}
+	ask    func()
+	close  func()
+}
+
+func newAsking(raw net.Conn, closed chan struct{}) *asking {
+	c := &asking{Conn: raw, asked: make(chan struct{}), closed: closed}
+	c.ask = sync.OnceFunc(func() { close(c.asked) })
+	c.close = sync.OnceFunc(func() { close(c.closed) })
+	return c
+}
+
+// Read waits until something is asked.
+func (c *asking) Read(b []byte) (int, error) {
+	select {
+	case <-c.asked:
+		return c.Conn.Read(b)
+	case <-c.closed:
+		return 0, net.ErrClosed
+	}
+}
+
+// Write does not fail: where it does, Read has the answer that was given instead of listening,
+// or the error.
+func (c *asking) Write(b []byte) (int, error) {
+	c.ask()
+	_, _ = c.Conn.Write(b)
+	return len(b), nil
+}
+
+func (c *asking) Close() error {
+	err := c.Conn.Close()
+	c.close()
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}

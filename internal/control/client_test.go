@@ -1,0 +1,241 @@
+package control
+
+import (
+	"archive/zip"
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestClient(t *testing.T) {
+	s := serve(t, nil)
+	s.backend.metrics = map[string]float64{"up": 1}
+	c := s.client()
+	status, err := c.Status(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, s.backend.status, status)
+	list, err := c.Devices(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, s.backend.Devices(), list)
+	require.NoError(t, c.Refresh(t.Context()))
+	require.NoError(t, c.Reload(t.Context()))
+	text, err := c.Metrics(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, string(text), "sidetone_up 1\n")
+	var archive bytes.Buffer
+	require.NoError(t, c.Bundle(t.Context(), &archive))
+	_, err = zip.NewReader(bytes.NewReader(archive.Bytes()), int64(archive.Len()))
+	require.NoError(t, err)
+	answer, err := c.Push(t.Context(), "acme 7/..", honestPush(1))
+	var p *Problem
+	require.ErrorAs(t, err, &p)
+	require.Equal(t, 400, p.Status)
+	require.Zero(t, answer)
+	answer, err = c.Push(t.Context(), "acme 7%?#", honestPush(1))
+	require.NoError(t, err)
+	require.Equal(t, PushAnswer{8, 1, 2}, answer)
+	require.Equal(t, []string{"acme 7%?#"}, s.backend.products)
+
+	s.backend.refused = &Refusal{Kind: ErrAmbiguous, Message: "give serial", Candidates: []string{"A1", "B2"}}
+	_, err = c.Push(t.Context(), "acme-700", honestPush(1))
+	require.ErrorIs(t, err, ErrAmbiguous)
+	require.ErrorAs(t, err, &p)
+	require.Equal(t, &Problem{409, CodeAmbiguous, "give serial", []string{"A1", "B2"}}, p)
+
+	unleased := honestPush(1)
+	unleased.TTLms = 0
+	_, err = c.Push(t.Context(), "acme-700", unleased)
+	require.ErrorContains(t, err, "keep the connection open", "each call has its own")
+	require.Empty(t, s.backend.releases())
+	eventually(t, "no connection stays", func() bool { return s.served() == 0 })
+}
+
+func TestClientWithoutAnAgent(t *testing.T) {
+	s := serve(t, nil)
+	s.stop()
+	for _, reason := range []error{nil, syscall.ECONNREFUSED, fs.ErrNotExist} {
+		c := s.client()
+		if reason != nil {
+			c = NewClient(func(context.Context) (net.Conn, error) { return nil, reason })
+		}
+		_, err := c.Status(t.Context())
+		require.ErrorIs(t, err, ErrNotRunning)
+		require.ErrorContains(t, err, "start it with 'sidetone run'")
+		require.NotContains(t, err.Error(), "http://")
+		_, err = c.Hold().Push(t.Context(), "x", honestPush(1))
+		require.ErrorIs(t, err, ErrNotRunning)
+	}
+	denied := NewClient(func(context.Context) (net.Conn, error) { return nil, fs.ErrPermission })
+	_, err := denied.Status(t.Context())
+	require.ErrorIs(t, err, fs.ErrPermission)
+	require.NotErrorIs(t, err, ErrNotRunning)
+}
+
+// answering makes a client of a server that answers each request with what is given.
+func answering(t *testing.T, answer string) *Client {
+	return NewClient(func(context.Context) (net.Conn, error) {
+		near, far := net.Pipe()
+		go func() {
+			defer far.Close()
+			_, _ = http.ReadRequest(bufio.NewReader(far))
+			_, _ = far.Write([]byte(answer))
+		}()
+		t.Cleanup(func() { near.Close() })
+		return near, nil
+	})
+}
+
+func TestClientAndStrangeAnswers(t *testing.T) {
+	for answer, want := range map[string]string{
+		"": "ask the agent: ",
+		"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx":                                    "cannot be read",
+		"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}":                                   "unexpected EOF",
+		"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Length: 1\r\n\r\nx":       "the agent answers 431 ",
+		"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}":                            "the agent answers 404 Not Found",
+		"HTTP/1.1 302 Found\r\nLocation: http://example.org/\r\nContent-Length: 0\r\n\r\n": "the agent answers 302 Found",
+		"garbage\r\n\r\n": "ask the agent: ",
+	} {
+		_, err := answering(t, answer).Status(t.Context())
+		require.ErrorContains(t, err, want, "%q", answer)
+		err = answering(t, answer).Watch(t.Context(), func(Change) error { return nil })
+		require.Error(t, err, "%q", answer)
+	}
+	err := answering(t, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{}\nx\n").Watch(t.Context(), func(Change) error { return nil })
+	require.ErrorContains(t, err, "cannot be read")
+}
+
+// TestClientDeadlines asks an agent that never answers.
+func TestClientDeadlines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		silent := NewClient(func(ctx context.Context) (net.Conn, error) {
+			near, far := net.Pipe()
+			go func() {
+				_, _ = http.ReadRequest(bufio.NewReader(far))
+				_, _ = far.Read(make([]byte, 1)) // until the other end closes
+				far.Close()
+			}()
+			return near, nil
+		})
+		_, err := silent.Status(t.Context())
+		require.Error(t, err)
+		require.Error(t, silent.Watch(t.Context(), nil))
+		hold := silent.Hold()
+		_, err = hold.Push(t.Context(), "x", honestPush(1))
+		require.ErrorIs(t, err, ErrEnded)
+		require.NoError(t, hold.Close())
+		undialled := NewClient(func(ctx context.Context) (net.Conn, error) { <-ctx.Done(); return nil, ctx.Err() })
+		_, err = undialled.Status(t.Context())
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Error(t, undialled.Watch(t.Context(), nil))
+	})
+}
+
+func unleased() PushRequest {
+	p := honestPush(0)
+	p.TTLms = 0
+	return p
+}
+
+func TestHold(t *testing.T) {
+	s := serve(t, func(l *limits) {
+		l.idle, l.header, l.request = 50*time.Millisecond, 50*time.Millisecond, 100*time.Millisecond
+	})
+	other := s.raw()
+	hold := s.client().Hold()
+	for range 3 {
+		_, err := hold.Push(t.Context(), "acme-700", unleased())
+		require.NoError(t, err)
+	}
+	require.Len(t, s.backend.pushes, 1, "one connection, one holder")
+	_, err := other.Read(make([]byte, 1))
+	require.Error(t, err, "an idle connection that holds nothing is closed")
+	require.NotErrorIs(t, err, context.DeadlineExceeded)
+	require.Empty(t, s.backend.releases(), "one that holds a push is not")
+	_, err = hold.Push(t.Context(), "acme-700", unleased())
+	require.NoError(t, err)
+	select {
+	case <-hold.Done():
+		t.Fatal("it has not ended")
+	default:
+	}
+	require.NoError(t, hold.Close())
+	<-hold.Done()
+	require.NoError(t, hold.Close())
+	eventually(t, "the push ends", func() bool { return len(s.backend.releases()) == 1 })
+	for holder, n := range s.backend.releases() {
+		require.Equal(t, 1, n)
+		require.Contains(t, s.backend.pushes, holder)
+	}
+	_, err = hold.Push(t.Context(), "acme-700", unleased())
+	require.ErrorIs(t, err, ErrEnded, "no other connection takes its place")
+}
+
+func TestHoldOfAnAgentThatStops(t *testing.T) {
+	s := serve(t, nil)
+	holds := []*Hold{s.client().Hold(), s.client().Hold()}
+	for _, h := range holds {
+		_, err := h.Push(t.Context(), "acme-700", unleased())
+		require.NoError(t, err)
+	}
+	s.stop()
+	require.Len(t, s.backend.releases(), 2, "Serve has released all before it returns")
+	for _, h := range holds {
+		<-h.Done()
+		_, err := h.Push(t.Context(), "acme-700", unleased())
+		require.ErrorIs(t, err, ErrEnded)
+	}
+}
+
+func TestHoldIsRefused(t *testing.T) {
+	s := serve(t, nil)
+	hold := s.client().Hold()
+	defer hold.Close()
+	s.backend.refused = &Refusal{Kind: ErrUnknown, Message: "no"}
+	_, err := hold.Push(t.Context(), "acme-700", unleased())
+	require.ErrorIs(t, err, ErrUnknown)
+	require.NotErrorIs(t, err, ErrEnded)
+	s.backend.refused = nil
+	_, err = hold.Push(t.Context(), "acme-700", unleased())
+	require.NoError(t, err, "the connection has outlived it")
+}
+
+// TestReleaseComesAfterThePush has the peer go while its push is being applied.
+func TestReleaseComesAfterThePush(t *testing.T) {
+	s := serve(t, nil)
+	s.backend.block = make(chan struct{})
+	c := s.raw()
+	_, err := c.Write([]byte(request(`{"owner":"x","state":{"hardware_mute":true}}`, "")))
+	require.NoError(t, err)
+	<-s.backend.entered
+	require.Empty(t, s.backend.releases())
+	c.Close()
+	eventually(t, "the push is given up, then released", func() bool { return len(s.backend.releases()) == 1 })
+	require.Empty(t, s.backend.pushed())
+}
+
+func TestServeEndsWithItsListener(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	broken := errors.New("broken")
+	err = NewServer(newFake(), slog.New(slog.DiscardHandler)).Serve(t.Context(), failing{l, broken})
+	require.ErrorIs(t, err, broken)
+}
+
+// failing cannot accept.
+type failing struct {
+	net.Listener
+	err error
+}
+
+func (f failing) Accept() (net.Conn, error) { return nil, f.err }

@@ -1,0 +1,157 @@
+package control
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// conn is one connection of a peer.
+type conn struct {
+	net.Conn
+	holder    string      // names it to the Backend
+	surplus   bool        // beyond the limit: it is only told so
+	holding   atomic.Bool // it has pushed without a lease
+	streaming atomic.Bool // it is being sent a watch: nothing more may come
+	idle      *time.Timer // closes it when it has had nothing to ask for long
+	closed    func()      // gives its place to another
+}
+
+type connKey struct{}
+
+func connOf(r *http.Request) *conn { return r.Context().Value(connKey{}).(*conn) }
+
+// hold notes that a push ends with the connection: from now on it may be silent for ever.
+func (c *conn) hold() { c.holding.Store(true) }
+
+var errAfterWatch = errors.New("a request behind a watch, which has no end")
+
+// Read ends the connection when a peer that is being sent a watch sends anything: net/http
+// would keep that byte for later and not look again whether the peer is still there.
+func (c *conn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if n > 0 && c.streaming.Load() {
+		return 0, errAfterWatch
+	}
+	return n, err
+}
+
+// CloseWrite lets a peer that is still sending read the answer before the connection breaks.
+func (c *conn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return errors.ErrUnsupported
+}
+
+func (c *conn) Close() error {
+	c.closed()
+	return c.Conn.Close()
+}
+
+// gate lets a limited number of connections in. Up to as many again are let in to be told
+// that there are too many: they have asked first, as every HTTP library expects. Any more
+// than that are told unasked.
+type gate struct {
+	net.Listener
+	server *Server
+	places chan struct{} // has an element for each connection that is served
+	spare  chan struct{} // and for each that is only told
+	stuck  atomic.Bool   // all places are taken, and none has become free of late
+	full   atomic.Bool   // the log has it
+	count  uint64        // connections so far
+}
+
+// tooMany is the answer to a connection that is not even read from.
+const tooMany = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: 84\r\n\r\n" +
+	`{"code":"busy","error":"too many connections: close those that are no longer used"}` + "\n"
+
+// Accept waits for the next connection that may come in.
+func (g *gate) Accept() (net.Conn, error) {
+	for {
+		raw, err := g.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if g.enter() {
+			return g.admit(raw, g.places), nil
+		}
+		if g.full.CompareAndSwap(false, true) {
+			g.server.log.Warn("too many connections to the control socket; more are refused until some are closed", "limit", cap(g.places))
+		}
+		select {
+		case g.spare <- struct{}{}:
+			return g.admit(raw, g.spare), nil
+		default:
+		}
+		// Nothing was sent to it before, so this does not block.
+		_ = raw.SetWriteDeadline(time.Now().Add(g.server.limits.write))
+		_, _ = raw.Write([]byte(tooMany))
+		_ = raw.Close()
+	}
+}
+
+// enter takes a place. Where all are taken it waits a moment for one: in a storm of
+// connections that are closed as soon as they are open, places become free all the time, and
+// the next connection may be an honest one.
+func (g *gate) enter() bool {
+	select {
+	case g.places <- struct{}{}:
+		return true
+	default:
+	}
+	if g.stuck.Load() {
+		return false
+	}
+	patience := time.NewTimer(g.server.limits.patience)
+	defer patience.Stop()
+	select {
+	case g.places <- struct{}{}:
+		return true
+	case <-patience.C:
+		g.stuck.Store(true)
+		return false
+	}
+}
+
+// admit makes a connection that gives its place back when it is closed.
+func (g *gate) admit(raw net.Conn, place chan struct{}) *conn {
+	g.count++
+	c := &conn{Conn: raw, holder: "connection " + strconv.FormatUint(g.count, 10), surplus: place == g.spare}
+	c.closed = sync.OnceFunc(func() {
+		<-place
+		if !c.surplus {
+			g.stuck.Store(false)
+		}
+		if len(g.places) == 0 {
+			g.full.Store(false)
+		}
+	})
+	c.idle = time.AfterFunc(g.server.limits.idle, func() { _ = c.Close() })
+	g.server.open.Add(1)
+	return c
+}
+
+// connState closes connections that are idle for long, unless they hold a push, and ends the
+// pushes of one that is closed.
+func (s *Server) connState(nc net.Conn, state http.ConnState) {
+	c := nc.(*conn)
+	switch state {
+	case http.StateActive:
+		c.idle.Stop()
+	case http.StateIdle:
+		if !c.holding.Load() {
+			c.idle.Reset(s.limits.idle)
+		}
+	case http.StateClosed:
+		c.idle.Stop()
+		if c.holding.Load() {
+			s.backend.Release(c.holder)
+		}
+		s.open.Done()
+	}
+}

@@ -1,0 +1,312 @@
+package control
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"sidetone/internal/devices"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fake is a Backend that remembers what it was asked.
+type fake struct {
+	mu       sync.Mutex
+	status   Status
+	changed  chan struct{}
+	pushes   map[string][]PushRequest // by holder
+	products []string
+	released map[string]int
+	refused  error // what Push answers
+	broken   error // what Reload and Bundle answer
+	block    chan struct{}
+	entered  chan struct{} // has an element for each Push that has begun
+	metrics  map[string]float64
+	calls    map[string]int
+}
+
+func newFake() *fake {
+	return &fake{
+		status: Status{
+			Version: "1.4.0", PID: 4711, Started: at(0), Vendor: "Acme", Catalogue: "/acme.yaml", Generation: 7, Changed: at(1),
+			Sources:  []Source{{Name: "audio", Condition: "ok", Endpoints: 3, Notes: []string{"a note"}}, {Name: "camera", Condition: "failing", Error: "gone"}},
+			Products: []Product{headset(devices.False)},
+			Pushes:   []Push{{Product: "acme-700", Serial: "A1", Owner: "suite", State: map[devices.Field]devices.Tri{devices.HardwareMute: devices.False}, Until: at(9), Units: 1}},
+			Clients: Clients{State: "ready", Notes: []string{"a note"}, NextTry: at(5), Error: "refused", Remedy: "wait", Sessions: []Session{
+				{State: "ready", Transport: "ipc", Socket: "/run/discord-ipc-0", PID: 9, Name: "Discord", Generation: 7, Delivered: at(2), Devices: 1},
+				{State: "refused", Transport: "http", Port: 6463, NextTry: at(5), Error: "4000", Remedy: "ask"},
+			}},
+		},
+		changed: make(chan struct{}), pushes: map[string][]PushRequest{}, released: map[string]int{}, calls: map[string]int{},
+		entered: make(chan struct{}, 1000),
+	}
+}
+
+func at(minute int) time.Time { return time.Date(2026, 3, 1, 8, minute, 0, 250e6, time.UTC) }
+
+func headset(mute devices.Tri) Product {
+	return Product{ID: "acme-700", Name: "Acme 700", Unit: "acme-700 usb-1-2", Devices: []Device{{Type: devices.AudioInput, ID: "mic", Flags: map[devices.Field]devices.Flag{
+		devices.HardwareMute:     {Value: mute, Origin: devices.Origin{Via: "push", Detail: "suite"}, Since: at(1)},
+		devices.EchoCancellation: {},
+	}}}}
+}
+
+// set changes the status, and all watchers hear of it.
+func (f *fake) set(change func(*Status)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change(&f.status)
+	f.status.Generation++
+	close(f.changed)
+	f.changed = make(chan struct{})
+}
+
+func (f *fake) count(name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls[name]++
+}
+
+func (f *fake) Status() Status {
+	f.count("status")
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.status
+}
+
+func (f *fake) Watch() (Status, <-chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls["watch"]++
+	return f.status, f.changed
+}
+
+func (f *fake) Devices() Devices {
+	f.count("devices")
+	yes := true
+	key := devices.Key{Source: "audio", Type: devices.AudioInput, ID: "mic"}
+	flag := devices.Flag{Value: devices.True, Origin: devices.Origin{Via: "push", Stale: true}, Since: at(3)}
+	return Devices{
+		Generation: 7,
+		Endpoints: []Endpoint{{
+			Endpoint: devices.Endpoint{
+				Source: "audio", ID: "mic", Type: devices.AudioInput, Name: "Acme <700> Mono", Bus: devices.USB, VID: "1209", PID: "0700", Serial: "A1", Container: "usb-1-2",
+				BusInfo: "usb-0000", Virtual: true, Master: "m", Default: true, Plugged: devices.True, Mute: devices.False, MuteInHardware: true,
+				Effects: map[devices.Field]devices.Tri{devices.EchoCancellation: devices.Unknown}, Mixer: "controlC1", Controls: map[string]devices.Tri{"Mic": devices.True},
+				SeenBy: []string{"pulse"}, Attached: at(0), Changed: map[string]time.Time{"mute": at(1)}, Stale: true,
+			},
+			Considered: map[devices.Field][]devices.Considered{devices.HardwareMute: {{Rule: "push", Flag: flag}, {Rule: "sources[0]"}}},
+		}, {Endpoint: devices.Endpoint{ID: "cam", Type: devices.VideoInput}}},
+		Reported: []devices.Report{{
+			Device: devices.Device{
+				Type: devices.AudioInput, ID: "mic", Related: []string{"out"}, HardwareMute: &yes, EchoCancellation: &yes, NoiseSuppression: &yes, AutomaticGainControl: &yes,
+			},
+			Product: "acme-700", Unit: "u", Endpoints: []devices.Key{key}, Flags: map[devices.Field]devices.Flag{devices.HardwareMute: flag},
+		}},
+		Withheld: []devices.Withheld{{Key: key, Name: "x", Reason: "why"}},
+	}
+}
+
+func (f *fake) Push(ctx context.Context, product string, r PushRequest, holder string) (PushAnswer, error) {
+	f.entered <- struct{}{}
+	if f.block != nil {
+		select {
+		case <-f.block:
+		case <-ctx.Done():
+			return PushAnswer{}, ctx.Err()
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.refused != nil {
+		return PushAnswer{}, f.refused
+	}
+	f.products = append(f.products, product)
+	f.pushes[holder] = append(f.pushes[holder], r)
+	return PushAnswer{Generation: 8, Units: 1, Clients: 2}, nil
+}
+
+func (f *fake) Release(holder string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.released[holder]++
+}
+
+func (f *fake) pushed() (all []PushRequest) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, list := range f.pushes {
+		all = append(all, list...)
+	}
+	return all
+}
+
+func (f *fake) releases() map[string]int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := map[string]int{}
+	for holder, n := range f.released {
+		out[holder] = n
+	}
+	return out
+}
+
+func (f *fake) Refresh()                    { f.count("refresh") }
+func (f *fake) Reload() error               { f.count("reload"); return f.broken }
+func (f *fake) Metrics() map[string]float64 { return f.metrics }
+
+func (f *fake) Bundle(w io.Writer) error {
+	if f.broken != nil {
+		return f.broken
+	}
+	z := zip.NewWriter(w)
+	entry, err := z.Create("status.json")
+	if err == nil {
+		_, err = io.WriteString(entry, "{}")
+	}
+	return errors.Join(err, z.Close())
+}
+
+// stand is a server on a real socket.
+type stand struct {
+	t       testing.TB
+	backend *fake
+	server  *Server
+	path    string
+	stop    func() // ends the server and waits for that
+	log     *lines
+}
+
+// lines is a log that tests can read.
+type lines struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(b)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
+
+// serve starts a server until the test ends. Limits are those of the product where tune does
+// not change them.
+func serve(t testing.TB, tune func(*limits)) *stand {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "ctl")
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	s := &stand{t: t, backend: newFake(), path: filepath.Join(dir, "s"), log: &lines{}}
+	s.server = NewServer(s.backend, slog.New(slog.NewTextHandler(s.log, nil)))
+	if tune != nil {
+		tune(&s.server.limits)
+	}
+	l, err := net.Listen("unix", s.path)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.server.Serve(ctx, l) }()
+	s.stop = sync.OnceFunc(func() {
+		cancel()
+		require.NoError(t, <-ended)
+	})
+	t.Cleanup(s.stop)
+	return s
+}
+
+func (s *stand) dial(ctx context.Context) (net.Conn, error) {
+	return new(net.Dialer).DialContext(ctx, "unix", s.path)
+}
+
+// raw is a connection on which a test writes what it likes, for at most 20 s.
+func (s *stand) raw() *net.UnixConn {
+	s.t.Helper()
+	c, err := s.dial(s.t.Context())
+	require.NoError(s.t, err)
+	s.t.Cleanup(func() { c.Close() })
+	require.NoError(s.t, c.SetDeadline(time.Now().Add(20*time.Second)))
+	return c.(*net.UnixConn)
+}
+
+func (s *stand) client() *Client { return NewClient(s.dial) }
+
+// ask sends one request and returns the answer, which has been checked against the document.
+func (s *stand) ask(method, path, body string, header ...string) (*http.Response, string) {
+	s.t.Helper()
+	var reader io.Reader
+	if body != "" {
+		reader = bytes.NewReader([]byte(body))
+	}
+	r, err := http.NewRequestWithContext(s.t.Context(), method, "http://sidetone", reader)
+	require.NoError(s.t, err)
+	r.URL.Opaque = path
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		if header[i] == "Host" {
+			r.Host = header[i+1]
+		} else if header[i+1] == "-" {
+			r.Header.Del(header[i])
+		} else {
+			r.Header[header[i]] = []string{header[i+1]}
+		}
+	}
+	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		raw, err := s.dial(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return newAsking(raw, make(chan struct{})), nil
+	}}
+	answer, err := transport.RoundTrip(r)
+	require.NoError(s.t, err)
+	defer answer.Body.Close()
+	got, err := io.ReadAll(answer.Body)
+	require.NoError(s.t, err)
+	documented(s.t, method, path, answer, got)
+	return answer, string(got)
+}
+
+// eventually waits for what has no event.
+func eventually(t testing.TB, what string, is func() bool) {
+	t.Helper()
+	require.Eventually(t, is, 20*time.Second, 2*time.Millisecond, what)
+}
+
+// files is how many files and sockets this process has open.
+func files(t testing.TB) int {
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip("only Linux tells the open files: ", err)
+	}
+	return len(entries)
+}
+
+const aPush = `{"owner":"suite","ttl_ms":1000,"state":{"hardware_mute":true}}`
+
+// request is a push as it is on the wire.
+func request(body string, header string) string {
+	return fmt.Sprintf("PUT /v1/states/acme-700 HTTP/1.1\r\nHost: sidetone\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n%s", header, len(body), body)
+}

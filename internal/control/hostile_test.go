@@ -1,0 +1,313 @@
+package control
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/devices"
+)
+
+// talk sends what is given, and returns all that is answered until the server closes.
+func (s *stand) talk(out string) string {
+	s.t.Helper()
+	c := s.raw()
+	_, _ = c.Write([]byte(out)) // the server may have closed before it has all
+	in, err := io.ReadAll(c)
+	if !errors.Is(err, syscall.ECONNRESET) { // so it is told that not all was read
+		require.NoError(s.t, err)
+	}
+	return string(in)
+}
+
+// fine asserts that the server still answers, and holds nothing of what was done to it.
+func (s *stand) fine() {
+	s.t.Helper()
+	eventually(s.t, "all connections are let go", func() bool { return s.served() == 0 })
+	answer, _ := s.ask("GET", "/v1/status", "")
+	require.Equal(s.t, 200, answer.StatusCode)
+}
+
+const aGet = "GET /v1/status HTTP/1.1\r\nHost: sidetone\r\n"
+
+func TestRawRequests(t *testing.T) {
+	s := serve(t, func(l *limits) { l.header, l.request = 200*time.Millisecond, 400*time.Millisecond })
+	long := strings.Repeat("x", 100_000)
+	for name, c := range map[string]struct {
+		send string
+		want []string // begin of each answer, in order
+	}{
+		"two slashes":         {"GET //v1/status HTTP/1.1\r\nHost: sidetone\r\nConnection: close\r\n\r\n", []string{"404"}},
+		"absolute form":       {"GET http://sidetone/v1/status HTTP/1.1\r\nHost: sidetone\r\nConnection: close\r\n\r\n", []string{"404"}},
+		"foreign absolute":    {"GET http://example.org/v1/status HTTP/1.1\r\nHost: sidetone\r\nConnection: close\r\n\r\n", []string{"403"}},
+		"connect":             {"CONNECT sidetone HTTP/1.1\r\nHost: sidetone\r\nConnection: close\r\n\r\n", []string{"404"}},
+		"empty host":          {"GET /v1/status HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n", []string{"200"}},
+		"no host":             {"GET /v1/status HTTP/1.1\r\n\r\n", []string{"400"}},
+		"two hosts":           {aGet + "Host: example.org\r\n\r\n", []string{"400"}},
+		"HTTP/1.0":            {"GET /v1/status HTTP/1.0\r\n\r\n", []string{"200"}},
+		"HTTP/0.9":            {"GET /v1/status\r\n", []string{"400"}},
+		"HTTP/2":              {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00", []string{"404"}},
+		"upgrade":             {aGet + "Connection: Upgrade, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n", []string{"200"}},
+		"TLS":                 {"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + long, []string{"431"}},
+		"garbage":             {strings.Repeat("\x00\xff\r\n", 10_000), []string{"400"}},
+		"NUL in the path":     {"GET /v1/\x00status HTTP/1.1\r\nHost: sidetone\r\n\r\n", []string{"400"}},
+		"NUL in a header":     {aGet + "X: a\x00b\r\n\r\n", []string{"400"}},
+		"folded header":       {aGet + "X: a\r\n b: c\r\nConnection: close\r\n\r\n", []string{"200"}},
+		"bare LF":             {"GET /v1/status HTTP/1.1\nHost: sidetone\nConnection: close\n\n", []string{"200"}},
+		"space in a name":     {aGet + "Origin : x\r\n\r\n", []string{"400"}},
+		"long path":           {"GET /" + long + " HTTP/1.1\r\nHost: sidetone\r\n\r\n", []string{"431"}},
+		"long header":         {aGet + "X: " + long + "\r\n\r\n", []string{"431"}},
+		"many headers":        {aGet + strings.Repeat("X: y\r\n", 10_000) + "\r\n", []string{"431"}},
+		"head without an end": {aGet, nil},
+		"half a request line": {"GET /v1/sta", []string{"400"}},
+		"nothing":             {"", nil},
+		"half a body":         {request(aPush, "")[:len(request(aPush, ""))-5], []string{"400"}},
+		"pipelined":           {aGet + "\r\n" + request(aPush, "") + aGet + "Connection: close\r\n\r\n", []string{"200", "200", "200"}},
+		"behind a close":      {aGet + "Connection: close\r\n\r\n" + aGet + "\r\n", []string{"200"}},
+		"behind a refusal":    {aGet + "Origin: x\r\n\r\n" + aGet + "\r\n", []string{"403"}},
+		"two lengths":         {"PUT /v1/states/x HTTP/1.1\r\nHost: sidetone\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello", []string{"400"}},
+		"negative length":     {"PUT /v1/states/x HTTP/1.1\r\nHost: sidetone\r\nContent-Length: -1\r\n\r\n", []string{"400"}},
+		"no length":           {"PUT /v1/states/x HTTP/1.1\r\nHost: sidetone\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n", []string{"400"}},
+		"huge length":         {"PUT /v1/states/x HTTP/1.1\r\nHost: sidetone\r\nContent-Type: application/json\r\nContent-Length: 9223372036854775807\r\n\r\n", []string{"413"}},
+		"unknown coding":      {"PUT /v1/states/x HTTP/1.1\r\nHost: sidetone\r\nContent-Type: application/json\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", []string{"501"}},
+		"chunked":             {chunked(aPush) + aGet + "Connection: close\r\n\r\n", []string{"200", "200"}},
+		"bad chunk":           {chunkedHead + "zz\r\n", []string{"400"}},
+		"chunk too short":     {chunkedHead + "5\r\nhello-world\r\n", []string{"400"}},
+		"chunks without end":  {chunkedHead + "5\r\n" + aPush[:5] + "\r\n", []string{"400"}},
+		"chunked get":         {"GET /v1/status HTTP/1.1\r\nHost: sidetone\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", []string{"400"}},
+		"chunked and length":  {strings.Replace(chunked(aPush), "\r\n\r\n", "\r\nContent-Length: 3\r\nConnection: close\r\n\r\n", 1), []string{"200"}},
+		"request in a body":   {request(aGet+"\r\n", "Connection: close\r\n"), []string{"400"}},
+		"expect":              {request(aPush, "Expect: 100-continue\r\nConnection: close\r\n"), []string{"100", "200"}},
+		"unknown expectation": {request(aPush, "Expect: a-miracle\r\nConnection: close\r\n"), []string{"417"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.t = t
+			got := s.talk(c.send)
+			var began []string
+			for _, part := range strings.Split(got, "HTTP/1.")[1:] {
+				began = append(began, part[2:5])
+			}
+			require.Equal(t, c.want, began, "%.300q", got)
+		})
+	}
+	s.t = t
+	s.fine()
+}
+
+const chunkedHead = "PUT /v1/states/acme-700 HTTP/1.1\r\nHost: sidetone\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+func chunked(body string) string {
+	return chunkedHead + fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(body), body)
+}
+
+// TestSlowLoris sends heads and bodies byte by byte, never to their end.
+func TestSlowLoris(t *testing.T) {
+	s := serve(t, func(l *limits) { l.header, l.request = 300*time.Millisecond, 600*time.Millisecond })
+	endless := aGet + strings.Repeat("X: y\r\n", 1000)
+	head, _, _ := strings.Cut(request(strings.Repeat(" ", 5000), ""), "\r\n\r\n")
+	var clients sync.WaitGroup
+	for i := range 40 {
+		c := s.raw()
+		clients.Go(func() {
+			slow, rest := endless, ""
+			if i%2 == 0 {
+				slow, rest = strings.Repeat(" ", 5000), head+"\r\n\r\n"
+			}
+			_, _ = io.WriteString(c, rest)
+			ticks := time.NewTicker(5 * time.Millisecond)
+			defer ticks.Stop()
+			for j := 0; j < len(slow); j++ {
+				<-ticks.C
+				if _, err := c.Write([]byte{slow[j]}); err != nil {
+					return // cut off
+				}
+			}
+			t.Error("it was never cut off")
+		})
+	}
+	_, err := s.client().Push(t.Context(), "acme-700", honestPush(1))
+	require.NoError(t, err, "others are served meanwhile")
+	clients.Wait()
+	s.fine()
+}
+
+// TestHugeBody offers 1 GiB and counts how much of it was taken.
+func TestHugeBody(t *testing.T) {
+	s := serve(t, nil)
+	megabyte := bytes.Repeat([]byte(" "), 1<<20)
+	for _, head := range []string{
+		strings.Replace(request("", ""), "Content-Length: 0", "Content-Length: 1073741824", 1),
+		chunkedHead + "40000000\r\n",
+	} {
+		c := s.raw()
+		_, err := io.WriteString(c, head)
+		require.NoError(t, err)
+		sent := 0
+		for range 1024 {
+			n, err := c.Write(megabyte)
+			sent += n
+			if err != nil {
+				break
+			}
+		}
+		require.Less(t, sent, 3<<20, "the limit, what net/http reads on to be polite, and a socket's buffer")
+		answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusRequestEntityTooLarge, answer.StatusCode)
+		require.True(t, answer.Close)
+		c.Close()
+	}
+	just := aPush + strings.Repeat(" ", 1<<20-len(aPush))
+	answer, _ := s.ask("PUT", "/v1/states/x", just)
+	require.Equal(t, 200, answer.StatusCode, "1 MiB is allowed")
+	answer, body := s.ask("PUT", "/v1/states/x", just+" ")
+	require.Equal(t, 413, answer.StatusCode)
+	require.Equal(t, CodeTooLarge, problemIn(t, body).Code)
+	s.fine()
+}
+
+func honestPush(seq uint64) PushRequest {
+	yes := true
+	return PushRequest{Owner: "honest", Seq: seq, TTLms: 1000, State: map[devices.Field]*bool{devices.HardwareMute: &yes}}
+}
+
+// honest gets a number of pushes through, trying again where one is refused.
+func (s *stand) honest(pushes int) {
+	c := s.client()
+	for n := 0; n < pushes; {
+		_, err := c.Push(context.Background(), "acme-700", honestPush(uint64(n)))
+		var p *Problem
+		switch {
+		case err == nil:
+			n++
+		case errors.As(err, &p) && p.Code == CodeBusy, errors.Is(err, syscall.EAGAIN):
+		default:
+			s.t.Error(err)
+			return
+		}
+	}
+}
+
+func TestManyConnections(t *testing.T) {
+	s := serve(t, nil)
+	before := files(t)
+	total := 100_000
+	if testing.Short() {
+		total = 5_000
+	}
+	var storm sync.WaitGroup
+	var next atomic.Int64
+	for range 2 {
+		storm.Go(func() {
+			for {
+				i := next.Add(1)
+				if i > int64(total) {
+					return
+				}
+				c, err := s.dial(context.Background())
+				for errors.Is(err, syscall.EAGAIN) { // the queue is full
+					c, err = s.dial(context.Background())
+				}
+				if !assert.NoError(t, err) {
+					return
+				}
+				if i%10 == 0 {
+					_, _ = io.WriteString(c, aGet+"\r\n")
+				}
+				c.Close()
+			}
+		})
+	}
+	const pushes = 10
+	s.honest(pushes)
+	require.Less(t, next.Load(), int64(total), "it got through while the storm went on")
+	storm.Wait()
+	seqs := map[uint64]int{}
+	for _, p := range s.backend.pushed() {
+		seqs[p.Seq]++
+	}
+	for n := range uint64(pushes) {
+		require.Equal(t, 1, seqs[n], "each is applied once")
+	}
+	s.fine()
+	eventually(t, "every file is closed", func() bool { return files(t) <= before })
+}
+
+func TestManyKeptOpen(t *testing.T) {
+	s := serve(t, func(l *limits) { l.header = time.Second })
+	before := files(t)
+	hold := s.client().Hold()
+	defer hold.Close()
+	_, err := hold.Push(t.Context(), "acme-700", honestPush(0))
+	require.NoError(t, err)
+	var open []net.Conn
+	for range 2000 {
+		open = append(open, s.raw())
+	}
+	require.LessOrEqual(t, s.served(), 128)
+	_, err = hold.Push(t.Context(), "acme-700", honestPush(1))
+	require.NoError(t, err, "who is inside is served")
+	// The others have asked for nothing: they are cut off, and there is room again.
+	eventually(t, "a new connection gets through", func() bool {
+		_, err := s.client().Push(t.Context(), "acme-700", honestPush(2))
+		return err == nil
+	})
+	for _, c := range open {
+		_, _ = io.Copy(io.Discard, c)
+		c.Close()
+	}
+	require.NoError(t, hold.Close())
+	s.fine()
+	require.Equal(t, 1, strings.Count(s.log.String(), "too many connections"), "the log says it once: %s", s.log)
+	eventually(t, "every file is closed", func() bool { return files(t) <= before })
+}
+
+func TestConnectionsBeyondTheLimit(t *testing.T) {
+	s := serve(t, func(l *limits) { l.connections = 2 })
+	first, second := s.watching("/v1/watch"), s.watching("/v1/watch")
+	first.next()
+	second.next()
+	for range 5 {
+		answer, body := s.ask("GET", "/v1/status", "")
+		require.Equal(t, 503, answer.StatusCode)
+		require.Equal(t, CodeBusy, problemIn(t, body).Code)
+		require.True(t, answer.Close)
+		_, err := s.client().Status(t.Context())
+		var p *Problem
+		require.ErrorAs(t, err, &p)
+		require.Equal(t, CodeBusy, p.Code)
+		eventually(t, "it is closed", func() bool { return s.served() == 2 })
+	}
+	s.raw()
+	s.raw()
+	eventually(t, "both are waited for", func() bool { return s.served() == 4 })
+	_, err := s.client().Status(t.Context())
+	var p *Problem
+	require.ErrorAs(t, err, &p, "our own client understands that")
+	require.Equal(t, CodeBusy, p.Code)
+	got := s.talk("")
+	require.True(t, strings.HasPrefix(got, "HTTP/1.1 503 "), "told unasked: %q", got)
+	answer, err := http.ReadResponse(bufio.NewReader(strings.NewReader(got)), nil)
+	require.NoError(t, err)
+	body, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	require.NoError(t, valid(t, "/components/schemas/Problem", body))
+	require.Equal(t, CodeBusy, problemIn(t, string(body)).Code)
+	s.backend.set(func(st *Status) { st.PID = 1 })
+	require.Equal(t, 1, first.next().PID)
+	require.Equal(t, 1, second.next().PID)
+}

@@ -1,0 +1,119 @@
+package control
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"sidetone/internal/devices"
+	"sidetone/internal/strictyaml"
+)
+
+// Bounds of a push.
+const (
+	maxOwner  = 64 // characters
+	maxSerial = 128
+	maxLease  = 24 * time.Hour
+)
+
+// parsePush reads the body of a push. Members that it does not know are left alone: a later
+// version may have them. An unknown flag is an error: a slip there would lose a mute without
+// a word. Errors name the JSON path.
+func parsePush(body []byte) (PushRequest, error) {
+	var p PushRequest
+	if err := checkJSON(body); err != nil {
+		return p, err
+	}
+	given, err := members(body, "$")
+	if err != nil {
+		return p, err
+	}
+	for _, part := range []struct {
+		name     string
+		required bool
+		read     func(json.RawMessage, string) error
+	}{
+		{"owner", true, func(v json.RawMessage, at string) (err error) { p.Owner, err = text(v, at, maxOwner); return err }},
+		{"serial", false, func(v json.RawMessage, at string) (err error) { p.Serial, err = text(v, at, maxSerial); return err }},
+		{"seq", false, func(v json.RawMessage, at string) (err error) { p.Seq, err = whole(v, at, 1<<64-1); return err }},
+		{"ttl_ms", false, func(v json.RawMessage, at string) error {
+			ms, err := whole(v, at, uint64(maxLease.Milliseconds()))
+			p.TTLms = int64(ms)
+			return err
+		}},
+		{"state", true, func(v json.RawMessage, at string) (err error) { p.State, err = flags(v, at); return err }},
+	} {
+		value, there := given[part.name]
+		if !there && part.required {
+			return PushRequest{}, fmt.Errorf("$.%s: missing", part.name)
+		}
+		if there {
+			if err := part.read(value, "$."+part.name); err != nil {
+				return PushRequest{}, err
+			}
+		}
+	}
+	return p, nil
+}
+
+// text reads a string of 1 to limit printable characters.
+func text(value json.RawMessage, at string, limit int) (string, error) {
+	var s string
+	if kind := kindOf(value); kind != "text" {
+		return "", fmt.Errorf("%s: want text, not %s", at, kind)
+	}
+	if err := json.Unmarshal(value, &s); err != nil {
+		return "", fmt.Errorf("%s: %w", at, err)
+	}
+	if n := utf8.RuneCountInString(s); n == 0 || n > limit {
+		return "", fmt.Errorf("%s: want 1 to %d characters, not %d", at, limit, n)
+	}
+	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }) {
+		return "", fmt.Errorf("%s: want printable characters only", at)
+	}
+	return s, nil
+}
+
+// whole reads a whole number from 0 to limit.
+func whole(value json.RawMessage, at string, limit uint64) (uint64, error) {
+	if kind := kindOf(value); kind != "a number" {
+		return 0, fmt.Errorf("%s: want a whole number, not %s", at, kind)
+	}
+	n, err := strconv.ParseUint(string(value), 10, 64)
+	if err != nil || n > limit {
+		return 0, fmt.Errorf("%s: want a whole number from 0 to %d, not %.40s", at, limit, value)
+	}
+	return n, nil
+}
+
+// flags reads at least one flag, each with true, false or null.
+func flags(value json.RawMessage, at string) (map[devices.Field]*bool, error) {
+	given, err := members(value, at)
+	if err != nil {
+		return nil, err
+	}
+	if len(given) == 0 {
+		return nil, fmt.Errorf("%s: want at least one flag: %s", at, strings.Join(devices.HardwareMute.Enum(), ", "))
+	}
+	state := make(map[devices.Field]*bool, len(given))
+	for name, v := range given {
+		field := devices.Field(name)
+		if !slices.Contains(devices.Fields, field) {
+			return nil, fmt.Errorf("%s: there is no flag %.40q; %s", at, name, strictyaml.Suggest(name, field.Enum()))
+		}
+		switch string(v) {
+		case "true", "false":
+			state[field] = devices.Of(string(v) == "true").Ptr()
+		case "null":
+			state[field] = nil
+		default:
+			return nil, fmt.Errorf("%s.%s: want true, false or null, not %s", at, name, kindOf(v))
+		}
+	}
+	return state, nil
+}

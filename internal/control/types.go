@@ -1,0 +1,163 @@
+// Package control is the local API of the agent: what the command line, a tray and the vendor's
+// own software ask of it, as HTTP and JSON over a unix socket or a named pipe of one user.
+package control
+
+import (
+	"time"
+
+	"sidetone/internal/devices"
+)
+
+// Status is the answer to GET /v1/status: the whole agent at one moment. Answers may grow by
+// fields, they never lose any.
+type Status struct {
+	Version    string    `json:"version"`
+	PID        int       `json:"pid"`
+	Started    time.Time `json:"started"`
+	Vendor     string    `json:"vendor"`     // as the client shows it
+	Catalogue  string    `json:"catalogue"`  // path
+	Generation uint64    `json:"generation"` // of the list in force; rises with every change
+	Changed    time.Time `json:"changed,omitzero"`
+	Sources    []Source  `json:"sources"`
+	Products   []Product `json:"products"` // that are plugged in, in the order in which they are sent
+	Pushes     []Push    `json:"pushes"`   // in force, or waiting for their product
+	Clients    Clients   `json:"clients"`
+}
+
+// Source is the condition of one source of endpoints.
+type Source struct {
+	Name      string   `json:"name"`
+	Condition string   `json:"condition"` // starting, ok, waiting or failing
+	Error     string   `json:"error,omitempty"`
+	Notes     []string `json:"notes,omitempty"`
+	Endpoints int      `json:"endpoints"`
+}
+
+// Product is one physical product that is plugged in.
+type Product struct {
+	ID      string   `json:"id"` // in the catalogue
+	Name    string   `json:"name"`
+	Unit    string   `json:"unit"` // same value = same physical product
+	Devices []Device `json:"devices"`
+}
+
+// Device is one entry of the list that clients get.
+type Device struct {
+	Type  devices.Type                   `json:"type"`
+	ID    string                         `json:"id"`
+	Flags map[devices.Field]devices.Flag `json:"flags,omitempty"` // audio inputs only: every flag that may be reported, unknown ones too
+}
+
+// Push is what the vendor's software has said, with the rest of its lease.
+type Push struct {
+	Product string                        `json:"product"`
+	Serial  string                        `json:"serial,omitempty"`
+	Owner   string                        `json:"owner"`
+	State   map[devices.Field]devices.Tri `json:"state"`
+	Until   time.Time                     `json:"until,omitzero"` // absent: as long as its connection lives
+	Units   int                           `json:"units"`          // how many plugged-in products it speaks of; 0: it waits for one
+}
+
+// Clients is the state of the conversations with clients.
+type Clients struct {
+	State    string    `json:"state"` // of the best session; searching without any
+	Sessions []Session `json:"sessions"`
+	Notes    []string  `json:"notes,omitempty"`
+	NextTry  time.Time `json:"next_try,omitzero"`
+	Error    string    `json:"error,omitempty"`
+	Remedy   string    `json:"remedy,omitempty"`
+}
+
+// Session is the conversation with one client.
+type Session struct {
+	State      string    `json:"state"` // ready, degraded, connecting, unsupported, refused, foreign or waiting
+	Transport  string    `json:"transport,omitempty"`
+	Socket     string    `json:"socket,omitempty"`
+	Port       int       `json:"port,omitempty"`
+	PID        int       `json:"pid,omitempty"`
+	Name       string    `json:"name,omitempty"`
+	Generation uint64    `json:"generation,omitempty"` // last one delivered
+	Delivered  time.Time `json:"delivered,omitzero"`
+	Devices    int       `json:"devices"`
+	NextTry    time.Time `json:"next_try,omitzero"`
+	Error      string    `json:"error,omitempty"`
+	Remedy     string    `json:"remedy,omitempty"`
+}
+
+// Devices is the answer to GET /v1/devices: what the system says, and what becomes of it.
+type Devices struct {
+	Generation uint64             `json:"generation"`
+	Endpoints  []Endpoint         `json:"endpoints"`
+	Reported   []devices.Report   `json:"reported"` // in the order in which they are sent
+	Withheld   []devices.Withheld `json:"withheld"`
+}
+
+// Endpoint is an endpoint of the system, and how each flag of it came about.
+type Endpoint struct {
+	devices.Endpoint
+	Considered map[devices.Field][]devices.Considered `json:"considered,omitempty"` // reported audio inputs only; best origin first, the first that is known decides
+}
+
+// PushRequest is the body of PUT /v1/states/{product}. In State null clears a flag, one that is
+// absent stays as this owner said before.
+type PushRequest struct {
+	Owner  string                  `json:"owner"`            // names the software that pushes, 1 to 64 printable characters
+	Seq    uint64                  `json:"seq,omitempty"`    // of two pushes of an owner the higher one counts, whichever comes last; 0: the last
+	TTLms  int64                   `json:"ttl_ms,omitempty"` // lease, in ms, at most one day; 0: as long as the connection lives
+	Serial string                  `json:"serial,omitempty"` // which unit, where several may be plugged in
+	State  map[devices.Field]*bool `json:"state"`
+}
+
+// PushAnswer is the answer to a push.
+type PushAnswer struct {
+	Generation uint64 `json:"generation"` // of the list that holds it
+	Units      int    `json:"units"`      // how many plugged-in products it speaks of; 0: it waits for one
+	Clients    int    `json:"clients"`    // how many clients had that list when the answer was written
+}
+
+// Change is one line of GET /v1/watch. The first line holds the whole status; so does each
+// that follows, with what has changed in words.
+type Change struct {
+	Status
+	What string `json:"what,omitempty"` // "" where only the status differs
+}
+
+// Problem is the body of every answer that refuses. As an error of a Client it also is the
+// kind of Refusal that its Code stands for (errors.Is).
+type Problem struct {
+	Status     int      `json:"-"`                    // of the HTTP answer
+	Code       Code     `json:"code"`                 // for programs
+	Message    string   `json:"error"`                // a sentence: what was wrong, and what to do
+	Candidates []string `json:"candidates,omitempty"` // of an ambiguous or unknown name: what could be meant
+}
+
+func (p *Problem) Error() string { return p.Message }
+
+// Unwrap is the kind of Refusal, nil where there is none.
+func (p *Problem) Unwrap() error {
+	for _, k := range kinds {
+		if k.code == p.Code {
+			return k.kind
+		}
+	}
+	return nil
+}
+
+// Code says in one word why a request was refused.
+type Code string
+
+// The codes of a Problem.
+const (
+	CodeUnknown   Code = "unknown_product" // 404: the catalogue has no such product
+	CodeAmbiguous Code = "ambiguous"       // 409: several could be meant
+	CodeStale     Code = "stale"           // 409: overtaken by a later push of the same owner
+	CodeInvalid   Code = "invalid"         // 400: the request is wrong; 422: a settings file is
+	CodeForbidden Code = "forbidden"       // 403: it came by way of a browser or a relay
+	CodePath      Code = "no_such_path"    // 404
+	CodeMethod    Code = "no_such_method"  // 405
+	CodeTooLarge  Code = "too_large"       // 413
+	CodeMediaType Code = "media_type"      // 415: the body is not declared as JSON
+	CodeBusy      Code = "busy"            // 503: too many connections
+	CodeTimeout   Code = "timeout"         // 504: the agent did not act in time
+	CodeInternal  Code = "internal"        // 500
+)
