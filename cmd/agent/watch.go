@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -17,7 +16,7 @@ func watchCommand() *cobra.Command {
 	cmd := askCommand(&cobra.Command{
 		Use:   "watch",
 		Short: "Follow the running agent, one line for each change",
-		Long: `Prints what is now, then a line for each change of a product, a flag or a session with a client,
+		Long: `Prints the sessions with clients, then a line for each change of a product, a flag or a session,
 until it is interrupted or the agent stops. --json prints the whole status as one line of JSON for
 each change.
 
@@ -29,25 +28,23 @@ Exit code 1 if no agent runs, or when it stops.`,
 			if asJSON {
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(change)
 			}
-			clients := clientWords(change.Clients)
-			if change.What == "" && clients == last {
+			var parts []string
+			if change.What != "" {
+				parts = append(parts, change.What)
+			}
+			if clients := clientWords(change.Clients); clients != last {
+				parts = append(parts, clients)
+				last = clients
+			}
+			if len(parts) == 0 {
 				return nil
 			}
-			last = clients
-			return printChange(cmd.OutOrStdout(), change, clients, time.Now())
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s  %s\n", time.Now().Format("15:04:05.000"), printable(strings.Join(parts, "; ")))
+			return err
 		})
 	})
 	jsonFlag(cmd, &asJSON)
 	return cmd
-}
-
-func printChange(w io.Writer, change control.Change, clients string, now time.Time) error {
-	what := change.What
-	if what == "" {
-		what = fmt.Sprintf("generation %d, %d products", change.Generation, len(change.Products))
-	}
-	_, err := fmt.Fprintf(w, "%s  %s  [%s]\n", now.Format("15:04:05.000"), printable(what), printable(clients))
-	return err
 }
 
 // clientWords is the state of all sessions in short.

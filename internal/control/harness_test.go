@@ -218,10 +218,11 @@ func serve(t testing.TB, tune func(*limits)) *stand {
 	require.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	s := &stand{t: t, backend: newFake(), path: filepath.Join(dir, "s"), log: &lines{}}
-	s.server = NewServer(s.backend, slog.New(slog.NewTextHandler(s.log, nil)))
+	limits := defaultLimits()
 	if tune != nil {
-		tune(&s.server.limits)
+		tune(&limits)
 	}
+	s.server = newServer(s.backend, slog.New(slog.NewTextHandler(s.log, nil)), limits)
 	l, err := net.Listen("unix", s.path)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())

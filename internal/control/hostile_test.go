@@ -3,7 +3,6 @@ package control
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,12 +10,10 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/devices"
@@ -183,68 +180,6 @@ func TestHugeBody(t *testing.T) {
 func honestPush(seq uint64) PushRequest {
 	yes := true
 	return PushRequest{Owner: "honest", Seq: seq, TTLms: 1000, State: map[devices.Field]*bool{devices.HardwareMute: &yes}}
-}
-
-// honest gets a number of pushes through, trying again where one is refused.
-func (s *stand) honest(pushes int) {
-	c := s.client()
-	for n := 0; n < pushes; {
-		_, err := c.Push(context.Background(), "acme-700", honestPush(uint64(n)))
-		var p *Problem
-		switch {
-		case err == nil:
-			n++
-		case errors.As(err, &p) && p.Code == CodeBusy, errors.Is(err, syscall.EAGAIN):
-		default:
-			s.t.Error(err)
-			return
-		}
-	}
-}
-
-func TestManyConnections(t *testing.T) {
-	s := serve(t, nil)
-	before := files(t)
-	total := 100_000
-	if testing.Short() {
-		total = 5_000
-	}
-	var storm sync.WaitGroup
-	var next atomic.Int64
-	for range 2 {
-		storm.Go(func() {
-			for {
-				i := next.Add(1)
-				if i > int64(total) {
-					return
-				}
-				c, err := s.dial(context.Background())
-				for errors.Is(err, syscall.EAGAIN) { // the queue is full
-					c, err = s.dial(context.Background())
-				}
-				if !assert.NoError(t, err) {
-					return
-				}
-				if i%10 == 0 {
-					_, _ = io.WriteString(c, aGet+"\r\n")
-				}
-				c.Close()
-			}
-		})
-	}
-	const pushes = 10
-	s.honest(pushes)
-	require.Less(t, next.Load(), int64(total), "it got through while the storm went on")
-	storm.Wait()
-	seqs := map[uint64]int{}
-	for _, p := range s.backend.pushed() {
-		seqs[p.Seq]++
-	}
-	for n := range uint64(pushes) {
-		require.Equal(t, 1, seqs[n], "each is applied once")
-	}
-	s.fine()
-	eventually(t, "every file is closed", func() bool { return files(t) <= before })
 }
 
 func TestManyKeptOpen(t *testing.T) {

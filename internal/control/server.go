@@ -59,8 +59,12 @@ type Server struct {
 
 // NewServer makes a server that asks backend.
 func NewServer(backend Backend, log *slog.Logger) *Server {
-	s := &Server{backend: backend, log: log, limits: defaultLimits()}
-	s.gate.server = s
+	return newServer(backend, log, defaultLimits())
+}
+
+func newServer(backend Backend, log *slog.Logger, limits limits) *Server {
+	s := &Server{backend: backend, log: log, limits: limits}
+	s.gate = gate{server: s, places: make(chan struct{}, limits.connections), spare: make(chan struct{}, limits.connections)}
 	s.routes = map[string]map[string]http.HandlerFunc{
 		"/v1/status":  {http.MethodGet: s.status},
 		"/v1/devices": {http.MethodGet: s.devices},
@@ -103,8 +107,6 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		_ = server.Shutdown(grace) // what is not over by then is cut
 	})
 	s.gate.Listener = l
-	s.gate.places = make(chan struct{}, s.limits.connections)
-	s.gate.spare = make(chan struct{}, s.limits.connections)
 	err := server.Serve(&s.gate)
 	if !stop() {
 		<-ended
