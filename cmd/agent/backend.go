@@ -169,29 +169,26 @@ func (b *backend) Reload() error { return b.reread() }
 func (b *backend) Metrics() map[string]float64 {
 	v, st := b.engine.View(), b.report.status()
 	m := map[string]float64{
-		"sidetone_generation":         float64(v.Snapshot.Generation),
-		"sidetone_devices_reported":   float64(len(v.Snapshot.Devices)),
-		"sidetone_endpoints_withheld": float64(len(v.Snapshot.Withheld)),
-		"sidetone_pushes":             float64(len(v.Leases)),
-		"sidetone_deliveries_total":   float64(b.report.deliveries.Load()),
-		"sidetone_uptime_seconds":     time.Since(b.started).Seconds(),
+		"generation":         float64(v.Snapshot.Generation),
+		"devices_reported":   float64(len(v.Snapshot.Devices)),
+		"endpoints_withheld": float64(len(v.Snapshot.Withheld)),
+		"pushes":             float64(len(v.Leases)),
+		"deliveries_total":   float64(b.report.deliveries.Load()),
+		"uptime_seconds":     time.Since(b.started).Seconds(),
+		"sources":            float64(len(v.Sources)),
+		"sources_ok":         0,
+		"clients":            float64(len(st.Sessions)),
+		"clients_served":     0,
 	}
 	for _, s := range v.Sources {
-		m[fmt.Sprintf("sidetone_source_ok{source=%q}", s.Name)] = one(s.Condition == agent.Working)
+		if s.Condition == agent.Working {
+			m["sources_ok"]++
+		}
 	}
-	count := make(map[rpcclient.State]int)
 	for _, s := range st.Sessions {
-		count[s.State]++
-	}
-	for state, n := range count {
-		m[fmt.Sprintf("sidetone_clients{state=%q}", state)] = float64(n)
+		if s.State == rpcclient.Ready || s.State == rpcclient.Degraded {
+			m["clients_served"]++
+		}
 	}
 	return m
-}
-
-func one(is bool) float64 {
-	if is {
-		return 1
-	}
-	return 0
 }

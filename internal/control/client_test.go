@@ -224,6 +224,39 @@ func TestReleaseComesAfterThePush(t *testing.T) {
 	require.Empty(t, s.backend.pushed())
 }
 
+// TestServeWaitsForTheBackend stops a server whose Backend does not give up a push when told.
+func TestServeWaitsForTheBackend(t *testing.T) {
+	s := serve(t, func(l *limits) { l.grace = time.Millisecond })
+	s.backend.block, s.backend.deaf = make(chan struct{}), true
+	_, err := s.raw().Write([]byte(request(`{"owner":"x","state":{"hardware_mute":true}}`, "")))
+	require.NoError(t, err)
+	<-s.backend.entered
+	late := time.AfterFunc(200*time.Millisecond, func() { close(s.backend.block) })
+	defer late.Stop()
+	s.stop()
+	require.Len(t, s.backend.releases(), 1)
+}
+
+// TestDeadlinesEndWithTheRequest has a watch and a push last longer than a request may take to
+// arrive.
+func TestDeadlinesEndWithTheRequest(t *testing.T) {
+	s := serve(t, func(l *limits) { l.header, l.request = 50*time.Millisecond, 50*time.Millisecond })
+	s.backend.block = make(chan struct{})
+	w := s.watching("/v1/watch")
+	w.next()
+	pusher := s.raw()
+	_, err := pusher.Write([]byte(request(aPush, "")))
+	require.NoError(t, err)
+	<-s.backend.entered
+	require.Empty(t, s.talk(""), "one that came later is cut off by now")
+	s.backend.set(func(st *Status) { st.PID = 1 })
+	require.Equal(t, 1, w.next().PID)
+	close(s.backend.block)
+	answer, err := http.ReadResponse(bufio.NewReader(pusher), nil)
+	require.NoError(t, err)
+	require.Equal(t, 200, answer.StatusCode)
+}
+
 func TestServeEndsWithItsListener(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -32,9 +32,10 @@ type fake struct {
 	pushes   map[string][]PushRequest // by holder
 	products []string
 	released map[string]int
-	refused  error // what Push answers
-	broken   error // what Reload and Bundle answer
-	block    chan struct{}
+	refused  error         // what Push answers
+	broken   error         // what Reload and Bundle answer
+	block    chan struct{} // what Push waits for
+	deaf     bool          // Push does so even when it is told to give up
 	entered  chan struct{} // has an element for each Push that has begun
 	metrics  map[string]float64
 	calls    map[string]int
@@ -124,6 +125,9 @@ func (f *fake) Devices() Devices {
 
 func (f *fake) Push(ctx context.Context, product string, r PushRequest, holder string) (PushAnswer, error) {
 	f.entered <- struct{}{}
+	if f.deaf {
+		<-f.block
+	}
 	if f.block != nil {
 		select {
 		case <-f.block:

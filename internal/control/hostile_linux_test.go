@@ -38,11 +38,12 @@ func TestManyConnections(t *testing.T) {
 	}
 	var storm sync.WaitGroup
 	var next atomic.Int64
+	var through atomic.Bool
 	for range 2 {
 		storm.Go(func() {
 			for {
 				i := next.Add(1)
-				if i > int64(total) {
+				if i > int64(total) && through.Load() {
 					return
 				}
 				if err := touch(s.path, i%10 == 0); !assert.NoError(t, err) {
@@ -52,8 +53,8 @@ func TestManyConnections(t *testing.T) {
 		})
 	}
 	const pushes = 10
-	s.honest(pushes)
-	require.Less(t, next.Load(), int64(total), "it got through while the storm went on")
+	s.honest(pushes) // while the storm goes on
+	through.Store(true)
 	storm.Wait()
 	seqs := map[uint64]int{}
 	for _, p := range s.backend.pushed() {

@@ -3,6 +3,7 @@ package control
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -245,4 +246,24 @@ func TestConnectionsBeyondTheLimit(t *testing.T) {
 	s.backend.set(func(st *Status) { st.PID = 1 })
 	require.Equal(t, 1, first.next().PID)
 	require.Equal(t, 1, second.next().PID)
+}
+
+// TestStuckGate waits for a place as long as there is hope, and no longer.
+func TestStuckGate(t *testing.T) {
+	s := serve(t, func(l *limits) { l.connections, l.patience = 1, 20*time.Millisecond })
+	ctx, cancel := context.WithCancel(t.Context())
+	watched := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		_ = s.client().Watch(ctx, func(Change) error { close(watched); return nil })
+	})
+	<-watched
+	require.False(t, s.server.gate.stuck.Load())
+	answer, _ := s.ask("GET", "/v1/status", "")
+	require.Equal(t, 503, answer.StatusCode)
+	require.True(t, s.server.gate.stuck.Load(), "the next are not waited for")
+	cancel()
+	watching.Wait()
+	eventually(t, "there is hope again", func() bool { return !s.server.gate.stuck.Load() })
+	s.fine()
 }

@@ -9,7 +9,6 @@ import (
 	"mime"
 	"net/http"
 	"strings"
-	"time"
 	"unicode/utf8"
 )
 
@@ -37,7 +36,6 @@ func (s *Server) noBody(w http.ResponseWriter, r *http.Request) bool {
 		s.refuse(w, problem(http.StatusBadRequest, CodeInvalid, "%s %s takes no body", r.Method, r.URL.Path))
 		return false
 	}
-	complete(w)
 	return true
 }
 
@@ -63,13 +61,7 @@ func (s *Server) readJSON(w http.ResponseWriter, r *http.Request) ([]byte, bool)
 		s.refuse(w, problem(http.StatusBadRequest, CodeInvalid, "the body did not arrive whole (%v): send it again", err))
 		return nil, false
 	}
-	complete(w)
 	return body, true
-}
-
-// complete lifts the deadline of a request that is all there: what follows has its own.
-func complete(w http.ResponseWriter) {
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 }
 
 // checkJSON says where body is not one value of JSON in UTF-8.

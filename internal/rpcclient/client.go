@@ -247,11 +247,15 @@ func (c *Client) relent() {
 	clear(c.deaf)
 	for _, p := range c.peers {
 		p.over, p.again = nil, time.Time{}
-		switch {
+		switch state := c.stateOf(p); {
 		case p.run == nil:
 			clear(p.refused)
-		case c.stateOf(p) == Unsupported:
+		case state == Unsupported:
 			p.run.cancel(errMoved)
+		case state == Connecting: // its first list may be without an answer yet
+			c.mu.Lock()
+			c.resend = true
+			c.mu.Unlock()
 		}
 	}
 }

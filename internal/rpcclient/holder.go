@@ -74,6 +74,11 @@ func (h *holder) unsupported(err error) (endure bool) {
 	h.set(h.p, func(s *Session) {
 		*s = Session{State: Unsupported, Address: h.to, Error: err.Error(), Remedy: Remedy(err)}
 	})
+	h.Client.mu.Lock()
+	if h.resend { // it was asked for meanwhile
+		ring(h.noticed)
+	}
+	h.Client.mu.Unlock()
 	h.once(h.p, "client does not know certified devices", "client", h.to, "reason", err, "remedy", Remedy(err))
 	return h.opts.Clients == AllClients
 }

@@ -76,3 +76,18 @@ func TestAClientThatAnsweredOnceIsNotGivenUp(t *testing.T) {
 	has(t, s, devices.True)
 	require.NotErrorIs(t, errors.New(h.trouble()), ErrUnsupported)
 }
+
+// TestAResendWhileTheFirstAnswerIsAwaited gives a second chance to a client that then turns out
+// to be silent, as one that was asleep with the machine.
+func TestAResendWhileTheFirstAnswerIsAwaited(t *testing.T) {
+	m := newMachine(t)
+	s := serve(t, fakeserver.Options{IPCDir: m.dir, NoTCP: true, Fault: fakeserver.Fault{Kind: fakeserver.FaultNoAnswer, Times: 1}})
+	opts := quick()
+	opts.Local, opts.AnswerTimeout = m, 2*time.Second
+	h := start(t, opts)
+	m.appear()
+	h.publish(devices.True)
+	eventually(t, "the first list is on its way", func() bool { return len(s.Payloads()) == 1 })
+	h.Resend()
+	has(t, s, devices.True)
+}
