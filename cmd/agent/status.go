@@ -158,7 +158,7 @@ func sessionWords(s control.Session, generation uint64, now time.Time) string {
 		}
 		parts = append(parts, part)
 	}
-	if !s.NextTry.IsZero() {
+	if s.NextTry.After(now) {
 		parts = append(parts, fmt.Sprintf("next try in %s", seconds(s.NextTry.Sub(now))))
 	}
 	return strings.Join(parts, "; ")

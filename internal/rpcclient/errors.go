@@ -60,7 +60,7 @@ func (e *Error) Is(target error) bool {
 // and then closes normally merely goes away.
 func afterReady(err error) error {
 	if errors.Is(err, &Error{Phase: PhaseConnect, Code: CodeClosed}) {
-		return fmt.Errorf("%w: %s", ErrLost, err)
+		return fmt.Errorf("%w: %s", ErrLost, err.Error())
 	}
 	return err
 }

@@ -44,15 +44,19 @@ func (h *holder) pace(s *Session) {
 		return
 	}
 	s.State = Degraded
-	s.Remedy = fmt.Sprintf("over HTTP this client takes one update in %s; it needs IPC, or an origin that is registered and authorized, to be told at once", h.opts.TokenEvery)
-	s.Error = h.refusals(h.p)
+	s.Error, s.Remedy = h.refusals(h.p), h.slow()
 	if wait := h.p.bucket.delay(time.Now()); wait > 0 {
 		s.NextTry = time.Now().Add(wait)
 	}
 }
 
+// slow says what HTTP means, and what would be better.
+func (h *holder) slow() string {
+	return fmt.Sprintf("over HTTP this client takes one update in %s; it needs IPC, or an origin that is registered and authorized, to be told at once", h.opts.TokenEvery)
+}
+
 func (h *holder) holds(generation uint64) {
-	h.set(h.p, func(s *Session) { s.Generation = generation })
+	h.set(h.p, func(s *Session) { s.Generation, s.NextTry = generation, time.Time{} })
 }
 
 func (h *holder) waits(until time.Time) {
@@ -74,11 +78,11 @@ func (h *holder) unsupported(err error) (endure bool) {
 	h.set(h.p, func(s *Session) {
 		*s = Session{State: Unsupported, Address: h.to, Error: err.Error(), Remedy: Remedy(err)}
 	})
-	h.Client.mu.Lock()
+	h.mu.Lock()
 	if h.resend { // it was asked for meanwhile
 		ring(h.noticed)
 	}
-	h.Client.mu.Unlock()
+	h.mu.Unlock()
 	h.once(h.p, "client does not know certified devices", "client", h.to, "reason", err, "remedy", Remedy(err))
 	return h.opts.Clients == AllClients
 }

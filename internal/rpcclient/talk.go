@@ -231,6 +231,7 @@ func (c *Client) hold(ctx context.Context, p *peer, l link, to Address, counts b
 	}
 	if h.paced {
 		s.bucket = &p.bucket
+		c.once(p, "degraded", "client", to, "reason", c.refusals(p), "remedy", h.slow())
 	}
 	err = s.run(ctx)
 	p.answered = s.answers
