@@ -187,11 +187,12 @@ func (r *reporter) publish(s devices.Snapshot) {
 	r.last = &s
 	client := r.client
 	r.mu.Unlock()
-	changes := devices.Diff(before, s)
-	if st := client.Status(); !st.Connected() && len(changes) > 0 {
-		r.log.Info("changed", "what", devices.Reasons(changes), "devices", len(s.Devices), "sent to", "no one: "+string(st.State))
+	client.Publish(s) // first of all: the rest is for people
+	if st := client.Status(); !st.Connected() {
+		if changes := devices.Diff(before, s); len(changes) > 0 {
+			r.log.Info("changed", "what", devices.Reasons(changes), "devices", len(s.Devices), "sent to", "no one: "+string(st.State))
+		}
 	}
-	client.Publish(s)
 }
 
 // delivered writes the one line for a change that the client has accepted.

@@ -67,7 +67,7 @@ func newStage(t *testing.T, transports []rpcclient.Transport, cast ...part) *sta
 		if p.profile == fakeserver.Documented {
 			opts.Bucket = tokens
 		}
-		s.machine.start(t, p.name, opts)
+		s.start(t, p.name, opts)
 	}
 	s.startAgent()
 	s.engine = agent.New(agent.Options{
