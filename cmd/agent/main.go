@@ -74,7 +74,7 @@ Exit codes: 0 done; 1 it did not work, or the answer is no; 2 the input is wrong
 		return badInput{fmt.Errorf("%w (see '%s --help')", err, cmd.CommandPath())}
 	})
 	root.AddCommand(runCommand(), statusCommand(), watchCommand(), explainCommand(), pushCommand(), bundleCommand(),
-		devicesCommand(), catalogueCommand(), configCommand(), demoCommand(), versionCommand())
+		doctorCommand(), devicesCommand(), catalogueCommand(), configCommand(), demoCommand(), versionCommand())
 	for _, c := range all(root) {
 		if c.Args != nil {
 			c.Args = argsAsInput(c.Args)
