@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -280,7 +281,8 @@ func TestSettings(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{
 		fmt.Sprintf("SIDETONE_RPC_PORTS=%d,%d", p.clients[0].Port(), p.clients[1].Port()),
-		"SIDETONE_RPC_IPC_FOLDERS=" + p.folder, "SIDETONE_RPC_TRANSPORTS=http", "SIDETONE_RPC_TOKEN_EVERY=7s",
+		"SIDETONE_RPC_IPC_FOLDERS=" + p.folder, "SIDETONE_RPC_TRANSPORTS=http",
+		"SIDETONE_CONTROL_SOCKET=" + filepath.Join(p.folder, "agent.sock"), "SIDETONE_RPC_TOKEN_EVERY=7s",
 	}, s.settings(p))
 	require.NoError(t, p.close())
 	require.NoDirExists(t, p.folder)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -91,6 +92,7 @@ func (s scene) settings(p *place) []string {
 		"SIDETONE_RPC_PORTS=" + strings.Join(ports, ","),
 		"SIDETONE_RPC_IPC_FOLDERS=" + p.folder,
 		"SIDETONE_RPC_TRANSPORTS=" + strings.Join(transports, ","),
+		"SIDETONE_CONTROL_SOCKET=" + filepath.Join(p.folder, "agent.sock"), // several agents run at once
 	}
 	if s.options.Refill > 0 {
 		env = append(env, "SIDETONE_RPC_TOKEN_EVERY="+s.options.Refill.String())
