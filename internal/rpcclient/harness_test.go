@@ -66,6 +66,13 @@ func (h *harness) connected() bool {
 	return slices.Contains([]State{Ready, Degraded}, h.Status().State)
 }
 
+// nextSearch is when clients are looked for by itself; zero: never.
+func (h *harness) nextSearch() time.Time {
+	h.Client.mu.Lock()
+	defer h.Client.mu.Unlock()
+	return h.Client.status.NextTry
+}
+
 // trouble is what the status says is wrong.
 func (h *harness) trouble() string {
 	st := h.Status()

@@ -244,7 +244,7 @@ func TestAPortOfUnknownOwnerYieldsToALateREADY(t *testing.T) {
 	})
 	m.appear()
 	eventually(t, "the socket is found", func() bool { return len(h.Status().Sessions) == 2 })
-	time.Sleep(time.Second) // the search has slowed down; no timer is left
+	eventually(t, "the search has ended", func() bool { return h.nextSearch().IsZero() })
 	close(greet)
 	soon(t, "the port yields", func() bool {
 		ready := 0
@@ -376,7 +376,7 @@ func TestABusyClientBesideAnotherIsAskedAgain(t *testing.T) {
 	h := start(t, opts)
 	h.publish(devices.True)
 	soon(t, "one is served", h.connected)
-	time.Sleep(2500 * time.Millisecond) // the search has ended
+	eventually(t, "the search has ended", func() bool { return h.nextSearch().IsZero() })
 	busy.Store(false)
 	select {
 	case <-greeted:
@@ -423,7 +423,8 @@ func TestASlowFingerprintDoesNotSwitchPacingOff(t *testing.T) {
 				c.reply("400 Bad Request", "", "")
 			case req.Method == http.MethodGet:
 				if gets.Add(1) == 1 {
-					time.Sleep(300 * time.Millisecond) // more than half of ProbeTimeout
+					c.untilClosed() // longer than anybody waits
+					return
 				}
 				c.fingerprint()
 			default:
@@ -437,13 +438,12 @@ func TestASlowFingerprintDoesNotSwitchPacingOff(t *testing.T) {
 	opts := quick(s.port())
 	opts.Local, opts.Tokens, opts.TokenEvery = m, 2, time.Hour
 	h := start(t, opts)
-	for i := range 10 {
-		h.publish(devices.Of(i%2 == 0))
-		if i == 0 {
-			eventually(t, "delivered", h.connected)
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+	h.publish(devices.True)
+	eventually(t, "delivered", h.connected)
+	h.publish(devices.False)
+	eventually(t, "the second token is spent", func() bool { return posts.Load() == 2 })
+	h.publish(devices.True)
+	eventually(t, "it waits for a token", func() bool { return time.Until(h.session().NextTry) > time.Minute })
 	require.LessOrEqual(t, posts.Load(), int64(2), "state %s, %d POSTs, 2 tokens", h.session().State, posts.Load())
 }
 
@@ -624,7 +624,7 @@ func TestASecondClientIsFoundWhereNothingTellsOfIt(t *testing.T) {
 	h := start(t, opts)
 	h.publish(devices.True)
 	has(t, first, devices.True)
-	time.Sleep(time.Second) // the search has ended
+	eventually(t, "the search has slowed down", func() bool { return time.Until(h.nextSearch()) > time.Second })
 	second := serve(t, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: m.dir, NoTCP: true})
 	soon(t, "the second is served", func() bool { return len(second.Devices()) == 2 })
 }
