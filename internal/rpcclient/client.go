@@ -254,7 +254,7 @@ func (c *Client) relent() {
 			p.run.cancel(errMoved)
 		case state == Connecting: // its first list may be without an answer yet
 			c.mu.Lock()
-			c.resend = true
+			p.chance = true
 			c.mu.Unlock()
 		}
 	}

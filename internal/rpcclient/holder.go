@@ -27,7 +27,7 @@ func (h *holder) delivered(d Delivery) {
 	})
 	clear(h.p.said)
 	h.mu.Lock()
-	h.said = ""
+	h.said, h.p.chance = "", false
 	h.mu.Unlock()
 	h.opts.OnDelivery(d)
 	// Only a session that lasts proves that the client is well: one that ends after each list
@@ -73,18 +73,23 @@ func (h *holder) refused(err error, again time.Time) {
 // unsupported keeps the link, which costs nothing: its end tells that the client has restarted,
 // and an answer that comes after all that it was merely busy. Where only one client is to be
 // talked to it goes, to make room for another.
-func (h *holder) unsupported(err error) (endure bool) {
+func (h *holder) unsupported(err error) (end error) {
+	h.mu.Lock()
+	chance := h.p.chance
+	h.p.chance = false
+	h.mu.Unlock()
+	if chance {
+		return errMoved
+	}
 	h.mute = true
 	h.set(h.p, func(s *Session) {
 		*s = Session{State: Unsupported, Address: h.to, Error: err.Error(), Remedy: Remedy(err)}
 	})
-	h.mu.Lock()
-	if h.resend { // it was asked for meanwhile
-		ring(h.noticed)
-	}
-	h.mu.Unlock()
 	h.once(h.p, "client does not know certified devices", "client", h.to, "reason", err, "remedy", Remedy(err))
-	return h.opts.Clients == AllClients
+	if h.opts.Clients == FirstClient {
+		return err
+	}
+	return nil
 }
 
 // refusals says which transports the client has refused for as long as it runs, and why.

@@ -35,6 +35,7 @@ type peer struct {
 	running bool // an attempt is under way
 	talking bool // it has the turn
 	held    bool // there is a session
+	chance  bool // it is to be asked once more if it does not answer
 	// Which ports may belong to which sockets (rule R76):
 	ownerUnknown bool // a port, and whose it is is not known
 	socketAlone  bool // a socket, and its port is not known

@@ -44,10 +44,10 @@ type session struct {
 // observer hears what becomes of a session.
 type observer interface {
 	delivered(Delivery)
-	holds(generation uint64)             // the client has this generation, whether or not it had to be sent
-	refused(err error, again time.Time)  // a list; it is sent again
-	waits(until time.Time)               // for the client's rate limit, with a list to send
-	unsupported(err error) (endure bool) // the client never answers; endure: wait whether it does after all
+	holds(generation uint64)            // the client has this generation, whether or not it had to be sent
+	refused(err error, again time.Time) // a list; it is sent again
+	waits(until time.Time)              // for the client's rate limit, with a list to send
+	unsupported(err error) (end error)  // the client never answers; nil: wait whether it does after all
 }
 
 // run returns when the link is of no more use or ctx ends. A refused list is not the end: it
@@ -150,8 +150,8 @@ func (s *session) send(ctx context.Context, snap devices.Snapshot) error {
 	cancel()
 	spent(time.Now())
 	if silent := s.silent(err); silent != nil && ctx.Err() == nil {
-		if !s.tell.unsupported(silent) {
-			return silent
+		if end := s.tell.unsupported(silent); end != nil {
+			return end
 		}
 		if err = s.link.await(ctx); err != nil && !errors.As(err, new(*Error)) {
 			err = silent // what ended the wait is no news: it never answered
@@ -210,8 +210,8 @@ const (
 )
 
 // farewell does what policy says. What was in flight is not waited for: the order of the link
-// keeps the last list last. Where a list costs a token and there is none, nothing is sent: it
-// would only hang.
+// keeps the last list last. Where a list costs a token and there is none in time, nothing is
+// sent: it would only hang.
 func (s *session) farewell(ctx context.Context, policy ExitPolicy) error {
 	list := []devices.Device{}
 	switch policy {
@@ -223,8 +223,12 @@ func (s *session) farewell(ctx context.Context, policy ExitPolicy) error {
 		}
 		list = withoutMute(s.has.Wire())
 	}
-	if s.bucket != nil && s.bucket.delay(time.Now()) > 0 {
-		return errNoToken
+	if s.bucket != nil {
+		wait := s.bucket.delay(time.Now())
+		if end, ok := ctx.Deadline(); ok && time.Now().Add(wait).After(end) {
+			return errNoToken
+		}
+		sleep(ctx, wait)
 	}
 	nonce, payload, err := encode(list)
 	if err != nil {

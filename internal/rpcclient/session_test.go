@@ -134,11 +134,14 @@ func (b *testSession) waits(until time.Time) {
 	b.queued = append(b.queued, until)
 }
 
-func (b *testSession) unsupported(err error) bool {
+func (b *testSession) unsupported(err error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.silence = err
-	return b.endure
+	if b.endure {
+		return nil
+	}
+	return err
 }
 
 // runSession starts a session; it must be called inside synctest.Test.
