@@ -83,17 +83,23 @@ func (l *httpLink) deliver(ctx context.Context, nonce string, payload []byte) er
 	return postResult(reply, nonce)
 }
 
-// post sends one request. A kept connection may have been closed by the server at the same
-// moment; then the request is sent once more on a new one, but not where it could cost a second
-// token.
+// errBroken means that a kept connection broke with a request on it, as when the server closes
+// it at the same moment. The link is still of use.
+var errBroken = fmt.Errorf("%w with the request", ErrLost)
+
+// post sends one request. One on a kept connection that breaks is sent once more on a new one,
+// unless that could cost a second token: then whoever counts them has to send it again.
 func (l *httpLink) post(ctx context.Context, payload []byte) (httpReply, error) {
 	c, kept, err := l.connection(ctx)
 	if err != nil {
 		return httpReply{}, err
 	}
 	reply, err := l.exchange(ctx, c, payload)
-	if err == nil || !kept || l.counts || ctx.Err() != nil || !errors.Is(err, ErrLost) {
+	if err == nil || !kept || ctx.Err() != nil || !errors.Is(err, ErrLost) {
 		return reply, err
+	}
+	if l.counts {
+		return reply, fmt.Errorf("%w: %w", errBroken, err)
 	}
 	if c, _, err = l.connection(ctx); err != nil {
 		return httpReply{}, err

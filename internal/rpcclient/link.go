@@ -22,7 +22,8 @@ var DefaultTransports = []Transport{IPC, WebSocket, HTTP}
 // implementation; a session does not know which it uses.
 type link interface {
 	// deliver sends one command and returns nil when the answer with its nonce accepts it
-	// (rule R41). After an error other than *Error and ErrNoAnswer the link is of no more use.
+	// (rule R41). After an error other than *Error, ErrNoAnswer and errBroken the link is of no
+	// more use.
 	deliver(ctx context.Context, nonce string, payload []byte) error
 	// await goes on waiting for the answer that deliver gave up with ErrNoAnswer.
 	await(ctx context.Context) error

@@ -181,6 +181,9 @@ func (s *session) send(ctx context.Context, snap devices.Snapshot) error {
 		wait := s.retry.wait()
 		s.tell.refused(err, time.Now().Add(wait))
 		return s.sleep(ctx, &wait, true)
+	case errors.Is(err, errBroken):
+		s.knows = false
+		return nil // it goes out again, when there is a token for it
 	default:
 		return err
 	}
