@@ -70,7 +70,7 @@ func (h *harness) connected() bool {
 func (h *harness) nextSearch() time.Time {
 	h.Client.mu.Lock()
 	defer h.Client.mu.Unlock()
-	return h.Client.status.NextTry
+	return h.status.NextTry
 }
 
 // trouble is what the status says is wrong.
