@@ -36,26 +36,11 @@ func openIPC(ctx context.Context, conn net.Conn, clientID string) (*ipcLink, err
 }
 
 func (l *ipcLink) greet(ctx context.Context, clientID string) error {
-	stop := context.AfterFunc(ctx, func() { _ = l.conn.SetDeadline(time.Unix(1, 0)) })
-	defer stop()
 	hello := fmt.Appendf(nil, `{"v":1,"client_id":%q}`, clientID)
-	if _, err := l.conn.Write(encodeFrame(opHandshake, hello)); err != nil {
-		return fmt.Errorf("%w: %w", timeoutAs(ctx, ErrLost), err)
+	if err := l.write(ctx, opHandshake, hello); err != nil {
+		return err
 	}
-	for {
-		m, err := l.frame()
-		switch {
-		case ctx.Err() != nil:
-			return fmt.Errorf("wait for READY: %w", timeoutAs(ctx, ctx.Err()))
-		case err != nil:
-			return fmt.Errorf("wait for READY: %w", err)
-		case m.ready():
-			if !stop() { // the deadline fell between the message and here
-				return fmt.Errorf("wait for READY: %w", timeoutAs(ctx, ctx.Err()))
-			}
-			return l.conn.SetDeadline(time.Time{})
-		}
-	}
+	return awaitReady(ctx, l.conn, l.frame)
 }
 
 // frame reads one frame and answers it if it is a ping; else it returns the message in it. Its

@@ -2,6 +2,9 @@ package rpcclient
 
 import (
 	"context"
+	"fmt"
+	"net"
+	"time"
 )
 
 // Transport is a way to talk to a client.
@@ -33,6 +36,26 @@ type link interface {
 	cause() error
 	// close ends the conversation at once.
 	close()
+}
+
+// awaitReady reads messages of a fresh connection until READY (rules R16, R17), or ctx's end.
+func awaitReady(ctx context.Context, conn net.Conn, next func() (message, error)) error {
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	for {
+		m, err := next()
+		switch {
+		case ctx.Err() != nil:
+			return fmt.Errorf("wait for READY: %w", timeoutAs(ctx, ctx.Err()))
+		case err != nil:
+			return fmt.Errorf("wait for READY: %w", err)
+		case m.ready():
+			if !stop() { // the deadline fell between the message and here
+				return fmt.Errorf("wait for READY: %w", timeoutAs(ctx, ctx.Err()))
+			}
+			return nil
+		}
+	}
 }
 
 // target is a port on which a client may listen, and who we say we are.

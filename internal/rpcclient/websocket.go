@@ -46,7 +46,7 @@ func openWebSocket(ctx context.Context, t target) (*wsLink, error) {
 		return nil, fmt.Errorf("websocket to %s: %w", t.addr, timeoutAs(ctx, err))
 	}
 	conn.SetReadLimit(maxAnswer)
-	if err := awaitReady(ctx, conn); err != nil {
+	if err := awaitReady(ctx, conn.NetConn(), func() (message, error) { return readMessage(conn) }); err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("websocket to %s: %w", t.addr, err)
 	}
@@ -102,25 +102,6 @@ func (c *boundedConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p[:min(len(p), c.left)])
 	c.left -= n
 	return n, err
-}
-
-func awaitReady(ctx context.Context, conn *websocket.Conn) error {
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
-	defer stop()
-	for {
-		m, err := readMessage(conn)
-		switch {
-		case ctx.Err() != nil:
-			return fmt.Errorf("wait for READY: %w", timeoutAs(ctx, ctx.Err()))
-		case err != nil:
-			return fmt.Errorf("wait for READY: %w", err)
-		case m.ready():
-			if !stop() { // the deadline fell between the message and here
-				return fmt.Errorf("wait for READY: %w", timeoutAs(ctx, ctx.Err()))
-			}
-			return nil
-		}
-	}
 }
 
 // timeoutAs turns an error that is only ctx's deadline into ErrNoAnswer.
