@@ -24,6 +24,14 @@ var update = flag.Bool("update", false, "write catalogue.schema.json and the gol
 func generateSchema(t *testing.T) []byte {
 	t.Helper()
 	r := reflector.Reflector{Anonymous: true, Mapper: func(t reflect.Type) *reflector.Schema {
+		switch t {
+		case reflect.TypeFor[devices.Byte]():
+			return &reflector.Schema{OneOf: []*reflector.Schema{
+				{Type: "integer", Minimum: "0", Maximum: "255"}, {Type: "string", Pattern: "^0[xX][0-9a-fA-F]{1,2}$"},
+			}}
+		case reflect.TypeFor[devices.Bytes]():
+			return &reflector.Schema{Type: "string", Pattern: "^( *[0-9a-fA-F]{2})* *$"}
+		}
 		e, ok := reflect.Zero(t).Interface().(interface{ Enum() []string })
 		if !ok {
 			return nil

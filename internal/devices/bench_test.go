@@ -16,9 +16,9 @@ func benchCatalogue(n int) *Catalogue {
 			Links:     []Link{{Kind: LinkUSB, VID: "1209", PIDs: []string{fmt.Sprintf("%04x", i)}}},
 			Endpoints: []EndpointRule{{Type: AudioInput, Pick: &Pick{NameRegex: "Hidden"}, Report: &no}, {Type: AudioInput}, {Type: AudioOutput}, {Type: VideoInput}},
 			Sources: []SourceRule{
-				{Field: HardwareMute, OSEndpointMute: &OSEndpointMute{}},
-				{Field: AutomaticGainControl, ALSACtl: &ALSACtl{Name: "Auto Gain Control"}},
-				{Field: NoiseSuppression, OSEffects: &OSEffects{}},
+				{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{}}},
+				{Field: AutomaticGainControl, SourceKind: SourceKind{ALSACtl: &ALSACtl{Name: "Auto Gain Control"}}},
+				{Field: NoiseSuppression, SourceKind: SourceKind{OSEffects: &OSEffects{}}},
 			},
 		}
 		if i%4 == 0 {

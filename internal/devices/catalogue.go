@@ -33,6 +33,9 @@ type Product struct {
 	GroupBy          GroupBy        `json:"group_by,omitempty" yaml:"group_by,omitempty" jsonschema_description:"What makes endpoints one physical product. container (default): the OS's hardware identity; serial: the serial number, for products that are several USB devices; model: all endpoints of this model."`
 	IDScheme         *IDSchemes     `json:"id_scheme,omitempty" yaml:"id_scheme,omitempty" jsonschema_description:"Overrides which id is sent, per OS. Only for models whose id the client is known to form differently."`
 	Sources          []SourceRule   `json:"sources,omitempty" yaml:"sources,omitempty" jsonschema_description:"Where each flag comes from, best first: the first source that knows the value decides. A flag without a source is never reported."`
+	LinkState        []LinkRule     `json:"link_state,omitempty" yaml:"link_state,omitempty" jsonschema_description:"Where it comes from whether the product is really there, best first: false, as with a headset that is switched off while its dongle is plugged in, keeps all its endpoints from being reported."`
+	AllowWrite       bool           `json:"allow_write,omitempty" yaml:"allow_write,omitempty" jsonschema_description:"true: hid_query and hidpp may send their requests to the device. Nothing else is ever written to a device."`
+	Traces           []string       `json:"traces,omitempty" yaml:"traces,omitempty" jsonschema_description:"Recordings of this product, as paths relative to the catalogue, that 'sidetone catalogue test' replays."`
 }
 
 // LinkKind is a way to attach a product.
@@ -127,15 +130,33 @@ type IDSchemes struct {
 	Linux   IDScheme `json:"linux,omitempty" yaml:"linux,omitempty"`
 }
 
-// SourceRule says where one flag comes from: Field and exactly one of the kinds below. A new
-// kind is a new optional key, so the format grows without a new version.
+// SourceRule says where one flag comes from: Field and exactly one of the kinds of source.
 type SourceRule struct {
 	Field Field `json:"field" yaml:"field"`
 	OS    []OS  `json:"os,omitempty" yaml:"os,omitempty" jsonschema_description:"Systems that this source is for. All if left out."`
 
+	SourceKind
+}
+
+// LinkRule says where the state of a product's own link comes from: exactly one of the kinds of
+// source.
+type LinkRule struct {
+	OS []OS `json:"os,omitempty" yaml:"os,omitempty" jsonschema_description:"Systems that this source is for. All if left out."`
+
+	SourceKind
+}
+
+// SourceKind is one source of an on/off state: exactly one of its fields is set. A new kind is a
+// new optional key, so the format grows without a new version.
+type SourceKind struct {
 	OSEndpointMute *OSEndpointMute `json:"os_endpoint_mute,omitempty" yaml:"os_endpoint_mute,omitempty" jsonschema_description:"The OS's mute of the endpoint. For hardware_mute only."`
 	OSEffects      *OSEffects      `json:"os_effects,omitempty" yaml:"os_effects,omitempty" jsonschema_description:"Processing that the OS says is active on the endpoint."`
 	ALSACtl        *ALSACtl        `json:"alsa_ctl,omitempty" yaml:"alsa_ctl,omitempty" jsonschema_description:"An on/off control of the device's ALSA mixer (Linux)."`
+	HIDUsage       *HIDUsage       `json:"hid_usage,omitempty" yaml:"hid_usage,omitempty" jsonschema_description:"A usage of the device's HID reports, found by its report descriptor. Phone Mute if nothing else is said."`
+	HIDReport      *HIDReport      `json:"hid_report,omitempty" yaml:"hid_report,omitempty" jsonschema_description:"Bytes of an input report of the device."`
+	HIDQuery       *HIDQuery       `json:"hid_query,omitempty" yaml:"hid_query,omitempty" jsonschema_description:"The device's answer to a request. Needs the product's allow_write."`
+	HIDPP          *HIDPP          `json:"hidpp,omitempty" yaml:"hidpp,omitempty" jsonschema_description:"A feature of a device that speaks HID++ 2.0. Needs the product's allow_write."`
+	Derive         *Derive         `json:"derive,omitempty" yaml:"derive,omitempty" jsonschema_description:"Several sources together."`
 	Const          *bool           `json:"const,omitempty" yaml:"const,omitempty" jsonschema_description:"A fixed value, for processing that cannot be switched. Not for hardware_mute."`
 }
 
@@ -144,6 +165,11 @@ const (
 	ViaOSEndpointMute = "os_endpoint_mute"
 	ViaOSEffects      = "os_effects"
 	ViaALSACtl        = "alsa_ctl"
+	ViaHIDUsage       = "hid_usage"
+	ViaHIDReport      = "hid_report"
+	ViaHIDQuery       = "hid_query"
+	ViaHIDPP          = "hidpp"
+	ViaDerive         = "derive"
 	ViaConst          = "const"
 )
 

@@ -85,6 +85,8 @@ func (f *faults) product(path string, p Product) {
 	f.virtual(path+".virtual_endpoints", p.VirtualEndpoints)
 	f.idSchemes(path+".id_scheme", p.IDScheme)
 	f.sources(path+".sources", p)
+	f.linkState(path+".link_state", p)
+	f.traces(path+".traces", p.Traces)
 }
 
 func (f *faults) id(path, id string) {

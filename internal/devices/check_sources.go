@@ -2,6 +2,7 @@ package devices
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -13,12 +14,21 @@ func (f *faults) sources(path string, p Product) {
 	for i, r := range p.Sources {
 		at := fmt.Sprintf("%s[%d]", path, i)
 		f.systems(at+".os", r.OS)
-		if kinds := r.kinds(); len(kinds) != 1 {
-			f.add(at, "one of "+strings.Join(sourceKinds, ", "), "want exactly one kind of source, found %d", len(kinds))
+		if f.kind(at, r.SourceKind, use{r.Field, r.OS, p.AllowWrite}) {
+			f.reachable(at, r, p.Sources[:i])
+		}
+	}
+}
+
+func (f *faults) linkState(path string, p Product) {
+	for i, r := range p.LinkState {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		f.systems(at+".os", r.OS)
+		if r.OSEndpointMute != nil || r.OSEffects != nil || r.Const != nil {
+			f.add(at, "hid_report, hid_query, hid_usage, hidpp, alsa_ctl or derive", "this source does not know whether the product is there")
 			continue
 		}
-		f.source(at, r)
-		f.reachable(at, r, p.Sources[:i])
+		f.kind(at, r.SourceKind, use{"", r.OS, p.AllowWrite})
 	}
 }
 
@@ -28,11 +38,16 @@ func (p Product) reportsInput() bool {
 	}) || slices.ContainsFunc(p.VirtualEndpoints, func(r VirtualRule) bool { return r.Type == AudioInput })
 }
 
-var sourceKinds = []string{ViaOSEndpointMute, ViaOSEffects, ViaALSACtl, ViaConst}
+var sourceKinds = []string{
+	ViaOSEndpointMute, ViaOSEffects, ViaALSACtl, ViaHIDUsage, ViaHIDReport, ViaHIDQuery, ViaHIDPP, ViaDerive, ViaConst,
+}
 
-// kinds lists the kinds of source that r names.
-func (r SourceRule) kinds() []string {
-	named := []bool{r.OSEndpointMute != nil, r.OSEffects != nil, r.ALSACtl != nil, r.Const != nil}
+// kinds lists the kinds of source that k names.
+func (k SourceKind) kinds() []string {
+	named := []bool{
+		k.OSEndpointMute != nil, k.OSEffects != nil, k.ALSACtl != nil, k.HIDUsage != nil, k.HIDReport != nil, k.HIDQuery != nil,
+		k.HIDPP != nil, k.Derive != nil, k.Const != nil,
+	}
 	var out []string
 	for i, kind := range sourceKinds {
 		if named[i] {
@@ -42,22 +57,69 @@ func (r SourceRule) kinds() []string {
 	return out
 }
 
-// source checks that a kind and its field go together.
-func (f *faults) source(path string, r SourceRule) {
-	mute := r.Field == HardwareMute
+// use is what a source is used for.
+type use struct {
+	field      Field // empty: the link's state
+	os         []OS
+	allowWrite bool
+}
+
+// kind checks one source; it returns whether it is exactly one.
+func (f *faults) kind(path string, k SourceKind, u use) bool {
+	kinds := k.kinds()
+	if len(kinds) != 1 {
+		f.add(path, "one of "+strings.Join(sourceKinds, ", "), "want exactly one kind of source, found %d", len(kinds))
+		return false
+	}
+	at := path + "." + kinds[0]
 	switch {
-	case r.OSEndpointMute != nil && !mute:
+	case k.HIDUsage != nil:
+		f.hidUsage(at, *k.HIDUsage, u)
+	case k.HIDReport != nil:
+		f.hidReport(at, *k.HIDReport, u)
+	case k.HIDQuery != nil:
+		f.hidQuery(at, *k.HIDQuery, u)
+	case k.HIDPP != nil:
+		f.hidPP(at, *k.HIDPP, u)
+	case k.Derive != nil:
+		f.derive(path, *k.Derive, u)
+	default:
+		f.system(path, k, u)
+	}
+	return true
+}
+
+// system checks that a source of the OS and its field go together.
+func (f *faults) system(path string, k SourceKind, u use) {
+	mute := u.field == HardwareMute
+	switch {
+	case k.OSEndpointMute != nil && !mute:
 		f.add(path+".os_endpoint_mute", "", "os_endpoint_mute knows nothing but hardware_mute")
-	case r.OSEffects != nil && mute:
+	case k.OSEffects != nil && mute:
 		f.add(path+".os_effects", "", "os_effects does not know hardware_mute")
-	case r.OSEffects != nil && r.OSEffects.Effect == HardwareMute:
+	case k.OSEffects != nil && k.OSEffects.Effect == HardwareMute:
 		f.add(path+".os_effects.effect", "", "hardware_mute is not an effect")
-	case r.Const != nil && mute:
+	case k.Const != nil && mute:
 		f.add(path+".const", "", "hardware_mute is never constant")
-	case r.ALSACtl != nil && strings.TrimSpace(r.ALSACtl.Name) == "":
+	case k.ALSACtl != nil && strings.TrimSpace(k.ALSACtl.Name) == "":
 		f.add(path+".alsa_ctl.name", "'sidetone devices' shows the names", "empty name of a control")
-	case r.ALSACtl != nil && !forOS(r.OS, Linux):
-		f.add(path+".os", "", "alsa_ctl works on linux only, so this rule never applies")
+	case k.ALSACtl != nil && !forOS(u.os, Linux):
+		f.add(path+".alsa_ctl", "", "alsa_ctl works on linux only, so this rule never applies")
+	}
+}
+
+func (f *faults) derive(path string, d Derive, u use) {
+	if (d.Or == nil) == (d.And == nil) {
+		f.add(path+".derive", "", "want either or, or and")
+		return
+	}
+	n := 0
+	for at, k := range d.Terms(path) {
+		f.kind(at, k, u)
+		n++
+	}
+	if n < 2 {
+		f.add(path+".derive", "", "want two sources or more to derive from")
 	}
 }
 
@@ -71,7 +133,7 @@ func (f *faults) reachable(path string, r SourceRule, earlier []SourceRule) {
 		return
 	}
 	for i, e := range earlier {
-		if e.Field != r.Field || len(e.kinds()) != 1 || !e.covers(r) {
+		if e.Field != r.Field || len(e.kinds()) != 1 || !e.covers(r.SourceKind, e.Field) {
 			continue
 		}
 		if left = without(left, e.OS); len(left) == 0 {
@@ -81,19 +143,19 @@ func (f *faults) reachable(path string, r SourceRule, earlier []SourceRule) {
 	}
 }
 
-// covers reports whether e knows a flag whenever a later rule r does.
-func (e SourceRule) covers(r SourceRule) bool {
+// covers reports whether k knows a flag whenever a later source l of it does.
+func (k SourceKind) covers(l SourceKind, f Field) bool {
 	switch {
-	case e.Const != nil:
-		return e.Field != HardwareMute // there it is a fault of its own
-	case e.OSEndpointMute != nil && r.OSEndpointMute != nil:
-		return !e.OSEndpointMute.strict() || r.OSEndpointMute.strict()
-	case e.OSEffects != nil && r.OSEffects != nil:
-		return e.effect() == r.effect()
-	case e.ALSACtl != nil && r.ALSACtl != nil:
-		return e.ALSACtl.Name == r.ALSACtl.Name
+	case k.Const != nil:
+		return f != HardwareMute // there it is a fault of its own
+	case k.OSEndpointMute != nil && l.OSEndpointMute != nil:
+		return !k.OSEndpointMute.strict() || l.OSEndpointMute.strict()
+	case k.OSEffects != nil && l.OSEffects != nil:
+		return k.effect(f) == l.effect(f)
+	case k.ALSACtl != nil && l.ALSACtl != nil:
+		return k.ALSACtl.Name == l.ALSACtl.Name
 	default:
-		return false
+		return reflect.DeepEqual(k, l)
 	}
 }
 
@@ -101,9 +163,10 @@ func (m *OSEndpointMute) strict() bool {
 	return m.RequireHardwareSupport == nil || *m.RequireHardwareSupport
 }
 
-func (r SourceRule) effect() Field {
-	if r.OSEffects.Effect != "" {
-		return r.OSEffects.Effect
+// effect is the effect that an os_effects source of a flag reads.
+func (k SourceKind) effect(f Field) Field {
+	if k.OSEffects.Effect != "" {
+		return k.OSEffects.Effect
 	}
-	return r.Field
+	return f
 }

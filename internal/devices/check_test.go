@@ -26,13 +26,13 @@ func soundCatalogue() *Catalogue {
 				VirtualEndpoints: []VirtualRule{{Type: AudioInput, NameRegex: "echo", OS: []OS{Linux}}, {Type: AudioInput, NameRegex: "echo", OS: []OS{Windows}}},
 				IDScheme:         &IDSchemes{Windows: IDGUID, Linux: IDBusInfo},
 				Sources: []SourceRule{
-					{Field: HardwareMute, OSEndpointMute: &OSEndpointMute{}},
-					{Field: HardwareMute, OSEndpointMute: &OSEndpointMute{RequireHardwareSupport: &no}},
-					{Field: EchoCancellation, OSEffects: &OSEffects{Effect: NoiseSuppression}},
-					{Field: EchoCancellation, OSEffects: &OSEffects{}},
-					{Field: EchoCancellation, OS: []OS{Windows}, Const: &yes},
-					{Field: EchoCancellation, OS: []OS{Linux}, ALSACtl: &ALSACtl{Name: "A"}},
-					{Field: EchoCancellation, ALSACtl: &ALSACtl{Name: "B"}},
+					{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{}}},
+					{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{RequireHardwareSupport: &no}}},
+					{Field: EchoCancellation, SourceKind: SourceKind{OSEffects: &OSEffects{Effect: NoiseSuppression}}},
+					{Field: EchoCancellation, SourceKind: SourceKind{OSEffects: &OSEffects{}}},
+					{Field: EchoCancellation, OS: []OS{Windows}, SourceKind: SourceKind{Const: &yes}},
+					{Field: EchoCancellation, OS: []OS{Linux}, SourceKind: SourceKind{ALSACtl: &ALSACtl{Name: "A"}}},
+					{Field: EchoCancellation, SourceKind: SourceKind{ALSACtl: &ALSACtl{Name: "B"}}},
 				},
 			},
 			{
@@ -175,41 +175,41 @@ func TestCheckFaults(t *testing.T) {
 		}},
 		"virtual input is enough": {func(_ *Catalogue, h, _ *Product) { h.Endpoints = h.Endpoints[2:] }, nil},
 		"kinds of source": {func(_ *Catalogue, h, _ *Product) {
-			h.Sources = []SourceRule{{Field: HardwareMute}, {Field: EchoCancellation, OSEffects: &OSEffects{}, Const: &yes}}
+			h.Sources = []SourceRule{{Field: HardwareMute}, {Field: EchoCancellation, SourceKind: SourceKind{OSEffects: &OSEffects{}, Const: &yes}}}
 		}, []Fault{
-			{"$.products[0].sources[0]", "want exactly one kind of source, found 0", "one of os_endpoint_mute, os_effects, alsa_ctl, const"},
-			{"$.products[0].sources[1]", "want exactly one kind of source, found 2", "one of os_endpoint_mute, os_effects, alsa_ctl, const"},
+			{"$.products[0].sources[0]", "want exactly one kind of source, found 0", "one of os_endpoint_mute, os_effects, alsa_ctl, hid_usage, hid_report, hid_query, hidpp, derive, const"},
+			{"$.products[0].sources[1]", "want exactly one kind of source, found 2", "one of os_endpoint_mute, os_effects, alsa_ctl, hid_usage, hid_report, hid_query, hidpp, derive, const"},
 		}},
 		"source and field": {func(_ *Catalogue, h, _ *Product) {
 			h.Sources = []SourceRule{
-				{Field: EchoCancellation, OSEndpointMute: &OSEndpointMute{}},
-				{Field: HardwareMute, OSEffects: &OSEffects{}},
-				{Field: NoiseSuppression, OSEffects: &OSEffects{Effect: HardwareMute}},
-				{Field: HardwareMute, ALSACtl: &ALSACtl{Name: " "}},
-				{Field: AutomaticGainControl, OS: []OS{Windows, Darwin}, ALSACtl: &ALSACtl{Name: "A"}},
-				{Field: HardwareMute, Const: &yes},
+				{Field: EchoCancellation, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{}}},
+				{Field: HardwareMute, SourceKind: SourceKind{OSEffects: &OSEffects{}}},
+				{Field: NoiseSuppression, SourceKind: SourceKind{OSEffects: &OSEffects{Effect: HardwareMute}}},
+				{Field: HardwareMute, SourceKind: SourceKind{ALSACtl: &ALSACtl{Name: " "}}},
+				{Field: AutomaticGainControl, OS: []OS{Windows, Darwin}, SourceKind: SourceKind{ALSACtl: &ALSACtl{Name: "A"}}},
+				{Field: HardwareMute, SourceKind: SourceKind{Const: &yes}},
 			}
 		}, []Fault{
 			{"$.products[0].sources[0].os_endpoint_mute", "os_endpoint_mute knows nothing but hardware_mute", ""},
 			{"$.products[0].sources[1].os_effects", "os_effects does not know hardware_mute", ""},
 			{"$.products[0].sources[2].os_effects.effect", "hardware_mute is not an effect", ""},
 			{"$.products[0].sources[3].alsa_ctl.name", "empty name of a control", "'sidetone devices' shows the names"},
-			{"$.products[0].sources[4].os", "alsa_ctl works on linux only, so this rule never applies", ""},
+			{"$.products[0].sources[4].alsa_ctl", "alsa_ctl works on linux only, so this rule never applies", ""},
 			{"$.products[0].sources[5].const", "hardware_mute is never constant", ""},
 		}},
 		"unreachable sources": {func(_ *Catalogue, h, _ *Product) {
 			h.Sources = []SourceRule{
-				{Field: HardwareMute, OSEndpointMute: &OSEndpointMute{RequireHardwareSupport: &no}},
-				{Field: HardwareMute, OSEndpointMute: &OSEndpointMute{}}, // weaker than 0
-				{Field: EchoCancellation, OS: []OS{Linux}, OSEffects: &OSEffects{}},
-				{Field: EchoCancellation, OSEffects: &OSEffects{Effect: EchoCancellation}}, // left: windows, darwin
-				{Field: EchoCancellation, OSEffects: &OSEffects{}},                         // the same as 2 and 3
-				{Field: EchoCancellation, OS: []OS{Windows, Darwin}, Const: &yes},
-				{Field: EchoCancellation, OSEffects: &OSEffects{Effect: NoiseSuppression}}, // left: linux
-				{Field: EchoCancellation, OS: []OS{Linux}, Const: &no},
-				{Field: EchoCancellation, ALSACtl: &ALSACtl{Name: "A"}}, // after 5 and 7
-				{Field: NoiseSuppression, ALSACtl: &ALSACtl{Name: "A"}},
-				{Field: NoiseSuppression, OS: []OS{Linux}, ALSACtl: &ALSACtl{Name: "A", Invert: true}}, // the same control
+				{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{RequireHardwareSupport: &no}}},
+				{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{}}}, // weaker than 0
+				{Field: EchoCancellation, OS: []OS{Linux}, SourceKind: SourceKind{OSEffects: &OSEffects{}}},
+				{Field: EchoCancellation, SourceKind: SourceKind{OSEffects: &OSEffects{Effect: EchoCancellation}}}, // left: windows, darwin
+				{Field: EchoCancellation, SourceKind: SourceKind{OSEffects: &OSEffects{}}},                         // the same as 2 and 3
+				{Field: EchoCancellation, OS: []OS{Windows, Darwin}, SourceKind: SourceKind{Const: &yes}},
+				{Field: EchoCancellation, SourceKind: SourceKind{OSEffects: &OSEffects{Effect: NoiseSuppression}}}, // left: linux
+				{Field: EchoCancellation, OS: []OS{Linux}, SourceKind: SourceKind{Const: &no}},
+				{Field: EchoCancellation, SourceKind: SourceKind{ALSACtl: &ALSACtl{Name: "A"}}}, // after 5 and 7
+				{Field: NoiseSuppression, SourceKind: SourceKind{ALSACtl: &ALSACtl{Name: "A"}}},
+				{Field: NoiseSuppression, OS: []OS{Linux}, SourceKind: SourceKind{ALSACtl: &ALSACtl{Name: "A", Invert: true}}}, // the same control
 			}
 		}, []Fault{
 			{"$.products[0].sources[1]", "unreachable source", "sources[0] decides before it"},

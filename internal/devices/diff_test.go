@@ -20,10 +20,10 @@ func headset700(t *testing.T, mute Tri, more ...Endpoint) Snapshot {
 func diffCatalogue() *Catalogue {
 	return catalogueOf(
 		Product{ID: "h", Name: "Acme Headset 700", Priority: 1, Links: []Link{usbLink("0700")}, Sources: []SourceRule{
-			{Field: HardwareMute, OSEndpointMute: &OSEndpointMute{}},
-			{Field: EchoCancellation, OSEffects: &OSEffects{}},
-			{Field: NoiseSuppression, OSEffects: &OSEffects{}},
-			{Field: AutomaticGainControl, ALSACtl: &ALSACtl{Name: "AGC"}},
+			{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{}}},
+			{Field: EchoCancellation, SourceKind: SourceKind{OSEffects: &OSEffects{}}},
+			{Field: NoiseSuppression, SourceKind: SourceKind{OSEffects: &OSEffects{}}},
+			{Field: AutomaticGainControl, SourceKind: SourceKind{ALSACtl: &ALSACtl{Name: "AGC"}}},
 		}},
 		Product{ID: "c", Name: "Acme Webcam", Priority: 2, Links: []Link{usbLink("0720")}},
 	)

@@ -21,7 +21,7 @@ func (Field) Enum() []string { return names(Fields) }
 
 // Origin says where a flag's value came from.
 type Origin struct {
-	Via    string `json:"via,omitempty"`    // the kind of source: os_endpoint_mute, os_effects, alsa_ctl, const
+	Via    string `json:"via,omitempty"`    // the kind of source: push, hid_report, os_endpoint_mute, const, ...
 	Detail string `json:"detail,omitempty"` // which one: an endpoint id, a control's name
 	Stale  bool   `json:"stale,omitempty"`  // the source has failed since; this is its last good answer
 }

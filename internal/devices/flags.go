@@ -33,47 +33,28 @@ func (inst *instance) consider(f Field, e *Endpoint, behind []*Endpoint) iter.Se
 			}
 		}
 		for _, r := range inst.product.sources {
-			if r.Field == f && !yield(Considered{r.at, r.read(e, behind)}) {
+			if r.Field == f && !yield(Considered{r.at, inst.read(r.at, r.SourceKind, f, e, behind)}) {
 				return
 			}
 		}
 	}
 }
 
-// read applies one rule. Effects belong to the endpoint that the client records from; a mute
-// or a mixer switch sits in the hardware, also when a virtual endpoint carries its sound.
-func (r SourceRule) read(e *Endpoint, behind []*Endpoint) Flag {
+// readHardware reads a switch off a hardware endpoint.
+func (k SourceKind) readHardware(hw *Endpoint) Flag {
 	switch {
-	case r.OSEffects != nil:
-		effect := r.OSEffects.Effect
-		if effect == "" {
-			effect = r.Field
-		}
-		return e.flag(e.Effects[effect], factEffect+string(effect), Origin{Via: ViaOSEffects, Detail: e.ID})
-	case r.Const != nil:
-		return Flag{Value: Of(*r.Const), Origin: Origin{Via: ViaConst}, Since: e.Attached}
-	}
-	flags := make([]Flag, 0, len(behind))
-	for _, hw := range behind {
-		flags = append(flags, r.readHardware(hw))
-	}
-	return mergeFlags(flags)
-}
-
-func (r SourceRule) readHardware(hw *Endpoint) Flag {
-	switch {
-	case r.OSEndpointMute != nil:
-		require := r.OSEndpointMute.RequireHardwareSupport
+	case k.OSEndpointMute != nil:
+		require := k.OSEndpointMute.RequireHardwareSupport
 		if (require == nil || *require) && !hw.MuteInHardware {
 			return Flag{}
 		}
 		return hw.flag(hw.Mute, factMute, Origin{Via: ViaOSEndpointMute, Detail: hw.ID})
-	case r.ALSACtl != nil:
-		v := hw.Controls[r.ALSACtl.Name]
-		if r.ALSACtl.Invert {
+	case k.ALSACtl != nil:
+		v := hw.Controls[k.ALSACtl.Name]
+		if k.ALSACtl.Invert {
 			v = v.Not()
 		}
-		return hw.flag(v, factControl+r.ALSACtl.Name, Origin{Via: ViaALSACtl, Detail: r.ALSACtl.Name})
+		return hw.flag(v, factControl+k.ALSACtl.Name, Origin{Via: ViaALSACtl, Detail: k.ALSACtl.Name})
 	}
 	return Flag{}
 }

@@ -24,11 +24,13 @@ func flagOf(t *testing.T, f Field, os OS, sources []SourceRule, set func(*Endpoi
 func TestSources(t *testing.T) {
 	yes, no := true, false
 	mute := func(require *bool) SourceRule {
-		return SourceRule{Field: HardwareMute, OSEndpointMute: &OSEndpointMute{RequireHardwareSupport: require}}
+		return SourceRule{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{RequireHardwareSupport: require}}}
 	}
-	effect := func(f, of Field) SourceRule { return SourceRule{Field: f, OSEffects: &OSEffects{Effect: of}} }
+	effect := func(f, of Field) SourceRule {
+		return SourceRule{Field: f, SourceKind: SourceKind{OSEffects: &OSEffects{Effect: of}}}
+	}
 	ctl := func(f Field, name string, invert bool) SourceRule {
-		return SourceRule{Field: f, ALSACtl: &ALSACtl{Name: name, Invert: invert}}
+		return SourceRule{Field: f, SourceKind: SourceKind{ALSACtl: &ALSACtl{Name: name, Invert: invert}}}
 	}
 	cases := map[string]struct {
 		field   Field
@@ -59,8 +61,8 @@ func TestSources(t *testing.T) {
 		"control absent":          {HardwareMute, []SourceRule{ctl(HardwareMute, "Capture", true)}, func(e *Endpoint) { e.Controls = map[string]Tri{"Other": True} }, Unknown, "", ""},
 		"control unknown, invert": {HardwareMute, []SourceRule{ctl(HardwareMute, "Capture", true)}, func(e *Endpoint) { e.Controls = map[string]Tri{"Capture": Unknown} }, Unknown, "", ""},
 
-		"const true":  {NoiseSuppression, []SourceRule{{Field: NoiseSuppression, Const: &yes}}, func(*Endpoint) {}, True, ViaConst, ""},
-		"const false": {NoiseSuppression, []SourceRule{{Field: NoiseSuppression, Const: &no}}, func(*Endpoint) {}, False, ViaConst, ""},
+		"const true":  {NoiseSuppression, []SourceRule{{Field: NoiseSuppression, SourceKind: SourceKind{Const: &yes}}}, func(*Endpoint) {}, True, ViaConst, ""},
+		"const false": {NoiseSuppression, []SourceRule{{Field: NoiseSuppression, SourceKind: SourceKind{Const: &no}}}, func(*Endpoint) {}, False, ViaConst, ""},
 
 		"the first that knows decides": {AutomaticGainControl, []SourceRule{ctl(AutomaticGainControl, "AGC", false), effect(AutomaticGainControl, "")}, func(e *Endpoint) {
 			e.Controls, e.Effects = map[string]Tri{"AGC": False}, map[Field]Tri{AutomaticGainControl: True}
@@ -71,7 +73,7 @@ func TestSources(t *testing.T) {
 		"software mute gives way to the control": {HardwareMute, []SourceRule{mute(nil), ctl(HardwareMute, "Capture", true)}, func(e *Endpoint) {
 			e.Mute, e.Controls = False, map[string]Tri{"Capture": False}
 		}, True, ViaALSACtl, "Capture"},
-		"a constant at the end": {NoiseSuppression, []SourceRule{effect(NoiseSuppression, ""), {Field: NoiseSuppression, Const: &yes}}, func(e *Endpoint) {
+		"a constant at the end": {NoiseSuppression, []SourceRule{effect(NoiseSuppression, ""), {Field: NoiseSuppression, SourceKind: SourceKind{Const: &yes}}}, func(e *Endpoint) {
 			e.Effects = map[Field]Tri{NoiseSuppression: False}
 		}, False, ViaOSEffects, "mic"},
 	}
@@ -87,9 +89,9 @@ func TestSources(t *testing.T) {
 func TestSourcesForASystem(t *testing.T) {
 	yes, no := true, false
 	sources := []SourceRule{
-		{Field: NoiseSuppression, OS: []OS{Windows}, Const: &yes},
-		{Field: NoiseSuppression, OS: []OS{Linux, Darwin}, Const: &no},
-		{Field: EchoCancellation, OS: []OS{Windows, Linux}, Const: &yes},
+		{Field: NoiseSuppression, OS: []OS{Windows}, SourceKind: SourceKind{Const: &yes}},
+		{Field: NoiseSuppression, OS: []OS{Linux, Darwin}, SourceKind: SourceKind{Const: &no}},
+		{Field: EchoCancellation, OS: []OS{Windows, Linux}, SourceKind: SourceKind{Const: &yes}},
 	}
 	for os, want := range map[OS]Tri{Windows: True, Linux: False, Darwin: False} {
 		require.Equal(t, want, flagOf(t, NoiseSuppression, os, sources, func(*Endpoint) {}).Value, os)
@@ -99,7 +101,7 @@ func TestSourcesForASystem(t *testing.T) {
 
 func TestUnknownIsOmittedAndShown(t *testing.T) {
 	yes := true
-	cat := catalogueOf(Product{ID: "p", Links: []Link{usbLink("0700")}, Sources: []SourceRule{{Field: NoiseSuppression, Const: &yes}}})
+	cat := catalogueOf(Product{ID: "p", Links: []Link{usbLink("0700")}, Sources: []SourceRule{{Field: NoiseSuppression, SourceKind: SourceKind{Const: &yes}}}})
 	s := resolve(t, cat, native, usb("mic", AudioInput, "0700"), usb("out", AudioOutput, "0700"))
 	mic, out := s.Devices[0], s.Devices[1]
 	require.Equal(t, True.Ptr(), mic.NoiseSuppression)
@@ -114,7 +116,7 @@ func TestUnknownIsOmittedAndShown(t *testing.T) {
 func TestFieldsThatMayBeReported(t *testing.T) {
 	yes := true
 	cat := catalogueOf(Product{ID: "p", Links: []Link{usbLink("0700")}, Sources: []SourceRule{
-		{Field: NoiseSuppression, Const: &yes}, {Field: EchoCancellation, Const: &yes},
+		{Field: NoiseSuppression, SourceKind: SourceKind{Const: &yes}}, {Field: EchoCancellation, SourceKind: SourceKind{Const: &yes}},
 	}})
 	for _, c := range []struct {
 		fields []Field
@@ -133,7 +135,7 @@ func TestFieldsThatMayBeReported(t *testing.T) {
 
 func TestFlagsOfAFailedSourceAreStale(t *testing.T) {
 	yes := true
-	sources := []SourceRule{{Field: HardwareMute, OSEndpointMute: &OSEndpointMute{}}, {Field: NoiseSuppression, Const: &yes}}
+	sources := []SourceRule{{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{}}}, {Field: NoiseSuppression, SourceKind: SourceKind{Const: &yes}}}
 	stale := func(e *Endpoint) { e.Mute, e.MuteInHardware, e.Stale = True, true, true }
 	f := flagOf(t, HardwareMute, Linux, sources, stale)
 	require.Equal(t, True, f.Value, "the last good answer is kept")
@@ -146,10 +148,10 @@ func TestFlagsOfAFailedSourceAreStale(t *testing.T) {
 func TestSince(t *testing.T) {
 	yes := true
 	sources := []SourceRule{
-		{Field: HardwareMute, OSEndpointMute: &OSEndpointMute{}},
-		{Field: NoiseSuppression, Const: &yes},
-		{Field: EchoCancellation, OSEffects: &OSEffects{Effect: AutomaticGainControl}},
-		{Field: AutomaticGainControl, ALSACtl: &ALSACtl{Name: "AGC"}},
+		{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{}}},
+		{Field: NoiseSuppression, SourceKind: SourceKind{Const: &yes}},
+		{Field: EchoCancellation, SourceKind: SourceKind{OSEffects: &OSEffects{Effect: AutomaticGainControl}}},
+		{Field: AutomaticGainControl, SourceKind: SourceKind{ALSACtl: &ALSACtl{Name: "AGC"}}},
 	}
 	at := func(s int) time.Time { return epoch.Add(time.Duration(s) * time.Second) }
 	set := func(e *Endpoint) {

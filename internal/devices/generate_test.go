@@ -26,11 +26,11 @@ func testCatalogue() *Catalogue {
 				},
 				VirtualEndpoints: []VirtualRule{{Type: AudioInput, NameRegex: "(?i)echo"}},
 				Sources: []SourceRule{
-					{Field: HardwareMute, OSEndpointMute: &OSEndpointMute{RequireHardwareSupport: &no}},
-					{Field: AutomaticGainControl, ALSACtl: &ALSACtl{Name: "Auto Gain Control"}},
-					{Field: AutomaticGainControl, OSEffects: &OSEffects{}},
-					{Field: EchoCancellation, OSEffects: &OSEffects{}},
-					{Field: NoiseSuppression, OSEffects: &OSEffects{}},
+					{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{RequireHardwareSupport: &no}}},
+					{Field: AutomaticGainControl, SourceKind: SourceKind{ALSACtl: &ALSACtl{Name: "Auto Gain Control"}}},
+					{Field: AutomaticGainControl, SourceKind: SourceKind{OSEffects: &OSEffects{}}},
+					{Field: EchoCancellation, SourceKind: SourceKind{OSEffects: &OSEffects{}}},
+					{Field: NoiseSuppression, SourceKind: SourceKind{OSEffects: &OSEffects{}}},
 				},
 			},
 			{
@@ -38,9 +38,9 @@ func testCatalogue() *Catalogue {
 				Links:     []Link{{Kind: LinkUSB, VID: "1209", PIDs: []string{"0710"}}},
 				Endpoints: []EndpointRule{{Type: AudioInput}},
 				Sources: []SourceRule{
-					{Field: HardwareMute, OSEndpointMute: &OSEndpointMute{}},
-					{Field: HardwareMute, ALSACtl: &ALSACtl{Name: "Odd Switch", Invert: true}},
-					{Field: NoiseSuppression, Const: &yes},
+					{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{}}},
+					{Field: HardwareMute, SourceKind: SourceKind{ALSACtl: &ALSACtl{Name: "Odd Switch", Invert: true}}},
+					{Field: NoiseSuppression, SourceKind: SourceKind{Const: &yes}},
 				},
 			},
 			{

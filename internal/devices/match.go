@@ -35,11 +35,17 @@ type product struct {
 	endpoints []endpointRule
 	virtual   []virtualRule
 	sources   []sourceRule
+	link      []linkRule
 }
 
 type sourceRule struct {
 	SourceRule
 	at string // its place in the product, for people
+}
+
+type linkRule struct {
+	LinkRule
+	at string
 }
 
 type endpointRule struct {
@@ -125,6 +131,11 @@ func (p *product) compile(os OS) error {
 	for i, s := range p.Sources {
 		if forOS(s.OS, os) {
 			p.sources = append(p.sources, sourceRule{s, fmt.Sprintf("sources[%d]", i)})
+		}
+	}
+	for i, l := range p.LinkState {
+		if forOS(l.OS, os) {
+			p.link = append(p.link, linkRule{l, fmt.Sprintf("link_state[%d]", i)})
 		}
 	}
 	return nil

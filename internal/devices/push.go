@@ -93,6 +93,7 @@ func (r *Resolver) Explain(in Inputs) map[Key]map[Field][]Considered {
 	out := make(map[Key]map[Field][]Considered)
 	instances := r.group(sorted(in.Endpoints), &s)
 	deal(in.Pushes, instances)
+	collect(in.Readings, instances)
 	for _, inst := range instances {
 		for i, e := range inst.endpoints {
 			if e.Type != AudioInput {

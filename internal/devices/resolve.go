@@ -20,6 +20,7 @@ type Options struct {
 type Inputs struct {
 	Endpoints []Endpoint
 	Pushes    []Push
+	Readings  []Reading
 }
 
 // Resolver is a catalogue made ready to be applied. It is immutable and safe for concurrent use.
@@ -45,9 +46,10 @@ func NewResolver(cat *Catalogue, opts Options) (*Resolver, error) {
 type instance struct {
 	product   *product
 	key       string
-	endpoints []*Endpoint // its own, then the virtual ones that it adopted
-	own       int         // how many are its own
-	pushes    []*Push     // what the vendor's software says of it, the latest first
+	endpoints []*Endpoint          // its own, then the virtual ones that it adopted
+	own       int                  // how many are its own
+	pushes    []*Push              // what the vendor's software says of it, the latest first
+	readings  map[string][]Reading // what was read off its other devices, by the place of the rule
 	reports   []Report
 	attached  time.Time // of the first of its own endpoints
 	firstID   string    // smallest wire id, for the order
@@ -60,6 +62,7 @@ func (r *Resolver) Resolve(in Inputs) Snapshot {
 	var s Snapshot
 	instances := r.group(sorted(in.Endpoints), &s)
 	deal(in.Pushes, instances)
+	collect(in.Readings, instances)
 	for _, inst := range instances {
 		r.report(inst, &s)
 	}
@@ -220,6 +223,12 @@ func (o orphan) reason() string {
 
 // report fills inst.reports from its endpoints.
 func (r *Resolver) report(inst *instance, s *Snapshot) {
+	if link := inst.link(); link.Value == False {
+		for _, e := range inst.endpoints {
+			s.withhold(e, fmt.Sprintf("the product is switched off or out of reach: %v says so", link.Origin))
+		}
+		return
+	}
 	for i, e := range inst.endpoints {
 		adopted := i >= inst.own
 		id := wireID(*e, r.scheme(inst.product, e.Type), r.opts.IDMaxBytes)

@@ -117,7 +117,7 @@ func TestRelatedNeverNamesItself(t *testing.T) {
 func TestTwoIdenticalHeadsets(t *testing.T) {
 	no := false
 	cat := catalogueOf(Product{ID: "p", Links: []Link{usbLink("0700")}, Sources: []SourceRule{
-		{Field: HardwareMute, OSEndpointMute: &OSEndpointMute{RequireHardwareSupport: &no}},
+		{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{RequireHardwareSupport: &no}}},
 	}})
 	headset := func(container string, mute Tri, attached time.Time) []Endpoint {
 		set := func(name string) func(*Endpoint) {
@@ -159,7 +159,7 @@ func TestTwoModelsOfOneName(t *testing.T) {
 	name := func(e *Endpoint) { e.Name = "USB Audio Device" }
 	s := resolve(t, catalogueOf(
 		Product{ID: "p", Priority: 2, Links: []Link{usbLink("0700")}},
-		Product{ID: "q", Priority: 1, Links: []Link{usbLink("0701")}, Sources: []SourceRule{{Field: NoiseSuppression, Const: &yes}}},
+		Product{ID: "q", Priority: 1, Links: []Link{usbLink("0701")}, Sources: []SourceRule{{Field: NoiseSuppression, SourceKind: SourceKind{Const: &yes}}}},
 	), Options{}, with(usb("a", AudioInput, "0700"), name), with(usb("b", AudioInput, "0701"), name))
 	require.Len(t, s.Devices, 1)
 	require.Equal(t, "Model q", s.Devices[0].Model.Name)
@@ -212,8 +212,8 @@ func TestEmptyInputs(t *testing.T) {
 func echo(endpoints ...EndpointRule) *Catalogue {
 	no := false
 	mute := []SourceRule{
-		{Field: HardwareMute, OSEndpointMute: &OSEndpointMute{RequireHardwareSupport: &no}},
-		{Field: EchoCancellation, OSEffects: &OSEffects{}},
+		{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{RequireHardwareSupport: &no}}},
+		{Field: EchoCancellation, SourceKind: SourceKind{OSEffects: &OSEffects{}}},
 	}
 	rule := []VirtualRule{{Type: AudioInput, NameRegex: "echo"}, {Type: AudioInput, NameRegex: "elsewhere", OS: []OS{Windows}}}
 	return catalogueOf(
@@ -334,7 +334,7 @@ func TestVirtualEndpointsHaveTheMuteOfTheHardware(t *testing.T) {
 func TestLinkVirtual(t *testing.T) {
 	no := false
 	cat := catalogueOf(Product{ID: "mixer", Links: []Link{{Kind: LinkVirtual, NameRegex: "^mix"}}, Sources: []SourceRule{
-		{Field: HardwareMute, OSEndpointMute: &OSEndpointMute{RequireHardwareSupport: &no}},
+		{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{RequireHardwareSupport: &no}}},
 	}})
 	s := resolve(t, cat, native,
 		with(virtual("mix1", ""), func(e *Endpoint) { e.Mute = True }), with(virtual("mix2", ""), func(e *Endpoint) { e.Mute = False }))

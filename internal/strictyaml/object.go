@@ -10,15 +10,22 @@ import (
 // A key is one field of a struct as a file names it.
 type key struct {
 	name     string
-	index    int
+	index    []int
 	required bool
 }
 
-// keysOf lists the keys of a struct type.
+// keysOf lists the keys of a struct type. Those of an embedded struct are its own.
 func keysOf(t reflect.Type) []key {
 	var keys []key
 	for f := range t.Fields() {
 		tag := f.Tag.Get("yaml")
+		if f.Anonymous && tag == "" && f.Type.Kind() == reflect.Struct {
+			for _, k := range keysOf(f.Type) {
+				k.index = append([]int{f.Index[0]}, k.index...)
+				keys = append(keys, k)
+			}
+			continue
+		}
 		if !f.IsExported() || tag == "-" {
 			continue
 		}
@@ -26,7 +33,7 @@ func keysOf(t reflect.Type) []key {
 		if name == "" {
 			name = strings.ToLower(f.Name)
 		}
-		keys = append(keys, key{name, f.Index[0], !strings.Contains(options, "omitempty")})
+		keys = append(keys, key{name, f.Index, !strings.Contains(options, "omitempty")})
 	}
 	return keys
 }
@@ -47,7 +54,7 @@ func (d *decoder) object(n *node, path string, v reflect.Value) {
 			d.unknown(f, path, n, keys)
 			continue
 		}
-		field := v.Field(keys[i].index)
+		field := v.FieldByIndex(keys[i].index)
 		if f.value.kind == null && !keys[i].required {
 			continue
 		}

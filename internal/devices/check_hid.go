@@ -1,0 +1,206 @@
+package devices
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+)
+
+func (f *faults) hidUsage(path string, r HIDUsage, u use) {
+	f.usbInterface(path, r.Interface)
+	f.hex16(path+".page", r.Page)
+	f.hex16(path+".usage", r.Usage)
+	f.milliseconds(path+".debounce_ms", r.DebounceMS, 0, 5000)
+	switch {
+	case r.Anchor != nil && (r.Kind == HIDLevel || r.Kind == HIDButtons):
+		f.add(path+".anchor", "", "only a toggle has an anchor")
+	case r.Anchor != nil:
+		f.anchor(path+".anchor", *r.Anchor, u)
+	case r.Kind == HIDToggle:
+		f.add(path, "see 'anchor'", "a toggle without an anchor is never known")
+	}
+}
+
+func (f *faults) hidReport(path string, r HIDReport, u use) {
+	f.usbInterface(path, r.Interface)
+	f.byteTests(path+".when", r.When)
+	f.milliseconds(path+".debounce_ms", r.DebounceMS, 0, 5000)
+	if r.Value != nil {
+		f.byteValue(path+".value", *r.Value)
+	}
+	switch r.Kind {
+	case HIDToggle:
+		if r.Anchor == nil {
+			f.add(path, "see 'anchor'", "a toggle without an anchor is never known")
+			return
+		}
+		if r.Value == nil && r.ReportID == nil && len(r.When) == 0 {
+			f.add(path, "report_id, when or value", "every report would count as a press")
+		}
+		f.anchor(path+".anchor", *r.Anchor, u)
+	case HIDLevel, "":
+		if r.Value == nil {
+			f.add(path, "", "a level needs value: where the state stands in the report")
+		}
+		if r.Anchor != nil {
+			f.add(path+".anchor", "", "only a toggle has an anchor")
+		}
+	default:
+		f.add(path+".kind", "level or toggle", "a report has no kind %s", r.Kind)
+	}
+}
+
+func (f *faults) anchor(path string, a Anchor, u use) {
+	if a.Start == nil && a.HIDReport == nil && a.HIDQuery == nil {
+		f.add(path, "start, hid_report or hid_query", "an anchor that says nothing")
+	}
+	if a.HIDReport != nil {
+		if a.HIDReport.Kind == HIDToggle {
+			f.add(path+".hid_report.kind", "", "a toggle cannot be the anchor of a toggle")
+			return
+		}
+		f.hidReport(path+".hid_report", *a.HIDReport, u)
+	}
+	if a.HIDQuery != nil {
+		f.hidQuery(path+".hid_query", *a.HIDQuery, u)
+	}
+}
+
+func (f *faults) hidQuery(path string, q HIDQuery, u use) {
+	f.mayWrite(path, u)
+	f.usbInterface(path, q.Interface)
+	f.byteTests(path+".expect", q.Expect)
+	f.byteValue(path+".value", q.Value)
+	f.milliseconds(path+".timeout_ms", q.TimeoutMS, 10, 10000)
+	if (len(q.Output) == 0) == (len(q.Feature) == 0) {
+		f.add(path, "", "want either output or feature")
+	}
+	for i, o := range q.Output {
+		if len(o) == 0 {
+			f.add(fmt.Sprintf("%s.output[%d]", path, i), "", "empty request")
+		}
+	}
+	if len(q.Output) > 0 && len(q.Expect) == 0 {
+		f.add(path, "expect", "any report of the device would count as the answer")
+	}
+	for i, m := range q.At {
+		if slices.Contains(q.At[:i], m) {
+			f.add(fmt.Sprintf("%s.at[%d]", path, i), "", "%s stands twice", m)
+		}
+	}
+}
+
+func (f *faults) hidPP(path string, p HIDPP, u use) {
+	f.mayWrite(path, u)
+	f.usbInterface(path, p.Interface)
+	f.byteValue(path+".value", p.Value)
+	f.milliseconds(path+".timeout_ms", p.TimeoutMS, 10, 10000)
+	if !hexShape.MatchString(p.Feature) {
+		f.add(path+".feature", "four hex digits such as \"0601\"", "not a feature id")
+	}
+	if p.Read == nil && p.Event == nil {
+		f.add(path, "read, event or both", "nothing would ever tell the state")
+	}
+	f.function(path+".read", p.Read)
+	f.function(path+".event", p.Event)
+}
+
+func (f *faults) function(path string, n *int) {
+	if n != nil && (*n < 0 || *n > 15) {
+		f.add(path, "0 to 15", "there is no such function or event")
+	}
+}
+
+func (f *faults) mayWrite(path string, u use) {
+	if !u.allowWrite {
+		f.add(path, "add allow_write: true to the product", "this source writes to the device")
+	}
+}
+
+func (f *faults) usbInterface(path string, n *int) {
+	if n != nil && (*n < 0 || *n > 255) {
+		f.add(path+".interface", "0 to 255", "not the number of an interface")
+	}
+}
+
+func (f *faults) hex16(path, s string) {
+	if s == "" {
+		return
+	}
+	if _, err := strconv.ParseUint(s, 16, 16); err != nil {
+		f.add(path, "hex digits such as \"2f\"", "not a number of 16 bits")
+	}
+}
+
+// milliseconds checks a span of time; 0 is the default.
+func (f *faults) milliseconds(path string, ms, least, most int) {
+	if ms != 0 && (ms < least || ms > most) {
+		f.add(path, fmt.Sprintf("%d to %d", least, most), "out of range")
+	}
+}
+
+const maxByte = 8191 // reports are at most 8 KiB
+
+func (f *faults) byteTests(path string, tests []ByteTest) {
+	for i, t := range tests {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		f.place(at, t.Byte, t.Mask)
+		forms := 0
+		for _, given := range []bool{t.Eq != nil, t.In != nil, t.Min != nil || t.Max != nil} {
+			if given {
+				forms++
+			}
+		}
+		if forms != 1 {
+			f.add(at, "one of eq, in, or min and max", "want exactly one comparison, found %d", forms)
+		}
+		if t.Eq != nil {
+			f.masked(at+".eq", t.Mask, *t.Eq)
+		}
+		f.masked(at+".in", t.Mask, t.In...)
+		if t.In != nil && len(t.In) == 0 {
+			f.add(at+".in", "", "an empty list never fits")
+		}
+		if t.Min != nil && t.Max != nil && *t.Min > *t.Max {
+			f.add(at, "", "min is greater than max")
+		}
+	}
+}
+
+func (f *faults) byteValue(path string, v ByteValue) {
+	f.place(path, v.Byte, v.Mask)
+	f.masked(path+".on", v.Mask, v.On...)
+	f.masked(path+".off", v.Mask, v.Off...)
+	for i, b := range v.Off {
+		if slices.Contains(v.On, b) {
+			f.add(fmt.Sprintf("%s.off[%d]", path, i), "", "it stands in on, too")
+		}
+	}
+}
+
+func (f *faults) place(path string, at int, mask *Byte) {
+	if at < 0 || at > maxByte {
+		f.add(path+".byte", fmt.Sprintf("0 to %d", maxByte), "no report has such a byte")
+	}
+	if mask != nil && *mask == 0 {
+		f.add(path+".mask", "", "a mask without bits")
+	}
+}
+
+// masked finds values that the masked byte never has.
+func (f *faults) masked(path string, mask *Byte, values ...Byte) {
+	for _, b := range values {
+		if mask != nil && b&^*mask != 0 {
+			f.add(path, "", "0x%02x has bits that the mask 0x%02x leaves out", int(b), int(*mask))
+		}
+	}
+}
+
+func (f *faults) traces(path string, list []string) {
+	for i, name := range list {
+		if !filepath.IsLocal(filepath.FromSlash(name)) {
+			f.add(fmt.Sprintf("%s[%d]", path, i), "a path below the catalogue's folder", "not a path relative to the catalogue")
+		}
+	}
+}

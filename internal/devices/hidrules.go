@@ -1,0 +1,112 @@
+package devices
+
+// HIDKind says what a HID control or report means for a state.
+type HIDKind string
+
+// The kinds of control.
+const (
+	HIDAuto    HIDKind = "auto"    // what the report descriptor says
+	HIDLevel   HIDKind = "level"   // it shows the state
+	HIDToggle  HIDKind = "toggle"  // it changes the state, whatever that is
+	HIDButtons HIDKind = "buttons" // one button switches on, another off
+)
+
+// Enum lists the names that a file may use.
+func (HIDKind) Enum() []string { return names([]HIDKind{HIDAuto, HIDLevel, HIDToggle, HIDButtons}) }
+
+// HIDUsage takes a state from a usage that the device's report descriptor declares.
+type HIDUsage struct {
+	Interface  *int    `json:"interface,omitempty" yaml:"interface,omitempty" jsonschema:"minimum=0,maximum=255" jsonschema_description:"Number of the USB interface. All HID interfaces of the device if left out."`
+	Page       string  `json:"page,omitempty" yaml:"page,omitempty" jsonschema:"pattern=^[0-9a-fA-F]{1\\,4}$" jsonschema_description:"Usage page in hex, quoted. 0b (Telephony) if left out."`
+	Usage      string  `json:"usage,omitempty" yaml:"usage,omitempty" jsonschema:"pattern=^[0-9a-fA-F]{1\\,4}$" jsonschema_description:"Usage in hex, quoted. 2f (Phone Mute) if left out."`
+	Kind       HIDKind `json:"kind,omitempty" yaml:"kind,omitempty" jsonschema_description:"auto (default): as the descriptor declares it, if it is one of the three legal forms. level, toggle, buttons: what the device really does."`
+	Invert     bool    `json:"invert,omitempty" yaml:"invert,omitempty" jsonschema_description:"true: 1 means false."`
+	DebounceMS int     `json:"debounce_ms,omitempty" yaml:"debounce_ms,omitempty" jsonschema:"minimum=0,maximum=5000" jsonschema_description:"A toggle: a press this soon after the one before does not count. A level: a new value counts when it has lasted this long."`
+	Anchor     *Anchor `json:"anchor,omitempty" yaml:"anchor,omitempty" jsonschema_description:"What a toggle starts from. Without it a toggle is never known."`
+}
+
+// HIDReport takes a state from bytes of an input report. Bytes count from 0 in the report as the
+// OS delivers it: byte 0 is the report's number on a device that numbers its reports.
+type HIDReport struct {
+	Interface  *int       `json:"interface,omitempty" yaml:"interface,omitempty" jsonschema:"minimum=0,maximum=255" jsonschema_description:"Number of the USB interface. All HID interfaces of the device if left out."`
+	ReportID   *Byte      `json:"report_id,omitempty" yaml:"report_id,omitempty" jsonschema_description:"Number of the report, as byte 0 has it. Leave out where reports have none."`
+	When       []ByteTest `json:"when,omitempty" yaml:"when,omitempty" jsonschema_description:"What must be true of the report for the rule to look at it."`
+	Value      *ByteValue `json:"value,omitempty" yaml:"value,omitempty" jsonschema_description:"Where the state stands in the report. A toggle without it counts every report; with it, each change from false to true."`
+	Kind       HIDKind    `json:"kind,omitempty" yaml:"kind,omitempty" jsonschema_description:"level (default) or toggle."`
+	DebounceMS int        `json:"debounce_ms,omitempty" yaml:"debounce_ms,omitempty" jsonschema:"minimum=0,maximum=5000" jsonschema_description:"A toggle: a press this soon after the one before does not count. A level: a new value counts when it has lasted this long."`
+	Anchor     *Anchor    `json:"anchor,omitempty" yaml:"anchor,omitempty" jsonschema_description:"What a toggle starts from. A toggle must have one."`
+}
+
+// Anchor is what a toggle starts from: without it, nobody can know on which side it is. After a
+// resume from sleep, lost reports or a new connection the toggle is unknown until its anchor
+// speaks again.
+type Anchor struct {
+	Start     *bool      `json:"start,omitempty" yaml:"start,omitempty" jsonschema_description:"The state that the device's firmware always takes when it is plugged in or its link comes up."`
+	HIDReport *HIDReport `json:"hid_report,omitempty" yaml:"hid_report,omitempty" jsonschema_description:"Another report of the device that shows the state."`
+	HIDQuery  *HIDQuery  `json:"hid_query,omitempty" yaml:"hid_query,omitempty" jsonschema_description:"The device's answer to a request. Needs the product's allow_write."`
+}
+
+// ByteTest is a condition on one byte of a report. A report that is too short does not meet it.
+type ByteTest struct {
+	Byte int    `json:"byte" yaml:"byte" jsonschema:"minimum=0,maximum=8191" jsonschema_description:"Which byte, from 0."`
+	Mask *Byte  `json:"mask,omitempty" yaml:"mask,omitempty" jsonschema_description:"Which bits of it count. All if left out."`
+	Eq   *Byte  `json:"eq,omitempty" yaml:"eq,omitempty" jsonschema_description:"The masked byte is this."`
+	In   []Byte `json:"in,omitempty" yaml:"in,omitempty" jsonschema_description:"The masked byte is one of these."`
+	Min  *Byte  `json:"min,omitempty" yaml:"min,omitempty" jsonschema_description:"The masked byte is at least this."`
+	Max  *Byte  `json:"max,omitempty" yaml:"max,omitempty" jsonschema_description:"The masked byte is at most this."`
+}
+
+// ByteValue reads a state off one byte. With On alone all other values are false, with Off alone
+// true, with both unknown; with neither, zero is false and all else true.
+type ByteValue struct {
+	Byte   int    `json:"byte" yaml:"byte" jsonschema:"minimum=0,maximum=8191" jsonschema_description:"Which byte, from 0."`
+	Mask   *Byte  `json:"mask,omitempty" yaml:"mask,omitempty" jsonschema_description:"Which bits of it count. All if left out."`
+	On     []Byte `json:"on,omitempty" yaml:"on,omitempty" jsonschema_description:"The values of the masked byte that mean true."`
+	Off    []Byte `json:"off,omitempty" yaml:"off,omitempty" jsonschema_description:"The values of the masked byte that mean false."`
+	Invert bool   `json:"invert,omitempty" yaml:"invert,omitempty" jsonschema_description:"true: turns the meaning round."`
+}
+
+// Moment is when a device is asked.
+type Moment string
+
+// The moments.
+const (
+	AtAttach Moment = "attach"  // when the agent first sees the device
+	AtResume Moment = "resume"  // after the machine has slept
+	AtLinkUp Moment = "link_up" // when link_state has become true
+)
+
+// Moments lists every moment.
+var Moments = []Moment{AtAttach, AtResume, AtLinkUp}
+
+// Enum lists the names that a file may use.
+func (Moment) Enum() []string { return names(Moments) }
+
+// HIDQuery takes a state from the device's answer to a request. It is written to the device, so
+// the product must allow it.
+type HIDQuery struct {
+	Interface *int       `json:"interface,omitempty" yaml:"interface,omitempty" jsonschema:"minimum=0,maximum=255" jsonschema_description:"Number of the USB interface. All HID interfaces of the device if left out."`
+	Output    []Bytes    `json:"output,omitempty" yaml:"output,omitempty" jsonschema_description:"Output reports to send, each after the answer to the one before: hex digits, the report's number first (00 where reports have none). They are filled up with zeros to the report's length."`
+	Feature   Bytes      `json:"feature,omitempty" yaml:"feature,omitempty" jsonschema_description:"Feature report to read: its number in hex (00 where reports have none). If more bytes follow, it is set to them first."`
+	Expect    []ByteTest `json:"expect,omitempty" yaml:"expect,omitempty" jsonschema_description:"What is true of the answer to the last request, by which it is told from other reports."`
+	Value     ByteValue  `json:"value" yaml:"value" jsonschema_description:"Where the state stands in the answer."`
+	At        []Moment   `json:"at,omitempty" yaml:"at,omitempty" jsonschema_description:"When to ask. At all of attach, resume and link_up if left out."`
+	TimeoutMS int        `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty" jsonschema:"minimum=10,maximum=10000" jsonschema_description:"How long to wait for each answer. 1000 if left out."`
+}
+
+// HIDPP takes a state from a feature of HID++ 2.0, whose place each device tells when asked.
+type HIDPP struct {
+	Interface   *int      `json:"interface,omitempty" yaml:"interface,omitempty" jsonschema:"minimum=0,maximum=255" jsonschema_description:"Number of the USB interface. The ones that have HID++'s long report if left out."`
+	DeviceIndex *Byte     `json:"device_index,omitempty" yaml:"device_index,omitempty" jsonschema_description:"Which device behind a receiver: 1 to 6. 0xff, the device itself, if left out."`
+	Feature     string    `json:"feature" yaml:"feature" jsonschema:"pattern=^[0-9a-fA-F]{4}$" jsonschema_description:"Feature id, four hex digits, quoted."`
+	Read        *int      `json:"read,omitempty" yaml:"read,omitempty" jsonschema:"minimum=0,maximum=15" jsonschema_description:"Number of the function that tells the state. It is called at attach, resume and link_up."`
+	Event       *int      `json:"event,omitempty" yaml:"event,omitempty" jsonschema:"minimum=0,maximum=15" jsonschema_description:"Number of the event that tells a new state."`
+	Value       ByteValue `json:"value" yaml:"value" jsonschema_description:"Where the state stands in the parameters: byte 0 is the first of them."`
+	TimeoutMS   int       `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty" jsonschema:"minimum=10,maximum=10000" jsonschema_description:"How long to wait for each answer. 1000 if left out."`
+}
+
+// Derive makes one state of several: exactly one of its fields is set.
+type Derive struct {
+	Or  []SourceKind `json:"or,omitempty" yaml:"or,omitempty" jsonschema_description:"True if one is true, false if all are false, else unknown."`
+	And []SourceKind `json:"and,omitempty" yaml:"and,omitempty" jsonschema_description:"False if one is false, true if all are true, else unknown."`
+}

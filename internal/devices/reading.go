@@ -1,0 +1,180 @@
+package devices
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+)
+
+// Reading is what a rule of a product has read off a device beside its endpoints: a HID report,
+// the answer to a request.
+type Reading struct {
+	Product   string    `json:"product"`
+	Rule      string    `json:"rule"` // the place of the rule in the product: sources[1], sources[0].derive.or[1], link_state[0]
+	Container string    `json:"container,omitempty"`
+	Serial    string    `json:"serial,omitempty"`
+	Value     Tri       `json:"value"`
+	Origin    Origin    `json:"origin"`
+	Since     time.Time `json:"since,omitzero"`
+}
+
+// collect gives each reading to the unit that its device is a part of.
+func collect(readings []Reading, instances []*instance) {
+	for _, r := range readings {
+		inst := unitOf(r, instances)
+		if inst == nil {
+			continue
+		}
+		if inst.readings == nil {
+			inst.readings = make(map[string][]Reading)
+		}
+		inst.readings[r.Rule] = join(inst.readings[r.Rule], r)
+	}
+}
+
+// join adds r to what the rule has read. A device may have the same control on several of its
+// interfaces, of which one may never speak: the latest that is known stands for the device.
+func join(list []Reading, r Reading) []Reading {
+	for i, other := range list {
+		if id := r.identity(); id != "" && id == other.identity() {
+			if !other.Value.Known() || r.Value.Known() && r.Since.After(other.Since) {
+				list[i] = r
+			}
+			return list
+		}
+	}
+	return append(list, r)
+}
+
+func (r Reading) identity() string { return cmp.Or(r.Container, r.Serial) }
+
+// unitOf is the unit that owns the reading's device; where that cannot be told, the only one
+// that may.
+func unitOf(r Reading, instances []*instance) *instance {
+	var sure, maybe []*instance
+	for _, inst := range instances {
+		if inst.product.ID != r.Product {
+			continue
+		}
+		switch inst.owns(r) {
+		case True:
+			sure = append(sure, inst)
+		case Unknown:
+			maybe = append(maybe, inst)
+		}
+	}
+	switch {
+	case len(sure) > 0:
+		return sure[0]
+	case len(maybe) == 1:
+		return maybe[0]
+	}
+	return nil
+}
+
+// owns says whether the device of a reading belongs to the unit: by the hardware identity or the
+// serial number that it shares with one of the unit's endpoints. Where neither can be compared
+// it is unknown.
+func (inst *instance) owns(r Reading) Tri {
+	if inst.product.GroupBy == GroupModel {
+		return True
+	}
+	answer := Unknown
+	for _, e := range inst.endpoints[:inst.own] {
+		switch {
+		case r.Container != "" && r.Container == e.Container, r.Serial != "" && r.Serial == e.Serial:
+			return True
+		case r.Container != "" && e.Container != "", r.Serial != "" && e.Serial != "":
+			answer = False
+		}
+	}
+	return answer
+}
+
+// read evaluates one source at its place in the product. Effects belong to the endpoint that
+// the client records from; a mute or a mixer switch sits in the hardware, also when a virtual
+// endpoint carries its sound; what HID says holds for the whole unit.
+func (inst *instance) read(at string, k SourceKind, f Field, e *Endpoint, behind []*Endpoint) Flag {
+	switch {
+	case k.OSEffects != nil:
+		effect := k.effect(f)
+		return e.flag(e.Effects[effect], factEffect+string(effect), Origin{Via: ViaOSEffects, Detail: e.ID})
+	case k.Const != nil:
+		return Flag{Value: Of(*k.Const), Origin: Origin{Via: ViaConst}, Since: e.Attached}
+	case k.OSEndpointMute != nil, k.ALSACtl != nil:
+		flags := make([]Flag, 0, len(behind))
+		for _, hw := range behind {
+			flags = append(flags, k.readHardware(hw))
+		}
+		return mergeFlags(flags)
+	case k.Derive != nil:
+		return inst.derive(at, *k.Derive, f, e, behind)
+	}
+	var flags []Flag
+	for _, r := range inst.readings[at] {
+		flags = append(flags, Flag{r.Value, r.Origin, r.Since})
+	}
+	return mergeFlags(flags)
+}
+
+// Terms yields the sources that d is made of, with their places.
+func (d Derive) Terms(at string) func(yield func(at string, k SourceKind) bool) {
+	return func(yield func(string, SourceKind) bool) {
+		for i, k := range d.Or {
+			if !yield(fmt.Sprintf("%s.derive.or[%d]", at, i), k) {
+				return
+			}
+		}
+		for i, k := range d.And {
+			if !yield(fmt.Sprintf("%s.derive.and[%d]", at, i), k) {
+				return
+			}
+		}
+	}
+}
+
+func (inst *instance) derive(at string, d Derive, f Field, e *Endpoint, behind []*Endpoint) Flag {
+	var flags []Flag
+	for at, k := range d.Terms(at) {
+		flags = append(flags, inst.read(at, k, f, e, behind))
+	}
+	var out Flag
+	if d.Or != nil {
+		for i := range flags {
+			flags[i].Value = flags[i].Value.Not()
+		}
+		out = mergeFlags(flags)
+		out.Value = out.Value.Not()
+	} else {
+		out = mergeFlags(flags)
+	}
+	if !out.Value.Known() {
+		return Flag{}
+	}
+	out.Origin.Detail = out.Origin.String()
+	out.Origin.Via = ViaDerive
+	return out
+}
+
+// link is whether the unit is really there, as its link_state has it; unknown where nothing says so.
+func (inst *instance) link() Flag {
+	if len(inst.product.link) == 0 {
+		return Flag{}
+	}
+	var inputs []*Endpoint
+	for _, e := range inst.endpoints[:inst.own] {
+		if e.Type == AudioInput {
+			inputs = append(inputs, e)
+		}
+	}
+	first := inst.endpoints[0]
+	if len(inputs) > 0 {
+		first = inputs[0]
+	}
+	for _, r := range inst.product.link {
+		if flag := inst.read(r.at, r.SourceKind, "", first, inputs); flag.Value.Known() {
+			return flag
+		}
+	}
+	return Flag{}
+}

@@ -1,0 +1,71 @@
+// Package hid reads flags off the reports of HID devices, by the rules of a catalogue. It is
+// pure: what devices send comes in as events with their time, what has become known goes out as
+// readings, and what is to be asked of a device as requests. The bytes travel elsewhere.
+package hid
+
+import (
+	"fmt"
+	"time"
+
+	"sidetone/internal/devices"
+)
+
+// Device is one HID interface of a device, as the OS describes it. A headset often has several:
+// buttons, telephony, the vendor's own.
+type Device struct {
+	Node       string        `json:"node"`                // the OS's name of it, unique while it is attached: hidraw3
+	Bus        devices.Bus   `json:"bus,omitempty"`       // usb or bluetooth; empty: another
+	VID        string        `json:"vid"`                 // 4 lower-case hex digits
+	PID        string        `json:"pid"`                 // 4 lower-case hex digits
+	Serial     string        `json:"serial,omitempty"`    // as the device gives it; the address for Bluetooth
+	Container  string        `json:"container,omitempty"` // same value as the audio endpoints of the same physical device have
+	Interface  int           `json:"interface"`           // number of the USB interface; -1: none
+	Name       string        `json:"name,omitempty"`      // what the device calls itself
+	Descriptor devices.Bytes `json:"descriptor"`          // its report descriptor (HID 1.11, section 6.2.2)
+}
+
+// String names the device for people: "hidraw3 (Acme Headset 700, 1209:0700)".
+func (d Device) String() string {
+	if d.Name == "" {
+		return fmt.Sprintf("%s (%s:%s)", d.Node, d.VID, d.PID)
+	}
+	return fmt.Sprintf("%s (%s, %s:%s)", d.Node, d.Name, d.VID, d.PID)
+}
+
+// Happening is what an Event is about.
+type Happening string
+
+// What may happen to a device.
+const (
+	Attached Happening = "attached" // it is there and can be read; a device that was there before starts anew
+	Denied   Happening = "denied"   // it is there and cannot be read: Error says why
+	Gone     Happening = "gone"     // it is not there any more, or its reading has failed: Error, if any, says why
+	Report   Happening = "report"   // it has sent an input report
+	Lost     Happening = "lost"     // it may have sent reports that did not arrive
+	Answer   Happening = "answer"   // what a Request for a feature report has brought: the report, or Error
+)
+
+// Event is one thing that happened to a device.
+type Event struct {
+	Happening Happening     `json:"happening"`
+	Node      string        `json:"node"`
+	Device    *Device       `json:"device,omitempty"`  // Attached and Denied
+	Plugged   bool          `json:"plugged,omitempty"` // Attached: it was seen to arrive; false: it may have been there for long
+	Data      devices.Bytes `json:"data,omitempty"`    // Report and Answer: the report as the OS gives it, with its number first if it has one
+	Error     string        `json:"error,omitempty"`
+	At        time.Time     `json:"at,omitzero"` // when it happened
+}
+
+// Request is what a rule wants sent to a device. It is sent as soon as possible, and those of
+// one device in their order.
+type Request struct {
+	Node string
+	// Output, if not empty, is an output report to write, its number first (0 where reports have
+	// none). An answer to it, if any, arrives as an input report.
+	Output []byte
+	// Feature, if not empty, is a feature report: its number and, if there is more, what to set it to first.
+	// The report is then read, and arrives as an Answer.
+	Feature []byte
+	// Length is how many bytes of the feature report to read, its number included.
+	Length int
+}
