@@ -52,6 +52,7 @@ type Event struct {
 	Device    *Device       `json:"device,omitempty"`  // Attached and Denied
 	Plugged   bool          `json:"plugged,omitempty"` // Attached: it was seen to arrive; false: it may have been there for long
 	Data      devices.Bytes `json:"data,omitempty"`    // Report and Answer: the report as the OS gives it, with its number first if it has one
+	Request   uint64        `json:"request,omitempty"` // Answer: the ID of the request
 	Error     string        `json:"error,omitempty"`
 	At        time.Time     `json:"at,omitzero"` // when it happened
 }
@@ -59,6 +60,7 @@ type Event struct {
 // Request is what a rule wants sent to a device. It is sent as soon as possible, and those of
 // one device in their order.
 type Request struct {
+	ID   uint64 // stands in the Answer
 	Node string
 	// Output, if not empty, is an output report to write, its number first (0 where reports have
 	// none). An answer to it, if any, arrives as an input report.

@@ -1,0 +1,110 @@
+package hid
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"sidetone/internal/devices"
+)
+
+// Usages that a rule reads if it does not say which (HID Usage Tables, section 14).
+const (
+	pageTelephony  = "0b"
+	usagePhoneMute = "2f"
+)
+
+// usageFields are the input fields of a device that a rule reads.
+func usageFields(u devices.HIDUsage, desc *Descriptor) []Field {
+	return desc.Find(InputField, number(u.Page, pageTelephony), number(u.Usage, usagePhoneMute))
+}
+
+// number reads the hex digits of a catalogue that has been checked.
+func number(digits, otherwise string) uint16 {
+	n, _ := strconv.ParseUint(cmp.Or(digits, otherwise), 16, 16)
+	return uint16(n)
+}
+
+// kindOf is what a control means by a rule; empty: neither the rule nor the descriptor says.
+func kindOf(u devices.HIDUsage, f Field) devices.HIDKind {
+	if u.Kind != "" && u.Kind != devices.HIDAuto {
+		return u.Kind
+	}
+	switch f.Control() {
+	case Level:
+		return devices.HIDLevel
+	case Momentary:
+		return devices.HIDToggle
+	case Buttons:
+		return devices.HIDButtons
+	}
+	return ""
+}
+
+// meets reports whether a report meets all conditions.
+func meets(report []byte, tests []devices.ByteTest) bool {
+	for _, t := range tests {
+		b, ok := byteAt(report, t.Byte, t.Mask)
+		if !ok {
+			return false
+		}
+		switch {
+		case t.Eq != nil:
+			ok = b == *t.Eq
+		case t.In != nil:
+			ok = slices.Contains(t.In, b)
+		default:
+			ok = (t.Min == nil || b >= *t.Min) && (t.Max == nil || b <= *t.Max)
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+func byteAt(report []byte, at int, mask *devices.Byte) (devices.Byte, bool) {
+	if at < 0 || at >= len(report) {
+		return 0, false
+	}
+	b := devices.Byte(report[at])
+	if mask != nil {
+		b &= *mask
+	}
+	return b, true
+}
+
+// valueOf reads a state off a report; unknown where the report does not have it.
+func valueOf(report []byte, v devices.ByteValue) devices.Tri {
+	b, ok := byteAt(report, v.Byte, v.Mask)
+	if !ok {
+		return devices.Unknown
+	}
+	var t devices.Tri
+	switch on, off := slices.Contains(v.On, b), slices.Contains(v.Off, b); {
+	case on:
+		t = devices.True
+	case off:
+		t = devices.False
+	case v.On != nil && v.Off != nil:
+		return devices.Unknown
+	case v.On != nil:
+		t = devices.False
+	case v.Off != nil:
+		t = devices.True
+	default:
+		t = devices.Of(b != 0)
+	}
+	if v.Invert {
+		t = t.Not()
+	}
+	return t
+}
+
+// concerns reports whether a rule looks at a report at all.
+func concerns(r devices.HIDReport, report []byte) bool {
+	if r.ReportID != nil && (len(report) == 0 || devices.Byte(report[0]) != *r.ReportID) {
+		return false
+	}
+	return meets(report, r.When)
+}

@@ -1,0 +1,84 @@
+package hid
+
+import (
+	"time"
+
+	"sidetone/internal/devices"
+)
+
+// HID++ 2.0: a long report has a header of four bytes (report number, device, feature's place,
+// function and software id) and 16 of parameters.
+const (
+	hidppLong     = 0x11
+	hidppLength   = 20
+	hidppHeader   = 4
+	hidppSoftware = 0x0d // ours: any number but 0, which events have
+	hidppItself   = 0xff // the device that is asked, not one behind it
+	hidppError    = 0xff // in place of the feature's
+)
+
+// hidpp is the script of a hidpp source: first where the device keeps the feature, then its state.
+type hidpp struct {
+	devices.HIDPP
+	node  string
+	place byte // of the feature on this device; 0: not known
+}
+
+func (h *hidpp) device() byte {
+	if h.DeviceIndex != nil {
+		return byte(*h.DeviceIndex)
+	}
+	return hidppItself
+}
+
+func (h *hidpp) request(step int) (Request, bool) {
+	report := make([]byte, hidppLength)
+	switch {
+	case step == 0: // getFeature of the root feature
+		h.place = 0
+		id := number(h.Feature, "")
+		copy(report, []byte{hidppLong, h.device(), 0, hidppSoftware, byte(id >> 8), byte(id)})
+	case step == 1 && h.Read != nil && h.place != 0:
+		copy(report, []byte{hidppLong, h.device(), h.place, byte(*h.Read)<<4 | hidppSoftware})
+	default:
+		return Request{}, false
+	}
+	return Request{Node: h.node, Output: report}, true
+}
+
+func (h *hidpp) answer(step int, data []byte) (devices.Tri, bool) {
+	if len(data) < hidppHeader+1 || data[0] != hidppLong || data[1] != h.device() {
+		return devices.Unknown, false
+	}
+	asked, function := byte(0), byte(hidppSoftware)
+	if step == 1 {
+		asked, function = h.place, byte(*h.Read)<<4|hidppSoftware
+	}
+	switch {
+	case data[2] == hidppError && data[3] == asked && data[4] == function:
+		return devices.Unknown, true
+	case data[2] != asked || data[3] != function:
+		return devices.Unknown, false
+	case step == 0:
+		h.place = data[hidppHeader]
+		return devices.Unknown, true
+	}
+	return h.value(data), true
+}
+
+// event reads a state that the device tells unasked.
+func (h *hidpp) event(data []byte) (devices.Tri, bool) {
+	if h.Event == nil || h.place == 0 || len(data) < hidppHeader {
+		return devices.Unknown, false
+	}
+	if data[0] != hidppLong || data[1] != h.device() || data[2] != h.place || data[3] != byte(*h.Event)<<4 {
+		return devices.Unknown, false
+	}
+	return h.value(data), true
+}
+
+func (h *hidpp) value(data []byte) devices.Tri { return valueOf(data[hidppHeader:], h.Value) }
+
+func (h *hidpp) unasked() bool { return true }
+
+func (h *hidpp) timeout() time.Duration { return milliseconds(h.TimeoutMS, defaultTimeout) }

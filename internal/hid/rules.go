@@ -1,0 +1,171 @@
+package hid
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"sidetone/internal/devices"
+)
+
+// Rules are the sources of a catalogue that read HID devices, made ready for one OS. They are
+// immutable; the zero Rules want no device.
+type Rules struct{ list []*rule }
+
+// rule is one source at its place in a product.
+type rule struct {
+	product string
+	at      string // sources[1], link_state[0], sources[2].derive.or[1]
+	link    bool   // it tells the state of the product's link
+	ids     []hardware
+	devices.SourceKind
+}
+
+type hardware struct {
+	bus      devices.Bus
+	vid, pid string
+}
+
+// NewRules returns the HID sources of a catalogue that passes its checks.
+func NewRules(cat *devices.Catalogue, os devices.OS) *Rules {
+	r := &Rules{}
+	for _, p := range cat.Products {
+		ids := hardwareOf(p, os)
+		if len(ids) == 0 {
+			continue
+		}
+		for i, l := range p.LinkState {
+			if applies(l.OS, os) {
+				r.add(rule{product: p.ID, at: fmt.Sprintf("link_state[%d]", i), link: true, ids: ids, SourceKind: l.SourceKind})
+			}
+		}
+		for i, s := range p.Sources {
+			if applies(s.OS, os) {
+				r.add(rule{product: p.ID, at: fmt.Sprintf("sources[%d]", i), ids: ids, SourceKind: s.SourceKind})
+			}
+		}
+	}
+	return r
+}
+
+func applies(list []devices.OS, os devices.OS) bool {
+	return len(list) == 0 || slices.Contains(list, os)
+}
+
+func hardwareOf(p devices.Product, os devices.OS) []hardware {
+	var ids []hardware
+	for _, l := range p.Links {
+		bus := devices.USB
+		if l.Kind == devices.LinkBluetooth {
+			bus = devices.Bluetooth
+		}
+		for _, pid := range l.PIDs {
+			if applies(l.OS, os) {
+				ids = append(ids, hardware{bus, strings.ToLower(l.VID), strings.ToLower(pid)})
+			}
+		}
+	}
+	return ids
+}
+
+// add keeps the source, or those that it is derived from, if it reads HID devices.
+func (r *Rules) add(rl rule) {
+	if rl.Derive != nil {
+		for at, k := range rl.Derive.Terms(rl.at) {
+			term := rl
+			term.at, term.SourceKind = at, k
+			r.add(term)
+		}
+		return
+	}
+	if rl.HIDUsage != nil || rl.HIDReport != nil || rl.HIDQuery != nil || rl.HIDPP != nil {
+		r.list = append(r.list, &rl)
+	}
+}
+
+// Wants reports whether a rule can read something off the device: the others need not be opened.
+func (r *Rules) Wants(d Device) bool {
+	desc := describe(d)
+	return slices.ContainsFunc(r.list, func(rl *rule) bool { return rl.fits(d, desc) })
+}
+
+// Empty reports whether no device is wanted at all.
+func (r *Rules) Empty() bool { return len(r.list) == 0 }
+
+// describe returns what the device declares, or nil if that makes no sense.
+func describe(d Device) *Descriptor {
+	desc, err := ParseDescriptor(d.Descriptor)
+	if err != nil {
+		return nil
+	}
+	return desc
+}
+
+// fits says whether the device is of the rule's product and has what the rule reads.
+func (rl *rule) fits(d Device, desc *Descriptor) bool {
+	if !slices.Contains(rl.ids, hardware{d.Bus, d.VID, d.PID}) {
+		return false
+	}
+	if n := rl.usbInterface(); n != nil && *n != d.Interface {
+		return false
+	}
+	if desc == nil {
+		return rl.HIDUsage == nil // bytes can be compared all the same
+	}
+	switch {
+	case rl.HIDUsage != nil:
+		return len(usageFields(*rl.HIDUsage, desc)) > 0
+	case rl.HIDReport != nil:
+		return rl.HIDReport.ReportID == nil || desc.Length(InputField, uint8(*rl.HIDReport.ReportID)) > 0
+	case rl.HIDQuery != nil:
+		return queryFits(*rl.HIDQuery, desc)
+	default:
+		return desc.Length(InputField, hidppLong) > 0 && desc.Length(OutputField, hidppLong) > 0
+	}
+}
+
+func queryFits(q devices.HIDQuery, desc *Descriptor) bool {
+	if len(q.Feature) > 0 {
+		return desc.Length(FeatureField, q.Feature[0]) > 0
+	}
+	return !slices.ContainsFunc(q.Output, func(o devices.Bytes) bool { return desc.Length(OutputField, o[0]) == 0 })
+}
+
+func (rl *rule) usbInterface() *int {
+	switch {
+	case rl.HIDUsage != nil:
+		return rl.HIDUsage.Interface
+	case rl.HIDReport != nil:
+		return rl.HIDReport.Interface
+	case rl.HIDQuery != nil:
+		return rl.HIDQuery.Interface
+	default:
+		return rl.HIDPP.Interface
+	}
+}
+
+// anchor is what a toggle starts from.
+func (rl *rule) anchor() *devices.Anchor {
+	switch {
+	case rl.HIDUsage != nil:
+		return rl.HIDUsage.Anchor
+	case rl.HIDReport != nil:
+		return rl.HIDReport.Anchor
+	default:
+		return nil
+	}
+}
+
+// via is the kind of the source, as an Origin has it.
+func (rl *rule) via() string {
+	switch {
+	case rl.HIDUsage != nil:
+		return devices.ViaHIDUsage
+	case rl.HIDReport != nil:
+		return devices.ViaHIDReport
+	case rl.HIDQuery != nil:
+		return devices.ViaHIDQuery
+	default:
+		return devices.ViaHIDPP
+	}
+}

@@ -1,0 +1,53 @@
+package hid
+
+import (
+	"time"
+
+	"sidetone/internal/devices"
+)
+
+// Status is what is known of one device, for people.
+type Status struct {
+	Device
+	Error   string         `json:"error,omitempty"` // why it cannot be read
+	Sensors []SensorStatus `json:"sensors"`
+}
+
+// SensorStatus is what one rule makes of a device.
+type SensorStatus struct {
+	Product string      `json:"product"`
+	Rule    string      `json:"rule"`
+	Via     string      `json:"via"`
+	Value   devices.Tri `json:"value"`
+	Since   time.Time   `json:"since,omitzero"`
+	Note    string      `json:"note,omitempty"` // what stands in the way of a known state
+}
+
+// Status returns all devices that are wanted, in the order of their nodes.
+func (t *Tracker) Status() []Status {
+	out := []Status{}
+	for _, d := range t.sorted() {
+		st := Status{Device: d.device, Error: d.denied, Sensors: []SensorStatus{}}
+		for _, s := range d.sensors {
+			st.Sensors = append(st.Sensors, SensorStatus{s.product, s.at, s.via(), s.value, s.since, s.remark()})
+		}
+		out = append(out, st)
+	}
+	return out
+}
+
+// Restore takes over what another Tracker knew of a device, for the replay of a recording that
+// began in the middle. The device must have been attached.
+func (t *Tracker) Restore(st Status) {
+	d := t.devices[st.Node]
+	if d == nil {
+		return
+	}
+	for _, known := range st.Sensors {
+		for _, s := range d.sensors {
+			if s.product == known.Product && s.at == known.Rule {
+				s.value, s.since = known.Value, known.Since
+			}
+		}
+	}
+}
