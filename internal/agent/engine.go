@@ -1,5 +1,6 @@
 // Package agent holds the Engine: the one goroutine that owns all mutable state of the
-// product. It turns what the sources observe into snapshots and does no I/O.
+// product. It turns what the sources observe into snapshots and does no I/O. All that it is told
+// can be taped and replayed: see Input, Record and Replay.
 package agent
 
 import (
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/hid"
 )
 
 // Settings can change while the Engine runs.
@@ -24,7 +26,10 @@ type Options struct {
 	Sources []string // names of all sources; nothing is published before each has answered once
 	// Publish gets every new snapshot, from the Engine's goroutine. It must not block.
 	Publish func(devices.Snapshot)
-	Log     *slog.Logger
+	// Ask gets what HID rules want to be sent to devices, from the Engine's goroutine. It must not
+	// block. Nil: nothing is asked.
+	Ask func(hid.Request)
+	Log *slog.Logger
 }
 
 // Engine owns the state. Its methods may be called from any goroutine while Run runs.
@@ -40,14 +45,13 @@ func New(opts Options) *Engine {
 }
 
 // Observe applies a source's reading. It returns when the reading has been taken over.
-func (e *Engine) Observe(o devices.Observation) {
-	e.do(func(s *state) { s.observe(o) })
-}
+func (e *Engine) Observe(o devices.Observation) { e.tell(Input{Observe: &o}) }
+
+// HID applies what has happened to a HID device. It returns when what follows has been published.
+func (e *Engine) HID(ev hid.Event) { e.tell(Input{HID: &ev}) }
 
 // Configure puts new settings into force: the list is resolved afresh from what is known.
-func (e *Engine) Configure(set Settings) {
-	e.do(func(s *state) { s.opts.Settings = set })
-}
+func (e *Engine) Configure(set Settings) { e.tell(Input{Configure: &set}) }
 
 // View returns the present snapshot and the condition of every source, in the order given to New.
 func (e *Engine) View() View {
@@ -69,6 +73,12 @@ func (e *Engine) Inputs() (in devices.Inputs, r *devices.Resolver) {
 	return in, r
 }
 
+// tell has the Engine take in one input.
+func (e *Engine) tell(in Input) (out outcome) {
+	e.do(func(s *state) { out = s.take(in) })
+	return out
+}
+
 // do runs f in the Engine's goroutine and waits until what follows from it has been published;
 // after Run has ended it does nothing.
 func (e *Engine) do(f func(*state)) {
@@ -86,10 +96,11 @@ type event struct {
 }
 
 // Run owns the state until ctx ends. Its one timer runs only while something is due: the end
-// of a grace period or of a failed source's patience.
+// of a grace period or of a failed source's patience, of a lease, of the wait for a device.
 func (e *Engine) Run(ctx context.Context) {
 	defer close(e.done)
-	s := newState(e.opts)
+	s := newState(e.opts, time.Now())
+	defer s.endTapes()
 	timer := time.NewTimer(time.Hour)
 	timer.Stop()
 	defer timer.Stop()
@@ -99,41 +110,70 @@ func (e *Engine) Run(ctx context.Context) {
 		} else {
 			timer.Stop()
 		}
-		s.at = time.Time{}
 		var ev event
 		select {
 		case <-ctx.Done():
 			return
 		case ev = <-e.events:
-			ev.apply(s)
 		case <-timer.C:
 		}
-		s.expire(time.Now())
-		s.publish()
+		s.step(time.Now(), ev.apply)
 		if ev.published != nil {
 			close(ev.published)
 		}
 	}
 }
 
-// state is everything the Engine knows.
+// state is everything the Engine knows. It goes by the time that it is given, so that a recording
+// can be replayed.
 type state struct {
 	opts     Options
 	started  time.Time
+	awake    time.Time // when the machine was last known to have started or resumed
 	sources  []*source
 	leases   []*lease
+	hid      *hid.Tracker
 	snapshot devices.Snapshot
 	changed  chan struct{} // closed at the next change of the view
 	sent     bool          // a snapshot has been published
+	dirty    bool          // what the list is resolved from may have changed
+	now      time.Time     // of this step
+	told     bool          // this step has an input
 	at       time.Time     // when the event that is being applied happened; zero: now
+	tapes    []*tape
 }
 
-func newState(opts Options) *state {
-	s := &state{opts: opts, started: time.Now(), changed: make(chan struct{})}
+func newState(opts Options, now time.Time) *state {
+	s := &state{
+		opts: opts, started: now, awake: now, now: now, changed: make(chan struct{}), dirty: true,
+		hid: hid.NewTracker(opts.hidRules()),
+	}
 	for _, name := range opts.Sources {
 		s.sources = append(s.sources, &source{name: name})
 	}
 	return s
+}
+
+func (set Settings) hidRules() *hid.Rules {
+	return hid.NewRules(set.Resolver.Catalogue(), set.Resolver.Options().OS)
+}
+
+// step lets the time be now, applies f, if there is one, and publishes what follows from both.
+func (s *state) step(now time.Time, f func(*state)) {
+	s.now, s.at, s.told = now, time.Time{}, false
+	if f != nil {
+		f(s)
+	}
+	if due := s.due(); !s.told && !due.IsZero() && !now.Before(due) {
+		s.tape(Record{Input: Input{Tick: true}})
+	}
+	s.expire()
+	s.publish()
+	for _, r := range s.hid.Requests() {
+		if s.opts.Ask != nil {
+			s.opts.Ask(r)
+		}
+	}
 }
 
 func (s *state) observe(o devices.Observation) {
@@ -146,10 +186,11 @@ func (s *state) observe(o devices.Observation) {
 	src := s.sources[i]
 	before := src.status()
 	if o.Err != nil {
-		src.fail(o)
+		src.fail(o, s.now)
 	} else {
-		src.replace(o, s.opts.RemovalGrace)
+		src.replace(o, s.now, s.opts.RemovalGrace)
 	}
+	s.dirty = true
 	s.logCondition(before, src.status())
 }
 
@@ -167,6 +208,7 @@ func (s *state) due() time.Time {
 	for _, l := range s.leases {
 		add(l.until)
 	}
+	add(s.hid.Due())
 	if !s.sent && s.answered() && !s.settled() {
 		add(s.started.Add(s.opts.StaleAfter))
 	}
@@ -174,17 +216,23 @@ func (s *state) due() time.Time {
 }
 
 // expire drops what has been gone or failing for long enough.
-func (s *state) expire(now time.Time) {
+func (s *state) expire() {
 	for _, src := range s.sources {
-		if gone := src.forget(now); gone.After(s.at) {
+		gone, any := src.forget(s.now)
+		s.dirty = s.dirty || any
+		if gone.After(s.at) {
 			s.at = gone
 		}
-		if dropped := src.expire(now, s.opts.StaleAfter); dropped > 0 {
-			s.at = now
+		if dropped := src.expire(s.now, s.opts.StaleAfter); dropped > 0 {
+			s.at, s.dirty = s.now, true
 			s.opts.Log.Warn("endpoints dropped: their source keeps failing", "source", src.name, "endpoints", dropped, "err", src.err)
 		}
 	}
-	s.dropLeases(func(l *lease) bool { return !l.until.IsZero() && !now.Before(l.until) }, "its lease ran out")
+	s.dropLeases(func(l *lease) bool { return !l.until.IsZero() && !s.now.Before(l.until) }, "its lease ran out")
+	if s.hid.Expire(s.now) {
+		s.dirty = true
+		s.touch()
+	}
 }
 
 // touch tells who watches that the view has changed.
@@ -195,6 +243,10 @@ func (s *state) touch() {
 
 // publish resolves the list anew and hands it out if it differs from the one before.
 func (s *state) publish() {
+	if s.sent && !s.dirty {
+		return
+	}
+	s.dirty = false
 	next := s.opts.Resolver.Resolve(s.inputs())
 	if s.sent && next.Equal(s.snapshot) {
 		return
@@ -204,10 +256,11 @@ func (s *state) publish() {
 	}
 	next.Generation = s.snapshot.Generation + 1
 	if next.At = s.at; next.At.IsZero() {
-		next.At = time.Now()
+		next.At = s.now
 	}
 	s.snapshot, s.sent = next, true
 	s.opts.Publish(next)
+	s.tape(Record{List: &List{Generation: next.Generation, Devices: next.Wire()}})
 	s.touch()
 }
 
@@ -218,7 +271,7 @@ func (s *state) presentable(first devices.Snapshot) bool {
 	if !s.answered() {
 		return false
 	}
-	return len(first.Devices) > 0 || s.settled() || !time.Now().Before(s.started.Add(s.opts.StaleAfter))
+	return len(first.Devices) > 0 || s.settled() || !s.now.Before(s.started.Add(s.opts.StaleAfter))
 }
 
 func (s *state) answered() bool {
@@ -230,7 +283,7 @@ func (s *state) settled() bool {
 }
 
 func (s *state) inputs() devices.Inputs {
-	in := devices.Inputs{Pushes: s.pushes()}
+	in := devices.Inputs{Pushes: s.pushes(), Readings: s.hid.Readings()}
 	for _, src := range s.sources {
 		in.Endpoints = append(in.Endpoints, src.endpoints...)
 	}

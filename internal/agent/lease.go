@@ -62,24 +62,42 @@ func (e *AmbiguousError) Error() string {
 
 // Push puts what p says into force. When it returns, the list that holds it has been published.
 func (e *Engine) Push(p Push) (units int, err error) {
-	e.do(func(s *state) { units, err = s.push(p) })
-	return units, err
+	out := e.tell(Input{Push: &p})
+	return out.units, out.err
 }
 
 // Release takes back what was pushed by this holder without a lease.
-func (e *Engine) Release(holder string) {
+func (e *Engine) Release(holder string) { e.tell(Input{Release: holder}) }
+
+// Resumed is to be called after the machine has slept. Leases have aged meanwhile, which the clock
+// of the process does not see, and what devices had said counts no more.
+func (e *Engine) Resumed() {
 	e.do(func(s *state) {
-		s.dropLeases(func(l *lease) bool { return l.until.IsZero() && l.holder == holder }, "its owner's connection has ended")
+		s.take(Input{Resumed: &Resumed{Slept: Span(slept(s.awake, s.now))}})
 	})
 }
 
-// Resumed is to be called after the machine has slept: leases that ended meanwhile are taken
-// back, which the clock of the process does not see.
-func (e *Engine) Resumed() {
-	e.do(func(s *state) {
-		now := time.Now().Round(0)
-		s.dropLeases(func(l *lease) bool { return !l.until.IsZero() && !now.Before(l.until.Round(0)) }, "its lease ran out while the machine slept")
-	})
+// slept is by how much the wall clock has run ahead of the clock of the process.
+func slept(from, to time.Time) time.Duration {
+	return max(0, to.Round(0).Sub(from.Round(0))-to.Sub(from))
+}
+
+func (s *state) release(holder string) {
+	s.dropLeases(func(l *lease) bool { return l.until.IsZero() && l.holder == holder }, "its owner's connection has ended")
+}
+
+func (s *state) resumed(r Resumed) {
+	s.awake = s.now
+	for _, l := range s.leases {
+		if !l.until.IsZero() {
+			l.until = s.now.Add(l.until.Sub(s.now) - time.Duration(r.Slept))
+		}
+	}
+	s.dropLeases(func(l *lease) bool { return !l.until.IsZero() && !s.now.Before(l.until) }, "its lease ran out while the machine slept")
+	if s.hid.Resume(s.now) {
+		s.dirty = true
+		s.touch()
+	}
 }
 
 // lease is what one owner says of one product or unit.
@@ -112,7 +130,8 @@ func (s *state) push(p Push) (units int, err error) {
 	if p.Seq != 0 && p.Seq < l.seq {
 		return 0, ErrOvertaken
 	}
-	l.renew(p, time.Now())
+	l.renew(p, s.now)
+	s.dirty = true
 	if len(l.State) == 0 {
 		s.leases = slices.Delete(s.leases, i, i+1)
 	}
@@ -150,6 +169,7 @@ func (s *state) dropLeases(ended func(*lease) bool, why string) {
 		if !ended(l) {
 			return false
 		}
+		s.dirty = true
 		s.opts.Log.Info("pushed state taken back", "product", l.Product, "owner", l.Owner, "was", l.says(), "reason", why)
 		s.touch()
 		return true

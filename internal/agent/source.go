@@ -24,7 +24,7 @@ type departure struct{ at, until time.Time }
 
 // replace takes over a full reading. Endpoints that it no longer lists stay for the grace
 // period, with their last state.
-func (src *source) replace(o devices.Observation, grace time.Duration) {
+func (src *source) replace(o devices.Observation, now time.Time, grace time.Duration) {
 	old := src.endpoints
 	next := devices.Carry(old, o.Endpoints, o.At)
 	present := make(map[devices.Key]bool, len(next))
@@ -32,7 +32,6 @@ func (src *source) replace(o devices.Observation, grace time.Duration) {
 		present[e.Key()] = true
 	}
 	leaving := make(map[devices.Key]departure)
-	now := time.Now()
 	for _, e := range old {
 		k := e.Key()
 		if present[k] {
@@ -51,11 +50,11 @@ func (src *source) replace(o devices.Observation, grace time.Duration) {
 }
 
 // fail keeps the last good endpoints and marks them stale.
-func (src *source) fail(o devices.Observation) {
+func (src *source) fail(o devices.Observation, now time.Time) {
 	src.answered = true
 	src.err, src.notes = o.Err, o.Notes
 	if src.failedAt.IsZero() {
-		src.failedAt = time.Now()
+		src.failedAt = now
 		src.endpoints = slices.Clone(src.endpoints)
 		for i := range src.endpoints {
 			src.endpoints[i].Stale = true
@@ -79,19 +78,21 @@ func (src *source) due(staleAfter time.Duration) time.Time {
 	return next
 }
 
-// forget drops the endpoints whose grace is over; it returns when the last of them had gone.
-func (src *source) forget(now time.Time) (at time.Time) {
+// forget drops the endpoints whose grace is over; it returns when the last of them had gone, and
+// whether there were any.
+func (src *source) forget(now time.Time) (at time.Time, any bool) {
 	for k, d := range src.leaving {
 		if d.until.After(now) {
 			continue
 		}
+		any = true
 		if d.at.After(at) {
 			at = d.at
 		}
 		delete(src.leaving, k)
 		src.endpoints = slices.DeleteFunc(slices.Clone(src.endpoints), func(e devices.Endpoint) bool { return e.Key() == k })
 	}
-	return at
+	return at, any
 }
 
 // expire drops everything once the source has failed for too long; it returns how many

@@ -111,7 +111,8 @@ type Observation struct {
 }
 
 // Carry returns next with the memory of prev: an endpoint that was there keeps its time of
-// attachment, a fact that did not change keeps its time of change; all else is stamped at.
+// attachment, a fact that did not change keeps its time of change; all else is stamped at, unless
+// it bears a time already.
 // The result is sorted by key and holds each key once.
 func Carry(prev, next []Endpoint, at time.Time) []Endpoint {
 	before := make(map[Key]Endpoint, len(prev))
@@ -142,7 +143,7 @@ func carryOne(old, e Endpoint, at time.Time) Endpoint {
 		case seen && was == v && !old.Changed[name].IsZero():
 			changed[name] = old.Changed[name]
 		case v.Known():
-			changed[name] = at
+			changed[name] = cmp.Or(e.Changed[name], at)
 		}
 	})
 	e.Changed = changed

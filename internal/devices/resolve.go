@@ -25,6 +25,7 @@ type Inputs struct {
 
 // Resolver is a catalogue made ready to be applied. It is immutable and safe for concurrent use.
 type Resolver struct {
+	cat     *Catalogue
 	vendor  Company
 	matcher *matcher
 	opts    Options
@@ -39,8 +40,14 @@ func NewResolver(cat *Catalogue, opts Options) (*Resolver, error) {
 	if opts.Fields == nil {
 		opts.Fields = Fields
 	}
-	return &Resolver{vendor: Company{cat.Vendor.Name, cat.Vendor.URL}, matcher: m, opts: opts}, nil
+	return &Resolver{cat: cat, vendor: Company{cat.Vendor.Name, cat.Vendor.URL}, matcher: m, opts: opts}, nil
 }
+
+// Catalogue is what the Resolver applies; it must not be changed.
+func (r *Resolver) Catalogue() *Catalogue { return r.cat }
+
+// Options are those that the Resolver was made with, defaults filled in.
+func (r *Resolver) Options() Options { return r.opts }
 
 // instance is one physical product: the endpoints that belong together.
 type instance struct {

@@ -11,7 +11,7 @@ import (
 const (
 	longestDescriptor = math.MaxUint16 // bytes; as many as wDescriptorLength can tell (HID 1.11, section 6.2.1)
 	longestReport     = 8192           // bytes of a report, its number included
-	maxFields     = 4096
+	maxFields         = 4096
 )
 
 // Descriptor is what a report descriptor declares (HID 1.11, section 6.2.2).

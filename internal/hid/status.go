@@ -35,19 +35,3 @@ func (t *Tracker) Status() []Status {
 	}
 	return out
 }
-
-// Restore takes over what another Tracker knew of a device, for the replay of a recording that
-// began in the middle. The device must have been attached.
-func (t *Tracker) Restore(st Status) {
-	d := t.devices[st.Node]
-	if d == nil {
-		return
-	}
-	for _, known := range st.Sensors {
-		for _, s := range d.sensors {
-			if s.product == known.Product && s.at == known.Rule {
-				s.value, s.since = known.Value, known.Since
-			}
-		}
-	}
-}

@@ -1,0 +1,77 @@
+package agent
+
+import (
+	"sidetone/internal/devices"
+	"sidetone/internal/hid"
+)
+
+// Input is one thing that the Engine is told. Exactly one field is set.
+type Input struct {
+	Observe   *devices.Observation
+	HID       *hid.Event
+	Push      *Push
+	Release   string // the holder of pushes without a lease
+	Resumed   *Resumed
+	Configure *Settings
+	Tick      bool // time has passed, and something was due
+}
+
+// Resumed says that the machine has slept.
+type Resumed struct {
+	Slept Span `json:"slept"` // for how long, as far as the clock of the process does not know
+}
+
+// outcome is what the Engine has to say to an input.
+type outcome struct {
+	units int
+	err   error
+}
+
+// take applies an input, and writes it on the tapes.
+func (s *state) take(in Input) (out outcome) {
+	s.told = true
+	s.tape(Record{Input: in})
+	switch {
+	case in.Observe != nil:
+		s.observe(*in.Observe)
+	case in.HID != nil:
+		s.happened(*in.HID)
+	case in.Push != nil:
+		out.units, out.err = s.push(*in.Push)
+	case in.Release != "":
+		s.release(in.Release)
+	case in.Resumed != nil:
+		s.resumed(*in.Resumed)
+	case in.Configure != nil:
+		s.configure(*in.Configure)
+	}
+	return out
+}
+
+func (s *state) configure(set Settings) {
+	s.opts.Settings = set
+	s.hid.Configure(set.hidRules(), s.now)
+	s.dirty = true
+	s.touch()
+}
+
+// happened takes in what has happened to a HID device. A report that changes nothing costs little:
+// devices send many that no rule looks at.
+func (s *state) happened(e hid.Event) {
+	s.at = e.At
+	changed := s.hid.Apply(e, s.now)
+	s.dirty = s.dirty || changed
+	switch e.Happening {
+	case hid.Attached:
+		s.opts.Log.Info("HID device is read", "device", e.Device)
+	case hid.Denied:
+		s.opts.Log.Warn("HID device cannot be read", "device", e.Device, "err", e.Error)
+	case hid.Gone:
+		s.opts.Log.Info("HID device is gone", "node", e.Node, "reason", e.Error)
+	case hid.Lost:
+		s.opts.Log.Warn("HID reports may have been lost: what the device's buttons had set is unknown until it shows again", "node", e.Node)
+	}
+	if changed || e.Happening != hid.Report {
+		s.touch()
+	}
+}

@@ -1,0 +1,173 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/config"
+	"sidetone/internal/devices"
+	"sidetone/internal/hid"
+)
+
+const replayCatalogue = `
+schema: 1
+vendor: {id: acme, name: Acme, url: "https://acme.example", client_id: "123456789012345678"}
+products:
+  - id: headset
+    name: Headset
+    url: https://acme.example/headset
+    priority: 1
+    allow_write: true
+    links: [{kind: usb, vid: "1209", pids: ["0700"]}]
+    endpoints: [{type: audioinput}, {type: audiooutput}]
+    link_state:
+      - hid_report: {report_id: 3, value: {byte: 1}}
+    sources:
+      - field: hardware_mute
+        hid_usage: {anchor: {start: false}, debounce_ms: 30}
+      - field: hardware_mute
+        hid_report: {report_id: 2, value: {byte: 1, mask: 0x80}, debounce_ms: 50}
+      - field: hardware_mute
+        os_endpoint_mute: {}
+      - field: noise_suppression
+        hid_query: {feature: "04", value: {byte: 1}, timeout_ms: 500}
+`
+
+// replayDescriptor has phone mute as a press in report 1, and reports 2 and 3 of the vendor's, and the feature report 4.
+var replayDescriptor = []byte{
+	0x05, 0x0b, 0x09, 0x05, 0xa1, 0x01, 0x85, 0x01, 0x15, 0x00, 0x25, 0x01, 0x75, 0x01, 0x95, 0x01,
+	0x09, 0x2f, 0x81, 0x06, 0x95, 0x07, 0x81, 0x03, 0xc0,
+	0x06, 0x00, 0xff, 0x09, 0x01, 0xa1, 0x01, 0x15, 0x00, 0x26, 0xff, 0x00, 0x75, 0x08, 0x95, 0x01,
+	0x85, 0x02, 0x09, 0x02, 0x81, 0x02, 0x85, 0x03, 0x09, 0x03, 0x81, 0x02, 0x85, 0x04, 0x09, 0x04, 0xb1, 0x02, 0xc0,
+}
+
+func replaySettings(t *testing.T, opts devices.Options) Settings {
+	t.Helper()
+	cat, problems := config.DecodeCatalogue("replay.yaml", []byte(replayCatalogue))
+	require.Empty(t, problems)
+	opts.OS = devices.Linux
+	r, err := devices.NewResolver(cat, opts)
+	require.NoError(t, err)
+	return Settings{Resolver: r, RemovalGrace: grace, StaleAfter: stale}
+}
+
+// theatre is an Engine at which random things happen.
+type theatre struct {
+	*Engine
+	t     *testing.T
+	rng   *rand.Rand
+	asked chan hid.Request
+}
+
+func (th *theatre) act() {
+	now := func() time.Time { return time.Now().Add(-time.Duration(th.rng.IntN(2000)) * time.Microsecond) }
+	unit := th.rng.IntN(2)
+	container, node := fmt.Sprintf("usb:1-%d", unit), fmt.Sprintf("hidraw%d", unit)
+	switch th.rng.IntN(16) {
+	case 0, 1, 2:
+		var list []devices.Endpoint
+		for u := range 2 {
+			if th.rng.IntN(3) == 0 {
+				continue
+			}
+			mic := devices.Endpoint{
+				ID: fmt.Sprintf("mic%d", u), Name: fmt.Sprintf("Mic %d", u), Type: devices.AudioInput, Bus: devices.USB, VID: "1209", PID: "0700",
+				Container: fmt.Sprintf("usb:1-%d", u), Serial: fmt.Sprint(u), Mute: devices.Tri(th.rng.IntN(3)), MuteInHardware: true,
+			}
+			speaker := mic
+			speaker.ID, speaker.Type, speaker.Name = fmt.Sprintf("spk%d", u), devices.AudioOutput, "Speaker"
+			list = append(list, mic, speaker)
+		}
+		th.Observe(devices.Observation{Source: "audio", Endpoints: list, At: now()})
+	case 3:
+		th.Observe(devices.Observation{Source: "audio", Err: errors.New("no answer"), At: now()})
+	case 4:
+		if th.rng.IntN(3) == 0 {
+			th.HID(hid.Event{Happening: hid.Gone, Node: node, At: now()})
+			return
+		}
+		th.HID(hid.Event{Happening: hid.Attached, Node: node, Plugged: th.rng.IntN(2) == 0, At: now(), Device: &hid.Device{
+			Node: node, Bus: devices.USB, VID: "1209", PID: "0700", Container: container, Serial: fmt.Sprint(unit), Descriptor: replayDescriptor,
+		}})
+	case 5, 6, 7, 8:
+		data := [][]byte{{1, 1}, {1, 0}, {2, 0x80}, {2, 0}, {3, 1}, {3, 0}, {9, 9}}[th.rng.IntN(7)]
+		th.HID(hid.Event{Happening: hid.Report, Node: node, Data: data, At: now()})
+	case 9:
+		th.HID(hid.Event{Happening: hid.Lost, Node: node, At: now()})
+	case 10, 11:
+		p := Push{
+			Product: "headset", Serial: []string{"", "0", "1"}[th.rng.IntN(3)], Owner: []string{"suite", "tool"}[th.rng.IntN(2)], At: now(),
+			State: map[devices.Field]devices.Tri{devices.Fields[th.rng.IntN(4)]: devices.Tri(th.rng.IntN(3))}, Seq: uint64(th.rng.IntN(3)),
+		}
+		if p.Holder = "conn 1"; th.rng.IntN(2) == 0 {
+			p.TTL = time.Duration(th.rng.IntN(3000)+1) * time.Millisecond
+		}
+		_, _ = th.Push(p)
+	case 12:
+		th.Release("conn 1")
+	case 13:
+		th.Resumed()
+	case 14:
+		th.Configure(replaySettings(th.t, devices.Options{IDMaxBytes: []int{0, 3}[th.rng.IntN(2)]}))
+	case 15:
+		select {
+		case r := <-th.asked:
+			th.HID(hid.Event{Happening: hid.Answer, Node: r.Node, Request: r.ID, Data: []byte{4, byte(th.rng.IntN(2))}, At: now()})
+		default:
+		}
+	}
+}
+
+// A recording that begins at any moment, written as JSON and read back, gives the same lists at the
+// same moments, byte for byte.
+func TestReplay(t *testing.T) {
+	for seed := range uint64(60) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			var lines [][]byte
+			synctest.Test(t, func(t *testing.T) {
+				th := &theatre{t: t, rng: rand.New(rand.NewPCG(seed, 1)), asked: make(chan hid.Request, 1000)}
+				th.Engine = New(Options{
+					Settings: replaySettings(t, devices.Options{}), Sources: []string{"audio"}, Publish: func(devices.Snapshot) {},
+					Ask: func(r hid.Request) { th.asked <- r }, Log: slog.New(slog.DiscardHandler),
+				})
+				ctx, cancel := context.WithCancel(t.Context())
+				go th.Run(ctx)
+				begin := th.rng.IntN(150)
+				for i := range 400 {
+					if i == begin {
+						th.Record("test", func(r Record) {
+							b, err := json.Marshal(r)
+							require.NoError(t, err)
+							lines = append(lines, b)
+						})
+					}
+					th.act()
+					time.Sleep(time.Duration(th.rng.ExpFloat64() * float64(200*time.Millisecond)))
+				}
+				time.Sleep(time.Minute)
+				cancel()
+				synctest.Wait()
+			})
+			var recording []Record
+			for _, l := range lines {
+				var r Record
+				require.NoError(t, json.Unmarshal(l, &r))
+				recording = append(recording, r)
+			}
+			out, err := Replay(recording, Settings{}, false)
+			require.NoError(t, err)
+			require.True(t, out.Exact)
+			require.Greater(t, len(out.Taped), 10)
+			require.Empty(t, out.Differences())
+		})
+	}
+}

@@ -1,0 +1,174 @@
+package agent
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"sidetone/internal/devices"
+)
+
+// Record writes a recording: what is known already, then everything that the Engine is told and
+// what it publishes, until stop is called or Run ends. write is called from the Engine's goroutine
+// and must not block. The channel is closed when no more will be written.
+func (e *Engine) Record(program string, write func(Record)) (stop func(), ended <-chan struct{}) {
+	t := &tape{write: write, ended: make(chan struct{})}
+	running := false
+	e.do(func(s *state) {
+		running = true
+		s.start(t, program)
+	})
+	if !running {
+		close(t.ended)
+	}
+	return func() { e.do(func(s *state) { s.end(t) }) }, t.ended
+}
+
+// tape is a recording under way.
+type tape struct {
+	started time.Time
+	write   func(Record)
+	ended   chan struct{}
+}
+
+func (s *state) start(t *tape, program string) {
+	t.started = s.now
+	set := s.opts.Settings
+	t.write(Record{Header: &Header{
+		Version: RecordingVersion, Program: program, Started: s.now.Round(0), Sources: s.opts.Sources, Settings: &set, Ticks: true,
+	}})
+	for _, r := range s.past() {
+		t.put(r)
+	}
+	t.write(Record{Begin: &Begin{
+		Generation: s.snapshot.Generation, Uptime: Span(s.now.Sub(s.started)), HID: s.hid.Checkpoint(t.relative),
+	}})
+	s.tapes = append(s.tapes, t)
+}
+
+func (s *state) end(t *tape) {
+	if i := slices.Index(s.tapes, t); i >= 0 {
+		s.tapes = slices.Delete(s.tapes, i, i+1)
+		close(t.ended)
+	}
+}
+
+func (s *state) endTapes() {
+	for len(s.tapes) > 0 {
+		s.end(s.tapes[0])
+	}
+}
+
+// tape writes what happens in this step.
+func (s *state) tape(r Record) {
+	for _, t := range s.tapes {
+		t.put(dated{r, s.now})
+	}
+}
+
+// dated is a record and when it was in force.
+type dated struct {
+	Record
+	at time.Time
+}
+
+// put writes a record in the recording's own clock, which no change of the wall clock moves.
+func (t *tape) put(d dated) {
+	r := d.Record
+	r.T = Span(d.at.Sub(t.started))
+	switch {
+	case r.Observe != nil:
+		o := *r.Observe
+		o.At, o.Endpoints = t.relative(o.At), slices.Clone(o.Endpoints)
+		for i := range o.Endpoints {
+			o.Endpoints[i].Attached = t.relative(o.Endpoints[i].Attached)
+			o.Endpoints[i].Changed = maps.Clone(o.Endpoints[i].Changed)
+			for fact, at := range o.Endpoints[i].Changed {
+				o.Endpoints[i].Changed[fact] = t.relative(at)
+			}
+		}
+		r.Observe = &o
+	case r.HID != nil:
+		h := *r.HID
+		h.At = t.relative(h.At)
+		r.HID = &h
+	case r.Push != nil:
+		p := *r.Push
+		p.At = t.relative(p.At)
+		r.Push = &p
+	}
+	t.write(r)
+}
+
+func (t *tape) relative(at time.Time) time.Time {
+	if at.IsZero() {
+		return at
+	}
+	return t.started.Round(0).Add(at.Sub(t.started))
+}
+
+// past is what the Engine would have to be told to know what it knows.
+func (s *state) past() []dated {
+	var list []dated
+	add := func(at time.Time, in Input) { list = append(list, dated{Record{Input: in}, at}) }
+	for _, src := range s.sources {
+		src.past(s.now, s.opts.RemovalGrace, add)
+	}
+	// Pushes come first: once there are endpoints, one that has become ambiguous would be refused.
+	first := s.now
+	for _, d := range list {
+		if d.at.Before(first) {
+			first = d.at
+		}
+	}
+	for _, l := range s.leases {
+		for f, v := range l.State {
+			p := Push{
+				Product: l.Product, Serial: l.Serial, Owner: l.Owner, Seq: l.seq, Holder: l.holder, At: l.Since[f],
+				State: map[devices.Field]devices.Tri{f: v},
+			}
+			if !l.until.IsZero() {
+				p.TTL = l.until.Sub(first.Add(-1))
+			}
+			add(first.Add(-1), Input{Push: &p})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b dated) int { return a.at.Compare(b.at) })
+	return list
+}
+
+// past tells how the source came to be as it is: with everything, then without what has gone
+// since, then failing.
+func (src *source) past(now time.Time, grace time.Duration, add func(time.Time, Input)) {
+	observe := func(at time.Time, o devices.Observation) {
+		o.Source = src.name
+		add(at, Input{Observe: &o})
+	}
+	if !src.succeeded {
+		if src.answered {
+			observe(cmp.Or(src.failedAt, now), devices.Observation{Err: src.err, Notes: src.notes, At: now})
+		}
+		return
+	}
+	list := slices.Clone(src.endpoints)
+	for i := range list {
+		list[i].Stale = false
+	}
+	begin := now
+	if !src.failedAt.IsZero() {
+		begin = src.failedAt
+	}
+	departures := slices.SortedFunc(maps.Values(src.leaving), func(a, b departure) int { return a.until.Compare(b.until) })
+	if len(departures) > 0 {
+		begin = departures[0].until.Add(-grace)
+	}
+	observe(begin, devices.Observation{Endpoints: list, Notes: src.notes, At: begin})
+	for _, d := range departures {
+		list = slices.DeleteFunc(slices.Clone(list), func(e devices.Endpoint) bool { return src.leaving[e.Key()] == d })
+		observe(d.until.Add(-grace), devices.Observation{Endpoints: list, Notes: src.notes, At: d.at})
+	}
+	if src.err != nil {
+		observe(src.failedAt, devices.Observation{Err: src.err, Notes: src.notes, At: src.failedAt})
+	}
+}

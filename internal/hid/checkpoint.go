@@ -1,0 +1,121 @@
+package hid
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"sidetone/internal/devices"
+)
+
+// Checkpoint is all that a Tracker knows, so that the replay of a recording can go on from there.
+type Checkpoint struct {
+	LastRequest uint64             `json:"last_request,omitempty"`
+	Devices     []DeviceCheckpoint `json:"devices,omitempty"`
+}
+
+// DeviceCheckpoint is what a Tracker knows of one device.
+type DeviceCheckpoint struct {
+	Device  Device             `json:"device"`
+	Denied  string             `json:"denied,omitempty"`
+	Sensors []SensorCheckpoint `json:"sensors,omitempty"`
+	Talking *int               `json:"talking,omitempty"` // the sensor whose conversation is under way
+	Asked   uint64             `json:"asked,omitempty"`   // the last request of it
+	Queue   []int              `json:"queue,omitempty"`   // the sensors whose turn comes after it
+}
+
+// SensorCheckpoint is what one rule knows of a device.
+type SensorCheckpoint struct {
+	Product   string       `json:"product"`
+	Rule      string       `json:"rule"`
+	Value     devices.Tri  `json:"value"`
+	Since     time.Time    `json:"since,omitzero"`
+	Pressed   map[int]bool `json:"pressed,omitempty"`
+	LastPress time.Time    `json:"last_press,omitzero"`
+	Next      devices.Tri  `json:"next,omitzero"`
+	Due       time.Time    `json:"due,omitzero"`
+	Step      int          `json:"step,omitempty"`
+	Until     time.Time    `json:"until,omitzero"` // zero: it waits for no answer
+	Silent    bool         `json:"silent,omitempty"`
+	Place     byte         `json:"place,omitempty"`
+}
+
+// Checkpoint returns what t knows, its times passed through clock.
+func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
+	c := Checkpoint{LastRequest: t.ids}
+	for _, d := range t.sorted() {
+		dc := DeviceCheckpoint{Device: d.device, Denied: d.denied, Asked: d.asked}
+		for i, s := range d.sensors {
+			sc := SensorCheckpoint{
+				Product: s.product, Rule: s.at, Value: s.value, Since: clock(s.since), Pressed: maps.Clone(s.pressed),
+				LastPress: clock(s.lastTime), Next: s.next, Due: clock(s.due),
+			}
+			if s.talk != nil {
+				sc.Step, sc.Silent = s.talk.step, s.talk.silent
+				if s.talk.waiting {
+					sc.Until = clock(s.talk.until)
+				}
+			}
+			if s.pp != nil {
+				sc.Place = s.pp.place
+			}
+			dc.Sensors = append(dc.Sensors, sc)
+			if d.talking == s {
+				dc.Talking = &i
+			}
+		}
+		for _, s := range d.queue {
+			dc.Queue = append(dc.Queue, slices.Index(d.sensors, s))
+		}
+		c.Devices = append(c.Devices, dc)
+	}
+	return c
+}
+
+// Restore puts a Tracker that is new where another was, under the same rules. What the rules do
+// not know is left out.
+func (t *Tracker) Restore(c Checkpoint) {
+	t.ids = c.LastRequest
+	for _, dc := range c.Devices {
+		d := &tracked{device: dc.Device, desc: describe(dc.Device), denied: dc.Denied, asked: dc.Asked, ids: &t.ids}
+		t.devices[d.device.Node] = d
+		if d.denied == "" {
+			d.sensors = t.sensors(d)
+		}
+		var sensors []*sensor // as the checkpoint counts them; nil: unknown
+		for _, sc := range dc.Sensors {
+			i := slices.IndexFunc(d.sensors, func(s *sensor) bool { return s.product == sc.Product && s.at == sc.Rule })
+			if i < 0 {
+				sensors = append(sensors, nil)
+				continue
+			}
+			d.sensors[i].restore(sc)
+			sensors = append(sensors, d.sensors[i])
+		}
+		find := func(i int) *sensor {
+			if i < 0 || i >= len(sensors) || sensors[i] == nil || sensors[i].talk == nil {
+				return nil
+			}
+			return sensors[i]
+		}
+		if dc.Talking != nil {
+			d.talking = find(*dc.Talking)
+		}
+		for _, i := range dc.Queue {
+			if s := find(i); s != nil {
+				d.queue = append(d.queue, s)
+			}
+		}
+	}
+}
+
+func (s *sensor) restore(c SensorCheckpoint) {
+	s.value, s.since, s.lastTime, s.next, s.due = c.Value, c.Since, c.LastPress, c.Next, c.Due
+	maps.Copy(s.pressed, c.Pressed)
+	if s.talk != nil {
+		s.talk.step, s.talk.silent, s.talk.waiting, s.talk.until = c.Step, c.Silent, !c.Until.IsZero(), c.Until
+	}
+	if s.pp != nil {
+		s.pp.place = c.Place
+	}
+}
