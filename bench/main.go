@@ -35,16 +35,29 @@ var measures = []measure{
 	{"idle", "what doing nothing costs", 5 * time.Minute, measureIdle},
 	{"memory", "memory after many toggles", 10 * time.Minute, measureMemory},
 	{"storm", "1,000 toggles per second", 5 * time.Minute, measureStorm},
+	{"hid", "HID report to payload, against the bare path", 5 * time.Minute, measureHID},
+	{"push", "push to payload, against a bare server", 5 * time.Minute, measurePush},
+	{"flood", "10,000 pushes per second", 5 * time.Minute, measureFlood},
+	{"status", "what 'sidetone status' takes", 3 * time.Minute, measureStatus},
+	{"replay", "replay of a recording of an hour", 3 * time.Minute, measureReplay},
 	{"resolve", "resolve and diff", 10 * time.Minute, measureResolve},
 	{"size", "size of the binary", 3 * time.Minute, measureSize},
+}
+
+// programs are what this one is instead of the bench, by its first argument.
+var programs = map[string]func(context.Context, []string) error{
+	bareArgument:     runBare,
+	hidAgentArgument: runHIDAgent,
+	hidBareArgument:  runHIDBare,
+	pushBareArgument: runPushBare,
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var err error
-	if len(os.Args) > 1 && os.Args[1] == bareArgument {
-		err = runBare(ctx, os.Args[2:])
+	if len(os.Args) > 1 && programs[os.Args[1]] != nil {
+		err = programs[os.Args[1]](ctx, os.Args[2:])
 	} else {
 		err = run(ctx, os.Args[1:])
 	}

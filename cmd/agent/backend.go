@@ -14,6 +14,7 @@ import (
 	"sidetone/internal/agent"
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
+	"sidetone/internal/hid"
 	"sidetone/internal/rpcclient"
 )
 
@@ -61,15 +62,28 @@ func (b *backend) Status() control.Status {
 		Version: version, PID: os.Getpid(), Started: b.started,
 		Vendor: set.cat.Vendor.Name, Catalogue: set.Catalogue,
 		Generation: v.Snapshot.Generation, Changed: v.Snapshot.At,
-		Sources: []control.Source{}, Products: products(v.Snapshot), Pushes: []control.Push{}, Clients: sessions(clients),
+		Sources: []control.Source{}, Products: products(v.Snapshot), HID: []control.HID{}, Pushes: []control.Push{}, Clients: sessions(clients),
 	}
 	for _, s := range v.Sources {
 		st.Sources = append(st.Sources, control.Source{Name: s.Name, Condition: string(s.Condition), Error: s.Error, Notes: s.Notes, Endpoints: s.Endpoints})
+	}
+	for _, h := range v.HID {
+		st.HID = append(st.HID, hidStatus(h))
 	}
 	for _, l := range v.Leases {
 		st.Pushes = append(st.Pushes, control.Push{Product: l.Product, Serial: l.Serial, Owner: l.Owner, State: l.State, Until: l.Until, Units: l.Units})
 	}
 	return st
+}
+
+func hidStatus(h hid.Status) control.HID {
+	out := control.HID{
+		Node: h.Node, Name: h.Name, VID: h.VID, PID: h.PID, Serial: h.Serial, Interface: h.Interface, Error: h.Error, Sources: []control.HIDSource{},
+	}
+	for _, s := range h.Sensors {
+		out.Sources = append(out.Sources, control.HIDSource{Product: s.Product, Rule: s.Rule, Via: s.Via, Value: s.Value, Since: s.Since, Note: s.Note})
+	}
+	return out
 }
 
 // products groups the reported list by physical product, in its order.

@@ -2,12 +2,15 @@ package main
 
 import (
 	"archive/zip"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,8 +27,12 @@ func (b *backend) Bundle(w io.Writer) error {
 	for _, e := range found.Endpoints {
 		mask.serial(e.Serial)
 	}
-	for _, l := range b.engine.View().Leases {
+	v := b.engine.View()
+	for _, l := range v.Leases {
 		mask.serial(l.Serial)
+	}
+	for _, h := range v.HID {
+		mask.serial(h.Serial)
 	}
 	z := zip.NewWriter(w)
 	for _, part := range []struct {
@@ -60,15 +67,15 @@ func store(z *zip.Writer, name, text string) error {
 }
 
 // mask replaces what names a person or a single device.
-type mask struct{ pairs []string }
+type mask struct{ names map[string]string } // by what they stand for
 
 func newMask() *mask {
-	m := &mask{}
+	m := &mask{names: make(map[string]string)}
 	if home, err := os.UserHomeDir(); err == nil && len(home) > 1 {
-		m.pairs = append(m.pairs, home, "HOME")
+		m.names[home] = "HOME"
 	}
 	if u, err := user.Current(); err == nil && len(u.Username) > 2 && u.Username != "root" {
-		m.pairs = append(m.pairs, u.Username, "USER")
+		m.names[u.Username] = "USER"
 	}
 	return m
 }
@@ -78,15 +85,19 @@ func (m *mask) serial(s string) {
 	if len(s) < 2 {
 		return
 	}
-	for i := 0; i < len(m.pairs); i += 2 {
-		if m.pairs[i] == s {
-			return
-		}
+	if _, known := m.names[s]; !known {
+		m.names[s] = fmt.Sprintf("SERIAL-%d", len(m.names))
 	}
-	m.pairs = append(m.pairs, s, fmt.Sprintf("SERIAL-%d", len(m.pairs)/2))
 }
 
-func (m *mask) apply(text string) string { return strings.NewReplacer(m.pairs...).Replace(text) }
+// apply masks the longest first: one may be the beginning of another.
+func (m *mask) apply(text string) string {
+	var pairs []string
+	for _, what := range slices.SortedFunc(maps.Keys(m.names), func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) }) {
+		pairs = append(pairs, what, m.names[what])
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}
 
 func bundleCommand() *cobra.Command {
 	var yes bool

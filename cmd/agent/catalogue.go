@@ -12,11 +12,11 @@ import (
 func catalogueCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "catalogue",
-		Short: "Check a vendor's catalogue, or print its schema",
+		Short: "Check or test a vendor's catalogue, or print its schema",
 		Args:  knownVerb,
 		RunE:  needsVerb,
 	}
-	cmd.AddCommand(catalogueCheckCommand(), catalogueSchemaCommand())
+	cmd.AddCommand(catalogueCheckCommand(), catalogueTestCommand(), catalogueSchemaCommand(), catalogueUdevCommand())
 	return cmd
 }
 

@@ -20,6 +20,9 @@ import (
 // program as a process of its own, and the race detector watches it.
 const childEnv = "AGENT_TEST_CHILD"
 
+// hidEnv names the folder with the HID devices of such an agent.
+const hidEnv = "AGENT_TEST_HID"
+
 // patience is how long a test waits for what must happen. It is no claim about speed.
 const patience = 30 * time.Second
 
@@ -28,6 +31,7 @@ var built string
 
 func TestMain(m *testing.M) {
 	if os.Getenv(childEnv) != "" {
+		hidRoot = os.Getenv(hidEnv)
 		main()
 	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {

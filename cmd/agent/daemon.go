@@ -11,6 +11,7 @@ import (
 
 	"sidetone/internal/agent"
 	"sidetone/internal/devices"
+	"sidetone/internal/hid"
 	"sidetone/internal/platform"
 	"sidetone/internal/rpcclient"
 )
@@ -20,6 +21,7 @@ type daemon struct {
 	log     *slog.Logger
 	sources []platform.Source
 	kicks   []chan struct{} // one for each source: read it afresh
+	hid     platform.HID    // among the sources; nil: none is read
 	engine  *agent.Engine
 	report  *reporter
 	set     atomic.Pointer[settings] // in force
@@ -29,11 +31,21 @@ func newDaemon(log *slog.Logger, sources []platform.Source, set agent.Settings, 
 	d := &daemon{log: log, sources: sources, report: newReporter(log, rpc)}
 	names := make([]string, len(sources))
 	for i, src := range sources {
+		if h, ok := src.(platform.HID); ok {
+			d.hid = h
+		}
 		names[i] = src.Name()
 		d.kicks = append(d.kicks, make(chan struct{}, 1))
 	}
-	d.engine = agent.New(agent.Options{Settings: set, Sources: names, Publish: d.report.publish, Log: log})
+	d.engine = agent.New(agent.Options{Settings: set, Sources: names, Publish: d.report.publish, Ask: d.ask, Log: log})
 	return d
+}
+
+// ask sends what the Engine wants to know to a HID device.
+func (d *daemon) ask(r hid.Request) {
+	if d.hid != nil {
+		d.hid.Send(r)
+	}
 }
 
 // run returns when ctx has ended and the client's list has been emptied.
@@ -85,6 +97,7 @@ type reporter struct {
 	changed chan struct{}
 
 	deliveries atomic.Uint64
+	audience   audience
 
 	mu     sync.Mutex
 	opts   rpcclient.Options
@@ -198,6 +211,7 @@ func (r *reporter) publish(s devices.Snapshot) {
 // delivered writes the one line for a change that the client has accepted.
 func (r *reporter) delivered(d rpcclient.Delivery) {
 	r.deliveries.Add(1)
+	r.audience.delivered(d)
 	what := devices.Reasons(d.Changes)
 	args := append([]any{"devices", len(d.Snapshot.Devices)}, sentTo(d.To)...)
 	args = append(args, "answered in", round(d.RoundTrip))

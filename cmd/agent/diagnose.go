@@ -22,6 +22,7 @@ func diagnose(in doctorInput) []finding {
 	d.sources()
 	d.devices()
 	d.ids()
+	d.hidDevices()
 	for _, r := range d.microphones() {
 		d.mute(r)
 		d.otherFlags(r)
@@ -97,6 +98,9 @@ func (d *diagnosis) sources() {
 			"Nothing is asked for devices")
 	}
 	for _, s := range d.Sources {
+		if s.Name == "hid" {
+			continue // see hidDevices
+		}
 		switch agent.Condition(s.Condition) {
 		case agent.Working:
 			d.add(stepSources, fine, "", "The source %s works; it lists %d endpoints", s.Name, s.Endpoints)
@@ -126,6 +130,8 @@ func sourceRemedy(source, text string) string {
 		return "Run 'ls -l' on the file that is named, and join the group that it belongs to"
 	case strings.Contains(text, "miniaudio"):
 		return "Nothing to do: the sound server's own list is used"
+	case source == "state-file":
+		return "Have the vendor's software write the file anew, or take it out of push.state_file"
 	case strings.HasPrefix(source, "file:"):
 		return fmt.Sprintf("Correct %s, or take it out of sources.files", strings.TrimPrefix(source, "file:"))
 	case source == "audio":

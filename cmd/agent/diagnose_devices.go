@@ -175,6 +175,8 @@ func (d *diagnosis) whyUnknown(all []devices.Considered, r devices.Report, e con
 		rule := d.rule(r.Product, c.Rule)
 		why, do := "it does not know", fmt.Sprintf("See 'sidetone explain %s' and the sources of %s in the catalogue", e.ID, r.Product)
 		switch {
+		case rule.HIDUsage != nil || rule.HIDReport != nil || rule.HIDQuery != nil || rule.HIDPP != nil || rule.Derive != nil:
+			why, do = d.whyHID(r.Product, c.Rule)
 		case rule.OSEndpointMute != nil && e.Mute.Known() && !e.MuteInHardware && !e.Virtual:
 			why = "the system's mute of this endpoint is no switch in the device, and the catalogue demands one"
 			do = fmt.Sprintf("Push the state from the vendor's software ('sidetone push %s hardware_mute=true'); only if the button is known to set this mute, set 'require_hardware_support: false'", r.Product)

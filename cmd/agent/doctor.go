@@ -19,6 +19,7 @@ import (
 	"sidetone/internal/config"
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
+	"sidetone/internal/hid"
 	"sidetone/internal/platform"
 	"sidetone/internal/strictyaml"
 )
@@ -61,6 +62,7 @@ type doctorInput struct {
 	AgentErr error            // why none does
 	Sources  []control.Source // the agent's, or this command's own
 	Devices  control.Devices  // likewise
+	HID      []control.HID    // likewise
 
 	CataloguePath string               // of the agent, or of the settings here; "" = none is set
 	OwnCatalogue  string               // of the settings here
@@ -165,7 +167,7 @@ func (g *doctorInput) ask(ctx context.Context, c *config.Config) error {
 			return err
 		}
 	}
-	g.Status, g.Sources, g.Devices = &st, st.Sources, list
+	g.Status, g.Sources, g.Devices, g.HID = &st, st.Sources, list, st.HID
 	return nil
 }
 
@@ -198,6 +200,9 @@ func (g *doctorInput) read(ctx context.Context, c *config.Config) {
 	if err != nil {
 		g.Sources = []control.Source{{Name: "all", Condition: string(agent.Failing), Error: err.Error()}}
 		return
+	}
+	if c.Sources.HID {
+		g.HID = readHID(ctx, hid.NewRules(set.cat, resolver.Options().OS))
 	}
 	seen := look(ctx, sources, resolver)
 	for _, s := range seen.Sources {

@@ -182,7 +182,7 @@ func TestDiagnose(t *testing.T) {
 			p.studio(func(*devices.Endpoint) {})
 		}, stepFlags, wrong, "cannot be read", "/dev/snd"},
 		{"the system does not tell", func(p *patient) { p.endpoints[0].Mute = devices.Unknown }, stepFlags, wrong, "the system does not tell the mute", "'sidetone explain mic'"},
-		{"other flags unknown", func(*patient) {}, stepFlags, hint, "echo_cancellation (sources[1] of acme-headset-700), noise_suppression (sources[2] of acme-headset-700), automatic_gain_control (sources[3], sources[4] of acme-headset-700)", "'sidetone explain mic'"},
+		{"other flags unknown", func(*patient) {}, stepFlags, hint, "echo_cancellation (sources[2] of acme-headset-700), noise_suppression (sources[3] of acme-headset-700), automatic_gain_control (sources[4], sources[5] of acme-headset-700)", "'sidetone explain mic'"},
 
 		{"push", func(p *patient) { p.push(1, "acme-headset-700", "suite", devices.HardwareMute, doctorsHour) }, stepPushes, fine, "What suite pushes for acme-headset-700 is in force: hardware_mute true", ""},
 		{"a pushed mute", func(p *patient) { p.push(1, "acme-headset-700", "suite", devices.HardwareMute, doctorsHour) }, stepFlags, fine, "is muted on the hardware, says push (suite)", "Press the button"},

@@ -73,8 +73,8 @@ Exit codes: 0 done; 1 it did not work, or the answer is no; 2 the input is wrong
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return badInput{fmt.Errorf("%w (see '%s --help')", err, cmd.CommandPath())}
 	})
-	root.AddCommand(runCommand(), statusCommand(), watchCommand(), explainCommand(), pushCommand(), bundleCommand(),
-		doctorCommand(), devicesCommand(), catalogueCommand(), configCommand(), demoCommand(), versionCommand())
+	root.AddCommand(runCommand(), statusCommand(), watchCommand(), explainCommand(), pushCommand(), recordCommand(), replayCommand(), bundleCommand(),
+		doctorCommand(), devicesCommand(), learnCommand(), catalogueCommand(), configCommand(), demoCommand(), versionCommand())
 	for _, c := range all(root) {
 		if c.Args != nil {
 			c.Args = argsAsInput(c.Args)

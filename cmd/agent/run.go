@@ -27,6 +27,9 @@ func runCommand() *cobra.Command {
 date. One line is logged for each change: what changed, to whom it was sent, how long after the
 OS event the client had answered.
 
+--state-file is short for --push-state-file: states that the vendor's software writes into a file
+(docs/api.md).
+
 SIGHUP reads settings and catalogue again; if they are wrong, the old ones stay in force.
 SIGTERM and SIGINT empty the client's list and end with exit code 0.`,
 		Args: noArgs,
@@ -39,6 +42,7 @@ SIGTERM and SIGINT empty the client's list and end with exit code 0.`,
 		},
 	}
 	in.add(cmd)
+	cmd.Flags().SetNormalizeFunc(stateFileFlag)
 	return cmd
 }
 
@@ -51,7 +55,8 @@ func serve(cmd *cobra.Command, in *settingsFlags, set *settings) error {
 	if err != nil {
 		return err
 	}
-	sources, err := platform.Sources(set.platform(), set.log)
+	var d *daemon
+	sources, err := set.sources(engine.HIDRules(), func() *agent.Engine { return d.engine })
 	if err != nil {
 		return err
 	}
@@ -60,7 +65,7 @@ func serve(cmd *cobra.Command, in *settingsFlags, set *settings) error {
 		return err
 	}
 	set.log.Info("sidetone runs", "version", version, "vendor", set.cat.Vendor.Name, "products", len(set.cat.Products))
-	d := newDaemon(set.log, sources, engine, set.rpc())
+	d = newDaemon(set.log, sources, engine, set.rpc())
 	d.set.Store(set)
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, reloadSignals...)
@@ -134,9 +139,12 @@ func (d *daemon) reload(cmd *cobra.Command, in *settingsFlags, started *settings
 	}
 	d.set.Store(set)
 	d.engine.Configure(engine)
+	if d.hid != nil {
+		d.hid.Want(engine.HIDRules().Wants)
+	}
 	d.report.configure(set.rpc())
-	if !reflect.DeepEqual(set.Sources, started.Sources) || set.Log != started.Log || set.Control != started.Control {
-		d.log.Warn("changed settings under sources, log and control come into force with the next start")
+	if !reflect.DeepEqual(set.Sources, started.Sources) || set.Push != started.Push || set.Log != started.Log || set.Control != started.Control {
+		d.log.Warn("changed settings under sources, push, log and control come into force with the next start")
 	}
 	d.log.Info("configuration read again", "products", len(set.cat.Products))
 	return nil

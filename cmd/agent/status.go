@@ -45,7 +45,7 @@ func printStatus(w io.Writer, st control.Status, now time.Time) error {
 
 	fmt.Fprintln(t, "\nsources")
 	for _, s := range st.Sources {
-		fmt.Fprintf(t, "  %s\t%s\t%s\n", printable(s.Name), s.Condition, printable(orElse(s.Error, fmt.Sprintf("%d endpoints", s.Endpoints))))
+		fmt.Fprintf(t, "  %s\t%s\t%s\n", printable(s.Name), s.Condition, printable(orElse(s.Error, sourceWords(s, st))))
 		for _, n := range s.Notes {
 			fmt.Fprintf(t, "  \t\t%s\n", printable(n))
 		}
@@ -64,6 +64,28 @@ func printStatus(w io.Writer, st control.Status, now time.Time) error {
 					fmt.Fprintf(t, "      %s\t%s\t%s\n", f, flag.Value, origin(flag, now))
 				}
 			}
+		}
+	}
+
+	if len(st.HID) > 0 {
+		fmt.Fprintln(t, "\nHID devices")
+	}
+	for _, h := range st.HID {
+		fmt.Fprintf(t, "  %s\t%s\t%s:%s%s\n", h.Node, printable(h.Name), h.VID, h.PID, interfaceOf(h))
+		if h.Error != "" {
+			fmt.Fprintf(t, "  \t%s\n", printable(h.Error))
+		}
+		for _, s := range h.Sources {
+			says := s.Via
+			switch {
+			case s.Value.Known():
+				says += ", for " + age(s.Since, now)
+			case s.Note != "":
+				says += ": " + printable(s.Note)
+			default:
+				says += ": the device has not shown it yet"
+			}
+			fmt.Fprintf(t, "    %s %s\t%s\t%s\n", s.Product, s.Rule, s.Value, says)
 		}
 	}
 
@@ -96,6 +118,17 @@ func printStatus(w io.Writer, st control.Status, now time.Time) error {
 	return t.Flush()
 }
 
+// sourceWords is what a source that works has to show.
+func sourceWords(s control.Source, st control.Status) string {
+	switch s.Name {
+	case "hid":
+		return fmt.Sprintf("%d devices", len(st.HID))
+	case "state-file":
+		return "states, see below"
+	}
+	return fmt.Sprintf("%d endpoints", s.Endpoints)
+}
+
 func origin(f devices.Flag, now time.Time) string {
 	if !f.Value.Known() {
 		return "not sent: nobody knows"
@@ -105,6 +138,13 @@ func origin(f devices.Flag, now time.Time) string {
 		s += ", for " + age(f.Since, now)
 	}
 	return s
+}
+
+func interfaceOf(h control.HID) string {
+	if h.Interface < 0 {
+		return ""
+	}
+	return fmt.Sprintf(", interface %d", h.Interface)
 }
 
 func serialOf(p control.Push) string {

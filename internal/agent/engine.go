@@ -146,7 +146,7 @@ type state struct {
 func newState(opts Options, now time.Time) *state {
 	s := &state{
 		opts: opts, started: now, awake: now, now: now, changed: make(chan struct{}), dirty: true,
-		hid: hid.NewTracker(opts.hidRules()),
+		hid: hid.NewTracker(opts.HIDRules()),
 	}
 	for _, name := range opts.Sources {
 		s.sources = append(s.sources, &source{name: name})
@@ -154,7 +154,8 @@ func newState(opts Options, now time.Time) *state {
 	return s
 }
 
-func (set Settings) hidRules() *hid.Rules {
+// HIDRules are the sources of the catalogue that read HID devices.
+func (set Settings) HIDRules() *hid.Rules {
 	return hid.NewRules(set.Resolver.Catalogue(), set.Resolver.Options().OS)
 }
 

@@ -50,7 +50,7 @@ func (s *state) take(in Input) (out outcome) {
 
 func (s *state) configure(set Settings) {
 	s.opts.Settings = set
-	s.hid.Configure(set.hidRules(), s.now)
+	s.hid.Configure(set.HIDRules(), s.now)
 	s.dirty = true
 	s.touch()
 }

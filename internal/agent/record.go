@@ -1,8 +1,12 @@
 package agent
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"sidetone/internal/devices"
@@ -22,16 +26,18 @@ type Record struct {
 	Input
 	List   *List   // a list that was published
 	Client *Client // what has happened with a client; for people
+	End    *End    // the last line; a recording without it was cut off
 }
 
 // Header says what a recording is of.
 type Header struct {
-	Version  int       `json:"version"`            // RecordingVersion
-	Program  string    `json:"program,omitempty"`  // which made it
-	Started  time.Time `json:"started,omitzero"`   // when T was zero
-	Sources  []string  `json:"sources,omitempty"`  // nothing is published before each has answered once
-	Settings *Settings `json:"settings,omitempty"` // absent in one that was written by hand: those of the replay
-	Ticks    bool      `json:"ticks,omitempty"`    // every step of the Engine is in it; false: what is due happens by itself
+	Version  int        `json:"version"`            // RecordingVersion
+	Program  string     `json:"program,omitempty"`  // which made it
+	Started  time.Time  `json:"started,omitzero"`   // when T was zero
+	Sources  []string   `json:"sources,omitempty"`  // nothing is published before each has answered once
+	Settings *Settings  `json:"settings,omitempty"` // absent in one that was written by hand: those of the replay
+	OS       devices.OS `json:"os,omitempty"`       // without settings: the system that the replay is to take for its own
+	Ticks    bool       `json:"ticks,omitempty"`    // every step of the Engine is in it; false: what is due happens by itself
 }
 
 // Begin is how far the Engine had come when the recording began.
@@ -43,7 +49,7 @@ type Begin struct {
 
 // List is a list that was published, in the words of the protocol.
 type List struct {
-	Generation uint64           `json:"generation"`
+	Generation uint64           `json:"generation,omitempty"` // may be left out of one that was written by hand
 	Devices    []devices.Device `json:"devices"`
 }
 
@@ -54,6 +60,11 @@ type Client struct {
 	Generation uint64 `json:"generation,omitempty"`
 	RoundTrip  Span   `json:"round_trip,omitempty"`
 	Error      string `json:"error,omitempty"`
+}
+
+// End says how a recording came to its end.
+type End struct {
+	Error string `json:"error,omitempty"` // why it ends early; empty: whoever recorded wanted no more, or the agent has ended
 }
 
 // Span is a time.Duration that is written as "1.5s".
@@ -83,6 +94,20 @@ type line struct {
 	Tick      bool         `json:"tick,omitempty"`
 	List      *List        `json:"list,omitempty"`
 	Client    *Client      `json:"client,omitempty"`
+	End       *End         `json:"end,omitempty"`
+}
+
+// kinds counts what the line is.
+func (l line) kinds() (n int) {
+	for _, is := range []bool{
+		l.Recording != nil, l.Begin != nil, l.Observe != nil, l.HID != nil, l.Push != nil, l.Release != "", l.Resumed != nil,
+		l.Configure != nil, l.Tick, l.List != nil, l.Client != nil, l.End != nil,
+	} {
+		if is {
+			n++
+		}
+	}
+	return n
 }
 
 type observation struct {
@@ -119,7 +144,7 @@ type settings struct {
 func (r Record) MarshalJSON() ([]byte, error) {
 	l := line{
 		T: r.T, Recording: r.Header, Begin: r.Begin, HID: r.HID, Release: r.Release, Resumed: r.Resumed,
-		Configure: r.Configure, Tick: r.Tick, List: r.List, Client: r.Client,
+		Configure: r.Configure, Tick: r.Tick, List: r.List, Client: r.Client, End: r.End,
 	}
 	if o := r.Observe; o != nil {
 		l.Observe = &observation{Source: o.Source, Endpoints: o.Endpoints, Notes: o.Notes, At: o.At}
@@ -133,14 +158,18 @@ func (r Record) MarshalJSON() ([]byte, error) {
 	return json.Marshal(l)
 }
 
-// UnmarshalJSON reads the line of a recording.
+// UnmarshalJSON reads the line of a recording. What it does not know is an error: a replay without
+// it would not be one.
 func (r *Record) UnmarshalJSON(data []byte) error {
 	var l line
-	if err := json.Unmarshal(data, &l); err != nil {
+	if err := decode(data, &l); err != nil {
 		return err
 	}
+	if n := l.kinds(); n != 1 {
+		return fmt.Errorf("want beside t one of recording, begin, observe, hid, push, release, resumed, configure, tick, list, client and end, not %d of them", n)
+	}
 	*r = Record{
-		T: l.T, Header: l.Recording, Begin: l.Begin, List: l.List, Client: l.Client,
+		T: l.T, Header: l.Recording, Begin: l.Begin, List: l.List, Client: l.Client, End: l.End,
 		Input: Input{HID: l.HID, Release: l.Release, Resumed: l.Resumed, Configure: l.Configure, Tick: l.Tick},
 	}
 	if o := l.Observe; o != nil {
@@ -152,7 +181,50 @@ func (r *Record) UnmarshalJSON(data []byte) error {
 	if p := l.Push; p != nil {
 		r.Push = &Push{p.Product, p.Serial, p.Owner, p.Seq, time.Duration(p.TTL), p.Holder, p.State, p.At}
 	}
+	return r.check()
+}
+
+// check finds words that nothing understands, and which would go without a trace.
+func (r *Record) check() error {
+	switch {
+	case r.Observe != nil:
+		for _, e := range r.Observe.Endpoints {
+			switch {
+			case !slices.Contains(devices.Types, e.Type):
+				return unknown(fmt.Sprintf("type of the endpoint %q", e.ID), string(e.Type), e.Type.Enum())
+			case e.Bus != "" && !slices.Contains(e.Bus.Enum(), string(e.Bus)):
+				return unknown(fmt.Sprintf("bus of the endpoint %q", e.ID), string(e.Bus), e.Bus.Enum())
+			}
+		}
+	case r.HID != nil:
+		if !slices.Contains(happenings, r.HID.Happening) {
+			return unknown("happening", string(r.HID.Happening), happenings)
+		}
+	case r.Push != nil:
+		for f := range r.Push.State {
+			if !slices.Contains(devices.Fields, f) {
+				return unknown("flag", string(f), devices.Fields)
+			}
+		}
+	}
 	return nil
+}
+
+var happenings = []hid.Happening{hid.Attached, hid.Denied, hid.Gone, hid.Report, hid.Lost, hid.Answer}
+
+func unknown[T ~string](what, is string, known []T) error {
+	return fmt.Errorf("unknown %s %q: want one of %v", what, is, known)
+}
+
+// decode reads JSON all of whose names are known.
+func decode(data []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	err := d.Decode(into)
+	if text, ok := strings.CutPrefix(fmt.Sprint(err), "json: "); ok {
+		return errors.New(text)
+	}
+	return err
 }
 
 // MarshalJSON returns what the settings are made from.
@@ -166,7 +238,7 @@ func (set Settings) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON makes settings of it.
 func (set *Settings) UnmarshalJSON(data []byte) error {
 	var v settings
-	if err := json.Unmarshal(data, &v); err != nil {
+	if err := decode(data, &v); err != nil {
 		return err
 	}
 	if v.Catalogue == nil {

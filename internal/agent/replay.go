@@ -17,131 +17,157 @@ type Replayed struct {
 	Lists  []Record // that the replay has published
 	Taped  []Record // that the recording has
 	Exact  bool     // the recording holds every step, and was replayed with its own settings
+	Cut    string   // why the recording ends before its time; empty: it is whole, or was written by hand
+
+	lastInput Span
 }
 
-// Differences says where the lists of the replay differ from those of the recording; none: they are
-// the same, byte for byte. Unless the replay is exact only what was sent counts, not when.
-func (r Replayed) Differences() []string {
-	var out []string
-	for i := range max(len(r.Lists), len(r.Taped)) {
-		switch {
-		case i >= len(r.Taped):
-			out = append(out, fmt.Sprintf("list %d, at %v, is not in the recording: %s", i+1, time.Duration(r.Lists[i].T), r.text(r.Lists[i])))
-		case i >= len(r.Lists):
-			out = append(out, fmt.Sprintf("list %d, at %v, does not come: %s", i+1, time.Duration(r.Taped[i].T), r.text(r.Taped[i])))
-		case r.text(r.Lists[i]) != r.text(r.Taped[i]):
-			out = append(out, fmt.Sprintf("list %d, at %v, differs:\n  recorded %s\n  replayed %s", i+1, time.Duration(r.Taped[i].T), r.text(r.Taped[i]), r.text(r.Lists[i])))
-		}
-	}
-	return out
-}
-
-func (r Replayed) text(rec Record) string {
-	if !r.Exact {
-		rec.T = 0
-		list := *rec.List
-		list.Generation = 0
-		rec.List = &list
-	}
-	b, err := rec.MarshalJSON()
-	if err != nil {
-		return err.Error()
-	}
-	return string(b)
-}
+// ErrNoSettings means that a recording has no settings of its own, and that the player got none.
+var ErrNoSettings = errors.New("the recording has no settings of its own: say which catalogue it is for")
 
 // maxIdleSteps ends a replay in which things fall due without end.
 const maxIdleSteps = 100_000
 
-// Replay plays a recording under a virtual clock. fallback are the settings for a recording without
-// its own; with instead they replace those of every recording, but for the options of its resolver.
+// Replay plays a recording. See NewPlayer.
 func Replay(recording []Record, fallback Settings, instead bool) (Replayed, error) {
-	p, err := newPlayer(recording, fallback, instead)
-	if err != nil {
-		return Replayed{}, err
-	}
-	for i, r := range recording[1:] {
-		if err := p.play(r); err != nil {
-			return Replayed{}, fmt.Errorf("record %d of the recording: %w", i+2, err)
+	p := NewPlayer(fallback, instead)
+	for i, r := range recording {
+		if err := p.Play(r); err != nil {
+			return Replayed{}, fmt.Errorf("record %d of the recording: %w", i+1, err)
 		}
 	}
-	return p.out, nil
+	return p.Result()
 }
 
-// player is a replay under way.
-type player struct {
-	state   *state
+// Player replays a recording, record by record, under a virtual clock.
+type Player struct {
+	fallback Settings
+	instead  bool // the settings of the recording do not count
+
+	state   *state // nil before the first record
 	started time.Time
 	last    Span
 	past    bool // what was known before is being told
 	auto    bool // what is due happens by itself
 	byHand  bool // nobody recorded it
-	keep    bool // the settings of the recording do not count
-	steps   int
+	ended   bool
 	out     Replayed
 }
 
-func newPlayer(recording []Record, set Settings, instead bool) (*player, error) {
-	if len(recording) == 0 || recording[0].Header == nil {
-		return nil, errors.New("not a recording: the first line has no \"recording\"")
+// NewPlayer returns a player for one recording. fallback are the settings for a recording without
+// its own, and may be empty if there will be none; with instead they replace those of every
+// recording, but for the options of its resolver.
+func NewPlayer(fallback Settings, instead bool) *Player {
+	return &Player{fallback: fallback, instead: instead, last: Span(-1 << 62)}
+}
+
+// Play plays the next record.
+func (p *Player) Play(r Record) error {
+	switch {
+	case p.state == nil:
+		return p.open(r)
+	case r.Header != nil:
+		return errors.New("a second beginning")
+	case r.Client != nil:
+		return nil // its time is not the Engine's
+	case p.ended:
+		return errors.New("a record behind the end")
+	case r.List != nil && p.byHand:
+		p.out.Taped = append(p.out.Taped, r)
+		return nil
+	case r.T < p.last:
+		return fmt.Errorf("its time %v is before that of a record before it, %v", time.Duration(r.T), time.Duration(p.last))
 	}
-	h := recording[0].Header
+	p.last, p.out.Length = r.T, max(0, r.T)
+	now := p.started.Add(time.Duration(r.T))
+	switch {
+	case r.List != nil:
+		p.out.Taped = append(p.out.Taped, r)
+	case r.Begin != nil:
+		p.begin(*r.Begin, now)
+	case r.End != nil:
+		p.ended, p.out.Cut = true, r.End.Error
+		return p.wait(now)
+	default:
+		return p.input(r, now)
+	}
+	return nil
+}
+
+// Result is what the replay has come to so far.
+func (p *Player) Result() (Replayed, error) {
+	switch {
+	case p.state == nil:
+		return Replayed{}, errors.New("not a recording: it is empty")
+	case p.past:
+		return Replayed{}, errors.New("the recording was cut off before its beginning was complete")
+	}
+	out := p.out
+	if !p.ended && !p.byHand {
+		out.Cut = "it has no last line that says so"
+	}
+	return out, nil
+}
+
+// open begins with the first record.
+func (p *Player) open(r Record) error {
+	h := r.Header
+	if h == nil {
+		return errors.New("not a recording: the first line has no \"recording\"")
+	}
 	if h.Version != RecordingVersion {
-		return nil, fmt.Errorf("a recording of version %d: this program reads version %d", h.Version, RecordingVersion)
+		return fmt.Errorf("a recording of version %d: this program reads version %d", h.Version, RecordingVersion)
 	}
-	if own := h.Settings; own != nil {
-		if instead {
-			o := own.Resolver.Options()
-			r, err := devices.NewResolver(set.Resolver.Catalogue(), o)
-			if err != nil {
-				return nil, err
-			}
-			set = Settings{Resolver: r, RemovalGrace: own.RemovalGrace, StaleAfter: own.StaleAfter}
-		} else {
-			set = *own
-		}
+	set, err := p.settings(h)
+	if err != nil {
+		return err
 	}
-	p := &player{started: h.Started, past: h.Ticks, auto: instead || !h.Ticks, byHand: !h.Ticks, keep: instead}
+	p.started, p.past, p.byHand = h.Started, h.Ticks, !h.Ticks
+	p.auto = p.instead || p.byHand
 	if p.started.IsZero() {
 		p.started = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 	}
 	p.out.Exact = !p.auto
-	p.last = Span(-1 << 62)
 	p.state = newState(Options{Settings: set, Sources: h.Sources, Log: slog.New(slog.DiscardHandler), Publish: p.publish}, p.started)
-	return p, nil
+	return nil
 }
 
-func (p *player) publish(s devices.Snapshot) {
+// settings are those that the replay goes by.
+func (p *Player) settings(h *Header) (Settings, error) {
+	own, set := h.Settings, p.fallback
+	switch {
+	case own != nil && !p.instead:
+		return *own, nil
+	case set.Resolver == nil:
+		return set, ErrNoSettings
+	}
+	opts := set.Resolver.Options()
+	if own != nil {
+		opts = own.Resolver.Options()
+		set.RemovalGrace, set.StaleAfter = own.RemovalGrace, own.StaleAfter
+	} else if h.OS != "" {
+		opts.OS = h.OS
+	}
+	var err error
+	set.Resolver, err = devices.NewResolver(set.Resolver.Catalogue(), opts)
+	return set, err
+}
+
+func (p *Player) publish(s devices.Snapshot) {
 	if !p.past {
 		p.out.Lists = append(p.out.Lists, Record{T: Span(p.state.now.Sub(p.started)), List: &List{s.Generation, s.Wire()}})
 	}
 }
 
-func (p *player) play(r Record) error {
-	if r.T < p.last {
-		return fmt.Errorf("its time %v is before that of the record before it", time.Duration(r.T))
-	}
-	p.last = r.T
-	now := p.started.Add(time.Duration(r.T))
-	switch {
-	case r.Header != nil:
-		return errors.New("a second beginning")
-	case r.List != nil:
-		p.out.Taped = append(p.out.Taped, r)
-		return nil
-	case r.Client != nil:
-		return nil
-	case r.Begin != nil:
-		p.begin(*r.Begin, now)
-		return nil
-	case r.Configure != nil && p.keep:
+func (p *Player) input(r Record, now time.Time) error {
+	if r.Configure != nil && p.instead {
 		return nil
 	}
 	if err := p.wait(now); err != nil {
 		return err
 	}
 	p.out.Inputs++
-	p.out.Length = r.T
+	p.out.lastInput = r.T
 	in := r.Input
 	stamp(&in, now)
 	var out outcome
@@ -153,13 +179,13 @@ func (p *player) play(r Record) error {
 }
 
 // wait lets happen what is due before now.
-func (p *player) wait(now time.Time) error {
-	for p.auto && !p.past {
+func (p *Player) wait(now time.Time) error {
+	for steps := 0; p.auto && !p.past; steps++ {
 		due := p.state.due()
 		if due.IsZero() || due.After(now) {
 			return nil
 		}
-		if p.steps++; p.steps > maxIdleSteps {
+		if steps == maxIdleSteps {
 			return errors.New("nothing but time passes: something falls due again and again")
 		}
 		p.state.step(slices.MaxFunc([]time.Time{due, p.state.now}, time.Time.Compare), nil)
@@ -168,7 +194,7 @@ func (p *player) wait(now time.Time) error {
 }
 
 // begin puts the Engine where the recorded one was.
-func (p *player) begin(b Begin, now time.Time) {
+func (p *Player) begin(b Begin, now time.Time) {
 	s := p.state
 	s.now, s.started, s.awake = now, now.Add(-time.Duration(b.Uptime)), now
 	s.hid.Restore(b.HID)

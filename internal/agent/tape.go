@@ -10,7 +10,7 @@ import (
 )
 
 // Record writes a recording: what is known already, then everything that the Engine is told and
-// what it publishes, until stop is called or Run ends. write is called from the Engine's goroutine
+// what it publishes, and an end when stop is called or Run ends. write is called from the Engine's goroutine
 // and must not block. The channel is closed when no more will be written.
 func (e *Engine) Record(program string, write func(Record)) (stop func(), ended <-chan struct{}) {
 	t := &tape{write: write, ended: make(chan struct{})}
@@ -33,6 +33,9 @@ type tape struct {
 }
 
 func (s *state) start(t *tape, program string) {
+	// What is due at this moment is over before the recording begins.
+	s.expire()
+	s.publish()
 	t.started = s.now
 	set := s.opts.Settings
 	t.write(Record{Header: &Header{
@@ -50,6 +53,7 @@ func (s *state) start(t *tape, program string) {
 func (s *state) end(t *tape) {
 	if i := slices.Index(s.tapes, t); i >= 0 {
 		s.tapes = slices.Delete(s.tapes, i, i+1)
+		t.put(dated{Record{End: &End{}}, s.now})
 		close(t.ended)
 	}
 }
@@ -151,10 +155,7 @@ func (src *source) past(now time.Time, grace time.Duration, add func(time.Time, 
 		}
 		return
 	}
-	list := slices.Clone(src.endpoints)
-	for i := range list {
-		list[i].Stale = false
-	}
+	list := src.endpoints
 	begin := now
 	if !src.failedAt.IsZero() {
 		begin = src.failedAt

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/hid"
 )
 
 // Condition is how a source is doing.
@@ -31,10 +32,11 @@ type View struct {
 	Snapshot devices.Snapshot `json:"snapshot"`
 	Sources  []SourceStatus   `json:"sources"`
 	Leases   []Lease          `json:"leases"`
+	HID      []hid.Status     `json:"hid"`
 }
 
 func (s *state) view() View {
-	v := View{Snapshot: s.snapshot, Leases: s.viewLeases()}
+	v := View{Snapshot: s.snapshot, Leases: s.viewLeases(), HID: s.hid.Status()}
 	for _, src := range s.sources {
 		v.Sources = append(v.Sources, src.status())
 	}

@@ -22,10 +22,13 @@ func TestExampleCatalogue(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, texts(problems))
 	require.Equal(t, "acme", cat.Vendor.ID)
-	require.Len(t, cat.Products, 3)
+	require.Len(t, cat.Products, 4)
 	require.Equal(t, []string{"0701"}, cat.Products[0].Links[1].PIDs)
-	require.False(t, *cat.Products[0].Sources[0].OSEndpointMute.RequireHardwareSupport)
+	require.NotNil(t, cat.Products[0].Sources[0].HIDUsage)
+	require.False(t, *cat.Products[0].Sources[1].OSEndpointMute.RequireHardwareSupport)
 	require.True(t, cat.Products[1].Sources[1].ALSACtl.Invert)
+	require.Len(t, cat.Products[3].Sources[0].Derive.Or, 2)
+	require.Equal(t, devices.Byte(0x64), *cat.Products[3].LinkState[0].HIDReport.ReportID)
 }
 
 func TestLoadCatalogueErrors(t *testing.T) {

@@ -16,6 +16,7 @@ type Config struct {
 	RPC       RPC     `yaml:"rpc,omitempty"`
 	Report    Report  `yaml:"report,omitempty"`
 	Sources   Sources `yaml:"sources,omitempty"`
+	Push      Push    `yaml:"push,omitempty"`
 	Engine    Engine  `yaml:"engine,omitempty"`
 	Control   Control `yaml:"control,omitempty"`
 	Log       Log     `yaml:"log,omitempty"`
@@ -49,8 +50,14 @@ type Report struct {
 type Sources struct {
 	Audio       bool     `yaml:"audio,omitempty" help:"look for audio devices"`
 	Camera      bool     `yaml:"camera,omitempty" help:"look for cameras"`
+	HID         bool     `yaml:"hid,omitempty" help:"read the HID devices that the catalogue names (Linux)"`
 	Files       []string `yaml:"files,omitempty" help:"files that describe further devices"`
 	PulseServer string   `yaml:"pulse_server,omitempty" help:"address of the sound server on Linux, instead of the environment's"`
+}
+
+// Push is how the vendor's own software says states, beside the local API.
+type Push struct {
+	StateFile string `yaml:"state_file,omitempty" help:"file into which the vendor's own software writes states, where it cannot use the local API"`
 }
 
 // Engine is how changes are judged.
@@ -175,7 +182,7 @@ func Default() *Config {
 			RetryMax:      5 * time.Second,
 		},
 		Report:  Report{Fields: append([]devices.Field{}, devices.Fields...), IDMaxBytes: 127},
-		Sources: Sources{Audio: true, Camera: true, Files: []string{}},
+		Sources: Sources{Audio: true, Camera: true, HID: true, Files: []string{}},
 		Engine:  Engine{RemovalGrace: time.Second, StaleAfter: 30 * time.Second},
 		Log:     Log{Level: LogInfo, Format: LogText},
 	}

@@ -73,8 +73,10 @@ func TestDefaults(t *testing.T) {
 		"report.id_max_bytes=127",
 		"sources.audio=true",
 		"sources.camera=true",
+		"sources.hid=true",
 		"sources.files=",
 		"sources.pulse_server=",
+		"push.state_file=",
 		"engine.removal_grace=1s",
 		"engine.stale_after=30s",
 		"control.socket=",
@@ -142,11 +144,12 @@ func TestEveryType(t *testing.T) {
 func TestRelativePaths(t *testing.T) {
 	dir := t.TempDir()
 	abs := filepath.Join(dir, "abs.yaml")
-	user := writeFile(t, filepath.Join(dir, "home", "config.yaml"), "catalogue: ../acme.yaml\nsources:\n  files: [a.yaml, '"+abs+"']\n")
+	user := writeFile(t, filepath.Join(dir, "home", "config.yaml"), "catalogue: ../acme.yaml\nsources:\n  files: [a.yaml, '"+abs+"']\npush: {state_file: ../run/states.json}\n")
 	cfg, _, problems := Load(Options{UserFile: user})
 	require.Empty(t, texts(problems))
 	require.Equal(t, filepath.Join(dir, "acme.yaml"), cfg.Catalogue)
 	require.Equal(t, []string{filepath.Join(dir, "home", "a.yaml"), abs}, cfg.Sources.Files)
+	require.Equal(t, filepath.Join(dir, "run", "states.json"), cfg.Push.StateFile)
 
 	here, err := os.Getwd()
 	require.NoError(t, err)
@@ -227,7 +230,8 @@ func TestSettingsRoundTrip(t *testing.T) {
 	user := writeFile(t, filepath.Join(dir, "user.yaml"), `catalogue: acme.yaml
 rpc: {clients: first, transports: [websocket, ipc], on_exit: unmute, ipc_folders: [/run/x], tokens: 3, token_every: 1s, ports: "6463, 6465-6467,6470,6471", origin: "https://a.example", probe_timeout: 1500ms, answer_timeout: 6s, http_timeout: 1h, retry_max: 2m}
 report: {fields: [noise_suppression], audio_id: name, video_id: bus_info, id_max_bytes: 64}
-sources: {audio: false, camera: false, files: [a.yaml, b.yaml], pulse_server: "unix:/run/x"}
+sources: {audio: false, camera: false, hid: false, files: [a.yaml, b.yaml], pulse_server: "unix:/run/x"}
+push: {state_file: /run/x/states.json}
 engine: {removal_grace: 0s, stale_after: 90s}
 control: {socket: /run/x/agent.sock}
 log: {level: error, format: json}

@@ -104,6 +104,8 @@ func (l *loader) set(s leaf, from origin, dir string) {
 		l.config.Catalogue = l.absolute(from, dir, l.config.Catalogue)
 	case "control.socket":
 		l.config.Control.Socket = l.absolute(from, dir, l.config.Control.Socket)
+	case "push.state_file":
+		l.config.Push.StateFile = l.absolute(from, dir, l.config.Push.StateFile)
 	case "sources.files":
 		for i, file := range l.config.Sources.Files {
 			l.config.Sources.Files[i] = l.absolute(from, dir, file)

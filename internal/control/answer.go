@@ -31,6 +31,7 @@ func (s *Server) sendJSON(w http.ResponseWriter, status int, v any) {
 func filled(status Status) Status {
 	status.Sources = list(status.Sources)
 	status.Products = list(status.Products)
+	status.HID = list(status.HID)
 	status.Pushes = list(status.Pushes)
 	status.Clients.Sessions = list(status.Clients.Sessions)
 	return status

@@ -25,6 +25,10 @@ type Backend interface {
 	Refresh()
 	// Reload reads settings and catalogue again. An error means that the old ones are in force.
 	Reload() error
+	// Record writes a recording of what the agent is told and what it says, whole lines of JSON at
+	// a time, until ctx or the agent ends; the last line says that it is the last. It ends before
+	// that when write fails. write may block; the agent goes on meanwhile.
+	Record(ctx context.Context, write func(lines []byte) error) error
 	// Metrics are counters (their names end in _total) and gauges by name, without labels and
 	// without the prefix "sidetone_".
 	Metrics() map[string]float64

@@ -126,14 +126,66 @@ func (c *Client) Watch(ctx context.Context, on func(Change) error) error {
 		return err
 	}
 	defer answer.Body.Close()
-	lines := bufio.NewScanner(answer.Body)
-	lines.Buffer(nil, maxAnswer)
-	for lines.Scan() {
+	return eachLine(ctx, answer.Body, func(line []byte) error {
 		var change Change
-		if err := json.Unmarshal(lines.Bytes(), &change); err != nil {
+		if err := json.Unmarshal(line, &change); err != nil {
 			return unreadable(err)
 		}
-		if err := on(change); err != nil {
+		return on(change)
+	})
+}
+
+// Record calls on with every line of a recording, without its line break, until ctx ends, on
+// returns an error, or the agent ends (ErrEnded), and returns the reason. When ctx ends the agent
+// may still have lines to say; on gets them, and the last of all.
+func (c *Client) Record(ctx context.Context, on func(line []byte) error) error {
+	var conn net.Conn
+	recording := httpClient(&http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			raw, err := c.dial(ctx)
+			if err != nil {
+				return nil, err
+			}
+			conn = newAsking(raw, make(chan struct{}))
+			return conn, nil
+		},
+		DisableKeepAlives: true,
+	})
+	whole, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	stop := context.AfterFunc(ctx, cut)
+	answer, err := send(whole, &recording, http.MethodGet, "/v1/record", nil)
+	if !stop() {
+		err = ctx.Err()
+	}
+	if answer != nil {
+		defer answer.Body.Close()
+	}
+	if err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, func() {
+		// Anything behind the request ends the recording in order.
+		time.AfterFunc(callTimeout, cut)
+		_, _ = conn.Write([]byte("\n"))
+	})()
+	return eachLine(ctx, answer.Body, on)
+}
+
+// eachLine calls on with every line of an answer that has no end of its own. One that is cut off
+// is left out.
+func eachLine(ctx context.Context, answer io.Reader, on func(line []byte) error) error {
+	lines := bufio.NewScanner(answer)
+	lines.Buffer(nil, maxAnswer)
+	lines.Split(func(data []byte, _ bool) (int, []byte, error) {
+		line, _, whole := bytes.Cut(data, []byte("\n"))
+		if !whole {
+			return 0, nil, nil
+		}
+		return len(line) + 1, line, nil
+	})
+	for lines.Scan() {
+		if err := on(lines.Bytes()); err != nil {
 			return err
 		}
 	}

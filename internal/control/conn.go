@@ -16,7 +16,7 @@ type conn struct {
 	holder    string      // names it to the Backend
 	surplus   bool        // beyond the limit: it is only told so
 	holding   atomic.Bool // it has pushed without a lease
-	streaming atomic.Bool // it is being sent a watch: nothing more may come
+	streaming atomic.Bool // it is being sent lines without end: what more comes ends them
 	idle      *time.Timer // closes it when it has had nothing to ask for long
 	closed    func()      // gives its place to another
 }
@@ -28,14 +28,14 @@ func connOf(r *http.Request) *conn { return r.Context().Value(connKey{}).(*conn)
 // hold notes that a push ends with the connection: from now on it may be silent for ever.
 func (c *conn) hold() { c.holding.Store(true) }
 
-var errAfterWatch = errors.New("a request behind a watch, which has no end")
+var errAfterStream = errors.New("a request behind one whose answer has no end")
 
-// Read ends the connection when a peer that is being sent a watch sends anything: net/http
+// Read ends the answer when a peer that is being sent lines without end sends anything: net/http
 // would keep that byte for later and not look again whether the peer is still there.
 func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if n > 0 && c.streaming.Load() {
-		return 0, errAfterWatch
+		return 0, errAfterStream
 	}
 	return n, err
 }

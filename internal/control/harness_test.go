@@ -39,6 +39,7 @@ type fake struct {
 	entered  chan struct{} // has an element for each Push that has begun
 	metrics  map[string]float64
 	calls    map[string]int
+	lines    chan string // of recordings; closed: the agent has no more
 }
 
 func newFake() *fake {
@@ -54,7 +55,7 @@ func newFake() *fake {
 			}},
 		},
 		changed: make(chan struct{}), pushes: map[string][]PushRequest{}, released: map[string]int{}, calls: map[string]int{},
-		entered: make(chan struct{}, 1000),
+		entered: make(chan struct{}, 1000), lines: make(chan string),
 	}
 }
 
@@ -172,6 +173,25 @@ func (f *fake) releases() map[string]int {
 
 func (f *fake) Refresh()                    { f.count("refresh") }
 func (f *fake) Reload() error               { f.count("reload"); return f.broken }
+
+// Record writes lines until it is told to end, and then a last one.
+func (f *fake) Record(ctx context.Context, write func(lines []byte) error) error {
+	for {
+		select {
+		case line, more := <-f.lines:
+			if !more {
+				return nil
+			}
+			if err := write([]byte(line + "\n")); err != nil {
+				f.count("record broke")
+				return err
+			}
+		case <-ctx.Done():
+			return write([]byte(`{"end":{}}` + "\n"))
+		}
+	}
+}
+
 func (f *fake) Metrics() map[string]float64 { return f.metrics }
 
 func (f *fake) Bundle(w io.Writer) error {

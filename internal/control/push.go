@@ -25,14 +25,19 @@ const (
 // version may have them. An unknown flag is an error: a slip there would lose a mute without
 // a word. Errors name the JSON path.
 func parsePush(body []byte) (PushRequest, error) {
-	var p PushRequest
 	if err := checkJSON(body); err != nil {
-		return p, err
+		return PushRequest{}, err
 	}
 	given, err := members(body, "$")
 	if err != nil {
-		return p, err
+		return PushRequest{}, err
 	}
+	return pushOf(given, "$")
+}
+
+// pushOf reads the members of the push at path.
+func pushOf(given map[string]json.RawMessage, path string) (PushRequest, error) {
+	var p PushRequest
 	for _, part := range []struct {
 		name     string
 		required bool
@@ -50,10 +55,10 @@ func parsePush(body []byte) (PushRequest, error) {
 	} {
 		value, there := given[part.name]
 		if !there && part.required {
-			return PushRequest{}, fmt.Errorf("$.%s: missing", part.name)
+			return PushRequest{}, fmt.Errorf("%s.%s: missing", path, part.name)
 		}
 		if there {
-			if err := part.read(value, "$."+part.name); err != nil {
+			if err := part.read(value, path+"."+part.name); err != nil {
 				return PushRequest{}, err
 			}
 		}

@@ -20,6 +20,7 @@ type limits struct {
 	body        int64         // bytes of a request's body
 	header      time.Duration // until the head of a request is there
 	request     time.Duration // until all of a request is there
+	recordings  int           // made at once
 	push        time.Duration // until the Backend has applied a push
 	write       time.Duration // until an answer, or a line of a watch, is taken
 	idle        time.Duration // between two requests on a connection that holds no push
@@ -34,6 +35,7 @@ func defaultLimits() limits {
 		body:        1 << 20,
 		header:      5 * time.Second,
 		request:     10 * time.Second,
+		recordings:  4,
 		push:        5 * time.Second,
 		write:       10 * time.Second,
 		idle:        2 * time.Minute,
@@ -55,6 +57,8 @@ type Server struct {
 	routes  map[string]map[string]http.HandlerFunc // by path and method
 	gate    gate
 	open    sync.WaitGroup // connections
+
+	recordings chan struct{} // has an element for each that is made
 }
 
 // NewServer makes a server that asks backend.
@@ -63,12 +67,13 @@ func NewServer(backend Backend, log *slog.Logger) *Server {
 }
 
 func newServer(backend Backend, log *slog.Logger, limits limits) *Server {
-	s := &Server{backend: backend, log: log, limits: limits}
+	s := &Server{backend: backend, log: log, limits: limits, recordings: make(chan struct{}, limits.recordings)}
 	s.gate = gate{server: s, places: make(chan struct{}, limits.connections), spare: make(chan struct{}, limits.connections)}
 	s.routes = map[string]map[string]http.HandlerFunc{
 		"/v1/status":  {http.MethodGet: s.status},
 		"/v1/devices": {http.MethodGet: s.devices},
 		"/v1/watch":   {http.MethodGet: s.watch},
+		"/v1/record":  {http.MethodGet: s.record},
 		"/v1/metrics": {http.MethodGet: s.metrics},
 		"/v1/bundle":  {http.MethodGet: s.bundle},
 		"/v1/refresh": {http.MethodPost: s.refresh},

@@ -20,6 +20,7 @@ type Status struct {
 	Changed    time.Time `json:"changed,omitzero"`
 	Sources    []Source  `json:"sources"`
 	Products   []Product `json:"products"` // that are plugged in, in the order in which they are sent
+	HID        []HID     `json:"hid"`      // the HID devices that the catalogue has sources for
 	Pushes     []Push    `json:"pushes"`   // in force, or waiting for their product
 	Clients    Clients   `json:"clients"`
 }
@@ -31,6 +32,28 @@ type Source struct {
 	Error     string   `json:"error,omitempty"`
 	Notes     []string `json:"notes,omitempty"`
 	Endpoints int      `json:"endpoints"`
+}
+
+// HID is one HID interface of a device, and what the catalogue's sources read off it.
+type HID struct {
+	Node      string      `json:"node"` // hidraw3
+	Name      string      `json:"name,omitempty"`
+	VID       string      `json:"vid"`
+	PID       string      `json:"pid"`
+	Serial    string      `json:"serial,omitempty"`
+	Interface int         `json:"interface"`       // number of the USB interface; -1: none
+	Error     string      `json:"error,omitempty"` // why it cannot be read, and what to do
+	Sources   []HIDSource `json:"sources"`
+}
+
+// HIDSource is what one source of the catalogue reads off a HID device.
+type HIDSource struct {
+	Product string      `json:"product"`
+	Rule    string      `json:"rule"` // its place in the product, such as sources[2] or link_state[0]
+	Via     string      `json:"via"`  // hid_usage, hid_report, hid_query or hidpp
+	Value   devices.Tri `json:"value"`
+	Since   time.Time   `json:"since,omitzero"`
+	Note    string      `json:"note,omitempty"` // what stands in the way of a known state
 }
 
 // Product is one physical product that is plugged in.

@@ -24,9 +24,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, problem(http.StatusBadRequest, CodeInvalid, "%v", err))
 		return
 	}
-	connOf(r).streaming.Store(true)
-	w.Header().Set("Content-Type", "application/x-ndjson")
-	w.Header().Set("Connection", "close")
+	s.stream(w, r)
 	status, changed := s.backend.Watch()
 	next := Change{Status: status}
 	wanted := !known || since != status.Generation
@@ -45,20 +43,32 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// stream begins an answer of lines.
+func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
+	connOf(r).streaming.Store(true)
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	w.Header().Set("Connection", "close")
+}
+
 // line sends the head of the answer and, if wanted, a line. It returns when the kernel has it.
-func (s *Server) line(w http.ResponseWriter, c Change, wanted bool) error {
+func (s *Server) line(w http.ResponseWriter, c Change, wanted bool) (err error) {
+	var line []byte
+	if wanted {
+		if line, err = encode(Change{filled(c.Status), c.What}); err != nil {
+			return err
+		}
+	}
+	return s.flush(w, line)
+}
+
+// flush sends what is to be sent. It returns when the kernel has it.
+func (s *Server) flush(w http.ResponseWriter, lines []byte) error {
 	out := http.NewResponseController(w)
 	if err := out.SetWriteDeadline(time.Now().Add(s.limits.write)); err != nil {
 		return err
 	}
-	if wanted {
-		line, err := encode(Change{filled(c.Status), c.What})
-		if err != nil {
-			return err
-		}
-		if _, err := w.Write(line); err != nil {
-			return err
-		}
+	if _, err := w.Write(lines); err != nil {
+		return err
 	}
 	return out.Flush()
 }

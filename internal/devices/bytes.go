@@ -16,11 +16,15 @@ func (b Bytes) MarshalText() ([]byte, error) { return []byte(hex.EncodeToString(
 
 // UnmarshalText reads hex digits in pairs; spaces between pairs are allowed.
 func (b *Bytes) UnmarshalText(text []byte) error {
-	v, err := hex.DecodeString(strings.ReplaceAll(string(text), " ", ""))
-	if err != nil {
-		return fmt.Errorf("want bytes as pairs of hex digits such as \"01 ff\": %w", err)
+	var out []byte
+	for pairs := range strings.FieldsSeq(string(text)) {
+		v, err := hex.DecodeString(pairs)
+		if err != nil {
+			return errors.New("want bytes as pairs of hex digits such as \"01 ff\"")
+		}
+		out = append(out, v...)
 	}
-	*b = v
+	*b = out
 	return nil
 }
 
@@ -37,7 +41,7 @@ func (b *Byte) UnmarshalText(text []byte) error {
 		digits, base = hexadecimal, 16
 	}
 	v, err := strconv.ParseUint(digits, base, 8)
-	if err != nil {
+	if err != nil || base == 10 && digits != strconv.FormatUint(v, 10) { // 010 is octal to some, hex to others
 		return errors.New("want a byte such as 0x64 or 100")
 	}
 	*b = Byte(v)

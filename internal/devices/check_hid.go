@@ -12,6 +12,9 @@ func (f *faults) hidUsage(path string, r HIDUsage, u use) {
 	f.hex16(path+".page", r.Page)
 	f.hex16(path+".usage", r.Usage)
 	f.milliseconds(path+".debounce_ms", r.DebounceMS, 0, 5000)
+	if r.Kind == HIDToggle && r.Invert {
+		f.add(path+".invert", "", "a toggle has no meaning that could be turned round")
+	}
 	switch {
 	case r.Anchor != nil && (r.Kind == HIDLevel || r.Kind == HIDButtons):
 		f.add(path+".anchor", "", "only a toggle has an anchor")
@@ -24,6 +27,9 @@ func (f *faults) hidUsage(path string, r HIDUsage, u use) {
 
 func (f *faults) hidReport(path string, r HIDReport, u use) {
 	f.usbInterface(path, r.Interface)
+	if r.ReportID != nil && *r.ReportID == 0 {
+		f.add(path+".report_id", "leave it out where reports have no number", "no report has the number 0")
+	}
 	f.byteTests(path+".when", r.When)
 	f.milliseconds(path+".debounce_ms", r.DebounceMS, 0, 5000)
 	if r.Value != nil {
@@ -41,7 +47,7 @@ func (f *faults) hidReport(path string, r HIDReport, u use) {
 		f.anchor(path+".anchor", *r.Anchor, u)
 	case HIDLevel, "":
 		if r.Value == nil {
-			f.add(path, "", "a level needs value: where the state stands in the report")
+			f.add(path, "value: where the state stands in the report", "a level without value")
 		}
 		if r.Anchor != nil {
 			f.add(path+".anchor", "", "only a toggle has an anchor")
@@ -83,6 +89,9 @@ func (f *faults) hidQuery(path string, q HIDQuery, u use) {
 	}
 	if len(q.Output) > 0 && len(q.Expect) == 0 {
 		f.add(path, "expect", "any report of the device would count as the answer")
+	}
+	if q.At != nil && len(q.At) == 0 {
+		f.add(path+".at", "leave it out for all moments", "empty list of moments")
 	}
 	for i, m := range q.At {
 		if slices.Contains(q.At[:i], m) {
@@ -159,9 +168,7 @@ func (f *faults) byteTests(path string, tests []ByteTest) {
 			f.masked(at+".eq", t.Mask, *t.Eq)
 		}
 		f.masked(at+".in", t.Mask, t.In...)
-		if t.In != nil && len(t.In) == 0 {
-			f.add(at+".in", "", "an empty list never fits")
-		}
+		f.notEmpty(at+".in", t.In)
 		if t.Min != nil && t.Max != nil && *t.Min > *t.Max {
 			f.add(at, "", "min is greater than max")
 		}
@@ -170,12 +177,20 @@ func (f *faults) byteTests(path string, tests []ByteTest) {
 
 func (f *faults) byteValue(path string, v ByteValue) {
 	f.place(path, v.Byte, v.Mask)
+	f.notEmpty(path+".on", v.On)
+	f.notEmpty(path+".off", v.Off)
 	f.masked(path+".on", v.Mask, v.On...)
 	f.masked(path+".off", v.Mask, v.Off...)
 	for i, b := range v.Off {
 		if slices.Contains(v.On, b) {
 			f.add(fmt.Sprintf("%s.off[%d]", path, i), "", "it stands in on, too")
 		}
+	}
+}
+
+func (f *faults) notEmpty(path string, list []Byte) {
+	if list != nil && len(list) == 0 {
+		f.add(path, "", "an empty list never fits")
 	}
 }
 

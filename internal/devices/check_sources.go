@@ -14,7 +14,7 @@ func (f *faults) sources(path string, p Product) {
 	for i, r := range p.Sources {
 		at := fmt.Sprintf("%s[%d]", path, i)
 		f.systems(at+".os", r.OS)
-		if f.kind(at, r.SourceKind, use{r.Field, r.OS, p.AllowWrite}) {
+		if f.kind(at, r.SourceKind, p.use(r.Field, r.OS)) {
 			f.reachable(at, r, p.Sources[:i])
 		}
 	}
@@ -24,11 +24,15 @@ func (f *faults) linkState(path string, p Product) {
 	for i, r := range p.LinkState {
 		at := fmt.Sprintf("%s[%d]", path, i)
 		f.systems(at+".os", r.OS)
-		if r.OSEndpointMute != nil || r.OSEffects != nil || r.Const != nil {
-			f.add(at, "hid_report, hid_query, hid_usage, hidpp, alsa_ctl or derive", "this source does not know whether the product is there")
+		if !f.kind(at, r.SourceKind, p.use(linkField, r.OS)) {
 			continue
 		}
-		f.kind(at, r.SourceKind, use{"", r.OS, p.AllowWrite})
+		same := func(e LinkRule) bool {
+			return reflect.DeepEqual(e.SourceKind, r.SourceKind) && len(without(systems(r.OS), e.OS)) == 0
+		}
+		if j := slices.IndexFunc(p.LinkState[:i], same); j >= 0 {
+			f.add(at, fmt.Sprintf("link_state[%d] decides before it", j), "unreachable source")
+		}
 	}
 }
 
@@ -59,9 +63,27 @@ func (k SourceKind) kinds() []string {
 
 // use is what a source is used for.
 type use struct {
-	field      Field // empty: the link's state
+	field      Field // or linkField
 	os         []OS
+	hardware   bool // the product has links with vid and pids
+	hid        bool // it has sources that read HID devices
 	allowWrite bool
+}
+
+func (p Product) use(f Field, list []OS) use {
+	return use{
+		field: f, os: list, allowWrite: p.AllowWrite,
+		hardware: slices.ContainsFunc(p.Links, func(l Link) bool { return len(l.PIDs) > 0 }),
+		hid:      slices.ContainsFunc(p.Sources, func(r SourceRule) bool { return r.readsHID() }),
+	}
+}
+
+// readsHID reports whether k, or one of what it is derived from, reads a HID device.
+func (k SourceKind) readsHID() bool {
+	if k.Derive != nil {
+		return slices.ContainsFunc(slices.Concat(k.Derive.Or, k.Derive.And), SourceKind.readsHID)
+	}
+	return k.HIDUsage != nil || k.HIDReport != nil || k.HIDQuery != nil || k.HIDPP != nil
 }
 
 // kind checks one source; it returns whether it is exactly one.
@@ -72,6 +94,9 @@ func (f *faults) kind(path string, k SourceKind, u use) bool {
 		return false
 	}
 	at := path + "." + kinds[0]
+	if !u.hardware && k.Derive == nil && k.readsHID() {
+		f.add(at, "a link of kind usb, dongle or bluetooth with them", "no link has vid and pids, so no HID device is this product's")
+	}
 	switch {
 	case k.HIDUsage != nil:
 		f.hidUsage(at, *k.HIDUsage, u)
@@ -93,6 +118,10 @@ func (f *faults) kind(path string, k SourceKind, u use) bool {
 func (f *faults) system(path string, k SourceKind, u use) {
 	mute := u.field == HardwareMute
 	switch {
+	case u.field == linkField && k.ALSACtl == nil:
+		f.add(path, "hid_report, hid_query, hid_usage, hidpp, alsa_ctl or derive", "this source does not know whether the product is there")
+	case u.field == linkField && u.hid:
+		f.add(path+".alsa_ctl", "hid_report, hid_query, hid_usage or hidpp", "the product's HID sources would not hear of it and keep what they knew before")
 	case k.OSEndpointMute != nil && !mute:
 		f.add(path+".os_endpoint_mute", "", "os_endpoint_mute knows nothing but hardware_mute")
 	case k.OSEffects != nil && mute:
@@ -133,7 +162,14 @@ func (f *faults) reachable(path string, r SourceRule, earlier []SourceRule) {
 		return
 	}
 	for i, e := range earlier {
-		if e.Field != r.Field || len(e.kinds()) != 1 || !e.covers(r.SourceKind, e.Field) {
+		if e.Field != r.Field || len(e.kinds()) != 1 {
+			continue
+		}
+		if e.HIDQuery != nil && r.HIDQuery == nil && r.readsHID() && len(without(left, e.OS)) < len(left) {
+			f.add(path, "put hid_query behind it", "sources[%d] decides before it with what was true when it asked", i)
+			return
+		}
+		if !e.covers(r.SourceKind, e.Field) {
 			continue
 		}
 		if left = without(left, e.OS); len(left) == 0 {

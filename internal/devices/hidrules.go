@@ -42,8 +42,8 @@ type HIDReport struct {
 // speaks again.
 type Anchor struct {
 	Start     *bool      `json:"start,omitempty" yaml:"start,omitempty" jsonschema_description:"The state that the device's firmware always takes when it is plugged in or its link comes up."`
-	HIDReport *HIDReport `json:"hid_report,omitempty" yaml:"hid_report,omitempty" jsonschema_description:"Another report of the device that shows the state."`
-	HIDQuery  *HIDQuery  `json:"hid_query,omitempty" yaml:"hid_query,omitempty" jsonschema_description:"The device's answer to a request. Needs the product's allow_write."`
+	HIDReport *HIDReport `json:"hid_report,omitempty" yaml:"hid_report,omitempty" jsonschema_description:"Another report of the device that shows the state, on whichever of its interfaces."`
+	HIDQuery  *HIDQuery  `json:"hid_query,omitempty" yaml:"hid_query,omitempty" jsonschema_description:"The device's answer to a request, on whichever of its interfaces. Needs the product's allow_write."`
 }
 
 // ByteTest is a condition on one byte of a report. A report that is too short does not meet it.
@@ -57,7 +57,8 @@ type ByteTest struct {
 }
 
 // ByteValue reads a state off one byte. With On alone all other values are false, with Off alone
-// true, with both unknown; with neither, zero is false and all else true.
+// true, with both unknown: then a level is not known any more. With neither, zero is false and all
+// else true.
 type ByteValue struct {
 	Byte   int    `json:"byte" yaml:"byte" jsonschema:"minimum=0,maximum=8191" jsonschema_description:"Which byte, from 0."`
 	Mask   *Byte  `json:"mask,omitempty" yaml:"mask,omitempty" jsonschema_description:"Which bits of it count. All if left out."`
@@ -72,7 +73,7 @@ type Moment string
 // The moments.
 const (
 	AtAttach Moment = "attach"  // when the agent first sees the device
-	AtResume Moment = "resume"  // after the machine has slept
+	AtResume Moment = "resume"  // after the machine has slept, or reports were lost
 	AtLinkUp Moment = "link_up" // when link_state has become true
 )
 
@@ -89,8 +90,8 @@ type HIDQuery struct {
 	Output    []Bytes    `json:"output,omitempty" yaml:"output,omitempty" jsonschema_description:"Output reports to send, each after the answer to the one before: hex digits, the report's number first (00 where reports have none). They are filled up with zeros to the report's length."`
 	Feature   Bytes      `json:"feature,omitempty" yaml:"feature,omitempty" jsonschema_description:"Feature report to read: its number in hex (00 where reports have none). If more bytes follow, it is set to them first."`
 	Expect    []ByteTest `json:"expect,omitempty" yaml:"expect,omitempty" jsonschema_description:"What is true of the answer to the last request, by which it is told from other reports."`
-	Value     ByteValue  `json:"value" yaml:"value" jsonschema_description:"Where the state stands in the answer."`
-	At        []Moment   `json:"at,omitempty" yaml:"at,omitempty" jsonschema_description:"When to ask. At all of attach, resume and link_up if left out."`
+	Value     ByteValue  `json:"value" yaml:"value" jsonschema_description:"Where the state stands in the answer. Byte 0 of a feature report is its number, 00 where reports have none."`
+	At        []Moment   `json:"at,omitempty" yaml:"at,omitempty" jsonschema_description:"When to ask: attach, when the device is first seen; resume, after sleep or when reports were lost; link_up, when link_state has become true. At all of them if left out."`
 	TimeoutMS int        `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty" jsonschema:"minimum=10,maximum=10000" jsonschema_description:"How long to wait for each answer. 1000 if left out."`
 }
 

@@ -28,15 +28,15 @@ func collect(readings []Reading, instances []*instance) {
 		if inst.readings == nil {
 			inst.readings = make(map[string][]Reading)
 		}
-		inst.readings[r.Rule] = join(inst.readings[r.Rule], r)
+		inst.readings[r.Rule] = inst.join(inst.readings[r.Rule], r)
 	}
 }
 
 // join adds r to what the rule has read. A device may have the same control on several of its
 // interfaces, of which one may never speak: the latest that is known stands for the device.
-func join(list []Reading, r Reading) []Reading {
+func (inst *instance) join(list []Reading, r Reading) []Reading {
 	for i, other := range list {
-		if id := r.identity(); id != "" && id == other.identity() {
+		if id := inst.device(r); id != "" && id == inst.device(other) {
 			if !other.Value.Known() || r.Value.Known() && r.Since.After(other.Since) {
 				list[i] = r
 			}
@@ -46,7 +46,13 @@ func join(list []Reading, r Reading) []Reading {
 	return append(list, r)
 }
 
-func (r Reading) identity() string { return cmp.Or(r.Container, r.Serial) }
+// device tells the physical device of a reading from another.
+func (inst *instance) device(r Reading) string {
+	if inst.product.GroupBy == GroupSerial {
+		return cmp.Or(r.Serial, r.Container)
+	}
+	return cmp.Or(r.Container, r.Serial)
+}
 
 // unitOf is the unit that owns the reading's device; where that cannot be told, the only one
 // that may.
@@ -114,8 +120,15 @@ func (inst *instance) read(at string, k SourceKind, f Field, e *Endpoint, behind
 	for _, r := range inst.readings[at] {
 		flags = append(flags, Flag{r.Value, r.Origin, r.Since})
 	}
+	if f == linkField {
+		return eitherFlag(flags)
+	}
 	return mergeFlags(flags)
 }
+
+// linkField stands for the state of the unit's link, which is no flag: of several devices that are
+// one unit, one that is there is enough.
+const linkField Field = ""
 
 // Terms yields the sources that d is made of, with their places.
 func (d Derive) Terms(at string) func(yield func(at string, k SourceKind) bool) {
@@ -138,21 +151,41 @@ func (inst *instance) derive(at string, d Derive, f Field, e *Endpoint, behind [
 	for at, k := range d.Terms(at) {
 		flags = append(flags, inst.read(at, k, f, e, behind))
 	}
-	var out Flag
+	merge := mergeFlags
 	if d.Or != nil {
-		for i := range flags {
-			flags[i].Value = flags[i].Value.Not()
-		}
-		out = mergeFlags(flags)
-		out.Value = out.Value.Not()
-	} else {
-		out = mergeFlags(flags)
+		merge = eitherFlag
 	}
+	out := merge(flags)
 	if !out.Value.Known() {
 		return Flag{}
 	}
 	out.Origin.Detail = out.Origin.String()
 	out.Origin.Via = ViaDerive
+	return out
+}
+
+// eitherFlag is true if one flag is, since the first one is; false if all are, since the last one is.
+func eitherFlag(flags []Flag) Flag {
+	for i := range flags {
+		flags[i].Value = flags[i].Value.Not()
+	}
+	out := mergeFlags(flags)
+	out.Value = out.Value.Not()
+	return out
+}
+
+// Of derives a state from those of the terms, in any order.
+func (d Derive) Of(terms []Tri) Tri {
+	out := True
+	for _, v := range terms {
+		if d.Or != nil {
+			v = v.Not()
+		}
+		out = out.And(v)
+	}
+	if d.Or != nil {
+		out = out.Not()
+	}
 	return out
 }
 
@@ -172,7 +205,7 @@ func (inst *instance) link() Flag {
 		first = inputs[0]
 	}
 	for _, r := range inst.product.link {
-		if flag := inst.read(r.at, r.SourceKind, "", first, inputs); flag.Value.Known() {
+		if flag := inst.read(r.at, r.SourceKind, linkField, first, inputs); flag.Value.Known() {
 			return flag
 		}
 	}

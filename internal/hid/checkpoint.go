@@ -1,7 +1,6 @@
 package hid
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -26,29 +25,30 @@ type DeviceCheckpoint struct {
 
 // SensorCheckpoint is what one rule knows of a device.
 type SensorCheckpoint struct {
-	Product   string       `json:"product"`
-	Rule      string       `json:"rule"`
-	Value     devices.Tri  `json:"value"`
-	Since     time.Time    `json:"since,omitzero"`
-	Pressed   map[int]bool `json:"pressed,omitempty"`
-	LastPress time.Time    `json:"last_press,omitzero"`
-	Next      devices.Tri  `json:"next,omitzero"`
-	Due       time.Time    `json:"due,omitzero"`
-	Step      int          `json:"step,omitempty"`
-	Until     time.Time    `json:"until,omitzero"` // zero: it waits for no answer
-	Silent    bool         `json:"silent,omitempty"`
-	Place     byte         `json:"place,omitempty"`
+	Product   string        `json:"product"`
+	Rule      string        `json:"rule"`
+	Value     devices.Tri   `json:"value"`
+	Since     time.Time     `json:"since,omitzero"`
+	Held      []devices.Tri `json:"held"`
+	LastPress time.Time     `json:"last_press,omitzero"`
+	Next      devices.Tri   `json:"next,omitzero"`
+	Due       time.Time     `json:"due,omitzero"`
+	Step      int           `json:"step,omitempty"`
+	Until     time.Time     `json:"until,omitzero"` // zero: it waits for no answer
+	Silent    bool          `json:"silent,omitempty"`
+	Place     byte          `json:"place,omitempty"`
+	Lacks     bool          `json:"lacks,omitempty"`
 }
 
 // Checkpoint returns what t knows, its times passed through clock.
 func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
-	c := Checkpoint{LastRequest: t.ids}
+	c := Checkpoint{LastRequest: t.book.ids}
 	for _, d := range t.sorted() {
 		dc := DeviceCheckpoint{Device: d.device, Denied: d.denied, Asked: d.asked}
 		for i, s := range d.sensors {
 			sc := SensorCheckpoint{
-				Product: s.product, Rule: s.at, Value: s.value, Since: clock(s.since), Pressed: maps.Clone(s.pressed),
-				LastPress: clock(s.lastTime), Next: s.next, Due: clock(s.due),
+				Product: s.product, Rule: s.at, Value: s.value, Since: clock(s.since), Held: slices.Clone(s.held),
+				LastPress: clock(s.pressed), Next: s.next, Due: clock(s.due),
 			}
 			if s.talk != nil {
 				sc.Step, sc.Silent = s.talk.step, s.talk.silent
@@ -57,7 +57,7 @@ func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
 				}
 			}
 			if s.pp != nil {
-				sc.Place = s.pp.place
+				sc.Place, sc.Lacks = s.pp.place, s.pp.lacks
 			}
 			dc.Sensors = append(dc.Sensors, sc)
 			if d.talking == s {
@@ -75,9 +75,9 @@ func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
 // Restore puts a Tracker that is new where another was, under the same rules. What the rules do
 // not know is left out.
 func (t *Tracker) Restore(c Checkpoint) {
-	t.ids = c.LastRequest
+	t.book.ids = c.LastRequest
 	for _, dc := range c.Devices {
-		d := &tracked{device: dc.Device, desc: describe(dc.Device), denied: dc.Denied, asked: dc.Asked, ids: &t.ids}
+		d := &tracked{device: dc.Device, desc: describe(dc.Device), denied: dc.Denied, asked: dc.Asked, book: &t.book}
 		t.devices[d.device.Node] = d
 		if d.denied == "" {
 			d.sensors = t.sensors(d)
@@ -107,15 +107,16 @@ func (t *Tracker) Restore(c Checkpoint) {
 			}
 		}
 	}
+	t.up = t.links()
 }
 
 func (s *sensor) restore(c SensorCheckpoint) {
-	s.value, s.since, s.lastTime, s.next, s.due = c.Value, c.Since, c.LastPress, c.Next, c.Due
-	maps.Copy(s.pressed, c.Pressed)
+	s.value, s.since, s.pressed, s.next, s.due = c.Value, c.Since, c.LastPress, c.Next, c.Due
+	copy(s.held, c.Held)
 	if s.talk != nil {
 		s.talk.step, s.talk.silent, s.talk.waiting, s.talk.until = c.Step, c.Silent, !c.Until.IsZero(), c.Until
 	}
 	if s.pp != nil {
-		s.pp.place = c.Place
+		s.pp.place, s.pp.lacks = c.Place, c.Lacks
 	}
 }

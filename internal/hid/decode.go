@@ -74,11 +74,11 @@ func byteAt(report []byte, at int, mask *devices.Byte) (devices.Byte, bool) {
 	return b, true
 }
 
-// valueOf reads a state off a report; unknown where the report does not have it.
-func valueOf(report []byte, v devices.ByteValue) devices.Tri {
+// valueOf reads a state off a report; false where the report is too short to have it.
+func valueOf(report []byte, v devices.ByteValue) (devices.Tri, bool) {
 	b, ok := byteAt(report, v.Byte, v.Mask)
 	if !ok {
-		return devices.Unknown
+		return devices.Unknown, false
 	}
 	var t devices.Tri
 	switch on, off := slices.Contains(v.On, b), slices.Contains(v.Off, b); {
@@ -87,7 +87,7 @@ func valueOf(report []byte, v devices.ByteValue) devices.Tri {
 	case off:
 		t = devices.False
 	case v.On != nil && v.Off != nil:
-		return devices.Unknown
+		t = devices.Unknown
 	case v.On != nil:
 		t = devices.False
 	case v.Off != nil:
@@ -98,7 +98,7 @@ func valueOf(report []byte, v devices.ByteValue) devices.Tri {
 	if v.Invert {
 		t = t.Not()
 	}
-	return t
+	return t, true
 }
 
 // concerns reports whether a rule looks at a report at all.

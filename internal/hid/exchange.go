@@ -13,7 +13,8 @@ const defaultTimeout = time.Second
 type script interface {
 	// request returns the next request; false: there is none, the conversation is over.
 	request(step int) (Request, bool)
-	// answer takes what may be the answer to a request. It is false if this is something else.
+	// answer takes what may be the answer to a request. It is false if this is something else, and
+	// unknown if it is one that tells no state.
 	answer(step int, data []byte) (v devices.Tri, ok bool)
 	// unasked reports whether the answer to a request arrives as any other input report does.
 	unasked() bool
@@ -88,7 +89,7 @@ func (q *query) answer(step int, data []byte) (devices.Tri, bool) {
 	if !meets(data, q.Expect) {
 		return devices.Unknown, false
 	}
-	return valueOf(data, q.Value), true
+	return valueOf(data, q.Value)
 }
 
 func (q *query) unasked() bool { return len(q.Output) > 0 }

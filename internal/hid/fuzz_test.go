@@ -1,82 +1,151 @@
 package hid
 
 import (
-	"path/filepath"
-	"strings"
+	"encoding/json"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/config"
+	"sidetone/internal/devices"
 )
 
-// FuzzDescriptor reads what a broken or hostile device may declare and send.
-func FuzzDescriptor(f *testing.F) {
-	stored, err := filepath.Glob(filepath.Join("testdata", "descriptors", "*.txt"))
-	require.NoError(f, err)
-	require.NotEmpty(f, stored)
-	for _, path := range stored {
-		f.Add(storedItems(f, strings.TrimSuffix(filepath.Base(path), ".txt")), []byte{2, 0xff, 0xe2, 0})
-	}
-	f.Fuzz(func(t *testing.T, b, report []byte) {
-		d, err := ParseDescriptor(b)
-		if err != nil {
-			var typed *DescriptorError
-			require.ErrorAs(t, err, &typed)
-			require.Less(t, typed.At, len(b))
-			return
-		}
-		require.LessOrEqual(t, len(d.Fields), maxFields)
-		for i, field := range d.Fields {
-			length := d.Length(field.Kind, field.ReportID)
-			require.LessOrEqual(t, length, longestReport)
-			require.Equal(t, d.Numbered, field.ReportID != 0)
-			require.True(t, !d.Numbered || field.Offset >= 8, "a field lies in the number")
-			require.Positive(t, field.Size)
-			require.Positive(t, field.Count)
-			require.LessOrEqual(t, field.Offset+field.Size*field.Count, 8*length)
+// quiet is a product that may not be written to.
+const quiet = `
+  - id: quiet
+    name: Quiet
+    url: https://acme.example/quiet
+    priority: 2
+    links: [{kind: usb, vid: "1209", pids: ["0701"]}]
+    endpoints: [{type: audioinput}]
+    sources:
+      - {field: hardware_mute, hid_usage: {kind: level, debounce_ms: 30}}
+      - {field: hardware_mute, hid_report: {report_id: 1, kind: toggle, value: {byte: 1}, debounce_ms: 30, anchor: {start: true, hid_report: {report_id: 2, value: {byte: 1}}}}}
+`
 
-			requireRead(t, field, report)
-			if i < 100 { // a whole report takes its time
-				full := make([]byte, length)
-				copy(full, report)
-				if d.Numbered {
-					full[0] = field.ReportID
-				}
-				requireRead(t, field, full)
-				requireFound(t, d, field, full)
-			}
+var fuzzed = []string{
+	modelled + quiet,
+	queries + quiet,
+	linked + quiet,
+	`
+    link_state: [{derive: {or: [{hid_query: {feature: "24", value: {byte: 1}}}, {hid_report: {when: [{byte: 0, min: 3}], value: {byte: 1}, debounce_ms: 20}}]}}]
+    sources:
+      - {field: hardware_mute, hid_report: {report_id: 1, kind: toggle, value: {byte: 1}, anchor: {hid_query: {output: ["12 01", "11 01"], expect: [{byte: 0, eq: 2}], value: {byte: 1}, timeout_ms: 10}}}}
+      - {field: noise_suppression, hidpp: {feature: "0903", read: 0, event: 1, value: {byte: 0}}}
+      - {field: echo_cancellation, hidpp: {feature: "0904", read: 3, device_index: 1, value: {byte: 0, on: [1], off: [0]}, timeout_ms: 20}}
+` + quiet,
+	quiet[1:],
+}
+
+// FuzzTracker plays events, three bytes and more each, to a Tracker. Whatever they are, it is not
+// brought down, never asks to be woken for the past, writes only to what it may write to, and does
+// the same when it is told the same, also if another one takes its place at every step.
+func FuzzTracker(f *testing.F) {
+	var rules []*Rules
+	for _, products := range fuzzed {
+		if products[0] == ' ' {
+			products = "    sources: []\n" + products
 		}
+		cat, problems := config.DecodeCatalogue("fuzz.yaml", []byte(head+products))
+		require.Empty(f, problems)
+		rules = append(rules, NewRules(cat, devices.Linux))
+	}
+	f.Add(byte(0), []byte{0, 0x80, 0, 0, 0, 1, 2, 4, 1, 5, 0, 1, 2, 1, 1, 5, 1, 0})
+	f.Add(byte(3), []byte{0, 1, 0, 5, 0, 2, 3, 1, 6, 0, 50, 2, 0x24, 1, 5, 1, 2, 20, 0x11, 0xff, 0, 0x0d, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})
+	f.Add(byte(1), []byte{0, 0x82, 0, 7, 0, 2, 3, 0x21, 1, 6, 0, 255, 8, 1, 3, 4, 0, 0})
+	f.Fuzz(func(t *testing.T, which byte, script []byte) {
+		first := fuzzRun(t, rules, int(which), script, false)
+		require.Equal(t, first, fuzzRun(t, rules, int(which), script, true))
 	})
 }
 
-func requireRead(t *testing.T, f Field, report []byte) {
-	t.Helper()
-	f.Control()
-	if v, ok := f.Value(report); ok && !f.Array {
-		require.True(t, f.Min <= v && v <= f.Max, "%d is outside %d..%d", v, f.Min, f.Max)
+func fuzzRun(t *testing.T, rules []*Rules, which int, script []byte, restore bool) string {
+	tr, now := NewTracker(rules[which%len(rules)]), t0
+	descriptors := [][]byte{reports(1, 2, 3, 4, 5), reports(1, 0x11), {0x05, 0x0b, 0x09, 0x05, 0xa1, 0x01, 0x15, 0x00, 0x25, 0x01, 0x75, 0x08, 0x95, 0x01, 0x09, 0x2f, 0x81, 0x22, 0xc0}, nil}
+	var last Request
+	var log []any
+	for len(script) >= 3 {
+		op, arg, n := script[0], script[1], int(script[2])
+		script = script[3:]
+		data := script[:min(n%24, len(script))]
+		node := []string{"hidraw0", "hidraw1", "hidraw2"}[arg%3]
+		e := Event{Node: node}
+		before := tr.Readings()
+		changed := false
+		switch op % 9 {
+		case 0:
+			e.Happening, e.Plugged = Attached, arg&0x80 != 0
+			e.Device = &Device{
+				Bus: devices.USB, VID: "1209", PID: []string{"0700", "0701"}[arg>>6&1], Container: []string{"a", ""}[arg>>5&1],
+				Descriptor: descriptors[arg>>3&3],
+			}
+		case 1:
+			e.Happening, e.Device = Denied, &Device{Bus: devices.USB, VID: "1209", PID: "0700"}
+		case 2:
+			e.Happening, e.Error = Gone, []string{"", "failed"}[n&1]
+		case 3:
+			e.Happening, e.Request, e.Data, e.Node = Answer, last.ID+uint64(n>>7), data, last.Node
+			script = script[len(data):]
+		case 4:
+			e.Happening = Lost
+		case 5:
+			e.Happening, e.Data = Report, data
+			script = script[len(data):]
+		case 6:
+			changed = tr.Resume(now)
+		case 7:
+			which += n
+			changed = tr.Configure(rules[which%len(rules)], now)
+		case 8:
+			now = now.Add(time.Duration(n) * 10 * time.Millisecond)
+		}
+		if e.Happening != "" {
+			changed = tr.Apply(e, now)
+		}
+		requests := tr.Requests()
+		for _, r := range requests {
+			last = r
+			d := tr.devices[r.Node]
+			require.NotNil(t, d)
+			require.Equal(t, "0700", d.device.PID, "the only product that may be written to")
+			require.NotEqual(t, len(r.Output) == 0, len(r.Feature) == 0)
+			require.False(t, len(r.Feature) > 0 && r.Length < 1)
+		}
+		for rounds := 0; ; rounds++ {
+			due := tr.Due()
+			if due.IsZero() || due.After(now) {
+				break
+			}
+			require.Zero(t, rounds, "once is enough")
+			changed = tr.Expire(now) || changed
+		}
+		after := tr.Readings()
+		require.True(t, changed || slices.Equal(before, after))
+		for _, d := range tr.devices {
+			require.LessOrEqual(t, len(d.queue), len(d.sensors))
+			require.LessOrEqual(t, len(d.requests), len(d.sensors)+1)
+			require.True(t, d.talking == nil || d.conversation() == nil || slices.Contains(d.sensors, d.talking))
+		}
+		require.False(t, tr.book.links || tr.book.anchors || tr.book.changed, "nothing is left over")
+		log = append(log, e, requests, after, tr.Due())
+		if restore {
+			tr = restored(t, tr, rules[which%len(rules)])
+		}
 	}
-	pressed, ok := f.Pressed(report)
-	require.LessOrEqual(t, len(pressed), f.Count)
-	require.False(t, ok && !f.Array)
+	out, err := json.Marshal(append(log, tr.Status()))
+	require.NoError(t, err)
+	return string(out)
 }
 
-// requireFound checks that a field, or what an array names in a whole report, is found by its usage.
-func requireFound(t *testing.T, d *Descriptor, f Field, report []byte) {
-	t.Helper()
-	if !f.Array {
-		require.NotEmpty(t, d.Find(f.Kind, f.Page, f.Usage))
-		return
-	}
-	pressed, ok := f.Pressed(report)
-	require.Equal(t, f.Size <= 32, ok)
-	for _, usage := range pressed[:min(len(pressed), 10)] {
-		var values []int32
-		for _, found := range d.Find(f.Kind, uint16(usage>>16), uint16(usage)) {
-			if found.Array && found.Offset == f.Offset && found.ReportID == f.ReportID {
-				v, ok := found.Value(report)
-				require.True(t, ok)
-				values = append(values, v)
-			}
-		}
-		require.Equal(t, []int32{1}, values)
-	}
+// restored is a new Tracker that goes on from what the other one knows, as a recording has it.
+func restored(t *testing.T, tr *Tracker, rules *Rules) *Tracker {
+	text, err := json.Marshal(tr.Checkpoint(func(at time.Time) time.Time { return at }))
+	require.NoError(t, err)
+	var c Checkpoint
+	require.NoError(t, json.Unmarshal(text, &c))
+	out := NewTracker(rules)
+	out.Restore(c)
+	return out
 }

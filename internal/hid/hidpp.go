@@ -22,6 +22,7 @@ type hidpp struct {
 	devices.HIDPP
 	node  string
 	place byte // of the feature on this device; 0: not known
+	lacks bool // the device has said that it does not have the feature
 }
 
 func (h *hidpp) device() byte {
@@ -35,7 +36,7 @@ func (h *hidpp) request(step int) (Request, bool) {
 	report := make([]byte, hidppLength)
 	switch {
 	case step == 0: // getFeature of the root feature
-		h.place = 0
+		h.place, h.lacks = 0, false
 		id := number(h.Feature, "")
 		copy(report, []byte{hidppLong, h.device(), 0, hidppSoftware, byte(id >> 8), byte(id)})
 	case step == 1 && h.Read != nil && h.place != 0:
@@ -61,9 +62,10 @@ func (h *hidpp) answer(step int, data []byte) (devices.Tri, bool) {
 		return devices.Unknown, false
 	case step == 0:
 		h.place = data[hidppHeader]
+		h.lacks = h.place == 0
 		return devices.Unknown, true
 	}
-	return h.value(data), true
+	return h.value(data)
 }
 
 // event reads a state that the device tells unasked.
@@ -74,10 +76,10 @@ func (h *hidpp) event(data []byte) (devices.Tri, bool) {
 	if data[0] != hidppLong || data[1] != h.device() || data[2] != h.place || data[3] != byte(*h.Event)<<4 {
 		return devices.Unknown, false
 	}
-	return h.value(data), true
+	return h.value(data)
 }
 
-func (h *hidpp) value(data []byte) devices.Tri { return valueOf(data[hidppHeader:], h.Value) }
+func (h *hidpp) value(data []byte) (devices.Tri, bool) { return valueOf(data[hidppHeader:], h.Value) }
 
 func (h *hidpp) unasked() bool { return true }
 

@@ -1,61 +1,93 @@
 package hid
 
 import (
-	"cmp"
+	"maps"
+	"slices"
 	"time"
 
 	"sidetone/internal/devices"
 )
 
-// unit is one physical product as far as its HID devices tell.
-type unit struct{ product, identity string }
-
-func (u unit) compare(v unit) int {
-	return cmp.Or(cmp.Compare(u.product, v.product), cmp.Compare(u.identity, v.identity))
-}
-
-func (d *tracked) unit(product string) unit {
-	return unit{product, cmp.Or(d.device.Container, d.device.Serial, d.device.Node)}
-}
-
-// links are the states of the links that rules watch. Where several rules or devices speak of one
-// link it is up if one says so, down if none does and one says that.
+// links are the states of the links that rules watch, as devices.Resolver makes them of the readings:
+// the first rule that knows decides.
 func (t *Tracker) links() map[unit]devices.Tri {
-	var out map[unit]devices.Tri
-	for _, d := range t.devices {
+	heard := make(map[unit]map[string]*sensor) // by the place of the rule: which has heard of it last
+	for _, d := range t.sorted() {
 		for _, s := range d.sensors {
-			if !s.link {
+			if !s.link || !s.isReading() {
 				continue
 			}
-			if out == nil {
-				out = make(map[unit]devices.Tri)
+			u := d.unit(s.rule)
+			if heard[u] == nil {
+				heard[u] = make(map[string]*sensor)
 			}
-			if u := d.unit(s.product); out[u] != devices.True && s.value.Known() {
-				out[u] = s.value
+			if other := heard[u][s.at]; other == nil || !other.value.Known() || s.value.Known() && s.since.After(other.since) {
+				heard[u][s.at] = s
+			}
+		}
+	}
+	out := make(map[unit]devices.Tri)
+	for u, sensors := range heard {
+		for _, l := range t.rules.links[u.product] {
+			if out[u] = l.state(sensors); out[u].Known() {
+				break
 			}
 		}
 	}
 	return out
 }
 
-// linked is for a link that has come up, gone down, or become known. What was known of a product
-// whose link went down says nothing of the product that comes back.
+func (l linkRule) state(sensors map[string]*sensor) devices.Tri {
+	if l.Derive == nil {
+		if s := sensors[l.at]; s != nil {
+			return s.value
+		}
+		return devices.Unknown
+	}
+	var terms []devices.Tri
+	for at, k := range l.Derive.Terms(l.at) {
+		terms = append(terms, linkRule{at, k}.state(sensors))
+	}
+	return l.Derive.Of(terms)
+}
+
+// relink looks whether links have come up, gone down, or become known or unknown.
+func (t *Tracker) relink(at, now time.Time) {
+	if !t.book.links {
+		return
+	}
+	t.book.links = false
+	before := t.up
+	t.up = t.links()
+	units := maps.Clone(t.up)
+	maps.Copy(units, before)
+	for _, u := range slices.SortedFunc(maps.Keys(units), unit.compare) {
+		if before[u] != t.up[u] {
+			t.linked(u, before[u], t.up[u], at, now)
+		}
+	}
+}
+
+// linked is for a link whose state is another one. What was known of a product whose link is down,
+// or may have been down unseen, says nothing of the product that comes back.
 func (t *Tracker) linked(u unit, was, is devices.Tri, at, now time.Time) {
 	for _, d := range t.sorted() {
-		mine := func(s *sensor) bool { return !s.link && d.unit(s.product) == u }
-		if is == devices.False || was == devices.False {
-			d.forget(at, mine)
-		}
-		if is != devices.True {
-			continue
-		}
-		if was == devices.False {
+		mine := func(s *sensor) bool { return !s.link && d.unit(s.rule) == u }
+		switch {
+		case is == devices.False:
+			d.forget(at, now, mine)
+		case is == devices.Unknown: // what is being asked may still be answered
+			d.forget(at, now, func(s *sensor) bool { return mine(s) && (s.value.Known() || !s.due.IsZero()) })
+		case was == devices.False:
+			d.forget(at, now, mine)
 			for _, s := range d.sensors {
 				if mine(s) {
 					s.reset(at)
 				}
 			}
 		}
-		d.ask(devices.AtLinkUp, now, mine)
+		if is == devices.True {
+			d.ask(devices.AtLinkUp, now, mine)
+		}
 	}
 }

@@ -10,14 +10,25 @@ import (
 
 // Rules are the sources of a catalogue that read HID devices, made ready for one OS. They are
 // immutable; the zero Rules want no device.
-type Rules struct{ list []*rule }
+type Rules struct {
+	list  []*rule
+	links map[string][]linkRule // by product
+}
 
-// rule is one source at its place in a product.
+// rule is one source at its place in a product, or what is an anchor there.
 type rule struct {
-	product string
-	at      string // sources[1], link_state[0], sources[2].derive.or[1]
-	link    bool   // it tells the state of the product's link
-	ids     []hardware
+	product  string
+	at       string // sources[1], link_state[0], sources[2].derive.or[1], sources[1].hid_usage.anchor.hid_query
+	anchors  string // the place of the toggle that starts from it; empty: it is a source of its own
+	link     bool   // it tells the state of the product's link
+	bySerial bool   // the product is several USB devices with one serial number
+	ids      []hardware
+	devices.SourceKind
+}
+
+// linkRule is one source of the state of a link, which may be derived from several rules.
+type linkRule struct {
+	at string
 	devices.SourceKind
 }
 
@@ -28,20 +39,26 @@ type hardware struct {
 
 // NewRules returns the HID sources of a catalogue that passes its checks.
 func NewRules(cat *devices.Catalogue, os devices.OS) *Rules {
-	r := &Rules{}
+	r := &Rules{links: make(map[string][]linkRule)}
 	for _, p := range cat.Products {
 		ids := hardwareOf(p, os)
 		if len(ids) == 0 {
 			continue
 		}
+		base := rule{product: p.ID, bySerial: p.GroupBy == devices.GroupSerial, ids: ids}
 		for i, l := range p.LinkState {
 			if applies(l.OS, os) {
-				r.add(rule{product: p.ID, at: fmt.Sprintf("link_state[%d]", i), link: true, ids: ids, SourceKind: l.SourceKind})
+				rl := base
+				rl.at, rl.link, rl.SourceKind = fmt.Sprintf("link_state[%d]", i), true, l.SourceKind
+				r.add(rl)
+				r.links[p.ID] = append(r.links[p.ID], linkRule{rl.at, rl.SourceKind})
 			}
 		}
 		for i, s := range p.Sources {
 			if applies(s.OS, os) {
-				r.add(rule{product: p.ID, at: fmt.Sprintf("sources[%d]", i), ids: ids, SourceKind: s.SourceKind})
+				rl := base
+				rl.at, rl.SourceKind = fmt.Sprintf("sources[%d]", i), s.SourceKind
+				r.add(rl)
 			}
 		}
 	}
@@ -68,7 +85,7 @@ func hardwareOf(p devices.Product, os devices.OS) []hardware {
 	return ids
 }
 
-// add keeps the source, or those that it is derived from, if it reads HID devices.
+// add keeps the source with its anchors, or those that it is derived from, if it reads HID devices.
 func (r *Rules) add(rl rule) {
 	if rl.Derive != nil {
 		for at, k := range rl.Derive.Terms(rl.at) {
@@ -78,8 +95,19 @@ func (r *Rules) add(rl rule) {
 		}
 		return
 	}
-	if rl.HIDUsage != nil || rl.HIDReport != nil || rl.HIDQuery != nil || rl.HIDPP != nil {
-		r.list = append(r.list, &rl)
+	if rl.HIDUsage == nil && rl.HIDReport == nil && rl.HIDQuery == nil && rl.HIDPP == nil {
+		return
+	}
+	r.list = append(r.list, &rl)
+	if a := rl.anchor(); a != nil {
+		part := rl
+		part.anchors = rl.at
+		part.SourceKind = devices.SourceKind{HIDReport: a.HIDReport}
+		part.at = rl.at + "." + rl.via() + ".anchor.hid_report"
+		r.add(part)
+		part.SourceKind = devices.SourceKind{HIDQuery: a.HIDQuery}
+		part.at = rl.at + "." + rl.via() + ".anchor.hid_query"
+		r.add(part)
 	}
 }
 
@@ -92,10 +120,10 @@ func (r *Rules) Wants(d Device) bool {
 // Empty reports whether no device is wanted at all.
 func (r *Rules) Empty() bool { return len(r.list) == 0 }
 
-// describe returns what the device declares, or nil if that makes no sense.
+// describe returns what the device declares, or nil if that makes no sense or could not be read.
 func describe(d Device) *Descriptor {
 	desc, err := ParseDescriptor(d.Descriptor)
-	if err != nil {
+	if err != nil || len(d.Descriptor) == 0 {
 		return nil
 	}
 	return desc

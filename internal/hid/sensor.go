@@ -10,75 +10,97 @@ import (
 // sensor is one rule applied to one device: what it has read, and what it needs to go on.
 type sensor struct {
 	*rule
-	device *Device
+	book   *book
 	fields []Field // of a hid_usage
 
 	value devices.Tri
 	since time.Time
 	note  string // what stands in the way, for people
 
-	pressed  map[int]bool // toggles that show a level: which of them are held, by field
-	lastTime time.Time    // of the last press
-	next     devices.Tri  // a level that has yet to last
-	due      time.Time    // until when; zero: there is none
+	held    []devices.Tri // a toggle whose button shows a level: whether it is held down, by field
+	unsure  bool          // a toggle: it cannot be told whether a button was pressed now or is still held
+	pressed time.Time     // the last press
+
+	next devices.Tri // a level that has yet to last
+	due  time.Time   // until when; zero: there is none
+
+	told devices.Tri // an anchor: what its toggles have yet to take over
 
 	talk *exchange
 	pp   *hidpp // of a hidpp source
 }
 
-func newSensor(rl *rule, d *Device, desc *Descriptor) *sensor {
-	s := &sensor{rule: rl, device: d, pressed: make(map[int]bool)}
-	q := rl.HIDQuery
-	if a := rl.anchor(); a != nil {
-		q = a.HIDQuery
-	}
+func newSensor(rl *rule, d *tracked) *sensor {
+	s := &sensor{rule: rl, book: d.book}
 	switch {
-	case q != nil:
-		s.talk = &exchange{script: &query{*q, d.Node, desc}}
+	case rl.HIDUsage != nil:
+		s.fields = usageFields(*rl.HIDUsage, d.desc)
+		s.note = usageNote(*rl.HIDUsage, s.fields)
+	case rl.HIDQuery != nil:
+		s.talk = &exchange{script: &query{*rl.HIDQuery, d.device.Node, d.desc}}
 	case rl.HIDPP != nil:
-		s.pp = &hidpp{HIDPP: *rl.HIDPP, node: d.Node}
+		s.pp = &hidpp{HIDPP: *rl.HIDPP, node: d.device.Node}
 		s.talk = &exchange{script: s.pp}
 	}
-	if rl.HIDUsage != nil {
-		s.fields = usageFields(*rl.HIDUsage, desc)
-		if slices.ContainsFunc(s.fields, func(f Field) bool { return kindOf(*rl.HIDUsage, f) == "" }) {
-			s.note = "its report descriptor declares this control in none of the three legal forms: say in the catalogue what it really does (kind)"
-		} else if rl.HIDUsage.Anchor == nil && slices.ContainsFunc(s.fields, func(f Field) bool { return kindOf(*rl.HIDUsage, f) == devices.HIDToggle }) {
-			s.note = "the device sends presses and no state: without an anchor in the catalogue the state stays unknown"
-		}
-	}
+	s.hold(devices.False)
 	return s
+}
+
+// usageNote is what stands in the way of knowing the state of a control.
+func usageNote(u devices.HIDUsage, fields []Field) string {
+	has := func(kind devices.HIDKind) bool {
+		return slices.ContainsFunc(fields, func(f Field) bool { return kindOf(u, f) == kind })
+	}
+	switch {
+	case has(""):
+		return "its report descriptor declares this control in none of the three legal forms: say in the catalogue what it really does (kind)"
+	case u.Anchor == nil && has(devices.HIDToggle):
+		return "the device sends presses and no state: without an anchor in the catalogue the state stays unknown"
+	}
+	return ""
 }
 
 // asksAt reports whether the rule asks the device at this moment.
 func (s *sensor) asksAt(m devices.Moment) bool {
-	if s.talk == nil {
-		return false
-	}
-	q := s.HIDQuery
-	if a := s.anchor(); a != nil {
-		q = a.HIDQuery
-	}
-	return q == nil || q.At == nil || slices.Contains(q.At, m)
+	return s.talk != nil && (s.HIDQuery == nil || s.HIDQuery.At == nil || slices.Contains(s.HIDQuery.At, m))
 }
 
 // reset puts a toggle where the firmware puts it at this moment.
 func (s *sensor) reset(at time.Time) {
 	if a := s.anchor(); a != nil && a.Start != nil {
 		s.set(devices.Of(*a.Start), at)
+		s.hold(devices.False)
 	}
 }
 
 // forget makes the state unknown: what has happened since may have changed it.
 func (s *sensor) forget(at time.Time) {
 	s.set(devices.Unknown, at)
-	s.due = time.Time{}
-	clear(s.pressed)
+	s.due, s.told = time.Time{}, devices.Unknown
+	s.hold(devices.Unknown)
+}
+
+func (s *sensor) hold(v devices.Tri) {
+	s.held = slices.Repeat([]devices.Tri{v}, max(len(s.fields), 1))
 }
 
 func (s *sensor) set(v devices.Tri, at time.Time) {
-	if s.value != v {
-		s.value, s.since = v, at
+	if s.value == v {
+		return
+	}
+	s.value, s.since = v, at
+	s.book.changed = s.book.changed || s.isReading()
+	s.book.links = s.book.links || s.link
+}
+
+// isReading reports whether what it knows is a reading: what an anchor knows is its toggle's affair.
+func (s *sensor) isReading() bool { return s.anchors == "" }
+
+// learn takes what the device has told. An anchor that tells the same again is news to its toggles.
+func (s *sensor) learn(v devices.Tri, at time.Time) {
+	s.set(v, at)
+	if !s.isReading() {
+		s.told, s.book.anchors = v, true
 	}
 }
 
@@ -91,12 +113,7 @@ func (s *sensor) hear(data []byte, at, now time.Time) {
 		s.report(data, at, now)
 	case s.pp != nil:
 		if v, ok := s.pp.event(data); ok {
-			s.set(v, at)
-		}
-	}
-	if a := s.anchor(); a != nil && a.HIDReport != nil && concerns(*a.HIDReport, data) {
-		if v := valueOf(data, *a.HIDReport.Value); v.Known() {
-			s.set(v, at)
+			s.learn(v, at)
 		}
 	}
 }
@@ -112,7 +129,9 @@ func (s *sensor) usage(data []byte, at, now time.Time) {
 		case devices.HIDLevel:
 			s.level(devices.Of((v != 0) != u.Invert), u.DebounceMS, at, now)
 		case devices.HIDToggle:
-			if s.edge(i, v != 0) || f.Relative && v != 0 {
+			if !f.Relative {
+				s.button(i, v != 0, u.DebounceMS, at)
+			} else if v != 0 {
 				s.press(u.DebounceMS, at)
 			}
 		case devices.HIDButtons:
@@ -128,40 +147,51 @@ func (s *sensor) report(data []byte, at, now time.Time) {
 	if !concerns(r, data) {
 		return
 	}
-	if r.Kind != devices.HIDToggle {
-		s.level(valueOf(data, *r.Value), r.DebounceMS, at, now)
-		return
-	}
-	if r.Value == nil || s.edge(0, valueOf(data, *r.Value) == devices.True) {
+	if r.Value == nil {
 		s.press(r.DebounceMS, at)
-	}
-}
-
-// edge reports whether a button that shows a level has been pressed down.
-func (s *sensor) edge(button int, down bool) bool {
-	was := s.pressed[button]
-	s.pressed[button] = down
-	return down && !was
-}
-
-// press turns a toggle whose state is known. Contacts bounce: what follows too soon is the same press.
-func (s *sensor) press(debounce int, at time.Time) {
-	if debounce > 0 && !s.lastTime.IsZero() && at.Sub(s.lastTime) < milliseconds(debounce, 0) {
 		return
 	}
-	s.lastTime = at
+	v, ok := valueOf(data, *r.Value)
+	switch {
+	case !ok:
+	case r.Kind == devices.HIDToggle:
+		s.button(0, v == devices.True, r.DebounceMS, at)
+	default:
+		s.level(v, r.DebounceMS, at, now)
+	}
+}
+
+// button takes whether a button is held down. A press is the change from not held to held; if
+// nobody knows what was before, nobody knows whether this is one.
+func (s *sensor) button(i int, down bool, debounce int, at time.Time) {
+	was := s.held[i]
+	s.held[i] = devices.Of(down)
+	switch {
+	case !down:
+	case was == devices.False:
+		s.press(debounce, at)
+	case was == devices.Unknown:
+		s.set(devices.Unknown, at)
+		s.unsure, s.book.anchors = true, true
+	}
+}
+
+// press turns a toggle whose state is known. Contacts bounce: what follows too soon is the same
+// press. A clock that has been set back says nothing.
+func (s *sensor) press(debounce int, at time.Time) {
+	if since := at.Sub(s.pressed); since >= 0 && since < milliseconds(debounce, 0) {
+		return
+	}
+	s.pressed = at
 	s.set(s.value.Not(), at)
 }
 
-// level takes a state that the device shows. One that has yet to last counts later; what the
-// device does not tell does not change anything.
+// level takes a state that the device shows. One that has yet to last counts later.
 func (s *sensor) level(v devices.Tri, debounce int, at, now time.Time) {
 	switch {
-	case !v.Known():
-	case v == s.value:
+	case v == s.value || debounce == 0:
 		s.due = time.Time{}
-	case debounce == 0:
-		s.set(v, at)
+		s.learn(v, at)
 	case s.due.IsZero() || s.next != v:
 		s.next, s.due = v, now.Add(milliseconds(debounce, 0))
 	}
@@ -170,14 +200,17 @@ func (s *sensor) level(v devices.Tri, debounce int, at, now time.Time) {
 // expire lets a level count that has lasted long enough.
 func (s *sensor) expire(now time.Time) {
 	if !s.due.IsZero() && !now.Before(s.due) {
-		s.set(s.next, s.due)
+		s.learn(s.next, s.due)
 		s.due = time.Time{}
 	}
 }
 
 // remark is what stands in the way of a known state, for people.
 func (s *sensor) remark() string {
-	if s.talk != nil && s.talk.silent && !s.value.Known() {
+	switch {
+	case s.pp != nil && s.pp.lacks:
+		return "the device says that it does not have this feature"
+	case s.talk != nil && s.talk.silent && !s.value.Known():
 		return "the device did not answer the request of this rule"
 	}
 	return s.note

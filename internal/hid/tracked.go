@@ -1,6 +1,7 @@
 package hid
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -18,31 +19,62 @@ type tracked struct {
 	asked   uint64    // the last request of it
 	queue   []*sensor // whose turn comes after it
 
-	ids      *uint64 // of requests, shared by all devices
+	book     *book
 	requests []Request
 }
 
-func (d *tracked) sensorOf(rl *rule) *sensor {
-	i := slices.IndexFunc(d.sensors, func(s *sensor) bool { return s.same(rl) })
-	if i < 0 {
-		return nil
-	}
-	return d.sensors[i]
+// book is what devices and sensors note down for their Tracker.
+type book struct {
+	ids     uint64 // the last one of a request
+	changed bool   // a reading is not what it was
+	links   bool   // a sensor of a link is not what it was
+	anchors bool   // an anchor has told something, or a toggle needs its anchor
 }
 
-// ask begins the conversation of every sensor that asks at this moment.
+// unit is one physical product as far as its HID devices tell.
+type unit struct{ product, identity string }
+
+func (u unit) compare(v unit) int {
+	return cmp.Or(cmp.Compare(u.product, v.product), cmp.Compare(u.identity, v.identity))
+}
+
+// unit is the unit that the device is a part of, by a rule.
+func (d *tracked) unit(rl *rule) unit {
+	if rl.bySerial {
+		return unit{rl.product, cmp.Or(d.device.Serial, d.device.Container, d.device.Node)}
+	}
+	return unit{rl.product, cmp.Or(d.device.Container, d.device.Serial, d.device.Node)}
+}
+
+// ask begins the conversation of every sensor that asks at this moment. One whose first request
+// has yet to go out is not asked twice.
 func (d *tracked) ask(m devices.Moment, now time.Time, which func(*sensor) bool) {
 	for _, s := range d.sensors {
-		if s.asksAt(m) && which(s) && !slices.Contains(d.queue, s) {
+		if s.asksAt(m) && which(s) && !slices.Contains(d.queue, s) && !d.about(s) {
 			d.queue = append(d.queue, s)
 		}
 	}
 	d.goOn(now)
 }
 
+// about reports whether a conversation is just about to begin.
+func (d *tracked) about(s *sensor) bool {
+	return d.conversation() == s && s.talk.step == 0 && slices.ContainsFunc(d.requests, d.isAsked)
+}
+
+func (d *tracked) isAsked(r Request) bool { return r.ID == d.asked }
+
+// conversation is whose answer is awaited; nil: nobody's.
+func (d *tracked) conversation() *sensor {
+	if d.talking == nil || !d.talking.talk.waiting {
+		return nil
+	}
+	return d.talking
+}
+
 // goOn begins the next conversation once the one under way is over.
 func (d *tracked) goOn(now time.Time) {
-	for (d.talking == nil || !d.talking.talk.waiting) && len(d.queue) > 0 {
+	for d.conversation() == nil && len(d.queue) > 0 {
 		d.talking, d.queue = d.queue[0], d.queue[1:]
 		d.send(d.talking.talk.start(now))
 	}
@@ -52,53 +84,77 @@ func (d *tracked) send(r Request, ok bool) {
 	if !ok {
 		return
 	}
-	*d.ids++
-	r.ID, d.asked = *d.ids, *d.ids
+	d.book.ids++
+	r.ID, d.asked = d.book.ids, d.book.ids
 	d.requests = append(d.requests, r)
 }
 
-// hear takes an input report.
-func (d *tracked) hear(data []byte, at, now time.Time) {
-	if d.talking != nil && d.talking.talk.waiting && d.talking.talk.unasked() {
-		d.answer(data, at, now)
+// breakOff ends the conversation under way. What has not gone out yet does not go out.
+func (d *tracked) breakOff() {
+	if s := d.conversation(); s != nil {
+		s.talk.waiting = false
+		d.requests = slices.DeleteFunc(d.requests, d.isAsked)
+	}
+}
+
+// awaited is the request whose answer is awaited, if it may arrive as an input report; 0: there is none.
+func (d *tracked) awaited() uint64 {
+	if s := d.conversation(); s != nil && s.talk.unasked() {
+		return d.asked
+	}
+	return 0
+}
+
+// hear lets some sensors take an input report, which may be the answer to the awaited request.
+func (d *tracked) hear(data []byte, awaited uint64, which func(*sensor) bool, at, now time.Time) {
+	if s := d.conversation(); s != nil && which(s) && d.asked == awaited {
+		d.answer(s, data, at, now)
 	}
 	for _, s := range d.sensors {
-		s.hear(data, at, now)
+		if which(s) {
+			s.hear(data, at, now)
+		}
 	}
 }
 
 // answered takes the feature report that a request has brought, or nil if that has failed.
 func (d *tracked) answered(request uint64, data []byte, at, now time.Time) {
-	if d.talking == nil || !d.talking.talk.waiting || request != d.asked {
+	s := d.conversation()
+	if s == nil || request != d.asked {
 		return
 	}
-	if data == nil {
-		d.talking.talk.until = now
-		d.expire(now)
-		return
+	if data == nil || !d.answer(s, data, at, now) {
+		d.unanswered(s, now)
 	}
-	d.answer(data, at, now)
 }
 
-func (d *tracked) answer(data []byte, at, now time.Time) {
-	s := d.talking
+// answer takes what may be the answer that is awaited; it is false if it is not.
+func (d *tracked) answer(s *sensor, data []byte, at, now time.Time) bool {
 	v, ok := s.talk.answer(s.talk.step, data)
 	if !ok {
-		return
+		return false
 	}
 	s.talk.silent = false
 	if v.Known() {
-		s.set(v, at)
+		s.learn(v, at)
 	}
 	d.send(s.talk.next(now))
+	d.goOn(now)
+	return true
+}
+
+// unanswered goes on without an answer: not every request of a conversation has one.
+func (d *tracked) unanswered(s *sensor, now time.Time) {
+	d.send(s.talk.next(now))
+	s.talk.silent = !s.talk.waiting
 	d.goOn(now)
 }
 
 // due is when expire has something to do; zero: never.
 func (d *tracked) due() time.Time {
 	var t time.Time
-	if d.talking != nil && d.talking.talk.waiting {
-		t = d.talking.talk.until
+	if s := d.conversation(); s != nil {
+		t = s.talk.until
 	}
 	for _, s := range d.sensors {
 		if !s.due.IsZero() && (t.IsZero() || s.due.Before(t)) {
@@ -108,35 +164,26 @@ func (d *tracked) due() time.Time {
 	return t
 }
 
-// expire goes on without answers whose time is over: not every request of a conversation has one.
+// expire ends what has taken long enough.
 func (d *tracked) expire(now time.Time) {
-	if x := d.conversation(); x != nil && !now.Before(x.until) {
-		d.send(x.next(now))
-		x.silent = !x.waiting
-		d.goOn(now)
+	if s := d.conversation(); s != nil && !now.Before(s.talk.until) {
+		d.unanswered(s, now)
 	}
 	for _, s := range d.sensors {
 		s.expire(now)
 	}
 }
 
-// conversation is the one under way, or nil.
-func (d *tracked) conversation() *exchange {
-	if d.talking == nil || !d.talking.talk.waiting {
-		return nil
-	}
-	return d.talking.talk
-}
-
 // forget makes unknown what the sensors know, and breaks off what they ask.
-func (d *tracked) forget(at time.Time, which func(*sensor) bool) {
+func (d *tracked) forget(at, now time.Time, which func(*sensor) bool) {
 	for _, s := range d.sensors {
 		if which(s) {
 			s.forget(at)
 		}
 	}
 	d.queue = slices.DeleteFunc(d.queue, which)
-	if d.talking != nil && which(d.talking) {
-		d.talking.talk.waiting = false
+	if s := d.conversation(); s != nil && which(s) {
+		d.breakOff()
 	}
+	d.goOn(now)
 }

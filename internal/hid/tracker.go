@@ -15,7 +15,8 @@ import (
 type Tracker struct {
 	rules   *Rules
 	devices map[string]*tracked // by node
-	ids     uint64
+	up      map[unit]devices.Tri
+	book    book
 }
 
 // NewTracker returns a Tracker without devices.
@@ -30,101 +31,175 @@ func (t *Tracker) Apply(e Event, now time.Time) (changed bool) {
 	if at.IsZero() {
 		at = now
 	}
-	return t.change(at, now, func() {
-		d := t.devices[e.Node]
-		switch e.Happening {
-		case Attached, Denied:
-			t.attach(e, at, now)
-		case Gone:
-			delete(t.devices, e.Node)
-		case Report:
-			if d != nil {
-				d.hear(e.Data, at, now)
-			}
-		case Answer:
-			if d != nil {
-				d.answered(e.Request, e.Data, at, now)
-			}
-		case Lost:
-			if d != nil {
-				d.forget(at, all)
-				d.ask(devices.AtResume, now, all)
-			}
+	d := t.devices[e.Node]
+	switch {
+	case e.Happening == Attached || e.Happening == Denied:
+		t.attach(e, at, now)
+	case d == nil:
+		return false
+	case e.Happening == Gone:
+		t.drop(d, at, now)
+		if e.Error != "" { // the rest of the device may still be there
+			t.askKin(d, devices.AtAttach, now, forgotten)
 		}
-	})
+	case e.Happening == Report:
+		t.hear(d, e.Data, at, now)
+	case e.Happening == Answer:
+		d.answered(e.Request, e.Data, at, now)
+	case e.Happening == Lost:
+		t.forgetKin(d, at, now)
+		t.askKin(d, devices.AtResume, now, all)
+	}
+	return t.settle(at, now)
 }
 
 func all(*sensor) bool { return true }
+
+// forgotten are sensors that know nothing, and whose device is not being asked.
+func forgotten(s *sensor) bool { return !s.value.Known() && !(s.talk != nil && s.talk.waiting) }
+
+// forgetKin makes unknown all that is known of the units that the device is a part of: what one of
+// their interfaces said last may be older than what another has missed.
+func (t *Tracker) forgetKin(d *tracked, at, now time.Time) {
+	for _, other := range t.sorted() {
+		other.forget(at, now, d.kin(other))
+	}
+}
+
+func (t *Tracker) askKin(d *tracked, m devices.Moment, now time.Time, which func(*sensor) bool) {
+	for _, other := range t.sorted() {
+		kin := d.kin(other)
+		other.ask(m, now, func(s *sensor) bool { return kin(s) && which(s) })
+	}
+}
+
+// kin are the sensors of another device that belong to a unit which this one is a part of.
+func (d *tracked) kin(other *tracked) func(*sensor) bool {
+	return func(s *sensor) bool {
+		u := other.unit(s.rule)
+		return slices.ContainsFunc(d.sensors, func(mine *sensor) bool { return d.unit(mine.rule) == u })
+	}
+}
+
+// drop takes the device away.
+func (t *Tracker) drop(d *tracked, at, now time.Time) {
+	delete(t.devices, d.device.Node)
+	t.forgetKin(d, at, now)
+	t.book.changed = t.book.changed || slices.ContainsFunc(d.sensors, (*sensor).isReading)
+	t.book.links = true
+	t.relink(at, now)
+}
 
 func (t *Tracker) attach(e Event, at, now time.Time) {
 	if e.Device == nil {
 		return
 	}
-	d := &tracked{device: *e.Device, desc: describe(*e.Device), denied: e.Error, ids: &t.ids}
+	if before := t.devices[e.Node]; before != nil {
+		t.drop(before, at, now)
+	}
+	d := &tracked{device: *e.Device, desc: describe(*e.Device), book: &t.book}
 	d.device.Node = e.Node
 	t.devices[e.Node] = d
 	if e.Happening == Denied {
+		d.denied = cmp.Or(e.Error, "it cannot be read")
 		return
 	}
-	d.denied = ""
 	d.sensors = t.sensors(d)
+	t.book.changed = t.book.changed || slices.ContainsFunc(d.sensors, (*sensor).isReading)
 	if e.Plugged {
 		for _, s := range d.sensors {
 			s.reset(at)
 		}
 	}
 	d.ask(devices.AtAttach, now, all)
+	t.askKin(d, devices.AtAttach, now, forgotten)
+	for _, s := range d.sensors {
+		t.askAnchors(d.unit(s.rule), s, devices.AtAttach, now, now)
+	}
 }
 
+// askAnchors asks for the state that a toggle starts from, whichever interface of its unit tells.
+// What has been asked before may be answered with what was true before.
+func (t *Tracker) askAnchors(u unit, toggle *sensor, m devices.Moment, at, now time.Time) {
+	if toggle.anchor() == nil {
+		return
+	}
+	for _, d := range t.sorted() {
+		its := func(s *sensor) bool { return s.anchors == toggle.at && d.unit(s.rule) == u }
+		d.forget(at, now, its)
+		d.ask(m, now, its)
+	}
+}
+
+// sensors applies the rules to a device. What rules that stay have read is kept.
 func (t *Tracker) sensors(d *tracked) []*sensor {
 	var out []*sensor
 	for _, rl := range t.rules.list {
 		if !rl.fits(d.device, d.desc) {
 			continue
 		}
-		if s := d.sensorOf(rl); s != nil {
-			s.rule = rl
-			out = append(out, s)
-		} else {
-			out = append(out, newSensor(rl, &d.device, d.desc))
+		s := d.sensorOf(rl)
+		if s == nil {
+			s = newSensor(rl, d)
 		}
+		s.rule = rl
+		out = append(out, s)
 	}
 	return out
 }
 
+func (d *tracked) sensorOf(rl *rule) *sensor {
+	i := slices.IndexFunc(d.sensors, func(s *sensor) bool { return s.same(rl) })
+	if i < 0 {
+		return nil
+	}
+	return d.sensors[i]
+}
+
 // same reports whether the rule is another's equal: it reads the same off the same.
 func (rl *rule) same(other *rule) bool {
-	return rl.product == other.product && rl.at == other.at && rl.link == other.link && reflect.DeepEqual(rl.SourceKind, other.SourceKind)
+	return rl.product == other.product && rl.at == other.at && rl.bySerial == other.bySerial && reflect.DeepEqual(rl.SourceKind, other.SourceKind)
 }
 
 // Configure puts other rules into force. What those that stay have read stays known.
 func (t *Tracker) Configure(r *Rules, now time.Time) (changed bool) {
-	return t.change(now, now, func() {
-		t.rules = r
-		for _, d := range t.sorted() {
-			if d.denied != "" {
-				continue
-			}
-			before := d.sensors
-			d.sensors = t.sensors(d)
-			dropped := func(s *sensor) bool { return !slices.Contains(d.sensors, s) }
-			d.queue = slices.DeleteFunc(d.queue, dropped)
-			if d.talking != nil && dropped(d.talking) {
-				d.talking = nil
-			}
-			d.ask(devices.AtAttach, now, func(s *sensor) bool { return !slices.Contains(before, s) })
+	readings := t.Readings()
+	t.rules = r
+	fresh := make(map[*sensor]bool)
+	for _, d := range t.sorted() {
+		if d.denied != "" {
+			continue
 		}
-	})
+		before := d.sensors
+		d.sensors = t.sensors(d)
+		for _, s := range d.sensors {
+			fresh[s] = !slices.Contains(before, s)
+		}
+		dropped := func(s *sensor) bool { return !slices.Contains(d.sensors, s) }
+		d.queue = slices.DeleteFunc(d.queue, dropped)
+		if s := d.conversation(); s != nil && dropped(s) {
+			d.breakOff()
+		}
+	}
+	t.up = t.links()
+	for _, d := range t.sorted() {
+		d.ask(devices.AtAttach, now, func(s *sensor) bool { return fresh[s] })
+		for _, s := range d.sensors {
+			if fresh[s] {
+				t.askAnchors(d.unit(s.rule), s, devices.AtAttach, now, now)
+			}
+		}
+	}
+	return !slices.Equal(readings, t.Readings())
 }
 
 // Resume is for when the machine has slept: nothing that was known before is trusted.
 func (t *Tracker) Resume(now time.Time) (changed bool) {
-	return t.change(now, now, func() {
-		for _, d := range t.sorted() {
-			d.forget(now, all)
-			d.ask(devices.AtResume, now, all)
-		}
-	})
+	for _, d := range t.sorted() {
+		d.forget(now, now, all)
+		d.ask(devices.AtResume, now, all)
+	}
+	return t.settle(now, now)
 }
 
 // Due is when Expire has something to do; zero: never.
@@ -143,11 +218,10 @@ func (t *Tracker) Expire(now time.Time) (changed bool) {
 	if due := t.Due(); due.IsZero() || now.Before(due) {
 		return false
 	}
-	return t.change(now, now, func() {
-		for _, d := range t.sorted() {
-			d.expire(now)
-		}
-	})
+	for _, d := range t.sorted() {
+		d.expire(now)
+	}
+	return t.settle(now, now)
 }
 
 // Requests takes what is to be sent to devices, in order.
@@ -166,6 +240,9 @@ func (t *Tracker) Readings() []devices.Reading {
 	var out []devices.Reading
 	for _, d := range t.sorted() {
 		for _, s := range d.sensors {
+			if !s.isReading() {
+				continue
+			}
 			r := devices.Reading{
 				Product: s.product, Rule: s.at, Container: d.device.Container, Serial: d.device.Serial, Value: s.value,
 			}
@@ -182,16 +259,54 @@ func (t *Tracker) sorted() []*tracked {
 	return slices.SortedFunc(maps.Values(t.devices), func(a, b *tracked) int { return cmp.Compare(a.device.Node, b.device.Node) })
 }
 
-// change runs f and lets follow from it what the state of links has to do with other states. It
-// reports whether a reading differs from before.
-func (t *Tracker) change(at, now time.Time, f func()) bool {
-	before, links := t.Readings(), t.links()
-	f()
-	after := t.links()
-	for _, u := range slices.SortedFunc(maps.Keys(after), unit.compare) {
-		if links[u] != after[u] {
-			t.linked(u, links[u], after[u], at, now)
+// hear takes an input report: first what it says of links, since a report that tells that the link
+// has come up often tells the rest, too. It is an answer only to what was asked before.
+func (t *Tracker) hear(d *tracked, data []byte, at, now time.Time) {
+	awaited := d.awaited()
+	d.hear(data, awaited, func(s *sensor) bool { return s.link }, at, now)
+	t.takeOver(at, now)
+	t.relink(at, now)
+	d.hear(data, awaited, func(s *sensor) bool { return !s.link }, at, now)
+}
+
+// settle lets follow from what has been read what it means for other states.
+func (t *Tracker) settle(at, now time.Time) (changed bool) {
+	t.takeOver(at, now)
+	t.relink(at, now)
+	changed, t.book.changed = t.book.changed, false
+	return changed
+}
+
+// takeOver sets toggles to what their anchors have told, and asks the anchors of those that need it.
+func (t *Tracker) takeOver(at, now time.Time) {
+	if !t.book.anchors {
+		return
+	}
+	t.book.anchors = false
+	for _, d := range t.sorted() {
+		for _, s := range d.sensors {
+			if s.told.Known() {
+				t.anchor(d.unit(s.rule), s, at)
+				s.told = devices.Unknown
+			}
 		}
 	}
-	return !slices.Equal(before, t.Readings())
+	for _, d := range t.sorted() {
+		for _, s := range d.sensors {
+			if s.unsure {
+				s.unsure = false
+				t.askAnchors(d.unit(s.rule), s, devices.AtResume, at, now)
+			}
+		}
+	}
+}
+
+func (t *Tracker) anchor(u unit, anchor *sensor, at time.Time) {
+	for _, d := range t.devices {
+		for _, s := range d.sensors {
+			if s.at == anchor.anchors && d.unit(s.rule) == u {
+				s.set(anchor.told, at)
+			}
+		}
+	}
 }

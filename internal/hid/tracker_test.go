@@ -1,101 +1,149 @@
 package hid
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"sidetone/internal/config"
 	"sidetone/internal/devices"
 )
 
-var t0 = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-
-// world is a Tracker with one catalogue and a clock.
-type world struct {
-	t   *testing.T
-	tr  *Tracker
-	now time.Time
+func TestDeniedDevice(t *testing.T) {
+	w := newWorld(t, toggleOf("start: true"))
+	denied := plugged("hidraw0", reports(1))
+	denied.Happening, denied.Error = Denied, "permission denied"
+	require.Empty(t, w.happen(denied, in("hidraw0", 1, 1)))
+	require.Equal(t, "permission denied", w.tr.Status()[0].Error)
+	w.tr.Configure(rulesOf(t, toggleOf("start: false")), w.now)
+	require.Empty(t, w.states(), "other rules do not open it")
+	require.Equal(t, "sources[0]=unknown", w.happen(at("hidraw0", reports(1))), "udev has given the permission: it has been there for a while")
+	require.Empty(t, w.happen(denied))
+	denied.Error, denied.Device = "", nil
+	require.Empty(t, w.happen(denied), "an event that says nothing of the device")
+	require.Equal(t, "permission denied", w.tr.Status()[0].Error)
 }
 
-const head = `
-schema: 1
-vendor: {id: acme, name: Acme, url: "https://acme.example", client_id: "123456789012345678"}
-products:
-  - id: headset
-    name: Headset
-    url: https://acme.example/headset
-    priority: 1
-    links: [{kind: usb, vid: "1209", pids: ["0700"]}]
-    endpoints: [{type: audioinput}]
-`
-
-func newWorld(t *testing.T, product string) *world {
-	t.Helper()
-	return &world{t: t, tr: NewTracker(rulesOf(t, product)), now: t0}
-}
-
-func rulesOf(t *testing.T, product string) *Rules {
-	t.Helper()
-	cat, problems := config.DecodeCatalogue("test.yaml", []byte(head+product))
-	require.Empty(t, problems)
-	return NewRules(cat, devices.Linux)
-}
-
-func (w *world) device(node string, d Device) Event {
-	d.Bus, d.VID, d.PID, d.Container = devices.USB, "1209", "0700", "usb:1-1"
-	return Event{Happening: Attached, Node: node, Device: &d}
-}
-
-func (w *world) apply(e Event) bool {
-	w.now = w.now.Add(time.Second)
-	if e.Node == "" {
-		e.Node = "hidraw0"
-	}
-	return w.tr.Apply(e, w.now)
-}
-
-func (w *world) value(rule string) devices.Tri {
-	w.t.Helper()
-	for _, r := range w.tr.Readings() {
-		if r.Rule == rule {
-			return r.Value
-		}
-	}
-	w.t.Fatalf("no reading of %s", rule)
-	return devices.Unknown
-}
-
-func report(b ...byte) Event { return Event{Happening: Report, Data: b} }
-
-var phoneMuteMomentary = []byte{
-	0x05, 0x0b, 0x09, 0x05, 0xa1, 0x01, 0x85, 0x01,
-	0x15, 0x00, 0x25, 0x01, 0x75, 0x01, 0x95, 0x01,
-	0x09, 0x2f, 0x81, 0x06, // relative, preferred
-	0x95, 0x07, 0x81, 0x03, 0xc0,
-}
-
-func TestToggleNeedsItsAnchor(t *testing.T) {
-	w := newWorld(t, `
+func TestConfigure(t *testing.T) {
+	const (
+		toggle = `
     sources:
-      - field: hardware_mute
-        hid_usage: {anchor: {start: false}}
+      - {field: hardware_mute, hid_report: {report_id: 1, kind: toggle, %sanchor: {hid_query: {feature: "21", value: {byte: 1}}}}}
+`
+		another = `      - {field: noise_suppression, hid_query: {feature: "22", value: {byte: 1}}}
+`
+		link = `    link_state: [{hid_report: {report_id: 2, value: {byte: 1}}}]
+`
+	)
+	plain := fmt.Sprintf(toggle, "")
+	w := newWorld(t, plain)
+	configure := func(product string) string {
+		w.now = w.now.Add(time.Second)
+		before := w.states()
+		changed := w.tr.Configure(rulesOf(t, product), w.now)
+		require.Equal(t, before != w.states(), changed)
+		return w.states()
+	}
+	w.happen(at("hidraw0", reports(1, 2)))
+	w.asked()
+	w.happen(w.answer("hidraw0 feature 21", 0x21, 0))
+	require.Equal(t, "sources[0]=true", w.happen(in("hidraw0", 1, 1)))
+	require.Equal(t, "sources[0]=true", configure(plain))
+	require.Empty(t, w.asked())
+	require.Equal(t, "sources[0]=true sources[1]=unknown", configure(plain+another))
+	require.Equal(t, "hidraw0 feature 22", w.asked(), "only what is new")
+	require.Equal(t, "sources[0]=true", configure(plain))
+	require.True(t, w.tr.Due().IsZero(), "nobody waits for the answer any more")
+	require.Equal(t, "sources[0]=true", w.happen(w.answer("hidraw0 feature 22", 0x22, 1)))
+	require.Equal(t, "sources[0]=false", w.happen(in("hidraw0", 1, 1)))
+	require.Equal(t, "sources[0]=unknown", configure(fmt.Sprintf(toggle, "debounce_ms: 10, ")), "another rule")
+	require.Equal(t, "hidraw0 feature 21", w.asked(), "its anchor has stayed, and is asked for it")
+	require.Equal(t, "sources[0]=true", w.happen(w.answer("hidraw0 feature 21", 0x21, 1)))
+
+	configure(plain)
+	w.asked()
+	w.happen(w.answer("hidraw0 feature 21", 0x21, 1))
+	require.Equal(t, "link_state[0]=unknown sources[0]=true", configure(plain+link))
+	require.Equal(t, "link_state[0]=true sources[0]=true", w.happen(in("hidraw0", 2, 1)))
+	w.expire() // asked at link_up
+	require.Equal(t, "sources[0]=true", configure(plain), "a link that is no longer watched has not gone")
+	require.Equal(t, "sources[0]=true", w.happen(in("hidraw0", 2, 0)))
+	require.Equal(t, "link_state[0]=unknown", configure(link))
+}
+
+func TestRules(t *testing.T) {
+	require.True(t, new(Rules).Empty())
+	require.False(t, new(Rules).Wants(*at("", nil).Device))
+	r := rulesOf(t, `
+    sources:
+      - {field: hardware_mute, hid_usage: {interface: 3}}
+      - {field: hardware_mute, os: [windows], hid_report: {interface: 5, value: {byte: 1}}}
+      - {field: hardware_mute, hid_report: {interface: 6, report_id: 1, kind: toggle, anchor: {hid_report: {interface: 7, report_id: 2, value: {byte: 1}}}}}
+      - {field: noise_suppression, hidpp: {interface: 8, feature: "0903", read: 0, value: {byte: 0}}}
+      - {field: echo_cancellation, hid_query: {interface: 9, output: ["11 00"], expect: [{byte: 0, eq: 1}], value: {byte: 0}}}
 `)
-	dev := w.device("hidraw0", Device{Descriptor: phoneMuteMomentary})
-	w.apply(dev)
-	require.Equal(t, devices.Unknown, w.value("sources[0]"), "it may have been there for long")
-	w.apply(report(1, 1))
-	w.apply(report(1, 0))
-	require.Equal(t, devices.Unknown, w.value("sources[0]"))
-	w.apply(Event{Happening: Gone})
-	require.Empty(t, w.tr.Readings())
-	dev.Plugged = true
-	require.True(t, w.apply(dev))
-	require.Equal(t, devices.False, w.value("sources[0]"))
-	require.True(t, w.apply(report(1, 1)))
-	require.False(t, w.apply(report(1, 0)))
-	require.Equal(t, devices.True, w.value("sources[0]"))
-	w.apply(Event{Happening: Lost})
-	require.Equal(t, devices.Unknown, w.value("sources[0]"))
+	require.False(t, r.Empty())
+	mute := storedItems(t, "headset-level")
+	for i, c := range []struct {
+		bus        devices.Bus
+		pid        string
+		number     int
+		descriptor []byte
+		want       bool
+	}{
+		{devices.USB, "0700", 3, mute, true},
+		{devices.USB, "0700", 3, reports(1), false}, // no such usage
+		{devices.USB, "0700", 3, nil, false},        // nobody knows where the usage is
+		{devices.USB, "0700", 4, mute, false},
+		{devices.USB, "0701", 3, mute, false},
+		{devices.Bluetooth, "0700", 3, mute, false},
+		{devices.USB, "0700", 5, reports(1), false},        // not on this system
+		{devices.USB, "0700", 6, reports(1), true},         //
+		{devices.USB, "0700", 6, reports(2), false},        // no such report
+		{devices.USB, "0700", 6, nil, true},                // nobody knows whether it has the report
+		{devices.USB, "0700", 6, []byte{0x85, 0}, true},    // nor here: it makes no sense
+		{devices.USB, "0700", 7, reports(2), true},         // the anchor
+		{devices.USB, "0700", 8, reports(2), false},        // no long reports
+		{devices.USB, "0700", 8, reports(1, 0x11), true},   // the output report is 1's
+		{devices.USB, "0700", 9, reports(2), false},        // no such output report
+		{devices.USB, "0700", 9, reports(1), true},         //
+		{devices.USB, "0700", -1, reports(1, 2, 3), false}, // no interface
+	} {
+		d := Device{Bus: c.bus, VID: "1209", PID: c.pid, Interface: c.number, Descriptor: c.descriptor}
+		require.Equal(t, c.want, r.Wants(d), i)
+	}
+}
+
+func TestNotes(t *testing.T) {
+	illegal := []byte{0x05, 0x0b, 0x09, 0x05, 0xa1, 0x01, 0x15, 0x00, 0x25, 0x01, 0x75, 0x01, 0x95, 0x01, 0x09, 0x2f, 0x81, 0x02, 0xc0}
+	w := newWorld(t, "    sources: [{field: hardware_mute, hid_usage: {}}]\n")
+	require.Equal(t, "sources[0]=unknown", w.happen(at("hidraw0", illegal), in("hidraw0", 1)))
+	require.Contains(t, w.note("sources[0]"), "none of the three legal forms")
+	w.happen(at("hidraw0", storedItems(t, "headset-momentary")))
+	require.Contains(t, w.note("sources[0]"), "without an anchor")
+	w.happen(at("hidraw0", storedItems(t, "headset-level")))
+	require.Empty(t, w.note("sources[0]"))
+
+	w = newWorld(t, `    sources: [{field: noise_suppression, hidpp: {feature: "0903", read: 0, value: {byte: 0}}}]`+"\n")
+	w.happen(at("hidraw0", reports(0x01, 0x11)))
+	require.Equal(t, "hidraw0 output 11 ff 00 0d 09 03"+strings.Repeat(" 00", 14), w.asked())
+	none := append([]byte{0x11, 0xff, 0, 0x0d}, make([]byte, 16)...)
+	w.happen(in("hidraw0", none...))
+	require.Equal(t, "the device says that it does not have this feature", w.note("sources[0]"))
+	require.Empty(t, w.asked())
+	w.resume()
+	w.expire()
+	require.Equal(t, silence, w.note("sources[0]"))
+}
+
+// Devices send many reports that say nothing new: they cost next to nothing.
+func TestReportsThatChangeNothing(t *testing.T) {
+	w := newWorld(t, linked)
+	w.happen(plugged("hidraw0", reports(1, 2, 3)), plugged("hidraw1", reports(4)), in("hidraw1", 4, 1), in("hidraw0", 2, 1))
+	other, same := in("hidraw0", 3, 1), in("hidraw0", 2, 1)
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		require.False(t, w.tr.Apply(other, w.now) || w.tr.Apply(same, w.now))
+	}))
 }

@@ -6,36 +6,20 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
-
-	"github.com/fsnotify/fsnotify"
 
 	"sidetone/internal/devices"
 	"sidetone/internal/strictyaml"
 )
 
-const (
-	// fileSettle joins the events of one write: a file is truncated before it is filled.
-	fileSettle = 30 * time.Millisecond
-	// fileRetry is how often a file is read whose changes cannot be watched.
-	fileRetry = 30 * time.Second
-)
-
 // fileSource lists the endpoints that a file names.
 type fileSource struct {
-	given, path string // as given and absolute
-	log         *slog.Logger
-	watcher     *fsnotify.Watcher
-	points      atomic.Pointer[map[string]bool] // paths whose events count
-	changed     bell
-	closed      chan struct{}
-	gate        gate
+	*fileWatch
+	given string // the path as it was given
+	gate  gate
 
 	mu    sync.Mutex
 	good  *[]devices.Endpoint // the last good content, if there is any
@@ -53,89 +37,22 @@ type fileSource struct {
 // good, is an error of List. Who writes the file should rename a whole one into place: one
 // that is cut between two entries looks whole.
 func NewFile(path string, log *slog.Logger) (Source, error) {
-	absolute, err := filepath.Abs(path)
+	watch, err := watchFile("endpoints file", path, log)
 	if err != nil {
-		return nil, fmt.Errorf("endpoints file %s: %w", path, err)
+		return nil, err
 	}
-	watcher, err := fsnotify.NewWatcher()
-	if err != nil {
-		return nil, fmt.Errorf("watch the endpoints file %s: %w", path, err)
-	}
-	s := &fileSource{
-		given:   path,
-		path:    absolute,
-		log:     log,
-		watcher: watcher,
-		changed: newBell(),
-		closed:  make(chan struct{}),
-		gate:    newGate(),
-	}
-	s.points.Store(&map[string]bool{})
-	go s.hear()
-	return s, nil
-}
-
-// hear ends when the watcher is closed.
-func (s *fileSource) hear() {
-	defer close(s.closed)
-	for {
-		select {
-		case event, open := <-s.watcher.Events:
-			if !open {
-				return
-			}
-			if (*s.points.Load())[fold(event.Name)] {
-				s.changed.ring()
-			}
-		case err, open := <-s.watcher.Errors:
-			if !open {
-				return
-			}
-			s.log.Debug("endpoints file: events may have been lost", "path", s.path, "err", err)
-			s.changed.ring()
-		}
-	}
+	return &fileSource{fileWatch: watch, given: path, gate: newGate()}, nil
 }
 
 // Name is "file:" and the path as it was given.
 func (s *fileSource) Name() string { return "file:" + s.given }
-
-// Close ends Wait and the watching.
-func (s *fileSource) Close() error {
-	err := s.watcher.Close()
-	<-s.closed
-	return err
-}
 
 // Wait returns after the file may have changed, or what leads to it.
 func (s *fileSource) Wait(ctx context.Context) error {
 	s.mu.Lock()
 	retry := s.retry
 	s.mu.Unlock()
-	rung, err := s.changed.wait(ctx, retry, s.closed)
-	if rung {
-		return s.settle(ctx)
-	}
-	return err
-}
-
-// settle lets a write end. It waits once, not for silence: a file that is written to all the
-// time is read all the same.
-func (s *fileSource) settle(ctx context.Context) error {
-	timer := time.NewTimer(fileSettle)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-s.closed:
-		return os.ErrClosed
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	select {
-	case <-s.changed:
-	default:
-	}
-	return nil
+	return s.wait(ctx, retry)
 }
 
 // Notes says what is wrong with the file while its last good content is kept, and whether
@@ -155,7 +72,7 @@ func (s *fileSource) List(ctx context.Context) ([]devices.Endpoint, error) {
 	r, err := within(ctx, s.gate, s.read)
 	if r.unwatched != nil {
 		s.retry = fileRetry
-		s.note("changes of %s cannot be watched, it is read every %v: %v", s.given, fileRetry, r.unwatched)
+		s.notes = append(s.notes, s.unwatched(s.given, r.unwatched))
 	}
 	switch {
 	case err == nil:
@@ -167,13 +84,9 @@ func (s *fileSource) List(ctx context.Context) ([]devices.Endpoint, error) {
 		return nil, fmt.Errorf("endpoints file: %w", err)
 	}
 	if err != nil {
-		s.note("%v; keeping the last good content", err)
+		s.notes = append(s.notes, fmt.Sprintf("%v; keeping the last good content", err))
 	}
 	return slices.Clone(*s.good), nil
-}
-
-func (s *fileSource) note(format string, args ...any) {
-	s.notes = append(s.notes, fmt.Sprintf(format, args...))
 }
 
 // say logs the notes when they have changed.
@@ -204,33 +117,6 @@ func (s *fileSource) read() (fileReading, error) {
 	r.endpoints = endpoints
 	return r, nil
 }
-
-// arm watches the folders of all waypoints: a file's own events end with the file, those of
-// its folder tell of its successor too.
-func (s *fileSource) arm() error {
-	points, folders := map[string]bool{}, map[string]bool{}
-	for _, p := range waypoints(s.path) {
-		folder := filepath.Dir(p)
-		points[fold(p)], points[fold(folder)], folders[folder] = true, true, true
-	}
-	s.points.Store(&points)
-	var errs []error
-	for folder := range folders {
-		if err := s.watcher.Add(folder); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", folder, err))
-		}
-	}
-	for _, old := range s.watcher.WatchList() {
-		if !folders[old] {
-			_ = s.watcher.Remove(old) // it may be gone already
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// fold makes names equal that a file system may hold to be equal. Where it does not, an event
-// too many does no harm.
-func fold(path string) string { return strings.ToLower(path) }
 
 // problemsError shows the first problem, with its position, and how many more there are.
 func problemsError(problems []strictyaml.Problem) error {

@@ -397,7 +397,7 @@ func TestFileThatCannotBeWatchedIsReadNowAndThen(t *testing.T) {
 	require.ErrorIs(t, source.Wait(t.Context()), os.ErrClosed)
 
 	synctest.Test(t, func(t *testing.T) {
-		open := &fileSource{changed: newBell(), closed: make(chan struct{}), retry: fileRetry}
+		open := &fileSource{fileWatch: &fileWatch{changed: newBell(), closed: make(chan struct{})}, retry: fileRetry}
 		start := time.Now()
 		require.NoError(t, open.Wait(t.Context()))
 		require.Equal(t, fileRetry, time.Since(start))
@@ -406,7 +406,7 @@ func TestFileThatCannotBeWatchedIsReadNowAndThen(t *testing.T) {
 
 func TestFileWaitJoinsOneWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &fileSource{changed: newBell(), closed: make(chan struct{})}
+		s := &fileSource{fileWatch: &fileWatch{changed: newBell(), closed: make(chan struct{})}}
 		s.changed.ring()
 		go func() {
 			for range 10 {

@@ -13,7 +13,7 @@ type Command struct {
 	Do     Action `json:"do"`
 	Port   int    `json:"port"`
 	Device *Spec  `json:"device,omitempty"` // for Plug
-	On     bool   `json:"on,omitempty"`     // for Mute, Gain and Shutter
+	On     bool   `json:"on,omitempty"`     // for Mute, PhoneMute, Gain and Shutter
 	Report string `json:"report,omitempty"` // for Report: hexadecimal, with the report's number first
 }
 
@@ -22,13 +22,14 @@ type Action string
 
 // The actions. DoState changes nothing; every answer to a device that is plugged in carries its state.
 const (
-	DoPlug    Action = "plug"
-	DoUnplug  Action = "unplug"
-	DoMute    Action = "mute"
-	DoGain    Action = "gain"
-	DoReport  Action = "report"
-	DoShutter Action = "shutter"
-	DoState   Action = "state"
+	DoPlug      Action = "plug"
+	DoUnplug    Action = "unplug"
+	DoMute      Action = "mute"
+	DoPhoneMute Action = "phone_mute"
+	DoGain      Action = "gain"
+	DoReport    Action = "report"
+	DoShutter   Action = "shutter"
+	DoState     Action = "state"
 )
 
 // A Spec describes a device to plug in.
@@ -40,8 +41,9 @@ type Spec struct {
 	Serial       string `json:"serial,omitempty"`
 
 	// For headsets, see [HeadsetOptions].
-	Feature     string `json:"feature,omitempty"`
-	GainControl bool   `json:"gain_control,omitempty"`
+	Feature     string    `json:"feature,omitempty"`
+	GainControl bool      `json:"gain_control,omitempty"`
+	PhoneMute   PhoneMute `json:"phone_mute,omitempty"`
 }
 
 // State is what a device knows about itself and its host.
@@ -52,6 +54,10 @@ type State struct {
 	Playing       bool  `json:"playing"`
 	Lamps         uint8 `json:"lamps"` // last telephony output report
 	ShutterClosed bool  `json:"shutter_closed"`
+
+	// Requests are all report requests to the telephony interface since it was plugged in, oldest first: "get", the type of
+	// the report and its number, or "set", the type and the whole report, in hexadecimal. "set output 0102" lit the mute lamp.
+	Requests []string `json:"requests,omitempty"`
 }
 
 // An Answer is the one line that answers a command.
@@ -131,6 +137,8 @@ func operateHeadset(h *Headset, c Command) error {
 	switch c.Do {
 	case DoMute:
 		return h.SetMute(c.On)
+	case DoPhoneMute:
+		return h.PressPhoneMute(c.On)
 	case DoGain:
 		return h.SetGainControl(c.On)
 	case DoReport:
@@ -180,7 +188,7 @@ func (s Spec) build() (operable, error) {
 	id := Identity{Vendor: vendor, Product: product, Manufacturer: s.Manufacturer, Name: s.Name, Serial: s.Serial}
 	switch s.Kind {
 	case "headset":
-		return NewHeadset(HeadsetOptions{Identity: id, Feature: s.Feature, GainControl: s.GainControl})
+		return NewHeadset(HeadsetOptions{Identity: id, Feature: s.Feature, GainControl: s.GainControl, PhoneMute: s.PhoneMute})
 	case "camera":
 		return NewCamera(id)
 	}

@@ -32,7 +32,7 @@ func newBench() (*Bench, map[int]*socket) {
 	}}, sockets
 }
 
-var headsetSpec = &Spec{Kind: "headset", ID: "1209:0700", Name: "Acme Headset 700", Serial: "A1", GainControl: true}
+var headsetSpec = &Spec{Kind: "headset", ID: "1209:0700", Name: "Acme Headset 700", Serial: "A1", GainControl: true, PhoneMute: PhoneMuteTwoButtons}
 
 func TestBenchOperatesDevices(t *testing.T) {
 	b, sockets := newBench()
@@ -48,6 +48,11 @@ func TestBenchOperatesDevices(t *testing.T) {
 	report, err := sockets[0].device.In(t.Context(), Transfer{Endpoint: endpointTelephony, Length: 8})
 	require.NoError(t, err)
 	require.Equal(t, [][]byte{{1, 2}}, report)
+
+	b.Do(Command{Do: DoPhoneMute, Port: 0})
+	report, err = sockets[0].device.In(t.Context(), Transfer{Endpoint: endpointTelephony, Length: 8})
+	require.NoError(t, err)
+	require.Equal(t, [][]byte{{1, 6}}, report, "the second button")
 
 	require.Equal(t, Answer{}, b.Do(Command{Do: DoUnplug, Port: 0}))
 	require.True(t, sockets[0].pulled)
@@ -73,6 +78,7 @@ func TestBenchRefuses(t *testing.T) {
 		"no device":         {Command{Do: DoPlug, Port: 5}, "no device given"},
 		"unknown kind":      {Command{Do: DoPlug, Port: 5, Device: &Spec{Kind: "toaster", ID: "1:2"}}, "toaster"},
 		"bad id":            {Command{Do: DoPlug, Port: 5, Device: &Spec{Kind: "camera", ID: "1209"}}, `"1209"`},
+		"no such mute":      {Command{Do: DoPlug, Port: 5, Device: &Spec{Kind: "headset", ID: "1:2", PhoneMute: "morse"}}, `"morse"`},
 		"bad port":          {Command{Do: DoPlug, Port: 8, Device: headsetSpec}, "no such port"},
 		"unknown action":    {Command{Do: "dance", Port: 0}, "no such action"},
 		"shutter of a mic":  {Command{Do: DoShutter, Port: 0}, "no such action"},

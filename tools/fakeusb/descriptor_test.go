@@ -87,7 +87,7 @@ func TestConfigurationsAreWellFormed(t *testing.T) {
 	for name, device := range map[string]Device{
 		"headset": newHeadset(t, HeadsetOptions{Identity: acme}),
 		"headset with everything": newHeadset(t, HeadsetOptions{
-			Identity: acme, Feature: "Knob", GainControl: true, Terminal: TerminalHeadset,
+			Identity: acme, Feature: "Knob", GainControl: true, Terminal: TerminalHeadset, PhoneMute: PhoneMuteLevel,
 		}),
 		"camera": newCamera(t, acme),
 	} {
@@ -192,7 +192,7 @@ func TestFeatureUnitListsWhatTheHeadsetHas(t *testing.T) {
 }
 
 func TestHIDDescriptorMatchesTheReport(t *testing.T) {
-	h := newHeadset(t, HeadsetOptions{Identity: acme})
+	h := newHeadset(t, HeadsetOptions{Identity: acme, PhoneMute: PhoneMuteTwoButtons})
 	config, err := h.Control(getDescriptor(2, 0), nil)
 	require.NoError(t, err)
 	report, err := h.Control(Setup{RequestType: 0x81, Request: 6, Value: 0x2200, Index: headsetTelephony}, nil)

@@ -22,6 +22,9 @@ type HeadsetOptions struct {
 
 	// GainControl adds an automatic gain control switch to the microphone.
 	GainControl bool
+
+	// PhoneMute is how the telephony interface tells of its mute button, [PhoneMuteMomentary] if empty.
+	PhoneMute PhoneMute
 }
 
 // Microphone terminal types (USB Audio Terminal Types 1.0).
@@ -38,7 +41,7 @@ const (
 type Headset struct {
 	standard  *standardDevice
 	status    interruptQueue
-	telephony telephony
+	telephony *telephony
 
 	playback, capture pacer
 
@@ -194,12 +197,16 @@ type (
 )
 
 // NewHeadset returns a headset that is not plugged in, unmuted, with automatic gain control off. It fails on strings that
-// are too long for USB.
+// are too long for USB, and on an unknown PhoneMute.
 func NewHeadset(o HeadsetOptions) (*Headset, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
 	if err := checkString(o.Feature); err != nil {
+		return nil, err
+	}
+	telephony, err := newTelephony(o.PhoneMute)
+	if err != nil {
 		return nil, err
 	}
 	if o.Terminal == 0 {
@@ -215,21 +222,21 @@ func NewHeadset(o HeadsetOptions) (*Headset, error) {
 		controls[microphoneGain] = 0
 	}
 	return &Headset{
-		standard:  newStandardDevice(o.Identity, deviceClass{}, headsetConfiguration(o), o.Feature),
+		standard:  newStandardDevice(o.Identity, deviceClass{}, headsetConfiguration(o, telephony), o.Feature),
 		status:    newInterruptQueue(),
-		telephony: telephony{reports: newInterruptQueue()},
+		telephony: telephony,
 		controls:  controls,
 	}, nil
 }
 
-func headsetConfiguration(o HeadsetOptions) []byte {
+func headsetConfiguration(o HeadsetOptions, telephony *telephony) []byte {
 	return configuration(headsetInterfaces,
 		audioControlInterface(o),
 		streamingInterface(headsetPlayback, entityPlaybackStream, speakerChannels,
 			endpointFields{Address: endpointPlayback, Attributes: isochronousAdaptive}),
 		streamingInterface(headsetCapture, entityCaptureStream, 1,
 			endpointFields{Address: endpointCapture | endpointIn, Attributes: isochronousAsync}),
-		telephonyInterface(),
+		telephony.interfaceDescriptors(),
 	)
 }
 
@@ -436,14 +443,21 @@ func (h *Headset) turn(knob control, on bool) error {
 // SendReport sends an input report of the telephony interface, see telephony.go for its bits.
 func (h *Headset) SendReport(report []byte) error { return h.telephony.reports.push(report) }
 
+// PressPhoneMute presses the mute button of the telephony interface, which has nothing to do with SetMute: some headsets
+// have both, most have one. on is where to move the switch of [PhoneMuteLevel], or which button of [PhoneMuteTwoButtons] to
+// press; to [PhoneMuteMomentary] it means nothing. It fails if the host does not read the interface.
+func (h *Headset) PressPhoneMute(on bool) error { return h.telephony.press(on) }
+
 // State is what the device knows about itself and the host.
 func (h *Headset) State() State {
+	lamps, requests := h.telephony.heard()
 	return State{
 		Muted:       h.isOn(microphoneMute),
 		GainControl: h.isOn(microphoneGain),
 		Recording:   h.standard.alternateOf(headsetCapture) != 0,
 		Playing:     h.standard.alternateOf(headsetPlayback) != 0,
-		Lamps:       h.telephony.lit(),
+		Lamps:       lamps,
+		Requests:    requests,
 	}
 }
 

@@ -124,22 +124,3 @@ func TestHeadsetTransfersEndWithTheirContext(t *testing.T) {
 	require.ErrorIs(t, err, errStall)
 	require.ErrorIs(t, h.Out(t.Context(), Transfer{Endpoint: 9}, nil), errStall)
 }
-
-func TestTelephony(t *testing.T) {
-	h := newHeadset(t, HeadsetOptions{Identity: acme})
-	require.NoError(t, h.SendReport([]byte{1, 2}))
-	report, err := h.In(t.Context(), Transfer{Endpoint: endpointTelephony, Length: 8})
-	require.NoError(t, err)
-	require.Equal(t, [][]byte{{1, 2}}, report)
-
-	_, err = ask(t, h, hidSetReport, 2, 0, headsetTelephony, 1, 0x02)
-	require.NoError(t, err)
-	require.EqualValues(t, 0x02, h.State().Lamps)
-	_, err = ask(t, h, hidSetReport, 2, 0, headsetTelephony, 9, 0x02)
-	require.ErrorIs(t, err, errStall, "another report")
-	_, err = ask(t, h, hidSetIdle, 0, 0, headsetTelephony)
-	require.NoError(t, err)
-	got, err := ask(t, h, hidGetReport, 1, 0, headsetTelephony)
-	require.NoError(t, err)
-	require.Equal(t, []byte{1, 0}, got)
-}

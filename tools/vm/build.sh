@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Builds what the virtual machine boots: Debian's kernel, a small initrd and a root image with udev and both sound
+# Builds what the virtual machine boots: Debian's kernel, a small initrd and a root image with systemd and both sound
 # servers. Everything comes from the machine's own apt sources; nothing here needs root where user namespaces work.
 #
 #   build.sh key       prints the name of the build that the current sources give
 #   build.sh make DIR  builds vmlinux, initrd.gz and root.img into DIR (an empty folder)
 #
-# The key hashes this file, so everything that shapes a build stands here or in the two init scripts.
+# The key hashes this file, so everything that shapes a build stands here or in the files named in key.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -15,13 +15,26 @@ export PATH=$PATH:/usr/sbin:/sbin
 # What the initrd needs to reach the root image and the shared folder.
 boot_modules=(virtio_pci virtio_blk ext4 9pnet_virtio 9p)
 # What the emulated devices need, and nothing more: udev may load only what is in the image.
-device_modules=(vhci-hcd snd-usb-audio usbhid hid-generic uvcvideo)
+device_modules=(vhci-hcd uhid snd-usb-audio usbhid hid-generic uvcvideo)
 
 packages=(
-	udev kmod dbus util-linux iproute2
-	alsa-utils v4l-utils # the second opinion of the tests
+	systemd-sysv libpam-systemd dbus-user-session udev kmod
+	sudo                     # for the tests that install something
+	alsa-utils v4l-utils acl # the second opinion of the tests
 	pipewire wireplumber pipewire-pulse
 	pulseaudio pulseaudio-utils
+)
+
+# What would cost time at each boot for nothing: logins, maintenance, and mounts and modules that are not there.
+masked_units=(
+	getty.target
+	apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer e2scrub_reap.service fstrim.timer
+	systemd-update-utmp.service systemd-update-utmp-runlevel.service systemd-journal-flush.service
+	systemd-random-seed.service systemd-sysusers.service systemd-tmpfiles-clean.timer
+	proc-sys-fs-binfmt_misc.automount dev-hugepages.mount dev-mqueue.mount sys-kernel-debug.mount sys-kernel-tracing.mount
+	modprobe@configfs.service modprobe@dm_mod.service modprobe@drm.service modprobe@efi_pstore.service
+	modprobe@fuse.service modprobe@loop.service
+	alsa-restore.service alsa-state.service
 )
 
 die() {
@@ -51,7 +64,7 @@ key() {
 	version=$(kernel_version "$package")
 	{
 		echo "$package $version $(codename)"
-		cat "$here/build.sh" "$here/init-initrd" "$here/init-guest"
+		cat "$here"/{build.sh,init-initrd,guest.service,guest-session}
 	} | sha256sum | cut -c1-16
 }
 
@@ -125,11 +138,16 @@ make_root() {
 		--dpkgopt='path-exclude=/usr/share/doc/*' \
 		--dpkgopt='path-exclude=/usr/share/man/*' \
 		--dpkgopt='path-exclude=/usr/share/locale/*' \
-		--customize-hook='chroot "$1" useradd --create-home --uid 1000 --groups audio,video tester' \
+		--customize-hook='chroot "$1" useradd --create-home --uid 1000 --shell /bin/bash tester' \
+		--customize-hook='echo "tester ALL=(root) NOPASSWD: ALL" >"$1/etc/sudoers.d/tester"' \
+		--customize-hook='echo guest >"$1/etc/hostname" && echo 127.0.0.1 localhost guest >"$1/etc/hosts"' \
 		--customize-hook="copy-in '$1/lib/modules' /usr/lib" \
-		--customize-hook="upload '$here/init-guest' /sbin/init-guest" \
-		--customize-hook='chmod 755 "$1/sbin/init-guest" && mkdir "$1/share"' \
-		--customize-hook="echo ${device_modules[*]} >\"\$1/etc/modules\"" \
+		--customize-hook="echo ${device_modules[*]} | tr ' ' '\n' >\"\$1/etc/modules\"" \
+		--customize-hook='mkdir "$1/share" && echo "share /share 9p trans=virtio,version=9p2000.L,msize=1048576" >"$1/etc/fstab"' \
+		--customize-hook="upload '$here/guest-session' /usr/local/bin/guest" \
+		--customize-hook="upload '$here/guest.service' /etc/systemd/system/guest.service" \
+		--customize-hook='chmod 755 "$1/usr/local/bin/guest" && chroot "$1" systemctl --quiet enable guest.service' \
+		--customize-hook="chroot \"\$1\" systemctl --quiet mask ${masked_units[*]}" \
 		"$(codename)" "$2" -
 }
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# A virtual machine with Debian's kernel, udev and sound servers, under software emulation: it needs neither KVM nor
+# A virtual machine with Debian's kernel, systemd and sound servers, under software emulation: it needs neither KVM nor
 # devices of the host.
 #
 #   vm.sh deps                        installs the Debian packages this needs (or, without root, says how)
 #   vm.sh build                       builds kernel, initrd and root image into the cache; does nothing if they are there
-#   vm.sh run pipewire|pulse DIR      boots, mounts DIR at /share, runs DIR/run.sh as an ordinary user, passes its exit
-#                                     status on
+#   vm.sh run pipewire|pulse DIR      boots, mounts DIR at /share, runs DIR/run.sh in a login session of an ordinary user,
+#                                     passes its exit status on
 #
 # Environment: SIDETONE_VM_CACHE (default ${XDG_CACHE_HOME:-~/.cache}/sidetone-vm), SIDETONE_VM_TIMEOUT (seconds a run may
 # take, default 600), SIDETONE_VM_MEMORY (MiB, default 512).

@@ -18,7 +18,7 @@ chmod 755 "$share"
 cd "$root"
 # The agent is built as it is shipped. It and the guest share one release of Debian, hence one libc.
 go build -trimpath -o "$share/sidetone" ./cmd/agent
-cp examples/acme.yaml "$share"
+cp examples/acme.yaml installer/linux/70-sidetone-hid.rules "$share"
 CGO_ENABLED=0 go build -o "$share/fakeusbd" ./tools/fakeusb/cmd/fakeusbd
 CGO_ENABLED=0 go test -c -tags vmtest -o "$share/guest.test" ./tools/vm/guest
 # The guest's run.sh gets no arguments and no environment of ours: what it needs is written into it.

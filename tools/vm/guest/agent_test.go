@@ -3,11 +3,13 @@
 package guest
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -23,26 +25,51 @@ import (
 // agentLog is where the agent's log goes. The machine prints the ends of such files when the tests have failed.
 const agentLog = "/tmp/agent.log"
 
-// An agent is a running "sidetone run" with the example catalogue, as the ordinary user that the tests run as.
+// exampleCatalogue is what the agent runs with where a test does not want another.
+const exampleCatalogue = "acme.yaml"
+
+// An agent is a running "sidetone run", as the ordinary user that the tests run as.
 type agent struct {
 	cmd  *exec.Cmd
 	done chan error
 }
 
-func startAgent() (*agent, error) {
+// startAgent returns when the agent runs: before that, a signal would kill it.
+func startAgent(catalogue string) (*agent, error) {
 	log, err := os.OpenFile(agentLog, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	defer log.Close()
-	cmd := exec.Command("./sidetone", "run", "--catalogue", "acme.yaml")
-	cmd.Stderr = log
-	if err := cmd.Start(); err != nil {
+	cmd := exec.Command("./sidetone", "run", "--catalogue", catalogue)
+	stderr, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		log.Close()
 		return nil, fmt.Errorf("start the agent: %w", err)
 	}
 	a := &agent{cmd, make(chan error, 1)}
-	go func() { a.done <- cmd.Wait() }()
-	return a, nil
+	running := make(chan struct{})
+	go func() {
+		defer log.Close()
+		for lines := bufio.NewScanner(stderr); lines.Scan(); {
+			fmt.Fprintln(log, lines.Text())
+			if strings.Contains(lines.Text(), "sidetone runs") {
+				close(running)
+			}
+		}
+		a.done <- cmd.Wait()
+	}()
+	select {
+	case <-running:
+		return a, nil
+	case err := <-a.done:
+		return nil, fmt.Errorf("the agent has ended at once, see %s: %w", agentLog, err)
+	case <-time.After(patience):
+		_ = cmd.Process.Kill()
+		return nil, fmt.Errorf("the agent does not run %v after its start, see %s", patience, agentLog)
+	}
 }
 
 // stop asks the agent to end in order and returns how it did.
@@ -60,6 +87,33 @@ func (a *agent) stop() error {
 		_ = a.cmd.Process.Kill()
 		return fmt.Errorf("the agent was still running %v after SIGTERM", patience)
 	}
+}
+
+// useCatalogue has the agent run with another catalogue until the end of the test.
+func useCatalogue(t *testing.T, yaml string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "catalogue.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(yaml), 0o600))
+	restartAgent(t, file)
+	t.Cleanup(func() { restartAgent(t, exampleCatalogue) })
+}
+
+func restartAgent(t *testing.T, catalogue string) {
+	t.Helper()
+	require.NoError(t, stopAgent())
+	var err error
+	bench.agent, err = startAgent(catalogue)
+	require.NoError(t, err)
+}
+
+// stopAgent does nothing if a test has failed to start another.
+func stopAgent() error {
+	a := bench.agent
+	if a == nil {
+		return nil
+	}
+	bench.agent = nil
+	return a.stop()
 }
 
 // expect waits until the client's list is want, in any order: what was attached last depends on the sound server.
@@ -124,11 +178,29 @@ func TestAgentStopsAndStarts(t *testing.T) {
 	list := d.asHeadset(false, false)
 	expect(t, list...)
 
-	require.NoError(t, bench.agent.stop())
+	require.NoError(t, stopAgent())
 	expect(t)
 
-	var err error
-	bench.agent, err = startAgent()
-	require.NoError(t, err)
+	restartAgent(t, exampleCatalogue)
 	expect(t, list...)
+}
+
+func TestAnotherCatalogue(t *testing.T) {
+	useCatalogue(t, `
+schema: 1
+vendor: {id: ajax, name: Ajax, url: "https://ajax.example", client_id: "123456789012345678"}
+products:
+  - id: speaker
+    name: Ajax Speaker
+    url: https://ajax.example/speaker
+    priority: 1
+    links: [{kind: usb, vid: "1209", pids: ["0700"]}]
+    endpoints: [{type: audiooutput}]
+`)
+	d := plug(t, 0, headset())
+	expect(t, fakeserver.Device{
+		Type: fakeserver.AudioOutput, ID: d.sinks()[0].description, Related: []string{},
+		Vendor: fakeserver.Named{Name: "Ajax", URL: "https://ajax.example"},
+		Model:  fakeserver.Named{Name: "Ajax Speaker", URL: "https://ajax.example/speaker"},
+	})
 }

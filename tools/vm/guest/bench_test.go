@@ -43,6 +43,9 @@ func TestMain(m *testing.M) {
 }
 
 func runTests(m *testing.M) (status int, err error) {
+	if err := installRules(); err != nil {
+		return 1, err
+	}
 	if bench.usb, err = startEmulator(); err != nil {
 		return 1, err
 	}
@@ -55,10 +58,10 @@ func runTests(m *testing.M) (status int, err error) {
 		return 1, err
 	}
 	defer func() { err = errors.Join(err, bench.client.Close()) }()
-	if bench.agent, err = startAgent(); err != nil {
+	if bench.agent, err = startAgent(exampleCatalogue); err != nil {
 		return 1, err
 	}
-	defer func() { err = errors.Join(err, bench.agent.stop()) }()
+	defer func() { err = errors.Join(err, stopAgent()) }()
 	status = m.Run()
 	if rejected := bench.client.Stats().Rejected; rejected > 0 {
 		return 1, fmt.Errorf("the client rejected %d of the agent's payloads", rejected)
@@ -82,6 +85,12 @@ func await(t *testing.T, what string, cond func() bool) {
 // run returns the output of a program.
 func run(t *testing.T, name string, args ...string) string {
 	t.Helper()
+	out, err := output(name, args...)
+	require.NoError(t, err)
+	return out
+}
+
+func output(name string, args ...string) (string, error) {
 	// Not the test's context, which has ended when the test cleans up.
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -90,8 +99,18 @@ func run(t *testing.T, name string, args ...string) string {
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
-	require.NoError(t, err, "%s %s: %s", name, strings.Join(args, " "), &stderr)
-	return string(out)
+	if err != nil {
+		return "", fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, &stderr)
+	}
+	return string(out), nil
+}
+
+// onceIsEnough skips a test that takes long and says nothing about sound servers on the second one.
+func onceIsEnough(t *testing.T) {
+	t.Helper()
+	if onPulseAudio() {
+		t.Skip("this runs with PipeWire")
+	}
 }
 
 // onPulseAudio tells the two sound servers apart where they differ.

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -161,33 +160,4 @@ func TestTwoIdenticalHeadsets(t *testing.T) {
 			expect(t, right.asHeadset(true, false)...)
 		})
 	}
-}
-
-func TestTelephony(t *testing.T) {
-	d := plug(t, 0, headset())
-	node := d.node("*:1.3/*/hidraw/hidraw*")
-	uevent, err := os.ReadFile(filepath.Join(node, "device/uevent"))
-	require.NoError(t, err)
-	require.Contains(t, string(uevent), "HID_UNIQ="+d.spec.Serial+"\n")
-
-	hid, err := os.OpenFile("/dev/"+filepath.Base(node), os.O_RDWR, 0)
-	require.NoError(t, err)
-	defer hid.Close()
-	require.NoError(t, hid.SetReadDeadline(time.Now().Add(patience)))
-
-	phoneMute := []byte{1, 1 << 1}
-	d.do(fakeusb.Command{Do: fakeusb.DoReport, Report: "0102"})
-	report := make([]byte, 64)
-	n, err := hid.Read(report)
-	require.NoError(t, err)
-	require.Equal(t, phoneMute, report[:n])
-
-	muteLamp := []byte{1, 1 << 1}
-	_, err = hid.Write(muteLamp)
-	require.NoError(t, err)
-	require.Equal(t, muteLamp[1], d.state().Lamps)
-
-	d.unplug()
-	_, err = hid.Read(report)
-	require.Error(t, err, "a reader learns that the device is gone")
 }

@@ -5,6 +5,7 @@
 //
 //	{"do":"plug","port":0,"device":{"kind":"headset","id":"1209:0700","name":"Acme Headset","serial":"A1","gain_control":true}}
 //	{"do":"mute","port":0,"on":true}
+//	{"do":"phone_mute","port":0,"on":true}
 //	{"do":"unplug","port":0}
 //
 // See the types Command and Answer of package fakeusb. At the end of its input it pulls all devices out and exits; if it is

@@ -1,0 +1,237 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"sidetone/fakeserver"
+	"sidetone/internal/control"
+	"sidetone/internal/platform"
+	"sidetone/internal/soundlab"
+)
+
+const (
+	// floodRate is how many pushes per second are tried.
+	floodRate = 10_000
+	// minFloodRate is the rate below which the flood is none, and proves nothing.
+	minFloodRate = floodRate * 9 / 10
+	// floodConnections is how many connections share the pushes: each waits for its answer.
+	floodConnections = 8
+	// floodGrowth is what resident memory may grow by after the first second: see growthAllowed,
+	// here with a goroutine and buffers for each connection.
+	floodGrowth = 1 << 20
+)
+
+// floodResult is what has become of a program in a flood of pushes.
+type floodResult struct {
+	rate        float64 // answered pushes per second
+	sent        int     // pushes
+	first, last usage   // after the first second, and after all
+	busiest     int     // payloads in the busiest second
+	payloads    int
+	right       bool          // the last payload bore the last push
+	late        time.Duration // from the last answer to the last payload, 0 if that came before
+}
+
+// measureFlood pushes 10,000 times per second.
+func measureFlood(ctx context.Context, b *bench) (rows []row, err error) {
+	l, err := b.openLab(ctx, soundlab.PulseAudio)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, l.close()) }()
+	length := pick(b, 10*time.Second, 2*time.Second)
+	bare, _, err := l.flood(ctx, b.startPushBare, length, nil)
+	if err != nil {
+		return nil, err
+	}
+	agent, leases, err := l.flood(ctx, b.startAgent, length, countLeases)
+	if err != nil {
+		return nil, err
+	}
+	strong := agent.rate >= minFloodRate
+	excuse := ""
+	if !strong {
+		excuse = fmt.Sprintf("%d pushes/s were tried; on this machine agent, client and bench together do not get so far.", floodRate)
+	}
+	growth := agent.last.rss - agent.first.rss
+	what := fmt.Sprintf("%.0f pushes/s for %s over %d connections: ", agent.rate, length, floodConnections)
+	return []row{
+		{
+			figure: what + "pushes answered per second", measured: fmt.Sprintf("%.0f", agent.rate),
+			baseline: fmt.Sprintf("%.0f, bare server", bare.rate), ratio: times(ratioOf(agent.rate, bare.rate)),
+			target: fmt.Sprintf("%d (≥ %d)", floodRate, minFloodRate), met: strong, excuse: excuse,
+		},
+		{
+			figure:   what + "last push at the client, and leases in force",
+			measured: fmt.Sprintf("%t, after %s; %d (payloads: %d, %d in the busiest second)", agent.right, ms(agent.late), leases, agent.payloads, agent.busiest),
+			baseline: fmt.Sprintf("payloads: %d, %d in the busiest second, bare server", bare.payloads, bare.busiest),
+			target:   "true; 1", met: agent.right && leases == 1,
+		},
+		{
+			figure:   what + fmt.Sprintf("growth of resident memory over the last %d pushes", agent.sent),
+			measured: fmt.Sprintf("%s (to %s)", kib(growth), memory(agent.last)),
+			baseline: fmt.Sprintf("%s (to %s), bare server", kib(bare.last.rss-bare.first.rss), memory(bare.last)),
+			target:   "none (≤ " + kib(floodGrowth) + ")", met: growth <= floodGrowth,
+			note: "Floods of pushes: memory is compared with that after a first second of the flood. The last push bears a flag that no other has.",
+		},
+	}, nil
+}
+
+// countLeases asks the agent, which has to be well for that, what it was pushed.
+func countLeases(ctx context.Context, c *child) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, stepLimit)
+	defer cancel()
+	client := control.NewClient(func(ctx context.Context) (net.Conn, error) { return platform.DialControl(ctx, c.controlSocket()) })
+	status, err := client.Status(ctx)
+	return len(status.Pushes), err
+}
+
+// flood starts a program and floods it for one second and then for length. ask, if there is
+// one, has a question to the program before it ends.
+func (l *lab) flood(ctx context.Context, start starter, length time.Duration, ask func(context.Context, *child) (int, error)) (r floodResult, answer int, err error) {
+	c, err := start(ctx, l, overIPC)
+	if err != nil {
+		return r, 0, err
+	}
+	defer func() { err = errors.Join(err, c.stop()) }()
+	f := &flood{}
+	defer f.close()
+	if err := f.connect(ctx, c.controlSocket()); err != nil {
+		return r, 0, err
+	}
+	// The first second fills heap and buffers to the size that they keep.
+	if err := f.wave(ctx, c, time.Second); err != nil {
+		return r, 0, err
+	}
+	if r.first, err = c.rest(ctx); err != nil {
+		return r, 0, err
+	}
+	began, before := time.Now(), f.seq
+	if err := f.wave(ctx, c, length); err != nil {
+		return r, 0, err
+	}
+	if err := f.mark(); err != nil {
+		return r, 0, err
+	}
+	ended := time.Now()
+	if r.last, err = c.rest(ctx); err != nil {
+		return r, 0, err
+	}
+	r.sent = int(f.seq - before)
+	r.rate = float64(r.sent) / ended.Sub(began).Seconds()
+	payloads := c.clients[0].Payloads()
+	var arrived []time.Time
+	for _, p := range payloads {
+		if p.Time.After(began) {
+			arrived = append(arrived, p.Time)
+		}
+	}
+	newest := payloads[len(payloads)-1]
+	r.busiest, r.payloads = busiest(arrived, time.Second), len(arrived)
+	r.right, r.late = mutes(newest, muteOf(f.seq)) && marked(newest), max(0, newest.Time.Sub(ended))
+	if ask != nil {
+		answer, err = ask(ctx, c)
+	}
+	return r, answer, err
+}
+
+// muteOf is the state of a push by its number.
+func muteOf(seq uint64) bool { return seq%2 == 1 }
+
+// flood is many pushes of one owner over several connections. Their numbers tell the program
+// which of them is the last, whichever way they come.
+type flood struct {
+	pushers []*pusher
+
+	mu  sync.Mutex
+	seq uint64 // of the last push
+}
+
+func (f *flood) connect(ctx context.Context, socket string) error {
+	for range floodConnections {
+		p, err := dialPusher(ctx, socket)
+		if err != nil {
+			return err
+		}
+		f.pushers = append(f.pushers, p)
+	}
+	return nil
+}
+
+func (f *flood) close() {
+	for _, p := range f.pushers {
+		_ = p.Close()
+	}
+}
+
+// wave pushes for length.
+func (f *flood) wave(ctx context.Context, c *child, length time.Duration) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	began, before := time.Now(), f.seq
+	var pushing sync.WaitGroup
+	for _, p := range f.pushers {
+		pushing.Go(func() {
+			for {
+				seq, due, more := f.next(began, length, before)
+				if !more {
+					return
+				}
+				err := pause(ctx, time.Until(due))
+				if err == nil {
+					err = p.push(seq, muted(muteOf(seq)))
+				}
+				if err != nil {
+					stop(err)
+					return
+				}
+			}
+		})
+	}
+	pushing.Wait()
+	if err := context.Cause(ctx); err != nil {
+		return fmt.Errorf("flood the %s with pushes: %w; its last words:\n%s", c.name, err, c.tail())
+	}
+	return nil
+}
+
+// mark is a last push right behind a wave. It bears a flag that no push before it has, by which
+// the list that holds it is known.
+func (f *flood) mark() error {
+	f.seq++
+	return f.pushers[0].push(f.seq, fmt.Sprintf(`{"hardware_mute":%t,"noise_suppression":true}`, muteOf(f.seq)))
+}
+
+// marked reports whether a payload holds what mark has pushed.
+func marked(p fakeserver.Payload) bool {
+	return slices.ContainsFunc(p.Devices, func(d fakeserver.Device) bool { return d.NoiseSuppression != nil && *d.NoiseSuppression })
+}
+
+// rest leaves the program alone for a second, in which whatever else there is comes, and
+// returns what it has used by then.
+func (c *child) rest(ctx context.Context) (usage, error) {
+	if err := pause(ctx, time.Second); err != nil {
+		return usage{}, err
+	}
+	return c.usage()
+}
+
+// next is the number of the next push of a wave and when it is due; false when the wave is over.
+func (f *flood) next(began time.Time, length time.Duration, before uint64) (seq uint64, due time.Time, more bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	after := time.Duration(f.seq-before) * time.Second / floodRate
+	if after >= length || time.Since(began) >= length {
+		return 0, time.Time{}, false
+	}
+	f.seq++
+	return f.seq, began.Add(after), true
+}

@@ -1,0 +1,105 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// measureHID turns the mute switch of a headset's HID interface and takes the time until the
+// client has the whole payload, in turns through the agent and through a process that only
+// reads and writes.
+func measureHID(ctx context.Context, b *bench) ([]row, error) {
+	l, err := b.openHIDLab(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer l.close()
+	var rows []row
+	for _, s := range []scene{overIPC, overWebSocket} {
+		over := s.transports[0]
+		agent, bare, err := b.sideBySide(ctx,
+			func(ctx context.Context) (*rig, error) { return l.startBare(ctx, b, s) },
+			func(ctx context.Context) (*rig, error) { return l.startAgent(ctx, b, s) })
+		if err != nil {
+			return nil, fmt.Errorf("over %s: %w", over, err)
+		}
+		what := fmt.Sprintf("HID report over %s", over)
+		rows = append(rows, overBare(what, 50, agent, bare, time.Millisecond), overBare(what, 99, agent, bare, 10*time.Millisecond))
+	}
+	rows[0].note = "HID: a pipe in packet mode stands for the hidraw node, and the agent's source, Engine and client run in a " +
+		"process of this program. The bare path is blocked in a read of the same pipe, looks at one bit and writes one of two prepared messages."
+	return rows, nil
+}
+
+// hidLab is a headset without a sound server.
+type hidLab struct {
+	hidTree
+	payloads string // folder of what the bare path sends
+}
+
+// openHIDLab lets the agent run once, to learn what the bare path has to send.
+func (b *bench) openHIDLab(ctx context.Context) (*hidLab, error) {
+	tree, err := newHIDTree(b.dir)
+	l := &hidLab{hidTree: tree}
+	if err == nil {
+		l.payloads, err = os.MkdirTemp(b.dir, "payloads")
+	}
+	if err == nil {
+		err = l.capture(ctx, b)
+	}
+	if err != nil {
+		l.close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// turn turns the headset's switch.
+func (l *hidLab) turn(_ context.Context, mute bool) error { return l.send(muteReport(mute)) }
+
+func (l *hidLab) capture(ctx context.Context, b *bench) error {
+	agent, err := l.startAgent(ctx, b, overIPC)
+	if err != nil {
+		return err
+	}
+	for _, mute := range []bool{true, false} {
+		err := l.turn(ctx, mute)
+		if err == nil {
+			_, err = agent.awaitMute(ctx, mute)
+		}
+		if err == nil {
+			err = os.WriteFile(payloadFile(l.payloads, mute), agent.clients[0].last.Raw, 0o600)
+		}
+		if err != nil {
+			return errors.Join(err, agent.stop())
+		}
+	}
+	return agent.stop()
+}
+
+func (l *hidLab) startAgent(ctx context.Context, b *bench, s scene) (*rig, error) {
+	c, err := b.spawn(ctx, "agent", s, func(p *place) ([]string, []string) {
+		return []string{b.self, hidAgentArgument, l.root}, append(clean(os.Environ()), s.settings(p)...)
+	})
+	return l.rig(c, err)
+}
+
+func (l *hidLab) startBare(ctx context.Context, b *bench, s scene) (*rig, error) {
+	c, err := b.spawn(ctx, "bare path", s, func(p *place) ([]string, []string) {
+		over := s.transports[0]
+		return []string{b.self, hidBareArgument, l.node(), string(over), p.clients[0].address(over), l.payloads}, os.Environ()
+	})
+	return l.rig(c, err)
+}
+
+func (l *hidLab) rig(c *child, err error) (*rig, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &rig{child: c, set: l.turn}, nil
+}

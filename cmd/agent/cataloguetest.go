@@ -1,0 +1,206 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"sidetone/internal/agent"
+	"sidetone/internal/config"
+	"sidetone/internal/devices"
+)
+
+func catalogueTestCommand() *cobra.Command {
+	var update bool
+	cmd := &cobra.Command{
+		Use:   "test FILE...",
+		Short: "Replay the traces that catalogues name, and compare what is reported",
+		Long: `Checks each catalogue, then replays with it the recordings that its products name under 'traces',
+and compares the lists that come out with those of the recording (docs/recording.md). What counts is
+what is reported, in which order; not when.
+
+--update makes the lists that come out those of the traces. All other lines stay as they are.
+
+Exit codes: 0 all are as recorded, or there are no traces; 1 some are not; 2 a catalogue or a trace is
+wrong.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, files []string) error {
+			code := exitOK
+			for _, file := range files {
+				code = max(code, testCatalogue(cmd, file, update))
+			}
+			if code != exitOK {
+				return silent(code)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&update, "update", false, "rewrite the lists of the traces")
+	return cmd
+}
+
+// testCatalogue tests one catalogue and returns the exit code.
+func testCatalogue(cmd *cobra.Command, file string, update bool) int {
+	refuse := func(err error) int {
+		fmt.Fprintln(cmd.ErrOrStderr(), "sidetone:", err)
+		return exitBadInput
+	}
+	cat, problems, err := config.LoadCatalogue(file)
+	if err := asInput(cmd.ErrOrStderr(), problems, err); err != nil {
+		return refuse(err)
+	}
+	set, err := defaultSettings(cat)
+	if err != nil {
+		return refuse(err)
+	}
+	traces := tracesOf(cat)
+	if len(traces) == 0 {
+		fmt.Fprintf(cmd.OutOrStdout(), "%s: in order; no product names traces\n", file)
+	}
+	code := exitOK
+	for _, name := range traces {
+		t, err := playTrace(cmd, filepath.Join(filepath.Dir(file), filepath.FromSlash(name)), set)
+		if err != nil {
+			code = refuse(err)
+			continue
+		}
+		differences := t.Differences()
+		switch n := len(differences); {
+		case n == 0:
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: ok, %d inputs, %d lists\n", t.path, t.Inputs, len(t.Lists))
+			continue
+		case update:
+			if err := t.update(); err != nil {
+				return refuse(err)
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: updated, %d differences\n", t.path, n)
+		default:
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: %d differences\n", t.path, n)
+			code = max(code, exitFailed)
+		}
+		sayDifferences(cmd.OutOrStdout(), differences)
+	}
+	return code
+}
+
+// tracesOf are the traces of all products, each once.
+func tracesOf(cat *devices.Catalogue) []string {
+	var all []string
+	for _, p := range cat.Products {
+		for _, name := range p.Traces {
+			if !slices.Contains(all, name) {
+				all = append(all, name)
+			}
+		}
+	}
+	return all
+}
+
+// trace is a recording that has been replayed with a catalogue.
+type trace struct {
+	agent.Replayed
+	path   string
+	text   []byte
+	byHand bool
+	taped  []int // the line of each list that the recording has, counted from 1
+	cause  []int // the line behind which each list of the replay belongs
+}
+
+func playTrace(cmd *cobra.Command, path string, set agent.Settings) (*trace, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	t := &trace{path: path, text: text}
+	before := 0 // the line of the record before
+	t.Replayed, err = replay(cmd.ErrOrStderr(), path, bytes.NewReader(text), agent.NewPlayer(set, true), func(line int, r agent.Record, so agent.Replayed) {
+		switch {
+		case r.Header != nil:
+			t.byHand = !r.Header.Ticks
+		case r.List != nil:
+			t.taped = append(t.taped, line)
+		}
+		for _, list := range so.Lists[len(t.cause):] {
+			if list.T < r.T {
+				t.cause = append(t.cause, before)
+			} else {
+				t.cause = append(t.cause, line)
+			}
+		}
+		before = line
+	})
+	return t, err
+}
+
+// update puts the lists of the replay in the place of those of the file. One that is the same keeps
+// its line, byte for byte.
+func (t *trace) update() error {
+	lines := bytes.SplitAfter(t.text, []byte("\n"))
+	line := func(number int) []byte { return bytes.TrimSuffix(lines[number-1], []byte("\n")) }
+	behind := make(map[int][][]byte)
+	for _, p := range t.Pairs() {
+		if p.List < 0 {
+			continue
+		}
+		text, err := t.line(t.Lists[p.List])
+		if err != nil {
+			return err
+		}
+		if t.Same(p) {
+			text = line(t.taped[p.Taped])
+		}
+		behind[t.cause[p.List]] = append(behind[t.cause[p.List]], text)
+	}
+	var out bytes.Buffer
+	for i, text := range lines {
+		if !slices.Contains(t.taped, i+1) {
+			out.Write(text)
+		}
+		for _, list := range behind[i+1] {
+			if n := out.Len(); n > 0 && out.Bytes()[n-1] != '\n' {
+				out.WriteByte('\n')
+			}
+			out.Write(append(list, '\n'))
+		}
+	}
+	return replaceFile(t.path, out.Bytes())
+}
+
+// line is a list as it is written into the trace.
+func (t *trace) line(r agent.Record) ([]byte, error) {
+	if t.byHand {
+		r.List = &agent.List{Devices: r.List.Devices}
+	}
+	return json.Marshal(r)
+}
+
+// replaceFile puts a new file in the place of another: whoever reads it meets one of them, whole.
+func replaceFile(path string, content []byte) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".sidetone-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err == nil {
+		err = f.Chmod(info.Mode().Perm())
+	}
+	if closing := f.Close(); err == nil {
+		err = closing
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}

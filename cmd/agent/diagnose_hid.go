@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"sidetone/internal/agent"
+	"sidetone/internal/control"
+	"sidetone/internal/devices"
+	"sidetone/internal/hid"
+	"sidetone/internal/platform"
+)
+
+// readHID looks once at the HID devices that the rules can read. It asks them nothing.
+func readHID(ctx context.Context, rules *hid.Rules) []control.HID {
+	var mu sync.Mutex
+	tracker := hid.NewTracker(rules)
+	src, err := platform.NewHID(hidRoot, rules.Wants, func(e hid.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		tracker.Apply(e, time.Now())
+	}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil // there are none on this system
+	}
+	defer src.Close()
+	ctx, cancel := context.WithTimeout(ctx, hidLook)
+	defer cancel()
+	if _, err := src.List(ctx); err != nil {
+		return nil // the agent's own source will say it
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	var out []control.HID
+	for _, st := range tracker.Status() {
+		out = append(out, hidStatus(st))
+	}
+	return out
+}
+
+// hidLook bounds one look at the HID devices.
+const hidLook = 5 * time.Second
+
+func (d *diagnosis) hidDevices() {
+	for _, s := range d.Sources {
+		if s.Name == "hid" && agent.Condition(s.Condition) != agent.Working {
+			d.add(stepSources, wrong, "Restart the agent; if it stays so, set sources.hid to false and report it", "HID devices cannot be looked for: %s", s.Error)
+		}
+	}
+	for _, h := range d.HID {
+		who := fmt.Sprintf("%s (%s, %s:%s)", h.Node, orElse(h.Name, "without a name"), h.VID, h.PID)
+		if h.Error != "" {
+			d.add(stepSources, wrong, d.hidRemedy(h), "The HID device %s cannot be read, so its buttons are not noticed: %s", who, h.Error)
+			continue
+		}
+		d.add(stepSources, fine, "", "The HID device %s is read by %d sources of the catalogue", who, len(h.Sources))
+	}
+}
+
+// hidRemedy is what helps against a device that cannot be read.
+func (d *diagnosis) hidRemedy(h control.HID) string {
+	if !strings.Contains(h.Error, "permission") {
+		return "Unplug the device and plug it in again"
+	}
+	return fmt.Sprintf("Put the output of 'sidetone catalogue udev %s' into /etc/udev/rules.d/70-sidetone-hid.rules, and plug the device in again; a user who is logged in at the machine itself may then read it",
+		orElse(d.CataloguePath, "FILE"))
+}
+
+// whyHID says why a source of HID devices does not know a state.
+func (d *diagnosis) whyHID(product, rule string) (why, do string) {
+	explain := fmt.Sprintf("See 'sidetone status', and compare the source with what the device sends ('sidetone learn')%s", d.reload())
+	for _, h := range d.HID {
+		if h.Error != "" && d.isOf(product, h) {
+			return fmt.Sprintf("its HID device %s cannot be read", h.Node), d.hidRemedy(h)
+		}
+		for _, s := range h.Sources {
+			if s.Product != product || s.Rule != rule && !strings.HasPrefix(s.Rule, rule+".") || s.Value.Known() {
+				continue
+			}
+			if s.Note != "" {
+				return fmt.Sprintf("%s: %s", h.Node, s.Note), explain
+			}
+			return fmt.Sprintf("the device (%s) has not shown it since it was plugged in, or since the agent runs", h.Node), "Press the button once"
+		}
+	}
+	return "no HID device of the product is there that sends what this source reads", explain
+}
+
+// isOf reports whether the device bears an id of the product.
+func (d *diagnosis) isOf(product string, h control.HID) bool {
+	if d.Catalogue == nil {
+		return false
+	}
+	return slices.ContainsFunc(d.Catalogue.Products, func(p devices.Product) bool {
+		return p.ID == product && slices.ContainsFunc(p.Links, func(l devices.Link) bool {
+			return strings.EqualFold(l.VID, h.VID) && slices.ContainsFunc(l.PIDs, func(pid string) bool { return strings.EqualFold(pid, h.PID) })
+		})
+	})
+}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sidetone/internal/hid"
+	"sidetone/internal/platform"
+)
+
+const (
+	// learnStill is how long the user is to keep the hands off: long enough for a battery report
+	// or the hum of a dial.
+	learnStill = 3 * time.Second
+	// learnPatience is how long one step may take.
+	learnPatience = 10 * time.Minute
+)
+
+func learnCommand() *cobra.Command {
+	var from, save string
+	l := learner{still: learnStill, patience: learnPatience}
+	cmd := &cobra.Command{
+		Use:   "learn [VID:PID | NODE]",
+		Short: "Find a headset's mute report and propose the catalogue rule for it",
+		Long: `Guides you through a few presses of mute, compares what the headset sent, and prints rules for the
+'sources' of its product in the catalogue, best first. Each rule was run over the recording and gave
+the right state after each press. All HID interfaces of the device are read, nothing is written, and
+other programs can use it meanwhile. Needs neither a catalogue nor a running agent.
+
+Name the device by its ids (1209:0700) or by one of its nodes (hidraw3). Without a name, the only
+device that looks like a headset is taken; if there is none or more than one, they are listed.
+
+Many headsets send their mute only in a call: start one if nothing is found.
+
+--save FILE keeps the recording, --from FILE learns from one instead of asking: JSON, one object a
+line, in order of time. A line is an event, as
+  {"happening":"attached","node":"hidraw3","device":{"node":"hidraw3","bus":"usb","vid":"1209",
+   "pid":"0700","interface":3,"descriptor":"050b0905..."},"at":"2026-01-01T12:00:00Z"}    (one line)
+  {"happening":"report","node":"hidraw3","data":"640280","at":"2026-01-01T12:00:01Z"}
+or a mark, which says something of the time since the mark before it:
+  {"mark":"unmuted"}    the microphone is not muted now      {"mark":"hands_off"}  nothing was touched
+  {"mark":"muted"}      it is muted now                      {"mark":"other"}      all but mute was used
+
+Exit codes: 0 there is a rule; 1 there is none, or the device cannot be read; 2 the input is wrong, or
+it is not clear which device is meant.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if from != "" {
+				if len(args) > 0 || save != "" {
+					return badInput{errors.New("--from: needs no device and no --save")}
+				}
+				s, err := readSession(from)
+				if err != nil {
+					return badInput{err}
+				}
+				return teach(cmd.OutOrStdout(), s)
+			}
+			if l.rounds < 2 || l.rounds > 50 {
+				return badInput{fmt.Errorf("--rounds %d: want 2 to 50", l.rounds)}
+			}
+			l.open, l.in, l.talk = openHID, cmd.InOrStdin(), cmd.ErrOrStderr()
+			return l.run(cmd.Context(), cmd.OutOrStdout(), append(args, "")[0], save)
+		},
+	}
+	cmd.Flags().StringVar(&from, "from", "", "learn from a recording instead of asking")
+	cmd.Flags().StringVar(&save, "save", "", "keep the recording in this new file")
+	cmd.Flags().IntVar(&l.rounds, "rounds", 3, "how often to mute and unmute")
+	return cmd
+}
+
+// openHID opens the HID devices of this machine. What they are left out for is said by events.
+func openHID(want func(hid.Device) bool, handle func(hid.Event)) (platform.HID, error) {
+	src, err := platform.NewHID("", want, handle, slog.New(slog.DiscardHandler))
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil, fmt.Errorf("sidetone cannot read HID devices on %s yet: make the recording on Linux, or use --from with one", runtime.GOOS)
+	}
+	return src, err
+}
+
+func readSession(path string) (hid.Session, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("--from: %w", err)
+	}
+	defer file.Close()
+	s, err := hid.ReadSession(file)
+	if err != nil {
+		return nil, fmt.Errorf("--from %s: %w", path, err)
+	}
+	return s, nil
+}
+
+// teach prints what a session teaches. No rule is an answer, too.
+func teach(w io.Writer, s hid.Session) error {
+	lesson, err := hid.Learn(s)
+	if err != nil {
+		return badInput{err}
+	}
+	printLesson(w, lesson)
+	if len(lesson.Proposals) == 0 {
+		return silent(exitFailed)
+	}
+	return nil
+}
+
+// learner talks with the user of a headset.
+type learner struct {
+	open     func(want func(hid.Device) bool, handle func(hid.Event)) (platform.HID, error)
+	in       io.Reader
+	talk     io.Writer
+	still    time.Duration
+	patience time.Duration
+	rounds   int
+}
+
+func (l *learner) run(ctx context.Context, out io.Writer, name, save string) error {
+	headset, err := l.choose(ctx, name)
+	if err != nil {
+		return err
+	}
+	var file *os.File
+	if save != "" { // before the user has done all the work
+		if file, err = os.OpenFile(save, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
+			return badInput{fmt.Errorf("--save: %w", err)}
+		}
+		defer file.Close()
+	}
+	s, ended := l.record(ctx, headset)
+	if file != nil {
+		if err := saveSession(file, s); err != nil {
+			return fmt.Errorf("--save: %w", err)
+		}
+	}
+	if ended != nil {
+		fmt.Fprintf(l.talk, "\nended: %v\n", ended)
+		if !s.Teaches() {
+			return fmt.Errorf("nothing learnt: %w", ended)
+		}
+	}
+	return teach(out, s)
+}
+
+func saveSession(file *os.File, s hid.Session) error {
+	w := bufio.NewWriter(file)
+	if err := s.Write(w); err != nil {
+		return err
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return file.Close()
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"sidetone/internal/devices"
+	"sidetone/internal/hid"
+)
+
+// lookTimeout bounds the look at which HID devices there are.
+const lookTimeout = 5 * time.Second
+
+// oneHeadset tells the HID devices of one headset from all others.
+type oneHeadset struct {
+	bus            devices.Bus
+	vid, pid, unit string
+}
+
+func headsetOf(d hid.Device) oneHeadset {
+	return oneHeadset{d.Bus, d.VID, d.PID, cmp.Or(d.Container, d.Serial)}
+}
+
+func (h oneHeadset) ids() string { return h.vid + ":" + h.pid }
+
+// choose finds the headset that the user means, without opening any device.
+func (l *learner) choose(ctx context.Context, name string) (oneHeadset, error) {
+	all, err := l.look(ctx)
+	if err != nil {
+		return oneHeadset{}, err
+	}
+	fits := likelyHeadset
+	if name != "" {
+		fits = func(all []hid.Device) bool {
+			return slices.ContainsFunc(all, func(d hid.Device) bool {
+				return strings.EqualFold(name, headsetOf(d).ids()) || strings.TrimPrefix(name, "/dev/") == d.Node
+			})
+		}
+	}
+	var found []oneHeadset
+	for _, h := range headsets(all) {
+		if fits(partsOf(h, all)) {
+			found = append(found, h)
+		}
+	}
+	if len(found) == 1 {
+		return found[0], nil
+	}
+	printHID(l.talk, all)
+	switch {
+	case len(all) == 0:
+		return oneHeadset{}, errors.New("there is no HID device: plug in the headset or its dongle")
+	case len(found) > 1 && name != "":
+		return oneHeadset{}, badInput{fmt.Errorf("%d devices are %s: name one by a node, such as %s", len(found), name, partsOf(found[0], all)[0].Node)}
+	case name != "":
+		return oneHeadset{}, badInput{fmt.Errorf("no HID device is %s: name one of the list by its ids or its node", name)}
+	default:
+		return oneHeadset{}, badInput{fmt.Errorf("%d devices look like a headset: name the one to learn from by its ids or its node, as in 'sidetone learn %s'", len(found), headsetOf(all[0]).ids())}
+	}
+}
+
+// look lists the HID devices.
+func (l *learner) look(ctx context.Context) ([]hid.Device, error) {
+	var all []hid.Device
+	src, err := l.open(func(d hid.Device) bool { all = append(all, d); return false }, func(hid.Event) {})
+	if err != nil {
+		return nil, err
+	}
+	defer src.Close()
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	_, err = src.List(ctx)
+	return all, err
+}
+
+func headsets(all []hid.Device) []oneHeadset {
+	var out []oneHeadset
+	for _, d := range all {
+		if h := headsetOf(d); !slices.Contains(out, h) {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+func partsOf(h oneHeadset, all []hid.Device) []hid.Device {
+	var out []hid.Device
+	for _, d := range all {
+		if headsetOf(d) == h {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// Usages of the outermost collections by which devices are told apart (HID Usage Tables).
+const (
+	mousePointer   = 0x00010001
+	mouse          = 0x00010002
+	keyboard       = 0x00010006
+	keypad         = 0x00010007
+	digitizers     = 0x0d
+	telephonyPage  = 0x0b
+	consumerPage   = 0x0c
+	firstOwnPage   = 0xff00 // of the vendor
+	phoneMuteUsage = 0x2f
+)
+
+// likelyHeadset reports whether all HID devices of one product together look like those of a
+// headset: it declares Phone Mute, or it has keys or reports of its own and is not made for typing
+// and pointing.
+func likelyHeadset(parts []hid.Device) bool {
+	may := false
+	for _, d := range parts {
+		if hasPhoneMute(d) {
+			return true
+		}
+		desc, err := hid.ParseDescriptor(d.Descriptor)
+		if err != nil {
+			continue
+		}
+		for _, usage := range desc.Applications {
+			switch page := usage >> 16; {
+			case usage == mousePointer || usage == mouse || usage == keyboard || usage == keypad || page == digitizers:
+				return false
+			case page == telephonyPage || page == consumerPage || page >= firstOwnPage:
+				may = true
+			}
+		}
+	}
+	return may
+}
+
+func hasPhoneMute(d hid.Device) bool {
+	desc, err := hid.ParseDescriptor(d.Descriptor)
+	return err == nil && len(desc.Find(hid.InputField, telephonyPage, phoneMuteUsage)) > 0
+}
+
+func printHID(w io.Writer, all []hid.Device) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, d := range all {
+		facts := ""
+		if d.Interface >= 0 {
+			facts = fmt.Sprintf("interface %d", d.Interface)
+		}
+		phone := ""
+		if hasPhoneMute(d) {
+			phone = "declares Phone Mute"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", d.Node, headsetOf(d).ids(), printable(orElse(d.Name, "without a name")), facts, phone)
+	}
+	_ = t.Flush()
+}

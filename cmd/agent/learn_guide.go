@@ -1,0 +1,246 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"sidetone/internal/devices"
+	"sidetone/internal/hid"
+	"sidetone/internal/platform"
+)
+
+// openTimeout is how long a device may take to be opened.
+const openTimeout = 5 * time.Second
+
+// lesson keeps what a headset does and what its user says.
+type lesson struct {
+	mu       sync.Mutex
+	session  hid.Session
+	attached map[string]bool   // nodes that are read
+	names    []string          // of the devices that are read
+	denied   map[string]string // why others are not, by node
+	reports  int               // since the last mark
+	opened   chan struct{}     // gets a value after a device was opened or denied
+	gone     chan struct{}     // closed when one that was read is not any more
+}
+
+func newLesson() *lesson {
+	return &lesson{attached: map[string]bool{}, denied: map[string]string{}, opened: make(chan struct{}, 1), gone: make(chan struct{})}
+}
+
+func (r *lesson) handle(e hid.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.session = append(r.session, hid.Step{Event: e})
+	switch e.Happening {
+	case hid.Attached:
+		r.attached[e.Node] = true
+		r.names = append(r.names, e.Device.String())
+	case hid.Denied:
+		r.denied[e.Node] = fmt.Sprintf("%s: %s", e.Device, e.Error)
+	case hid.Report:
+		r.reports++
+	case hid.Gone:
+		if r.attached[e.Node] {
+			delete(r.attached, e.Node)
+			select {
+			case <-r.gone:
+			default:
+				close(r.gone)
+			}
+		}
+	}
+	if e.Happening == hid.Attached || e.Happening == hid.Denied {
+		select {
+		case r.opened <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// mark notes what the user says, and returns how many reports led to it.
+func (r *lesson) mark(m hid.Mark) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := r.reports
+	r.reports = 0
+	r.session = append(r.session, hid.Step{Mark: m, At: time.Now()})
+	return n
+}
+
+// state is which devices are read, and why others are not.
+func (r *lesson) state() (names, denied []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, node := range sortedKeys(r.denied) {
+		denied = append(denied, printable(r.denied[node]))
+	}
+	return append([]string(nil), r.names...), denied
+}
+
+// record leads the user through the presses. It returns what there is even if that ended early, and
+// then why.
+func (l *learner) record(ctx context.Context, h oneHeadset) (hid.Session, error) {
+	r := newLesson()
+	src, err := l.open(func(d hid.Device) bool { return headsetOf(d) == h }, r.handle)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	listed := make(chan devices.Observation, 1)
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		platform.Follow(ctx, src, nil, func(o devices.Observation) {
+			select {
+			case listed <- o:
+			default:
+			}
+		})
+	})
+	err = l.begin(ctx, r, listed)
+	if err == nil {
+		err = l.guide(ctx, r)
+	}
+	cancel()
+	reading.Wait() // then there are no more events
+	return r.session, err
+}
+
+// begin waits until the headset's devices are open.
+func (l *learner) begin(ctx context.Context, r *lesson, listed <-chan devices.Observation) error {
+	var notes []string
+	select {
+	case o := <-listed:
+		if o.Err != nil {
+			return o.Err
+		}
+		notes = o.Notes
+	case <-ctx.Done():
+		return errInterrupted
+	}
+	limit := time.NewTimer(openTimeout)
+	defer limit.Stop()
+	for {
+		names, denied := r.state()
+		switch {
+		case len(names) > 0:
+			for _, d := range denied {
+				fmt.Fprintf(l.talk, "note: its reports will be missing: %s\n", d)
+			}
+			fmt.Fprintf(l.talk, "Learning from %s. Ctrl-C ends it.\n", printable(strings.Join(names, ", ")))
+			return nil
+		case len(denied) > 0:
+			return errors.New(strings.Join(denied, "; "))
+		}
+		select {
+		case <-r.opened:
+		case <-ctx.Done():
+			return errInterrupted
+		case <-limit.C:
+			return fmt.Errorf("the device could not be opened within %v: %s", openTimeout, printable(orElse(strings.Join(notes, "; "), "plug it in again")))
+		}
+	}
+}
+
+// How the conversation may end early.
+var (
+	errInterrupted = errors.New("interrupted")
+	errNoMoreInput = errors.New("no more input")
+	errGone        = errors.New("the device went away; plug it in and begin anew")
+)
+
+// guide asks for what is to be done, and marks it.
+func (l *learner) guide(ctx context.Context, r *lesson) error {
+	lines := l.lines(ctx)
+	step := 0
+	say := func(format string, args ...any) {
+		step++
+		fmt.Fprintf(l.talk, "%d. "+format, append([]any{step}, args...)...)
+	}
+	ask := func(m hid.Mark, what string) error {
+		say("%s, then press Enter. ", what)
+		if err := l.enter(ctx, r, lines); err != nil {
+			return err
+		}
+		fmt.Fprintf(l.talk, "   %d reports\n", r.mark(m))
+		return nil
+	}
+	if err := ask(hid.MarkUnmuted, "Make sure that the microphone is NOT muted"); err != nil {
+		return err
+	}
+	say("Keep your hands off the headset for %v ... ", l.still)
+	if err := l.wait(ctx, r); err != nil {
+		return err
+	}
+	fmt.Fprintf(l.talk, "\n   %d reports\n", r.mark(hid.MarkHandsOff))
+	if err := ask(hid.MarkOther, "Use everything but mute once: volume, dial, other buttons"); err != nil {
+		return err
+	}
+	for range l.rounds {
+		if err := ask(hid.MarkMuted, "Press mute, so that the microphone IS muted"); err != nil {
+			return err
+		}
+		if err := ask(hid.MarkUnmuted, "Press mute, so that it is NOT muted"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lines yields a value for each line of input, and ends with it or with ctx. A read that is under
+// way then lasts until there is a line.
+func (l *learner) lines(ctx context.Context) <-chan struct{} {
+	lines := make(chan struct{})
+	go func() {
+		defer close(lines)
+		for s := bufio.NewScanner(l.in); s.Scan(); {
+			select {
+			case lines <- struct{}{}:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return lines
+}
+
+// enter waits for Enter.
+func (l *learner) enter(ctx context.Context, r *lesson, lines <-chan struct{}) error {
+	limit := time.NewTimer(l.patience)
+	defer limit.Stop()
+	select {
+	case _, more := <-lines:
+		switch {
+		case more:
+			return nil
+		case ctx.Err() != nil:
+			return errInterrupted
+		}
+		return errNoMoreInput
+	case <-r.gone:
+		return errGone
+	case <-ctx.Done():
+		return errInterrupted
+	case <-limit.C:
+		return fmt.Errorf("nobody pressed Enter for %v", l.patience)
+	}
+}
+
+// wait lets the time pass in which nobody touches the headset.
+func (l *learner) wait(ctx context.Context, r *lesson) error {
+	over := time.NewTimer(l.still)
+	defer over.Stop()
+	select {
+	case <-over.C:
+		return nil
+	case <-r.gone:
+		return errGone
+	case <-ctx.Done():
+		return errInterrupted
+	}
+}

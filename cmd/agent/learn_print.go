@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"sidetone/internal/hid"
+)
+
+// printLesson prints rules as they can be pasted into a catalogue: all that is not the best one is
+// a comment.
+func printLesson(w io.Writer, l hid.Lesson) {
+	fmt.Fprintf(w, "# %s\n", printable(l.Device.String()))
+	for i, p := range l.Proposals {
+		if i == 0 {
+			fmt.Fprintf(w, "# a product with this link: %s\n", p.LinkYAML())
+		}
+		fmt.Fprintf(w, "#\n# %d. %s; %d reports seen\n", i+1, printable(p.Why), p.Reports)
+		fmt.Fprintf(w, "#    checked against the recording: the right state at %d of %d marks%s\n", p.Right, p.Marks, unknownBefore(p))
+		for _, d := range p.Doubts {
+			fmt.Fprintf(w, "#    make sure: %s\n", printable(d))
+		}
+		if i == 0 {
+			fmt.Fprint(w, p.YAML())
+			continue
+		}
+		for line := range strings.Lines(p.YAML()) {
+			fmt.Fprint(w, "#", line)
+		}
+	}
+	if len(l.Notes) > 0 {
+		fmt.Fprintln(w, "#")
+	}
+	for _, n := range l.Notes {
+		fmt.Fprintf(w, "# note: %s\n", printable(n))
+	}
+	if len(l.Proposals) == 0 {
+		fmt.Fprint(w, "#\n# No rule was found: nothing that came follows the marks.\n")
+		for _, s := range l.Seen {
+			printSeen(w, s)
+		}
+	}
+}
+
+func unknownBefore(p hid.Proposal) string {
+	if p.Right == p.Marks {
+		return ""
+	}
+	return ", unknown before these"
+}
+
+// printSeen prints reports under each other. Under each stand signs below the bytes that are not
+// what they were in the one before.
+func printSeen(w io.Writer, s hid.Seen) {
+	fmt.Fprintf(w, "#\n# %s", s.Device.Node)
+	if s.Device.Interface >= 0 {
+		fmt.Fprintf(w, ", interface %d", s.Device.Interface)
+	}
+	if s.ID != nil {
+		fmt.Fprintf(w, ", report 0x%02x", int(*s.ID))
+	}
+	fmt.Fprintf(w, ": %d reports\n", s.Reports)
+	var before []byte
+	for _, p := range s.Phases {
+		name := string(p.Mark)
+		if len(p.Reports) == 0 {
+			fmt.Fprintf(w, "#   %-10s nothing\n", name)
+		}
+		if p.More > 0 {
+			fmt.Fprintf(w, "#   %-10s %d different ones earlier\n", name, p.More)
+			name = ""
+		}
+		for _, r := range p.Reports {
+			fmt.Fprintf(w, "#   %-10s % x%s\n", name, []byte(r.Data), times(r.Times))
+			if signs := differences(before, r.Data); signs != "" {
+				fmt.Fprintf(w, "#   %-10s %s\n", "", signs)
+			}
+			before, name = r.Data, ""
+		}
+	}
+}
+
+func times(n int) string {
+	if n == 1 {
+		return ""
+	}
+	return fmt.Sprintf("  %d times", n)
+}
+
+// differences has ^^ for each byte of b that is another than in a.
+func differences(a, b []byte) string {
+	if a == nil {
+		return ""
+	}
+	var signs strings.Builder
+	for i, v := range b {
+		if i < len(a) && a[i] == v {
+			signs.WriteString("   ")
+		} else {
+			signs.WriteString("^^ ")
+		}
+	}
+	return strings.TrimRight(signs.String(), " ")
+}

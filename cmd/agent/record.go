@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sidetone/internal/agent"
+	"sidetone/internal/control"
+)
+
+func recordCommand() *cobra.Command {
+	var force bool
+	var limit time.Duration
+	cmd := askCommand(&cobra.Command{
+		Use:   "record FILE",
+		Short: "Record all that the running agent is told and what it reports",
+		Long: `Writes a recording (docs/recording.md) until it is interrupted, the time of --for is over, or the
+agent stops. 'sidetone replay' plays it again, on any machine. FILE grows while it is made; - is
+standard output.
+
+A recording holds names and serial numbers of devices, every report that the devices named in the
+catalogue send, and the catalogue. Look at it before you give it away.
+
+Exit code 1 if no agent runs, the file exists or cannot be written, or the recording was cut off.`,
+		Args: cobra.ExactArgs(1),
+	}, func(cmd *cobra.Command, args []string, c *control.Client) error {
+		if limit < 0 {
+			return badInput{errors.New("--for: below zero")}
+		}
+		ctx := cmd.Context()
+		if limit > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, limit)
+			defer cancel()
+		}
+		file := recordFile{path: args[0], force: force, stdout: cmd.OutOrStdout()}
+		err := c.Record(ctx, file.write)
+		if closing := file.close(); closing != nil {
+			return closing
+		}
+		if err != nil && ctx.Err() == nil && !errors.Is(err, control.ErrEnded) {
+			return err
+		}
+		return file.judge(cmd.ErrOrStderr())
+	})
+	cmd.Flags().BoolVar(&force, "force", false, "overwrite FILE if it exists")
+	cmd.Flags().DurationVar(&limit, "for", 0, "how long; 0: until it is interrupted")
+	return cmd
+}
+
+// recordFile is the file of a recording that is made. It is opened when there is something to write.
+type recordFile struct {
+	path   string
+	force  bool
+	stdout io.Writer // for the path "-"
+
+	out           io.Writer
+	inputs, lists int
+	length        agent.Span
+	end           *agent.End // nil: the last line has not come
+}
+
+// write writes a line at once, so that who looks at the file sees all there is.
+func (f *recordFile) write(line []byte) error {
+	if f.out == nil {
+		if err := f.open(); err != nil {
+			return err
+		}
+	}
+	var kind struct {
+		T                              agent.Span
+		Recording, Begin, List, Client json.RawMessage
+		End                            *agent.End
+	}
+	if err := json.Unmarshal(line, &kind); err != nil {
+		return fmt.Errorf("the agent's recording cannot be read: %w", err)
+	}
+	f.length = max(f.length, kind.T)
+	switch {
+	case kind.List != nil:
+		f.lists++
+	case kind.End != nil:
+		f.end = kind.End
+	case kind.Recording == nil && kind.Begin == nil && kind.Client == nil:
+		f.inputs++
+	}
+	if _, err := f.out.Write(append(line[:len(line):len(line)], '\n')); err != nil {
+		return fmt.Errorf("record: %w", err)
+	}
+	return nil
+}
+
+func (f *recordFile) open() error {
+	if f.path == "-" {
+		f.out = f.stdout
+		return nil
+	}
+	how := os.O_EXCL
+	if f.force {
+		how = os.O_TRUNC
+	}
+	file, err := os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|how, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("record: %w (--force overwrites it)", err)
+	}
+	if err != nil {
+		return fmt.Errorf("record: %w", err)
+	}
+	f.out = file
+	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+		err = file.Chmod(0o600) // one that was there before may be open to others
+		if err != nil {
+			return fmt.Errorf("record: %w", err)
+		}
+	}
+	return nil
+}
+
+func (f *recordFile) close() error {
+	if file, ok := f.out.(*os.File); ok && f.path != "-" {
+		return file.Close()
+	}
+	return nil
+}
+
+// judge says what was recorded.
+func (f *recordFile) judge(talk io.Writer) error {
+	if f.out == nil {
+		return errors.New("record: nothing was recorded: the agent has ended")
+	}
+	fmt.Fprintf(talk, "recorded %d inputs and %d lists in %v to %s\n", f.inputs, f.lists, short(time.Duration(f.length)), f.path)
+	switch {
+	case f.end == nil:
+		return errors.New("record: the recording was cut off: the connection to the agent has broken")
+	case f.end.Error != "":
+		return errors.New("record: the recording ends early: " + f.end.Error)
+	}
+	return nil
+}
+
+// short rounds for people.
+func short(d time.Duration) time.Duration {
+	if d < 10*time.Second {
+		return d.Round(time.Millisecond)
+	}
+	return d.Round(time.Second)
+}

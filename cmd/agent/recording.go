@@ -1,0 +1,178 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"sidetone/internal/agent"
+	"sidetone/internal/rpcclient"
+)
+
+// Record writes a recording of the Engine, and of what happens with clients.
+func (b *backend) Record(ctx context.Context, write func(lines []byte) error) error {
+	r := newScribe()
+	stop, ended := b.engine.Record("sidetone "+version, r.put)
+	defer stop()
+	defer b.report.audience.join(r)()
+	var changed <-chan struct{}
+	for running := true; running; {
+		if changed == nil {
+			changed = b.report.changes()
+			r.sessions(b.report.status().Sessions)
+		}
+		select {
+		case <-changed:
+			changed = nil
+		case <-r.more:
+		case <-ctx.Done():
+			stop()
+			running = false
+		case <-ended:
+			running = false
+		}
+		if err := r.drain(write); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const (
+	// maxWaiting is how many records may wait for whoever takes a recording: those of some seconds
+	// in which a device reports a thousand times a second.
+	maxWaiting = 8192
+	// atOnce is how many bytes are given away at a time, about.
+	atOnce = 32 << 10
+)
+
+var errLost = errors.New("whoever took the recording was too slow, and later records were lost")
+
+// scribe stands between the Engine, which does not wait, and whoever takes a recording.
+type scribe struct {
+	more chan struct{}           // has an element when there is something to take
+	last agent.Span              // of what was taken, on the recording's clock
+	with map[string]agent.Client // what was last said of each session, by the client's address
+
+	mu      sync.Mutex
+	began   time.Time // when the recording's clock was zero
+	waiting []agent.Record
+	lost    bool // one did not fit: nothing more is taken
+	ended   bool // the last one is there
+}
+
+func newScribe() *scribe {
+	return &scribe{more: make(chan struct{}, 1), with: make(map[string]agent.Client)}
+}
+
+// put takes a record without ever waiting.
+func (r *scribe) put(rec agent.Record) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.lost || r.ended:
+		return
+	case rec.Header != nil:
+		r.began = time.Now()
+	case rec.Client != nil:
+		rec.T = agent.Span(time.Since(r.began))
+	}
+	if len(r.waiting) < maxWaiting {
+		r.waiting, r.ended = append(r.waiting, rec), rec.End != nil
+	} else {
+		r.lost = true
+	}
+	select {
+	case r.more <- struct{}{}:
+	default:
+	}
+}
+
+// drain writes all that waits. errLost means that there is no more behind it, and that the
+// recording says so.
+func (r *scribe) drain(write func(lines []byte) error) error {
+	r.mu.Lock()
+	waiting, lost := r.waiting, r.lost
+	r.waiting = nil
+	r.mu.Unlock()
+	if n := len(waiting); n > 0 {
+		r.last = waiting[n-1].T
+	}
+	if lost {
+		waiting = append(waiting, agent.Record{T: r.last, End: &agent.End{Error: errLost.Error()}})
+	}
+	var lines bytes.Buffer
+	out := json.NewEncoder(&lines)
+	out.SetEscapeHTML(false)
+	for i, rec := range waiting {
+		if err := out.Encode(rec); err != nil {
+			return err
+		}
+		if lines.Len() < atOnce && i < len(waiting)-1 {
+			continue
+		}
+		if err := write(lines.Bytes()); err != nil {
+			return err
+		}
+		lines.Reset()
+	}
+	if lost {
+		return errLost
+	}
+	return nil
+}
+
+// delivered notes that a client has accepted a list.
+func (r *scribe) delivered(d rpcclient.Delivery) {
+	r.put(agent.Record{Client: &agent.Client{
+		Event: "delivered", To: d.To.String(), Generation: d.Snapshot.Generation, RoundTrip: agent.Span(d.RoundTrip),
+	}})
+}
+
+// sessions notes what has changed since the last call.
+func (r *scribe) sessions(list []rpcclient.Session) {
+	now := make(map[string]agent.Client, len(list))
+	for _, s := range list {
+		c := agent.Client{Event: string(s.State), To: s.Address.String(), Error: s.Error}
+		now[c.To] = c
+		if r.with[c.To] != c {
+			r.put(agent.Record{Client: &c})
+		}
+	}
+	for to := range r.with {
+		if _, still := now[to]; !still {
+			r.put(agent.Record{Client: &agent.Client{Event: "gone", To: to}})
+		}
+	}
+	r.with = now
+}
+
+// audience are the recordings that hear of every delivery.
+type audience struct {
+	mu      sync.Mutex
+	scribes []*scribe
+}
+
+func (a *audience) join(r *scribe) (leave func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.scribes = append(a.scribes, r)
+	return func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.scribes = slices.DeleteFunc(a.scribes, func(other *scribe) bool { return other == r })
+	}
+}
+
+// delivered comes from the goroutine of a session. It calls nothing that waits.
+func (a *audience) delivered(d rpcclient.Delivery) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, r := range a.scribes {
+		r.delivered(d)
+	}
+}

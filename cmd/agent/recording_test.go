@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/examples"
+	"sidetone/internal/agent"
+	"sidetone/internal/config"
+	"sidetone/internal/devices"
+	"sidetone/internal/rpcclient"
+)
+
+// inner is an agent in this process, without sources and clients.
+func inner(t *testing.T) *backend {
+	t.Helper()
+	cat, problems := config.DecodeCatalogue("acme.yaml", examples.Acme)
+	require.Empty(t, problems)
+	set, err := defaultSettings(cat)
+	require.NoError(t, err)
+	d := newDaemon(slog.New(slog.DiscardHandler), nil, set, rpcclient.Options{})
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() { d.engine.Run(ctx) })
+	t.Cleanup(func() { cancel(); wg.Wait() })
+	return newBackend(d, nil)
+}
+
+// tell pushes a state that is another each time.
+func tell(t *testing.T, b *backend, n int) {
+	t.Helper()
+	_, err := b.engine.Push(agent.Push{
+		Product: "acme-headset-700", Owner: "suite", At: time.Now(), TTL: time.Hour, State: map[devices.Field]devices.Tri{devices.HardwareMute: devices.Of(n%2 == 0)},
+	})
+	require.NoError(t, err)
+}
+
+// collector gets the lines of a recording.
+type collector struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (c *collector) write(lines []byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for line := range strings.Lines(string(lines)) {
+		c.lines = append(c.lines, line)
+	}
+	return nil
+}
+
+// TestSlowRecording takes nothing while more happens than is kept. The Engine does not wait, and
+// the recording says that it ends early.
+func TestSlowRecording(t *testing.T) {
+	b := inner(t)
+	var got collector
+	begun, release := make(chan struct{}), make(chan struct{})
+	block := sync.OnceFunc(func() { close(begun); <-release })
+	ended := make(chan error, 1)
+	go func() {
+		ended <- b.Record(t.Context(), func(lines []byte) error {
+			block()
+			return got.write(lines)
+		})
+	}()
+	<-begun
+	for n := range maxWaiting + 100 {
+		tell(t, b, n) // it would wait for ever if the Engine did
+	}
+	close(release)
+	require.ErrorIs(t, <-ended, errLost)
+	last := got.lines[len(got.lines)-1]
+	require.Contains(t, last, `"end":{"error":"`+errLost.Error()+`"}`)
+	require.Less(t, len(got.lines), maxWaiting+50)
+	require.Equal(t, 1, strings.Count(strings.Join(got.lines, ""), `"end"`))
+
+	file := write(t, "lost.jsonl", strings.Join(got.lines, ""))
+	o := sidetone(t, nil, "replay", file)
+	require.Equal(t, exitOK, o.code, o.stdout)
+	require.Contains(t, o.stderr, "ends before its time: whoever took the recording was too slow")
+}
+
+// TestRecordingEnds in order, with all that came before.
+func TestRecordingEnds(t *testing.T) {
+	b := inner(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	var got collector
+	begun := make(chan struct{})
+	begin := sync.OnceFunc(func() { close(begun) })
+	ended := make(chan error, 1)
+	go func() {
+		ended <- b.Record(ctx, func(lines []byte) error { begin(); return got.write(lines) })
+	}()
+	<-begun
+	for n := range 1000 {
+		tell(t, b, n)
+	}
+	b.report.delivered(rpcclient.Delivery{To: rpcclient.Address{Transport: rpcclient.IPC, Socket: "/s", Name: "Client", PID: 7}, RoundTrip: time.Second})
+	cancel()
+	require.NoError(t, <-ended)
+	b.report.delivered(rpcclient.Delivery{}) // nobody is there any more
+	require.Empty(t, b.report.audience.scribes)
+	require.Contains(t, got.lines[len(got.lines)-1], `"end":{}`)
+	require.Equal(t, 1000, strings.Count(strings.Join(got.lines, ""), `"push":`))
+	var r agent.Record
+	require.NoError(t, json.Unmarshal([]byte(got.lines[len(got.lines)-2]), &r))
+	require.Equal(t, &agent.Client{Event: "delivered", To: "Client (pid 7) over ipc /s", RoundTrip: agent.Span(time.Second)}, r.Client)
+}
+
+// TestRecordingOfSessions writes what has changed, and nothing twice.
+func TestRecordingOfSessions(t *testing.T) {
+	r := newScribe()
+	r.put(agent.Record{Header: &agent.Header{}})
+	a := rpcclient.Session{State: rpcclient.Connecting, Address: rpcclient.Address{Port: 6463}}
+	r.sessions([]rpcclient.Session{a})
+	a.Generation = 7
+	r.sessions([]rpcclient.Session{a})
+	a.State, a.Error = rpcclient.Refused, "no"
+	r.sessions([]rpcclient.Session{a})
+	r.sessions(nil)
+	r.put(agent.Record{End: &agent.End{}})
+	r.sessions([]rpcclient.Session{a})
+	var got collector
+	require.NoError(t, r.drain(got.write))
+	var events []string
+	for _, line := range got.lines[1:] {
+		var rec agent.Record
+		require.NoError(t, json.Unmarshal([]byte(line), &rec))
+		if rec.Client != nil {
+			events = append(events, fmt.Sprint(rec.Client.Event, rec.Client.Error))
+			require.Positive(t, rec.T)
+		} else {
+			events = append(events, "end")
+		}
+	}
+	require.Equal(t, []string{"connecting", "refusedno", "gone", "end"}, events)
+	full := fmt.Errorf("full")
+	r.put(agent.Record{})
+	require.NoError(t, r.drain(func([]byte) error { return full }), "there is nothing behind the end")
+}

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sidetone/internal/agent"
+	"sidetone/internal/config"
+	"sidetone/internal/devices"
+)
+
+func replayCommand() *cobra.Command {
+	var catalogue string
+	var lists, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "replay FILE",
+		Short: "Replay a recording and compare what is reported",
+		Long: `Plays a recording (docs/recording.md) without its waits, with no device and no client, and compares
+the lists that come out with those of the recording. FILE - is standard input.
+
+With --catalogue another catalogue than the recorded one is in force: the differences are what it
+would have changed. A recording that was written by hand needs it.
+
+--lists prints the lists of the replay, one line of JSON for each, and the verdict to standard error.
+
+Exit codes: 0 all lists are as recorded; 1 some are not; 2 the recording or the catalogue is wrong.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			set, err := replaySettings(cmd, catalogue)
+			if err != nil {
+				return err
+			}
+			file, close, err := openRecording(args[0])
+			if err != nil {
+				return badInput{err}
+			}
+			defer close()
+			begin := time.Now()
+			r, err := replay(cmd.ErrOrStderr(), args[0], file, agent.NewPlayer(set, catalogue != ""), func(int, agent.Record, agent.Replayed) {})
+			if err != nil {
+				return badInput{err}
+			}
+			v := verdict{
+				File: args[0], Inputs: r.Inputs, Length: r.Length, Took: agent.Span(time.Since(begin)), Lists: len(r.Lists), Exact: r.Exact, Cut: r.Cut,
+				Differences: r.Differences(),
+			}
+			if err := v.print(cmd, r, lists, asJSON); err != nil {
+				return err
+			}
+			if len(v.Differences) > 0 {
+				return silent(exitFailed)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&catalogue, "catalogue", "", "catalogue to replay with, instead of the recorded one")
+	cmd.Flags().BoolVar(&lists, "lists", false, "print the lists that come out, as lines of JSON")
+	jsonFlag(cmd, &asJSON)
+	cmd.MarkFlagsMutuallyExclusive("lists", "json")
+	return cmd
+}
+
+// replaySettings are those for a recording without its own: the defaults, and the catalogue.
+func replaySettings(cmd *cobra.Command, catalogue string) (agent.Settings, error) {
+	if catalogue == "" {
+		return agent.Settings{}, nil
+	}
+	cat, problems, err := config.LoadCatalogue(catalogue)
+	if err := asInput(cmd.ErrOrStderr(), problems, err); err != nil {
+		return agent.Settings{}, err
+	}
+	return defaultSettings(cat)
+}
+
+func defaultSettings(cat *devices.Catalogue) (agent.Settings, error) {
+	return (&settings{Config: config.Default(), cat: cat}).engine()
+}
+
+func openRecording(path string) (file io.Reader, close func() error, err error) {
+	if path == "-" {
+		return os.Stdin, func() error { return nil }, nil
+	}
+	f, err := os.Open(path)
+	return f, f.Close, err
+}
+
+// replay plays a file to its end, and calls seen after each record. Errors name the line.
+func replay(talk io.Writer, name string, file io.Reader, p *agent.Player, seen func(line int, r agent.Record, so agent.Replayed)) (agent.Replayed, error) {
+	torn, err := eachRecord(name, file, func(line int, r agent.Record) error {
+		if err := p.Play(r); err != nil {
+			return err
+		}
+		so, _ := p.Result() // the error is for the end
+		seen(line, r, so)
+		return nil
+	})
+	if errors.Is(err, agent.ErrNoSettings) {
+		err = fmt.Errorf("%w, with --catalogue FILE", err)
+	}
+	if err != nil {
+		return agent.Replayed{}, err
+	}
+	r, err := p.Result()
+	if err != nil {
+		return r, fmt.Errorf("%s: %w", name, err)
+	}
+	if torn > 0 {
+		fmt.Fprintf(talk, "sidetone: %s:%d: the last line is not whole: left out\n", name, torn)
+	}
+	if r.Cut != "" {
+		fmt.Fprintf(talk, "sidetone: %s ends before its time: %s; what is there was replayed\n", name, r.Cut)
+	}
+	return r, nil
+}
+
+// maxRecord bounds a line of a recording, in bytes.
+const maxRecord = 16 << 20
+
+// eachRecord calls on with every record of a file and the number of its line. Empty lines and those
+// that begin with # are passed over. torn is the number of a last line that is not whole, or 0.
+func eachRecord(name string, file io.Reader, on func(line int, r agent.Record) error) (torn int, err error) {
+	open := false // the line has no end
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, maxRecord)
+	lines.Split(func(data []byte, atEOF bool) (int, []byte, error) {
+		open = atEOF && !bytes.Contains(data, []byte("\n"))
+		return bufio.ScanLines(data, atEOF)
+	})
+	n := 1
+	for ; lines.Scan(); n++ {
+		text := bytes.TrimSpace(lines.Bytes())
+		if len(text) == 0 || text[0] == '#' {
+			continue
+		}
+		if open && !json.Valid(text) {
+			return n, nil
+		}
+		var r agent.Record
+		err := json.Unmarshal(text, &r)
+		if err == nil {
+			err = on(n, r)
+		}
+		if err != nil {
+			return 0, fmt.Errorf("%s:%d: %w", name, n, err)
+		}
+	}
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return 0, fmt.Errorf("%s:%d: a line of more than %d bytes: this is no recording", name, n, maxRecord)
+	case err != nil:
+		return 0, fmt.Errorf("%s: cannot read: %w", name, err)
+	}
+	return 0, nil
+}
+
+// verdict is the JSON of a replay.
+type verdict struct {
+	File        string             `json:"file"`
+	Inputs      int                `json:"inputs"`
+	Length      agent.Span         `json:"length"` // of the recording
+	Took        agent.Span         `json:"took"`
+	Lists       int                `json:"lists"` // that the replay has published
+	Exact       bool               `json:"exact"` // times and generations were compared, too
+	Cut         string             `json:"cut,omitempty"`
+	Differences []agent.Difference `json:"differences"`
+}
+
+func (v verdict) print(cmd *cobra.Command, r agent.Replayed, lists, asJSON bool) error {
+	switch {
+	case asJSON:
+		v.Differences = append([]agent.Difference{}, v.Differences...)
+		return printJSON(cmd.OutOrStdout(), v)
+	case !lists:
+		v.say(cmd.OutOrStdout())
+		return nil
+	}
+	v.say(cmd.ErrOrStderr())
+	out := json.NewEncoder(cmd.OutOrStdout())
+	for _, l := range r.Lists {
+		if err := out.Encode(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v verdict) say(w io.Writer) {
+	length, took := time.Duration(v.Length), time.Duration(v.Took)
+	says := "all as recorded"
+	if n := len(v.Differences); n > 0 {
+		says = fmt.Sprintf("%d differences to the recording", n)
+	}
+	fmt.Fprintf(w, "replayed %d inputs of %v in %.3g s (%d x real time): %d lists, %s\n",
+		v.Inputs, short(length), took.Seconds(), int64(length/max(1, took)), v.Lists, says)
+	sayDifferences(w, v.Differences)
+}
+
+// sayDifferences shows the first of them.
+func sayDifferences(w io.Writer, all []agent.Difference) {
+	const enough = 5
+	for i, d := range all {
+		if i == enough {
+			fmt.Fprintf(w, "and %d more\n", len(all)-enough)
+			return
+		}
+		fmt.Fprintln(w, d)
+	}
+}

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"sidetone/internal/agent"
+	"sidetone/internal/control"
+	"sidetone/internal/devices"
+	"sidetone/internal/platform"
+)
+
+// stateFile pushes what a file says: for software that can write files and nothing else. It
+// is a Source that lists no endpoints. So it is read before the first list goes out, read anew
+// when everything is, and shown with the others by 'status'. What is wrong with the file is a
+// note and not an error: an error would mean that devices are unknown, and hold back an empty
+// list; and the Engine logs each new note once.
+//
+// The file says all that its writers say. What is no longer in it is taken back at once. A
+// file that cannot be used changes nothing: what it said before ends with its lease.
+type stateFile struct {
+	file *platform.StateFile
+	path string
+	log  *slog.Logger
+	push func(agent.Push) (units int, err error)
+
+	said  map[stated]statement // what the Engine has taken
+	ahead ahead
+	notes []string // of the last List
+}
+
+// stated is of whom a file speaks, and for whom.
+type stated struct{ product, serial, owner string }
+
+// statement is what it says.
+type statement struct {
+	state map[devices.Field]devices.Tri
+	until time.Time
+}
+
+// ahead is a modification time that was to come when it was first seen, and when that was.
+type ahead struct{ written, seen time.Time }
+
+// newStateFile reads the file at path and hands each state in it to push.
+func newStateFile(path string, log *slog.Logger, push func(agent.Push) (int, error)) (*stateFile, error) {
+	file, err := platform.NewStateFile(path, log)
+	if err != nil {
+		return nil, err
+	}
+	return &stateFile{file: file, path: path, log: log, push: push}, nil
+}
+
+// Name is the name of the only such source.
+func (f *stateFile) Name() string { return "state-file" }
+
+// Wait returns when the file may have changed.
+func (f *stateFile) Wait(ctx context.Context) error { return f.file.Wait(ctx) }
+
+// Close ends Wait. What was said stays until its lease ends.
+func (f *stateFile) Close() error { return f.file.Close() }
+
+// Notes says why the file, or a state in it, has no effect.
+func (f *stateFile) Notes() []string { return f.notes }
+
+// List reads the file and pushes what it says. It lists nothing.
+func (f *stateFile) List(ctx context.Context) ([]devices.Endpoint, error) {
+	content, err := f.file.Read(ctx)
+	f.notes = f.file.Notes()
+	var pushes []control.StatedPush
+	switch {
+	case err == nil:
+		pushes, err = control.ParseStates(f.path, content.Data)
+	case errors.Is(err, fs.ErrNotExist): // who says nothing needs no file
+		err = nil
+	}
+	if err != nil {
+		f.note("%v; what it said before ends with its lease", err)
+		return nil, nil
+	}
+	f.apply(pushes, f.moment(content.Written))
+	return nil, nil
+}
+
+func (f *stateFile) note(format string, args ...any) {
+	f.notes = append(f.notes, fmt.Sprintf(format, args...))
+}
+
+// moment is from when on leases run: when the file was written. So neither a restart of the
+// agent nor a refresh gives new life to the word of software that has crashed. A time that is
+// still to come, as after the clock was set back, is taken for the present, once.
+func (f *stateFile) moment(written time.Time) time.Time {
+	now := time.Now().Round(0) // by the clock on the wall, as the file's time
+	if !written.After(now) {
+		return written
+	}
+	if !f.ahead.written.Equal(written) {
+		f.ahead = ahead{written, now}
+		f.log.Debug("state file: written in the future, taken for written now", "path", f.path, "written", written)
+	}
+	return f.ahead.seen
+}
+
+// apply puts the states of a file that was written at the given time into force, and takes
+// back what was said before and no longer is. New words come first: where one owner takes
+// over from another, the flag does not fall back in between.
+func (f *stateFile) apply(pushes []control.StatedPush, written time.Time) {
+	now := time.Now().Round(0)
+	said := make(map[stated]statement)
+	for _, p := range pushes {
+		of := stated{p.Product, p.Serial, p.Owner}
+		s := statement{statesOf(p.State), written.Add(time.Duration(p.TTLms) * time.Millisecond)}
+		if !s.until.After(now) {
+			f.log.Debug("state file: the lease has run out", "at", p.At, "product", p.Product, "owner", p.Owner, "ended", s.until)
+			continue
+		}
+		before, known := f.said[of]
+		if err := f.say(of, before, s, p.Seq, now); err != nil {
+			f.note("%s: %s", p.At, refusalWords(err))
+			if known {
+				said[of] = before
+			}
+			continue
+		}
+		said[of] = s
+	}
+	for of, before := range f.said {
+		if _, still := said[of]; still || !before.until.After(now) {
+			continue
+		}
+		if err := f.say(of, before, statement{until: before.until}, 0, now); err != nil {
+			f.log.Debug("state file: not taken back, it ends with its lease", "product", of.product, "owner", of.owner, "reason", err)
+		}
+	}
+	f.said = said
+}
+
+// say pushes what is said at now, until a time to come, in place of what was said before.
+func (f *stateFile) say(of stated, before, next statement, seq uint64, now time.Time) error {
+	state := make(map[devices.Field]devices.Tri)
+	for field := range before.state {
+		state[field] = devices.Unknown
+	}
+	maps.Copy(state, next.state)
+	_, err := f.push(agent.Push{
+		Product: of.product, Serial: of.serial, Owner: of.owner, Seq: seq,
+		TTL: next.until.Sub(now), Holder: "state file", State: state, At: time.Now(),
+	})
+	return err
+}
+
+// statesOf is what a request says, where null takes a flag back.
+func statesOf(said map[devices.Field]*bool) map[devices.Field]devices.Tri {
+	state := make(map[devices.Field]devices.Tri, len(said))
+	for field, value := range said {
+		if state[field] = devices.Unknown; value != nil {
+			state[field] = devices.Of(*value)
+		}
+	}
+	return state
+}
+
+// refusalWords says why a push was refused, and what could be meant.
+func refusalWords(err error) string {
+	var r *control.Refusal
+	if err = refusal(err); errors.As(err, &r) && errors.Is(r, control.ErrAmbiguous) {
+		return fmt.Sprintf("%s: %s", r.Message, strings.Join(r.Candidates, ", "))
+	}
+	return err.Error()
+}
+
+// stateFileFlag lets 'run' take --state-file for the flag of the setting push.state_file.
+func stateFileFlag(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	if name == "state-file" {
+		name = "push-state-file"
+	}
+	return pflag.NormalizedName(name)
+}

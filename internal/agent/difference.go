@@ -1,0 +1,152 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Difference is a list that is not the same in a recording and in its replay.
+type Difference struct {
+	Recorded *Record `json:"recorded,omitempty"` // absent: the recording has no such list
+	Replayed *Record `json:"replayed,omitempty"` // absent: the replay has none
+}
+
+func (d Difference) String() string {
+	switch {
+	case d.Recorded == nil:
+		return fmt.Sprintf("at %v a list that is not in the recording:\n  replayed %s", time.Duration(d.Replayed.T), text(*d.Replayed))
+	case d.Replayed == nil:
+		return fmt.Sprintf("at %v a list that does not come:\n  recorded %s", time.Duration(d.Recorded.T), text(*d.Recorded))
+	default:
+		return fmt.Sprintf("at %v another list:\n  recorded %s\n  replayed %s", time.Duration(d.Recorded.T), text(*d.Recorded), text(*d.Replayed))
+	}
+}
+
+func text(r Record) string {
+	b, err := r.MarshalJSON()
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}
+
+// Pair is the same list in a recording and in its replay, by its index in Taped and in Lists; -1:
+// it is not there.
+type Pair struct{ Taped, List int }
+
+// Pairs puts the lists of the recording beside those of the replay, in order: equal ones as many
+// as can be, and those between them one by one.
+func (r Replayed) Pairs() []Pair { return align(r.keys(r.Taped), r.keys(r.Lists)) }
+
+// Same reports whether a pair's lists are the same: byte for byte where the replay is exact;
+// otherwise only what was sent counts, not when.
+func (r Replayed) Same(p Pair) bool {
+	return p.Taped >= 0 && p.List >= 0 && r.key(r.Taped[p.Taped]) == r.key(r.Lists[p.List])
+}
+
+// Differences are the lists of the recording that did not come again, and those that came instead.
+func (r Replayed) Differences() []Difference {
+	var out []Difference
+	for _, p := range r.Pairs() {
+		var d Difference
+		if p.Taped >= 0 {
+			d.Recorded = &r.Taped[p.Taped]
+		}
+		if p.List >= 0 {
+			d.Replayed = &r.Lists[p.List]
+		}
+		// What the last input brings may be missing from a recording that was cut off.
+		cut := r.Cut != "" && d.Recorded == nil && d.Replayed.T >= r.lastInput
+		if !r.Same(p) && !cut {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+func (r Replayed) keys(list []Record) []string {
+	out := make([]string, len(list))
+	for i := range list {
+		out[i] = r.key(list[i])
+	}
+	return out
+}
+
+// key is what counts of a list.
+func (r Replayed) key(rec Record) string {
+	if !r.Exact {
+		rec.T, rec.List = 0, &List{Devices: rec.List.Devices}
+	}
+	return text(rec)
+}
+
+// maxTable bounds the memory of align, in pairs; where it is exceeded elements are paired one by one.
+const maxTable = 4 << 20
+
+// align pairs the elements of a and b in their order, as many equal ones as can be.
+func align(a, b []string) []Pair {
+	begin, endA, endB := 0, len(a), len(b)
+	for begin < min(endA, endB) && a[begin] == b[begin] {
+		begin++
+	}
+	for endA > begin && endB > begin && a[endA-1] == b[endB-1] {
+		endA, endB = endA-1, endB-1
+	}
+	var pairs []Pair
+	for i := range begin {
+		pairs = append(pairs, Pair{i, i})
+	}
+	i, j := begin, begin
+	for _, p := range append(common(a[begin:endA], b[begin:endB]), Pair{endA - begin, endB - begin}) {
+		for i < begin+p.Taped || j < begin+p.List {
+			next := Pair{-1, -1}
+			if i < begin+p.Taped {
+				next.Taped, i = i, i+1
+			}
+			if j < begin+p.List {
+				next.List, j = j, j+1
+			}
+			pairs = append(pairs, next)
+		}
+		if i < endA && j < endB {
+			pairs = append(pairs, Pair{i, j})
+			i, j = i+1, j+1
+		}
+	}
+	for ; i < len(a); i, j = i+1, j+1 {
+		pairs = append(pairs, Pair{i, j})
+	}
+	return pairs
+}
+
+// common is a longest common subsequence of a and b.
+func common(a, b []string) []Pair {
+	if len(a)*len(b) > maxTable {
+		return nil
+	}
+	longest := make([][]int32, len(a)+1) // of a[i:] and b[j:]
+	for i := range longest {
+		longest[i] = make([]int32, len(b)+1)
+	}
+	for i := range slices.Backward(a) {
+		for j := range slices.Backward(b) {
+			if longest[i][j] = max(longest[i+1][j], longest[i][j+1]); a[i] == b[j] {
+				longest[i][j] = longest[i+1][j+1] + 1
+			}
+		}
+	}
+	var pairs []Pair
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		switch {
+		case a[i] == b[j]:
+			pairs = append(pairs, Pair{i, j})
+			i, j = i+1, j+1
+		case longest[i+1][j] >= longest[i][j+1]:
+			i++
+		default:
+			j++
+		}
+	}
+	return pairs
+}

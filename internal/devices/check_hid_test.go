@@ -1,0 +1,205 @@
+package devices
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestCheckHIDFaults(t *testing.T) {
+	const (
+		at   = "$.products[0].sources[0]"
+		link = "$.products[0].link_state[0]"
+	)
+	start := &Anchor{Start: ptr(false)}
+	value := &ByteValue{Byte: 1}
+	usage := func(u HIDUsage) SourceKind { return SourceKind{HIDUsage: &u} }
+	report := func(r HIDReport) SourceKind { return SourceKind{HIDReport: &r} }
+	query := func(q HIDQuery) SourceKind { return SourceKind{HIDQuery: &q} }
+	level := report(HIDReport{ReportID: ptr(Byte(1)), Value: value})
+	for name, c := range map[string]struct {
+		kind SourceKind
+		want []Fault
+	}{
+		"usage": {usage(HIDUsage{}), nil},
+		"usage out of range": {usage(HIDUsage{Interface: ptr(256), Page: "x", Usage: "12345", DebounceMS: 5001}), []Fault{
+			{at + ".hid_usage.interface", "not the number of an interface", "0 to 255"},
+			{at + ".hid_usage.page", "not a number of 16 bits", `hex digits such as "2f"`},
+			{at + ".hid_usage.usage", "not a number of 16 bits", `hex digits such as "2f"`},
+			{at + ".hid_usage.debounce_ms", "out of range", "0 to 5000"},
+		}},
+		"usage, toggle without an anchor": {usage(HIDUsage{Kind: HIDToggle}), []Fault{
+			{at + ".hid_usage", "a toggle without an anchor is never known", "see 'anchor'"},
+		}},
+		"usage, toggle turned round": {usage(HIDUsage{Kind: HIDToggle, Invert: true, Anchor: start}), []Fault{
+			{at + ".hid_usage.invert", "a toggle has no meaning that could be turned round", ""},
+		}},
+		"usage, level with an anchor": {usage(HIDUsage{Kind: HIDLevel, Anchor: start}), []Fault{
+			{at + ".hid_usage.anchor", "only a toggle has an anchor", ""},
+		}},
+		"usage, buttons with an anchor": {usage(HIDUsage{Kind: HIDButtons, Anchor: start}), []Fault{
+			{at + ".hid_usage.anchor", "only a toggle has an anchor", ""},
+		}},
+		"usage, auto with an anchor": {usage(HIDUsage{Anchor: start}), nil},
+		"empty anchor": {usage(HIDUsage{Anchor: &Anchor{}}), []Fault{
+			{at + ".hid_usage.anchor", "an anchor that says nothing", "start, hid_report or hid_query"},
+		}},
+		"toggle as an anchor": {usage(HIDUsage{Anchor: &Anchor{HIDReport: &HIDReport{Kind: HIDToggle, Anchor: start}}}), []Fault{
+			{at + ".hid_usage.anchor.hid_report.kind", "a toggle cannot be the anchor of a toggle", ""},
+		}},
+		"anchor with faults": {usage(HIDUsage{Anchor: &Anchor{HIDReport: &HIDReport{}, HIDQuery: &HIDQuery{}}}), []Fault{
+			{at + ".hid_usage.anchor.hid_report", "a level without value", "value: where the state stands in the report"},
+			{at + ".hid_usage.anchor.hid_query", "want either output or feature", ""},
+		}},
+		"report": {level, nil},
+		"report, level": {report(HIDReport{Interface: ptr(-1), ReportID: ptr(Byte(0)), Kind: HIDLevel, DebounceMS: -1, Anchor: start}), []Fault{
+			{at + ".hid_report.interface", "not the number of an interface", "0 to 255"},
+			{at + ".hid_report.report_id", "no report has the number 0", "leave it out where reports have no number"},
+			{at + ".hid_report.debounce_ms", "out of range", "0 to 5000"},
+			{at + ".hid_report", "a level without value", "value: where the state stands in the report"},
+			{at + ".hid_report.anchor", "only a toggle has an anchor", ""},
+		}},
+		"report, toggle without an anchor": {report(HIDReport{Kind: HIDToggle, Value: value}), []Fault{
+			{at + ".hid_report", "a toggle without an anchor is never known", "see 'anchor'"},
+		}},
+		"report, every one a press": {report(HIDReport{Kind: HIDToggle, Anchor: start}), []Fault{
+			{at + ".hid_report", "every report would count as a press", "report_id, when or value"},
+		}},
+		"report, auto": {report(HIDReport{Kind: HIDAuto, Value: value}), []Fault{
+			{at + ".hid_report.kind", "a report has no kind auto", "level or toggle"},
+		}},
+		"report, buttons": {report(HIDReport{Kind: HIDButtons, Value: value}), []Fault{
+			{at + ".hid_report.kind", "a report has no kind buttons", "level or toggle"},
+		}},
+		"conditions": {report(HIDReport{Value: value, When: []ByteTest{
+			{Byte: -1, Eq: ptr(Byte(1))},
+			{Byte: 8192, Mask: ptr(Byte(0)), Min: ptr(Byte(0))},
+			{Byte: 1},
+			{Byte: 1, Eq: ptr(Byte(1)), Max: ptr(Byte(1))},
+			{Byte: 1, In: []Byte{}},
+			{Byte: 1, Mask: ptr(Byte(0x0f)), Eq: ptr(Byte(0x10))},
+			{Byte: 1, Mask: ptr(Byte(0x0f)), In: []Byte{1, 0xff}},
+			{Byte: 1, Min: ptr(Byte(3)), Max: ptr(Byte(2))},
+		}}), []Fault{
+			{at + ".hid_report.when[0].byte", "no report has such a byte", "0 to 8191"},
+			{at + ".hid_report.when[1].byte", "no report has such a byte", "0 to 8191"},
+			{at + ".hid_report.when[1].mask", "a mask without bits", ""},
+			{at + ".hid_report.when[2]", "want exactly one comparison, found 0", "one of eq, in, or min and max"},
+			{at + ".hid_report.when[3]", "want exactly one comparison, found 2", "one of eq, in, or min and max"},
+			{at + ".hid_report.when[4].in", "an empty list never fits", ""},
+			{at + ".hid_report.when[5].eq", "0x10 has bits that the mask 0x0f leaves out", ""},
+			{at + ".hid_report.when[6].in", "0xff has bits that the mask 0x0f leaves out", ""},
+			{at + ".hid_report.when[7]", "min is greater than max", ""},
+		}},
+		"value": {report(HIDReport{Value: &ByteValue{Byte: 9000, Mask: ptr(Byte(3)), On: []Byte{1, 4}, Off: []Byte{2, 1}}}), []Fault{
+			{at + ".hid_report.value.byte", "no report has such a byte", "0 to 8191"},
+			{at + ".hid_report.value.on", "0x04 has bits that the mask 0x03 leaves out", ""},
+			{at + ".hid_report.value.off[1]", "it stands in on, too", ""},
+		}},
+		"value of empty lists": {report(HIDReport{Value: &ByteValue{On: []Byte{}, Off: []Byte{}}}), []Fault{
+			{at + ".hid_report.value.on", "an empty list never fits", ""},
+			{at + ".hid_report.value.off", "an empty list never fits", ""},
+		}},
+		"query": {query(HIDQuery{Interface: ptr(256), Feature: Bytes{1}, Output: []Bytes{{}}, TimeoutMS: 9, At: []Moment{}}), []Fault{
+			{at + ".hid_query.interface", "not the number of an interface", "0 to 255"},
+			{at + ".hid_query.timeout_ms", "out of range", "10 to 10000"},
+			{at + ".hid_query", "want either output or feature", ""},
+			{at + ".hid_query.output[0]", "empty request", ""},
+			{at + ".hid_query", "any report of the device would count as the answer", "expect"},
+			{at + ".hid_query.at", "empty list of moments", "leave it out for all moments"},
+		}},
+		"query of a feature needs no expect": {query(HIDQuery{Feature: Bytes{1}, At: []Moment{AtAttach, AtResume, AtAttach}}), []Fault{
+			{at + ".hid_query.at[2]", "attach stands twice", ""},
+		}},
+		"hidpp": {SourceKind{HIDPP: &HIDPP{Interface: ptr(-1), Feature: "601", TimeoutMS: 10001, Value: ByteValue{Mask: ptr(Byte(0))}}}, []Fault{
+			{at + ".hidpp.interface", "not the number of an interface", "0 to 255"},
+			{at + ".hidpp.value.mask", "a mask without bits", ""},
+			{at + ".hidpp.timeout_ms", "out of range", "10 to 10000"},
+			{at + ".hidpp.feature", "not a feature id", `four hex digits such as "0601"`},
+			{at + ".hidpp", "nothing would ever tell the state", "read, event or both"},
+		}},
+		"hidpp functions": {SourceKind{HIDPP: &HIDPP{Feature: "0601", Read: ptr(16), Event: ptr(-1)}}, []Fault{
+			{at + ".hidpp.read", "there is no such function or event", "0 to 15"},
+			{at + ".hidpp.event", "there is no such function or event", "0 to 15"},
+		}},
+		"derive of nothing":  {SourceKind{Derive: &Derive{}}, []Fault{{at + ".derive", "want either or, or and", ""}}},
+		"derive of both":     {SourceKind{Derive: &Derive{Or: []SourceKind{level, level}, And: []SourceKind{level, level}}}, []Fault{{at + ".derive", "want either or, or and", ""}}},
+		"derive of one":      {SourceKind{Derive: &Derive{Or: []SourceKind{level}}}, []Fault{{at + ".derive", "want two sources or more to derive from", ""}}},
+		"derive of an empty": {SourceKind{Derive: &Derive{And: []SourceKind{}}}, []Fault{{at + ".derive", "want two sources or more to derive from", ""}}},
+		"derive of faults": {SourceKind{Derive: &Derive{And: []SourceKind{level, {}, {Derive: &Derive{Or: []SourceKind{{Const: ptr(true)}, usage(HIDUsage{Page: "g"})}}}}}}, []Fault{
+			{at + ".derive.and[1]", "want exactly one kind of source, found 0", "one of os_endpoint_mute, os_effects, alsa_ctl, hid_usage, hid_report, hid_query, hidpp, derive, const"},
+			{at + ".derive.and[2].derive.or[0].const", "hardware_mute is never constant", ""},
+			{at + ".derive.and[2].derive.or[1].hid_usage.page", "not a number of 16 bits", `hex digits such as "2f"`},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := Product{ID: "p", Links: []Link{usbLink("0700")}, AllowWrite: true, Sources: []SourceRule{{Field: HardwareMute, SourceKind: c.kind}}}
+			require.Equal(t, c.want, catalogueOf(p).Check())
+		})
+	}
+
+	notThere := "this source does not know whether the product is there"
+	instead := "hid_report, hid_query, hid_usage, hidpp, alsa_ctl or derive"
+	mixer := SourceKind{ALSACtl: &ALSACtl{Name: "Jack"}}
+	mute := []SourceRule{{Field: HardwareMute, SourceKind: level}}
+	for name, c := range map[string]struct {
+		product Product
+		want    []Fault
+	}{
+		"no writing": {Product{Sources: []SourceRule{
+			{Field: HardwareMute, SourceKind: query(HIDQuery{Feature: Bytes{1}})},
+			{Field: NoiseSuppression, SourceKind: SourceKind{HIDPP: &HIDPP{Feature: "0903", Read: ptr(0)}}},
+			{Field: EchoCancellation, SourceKind: usage(HIDUsage{Anchor: &Anchor{HIDQuery: &HIDQuery{Feature: Bytes{1}}}})},
+		}}, []Fault{
+			{at + ".hid_query", "this source writes to the device", "add allow_write: true to the product"},
+			{"$.products[0].sources[1].hidpp", "this source writes to the device", "add allow_write: true to the product"},
+			{"$.products[0].sources[2].hid_usage.anchor.hid_query", "this source writes to the device", "add allow_write: true to the product"},
+		}},
+		"no hardware": {Product{Links: []Link{{Kind: LinkJack, NameRegex: "Front"}}, Sources: mute}, []Fault{
+			{at + ".hid_report", "no link has vid and pids, so no HID device is this product's", "a link of kind usb, dongle or bluetooth with them"},
+		}},
+		"no hardware for an anchor": {Product{Links: []Link{{Kind: LinkVirtual, NameRegex: "Front"}}, Sources: []SourceRule{
+			{Field: HardwareMute, SourceKind: SourceKind{Derive: &Derive{Or: []SourceKind{usage(HIDUsage{Anchor: &Anchor{HIDReport: &HIDReport{Value: value}}}), mixer}}}},
+		}}, []Fault{
+			{at + ".derive.or[0].hid_usage", "no link has vid and pids, so no HID device is this product's", "a link of kind usb, dongle or bluetooth with them"},
+		}},
+		"a query hides what is newer": {Product{AllowWrite: true, Sources: []SourceRule{
+			{Field: HardwareMute, OS: []OS{Windows}, SourceKind: query(HIDQuery{Feature: Bytes{1}})},
+			{Field: HardwareMute, OS: []OS{Linux}, SourceKind: level},
+			{Field: HardwareMute, SourceKind: SourceKind{Derive: &Derive{Or: []SourceKind{level, usage(HIDUsage{})}}}},
+			{Field: HardwareMute, SourceKind: query(HIDQuery{Feature: Bytes{2}})},
+			{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{}}},
+		}}, []Fault{
+			{"$.products[0].sources[2]", "sources[0] decides before it with what was true when it asked", "put hid_query behind it"},
+		}},
+		"link":             {Product{LinkState: []LinkRule{{SourceKind: level}, {SourceKind: usage(HIDUsage{})}}}, nil},
+		"link by a mixer":  {Product{LinkState: []LinkRule{{SourceKind: mixer}}}, nil},
+		"link twice":       {Product{LinkState: []LinkRule{{OS: []OS{Linux}, SourceKind: level}, {SourceKind: level}, {OS: []OS{Windows}, SourceKind: level}}}, []Fault{{"$.products[0].link_state[2]", "unreachable source", "link_state[1] decides before it"}}},
+		"link of the mute": {Product{LinkState: []LinkRule{{OS: []OS{}, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{}}}}}, []Fault{{link + ".os", "empty list of systems", "leave it out for all systems"}, {link, notThere, instead}}},
+		"link of effects":  {Product{LinkState: []LinkRule{{SourceKind: SourceKind{OSEffects: &OSEffects{}}}}}, []Fault{{link, notThere, instead}}},
+		"fixed link":       {Product{LinkState: []LinkRule{{SourceKind: SourceKind{Const: ptr(true)}}}}, []Fault{{link, notThere, instead}}},
+		"fixed part of a link": {Product{LinkState: []LinkRule{{SourceKind: SourceKind{Derive: &Derive{Or: []SourceKind{level, {Const: ptr(true)}}}}}}}, []Fault{
+			{link + ".derive.or[1]", notThere, instead},
+		}},
+		"link by a mixer, flags by HID": {Product{LinkState: []LinkRule{{SourceKind: mixer}}, Sources: mute}, []Fault{
+			{link + ".alsa_ctl", "the product's HID sources would not hear of it and keep what they knew before", "hid_report, hid_query, hid_usage or hidpp"},
+		}},
+		"link without a source": {Product{LinkState: []LinkRule{{}}}, []Fault{
+			{link, "want exactly one kind of source, found 0", "one of os_endpoint_mute, os_effects, alsa_ctl, hid_usage, hid_report, hid_query, hidpp, derive, const"},
+		}},
+		"traces": {Product{Traces: []string{"a.jsonl", "/etc/a", "../a", "", "b/c.jsonl"}}, []Fault{
+			{"$.products[0].traces[1]", "not a path relative to the catalogue", "a path below the catalogue's folder"},
+			{"$.products[0].traces[2]", "not a path relative to the catalogue", "a path below the catalogue's folder"},
+			{"$.products[0].traces[3]", "not a path relative to the catalogue", "a path below the catalogue's folder"},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := c.product
+			p.ID = "p"
+			if p.Links == nil {
+				p.Links = []Link{usbLink("0700")}
+			}
+			require.Equal(t, c.want, catalogueOf(p).Check())
+		})
+	}
+}

@@ -1,0 +1,129 @@
+package devices
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+// hidCatalogue holds each kind of HID source with all that it may say, and no fault.
+func hidCatalogue() *Catalogue {
+	query := HIDQuery{
+		Interface: ptr(3), Output: []Bytes{{0xc9, 0x64}, {0x02}},
+		Expect: []ByteTest{
+			{Byte: 0, Eq: ptr(Byte(0x64))}, {Byte: 1, Mask: ptr(Byte(0x0f)), In: []Byte{1, 2}}, {Byte: 2, Min: ptr(Byte(3)), Max: ptr(Byte(7))},
+		},
+		Value: ByteValue{Byte: 12, Mask: ptr(Byte(0x80)), On: []Byte{0x80}, Off: []Byte{0}, Invert: true},
+		At:    []Moment{AtAttach, AtLinkUp}, TimeoutMS: 250,
+	}
+	feature := HIDQuery{Feature: Bytes{0x00, 0x21}, Value: ByteValue{Byte: 2}}
+	level := HIDReport{ReportID: ptr(Byte(6)), Value: &ByteValue{Byte: 1}, DebounceMS: 30}
+	toggle := HIDReport{
+		Interface: ptr(0), ReportID: ptr(Byte(100)), When: []ByteTest{{Byte: 1, Eq: ptr(Byte(2))}}, Value: &ByteValue{Byte: 3, Off: []Byte{0}},
+		Kind: HIDToggle, DebounceMS: 50, Anchor: &Anchor{Start: ptr(false), HIDReport: &level, HIDQuery: &feature},
+	}
+	usage := HIDUsage{Interface: ptr(255), Page: "0c", Usage: "E2", Kind: HIDToggle, DebounceMS: 5000, Anchor: &Anchor{Start: ptr(true)}}
+	pp := HIDPP{Interface: ptr(2), DeviceIndex: ptr(Byte(0xff)), Feature: "0601", Read: ptr(1), Event: ptr(0), Value: ByteValue{Byte: 1}, TimeoutMS: 10}
+	return catalogueOf(Product{
+		ID: "p", Links: []Link{usbLink("0700")}, AllowWrite: true, Traces: []string{"traces/p.jsonl"},
+		Sources: []SourceRule{
+			{Field: HardwareMute, SourceKind: SourceKind{HIDUsage: &usage}},
+			{Field: HardwareMute, SourceKind: SourceKind{HIDUsage: &HIDUsage{Invert: true}}},
+			{Field: HardwareMute, OS: []OS{Linux}, SourceKind: SourceKind{HIDReport: &toggle}},
+			{Field: HardwareMute, SourceKind: SourceKind{HIDQuery: &query}},
+			{Field: NoiseSuppression, SourceKind: SourceKind{HIDPP: &pp}},
+			{Field: EchoCancellation, SourceKind: SourceKind{Derive: &Derive{Or: []SourceKind{
+				{Const: ptr(false)},
+				{Derive: &Derive{And: []SourceKind{{HIDReport: &level}, {HIDQuery: &feature}}}},
+			}}}},
+		},
+		LinkState: []LinkRule{
+			{OS: []OS{Windows}, SourceKind: SourceKind{HIDQuery: &query}},
+			{SourceKind: SourceKind{HIDReport: &level}},
+		},
+	})
+}
+
+// A catalogue is a part of a recording, which is JSON.
+func TestCatalogueInJSON(t *testing.T) {
+	for name, c := range map[string]*Catalogue{"hid": hidCatalogue(), "sound": soundCatalogue()} {
+		require.Empty(t, c.Check(), name)
+		text, err := json.Marshal(c)
+		require.NoError(t, err)
+		back := new(Catalogue)
+		require.NoError(t, json.Unmarshal(text, back))
+		require.Equal(t, c, back, name)
+	}
+}
+
+// hidCatalogue has every field of the HID rules, so that none is left out of the test above.
+func TestHIDCatalogueIsComplete(t *testing.T) {
+	unset := map[string]bool{}
+	for _, typ := range []reflect.Type{
+		reflect.TypeFor[HIDUsage](), reflect.TypeFor[HIDReport](), reflect.TypeFor[HIDQuery](), reflect.TypeFor[HIDPP](),
+		reflect.TypeFor[Anchor](), reflect.TypeFor[ByteTest](), reflect.TypeFor[ByteValue](), reflect.TypeFor[Derive](),
+	} {
+		for f := range typ.Fields() {
+			unset[typ.Name()+"."+f.Name] = true
+		}
+	}
+	var walk func(v reflect.Value)
+	walk = func(v reflect.Value) {
+		switch v.Kind() {
+		case reflect.Pointer:
+			if !v.IsNil() {
+				walk(v.Elem())
+			}
+		case reflect.Slice:
+			for i := range v.Len() {
+				walk(v.Index(i))
+			}
+		case reflect.Struct:
+			for i := range v.NumField() {
+				if !v.Field(i).IsZero() {
+					delete(unset, v.Type().Name()+"."+v.Type().Field(i).Name)
+				}
+				walk(v.Field(i))
+			}
+		}
+	}
+	walk(reflect.ValueOf(hidCatalogue()))
+	require.Empty(t, unset)
+}
+
+func TestBytesText(t *testing.T) {
+	for text, want := range map[string]Bytes{"c9 64": {0xc9, 0x64}, "C964": {0xc9, 0x64}, " 00  0102 ": {0, 1, 2}, "": nil} {
+		var b Bytes
+		require.NoError(t, b.UnmarshalText([]byte(text)), text)
+		require.Equal(t, want, b, text)
+	}
+	for _, text := range []string{"c", "c9 6", "c 9", "0 12 3", "xy", "c9-64", "0xc9", "é1"} {
+		var b Bytes
+		require.EqualError(t, b.UnmarshalText([]byte(text)), `want bytes as pairs of hex digits such as "01 ff"`, text)
+		require.Nil(t, b)
+	}
+	out, err := Bytes{0xc9, 0x64}.MarshalText()
+	require.NoError(t, err)
+	require.Equal(t, "c964", string(out))
+}
+
+func TestByteText(t *testing.T) {
+	for text, want := range map[string]Byte{"0": 0, "100": 100, "255": 255, "0x64": 100, "0XfF": 255, "0x5": 5} {
+		var b Byte
+		require.NoError(t, b.UnmarshalText([]byte(text)), text)
+		require.Equal(t, want, b, text)
+		out, err := b.MarshalText()
+		require.NoError(t, err)
+		var back Byte
+		require.NoError(t, back.UnmarshalText(out))
+		require.Equal(t, want, back)
+	}
+	for _, text := range []string{"", "256", "-1", "+1", "064", "00", "0x", "0x100", "64h", "1.0", "1e1", "0b1", "0x-1"} {
+		var b Byte
+		require.EqualError(t, b.UnmarshalText([]byte(text)), "want a byte such as 0x64 or 100", text)
+	}
+}

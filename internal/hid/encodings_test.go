@@ -1,0 +1,164 @@
+package hid
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/devices"
+	"sidetone/internal/strictyaml"
+)
+
+// encoding is how one kind of device tells its states, and what the agent is to make of it. The
+// files in testdata/encodings also show how such a device is written down in a catalogue.
+type encoding struct {
+	AllowWrite bool                 `yaml:"allow_write,omitempty"`
+	GroupBy    devices.GroupBy      `yaml:"group_by,omitempty"`
+	LinkState  []devices.LinkRule   `yaml:"link_state,omitempty"`
+	Sources    []devices.SourceRule `yaml:"sources"`
+	Devices    []encodedDevice      `yaml:"devices"`
+	Steps      []encodedStep        `yaml:"steps"`
+}
+
+type encodedDevice struct {
+	Node       string          `yaml:"node"`
+	Interface  int             `yaml:"interface"`
+	Descriptor []devices.Bytes `yaml:"descriptor"`
+}
+
+// encodedStep is one thing that happens, on the first device if no other one is named, and what
+// follows from it. A step comes a second after the one before.
+type encodedStep struct {
+	Plug    string        `yaml:"plug,omitempty"`   // the device is seen to arrive
+	Find    string        `yaml:"find,omitempty"`   // the device is there
+	In      devices.Bytes `yaml:"in,omitempty"`     // an input report arrives
+	Answer  devices.Bytes `yaml:"answer,omitempty"` // the last request brings a feature report
+	Do      string        `yaml:"do,omitempty"`     // lost, gone, resume; wait: until something is due
+	On      string        `yaml:"on,omitempty"`
+	AfterMS int           `yaml:"after_ms,omitempty"`
+
+	Ask    []string                      `yaml:"ask,omitempty"`    // every request that goes out
+	Flags  map[devices.Field]devices.Tri `yaml:"flags,omitempty"`  // every flag that is known then; not checked if left out
+	Absent bool                          `yaml:"absent,omitempty"` // the product is not reported
+}
+
+func TestEncodings(t *testing.T) {
+	files, err := filepath.Glob("testdata/encodings/*.yaml")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			data, err := os.ReadFile(file)
+			require.NoError(t, err)
+			var e encoding
+			_, problems := strictyaml.Decode(file, data, &e)
+			require.Empty(t, problems)
+			p := newPlay(t, e)
+			for i, s := range e.Steps {
+				p.step(fmt.Sprintf("steps[%d]", i), s)
+			}
+		})
+	}
+}
+
+// play is one encoding in action.
+type play struct {
+	t        *testing.T
+	e        encoding
+	resolver *devices.Resolver
+	tracker  *Tracker
+	now      time.Time
+	asked    Request
+}
+
+func newPlay(t *testing.T, e encoding) *play {
+	cat := &devices.Catalogue{
+		Schema: devices.SchemaVersion,
+		Vendor: devices.Vendor{ID: "acme", Name: "Acme", URL: "https://acme.example", ClientID: "123456789012345678"},
+		Products: []devices.Product{{
+			ID: "headset", Name: "Headset", URL: "https://acme.example/h", Priority: 1,
+			Links:     []devices.Link{{Kind: devices.LinkUSB, VID: "1209", PIDs: []string{"0700"}}},
+			Endpoints: []devices.EndpointRule{{Type: devices.AudioInput}},
+			GroupBy:   e.GroupBy, AllowWrite: e.AllowWrite, LinkState: e.LinkState, Sources: e.Sources,
+		}},
+	}
+	require.Empty(t, cat.Check())
+	resolver, err := devices.NewResolver(cat, devices.Options{OS: devices.Linux})
+	require.NoError(t, err)
+	return &play{t: t, e: e, resolver: resolver, tracker: NewTracker(NewRules(cat, devices.Linux)), now: t0}
+}
+
+func (p *play) step(name string, s encodedStep) {
+	p.now = p.now.Add(time.Second)
+	if s.AfterMS != 0 {
+		p.now = p.now.Add(time.Duration(s.AfterMS)*time.Millisecond - time.Second)
+	}
+	if s.On == "" {
+		s.On = p.e.Devices[0].Node
+	}
+	before := p.tracker.Readings()
+	changed := p.happen(s)
+	require.Equal(p.t, !slices.Equal(before, p.tracker.Readings()), changed, name)
+	var asked []string
+	for _, r := range p.tracker.Requests() {
+		p.asked = r
+		if len(r.Output) > 0 {
+			asked = append(asked, fmt.Sprintf("output % x", r.Output))
+		} else {
+			asked = append(asked, fmt.Sprintf("feature % x length %d", r.Feature, r.Length))
+		}
+	}
+	require.Equal(p.t, s.Ask, asked, name)
+	reports := p.resolver.Resolve(devices.Inputs{
+		Endpoints: []devices.Endpoint{{
+			ID: "mic", Source: "audio", Type: devices.AudioInput, Name: "Headset", Bus: devices.USB, VID: "1209", PID: "0700", Container: "usb:1-1",
+		}},
+		Readings: p.tracker.Readings(),
+	}).Devices
+	if s.Absent {
+		require.Empty(p.t, reports, name)
+		return
+	}
+	require.Len(p.t, reports, 1, name)
+	if s.Flags == nil {
+		return
+	}
+	known := map[devices.Field]devices.Tri{}
+	for f, flag := range reports[0].Flags {
+		if flag.Value.Known() {
+			known[f] = flag.Value
+		}
+	}
+	require.Equal(p.t, s.Flags, known, name)
+}
+
+func (p *play) happen(s encodedStep) bool {
+	e := Event{Node: s.On}
+	switch {
+	case s.Plug != "" || s.Find != "":
+		e.Happening, e.Node, e.Plugged = Attached, s.Plug+s.Find, s.Plug != ""
+		i := slices.IndexFunc(p.e.Devices, func(d encodedDevice) bool { return d.Node == e.Node })
+		d := p.e.Devices[i]
+		e.Device = &Device{Bus: devices.USB, VID: "1209", PID: "0700", Container: "usb:1-1", Interface: d.Interface, Descriptor: slices.Concat(d.Descriptor...)}
+	case s.In != nil:
+		e.Happening, e.Data = Report, s.In
+	case s.Answer != nil:
+		e.Happening, e.Data, e.Node, e.Request = Answer, s.Answer, p.asked.Node, p.asked.ID
+	case s.Do == "resume":
+		return p.tracker.Resume(p.now)
+	case s.Do == "wait":
+		require.False(p.t, p.tracker.Due().IsZero())
+		p.now = p.tracker.Due()
+		return p.tracker.Expire(p.now)
+	case s.Do == "lost":
+		e.Happening = Lost
+	case s.Do == "gone":
+		e.Happening = Gone
+	}
+	return p.tracker.Apply(e, p.now)
+}

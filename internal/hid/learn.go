@@ -1,0 +1,243 @@
+package hid
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sidetone/internal/devices"
+)
+
+// Lesson is what a Session teaches.
+type Lesson struct {
+	Device    Device     // the headset; one of its HID devices
+	Proposals []Proposal // best first; each one was run over the session and gave the marked states
+	Notes     []string   // what else a person should know
+	Seen      []Seen     // the reports that came
+}
+
+// Proposal is a source of hardware_mute that explains a Session.
+type Proposal struct {
+	Rule    devices.SourceRule
+	Device  Device   // whose reports it reads
+	Why     string   // what was seen
+	Reports int      // how many reports it rests on
+	Right   int      // at how many marks the rule gave the marked state; at no mark another one
+	Marks   int      // how many marks there were
+	Doubts  []string // what a person should make sure of
+}
+
+// mostProposals is how many are worth reading.
+const mostProposals = 3
+
+// Learn looks for rules that tell from the reports of a session what its marks say. The error is
+// an *UnfitError; that nothing was found is none.
+func Learn(s Session) (Lesson, error) {
+	l, err := takeApart(s)
+	if err != nil {
+		return Lesson{}, err
+	}
+	return Lesson{Device: l.product, Proposals: l.proposals(), Notes: l.notes(), Seen: l.seen()}, nil
+}
+
+// candidate is a rule that is yet to be checked.
+type candidate struct {
+	devices.SourceKind
+	device  Device
+	rank    rank
+	why     string
+	reports int
+	doubts  []string
+}
+
+func (c *candidate) doubt(format string, args ...any) {
+	c.doubts = append(c.doubts, fmt.Sprintf(format, args...))
+}
+
+// rank orders candidates. A state that the device shows beats presses that are counted, what the
+// descriptor declares beats bytes, and of those the fewest bits with the fewest conditions are best.
+type rank struct {
+	chance bool // so many bits changed that this one may have followed by chance
+	toggle bool
+	turns  int // changes too many
+	bytes  bool
+	tests  int
+	form   form
+}
+
+// form is what a rule reads off a byte.
+type form int
+
+const (
+	bitForm  form = iota // one bit
+	maskForm             // some bits that change together
+	byteForm             // values of it
+)
+
+func (r rank) compare(o rank) int {
+	return cmp.Or(order(r.chance, o.chance), order(r.toggle, o.toggle), cmp.Compare(r.turns, o.turns), order(r.bytes, o.bytes),
+		cmp.Compare(r.tests, o.tests), cmp.Compare(r.form, o.form))
+}
+
+// order puts false before true.
+func order(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	default:
+		return 1
+	}
+}
+
+// proposals are the candidates that stand the check. Beside a state that the device shows, presses
+// are not worth counting; beside anything sound, chance is not worth showing.
+func (l *lesson) proposals() []Proposal {
+	found := l.usages()
+	covered := func(c candidate) bool { return slices.ContainsFunc(found, c.readsSame) }
+	var reports []accepted
+	for _, s := range l.streams {
+		reports = append(reports, l.search(s)...)
+	}
+	for _, a := range reports {
+		if !covered(a.candidate) {
+			found = append(found, a)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b accepted) int { return a.rank.compare(b.rank) })
+	if len(found) > 0 {
+		best := found[0].rank
+		found = slices.DeleteFunc(found, func(a accepted) bool {
+			return a.rank.chance && !best.chance || a.rank.toggle && !best.toggle
+		})
+	}
+	var out []Proposal
+	for _, a := range found[:min(len(found), mostProposals)] {
+		out = append(out, a.proposal(len(l.phases)))
+	}
+	return out
+}
+
+// search looks for rules with as few conditions as will do.
+func (l *lesson) search(s *stream) []accepted {
+	var out []accepted
+	levels, toggles := false, false
+	for tests := 0; tests <= mostTests && !levels; tests++ {
+		var found []candidate
+		for _, c := range l.classes(s, tests) {
+			found = append(found, l.levels(c)...)
+			if !toggles {
+				found = append(found, l.toggles(c)...)
+			}
+		}
+		for _, a := range l.accept(found) {
+			levels, toggles = levels || !a.rank.toggle && !a.rank.chance, toggles || a.rank.toggle
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// rule is the beginning of a rule for the reports of a class.
+func (c class) rule(several bool) devices.HIDReport {
+	r := devices.HIDReport{ReportID: c.id, When: c.when}
+	if several && c.device.Interface >= 0 {
+		n := c.device.Interface
+		r.Interface = &n
+	}
+	return r
+}
+
+// several reports whether the product has HID devices on more than one interface.
+func (l *lesson) several() bool {
+	return slices.ContainsFunc(l.devices, func(d *Device) bool { return d.Interface != l.devices[0].Interface }) || len(l.denied) > 0
+}
+
+// readsSame reports whether another candidate, of a declared control, reads the same bits.
+func (c candidate) readsSame(o accepted) bool {
+	r, u := c.HIDReport, o.HIDUsage
+	if r == nil || u == nil || r.Value == nil || c.device.Node != o.device.Node {
+		return false
+	}
+	for _, f := range usageFields(*u, describe(o.device)) {
+		if f.ReportID != 0 && (r.ReportID == nil || devices.Byte(f.ReportID) != *r.ReportID) {
+			continue
+		}
+		if mask := f.maskAt(r.Value.Byte); mask&maskOf(r.Value.Mask) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// maskAt are the bits of a byte that belong to the field.
+func (f Field) maskAt(at int) byte {
+	var mask byte
+	for bit := max(f.Offset, 8*at); bit < min(f.Offset+f.Size*f.Count, 8*at+8); bit++ {
+		mask |= 1 << (bit % 8)
+	}
+	return mask
+}
+
+// conditions are the conditions of a class in words.
+func conditions(when []devices.ByteTest) string {
+	var parts []string
+	for _, t := range when {
+		parts = append(parts, fmt.Sprintf("byte %d is 0x%02x", t.Byte, int(*t.Eq)))
+	}
+	if parts == nil {
+		return ""
+	}
+	return " where " + strings.Join(parts, " and ")
+}
+
+// levelWords are what a level showed.
+func levelWords(v devices.ByteValue) string {
+	on, off := "1", "0"
+	switch {
+	case v.On != nil:
+		on, off = oneOf(v.On), oneOf(v.Off)
+	case v.Invert:
+		on, off = off, on
+	}
+	return fmt.Sprintf("%s is %s whenever you said muted and %s whenever not", place(v), on, off)
+}
+
+// toggleWords are what a button showed.
+func toggleWords(v devices.ByteValue) string {
+	to := "1"
+	switch {
+	case v.On != nil:
+		to = oneOf(v.On)
+	case v.Invert:
+		to = "0"
+	}
+	return fmt.Sprintf("%s became %s", place(v), to)
+}
+
+// place is where a value stands, in words.
+func place(v devices.ByteValue) string {
+	mask := maskOf(v.Mask)
+	switch {
+	case mask == 0xff:
+		return fmt.Sprintf("byte %d", v.Byte)
+	case mask&(mask-1) == 0:
+		bit := 0
+		for mask>>bit != 1 {
+			bit++
+		}
+		return fmt.Sprintf("byte %d bit %d (mask 0x%02x)", v.Byte, bit, mask)
+	default:
+		return fmt.Sprintf("byte %d under the mask 0x%02x", v.Byte, mask)
+	}
+}
+
+func oneOf(values []devices.Byte) string {
+	var words []string
+	for _, v := range values {
+		words = append(words, fmt.Sprintf("0x%02x", int(v)))
+	}
+	return strings.Join(words, " or ")
+}

@@ -1,0 +1,91 @@
+package hid
+
+import (
+	"sidetone/internal/devices"
+)
+
+// anchor is what a rule that counts presses is to start from: always that the device starts
+// unmuted, which no session can show, and a report that tells the state now and then, if one came.
+func (l *lesson) anchor() *devices.Anchor {
+	if l.start == nil {
+		unmuted := false
+		l.start = &devices.Anchor{Start: &unmuted, HIDReport: l.occasional()}
+	}
+	return l.start
+}
+
+// occasional finds a bit that told the state several times, but not after each press: it may be
+// in a report that the device sends by its own clock.
+func (l *lesson) occasional() *devices.HIDReport {
+	for _, s := range l.streams {
+		c := class{stream: s, reports: s.reports}
+		for at := s.first(); at < min(s.longest, longestReport); at++ {
+			col := l.column(s.reports, at)
+			usable := ^(s.keys[at] | l.counters(c, col, at))
+			for bit := byte(1); bit != 0; bit <<= 1 {
+				if invert, ok := col.masked(bit).agrees(l.phases); ok && usable&bit != 0 {
+					r := c.rule(l.several())
+					r.Value = &devices.ByteValue{Byte: at, Mask: ref(bit), Invert: invert}
+					return &r
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// agrees reports whether a bit was never wrong where it was told: it has the marked state while
+// mute is not touched, and during a press turns to the new one once at most. It must have turned
+// often enough not to be chance.
+func (c column) agrees(phases []phase) (invert, ok bool) {
+	for _, invert := range []bool{false, true} {
+		if c.turnsWith(phases, invert) >= leastPresses {
+			return invert, true
+		}
+	}
+	return false, false
+}
+
+// turnsWith counts the turns of a bit, or of its opposite; 0: it was wrong once.
+func (c column) turnsWith(phases []phase, invert bool) int {
+	turns := 0
+	var last, known bool
+	for i, p := range phases {
+		if p.role == opening {
+			continue
+		}
+		turned := false
+		for _, v := range c[i] {
+			muted := (v != 0) != invert
+			switch {
+			case muted == p.muted:
+				turned = true
+			case p.role == still || turned:
+				return 0
+			}
+			if known && muted != last {
+				turns++
+			}
+			last, known = muted, true
+		}
+	}
+	return turns
+}
+
+// doubtAnchor says what a person must make sure of.
+func (c *candidate) doubtAnchor(a *devices.Anchor) {
+	c.doubt("the device sends presses and no state: 'start: false' claims that it is always unmuted after it was plugged in or its link came up." +
+		" Try that; if it is not so, write 'start: true' or remove the line")
+	if a.HIDReport != nil {
+		c.doubt("%s seems to tell the state now and then, so it became a second anchor: make sure that it does", place(*a.HIDReport.Value)+" of "+reportName(a.HIDReport))
+	}
+	c.doubt("a press that the agent does not hear turns the state round; prefer a report or a query (hid_query) that tells the state, if the device has one")
+}
+
+func reportName(r *devices.HIDReport) string {
+	if r.ReportID == nil {
+		return "the report"
+	}
+	b, _ := r.ReportID.MarshalText()
+	return "report " + string(b)
+}

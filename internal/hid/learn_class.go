@@ -1,0 +1,178 @@
+package hid
+
+import (
+	"slices"
+
+	"sidetone/internal/devices"
+)
+
+// class is the reports of a stream that meet some conditions.
+type class struct {
+	*stream
+	when    []devices.ByteTest
+	reports []phasedReport
+}
+
+// Limits of the search for conditions. What tells kinds of reports apart stands near their
+// beginning and has few values; more of either would let chance find conditions.
+const (
+	mostTests    = 2
+	testedBytes  = 16 // from the beginning
+	testedValues = 8  // different ones of such a byte
+)
+
+// classes are the classes with so many conditions. A class without a report in each press is left
+// out: it cannot follow the state.
+func (l *lesson) classes(s *stream, tests int) []class {
+	out := []class{{stream: s, reports: s.reports}}
+	for range tests {
+		var narrower []class
+		for _, c := range out {
+			narrower = append(narrower, l.narrow(c)...)
+		}
+		out = narrower
+	}
+	return slices.DeleteFunc(out, func(c class) bool { return !l.inEachPress(c.reports) })
+}
+
+// narrow adds one condition, on a byte behind those that have one.
+func (l *lesson) narrow(c class) []class {
+	from := c.first()
+	if n := len(c.when); n > 0 {
+		from = c.when[n-1].Byte + 1
+	}
+	var out []class
+	for at := from; at < min(testedBytes, c.longest); at++ {
+		if c.keys[at] != 0 {
+			continue
+		}
+		parts := make(map[byte][]phasedReport)
+		for _, r := range c.reports {
+			if at < len(r.data) {
+				parts[r.data[at]] = append(parts[r.data[at]], r)
+			}
+		}
+		if len(parts) > testedValues {
+			continue
+		}
+		for v := range 256 {
+			reports := parts[byte(v)]
+			if len(reports) == len(c.reports) || !l.inEachPress(reports) {
+				continue
+			}
+			eq := devices.Byte(v)
+			test := devices.ByteTest{Byte: at, Eq: &eq}
+			out = append(out, class{c.stream, append(slices.Clone(c.when), test), reports})
+		}
+	}
+	return out
+}
+
+func (l *lesson) inEachPress(reports []phasedReport) bool {
+	have := make([]bool, len(l.phases))
+	for _, r := range reports {
+		have[r.phase] = true
+	}
+	for i, p := range l.phases {
+		if p.role == pressed && !have[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// column is what one byte of the reports of a class was, by phase.
+type column [][]byte
+
+func (l *lesson) column(reports []phasedReport, at int) column {
+	c := make(column, len(l.phases))
+	for _, r := range reports {
+		if at < len(r.data) {
+			c[r.phase] = append(c[r.phase], r.data[at])
+		}
+	}
+	return c
+}
+
+// masked is the column with some bits only.
+func (c column) masked(mask byte) column {
+	out := make(column, len(c))
+	for i, values := range c {
+		for _, v := range values {
+			out[i] = append(out[i], v&mask)
+		}
+	}
+	return out
+}
+
+// values are the different values that it had, in order.
+func (c column) values() []byte {
+	all := slices.Concat(c...)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// noise are the bits that changed while mute was not touched.
+func (c column) noise(phases []phase) byte {
+	var noise byte
+	for i, p := range phases {
+		before, known := c.before(i)
+		if p.role != still {
+			continue
+		}
+		for _, v := range c[i] {
+			if known {
+				noise |= v ^ before
+			}
+			before, known = v, true
+		}
+	}
+	return noise
+}
+
+// before is the last value before a phase; false if there is none.
+func (c column) before(phase int) (byte, bool) {
+	for i := phase - 1; i >= 0; i-- {
+		if n := len(c[i]); n > 0 {
+			return c[i][n-1], true
+		}
+	}
+	return 0, false
+}
+
+// counts reports whether a bit is part of a counter: of some bits in a row which always grow, or
+// always shrink, by the same number. Its lowest bit turns with each press as a state does.
+func (c column) counts(bit int) bool {
+	for low := range bit + 1 {
+		for high := max(bit, low+1); high < 8; high++ {
+			if c.steps(low, high) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// steps reports whether the bits from low to high are a counter.
+func (c column) steps(low, high int) bool {
+	mask := byte(1<<(high-low+1) - 1)
+	var last, step byte
+	steps, known := 0, false
+	seen := make(map[byte]bool)
+	for _, values := range c {
+		for _, v := range values {
+			v = v >> low & mask
+			switch d := (v - last) & mask; {
+			case !known, d == 0:
+			case step == 0 || d == step:
+				step = d
+				steps++
+			default:
+				return false
+			}
+			last, known = v, true
+			seen[v] = true
+		}
+	}
+	return steps >= leastPresses && len(seen) > 2
+}

@@ -1,0 +1,212 @@
+package hid_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/devices"
+	"sidetone/internal/hid"
+)
+
+// TestLearnFiles learns from recordings. What they teach stands in the first line of each file
+// beside it: the rules, best first.
+func TestLearnFiles(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("testdata", "learn", "*.jsonl"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, path := range files {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			want, err := os.ReadFile(strings.TrimSuffix(path, ".jsonl") + ".want")
+			require.NoError(t, err)
+			l := learn(t, readFile(t, path))
+			lines := append(printed(l), l.Notes...)
+			require.Equal(t, string(want), strings.Join(lines, "\n")+"\n")
+		})
+	}
+}
+
+func readFile(t testing.TB, path string) hid.Session {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	s, err := hid.ReadSession(bytes.NewReader(data))
+	require.NoError(t, err)
+	return s
+}
+
+// inventor makes up headsets.
+type inventor struct{ *rand.Rand }
+
+func (r inventor) bytes(n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(r.Uint32())
+	}
+	return b
+}
+
+// session is of a headset that sends its mute in a way that is made up, among noise of all kinds.
+func (r inventor) session() (s hid.Session, how string) {
+	st := newStudio(headset("hidraw0", 3, vendorReports(1, 2, 3)))
+	at, mask := 1+r.IntN(4), byte(1)<<r.IntN(8)
+	invert, steady, n := r.IntN(2) == 0, r.bytes(6), 0
+	noisy := r.IntN(3)
+	how = []string{"level", "toggle", "nothing"}[r.IntN(3)]
+	send := func(id byte, on bool) {
+		n++
+		b := append([]byte{id}, steady...)
+		b[at] &^= mask
+		if on != invert {
+			b[at] |= mask
+		}
+		if noisy > 0 {
+			b[5] = byte(n)
+		}
+		if noisy > 1 {
+			b[6] = byte(r.Uint32())
+		}
+		st.sends("hidraw0", b)
+	}
+	noise := func() {
+		for range r.IntN(4) {
+			st.sends("hidraw0", append([]byte{2}, r.bytes(4)...))
+		}
+	}
+	press := func(muted bool) {
+		noise()
+		switch how {
+		case "level":
+			for range r.IntN(3) {
+				send(1, !muted)
+			}
+			for range 1 + r.IntN(3) {
+				send(1, muted)
+			}
+		case "toggle":
+			send(1, true)
+			send(1, false)
+		}
+		noise()
+	}
+	idle := func(muted bool) {
+		for range r.IntN(3) {
+			noise()
+			if how == "level" {
+				send(1, muted)
+			}
+		}
+	}
+	st.act(3+r.IntN(8), press, idle, idle)
+	return st.session, how
+}
+
+// TestLearnInvented requires that what is learnt from headsets that are made up always stands the
+// independent check, and that what they send is mostly found.
+func TestLearnInvented(t *testing.T) {
+	found := map[string]int{}
+	tried := map[string]int{}
+	for seed := range uint64(300) {
+		s, how := inventor{rand.New(rand.NewPCG(seed, 1))}.session()
+		l := learn(t, s)
+		tried[how]++
+		if len(l.Proposals) > 0 {
+			found[how]++
+		}
+		for _, p := range l.Proposals {
+			requireRight(t, s, p, fmt.Sprintf("seed %d, %s", seed, how))
+		}
+		if how != "nothing" {
+			require.NotEmpty(t, l.Proposals, "seed %d, %s", seed, how)
+		}
+	}
+	require.Less(t, found["nothing"], tried["nothing"]/4, "of noise")
+}
+
+// requireRight runs a printed rule over the session, as an agent would whose headset is plugged in
+// unmuted at the first mark, and compares its state with each mark.
+func requireRight(t *testing.T, s hid.Session, p hid.Proposal, what string) {
+	t.Helper()
+	tr := hid.NewTracker(hid.NewRules(requirePastable(t, p), devices.Linux))
+	toggle := p.Rule.HIDReport != nil && p.Rule.HIDReport.Anchor != nil
+	var muted, marked, told bool
+	for _, step := range s {
+		switch e := step.Event; {
+		case step.Mark == "" && e.Happening == hid.Attached:
+			e.Plugged = toggle
+			tr.Apply(e, e.At)
+		case step.Mark == "" && (marked || !toggle):
+			tr.Apply(e, e.At)
+		case step.Mark == hid.MarkMuted || step.Mark == hid.MarkUnmuted:
+			muted, marked = step.Mark == hid.MarkMuted, true
+		}
+		if step.Mark == "" || !marked {
+			continue
+		}
+		for _, reading := range tr.Readings() {
+			told = told || reading.Value.Known()
+			if told || muted {
+				require.Equal(t, devices.Of(muted), reading.Value, "%s: %s", what, p.YAML())
+			}
+		}
+	}
+	require.True(t, told, what)
+}
+
+// FuzzLearn learns from whatever a file may hold.
+func FuzzLearn(f *testing.F) {
+	files, err := filepath.Glob(filepath.Join("testdata", "learn", "*.jsonl"))
+	require.NoError(f, err)
+	for _, path := range files {
+		data, err := os.ReadFile(path)
+		require.NoError(f, err)
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := hid.ReadSession(bytes.NewReader(data))
+		if err != nil {
+			return
+		}
+		l, err := hid.Learn(s)
+		if err != nil {
+			var unfit *hid.UnfitError
+			require.ErrorAs(t, err, &unfit)
+			return
+		}
+		for _, p := range l.Proposals {
+			requirePastable(t, p)
+			require.GreaterOrEqual(t, p.Right, 3)
+		}
+	})
+}
+
+// TestLearnSpeed is no measurement: a session of an hour of a chatty device must come to an end
+// while somebody waits for it.
+func TestLearnSpeed(t *testing.T) {
+	s := newStudio(headset("hidraw0", 3, vendorReports(1)))
+	r := inventor{rand.New(rand.NewPCG(1, 1))}
+	s.act(6, func(bool) {
+		for range 2000 {
+			b := append([]byte{1}, r.bytes(15)...)
+			for i := 1; i < 8; i++ {
+				b[i] %= 8
+			}
+			s.sends("hidraw0", b)
+		}
+	}, nil, nil)
+	done := make(chan hid.Lesson, 1)
+	go func() { l, _ := hid.Learn(s.session); done <- l }()
+	select {
+	case l := <-done:
+		require.Empty(t, l.Proposals)
+	case <-time.After(time.Minute):
+		t.Fatal("it takes too long")
+	}
+}

@@ -1,0 +1,194 @@
+package hid
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"sidetone/internal/devices"
+)
+
+// Limits for a list of values that mean muted, or not muted.
+const (
+	mostValues = 4
+	leastSeen  = 2 // phases in which each value was seen: a counter has each value once
+)
+
+// calm is how many values the rest of a byte may have before a bit of it may follow by chance.
+const calm = 4
+
+// levels finds where the reports of a class show the state.
+func (l *lesson) levels(c class) []candidate {
+	var out []candidate
+	for at := c.first(); at < min(c.longest, longestReport); at++ {
+		col := l.column(c.reports, at)
+		usable := ^(c.keys[at] | l.counters(c, col, at))
+		direct, inverse := col.follow(l.phases)
+		direct, inverse = direct&usable, inverse&usable
+		switch {
+		case direct|inverse != 0:
+			out = append(out, l.bitLevel(c, col, at, direct, inverse))
+		case c.keys[at] == 0:
+			if v, ok := col.lists(l.phases); ok {
+				v.Byte = at
+				out = append(out, l.level(c, col, v, byteForm))
+			}
+		}
+	}
+	return out
+}
+
+// counters are the bits that count, be it among the reports of the class or among all.
+func (l *lesson) counters(c class, col column, at int) byte {
+	var mask byte
+	all := col
+	if len(c.when) > 0 {
+		all = l.column(c.stream.reports, at)
+	}
+	for bit := range 8 {
+		if col.counts(bit) || all.counts(bit) {
+			mask |= 1 << bit
+		}
+	}
+	return mask
+}
+
+// follow finds the bits that are 1 whenever the microphone is muted, and those that are 0 then.
+func (c column) follow(phases []phase) (direct, inverse byte) {
+	direct, inverse = 0xff, 0xff
+	for i, p := range phases {
+		values := c[i]
+		if p.role == pressed && len(values) == 0 {
+			return 0, 0
+		}
+		if p.role != still { // only what it led to counts
+			values = values[max(0, len(values)-1):]
+		}
+		for _, v := range values {
+			direct &^= v ^ p.all()
+			inverse &= v ^ p.all()
+		}
+	}
+	return direct, inverse
+}
+
+// bitLevel is the level that some bits of a byte show.
+func (l *lesson) bitLevel(c class, col column, at int, direct, inverse byte) candidate {
+	mask := direct | inverse
+	v := devices.ByteValue{Byte: at}
+	if mask != 0xff {
+		v.Mask = ref(mask)
+	}
+	form := bitForm
+	if bits.OnesCount8(mask) == 1 {
+		v.Invert = inverse != 0
+	} else {
+		form = maskForm
+		v.On, v.Off = []devices.Byte{devices.Byte(direct)}, []devices.Byte{devices.Byte(inverse)}
+	}
+	return l.level(c, col, v, form)
+}
+
+// lists finds the values of a byte that mean muted, and those that mean not muted.
+func (c column) lists(phases []phase) (devices.ByteValue, bool) {
+	mask := ^c.noise(phases)
+	var meaning [256]devices.Tri
+	var seen [256]int
+	for i, p := range phases {
+		values := c.masked(mask)[i]
+		if p.role != still {
+			values = values[max(0, len(values)-1):]
+		}
+		if p.role == pressed && len(values) == 0 {
+			return devices.ByteValue{}, false
+		}
+		slices.Sort(values)
+		for _, v := range slices.Compact(values) {
+			if meaning[v].Known() && meaning[v] != devices.Of(p.muted) {
+				return devices.ByteValue{}, false
+			}
+			meaning[v] = devices.Of(p.muted)
+			seen[v]++
+		}
+	}
+	var out devices.ByteValue
+	for v, means := range meaning {
+		if means.Known() && seen[v] < leastSeen {
+			return devices.ByteValue{}, false
+		}
+		switch means {
+		case devices.True:
+			out.On = append(out.On, devices.Byte(v))
+		case devices.False:
+			out.Off = append(out.Off, devices.Byte(v))
+		}
+	}
+	if mask != 0xff {
+		out.Mask = ref(mask)
+	}
+	return out, mask != 0 && len(out.On) <= mostValues && len(out.Off) <= mostValues
+}
+
+// level is the candidate that reads a value.
+func (l *lesson) level(c class, col column, v devices.ByteValue, form form) candidate {
+	r := c.rule(l.several())
+	r.Value = &v
+	cand := candidate{SourceKind: devices.SourceKind{HIDReport: &r}, device: c.device, rank: rank{bytes: true, tests: len(c.when), form: form}}
+	cand.why = fmt.Sprintf("%s%s: %s", c.name(), conditions(c.when), levelWords(v))
+	cand.reports = len(c.reports)
+	mask := maskOf(v.Mask)
+	rest := len(col.masked(^mask).values())
+	if rest > calm && len(c.reports) < 4*len(l.phases) {
+		cand.rank.chance = true
+		cand.doubt("the rest of byte %d had %d values in %d reports: with so few presses such a bit may follow by chance; learn again with more rounds", v.Byte, rest, len(c.reports))
+	}
+	if cand.rank.turns = l.turns(col, v); cand.rank.turns > 0 {
+		cand.doubt("it changed back and forth within a phase; press mute once for each step, and do not hold it")
+	}
+	if len(c.reports) > 0 && c.reports[0].phase > 0 {
+		cand.doubt("the device told nothing before mute was touched: after it is plugged in, the state will be unknown until then")
+	}
+	if what := c.declared(v.Byte, mask); what != "" {
+		cand.doubt("the report descriptor declares this place as %s: make sure that it shows mute itself", what)
+	}
+	return cand
+}
+
+// turns is how often a level changed more than once in a phase.
+func (l *lesson) turns(col column, v devices.ByteValue) int {
+	turns := 0
+	for i, values := range col {
+		if l.phases[i].role == opening {
+			continue
+		}
+		last, known := col.before(i)
+		changes := 0
+		for _, b := range values {
+			if known && read(v, b) != read(v, last) {
+				changes++
+			}
+			last, known = b, true
+		}
+		turns += max(0, changes-1)
+	}
+	return turns
+}
+
+// read is what a value means where its byte is b.
+func read(v devices.ByteValue, b byte) devices.Tri {
+	v.Byte = 0
+	t, _ := valueOf([]byte{b}, v)
+	return t
+}
+
+func ref(b byte) *devices.Byte {
+	v := devices.Byte(b)
+	return &v
+}
+
+func maskOf(m *devices.Byte) byte {
+	if m == nil {
+		return 0xff
+	}
+	return byte(*m)
+}

@@ -1,0 +1,121 @@
+package hid
+
+import (
+	"fmt"
+	"slices"
+
+	"sidetone/internal/devices"
+)
+
+// Seen is the reports of one number that one device has sent, for a person to compare.
+type Seen struct {
+	Device  Device
+	ID      *devices.Byte // nil: reports have no number
+	Reports int
+	Phases  []SeenPhase
+}
+
+// SeenPhase is what came up to one mark.
+type SeenPhase struct {
+	Mark    Mark
+	Reports []SeenReport // in the order in which each one came last
+	More    int          // how many different ones are left out: the earliest
+}
+
+// SeenReport is a report, which may have come several times.
+type SeenReport struct {
+	Data  devices.Bytes
+	Times int
+}
+
+// mostSeen is how many different reports of a phase a person wants to see.
+const mostSeen = 6
+
+func (l *lesson) seen() []Seen {
+	var out []Seen
+	for _, s := range l.streams {
+		seen := Seen{Device: s.device, ID: s.id, Reports: len(s.reports)}
+		for _, p := range l.phases {
+			seen.Phases = append(seen.Phases, SeenPhase{Mark: p.Mark})
+		}
+		for _, r := range s.reports {
+			seen.Phases[r.phase].add(r.data)
+		}
+		for i := range seen.Phases {
+			p := &seen.Phases[i]
+			p.More = max(0, len(p.Reports)-mostSeen)
+			p.Reports = p.Reports[p.More:]
+		}
+		out = append(out, seen)
+	}
+	return out
+}
+
+func (p *SeenPhase) add(data []byte) {
+	r := SeenReport{data, 1}
+	same := func(o SeenReport) bool { return slices.Equal(o.Data, r.Data) }
+	if i := slices.IndexFunc(p.Reports, same); i >= 0 {
+		r.Times += p.Reports[i].Times
+		p.Reports = slices.Delete(p.Reports, i, i+1)
+	}
+	p.Reports = append(p.Reports, r)
+}
+
+// notes are what a person should know beside the proposals, and why there may be none.
+func (l *lesson) notes() []string {
+	var out []string
+	note := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	if l.product.Bus != devices.USB && l.product.Bus != devices.Bluetooth {
+		note("the device is neither on USB nor on Bluetooth: no link of a catalogue can name it, so no rule can read it")
+	}
+	for _, e := range l.denied {
+		note("%s could not be read, so its reports are missing: %s", e.Node, e.Error)
+	}
+	if len(l.broken) > 0 {
+		note("the device went away or reports were lost %d times during the recording: learn again, that may hide the rule", len(l.broken))
+	}
+	if len(l.streams) == 0 {
+		note("the device sent no report at all. Many headsets send their mute only in a call: start one, in a program that supports the headset, and learn again." +
+			" If it then sends nothing either, its mute never leaves the device; see whether it moves the OS's own mute ('sidetone devices', os_endpoint_mute)")
+		return out
+	}
+	for _, d := range l.devices {
+		desc := describe(*d)
+		if desc == nil {
+			note("the report descriptor of %s makes no sense or could not be read: rules for bytes only were tried", d.Node)
+			continue
+		}
+		if fields := usageFields(devices.HIDUsage{}, desc); len(fields) > 0 && l.told(*d, fields) == 0 {
+			note("%s declares Phone Mute, but sent no report with it. Many headsets do that only in a call: start one and learn again", d.Node)
+		}
+		if n := l.pressesOf(*d, desc.Find(InputField, pageConsumer, consumerMute)); n > 0 {
+			note("%s sent Mute of the Consumer page (page 0c, usage e2) %d times: that key asks the host to mute its speaker. It is no hardware mute and tells nothing of the microphone", d.Node, n)
+		}
+	}
+	return out
+}
+
+// consumerMute is the usage of the speaker's mute (HID Usage Tables, section 15).
+const consumerMute = 0xe2
+
+// pressesOf counts how often one of some fields became 1.
+func (l *lesson) pressesOf(d Device, fields []Field) int {
+	n := 0
+	for _, f := range fields {
+		var was int32
+		for _, s := range l.streams {
+			if s.device.Node != d.Node {
+				continue
+			}
+			for _, r := range s.reports {
+				if v, ok := f.Value(r.data); ok {
+					if v != 0 && was == 0 {
+						n++
+					}
+					was = v
+				}
+			}
+		}
+	}
+	return n
+}

@@ -1,0 +1,161 @@
+package hid
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"regexp"
+	"time"
+)
+
+// Mark is what the user of a headset says at one moment of a Session. It ends a phase: what has
+// happened since the mark before it led to it.
+type Mark string
+
+// The marks.
+const (
+	MarkUnmuted  Mark = "unmuted"   // the microphone is not muted now
+	MarkMuted    Mark = "muted"     // it is muted now
+	MarkHandsOff Mark = "hands_off" // since the mark before, nobody has touched the headset
+	MarkOther    Mark = "other"     // since the mark before, only other controls than mute were used
+)
+
+// known reports whether m is one of the marks.
+func (m Mark) known() bool { return m.tells() || m == MarkHandsOff || m == MarkOther }
+
+// tells reports whether m tells the state of the microphone.
+func (m Mark) tells() bool { return m == MarkUnmuted || m == MarkMuted }
+
+// Step is one line of a Session: an Event or a Mark.
+type Step struct {
+	Event Event     // if there is no Mark
+	Mark  Mark      // empty: this is an event
+	At    time.Time // of the mark; an event has its own
+}
+
+// markLine is the JSON of a mark.
+type markLine struct {
+	Mark Mark      `json:"mark"`
+	At   time.Time `json:"at,omitzero"`
+}
+
+// MarshalJSON returns the event's JSON, or {"mark":"muted","at":"..."}.
+func (s Step) MarshalJSON() ([]byte, error) {
+	if s.Mark != "" {
+		return json.Marshal(markLine{s.Mark, s.At})
+	}
+	return json.Marshal(s.Event)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (s *Step) UnmarshalJSON(b []byte) error {
+	var m markLine
+	if err := json.Unmarshal(b, &m); err != nil {
+		return err
+	}
+	if m.Mark != "" {
+		*s = Step{Mark: m.Mark, At: m.At}
+		return nil
+	}
+	*s = Step{}
+	return json.Unmarshal(b, &s.Event)
+}
+
+// Session is what a headset sent while its user pressed mute, in order of time, with what the user
+// said about it. As a file it is one JSON object a line, each a Step.
+type Session []Step
+
+// Write writes the session as a file has it.
+func (s Session) Write(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	for _, step := range s {
+		if err := e.Encode(step); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Limits of a session's file: it is a few minutes of one headset.
+const (
+	longestLine  = 1 << 20 // bytes; a descriptor in hex has 128 KiB at most
+	longestSteps = 1 << 18
+)
+
+// SessionError is why a file is no Session.
+type SessionError struct {
+	Line    int // from 1
+	Problem string
+}
+
+// Error says where and why.
+func (e *SessionError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Problem) }
+
+// ReadSession reads a session's file. Empty lines are left out. The error is a *SessionError, or
+// that of r.
+func ReadSession(r io.Reader) (Session, error) {
+	var s Session
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, longestLine)
+	n := 0
+	for lines.Scan() {
+		n++
+		if len(lines.Bytes()) == 0 {
+			continue
+		}
+		var step Step
+		if err := json.Unmarshal(lines.Bytes(), &step); err != nil {
+			return nil, &SessionError{n, "not a line of JSON with an event or a mark: " + err.Error()}
+		}
+		if problem := step.problem(); problem != "" {
+			return nil, &SessionError{n, problem}
+		}
+		if len(s) == longestSteps {
+			return nil, &SessionError{n, fmt.Sprintf("a session has at most %d lines", longestSteps)}
+		}
+		s = append(s, step)
+	}
+	if err := lines.Err(); err == bufio.ErrTooLong {
+		return nil, &SessionError{n + 1, fmt.Sprintf("longer than %d bytes", longestLine)}
+	} else if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+var fourHex = regexp.MustCompile(`^[0-9a-f]{4}$`)
+
+// problem is what is wrong with a step; empty: nothing.
+func (s Step) problem() string {
+	if s.Mark != "" {
+		if !s.Mark.known() {
+			return fmt.Sprintf("unknown mark %q: want unmuted, muted, hands_off or other", s.Mark)
+		}
+		return ""
+	}
+	e := s.Event
+	switch e.Happening {
+	case Attached, Denied:
+	case Gone, Report, Lost, Answer:
+		return ""
+	default:
+		return fmt.Sprintf("neither a mark nor an event: unknown happening %q", e.Happening)
+	}
+	switch d := e.Device; {
+	case d == nil:
+		return fmt.Sprintf("%s without its device", e.Happening)
+	case !fourHex.MatchString(d.VID) || !fourHex.MatchString(d.PID):
+		return fmt.Sprintf("vid %q and pid %q: want 4 lower-case hex digits each", d.VID, d.PID)
+	case d.Interface < -1 || d.Interface > 255:
+		return fmt.Sprintf("interface %d: want 0 to 255, or -1 for none", d.Interface)
+	}
+	return ""
+}
+
+// Teaches reports whether the session has what Learn needs, however early it ended.
+func (s Session) Teaches() bool {
+	_, err := takeApart(s)
+	return err == nil
+}

@@ -1,0 +1,397 @@
+package hid_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/config"
+	"sidetone/internal/devices"
+	"sidetone/internal/hid"
+)
+
+var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// snippet is a catalogue without sources, up to its link.
+const snippet = `
+schema: 1
+vendor: {id: acme, name: Acme, url: "https://acme.example", client_id: "123456789012345678"}
+products:
+  - id: headset
+    name: Headset
+    url: https://acme.example/headset
+    priority: 1
+    endpoints: [{type: audioinput}]
+`
+
+// studio records the session of a user who does what is asked.
+type studio struct {
+	now     time.Time
+	session hid.Session
+}
+
+func newStudio(list ...hid.Device) *studio {
+	s := &studio{now: noon}
+	for _, d := range list {
+		s.session = append(s.session, hid.Step{Event: hid.Event{Happening: hid.Attached, Node: d.Node, Device: &d, At: s.tick()}})
+	}
+	return s
+}
+
+func (s *studio) tick() time.Time {
+	s.now = s.now.Add(100 * time.Millisecond)
+	return s.now
+}
+
+// sends is reports of one device.
+func (s *studio) sends(node string, reports ...[]byte) {
+	for _, r := range reports {
+		s.session = append(s.session, hid.Step{Event: hid.Event{Happening: hid.Report, Node: node, Data: r, At: s.tick()}})
+	}
+}
+
+func (s *studio) mark(m hid.Mark) { s.session = append(s.session, hid.Step{Mark: m, At: s.tick()}) }
+
+// act is the whole conversation. press is what the headset does for each press, idle what it does
+// while nobody touches it, and other what it does when its other controls are used.
+func (s *studio) act(presses int, press func(muted bool), idle, other func(muted bool)) {
+	s.mark(hid.MarkUnmuted)
+	if idle != nil {
+		idle(false)
+	}
+	s.mark(hid.MarkHandsOff)
+	if other != nil {
+		other(false)
+	}
+	s.mark(hid.MarkOther)
+	for i := range presses {
+		muted := i%2 == 0
+		press(muted)
+		s.mark(map[bool]hid.Mark{true: hid.MarkMuted, false: hid.MarkUnmuted}[muted])
+	}
+}
+
+// headset is a device with a descriptor.
+func headset(node string, usbInterface int, descriptor []byte) hid.Device {
+	return hid.Device{
+		Node: node, Bus: devices.USB, VID: "1209", PID: "0700", Container: "usb:1-1", Interface: usbInterface,
+		Name: "Acme Headset 700", Descriptor: descriptor,
+	}
+}
+
+// vendorReports declares input reports of the vendor's own page, of 15 bytes each; id 0: without a number.
+func vendorReports(ids ...byte) []byte {
+	d := []byte{0x06, 0x00, 0xff, 0x09, 0x01, 0xa1, 0x01, 0x15, 0x00, 0x26, 0xff, 0x00, 0x75, 0x08, 0x95, 0x0f}
+	for _, id := range ids {
+		if id != 0 {
+			d = append(d, 0x85, id)
+		}
+		d = append(d, 0x09, 0x01, 0x81, 0x02)
+	}
+	return append(d, 0xc0)
+}
+
+// phoneMute declares report 1 with Phone Mute in its lowest bits.
+func phoneMute(flags byte, size byte, low byte) []byte {
+	return []byte{
+		0x05, 0x0b, 0x09, 0x05, 0xa1, 0x01, 0x85, 0x01,
+		0x15, low, 0x25, 0x01, 0x75, size, 0x95, 0x01,
+		0x09, 0x2f, 0x81, flags,
+		0x75, 0x01, 0x95, 8 - size, 0x81, 0x03, 0xc0,
+	}
+}
+
+// consumerKeys declares report 2 with Volume Up, Volume Down and Mute of the speaker.
+var consumerKeys = []byte{
+	0x05, 0x0c, 0x09, 0x01, 0xa1, 0x01, 0x85, 0x02,
+	0x15, 0x00, 0x25, 0x01, 0x75, 0x01, 0x95, 0x03,
+	0x09, 0xe9, 0x09, 0xea, 0x09, 0xe2, 0x81, 0x02,
+	0x95, 0x05, 0x81, 0x03, 0xc0,
+}
+
+func bit(on bool) byte {
+	if on {
+		return 1
+	}
+	return 0
+}
+
+// learn requires that each proposal can be put into a catalogue as it is printed, and means there
+// what was checked.
+func learn(t testing.TB, s hid.Session) hid.Lesson {
+	t.Helper()
+	lesson, err := hid.Learn(s)
+	require.NoError(t, err)
+	for _, p := range lesson.Proposals {
+		requirePastable(t, p)
+	}
+	return lesson
+}
+
+// requirePastable returns the catalogue that the proposal was pasted into.
+func requirePastable(t testing.TB, p hid.Proposal) *devices.Catalogue {
+	t.Helper()
+	text := snippet + "    links: [" + p.LinkYAML() + "]\n    sources:\n" + p.YAML()
+	cat, problems := config.DecodeCatalogue("test.yaml", []byte(text))
+	require.Empty(t, problems, text)
+	require.Equal(t, []devices.SourceRule{p.Rule}, cat.Products[0].Sources, text)
+	return cat
+}
+
+// printed is what a lesson proposes, without the spaces.
+func printed(l hid.Lesson) []string {
+	out := []string{}
+	for _, p := range l.Proposals {
+		_, rule, _ := strings.Cut(p.YAML(), "\n")
+		out = append(out, strings.TrimSpace(rule))
+	}
+	return out
+}
+
+func TestLearnLevelBesideBattery(t *testing.T) {
+	s := newStudio(headset("hidraw0", -1, vendorReports(0x64)))
+	battery := byte(80)
+	send := func(muted bool) {
+		battery--
+		s.sends("hidraw0", []byte{0x64, 0, bit(muted)<<7 | battery, 177})
+	}
+	s.act(6, func(muted bool) { send(!muted); send(muted) }, func(muted bool) { send(muted); send(muted) }, nil)
+	l := learn(t, s.session)
+	require.Equal(t, []string{"hid_report: {report_id: 0x64, value: {byte: 2, mask: 0x80}}"}, printed(l))
+	p := l.Proposals[0]
+	require.Equal(t, "report 0x64: byte 2 bit 7 (mask 0x80) is 1 whenever you said muted and 0 whenever not", p.Why)
+	require.Equal(t, []int{14, 8, 9}, []int{p.Reports, p.Right, p.Marks})
+	require.Equal(t, `{kind: usb, vid: "1209", pids: ["0700"]}`, p.LinkYAML())
+	require.Empty(t, l.Notes)
+}
+
+func TestLearnLevels(t *testing.T) {
+	for name, c := range map[string]struct {
+		muted, unmuted []byte
+		idle           [][]byte
+		want           string
+	}{
+		"bit":                   {muted: []byte{3, 9, 4}, unmuted: []byte{3, 9, 0}, want: "{report_id: 0x03, value: {byte: 2, mask: 0x04}}"},
+		"inverted bit":          {muted: []byte{3, 0}, unmuted: []byte{3, 1}, want: "{report_id: 0x03, value: {byte: 1, mask: 0x01, invert: true}}"},
+		"values of some bits":   {muted: []byte{3, 0xa2}, unmuted: []byte{3, 0xa1}, want: "{report_id: 0x03, value: {byte: 1, mask: 0x03, on: [0x02], off: [0x01]}}"},
+		"values of a byte":      {muted: []byte{3, 0xff}, unmuted: []byte{3, 0}, want: "{report_id: 0x03, value: {byte: 1, on: [0xff], off: [0x00]}}"},
+		"beside other messages": {muted: []byte{3, 0, 1, 0xa6, 0, 1}, unmuted: []byte{3, 0, 1, 0xa6, 0, 0}, idle: [][]byte{{3, 1, 0, 0x36, 0, 1}, {3, 1, 0, 0x37, 0, 0}, {3, 0, 1, 0xa6, 0, 0}}, want: "{report_id: 0x03, when: [{byte: 1, eq: 0x00}], value: {byte: 5, mask: 0x01}}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStudio(headset("hidraw0", 3, vendorReports(3)))
+			send := func(muted bool) {
+				s.sends("hidraw0", map[bool][]byte{true: c.muted, false: c.unmuted}[muted])
+			}
+			s.act(6, send, func(bool) { s.sends("hidraw0", c.idle...) }, nil)
+			require.Contains(t, printed(learn(t, s.session)), "hid_report: "+c.want)
+		})
+	}
+}
+
+// TestLearnListOfValues is a headset that tells by which of two means it was muted.
+func TestLearnListOfValues(t *testing.T) {
+	s := newStudio(headset("hidraw0", -1, vendorReports(6)))
+	n := 0
+	s.act(8, func(muted bool) {
+		n++
+		values := map[bool][]byte{true: {1, 6}, false: {3, 4}}[muted]
+		s.sends("hidraw0", []byte{6, 0xb0, values[n/2%2]})
+	}, nil, nil)
+	require.Equal(t, []string{"hid_report: {report_id: 0x06, value: {byte: 2, on: [0x01, 0x06], off: [0x03, 0x04]}}"}, printed(learn(t, s.session)))
+}
+
+func TestLearnToggles(t *testing.T) {
+	const anchor = "anchor: {start: false}}"
+	for name, c := range map[string]struct {
+		press, other [][]byte
+		want         string
+	}{
+		"1 then 0":           {press: [][]byte{{0x64, 2}, {0x64, 0}}, want: "{kind: toggle, report_id: 0x64, value: {byte: 1, mask: 0x02}, " + anchor},
+		"a report, no 0":     {press: [][]byte{{0x64, 2}}, want: "{kind: toggle, report_id: 0x64, " + anchor},
+		"a code among codes": {press: [][]byte{{0x64, 3}, {0x64, 0}}, other: [][]byte{{0x64, 2}, {0x64, 0}, {0x64, 1}, {0x64, 0}}, want: "{kind: toggle, report_id: 0x64, value: {byte: 1, on: [0x03]}, " + anchor},
+		"a code without 0":   {press: [][]byte{{0x64, 2}}, other: [][]byte{{0x64, 1}}, want: "{kind: toggle, report_id: 0x64, when: [{byte: 1, eq: 0x02}], " + anchor},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStudio(headset("hidraw0", 3, vendorReports(0x64)))
+			s.act(6, func(bool) { s.sends("hidraw0", c.press...) }, nil, func(bool) { s.sends("hidraw0", c.other...) })
+			l := learn(t, s.session)
+			require.Equal(t, "hid_report: "+c.want, printed(l)[0], "%q", printed(l))
+			require.Contains(t, strings.Join(l.Proposals[0].Doubts, "\n"), "start: false")
+		})
+	}
+}
+
+// TestLearnToggleWithStatus is a button whose device also sends its state by its own clock, which
+// does not come after each press.
+func TestLearnToggleWithStatus(t *testing.T) {
+	s := newStudio(headset("hidraw0", -1, vendorReports(1, 2)))
+	n := 0
+	s.act(8, func(muted bool) {
+		s.sends("hidraw0", []byte{1, 1}, []byte{1, 0})
+		if n++; n != 2 && n != 7 {
+			s.sends("hidraw0", []byte{2, 50, bit(muted)})
+		}
+	}, nil, nil)
+	require.Equal(t, "hid_report: {kind: toggle, report_id: 0x01, value: {byte: 1, mask: 0x01}, anchor: {start: false, hid_report: {report_id: 0x02, value: {byte: 2, mask: 0x01}}}}", printed(learn(t, s.session))[0])
+}
+
+func TestLearnPhoneMute(t *testing.T) {
+	const (
+		absoluteNoPreferred = 0x22
+		relative            = 0x06
+		relativeNoPreferred = 0x26
+	)
+	toggle := func(bool) [][]byte { return [][]byte{{1, 1}, {1, 0}} }
+	level := func(muted bool) [][]byte { return [][]byte{{1, bit(muted)}} }
+	for name, c := range map[string]struct {
+		descriptor []byte
+		press      func(muted bool) [][]byte
+		want       string
+	}{
+		"level":                      {phoneMute(absoluteNoPreferred, 1, 0), level, "{}"},
+		"momentary":                  {phoneMute(relative, 1, 0), toggle, "{anchor: {start: false}}"},
+		"buttons":                    {phoneMute(relativeNoPreferred, 2, 0xff), func(muted bool) [][]byte { return [][]byte{{1, map[bool]byte{true: 1, false: 3}[muted]}, {1, 0}} }, "{}"},
+		"level the other way":        {phoneMute(absoluteNoPreferred, 1, 0), func(muted bool) [][]byte { return level(!muted) }, "{invert: true}"},
+		"level that is a button":     {phoneMute(absoluteNoPreferred, 1, 0), toggle, "{kind: toggle, anchor: {start: false}}"},
+		"momentary that is a level":  {phoneMute(relative, 1, 0), level, "{kind: level}"},
+		"in no legal form, a level":  {phoneMute(0x02, 1, 0), level, "{kind: level}"},
+		"in no legal form, a button": {phoneMute(0x02, 1, 0), toggle, "{kind: toggle, anchor: {start: false}}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStudio(headset("hidraw0", 3, c.descriptor))
+			s.act(6, func(muted bool) { s.sends("hidraw0", c.press(muted)...) }, nil, nil)
+			l := learn(t, s.session)
+			require.Equal(t, []string{"hid_usage: " + c.want}, printed(l))
+			require.Contains(t, l.Proposals[0].Why, "Phone Mute")
+		})
+	}
+}
+
+func TestLearnTwoInterfaces(t *testing.T) {
+	s := newStudio(headset("hidraw0", 3, consumerKeys), headset("hidraw1", 4, vendorReports(2)))
+	s.act(6, func(muted bool) {
+		s.sends("hidraw0", []byte{2, 4}, []byte{2, 0})
+		s.sends("hidraw1", []byte{2, 0, bit(muted)})
+	}, nil, nil)
+	l := learn(t, s.session)
+	require.Equal(t, []string{"hid_report: {interface: 4, report_id: 0x02, value: {byte: 2, mask: 0x01}}"}, printed(l))
+	require.Equal(t, "hidraw1", l.Proposals[0].Device.Node)
+	require.Contains(t, l.Proposals[0].Why, "interface 4")
+}
+
+// TestLearnBluetooth requires a link of that kind.
+func TestLearnBluetooth(t *testing.T) {
+	d := headset("hidraw0", -1, vendorReports(2))
+	d.Bus = devices.Bluetooth
+	s := newStudio(d)
+	s.act(3, func(muted bool) { s.sends("hidraw0", []byte{2, 0, bit(muted)}) }, nil, nil)
+	l := learn(t, s.session)
+	require.Equal(t, `{kind: bluetooth, vid: "1209", pids: ["0700"]}`, l.Proposals[0].LinkYAML())
+}
+
+// TestLearnNoCounter requires that bits which turn with each press because they count are no state.
+func TestLearnNoCounter(t *testing.T) {
+	for name, counted := range map[string]struct{ perPress, shift int }{"reports": {1, 0}, "presses and releases": {2, 0}, "in the middle of a byte": {1, 3}} {
+		t.Run(name, func(t *testing.T) {
+			s := newStudio(headset("hidraw0", -1, vendorReports(5)))
+			n := 0
+			s.act(6, func(bool) {
+				for i := range counted.perPress {
+					n++
+					s.sends("hidraw0", []byte{5, byte(n << counted.shift), bit(i == 0)})
+				}
+			}, nil, nil)
+			l := learn(t, s.session)
+			require.NotEmpty(t, l.Proposals)
+			for _, p := range l.Proposals {
+				require.Equal(t, devices.HIDToggle, p.Rule.HIDReport.Kind)
+				require.True(t, p.Rule.HIDReport.Value == nil || p.Rule.HIDReport.Value.Byte == 2, "%q", printed(l))
+			}
+		})
+	}
+}
+
+func TestLearnNothing(t *testing.T) {
+	silent := func(bool) {}
+	t.Run("silence", func(t *testing.T) {
+		s := newStudio(headset("hidraw0", 3, phoneMute(0x06, 1, 0)))
+		s.act(6, silent, nil, nil)
+		l := learn(t, s.session)
+		require.Empty(t, l.Proposals)
+		require.Empty(t, l.Seen)
+		require.Contains(t, strings.Join(l.Notes, "\n"), "in a call")
+	})
+	t.Run("speaker mute", func(t *testing.T) {
+		s := newStudio(headset("hidraw0", 3, consumerKeys))
+		s.act(6, func(bool) { s.sends("hidraw0", []byte{2, 4}, []byte{2, 0}) }, nil, nil)
+		l := learn(t, s.session)
+		require.Empty(t, printed(l))
+		require.Contains(t, strings.Join(l.Notes, "\n"), "usage e2) 6 times")
+		require.Contains(t, strings.Join(l.Notes, "\n"), "no hardware mute")
+	})
+	t.Run("a switch that is not mute", func(t *testing.T) {
+		s := newStudio(headset("hidraw0", 3, vendorReports(7)))
+		n := 0
+		s.act(6, func(bool) { n++; s.sends("hidraw0", []byte{7, bit(n > 3)}) }, nil, nil)
+		l := learn(t, s.session)
+		require.NotContains(t, strings.Join(printed(l), "\n"), "value", "its bit follows nothing")
+		require.Equal(t, 6, l.Seen[0].Reports)
+		require.Equal(t, []hid.SeenReport{{devices.Bytes{7, 0}, 1}}, l.Seen[0].Phases[3].Reports)
+	})
+	t.Run("marks that nothing follows", func(t *testing.T) {
+		s := newStudio(headset("hidraw0", 3, vendorReports(7)))
+		for i, m := range []hid.Mark{hid.MarkUnmuted, hid.MarkMuted, hid.MarkUnmuted, hid.MarkMuted, hid.MarkUnmuted} {
+			if i%3 == 1 {
+				s.sends("hidraw0", []byte{7, 1}, []byte{7, 0})
+			}
+			s.mark(m)
+		}
+		require.Empty(t, printed(learn(t, s.session)))
+	})
+}
+
+func TestLearnUnfit(t *testing.T) {
+	short := newStudio(headset("hidraw0", 3, vendorReports(7)))
+	short.act(2, func(bool) {}, nil, nil)
+	nobody := newStudio()
+	nobody.act(3, func(bool) {}, nil, nil)
+	second := headset("hidraw1", 3, vendorReports(7))
+	second.Container = "usb:1-2"
+	two := newStudio(headset("hidraw0", 3, vendorReports(7)), second)
+	two.act(3, func(bool) {}, nil, nil)
+	for want, s := range map[string]hid.Session{"2 presses": short.session, "no device": nobody.session, "several devices": two.session, "0 presses": nil} {
+		_, err := hid.Learn(s)
+		var unfit *hid.UnfitError
+		require.ErrorAs(t, err, &unfit)
+		require.ErrorContains(t, err, want)
+	}
+}
+
+func TestSessionFile(t *testing.T) {
+	s := newStudio(headset("hidraw0", 3, vendorReports(7)))
+	s.act(3, func(muted bool) { s.sends("hidraw0", []byte{7, bit(muted)}) }, nil, nil)
+	var file bytes.Buffer
+	require.NoError(t, s.session.Write(&file))
+	require.Contains(t, file.String(), "\n"+`{"mark":"muted","at":"2026-01-01T12:00:00.6Z"}`+"\n")
+	back, err := hid.ReadSession(&file)
+	require.NoError(t, err)
+	require.Equal(t, s.session, back)
+
+	for text, want := range map[string]string{
+		"\n{":                      "line 2: not a line of JSON",
+		`{"mark":"loud"}`:          `line 1: unknown mark "loud"`,
+		`{"happening":"exploded"}`: "line 1: neither a mark nor an event",
+		`{"happening":"attached"}`: "line 1: attached without its device",
+		`{"happening":"attached","device":{"vid":"12","pid":"0700"}}`:                    "4 lower-case hex digits",
+		`{"happening":"attached","device":{"vid":"1209","pid":"0700","interface":1000}}`: "interface 1000",
+		strings.Repeat(" ", 1<<20+1):                                                     "line 1: longer than",
+	} {
+		_, err := hid.ReadSession(strings.NewReader(text))
+		var bad *hid.SessionError
+		require.ErrorAs(t, err, &bad)
+		require.ErrorContains(t, err, want)
+	}
+}

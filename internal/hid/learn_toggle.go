@@ -1,0 +1,142 @@
+package hid
+
+import (
+	"fmt"
+	"math/bits"
+
+	"sidetone/internal/devices"
+)
+
+// toggles finds what the reports of a class do once for each press of mute, and never else.
+func (l *lesson) toggles(c class) []candidate {
+	var out []candidate
+	if v, ok := l.oncePerPress(c); ok {
+		out = append(out, v)
+	}
+	for at := c.first(); at < min(c.longest, longestReport); at++ {
+		col := l.column(c.reports, at)
+		if v, ok := l.button(col, ^(c.keys[at] | l.counters(c, col, at))); ok {
+			v.Byte = at
+			out = append(out, l.toggle(c, &v, bitForm))
+		} else if c.keys[at] == 0 {
+			for _, v := range l.codes(col) {
+				v.Byte = at
+				out = append(out, l.toggle(c, &v, byteForm))
+			}
+		}
+	}
+	return out
+}
+
+// oncePerPress takes each report of the class for a press.
+func (l *lesson) oncePerPress(c class) (candidate, bool) {
+	if len(c.when) == 0 && len(c.keys) > 0 || c.id == nil && len(c.when) == 0 {
+		return candidate{}, false
+	}
+	col := make(column, len(l.phases))
+	for _, r := range c.reports {
+		col[r.phase] = append(col[r.phase], 1, 0)
+	}
+	if up, _ := l.rises(col); up&1 == 0 {
+		return candidate{}, false
+	}
+	return l.toggle(c, nil, bitForm), true
+}
+
+// rises finds the bits that become 1 once in each press and never else, and those that become 0.
+// As a Tracker does, it takes a button to be up when the first state is known.
+func (l *lesson) rises(col column) (up, down byte) {
+	up, down = 0xff, 0xff
+	var was, wasNot byte
+	for i, p := range l.phases {
+		if p.role == opening {
+			continue
+		}
+		var ups, downs counter
+		for _, v := range col[i] {
+			ups.add(v &^ was)
+			downs.add(^v &^ wasNot)
+			was, wasNot = v, ^v
+		}
+		if p.role == pressed {
+			up, down = up&ups.once(), down&downs.once()
+		} else {
+			up, down = up&ups.never(), down&downs.never()
+		}
+	}
+	return up, down
+}
+
+// counter counts for each bit of a byte whether it was set never, once or more often.
+type counter struct{ any, more byte }
+
+func (c *counter) add(b byte) {
+	c.more |= c.any & b
+	c.any |= b
+}
+
+func (c counter) once() byte  { return c.any &^ c.more }
+func (c counter) never() byte { return ^c.any }
+
+// button finds a bit, or several together, that rise once in each press.
+func (l *lesson) button(col column, usable byte) (devices.ByteValue, bool) {
+	up, down := l.rises(col)
+	switch up, down = up&usable, down&usable; {
+	case bits.OnesCount8(up) > 1:
+		v := devices.ByteValue{On: []devices.Byte{devices.Byte(up)}}
+		if up != 0xff {
+			v.Mask = ref(up)
+		}
+		return v, true
+	case up != 0:
+		return devices.ByteValue{Mask: ref(up)}, true
+	case down != 0:
+		return devices.ByteValue{Mask: ref(down & -down), Invert: true}, true
+	}
+	return devices.ByteValue{}, false
+}
+
+// codes finds the values that a byte takes on once in each press.
+func (l *lesson) codes(col column) []devices.ByteValue {
+	values := col.values()
+	if len(values) > testedValues {
+		return nil
+	}
+	var out []devices.ByteValue
+	for _, code := range values {
+		is := make(column, len(col))
+		for i, values := range col {
+			for _, v := range values {
+				var hit byte
+				if v == code {
+					hit = 1
+				}
+				is[i] = append(is[i], hit)
+			}
+		}
+		if up, _ := l.rises(is); up&1 != 0 {
+			out = append(out, devices.ByteValue{On: []devices.Byte{devices.Byte(code)}})
+		}
+	}
+	return out
+}
+
+// toggle is the candidate that counts presses. v is nil if each report is one.
+func (l *lesson) toggle(c class, v *devices.ByteValue, form form) candidate {
+	r := c.rule(l.several())
+	r.Kind, r.Value, r.Anchor = devices.HIDToggle, v, l.anchor()
+	cand := candidate{SourceKind: devices.SourceKind{HIDReport: &r}, device: c.device, rank: rank{toggle: true, bytes: true, tests: len(c.when), form: form}}
+	cand.reports = len(c.reports)
+	what := "it came"
+	if v != nil {
+		what = toggleWords(*v)
+		if what2 := c.declared(v.Byte, maskOf(v.Mask)); what2 != "" {
+			cand.doubt("the report descriptor declares this place as %s: make sure that it is the mute button", what2)
+		}
+	} else if len(c.when) == 0 {
+		cand.doubt("each %s counts as a press; if the device uses it for something else, too, add a condition (when)", c.name())
+	}
+	cand.why = fmt.Sprintf("%s%s: %s once whenever you pressed mute, and never else", c.name(), conditions(c.when), what)
+	cand.doubtAnchor(r.Anchor)
+	return cand
+}

@@ -1,0 +1,126 @@
+package hid
+
+import (
+	"fmt"
+	"slices"
+
+	"sidetone/internal/devices"
+)
+
+// control is a control of the microphone's mute that a descriptor may declare.
+type control struct {
+	page, usage string // of a rule; empty: what a rule has if it names none
+	name        string
+	doubt       string
+}
+
+// controls are those that are tried (HID Usage Tables, sections 4 and 14). Mute of the Consumer page
+// is not among them: it is the speaker's.
+var controls = []control{
+	{name: "Phone Mute (page 0b, usage 2f)"},
+	{
+		page: "01", usage: "a9", name: "System Microphone Mute (page 01, usage a9)",
+		doubt: "this control asks the host to mute: make sure that the headset itself mutes its microphone, too",
+	},
+}
+
+// usages finds the declared controls that explain the session, each by the first of its meanings
+// that does.
+func (l *lesson) usages() []accepted {
+	var out []accepted
+	for _, d := range l.devices {
+		for _, c := range controls {
+			if a, ok := l.usage(*d, c); ok {
+				out = append(out, a)
+			}
+		}
+	}
+	return out
+}
+
+func (l *lesson) usage(d Device, c control) (accepted, bool) {
+	desc := describe(d)
+	if desc == nil {
+		return accepted{}, false
+	}
+	base := devices.HIDUsage{Page: c.page, Usage: c.usage}
+	if l.several() && d.Interface >= 0 {
+		n := d.Interface
+		base.Interface = &n
+	}
+	fields := usageFields(base, desc)
+	if len(fields) == 0 {
+		return accepted{}, false
+	}
+	for _, u := range l.meanings(base) {
+		k := devices.SourceKind{HIDUsage: &u}
+		right, ok := l.check(k)
+		if !ok {
+			continue
+		}
+		cand := candidate{SourceKind: k, device: d, rank: rank{toggle: u.Anchor != nil}, reports: l.told(d, fields)}
+		cand.why = fmt.Sprintf("%s, declared in the report descriptor, %s", c.name, meaningWords(u))
+		cand.doubtUsage(u, c, fields)
+		return accepted{cand, right}, true
+	}
+	return accepted{}, false
+}
+
+// meanings are what a control may mean: first what the descriptor says, then what devices do
+// whose descriptor is wrong. A state that is shown comes before presses that are counted.
+func (l *lesson) meanings(base devices.HIDUsage) []devices.HIDUsage {
+	var out []devices.HIDUsage
+	for _, kind := range []devices.HIDKind{"", devices.HIDLevel, devices.HIDButtons} {
+		for _, invert := range []bool{false, true} {
+			u := base
+			u.Kind, u.Invert = kind, invert
+			out = append(out, u)
+		}
+	}
+	for _, kind := range []devices.HIDKind{"", devices.HIDToggle} {
+		u := base
+		u.Kind, u.Anchor = kind, l.anchor()
+		out = append(out, u)
+	}
+	return out
+}
+
+func meaningWords(u devices.HIDUsage) string {
+	switch {
+	case u.Anchor != nil:
+		return "was pressed once whenever you pressed mute, and never else"
+	case u.Invert:
+		return "says not muted whenever you said muted, and muted whenever not"
+	default:
+		return "says muted whenever you said muted, and not muted whenever not"
+	}
+}
+
+func (c *candidate) doubtUsage(u devices.HIDUsage, of control, fields []Field) {
+	if of.doubt != "" {
+		c.doubt("%s", of.doubt)
+	}
+	if u.Kind != "" {
+		declared := "in no legal form"
+		if f := fields[0].Control(); f != "" {
+			declared = "as " + string(f)
+		}
+		c.doubt("the report descriptor declares the control %s, but the device uses it as %s", declared, u.Kind)
+	}
+	if u.Anchor != nil {
+		c.doubtAnchor(u.Anchor)
+	}
+}
+
+// told is how many reports of a device had one of the fields.
+func (l *lesson) told(d Device, fields []Field) int {
+	n := 0
+	for _, s := range l.streams {
+		for _, r := range s.reports {
+			if s.device.Node == d.Node && slices.ContainsFunc(fields, func(f Field) bool { _, ok := f.Value(r.data); return ok }) {
+				n++
+			}
+		}
+	}
+	return n
+}

@@ -1,0 +1,186 @@
+package hid
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/devices"
+)
+
+const modelled = `
+    link_state: [{hid_report: {report_id: 4, value: {byte: 1, on: [1], off: [0]}}}]
+    sources:
+      - {field: hardware_mute, hid_report: {report_id: 1, kind: toggle, anchor: {start: false, hid_report: {report_id: 3, value: {byte: 1, on: [1], off: [0]}}}}}
+      - {field: noise_suppression, hid_report: {report_id: 2, value: {byte: 1, on: [1], off: [0]}}}
+      - {field: echo_cancellation, hid_query: {output: ["15 00"], expect: [{byte: 0, eq: 5}], value: {byte: 1, on: [1], off: [0]}}}
+`
+
+// plainHeadset is what is true of one headset by the meaning of its rules, told as plainly as possible.
+// Interface 0 has reports 1 and 2, interface 1 has 3, 4 and 5.
+type plainHeadset struct {
+	there               [2]bool
+	toggle, level, link devices.Tri
+	heard               map[devices.Tri]bool // what may have been an answer since everything was forgotten
+}
+
+func (h *plainHeadset) forget() {
+	h.toggle, h.level, h.heard = devices.Unknown, devices.Unknown, map[devices.Tri]bool{}
+}
+
+func (h *plainHeadset) takeAway(i int) {
+	if h.there[i] {
+		h.forget()
+		h.link = devices.Unknown
+	}
+	h.there[i] = false
+}
+
+func (h *plainHeadset) attach(i int, plugged bool) {
+	h.takeAway(i)
+	h.there[i] = true
+	if i == 0 && plugged {
+		h.toggle = devices.False
+	}
+}
+
+func (h *plainHeadset) hear(i int, id byte, v devices.Tri) {
+	if !h.there[i] || i != map[byte]int{1: 0, 2: 0, 3: 1, 4: 1, 5: 1}[id] {
+		return
+	}
+	switch id {
+	case 1:
+		h.toggle = h.toggle.Not()
+	case 2:
+		h.level = v
+	case 3:
+		if v.Known() && h.there[0] {
+			h.toggle = v
+		}
+	case 4:
+		if v == h.link {
+			return
+		}
+		cameUp := h.link == devices.False && v == devices.True
+		if h.link == devices.False || v != devices.True {
+			h.forget()
+		}
+		if h.link = v; cameUp && h.there[0] {
+			h.toggle = devices.False
+		}
+	case 5:
+		h.heard[v] = true
+	}
+}
+
+// What a Tracker knows is what the plain model knows, whatever happens in whatever order: a toggle
+// is known only from an anchor, and nothing that was known survives a moment of which nothing is known.
+func TestTrackerKnowsWhatItMay(t *testing.T) {
+	rules := rulesOf(t, modelled)
+	descriptors := [2][]byte{reports(1, 2), reports(3, 4, 5)}
+	known := 0
+	for seed := range uint64(300) {
+		rng := rand.New(rand.NewPCG(seed, 0))
+		tr, now := NewTracker(rules), t0
+		headsets := [2]plainHeadset{}
+		for i := range headsets {
+			headsets[i].forget()
+		}
+		for step := range 300 {
+			now = now.Add(time.Duration(rng.IntN(400)) * time.Millisecond)
+			n, i := rng.IntN(2), rng.IntN(2)
+			h, node := &headsets[n], fmt.Sprintf("hidraw%d", 2*n+i)
+			e := Event{Node: node}
+			before := tr.Readings()
+			changed := false
+			switch what := rng.IntN(40); what {
+			case 0, 1, 2, 3:
+				e.Happening, e.Plugged = Attached, what > 0
+				e.Device = &Device{Bus: devices.USB, VID: "1209", PID: "0700", Container: fmt.Sprint("unit", n), Descriptor: descriptors[i]}
+				h.attach(i, e.Plugged)
+			case 4:
+				e.Happening = Gone
+				h.takeAway(i)
+			case 5:
+				e.Happening = Lost
+				if h.there[i] {
+					h.forget()
+					h.link = devices.Unknown
+				}
+			case 6:
+				e.Happening = ""
+				changed = tr.Resume(now)
+				for i := range headsets {
+					headsets[i].forget()
+					headsets[i].link = devices.Unknown
+				}
+			default:
+				id, v := byte(rng.IntN(5)+1), byte(rng.IntN(8))
+				e.Happening, e.Data = Report, []byte{id, v & 1}
+				tri := devices.Of(v&1 == 1)
+				if v == 7 {
+					e.Data[1], tri = v, devices.Unknown
+				}
+				h.hear(i, id, tri)
+			}
+			if e.Happening != "" {
+				changed = tr.Apply(e, now)
+			}
+			tr.Requests()
+			if tr.Expire(now) {
+				changed = true
+			}
+			text := fmt.Sprintf("seed %d, step %d: %+v", seed, step, e)
+			after := tr.Readings()
+			require.True(t, changed || fmt.Sprint(before) == fmt.Sprint(after), text)
+			for _, r := range after {
+				h := &headsets[0]
+				if r.Container == "unit1" {
+					h = &headsets[1]
+				}
+				if r.Value.Known() {
+					known++
+				}
+				switch r.Rule {
+				case "link_state[0]":
+					require.Equal(t, h.link, r.Value, text)
+				case "sources[0]":
+					require.Equal(t, h.toggle, r.Value, text)
+				case "sources[1]":
+					require.Equal(t, h.level, r.Value, text)
+				case "sources[2]":
+					require.True(t, !r.Value.Known() || h.heard[r.Value], text)
+				}
+			}
+		}
+	}
+	require.Greater(t, known, 10_000, "it is not all unknown")
+}
+
+// A level with a debounce ends up where the device put it last, however its contact bounced.
+func TestDebouncedLevelNeverSticks(t *testing.T) {
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(seed, 0))
+		w := newWorld(t, `
+    sources: [{field: hardware_mute, hid_report: {report_id: 1, value: {byte: 1, on: [1], off: [0]}, debounce_ms: 50}}]
+`)
+		w.happen(at("hidraw0", reports(1)))
+		var last devices.Tri
+		for range rng.IntN(50) + 1 {
+			w.now = w.now.Add(time.Duration(rng.IntN(60)) * time.Millisecond)
+			v := byte(rng.IntN(2))
+			last = devices.Of(v == 1)
+			w.apply(in("hidraw0", 1, v))
+			if rng.IntN(2) == 0 {
+				w.tr.Expire(w.now)
+			}
+		}
+		w.now = w.now.Add(50 * time.Millisecond)
+		w.tr.Expire(w.now)
+		require.Equal(t, fmt.Sprintf("sources[0]=%v", last), w.states(), seed)
+		require.True(t, w.tr.Due().IsZero())
+	}
+}

@@ -1,0 +1,101 @@
+package hid
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const queries = `
+    sources:
+      - {field: hardware_mute, hid_query: {feature: "21", expect: [{byte: 0, eq: 0x21}], value: {byte: 1, on: [1], off: [0]}, timeout_ms: 300}}
+      - {field: noise_suppression, hid_query: {output: ["11 01"], expect: [{byte: 0, eq: 1}], value: {byte: 1}, at: [attach]}}
+      - {field: echo_cancellation, hid_query: {output: ["12 01", "12 02"], expect: [{byte: 0, eq: 2}], value: {byte: 1}, at: [attach, resume]}}
+`
+
+const silence = "the device did not answer the request of this rule"
+
+func TestOneConversationAfterTheOther(t *testing.T) {
+	w := newWorld(t, queries)
+	require.Equal(t, "sources[0]=unknown sources[1]=unknown sources[2]=unknown", w.happen(at("hidraw0", reports(1, 2))))
+	require.Equal(t, "hidraw0 feature 21", w.asked())
+	require.Equal(t, w.now.Add(300*time.Millisecond), w.tr.Due())
+	require.Equal(t, "sources[0]=unknown sources[1]=unknown sources[2]=unknown", w.happen(in("hidraw0", 1, 1), in("hidraw0", 2, 1)), "nobody has asked for these yet")
+	require.Empty(t, w.asked())
+	require.Equal(t, "sources[0]=true sources[1]=unknown sources[2]=unknown", w.happen(w.answer("hidraw0 feature 21", 0x21, 1)))
+	require.Equal(t, "hidraw0 output 11 01", w.asked())
+	require.Equal(t, w.now.Add(time.Second), w.tr.Due())
+	require.Equal(t, "sources[0]=true sources[1]=true sources[2]=unknown", w.happen(in("hidraw0", 1, 1)))
+	require.Equal(t, "hidraw0 output 12 01", w.asked())
+	w.happen(in("hidraw0", 2, 1))
+	require.Equal(t, "hidraw0 output 12 02", w.asked())
+	require.Equal(t, "sources[0]=true sources[1]=true sources[2]=true", w.happen(in("hidraw0", 2, 1)))
+	require.Empty(t, w.asked())
+	require.True(t, w.tr.Due().IsZero())
+
+	require.Equal(t, "sources[0]=unknown sources[1]=unknown sources[2]=unknown", w.resume())
+	require.Equal(t, "hidraw0 feature 21", w.asked())
+	w.happen(w.answer("hidraw0 feature 21", 0x21, 0))
+	require.Equal(t, "hidraw0 output 12 01", w.asked(), "the other one asks only at attach")
+}
+
+func TestQueryWithoutAnAnswer(t *testing.T) {
+	for name, c := range map[string]func(w *world){
+		"none":                  func(w *world) { w.expire() },
+		"it fails":              func(w *world) { w.happen(w.answer("hidraw0 feature 21")) },
+		"it is something else":  func(w *world) { w.happen(w.answer("hidraw0 feature 21", 0x20, 1)) },
+		"it is too short":       func(w *world) { w.happen(w.answer("hidraw0 feature 21", 0x21)) },
+		"other ones before":     func(w *world) { w.happen(in("hidraw0", 0x21, 1)); w.expire() },
+		"it was not of this id": func(w *world) { e := w.answer("hidraw0 feature 21", 0x21, 1); e.Request++; w.happen(e); w.expire() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, queries)
+			w.happen(at("hidraw0", reports(1, 2)))
+			require.Empty(t, w.note("sources[0]"))
+			require.Equal(t, "hidraw0 feature 21", w.asked())
+			c(w)
+			require.Equal(t, "sources[0]=unknown sources[1]=unknown sources[2]=unknown", w.states())
+			require.Equal(t, silence, w.note("sources[0]"))
+			require.Equal(t, "hidraw0 output 11 01", w.asked(), "the next one's turn")
+			require.Equal(t, "sources[0]=unknown sources[1]=unknown sources[2]=unknown", w.happen(w.answer("hidraw0 feature 21", 0x21, 1)), "too late")
+		})
+	}
+	w := newWorld(t, queries)
+	w.happen(at("hidraw0", reports(1, 2)))
+	w.asked()
+	require.Equal(t, "sources[0]=unknown sources[1]=unknown sources[2]=unknown", w.happen(w.answer("hidraw0 feature 21", 0x21, 7)))
+	require.Empty(t, w.note("sources[0]"), "it has answered, though with a value that means nothing")
+	for range 3 { // 11 01, 12 01, 12 02
+		w.expire()
+	}
+	require.Equal(t, silence, w.note("sources[2]"))
+	require.True(t, w.tr.Due().IsZero(), "nobody asks for ever")
+	require.Equal(t, "sources[0]=unknown sources[1]=unknown sources[2]=unknown", w.happen(lost("hidraw0")))
+	require.Contains(t, w.asked(), "hidraw0 feature 21")
+	require.Equal(t, "sources[0]=true sources[1]=unknown sources[2]=unknown", w.happen(w.answer("hidraw0 feature 21", 0x21, 1)))
+}
+
+func TestAnswerOfAnOlderConversation(t *testing.T) {
+	w := newWorld(t, queries)
+	w.happen(at("hidraw0", reports(1, 2)))
+	w.asked()
+	older := w.answer("hidraw0 feature 21", 0x21, 1)
+	w.resume()
+	require.Equal(t, "hidraw0 feature 21", w.asked())
+	require.Contains(t, w.happen(older), "sources[0]=unknown")
+	require.Contains(t, w.happen(w.answer("hidraw0 feature 21", 0x21, 0)), "sources[0]=false")
+}
+
+// What has not gone out yet goes out once, however often it is asked.
+func TestRequestsDoNotPileUp(t *testing.T) {
+	w := newWorld(t, queries)
+	w.happen(at("hidraw0", reports(1, 2)))
+	for range 100 {
+		w.happen(lost("hidraw0"))
+		w.resume()
+	}
+	require.Equal(t, "hidraw0 feature 21", w.asked())
+	w.happen(gone("hidraw0"))
+	require.Empty(t, w.asked())
+}

@@ -1,0 +1,132 @@
+// Package hidlab makes HID devices below a folder, as platform.NewHID reads them: the entries of
+// sysfs, and nodes that are pipes on which each write is one report. It is for tests and
+// measurements on machines that have no such devices; the kernel's own are tested in the virtual
+// machine (tools/vm).
+package hidlab
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// Lab is a folder that holds sys and dev.
+type Lab struct {
+	root    string
+	plugged int // as the kernel counts HID devices
+}
+
+// New makes an empty lab in a folder that exists.
+func New(root string) (*Lab, error) {
+	for _, dir := range []string{"dev", "sys/class/hidraw"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
+			return nil, fmt.Errorf("make a lab for HID devices: %w", err)
+		}
+	}
+	return &Lab{root: root}, nil
+}
+
+// Root is the folder.
+func (l *Lab) Root() string { return l.root }
+
+// Device is one HID interface of a USB device.
+type Device struct {
+	Node       string // hidraw3
+	Port       string // of the USB device: 1-3
+	VID, PID   string // 4 hex digits
+	Serial     string
+	Name       string
+	Interface  int
+	Descriptor []byte
+}
+
+func (d Device) usb() string { return "pci0000:00/0000:00:14.0/usb1/" + d.Port }
+
+// Container is what the audio endpoints of the same USB device have in common with it.
+func (d Device) Container() string { return "usb:" + d.usb() }
+
+// Node is a device that is plugged in.
+type Node struct {
+	lab  *Lab
+	name string
+	file *os.File
+}
+
+// Plug makes the device's entries in sysfs, and then its node.
+func (l *Lab) Plug(d Device) (*Node, error) {
+	l.plugged++
+	port := fmt.Sprintf("%s:1.%d", d.Port, d.Interface)
+	parent := filepath.Join("sys/devices", d.usb(), port, fmt.Sprintf("0003:%s:%s.%04X", d.VID, d.PID, l.plugged))
+	entry := filepath.Join(parent, "hidraw", d.Node)
+	files := map[string]string{
+		filepath.Join("sys/devices", d.usb(), "idVendor"):               d.VID,
+		filepath.Join("sys/devices", d.usb(), "idProduct"):              d.PID,
+		filepath.Join("sys/devices", d.usb(), "serial"):                 d.Serial,
+		filepath.Join("sys/devices", d.usb(), "product"):                d.Name,
+		filepath.Join("sys/devices", d.usb(), port, "bInterfaceNumber"): fmt.Sprintf("%02x", d.Interface),
+		filepath.Join(parent, "report_descriptor"):                      string(d.Descriptor),
+		filepath.Join(parent, "uevent"): fmt.Sprintf("HID_ID=0003:0000%s:0000%s\nHID_NAME=%s\nHID_UNIQ=%s\n",
+			d.VID, d.PID, d.Name, d.Serial),
+	}
+	if err := os.MkdirAll(filepath.Join(l.root, entry), 0o755); err != nil {
+		return nil, fmt.Errorf("plug in %s: %w", d.Node, err)
+	}
+	for path, text := range files {
+		if err := os.WriteFile(filepath.Join(l.root, path), []byte(text), 0o644); err != nil {
+			return nil, fmt.Errorf("plug in %s: %w", d.Node, err)
+		}
+	}
+	for link, to := range map[string]string{
+		filepath.Join(entry, "device"):            "../../../" + filepath.Base(parent),
+		filepath.Join("sys/class/hidraw", d.Node): "../../devices/" + entry[len("sys/devices/"):],
+	} {
+		if err := os.Symlink(to, filepath.Join(l.root, link)); err != nil {
+			return nil, fmt.Errorf("plug in %s: %w", d.Node, err)
+		}
+	}
+	file, err := l.pipe(d.Node)
+	if err != nil {
+		return nil, fmt.Errorf("plug in %s: %w", d.Node, err)
+	}
+	return &Node{l, d.Node, file}, nil
+}
+
+// pipe makes a node on which each write is one packet, and holds it open.
+func (l *Lab) pipe(name string) (*os.File, error) {
+	path := filepath.Join(l.root, "dev", name)
+	hidden := filepath.Join(l.root, name)
+	if err := unix.Mkfifo(hidden, 0o600); err != nil {
+		return nil, err
+	}
+	file, err := os.OpenFile(hidden, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := unix.FcntlInt(file.Fd(), unix.F_SETFL, unix.O_DIRECT); err != nil {
+		return nil, err
+	}
+	return file, os.Rename(hidden, path)
+}
+
+// Report has the device send an input report.
+func (n *Node) Report(report []byte) error {
+	_, err := n.file.Write(report)
+	return err
+}
+
+// Unplug removes the device's entries, and its node last: that is what can be heard of here.
+func (n *Node) Unplug() error {
+	class := filepath.Join(n.lab.root, "sys/class/hidraw", n.name)
+	entry, err := filepath.EvalSymlinks(class)
+	if err != nil {
+		return fmt.Errorf("unplug %s: %w", n.name, err)
+	}
+	for _, path := range []string{class, filepath.Dir(filepath.Dir(entry)), filepath.Join(n.lab.root, "dev", n.name)} {
+		if err := os.RemoveAll(path); err != nil {
+			return fmt.Errorf("unplug %s: %w", n.name, err)
+		}
+	}
+	return n.file.Close()
+}
