@@ -3,6 +3,8 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/fakeserver"
+	"sidetone/internal/agent"
+	"sidetone/internal/control"
+	"sidetone/internal/rpcclient"
 )
 
 func TestPercentile(t *testing.T) {
@@ -287,4 +292,207 @@ func TestSettings(t *testing.T) {
 	require.NoError(t, p.close())
 	require.NoDirExists(t, p.folder)
 	require.Equal(t, []string{"HOME=/x"}, clean([]string{"SIDETONE_LOG_LEVEL=debug", "HOME=/x", "SIDETONE_RPC_PORTS=1"}))
+}
+
+func TestOverBare(t *testing.T) {
+	agent, bare := sample{3 * time.Millisecond}, sample{time.Millisecond}
+	slow := overBare("x", 50, agent, bare, 2*time.Millisecond-1)
+	require.False(t, slow.met)
+	require.Equal(t, "3.00 ms, 2.00 ms more (max 3.00 ms)", slow.measured)
+	require.True(t, overBare("x", 50, agent, bare, 2*time.Millisecond).met)
+	fast := overBare("x", 50, bare, agent, 0)
+	require.True(t, fast.met)
+	require.Equal(t, "1.00 ms, 2.00 ms less (max 1.00 ms)", fast.measured)
+}
+
+func TestProgramsCheckTheirArguments(t *testing.T) {
+	for name, program := range programs {
+		require.ErrorContains(t, program(t.Context(), nil), "need", name)
+	}
+}
+
+// openPlace starts one client of a scene.
+func openPlace(t *testing.T, s scene) *child {
+	p, err := s.open(t.TempDir())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, p.close()) })
+	c := &child{name: "program", place: p, log: filepath.Join(t.TempDir(), "log"), waiting: t.Context()}
+	require.NoError(t, os.WriteFile(c.log, []byte("last words"), 0o600))
+	return c
+}
+
+// runs runs one of the programs beside the test.
+func runs(t *testing.T, program func(context.Context, []string) error, args ...string) {
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- program(ctx, args) }()
+	t.Cleanup(func() {
+		stop()
+		require.NoError(t, <-ended)
+	})
+}
+
+func arrives(t *testing.T, c *child, what string, wanted func(fakeserver.Payload) bool) {
+	require.NoError(t, c.await(t.Context(), c.clients[0], what, wanted))
+}
+
+// preparedPayloads stand for those of the agent.
+func preparedPayloads(t *testing.T) string {
+	dir := t.TempDir()
+	for _, mute := range []bool{false, true} {
+		var list []fakeserver.Device
+		for _, kind := range []string{"audioinput", "audiooutput"} {
+			list = append(list, fakeserver.Device{
+				Type: kind, ID: kind, Vendor: fakeserver.Named{Name: "A", URL: "https://a.example"},
+				Model: fakeserver.Named{Name: "B", URL: "https://b.example"}, Related: []string{},
+			})
+		}
+		list[0].HardwareMute = &mute
+		text, err := json.Marshal(map[string]any{"cmd": "SET_CERTIFIED_DEVICES", "nonce": "1", "args": map[string]any{"devices": list}})
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(payloadFile(dir, mute), text, 0o600))
+	}
+	return dir
+}
+
+func newTestTree(t *testing.T) hidTree {
+	tree, err := newHIDTree(t.TempDir())
+	t.Cleanup(tree.close)
+	require.NoError(t, err)
+	return tree
+}
+
+// turnAndSee turns the headset's switch a few times.
+func turnAndSee(t *testing.T, tree hidTree, c *child) {
+	arrives(t, c, "the headset", lists)
+	for _, mute := range []bool{true, false, true} {
+		require.NoError(t, tree.send([]byte{batteryReport, 7})) // of which nothing follows
+		require.NoError(t, tree.send(muteReport(mute)))
+		arrives(t, c, fmt.Sprint("the mute ", mute), func(p fakeserver.Payload) bool { return mutes(p, mute) })
+	}
+}
+
+func TestHIDAgent(t *testing.T) {
+	for _, s := range []scene{overIPC, overWebSocket} {
+		t.Run(string(s.transports[0]), func(t *testing.T) {
+			tree, c := newTestTree(t), openPlace(t, s)
+			for _, setting := range s.settings(c.place) {
+				name, value, _ := strings.Cut(setting, "=")
+				t.Setenv(name, value)
+			}
+			runs(t, runHIDAgent, tree.root)
+			turnAndSee(t, tree, c)
+			require.Equal(t, s.transports[0], c.clients[0].last.Transport)
+		})
+	}
+}
+
+func TestHIDBare(t *testing.T) {
+	tree, c := newTestTree(t), openPlace(t, overIPC)
+	runs(t, runHIDBare, tree.node(), string(fakeserver.IPC), c.clients[0].IPCPath(), preparedPayloads(t))
+	arrives(t, c, "the headset", lists)
+	for i, mute := range []bool{true, false, false, true} {
+		require.NoError(t, tree.send(muteReport(mute)))
+		p, err := c.clients[0].WaitPayload(t.Context(), 1+i)
+		require.NoError(t, err)
+		require.True(t, mutes(p, mute))
+	}
+}
+
+func TestPushes(t *testing.T) {
+	c := openPlace(t, overIPC)
+	runs(t, runPushBare, c.controlSocket(), string(fakeserver.IPC), c.clients[0].IPCPath(), preparedPayloads(t))
+	arrives(t, c, "the headset", lists)
+	r, err := pushRig(t.Context(), c)
+	require.NoError(t, err)
+	defer r.leave()
+	took, err := r.alternate(t.Context(), 4)
+	require.NoError(t, err)
+	require.Len(t, took, 4)
+	require.True(t, mutes(c.clients[0].last, false))
+
+	p, err := dialPusher(t.Context(), c.controlSocket())
+	require.NoError(t, err)
+	defer p.Close()
+	require.ErrorContains(t, p.push(1, "{}"), "400")
+	require.NoError(t, p.push(1, muted(true)), "the connection is kept")
+}
+
+func TestFlood(t *testing.T) {
+	c := openPlace(t, overIPC)
+	args := []string{c.controlSocket(), string(fakeserver.IPC), c.clients[0].IPCPath(), preparedPayloads(t)}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- runPushBare(ctx, args) }()
+	arrives(t, c, "the headset", lists)
+	f := &flood{child: c}
+	defer f.close()
+	require.NoError(t, f.connect(t.Context()))
+	require.NoError(t, f.wave(t.Context(), 100*time.Millisecond))
+	require.NoError(t, f.mark())
+	require.Positive(t, f.seq)
+	last, err := c.clients[0].WaitPayload(t.Context(), int(f.seq)) // one more came before the pushes
+	require.NoError(t, err)
+	require.Equal(t, int(f.seq)+1, last.Seq)
+	require.Equal(t, last.Seq, f.newest().Seq)
+	require.True(t, mutes(last, muteOf(f.seq)))
+	require.False(t, marked(last), "the bare server knows one flag only")
+	yes := true
+	last.Devices[0].NoiseSuppression = &yes
+	require.True(t, marked(last))
+
+	stop()
+	require.NoError(t, <-ended)
+	err = f.wave(t.Context(), time.Hour)
+	require.ErrorContains(t, err, "flood the program")
+	require.ErrorContains(t, err, "last words")
+}
+
+func TestFloodPlan(t *testing.T) {
+	began, f := time.Now().Add(time.Hour), &flood{seq: 5}
+	n := 0
+	for ; ; n++ {
+		seq, due, more := f.next(began, 10*time.Millisecond, 5)
+		if !more {
+			break
+		}
+		require.EqualValues(t, 6+n, seq)
+		require.True(t, due.Equal(began.Add(time.Duration(n)*100*time.Microsecond)))
+	}
+	require.Equal(t, 100, n)
+	require.EqualValues(t, 105, f.seq, "the last one was sent")
+	_, _, more := f.next(time.Now().Add(-time.Hour), time.Hour, f.seq)
+	require.False(t, more, "what could not be sent in time is not made up for")
+}
+
+func TestComplete(t *testing.T) {
+	st := control.Status{Products: []control.Product{{}}}
+	for _, state := range []rpcclient.State{rpcclient.Ready, rpcclient.Ready, rpcclient.Connecting} {
+		st.Clients.Sessions = append(st.Clients.Sessions, control.Session{State: string(state)})
+	}
+	said, err := json.Marshal(st)
+	require.NoError(t, err)
+	require.NoError(t, complete(said, 2))
+	require.ErrorContains(t, complete(said, 3), "2 clients")
+	require.ErrorContains(t, complete([]byte("{}"), 0), "0 products")
+	require.Error(t, complete([]byte("sidetone"), 2))
+}
+
+func TestReplay(t *testing.T) {
+	set, err := acmeSettings()
+	require.NoError(t, err)
+	recording, err := busyDesk()
+	require.NoError(t, err)
+	require.NoError(t, decode(recording))
+	out, err := replay(recording, set)
+	require.NoError(t, err)
+	require.Equal(t, int(deskLength/deskStep), out.Inputs)
+	require.Equal(t, agent.Span(deskLength-deskStep), out.Length)
+	require.GreaterOrEqual(t, len(out.Lists), int(deskLength/muteEvery))
+	require.Less(t, len(out.Lists), out.Inputs/10, "most inputs change nothing")
+
+	_, err = replay([]byte("{}\n"), set)
+	require.ErrorContains(t, err, "line 1")
+	require.Error(t, decode([]byte("{")))
 }

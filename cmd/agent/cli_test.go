@@ -42,7 +42,7 @@ func TestBadInput(t *testing.T) {
 		{name: "tab", args: "run", file: acme(t, "    name: Acme Headset 700", "\tname: Acme Headset 700"), want: []string{"acme.yaml:18:1: ", "tab", "spaces"}},
 		{name: "wrong type", args: "run", file: acme(t, "priority: 1", "priority: first"), want: []string{"acme.yaml:20:15: ", "whole number", `"first"`}},
 		{name: "unknown key", args: "run", file: acme(t, "    priority: 1", "    colour: red\n    priority: 1"), want: []string{"acme.yaml:20:5: ", "unknown key", `"colour"`}},
-		{name: "duplicate product", args: "run", file: acme(t, "acme-studio-mic", "acme-headset-700"), want: []string{"acme.yaml:65:9: ", "duplicate product id", `"acme-headset-700"`}},
+		{name: "duplicate product", args: "run", file: acme(t, "acme-studio-mic", "acme-headset-700"), want: []string{"acme.yaml:72:9: ", "duplicate product id", `"acme-headset-700"`}},
 		{name: "client id in words", args: "run", file: acme(t, clientID, "client_id: abc"), want: []string{"acme.yaml:13:14: ", "client_id", `"abc"`, "17 to 20 digits"}},
 		{name: "client id without quotes", args: "run", file: acme(t, clientID, "client_id: 123456789012345678"), want: []string{"acme.yaml:13:14: ", "quotes"}},
 		{name: "newer catalogue", args: "run", file: acme(t, "schema: 1", "schema: 2"), want: []string{"acme.yaml:7:9: ", "2"}},
@@ -101,7 +101,7 @@ func isBadInput(t *testing.T, o output, want ...string) {
 func TestCatalogueCheck(t *testing.T) {
 	good, bad := acme(t, "schema: 1", "schema: 1"), acme(t, "priority: 1", "priority: first")
 	o := sidetone(t, nil, "catalogue", "check", good)
-	require.Equal(t, output{exitOK, good + ": in order, 3 products\n", ""}, o)
+	require.Equal(t, output{exitOK, good + ": in order, 4 products\n", ""}, o)
 
 	o = sidetone(t, nil, "catalogue", "check", good, bad)
 	require.Equal(t, exitBadInput, o.code)
@@ -120,7 +120,7 @@ func TestCatalogueCheck(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(o.stdout), &answer))
 	require.Len(t, answer, 2)
 	require.True(t, answer[0].OK)
-	require.Equal(t, 3, answer[0].Products)
+	require.Equal(t, 4, answer[0].Products)
 	require.False(t, answer[1].OK)
 	require.Equal(t, 20, answer[1].Problems[0].Line)
 }

@@ -173,7 +173,7 @@ func (d *diagnosis) whyUnknown(all []devices.Considered, r devices.Report, e con
 	var reasons []string
 	for _, c := range all {
 		rule := d.rule(r.Product, c.Rule)
-		why, do := "it does not know", fmt.Sprintf("See 'sidetone explain %s' and the sources of %s in the catalogue", e.ID, r.Product)
+		why, do := "it does not know", ""
 		switch {
 		case rule.HIDUsage != nil || rule.HIDReport != nil || rule.HIDQuery != nil || rule.HIDPP != nil || rule.Derive != nil:
 			why, do = d.whyHID(r.Product, c.Rule)
@@ -194,7 +194,7 @@ func (d *diagnosis) whyUnknown(all []devices.Considered, r devices.Report, e con
 			remedy = do
 		}
 	}
-	return strings.Join(reasons, "; "), remedy
+	return strings.Join(reasons, "; "), orElse(remedy, fmt.Sprintf("See 'sidetone explain %s' and the sources of %s in the catalogue", e.ID, r.Product))
 }
 
 // rule is the one of the catalogue at that place of a product; its zero value if it is not known.

@@ -58,7 +58,7 @@ func (d *diagnosis) hidDevices() {
 			d.add(stepSources, wrong, d.hidRemedy(h), "The HID device %s cannot be read, so its buttons are not noticed: %s", who, h.Error)
 			continue
 		}
-		d.add(stepSources, fine, "", "The HID device %s is read by %d sources of the catalogue", who, len(h.Sources))
+		d.add(stepSources, fine, "", "The HID device %s is read; sources of the catalogue that look at it: %d", who, len(h.Sources))
 	}
 }
 
@@ -71,9 +71,10 @@ func (d *diagnosis) hidRemedy(h control.HID) string {
 		orElse(d.CataloguePath, "FILE"))
 }
 
-// whyHID says why a source of HID devices does not know a state.
+// whyHID says why a source of HID devices does not know a state. What to do is empty where other
+// sources may have better advice.
 func (d *diagnosis) whyHID(product, rule string) (why, do string) {
-	explain := fmt.Sprintf("See 'sidetone status', and compare the source with what the device sends ('sidetone learn')%s", d.reload())
+	const compare = "Compare the source with what the device sends: 'sidetone learn' shows that"
 	for _, h := range d.HID {
 		if h.Error != "" && d.isOf(product, h) {
 			return fmt.Sprintf("its HID device %s cannot be read", h.Node), d.hidRemedy(h)
@@ -83,12 +84,12 @@ func (d *diagnosis) whyHID(product, rule string) (why, do string) {
 				continue
 			}
 			if s.Note != "" {
-				return fmt.Sprintf("%s: %s", h.Node, s.Note), explain
+				return fmt.Sprintf("%s: %s", h.Node, s.Note), compare
 			}
 			return fmt.Sprintf("the device (%s) has not shown it since it was plugged in, or since the agent runs", h.Node), "Press the button once"
 		}
 	}
-	return "no HID device of the product is there that sends what this source reads", explain
+	return "no HID device of the product is there that sends what this source reads", ""
 }
 
 // isOf reports whether the device bears an id of the product.

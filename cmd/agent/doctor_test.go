@@ -109,7 +109,7 @@ func TestDiagnose(t *testing.T) {
 		{"an agent that cannot be asked", func(p *patient) { p.alone(errors.New("no answer in time")) }, stepAgent, wrong, "could not be asked: no answer in time", "restart the agent"},
 		{"another version", func(p *patient) { p.Version = "1.1" }, stepAgent, doubtful, "version 1.0, this command is 1.1", "Restart the agent"},
 
-		{"settings", func(*patient) {}, stepSettings, fine, "acme.yaml are in order; it has 3 products of Acme Audio", ""},
+		{"settings", func(*patient) {}, stepSettings, fine, "acme.yaml are in order; it has 4 products of Acme Audio", ""},
 		{"mistake in the settings", func(p *patient) {
 			p.Problems = []strictyaml.Problem{{File: "config.yaml", Line: 3, Column: 16, Message: "unknown value"}}
 		}, stepSettings, wrong, "config.yaml:3:16: unknown value", "'sidetone config check'"},
@@ -182,6 +182,30 @@ func TestDiagnose(t *testing.T) {
 			p.studio(func(*devices.Endpoint) {})
 		}, stepFlags, wrong, "cannot be read", "/dev/snd"},
 		{"the system does not tell", func(p *patient) { p.endpoints[0].Mute = devices.Unknown }, stepFlags, wrong, "the system does not tell the mute", "'sidetone explain mic'"},
+		{"HID device that cannot be read", func(p *patient) {
+			p.HID = []control.HID{{Node: "hidraw3", Name: "Acme", VID: "1209", PID: "0700", Interface: 3, Error: "no permission to read /dev/hidraw3"}}
+		}, stepSources, wrong, "hidraw3 (Acme, 1209:0700) cannot be read, so its buttons are not noticed: no permission", "'sidetone catalogue udev acme.yaml'"},
+		{"mute on a HID device that cannot be read", func(p *patient) {
+			p.endpoints[0].Mute = devices.Unknown
+			p.HID = []control.HID{{Node: "hidraw3", VID: "1209", PID: "0700", Error: "no permission to read /dev/hidraw3"}}
+		}, stepFlags, wrong, "sources[0]: its HID device hidraw3 cannot be read", "/etc/udev/rules.d"},
+		{"mute that a HID device has not shown", func(p *patient) {
+			p.endpoints[0].Mute = devices.Unknown
+			p.HID = []control.HID{{Node: "hidraw3", VID: "1209", PID: "0700", Sources: []control.HIDSource{{Product: "acme-headset-700", Rule: "sources[0]", Via: "hid_usage"}}}}
+		}, stepFlags, wrong, "sources[0]: the device (hidraw3) has not shown it", "Press the button once"},
+		{"mute whose source has a remark", func(p *patient) {
+			p.endpoints[0].Mute = devices.Unknown
+			p.HID = []control.HID{{Node: "hidraw3", VID: "1209", PID: "0700", Sources: []control.HIDSource{{Product: "acme-headset-700", Rule: "sources[0]", Via: "hid_usage", Note: "a remark"}}}}
+		}, stepFlags, wrong, "sources[0]: hidraw3: a remark", "'sidetone learn'"},
+		{"HID device", func(p *patient) {
+			p.HID = []control.HID{{Node: "hidraw3", VID: "1209", PID: "0700", Sources: []control.HIDSource{{Product: "acme-headset-700", Rule: "sources[0]", Via: "hid_usage", Value: devices.True}}}}
+		}, stepSources, fine, "hidraw3 (without a name, 1209:0700) is read; sources of the catalogue that look at it: 1", ""},
+		{"HID devices cannot be looked for", func(p *patient) {
+			p.Sources = append(p.Sources, control.Source{Name: "hid", Condition: "failing", Error: "no sysfs"})
+		}, stepSources, wrong, "HID devices cannot be looked for: no sysfs", "sources.hid"},
+		{"state file", func(p *patient) {
+			p.Sources = append(p.Sources, control.Source{Name: "state-file", Condition: "ok", Notes: []string{"states.json:1:1: not JSON"}})
+		}, stepSources, doubtful, "state-file says: states.json:1:1: not JSON", "push.state_file"},
 		{"other flags unknown", func(*patient) {}, stepFlags, hint, "echo_cancellation (sources[2] of acme-headset-700), noise_suppression (sources[3] of acme-headset-700), automatic_gain_control (sources[4], sources[5] of acme-headset-700)", "'sidetone explain mic'"},
 
 		{"push", func(p *patient) { p.push(1, "acme-headset-700", "suite", devices.HardwareMute, doctorsHour) }, stepPushes, fine, "What suite pushes for acme-headset-700 is in force: hardware_mute true", ""},

@@ -105,7 +105,7 @@ func TestControl(t *testing.T) {
 		out, errs, code := d.ask("explain", "--control-socket", d.socket, d.microphone())
 		require.Zero(t, code, errs)
 		require.Regexp(t, `hardware_mute +true +push \(suite\)`, out)
-		require.Regexp(t, `sources\[0\] +false, os_endpoint_mute .*: overruled`, out)
+		require.Regexp(t, `sources\[1\] +false, os_endpoint_mute .*: overruled`, out)
 		d.hasList(pair("Acme Headset 700", false)...)
 		require.Contains(t, d.logged("pushed state taken back")["reason"], "lease")
 	})

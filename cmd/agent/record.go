@@ -34,14 +34,15 @@ Exit code 1 if no agent runs, the file exists or cannot be written, or the recor
 		if limit < 0 {
 			return badInput{errors.New("--for: below zero")}
 		}
-		ctx := cmd.Context()
-		if limit > 0 {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, limit)
-			defer cancel()
-		}
+		ctx, cancel := context.WithCancel(cmd.Context())
+		defer cancel()
 		file := recordFile{path: args[0], force: force, stdout: cmd.OutOrStdout()}
-		err := c.Record(ctx, file.write)
+		err := c.Record(ctx, func(line []byte) error {
+			if file.out == nil && limit > 0 {
+				time.AfterFunc(limit, cancel)
+			}
+			return file.write(line)
+		})
 		if closing := file.close(); closing != nil {
 			return closing
 		}
@@ -133,7 +134,7 @@ func (f *recordFile) close() error {
 // judge says what was recorded.
 func (f *recordFile) judge(talk io.Writer) error {
 	if f.out == nil {
-		return errors.New("record: nothing was recorded: the agent has ended")
+		return errors.New("record: it has ended before it began; nothing was recorded")
 	}
 	fmt.Fprintf(talk, "recorded %d inputs and %d lists in %v to %s\n", f.inputs, f.lists, short(time.Duration(f.length)), f.path)
 	switch {

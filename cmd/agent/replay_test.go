@@ -2,14 +2,17 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"sidetone/examples"
+	"sidetone/internal/agent"
 )
 
 const (
@@ -85,7 +88,7 @@ func TestReplayOfTornFile(t *testing.T) {
 	file := write(t, "torn.jsonl", strings.TrimRight(text, "\n")[:len(text)-10])
 	o := sidetone(t, nil, "replay", "--catalogue", exampleCatalogue, file)
 	require.Equal(t, exitFailed, o.code)
-	require.Contains(t, o.stderr, "torn.jsonl:13: the last line is not whole: left out")
+	require.Contains(t, o.stderr, fmt.Sprintf("torn.jsonl:%d: the last line is not whole: left out", strings.Count(text, "\n")))
 	require.Contains(t, o.stdout, "replayed 3 inputs of 5s")
 	require.Contains(t, o.stdout, "a list that does not come")
 
@@ -182,4 +185,31 @@ func TestReplayLists(t *testing.T) {
 		require.NotNil(t, l.List.Devices)
 	}
 	require.Contains(t, o.stderr, "all as recorded")
+}
+
+// TestDocumentedRecords reads every example of the document, which has one of each kind.
+func TestDocumentedRecords(t *testing.T) {
+	text := read(t, "../../docs/recording.md")
+	kinds := map[string]bool{}
+	for _, found := range regexp.MustCompile("(?m)`(\\{\"t\":[^`]+)`|^(\\{\"t\":.*)$").FindAllStringSubmatch(text, -1) {
+		line := []byte(found[1] + found[2])
+		var r agent.Record
+		require.NoError(t, json.Unmarshal(line, &r), "%s", line)
+		var members map[string]any
+		require.NoError(t, json.Unmarshal(line, &members))
+		for name := range members {
+			kinds[name] = true
+		}
+	}
+	for _, name := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\|").FindAllStringSubmatch(text, -1) {
+		require.True(t, kinds[name[1]], name[1])
+	}
+	require.Len(t, kinds, 13, "t, and each kind")
+
+	_, example, _ := strings.Cut(text, "```json\n")
+	example, _, _ = strings.Cut(example, "```")
+	o := sidetone(t, nil, "replay", "--lists", "--catalogue", exampleCatalogue, write(t, "doc.jsonl", example))
+	require.Equal(t, exitFailed, o.code, o.stderr)
+	require.Contains(t, o.stderr, "replayed 3 inputs of 1m0s")
+	require.Equal(t, []int{3, 1}, []int{strings.Count(o.stdout, `"list"`), strings.Count(o.stdout, `"hardware_mute":true`)}, o.stdout)
 }

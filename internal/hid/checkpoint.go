@@ -40,7 +40,7 @@ type SensorCheckpoint struct {
 	Lacks     bool          `json:"lacks,omitempty"`
 }
 
-// Checkpoint returns what t knows, its times passed through clock.
+// Checkpoint returns what t knows, its times passed through clock. Its requests have been fetched.
 func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
 	c := Checkpoint{LastRequest: t.book.ids}
 	for _, d := range t.sorted() {

@@ -104,6 +104,14 @@ func fuzzRun(t *testing.T, rules []*Rules, which int, script []byte, restore boo
 		if e.Happening != "" {
 			changed = tr.Apply(e, now)
 		}
+		for rounds := 0; ; rounds++ {
+			due := tr.Due()
+			if due.IsZero() || due.After(now) {
+				break
+			}
+			require.Zero(t, rounds, "once is enough")
+			changed = tr.Expire(now) || changed
+		}
 		requests := tr.Requests()
 		for _, r := range requests {
 			last = r
@@ -112,14 +120,6 @@ func fuzzRun(t *testing.T, rules []*Rules, which int, script []byte, restore boo
 			require.Equal(t, "0700", d.device.PID, "the only product that may be written to")
 			require.NotEqual(t, len(r.Output) == 0, len(r.Feature) == 0)
 			require.False(t, len(r.Feature) > 0 && r.Length < 1)
-		}
-		for rounds := 0; ; rounds++ {
-			due := tr.Due()
-			if due.IsZero() || due.After(now) {
-				break
-			}
-			require.Zero(t, rounds, "once is enough")
-			changed = tr.Expire(now) || changed
 		}
 		after := tr.Readings()
 		require.True(t, changed || slices.Equal(before, after))

@@ -3,6 +3,7 @@ package hid
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -63,6 +64,7 @@ type rank struct {
 	turns  int // changes too many
 	bytes  bool
 	tests  int
+	zeros  int // conditions that a byte is 0: that may be unused room
 	form   form
 }
 
@@ -77,7 +79,7 @@ const (
 
 func (r rank) compare(o rank) int {
 	return cmp.Or(order(r.chance, o.chance), order(r.toggle, o.toggle), cmp.Compare(r.turns, o.turns), order(r.bytes, o.bytes),
-		cmp.Compare(r.tests, o.tests), cmp.Compare(r.form, o.form))
+		cmp.Compare(r.tests, o.tests), cmp.Compare(r.zeros, o.zeros), cmp.Compare(r.form, o.form))
 }
 
 // order puts false before true.
@@ -113,9 +115,29 @@ func (l *lesson) proposals() []Proposal {
 			return a.rank.chance && !best.chance || a.rank.toggle && !best.toggle
 		})
 	}
+	found = distinct(found)
 	var out []Proposal
 	for _, a := range found[:min(len(found), mostProposals)] {
 		out = append(out, a.proposal(len(l.phases)))
+	}
+	return out
+}
+
+// distinct leaves out what reads the same as an earlier one, under other conditions.
+func distinct(list []accepted) []accepted {
+	var out []accepted
+	for _, a := range list {
+		same := func(o accepted) bool {
+			if a.HIDReport == nil || o.HIDReport == nil || a.device.Node != o.device.Node {
+				return false
+			}
+			r := *o.HIDReport
+			r.When = a.HIDReport.When
+			return reflect.DeepEqual(r, *a.HIDReport)
+		}
+		if !slices.ContainsFunc(out, same) {
+			out = append(out, a)
+		}
 	}
 	return out
 }
@@ -179,6 +201,17 @@ func (f Field) maskAt(at int) byte {
 		mask |= 1 << (bit % 8)
 	}
 	return mask
+}
+
+// rank is the rank of a candidate for the class.
+func (c class) rank(toggle bool, form form) rank {
+	r := rank{toggle: toggle, bytes: true, tests: len(c.when), form: form}
+	for _, t := range c.when {
+		if *t.Eq == 0 {
+			r.zeros++
+		}
+	}
+	return r
 }
 
 // conditions are the conditions of a class in words.

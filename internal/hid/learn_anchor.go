@@ -4,14 +4,37 @@ import (
 	"sidetone/internal/devices"
 )
 
-// anchor is what a rule that counts presses is to start from: always that the device starts
-// unmuted, which no session can show, and a report that tells the state now and then, if one came.
-func (l *lesson) anchor() *devices.Anchor {
-	if l.start == nil {
+// anchors are what a rule that counts presses may start from, best first: always that the device
+// starts unmuted, which no session can show, and a report that tells the state now and then, if one
+// came.
+func (l *lesson) anchors() []*devices.Anchor {
+	if l.starts == nil {
 		unmuted := false
-		l.start = &devices.Anchor{Start: &unmuted, HIDReport: l.occasional()}
+		if r := l.occasional(); r != nil {
+			l.starts = append(l.starts, &devices.Anchor{Start: &unmuted, HIDReport: r})
+		}
+		l.starts = append(l.starts, &devices.Anchor{Start: &unmuted})
 	}
-	return l.start
+	return l.starts
+}
+
+// anchored is a rule that counts presses, with its anchor.
+func anchored(k devices.SourceKind, a *devices.Anchor) devices.SourceKind {
+	if k.HIDUsage != nil {
+		u := *k.HIDUsage
+		u.Anchor = a
+		return devices.SourceKind{HIDUsage: &u}
+	}
+	r := *k.HIDReport
+	r.Anchor = a
+	return devices.SourceKind{HIDReport: &r}
+}
+
+func anchorOf(k devices.SourceKind) *devices.Anchor {
+	if k.HIDUsage != nil {
+		return k.HIDUsage.Anchor
+	}
+	return k.HIDReport.Anchor
 }
 
 // occasional finds a bit that told the state several times, but not after each press: it may be
@@ -21,9 +44,11 @@ func (l *lesson) occasional() *devices.HIDReport {
 		c := class{stream: s, reports: s.reports}
 		for at := s.first(); at < min(s.longest, longestReport); at++ {
 			col := l.column(s.reports, at)
-			usable := ^(s.keys[at] | l.counters(c, col, at))
+			if len(col.values()) > 2*calm {
+				continue
+			}
 			for bit := byte(1); bit != 0; bit <<= 1 {
-				if invert, ok := col.masked(bit).agrees(l.phases); ok && usable&bit != 0 {
+				if invert, ok := col.masked(bit).agrees(l.phases); ok && (s.keys[at]|l.counters(c, col, at, bit))&bit == 0 {
 					r := c.rule(l.several())
 					r.Value = &devices.ByteValue{Byte: at, Mask: ref(bit), Invert: invert}
 					return &r

@@ -28,11 +28,27 @@ func (l *lesson) accept(list []candidate) []accepted {
 	slices.SortStableFunc(list, func(a, b candidate) int { return a.rank.compare(b.rank) })
 	var out []accepted
 	for _, c := range list[:min(len(list), mostChecked)] {
-		if right, ok := l.check(c.SourceKind); ok {
-			out = append(out, accepted{c, right})
+		if a, ok := l.acceptOne(c); ok {
+			out = append(out, a)
 		}
 	}
 	return out
+}
+
+// acceptOne tries the anchors of a rule that counts presses one after another.
+func (l *lesson) acceptOne(c candidate) (accepted, bool) {
+	if !c.rank.toggle {
+		right, ok := l.check(c.SourceKind)
+		return accepted{c, right}, ok
+	}
+	for _, a := range l.anchors() {
+		c.SourceKind = anchored(c.SourceKind, a)
+		if right, ok := l.check(c.SourceKind); ok {
+			c.doubtAnchor(a)
+			return accepted{c, right}, true
+		}
+	}
+	return accepted{}, false
 }
 
 // catalogueOf is the smallest catalogue with a rule for a device.
@@ -67,7 +83,7 @@ func (l *lesson) check(k devices.SourceKind) (right int, ok bool) {
 	}
 	r := replay{t: NewTracker(NewRules(cat, devices.Linux))}
 	start := -1
-	if k.HIDReport != nil && k.HIDReport.Anchor != nil || k.HIDUsage != nil && k.HIDUsage.Anchor != nil {
+	if anchorOf(k) != nil {
 		start = l.firstUnmuted()
 		r.plug(l.session[:start])
 	}

@@ -17,7 +17,8 @@ type class struct {
 // beginning and has few values; more of either would let chance find conditions.
 const (
 	mostTests    = 2
-	testedBytes  = 16 // from the beginning
+	testedBytes  = 16 // from the beginning, by one condition
+	pairedBytes  = 8  // by two
 	testedValues = 8  // different ones of such a byte
 )
 
@@ -37,12 +38,12 @@ func (l *lesson) classes(s *stream, tests int) []class {
 
 // narrow adds one condition, on a byte behind those that have one.
 func (l *lesson) narrow(c class) []class {
-	from := c.first()
+	from, to := c.first(), min(testedBytes, c.longest)
 	if n := len(c.when); n > 0 {
-		from = c.when[n-1].Byte + 1
+		from, to = c.when[n-1].Byte+1, min(pairedBytes, to)
 	}
 	var out []class
-	for at := from; at < min(testedBytes, c.longest); at++ {
+	for at := from; at < to; at++ {
 		if c.keys[at] != 0 {
 			continue
 		}
@@ -107,9 +108,19 @@ func (c column) masked(mask byte) column {
 
 // values are the different values that it had, in order.
 func (c column) values() []byte {
-	all := slices.Concat(c...)
-	slices.Sort(all)
-	return slices.Compact(all)
+	var seen [256]bool
+	for _, values := range c {
+		for _, v := range values {
+			seen[v] = true
+		}
+	}
+	var out []byte
+	for v, is := range seen {
+		if is {
+			out = append(out, byte(v))
+		}
+	}
+	return out
 }
 
 // noise are the bits that changed while mute was not touched.
@@ -158,7 +169,8 @@ func (c column) steps(low, high int) bool {
 	mask := byte(1<<(high-low+1) - 1)
 	var last, step byte
 	steps, known := 0, false
-	seen := make(map[byte]bool)
+	var seen [256]bool
+	different := 0
 	for _, values := range c {
 		for _, v := range values {
 			v = v >> low & mask
@@ -171,8 +183,11 @@ func (c column) steps(low, high int) bool {
 				return false
 			}
 			last, known = v, true
-			seen[v] = true
+			if !seen[v] {
+				seen[v] = true
+				different++
+			}
 		}
 	}
-	return steps >= leastPresses && len(seen) > 2
+	return steps >= leastPresses && different > 2
 }

@@ -193,7 +193,7 @@ func TestLearnSpeed(t *testing.T) {
 	s := newStudio(headset("hidraw0", 3, vendorReports(1)))
 	r := inventor{rand.New(rand.NewPCG(1, 1))}
 	s.act(6, func(bool) {
-		for range 2000 {
+		for range 1000 {
 			b := append([]byte{1}, r.bytes(15)...)
 			for i := 1; i < 8; i++ {
 				b[i] %= 8

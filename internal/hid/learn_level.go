@@ -22,12 +22,14 @@ func (l *lesson) levels(c class) []candidate {
 	var out []candidate
 	for at := c.first(); at < min(c.longest, longestReport); at++ {
 		col := l.column(c.reports, at)
-		usable := ^(c.keys[at] | l.counters(c, col, at))
 		direct, inverse := col.follow(l.phases)
-		direct, inverse = direct&usable, inverse&usable
+		unfit := c.keys[at] | l.counters(c, col, at, direct|inverse)
+		direct, inverse = direct&^unfit, inverse&^unfit
 		switch {
 		case direct|inverse != 0:
-			out = append(out, l.bitLevel(c, col, at, direct, inverse))
+			if cand := l.bitLevel(c, col, at, direct, inverse); cand.rank.turns <= l.presses() { // else it flickers
+				out = append(out, cand)
+			}
 		case c.keys[at] == 0:
 			if v, ok := col.lists(l.phases); ok {
 				v.Byte = at
@@ -38,15 +40,11 @@ func (l *lesson) levels(c class) []candidate {
 	return out
 }
 
-// counters are the bits that count, be it among the reports of the class or among all.
-func (l *lesson) counters(c class, col column, at int) byte {
+// counters are those of some bits that count, be it among the reports of the class or among all.
+func (l *lesson) counters(c class, col column, at int, among byte) byte {
 	var mask byte
-	all := col
-	if len(c.when) > 0 {
-		all = l.column(c.stream.reports, at)
-	}
 	for bit := range 8 {
-		if col.counts(bit) || all.counts(bit) {
+		if among&(1<<bit) != 0 && (col.counts(bit) || len(c.when) > 0 && l.column(c.stream.reports, at).counts(bit)) {
 			mask |= 1 << bit
 		}
 	}
@@ -67,6 +65,9 @@ func (c column) follow(phases []phase) (direct, inverse byte) {
 		for _, v := range values {
 			direct &^= v ^ p.all()
 			inverse &= v ^ p.all()
+		}
+		if direct|inverse == 0 {
+			break
 		}
 	}
 	return direct, inverse
@@ -92,10 +93,13 @@ func (l *lesson) bitLevel(c class, col column, at int, direct, inverse byte) can
 // lists finds the values of a byte that mean muted, and those that mean not muted.
 func (c column) lists(phases []phase) (devices.ByteValue, bool) {
 	mask := ^c.noise(phases)
+	if mask == 0 {
+		return devices.ByteValue{}, false
+	}
 	var meaning [256]devices.Tri
 	var seen [256]int
-	for i, p := range phases {
-		values := c.masked(mask)[i]
+	for i, values := range c.masked(mask) {
+		p := phases[i]
 		if p.role != still {
 			values = values[max(0, len(values)-1):]
 		}
@@ -126,14 +130,14 @@ func (c column) lists(phases []phase) (devices.ByteValue, bool) {
 	if mask != 0xff {
 		out.Mask = ref(mask)
 	}
-	return out, mask != 0 && len(out.On) <= mostValues && len(out.Off) <= mostValues
+	return out, len(out.On) <= mostValues && len(out.Off) <= mostValues
 }
 
 // level is the candidate that reads a value.
 func (l *lesson) level(c class, col column, v devices.ByteValue, form form) candidate {
 	r := c.rule(l.several())
 	r.Value = &v
-	cand := candidate{SourceKind: devices.SourceKind{HIDReport: &r}, device: c.device, rank: rank{bytes: true, tests: len(c.when), form: form}}
+	cand := candidate{SourceKind: devices.SourceKind{HIDReport: &r}, device: c.device, rank: c.rank(false, form)}
 	cand.why = fmt.Sprintf("%s%s: %s", c.name(), conditions(c.when), levelWords(v))
 	cand.reports = len(c.reports)
 	mask := maskOf(v.Mask)

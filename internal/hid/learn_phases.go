@@ -57,9 +57,9 @@ type lesson struct {
 	devices []*Device // that were there, in order of coming, one for each node
 	denied  []Event
 	streams []*stream
-	broken  []Happening     // what has torn the recording
-	start   *devices.Anchor // of rules that count presses; nil: not looked for yet
-	product Device          // one of the devices, for what they have in common
+	broken  []Happening       // what has torn the recording
+	starts  []*devices.Anchor // of rules that count presses; nil: not looked for yet
+	product Device            // one of the devices, for what they have in common
 }
 
 // UnfitError is why nothing can be learnt from a session, and how to make one that fits.

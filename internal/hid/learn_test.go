@@ -178,7 +178,7 @@ func TestLearnLevels(t *testing.T) {
 		"inverted bit":          {muted: []byte{3, 0}, unmuted: []byte{3, 1}, want: "{report_id: 0x03, value: {byte: 1, mask: 0x01, invert: true}}"},
 		"values of some bits":   {muted: []byte{3, 0xa2}, unmuted: []byte{3, 0xa1}, want: "{report_id: 0x03, value: {byte: 1, mask: 0x03, on: [0x02], off: [0x01]}}"},
 		"values of a byte":      {muted: []byte{3, 0xff}, unmuted: []byte{3, 0}, want: "{report_id: 0x03, value: {byte: 1, on: [0xff], off: [0x00]}}"},
-		"beside other messages": {muted: []byte{3, 0, 1, 0xa6, 0, 1}, unmuted: []byte{3, 0, 1, 0xa6, 0, 0}, idle: [][]byte{{3, 1, 0, 0x36, 0, 1}, {3, 1, 0, 0x37, 0, 0}, {3, 0, 1, 0xa6, 0, 0}}, want: "{report_id: 0x03, when: [{byte: 1, eq: 0x00}], value: {byte: 5, mask: 0x01}}"},
+		"beside other messages": {muted: []byte{3, 0, 1, 0xa6, 0, 1}, unmuted: []byte{3, 0, 1, 0xa6, 0, 0}, idle: [][]byte{{3, 1, 0, 0x36, 0, 1}, {3, 1, 0, 0x37, 0, 0}, {3, 0, 1, 0xa6, 0, 0}}, want: "{report_id: 0x03, when: [{byte: 2, eq: 0x01}], value: {byte: 5, mask: 0x01}}"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStudio(headset("hidraw0", 3, vendorReports(3)))

@@ -15,7 +15,9 @@ func (l *lesson) toggles(c class) []candidate {
 	}
 	for at := c.first(); at < min(c.longest, longestReport); at++ {
 		col := l.column(c.reports, at)
-		if v, ok := l.button(col, ^(c.keys[at] | l.counters(c, col, at))); ok {
+		up, down := l.rises(col)
+		unfit := c.keys[at] | l.counters(c, col, at, up|down)
+		if v, ok := button(up&^unfit, down&^unfit); ok {
 			v.Byte = at
 			out = append(out, l.toggle(c, &v, bitForm))
 		} else if c.keys[at] == 0 {
@@ -63,6 +65,9 @@ func (l *lesson) rises(col column) (up, down byte) {
 		} else {
 			up, down = up&ups.never(), down&downs.never()
 		}
+		if up|down == 0 {
+			break
+		}
 	}
 	return up, down
 }
@@ -78,10 +83,9 @@ func (c *counter) add(b byte) {
 func (c counter) once() byte  { return c.any &^ c.more }
 func (c counter) never() byte { return ^c.any }
 
-// button finds a bit, or several together, that rise once in each press.
-func (l *lesson) button(col column, usable byte) (devices.ByteValue, bool) {
-	up, down := l.rises(col)
-	switch up, down = up&usable, down&usable; {
+// button is what a button shows whose bits become 1, or 0, once in each press.
+func button(up, down byte) (devices.ByteValue, bool) {
+	switch {
 	case bits.OnesCount8(up) > 1:
 		v := devices.ByteValue{On: []devices.Byte{devices.Byte(up)}}
 		if up != 0xff {
@@ -124,19 +128,18 @@ func (l *lesson) codes(col column) []devices.ByteValue {
 // toggle is the candidate that counts presses. v is nil if each report is one.
 func (l *lesson) toggle(c class, v *devices.ByteValue, form form) candidate {
 	r := c.rule(l.several())
-	r.Kind, r.Value, r.Anchor = devices.HIDToggle, v, l.anchor()
-	cand := candidate{SourceKind: devices.SourceKind{HIDReport: &r}, device: c.device, rank: rank{toggle: true, bytes: true, tests: len(c.when), form: form}}
+	r.Kind, r.Value = devices.HIDToggle, v
+	cand := candidate{SourceKind: devices.SourceKind{HIDReport: &r}, device: c.device, rank: c.rank(true, form)}
 	cand.reports = len(c.reports)
 	what := "it came"
 	if v != nil {
 		what = toggleWords(*v)
-		if what2 := c.declared(v.Byte, maskOf(v.Mask)); what2 != "" {
-			cand.doubt("the report descriptor declares this place as %s: make sure that it is the mute button", what2)
+		if usage := c.declared(v.Byte, maskOf(v.Mask)); usage != "" {
+			cand.doubt("the report descriptor declares this place as %s: make sure that it is the mute button", usage)
 		}
 	} else if len(c.when) == 0 {
 		cand.doubt("each %s counts as a press; if the device uses it for something else, too, add a condition (when)", c.name())
 	}
 	cand.why = fmt.Sprintf("%s%s: %s once whenever you pressed mute, and never else", c.name(), conditions(c.when), what)
-	cand.doubtAnchor(r.Anchor)
 	return cand
 }

@@ -52,44 +52,42 @@ func (l *lesson) usage(d Device, c control) (accepted, bool) {
 	if len(fields) == 0 {
 		return accepted{}, false
 	}
-	for _, u := range l.meanings(base) {
-		k := devices.SourceKind{HIDUsage: &u}
-		right, ok := l.check(k)
-		if !ok {
-			continue
+	for _, m := range meanings {
+		u := base
+		u.Kind, u.Invert = m.kind, m.invert
+		a, ok := l.acceptOne(candidate{
+			SourceKind: devices.SourceKind{HIDUsage: &u}, device: d, rank: rank{toggle: m.toggle}, reports: l.told(d, fields),
+			why: fmt.Sprintf("%s, declared in the report descriptor, %s", c.name, m.words()),
+		})
+		if ok {
+			a.doubtUsage(u, c, fields)
+			return a, true
 		}
-		cand := candidate{SourceKind: k, device: d, rank: rank{toggle: u.Anchor != nil}, reports: l.told(d, fields)}
-		cand.why = fmt.Sprintf("%s, declared in the report descriptor, %s", c.name, meaningWords(u))
-		cand.doubtUsage(u, c, fields)
-		return accepted{cand, right}, true
 	}
 	return accepted{}, false
 }
 
-// meanings are what a control may mean: first what the descriptor says, then what devices do
-// whose descriptor is wrong. A state that is shown comes before presses that are counted.
-func (l *lesson) meanings(base devices.HIDUsage) []devices.HIDUsage {
-	var out []devices.HIDUsage
-	for _, kind := range []devices.HIDKind{"", devices.HIDLevel, devices.HIDButtons} {
-		for _, invert := range []bool{false, true} {
-			u := base
-			u.Kind, u.Invert = kind, invert
-			out = append(out, u)
-		}
-	}
-	for _, kind := range []devices.HIDKind{"", devices.HIDToggle} {
-		u := base
-		u.Kind, u.Anchor = kind, l.anchor()
-		out = append(out, u)
-	}
-	return out
+// meaning is what a control may mean.
+type meaning struct {
+	kind   devices.HIDKind // empty: as declared
+	invert bool
+	toggle bool
 }
 
-func meaningWords(u devices.HIDUsage) string {
+// meanings are first what the descriptor says, then what devices do whose descriptor is wrong. A
+// state that is shown comes before presses that are counted.
+var meanings = []meaning{
+	{}, {invert: true},
+	{kind: devices.HIDLevel}, {kind: devices.HIDLevel, invert: true},
+	{kind: devices.HIDButtons}, {kind: devices.HIDButtons, invert: true},
+	{toggle: true}, {kind: devices.HIDToggle, toggle: true},
+}
+
+func (m meaning) words() string {
 	switch {
-	case u.Anchor != nil:
+	case m.toggle:
 		return "was pressed once whenever you pressed mute, and never else"
-	case u.Invert:
+	case m.invert:
 		return "says not muted whenever you said muted, and muted whenever not"
 	default:
 		return "says muted whenever you said muted, and not muted whenever not"
@@ -106,9 +104,6 @@ func (c *candidate) doubtUsage(u devices.HIDUsage, of control, fields []Field) {
 			declared = "as " + string(f)
 		}
 		c.doubt("the report descriptor declares the control %s, but the device uses it as %s", declared, u.Kind)
-	}
-	if u.Anchor != nil {
-		c.doubtAnchor(u.Anchor)
 	}
 }
 

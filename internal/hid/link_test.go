@@ -103,3 +103,19 @@ func TestLinkDownDuringAConversation(t *testing.T) {
 	w.happen(in("hidraw0", 4, 1))
 	require.Equal(t, "hidraw0 output 11 01", w.asked(), "the report that tells of the link does not count as its answer")
 }
+
+// The answer that tells of the link is nobody else's, and what it lets ask is asked once.
+func TestLinkByQuery(t *testing.T) {
+	w := newWorld(t, `
+    link_state: [{hid_query: {output: ["14 01"], expect: [{byte: 0, eq: 4}], value: {byte: 1}}}]
+    sources: [{field: hardware_mute, hid_query: {output: ["11 01", "11 02"], expect: [{byte: 0, eq: 1}], value: {byte: 1}}}]
+`)
+	w.happen(at("hidraw0", reports(1, 4)))
+	require.Equal(t, "hidraw0 output 14 01", w.asked())
+	w.happen(in("hidraw0", 4, 1))
+	require.Equal(t, "hidraw0 output 11 01", w.asked())
+	w.happen(in("hidraw0", 1, 1))
+	require.Equal(t, "hidraw0 output 11 02", w.asked())
+	require.Equal(t, "link_state[0]=true sources[0]=true", w.happen(in("hidraw0", 1, 1)))
+	require.Empty(t, w.asked())
+}

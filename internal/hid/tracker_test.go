@@ -70,6 +70,9 @@ func TestConfigure(t *testing.T) {
 	w.expire() // asked at link_up
 	require.Equal(t, "sources[0]=true", configure(plain), "a link that is no longer watched has not gone")
 	require.Equal(t, "sources[0]=true", w.happen(in("hidraw0", 2, 0)))
+	other := at("hidraw5", reports(3))
+	other.Device.Container = "usb:1-2"
+	require.Equal(t, "sources[0]=true", w.happen(other, gone("hidraw5")))
 	require.Equal(t, "link_state[0]=unknown", configure(link))
 }
 

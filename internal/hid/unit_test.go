@@ -37,6 +37,8 @@ func TestInterfaceFails(t *testing.T) {
 	require.Equal(t, "sources[1]=true", w.happen(w.answer("hidraw1 feature 22", 0x22, 1)))
 	require.Equal(t, "sources[1]=unknown", w.happen(at("hidraw0", reports(1)), in("hidraw0", 1, 0), gone("hidraw0")))
 	require.Empty(t, w.asked(), "it has been unplugged, and this interface goes next")
+	w.happen(at("hidraw0", reports(1)))
+	require.Equal(t, "hidraw1 feature 22", w.asked(), "it did not: the first one is back")
 }
 
 func TestTwoUnits(t *testing.T) {
