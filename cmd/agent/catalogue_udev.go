@@ -34,8 +34,13 @@ Exit code 2 if the catalogue has problems.`,
 	}
 }
 
-const udevHead = `# HID devices of %s that sidetone reads. The user who is logged in at the machine gets access.
-# The kernel's name of a HID device is BUS:VENDOR:PRODUCT.NUMBER; 0003 is USB, 0005 Bluetooth.
+const udevHead = `# Lets the user who sits at the machine read the HID devices of %s, so that sidetone needs no privileges.
+#
+# The kernel names a HID device BUS:VENDOR:PRODUCT.NUMBER, in upper-case hex digits. One line fits a product over
+# USB and over Bluetooth.
+#
+# This belongs into /usr/lib/udev/rules.d, and its name must sort before 73-seat-late.rules, which acts on the tag.
+# Devices that are attached already need: udevadm control --reload && udevadm trigger --subsystem-match=hidraw
 `
 
 // printUdev writes the rules in the catalogue's order, each once.
@@ -51,12 +56,8 @@ func printUdev(w io.Writer, cat *devices.Catalogue) error {
 		}
 		fmt.Fprintf(&b, "\n# %s\n", p.Name)
 		for _, l := range p.Links {
-			bus := "0003"
-			if l.Kind == devices.LinkBluetooth {
-				bus = "0005"
-			}
 			for _, pid := range l.PIDs {
-				rule := fmt.Sprintf("SUBSYSTEM==\"hidraw\", KERNELS==\"%s:%s:%s.*\", TAG+=\"uaccess\"\n", bus, strings.ToUpper(l.VID), strings.ToUpper(pid))
+				rule := fmt.Sprintf("SUBSYSTEM==\"hidraw\", KERNELS==\"*:%s:%s.*\", TAG+=\"uaccess\"\n", strings.ToUpper(l.VID), strings.ToUpper(pid))
 				if !slices.Contains(seen, rule) {
 					seen = append(seen, rule)
 					b.WriteString(rule)

@@ -241,3 +241,11 @@ func TestDevicesOfAFile(t *testing.T) {
 	require.Len(t, answer.Devices, 1)
 	require.Equal(t, "acme-webcam", answer.Devices[0].Product)
 }
+
+// TestUdevRulesAreCurrent: what the example package installs is what its catalogue needs.
+func TestUdevRulesAreCurrent(t *testing.T) {
+	want, err := os.ReadFile("../../installer/linux/70-sidetone-hid.rules")
+	require.NoError(t, err)
+	o := sidetone(t, nil, "catalogue", "udev", "../../examples/acme.yaml")
+	require.Equal(t, output{exitOK, string(want), ""}, o, "go run ./cmd/agent catalogue udev examples/acme.yaml >installer/linux/70-sidetone-hid.rules")
+}

@@ -11,7 +11,7 @@ import (
 // printLesson prints rules as they can be pasted into a catalogue: all that is not the best one is
 // a comment.
 func printLesson(w io.Writer, l hid.Lesson) {
-	fmt.Fprintf(w, "# %s\n", printable(l.Device.String()))
+	fmt.Fprintf(w, "# %s, %s:%s\n", printable(orElse(l.Device.Name, "HID device")), l.Device.VID, l.Device.PID)
 	for i, p := range l.Proposals {
 		if i == 0 {
 			fmt.Fprintf(w, "# a product with this link: %s\n", p.LinkYAML())

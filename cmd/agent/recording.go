@@ -61,7 +61,7 @@ type scribe struct {
 	mu      sync.Mutex
 	began   time.Time // when the recording's clock was zero
 	waiting []agent.Record
-	lost    bool // one did not fit: nothing more is taken
+	lost    bool // one did not fit: what waits is all there will be
 	ended   bool // the last one is there
 }
 
@@ -74,7 +74,7 @@ func (r *scribe) put(rec agent.Record) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case r.lost || r.ended:
+	case r.ended:
 		return
 	case rec.Header != nil:
 		r.began = time.Now()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -54,6 +55,10 @@ func TestByHand(t *testing.T) {
 	require.Empty(t, out.Differences())
 	require.Equal(t, Span(4*time.Second), out.Lists[2].T, "not when the tick came")
 	require.Equal(t, Replayed{Inputs: 5, Length: Span(time.Minute), Lists: out.Lists, Taped: out.Taped, lastInput: Span(time.Minute)}, out)
+
+	ended, err := Replay(readRecords(t, trace+`{"t":"1m0s","end":{}}`+"\n"), set, false)
+	require.NoError(t, err)
+	require.Equal(t, out.Lists, ended.Lists, "an end lets time come, too")
 
 	out, err = Replay(readRecords(t, byHand+plugged+listWith(true)+muted), set, false)
 	require.NoError(t, err)
@@ -145,13 +150,21 @@ func TestCutOff(t *testing.T) {
 		require.NotEmpty(t, out.Cut)
 		require.Empty(t, out.Differences(), "up to record %d", i+1)
 	}
+	lists := 0
 	for i, r := range records {
 		if r.List == nil {
 			continue
 		}
-		out, err := Replay(append(append([]Record{}, records[:i]...), records[i+1:]...), Settings{}, false)
+		lists++
+		without := slices.Delete(slices.Clone(records), i, i+1)
+		out, err := Replay(without, Settings{}, false)
 		require.NoError(t, err)
 		require.Len(t, out.Differences(), 1, "a list that is missing is no cut")
+		if lists < 3 {
+			out, err := Replay(without[:len(without)-1], Settings{}, false)
+			require.NoError(t, err)
+			require.Len(t, out.Differences(), 1, "nor is it behind a cut, but for the last")
+		}
 	}
 	records[len(records)-1].End.Error = "too slow"
 	out, err = Replay(records, Settings{}, false)

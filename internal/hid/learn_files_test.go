@@ -187,6 +187,40 @@ func FuzzLearn(f *testing.F) {
 	})
 }
 
+// FuzzLearnReports learns from whatever a device may declare and send.
+func FuzzLearnReports(f *testing.F) {
+	f.Add(vendorReports(0), []byte("\x00\x02\x05\x01\x00\x02\x05\x00\x00\x02\x05\x01\x00\x02\x05\x00\x00"))
+	f.Add(phoneMute(0x06, 1, 0), []byte("\x00\x01\x02\x01\x01\x02\x01\x00\x00\x02\x01\x01\x02\x01\x00\x00\x02\x01\x01\x02\x01\x00\x00"))
+	f.Fuzz(func(t *testing.T, descriptor, script []byte) {
+		s := newStudio(headset("hidraw0", 3, descriptor))
+		muted := false
+		for len(script) > 0 {
+			op := script[0]
+			script = script[1:]
+			switch op {
+			case 0:
+				s.mark(map[bool]hid.Mark{true: hid.MarkMuted, false: hid.MarkUnmuted}[muted])
+				muted = !muted
+			case 1:
+				s.mark(hid.MarkHandsOff)
+			default:
+				n := min(int(op), len(script))
+				s.sends("hidraw0", script[:n])
+				script = script[n:]
+			}
+		}
+		l, err := hid.Learn(s.session)
+		if err != nil {
+			return
+		}
+		for _, p := range l.Proposals {
+			requirePastable(t, p)
+			require.GreaterOrEqual(t, p.Right, 3)
+			require.LessOrEqual(t, p.Right, p.Marks)
+		}
+	})
+}
+
 // TestLearnSpeed is no measurement: a session of an hour of a chatty device must come to an end
 // while somebody waits for it.
 func TestLearnSpeed(t *testing.T) {

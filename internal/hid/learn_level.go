@@ -27,7 +27,8 @@ func (l *lesson) levels(c class) []candidate {
 		direct, inverse = direct&^unfit, inverse&^unfit
 		switch {
 		case direct|inverse != 0:
-			if cand := l.bitLevel(c, col, at, direct, inverse); cand.rank.turns <= l.presses() { // else it flickers
+			cand := l.bitLevel(c, col, at, direct, inverse)
+			if true && !(cand.rank.chance && len(c.when) > 0) { // else it is noise
 				out = append(out, cand)
 			}
 		case c.keys[at] == 0:
@@ -142,7 +143,7 @@ func (l *lesson) level(c class, col column, v devices.ByteValue, form form) cand
 	cand.reports = len(c.reports)
 	mask := maskOf(v.Mask)
 	rest := len(col.masked(^mask).values())
-	if rest > calm && len(c.reports) < 4*len(l.phases) {
+	if rest > calm && (len(c.when) > 0 || len(c.reports) < 4*len(l.phases)) {
 		cand.rank.chance = true
 		cand.doubt("the rest of byte %d had %d values in %d reports: with so few presses such a bit may follow by chance; learn again with more rounds", v.Byte, rest, len(c.reports))
 	}

@@ -77,10 +77,14 @@ type meaning struct {
 // meanings are first what the descriptor says, then what devices do whose descriptor is wrong. A
 // state that is shown comes before presses that are counted.
 var meanings = []meaning{
-	{}, {invert: true},
-	{kind: devices.HIDLevel}, {kind: devices.HIDLevel, invert: true},
-	{kind: devices.HIDButtons}, {kind: devices.HIDButtons, invert: true},
-	{toggle: true}, {kind: devices.HIDToggle, toggle: true},
+	{},
+	{invert: true},
+	{kind: devices.HIDLevel},
+	{kind: devices.HIDLevel, invert: true},
+	{kind: devices.HIDButtons},
+	{kind: devices.HIDButtons, invert: true},
+	{toggle: true},
+	{kind: devices.HIDToggle, toggle: true},
 }
 
 func (m meaning) words() string {

@@ -102,6 +102,7 @@ func restartAgent(t *testing.T, catalogue string) {
 	t.Helper()
 	require.NoError(t, stopAgent())
 	var err error
+	bench.catalogue = catalogue
 	bench.agent, err = startAgent(catalogue)
 	require.NoError(t, err)
 }

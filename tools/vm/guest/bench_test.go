@@ -24,11 +24,12 @@ const patience = 90 * time.Second
 
 // bench is what all tests share.
 var bench struct {
-	usb     *emulator
-	sound   *soundServer
-	client  *fakeserver.Server
-	agent   *agent
-	serials int
+	usb       *emulator
+	sound     *soundServer
+	client    *fakeserver.Server
+	agent     *agent
+	catalogue string // of the agent
+	serials   int
 }
 
 func TestMain(m *testing.M) {

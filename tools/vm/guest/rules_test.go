@@ -62,7 +62,7 @@ func TestRulesOpenTheVendorsDevicesOnly(t *testing.T) {
 	require.NoError(t, installRules())
 	requireGranted(t, cable)
 	requireGranted(t, bluetooth)
-	requireGranted(t, create(fakehid.USB, 0x1209, 0x0710)) // attached after the installation
+	requireGranted(t, create(fakehid.USB, 0x1209, 0x0730)) // attached after the installation
 	requireGranted(t, plug(t, 0, headset()).telephony())
 	for _, path := range append(others, create(fakehid.Bluetooth, 0x120a, 0x0701)) {
 		requireDenied(t, path)

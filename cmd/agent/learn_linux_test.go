@@ -1,0 +1,70 @@
+package main
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"sidetone/internal/hid"
+	"sidetone/internal/platform"
+)
+
+// TestLearnReadsNodes learns through the real source, from a folder with a sysfs and a FIFO as the
+// headset's node: one write is one report.
+func TestLearnReadsNodes(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	const (
+		usb   = "sys/devices/pci0000:00/0000:00:14.0/usb1/1-3"
+		dev   = usb + "/1-3:1.4/0003:1209:0700.0001"
+		entry = dev + "/hidraw/hidraw4"
+	)
+	put := func(path, text string) {
+		path = filepath.Join(root, path)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	put(usb+"/idVendor", "1209\n")
+	put(usb+"/idProduct", "0700\n")
+	put(usb+"/1-3:1.4/bInterfaceNumber", "04\n")
+	put(dev+"/uevent", "HID_ID=0003:00001209:00000700\nHID_NAME=Acme Headset 700\nHID_UNIQ=SN1\n")
+	put(dev+"/report_descriptor", string(ownReport))
+	for _, dir := range []string{entry, "sys/class/hidraw", "dev"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(root, dir), 0o755))
+	}
+	require.NoError(t, os.Symlink("../../../"+filepath.Base(dev), filepath.Join(root, entry, "device")))
+	require.NoError(t, os.Symlink("../../../"+entry, filepath.Join(root, "sys/class/hidraw/hidraw4")))
+	node := filepath.Join(root, "dev/hidraw4")
+	require.NoError(t, unix.Mkfifo(node, 0o600))
+	far, err := unix.Open(node, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	require.NoError(t, err)
+	t.Cleanup(func() { unix.Close(far) })
+	_, err = unix.FcntlInt(uintptr(far), unix.F_SETFL, unix.O_DIRECT)
+	require.NoError(t, err)
+
+	heard := make(chan hid.Event, 100)
+	d := newTuition(t, "", "", func(want func(hid.Device) bool, handle func(hid.Event)) (platform.HID, error) {
+		return platform.NewHID(root, want, func(e hid.Event) { handle(e); heard <- e }, slog.New(slog.DiscardHandler))
+	})
+	d.send = func(report []byte) {
+		_, err := unix.Write(far, report)
+		require.NoError(t, err)
+		for e := range heard { // until it is recorded
+			if e.Happening == hid.Report {
+				return
+			}
+		}
+	}
+	d.enter("NOT muted")
+	d.enter("everything but mute")
+	for range 2 {
+		d.press("IS muted", 1)
+		d.press("is NOT muted", 0)
+	}
+	require.NoError(t, d.end())
+	require.Contains(t, d.out.String(), "hid_report: {report_id: 0x07, value: {byte: 2, mask: 0x01}}\n")
+}
