@@ -8,18 +8,19 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"sidetone/internal/hidlab"
 )
 
 // measureHID turns the mute switch of a headset's HID interface and takes the time until the
 // client has the whole payload, in turns through the agent and through a process that only
 // reads and writes.
-func measureHID(ctx context.Context, b *bench) ([]row, error) {
+func measureHID(ctx context.Context, b *bench) (rows []row, err error) {
 	l, err := b.openHIDLab(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer l.close()
-	var rows []row
+	defer func() { err = errors.Join(err, l.close()) }()
 	for _, s := range []scene{overIPC, overWebSocket} {
 		over := s.transports[0]
 		agent, bare, err := b.sideBySide(ctx,
@@ -38,14 +39,21 @@ func measureHID(ctx context.Context, b *bench) ([]row, error) {
 
 // hidLab is a headset without a sound server.
 type hidLab struct {
-	hidTree
+	*hidlab.Lab
+	headset  *hidlab.Node
 	payloads string // folder of what the bare path sends
 }
 
 // openHIDLab lets the agent run once, to learn what the bare path has to send.
 func (b *bench) openHIDLab(ctx context.Context) (*hidLab, error) {
-	tree, err := newHIDTree(b.dir)
-	l := &hidLab{hidTree: tree}
+	root, err := os.MkdirTemp(b.dir, "hid")
+	if err != nil {
+		return nil, fmt.Errorf("make a folder for the headset: %w", err)
+	}
+	l := &hidLab{}
+	if l.Lab, err = hidlab.New(root); err == nil {
+		l.headset, err = l.Plug(hidHeadset)
+	}
 	if err == nil {
 		l.payloads, err = os.MkdirTemp(b.dir, "payloads")
 	}
@@ -53,14 +61,20 @@ func (b *bench) openHIDLab(ctx context.Context) (*hidLab, error) {
 		err = l.capture(ctx, b)
 	}
 	if err != nil {
-		l.close()
-		return nil, err
+		return nil, errors.Join(err, l.close())
 	}
 	return l, nil
 }
 
+func (l *hidLab) close() error {
+	if l.headset == nil {
+		return nil
+	}
+	return l.headset.Unplug()
+}
+
 // turn turns the headset's switch.
-func (l *hidLab) turn(_ context.Context, mute bool) error { return l.send(muteReport(mute)) }
+func (l *hidLab) turn(_ context.Context, mute bool) error { return l.headset.Report(muteReport(mute)) }
 
 func (l *hidLab) capture(ctx context.Context, b *bench) error {
 	agent, err := l.startAgent(ctx, b, overIPC)
@@ -84,7 +98,7 @@ func (l *hidLab) capture(ctx context.Context, b *bench) error {
 
 func (l *hidLab) startAgent(ctx context.Context, b *bench, s scene) (*rig, error) {
 	c, err := b.spawn(ctx, "agent", s, func(p *place) ([]string, []string) {
-		return []string{b.self, hidAgentArgument, l.root}, append(clean(os.Environ()), s.settings(p)...)
+		return []string{b.self, hidAgentArgument, l.Root()}, append(clean(os.Environ()), s.settings(p)...)
 	})
 	return l.rig(c, err)
 }
@@ -92,7 +106,7 @@ func (l *hidLab) startAgent(ctx context.Context, b *bench, s scene) (*rig, error
 func (l *hidLab) startBare(ctx context.Context, b *bench, s scene) (*rig, error) {
 	c, err := b.spawn(ctx, "bare path", s, func(p *place) ([]string, []string) {
 		over := s.transports[0]
-		return []string{b.self, hidBareArgument, l.node(), string(over), p.clients[0].address(over), l.payloads}, os.Environ()
+		return []string{b.self, hidBareArgument, l.headset.Path(), string(over), p.clients[0].address(over), l.payloads}, os.Environ()
 	})
 	return l.rig(c, err)
 }

@@ -113,7 +113,7 @@ func busyDesk() ([]byte, error) {
 func deskInput(at time.Duration, i int) agent.Input {
 	every := func(period, after time.Duration) bool { return at%period == after }
 	sends := func(report ...byte) agent.Input {
-		return agent.Input{HID: &hid.Event{Happening: hid.Report, Node: hidNode, Data: report}}
+		return agent.Input{HID: &hid.Event{Happening: hid.Report, Node: hidHeadset.Node, Data: report}}
 	}
 	switch {
 	case every(time.Minute, 0):
@@ -121,12 +121,12 @@ func deskInput(at time.Duration, i int) agent.Input {
 		list[0].Mute = devices.Of(at%(2*time.Minute) == 0)
 		return agent.Input{Observe: &devices.Observation{Source: "audio", Endpoints: list}}
 	case every(10*time.Minute, deskStep):
-		return agent.Input{HID: &hid.Event{Happening: hid.Attached, Node: hidNode, Device: &hid.Device{
-			Node: hidNode, Bus: devices.USB, VID: "1209", PID: "0700", Serial: "A700-0001", Container: "usb:" + hidPort, Interface: 3,
+		return agent.Input{HID: &hid.Event{Happening: hid.Attached, Node: hidHeadset.Node, Device: &hid.Device{
+			Node: hidHeadset.Node, Bus: devices.USB, VID: "1209", PID: "0700", Serial: "A700-0001", Container: hidHeadset.Container(), Interface: 3,
 			Name: "Acme Headset 700", Descriptor: hidDescriptor,
 		}}}
 	case every(10*time.Minute, 10*time.Minute-deskStep):
-		return agent.Input{HID: &hid.Event{Happening: hid.Gone, Node: hidNode}}
+		return agent.Input{HID: &hid.Event{Happening: hid.Gone, Node: hidHeadset.Node}}
 	case every(muteEvery, time.Second):
 		return sends(muteReport(at%(2*muteEvery) == time.Second)...)
 	case every(20*time.Second, 2*time.Second):

@@ -99,8 +99,8 @@ func (r *scribe) drain(write func(lines []byte) error) error {
 	waiting, lost := r.waiting, r.lost
 	r.waiting = nil
 	r.mu.Unlock()
-	if n := len(waiting); n > 0 {
-		r.last = waiting[n-1].T
+	for _, rec := range waiting {
+		r.last = max(r.last, rec.T)
 	}
 	if lost {
 		waiting = append(waiting, agent.Record{T: r.last, End: &agent.End{Error: errLost.Error()}})

@@ -48,7 +48,11 @@ func newFake() *fake {
 			Version: "1.4.0", PID: 4711, Started: at(0), Vendor: "Acme", Catalogue: "/acme.yaml", Generation: 7, Changed: at(1),
 			Sources:  []Source{{Name: "audio", Condition: "ok", Endpoints: 3, Notes: []string{"a note"}}, {Name: "camera", Condition: "failing", Error: "gone"}},
 			Products: []Product{headset(devices.False)},
-			Pushes:   []Push{{Product: "acme-700", Serial: "A1", Owner: "suite", State: map[devices.Field]devices.Tri{devices.HardwareMute: devices.False}, Until: at(9), Units: 1}},
+			HID: []HID{{
+				Node: "hidraw3", Name: "Acme 700", VID: "1209", PID: "0700", Serial: "A1", Interface: 3, Error: "permission denied",
+				Sources: []HIDSource{{Product: "acme-700", Rule: "sources[0]"}},
+			}},
+			Pushes: []Push{{Product: "acme-700", Serial: "A1", Owner: "suite", State: map[devices.Field]devices.Tri{devices.HardwareMute: devices.False}, Until: at(9), Units: 1}},
 			Clients: Clients{State: "ready", Notes: []string{"a note"}, NextTry: at(5), Error: "refused", Remedy: "wait", Sessions: []Session{
 				{State: "ready", Transport: "ipc", Socket: "/run/discord-ipc-0", PID: 9, Name: "Discord", Generation: 7, Delivered: at(2), Devices: 1},
 				{State: "refused", Transport: "http", Port: 6463, NextTry: at(5), Error: "4000", Remedy: "ask"},
@@ -171,8 +175,8 @@ func (f *fake) releases() map[string]int {
 	return out
 }
 
-func (f *fake) Refresh()                    { f.count("refresh") }
-func (f *fake) Reload() error               { f.count("reload"); return f.broken }
+func (f *fake) Refresh()      { f.count("refresh") }
+func (f *fake) Reload() error { f.count("reload"); return f.broken }
 
 // Record writes lines until it is told to end, and then a last one.
 func (f *fake) Record(ctx context.Context, write func(lines []byte) error) error {

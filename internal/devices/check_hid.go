@@ -77,6 +77,7 @@ func (f *faults) hidQuery(path string, q HIDQuery, u use) {
 	f.mayWrite(path, u)
 	f.usbInterface(path, q.Interface)
 	f.byteTests(path+".expect", q.Expect)
+	f.byteTests(path+".ask_on", q.AskOn)
 	f.byteValue(path+".value", q.Value)
 	f.milliseconds(path+".timeout_ms", q.TimeoutMS, 10, 10000)
 	if (len(q.Output) == 0) == (len(q.Feature) == 0) {
@@ -216,6 +217,43 @@ func (f *faults) traces(path string, list []string) {
 	for i, name := range list {
 		if !filepath.IsLocal(filepath.FromSlash(name)) {
 			f.add(fmt.Sprintf("%s[%d]", path, i), "a path below the catalogue's folder", "not a path relative to the catalogue")
+		}
+	}
+}
+
+// hears reports whether the device tells by itself that a state has changed.
+func (k SourceKind) hears() bool {
+	switch {
+	case k.HIDUsage != nil, k.HIDReport != nil:
+		return true
+	case k.HIDQuery != nil:
+		return len(k.HIDQuery.AskOn) > 0
+	case k.HIDPP != nil:
+		return k.HIDPP.Event != nil
+	case k.Derive != nil:
+		for _, term := range k.Derive.Terms("") {
+			if !term.hears() {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// fresh finds a state that is only asked for: it would stay what it was at that moment, for ever. A
+// source before it that hears of changes is enough.
+func (f *faults) fresh(path string, k SourceKind, heard bool) {
+	const hint = "ask_on, or a source before it that reads the device's own reports"
+	switch {
+	case heard || k.hears():
+	case k.HIDQuery != nil:
+		f.add(path+".hid_query", hint, "nothing tells when the state changes, so it would stay what it was when it was asked for")
+	case k.HIDPP != nil:
+		f.add(path+".hidpp", "event", "nothing tells when the state changes, so it would stay what it was when it was asked for")
+	case k.Derive != nil:
+		for at, term := range k.Derive.Terms(path) {
+			f.fresh(at, term, false)
 		}
 	}
 }

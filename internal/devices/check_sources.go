@@ -16,6 +16,8 @@ func (f *faults) sources(path string, p Product) {
 		f.systems(at+".os", r.OS)
 		if f.kind(at, r.SourceKind, p.use(r.Field, r.OS)) {
 			f.reachable(at, r, p.Sources[:i])
+			heard := func(e SourceRule) bool { return e.Field == r.Field && e.hears() }
+			f.fresh(at, r.SourceKind, slices.ContainsFunc(p.Sources[:i], heard))
 		}
 	}
 }
@@ -27,6 +29,7 @@ func (f *faults) linkState(path string, p Product) {
 		if !f.kind(at, r.SourceKind, p.use(linkField, r.OS)) {
 			continue
 		}
+		f.fresh(at, r.SourceKind, slices.ContainsFunc(p.LinkState[:i], func(e LinkRule) bool { return e.hears() }))
 		same := func(e LinkRule) bool {
 			return reflect.DeepEqual(e.SourceKind, r.SourceKind) && len(without(systems(r.OS), e.OS)) == 0
 		}

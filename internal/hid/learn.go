@@ -39,7 +39,8 @@ func Learn(s Session) (Lesson, error) {
 	if err != nil {
 		return Lesson{}, err
 	}
-	return Lesson{Device: l.product, Proposals: l.proposals(), Notes: l.notes(), Seen: l.seen()}, nil
+	found := l.proposals()
+	return Lesson{Device: l.product, Proposals: found, Notes: l.notes(len(found)), Seen: l.seen()}, nil
 }
 
 // candidate is a rule that is yet to be checked.
@@ -59,7 +60,6 @@ func (c *candidate) doubt(format string, args ...any) {
 // rank orders candidates. A state that the device shows beats presses that are counted, what the
 // descriptor declares beats bytes, and of those the fewest bits with the fewest conditions are best.
 type rank struct {
-	chance bool // so many bits changed that this one may have followed by chance
 	toggle bool
 	turns  int // changes too many
 	bytes  bool
@@ -78,7 +78,7 @@ const (
 )
 
 func (r rank) compare(o rank) int {
-	return cmp.Or(order(r.chance, o.chance), order(r.toggle, o.toggle), cmp.Compare(r.turns, o.turns), order(r.bytes, o.bytes),
+	return cmp.Or(order(r.toggle, o.toggle), cmp.Compare(r.turns, o.turns), order(r.bytes, o.bytes),
 		cmp.Compare(r.tests, o.tests), cmp.Compare(r.zeros, o.zeros), cmp.Compare(r.form, o.form))
 }
 
@@ -95,7 +95,7 @@ func order(a, b bool) int {
 }
 
 // proposals are the candidates that stand the check. Beside a state that the device shows, presses
-// are not worth counting; beside anything sound, chance is not worth showing.
+// are not worth counting.
 func (l *lesson) proposals() []Proposal {
 	found := l.usages()
 	covered := func(c candidate) bool { return slices.ContainsFunc(found, c.readsSame) }
@@ -112,7 +112,7 @@ func (l *lesson) proposals() []Proposal {
 	if len(found) > 0 {
 		best := found[0].rank
 		found = slices.DeleteFunc(found, func(a accepted) bool {
-			return a.rank.chance && !best.chance || a.rank.toggle && !best.toggle
+			return a.rank.toggle && !best.toggle
 		})
 	}
 	found = distinct(found)
@@ -155,7 +155,7 @@ func (l *lesson) search(s *stream) []accepted {
 			}
 		}
 		for _, a := range l.accept(found) {
-			levels, toggles = levels || !a.rank.toggle && !a.rank.chance, toggles || a.rank.toggle
+			levels, toggles = levels || !a.rank.toggle, toggles || a.rank.toggle
 			out = append(out, a)
 		}
 	}

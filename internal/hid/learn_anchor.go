@@ -44,11 +44,8 @@ func (l *lesson) occasional() *devices.HIDReport {
 		c := class{stream: s, reports: s.reports}
 		for at := s.first(); at < min(s.longest, longestReport); at++ {
 			col := l.column(s.reports, at)
-			if len(col.values()) > 2*calm {
-				continue
-			}
 			for bit := byte(1); bit != 0; bit <<= 1 {
-				if invert, ok := col.masked(bit).agrees(l.phases); ok && (s.keys[at]|l.counters(c, col, at, bit))&bit == 0 {
+				if invert, ok := col.masked(bit).agrees(l.phases); ok && (s.keys[at]|l.counters(c, col, at, bit))&bit == 0 && !l.byChance(c, col, bit) {
 					r := c.rule(l.several())
 					r.Value = &devices.ByteValue{Byte: at, Mask: ref(bit), Invert: invert}
 					return &r

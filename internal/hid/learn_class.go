@@ -141,6 +141,31 @@ func (c column) noise(phases []phase) byte {
 	return noise
 }
 
+// lively are the bits that turned all the time.
+func (c column) lively() byte {
+	var turns [8]int
+	var last byte
+	reports := 0
+	for _, values := range c {
+		for _, v := range values {
+			for bit := range turns {
+				if reports > 0 && (v^last)&(1<<bit) != 0 {
+					turns[bit]++
+				}
+			}
+			last = v
+			reports++
+		}
+	}
+	var lively byte
+	for bit, n := range turns {
+		if n > reports/8 && (n > 1 || reports < 2*leastPresses) {
+			lively |= 1 << bit
+		}
+	}
+	return lively
+}
+
 // before is the last value before a phase; false if there is none.
 func (c column) before(phase int) (byte, bool) {
 	for i := phase - 1; i >= 0; i-- {

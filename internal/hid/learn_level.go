@@ -14,9 +14,6 @@ const (
 	leastSeen  = 2 // phases in which each value was seen: a counter has each value once
 )
 
-// calm is how many values the rest of a byte may have before a bit of it may follow by chance.
-const calm = 4
-
 // levels finds where the reports of a class show the state.
 func (l *lesson) levels(c class) []candidate {
 	var out []candidate
@@ -28,7 +25,7 @@ func (l *lesson) levels(c class) []candidate {
 		switch {
 		case direct|inverse != 0:
 			cand := l.bitLevel(c, col, at, direct, inverse)
-			if true && !(cand.rank.chance && len(c.when) > 0) { // else it is noise
+			if cand.rank.turns <= l.presses() && !l.byChance(c, col, direct|inverse) { // else it is noise
 				out = append(out, cand)
 			}
 		case c.keys[at] == 0:
@@ -142,11 +139,6 @@ func (l *lesson) level(c class, col column, v devices.ByteValue, form form) cand
 	cand.why = fmt.Sprintf("%s%s: %s", c.name(), conditions(c.when), levelWords(v))
 	cand.reports = len(c.reports)
 	mask := maskOf(v.Mask)
-	rest := len(col.masked(^mask).values())
-	if rest > calm && (len(c.when) > 0 || len(c.reports) < 4*len(l.phases)) {
-		cand.rank.chance = true
-		cand.doubt("the rest of byte %d had %d values in %d reports: with so few presses such a bit may follow by chance; learn again with more rounds", v.Byte, rest, len(c.reports))
-	}
 	if cand.rank.turns = l.turns(col, v); cand.rank.turns > 0 {
 		cand.doubt("it changed back and forth within a phase; press mute once for each step, and do not hold it")
 	}

@@ -51,15 +51,17 @@ type phasedReport struct {
 
 // lesson is a Session taken apart.
 type lesson struct {
-	session Session
-	phases  []phase
-	ends    []int     // by phase: where in the session its mark is
-	devices []*Device // that were there, in order of coming, one for each node
-	denied  []Event
-	streams []*stream
-	broken  []Happening       // what has torn the recording
-	starts  []*devices.Anchor // of rules that count presses; nil: not looked for yet
-	product Device            // one of the devices, for what they have in common
+	session  Session
+	phases   []phase
+	ends     []int     // by phase: where in the session its mark is
+	devices  []*Device // that were there, in order of coming, one for each node
+	denied   []Event
+	streams  []*stream
+	broken   []Happening       // what has torn the recording
+	starts   []*devices.Anchor // of rules that count presses; nil: not looked for yet
+	lively   *int              // bits that turn all the time; nil: not counted yet
+	doubtful int               // candidates that follow no better than chance would
+	product  Device            // one of the devices, for what they have in common
 }
 
 // UnfitError is why nothing can be learnt from a session, and how to make one that fits.

@@ -62,7 +62,7 @@ func (p *SeenPhase) add(data []byte) {
 }
 
 // notes are what a person should know beside the proposals, and why there may be none.
-func (l *lesson) notes() []string {
+func (l *lesson) notes(found int) []string {
 	var out []string
 	note := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if l.product.Bus != devices.USB && l.product.Bus != devices.Bluetooth {
@@ -73,6 +73,9 @@ func (l *lesson) notes() []string {
 	}
 	if len(l.broken) > 0 {
 		note("the device went away or reports were lost %d times during the recording: learn again, that may hide the rule", len(l.broken))
+	}
+	if l.doubtful > 0 && found == 0 {
+		note("many bits of the reports turn all the time; some followed the marks, but no better than chance would: learn again with more rounds")
 	}
 	if len(l.streams) == 0 {
 		note("the device sent no report at all. Many headsets send their mute only in a call: start one, in a program that supports the headset, and learn again." +

@@ -2,6 +2,7 @@ package hid_test
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -312,6 +313,31 @@ func TestLearnNoCounter(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLearnChance is a device whose reports carry random bytes, of which bits follow by chance.
+func TestLearnChance(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 1))
+	record := func(state bool) hid.Lesson {
+		s := newStudio(headset("hidraw0", -1, vendorReports(5)))
+		send := func(muted bool) {
+			b := []byte{5, bit(muted && state), 0, 0, 0, 0, 0, 0, 0, 0}
+			for i := 2; i < len(b); i++ {
+				b[i] = byte(random.Uint32())
+			}
+			s.sends("hidraw0", b)
+		}
+		s.act(5, send, send, nil)
+		return learn(t, s.session)
+	}
+	noted := false
+	for range 20 {
+		require.Equal(t, []string{"hid_report: {report_id: 0x05, value: {byte: 1, mask: 0x01}}"}, printed(record(true)))
+		l := record(false)
+		require.Empty(t, printed(l))
+		noted = noted || strings.Contains(strings.Join(l.Notes, " "), "no better than chance")
+	}
+	require.True(t, noted)
 }
 
 func TestLearnNothing(t *testing.T) {

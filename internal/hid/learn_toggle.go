@@ -15,15 +15,14 @@ func (l *lesson) toggles(c class) []candidate {
 	}
 	for at := c.first(); at < min(c.longest, longestReport); at++ {
 		col := l.column(c.reports, at)
-		if len(c.when) > 0 && len(col.values()) > calm {
-			continue // with enough conditions, noise does anything once per press
-		}
 		up, down := l.rises(col)
 		unfit := c.keys[at] | l.counters(c, col, at, up|down)
-		if v, ok := button(up&^unfit, down&^unfit); ok {
-			v.Byte = at
-			out = append(out, l.toggle(c, &v, bitForm))
-		} else if c.keys[at] == 0 {
+		up, down = up&^unfit, down&^unfit
+		if v, ok := button(up, down); ok {
+			if v.Byte = at; !l.byChance(c, col, up|down) {
+				out = append(out, l.toggle(c, &v, bitForm))
+			}
+		} else if c.keys[at] == 0 && (len(c.when) == 0 || len(col.values()) <= calm) {
 			for _, v := range l.codes(col) {
 				v.Byte = at
 				out = append(out, l.toggle(c, &v, byteForm))

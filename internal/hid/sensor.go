@@ -26,8 +26,10 @@ type sensor struct {
 
 	told devices.Tri // an anchor: what its toggles have yet to take over
 
-	talk *exchange
-	pp   *hidpp // of a hidpp source
+	talk  *exchange
+	pp    *hidpp    // of a hidpp source
+	again time.Time // when to ask once more; zero: there is no cause
+	last  time.Time // when that was done last
 }
 
 func newSensor(rl *rule, d *tracked) *sensor {
@@ -76,7 +78,7 @@ func (s *sensor) reset(at time.Time) {
 // forget makes the state unknown: what has happened since may have changed it.
 func (s *sensor) forget(at time.Time) {
 	s.set(devices.Unknown, at)
-	s.due, s.told = time.Time{}, devices.Unknown
+	s.due, s.again, s.told = time.Time{}, time.Time{}, devices.Unknown
 	s.hold(devices.Unknown)
 }
 
@@ -202,6 +204,21 @@ func (s *sensor) expire(now time.Time) {
 	if !s.due.IsZero() && !now.Before(s.due) {
 		s.learn(s.next, s.due)
 		s.due = time.Time{}
+	}
+}
+
+// askGap is the least time between two questions that reports of the device have given cause to: one
+// that answers with such a report must not be asked without end.
+const askGap = 200 * time.Millisecond
+
+// doubt looks whether a report gives cause to ask again.
+func (s *sensor) doubt(data []byte, now time.Time) {
+	if s.HIDQuery == nil || len(s.HIDQuery.AskOn) == 0 || !s.again.IsZero() || !meets(data, s.HIDQuery.AskOn) {
+		return
+	}
+	s.again = now
+	if !s.last.IsZero() && now.Sub(s.last) < askGap {
+		s.again = s.last.Add(askGap)
 	}
 }
 

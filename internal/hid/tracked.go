@@ -107,14 +107,33 @@ func (d *tracked) awaited() uint64 {
 
 // hear lets some sensors take an input report, which may be the answer to the awaited request.
 func (d *tracked) hear(data []byte, awaited uint64, which func(*sensor) bool, at, now time.Time) {
-	if s := d.conversation(); s != nil && which(s) && d.asked == awaited {
-		d.answer(s, data, at, now)
+	var told *sensor
+	if s := d.conversation(); s != nil && which(s) && d.asked == awaited && d.answer(s, data, at, now) {
+		told = s
 	}
 	for _, s := range d.sensors {
 		if which(s) {
 			s.hear(data, at, now)
+			if s != told {
+				s.doubt(data, now)
+			}
 		}
 	}
+	d.askAgain(now)
+}
+
+// askAgain asks those that have cause to doubt what they know.
+func (d *tracked) askAgain(now time.Time) {
+	for _, s := range d.sensors {
+		if s.again.IsZero() || now.Before(s.again) {
+			continue
+		}
+		s.again, s.last = time.Time{}, now
+		if !slices.Contains(d.queue, s) {
+			d.queue = append(d.queue, s)
+		}
+	}
+	d.goOn(now)
 }
 
 // answered takes the feature report that a request has brought, or nil if that has failed.
@@ -157,8 +176,10 @@ func (d *tracked) due() time.Time {
 		t = s.talk.until
 	}
 	for _, s := range d.sensors {
-		if !s.due.IsZero() && (t.IsZero() || s.due.Before(t)) {
-			t = s.due
+		for _, due := range []time.Time{s.due, s.again} {
+			if !due.IsZero() && (t.IsZero() || due.Before(t)) {
+				t = due
+			}
 		}
 	}
 	return t
@@ -172,6 +193,7 @@ func (d *tracked) expire(now time.Time) {
 	for _, s := range d.sensors {
 		s.expire(now)
 	}
+	d.askAgain(now)
 }
 
 // forget makes unknown what the sensors know, and breaks off what they ask.

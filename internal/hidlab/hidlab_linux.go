@@ -51,7 +51,7 @@ func (d Device) Container() string { return "usb:" + d.usb() }
 type Node struct {
 	lab  *Lab
 	name string
-	file *os.File
+	fd   int // the end at which the device sends
 }
 
 // Plug makes the device's entries in sysfs, and then its node.
@@ -86,34 +86,41 @@ func (l *Lab) Plug(d Device) (*Node, error) {
 			return nil, fmt.Errorf("plug in %s: %w", d.Node, err)
 		}
 	}
-	file, err := l.pipe(d.Node)
+	fd, err := l.pipe(d.Node)
 	if err != nil {
 		return nil, fmt.Errorf("plug in %s: %w", d.Node, err)
 	}
-	return &Node{l, d.Node, file}, nil
+	return &Node{l, d.Node, fd}, nil
 }
 
-// pipe makes a node on which each write is one packet, and holds it open.
-func (l *Lab) pipe(name string) (*os.File, error) {
-	path := filepath.Join(l.root, "dev", name)
-	hidden := filepath.Join(l.root, name)
-	if err := unix.Mkfifo(hidden, 0o600); err != nil {
-		return nil, err
+// pipe makes a node on which each write is one packet. It stays open at both sides, so that
+// readers may come and go.
+func (l *Lab) pipe(name string) (fd int, err error) {
+	made := filepath.Join(l.root, name)
+	if err := unix.Mkfifo(made, 0o600); err != nil {
+		return -1, err
 	}
-	file, err := os.OpenFile(hidden, os.O_RDWR, 0)
+	if fd, err = unix.Open(made, unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0); err != nil {
+		return -1, err
+	}
+	if _, err = unix.FcntlInt(uintptr(fd), unix.F_SETFL, unix.O_DIRECT|unix.O_NONBLOCK); err == nil {
+		err = os.Rename(made, filepath.Join(l.root, "dev", name))
+	}
 	if err != nil {
-		return nil, err
+		unix.Close(fd)
 	}
-	if _, err := unix.FcntlInt(file.Fd(), unix.F_SETFL, unix.O_DIRECT); err != nil {
-		return nil, err
-	}
-	return file, os.Rename(hidden, path)
+	return fd, err
 }
 
-// Report has the device send an input report.
+// Path is the node's, as a reader opens it.
+func (n *Node) Path() string { return filepath.Join(n.lab.root, "dev", n.name) }
+
+// Report has the device send an input report. It fails if nobody has read for long.
 func (n *Node) Report(report []byte) error {
-	_, err := n.file.Write(report)
-	return err
+	if _, err := unix.Write(n.fd, report); err != nil {
+		return fmt.Errorf("send a report through %s: %w", n.Path(), err)
+	}
+	return nil
 }
 
 // Unplug removes the device's entries, and its node last: that is what can be heard of here.
@@ -123,10 +130,10 @@ func (n *Node) Unplug() error {
 	if err != nil {
 		return fmt.Errorf("unplug %s: %w", n.name, err)
 	}
-	for _, path := range []string{class, filepath.Dir(filepath.Dir(entry)), filepath.Join(n.lab.root, "dev", n.name)} {
+	for _, path := range []string{class, filepath.Dir(filepath.Dir(entry)), n.Path()} {
 		if err := os.RemoveAll(path); err != nil {
 			return fmt.Errorf("unplug %s: %w", n.name, err)
 		}
 	}
-	return n.file.Close()
+	return unix.Close(n.fd)
 }
