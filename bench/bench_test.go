@@ -17,6 +17,7 @@ import (
 	"sidetone/fakeserver"
 	"sidetone/internal/agent"
 	"sidetone/internal/control"
+	"sidetone/internal/hidlab"
 	"sidetone/internal/rpcclient"
 )
 
@@ -355,19 +356,22 @@ func preparedPayloads(t *testing.T) string {
 	return dir
 }
 
-func newTestTree(t *testing.T) hidTree {
-	tree, err := newHIDTree(t.TempDir())
-	t.Cleanup(tree.close)
+// plugHID plugs a headset into a lab of its own.
+func plugHID(t *testing.T) (*hidlab.Lab, *hidlab.Node) {
+	lab, err := hidlab.New(t.TempDir())
 	require.NoError(t, err)
-	return tree
+	headset, err := lab.Plug(hidHeadset)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, headset.Unplug()) })
+	return lab, headset
 }
 
 // turnAndSee turns the headset's switch a few times.
-func turnAndSee(t *testing.T, tree hidTree, c *child) {
+func turnAndSee(t *testing.T, headset *hidlab.Node, c *child) {
 	arrives(t, c, "the headset", lists)
 	for _, mute := range []bool{true, false, true} {
-		require.NoError(t, tree.send([]byte{batteryReport, 7})) // of which nothing follows
-		require.NoError(t, tree.send(muteReport(mute)))
+		require.NoError(t, headset.Report([]byte{batteryReport, 7})) // of which nothing follows
+		require.NoError(t, headset.Report(muteReport(mute)))
 		arrives(t, c, fmt.Sprint("the mute ", mute), func(p fakeserver.Payload) bool { return mutes(p, mute) })
 	}
 }
@@ -375,24 +379,26 @@ func turnAndSee(t *testing.T, tree hidTree, c *child) {
 func TestHIDAgent(t *testing.T) {
 	for _, s := range []scene{overIPC, overWebSocket} {
 		t.Run(string(s.transports[0]), func(t *testing.T) {
-			tree, c := newTestTree(t), openPlace(t, s)
+			lab, headset := plugHID(t)
+			c := openPlace(t, s)
 			for _, setting := range s.settings(c.place) {
 				name, value, _ := strings.Cut(setting, "=")
 				t.Setenv(name, value)
 			}
-			runs(t, runHIDAgent, tree.root)
-			turnAndSee(t, tree, c)
+			runs(t, runHIDAgent, lab.Root())
+			turnAndSee(t, headset, c)
 			require.Equal(t, s.transports[0], c.clients[0].last.Transport)
 		})
 	}
 }
 
 func TestHIDBare(t *testing.T) {
-	tree, c := newTestTree(t), openPlace(t, overIPC)
-	runs(t, runHIDBare, tree.node(), string(fakeserver.IPC), c.clients[0].IPCPath(), preparedPayloads(t))
+	_, headset := plugHID(t)
+	c := openPlace(t, overIPC)
+	runs(t, runHIDBare, headset.Path(), string(fakeserver.IPC), c.clients[0].IPCPath(), preparedPayloads(t))
 	arrives(t, c, "the headset", lists)
 	for i, mute := range []bool{true, false, false, true} {
-		require.NoError(t, tree.send(muteReport(mute)))
+		require.NoError(t, headset.Report(muteReport(mute)))
 		p, err := c.clients[0].WaitPayload(t.Context(), 1+i)
 		require.NoError(t, err)
 		require.True(t, mutes(p, mute))

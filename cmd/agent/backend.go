@@ -127,13 +127,15 @@ func (b *backend) Devices() control.Devices {
 	return out
 }
 
-func (b *backend) Push(_ context.Context, product string, r control.PushRequest, holder string) (control.PushAnswer, error) {
+func (b *backend) Push(ctx context.Context, product string, r control.PushRequest, holder string) (control.PushAnswer, error) {
 	state := make(map[devices.Field]devices.Tri, len(r.State))
 	for f, v := range r.State {
 		if state[f] = devices.Unknown; v != nil {
 			state[f] = devices.Of(*v)
 		}
 	}
+	// Clients that are behind already are not waited for: a flood of pushes must not wait in line.
+	prompt := b.behind(b.engine.View().Snapshot.Generation) == 0
 	units, err := b.engine.Push(agent.Push{
 		Product: product, Serial: r.Serial, Owner: r.Owner, Seq: r.Seq, Holder: holder,
 		TTL: time.Duration(r.TTLms) * time.Millisecond, State: state, At: time.Now(),
@@ -142,6 +144,9 @@ func (b *backend) Push(_ context.Context, product string, r control.PushRequest,
 		return control.PushAnswer{}, refusal(err)
 	}
 	generation := b.engine.View().Snapshot.Generation
+	if prompt {
+		b.awaitClients(ctx, generation)
+	}
 	answer := control.PushAnswer{Generation: generation, Units: units}
 	for _, s := range b.report.status().Sessions {
 		if s.Generation >= generation && (s.State == rpcclient.Ready || s.State == rpcclient.Degraded) {
@@ -149,6 +154,36 @@ func (b *backend) Push(_ context.Context, product string, r control.PushRequest,
 		}
 	}
 	return answer, nil
+}
+
+// behind counts the clients that could have a list by now and have not.
+func (b *backend) behind(generation uint64) (n int) {
+	for _, s := range b.report.status().Sessions {
+		if s.State == rpcclient.Ready && s.Generation < generation {
+			n++
+		}
+	}
+	return n
+}
+
+// clientsPatience is how long the answer to a push waits for clients to have the new list. They
+// take about a millisecond.
+const clientsPatience = 20 * time.Millisecond
+
+func (b *backend) awaitClients(ctx context.Context, generation uint64) {
+	ctx, cancel := context.WithTimeout(ctx, clientsPatience)
+	defer cancel()
+	for {
+		changed := b.report.changes()
+		if b.behind(generation) == 0 {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // refusal says in the API's terms what was wrong with a push.

@@ -82,13 +82,18 @@ func (d *daemon) resumed() {
 
 // refresh reads all sources afresh and sends the whole list again.
 func (d *daemon) refresh() {
+	d.kick()
+	d.report.resend()
+}
+
+// kick has all sources read afresh.
+func (d *daemon) kick() {
 	for _, kick := range d.kicks {
 		select {
 		case kick <- struct{}{}:
 		default:
 		}
 	}
-	d.report.resend()
 }
 
 // reporter owns the rpcclient, and replaces it when its options change.

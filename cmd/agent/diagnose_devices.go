@@ -175,7 +175,7 @@ func (d *diagnosis) whyUnknown(all []devices.Considered, r devices.Report, e con
 		rule := d.rule(r.Product, c.Rule)
 		why, do := "it does not know", ""
 		switch {
-		case rule.HIDUsage != nil || rule.HIDReport != nil || rule.HIDQuery != nil || rule.HIDPP != nil || rule.Derive != nil:
+		case readsHID(rule.SourceKind):
 			why, do = d.whyHID(r.Product, c.Rule)
 		case rule.OSEndpointMute != nil && e.Mute.Known() && !e.MuteInHardware && !e.Virtual:
 			why = "the system's mute of this endpoint is no switch in the device, and the catalogue demands one"

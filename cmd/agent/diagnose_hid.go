@@ -71,6 +71,14 @@ func (d *diagnosis) hidRemedy(h control.HID) string {
 		orElse(d.CataloguePath, "FILE"))
 }
 
+// readsHID reports whether a source, or one that it is derived from, reads HID devices.
+func readsHID(k devices.SourceKind) bool {
+	if k.Derive != nil {
+		return slices.ContainsFunc(slices.Concat(k.Derive.Or, k.Derive.And), readsHID)
+	}
+	return k.HIDUsage != nil || k.HIDReport != nil || k.HIDQuery != nil || k.HIDPP != nil
+}
+
 // whyHID says why a source of HID devices does not know a state. What to do is empty where other
 // sources may have better advice.
 func (d *diagnosis) whyHID(product, rule string) (why, do string) {
@@ -88,6 +96,9 @@ func (d *diagnosis) whyHID(product, rule string) (why, do string) {
 			}
 			return fmt.Sprintf("the device (%s) has not shown it since it was plugged in, or since the agent runs", h.Node), "Press the button once"
 		}
+	}
+	if d.Status != nil && !slices.ContainsFunc(d.Sources, func(s control.Source) bool { return s.Name == "hid" }) {
+		return "the agent reads no HID devices", "Set sources.hid to true and restart the agent; on another system than Linux push the state from the vendor's software"
 	}
 	return "no HID device of the product is there that sends what this source reads", ""
 }

@@ -37,7 +37,7 @@ func newPatient(t *testing.T) *patient {
 		acmeEndpoint("mic", devices.AudioInput, "0700"), acmeEndpoint("out", devices.AudioOutput, "0700"),
 	}}
 	p.Catalogue, p.CataloguePath, p.Version, p.Now = cat, "acme.yaml", "1.0", doctorsHour
-	p.Sources = []control.Source{{Name: "audio", Condition: "ok", Endpoints: 2}}
+	p.Sources = []control.Source{{Name: "audio", Condition: "ok", Endpoints: 2}, {Name: "hid", Condition: "ok"}}
 	p.Status = &control.Status{Version: "1.0", PID: 4711, Started: doctorsHour.Add(-time.Hour), Generation: 7}
 	p.Status.Clients.Sessions = []control.Session{{State: "ready", Transport: "ipc", Socket: "/run/discord-ipc-0", Name: "Discord", PID: 4712, Generation: 7, Devices: 2, Delivered: doctorsHour.Add(-time.Minute)}}
 	return p
@@ -193,6 +193,18 @@ func TestDiagnose(t *testing.T) {
 			p.endpoints[0].Mute = devices.Unknown
 			p.HID = []control.HID{{Node: "hidraw3", VID: "1209", PID: "0700", Sources: []control.HIDSource{{Product: "acme-headset-700", Rule: "sources[0]", Via: "hid_usage"}}}}
 		}, stepFlags, wrong, "sources[0]: the device (hidraw3) has not shown it", "Press the button once"},
+		{"mute on HID devices that are not read", func(p *patient) {
+			p.endpoints[0].Mute, p.Sources = devices.Unknown, p.Sources[:1]
+		}, stepFlags, wrong, "sources[0]: the agent reads no HID devices", "sources.hid"},
+		{"mute on HID devices, read by this command itself", func(p *patient) {
+			p.alone(control.ErrNotRunning)
+			p.endpoints[0].Mute, p.Sources = devices.Unknown, p.Sources[:1]
+		}, stepFlags, wrong, "sources[0]: no HID device of the product is there", "'sidetone explain mic'"},
+		{"mute derived from what is no HID device", func(p *patient) {
+			mute := devices.SourceKind{OSEndpointMute: &devices.OSEndpointMute{}}
+			p.Catalogue.Products[0].Sources[0].SourceKind = devices.SourceKind{Derive: &devices.Derive{Or: []devices.SourceKind{mute, mute}}}
+			p.endpoints[0].Mute, p.Sources = devices.Unknown, p.Sources[:1]
+		}, stepFlags, wrong, "sources[0]: it does not know", "'sidetone explain mic'"},
 		{"mute whose source has a remark", func(p *patient) {
 			p.endpoints[0].Mute = devices.Unknown
 			p.HID = []control.HID{{Node: "hidraw3", VID: "1209", PID: "0700", Sources: []control.HIDSource{{Product: "acme-headset-700", Rule: "sources[0]", Via: "hid_usage", Note: "a remark"}}}}

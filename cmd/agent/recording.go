@@ -137,7 +137,7 @@ func (r *scribe) delivered(d rpcclient.Delivery) {
 func (r *scribe) sessions(list []rpcclient.Session) {
 	now := make(map[string]agent.Client, len(list))
 	for _, s := range list {
-		c := agent.Client{Event: string(s.State), To: s.Address.String(), Error: s.Error}
+		c := agent.Client{Event: string(s.State), To: s.String(), Error: s.Error}
 		now[c.To] = c
 		if r.with[c.To] != c {
 			r.put(agent.Record{Client: &c})

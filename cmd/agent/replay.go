@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -38,11 +39,11 @@ Exit codes: 0 all lists are as recorded; 1 some are not; 2 the recording or the 
 			if err != nil {
 				return err
 			}
-			file, close, err := openRecording(args[0])
+			file, err := openRecording(args[0])
 			if err != nil {
 				return badInput{err}
 			}
-			defer close()
+			defer file.Close()
 			begin := time.Now()
 			r, err := replay(cmd.ErrOrStderr(), args[0], file, agent.NewPlayer(set, catalogue != ""), func(int, agent.Record, agent.Replayed) {})
 			if err != nil {
@@ -84,12 +85,11 @@ func defaultSettings(cat *devices.Catalogue) (agent.Settings, error) {
 	return (&settings{Config: config.Default(), cat: cat}).engine()
 }
 
-func openRecording(path string) (file io.Reader, close func() error, err error) {
+func openRecording(path string) (io.ReadCloser, error) {
 	if path == "-" {
-		return os.Stdin, func() error { return nil }, nil
+		return io.NopCloser(os.Stdin), nil
 	}
-	f, err := os.Open(path)
-	return f, f.Close, err
+	return os.Open(path)
 }
 
 // replay plays a file to its end, and calls seen after each record. Errors name the line.
@@ -116,7 +116,7 @@ func replay(talk io.Writer, name string, file io.Reader, p *agent.Player, seen f
 		fmt.Fprintf(talk, "sidetone: %s:%d: the last line is not whole: left out\n", name, torn)
 	}
 	if r.Cut != "" {
-		fmt.Fprintf(talk, "sidetone: %s ends before its time: %s; what is there was replayed\n", name, r.Cut)
+		fmt.Fprintf(talk, "sidetone: %s ends before its time: %s; what is there was replayed\n", name, printable(r.Cut))
 	}
 	return r, nil
 }
@@ -211,6 +211,8 @@ func sayDifferences(w io.Writer, all []agent.Difference) {
 			fmt.Fprintf(w, "and %d more\n", len(all)-enough)
 			return
 		}
-		fmt.Fprintln(w, d)
+		for line := range strings.Lines(d.String()) {
+			fmt.Fprintln(w, printable(strings.TrimSuffix(line, "\n")))
+		}
 	}
 }

@@ -98,6 +98,19 @@ func TestReplayOfTornFile(t *testing.T) {
 	require.Empty(t, o.stderr, "the last line is whole, only its end is missing")
 }
 
+// What a recording of others says does not act on the terminal.
+func TestReplayIsPrintable(t *testing.T) {
+	const header = `{"t":"0s","recording":{"version":1,"os":"linux"}}` + "\n"
+	file := write(t, "odd.jsonl", header+
+		`{"t":"0s","list":{"devices":[{"type":"audioinput","id":"\u009b2J","vendor":{"name":"a","url":"b"},"model":{"name":"a","url":"b"}}]}}`+"\n"+
+		`{"t":"1s","end":{"error":"\u001b[2J"}}`+"\n")
+	o := sidetone(t, nil, "replay", "--catalogue", exampleCatalogue, file)
+	require.Equal(t, exitFailed, o.code, o.stderr)
+	require.Contains(t, o.stderr, "ends before its time: \ufffd[2J;")
+	require.Contains(t, o.stdout, "at 0s a list that does not come:\n  recorded ")
+	require.Contains(t, o.stdout, `"id":"`+"\ufffd2J\"")
+}
+
 func TestCatalogueTest(t *testing.T) {
 	o := sidetone(t, nil, "catalogue", "test", exampleCatalogue)
 	require.Equal(t, exitOK, o.code, "the example must stand: %s%s", o.stdout, o.stderr)

@@ -142,6 +142,7 @@ func (d *daemon) reload(cmd *cobra.Command, in *settingsFlags, started *settings
 	if d.hid != nil {
 		d.hid.Want(engine.HIDRules().Wants)
 	}
+	d.kick() // a state file may speak of products that are new
 	d.report.configure(set.rpc())
 	if !reflect.DeepEqual(set.Sources, started.Sources) || set.Push != started.Push || set.Log != started.Log || set.Control != started.Control {
 		d.log.Warn("changed settings under sources, push, log and control come into force with the next start")

@@ -124,8 +124,8 @@ func (f *stateFile) apply(pushes []control.StatedPush, written time.Time) {
 		before, known := f.said[of]
 		if err := f.say(of, before, s, p.Seq, now); err != nil {
 			f.note("%s: %s", p.At, refusalWords(err))
-			if known {
-				said[of] = before
+			if known && (maps.Equal(before.state, s.state) || errors.Is(err, agent.ErrOvertaken)) {
+				said[of] = before // else its own writer does not say it any more
 			}
 			continue
 		}

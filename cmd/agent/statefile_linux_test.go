@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -44,7 +45,7 @@ func TestStateFile(t *testing.T) {
 	require.Contains(t, d.logged("reported")["what"], "mic muted (push)")
 	out, _, code := d.ask("status")
 	require.Zero(t, code)
-	require.Regexp(t, `state-file +ok +0 endpoints\n`, out)
+	require.Regexp(t, `state-file +ok +states, see below\n`, out)
 	require.Regexp(t, `acme-headset-700 +acme-suite +hardware_mute true, for another \d+m`, out)
 
 	require.NoError(t, os.WriteFile(path, []byte(state("false", "600000")), 0o600))
@@ -100,6 +101,26 @@ func TestStateFile(t *testing.T) {
 		d.logged("full list sent")
 		d.hasList(unknown...)
 	})
+	d.signal(syscall.SIGTERM)
+	d.exit()
+	d.spotless()
+}
+
+// A state of a product that the catalogue did not know is in force once it does.
+func TestStateFileAfterReload(t *testing.T) {
+	endpoints, path := write(t, "endpoints.yaml", plainHeadset), statesPath(t)
+	require.NoError(t, os.WriteFile(path, []byte(saying("suite, hardware_mute, true")), 0o600))
+	d := newControlled(t, nil)
+	d.env = append(d.env, "SIDETONE_SOURCES_AUDIO=false", "SIDETONE_SOURCES_CAMERA=false", "SIDETONE_SOURCES_FILES="+endpoints)
+	d.args = []string{"--state-file", path}
+	example, err := os.ReadFile(d.catalogue)
+	require.NoError(t, err)
+	d.catalogue = write(t, "acme.yaml", strings.ReplaceAll(string(example), "acme-headset-700", "acme-headset-7"))
+	d.start()
+	require.Contains(t, d.logged("source remarks")["note"], `no product "acme-headset-700"`)
+	require.NoError(t, os.WriteFile(d.catalogue, example, 0o600))
+	d.signal(syscall.SIGHUP)
+	d.hasList(muted(device700(fakeserver.AudioInput, "Acme Headset 700"), true))
 	d.signal(syscall.SIGTERM)
 	d.exit()
 	d.spotless()

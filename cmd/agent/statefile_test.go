@@ -63,6 +63,13 @@ func newSuite(t *testing.T, path string, serials ...string) *suite {
 	})
 	s.end = sync.OnceFunc(func() { cancel(); wg.Wait() })
 	t.Cleanup(s.end)
+	s.plug(serials...)
+	s.until("the first reading", func(v agent.View) bool { return v.Snapshot.Generation > 0 })
+	return s
+}
+
+// plug has these headsets plugged in, and no others.
+func (s *suite) plug(serials ...string) {
 	var plugged []devices.Endpoint
 	for _, serial := range serials {
 		plugged = append(plugged, devices.Endpoint{
@@ -71,8 +78,6 @@ func newSuite(t *testing.T, path string, serials ...string) *suite {
 		})
 	}
 	s.engine.Observe(devices.Observation{Source: "test", Endpoints: plugged, At: time.Now()})
-	s.until("the first reading", func(v agent.View) bool { return v.Snapshot.Generation > 0 })
-	return s
 }
 
 // until waits for the agent to be as wanted.
@@ -359,6 +364,20 @@ func TestStateFileIsRefusedInPart(t *testing.T) {
 	s.has("suite: hardware_mute=false")
 	s.write("[]")
 	s.has()
+}
+
+// What a file says no more does not hold again when its new word is refused.
+func TestStateFileTakesBackWhatItReplaces(t *testing.T) {
+	s := newSuite(t, statesPath(t), "A1")
+	s.write(saying("suite, hardware_mute, true"))
+	s.has("suite: hardware_mute=true")
+	s.plug("A1", "B2")
+	s.write(saying("suite, hardware_mute, true"))
+	s.notes("2 products")
+	s.has("suite: hardware_mute=true")
+	s.write(saying("suite, hardware_mute, false"))
+	s.has()
+	s.notes("2 products")
 }
 
 // The first list of an agent already has what the file says.

@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -8,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/hid"
 )
 
 // TestSnapshotTellsItsEvent: At is the time of the event behind the change, not of the event
@@ -55,4 +58,29 @@ func TestFirstSnapshotAfterPatienceIsDated(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, time.Now(), b.published()[0].At)
 	})
+}
+
+// The log names a HID device and says no more of it: a serial number is nobody's business.
+func TestLogHasNoSerialNumbers(t *testing.T) {
+	for name, handler := range map[string]func(*strings.Builder) slog.Handler{
+		"text": func(b *strings.Builder) slog.Handler { return slog.NewTextHandler(b, nil) },
+		"json": func(b *strings.Builder) slog.Handler { return slog.NewJSONHandler(b, nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log strings.Builder
+			s := newState(Options{Settings: Settings{Resolver: resolver(t)}, Publish: func(devices.Snapshot) {}, Log: slog.New(handler(&log))}, time.Now())
+			d := &hid.Device{Node: "hidraw3", VID: "1209", PID: "0700", Name: "Acme", Serial: "SN4711", Container: "bluetooth:SN4711"}
+			for _, e := range []hid.Event{
+				{Happening: hid.Attached, Node: "hidraw3", Device: d},
+				{Happening: hid.Denied, Node: "hidraw3", Device: d, Error: "no"},
+				{Happening: hid.Attached, Node: "hidraw4"},
+				{Happening: hid.Denied, Node: "hidraw4"},
+			} {
+				s.step(time.Now(), func(s *state) { s.take(Input{HID: &e}) })
+			}
+			require.Equal(t, 2, strings.Count(log.String(), "hidraw3 (Acme, 1209:0700)"), log.String())
+			require.Equal(t, 2, strings.Count(log.String(), "hidraw4"), log.String())
+			require.NotContains(t, log.String(), "SN4711")
+		})
+	}
 }

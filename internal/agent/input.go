@@ -63,9 +63,9 @@ func (s *state) happened(e hid.Event) {
 	s.dirty = s.dirty || changed
 	switch e.Happening {
 	case hid.Attached:
-		s.opts.Log.Info("HID device is read", "device", e.Device)
+		s.opts.Log.Info("HID device is read", "device", deviceOf(e))
 	case hid.Denied:
-		s.opts.Log.Warn("HID device cannot be read", "device", e.Device, "err", e.Error)
+		s.opts.Log.Warn("HID device cannot be read", "device", deviceOf(e), "err", e.Error)
 	case hid.Gone:
 		s.opts.Log.Info("HID device is gone", "node", e.Node, "reason", e.Error)
 	case hid.Lost:
@@ -74,4 +74,12 @@ func (s *state) happened(e hid.Event) {
 	if changed || e.Happening != hid.Report {
 		s.touch()
 	}
+}
+
+// deviceOf names the device for the log, without its serial number.
+func deviceOf(e hid.Event) string {
+	if e.Device == nil {
+		return e.Node
+	}
+	return e.Device.String()
 }

@@ -113,7 +113,7 @@ func (s *state) push(p Push) (units int, err error) {
 		return 0, &UnknownProductError{p.Product, s.opts.Resolver.Products()}
 	}
 	found := s.opts.Resolver.Units(s.inputs().Endpoints, p.Product, p.Serial)
-	if len(found) > 1 {
+	if len(found) > 1 && !p.takesBack() {
 		return 0, &AmbiguousError{p.Product, found}
 	}
 	i := slices.IndexFunc(s.leases, func(l *lease) bool {
@@ -138,6 +138,17 @@ func (s *state) push(p Push) (units int, err error) {
 	s.at = p.At
 	s.touch()
 	return len(found), nil
+}
+
+// takesBack reports whether p takes flags back and says nothing else. What it takes back is its owner's,
+// whichever unit that spoke of.
+func (p Push) takesBack() bool {
+	for _, v := range p.State {
+		if v.Known() {
+			return false
+		}
+	}
+	return len(p.State) > 0
 }
 
 // renew applies p. The maps are made anew: snapshots of the old ones may be in use.

@@ -141,6 +141,28 @@ func TestPushMustNameOneUnit(t *testing.T) {
 	})
 }
 
+// What was said of one unit is taken back without a serial number, too: else it would hold again
+// once the other unit is gone.
+func TestPushIsTakenBackWhileItIsAmbiguous(t *testing.T) {
+	run(t, []string{"audio"}, func(b *bench) {
+		first, second := mic(devices.False), mic(devices.False)
+		first.Serial = "A1"
+		second.ID, second.Name, second.Container, second.Serial = "mic2", "Mic 2", "usb:1-2", "A2"
+		b.see("audio", first)
+		b.push(suite(time.Minute, flags{devices.HardwareMute: devices.True}))
+		b.see("audio", first, second)
+		_, err := b.Push(suite(time.Minute, flags{devices.HardwareMute: devices.Unknown, devices.NoiseSuppression: devices.True}))
+		require.ErrorAs(t, err, new(*AmbiguousError))
+		require.Len(t, b.View().Leases, 1, "refused, it changes nothing")
+		require.Equal(t, 2, b.push(suite(time.Minute, flags{devices.HardwareMute: devices.Unknown})))
+		require.Empty(t, b.View().Leases)
+		b.see("audio", first)
+		time.Sleep(grace)
+		synctest.Wait()
+		require.Equal(t, devices.False, b.flag(devices.HardwareMute).Value)
+	})
+}
+
 func TestPushesOfSeveralOwners(t *testing.T) {
 	run(t, []string{"audio"}, func(b *bench) {
 		b.see("audio", mic(devices.False))

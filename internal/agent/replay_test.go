@@ -39,7 +39,7 @@ products:
       - field: hardware_mute
         os_endpoint_mute: {}
       - field: noise_suppression
-        hid_query: {feature: "04", value: {byte: 1}, timeout_ms: 500}
+        hid_query: {feature: "04", value: {byte: 1}, timeout_ms: 500, ask_on: [{byte: 0, eq: 3}]}
 `
 
 // replayDescriptor has phone mute as a press in report 1, and reports 2 and 3 of the vendor's, and the feature report 4.

@@ -221,36 +221,30 @@ func (f *faults) traces(path string, list []string) {
 	}
 }
 
-// hears reports whether the device tells by itself that a state has changed.
-func (k SourceKind) hears() bool {
+// tells reports whether the device tells each new state by itself. A toggle that is unknown, or what
+// is derived from an unknown state, stays unknown when something changes: then the next source decides.
+func (k SourceKind) tells() bool {
 	switch {
-	case k.HIDUsage != nil, k.HIDReport != nil:
-		return true
-	case k.HIDQuery != nil:
-		return len(k.HIDQuery.AskOn) > 0
+	case k.HIDUsage != nil:
+		return k.HIDUsage.Kind == HIDLevel || k.HIDUsage.Kind == HIDButtons
+	case k.HIDReport != nil:
+		return k.HIDReport.Kind != HIDToggle
 	case k.HIDPP != nil:
 		return k.HIDPP.Event != nil
-	case k.Derive != nil:
-		for _, term := range k.Derive.Terms("") {
-			if !term.hears() {
-				return false
-			}
-		}
-		return true
 	}
 	return false
 }
 
-// fresh finds a state that is only asked for: it would stay what it was at that moment, for ever. A
-// source before it that hears of changes is enough.
-func (f *faults) fresh(path string, k SourceKind, heard bool) {
-	const hint = "ask_on, or a source before it that reads the device's own reports"
+// fresh finds a state that is only asked for: it would stay what it was at that moment, for ever.
+// told: sources before it hear of each change and decide then.
+func (f *faults) fresh(path string, k SourceKind, told bool) {
+	const stale = "nothing tells when the state changes, so it would stay what it was when it was asked for"
 	switch {
-	case heard || k.hears():
-	case k.HIDQuery != nil:
-		f.add(path+".hid_query", hint, "nothing tells when the state changes, so it would stay what it was when it was asked for")
-	case k.HIDPP != nil:
-		f.add(path+".hidpp", "event", "nothing tells when the state changes, so it would stay what it was when it was asked for")
+	case told:
+	case k.HIDQuery != nil && len(k.HIDQuery.AskOn) == 0:
+		f.add(path+".hid_query", "ask_on, or a level in the device's reports before it; behind a toggle, make it the toggle's anchor", stale)
+	case k.HIDPP != nil && k.HIDPP.Read != nil && k.HIDPP.Event == nil:
+		f.add(path+".hidpp", "event, or a level in the device's reports before it", stale)
 	case k.Derive != nil:
 		for at, term := range k.Derive.Terms(path) {
 			f.fresh(at, term, false)

@@ -1,6 +1,8 @@
 package devices
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,6 +19,7 @@ func TestCheckHIDFaults(t *testing.T) {
 	report := func(r HIDReport) SourceKind { return SourceKind{HIDReport: &r} }
 	query := func(q HIDQuery) SourceKind { return SourceKind{HIDQuery: &q} }
 	level := report(HIDReport{ReportID: ptr(Byte(1)), Value: value})
+	again := []ByteTest{{Eq: ptr(Byte(1))}}
 	for name, c := range map[string]struct {
 		kind SourceKind
 		want []Fault
@@ -100,15 +103,16 @@ func TestCheckHIDFaults(t *testing.T) {
 			{at + ".hid_report.value.on", "an empty list never fits", ""},
 			{at + ".hid_report.value.off", "an empty list never fits", ""},
 		}},
-		"query": {query(HIDQuery{Interface: ptr(256), Feature: Bytes{1}, Output: []Bytes{{}}, TimeoutMS: 9, At: []Moment{}}), []Fault{
+		"query": {query(HIDQuery{Interface: ptr(256), Feature: Bytes{1}, Output: []Bytes{{}}, TimeoutMS: 9, At: []Moment{}, AskOn: []ByteTest{{}}}), []Fault{
 			{at + ".hid_query.interface", "not the number of an interface", "0 to 255"},
+			{at + ".hid_query.ask_on[0]", "want exactly one comparison, found 0", "one of eq, in, or min and max"},
 			{at + ".hid_query.timeout_ms", "out of range", "10 to 10000"},
 			{at + ".hid_query", "want either output or feature", ""},
 			{at + ".hid_query.output[0]", "empty request", ""},
 			{at + ".hid_query", "any report of the device would count as the answer", "expect"},
 			{at + ".hid_query.at", "empty list of moments", "leave it out for all moments"},
 		}},
-		"query of a feature needs no expect": {query(HIDQuery{Feature: Bytes{1}, At: []Moment{AtAttach, AtResume, AtAttach}}), []Fault{
+		"query of a feature needs no expect": {query(HIDQuery{Feature: Bytes{1}, At: []Moment{AtAttach, AtResume, AtAttach}, AskOn: again}), []Fault{
 			{at + ".hid_query.at[2]", "attach stands twice", ""},
 		}},
 		"hidpp": {SourceKind{HIDPP: &HIDPP{Interface: ptr(-1), Feature: "601", TimeoutMS: 10001, Value: ByteValue{Mask: ptr(Byte(0))}}}, []Fault{
@@ -147,8 +151,8 @@ func TestCheckHIDFaults(t *testing.T) {
 		want    []Fault
 	}{
 		"no writing": {Product{Sources: []SourceRule{
-			{Field: HardwareMute, SourceKind: query(HIDQuery{Feature: Bytes{1}})},
-			{Field: NoiseSuppression, SourceKind: SourceKind{HIDPP: &HIDPP{Feature: "0903", Read: ptr(0)}}},
+			{Field: HardwareMute, SourceKind: query(HIDQuery{Feature: Bytes{1}, AskOn: again})},
+			{Field: NoiseSuppression, SourceKind: SourceKind{HIDPP: &HIDPP{Feature: "0903", Read: ptr(0), Event: ptr(0)}}},
 			{Field: EchoCancellation, SourceKind: usage(HIDUsage{Anchor: &Anchor{HIDQuery: &HIDQuery{Feature: Bytes{1}}}})},
 		}}, []Fault{
 			{at + ".hid_query", "this source writes to the device", "add allow_write: true to the product"},
@@ -164,10 +168,10 @@ func TestCheckHIDFaults(t *testing.T) {
 			{at + ".derive.or[0].hid_usage", "no link has vid and pids, so no HID device is this product's", "a link of kind usb, dongle or bluetooth with them"},
 		}},
 		"a query hides what is newer": {Product{AllowWrite: true, Sources: []SourceRule{
-			{Field: HardwareMute, OS: []OS{Windows}, SourceKind: query(HIDQuery{Feature: Bytes{1}})},
+			{Field: HardwareMute, OS: []OS{Windows}, SourceKind: query(HIDQuery{Feature: Bytes{1}, AskOn: again})},
 			{Field: HardwareMute, OS: []OS{Linux}, SourceKind: level},
 			{Field: HardwareMute, SourceKind: SourceKind{Derive: &Derive{Or: []SourceKind{level, usage(HIDUsage{})}}}},
-			{Field: HardwareMute, SourceKind: query(HIDQuery{Feature: Bytes{2}})},
+			{Field: HardwareMute, SourceKind: query(HIDQuery{Feature: Bytes{2}, AskOn: again})},
 			{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{}}},
 		}}, []Fault{
 			{"$.products[0].sources[2]", "sources[0] decides before it with what was true when it asked", "put hid_query behind it"},
@@ -202,4 +206,103 @@ func TestCheckHIDFaults(t *testing.T) {
 			require.Equal(t, c.want, catalogueOf(p).Check())
 		})
 	}
+}
+
+// A state that is only asked for is refused, unless something before it in the list tells each change.
+func TestCheckStaleStates(t *testing.T) {
+	const stale = "nothing tells when the state changes, so it would stay what it was when it was asked for"
+	query := SourceKind{HIDQuery: &HIDQuery{Feature: Bytes{1}}}
+	asked := SourceKind{HIDQuery: &HIDQuery{Feature: Bytes{1}, AskOn: []ByteTest{{Eq: ptr(Byte(1))}}}}
+	read := SourceKind{HIDPP: &HIDPP{Feature: "0601", Read: ptr(1)}}
+	event := SourceKind{HIDPP: &HIDPP{Feature: "0601", Event: ptr(0)}}
+	usage := func(kind HIDKind) SourceKind { return SourceKind{HIDUsage: &HIDUsage{Kind: kind}} }
+	level := SourceKind{HIDReport: &HIDReport{Value: &ByteValue{}}}
+	toggle := SourceKind{HIDReport: &HIDReport{ReportID: ptr(Byte(1)), Kind: HIDToggle, Anchor: &Anchor{HIDQuery: query.HIDQuery}}}
+	or := func(terms ...SourceKind) SourceKind { return SourceKind{Derive: &Derive{Or: terms}} }
+	for name, c := range map[string]struct {
+		before []SourceKind
+		kind   SourceKind
+		want   []string // paths below the source's own
+	}{
+		"query":                               {nil, query, []string{".hid_query"}},
+		"query that is asked again":           {nil, asked, nil},
+		"empty ask_on":                        {nil, SourceKind{HIDQuery: &HIDQuery{Feature: Bytes{1}, AskOn: []ByteTest{}}}, []string{".hid_query"}},
+		"hidpp that only reads":               {nil, read, []string{".hidpp"}},
+		"hidpp with an event":                 {nil, event, nil},
+		"anchor":                              {nil, toggle, nil},
+		"after a report":                      {[]SourceKind{level}, query, nil},
+		"after a usage that is a level":       {[]SourceKind{usage(HIDLevel)}, query, nil},
+		"after a usage that is two buttons":   {[]SourceKind{usage(HIDButtons)}, query, nil},
+		"after an event":                      {[]SourceKind{event}, read, nil},
+		"after one that does, and others":     {[]SourceKind{level, event}, or(query, read), nil},
+		"after a usage that may be a toggle":  {[]SourceKind{usage("")}, query, []string{".hid_query"}},
+		"after a toggle":                      {[]SourceKind{toggle}, query, []string{".hid_query"}},
+		"after a query that is asked again":   {[]SourceKind{asked}, query, []string{".hid_query"}},
+		"after something derived":             {[]SourceKind{or(level, event)}, query, []string{".hid_query"}},
+		"after the system's own":              {[]SourceKind{{ALSACtl: &ALSACtl{Name: "Mic"}}}, query, []string{".hid_query"}},
+		"in something derived":                {nil, or(level, query, asked), []string{".derive.or[1].hid_query"}},
+		"deep in something derived":           {nil, or(level, or(read, event)), []string{".derive.or[1].derive.or[0].hidpp"}},
+		"an anchor in something derived":      {nil, or(level, toggle), nil},
+		"hidpp that has other faults already": {nil, SourceKind{HIDPP: &HIDPP{Feature: "0601"}}, []string{"nothing would ever tell the state"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			check := func(sources []SourceRule, link []LinkRule, at string) {
+				t.Helper()
+				var got, want []string
+				for _, f := range catalogueOf(Product{ID: "p", Links: []Link{usbLink("0700")}, AllowWrite: true, Sources: sources, LinkState: link}).Check() {
+					got = append(got, f.Path+": "+f.Message)
+				}
+				for _, path := range c.want {
+					if strings.HasPrefix(path, ".") {
+						want = append(want, at+path+": "+stale)
+					} else {
+						want = append(want, at+".hidpp: "+path)
+					}
+				}
+				require.Equal(t, want, got)
+			}
+			var sources []SourceRule
+			var link []LinkRule
+			for _, k := range append(c.before, c.kind) {
+				sources = append(sources, SourceRule{Field: HardwareMute, SourceKind: k})
+				link = append(link, LinkRule{SourceKind: k})
+			}
+			check(sources, nil, fmt.Sprintf("$.products[0].sources[%d]", len(c.before)))
+			check(nil, link, fmt.Sprintf("$.products[0].link_state[%d]", len(c.before)))
+		})
+	}
+
+	paths := func(p Product) []string {
+		p.ID, p.Links, p.AllowWrite = "p", []Link{usbLink("0700")}, true
+		var out []string
+		for _, f := range catalogueOf(p).Check() {
+			out = append(out, f.Path)
+		}
+		return out
+	}
+	require.Equal(t, []string{"$.products[0].sources[1].hid_query"}, paths(Product{Sources: []SourceRule{
+		{Field: NoiseSuppression, SourceKind: level}, {Field: HardwareMute, SourceKind: query},
+	}}), "what tells another flag")
+	require.Equal(t, []string{"$.products[0].sources[0].hid_query"}, paths(Product{Sources: []SourceRule{
+		{Field: HardwareMute, SourceKind: query}, {Field: NoiseSuppression, SourceKind: level},
+	}}))
+	require.Equal(t, []string{"$.products[0].sources[0].hidpp", "$.products[0].sources[1].hid_query"}, paths(Product{Sources: []SourceRule{
+		{Field: HardwareMute, SourceKind: read}, {Field: HardwareMute, SourceKind: query},
+	}}), "neither tells")
+	for _, list := range [][]OS{{Linux}, {Windows, Darwin}} {
+		require.Equal(t, []string{"$.products[0].sources[1].hid_query"}, paths(Product{Sources: []SourceRule{
+			{Field: HardwareMute, OS: list, SourceKind: level}, {Field: HardwareMute, SourceKind: query},
+		}}), "on the other systems nothing does")
+		require.Equal(t, []string{"$.products[0].link_state[1].hid_query"}, paths(Product{LinkState: []LinkRule{
+			{OS: list, SourceKind: level}, {SourceKind: query},
+		}}))
+		require.Empty(t, paths(Product{Sources: []SourceRule{
+			{Field: HardwareMute, OS: list, SourceKind: level}, {Field: HardwareMute, OS: list, SourceKind: query},
+		}}))
+	}
+	require.Empty(t, paths(Product{Sources: []SourceRule{
+		{Field: HardwareMute, OS: []OS{Linux}, SourceKind: level},
+		{Field: HardwareMute, OS: []OS{Windows, Darwin}, SourceKind: event},
+		{Field: HardwareMute, SourceKind: query},
+	}}), "together they do")
 }

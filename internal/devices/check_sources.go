@@ -16,8 +16,13 @@ func (f *faults) sources(path string, p Product) {
 		f.systems(at+".os", r.OS)
 		if f.kind(at, r.SourceKind, p.use(r.Field, r.OS)) {
 			f.reachable(at, r, p.Sources[:i])
-			heard := func(e SourceRule) bool { return e.Field == r.Field && e.hears() }
-			f.fresh(at, r.SourceKind, slices.ContainsFunc(p.Sources[:i], heard))
+			untold := systems(r.OS)
+			for _, e := range p.Sources[:i] {
+				if e.Field == r.Field && e.tells() {
+					untold = without(untold, e.OS)
+				}
+			}
+			f.fresh(at, r.SourceKind, len(untold) == 0)
 		}
 	}
 }
@@ -29,7 +34,13 @@ func (f *faults) linkState(path string, p Product) {
 		if !f.kind(at, r.SourceKind, p.use(linkField, r.OS)) {
 			continue
 		}
-		f.fresh(at, r.SourceKind, slices.ContainsFunc(p.LinkState[:i], func(e LinkRule) bool { return e.hears() }))
+		untold := systems(r.OS)
+		for _, e := range p.LinkState[:i] {
+			if e.tells() {
+				untold = without(untold, e.OS)
+			}
+		}
+		f.fresh(at, r.SourceKind, len(untold) == 0)
 		same := func(e LinkRule) bool {
 			return reflect.DeepEqual(e.SourceKind, r.SourceKind) && len(without(systems(r.OS), e.OS)) == 0
 		}

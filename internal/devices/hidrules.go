@@ -92,7 +92,7 @@ type HIDQuery struct {
 	Expect    []ByteTest `json:"expect,omitempty" yaml:"expect,omitempty" jsonschema_description:"What is true of the answer to the last request, by which it is told from other reports."`
 	Value     ByteValue  `json:"value" yaml:"value" jsonschema_description:"Where the state stands in the answer. Byte 0 of a feature report is its number, 00 where reports have none."`
 	At        []Moment   `json:"at,omitempty" yaml:"at,omitempty" jsonschema_description:"When to ask: attach, when the device is first seen; resume, after sleep or when reports were lost; link_up, when link_state has become true. At all of them if left out."`
-	AskOn     []ByteTest `json:"ask_on,omitempty" yaml:"ask_on,omitempty" jsonschema_description:"What is true of an input report after which the device is asked again, because it tells that something may have changed."`
+	AskOn     []ByteTest `json:"ask_on,omitempty" yaml:"ask_on,omitempty" jsonschema_description:"What is true of a report of the same HID interface that tells that the state may have changed: the device is asked again then, five times a second at most."`
 	TimeoutMS int        `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty" jsonschema:"minimum=10,maximum=10000" jsonschema_description:"How long to wait for each answer. 1000 if left out."`
 }
 

@@ -18,7 +18,7 @@ func hidCatalogue() *Catalogue {
 			{Byte: 0, Eq: ptr(Byte(0x64))}, {Byte: 1, Mask: ptr(Byte(0x0f)), In: []Byte{1, 2}}, {Byte: 2, Min: ptr(Byte(3)), Max: ptr(Byte(7))},
 		},
 		Value: ByteValue{Byte: 12, Mask: ptr(Byte(0x80)), On: []Byte{0x80}, Off: []Byte{0}, Invert: true},
-		At:    []Moment{AtAttach, AtLinkUp}, TimeoutMS: 250,
+		At:    []Moment{AtAttach, AtLinkUp}, AskOn: []ByteTest{{Byte: 0, Eq: ptr(Byte(0x65))}}, TimeoutMS: 250,
 	}
 	feature := HIDQuery{Feature: Bytes{0x00, 0x21}, Value: ByteValue{Byte: 2}}
 	level := HIDReport{ReportID: ptr(Byte(6)), Value: &ByteValue{Byte: 1}, DebounceMS: 30}
@@ -38,7 +38,7 @@ func hidCatalogue() *Catalogue {
 			{Field: NoiseSuppression, SourceKind: SourceKind{HIDPP: &pp}},
 			{Field: EchoCancellation, SourceKind: SourceKind{Derive: &Derive{Or: []SourceKind{
 				{Const: ptr(false)},
-				{Derive: &Derive{And: []SourceKind{{HIDReport: &level}, {HIDQuery: &feature}}}},
+				{Derive: &Derive{And: []SourceKind{{HIDReport: &level}, {HIDQuery: &query}}}},
 			}}}},
 		},
 		LinkState: []LinkRule{

@@ -3,6 +3,7 @@ package devices
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -55,7 +56,8 @@ func (inst *instance) device(r Reading) string {
 }
 
 // unitOf is the unit that owns the reading's device; where that cannot be told, the only one
-// that may.
+// that may. Makers give one serial number to many devices: of several owners it is the one that
+// the device would be grouped with.
 func unitOf(r Reading, instances []*instance) *instance {
 	var sure, maybe []*instance
 	for _, inst := range instances {
@@ -69,13 +71,23 @@ func unitOf(r Reading, instances []*instance) *instance {
 			maybe = append(maybe, inst)
 		}
 	}
+	if len(sure) > 1 {
+		sure = slices.DeleteFunc(sure, func(inst *instance) bool { return !inst.groups(r) })
+		maybe = nil
+	}
 	switch {
-	case len(sure) > 0:
+	case len(sure) == 1:
 		return sure[0]
-	case len(maybe) == 1:
+	case len(sure) == 0 && len(maybe) == 1:
 		return maybe[0]
 	}
 	return nil
+}
+
+// groups reports whether an endpoint with the reading's identity would be one of the unit.
+func (inst *instance) groups(r Reading) bool {
+	id := inst.device(r)
+	return id != "" && slices.ContainsFunc(inst.endpoints[:inst.own], func(e *Endpoint) bool { return id == groupKey(inst.product.GroupBy, e) })
 }
 
 // owns says whether the device of a reading belongs to the unit: by the hardware identity or the

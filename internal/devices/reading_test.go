@@ -72,7 +72,9 @@ func TestReadingsFindTheirUnit(t *testing.T) {
 		want      map[string]Tri
 	}{
 		"by container":                              {"", []Endpoint{mic("a", "c1", ""), mic("b", "c2", "")}, []Reading{muted("c2", "")}, map[string]Tri{"b": True}},
-		"by container, other serial numbers":        {"", []Endpoint{mic("a", "c1", "s1"), mic("b", "c2", "s2")}, []Reading{muted("c2", "s1")}, map[string]Tri{"a": True}},
+		"by container, other serial numbers":        {"", []Endpoint{mic("a", "c1", "s1"), mic("b", "c2", "s2")}, []Reading{muted("c2", "s1")}, map[string]Tri{"b": True}},
+		"by container, all bear one serial number":  {"", []Endpoint{mic("a", "c1", "s1"), mic("b", "c2", "s1")}, []Reading{muted("c2", "s1")}, map[string]Tri{"b": True}},
+		"all bear one serial number, and no more":   {"", []Endpoint{mic("a", "c1", "s1"), mic("b", "c2", "s1")}, []Reading{muted("", "s1")}, map[string]Tri{}},
 		"by serial number":                          {"", []Endpoint{mic("a", "", "s1"), mic("b", "", "s2")}, []Reading{muted("", "s2")}, map[string]Tri{"b": True}},
 		"of nothing there":                          {"", []Endpoint{mic("a", "c1", "s1")}, []Reading{muted("c2", "s2")}, map[string]Tri{}},
 		"unsure, one unit":                          {"", []Endpoint{mic("a", "c1", "")}, []Reading{muted("", "s1")}, map[string]Tri{"a": True}},
@@ -80,6 +82,7 @@ func TestReadingsFindTheirUnit(t *testing.T) {
 		"unsure, but the other is surely not it":    {"", []Endpoint{mic("a", "c1", ""), mic("b", "c2", "s2")}, []Reading{muted("", "s1")}, map[string]Tri{"a": True}},
 		"two units, each its own":                   {"", []Endpoint{mic("a", "c1", ""), mic("b", "c2", "")}, []Reading{muted("c1", ""), reading("sources[0]", "c2", "", False)}, map[string]Tri{"a": True, "b": False}},
 		"several USB devices":                       {GroupSerial, []Endpoint{mic("a", "c1", "s1"), mic("b", "c2", "s2")}, []Reading{muted("c3", "s2")}, map[string]Tri{"b": True}},
+		"several USB devices, and one of another":   {GroupSerial, []Endpoint{mic("a", "c1", "s1"), mic("b", "c2", "s2")}, []Reading{muted("c1", "s2")}, map[string]Tri{"b": True}},
 		"several USB devices, one never speaks":     {GroupSerial, []Endpoint{mic("a", "c1", "s1")}, []Reading{muted("c1", "s1"), reading("sources[0]", "c2", "s1", Unknown)}, map[string]Tri{"a": True}},
 		"model: all are muted":                      {GroupModel, []Endpoint{mic("a", "c1", "")}, []Reading{muted("c1", ""), muted("c2", "")}, map[string]Tri{"a": True}},
 		"model: one is not":                         {GroupModel, []Endpoint{mic("a", "c1", "")}, []Reading{muted("c1", ""), reading("sources[0]", "c2", "", False)}, map[string]Tri{"a": False}},

@@ -38,6 +38,8 @@ type SensorCheckpoint struct {
 	Silent    bool          `json:"silent,omitempty"`
 	Place     byte          `json:"place,omitempty"`
 	Lacks     bool          `json:"lacks,omitempty"`
+	AskAgain  time.Time     `json:"ask_again,omitzero"` // when it is asked once more
+	LastAsked time.Time     `json:"last_asked,omitzero"`
 }
 
 // Checkpoint returns what t knows, its times passed through clock. Its requests have been fetched.
@@ -49,6 +51,7 @@ func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
 			sc := SensorCheckpoint{
 				Product: s.product, Rule: s.at, Value: s.value, Since: clock(s.since), Held: slices.Clone(s.held),
 				LastPress: clock(s.pressed), Next: s.next, Due: clock(s.due),
+				AskAgain: clock(s.again), LastAsked: clock(s.last),
 			}
 			if s.talk != nil {
 				sc.Step, sc.Silent = s.talk.step, s.talk.silent
@@ -112,6 +115,7 @@ func (t *Tracker) Restore(c Checkpoint) {
 
 func (s *sensor) restore(c SensorCheckpoint) {
 	s.value, s.since, s.pressed, s.next, s.due = c.Value, c.Since, c.LastPress, c.Next, c.Due
+	s.again, s.last = c.AskAgain, c.LastAsked
 	copy(s.held, c.Held)
 	if s.talk != nil {
 		s.talk.step, s.talk.silent, s.talk.waiting, s.talk.until = c.Step, c.Silent, !c.Until.IsZero(), c.Until

@@ -30,11 +30,16 @@ var fuzzed = []string{
 	queries + quiet,
 	linked + quiet,
 	`
-    link_state: [{derive: {or: [{hid_query: {feature: "24", value: {byte: 1}}}, {hid_report: {when: [{byte: 0, min: 3}], value: {byte: 1}, debounce_ms: 20}}]}}]
+    link_state: [{derive: {or: [{hid_query: {feature: "24", value: {byte: 1, on: [1], off: [0]}, ask_on: [{byte: 0, eq: 2}]}}, {hid_report: {when: [{byte: 0, min: 3}], value: {byte: 1}, debounce_ms: 20}}]}}]
     sources:
-      - {field: hardware_mute, hid_report: {report_id: 1, kind: toggle, value: {byte: 1}, anchor: {hid_query: {output: ["12 01", "11 01"], expect: [{byte: 0, eq: 2}], value: {byte: 1}, timeout_ms: 10}}}}
+      - {field: hardware_mute, hid_report: {report_id: 1, kind: toggle, value: {byte: 1}, anchor: {hid_query: {output: ["12 01", "11 01"], expect: [{byte: 0, eq: 2}], value: {byte: 1}, timeout_ms: 10, ask_on: [{byte: 1, min: 2}]}}}}
       - {field: noise_suppression, hidpp: {feature: "0903", read: 0, event: 1, value: {byte: 0}}}
-      - {field: echo_cancellation, hidpp: {feature: "0904", read: 3, device_index: 1, value: {byte: 0, on: [1], off: [0]}, timeout_ms: 20}}
+      - {field: echo_cancellation, hidpp: {feature: "0904", read: 3, event: 3, device_index: 1, value: {byte: 0, on: [1], off: [0]}, timeout_ms: 20}}
+` + quiet,
+	`
+    sources:
+      - {field: hardware_mute, hid_query: {output: ["11 01"], expect: [{byte: 0, eq: 1}], value: {byte: 1, on: [1], off: [0]}, timeout_ms: 150, ask_on: [{byte: 0, in: [1, 2]}]}}
+      - {field: noise_suppression, hid_query: {feature: "22", value: {byte: 1}, ask_on: [{byte: 0, max: 5}], at: [link_up]}}
 ` + quiet,
 	quiet[1:],
 }
@@ -55,6 +60,7 @@ func FuzzTracker(f *testing.F) {
 	f.Add(byte(0), []byte{0, 0x80, 0, 0, 0, 1, 2, 4, 1, 5, 0, 1, 2, 1, 1, 5, 1, 0})
 	f.Add(byte(3), []byte{0, 1, 0, 5, 0, 2, 3, 1, 6, 0, 50, 2, 0x24, 1, 5, 1, 2, 20, 0x11, 0xff, 0, 0x0d, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})
 	f.Add(byte(1), []byte{0, 0x82, 0, 7, 0, 2, 3, 0x21, 1, 6, 0, 255, 8, 1, 3, 4, 0, 0})
+	f.Add(byte(4), []byte{0, 0, 0, 5, 0, 2, 1, 1, 5, 0, 2, 2, 0, 5, 0, 2, 1, 1, 8, 0, 15, 5, 0, 2, 1, 7, 8, 0, 20, 8, 0, 25})
 	f.Fuzz(func(t *testing.T, which byte, script []byte) {
 		first := fuzzRun(t, rules, int(which), script, false)
 		require.Equal(t, first, fuzzRun(t, rules, int(which), script, true))
@@ -126,6 +132,9 @@ func fuzzRun(t *testing.T, rules []*Rules, which int, script []byte, restore boo
 		for _, d := range tr.devices {
 			require.LessOrEqual(t, len(d.queue), len(d.sensors))
 			require.LessOrEqual(t, len(d.requests), len(d.sensors)+1)
+			for _, s := range d.sensors {
+				require.True(t, s.again.IsZero() || s.again.After(now) && !s.again.After(now.Add(askGap)), "no cause is forgotten")
+			}
 			require.True(t, d.talking == nil || d.conversation() == nil || slices.Contains(d.sensors, d.talking))
 		}
 		require.False(t, tr.book.links || tr.book.anchors || tr.book.changed, "nothing is left over")

@@ -14,7 +14,7 @@ const linked = `
     sources:
       - {field: hardware_mute, hid_report: {report_id: 1, kind: toggle, anchor: {start: false}}}
       - {field: noise_suppression, hid_report: {report_id: 2, value: {byte: 1}}}
-      - {field: echo_cancellation, hid_query: {feature: "22", value: {byte: 1}, at: [link_up]}}
+      - {field: echo_cancellation, hid_query: {feature: "22", value: {byte: 1}, at: [link_up], ask_on: [{byte: 0, eq: 9}]}}
 `
 
 func TestLink(t *testing.T) {
@@ -90,7 +90,7 @@ func TestLinkDownDuringAConversation(t *testing.T) {
       - {hid_report: {report_id: 4, value: {byte: 1}}}
       - {hid_query: {feature: "24", value: {byte: 1}, at: [resume]}}
     sources:
-      - {field: hardware_mute, hid_query: {output: ["11 01", "11 02"], expect: [{byte: 0, eq: 1}], value: {byte: 1}}}
+      - {field: hardware_mute, hid_query: {output: ["11 01", "11 02"], expect: [{byte: 0, eq: 1}], value: {byte: 1}, ask_on: [{byte: 0, eq: 9}]}}
 `)
 	w.happen(at("hidraw0", reports(1, 4)))
 	require.Equal(t, "hidraw0 output 11 01", w.asked())
@@ -107,8 +107,8 @@ func TestLinkDownDuringAConversation(t *testing.T) {
 // The answer that tells of the link is nobody else's, and what it lets ask is asked once.
 func TestLinkByQuery(t *testing.T) {
 	w := newWorld(t, `
-    link_state: [{hid_query: {output: ["14 01"], expect: [{byte: 0, eq: 4}], value: {byte: 1}}}]
-    sources: [{field: hardware_mute, hid_query: {output: ["11 01", "11 02"], expect: [{byte: 0, eq: 1}], value: {byte: 1}}}]
+    link_state: [{hid_query: {output: ["14 01"], expect: [{byte: 0, eq: 4}], value: {byte: 1}, ask_on: [{byte: 0, eq: 9}]}}]
+    sources: [{field: hardware_mute, hid_query: {output: ["11 01", "11 02"], expect: [{byte: 0, eq: 1}], value: {byte: 1}, ask_on: [{byte: 0, eq: 9}]}}]
 `)
 	w.happen(at("hidraw0", reports(1, 4)))
 	require.Equal(t, "hidraw0 output 14 01", w.asked())

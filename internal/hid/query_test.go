@@ -9,9 +9,9 @@ import (
 
 const queries = `
     sources:
-      - {field: hardware_mute, hid_query: {feature: "21", expect: [{byte: 0, eq: 0x21}], value: {byte: 1, on: [1], off: [0]}, timeout_ms: 300}}
-      - {field: noise_suppression, hid_query: {output: ["11 01"], expect: [{byte: 0, eq: 1}], value: {byte: 1}, at: [attach]}}
-      - {field: echo_cancellation, hid_query: {output: ["12 01", "12 02"], expect: [{byte: 0, eq: 2}], value: {byte: 1}, at: [attach, resume]}}
+      - {field: hardware_mute, hid_query: {feature: "21", expect: [{byte: 0, eq: 0x21}], value: {byte: 1, on: [1], off: [0]}, timeout_ms: 300, ask_on: [{byte: 0, eq: 9}]}}
+      - {field: noise_suppression, hid_query: {output: ["11 01"], expect: [{byte: 0, eq: 1}], value: {byte: 1}, at: [attach], ask_on: [{byte: 0, eq: 9}]}}
+      - {field: echo_cancellation, hid_query: {output: ["12 01", "12 02"], expect: [{byte: 0, eq: 2}], value: {byte: 1}, at: [attach, resume], ask_on: [{byte: 0, eq: 9}]}}
 `
 
 const silence = "the device did not answer the request of this rule"

@@ -29,7 +29,7 @@ type sensor struct {
 	talk  *exchange
 	pp    *hidpp    // of a hidpp source
 	again time.Time // when to ask once more; zero: there is no cause
-	last  time.Time // when that was done last
+	last  time.Time // when it was asked last
 }
 
 func newSensor(rl *rule, d *tracked) *sensor {
@@ -207,18 +207,26 @@ func (s *sensor) expire(now time.Time) {
 	}
 }
 
-// askGap is the least time between two questions that reports of the device have given cause to: one
-// that answers with such a report must not be asked without end.
+// askGap is the least time between a question and the next one that a report of the device has given
+// cause to: one that answers with such a report must not be asked without a pause.
 const askGap = 200 * time.Millisecond
 
-// doubt looks whether a report gives cause to ask again.
+// doubt looks whether a report gives cause to ask again. A clock that has been set back says nothing.
 func (s *sensor) doubt(data []byte, now time.Time) {
-	if s.HIDQuery == nil || len(s.HIDQuery.AskOn) == 0 || !s.again.IsZero() || !meets(data, s.HIDQuery.AskOn) {
+	if s.HIDQuery == nil || len(s.HIDQuery.AskOn) == 0 || !meets(data, s.HIDQuery.AskOn) {
 		return
 	}
 	s.again = now
-	if !s.last.IsZero() && now.Sub(s.last) < askGap {
+	if since := now.Sub(s.last); since >= 0 && since < askGap {
 		s.again = s.last.Add(askGap)
+	}
+}
+
+// unconfirmed is for a request whose answer has told no state. At the end of a query nothing is known:
+// what was known before may have been asked about because it has changed.
+func (s *sensor) unconfirmed(at time.Time) {
+	if s.HIDQuery != nil && !s.talk.waiting {
+		s.set(devices.Unknown, at)
 	}
 }
 

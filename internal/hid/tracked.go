@@ -50,11 +50,17 @@ func (d *tracked) unit(rl *rule) unit {
 // has yet to go out is not asked twice.
 func (d *tracked) ask(m devices.Moment, now time.Time, which func(*sensor) bool) {
 	for _, s := range d.sensors {
-		if s.asksAt(m) && which(s) && !slices.Contains(d.queue, s) && !d.about(s) {
-			d.queue = append(d.queue, s)
+		if s.asksAt(m) && which(s) {
+			d.enqueue(s)
 		}
 	}
 	d.goOn(now)
+}
+
+func (d *tracked) enqueue(s *sensor) {
+	if !slices.Contains(d.queue, s) && !d.about(s) {
+		d.queue = append(d.queue, s)
+	}
 }
 
 // about reports whether a conversation is just about to begin.
@@ -76,6 +82,7 @@ func (d *tracked) conversation() *sensor {
 func (d *tracked) goOn(now time.Time) {
 	for d.conversation() == nil && len(d.queue) > 0 {
 		d.talking, d.queue = d.queue[0], d.queue[1:]
+		d.talking.last = now
 		d.send(d.talking.talk.start(now))
 	}
 }
@@ -128,10 +135,8 @@ func (d *tracked) askAgain(now time.Time) {
 		if s.again.IsZero() || now.Before(s.again) {
 			continue
 		}
-		s.again, s.last = time.Time{}, now
-		if !slices.Contains(d.queue, s) {
-			d.queue = append(d.queue, s)
-		}
+		s.again = time.Time{}
+		d.enqueue(s)
 	}
 	d.goOn(now)
 }
@@ -158,6 +163,9 @@ func (d *tracked) answer(s *sensor, data []byte, at, now time.Time) bool {
 		s.learn(v, at)
 	}
 	d.send(s.talk.next(now))
+	if !v.Known() {
+		s.unconfirmed(at)
+	}
 	d.goOn(now)
 	return true
 }
@@ -166,6 +174,7 @@ func (d *tracked) answer(s *sensor, data []byte, at, now time.Time) bool {
 func (d *tracked) unanswered(s *sensor, now time.Time) {
 	d.send(s.talk.next(now))
 	s.talk.silent = !s.talk.waiting
+	s.unconfirmed(now)
 	d.goOn(now)
 }
 

@@ -32,7 +32,7 @@ func TestConfigure(t *testing.T) {
     sources:
       - {field: hardware_mute, hid_report: {report_id: 1, kind: toggle, %sanchor: {hid_query: {feature: "21", value: {byte: 1}}}}}
 `
-		another = `      - {field: noise_suppression, hid_query: {feature: "22", value: {byte: 1}}}
+		another = `      - {field: noise_suppression, hid_query: {feature: "22", value: {byte: 1}, ask_on: [{byte: 0, eq: 9}]}}
 `
 		link = `    link_state: [{hid_report: {report_id: 2, value: {byte: 1}}}]
 `
@@ -84,8 +84,8 @@ func TestRules(t *testing.T) {
       - {field: hardware_mute, hid_usage: {interface: 3}}
       - {field: hardware_mute, os: [windows], hid_report: {interface: 5, value: {byte: 1}}}
       - {field: hardware_mute, hid_report: {interface: 6, report_id: 1, kind: toggle, anchor: {hid_report: {interface: 7, report_id: 2, value: {byte: 1}}}}}
-      - {field: noise_suppression, hidpp: {interface: 8, feature: "0903", read: 0, value: {byte: 0}}}
-      - {field: echo_cancellation, hid_query: {interface: 9, output: ["11 00"], expect: [{byte: 0, eq: 1}], value: {byte: 0}}}
+      - {field: noise_suppression, hidpp: {interface: 8, feature: "0903", read: 0, event: 0, value: {byte: 0}}}
+      - {field: echo_cancellation, hid_query: {interface: 9, output: ["11 00"], expect: [{byte: 0, eq: 1}], value: {byte: 0}, ask_on: [{byte: 0, eq: 9}]}}
 `)
 	require.False(t, r.Empty())
 	mute := storedItems(t, "headset-level")
@@ -129,7 +129,7 @@ func TestNotes(t *testing.T) {
 	w.happen(at("hidraw0", storedItems(t, "headset-level")))
 	require.Empty(t, w.note("sources[0]"))
 
-	w = newWorld(t, `    sources: [{field: noise_suppression, hidpp: {feature: "0903", read: 0, value: {byte: 0}}}]`+"\n")
+	w = newWorld(t, `    sources: [{field: noise_suppression, hidpp: {feature: "0903", read: 0, event: 0, value: {byte: 0}}}]`+"\n")
 	w.happen(at("hidraw0", reports(0x01, 0x11)))
 	require.Equal(t, "hidraw0 output 11 ff 00 0d 09 03"+strings.Repeat(" 00", 14), w.asked())
 	none := append([]byte{0x11, 0xff, 0, 0x0d}, make([]byte, 16)...)

@@ -8,12 +8,12 @@
 #                                     passes its exit status on
 #
 # Environment: SIDETONE_VM_CACHE (default ${XDG_CACHE_HOME:-~/.cache}/sidetone-vm), SIDETONE_VM_TIMEOUT (seconds a run may
-# take, default 600), SIDETONE_VM_MEMORY (MiB, default 512).
+# take, default 900), SIDETONE_VM_MEMORY (MiB, default 512).
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${SIDETONE_VM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/sidetone-vm}
-timeout=${SIDETONE_VM_TIMEOUT:-600}
+timeout=${SIDETONE_VM_TIMEOUT:-900}
 memory=${SIDETONE_VM_MEMORY:-512}
 
 die() {

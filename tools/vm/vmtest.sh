@@ -22,7 +22,7 @@ cp examples/acme.yaml installer/linux/70-sidetone-hid.rules "$share"
 CGO_ENABLED=0 go build -o "$share/fakeusbd" ./tools/fakeusb/cmd/fakeusbd
 CGO_ENABLED=0 go test -c -tags vmtest -o "$share/guest.test" ./tools/vm/guest
 # The guest's run.sh gets no arguments and no environment of ours: what it needs is written into it.
-printf 'exec ./guest.test -test.v -test.failfast -test.timeout=8m -test.run=%q\n' "${SIDETONE_VM_TESTS:-.}" >"$share/run.sh"
+printf 'exec ./guest.test -test.v -test.failfast -test.timeout=14m -test.run=%q\n' "${SIDETONE_VM_TESTS:-.}" >"$share/run.sh"
 
 for sound in "$@"; do
 	echo "== real kernel, $sound"

@@ -139,14 +139,15 @@ func TestMuteButtonOfTheTelephonyInterface(t *testing.T) {
 func TestEncodings(t *testing.T) {
 	onceIsEnough(t)
 	type step struct {
-		send []byte // report of the device; nil: none
-		want *bool
-		gone bool // nothing is reported of the product
+		send   []byte // report of the device; nil: none
+		answer []byte // its report when it is asked then; nil: it is not asked
+		want   *bool
+		gone   bool // nothing is reported of the product
 	}
 	for _, c := range []struct {
 		name    string
 		sources string
-		answer  func(fakehid.Request) []byte // input report to a request
+		request []byte // output report with which the agent asks; nil: it does not
 		steps   []step
 	}{
 		{
@@ -191,15 +192,13 @@ func TestEncodings(t *testing.T) {
     allow_write: true
     sources:
       - field: hardware_mute
-        hid_query: {output: ["02 66"], expect: [{byte: 1, eq: 0x66}], value: {byte: 2, off: [0xff]}}
+        hid_query: {output: ["02 66"], expect: [{byte: 1, eq: 0x66}], value: {byte: 2, off: [0xff]}, ask_on: [{byte: 1, eq: 0x70}]}
 `,
-			answer: func(r fakehid.Request) []byte {
-				if r.Kind == fakehid.Output && slices.Equal(r.Report, []byte{2, 0x66}) {
-					return []byte{1, 0x66, 0x01}
-				}
-				return nil
+			request: []byte{2, 0x66},
+			steps: []step{
+				{answer: []byte{1, 0x66, 0x01}, want: muted},
+				{send: []byte{1, 0x70, 0}, answer: []byte{1, 0x66, 0xff}, want: unmuted}, // it says that it has changed, and not how
 			},
-			steps: []step{{want: muted}},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -208,20 +207,19 @@ func TestEncodings(t *testing.T) {
 			spec.GainControl = false
 			d := plug(t, 0, spec)
 			h := createHID(t, fakehid.Options{Vendor: 0x1209, Product: 0x0700, Uniq: spec.Serial, Descriptor: vendorReports})
+			asked := 0
 			for i, s := range c.steps {
 				if s.send != nil {
 					require.NoError(t, h.Send(s.send))
 				}
-				if c.answer != nil {
-					await(t, "a request of the agent", func() bool {
-						for _, r := range h.Requests() {
-							if a := c.answer(r); a != nil {
-								require.NoError(t, h.Send(a))
-								return true
-							}
-						}
-						return false
-					})
+				if s.answer != nil {
+					await(t, "a request of the agent", func() bool { return len(h.Requests()) > asked })
+					for _, r := range h.Requests()[asked:] {
+						require.Equal(t, fakehid.Output, r.Kind)
+						require.Equal(t, c.request, r.Report)
+						asked++
+					}
+					require.NoError(t, h.Send(s.answer))
 				}
 				if s.gone {
 					expect(t)
@@ -230,7 +228,7 @@ func TestEncodings(t *testing.T) {
 				t.Logf("step %d", i)
 				expect(t, d.saying(s.want)...)
 			}
-			if c.answer == nil {
+			if c.request == nil {
 				require.Empty(t, h.Requests(), "nothing is written to a device without allow_write")
 			}
 		})
