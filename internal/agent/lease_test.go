@@ -153,6 +153,8 @@ func TestPushIsTakenBackWhileItIsAmbiguous(t *testing.T) {
 		b.see("audio", first, second)
 		_, err := b.Push(suite(time.Minute, flags{devices.HardwareMute: devices.Unknown, devices.NoiseSuppression: devices.True}))
 		require.ErrorAs(t, err, new(*AmbiguousError))
+		_, err = b.Push(suite(time.Hour, nil))
+		require.ErrorAs(t, err, new(*AmbiguousError), "it would be for longer")
 		require.Len(t, b.View().Leases, 1, "refused, it changes nothing")
 		require.Equal(t, 2, b.push(suite(time.Minute, flags{devices.HardwareMute: devices.Unknown})))
 		require.Empty(t, b.View().Leases)

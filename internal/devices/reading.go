@@ -37,7 +37,7 @@ func collect(readings []Reading, instances []*instance) {
 // interfaces, of which one may never speak: the latest that is known stands for the device.
 func (inst *instance) join(list []Reading, r Reading) []Reading {
 	for i, other := range list {
-		if id := inst.device(r); id != "" && id == inst.device(other) {
+		if inst.same(r, other) {
 			if !other.Value.Known() || r.Value.Known() && r.Since.After(other.Since) {
 				list[i] = r
 			}
@@ -45,6 +45,21 @@ func (inst *instance) join(list []Reading, r Reading) []Reading {
 		}
 	}
 	return append(list, r)
+}
+
+// same reports whether two readings are of one physical device, as far as both tell what they are of.
+func (inst *instance) same(a, b Reading) bool {
+	container := a.Container != "" && b.Container != ""
+	serial := a.Serial != "" && b.Serial != ""
+	switch {
+	case serial && inst.product.GroupBy == GroupSerial:
+		return a.Serial == b.Serial
+	case container:
+		return a.Container == b.Container
+	case serial:
+		return a.Serial == b.Serial
+	}
+	return false
 }
 
 // device tells the physical device of a reading from another.
@@ -71,17 +86,16 @@ func unitOf(r Reading, instances []*instance) *instance {
 			maybe = append(maybe, inst)
 		}
 	}
-	if len(sure) > 1 {
-		sure = slices.DeleteFunc(sure, func(inst *instance) bool { return !inst.groups(r) })
-		maybe = nil
-	}
 	switch {
-	case len(sure) == 1:
-		return sure[0]
-	case len(sure) == 0 && len(maybe) == 1:
-		return maybe[0]
+	case len(sure) == 0:
+		sure = maybe
+	case len(sure) > 1:
+		sure = slices.DeleteFunc(sure, func(inst *instance) bool { return !inst.groups(r) })
 	}
-	return nil
+	if len(sure) != 1 {
+		return nil
+	}
+	return sure[0]
 }
 
 // groups reports whether an endpoint with the reading's identity would be one of the unit.

@@ -439,9 +439,10 @@ func (h *hidSource) opened(p *hidPresence, o hidOpened) {
 	h.working.Go(p.port.read)
 }
 
-// fails notes why a device is not read; another reason is a new failure.
+// fails notes why a device is not read. Another reason is no new failure: one that hangs and then
+// fails would be tried again without end.
 func (p *hidPresence) fails(err error) {
-	if p.err == nil || p.err.Error() != err.Error() {
+	if p.err == nil {
 		p.failing = time.Now()
 	}
 	p.err = err

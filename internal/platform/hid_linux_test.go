@@ -493,6 +493,29 @@ func TestHIDOpeningThatHangs(t *testing.T) {
 	})
 }
 
+// A device that takes its time to fail is not opened without end.
+func TestHIDOpeningThatHangsAndFails(t *testing.T) {
+	f := newHIDTree(t)
+	f.plug(headsetHID("hidraw0"))
+	events := newHIDEvents()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHID(f.root, anyHID, events.handle, quiet())
+		var opened atomic.Int32
+		h.open = func(string) (*os.File, error) {
+			opened.Add(1)
+			time.Sleep(5 * time.Second)
+			return nil, unix.EIO
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		Follow(ctx, h, nil, func(devices.Observation) {})
+		require.LessOrEqual(t, int(opened.Load()), 2)
+		require.Contains(t, events.expect(t, hid.Denied, "hidraw0").Error, "does not answer")
+		require.Contains(t, events.expect(t, hid.Denied, "hidraw0").Error, "input/output error")
+	})
+	require.Empty(t, events)
+}
+
 func TestHIDCloseWhileOpening(t *testing.T) {
 	f := newHIDTree(t)
 	f.plug(headsetHID("hidraw0"))

@@ -4,8 +4,10 @@ package guest
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -59,6 +61,20 @@ func agentSays(t *testing.T, args ...string) string {
 	return run(t, "./sidetone", args...)
 }
 
+// agentReads waits until the agent has opened a hidraw node: what a device sends before, nobody hears.
+func agentReads(t *testing.T, path string) {
+	t.Helper()
+	await(t, "the agent to read "+devNode(path), func() bool {
+		var status struct {
+			HID []struct{ Node, Error string }
+		}
+		require.NoError(t, json.Unmarshal([]byte(agentSays(t, "status", "--json")), &status))
+		return slices.ContainsFunc(status.HID, func(h struct{ Node, Error string }) bool {
+			return h.Node == filepath.Base(path) && h.Error == ""
+		})
+	})
+}
+
 // doctorSays returns what doctor finds where something is wrong.
 func doctorSays(t *testing.T, catalogue string) string {
 	t.Helper()
@@ -76,7 +92,7 @@ func TestMuteButtonOfTheTelephonyInterface(t *testing.T) {
 		spec := headset()
 		spec.PhoneMute, spec.GainControl = fakeusb.PhoneMuteLevel, false
 		d := plug(t, 0, spec)
-		d.telephony()
+		agentReads(t, d.telephony())
 		expect(t, d.saying(unmuted)...) // of the sound server: the device has not shown its switch yet
 		for range 2 {
 			d.press(true)
@@ -92,7 +108,7 @@ func TestMuteButtonOfTheTelephonyInterface(t *testing.T) {
 		d.unplug()
 		expect(t)
 		d.replug()
-		d.telephony()
+		agentReads(t, d.telephony())
 		expect(t, d.saying(unmuted)...)
 		d.press(true)
 		expect(t, d.saying(muted)...)
@@ -104,7 +120,7 @@ func TestMuteButtonOfTheTelephonyInterface(t *testing.T) {
 		spec := headset()
 		spec.PhoneMute, spec.GainControl = fakeusb.PhoneMuteTwoButtons, false
 		d := plug(t, 0, spec)
-		d.telephony()
+		agentReads(t, d.telephony())
 		expect(t, d.saying(unknownMute)...)
 		for _, press := range []bool{true, false, false, true} {
 			d.press(press)
@@ -118,7 +134,7 @@ func TestMuteButtonOfTheTelephonyInterface(t *testing.T) {
 		spec := headset()
 		spec.PhoneMute, spec.GainControl = fakeusb.PhoneMuteMomentary, false
 		d := plug(t, 0, spec)
-		d.telephony()
+		agentReads(t, d.telephony())
 		expect(t, d.saying(unmuted)...)
 		for _, want := range []*bool{muted, unmuted, muted} {
 			d.press(true)
@@ -192,7 +208,7 @@ func TestEncodings(t *testing.T) {
     allow_write: true
     sources:
       - field: hardware_mute
-        hid_query: {output: ["02 66"], expect: [{byte: 1, eq: 0x66}], value: {byte: 2, off: [0xff]}, ask_on: [{byte: 1, eq: 0x70}]}
+        hid_query: {output: ["02 66"], expect: [{byte: 1, eq: 0x66}], value: {byte: 2, off: [0xff]}, ask_on: [{byte: 1, eq: 0x70}], timeout_ms: 10000}
 `,
 			request: []byte{2, 0x66},
 			steps: []step{
@@ -207,6 +223,7 @@ func TestEncodings(t *testing.T) {
 			spec.GainControl = false
 			d := plug(t, 0, spec)
 			h := createHID(t, fakehid.Options{Vendor: 0x1209, Product: 0x0700, Uniq: spec.Serial, Descriptor: vendorReports})
+			agentReads(t, h.path)
 			asked := 0
 			for i, s := range c.steps {
 				if s.send != nil {
@@ -246,6 +263,7 @@ func TestDeviceGoesWhileTheAgentReads(t *testing.T) {
 	d := plug(t, 0, spec)
 	for range 3 {
 		h := createHID(t, fakehid.Options{Vendor: 0x1209, Product: 0x0700, Uniq: spec.Serial, Descriptor: vendorReports})
+		agentReads(t, h.path)
 		require.NoError(t, h.Send([]byte{1, 1, 0}))
 		expect(t, d.saying(muted)...)
 		stop, stopped := make(chan struct{}), make(chan struct{})
@@ -303,6 +321,7 @@ func TestHowLongAPressTakes(t *testing.T) {
 	spec.GainControl = false
 	d := plug(t, 0, spec)
 	h := createHID(t, fakehid.Options{Vendor: 0x1209, Product: 0x0700, Uniq: spec.Serial, Descriptor: vendorReports})
+	agentReads(t, h.path)
 	reader := readHID(t, h.path)
 	lists := map[bool][]fakeserver.Device{true: sorted(d.saying(muted)), false: sorted(d.saying(unmuted))}
 	var read, arrived []time.Duration
