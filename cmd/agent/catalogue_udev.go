@@ -18,7 +18,7 @@ func catalogueUdevCommand() *cobra.Command {
 		Use:   "udev FILE",
 		Short: "Print the udev rules that let the agent read the HID devices of a catalogue (Linux)",
 		Long: `Prints one rule for each USB or Bluetooth id of a product that has sources of HID devices. With it,
-the user who is logged in at the machine may read those devices, and nobody else.
+the user who is logged in at the machine may open those devices, and nobody else.
 
 A package puts the output into /usr/lib/udev/rules.d/70-NAME.rules. The number must be below 73.
 

@@ -112,6 +112,9 @@ type trace struct {
 }
 
 func playTrace(cmd *cobra.Command, path string, set agent.Settings) (*trace, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a file: a trace is a recording", path)
+	}
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err

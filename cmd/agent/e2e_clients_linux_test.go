@@ -68,6 +68,7 @@ func threeDesktops(t *testing.T, sound *soundlab.Server) {
 		f.hasList(pair("Acme Headset 700", true)...)
 	}
 	require.Len(t, all[1].payloads(), 1, "the full list, at once")
+	require.Eventually(t, func() bool { return len(a.entries("full list sent")) == 4 }, patience, patience/1000, "the agent has the answers, too")
 
 	a.signal(syscall.SIGTERM)
 	a.exit()

@@ -128,5 +128,6 @@ func TestHIDReload(t *testing.T) {
 	require.NoError(t, node.Report([]byte{1, 1}))
 	d.says(&yes)
 	require.NoError(t, node.Unplug())
+	d.says(&no)
 	d.stop()
 }

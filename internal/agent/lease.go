@@ -132,8 +132,8 @@ func (s *state) push(p Push) (units int, err error) {
 	}
 	l.renew(p, s.now)
 	s.dirty = true
-	if len(l.State) == 0 {
-		s.leases = slices.Delete(s.leases, i, i+1)
+	if len(l.State) == 0 && l.seq == 0 {
+		s.leases = slices.Delete(s.leases, i, i+1) // one with a number stays for its time: what it overtook may yet come
 	}
 	s.at = p.At
 	s.touch()
@@ -180,6 +180,9 @@ func (s *state) dropLeases(ended func(*lease) bool, why string) {
 		if !ended(l) {
 			return false
 		}
+		if len(l.State) == 0 {
+			return true
+		}
 		s.dirty = true
 		s.opts.Log.Info("pushed state taken back", "product", l.Product, "owner", l.Owner, "was", l.says(), "reason", why)
 		s.touch()
@@ -199,18 +202,22 @@ func (l *lease) says() string {
 }
 
 func (s *state) pushes() []devices.Push {
-	out := make([]devices.Push, len(s.leases))
-	for i, l := range s.leases {
-		out[i] = l.Push
+	var out []devices.Push
+	for _, l := range s.leases {
+		if len(l.State) > 0 {
+			out = append(out, l.Push)
+		}
 	}
 	return out
 }
 
 func (s *state) viewLeases() []Lease {
-	out := make([]Lease, len(s.leases))
-	for i, l := range s.leases {
-		units := s.opts.Resolver.Units(s.inputs().Endpoints, l.Product, l.Serial)
-		out[i] = Lease{Push: l.Push, Until: l.until, Units: len(units)}
+	out := []Lease{}
+	for _, l := range s.leases {
+		if len(l.State) > 0 {
+			units := s.opts.Resolver.Units(s.inputs().Endpoints, l.Product, l.Serial)
+			out = append(out, Lease{Push: l.Push, Until: l.until, Units: len(units)})
+		}
 	}
 	slices.SortFunc(out, func(a, b Lease) int {
 		return cmp.Or(cmp.Compare(a.Product, b.Product), cmp.Compare(a.Serial, b.Serial), cmp.Compare(a.Owner, b.Owner))

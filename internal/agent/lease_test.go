@@ -250,3 +250,24 @@ func TestChangedHearsEveryKindOfChange(t *testing.T) {
 		}
 	})
 }
+
+// TestSeqOutlivesWhatItTookBack: what was overtaken may come after everything has been taken back.
+func TestSeqOutlivesWhatItTookBack(t *testing.T) {
+	run(t, []string{"audio"}, func(b *bench) {
+		b.see("audio", mic(devices.False))
+		push := func(seq uint64, ttl time.Duration, v devices.Tri) error {
+			p := suite(ttl, flags{devices.HardwareMute: v})
+			p.Seq = seq
+			_, err := b.Push(p)
+			return err
+		}
+		require.NoError(t, push(4, time.Minute, devices.True))
+		require.NoError(t, push(6, time.Minute, devices.Unknown))
+		require.Empty(t, b.View().Leases)
+		require.ErrorIs(t, push(5, time.Minute, devices.True), ErrOvertaken)
+		require.False(t, *b.last()[0].HardwareMute)
+		time.Sleep(time.Minute)
+		require.NoError(t, push(1, time.Minute, devices.True), "software that has started anew counts from the beginning")
+		require.True(t, *b.last()[0].HardwareMute)
+	})
+}

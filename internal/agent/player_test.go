@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -246,6 +247,15 @@ func FuzzReplay(f *testing.F) {
 {"t":"2s","resumed":{"slept":"1h0m0s"}}
 {"t":"2s","release":"x"}
 {"t":"3s","end":{}}`)
+	for _, step := range []string{"-5", "1", "9223372036854775807"} {
+		f.Add(`{"t":"0s","recording":{"version":1,"ticks":true,"settings":` + string(cat) + `}}
+{"t":"0s","begin":{"generation":1,"uptime":"1s","hid":{"devices":[{"device":{"node":"hidraw0","vid":"1209","pid":"0700","bus":"usb","descriptor":"` +
+			hex.EncodeToString(replayDescriptor) + `"},"sensors":[{"product":"headset","rule":"sources[3]","value":null,"step":` + step +
+			`,"until":"2000-01-01T00:00:02Z"}],"talking":0,"asked":1}]}}}
+{"t":"1s","hid":{"happening":"report","node":"hidraw0","data":"0380"}}
+{"t":"1s","hid":{"happening":"answer","node":"hidraw0","request":1,"data":"0401"}}
+{"t":"5s","tick":true}`)
+	}
 	set := replaySettings(f, devices.Options{})
 	f.Fuzz(func(t *testing.T, text string) {
 		p := NewPlayer(set, false)

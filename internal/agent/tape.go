@@ -127,15 +127,15 @@ func (s *state) past() []dated {
 		}
 	}
 	for _, l := range s.leases {
+		p := Push{Product: l.Product, Serial: l.Serial, Owner: l.Owner, Seq: l.seq, Holder: l.holder}
+		if !l.until.IsZero() {
+			p.TTL = l.until.Sub(first.Add(-1))
+		}
+		add(first.Add(-1), Input{Push: &p})
 		for f, v := range l.State {
-			p := Push{
-				Product: l.Product, Serial: l.Serial, Owner: l.Owner, Seq: l.seq, Holder: l.holder, At: l.Since[f],
-				State: map[devices.Field]devices.Tri{f: v},
-			}
-			if !l.until.IsZero() {
-				p.TTL = l.until.Sub(first.Add(-1))
-			}
-			add(first.Add(-1), Input{Push: &p})
+			flag := p
+			flag.State, flag.At = map[devices.Field]devices.Tri{f: v}, l.Since[f]
+			add(first.Add(-1), Input{Push: &flag})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b dated) int { return a.at.Compare(b.at) })

@@ -117,10 +117,17 @@ func (s *sensor) restore(c SensorCheckpoint) {
 	s.value, s.since, s.pressed, s.next, s.due = c.Value, c.Since, c.LastPress, c.Next, c.Due
 	s.again, s.last = c.AskAgain, c.LastAsked
 	copy(s.held, c.Held)
-	if s.talk != nil {
-		s.talk.step, s.talk.silent, s.talk.waiting, s.talk.until = c.Step, c.Silent, !c.Until.IsZero(), c.Until
-	}
 	if s.pp != nil {
 		s.pp.place, s.pp.lacks = c.Place, c.Lacks
+	}
+	if s.talk == nil {
+		return
+	}
+	s.talk.silent = c.Silent
+	// A file may say anything: only a conversation that has such a step is taken up.
+	if c.Step >= 0 && !c.Until.IsZero() {
+		if _, ok := s.talk.request(c.Step); ok {
+			s.talk.step, s.talk.waiting, s.talk.until = c.Step, true, c.Until
+		}
 	}
 }

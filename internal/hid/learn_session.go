@@ -3,6 +3,7 @@ package hid
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -117,7 +118,7 @@ func ReadSession(r io.Reader) (Session, error) {
 		}
 		s = append(s, step)
 	}
-	if err := lines.Err(); err == bufio.ErrTooLong {
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
 		return nil, &SessionError{n + 1, fmt.Sprintf("longer than %d bytes", longestLine)}
 	} else if err != nil {
 		return nil, err

@@ -56,7 +56,7 @@ func (t *Tracker) Apply(e Event, now time.Time) (changed bool) {
 func all(*sensor) bool { return true }
 
 // forgotten are sensors that know nothing, and whose device is not being asked.
-func forgotten(s *sensor) bool { return !s.value.Known() && !(s.talk != nil && s.talk.waiting) }
+func forgotten(s *sensor) bool { return !s.value.Known() && (s.talk == nil || !s.talk.waiting) }
 
 // forgetKin makes unknown all that is known of the units that the device is a part of: what one of
 // their interfaces said last may be older than what another has missed.

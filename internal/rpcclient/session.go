@@ -38,6 +38,8 @@ type session struct {
 	knows bool             // false: the client's list is unknown, the next one goes out whatever it holds (rule R52)
 	first bool
 
+	sent *devices.Snapshot // what the client may have: the last list that it was sent and has not refused; nil: none
+
 	rejected []devices.Device // the list that was refused last
 }
 
@@ -142,7 +144,8 @@ func (s *session) send(ctx context.Context, snap devices.Snapshot) error {
 	if err != nil {
 		return err
 	}
-	start := time.Now()
+	start, before := time.Now(), s.sent
+	s.sent = &snap
 	s.pacer.use(start)
 	spent := s.bucket.spend(start)
 	answer, cancel := context.WithTimeout(ctx, s.timeout)
@@ -173,7 +176,7 @@ func (s *session) send(ctx context.Context, snap devices.Snapshot) error {
 		s.retry.reset()
 		return nil
 	case errors.As(err, &refusal) && refusal.Phase == PhaseCommand && refusal.Code != CodeNotAuthorized:
-		s.answers, s.knows = true, false
+		s.answers, s.knows, s.sent = true, false, before
 		if list := snap.Wire(); !devices.SameWire(list, s.rejected) {
 			s.rejected = list
 			s.retry.reset() // another list may fare better
@@ -221,10 +224,10 @@ func (s *session) farewell(ctx context.Context, policy ExitPolicy) error {
 	case ExitLeave:
 		return nil
 	case ExitUnmute:
-		if s.first {
+		if s.sent == nil {
 			return nil
 		}
-		list = withoutMute(s.has.Wire())
+		list = withoutMute(s.sent.Wire())
 	}
 	if s.bucket != nil {
 		wait := s.bucket.delay(time.Now())

@@ -470,6 +470,34 @@ func TestFarewellIsAnEmptyListAndHasADeadline(t *testing.T) {
 	})
 }
 
+// A mute that is on its way when the agent stops is taken back as one that has arrived.
+func TestFarewellTakesBackAMuteInFlight(t *testing.T) {
+	for name, c := range map[string]struct {
+		link *fakeLink
+		want int // lists that the client is sent
+	}{
+		"accepted":  {&fakeLink{}, 2},
+		"in flight": {&fakeLink{takes: time.Second}, 2},
+		"refused":   {&fakeLink{answer: refuse}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := runSession(t, c.link)
+				b.put(1, devices.True)
+				synctest.Wait()
+				b.cancel()
+				<-b.result
+				b.link.answer = nil
+				require.NoError(t, b.farewell(context.Background(), ExitUnmute))
+				lists := b.link.lists()
+				require.Len(t, lists, c.want)
+				require.Equal(t, lists[0].size, lists[c.want-1].size, "the devices stay")
+				require.Equal(t, c.want == 1, lists[c.want-1].mute.Known())
+			})
+		})
+	}
+}
+
 func TestMailboxKeepsTheNewest(t *testing.T) {
 	m := newMailbox()
 	_, ok, resend := m.take()
