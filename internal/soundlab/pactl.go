@@ -67,8 +67,17 @@ func (s *Server) has(ctx context.Context, what, name string) (bool, error) {
 }
 
 // SetDefaultSource makes the source with the given name the one that programs record from
-// unless told otherwise.
+// unless told otherwise. PipeWire's session manager now and then drops the wish while it deals
+// with another change, hence the look and the repetition.
 func (s *Server) SetDefaultSource(ctx context.Context, name string) error {
-	_, err := s.pactl(ctx, "set-default-source", name)
-	return err
+	return s.waitFor(ctx, "its default source to be "+name, func(ctx context.Context) error {
+		if _, err := s.pactl(ctx, "set-default-source", name); err != nil {
+			return err
+		}
+		is, err := s.pactl(ctx, "get-default-source")
+		if err == nil && strings.TrimSpace(is) != name {
+			err = fmt.Errorf("it is %s", strings.TrimSpace(is))
+		}
+		return err
+	})
 }
