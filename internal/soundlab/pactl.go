@@ -70,7 +70,7 @@ func (s *Server) has(ctx context.Context, what, name string) (bool, error) {
 // unless told otherwise. PipeWire's session manager now and then drops the wish while it deals
 // with another change, hence the look and the repetition.
 func (s *Server) SetDefaultSource(ctx context.Context, name string) error {
-	return s.waitFor(ctx, "its default source to be "+name, func(ctx context.Context) error {
+	return s.waitFor(ctx, "take "+name+" for its default source", func(ctx context.Context) error {
 		if _, err := s.pactl(ctx, "set-default-source", name); err != nil {
 			return err
 		}
