@@ -75,6 +75,23 @@ func agentReads(t *testing.T, path string) {
 	})
 }
 
+// plugPlain plugs in a headset without a gain control: what is reported of it is its mute alone.
+func plugPlain(t *testing.T) *device {
+	t.Helper()
+	spec := headset()
+	spec.GainControl = false
+	return plug(t, 0, spec)
+}
+
+// createBeside makes a HID device of the vendor's own kind that belongs to a headset by its serial number, and waits until
+// the agent reads it.
+func createBeside(t *testing.T, d *device) hidDevice {
+	t.Helper()
+	h := createHID(t, fakehid.Options{Vendor: 0x1209, Product: 0x0700, Uniq: d.spec.Serial, Descriptor: vendorReports})
+	agentReads(t, h.path)
+	return h
+}
+
 // doctorSays returns what doctor finds where something is wrong.
 func doctorSays(t *testing.T, catalogue string) string {
 	t.Helper()
@@ -219,11 +236,8 @@ func TestEncodings(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			useCatalogue(t, withSources(c.sources))
-			spec := headset()
-			spec.GainControl = false
-			d := plug(t, 0, spec)
-			h := createHID(t, fakehid.Options{Vendor: 0x1209, Product: 0x0700, Uniq: spec.Serial, Descriptor: vendorReports})
-			agentReads(t, h.path)
+			d := plugPlain(t)
+			h := createBeside(t, d)
 			asked := 0
 			for i, s := range c.steps {
 				if s.send != nil {
@@ -258,12 +272,9 @@ func TestDeviceGoesWhileTheAgentReads(t *testing.T) {
 	useCatalogue(t, withSources(`
     sources: [{field: hardware_mute, hid_report: {report_id: 1, value: {byte: 1}}}]
 `))
-	spec := headset()
-	spec.GainControl = false
-	d := plug(t, 0, spec)
+	d := plugPlain(t)
 	for range 3 {
-		h := createHID(t, fakehid.Options{Vendor: 0x1209, Product: 0x0700, Uniq: spec.Serial, Descriptor: vendorReports})
-		agentReads(t, h.path)
+		h := createBeside(t, d)
 		require.NoError(t, h.Send([]byte{1, 1, 0}))
 		expect(t, d.saying(muted)...)
 		stop, stopped := make(chan struct{}), make(chan struct{})
@@ -317,11 +328,8 @@ func TestHowLongAPressTakes(t *testing.T) {
 	useCatalogue(t, withSources(`
     sources: [{field: hardware_mute, hid_report: {report_id: 1, value: {byte: 1}}}]
 `))
-	spec := headset()
-	spec.GainControl = false
-	d := plug(t, 0, spec)
-	h := createHID(t, fakehid.Options{Vendor: 0x1209, Product: 0x0700, Uniq: spec.Serial, Descriptor: vendorReports})
-	agentReads(t, h.path)
+	d := plugPlain(t)
+	h := createBeside(t, d)
 	reader := readHID(t, h.path)
 	lists := map[bool][]fakeserver.Device{true: sorted(d.saying(muted)), false: sorted(d.saying(unmuted))}
 	var read, arrived []time.Duration
