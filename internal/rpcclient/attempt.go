@@ -57,12 +57,15 @@ func (c *Client) judge(p *peer, r *run) {
 		if unsupported(err) {
 			status.State = Unsupported
 		}
-		if p.traceable() && !restarted {
+		switch {
+		case restarted: // that was said by the client before it restarted
+			p.again = time.Now().Add(p.retry.wait())
+		case p.traceable():
 			p.over = err
-			break
+		default:
+			clear(p.refused)
+			p.again = time.Now().Add(p.sulk.wait())
 		}
-		clear(p.refused)
-		p.again = time.Now().Add(p.sulk.wait())
 	case errors.As(err, &refusal):
 		status.State = Refused
 		wait := p.retry.wait()
