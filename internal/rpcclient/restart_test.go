@@ -119,3 +119,23 @@ func TestARestartBetweenLookAndConnect(t *testing.T) {
 		return len(st) == 1 && st[0].State == Ready && s.Stats().Connections == 1
 	})
 }
+
+// TestRestartIsSeenBeforeTheEnd: the socket is made anew before the session on the old one has
+// ended. That the client did not know the command then says nothing of what it is now.
+func TestRestartIsSeenBeforeTheEnd(t *testing.T) {
+	m := newMachine(t)
+	opts := quick()
+	opts.Local, opts.RefusedWait = m, time.Hour
+	c := New(opts)
+	p := c.newPeer(Process{PID: 100, UID: "1000"})
+	p.socket = Socket{Path: "discord-ipc-0", ID: "old"}
+	ended := &run{at: p.place, err: ErrUnsupported}
+	c.judge(p, ended)
+	require.ErrorIs(t, p.over, ErrUnsupported, "nothing to try before it restarts")
+
+	p.gains()
+	p.socket.ID = "new"
+	c.judge(p, ended)
+	require.NoError(t, p.over)
+	require.WithinDuration(t, time.Now(), p.again, time.Minute)
+}
