@@ -208,10 +208,9 @@ func (c *Conn) exchange(ctx context.Context, requests []request) (bodies [][]byt
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
+	late := func() { c.abort(fmt.Errorf("no answer to the request to %s: %w", requests[0].what, ctx.Err())) }
 	// Closing the socket is what wakes a write that a hung server blocks.
-	stop := context.AfterFunc(ctx, func() {
-		c.abort(fmt.Errorf("no answer to the request to %s: %w", requests[0].what, ctx.Err()))
-	})
+	stop := context.AfterFunc(ctx, late)
 	defer stop()
 
 	answers, err := c.send(requests)
@@ -221,6 +220,9 @@ func (c *Conn) exchange(ctx context.Context, requests []request) (bodies [][]byt
 	for i, answer := range answers {
 		r := c.await(ctx, answer)
 		if r.err != nil {
+			if ctx.Err() != nil {
+				late() // stop may be faster than what it stops
+			}
 			return nil, i, r.err
 		}
 		bodies = append(bodies, r.body)
