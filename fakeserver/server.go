@@ -112,16 +112,17 @@ func (s *Server) begin(ports []int) error {
 	return nil
 }
 
-// open opens what the options say: a port, an IPC socket, or both.
+// open opens what the options say: an IPC socket, a port, or both. The real client opens its
+// socket first, too.
 func (s *Server) open(ports []int) (d doors, err error) {
-	if !s.opts.NoTCP {
-		if d.tcp, d.port, err = listenLoopback(ports); err != nil {
+	if s.opts.IPCDir != "" {
+		if d.ipc, d.path, err = listenIPC(s.opts.IPCDir); err != nil {
 			return d, err
 		}
 	}
-	if s.opts.IPCDir != "" {
-		if d.ipc, d.path, err = listenIPC(s.opts.IPCDir); err != nil && d.tcp != nil {
-			_ = d.tcp.Close()
+	if !s.opts.NoTCP {
+		if d.tcp, d.port, err = listenLoopback(ports); err != nil && d.ipc != nil {
+			_ = d.ipc.Close()
 		}
 	}
 	return d, err

@@ -77,14 +77,19 @@ func (d *deaf) failed(err error, now time.Time) {
 // look compares what the system says with the known clients: each keeps what it still has, and
 // what is left over is returned.
 func (c *Client) look(ctx context.Context) sight {
-	return sight{sockets: c.lookForSockets(ctx), ports: c.lookForPorts(ctx)}
+	c.notes = nil
+	// A client opens its port after its socket: in this order, who is seen by its port is
+	// seen by its socket, too, and not talked to over HTTP for a moment.
+	ports := c.lookForPorts(ctx)
+	return sight{sockets: c.lookForSockets(ctx), ports: ports}
 }
 
 func (c *Client) lookForSockets(ctx context.Context) []seenSocket {
 	var sockets []Socket
-	c.notes = nil
 	if slices.Contains(c.opts.Transports, IPC) {
-		sockets, c.notes = c.opts.Local.Sockets()
+		var notes []string
+		sockets, notes = c.opts.Local.Sockets()
+		c.notes = append(c.notes, notes...)
 	}
 	for _, p := range c.peers {
 		i := slices.Index(sockets, p.socket)
