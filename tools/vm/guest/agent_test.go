@@ -34,7 +34,8 @@ type agent struct {
 	done chan error
 }
 
-// startAgent returns when the agent runs: before that, a signal would kill it.
+// startAgent returns when each of the agent's sources has looked at what is there. What a test plugs in then comes while the
+// agent watches, which is more than being there when it starts: a toggle with an anchor is known.
 func startAgent(catalogue string) (*agent, error) {
 	log, err := os.OpenFile(agentLog, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -61,15 +62,47 @@ func startAgent(catalogue string) (*agent, error) {
 		}
 		a.done <- cmd.Wait()
 	}()
+	deadline := time.After(patience)
 	select {
-	case <-running:
-		return a, nil
+	case <-running: // before that it could not be asked, and a signal would kill it
 	case err := <-a.done:
 		return nil, fmt.Errorf("the agent has ended at once, see %s: %w", agentLog, err)
-	case <-time.After(patience):
+	case <-deadline:
 		_ = cmd.Process.Kill()
 		return nil, fmt.Errorf("the agent does not run %v after its start, see %s", patience, agentLog)
 	}
+	for {
+		err := sourcesHaveLooked()
+		if err == nil {
+			return a, nil
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-deadline:
+			_ = cmd.Process.Kill()
+			return nil, fmt.Errorf("the agent is not ready %v after its start, see %s: %w", patience, agentLog, err)
+		}
+	}
+}
+
+// sourcesHaveLooked is nil when each source of the running agent has said what it found, or why it could not.
+func sourcesHaveLooked() error {
+	out, err := output("./sidetone", "status", "--json")
+	if err != nil {
+		return err
+	}
+	var status struct {
+		Sources []struct{ Name, Condition string }
+	}
+	if err := json.Unmarshal([]byte(out), &status); err != nil {
+		return fmt.Errorf("the agent's status: %w", err)
+	}
+	for _, s := range status.Sources {
+		if s.Condition == "starting" {
+			return fmt.Errorf("the source %s has not answered", s.Name)
+		}
+	}
+	return nil
 }
 
 // stop asks the agent to end in order and returns how it did.
