@@ -107,10 +107,10 @@ func threeDesktopsOverHTTP(t *testing.T, sound *soundlab.Server) {
 		for _, on := range []bool{true, false, true} {
 			a.mute(first, on)
 		}
-		want = append(pair(h.Description, i == 0), want...)
+		want = append(want, pair(h.Description, i == 0)...)
 	}
 	for _, f := range all {
-		f.hasList(want...)
+		f.hasDevices(want...)
 		plugged := 0
 		for _, g := range f.payloads() {
 			require.GreaterOrEqual(t, len(g.Payload.Args.Devices), plugged, "payload %d is older than the one before", g.Seq)

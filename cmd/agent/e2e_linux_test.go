@@ -82,6 +82,7 @@ func TestEchoCanceller(t *testing.T) {
 		other := headset700
 		other.Name, other.Serial, other.Description = "other", "A700-0002", "Acme Headset 700 (2)"
 		d.mute(d.plug(other), true)
+		d.hasList(pair("Acme Headset 700 (2)", true)...)
 		hs := d.plug(headset700)
 		d.mute(hs, false)
 		plain := append(pair("Acme Headset 700", false), pair("Acme Headset 700 (2)", true)...)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -209,6 +210,17 @@ func (f *fake) hasList(devices ...fakeserver.Device) {
 	}
 	want := text(devices)
 	f.has(want, func([]got) bool { return text(f.last()) == want })
+}
+
+// hasDevices is hasList in any order: what is plugged in fast may be seen at one look, and what
+// came last is not known then.
+func (f *fake) hasDevices(devices ...fakeserver.Device) {
+	f.t.Helper()
+	sorted := func(list []fakeserver.Device) string {
+		return text(slices.SortedFunc(slices.Values(list), func(a, b fakeserver.Device) int { return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Type, b.Type)) }))
+	}
+	want := sorted(devices)
+	f.has(want, func([]got) bool { return sorted(f.last()) == want })
 }
 
 // connections is how many connections the client has accepted in this life, with the one that
