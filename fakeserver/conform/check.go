@@ -60,6 +60,8 @@ type check struct {
 	client   expectation
 	needs    string // id of the check without whose answer this one means nothing
 	cost     int    // tokens of the server's rate limit
+	stranger bool   // they are those of another client id than the target's
+	carries  bool   // success shows that its transport takes commands
 	all      bool   // not part of a quick run
 	probe    func(ctx context.Context, r *run) (outcome, error)
 }

@@ -77,7 +77,7 @@ func (r *run) post(ctx context.Context, p posting, admit admission) (outcome, er
 func postChecks() []check {
 	return []check{
 		{
-			id: "http-empty-list", group: InHTTP, sentence: "POST /rpc, empty list", cost: 1,
+			id: "http-empty-list", group: InHTTP, sentence: "POST /rpc, empty list", cost: 1, carries: true,
 			spec: says(Specified, httpSuccess), client: says(Read, httpSuccess), probe: postAs(posting{}),
 		},
 		{
@@ -93,7 +93,7 @@ func postChecks() []check {
 func badPostChecks() []check {
 	bad := func(id, sentence string, client expectation, p posting) check {
 		return check{
-			id: "http-" + id, group: InHTTP, sentence: sentence, needs: "http-empty-list", cost: 1, all: p.clientID == "",
+			id: "http-" + id, group: InHTTP, sentence: sentence, needs: "http-empty-list", cost: 1, stranger: p.clientID != "", all: p.clientID == "",
 			client: client, probe: postAs(p),
 		}
 	}

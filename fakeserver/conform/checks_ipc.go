@@ -25,7 +25,7 @@ func pipeChecks() []check {
 		},
 		{id: "ipc-ping", group: InIPC, sentence: "PING", needs: "ipc-handshake", client: says(Read, pongSame), probe: ping},
 		{
-			id: "ipc-command", group: InIPC, sentence: "empty list", needs: "ipc-handshake",
+			id: "ipc-command", group: InIPC, sentence: "empty list", needs: "ipc-handshake", carries: true,
 			client: says(Read, success), probe: func(ctx context.Context, r *run) (outcome, error) {
 				if r.hello[IPC] == nil {
 					return skipped("no READY"), nil
@@ -78,7 +78,7 @@ func (r *run) shake(ctx context.Context, v int, clientID string, admit admission
 func badPipeChecks() []check {
 	return []check{
 		{
-			id: "ipc-bad-client-id", group: InIPC, sentence: "handshake, client_id is no number", needs: "ipc-handshake", cost: 1,
+			id: "ipc-bad-client-id", group: InIPC, sentence: "handshake, client_id is no number", needs: "ipc-handshake", cost: 1, stranger: true,
 			client: says(Inferred, closeWith(4000)), probe: func(ctx context.Context, r *run) (outcome, error) {
 				return r.shake(ctx, 1, "conform-ipc", r.admit)
 			},

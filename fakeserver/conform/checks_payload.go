@@ -71,16 +71,24 @@ func payloadChecks() []check {
 
 // askAnywhere sends a command over a transport that takes commands.
 func (r *run) askAnywhere(ctx context.Context, p payload) (outcome, error) {
-	t := r.carrier()
-	switch {
-	case t == "":
-		return skipped("no transport takes commands"), nil
-	case t == HTTP && !r.opts.All:
-		return skipped(needsAll), nil
+	if why := r.uncarried(); why != "" {
+		return skipped(why), nil
 	}
+	t := r.carrier()
 	o, err := r.ask(ctx, t, p)
 	o.via = t
 	return o, err
+}
+
+// uncarried says why payloads are not tried; "" when they are.
+func (r *run) uncarried() string {
+	switch t := r.carrier(); {
+	case t == "":
+		return "no transport takes commands"
+	case t == HTTP && !r.opts.All:
+		return needsAll
+	}
+	return ""
 }
 
 // carrier is the transport on which a command costs least of those that take commands; "" for none.

@@ -145,17 +145,3 @@ func TestAServerThatGoesAway(t *testing.T) {
 	require.Equal(t, "connection refused", find(t, report, "http-other-path").Why)
 	require.Contains(t, strings.Join(report.Notes, "\n"), "The last check that reached it was http-root.")
 }
-
-func TestProgress(t *testing.T) {
-	t.Parallel()
-	_, target := launch(t, fakeserver.Options{})
-	target.IPC = ""
-	var heard []Progress
-	o := Options{All: true, Refill: time.Minute, Patience: time.Second, Progress: func(p Progress) { heard = append(heard, p) }}
-	conform(t, target, o)
-	require.Greater(t, len(heard), 5)
-	require.Equal(t, len(checks(target)), heard[0].Total)
-	last := heard[len(heard)-1]
-	require.Less(t, last.Remaining, time.Minute, "there is no rate limit")
-	require.Greater(t, heard[0].Remaining, 10*time.Minute, "there might be one")
-}

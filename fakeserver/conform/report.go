@@ -136,7 +136,11 @@ func (r *Report) NotTried() (n int) {
 
 // Summary is the report in one line.
 func (r *Report) Summary() string {
-	return fmt.Sprintf("behaves like: specification %s, real client %s (%d checks not tried)", r.Spec(), r.Client(), r.NotTried())
+	checks := "checks"
+	if r.NotTried() == 1 {
+		checks = "check"
+	}
+	return fmt.Sprintf("behaves like: specification %s, real client %s (%d %s not tried)", r.Spec(), r.Client(), r.NotTried(), checks)
 }
 
 // JSON is the whole report. Keys may be added, never changed.

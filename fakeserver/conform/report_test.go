@@ -72,6 +72,15 @@ func TestReport(t *testing.T) {
 	require.Less(t, r.Client().Same, r.Client().Said)
 }
 
+func TestSummaryCountsInEnglish(t *testing.T) {
+	r := &Report{}
+	require.Contains(t, r.Summary(), "(0 checks not tried)")
+	r.add(checks(every)[0], skipped(needsAll))
+	require.Contains(t, r.Summary(), "(1 check not tried)")
+	r.add(checks(every)[1], skipped(needsAll))
+	require.Contains(t, r.Summary(), "(2 checks not tried)")
+}
+
 func TestAGroupThatWasNotTriedIsOneLine(t *testing.T) {
 	r := &Report{}
 	for _, c := range payloadChecks() {

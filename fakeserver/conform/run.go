@@ -27,6 +27,7 @@ type run struct {
 	pipe    pipe   // of the IPC link
 	origin  string // of the WebSocket link
 	sent    int    // nonces used
+	tried   int    // checks
 	dirty   bool   // the server may hold devices of a check
 	misses  int    // refused connections in a row
 	last    string // id of the last check that reached the server
@@ -56,8 +57,8 @@ func Run(ctx context.Context, t Target, o Options) (*Report, error) {
 	report := &Report{Target: t, All: o.All, Refill: o.Refill, Began: time.Now()}
 	plan := checks(t)
 	for i, c := range plan {
-		if takes := r.takes(c); takes > 0 {
-			o.Progress(Progress{Done: i, Total: len(plan), Check: c.id, Remaining: r.remaining(plan[i:])})
+		if p := r.progress(plan[i:]); p.Check == c.id && r.takes(c) > 0 {
+			o.Progress(p)
 		}
 		var out outcome
 		if out, err = r.try(ctx, c); err != nil {
@@ -95,15 +96,8 @@ func (r *run) knock(ctx context.Context) error {
 // try does one check. One whose connection is refused was not tried; the third
 // in a row ends the run.
 func (r *run) try(ctx context.Context, c check) (outcome, error) {
-	switch base := r.results[c.needs]; {
-	case c.all && !r.opts.All:
-		return skipped(needsAll), nil
-	case c.needs != "" && base.skip != "":
-		return skipped(base.skip), nil
-	case c.needs != "" && !base.answered():
-		return skipped("follows " + c.needs + ", which has no answer"), nil
-	case strings.HasPrefix(c.needs, "ws-") && base.got != ready && !hasCode(base.got):
-		return skipped("follows " + c.needs + ", which fails"), nil
+	if why := r.pointless(c); why != "" {
+		return skipped(why), nil
 	}
 	o, err := c.probe(ctx, r)
 	var gone *UnreachableError
@@ -118,8 +112,28 @@ func (r *run) try(ctx context.Context, c check) (outcome, error) {
 	}
 	if o.skip == "" {
 		r.misses, r.last = 0, c.id
+		r.tried++
 	}
 	return o, err
+}
+
+// pointless says why a check is not to be tried, after what the ones before it
+// have shown; "" for one that is.
+func (r *run) pointless(c check) string {
+	base, done := r.results[c.needs]
+	switch {
+	case c.all && !r.opts.All:
+		return needsAll
+	case !done:
+		return ""
+	case base.skip != "":
+		return base.skip
+	case !base.answered():
+		return "follows " + c.needs + ", which has no answer"
+	case strings.HasPrefix(c.needs, "ws-") && base.got != ready && !hasCode(base.got):
+		return "follows " + c.needs + ", which fails"
+	}
+	return ""
 }
 
 // A pass allows one request that costs a token.
@@ -197,32 +211,6 @@ func sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// takes is what a check takes, as far as is known: the wait for a token, and
-// the time after which silence is believed.
-func (r *run) takes(c check) (d time.Duration) {
-	if c.all && !r.opts.All {
-		return 0
-	}
-	if c.hangs() {
-		d = r.opts.Patience
-	}
-	t, cost := c.transport(), c.cost
-	if c.group == InPayload && r.carrier() == HTTP {
-		t, cost = HTTP, 1
-	}
-	if limited, known := r.limited(t); limited || !known {
-		d += time.Duration(cost) * r.opts.Refill
-	}
-	return d
-}
-
-func (r *run) remaining(plan []check) (d time.Duration) {
-	for _, c := range plan {
-		d += r.takes(c)
-	}
-	return d
 }
 
 // keep makes a link the one for later checks; nil keeps the one there is.

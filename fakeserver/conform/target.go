@@ -44,13 +44,6 @@ type Options struct {
 	Progress func(Progress)
 }
 
-// A Progress says where a run is.
-type Progress struct {
-	Done, Total int           // checks
-	Check       string        // id of the one that begins
-	Remaining   time.Duration // what the rest takes, as far as is known
-}
-
 // A TargetError says what makes no sense in a [Target] or in [Options].
 type TargetError struct {
 	Field  string // of Target or Options

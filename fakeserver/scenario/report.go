@@ -77,7 +77,11 @@ func (r *Report) count(s Status) int {
 
 // String is the report in one line.
 func (r *Report) String() string {
-	parts := []string{fmt.Sprintf("%d steps", len(r.Results))}
+	steps := "steps"
+	if len(r.Results) == 1 {
+		steps = "step"
+	}
+	parts := []string{fmt.Sprintf("%d %s", len(r.Results), steps)}
 	for _, s := range []Status{Failed, Skipped} {
 		if n := r.count(s); n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, strings.ToLower(string(s))))

@@ -114,7 +114,9 @@ func TestEmptyReport(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, r.JUnit(&b))
 	require.NoError(t, xml.Unmarshal(b.Bytes(), &suites{}))
-	require.False(t, (&Report{Results: []Result{{Status: Passed}}}).Failed())
+	one := &Report{Results: []Result{{Status: Passed}}}
+	require.False(t, one.Failed())
+	require.Contains(t, one.String(), ": passed, 1 step, in ")
 	require.True(t, (&Report{Results: []Result{{Status: Skipped}}}).Failed())
 }
 

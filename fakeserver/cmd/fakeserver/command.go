@@ -34,11 +34,17 @@ func newCommand(stdin io.Reader, stdout, stderr io.Writer) *cobra.Command {
 		Long:          fmt.Sprintf(long, fakeserver.ProfileHelp(), fakeserver.FaultHelp()),
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usageError{fmt.Errorf("unexpected argument %q, see --help", args[0])}
+
+		SuggestionsMinimumDistance: 2,
+
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
 			}
-			return nil
+			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+				return usageError{fmt.Errorf("unexpected argument %q, did you mean %q?", args[0], near[0])}
+			}
+			return usageError{fmt.Errorf("unexpected argument %q, see --help", args[0])}
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			clients, err := f.clients()

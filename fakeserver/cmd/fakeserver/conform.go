@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,7 +23,8 @@ The device list of the client id is empty afterwards.
 
 Exit codes:
   0  the run was complete, whatever the server does
-  1  no server there, the run broke off, or it differs from what --require names
+  1  no server there, the run broke off, the report cannot be written, or the server differs
+     from what --require names
   2  wrong flag or argument`
 
 type conformFlags struct {
@@ -54,11 +56,14 @@ func newConformCommand(stdout, stderr io.Writer) *cobra.Command {
 					conform.ExampleClientID)
 			}
 			f.opts.Progress = func(p conform.Progress) {
-				fmt.Fprintf(stderr, "[%d/%d] %s, about %s left\n", p.Done+1, p.Total, p.Check, p.Remaining.Round(time.Second))
+				fmt.Fprintf(stderr, "[%d/%d] %s, up to %s left\n", p.Done+1, p.Total, p.Check, p.Remaining.Round(time.Second))
 			}
 			report, err := conform.Run(cmd.Context(), f.target, f.opts)
 			if wrong := new(conform.TargetError); errors.As(err, &wrong) {
 				return usageError{err}
+			}
+			if errors.Is(err, context.Canceled) {
+				err = errors.New("the run was interrupted")
 			}
 			return errors.Join(err, f.print(report, stdout))
 		},
@@ -85,6 +90,8 @@ func (f *conformFlags) register(cmd *cobra.Command) {
 
 func (f *conformFlags) check() error {
 	switch {
+	case f.target.URL == "" && f.target.IPC == "":
+		return errors.New("no server to ask: name --url, --ipc or both")
 	case f.quick && f.opts.All:
 		return errors.New("--quick and --all exclude each other")
 	case f.demand != "" && f.demand != "spec" && f.demand != "client":
@@ -93,8 +100,9 @@ func (f *conformFlags) check() error {
 	return nil
 }
 
-// print writes the report, if there is one, in the forms that were asked for.
-// The error says what could not be written, or which demand is not met.
+// print writes the report, if there is one, in the forms that were asked for,
+// each even when the other cannot be written. The error says what could not be,
+// or which demand is not met.
 func (f *conformFlags) print(report *conform.Report, stdout io.Writer) error {
 	if report == nil {
 		return nil
@@ -103,15 +111,14 @@ func (f *conformFlags) print(report *conform.Report, stdout io.Writer) error {
 	if f.json {
 		text = report.JSON()
 	}
-	if _, err := stdout.Write(text); err != nil {
-		return fmt.Errorf("cannot print to stdout: %w", err)
-	}
+	_, err := stdout.Write(text)
+	err = cannotPrint(err)
 	if f.markdown != "" {
-		if err := os.WriteFile(f.markdown, []byte(report.Markdown()), 0o644); err != nil {
-			return fmt.Errorf("cannot write the report: %w", err)
+		if failed := os.WriteFile(f.markdown, []byte(report.Markdown()), 0o644); failed != nil {
+			err = errors.Join(err, fmt.Errorf("cannot write the report: %w", failed))
 		}
 	}
-	return f.demanded(report)
+	return errors.Join(err, f.demanded(report))
 }
 
 func (f *conformFlags) demanded(report *conform.Report) error {

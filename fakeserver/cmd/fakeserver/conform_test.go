@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -36,7 +37,7 @@ func TestConform(t *testing.T) {
 		require.Contains(t, out, "GET /rpc                             301                        not said               same\n")
 		require.Contains(t, out, "behaves like: specification 10/10, real client ")
 		require.Contains(t, errs, "warning: asking with the example client id")
-		require.Regexp(t, `\[4/\d+\] http-empty-list, about \d+`, errs)
+		require.Regexp(t, `\[4/\d+\] http-empty-list, up to \d+`, errs)
 	})
 	t.Run("json and markdown", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "report.md")
@@ -62,6 +63,16 @@ func TestConform(t *testing.T) {
 		require.Contains(t, out, "behaves like")
 		require.Contains(t, errs, "the server differs from the real client in 1 of ")
 	})
+	t.Run("table cannot be printed", func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "report.md")
+		r, w := io.Pipe()
+		require.NoError(t, r.Close())
+		var errs bytes.Buffer
+		code := execute(t.Context(), []string{"conform", "--url", srv.URL(), "--markdown", file}, strings.NewReader(""), w, &errs)
+		require.Equal(t, exitFailed, code)
+		require.Contains(t, errs.String(), "fakeserver: cannot print to stdout: ")
+		require.FileExists(t, file)
+	})
 	t.Run("report cannot be written", func(t *testing.T) {
 		code, _, errs := conformAt(t, srv.URL(), "--markdown", t.TempDir())
 		require.Equal(t, exitFailed, code)
@@ -84,6 +95,31 @@ func TestConformMistakes(t *testing.T) {
 		require.Equal(t, exitUsage, code, "%q: %s", args, errs)
 		require.Empty(t, out)
 	}
+}
+
+func TestConformWithoutATarget(t *testing.T) {
+	code, _, errs := conformAt(t, "")
+	require.Equal(t, exitUsage, code)
+	require.Equal(t, "fakeserver: no server to ask: name --url, --ipc or both\n", errs)
+}
+
+func TestConformInterrupted(t *testing.T) {
+	srv, err := fakeserver.Start(fakeserver.Options{Ports: []int{0}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, srv.Close()) })
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var out, errs bytes.Buffer
+	stderr := writer(func(p []byte) {
+		errs.Write(p)
+		if strings.Contains(string(p), "http-empty-list") {
+			cancel()
+		}
+	})
+	code := execute(ctx, []string{"conform", "--url", srv.URL()}, strings.NewReader(""), &out, stderr)
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, out.String(), "not tried (the run broke off)")
+	require.Contains(t, errs.String(), "fakeserver: the run was interrupted\n")
 }
 
 func TestConformWithoutAServer(t *testing.T) {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,9 @@ type usageError struct{ error }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// When nobody reads stdout or stderr any more, writing fails. Unless somebody is notified, it
+	// would end the program at once, and leave its sockets and the programs of a scenario behind.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	code := execute(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -32,10 +36,11 @@ func main() {
 // execute runs the command line and returns the exit code.
 func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	cmd := newCommand(stdin, stdout, stderr)
+	help := &helpWriter{Writer: stdout}
 	cmd.SetArgs(args)
-	cmd.SetOut(stdout)
+	cmd.SetOut(help)
 	cmd.SetErr(stderr)
-	err := cmd.ExecuteContext(ctx)
+	err := cmp.Or(cmd.ExecuteContext(ctx), help.err)
 	if err == nil {
 		return exitOK
 	}
@@ -44,4 +49,24 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 		return exitUsage
 	}
 	return exitFailed
+}
+
+// A helpWriter keeps why the help could not be printed, which cobra does not say.
+type helpWriter struct {
+	io.Writer
+	err error
+}
+
+func (w *helpWriter) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	w.err = cmp.Or(w.err, cannotPrint(err))
+	return n, err
+}
+
+// cannotPrint says that stdout does not take what is printed; nil when it does.
+func cannotPrint(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("cannot print to stdout: %w", err)
 }

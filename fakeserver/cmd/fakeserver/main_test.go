@@ -253,6 +253,22 @@ func TestJSON(t *testing.T) {
 	require.NotContains(t, second, "change")
 }
 
+// What acts on a terminal stays what it is, in a form that does not act.
+func TestJSONHasNothingForATerminal(t *testing.T) {
+	const nonce = "\x7f\u009b2J\u202e\u2028é😀"
+	s := begin(t, "--json")
+	post(t, s.address, strings.Replace(message("NONCE"), "NONCE", nonce, 1))
+	line := s.out.read()
+	require.NotRegexp(t, `[^ -~]`, line)
+	var read struct {
+		Nonce   string
+		Payload struct{ Nonce string }
+	}
+	require.NoError(t, json.Unmarshal([]byte(line), &read))
+	require.Equal(t, nonce, read.Nonce)
+	require.Equal(t, nonce, read.Payload.Nonce)
+}
+
 func TestPretty(t *testing.T) {
 	s := begin(t, "--pretty")
 	post(t, s.address, message("é😀\u202e"))
@@ -367,17 +383,67 @@ func TestStdoutStalls(t *testing.T) {
 	require.NoError(t, say.Close())
 }
 
-func TestInterrupt(t *testing.T) {
+func TestHelpCannotBePrinted(t *testing.T) {
+	r, w := io.Pipe()
+	require.NoError(t, r.Close())
+	for _, args := range [][]string{{"--help"}, {"conform", "--help"}, {"help", "run"}} {
+		var errs bytes.Buffer
+		require.Equal(t, exitFailed, execute(context.Background(), args, strings.NewReader(""), w, &errs), args)
+		require.Contains(t, errs.String(), "fakeserver: cannot print to stdout: ")
+	}
+}
+
+func TestMisspeltVerb(t *testing.T) {
+	for arg, want := range map[string]string{
+		"confrom":   `unexpected argument "confrom", did you mean "conform"?`,
+		"rum":       `unexpected argument "rum", did you mean "run"?`,
+		"serve\x1b": `unexpected argument "serve\x1b", see --help`,
+	} {
+		var out, errs bytes.Buffer
+		require.Equal(t, exitUsage, execute(context.Background(), []string{arg}, strings.NewReader(""), &out, &errs))
+		require.Equal(t, "fakeserver: "+want+"\n", errs.String())
+	}
+}
+
+// command builds the command and prepares to run it as a process.
+func command(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
 	if runtime.GOOS == "windows" {
-		t.Skip("Windows cannot send an interrupt to one process")
+		t.Skip("Windows has no signals that a process can be sent")
 	}
 	binary := filepath.Join(t.TempDir(), "fakeserver")
 	out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput()
 	require.NoError(t, err, string(out))
-
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, binary, "--port", "0")
+	t.Cleanup(cancel)
+	return exec.CommandContext(ctx, binary, args...)
+}
+
+// Whoever reads stdout goes away, as head does: what was opened is put away.
+func TestPipeCloses(t *testing.T) {
+	cmd := command(t, "--port", "0", "--ipc", ipcFolder(t))
+	stderr, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	scan := bufio.NewScanner(stderr)
+	require.True(t, scan.Scan())
+	m := startup.FindStringSubmatch(scan.Text())
+	require.NotNil(t, m, scan.Text())
+	require.FileExists(t, m[3])
+	require.NoError(t, stdout.Close())
+	post(t, m[2], message("n"))
+	require.True(t, scan.Scan(), "not a word")
+	require.Contains(t, scan.Text(), "fakeserver: cannot print to stdout: ")
+	require.False(t, scan.Scan())
+	require.Error(t, cmd.Wait())
+	require.Equal(t, exitFailed, cmd.ProcessState.ExitCode())
+	require.NoFileExists(t, m[3])
+}
+
+func TestInterrupt(t *testing.T) {
+	cmd := command(t, "--port", "0")
 	stderr, err := cmd.StderrPipe()
 	require.NoError(t, err)
 	var stdout bytes.Buffer

@@ -33,7 +33,7 @@ type received struct {
 func printAll(w io.Writer, s style, payloads <-chan received) error {
 	for r := range payloads {
 		if _, err := w.Write(render(r, s)); err != nil {
-			return fmt.Errorf("cannot print to stdout: %w", err)
+			return cannotPrint(err)
 		}
 	}
 	return nil
@@ -133,5 +133,5 @@ func jsonLine(p received) []byte {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(l) // numbers, strings and valid JSON: cannot fail
-	return b.Bytes()
+	return ascii(b.Bytes())
 }

@@ -21,7 +21,8 @@ result one line on stdout. SIGINT and SIGTERM end the run in order; the reports 
 
 Exit codes:
   0  all steps passed
-  1  an expectation failed, a step could not be done, the run ended early, or a report could not be written
+  1  an expectation failed, a step could not be done, the run ended early, or a report or the
+     result could not be written
   2  the scenario or the command line is wrong`
 
 type runFlags struct {
@@ -70,8 +71,8 @@ func (f runFlags) run(ctx context.Context, file string, stdin io.Reader, stdout,
 		return usageError{err}
 	}
 	if f.check {
-		fmt.Fprintf(stdout, "%s: no problems\n", file)
-		return nil
+		_, err := fmt.Fprintf(stdout, "%s: no problems\n", file)
+		return cannotPrint(err)
 	}
 	junit, err := newReportFile("--junit", f.junit)
 	if err != nil {
@@ -91,8 +92,8 @@ func (f runFlags) run(ctx context.Context, file string, stdin io.Reader, stdout,
 		opts.Confirm = confirm(ctx, stdin, stderr)
 	}
 	report, ended := sc.Run(ctx, opts)
-	fmt.Fprintln(stdout, report)
-	err = errors.Join(junit.write(report.JUnit), markdown.write(report.Markdown))
+	_, err = fmt.Fprintln(stdout, report)
+	err = errors.Join(cannotPrint(err), junit.write(report.JUnit), markdown.write(report.Markdown))
 	switch {
 	case ended != nil:
 		err = errors.Join(ended, err)
@@ -165,6 +166,9 @@ type reportFile struct {
 func newReportFile(flag, path string) (*reportFile, error) {
 	if path == "" {
 		return nil, nil
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("%s: cannot write the report: %s is a folder", flag, path)
 	}
 	temporary, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {

@@ -161,12 +161,38 @@ func TestRunTimeout(t *testing.T) {
 // A report that cannot be put into place is an error, even when all passed.
 func TestRunReportInTheWay(t *testing.T) {
 	folder := t.TempDir()
-	require.NoError(t, os.MkdirAll(filepath.Join(folder, "junit.xml", "sub"), 0o700))
-	code, out, errs := runScenario(t, t.Context(), passing, strings.NewReader(""), "FILE", "--junit", filepath.Join(folder, "junit.xml"))
+	inTheWay := filepath.Join(folder, "junit.xml")
+	file := filepath.Join(t.TempDir(), "lab.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("clients: [{name: A, port: 0}]\nsteps: [{prompt: Wait, confirm: true}]\n"), 0o600))
+	var out, errs bytes.Buffer
+	stderr := writer(func(p []byte) {
+		errs.Write(p)
+		if strings.Contains(string(p), "Press Enter") {
+			_ = os.MkdirAll(filepath.Join(inTheWay, "sub"), 0o700)
+		}
+	})
+	code := execute(t.Context(), []string{"run", file, "--junit", inTheWay}, strings.NewReader("\n"), &out, stderr)
 	require.Equal(t, exitFailed, code)
-	require.Contains(t, out, "passed")
-	require.Contains(t, errs, "fakeserver: --junit: cannot write ")
+	require.Contains(t, out.String(), "passed")
+	require.Contains(t, errs.String(), "fakeserver: --junit: cannot write ")
 	require.Equal(t, []string{"junit.xml"}, names(t, folder))
+
+	code, stdout, stderrText := runScenario(t, t.Context(), passing, strings.NewReader(""), "FILE", "--junit", inTheWay)
+	require.Equal(t, exitUsage, code, "it is there before the run")
+	require.Empty(t, stdout)
+	require.Contains(t, stderrText, "fakeserver: --junit: cannot write the report: "+inTheWay+" is a folder")
+}
+
+func TestRunResultCannotBePrinted(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "lab.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(passing), 0o600))
+	r, w := io.Pipe()
+	require.NoError(t, r.Close())
+	for _, args := range [][]string{{"run", file}, {"run", file, "--check"}} {
+		var errs bytes.Buffer
+		require.Equal(t, exitFailed, execute(t.Context(), args, strings.NewReader(""), w, &errs), args)
+		require.Contains(t, errs.String(), "fakeserver: cannot print to stdout: ")
+	}
 }
 
 type writer func([]byte)

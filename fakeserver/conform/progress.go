@@ -1,0 +1,64 @@
+package conform
+
+import "time"
+
+// A Progress says where a run is. Checks that are not tried do not count, as
+// far as is known: what a server does may rule out others, never add any.
+type Progress struct {
+	Done, Total int           // checks that were tried, and these with those that will be
+	Check       string        // id of the one that begins
+	Remaining   time.Duration // what the rest takes if each request has to wait for the rate limit
+}
+
+// progress looks at what is left of the plan.
+func (r *run) progress(plan []check) Progress {
+	ahead := r.ahead(plan)
+	p := Progress{Done: r.tried, Total: r.tried + len(ahead)}
+	for i, c := range ahead {
+		if i == 0 {
+			p.Check = c.id
+		}
+		p.Remaining += r.takes(c)
+	}
+	return p
+}
+
+// ahead are the checks of a plan that will be tried, as far as is known.
+func (r *run) ahead(plan []check) (ahead []check) {
+	out := map[string]bool{}
+	tokens := capacity - r.bucket(r.target.ClientID).spent // of a quick run
+	carried := r.uncarried() == ""
+	for _, c := range plan {
+		cost := c.cost
+		if c.stranger {
+			cost = 0
+		}
+		poor := !r.opts.All && cost > tokens
+		if r.pointless(c) != "" || out[c.needs] || poor || c.group == InPayload && !carried {
+			out[c.id] = true
+			continue
+		}
+		tokens -= cost
+		if c.carries && (c.transport() != HTTP || r.opts.All) {
+			carried = true
+		}
+		ahead = append(ahead, c)
+	}
+	return ahead
+}
+
+// takes is what a check takes, as far as is known: the wait for a token, and
+// the time after which silence is believed.
+func (r *run) takes(c check) (d time.Duration) {
+	if c.hangs() {
+		d = r.opts.Patience
+	}
+	t, cost := c.transport(), c.cost
+	if c.group == InPayload && r.opts.All && r.carrier() == HTTP {
+		t, cost = HTTP, 1
+	}
+	if limited, known := r.limited(t); limited || !known {
+		d += time.Duration(cost) * r.opts.Refill
+	}
+	return d
+}
