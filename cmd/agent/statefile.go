@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"maps"
-	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -95,17 +94,18 @@ func (f *stateFile) note(format string, args ...any) {
 
 // moment is from when on leases run: when the file was written. So neither a restart of the
 // agent nor a refresh gives new life to the word of software that has crashed. A time that is
-// still to come, as after the clock was set back, is taken for the present, once.
+// still to come, as after the clock was set back, is taken for the present, once: also when it has come.
 func (f *stateFile) moment(written time.Time) time.Time {
 	now := time.Now().Round(0) // by the clock on the wall, as the file's time
-	if !written.After(now) {
+	switch {
+	case f.ahead.written.Equal(written):
+		return f.ahead.seen
+	case !written.After(now):
 		return written
 	}
-	if !f.ahead.written.Equal(written) {
-		f.ahead = ahead{written, now}
-		f.log.Debug("state file: written in the future, taken for written now", "path", f.path, "written", written)
-	}
-	return f.ahead.seen
+	f.ahead = ahead{written, now}
+	f.log.Debug("state file: written in the future, taken for written now", "path", f.path, "written", written)
+	return now
 }
 
 // apply puts the states of a file that was written at the given time into force, and takes
@@ -123,7 +123,7 @@ func (f *stateFile) apply(pushes []control.StatedPush, written time.Time) {
 		}
 		before, known := f.said[of]
 		if err := f.say(of, before, s, p.Seq, now); err != nil {
-			f.note("%s: %s", p.At, refusalWords(err))
+			f.note("%s: %v", p.At, refusal(err))
 			if known && (maps.Equal(before.state, s.state) || errors.Is(err, agent.ErrOvertaken)) {
 				said[of] = before // else its own writer does not say it any more
 			}
@@ -165,15 +165,6 @@ func statesOf(said map[devices.Field]*bool) map[devices.Field]devices.Tri {
 		}
 	}
 	return state
-}
-
-// refusalWords says why a push was refused, and what could be meant.
-func refusalWords(err error) string {
-	var r *control.Refusal
-	if err = refusal(err); errors.As(err, &r) && errors.Is(r, control.ErrAmbiguous) {
-		return fmt.Sprintf("%s: %s", r.Message, strings.Join(r.Candidates, ", "))
-	}
-	return err.Error()
 }
 
 // stateFileFlag lets 'run' take --state-file for the flag of the setting push.state_file.

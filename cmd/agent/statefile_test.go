@@ -271,7 +271,8 @@ func TestStateFileFromTheFuture(t *testing.T) {
 		later := soon.Add(time.Second)
 		require.Equal(t, start.Add(time.Minute), f.moment(later), "written again")
 		time.Sleep(2 * time.Hour)
-		require.Equal(t, later, f.moment(later))
+		require.Equal(t, start.Add(time.Minute), f.moment(later), "its time has come: that gives it no second life")
+		require.Equal(t, past, f.moment(past))
 	})
 	s := newSuite(t, statesPath(t), "A1")
 	s.replace(saying("suite, hardware_mute, true"), -24*time.Hour)
@@ -390,9 +391,9 @@ func TestStateFileIsReadBeforeTheFirstList(t *testing.T) {
 	require.Equal(t, devices.True, v.Snapshot.Devices[0].Flags[devices.HardwareMute].Value)
 }
 
-func TestRefusalWords(t *testing.T) {
-	require.Equal(t, "overtaken: a push with a higher seq came before", refusalWords(agent.ErrOvertaken))
-	require.Equal(t, "odd", refusalWords(errors.New("odd")))
+func TestRefusal(t *testing.T) {
+	require.Equal(t, "overtaken: a push with a higher seq came before", refusal(agent.ErrOvertaken).Error())
+	require.Equal(t, "odd", refusal(errors.New("odd")).Error())
 }
 
 // text is all that was printed so far.

@@ -57,7 +57,23 @@ type AmbiguousError struct {
 }
 
 func (e *AmbiguousError) Error() string {
-	return fmt.Sprintf("%d products %q are plugged in, say which with its serial", len(e.Units), e.Product)
+	s := fmt.Sprintf("%d products %q are plugged in", len(e.Units), e.Product)
+	if serials := e.Serials(); len(serials) > 1 {
+		return s + ", say which with its serial: " + strings.Join(serials, ", ")
+	}
+	return s + ", and no serial numbers tell them apart"
+}
+
+// Serials are the different serial numbers of the units, sorted.
+func (e *AmbiguousError) Serials() []string {
+	var serials []string
+	for _, u := range e.Units {
+		if u.Serial != "" {
+			serials = append(serials, u.Serial)
+		}
+	}
+	slices.Sort(serials)
+	return slices.Compact(serials)
 }
 
 // Push puts what p says into force. When it returns, the list that holds it has been published.

@@ -124,7 +124,10 @@ func TestPushMustNameOneUnit(t *testing.T) {
 		_, err := b.Push(suite(time.Minute, flags{devices.HardwareMute: devices.True}))
 		var ambiguous *AmbiguousError
 		require.ErrorAs(t, err, &ambiguous)
-		require.Equal(t, []string{"A1", "A2"}, []string{ambiguous.Units[0].Serial, ambiguous.Units[1].Serial})
+		require.Equal(t, []string{"A1", "A2"}, ambiguous.Serials())
+		require.EqualError(t, err, `2 products "headset" are plugged in, say which with its serial: A1, A2`)
+		equal := AmbiguousError{"headset", []devices.Unit{{Serial: "A1"}, {Serial: "A1"}, {}}}
+		require.EqualError(t, &equal, `3 products "headset" are plugged in, and no serial numbers tell them apart`)
 
 		named := suite(time.Minute, flags{devices.HardwareMute: devices.True})
 		named.Serial = "A2"
@@ -182,6 +185,27 @@ func TestPushesOfSeveralOwners(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		require.Equal(t, "suite", b.flag(devices.HardwareMute).Origin.Detail)
+	})
+}
+
+// What an owner says of one flag gives what it said of another no new weight.
+func TestPushOfAnotherFlag(t *testing.T) {
+	run(t, []string{"audio"}, func(b *bench) {
+		b.see("audio", mic(devices.False))
+		push := func(owner string, state flags) {
+			time.Sleep(time.Second)
+			p := suite(time.Minute, state)
+			p.Owner = owner
+			b.push(p)
+		}
+		push("suite", flags{devices.HardwareMute: devices.True})
+		push("other", flags{devices.HardwareMute: devices.False})
+		push("suite", flags{devices.NoiseSuppression: devices.True})
+		require.Equal(t, devices.False, b.flag(devices.HardwareMute).Value, "other has spoken later of it")
+		require.Equal(t, devices.True, b.flag(devices.NoiseSuppression).Value)
+		push("suite", flags{devices.HardwareMute: devices.Unknown})
+		push("suite", flags{devices.HardwareMute: devices.True})
+		require.Equal(t, devices.True, b.flag(devices.HardwareMute).Value)
 	})
 }
 

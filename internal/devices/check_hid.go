@@ -221,9 +221,9 @@ func (f *faults) traces(path string, list []string) {
 	}
 }
 
-// tells reports whether the device tells each new state by itself. A toggle that is unknown, or what
+// Tells reports whether the device tells each new state by itself. A toggle that is unknown, or what
 // is derived from an unknown state, stays unknown when something changes: then the next source decides.
-func (k SourceKind) tells() bool {
+func (k SourceKind) Tells() bool {
 	switch {
 	case k.HIDUsage != nil:
 		return k.HIDUsage.Kind == HIDLevel || k.HIDUsage.Kind == HIDButtons
@@ -233,6 +233,12 @@ func (k SourceKind) tells() bool {
 		return k.HIDPP.Event != nil
 	}
 	return false
+}
+
+// OnlyAsked reports whether k knows what was true when it asked the device, and nothing tells it
+// when to ask again.
+func (k SourceKind) OnlyAsked() bool {
+	return k.HIDQuery != nil && len(k.HIDQuery.AskOn) == 0 || k.HIDPP != nil && k.HIDPP.Event == nil
 }
 
 // fresh finds a state that is only asked for: it would stay what it was at that moment, for ever.

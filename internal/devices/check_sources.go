@@ -18,7 +18,7 @@ func (f *faults) sources(path string, p Product) {
 			f.reachable(at, r, p.Sources[:i])
 			untold := systems(r.OS)
 			for _, e := range p.Sources[:i] {
-				if e.Field == r.Field && e.tells() {
+				if e.Field == r.Field && e.Tells() {
 					untold = without(untold, e.OS)
 				}
 			}
@@ -36,7 +36,7 @@ func (f *faults) linkState(path string, p Product) {
 		}
 		untold := systems(r.OS)
 		for _, e := range p.LinkState[:i] {
-			if e.tells() {
+			if e.Tells() {
 				untold = without(untold, e.OS)
 			}
 		}

@@ -26,7 +26,7 @@ type Considered struct {
 // consider yields every possible origin of the flag, best first.
 func (inst *instance) consider(f Field, e *Endpoint, behind []*Endpoint) iter.Seq[Considered] {
 	return func(yield func(Considered) bool) {
-		for _, p := range inst.pushes {
+		for _, p := range latest(inst.pushes, f) {
 			v, said := p.State[f]
 			if said && !yield(Considered{ViaPush, Flag{v, Origin{Via: ViaPush, Detail: p.Owner}, p.Since[f]}}) {
 				return

@@ -26,9 +26,11 @@ func deal(pushes []Push, instances []*instance) {
 			units[0].pushes = append(units[0].pushes, &pushes[i])
 		}
 	}
-	for _, inst := range instances {
-		slices.SortStableFunc(inst.pushes, func(a, b *Push) int { return latest(b).Compare(latest(a)) })
-	}
+}
+
+// latest are the pushes in the order in which they count for a flag: who has changed it last comes first.
+func latest(pushes []*Push, f Field) []*Push {
+	return slices.SortedStableFunc(slices.Values(pushes), func(a, b *Push) int { return b.Since[f].Compare(a.Since[f]) })
 }
 
 func unitsOf(p *Push, instances []*instance) []*instance {
@@ -43,15 +45,6 @@ func unitsOf(p *Push, instances []*instance) []*instance {
 
 func (inst *instance) hasSerial(serial string) bool {
 	return slices.ContainsFunc(inst.endpoints[:inst.own], func(e *Endpoint) bool { return e.Serial == serial })
-}
-
-func latest(p *Push) (t time.Time) {
-	for _, since := range p.Since {
-		if since.After(t) {
-			t = since
-		}
-	}
-	return t
 }
 
 // Unit names one plugged-in product, for people who have to choose.

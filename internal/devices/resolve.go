@@ -55,7 +55,7 @@ type instance struct {
 	key       string
 	endpoints []*Endpoint          // its own, then the virtual ones that it adopted
 	own       int                  // how many are its own
-	pushes    []*Push              // what the vendor's software says of it, the latest first
+	pushes    []*Push              // what the vendor's software says of it
 	readings  map[string][]Reading // what was read off its other devices, by the place of the rule
 	reports   []Report
 	attached  time.Time // of the first of its own endpoints

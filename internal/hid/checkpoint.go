@@ -31,12 +31,16 @@ type SensorCheckpoint struct {
 	Since     time.Time     `json:"since,omitzero"`
 	Held      []devices.Tri `json:"held"`
 	LastPress time.Time     `json:"last_press,omitzero"`
+	Stirred   bool          `json:"stirred,omitempty"` // pressed since all was forgotten
+	Answered  time.Time     `json:"answered,omitzero"` // when an answer set the toggle that had another way than presses
 	Next      devices.Tri   `json:"next,omitzero"`
 	Due       time.Time     `json:"due,omitzero"`
 	Step      int           `json:"step,omitempty"`
 	Until     time.Time     `json:"until,omitzero"` // zero: it waits for no answer
 	Silent    bool          `json:"silent,omitempty"`
+	Stray     time.Time     `json:"stray,omitzero"` // until when an answer may be the one to a question that was broken off
 	Place     byte          `json:"place,omitempty"`
+	WasPlace  byte          `json:"was_place,omitempty"`
 	Lacks     bool          `json:"lacks,omitempty"`
 	AskAgain  time.Time     `json:"ask_again,omitzero"` // when it is asked once more
 	LastAsked time.Time     `json:"last_asked,omitzero"`
@@ -50,17 +54,17 @@ func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
 		for i, s := range d.sensors {
 			sc := SensorCheckpoint{
 				Product: s.product, Rule: s.at, Value: s.value, Since: clock(s.since), Held: slices.Clone(s.held),
-				LastPress: clock(s.pressed), Next: s.next, Due: clock(s.due),
+				LastPress: clock(s.pressed), Stirred: s.stirred, Answered: clock(s.answered), Next: s.next, Due: clock(s.due),
 				AskAgain: clock(s.again), LastAsked: clock(s.last),
 			}
 			if s.talk != nil {
-				sc.Step, sc.Silent = s.talk.step, s.talk.silent
+				sc.Step, sc.Silent, sc.Stray = s.talk.step, s.talk.silent, clock(s.talk.stray)
 				if s.talk.waiting {
 					sc.Until = clock(s.talk.until)
 				}
 			}
 			if s.pp != nil {
-				sc.Place, sc.Lacks = s.pp.place, s.pp.lacks
+				sc.Place, sc.WasPlace, sc.Lacks = s.pp.place, s.pp.was, s.pp.lacks
 			}
 			dc.Sensors = append(dc.Sensors, sc)
 			if d.talking == s {
@@ -110,20 +114,26 @@ func (t *Tracker) Restore(c Checkpoint) {
 			}
 		}
 	}
+	for _, d := range t.devices {
+		for _, s := range d.sensors {
+			s.alone = t.alone(d, s)
+		}
+	}
 	t.up = t.links()
 }
 
 func (s *sensor) restore(c SensorCheckpoint) {
 	s.value, s.since, s.pressed, s.next, s.due = c.Value, c.Since, c.LastPress, c.Next, c.Due
+	s.stirred, s.answered = c.Stirred, c.Answered
 	s.again, s.last = c.AskAgain, c.LastAsked
 	copy(s.held, c.Held)
 	if s.pp != nil {
-		s.pp.place, s.pp.lacks = c.Place, c.Lacks
+		s.pp.place, s.pp.was, s.pp.lacks = c.Place, c.WasPlace, c.Lacks
 	}
 	if s.talk == nil {
 		return
 	}
-	s.talk.silent = c.Silent
+	s.talk.silent, s.talk.stray = c.Silent, c.Stray
 	// A file may say anything: only a conversation that has such a step is taken up.
 	if c.Step >= 0 && !c.Until.IsZero() {
 		if _, ok := s.talk.request(c.Step); ok {

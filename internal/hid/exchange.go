@@ -28,6 +28,7 @@ type exchange struct {
 	waiting bool
 	until   time.Time // while waiting
 	silent  bool      // the device did not answer the last time
+	stray   time.Time // until when an answer may be the one to a question that was broken off
 }
 
 // start begins anew. It returns the request to send, if there is one.

@@ -1,6 +1,7 @@
 package hid
 
 import (
+	"cmp"
 	"time"
 
 	"sidetone/internal/devices"
@@ -22,6 +23,7 @@ type hidpp struct {
 	devices.HIDPP
 	node  string
 	place byte // of the feature on this device; 0: not known
+	was   byte // the last place that was known
 	lacks bool // the device has said that it does not have the feature
 }
 
@@ -36,6 +38,7 @@ func (h *hidpp) request(step int) (Request, bool) {
 	report := make([]byte, hidppLength)
 	switch {
 	case step == 0: // getFeature of the root feature
+		h.was = cmp.Or(h.place, h.was)
 		h.place, h.lacks = 0, false
 		id := number(h.Feature, "")
 		copy(report, []byte{hidppLong, h.device(), 0, hidppSoftware, byte(id >> 8), byte(id)})
@@ -68,13 +71,18 @@ func (h *hidpp) answer(step int, data []byte) (devices.Tri, bool) {
 	return h.value(data)
 }
 
-// event reads a state that the device tells unasked.
+// event reads a state that the device tells unasked. While the feature's place is looked up again, nobody
+// knows whether what comes from where it was is such an event: if so, the state has changed.
 func (h *hidpp) event(data []byte) (devices.Tri, bool) {
-	if h.Event == nil || h.place == 0 || len(data) < hidppHeader {
+	place := cmp.Or(h.place, h.was)
+	if h.Event == nil || place == 0 || len(data) < hidppHeader {
 		return devices.Unknown, false
 	}
-	if data[0] != hidppLong || data[1] != h.device() || data[2] != h.place || data[3] != byte(*h.Event)<<4 {
+	if data[0] != hidppLong || data[1] != h.device() || data[2] != place || data[3] != byte(*h.Event)<<4 {
 		return devices.Unknown, false
+	}
+	if h.place == 0 {
+		return devices.Unknown, true
 	}
 	return h.value(data)
 }

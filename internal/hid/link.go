@@ -79,11 +79,11 @@ func (t *Tracker) linked(u unit, was, is devices.Tri, at, now time.Time) {
 		case is == devices.Unknown: // what is being asked may still be answered
 			d.forget(at, now, func(s *sensor) bool { return mine(s) && (s.value.Known() || !s.due.IsZero()) })
 		case was == devices.False:
+			// One that was pressed meanwhile has been switched on for longer than its link is known to be up.
+			started := slices.DeleteFunc(slices.Clone(d.sensors), func(s *sensor) bool { return !mine(s) || s.stirred })
 			d.forget(at, now, mine)
-			for _, s := range d.sensors {
-				if mine(s) {
-					s.reset(at)
-				}
+			for _, s := range started {
+				s.reset(at)
 			}
 		}
 		if is == devices.True {

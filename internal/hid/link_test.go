@@ -31,7 +31,7 @@ func TestLink(t *testing.T) {
 	require.Empty(t, w.asked(), "the same again is nothing new")
 
 	require.Equal(t, "sources[0]=unknown sources[1]=unknown sources[2]=unknown"+link("false"), w.happen(down))
-	require.Equal(t, "sources[0]=unknown sources[1]=true sources[2]=unknown"+link("false"), w.happen(in("hidraw0", 2, 1), press))
+	require.Equal(t, "sources[0]=unknown sources[1]=true sources[2]=unknown"+link("false"), w.happen(in("hidraw0", 2, 1)))
 	require.Equal(t, "sources[0]=false sources[1]=unknown sources[2]=unknown"+link("true"), w.happen(up), "what the dongle said meanwhile is not of the headset that comes back")
 	require.Equal(t, ask, w.asked())
 	w.happen(down)

@@ -25,10 +25,12 @@ type plainHeadset struct {
 	there               [2]bool
 	toggle, level, link devices.Tri
 	heard               map[devices.Tri]bool // what may have been an answer since everything was forgotten
+	pressed             bool                 // since everything was forgotten
+	told                time.Time            // when the anchor spoke last
 }
 
 func (h *plainHeadset) forget() {
-	h.toggle, h.level, h.heard = devices.Unknown, devices.Unknown, map[devices.Tri]bool{}
+	h.toggle, h.level, h.heard, h.pressed, h.told = devices.Unknown, devices.Unknown, map[devices.Tri]bool{}, false, time.Time{}
 }
 
 func (h *plainHeadset) takeAway(i int) {
@@ -47,24 +49,27 @@ func (h *plainHeadset) attach(i int, plugged bool) {
 	}
 }
 
-func (h *plainHeadset) hear(i int, id byte, v devices.Tri) {
+func (h *plainHeadset) hear(i int, id byte, v devices.Tri, now time.Time) {
 	if !h.there[i] || i != map[byte]int{1: 0, 2: 0, 3: 1, 4: 1, 5: 1}[id] {
 		return
 	}
 	switch id {
 	case 1:
-		h.toggle = h.toggle.Not()
+		h.toggle, h.pressed = h.toggle.Not(), true
+		if now.Sub(h.told) < askGap { // on another interface: it may have been pressed before
+			h.toggle = devices.Unknown
+		}
 	case 2:
 		h.level = v
 	case 3:
 		if v.Known() && h.there[0] {
-			h.toggle = v
+			h.toggle, h.told = v, now
 		}
 	case 4:
 		if v == h.link {
 			return
 		}
-		cameUp := h.link == devices.False && v == devices.True
+		cameUp := h.link == devices.False && v == devices.True && !h.pressed
 		if h.link == devices.False || v != devices.True {
 			h.forget()
 		}
@@ -124,7 +129,7 @@ func TestTrackerKnowsWhatItMay(t *testing.T) {
 				if v == 7 {
 					e.Data[1], tri = v, devices.Unknown
 				}
-				h.hear(i, id, tri)
+				h.hear(i, id, tri, now)
 			}
 			if e.Happening != "" {
 				changed = tr.Apply(e, now)

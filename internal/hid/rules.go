@@ -18,10 +18,11 @@ type Rules struct {
 // rule is one source at its place in a product, or what is an anchor there.
 type rule struct {
 	product  string
-	at       string // sources[1], link_state[0], sources[2].derive.or[1], sources[1].hid_usage.anchor.hid_query
-	anchors  string // the place of the toggle that starts from it; empty: it is a source of its own
-	link     bool   // it tells the state of the product's link
-	bySerial bool   // the product is several USB devices with one serial number
+	at       string   // sources[1], link_state[0], sources[2].derive.or[1], sources[1].hid_usage.anchor.hid_query
+	anchors  string   // the place of the toggle that starts from it; empty: it is a source of its own
+	link     bool     // it tells the state of the product's link
+	bySerial bool     // the product is several USB devices with one serial number
+	relies   []string // the places of levels, one of which must tell when an answer is over; empty: it needs none
 	ids      []hardware
 	devices.SourceKind
 }
@@ -46,11 +47,13 @@ func NewRules(cat *devices.Catalogue, os devices.OS) *Rules {
 			continue
 		}
 		base := rule{product: p.ID, bySerial: p.GroupBy == devices.GroupSerial, ids: ids}
+		told := make(map[devices.Field][]string) // the places of levels so far; those of the link under ""
 		for i, l := range p.LinkState {
 			if applies(l.OS, os) {
 				rl := base
 				rl.at, rl.link, rl.SourceKind = fmt.Sprintf("link_state[%d]", i), true, l.SourceKind
-				r.add(rl)
+				r.add(rl, told[""])
+				told[""] = rl.levels(told[""])
 				r.links[p.ID] = append(r.links[p.ID], linkRule{rl.at, rl.SourceKind})
 			}
 		}
@@ -58,7 +61,8 @@ func NewRules(cat *devices.Catalogue, os devices.OS) *Rules {
 			if applies(s.OS, os) {
 				rl := base
 				rl.at, rl.SourceKind = fmt.Sprintf("sources[%d]", i), s.SourceKind
-				r.add(rl)
+				r.add(rl, told[s.Field])
+				told[s.Field] = rl.levels(told[s.Field])
 			}
 		}
 	}
@@ -85,18 +89,30 @@ func hardwareOf(p devices.Product, os devices.OS) []hardware {
 	return ids
 }
 
+// levels adds the rule's place to those of levels if it is one.
+func (rl *rule) levels(before []string) []string {
+	if !rl.Tells() {
+		return before
+	}
+	return append(slices.Clip(before), rl.at)
+}
+
 // add keeps the source with its anchors, or those that it is derived from, if it reads HID devices.
-func (r *Rules) add(rl rule) {
+// levels are the places of those before it that tell of each change.
+func (r *Rules) add(rl rule, levels []string) {
 	if rl.Derive != nil {
 		for at, k := range rl.Derive.Terms(rl.at) {
 			term := rl
 			term.at, term.SourceKind = at, k
-			r.add(term)
+			r.add(term, levels)
 		}
 		return
 	}
 	if rl.HIDUsage == nil && rl.HIDReport == nil && rl.HIDQuery == nil && rl.HIDPP == nil {
 		return
+	}
+	if rl.OnlyAsked() && rl.anchors == "" {
+		rl.relies = levels
 	}
 	r.list = append(r.list, &rl)
 	if a := rl.anchor(); a != nil {
@@ -104,10 +120,10 @@ func (r *Rules) add(rl rule) {
 		part.anchors = rl.at
 		part.SourceKind = devices.SourceKind{HIDReport: a.HIDReport}
 		part.at = rl.at + "." + rl.via() + ".anchor.hid_report"
-		r.add(part)
+		r.add(part, nil)
 		part.SourceKind = devices.SourceKind{HIDQuery: a.HIDQuery}
 		part.at = rl.at + "." + rl.via() + ".anchor.hid_query"
-		r.add(part)
+		r.add(part, nil)
 	}
 }
 

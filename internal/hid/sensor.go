@@ -20,11 +20,19 @@ type sensor struct {
 	held    []devices.Tri // a toggle whose button shows a level: whether it is held down, by field
 	unsure  bool          // a toggle: it cannot be told whether a button was pressed now or is still held
 	pressed time.Time     // the last press
+	stirred bool          // a toggle: pressed since all was forgotten
+
+	answered time.Time // a toggle: when it was set by an answer that comes on another way than presses
+	doubtful bool      // a toggle: nobody knows whether a press came before such an answer or after it
 
 	next devices.Tri // a level that has yet to last
 	due  time.Time   // until when; zero: there is none
 
 	told devices.Tri // an anchor: what its toggles have yet to take over
+
+	repeated bool // it has told once more what it is known to be
+	baffled  bool // a level: it has heard a state that it does not know
+	alone    bool // an answer: none of the levels that it relies on is read
 
 	talk  *exchange
 	pp    *hidpp    // of a hidpp source
@@ -64,7 +72,7 @@ func usageNote(u devices.HIDUsage, fields []Field) string {
 
 // asksAt reports whether the rule asks the device at this moment.
 func (s *sensor) asksAt(m devices.Moment) bool {
-	return s.talk != nil && (s.HIDQuery == nil || s.HIDQuery.At == nil || slices.Contains(s.HIDQuery.At, m))
+	return s.talk != nil && !s.alone && (s.HIDQuery == nil || s.HIDQuery.At == nil || slices.Contains(s.HIDQuery.At, m))
 }
 
 // reset puts a toggle where the firmware puts it at this moment.
@@ -79,6 +87,7 @@ func (s *sensor) reset(at time.Time) {
 func (s *sensor) forget(at time.Time) {
 	s.set(devices.Unknown, at)
 	s.due, s.again, s.told = time.Time{}, time.Time{}, devices.Unknown
+	s.stirred, s.answered = false, time.Time{}
 	s.hold(devices.Unknown)
 }
 
@@ -98,11 +107,18 @@ func (s *sensor) set(v devices.Tri, at time.Time) {
 // isReading reports whether what it knows is a reading: what an anchor knows is its toggle's affair.
 func (s *sensor) isReading() bool { return s.anchors == "" }
 
-// learn takes what the device has told. An anchor that tells the same again is news to its toggles.
+// learn takes what the device has told. An anchor that tells the same again is news to its toggles, and
+// a level that does may be news after what another interface has told.
 func (s *sensor) learn(v devices.Tri, at time.Time) {
+	if v == s.value && v.Known() {
+		s.repeated, s.book.repeated = true, true
+	}
 	s.set(v, at)
-	if !s.isReading() {
+	switch {
+	case !s.isReading():
 		s.told, s.book.anchors = v, true
+	case !v.Known() && s.Tells():
+		s.baffled, s.book.baffled = true, true
 	}
 }
 
@@ -184,7 +200,12 @@ func (s *sensor) press(debounce int, at time.Time) {
 	if since := at.Sub(s.pressed); since >= 0 && since < milliseconds(debounce, 0) {
 		return
 	}
-	s.pressed = at
+	s.pressed, s.stirred = at, true
+	if since := at.Sub(s.answered); since >= 0 && since < askGap {
+		s.set(devices.Unknown, at)
+		s.doubtful, s.book.anchors = true, true
+		return
+	}
 	s.set(s.value.Not(), at)
 }
 
@@ -216,6 +237,11 @@ func (s *sensor) doubt(data []byte, now time.Time) {
 	if s.HIDQuery == nil || len(s.HIDQuery.AskOn) == 0 || !meets(data, s.HIDQuery.AskOn) {
 		return
 	}
+	s.askSoon(now)
+}
+
+// askSoon has the device asked once more, now or at the end of the gap.
+func (s *sensor) askSoon(now time.Time) {
 	s.again = now
 	if since := now.Sub(s.last); since >= 0 && since < askGap {
 		s.again = s.last.Add(askGap)
@@ -235,6 +261,8 @@ func (s *sensor) remark() string {
 	switch {
 	case s.pp != nil && s.pp.lacks:
 		return "the device says that it does not have this feature"
+	case s.alone:
+		return "the rules before it that tell of changes read none of the device's interfaces: it is not asked, since its answer would stay what it was"
 	case s.talk != nil && s.talk.silent && !s.value.Known():
 		return "the device did not answer the request of this rule"
 	}

@@ -25,10 +25,12 @@ type tracked struct {
 
 // book is what devices and sensors note down for their Tracker.
 type book struct {
-	ids     uint64 // the last one of a request
-	changed bool   // a reading is not what it was
-	links   bool   // a sensor of a link is not what it was
-	anchors bool   // an anchor has told something, or a toggle needs its anchor
+	ids      uint64 // the last one of a request
+	changed  bool   // a reading is not what it was
+	links    bool   // a sensor of a link is not what it was
+	anchors  bool   // an anchor has told something, or a toggle needs its anchor
+	repeated bool   // a sensor has told once more what it is known to be
+	baffled  bool   // a level has heard a state that it does not know
 }
 
 // unit is one physical product as far as its HID devices tell.
@@ -100,6 +102,9 @@ func (d *tracked) send(r Request, ok bool) {
 func (d *tracked) breakOff() {
 	if s := d.conversation(); s != nil {
 		s.talk.waiting = false
+		if s.talk.unasked() && !slices.ContainsFunc(d.requests, d.isAsked) {
+			s.talk.stray = s.talk.until
+		}
 		d.requests = slices.DeleteFunc(d.requests, d.isAsked)
 	}
 }
@@ -159,6 +164,10 @@ func (d *tracked) answer(s *sensor, data []byte, at, now time.Time) bool {
 		return false
 	}
 	s.talk.silent = false
+	if now.Before(s.talk.stray) {
+		s.talk.stray = time.Time{}
+		s.askSoon(now)
+	}
 	if v.Known() {
 		s.learn(v, at)
 	}

@@ -85,6 +85,7 @@ func (d *tracked) kin(other *tracked) func(*sensor) bool {
 func (t *Tracker) drop(d *tracked, at, now time.Time) {
 	delete(t.devices, d.device.Node)
 	t.forgetKin(d, at, now)
+	t.rely(at, now)
 	t.book.changed = t.book.changed || slices.ContainsFunc(d.sensors, (*sensor).isReading)
 	t.book.links = true
 	t.relink(at, now)
@@ -111,23 +112,14 @@ func (t *Tracker) attach(e Event, at, now time.Time) {
 			s.reset(at)
 		}
 	}
+	t.rely(at, now)
+	for _, s := range d.sensors {
+		t.outdate(d.unit(s.rule), s, at, now)
+	}
 	d.ask(devices.AtAttach, now, all)
 	t.askKin(d, devices.AtAttach, now, forgotten)
 	for _, s := range d.sensors {
 		t.askAnchors(d.unit(s.rule), s, devices.AtAttach, now, now)
-	}
-}
-
-// askAnchors asks for the state that a toggle starts from, whichever interface of its unit tells.
-// What has been asked before may be answered with what was true before.
-func (t *Tracker) askAnchors(u unit, toggle *sensor, m devices.Moment, at, now time.Time) {
-	if toggle.anchor() == nil {
-		return
-	}
-	for _, d := range t.sorted() {
-		its := func(s *sensor) bool { return s.anchors == toggle.at && d.unit(s.rule) == u }
-		d.forget(at, now, its)
-		d.ask(m, now, its)
 	}
 }
 
@@ -179,6 +171,17 @@ func (t *Tracker) Configure(r *Rules, now time.Time) (changed bool) {
 		d.queue = slices.DeleteFunc(d.queue, dropped)
 		if s := d.conversation(); s != nil && dropped(s) {
 			d.breakOff()
+		}
+	}
+	t.rely(now, now)
+	for _, d := range t.sorted() {
+		for _, s := range d.sensors {
+			if !fresh[s] {
+				continue
+			}
+			for _, other := range t.outdate(d.unit(s.rule), s, now, now) {
+				fresh[other] = true
+			}
 		}
 	}
 	t.up = t.links()
@@ -264,49 +267,21 @@ func (t *Tracker) sorted() []*tracked {
 func (t *Tracker) hear(d *tracked, data []byte, at, now time.Time) {
 	awaited := d.awaited()
 	d.hear(data, awaited, func(s *sensor) bool { return s.link }, at, now)
-	t.takeOver(at, now)
-	t.relink(at, now)
+	t.follow(at, now)
 	d.hear(data, awaited, func(s *sensor) bool { return !s.link }, at, now)
 }
 
 // settle lets follow from what has been read what it means for other states.
 func (t *Tracker) settle(at, now time.Time) (changed bool) {
-	t.takeOver(at, now)
-	t.relink(at, now)
+	t.follow(at, now)
 	changed, t.book.changed = t.book.changed, false
 	return changed
 }
 
-// takeOver sets toggles to what their anchors have told, and asks the anchors of those that need it.
-func (t *Tracker) takeOver(at, now time.Time) {
-	if !t.book.anchors {
-		return
-	}
-	t.book.anchors = false
-	for _, d := range t.sorted() {
-		for _, s := range d.sensors {
-			if s.told.Known() {
-				t.anchor(d.unit(s.rule), s, at)
-				s.told = devices.Unknown
-			}
-		}
-	}
-	for _, d := range t.sorted() {
-		for _, s := range d.sensors {
-			if s.unsure {
-				s.unsure = false
-				t.askAnchors(d.unit(s.rule), s, devices.AtResume, at, now)
-			}
-		}
-	}
-}
-
-func (t *Tracker) anchor(u unit, anchor *sensor, at time.Time) {
-	for _, d := range t.devices {
-		for _, s := range d.sensors {
-			if s.at == anchor.anchors && d.unit(s.rule) == u {
-				s.set(anchor.told, at)
-			}
-		}
-	}
+// follow is settle for those who go on.
+func (t *Tracker) follow(at, now time.Time) {
+	t.prefer(at)
+	t.mistrust(at, now)
+	t.takeOver(at, now)
+	t.relink(at, now)
 }

@@ -33,6 +33,26 @@ func TestInterfaceFails(t *testing.T) {
 	failed := gone("hidraw0")
 	failed.Error = "input/output error"
 	require.Equal(t, "sources[1]=unknown", w.happen(failed), "false is older than the true that is gone")
+	require.Empty(t, w.asked(), "nothing would tell when its answer is over")
+	require.Contains(t, w.note("sources[1]"), "read none of the device's interfaces")
+	w.happen(at("hidraw0", reports(1)))
+	require.Equal(t, "hidraw1 feature 22", w.asked(), "the first one is back")
+	require.Empty(t, w.note("sources[1]"))
+}
+
+// The same, of a query that a report of its own interface tells to ask again.
+func TestOtherInterfaceFails(t *testing.T) {
+	w := newWorld(t, `
+    sources:
+      - {field: hardware_mute, hid_report: {report_id: 1, value: {byte: 1}}}
+      - {field: hardware_mute, hid_query: {feature: "22", value: {byte: 1}, ask_on: [{byte: 0, eq: 2}]}}
+`)
+	w.happen(at("hidraw0", reports(1)), at("hidraw1", reports(2)))
+	require.Equal(t, "hidraw1 feature 22", w.asked(), "once")
+	w.happen(w.answer("hidraw1 feature 22", 0x22, 0), in("hidraw0", 1, 1))
+	failed := gone("hidraw0")
+	failed.Error = "input/output error"
+	require.Equal(t, "sources[1]=unknown", w.happen(failed), "false is older than the true that is gone")
 	require.Equal(t, "hidraw1 feature 22", w.asked())
 	require.Equal(t, "sources[1]=true", w.happen(w.answer("hidraw1 feature 22", 0x22, 1)))
 	require.Equal(t, "sources[1]=unknown", w.happen(at("hidraw0", reports(1)), in("hidraw0", 1, 0), gone("hidraw0")))

@@ -21,3 +21,7 @@ type HID interface {
 	// with an Error, output reports too; of a flood of requests some are dropped unanswered.
 	Send(r hid.Request)
 }
+
+// HIDPermissionRemedy ends the Error of a hid.Denied event if this user may not read the
+// device. It speaks to somebody who has a catalogue.
+const HIDPermissionRemedy = ": install the udev rule ('sidetone catalogue udev FILE' prints it) and plug the device in again"

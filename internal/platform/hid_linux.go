@@ -73,7 +73,7 @@ type hidID struct {
 // hidPresence is a device from its coming to its going.
 type hidPresence struct {
 	device  hid.Device
-	arrived bool           // it was seen to come just now
+	arrived bool           // it was seen to be plugged in just now
 	opening chan hidOpened // not nil while the kernel opens it; gets one value
 	late    *atomic.Bool   // nobody waits for the opening any more
 	port    *hidPort       // not nil while it is read
@@ -312,7 +312,7 @@ func (h *hidSource) scan() ([]*hidPresence, error) {
 				}
 				continue
 			}
-			p = &hidPresence{device: device, arrived: h.listed}
+			p = &hidPresence{device: device, arrived: h.listed && justConnected(device.Bus, id.path)}
 		}
 		found[id] = p
 		present = append(present, p)
@@ -484,8 +484,7 @@ func (h *hidSource) note(p *hidPresence, trouble string) {
 func hidTrouble(path string, err error) string {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return "no permission to read " + path + ": install the udev rule (sidetone's package has it;" +
-			" 'sidetone catalogue udev FILE' prints one) and plug the device in again"
+		return "no permission to read " + path + HIDPermissionRemedy
 	case errors.Is(err, fs.ErrNotExist):
 		return err.Error() + "; the node is hidden from this process, as a container does, or was never made"
 	default:

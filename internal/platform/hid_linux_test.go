@@ -233,6 +233,28 @@ func TestHIDHotPlug(t *testing.T) {
 	require.Empty(t, events)
 }
 
+// A program that takes an interface from the kernel's driver and gives it back makes a new HID device of one
+// that has had its power all the time.
+func TestHIDDriverComesBack(t *testing.T) {
+	noLeak(t)
+	f := newHIDTree(t)
+	h, events := openHID(t, f)
+	mustList(t, h)
+	for _, c := range []struct {
+		connected string // in milliseconds
+		plugged   bool
+	}{{"1500", true}, {"3600000", false}, {"", true}, {"soon", true}} {
+		f.device(headsetUSB+"/power", map[string]string{"connected_duration": c.connected})
+		far := f.plug(headsetHID("hidraw0"))
+		mustList(t, h)
+		require.Equal(t, c.plugged, events.expect(t, hid.Attached, "hidraw0").Plugged, c.connected)
+		f.unlist("hidraw0")
+		mustList(t, h)
+		events.expect(t, hid.Gone, "hidraw0")
+		far.close()
+	}
+}
+
 // The kernel wakes the reader before it removes the node and its entry.
 func TestHIDUnplugIsNoticedByTheReader(t *testing.T) {
 	noLeak(t)
@@ -383,8 +405,7 @@ func TestHIDDenied(t *testing.T) {
 		d := &denying{unix.EACCES}
 		h := newHID(f.root, anyHID, events.handle, slog.New(slog.NewTextHandler(&log, nil)))
 		h.open = d.open
-		trouble := "no permission to read " + f.path("dev/hidraw0") + ": install the udev rule (sidetone's package has it;" +
-			" 'sidetone catalogue udev FILE' prints one) and plug the device in again"
+		trouble := "no permission to read " + f.path("dev/hidraw0") + ": install the udev rule ('sidetone catalogue udev FILE' prints it) and plug the device in again"
 		for range 3 {
 			mustList(t, h)
 			require.Zero(t, h.retry, "no timer runs for what stays as it is")

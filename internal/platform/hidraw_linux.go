@@ -80,6 +80,22 @@ func describeHID(path string) (hid.Device, error) {
 	return d, nil
 }
 
+// hidArrival is how long after it was connected the HID interfaces of a USB device may come.
+const hidArrival = 10 * time.Second
+
+// justConnected is false where the kernel says that the USB device of the sysfs entry at path has been connected
+// for longer than its interfaces take to come: then only its driver is new, as after a program has had the
+// interface to itself.
+func justConnected(bus devices.Bus, path string) bool {
+	usb, ok := usbParent(path)
+	if bus != devices.USB || !ok {
+		return true
+	}
+	root, _, _ := splitSysfs(path)
+	ms, err := strconv.Atoi(attribute(filepath.Join(root, strings.TrimPrefix(usb.Container, "usb:")), "power/connected_duration"))
+	return err != nil || time.Duration(ms)*time.Millisecond < hidArrival
+}
+
 // readDescriptor returns nil for what cannot be read or is no report descriptor for its length.
 func readDescriptor(path string) []byte {
 	file, err := os.Open(path)

@@ -1,0 +1,83 @@
+package hid
+
+import (
+	"time"
+
+	"sidetone/internal/devices"
+)
+
+// takeOver sets toggles to what their anchors have told, and asks the anchors of those that need it.
+func (t *Tracker) takeOver(at, now time.Time) {
+	if !t.book.anchors {
+		return
+	}
+	t.book.anchors = false
+	for _, d := range t.sorted() {
+		for _, s := range d.sensors {
+			if s.told.Known() {
+				t.anchor(d, s, at)
+				s.told = devices.Unknown
+			}
+		}
+	}
+	for _, d := range t.sorted() {
+		for _, s := range d.sensors {
+			if s.unsure {
+				s.unsure = false
+				t.askAnchors(d.unit(s.rule), s, devices.AtResume, at, now)
+			}
+			if s.doubtful {
+				s.doubtful = false
+				t.askOnceMore(d.unit(s.rule), s, now)
+			}
+		}
+	}
+}
+
+// anchor sets the toggles of an anchor that an interface has told. What comes on another way than the
+// presses may overtake them: an answer says nothing if there was one since the question, and one that
+// comes soon after it may be older than it.
+func (t *Tracker) anchor(teller *tracked, anchor *sensor, at time.Time) {
+	u := teller.unit(anchor.rule)
+	for _, d := range t.devices {
+		apart := d != teller || anchor.talk != nil && !anchor.talk.unasked()
+		for _, s := range d.sensors {
+			switch {
+			case s.at != anchor.anchors || d.unit(s.rule) != u:
+			case apart && anchor.talk != nil && !s.pressed.Before(anchor.last):
+				s.doubtful = true
+			default:
+				s.set(anchor.told, at)
+				s.answered = time.Time{}
+				if apart {
+					s.answered = at
+				}
+			}
+		}
+	}
+}
+
+// askOnceMore asks for the state of a toggle that may have been pressed before an answer or after it.
+func (t *Tracker) askOnceMore(u unit, toggle *sensor, now time.Time) {
+	for _, d := range t.sorted() {
+		for _, s := range d.sensors {
+			if s.anchors == toggle.at && d.unit(s.rule) == u && s.asksAt(devices.AtResume) {
+				s.askSoon(now)
+			}
+		}
+		d.askAgain(now)
+	}
+}
+
+// askAnchors asks for the state that a toggle starts from, whichever interface of its unit tells.
+// What has been asked before may be answered with what was true before.
+func (t *Tracker) askAnchors(u unit, toggle *sensor, m devices.Moment, at, now time.Time) {
+	if toggle.anchor() == nil {
+		return
+	}
+	for _, d := range t.sorted() {
+		its := func(s *sensor) bool { return s.anchors == toggle.at && d.unit(s.rule) == u }
+		d.forget(at, now, its)
+		d.ask(m, now, its)
+	}
+}
