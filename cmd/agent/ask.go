@@ -31,7 +31,7 @@ func (f *askFlags) client(cmd *cobra.Command) (*control.Client, error) {
 		options.Flags[socketSetting] = f.socket
 	}
 	c, _, problems := config.Load(options)
-	if err := asInput(cmd.ErrOrStderr(), problems, nil); err != nil {
+	if err := asInput(problems, nil); err != nil {
 		return nil, err
 	}
 	address, err := controlAddress(c)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -197,11 +196,7 @@ func refusal(err error) error {
 			Message: fmt.Sprintf("%v: it knows %s", err, strings.Join(unknown.Known, ", ")),
 		}
 	case errors.As(err, &ambiguous):
-		r := &control.Refusal{Kind: control.ErrAmbiguous, Message: err.Error()}
-		for _, u := range ambiguous.Units {
-			r.Candidates = append(r.Candidates, cmp.Or(u.Serial, u.Unit))
-		}
-		return r
+		return &control.Refusal{Kind: control.ErrAmbiguous, Message: err.Error(), Candidates: ambiguous.Serials()}
 	case errors.Is(err, agent.ErrOvertaken):
 		return &control.Refusal{Kind: control.ErrStale, Message: err.Error()}
 	default:

@@ -4,14 +4,17 @@ import (
 	"archive/zip"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"os/user"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -38,7 +41,7 @@ func (b *backend) Bundle(w io.Writer) error {
 	for _, part := range []struct {
 		name string
 		what any
-	}{{"status.json", b.Status()}, {"devices.json", found}, {"settings.json", set.Config}} {
+	}{{"status.json", b.Status()}, {"devices.json", found}, {"settings.json", set.list}} {
 		text, err := json.MarshalIndent(part.what, "", "  ")
 		if err != nil {
 			return fmt.Errorf("bundle: %s: %w", part.name, err)
@@ -56,7 +59,7 @@ func (b *backend) Bundle(w io.Writer) error {
 }
 
 func store(z *zip.Writer, name, text string) error {
-	f, err := z.Create(name)
+	f, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: time.Now()})
 	if err == nil {
 		_, err = io.WriteString(f, text)
 	}
@@ -122,8 +125,11 @@ Exit code 1 if no agent runs or the file cannot be written.`,
 			return nil
 		}
 		f, err := os.OpenFile(args[0], os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("bundle: %s exists and is not overwritten: name another file", args[0])
+		}
 		if err != nil {
-			return fmt.Errorf("bundle: %w (a file that exists is not overwritten)", err)
+			return fmt.Errorf("bundle: %w", err)
 		}
 		_, err = io.WriteString(f, archive.String())
 		if closing := f.Close(); err == nil {

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"archive/zip"
+	"bytes"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -17,4 +20,15 @@ func TestMask(t *testing.T) {
 	require.Regexp(t, `^SERIAL-\d, SERIAL-\d, SERIAL-\d and 7$`, masked)
 	require.Equal(t, m.apply("A1"), m.apply("A1"))
 	require.NotEqual(t, m.apply("A1"), m.apply("A12"))
+}
+
+// TestBundleHasTimes: an archive without them shows files of 1980.
+func TestBundleHasTimes(t *testing.T) {
+	var archive bytes.Buffer
+	z := zip.NewWriter(&archive)
+	require.NoError(t, store(z, "status.json", "{}"))
+	require.NoError(t, z.Close())
+	r, err := zip.NewReader(bytes.NewReader(archive.Bytes()), int64(archive.Len()))
+	require.NoError(t, err)
+	require.WithinDuration(t, time.Now(), r.File[0].Modified, time.Hour)
 }

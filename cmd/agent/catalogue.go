@@ -34,7 +34,7 @@ func catalogueCheckCommand() *cobra.Command {
 		Use:   "check FILE...",
 		Short: "Report every problem of catalogues, with its place",
 		Long: `Reads each catalogue as 'run' would and reports every problem as file:line:column: what is wrong:
-"the offending text" (what would be right).
+"the offending text" (what would be right). Traces are not looked at: 'catalogue test' replays them.
 
 Exit codes: 0 all are in order; 2 there are problems, or a file cannot be read; 1 anything else.`,
 		Args: cobra.MinimumNArgs(1),
@@ -79,7 +79,7 @@ func printChecked(cmd *cobra.Command, c checked) {
 		fmt.Fprintln(cmd.OutOrStdout(), p)
 	}
 	if c.OK {
-		fmt.Fprintf(cmd.OutOrStdout(), "%s: in order, %d products\n", c.File, c.Products)
+		fmt.Fprintf(cmd.OutOrStdout(), "%s: in order, %s\n", c.File, count(c.Products, "product"))
 	}
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -22,14 +21,20 @@ the user who is logged in at the machine may open those devices, and nobody else
 
 A package puts the output into /usr/lib/udev/rules.d/70-NAME.rules. The number must be below 73.
 
-Exit code 2 if the catalogue has problems.`,
+Exit code 1 if no product has a source of HID devices, 2 if the catalogue has problems.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cat, problems, err := config.LoadCatalogue(args[0])
-			if err := asInput(cmd.ErrOrStderr(), problems, err); err != nil {
+			if err := asInput(problems, err); err != nil {
 				return err
 			}
-			return printUdev(cmd.OutOrStdout(), cat)
+			rules := udevRules(cat)
+			if rules == "" {
+				return fmt.Errorf("%s: no product has a source of HID devices, so there is nothing that a udev rule would have to allow", args[0])
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), udevHead, cat.Vendor.Name)
+			fmt.Fprint(cmd.OutOrStdout(), rules)
+			return nil
 		},
 	}
 }
@@ -43,10 +48,9 @@ const udevHead = `# Lets the user who sits at the machine read the HID devices o
 # Devices that are attached already need: udevadm control --reload && udevadm trigger --subsystem-match=hidraw
 `
 
-// printUdev writes the rules in the catalogue's order, each once.
-func printUdev(w io.Writer, cat *devices.Catalogue) error {
+// udevRules are those of a catalogue in its order, each once. It is empty if no product needs one.
+func udevRules(cat *devices.Catalogue) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, udevHead, cat.Vendor.Name)
 	var seen []string
 	for _, p := range cat.Products {
 		alone := *cat
@@ -57,14 +61,18 @@ func printUdev(w io.Writer, cat *devices.Catalogue) error {
 		fmt.Fprintf(&b, "\n# %s\n", p.Name)
 		for _, l := range p.Links {
 			for _, pid := range l.PIDs {
-				rule := fmt.Sprintf("SUBSYSTEM==\"hidraw\", KERNELS==\"*:%s:%s.*\", TAG+=\"uaccess\"\n", strings.ToUpper(l.VID), strings.ToUpper(pid))
+				rule := udevRule(l.VID, pid)
 				if !slices.Contains(seen, rule) {
 					seen = append(seen, rule)
-					b.WriteString(rule)
+					b.WriteString(rule + "\n")
 				}
 			}
 		}
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
+}
+
+// udevRule lets the user who sits at the machine open the HID devices of a model.
+func udevRule(vid, pid string) string {
+	return fmt.Sprintf(`SUBSYSTEM=="hidraw", KERNELS=="*:%s:%s.*", TAG+="uaccess"`, strings.ToUpper(vid), strings.ToUpper(pid))
 }

@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +15,7 @@ import (
 	"sidetone/internal/agent"
 	"sidetone/internal/config"
 	"sidetone/internal/devices"
+	"sidetone/internal/strictyaml"
 )
 
 func catalogueTestCommand() *cobra.Command {
@@ -47,11 +50,11 @@ wrong.`,
 // testCatalogue tests one catalogue and returns the exit code.
 func testCatalogue(cmd *cobra.Command, file string, update bool) int {
 	refuse := func(err error) int {
-		fmt.Fprintln(cmd.ErrOrStderr(), "sidetone:", err)
+		complain(cmd.ErrOrStderr(), err)
 		return exitBadInput
 	}
 	cat, problems, err := config.LoadCatalogue(file)
-	if err := asInput(cmd.ErrOrStderr(), problems, err); err != nil {
+	if err := asInput(problems, err); err != nil {
 		return refuse(err)
 	}
 	set, err := defaultSettings(cat)
@@ -63,8 +66,11 @@ func testCatalogue(cmd *cobra.Command, file string, update bool) int {
 		fmt.Fprintf(cmd.OutOrStdout(), "%s: in order; no product names traces\n", file)
 	}
 	code := exitOK
-	for _, name := range traces {
-		t, err := playTrace(cmd, filepath.Join(filepath.Dir(file), filepath.FromSlash(name)), set)
+	for _, named := range traces {
+		t, err := playTrace(cmd, filepath.Join(filepath.Dir(file), filepath.FromSlash(named.file)), set)
+		if unread, ok := errors.AsType[*fs.PathError](err); ok {
+			err = unreadTrace(file, named.path, unread)
+		}
 		if err != nil {
 			code = refuse(err)
 			continue
@@ -72,15 +78,15 @@ func testCatalogue(cmd *cobra.Command, file string, update bool) int {
 		differences := t.Differences()
 		switch n := len(differences); {
 		case n == 0:
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: ok, %d inputs, %d lists\n", t.path, t.Inputs, len(t.Lists))
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: ok, %s, %s\n", t.path, count(t.Inputs, "input"), count(len(t.Lists), "list"))
 			continue
 		case update:
 			if err := t.update(); err != nil {
 				return refuse(err)
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: updated, %d differences\n", t.path, n)
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: updated, %s\n", t.path, count(n, "difference"))
 		default:
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: %d differences\n", t.path, n)
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", t.path, count(n, "difference"))
 			code = max(code, exitFailed)
 		}
 		sayDifferences(cmd.OutOrStdout(), differences)
@@ -88,17 +94,36 @@ func testCatalogue(cmd *cobra.Command, file string, update bool) int {
 	return code
 }
 
+// namedTrace is a trace as a catalogue names it.
+type namedTrace struct{ path, file string } // path: in the catalogue
+
 // tracesOf are the traces of all products, each once.
-func tracesOf(cat *devices.Catalogue) []string {
-	var all []string
-	for _, p := range cat.Products {
-		for _, name := range p.Traces {
-			if !slices.Contains(all, name) {
-				all = append(all, name)
+func tracesOf(cat *devices.Catalogue) []namedTrace {
+	var all []namedTrace
+	for p, product := range cat.Products {
+		for i, file := range product.Traces {
+			if !slices.ContainsFunc(all, func(t namedTrace) bool { return t.file == file }) {
+				all = append(all, namedTrace{fmt.Sprintf("products[%d].traces[%d]", p, i), file})
 			}
 		}
 	}
 	return all
+}
+
+// unreadTrace says where a catalogue names a trace that cannot be read.
+func unreadTrace(catalogue, path string, err *fs.PathError) error {
+	text, unread := strictyaml.ReadFile(catalogue)
+	if unread != nil {
+		return unread
+	}
+	doc, _ := strictyaml.Decode(catalogue, text, &devices.Catalogue{})
+	reason, hint := err.Err.Error(), ""
+	if errors.Is(err, fs.ErrNotExist) {
+		reason, hint = "no such file", "record it, or take it out"
+	}
+	p := doc.Problem("$."+path, fmt.Sprintf("%s: cannot read %q: %s", path, err.Path, reason), hint)
+	p.Text = "" // it is in the path
+	return errors.New(p.String())
 }
 
 // trace is a recording that has been replayed with a catalogue.
@@ -113,7 +138,7 @@ type trace struct {
 
 func playTrace(cmd *cobra.Command, path string, set agent.Settings) (*trace, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a file: a trace is a recording", path)
+		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("it is not a file")}
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -62,9 +62,27 @@ func TestBadInput(t *testing.T) {
 		{name: "no tokens", args: "run --rpc-tokens 0", file: good, want: []string{"--rpc-tokens", `"0"`}},
 		{name: "duration without a unit", args: "run --engine-stale-after 30", file: good, want: []string{"--engine-stale-after", "30"}},
 		{name: "missing settings", args: "run --config " + missing, file: good, want: []string{missing, "cannot read"}},
-		{name: "unknown flag", args: "run --catalog acme.yaml", want: []string{"--catalog", "sidetone run --help"}},
+		{name: "misspelt flag", args: "run --catalog acme.yaml", want: []string{"--catalog", `did you mean "--catalogue"?`, "sidetone run --help"}},
+		{name: "flag with one dash", args: "version -json", want: []string{`did you mean "--json"?`}},
+		{name: "unknown flag", args: "version --xml", want: []string{"unknown flag: --xml, want one of: --help, --json (see"}},
+		{name: "push of nothing", args: "push", want: []string{"name PRODUCT and FLAG=true|false|clear (see 'sidetone push --help')"}},
+		{name: "push without a flag", args: "push acme", want: []string{": name FLAG=true|false|clear (see"}},
+		{name: "push of a misspelt flag", args: "push acme hardware_mut=true", want: []string{`"hardware_mut"`, `did you mean "hardware_mute"?`}},
+		{name: "push of a lease of two days", args: "push acme hardware_mute=true --ttl 48h", want: []string{"--ttl 48h0m0s", "24h0m0s"}},
+		{name: "push of no lease", args: "push acme hardware_mute=true --ttl 1us", want: []string{"--ttl 1µs", "1ms"}},
+		{name: "explain nothing", args: "explain", want: []string{": name ENDPOINT (see"}},
+		{name: "name in two words", args: "explain Acme Headset", want: []string{`unexpected argument "Headset": this verb takes ENDPOINT only (see`}},
+		{name: "two devices", args: "learn hidraw0 hidraw1", want: []string{`unexpected argument "hidraw1": this verb takes [VID:PID | NODE] only (see`}},
+		{name: "record without a file", args: "record", want: []string{": name FILE (see"}},
+		{name: "bundle without a file", args: "bundle", want: []string{": name FILE.zip (see"}},
+		{name: "two kinds of output", args: "replay --lists --json x", want: []string{"--lists and --json"}},
+		{name: "help with an unknown verb", args: "help runn", want: []string{`"runn"`, `did you mean "run"?`, "(see 'sidetone --help')\n"}},
+		{name: "help with too much", args: "help catalogue test it", want: []string{`"it"`, "'sidetone catalogue test --help'"}},
+		{name: "completion for no shell", args: "completion", want: []string{"sidetone completion --help"}},
+		{name: "completion for an unknown shell", args: "completion nushell", want: []string{`"nushell"`, "sidetone completion --help"}},
+		{name: "completion for two shells", args: "completion bash zsh", want: []string{`unexpected argument "zsh"`}},
 		{name: "extra argument", args: "run acme.yaml", want: []string{"acme.yaml", "sidetone run --help"}},
-		{name: "file without an argument", args: "catalogue check", want: []string{"sidetone catalogue check --help"}},
+		{name: "file without an argument", args: "catalogue check", want: []string{": name FILE (see 'sidetone catalogue check --help')"}},
 		{name: "unknown verb", args: "runn", want: []string{`"runn"`, `did you mean "run"`}},
 		{name: "unknown verb of a noun", args: "catalogue chek", want: []string{`"chek"`, `did you mean "check"`}},
 		{name: "noun without a verb", args: "catalogue", want: []string{"sidetone catalogue --help"}},
@@ -184,10 +202,11 @@ func TestVersion(t *testing.T) {
 	o = sidetone(t, nil, "version")
 	require.Equal(t, exitOK, o.code)
 	require.Contains(t, o.stdout, "sidetone "+version)
+	require.Equal(t, o, sidetone(t, nil, "--version"))
 }
 
 func TestHelp(t *testing.T) {
-	for _, args := range []string{"--help", "run --help", "devices --help", "demo --help", "catalogue check --help", "config show --help"} {
+	for _, args := range []string{"--help", "run --help", "devices --help", "demo --help", "catalogue check --help", "config show --help", "help", "help catalogue check"} {
 		o := sidetone(t, nil, strings.Fields(args)...)
 		require.Equal(t, exitOK, o.code, args)
 		require.Contains(t, o.stdout, "Usage:", args)
@@ -248,4 +267,13 @@ func TestUdevRulesAreCurrent(t *testing.T) {
 	require.NoError(t, err)
 	o := sidetone(t, nil, "catalogue", "udev", "../../examples/acme.yaml")
 	require.Equal(t, output{exitOK, string(want), ""}, o, "go run ./cmd/agent catalogue udev examples/acme.yaml >installer/linux/70-sidetone-hid.rules")
+}
+
+// TestUdevWithoutHID: a catalogue of which no product has a HID source needs no rules.
+func TestUdevWithoutHID(t *testing.T) {
+	file := write(t, "plain.yaml", minimal)
+	o := sidetone(t, nil, "catalogue", "udev", file)
+	require.Equal(t, exitFailed, o.code)
+	require.Empty(t, o.stdout)
+	require.Contains(t, o.stderr, file+": no product has a source of HID devices")
 }

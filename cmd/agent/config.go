@@ -65,7 +65,7 @@ func configShowCommand() *cobra.Command {
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, list, problems := config.Load(in.options(cmd))
-			if err := asInput(cmd.ErrOrStderr(), problems, nil); err != nil {
+			if err := asInput(problems, nil); err != nil {
 				return err
 			}
 			if asJSON {

@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,7 +37,7 @@ then plugs a virtual Acme headset in, mutes, unmutes and unplugs it, and shows w
 Nothing of this machine's own sound, settings or clients is touched. Where PulseAudio is not
 installed, an endpoint file takes its place.
 
-Exit code 1 if a step did not arrive.`,
+Exit code 1 if a step did not arrive, or the demo was interrupted.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return demo(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -99,12 +102,27 @@ func demo(ctx context.Context, out, talk io.Writer) error {
 		{"the agent stops", func(context.Context) error { stop(); return nil }, holds(0)},
 	}
 	for i, s := range steps {
-		if err := act.perform(ctx, i+1, s); err != nil {
+		err := act.perform(ctx, i+1, s)
+		if ctx.Err() != nil || tookInterrupt(err) {
+			return errInterrupted
+		}
+		if err != nil {
 			return err
 		}
 	}
 	fmt.Fprintln(out, "\nEvery step arrived. The client's list is empty, as an orderly stop leaves it.")
 	return nil
+}
+
+// tookInterrupt reports whether Ctrl-C has ended a program that the demo has called: a terminal sends
+// it to all of them, and that program may hear of it first.
+func tookInterrupt(err error) bool {
+	ended, ok := errors.AsType[*exec.ExitError](err)
+	if !ok {
+		return false
+	}
+	status, ok := ended.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == syscall.SIGINT
 }
 
 type step struct {
@@ -170,6 +188,9 @@ func newStage(ctx context.Context, talk io.Writer) (stage, error) {
 		if server, err = soundlab.Start(ctx, soundlab.Options{Kind: soundlab.PulseAudio}); err == nil {
 			return &pulseStage{server: server}, nil
 		}
+	}
+	if ctx.Err() != nil {
+		return nil, errInterrupted
 	}
 	fmt.Fprintf(talk, "no PulseAudio here, an endpoint file takes its place: %v\n", err)
 	dir, err := os.MkdirTemp("", "sidetone-demo")

@@ -23,9 +23,8 @@ func TestDemo(t *testing.T) {
 				t.Setenv("PATH", c.path)
 			}
 			var out, talk bytes.Buffer
-			root := rootCommand()
+			root := rootCommand(&out)
 			root.SetArgs([]string{"demo"})
-			root.SetOut(&out)
 			root.SetErr(&talk)
 			require.NoError(t, root.ExecuteContext(deadline(t)), "%s", out.String())
 			require.Contains(t, out.String(), "sound: "+c.sound)

@@ -27,6 +27,8 @@ type deviceAnswer struct {
 	Endpoints []devices.Endpoint `json:"endpoints"`
 	Devices   []devices.Report   `json:"devices"`
 	Withheld  []devices.Withheld `json:"withheld"`
+
+	considered map[devices.Key]map[devices.Field][]devices.Considered
 }
 
 type sourceAnswer struct {
@@ -115,51 +117,58 @@ func look(ctx context.Context, sources []platform.Source, resolver *devices.Reso
 		a.Sources = append(a.Sources, s)
 		a.Endpoints = append(a.Endpoints, o.Endpoints...)
 	}
-	s := resolver.Resolve(devices.Inputs{Endpoints: a.Endpoints})
-	a.Devices, a.Withheld = s.Devices, slices.Concat([]devices.Withheld{}, s.Withheld)
+	in := devices.Inputs{Endpoints: a.Endpoints}
+	s := resolver.Resolve(in)
+	a.Devices, a.Withheld, a.considered = s.Devices, slices.Concat([]devices.Withheld{}, s.Withheld), resolver.Explain(in)
 	return a
 }
 
 func (a deviceAnswer) print(w io.Writer) {
 	for _, s := range a.Sources {
-		state := fmt.Sprintf("%d endpoints", s.Endpoints)
+		state := count(s.Endpoints, "endpoint")
 		if s.Error != "" {
 			state = "unknown: " + s.Error
 		}
-		fmt.Fprintf(w, "source %-8s %s\n", s.Name, state)
+		line(w, "source %-8s %s", s.Name, state)
 		for _, n := range s.Notes {
-			fmt.Fprintf(w, "       %-8s note: %s\n", "", n)
+			line(w, "       %-8s note: %s", "", n)
 		}
 	}
 	byKey := make(map[devices.Key]devices.Endpoint)
 	for _, e := range a.Endpoints {
 		byKey[e.Key()] = e
 	}
-	fmt.Fprintf(w, "\nreported, in this order: %d\n", len(a.Devices))
+	fmt.Fprintln(w)
+	line(w, "reported, in this order: %d", len(a.Devices))
 	for i, r := range a.Devices {
-		fmt.Fprintf(w, "\n%d. %s  %s\n", i+1, r.Type, r.Model.Name)
-		fmt.Fprintf(w, "   id       %s\n", r.ID)
-		fmt.Fprintf(w, "   product  %s of %s\n", r.Product, r.Vendor.Name)
-		fmt.Fprintf(w, "   related  %s\n", orNone(strings.Join(r.Related, ", ")))
+		fmt.Fprintln(w)
+		line(w, "%d. %s  %s", i+1, r.Type, r.Model.Name)
+		line(w, "   id       %s", r.ID)
+		line(w, "   product  %s of %s", r.Product, r.Vendor.Name)
+		line(w, "   related  %s", orNone(strings.Join(r.Related, ", ")))
 		for _, k := range r.Endpoints {
 			printEndpoint(w, byKey[k])
 		}
 		for _, f := range devices.Fields {
 			if flag, ok := r.Flags[f]; ok {
-				fmt.Fprintf(w, "   %-24s %-8s %s\n", f, flag.Value, flag.Origin)
+				hasSource := slices.ContainsFunc(r.Endpoints, func(k devices.Key) bool { return len(a.considered[k][f]) > 0 })
+				line(w, "   %-24s %-8s %s", f, flag.Value, origin(flag, hasSource, time.Now()))
 			}
 		}
 	}
-	fmt.Fprintf(w, "\nnot reported: %d\n", len(a.Withheld))
+	fmt.Fprintln(w)
+	line(w, "not reported: %d", len(a.Withheld))
 	for _, h := range a.Withheld {
-		fmt.Fprintf(w, "\n-  %s  %s\n   because  %s\n", h.Type, orNone(h.Name), h.Reason)
+		fmt.Fprintln(w)
+		line(w, "-  %s  %s", h.Type, orNone(h.Name))
+		line(w, "   because  %s", h.Reason)
 		printEndpoint(w, byKey[h.Key])
 	}
 }
 
 // printEndpoint writes the facts from which a catalogue entry is made.
 func printEndpoint(w io.Writer, e devices.Endpoint) {
-	fmt.Fprintf(w, "   endpoint %s %s\n", e.Source, e.ID)
+	line(w, "   endpoint %s %s", e.Source, e.ID)
 	var facts []string
 	add := func(name, value string) {
 		if value != "" {
@@ -188,13 +197,13 @@ func printEndpoint(w io.Writer, e devices.Endpoint) {
 	}
 	add("seen by", strings.Join(e.SeenBy, "+"))
 	if len(facts) > 0 {
-		fmt.Fprintf(w, "   os says  %s\n", strings.Join(facts, ", "))
+		line(w, "   os says  %s", strings.Join(facts, ", "))
 	}
 	for _, c := range sortedKeys(e.Controls) {
-		fmt.Fprintf(w, "   control  %q %s\n", c, onOff(e.Controls[c]))
+		line(w, "   control  %q %s", c, onOff(e.Controls[c]))
 	}
 	for _, f := range sortedKeys(e.Effects) {
-		fmt.Fprintf(w, "   effect   %s %s\n", f, onOff(e.Effects[f]))
+		line(w, "   effect   %s %s", f, onOff(e.Effects[f]))
 	}
 }
 

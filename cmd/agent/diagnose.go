@@ -13,10 +13,7 @@ import (
 
 // diagnose judges each station in turn.
 func diagnose(in doctorInput) []finding {
-	d := &diagnosis{doctorInput: in, endpoints: make(map[devices.Key]control.Endpoint)}
-	for _, e := range in.Devices.Endpoints {
-		d.endpoints[e.Key()] = e
-	}
+	d := newDiagnosis(in)
 	d.agent()
 	d.settings()
 	d.sources()
@@ -43,8 +40,16 @@ type diagnosis struct {
 	found     []finding
 }
 
+func newDiagnosis(in doctorInput) *diagnosis {
+	d := &diagnosis{doctorInput: in, endpoints: make(map[devices.Key]control.Endpoint)}
+	for _, e := range in.Devices.Endpoints {
+		d.endpoints[e.Key()] = e
+	}
+	return d
+}
+
 func (d *diagnosis) add(at station, s severity, remedy, format string, args ...any) {
-	d.found = append(d.found, finding{at, s, sentence(fmt.Sprintf(format, args...)), sentence(remedy)})
+	d.found = append(d.found, finding{at, s, sentence(fmt.Sprintf(format, args...)), capital(sentence(remedy))})
 }
 
 func (d *diagnosis) agent() {
@@ -77,7 +82,7 @@ func (d *diagnosis) settings() {
 		d.add(stepSettings, wrong, "Say which devices are yours: --catalogue FILE, SIDETONE_CATALOGUE or 'catalogue:' in the settings file",
 			"No catalogue is set, so no device can be recognised")
 	case d.Catalogue != nil && len(d.Problems) == 0:
-		d.add(stepSettings, fine, "", "Settings and the catalogue %s are in order; it has %d products of %s", d.CataloguePath, len(d.Catalogue.Products), d.Catalogue.Vendor.Name)
+		d.add(stepSettings, fine, "", "Settings and the catalogue %s are in order; it has %s of %s", d.CataloguePath, count(len(d.Catalogue.Products), "product"), d.Catalogue.Vendor.Name)
 	}
 	if d.OwnCatalogue != "" && d.OwnCatalogue != d.CataloguePath {
 		d.add(stepSettings, doubtful, "If that is the one you mean, restart the agent with it", "The agent uses another catalogue than the settings here, which name %s", d.OwnCatalogue)
@@ -103,7 +108,11 @@ func (d *diagnosis) sources() {
 		}
 		switch agent.Condition(s.Condition) {
 		case agent.Working:
-			d.add(stepSources, fine, "", "The source %s works; it lists %d endpoints", s.Name, s.Endpoints)
+			if s.Name != "state-file" {
+				d.add(stepSources, fine, "", "The source %s works; it lists %s", s.Name, count(s.Endpoints, "endpoint"))
+			} else if len(s.Notes) == 0 {
+				d.add(stepSources, fine, "", "The source %s works; it pushes what its file says", s.Name)
+			}
 		case agent.Starting:
 			d.add(stepSources, doubtful, "Run this again in some seconds; if it stays so, restart the sound server", "The source %s has not answered yet", s.Name)
 		default:

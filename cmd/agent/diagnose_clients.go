@@ -13,12 +13,16 @@ import (
 func (d *diagnosis) pushes() {
 	for _, p := range d.Status.Pushes {
 		who := fmt.Sprintf("What %s pushes for %s", p.Owner, p.Product+serialOf(p))
+		isOf := func(r devices.Report) bool { return r.Product == p.Product }
+		known := orElse(strings.Join(serials(d.Devices, isOf), ", "), "none is known")
 		idle := d.withoutEffect(p)
 		switch {
+		case p.Units == 0 && slices.ContainsFunc(d.Devices.Reported, isOf):
+			d.add(stepPushes, doubtful, "Have the software give one of those, or plug that unit in", "%s waits: what is plugged in of that product has other serial numbers: %s", who, known)
 		case p.Units == 0:
-			d.add(stepPushes, doubtful, "Plug the product in; if it is, compare the product's id, and the serial, with 'sidetone status'", "%s waits: no such product is plugged in", who)
+			d.add(stepPushes, doubtful, "Plug the product in; if it is, compare the product's id, and the serial, with what 'sidetone devices' shows", "%s waits: no such product is plugged in", who)
 		case p.Units > 1:
-			d.add(stepPushes, wrong, "The software has to give the serial of the one that it means; until then unplug the others", "%s has no effect: %d products that are plugged in could be meant", who, p.Units)
+			d.add(stepPushes, wrong, fmt.Sprintf("The software has to give the serial of the one that it means (%s); until then unplug the others", known), "%s has no effect: %s that are plugged in could be meant", who, count(p.Units, "product"))
 		case len(idle) > 0:
 			d.add(stepPushes, doubtful, "'sidetone explain' of its microphone shows who decides; a flag may also be left out by report.fields, and a product without a microphone has none",
 				"%s has no effect on %s: somebody who pushed later decides, or it is not sent at all", who, strings.Join(idle, ", "))
@@ -87,7 +91,7 @@ func (d *diagnosis) session(s control.Session, served bool) {
 			d.add(stepClients, doubtful, "Run this again in some seconds; if it stays so, restart the client", "%s is connected, but has not accepted the latest list yet", who)
 			return
 		}
-		d.add(stepClients, fine, "", "%s has accepted the latest list, of %d devices, %s ago", who, s.Devices, age(s.Delivered, d.Now))
+		d.add(stepClients, fine, "", "%s has accepted the latest list, of %s, %s ago", who, count(s.Devices, "device"), age(s.Delivered, d.Now))
 	case rpcclient.Degraded:
 		list := "has the latest list"
 		if !current {
@@ -98,7 +102,7 @@ func (d *diagnosis) session(s control.Session, served bool) {
 		}
 		d.add(stepClients, doubtful, orElse(s.Remedy, "Allow ipc in rpc.transports, or have an origin registered and set it in the catalogue"), "%s is told of changes late: it %s", who, list)
 	case rpcclient.Connecting:
-		d.add(stepClients, doubtful, orElse(s.Remedy, "Run this again in some seconds; if it stays so, restart the client"), "%s was found, but has no list yet%s", who, because(s.Error))
+		d.add(stepClients, doubtful, orElse(s.Remedy, "Run this again in some seconds; if it stays so, restart the client"), "%s was found, but has no list yet%s", who, because(trouble(s)))
 	case rpcclient.Unsupported:
 		d.add(stepClients, how, orElse(s.Remedy, "Use the official client"), "%s does not know certified devices%s", who, because(s.Error))
 	case rpcclient.Foreign:
@@ -106,7 +110,7 @@ func (d *diagnosis) session(s control.Session, served bool) {
 	case rpcclient.Waiting:
 		d.add(stepClients, how, "Nothing to do if it is the client that is served already; to report to all, set rpc.clients to all", "%s is not served: another client is, or it may be the same one", who)
 	default:
-		d.add(stepClients, wrong, orElse(s.Remedy, "Restart the client; if it refuses again, save 'sidetone bundle FILE.zip' for support"), "%s refuses%s", who, because(s.Error))
+		d.add(stepClients, wrong, orElse(s.Remedy, "Restart the client; if it refuses again, save 'sidetone bundle FILE.zip --yes' for support"), "%s refuses%s", who, because(s.Error))
 	}
 }
 

@@ -23,7 +23,11 @@ func (d *diagnosis) devices() {
 		for _, dev := range p.Devices {
 			types = append(types, fmt.Sprintf("%s %q", dev.Type, dev.ID))
 		}
-		d.add(stepDevices, fine, "", "%s is plugged in, as %s", p.Name, strings.Join(types, ", "))
+		who := p.Name
+		if words := unitWords(p, plugged, d.Devices); len(words) > 0 {
+			who += " (" + strings.Join(words, ", ") + ")"
+		}
+		d.add(stepDevices, fine, "", "%s is plugged in, as %s", who, strings.Join(types, ", "))
 	}
 	if d.withheld(len(plugged) > 0) || len(plugged) > 0 {
 		return
@@ -172,44 +176,13 @@ func mutedWords(v devices.Tri) string {
 func (d *diagnosis) whyUnknown(all []devices.Considered, r devices.Report, e control.Endpoint) (reason, remedy string) {
 	var reasons []string
 	for _, c := range all {
-		rule := d.rule(r.Product, c.Rule)
-		why, do := "it does not know", ""
-		switch {
-		case readsHID(rule.SourceKind):
-			why, do = d.whyHID(r.Product, c.Rule)
-		case rule.OSEndpointMute != nil && e.Mute.Known() && !e.MuteInHardware && !e.Virtual:
-			why = "the system's mute of this endpoint is no switch in the device, and the catalogue demands one"
-			do = fmt.Sprintf("Push the state from the vendor's software ('sidetone push %s hardware_mute=true'); only if the button is known to set this mute, set 'require_hardware_support: false'", r.Product)
-		case rule.OSEndpointMute != nil:
-			why = "the system does not tell the mute of this endpoint"
-		case rule.ALSACtl != nil && len(e.Controls) == 0:
-			why = fmt.Sprintf("the switches of the device's mixer cannot be read, such as %q", rule.ALSACtl.Name)
-			do = "Look at what the source audio says above; if it may not open the sound card's controls, let this user read /dev/snd"
-		case rule.ALSACtl != nil:
-			why = fmt.Sprintf("the device's mixer has no switch %q; it has %s", rule.ALSACtl.Name, strings.Join(quoted(sortedKeys(e.Controls)), ", "))
-			do = fmt.Sprintf("Correct the name in the catalogue's %s of %s%s", c.Rule, r.Product, d.reload())
-		}
-		reasons = append(reasons, c.Rule+": "+why)
+		_, why, do := d.why(r.Product, e, devices.HardwareMute, c.Rule)
+		reasons = append(reasons, c.Rule+": "+orElse(why, "it does not know"))
 		if remedy == "" {
 			remedy = do
 		}
 	}
 	return strings.Join(reasons, "; "), orElse(remedy, fmt.Sprintf("See 'sidetone explain %s' and the sources of %s in the catalogue", e.ID, r.Product))
-}
-
-// rule is the one of the catalogue at that place of a product; its zero value if it is not known.
-func (d *diagnosis) rule(product, place string) devices.SourceRule {
-	if d.Catalogue == nil {
-		return devices.SourceRule{}
-	}
-	for _, p := range d.Catalogue.Products {
-		for i, s := range p.Sources {
-			if p.ID == product && place == fmt.Sprintf("sources[%d]", i) {
-				return s
-			}
-		}
-	}
-	return devices.SourceRule{}
 }
 
 func quoted(list []string) []string {

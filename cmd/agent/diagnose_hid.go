@@ -71,36 +71,37 @@ func (d *diagnosis) hidRemedy(h control.HID) string {
 		orElse(d.CataloguePath, "FILE"))
 }
 
-// readsHID reports whether a source, or one that it is derived from, reads HID devices.
-func readsHID(k devices.SourceKind) bool {
-	if k.Derive != nil {
-		return slices.ContainsFunc(slices.Concat(k.Derive.Or, k.Derive.And), readsHID)
-	}
-	return k.HIDUsage != nil || k.HIDReport != nil || k.HIDQuery != nil || k.HIDPP != nil
-}
-
-// whyHID says why a source of HID devices does not know a state. What to do is empty where other
+// whyHID says why a source of HID devices does not know a flag. What to do is empty where other
 // sources may have better advice.
-func (d *diagnosis) whyHID(product, rule string) (why, do string) {
+func (d *diagnosis) whyHID(product string, f devices.Field, rule string) (why, do string) {
 	const compare = "Compare the source with what the device sends: 'sidetone learn' shows that"
+	known := false
 	for _, h := range d.HID {
 		if h.Error != "" && d.isOf(product, h) {
 			return fmt.Sprintf("its HID device %s cannot be read", h.Node), d.hidRemedy(h)
 		}
 		for _, s := range h.Sources {
-			if s.Product != product || s.Rule != rule && !strings.HasPrefix(s.Rule, rule+".") || s.Value.Known() {
-				continue
-			}
-			if s.Note != "" {
+			switch {
+			case s.Product != product || s.Rule != rule:
+			case s.Value.Known():
+				known = true
+			case s.Note != "":
 				return fmt.Sprintf("%s: %s", h.Node, s.Note), compare
+			case f == devices.HardwareMute:
+				return fmt.Sprintf("the device (%s) has not shown it since it was plugged in, or since the agent runs", h.Node), "Press the button once"
+			default:
+				return fmt.Sprintf("the device (%s) has not shown it since it was plugged in, or since the agent runs", h.Node), "Switch it once on the device"
 			}
-			return fmt.Sprintf("the device (%s) has not shown it since it was plugged in, or since the agent runs", h.Node), "Press the button once"
 		}
 	}
-	if d.Status != nil && !slices.ContainsFunc(d.Sources, func(s control.Source) bool { return s.Name == "hid" }) {
+	switch {
+	case known:
+		return "", ""
+	case d.Status != nil && !slices.ContainsFunc(d.Sources, func(s control.Source) bool { return s.Name == "hid" }):
 		return "the agent reads no HID devices", "Set sources.hid to true and restart the agent; on another system than Linux push the state from the vendor's software"
+	default:
+		return "no HID device of the product is there that sends what this source reads", ""
 	}
-	return "no HID device of the product is there that sends what this source reads", ""
 }
 
 // isOf reports whether the device bears an id of the product.

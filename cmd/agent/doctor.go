@@ -136,10 +136,11 @@ func gather(cmd *cobra.Command, in *settingsFlags) (doctorInput, error) {
 		}
 	}
 	g := doctorInput{OwnCatalogue: c.Catalogue, CataloguePath: c.Catalogue, Problems: problems, Version: version, Now: time.Now()}
-	g.AgentErr = g.ask(cmd.Context(), c)
-	if g.Status != nil {
-		g.CataloguePath = g.Status.Catalogue
+	address, err := controlAddress(c)
+	if err == nil {
+		err = g.ask(cmd.Context(), control.NewClient(func(ctx context.Context) (net.Conn, error) { return platform.DialControl(ctx, address) }))
 	}
+	g.AgentErr = err
 	g.loadCatalogue()
 	if g.Status == nil {
 		g.read(cmd.Context(), c)
@@ -150,25 +151,26 @@ func gather(cmd *cobra.Command, in *settingsFlags) (doctorInput, error) {
 // asks is how often the agent is asked while its two answers are of different moments.
 const asks = 3
 
-// ask takes everything from the agent, or nothing.
-func (g *doctorInput) ask(ctx context.Context, c *config.Config) error {
-	address, err := controlAddress(c)
-	if err != nil {
-		return err
-	}
-	client := control.NewClient(func(ctx context.Context) (net.Conn, error) { return platform.DialControl(ctx, address) })
-	var st control.Status
-	var list control.Devices
+// askBoth returns both answers of the agent, of the same moment if that can be had.
+func askBoth(ctx context.Context, c *control.Client) (st control.Status, list control.Devices, err error) {
 	for i := 0; i == 0 || i < asks && st.Generation != list.Generation; i++ {
-		if st, err = client.Status(ctx); err != nil {
-			return err
+		if st, err = c.Status(ctx); err != nil {
+			return st, list, err
 		}
-		if list, err = client.Devices(ctx); err != nil {
-			return err
+		if list, err = c.Devices(ctx); err != nil {
+			return st, list, err
 		}
 	}
-	g.Status, g.Sources, g.Devices, g.HID = &st, st.Sources, list, st.HID
-	return nil
+	return st, list, nil
+}
+
+// ask takes everything from the agent, or nothing.
+func (g *doctorInput) ask(ctx context.Context, c *control.Client) error {
+	st, list, err := askBoth(ctx, c)
+	if err == nil {
+		g.Status, g.Sources, g.Devices, g.HID, g.CataloguePath = &st, st.Sources, list, st.HID, st.Catalogue
+	}
+	return err
 }
 
 func (g *doctorInput) loadCatalogue() {
@@ -212,9 +214,8 @@ func (g *doctorInput) read(ctx context.Context, c *config.Config) {
 		}
 		g.Sources = append(g.Sources, control.Source{Name: s.Name, Condition: string(condition), Error: s.Error, Notes: s.Notes, Endpoints: s.Endpoints})
 	}
-	considered := resolver.Explain(devices.Inputs{Endpoints: seen.Endpoints})
 	for _, e := range seen.Endpoints {
-		g.Devices.Endpoints = append(g.Devices.Endpoints, control.Endpoint{Endpoint: e, Considered: considered[e.Key()]})
+		g.Devices.Endpoints = append(g.Devices.Endpoints, control.Endpoint{Endpoint: e, Considered: seen.considered[e.Key()]})
 	}
 	g.Devices.Reported, g.Devices.Withheld = seen.Devices, seen.Withheld
 }
@@ -227,22 +228,22 @@ func anyWrong(found []finding) bool {
 func printFindings(w io.Writer, found []finding) error {
 	var b strings.Builder
 	var at station
-	count := make(map[severity]int)
+	number := make(map[severity]int)
 	for _, f := range found {
 		if f.Step != at {
 			at = f.Step
 			fmt.Fprintf(&b, "%s\n", at)
 		}
-		count[f.Severity]++
+		number[f.Severity]++
 		fmt.Fprintf(&b, "  %-8s %s\n", f.Severity, printable(f.Message))
 		if f.Remedy != "" {
 			fmt.Fprintf(&b, "  %-8s -> %s\n", "", printable(f.Remedy))
 		}
 	}
 	if anyWrong(found) {
-		fmt.Fprintf(&b, "\nproblems: %d, warnings: %d\n", count[wrong], count[doubtful])
+		fmt.Fprintf(&b, "\nproblems: %d, warnings: %d\n", number[wrong], number[doubtful])
 	} else {
-		fmt.Fprintf(&b, "\nnothing is wrong, warnings: %d\n", count[doubtful])
+		fmt.Fprintf(&b, "\nnothing is wrong, warnings: %d\n", number[doubtful])
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -256,8 +257,11 @@ func sentence(s string) string {
 	return s + "."
 }
 
-// capital makes s, which is not empty, fit for the beginning of a sentence.
+// capital makes s fit for the beginning of a sentence.
 func capital(s string) string {
 	r, n := utf8.DecodeRuneInString(s)
+	if n == 0 {
+		return ""
+	}
 	return string(unicode.ToUpper(r)) + s[n:]
 }

@@ -68,7 +68,7 @@ func TestDoctor(t *testing.T) {
 		d.doctor(fine, "Acme Headset 700 is plugged in")
 		a := d.doctor(wrong, "No client found on any IPC socket")
 		require.Len(t, a.problems(), 1, text(a))
-		require.Contains(t, a.problems()[0].Remedy, "start the client")
+		require.Contains(t, a.problems()[0].Remedy, "Start the client")
 	})
 	t.Run("a client that does not know the command", func(t *testing.T) {
 		d := newControlled(t, sound)

@@ -204,7 +204,7 @@ func TestDiagnose(t *testing.T) {
 			mute := devices.SourceKind{OSEndpointMute: &devices.OSEndpointMute{}}
 			p.Catalogue.Products[0].Sources[0].SourceKind = devices.SourceKind{Derive: &devices.Derive{Or: []devices.SourceKind{mute, mute}}}
 			p.endpoints[0].Mute, p.Sources = devices.Unknown, p.Sources[:1]
-		}, stepFlags, wrong, "sources[0]: it does not know", "'sidetone explain mic'"},
+		}, stepFlags, wrong, "sources[0]: os_endpoint_mute: the system does not tell the mute of this endpoint", "'sidetone explain mic'"},
 		{"mute whose source has a remark", func(p *patient) {
 			p.endpoints[0].Mute = devices.Unknown
 			p.HID = []control.HID{{Node: "hidraw3", VID: "1209", PID: "0700", Sources: []control.HIDSource{{Product: "acme-headset-700", Rule: "sources[0]", Via: "hid_usage", Note: "a remark"}}}}
@@ -218,12 +218,28 @@ func TestDiagnose(t *testing.T) {
 		{"state file", func(p *patient) {
 			p.Sources = append(p.Sources, control.Source{Name: "state-file", Condition: "ok", Notes: []string{"states.json:1:1: not JSON"}})
 		}, stepSources, doubtful, "state-file says: states.json:1:1: not JSON", "push.state_file"},
+		{"state file that works", func(p *patient) {
+			p.Sources = append(p.Sources, control.Source{Name: "state-file", Condition: "ok"})
+		}, stepSources, fine, "The source state-file works; it pushes what its file says.", ""},
 		{"other flags unknown", func(*patient) {}, stepFlags, hint, "echo_cancellation (sources[2] of acme-headset-700), noise_suppression (sources[3] of acme-headset-700), automatic_gain_control (sources[4], sources[5] of acme-headset-700)", "'sidetone explain mic'"},
 
 		{"push", func(p *patient) { p.push(1, "acme-headset-700", "suite", devices.HardwareMute, doctorsHour) }, stepPushes, fine, "What suite pushes for acme-headset-700 is in force: hardware_mute true", ""},
 		{"a pushed mute", func(p *patient) { p.push(1, "acme-headset-700", "suite", devices.HardwareMute, doctorsHour) }, stepFlags, fine, "is muted on the hardware, says push (suite)", "Press the button"},
 		{"push that waits", func(p *patient) { p.push(0, "acme-studio-mic", "suite", devices.HardwareMute, doctorsHour) }, stepPushes, doubtful, "no such product is plugged in", "compare the product's id"},
-		{"ambiguous push", func(p *patient) { p.push(2, "acme-headset-700", "suite", devices.HardwareMute, doctorsHour) }, stepPushes, wrong, "2 products that are plugged in could be meant", "serial"},
+		{"push for another unit", func(p *patient) {
+			twins(p, "A1", "A2")
+			p.push(0, "acme-headset-700", "suite", devices.HardwareMute, doctorsHour)
+			p.Status.Pushes[0].Serial = "A3"
+		}, stepPushes, doubtful, "(A3) waits: what is plugged in of that product has other serial numbers: A1, A2", "give one of those"},
+		{"push for a unit that has no serial", func(p *patient) {
+			p.push(0, "acme-headset-700", "suite", devices.HardwareMute, doctorsHour)
+			p.Status.Pushes[0].Serial = "A3"
+		}, stepPushes, doubtful, "has other serial numbers: none is known", "plug that unit in"},
+		{"ambiguous push", func(p *patient) { p.push(2, "acme-headset-700", "suite", devices.HardwareMute, doctorsHour) }, stepPushes, wrong, "2 products that are plugged in could be meant", "serial of the one that it means (none is known)"},
+		{"ambiguous push for units that have serials", func(p *patient) {
+			twins(p, "A1", "A2")
+			p.push(2, "acme-headset-700", "suite", devices.HardwareMute, doctorsHour)
+		}, stepPushes, wrong, "could be meant", "(A1, A2)"},
 		{"push without effect", func(p *patient) {
 			p.push(1, "acme-headset-700", "old", devices.HardwareMute, doctorsHour)
 			p.push(1, "acme-headset-700", "suite", devices.HardwareMute, doctorsHour.Add(time.Second))
@@ -233,12 +249,12 @@ func TestDiagnose(t *testing.T) {
 		{"client that lags", func(p *patient) { p.Status.Generation = 8 }, stepClients, doubtful, "has not accepted the latest list yet", "restart the client"},
 		{"no client", func(p *patient) {
 			p.Status.Clients = control.Clients{Error: "no client found on any IPC socket", Remedy: "start the client"}
-		}, stepClients, wrong, "No client found on any IPC socket", "start the client"},
+		}, stepClients, wrong, "No client found on any IPC socket", "Start the client"},
 		{"no search yet", func(p *patient) { p.Status.Clients = control.Clients{} }, stepClients, doubtful, "none has been found yet", "Run this again"},
 		{"no client and no remedy", func(p *patient) { p.Status.Clients = control.Clients{Error: "no client"} }, stepClients, wrong, "No client", "Start the client"},
 		{"degraded", func(p *patient) {
 			p.session(control.Session{State: "degraded", Transport: "http", Port: 6463, Generation: 7, NextTry: doctorsHour.Add(20 * time.Second), Remedy: "it needs IPC"})
-		}, stepClients, doubtful, "A client over http on port 6463 is told of changes late: it has the latest list, and takes the next one in 20s", "it needs IPC"},
+		}, stepClients, doubtful, "A client over http on port 6463 is told of changes late: it has the latest list, and takes the next one in 20s", "It needs IPC"},
 		{"degraded and late", func(p *patient) { p.session(control.Session{State: "degraded", Port: 6463}) }, stepClients, doubtful, "it does not have the latest list yet", "rpc.transports"},
 		{"connecting", func(p *patient) { p.session(control.Session{State: "connecting", Port: 6463, Error: "no answer"}) }, stepClients, doubtful, "has no list yet: no answer", "Run this again"},
 		{"unsupported", func(p *patient) { p.session(control.Session{State: "unsupported", Port: 6463}) }, stepClients, wrong, "does not know certified devices", "Use the official client"},
@@ -247,8 +263,8 @@ func TestDiagnose(t *testing.T) {
 		}, stepClients, hint, "does not know certified devices", "Use the official client"},
 		{"refused", func(p *patient) {
 			p.Status.Clients.Sessions = append(p.Status.Clients.Sessions, control.Session{State: "refused", Port: 6463, Error: "invalid client id", Remedy: "check vendor.client_id"})
-		}, stepClients, wrong, "A client on port 6463 refuses: invalid client id", "check vendor.client_id"},
-		{"refused without a remedy", func(p *patient) { p.session(control.Session{State: "refused", Port: 6463}) }, stepClients, wrong, "refuses", "'sidetone bundle FILE.zip'"},
+		}, stepClients, wrong, "A client on port 6463 refuses: invalid client id", "Check vendor.client_id"},
+		{"refused without a remedy", func(p *patient) { p.session(control.Session{State: "refused", Port: 6463}) }, stepClients, wrong, "refuses", "'sidetone bundle FILE.zip --yes'"},
 		{"foreign", func(p *patient) { p.session(control.Session{State: "foreign", Port: 6463}) }, stepClients, wrong, "belongs to another user", "that user's session"},
 		{"waiting", func(p *patient) { p.session(control.Session{State: "waiting", Port: 6463}) }, stepClients, wrong, "is not served", "rpc.clients"},
 		{"port held", func(p *patient) {
@@ -277,6 +293,7 @@ func TestDiagnose(t *testing.T) {
 				}
 				require.True(t, f.Severity == fine || f.Remedy != "", "a finding without a remedy: %+v", f)
 				require.Regexp(t, `^[^\n]+\.$`, f.Message)
+				require.Regexp(t, `^([^a-z\n].*\.)?$`, f.Remedy)
 			}
 			require.Equal(t, 1, n, "%s", inJSON(found))
 		})
@@ -338,7 +355,7 @@ func TestDiagnoseOldCatalogue(t *testing.T) {
 	p.Catalogue = nil
 	all := inJSON(diagnose(p.doctorInput))
 	require.Contains(t, all, "Acme Headset 700 is plugged in")
-	require.Contains(t, all, "sources[0]: it does not know")
+	require.Contains(t, all, "sources[0]: its kind is not known, because acme.yaml cannot be read or has changed")
 }
 
 // TestDiagnoseCamera: an id that is no name is not judged as one.
@@ -360,6 +377,16 @@ func TestDiagnoseOddAnswers(t *testing.T) {
 	st := &control.Status{Sources: []control.Source{{}}, Pushes: []control.Push{{Units: 1}}, Clients: control.Clients{Sessions: []control.Session{{}}, Notes: []string{""}}}
 	require.NotEmpty(t, diagnose(doctorInput{Status: st, Sources: st.Sources, Devices: d}))
 	require.NotEmpty(t, diagnose(doctorInput{}))
+}
+
+// TestDiagnoseStateFile: a source that lists no endpoints is not said to list none, and not to work
+// just above what is wrong with it.
+func TestDiagnoseStateFile(t *testing.T) {
+	p := newPatient(t)
+	p.Sources = append(p.Sources, control.Source{Name: "state-file", Condition: "ok", Notes: []string{"states.json:1:1: not JSON"}})
+	all := inJSON(p.diagnose(t))
+	require.Contains(t, all, "The source state-file says: states.json:1:1: not JSON")
+	require.NotContains(t, all, "state-file works")
 }
 
 func TestPrintFindings(t *testing.T) {

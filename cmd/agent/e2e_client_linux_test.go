@@ -202,6 +202,10 @@ func TestReload(t *testing.T) {
 	sent := d.client.Stats().Payloads
 	change("schema: 1\nvendor: [\n")
 	require.Contains(t, d.logged("the old configuration stays in force")["reason"], "catalogue.yaml:")
+	change(strings.NewReplacer("url: https://acme.example/headset-700\n", "url: headset-700\n", "url: https://acme.example/webcam\n", "url: webcam\n").Replace(string(acme)))
+	reason := d.logged("the old configuration stays in force")["reason"]
+	require.Contains(t, reason, `"headset-700"`)
+	require.Contains(t, reason, `"webcam"`, "each problem is in the log, as every other line is")
 	require.NoError(t, os.Remove(d.catalogue))
 	d.signal(syscall.SIGHUP)
 	require.Contains(t, d.logged("the old configuration stays in force")["reason"], "catalogue.yaml")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"io"
@@ -117,13 +118,32 @@ func TestControl(t *testing.T) {
 		_ = pusher.Wait()
 		d.hasList(pair("Acme Headset 700", false)...)
 	})
+	t.Run("watch", func(t *testing.T) {
+		watcher := child(t, privateEnv(t, os.Environ(), d.setting()), "watch")
+		out, err := watcher.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, watcher.Start())
+		lines := bufio.NewScanner(out)
+		next := func() string {
+			require.True(t, lines.Scan(), "it has ended: %v", lines.Err())
+			return lines.Text()
+		}
+		require.Regexp(t, `Acme Headset 700 plugged in; Acme Headset 700: hardware_mute is false, from os_endpoint_mute \(.*: ready`, next(), "what there is")
+		d.mute(hs, true)
+		require.Regexp(t, `Acme Headset 700: hardware_mute is true, from os_endpoint_mute \(.*\)$`, next())
+		d.mute(hs, false)
+		next()
+		// As 'watch | head -3' ends: at once, and not when the next change cannot be written.
+		require.NoError(t, out.Close())
+		require.NoError(t, watcher.Wait())
+	})
 	t.Run("status", func(t *testing.T) {
 		d.mute(hs, true)
 		d.hasList(pair("Acme Headset 700", true)...)
 		out, _, code := d.ask("status")
 		require.Zero(t, code)
 		require.Regexp(t, `hardware_mute +true +os_endpoint_mute \(.*\), for \d`, out)
-		require.Regexp(t, `noise_suppression +unknown +not sent: nobody knows`, out)
+		require.Regexp(t, `noise_suppression +unknown +not sent: no source knows`, out)
 		require.Regexp(t, `audio +ok +\d+ endpoints`, out)
 		require.Regexp(t, `ready +.*over (ipc|websocket).*2 devices, delivered`, out)
 		d.mute(hs, false)
@@ -132,7 +152,6 @@ func TestControl(t *testing.T) {
 	t.Run("refusals", func(t *testing.T) {
 		for args, want := range map[string]string{
 			"push acme-headset-70 hardware_mute=true": "it knows acme-headset-700",
-			"push acme-headset-700 hardware_mut=true": `did you mean "hardware_mute"?`,
 			"explain nothing-like-that":               "'sidetone devices' lists them",
 		} {
 			_, errs, code := d.ask(strings.Fields(args)...)
@@ -164,6 +183,7 @@ func TestControl(t *testing.T) {
 		require.Contains(t, errs, "nothing was written")
 		require.NoFileExists(t, file)
 		require.Contains(t, out, "--- devices.json")
+		require.Regexp(t, `"path": "catalogue",\s+"value": "[^"]+",\s+"origin": "[^"]+"`, out, "as 'config show --json' has it")
 		require.Contains(t, out, `"serial": "SERIAL-`)
 		require.NotContains(t, out, headset700.Serial)
 		_, _, code = d.ask("bundle", "--yes", file)

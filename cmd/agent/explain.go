@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -22,18 +23,22 @@ func explainCommand() *cobra.Command {
 overruled; or why the endpoint is not reported. ENDPOINT is its id, the id that is sent, or a part of
 its name that no other endpoint has.
 
-Exit code 1 if no agent runs or there is no such endpoint.`,
+Exit codes: 1 no agent runs, or there is no such endpoint; 2 the input is wrong.`,
 		Args: cobra.ExactArgs(1),
 	}, func(cmd *cobra.Command, args []string, c *control.Client) error {
-		d, err := c.Devices(cmd.Context())
+		if strings.TrimSpace(args[0]) == "" {
+			return badInput{errors.New("ENDPOINT is empty: give an endpoint's id, the id that is sent, or a part of its name; 'sidetone devices' lists them")}
+		}
+		g := doctorInput{Now: time.Now()}
+		if err := g.ask(cmd.Context(), c); err != nil {
+			return err
+		}
+		e, err := findEndpoint(g.Devices, args[0])
 		if err != nil {
 			return err
 		}
-		e, err := findEndpoint(d, args[0])
-		if err != nil {
-			return err
-		}
-		return explain(cmd.OutOrStdout(), d, e, time.Now())
+		g.loadCatalogue()
+		return newDiagnosis(g).explain(cmd.OutOrStdout(), e)
 	})
 }
 
@@ -74,53 +79,54 @@ func reportOf(d control.Devices, e control.Endpoint) (devices.Report, bool) {
 	return d.Reported[i], true
 }
 
-func explain(w io.Writer, d control.Devices, e control.Endpoint, now time.Time) error {
+// explain says of e what is sent and why.
+func (d *diagnosis) explain(w io.Writer, e control.Endpoint) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "%s (%s), %s, source %s\n", printable(e.ID), e.Type, printable(e.Name), e.Source)
-	r, reported := reportOf(d, e)
+	row(t, fmt.Sprintf("%s (%s), %s, source %s", e.ID, e.Type, e.Name, e.Source))
+	r, reported := reportOf(d.Devices, e)
 	if !reported {
-		for _, held := range d.Withheld {
+		for _, held := range d.Devices.Withheld {
 			if held.Key == e.Key() {
-				fmt.Fprintf(t, "not reported: %s\n", held.Reason)
+				row(t, "not reported: "+held.Reason)
 			}
 		}
 		return t.Flush()
 	}
-	fmt.Fprintf(t, "reported as product %s of the catalogue\n", r.Product)
+	row(t, fmt.Sprintf("reported as product %s of the catalogue", r.Product))
 	if len(r.Endpoints) > 1 {
-		fmt.Fprintf(t, "together with %d more, which the client cannot tell apart\n", len(r.Endpoints)-1)
+		row(t, fmt.Sprintf("together with %d more, which the client cannot tell apart", len(r.Endpoints)-1))
 	}
-	fmt.Fprintf(t, "  type\t%s\tof the endpoint\n", r.Type)
-	fmt.Fprintf(t, "  id\t%s\tfrom the system\n", printable(r.ID))
-	fmt.Fprintf(t, "  vendor\t%s, %s\tcatalogue: vendor\n", printable(r.Vendor.Name), printable(r.Vendor.URL))
-	fmt.Fprintf(t, "  model\t%s, %s\tcatalogue: product %s\n", printable(r.Model.Name), printable(r.Model.URL), r.Product)
-	fmt.Fprintf(t, "  related\t%s\tthe product's other endpoints in the list\n", printable(orElse(strings.Join(r.Related, ", "), "none")))
+	row(t, "  type", string(r.Type), "of the endpoint")
+	row(t, "  id", r.ID, "from the system")
+	row(t, "  vendor", r.Vendor.Name+", "+r.Vendor.URL, "catalogue: vendor")
+	row(t, "  model", r.Model.Name+", "+r.Model.URL, "catalogue: product "+r.Product)
+	row(t, "  related", orElse(strings.Join(r.Related, ", "), "none"), "the product's other endpoints in the list")
 	for _, f := range devices.Fields {
-		if _, may := r.Flags[f]; may {
-			explainFlag(t, f, r.Flags[f], e.Considered[f], now)
+		if flag, may := r.Flags[f]; may {
+			d.explainFlag(t, r, e, f, flag)
 		}
 	}
 	return t.Flush()
 }
 
 // explainFlag shows who decides about a flag, and what everybody else says of it.
-func explainFlag(w io.Writer, f devices.Field, flag devices.Flag, all []devices.Considered, now time.Time) {
-	fmt.Fprintf(w, "  %s\t%s\t%s\n", f, flag.Value, origin(flag, now))
+func (d *diagnosis) explainFlag(t *tabwriter.Writer, r devices.Report, e control.Endpoint, f devices.Field, flag devices.Flag) {
+	all := e.Considered[f]
+	row(t, "  "+string(f), flag.Value.String(), origin(flag, len(all) > 0, d.Now))
 	decided := false
 	for _, c := range all {
-		says := "does not know"
-		if c.Flag.Value.Known() {
-			says = fmt.Sprintf("%s, %s", c.Flag.Value, origin(c.Flag, now))
-			if decided {
-				says += ": overruled"
-			} else {
-				says += ": decides"
-				decided = true
-			}
+		if !c.Flag.Value.Known() {
+			kind, why, _ := d.why(r.Product, e, f, c.Rule)
+			row(t, "    "+strings.TrimSpace(c.Rule+" "+kind), "", "does not know"+because(why))
+			continue
 		}
-		fmt.Fprintf(w, "    %s\t\t%s\n", c.Rule, says)
+		verdict := "overruled"
+		if !decided {
+			verdict, decided = "decides", true
+		}
+		row(t, "    "+c.Rule, "", fmt.Sprintf("%s, %s: %s", c.Flag.Value, origin(c.Flag, true, d.Now), verdict))
 	}
 	if len(all) == 0 {
-		fmt.Fprintf(w, "    \t\tthe catalogue names no source of it, and nobody pushes it\n")
+		row(t, "    ", "", "the catalogue names no source of it, and nobody pushes it")
 	}
 }

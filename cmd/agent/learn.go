@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -41,8 +43,8 @@ device that looks like a headset is taken; if there is none or more than one, th
 
 Many headsets send their mute only in a call: start one if nothing is found.
 
---save FILE keeps the recording, --from FILE learns from one instead of asking: JSON, one object a
-line, in order of time. A line is an event, as
+--save FILE keeps the recording, if mute was pressed before it ended. --from FILE learns from one
+instead of asking. It is JSON, one object a line, in order of time. A line is an event, as
   {"happening":"attached","node":"hidraw3","device":{"node":"hidraw3","bus":"usb","vid":"1209",
    "pid":"0700","interface":3,"descriptor":"050b0905..."},"at":"2026-01-01T12:00:00Z"}    (one line)
   {"happening":"report","node":"hidraw3","data":"640280","at":"2026-01-01T12:00:01Z"}
@@ -79,7 +81,7 @@ it is not clear which device is meant.`,
 
 // openHID opens the HID devices of this machine. What they are left out for is said by events.
 func openHID(want func(hid.Device) bool, handle func(hid.Event)) (platform.HID, error) {
-	src, err := platform.NewHID("", want, handle, slog.New(slog.DiscardHandler))
+	src, err := platform.NewHID(hidRoot, want, handle, slog.New(slog.DiscardHandler))
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil, fmt.Errorf("sidetone cannot read HID devices on %s yet: make the recording on Linux, or use --from with one", runtime.GOOS)
 	}
@@ -129,7 +131,11 @@ func (l *learner) run(ctx context.Context, out io.Writer, name, save string) err
 	}
 	var file *os.File
 	if save != "" { // before the user has done all the work
-		if file, err = os.OpenFile(save, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
+		file, err = os.OpenFile(save, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, fs.ErrExist) {
+			return badInput{fmt.Errorf("--save %s: the file exists: name another one, or remove it first", save)}
+		}
+		if err != nil {
 			return badInput{fmt.Errorf("--save: %w", err)}
 		}
 		defer file.Close()
@@ -141,15 +147,20 @@ func (l *learner) run(ctx context.Context, out io.Writer, name, save string) err
 		}
 	}
 	if ended != nil {
-		fmt.Fprintf(l.talk, "\nended: %v\n", ended)
 		if !s.Teaches() {
 			return fmt.Errorf("nothing learnt: %w", ended)
 		}
+		fmt.Fprintf(l.talk, "ended: %v\n", ended)
 	}
 	return teach(out, s)
 }
 
+// saveSession fills the file, or removes it if mute was never pressed: then nobody could learn from
+// it either.
 func saveSession(file *os.File, s hid.Session) error {
+	if !slices.ContainsFunc(s, func(step hid.Step) bool { return step.Mark == hid.MarkMuted }) {
+		return errors.Join(file.Close(), os.Remove(file.Name()))
+	}
 	w := bufio.NewWriter(file)
 	if err := s.Write(w); err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -30,8 +31,14 @@ func headsetOf(d hid.Device) oneHeadset {
 
 func (h oneHeadset) ids() string { return h.vid + ":" + h.pid }
 
+// nameOfHID are the ids or the node of a HID device.
+var nameOfHID = regexp.MustCompile(`^([0-9A-Fa-f]{4}:[0-9A-Fa-f]{4}|(/dev/)?hidraw[0-9]+)$`)
+
 // choose finds the headset that the user means, without opening any device.
 func (l *learner) choose(ctx context.Context, name string) (oneHeadset, error) {
+	if name != "" && !nameOfHID.MatchString(name) {
+		return oneHeadset{}, badInput{fmt.Errorf("%q: want the ids of a device such as 1209:0700, or a node such as hidraw3", name)}
+	}
 	all, err := l.look(ctx)
 	if err != nil {
 		return oneHeadset{}, err

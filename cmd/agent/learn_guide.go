@@ -25,6 +25,7 @@ type lesson struct {
 	names    []string          // of the devices that are read
 	denied   map[string]string // why others are not, by node
 	reports  int               // since the last mark
+	locked   string            // the udev rule for those that only root may read
 	opened   chan struct{}     // gets a value after a device was opened or denied
 	gone     chan struct{}     // closed when one that was read is not any more
 }
@@ -42,7 +43,11 @@ func (r *lesson) handle(e hid.Event) {
 		r.attached[e.Node] = true
 		r.names = append(r.names, e.Device.String())
 	case hid.Denied:
-		r.denied[e.Node] = fmt.Sprintf("%s: %s", e.Device, e.Error)
+		trouble, locked := strings.CutSuffix(e.Error, platform.HIDPermissionRemedy)
+		r.denied[e.Node] = fmt.Sprintf("%s: %s", e.Device, trouble)
+		if locked {
+			r.locked = udevRule(e.Device.VID, e.Device.PID)
+		}
 	case hid.Report:
 		r.reports++
 	case hid.Gone:
@@ -74,11 +79,16 @@ func (r *lesson) mark(m hid.Mark) int {
 }
 
 // state is which devices are read, and why others are not.
-func (r *lesson) state() (names, denied []string) {
+func (r *lesson) state() (names []string, denied string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	var why []string
 	for _, node := range sortedKeys(r.denied) {
-		denied = append(denied, printable(r.denied[node]))
+		why = append(why, printable(r.denied[node]))
+	}
+	denied = strings.Join(why, "; ")
+	if r.locked != "" {
+		denied += ": run this with sudo, or put this line into /etc/udev/rules.d/70-sidetone-hid.rules and plug the device in again: " + r.locked
 	}
 	return append([]string(nil), r.names...), denied
 }
@@ -129,13 +139,13 @@ func (l *learner) begin(ctx context.Context, r *lesson, listed <-chan devices.Ob
 		names, denied := r.state()
 		switch {
 		case len(names) > 0:
-			for _, d := range denied {
-				fmt.Fprintf(l.talk, "note: its reports will be missing: %s\n", d)
+			if denied != "" {
+				fmt.Fprintf(l.talk, "note: reports will be missing: %s\n", denied)
 			}
 			fmt.Fprintf(l.talk, "Learning from %s. Ctrl-C ends it.\n", printable(strings.Join(names, ", ")))
 			return nil
-		case len(denied) > 0:
-			return errors.New(strings.Join(denied, "; "))
+		case denied != "":
+			return errors.New(denied)
 		}
 		select {
 		case <-r.opened:
@@ -165,19 +175,22 @@ func (l *learner) guide(ctx context.Context, r *lesson) error {
 	ask := func(m hid.Mark, what string) error {
 		say("%s, then press Enter. ", what)
 		if err := l.enter(ctx, r, lines); err != nil {
+			fmt.Fprintln(l.talk)
 			return err
 		}
-		fmt.Fprintf(l.talk, "   %d reports\n", r.mark(m))
+		fmt.Fprintf(l.talk, "   %s\n", count(r.mark(m), "report"))
 		return nil
 	}
 	if err := ask(hid.MarkUnmuted, "Make sure that the microphone is NOT muted"); err != nil {
 		return err
 	}
 	say("Keep your hands off the headset for %v ... ", l.still)
-	if err := l.wait(ctx, r); err != nil {
+	err := l.wait(ctx, r)
+	fmt.Fprintln(l.talk)
+	if err != nil {
 		return err
 	}
-	fmt.Fprintf(l.talk, "\n   %d reports\n", r.mark(hid.MarkHandsOff))
+	fmt.Fprintf(l.talk, "   %s\n", count(r.mark(hid.MarkHandsOff), "report"))
 	if err := ask(hid.MarkOther, "Use everything but mute once: volume, dial, other buttons"); err != nil {
 		return err
 	}

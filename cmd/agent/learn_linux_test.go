@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sidetone/internal/hid"
+	"sidetone/internal/hidlab"
 	"sidetone/internal/platform"
 )
 
@@ -67,4 +68,28 @@ func TestLearnReadsNodes(t *testing.T) {
 	}
 	require.NoError(t, d.end())
 	require.Contains(t, d.out.String(), "hid_report: {report_id: 0x07, value: {byte: 2, mask: 0x01}}\n")
+}
+
+// TestLearnWithoutPermission runs as somebody who may not read the node: root may read them all.
+func TestLearnWithoutPermission(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	lab, err := hidlab.New(root)
+	require.NoError(t, err)
+	node, err := lab.Plug(hidlab.Device{Node: "hidraw4", Port: "1-3", VID: "1209", PID: "07ab", Name: "Acme Headset 700", Interface: 4, Descriptor: ownReport})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = node.Unplug() })
+	require.NoError(t, os.Chmod(node.Path(), 0))
+	for _, f := range []string{root, filepath.Dir(root)} {
+		require.NoError(t, os.Chmod(f, 0o755))
+	}
+	cmd := child(t, privateEnv(t, os.Environ(), hidEnv+"="+root), "learn")
+	if os.Geteuid() == 0 {
+		cmd.Path, cmd.Dir, cmd.SysProcAttr = "/proc/self/exe", "/", asNobody // the folder of this binary may be root's alone
+	}
+	o := runToEnd(t, cmd)
+	require.Equal(t, exitFailed, o.code, o.stderr)
+	require.Equal(t, "sidetone: nothing learnt: hidraw4 (Acme Headset 700, 1209:07ab): no permission to read "+node.Path()+
+		": run this with sudo, or put this line into /etc/udev/rules.d/70-sidetone-hid.rules and plug the device in again: "+
+		`SUBSYSTEM=="hidraw", KERNELS=="*:1209:07AB.*", TAG+="uaccess"`+"\n", o.stderr)
 }

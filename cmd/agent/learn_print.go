@@ -16,8 +16,8 @@ func printLesson(w io.Writer, l hid.Lesson) {
 		if i == 0 {
 			fmt.Fprintf(w, "# a product with this link: %s\n", p.LinkYAML())
 		}
-		fmt.Fprintf(w, "#\n# %d. %s; %d reports seen\n", i+1, printable(p.Why), p.Reports)
-		fmt.Fprintf(w, "#    checked against the recording: the right state at %d of %d marks%s\n", p.Right, p.Marks, unknownBefore(p))
+		fmt.Fprintf(w, "#\n# %d. %s; %s seen\n", i+1, printable(p.Why), count(p.Reports, "report"))
+		fmt.Fprintf(w, "#    checked against the recording: right at %d of %d marks%s\n", p.Right, p.Marks, unknownBefore(p))
 		for _, d := range p.Doubts {
 			fmt.Fprintf(w, "#    make sure: %s\n", printable(d))
 		}
@@ -47,7 +47,7 @@ func unknownBefore(p hid.Proposal) string {
 	if p.Right == p.Marks {
 		return ""
 	}
-	return ", unknown before these"
+	return fmt.Sprintf("; unknown at the %d before its first report", p.Marks-p.Right)
 }
 
 // printSeen prints reports under each other. Under each stand signs below the bytes that are not
@@ -60,7 +60,7 @@ func printSeen(w io.Writer, s hid.Seen) {
 	if s.ID != nil {
 		fmt.Fprintf(w, ", report 0x%02x", int(*s.ID))
 	}
-	fmt.Fprintf(w, ": %d reports\n", s.Reports)
+	fmt.Fprintf(w, ": %s\n", count(s.Reports, "report"))
 	var before []byte
 	for _, p := range s.Phases {
 		name := string(p.Mark)
@@ -68,7 +68,7 @@ func printSeen(w io.Writer, s hid.Seen) {
 			fmt.Fprintf(w, "#   %-10s nothing\n", name)
 		}
 		if p.More > 0 {
-			fmt.Fprintf(w, "#   %-10s %d different ones earlier\n", name, p.More)
+			fmt.Fprintf(w, "#   %-10s %s earlier\n", name, count(p.More, "different one"))
 			name = ""
 		}
 		for _, r := range p.Reports {

@@ -29,9 +29,9 @@ func TestLearnFrom(t *testing.T) {
 	require.Equal(t, exitOK, o.code, o.stderr)
 	require.Empty(t, o.stderr)
 	require.Contains(t, o.stdout, "hid_report: {interface: 4, report_id: 0x64, value: {byte: 2, mask: 0x80}}\n")
-	require.Contains(t, o.stdout, "the right state at 8 of 9 marks")
+	require.Contains(t, o.stdout, "right at 8 of 9 marks; unknown at the 1 before its first report\n")
 	catalogue := write(t, "learnt.yaml", minimal+"    sources:\n"+o.stdout)
-	require.Equal(t, output{exitOK, catalogue + ": in order, 1 products\n", ""}, sidetone(t, nil, "catalogue", "check", catalogue))
+	require.Equal(t, output{exitOK, catalogue + ": in order, 1 product\n", ""}, sidetone(t, nil, "catalogue", "check", catalogue))
 
 	o = sidetone(t, nil, "learn", "--from", recording("speaker-mute"))
 	require.Equal(t, exitFailed, o.code)
@@ -60,6 +60,8 @@ func TestLearnBadInput(t *testing.T) {
 		"from with device": {[]string{"--from", "x", "hidraw0"}, []string{"--from", "no device"}},
 		"rounds":           {[]string{"--rounds", "1"}, []string{"--rounds 1", "2 to 50"}},
 		"two names":        {[]string{"hidraw0", "hidraw1"}, []string{"learn --help"}},
+		"no name":          {[]string{"zz"}, []string{`"zz": want the ids of a device such as 1209:0700`}},
+		"no ids":           {[]string{"1209:zz"}, []string{`"1209:zz": want the ids`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -184,6 +186,13 @@ func (l *spoken) take(t *testing.T, words string) string {
 	}
 }
 
+// rest is what was said since.
+func (l *spoken) rest() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.said
+}
+
 type opener = func(want func(hid.Device) bool, handle func(hid.Event)) (platform.HID, error)
 
 // tuition begins one whose headset is fake.
@@ -264,7 +273,9 @@ func TestLearnAsks(t *testing.T) {
 	require.Equal(t, d.out.String(), again.String())
 
 	taken := twoInterfaces().tuition(t, "hidraw4", save)
-	require.ErrorAs(t, taken.end(), new(badInput), "no recording is overwritten")
+	err = taken.end()
+	require.ErrorAs(t, err, new(badInput), "no recording is overwritten")
+	require.ErrorContains(t, err, "--save "+save+": the file exists: name another one, or remove it first")
 }
 
 // TestLearnEnds ends conversations in every way but the proper one.
@@ -280,16 +291,29 @@ func TestLearnEnds(t *testing.T) {
 			f := twoInterfaces()
 			d := f.tuition(t, "1209:0700", save)
 			d.enter("NOT muted")
-			d.talk.take(t, "everything but mute")
+			d.enter("everything but mute")
+			d.press("IS muted", 1)
 			d.talk.take(t, "press Enter")
 			end(d, f)
 			require.ErrorContains(t, d.end(), "nothing learnt: "+want)
 			require.Empty(t, d.out.String())
+			require.NotContains(t, d.talk.rest(), want, "it is said once")
 			s, err := readSession(save)
 			require.NoError(t, err)
-			require.Equal(t, hid.MarkHandsOff, marks(s)[1])
+			require.Equal(t, hid.MarkMuted, marks(s)[3])
 		})
 	}
+	t.Run("before mute was pressed", func(t *testing.T) {
+		save := filepath.Join(t.TempDir(), "session.jsonl")
+		for range 2 { // the same command again
+			d := twoInterfaces().tuition(t, "", save)
+			d.enter("NOT muted")
+			d.talk.take(t, "everything but mute")
+			d.cancel()
+			require.ErrorContains(t, d.end(), "nothing learnt: interrupted")
+			require.NoFileExists(t, save)
+		}
+	})
 	t.Run("after enough", func(t *testing.T) {
 		d := twoInterfaces().tuition(t, "", "")
 		d.enter("NOT muted")
@@ -301,6 +325,7 @@ func TestLearnEnds(t *testing.T) {
 		d.in.Close()
 		require.NoError(t, d.end())
 		require.Contains(t, d.out.String(), "mask: 0x01")
+		require.Contains(t, d.talk.rest(), "\nended: no more input\n")
 	})
 }
 
@@ -314,10 +339,16 @@ func marks(s hid.Session) []hid.Mark {
 	return out
 }
 
+// TestLearnDenied: a device that can be read in part is read, and what is missing is said.
 func TestLearnDenied(t *testing.T) {
-	const words = "no permission to read /dev/hidraw3: install the udev rule"
-	f := &fakeHID{all: []hid.Device{fakeHeadset("hidraw3", 3, ownReport...)}, denied: map[string]string{"hidraw3": words}}
-	require.ErrorContains(t, f.tuition(t, "hidraw3", "").end(), words)
+	f := twoInterfaces()
+	f.denied = map[string]string{"hidraw3": "it is broken"}
+	d := f.tuition(t, "hidraw3", "")
+	require.Contains(t, d.talk.take(t, "Learning from"), "note: reports will be missing: hidraw3 (Acme Headset 700, 1209:0700): it is broken\n")
+	d.cancel()
+	require.Error(t, d.end())
+	f.denied["hidraw4"] = "it is, too"
+	require.ErrorContains(t, f.tuition(t, "hidraw3", "").end(), "it is broken; hidraw4 (Acme Headset 700, 1209:0700): it is, too")
 }
 
 func TestLearnUnsupported(t *testing.T) {

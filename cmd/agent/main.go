@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -32,30 +34,45 @@ func (s silent) Error() string { return fmt.Sprintf("exit code %d", int(s)) }
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	keepBrokenPipes()
 	os.Exit(execute(ctx, os.Args[1:]))
 }
 
 func execute(ctx context.Context, args []string) int {
-	root := rootCommand()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	out := &answer{Writer: os.Stdout, stop: stop}
+	root := rootCommand(out)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	err := out.judge(root.ExecuteContext(ctx))
 	var code silent
-	var bad badInput
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.As(err, &code):
 		return int(code)
-	case errors.As(err, &bad):
-		fmt.Fprintln(root.ErrOrStderr(), "sidetone:", err)
+	}
+	complain(root.ErrOrStderr(), err)
+	if errors.As(err, new(badInput)) {
 		return exitBadInput
-	default:
-		fmt.Fprintln(root.ErrOrStderr(), "sidetone:", err)
-		return exitFailed
+	}
+	return exitFailed
+}
+
+// complain says what is wrong, each problem in a line of its own.
+func complain(w io.Writer, err error) {
+	lines := []string{err.Error()}
+	var problems problemList
+	if errors.As(err, &problems) {
+		lines = problems.lines()
+	}
+	for _, line := range lines {
+		fmt.Fprintln(w, "sidetone:", printable(line))
 	}
 }
 
-func rootCommand() *cobra.Command {
+func rootCommand(out io.Writer) *cobra.Command {
+	var asVersion bool
 	root := &cobra.Command{
 		Use:   "sidetone",
 		Short: "Tells the chat client which certified devices are plugged in, and whether they are muted",
@@ -68,17 +85,34 @@ Exit codes: 0 done; 1 it did not work, or the answer is no; 2 the input is wrong
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          knownVerb,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if asVersion {
+				printVersion(cmd.OutOrStdout())
+				return nil
+			}
+			return cmd.Help()
+		},
 	}
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return badInput{fmt.Errorf("%w (see '%s --help')", err, cmd.CommandPath())}
-	})
+	root.Flags().BoolVar(&asVersion, "version", false, "print the version, as the verb does")
+	root.SetOut(out)
+	root.SetFlagErrorFunc(badFlag)
 	root.AddCommand(runCommand(), statusCommand(), watchCommand(), explainCommand(), pushCommand(), recordCommand(), replayCommand(), bundleCommand(),
 		doctorCommand(), devicesCommand(), learnCommand(), catalogueCommand(), configCommand(), demoCommand(), versionCommand())
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
 	for _, c := range all(root) {
-		if c.Args != nil {
-			c.Args = argsAsInput(c.Args)
+		switch {
+		case c.Name() == "help":
+			c.Args = knownTopic
+			continue
+		case c.Name() == "completion":
+			c.Args, c.RunE = knownVerb, needsVerb
+		case c.Parent() != nil && c.Parent().Name() == "completion":
+			c.Args = noArgs
+		case strings.Contains(c.Use, " "):
+			c.Args = asUsed(c.Args)
 		}
+		c.Args = argsAsInput(c.Args)
 	}
 	return root
 }
@@ -89,34 +123,4 @@ func all(c *cobra.Command) []*cobra.Command {
 		list = append(list, all(sub)...)
 	}
 	return list
-}
-
-// knownVerb refuses a verb that does not exist, and names the nearest.
-func knownVerb(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	cmd.SuggestionsMinimumDistance = 2
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		return fmt.Errorf("unknown verb %q, did you mean %q?", args[0], near[0])
-	}
-	return fmt.Errorf("unknown verb %q", args[0])
-}
-
-// noArgs refuses arguments.
-func noArgs(_ *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return fmt.Errorf("unexpected argument %q: this verb takes flags only", args[0])
-	}
-	return nil
-}
-
-// argsAsInput makes a wrong number of arguments bad input.
-func argsAsInput(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
-			return badInput{fmt.Errorf("%w (see '%s --help')", err, cmd.CommandPath())}
-		}
-		return nil
-	}
 }

@@ -2,12 +2,51 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"strings"
+	"syscall"
 	"unicode"
 
 	"github.com/spf13/cobra"
 )
+
+// answer is standard output. Verbs need not look whether it takes what they print: the first failure
+// is kept, and ends a verb that would go on.
+type answer struct {
+	io.Writer
+	stop func()
+	err  error
+}
+
+func (a *answer) Write(p []byte) (int, error) {
+	if a.err != nil {
+		return 0, a.err
+	}
+	n, err := a.Writer.Write(p)
+	if a.err = err; err != nil {
+		a.stop()
+	}
+	return n, err
+}
+
+// judge replaces what came of a verb by what kept its answer from being written. A reader that has
+// seen enough, as head has, needs no words.
+func (a *answer) judge(err error) error {
+	if a.err == nil {
+		return err
+	}
+	if errors.Is(a.err, syscall.EPIPE) {
+		return silent(exitFailed)
+	}
+	reason := a.err
+	if at, ok := errors.AsType[*fs.PathError](reason); ok {
+		reason = at.Err
+	}
+	return fmt.Errorf("cannot write the answer: %w", reason)
+}
 
 func jsonFlag(cmd *cobra.Command, v *bool) {
 	cmd.Flags().BoolVar(v, "json", false, "print JSON")

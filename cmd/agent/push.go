@@ -1,8 +1,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,6 +10,7 @@ import (
 
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
+	"sidetone/internal/strictyaml"
 )
 
 func pushCommand() *cobra.Command {
@@ -32,8 +33,8 @@ Exit code 1 if no agent runs or it refuses.`,
 		if r.State, err = parseState(args[1:]); err != nil {
 			return badInput{err}
 		}
-		if ttl < 0 {
-			return badInput{errors.New("--ttl: below zero")}
+		if ttl != 0 && (ttl < time.Millisecond || ttl > control.MaxLease) {
+			return badInput{fmt.Errorf("--ttl %v: want 1ms to %v, or 0", ttl, control.MaxLease)}
 		}
 		r.TTLms = ttl.Milliseconds()
 		if ttl > 0 {
@@ -70,6 +71,9 @@ func parseState(args []string) (map[devices.Field]*bool, error) {
 	for _, arg := range args {
 		name, value, _ := strings.Cut(arg, "=")
 		field := devices.Field(name)
+		if !slices.Contains(devices.Fields, field) {
+			return nil, fmt.Errorf("unknown flag %q, %s", name, strictyaml.Suggest(name, field.Enum()))
+		}
 		if _, twice := state[field]; twice {
 			return nil, fmt.Errorf("%s stands twice", name)
 		}
@@ -87,10 +91,12 @@ func parseState(args []string) (map[devices.Field]*bool, error) {
 }
 
 func answerWords(a control.PushAnswer) string {
-	switch a.Units {
-	case 0:
+	if a.Units == 0 {
 		return "kept: the product is not plugged in"
-	default:
-		return fmt.Sprintf("in force with generation %d; %d clients have it already", a.Generation, a.Clients)
 	}
+	has := "has"
+	if a.Clients != 1 {
+		has = "have"
+	}
+	return fmt.Sprintf("in force with generation %d; %s %s it already", a.Generation, count(a.Clients, "client"), has)
 }

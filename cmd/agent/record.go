@@ -103,6 +103,9 @@ func (f *recordFile) open() error {
 		f.out = f.stdout
 		return nil
 	}
+	if info, err := os.Stat(f.path); err == nil && info.IsDir() {
+		return fmt.Errorf("record: %s is a folder: name a file", f.path)
+	}
 	how := os.O_EXCL
 	if f.force {
 		how = os.O_TRUNC
@@ -136,7 +139,7 @@ func (f *recordFile) judge(talk io.Writer) error {
 	if f.out == nil {
 		return errors.New("record: it has ended before it began; nothing was recorded")
 	}
-	fmt.Fprintf(talk, "recorded %d inputs and %d lists in %v to %s\n", f.inputs, f.lists, short(time.Duration(f.length)), f.path)
+	fmt.Fprintf(talk, "recorded %s and %s in %v to %s\n", count(f.inputs, "input"), count(f.lists, "list"), short(time.Duration(f.length)), f.path)
 	switch {
 	case f.end == nil:
 		return errors.New("record: the recording was cut off: the connection to the agent has broken")

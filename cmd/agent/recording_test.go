@@ -148,3 +148,10 @@ func TestRecordingOfSessions(t *testing.T) {
 	r.put(agent.Record{})
 	require.NoError(t, r.drain(func([]byte) error { return full }), "there is nothing behind the end")
 }
+
+func TestRecordIntoAFolder(t *testing.T) {
+	for _, force := range []bool{false, true} {
+		f := recordFile{path: t.TempDir(), force: force}
+		require.EqualError(t, f.write([]byte(`{"t":"0s"}`)), "record: "+f.path+" is a folder: name a file")
+	}
+}

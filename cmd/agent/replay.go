@@ -35,7 +35,10 @@ would have changed. A recording that was written by hand needs it.
 Exit codes: 0 all lists are as recorded; 1 some are not; 2 the recording or the catalogue is wrong.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			set, err := replaySettings(cmd, catalogue)
+			if lists && asJSON {
+				return badInput{errors.New("--lists and --json: want one of them")}
+			}
+			set, err := replaySettings(catalogue)
 			if err != nil {
 				return err
 			}
@@ -65,17 +68,16 @@ Exit codes: 0 all lists are as recorded; 1 some are not; 2 the recording or the 
 	cmd.Flags().StringVar(&catalogue, "catalogue", "", "catalogue to replay with, instead of the recorded one")
 	cmd.Flags().BoolVar(&lists, "lists", false, "print the lists that come out, as lines of JSON")
 	jsonFlag(cmd, &asJSON)
-	cmd.MarkFlagsMutuallyExclusive("lists", "json")
 	return cmd
 }
 
 // replaySettings are those for a recording without its own: the defaults, and the catalogue.
-func replaySettings(cmd *cobra.Command, catalogue string) (agent.Settings, error) {
+func replaySettings(catalogue string) (agent.Settings, error) {
 	if catalogue == "" {
 		return agent.Settings{}, nil
 	}
 	cat, problems, err := config.LoadCatalogue(catalogue)
-	if err := asInput(cmd.ErrOrStderr(), problems, err); err != nil {
+	if err := asInput(problems, err); err != nil {
 		return agent.Settings{}, err
 	}
 	return defaultSettings(cat)
@@ -134,17 +136,23 @@ func eachRecord(name string, file io.Reader, on func(line int, r agent.Record) e
 		open = atEOF && !bytes.Contains(data, []byte("\n"))
 		return bufio.ScanLines(data, atEOF)
 	})
-	n := 1
+	n, begun := 1, false
 	for ; lines.Scan(); n++ {
 		text := bytes.TrimSpace(lines.Bytes())
 		if len(text) == 0 || text[0] == '#' {
 			continue
 		}
-		if open && !json.Valid(text) {
-			return n, nil
-		}
 		var r agent.Record
 		err := json.Unmarshal(text, &r)
+		if err != nil && !json.Valid(text) {
+			switch {
+			case !begun:
+				err = errors.New("this is not a recording: want lines of JSON")
+			case open:
+				return n, nil
+			}
+		}
+		begun = true
 		if err == nil {
 			err = on(n, r)
 		}
@@ -196,10 +204,10 @@ func (v verdict) say(w io.Writer) {
 	length, took := time.Duration(v.Length), time.Duration(v.Took)
 	says := "all as recorded"
 	if n := len(v.Differences); n > 0 {
-		says = fmt.Sprintf("%d differences to the recording", n)
+		says = count(n, "difference") + " to the recording"
 	}
-	fmt.Fprintf(w, "replayed %d inputs of %v in %.3g s (%d x real time): %d lists, %s\n",
-		v.Inputs, short(length), took.Seconds(), int64(length/max(1, took)), v.Lists, says)
+	fmt.Fprintf(w, "replayed %s of %v in %.3g s (%d x real time): %s, %s\n",
+		count(v.Inputs, "input"), short(length), took.Seconds(), int64(length/max(1, took)), count(v.Lists, "list"), says)
 	sayDifferences(w, v.Differences)
 }
 

@@ -57,7 +57,8 @@ func TestReplayOfBadFiles(t *testing.T) {
 	}{
 		"empty":            {"", []string{"it is empty"}},
 		"comments only":    {"# nothing\n\n", []string{"it is empty"}},
-		"something else":   {"PNG\x00\n", []string{":1: ", "invalid character"}},
+		"something else":   {"# Sidetone\n\nSidetone is\n", []string{":3: this is not a recording: want lines of JSON"}},
+		"one line":         {"PNG\x00", []string{":1: this is not a recording"}},
 		"no header":        {"\n" + `{"t":"0s","tick":true}` + "\n", []string{":2: ", "the first line has no \"recording\""}},
 		"a later version":  {strings.Replace(header, "1", "9", 1), []string{":1: ", "a recording of version 9: this program reads version 1"}},
 		"an unknown kind":  {header + "# what is this\n\n" + `{"t":"1s","moon":{}}` + "\n", []string{":4: ", `unknown field "moon"`}},
@@ -78,7 +79,7 @@ func TestReplayOfBadFiles(t *testing.T) {
 	isBadInput(t, sidetone(t, nil, "replay", "nothing.jsonl"), "nothing.jsonl")
 	isBadInput(t, sidetone(t, nil, "replay", exampleTrace, "--catalogue", "nothing.yaml"), "nothing.yaml")
 	isBadInput(t, sidetone(t, nil, "replay", t.TempDir()), "cannot read")
-	isBadInput(t, sidetone(t, nil, "replay"), "sidetone replay --help")
+	isBadInput(t, sidetone(t, nil, "replay"), ": name FILE (see 'sidetone replay --help')")
 	isBadInput(t, sidetone(t, nil, "record", "--for", "-1s", "x"), "--for")
 }
 
@@ -127,7 +128,13 @@ func TestCatalogueTest(t *testing.T) {
 	require.Equal(t, before, read(t, trace))
 
 	isBadInput(t, sidetone(t, nil, "catalogue", "test", acme(t, "schema: 1", "schema: 2")), "acme.yaml:7:9")
-	isBadInput(t, sidetone(t, nil, "catalogue", "test", acme(t, "schema: 1", "schema: 1")), "headset-700-mute.jsonl")
+	alone := acme(t, "schema: 1", "schema: 1")
+	missing := filepath.Join(filepath.Dir(alone), "traces", "headset-700-mute.jsonl")
+	o = sidetone(t, nil, "catalogue", "test", alone)
+	isBadInput(t, o)
+	require.Regexp(t, `^sidetone: `+regexp.QuoteMeta(alone)+`:\d+:\d+: `+regexp.QuoteMeta(fmt.Sprintf("products[0].traces[0]: cannot read %q: no such file (record it, or take it out)\n", missing))+`$`, o.stderr)
+	require.NoError(t, os.MkdirAll(missing, 0o700))
+	isBadInput(t, sidetone(t, nil, "catalogue", "test", alone), "products[0].traces[0]: ", "it is not a file")
 	isBadInput(t, sidetone(t, nil, "catalogue", "test", "nothing.yaml"), "nothing.yaml")
 	edit(t, trace, `"observe"`, `"observed"`)
 	isBadInput(t, sidetone(t, nil, "catalogue", "test", catalogue), trace+":6: ", `unknown field "observed"`)

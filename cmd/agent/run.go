@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"os"
 	"os/signal"
@@ -135,7 +134,7 @@ func (d *daemon) reload(cmd *cobra.Command, in *settingsFlags, started *settings
 	}
 	if err != nil {
 		d.log.Error("the old configuration stays in force", "reason", err)
-		return fmt.Errorf("the old configuration stays in force: %w", err)
+		return err
 	}
 	d.set.Store(set)
 	d.engine.Configure(engine)

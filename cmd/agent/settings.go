@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -62,23 +63,23 @@ func (f *settingsFlags) options(cmd *cobra.Command) config.Options {
 // settings are what is in force, complete and checked.
 type settings struct {
 	*config.Config
-	cat *devices.Catalogue
-	log *slog.Logger
+	list []config.Setting // the same, with where each comes from
+	cat  *devices.Catalogue
+	log  *slog.Logger
 }
 
-// load reads settings and catalogue. Every problem but the first goes to stderr; the first is
-// the error.
+// load reads settings and catalogue.
 func (f *settingsFlags) load(cmd *cobra.Command, n need) (*settings, error) {
-	c, _, problems := config.Load(f.options(cmd))
-	if err := asInput(cmd.ErrOrStderr(), problems, nil); err != nil {
+	c, list, problems := config.Load(f.options(cmd))
+	if err := asInput(problems, nil); err != nil {
 		return nil, err
 	}
-	s := &settings{Config: c, cat: &devices.Catalogue{}, log: logger(cmd.ErrOrStderr(), c.Log)}
+	s := &settings{Config: c, list: list, cat: &devices.Catalogue{}, log: logger(cmd.ErrOrStderr(), c.Log)}
 	switch {
 	case c.Catalogue != "":
 		var err error
 		s.cat, problems, err = config.LoadCatalogue(c.Catalogue)
-		if err := asInput(cmd.ErrOrStderr(), problems, err); err != nil {
+		if err := asInput(problems, err); err != nil {
 			return nil, err
 		}
 	case n == catalogueRequired:
@@ -87,19 +88,29 @@ func (f *settingsFlags) load(cmd *cobra.Command, n need) (*settings, error) {
 	return s, nil
 }
 
-// asInput turns problems into one error for bad input, which bears the last of them.
-func asInput(talk io.Writer, problems []strictyaml.Problem, err error) error {
-	if err != nil {
-		return badInput{err}
+// asInput makes bad input of problems, or of what kept a file from being read.
+func asInput(problems []strictyaml.Problem, err error) error {
+	if err == nil && len(problems) == 0 {
+		return nil
 	}
-	for i, p := range problems {
-		if i == len(problems)-1 {
-			return badInput{errors.New(p.String())}
-		}
-		fmt.Fprintln(talk, "sidetone:", p)
+	if err == nil {
+		err = problemList(problems)
 	}
-	return nil
+	return badInput{err}
 }
+
+// problemList is all that is wrong with files and settings.
+type problemList []strictyaml.Problem
+
+func (l problemList) lines() []string {
+	lines := make([]string, len(l))
+	for i, p := range l {
+		lines[i] = p.String()
+	}
+	return lines
+}
+
+func (l problemList) Error() string { return strings.Join(l.lines(), "; ") }
 
 func logger(w io.Writer, l config.Log) *slog.Logger {
 	opts := &slog.HandlerOptions{Level: l.Level.Slog()}

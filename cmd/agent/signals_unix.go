@@ -4,8 +4,14 @@ package main
 
 import (
 	"os"
+	"os/signal"
 	"syscall"
 )
 
 // reloadSignals make 'run' read its configuration again.
 var reloadSignals = []os.Signal{syscall.SIGHUP}
+
+// keepBrokenPipes lets writes to a standard output that nobody reads any more fail. Else they would
+// end the program before it can put away what it has made. Nobody reads the channel: to ignore the
+// signal would have programs ignore it that this one starts.
+func keepBrokenPipes() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }

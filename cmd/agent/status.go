@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
+	"sidetone/internal/rpcclient"
 )
 
 func statusCommand() *cobra.Command {
@@ -25,43 +27,48 @@ each client.
 Exit code 1 if no agent runs.`,
 		Args: noArgs,
 	}, func(cmd *cobra.Command, _ []string, c *control.Client) error {
-		st, err := c.Status(cmd.Context())
+		if asJSON {
+			st, err := c.Status(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return printJSON(cmd.OutOrStdout(), st)
+		}
+		st, list, err := askBoth(cmd.Context(), c)
 		if err != nil {
 			return err
 		}
-		if asJSON {
-			return printJSON(cmd.OutOrStdout(), st)
-		}
-		return printStatus(cmd.OutOrStdout(), st, time.Now())
+		return printStatus(cmd.OutOrStdout(), st, list, time.Now())
 	})
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
-// printStatus writes st for people. Every value says where it comes from.
-func printStatus(w io.Writer, st control.Status, now time.Time) error {
+// printStatus writes st for people, with what list adds to it. Every value says where it comes from.
+func printStatus(w io.Writer, st control.Status, list control.Devices, now time.Time) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "sidetone %s (pid %d), %s, up %s\ncatalogue %s\n", st.Version, st.PID, st.Vendor, age(st.Started, now), st.Catalogue)
+	row(t, fmt.Sprintf("sidetone %s (pid %d), %s, up %s", st.Version, st.PID, st.Vendor, age(st.Started, now)))
+	row(t, "catalogue "+st.Catalogue)
 
 	fmt.Fprintln(t, "\nsources")
 	for _, s := range st.Sources {
-		fmt.Fprintf(t, "  %s\t%s\t%s\n", printable(s.Name), s.Condition, printable(orElse(s.Error, sourceWords(s, st))))
+		row(t, "  "+s.Name, s.Condition, orElse(s.Error, sourceWords(s, st)))
 		for _, n := range s.Notes {
-			fmt.Fprintf(t, "  \t\t%s\n", printable(n))
+			row(t, "  ", "", n)
 		}
 	}
 
 	fmt.Fprintln(t, "\nproducts")
 	if len(st.Products) == 0 {
-		fmt.Fprintln(t, "  none is plugged in ('sidetone devices' shows what there is)")
+		row(t, "  none is plugged in ('sidetone devices' shows what there is)")
 	}
 	for _, p := range st.Products {
-		fmt.Fprintf(t, "  %s (%s)\n", printable(p.Name), p.ID)
+		row(t, fmt.Sprintf("  %s (%s)", p.Name, strings.Join(append([]string{p.ID}, unitWords(p, st.Products, list)...), ", ")))
 		for _, d := range p.Devices {
-			fmt.Fprintf(t, "    %s\t%s\n", d.Type, printable(d.ID))
+			row(t, "    "+string(d.Type), d.ID)
 			for _, f := range devices.Fields {
 				if flag, may := d.Flags[f]; may {
-					fmt.Fprintf(t, "      %s\t%s\t%s\n", f, flag.Value, origin(flag, now))
+					row(t, "      "+string(f), flag.Value.String(), origin(flag, hasSource(list, d, f), now))
 				}
 			}
 		}
@@ -71,9 +78,9 @@ func printStatus(w io.Writer, st control.Status, now time.Time) error {
 		fmt.Fprintln(t, "\nHID devices")
 	}
 	for _, h := range st.HID {
-		fmt.Fprintf(t, "  %s\t%s\t%s:%s%s\n", h.Node, printable(h.Name), h.VID, h.PID, interfaceOf(h))
+		row(t, "  "+h.Node, h.Name, h.VID+":"+h.PID+interfaceOf(h))
 		if h.Error != "" {
-			fmt.Fprintf(t, "  \t%s\n", printable(h.Error))
+			row(t, "  ", h.Error)
 		}
 		for _, s := range h.Sources {
 			says := s.Via
@@ -81,11 +88,11 @@ func printStatus(w io.Writer, st control.Status, now time.Time) error {
 			case s.Value.Known():
 				says += ", for " + age(s.Since, now)
 			case s.Note != "":
-				says += ": " + printable(s.Note)
+				says += ": " + s.Note
 			default:
 				says += ": the device has not shown it yet"
 			}
-			fmt.Fprintf(t, "    %s %s\t%s\t%s\n", s.Product, s.Rule, s.Value, says)
+			row(t, "    "+s.Product+" "+s.Rule, s.Value.String(), says)
 		}
 	}
 
@@ -93,47 +100,87 @@ func printStatus(w io.Writer, st control.Status, now time.Time) error {
 		fmt.Fprintln(t, "\npushed by the vendor's software")
 	}
 	for _, p := range st.Pushes {
-		fmt.Fprintf(t, "  %s\t%s\t%s\n", p.Product+serialOf(p), printable(p.Owner), pushWords(p, now))
+		row(t, "  "+p.Product+serialOf(p), p.Owner, pushWords(p, now))
 	}
 
 	fmt.Fprintln(t, "\nclients")
 	for _, s := range st.Clients.Sessions {
-		fmt.Fprintf(t, "  %s\t%s\t%s\n", s.State, printable(peerWords(s)), sessionWords(s, st.Generation, now))
-		if s.Error != "" {
-			fmt.Fprintf(t, "  \t%s\n", printable(s.Error))
+		row(t, "  "+s.State, peerWords(s), sessionWords(s, st.Generation, now))
+		if why := trouble(s); why != "" {
+			row(t, "  ", why)
 		}
 		if s.Remedy != "" {
-			fmt.Fprintf(t, "  \twhat to do: %s\n", printable(s.Remedy))
+			row(t, "  ", "what to do: "+s.Remedy)
 		}
 	}
 	if len(st.Clients.Sessions) == 0 {
-		fmt.Fprintf(t, "  %s\t%s\n", st.Clients.State, printable(st.Clients.Error))
+		row(t, "  "+st.Clients.State, st.Clients.Error)
 		if st.Clients.Remedy != "" {
-			fmt.Fprintf(t, "  \twhat to do: %s\n", printable(st.Clients.Remedy))
+			row(t, "  ", "what to do: "+st.Clients.Remedy)
 		}
 	}
 	for _, n := range st.Clients.Notes {
-		fmt.Fprintf(t, "  note\t%s\n", printable(n))
+		row(t, "  note", n)
 	}
 	return t.Flush()
+}
+
+// unitWords tell a unit from the others of its product that are there; none if it is the only one.
+// Units that the client cannot tell apart are one here too, with the serial number of each.
+func unitWords(p control.Product, all []control.Product, list control.Devices) []string {
+	var words []string
+	known := serials(list, func(r devices.Report) bool { return r.Unit == p.Unit })
+	if slices.ContainsFunc(all, func(other control.Product) bool { return other.ID == p.ID && other.Unit != p.Unit }) {
+		words = append(words, "unit "+strings.TrimPrefix(p.Unit, p.ID+" "))
+	} else if len(known) < 2 {
+		return nil
+	}
+	for _, serial := range known {
+		words = append(words, "serial "+serial)
+	}
+	return words
+}
+
+// serials are those of the endpoints behind certain reports, each once.
+func serials(list control.Devices, of func(devices.Report) bool) []string {
+	var found []string
+	for _, e := range list.Endpoints {
+		if r, is := reportOf(list, e); is && of(r) && e.Serial != "" && !slices.Contains(found, e.Serial) {
+			found = append(found, e.Serial)
+		}
+	}
+	return found
+}
+
+// hasSource reports whether anything could know the flag of a device.
+func hasSource(list control.Devices, d control.Device, f devices.Field) bool {
+	return slices.ContainsFunc(list.Endpoints, func(e control.Endpoint) bool {
+		r, is := reportOf(list, e)
+		return is && r.Type == d.Type && r.ID == d.ID && len(e.Considered[f]) > 0
+	})
 }
 
 // sourceWords is what a source that works has to show.
 func sourceWords(s control.Source, st control.Status) string {
 	switch s.Name {
 	case "hid":
-		return fmt.Sprintf("%d devices", len(st.HID))
+		return count(len(st.HID), "device")
 	case "state-file":
 		return "states, see below"
 	}
-	return fmt.Sprintf("%d endpoints", s.Endpoints)
+	return count(s.Endpoints, "endpoint")
 }
 
-func origin(f devices.Flag, now time.Time) string {
-	if !f.Value.Known() {
-		return "not sent: nobody knows"
+// origin is where the value of a flag comes from. hasSource tells whether anything could know it.
+func origin(f devices.Flag, hasSource bool, now time.Time) string {
+	switch {
+	case f.Value.Known():
+	case hasSource:
+		return "not sent: no source knows"
+	default:
+		return "not sent: no source"
 	}
-	s := printable(f.Origin.String())
+	s := f.Origin.String()
 	if !f.Since.IsZero() {
 		s += ", for " + age(f.Since, now)
 	}
@@ -151,7 +198,7 @@ func serialOf(p control.Push) string {
 	if p.Serial == "" {
 		return ""
 	}
-	return " (" + printable(p.Serial) + ")"
+	return " (" + p.Serial + ")"
 }
 
 func pushWords(p control.Push, now time.Time) string {
@@ -169,7 +216,7 @@ func pushWords(p control.Push, now time.Time) string {
 	case p.Units == 0:
 		lease += "; the product is not plugged in"
 	case p.Units > 1:
-		lease += fmt.Sprintf("; no effect: %d products could be meant", p.Units)
+		lease += fmt.Sprintf("; no effect: %s could be meant", count(p.Units, "product"))
 	}
 	return strings.Join(says, ", ") + ", " + lease
 }
@@ -180,6 +227,8 @@ func peerWords(s control.Session) string {
 		who += fmt.Sprintf(" (pid %d)", s.PID)
 	}
 	switch {
+	case s.Socket != "" && s.Transport == "":
+		return who + " at " + s.Socket
 	case s.Socket != "":
 		return who + " over ipc " + s.Socket
 	case s.Transport != "":
@@ -189,10 +238,24 @@ func peerWords(s control.Session) string {
 	}
 }
 
+// trouble is what stands between a client and its list; "" if nothing does.
+func trouble(s control.Session) string {
+	switch {
+	case s.State != string(rpcclient.Connecting):
+		return s.Error
+	case s.Error == "":
+		return "it has not answered yet"
+	case s.Transport == "" && s.Socket != "": // the error may be of the port, which is not shown
+		return "what was tried last: " + s.Error
+	default:
+		return s.Error
+	}
+}
+
 func sessionWords(s control.Session, generation uint64, now time.Time) string {
 	var parts []string
 	if !s.Delivered.IsZero() {
-		part := fmt.Sprintf("%d devices, delivered %s ago", s.Devices, age(s.Delivered, now))
+		part := fmt.Sprintf("%s, delivered %s ago", count(s.Devices, "device"), age(s.Delivered, now))
 		if s.Generation < generation {
 			part += ", not yet the latest list"
 		}

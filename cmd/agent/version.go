@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 
@@ -26,16 +27,24 @@ func versionCommand() *cobra.Command {
 		Short: "Print the version",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			v := versionInfo{version, runtime.Version(), runtime.GOOS, runtime.GOARCH, builtWithCGO()}
 			if asJSON {
-				return printJSON(cmd.OutOrStdout(), v)
+				return printJSON(cmd.OutOrStdout(), thisVersion())
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "sidetone %s (%s, %s/%s, cgo %t)\n", v.Version, v.Go, v.OS, v.Arch, v.CGO)
+			printVersion(cmd.OutOrStdout())
 			return nil
 		},
 	}
 	jsonFlag(cmd, &asJSON)
 	return cmd
+}
+
+func thisVersion() versionInfo {
+	return versionInfo{version, runtime.Version(), runtime.GOOS, runtime.GOARCH, builtWithCGO()}
+}
+
+func printVersion(w io.Writer) {
+	v := thisVersion()
+	fmt.Fprintf(w, "sidetone %s (%s, %s/%s, cgo %t)\n", v.Version, v.Go, v.OS, v.Arch, v.CGO)
 }
 
 func builtWithCGO() bool {

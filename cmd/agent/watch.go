@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -16,17 +18,24 @@ func watchCommand() *cobra.Command {
 	cmd := askCommand(&cobra.Command{
 		Use:   "watch",
 		Short: "Follow the running agent, one line for each change",
-		Long: `Prints the sessions with clients, then a line for each change of a product, a flag or a session,
-until it is interrupted or the agent stops. --json prints the whole status as one line of JSON for
-each change.
+		Long: `Prints what is plugged in, what is known of it and from where, and the sessions with clients; then
+a line for each change of these, until it is interrupted, nobody reads it any more, or the agent
+stops. --json prints the whole status as one line of JSON for each change.
 
 Exit code 1 if no agent runs, or when it stops.`,
 		Args: noArgs,
 	}, func(cmd *cobra.Command, _ []string, c *control.Client) error {
-		last := ""
-		return c.Watch(cmd.Context(), func(change control.Change) error {
+		ctx, cancel := context.WithCancel(cmd.Context())
+		defer cancel()
+		whenUnread(os.Stdout, cancel)
+		first, last := true, ""
+		err := c.Watch(ctx, func(change control.Change) error {
 			if asJSON {
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(change)
+			}
+			if first {
+				change.What = control.Difference(control.Status{}, change.Status)
+				first = false
 			}
 			var parts []string
 			if change.What != "" {
@@ -42,6 +51,10 @@ Exit code 1 if no agent runs, or when it stops.`,
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s  %s\n", time.Now().Format("15:04:05.000"), printable(strings.Join(parts, "; ")))
 			return err
 		})
+		if ctx.Err() != nil {
+			return nil // somebody, or the end of the reader, has ended it
+		}
+		return err
 	})
 	jsonFlag(cmd, &asJSON)
 	return cmd

@@ -14,11 +14,12 @@ import (
 	"sidetone/internal/strictyaml"
 )
 
-// Bounds of a push.
+// MaxLease is the longest lease of a push.
+const MaxLease = 24 * time.Hour
+
 const (
 	maxOwner  = 64 // characters
 	maxSerial = 128
-	maxLease  = 24 * time.Hour
 )
 
 // parsePush reads the body of a push. Members that it does not know are left alone: a later
@@ -47,7 +48,7 @@ func pushOf(given map[string]json.RawMessage, path string) (PushRequest, error) 
 		{"serial", false, func(v json.RawMessage, at string) (err error) { p.Serial, err = text(v, at, maxSerial); return err }},
 		{"seq", false, func(v json.RawMessage, at string) (err error) { p.Seq, err = whole(v, at, 1<<64-1); return err }},
 		{"ttl_ms", false, func(v json.RawMessage, at string) error {
-			ms, err := whole(v, at, uint64(maxLease.Milliseconds()))
+			ms, err := whole(v, at, uint64(MaxLease.Milliseconds()))
 			p.TTLms = int64(ms)
 			return err
 		}},

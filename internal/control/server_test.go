@@ -314,7 +314,7 @@ func FuzzParsePush(f *testing.F) {
 		}
 		require.NotEmpty(t, p.Owner)
 		require.NotEmpty(t, p.State)
-		require.True(t, p.TTLms >= 0 && p.TTLms <= maxLease.Milliseconds())
+		require.True(t, p.TTLms >= 0 && p.TTLms <= MaxLease.Milliseconds())
 		again, err := json.Marshal(p)
 		require.NoError(t, err)
 		same, err := parsePush(again)

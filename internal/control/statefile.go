@@ -109,7 +109,7 @@ func (p *stateParser) add(value json.RawMessage, path string, at int) error {
 		return err
 	}
 	if request.TTLms == 0 {
-		return fmt.Errorf("%s.ttl_ms: a state in a file needs a lease, from 1 to %d", path, maxLease.Milliseconds())
+		return fmt.Errorf("%s.ttl_ms: a state in a file needs a lease, from 1 to %d", path, MaxLease.Milliseconds())
 	}
 	for i, q := range p.pushes {
 		if q.Product == product && q.Serial == request.Serial && q.Owner == request.Owner {

@@ -39,7 +39,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 		}
 		before := next.Status
 		status, changed = s.backend.Watch()
-		next, wanted = Change{status, difference(before, status)}, true
+		next, wanted = Change{status, Difference(before, status)}, true
 	}
 }
 
@@ -89,8 +89,9 @@ func sinceOf(query string) (since uint64, known bool, err error) {
 	return since, true, nil
 }
 
-// difference says in words what products came and went and which flags changed; "" if none.
-func difference(before, after Status) string {
+// Difference says in words what products came and went, and which flags have which value now and
+// why; "" if none. Seen from the zero Status, that is all there is.
+func Difference(before, after Status) string {
 	was, is := unitsOf(before), unitsOf(after)
 	var parts []string
 	say := func(format string, args ...any) {
@@ -107,13 +108,15 @@ func difference(before, after Status) string {
 		old, known := was[unitOf(p)]
 		if !known {
 			say("%s plugged in", p.Name)
-			continue
 		}
 		for _, d := range p.Devices {
 			for _, f := range devices.Fields {
-				from, to := valueOf(old, d, f), d.Flags[f].Value
-				if from != to {
-					say("%s: %s is %v", p.Name, f, to)
+				switch now := d.Flags[f]; {
+				case valueOf(old, d, f) == now.Value:
+				case now.Value.Known():
+					say("%s: %s is %v, from %v", p.Name, f, now.Value, now.Origin)
+				default:
+					say("%s: %s is unknown", p.Name, f)
 				}
 			}
 		}

@@ -53,7 +53,7 @@ func TestWatch(t *testing.T) {
 
 	s.backend.set(func(st *Status) { st.Products = []Product{headset(devices.True)} })
 	c := w.next()
-	require.Equal(t, "Acme 700: hardware_mute is true", c.What)
+	require.Equal(t, "Acme 700: hardware_mute is true, from push (suite)", c.What)
 	require.Equal(t, uint64(8), c.Generation)
 
 	s.backend.set(func(st *Status) { st.Clients.State = "searching" })
@@ -93,13 +93,13 @@ func TestDifference(t *testing.T) {
 	}{
 		{with(), with(), ""},
 		{with(headset(devices.True)), with(headset(devices.True)), ""},
-		{with(), with(headset(devices.True)), "Acme 700 plugged in"},
+		{with(), with(headset(devices.True)), "Acme 700 plugged in; Acme 700: hardware_mute is true, from push (suite)"},
 		{with(headset(devices.True)), with(), "Acme 700 unplugged"},
-		{with(headset(devices.True)), with(other), "Acme 700 unplugged; Acme 900 plugged in"},
+		{with(headset(devices.True)), with(other), "Acme 700 unplugged; Acme 900 plugged in; Acme 900: hardware_mute is false, from push (suite)"},
 		{with(headset(devices.True), other), with(other, headset(devices.Unknown)), "Acme 700: hardware_mute is unknown"},
-		{with(Product{ID: "acme-700", Unit: "acme-700 usb-1-2"}), with(headset(devices.False)), "Acme 700: hardware_mute is false"},
+		{with(Product{ID: "acme-700", Unit: "acme-700 usb-1-2"}), with(headset(devices.False)), "Acme 700: hardware_mute is false, from push (suite)"},
 	} {
-		require.Equal(t, c.want, difference(c.before, c.after))
+		require.Equal(t, c.want, Difference(c.before, c.after))
 	}
 }
 

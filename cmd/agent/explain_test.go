@@ -1,0 +1,140 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/control"
+	"sidetone/internal/devices"
+)
+
+// explained is what 'explain' says of the first endpoint.
+func (p *patient) explained(t *testing.T) string {
+	t.Helper()
+	p.diagnose(t)
+	var b strings.Builder
+	d := newDiagnosis(p.doctorInput)
+	require.NoError(t, d.explain(&b, d.Devices.Endpoints[0]))
+	return b.String()
+}
+
+// TestExplainUnknown: of each kind of source it is said why it does not know, with the reasons that
+// doctor has.
+func TestExplainUnknown(t *testing.T) {
+	sources := func(p *patient, rules ...devices.SourceRule) { p.Catalogue.Products[0].Sources = rules }
+	rule := func(f devices.Field, k devices.SourceKind) devices.SourceRule {
+		return devices.SourceRule{Field: f, SourceKind: k}
+	}
+	mute := devices.SourceKind{OSEndpointMute: &devices.OSEndpointMute{}}
+	usage := devices.SourceKind{HIDUsage: &devices.HIDUsage{}}
+	report := devices.SourceKind{HIDReport: &devices.HIDReport{}}
+	agc := devices.SourceKind{ALSACtl: &devices.ALSACtl{Name: "AGC"}}
+	hid := func(value devices.Tri, note, at string) []control.HID {
+		return []control.HID{{Node: "hidraw3", Sources: []control.HIDSource{{Product: "acme-headset-700", Rule: at, Value: value, Note: note}}}}
+	}
+	for name, c := range map[string]struct {
+		set  func(*patient)
+		want string
+	}{
+		"hid_usage without a device": {
+			func(p *patient) { sources(p, rule(devices.HardwareMute, usage)) },
+			"sources[0] hid_usage +does not know: no HID device of the product is there that sends what this source reads",
+		},
+		"hid_report that has not come": {func(p *patient) {
+			sources(p, rule(devices.NoiseSuppression, report))
+			p.HID = hid(devices.Unknown, "", "sources[0]")
+		}, "sources[0] hid_report +does not know: the device (hidraw3) has not shown it since"},
+		"hid_query with a remark": {func(p *patient) {
+			sources(p, rule(devices.NoiseSuppression, devices.SourceKind{HIDQuery: &devices.HIDQuery{}}))
+			p.HID = hid(devices.Unknown, "it did not answer", "sources[0]")
+		}, "sources[0] hid_query +does not know: hidraw3: it did not answer"},
+		"hidpp of another unit": {func(p *patient) {
+			sources(p, rule(devices.NoiseSuppression, devices.SourceKind{HIDPP: &devices.HIDPP{}}))
+			p.HID = hid(devices.True, "", "sources[0]")
+		}, "sources[0] hidpp +does not know: the HID device that knows it is a part of another unit"},
+		"HID is not read": {
+			func(p *patient) { sources(p, rule(devices.HardwareMute, usage)); p.Sources = p.Sources[:1] },
+			"sources[0] hid_usage +does not know: the agent reads no HID devices",
+		},
+		"os_endpoint_mute in software": {
+			func(p *patient) { sources(p, rule(devices.HardwareMute, mute)) },
+			"sources[0] os_endpoint_mute +does not know: the system's mute of this endpoint is no switch in the device",
+		},
+		"os_endpoint_mute that is not told": {func(p *patient) {
+			sources(p, rule(devices.HardwareMute, mute))
+			p.endpoints[0].Mute = devices.Unknown
+		}, "sources[0] os_endpoint_mute +does not know: the system does not tell the mute"},
+		"os_endpoint_mute behind a virtual endpoint": {func(p *patient) {
+			sources(p, rule(devices.HardwareMute, mute))
+			p.endpoints = []devices.Endpoint{{Source: "audio", ID: "cleaned", Name: "Echo-Cancel", Type: devices.AudioInput, Virtual: true, Master: "mic"}, p.endpoints[0]}
+		}, "sources[0] os_endpoint_mute +does not know: the system's mute of this endpoint is no switch"},
+		"os_effects": {func(p *patient) {
+			sources(p, rule(devices.EchoCancellation, devices.SourceKind{OSEffects: &devices.OSEffects{}}))
+		}, "sources[0] os_effects +does not know: the system does not say whether echo_cancellation is active"},
+		"os_effects of another name": {func(p *patient) {
+			sources(p, rule(devices.EchoCancellation, devices.SourceKind{OSEffects: &devices.OSEffects{Effect: devices.NoiseSuppression}}))
+		}, "whether noise_suppression is active"},
+		"alsa_ctl without a mixer": {
+			func(p *patient) { sources(p, rule(devices.AutomaticGainControl, agc)) },
+			`sources[0] alsa_ctl +does not know: the switches of the device's mixer cannot be read, such as "AGC"`,
+		},
+		"alsa_ctl of another name": {func(p *patient) {
+			sources(p, rule(devices.AutomaticGainControl, agc))
+			p.endpoints[0].Controls = map[string]devices.Tri{"Gain": devices.True}
+		}, `the device's mixer has no switch "AGC"; it has "Gain"`},
+		"alsa_ctl that is neither": {func(p *patient) {
+			sources(p, rule(devices.AutomaticGainControl, agc))
+			p.endpoints[0].Controls = map[string]devices.Tri{"AGC": devices.Unknown}
+		}, `the channels of the switch "AGC" of the device's mixer differ`},
+		"derive names the term": {func(p *patient) {
+			sources(p, rule(devices.HardwareMute, devices.SourceKind{Derive: &devices.Derive{And: []devices.SourceKind{usage, report}}}))
+			p.HID = append(hid(devices.True, "", "sources[0].derive.and[0]"), hid(devices.Unknown, "", "sources[0].derive.and[1]")...)
+		}, "sources[0] derive +does not know: hid_report: the device (hidraw3) has not shown it"},
+		"derive passes over what knows": {func(p *patient) {
+			anyMute := false
+			known := devices.SourceKind{OSEndpointMute: &devices.OSEndpointMute{RequireHardwareSupport: &anyMute}}
+			sources(p, rule(devices.HardwareMute, devices.SourceKind{Derive: &devices.Derive{Or: []devices.SourceKind{known, usage}}}))
+		}, "sources[0] derive +does not know: hid_usage: no HID device"},
+		"no reason": {func(p *patient) {
+			sources(p, rule(devices.HardwareMute, devices.SourceKind{Derive: &devices.Derive{And: []devices.SourceKind{usage}}}))
+			p.HID = hid(devices.True, "", "sources[0].derive.and[0]")
+		}, "sources[0] derive +does not know\n"},
+		"a source before one that decides": {func(p *patient) {
+			anyMute := false
+			sources(p, rule(devices.HardwareMute, usage), rule(devices.HardwareMute, devices.SourceKind{OSEndpointMute: &devices.OSEndpointMute{RequireHardwareSupport: &anyMute}}))
+		}, "sources[0] hid_usage +does not know: no HID device"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPatient(t)
+			c.set(p)
+			out := p.explained(t)
+			place, rest, split := strings.Cut(c.want, " +")
+			require.Contains(t, out, place)
+			if split {
+				_, after, _ := strings.Cut(out, place)
+				require.True(t, strings.HasPrefix(strings.TrimLeft(after, " "), rest), out)
+			}
+		})
+	}
+	t.Run("a catalogue that has changed since", func(t *testing.T) {
+		p := newPatient(t)
+		p.endpoints[0].Mute = devices.Unknown
+		p.diagnose(t)
+		for _, now := range []*devices.Catalogue{nil, {Products: []devices.Product{{ID: "acme-headset-700", Sources: []devices.SourceRule{rule(devices.EchoCancellation, mute)}}}}} {
+			var b strings.Builder
+			p.Catalogue = now
+			require.NoError(t, newDiagnosis(p.doctorInput).explain(&b, p.Devices.Endpoints[0]))
+			require.Regexp(t, `sources\[0\] +does not know: its kind is not known, because acme\.yaml cannot be read or has changed`, b.String())
+		}
+	})
+}
+
+// TestExplainNothing: an empty name is no endpoint, and least of all one that has no name either.
+func TestExplainNothing(t *testing.T) {
+	for _, name := range []string{"", " \t"} {
+		isBadInput(t, sidetone(t, nil, "explain", "--control-socket", filepath.Join(t.TempDir(), "none"), name), "ENDPOINT is empty: give an endpoint's id", "'sidetone devices' lists them")
+	}
+}
