@@ -274,10 +274,14 @@ steps:
 	} {
 		t.Run("one that "+name, func(t *testing.T) {
 			t.Parallel()
-			r := play(t, Options{}, "clients: [{name: A, port: 0}]\nsteps:\n- "+tc.step+"\n- wait: 1ms\n- expect: {within: 1ms, devices: 0}\n")
+			var progress strings.Builder
+			r := play(t, Options{Progress: &progress}, "clients: [{name: A, port: 0}]\nsteps:\n- "+tc.step+"\n- wait: 1ms\n- expect: {within: 1ms, devices: 0}\n")
 			require.Equal(t, "ok FAILED skipped skipped", statuses(r))
 			require.Contains(t, r.Results[1].Seen, tc.seen)
 			require.Contains(t, r.Results[1].Excerpt, tc.excerpt)
+			if tc.excerpt != "" {
+				require.Contains(t, progress.String(), "        | "+tc.excerpt, "who looks on need not open a report")
+			}
 			require.True(t, r.Failed())
 		})
 	}

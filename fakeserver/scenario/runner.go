@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -274,5 +275,12 @@ func (r *runner) progress(number, of int, result Result) {
 	r.say("[%s] %-7s %8s  %s\n", label, result.Status, result.time(), printable(result.name()))
 	if result.Status == Failed {
 		r.say("        seen: %s\n", printable(result.Seen))
+		lines := slices.Collect(strings.Lines(result.Excerpt))
+		for _, line := range lines[max(0, len(lines)-lastWords):] {
+			r.say("        | %s\n", printable(strings.TrimSuffix(line, "\n")))
+		}
 	}
 }
+
+// lastWords is how many lines of an excerpt are shown at once; the reports have it whole.
+const lastWords = 10

@@ -60,7 +60,7 @@ var (
 
 // What an attempt has found that concerns the place, not the client.
 var (
-	errStranger = errors.New("another program holds the port")
+	errStranger = errors.New("the program on the port does not answer as a client does")
 	errDeaf     = errors.New("nobody listens on the socket")
 	errReplaced = errors.New("the socket has another owner now")
 )

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,10 +23,13 @@ type flags struct {
 	pretty, json                       bool
 	noFingerprint, noWebSocket, noHTTP bool
 	noTCP                              bool
+
+	given func(flag string) bool // on the command line
 }
 
 func (f *flags) register(set *pflag.FlagSet) {
 	set.SortFlags = false
+	f.given = set.Changed
 	set.StringSliceVar(&f.profiles, "profile", nil, "`profile` to play, see above; may be repeated, each is a server of its own (default documented)")
 	set.StringVar(&f.port, "port", "", "`port`, or range of which the first free one is taken; 0 is any free port (default 6463-6473, of a desktop, arrpc or flaky client 6463-6472)")
 	set.StringVar(&f.ipc, "ipc", "", "auto: IPC in the folder the client uses; off; or the `folder` for the socket (default auto, of a documented client off)")
@@ -48,10 +52,7 @@ func (f *flags) register(set *pflag.FlagSet) {
 // clients are the options of each server to start. They are told apart by name,
 // but for one that plays the documented client alone, which has none.
 func (f *flags) clients() ([]fakeserver.Options, error) {
-	if f.pretty && f.json {
-		return nil, errors.New("--pretty and --json exclude each other")
-	}
-	if err := checkPage(f.page); err != nil {
+	if err := f.check(); err != nil {
 		return nil, err
 	}
 	profiles, err := parseProfiles(f.profiles)
@@ -78,6 +79,21 @@ func (f *flags) clients() ([]fakeserver.Options, error) {
 		clients[i] = o
 	}
 	return clients, nil
+}
+
+// check refuses what would silently mean the default.
+func (f *flags) check() error {
+	switch {
+	case f.pretty && f.json:
+		return errors.New("--pretty and --json exclude each other")
+	case f.given("bucket") && f.bucket == 0:
+		return errors.New("--bucket: 0 would let nothing through: want at least 1, or -1 for no limit")
+	case f.refill == 0:
+		return errors.New("--refill: want a time above zero, not 0s")
+	case slices.Contains(f.clientIDs, ""), f.given("client-id") && len(f.clientIDs) == 0:
+		return errors.New("--client-id: the id is empty")
+	}
+	return checkPage(f.page)
 }
 
 // options are those that all servers share.

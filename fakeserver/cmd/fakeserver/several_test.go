@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
 	"sidetone/fakeserver"
@@ -211,10 +212,11 @@ func TestSeveralCannotStart(t *testing.T) {
 }
 
 func TestClientOptions(t *testing.T) {
-	f := flags{
-		fault: "ipc/hang", profiles: []string{"flaky"}, ipc: "off", bucket: 5, refill: 7, seed: 9, state: "s",
-		clientIDs: []string{"123456789012345678"},
-	}
+	var f flags
+	set := pflag.NewFlagSet("fakeserver", pflag.ContinueOnError)
+	f.register(set)
+	require.NoError(t, set.Parse(strings.Fields(
+		"--fault ipc/hang --profile flaky --ipc off --bucket 5 --refill 7ns --seed 9 --state s --client-id 123456789012345678")))
 	clients, err := f.clients()
 	require.NoError(t, err)
 	require.Equal(t, []fakeserver.Options{{
