@@ -88,7 +88,7 @@ func (d *diagnosis) whyHID(product string, f devices.Field, rule string) (why, d
 			case s.Note != "":
 				return fmt.Sprintf("%s: %s", h.Node, s.Note), compare
 			case f == devices.HardwareMute:
-				return fmt.Sprintf("the device (%s) has not shown it since it was plugged in, or since the agent runs", h.Node), "Press the button once"
+				return fmt.Sprintf("the device (%s) has not shown it since it was plugged in, or since the agent runs", h.Node), "Press the button once; if that does not help, unplug the device and plug it in again"
 			default:
 				return fmt.Sprintf("the device (%s) has not shown it since it was plugged in, or since the agent runs", h.Node), "Switch it once on the device"
 			}

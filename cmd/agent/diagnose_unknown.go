@@ -15,7 +15,7 @@ func (d *diagnosis) why(product string, e control.Endpoint, f devices.Field, pla
 	if rule.Field != f {
 		return "", fmt.Sprintf("its kind is not known, because %s cannot be read or has changed since the agent read it", orElse(d.CataloguePath, "the catalogue")), ""
 	}
-	kind = kindOf(rule.SourceKind)
+	kind = rule.Via()
 	reason, remedy = d.whyKind(product, e, f, place, rule.SourceKind)
 	if reason == "" && strings.HasPrefix(kind, "hid") {
 		reason = "the HID device that knows it is a part of another unit, as far as can be told"
@@ -41,11 +41,11 @@ func (d *diagnosis) rule(product, place string) devices.SourceRule {
 // whyKind is why for a source of kind k, which may be a term of a derived one.
 func (d *diagnosis) whyKind(product string, e control.Endpoint, f devices.Field, at string, k devices.SourceKind) (reason, remedy string) {
 	hw := d.hardware(e)
-	switch kind := kindOf(k); kind {
+	switch k.Via() {
 	case devices.ViaDerive:
 		for at, term := range k.Derive.Terms(at) {
 			if reason, remedy = d.whyKind(product, e, f, at, term); reason != "" {
-				return kindOf(term) + ": " + reason, remedy
+				return term.Via() + ": " + reason, remedy
 			}
 		}
 		return "", ""
@@ -90,28 +90,4 @@ func (d *diagnosis) hardware(e control.Endpoint) control.Endpoint {
 		}
 	}
 	return e
-}
-
-// kindOf is the kind of a source as the catalogue calls it.
-func kindOf(k devices.SourceKind) string {
-	switch {
-	case k.OSEndpointMute != nil:
-		return devices.ViaOSEndpointMute
-	case k.OSEffects != nil:
-		return devices.ViaOSEffects
-	case k.ALSACtl != nil:
-		return devices.ViaALSACtl
-	case k.HIDUsage != nil:
-		return devices.ViaHIDUsage
-	case k.HIDReport != nil:
-		return devices.ViaHIDReport
-	case k.HIDQuery != nil:
-		return devices.ViaHIDQuery
-	case k.HIDPP != nil:
-		return devices.ViaHIDPP
-	case k.Derive != nil:
-		return devices.ViaDerive
-	default:
-		return devices.ViaConst
-	}
 }

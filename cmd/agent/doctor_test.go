@@ -192,7 +192,7 @@ func TestDiagnose(t *testing.T) {
 		{"mute that a HID device has not shown", func(p *patient) {
 			p.endpoints[0].Mute = devices.Unknown
 			p.HID = []control.HID{{Node: "hidraw3", VID: "1209", PID: "0700", Sources: []control.HIDSource{{Product: "acme-headset-700", Rule: "sources[0]", Via: "hid_usage"}}}}
-		}, stepFlags, wrong, "sources[0]: the device (hidraw3) has not shown it", "Press the button once"},
+		}, stepFlags, wrong, "sources[0]: the device (hidraw3) has not shown it", "Press the button once; if that does not help, unplug the device and plug it in again"},
 		{"mute on HID devices that are not read", func(p *patient) {
 			p.endpoints[0].Mute, p.Sources = devices.Unknown, p.Sources[:1]
 		}, stepFlags, wrong, "sources[0]: the agent reads no HID devices", "sources.hid"},

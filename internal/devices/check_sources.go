@@ -75,6 +75,14 @@ func (k SourceKind) kinds() []string {
 	return out
 }
 
+// Via is the kind of source that k names, as an Origin has it; "" if it names none.
+func (k SourceKind) Via() string {
+	for _, kind := range k.kinds() {
+		return kind
+	}
+	return ""
+}
+
 // use is what a source is used for.
 type use struct {
 	field      Field // or linkField

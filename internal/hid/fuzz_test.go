@@ -41,6 +41,17 @@ var fuzzed = []string{
       - {field: hardware_mute, hid_query: {output: ["11 01"], expect: [{byte: 0, eq: 1}], value: {byte: 1, on: [1], off: [0]}, timeout_ms: 150, ask_on: [{byte: 0, in: [1, 2]}]}}
       - {field: noise_suppression, hid_query: {feature: "22", value: {byte: 1}, ask_on: [{byte: 0, max: 5}], at: [link_up]}}
 ` + quiet,
+	relying + quiet,
+	`
+    link_state:
+      - {hid_report: {report_id: 4, value: {byte: 1, on: [1], off: [0]}, debounce_ms: 30}}
+      - {hid_query: {output: ["14 01"], expect: [{byte: 0, eq: 4}], value: {byte: 1, on: [1], off: [0]}}}
+    sources:
+      - {field: hardware_mute, hidpp: {feature: "0601", event: 0, value: {byte: 0, on: [1], off: [0]}}}
+      - {field: hardware_mute, hid_report: {report_id: 1, value: {byte: 1, on: [1], off: [0]}}}
+      - {field: hardware_mute, hidpp: {feature: "0601", read: 0, value: {byte: 0, on: [1], off: [0]}}}
+      - {field: hardware_mute, hid_query: {output: ["11 01"], expect: [{byte: 0, eq: 2}], value: {byte: 1, on: [1], off: [0]}}}
+` + quiet,
 	quiet[1:],
 }
 
@@ -137,7 +148,7 @@ func fuzzRun(t *testing.T, rules []*Rules, which int, script []byte, restore boo
 			}
 			require.True(t, d.talking == nil || d.conversation() == nil || slices.Contains(d.sensors, d.talking))
 		}
-		require.False(t, tr.book.links || tr.book.anchors || tr.book.changed, "nothing is left over")
+		require.False(t, tr.book.links || tr.book.anchors || tr.book.changed || tr.book.repeated || tr.book.baffled, "nothing is left over")
 		log = append(log, e, requests, after, tr.Due())
 		if restore {
 			tr = restored(t, tr, rules[which%len(rules)])

@@ -21,12 +21,12 @@ func (t *Tracker) prefer(at time.Time) {
 	}
 }
 
-// contradicted reports whether another interface of the unit has told the opposite since.
+// contradicted reports whether another interface of the unit has told the opposite since, or at the same moment.
 func (t *Tracker) contradicted(d *tracked, s *sensor) bool {
 	u := d.unit(s.rule)
 	for _, other := range t.devices {
 		for _, o := range other.sensors {
-			if o.at == s.at && o.value == s.value.Not() && o.since.After(s.since) && other.unit(o.rule) == u {
+			if o.at == s.at && o.value == s.value.Not() && !o.since.Before(s.since) && other.unit(o.rule) == u {
 				return true
 			}
 		}

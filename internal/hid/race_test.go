@@ -34,6 +34,19 @@ func TestPressWhileTheAnchorIsAsked(t *testing.T) {
 	require.Equal(t, "sources[0]=false", w.happen(w.answer(ask, 0x22, 0)))
 	require.Equal(t, "sources[0]=true", w.happen(in("hidraw0", 1, 1)), "long after")
 	w.quiet("that was no doubt")
+
+	w.resume()
+	require.Equal(t, ask, w.asked())
+	w.pass(20 * time.Millisecond)
+	press := in("hidraw0", 1, 1)
+	press.At = w.now
+	w.pass(time.Millisecond)
+	w.apply(w.answer(ask, 0x22, 1))
+	w.apply(press)
+	require.Equal(t, "sources[0]=unknown", w.states(), "it was heard before the answer and is told after it")
+	w.expire()
+	require.Equal(t, ask, w.asked())
+	require.Equal(t, "sources[0]=true", w.happen(w.answer(ask, 0x22, 1)))
 }
 
 // An answer that is an input report of the same interface has its place among the presses.
@@ -85,6 +98,13 @@ func TestLatestWordOfTwoInterfaces(t *testing.T) {
 	require.True(t, w.tr.Apply(in("hidraw0", 1, 0), w.now.Add(time.Second)), "a change is told")
 	require.Equal(t, "false", latest())
 	require.False(t, w.tr.Apply(in("hidraw0", 1, 0), w.now.Add(2*time.Second)))
+
+	w.happen(in("hidraw0", 1, 1))
+	w.apply(in("hidraw0", 1, 0))
+	w.apply(in("hidraw1", 1, 0))
+	w.apply(in("hidraw1", 1, 1)) // at the same moment
+	w.happen(in("hidraw1", 1, 1))
+	require.True(t, w.tr.Readings()[1].Since.After(w.tr.Readings()[0].Since))
 }
 
 // While the place of a feature is looked up again, and if that fails, an event that cannot be read says

@@ -119,10 +119,10 @@ func (r *Rules) add(rl rule, levels []string) {
 		part := rl
 		part.anchors = rl.at
 		part.SourceKind = devices.SourceKind{HIDReport: a.HIDReport}
-		part.at = rl.at + "." + rl.via() + ".anchor.hid_report"
+		part.at = rl.at + "." + rl.Via() + ".anchor.hid_report"
 		r.add(part, nil)
 		part.SourceKind = devices.SourceKind{HIDQuery: a.HIDQuery}
-		part.at = rl.at + "." + rl.via() + ".anchor.hid_query"
+		part.at = rl.at + "." + rl.Via() + ".anchor.hid_query"
 		r.add(part, nil)
 	}
 }
@@ -197,19 +197,5 @@ func (rl *rule) anchor() *devices.Anchor {
 		return rl.HIDReport.Anchor
 	default:
 		return nil
-	}
-}
-
-// via is the kind of the source, as an Origin has it.
-func (rl *rule) via() string {
-	switch {
-	case rl.HIDUsage != nil:
-		return devices.ViaHIDUsage
-	case rl.HIDReport != nil:
-		return devices.ViaHIDReport
-	case rl.HIDQuery != nil:
-		return devices.ViaHIDQuery
-	default:
-		return devices.ViaHIDPP
 	}
 }

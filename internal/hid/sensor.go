@@ -201,7 +201,7 @@ func (s *sensor) press(debounce int, at time.Time) {
 		return
 	}
 	s.pressed, s.stirred = at, true
-	if since := at.Sub(s.answered); since >= 0 && since < askGap {
+	if at.Sub(s.answered).Abs() < askGap { // a press may also be told after the answer that came after it
 		s.set(devices.Unknown, at)
 		s.doubtful, s.book.anchors = true, true
 		return

@@ -250,7 +250,7 @@ func (t *Tracker) Readings() []devices.Reading {
 				Product: s.product, Rule: s.at, Container: d.device.Container, Serial: d.device.Serial, Value: s.value,
 			}
 			if s.value.Known() {
-				r.Origin, r.Since = devices.Origin{Via: s.via(), Detail: d.device.Node}, s.since
+				r.Origin, r.Since = devices.Origin{Via: s.Via(), Detail: d.device.Node}, s.since
 			}
 			out = append(out, r)
 		}

@@ -73,7 +73,8 @@ type hidID struct {
 // hidPresence is a device from its coming to its going.
 type hidPresence struct {
 	device  hid.Device
-	arrived bool           // it was seen to be plugged in just now
+	arrived bool           // it was seen to come just now
+	plugged bool           // and not only its driver
 	opening chan hidOpened // not nil while the kernel opens it; gets one value
 	late    *atomic.Bool   // nobody waits for the opening any more
 	port    *hidPort       // not nil while it is read
@@ -312,7 +313,7 @@ func (h *hidSource) scan() ([]*hidPresence, error) {
 				}
 				continue
 			}
-			p = &hidPresence{device: device, arrived: h.listed && justConnected(device.Bus, id.path)}
+			p = &hidPresence{device: device, arrived: h.listed, plugged: justConnected(device.Bus, id.path)}
 		}
 		found[id] = p
 		present = append(present, p)
@@ -434,7 +435,7 @@ func (h *hidSource) opened(p *hidPresence, o hidOpened) {
 	h.ports[p.device.Node] = p.port // before the event, which may bring requests
 	h.mu.Unlock()
 	device := p.device
-	p.port.emit(hid.Event{Happening: hid.Attached, Device: &device, Plugged: p.arrived, At: time.Now()})
+	p.port.emit(hid.Event{Happening: hid.Attached, Device: &device, Plugged: p.arrived && p.plugged, At: time.Now()})
 	p.arrived, p.denied, p.err = false, "", nil
 	h.working.Go(p.port.read)
 }

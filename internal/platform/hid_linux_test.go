@@ -472,6 +472,24 @@ func TestHIDAccessComesLate(t *testing.T) {
 		require.True(t, events.expect(t, hid.Attached, "hidraw1").Plugged)
 		require.NoError(t, h.Close())
 	})
+	f.unlist("hidraw0")
+	f.unlist("hidraw1")
+	f.device(headsetUSB+"/power", map[string]string{"connected_duration": "3600000"})
+	synctest.Test(t, func(t *testing.T) { // only its driver is new, and its node is as new as another's
+		d := &denying{unix.EACCES}
+		h := newHID(f.root, anyHID, events.handle, quiet())
+		h.open = d.open
+		mustList(t, h)
+		f.plug(headsetHID("hidraw2"))
+		mustList(t, h)
+		require.Equal(t, hidTries[0], h.retry)
+		require.Empty(t, events, "udev has not set its access yet")
+		d.err = nil
+		require.NoError(t, h.Wait(t.Context()))
+		mustList(t, h)
+		require.False(t, events.expect(t, hid.Attached, "hidraw2").Plugged)
+		require.NoError(t, h.Close())
+	})
 	require.Empty(t, events)
 }
 

@@ -92,7 +92,7 @@ func justConnected(bus devices.Bus, path string) bool {
 		return true
 	}
 	root, _, _ := splitSysfs(path)
-	ms, err := strconv.Atoi(attribute(filepath.Join(root, strings.TrimPrefix(usb.Container, "usb:")), "power/connected_duration"))
+	ms, err := strconv.ParseInt(attribute(filepath.Join(root, strings.TrimPrefix(usb.Container, "usb:")), "power/connected_duration"), 10, 64)
 	return err != nil || time.Duration(ms)*time.Millisecond < hidArrival
 }
 
