@@ -30,6 +30,9 @@ func deal(pushes []Push, instances []*instance) {
 
 // latest are the pushes in the order in which they count for a flag: who has changed it last comes first.
 func latest(pushes []*Push, f Field) []*Push {
+	if len(pushes) < 2 {
+		return pushes
+	}
 	return slices.SortedStableFunc(slices.Values(pushes), func(a, b *Push) int { return b.Since[f].Compare(a.Since[f]) })
 }
 
