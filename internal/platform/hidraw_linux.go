@@ -80,8 +80,9 @@ func describeHID(path string) (hid.Device, error) {
 	return d, nil
 }
 
-// hidArrival is how long after it was connected the HID interfaces of a USB device may come.
-const hidArrival = 10 * time.Second
+// hidArrival is how long after it was connected the HID interfaces of a USB device may come: until it is
+// let in, its drivers are loaded, and a slow machine has got round to it.
+const hidArrival = 30 * time.Second
 
 // justConnected is false where the kernel says that the USB device of the sysfs entry at path has been connected
 // for longer than its interfaces take to come: then only its driver is new, as after a program has had the
