@@ -154,6 +154,13 @@ type model struct {
 	link    bool                                    // it is behind a dongle
 }
 
+// eachPress is how a headset sends whose button tells that it was pressed, and no more.
+func eachPress(f *firmware, cause string) {
+	if cause == "press" {
+		f.send(0, 1, 1)
+	}
+}
+
 var models = map[string]model{
 	"level and query": {
 		product: relying, ids: [2][]byte{{1}, {2}},
@@ -165,36 +172,20 @@ var models = map[string]model{
 	},
 	"toggle and feature": {
 		product: toggleOf(`hid_query: {feature: "22", value: {byte: 1}}`), ids: [2][]byte{{1, 2}, {3}},
-		sends: func(f *firmware, cause string) {
-			if cause == "press" {
-				f.send(0, 1, 1)
-			}
-		},
+		sends: eachPress,
 	},
 	"toggle and feature elsewhere": {
 		product: toggleOf(`hid_query: {feature: "23", value: {byte: 1}}`), ids: [2][]byte{{1, 2}, {3}},
-		sends: func(f *firmware, cause string) {
-			if cause == "press" {
-				f.send(0, 1, 1)
-			}
-		},
+		sends: eachPress,
 	},
 	"toggle and output": {
 		product: toggleOf(`hid_query: {output: ["12 01"], expect: [{byte: 0, eq: 2}], value: {byte: 1}}`), ids: [2][]byte{{1, 2}, {3}},
-		sends: func(f *firmware, cause string) {
-			if cause == "press" {
-				f.send(0, 1, 1)
-			}
-		},
+		sends:   eachPress,
 		outputs: func(f *firmware, i int, report []byte) { f.send(i, 2, f.bit()) },
 	},
 	"toggle and output elsewhere": {
 		product: toggleOf(`hid_query: {output: ["13 01"], expect: [{byte: 0, eq: 3}], value: {byte: 1}}`), ids: [2][]byte{{1, 2}, {3}},
-		sends: func(f *firmware, cause string) {
-			if cause == "press" {
-				f.send(0, 1, 1)
-			}
-		},
+		sends:   eachPress,
 		outputs: func(f *firmware, i int, report []byte) { f.send(i, 3, f.bit()) },
 	},
 	"button and feature": {
@@ -334,11 +325,7 @@ var models = map[string]model{
             - {hid_report: {report_id: 1, kind: toggle, anchor: {start: false, hid_query: {feature: "22", value: {byte: 1}}}}}
             - {hid_report: {report_id: 3, value: {byte: 1}}}
 `, ids: [2][]byte{{1, 2}, {3}},
-		sends: func(f *firmware, cause string) {
-			if cause == "press" {
-				f.send(0, 1, 1)
-			}
-		},
+		sends: eachPress,
 	},
 	"level on two interfaces": {
 		product: `
