@@ -41,14 +41,14 @@ func (s *Server) moveDoors() error {
 		s.run.closeIPC()
 	}
 	if !tcp && !s.opts.NoTCP && s.run.tcp == nil {
-		ln, _, err := listenLoopback([]int{port})
+		ln, _, err := s.opts.Network.ListenPort([]int{port})
 		if err != nil {
 			return fmt.Errorf("fake server: %w", err)
 		}
 		s.run.listenTCP(ln)
 	}
 	if !ipc && s.opts.IPCDir != "" && s.run.ipc == nil {
-		ln, err := reopenIPC(path)
+		ln, err := s.opts.Network.ReopenIPC(path)
 		if err != nil {
 			return fmt.Errorf("fake server: %w", err)
 		}

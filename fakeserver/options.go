@@ -36,6 +36,9 @@ type Options struct {
 	// is bound; empty means no IPC. On Windows it may be any text, and the named
 	// pipes \\.\pipe\discord-ipc-0..9 are used. [Squatter] never has IPC.
 	IPCDir string
+	// Network is where the server listens; nil means this machine's loopback
+	// interface and file system.
+	Network Network
 	// ClientIDs are the application ids the server knows. Empty means that any
 	// snowflake (17 to 20 decimal digits) is known.
 	ClientIDs []string
@@ -112,6 +115,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.KeepPayloads == 0 {
 		o.KeepPayloads = defaultKeep
+	}
+	if o.Network == nil {
+		o.Network = thisMachine{}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -2,7 +2,6 @@ package fakeserver
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -164,22 +163,4 @@ func (l listener) Accept() (net.Conn, error) {
 			_ = c.Close()
 		})
 	}
-}
-
-// listenLoopback binds the first free port. The error tells of the first one.
-func listenLoopback(ports []int) (net.Listener, int, error) {
-	var first error
-	for _, port := range ports {
-		ln, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port))
-		if err == nil {
-			return ln, ln.Addr().(*net.TCPAddr).Port, nil
-		}
-		if first == nil {
-			first = err
-		}
-	}
-	if len(ports) == 1 {
-		return nil, 0, fmt.Errorf("cannot open the port, another client may hold it: %w", first)
-	}
-	return nil, 0, fmt.Errorf("none of the %d ports can be opened, other clients may hold them: %w", len(ports), first)
 }

@@ -116,12 +116,12 @@ func (s *Server) begin(ports []int) error {
 // socket first, too.
 func (s *Server) open(ports []int) (d doors, err error) {
 	if s.opts.IPCDir != "" {
-		if d.ipc, d.path, err = listenIPC(s.opts.IPCDir); err != nil {
+		if d.ipc, d.path, err = s.opts.Network.ListenIPC(s.opts.IPCDir); err != nil {
 			return d, err
 		}
 	}
 	if !s.opts.NoTCP {
-		if d.tcp, d.port, err = listenLoopback(ports); err != nil && d.ipc != nil {
+		if d.tcp, d.port, err = s.opts.Network.ListenPort(ports); err != nil && d.ipc != nil {
 			_ = d.ipc.Close()
 		}
 	}

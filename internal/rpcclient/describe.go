@@ -55,7 +55,7 @@ func (p *peer) program() string {
 
 // nobody says what was tried, and which ports are held by others.
 func (c *Client) nobody(held []string) error {
-	if len(c.opts.Transports) == 1 && c.opts.Transports[0] == IPC {
+	if len(c.opts.Ports) == 0 || len(c.opts.Transports) == 1 && c.opts.Transports[0] == IPC {
 		return fmt.Errorf("%w on any IPC socket", ErrNoClient)
 	}
 	where := fmt.Sprintf("ports %d to %d of 127.0.0.1", c.opts.Ports[0], c.opts.Ports[len(c.opts.Ports)-1])

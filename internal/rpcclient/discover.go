@@ -12,10 +12,6 @@ import (
 	"time"
 )
 
-// DefaultPorts are the ports on which the client may listen, in the order of preference
-// (rule R2).
-var DefaultPorts = []int{6463, 6464, 6465, 6466, 6467, 6468, 6469, 6470, 6471, 6472, 6473}
-
 // place is where one client process listens: on an IPC socket, a port or both.
 type place struct {
 	socket Socket   // Path "" = none
@@ -192,7 +188,7 @@ func (c *Client) tryPorts(ctx context.Context) []Listener {
 			continue
 		}
 		wg.Go(func() {
-			if conn, err := dialTCP(ctx, "tcp4", loopback(port)); err == nil {
+			if conn, err := c.opts.DialPort(ctx, port); err == nil {
 				open[i] = conn.Close() == nil
 			}
 		})
@@ -208,6 +204,14 @@ func (c *Client) tryPorts(ctx context.Context) []Listener {
 }
 
 func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+
+// dialLoopback connects to a port of this machine.
+func dialLoopback(ctx context.Context, port int) (net.Conn, error) { return dialTCP(ctx, loopback(port)) }
+
+func dialTCP(ctx context.Context, addr string) (net.Conn, error) {
+	var d net.Dialer
+	return d.DialContext(ctx, "tcp4", addr)
+}
 
 // settle gives what was seen to the known clients that lack it, and makes new ones of the
 // rest. A process has one socket and one port; several of either are several clients, paired in

@@ -48,7 +48,7 @@ func openHTTP(ctx context.Context, t target, proofs []Transport, counts bool) (*
 
 // dial makes a new connection and takes it into use.
 func (l *httpLink) dial(ctx context.Context) (*httpConn, error) {
-	conn, err := dialTCP(ctx, "tcp4", l.target.addr)
+	conn, err := l.target.connect(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrLost, err)
 	}

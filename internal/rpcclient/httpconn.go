@@ -89,7 +89,7 @@ func (l *httpLink) ended(c *httpConn) {
 	}
 	ctx, cancel := context.WithTimeout(l.life, redialTimeout)
 	defer cancel()
-	conn, err := dialTCP(ctx, "tcp4", l.target.addr)
+	conn, err := l.target.connect(ctx)
 	if err == nil && !l.target.sameOwner() {
 		_ = conn.Close()
 		err = ErrLost // the client has restarted, and forgotten (rule R51)

@@ -62,11 +62,19 @@ func awaitReady(ctx context.Context, conn net.Conn, next func() (message, error)
 type target struct {
 	addr     string // 127.0.0.1:port
 	port     int
+	dial     func(ctx context.Context, port int) (net.Conn, error) // nil is that of this machine
 	clientID string
 	origin   string      // "" = none is sent
 	same     func() bool // reports whether the port still has the owner it was found with; nil is unknown
 }
 
 func (t target) sameOwner() bool { return t.same == nil || t.same() }
+
+func (t target) connect(ctx context.Context) (net.Conn, error) {
+	if t.dial == nil {
+		return dialTCP(ctx, t.addr)
+	}
+	return t.dial(ctx, t.port)
+}
 
 func (t target) query() string { return "v=1&client_id=" + t.clientID }

@@ -1,7 +1,9 @@
 package rpcclient
 
 import (
+	"context"
 	"log/slog"
+	"net"
 	"time"
 )
 
@@ -20,15 +22,16 @@ type Options struct {
 	Origin        string // sent on WebSocket only; "" = none (rules R19, R24)
 	Clients       Which
 	Transports    []Transport // in order of preference
-	Ports         []int       // in order of preference
+	Ports         []int       // in order of preference; none are searched unless they are given
 	Local         Local
-	ProbeTimeout  time.Duration // for finding out who holds the ports, all of them together
-	AnswerTimeout time.Duration // for READY, and for an answer over IPC and WebSocket (rule R48)
-	HTTPTimeout   time.Duration // for whatever the client may make us queue for (rule R67)
-	Tokens        int           // how many connects and HTTP requests the client lets through at once (rule R67)
-	TokenEvery    time.Duration // and how long it takes to allow one more
-	RetryMax      time.Duration // longest wait between two searches (rule R72)
-	RefusedWait   time.Duration // shortest wait after a client refused to talk (rule R45)
+	DialPort      func(ctx context.Context, port int) (net.Conn, error) // connects to a port of 127.0.0.1; nil is this machine's
+	ProbeTimeout  time.Duration                                         // for finding out who holds the ports, all of them together
+	AnswerTimeout time.Duration                                         // for READY, and for an answer over IPC and WebSocket (rule R48)
+	HTTPTimeout   time.Duration                                         // for whatever the client may make us queue for (rule R67)
+	Tokens        int                                                   // how many connects and HTTP requests the client lets through at once (rule R67)
+	TokenEvery    time.Duration                                         // and how long it takes to allow one more
+	RetryMax      time.Duration                                         // longest wait between two searches (rule R72)
+	RefusedWait   time.Duration                                         // shortest wait after a client refused to talk (rule R45)
 	OnExit        ExitPolicy
 	StopTimeout   time.Duration // for the farewell (rule R53)
 	OnDelivery    func(Delivery)
@@ -39,8 +42,8 @@ type Options struct {
 var DefaultOptions = Options{
 	Clients:       AllClients,
 	Transports:    DefaultTransports,
-	Ports:         DefaultPorts,
 	Local:         noLocal{},
+	DialPort:      dialLoopback,
 	ProbeTimeout:  time.Second,
 	AnswerTimeout: 5 * time.Second,
 	HTTPTimeout:   90 * time.Second,
@@ -65,8 +68,8 @@ func (o Options) withDefaults() Options {
 	if len(o.Transports) == 0 {
 		o.Transports = d.Transports
 	}
-	if len(o.Ports) == 0 {
-		o.Ports = d.Ports
+	if o.DialPort == nil {
+		o.DialPort = d.DialPort
 	}
 	orDefault(&o.Clients, d.Clients)
 	orDefault(&o.Local, d.Local)

@@ -80,7 +80,7 @@ const maxFingerprint = 8 << 10
 
 // fingerprint asks for the free proof. ErrNoClient means that nobody listens.
 func fingerprint(ctx context.Context, t target) error {
-	conn, err := dialTCP(ctx, "tcp4", t.addr)
+	conn, err := t.connect(ctx)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNoClient, err)
 	}

@@ -64,7 +64,7 @@ func (c *Client) overPort() []Transport {
 
 func (c *Client) target(at place) target {
 	return target{
-		addr: loopback(at.port.Port), port: at.port.Port, clientID: c.opts.ClientID, origin: c.opts.Origin,
+		addr: loopback(at.port.Port), port: at.port.Port, dial: c.opts.DialPort, clientID: c.opts.ClientID, origin: c.opts.Origin,
 		same: func() bool { return c.sameOwner(at.port) },
 	}
 }

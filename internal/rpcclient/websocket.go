@@ -31,7 +31,7 @@ func openWebSocket(ctx context.Context, t target) (*wsLink, error) {
 	if t.origin != "" {
 		header.Set("Origin", t.origin)
 	}
-	greeting := &boundedConn{}
+	greeting := &boundedConn{target: t}
 	// A list that fits the buffer leaves as one frame in one write.
 	dialer := websocket.Dialer{NetDialContext: greeting.dial, WriteBufferSize: 32 << 10}
 	conn, resp, err := dialer.DialContext(ctx, "ws://"+t.addr+"/?"+t.query()+"&encoding=json", header)
@@ -60,22 +60,18 @@ func newWSLink(conn *websocket.Conn) *wsLink {
 	return l
 }
 
-func dialTCP(ctx context.Context, network, addr string) (net.Conn, error) {
-	var d net.Dialer
-	return d.DialContext(ctx, network, addr)
-}
-
 // boundedConn is a connection for the time of a handshake: it ends with ctx, and gives away no
 // more than maxAnswer bytes, because a header need not have an end.
 type boundedConn struct {
 	net.Conn
-	free bool // no limit any more
-	left int
-	stop func() bool
+	target target
+	free   bool // no limit any more
+	left   int
+	stop   func() bool
 }
 
-func (c *boundedConn) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	conn, err := dialTCP(ctx, network, addr)
+func (c *boundedConn) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	conn, err := c.target.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
