@@ -73,8 +73,8 @@ func (d *daemon) run(ctx context.Context) {
 // current are the settings in force.
 func (d *daemon) current() *settings { return d.set.Load() }
 
-// resumed runs after the machine has slept: nothing that was known before is trusted.
-func (d *daemon) resumed() {
+// resumed runs after the machine has slept: nothing that was known before it woke is trusted.
+func (d *daemon) resumed(time.Time) {
 	d.log.Info("resumed from sleep: reading everything again")
 	d.engine.Resumed()
 	d.refresh()

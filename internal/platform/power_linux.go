@@ -34,8 +34,9 @@ const (
 // WatchResume calls resumed each time the machine has woken from sleep, as systemd-logind
 // tells on the system bus, until ctx ends; then it returns nil. Where there is no system bus
 // it returns at once with an error for people to read. A bus that dies is dialled again, with
-// growing pauses. resumed must not block.
-func WatchResume(ctx context.Context, log *slog.Logger, resumed func()) error {
+// growing pauses. woke is when the machine woke, as well as that is known; it bears a monotonic
+// reading. resumed must not block.
+func WatchResume(ctx context.Context, log *slog.Logger, resumed func(woke time.Time)) error {
 	address, err := unixBus(cmp.Or(os.Getenv("DBUS_SYSTEM_BUS_ADDRESS"), systemBus))
 	if err != nil {
 		return fmt.Errorf("resume from sleep is not noticed: %w", err)
@@ -81,7 +82,7 @@ func busPause(failures int) time.Duration {
 type resumeWatch struct {
 	address  string
 	log      *slog.Logger
-	resumed  func()
+	resumed  func(woke time.Time)
 	patience time.Duration
 	pause    func(failures int) time.Duration
 }
@@ -130,7 +131,7 @@ func (w *resumeWatch) follow(ctx context.Context, again bool) error {
 	for s := range signals { // the connection closes it when it ends
 		if isResume(s) {
 			w.log.Info("resumed from sleep")
-			w.resumed()
+			w.resumed(time.Now())
 		}
 	}
 	return errors.New("the system bus closed the connection")
