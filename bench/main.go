@@ -32,7 +32,7 @@ var measures = []measure{
 	{"appear", "a client appears", 5 * time.Minute, measureAppear},
 	{"tokens", "HTTP only, within the client's rate limit", 5 * time.Minute, measureTokens},
 	{"scan", "search for the client's port", 5 * time.Minute, measureScan},
-	{"idle", "what doing nothing costs", 5 * time.Minute, measureIdle},
+	{"idle", "what doing nothing costs", 15 * time.Minute, measureIdle},
 	{"memory", "memory after many toggles", 10 * time.Minute, measureMemory},
 	{"storm", "1,000 toggles per second", 5 * time.Minute, measureStorm},
 	{"hid", "HID report to payload, against the bare path", 5 * time.Minute, measureHID},

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -12,25 +11,27 @@ import (
 // tick is how often watch looks. What a process does within a few of them is one wake-up.
 const tick = 100 * time.Millisecond
 
-// watch reads what two processes have used, from the start to the end of a period. It does not
+// watch reads what processes have used, from the start to the end of a period. It does not
 // wake them.
-func watch(ctx context.Context, period time.Duration, a, b *child) (ofA, ofB []usage, err error) {
+func watch(ctx context.Context, period time.Duration, of ...*child) ([][]usage, error) {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
+	all := make([][]usage, len(of))
 	for end := time.Now().Add(period); ; {
-		ua, err1 := a.usage()
-		ub, err2 := b.usage()
-		if err := errors.Join(err1, err2); err != nil {
-			return nil, nil, err
+		for n, c := range of {
+			u, err := c.usage()
+			if err != nil {
+				return nil, err
+			}
+			all[n] = append(all[n], u)
 		}
-		ofA, ofB = append(ofA, ua), append(ofB, ub)
 		if time.Now().After(end) {
-			return ofA, ofB, nil
+			return all, nil
 		}
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			return nil, nil, ctx.Err()
+			return nil, ctx.Err()
 		}
 	}
 }
@@ -57,20 +58,21 @@ func ran(before, after usage) bool { return after.switches != before.switches }
 func searched(before, after usage) bool { return after.read-before.read >= 2*150 }
 
 func lonelyRow(period time.Duration, searching, resting []usage) row {
-	const limit = 0.2
-	perSecond := func(n int) float64 { return float64(n) / period.Seconds() }
+	const limit = 3 // wake-ups a minute
+	aMinute := func(n int) float64 { return float64(n) / period.Minutes() }
 	awake := func(list []usage) string {
-		n, first, last := bursts(list, ran), list[0], list[len(list)-1]
-		return fmt.Sprintf("%.2f wake-ups per second (%d; %d context switches, %s of CPU time)", perSecond(n), n, last.switches-first.switches, ms(last.cpu-first.cpu))
+		n := bursts(list, ran)
+		return fmt.Sprintf("%.1f wake-ups a minute (%d; %d context switches, %s of CPU time)",
+			aMinute(n), n, spread(list), ms(list[len(list)-1].cpu-list[0].cpu))
 	}
-	searches := bursts(searching, searched)
+	searches, woken := bursts(searching, searched), bursts(searching, ran)
 	return row{
-		figure:   fmt.Sprintf("no client for %s, waits at their longest: searches per second", period),
-		measured: fmt.Sprintf("%.2f (%d), %s", perSecond(searches), searches, awake(searching)),
+		figure:   fmt.Sprintf("no client for minutes, then counted for %s: wake-ups a minute", period),
+		measured: fmt.Sprintf("%s, %.1f searches a minute (%d)", awake(searching), aMinute(searches), searches),
 		baseline: awake(resting) + ", bare path, connected and idle",
-		target:   fmt.Sprintf("≤ %g searches per second", limit), met: searches > 0 && perSecond(searches) <= limit,
+		target:   fmt.Sprintf("≤ %d wake-ups a minute", limit), met: searches > 0 && aMinute(woken) <= limit,
 		note: fmt.Sprintf("Searches and wake-ups are counted from outside, by reading /proc every %s: a wake-up is a run of readings with context switches in between, "+
 			"a search one in which the agent has read as much as the tables of TCP sockets. One search is several context switches, because several threads "+
-			"of the Go runtime take part: so the target is for searches. Wake-ups without a search have other reasons, such as an event of the sound server.", tick),
+			"of the Go runtime take part: so the target is for wake-ups. Those without a search have other reasons, such as an event of the sound server.", tick),
 	}
 }
