@@ -144,14 +144,14 @@ func (d *diagnosis) mute(r devices.Report) {
 		d.add(stepFlags, wrong, remedy, "Nobody knows whether %q is muted, so the client is not told: %s", r.ID, reason)
 	case flag.Origin.Stale:
 		d.add(stepFlags, doubtful, "See why the source fails, above; until it works again a press of the button is not noticed",
-			"That %q is %s is the last word of a source that fails now (%s)", r.ID, mutedWords(flag.Value), flag.Origin)
+			"That %q is %s is the last word of a source that fails now (%s)", r.ID, mutedWords(flag), flag.Origin)
 	default:
 		d.add(stepFlags, fine, "Press the button and run this again: if this line stays the same, that source does not see the button; see 'sidetone explain'",
-			"The microphone %q is %s, says %s", r.ID, mutedWords(flag.Value), flag.Origin)
+			"The microphone %q is %s, says %s", r.ID, mutedWords(flag), flag.Origin)
 	}
 	if hw := d.origin(flag, e); flag.Origin.Via == devices.ViaOSEndpointMute && !hw.MuteInHardware {
 		d.add(stepFlags, hint, fmt.Sprintf("Nothing to do if the button of %s is known to set it; else take out 'require_hardware_support: false'", r.Model.Name),
-			"The mute of %q is the one that the system does in software, as the catalogue allows, so a mute in the sound settings counts too", r.ID)
+			"The mute of %q is the one that the system does in software, as the catalogue allows; it says that the button moves it", r.ID)
 	}
 }
 
@@ -165,11 +165,16 @@ func (d *diagnosis) origin(f devices.Flag, e control.Endpoint) control.Endpoint 
 	return e
 }
 
-func mutedWords(v devices.Tri) string {
-	if v == devices.True {
-		return "muted on the hardware"
+// mutedWords are the value of a known mute; a mute that button and OS share is the hardware's and the OS's.
+func mutedWords(flag devices.Flag) string {
+	words := "muted"
+	if flag.Value == devices.False {
+		words = "not muted"
 	}
-	return "not muted on the hardware"
+	if flag.Origin.Via != devices.ViaOSEndpointMute {
+		words += " on the hardware"
+	}
+	return words
 }
 
 // whyUnknown says of each source of the mute why it does not know, and what to do about the best.

@@ -64,7 +64,7 @@ func (d *diagnosis) whyKind(product string, e control.Endpoint, f devices.Field,
 			return "the system does not tell the mute of this endpoint", ""
 		case demanded && !hw.MuteInHardware:
 			return "the system's mute of this endpoint is no switch in the device, and the catalogue demands one",
-				fmt.Sprintf("Push the state from the vendor's software ('sidetone push %s hardware_mute=true'); only if the button is known to set this mute, set 'require_hardware_support: false'", product)
+				fmt.Sprintf("Push the state from the vendor's software ('sidetone push %s hardware_mute=true'); only if the button is known to set this mute too, set 'require_hardware_support: false'", product)
 		}
 	case devices.ViaALSACtl:
 		switch value, is := hw.Controls[k.ALSACtl.Name]; {

@@ -165,10 +165,10 @@ func TestDiagnose(t *testing.T) {
 		}, stepDevices, hint, `"Acme mix" is not reported: virtual`, "virtual_endpoints"},
 		{"name begins with default", func(p *patient) { p.endpoints[0].Name = "Default Mic" }, stepDevices, doubtful, `"Default Mic" begins with "default"`, "Rename it"},
 
-		{"not muted", func(*patient) {}, stepFlags, fine, `"Acme mic" is not muted on the hardware, says os_endpoint_mute (mic)`, "Press the button"},
-		{"muted", func(p *patient) { p.endpoints[0].Mute = devices.True }, stepFlags, fine, `"Acme mic" is muted on the hardware`, "Press the button"},
+		{"not muted", func(*patient) {}, stepFlags, fine, `"Acme mic" is not muted, says os_endpoint_mute (mic, set by the button or in the sound settings)`, "Press the button"},
+		{"muted", func(p *patient) { p.endpoints[0].Mute = devices.True }, stepFlags, fine, `"Acme mic" is muted, says os_endpoint_mute (mic, set by the button or in the sound settings)`, "Press the button"},
 		{"mute in software", func(*patient) {}, stepFlags, hint, "in software, as the catalogue allows", "require_hardware_support: false"},
-		{"stale mute", func(p *patient) { p.endpoints[0].Stale = true }, stepFlags, doubtful, "not muted on the hardware is the last word of a source that fails now", "See why the source fails"},
+		{"stale mute", func(p *patient) { p.endpoints[0].Stale = true }, stepFlags, doubtful, "not muted is the last word of a source that fails now", "See why the source fails"},
 		{"mute is not reported", func(p *patient) { p.fields = []devices.Field{devices.NoiseSuppression} }, stepFlags, wrong, "report.fields leaves it out", "Add hardware_mute to report.fields"},
 		{"no source of a mute", func(p *patient) { p.endpoints = []devices.Endpoint{acmeEndpoint("cam", devices.AudioInput, "0720")} }, stepFlags, doubtful, "names no source for it", "'sidetone push acme-webcam hardware_mute=true'"},
 		{"software mute where a switch is demanded", func(p *patient) { p.studio(func(*devices.Endpoint) {}) }, stepFlags, wrong, "sources[0]: the system's mute of this endpoint is no switch in the device", "'sidetone push acme-studio-mic hardware_mute=true'"},
@@ -201,7 +201,7 @@ func TestDiagnose(t *testing.T) {
 			p.endpoints[0].Mute, p.Sources = devices.Unknown, p.Sources[:1]
 		}, stepFlags, wrong, "sources[0]: no HID device of the product is there", "'sidetone explain mic'"},
 		{"mute derived from what is no HID device", func(p *patient) {
-			mute := devices.SourceKind{OSEndpointMute: &devices.OSEndpointMute{}}
+			mute := devices.SourceKind{OSEndpointMute: &devices.OSEndpointMute{SharedWithButton: true}}
 			p.Catalogue.Products[0].Sources[0].SourceKind = devices.SourceKind{Derive: &devices.Derive{Or: []devices.SourceKind{mute, mute}}}
 			p.endpoints[0].Mute, p.Sources = devices.Unknown, p.Sources[:1]
 		}, stepFlags, wrong, "sources[0]: os_endpoint_mute: the system does not tell the mute of this endpoint", "'sidetone explain mic'"},
@@ -343,7 +343,7 @@ func TestDiagnoseVirtual(t *testing.T) {
 	p := newPatient(t)
 	p.endpoints = append(p.endpoints, devices.Endpoint{Source: "audio", ID: "cleaned", Name: "Echo-Cancel", Type: devices.AudioInput, Virtual: true, Master: "mic"})
 	found := p.diagnose(t)
-	require.Contains(t, inJSON(found), `\"Echo-Cancel\" is not muted on the hardware, says os_endpoint_mute (mic)`)
+	require.Contains(t, inJSON(found), `\"Echo-Cancel\" is not muted, says os_endpoint_mute (mic, set by the button or in the sound settings)`)
 	require.False(t, anyWrong(found), inJSON(found))
 }
 
@@ -433,7 +433,7 @@ func TestDoctorReadsFiles(t *testing.T) {
 	require.Contains(t, out, missing+": cannot read the file, ")
 
 	a, out := ask("--catalogue", acme(t, "schema: 1", "schema: 1"))
-	require.Contains(t, out, `\"Acme\" is muted on the hardware`)
+	require.Contains(t, out, `\"Acme\" is muted, says os_endpoint_mute`)
 	for _, f := range a.Findings {
 		require.True(t, f.Severity != wrong || f.Step == stepAgent, f)
 	}

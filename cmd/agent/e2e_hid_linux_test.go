@@ -117,7 +117,7 @@ func TestHIDReload(t *testing.T) {
 	d.says(&yes)
 
 	require.Contains(t, string(example), "hid_usage: {}")
-	write([]byte(strings.Replace(string(example), "hid_usage: {}", "os_endpoint_mute: {}", 1)))
+	write([]byte(strings.Replace(string(example), "hid_usage: {}", "os_endpoint_mute: {shared_with_button: true}", 1)))
 	d.signal(syscall.SIGHUP)
 	d.logged("HID device is gone")
 	d.says(&no)

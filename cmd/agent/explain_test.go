@@ -28,7 +28,7 @@ func TestExplainUnknown(t *testing.T) {
 	rule := func(f devices.Field, k devices.SourceKind) devices.SourceRule {
 		return devices.SourceRule{Field: f, SourceKind: k}
 	}
-	mute := devices.SourceKind{OSEndpointMute: &devices.OSEndpointMute{}}
+	mute := devices.SourceKind{OSEndpointMute: &devices.OSEndpointMute{SharedWithButton: true}}
 	usage := devices.SourceKind{HIDUsage: &devices.HIDUsage{}}
 	report := devices.SourceKind{HIDReport: &devices.HIDReport{}}
 	agc := devices.SourceKind{ALSACtl: &devices.ALSACtl{Name: "AGC"}}
@@ -95,7 +95,7 @@ func TestExplainUnknown(t *testing.T) {
 		}, "sources[0] derive +does not know: hid_report: the device (hidraw3) has not shown it"},
 		"derive passes over what knows": {func(p *patient) {
 			anyMute := false
-			known := devices.SourceKind{OSEndpointMute: &devices.OSEndpointMute{RequireHardwareSupport: &anyMute}}
+			known := devices.SourceKind{OSEndpointMute: &devices.OSEndpointMute{SharedWithButton: true, RequireHardwareSupport: &anyMute}}
 			sources(p, rule(devices.HardwareMute, devices.SourceKind{Derive: &devices.Derive{Or: []devices.SourceKind{known, usage}}}))
 		}, "sources[0] derive +does not know: hid_usage: no HID device"},
 		"no reason": {func(p *patient) {
@@ -104,7 +104,7 @@ func TestExplainUnknown(t *testing.T) {
 		}, "sources[0] derive +does not know\n"},
 		"a source before one that decides": {func(p *patient) {
 			anyMute := false
-			sources(p, rule(devices.HardwareMute, usage), rule(devices.HardwareMute, devices.SourceKind{OSEndpointMute: &devices.OSEndpointMute{RequireHardwareSupport: &anyMute}}))
+			sources(p, rule(devices.HardwareMute, usage), rule(devices.HardwareMute, devices.SourceKind{OSEndpointMute: &devices.OSEndpointMute{SharedWithButton: true, RequireHardwareSupport: &anyMute}}))
 		}, "sources[0] hid_usage +does not know: no HID device"},
 	} {
 		t.Run(name, func(t *testing.T) {

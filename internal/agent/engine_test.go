@@ -29,7 +29,7 @@ func resolver(t *testing.T) *devices.Resolver {
 			ID: "headset", Name: "Headset", URL: "https://acme.example/h", Priority: 1,
 			Links:     []devices.Link{{Kind: devices.LinkUSB, VID: "1209", PIDs: []string{"0700"}}},
 			Endpoints: []devices.EndpointRule{{Type: devices.AudioInput}, {Type: devices.AudioOutput}},
-			Sources:   []devices.SourceRule{{Field: devices.HardwareMute, SourceKind: devices.SourceKind{OSEndpointMute: &devices.OSEndpointMute{RequireHardwareSupport: &software}}}},
+			Sources:   []devices.SourceRule{{Field: devices.HardwareMute, SourceKind: devices.SourceKind{OSEndpointMute: &devices.OSEndpointMute{SharedWithButton: true, RequireHardwareSupport: &software}}}},
 		}},
 	}, devices.Options{OS: devices.Linux})
 	require.NoError(t, err)

@@ -270,3 +270,16 @@ func FuzzReplay(f *testing.F) {
 		}
 	})
 }
+
+// A catalogue that this agent would refuse, because one of its rules says nothing, was in order for the agent that recorded it.
+func TestRecordingWithARuleThatSaysNothing(t *testing.T) {
+	header := `{"t":"0s","recording":{"version":1,"sources":["audio"],"settings":{"catalogue":{"schema":1,` +
+		`"vendor":{"id":"acme","name":"Acme","url":"https://acme.example","client_id":"123456789012345678"},` +
+		`"products":[{"id":"headset","name":"Headset","url":"https://acme.example/headset","priority":1,` +
+		`"links":[{"kind":"usb","vid":"1209","pids":["0700"]}],"endpoints":[{"type":"audioinput"}],` +
+		`"sources":[{"field":"hardware_mute","os_endpoint_mute":{}}]}]},"os":"linux","removal_grace":"1s","stale_after":"30s"}}}` + "\n"
+	out, err := Replay(readRecords(t, header+plugged+muted+`{"t":"1m0s","tick":true}`+"\n"), Settings{}, false)
+	require.NoError(t, err)
+	require.Len(t, out.Lists, 1, "nobody knows who has muted it")
+	require.Nil(t, out.Lists[0].List.Devices[0].HardwareMute)
+}

@@ -244,7 +244,7 @@ func (set *Settings) UnmarshalJSON(data []byte) error {
 	if v.Catalogue == nil {
 		return errors.New("settings without a catalogue")
 	}
-	if faults := v.Catalogue.Check(); len(faults) > 0 {
+	if faults := v.Catalogue.CheckRecorded(); len(faults) > 0 {
 		return errors.New("its catalogue: " + faults[0].Path + ": " + faults[0].Message)
 	}
 	r, err := devices.NewResolver(v.Catalogue, devices.Options{OS: v.OS, AudioID: v.AudioID, VideoID: v.VideoID, IDMaxBytes: v.IDMaxBytes, Fields: v.Fields})

@@ -37,7 +37,7 @@ products:
       - field: hardware_mute
         hid_report: {report_id: 2, value: {byte: 1, mask: 0x80}, debounce_ms: 50}
       - field: hardware_mute
-        os_endpoint_mute: {}
+        os_endpoint_mute: {shared_with_button: true}
       - field: noise_suppression
         hid_query: {feature: "04", value: {byte: 1}, timeout_ms: 500, ask_on: [{byte: 0, eq: 3}]}
 `

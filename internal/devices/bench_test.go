@@ -16,7 +16,7 @@ func benchCatalogue(n int) *Catalogue {
 			Links:     []Link{{Kind: LinkUSB, VID: "1209", PIDs: []string{fmt.Sprintf("%04x", i)}}},
 			Endpoints: []EndpointRule{{Type: AudioInput, Pick: &Pick{NameRegex: "Hidden"}, Report: &no}, {Type: AudioInput}, {Type: AudioOutput}, {Type: VideoInput}},
 			Sources: []SourceRule{
-				{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{}}},
+				{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true}}},
 				{Field: AutomaticGainControl, SourceKind: SourceKind{ALSACtl: &ALSACtl{Name: "Auto Gain Control"}}},
 				{Field: NoiseSuppression, SourceKind: SourceKind{OSEffects: &OSEffects{}}},
 			},

@@ -149,7 +149,7 @@ type LinkRule struct {
 // SourceKind is one source of an on/off state: exactly one of its fields is set. A new kind is a
 // new optional key, so the format grows without a new version.
 type SourceKind struct {
-	OSEndpointMute *OSEndpointMute `json:"os_endpoint_mute,omitempty" yaml:"os_endpoint_mute,omitempty" jsonschema_description:"The OS's mute of the endpoint. For hardware_mute only."`
+	OSEndpointMute *OSEndpointMute `json:"os_endpoint_mute,omitempty" yaml:"os_endpoint_mute,omitempty" jsonschema_description:"The OS's mute of the endpoint, for models whose button moves it. For hardware_mute only."`
 	OSEffects      *OSEffects      `json:"os_effects,omitempty" yaml:"os_effects,omitempty" jsonschema_description:"Processing that the OS says is active on the endpoint."`
 	ALSACtl        *ALSACtl        `json:"alsa_ctl,omitempty" yaml:"alsa_ctl,omitempty" jsonschema_description:"An on/off control of the device's ALSA mixer (Linux)."`
 	HIDUsage       *HIDUsage       `json:"hid_usage,omitempty" yaml:"hid_usage,omitempty" jsonschema_description:"A usage of the device's HID reports, found by its report descriptor. Phone Mute if nothing else is said."`
@@ -173,9 +173,11 @@ const (
 	ViaConst          = "const"
 )
 
-// OSEndpointMute takes hardware_mute from the OS's mute of the endpoint.
+// OSEndpointMute takes hardware_mute from the OS's mute of the endpoint. The OS says where a mute is
+// applied and never who has set it, so only the vendor can say that the button is behind it.
 type OSEndpointMute struct {
-	RequireHardwareSupport *bool `json:"require_hardware_support,omitempty" yaml:"require_hardware_support,omitempty" jsonschema_description:"true (default): only where the OS says that the mute is a switch in the device. false: also a mute that the OS does in software; only for models whose button is known to set it."`
+	SharedWithButton       bool  `json:"shared_with_button,omitempty" yaml:"shared_with_button,omitempty" jsonschema_description:"true: the button and the OS move one mute, so that each shows what the other has set. Without it the OS's mute says nothing of the button, and the rule is refused."`
+	RequireHardwareSupport *bool `json:"require_hardware_support,omitempty" yaml:"require_hardware_support,omitempty" jsonschema_description:"true (default): only where the OS says that the device itself applies the mute. false: also a mute that the OS does in software."`
 }
 
 // OSEffects takes a flag from the effects that the OS reports.

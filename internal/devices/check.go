@@ -20,11 +20,17 @@ type Fault struct {
 // Check returns every fault of c, in a fixed order. A catalogue without faults makes
 // a Resolver on every system, and each of its rules can take effect. A catalogue of another
 // version has only that fault.
-func (c *Catalogue) Check() []Fault {
-	var f faults
+func (c *Catalogue) Check() []Fault { return c.check(false) }
+
+// CheckRecorded is Check for a catalogue out of a recording: what merely keeps a rule from saying anything may have been
+// in order for the agent that made it, and does not keep it from being read.
+func (c *Catalogue) CheckRecorded() []Fault { return c.check(true) }
+
+func (c *Catalogue) check(recorded bool) []Fault {
+	f := faults{recorded: recorded}
 	if c.Schema != SchemaVersion {
 		f.add("$.schema", fmt.Sprintf("this program reads schema %d", SchemaVersion), "unknown schema version %d", c.Schema)
-		return f
+		return f.list
 	}
 	f.vendor(c.Vendor)
 	if len(c.Products) == 0 {
@@ -41,13 +47,24 @@ func (c *Catalogue) Check() []Fault {
 		f.product(path, p)
 	}
 	f.overlaps(c.Products)
-	return f
+	return f.list
 }
 
-type faults []Fault
+// faults collects what a check finds.
+type faults struct {
+	list     []Fault
+	recorded bool // a rule that says nothing is no fault
+}
 
 func (f *faults) add(path, hint, format string, args ...any) {
-	*f = append(*f, Fault{path, fmt.Sprintf(format, args...), hint})
+	f.list = append(f.list, Fault{path, fmt.Sprintf(format, args...), hint})
+}
+
+// silent adds a fault of a rule that says nothing, and so can do no harm.
+func (f *faults) silent(path, hint, format string, args ...any) {
+	if !f.recorded {
+		f.add(path, hint, format, args...)
+	}
 }
 
 var (

@@ -172,14 +172,14 @@ func TestCheckHIDFaults(t *testing.T) {
 			{Field: HardwareMute, OS: []OS{Linux}, SourceKind: level},
 			{Field: HardwareMute, SourceKind: SourceKind{Derive: &Derive{Or: []SourceKind{level, usage(HIDUsage{})}}}},
 			{Field: HardwareMute, SourceKind: query(HIDQuery{Feature: Bytes{2}, AskOn: again})},
-			{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{}}},
+			{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true}}},
 		}}, []Fault{
 			{"$.products[0].sources[2]", "sources[0] decides before it with what was true when it asked", "put hid_query behind it"},
 		}},
 		"link":             {Product{LinkState: []LinkRule{{SourceKind: level}, {SourceKind: usage(HIDUsage{})}}}, nil},
 		"link by a mixer":  {Product{LinkState: []LinkRule{{SourceKind: mixer}}}, nil},
 		"link twice":       {Product{LinkState: []LinkRule{{OS: []OS{Linux}, SourceKind: level}, {SourceKind: level}, {OS: []OS{Windows}, SourceKind: level}}}, []Fault{{"$.products[0].link_state[2]", "unreachable source", "link_state[1] decides before it"}}},
-		"link of the mute": {Product{LinkState: []LinkRule{{OS: []OS{}, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{}}}}}, []Fault{{link + ".os", "empty list of systems", "leave it out for all systems"}, {link, notThere, instead}}},
+		"link of the mute": {Product{LinkState: []LinkRule{{OS: []OS{}, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true}}}}}, []Fault{{link + ".os", "empty list of systems", "leave it out for all systems"}, {link, notThere, instead}}},
 		"link of effects":  {Product{LinkState: []LinkRule{{SourceKind: SourceKind{OSEffects: &OSEffects{}}}}}, []Fault{{link, notThere, instead}}},
 		"fixed link":       {Product{LinkState: []LinkRule{{SourceKind: SourceKind{Const: ptr(true)}}}}, []Fault{{link, notThere, instead}}},
 		"fixed part of a link": {Product{LinkState: []LinkRule{{SourceKind: SourceKind{Derive: &Derive{Or: []SourceKind{level, {Const: ptr(true)}}}}}}}, []Fault{

@@ -146,6 +146,9 @@ func (f *faults) system(path string, k SourceKind, u use) {
 		f.add(path+".alsa_ctl", "hid_report, hid_query, hid_usage or hidpp", "the product's HID sources would not hear of it and keep what they knew before")
 	case k.OSEndpointMute != nil && !mute:
 		f.add(path+".os_endpoint_mute", "", "os_endpoint_mute knows nothing but hardware_mute")
+	case k.OSEndpointMute != nil && !k.OSEndpointMute.SharedWithButton:
+		f.silent(path+".os_endpoint_mute", "add shared_with_button: true if its button and the OS move one mute; else take the rule out, and push the state",
+			"the OS does not tell who has set its mute, so this rule says nothing")
 	case k.OSEffects != nil && mute:
 		f.add(path+".os_effects", "", "os_effects does not know hardware_mute")
 	case k.OSEffects != nil && k.OSEffects.Effect == HardwareMute:

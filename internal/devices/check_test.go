@@ -26,8 +26,8 @@ func soundCatalogue() *Catalogue {
 				VirtualEndpoints: []VirtualRule{{Type: AudioInput, NameRegex: "echo", OS: []OS{Linux}}, {Type: AudioInput, NameRegex: "echo", OS: []OS{Windows}}},
 				IDScheme:         &IDSchemes{Windows: IDGUID, Linux: IDBusInfo},
 				Sources: []SourceRule{
-					{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{}}},
-					{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{RequireHardwareSupport: &no}}},
+					{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true}}},
+					{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true, RequireHardwareSupport: &no}}},
 					{Field: EchoCancellation, SourceKind: SourceKind{OSEffects: &OSEffects{Effect: NoiseSuppression}}},
 					{Field: EchoCancellation, SourceKind: SourceKind{OSEffects: &OSEffects{}}},
 					{Field: EchoCancellation, OS: []OS{Windows}, SourceKind: SourceKind{Const: &yes}},
@@ -64,6 +64,8 @@ func TestCheckSound(t *testing.T) {
 		require.NoError(t, err)
 	}
 }
+
+const sharedHint = "add shared_with_button: true if its button and the OS move one mute; else take the rule out, and push the state"
 
 func TestCheckFaults(t *testing.T) {
 	yes, no := true, false
@@ -182,7 +184,7 @@ func TestCheckFaults(t *testing.T) {
 		}},
 		"source and field": {func(_ *Catalogue, h, _ *Product) {
 			h.Sources = []SourceRule{
-				{Field: EchoCancellation, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{}}},
+				{Field: EchoCancellation, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true}}},
 				{Field: HardwareMute, SourceKind: SourceKind{OSEffects: &OSEffects{}}},
 				{Field: NoiseSuppression, SourceKind: SourceKind{OSEffects: &OSEffects{Effect: HardwareMute}}},
 				{Field: HardwareMute, SourceKind: SourceKind{ALSACtl: &ALSACtl{Name: " "}}},
@@ -197,10 +199,19 @@ func TestCheckFaults(t *testing.T) {
 			{"$.products[0].sources[4].alsa_ctl", "alsa_ctl works on linux only, so this rule never applies", ""},
 			{"$.products[0].sources[5].const", "hardware_mute is never constant", ""},
 		}},
+		"mute of the OS": {func(_ *Catalogue, h, _ *Product) {
+			h.Sources = []SourceRule{
+				{Field: HardwareMute, OS: []OS{Linux}, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{}}},
+				{Field: HardwareMute, OS: []OS{Windows}, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{RequireHardwareSupport: &no}}},
+			}
+		}, []Fault{
+			{"$.products[0].sources[0].os_endpoint_mute", "the OS does not tell who has set its mute, so this rule says nothing", sharedHint},
+			{"$.products[0].sources[1].os_endpoint_mute", "the OS does not tell who has set its mute, so this rule says nothing", sharedHint},
+		}},
 		"unreachable sources": {func(_ *Catalogue, h, _ *Product) {
 			h.Sources = []SourceRule{
-				{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{RequireHardwareSupport: &no}}},
-				{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{}}}, // weaker than 0
+				{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true, RequireHardwareSupport: &no}}},
+				{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true}}}, // weaker than 0
 				{Field: EchoCancellation, OS: []OS{Linux}, SourceKind: SourceKind{OSEffects: &OSEffects{}}},
 				{Field: EchoCancellation, SourceKind: SourceKind{OSEffects: &OSEffects{Effect: EchoCancellation}}}, // left: windows, darwin
 				{Field: EchoCancellation, SourceKind: SourceKind{OSEffects: &OSEffects{}}},                         // the same as 2 and 3

@@ -132,7 +132,11 @@ var fieldWords = map[Field][3]string{
 func flagReason(r Report, f Field, to Tri) string {
 	who := cmp.Or(r.Model.Name, r.ID)
 	s := who + ": " + fieldWords[f][to]
-	if via := r.Flags[f].Origin.Via; via != "" {
+	via := r.Flags[f].Origin.Via
+	if via == ViaOSEndpointMute && to.Known() {
+		s += " " + sharedMute
+	}
+	if via != "" {
 		s += " (" + via + ")"
 	}
 	return s

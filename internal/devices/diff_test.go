@@ -20,7 +20,7 @@ func headset700(t *testing.T, mute Tri, more ...Endpoint) Snapshot {
 func diffCatalogue() *Catalogue {
 	return catalogueOf(
 		Product{ID: "h", Name: "Acme Headset 700", Priority: 1, Links: []Link{usbLink("0700")}, Sources: []SourceRule{
-			{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{}}},
+			{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true}}},
 			{Field: EchoCancellation, SourceKind: SourceKind{OSEffects: &OSEffects{}}},
 			{Field: NoiseSuppression, SourceKind: SourceKind{OSEffects: &OSEffects{}}},
 			{Field: AutomaticGainControl, SourceKind: SourceKind{ALSACtl: &ALSACtl{Name: "AGC"}}},
@@ -55,10 +55,10 @@ func TestDiffReasons(t *testing.T) {
 		"unplugged":              {headset700(t, True), none, "Acme Headset 700 removed (audioinput, audiooutput)"},
 		"two products":           {headset700(t, True, cam), none, "Acme Headset 700 removed (audioinput, audiooutput); Acme Webcam removed (videoinput)"},
 		"one for another":        {headset700(t, True), resolve(t, diffCatalogue(), native, cam), "Acme Headset 700 removed (audioinput, audiooutput); Acme Webcam added (videoinput)"},
-		"muted":                  {headset700(t, False), headset700(t, True), "Acme Headset 700: mic muted (os_endpoint_mute)"},
-		"unmuted":                {headset700(t, True), headset700(t, False), "Acme Headset 700: mic unmuted (os_endpoint_mute)"},
+		"muted":                  {headset700(t, False), headset700(t, True), "Acme Headset 700: mic muted by the button or in the sound settings (os_endpoint_mute)"},
+		"unmuted":                {headset700(t, True), headset700(t, False), "Acme Headset 700: mic unmuted by the button or in the sound settings (os_endpoint_mute)"},
 		"mute no longer known":   {headset700(t, True), headset700(t, Unknown), "Acme Headset 700: mic mute unknown"},
-		"plugged and muted":      {headset700(t, False), headset700(t, True, cam), "Acme Webcam added (videoinput); Acme Headset 700: mic muted (os_endpoint_mute)"},
+		"plugged and muted":      {headset700(t, False), headset700(t, True, cam), "Acme Webcam added (videoinput); Acme Headset 700: mic muted by the button or in the sound settings (os_endpoint_mute)"},
 		"all processing on":      {effects(Unknown), effects(True), "Acme Headset 700: echo cancellation on (os_effects); Acme Headset 700: noise suppression on (os_effects); Acme Headset 700: gain control on (alsa_ctl)"},
 		"all processing off":     {effects(True), effects(False), "Acme Headset 700: echo cancellation off (os_effects); Acme Headset 700: noise suppression off (os_effects); Acme Headset 700: gain control off (alsa_ctl)"},
 		"all processing unknown": {effects(True), effects(Unknown), "Acme Headset 700: echo cancellation unknown; Acme Headset 700: noise suppression unknown; Acme Headset 700: gain control unknown"},
@@ -86,7 +86,7 @@ func TestDiffOfAFlag(t *testing.T) {
 	require.Equal(t, []Change{{
 		Kind: FlagSet, Model: "Acme Headset 700", Types: []Type{AudioInput}, IDs: []string{"in"},
 		Field: HardwareMute, From: False, To: True, Origin: Origin{Via: ViaOSEndpointMute, Detail: "in"},
-		Reason: "Acme Headset 700: mic muted (os_endpoint_mute)",
+		Reason: "Acme Headset 700: mic muted by the button or in the sound settings (os_endpoint_mute)",
 	}}, changes)
 }
 

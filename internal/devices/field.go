@@ -1,6 +1,9 @@
 package devices
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Field names one of the four flags that the protocol knows for an audio input.
 type Field string
@@ -26,13 +29,19 @@ type Origin struct {
 	Stale  bool   `json:"stale,omitempty"`  // the source has failed since; this is its last good answer
 }
 
+// sharedMute is how a mute has come about that button and OS share: nothing tells which of them has set it.
+const sharedMute = "by the button or in the sound settings"
+
 // String is "via" or "via (detail)".
 func (o Origin) String() string {
 	s := o.Via
 	if s == "" {
 		s = "no source"
 	}
-	if o.Detail != "" {
+	switch {
+	case o.Via == ViaOSEndpointMute:
+		s += " (" + strings.TrimPrefix(o.Detail+", set "+sharedMute, ", ") + ")"
+	case o.Detail != "":
 		s += " (" + o.Detail + ")"
 	}
 	if o.Stale {

@@ -44,8 +44,7 @@ func (inst *instance) consider(f Field, e *Endpoint, behind []*Endpoint) iter.Se
 func (k SourceKind) readHardware(hw *Endpoint) Flag {
 	switch {
 	case k.OSEndpointMute != nil:
-		require := k.OSEndpointMute.RequireHardwareSupport
-		if (require == nil || *require) && !hw.MuteInHardware {
+		if !k.OSEndpointMute.SharedWithButton || k.OSEndpointMute.strict() && !hw.MuteInHardware {
 			return Flag{}
 		}
 		return hw.flag(hw.Mute, factMute, Origin{Via: ViaOSEndpointMute, Detail: hw.ID})

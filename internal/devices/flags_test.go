@@ -24,6 +24,9 @@ func flagOf(t *testing.T, f Field, os OS, sources []SourceRule, set func(*Endpoi
 func TestSources(t *testing.T) {
 	yes, no := true, false
 	mute := func(require *bool) SourceRule {
+		return SourceRule{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true, RequireHardwareSupport: require}}}
+	}
+	plain := func(require *bool) SourceRule {
 		return SourceRule{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{RequireHardwareSupport: require}}}
 	}
 	effect := func(f, of Field) SourceRule {
@@ -50,6 +53,10 @@ func TestSources(t *testing.T) {
 		"software mute, support required":       {HardwareMute, []SourceRule{mute(&yes)}, func(e *Endpoint) { e.Mute = True }, Unknown, "", ""},
 		"software mute, support not required":   {HardwareMute, []SourceRule{mute(&no)}, func(e *Endpoint) { e.Mute = True }, True, ViaOSEndpointMute, "mic"},
 		"software unmute, support not required": {HardwareMute, []SourceRule{mute(&no)}, func(e *Endpoint) { e.Mute = False }, False, ViaOSEndpointMute, "mic"},
+
+		"mute in the device, without the vendor's word":   {HardwareMute, []SourceRule{plain(nil)}, func(e *Endpoint) { e.Mute, e.MuteInHardware = True, true }, Unknown, "", ""},
+		"unmute in the device, without the vendor's word": {HardwareMute, []SourceRule{plain(nil)}, func(e *Endpoint) { e.Mute, e.MuteInHardware = False, true }, Unknown, "", ""},
+		"mute in software, without the vendor's word":     {HardwareMute, []SourceRule{plain(&no)}, func(e *Endpoint) { e.Mute = True }, Unknown, "", ""},
 
 		"effect of the same name": {NoiseSuppression, []SourceRule{effect(NoiseSuppression, "")}, func(e *Endpoint) { e.Effects = map[Field]Tri{NoiseSuppression: True} }, True, ViaOSEffects, "mic"},
 		"effect of another name":  {NoiseSuppression, []SourceRule{effect(NoiseSuppression, EchoCancellation)}, func(e *Endpoint) { e.Effects = map[Field]Tri{EchoCancellation: False, NoiseSuppression: True} }, False, ViaOSEffects, "mic"},
@@ -135,11 +142,11 @@ func TestFieldsThatMayBeReported(t *testing.T) {
 
 func TestFlagsOfAFailedSourceAreStale(t *testing.T) {
 	yes := true
-	sources := []SourceRule{{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{}}}, {Field: NoiseSuppression, SourceKind: SourceKind{Const: &yes}}}
+	sources := []SourceRule{{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true}}}, {Field: NoiseSuppression, SourceKind: SourceKind{Const: &yes}}}
 	stale := func(e *Endpoint) { e.Mute, e.MuteInHardware, e.Stale = True, true, true }
 	f := flagOf(t, HardwareMute, Linux, sources, stale)
 	require.Equal(t, True, f.Value, "the last good answer is kept")
-	require.Equal(t, "os_endpoint_mute (mic), stale", f.Origin.String())
+	require.Equal(t, "os_endpoint_mute (mic, set by the button or in the sound settings), stale", f.Origin.String())
 	require.False(t, flagOf(t, NoiseSuppression, Linux, sources, stale).Origin.Stale, "a constant needs no source")
 	unknown := flagOf(t, HardwareMute, Linux, sources, func(e *Endpoint) { e.MuteInHardware, e.Stale = true, true })
 	require.Equal(t, Flag{}, unknown)
@@ -148,7 +155,7 @@ func TestFlagsOfAFailedSourceAreStale(t *testing.T) {
 func TestSince(t *testing.T) {
 	yes := true
 	sources := []SourceRule{
-		{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{}}},
+		{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true}}},
 		{Field: NoiseSuppression, SourceKind: SourceKind{Const: &yes}},
 		{Field: EchoCancellation, SourceKind: SourceKind{OSEffects: &OSEffects{Effect: AutomaticGainControl}}},
 		{Field: AutomaticGainControl, SourceKind: SourceKind{ALSACtl: &ALSACtl{Name: "AGC"}}},

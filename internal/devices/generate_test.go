@@ -26,7 +26,7 @@ func testCatalogue() *Catalogue {
 				},
 				VirtualEndpoints: []VirtualRule{{Type: AudioInput, NameRegex: "(?i)echo"}},
 				Sources: []SourceRule{
-					{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{RequireHardwareSupport: &no}}},
+					{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true, RequireHardwareSupport: &no}}},
 					{Field: AutomaticGainControl, SourceKind: SourceKind{ALSACtl: &ALSACtl{Name: "Auto Gain Control"}}},
 					{Field: AutomaticGainControl, SourceKind: SourceKind{OSEffects: &OSEffects{}}},
 					{Field: EchoCancellation, SourceKind: SourceKind{OSEffects: &OSEffects{}}},
@@ -38,7 +38,7 @@ func testCatalogue() *Catalogue {
 				Links:     []Link{{Kind: LinkUSB, VID: "1209", PIDs: []string{"0710"}}},
 				Endpoints: []EndpointRule{{Type: AudioInput}},
 				Sources: []SourceRule{
-					{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{}}},
+					{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true}}},
 					{Field: HardwareMute, SourceKind: SourceKind{ALSACtl: &ALSACtl{Name: "Odd Switch", Invert: true}}},
 					{Field: NoiseSuppression, SourceKind: SourceKind{Const: &yes}},
 				},

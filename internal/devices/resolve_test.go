@@ -117,7 +117,7 @@ func TestRelatedNeverNamesItself(t *testing.T) {
 func TestTwoIdenticalHeadsets(t *testing.T) {
 	no := false
 	cat := catalogueOf(Product{ID: "p", Links: []Link{usbLink("0700")}, Sources: []SourceRule{
-		{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{RequireHardwareSupport: &no}}},
+		{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true, RequireHardwareSupport: &no}}},
 	}})
 	headset := func(container string, mute Tri, attached time.Time) []Endpoint {
 		set := func(name string) func(*Endpoint) {
@@ -212,7 +212,7 @@ func TestEmptyInputs(t *testing.T) {
 func echo(endpoints ...EndpointRule) *Catalogue {
 	no := false
 	mute := []SourceRule{
-		{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{RequireHardwareSupport: &no}}},
+		{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true, RequireHardwareSupport: &no}}},
 		{Field: EchoCancellation, SourceKind: SourceKind{OSEffects: &OSEffects{}}},
 	}
 	rule := []VirtualRule{{Type: AudioInput, NameRegex: "echo"}, {Type: AudioInput, NameRegex: "elsewhere", OS: []OS{Windows}}}
@@ -334,7 +334,7 @@ func TestVirtualEndpointsHaveTheMuteOfTheHardware(t *testing.T) {
 func TestLinkVirtual(t *testing.T) {
 	no := false
 	cat := catalogueOf(Product{ID: "mixer", Links: []Link{{Kind: LinkVirtual, NameRegex: "^mix"}}, Sources: []SourceRule{
-		{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{RequireHardwareSupport: &no}}},
+		{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true, RequireHardwareSupport: &no}}},
 	}})
 	s := resolve(t, cat, native,
 		with(virtual("mix1", ""), func(e *Endpoint) { e.Mute = True }), with(virtual("mix2", ""), func(e *Endpoint) { e.Mute = False }))

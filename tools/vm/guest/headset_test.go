@@ -72,6 +72,8 @@ func TestMuteOnTheDevice(t *testing.T) {
 	}
 }
 
+// The headset has one mute, which its button and the host move, and the catalogue says so (shared_with_button): a mute in the
+// sound settings is then the hardware's.
 func TestMuteOnTheHostReachesTheDevice(t *testing.T) {
 	d := plug(t, 0, headset())
 	for _, muted := range []bool{true, false} {
