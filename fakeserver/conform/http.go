@@ -144,8 +144,9 @@ func (p reply) describe() string {
 
 // dialTCP connects to the server; an error is an *UnreachableError, or the context's.
 func (r *run) dialTCP(ctx context.Context, wait time.Duration) (net.Conn, error) {
-	d := net.Dialer{Timeout: wait}
-	c, err := d.DialContext(ctx, "tcp", r.address)
+	within, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	c, err := r.opts.Dial(within, networkTCP, r.address)
 	return c, r.reached(ctx, r.address, err)
 }
 

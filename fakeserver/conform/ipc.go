@@ -80,9 +80,9 @@ func closeFrame(data []byte) outcome {
 
 // dialPipe connects without a handshake, which costs no token.
 func (r *run) dialPipe(ctx context.Context, wait time.Duration) (*link, pipe, error) {
-	ctx, cancel := context.WithTimeout(ctx, wait)
+	within, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	c, err := dialIPC(ctx, r.target.IPC)
+	c, err := r.opts.Dial(within, networkIPC, r.target.IPC)
 	if err != nil {
 		return nil, pipe{}, r.reached(ctx, r.target.IPC, err)
 	}

@@ -1,8 +1,10 @@
 package conform
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -17,6 +19,12 @@ const ExampleClientID = "123456789012345678"
 const (
 	DefaultRefill   = 30 * time.Second
 	DefaultPatience = 5 * time.Second
+)
+
+// Networks of [Options].
+const (
+	networkTCP = "tcp"
+	networkIPC = "ipc"
 )
 
 // A Target is the server to ask. URL or IPC must be set; a transport that is
@@ -42,6 +50,10 @@ type Options struct {
 	// Progress is called before each check that may take long, from the
 	// goroutine of [Run]. nil means nobody listens.
 	Progress func(Progress)
+	// Dial connects to the server: network is "tcp" and address that of the URL,
+	// or network is "ipc" and address the path. nil means this machine's loopback
+	// interface and file system.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // A TargetError says what makes no sense in a [Target] or in [Options].
@@ -131,5 +143,16 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Progress == nil {
 		o.Progress = func(Progress) {}
 	}
+	if o.Dial == nil {
+		o.Dial = dialThisMachine
+	}
 	return o, nil
+}
+
+func dialThisMachine(ctx context.Context, network, address string) (net.Conn, error) {
+	if network == networkIPC {
+		return dialIPC(ctx, address)
+	}
+	var d net.Dialer
+	return d.DialContext(ctx, network, address)
 }
