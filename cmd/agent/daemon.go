@@ -76,7 +76,7 @@ func (d *daemon) current() *settings { return d.set.Load() }
 // resumed runs after the machine has slept: nothing that was known before it woke is trusted.
 func (d *daemon) resumed(time.Time) {
 	d.log.Info("resumed from sleep: reading everything again")
-	d.engine.Resumed()
+	d.engine.Resumed(time.Time{})
 	d.refresh()
 }
 

@@ -18,7 +18,8 @@ type Input struct {
 
 // Resumed says that the machine has slept.
 type Resumed struct {
-	Slept Span `json:"slept"` // for how long, as far as the clock of the process does not know
+	Slept Span `json:"slept"`           // for how long, as far as the clock of the process does not know
+	Awake Span `json:"awake,omitempty"` // for how long it has been awake again; zero: not known
 }
 
 // outcome is what the Engine has to say to an input.

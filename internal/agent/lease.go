@@ -86,10 +86,15 @@ func (e *Engine) Push(p Push) (units int, err error) {
 func (e *Engine) Release(holder string) { e.tell(Input{Release: holder}) }
 
 // Resumed is to be called after the machine has slept. Leases have aged meanwhile, which the clock
-// of the process does not see, and what devices had said counts no more.
-func (e *Engine) Resumed() {
+// of the process does not see, and what devices had said before it woke counts no more. woke is when that was, on
+// the clock that events are stamped with; zero: nobody knows, so nothing that was said until now counts.
+func (e *Engine) Resumed(woke time.Time) {
 	e.do(func(s *state) {
-		s.take(Input{Resumed: &Resumed{Slept: Span(slept(s.awake, s.now))}})
+		r := Resumed{Slept: Span(slept(s.awake, s.now))}
+		if !woke.IsZero() {
+			r.Awake = Span(max(0, s.now.Sub(woke)))
+		}
+		s.take(Input{Resumed: &r})
 	})
 }
 
@@ -110,7 +115,7 @@ func (s *state) resumed(r Resumed) {
 		}
 	}
 	s.dropLeases(func(l *lease) bool { return !l.until.IsZero() && !s.now.Before(l.until) }, "its lease ran out while the machine slept")
-	if s.hid.Resume(s.now) {
+	if s.hid.Resume(s.now.Add(-time.Duration(r.Awake)), s.now) {
 		s.dirty = true
 		s.touch()
 	}

@@ -115,7 +115,7 @@ func (th *theatre) act() {
 	case 12:
 		th.Release("conn 1")
 	case 13:
-		th.Resumed()
+		th.Resumed([]time.Time{{}, now()}[th.rng.IntN(2)])
 	case 14:
 		th.Configure(replaySettings(th.t, devices.Options{IDMaxBytes: []int{0, 3}[th.rng.IntN(2)]}))
 	case 15:

@@ -48,6 +48,7 @@ func (t *Tracker) anchor(teller *tracked, anchor *sensor, at time.Time) {
 				s.doubtful = true
 			default:
 				s.set(anchor.told, at)
+				s.stated = anchor.stated
 				s.answered = time.Time{}
 				if apart {
 					s.answered = at

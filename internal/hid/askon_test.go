@@ -157,7 +157,7 @@ func waits(t *testing.T) *world {
 // What is asked anyhow is not asked once more for a cause that is older.
 func TestAskOnIsForgotten(t *testing.T) {
 	for name, forget := range map[string]func(w *world){
-		"resume":       func(w *world) { w.tr.Resume(w.now) },
+		"resume":       func(w *world) { w.tr.Resume(w.now, w.now) },
 		"lost reports": func(w *world) { w.apply(lost("hidraw0")) },
 		"plugged in":   func(w *world) { w.apply(at("hidraw0", reports(1, 2))) },
 	} {

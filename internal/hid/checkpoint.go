@@ -29,6 +29,7 @@ type SensorCheckpoint struct {
 	Rule      string        `json:"rule"`
 	Value     devices.Tri   `json:"value"`
 	Since     time.Time     `json:"since,omitzero"`
+	Stated    time.Time     `json:"stated,omitzero"`
 	Held      []devices.Tri `json:"held"`
 	LastPress time.Time     `json:"last_press,omitzero"`
 	Stirred   bool          `json:"stirred,omitempty"` // pressed since all was forgotten
@@ -53,7 +54,7 @@ func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
 		dc := DeviceCheckpoint{Device: d.device, Denied: d.denied, Asked: d.asked}
 		for i, s := range d.sensors {
 			sc := SensorCheckpoint{
-				Product: s.product, Rule: s.at, Value: s.value, Since: clock(s.since), Held: slices.Clone(s.held),
+				Product: s.product, Rule: s.at, Value: s.value, Since: clock(s.since), Stated: clock(s.stated), Held: slices.Clone(s.held),
 				LastPress: clock(s.pressed), Stirred: s.stirred, Answered: clock(s.answered), Next: s.next, Due: clock(s.due),
 				AskAgain: clock(s.again), LastAsked: clock(s.last),
 			}
@@ -124,7 +125,7 @@ func (t *Tracker) Restore(c Checkpoint) {
 
 func (s *sensor) restore(c SensorCheckpoint) {
 	s.value, s.since, s.pressed, s.next, s.due = c.Value, c.Since, c.LastPress, c.Next, c.Due
-	s.stirred, s.answered = c.Stirred, c.Answered
+	s.stirred, s.answered, s.stated = c.Stirred, c.Answered, c.Stated
 	s.again, s.last = c.AskAgain, c.LastAsked
 	copy(s.held, c.Held)
 	if s.pp != nil {

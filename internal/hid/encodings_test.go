@@ -150,7 +150,7 @@ func (p *play) happen(s encodedStep) bool {
 	case s.Answer != nil:
 		e.Happening, e.Data, e.Node, e.Request = Answer, s.Answer, p.asked.Node, p.asked.ID
 	case s.Do == "resume":
-		return p.tracker.Resume(p.now)
+		return p.tracker.Resume(p.now, p.now)
 	case s.Do == "wait":
 		require.False(p.t, p.tracker.Due().IsZero())
 		p.now = p.tracker.Due()

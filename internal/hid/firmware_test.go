@@ -124,6 +124,27 @@ func (f *firmware) run(until time.Time) {
 	}
 }
 
+// sleep is the machine's. What the headset sends meanwhile nobody hears. That the machine has woken is told some
+// time afterwards, with the time, or without.
+func (f *firmware) sleep() {
+	f.arriving = [2][]Event{}
+	if f.on && f.rng.IntN(2) == 0 {
+		f.muted = !f.muted
+	}
+	f.now = f.now.Add(time.Hour)
+	for i := range f.later {
+		f.later[i].at = f.later[i].at.Add(time.Hour)
+	}
+	woke, told := f.now, f.now.Add(f.ms(600))
+	known := f.rng.IntN(3) > 0
+	f.later = append(f.later, delayed{told, func() {
+		if !known {
+			woke = f.now
+		}
+		f.tr.Resume(woke, f.now)
+	}})
+}
+
 func (f *firmware) attach(i int, plugged bool) {
 	f.open[i], f.arriving[i] = true, nil
 	e := at(fmt.Sprint("hidraw", i), reports(f.ids[i]...))
@@ -384,8 +405,8 @@ func (f *firmware) live(t *testing.T, rules, again *Rules) string {
 		f.deliver(i, Event{Happening: Lost, Node: node(i)})
 		return fmt.Sprint("reports lost: ", i)
 	case what == 8:
-		f.tr.Resume(f.now)
-		return "resume"
+		f.sleep()
+		return fmt.Sprintf("slept: %v", f.muted)
 	case what == 9 && f.open[i]:
 		f.open[i], f.arriving[i] = false, nil
 		f.tr.Apply(Event{Happening: Gone, Node: node(i), Error: []string{"", "failed"}[f.rng.IntN(2)], At: f.now}, f.now)

@@ -111,7 +111,7 @@ func fuzzRun(t *testing.T, rules []*Rules, which int, script []byte, restore boo
 			e.Happening, e.Data = Report, data
 			script = script[len(data):]
 		case 6:
-			changed = tr.Resume(now)
+			changed = tr.Resume(now, now)
 		case 7:
 			which += n
 			changed = tr.Configure(rules[which%len(rules)], now)

@@ -117,7 +117,7 @@ func TestTrackerKnowsWhatItMay(t *testing.T) {
 				}
 			case 6:
 				e.Happening = ""
-				changed = tr.Resume(now)
+				changed = tr.Resume(now, now)
 				for i := range headsets {
 					headsets[i].forget()
 					headsets[i].link = devices.Unknown

@@ -20,7 +20,7 @@ func TestPressWhileTheAnchorIsAsked(t *testing.T) {
 	require.Equal(t, "sources[0]=true", w.happen(w.answer(ask, 0x22, 1)))
 
 	w.pass(20 * time.Millisecond)
-	w.tr.Resume(w.now)
+	w.tr.Resume(w.now, w.now)
 	require.Equal(t, ask, w.asked())
 	w.pass(20 * time.Millisecond)
 	w.apply(w.answer(ask, 0x22, 1))
@@ -156,7 +156,7 @@ func TestAnswerToABrokenOffQuestion(t *testing.T) {
 	w.happen(at("hidraw0", reports(1, 2)))
 	require.Equal(t, question, w.asked())
 	w.pass(20 * time.Millisecond)
-	w.tr.Resume(w.now)
+	w.tr.Resume(w.now, w.now)
 	require.Equal(t, question, w.asked())
 	w.apply(in("hidraw0", 1, 1)) // from before the sleep
 	require.Equal(t, "sources[0]=true", w.states())

@@ -13,8 +13,9 @@ type sensor struct {
 	book   *book
 	fields []Field // of a hid_usage
 
-	value devices.Tri
-	since time.Time
+	value  devices.Tri
+	since  time.Time
+	stated time.Time // when the device stated what is known, and not only that it has changed; of an answer, when it was asked
 	note  string // what stands in the way, for people
 
 	held    []devices.Tri // a toggle whose button shows a level: whether it is held down, by field
@@ -79,15 +80,39 @@ func (s *sensor) asksAt(m devices.Moment) bool {
 func (s *sensor) reset(at time.Time) {
 	if a := s.anchor(); a != nil && a.Start != nil {
 		s.set(devices.Of(*a.Start), at)
+		s.stated = at
 		s.hold(devices.False)
 	}
+}
+
+// wake forgets what the device stated before the machine woke.
+func (s *sensor) wake(woke, at time.Time) {
+	if s.stated.After(woke) {
+		return
+	}
+	next, due := s.next, s.due
+	s.forget(at)
+	if !due.IsZero() && due.Add(-s.debounce()).After(woke) {
+		s.next, s.due = next, due
+	}
+}
+
+// debounce is how long a new value has to last.
+func (s *sensor) debounce() time.Duration {
+	switch {
+	case s.HIDUsage != nil:
+		return milliseconds(s.HIDUsage.DebounceMS, 0)
+	case s.HIDReport != nil:
+		return milliseconds(s.HIDReport.DebounceMS, 0)
+	}
+	return 0
 }
 
 // forget makes the state unknown: what has happened since may have changed it.
 func (s *sensor) forget(at time.Time) {
 	s.set(devices.Unknown, at)
 	s.due, s.again, s.told = time.Time{}, time.Time{}, devices.Unknown
-	s.stirred, s.answered = false, time.Time{}
+	s.stirred, s.answered, s.stated = false, time.Time{}, time.Time{}
 	s.hold(devices.Unknown)
 }
 
@@ -114,6 +139,7 @@ func (s *sensor) learn(v devices.Tri, at time.Time) {
 		s.repeated, s.book.repeated = true, true
 	}
 	s.set(v, at)
+	s.stated = at
 	switch {
 	case !s.isReading():
 		s.told, s.book.anchors = v, true

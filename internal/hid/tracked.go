@@ -170,6 +170,7 @@ func (d *tracked) answer(s *sensor, data []byte, at, now time.Time) bool {
 	}
 	if v.Known() {
 		s.learn(v, at)
+		s.stated = s.last
 	}
 	d.send(s.talk.next(now))
 	if !v.Known() {
@@ -221,6 +222,11 @@ func (d *tracked) forget(at, now time.Time, which func(*sensor) bool) {
 			s.forget(at)
 		}
 	}
+	d.hush(now, which)
+}
+
+// hush breaks off what the sensors ask.
+func (d *tracked) hush(now time.Time, which func(*sensor) bool) {
 	d.queue = slices.DeleteFunc(d.queue, which)
 	if s := d.conversation(); s != nil && which(s) {
 		d.breakOff()

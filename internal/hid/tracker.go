@@ -196,10 +196,17 @@ func (t *Tracker) Configure(r *Rules, now time.Time) (changed bool) {
 	return !slices.Equal(readings, t.Readings())
 }
 
-// Resume is for when the machine has slept: nothing that was known before is trusted.
-func (t *Tracker) Resume(now time.Time) (changed bool) {
+// Resume is for when the machine has slept and woken: of what was known nothing is trusted but what devices
+// have stated since it woke. Whatever was asked is asked again.
+func (t *Tracker) Resume(woke, now time.Time) (changed bool) {
 	for _, d := range t.sorted() {
-		d.forget(now, now, all)
+		for _, s := range d.sensors {
+			s.wake(woke, now)
+		}
+		d.hush(now, all)
+	}
+	t.up, t.book.links = t.links(), false // what belongs to links that are not known any more is forgotten already
+	for _, d := range t.sorted() {
 		d.ask(devices.AtResume, now, all)
 	}
 	return t.settle(now, now)

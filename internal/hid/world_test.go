@@ -86,7 +86,7 @@ func (w *world) apply(e Event) {
 
 func (w *world) resume() string {
 	w.now = w.now.Add(time.Second)
-	w.tr.Resume(w.now)
+	w.tr.Resume(w.now, w.now)
 	return w.states()
 }
 

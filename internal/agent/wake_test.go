@@ -1,0 +1,58 @@
+package agent
+
+import (
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/devices"
+	"sidetone/internal/hid"
+)
+
+// What a headset has said since the machine woke still counts once that is told, if it is told when it woke.
+func TestRecordedWake(t *testing.T) {
+	const level = `{"t":"%s","hid":{"happening":"report","node":"hidraw0","data":"%s"}}` + "\n"
+	attached := `{"t":"1s","hid":{"happening":"attached","node":"hidraw0","device":{"node":"hidraw0","bus":"usb","vid":"1209","pid":"0700","container":"usb:1-2","interface":0,"descriptor":"` +
+		hex.EncodeToString(replayDescriptor) + `"}}}` + "\n"
+	before := byHand + plugged + attached + fmt.Sprintf(level, "2s", "02 00") + `{"t":"10s","tick":true}` + "\n"
+	for resumed, want := range map[string]any{
+		`{"slept":"8h0m0s","awake":"1s"}`:    true,
+		`{"slept":"8h0m0s","awake":"100ms"}`: false, // as the OS has it, since nothing else is known
+		`{"slept":"8h0m0s"}`:                 false,
+	} {
+		trace := before + fmt.Sprintf(level, "20s", "02 80") + `{"t":"20.4s","resumed":` + resumed + "}\n" + `{"t":"1m0s","tick":true}` + "\n"
+		out, err := Replay(readRecords(t, trace), replaySettings(t, devices.Options{}), false)
+		require.NoError(t, err)
+		require.Equal(t, want, *out.Lists[len(out.Lists)-1].List.Devices[0].HardwareMute, resumed)
+	}
+}
+
+func TestResumedTellsWhen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var last devices.Snapshot
+		e := New(Options{Settings: replaySettings(t, devices.Options{}), Publish: func(s devices.Snapshot) { last = s }, Log: slog.New(slog.DiscardHandler)})
+		go e.Run(t.Context())
+		e.Observe(devices.Observation{Source: "audio", At: time.Now(), Endpoints: []devices.Endpoint{{
+			ID: "mic", Source: "audio", Type: devices.AudioInput, Name: "Mic", Bus: devices.USB, VID: "1209", PID: "0700", Container: "usb:1-2",
+		}}})
+		say := func(data ...byte) { e.HID(hid.Event{Happening: hid.Report, Node: "hidraw0", Data: data, At: time.Now()}) }
+		e.HID(hid.Event{Happening: hid.Attached, Node: "hidraw0", At: time.Now(), Device: &hid.Device{
+			Node: "hidraw0", Bus: devices.USB, VID: "1209", PID: "0700", Container: "usb:1-2", Descriptor: replayDescriptor,
+		}})
+		say(2, 0)
+		time.Sleep(time.Hour)
+		woke := time.Now()
+		time.Sleep(time.Second)
+		say(2, 0x80)
+		time.Sleep(time.Second)
+		e.Resumed(woke)
+		require.Equal(t, devices.True, last.Devices[0].Flags[devices.HardwareMute].Value)
+		e.Resumed(time.Time{})
+		require.Equal(t, devices.Unknown, last.Devices[0].Flags[devices.HardwareMute].Value)
+	})
+}
