@@ -45,7 +45,7 @@ func (c *conn) Close() error {
 // reset closes the connection the way a process that crashes with unread data
 // does: the peer gets a TCP reset.
 func (c *conn) reset() {
-	if tcp, ok := c.Conn.(*net.TCPConn); ok {
+	if tcp, ok := c.Conn.(interface{ SetLinger(sec int) error }); ok {
 		_ = tcp.SetLinger(0)
 	}
 	_ = c.Close()

@@ -1,0 +1,320 @@
+package memnet
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Conn is one end of a connection. What is written to it waits in the bounded buffer of the other end.
+type Conn struct {
+	owner         *Process // whose end it is
+	peer          *Conn
+	local, remote net.Addr
+	series        string // of the delays of what it sends
+
+	// Guarded by the network's lock.
+	readable, writable *sync.Cond
+	in                 []byte   // has arrived, was not read yet
+	coming             []packet // on its way to this end, in order
+	flying             int      // bytes of it
+	ended              bool     // the other end sends no more
+	broken             bool     // it was reset
+	finished           bool     // this end sends no more
+	closed             bool
+	abort              bool // closing resets
+	frozen             bool
+	writing            bool // a Write is under way
+	readBy, writeBy    deadline
+}
+
+// A packet is what travels from one end to the other: bytes, or a word on the connection itself.
+type packet struct {
+	at    time.Time // when it arrives
+	data  []byte
+	last  bool // nothing follows
+	reset bool
+}
+
+func newConn(owner *Process, local, remote net.Addr, series string) *Conn {
+	mu := &owner.net.mu
+	c := &Conn{owner: owner, local: local, remote: remote, series: series, readable: sync.NewCond(mu), writable: sync.NewCond(mu)}
+	owner.conns[c] = struct{}{}
+	return c
+}
+
+// lock returns what unlocks.
+func (c *Conn) lock() func() {
+	c.owner.net.mu.Lock()
+	return c.owner.net.mu.Unlock
+}
+
+func (c *Conn) wake() {
+	c.readable.Broadcast()
+	c.writable.Broadcast()
+}
+
+func (c *Conn) stalled() bool { return c.frozen || c.owner.frozen }
+
+// Freeze makes this end read, write and close nothing, while the other end can still fill its buffer.
+func (c *Conn) Freeze() { c.freeze(true) }
+
+// Thaw lets it go on.
+func (c *Conn) Thaw() { c.freeze(false) }
+
+func (c *Conn) freeze(on bool) {
+	defer c.lock()()
+	c.frozen = on
+	c.wake()
+}
+
+// Read reads what has arrived, before it tells of an end or a reset that came after.
+func (c *Conn) Read(p []byte) (int, error) {
+	defer c.lock()()
+	for first := true; ; first = false {
+		switch {
+		case c.closed:
+			return 0, c.fail("read", net.ErrClosed)
+		case c.stalled():
+		case first && c.readBy.passed:
+			return 0, c.fail("read", os.ErrDeadlineExceeded)
+		case len(p) == 0:
+			return 0, nil
+		case len(c.in) > 0:
+			n := copy(p, c.in)
+			c.in = c.in[n:]
+			c.peer.writable.Broadcast()
+			return n, nil
+		case c.broken:
+			return 0, c.fail("read", syscall.ECONNRESET)
+		case c.ended:
+			return 0, io.EOF
+		case c.readBy.passed:
+			return 0, c.fail("read", os.ErrDeadlineExceeded)
+		}
+		c.readable.Wait()
+	}
+}
+
+// Write returns when all of p is in the buffer of the other end, or on its way there.
+func (c *Conn) Write(p []byte) (n int, err error) {
+	defer c.lock()()
+	for c.writing { // one at a time
+		if err := c.cannotWrite(); err != nil {
+			return 0, c.fail("write", err)
+		}
+		c.writable.Wait()
+	}
+	c.writing = true
+	defer func() {
+		c.writing = false
+		c.writable.Broadcast()
+	}()
+	for {
+		switch err := c.cannotWrite(); {
+		case err != nil:
+			return n, c.fail("write", err)
+		case c.stalled():
+		case c.peer.closed: // TCP hears of it by the reset that the write causes
+			c.peer.send(packet{reset: true})
+			return len(p), nil
+		default:
+			if m := min(len(p)-n, c.room()); m > 0 {
+				c.send(packet{data: append([]byte(nil), p[n:n+m]...)})
+				n += m
+			}
+			if n == len(p) {
+				return n, nil
+			}
+		}
+		c.writable.Wait()
+	}
+}
+
+// cannotWrite says why nothing more can be written.
+func (c *Conn) cannotWrite() error {
+	switch {
+	case c.closed:
+		return net.ErrClosed
+	case c.stalled():
+		return nil
+	case c.writeBy.passed:
+		return os.ErrDeadlineExceeded
+	case c.finished, c.broken, c.peer.closed && c.local.Network() == "unix":
+		return syscall.EPIPE
+	}
+	return nil
+}
+
+// room is how much the buffer of the other end still takes.
+func (c *Conn) room() int { return c.owner.net.opts.Buffer - len(c.peer.in) - c.peer.flying }
+
+// send puts a packet on its way. The network's lock is held.
+func (c *Conn) send(k packet) {
+	to, n := c.peer, c.owner.net
+	if n.opts.Delay == nil {
+		to.take(k)
+		return
+	}
+	k.at = time.Now().Add(n.delay(c.series))
+	to.flying += len(k.data)
+	to.coming = append(to.coming, k)
+	if len(to.coming) == 1 {
+		to.expect()
+	}
+}
+
+func (c *Conn) expect() { time.AfterFunc(time.Until(c.coming[0].at), c.arrive) }
+
+// arrive takes what is due. A packet waits for those before it.
+func (c *Conn) arrive() {
+	defer c.lock()()
+	for len(c.coming) > 0 && !c.coming[0].at.After(time.Now()) {
+		k := c.coming[0]
+		c.coming = c.coming[1:]
+		c.flying -= len(k.data)
+		c.take(k)
+	}
+	if len(c.coming) > 0 {
+		c.expect()
+	}
+}
+
+func (c *Conn) take(k packet) {
+	switch {
+	case k.reset:
+		c.broken = true
+	case k.last:
+		c.ended = true
+	case c.closed: // for nobody any more
+		if !c.peer.closed {
+			c.send(packet{reset: true})
+		}
+	default:
+		c.in = append(c.in, k.data...)
+	}
+	c.wake()
+}
+
+// CloseWrite says that nothing follows.
+func (c *Conn) CloseWrite() error {
+	defer c.lock()()
+	if c.closed {
+		return c.fail("close", net.ErrClosed)
+	}
+	if !c.finished {
+		c.finished = true
+		c.send(packet{last: true})
+	}
+	return nil
+}
+
+// Close ends the connection. One on which something was not read is reset. A frozen end waits.
+func (c *Conn) Close() error {
+	defer c.lock()()
+	for c.stalled() && !c.closed {
+		c.readable.Wait()
+	}
+	if c.closed {
+		return c.fail("close", net.ErrClosed)
+	}
+	c.shut()
+	return nil
+}
+
+// shut is the end of this end, whoever causes it. The network's lock is held.
+func (c *Conn) shut() {
+	c.closed = true
+	c.readBy.stop()
+	c.writeBy.stop()
+	delete(c.owner.conns, c)
+	switch {
+	case len(c.in) > 0 || c.abort:
+		c.send(packet{reset: true})
+	case !c.finished:
+		c.send(packet{last: true})
+	}
+	c.in = nil
+	c.wake()
+	c.peer.writable.Broadcast()
+}
+
+// SetLinger with 0 makes Close reset the connection, with TCP only.
+func (c *Conn) SetLinger(sec int) error {
+	defer c.lock()()
+	if c.local.Network() == "unix" {
+		return errors.ErrUnsupported
+	}
+	c.abort = sec == 0
+	return nil
+}
+
+// LocalAddr is this end.
+func (c *Conn) LocalAddr() net.Addr { return c.local }
+
+// RemoteAddr is the other end.
+func (c *Conn) RemoteAddr() net.Addr { return c.remote }
+
+// SetDeadline bounds reads and writes.
+func (c *Conn) SetDeadline(t time.Time) error {
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
+}
+
+// SetReadDeadline bounds reads.
+func (c *Conn) SetReadDeadline(t time.Time) error { return c.setDeadline(&c.readBy, c.readable, t) }
+
+// SetWriteDeadline bounds writes.
+func (c *Conn) SetWriteDeadline(t time.Time) error { return c.setDeadline(&c.writeBy, c.writable, t) }
+
+func (c *Conn) setDeadline(d *deadline, waits *sync.Cond, t time.Time) error {
+	defer c.lock()()
+	if c.closed {
+		return c.fail("set deadline", net.ErrClosed)
+	}
+	d.set(t, waits)
+	return nil
+}
+
+func (c *Conn) fail(op string, err error) error {
+	return &net.OpError{Op: op, Net: c.local.Network(), Source: c.local, Addr: c.remote, Err: err}
+}
+
+// A deadline wakes who waits once it has passed.
+type deadline struct {
+	passed bool
+	timer  *time.Timer // nil: none runs
+}
+
+func (d *deadline) stop() {
+	if d.timer != nil {
+		d.timer.Stop()
+		d.timer = nil
+	}
+}
+
+// set is called with the lock of waits held.
+func (d *deadline) set(t time.Time, waits *sync.Cond) {
+	d.stop()
+	left := time.Until(t)
+	if d.passed = !t.IsZero() && left <= 0; d.passed {
+		waits.Broadcast()
+		return
+	}
+	if t.IsZero() {
+		return
+	}
+	var timer *time.Timer
+	timer = time.AfterFunc(left, func() {
+		waits.L.Lock()
+		defer waits.L.Unlock()
+		if d.timer == timer { // else it was set anew meanwhile
+			d.passed, d.timer = true, nil
+			waits.Broadcast()
+		}
+	})
+	d.timer = timer
+}

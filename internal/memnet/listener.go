@@ -1,0 +1,122 @@
+package memnet
+
+import (
+	"fmt"
+	"net"
+	"sync"
+)
+
+// Listener accepts connections to a port or a socket.
+type Listener struct {
+	owner *Process
+	addr  net.Addr
+	id    uint64
+
+	// Guarded by the network's lock.
+	queue      []*Conn // connected, not accepted yet
+	acceptable *sync.Cond
+	room       chan struct{} // closed when the queue becomes shorter, or there is none any more
+	frozen     bool
+	hidden     bool
+	closed     bool
+}
+
+// Accept returns the next connection.
+func (l *Listener) Accept() (net.Conn, error) {
+	l.owner.net.mu.Lock()
+	defer l.owner.net.mu.Unlock()
+	for !l.closed && (l.frozen || l.owner.frozen || len(l.queue) == 0) {
+		l.acceptable.Wait()
+	}
+	if l.closed {
+		return nil, &net.OpError{Op: "accept", Net: l.addr.Network(), Addr: l.addr, Err: net.ErrClosed}
+	}
+	c := l.queue[0]
+	l.queue = l.queue[1:]
+	l.makeRoom()
+	return c, nil
+}
+
+// makeRoom wakes who waits to connect. The network's lock is held.
+func (l *Listener) makeRoom() {
+	close(l.room)
+	l.room = make(chan struct{})
+}
+
+// Addr is the port or the path.
+func (l *Listener) Addr() net.Addr { return l.addr }
+
+// Freeze makes the listener accept nothing; others can still connect.
+func (l *Listener) Freeze() { l.set(&l.frozen, true) }
+
+// Thaw lets it go on.
+func (l *Listener) Thaw() { l.set(&l.frozen, false) }
+
+// Hide makes the port one that is bound and not open yet: it is not listed, and nobody can connect.
+func (l *Listener) Hide() { l.set(&l.hidden, true) }
+
+// Show opens it.
+func (l *Listener) Show() { l.set(&l.hidden, false) }
+
+func (l *Listener) set(flag *bool, on bool) {
+	l.owner.net.mu.Lock()
+	defer l.owner.net.mu.Unlock()
+	*flag = on
+	l.acceptable.Broadcast()
+}
+
+// Close frees the port, or removes the socket's file. Who was not accepted is reset.
+func (l *Listener) Close() error {
+	n := l.owner.net
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for l.owner.frozen && !l.closed {
+		l.owner.thawed.Wait()
+	}
+	if l.closed {
+		return net.ErrClosed
+	}
+	l.shut()
+	if a, ok := l.addr.(*net.UnixAddr); ok {
+		delete(n.files, a.Name)
+		n.filesChanged()
+	}
+	return nil
+}
+
+// shut is the end of the listener, whoever causes it. The network's lock is held.
+func (l *Listener) shut() {
+	l.closed = true
+	delete(l.owner.listeners, l)
+	switch a := l.addr.(type) {
+	case *net.TCPAddr:
+		delete(l.owner.net.ports, a.Port)
+	case *net.UnixAddr:
+		l.owner.net.files[a.Name].ln = nil
+	}
+	for _, c := range l.queue {
+		c.abort = true
+		c.shut()
+	}
+	l.queue = nil
+	l.makeRoom()
+	l.acceptable.Broadcast()
+}
+
+// connect makes a connection of p to l. The network's lock is held.
+func (l *Listener) connect(p *Process) *Conn {
+	n := p.net
+	series := l.addr.String()
+	n.counts[series]++
+	series = fmt.Sprintf("%s#%d", series, n.counts[series])
+	var from net.Addr = &net.UnixAddr{Net: "unix"}
+	if _, ok := l.addr.(*net.TCPAddr); ok {
+		from = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1).To4(), Port: 32768 + n.dialed%28000}
+		n.dialed++
+	}
+	here, there := newConn(p, from, l.addr, series+">"), newConn(l.owner, l.addr, from, series+"<")
+	here.peer, there.peer = there, here
+	l.queue = append(l.queue, there)
+	l.acceptable.Broadcast()
+	return here
+}

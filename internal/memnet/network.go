@@ -1,0 +1,139 @@
+// Package memnet is the loopback interface and the socket files of one machine, in memory. It
+// serves tests in virtual time: whoever waits for a connection waits on a sync.Cond, so that the
+// clock of a testing/synctest bubble goes on, which it never does over kernel sockets. Programs
+// can be frozen and killed, which the kernel's sockets of one's own process cannot.
+package memnet
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Options say what a network is like. The zero value is one without delays.
+type Options struct {
+	Buffer  int // bytes that one direction of a connection holds; 0: 64 KiB
+	Backlog int // connections that wait to be accepted; 0: 128
+	// Delay says how long the nth of a series of events takes: the writes of one direction of a
+	// connection, the connects to one address, the news of socket files. nil: no time at all.
+	// Where it gives each event an instant of its own, and depends on a seed only, it is virtual
+	// time that orders events and never the scheduler.
+	Delay func(series string, nth int) time.Duration
+}
+
+// Network is one machine. All of it is guarded by one lock, which nobody holds while waiting.
+type Network struct {
+	opts Options
+
+	mu       sync.Mutex
+	ports    map[int]*Listener
+	files    map[string]*file
+	counts   map[string]int // of events, by series
+	ids      uint64         // given to listeners and files
+	dialed   int            // ports given to who connects
+	watchers map[*func()]struct{}
+}
+
+// A file is that of an IPC socket. It outlives a listener whose process is killed.
+type file struct {
+	id string
+	ln *Listener // nil: nobody listens
+}
+
+// Socket is an IPC socket that has a file.
+type Socket struct {
+	Path string
+	ID   string // differs once it was removed and made anew
+}
+
+// Port is a port on which somebody listens.
+type Port struct {
+	Port  int
+	ID    uint64 // differs once it was closed and opened again
+	Owner Owner
+}
+
+// New returns a machine on which nothing runs.
+func New(opts Options) *Network {
+	if opts.Buffer == 0 {
+		opts.Buffer = 64 << 10
+	}
+	if opts.Backlog == 0 {
+		opts.Backlog = 128
+	}
+	return &Network{
+		opts: opts, ports: make(map[int]*Listener), files: make(map[string]*file),
+		counts: make(map[string]int), watchers: make(map[*func()]struct{}),
+	}
+}
+
+// Sockets lists the IPC sockets that have a file, by path.
+func (n *Network) Sockets() []Socket {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var list []Socket
+	for path, f := range n.files {
+		list = append(list, Socket{Path: path, ID: f.id})
+	}
+	slices.SortFunc(list, func(a, b Socket) int { return strings.Compare(a.Path, b.Path) })
+	return list
+}
+
+// Ports tells which of the ports have a listener, in the order given.
+func (n *Network) Ports(ports []int) []Port {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var list []Port
+	for _, port := range ports {
+		if l := n.ports[port]; l != nil && !l.hidden {
+			list = append(list, Port{Port: port, ID: l.id, Owner: l.owner.Owner})
+		}
+	}
+	return list
+}
+
+// Watch calls notify, which must not block, whenever a socket file has come or gone, until ctx ends.
+func (n *Network) Watch(ctx context.Context, notify func()) {
+	n.mu.Lock()
+	n.watchers[&notify] = struct{}{}
+	n.mu.Unlock()
+	<-ctx.Done()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.watchers, &notify)
+}
+
+// filesChanged tells those who watch. n.mu is held.
+func (n *Network) filesChanged() {
+	time.AfterFunc(n.delay("files"), func() {
+		n.mu.Lock()
+		var tell []func()
+		for notify := range n.watchers {
+			tell = append(tell, *notify)
+		}
+		n.mu.Unlock()
+		for _, notify := range tell {
+			notify()
+		}
+	})
+}
+
+// delay is that of the next event of a series. n.mu is held.
+func (n *Network) delay(series string) time.Duration {
+	if n.opts.Delay == nil {
+		return 0
+	}
+	n.counts[series]++
+	return n.opts.Delay(series, n.counts[series])
+}
+
+// newID is one that nothing else has. n.mu is held.
+func (n *Network) newID() uint64 {
+	n.ids++
+	return n.ids
+}
+
+func (n *Network) newFileID() string { return fmt.Sprintf("file %d", n.newID()) }

@@ -1,0 +1,221 @@
+package memnet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"path"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Owner is who has opened a socket or port, as the operating system tells others.
+type Owner struct {
+	PID  int
+	UID  string
+	Name string
+}
+
+// Process is one program of the machine. It listens (it is a network for fakeserver) and connects.
+type Process struct {
+	Owner
+	net *Network
+
+	// Guarded by net.mu.
+	frozen, killed bool
+	thawed         *sync.Cond
+	conns          map[*Conn]struct{}
+	listeners      map[*Listener]struct{}
+}
+
+// Process starts a program.
+func (n *Network) Process(who Owner) *Process {
+	return &Process{
+		Owner: who, net: n, thawed: sync.NewCond(&n.mu),
+		conns: make(map[*Conn]struct{}), listeners: make(map[*Listener]struct{}),
+	}
+}
+
+// Freeze stops the process as SIGSTOP does: it accepts, reads, writes and closes nothing, while
+// others still connect and fill its buffers. What it does without its sockets goes on.
+func (p *Process) Freeze() { p.freeze(true) }
+
+// Thaw lets it go on.
+func (p *Process) Thaw() { p.freeze(false) }
+
+func (p *Process) freeze(on bool) {
+	p.net.mu.Lock()
+	defer p.net.mu.Unlock()
+	p.frozen = on
+	p.wake()
+}
+
+// wake makes all that wait on sockets of p look again. net.mu is held.
+func (p *Process) wake() {
+	p.thawed.Broadcast()
+	for c := range p.conns {
+		c.wake()
+	}
+	for l := range p.listeners {
+		l.acceptable.Broadcast()
+	}
+}
+
+// Kill ends the process as SIGKILL does: the kernel closes what it had open, and its socket files
+// stay. All calls on its sockets fail from then on, so that its goroutines end.
+func (p *Process) Kill() {
+	p.net.mu.Lock()
+	defer p.net.mu.Unlock()
+	p.killed = true
+	for l := range p.listeners {
+		l.shut()
+	}
+	for c := range p.conns {
+		c.shut()
+	}
+	p.wake()
+}
+
+// ListenPort binds the first free one of the ports; 0 is any.
+func (p *Process) ListenPort(ports []int) (net.Listener, int, error) {
+	p.net.mu.Lock()
+	defer p.net.mu.Unlock()
+	if p.killed {
+		return nil, 0, net.ErrClosed
+	}
+	for _, port := range ports {
+		for any := 20000; port == 0; any++ {
+			if p.net.ports[any] == nil {
+				port = any
+			}
+		}
+		if p.net.ports[port] == nil {
+			l := p.listen(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1).To4(), Port: port})
+			p.net.ports[port] = l
+			return l, port, nil
+		}
+	}
+	return nil, 0, fmt.Errorf("none of the ports %v is free: %w", ports, syscall.EADDRINUSE)
+}
+
+// ListenIPC binds the first free socket of discord-ipc-0..9 in the folder.
+func (p *Process) ListenIPC(dir string) (net.Listener, string, error) {
+	for slot := range 10 {
+		name := path.Join(dir, fmt.Sprintf("discord-ipc-%d", slot))
+		l, err := p.ReopenIPC(name)
+		if !errors.Is(err, syscall.EADDRINUSE) {
+			return l, name, err
+		}
+	}
+	return nil, "", fmt.Errorf("none of discord-ipc-0 to -9 in %s is free: %w", dir, syscall.EADDRINUSE)
+}
+
+// ReopenIPC binds the socket with that path. A file on which nobody listens any more is replaced.
+func (p *Process) ReopenIPC(name string) (net.Listener, error) {
+	p.net.mu.Lock()
+	defer p.net.mu.Unlock()
+	if p.killed {
+		return nil, net.ErrClosed
+	}
+	if f := p.net.files[name]; f != nil && f.ln != nil {
+		return nil, fmt.Errorf("listen on %s: %w", name, syscall.EADDRINUSE)
+	}
+	l := p.listen(&net.UnixAddr{Net: "unix", Name: name})
+	p.net.files[name] = &file{id: p.net.newFileID(), ln: l}
+	p.net.filesChanged()
+	return l, nil
+}
+
+// listen is called with net.mu held.
+func (p *Process) listen(addr net.Addr) *Listener {
+	l := &Listener{owner: p, addr: addr, id: p.net.newID(), acceptable: sync.NewCond(&p.net.mu), room: make(chan struct{})}
+	p.listeners[l] = struct{}{}
+	return l
+}
+
+// DialPort connects to a port. As the kernel does, it succeeds before anybody has accepted, and
+// waits while the backlog is full.
+func (p *Process) DialPort(ctx context.Context, port int) (net.Conn, error) {
+	addr := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1).To4(), Port: port}
+	c, err := p.dial(ctx, addr, func() *Listener { return p.net.ports[port] })
+	if err != nil {
+		return nil, &net.OpError{Op: "dial", Net: addr.Network(), Addr: addr, Err: err}
+	}
+	return c, nil
+}
+
+// DialIPC connects to a socket and says who listens on it. As the kernel does, it fails at once
+// with EAGAIN while the backlog is full.
+func (p *Process) DialIPC(ctx context.Context, name string) (net.Conn, Owner, error) {
+	addr := &net.UnixAddr{Net: "unix", Name: name}
+	found := false
+	c, err := p.dial(ctx, addr, func() *Listener {
+		f := p.net.files[name]
+		if found = f != nil; !found {
+			return nil
+		}
+		return f.ln
+	})
+	if err != nil {
+		if !found && errors.Is(err, syscall.ECONNREFUSED) {
+			err = syscall.ENOENT
+		}
+		return nil, Owner{}, &net.OpError{Op: "dial", Net: addr.Network(), Addr: addr, Err: err}
+	}
+	return c, c.peer.owner.Owner, nil
+}
+
+// dial connects to the listener that find, called with net.mu held, returns.
+func (p *Process) dial(ctx context.Context, addr net.Addr, find func() *Listener) (*Conn, error) {
+	n := p.net
+	n.mu.Lock()
+	wait := n.delay("connect " + addr.String())
+	n.mu.Unlock()
+	if err := sleep(ctx, wait); err != nil {
+		return nil, err
+	}
+	for {
+		n.mu.Lock()
+		for p.frozen && !p.killed {
+			p.thawed.Wait()
+		}
+		l := find()
+		switch {
+		case p.killed:
+			n.mu.Unlock()
+			return nil, net.ErrClosed
+		case l == nil || l.hidden || l.closed:
+			n.mu.Unlock()
+			return nil, syscall.ECONNREFUSED
+		case len(l.queue) < n.opts.Backlog:
+			c := l.connect(p)
+			n.mu.Unlock()
+			return c, nil
+		case addr.Network() == "unix":
+			n.mu.Unlock()
+			return nil, syscall.EAGAIN
+		}
+		room := l.room
+		n.mu.Unlock()
+		select {
+		case <-room:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return ctx.Err()
+}
