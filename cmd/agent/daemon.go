@@ -134,7 +134,7 @@ func (r *reporter) configure(opts rpcclient.Options) {
 
 // settable leaves out what reflect cannot compare and nobody configures.
 func settable(o rpcclient.Options) rpcclient.Options {
-	o.Log, o.OnDelivery, o.DialPort = nil, nil, nil
+	o.Log, o.OnDelivery, o.DialPort, o.Chance = nil, nil, nil, nil
 	return o
 }
 

@@ -46,7 +46,7 @@ func New(opts Options) *Client {
 	opts = opts.withDefaults()
 	return &Client{
 		opts: opts, noticed: make(chan struct{}, 1), ended: make(chan struct{}, 1), changed: make(chan struct{}),
-		deaf: make(map[string]*deaf), spent: make(map[place]limiter), search: newBackoff(retryFirst, opts.RetryMax), status: Status{State: Searching},
+		deaf: make(map[string]*deaf), spent: make(map[place]limiter), search: opts.backoff(retryFirst, opts.RetryMax), status: Status{State: Searching},
 	}
 }
 

@@ -206,7 +206,9 @@ func (c *Client) tryPorts(ctx context.Context) []Listener {
 func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
 // dialLoopback connects to a port of this machine.
-func dialLoopback(ctx context.Context, port int) (net.Conn, error) { return dialTCP(ctx, loopback(port)) }
+func dialLoopback(ctx context.Context, port int) (net.Conn, error) {
+	return dialTCP(ctx, loopback(port))
+}
 
 func dialTCP(ctx context.Context, addr string) (net.Conn, error) {
 	var d net.Dialer

@@ -38,6 +38,9 @@ type httpLink struct {
 // openHTTP connects. The caller vouches that the server is a client, or sends nothing secret.
 func openHTTP(ctx context.Context, t target, proofs []Transport, counts bool) (*httpLink, error) {
 	l := &httpLink{target: t, counts: counts, proofs: proofs, gone: make(chan struct{}), redial: newBackoff(retryFirst, redialInterval)}
+	if t.chance != nil {
+		l.redial.chance = t.chance
+	}
 	l.life, l.end = context.WithCancel(context.Background())
 	if _, err := l.dial(ctx); err != nil {
 		l.end()

@@ -64,8 +64,9 @@ type target struct {
 	port     int
 	dial     func(ctx context.Context, port int) (net.Conn, error) // nil is that of this machine
 	clientID string
-	origin   string      // "" = none is sent
-	same     func() bool // reports whether the port still has the owner it was found with; nil is unknown
+	origin   string         // "" = none is sent
+	chance   func() float64 // of Options; nil: by chance
+	same     func() bool    // reports whether the port still has the owner it was found with; nil is unknown
 }
 
 func (t target) sameOwner() bool { return t.same == nil || t.same() }

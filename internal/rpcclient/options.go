@@ -3,6 +3,7 @@ package rpcclient
 import (
 	"context"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"time"
 )
@@ -35,6 +36,7 @@ type Options struct {
 	OnExit        ExitPolicy
 	StopTimeout   time.Duration // for the farewell (rule R53)
 	OnDelivery    func(Delivery)
+	Chance        func() float64 // for what waits are lengthened by, in [0, 1); nil: by chance
 	Log           *slog.Logger
 }
 
@@ -83,10 +85,20 @@ func (o Options) withDefaults() Options {
 	orDefault(&o.OnExit, d.OnExit)
 	orDefault(&o.StopTimeout, d.StopTimeout)
 	orDefault(&o.Log, slog.New(slog.DiscardHandler))
+	if o.Chance == nil {
+		o.Chance = rand.Float64
+	}
 	if o.OnDelivery == nil {
 		o.OnDelivery = func(Delivery) {}
 	}
 	return o
+}
+
+// backoff is a new one that goes by the chance of the options.
+func (o Options) backoff(first, ceiling time.Duration) *backoff {
+	b := newBackoff(first, ceiling)
+	b.chance = o.Chance
+	return b
 }
 
 func orDefault[T comparable](v *T, def T) {

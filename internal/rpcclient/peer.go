@@ -68,8 +68,8 @@ var (
 func (c *Client) newPeer(who Process) *peer {
 	p := &peer{
 		place: place{Process: who}, box: newMailbox(),
-		retry: newBackoff(retryFirst, c.opts.RetryMax), sulk: newBackoff(c.opts.RefusedWait, max(refusedMax, c.opts.RefusedWait)),
-		doubt:   newBackoff(doubtFirst, doubtMax),
+		retry: c.opts.backoff(retryFirst, c.opts.RetryMax), sulk: c.opts.backoff(c.opts.RefusedWait, max(refusedMax, c.opts.RefusedWait)),
+		doubt:   c.opts.backoff(doubtFirst, doubtMax),
 		bucket:  limiter{size: c.opts.Tokens, every: c.opts.TokenEvery},
 		refused: make(map[Transport]error), said: make(map[string]bool),
 		status: Session{State: Searching}, // no session before it has proved to be a client

@@ -64,7 +64,7 @@ func (c *Client) overPort() []Transport {
 
 func (c *Client) target(at place) target {
 	return target{
-		addr: loopback(at.port.Port), port: at.port.Port, dial: c.opts.DialPort, clientID: c.opts.ClientID, origin: c.opts.Origin,
+		addr: loopback(at.port.Port), port: at.port.Port, dial: c.opts.DialPort, clientID: c.opts.ClientID, origin: c.opts.Origin, chance: c.opts.Chance,
 		same: func() bool { return c.sameOwner(at.port) },
 	}
 }
@@ -222,7 +222,7 @@ func (c *Client) hold(ctx context.Context, p *peer, l link, to Address, counts b
 	h := &holder{Client: c, p: p, to: to, start: start, paced: counts && to.Transport == HTTP}
 	s := &session{
 		link: l, to: to, box: p.box, timeout: c.opts.AnswerTimeout, pacer: newPacer(),
-		retry: newBackoff(refusedFirst, refusedMax), tell: h, answers: p.answered, leave: leave,
+		retry: c.opts.backoff(refusedFirst, refusedMax), tell: h, answers: p.answered, leave: leave,
 	}
 	c.holding(p, true)
 	defer c.holding(p, false)
