@@ -75,7 +75,7 @@ func openFolder(t *testing.T) string {
 // start starts the agent.
 func (a *agentRun) start() {
 	a.t.Helper()
-	base := os.Environ()
+	var base []string
 	if a.sound != nil {
 		base = a.sound.Env()
 	}

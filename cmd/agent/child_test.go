@@ -48,19 +48,26 @@ func deadline(t *testing.T) context.Context {
 	return ctx
 }
 
-// privateEnv is base without anything that the agent would take for a setting, then extra.
+// privateEnv is base without anything that the agent would take for a setting, with folders of the
+// test's own, then extra. base nil is the environment of this process without its sound server and
+// session bus.
 func privateEnv(t *testing.T, base []string, extra ...string) []string {
 	t.Helper()
 	var env []string
+	home := t.TempDir()
+	if base == nil {
+		base = append(os.Environ(), "PULSE_SERVER=unix:"+filepath.Join(home, "no-sound-server"),
+			"PULSE_COOKIE="+filepath.Join(home, "cookie"), "DBUS_SESSION_BUS_ADDRESS=unix:path="+filepath.Join(home, "no-bus"))
+	}
 	for _, kv := range base {
 		if !strings.HasPrefix(kv, "SIDETONE_") {
 			env = append(env, kv)
 		}
 	}
-	home := t.TempDir()
 	// The race detector would sleep for a second at the end of each process.
 	env = append(env, childEnv+"=1", "GORACE="+os.Getenv("GORACE")+" atexit_sleep_ms=10")
-	env = append(env, "HOME="+home, "XDG_CONFIG_HOME="+filepath.Join(home, "config"), "AppData="+home, "ProgramData="+home)
+	env = append(env, "HOME="+home, "XDG_CONFIG_HOME="+filepath.Join(home, "config"), "AppData="+home, "ProgramData="+home,
+		"XDG_RUNTIME_DIR="+home)
 	return append(env, extra...)
 }
 
@@ -86,7 +93,7 @@ type output struct {
 // sidetone runs a command of the agent to its end, with nothing set but what env says.
 func sidetone(t *testing.T, env []string, args ...string) output {
 	t.Helper()
-	return runToEnd(t, child(t, privateEnv(t, os.Environ(), env...), args...))
+	return runToEnd(t, child(t, privateEnv(t, nil, env...), args...))
 }
 
 func runToEnd(t *testing.T, cmd *exec.Cmd) output {

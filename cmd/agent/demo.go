@@ -186,7 +186,7 @@ func newStage(ctx context.Context, talk io.Writer) (stage, error) {
 	if err == nil {
 		var server *soundlab.Server
 		if server, err = soundlab.Start(ctx, soundlab.Options{Kind: soundlab.PulseAudio}); err == nil {
-			return &pulseStage{server: server}, nil
+			return &pulseStage{server: server}, server.Adopt() // this process plays the agent
 		}
 	}
 	if ctx.Err() != nil {

@@ -44,7 +44,7 @@ func (d *controlled) setting() string { return "SIDETONE_CONTROL_SOCKET=" + d.so
 // ask runs a verb of the command line against the agent of d.
 func (d *controlled) ask(args ...string) (stdout, stderr string, code int) {
 	d.t.Helper()
-	cmd := child(d.t, privateEnv(d.t, os.Environ(), d.setting()), args...)
+	cmd := child(d.t, privateEnv(d.t, nil, d.setting()), args...)
 	var out, errs strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
@@ -111,7 +111,7 @@ func TestControl(t *testing.T) {
 		require.Contains(t, d.logged("pushed state taken back")["reason"], "lease")
 	})
 	t.Run("a pusher that is killed", func(t *testing.T) {
-		pusher := child(t, privateEnv(t, os.Environ(), d.setting()), "push", "acme-headset-700", "hardware_mute=true", "--ttl", "0", "--owner", "suite")
+		pusher := child(t, privateEnv(t, nil, d.setting()), "push", "acme-headset-700", "hardware_mute=true", "--ttl", "0", "--owner", "suite")
 		require.NoError(t, pusher.Start())
 		d.hasList(pair("Acme Headset 700", true)...)
 		require.NoError(t, pusher.Process.Kill())
@@ -119,7 +119,7 @@ func TestControl(t *testing.T) {
 		d.hasList(pair("Acme Headset 700", false)...)
 	})
 	t.Run("watch", func(t *testing.T) {
-		watcher := child(t, privateEnv(t, os.Environ(), d.setting()), "watch")
+		watcher := child(t, privateEnv(t, nil, d.setting()), "watch")
 		out, err := watcher.StdoutPipe()
 		require.NoError(t, err)
 		require.NoError(t, watcher.Start())

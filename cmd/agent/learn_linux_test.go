@@ -83,7 +83,7 @@ func TestLearnWithoutPermission(t *testing.T) {
 	for _, f := range []string{root, filepath.Dir(root)} {
 		require.NoError(t, os.Chmod(f, 0o755))
 	}
-	cmd := child(t, privateEnv(t, os.Environ(), hidEnv+"="+root), "learn")
+	cmd := child(t, privateEnv(t, nil, hidEnv+"="+root), "learn")
 	if os.Geteuid() == 0 {
 		cmd.Path, cmd.Dir, cmd.SysProcAttr = "/proc/self/exe", "/", asNobody // the folder of this binary may be root's alone
 	}

@@ -48,7 +48,7 @@ func TestAnswerToNobody(t *testing.T) {
 // answerTo runs a verb whose standard output is a file.
 func answerTo(t *testing.T, file *os.File, args string) output {
 	t.Helper()
-	cmd := child(t, privateEnv(t, os.Environ()), strings.Fields(args)...)
+	cmd := child(t, privateEnv(t, nil), strings.Fields(args)...)
 	var stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = file, &stderr
 	_ = cmd.Run()
@@ -71,7 +71,7 @@ func TestDemoEndsEarly(t *testing.T) {
 			r, w, err := os.Pipe()
 			require.NoError(t, err)
 			defer r.Close()
-			cmd := child(t, privateEnv(t, os.Environ(), "TMPDIR="+folder), "demo")
+			cmd := child(t, privateEnv(t, nil, "TMPDIR="+folder), "demo")
 			var stderr bytes.Buffer
 			cmd.Stdout, cmd.Stderr = w, &stderr
 			require.NoError(t, cmd.Start())

@@ -30,7 +30,7 @@ type recordRun struct {
 func (d *controlled) record(args ...string) *recordRun {
 	d.t.Helper()
 	r := &recordRun{t: d.t, file: filepath.Join(d.t.TempDir(), "recording.jsonl")}
-	r.cmd = child(d.t, privateEnv(d.t, os.Environ(), d.setting()), append([]string{"record", r.file}, args...)...)
+	r.cmd = child(d.t, privateEnv(d.t, nil, d.setting()), append([]string{"record", r.file}, args...)...)
 	r.cmd.Stderr = &r.said
 	require.NoError(d.t, r.cmd.Start())
 	r.holds(`"begin":`)
@@ -170,21 +170,21 @@ func TestRecordings(t *testing.T) {
 		r.holds(`"hardware_mute":true`)
 	}
 
-	o := runToEnd(t, child(t, privateEnv(t, os.Environ(), d.setting()), "record", first.file))
+	o := runToEnd(t, child(t, privateEnv(t, nil, d.setting()), "record", first.file))
 	require.Equal(t, exitFailed, o.code)
 	require.Contains(t, o.stderr, "file exists (--force overwrites it)")
 	require.NotContains(t, first.text(), `"end":`)
 	forced := write(t, "forced.jsonl", strings.Repeat("something else\n", 10_000))
 	require.NoError(t, os.Chmod(forced, 0o644))
-	o = runToEnd(t, child(t, privateEnv(t, os.Environ(), d.setting()), "record", "--force", "--for", "100ms", forced))
+	o = runToEnd(t, child(t, privateEnv(t, nil, d.setting()), "record", "--force", "--for", "100ms", forced))
 	require.Equal(t, exitOK, o.code, o.stderr)
 	info, err := os.Stat(forced)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode(), "not open to others as it was before")
 	require.Equal(t, exitOK, sidetone(t, nil, "replay", forced).code)
-	o = runToEnd(t, child(t, privateEnv(t, os.Environ(), d.setting()), "record", "--for", "1ms", "-"))
+	o = runToEnd(t, child(t, privateEnv(t, nil, d.setting()), "record", "--for", "1ms", "-"))
 	require.Equal(t, exitOK, o.code, o.stderr)
-	replayed := child(t, privateEnv(t, os.Environ()), "replay", "-")
+	replayed := child(t, privateEnv(t, nil), "replay", "-")
 	replayed.Stdin = strings.NewReader(o.stdout)
 	require.Contains(t, runToEnd(t, replayed).stdout, "all as recorded")
 

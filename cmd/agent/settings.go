@@ -121,7 +121,7 @@ func logger(w io.Writer, l config.Log) *slog.Logger {
 }
 
 func (s *settings) platform() platform.Options {
-	return platform.Options{Audio: s.Sources.Audio, Camera: s.Sources.Camera, Files: s.Sources.Files, PulseServer: s.Sources.PulseServer}
+	return platform.Options{Audio: s.Sources.Audio, Camera: s.Sources.Camera, Files: s.Sources.Files, PulseServer: s.Sources.PulseServer, Getenv: os.Getenv}
 }
 
 func (s *settings) resolver() (*devices.Resolver, error) {
@@ -148,7 +148,7 @@ func (s *settings) rpc() rpcclient.Options {
 	return rpcclient.Options{
 		ClientID: s.cat.Vendor.ClientID, Origin: origin,
 		Clients: rpcclient.Which(s.RPC.Clients), Transports: transports, Ports: s.RPC.Ports,
-		Local:        newLocal(platform.IPCFolders(os.Getenv, s.RPC.IPCFolders)),
+		Local:        newLocal(s.IPCFolders(runtime.GOOS, os.Getenv)),
 		ProbeTimeout: s.RPC.ProbeTimeout, AnswerTimeout: s.RPC.AnswerTimeout, HTTPTimeout: s.RPC.HTTPTimeout,
 		Tokens: s.RPC.Tokens, TokenEvery: s.RPC.TokenEvery, RetryMax: s.RPC.RetryMax, OnExit: rpcclient.ExitPolicy(s.RPC.OnExit),
 	}

@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -37,8 +40,13 @@ func (b *shared) start(t *testing.T) context.Context {
 	}
 	path, err := findChromium()
 	require.NoError(t, err)
+	home, err := os.MkdirTemp("", "browser")
+	require.NoError(t, err)
+	b.end = append(b.end, func() { _ = os.RemoveAll(home) })
 	alloc, endAlloc := chromedp.NewExecAllocator(context.Background(), // with a folder for its data that is removed at the end
 		chromedp.ExecPath(path),
+		chromedp.Env("HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home, "XDG_DATA_HOME="+home, "XDG_RUNTIME_DIR="+home,
+			"DBUS_SESSION_BUS_ADDRESS=unix:path="+filepath.Join(home, "no-bus"), "PULSE_SERVER=unix:"+filepath.Join(home, "no-sound")),
 		chromedp.NoFirstRun,
 		chromedp.NoSandbox, // root has none, and the browser only ever loads the page
 		chromedp.DisableGPU,
@@ -50,14 +58,14 @@ func (b *shared) start(t *testing.T) context.Context {
 		chromedp.Flag("force-color-profile", "srgb"),
 	)
 	ctx, endBrowser := chromedp.NewContext(alloc)
-	b.end = []context.CancelFunc{endBrowser, endAlloc}
+	b.end = append(b.end, endAlloc, endBrowser)
 	require.NoError(t, chromedp.Do(ctx), "%s does not start", path)
 	b.ctx = ctx
 	return ctx
 }
 
 func (b *shared) close() {
-	for _, end := range b.end {
+	for _, end := range slices.Backward(b.end) {
 		end()
 	}
 }

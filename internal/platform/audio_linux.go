@@ -15,6 +15,7 @@ import (
 // miniaudio enumerates beside it, and ALSA tells of switches that the server does not map.
 type Audio struct {
 	address func() (string, error)
+	cookie  func() []byte // for the sound server; nil: none
 	bell    bell
 	retry   *serverWatch
 	mini    *enumerator
@@ -93,7 +94,11 @@ func (a *Audio) connect(ctx context.Context) error {
 		return err
 	}
 	a.server = server
-	conn, err := pulse.Dial(ctx, server, pulse.Options{Name: "sidetone", OnEvent: a.onEvent})
+	o := pulse.Options{Name: "sidetone", OnEvent: a.onEvent}
+	if a.cookie != nil {
+		o.Cookie = a.cookie()
+	}
+	conn, err := pulse.Dial(ctx, server, o)
 	if err == nil {
 		if err = conn.Subscribe(ctx, watched); err != nil {
 			_ = conn.Close()

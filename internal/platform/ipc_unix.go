@@ -3,7 +3,6 @@
 package platform
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,49 +21,6 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 )
-
-// sandboxed are the folders below $XDG_RUNTIME_DIR into which Flatpak and Snap put the sockets
-// of the clients that they run (rule R7).
-var sandboxed = []string{
-	"app/com.discordapp.Discord",
-	"snap.discord",
-	"app/com.discordapp.DiscordPTB",
-	"app/com.discordapp.DiscordCanary",
-	"snap.discord-canary",
-}
-
-// IPCFolders are the folders in which clients open discord-ipc-0 to -9, best first (rule R7):
-// the first that is set of XDG_RUNTIME_DIR, TMPDIR, TMP and TEMP, else /tmp, then those of
-// Flatpak and Snap. A variable with a relative path does not count: what it is relative to is
-// the client's secret. extra, if not empty, replaces them all.
-func IPCFolders(getenv func(string) string, extra []string) []string {
-	var folders []string
-	add := func(folder string) {
-		if folder = filepath.Clean(folder); !slices.Contains(folders, folder) {
-			folders = append(folders, folder)
-		}
-	}
-	if len(extra) > 0 {
-		for _, folder := range extra {
-			add(folder)
-		}
-		return folders
-	}
-	set := func(name string) string {
-		if value := getenv(name); filepath.IsAbs(value) {
-			return value
-		}
-		return ""
-	}
-	runtime := set("XDG_RUNTIME_DIR")
-	add(cmp.Or(runtime, set("TMPDIR"), set("TMP"), set("TEMP"), "/tmp"))
-	if runtime != "" {
-		for _, name := range sandboxed {
-			add(filepath.Join(runtime, name))
-		}
-	}
-	return folders
-}
 
 // IPCSockets lists the discord-ipc-0 to -9 that exist now in folders, in the order of folder
 // and number. A socket that several names lead to, as people link a Flatpak client's, is

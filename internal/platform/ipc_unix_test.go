@@ -57,32 +57,6 @@ func pathsOf(sockets []IPCSocket) (paths []string) {
 	return paths
 }
 
-func TestIPCFolders(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		env   map[string]string
-		extra []string
-		want  []string
-	}{
-		{"nothing set", nil, nil, []string{"/tmp"}},
-		{"first set wins", map[string]string{"TMPDIR": "/a/", "TMP": "/b", "TEMP": "/c"}, nil, []string{"/a"}},
-		{"TMP", map[string]string{"TMP": "/b", "TEMP": "/c"}, nil, []string{"/b"}},
-		{"TEMP", map[string]string{"TEMP": "/c"}, nil, []string{"/c"}},
-		{"relative", map[string]string{"XDG_RUNTIME_DIR": "run", "TMPDIR": "/a"}, nil, []string{"/a"}},
-		{"runtime folder", map[string]string{"XDG_RUNTIME_DIR": "/run/user/7", "TMPDIR": "/a"}, nil, []string{
-			"/run/user/7",
-			"/run/user/7/app/com.discordapp.Discord",
-			"/run/user/7/snap.discord",
-			"/run/user/7/app/com.discordapp.DiscordPTB",
-			"/run/user/7/app/com.discordapp.DiscordCanary",
-			"/run/user/7/snap.discord-canary",
-		}},
-		{"extra replaces", map[string]string{"XDG_RUNTIME_DIR": "/run/user/7"}, []string{"/x", "/y", "/x/"}, []string{"/x", "/y"}},
-	} {
-		require.Equal(t, c.want, IPCFolders(func(name string) string { return c.env[name] }, c.extra), c.name)
-	}
-}
-
 func TestIPCSocketsAreOrdered(t *testing.T) {
 	a, b := shortDir(t), shortDir(t)
 	var want []string

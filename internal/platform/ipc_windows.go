@@ -14,15 +14,6 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// IPCFolders is where pipes are on Windows (rule R7): there is one place for all. extra, if not
-// empty, replaces it.
-func IPCFolders(_ func(string) string, extra []string) []string {
-	if len(extra) > 0 {
-		return extra
-	}
-	return []string{`\\.\pipe\`}
-}
-
 // IPCSockets lists the discord-ipc-0 to -9 that exist now in folders, in the order of folder
 // and number. It reads the list of pipes: to open one, even for its attributes, is to connect.
 // A folder that cannot be read is one of the notes, which are for people.

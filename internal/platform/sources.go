@@ -6,8 +6,16 @@ import "log/slog"
 type Options struct {
 	Audio       bool
 	Camera      bool
-	Files       []string // endpoint files, see NewFile
-	PulseServer string   // Linux: where the sound server listens; "" = as the environment says
+	Files       []string            // endpoint files, see NewFile
+	PulseServer string              // Linux: where the sound server listens; "" = as the environment says
+	Getenv      func(string) string // the user's environment, which leads to the sound server; nil: nothing is set
+}
+
+func (o Options) env(name string) string {
+	if o.Getenv == nil {
+		return ""
+	}
+	return o.Getenv(name)
 }
 
 // Sources returns the sources that o asks for and this OS has. On an error none is left open.

@@ -2,7 +2,6 @@ package platform
 
 import (
 	"log/slog"
-	"os"
 
 	"sidetone/internal/platform/pulse"
 )
@@ -17,17 +16,19 @@ func native(o Options, log *slog.Logger) ([]Source, error) {
 		list = append(list, camera)
 	}
 	if o.Audio {
-		list = append(list, NewAudio(func() (string, error) { return pulseAddress(o.PulseServer) }))
+		audio := NewAudio(o.pulseAddress)
+		audio.cookie = func() []byte { return pulse.LoadCookie(o.env) }
+		list = append(list, audio)
 	}
 	return list, nil
 }
 
 // pulseAddress lets a setting stand in for $PULSE_SERVER; it may be all that $PULSE_SERVER may.
-func pulseAddress(setting string) (string, error) {
+func (o Options) pulseAddress() (string, error) {
 	return pulse.Address(func(name string) string {
-		if name == "PULSE_SERVER" && setting != "" {
-			return setting
+		if name == "PULSE_SERVER" && o.PulseServer != "" {
+			return o.PulseServer
 		}
-		return os.Getenv(name)
+		return o.env(name)
 	})
 }

@@ -166,7 +166,8 @@ func (s *Server) Dir() string { return s.dir }
 func (s *Server) Socket() string { return filepath.Join(s.pulseDir(), "native") }
 
 // Env returns an environment for programs that shall use this server: that of this process
-// without display, D-Bus and sound settings, and with those of this server.
+// without display, D-Bus and sound settings, with those of this server, and with a home in its
+// folder.
 func (s *Server) Env() []string {
 	env := slices.DeleteFunc(os.Environ(), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
@@ -180,6 +181,18 @@ func (s *Server) Env() []string {
 	return append(env, s.clientEnv()...)
 }
 
+// Adopt gives this very process the environment that Env gives others, for libraries in it that
+// would look for the user's own server and its settings.
+func (s *Server) Adopt() error {
+	for _, setting := range s.clientEnv() {
+		name, value, _ := strings.Cut(setting, "=")
+		if err := os.Setenv(name, value); err != nil {
+			return fmt.Errorf("soundlab: set %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
 func (s *Server) clientEnv() []string {
 	return []string{
 		"XDG_RUNTIME_DIR=" + s.dir,
@@ -187,20 +200,20 @@ func (s *Server) clientEnv() []string {
 		"PULSE_RUNTIME_PATH=" + s.pulseDir(),
 		"PULSE_SERVER=unix:" + s.Socket(),
 		"PULSE_COOKIE=" + s.path("cookie"), // else the client library would make one in the user's settings
+		"HOME=" + s.dir,
+		"XDG_CONFIG_HOME=" + s.path("config"),
+		"XDG_STATE_HOME=" + s.path("state"),
+		"XDG_CACHE_HOME=" + s.path("state"),
+		"XDG_DATA_HOME=" + s.path("state"),
 	}
 }
 
 // ownEnv is the environment of the server's own programs: nothing of the user's.
 func (s *Server) ownEnv() []string {
 	env := append(s.clientEnv(),
-		"HOME="+s.dir,
 		"LC_ALL=C.UTF-8",
 		"PATH="+os.Getenv("PATH"),
 		"PULSE_STATE_PATH="+s.path("state"),
-		"XDG_CONFIG_HOME="+s.path("config"),
-		"XDG_STATE_HOME="+s.path("state"),
-		"XDG_CACHE_HOME="+s.path("state"),
-		"XDG_DATA_HOME="+s.path("state"),
 		// Without an address, the libraries would look for the host's buses.
 		"DBUS_SESSION_BUS_ADDRESS=unix:path="+s.path("dbus"),
 		"DBUS_SYSTEM_BUS_ADDRESS=unix:path="+s.path("no-system-bus"),

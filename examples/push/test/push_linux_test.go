@@ -79,7 +79,7 @@ func TestSnippets(t *testing.T) {
 				command = s.run(program)
 			}
 			push := func(folder string, args ...string) outcome {
-				return execute(t, []string{"XDG_RUNTIME_DIR=" + folder}, append(command, args...)...)
+				return execute(t, d.env(folder), append(command, args...)...)
 			}
 
 			for _, muted := range []bool{true, false} {
@@ -122,6 +122,12 @@ type desk struct {
 	agent  string          // the agent's program
 	ended  context.Context // done when its process has ended
 	folder string          // XDG_RUNTIME_DIR
+	home   string
+}
+
+// env is what differs for a program of this desk, whose runtime folder is the given one.
+func (d *desk) env(folder string) []string {
+	return []string{"HOME=" + d.home, "XDG_CONFIG_HOME=" + d.home, "XDG_RUNTIME_DIR=" + folder}
 }
 
 // newDesk starts both, and returns when the client shows the headset as not muted.
@@ -144,8 +150,8 @@ func newDesk(t *testing.T) *desk {
 	var log bytes.Buffer // read when the process has ended
 	cmd := exec.Command(agent, "run", "--catalogue", "../../acme.yaml",
 		"--sources-audio=false", "--sources-camera=false", "--sources-files", file)
-	cmd.Env = append(bare(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_RUNTIME_DIR="+folder,
-		fmt.Sprintf("SIDETONE_RPC_PORTS=%d", client.Port()), "SIDETONE_RPC_IPC_FOLDERS="+folder)
+	d := &desk{t: t, client: client, agent: agent, folder: folder, home: home}
+	cmd.Env = append(append(bare(), d.env(folder)...), fmt.Sprintf("SIDETONE_RPC_PORTS=%d", client.Port()), "SIDETONE_RPC_IPC_FOLDERS="+folder)
 	cmd.Stdout, cmd.Stderr = &log, &log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	require.NoError(t, cmd.Start())
@@ -161,7 +167,7 @@ func newDesk(t *testing.T) *desk {
 			t.Errorf("the agent ended with %s and logged:\n%s", cmd.ProcessState, &log)
 		}
 	})
-	d := &desk{t, client, agent, ended, folder}
+	d.ended = ended
 	d.wait(false)
 	return d
 }
@@ -179,7 +185,7 @@ func (d *desk) wait(muted bool) {
 // leased says whether the one push in force has a lease of its own.
 func (d *desk) leased() bool {
 	d.t.Helper()
-	o := execute(d.t, []string{"XDG_RUNTIME_DIR=" + d.folder}, d.agent, "status", "--json")
+	o := execute(d.t, d.env(d.folder), d.agent, "status", "--json")
 	require.Zero(d.t, o.code, o.stderr)
 	var status struct{ Pushes []struct{ Until time.Time } }
 	require.NoError(d.t, json.Unmarshal([]byte(o.stdout), &status))

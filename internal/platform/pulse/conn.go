@@ -55,7 +55,7 @@ type Options struct {
 	// that reads the connection: it must hand over and return, never block and never call
 	// a method of Conn. An event is a reason to look again, not the truth.
 	OnEvent func(f Facility, e EventType, index uint32)
-	// Cookie is the authentication cookie; nil means LoadCookie(os.Getenv).
+	// Cookie is the authentication cookie (see LoadCookie); nil means none, as zeros say.
 	Cookie []byte
 }
 
@@ -127,7 +127,7 @@ func open(ctx context.Context, nc net.Conn, address string, o Options, version u
 func (c *Conn) handshake(ctx context.Context, o Options, version uint32) error {
 	cookie := o.Cookie
 	if cookie == nil {
-		cookie = loadCookieFromEnvironment()
+		cookie = make([]byte, cookieSize)
 	}
 	bodies, err := c.ask(ctx, request{"authenticate", cmdAuth, func(e *encoder) {
 		e.u32(version)

@@ -20,8 +20,6 @@ func LoadCookie(getenv func(string) string) []byte {
 	return make([]byte, cookieSize)
 }
 
-func loadCookieFromEnvironment() []byte { return LoadCookie(os.Getenv) }
-
 func cookiePaths(getenv func(string) string) []string {
 	if path := getenv("PULSE_COOKIE"); path != "" {
 		return []string{path}

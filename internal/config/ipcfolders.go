@@ -1,0 +1,46 @@
+package config
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+)
+
+// sandboxed are the folders below $XDG_RUNTIME_DIR into which Flatpak and Snap put the sockets
+// of the clients that they run (rule R7).
+var sandboxed = []string{
+	"app/com.discordapp.Discord",
+	"snap.discord",
+	"app/com.discordapp.DiscordPTB",
+	"app/com.discordapp.DiscordCanary",
+	"snap.discord-canary",
+}
+
+// IPCFolders returns the folders in which clients open discord-ipc-0 to -9 on an OS (a GOOS
+// value), best first (rule R7): the first that is set of XDG_RUNTIME_DIR, TMPDIR, TMP and TEMP,
+// else /tmp, then those of Flatpak and Snap. A variable with a relative path does not count:
+// what it is relative to is the client's secret. Windows has one place for all pipes. The
+// setting rpc.ipc_folders replaces them all.
+func (c *Config) IPCFolders(goos string, getenv func(string) string) []string {
+	if len(c.RPC.IPCFolders) > 0 {
+		return slices.Clone(c.RPC.IPCFolders)
+	}
+	if goos == "windows" {
+		return []string{`\\.\pipe\`}
+	}
+	set := func(name string) string {
+		if value := getenv(name); strings.HasPrefix(value, "/") {
+			return path.Clean(value)
+		}
+		return ""
+	}
+	runtime := set("XDG_RUNTIME_DIR")
+	folders := []string{cmp.Or(runtime, set("TMPDIR"), set("TMP"), set("TEMP"), "/tmp")}
+	if runtime != "" {
+		for _, name := range sandboxed {
+			folders = append(folders, path.Join(runtime, name))
+		}
+	}
+	return folders
+}

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// options say where clients would be looked for outside of the folders that the environment names.
+type options struct {
+	ports   []int
+	folders []string // of IPC sockets
+}
+
+// standard is what the agent's own settings name where nobody has set any.
+func standard() options {
+	var o options
+	for port := 6463; port <= 6473; port++ {
+		o.ports = append(o.ports, port)
+	}
+	o.folders = slices.Compact([]string{filepath.Clean(os.TempDir()), "/tmp"})
+	return o
+}
+
+// Folders below the user's runtime folder in which clients have their sockets.
+var sandboxes = []string{
+	"app/com.discordapp.Discord", "app/com.discordapp.DiscordPTB", "app/com.discordapp.DiscordCanary", "snap.discord", "snap.discord-canary",
+}
+
+// Files that programs look for in a home. Whoever opens one of these is found out; what they hold would spoil a test that goes by it.
+var homeFiles = []string{
+	".config/sidetone/config.yaml", ".config/pulse/cookie", ".config/pulse/client.conf", ".config/pipewire/client.conf", ".pulse-cookie", ".asoundrc",
+}
+
+// decoys are all things that the command must not touch.
+type decoys struct {
+	root      string
+	listeners []net.Listener
+	home      *folderWatch
+	serving   sync.WaitGroup
+
+	mu      sync.Mutex
+	touched []string
+}
+
+// place puts the decoys up.
+func place(o options) (*decoys, error) {
+	root, err := os.MkdirTemp("", "decoy")
+	if err != nil {
+		return nil, err
+	}
+	d := &decoys{root: root}
+	if err := d.place(o); err != nil {
+		d.remove()
+		return nil, err
+	}
+	return d, nil
+}
+
+func (d *decoys) place(o options) (err error) {
+	for _, name := range homeFiles {
+		if err := d.write("home/"+name, "this file is a decoy: tests have no business with it\n"); err != nil {
+			return err
+		}
+	}
+	// The Go command keeps its statistics in the settings' folder, or not at all.
+	if err := d.write("home/.config/go/telemetry/mode", "off"); err != nil {
+		return err
+	}
+	for _, port := range o.ports {
+		if err := d.listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err != nil {
+			return err
+		}
+	}
+	sockets := []string{d.sound(), d.bus(), d.path("runtime/pipewire-0"), d.path("runtime/sidetone/acme/agent.sock")}
+	folders := slices.Concat(o.folders, []string{d.path("runtime")})
+	for _, name := range sandboxes {
+		folders = append(folders, d.path("runtime/"+name))
+	}
+	for _, folder := range folders {
+		for i := range 10 {
+			sockets = append(sockets, filepath.Join(folder, fmt.Sprintf("discord-ipc-%d", i)))
+		}
+	}
+	for _, path := range sockets {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
+		if err := d.listen("unix", path); err != nil {
+			return err
+		}
+	}
+	d.home, err = watchFolders([]string{d.path("home"), d.path("runtime")}, d.path("home/.config/go"), d.note)
+	return err
+}
+
+func (d *decoys) path(name string) string { return filepath.Join(d.root, name) }
+func (d *decoys) sound() string           { return d.path("runtime/pulse/native") }
+func (d *decoys) bus() string             { return d.path("runtime/bus") }
+
+func (d *decoys) write(name, text string) error {
+	path := d.path(name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(text), 0o600)
+}
+
+// environment leads to the decoys.
+func (d *decoys) environment() []string {
+	home := d.path("home")
+	return []string{
+		"HOME=" + home,
+		"XDG_CONFIG_HOME=" + filepath.Join(home, ".config"),
+		"XDG_CACHE_HOME=" + filepath.Join(home, ".cache"),
+		"XDG_DATA_HOME=" + filepath.Join(home, ".local/share"),
+		"XDG_STATE_HOME=" + filepath.Join(home, ".local/state"),
+		"XDG_RUNTIME_DIR=" + d.path("runtime"),
+		"DBUS_SESSION_BUS_ADDRESS=unix:path=" + d.bus(),
+		"PULSE_SERVER=unix:" + d.sound(),
+	}
+}
+
+func (d *decoys) listen(network, address string) error {
+	l, err := net.Listen(network, address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%s is taken, perhaps by a client that runs: end it first, and remove a socket that it left", address)
+	}
+	if err != nil {
+		return err
+	}
+	d.listeners = append(d.listeners, l)
+	d.serving.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			d.serving.Go(func() {
+				defer conn.Close()
+				d.note(fmt.Sprintf("%s: %s", address, firstWords(conn)))
+			})
+		}
+	})
+	return nil
+}
+
+// patience is how long a connection may take to say what it wants.
+const patience = 200 * time.Millisecond
+
+// firstWords says who has connected, as far as that can be seen, and what they say.
+func firstWords(conn net.Conn) string {
+	who := "a connection"
+	if c, ok := conn.(*net.UnixConn); ok {
+		who += peer(c)
+	}
+	_ = conn.SetReadDeadline(time.Now().Add(patience))
+	text := make([]byte, 200)
+	n, _ := conn.Read(text)
+	if n > 0 {
+		who += fmt.Sprintf(", which says %q", text[:n])
+	}
+	return who
+}
+
+func peer(conn *net.UnixConn) string {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return ""
+	}
+	var pid int32
+	_ = raw.Control(func(fd uintptr) {
+		if cred, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
+			pid = cred.Pid
+		}
+	})
+	line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	return fmt.Sprintf(" from process %d (%s)", pid, strings.TrimSpace(string(bytes.ReplaceAll(line, []byte{0}, []byte{' '}))))
+}
+
+// note keeps one thing that was touched, once.
+func (d *decoys) note(what string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !slices.Contains(d.touched, what) {
+		d.touched = append(d.touched, what)
+	}
+}
+
+// remove takes the decoys away and says what was touched.
+func (d *decoys) remove() []string {
+	if d.home != nil {
+		d.home.close()
+	}
+	for _, l := range d.listeners {
+		_ = l.Close()
+	}
+	d.serving.Wait()
+	if err := os.RemoveAll(d.root); err != nil {
+		d.note(err.Error())
+	}
+	return d.touched
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// touching is what a program does that reads or writes in a folder. Only a look whether a file exists leaves no trace.
+const touching = unix.IN_OPEN | unix.IN_MODIFY | unix.IN_CREATE | unix.IN_DELETE | unix.IN_MOVED_FROM | unix.IN_MOVED_TO
+
+// folderWatch hears of everything that is opened, made or removed in some folders.
+type folderWatch struct {
+	first   string // of the folders
+	inotify *os.File
+	names   map[int32]string
+	ended   chan struct{}
+}
+
+// watchFolders calls note for each event in the folders and all below them, but in the one that is left out.
+func watchFolders(folders []string, leaveOut string, note func(string)) (*folderWatch, error) {
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err != nil {
+		return nil, fmt.Errorf("watch folders: %w", err)
+	}
+	w := &folderWatch{first: folders[0], inotify: os.NewFile(uintptr(fd), "inotify"), names: map[int32]string{}, ended: make(chan struct{})}
+	for _, folder := range folders {
+		err = errors.Join(err, filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case path == leaveOut:
+				return fs.SkipDir
+			case !entry.IsDir():
+				return nil
+			}
+			n, err := unix.InotifyAddWatch(fd, path, touching)
+			w.names[int32(n)] = path
+			return err
+		}))
+	}
+	if err != nil {
+		w.inotify.Close()
+		return nil, fmt.Errorf("watch folders: %w", err)
+	}
+	// To read the folders was to open them.
+	drain(w.inotify)
+	go func() {
+		defer close(w.ended)
+		w.hear(leaveOut, note)
+	}()
+	return w, nil
+}
+
+func drain(f *os.File) {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return
+	}
+	buffer := make([]byte, 1<<16)
+	_ = raw.Read(func(fd uintptr) bool {
+		for {
+			if n, err := unix.Read(int(fd), buffer); n <= 0 || err != nil {
+				return true
+			}
+		}
+	})
+}
+
+// last is the name of the file that is made when nothing more is of interest.
+const last = "end-of-watch"
+
+func (w *folderWatch) hear(leaveOut string, note func(string)) {
+	buffer := make([]byte, 1<<16)
+	for {
+		n, err := w.inotify.Read(buffer)
+		if err != nil {
+			note(fmt.Sprintf("the watch of the folders failed: %v", err))
+			return
+		}
+		for at := 0; at+unix.SizeofInotifyEvent <= n; {
+			event := (*unix.InotifyEvent)(unsafe.Pointer(&buffer[at]))
+			at += unix.SizeofInotifyEvent
+			name := string(bytes.TrimRight(buffer[at:at+int(event.Len)], "\x00"))
+			at += int(event.Len)
+			path := filepath.Join(w.names[event.Wd], name)
+			switch {
+			case name == last:
+				return
+			case event.Mask&unix.IN_Q_OVERFLOW != 0:
+				note("the folders were used more often than can be told")
+				return
+			case path != leaveOut:
+				note(path + " was " + deed(event.Mask))
+			}
+		}
+	}
+}
+
+func deed(mask uint32) string {
+	switch {
+	case mask&unix.IN_OPEN != 0:
+		return "opened"
+	case mask&unix.IN_MODIFY != 0:
+		return "written"
+	case mask&(unix.IN_CREATE|unix.IN_MOVED_TO) != 0:
+		return "made"
+	default:
+		return "removed"
+	}
+}
+
+// close ends the watch when all that has happened has been noted: events come in order.
+func (w *folderWatch) close() {
+	if err := os.WriteFile(filepath.Join(w.first, last), nil, 0o600); err == nil {
+		<-w.ended
+	}
+	_ = w.inotify.Close()
+}

@@ -1,0 +1,72 @@
+// Command foreignclient runs a command beside things that are none of its business, and fails if it touched one: a client on every port and
+// socket on which the agent would look for one, a sound server, a session bus and an agent of the user, and the user's home. They are all decoys:
+// the command gets an environment that leads to them.
+//
+//	go run ./tools/foreignclient make test
+//
+// What tools of the build need of the real home, their caches and settings, they are told where to find.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+)
+
+// exitTouched is the exit code where the command succeeded and touched a decoy; exitNotRun where it was not run.
+const (
+	exitTouched = 1
+	exitNotRun  = 2
+)
+
+func main() {
+	if len(os.Args) < 2 {
+		fmt.Fprintln(os.Stderr, "usage: foreignclient COMMAND [ARGUMENT...]")
+		os.Exit(exitNotRun)
+	}
+	// A terminal sends Ctrl-C to the command, too: its end is waited for.
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGTERM)
+	os.Exit(run(standard(), os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run runs the command beside the decoys of o. The result is the command's exit code, or exitTouched.
+func run(o options, command []string, stdout, stderr io.Writer) int {
+	complain := func(err error) int {
+		fmt.Fprintln(stderr, "foreignclient:", err)
+		return exitNotRun
+	}
+	env, err := toolEnvironment()
+	if err != nil {
+		return complain(err)
+	}
+	d, err := place(o)
+	if err != nil {
+		return complain(err)
+	}
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Env = append(append(os.Environ(), env...), d.environment()...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, stdout, stderr
+	err = cmd.Run()
+	touched := d.remove()
+	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
+		return complain(err)
+	}
+	if len(touched) > 0 {
+		fmt.Fprintf(stderr, "foreignclient: %v reached what is not its own:\n", command)
+		for _, t := range touched {
+			fmt.Fprintln(stderr, " ", t)
+		}
+	}
+	switch code := cmd.ProcessState.ExitCode(); {
+	case code == 0 && len(touched) > 0:
+		return exitTouched
+	case code < 0: // a signal
+		return exitTouched
+	default:
+		return code
+	}
+}
