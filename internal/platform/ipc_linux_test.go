@@ -47,6 +47,15 @@ func TestHelperProcess(t *testing.T) {
 			os.Exit(1)
 		}
 		fmt.Println(listener.Addr())
+		go func() { // a word to whom it has accepted
+			for {
+				conn, err := listener.Accept()
+				if err != nil {
+					return
+				}
+				_, _ = conn.Write([]byte{1})
+			}
+		}()
 		_, _ = os.Stdin.Read(make([]byte, 1)) // until the parent closes it
 	case "watch":
 		// Of a user namespace of its own: the limit counts for nobody else.

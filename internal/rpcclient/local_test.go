@@ -22,9 +22,10 @@ type machine struct {
 	dir  string // of IPC sockets
 	user string
 
-	mu     sync.Mutex
-	owners map[string]Process // by path of a socket, or by port as text
-	notify func()
+	mu       sync.Mutex
+	owners   map[string]Process // by path of a socket, or by port as text
+	lineages map[int]Lineage    // by pid
+	notify   func()
 }
 
 func newMachine(t *testing.T) *machine {
@@ -35,7 +36,7 @@ func newMachine(t *testing.T) *machine {
 	return &machine{dir: dir, user: "1000", owners: make(map[string]Process)}
 }
 
-// own says whose a socket (by path) or port (by number) is.
+// own says whose a socket (by path) or port (by number) is. A socket is this user's unless it says otherwise.
 func (m *machine) own(what any, p Process) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -73,7 +74,11 @@ func (m *machine) Dial(ctx context.Context, path string) (net.Conn, Process, err
 	conn, err := d.DialContext(ctx, "unix", path)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return conn, m.owners[path], err
+	owner, said := m.owners[path]
+	if !said {
+		owner.UID = m.user
+	}
+	return conn, owner, err
 }
 
 // Listeners reads what Linux says of sockets.
@@ -109,6 +114,19 @@ func (m *machine) Identify(listeners []Listener) {
 	for i, l := range listeners {
 		listeners[i].Process = m.owners[strconv.Itoa(l.Port)]
 	}
+}
+
+func (m *machine) ConnOwner(conn net.Conn) (Process, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, port, err := net.SplitHostPort(conn.RemoteAddr().String())
+	return m.owners[port], err
+}
+
+func (m *machine) LineageOf(pid int) Lineage {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.lineages[pid]
 }
 
 func (m *machine) Watch(ctx context.Context, notify func()) error {
