@@ -177,14 +177,9 @@ func (c *Client) start(ctx context.Context, tick bool) {
 		case p.foreign(me) && c.stateOf(p) == Foreign:
 		case p.foreign(me):
 			p.dropConn()
-			c.set(p, func(s *Session) {
-				*s = Session{
-					State: Foreign, Address: addressOf(p.place),
-					Error:  fmt.Sprintf("it belongs to user %s, the agent runs as user %s", p.UID, me),
-					Remedy: "run an agent in that user's session",
-				}
-			})
-			c.once(p, "client of another user is left alone", "client", addressOf(p.place), "user", p.UID, "agent's user", me)
+			reason, remedy := p.strange(me)
+			c.set(p, func(s *Session) { *s = Session{State: Foreign, Address: addressOf(p.place), Error: reason, Remedy: remedy} })
+			c.once(p, "client of another user is left alone", "client", addressOf(p.place), "reason", reason)
 		default:
 			p.stranger = nil
 			c.begin(ctx, p)
@@ -192,8 +187,23 @@ func (c *Client) start(ctx context.Context, tick bool) {
 	}
 }
 
-// foreign reports whether p belongs to another user than me.
-func (p *peer) foreign(me string) bool { return me != "" && p.UID != "" && p.UID != me }
+// foreign reports whether p belongs to another user than me, as far as can be told. A socket whose
+// owner is unknown is nobody's whom names and ids may go to (rule R6): where a user's own clients
+// are, the system tells whose they are.
+func (p *peer) foreign(me string) bool {
+	if p.UID == "" {
+		return p.socket.Path != ""
+	}
+	return me != "" && p.UID != me
+}
+
+// strange says why p is foreign, and what to do.
+func (p *peer) strange(me string) (reason, remedy string) {
+	if p.UID == "" {
+		return "whose the socket is cannot be told", "run the client and the agent as the same user, and neither of them as administrator"
+	}
+	return fmt.Sprintf("it belongs to user %s, the agent runs as user %s", p.UID, me), "run an agent in that user's session"
+}
 
 func (c *Client) begin(ctx context.Context, p *peer) {
 	if left, ok := c.legacy[p.place]; ok {

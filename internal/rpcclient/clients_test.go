@@ -174,6 +174,28 @@ func TestAnotherUsersClientGetsNothing(t *testing.T) {
 	require.Zero(t, all[0].Stats().Handshakes+all[0].Stats().Probes+all[0].Stats().Payloads)
 }
 
+// A socket whose owner the system does not tell, as of another user's pipe on Windows, may be anybody's.
+func TestASocketOfUnknownOwnerGetsNothing(t *testing.T) {
+	for _, user := range []string{"1000", ""} {
+		m := newMachine(t)
+		m.user = user
+		all := desktops(t, m, 2)
+		m.own(all[0].IPCPath(), Process{PID: 100})
+		m.own(all[0].Port(), Process{PID: 100})
+		opts := quick(portsOf(all)...)
+		opts.Local = m
+		h := start(t, opts)
+		h.publish(devices.True)
+		has(t, all[1], devices.True)
+		st := h.Status().Sessions
+		require.Len(t, st, 2)
+		require.Equal(t, Foreign, st[0].State)
+		require.Contains(t, st[0].Error, "whose the socket is cannot be told")
+		require.Contains(t, st[0].Remedy, "as the same user")
+		require.Zero(t, all[0].Stats().Handshakes+all[0].Stats().Probes+all[0].Stats().Payloads)
+	}
+}
+
 // TestAPortOfUnknownOwnerWaits while a client is served over IPC: it may be the same one.
 func TestAPortOfUnknownOwnerWaits(t *testing.T) {
 	m := newMachine(t)
