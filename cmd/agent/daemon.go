@@ -74,9 +74,9 @@ func (d *daemon) run(ctx context.Context) {
 func (d *daemon) current() *settings { return d.set.Load() }
 
 // resumed runs after the machine has slept: nothing that was known before it woke is trusted.
-func (d *daemon) resumed(time.Time) {
+func (d *daemon) resumed(woke time.Time) {
 	d.log.Info("resumed from sleep: reading everything again")
-	d.engine.Resumed(time.Time{})
+	d.engine.Resumed(woke)
 	d.refresh()
 }
 

@@ -62,7 +62,9 @@ func (l local) ConnOwner(conn net.Conn) (rpcclient.Process, error) {
 	return rpcclient.Process(owner), err
 }
 
-func (l local) LineageOf(pid int) rpcclient.Lineage { return rpcclient.Lineage(platform.LineageOf(pid)) }
+func (l local) LineageOf(pid int) rpcclient.Lineage {
+	return rpcclient.Lineage(platform.LineageOf(pid))
+}
 
 func (l local) Watch(ctx context.Context, notify func()) error {
 	return platform.WatchIPC(ctx, l.list(), l.log, notify)

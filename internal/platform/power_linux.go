@@ -31,18 +31,34 @@ const (
 	prepareForSleep = "PrepareForSleep"
 )
 
-// WatchResume calls resumed each time the machine has woken from sleep, as systemd-logind
-// tells on the system bus, until ctx ends; then it returns nil. Where there is no system bus
-// it returns at once with an error for people to read. A bus that dies is dialled again, with
-// growing pauses. woke is when the machine woke, as well as that is known; it bears a monotonic
-// reading. resumed must not block.
+// WatchResume calls resumed once each time the machine has woken from sleep, until ctx ends; then
+// it returns nil. The kernel tells, by the wall clock that jumps, and beside it systemd-logind on
+// the system bus: not each machine has a clock that runs while it sleeps. A bus that dies is
+// dialled again, with growing pauses. Where neither can tell it returns at once with an error for
+// people to read.
+//
+// woke is not before the machine fell asleep, and as near to when it woke as is known; it bears a
+// monotonic reading. resumed must not block.
 func WatchResume(ctx context.Context, log *slog.Logger, resumed func(woke time.Time)) error {
-	address, err := unixBus(cmp.Or(os.Getenv("DBUS_SYSTEM_BUS_ADDRESS"), systemBus))
-	if err != nil {
-		return fmt.Errorf("resume from sleep is not noticed: %w", err)
+	w := newWakes(kernelClocks(), resumed)
+	lost := func() { log.Warn("resume from sleep is noticed by logind alone: the wall clock is watched no longer") }
+	clock, clockErr := watchClock(w.clockSet, lost)
+	if clockErr == nil {
+		defer clock.Close()
 	}
-	w := resumeWatch{address: address, log: log, resumed: resumed, patience: busPatience, pause: busPause}
-	w.run(ctx)
+	address, busErr := unixBus(cmp.Or(os.Getenv("DBUS_SYSTEM_BUS_ADDRESS"), systemBus))
+	switch {
+	case clockErr != nil && busErr != nil:
+		return fmt.Errorf("resume from sleep is not noticed: %w; %w", clockErr, busErr)
+	case clockErr != nil:
+		log.Warn("resume from sleep is noticed by logind alone", "err", clockErr)
+	case busErr != nil:
+		log.Debug("resume from sleep is noticed by the kernel's clocks alone", "err", busErr)
+		<-ctx.Done()
+		return nil
+	}
+	logind := resumeWatch{address: address, log: log, resumed: w.saidByLogind, patience: busPatience, pause: busPause}
+	logind.run(ctx)
 	return nil
 }
 
@@ -82,7 +98,7 @@ func busPause(failures int) time.Duration {
 type resumeWatch struct {
 	address  string
 	log      *slog.Logger
-	resumed  func(woke time.Time)
+	resumed  func()
 	patience time.Duration
 	pause    func(failures int) time.Duration
 }
@@ -98,7 +114,7 @@ func (w *resumeWatch) run(ctx context.Context) {
 			failures = 0
 		}
 		if failures == 0 {
-			w.log.Warn("resume from sleep is not noticed until the system bus is back", "address", w.address, "err", err)
+			w.log.Warn("logind tells nothing of sleep until the system bus is back", "address", w.address, "err", err)
 		}
 		timer := time.NewTimer(w.pause(failures))
 		select {
@@ -124,14 +140,13 @@ func (w *resumeWatch) follow(ctx context.Context, again bool) error {
 		return err
 	}
 	if again {
-		w.log.Info("resume from sleep is noticed again")
+		w.log.Info("logind tells of sleep again")
 	} else {
 		w.log.Debug("watching logind for resume from sleep")
 	}
 	for s := range signals { // the connection closes it when it ends
 		if isResume(s) {
-			w.log.Info("resumed from sleep")
-			w.resumed(time.Now())
+			w.resumed()
 		}
 	}
 	return errors.New("the system bus closed the connection")
@@ -156,7 +171,7 @@ func (w *resumeWatch) subscribe(ctx context.Context, signals chan<- *dbus.Signal
 		return fmt.Errorf("ask the system bus for logind: %w", err)
 	}
 	if !running {
-		w.log.Warn("resume from sleep is not noticed: systemd-logind does not run (or elogind in its place)")
+		w.log.Warn("logind tells nothing of sleep: systemd-logind does not run (or elogind in its place)")
 	}
 	return nil
 }

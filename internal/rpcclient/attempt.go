@@ -178,7 +178,9 @@ func (c *Client) start(ctx context.Context, tick bool) {
 		case p.foreign(me):
 			p.dropConn()
 			reason, remedy := p.strange(me)
-			c.set(p, func(s *Session) { *s = Session{State: Foreign, Address: addressOf(p.place), Error: reason, Remedy: remedy} })
+			c.set(p, func(s *Session) {
+				*s = Session{State: Foreign, Address: addressOf(p.place), Error: reason, Remedy: remedy}
+			})
 			c.once(p, "client of another user is left alone", "client", addressOf(p.place), "reason", reason)
 		default:
 			p.stranger = nil
