@@ -1,0 +1,381 @@
+package world
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing/synctest"
+	"time"
+
+	"sidetone/internal/agent"
+	"sidetone/internal/devices"
+	"sidetone/internal/hid"
+)
+
+// Times of the agent under test, as its settings have them by default.
+const (
+	removalGrace = time.Second
+	staleAfter   = 30 * time.Second
+)
+
+// desk is a scenario that is being played. All that happens is done by one goroutine; no two things
+// happen at one instant, so that equal scenarios give equal runs.
+type desk struct {
+	Scenario
+	start    time.Time
+	agenda   []entry
+	entries  int
+	headsets []*headset
+	suites   []*suite
+	version  int
+	deaf     bool // the sound server is away
+	deafAt   time.Time
+	asleep   bool
+	dreams   int      // how often the machine has slept without the agent having heard of it
+	waiting  []func() // what the agent hears when it wakes
+
+	engine *agent.Engine
+	stop   func()
+	rules  *hid.Rules
+	wake   chan struct{}
+
+	mu         sync.Mutex // of what the Engine's goroutine hands over
+	asked      []hid.Request
+	list       devices.Snapshot
+	story      []string // what has happened, for people and for comparison
+	violations []Violation
+}
+
+// entry is something that will happen.
+type entry struct {
+	at time.Time
+	do func()
+}
+
+func newDesk(s Scenario) *desk {
+	d := &desk{Scenario: s, start: time.Now(), wake: make(chan struct{}, 1)}
+	for i, u := range s.Units {
+		m := &s.Models[u.Model]
+		h := &headset{
+			Unit: u, Model: m, index: i, on: !u.Off, near: !u.Away, pressed: u.Muted, boomUp: u.BoomUp, told: make(map[int]time.Time),
+		}
+		if m.Bus != Dongle {
+			h.on, h.near = true, true
+		}
+		if u.Port != 0 {
+			h.plugged, h.port, h.presence, h.sound, h.paired = true, u.Port, 1, !u.NoAudio, true
+			h.id = d.freeID(h)
+		}
+		d.headsets = append(d.headsets, h)
+	}
+	for i, s := range s.Suites {
+		d.suites = append(d.suites, &suite{Suite: s, desk: d, name: fmt.Sprint("suite-", i)})
+	}
+	return d
+}
+
+// play runs the whole scenario.
+func (d *desk) play() {
+	d.boot()
+	for _, s := range d.suites {
+		if s.Runs {
+			s.launch()
+		}
+	}
+	for _, s := range d.Steps {
+		d.rest(time.Duration(s.After) * time.Millisecond)
+		d.note("step %s", text(s))
+		d.apply(s)
+		d.settle()
+	}
+	d.stop()
+	synctest.Wait()
+}
+
+// text is v in JSON.
+func text(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}
+
+// note writes a line of the story.
+func (d *desk) note(format string, args ...any) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.story = append(d.story, fmt.Sprintf("%v ", time.Since(d.start))+fmt.Sprintf(format, args...))
+}
+
+func (d *desk) violate(rule, format string, args ...any) {
+	v := Violation{time.Since(d.start), rule, fmt.Sprintf(format, args...)}
+	d.note("VIOLATION %v", v)
+	d.violations = append(d.violations, v)
+}
+
+// instant is the next free one, at or after t. Times between things that happen are whole tenths of
+// milliseconds and the agent's are, too: so none of its timers ends at an instant of the desk.
+func (d *desk) instant(t time.Time) time.Time {
+	d.entries++
+	const tick = 100 * time.Microsecond
+	since := t.Sub(d.start)
+	return d.start.Add((since + tick - 1).Truncate(tick) + time.Duration(d.entries%99_000+500))
+}
+
+// after has something happen later.
+func (d *desk) after(wait time.Duration, do func()) {
+	e := entry{d.instant(time.Now().Add(wait)), do}
+	i, _ := slices.BinarySearchFunc(d.agenda, e, func(a, b entry) int { return a.at.Compare(b.at) })
+	d.agenda = slices.Insert(d.agenda, i, e)
+}
+
+// delay is how long something takes, drawn from the seed: up to most.
+func (d *desk) delay(most time.Duration, what ...any) time.Duration {
+	h := fnv.New64a()
+	fmt.Fprintln(h, d.Seed, time.Since(d.start).Round(100*time.Microsecond), what)
+	return time.Duration(h.Sum64() % uint64(most))
+}
+
+// rest lets the time pass.
+func (d *desk) rest(span time.Duration) {
+	until := d.instant(time.Now().Add(span))
+	for {
+		next := until
+		if len(d.agenda) > 0 && d.agenda[0].at.Before(until) {
+			next = d.agenda[0].at
+		}
+		if !d.sleep(next) {
+			d.settle()
+			continue
+		}
+		if next.Equal(until) {
+			return
+		}
+		e := d.agenda[0]
+		d.agenda = d.agenda[1:]
+		e.do()
+		d.settle()
+	}
+}
+
+// sleep returns at t, or false if the agent wants something before.
+func (d *desk) sleep(t time.Time) bool {
+	timer := time.NewTimer(time.Until(t))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-d.wake:
+		return false
+	}
+}
+
+// settle waits until nothing is going on, and takes what the agent has asked for.
+func (d *desk) settle() {
+	synctest.Wait()
+	d.mu.Lock()
+	asked := d.asked
+	d.asked = nil
+	d.mu.Unlock()
+	for _, r := range asked {
+		d.request(r)
+	}
+	d.watch()
+}
+
+// boot starts the agent.
+func (d *desk) boot() {
+	cat, err := catalogue(d.Models, d.version)
+	if err != nil {
+		d.violate("catalogue", "%v", err)
+		cat = &devices.Catalogue{}
+	}
+	set := d.settings(cat)
+	d.rules = set.HIDRules()
+	d.engine = agent.New(agent.Options{
+		Settings: set, Sources: []string{"audio", "hid"}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Publish: d.publish, Ask: d.ask,
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		d.engine.Run(ctx)
+		close(done)
+	}()
+	d.stop = func() { cancel(); <-done }
+	for _, h := range d.headsets {
+		if h.plugged {
+			d.enumerate(h)
+			h.lapse()
+		}
+	}
+	d.open(false)
+	d.after(d.delay(20*time.Millisecond, "hid"), func() {
+		d.engine.Observe(devices.Observation{Source: "hid", At: time.Now()})
+	})
+	d.look()
+}
+
+func (d *desk) settings(cat *devices.Catalogue) agent.Settings {
+	r, err := devices.NewResolver(cat, devices.Options{OS: devices.Linux, IDMaxBytes: 127})
+	if err != nil {
+		d.violate("catalogue", "%v", err)
+	}
+	return agent.Settings{Resolver: r, RemovalGrace: removalGrace, StaleAfter: staleAfter}
+}
+
+func (d *desk) publish(s devices.Snapshot) {
+	d.note("list %d %s", s.Generation, text(s.Wire()))
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.list = s
+}
+
+func (d *desk) ask(r hid.Request) {
+	d.note("request %d to %s: % x % x", r.ID, r.Node, r.Output, r.Feature)
+	d.mu.Lock()
+	d.asked = append(d.asked, r)
+	d.mu.Unlock()
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
+}
+
+// published is the list that the agent reports.
+func (d *desk) published() devices.Snapshot {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.list
+}
+
+// tell has the agent hear of something, or as soon as it is awake.
+func (d *desk) tell(f func()) {
+	if d.asleep {
+		d.waiting = append(d.waiting, f)
+		return
+	}
+	f()
+}
+
+// look has the sound server's news read.
+func (d *desk) look() {
+	d.tell(func() {
+		d.after(d.delay(40*time.Millisecond, "look"), func() {
+			o := devices.Observation{Source: "audio", At: time.Now()}
+			if d.deaf {
+				o.Err = fmt.Errorf("the sound server is away")
+			} else {
+				for _, h := range d.headsets {
+					o.Endpoints = append(o.Endpoints, h.endpoints()...)
+				}
+			}
+			d.note("audio %s %v", text(o.Endpoints), o.Err)
+			d.engine.Observe(o)
+		})
+	})
+}
+
+// freeID is the name that a sound server gives a card: equal ones are told apart by a number.
+func (d *desk) freeID(h *headset) string {
+	base := fmt.Sprintf("acme_%d_%s", h.Unit.Model, h.serial())
+	id := base
+	for n := 2; slices.ContainsFunc(d.headsets, func(o *headset) bool { return o.plugged && o != h && o.id == id }); n++ {
+		id = fmt.Sprintf("%s.%d", base, n)
+	}
+	return id
+}
+
+// freeNode is the lowest number of a hidraw node that is free.
+func (d *desk) freeNode() string {
+	for n := 0; ; n++ {
+		name := fmt.Sprint("hidraw", n)
+		if !slices.ContainsFunc(d.headsets, func(h *headset) bool {
+			return slices.ContainsFunc(h.nodes, func(o *node) bool { return o.device.Node == name })
+		}) {
+			return name
+		}
+	}
+}
+
+// enumerate makes the nodes of a headset that is plugged in.
+func (d *desk) enumerate(h *headset) {
+	h.nodes = nil
+	for i := range h.interfaces() {
+		descriptor := h.descriptor(i)
+		if descriptor == nil {
+			continue
+		}
+		number := i
+		if h.Bus == Bluetooth {
+			number = -1
+		}
+		n := &node{iface: i}
+		n.device = hid.Device{
+			Node: d.freeNode(), Bus: h.bus(), VID: vid, PID: pid(h.Unit.Model), Serial: h.serial(), Container: h.container(1), Interface: number,
+			Name: h.name(h.Unit.Model), Descriptor: descriptor,
+		}
+		h.nodes = append(h.nodes, n)
+	}
+}
+
+// open opens what the catalogue's rules want and closes what they do not want any more.
+func (d *desk) open(plugged bool) {
+	for _, h := range d.headsets {
+		for _, n := range h.nodes {
+			switch want := d.rules.Wants(n.device); {
+			case n.denied:
+			case want && !n.open:
+				d.attach(h, n, plugged)
+			case !want && n.open:
+				d.close(h, n, "")
+			}
+		}
+	}
+}
+
+func (d *desk) attach(h *headset, n *node, plugged bool) {
+	d.deliver(h, n, hid.Event{Happening: hid.Attached, Node: n.device.Node, Device: &n.device, Plugged: plugged}, func() {
+		n.open = true
+		h.lapse()
+	})
+}
+
+func (d *desk) close(h *headset, n *node, failure string) {
+	n.open = false
+	d.deliver(h, n, hid.Event{Happening: hid.Gone, Node: n.device.Node, Error: failure}, h.lapse)
+}
+
+// deliver has the agent hear an event of a node after those before it.
+func (d *desk) deliver(h *headset, n *node, e hid.Event, then func()) {
+	d.tell(func() {
+		at := time.Now().Add(d.delay(12*time.Millisecond, n.device.Node, e.Happening))
+		if at.Before(n.ready) {
+			at = n.ready
+		}
+		n.ready = at
+		d.after(time.Until(at), func() {
+			if e.Happening == hid.Report && !n.open {
+				return
+			}
+			if e.Happening == hid.Attached && n.gone {
+				return
+			}
+			e.At = time.Now()
+			d.note("hid %s", text(e))
+			if then != nil && e.Happening != hid.Report {
+				then()
+			}
+			d.engine.HID(e)
+			if then != nil && e.Happening == hid.Report {
+				then()
+			}
+		})
+	})
+}

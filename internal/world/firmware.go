@@ -1,0 +1,203 @@
+package world
+
+import (
+	"time"
+
+	"sidetone/internal/hid"
+)
+
+// cause is why a headset has something to tell.
+type cause int
+
+const (
+	byButton cause = iota
+	byOther        // its boom, its firmware, a host
+	byLink         // it has come into reach, or gone
+)
+
+// lapse is for what makes all that was told before count no more.
+func (h *headset) lapse() { h.lapsed = time.Now() }
+
+// change changes something of the headset, and has it tell what is new.
+func (d *desk) change(h *headset, why cause, f func()) {
+	before := make([]bool, len(h.Tells))
+	for i, t := range h.Tells {
+		before[i] = h.state(t.Of)
+	}
+	was, muted := h.reachable(), h.muted()
+	f()
+	arrived := why == byLink && h.reachable() && !was
+	if h.reachable() != was {
+		h.lapse()
+	}
+	for i, t := range h.Tells {
+		changed := before[i] != h.state(t.Of)
+		if t.Of == OfLink {
+			if changed && h.plugged {
+				d.speak(h, i, false)
+			}
+			continue
+		}
+		switch {
+		case !h.reachable():
+		case arrived && t.AtLink:
+			wait := 400*time.Millisecond + d.delay(100*time.Millisecond, h.index, i)
+			d.after(wait, func() {
+				if h.reachable() {
+					d.speak(h, i, true)
+				}
+			})
+		case changed && why != byLink, why == byButton && (t.Form == FormPress || t.Form == FormEvent || t.Form == FormHeld):
+			d.speak(h, i, false)
+		}
+	}
+	if h.muted() != muted && h.mutesInOS() {
+		d.look()
+	}
+	for _, s := range d.suites {
+		s.stir(h)
+	}
+}
+
+// speak has the headset tell by one of its ways.
+func (d *desk) speak(h *headset, i int, arriving bool) {
+	t := h.Tells[i]
+	v := h.state(t.Of)
+	switch t.Form {
+	case FormSwitch:
+		d.send(h, i, t.usage(bit(v)), true)
+	case FormButtons:
+		d.send(h, i, t.usage(map[bool]byte{true: 1, false: 3}[v]), true) // -1 in two bits
+	case FormPress:
+		if !arriving {
+			d.send(h, i, t.usage(1), false)
+			if t.BothWays {
+				d.after(30*time.Millisecond, func() { d.send(h, i, t.usage(0), false) })
+			}
+		}
+	case FormEvent:
+		if !arriving {
+			d.send(h, i, t.report(t.On), false)
+		}
+	case FormHeld:
+		if !arriving {
+			d.send(h, i, t.report(t.On), false)
+			d.after(30*time.Millisecond, func() { d.send(h, i, t.report(t.Off), false) })
+		}
+	case FormLevel:
+		if arriving && t.Busy != 0 {
+			d.send(h, i, t.report(t.Busy), false)
+			d.after(200*time.Millisecond, func() {
+				if h.reachable() {
+					d.send(h, i, t.report(t.code(h.state(t.Of))), true)
+				}
+			})
+			return
+		}
+		d.send(h, i, t.report(t.code(v)), true)
+	case FormFeature, FormAnswer:
+		if t.Hint != 0 {
+			d.send(h, i, []byte{t.Hint, 1, 0, 0}, false)
+		}
+	case FormHIDPP:
+		data := make([]byte, 1+hidppBytes)
+		copy(data, []byte{hidppReport, 0xff, hidppPlace, 0, t.code(v)})
+		d.send(h, i, data, true)
+	}
+}
+
+// hidppPlace is where the headset keeps the feature that tells the mute.
+const hidppPlace = 8
+
+func bit(v bool) byte {
+	if v {
+		return 1
+	}
+	return 0
+}
+
+// send sends an input report, if somebody reads it. shows says that it shows a state.
+func (d *desk) send(h *headset, tell int, data []byte, shows bool) {
+	iface := h.Tells[tell].Interface
+	if h.Tells[tell].Twin {
+		iface = int(d.delay(2, "twin", h.index, tell))
+	}
+	d.sendOn(h, iface, data, func() {
+		if shows {
+			h.told[tell] = time.Now()
+		} else if h.Tells[tell].Form == FormLevel {
+			delete(h.told, tell)
+		}
+	})
+}
+
+func (d *desk) sendOn(h *headset, iface int, data []byte, then func()) {
+	n := h.node(iface)
+	if d.asleep || n == nil || !n.open {
+		return
+	}
+	d.deliver(h, n, hid.Event{Happening: hid.Report, Node: n.device.Node, Data: data}, then)
+}
+
+// request is what the agent wants sent to a device.
+func (d *desk) request(r hid.Request) {
+	for _, h := range d.headsets {
+		for _, n := range h.nodes {
+			if n.device.Node == r.Node && !n.gone {
+				d.after(d.delay(10*time.Millisecond, r.ID), func() { d.arrive(h, n, r) })
+				return
+			}
+		}
+	}
+}
+
+// arrive is a request at the device.
+func (d *desk) arrive(h *headset, n *node, r hid.Request) {
+	if n.gone || !n.open || d.asleep {
+		return
+	}
+	answered := false
+	for i, t := range h.Tells {
+		if t.Interface != n.iface || t.Of != OfLink && !h.up() {
+			continue
+		}
+		switch {
+		case t.Form == FormFeature && len(r.Feature) > 0 && r.Feature[0] == t.Ask:
+			answered = true
+			d.answer(h, n, r, i)
+		case t.Form == FormAnswer && len(r.Output) > 0 && r.Output[0] == t.Ask:
+			d.send(h, i, t.report(t.code(h.state(t.Of))), true)
+		case t.Form == FormHIDPP && len(r.Output) > 4 && r.Output[0] == hidppReport:
+			data := make([]byte, 1+hidppBytes)
+			copy(data, r.Output[:4])
+			data[4] = hidppPlace
+			if r.Output[2] == hidppPlace {
+				data[4] = t.code(h.state(t.Of))
+			}
+			d.send(h, i, data, r.Output[2] == hidppPlace)
+		}
+	}
+	if len(r.Feature) > 0 && !answered {
+		d.after(time.Millisecond, func() { d.bring(n, hid.Event{Request: r.ID, Error: "the device does not answer"}) })
+	}
+}
+
+// answer brings a feature report: on a way of its own, which input reports may overtake.
+func (d *desk) answer(h *headset, n *node, r hid.Request, tell int) {
+	t := h.Tells[tell]
+	data := make([]byte, 1+reportBytes)
+	data[0], data[t.Byte] = t.Ask, t.code(h.state(t.Of))
+	d.after(d.delay(10*time.Millisecond, "answer", r.ID), func() {
+		d.bring(n, hid.Event{Request: r.ID, Data: data})
+		h.told[tell] = time.Now()
+	})
+}
+
+func (d *desk) bring(n *node, e hid.Event) {
+	if n.gone || !n.open || d.asleep {
+		return
+	}
+	e.Happening, e.Node, e.At = hid.Answer, n.device.Node, time.Now()
+	d.note("hid %s", text(e))
+	d.engine.HID(e)
+}

@@ -1,0 +1,158 @@
+package world
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+)
+
+// Generate draws a scenario from a seed.
+func Generate(seed uint64) Scenario {
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1))}
+	s := Scenario{Seed: seed}
+	for range 1 + g.IntN(2) {
+		s.Models = append(s.Models, g.model())
+	}
+	for i := range 1 + g.IntN(4) {
+		s.Units = append(s.Units, g.unit(s.Models, i))
+	}
+	for n := range 2 * len(s.Models) {
+		if i := n / 2; !g.one(3) && (n%2 == 0 || g.one(4)) {
+			s.Suites = append(s.Suites, Suite{
+				Model: i, Serials: g.one(2), TTL: []int{0, 20_000, 600_000, 86_400_000}[g.IntN(4)], Tidy: g.one(2), Runs: g.one(2),
+			})
+		}
+	}
+	s.Steps = g.steps(&s)
+	return plain(s)
+}
+
+// plain returns the scenario as it comes out of a file.
+func plain(s Scenario) (out Scenario) {
+	data, err := json.Marshal(s)
+	if err == nil {
+		err = json.Unmarshal(data, &out)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return out
+}
+
+// generator draws parts of a scenario.
+type generator struct{ *rand.Rand }
+
+// one is true once in n times.
+func (g *generator) one(n int) bool { return g.IntN(n) == 0 }
+
+func pick[T any](g *generator, list ...T) T { return list[g.IntN(len(list))] }
+
+func (g *generator) unit(models []Model, i int) Unit {
+	u := Unit{Model: g.IntN(len(models)), Serial: pick(g, "0001", "0001", fmt.Sprint("A", i), "")}
+	m := models[u.Model]
+	if m.Unsighted || m.Split {
+		u.Serial = fmt.Sprint("A", i) // nothing else tells one unit from another
+	}
+	if !g.one(4) {
+		u.Port = i + 1
+	}
+	u.Off, u.Away, u.NoAudio = m.Bus == Dongle && g.one(5), m.Bus == Dongle && g.one(10), g.one(6)
+	u.Muted, u.BoomUp = g.one(3), m.Boom && g.one(3)
+	return u
+}
+
+// steps are what happens: in bursts, with a rest after each.
+func (g *generator) steps(s *Scenario) []Step {
+	var out []Step
+	for range 4 + g.IntN(6) {
+		var undo []Step // what goes often comes back
+		for n := 1 + g.IntN(8); n > 0 || len(undo) > 0; n-- {
+			step := g.step(s)
+			if len(undo) > 0 && (n <= 0 || g.one(2)) {
+				step, undo = undo[0], undo[1:]
+			} else if back, ok := g.undo(step); ok && !g.one(4) {
+				undo = append(undo, back)
+			}
+			step.After = pick(g, 60, 300, 1500, 8000) + g.IntN(500)
+			out = append(out, step)
+		}
+		out = append(out, Step{After: 1, Do: Rest, MS: pick(g, 40_000, 40_000, 120_000)})
+	}
+	return out
+}
+
+// undo is what ends what a step begins.
+func (g *generator) undo(s Step) (Step, bool) {
+	switch s.Do {
+	case Range, Power, Sound, Server:
+		return Step{Do: s.Do, Unit: s.Unit}, true
+	case Unplug:
+		return Step{Do: Plug, Unit: s.Unit, Port: 1 + g.IntN(6), MS: pick(g, 50, 500, 3000)}, true
+	}
+	return Step{}, false
+}
+
+func (g *generator) step(s *Scenario) Step {
+	unit := g.IntN(len(s.Units))
+	m := &s.Models[s.Units[unit].Model]
+	step := Step{Unit: unit}
+	switch n := g.IntN(40); {
+	case n < 10:
+		step.Do = Press
+	case n < 14:
+		step.Do, step.Port, step.MS = Plug, 1+g.IntN(6), pick(g, 50, 500, 3000)
+	case n < 17:
+		step.Do, step.MS = Unplug, pick(g, 10, 200, 1500)
+	case n < 20 && m.Bus == Dongle:
+		step.Do = Range
+	case n < 22 && m.Bus == Dongle:
+		step.Do = Power
+	case n < 22 && m.Boom:
+		step.Do = Boom
+	case n < 24 && m.seen():
+		step.Do = pick(g, Auto, LED)
+	case n < 26 && (m.OSMute == OSSoft || m.seen()):
+		step.Do = OSSet
+	case n < 28 && len(m.Noise) > 0:
+		step.Do, step.Port, step.N = Volume, g.IntN(4), pick(g, 0, 1, 2, 3, 100, 0x100, 0x101)
+	case n < 30:
+		step.Do = Sound
+	case n == 30:
+		step.Do = Lose
+	case n == 31:
+		step.Do, step.N, step.MS = Break, g.IntN(2), pick(g, 20, 300, -1)
+	case n == 32:
+		step.Do = Server
+	case n < 35:
+		step.Do, step.MS, step.N = Sleep, pick(g, 0, 400, 2000), g.IntN(5)/4
+		for range g.IntN(3) {
+			if during := g.step(s); during.Do != Sleep {
+				step.During = append(step.During, during)
+			}
+		}
+	case n < 37 && len(s.Suites) > 0:
+		step.Do, step.N = Run, g.IntN(len(s.Suites))
+	case n == 37:
+		step.Do, step.N = Reload, g.IntN(3)
+	case n == 38:
+		step.Do = Restart
+	default:
+		step.Do = Press
+	}
+	return step
+}
+
+// seen reports whether all that the vendor reads shows states: a press says nothing of a mute that
+// changes without one.
+func (m *Model) seen() bool {
+	for _, w := range m.Versions {
+		for _, r := range w.Sources {
+			for _, i := range r.Reads {
+				if f := m.Tells[i].Form; f == FormPress || f == FormHeld || f == FormEvent {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}

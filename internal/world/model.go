@@ -1,0 +1,110 @@
+package world
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"sidetone/internal/config"
+	"sidetone/internal/devices"
+)
+
+// catalogue is what the vendor says in a version, if the product's own check accepts it.
+func catalogue(models []Model, version int) (*devices.Catalogue, error) {
+	var products []any
+	for i := range models {
+		products = append(products, models[i].product(i, models[i].words(version)))
+	}
+	data, err := json.MarshalIndent(map[string]any{
+		"schema":   devices.SchemaVersion,
+		"vendor":   map[string]any{"id": "acme", "name": "Acme", "url": "https://acme.example", "client_id": "123456789012345678"},
+		"products": products,
+	}, "", " ")
+	if err != nil {
+		return nil, err
+	}
+	cat, problems := config.DecodeCatalogue("world.json", data)
+	if len(problems) > 0 {
+		var all []string
+		for _, p := range problems {
+			all = append(all, fmt.Sprint(p))
+		}
+		return nil, fmt.Errorf("the check refuses the catalogue: %s\n%s", strings.Join(all, "; "), data)
+	}
+	return cat, nil
+}
+
+func (m *Model) words(version int) Words { return m.Versions[version%len(m.Versions)] }
+
+func productID(model int) string { return fmt.Sprint("model-", model) }
+
+// pid is the USB product id of the model.
+func pid(model int) string { return fmt.Sprintf("07%02x", model) }
+
+const vid = "1209"
+
+// product is the model's entry in the catalogue.
+func (m *Model) product(i int, w Words) map[string]any {
+	p := map[string]any{
+		"id": productID(i), "name": m.name(i), "url": "https://acme.example/" + productID(i), "priority": i + 1,
+		"links":     []any{map[string]any{"kind": m.Bus, "vid": vid, "pids": []string{pid(i)}}},
+		"endpoints": []any{map[string]any{"type": devices.AudioInput}, map[string]any{"type": devices.AudioOutput}},
+	}
+	if !m.NamedIDs {
+		p["id_scheme"] = map[string]any{"linux": devices.IDNative}
+	}
+	if m.Filtered {
+		p["virtual_endpoints"] = []any{map[string]any{"type": devices.AudioInput, "name_regex": "Echo"}}
+	}
+	if m.Split {
+		p["group_by"] = devices.GroupSerial
+	}
+	for _, r := range append(append([]Rule(nil), w.Link...), w.Sources...) {
+		if text, _ := json.Marshal(r.Says); strings.Contains(string(text), `"hid_query"`) || strings.Contains(string(text), `"hidpp"`) {
+			p["allow_write"] = true
+		}
+	}
+	for key, rules := range map[string][]Rule{"link_state": w.Link, "sources": w.Sources} {
+		if len(rules) > 0 {
+			p[key] = says(rules)
+		}
+	}
+	return p
+}
+
+func (m *Model) name(i int) string { return fmt.Sprint("Acme ", i) }
+
+func says(rules []Rule) []any {
+	var out []any
+	for _, r := range rules {
+		out = append(out, r.Says)
+	}
+	return out
+}
+
+// interfaces is how many HID interfaces the model has.
+func (m *Model) interfaces() int {
+	n := 0
+	for _, t := range m.Tells {
+		if t.Form != FormALSA {
+			n = max(n, t.Interface+1)
+			if t.Twin {
+				n = 2
+			}
+		}
+	}
+	return n
+}
+
+// numbered reports whether the reports of an interface have numbers.
+func (m *Model) numbered(iface int) bool {
+	if iface == 0 && len(m.Noise) > 0 {
+		return true
+	}
+	for _, t := range m.Tells {
+		if (t.Twin || t.Interface == iface) && (t.Report != 0 || t.Ask != 0 || t.Hint != 0 || t.Form == FormHIDPP) {
+			return true
+		}
+	}
+	return false
+}

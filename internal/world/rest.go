@@ -1,0 +1,138 @@
+package world
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"sidetone/internal/devices"
+)
+
+// atRest looks at the list once nothing has happened for longer than any grace period.
+func (d *desk) atRest() {
+	list := d.published()
+	in, r := d.engine.Inputs()
+	if fresh := r.Resolve(in); !devices.SameWire(fresh.Wire(), list.Wire()) {
+		d.violate("resolved", "the list is %s, and what is known says %s", text(list.Wire()), text(fresh.Wire()))
+	}
+	for _, rep := range list.Devices {
+		if rep.Type != devices.AudioInput {
+			continue
+		}
+		for _, key := range rep.Endpoints {
+			d.inspect(rep, key)
+		}
+	}
+}
+
+// inspect looks at what a list says of a headset.
+func (d *desk) inspect(rep devices.Report, key devices.Key) {
+	h := d.owner(key.ID)
+	flag := rep.Flags[devices.HardwareMute]
+	switch {
+	case h == nil && !d.deaf:
+		d.violate("ghost", "%s is reported and not there", key.ID)
+	case h == nil:
+	case h.reachable() && flag.Value == devices.True && !h.muted() && !(flag.Origin.Via == devices.ViaPush && d.vouches(h)):
+		d.violate("true", "headset %d is not muted, and reported as muted since %v by %v", h.index, flag.Since.Sub(d.start), flag.Origin)
+	case h.reachable() && flag.Value == devices.False && h.muted() && len(rep.Endpoints) == 1 && flag.Origin.Via != devices.ViaPush:
+		d.violate("false", "headset %d is muted, and reported as not muted since %v by %v", h.index, flag.Since.Sub(d.start), flag.Origin)
+	case h.reachable() && flag.Value == devices.Unknown && len(rep.Endpoints) == 1:
+		if why := d.known(h); why != "" {
+			d.violate("known", "the mute of headset %d is reported as unknown, but %s", h.index, why)
+		}
+	}
+}
+
+// owner is the headset that the OS lists an endpoint of.
+func (d *desk) owner(id string) *headset {
+	for _, h := range d.headsets {
+		if slices.ContainsFunc(h.endpoints(), func(e devices.Endpoint) bool { return e.ID == id }) {
+			return h
+		}
+	}
+	return nil
+}
+
+// known says why the mute of a headset has to be known, or "".
+func (d *desk) known(h *headset) string {
+	w := h.words(d.version)
+	for _, r := range w.Sources {
+		if r.Says["field"] != string(devices.HardwareMute) || r.Says["derive"] != nil {
+			continue
+		}
+		for _, i := range r.Reads {
+			if why := d.tells(h, i, r, len(w.Link) > 0); why != "" {
+				return why
+			}
+		}
+	}
+	return ""
+}
+
+// tells says how the agent knows by a rule what a headset tells in a way, or "".
+func (d *desk) tells(h *headset, i int, r Rule, linked bool) string {
+	t := h.Tells[i]
+	if t.Form == FormALSA && !d.deaf {
+		return "a mixer switch shows it"
+	}
+	if t.Of != OfMute || t.Form == FormALSA || !h.reads(t) {
+		return ""
+	}
+	switch t.Form {
+	case FormFeature, FormAnswer:
+		return "the device answers " + text(r.Says)
+	case FormHIDPP:
+		if linked { // else nobody knows when to ask again one that was off
+			return "the device answers " + text(r.Says)
+		}
+	case FormSwitch, FormButtons, FormLevel:
+		// As an anchor it may be overtaken by presses that come on another way.
+		if press := h.Tells[r.Reads[0]]; press.Form.shows() || press.Interface == t.Interface && !t.Twin {
+			if at, told := h.told[i]; told && at.After(h.lapsed) {
+				return fmt.Sprintf("it was told at %v by %s", at.Sub(d.start).Round(time.Millisecond), text(r.Says))
+			}
+		}
+	}
+	return ""
+}
+
+// reads reports whether the agent reads all interfaces on which a headset tells.
+func (h *headset) reads(t Tell) bool {
+	ok := func(iface int) bool { n := h.node(iface); return n != nil && n.open }
+	return ok(t.Interface) && (!t.Twin || ok(1-t.Interface))
+}
+
+// tooLong is how long a mute that has ended may be reported in motion.
+const tooLong = 5 * time.Second
+
+// watch looks in motion for a mute that has ended and is reported all the same.
+func (d *desk) watch() {
+	for _, h := range d.headsets {
+		if via, wrong := d.wrong(h); !wrong || d.deaf && (via == devices.ViaOSEndpointMute || via == devices.ViaALSACtl) || d.drowsy() {
+			h.wrongSince = time.Time{}
+		} else if h.wrongSince.IsZero() {
+			h.wrongSince = time.Now()
+		} else if time.Since(h.wrongSince) > tooLong {
+			d.violate("true in motion", "headset %d is not muted, and reported as muted for %v by %s", h.index, time.Since(h.wrongSince), via)
+			h.wrongSince = time.Time{}
+		}
+	}
+}
+
+// drowsy reports whether the agent has yet to hear that the machine slept.
+func (d *desk) drowsy() bool { return d.dreams > 0 }
+
+// wrong reports whether a headset is reported as muted that is not, and by what.
+func (d *desk) wrong(h *headset) (via string, wrong bool) {
+	if !h.reachable() || h.muted() {
+		return "", false
+	}
+	for _, rep := range d.published().Devices {
+		flag := rep.Flags[devices.HardwareMute]
+		if flag.Value == devices.True && slices.ContainsFunc(rep.Endpoints, func(k devices.Key) bool { return d.owner(k.ID) == h }) {
+			return flag.Origin.Via, flag.Origin.Via != devices.ViaPush || !d.vouches(h)
+		}
+	}
+	return "", false
+}

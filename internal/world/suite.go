@@ -1,0 +1,136 @@
+package world
+
+import (
+	"slices"
+	"time"
+
+	"sidetone/internal/agent"
+	"sidetone/internal/devices"
+)
+
+// suite is the vendor's software for a model, which knows the mute by ways of its own.
+type suite struct {
+	Suite
+	desk  *desk
+	name  string
+	runs  bool
+	life  int
+	words []word
+}
+
+// word is something that the suite has said, and of which headset.
+type word struct {
+	of       *headset
+	presence int
+	value    devices.Tri
+	until    time.Time // zero: as long as the suite's connection
+}
+
+func (s *suite) launch() {
+	s.runs = true
+	s.life++
+	for _, h := range s.desk.headsets {
+		s.stir(h)
+	}
+}
+
+func (s *suite) crash() {
+	s.runs = false
+	if s.TTL == 0 {
+		s.desk.tell(func() { s.desk.after(s.desk.delay(30*time.Millisecond, s.name), s.release) })
+	}
+}
+
+func (s *suite) release() {
+	if s.runs {
+		return
+	}
+	s.desk.note("release %s", s.name)
+	s.desk.engine.Release(s.name)
+	s.words = slices.DeleteFunc(s.words, func(w word) bool { return w.until.IsZero() })
+}
+
+// stir has the suite look at a headset, if it is its business.
+func (s *suite) stir(h *headset) {
+	if !s.runs || h.Unit.Model != s.Model {
+		return
+	}
+	life := s.life
+	s.desk.tell(func() {
+		s.desk.after(200*time.Millisecond+s.desk.delay(150*time.Millisecond, s.name, h.index), func() {
+			if s.runs && s.life == life {
+				s.look(h)
+			}
+		})
+	})
+}
+
+// look says what the headset is like. A suite that names no unit speaks only while there is one, and
+// its sound is there; one that does speaks only if the serial number tells it from the others.
+func (s *suite) look(h *headset) {
+	var there []*headset
+	for _, o := range s.desk.headsets {
+		if o.plugged && o.Unit.Model == s.Model {
+			there = append(there, o)
+		}
+	}
+	same := slices.DeleteFunc(slices.Clone(there), func(o *headset) bool { return o.serial() != h.serial() })
+	switch {
+	case h.plugged && s.Serials && (len(same) != 1 || h.serial() == ""), h.plugged && !s.Serials && (len(there) != 1 || !h.sound):
+		return
+	case h.plugged && h.up():
+		s.say(h, devices.Of(h.muted()))
+	case !s.Tidy || !s.said(h):
+		return
+	case !s.Serials && len(there) > 0 && !h.plugged:
+		return // it would speak of another
+	default:
+		s.say(h, devices.Unknown)
+		return
+	}
+	if s.TTL > 0 && s.TTL < 600_000 {
+		presence, life := h.presence, s.life
+		s.desk.after(time.Duration(s.TTL)*time.Millisecond/2, func() {
+			if s.runs && s.life == life && h.plugged && h.presence == presence && !s.desk.asleep {
+				s.look(h)
+			}
+		})
+	}
+}
+
+func (s *suite) said(h *headset) bool {
+	return slices.ContainsFunc(s.words, func(w word) bool { return w.of == h && w.value.Known() })
+}
+
+func (s *suite) say(h *headset, v devices.Tri) {
+	p := agent.Push{
+		Product: productID(s.Model), Owner: s.name, TTL: time.Duration(s.TTL) * time.Millisecond, At: time.Now(),
+		State: map[devices.Field]devices.Tri{devices.HardwareMute: v},
+	}
+	if s.Serials {
+		p.Serial = h.serial()
+	}
+	if s.TTL == 0 {
+		p.Holder = s.name
+	}
+	w := word{of: h, presence: h.presence, value: v}
+	if s.TTL > 0 {
+		w.until = time.Now().Add(p.TTL)
+	}
+	s.words = slices.DeleteFunc(s.words, func(o word) bool { return o.of == h })
+	s.words = append(s.words, w)
+	units, err := s.desk.engine.Push(p)
+	s.desk.note("push by %s of headset %d (%s): %v: %d %v", s.name, h.index, p.Serial, v, units, err)
+}
+
+// vouches reports whether a suite's word that the headset is muted is still in force.
+func (d *desk) vouches(h *headset) bool {
+	for _, s := range d.suites {
+		for _, w := range s.words {
+			if w.of == h && w.presence == h.presence && w.value == devices.True && (w.until.IsZero() || time.Now().Before(w.until)) {
+				return true
+			}
+		}
+	}
+	return false
+}

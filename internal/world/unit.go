@@ -1,0 +1,167 @@
+package world
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"sidetone/internal/devices"
+	"sidetone/internal/hid"
+)
+
+// headset is a unit at its place on the desk, and its firmware.
+type headset struct {
+	Unit
+	*Model
+	index      int
+	plugged    bool
+	port       int
+	presence   int  // which time it is plugged in; 0: never was
+	on, near   bool // the headset behind a dongle; always true for others
+	pressed    bool // the button's part of the mute
+	boomUp     bool
+	osMute     bool // a mute of the OS's own
+	sound      bool // the OS lists its endpoints
+	paired     bool // a dongle has met the headset since it was plugged in
+	id         string
+	nodes      []*node
+	told       map[int]time.Time // when the agent last heard a state, by the place of the tell
+	wrongSince time.Time         // since when it is reported as muted and is not
+	lapsed     time.Time         // since when all that was told before counts no more
+}
+
+// node is a HID interface of a headset that is plugged in.
+type node struct {
+	device hid.Device
+	iface  int
+	open   bool      // the agent reads it
+	gone   bool      // for good
+	denied bool      // nobody may read it any more
+	ready  time.Time // when the last event on its way arrives
+}
+
+// node is that of an interface; nil: it has none now.
+func (h *headset) node(iface int) *node {
+	for _, n := range h.nodes {
+		if n.iface == iface {
+			return n
+		}
+	}
+	return nil
+}
+
+func (h *headset) muted() bool { return h.pressed || h.Boom && h.boomUp }
+
+// up reports whether the headset is where it can be heard.
+func (h *headset) up() bool { return h.on && h.near }
+
+func (h *headset) reachable() bool { return h.plugged && h.up() }
+
+// state is what a subject is like now.
+func (h *headset) state(of Subject) bool {
+	switch of {
+	case OfButton:
+		return h.pressed
+	case OfBoom:
+		return h.boomUp
+	case OfLink:
+		return h.up()
+	default:
+		return h.muted()
+	}
+}
+
+func (t Tell) code(v bool) uint8 {
+	if v {
+		return t.On
+	}
+	return t.Off
+}
+
+// report is an input report of the tell that says v, for forms that show a state.
+func (t Tell) report(code uint8) []byte {
+	if t.Report == 0 {
+		data := make([]byte, reportBytes)
+		data[t.Byte] = code
+		return data
+	}
+	data := make([]byte, 1+reportBytes)
+	data[0], data[t.Byte] = t.Report, code
+	return data
+}
+
+// usage is an input report of a Phone Mute.
+func (t Tell) usage(bits byte) []byte {
+	if t.Report == 0 {
+		return []byte{bits}
+	}
+	return []byte{t.Report, bits}
+}
+
+// container is the hardware identity of the device that holds a part: 1 HID, 2 sound.
+func (h *headset) container(part int) string {
+	switch {
+	case h.Bus == Bluetooth:
+		return "bluetooth:" + h.address()
+	case h.Split:
+		return fmt.Sprintf("usb:1-%d.%d", h.port, part)
+	default:
+		return fmt.Sprintf("usb:1-%d", h.port)
+	}
+}
+
+func (h *headset) address() string { return fmt.Sprintf("00:11:22:33:44:%02x", h.index) }
+
+func (h *headset) serial() string {
+	if h.Bus == Bluetooth {
+		return h.address()
+	}
+	return h.Serial
+}
+
+func (h *headset) bus() devices.Bus {
+	if h.Bus == Bluetooth {
+		return devices.Bluetooth
+	}
+	return devices.USB
+}
+
+// endpoints are those that the OS lists.
+func (h *headset) endpoints() []devices.Endpoint {
+	if !h.plugged || !h.sound {
+		return nil
+	}
+	mic := devices.Endpoint{
+		Source: "audio", ID: "in." + h.id, Type: devices.AudioInput, Name: h.name(h.Unit.Model), Bus: h.bus(), VID: vid, PID: pid(h.Unit.Model),
+		Serial: h.serial(), Container: h.container(2),
+	}
+	if h.Unsighted {
+		mic.Container = ""
+	}
+	speaker := mic
+	speaker.ID, speaker.Type = "out."+h.id, devices.AudioOutput
+	switch h.OSMute {
+	case OSSoft:
+		mic.Mute = devices.Of(h.osMute)
+	case OSShared:
+		mic.Mute = devices.Of(h.muted())
+	}
+	mic.MuteInHardware = h.Flagged
+	for _, t := range h.Tells {
+		if t.Form == FormALSA {
+			mic.Mixer, mic.Controls = "controlC1", map[string]devices.Tri{alsaControl: devices.Of(!h.state(t.Of))}
+		}
+	}
+	out := []devices.Endpoint{mic, speaker}
+	if h.Filtered {
+		out = append(out, devices.Endpoint{Source: "audio", ID: "echo." + h.id, Type: devices.AudioInput, Name: "Echo-cancelled", Virtual: true, Master: mic.ID})
+	}
+	return out
+}
+
+const alsaControl = "Mic Capture Switch"
+
+// mutesInOS reports whether the OS's endpoint shows the mute.
+func (h *headset) mutesInOS() bool {
+	return h.OSMute == OSShared || slices.ContainsFunc(h.Tells, func(t Tell) bool { return t.Form == FormALSA })
+}

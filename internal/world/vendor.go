@@ -1,0 +1,301 @@
+package world
+
+import (
+	"sidetone/internal/devices"
+)
+
+type object = map[string]any
+
+// model draws a headset, and what a vendor writes of it that knows it, and is sloppy at times. What
+// the product's check refuses is no part of the world.
+func (g *generator) model() Model {
+	m := Model{Bus: pick(g, USB, USB, Dongle, Dongle, Bluetooth), Keeps: g.one(3), NamedIDs: g.one(3), LED: g.one(2)}
+	if m.Bus == Dongle {
+		m.ResetsUp = !m.Keeps && g.one(6)
+	}
+	if m.Bus == USB && g.one(6) {
+		m.Split = true
+	} else if m.Bus == USB && g.one(6) {
+		m.Unsighted = true
+	}
+	m.Filtered = g.one(6)
+	m.OSMute, m.Flagged = pick(g, OSNone, OSSoft, OSSoft), g.one(2)
+	b := &builder{generator: g, m: &m, report: 1}
+	if g.one(2) {
+		m.Noise = append(m.Noise, int(b.next()))
+	}
+	b.tells()
+	for range 1 + g.IntN(2) {
+		m.Versions = append(m.Versions, b.accepted())
+	}
+	return m
+}
+
+// builder draws what one model has.
+type builder struct {
+	*generator
+	m      *Model
+	report uint8
+}
+
+func (b *builder) next() uint8 {
+	b.report++
+	return b.report - 1
+}
+
+func (b *builder) tell(of Subject, f Form) int {
+	t := Tell{Of: of, Form: f, Interface: b.IntN(2), Byte: 1 + b.IntN(2), On: 1, AtLink: b.one(2)}
+	if b.one(3) {
+		t.On, t.Off = pick[uint8](b.generator, 2, 0xb1, 0x80), pick[uint8](b.generator, 0, 1, 0x31)
+	}
+	switch f {
+	case FormFeature:
+		t.Ask, t.Hint = 0x20+b.next(), b.next()
+	case FormAnswer:
+		t.Ask, t.Report, t.Hint = 0x40+b.next(), b.next(), b.next()
+	case FormHIDPP:
+		t.Byte = 0
+	case FormLevel:
+		t.Report = b.next()
+		if b.one(4) {
+			t.Busy = 0x10
+		}
+	case FormALSA:
+	case FormPress, FormSwitch, FormButtons:
+		t.Report, t.BothWays = b.next(), b.one(2)
+	default:
+		t.Report = b.next()
+	}
+	t.Twin = of != OfLink && t.Report != 0 && (f == FormLevel || f == FormSwitch) && b.one(6)
+	b.m.Tells = append(b.m.Tells, t)
+	return len(b.m.Tells) - 1
+}
+
+func (b *builder) tells() {
+	m := b.m
+	first := pick(b.generator, FormSwitch, FormPress, FormPress, FormButtons, FormHeld, FormEvent, FormEvent, FormLevel, FormLevel, FormLevel,
+		FormFeature, FormAnswer, FormHIDPP, FormALSA, FormALSA, "")
+	of := OfMute
+	switch {
+	case first == FormPress || first == FormHeld || first == FormEvent:
+		of = OfButton
+		m.Boom = b.one(5)
+	case first == FormLevel && b.one(5):
+		of, m.Boom = OfButton, true
+	}
+	if first != "" {
+		b.tell(of, first)
+	} else if b.one(2) {
+		m.OSMute = OSShared
+	}
+	if m.Boom {
+		b.tell(OfBoom, FormLevel)
+	}
+	if of == OfButton && !m.Boom && (m.Keeps || b.one(3)) || of == OfMute && b.one(3) {
+		b.tell(OfMute, pick(b.generator, FormFeature, FormAnswer, FormLevel))
+	}
+	if m.Bus == Dongle {
+		b.tell(OfLink, pick(b.generator, FormLevel, FormLevel, FormLevel, FormAnswer))
+		m.Tells[len(m.Tells)-1].Busy = 0
+	}
+	if len(m.Noise) == 0 && len(m.Tells) == 1 && (m.Tells[0].Form == FormLevel || m.Tells[0].Form == FormEvent) && b.one(2) {
+		m.Tells[0].Report, m.Tells[0].Byte, m.Tells[0].Interface = 0, b.IntN(2), 0
+	}
+}
+
+// accepted are words that the check accepts.
+func (b *builder) accepted() Words {
+	for range 30 {
+		w := b.words()
+		b.m.Versions = append(b.m.Versions, w)
+		_, err := catalogue([]Model{*b.m}, len(b.m.Versions)-1)
+		b.m.Versions = b.m.Versions[:len(b.m.Versions)-1]
+		if err == nil {
+			return w
+		}
+	}
+	return Words{}
+}
+
+func (b *builder) words() Words {
+	var w Words
+	for i, t := range b.m.Tells {
+		if t.Of == OfLink {
+			w.Link = append(w.Link, Rule{[]int{i}, b.rule(i)})
+		}
+	}
+	var button, boom, whole []int
+	for i, t := range b.m.Tells {
+		switch t.Of {
+		case OfButton:
+			button = append(button, i)
+		case OfBoom:
+			boom = append(boom, i)
+		case OfMute:
+			whole = append(whole, i)
+		}
+	}
+	add := func(r Rule) {
+		r.Says["field"] = devices.HardwareMute
+		w.Sources = append(w.Sources, r)
+	}
+	switch {
+	case b.m.Boom && len(button) > 0:
+		add(Rule{[]int{button[0], boom[0]}, object{"derive": object{"or": []any{b.rule(button[0]), b.rule(boom[0])}}}})
+	case len(button) > 0:
+		anchors := []int{button[0]}
+		says := b.toggle(button[0], whole, &anchors)
+		add(Rule{anchors, says})
+	}
+	b.Shuffle(len(whole), func(i, j int) { whole[i], whole[j] = whole[j], whole[i] })
+	for _, i := range whole {
+		if !b.one(5) {
+			add(Rule{[]int{i}, b.rule(i)})
+		}
+	}
+	switch {
+	case b.m.OSMute == OSShared && b.m.Flagged:
+		add(Rule{nil, object{"os_endpoint_mute": b.shared()}})
+	case b.m.OSMute == OSShared:
+		says := b.shared()
+		says["require_hardware_support"] = false
+		add(Rule{nil, object{"os_endpoint_mute": says}})
+	}
+	if b.one(4) {
+		w.Sources = append(w.Sources, Rule{nil, object{"field": devices.NoiseSuppression, "const": true}})
+	}
+	return w
+}
+
+// shared says that button and OS have one mute, in the words that the catalogue has for it.
+func (b *builder) shared() object { return object{"shared_with_button": true} }
+
+// rule is what the vendor writes of a tell.
+func (b *builder) rule(i int) object {
+	t := b.m.Tells[i]
+	out := object{}
+	if b.one(2) && b.m.Bus != Bluetooth && !t.Twin {
+		out["interface"] = t.Interface
+	}
+	switch t.Form {
+	case FormSwitch, FormButtons:
+		if b.one(2) {
+			out["kind"] = map[Form]devices.HIDKind{FormSwitch: devices.HIDLevel, FormButtons: devices.HIDButtons}[t.Form]
+		}
+		return object{"hid_usage": out}
+	case FormPress, FormHeld, FormEvent:
+		return b.toggle(i, nil, nil)
+	case FormLevel:
+		b.numbered(t, out)
+		out["value"] = b.value(t, t.Byte)
+		if t.Of != OfLink && b.one(4) {
+			out["debounce_ms"] = 50
+		}
+		return object{"hid_report": out}
+	case FormFeature, FormAnswer:
+		return object{"hid_query": b.query(t, out, true)}
+	case FormHIDPP:
+		out["feature"], out["event"], out["read"], out["value"] = "0601", 0, 1, b.value(t, 0)
+		return object{"hidpp": out}
+	case FormALSA:
+		return object{"alsa_ctl": object{"name": alsaControl, "invert": true}}
+	}
+	return out
+}
+
+func (b *builder) query(t Tell, out object, hint bool) object {
+	out["value"] = b.value(t, t.Byte)
+	if hint {
+		out["ask_on"] = []any{object{"byte": 0, "eq": t.Hint}}
+	}
+	if t.Form == FormFeature {
+		out["feature"] = bytesText(t.Ask)
+	} else {
+		out["output"], out["expect"] = []string{bytesText(t.Ask, 1)}, []any{object{"byte": 0, "eq": t.Report}}
+	}
+	return out
+}
+
+func bytesText(b ...byte) string { t, _ := devices.Bytes(b).MarshalText(); return string(t) }
+
+// numbered says which report it is. A sloppy vendor forgets that.
+func (b *builder) numbered(t Tell, out object) {
+	switch {
+	case t.Report == 0, b.one(4):
+	case b.one(5):
+		out["when"] = []any{object{"byte": 0, "eq": t.Report}}
+	default:
+		out["report_id"] = t.Report
+	}
+}
+
+// value is where a state stands.
+func (b *builder) value(t Tell, at int) object {
+	out := object{"byte": at}
+	n := b.IntN(4)
+	if n == 0 && (t.On == 0 || t.Off != 0) {
+		n = 1
+	}
+	if n == 1 || n == 2 {
+		out["on"], out["off"] = []int{int(t.On)}, []int{int(t.Off)}
+	}
+	if n == 3 {
+		if b.one(2) {
+			out["on"] = []int{int(t.On)}
+		} else {
+			out["off"] = []int{int(t.Off)}
+		}
+	}
+	return out
+}
+
+// toggle is what the vendor writes of presses, and of what shows on which side they are.
+func (b *builder) toggle(i int, whole []int, reads *[]int) object {
+	t := b.m.Tells[i]
+	anchor := object{}
+	if !b.m.Keeps && !b.one(3) {
+		anchor["start"] = false
+	}
+	for _, w := range whole {
+		other := b.m.Tells[w]
+		switch {
+		case b.one(3):
+			continue
+		case other.Form == FormLevel:
+			report := object{"value": b.value(other, other.Byte)}
+			b.numbered(other, report)
+			anchor["hid_report"] = report
+		case other.Form == FormFeature, other.Form == FormAnswer:
+			anchor["hid_query"] = b.query(other, object{}, false)
+		default:
+			continue
+		}
+		*reads = append(*reads, w)
+	}
+	out := object{}
+	if len(anchor) > 0 {
+		out["anchor"] = anchor
+	}
+	if b.one(2) && b.m.Bus != Bluetooth {
+		out["interface"] = t.Interface
+	}
+	if b.one(3) {
+		out["debounce_ms"] = 40
+	}
+	switch t.Form {
+	case FormPress:
+		if len(anchor) > 0 && b.one(2) {
+			out["kind"] = devices.HIDToggle
+		}
+		return object{"hid_usage": out}
+	case FormHeld:
+		out["kind"], out["value"] = devices.HIDToggle, object{"byte": t.Byte, "on": []int{int(t.On)}, "off": []int{int(t.Off)}}
+	default:
+		out["kind"] = devices.HIDToggle
+		out["when"] = []any{object{"byte": t.Byte, "eq": t.On}}
+	}
+	if t.Report != 0 {
+		out["report_id"] = t.Report
+	}
+	return object{"hid_report": out}
+}

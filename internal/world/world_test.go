@@ -1,0 +1,122 @@
+package world
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var (
+	firstSeed = flag.Uint64("seed", 0, "the first seed that TestWorld plays")
+	seeds     = flag.Uint64("seeds", 0, "how many seeds TestWorld plays")
+	story     = flag.Bool("story", false, "have TestWorld tell all that happens in a failure")
+	save      = flag.String("save", "", "folder in which TestWorld keeps the shortest scenarios")
+	failures  = flag.Int("failures", 3, "after how many failures TestWorld stops")
+)
+
+// replays is how often a failure is played again: equal seeds give equal runs.
+const replays = 20
+
+// TestWorld plays what random seeds draw. Any violation is a bug of the agent or a wrong claim of
+// docs/world.md.
+func TestWorld(t *testing.T) {
+	var next, found atomic.Uint64
+	next.Store(*firstSeed)
+	var wg sync.WaitGroup
+	for range runtime.NumCPU() {
+		wg.Go(func() {
+			w := &worker{}
+			defer w.stop()
+			for {
+				seed := next.Add(1) - 1
+				if seed >= *firstSeed+*seeds || found.Load() >= uint64(*failures) {
+					return
+				}
+				if r := w.play(job{Seed: seed}); len(r.Violations) > 0 {
+					found.Add(1)
+					t.Error(explain(w, seed, r))
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// explain reduces a failure, and says how to see it again.
+func explain(w *worker, seed uint64, r Result) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "seed %d:\n", seed)
+	for _, v := range r.Violations {
+		fmt.Fprintf(&out, "  %v\n", v)
+	}
+	rule := r.Violations[0].Rule
+	fails := func(s Scenario) bool {
+		rules := w.play(job{Scenario: &s}).rules()
+		return rules[rule] && (rule == "catalogue" || !rules["catalogue"])
+	}
+	short := Reduce(Generate(seed), fails)
+	last := w.play(job{Scenario: &short, Story: true})
+	fmt.Fprintf(&out, "the shortest scenario with a violation of %q:\n%s", rule, short)
+	for _, v := range last.Violations {
+		fmt.Fprintf(&out, "  %v\n", v)
+	}
+	for n := range replays {
+		if again := w.play(job{Scenario: &short}); again.Hash != last.Hash {
+			fmt.Fprintf(&out, "and replay %d of it took another way: the world is not deterministic\n", n)
+			break
+		}
+	}
+	if *story {
+		fmt.Fprintln(&out, strings.Join(last.Story, "\n"))
+	}
+	if *save != "" {
+		file := filepath.Join(*save, fmt.Sprintf("%s-%d.json", rule, seed))
+		data, err := json.MarshalIndent(short, "", "  ")
+		if err == nil {
+			err = os.WriteFile(file, append(data, '\n'), 0o644)
+		}
+		fmt.Fprintf(&out, "it is in %s (%v)\n", file, err)
+	}
+	fmt.Fprintf(&out, "play it again: go test ./internal/world -run TestWorld -seed %d -seeds 1 -story\n", seed)
+	return out.String()
+}
+
+// TestFixtures plays scenarios in which something was wrong once.
+func TestFixtures(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.json")
+	require.NoError(t, err)
+	w := &worker{}
+	defer w.stop()
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
+			data, err := os.ReadFile(file)
+			require.NoError(t, err)
+			var s Scenario
+			require.NoError(t, json.Unmarshal(data, &s))
+			require.Empty(t, w.play(job{Scenario: &s}).Violations)
+		})
+	}
+}
+
+// TestEqualSeedsGiveEqualRuns plays some seeds in several processes.
+func TestEqualSeedsGiveEqualRuns(t *testing.T) {
+	for seed := range uint64(5) {
+		var hashes []string
+		for range 3 {
+			w := &worker{}
+			hashes = append(hashes, w.play(job{Seed: seed}).Hash)
+			w.stop()
+		}
+		require.Len(t, slices.Compact(hashes), 1, "seed %d", seed)
+	}
+}
