@@ -26,6 +26,7 @@ type checked struct {
 	OK       bool                 `json:"ok"`
 	Products int                  `json:"products"`
 	Problems []strictyaml.Problem `json:"problems"`
+	Warnings []strictyaml.Problem `json:"warnings,omitempty"` // what is worth a second look, and no problem
 }
 
 func catalogueCheckCommand() *cobra.Command {
@@ -34,9 +35,10 @@ func catalogueCheckCommand() *cobra.Command {
 		Use:   "check FILE...",
 		Short: "Report every problem of catalogues, with its place",
 		Long: `Reads each catalogue as 'run' would and reports every problem as file:line:column: what is wrong:
-"the offending text" (what would be right). Traces are not looked at: 'catalogue test' replays them.
+"the offending text" (what would be right). What is in order and seldom right for a device is a warning.
+Traces are not looked at: 'catalogue test' replays them.
 
-Exit codes: 0 all are in order; 2 there are problems, or a file cannot be read; 1 anything else.`,
+Exit codes: 0 all are in order, with warnings or without; 2 there are problems, or a file cannot be read; 1 anything else.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			results := []checked{}
@@ -53,6 +55,9 @@ Exit codes: 0 all are in order; 2 there are problems, or a file cannot be read; 
 					code = exitBadInput
 				default:
 					c.Products, c.Problems = len(cat.Products), []strictyaml.Problem{}
+					if c.Warnings, err = config.CatalogueWarnings(file); err != nil {
+						return err
+					}
 				}
 				results = append(results, c)
 				if !asJSON && err == nil {
@@ -77,6 +82,10 @@ Exit codes: 0 all are in order; 2 there are problems, or a file cannot be read; 
 func printChecked(cmd *cobra.Command, c checked) {
 	for _, p := range c.Problems {
 		fmt.Fprintln(cmd.OutOrStdout(), p)
+	}
+	for _, w := range c.Warnings {
+		w.Message = "warning: " + w.Message
+		fmt.Fprintln(cmd.OutOrStdout(), w)
 	}
 	if c.OK {
 		fmt.Fprintf(cmd.OutOrStdout(), "%s: in order, %s\n", c.File, count(c.Products, "product"))

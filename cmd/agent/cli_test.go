@@ -121,6 +121,12 @@ func TestCatalogueCheck(t *testing.T) {
 	o := sidetone(t, nil, "catalogue", "check", good)
 	require.Equal(t, output{exitOK, good + ": in order, 4 products\n", ""}, o)
 
+	odd := acme(t, "report_id: 0x64\n                value", "value")
+	o = sidetone(t, nil, "catalogue", "check", odd)
+	require.Equal(t, exitOK, o.code, "a warning is no problem")
+	require.Contains(t, o.stdout, ": warning: any report counts")
+	require.Contains(t, o.stdout, odd+": in order, 4 products\n")
+
 	o = sidetone(t, nil, "catalogue", "check", good, bad)
 	require.Equal(t, exitBadInput, o.code)
 	require.Empty(t, o.stderr)

@@ -40,7 +40,9 @@ func TestResumedTellsWhen(t *testing.T) {
 		e.Observe(devices.Observation{Source: "audio", At: time.Now(), Endpoints: []devices.Endpoint{{
 			ID: "mic", Source: "audio", Type: devices.AudioInput, Name: "Mic", Bus: devices.USB, VID: "1209", PID: "0700", Container: "usb:1-2",
 		}}})
-		say := func(data ...byte) { e.HID(hid.Event{Happening: hid.Report, Node: "hidraw0", Data: data, At: time.Now()}) }
+		say := func(data ...byte) {
+			e.HID(hid.Event{Happening: hid.Report, Node: "hidraw0", Data: data, At: time.Now()})
+		}
 		e.HID(hid.Event{Happening: hid.Attached, Node: "hidraw0", At: time.Now(), Device: &hid.Device{
 			Node: "hidraw0", Bus: devices.USB, VID: "1209", PID: "0700", Container: "usb:1-2", Descriptor: replayDescriptor,
 		}})

@@ -43,9 +43,28 @@ func DecodeCatalogue(file string, data []byte) (*devices.Catalogue, []strictyaml
 	return cat, nil
 }
 
+// CatalogueWarnings returns what is worth a second look in a catalogue that has no problems, in order of position.
+func CatalogueWarnings(path string) ([]strictyaml.Problem, error) {
+	data, err := strictyaml.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	cat := &devices.Catalogue{}
+	doc, problems := strictyaml.Decode(path, data, cat)
+	if len(problems) > 0 {
+		return nil, nil
+	}
+	return placed(doc, cat.Warnings()), nil
+}
+
 func faults(doc *strictyaml.Document, cat *devices.Catalogue) []strictyaml.Problem {
+	return placed(doc, cat.Check())
+}
+
+// placed says where in the file faults are.
+func placed(doc *strictyaml.Document, list []devices.Fault) []strictyaml.Problem {
 	var problems []strictyaml.Problem
-	for _, f := range cat.Check() {
+	for _, f := range list {
 		problems = append(problems, doc.Problem(f.Path, f.Message, f.Hint))
 	}
 	slices.SortStableFunc(problems, strictyaml.Compare)

@@ -50,10 +50,25 @@ func (c *Catalogue) check(recorded bool) []Fault {
 	return f.list
 }
 
+// Warnings returns what is worth a second look in a catalogue without faults: it may be right for the device,
+// and often is not.
+func (c *Catalogue) Warnings() []Fault {
+	f := faults{}
+	for i, p := range c.Products {
+		f.product(fmt.Sprintf("$.products[%d]", i), p)
+	}
+	return f.warnings
+}
+
 // faults collects what a check finds.
 type faults struct {
 	list     []Fault
+	warnings []Fault
 	recorded bool // a rule that says nothing is no fault
+}
+
+func (f *faults) warn(path, hint, message string) {
+	f.warnings = append(f.warnings, Fault{path, message, hint})
 }
 
 func (f *faults) add(path, hint, format string, args ...any) {

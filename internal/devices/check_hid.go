@@ -23,6 +23,7 @@ func (f *faults) hidUsage(path string, r HIDUsage, u use) {
 	case r.Kind == HIDToggle:
 		f.add(path, "see 'anchor'", "a toggle without an anchor is never known")
 	}
+	f.answeredByLamp(path, r)
 }
 
 func (f *faults) hidReport(path string, r HIDReport, u use) {
@@ -34,6 +35,12 @@ func (f *faults) hidReport(path string, r HIDReport, u use) {
 	f.milliseconds(path+".debounce_ms", r.DebounceMS, 0, 5000)
 	if r.Value != nil {
 		f.byteValue(path+".value", *r.Value)
+		if r.Kind != HIDToggle {
+			f.muteValue(path+".value", *r.Value, u)
+		}
+		if r.AnyReport() {
+			f.warn(path, "report_id, or when", "any report counts, so this rule is not applied where reports have numbers")
+		}
 	}
 	switch r.Kind {
 	case HIDToggle:
@@ -58,9 +65,17 @@ func (f *faults) hidReport(path string, r HIDReport, u use) {
 }
 
 func (f *faults) anchor(path string, a Anchor, u use) {
-	if a.Start == nil && a.HIDReport == nil && a.HIDQuery == nil {
+	if a.Start == nil && a.LinkUp == nil && a.HIDReport == nil && a.HIDQuery == nil {
 		f.add(path, "start, hid_report or hid_query", "an anchor that says nothing")
 	}
+	switch {
+	case a.LinkUp == nil:
+	case u.field == linkField:
+		f.add(path+".link_up", "", "what tells of the link cannot wait for it")
+	case !u.link:
+		f.add(path+".link_up", "start, if it is the state after plugging in", "the product has no link_state")
+	}
+	f.start(path, a, u)
 	if a.HIDReport != nil {
 		if a.HIDReport.Kind == HIDToggle {
 			f.add(path+".hid_report.kind", "", "a toggle cannot be the anchor of a toggle")
@@ -79,10 +94,9 @@ func (f *faults) hidQuery(path string, q HIDQuery, u use) {
 	f.byteTests(path+".expect", q.Expect)
 	f.byteTests(path+".ask_on", q.AskOn)
 	f.byteValue(path+".value", q.Value)
+	f.muteValue(path+".value", q.Value, u)
 	f.milliseconds(path+".timeout_ms", q.TimeoutMS, 10, 10000)
-	if (len(q.Output) == 0) == (len(q.Feature) == 0) {
-		f.add(path, "", "want either output or feature")
-	}
+	f.reading(path, q)
 	for i, o := range q.Output {
 		if len(o) == 0 {
 			f.add(fmt.Sprintf("%s.output[%d]", path, i), "", "empty request")
@@ -104,7 +118,9 @@ func (f *faults) hidQuery(path string, q HIDQuery, u use) {
 func (f *faults) hidPP(path string, p HIDPP, u use) {
 	f.mayWrite(path, u)
 	f.usbInterface(path, p.Interface)
+	f.byteTests(path+".ask_on", p.AskOn)
 	f.byteValue(path+".value", p.Value)
+	f.muteValue(path+".value", p.Value, u)
 	f.milliseconds(path+".timeout_ms", p.TimeoutMS, 10, 10000)
 	if !hexShape.MatchString(p.Feature) {
 		f.add(path+".feature", "four hex digits such as \"0601\"", "not a feature id")
@@ -238,7 +254,22 @@ func (k SourceKind) Tells() bool {
 // OnlyAsked reports whether k knows what was true when it asked the device, and nothing tells it
 // when to ask again.
 func (k SourceKind) OnlyAsked() bool {
-	return k.HIDQuery != nil && len(k.HIDQuery.AskOn) == 0 || k.HIDPP != nil && k.HIDPP.Event == nil
+	switch {
+	case k.HIDQuery != nil:
+		return !k.HIDQuery.asksAgain()
+	case k.HIDPP != nil:
+		return k.HIDPP.Event == nil && len(k.HIDPP.AskOn) == 0
+	}
+	return false
+}
+
+// asksAgain reports whether something makes the query look at each new state. What programs have set is told by
+// nothing that the device sends.
+func (q *HIDQuery) asksAgain() bool {
+	if len(q.LastOutput) > 0 {
+		return q.PollMS != 0
+	}
+	return len(q.AskOn) > 0
 }
 
 // fresh finds a state that is only asked for: it would stay what it was at that moment, for ever.
@@ -247,10 +278,12 @@ func (f *faults) fresh(path string, k SourceKind, told bool) {
 	const stale = "nothing tells when the state changes, so it would stay what it was when it was asked for"
 	switch {
 	case told:
-	case k.HIDQuery != nil && len(k.HIDQuery.AskOn) == 0:
+	case k.HIDQuery != nil && len(k.HIDQuery.LastOutput) > 0 && k.OnlyAsked():
+		f.add(path+".hid_query", "poll_ms, or a level in the device's reports before it", "nothing tells when another program sets it, so it would stay what it was when it was asked for")
+	case k.HIDQuery != nil && k.OnlyAsked():
 		f.add(path+".hid_query", "ask_on, or a level in the device's reports before it; behind a toggle, make it the toggle's anchor", stale)
-	case k.HIDPP != nil && k.HIDPP.Read != nil && k.HIDPP.Event == nil:
-		f.add(path+".hidpp", "event, or a level in the device's reports before it", stale)
+	case k.HIDPP != nil && k.HIDPP.Read != nil && k.OnlyAsked():
+		f.add(path+".hidpp", "event, ask_on, or a level in the device's reports before it", stale)
 	case k.Derive != nil:
 		for at, term := range k.Derive.Terms(path) {
 			f.fresh(at, term, false)

@@ -52,7 +52,7 @@ func TestCheckHIDFaults(t *testing.T) {
 		}},
 		"anchor with faults": {usage(HIDUsage{Anchor: &Anchor{HIDReport: &HIDReport{}, HIDQuery: &HIDQuery{}}}), []Fault{
 			{at + ".hid_usage.anchor.hid_report", "a level without value", "value: where the state stands in the report"},
-			{at + ".hid_usage.anchor.hid_query", "want either output or feature", ""},
+			{at + ".hid_usage.anchor.hid_query", "want exactly one of output, feature, input and last_output, found 0", ""},
 		}},
 		"report": {level, nil},
 		"report, level": {report(HIDReport{Interface: ptr(-1), ReportID: ptr(Byte(0)), Kind: HIDLevel, DebounceMS: -1, Anchor: start}), []Fault{
@@ -107,13 +107,58 @@ func TestCheckHIDFaults(t *testing.T) {
 			{at + ".hid_query.interface", "not the number of an interface", "0 to 255"},
 			{at + ".hid_query.ask_on[0]", "want exactly one comparison, found 0", "one of eq, in, or min and max"},
 			{at + ".hid_query.timeout_ms", "out of range", "10 to 10000"},
-			{at + ".hid_query", "want either output or feature", ""},
+			{at + ".hid_query", "want exactly one of output, feature, input and last_output, found 2", ""},
 			{at + ".hid_query.output[0]", "empty request", ""},
 			{at + ".hid_query", "any report of the device would count as the answer", "expect"},
 			{at + ".hid_query.at", "empty list of moments", "leave it out for all moments"},
 		}},
 		"query of a feature needs no expect": {query(HIDQuery{Feature: Bytes{1}, At: []Moment{AtAttach, AtResume, AtAttach}, AskOn: again}), []Fault{
 			{at + ".hid_query.at[2]", "attach stands twice", ""},
+		}},
+		"query, what is read": {query(HIDQuery{Input: Bytes{1}, AskOn: again, DelayMS: 30, RetryOn: again}), nil},
+		"query, readings": {query(HIDQuery{
+			Feature: Bytes{1}, Input: Bytes{1, 2}, LastOutput: Bytes{0, 0}, AskOn: again, DelayMS: 5001, PollMS: 999, RetryOn: []ByteTest{{}}, TimeoutMS: 6000,
+		}), []Fault{
+			{at + ".hid_query", "want exactly one of output, feature, input and last_output, found 3", ""},
+			{at + ".hid_query.input", "a report that is read has no bytes that could be sent", "its number alone, 00 where reports have none"},
+			{at + ".hid_query.last_output", "a report that is read has no bytes that could be sent", "its number alone, 00 where reports have none"},
+			{at + ".hid_query.retry_on[0]", "want exactly one comparison, found 0", "one of eq, in, or min and max"},
+			{at + ".hid_query.delay_ms", "out of range", "1 to 5000"},
+			{at + ".hid_query.poll_ms", "out of range", "1000 to 60000"},
+		}},
+		"query, output with a delay": {query(HIDQuery{Output: []Bytes{{1}}, Expect: again, AskOn: again, DelayMS: 30, RetryOn: again}), []Fault{
+			{at + ".hid_query.delay_ms", "the answer to output comes by itself", ""},
+		}},
+		"query, output read again": {query(HIDQuery{Output: []Bytes{{1}}, Expect: again, AskOn: again, RetryOn: again}), []Fault{
+			{at + ".hid_query.retry_on", "the answer to output comes by itself", ""},
+		}},
+		"query, read again at once": {query(HIDQuery{Feature: Bytes{1}, AskOn: again, RetryOn: again}), []Fault{
+			{at + ".hid_query.retry_on", "it would be read again without a pause", "delay_ms"},
+		}},
+		"query, read again too late": {query(HIDQuery{Feature: Bytes{1}, AskOn: again, RetryOn: again, DelayMS: 1000}), []Fault{
+			{at + ".hid_query.delay_ms", "the time would be over before it is read again", "less than timeout_ms"},
+		}},
+		"query, asked again and again": {query(HIDQuery{Feature: Bytes{1}, AskOn: again, PollMS: 1000}), []Fault{
+			{at + ".hid_query.poll_ms", "only last_output is asked again and again: of its own states a device can tell", "ask_on"},
+		}},
+		"query, a lamp": {query(HIDQuery{LastOutput: Bytes{1}, PollMS: 1000}), nil},
+		"query, a lamp that nobody looks at": {query(HIDQuery{LastOutput: Bytes{1}, AskOn: again}), []Fault{
+			{at + ".hid_query", "nothing tells when another program sets it, so it would stay what it was when it was asked for", "poll_ms, or a level in the device's reports before it"},
+		}},
+		"one value of two": {report(HIDReport{ReportID: ptr(Byte(1)), Value: &ByteValue{Off: []Byte{0}}}), []Fault{
+			{at + ".hid_report.value", "hardware_mute does not guess what other values mean", "on and off, both with the values that the device sends"},
+		}},
+		"values of several bits": {query(HIDQuery{Feature: Bytes{1}, AskOn: again, Value: ByteValue{Mask: ptr(Byte(3))}}), []Fault{
+			{at + ".hid_query.value", "which values mean muted is not said", "on and off, both with the values that the device sends"},
+		}},
+		"one bit has two values": {report(HIDReport{ReportID: ptr(Byte(1)), Value: &ByteValue{Mask: ptr(Byte(0x80)), On: []Byte{0x80}}}), nil},
+		"a press has any value":  {report(HIDReport{ReportID: ptr(Byte(1)), Kind: HIDToggle, Anchor: start, Value: &ByteValue{On: []Byte{3}}}), nil},
+		"link_up without a link": {usage(HIDUsage{Anchor: &Anchor{LinkUp: ptr(false)}}), []Fault{
+			{at + ".hid_usage.anchor.link_up", "the product has no link_state", "start, if it is the state after plugging in"},
+		}},
+		"hidpp that is asked again": {SourceKind{HIDPP: &HIDPP{Feature: "0601", Read: ptr(1), AskOn: again}}, nil},
+		"hidpp with a bad condition": {SourceKind{HIDPP: &HIDPP{Feature: "0601", Event: ptr(1), AskOn: []ByteTest{{}}}}, []Fault{
+			{at + ".hidpp.ask_on[0]", "want exactly one comparison, found 0", "one of eq, in, or min and max"},
 		}},
 		"hidpp": {SourceKind{HIDPP: &HIDPP{Interface: ptr(-1), Feature: "601", TimeoutMS: 10001, Value: ByteValue{Mask: ptr(Byte(0))}}}, []Fault{
 			{at + ".hidpp.interface", "not the number of an interface", "0 to 255"},
@@ -188,6 +233,14 @@ func TestCheckHIDFaults(t *testing.T) {
 		"link by a mixer, flags by HID": {Product{LinkState: []LinkRule{{SourceKind: mixer}}, Sources: mute}, []Fault{
 			{link + ".alsa_ctl", "the product's HID sources would not hear of it and keep what they knew before", "hid_report, hid_query, hid_usage or hidpp"},
 		}},
+		"link_up": {Product{LinkState: []LinkRule{{SourceKind: level}}, Sources: []SourceRule{{Field: HardwareMute, SourceKind: usage(HIDUsage{Anchor: &Anchor{LinkUp: ptr(true)}})}}}, nil},
+		"link by its own toggle": {Product{LinkState: []LinkRule{{SourceKind: usage(HIDUsage{Kind: HIDToggle, Anchor: &Anchor{LinkUp: ptr(true)}})}}}, []Fault{
+			{link + ".hid_usage.anchor.link_up", "what tells of the link cannot wait for it", ""},
+		}},
+		"one value of two, of another flag": {Product{Sources: []SourceRule{{Field: NoiseSuppression, SourceKind: report(HIDReport{ReportID: ptr(Byte(1)), Value: &ByteValue{On: []Byte{1}}})}}}, nil},
+		"a lamp that nobody looks at before a toggle": {Product{AllowWrite: true, Sources: []SourceRule{
+			{Field: HardwareMute, SourceKind: query(HIDQuery{LastOutput: Bytes{1}, PollMS: 1000})}, {Field: HardwareMute, SourceKind: usage(HIDUsage{})},
+		}}, nil},
 		"link without a source": {Product{LinkState: []LinkRule{{}}}, []Fault{
 			{link, "want exactly one kind of source, found 0", "one of os_endpoint_mute, os_effects, alsa_ctl, hid_usage, hid_report, hid_query, hidpp, derive, const"},
 		}},
@@ -305,4 +358,55 @@ func TestCheckStaleStates(t *testing.T) {
 		{Field: HardwareMute, OS: []OS{Windows, Darwin}, SourceKind: event},
 		{Field: HardwareMute, SourceKind: query},
 	}}), "together they do")
+}
+
+// What is worth a second look is no fault.
+func TestCheckWarnings(t *testing.T) {
+	const at = "$.products[0].sources[0]"
+	const rather = "hid_report or hid_query; or link_up, if its link goes down only when it is switched off"
+	level := &HIDReport{ReportID: ptr(Byte(4)), Value: &ByteValue{Byte: 1, Mask: ptr(Byte(1))}}
+	link := []LinkRule{{SourceKind: SourceKind{HIDReport: level}}}
+	toggle := func(a Anchor) SourceKind {
+		return SourceKind{HIDReport: &HIDReport{ReportID: ptr(Byte(1)), Kind: HIDToggle, Anchor: &a}}
+	}
+	usage := func(u HIDUsage) SourceKind { return SourceKind{HIDUsage: &u} }
+	lamp := &HIDQuery{LastOutput: Bytes{1}, Value: ByteValue{Byte: 1, Mask: ptr(Byte(1))}, PollMS: 2000}
+	dongle := Link{Kind: LinkDongle, VID: "1209", PIDs: []string{"0701"}}
+	lamps := Fault{
+		at + ".hid_usage", "where programs answer a press by the mute lamp, a mute in another program turns the state round",
+		"hid_query with last_output and poll_ms, if the device lets its mute lamp be read",
+	}
+	for name, c := range map[string]struct {
+		product Product
+		kind    SourceKind
+		want    []Fault
+	}{
+		"start":                        {Product{}, toggle(Anchor{Start: ptr(false)}), nil},
+		"start beside a link":          {Product{LinkState: link}, toggle(Anchor{Start: ptr(false)}), []Fault{{at + ".hid_report.anchor.start", "it does not count when the link comes up: from then on the state is unknown", rather}}},
+		"start and link_up":            {Product{LinkState: link}, toggle(Anchor{Start: ptr(false), LinkUp: ptr(false)}), nil},
+		"start and a level":            {Product{LinkState: link}, toggle(Anchor{Start: ptr(false), HIDReport: level}), nil},
+		"start of a dongle":            {Product{Links: []Link{dongle}}, toggle(Anchor{Start: ptr(false)}), []Fault{{at + ".hid_report.anchor.start", "it never counts: who plugs in a dongle does not switch its headset on", rather}}},
+		"start of a cable beside it":   {Product{Links: []Link{dongle, usbLink("0700")}}, toggle(Anchor{Start: ptr(false)}), nil},
+		"phone mute":                   {Product{}, usage(HIDUsage{}), nil},
+		"phone mute, a toggle":         {Product{}, usage(HIDUsage{Kind: HIDToggle, Anchor: &Anchor{Start: ptr(false)}}), []Fault{lamps}},
+		"phone mute, perhaps a toggle": {Product{}, usage(HIDUsage{Page: "000B", Usage: "2F", Anchor: &Anchor{Start: ptr(false)}}), []Fault{lamps}},
+		"phone mute, asked at times":   {Product{}, usage(HIDUsage{Anchor: &Anchor{HIDQuery: &HIDQuery{Feature: Bytes{1}, Value: lamp.Value}}}), []Fault{lamps}},
+		"phone mute with its lamp":     {Product{}, usage(HIDUsage{Anchor: &Anchor{HIDQuery: lamp}}), nil},
+		"a media key":                  {Product{}, usage(HIDUsage{Page: "0c", Usage: "e2", Kind: HIDToggle, Anchor: &Anchor{Start: ptr(false)}}), nil},
+		"any report":                   {Product{}, SourceKind{HIDReport: &HIDReport{Value: &ByteValue{Mask: ptr(Byte(1))}}}, []Fault{{at + ".hid_report", "any report counts, so this rule is not applied where reports have numbers", "report_id, or when"}}},
+		"a value that says nothing":    {Product{}, SourceKind{HIDReport: &HIDReport{ReportID: ptr(Byte(1)), Value: &ByteValue{Byte: 1}}}, []Fault{{at + ".hid_report.value", "0 is not muted, 1 is muted, and every other value is unknown", "on and off, both with the values that the device sends"}}},
+		"the same in a derived state":  {Product{}, SourceKind{Derive: &Derive{Or: []SourceKind{usage(HIDUsage{}), usage(HIDUsage{Kind: HIDToggle, Anchor: &Anchor{Start: ptr(false)}})}}}, []Fault{{at + ".derive.or[1].hid_usage", lamps.Message, lamps.Hint}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := c.product
+			p.ID, p.AllowWrite = "p", true
+			p.Sources = []SourceRule{{Field: HardwareMute, SourceKind: c.kind}}
+			if p.Links == nil {
+				p.Links = []Link{usbLink("0700")}
+			}
+			cat := catalogueOf(p)
+			require.Empty(t, cat.Check())
+			require.Equal(t, c.want, cat.Warnings())
+		})
+	}
 }

@@ -89,6 +89,8 @@ type use struct {
 	os         []OS
 	hardware   bool // the product has links with vid and pids
 	hid        bool // it has sources that read HID devices
+	link       bool // it has link_state
+	dongle     bool // all those links are dongles
 	allowWrite bool
 }
 
@@ -96,6 +98,8 @@ func (p Product) use(f Field, list []OS) use {
 	return use{
 		field: f, os: list, allowWrite: p.AllowWrite,
 		hardware: slices.ContainsFunc(p.Links, func(l Link) bool { return len(l.PIDs) > 0 }),
+		link:     len(p.LinkState) > 0,
+		dongle:   !slices.ContainsFunc(p.Links, func(l Link) bool { return len(l.PIDs) > 0 && l.Kind != LinkDongle }),
 		hid:      slices.ContainsFunc(p.Sources, func(r SourceRule) bool { return r.readsHID() }),
 	}
 }
@@ -190,7 +194,7 @@ func (f *faults) reachable(path string, r SourceRule, earlier []SourceRule) {
 		if e.Field != r.Field || len(e.kinds()) != 1 {
 			continue
 		}
-		if e.HIDQuery != nil && r.HIDQuery == nil && r.readsHID() && len(without(left, e.OS)) < len(left) {
+		if e.HIDQuery != nil && e.HIDQuery.PollMS == 0 && r.HIDQuery == nil && r.readsHID() && len(without(left, e.OS)) < len(left) {
 			f.add(path, "put hid_query behind it", "sources[%d] decides before it with what was true when it asked", i)
 			return
 		}

@@ -41,7 +41,8 @@ type HIDReport struct {
 // resume from sleep, lost reports or a new connection the toggle is unknown until its anchor
 // speaks again.
 type Anchor struct {
-	Start     *bool      `json:"start,omitempty" yaml:"start,omitempty" jsonschema_description:"The state that the device's firmware always takes when it is plugged in or its link comes up."`
+	Start     *bool      `json:"start,omitempty" yaml:"start,omitempty" jsonschema_description:"The state that the device's firmware always takes when it is plugged in. It does not count for a link of kind dongle, whose headset has a life of its own."`
+	LinkUp    *bool      `json:"link_up,omitempty" yaml:"link_up,omitempty" jsonschema_description:"The state that the firmware always takes when link_state becomes true after false: only for a headset that is then always switched on afresh. One that was out of range comes back as it was."`
 	HIDReport *HIDReport `json:"hid_report,omitempty" yaml:"hid_report,omitempty" jsonschema_description:"Another report of the device that shows the state, on whichever of its interfaces."`
 	HIDQuery  *HIDQuery  `json:"hid_query,omitempty" yaml:"hid_query,omitempty" jsonschema_description:"The device's answer to a request, on whichever of its interfaces. Needs the product's allow_write."`
 }
@@ -58,7 +59,8 @@ type ByteTest struct {
 
 // ByteValue reads a state off one byte. With On alone all other values are false, with Off alone
 // true, with both unknown: then a level is not known any more. With neither, zero is false and all
-// else true.
+// else true. For hardware_mute no value is taken for what it was not said to be: with neither, 1 is true, and what is
+// left over is unknown, unless the byte has one bit alone.
 type ByteValue struct {
 	Byte   int    `json:"byte" yaml:"byte" jsonschema:"minimum=0,maximum=8191" jsonschema_description:"Which byte, from 0."`
 	Mask   *Byte  `json:"mask,omitempty" yaml:"mask,omitempty" jsonschema_description:"Which bits of it count. All if left out."`
@@ -83,28 +85,34 @@ var Moments = []Moment{AtAttach, AtResume, AtLinkUp}
 // Enum lists the names that a file may use.
 func (Moment) Enum() []string { return names(Moments) }
 
-// HIDQuery takes a state from the device's answer to a request. It is written to the device, so
-// the product must allow it.
+// HIDQuery takes a state from the device's answer to a request. It is sent to the device, so
+// the product must allow it. Exactly one of Output, Feature, Input and LastOutput is set.
 type HIDQuery struct {
-	Interface *int       `json:"interface,omitempty" yaml:"interface,omitempty" jsonschema:"minimum=0,maximum=255" jsonschema_description:"Number of the USB interface. All HID interfaces of the device if left out."`
-	Output    []Bytes    `json:"output,omitempty" yaml:"output,omitempty" jsonschema_description:"Output reports to send, each after the answer to the one before: hex digits, the report's number first (00 where reports have none). They are filled up with zeros to the report's length."`
-	Feature   Bytes      `json:"feature,omitempty" yaml:"feature,omitempty" jsonschema_description:"Feature report to read: its number in hex (00 where reports have none). If more bytes follow, it is set to them first."`
-	Expect    []ByteTest `json:"expect,omitempty" yaml:"expect,omitempty" jsonschema_description:"What is true of the answer to the last request, by which it is told from other reports."`
-	Value     ByteValue  `json:"value" yaml:"value" jsonschema_description:"Where the state stands in the answer. Byte 0 of a feature report is its number, 00 where reports have none."`
-	At        []Moment   `json:"at,omitempty" yaml:"at,omitempty" jsonschema_description:"When to ask: attach, when the device is first seen; resume, after sleep or when reports were lost; link_up, when link_state has become true. At all of them if left out."`
-	AskOn     []ByteTest `json:"ask_on,omitempty" yaml:"ask_on,omitempty" jsonschema_description:"What is true of a report of the same HID interface that tells that the state may have changed: the device is asked again then, five times a second at most."`
-	TimeoutMS int        `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty" jsonschema:"minimum=10,maximum=10000" jsonschema_description:"How long to wait for each answer. 1000 if left out."`
+	Interface  *int       `json:"interface,omitempty" yaml:"interface,omitempty" jsonschema:"minimum=0,maximum=255" jsonschema_description:"Number of the USB interface. All HID interfaces of the device if left out."`
+	Output     []Bytes    `json:"output,omitempty" yaml:"output,omitempty" jsonschema_description:"Output reports to send, each after the answer to the one before: hex digits, the report's number first (00 where reports have none). They are filled up with zeros to the report's length."`
+	Feature    Bytes      `json:"feature,omitempty" yaml:"feature,omitempty" jsonschema_description:"Feature report to read: its number in hex (00 where reports have none). If more bytes follow, it is set to them first."`
+	Input      Bytes      `json:"input,omitempty" yaml:"input,omitempty" jsonschema_description:"Number in hex of an input report to read when asked, and not only when it comes (00 where reports have none)."`
+	LastOutput Bytes      `json:"last_output,omitempty" yaml:"last_output,omitempty" jsonschema_description:"Number in hex of an output report to read back (00 where reports have none): what programs have set last, such as the mute lamp. Linux 5.11 or later."`
+	Expect     []ByteTest `json:"expect,omitempty" yaml:"expect,omitempty" jsonschema_description:"What is true of the answer to the last request, by which it is told from other reports."`
+	Value      ByteValue  `json:"value" yaml:"value" jsonschema_description:"Where the state stands in the answer. Byte 0 of a feature report is its number, 00 where reports have none."`
+	At         []Moment   `json:"at,omitempty" yaml:"at,omitempty" jsonschema_description:"When to ask: attach, when the device is first seen; resume, after sleep or when reports were lost; link_up, when link_state has become true. At all of them if left out."`
+	AskOn      []ByteTest `json:"ask_on,omitempty" yaml:"ask_on,omitempty" jsonschema_description:"What is true of a report of the same HID interface that tells that the state may have changed: the device is asked again then, five times a second at most."`
+	RetryOn    []ByteTest `json:"retry_on,omitempty" yaml:"retry_on,omitempty" jsonschema_description:"What is true of an answer by which the device says that it is not ready yet: the report is read once more after delay_ms, until timeout_ms is over."`
+	DelayMS    int        `json:"delay_ms,omitempty" yaml:"delay_ms,omitempty" jsonschema:"minimum=1,maximum=5000" jsonschema_description:"How long to wait before a report is read: after a feature report was set, after the report that gave cause to ask, and before it is read once more."`
+	PollMS     int        `json:"poll_ms,omitempty" yaml:"poll_ms,omitempty" jsonschema:"minimum=1000,maximum=60000" jsonschema_description:"Ask again this long after the last answer. For last_output alone: nothing tells when another program sets it."`
+	TimeoutMS  int        `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty" jsonschema:"minimum=10,maximum=10000" jsonschema_description:"How long to wait for each answer. 1000 if left out."`
 }
 
 // HIDPP takes a state from a feature of HID++ 2.0, whose place each device tells when asked.
 type HIDPP struct {
-	Interface   *int      `json:"interface,omitempty" yaml:"interface,omitempty" jsonschema:"minimum=0,maximum=255" jsonschema_description:"Number of the USB interface. The ones that have HID++'s long report if left out."`
-	DeviceIndex *Byte     `json:"device_index,omitempty" yaml:"device_index,omitempty" jsonschema_description:"Which device behind a receiver: 1 to 6. 0xff, the device itself, if left out."`
-	Feature     string    `json:"feature" yaml:"feature" jsonschema:"pattern=^[0-9a-fA-F]{4}$" jsonschema_description:"Feature id, four hex digits, quoted."`
-	Read        *int      `json:"read,omitempty" yaml:"read,omitempty" jsonschema:"minimum=0,maximum=15" jsonschema_description:"Number of the function that tells the state. It is called at attach, resume and link_up."`
-	Event       *int      `json:"event,omitempty" yaml:"event,omitempty" jsonschema:"minimum=0,maximum=15" jsonschema_description:"Number of the event that tells a new state."`
-	Value       ByteValue `json:"value" yaml:"value" jsonschema_description:"Where the state stands in the parameters: byte 0 is the first of them."`
-	TimeoutMS   int       `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty" jsonschema:"minimum=10,maximum=10000" jsonschema_description:"How long to wait for each answer. 1000 if left out."`
+	Interface   *int       `json:"interface,omitempty" yaml:"interface,omitempty" jsonschema:"minimum=0,maximum=255" jsonschema_description:"Number of the USB interface. The ones that have HID++'s long report if left out."`
+	DeviceIndex *Byte      `json:"device_index,omitempty" yaml:"device_index,omitempty" jsonschema_description:"Which device behind a receiver: 1 to 6. 0xff, the device itself, if left out."`
+	Feature     string     `json:"feature" yaml:"feature" jsonschema:"pattern=^[0-9a-fA-F]{4}$" jsonschema_description:"Feature id, four hex digits, quoted."`
+	Read        *int       `json:"read,omitempty" yaml:"read,omitempty" jsonschema:"minimum=0,maximum=15" jsonschema_description:"Number of the function that tells the state. It is called at attach, resume and link_up."`
+	Event       *int       `json:"event,omitempty" yaml:"event,omitempty" jsonschema:"minimum=0,maximum=15" jsonschema_description:"Number of the event that tells a new state."`
+	AskOn       []ByteTest `json:"ask_on,omitempty" yaml:"ask_on,omitempty" jsonschema_description:"What is true of a report of the same HID interface that tells that the state may have changed, or that the headset is there again: the device is asked again then, five times a second at most."`
+	Value       ByteValue  `json:"value" yaml:"value" jsonschema_description:"Where the state stands in the parameters: byte 0 is the first of them."`
+	TimeoutMS   int        `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty" jsonschema:"minimum=10,maximum=10000" jsonschema_description:"How long to wait for each answer. 1000 if left out."`
 }
 
 // Derive makes one state of several: exactly one of its fields is set.

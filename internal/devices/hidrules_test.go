@@ -26,8 +26,12 @@ func hidCatalogue() *Catalogue {
 		Interface: ptr(0), ReportID: ptr(Byte(100)), When: []ByteTest{{Byte: 1, Eq: ptr(Byte(2))}}, Value: &ByteValue{Byte: 3, Off: []Byte{0}},
 		Kind: HIDToggle, DebounceMS: 50, Anchor: &Anchor{Start: ptr(false), HIDReport: &level, HIDQuery: &feature},
 	}
-	usage := HIDUsage{Interface: ptr(255), Page: "0c", Usage: "E2", Kind: HIDToggle, DebounceMS: 5000, Anchor: &Anchor{Start: ptr(true)}}
-	pp := HIDPP{Interface: ptr(2), DeviceIndex: ptr(Byte(0xff)), Feature: "0601", Read: ptr(1), Event: ptr(0), Value: ByteValue{Byte: 1}, TimeoutMS: 10}
+	usage := HIDUsage{Interface: ptr(255), Page: "0c", Usage: "E2", Kind: HIDToggle, DebounceMS: 5000, Anchor: &Anchor{Start: ptr(true), LinkUp: ptr(false)}}
+	again := []ByteTest{{Byte: 0, Eq: ptr(Byte(0x65))}}
+	reads := HIDQuery{Feature: Bytes{0x00, 0x1f}, Value: ByteValue{Byte: 9}, DelayMS: 30, RetryOn: []ByteTest{{Byte: 1, Eq: ptr(Byte(1))}}, AskOn: again}
+	input := HIDQuery{Input: Bytes{2}, Value: ByteValue{Byte: 1}, AskOn: again}
+	lamp := HIDQuery{LastOutput: Bytes{0}, Value: ByteValue{Byte: 1}, PollMS: 2000}
+	pp := HIDPP{Interface: ptr(2), DeviceIndex: ptr(Byte(0xff)), Feature: "0601", Read: ptr(1), Event: ptr(0), Value: ByteValue{Byte: 1}, TimeoutMS: 10, AskOn: again}
 	return catalogueOf(Product{
 		ID: "p", Links: []Link{usbLink("0700")}, AllowWrite: true, Traces: []string{"traces/p.jsonl"},
 		Sources: []SourceRule{
@@ -36,6 +40,9 @@ func hidCatalogue() *Catalogue {
 			{Field: HardwareMute, OS: []OS{Linux}, SourceKind: SourceKind{HIDReport: &toggle}},
 			{Field: HardwareMute, SourceKind: SourceKind{HIDQuery: &query}},
 			{Field: NoiseSuppression, SourceKind: SourceKind{HIDPP: &pp}},
+			{Field: AutomaticGainControl, SourceKind: SourceKind{HIDQuery: &reads}},
+			{Field: AutomaticGainControl, SourceKind: SourceKind{HIDQuery: &input}},
+			{Field: AutomaticGainControl, SourceKind: SourceKind{HIDQuery: &lamp}},
 			{Field: EchoCancellation, SourceKind: SourceKind{Derive: &Derive{Or: []SourceKind{
 				{Const: ptr(false)},
 				{Derive: &Derive{And: []SourceKind{{HIDReport: &level}, {HIDQuery: &query}}}},

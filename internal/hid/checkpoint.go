@@ -37,7 +37,8 @@ type SensorCheckpoint struct {
 	Next      devices.Tri   `json:"next,omitzero"`
 	Due       time.Time     `json:"due,omitzero"`
 	Step      int           `json:"step,omitempty"`
-	Until     time.Time     `json:"until,omitzero"` // zero: it waits for no answer
+	Until     time.Time     `json:"until,omitzero"`   // zero: it waits for no answer
+	Pausing   time.Time     `json:"pausing,omitzero"` // until when the request of this step does not go out
 	Silent    bool          `json:"silent,omitempty"`
 	Stray     time.Time     `json:"stray,omitzero"` // until when an answer may be the one to a question that was broken off
 	Place     byte          `json:"place,omitempty"`
@@ -61,7 +62,7 @@ func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
 			if s.talk != nil {
 				sc.Step, sc.Silent, sc.Stray = s.talk.step, s.talk.silent, clock(s.talk.stray)
 				if s.talk.waiting {
-					sc.Until = clock(s.talk.until)
+					sc.Until, sc.Pausing = clock(s.talk.until), clock(s.talk.pausing)
 				}
 			}
 			if s.pp != nil {
@@ -138,7 +139,7 @@ func (s *sensor) restore(c SensorCheckpoint) {
 	// A file may say anything: only a conversation that has such a step is taken up.
 	if c.Step >= 0 && !c.Until.IsZero() {
 		if _, ok := s.talk.request(c.Step); ok {
-			s.talk.step, s.talk.waiting, s.talk.until = c.Step, true, c.Until
+			s.talk.step, s.talk.waiting, s.talk.until, s.talk.pausing = c.Step, true, c.Until, c.Pausing
 		}
 	}
 }

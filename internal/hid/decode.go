@@ -74,8 +74,9 @@ func byteAt(report []byte, at int, mask *devices.Byte) (devices.Byte, bool) {
 	return b, true
 }
 
-// valueOf reads a state off a report; false where the report is too short to have it.
-func valueOf(report []byte, v devices.ByteValue) (devices.Tri, bool) {
+// valueOf reads a state off a report; false where the report is too short to have it. A strict one takes no value
+// for what the rule does not say of it.
+func valueOf(report []byte, v devices.ByteValue, strict bool) (devices.Tri, bool) {
 	b, ok := byteAt(report, v.Byte, v.Mask)
 	if !ok {
 		return devices.Unknown, false
@@ -87,6 +88,8 @@ func valueOf(report []byte, v devices.ByteValue) (devices.Tri, bool) {
 	case off:
 		t = devices.False
 	case v.On != nil && v.Off != nil:
+		t = devices.Unknown
+	case strict && !v.OneBit() && (v.On != nil || v.Off != nil || b > 1):
 		t = devices.Unknown
 	case v.On != nil:
 		t = devices.False
@@ -100,6 +103,9 @@ func valueOf(report []byte, v devices.ByteValue) (devices.Tri, bool) {
 	}
 	return t, true
 }
+
+// isNumbered reports whether the reports of a device have numbers; so may those of one that makes no sense.
+func isNumbered(desc *Descriptor) bool { return desc == nil || desc.Numbered }
 
 // concerns reports whether a rule looks at a report at all.
 func concerns(r devices.HIDReport, report []byte) bool {

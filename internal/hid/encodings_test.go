@@ -107,10 +107,11 @@ func (p *play) step(name string, s encodedStep) {
 	var asked []string
 	for _, r := range p.tracker.Requests() {
 		p.asked = r
-		if len(r.Output) > 0 {
-			asked = append(asked, fmt.Sprintf("output % x", r.Output))
-		} else {
-			asked = append(asked, fmt.Sprintf("feature % x length %d", r.Feature, r.Length))
+		switch text := requestText(r); {
+		case len(r.Output) > 0 || r.Length == 0:
+			asked = append(asked, text)
+		default:
+			asked = append(asked, fmt.Sprintf("%s length %d", text, r.Length))
 		}
 	}
 	require.Equal(p.t, s.Ask, asked, name)

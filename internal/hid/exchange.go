@@ -19,6 +19,10 @@ type script interface {
 	// unasked reports whether the answer to a request arrives as any other input report does.
 	unasked() bool
 	timeout() time.Duration
+	// pause is how long to wait before a request.
+	pause(step int) time.Duration
+	// isBusy reports whether an answer says that the same is to be asked once more, after the pause.
+	isBusy(step int, data []byte) bool
 }
 
 // exchange is a conversation and how far it has come.
@@ -27,6 +31,7 @@ type exchange struct {
 	step    int
 	waiting bool
 	until   time.Time // while waiting
+	pausing time.Time // while waiting: until when the request of this step does not go out; zero: it has
 	silent  bool      // the device did not answer the last time
 	stray   time.Time // until when an answer may be the one to a question that was broken off
 }
@@ -37,13 +42,42 @@ func (x *exchange) start(now time.Time) (Request, bool) {
 	return x.send(now)
 }
 
+// send prepares the request of this step. It returns it, if there is one and nothing has to be waited for first.
 func (x *exchange) send(now time.Time) (Request, bool) {
 	r, ok := x.request(x.step)
-	x.waiting = ok
-	if ok {
-		x.until = now.Add(x.timeout())
+	x.waiting, x.pausing = ok, time.Time{}
+	if !ok {
+		return r, false
 	}
-	return r, ok
+	pause := x.pause(x.step)
+	x.until = now.Add(pause + x.timeout())
+	if pause > 0 {
+		x.pausing = now.Add(pause)
+	}
+	return r, pause == 0
+}
+
+// retry has the request of this step sent once more, after the pause. It is false if there is no time left for that.
+func (x *exchange) retry(now time.Time) bool {
+	x.pausing = now.Add(x.pause(x.step))
+	return x.pausing.Before(x.until)
+}
+
+// goOn returns the request of this step, whose pause is over.
+func (x *exchange) goOn() (Request, bool) {
+	x.pausing = time.Time{}
+	return x.request(x.step)
+}
+
+// end ends the conversation.
+func (x *exchange) end() { x.waiting, x.pausing = false, time.Time{} }
+
+// due is when something is to be done of it, while it waits.
+func (x *exchange) due() time.Time {
+	if !x.pausing.IsZero() {
+		return x.pausing
+	}
+	return x.until
 }
 
 // next goes on to the next request.
@@ -62,42 +96,70 @@ func milliseconds(ms int, otherwise time.Duration) time.Duration {
 // query is the script of a hid_query.
 type query struct {
 	devices.HIDQuery
-	node string
-	desc *Descriptor // nil: not understood
+	node   string
+	desc   *Descriptor // nil: not understood
+	strict bool        // it takes no value for what the rule does not say of it
 }
+
+// sets reports whether a step sets a feature report that is to be read later.
+func (q *query) sets(step int) bool { return step == 0 && len(q.Feature) > 1 && q.DelayMS != 0 }
 
 func (q *query) request(step int) (Request, bool) {
 	switch {
+	case q.sets(step):
+		return Request{Node: q.node, Feature: padded(q.Feature, q.desc, FeatureField)}, true
+	case q.sets(0) && step == 1:
+		return Request{Node: q.node, Feature: q.Feature[:1], Length: q.length(q.Feature, FeatureField)}, true
 	case len(q.Feature) > 0 && step == 0:
-		r := Request{Node: q.node, Feature: q.Feature, Length: longestFeature}
+		r := Request{Node: q.node, Feature: q.Feature, Length: q.length(q.Feature, FeatureField)}
 		if len(q.Feature) > 1 {
 			r.Feature = padded(q.Feature, q.desc, FeatureField)
 		}
-		if n := lengthOf(q.Feature[0], q.desc, FeatureField); n > 0 {
-			r.Length = n
-		}
 		return r, true
+	case len(q.Input) > 0 && step == 0:
+		return Request{Node: q.node, Input: q.Input, Length: q.length(q.Input, InputField)}, true
+	case len(q.LastOutput) > 0 && step == 0:
+		return Request{Node: q.node, LastOutput: q.LastOutput, Length: q.length(q.LastOutput, OutputField)}, true
 	case step < len(q.Output):
 		return Request{Node: q.node, Output: padded(q.Output[step], q.desc, OutputField)}, true
 	}
 	return Request{}, false
 }
 
+// length is how much is read of a report.
+func (q *query) length(report []byte, kind FieldKind) int {
+	if n := lengthOf(report[0], q.desc, kind); n > 0 {
+		return n
+	}
+	return longestFeature
+}
+
 func (q *query) answer(step int, data []byte) (devices.Tri, bool) {
-	if step+1 < len(q.Output) {
+	if step+1 < len(q.Output) || q.sets(step) {
 		return devices.Unknown, true
 	}
 	if !meets(data, q.Expect) {
 		return devices.Unknown, false
 	}
-	return valueOf(data, q.Value)
+	return valueOf(data, q.Value, q.strict)
+}
+
+func (q *query) pause(step int) time.Duration {
+	if q.sets(step) {
+		return 0
+	}
+	return milliseconds(q.DelayMS, 0)
+}
+
+func (q *query) isBusy(step int, data []byte) bool {
+	return !q.sets(step) && len(q.RetryOn) > 0 && meets(data, q.RetryOn)
 }
 
 func (q *query) unasked() bool { return len(q.Output) > 0 }
 
 func (q *query) timeout() time.Duration { return milliseconds(q.TimeoutMS, defaultTimeout) }
 
-// longestFeature is how much is read of a feature report whose length nobody tells.
+// longestFeature is how much is read of a report whose length nobody tells.
 const longestFeature = 4096
 
 // lengthOf is the length of a report as it travels, with its number; 0: unknown.

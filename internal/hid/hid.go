@@ -42,7 +42,7 @@ const (
 	Gone     Happening = "gone"     // it is not there any more, or its reading has failed: Error, if any, says why
 	Report   Happening = "report"   // it has sent an input report
 	Lost     Happening = "lost"     // it may have sent reports that did not arrive
-	Answer   Happening = "answer"   // what a Request for a feature report has brought: the report, or Error
+	Answer   Happening = "answer"   // what a Request to read a report has brought: the report, or Error
 )
 
 // Event is one thing that happened to a device.
@@ -66,8 +66,12 @@ type Request struct {
 	// none). An answer to it, if any, arrives as an input report.
 	Output []byte
 	// Feature, if not empty, is a feature report: its number and, if there is more, what to set it to first.
-	// The report is then read, and arrives as an Answer.
+	// The report is then read, and arrives as an Answer; with Length 0 it is only set, and comes back as it was sent.
 	Feature []byte
-	// Length is how many bytes of the feature report to read, its number included.
+	// Input, if not empty, is the number of an input report to read, which arrives as an Answer.
+	Input []byte
+	// LastOutput, if not empty, is the number of an output report to read back, which arrives as an Answer.
+	LastOutput []byte
+	// Length is how many bytes of the report to read, its number included.
 	Length int
 }

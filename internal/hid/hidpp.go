@@ -11,20 +11,23 @@ import (
 // function and software id) and 16 of parameters.
 const (
 	hidppLong     = 0x11
+	hidppShort    = 0x10 // of HID++ 1.0: receivers answer and tell with it for devices that are not there
 	hidppLength   = 20
 	hidppHeader   = 4
 	hidppSoftware = 0x0d // ours: any number but 0, which events have
 	hidppItself   = 0xff // the device that is asked, not one behind it
 	hidppError    = 0xff // in place of the feature's
+	hidppRefusal  = 0x8f // the same in a short report
 )
 
 // hidpp is the script of a hidpp source: first where the device keeps the feature, then its state.
 type hidpp struct {
 	devices.HIDPP
-	node  string
-	place byte // of the feature on this device; 0: not known
-	was   byte // the last place that was known
-	lacks bool // the device has said that it does not have the feature
+	node   string
+	strict bool // it takes no value for what the rule does not say of it
+	place  byte // of the feature on this device; 0: not known
+	was    byte // the last place that was known
+	lacks  bool // the device has said that it does not have the feature
 }
 
 func (h *hidpp) device() byte {
@@ -51,7 +54,7 @@ func (h *hidpp) request(step int) (Request, bool) {
 }
 
 func (h *hidpp) answer(step int, data []byte) (devices.Tri, bool) {
-	if len(data) < hidppHeader+1 || data[0] != hidppLong || data[1] != h.device() {
+	if len(data) < hidppHeader+1 || data[0] != hidppLong && data[0] != hidppShort || data[1] != h.device() {
 		return devices.Unknown, false
 	}
 	asked, function := byte(0), byte(hidppSoftware)
@@ -59,6 +62,8 @@ func (h *hidpp) answer(step int, data []byte) (devices.Tri, bool) {
 		asked, function = h.place, byte(*h.Read)<<4|hidppSoftware
 	}
 	switch {
+	case data[0] == hidppShort:
+		return devices.Unknown, data[2] == hidppRefusal && data[3] == asked && data[4] == function
 	case data[2] == hidppError && data[3] == asked && data[4] == function:
 		return devices.Unknown, true
 	case data[2] != asked || data[3] != function:
@@ -87,8 +92,29 @@ func (h *hidpp) event(data []byte) (devices.Tri, bool) {
 	return h.value(data)
 }
 
-func (h *hidpp) value(data []byte) (devices.Tri, bool) { return valueOf(data[hidppHeader:], h.Value) }
+// isBack reports whether a message that was not asked for shows that a device is there that did not tell what it was
+// asked: it may have been away then.
+func (h *hidpp) isBack(data []byte, silent bool) bool {
+	if h.lacks || h.place != 0 && !silent || len(data) < hidppHeader || data[1] != h.device() {
+		return false
+	}
+	switch data[0] {
+	case hidppLong:
+		return data[2] != hidppError && data[3]&0x0f == 0
+	case hidppShort: // a notification
+		return data[2] >= 0x40 && data[2] < 0x80
+	}
+	return false
+}
+
+func (h *hidpp) value(data []byte) (devices.Tri, bool) {
+	return valueOf(data[hidppHeader:], h.Value, h.strict)
+}
 
 func (h *hidpp) unasked() bool { return true }
+
+func (h *hidpp) pause(int) time.Duration { return 0 }
+
+func (h *hidpp) isBusy(int, []byte) bool { return false }
 
 func (h *hidpp) timeout() time.Duration { return milliseconds(h.TimeoutMS, defaultTimeout) }

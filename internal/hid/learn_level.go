@@ -174,7 +174,7 @@ func (l *lesson) turns(col column, v devices.ByteValue) int {
 // read is what a value means where its byte is b.
 func read(v devices.ByteValue, b byte) devices.Tri {
 	v.Byte = 0
-	t, _ := valueOf([]byte{b}, v)
+	t, _ := valueOf([]byte{b}, v, true)
 	return t
 }
 

@@ -83,7 +83,7 @@ func (t *Tracker) linked(u unit, was, is devices.Tri, at, now time.Time) {
 			started := slices.DeleteFunc(slices.Clone(d.sensors), func(s *sensor) bool { return !mine(s) || s.stirred })
 			d.forget(at, now, mine)
 			for _, s := range started {
-				s.reset(at)
+				s.linkUp(at)
 			}
 		}
 		if is == devices.True {

@@ -12,7 +12,7 @@ import (
 const linked = `
     link_state: [{hid_report: {report_id: 4, value: {byte: 1, on: [1], off: [0]}}}]
     sources:
-      - {field: hardware_mute, hid_report: {report_id: 1, kind: toggle, anchor: {start: false}}}
+      - {field: hardware_mute, hid_report: {report_id: 1, kind: toggle, anchor: {start: false, link_up: false}}}
       - {field: noise_suppression, hid_report: {report_id: 2, value: {byte: 1}}}
       - {field: echo_cancellation, hid_query: {feature: "22", value: {byte: 1}, at: [link_up], ask_on: [{byte: 0, eq: 9}]}}
 `

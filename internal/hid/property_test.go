@@ -14,7 +14,7 @@ import (
 const modelled = `
     link_state: [{hid_report: {report_id: 4, value: {byte: 1, on: [1], off: [0]}}}]
     sources:
-      - {field: hardware_mute, hid_report: {report_id: 1, kind: toggle, anchor: {start: false, hid_report: {report_id: 3, value: {byte: 1, on: [1], off: [0]}}}}}
+      - {field: hardware_mute, hid_report: {report_id: 1, kind: toggle, anchor: {start: false, link_up: false, hid_report: {report_id: 3, value: {byte: 1, on: [1], off: [0]}}}}}
       - {field: noise_suppression, hid_report: {report_id: 2, value: {byte: 1, on: [1], off: [0]}}}
       - {field: echo_cancellation, hid_query: {output: ["15 00"], expect: [{byte: 0, eq: 5}], value: {byte: 1, on: [1], off: [0]}, ask_on: [{byte: 0, in: [3, 5]}]}}
 `

@@ -66,7 +66,7 @@ func TestPressBeforeAnAnswerInOrder(t *testing.T) {
 func TestPressBeforeTheLinkIsKnown(t *testing.T) {
 	w := newWorld(t, `
     link_state: [{hid_report: {report_id: 4, value: {byte: 1}, debounce_ms: 500}}]
-    sources: [{field: hardware_mute, hid_report: {report_id: 1, kind: toggle, anchor: {start: false}}}]
+    sources: [{field: hardware_mute, hid_report: {report_id: 1, kind: toggle, anchor: {start: false, link_up: false}}}]
 `)
 	w.happen(plugged("hidraw0", reports(1, 4)), in("hidraw0", 1, 1), in("hidraw0", 4, 0))
 	require.Equal(t, "link_state[0]=false sources[0]=unknown", w.expire())
@@ -142,7 +142,7 @@ func TestAnchorOvertakesAPress(t *testing.T) {
 	require.Equal(t, "sources[0]=false", w.happen(in("hidraw0", 1, 1)), "long after")
 
 	w = newWorld(t, `
-    link_state: [{hid_report: {report_id: 4, value: {byte: 1}}}]`+toggleOf("start: false, hid_report: {report_id: 2, value: {byte: 1}}"))
+    link_state: [{hid_report: {report_id: 4, value: {byte: 1}}}]`+toggleOf("start: false, link_up: false, hid_report: {report_id: 2, value: {byte: 1}}"))
 	w.happen(at("hidraw0", reports(1)), at("hidraw1", reports(2, 4)), in("hidraw1", 2, 1))
 	for _, e := range []Event{in("hidraw1", 4, 0), in("hidraw1", 4, 1), in("hidraw0", 1, 1)} {
 		w.apply(e)

@@ -21,9 +21,11 @@ type rule struct {
 	at       string   // sources[1], link_state[0], sources[2].derive.or[1], sources[1].hid_usage.anchor.hid_query
 	anchors  string   // the place of the toggle that starts from it; empty: it is a source of its own
 	link     bool     // it tells the state of the product's link
+	mute     bool     // it tells hardware_mute
 	bySerial bool     // the product is several USB devices with one serial number
 	relies   []string // the places of levels, one of which must tell when an answer is over; empty: it needs none
 	ids      []hardware
+	dongles  []hardware // those of ids whose headset may be on, or muted, before they are plugged in
 	devices.SourceKind
 }
 
@@ -42,11 +44,11 @@ type hardware struct {
 func NewRules(cat *devices.Catalogue, os devices.OS) *Rules {
 	r := &Rules{links: make(map[string][]linkRule)}
 	for _, p := range cat.Products {
-		ids := hardwareOf(p, os)
+		ids, dongles := hardwareOf(p, os)
 		if len(ids) == 0 {
 			continue
 		}
-		base := rule{product: p.ID, bySerial: p.GroupBy == devices.GroupSerial, ids: ids}
+		base := rule{product: p.ID, bySerial: p.GroupBy == devices.GroupSerial, ids: ids, dongles: dongles}
 		told := make(map[devices.Field][]string) // the places of levels so far; those of the link under ""
 		for i, l := range p.LinkState {
 			if applies(l.OS, os) {
@@ -60,7 +62,7 @@ func NewRules(cat *devices.Catalogue, os devices.OS) *Rules {
 		for i, s := range p.Sources {
 			if applies(s.OS, os) {
 				rl := base
-				rl.at, rl.SourceKind = fmt.Sprintf("sources[%d]", i), s.SourceKind
+				rl.at, rl.mute, rl.SourceKind = fmt.Sprintf("sources[%d]", i), s.Field == devices.HardwareMute, s.SourceKind
 				r.add(rl, told[s.Field])
 				told[s.Field] = rl.levels(told[s.Field])
 			}
@@ -73,20 +75,24 @@ func applies(list []devices.OS, os devices.OS) bool {
 	return len(list) == 0 || slices.Contains(list, os)
 }
 
-func hardwareOf(p devices.Product, os devices.OS) []hardware {
-	var ids []hardware
+func hardwareOf(p devices.Product, os devices.OS) (ids, dongles []hardware) {
 	for _, l := range p.Links {
 		bus := devices.USB
 		if l.Kind == devices.LinkBluetooth {
 			bus = devices.Bluetooth
 		}
 		for _, pid := range l.PIDs {
-			if applies(l.OS, os) {
-				ids = append(ids, hardware{bus, strings.ToLower(l.VID), strings.ToLower(pid)})
+			if !applies(l.OS, os) {
+				continue
+			}
+			id := hardware{bus, strings.ToLower(l.VID), strings.ToLower(pid)}
+			ids = append(ids, id)
+			if l.Kind == devices.LinkDongle {
+				dongles = append(dongles, id)
 			}
 		}
 	}
-	return ids
+	return ids, dongles
 }
 
 // levels adds the rule's place to those of levels if it is one.
@@ -145,13 +151,21 @@ func describe(d Device) *Descriptor {
 	return desc
 }
 
+func hardwareID(d Device) hardware { return hardware{d.Bus, d.VID, d.PID} }
+
+// isDongle reports whether the device stands for a headset that is not plugged in with it.
+func (rl *rule) isDongle(d Device) bool { return slices.Contains(rl.dongles, hardwareID(d)) }
+
 // fits says whether the device is of the rule's product and has what the rule reads.
 func (rl *rule) fits(d Device, desc *Descriptor) bool {
-	if !slices.Contains(rl.ids, hardware{d.Bus, d.VID, d.PID}) {
+	if !slices.Contains(rl.ids, hardwareID(d)) {
 		return false
 	}
 	if n := rl.usbInterface(); n != nil && *n != d.Interface {
 		return false
+	}
+	if rl.HIDReport != nil && rl.HIDReport.AnyReport() && isNumbered(desc) {
+		return false // it would take any key for what it reads
 	}
 	if desc == nil {
 		return rl.HIDUsage == nil // bytes can be compared all the same
@@ -169,8 +183,13 @@ func (rl *rule) fits(d Device, desc *Descriptor) bool {
 }
 
 func queryFits(q devices.HIDQuery, desc *Descriptor) bool {
-	if len(q.Feature) > 0 {
+	switch {
+	case len(q.Feature) > 0:
 		return desc.Length(FeatureField, q.Feature[0]) > 0
+	case len(q.Input) > 0:
+		return desc.Length(InputField, q.Input[0]) > 0
+	case len(q.LastOutput) > 0:
+		return desc.Length(OutputField, q.LastOutput[0]) > 0
 	}
 	return !slices.ContainsFunc(q.Output, func(o devices.Bytes) bool { return desc.Length(OutputField, o[0]) == 0 })
 }

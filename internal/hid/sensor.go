@@ -16,7 +16,7 @@ type sensor struct {
 	value  devices.Tri
 	since  time.Time
 	stated time.Time // when the device stated what is known, and not only that it has changed; of an answer, when it was asked
-	note  string // what stands in the way, for people
+	note   string    // what stands in the way, for people
 
 	held    []devices.Tri // a toggle whose button shows a level: whether it is held down, by field
 	unsure  bool          // a toggle: it cannot be told whether a button was pressed now or is still held
@@ -46,19 +46,25 @@ func newSensor(rl *rule, d *tracked) *sensor {
 	switch {
 	case rl.HIDUsage != nil:
 		s.fields = usageFields(*rl.HIDUsage, d.desc)
-		s.note = usageNote(*rl.HIDUsage, s.fields)
+		s.note = usageNote(*rl.HIDUsage, s.fields, d.desc)
 	case rl.HIDQuery != nil:
-		s.talk = &exchange{script: &query{*rl.HIDQuery, d.device.Node, d.desc}}
+		s.talk = &exchange{script: &query{*rl.HIDQuery, d.device.Node, d.desc, rl.mute}}
 	case rl.HIDPP != nil:
-		s.pp = &hidpp{HIDPP: *rl.HIDPP, node: d.device.Node}
+		s.pp = &hidpp{HIDPP: *rl.HIDPP, node: d.device.Node, strict: rl.mute}
 		s.talk = &exchange{script: s.pp}
 	}
 	s.hold(devices.False)
 	return s
 }
 
+// The mute lamp of a headset (HID Usage Tables, section 11).
+const (
+	pageLED  = 0x08
+	usageLED = 0x09 // Mute
+)
+
 // usageNote is what stands in the way of knowing the state of a control.
-func usageNote(u devices.HIDUsage, fields []Field) string {
+func usageNote(u devices.HIDUsage, fields []Field, desc *Descriptor) string {
 	has := func(kind devices.HIDKind) bool {
 		return slices.ContainsFunc(fields, func(f Field) bool { return kindOf(u, f) == kind })
 	}
@@ -67,6 +73,8 @@ func usageNote(u devices.HIDUsage, fields []Field) string {
 		return "its report descriptor declares this control in none of the three legal forms: say in the catalogue what it really does (kind)"
 	case u.Anchor == nil && has(devices.HIDToggle):
 		return "the device sends presses and no state: without an anchor in the catalogue the state stays unknown"
+	case u.IsRequest() && has(devices.HIDToggle) && len(desc.Find(OutputField, pageLED, usageLED)) > 0:
+		return "the device has a mute lamp: if programs answer its presses by it, a mute in another program turns this state round"
 	}
 	return ""
 }
@@ -76,13 +84,25 @@ func (s *sensor) asksAt(m devices.Moment) bool {
 	return s.talk != nil && !s.alone && (s.HIDQuery == nil || s.HIDQuery.At == nil || slices.Contains(s.HIDQuery.At, m))
 }
 
-// reset puts a toggle where the firmware puts it at this moment.
-func (s *sensor) reset(at time.Time) {
+// plugIn puts a toggle where the firmware puts it when the device is plugged in.
+func (s *sensor) plugIn(at time.Time) {
 	if a := s.anchor(); a != nil && a.Start != nil {
-		s.set(devices.Of(*a.Start), at)
+		s.reset(*a.Start, at)
 		s.stated = at
-		s.hold(devices.False)
 	}
+}
+
+// linkUp puts a toggle where the firmware puts it when its headset is switched on. That the link was down before
+// may be what was known before the machine slept, so nothing is stated by that.
+func (s *sensor) linkUp(at time.Time) {
+	if a := s.anchor(); a != nil && a.LinkUp != nil {
+		s.reset(*a.LinkUp, at)
+	}
+}
+
+func (s *sensor) reset(v bool, at time.Time) {
+	s.set(devices.Of(v), at)
+	s.hold(devices.False)
 }
 
 // wake forgets what the device stated before the machine woke.
@@ -195,7 +215,7 @@ func (s *sensor) report(data []byte, at, now time.Time) {
 		s.press(r.DebounceMS, at)
 		return
 	}
-	v, ok := valueOf(data, *r.Value)
+	v, ok := valueOf(data, *r.Value, s.mute && r.Kind != devices.HIDToggle)
 	switch {
 	case !ok:
 	case r.Kind == devices.HIDToggle:
@@ -258,15 +278,21 @@ func (s *sensor) expire(now time.Time) {
 // cause to: one that answers with such a report must not be asked without a pause.
 const askGap = 200 * time.Millisecond
 
-// doubt looks whether a report gives cause to ask again. A clock that has been set back says nothing.
+// doubt looks whether a report gives cause to ask again.
 func (s *sensor) doubt(data []byte, now time.Time) {
-	if s.HIDQuery == nil || len(s.HIDQuery.AskOn) == 0 || !meets(data, s.HIDQuery.AskOn) {
-		return
+	var causes []devices.ByteTest
+	switch {
+	case s.HIDQuery != nil:
+		causes = s.HIDQuery.AskOn
+	case s.HIDPP != nil:
+		causes = s.HIDPP.AskOn
 	}
-	s.askSoon(now)
+	if len(causes) > 0 && meets(data, causes) || s.pp != nil && !s.alone && !s.talk.waiting && s.pp.isBack(data, s.talk.silent) {
+		s.askSoon(now)
+	}
 }
 
-// askSoon has the device asked once more, now or at the end of the gap.
+// askSoon has the device asked once more, now or at the end of the gap. A clock that has been set back says nothing.
 func (s *sensor) askSoon(now time.Time) {
 	s.again = now
 	if since := now.Sub(s.last); since >= 0 && since < askGap {
@@ -277,8 +303,15 @@ func (s *sensor) askSoon(now time.Time) {
 // unconfirmed is for a request whose answer has told no state. At the end of a query nothing is known:
 // what was known before may have been asked about because it has changed.
 func (s *sensor) unconfirmed(at time.Time) {
-	if s.HIDQuery != nil && !s.talk.waiting {
+	if !s.talk.waiting && (s.HIDQuery != nil || s.HIDPP.Event == nil) {
 		s.set(devices.Unknown, at)
+	}
+}
+
+// rest is for a conversation that is over: what nothing tells of is asked for again after a while.
+func (s *sensor) rest(now time.Time) {
+	if s.HIDQuery != nil && s.HIDQuery.PollMS != 0 && s.again.IsZero() {
+		s.again = now.Add(milliseconds(s.HIDQuery.PollMS, 0))
 	}
 }
 

@@ -91,6 +91,7 @@ func (d *tracked) goOn(now time.Time) {
 
 func (d *tracked) send(r Request, ok bool) {
 	if !ok {
+		d.asked = 0 // nothing that comes now is an answer
 		return
 	}
 	d.book.ids++
@@ -101,7 +102,7 @@ func (d *tracked) send(r Request, ok bool) {
 // breakOff ends the conversation under way. What has not gone out yet does not go out.
 func (d *tracked) breakOff() {
 	if s := d.conversation(); s != nil {
-		s.talk.waiting = false
+		s.talk.end()
 		if s.talk.unasked() && !slices.ContainsFunc(d.requests, d.isAsked) {
 			s.talk.stray = s.talk.until
 		}
@@ -120,7 +121,7 @@ func (d *tracked) awaited() uint64 {
 // hear lets some sensors take an input report, which may be the answer to the awaited request.
 func (d *tracked) hear(data []byte, awaited uint64, which func(*sensor) bool, at, now time.Time) {
 	var told *sensor
-	if s := d.conversation(); s != nil && which(s) && d.asked == awaited && d.answer(s, data, at, now) {
+	if s := d.conversation(); s != nil && which(s) && awaited != 0 && d.asked == awaited && d.answer(s, data, at, now) {
 		told = s
 	}
 	for _, s := range d.sensors {
@@ -159,6 +160,13 @@ func (d *tracked) answered(request uint64, data []byte, at, now time.Time) {
 
 // answer takes what may be the answer that is awaited; it is false if it is not.
 func (d *tracked) answer(s *sensor, data []byte, at, now time.Time) bool {
+	if s.talk.isBusy(s.talk.step, data) {
+		if s.talk.retry(now) {
+			d.asked = 0
+			return true
+		}
+		return false
+	}
 	v, ok := s.talk.answer(s.talk.step, data)
 	if !ok {
 		return false
@@ -176,23 +184,36 @@ func (d *tracked) answer(s *sensor, data []byte, at, now time.Time) bool {
 	if !v.Known() {
 		s.unconfirmed(at)
 	}
-	d.goOn(now)
+	d.over(s, now)
 	return true
 }
 
-// unanswered goes on without an answer: not every request of a conversation has one.
+// over goes on after a conversation, if it is over.
+func (d *tracked) over(s *sensor, now time.Time) {
+	if !s.talk.waiting {
+		s.rest(now)
+	}
+	d.goOn(now)
+}
+
+// unanswered goes on without an answer: not every output report has one. What reads a report has failed.
 func (d *tracked) unanswered(s *sensor, now time.Time) {
-	d.send(s.talk.next(now))
+	if s.talk.unasked() {
+		d.send(s.talk.next(now))
+	} else {
+		s.talk.end()
+		d.asked = 0
+	}
 	s.talk.silent = !s.talk.waiting
 	s.unconfirmed(now)
-	d.goOn(now)
+	d.over(s, now)
 }
 
 // due is when expire has something to do; zero: never.
 func (d *tracked) due() time.Time {
 	var t time.Time
 	if s := d.conversation(); s != nil {
-		t = s.talk.until
+		t = s.talk.due()
 	}
 	for _, s := range d.sensors {
 		for _, due := range []time.Time{s.due, s.again} {
@@ -206,8 +227,12 @@ func (d *tracked) due() time.Time {
 
 // expire ends what has taken long enough.
 func (d *tracked) expire(now time.Time) {
-	if s := d.conversation(); s != nil && !now.Before(s.talk.until) {
-		d.unanswered(s, now)
+	if s := d.conversation(); s != nil && !now.Before(s.talk.due()) {
+		if s.talk.pausing.IsZero() {
+			d.unanswered(s, now)
+		} else {
+			d.send(s.talk.goOn())
+		}
 	}
 	for _, s := range d.sensors {
 		s.expire(now)

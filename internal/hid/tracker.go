@@ -109,7 +109,9 @@ func (t *Tracker) attach(e Event, at, now time.Time) {
 	t.book.changed = t.book.changed || slices.ContainsFunc(d.sensors, (*sensor).isReading)
 	if e.Plugged {
 		for _, s := range d.sensors {
-			s.reset(at)
+			if !s.isDongle(d.device) {
+				s.plugIn(at)
+			}
 		}
 	}
 	t.rely(at, now)
@@ -150,7 +152,7 @@ func (d *tracked) sensorOf(rl *rule) *sensor {
 
 // same reports whether the rule is another's equal: it reads the same off the same.
 func (rl *rule) same(other *rule) bool {
-	return rl.product == other.product && rl.at == other.at && rl.bySerial == other.bySerial && reflect.DeepEqual(rl.SourceKind, other.SourceKind)
+	return rl.product == other.product && rl.at == other.at && rl.mute == other.mute && rl.bySerial == other.bySerial && reflect.DeepEqual(rl.SourceKind, other.SourceKind)
 }
 
 // Configure puts other rules into force. What those that stay have read stays known.

@@ -112,14 +112,23 @@ func (w *world) states() string {
 func (w *world) asked() string {
 	var out []string
 	for _, r := range w.tr.Requests() {
-		text := fmt.Sprintf("%s output % x", r.Node, r.Output)
-		if len(r.Feature) > 0 {
-			text = fmt.Sprintf("%s feature % x", r.Node, r.Feature)
-		}
+		text := r.Node + " " + requestText(r)
 		w.ids[text] = r.ID
 		out = append(out, text)
 	}
 	return strings.Join(out, ", ")
+}
+
+func requestText(r Request) string {
+	switch {
+	case len(r.Feature) > 0:
+		return fmt.Sprintf("feature % x", r.Feature)
+	case len(r.Input) > 0:
+		return fmt.Sprintf("input % x", r.Input)
+	case len(r.LastOutput) > 0:
+		return fmt.Sprintf("last output % x", r.LastOutput)
+	}
+	return fmt.Sprintf("output % x", r.Output)
 }
 
 // answer is what the last request of that text brings.

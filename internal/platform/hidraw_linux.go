@@ -27,7 +27,7 @@ import (
 const (
 	hidDescriptorMax = 4096      // HID_MAX_DESCRIPTOR_SIZE
 	hidReportMax     = 16 << 10  // HID_MAX_BUFFER_SIZE; less on older kernels
-	hidFeatureMax    = 1<<13 - 1 // what an ioctl number can say on every port
+	hidReadMax       = 1<<13 - 1 // what an ioctl number can say on every port
 	hidBacklog       = 63        // reports that wait for one reader, of a ring of HIDRAW_BUFFER_SIZE
 )
 
@@ -188,7 +188,7 @@ func openRetry(path string, flags int) (int, error) {
 }
 
 // A hidSender does a request with the device at path, which fd keeps open, and returns the
-// feature report, if one is asked for. It may hang.
+// report, if one is to be read. It may hang.
 type hidSender func(fd int, path string, r hid.Request) ([]byte, error)
 
 // sendHidraw does a request. The node is opened for writing only for as long as that takes.
@@ -199,10 +199,15 @@ func sendHidraw(fd int, path string, r hid.Request) ([]byte, error) {
 			return nil, err
 		}
 	}
-	if len(r.Feature) == 0 {
-		return nil, nil
+	switch {
+	case len(r.Feature) > 0:
+		return featureHidraw(fd, path, r.Feature, r.Length)
+	case len(r.Input) > 0:
+		return readHidraw(fd, path, hidGetInput, r.Input[0], r.Length)
+	case len(r.LastOutput) > 0:
+		return readHidraw(fd, path, hidGetOutput, r.LastOutput[0], r.Length)
 	}
-	return featureHidraw(fd, path, r.Feature, r.Length)
+	return nil, nil
 }
 
 func writeHidraw(path string, report []byte) error {
@@ -227,29 +232,52 @@ func writeHidraw(path string, report []byte) error {
 	}
 }
 
-// featureHidraw sets a feature report, if there is more of it than its number, and reads it.
+// featureHidraw sets a feature report, if there is more of it than its number, and reads it, unless length is 0.
 func featureHidraw(fd int, path string, feature []byte, length int) ([]byte, error) {
-	if length < 1 || max(length, len(feature)) > hidFeatureMax {
-		return nil, fmt.Errorf("a feature report has 1 to %d bytes: asked to set %d and to read %d", hidFeatureMax, len(feature), length)
+	if len(feature) > hidReadMax {
+		return nil, fmt.Errorf("a feature report has 1 to %d bytes: asked to set %d", hidReadMax, len(feature))
 	}
 	if len(feature) > 1 {
 		if _, err := hidIoctl(fd, hidSetFeature, bytes.Clone(feature)); err != nil {
 			return nil, fmt.Errorf("set the feature report %#02x of %s: %w", feature[0], path, err)
 		}
+		if length == 0 {
+			return feature, nil
+		}
+	}
+	return readHidraw(fd, path, hidGetFeature, feature[0], length)
+}
+
+// readHidraw has the device tell a report.
+func readHidraw(fd int, path string, read hidRead, number byte, length int) ([]byte, error) {
+	if length < 1 || length > hidReadMax {
+		return nil, fmt.Errorf("a report has 1 to %d bytes: asked to read %d", hidReadMax, length)
 	}
 	report := make([]byte, length)
-	report[0] = feature[0]
-	n, err := hidIoctl(fd, hidGetFeature, report)
-	if err != nil {
-		return nil, fmt.Errorf("read the feature report %#02x of %s: %w", feature[0], path, err)
+	report[0] = number
+	n, err := hidIoctl(fd, read.ioctl, report)
+	switch {
+	case errors.Is(err, unix.ENOTTY) && read != hidGetFeature:
+		return nil, fmt.Errorf("read the %s report %#02x of %s: Linux can do this from version 5.11 on: %w", read.name, number, path, err)
+	case err != nil:
+		return nil, fmt.Errorf("read the %s report %#02x of %s: %w", read.name, number, path, err)
 	}
 	return report[:min(n, length)], nil
 }
 
-// Numbers of ioctls that both write and read the report that they are given.
-const (
-	hidSetFeature = 6 // HIDIOCSFEATURE
-	hidGetFeature = 7 // HIDIOCGFEATURE
+// hidSetFeature is the number of the ioctl HIDIOCSFEATURE.
+const hidSetFeature = 6
+
+// hidRead is an ioctl that has the device tell a report: it both writes and reads what it is given.
+type hidRead struct {
+	ioctl uintptr
+	name  string // of the kind of report
+}
+
+var (
+	hidGetFeature = hidRead{0x07, "feature"} // HIDIOCGFEATURE
+	hidGetInput   = hidRead{0x0a, "input"}   // HIDIOCGINPUT
+	hidGetOutput  = hidRead{0x0c, "output"}  // HIDIOCGOUTPUT
 )
 
 // hidIoctl makes an ioctl on a report and returns the length that the kernel says. The two
@@ -464,7 +492,7 @@ func (p *hidPort) do(job hidJob) {
 	switch {
 	case err != nil:
 		e.Error = err.Error()
-	case len(job.Feature) == 0:
+	case len(job.Feature) == 0 && len(job.Input) == 0 && len(job.LastOutput) == 0:
 		return
 	}
 	if e.Error != "" && e.Error != p.logged {

@@ -164,6 +164,10 @@ func TestHIDRequestsInOrder(t *testing.T) {
 		switch {
 		case len(r.Feature) > 0:
 			return []byte{r.Feature[0], byte(r.ID)}, nil
+		case len(r.Input) > 0:
+			return []byte{r.Input[0], 0x11}, nil
+		case len(r.LastOutput) > 0:
+			return []byte{r.LastOutput[0], 0x22}, nil
 		case r.Output[0] == 9:
 			return nil, unix.EPIPE
 		}
@@ -175,10 +179,14 @@ func TestHIDRequestsInOrder(t *testing.T) {
 	h.Send(hid.Request{Node: "hidraw0", ID: 3, Output: []byte{1, 1}})
 	h.Send(hid.Request{Node: "hidraw0", ID: 4, Output: []byte{9, 1}})
 	h.Send(hid.Request{Node: "hidraw0", ID: 5, Feature: []byte{6}, Length: 2})
+	h.Send(hid.Request{Node: "hidraw0", ID: 6, Input: []byte{7}, Length: 2})
+	h.Send(hid.Request{Node: "hidraw0", ID: 7, LastOutput: []byte{8}, Length: 2})
 	for _, want := range []hid.Event{
 		{Request: 2, Data: []byte{5, 2}},
 		{Request: 4, Error: "broken pipe"},
 		{Request: 5, Data: []byte{6, 5}},
+		{Request: 6, Data: []byte{7, 0x11}},
+		{Request: 7, Data: []byte{8, 0x22}},
 	} {
 		got := events.expect(t, hid.Answer, "hidraw0")
 		want.Happening, want.Node, want.At = hid.Answer, "hidraw0", got.At
@@ -364,9 +372,13 @@ func TestSendHidraw(t *testing.T) {
 		{"output first", -1, path + "1", hid.Request{Output: []byte{1, 2}, Feature: []byte{1}, Length: 2}, "open " + path + "1: no such file or directory"},
 		{"no HID device", int(node.Fd()), path, hid.Request{Feature: []byte{6}, Length: 8}, "read the feature report 0x06 of " + path + ": inappropriate ioctl for device"},
 		{"no HID device to set", int(node.Fd()), path, hid.Request{Feature: []byte{6, 1}, Length: 8}, "set the feature report 0x06 of " + path + ": inappropriate ioctl for device"},
-		{"no length", int(node.Fd()), path, hid.Request{Feature: []byte{6}}, "a feature report has 1 to 8191 bytes: asked to set 1 and to read 0"},
-		{"too long", int(node.Fd()), path, hid.Request{Feature: []byte{6}, Length: 8192}, "a feature report has 1 to 8191 bytes: asked to set 1 and to read 8192"},
-		{"too much to set", int(node.Fd()), path, hid.Request{Feature: make([]byte, 8192), Length: 8}, "a feature report has 1 to 8191 bytes: asked to set 8192 and to read 8"},
+		{"no length", int(node.Fd()), path, hid.Request{Feature: []byte{6}}, "a report has 1 to 8191 bytes: asked to read 0"},
+		{"too long", int(node.Fd()), path, hid.Request{Feature: []byte{6}, Length: 8192}, "a report has 1 to 8191 bytes: asked to read 8192"},
+		{"too much to set", int(node.Fd()), path, hid.Request{Feature: make([]byte, 8192), Length: 8}, "a feature report has 1 to 8191 bytes: asked to set 8192"},
+		{"no HID device to set alone", int(node.Fd()), path, hid.Request{Feature: []byte{6, 1}}, "set the feature report 0x06 of " + path + ": inappropriate ioctl for device"},
+		{"no input report", int(node.Fd()), path, hid.Request{Input: []byte{2}, Length: 8}, "read the input report 0x02 of " + path + ": Linux can do this from version 5.11 on: inappropriate ioctl for device"},
+		{"no lamp", int(node.Fd()), path, hid.Request{LastOutput: []byte{0}, Length: 8}, "read the output report 0x00 of " + path + ": Linux can do this from version 5.11 on: inappropriate ioctl for device"},
+		{"an input report without length", int(node.Fd()), path, hid.Request{Input: []byte{2}}, "a report has 1 to 8191 bytes: asked to read 0"},
 	} {
 		_, err := sendHidraw(c.fd, c.path, c.r)
 		require.EqualError(t, err, c.want, c.name)
@@ -376,5 +388,7 @@ func TestSendHidraw(t *testing.T) {
 // As linux/hidraw.h has it, for a report of 64 bytes.
 func TestHIDIoctlNumbers(t *testing.T) {
 	require.Equal(t, uintptr(0xc0404806), iocNumber(iocRead|iocWrite, 'H', hidSetFeature, 64))
-	require.Equal(t, uintptr(0xc0404807), iocNumber(iocRead|iocWrite, 'H', hidGetFeature, 64))
+	require.Equal(t, uintptr(0xc0404807), iocNumber(iocRead|iocWrite, 'H', hidGetFeature.ioctl, 64))
+	require.Equal(t, uintptr(0xc040480a), iocNumber(iocRead|iocWrite, 'H', hidGetInput.ioctl, 64))
+	require.Equal(t, uintptr(0xc040480c), iocNumber(iocRead|iocWrite, 'H', hidGetOutput.ioctl, 64))
 }

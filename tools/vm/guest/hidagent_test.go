@@ -225,7 +225,7 @@ func TestEncodings(t *testing.T) {
     allow_write: true
     sources:
       - field: hardware_mute
-        hid_query: {output: ["02 66"], expect: [{byte: 1, eq: 0x66}], value: {byte: 2, off: [0xff]}, ask_on: [{byte: 1, eq: 0x70}], timeout_ms: 10000}
+        hid_query: {output: ["02 66"], expect: [{byte: 1, eq: 0x66}], value: {byte: 2, on: [1], off: [0xff]}, ask_on: [{byte: 1, eq: 0x70}], timeout_ms: 10000}
 `,
 			request: []byte{2, 0x66},
 			steps: []step{

@@ -1,0 +1,62 @@
+package devices
+
+import (
+	"math/bits"
+	"strconv"
+)
+
+// muteValue checks that what hardware_mute is read off says of every value what it means: one that nobody has
+// thought of must not show somebody as muted, or as not muted.
+func (f *faults) muteValue(path string, v ByteValue, u use) {
+	const want = "on and off, both with the values that the device sends"
+	switch {
+	case u.field != HardwareMute || v.OneBit() || v.On != nil && v.Off != nil:
+	case v.On != nil || v.Off != nil:
+		f.silent(path, want, "hardware_mute does not guess what other values mean")
+	case v.Mask != nil && *v.Mask == 0: // a fault of its own
+	case v.Mask != nil:
+		f.silent(path, want, "which values mean muted is not said")
+	default:
+		f.warn(path, want, "0 is not muted, 1 is muted, and every other value is unknown")
+	}
+}
+
+// OneBit reports whether the value is that of one bit, and so has no third one.
+func (v ByteValue) OneBit() bool { return v.Mask != nil && bits.OnesCount8(uint8(*v.Mask)) == 1 }
+
+// start looks for a start that does not count when it should.
+func (f *faults) start(path string, a Anchor, u use) {
+	switch {
+	case a.Start == nil || u.field == linkField:
+	case u.dongle:
+		f.warn(path+".start", "hid_report or hid_query; or link_up, if its link goes down only when it is switched off",
+			"it never counts: who plugs in a dongle does not switch its headset on")
+	case u.link && a.LinkUp == nil && a.HIDReport == nil && a.HIDQuery == nil:
+		f.warn(path+".start", "hid_report or hid_query; or link_up, if its link goes down only when it is switched off",
+			"it does not count when the link comes up: from then on the state is unknown")
+	}
+}
+
+// answeredByLamp looks for a press that is a request. The host answers it with the mute lamp, and another
+// program may have set that since.
+func (f *faults) answeredByLamp(path string, r HIDUsage) {
+	if r.Kind != HIDToggle && (r.Anchor == nil || r.Kind != "" && r.Kind != HIDAuto) || !r.IsRequest() {
+		return
+	}
+	f.warn(path, "hid_query with last_output and poll_ms, if the device lets its mute lamp be read",
+		"where programs answer a press by the mute lamp, a mute in another program turns the state round")
+}
+
+// IsRequest reports whether a press may be a request to mute, which programs answer, and no query tells how: where
+// the control is a toggle, it is Telephony's Phone Mute.
+func (r HIDUsage) IsRequest() bool {
+	is := func(digits string, n uint64) bool {
+		v, err := strconv.ParseUint(digits, 16, 16)
+		return digits == "" || err == nil && v == n
+	}
+	asked := r.Anchor != nil && r.Anchor.HIDQuery != nil && (r.Anchor.HIDQuery.PollMS != 0 || len(r.Anchor.HIDQuery.AskOn) > 0)
+	return is(r.Page, 0x0b) && is(r.Usage, 0x2f) && !asked
+}
+
+// AnyReport reports whether the rule looks at every report of the device.
+func (r HIDReport) AnyReport() bool { return r.ReportID == nil && len(r.When) == 0 }

@@ -1,0 +1,42 @@
+package devices
+
+import "cmp"
+
+// reading checks what a query sends and how it reads the answer.
+func (f *faults) reading(path string, q HIDQuery) {
+	forms := 0
+	for _, given := range []bool{len(q.Output) > 0, len(q.Feature) > 0, len(q.Input) > 0, len(q.LastOutput) > 0} {
+		if given {
+			forms++
+		}
+	}
+	if forms != 1 {
+		f.add(path, "", "want exactly one of output, feature, input and last_output, found %d", forms)
+	}
+	f.number(path+".input", q.Input)
+	f.number(path+".last_output", q.LastOutput)
+	f.byteTests(path+".retry_on", q.RetryOn)
+	f.milliseconds(path+".delay_ms", q.DelayMS, 1, 5000)
+	f.milliseconds(path+".poll_ms", q.PollMS, 1000, 60000)
+	const unasked = "the answer to output comes by itself"
+	switch {
+	case len(q.Output) > 0 && q.DelayMS != 0:
+		f.add(path+".delay_ms", "", unasked)
+	case len(q.Output) > 0 && len(q.RetryOn) > 0:
+		f.add(path+".retry_on", "", unasked)
+	case len(q.RetryOn) > 0 && q.DelayMS == 0:
+		f.add(path+".retry_on", "delay_ms", "it would be read again without a pause")
+	case len(q.RetryOn) > 0 && q.DelayMS >= cmp.Or(q.TimeoutMS, 1000):
+		f.add(path+".delay_ms", "less than timeout_ms", "the time would be over before it is read again")
+	}
+	if q.PollMS != 0 && len(q.LastOutput) == 0 {
+		f.add(path+".poll_ms", "ask_on", "only last_output is asked again and again: of its own states a device can tell")
+	}
+}
+
+// number checks what names a report that is only read.
+func (f *faults) number(path string, report Bytes) {
+	if len(report) > 1 {
+		f.add(path, "its number alone, 00 where reports have none", "a report that is read has no bytes that could be sent")
+	}
+}
