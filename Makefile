@@ -44,6 +44,10 @@ demo: deps build ## plug, mute, unmute and unplug a virtual headset and watch it
 test: deps vet ## all tests, with the race detector
 	$(GO) test -race -timeout 15m $(PACKAGES)
 
+.PHONY: world
+world: ## play 10,000 random desks in virtual time (docs/world.md)
+	$(GO) test ./internal/world -count 1 -timeout 1h -run 'TestWorld' -seeds 10000
+
 .PHONY: vet
 vet: ## go vet for every operating system
 	$(GO) vet $(PACKAGES)

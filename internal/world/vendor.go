@@ -160,6 +160,8 @@ func (b *builder) words() Words {
 		says := b.shared()
 		says["require_hardware_support"] = false
 		add(Rule{nil, object{"os_endpoint_mute": says}})
+	case b.m.OSMute == OSSoft && b.one(4):
+		add(Rule{nil, object{"os_endpoint_mute": object{}}}) // it goes by the OS, which says that this is a switch in the device
 	}
 	if b.one(4) {
 		w.Sources = append(w.Sources, Rule{nil, object{"field": devices.NoiseSuppression, "const": true}})

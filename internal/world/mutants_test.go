@@ -1,0 +1,67 @@
+package world
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var tryMutants = flag.Bool("mutants", false, "show that TestWorld fails on an agent with a known mistake put back")
+
+// mutant is a mistake that the agent once made.
+type mutant struct {
+	name  string
+	edits []edit
+}
+
+type edit struct{ file, is, was string }
+
+var mutants = []mutant{
+	{"every mute of the OS counts as the button's", []edit{
+		{"internal/devices/check_sources.go", "k.OSEndpointMute != nil && !k.OSEndpointMute.SharedWithButton:", "false:"},
+		{"internal/devices/flags.go", "!k.OSEndpointMute.SharedWithButton ||", ""},
+	}},
+	{"what a headset says before the news of the waking is thrown away", []edit{
+		{"internal/agent/lease.go", "s.hid.Resume(s.now.Add(-time.Duration(r.Awake)), s.now)", "s.hid.Resume(s.now, s.now)"},
+	}},
+}
+
+// TestMutants builds the agent with each mistake and has the world find it within 500 seeds.
+func TestMutants(t *testing.T) {
+	if !*tryMutants {
+		t.Skip("each one is a build of its own: run with -mutants")
+	}
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	for _, m := range mutants {
+		t.Run(m.name, func(t *testing.T) {
+			overlay := map[string]string{}
+			for i, e := range m.edits {
+				source := filepath.Join(root, e.file)
+				text, err := os.ReadFile(source)
+				if before, ok := overlay[source]; ok {
+					text, err = os.ReadFile(before)
+				}
+				require.NoError(t, err)
+				require.Equal(t, 1, strings.Count(string(text), e.is), "%s has changed: %q", e.file, e.is)
+				overlay[source] = filepath.Join(t.TempDir(), strings.Repeat("x", i)+filepath.Base(e.file))
+				require.NoError(t, os.WriteFile(overlay[source], []byte(strings.Replace(string(text), e.is, e.was, 1)), 0o644))
+			}
+			list, err := json.Marshal(map[string]any{"Replace": overlay})
+			require.NoError(t, err)
+			file := filepath.Join(t.TempDir(), "overlay.json")
+			require.NoError(t, os.WriteFile(file, list, 0o644))
+			out, err := exec.Command("go", "test", "-overlay", file, ".", "-run", "^TestWorld$", "-seeds", "500", "-failures", "1").CombinedOutput()
+			require.Error(t, err, "500 seeds found nothing")
+			_, found, _ := strings.Cut(string(out), "seed ")
+			require.NotEmpty(t, found, "%s", out)
+			t.Logf("found by seed %s", found)
+		})
+	}
+}
