@@ -70,7 +70,7 @@ func (b *backend) Status() control.Status {
 		st.HID = append(st.HID, hidStatus(h))
 	}
 	for _, l := range v.Leases {
-		st.Pushes = append(st.Pushes, control.Push{Product: l.Product, Serial: l.Serial, Owner: l.Owner, State: l.State, Until: l.Until, Units: l.Units})
+		st.Pushes = append(st.Pushes, control.Push{Product: l.Product, Serial: l.Serial, Owner: l.Owner, State: l.State, Until: l.Until, Unit: l.Unit, Units: l.Units})
 	}
 	return st
 }
@@ -135,7 +135,7 @@ func (b *backend) Push(ctx context.Context, product string, r control.PushReques
 	}
 	// Clients that are behind already are not waited for: a flood of pushes must not wait in line.
 	prompt := b.behind(b.engine.View().Snapshot.Generation) == 0
-	units, err := b.engine.Push(agent.Push{
+	pushed, err := b.engine.Push(agent.Push{
 		Product: product, Serial: r.Serial, Owner: r.Owner, Seq: r.Seq, Holder: holder,
 		TTL: time.Duration(r.TTLms) * time.Millisecond, State: state, At: time.Now(),
 	})
@@ -146,7 +146,7 @@ func (b *backend) Push(ctx context.Context, product string, r control.PushReques
 	if prompt {
 		b.awaitClients(ctx, generation)
 	}
-	answer := control.PushAnswer{Generation: generation, Units: units}
+	answer := control.PushAnswer{Generation: generation, Units: pushed.Units, Until: pushed.Until, OtherSerials: pushed.Others}
 	for _, s := range b.report.status().Sessions {
 		if s.Generation >= generation && (s.State == rpcclient.Ready || s.State == rpcclient.Degraded) {
 			answer.Clients++

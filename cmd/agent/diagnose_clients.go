@@ -22,7 +22,7 @@ func (d *diagnosis) pushes() {
 		case p.Units == 0:
 			d.add(stepPushes, doubtful, "Plug the product in; if it is, compare the product's id, and the serial, with what 'sidetone devices' shows", "%s waits: no such product is plugged in", who)
 		case p.Units > 1:
-			d.add(stepPushes, wrong, fmt.Sprintf("The software has to give the serial of the one that it means (%s); until then unplug the others", known), "%s has no effect: %s that are plugged in could be meant", who, count(p.Units, "product"))
+			d.add(stepPushes, wrong, fmt.Sprintf("The software has to give the serial of the one that it means (%s), or say it again when the others are unplugged", known), "%s has no effect: %s that are plugged in could be meant", who, count(p.Units, "product"))
 		case len(idle) > 0:
 			d.add(stepPushes, doubtful, "'sidetone explain' of its microphone shows who decides; a flag may also be left out by report.fields, and a product without a microphone has none",
 				"%s has no effect on %s: somebody who pushed later decides, or it is not sent at all", who, strings.Join(idle, ", "))

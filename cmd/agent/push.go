@@ -21,7 +21,8 @@ func pushCommand() *cobra.Command {
 		Short: "Tell the running agent what only the vendor's software knows",
 		Long: `Says the state of a product, as the vendor's own software does over the local API (docs/api.md).
 It is believed before anything else for the time of its lease. With --ttl 0 it holds for as long
-as this command runs.
+as this command runs. In either case it ends before that when the product is unplugged, is switched
+off, or the machine sleeps: then say it again.
 
   sidetone push acme-headset-700 hardware_mute=true noise_suppression=false --ttl 30s
 
@@ -40,7 +41,7 @@ Exit code 1 if no agent runs or it refuses.`,
 		if ttl > 0 {
 			answer, err := c.Push(cmd.Context(), args[0], r)
 			if err == nil {
-				fmt.Fprintln(cmd.OutOrStdout(), answerWords(answer))
+				fmt.Fprintln(cmd.OutOrStdout(), answerWords(answer, r.Serial))
 			}
 			return err
 		}
@@ -50,7 +51,7 @@ Exit code 1 if no agent runs or it refuses.`,
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(cmd.OutOrStdout(), answerWords(answer)+"; interrupt to take it back")
+		fmt.Fprintln(cmd.OutOrStdout(), answerWords(answer, r.Serial)+"; interrupt to take it back")
 		select {
 		case <-cmd.Context().Done():
 			return nil
@@ -90,8 +91,12 @@ func parseState(args []string) (map[devices.Field]*bool, error) {
 	return state, nil
 }
 
-func answerWords(a control.PushAnswer) string {
-	if a.Units == 0 {
+func answerWords(a control.PushAnswer, serial string) string {
+	switch {
+	case a.Units > 0:
+	case len(a.OtherSerials) > 0:
+		return fmt.Sprintf("kept: no such product with the serial number %q is plugged in; other serial numbers: %s", serial, strings.Join(a.OtherSerials, ", "))
+	default:
 		return "kept: the product is not plugged in"
 	}
 	has := "has"

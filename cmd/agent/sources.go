@@ -18,7 +18,7 @@ func (s *settings) sources(rules *hid.Rules, engine func() *agent.Engine) ([]pla
 		return nil, err
 	}
 	if path := s.Push.StateFile; path != "" {
-		states, err := newStateFile(path, s.log, func(p agent.Push) (int, error) { return engine().Push(p) })
+		states, err := newStateFile(path, s.log, func(p agent.Push) (agent.Pushed, error) { return engine().Push(p) })
 		if err != nil {
 			closeAll(list)
 			return nil, err

@@ -29,7 +29,7 @@ type stateFile struct {
 	file *platform.StateFile
 	path string
 	log  *slog.Logger
-	push func(agent.Push) (units int, err error)
+	push func(agent.Push) (agent.Pushed, error)
 
 	said  map[stated]statement // what the Engine has taken
 	ahead ahead
@@ -49,7 +49,7 @@ type statement struct {
 type ahead struct{ written, seen time.Time }
 
 // newStateFile reads the file at path and hands each state in it to push.
-func newStateFile(path string, log *slog.Logger, push func(agent.Push) (int, error)) (*stateFile, error) {
+func newStateFile(path string, log *slog.Logger, push func(agent.Push) (agent.Pushed, error)) (*stateFile, error) {
 	file, err := platform.NewStateFile(path, log)
 	if err != nil {
 		return nil, err
@@ -122,7 +122,11 @@ func (f *stateFile) apply(pushes []control.StatedPush, written time.Time) {
 			continue
 		}
 		before, known := f.said[of]
-		if err := f.say(of, before, s, p.Seq, now); err != nil {
+		if known && before.until.Equal(s.until) && maps.Equal(before.state, s.state) {
+			said[of] = s // it was said when the file was written, and is not said again by a reading: its product may have left since
+			continue
+		}
+		if err := f.say(of, before, s, p.Seq, now, written); err != nil {
 			f.note("%s: %v", p.At, refusal(err))
 			if known && (maps.Equal(before.state, s.state) || errors.Is(err, agent.ErrOvertaken)) {
 				said[of] = before // else its own writer does not say it any more
@@ -135,15 +139,15 @@ func (f *stateFile) apply(pushes []control.StatedPush, written time.Time) {
 		if _, still := said[of]; still || !before.until.After(now) {
 			continue
 		}
-		if err := f.say(of, before, statement{until: before.until}, 0, now); err != nil {
+		if err := f.say(of, before, statement{until: before.until}, 0, now, now); err != nil {
 			f.log.Debug("state file: not taken back, it ends with its lease", "product", of.product, "owner", of.owner, "reason", err)
 		}
 	}
 	f.said = said
 }
 
-// say pushes what is said at now, until a time to come, in place of what was said before.
-func (f *stateFile) say(of stated, before, next statement, seq uint64, now time.Time) error {
+// say pushes at now what was said when the file was written, until a time to come, in place of what was said before.
+func (f *stateFile) say(of stated, before, next statement, seq uint64, now, written time.Time) error {
 	state := make(map[devices.Field]devices.Tri)
 	for field := range before.state {
 		state[field] = devices.Unknown
@@ -151,7 +155,7 @@ func (f *stateFile) say(of stated, before, next statement, seq uint64, now time.
 	maps.Copy(state, next.state)
 	_, err := f.push(agent.Push{
 		Product: of.product, Serial: of.serial, Owner: of.owner, Seq: seq,
-		TTL: next.until.Sub(now), Holder: "state file", State: state, At: time.Now(),
+		TTL: next.until.Sub(now), Holder: "state file", State: state, At: written,
 	})
 	return err
 }

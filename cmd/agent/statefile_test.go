@@ -248,6 +248,29 @@ func TestStateFileLease(t *testing.T) {
 	s.has("suite: hardware_mute=true")
 }
 
+// What was said of a headset ends with it: reading the file once more says nothing anew.
+func TestStateFileEndsWithItsHeadset(t *testing.T) {
+	s := newSuite(t, statesPath(t), "A1")
+	s.write(saying("suite, hardware_mute, true"))
+	s.has("suite: hardware_mute=true")
+	s.plug()
+	s.has()
+	s.plug("A1")
+	s.refresh()
+	require.Empty(t, s.engine.View().Leases)
+	s.replace(saying("suite, hardware_mute, true"), 0)
+	s.has("suite: hardware_mute=true")
+
+	s.engine.Resumed(time.Time{})
+	s.has()
+	s.refresh()
+	require.Empty(t, s.engine.View().Leases)
+	s.replace(saying("suite, hardware_mute, false"), time.Hour)
+	s.notes("said before the machine slept")
+	s.replace(saying("suite, hardware_mute, false"), 0)
+	s.has("suite: hardware_mute=false")
+}
+
 func TestStateFileLeaseEnds(t *testing.T) {
 	s := newSuite(t, statesPath(t), "A1")
 	s.replace(saying("suite, hardware_mute, true"), 2*time.Hour-4*time.Second)

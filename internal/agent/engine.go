@@ -130,8 +130,11 @@ type state struct {
 	opts     Options
 	started  time.Time
 	awake    time.Time // when the machine was last known to have started or resumed
+	woke     time.Time // when it woke from its last sleep; zero: it has not slept
 	sources  []*source
 	leases   []*lease
+	groups   *devices.Grouping // of what is known now; nil: to be made
+	followed bool              // the leases have been compared with it
 	hid      *hid.Tracker
 	snapshot devices.Snapshot
 	changed  chan struct{} // closed at the next change of the view
@@ -169,6 +172,7 @@ func (s *state) step(now time.Time, f func(*state)) {
 		s.tape(Record{Input: Input{Tick: true}})
 	}
 	s.expire()
+	s.follow()
 	s.publish()
 	for _, r := range s.hid.Requests() {
 		if s.opts.Ask != nil {
@@ -191,7 +195,7 @@ func (s *state) observe(o devices.Observation) {
 	} else {
 		src.replace(o, s.now, s.opts.RemovalGrace)
 	}
-	s.dirty = true
+	s.regroup()
 	s.logCondition(before, src.status())
 }
 
@@ -220,20 +224,34 @@ func (s *state) due() time.Time {
 func (s *state) expire() {
 	for _, src := range s.sources {
 		gone, any := src.forget(s.now)
-		s.dirty = s.dirty || any
+		if any {
+			s.regroup()
+		}
 		if gone.After(s.at) {
 			s.at = gone
 		}
 		if dropped := src.expire(s.now, s.opts.StaleAfter); dropped > 0 {
-			s.at, s.dirty = s.now, true
+			s.at = s.now
+			s.regroup()
 			s.opts.Log.Warn("endpoints dropped: their source keeps failing", "source", src.name, "endpoints", dropped, "err", src.err)
 		}
 	}
 	s.dropLeases(func(l *lease) bool { return !l.until.IsZero() && !s.now.Before(l.until) }, "its lease ran out")
 	if s.hid.Expire(s.now) {
-		s.dirty = true
+		s.regroup()
 		s.touch()
 	}
+}
+
+// regroup notes that something else may be there now, or in another state.
+func (s *state) regroup() { s.dirty, s.groups, s.followed = true, nil, false }
+
+// grouping is what is there, made when it is needed: leases ask for it, and each list is resolved from it.
+func (s *state) grouping() *devices.Grouping {
+	if s.groups == nil {
+		s.groups = s.opts.Resolver.Group(s.endpoints(), s.hid.Readings())
+	}
+	return s.groups
 }
 
 // touch tells who watches that the view has changed.
@@ -248,7 +266,7 @@ func (s *state) publish() {
 		return
 	}
 	s.dirty = false
-	next := s.opts.Resolver.Resolve(s.inputs())
+	next := s.grouping().Resolve(s.pushes())
 	if s.sent && next.Equal(s.snapshot) {
 		return
 	}
@@ -284,9 +302,12 @@ func (s *state) settled() bool {
 }
 
 func (s *state) inputs() devices.Inputs {
-	in := devices.Inputs{Pushes: s.pushes(), Readings: s.hid.Readings()}
+	return devices.Inputs{Endpoints: s.endpoints(), Pushes: s.pushes(), Readings: s.hid.Readings()}
+}
+
+func (s *state) endpoints() (all []devices.Endpoint) {
 	for _, src := range s.sources {
-		in.Endpoints = append(in.Endpoints, src.endpoints...)
+		all = append(all, src.endpoints...)
 	}
-	return in
+	return all
 }

@@ -24,8 +24,8 @@ type Resumed struct {
 
 // outcome is what the Engine has to say to an input.
 type outcome struct {
-	units int
-	err   error
+	pushed Pushed
+	err    error
 }
 
 // take applies an input, and writes it on the tapes.
@@ -38,7 +38,7 @@ func (s *state) take(in Input) (out outcome) {
 	case in.HID != nil:
 		s.happened(*in.HID)
 	case in.Push != nil:
-		out.units, out.err = s.push(*in.Push)
+		out.pushed, out.err = s.push(*in.Push)
 	case in.Release != "":
 		s.release(in.Release)
 	case in.Resumed != nil:
@@ -52,7 +52,7 @@ func (s *state) take(in Input) (out outcome) {
 func (s *state) configure(set Settings) {
 	s.opts.Settings = set
 	s.hid.Configure(set.HIDRules(), s.now)
-	s.dirty = true
+	s.regroup()
 	s.touch()
 }
 
@@ -61,7 +61,9 @@ func (s *state) configure(set Settings) {
 func (s *state) happened(e hid.Event) {
 	s.at = e.At
 	changed := s.hid.Apply(e, s.now)
-	s.dirty = s.dirty || changed
+	if changed {
+		s.regroup()
+	}
 	switch e.Happening {
 	case hid.Attached:
 		s.opts.Log.Info("HID device is read", "device", deviceOf(e))

@@ -21,7 +21,15 @@ type Push struct {
 	TTL     time.Duration
 	Holder  string                        // who takes it back by Release, if TTL is 0
 	State   map[devices.Field]devices.Tri // Unknown takes a flag back; what is absent stays as it is
-	At      time.Time
+	At      time.Time                     // when it was said
+	Unit    string                        // in the beginning of a recording: the unit that it was bound to; else ""
+}
+
+// Pushed is what has become of a push.
+type Pushed struct {
+	Units  int       // how many plugged-in products it speaks of; 0: it waits for one
+	Until  time.Time // when its lease ends; zero: when its holder is released, or nothing is left of it
+	Others []string  // serial numbers of such products that are plugged in, if it waits for another one
 }
 
 // Lease is a push that is in force.
@@ -33,6 +41,9 @@ type Lease struct {
 
 // ErrOvertaken means that a push with a higher number came before this one.
 var ErrOvertaken = errors.New("overtaken: a push with a higher seq came before")
+
+// ErrAsleep means that the machine has slept since a push was said.
+var ErrAsleep = errors.New("said before the machine slept: what has happened to the device since is not known")
 
 // ErrTooMany means that more leases are in force than anybody needs.
 var ErrTooMany = fmt.Errorf("more than %d leases are in force", maxLeases)
@@ -65,29 +76,30 @@ func (e *AmbiguousError) Error() string {
 }
 
 // Serials are the different serial numbers of the units, sorted.
-func (e *AmbiguousError) Serials() []string {
-	var serials []string
-	for _, u := range e.Units {
+func (e *AmbiguousError) Serials() []string { return serials(e.Units) }
+
+func serials(units []devices.Unit) []string {
+	var list []string
+	for _, u := range units {
 		if u.Serial != "" {
-			serials = append(serials, u.Serial)
+			list = append(list, u.Serial)
 		}
 	}
-	slices.Sort(serials)
-	return slices.Compact(serials)
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // Push puts what p says into force. When it returns, the list that holds it has been published.
-func (e *Engine) Push(p Push) (units int, err error) {
+func (e *Engine) Push(p Push) (Pushed, error) {
 	out := e.tell(Input{Push: &p})
-	return out.units, out.err
+	return out.pushed, out.err
 }
 
 // Release takes back what was pushed by this holder without a lease.
 func (e *Engine) Release(holder string) { e.tell(Input{Release: holder}) }
 
-// Resumed is to be called after the machine has slept. Leases have aged meanwhile, which the clock
-// of the process does not see, and what devices had said before it woke counts no more. woke is when that was, on
-// the clock that events are stamped with; zero: nobody knows, so nothing that was said until now counts.
+// Resumed is to be called after the machine has slept. What devices, and the vendor's software, had said
+// before it woke counts no more. woke is when that was, on the clock that events are stamped with; zero: nobody knows, so nothing that was said until now counts.
 func (e *Engine) Resumed(woke time.Time) {
 	e.do(func(s *state) {
 		r := Resumed{Slept: Span(slept(s.awake, s.now))}
@@ -107,58 +119,132 @@ func (s *state) release(holder string) {
 	s.dropLeases(func(l *lease) bool { return l.until.IsZero() && l.holder == holder }, "its owner's connection has ended")
 }
 
+// resumed forgets what was said before the machine slept: a button may have been pressed, or the device have lost its power,
+// and the software slept as well.
 func (s *state) resumed(r Resumed) {
 	s.awake = s.now
+	s.woke = s.now.Add(-time.Duration(r.Awake))
 	for _, l := range s.leases {
-		if !l.until.IsZero() {
-			l.until = s.now.Add(l.until.Sub(s.now) - time.Duration(r.Slept))
+		if l.heard.Before(s.woke) && !l.until.IsZero() {
+			l.until = s.now.Add(l.until.Sub(s.now) - time.Duration(r.Slept)) // which the clock of the process has not seen
 		}
 	}
+	s.endLeases(func(l *lease, f devices.Field) bool { return l.said[f].Before(s.woke) }, "the machine has slept since")
 	s.dropLeases(func(l *lease) bool { return !l.until.IsZero() && !s.now.Before(l.until) }, "its lease ran out while the machine slept")
-	if s.hid.Resume(s.now.Add(-time.Duration(r.Awake)), s.now) {
-		s.dirty = true
+	if s.hid.Resume(s.woke, s.now) {
+		s.regroup()
 		s.touch()
 	}
 }
 
-// lease is what one owner says of one product or unit.
+// lease is what one owner says of one product or unit. It belongs to one unit from when that is known, and ends with it.
 type lease struct {
 	devices.Push
 	seq    uint64
 	until  time.Time // zero: until its holder is released
 	holder string
+
+	said    map[devices.Field]time.Time // when each flag was said last
+	heard   time.Time                   // when anything was
+	newest  time.Time                   // of its unit: when the last of the endpoints was attached that it had a moment ago
+	several int                         // how many units were there when it could first have meant one; it has no effect
 }
 
-func (s *state) push(p Push) (units int, err error) {
+func (s *state) push(p Push) (Pushed, error) {
 	if !slices.Contains(s.opts.Resolver.Products(), p.Product) {
-		return 0, &UnknownProductError{p.Product, s.opts.Resolver.Products()}
+		return Pushed{}, &UnknownProductError{p.Product, s.opts.Resolver.Products()}
 	}
-	found := s.opts.Resolver.Units(s.inputs().Endpoints, p.Product, p.Serial)
+	if p.At.Before(s.woke) {
+		return Pushed{}, ErrAsleep
+	}
+	found := s.meant(p)
 	if len(found) > 1 && !p.takesBack() {
-		return 0, &AmbiguousError{p.Product, found}
+		return Pushed{}, &AmbiguousError{p.Product, found}
 	}
 	i := slices.IndexFunc(s.leases, func(l *lease) bool {
 		return l.Product == p.Product && l.Serial == p.Serial && l.Owner == p.Owner
 	})
 	if i < 0 {
 		if len(s.leases) == maxLeases {
-			return 0, ErrTooMany
+			return Pushed{}, ErrTooMany
 		}
 		i = len(s.leases)
 		s.leases = append(s.leases, &lease{Push: devices.Push{Product: p.Product, Serial: p.Serial, Owner: p.Owner}})
 	}
 	l := s.leases[i]
 	if p.Seq != 0 && p.Seq < l.seq {
-		return 0, ErrOvertaken
+		return Pushed{}, ErrOvertaken
+	}
+	if l.several > 0 {
+		l.State, l.Since, l.said = nil, nil, nil // of whom that was said nobody knows
 	}
 	l.renew(p, s.now)
+	if len(found) < 2 {
+		l.bind(found)
+	}
+	out := Pushed{Units: len(found)}
+	if len(l.State) > 0 {
+		out.Until = l.until
+	}
+	if len(found) == 0 && p.Serial != "" {
+		out.Others = serials(s.grouping().Units(p.Product, ""))
+	}
 	s.dirty = true
 	if len(l.State) == 0 && l.seq == 0 {
 		s.leases = slices.Delete(s.leases, i, i+1) // one with a number stays for its time: what it overtook may yet come
 	}
 	s.at = p.At
 	s.touch()
-	return len(found), nil
+	return out, nil
+}
+
+// meant are the units that p may speak of.
+func (s *state) meant(p Push) []devices.Unit {
+	if p.Unit == "" {
+		return s.grouping().Units(p.Product, p.Serial)
+	}
+	if u, there := s.grouping().Unit(p.Unit); there {
+		return []devices.Unit{u}
+	}
+	return nil
+}
+
+// bind gives the lease to the one unit that it can mean. Where there is none it waits; of several, any may have been meant, also
+// when the others are gone again.
+func (l *lease) bind(found []devices.Unit) {
+	l.Unit, l.newest, l.several = "", time.Time{}, 0
+	switch len(found) {
+	case 0:
+	case 1:
+		l.Unit, l.newest = found[0].Key, found[0].Last
+	default:
+		l.several = len(found)
+	}
+}
+
+// follow ends the leases of units that have left, and gives those that wait to units that have come.
+func (s *state) follow() {
+	if len(s.leases) == 0 || s.followed {
+		return
+	}
+	s.followed = true
+	gone := make(map[*lease]bool)
+	for _, l := range s.leases {
+		switch u, there := s.grouping().Unit(l.Unit); {
+		case len(l.State) == 0, l.several > 0:
+		case l.Unit == "":
+			if found := s.grouping().Units(l.Product, l.Serial); len(found) > 0 {
+				l.bind(found)
+				s.dirty = true
+				s.touch()
+			}
+		case !there, u.First.After(l.newest):
+			gone[l] = true
+		default:
+			l.newest = u.Last
+		}
+	}
+	s.endLeases(func(l *lease, _ devices.Field) bool { return gone[l] }, "what it was said of has left")
 }
 
 // takesBack reports whether p takes flags back and says nothing else. What it takes back is its owner's,
@@ -174,25 +260,52 @@ func (p Push) takesBack() bool {
 
 // renew applies p. The maps are made anew: snapshots of the old ones may be in use.
 func (l *lease) renew(p Push, now time.Time) {
-	state, since := maps.Clone(l.State), maps.Clone(l.Since)
-	if state == nil {
-		state, since = make(map[devices.Field]devices.Tri), make(map[devices.Field]time.Time)
-	}
+	state, since, said := cloned(l.State), cloned(l.Since), cloned(l.said)
 	for f, v := range p.State {
-		switch {
-		case !v.Known():
+		if !v.Known() {
 			delete(state, f)
 			delete(since, f)
-		case state[f] != v:
+			delete(said, f)
+			continue
+		}
+		if state[f] != v {
 			state[f], since[f] = v, p.At
 		}
+		said[f] = p.At
 	}
-	l.State, l.Since = state, since
-	l.seq = max(l.seq, p.Seq)
+	l.State, l.Since, l.said = state, since, said
+	l.seq, l.heard = max(l.seq, p.Seq), p.At
 	l.until, l.holder = time.Time{}, p.Holder
 	if p.TTL > 0 {
 		l.until = now.Add(p.TTL)
 	}
+}
+
+func cloned[K comparable, V any](m map[K]V) map[K]V {
+	out := make(map[K]V, len(m)+1)
+	maps.Copy(out, m)
+	return out
+}
+
+// endLeases takes back those flags of leases that have ended. A lease without flags stays only for its number.
+func (s *state) endLeases(ended func(*lease, devices.Field) bool, why string) {
+	for _, l := range s.leases {
+		last := l.Push
+		state := maps.Clone(l.State)
+		maps.DeleteFunc(state, func(f devices.Field, _ devices.Tri) bool { return ended(l, f) })
+		if len(state) == len(l.State) {
+			continue
+		}
+		s.dirty = true
+		l.State = state
+		s.opts.Log.Info("pushed state taken back",
+			"product", l.Product, "owner", l.Owner, "was", says(last.State), "is", says(state), "reason", why)
+		s.touch()
+		if len(state) == 0 {
+			l.bind(nil)
+		}
+	}
+	s.leases = slices.DeleteFunc(s.leases, func(l *lease) bool { return len(l.State) == 0 && l.seq == 0 })
 }
 
 // dropLeases takes leases back: the next origin of their flags counts again.
@@ -205,27 +318,28 @@ func (s *state) dropLeases(ended func(*lease) bool, why string) {
 			return true
 		}
 		s.dirty = true
-		s.opts.Log.Info("pushed state taken back", "product", l.Product, "owner", l.Owner, "was", l.says(), "reason", why)
+		s.opts.Log.Info("pushed state taken back", "product", l.Product, "owner", l.Owner, "was", says(l.State), "reason", why)
 		s.touch()
 		return true
 	})
 }
 
-// says is the lease's state in words.
-func (l *lease) says() string {
+// says is a state in words.
+func says(state map[devices.Field]devices.Tri) string {
 	var parts []string
 	for _, f := range devices.Fields {
-		if v, ok := l.State[f]; ok {
+		if v, ok := state[f]; ok {
 			parts = append(parts, fmt.Sprintf("%s %s", f, v))
 		}
 	}
-	return strings.Join(parts, ", ")
+	return cmp.Or(strings.Join(parts, ", "), "nothing")
 }
 
+// pushes are those that have a unit.
 func (s *state) pushes() []devices.Push {
 	var out []devices.Push
 	for _, l := range s.leases {
-		if len(l.State) > 0 {
+		if len(l.State) > 0 && l.Unit != "" {
 			out = append(out, l.Push)
 		}
 	}
@@ -235,10 +349,14 @@ func (s *state) pushes() []devices.Push {
 func (s *state) viewLeases() []Lease {
 	out := []Lease{}
 	for _, l := range s.leases {
-		if len(l.State) > 0 {
-			units := s.opts.Resolver.Units(s.inputs().Endpoints, l.Product, l.Serial)
-			out = append(out, Lease{Push: l.Push, Until: l.until, Units: len(units)})
+		if len(l.State) == 0 {
+			continue
 		}
+		units := l.several
+		if l.Unit != "" {
+			units = 1
+		}
+		out = append(out, Lease{Push: l.Push, Until: l.until, Units: units})
 	}
 	slices.SortFunc(out, func(a, b Lease) int {
 		return cmp.Or(cmp.Compare(a.Product, b.Product), cmp.Compare(a.Serial, b.Serial), cmp.Compare(a.Owner, b.Owner))

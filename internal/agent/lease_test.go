@@ -19,9 +19,9 @@ func suite(ttl time.Duration, state flags) Push {
 // push must be accepted.
 func (b *bench) push(p Push) (units int) {
 	b.t.Helper()
-	units, err := b.Push(p)
+	out, err := b.Push(p)
 	require.NoError(b.t, err)
-	return units
+	return out.Units
 }
 
 // flag is the reported value of the only microphone.
@@ -119,7 +119,7 @@ func TestPushMustNameOneUnit(t *testing.T) {
 
 		b.see("audio", first, second)
 		for _, r := range b.View().Snapshot.Devices {
-			require.Equal(t, devices.False, r.Flags[devices.HardwareMute].Value, "which one is muted? none is better than a wrong one")
+			require.Equal(t, devices.Of(r.ID == "Mic"), r.Flags[devices.HardwareMute].Value, "it was said of the first")
 		}
 		_, err := b.Push(suite(time.Minute, flags{devices.HardwareMute: devices.True}))
 		var ambiguous *AmbiguousError
@@ -133,7 +133,7 @@ func TestPushMustNameOneUnit(t *testing.T) {
 		named.Serial = "A2"
 		require.Equal(t, 1, b.push(named))
 		for _, r := range b.View().Snapshot.Devices {
-			require.Equal(t, devices.Of(r.ID == "Mic 2"), r.Flags[devices.HardwareMute].Value)
+			require.Equal(t, devices.True, r.Flags[devices.HardwareMute].Value)
 		}
 		unknown := named
 		unknown.Product = "headste"
@@ -144,8 +144,7 @@ func TestPushMustNameOneUnit(t *testing.T) {
 	})
 }
 
-// What was said of one unit is taken back without a serial number, too: else it would hold again
-// once the other unit is gone.
+// What was said of one unit is taken back without a serial number, too, while another one is there.
 func TestPushIsTakenBackWhileItIsAmbiguous(t *testing.T) {
 	run(t, []string{"audio"}, func(b *bench) {
 		first, second := mic(devices.False), mic(devices.False)

@@ -44,6 +44,7 @@ type Header struct {
 type Begin struct {
 	Generation uint64         `json:"generation"` // of the last list; 0: none was published
 	Uptime     Span           `json:"uptime,omitempty"`
+	Woke       time.Time      `json:"woke,omitzero"` // from the machine's last sleep, if it has slept
 	HID        hid.Checkpoint `json:"hid,omitzero"`
 }
 
@@ -127,6 +128,7 @@ type pushed struct {
 	Holder  string                        `json:"holder,omitempty"`
 	State   map[devices.Field]devices.Tri `json:"state"`
 	At      time.Time                     `json:"at,omitzero"`
+	Unit    string                        `json:"unit,omitempty"`
 }
 
 type settings struct {
@@ -153,7 +155,7 @@ func (r Record) MarshalJSON() ([]byte, error) {
 		}
 	}
 	if p := r.Push; p != nil {
-		l.Push = &pushed{p.Product, p.Serial, p.Owner, p.Seq, Span(p.TTL), p.Holder, p.State, p.At}
+		l.Push = &pushed{p.Product, p.Serial, p.Owner, p.Seq, Span(p.TTL), p.Holder, p.State, p.At, p.Unit}
 	}
 	return json.Marshal(l)
 }
@@ -179,7 +181,7 @@ func (r *Record) UnmarshalJSON(data []byte) error {
 		}
 	}
 	if p := l.Push; p != nil {
-		r.Push = &Push{p.Product, p.Serial, p.Owner, p.Seq, time.Duration(p.TTL), p.Holder, p.State, p.At}
+		r.Push = &Push{p.Product, p.Serial, p.Owner, p.Seq, time.Duration(p.TTL), p.Holder, p.State, p.At, p.Unit}
 	}
 	return r.check()
 }

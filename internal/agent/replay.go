@@ -47,9 +47,10 @@ type Player struct {
 	state   *state // nil before the first record
 	started time.Time
 	last    Span
-	past    bool // what was known before is being told
-	auto    bool // what is due happens by itself
-	byHand  bool // nobody recorded it
+	past    bool     // what was known before is being told
+	pushes  []Record // that were in force before; to be applied when all is known that they may belong to
+	auto    bool     // what is due happens by itself
+	byHand  bool     // nobody recorded it
 	ended   bool
 	out     Replayed
 }
@@ -168,6 +169,10 @@ func (p *Player) input(r Record, now time.Time) error {
 	}
 	p.out.Inputs++
 	p.out.lastInput = r.T
+	if p.past && r.Push != nil {
+		p.pushes = append(p.pushes, r)
+		return nil
+	}
 	in := r.Input
 	stamp(&in, now)
 	var out outcome
@@ -198,10 +203,20 @@ func (p *Player) begin(b Begin, now time.Time) {
 	s := p.state
 	s.now, s.started, s.awake = now, now.Add(-time.Duration(b.Uptime)), now
 	s.hid.Restore(b.HID)
+	s.regroup()
+	for _, r := range p.pushes {
+		in := *r.Push
+		left := in.TTL - now.Sub(p.started.Add(time.Duration(r.T)))
+		if in.TTL == 0 || left > 0 {
+			in.TTL = max(0, left)
+			_, _ = s.push(in) // one that was without effect may be refused
+		}
+	}
+	s.woke = b.Woke
 	s.sent = b.Generation > 0
 	s.snapshot = devices.Snapshot{}
 	if s.sent {
-		s.snapshot = s.opts.Resolver.Resolve(s.inputs())
+		s.snapshot = s.grouping().Resolve(s.pushes())
 		s.snapshot.Generation = b.Generation
 	}
 	s.dirty, p.past = !s.sent, false

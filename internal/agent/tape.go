@@ -35,6 +35,7 @@ type tape struct {
 func (s *state) start(t *tape, program string) {
 	// What is due at this moment is over before the recording begins.
 	s.expire()
+	s.follow()
 	s.publish()
 	t.started = s.now
 	set := s.opts.Settings
@@ -45,7 +46,7 @@ func (s *state) start(t *tape, program string) {
 		t.put(r)
 	}
 	t.write(Record{Begin: &Begin{
-		Generation: s.snapshot.Generation, Uptime: Span(s.now.Sub(s.started)), HID: s.hid.Checkpoint(t.relative),
+		Generation: s.snapshot.Generation, Uptime: Span(s.now.Sub(s.started)), Woke: t.relative(s.woke), HID: s.hid.Checkpoint(t.relative),
 	}})
 	s.tapes = append(s.tapes, t)
 }
@@ -119,26 +120,26 @@ func (s *state) past() []dated {
 	for _, src := range s.sources {
 		src.past(s.now, s.opts.RemovalGrace, add)
 	}
-	// Pushes come first: once there are endpoints, one that has become ambiguous would be refused.
-	first := s.now
-	for _, d := range list {
-		if d.at.Before(first) {
-			first = d.at
-		}
-	}
-	for _, l := range s.leases {
-		p := Push{Product: l.Product, Serial: l.Serial, Owner: l.Owner, Seq: l.seq, Holder: l.holder}
-		if !l.until.IsZero() {
-			p.TTL = l.until.Sub(first.Add(-1))
-		}
-		add(first.Add(-1), Input{Push: &p})
-		for f, v := range l.State {
-			flag := p
-			flag.State, flag.At = map[devices.Field]devices.Tri{f: v}, l.Since[f]
-			add(first.Add(-1), Input{Push: &flag})
-		}
-	}
 	slices.SortStableFunc(list, func(a, b dated) int { return a.at.Compare(b.at) })
+	for _, l := range s.leases {
+		p := Push{Product: l.Product, Serial: l.Serial, Owner: l.Owner, Seq: l.seq, Holder: l.holder, Unit: l.Unit}
+		if !l.until.IsZero() {
+			p.TTL = l.until.Sub(s.now)
+		}
+		say := func(state map[devices.Field]devices.Tri, at time.Time) {
+			p.State, p.At = state, at
+			push := p
+			add(s.now, Input{Push: &push})
+		}
+		for f, v := range l.State {
+			if l.several == 0 {
+				flag := map[devices.Field]devices.Tri{f: v}
+				say(flag, l.Since[f])
+				say(flag, l.said[f])
+			}
+		}
+		say(nil, l.heard)
+	}
 	return list
 }
 

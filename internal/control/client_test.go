@@ -44,7 +44,7 @@ func TestClient(t *testing.T) {
 	require.Zero(t, answer)
 	answer, err = c.Push(t.Context(), "acme 7%?#", honestPush(1))
 	require.NoError(t, err)
-	require.Equal(t, PushAnswer{8, 1, 2}, answer)
+	require.Equal(t, PushAnswer{Generation: 8, Units: 1, Clients: 2}, answer)
 	require.Equal(t, []string{"acme 7%?#"}, s.backend.products)
 
 	s.backend.refused = &Refusal{Kind: ErrAmbiguous, Message: "give serial", Candidates: []string{"A1", "B2"}}

@@ -78,7 +78,8 @@ type Push struct {
 	Owner   string                        `json:"owner"`
 	State   map[devices.Field]devices.Tri `json:"state"`
 	Until   time.Time                     `json:"until,omitzero"` // absent: as long as its connection lives
-	Units   int                           `json:"units"`          // how many plugged-in products it speaks of; 0: it waits for one
+	Unit    string                        `json:"unit,omitempty"` // the product that it belongs to, as in Products, and with which it ends
+	Units   int                           `json:"units"`          // how many plugged-in products it speaks of; 0: it waits for one; several: no effect
 }
 
 // Clients is the state of the conversations with clients.
@@ -133,9 +134,11 @@ type PushRequest struct {
 
 // PushAnswer is the answer to a push.
 type PushAnswer struct {
-	Generation uint64 `json:"generation"` // of the list that holds it
-	Units      int    `json:"units"`      // how many plugged-in products it speaks of; 0: it waits for one
-	Clients    int    `json:"clients"`    // how many clients had that list when the answer was written
+	Generation   uint64    `json:"generation"`              // of the list that holds it
+	Units        int       `json:"units"`                   // how many plugged-in products it speaks of; 0: it waits for one
+	Clients      int       `json:"clients"`                 // how many clients had that list when the answer was written
+	Until        time.Time `json:"until,omitzero"`          // when its lease ends; absent: with the connection, or nothing is left of it
+	OtherSerials []string  `json:"other_serials,omitempty"` // if it waits for its serial: those of such products that are plugged in
 }
 
 // Change is one line of GET /v1/watch. The first line holds the whole status; so does each

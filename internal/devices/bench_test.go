@@ -16,6 +16,7 @@ func benchCatalogue(n int) *Catalogue {
 			Links:     []Link{{Kind: LinkUSB, VID: "1209", PIDs: []string{fmt.Sprintf("%04x", i)}}},
 			Endpoints: []EndpointRule{{Type: AudioInput, Pick: &Pick{NameRegex: "Hidden"}, Report: &no}, {Type: AudioInput}, {Type: AudioOutput}, {Type: VideoInput}},
 			Sources: []SourceRule{
+				{Field: HardwareMute, SourceKind: SourceKind{HIDReport: &HIDReport{}}},
 				{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true}}},
 				{Field: AutomaticGainControl, SourceKind: SourceKind{ALSACtl: &ALSACtl{Name: "Auto Gain Control"}}},
 				{Field: NoiseSuppression, SourceKind: SourceKind{OSEffects: &OSEffects{}}},
@@ -55,8 +56,33 @@ func benchEndpoints(n, products int) []Endpoint {
 	return out
 }
 
+// benchInputs are n endpoints with what comes beside them: each unit has a HID device that two rules have read, the last of which
+// knows, and as many units as an Engine keeps leases of have one.
+func benchInputs(n, products int) Inputs {
+	in := Inputs{Endpoints: benchEndpoints(n, products)}
+	for i := 0; i < n; i += 3 {
+		e := in.Endpoints[i]
+		if e.Bus != USB {
+			continue
+		}
+		for _, rule := range []string{"sources[0]", "link_state[0]"} {
+			in.Readings = append(in.Readings, Reading{
+				Product: fmt.Sprintf("model-%d", i/3%products), Rule: rule, Container: e.Container, Serial: e.Serial, Origin: Origin{Via: ViaHIDReport},
+			})
+		}
+		in.Readings[len(in.Readings)-1].Value = True
+		if len(in.Pushes) < 256 {
+			product := fmt.Sprintf("model-%d", i/3%products)
+			in.Pushes = append(in.Pushes, Push{
+				Product: product, Unit: product + " " + e.Container, Owner: "suite", State: map[Field]Tri{EchoCancellation: True},
+			})
+		}
+	}
+	return in
+}
+
 // BenchmarkResolveDiff is what one OS event costs: a whole resolution and the difference to
-// the list before. It should grow with the endpoints and hardly with the catalogue.
+// the list before, with readings and pushes in the picture. It should grow with the endpoints and hardly with the catalogue.
 func BenchmarkResolveDiff(b *testing.B) {
 	for _, products := range []int{10, 100, 1000} {
 		r, err := NewResolver(benchCatalogue(products), Options{OS: Linux, AudioID: IDNative})
@@ -65,18 +91,45 @@ func BenchmarkResolveDiff(b *testing.B) {
 		}
 		for _, n := range []int{10, 100, 1000} {
 			b.Run(fmt.Sprintf("endpoints=%d/products=%d", n, products), func(b *testing.B) {
-				unmuted, muted := benchEndpoints(n, products), benchEndpoints(n, products)
-				muted[0].Mute = True
-				before := r.Resolve(Inputs{Endpoints: unmuted})
-				if len(Diff(before, r.Resolve(Inputs{Endpoints: muted}))) == 0 {
+				unmuted, muted := benchInputs(n, products), benchInputs(n, products)
+				muted.Endpoints[0].Mute = True
+				before := r.Resolve(unmuted)
+				if len(Diff(before, r.Resolve(muted))) == 0 {
 					b.Fatal("a mute makes no difference")
 				}
 				b.ReportAllocs()
 				for b.Loop() {
-					after := r.Resolve(Inputs{Endpoints: muted})
+					after := r.Resolve(muted)
 					Diff(before, after)
 				}
 			})
 		}
+	}
+}
+
+// BenchmarkReadings is what finding the units of readings costs, one for each unit of one product.
+func BenchmarkReadings(b *testing.B) {
+	for _, n := range []int{100, 1000} {
+		b.Run(fmt.Sprintf("units=%d", n), func(b *testing.B) {
+			r, err := NewResolver(benchCatalogue(1), Options{OS: Linux})
+			if err != nil {
+				b.Fatal(err)
+			}
+			var eps []Endpoint
+			var readings []Reading
+			for i := range n {
+				at := fmt.Sprintf("usb:1-%d", i)
+				eps = append(eps, Endpoint{ID: at, Type: AudioInput, Bus: USB, VID: "1209", PID: "0000", Container: at, Serial: "0001"})
+				readings = append(readings, Reading{Product: "model-0", Rule: "sources[0]", Container: at, Serial: "0001", Value: True})
+			}
+			g := r.Group(eps, nil)
+			b.ReportAllocs()
+			for b.Loop() {
+				for _, inst := range g.all {
+					inst.readings = nil
+				}
+				g.collect(readings)
+			}
+		})
 	}
 }

@@ -112,7 +112,7 @@ type Observation struct {
 
 // Carry returns next with the memory of prev: an endpoint that was there keeps its time of
 // attachment, a fact that did not change keeps its time of change; all else is stamped at, unless
-// it bears a time already.
+// it bears a time already. One whose hardware is known to be another's was not there.
 // The result is sorted by key and holds each key once.
 func Carry(prev, next []Endpoint, at time.Time) []Endpoint {
 	before := make(map[Key]Endpoint, len(prev))
@@ -129,6 +129,9 @@ func Carry(prev, next []Endpoint, at time.Time) []Endpoint {
 }
 
 func carryOne(old, e Endpoint, at time.Time) Endpoint {
+	if differ(old.Container, e.Container) || differ(old.Serial, e.Serial) {
+		old = Endpoint{}
+	}
 	switch {
 	case !old.Attached.IsZero():
 		e.Attached = old.Attached
@@ -149,3 +152,6 @@ func carryOne(old, e Endpoint, at time.Time) Endpoint {
 	e.Changed = changed
 	return e
 }
+
+// differ reports whether both are known, and not the same.
+func differ(a, b string) bool { return a != "" && b != "" && a != b }

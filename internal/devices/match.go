@@ -14,6 +14,7 @@ type matcher struct {
 	byHardware map[hardware][]candidate
 	byName     []candidate
 	products   []*product // in the order of priority
+	known      memory     // what was found by name
 }
 
 type hardware struct {
@@ -157,20 +158,12 @@ func matchesName(re *regexp.Regexp, e *Endpoint) bool {
 // find returns e's product, or nil. Of several the one with the best rank wins. Hardware ids
 // that a virtual endpoint bears are those of a device whose sound it carries, not its own.
 func (m *matcher) find(e *Endpoint) *product {
-	var best *product
-	better := func(c candidate) {
-		if (best == nil || c.product.rank < best.rank) && matchesName(c.name, e) {
-			best = c.product
-		}
-	}
+	best := m.byNameOf(e)
 	if e.VID != "" && e.PID != "" && !e.Virtual {
 		for _, c := range m.byHardware[hardware{e.Bus, e.VID, e.PID}] {
-			better(c)
-		}
-	}
-	for _, c := range m.byName {
-		if c.kind.fits(e) {
-			better(c)
+			if (best == nil || c.product.rank < best.rank) && matchesName(c.name, e) {
+				best = c.product
+			}
 		}
 	}
 	return best

@@ -13,17 +13,28 @@ const ViaPush = "push"
 type Push struct {
 	Product string
 	Serial  string // which unit; "" = the only one
+	Unit    string // the key of the unit that it is bound to; "" = none, and then the only one that product and serial fit is meant
 	Owner   string // names the software
 	State   map[Field]Tri
 	Since   map[Field]time.Time // when each flag took its value
 }
 
-// deal gives each push to the unit that it speaks of, if exactly one can be meant. What waits
-// for its unit, and what could mean several, has no effect.
-func deal(pushes []Push, instances []*instance) {
+// deal gives each push to the unit that it speaks of. What waits for its unit, and what could mean
+// several, has no effect.
+func (g *Grouping) deal(pushes []Push) {
+	for _, inst := range g.all {
+		inst.pushes = nil
+	}
 	for i := range pushes {
-		if units := unitsOf(&pushes[i], instances); len(units) == 1 {
-			units[0].pushes = append(units[0].pushes, &pushes[i])
+		p := &pushes[i]
+		inst := g.byKey[p.Unit]
+		if p.Unit == "" {
+			if fit := g.fitting(p.Product, p.Serial); len(fit) == 1 {
+				inst = fit[0]
+			}
+		}
+		if inst != nil {
+			inst.pushes = append(inst.pushes, p)
 		}
 	}
 }
@@ -36,42 +47,58 @@ func latest(pushes []*Push, f Field) []*Push {
 	return slices.SortedStableFunc(slices.Values(pushes), func(a, b *Push) int { return b.Since[f].Compare(a.Since[f]) })
 }
 
-func unitsOf(p *Push, instances []*instance) []*instance {
-	var units []*instance
-	for _, inst := range instances {
-		if inst.product.ID == p.Product && (p.Serial == "" || inst.hasSerial(p.Serial)) {
-			units = append(units, inst)
-		}
+// fitting are the units that a push of this product and serial may mean.
+func (g *Grouping) fitting(product, serial string) []*instance {
+	m := g.products[product]
+	switch {
+	case m == nil:
+		return nil
+	case serial != "":
+		return m.bySerial[serial]
+	default:
+		return m.all
 	}
-	return units
 }
 
-func (inst *instance) hasSerial(serial string) bool {
-	return slices.ContainsFunc(inst.endpoints[:inst.own], func(e *Endpoint) bool { return e.Serial == serial })
-}
-
-// Unit names one plugged-in product, for people who have to choose.
+// Unit is one product that is there.
 type Unit struct {
-	Product string `json:"product"`
-	Unit    string `json:"unit"`
-	Serial  string `json:"serial,omitempty"`
+	Product string    `json:"product"`
+	Key     string    `json:"unit"`
+	Serial  string    `json:"serial,omitempty"`
+	First   time.Time `json:"-"` // when the first of its endpoints was attached
+	Last    time.Time `json:"-"` // when the last of them was
 }
 
-// Units returns the plugged-in products that a push of this product and serial may mean.
-func (r *Resolver) Units(endpoints []Endpoint, product, serial string) []Unit {
-	var s Snapshot
-	var units []Unit
-	for _, inst := range unitsOf(&Push{Product: product, Serial: serial}, r.group(sorted(endpoints), &s)) {
-		u := Unit{Product: product, Unit: inst.key}
-		for _, e := range inst.endpoints[:inst.own] {
-			if e.Serial != "" {
-				u.Serial = e.Serial
-				break
-			}
+func (inst *instance) unit() Unit {
+	u := Unit{Product: inst.product.ID, Key: inst.key, First: inst.attached, Last: inst.newest}
+	for _, e := range inst.endpoints[:inst.own] {
+		if e.Serial != "" {
+			u.Serial = e.Serial
+			break
 		}
-		units = append(units, u)
+	}
+	return u
+}
+
+// Units are those that a push of this product and serial may mean. One that is switched off or out
+// of reach, as its link_state has it, is not there.
+func (g *Grouping) Units(product, serial string) []Unit {
+	var units []Unit
+	for _, inst := range g.fitting(product, serial) {
+		if inst.link().Value != False {
+			units = append(units, inst.unit())
+		}
 	}
 	return units
+}
+
+// Unit is the one of this key, if it is there.
+func (g *Grouping) Unit(key string) (u Unit, there bool) {
+	inst := g.byKey[key]
+	if inst == nil || inst.link().Value == False {
+		return Unit{}, false
+	}
+	return inst.unit(), true
 }
 
 // Products are the ids of all products of the catalogue.
@@ -85,12 +112,10 @@ func (r *Resolver) Products() []string {
 
 // Explain says for every reported audio input how each of its flags came about.
 func (r *Resolver) Explain(in Inputs) map[Key]map[Field][]Considered {
-	var s Snapshot
 	out := make(map[Key]map[Field][]Considered)
-	instances := r.group(sorted(in.Endpoints), &s)
-	deal(in.Pushes, instances)
-	collect(in.Readings, instances)
-	for _, inst := range instances {
+	g := r.Group(in.Endpoints, in.Readings)
+	g.deal(in.Pushes)
+	for _, inst := range g.all {
 		for i, e := range inst.endpoints {
 			if e.Type != AudioInput {
 				continue

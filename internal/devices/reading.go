@@ -1,9 +1,7 @@
 package devices
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -20,9 +18,9 @@ type Reading struct {
 }
 
 // collect gives each reading to the unit that its device is a part of.
-func collect(readings []Reading, instances []*instance) {
+func (g *Grouping) collect(readings []Reading) {
 	for _, r := range readings {
-		inst := unitOf(r, instances)
+		inst := g.unitOf(r)
 		if inst == nil {
 			continue
 		}
@@ -60,67 +58,6 @@ func (inst *instance) same(a, b Reading) bool {
 		return a.Serial == b.Serial
 	}
 	return false
-}
-
-// device tells the physical device of a reading from another.
-func (inst *instance) device(r Reading) string {
-	if inst.product.GroupBy == GroupSerial {
-		return cmp.Or(r.Serial, r.Container)
-	}
-	return cmp.Or(r.Container, r.Serial)
-}
-
-// unitOf is the unit that owns the reading's device; where that cannot be told, the only one
-// that may. Makers give one serial number to many devices: of several owners it is the one that
-// the device would be grouped with.
-func unitOf(r Reading, instances []*instance) *instance {
-	var sure, maybe []*instance
-	for _, inst := range instances {
-		if inst.product.ID != r.Product {
-			continue
-		}
-		switch inst.owns(r) {
-		case True:
-			sure = append(sure, inst)
-		case Unknown:
-			maybe = append(maybe, inst)
-		}
-	}
-	switch {
-	case len(sure) == 0:
-		sure = maybe
-	case len(sure) > 1:
-		sure = slices.DeleteFunc(sure, func(inst *instance) bool { return !inst.groups(r) })
-	}
-	if len(sure) != 1 {
-		return nil
-	}
-	return sure[0]
-}
-
-// groups reports whether an endpoint with the reading's identity would be one of the unit.
-func (inst *instance) groups(r Reading) bool {
-	id := inst.device(r)
-	return id != "" && slices.ContainsFunc(inst.endpoints[:inst.own], func(e *Endpoint) bool { return id == groupKey(inst.product.GroupBy, e) })
-}
-
-// owns says whether the device of a reading belongs to the unit: by the hardware identity or the
-// serial number that it shares with one of the unit's endpoints. Where neither can be compared
-// it is unknown.
-func (inst *instance) owns(r Reading) Tri {
-	if inst.product.GroupBy == GroupModel {
-		return True
-	}
-	answer := Unknown
-	for _, e := range inst.endpoints[:inst.own] {
-		switch {
-		case r.Container != "" && r.Container == e.Container, r.Serial != "" && r.Serial == e.Serial:
-			return True
-		case r.Container != "" && e.Container != "", r.Serial != "" && e.Serial != "":
-			answer = False
-		}
-	}
-	return answer
 }
 
 // read evaluates one source at its place in the product. Effects belong to the endpoint that

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 )
 
 // Options are the settings of a Resolver that are not the vendor's.
@@ -49,187 +48,28 @@ func (r *Resolver) Catalogue() *Catalogue { return r.cat }
 // Options are those that the Resolver was made with, defaults filled in.
 func (r *Resolver) Options() Options { return r.opts }
 
-// instance is one physical product: the endpoints that belong together.
-type instance struct {
-	product   *product
-	key       string
-	endpoints []*Endpoint          // its own, then the virtual ones that it adopted
-	own       int                  // how many are its own
-	pushes    []*Push              // what the vendor's software says of it
-	readings  map[string][]Reading // what was read off its other devices, by the place of the rule
-	reports   []Report
-	attached  time.Time // of the first of its own endpoints
-	firstID   string    // smallest wire id, for the order
-}
-
 // Resolve computes what to report. It depends on nothing but its arguments, and not on the
 // order of in.Endpoints, which must not hold a key twice. Generation and At are left to the
 // caller.
 func (r *Resolver) Resolve(in Inputs) Snapshot {
-	var s Snapshot
-	instances := r.group(sorted(in.Endpoints), &s)
-	deal(in.Pushes, instances)
-	collect(in.Readings, instances)
-	for _, inst := range instances {
-		r.report(inst, &s)
+	return r.Group(in.Endpoints, in.Readings).Resolve(in.Pushes)
+}
+
+// Resolve computes what to report of what is there, as Resolver.Resolve does.
+func (g *Grouping) Resolve(pushes []Push) Snapshot {
+	s := Snapshot{Withheld: slices.Clone(g.withheld)}
+	g.deal(pushes)
+	for _, inst := range g.all {
+		g.resolver.report(inst, &s)
 	}
-	s.Devices = order(instances)
+	s.Devices = order(slices.Clone(g.all))
 	slices.SortFunc(s.Withheld, func(a, b Withheld) int { return compareKeys(a.Key, b.Key) })
 	return s
 }
 
-func sorted(endpoints []Endpoint) []*Endpoint {
-	eps := make([]*Endpoint, len(endpoints))
-	for i := range endpoints {
-		eps[i] = &endpoints[i]
-	}
-	slices.SortFunc(eps, func(a, b *Endpoint) int { return compareKeys(a.Key(), b.Key()) })
-	return eps
-}
-
-// group sorts the endpoints into physical products; those of no product go to s.Withheld.
-func (r *Resolver) group(eps []*Endpoint, s *Snapshot) []*instance {
-	g := grouping{byKey: make(map[string]*instance), byProduct: make(map[*product][]*instance)}
-	var virtual []*Endpoint
-	for _, e := range eps {
-		p := r.matcher.find(e)
-		switch {
-		case p != nil:
-			g.add(p, e)
-		case e.Virtual:
-			virtual = append(virtual, e)
-		default:
-			s.withhold(e, "the catalogue names no such device")
-		}
-	}
-	for _, o := range g.adopt(virtual) {
-		s.withhold(o.endpoint, o.reason())
-	}
-	return g.all
-}
-
-type grouping struct {
-	all       []*instance
-	byKey     map[string]*instance
-	byProduct map[*product][]*instance // those products that name virtual endpoints
-}
-
-func (g *grouping) add(p *product, e *Endpoint) {
-	key := p.ID + " " + groupKey(p.GroupBy, e)
-	inst := g.byKey[key]
-	if inst == nil {
-		inst = &instance{product: p, key: key}
-		g.byKey[key] = inst
-		g.all = append(g.all, inst)
-		if len(p.virtual) > 0 {
-			g.byProduct[p] = append(g.byProduct[p], inst)
-		}
-	}
-	inst.endpoints = append(inst.endpoints, e)
-	inst.own++
-}
-
-// groupKey tells one unit of a model from another. Where the OS gives no hardware identity
-// the serial number does; without that too, all endpoints of the model are one unit.
-func groupKey(by GroupBy, e *Endpoint) string {
-	switch by {
-	case GroupModel:
-		return ""
-	case GroupSerial:
-		return cmp.Or(e.Serial, e.Container)
-	default:
-		return cmp.Or(e.Container, e.Serial)
-	}
-}
-
-// orphan is a virtual endpoint that is looking for the product whose sound it carries.
-type orphan struct {
-	endpoint *Endpoint
-	wanted   []*instance // where the OS does not tell what it carries: units of the products that name such an endpoint
-	fit      int         // how many units it may belong to
-}
-
-// holders are the units by the ids of their endpoints.
-type holders map[string][]*instance
-
-func (h holders) add(id string, inst *instance) {
-	if !slices.Contains(h[id], inst) {
-		h[id] = append(h[id], inst)
-	}
-}
-
-// adopt gives virtual endpoints to the units whose sound they carry and returns those for
-// which there is not exactly one. One may carry the sound of another that has to find its
-// unit first, hence the repetition.
-func (g *grouping) adopt(virtual []*Endpoint) []orphan {
-	if len(virtual) == 0 {
-		return nil
-	}
-	hold := make(holders)
-	for _, inst := range g.all {
-		for _, e := range inst.endpoints {
-			hold.add(e.ID, inst)
-		}
-	}
-	orphans := make([]orphan, len(virtual))
-	for i, e := range virtual {
-		orphans[i] = orphan{endpoint: e}
-		if e.Master == "" {
-			orphans[i].wanted = g.wanting(e)
-		}
-	}
-	for {
-		var rest []orphan
-		for _, o := range orphans {
-			fit := o.units(hold)
-			if len(fit) == 1 {
-				fit[0].endpoints = append(fit[0].endpoints, o.endpoint)
-				hold.add(o.endpoint.ID, fit[0])
-				continue
-			}
-			o.fit = len(fit)
-			rest = append(rest, o)
-		}
-		if len(rest) == len(orphans) {
-			return rest
-		}
-		orphans = rest
-	}
-}
-
-func (g *grouping) wanting(e *Endpoint) []*instance {
-	var out []*instance
-	for p, units := range g.byProduct {
-		if p.wantsVirtual(e) {
-			out = append(out, units...)
-		}
-	}
-	return out
-}
-
-// units are those that it may belong to: where the OS tells what it carries, whose that is.
-func (o orphan) units(hold holders) []*instance {
-	if o.endpoint.Master == "" {
-		return o.wanted
-	}
-	var out []*instance
-	for _, inst := range hold[o.endpoint.Master] {
-		if inst.product.wantsVirtual(o.endpoint) {
-			out = append(out, inst)
-		}
-	}
-	return out
-}
-
-func (o orphan) reason() string {
-	if o.fit > 0 {
-		return fmt.Sprintf("virtual, and %d products are there whose sound it may carry", o.fit)
-	}
-	return "virtual, and the catalogue names no such virtual endpoint of a product that is there"
-}
-
 // report fills inst.reports from its endpoints.
 func (r *Resolver) report(inst *instance, s *Snapshot) {
+	inst.reports, inst.firstID = nil, ""
 	if link := inst.link(); link.Value == False {
 		for _, e := range inst.endpoints {
 			s.withhold(e, fmt.Sprintf("the product is switched off or out of reach: %v says so", link.Origin))
@@ -257,11 +97,6 @@ func (r *Resolver) report(inst *instance, s *Snapshot) {
 	inst.reports = mergeReports(inst.reports)
 	if inst.product.Related != RelatedNone {
 		inst.relate()
-	}
-	for i, e := range inst.endpoints[:inst.own] {
-		if i == 0 || e.Attached.Before(inst.attached) {
-			inst.attached = e.Attached
-		}
 	}
 	for i, rep := range inst.reports {
 		if i == 0 || rep.ID < inst.firstID {

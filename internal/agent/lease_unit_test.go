@@ -1,0 +1,302 @@
+package agent
+
+import (
+	"bytes"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/devices"
+	"sidetone/internal/hid"
+)
+
+// headsetAt is the microphone of a headset in one of the computer's sockets.
+func headsetAt(socket string) devices.Endpoint {
+	m := mic(devices.Unknown)
+	m.ID, m.Name, m.Container = "mic "+socket, "Mic "+socket, "usb:"+socket
+	return m
+}
+
+// mutes are the hardware mutes that are reported, by name.
+func (b *bench) mutes() map[string]devices.Tri {
+	b.t.Helper()
+	out := make(map[string]devices.Tri)
+	for _, r := range b.View().Snapshot.Devices {
+		out[r.ID] = r.Flags[devices.HardwareMute].Value
+	}
+	return out
+}
+
+func (b *bench) pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+const (
+	yes    = devices.True
+	untold = devices.Unknown
+)
+
+var muteOn = flags{devices.HardwareMute: devices.True}
+
+func TestPushStaysWithItsHeadset(t *testing.T) {
+	a, other := headsetAt("a"), headsetAt("b")
+	run(t, []string{"audio"}, func(b *bench) {
+		b.see("audio", a)
+		b.push(suite(24*time.Hour, muteOn))
+		b.see("audio", a, other)
+		require.Equal(t, map[string]devices.Tri{"Mic a": yes, "Mic b": untold}, b.mutes())
+		require.Equal(t, "headset usb:a", b.View().Leases[0].Unit)
+		require.Equal(t, 1, b.View().Leases[0].Units)
+		b.see("audio", other)
+		b.pass(grace)
+		require.Equal(t, map[string]devices.Tri{"Mic b": untold}, b.mutes())
+		require.Empty(t, b.View().Leases)
+	})
+}
+
+func TestPushEndsWhenItsHeadsetLeaves(t *testing.T) {
+	a := headsetAt("a")
+	for name, c := range map[string]struct {
+		away   time.Duration
+		back   func(*devices.Endpoint)
+		serial string
+		want   devices.Tri
+	}{
+		"unplugged":                     {away: time.Hour, want: untold},
+		"unplugged, of a serial number": {away: time.Hour, serial: "A1", want: untold},
+		"reset":                         {away: grace / 2, want: yes},
+		"in another socket":             {back: func(e *devices.Endpoint) { e.ID, e.Container = "mic b", "usb:b" }, want: untold},
+		"another one, by its serial":    {back: func(e *devices.Endpoint) { e.Serial = "A2" }, want: untold},
+		"the serial is told no more":    {back: func(e *devices.Endpoint) { e.Serial = "" }, want: yes},
+		// Those before stay for the grace period.
+		"all of its endpoints are new":      {back: func(e *devices.Endpoint) { e.ID = "mic, call" }, want: yes},
+		"another one, by its serial, later": {away: time.Hour, back: func(e *devices.Endpoint) { e.Serial = "A2" }, want: untold},
+		"all of its endpoints, much later":  {away: time.Hour, back: func(e *devices.Endpoint) { e.ID = "mic, call" }, want: untold},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, []string{"audio"}, func(b *bench) {
+				e := a
+				e.Serial = "A1"
+				b.see("audio", e)
+				p := suite(24*time.Hour, muteOn)
+				p.Serial = c.serial
+				b.push(p)
+				if c.away > 0 {
+					b.see("audio")
+					b.pass(c.away)
+				}
+				if c.back != nil {
+					b.pass(time.Millisecond)
+					c.back(&e)
+				}
+				b.see("audio", e)
+				b.pass(2 * grace)
+				require.Equal(t, map[string]devices.Tri{"Mic a": c.want}, b.mutes())
+			})
+		})
+	}
+}
+
+func TestPushThatWaitsBelongsToTheFirst(t *testing.T) {
+	a, other := headsetAt("a"), headsetAt("b")
+	run(t, []string{"audio"}, func(b *bench) {
+		b.see("audio")
+		require.Zero(t, b.push(suite(time.Hour, muteOn)))
+		b.see("audio", a)
+		b.see("audio", a, other)
+		require.Equal(t, map[string]devices.Tri{"Mic a": yes, "Mic b": untold}, b.mutes())
+		b.see("audio")
+		b.pass(grace)
+		b.see("audio", a)
+		require.Equal(t, map[string]devices.Tri{"Mic a": untold}, b.mutes())
+	})
+}
+
+// Of two that come at once either may have been meant, also when one of them has gone again.
+func TestPushThatMeetsTwoHasNoEffect(t *testing.T) {
+	a, other := headsetAt("a"), headsetAt("b")
+	run(t, []string{"audio"}, func(b *bench) {
+		b.see("audio")
+		b.push(suite(time.Hour, muteOn))
+		b.see("audio", a, other)
+		require.Equal(t, map[string]devices.Tri{"Mic a": untold, "Mic b": untold}, b.mutes())
+		require.Equal(t, 2, b.View().Leases[0].Units, "'status' says why")
+		b.see("audio", other)
+		b.pass(grace)
+		require.Equal(t, map[string]devices.Tri{"Mic b": untold}, b.mutes())
+		require.Equal(t, 2, b.View().Leases[0].Units)
+		b.push(suite(time.Hour, flags{devices.NoiseSuppression: devices.True}))
+		require.Equal(t, map[string]devices.Tri{"Mic b": untold}, b.mutes(), "only what is said now is said of this one")
+		require.Equal(t, devices.True, b.flag(devices.NoiseSuppression).Value)
+		b.push(suite(time.Hour, muteOn))
+		require.Equal(t, map[string]devices.Tri{"Mic b": yes}, b.mutes())
+	})
+}
+
+// What was said before a sleep has ended with it; what was said since the machine woke counts.
+func TestPushEndsWithSleep(t *testing.T) {
+	run(t, []string{"audio"}, func(b *bench) {
+		b.see("audio", headsetAt("a"))
+		b.push(suite(24*time.Hour, flags{devices.HardwareMute: devices.True, devices.EchoCancellation: devices.True}))
+		held := suite(0, flags{devices.AutomaticGainControl: devices.True})
+		held.Owner, held.Holder = "other", "connection 1"
+		b.push(held)
+		b.pass(time.Hour)
+		woke := time.Now()
+		late := suite(time.Hour, muteOn)
+		b.pass(time.Second)
+		b.push(suite(24*time.Hour, flags{devices.EchoCancellation: devices.True}))
+		b.pass(time.Second)
+		b.Resumed(woke)
+		require.Equal(t, devices.Unknown, b.flag(devices.HardwareMute).Value)
+		require.Equal(t, devices.Unknown, b.flag(devices.AutomaticGainControl).Value, "a connection that was kept slept as well")
+		require.Equal(t, devices.True, b.flag(devices.EchoCancellation).Value)
+		require.Equal(t, 23*time.Hour, time.Until(b.View().Leases[0].Until).Truncate(time.Hour))
+
+		late.At = woke.Add(-time.Nanosecond)
+		_, err := b.Push(late)
+		require.ErrorIs(t, err, ErrAsleep)
+		b.push(suite(time.Hour, muteOn))
+		require.Equal(t, devices.True, b.flag(devices.HardwareMute).Value)
+		b.pass(time.Second)
+		b.Resumed(time.Time{})
+		require.Equal(t, devices.Unknown, b.flag(devices.HardwareMute).Value, "nobody knows when it woke")
+		require.Empty(t, b.View().Leases)
+	})
+}
+
+// A late push of a numbered series does not become the word for the next headset.
+func TestSeqOutlivesTheUnit(t *testing.T) {
+	run(t, []string{"audio"}, func(b *bench) {
+		b.see("audio", headsetAt("a"))
+		p := suite(time.Hour, muteOn)
+		p.Seq = 7
+		b.push(p)
+		b.see("audio")
+		b.pass(grace)
+		require.Empty(t, b.View().Leases)
+		p.Seq = 6
+		_, err := b.Push(p)
+		require.ErrorIs(t, err, ErrOvertaken)
+	})
+}
+
+func TestPushEndsWhenItsProductLeavesTheCatalogue(t *testing.T) {
+	run(t, []string{"audio"}, func(b *bench) {
+		b.see("audio", headsetAt("a"))
+		b.push(suite(time.Hour, muteOn))
+		b.Configure(Settings{Resolver: resolver(t), RemovalGrace: grace, StaleAfter: stale})
+		require.Equal(t, map[string]devices.Tri{"Mic a": yes}, b.mutes(), "the same catalogue")
+		cat := *resolver(t).Catalogue()
+		cat.Products = []devices.Product{cat.Products[0]}
+		cat.Products[0].ID = "another"
+		r, err := devices.NewResolver(&cat, devices.Options{OS: devices.Linux})
+		require.NoError(t, err)
+		b.Configure(Settings{Resolver: r, RemovalGrace: grace, StaleAfter: stale})
+		b.Configure(Settings{Resolver: resolver(t), RemovalGrace: grace, StaleAfter: stale})
+		require.Equal(t, map[string]devices.Tri{"Mic a": untold}, b.mutes())
+	})
+}
+
+// A headset that is switched off is gone, although its dongle is there: it may come back unmuted.
+func TestPushEndsWithTheLink(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var last devices.Snapshot
+		var log bytes.Buffer
+		e := New(Options{
+			Settings: replaySettings(t, devices.Options{}), Publish: func(s devices.Snapshot) { last = s },
+			Log: slog.New(slog.NewTextHandler(&log, nil)),
+		})
+		go e.Run(t.Context())
+		e.Observe(devices.Observation{Source: "audio", At: time.Now(), Endpoints: []devices.Endpoint{{
+			ID: "mic", Source: "audio", Type: devices.AudioInput, Name: "Mic", Bus: devices.USB, VID: "1209", PID: "0700", Container: "usb:1-2",
+		}}})
+		e.HID(hid.Event{Happening: hid.Attached, Node: "hidraw0", At: time.Now(), Device: &hid.Device{
+			Node: "hidraw0", Bus: devices.USB, VID: "1209", PID: "0700", Container: "usb:1-2", Descriptor: replayDescriptor,
+		}})
+		link := func(up byte) {
+			e.HID(hid.Event{Happening: hid.Report, Node: "hidraw0", Data: []byte{3, up}, At: time.Now()})
+		}
+		link(1)
+		pushed, err := e.Push(suite(time.Hour, flags{devices.EchoCancellation: devices.True}))
+		require.NoError(t, err)
+		require.Equal(t, 1, pushed.Units)
+		require.Equal(t, devices.True, last.Devices[0].Flags[devices.EchoCancellation].Value)
+		link(0)
+		require.Empty(t, last.Devices)
+		require.Contains(t, log.String(), "what it was said of has left")
+		link(1)
+		require.Equal(t, devices.Unknown, last.Devices[0].Flags[devices.EchoCancellation].Value)
+
+		link(0)
+		pushed, err = e.Push(suite(time.Hour, flags{devices.EchoCancellation: devices.True}))
+		require.NoError(t, err)
+		require.Zero(t, pushed.Units, "it waits for the headset")
+		link(1)
+		require.Equal(t, devices.True, last.Devices[0].Flags[devices.EchoCancellation].Value)
+	})
+}
+
+func TestPushSaysHowLongAndForWhom(t *testing.T) {
+	run(t, []string{"audio"}, func(b *bench) {
+		e := headsetAt("a")
+		e.Serial = "A1"
+		b.see("audio", e)
+		p := suite(time.Minute, muteOn)
+		out, err := b.Push(p)
+		require.NoError(t, err)
+		require.Equal(t, Pushed{Units: 1, Until: time.Now().Add(time.Minute)}, out)
+		p.Serial = "ZZ"
+		out, err = b.Push(p)
+		require.NoError(t, err)
+		require.Equal(t, Pushed{Until: time.Now().Add(time.Minute), Others: []string{"A1"}}, out)
+		p.Holder, p.TTL = "connection 1", 0
+		out, err = b.Push(p)
+		require.NoError(t, err)
+		require.Zero(t, out.Until)
+		out, err = b.Push(suite(time.Minute, flags{devices.HardwareMute: devices.Unknown}))
+		require.NoError(t, err)
+		require.Equal(t, Pushed{Units: 1}, out, "nothing is left of it")
+	})
+}
+
+// A recording that begins while pushes are in force knows whose they are.
+func TestRecordingOfBoundPushes(t *testing.T) {
+	a, other := headsetAt("a"), headsetAt("b")
+	run(t, []string{"audio"}, func(b *bench) {
+		b.see("audio", a)
+		b.push(suite(time.Hour, muteOn))
+		b.see("audio", a, other)
+		var recording []Record
+		b.Record("test", func(r Record) { recording = append(recording, r) })
+		b.see("audio", other)
+		b.pass(time.Minute)
+		b.see("audio", a, other)
+		out, err := Replay(recording, Settings{}, false)
+		require.NoError(t, err)
+		require.True(t, out.Exact)
+		require.Empty(t, out.Differences())
+		require.Len(t, out.Lists, 2)
+	})
+}
+
+// An older agent wrote pushes before all else, and not whose they were.
+func TestOldRecordingOfPushes(t *testing.T) {
+	const text = `{"t":"0s","recording":{"version":1,"sources":["audio"],"settings":%SET%,"ticks":true}}
+{"t":"-5s","push":{"product":"headset","owner":"suite","ttl":"15s","state":{"hardware_mute":true}}}
+{"t":"-1s","observe":{"source":"audio","endpoints":[{` + aMic + `}]}}
+{"t":"0s","begin":{"generation":3}}
+{"t":"2s","resumed":{"slept":"0s"}}
+{"t":"2s","list":{"generation":4,"devices":[]}}
+`
+	set, err := replaySettings(t, devices.Options{}).MarshalJSON()
+	require.NoError(t, err)
+	out, err := Replay(readRecords(t, string(bytes.ReplaceAll([]byte(text), []byte("%SET%"), set))), Settings{}, false)
+	require.NoError(t, err)
+	require.Len(t, out.Lists, 1, "the mute was in force, and ends with the sleep")
+	require.Nil(t, out.Lists[0].List.Devices[0].HardwareMute)
+}

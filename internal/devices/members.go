@@ -1,0 +1,100 @@
+package devices
+
+// members are the units of one product, by what identifies the devices in them: a device finds its
+// unit at a cost that does not grow with their number.
+type members struct {
+	all         []*instance
+	byContainer map[string][]*instance
+	bySerial    map[string][]*instance
+	knowing     [4][]*instance // by which of a container (1) and a serial number (2) any endpoint has
+}
+
+const (
+	knowsContainer = 1 << iota
+	knowsSerial
+)
+
+func newMembers() *members {
+	return &members{byContainer: make(map[string][]*instance), bySerial: make(map[string][]*instance)}
+}
+
+// index takes in the identities of a unit, whose endpoints are complete.
+func (m *members) index(inst *instance) {
+	add := func(to map[string][]*instance, id string) {
+		if list := to[id]; len(list) == 0 || list[len(list)-1] != inst {
+			to[id] = append(list, inst)
+		}
+	}
+	for _, e := range inst.endpoints[:inst.own] {
+		if e.Container != "" {
+			add(m.byContainer, e.Container)
+		}
+		if e.Serial != "" {
+			add(m.bySerial, e.Serial)
+		}
+	}
+	k := inst.knows()
+	m.knowing[k] = append(m.knowing[k], inst)
+}
+
+// knows is by what a device can be compared with the unit.
+func (inst *instance) knows() (k int) {
+	for _, e := range inst.endpoints[:inst.own] {
+		k |= known(e.Container, e.Serial)
+	}
+	return k
+}
+
+func known(container, serial string) (k int) {
+	if container != "" {
+		k = knowsContainer
+	}
+	if serial != "" {
+		k |= knowsSerial
+	}
+	return k
+}
+
+// unitOf is the unit that owns the reading's device; where that cannot be told, the only one that
+// may. Two containers that are known and differ are two units: makers give one serial number to many
+// devices. Only where the vendor groups by serial number does that decide.
+func (g *Grouping) unitOf(r Reading) *instance {
+	m := g.products[r.Product]
+	if m == nil {
+		return nil
+	}
+	p := m.all[0].product
+	id := groupID(p.GroupBy, r.Container, r.Serial)
+	if inst := g.byKey[unitKey(p, id)]; inst != nil && (id != "" || p.GroupBy == GroupModel) {
+		return inst
+	}
+	var owners []*instance
+	switch {
+	case p.GroupBy == GroupSerial:
+		owners = m.byContainer[r.Container]
+	case r.Container == "":
+		owners = m.bySerial[r.Serial]
+	default: // one without a container goes by its serial number
+		inst := g.byKey[unitKey(p, r.Serial)]
+		if r.Serial != "" && inst != nil && inst.knows()&knowsContainer == 0 {
+			owners = []*instance{inst}
+		}
+	}
+	if len(owners) == 0 {
+		owners = m.incomparable(known(r.Container, r.Serial))
+	}
+	if len(owners) != 1 {
+		return nil
+	}
+	return owners[0]
+}
+
+// incomparable are up to two units that know nothing of what a device knows.
+func (m *members) incomparable(device int) (out []*instance) {
+	for k, list := range m.knowing {
+		if k&device == 0 {
+			out = append(out, list[:min(len(list), 2)]...)
+		}
+	}
+	return out
+}

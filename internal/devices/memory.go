@@ -1,0 +1,65 @@
+package devices
+
+import "sync"
+
+// memory keeps what the expressions of a catalogue come to for an endpoint: they depend on little of
+// it, and the same endpoints are looked at again at every event.
+type memory struct {
+	mu    sync.Mutex
+	named map[naming]named
+}
+
+// naming is all of an endpoint that the search by name depends on.
+type naming struct {
+	typ     Type
+	bus     Bus
+	virtual bool
+	name    string
+	id      string
+}
+
+type named struct {
+	product *product   // the best that has a link which fits by name alone, or nil
+	wanting []*product // those that name such a virtual endpoint
+}
+
+// maxNamed bounds the memory against endless new names. More endpoints than that are not there at once.
+const maxNamed = 4096
+
+func (m *matcher) recall(e *Endpoint) named {
+	k := naming{e.Type, e.Bus, e.Virtual, e.Name, e.ID}
+	m.known.mu.Lock()
+	defer m.known.mu.Unlock()
+	n, ok := m.known.named[k]
+	if ok {
+		return n
+	}
+	for _, c := range m.byName {
+		if c.kind.fits(e) && (n.product == nil || c.product.rank < n.product.rank) && matchesName(c.name, e) {
+			n.product = c.product
+		}
+	}
+	if e.Virtual {
+		for _, p := range m.products {
+			if p.wantsVirtual(e) {
+				n.wanting = append(n.wanting, p)
+			}
+		}
+	}
+	if m.known.named == nil || len(m.known.named) == maxNamed {
+		m.known.named = make(map[naming]named)
+	}
+	m.known.named[k] = n
+	return n
+}
+
+// byNameOf returns the product with the best rank of those whose links fit e by name alone, or nil.
+func (m *matcher) byNameOf(e *Endpoint) *product {
+	if len(m.byName) == 0 || e.Bus == USB && !e.Virtual {
+		return nil // that is found by its ids alone
+	}
+	return m.recall(e).product
+}
+
+// wanting returns the products that name such a virtual endpoint, in the order of priority.
+func (m *matcher) wanting(e *Endpoint) []*product { return m.recall(e).wanting }
