@@ -17,6 +17,7 @@ type limiter struct {
 	mu      sync.Mutex
 	buckets map[string]*bucket // those that may not be full
 	counts  limits
+	frozen  bool // nobody is let through
 }
 
 // limits are the counts of a limiter.
@@ -44,11 +45,37 @@ func newLimiter(size int, refill time.Duration, changed func()) *limiter {
 	return &limiter{size: size, refill: refill, changed: changed, buckets: map[string]*bucket{}}
 }
 
-// reset fills all buckets, as a start of the client does. Nobody may wait.
+// reset fills all buckets, as a start of the client does. The places of those
+// who went away are forgotten; nobody may wait any more.
 func (l *limiter) reset() {
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	for _, b := range l.buckets {
+		if b.timer != nil {
+			b.timer.Stop()
+		}
+		l.counts.queued -= len(b.line)
+		b.line = nil
+	}
 	clear(l.buckets)
+	l.mu.Unlock()
+	l.changed()
+}
+
+func (l *limiter) freeze() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.frozen = true
+}
+
+// thaw lets through whose turn has come meanwhile.
+func (l *limiter) thaw() {
+	l.mu.Lock()
+	l.frozen = false
+	for _, b := range l.buckets {
+		l.serve(b)
+	}
+	l.mu.Unlock()
+	l.changed()
 }
 
 func (l *limiter) state() limits {
@@ -110,6 +137,9 @@ func (l *limiter) pour(b *bucket) {
 // serve lets through whom the tokens suffice for, and sets the timer for the
 // others. mu is held.
 func (l *limiter) serve(b *bucket) {
+	if l.frozen {
+		return
+	}
 	l.pour(b)
 	for len(b.line) > 0 && b.tokens > 0 {
 		close(b.line[0].come)
@@ -146,13 +176,22 @@ func (l *limiter) due(b *bucket) {
 // wait returns when the turn has come. It reports false when one of the
 // channels was closed before; the place in the line is then given up.
 func (t *turn) wait(closed, gone <-chan struct{}) bool {
+	if t.stay(closed, gone) {
+		return true
+	}
+	t.limiter.leave(t)
+	return false
+}
+
+// stay is like wait, but the place is kept: it will cost a token that nobody
+// uses (rule R88).
+func (t *turn) stay(closed, gone <-chan struct{}) bool {
 	select {
 	case <-t.come:
 		return true
 	case <-closed:
 	case <-gone:
 	}
-	t.limiter.leave(t)
 	return false
 }
 

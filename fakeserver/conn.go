@@ -7,24 +7,60 @@ import (
 	"time"
 )
 
+// packetSize is how much the client reads from a socket at once, in bytes.
+const packetSize = 64 << 10
+
 // A conn is one accepted connection. It notes when bytes were last read from
 // the socket: that is the moment a payload arrived, before any of it is parsed.
+// It reads as much as is there, up to packetSize, which is one packet.
 type conn struct {
 	net.Conn
 	run    *run
 	id     int
-	read   atomic.Int64 // of the last read, in nanoseconds since srv.born
-	closed chan struct{}
+	ipc    bool
+	buffer []byte        // for one packet
+	rest   []byte        // of the last packet: not yet handed on
+	read   atomic.Int64  // of the last packet, in nanoseconds since srv.born
+	packet atomic.Int64  // the number of the packet from which bytes were last handed on
+	count  atomic.Int64  // packets read
+	closed chan struct{} // when it is
 	once   sync.Once
 	ready  bool // READY was sent; guarded by srv.mu
+	seated bool // it takes one of the places of run.seated; guarded by srv.mu
+}
+
+// newConn counts nothing yet; see [run.adopt].
+func newConn(raw net.Conn, r *run, ipc bool) *conn {
+	return &conn{Conn: raw, run: r, ipc: ipc, closed: make(chan struct{})}
 }
 
 func (c *conn) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	if n > 0 {
+	if len(c.rest) == 0 {
+		if c.buffer == nil {
+			c.buffer = make([]byte, packetSize)
+		}
+		n, err := c.Conn.Read(c.buffer)
+		c.run.srv.gate.pass(c.closed)
+		if n == 0 {
+			return 0, err
+		}
+		c.rest = c.buffer[:n]
 		c.read.Store(int64(time.Since(c.run.srv.born)))
+		c.count.Add(1)
 	}
-	return n, err
+	n := copy(p, c.rest)
+	c.rest = c.rest[n:]
+	// While a request is answered net/http reads one byte ahead, on a goroutine
+	// of its own. It is no part of that request.
+	if len(p) > 1 {
+		c.packet.Store(c.count.Load())
+	}
+	return n, nil
+}
+
+func (c *conn) Write(p []byte) (int, error) {
+	c.run.srv.gate.pass(c.closed)
+	return c.Conn.Write(p)
 }
 
 func (c *conn) readAt() time.Time {
@@ -35,20 +71,27 @@ func (c *conn) readAt() time.Time {
 func (c *conn) Close() error {
 	err := net.ErrClosed
 	c.once.Do(func() {
-		err = c.Conn.Close()
 		close(c.closed)
+		err = c.Conn.Close()
 		c.run.forget(c)
 	})
 	return err
 }
 
 // reset closes the connection the way a process that crashes with unread data
-// does: the peer gets a TCP reset.
+// does: the peer gets a TCP reset, where the network has such a thing.
 func (c *conn) reset() {
 	if tcp, ok := c.Conn.(interface{ SetLinger(sec int) error }); ok {
 		_ = tcp.SetLinger(0)
 	}
 	_ = c.Close()
+}
+
+// finish says that nothing follows, where the network can do that.
+func (c *conn) finish() {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite()
+	}
 }
 
 // sleep waits until the time comes. It reports false when the connection was

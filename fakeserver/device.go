@@ -14,6 +14,9 @@ const (
 type Named struct {
 	Name string `json:"name,omitempty"`
 	URL  string `json:"url,omitempty"`
+	// Extra are the members that nobody knows, as a JSON object, which the client
+	// stores with the others; "" for none (rule R35).
+	Extra string `json:"extra,omitempty"`
 }
 
 // A Device is one certified device object as it was received. The four flags

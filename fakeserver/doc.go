@@ -24,7 +24,9 @@
 //	payload, err := srv.WaitPayload(ctx, 0)
 //
 // An idle server does nothing: no timers, no pings, no polling. A timer runs
-// while a request waits in line or an answer is late.
+// while a request waits in line, an answer is late, or a connection to [Desktop]
+// has not come to READY. With a [Network] in memory, a server works in a bubble
+// of testing/synctest.
 //
 // The numbered rules in comments are those of docs/protocol.md. This package shares no code
 // with the agent, so that each checks the other's reading of them.

@@ -39,11 +39,12 @@ const (
 	// Code before READY.
 	FaultCloseCode FaultKind = "close-code"
 	// FaultLogin is a client at its login screen: it closes an IPC connection
-	// with code 1000 after the handshake.
+	// with code 1000 after the handshake. HTTP goes on.
 	FaultLogin FaultKind = "login"
 	// FaultOffline is a client that cannot reach its own servers to check a
 	// client id: it refuses an HTTP request with status 400 and code 4000, and
-	// closes a new WebSocket or IPC connection with 4000.
+	// closes a new WebSocket or IPC connection with 4000. [Desktop] still lets in
+	// whom it has let in before, but over no WebSocket.
 	FaultOffline FaultKind = "offline"
 	// FaultNoAnswer reads payloads and never answers them.
 	FaultNoAnswer FaultKind = "no-answer"

@@ -217,3 +217,19 @@ func compact(t *testing.T, v any) string {
 	require.NoError(t, json.Compact(&b, data))
 	return b.String()
 }
+
+// dialPath opens a WebSocket at a path with its query.
+func dialPath(t *testing.T, srv *Server, path, origin string) *websocket.Conn {
+	t.Helper()
+	header := http.Header{}
+	if origin != "" {
+		header.Set("Origin", origin)
+	}
+	ws, _, err := websocket.DefaultDialer.DialContext(deadline(t), fmt.Sprintf("ws://127.0.0.1:%d%s", srv.Port(), path), header)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = ws.Close() })
+	require.NoError(t, ws.SetReadDeadline(time.Now().Add(patience)))
+	return ws
+}
+
+func jsonOf(text string, v any) error { return json.Unmarshal([]byte(text), v) }

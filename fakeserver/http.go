@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -23,25 +24,58 @@ func (r *run) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		s.notAClient(w, req, f.Kind)
 		return
 	}
-	if s.opts.Profile == Squatter {
+	switch {
+	case s.opts.Profile == Squatter:
 		s.squat(w, req)
-		return
-	}
-	switch path := req.URL.Path; {
-	case transport == WebSocket && !s.opts.NoWebSocket && (path == "/" || s.opts.Profile == ArRPC):
+	case transport == WebSocket && !s.opts.NoWebSocket && s.opts.takesSocket(req.URL.Path):
 		s.serveWebSocket(w, req)
 	case transport == WebSocket:
 		s.notFound(w)
 	case s.opts.Profile == ArRPC:
 		s.serveArRPC(w, req)
-	case path == "/rpc" && req.Method == http.MethodPost && !s.opts.NoHTTP:
+	default:
+		s.serveHTTP(w, req)
+	}
+}
+
+// takesSocket reports whether a WebSocket may be opened at a path (rule R77).
+func (o Options) takesSocket(path string) bool {
+	return path == "/" || o.Profile == ArRPC || o.Profile.real()
+}
+
+// serveHTTP answers a request that opens no WebSocket.
+func (s *Server) serveHTTP(w http.ResponseWriter, req *http.Request) {
+	if s.opts.Profile.real() {
+		allowOrigin(w, req)
+	}
+	switch rpc := req.URL.Path == "/rpc" && !s.opts.NoHTTP; {
+	case rpc && req.Method == http.MethodPost:
 		s.serveRPC(w, req)
-	case path == "/rpc" && req.Method == http.MethodGet && !s.opts.NoFingerprint:
+	case s.opts.NoFingerprint:
 		s.probed()
+		s.notFound(w)
+	case s.opts.Profile.real() && req.Method == http.MethodOptions:
+		s.probed()
+		write(w, http.StatusOK, jsonType, []byte(optionsBody))
+	case req.URL.Path == "/rpc" && req.Method == http.MethodGet:
+		s.probed()
+		if s.badVersion(req) != nil {
+			s.hang(w)
+			return
+		}
 		w.WriteHeader(http.StatusMovedPermanently)
 	default:
 		s.probed()
 		s.notFound(w)
+	}
+}
+
+// allowOrigin lets a page of any origin read the answer, as the client does (rule R83).
+func allowOrigin(w http.ResponseWriter, req *http.Request) {
+	if origin, sent := req.Header["Origin"]; sent {
+		w.Header().Set("Access-Control-Allow-Origin", origin[0])
+		w.Header().Set("Access-Control-Allow-Methods", "GET, POST, OPTIONS")
+		w.Header().Set("Access-Control-Allow-Headers", "Content-Type")
 	}
 }
 
@@ -59,7 +93,7 @@ func (s *Server) notFound(w http.ResponseWriter) {
 		http.Error(w, "404 page not found", http.StatusNotFound)
 		return
 	}
-	write(w, http.StatusNotFound, "application/json", []byte(notFoundBody))
+	write(w, http.StatusNotFound, jsonType, []byte(notFoundBody))
 }
 
 // notAClient treats a request as a program does that is not the client or no
@@ -95,6 +129,8 @@ func (s *Server) confide(w http.ResponseWriter, req *http.Request, kind FaultKin
 	return err == nil
 }
 
+// serveRPC takes a command. The token is taken when the head is there, the list
+// applies when the body is (rule R87).
 func (s *Server) serveRPC(w http.ResponseWriter, req *http.Request) {
 	fate := s.draw(HTTP, payloadEvent)
 	if _, ok := s.meet(HTTP, fate, FaultDie); ok {
@@ -103,44 +139,48 @@ func (s *Server) serveRPC(w http.ResponseWriter, req *http.Request) {
 		connOf(req).reset()
 		return
 	}
-	p, err := s.readPayload(w, req)
-	refusal := badRequest(req)
-	if err != nil {
-		if refusal = oversize(err); refusal == nil {
-			return // the peer went away before it had said all
-		}
+	d := delivery{Payload: s.letter(req), fate: fate, refusal: s.badRequest(req)}
+	_, origin := req.Header["Origin"]
+	d.noScope = s.opts.Profile.real() && origin
+	var err error
+	if d.refusal != nil {
+		err = s.upload(w, req, nil).readAll(&d)
+	} else {
+		err = s.upload(w, req, s.limiter.join(d.ClientID)).readAll(&d)
 	}
-	if refusal == nil {
-		if !s.limiter.join(p.ClientID).wait(connOf(req).closed, req.Context().Done()) {
-			_ = connOf(req).Close()
-			return
-		}
-		refusal = s.refusal(req)
+	switch tooLarge := oversize(err); {
+	case errors.Is(err, errAbandoned):
+		d.refusal = reject(0, "request: abandoned while it waited in line, dropped")
+		s.receive(d)
+		_ = connOf(req).Close()
+		return
+	case tooLarge != nil:
+		d.refusal = tooLarge
+	case err != nil:
+		_ = connOf(req).Close() // the peer went away before it had said all
+		return
+	case d.refusal == nil:
+		d.refusal = s.refusal(req)
 	}
-	noScope := s.opts.Profile.real() && req.Header.Get("Origin") != ""
-	s.answer(w, req, s.receive(delivery{Payload: p, refusal: refusal, noScope: noScope, fate: fate}), p.Time)
+	s.answer(w, req, s.receive(d), d.Time)
 }
 
-// readPayload reads the body of a request. The time is taken before anything
+// letter is what the head of a request says of a payload.
+func (s *Server) letter(req *http.Request) Payload {
+	return Payload{
+		Transport: HTTP,
+		Conn:      connOf(req).id,
+		ClientID:  req.URL.Query().Get("client_id"),
+		Warnings:  s.requestWarnings(req),
+	}
+}
+
+// readPayload reads the whole body of a request. The time is taken before anything
 // else is done.
 func (s *Server) readPayload(w http.ResponseWriter, req *http.Request) (Payload, error) {
-	deadline := http.NewResponseController(w)
-	_ = deadline.SetReadDeadline(time.Now().Add(bodyTimeout))
-	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxMessage))
-	c := connOf(req)
-	p := Payload{
-		Time:      c.readAt(),
-		Transport: HTTP,
-		Conn:      c.id,
-		ClientID:  req.URL.Query().Get("client_id"),
-		Warnings:  requestWarnings(req),
-	}
-	if err != nil {
-		return p, fmt.Errorf("read the body: %w", err)
-	}
-	p.Raw = body
-	_ = deadline.SetReadDeadline(time.Time{}) // an unanswered request may wait for ever
-	return p, nil
+	d := delivery{Payload: s.letter(req)}
+	err := s.upload(w, req, nil).readAll(&d)
+	return d.Payload, err
 }
 
 // oversize is the refusal of a body that was too large, nil for other errors.
@@ -153,12 +193,24 @@ func oversize(err error) *Rejection {
 
 // badRequest says why the client would never answer a request; nil when it
 // would (rules R25, R26). Such a request costs no token.
-func badRequest(req *http.Request) *Rejection {
-	kind, v := req.Header.Get("Content-Type"), req.URL.Query().Get("v")
-	switch {
-	case kind != "application/json":
+func (s *Server) badRequest(req *http.Request) *Rejection {
+	kind := req.Header.Get("Content-Type")
+	if s.opts.Profile.real() {
+		if _, sub, _ := strings.Cut(kind, "/"); sub != "json" {
+			return reject(0, "request: Content-Type %s, not exactly json after its slash: never answered", show(kind))
+		}
+	} else if kind != jsonType {
 		return reject(0, "request: Content-Type %s, not exactly application/json: never answered", show(kind))
-	case v != "1":
+	}
+	return s.badVersion(req)
+}
+
+// badVersion says why the client would never answer a request for its version.
+func (s *Server) badVersion(req *http.Request) *Rejection {
+	query := req.URL.Query()
+	switch v := query.Get("v"); {
+	case s.opts.Profile.real() && goodVersion(queryValue(query, "v")):
+	case s.opts.Profile.real() || v != "1" && req.Method == http.MethodPost:
 		return reject(0, "request: v is %s, not 1: never answered", show(v))
 	}
 	return nil
@@ -167,20 +219,27 @@ func badRequest(req *http.Request) *Rejection {
 // refusal says why the client would refuse a request for who sent it; nil when
 // it would not (rules R24, R43).
 func (s *Server) refusal(req *http.Request) *Rejection {
-	id, origin := req.URL.Query().Get("client_id"), req.Header.Get("Origin")
+	id := req.URL.Query().Get("client_id")
+	origin, sent := req.Header["Origin"]
 	switch {
 	case !s.opts.knowsClient(id):
 		return reject(codeClientID, "request: client_id %s is not a known application", show(id))
-	case origin != "" && !s.opts.allowsOrigin(origin):
-		return reject(codeOrigin, "request: Origin %s is not registered", show(origin))
+	case sent && s.opts.refusesOrigin(origin[0]):
+		return reject(codeOrigin, "request: Origin %s is not registered", show(origin[0]))
 	}
 	return nil
 }
 
-func requestWarnings(req *http.Request) []string {
+// refusesOrigin reports whether an HTTP request is refused for its origin. An
+// empty one is one too to the real client (rule R24).
+func (o Options) refusesOrigin(origin string) bool {
+	return (origin != "" || o.Profile.real()) && !o.allowsOrigin(origin)
+}
+
+func (s *Server) requestWarnings(req *http.Request) []string {
 	var warnings []string
-	if origin := req.Header.Get("Origin"); origin != "" {
-		warnings = append(warnings, fmt.Sprintf("request: Origin %s sent: a native program has none", show(origin)))
+	if origin, sent := req.Header["Origin"]; sent && (origin[0] != "" || s.opts.Profile.real()) {
+		warnings = append(warnings, fmt.Sprintf("request: Origin %s sent: a native program has none", show(origin[0])))
 	}
 	if req.ContentLength < 0 {
 		warnings = append(warnings, "request: no Content-Length")
@@ -191,6 +250,8 @@ func requestWarnings(req *http.Request) []string {
 func (s *Server) answer(w http.ResponseWriter, req *http.Request, v verdict, arrived time.Time) {
 	c := connOf(req)
 	switch {
+	case v.do == ignore && v.lost && s.opts.Profile.real():
+		s.hang(w)
 	case v.do == ignore:
 		silence(req)
 	case v.do == hangUp:
@@ -198,13 +259,32 @@ func (s *Server) answer(w http.ResponseWriter, req *http.Request, v verdict, arr
 	case v.delay > 0 && !c.sleep(arrived.Add(v.delay), req.Context().Done()):
 		_ = c.Close()
 	case v.half:
-		begin(w, v.status, "application/json", len(v.body))
+		begin(w, v.status, jsonType, len(v.body))
 		_, _ = w.Write(v.body[:len(v.body)/2])
 		_ = http.NewResponseController(w).Flush()
 		silence(req)
 		_ = c.Close()
 	default:
-		write(w, v.status, "application/json", v.body)
+		write(w, v.status, jsonType, v.body)
+	}
+}
+
+// hang leaves a request unanswered. What follows on the connection is refused
+// without a word of why, and ends it (rule R82).
+func (s *Server) hang(w http.ResponseWriter) {
+	raw, ahead, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	c := raw.(*conn)
+	defer c.Close()
+	if _, err := ahead.Peek(1); err != nil {
+		return
+	}
+	_ = c.SetDeadline(time.Now().Add(closeTimeout))
+	if _, err := io.WriteString(c, bareRefusal); err == nil {
+		c.finish()
+		_, _ = io.Copy(io.Discard, ahead) // closing on unread data would reset the connection
 	}
 }
 

@@ -11,6 +11,10 @@ import (
 )
 
 const (
+	// maxIPC is how many IPC connections the client has at most (rule R80).
+	maxIPC = 100
+	// readyTimeout is how long a connection may take to READY (rule R80).
+	readyTimeout = 10 * time.Second
 	// ipcSlots is how many sockets there are: discord-ipc-0 to discord-ipc-9.
 	ipcSlots = 10
 	// acceptPause is the wait after a connection could not be accepted, for
@@ -27,9 +31,12 @@ func (r *run) serveIPC(ln net.Listener) {
 			return
 		case err != nil:
 			r.srv.log.Info("cannot accept on the IPC socket", "err", err)
-			<-time.After(acceptPause)
+			select {
+			case <-time.After(acceptPause):
+			case <-r.done:
+			}
 		default:
-			c := r.adopt(raw)
+			c := r.adopt(raw, true)
 			r.wg.Go(func() { r.srv.handleIPC(c) })
 		}
 	}
@@ -45,12 +52,16 @@ func (s *Server) handleIPC(c *conn) {
 		_, _ = io.Copy(io.Discard, c)
 		return
 	}
-	k := &ipcSocket{socket: socket{
-		srv: s, conn: c, transport: IPC, hello: []byte(readyUserMessage), out: make(chan outgoing, queued),
-	}}
+	k := &ipcSocket{socket: newSocket(s, c, IPC, readyUserMessage)}
 	k.wire = &k.frames
 	k.frames.conn = c
 	k.tasks.Go(k.write)
+	switch {
+	case !c.run.seat(c):
+		k.turnAway(reject(codeCapacity, "Server at capacity"))
+	case s.opts.Profile.real():
+		k.tasks.Go(k.expire)
+	}
 	k.read()
 	_ = c.Close()
 	k.tasks.Wait()
@@ -63,6 +74,20 @@ type ipcSocket struct {
 	handshook bool
 }
 
+// expire closes a connection that has not come to READY in time (rule R80).
+func (k *ipcSocket) expire() {
+	timer := time.NewTimer(readyTimeout)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		k.srv.gate.pass(k.conn.closed)
+		k.turnAway(reject(codeCapacity, "READY was not reached within %s", readyTimeout))
+	case <-k.settled:
+	case <-k.ended:
+	case <-k.conn.closed:
+	}
+}
+
 // read serves the connection until it ends.
 func (k *ipcSocket) read() {
 	for {
@@ -73,6 +98,10 @@ func (k *ipcSocket) read() {
 		if k.ending() {
 			_, _ = io.Copy(io.Discard, k.conn)
 			return
+		}
+		if h.op > opPong && k.srv.opts.Profile.real() {
+			k.turnAway(reject(codeBadJSON, "unknown opcode %d", h.op))
+			continue
 		}
 		fate := Fault{}
 		if h.op == opFrame && k.handshook {
@@ -99,8 +128,9 @@ func (k *ipcSocket) read() {
 // whether the connection goes on.
 func (k *ipcSocket) obey(h head, body []byte, fate Fault) bool {
 	refusal := k.srv.badFrame(h, body)
+	real := k.srv.opts.Profile.real()
 	switch {
-	case h.op == opFrame && k.handshook:
+	case h.op == opFrame && (k.handshook || real && refusal == nil):
 		p := Payload{Time: k.conn.readAt(), Transport: IPC, Conn: k.conn.id, ClientID: k.clientID, Raw: body}
 		return k.take(p, fate, refusal)
 	case refusal != nil:
@@ -113,6 +143,8 @@ func (k *ipcSocket) obey(h head, body []byte, fate Fault) bool {
 		k.handshake(body)
 	case h.op == opPing:
 		return k.pong(body)
+	case h.op == opClose && real:
+		k.shut(codeNormal, "closed by the peer")
 	case h.op == opClose:
 		return false
 	case h.op == opPong:
@@ -129,7 +161,9 @@ func (s *Server) badFrame(h head, body []byte) *Rejection {
 	case s.opts.Profile == ArRPC:
 		return badArRPCFrame(h, body)
 	case h.size > maxMessage:
-		return reject(codeTooBig, "message: larger than %d bytes", maxMessage)
+		return reject(codeBadJSON, "message: larger than %d bytes", maxMessage)
+	case s.opts.Profile.real() && h.op != opFrame && !json.Valid(decoded(body, nil)):
+		return reject(codeBadJSON, "frame of opcode %d: not JSON", h.op)
 	}
 	return nil
 }
@@ -148,7 +182,11 @@ func (k *ipcSocket) handshake(body []byte) {
 	k.handshook = true
 	k.srv.shook()
 	if _, ok := k.srv.hit(IPC, FaultHang); ok {
+		k.settle()
 		return
+	}
+	if k.srv.opts.Profile.real() {
+		body = decoded(body, nil)
 	}
 	fields, err := decode(body)
 	if err != nil && err.Code == codeBadJSON {
@@ -158,7 +196,7 @@ func (k *ipcSocket) handshake(body []byte) {
 	if id := stringOf(fields["client_id"]); id != nil {
 		k.clientID = *id
 	}
-	k.enter(k.srv.draw(IPC, connectEvent), k.srv.badVersion(fields["v"]), func() *Rejection {
+	k.enter(k.srv.draw(IPC, connectEvent), k.srv.badHandshake(fields), func() *Rejection {
 		if k.srv.opts.knowsClient(k.clientID) {
 			return nil
 		}
@@ -166,8 +204,16 @@ func (k *ipcSocket) handshake(body []byte) {
 	})
 }
 
-func (s *Server) badVersion(v any) *Rejection {
-	switch n, ok := v.(json.Number); {
+// badHandshake says why the client would close a connection for its version; nil
+// when it would not (rule R79).
+func (s *Server) badHandshake(fields map[string]any) *Rejection {
+	v, present := fields["v"]
+	n, ok := v.(json.Number)
+	switch {
+	case s.opts.Profile.real() && (!present || goodVersion(v)):
+		return nil
+	case s.opts.Profile.real():
+		return reject(codeBadJSON, "Invalid Version: %s", mustJSON(v))
 	case s.opts.Profile == ArRPC && (v == nil || v == "1"):
 		return nil
 	case v == nil:
@@ -214,8 +260,6 @@ func (w *ipcWire) bye(code int, reason string) error {
 	if err := w.put(opClose, mustJSON(errorData{code, reason})); err != nil {
 		return fmt.Errorf("close the IPC connection: %w", err)
 	}
-	if half, ok := w.conn.Conn.(interface{ CloseWrite() error }); ok {
-		_ = half.CloseWrite()
-	}
+	w.conn.finish()
 	return nil
 }

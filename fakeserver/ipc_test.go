@@ -111,10 +111,10 @@ func TestIPCRefused(t *testing.T) {
 		"negative opcode":           {first(0xffff_ffff, "{}"), 1003},
 		"message is not JSON":       {shook(opFrame, "hello"), 1003},
 		"message is not UTF-8":      {shook(opFrame, "\"\xff\""), 1003},
-		"message too large":         {[]string{twice[0], tooBig(opFrame)}, 1009},
-		"handshake too large":       {[]string{tooBig(opHandshake)}, 1009},
-		"ping too large":            {[]string{tooBig(opPing)}, 1009},
-		"frame, too large to begin": {[]string{tooBig(opFrame)}, 1009},
+		"message too large":         {[]string{twice[0], tooBig(opFrame)}, 1003},
+		"handshake too large":       {[]string{tooBig(opHandshake)}, 1003},
+		"ping too large":            {[]string{tooBig(opPing)}, 1003},
+		"frame, too large to begin": {[]string{tooBig(opFrame)}, 1003},
 	} {
 		t.Run(name, func(t *testing.T) {
 			srv := launchIPC(t, Options{ClientIDs: []string{clientID}})
@@ -161,7 +161,7 @@ func TestIPCTooLargeIsRecorded(t *testing.T) {
 	head := binary.LittleEndian.AppendUint32(nil, uint32(opFrame))
 	_, err := p.Write(binary.LittleEndian.AppendUint32(head, 1<<31)) // negative
 	require.NoError(t, err)
-	require.Equal(t, 1009, p.closed().Code)
+	require.Equal(t, 1003, p.closed().Code)
 	got := payload(t, srv, 1)
 	require.Nil(t, got.Raw)
 	require.ErrorContains(t, got.Err, "larger than 3145728 bytes")
@@ -194,7 +194,7 @@ func TestIPCBeforeReadyIsLost(t *testing.T) {
 // Some peers take header and body for one message of the pipe.
 func TestIPCWritesAFrameAtOnce(t *testing.T) {
 	writes := &countingConn{}
-	w := &ipcWire{conn: &conn{Conn: writes}}
+	w := &ipcWire{conn: newConn(writes, &run{srv: &Server{}}, true)}
 	require.NoError(t, w.say([]byte("{}")))
 	require.NoError(t, w.bye(1000, "x"))
 	require.Equal(t, []string{

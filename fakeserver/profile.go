@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // A Profile is the kind of program a server plays. Its text is the name
@@ -14,8 +15,10 @@ type Profile string
 const (
 	// Documented is the client as the written specification has it.
 	Documented Profile = "documented"
-	// Desktop is the client that real users run: IPC, registered origins, a
-	// command that a WebSocket may not use, and a limit on requests.
+	// Desktop is the client that real users run, as strict and as lenient as its
+	// own modules were seen to be: IPC, registered origins, a command that a
+	// WebSocket may not use, a limit on requests, requests that are never answered.
+	// The rules with the basis "ran" in docs/protocol.md are about it.
 	Desktop Profile = "desktop"
 	// ArRPC is the open re-implementation arRPC, as of version 3.5.0: it says
 	// READY, with a user, over WebSocket and IPC, and never answers the command,
@@ -85,6 +88,22 @@ func profileNames() []string {
 // real reports whether the profile is the client that users run, with or
 // without faults.
 func (p Profile) real() bool { return p == Desktop || p == Flaky }
+
+// idleTimeout is how long a connection stays open between two requests (rule R84).
+func (p Profile) idleTimeout() time.Duration {
+	if p.real() {
+		return 5 * time.Second
+	}
+	return 2 * time.Minute
+}
+
+// maxBody is the largest body of a request, in bytes (rule R85).
+func (p Profile) maxBody() int64 {
+	if p.real() {
+		return 64 << 20
+	}
+	return maxMessage
+}
 
 // lastPort is the last port the program tries: the specification's range is
 // one longer than that of the real client.

@@ -98,7 +98,7 @@ func TestDesktopHTTP(t *testing.T) {
 	got, err := do(t, newRequest(t, "GET", srv.URL(), ""))
 	require.NoError(t, err)
 	require.Equal(t, notFoundReply, got)
-	got, err = do(t, newRequest(t, "GET", srv.URL()+"/rpc", ""))
+	got, err = do(t, newRequest(t, "GET", srv.URL()+"/rpc?v=1", ""))
 	require.NoError(t, err)
 	require.Equal(t, 301, got.status)
 	require.Equal(t, httpReply{200, "application/json", success("1")}, mustPost(t, srv, msg("1", mic, speaker)))
@@ -154,12 +154,12 @@ func TestDesktopTokens(t *testing.T) {
 		t.Helper()
 		require.Equal(t, want, srv.Stats().Spent, what)
 	}
-	for _, path := range []string{"/", "/rpc", "/x"} {
+	for _, path := range []string{"/", "/rpc?v=1", "/x"} {
 		_, err := do(t, newRequest(t, "GET", srv.URL()+path, ""))
 		require.NoError(t, err)
 	}
 	p := dialIPC(t, srv)
-	p.send(opPing, "")
+	p.send(opPing, "{}")
 	p.read()
 	silently(t, srv, newRequest(t, "POST", srv.URL()+"/rpc?v=2&client_id="+clientID, msg("n")), func() { payload(t, srv, 1) })
 	spends(0, "probes, pings and what is never answered")
@@ -203,7 +203,7 @@ func TestDesktopQueue(t *testing.T) {
 	stats(t, srv, func(s Stats) bool { return s.Queued == 3 })
 	p.send(opFrame, msg("4", mic))
 	require.EqualError(t, payload(t, srv, 3).Err, "message: sent before READY, lost")
-	p.send(opPing, "")
+	p.send(opPing, "{}")
 	op, _ := p.read()
 	require.Equal(t, opPong, op)
 
@@ -212,13 +212,14 @@ func TestDesktopQueue(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, success("5"), got.body, "another client id has a bucket of its own")
 
-	// Who goes away leaves the line.
+	// Who goes away leaves the line, but for a POST: its place will cost a token.
 	unanswered(t, raw)
-	stats(t, srv, func(s Stats) bool { return s.Queued == 2 })
+	require.EqualError(t, payload(t, srv, 5).Err, "request: abandoned while it waited in line, dropped")
+	require.Equal(t, 3, srv.Stats().Queued)
 	require.NoError(t, ws.Close())
-	stats(t, srv, func(s Stats) bool { return s.Queued == 1 })
+	stats(t, srv, func(s Stats) bool { return s.Queued == 2 })
 	require.NoError(t, p.Close())
-	stats(t, srv, func(s Stats) bool { return s.Queued == 0 && s.Connections == 1 })
+	stats(t, srv, func(s Stats) bool { return s.Queued == 1 && s.Connections == 1 })
 	require.Empty(t, srv.Devices(), "what was never let through changed nothing")
 	require.Equal(t, 3, srv.Stats().Waited)
 

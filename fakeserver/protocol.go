@@ -21,8 +21,10 @@ const (
 	codeCommand = 4002
 	codeScope   = 4006
 
+	codeNormal    = 1000
 	codeLogin     = 1000
 	codeBadJSON   = 1003
+	codeCapacity  = 1006
 	codeTooBig    = 1009
 	codeClientID  = 4000
 	codeOrigin    = 4001
@@ -40,6 +42,9 @@ const (
 		`{"cdn_host":"cdn.discordapp.com","api_endpoint":"//discord.com/api","environment":"production"}`
 	notFoundBody   = `{"code":0,"message":"Not Found"}`
 	squatterBody   = "<!DOCTYPE html>\n<html><head><title>404</title></head><body><h1>Not Found</h1></body></html>\n"
+	optionsBody    = `{"body":""}`
+	bareRefusal    = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"
+	jsonType       = "application/json"
 	offlineMessage = "Invalid Client ID"
 	unknownError   = "Unknown Error"
 	scopeMessage   = "Not authenticated or invalid scope"
@@ -57,14 +62,14 @@ type answer struct {
 	Cmd   *string    `json:"cmd"`
 	Data  *errorData `json:"data"`
 	Evt   *string    `json:"evt"`
-	Nonce *string    `json:"nonce"`
+	Nonce any        `json:"nonce"` // as it was sent
 }
 
-func successBody(cmd, nonce *string) []byte {
+func successBody(cmd *string, nonce any) []byte {
 	return mustJSON(answer{Cmd: cmd, Nonce: nonce})
 }
 
-func errorBody(cmd, nonce *string, code int, message string) []byte {
+func errorBody(cmd *string, nonce any, code int, message string) []byte {
 	evt := "ERROR"
 	return mustJSON(answer{Cmd: cmd, Data: &errorData{code, message}, Evt: &evt, Nonce: nonce})
 }
@@ -74,7 +79,7 @@ func errorBody(cmd, nonce *string, code int, message string) []byte {
 const hugeSize = 10 << 20
 
 // hugeBody is a good answer but for its size.
-func hugeBody(cmd, nonce *string) []byte {
+func hugeBody(cmd *string, nonce any) []byte {
 	body := successBody(cmd, nonce)
 	head, tail := append(body[:len(body)-1:len(body)-1], `,"padding":"`...), `"}`
 	padding := bytes.Repeat([]byte("0"), max(0, hugeSize-len(head)-len(tail)))
@@ -85,13 +90,13 @@ func hugeBody(cmd, nonce *string) []byte {
 const deepLevels = 100_000
 
 // deepBody is a good answer but for its data.
-func deepBody(cmd, nonce *string) []byte {
+func deepBody(cmd *string, nonce any) []byte {
 	deep := strings.Repeat("[", deepLevels) + strings.Repeat("]", deepLevels)
 	return bytes.Replace(successBody(cmd, nonce), []byte(`"data":null`), []byte(`"data":`+deep), 1)
 }
 
-// mustJSON encodes a value that holds nothing but text, numbers and booleans,
-// which cannot fail.
+// mustJSON encodes a value that was decoded from JSON, or holds nothing but text,
+// numbers and booleans, which cannot fail.
 func mustJSON(v any) []byte {
 	data, _ := json.Marshal(v)
 	return data

@@ -1,6 +1,9 @@
 package fakeserver
 
-import "slices"
+import (
+	"bytes"
+	"slices"
+)
 
 // A delivery is a payload on its way in, with what the client knows of it.
 type delivery struct {
@@ -8,17 +11,34 @@ type delivery struct {
 	refusal *Rejection // why the request that carried it is refused as a whole
 	noScope bool       // the command needs an authorization that is not there
 	fate    Fault      // the fault that was drawn for it
+	cached  bool       // the client needs nobody to know the application
+	cuts    []int      // where in it the packets begin in which it came, but for the first
+}
+
+// text is what the client makes of the bytes. A WebSocket has to carry UTF-8.
+func (d *delivery) text(real bool) []byte {
+	if !real || d.Transport == WebSocket || whole(d.Raw, d.cuts) {
+		return d.Raw
+	}
+	d.Warnings = append(d.Warnings, "message: a character is not whole UTF-8 in one packet: it becomes U+FFFD")
+	return decoded(d.Raw, d.cuts)
 }
 
 // receive judges, records and reports a payload, and says what to do about it.
 func (s *Server) receive(d delivery) verdict {
+	real := s.opts.Profile.real()
+	text := d.text(real)
 	p := d.Payload
-	m := p.parse()
+	m := p.parse(text, real)
+	if real && p.Transport == HTTP && d.refusal == nil && bytes.Equal(bytes.TrimSpace(text), []byte("null")) {
+		d.refusal = reject(0, "request: the body is null: never answered")
+	}
 	if d.noScope {
 		m.denyScope()
 	}
 	s.order.Lock()
 	defer s.order.Unlock()
+	d.cached = real && d.fate.Kind != FaultOffline && s.hasLookedUp(p.ClientID)
 	v := judge(m, d.refusal)
 	switch {
 	case d.refusal != nil:
@@ -35,17 +55,20 @@ func (s *Server) receive(d delivery) verdict {
 			p.Err = reject(f.Code, "fault %s: not taken", f.Kind)
 		}
 	}
+	if p.Transport == HTTP && d.refusal == nil && p.Fault != FaultOffline {
+		s.lookedUp(p.ClientID)
+	}
 	s.keep(p)
 	return v
 }
 
 // faults are those that can meet a payload that has been read. What is lost
-// meets none. Over HTTP the client id of every request is checked.
+// meets none. Over HTTP the application of every request is looked up.
 func (d delivery) faults() []FaultKind {
 	switch {
 	case d.refusal != nil && d.refusal.Code == 0:
 		return nil
-	case d.Transport == HTTP:
+	case d.Transport == HTTP && !d.cached:
 		return slices.Concat(payloadFaults, []FaultKind{FaultOffline})
 	}
 	return payloadFaults
@@ -53,7 +76,7 @@ func (d delivery) faults() []FaultKind {
 
 // swallow records a payload that was not read as one, for the reason given.
 func (s *Server) swallow(p Payload, kind FaultKind, reason string) {
-	p.parse()
+	p.parse(p.Raw, s.opts.Profile.real())
 	p.Fault, p.Err = kind, reject(0, "%s", reason)
 	s.order.Lock()
 	defer s.order.Unlock()
@@ -67,15 +90,18 @@ func (s *Server) keep(p Payload) {
 	lists := s.store
 	s.mu.Unlock()
 	p.Previous = lists.of(p.ClientID)
+	var gone []Device
 	if p.Err == nil {
 		lists = slices.Clone(lists)
-		lists.put(p.ClientID, p.Devices)
+		gone = lists.put(p.ClientID, p.Devices)
 		s.save(lists)
 	}
 	s.mu.Lock()
 	p.Seq = s.record.total + 1
-	s.store = lists
-	if p.Err != nil {
+	if p.Err == nil {
+		s.store = lists
+		s.known.replace(gone, p.Devices)
+	} else {
 		s.stats.Rejected++
 	}
 	s.record.add(p)

@@ -21,10 +21,10 @@ type Payload struct {
 	Seq       int       // 1 for the first payload of the server, and so on
 	Time      time.Time // when its last byte was read, before any wait in line; with a monotonic reading
 	Transport Transport
-	Conn      int    // which connection, counted from 1 as they were accepted
-	ClientID  string // as claimed by the request
-	Nonce     string
-	Raw       []byte   // as received; nil when it was larger than 3 MiB
+	Conn      int      // which connection, counted from 1 as they were accepted
+	ClientID  string   // as claimed by the request
+	Nonce     string   // one that is no text: as JSON
+	Raw       []byte   // as received; nil when it was larger than the client takes
 	Devices   []Device // the list it carried; nil when that could not be read
 	Previous  []Device // the list of the same client id that was in force before
 	Err       error    // why the list was not taken, a *Rejection; nil when it was
@@ -32,11 +32,15 @@ type Payload struct {
 	Fault     FaultKind
 }
 
-// parse reads the payload and fills in what it says.
-func (p *Payload) parse() message {
-	m := parse(p.Raw)
-	if m.nonce != nil {
-		p.Nonce = *m.nonce
+// parse reads the text of the payload and fills in what it says.
+func (p *Payload) parse(text []byte, real bool) message {
+	m := parse(text, real)
+	switch nonce := m.nonce.(type) {
+	case nil:
+	case string:
+		p.Nonce = nonce
+	default:
+		p.Nonce = string(mustJSON(nonce))
 	}
 	p.Devices = m.devices
 	p.Warnings = append(p.Warnings, m.warnings...)
@@ -111,17 +115,22 @@ func (s store) last() []Device {
 	return s[len(s)-1].devices
 }
 
-func (s *store) put(clientID string, devices []Device) {
+// put replaces the list of a client id, and returns the devices that were in
+// lists which are no more.
+func (s *store) put(clientID string, devices []Device) (gone []Device) {
 	for i, l := range *s {
 		if l.clientID == clientID {
+			gone = l.devices
 			*s = slices.Delete(*s, i, i+1)
 			break
 		}
 	}
 	if len(*s) == maxClients {
+		gone = slices.Concat(gone, (*s)[0].devices)
 		*s = slices.Delete(*s, 0, 1)
 	}
 	*s = append(*s, clientList{clientID, devices})
+	return gone
 }
 
 // restarted is what a start of the client does to the store.
@@ -131,15 +140,31 @@ func (s store) restarted() {
 	}
 }
 
-// lookup finds an id in the one flat map of all lists, where the last entry
-// wins (rule R56), and the list it is in.
-func (s store) lookup(id string) (Device, []Device, bool) {
-	for _, l := range slices.Backward(s) {
-		for _, d := range slices.Backward(l.devices) {
-			if d.ID == id {
-				return d, l.devices, true
-			}
-		}
+// A registry is the one flat map in which the client looks devices up: ids of
+// all lists, in which the last entry wins (rule R56).
+type registry map[string]registered
+
+type registered struct {
+	device Device
+	list   []Device // it came in
+}
+
+// replace takes the ids of an old list out and puts those of a new one in. An id
+// that another client id has reported meanwhile goes all the same (rule R90).
+func (r registry) replace(old, list []Device) {
+	for _, d := range old {
+		delete(r, d.ID)
 	}
-	return Device{}, nil, false
+	for _, d := range list {
+		r[d.ID] = registered{d, list}
+	}
+}
+
+// registry is what a start of the client makes of the lists.
+func (s store) registry() registry {
+	r := registry{}
+	for _, l := range s {
+		r.replace(nil, l.devices)
+	}
+	return r
 }

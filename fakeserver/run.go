@@ -13,7 +13,6 @@ import (
 const (
 	headerTimeout = 10 * time.Second // for the head of a request
 	bodyTimeout   = 30 * time.Second // for the rest of a request or message
-	idleTimeout   = 2 * time.Minute  // between two requests of a kept connection
 	writeTimeout  = 10 * time.Second // for an answer
 
 	maxHeader = 64 << 10 // of a request, in bytes
@@ -28,17 +27,19 @@ type run struct {
 	ipc  net.Listener   // likewise
 	wg   sync.WaitGroup // every goroutine of the run
 
+	done    chan struct{}      // closed when the run is being stopped
 	conns   map[*conn]struct{} // guarded by srv.mu
+	seated  int                // IPC connections that were not turned away; guarded by srv.mu
 	stopped bool               // guarded by srv.mu
 }
 
 func newRun(s *Server) *run {
-	r := &run{srv: s, conns: make(map[*conn]struct{})}
+	r := &run{srv: s, done: make(chan struct{}), conns: make(map[*conn]struct{})}
 	r.http = &http.Server{
 		Handler:           r,
 		ReadHeaderTimeout: headerTimeout,
 		WriteTimeout:      writeTimeout,
-		IdleTimeout:       idleTimeout,
+		IdleTimeout:       s.opts.Profile.idleTimeout(),
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
@@ -95,6 +96,7 @@ func (r *run) stop() {
 	r.srv.mu.Lock()
 	r.stopped = true
 	r.srv.mu.Unlock()
+	close(r.done)
 	_ = r.http.Close()
 	r.drop()
 	r.wg.Wait()
@@ -114,9 +116,10 @@ func (r *run) drop() {
 
 // adopt makes an accepted socket a connection of the run; one that came in
 // while the run was being stopped is closed at once.
-func (r *run) adopt(raw net.Conn) *conn {
+func (r *run) adopt(raw net.Conn, ipc bool) *conn {
 	s := r.srv
-	c := &conn{Conn: raw, run: r, closed: make(chan struct{})}
+	c := newConn(raw, r, ipc)
+	s.gate.pass(r.done)
 	s.mu.Lock()
 	s.stats.Accepted++
 	c.id = s.stats.Accepted
@@ -134,7 +137,26 @@ func (r *run) forget(c *conn) {
 	r.srv.mu.Lock()
 	defer r.srv.mu.Unlock()
 	delete(r.conns, c)
+	if c.seated {
+		c.seated = false
+		r.seated--
+	}
 	r.srv.notify()
+}
+
+// seat reports whether there is room for one more IPC connection (rule R80).
+func (r *run) seat(c *conn) bool {
+	r.srv.mu.Lock()
+	defer r.srv.mu.Unlock()
+	if _, open := r.conns[c]; !open {
+		return true
+	}
+	if r.seated == maxIPC && r.srv.opts.Profile.real() {
+		return false
+	}
+	c.seated = true
+	r.seated++
+	return true
 }
 
 // A listener hands the connections of a run to net/http, but for those that
@@ -150,7 +172,7 @@ func (l listener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		c := l.run.adopt(raw)
+		c := l.run.adopt(raw, false)
 		if l.run.srv.opts.Profile == Blackhole {
 			l.run.wg.Go(func() { l.run.srv.swallowRequests(c) })
 			continue

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"slices"
 	"sync"
@@ -24,6 +25,7 @@ type Server struct {
 	run  *run       // nil when stopped; written under life and mu
 
 	limiter *limiter
+	gate    gate
 
 	order sync.Mutex // one payload is judged, recorded and reported at a time
 
@@ -37,8 +39,10 @@ type Server struct {
 	dice      dice // of [Flaky]
 	record    record
 	store     store
-	stats     Stats         // Connections, Ready and Payloads are counted when asked for
-	listening chan struct{} // closed at the next change; nil when nobody waits
+	known     registry
+	cached    map[string]bool // applications that were looked up in this run
+	stats     Stats           // Connections, Ready and Payloads are counted when asked for
+	listening chan struct{}   // closed at the next change; nil when nobody waits
 }
 
 // Stats are the counts of a server, from its start over all restarts.
@@ -73,6 +77,7 @@ func Start(opts Options) (*Server, error) {
 			return nil, fmt.Errorf("fake server: %w", err)
 		}
 	}
+	s.known = s.store.registry()
 	s.life.Lock()
 	defer s.life.Unlock()
 	if err := s.begin(opts.Ports); err != nil {
@@ -88,7 +93,6 @@ func (s *Server) begin(ports []int) error {
 	if err != nil {
 		return err
 	}
-	s.limiter.reset()
 	s.mu.Lock()
 	s.run, s.port, s.ipcPath = r, d.port, d.path
 	s.notify()
@@ -142,8 +146,11 @@ func (s *Server) end() {
 		return
 	}
 	r.stop()
+	s.limiter.reset()
+	s.thaw()
 	s.mu.Lock()
 	s.run = nil
+	s.cached = nil
 	s.notify()
 	s.mu.Unlock()
 	s.log.Debug("stopped")
@@ -232,6 +239,7 @@ func (s *Server) resume(ports []int) error {
 	closed, running := s.closed, s.run != nil
 	if !closed && !running {
 		s.store.restarted()
+		s.known = s.store.registry()
 		s.save(s.store)
 		s.notify()
 	}
@@ -274,7 +282,8 @@ func (s *Server) Devices() []Device {
 	return slices.Clone(s.store.last())
 }
 
-// DevicesOf is the accepted list of a client id; nil when it has none.
+// DevicesOf is the accepted list of a client id; nil when it has none, and empty
+// after an empty one. [Server.Lookup] says what the client makes of it.
 func (s *Server) DevicesOf(clientID string) []Device {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -282,17 +291,52 @@ func (s *Server) DevicesOf(clientID string) []Device {
 }
 
 // Lookup finds what the client knows of a device id. Ids share one flat map
-// over all types, vendors and client ids, and the last entry wins. [Desktop] and
-// [Flaky] do not know related ids that are not in the list, nor the flags of
-// devices other than audioinput.
+// over all types, vendors and client ids, and the last entry wins. A new list of a
+// client id takes out all ids of its old one, also those that another client id
+// has reported since. [Desktop] and [Flaky] do not know related ids that are not
+// in the list, nor the flags of devices other than audioinput.
 func (s *Server) Lookup(id string) (Device, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	d, list, ok := s.store.lookup(id)
-	if ok && s.opts.Profile.real() {
-		d = d.understood(list)
+	r, ok := s.known[id]
+	return s.understood(r), ok
+}
+
+// Known is all that [Server.Lookup] would find, in order of the ids.
+func (s *Server) Known() []Device {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []Device
+	for _, id := range slices.Sorted(maps.Keys(s.known)) {
+		list = append(list, s.understood(s.known[id]))
 	}
-	return d, ok
+	return list
+}
+
+func (s *Server) understood(r registered) Device {
+	if s.opts.Profile.real() {
+		return r.device.understood(r.list)
+	}
+	return r.device
+}
+
+// lookedUp notes that the client knows an application, as it asks its own servers
+// about each one once (rule R81).
+func (s *Server) lookedUp(clientID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cached == nil {
+		s.cached = map[string]bool{}
+	}
+	if len(s.cached) < maxClients {
+		s.cached[clientID] = true
+	}
+}
+
+func (s *Server) hasLookedUp(clientID string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cached[clientID]
 }
 
 // Stats returns the counts of this moment.

@@ -236,18 +236,14 @@ func TestListsOfSeveralClients(t *testing.T) {
 	var s store
 	named := func(kind, id, name string) Device { return Device{Type: kind, ID: id, Model: Named{Name: name}} }
 	s.put("a", []Device{named(AudioInput, "x", "first"), named(AudioOutput, "x", "second"), named(VideoInput, "y", "third")})
-	d, _, ok := s.lookup("x")
-	require.True(t, ok)
-	require.Equal(t, "second", d.Model.Name, "the last entry wins, whatever its type")
+	require.Equal(t, "second", s.registry()["x"].device.Model.Name, "the last entry wins, whatever its type")
 	s.put("b", []Device{named(VideoInput, "y", "fourth")})
-	d, _, _ = s.lookup("y")
-	require.Equal(t, "fourth", d.Model.Name)
+	require.Equal(t, "fourth", s.registry()["y"].device.Model.Name)
 	require.Len(t, s.of("a"), 3)
 	require.Equal(t, []string{"y"}, ids(s.last()))
 	s.put("a", nil)
 	require.Empty(t, s.last())
-	_, _, ok = s.lookup("x")
-	require.False(t, ok)
+	require.NotContains(t, s.registry(), "x")
 	for n := range 2 * maxClients {
 		s.put(fmt.Sprint(n), nil)
 	}

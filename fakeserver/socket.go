@@ -1,6 +1,8 @@
 package fakeserver
 
 import (
+	"errors"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,12 +24,26 @@ type socket struct {
 	clientID  string
 	out       chan outgoing
 	tasks     sync.WaitGroup
-	ready     atomic.Bool // READY was sent
-	muted     atomic.Bool // half a message was sent: not a word more
+	ready     atomic.Bool   // READY was sent
+	early     atomic.Int64  // packets that had come by then
+	muted     atomic.Bool   // half a message was sent, or the peer hears no more: not a word more
+	ended     chan struct{} // closed with over
+	settled   chan struct{} // closed when READY was sent, or a fault keeps it back
+	once      sync.Once
 
 	mu   sync.Mutex
 	over bool // the server closes the connection; guarded by mu
 }
+
+func newSocket(s *Server, c *conn, t Transport, hello string) socket {
+	return socket{
+		srv: s, conn: c, transport: t, hello: []byte(hello), out: make(chan outgoing, queued),
+		ended: make(chan struct{}), settled: make(chan struct{}),
+	}
+}
+
+// settle ends the wait for READY.
+func (k *socket) settle() { k.once.Do(func() { close(k.settled) }) }
 
 // A wire puts messages on the connection of a socket.
 type wire interface {
@@ -64,7 +80,7 @@ func (k *socket) enter(fate Fault, refusal *Rejection, later func() *Rejection) 
 		k.begin(fate, later())
 	default:
 		k.tasks.Go(func() {
-			if turn.wait(k.conn.closed, nil) {
+			if turn.wait(k.conn.closed, k.ended) {
 				k.begin(fate, later())
 			}
 		})
@@ -72,21 +88,31 @@ func (k *socket) enter(fate Fault, refusal *Rejection, later func() *Rejection) 
 }
 
 func (k *socket) begin(fate Fault, refusal *Rejection) {
-	if _, ok := k.srv.meet(k.transport, fate, FaultOffline); ok {
-		refusal = reject(codeClientID, offlineMessage)
+	if !k.cached() || fate.Kind == FaultOffline {
+		if _, ok := k.srv.meet(k.transport, fate, FaultOffline); ok {
+			refusal = reject(codeClientID, offlineMessage)
+		}
 	}
 	if refusal != nil {
 		k.turnAway(refusal)
 		return
 	}
+	k.srv.lookedUp(k.clientID)
 	hello := outgoing{data: k.hello, ready: true}
 	if f, ok := k.srv.meet(k.transport, fate, FaultReadyLate, FaultReadyNever); ok {
+		k.settle()
 		if f.Kind == FaultReadyNever {
 			return
 		}
 		hello.due = time.Now().Add(f.Delay)
 	}
 	k.send(hello)
+}
+
+// cached reports whether the client lets the peer in without looking its
+// application up (rule R81).
+func (k *socket) cached() bool {
+	return k.transport == IPC && k.srv.opts.Profile.real() && k.srv.hasLookedUp(k.clientID)
 }
 
 func (k *socket) turnAway(r *Rejection) {
@@ -110,8 +136,11 @@ func (k *socket) write() {
 				return
 			}
 			if err := k.put(m); err != nil && !k.ending() {
-				_ = k.conn.Close()
-				return
+				if timeout := net.Error(nil); errors.As(err, &timeout) && timeout.Timeout() {
+					_ = k.conn.Close()
+					return
+				}
+				k.muted.Store(true) // the peer has gone; what it said before still counts (rule R89)
 			}
 		case <-k.conn.closed:
 			return
@@ -133,7 +162,9 @@ func (k *socket) put(m outgoing) error {
 }
 
 func (k *socket) markReady() {
+	k.early.Store(k.conn.count.Load())
 	k.ready.Store(true)
+	k.settle()
 	k.srv.mu.Lock()
 	defer k.srv.mu.Unlock()
 	k.conn.ready = true
@@ -143,7 +174,7 @@ func (k *socket) markReady() {
 // take judges a payload and does what is to be done about it. It reports
 // whether the connection goes on.
 func (k *socket) take(p Payload, fate Fault, refusal *Rejection) bool {
-	if refusal == nil && !k.ready.Load() {
+	if refusal == nil && k.tooEarly() {
 		refusal = reject(0, "message: sent before READY, lost")
 	}
 	v := k.srv.receive(delivery{Payload: p, refusal: refusal, fate: fate, noScope: k.noScope()})
@@ -165,6 +196,11 @@ func (k *socket) take(p Payload, fate Fault, refusal *Rejection) bool {
 		k.send(outgoing{due: due, data: v.again})
 	}
 	return true
+}
+
+// tooEarly reports whether what was just read had come before READY was sent (rule R16).
+func (k *socket) tooEarly() bool {
+	return !k.ready.Load() || k.conn.packet.Load() <= k.early.Load()
 }
 
 // noScope reports whether the command needs an authorization that the
@@ -197,6 +233,7 @@ func (k *socket) shut(code int, reason string) {
 		return
 	}
 	k.over = true
+	close(k.ended)
 	_ = k.conn.SetReadDeadline(time.Now().Add(closeTimeout))
 	k.mu.Unlock()
 	if k.muted.Load() || k.wire.bye(code, reason) != nil {

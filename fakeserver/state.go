@@ -7,7 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"sidetone/fakeserver/internal/regular"
 )
+
+// maxState is the largest state file that is read, in bytes: more than the
+// largest lists of all client ids over IPC.
+const maxState = 256 << 20
 
 // A stateFile is what a state file holds: the list of every client id, that of
 // the last reporter last.
@@ -23,7 +29,7 @@ type storedList struct {
 // loadState reads the stored lists as a start of the client does (rules R50,
 // R51), and writes them back, so that a file that cannot be written is seen at once.
 func loadState(path string) (store, error) {
-	data, err := os.ReadFile(path)
+	data, err := regular.ReadFile(path, maxState)
 	var state stateFile
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -52,9 +53,7 @@ func TestStateOrderOfClients(t *testing.T) {
 	again, err := loadState(file)
 	require.NoError(t, err)
 	require.Equal(t, "b", again[0].clientID)
-	d, _, ok := again.lookup("x")
-	require.True(t, ok)
-	require.Equal(t, AudioOutput, d.Type, "the last reporter is still the last")
+	require.Equal(t, AudioOutput, again.registry()["x"].device.Type, "the last reporter is still the last")
 }
 
 func TestStateMistakes(t *testing.T) {
@@ -87,4 +86,15 @@ func TestStateCannotBeWrittenLater(t *testing.T) {
 	require.NoError(t, srv.Close())
 	require.Contains(t, log.String(), "level=ERROR")
 	require.Contains(t, log.String(), filepath.Join(dir, "state.json"))
+}
+
+// What never ends, or never begins, is not read.
+func TestStateFileIsARegularOne(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there are no such files")
+	}
+	for path, kind := range map[string]string{"/dev/zero": "a device", t.TempDir(): "a folder"} {
+		_, err := Start(Options{Ports: []int{0}, StateFile: path})
+		require.ErrorContains(t, err, path+" is "+kind+", not a regular file")
+	}
 }

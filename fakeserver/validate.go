@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -32,14 +33,15 @@ func reject(code int, format string, args ...any) *Rejection {
 
 // A message is what could be read of one command message.
 type message struct {
-	cmd, nonce *string // nil when missing or not a string
-	devices    []Device
-	warnings   []string
-	err        *Rejection // nil when the client would take it
+	cmd      *string // nil when missing or not a string
+	nonce    any     // as the answer repeats it; nil when there is none
+	devices  []Device
+	warnings []string
+	err      *Rejection // nil when the client would take it
 }
 
-// parse reads and judges one command message.
-func parse(raw []byte) message {
+// parse reads and judges one command message; real: as the client that users run.
+func parse(raw []byte, real bool) message {
 	fields, err := decode(raw)
 	if err != nil {
 		return message{err: err}
@@ -48,8 +50,11 @@ func parse(raw []byte) message {
 	m := message{}
 	c.nonASCII(raw)
 	c.unknownKeys("message", fields, "nonce", "cmd", "args")
-	m.nonce, m.cmd = stringOf(fields["nonce"]), stringOf(fields["cmd"])
-	if m.err = c.envelope(fields); m.err == nil {
+	m.nonce, m.cmd = fields["nonce"], stringOf(fields["cmd"])
+	if _, isText := m.nonce.(string); !isText && !real {
+		m.nonce = nil
+	}
+	if m.err = c.envelope(fields, real); m.err == nil {
 		m.devices, m.err = c.args(fields)
 	}
 	m.warnings = c.warnings
@@ -59,7 +64,7 @@ func parse(raw []byte) message {
 // denyScope is the answer to a command without the authorization it needs,
 // before its arguments are looked at (rule R20).
 func (m *message) denyScope() {
-	if m.cmd != nil && *m.cmd == command && m.nonce != nil && *m.nonce != "" {
+	if m.cmd != nil && *m.cmd == command && m.nonce != nil && m.nonce != "" {
 		m.err = reject(codeScope, scopeMessage)
 	}
 }
@@ -112,9 +117,17 @@ func note(said []string, path, format string, args ...any) []string {
 	return said
 }
 
-// envelope judges nonce and cmd (rules R29, R40). The client looks at the nonce first.
-func (c *checker) envelope(fields map[string]any) *Rejection {
-	if c.text("nonce", fields, "nonce", true); len(c.invalid) > 0 {
+// envelope judges nonce and cmd (rules R29, R40). The client looks at the nonce
+// first. The real one takes any but an empty text and null.
+func (c *checker) envelope(fields map[string]any, real bool) *Rejection {
+	_, isText := fields["nonce"].(string)
+	switch nonce, present := fields["nonce"]; {
+	case real && present && nonce != nil && !isText:
+		c.warn("nonce", "%s, not a string", kindOf(nonce))
+	default:
+		c.text("nonce", fields, "nonce", true)
+	}
+	if len(c.invalid) > 0 {
 		return &Rejection{Code: codePayload, Reasons: c.invalid}
 	}
 	cmd, ok := fields["cmd"]
@@ -224,7 +237,7 @@ func (c *checker) named(path string, fields map[string]any, key string) (n Named
 	if object == nil {
 		return n
 	}
-	c.unknownKeys(path, object, "name", "url")
+	n.Extra = c.unknownKeys(path, object, "name", "url")
 	n.Name, _ = c.text(path+".name", object, "name", false)
 	n.URL, _ = c.text(path+".url", object, "url", false)
 	return n
@@ -295,17 +308,24 @@ func (c *checker) nonASCII(raw []byte) {
 	}
 }
 
-func (c *checker) unknownKeys(path string, fields map[string]any, known ...string) {
-	var unknown []string
-	for key := range fields {
+// unknownKeys warns of the keys that nobody knows, and returns these members as
+// a JSON object; "" when there are none (rule R35).
+func (c *checker) unknownKeys(path string, fields map[string]any, known ...string) string {
+	extra := map[string]any{}
+	for key, value := range fields {
 		if !slices.Contains(known, key) {
-			unknown = append(unknown, show(key))
+			extra[key] = value
 		}
 	}
-	if len(unknown) > 0 {
-		slices.Sort(unknown)
-		c.warn(path, "unknown key %s", strings.Join(unknown[:min(len(unknown), maxReasons)], ", "))
+	if len(extra) == 0 {
+		return ""
 	}
+	unknown := slices.Sorted(maps.Keys(extra))
+	for i := range unknown {
+		unknown[i] = show(unknown[i])
+	}
+	c.warn(path, "unknown key %s", strings.Join(unknown[:min(len(unknown), maxReasons)], ", "))
+	return string(mustJSON(extra))
 }
 
 func devicePath(i int) string { return fmt.Sprintf("devices[%d]", i) }

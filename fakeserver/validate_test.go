@@ -84,7 +84,7 @@ func TestRejections(t *testing.T) {
 		"huge number":           {one(`"hardware_mute":true`, `"hardware_mute":1e999`), 4000, "devices[1].hardware_mute: a number, not a boolean"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := parse([]byte(tc.raw))
+			m := parse([]byte(tc.raw), false)
 			require.NotNil(t, m.err)
 			require.Equal(t, tc.code, m.err.Code)
 			if start, cut := strings.CutSuffix(tc.reason, "…"); cut {
@@ -98,12 +98,12 @@ func TestRejections(t *testing.T) {
 }
 
 func TestManyReasonsAreCut(t *testing.T) {
-	m := parse([]byte(msg("n", strings.Repeat("{},", 1000)+"{}")))
+	m := parse([]byte(msg("n", strings.Repeat("{},", 1000)+"{}")), false)
 	require.Len(t, m.err.Reasons, maxReasons+1)
 	require.Equal(t, "and more", m.err.Reasons[maxReasons])
 
 	bare := `{"type":"audioinput","id":"a","vendor":{},"model":{}}`
-	m = parse([]byte(msg("n", strings.Repeat(bare+",", 1000)+bare)))
+	m = parse([]byte(msg("n", strings.Repeat(bare+",", 1000)+bare)), false)
 	require.Equal(t, codeUnknown, m.err.Code)
 	require.Len(t, m.err.Reasons, maxReasons+1)
 }
@@ -130,9 +130,9 @@ func TestAccepted(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := parse([]byte(tc.raw))
+			m := parse([]byte(tc.raw), false)
 			require.Nil(t, m.err)
-			require.Equal(t, "n", *m.nonce)
+			require.Equal(t, "n", m.nonce)
 			require.Equal(t, tc.want, compact(t, m.devices))
 			require.Empty(t, m.warnings)
 		})
@@ -163,7 +163,7 @@ func TestWarnings(t *testing.T) {
 		"outputs share an id": {msg("n", same(AudioOutput), same(VideoInput)), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := parse([]byte(tc.raw))
+			m := parse([]byte(tc.raw), false)
 			require.Nil(t, m.err)
 			require.Equal(t, tc.want, m.warnings)
 		})
@@ -179,7 +179,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		m := parse(raw)
+		m := parse(raw, false)
 		v := judge(m, nil)
 		require.True(t, json.Valid(v.body))
 		if m.err != nil {
@@ -192,11 +192,11 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		require.Equal(t, command, *m.cmd)
-		require.NotEmpty(t, *m.nonce)
+		require.NotEmpty(t, m.nonce)
 		// What was understood says the same when it is sent again.
 		list, err := json.Marshal(m.devices)
 		require.NoError(t, err)
-		again := parse([]byte(`{"nonce":"n","cmd":"SET_CERTIFIED_DEVICES","args":{"devices":` + string(list) + `}}`))
+		again := parse([]byte(`{"nonce":"n","cmd":"SET_CERTIFIED_DEVICES","args":{"devices":`+string(list)+`}}`), false)
 		require.Nil(t, again.err)
 		require.Equal(t, m.devices, again.devices)
 		require.Equal(t, "", strings.Map(control, Describe(nil, m.devices)))

@@ -25,6 +25,7 @@ type verdict struct {
 	close  int    // WebSocket and IPC: close with this code instead of an answer; 0: answer
 	reason string // for the code
 	delay  time.Duration
+	lost   bool // ignored for what the request is, not by a fault
 }
 
 // judge says what the client does about a message (rules R41, R42, R44).
@@ -48,7 +49,7 @@ func judge(m message, refusal *Rejection) verdict {
 // close code, or silence.
 func refuse(r *Rejection) verdict {
 	if r.Code == 0 {
-		return verdict{do: ignore}
+		return verdict{do: ignore, lost: true}
 	}
 	v := verdict{status: http.StatusBadRequest, close: r.Code, reason: r.Error(), body: mustJSON(errorData{r.Code, r.Error()})}
 	if r.Code == codeTooBig {
@@ -69,8 +70,7 @@ func (f Fault) spoil(v verdict, m message) verdict {
 		answer = v
 		answer.delay = f.Delay
 	case FaultWrongNonce:
-		other := "another nonce"
-		answer.body = successBody(m.cmd, &other)
+		answer.body = successBody(m.cmd, "another nonce")
 	case FaultBadJSON:
 		answer.body = []byte(cutOffAnswer)
 	case FaultError:
@@ -89,9 +89,8 @@ func (f Fault) spoil(v verdict, m message) verdict {
 		answer = v
 		answer.half = true
 	case FaultStranger:
-		other := strangerNonce
 		answer = v
-		answer.body, answer.again = successBody(m.cmd, &other), v.body
+		answer.body, answer.again = successBody(m.cmd, strangerNonce), v.body
 	case FaultTwice:
 		answer = v
 		answer.again = v.body

@@ -32,7 +32,7 @@ func (s *Server) Links() map[Transport]int {
 	}
 	for c := range s.run.conns {
 		switch {
-		case c.LocalAddr().Network() != "tcp":
+		case c.ipc:
 			links[IPC]++
 		case c.ready:
 			links[WebSocket]++

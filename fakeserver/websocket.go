@@ -29,12 +29,10 @@ func (s *Server) serveWebSocket(w http.ResponseWriter, req *http.Request) {
 		hello = readyUserMessage
 	}
 	k := &webSocket{
-		socket: socket{
-			srv: s, conn: c, wire: webWire{ws}, transport: WebSocket, hello: []byte(hello),
-			clientID: req.URL.Query().Get("client_id"), out: make(chan outgoing, queued),
-		},
-		ws: ws,
+		socket: newSocket(s, c, WebSocket, hello),
+		ws:     ws,
 	}
+	k.wire, k.clientID = webWire{ws}, req.URL.Query().Get("client_id")
 	ws.SetPingHandler(k.pong)
 	k.tasks.Go(k.write)
 	k.enter(s.draw(WebSocket, connectEvent), s.badQuery(req), func() *Rejection { return s.stranger(req) })
@@ -50,6 +48,12 @@ func (s *Server) badQuery(req *http.Request) *Rejection {
 	switch {
 	case s.opts.Profile == ArRPC:
 		return badArRPCQuery(req)
+	case s.opts.Profile.real() && !goodVersion(queryValue(query, "v")):
+		return reject(codeVersion, "v is %s, not 1", show(query.Get("v")))
+	case s.opts.Profile.real() && (!query.Has("encoding") || query.Get("encoding") == "json"):
+		return nil
+	case s.opts.Profile.real():
+		return reject(codeEncoding, "encoding is %s, not json", show(query.Get("encoding")))
 	case query.Get("v") != "1":
 		return reject(codeVersion, "v is %s, not 1", show(query.Get("v")))
 	case query.Get("encoding") != "json":

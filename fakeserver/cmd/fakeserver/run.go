@@ -12,8 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sidetone/fakeserver/internal/regular"
 	"sidetone/fakeserver/scenario"
 )
+
+// maxScenario is the largest scenario that is read, in bytes.
+const maxScenario = 1 << 20
 
 const runLong = `Starts the fake clients that a scenario names, does its steps in order and checks what the
 clients are told. docs/scenarios.md describes the file. Each step is one line on stderr, the
@@ -105,7 +109,7 @@ func (f runFlags) run(ctx context.Context, file string, stdin io.Reader, stdout,
 
 // load reads a scenario and prints what is wrong with it.
 func load(file string, stderr io.Writer) (*scenario.Scenario, error) {
-	text, err := os.ReadFile(file)
+	text, err := regular.ReadFile(file, maxScenario)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the scenario: %w", err)
 	}

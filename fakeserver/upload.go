@@ -1,0 +1,142 @@
+package fakeserver
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// readAhead is how much of a body the client reads while the request waits in
+// line, in bytes. Of a longer one it notices no more that the sender went away.
+const readAhead = 60 << 10
+
+// errAbandoned is returned for a request whose sender went away before its turn.
+var errAbandoned = errors.New("the sender of the request went away")
+
+// An upload is the body of a request on its way in.
+type upload struct {
+	req      *http.Request
+	deadline *http.ResponseController
+	body     io.Reader
+	turn     *turn // nil: it need not wait
+	text     bytes.Buffer
+	cuts     []int // where in text a packet begins, but for the first
+	packet   int64
+	whole    bool
+}
+
+func (s *Server) upload(w http.ResponseWriter, req *http.Request, t *turn) *upload {
+	return &upload{
+		req: req, deadline: http.NewResponseController(w), turn: t,
+		body: http.MaxBytesReader(w, req.Body, s.opts.Profile.maxBody()),
+	}
+}
+
+// readAll fills in what the body says and when its last byte came, as soon as
+// the request is let through (rules R87, R88).
+func (u *upload) readAll(d *delivery) error {
+	c := connOf(u.req)
+	err := u.read(readAhead)
+	d.Time = c.readAt()
+	if err == nil && u.turn != nil {
+		err = u.wait(c)
+	}
+	if err == nil && !u.whole {
+		err = u.read(-1)
+		d.Time = c.readAt()
+	}
+	if err != nil {
+		return err
+	}
+	d.Raw, d.cuts = u.text.Bytes(), u.cuts
+	_ = u.deadline.SetReadDeadline(time.Time{}) // an unanswered request may wait for ever
+	return nil
+}
+
+// wait returns when the turn of the request has come. Who goes away keeps the place.
+func (u *upload) wait(c *conn) error {
+	_ = u.deadline.SetReadDeadline(time.Time{})
+	gone := u.req.Context().Done()
+	u.turn.stay(c.closed, gone)
+	select {
+	case <-c.closed:
+		return net.ErrClosed
+	case <-gone: // or at the same moment
+		return errAbandoned
+	default:
+		return nil
+	}
+}
+
+// read reads up to a number of bytes, or all if that is negative.
+func (u *upload) read(most int) error {
+	_ = u.deadline.SetReadDeadline(time.Now().Add(bodyTimeout))
+	piece := make([]byte, packetSize)
+	for most < 0 || u.text.Len() < most {
+		n, err := u.body.Read(piece)
+		if n > 0 {
+			u.add(piece[:n], connOf(u.req).packet.Load())
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			u.whole = true
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
+
+func (u *upload) add(piece []byte, packet int64) {
+	if u.packet != packet && u.text.Len() > 0 {
+		u.cuts = append(u.cuts, u.text.Len())
+	}
+	u.packet = packet
+	u.text.Write(piece)
+}
+
+// decoded is the text that the client makes of bytes which came in packets: it
+// decodes each for itself, and what is not UTF-8 in it becomes U+FFFD (rule R86).
+func decoded(raw []byte, cuts []int) []byte {
+	if whole(raw, cuts) {
+		return raw
+	}
+	var b strings.Builder
+	start := 0
+	for _, cut := range append(cuts[:len(cuts):len(cuts)], len(raw)) {
+		decodePacket(&b, raw[start:cut])
+		start = cut
+	}
+	return []byte(b.String())
+}
+
+// whole reports whether decoding in packets changes nothing.
+func whole(raw []byte, cuts []int) bool {
+	if !utf8.Valid(raw) {
+		return false
+	}
+	for _, cut := range cuts {
+		if cut < len(raw) && !utf8.RuneStart(raw[cut]) {
+			return false
+		}
+	}
+	return true
+}
+
+func decodePacket(b *strings.Builder, packet []byte) {
+	for len(packet) > 0 {
+		if !utf8.FullRune(packet) { // the beginning of a character, which counts as one
+			b.WriteRune(utf8.RuneError)
+			return
+		}
+		r, size := utf8.DecodeRune(packet)
+		b.WriteRune(r)
+		packet = packet[size:]
+	}
+}
