@@ -18,13 +18,12 @@ const (
 // A Basis says what an expectation rests on.
 type Basis string
 
-// The bases. All but the first are about the real client, none of which was run.
+// The bases. All but the first are about the real client.
 const (
 	Specified Basis = "spec"  // the written specification says so
+	Ran       Basis = "ran"   // seen by running the client's own modules
 	Read      Basis = "code"  // read in several builds of the client
-	Described Basis = "doc"   // documented, and read
 	Inferred  Basis = "infer" // follows from what was read
-	Guessed   Basis = "guess" // unverified
 )
 
 // anyClose expects the connection to end, with whatever code.

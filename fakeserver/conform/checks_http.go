@@ -10,18 +10,20 @@ import (
 // strangerOrigin is an origin that no application has registered.
 const strangerOrigin = "https://conformance.invalid"
 
+// get is the probe that asks for a page.
+func get(path string) func(context.Context, *run) (outcome, error) {
+	return func(ctx context.Context, r *run) (outcome, error) {
+		p, err := r.do(ctx, request{method: http.MethodGet, path: path}, r.opts.Patience)
+		return p.page(), err
+	}
+}
+
 // freeChecks cost no token.
 func freeChecks() []check {
-	get := func(path string) func(context.Context, *run) (outcome, error) {
-		return func(ctx context.Context, r *run) (outcome, error) {
-			p, err := r.do(ctx, request{method: http.MethodGet, path: path}, r.opts.Patience)
-			return p.page(), err
-		}
-	}
 	return []check{
 		{id: "http-root", group: InHTTP, sentence: "GET /", client: says(Read, fingerprint), probe: get("/")},
 		{id: "http-other-path", group: InHTTP, sentence: "GET /conformance", client: says(Read, fingerprint), probe: get("/conformance")},
-		{id: "http-get-rpc", group: InHTTP, sentence: "GET /rpc", client: says(Read, "301"), probe: get("/rpc")},
+		{id: "http-get-rpc-v", group: InHTTP, sentence: "GET /rpc?v=1", client: says(Ran, "301"), probe: get("/rpc?v=1")},
 	}
 }
 
@@ -82,7 +84,7 @@ func postChecks() []check {
 		},
 		{
 			id: "http-rate", group: InHTTP, sentence: "three POSTs at once", needs: "http-empty-list", cost: 3, all: true,
-			client: says(Described, queued), probe: rate(HTTP, func(ctx context.Context, r *run) (outcome, error) {
+			client: says(Ran, queued), probe: rate(HTTP, func(ctx context.Context, r *run) (outcome, error) {
 				return r.post(ctx, posting{}, r.rush)
 			}),
 		},
@@ -99,19 +101,23 @@ func badPostChecks() []check {
 	}
 	withoutVendor := list(device("audioinput", fields{"vendor": nil}))
 	return []check{
+		{
+			id: "http-get-rpc", group: InHTTP, sentence: "GET /rpc, no v", needs: "http-empty-list", all: true,
+			client: says(Ran, silence), probe: get("/rpc"),
+		},
 		bad("no-client-id", "POST, no client_id", says(Read, "400 code 4000"), posting{noClient: true, clientID: "none"}),
 		bad("bad-client-id", "POST, client_id is no number", says(Read, "400 code 4000"), posting{clientID: "conform-http"}),
-		bad("origin", "POST, Origin not registered", says(Read, "400 code 4001"), posting{header: []string{jsonType, "Origin: " + strangerOrigin}}),
+		bad("origin", "POST, Origin not registered", says(Ran, "400 code 4001"), posting{header: []string{jsonType, "Origin: " + strangerOrigin}}),
 		bad("not-json", "POST, body not JSON", says(Read, "400 code 1003"), posting{body: `{"nonce":`}),
 		bad("unknown-cmd", "POST, unknown cmd", says(Read, "200 ERROR 4002"), posting{payload: payload{cmd: "CONFORMANCE"}}),
-		bad("nonce-missing", "POST, nonce missing", says(Read, "200 ERROR 4000"), posting{payload: payload{noNonce: true}}),
-		bad("nonce-empty", "POST, nonce empty", says(Read, "200 ERROR 4000"), posting{payload: payload{voidNonce: true}}),
+		bad("nonce-missing", "POST, nonce missing", says(Ran, "200 ERROR 4000"), posting{payload: payload{noNonce: true}}),
+		bad("nonce-empty", "POST, nonce empty", says(Ran, "200 ERROR 4000"), posting{payload: payload{voidNonce: true}}),
 		bad("args-invalid", "POST, device without vendor", says(Read, "200 ERROR 4000"), posting{payload: payload{args: withoutVendor}}),
 		bad("related-missing", "POST, device without related", says(Read, "200 ERROR 1000"), posting{payload: payload{args: list(device("audioinput", fields{"related": nil}))}}),
-		bad("wrong-v", "POST, v=2", says(Inferred, silence), posting{v: "2"}),
-		bad("no-v", "POST, no v", says(Inferred, silence), posting{noV: true}),
-		bad("charset", "POST, Content-Type with a charset", says(Inferred, silence), posting{header: []string{jsonType + "; charset=utf-8"}}),
-		bad("no-content-type", "POST, no Content-Type", says(Inferred, silence), posting{header: []string{}}),
+		bad("wrong-v", "POST, v=2", says(Ran, silence), posting{v: "2"}),
+		bad("no-v", "POST, no v", says(Ran, silence), posting{noV: true}),
+		bad("charset", "POST, Content-Type with a charset", says(Ran, silence), posting{header: []string{jsonType + "; charset=utf-8"}}),
+		bad("no-content-type", "POST, no Content-Type", says(Ran, silence), posting{header: []string{}}),
 	}
 }
 

@@ -35,7 +35,7 @@ func pipeChecks() []check {
 		},
 		{
 			id: "ipc-rate", group: InIPC, sentence: "three handshakes at once", needs: "ipc-handshake", cost: 3, all: true,
-			client: says(Described, queued), probe: rate(IPC, func(ctx context.Context, r *run) (outcome, error) {
+			client: says(Ran, queued), probe: rate(IPC, func(ctx context.Context, r *run) (outcome, error) {
 				return r.shake(ctx, 1, r.target.ClientID, r.rush)
 			}),
 		},
@@ -85,13 +85,13 @@ func badPipeChecks() []check {
 		},
 		{
 			id: "ipc-wrong-v", group: InIPC, sentence: "handshake, v is 2", needs: "ipc-handshake", cost: 1, all: true,
-			client: says(Inferred, closeWith(4004)), probe: func(ctx context.Context, r *run) (outcome, error) {
+			client: says(Ran, closeWith(1003)), probe: func(ctx context.Context, r *run) (outcome, error) {
 				return r.shake(ctx, 2, r.target.ClientID, r.admit)
 			},
 		},
 		{
 			id: "ipc-close", group: InIPC, sentence: "CLOSE", needs: "ipc-handshake", cost: 1, all: true,
-			probe: throwFrame(opClose, "{}"),
+			client: says(Ran, closeWith(1000)), probe: throwFrame(opClose, "{}"),
 		},
 	}
 }
@@ -99,27 +99,38 @@ func badPipeChecks() []check {
 // roughPipeChecks break the rules of the transport.
 func roughPipeChecks() []check {
 	return []check{
-		{id: "ipc-early-frame", group: InIPC, sentence: "command before the handshake", needs: "ipc-handshake", all: true, probe: earlyFrame},
+		{
+			id: "ipc-early-frame", group: InIPC, sentence: "command before the handshake", needs: "ipc-handshake", all: true,
+			client: says(Ran, lost), probe: earlyFrame,
+		},
 		{
 			id: "ipc-bad-json", group: InIPC, sentence: "frame that is not JSON", needs: "ipc-handshake", cost: 1, all: true,
 			client: says(Inferred, closeWith(1003)), probe: throwFrame(opFrame, `{"nonce":`),
 		},
 		{
 			id: "ipc-large", group: InIPC, sentence: "message of more than 3 MiB", needs: "ipc-handshake", cost: 1, all: true,
-			client: says(Inferred, anyClose), probe: throwFrame(opFrame, `{"pad":"`+strings.Repeat("x", 3<<20)+`"}`),
+			client: says(Ran, closeWith(1003)), probe: throwFrame(opFrame, `{"pad":"`+strings.Repeat("x", 3<<20)+`"}`),
 		},
 	}
 }
 
-// earlyFrame sends a command on a connection without a handshake.
+// earlyFrame sends a command on a connection without a handshake, and a ping that
+// shows that the server has seen it.
 func earlyFrame(ctx context.Context, r *run) (outcome, error) {
 	l, c, err := r.dialPipe(ctx, r.opts.Patience)
 	if err != nil {
 		return outcome{}, err
 	}
 	defer l.close()
-	_ = c.send(opFrame, []byte(r.compose(payload{}).text), time.Now().Add(r.opts.Patience))
-	return l.await(ctx, r.opts.Patience, reaction)
+	deadline := time.Now().Add(r.opts.Patience)
+	_ = c.send(opFrame, []byte(r.compose(payload{}).text), deadline) // a failure shows when reading
+	_ = c.send(opPing, []byte("{}"), deadline)
+	return l.await(ctx, r.opts.Patience, func(e event) (outcome, bool) {
+		if e.kind == eventPong {
+			return outcome{got: lost}, true
+		}
+		return reaction(e)
+	})
 }
 
 // throwFrame sends one frame on a connection of its own.

@@ -34,7 +34,7 @@ func TestConform(t *testing.T) {
 	t.Run("table", func(t *testing.T) {
 		code, out, errs := conformAt(t, srv.URL())
 		require.Equal(t, exitOK, code, errs)
-		require.Contains(t, out, "GET /rpc                             301                        not said               same\n")
+		require.Contains(t, out, "GET /rpc?v=1                         301                        not said               same\n")
 		require.Contains(t, out, "behaves like: specification 10/10, real client ")
 		require.Contains(t, errs, "warning: asking with the example client id")
 		require.Regexp(t, `\[4/\d+\] http-empty-list, up to \d+`, errs)
@@ -53,7 +53,7 @@ func TestConform(t *testing.T) {
 		require.NotEmpty(t, report.Checks)
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
-		require.Contains(t, string(text), "| http-get-rpc | GET /rpc | 301 | not said | same: 301 [code] |\n")
+		require.Contains(t, string(text), "| http-get-rpc-v | GET /rpc?v=1 | 301 | not said | same: 301 [ran] |\n")
 	})
 	t.Run("require", func(t *testing.T) {
 		code, _, errs := conformAt(t, srv.URL(), "--require", "spec")
@@ -61,7 +61,7 @@ func TestConform(t *testing.T) {
 		code, out, errs := conformAt(t, srv.URL(), "--require", "client")
 		require.Equal(t, exitFailed, code)
 		require.Contains(t, out, "behaves like")
-		require.Contains(t, errs, "the server differs from the real client in 1 of ")
+		require.Contains(t, errs, "the server differs from the real client in 2 of ")
 	})
 	t.Run("table cannot be printed", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "report.md")
