@@ -22,6 +22,7 @@ type suite struct {
 type word struct {
 	of       *headset
 	presence int
+	waits    bool // the agent does not see the headset yet
 	value    devices.Tri
 	until    time.Time // zero: as long as the suite's connection
 }
@@ -113,21 +114,21 @@ func (s *suite) say(h *headset, v devices.Tri) {
 	if s.TTL == 0 {
 		p.Holder = s.name
 	}
-	w := word{of: h, presence: h.presence, value: v}
+	w := word{of: h, presence: h.presence, waits: !h.sound || s.desk.deaf, value: v}
 	if s.TTL > 0 {
 		w.until = time.Now().Add(p.TTL)
 	}
 	s.words = slices.DeleteFunc(s.words, func(o word) bool { return o.of == h })
 	s.words = append(s.words, w)
 	units, err := s.desk.engine.Push(p)
-	s.desk.note("push by %s of headset %d (%s): %v: %d %v", s.name, h.index, p.Serial, v, units, err)
+	s.desk.note("push by %s of headset %d (%s): %v: %v %v", s.name, h.index, p.Serial, v, units, err)
 }
 
 // vouches reports whether a suite's word that the headset is muted is still in force.
 func (d *desk) vouches(h *headset) bool {
 	for _, s := range d.suites {
 		for _, w := range s.words {
-			if w.of == h && w.presence == h.presence && w.value == devices.True && (w.until.IsZero() || time.Now().Before(w.until)) {
+			if w.of == h && (w.presence == h.presence || w.waits) && w.value == devices.True && (w.until.IsZero() || time.Now().Before(w.until)) {
 				return true
 			}
 		}
