@@ -102,6 +102,9 @@ func (d *desk) speak(h *headset, i int, arriving bool) {
 	case FormHIDPP:
 		data := make([]byte, 1+hidppBytes)
 		copy(data, []byte{hidppReport, 0xff, hidppPlace, 0, t.code(v)})
+		if t.Hint != 0 {
+			d.send(h, i, []byte{t.Hint, 1, 0, 0}, false)
+		}
 		d.send(h, i, data, true)
 	}
 }

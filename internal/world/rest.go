@@ -76,14 +76,14 @@ func (d *desk) tells(h *headset, i int, r Rule, linked bool) string {
 	if t.Form == FormALSA && !d.deaf {
 		return "a mixer switch shows it"
 	}
-	if t.Of != OfMute || t.Form == FormALSA || !h.reads(t) {
+	if t.Of != OfMute || t.Form == FormALSA || !h.reads(t) || vague(r.Says, t) {
 		return ""
 	}
 	switch t.Form {
 	case FormFeature, FormAnswer:
 		return "the device answers " + text(r.Says)
 	case FormHIDPP:
-		if linked { // else nobody knows when to ask again one that was off
+		if linked || t.Hint != 0 { // else nobody knows when to ask again one that was off
 			return "the device answers " + text(r.Says)
 		}
 	case FormSwitch, FormButtons, FormLevel:
@@ -95,6 +95,29 @@ func (d *desk) tells(h *headset, i int, r Rule, linked bool) string {
 		}
 	}
 	return ""
+}
+
+// vague reports whether the vendor has not said what the values of the tell mean, or in which of several reports
+// they are.
+func vague(says any, t Tell) bool {
+	switch says := says.(type) {
+	case map[string]any:
+		if report, ok := says["hid_report"].(map[string]any); ok && t.Report != 0 && report["report_id"] == nil && report["when"] == nil {
+			return true
+		}
+		if value, ok := says["value"].(map[string]any); ok && says["kind"] != string(devices.HIDToggle) {
+			on, off := value["on"] != nil, value["off"] != nil
+			if on != off || !on && (t.On != 1 || t.Off != 0) {
+				return true
+			}
+		}
+		for _, v := range says {
+			if vague(v, t) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // reads reports whether the agent reads all interfaces on which a headset tells.

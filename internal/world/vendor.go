@@ -55,6 +55,9 @@ func (b *builder) tell(of Subject, f Form) int {
 		t.Ask, t.Report, t.Hint = 0x40+b.next(), b.next(), b.next()
 	case FormHIDPP:
 		t.Byte = 0
+		if b.one(2) {
+			t.Hint = b.next()
+		}
 	case FormLevel:
 		t.Report = b.next()
 		if b.one(4) {
@@ -197,6 +200,9 @@ func (b *builder) rule(i int) object {
 	case FormFeature, FormAnswer:
 		return object{"hid_query": b.query(t, out, true)}
 	case FormHIDPP:
+		if t.Hint != 0 {
+			out["ask_on"] = []any{object{"byte": 0, "eq": t.Hint}}
+		}
 		out["feature"], out["event"], out["read"], out["value"] = "0601", 0, 1, b.value(t, 0)
 		return object{"hidpp": out}
 	case FormALSA:
@@ -223,7 +229,7 @@ func bytesText(b ...byte) string { t, _ := devices.Bytes(b).MarshalText(); retur
 // numbered says which report it is. A sloppy vendor forgets that.
 func (b *builder) numbered(t Tell, out object) {
 	switch {
-	case t.Report == 0, b.one(4):
+	case t.Report == 0, t.Of != OfLink && b.one(4):
 	case b.one(5):
 		out["when"] = []any{object{"byte": 0, "eq": t.Report}}
 	default:
@@ -235,7 +241,7 @@ func (b *builder) numbered(t Tell, out object) {
 func (b *builder) value(t Tell, at int) object {
 	out := object{"byte": at}
 	n := b.IntN(4)
-	if n == 0 && (t.On == 0 || t.Off != 0) {
+	if n == 0 && t.Off != 0 || n == 3 && !b.one(4) {
 		n = 1
 	}
 	if n == 1 || n == 2 {
@@ -257,6 +263,9 @@ func (b *builder) toggle(i int, whole []int, reads *[]int) object {
 	anchor := object{}
 	if !b.m.Keeps && !b.one(3) {
 		anchor["start"] = false
+	}
+	if b.m.ResetsUp && !b.one(3) {
+		anchor["link_up"] = false
 	}
 	for _, w := range whole {
 		other := b.m.Tells[w]
