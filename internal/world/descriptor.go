@@ -31,6 +31,8 @@ func (m *Model) descriptor(iface int) []byte {
 		case FormAnswer:
 			add(t.Report, input, reportBytes)
 			add(t.Ask, output, reportBytes)
+		case FormLamp:
+			add(t.Ask, output, reportBytes)
 		case FormHIDPP:
 			add(hidppReport, input, hidppBytes)
 			add(hidppReport, output, hidppBytes)

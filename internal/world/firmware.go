@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"time"
 
 	"sidetone/internal/hid"
@@ -26,6 +27,9 @@ func (d *desk) change(h *headset, why cause, f func()) {
 	}
 	was, muted := h.reachable(), h.muted()
 	f()
+	if h.muted() != muted {
+		h.turned = time.Now()
+	}
 	arrived := why == byLink && h.reachable() && !was
 	if h.reachable() != was {
 		h.lapse()
@@ -161,13 +165,22 @@ func (d *desk) arrive(h *headset, n *node, r hid.Request) {
 	}
 	answered := false
 	for i, t := range h.Tells {
-		if t.Interface != n.iface || t.Of != OfLink && !h.up() {
+		if t.Interface != n.iface && !t.Twin || t.Of != OfLink && !h.up() {
 			continue
 		}
+		code := t.code(h.state(t.Of))
 		switch {
 		case t.Form == FormFeature && len(r.Feature) > 0 && r.Feature[0] == t.Ask:
 			answered = true
-			d.answer(h, n, r, i)
+			data := t.reportOf(t.Ask, code)
+			if t.Busy != 0 && time.Since(h.turned) < 60*time.Millisecond {
+				data = t.reportOf(t.Ask, t.Off)
+				data[reportBytes] = t.Busy
+			}
+			d.answer(h, n, r, i, data)
+		case t.Form == FormLevel && len(r.Input) > 0 && r.Input[0] == t.Report, t.Form == FormLamp && len(r.LastOutput) > 0 && r.LastOutput[0] == t.Ask:
+			answered = true
+			d.answer(h, n, r, i, t.reportOf(cmp.Or(t.Ask, t.Report), code))
 		case t.Form == FormAnswer && len(r.Output) > 0 && r.Output[0] == t.Ask:
 			d.send(h, i, t.report(t.code(h.state(t.Of))), true)
 		case t.Form == FormHIDPP && len(r.Output) > 4 && r.Output[0] == hidppReport:
@@ -180,16 +193,13 @@ func (d *desk) arrive(h *headset, n *node, r hid.Request) {
 			d.send(h, i, data, r.Output[2] == hidppPlace)
 		}
 	}
-	if len(r.Feature) > 0 && !answered {
+	if len(r.Output) == 0 && !answered {
 		d.after(time.Millisecond, func() { d.bring(n, hid.Event{Request: r.ID, Error: "the device does not answer"}) })
 	}
 }
 
-// answer brings a feature report: on a way of its own, which input reports may overtake.
-func (d *desk) answer(h *headset, n *node, r hid.Request, tell int) {
-	t := h.Tells[tell]
-	data := make([]byte, 1+reportBytes)
-	data[0], data[t.Byte] = t.Ask, t.code(h.state(t.Of))
+// answer brings a report that was asked for: on a way of its own, which input reports may overtake.
+func (d *desk) answer(h *headset, n *node, r hid.Request, tell int, data []byte) {
 	d.after(d.delay(10*time.Millisecond, "answer", r.ID), func() {
 		d.bring(n, hid.Event{Request: r.ID, Data: data})
 		h.told[tell] = time.Now()

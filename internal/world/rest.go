@@ -57,11 +57,16 @@ func (d *desk) owner(id string) *headset {
 // known says why the mute of a headset has to be known, or "".
 func (d *desk) known(h *headset) string {
 	w := h.words(d.version)
+	told := make(map[int]bool) // the tells that are read so far
 	for _, r := range w.Sources {
 		if r.Says["field"] != string(devices.HardwareMute) || r.Says["derive"] != nil {
 			continue
 		}
+		if query, ok := r.Says["hid_query"].(map[string]any); ok && query["input"] != nil && !told[r.Reads[0]] {
+			continue // the level that tells when it is over is not read
+		}
 		for _, i := range r.Reads {
+			told[i] = !vague(r.Says, h.Tells[i])
 			if why := d.tells(h, i, r, len(w.Link) > 0); why != "" {
 				return why
 			}
@@ -80,13 +85,16 @@ func (d *desk) tells(h *headset, i int, r Rule, linked bool) string {
 		return ""
 	}
 	switch t.Form {
-	case FormFeature, FormAnswer:
+	case FormFeature, FormAnswer, FormLamp:
 		return "the device answers " + text(r.Says)
 	case FormHIDPP:
 		if linked || t.Hint != 0 { // else nobody knows when to ask again one that was off
 			return "the device answers " + text(r.Says)
 		}
 	case FormSwitch, FormButtons, FormLevel:
+		if r.Says["hid_query"] != nil {
+			return "the device answers " + text(r.Says)
+		}
 		// As an anchor it may be overtaken by presses that come on another way.
 		if press := h.Tells[r.Reads[0]]; press.Form.shows() || press.Interface == t.Interface && !t.Twin {
 			if at, told := h.told[i]; told && at.After(h.lapsed) {

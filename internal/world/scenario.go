@@ -82,6 +82,7 @@ const (
 	FormAnswer  Form = "answer"  // an input report with the state in answer to an output report, and a hint when it changes
 	FormHIDPP   Form = "hidpp"   // HID++ 2.0: a function and an event
 	FormALSA    Form = "alsa"    // a capture switch in the mixer
+	FormLamp    Form = "lamp"    // a program has the mute, and answers presses by the mute lamp, which can be read back
 )
 
 // shows reports whether what is told is a state, and not a press.
@@ -98,7 +99,7 @@ type Tell struct {
 	Byte      int     `json:"byte,omitempty"`   // place of the state in the report
 	On        uint8   `json:"on,omitempty"`
 	Off       uint8   `json:"off,omitempty"`
-	Busy      uint8   `json:"busy,omitempty"`    // sent before the state is known; 0: never
+	Busy      uint8   `json:"busy,omitempty"`    // sent before the state is known, or in the last byte of a feature report just after a change; 0: never
 	AtLink    bool    `json:"at_link,omitempty"` // told also when the headset comes into reach
 	Twin      bool    `json:"twin,omitempty"`    // it is on interfaces 0 and 1, and comes now on one, now on the other
 	BothWays  bool    `json:"both_ways,omitempty"`

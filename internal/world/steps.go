@@ -1,6 +1,7 @@
 package world
 
 import (
+	"slices"
 	"time"
 
 	"sidetone/internal/devices"
@@ -20,9 +21,7 @@ func (d *desk) apply(s Step) {
 	case Unplug:
 		d.unplug(h, wait)
 	case Press:
-		if h.on {
-			d.change(h, byButton, func() { h.pressed = !h.pressed })
-		}
+		d.press(h)
 	case Boom:
 		if h.Model.Boom && h.on {
 			d.change(h, byOther, func() { h.boomUp = !h.boomUp })
@@ -87,6 +86,22 @@ func (d *desk) apply(s Step) {
 	case Rest:
 		d.rest(wait)
 		d.atRest()
+	}
+}
+
+// press is the button's. Where a program has the mute the press is a request to it.
+func (d *desk) press(h *headset) {
+	switch {
+	case !h.on:
+	case !slices.ContainsFunc(h.Tells, func(t Tell) bool { return t.Form == FormLamp }):
+		d.change(h, byButton, func() { h.pressed = !h.pressed })
+	case h.plugged && !d.asleep:
+		presence := h.presence
+		d.after(50*time.Millisecond+d.delay(50*time.Millisecond, h.index, "lamp"), func() {
+			if h.plugged && h.presence == presence {
+				d.change(h, byOther, func() { h.pressed = !h.pressed })
+			}
+		})
 	}
 }
 

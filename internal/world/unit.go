@@ -27,6 +27,7 @@ type headset struct {
 	nodes      []*node
 	told       map[int]time.Time // when the agent last heard a state, by the place of the tell
 	wrongSince time.Time         // since when it is reported as muted and is not
+	turned     time.Time         // when the mute changed last
 	lapsed     time.Time         // since when all that was told before counts no more
 }
 
@@ -85,8 +86,13 @@ func (t Tell) report(code uint8) []byte {
 		data[t.Byte] = code
 		return data
 	}
+	return t.reportOf(t.Report, code)
+}
+
+// reportOf is a report of that number that says it.
+func (t Tell) reportOf(number, code uint8) []byte {
 	data := make([]byte, 1+reportBytes)
-	data[0], data[t.Byte] = t.Report, code
+	data[0], data[t.Byte] = number, code
 	return data
 }
 

@@ -51,6 +51,11 @@ func (b *builder) tell(of Subject, f Form) int {
 	switch f {
 	case FormFeature:
 		t.Ask, t.Hint = 0x20+b.next(), b.next()
+		if b.one(3) {
+			t.Busy = 1
+		}
+	case FormLamp:
+		t.Ask, t.On, t.Off = 0x60+b.next(), 1, 0
 	case FormAnswer:
 		t.Ask, t.Report, t.Hint = 0x40+b.next(), b.next(), b.next()
 	case FormHIDPP:
@@ -77,7 +82,10 @@ func (b *builder) tell(of Subject, f Form) int {
 func (b *builder) tells() {
 	m := b.m
 	first := pick(b.generator, FormSwitch, FormPress, FormPress, FormButtons, FormHeld, FormEvent, FormEvent, FormLevel, FormLevel, FormLevel,
-		FormFeature, FormAnswer, FormHIDPP, FormALSA, FormALSA, "")
+		FormFeature, FormAnswer, FormHIDPP, FormALSA, FormALSA, FormLamp, "")
+	if first == FormLamp && m.Bus != USB {
+		first = FormLevel
+	}
 	of := OfMute
 	switch {
 	case first == FormPress || first == FormHeld || first == FormEvent:
@@ -155,6 +163,9 @@ func (b *builder) words() Words {
 		if !b.one(5) {
 			add(Rule{[]int{i}, b.rule(i)})
 		}
+		if t := b.m.Tells[i]; t.Form == FormLevel && t.Report != 0 && b.one(4) {
+			add(Rule{[]int{i}, object{"hid_query": object{"input": bytesText(t.Report), "value": b.value(t, t.Byte)}}})
+		}
 	}
 	switch {
 	case b.m.OSMute == OSShared && b.m.Flagged:
@@ -199,6 +210,9 @@ func (b *builder) rule(i int) object {
 		return object{"hid_report": out}
 	case FormFeature, FormAnswer:
 		return object{"hid_query": b.query(t, out, true)}
+	case FormLamp:
+		out["last_output"], out["poll_ms"], out["value"] = bytesText(t.Ask), 1000+500*b.IntN(3), b.value(t, t.Byte)
+		return object{"hid_query": out}
 	case FormHIDPP:
 		if t.Hint != 0 {
 			out["ask_on"] = []any{object{"byte": 0, "eq": t.Hint}}
@@ -218,6 +232,9 @@ func (b *builder) query(t Tell, out object, hint bool) object {
 	}
 	if t.Form == FormFeature {
 		out["feature"] = bytesText(t.Ask)
+		if t.Busy != 0 {
+			out["delay_ms"], out["retry_on"] = 30, []any{object{"byte": reportBytes, "eq": t.Busy}}
+		}
 	} else {
 		out["output"], out["expect"] = []string{bytesText(t.Ask, 1)}, []any{object{"byte": 0, "eq": t.Report}}
 	}
