@@ -102,6 +102,7 @@ func TestControl(t *testing.T) {
 		status, answer := d.request(http.MethodPut, "/v1/states/acme-headset-700", `{"owner":"suite","ttl_ms":1500,"state":{"hardware_mute":true}}`)
 		require.Equal(t, http.StatusOK, status, answer)
 		require.Contains(t, answer, `"units":1`)
+		require.Contains(t, answer, `"until":"20`)
 		d.hasList(pair("Acme Headset 700", true)...)
 		out, errs, code := d.ask("explain", "--control-socket", d.socket, d.microphone())
 		require.Zero(t, code, errs)

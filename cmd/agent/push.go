@@ -103,5 +103,9 @@ func answerWords(a control.PushAnswer, serial string) string {
 	if a.Clients != 1 {
 		has = "have"
 	}
-	return fmt.Sprintf("in force with generation %d; %s %s it already", a.Generation, count(a.Clients, "client"), has)
+	words := fmt.Sprintf("in force with generation %d; %s %s it already", a.Generation, count(a.Clients, "client"), has)
+	if !a.Until.IsZero() {
+		words += "; it ends at " + a.Until.Local().Format(time.TimeOnly)
+	}
+	return words
 }

@@ -99,7 +99,8 @@ func (e *Engine) Push(p Push) (Pushed, error) {
 func (e *Engine) Release(holder string) { e.tell(Input{Release: holder}) }
 
 // Resumed is to be called after the machine has slept. What devices, and the vendor's software, had said
-// before it woke counts no more. woke is when that was, on the clock that events are stamped with; zero: nobody knows, so nothing that was said until now counts.
+// before it woke counts no more. woke is when that was, on the clock that events are stamped with; zero:
+// nobody knows, so nothing that was said until now counts.
 func (e *Engine) Resumed(woke time.Time) {
 	e.do(func(s *state) {
 		r := Resumed{Slept: Span(slept(s.awake, s.now))}

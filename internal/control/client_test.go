@@ -181,6 +181,23 @@ func TestHold(t *testing.T) {
 	require.ErrorIs(t, err, ErrEnded, "no other connection takes its place")
 }
 
+// A connection over which nothing came into force holds nothing.
+func TestRefusedPushHoldsNothing(t *testing.T) {
+	s := serve(t, func(l *limits) { l.idle = 50 * time.Millisecond })
+	s.backend.refused = &Refusal{Kind: ErrAmbiguous, Message: "give serial"}
+	hold := s.client().Hold()
+	defer hold.Close()
+	_, err := hold.Push(t.Context(), "acme-700", unleased())
+	require.ErrorIs(t, err, ErrAmbiguous)
+	select {
+	case <-hold.Done():
+	case <-time.After(20 * time.Second):
+		t.Fatal("it is kept open for ever")
+	}
+	eventually(t, "it is closed", func() bool { return s.served() == 0 })
+	require.Empty(t, s.backend.releases())
+}
+
 func TestHoldOfAnAgentThatStops(t *testing.T) {
 	s := serve(t, nil)
 	holds := []*Hold{s.client().Hold(), s.client().Hold()}

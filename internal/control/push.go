@@ -3,6 +3,7 @@ package control
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,16 +56,35 @@ func pushOf(given map[string]json.RawMessage, path string) (PushRequest, error) 
 		{"state", true, func(v json.RawMessage, at string) (err error) { p.State, err = flags(v, at); return err }},
 	} {
 		value, there := given[part.name]
-		if !there && part.required {
-			return PushRequest{}, fmt.Errorf("%s.%s: missing", path, part.name)
-		}
 		if there {
 			if err := part.read(value, path+"."+part.name); err != nil {
 				return PushRequest{}, err
 			}
+			continue
+		}
+		slip := slipOf(given, part.name)
+		switch {
+		case slip != "" && part.required:
+			return PushRequest{}, fmt.Errorf("%s.%s: missing; is it %.40q?", path, part.name, slip)
+		case slip != "":
+			return PushRequest{}, fmt.Errorf("%s.%.40s: did you mean %q? It would be lost", path, slip, part.name)
+		case part.required:
+			return PushRequest{}, fmt.Errorf("%s.%s: missing", path, part.name)
 		}
 	}
 	return p, nil
+}
+
+// slipOf returns the member that was meant to be the one of that name, which is not given, or "". The first word may
+// be all that they have in common: a unit is easily forgotten, or another one.
+func slipOf(given map[string]json.RawMessage, name string) string {
+	word, _, _ := strings.Cut(name, "_")
+	for _, other := range slices.Sorted(maps.Keys(given)) {
+		if strings.HasPrefix(strings.ToLower(other), word) || strictyaml.Near(other, name) {
+			return other
+		}
+	}
+	return ""
 }
 
 // text reads a string of 1 to limit printable characters.

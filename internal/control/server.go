@@ -209,16 +209,16 @@ func (s *Server) push(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := connOf(r)
-	if request.TTLms == 0 {
-		if r.Close {
-			s.refuse(w, problem(http.StatusBadRequest, CodeInvalid, "without ttl_ms a push lives as long as its connection, and this request closes it: give ttl_ms, or keep the connection open"))
-			return
-		}
-		c.hold()
+	if request.TTLms == 0 && r.Close {
+		s.refuse(w, problem(http.StatusBadRequest, CodeInvalid, "without ttl_ms a push lives as long as its connection, and this request closes it: give ttl_ms, or keep the connection open"))
+		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.limits.push)
 	defer cancel()
 	answer, err := s.backend.Push(ctx, r.PathValue("product"), request, c.holder)
+	if request.TTLms == 0 && !errors.As(err, new(*Refusal)) {
+		c.hold() // also when it is not known whether it was applied
+	}
 	if err != nil {
 		s.refuse(w, problemOf(err))
 		return

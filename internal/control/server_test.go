@@ -226,6 +226,16 @@ var pushCases = []struct {
 	{`{"owner":"ö 😀","ttl_ms":86400000,"seq":18446744073709551615,"serial":"A 1","state":{"hardware_mute":null,"echo_cancellation":false,"noise_suppression":true,"automatic_gain_control":null},"later":{"x":[1]}}`, "", true},
 	{`{"owner":"` + strings.Repeat("ö", 64) + `","ttl_ms":1,"state":{"hardware_mute":true}}`, "", true},
 
+	{`{"owner":"x","ttl":5000,"state":{"hardware_mute":true}}`, `$.ttl: did you mean "ttl_ms"?`, true},
+	{`{"owner":"x","ttlMs":5000,"state":{"hardware_mute":true}}`, `$.ttlMs: did you mean "ttl_ms"?`, true},
+	{`{"owner":"x","tll_ms":5000,"state":{"hardware_mute":true}}`, `$.tll_ms: did you mean "ttl_ms"?`, true},
+	{`{"owner":"x","TTL_SECONDS":5,"state":{"hardware_mute":true}}`, `$.TTL_SECONDS: did you mean "ttl_ms"?`, true},
+	{`{"owner":"x","ttl_ms":5000,"serial_number":"A1","state":{"hardware_mute":true}}`, `$.serial_number: did you mean "serial"?`, true},
+	{`{"owner":"x","ttl_ms":5000,"sequence":7,"state":{"hardware_mute":true}}`, `$.sequence: did you mean "seq"?`, true},
+	{`{"owners":"x","state":{"hardware_mute":true}}`, `$.owner: missing; is it "owners"?`, false},
+	{`{"owner":"x","states":{"hardware_mute":true}}`, `$.state: missing; is it "states"?`, false},
+	{`{"owner":"x","ttl_ms":5000,"ttl":5,"owner_version":"1.2","product":"acme-700","version":2,"state":{"hardware_mute":true}}`, "", true},
+
 	{``, "$: the body is empty", false},
 	{`{`, "$: not JSON at byte 1", false},
 	{aPush + `{}`, "$: not JSON at byte", false},

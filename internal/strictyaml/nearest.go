@@ -21,6 +21,9 @@ func Suggest(name string, valid []string) string {
 	}
 }
 
+// Near reports whether name is a slip away from the valid one, or begins with it.
+func Near(name, valid string) bool { return nearest(name, []string{valid}) != "" }
+
 // nearest returns the valid name that is a slip away from name, or its beginning, or "".
 func nearest(name string, valid []string) string {
 	name = strings.ToLower(name)
