@@ -31,6 +31,7 @@ type desk struct {
 	agenda   []entry
 	entries  int
 	headsets []*headset
+	ready    map[string]time.Time // by node: when the last event on its way arrives
 	suites   []*suite
 	version  int
 	deaf     bool // the sound server is away
@@ -58,7 +59,7 @@ type entry struct {
 }
 
 func newDesk(s Scenario) *desk {
-	d := &desk{Scenario: s, start: time.Now(), wake: make(chan struct{}, 1)}
+	d := &desk{Scenario: s, start: time.Now(), wake: make(chan struct{}, 1), ready: make(map[string]time.Time)}
 	for i, u := range s.Units {
 		m := &s.Models[u.Model]
 		h := &headset{
@@ -356,10 +357,10 @@ func (d *desk) close(h *headset, n *node, failure string) {
 func (d *desk) deliver(h *headset, n *node, e hid.Event, then func()) {
 	d.tell(func() {
 		at := time.Now().Add(d.delay(12*time.Millisecond, n.device.Node, e.Happening))
-		if at.Before(n.ready) {
-			at = n.ready
+		if ready := d.ready[n.device.Node]; at.Before(ready) {
+			at = ready
 		}
-		n.ready = at
+		d.ready[n.device.Node] = at
 		d.after(time.Until(at), func() {
 			if e.Happening == hid.Report && !n.open {
 				return

@@ -177,10 +177,10 @@ func (d *desk) arrive(h *headset, n *node, r hid.Request) {
 				data = t.reportOf(t.Ask, t.Off)
 				data[reportBytes] = t.Busy
 			}
-			d.answer(h, n, r, i, data)
+			d.answer(n, r, data)
 		case t.Form == FormLevel && len(r.Input) > 0 && r.Input[0] == t.Report, t.Form == FormLamp && len(r.LastOutput) > 0 && r.LastOutput[0] == t.Ask:
 			answered = true
-			d.answer(h, n, r, i, t.reportOf(cmp.Or(t.Ask, t.Report), code))
+			d.answer(n, r, t.reportOf(cmp.Or(t.Ask, t.Report), code))
 		case t.Form == FormAnswer && len(r.Output) > 0 && r.Output[0] == t.Ask:
 			d.send(h, i, t.report(t.code(h.state(t.Of))), true)
 		case t.Form == FormHIDPP && len(r.Output) > 4 && r.Output[0] == hidppReport:
@@ -199,10 +199,9 @@ func (d *desk) arrive(h *headset, n *node, r hid.Request) {
 }
 
 // answer brings a report that was asked for: on a way of its own, which input reports may overtake.
-func (d *desk) answer(h *headset, n *node, r hid.Request, tell int, data []byte) {
+func (d *desk) answer(n *node, r hid.Request, data []byte) {
 	d.after(d.delay(10*time.Millisecond, "answer", r.ID), func() {
 		d.bring(n, hid.Event{Request: r.ID, Data: data})
-		h.told[tell] = time.Now()
 	})
 }
 

@@ -32,16 +32,33 @@ func (d *desk) inspect(rep devices.Report, key devices.Key) {
 	switch {
 	case h == nil && !d.deaf:
 		d.violate("ghost", "%s is reported and not there", key.ID)
-	case h == nil:
-	case h.reachable() && flag.Value == devices.True && !h.muted() && !(flag.Origin.Via == devices.ViaPush && d.vouches(h)):
+	case h == nil, !h.reachable(), d.blind(h):
+	case flag.Value == devices.True && !h.muted() && !d.excused(h, rep):
 		d.violate("true", "headset %d is not muted, and reported as muted since %v by %v", h.index, flag.Since.Sub(d.start), flag.Origin)
-	case h.reachable() && flag.Value == devices.False && h.muted() && len(rep.Endpoints) == 1 && flag.Origin.Via != devices.ViaPush:
+	case flag.Value == devices.False && h.muted() && len(rep.Endpoints) == 1 && flag.Origin.Via != devices.ViaPush:
 		d.violate("false", "headset %d is muted, and reported as not muted since %v by %v", h.index, flag.Since.Sub(d.start), flag.Origin)
-	case h.reachable() && flag.Value == devices.Unknown && len(rep.Endpoints) == 1:
+	case flag.Value == devices.Unknown && len(rep.Endpoints) == 1:
 		if why := d.known(h); why != "" {
 			d.violate("known", "the mute of headset %d is reported as unknown, but %s", h.index, why)
 		}
 	}
+}
+
+// excused reports whether a headset is reported as muted because of what software has said of it. What is said of
+// several headsets that the client cannot tell apart has the origin of one of them.
+func (d *desk) excused(h *headset, rep devices.Report) bool {
+	return (rep.Flags[devices.HardwareMute].Origin.Via == devices.ViaPush || len(rep.Endpoints) > 1) && d.vouches(h)
+}
+
+// blind reports whether the agent cannot read all on which a headset tells of its link, or of one state.
+func (d *desk) blind(h *headset) bool {
+	w := h.words(d.version)
+	return slices.ContainsFunc(slices.Concat(w.Link, w.Sources), func(r Rule) bool {
+		return slices.ContainsFunc(r.Reads, func(i int) bool {
+			t := h.Tells[i]
+			return (t.Of == OfLink || t.Twin) && !h.reads(t)
+		})
+	})
 }
 
 // owner is the headset that the OS lists an endpoint of.
@@ -81,7 +98,7 @@ func (d *desk) tells(h *headset, i int, r Rule, linked bool) string {
 	if t.Form == FormALSA && !d.deaf {
 		return "a mixer switch shows it"
 	}
-	if t.Of != OfMute || t.Form == FormALSA || !h.reads(t) || vague(r.Says, t) {
+	if t.Of != OfMute || t.Form == FormALSA || !h.reads(t) || !h.reads(h.Tells[r.Reads[0]]) || vague(r.Says, t) {
 		return ""
 	}
 	switch t.Form {
@@ -156,13 +173,13 @@ func (d *desk) drowsy() bool { return d.dreams > 0 }
 
 // wrong reports whether a headset is reported as muted that is not, and by what.
 func (d *desk) wrong(h *headset) (via string, wrong bool) {
-	if !h.reachable() || h.muted() {
+	if !h.reachable() || h.muted() || d.blind(h) {
 		return "", false
 	}
 	for _, rep := range d.published().Devices {
 		flag := rep.Flags[devices.HardwareMute]
 		if flag.Value == devices.True && slices.ContainsFunc(rep.Endpoints, func(k devices.Key) bool { return d.owner(k.ID) == h }) {
-			return flag.Origin.Via, flag.Origin.Via != devices.ViaPush || !d.vouches(h)
+			return flag.Origin.Via, !d.excused(h, rep)
 		}
 	}
 	return "", false

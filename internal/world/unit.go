@@ -35,10 +35,9 @@ type headset struct {
 type node struct {
 	device hid.Device
 	iface  int
-	open   bool      // the agent reads it
-	gone   bool      // for good
-	denied bool      // nobody may read it any more
-	ready  time.Time // when the last event on its way arrives
+	open   bool // the agent reads it
+	gone   bool // for good
+	denied bool // nobody may read it any more
 }
 
 // node is that of an interface; nil: it has none now.
