@@ -48,7 +48,8 @@ func (t *Tracker) outdate(u unit, level *sensor, at, now time.Time) (out []*sens
 	return out
 }
 
-// mistrust is for levels that have heard a state that they do not know.
+// mistrust is for levels that have heard a state that they do not know: what was told before is over, on whichever
+// interface.
 func (t *Tracker) mistrust(at, now time.Time) {
 	if !t.book.baffled {
 		return
@@ -59,7 +60,15 @@ func (t *Tracker) mistrust(at, now time.Time) {
 			if s.baffled {
 				s.baffled = false
 				t.outdate(d.unit(s.rule), s, at, now)
+				t.overrule(d.unit(s.rule), s, at, now)
 			}
 		}
+	}
+}
+
+// overrule makes unknown what the other interfaces of a unit have told by the same rule.
+func (t *Tracker) overrule(u unit, told *sensor, at, now time.Time) {
+	for _, d := range t.sorted() {
+		d.forget(at, now, func(s *sensor) bool { return s != told && s.at == told.at && d.unit(s.rule) == u })
 	}
 }
