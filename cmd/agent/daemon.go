@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -96,117 +95,54 @@ func (d *daemon) kick() {
 	}
 }
 
-// reporter owns the rpcclient, and replaces it when its options change.
+// reporter owns the rpcclient, and says in the log what becomes of changes.
 type reporter struct {
-	log     *slog.Logger
-	changed chan struct{}
+	log    *slog.Logger
+	client *rpcclient.Client
 
 	deliveries atomic.Uint64
 	audience   audience
 
-	mu     sync.Mutex
-	opts   rpcclient.Options
-	client *rpcclient.Client
-	last   *devices.Snapshot
+	mu   sync.Mutex
+	last devices.Snapshot
 }
 
 func newReporter(log *slog.Logger, opts rpcclient.Options) *reporter {
-	r := &reporter{log: log, changed: make(chan struct{}, 1)}
-	r.set(opts)
+	r := &reporter{log: log}
+	r.client = rpcclient.New(r.complete(opts))
 	return r
 }
 
-// configure puts new options into force. Clients that the new ones may not reach are told that
-// the devices are gone.
-func (r *reporter) configure(opts rpcclient.Options) {
-	r.mu.Lock()
-	same := reflect.DeepEqual(settable(opts), settable(r.opts))
-	r.mu.Unlock()
-	if same {
-		return
-	}
-	r.set(opts)
-	select {
-	case r.changed <- struct{}{}:
-	default:
-	}
-}
+// configure puts new options into force.
+func (r *reporter) configure(opts rpcclient.Options) { r.client.Reconfigure(r.complete(opts)) }
 
-// settable leaves out what reflect cannot compare and nobody configures.
-func settable(o rpcclient.Options) rpcclient.Options {
-	o.Log, o.OnDelivery, o.DialPort, o.Chance = nil, nil, nil, nil
-	return o
-}
-
-func (r *reporter) set(opts rpcclient.Options) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.opts = opts
+// complete adds what nobody configures.
+func (r *reporter) complete(opts rpcclient.Options) rpcclient.Options {
 	opts.Log, opts.OnDelivery = r.log, r.delivered
 	if l, ok := opts.Local.(local); ok {
 		l.log = r.log
 		opts.Local = l
 	}
-	r.client = rpcclient.New(opts)
-	if r.last != nil {
-		r.client.Publish(*r.last)
-	}
+	return opts
 }
 
-func (r *reporter) current() *rpcclient.Client {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.client
-}
+func (r *reporter) run(ctx context.Context) { r.client.Run(ctx) }
 
-func (r *reporter) run(ctx context.Context) {
-	for ctx.Err() == nil {
-		select {
-		case <-r.changed: // by what is taken now
-		default:
-		}
-		client := r.current()
-		session, stop := context.WithCancelCause(ctx)
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			client.Run(session)
-		}()
-		select {
-		case <-ctx.Done():
-		case <-r.changed:
-		}
-		next := r.current()
-		if next != client && next.ReachesAs(client) {
-			stop(rpcclient.ErrSucceeded)
-		}
-		stop(nil)
-		<-done
-		if next != client {
-			next.Succeed(client)
-		}
-	}
-}
-
-func (r *reporter) status() rpcclient.Status { return r.current().Status() }
+func (r *reporter) status() rpcclient.Status { return r.client.Status() }
 
 // changes is closed at the next change of the status.
-func (r *reporter) changes() <-chan struct{} { return r.current().Changed() }
+func (r *reporter) changes() <-chan struct{} { return r.client.Changed() }
 
-func (r *reporter) resend() { r.current().Resend() }
+func (r *reporter) resend() { r.client.Resend() }
 
 // publish is called by the Engine for every change.
 func (r *reporter) publish(s devices.Snapshot) {
+	r.client.Publish(s) // first of all: the rest is for people
 	r.mu.Lock()
-	var before devices.Snapshot
-	if r.last != nil {
-		before = *r.last
-	}
-	r.last = &s
-	client := r.client
+	before := r.last
+	r.last = s
 	r.mu.Unlock()
-	client.Publish(s) // first of all: the rest is for people
-	if st := client.Status(); !st.Connected() {
+	if st := r.client.Status(); !st.Connected() {
 		if changes := devices.Diff(before, s); len(changes) > 0 {
 			r.log.Info("changed", "what", devices.Reasons(changes), "devices", len(s.Devices), "sent to", "no one: "+string(st.State))
 		}

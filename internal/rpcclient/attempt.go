@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -18,6 +17,11 @@ func (c *Client) collect() {
 		case <-p.run.done:
 			r := p.run
 			p.run = nil
+			r.better.drop()
+			c.takeNext(p).drop()
+			if r.reconsider {
+				c.setBackoffs(p)
+			}
 			c.judge(p, r)
 		default:
 		}
@@ -26,80 +30,90 @@ func (c *Client) collect() {
 
 // judge decides what follows the attempt r.
 func (c *Client) judge(p *peer, r *run) {
-	err := r.err
-	var refusal *Error
-	status := Session{State: Connecting, Address: addressOf(r.at)}
 	if r.worked { // the client may be back in a moment
 		c.search.reset()
 		c.nextSearch = time.Now().Add(c.search.wait())
 	}
-	p.again = time.Time{}
-	restarted := p.differs(r.at)
-	if restarted {
-		clear(p.refused)
+	on := c.outcomeOf(p, r)
+	if p.differs(r.at) {
+		p.answered, p.worked = false, ""
+		c.forgive(p)
 	}
-	switch {
-	case errors.Is(err, errReplaced):
-		p.place = place{} // look again who that is
-	case ofThePlace(err):
-	case errors.Is(err, errDeaf) && !restarted:
-		c.turnDeaf(p.socket, err)
+	state := c.follow(p, on)
+	retries := p.again
+	switch on {
+	case onDisplaced:
+		if errors.Is(r.err, errReplaced) {
+			p.place = place{} // look again who that is
+		}
+	case onDeaf:
+		c.turnDeaf(p.socket, r.err)
 		p.socket = Socket{}
-		status.State = Searching
-	case errors.Is(err, errStranger) && r.at.socket.Path == "":
-		p.stranger, p.again = err, time.Now().Add(p.doubt.wait())
-		status.State = Searching // not a session
-	case errors.Is(err, ErrNoClient):
-		p.again = time.Now().Add(p.retry.wait())
-		status.State = Searching
-	case c.hopeless(p) || unsupported(err):
-		status.State = Refused
-		if unsupported(err) {
-			status.State = Unsupported
+	case onNoClient:
+		p.stray = r.err
+	case onLost, onHung:
+		if errors.Is(r.err, ErrLost) && !r.at.traceable() {
+			c.forgive(p) // it may have restarted
 		}
-		switch {
-		case restarted: // that was said by the client before it restarted
-			p.again = time.Now().Add(p.retry.wait())
-		case p.traceable():
-			p.over = err
-		default:
-			clear(p.refused)
-			p.again = time.Now().Add(p.sulk.wait())
-		}
-	case errors.As(err, &refusal):
-		status.State = Refused
-		wait := p.retry.wait()
-		if refusal.Phase == PhaseConnect && refusal.Code != CodeClosed {
-			wait = p.sulk.wait()
-		}
-		p.again = time.Now().Add(wait)
-	default:
-		if errors.Is(err, ErrLost) && !r.at.traceable() {
-			clear(p.refused) // it may have restarted
-		}
-		p.again = time.Now().Add(p.retry.wait())
-	}
-	if err != nil && !ofThePlace(err) {
-		status.NextTry, status.Error, status.Remedy = p.again, err.Error(), Remedy(err)
-		if p.stranger == nil {
-			c.once(p, "not connected", "client", status.Address, "reason", err, "remedy", status.Remedy)
+	case onBarred, onIgnorant, onPresent:
+		if p.traceable() {
+			p.over, retries = r.err, time.Time{}
+		} else {
+			c.forgive(p)
 		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p.running, p.status = false, status
-	p.talking = p.talking && errors.Is(err, errMoved) // then it goes on in a moment
-	c.wakeAll()
+	p.running, p.held, p.greeted = false, false, false
+	p.talking = p.talking && errors.Is(r.err, errMoved) && !r.yields // then it goes on in a moment
+	defer c.wakeAll()
+	if on == onPresent {
+		return
+	}
+	before := p.status
+	p.status = Session{State: state, Address: addressOf(r.at)}
+	if state == Slow {
+		p.status = before
+	}
+	if r.err != nil && on != onDisplaced {
+		p.status.NextTry, p.status.Error, p.status.Remedy = retries, r.err.Error(), Remedy(r.err)
+		if on != onNoClient {
+			c.once(p, "not connected", "client", p.status.Address, "reason", r.err, "remedy", p.status.Remedy)
+		}
+	}
 }
 
-// hopeless reports whether the client has refused all that it offers for as long as it runs.
-func (c *Client) hopeless(p *peer) bool {
-	return len(p.refused) > 0 && !slices.ContainsFunc(c.opts.Transports, func(t Transport) bool { return p.offers(t) && p.refused[t] == nil })
-}
-
-// ofThePlace reports whether err says nothing of the client.
-func ofThePlace(err error) bool {
-	return errors.Is(err, errMoved) || errors.Is(err, errYield) || errors.Is(err, errReplaced)
+// outcomeOf says what the attempt r has shown of p.
+func (c *Client) outcomeOf(p *peer, r *run) outcome {
+	var refusal *Error
+	anew := p.differs(r.at) // then what it said was said before it restarted
+	switch err := r.err; {
+	case errors.Is(err, errMoved), errors.Is(err, errYield), errors.Is(err, errReplaced), errors.Is(err, errDropped):
+		return onDisplaced
+	case errors.Is(err, errPresent):
+		r.err = p.over
+		return onPresent
+	case errors.Is(err, errDeaf) && !anew:
+		return onDeaf
+	case errors.Is(err, errStranger) && r.at.socket.Path == "":
+		return onNoClient
+	case errors.Is(err, ErrNoClient):
+		return onNobody
+	case (c.hopeless(p) || unsupported(err)) && anew:
+		return onRestarted
+	case unsupported(err):
+		return onIgnorant
+	case c.hopeless(p):
+		return onBarred
+	case errors.As(err, &refusal) && refusal.Phase == PhaseConnect && refusal.Code != CodeClosed:
+		return onTurnedAway
+	case errors.As(err, &refusal):
+		return onClosed
+	case errors.Is(err, ErrNoAnswer):
+		return onHung
+	default:
+		return onLost
+	}
 }
 
 // unsupported reports whether err is that of a client that does not know the command.
@@ -123,31 +137,58 @@ func (c *Client) prune() {
 		case gone(p):
 			p.dropConn()
 		case p.run == nil:
-		case p.empty() && slices.Contains([]State{Searching, Connecting, Waiting}, c.stateOf(p)), c.mustYield(p):
+		case p.empty() && c.premature(p):
 			p.run.cancel(errYield)
-		case p.run.at.socket.Path == "" && p.socket.Path != "" && c.prefersIPC(p):
-			c.move(p)
+		case c.surplus(p):
+			p.run.cancel(errDropped)
+		case c.mustYield(p):
+			c.yield(p)
+		default:
+			c.improve(p)
 		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.peers = slices.DeleteFunc(c.peers, gone)
+	keep := c.peers[:0]
+	for _, p := range c.peers {
+		if !gone(p) {
+			keep = append(keep, p)
+		}
+	}
+	clear(c.peers[len(keep):])
+	c.peers = keep
 }
 
-// move makes p's attempt end for a better one. A list in flight is waited for: what the client
+// premature reports whether p has no session yet.
+func (c *Client) premature(p *peer) bool {
+	switch c.stateOf(p) {
+	case Searching, stranger, Connecting, Waiting:
+		return true
+	default:
+		return false
+	}
+}
+
+// yield ends an attempt that may no longer go on. A list in flight is waited for: what the client
 // has in its line must not overtake what is sent on another way.
-func (c *Client) move(p *peer) {
+func (c *Client) yield(p *peer) {
 	c.mu.Lock()
 	held := p.held
 	c.mu.Unlock()
+	p.run.yields = true
 	if !held {
-		p.run.cancel(errMoved)
+		p.run.cancel(errYield)
 		return
 	}
+	p.run.end()
+}
+
+// end makes the session of r end as soon as nothing is in flight.
+func (r *run) end() {
 	select {
-	case <-p.run.leave:
+	case <-r.leave:
 	default:
-		close(p.run.leave)
+		close(r.leave)
 	}
 }
 
@@ -157,33 +198,24 @@ func (c *Client) holding(p *peer, on bool) {
 	p.held = on
 }
 
-// prefersIPC reports whether p should leave what it talks over now for its socket.
-func (c *Client) prefersIPC(p *peer) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := slices.Index(c.opts.Transports, p.status.Transport)
-	ipc := slices.Index(c.opts.Transports, IPC)
-	return ipc >= 0 && ipc < now
-}
-
 // start begins an attempt with each client whose time has come.
 func (c *Client) start(ctx context.Context, tick bool) {
 	now := time.Now()
-	me := c.opts.Local.User()
+	me := c.opts().Local.User()
 	for _, p := range c.peers {
-		switch {
-		case p.run != nil || p.over != nil || p.again.After(now):
-		case p.stranger != nil && p.doubt.grown() && !tick:
-		case p.foreign(me) && c.stateOf(p) == Foreign:
+		switch state := c.stateOf(p); {
+		case p.run != nil || p.again.After(now):
+		case state == stranger && p.doubt.grown() && !tick:
+		case p.foreign(me) && state == Foreign:
 		case p.foreign(me):
 			p.dropConn()
+			c.follow(p, onOtherUser)
 			reason, remedy := p.strange(me)
 			c.set(p, func(s *Session) {
 				*s = Session{State: Foreign, Address: addressOf(p.place), Error: reason, Remedy: remedy}
 			})
 			c.once(p, "client of another user is left alone", "client", addressOf(p.place), "reason", reason)
 		default:
-			p.stranger = nil
 			c.begin(ctx, p)
 		}
 	}
@@ -208,25 +240,44 @@ func (p *peer) strange(me string) (reason, remedy string) {
 }
 
 func (c *Client) begin(ctx context.Context, p *peer) {
-	if left, ok := c.legacy[p.place]; ok {
-		p.bucket.next = left.next
-		delete(c.legacy, p.place)
-	}
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	r := &run{at: p.place, cancel: cancel, leave: make(chan struct{}), done: make(chan struct{})}
+	r := &run{
+		at: p.place, ctx: ctx, cancel: cancel, leave: make(chan struct{}), done: make(chan struct{}),
+		trials: c.opts().backoff(c.opts().RefusedWait, max(refusedMax, c.opts().RefusedWait)),
+	}
 	p.run = r
 	c.mu.Lock()
 	p.running = true
-	p.ownerUnknown = p.socket.Path == "" && p.PID == 0
-	p.socketAlone = p.socket.Path != "" && p.port.Port == 0
 	c.mu.Unlock()
+	at, leave, over := r.at, r.leave, p.over
 	go func() {
 		defer ring(c.ended)
 		defer close(r.done)
 		defer cancel(nil)
-		r.worked, r.err = c.attempt(ctx, p, r.at, r.leave)
+		if over != nil {
+			r.err = c.check(ctx, at)
+		} else {
+			r.worked, r.err = c.attempt(ctx, p, at, leave)
+		}
 		if cause := context.Cause(ctx); cause != nil {
 			r.err = cause
 		}
 	}()
+}
+
+// errPresent means that somebody still listens.
+var errPresent = errors.New("it is still there")
+
+// check finds out whether a client that was given up is still there: a killed one leaves its
+// socket behind.
+func (c *Client) check(ctx context.Context, at place) error {
+	if at.socket.Path == "" {
+		return errPresent
+	}
+	conn, err := c.dialSocket(ctx, at)
+	if err == nil {
+		_ = conn.Close()
+		err = errPresent
+	}
+	return err
 }

@@ -16,7 +16,7 @@ import (
 // Client reports snapshots to the clients that run. One goroutine, that of Run, knows which
 // those are; each is talked to by a goroutine of its own.
 type Client struct {
-	opts    Options
+	options atomic.Pointer[Options]
 	noticed chan struct{} // something may have appeared: look closely
 	ended   chan struct{} // an attempt has ended, or begun to work
 
@@ -27,13 +27,13 @@ type Client struct {
 	search     *backoff
 	nextSearch time.Time // zero: now
 	looked     time.Time // when last
-
-	spent  map[place]limiter // what is left of each client's tokens, set at the end
-	legacy map[place]limiter // the same of the Client before this one
+	since      time.Time // since when there has been no client, and nothing has told of one
+	nextResend time.Time // zero: never
 
 	blind atomic.Bool // nothing tells of new clients
 
 	mu      sync.Mutex
+	wanted  *Options // to be put into force
 	newest  *devices.Snapshot
 	changed chan struct{} // closed at the next change of a session
 	resend  bool          // the whole list was asked for again
@@ -44,11 +44,16 @@ type Client struct {
 // New returns a Client that does nothing before Run.
 func New(opts Options) *Client {
 	opts = opts.withDefaults()
-	return &Client{
-		opts: opts, noticed: make(chan struct{}, 1), ended: make(chan struct{}, 1), changed: make(chan struct{}),
-		deaf: make(map[string]*deaf), spent: make(map[place]limiter), search: opts.backoff(retryFirst, opts.RetryMax), status: Status{State: Searching},
+	c := &Client{
+		noticed: make(chan struct{}, 1), ended: make(chan struct{}, 1), changed: make(chan struct{}),
+		deaf: make(map[string]*deaf), search: opts.backoff(retryFirst, opts.RetryMax), status: Status{State: Searching},
 	}
+	c.options.Store(&opts)
+	return c
 }
+
+// opts are the options in force. They may be others at the next call.
+func (c *Client) opts() *Options { return c.options.Load() }
 
 func ring(bell chan struct{}) {
 	select {
@@ -85,15 +90,15 @@ func (c *Client) Status() Status {
 	defer c.mu.Unlock()
 	st := c.status
 	st.Sessions = []Session{}
-	best := len(states)
+	best := len(shown)
 	for _, p := range c.peers {
-		if i := slices.Index(states, p.status.State); i >= 0 {
+		if i := slices.Index(shown, p.status.State); i >= 0 {
 			st.Sessions = append(st.Sessions, p.status)
 			best = min(best, i)
 		}
 	}
-	if st.State != Stopped && best < len(states) {
-		st.State, st.Error, st.Remedy, st.NextTry = states[best], "", "", time.Time{}
+	if st.State != Stopped && best < len(shown) {
+		st.State, st.Error, st.Remedy, st.NextTry = shown[best], "", "", time.Time{}
 	}
 	return st
 }
@@ -126,33 +131,60 @@ func (c *Client) Run(ctx context.Context) {
 	c.mu.Lock()
 	c.status = Status{State: Searching}
 	c.mu.Unlock()
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	wg.Go(func() {
-		err := c.opts.Local.Watch(ctx, func() { ring(c.noticed) })
-		if ctx.Err() != nil || !slices.Contains(c.opts.Transports, IPC) {
-			return
-		}
-		c.blind.Store(true)
-		ring(c.ended)
-		if !errors.Is(err, errors.ErrUnsupported) {
-			c.opts.Log.Warn("new clients are found by searching only", "reason", err)
-		}
-	})
+	c.since = time.Now()
+	watch := c.watch(ctx)
+	defer func() { watch.end() }()
 	for ctx.Err() == nil {
+		if c.reconfigure() {
+			watch.end()
+			watch = c.watch(ctx)
+		}
 		c.looked = time.Now()
 		tick := c.searching() && !c.nextSearch.After(c.looked)
 		c.collect()
 		c.settle(c.look(ctx))
+		c.relate()
 		c.prune()
 		c.start(ctx, tick)
+		c.refresh()
 		if tick {
 			c.nextSearch = time.Now().Add(c.searchWait())
 		}
 		c.describe()
 		c.idle(ctx)
 	}
-	c.stop(context.Cause(ctx))
+	c.stop()
+}
+
+// watcher tells of new sockets.
+type watcher struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+func (w watcher) end() {
+	w.cancel()
+	<-w.done
+}
+
+func (c *Client) watch(ctx context.Context) watcher {
+	ctx, cancel := context.WithCancel(ctx)
+	w := watcher{cancel, make(chan struct{})}
+	local := c.opts().Local
+	c.blind.Store(false)
+	go func() {
+		defer close(w.done)
+		err := local.Watch(ctx, func() { ring(c.noticed) })
+		if ctx.Err() != nil || !slices.Contains(c.opts().Transports, IPC) {
+			return
+		}
+		c.blind.Store(true)
+		ring(c.ended)
+		if !errors.Is(err, errors.ErrUnsupported) {
+			c.opts().Log.Warn("new clients are found by searching only", "reason", err)
+		}
+	}()
+	return w
 }
 
 // lookPause is the least time from one look to the next when something appears again and again.
@@ -182,11 +214,13 @@ func (c *Client) nextDue() (at time.Time) {
 	if c.searching() {
 		at = c.nextSearch
 	}
-	me := c.opts.Local.User()
+	me := c.opts().Local.User()
 	for _, p := range c.peers {
 		switch {
-		case p.run != nil || p.over != nil || p.foreign(me):
-		case p.stranger != nil && p.doubt.grown(): // it is asked with the next search
+		case p.run != nil:
+			at = earlier(at, c.improvesAt(p))
+		case p.foreign(me):
+		case c.stateOf(p) == stranger && p.doubt.grown(): // it is asked with the next search
 		default:
 			at = earlier(at, p.again)
 		}
@@ -194,7 +228,7 @@ func (c *Client) nextDue() (at time.Time) {
 	for _, d := range c.deaf {
 		at = earlier(at, d.again)
 	}
-	return at
+	return earlier(at, c.nextResend)
 }
 
 func earlier(a, b time.Time) time.Time {
@@ -214,25 +248,31 @@ func (c *Client) connected() bool {
 	defer c.mu.Unlock()
 	return slices.ContainsFunc(c.peers, func(p *peer) bool {
 		s := p.status.State
-		return p.running && (s == Ready || s == Degraded || s == Unsupported)
+		return p.running && (s == Ready || s == Degraded || s == Slow || s == Unsupported)
 	})
 }
 
-// blindPause is how many times RetryMax lie between two searches for further clients where
-// nothing tells of them.
-const blindPause = 6
+// slowdown is how many times RetryMax lie between two searches where they are only for what
+// hardly ever appears: further clients where nothing tells of them, and after quickSearch those
+// without a socket.
+const slowdown = 6
+
+// quickSearch is for how long a search that finds nothing goes on at its full pace: clients with a
+// socket, as all that users run, are noticed by an event (rule R72).
+const quickSearch = 3 * time.Minute
 
 func (c *Client) searchWait() time.Duration {
-	if c.search.grown() && c.connected() {
-		return blindPause * c.opts.RetryMax
+	wait := c.search.wait()
+	if connected := c.connected(); !c.search.grown() || !connected && (c.blind.Load() || time.Since(c.since) < quickSearch) {
+		return wait
 	}
-	return c.search.wait()
+	return slowdown * wait
 }
 
 // searchAnew makes the next searches follow fast.
 func (c *Client) searchAnew() {
 	c.search.reset()
-	c.nextSearch = time.Time{}
+	c.nextSearch, c.since = time.Time{}, time.Now()
 }
 
 // relent forgets what was given up, after the whole list was asked for again.
@@ -246,10 +286,10 @@ func (c *Client) relent() {
 	}
 	clear(c.deaf)
 	for _, p := range c.peers {
-		p.over, p.again = nil, time.Time{}
+		c.follow(p, onChanged)
 		switch state := c.stateOf(p); {
 		case p.run == nil:
-			clear(p.refused)
+			c.forgive(p)
 		case state == Unsupported:
 			p.run.cancel(errMoved)
 		case state == Connecting: // its first list may be without an answer yet
@@ -266,37 +306,20 @@ func (c *Client) stateOf(p *peer) State {
 	return p.status.State
 }
 
-// ErrSucceeded is the cause with which to end Run when another Client goes on at once that
-// reaches the same clients: none is told that the devices are gone.
-var ErrSucceeded = errors.New("another one goes on")
-
-// ReachesAs reports whether c finds the same clients as before did, for the same application.
-func (c *Client) ReachesAs(before *Client) bool {
-	a, b := c.opts, before.opts
-	return a.ClientID == b.ClientID && a.Clients == b.Clients && slices.Equal(a.Ports, b.Ports) &&
-		slices.Equal(a.Transports, b.Transports) && a.Local == b.Local
-}
-
-// Succeed makes c go on where before, which has ended, has left off: clients still count the
-// tokens that it has spent. To be called before Run.
-func (c *Client) Succeed(before *Client) { c.legacy = before.spent }
-
 // stop ends all sessions in order, and waits for them.
-func (c *Client) stop(cause error) {
-	if !errors.Is(cause, ErrSucceeded) {
-		cause = errStopping
-	}
+func (c *Client) stop() {
 	for _, p := range c.peers {
 		if p.run != nil {
-			p.run.cancel(cause)
+			p.run.cancel(errStopping)
 		}
 	}
 	for _, p := range c.peers {
 		if p.run != nil {
 			<-p.run.done
+			p.run.better.drop()
+			c.takeNext(p).drop()
 		}
 		p.dropConn()
-		c.spent[p.place] = p.bucket
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

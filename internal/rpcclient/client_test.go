@@ -58,7 +58,9 @@ func TestFullListOnConnectEvenIfEmpty(t *testing.T) {
 
 func TestNothingIsSentBeforeTheFirstSnapshot(t *testing.T) {
 	s := serve(t, fakeserver.Options{})
-	h := start(t, quick(s.Port()))
+	opts := quick(s.Port())
+	opts.Origin = origin
+	h := start(t, opts)
 	eventually(t, "a connection", func() bool { return h.session().Transport == WebSocket })
 	require.Empty(t, s.Payloads())
 	h.stop()
@@ -92,6 +94,7 @@ func TestProofs(t *testing.T) {
 		probes int // payloads that carry no device
 	}{
 		"fingerprint":                {fakeserver.Options{}, all, ProofFingerprint, WebSocket, 0},
+		"fingerprint, no origin":     {fakeserver.Options{}, all, ProofFingerprint, HTTP, 0}, // the client's own would refuse, and take a token
 		"specification, websocket":   {fakeserver.Options{NoFingerprint: true}, all, ProofReady, WebSocket, 0},
 		"specification, http alone":  {fakeserver.Options{NoFingerprint: true, NoWebSocket: true}, all, ProofAnswer, HTTP, 1},
 		"specification, http wanted": {fakeserver.Options{NoFingerprint: true}, HTTP, ProofAnswer, HTTP, 1},
@@ -102,16 +105,20 @@ func TestProofs(t *testing.T) {
 			s := serve(t, c.server)
 			ctx, cancel := context.WithTimeout(context.Background(), patience)
 			defer cancel()
-			overPort := only(c.set)
+			probing := Options{ClientID: clientID, Transports: only(c.set)}
 			if c.set == all {
-				overPort = []Transport{WebSocket, HTTP}
+				probing.Transports = []Transport{WebSocket, HTTP}
 			}
-			p, err := probe(ctx, target{addr: loopback(s.Port()), port: s.Port(), clientID: clientID}, overPort)
+			prober := New(probing)
+			p, err := prober.prove(ctx, prober.newPeer(Process{}), place{port: Listener{Port: s.Port()}})
 			require.NoError(t, err)
 			require.Equal(t, c.proof, p.proof)
 			p.discard()
 			opts := quick(s.Port())
 			opts.Transports = only(c.set)
+			if name != "fingerprint, no origin" {
+				opts.Origin = origin
+			}
 			before := len(s.Payloads())
 			h := start(t, opts)
 			h.publish(devices.True)
@@ -172,7 +179,7 @@ func TestFaults(t *testing.T) {
 			s := serve(t, fakeserver.Options{})
 			require.NoError(t, s.SetFault(fault))
 			opts := quick(s.Port())
-			opts.Transports = only(c.set)
+			opts.Transports, opts.Origin = only(c.set), origin
 			h := start(t, opts)
 			h.publish(devices.True)
 			eventually(t, "the status says what is wrong", func() bool {
@@ -213,7 +220,9 @@ func TestLateIsNotLost(t *testing.T) {
 		f, err := fakeserver.ParseFault(fault)
 		require.NoError(t, err)
 		s := serve(t, fakeserver.Options{Fault: f})
-		h := start(t, quick(s.Port()))
+		opts := quick(s.Port())
+		opts.Origin = origin
+		h := start(t, opts)
 		h.publish(devices.False)
 		h.publish(devices.True)
 		has(t, s, devices.True)

@@ -100,7 +100,7 @@ func TestDegradesToHTTP(t *testing.T) {
 	m := newMachine(t)
 	s := desktops(t, m, 1, func(o *fakeserver.Options) { o.IPCDir, o.Refill = "", 300*time.Millisecond })[0]
 	opts := quick(s.Port())
-	opts.Local, opts.Tokens, opts.TokenEvery = m, 2, 300*time.Millisecond
+	opts.Local, opts.Origin, opts.Tokens, opts.TokenEvery = m, origin, 2, 300*time.Millisecond
 	h := start(t, opts)
 	h.publish(devices.False)
 	has(t, s, devices.False)
@@ -224,7 +224,7 @@ func TestTheSocketIsPreferredOnceItIsThere(t *testing.T) {
 	s := desktops(t, hidden, 1, func(o *fakeserver.Options) { o.Origins = nil; o.Profile = fakeserver.Documented })[0]
 	m.own(s.Port(), Process{PID: 100, UID: "1000"})
 	opts := quick(s.Port())
-	opts.Local = m
+	opts.Local, opts.Origin = m, origin
 	h := start(t, opts)
 	h.publish(devices.True)
 	eventually(t, "over WebSocket", func() bool { return h.session().State == Ready && h.session().Transport == WebSocket })

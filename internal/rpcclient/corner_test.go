@@ -436,7 +436,7 @@ func TestASlowFingerprintDoesNotSwitchPacingOff(t *testing.T) {
 		}
 	})
 	opts := quick(s.port())
-	opts.Local, opts.Tokens, opts.TokenEvery = m, 2, time.Hour
+	opts.Local, opts.Tokens, opts.TokenEvery = m, 3, time.Hour // the WebSocket that is tried for a proof takes one
 	h := start(t, opts)
 	h.publish(devices.True)
 	eventually(t, "delivered", h.connected)
@@ -456,7 +456,7 @@ func TestTheFirstClientKeepsItsTurnWhenItMovesToItsSocket(t *testing.T) {
 		m.own(s.Port(), Process{PID: 100 + i, UID: "1000"})
 	}
 	opts := quick(portsOf(all)...)
-	opts.Local, opts.Clients = m, FirstClient
+	opts.Local, opts.Clients, opts.Origin = m, FirstClient, origin
 	h := start(t, opts)
 	h.publish(devices.True)
 	eventually(t, "one served, one waiting", func() bool {
@@ -582,7 +582,7 @@ func TestNothingIsDegradedBeforeTheFirstList(t *testing.T) {
 	m := newMachine(t)
 	s := desktops(t, m, 1, func(o *fakeserver.Options) { o.IPCDir = "" })[0]
 	opts := quick(s.Port())
-	opts.Local, opts.Tokens, opts.TokenEvery = m, 1, time.Hour // the refused WebSocket takes it
+	opts.Local, opts.Origin, opts.Tokens, opts.TokenEvery = m, origin, 1, time.Hour // the refused WebSocket takes it
 	h := start(t, opts)
 	h.publish(devices.True)
 	soon(t, "it waits for a token", func() bool { return time.Until(h.session().NextTry) > 50*time.Minute })

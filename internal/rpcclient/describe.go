@@ -14,9 +14,9 @@ func (c *Client) describe() {
 	var held []string
 	notes := slices.Clone(c.notes)
 	for _, p := range c.peers {
-		if p.stranger != nil {
+		if c.stateOf(p) == stranger {
 			held = append(held, strconv.Itoa(p.port.Port))
-			notes = append(notes, fmt.Sprintf("port %d is held by another program: %s: %v", p.port.Port, p.program(), p.stranger))
+			notes = append(notes, fmt.Sprintf("port %d is held by another program: %s: %v", p.port.Port, p.program(), p.stray))
 		}
 	}
 	err := c.nobody(held)
@@ -27,7 +27,7 @@ func (c *Client) describe() {
 	}
 	for _, n := range notes {
 		if !slices.Contains(c.status.Notes, n) {
-			c.opts.Log.Warn("where a client might be", "note", n)
+			c.opts().Log.Warn("where a client might be", "note", n)
 		}
 	}
 	c.status.Notes, c.status.NextTry = notes, time.Time{}
@@ -35,10 +35,10 @@ func (c *Client) describe() {
 		c.status.NextTry = c.nextSearch
 	}
 	c.status.Error, c.status.Remedy = err.Error(), Remedy(err)
-	alone := !slices.ContainsFunc(c.peers, func(p *peer) bool { return slices.Contains(states, p.status.State) && p.status.State != Foreign })
+	alone := !slices.ContainsFunc(c.peers, func(p *peer) bool { return slices.Contains(shown, p.status.State) && p.status.State != Foreign })
 	if alone && c.said != c.status.Error && slices.IndexFunc(c.peers, func(p *peer) bool { return p.running }) < 0 {
 		c.said = c.status.Error
-		c.opts.Log.Info("no client to report to", "reason", err, "remedy", c.status.Remedy)
+		c.opts().Log.Info("no client to report to", "reason", err, "remedy", c.status.Remedy)
 	}
 }
 
@@ -55,14 +55,14 @@ func (p *peer) program() string {
 
 // nobody says what was tried, and which ports are held by others.
 func (c *Client) nobody(held []string) error {
-	if len(c.opts.Ports) == 0 || len(c.opts.Transports) == 1 && c.opts.Transports[0] == IPC {
+	if len(c.opts().Ports) == 0 || len(c.opts().Transports) == 1 && c.opts().Transports[0] == IPC {
 		return fmt.Errorf("%w on any IPC socket", ErrNoClient)
 	}
-	where := fmt.Sprintf("ports %d to %d of 127.0.0.1", c.opts.Ports[0], c.opts.Ports[len(c.opts.Ports)-1])
-	if len(c.opts.Ports) == 1 {
-		where = fmt.Sprintf("port %d of 127.0.0.1", c.opts.Ports[0])
+	where := fmt.Sprintf("ports %d to %d of 127.0.0.1", c.opts().Ports[0], c.opts().Ports[len(c.opts().Ports)-1])
+	if len(c.opts().Ports) == 1 {
+		where = fmt.Sprintf("port %d of 127.0.0.1", c.opts().Ports[0])
 	}
-	if slices.Contains(c.opts.Transports, IPC) {
+	if slices.Contains(c.opts().Transports, IPC) {
 		where = "any IPC socket, nor on " + where
 	}
 	if len(held) > 0 {

@@ -82,9 +82,9 @@ func (c *Client) look(ctx context.Context) sight {
 
 func (c *Client) lookForSockets(ctx context.Context) []seenSocket {
 	var sockets []Socket
-	if slices.Contains(c.opts.Transports, IPC) {
+	if slices.Contains(c.opts().Transports, IPC) {
 		var notes []string
-		sockets, notes = c.opts.Local.Sockets()
+		sockets, notes = c.opts().Local.Sockets()
 		c.notes = append(c.notes, notes...)
 	}
 	for _, p := range c.peers {
@@ -115,7 +115,7 @@ func (c *Client) lookForSockets(ctx context.Context) []seenSocket {
 
 // dialSockets connects to all at once, so that one which hangs costs no more than ProbeTimeout.
 func (c *Client) dialSockets(ctx context.Context, sockets []Socket) []seenSocket {
-	ctx, cancel := context.WithTimeout(ctx, c.opts.ProbeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, c.opts().ProbeTimeout)
 	defer cancel()
 	all := make([]seenSocket, len(sockets))
 	errs := make([]error, len(sockets))
@@ -123,7 +123,7 @@ func (c *Client) dialSockets(ctx context.Context, sockets []Socket) []seenSocket
 	for i, s := range sockets {
 		wg.Go(func() {
 			all[i].Socket = s
-			all[i].conn, all[i].Process, errs[i] = c.opts.Local.Dial(ctx, s.Path)
+			all[i].conn, all[i].Process, errs[i] = c.opts().Local.Dial(ctx, s.Path)
 		})
 	}
 	wg.Wait()
@@ -147,10 +147,13 @@ func (c *Client) turnDeaf(s Socket, err error) {
 }
 
 func (c *Client) lookForPorts(ctx context.Context) []Listener {
-	if !slices.ContainsFunc(c.opts.Transports, func(t Transport) bool { return t != IPC }) {
+	if !slices.ContainsFunc(c.opts().Transports, func(t Transport) bool { return t != IPC }) {
+		for _, p := range c.peers {
+			p.port = Listener{}
+		}
 		return nil
 	}
-	listeners, err := c.opts.Local.Listeners(c.opts.Ports)
+	listeners, err := c.opts().Local.Listeners(c.opts().Ports)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
 		listeners = c.tryPorts(ctx)
@@ -159,7 +162,7 @@ func (c *Client) lookForPorts(ctx context.Context) []Listener {
 		return nil
 	}
 	slices.SortFunc(listeners, func(a, b Listener) int {
-		return slices.Index(c.opts.Ports, a.Port) - slices.Index(c.opts.Ports, b.Port)
+		return slices.Index(c.opts().Ports, a.Port) - slices.Index(c.opts().Ports, b.Port)
 	})
 	for _, p := range c.peers {
 		i := slices.IndexFunc(listeners, func(l Listener) bool { return l.Port == p.port.Port && l.ID == p.port.ID })
@@ -170,7 +173,7 @@ func (c *Client) lookForPorts(ctx context.Context) []Listener {
 		listeners = slices.Delete(listeners, i, i+1)
 	}
 	if len(listeners) > 0 {
-		c.opts.Local.Identify(listeners)
+		c.opts().Local.Identify(listeners)
 	}
 	return listeners
 }
@@ -178,24 +181,24 @@ func (c *Client) lookForPorts(ctx context.Context) []Listener {
 // tryPorts finds the ports with a listener where the system does not tell: by connecting to
 // all of them at once.
 func (c *Client) tryPorts(ctx context.Context) []Listener {
-	ctx, cancel := context.WithTimeout(ctx, c.opts.ProbeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, c.opts().ProbeTimeout)
 	defer cancel()
-	open := make([]bool, len(c.opts.Ports))
+	open := make([]bool, len(c.opts().Ports))
 	var wg sync.WaitGroup
-	for i, port := range c.opts.Ports {
+	for i, port := range c.opts().Ports {
 		if slices.ContainsFunc(c.peers, func(p *peer) bool { return p.run != nil && p.port.Port == port }) {
 			open[i] = true // else it will be noticed there
 			continue
 		}
 		wg.Go(func() {
-			if conn, err := c.opts.DialPort(ctx, port); err == nil {
+			if conn, err := c.opts().DialPort(ctx, port); err == nil {
 				open[i] = conn.Close() == nil
 			}
 		})
 	}
 	wg.Wait()
 	var found []Listener
-	for i, port := range c.opts.Ports {
+	for i, port := range c.opts().Ports {
 		if open[i] {
 			found = append(found, Listener{Port: port})
 		}
@@ -231,7 +234,7 @@ func (c *Client) settle(s sight) {
 		}
 		p.socket, p.Process = seen.Socket, seen.Process
 		p.keep(seen.conn)
-		p.gains()
+		c.follow(p, onChanged)
 	}
 	for _, l := range s.ports {
 		p := c.lacking(l.PID, func(p *peer) bool { return p.port.Port == 0 })
@@ -239,7 +242,7 @@ func (c *Client) settle(s sight) {
 			p = c.newPeer(l.Process)
 		}
 		p.port = l
-		p.gains()
+		c.follow(p, onChanged)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -16,7 +16,9 @@ func TestATransportThatWorkedIsNotGivenUp(t *testing.T) {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
 			s := serve(t, fakeserver.Options{})
-			h := start(t, quick(s.Port()))
+			opts := quick(s.Port())
+			opts.Origin = origin
+			h := start(t, opts)
 			h.publish(devices.False)
 			has(t, s, devices.False)
 			eventually(t, "delivered", func() bool { return len(h.delivered()) == 1 })

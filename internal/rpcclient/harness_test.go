@@ -34,6 +34,9 @@ type harness struct {
 	generation uint64
 }
 
+// origin has the WebSocket of a client tried that has the fingerprint.
+const origin = "https://acme.example"
+
 // quick are options whose deadlines suit tests of failures.
 func quick(ports ...int) Options {
 	return Options{

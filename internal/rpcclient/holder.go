@@ -2,8 +2,11 @@ package rpcclient
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+
+	"sidetone/internal/devices"
 )
 
 // holder keeps the status of one session.
@@ -12,27 +15,32 @@ type holder struct {
 	p     *peer
 	to    Address
 	start time.Time
-	paced bool // by the client's tokens
-	mute  bool // the client does not know the command: there is nothing to empty
+	paced bool              // by the client's tokens
+	last  *devices.Snapshot // the list that it has accepted
+	mute  bool              // the client does not know the command: there is nothing to empty
 }
 
 func (h *holder) delivered(d Delivery) {
-	h.mute = false
+	h.mute, h.last = false, &d.Snapshot
 	if d.First {
 		ring(h.ended) // others may have to make way
 	}
-	h.set(h.p, func(s *Session) {
-		*s = Session{State: Ready, Address: h.to, Generation: d.Snapshot.Generation, Delivered: time.Now(), Devices: len(d.Snapshot.Devices)}
+	on := onAccepted
+	if h.paced {
+		on = onMetered
+	}
+	h.enter(h.p, on, func(s *Session) {
+		*s = Session{Address: h.to, Generation: d.Snapshot.Generation, Delivered: time.Now(), Devices: len(d.Snapshot.Devices)}
 		h.pace(s)
 	})
 	clear(h.p.said)
 	h.mu.Lock()
 	h.said, h.p.chance = "", false
 	h.mu.Unlock()
-	h.opts.OnDelivery(d)
+	h.opts().OnDelivery(d)
 	// Only a session that lasts proves that the client is well: one that ends after each list
 	// must not be reopened at full speed.
-	if time.Since(h.start) > h.opts.RetryMax {
+	if time.Since(h.start) > h.opts().RetryMax {
 		h.p.retry.reset()
 	}
 	h.p.sulk.reset()
@@ -43,16 +51,41 @@ func (h *holder) pace(s *Session) {
 	if !h.paced {
 		return
 	}
-	s.State = Degraded
-	s.Error, s.Remedy = h.refusals(h.p), h.slow()
+	s.Error, s.Remedy = h.refusalsLocked(h.p), h.late()
 	if wait := h.p.bucket.delay(time.Now()); wait > 0 {
 		s.NextTry = time.Now().Add(wait)
 	}
 }
 
-// slow says what HTTP means, and what would be better.
-func (h *holder) slow() string {
-	return fmt.Sprintf("over HTTP this client takes one update in %s; it needs IPC, or an origin that is registered and authorized, to be told at once", h.opts.TokenEvery)
+// slow says that an answer is overdue, and what the client may hold meanwhile.
+func (h *holder) slow(sent *devices.Snapshot, since time.Time) {
+	h.enter(h.p, onOverdue, func(s *Session) {
+		s.Address, s.Since, s.Pending, s.NextTry = h.to, since, sent.Generation, time.Time{}
+		s.Muted = mutedIn(sent, h.last)
+		s.Error = "the client has not answered since " + since.Format(time.TimeOnly)
+		s.Remedy = "wait: the newest list is sent as soon as it answers; if it stays so, restart the client"
+	})
+	h.Client.opts().Log.Warn("the client is slow", "client", h.to, "generation", sent.Generation)
+}
+
+// mutedIn are the microphones that are muted in any of the lists.
+func mutedIn(lists ...*devices.Snapshot) (ids []string) {
+	for _, list := range lists {
+		if list == nil {
+			continue
+		}
+		for _, d := range list.Devices {
+			if d.HardwareMute != nil && *d.HardwareMute && !slices.Contains(ids, d.ID) {
+				ids = append(ids, d.ID)
+			}
+		}
+	}
+	return ids
+}
+
+// late says what HTTP means, and what would be better.
+func (h *holder) late() string {
+	return fmt.Sprintf("over HTTP this client takes one update in %s; it needs IPC, or an origin that is registered and authorized, to be told at once", h.opts().TokenEvery)
 }
 
 func (h *holder) holds(generation uint64) {
@@ -64,10 +97,8 @@ func (h *holder) waits(until time.Time) {
 }
 
 func (h *holder) refused(err error, again time.Time) {
-	h.set(h.p, func(s *Session) {
-		s.State, s.NextTry, s.Error, s.Remedy = Refused, again, err.Error(), Remedy(err)
-	})
-	h.opts.Log.Warn("list refused", "client", h.to, "reason", err, "remedy", Remedy(err), "again in", time.Until(again).Round(time.Millisecond))
+	h.enter(h.p, onDeclined, func(s *Session) { s.NextTry, s.Error, s.Remedy = again, err.Error(), Remedy(err) })
+	h.opts().Log.Warn("list refused", "client", h.to, "reason", err, "remedy", Remedy(err), "again in", time.Until(again).Round(time.Millisecond))
 }
 
 // unsupported keeps the link, which costs nothing: its end tells that the client has restarted,
@@ -82,11 +113,9 @@ func (h *holder) unsupported(err error) (end error) {
 		return errMoved
 	}
 	h.mute = true
-	h.set(h.p, func(s *Session) {
-		*s = Session{State: Unsupported, Address: h.to, Error: err.Error(), Remedy: Remedy(err)}
-	})
+	h.enter(h.p, onSilent, func(s *Session) { *s = Session{Address: h.to, Error: err.Error(), Remedy: Remedy(err)} })
 	h.once(h.p, "client does not know certified devices", "client", h.to, "reason", err, "remedy", Remedy(err))
-	if h.opts.Clients == FirstClient {
+	if h.opts().Clients == FirstClient {
 		return err
 	}
 	return nil
@@ -94,8 +123,14 @@ func (h *holder) unsupported(err error) (end error) {
 
 // refusals says which transports the client has refused for as long as it runs, and why.
 func (c *Client) refusals(p *peer) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.refusalsLocked(p)
+}
+
+func (c *Client) refusalsLocked(p *peer) string {
 	var why []string
-	for _, tr := range c.opts.Transports {
+	for _, tr := range c.opts().Transports {
 		if err := p.refused[tr]; err != nil {
 			why = append(why, err.Error())
 		}

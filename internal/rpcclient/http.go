@@ -22,9 +22,9 @@ const redialTimeout = time.Second
 // connection open, because nothing else tells that the client has gone (rule R28).
 type httpLink struct {
 	target target
-	counts bool          // each request costs a token
-	proofs []Transport   // how the server proves itself again; nil while nothing secret was sent
-	gone   chan struct{} // closed once the client cannot be reached any more
+	counts bool                        // each request costs a token
+	prove  func(context.Context) error // has the server prove itself again; nil while nothing secret is sent
+	gone   chan struct{}               // closed once the client cannot be reached any more
 
 	life context.Context // ends with close, and when the client has gone
 	end  context.CancelFunc
@@ -36,8 +36,8 @@ type httpLink struct {
 }
 
 // openHTTP connects. The caller vouches that the server is a client, or sends nothing secret.
-func openHTTP(ctx context.Context, t target, proofs []Transport, counts bool) (*httpLink, error) {
-	l := &httpLink{target: t, counts: counts, proofs: proofs, gone: make(chan struct{}), redial: newBackoff(retryFirst, redialInterval)}
+func openHTTP(ctx context.Context, t target, prove func(context.Context) error, counts bool) (*httpLink, error) {
+	l := &httpLink{target: t, counts: counts, prove: prove, gone: make(chan struct{}), redial: newBackoff(retryFirst, redialInterval)}
 	if t.chance != nil {
 		l.redial.chance = t.chance
 	}
@@ -49,11 +49,16 @@ func openHTTP(ctx context.Context, t target, proofs []Transport, counts bool) (*
 	return l, nil
 }
 
-// dial makes a new connection and takes it into use.
+// dial makes a new connection and takes it into use. Whose the port is counts once it is connected
+// to: before, another program could still take it over.
 func (l *httpLink) dial(ctx context.Context) (*httpConn, error) {
 	conn, err := l.target.connect(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrLost, err)
+	}
+	if !l.target.sameOwner() {
+		_ = conn.Close()
+		return nil, fmt.Errorf("%w: the port has another owner now", ErrLost)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -143,25 +148,13 @@ func (l *httpLink) connection(ctx context.Context) (c *httpConn, kept bool, err 
 			}
 		}
 	}
-	if !l.target.sameOwner() {
-		return nil, false, fmt.Errorf("%w: the port has another owner now", ErrLost)
-	}
-	if !proven {
+	if !proven && l.prove != nil {
 		if err := l.prove(ctx); err != nil {
 			return nil, false, fmt.Errorf("%w: the port may have another owner: %w", ErrLost, err)
 		}
 	}
 	c, err = l.dial(ctx)
 	return c, false, err
-}
-
-func (l *httpLink) prove(ctx context.Context) error {
-	if l.proofs == nil {
-		return nil
-	}
-	p, err := probe(ctx, l.target, l.proofs)
-	p.discard()
-	return err
 }
 
 // await keeps a connection open, which tells when the client goes: the request that got no

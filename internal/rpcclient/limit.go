@@ -2,7 +2,8 @@ package rpcclient
 
 import "time"
 
-// limiter is a token bucket: size tokens, one more in each interval. A new one is full.
+// limiter is a token bucket: size tokens, one more in each interval, which run from the first
+// use of a full one. A new one is full.
 type limiter struct {
 	size  int
 	every time.Duration
@@ -18,11 +19,17 @@ const (
 )
 
 // delay says how long to wait for the next token. It uses nothing up.
-func (l *limiter) delay(now time.Time) time.Duration {
-	if !l.next.After(now) { // also of a new one, whose distance from now does not fit a Duration
+func (l *limiter) delay(now time.Time) time.Duration { return l.delayFor(now, 1) }
+
+// delayFor says how long to wait until there are n tokens.
+func (l *limiter) delayFor(now time.Time, n int) time.Duration {
+	switch {
+	case n > l.size:
+		return l.every // there never are; by then one may be enough
+	case !l.next.After(now): // also of a new one, whose distance from now does not fit a Duration
 		return 0
 	}
-	return max(0, l.next.Sub(now)-time.Duration(l.size-1)*l.every)
+	return max(0, l.next.Sub(now)-time.Duration(l.size-n)*l.every)
 }
 
 // use takes one token.
@@ -31,20 +38,4 @@ func (l *limiter) use(now time.Time) {
 		l.next = now
 	}
 	l.next = l.next.Add(l.every)
-}
-
-// spend takes one token of a client's bucket. A client that was busy, or whose bucket is not as
-// full as we think, takes it later: what is returned says when it certainly was. Without that
-// our count would run ahead of the client's, and the next request would wait in its line. A nil
-// limiter has no limit.
-func (l *limiter) spend(now time.Time) (spent func(time.Time)) {
-	if l == nil {
-		return func(time.Time) {}
-	}
-	before := l.next
-	l.use(now)
-	return func(at time.Time) {
-		l.next = before
-		l.use(at)
-	}
 }

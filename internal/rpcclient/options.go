@@ -33,6 +33,7 @@ type Options struct {
 	TokenEvery    time.Duration                                         // and how long it takes to allow one more
 	RetryMax      time.Duration                                         // longest wait between two searches (rule R72)
 	RefusedWait   time.Duration                                         // shortest wait after a client refused to talk (rule R45)
+	ResendEvery   time.Duration                                         // 0: never; else the list is sent again after that time (rule R77)
 	OnExit        ExitPolicy
 	StopTimeout   time.Duration // for the farewell (rule R53)
 	OnDelivery    func(Delivery)
@@ -64,6 +65,15 @@ const (
 	doubtFirst   = time.Second     // first wait before a port's owner is asked again for a proof
 	doubtMax     = time.Minute     // and the longest
 )
+
+// limits are those of answers over the transport.
+func (o *Options) limits(over Transport) limits {
+	t := limits{overdue: o.AnswerTimeout, silent: o.AnswerTimeout, hung: o.HTTPTimeout}
+	if over == HTTP {
+		t.silent = o.HTTPTimeout
+	}
+	return t
+}
 
 func (o Options) withDefaults() Options {
 	d := DefaultOptions

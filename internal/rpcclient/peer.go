@@ -7,48 +7,66 @@ import (
 	"net"
 	"slices"
 	"time"
+
+	"sidetone/internal/devices"
 )
 
 // peer is one client process, or what stands where one might be. Until it restarts, what it
-// refused is remembered, and so is how many of its tokens were spent.
+// refused is remembered, and so is how many of its tokens were spent. Its state is that of its
+// status; transitions says how it changes.
 type peer struct {
-	place    // owned by Client.Run
-	box      *mailbox
-	retry    *backoff // after a session that ended
-	sulk     *backoff // after a refusal to talk
-	doubt    *backoff // after an answer, or a silence, that is not a client's
-	again    time.Time
-	over     error // not nil: nothing to try before it restarts
-	stranger error // not nil: it is another program; searches ask it again, ever more rarely
+	place  // owned by Client.Run
+	box    *mailbox
+	bucket *bucket
+	retry  *backoff // after a session that ended
+	sulk   *backoff // after a refusal to talk
+	doubt  *backoff // after an answer, or a silence, that is not a client's
+	again  time.Time
+	over   error // not nil: given up, there is nothing to try before it restarts
+	stray  error // why it is a stranger
 
 	// Owned by the attempt while one runs, else by Client.Run.
 	conn     net.Conn // fresh, to the socket; nil once used
-	bucket   limiter
-	refused  map[Transport]error // refused for as long as the process lives
-	answered bool                // the command, at least once
-	said     map[string]bool     // what was logged since the last delivery
+	dialed   time.Time
+	answered bool              // the command, at least once
+	worked   Transport         // over which it has answered last
+	said     map[string]bool   // what was logged since the last delivery
+	sent     *devices.Snapshot // what it may have: the last list that it was sent and has not refused
 
 	run *run // the attempt that runs; nil when none
 
 	// Guarded by Client.mu.
 	status  Session
-	running bool // an attempt is under way
-	talking bool // it has the turn
-	held    bool // there is a session
-	chance  bool // it is to be asked once more if it does not answer
+	refused map[Transport]error // refused for as long as the process lives
+	running bool                // an attempt is under way
+	talking bool                // it has the turn
+	held    bool                // there is a session
+	chance  bool                // it is to be asked once more if it does not answer
+	next    *opening            // the link to go on with
 	// Which ports may belong to which sockets (rule R76):
-	ownerUnknown bool // a port, and whose it is is not known
-	socketAlone  bool // a socket, and its port is not known
+	who         int // the process
+	lineage     Lineage
+	portAlone   bool // a port, and its socket is not known
+	socketAlone bool // a socket, and its port is not known
+	greeted     bool // it has said READY, and waits for ports that may be its own to fall silent
 }
 
 // run is one attempt to talk to a peer.
 type run struct {
-	at     place
+	at     place // owned by Client.Run
+	ctx    context.Context
 	cancel context.CancelCauseFunc
 	leave  chan struct{} // closed: end as soon as nothing is in flight
 	done   chan struct{} // closed at the end, after which the rest may be read
 	worked bool
 	err    error
+
+	// Owned by Client.Run.
+	better     *opening  // a better link, while it is made
+	improve    time.Time // when one may be tried again
+	trials     *backoff
+	yields     bool // it may no longer be talked to
+	reconsider bool // new settings may leave out what it uses, or have something better
 }
 
 // The causes with which an attempt is ended from outside.
@@ -56,6 +74,7 @@ var (
 	errStopping = errors.New("the agent stops")               // in order, with a farewell
 	errMoved    = errors.New("there is a better way now")     // to the same client: without a farewell
 	errYield    = errors.New("it may no longer be talked to") // without a farewell
+	errDropped  = errors.New("the settings leave it out now") // with a farewell
 )
 
 // What an attempt has found that concerns the place, not the client.
@@ -67,13 +86,11 @@ var (
 
 func (c *Client) newPeer(who Process) *peer {
 	p := &peer{
-		place: place{Process: who}, box: newMailbox(),
-		retry: c.opts.backoff(retryFirst, c.opts.RetryMax), sulk: c.opts.backoff(c.opts.RefusedWait, max(refusedMax, c.opts.RefusedWait)),
-		doubt:   c.opts.backoff(doubtFirst, doubtMax),
-		bucket:  limiter{size: c.opts.Tokens, every: c.opts.TokenEvery},
-		refused: make(map[Transport]error), said: make(map[string]bool),
+		place: place{Process: who}, box: newMailbox(), bucket: newBucket(c.opts().Tokens, c.opts().TokenEvery),
+		doubt: c.opts().backoff(doubtFirst, doubtMax), refused: make(map[Transport]error), said: make(map[string]bool),
 		status: Session{State: Searching}, // no session before it has proved to be a client
 	}
+	c.setBackoffs(p)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.newest != nil {
@@ -91,11 +108,41 @@ func (c *Client) rank(a, b *peer) int {
 		}
 		return 1
 	}
-	return slices.Index(c.opts.Ports, a.port.Port) - slices.Index(c.opts.Ports, b.port.Port)
+	return slices.Index(c.opts().Ports, a.port.Port) - slices.Index(c.opts().Ports, b.port.Port)
 }
 
-// gains says that p has a place that it lacked, which may be the way that was missing.
-func (p *peer) gains() { p.over, p.stranger, p.again = nil, nil, time.Time{} }
+func (c *Client) setBackoffs(p *peer) {
+	o := c.opts()
+	p.retry, p.sulk = o.backoff(retryFirst, o.RetryMax), o.backoff(o.RefusedWait, max(refusedMax, o.RefusedWait))
+}
+
+// follow puts the transition of p after an outcome into force.
+func (c *Client) follow(p *peer, on outcome) State {
+	t := next(c.stateOf(p), on)
+	p.over, p.stray, p.again = nil, nil, time.Time{}
+	switch now := time.Now(); t.then {
+	case trySoon:
+		p.again = now.Add(p.retry.wait())
+	case tryLater, tryWhenAnew:
+		p.again = now.Add(p.sulk.wait())
+	case trySeldom:
+		p.again = now.Add(p.doubt.wait())
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p.status.State = t.to
+	return t.to
+}
+
+// enter is follow for what happens while p is talked to: f fills in the status.
+func (c *Client) enter(p *peer, on outcome, f func(*Session)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	to := next(p.status.State, on).to
+	f(&p.status)
+	p.status.State = to
+	c.wakeAll()
+}
 
 // keep stores a connection for the next attempt.
 func (p *peer) keep(conn net.Conn) {
@@ -103,7 +150,7 @@ func (p *peer) keep(conn net.Conn) {
 		_ = conn.Close()
 		return
 	}
-	p.conn = conn
+	p.conn, p.dialed = conn, time.Now()
 }
 
 func (p *peer) dropConn() {
@@ -118,9 +165,36 @@ func (c *Client) once(p *peer, msg string, args ...any) {
 	line := fmt.Sprint(append([]any{msg}, args...)...)
 	if !p.said[line] && len(p.said) < maxSaid {
 		p.said[line] = true
-		c.opts.Log.Info(msg, args...)
+		c.opts().Log.Info(msg, args...)
 	}
 }
 
 // maxSaid ends the telling of one long trouble, in which each error may differ by a detail.
 const maxSaid = 50
+
+// refusal is why p lets nobody in over the transport for as long as it runs; nil: it may.
+func (c *Client) refusal(p *peer, over Transport) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return p.refused[over]
+}
+
+func (c *Client) refuse(p *peer, over Transport, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p.refused[over] = err
+}
+
+// forgive forgets what p has refused.
+func (c *Client) forgive(p *peer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(p.refused)
+}
+
+// hopeless reports whether the client has refused all that it offers for as long as it runs.
+func (c *Client) hopeless(p *peer) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(p.refused) > 0 && !slices.ContainsFunc(c.opts().Transports, func(t Transport) bool { return p.offers(t) && p.refused[t] == nil })
+}

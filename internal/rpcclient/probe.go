@@ -37,38 +37,104 @@ func (p *proven) discard() {
 	}
 }
 
-// probe finds out whether target is a client. ctx bounds the whole of it; the free proof may
-// take half of that time at most, so that a server which never answers GET can still greet.
-func probe(ctx context.Context, t target, transports []Transport) (*proven, error) {
-	err := fingerprint(ctx, t)
-	if err == nil {
+// prove finds out whether a client holds the port: by the free proof or, where that is missing, by
+// others. All of it ends with ProbeTimeout, but for waiting: a port that accepts and says nothing
+// must not cost more. The free proof may take half of that time at most, so that a server which
+// never answers GET can still greet.
+func (c *Client) prove(ctx context.Context, p *peer, at place) (*proven, error) {
+	t, start := c.target(at), time.Now()
+	limited, cancel := context.WithTimeout(ctx, c.opts().ProbeTimeout)
+	free := fingerprint(limited, t)
+	cancel()
+	left := c.opts().ProbeTimeout - time.Since(start)
+	switch {
+	case free == nil:
 		return &proven{target: t, proof: ProofFingerprint, counts: true}, nil
+	case errors.Is(free, ErrNoClient):
+		return nil, free
 	}
-	counts := !errors.Is(err, errOtherAnswer) // who did not answer in time may be
-	if errors.Is(err, ErrNoClient) {
+	if err := c.seclude(ctx, p); err != nil {
 		return nil, err
 	}
-	refused := fmt.Errorf("%s: %w", t.addr, ErrNotRPC)
-	for _, tr := range transports {
-		switch tr {
-		case WebSocket:
-			var l *wsLink
-			if l, err = openWebSocket(ctx, t); err == nil {
-				return &proven{t, ProofReady, l, tr, counts}, nil
-			}
-		case HTTP:
-			var l *httpLink
-			if l, err = proveByAnswer(ctx, t); err == nil {
-				l.proofs, l.counts = transports, counts
-				return &proven{t, ProofAnswer, l, tr, counts}, nil
-			}
+	refused := fmt.Errorf("%w: %s: %w", errStranger, t.addr, ErrNotRPC)
+	for _, tr := range c.overPort() {
+		proof := map[Transport]Proof{WebSocket: ProofReady, HTTP: ProofAnswer}[tr]
+		start := time.Now()
+		l, err := c.proveBy(ctx, p, t, proof, free, left)
+		left -= time.Since(start)
+		if err == nil {
+			return &proven{t, proof, l, tr, mayCount(free)}, nil
 		}
-		var refusal *Error
-		if errors.As(err, &refusal) {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if errors.As(err, new(*Error)) {
 			refused = err // it speaks like a client: the reason is worth telling
 		}
 	}
 	return nil, refused
+}
+
+// mayCount reports whether a server without the free proof may be the client itself, which counts
+// tokens: it did not answer GET in its own way, but too late or not at all.
+func mayCount(free error) bool { return !errors.Is(free, errOtherAnswer) }
+
+// proveBy asks for a proof that is not free. One that the client would take for the word of its
+// vendor is asked for only where it certainly is not the client: who is merely late is asked for the
+// free one again, another time (rule R12).
+func (c *Client) proveBy(ctx context.Context, p *peer, t target, proof Proof, free error, limit time.Duration) (link, error) {
+	if mayCount(free) {
+		if proof == ProofAnswer {
+			return nil, free
+		}
+		if err := c.token(ctx, p); err != nil {
+			return nil, err
+		}
+		spent := p.bucket.spend(time.Now())
+		defer func() { spent(time.Now()) }()
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	if proof == ProofReady {
+		return orNil(openWebSocket(ctx, t))
+	}
+	l, err := proveByAnswer(ctx, t)
+	if err == nil {
+		l.prove = c.again(p, &proven{target: t, proof: proof})
+	}
+	if err == nil || !errors.Is(err, ErrNotRPC) { // it may have been taken for a list
+		c.resendOthers(p)
+	}
+	return orNil(l, err)
+}
+
+// again is how a port that was found proves itself once more, in the way in which it has before.
+func (c *Client) again(p *peer, port *proven) func(context.Context) error {
+	return func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, c.opts().ProbeTimeout)
+		defer cancel()
+		free := fingerprint(ctx, port.target)
+		if free == nil || port.proof == ProofFingerprint {
+			return free
+		}
+		l, err := c.proveBy(ctx, p, port.target, port.proof, free, c.opts().ProbeTimeout)
+		if err == nil {
+			l.close()
+		}
+		return err
+	}
+}
+
+// resendOthers has all clients but p sent their list again: one of them may have been taken for
+// another program, and have lost it.
+func (c *Client) resendOthers(p *peer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, q := range c.peers {
+		if q != p {
+			q.box.askResend()
+		}
+	}
 }
 
 // fingerprintBody is what the client says to every path that it does not know.

@@ -133,7 +133,7 @@ func TestRestartIsSeenBeforeTheEnd(t *testing.T) {
 	c.judge(p, ended)
 	require.ErrorIs(t, p.over, ErrUnsupported, "nothing to try before it restarts")
 
-	p.gains()
+	c.follow(p, onChanged)
 	p.socket.ID = "new"
 	c.judge(p, ended)
 	require.NoError(t, p.over)

@@ -136,11 +136,11 @@ func TestOverHTTPTheNewestStateGoesWithTheNextToken(t *testing.T) {
 // play lets a session live through the schedule and returns what it posted.
 func (s schedule) play(t *testing.T) []posted {
 	l := &postLink{takes: s.takes, gone: make(chan struct{}), start: time.Now()}
-	bucket := limiter{size: 2, every: 30 * time.Second}
+	bucket := newBucket(2, 30*time.Second)
 	b := &testSession{result: make(chan error, 1)}
 	b.session = &session{
-		link: l, to: Address{Transport: HTTP}, box: newMailbox(), timeout: 90 * time.Second,
-		pacer: newPacer(), bucket: &bucket, retry: newBackoff(refusedFirst, refusedMax), tell: b,
+		link: l, to: Address{Transport: HTTP}, box: newMailbox(), limits: func() limits { return DefaultOptions.limits(HTTP) },
+		pacer: newPacer(), bucket: bucket, retry: newBackoff(refusedFirst, refusedMax), tell: b,
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { b.result <- b.run(ctx) }()

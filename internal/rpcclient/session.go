@@ -22,15 +22,15 @@ type Delivery struct {
 // session keeps one client up to date over one link: at most one list is in flight, the newest
 // one waits, nothing older follows something newer (rule R71).
 type session struct {
-	link    link
-	to      Address
-	box     *mailbox
-	timeout time.Duration // for one answer
-	pacer   limiter
-	bucket  *limiter // of the client, where each list costs a token of it; else nil (rule R67)
-	retry   *backoff // after refused lists
-	tell    observer
-	leave   <-chan struct{} // closed: end as soon as nothing is in flight
+	link   link
+	to     Address
+	box    *mailbox
+	limits func() limits
+	pacer  limiter
+	bucket *bucket  // of the client, where each list costs a token of it; else nil (rule R67)
+	retry  *backoff // after refused lists
+	tell   observer
+	leave  <-chan struct{} // closed: end as soon as nothing is in flight
 
 	answers bool // the client is known to answer the command
 
@@ -43,8 +43,16 @@ type session struct {
 	rejected []devices.Device // the list that was refused last
 }
 
+// limits are how long answers may take (rule R48).
+type limits struct {
+	overdue time.Duration // the client is slow from then on, if it has answered before
+	silent  time.Duration // one that has never answered does not know the command
+	hung    time.Duration // one that has answered before is given up, and connected to anew
+}
+
 // observer hears what becomes of a session.
 type observer interface {
+	slow(sent *devices.Snapshot, since time.Time) // the answer to sent is overdue
 	delivered(Delivery)
 	holds(generation uint64)            // the client has this generation, whether or not it had to be sent
 	refused(err error, again time.Time) // a list; it is sent again
@@ -57,6 +65,11 @@ type observer interface {
 func (s *session) run(ctx context.Context) error {
 	s.first = true
 	for {
+		select {
+		case <-s.leave:
+			return errMoved
+		default:
+		}
 		snap, ok := s.take()
 		if !ok || s.upToDate(snap) {
 			if err := s.sleep(ctx, nil, true); err != nil {
@@ -68,10 +81,7 @@ func (s *session) run(ctx context.Context) error {
 			if err := s.sleep(ctx, &wait, false); err != nil {
 				return err
 			}
-			snap, _ = s.take()
-			if s.upToDate(snap) {
-				continue
-			}
+			continue // with what is the newest by then
 		}
 		if err := s.send(ctx, snap); err != nil {
 			return err
@@ -148,15 +158,13 @@ func (s *session) send(ctx context.Context, snap devices.Snapshot) error {
 	s.sent = &snap
 	s.pacer.use(start)
 	spent := s.bucket.spend(start)
-	answer, cancel := context.WithTimeout(ctx, s.timeout)
-	err = s.link.deliver(answer, nonce, payload)
-	cancel()
+	err = s.deliver(ctx, nonce, payload, &snap)
 	spent(time.Now())
 	if silent := s.silent(err); silent != nil && ctx.Err() == nil {
 		if end := s.tell.unsupported(silent); end != nil {
 			return end
 		}
-		if err = s.link.await(ctx); err != nil && !errors.As(err, new(*Error)) {
+		if err = s.await(ctx); err != nil && !errors.As(err, new(*Error)) && !errors.Is(err, errMoved) {
 			err = silent // what ended the wait is no news: it never answered
 		}
 	}
@@ -190,6 +198,60 @@ func (s *session) send(ctx context.Context, snap devices.Snapshot) error {
 	default:
 		return err
 	}
+}
+
+// deliver sends a list and waits for its answer. A client that has answered before may be frozen
+// for a while, or stopped in a debugger: its link is kept, and nothing else is sent before it
+// answers, so that it gets the newest list at once when it goes on (rule R48).
+func (s *session) deliver(ctx context.Context, nonce string, payload []byte, snap *devices.Snapshot) error {
+	within := s.limits()
+	if !s.answers {
+		ctx, cancel := context.WithTimeout(ctx, within.silent)
+		defer cancel()
+		return s.link.deliver(ctx, nonce, payload)
+	}
+	ctx, cancel := context.WithTimeout(ctx, within.hung)
+	defer cancel()
+	start, done := time.Now(), make(chan error, 1)
+	go func() { done <- s.link.deliver(ctx, nonce, payload) }()
+	overdue := time.NewTimer(within.overdue)
+	defer overdue.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-overdue.C:
+	}
+	s.tell.slow(snap, start)
+	leave := s.leave
+	if s.to.Transport == HTTP {
+		leave = nil // the client may still take what is in its line
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-leave:
+		cancel()
+		<-done
+		return errMoved
+	}
+}
+
+// await waits whether a client that seems not to know the command answers after all.
+func (s *session) await(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-s.leave:
+			cancel(errMoved)
+		case <-ctx.Done():
+		}
+	}()
+	err := s.link.await(ctx)
+	if errors.Is(context.Cause(ctx), errMoved) {
+		return errMoved
+	}
+	return err
 }
 
 // silent is not nil when err shows a client that does not know the command: it says so, or it
@@ -230,7 +292,7 @@ func (s *session) farewell(ctx context.Context, policy ExitPolicy) error {
 		list = withoutMute(s.sent.Wire())
 	}
 	if s.bucket != nil {
-		wait := s.bucket.delay(time.Now())
+		wait := s.bucket.linkDelay(time.Now())
 		if end, ok := ctx.Deadline(); ok && time.Now().Add(wait).After(end) {
 			return errNoToken
 		}

@@ -107,6 +107,7 @@ type testSession struct {
 	pauses     []time.Duration // after each refused list
 	queued     []time.Time     // each time a token was waited for: until when
 	silence    error           // why the client was called unsupported
+	slowSince  []time.Time     // each time an answer was overdue: since when
 	endure     bool            // wait for a client that does not answer
 }
 
@@ -127,6 +128,14 @@ func (b *testSession) refused(_ error, again time.Time) {
 	defer b.mu.Unlock()
 	b.pauses = append(b.pauses, time.Until(again))
 }
+
+func (b *testSession) slow(sent *devices.Snapshot, since time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.slowSince = append(b.slowSince, since)
+}
+
+func usualLimits() limits { return DefaultOptions.limits(IPC) }
 
 func (b *testSession) waits(until time.Time) {
 	b.mu.Lock()
@@ -149,7 +158,7 @@ func runSession(t *testing.T, l *fakeLink) *testSession {
 	l.gone = make(chan struct{})
 	b := &testSession{link: l, result: make(chan error, 1)}
 	b.session = &session{
-		link: l, to: Address{Transport: WebSocket, Port: 6463}, box: newMailbox(), timeout: 5 * time.Second,
+		link: l, to: Address{Transport: WebSocket, Port: 6463}, box: newMailbox(), limits: usualLimits,
 		pacer: newPacer(), retry: newBackoff(refusedFirst, refusedMax), tell: b,
 	}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -5,25 +5,6 @@ import (
 	"time"
 )
 
-// State is what a session is doing.
-type State string
-
-// The states, the best first.
-const (
-	Ready       State = "ready"       // the client has the list and learns of changes at once
-	Degraded    State = "degraded"    // the same over HTTP, where the client takes an update every 30 s (rule R67)
-	Connecting  State = "connecting"  // a client was found, no list delivered yet
-	Unsupported State = "unsupported" // the client greets and never answers the command (rule R13)
-	Refused     State = "refused"     // the client refuses, see Error and Remedy
-	Foreign     State = "foreign"     // the client belongs to another user and gets nothing (rule R6)
-	Waiting     State = "waiting"     // another client is served, or it may be the same one
-	Searching   State = "searching"   // no client found
-	Stopped     State = "stopped"
-)
-
-// states is the order of preference.
-var states = []State{Ready, Degraded, Connecting, Unsupported, Refused, Foreign, Waiting}
-
 // Address says which client a session talks to, and how.
 type Address struct {
 	Transport Transport `json:"transport,omitempty"`
@@ -59,6 +40,9 @@ type Session struct {
 	Generation uint64    `json:"generation,omitempty"` // last one delivered
 	Delivered  time.Time `json:"delivered,omitzero"`   // when
 	Devices    int       `json:"devices"`              // how many the client has
+	Since      time.Time `json:"since,omitzero"`       // Slow: since when an answer is overdue
+	Pending    uint64    `json:"pending,omitempty"`    // generation that was sent and not answered: the client may have it instead
+	Muted      []string  `json:"muted,omitempty"`      // Slow: microphones that the client may take for muted, by id
 	NextTry    time.Time `json:"next_try,omitzero"`    // when something is tried again, or may be sent again, by itself
 	Error      string    `json:"error,omitempty"`      // the last thing that went wrong
 	Remedy     string    `json:"remedy,omitempty"`     // what a person can do about it

@@ -15,28 +15,37 @@ func (c *Client) attempt(ctx context.Context, p *peer, at place, leave <-chan st
 	defer p.dropConn()
 	var port *proven
 	defer func() { port.discard() }()
-	for _, tr := range c.opts.Transports {
+	for _, tr := range c.opts().Transports {
 		if !at.offers(tr) {
 			continue
 		}
-		if p.refused[tr] != nil {
-			err = p.refused[tr]
+		if refusal := c.refusal(p, tr); refusal != nil {
+			err = refusal
 			continue
 		}
 		if tr != IPC && port == nil {
-			if port, err = c.prove(ctx, at); err != nil {
+			if port, err = c.prove(ctx, p, at); err != nil {
 				return false, err // it is not a matter of the transport
 			}
 		}
-		if tr == WebSocket && port.proof == ProofAnswer {
-			continue // what proved it has shown which works
+		switch {
+		case tr == WebSocket && port.proof == ProofAnswer: // what proved it has shown which works
+			continue
+		case tr == WebSocket && c.unregistered(port):
+			err = errNoOrigin
+			c.refuse(p, tr, err)
+			continue
 		}
 		worked, err = c.talk(ctx, p, at, tr, port, leave)
 		switch {
 		case ctx.Err() != nil || worked:
 			return worked, err // one that worked gets another chance: the next best may be far worse
+		case unsupported(err) && tr == IPC && errors.Is(c.check(ctx, at), errDeaf):
+			return false, fmt.Errorf("%w: it has ended", errDeaf)
+		case errors.Is(err, ErrNoAnswer) && tr == p.worked: // it is frozen, over any transport
+			return false, err
 		case lasting(err):
-			p.refused[tr] = err
+			c.refuse(p, tr, err)
 		case !givesWay(err):
 			return false, err
 		}
@@ -45,26 +54,23 @@ func (c *Client) attempt(ctx context.Context, p *peer, at place, leave <-chan st
 	return false, err
 }
 
-// prove finds out whether a client holds the port. All of it ends with ProbeTimeout: a port
-// that accepts and says nothing must not cost more.
-func (c *Client) prove(ctx context.Context, at place) (*proven, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.opts.ProbeTimeout)
-	defer cancel()
-	p, err := probe(ctx, c.target(at), c.overPort())
-	if err != nil && errors.Is(err, ErrNotRPC) {
-		err = fmt.Errorf("%w: %w", errStranger, err)
-	}
-	return p, err
+// errNoOrigin is why a client's WebSocket is not tried: it would cost a token (rule R19).
+var errNoOrigin = errors.New("its WebSocket lets in registered origins only, and none is configured")
+
+// unregistered reports whether the WebSocket surely refuses us, and HTTP may be tried instead: only
+// the client itself has the fingerprint, and it lets registered origins in (rules R8, R19).
+func (c *Client) unregistered(port *proven) bool {
+	return port.proof == ProofFingerprint && c.opts().Origin == "" && slices.Contains(c.opts().Transports, HTTP)
 }
 
 // overPort are the transports that use a port.
 func (c *Client) overPort() []Transport {
-	return slices.DeleteFunc(slices.Clone(c.opts.Transports), func(t Transport) bool { return t == IPC })
+	return slices.DeleteFunc(slices.Clone(c.opts().Transports), func(t Transport) bool { return t == IPC })
 }
 
 func (c *Client) target(at place) target {
 	return target{
-		addr: loopback(at.port.Port), port: at.port.Port, dial: c.opts.DialPort, clientID: c.opts.ClientID, origin: c.opts.Origin, chance: c.opts.Chance,
+		addr: loopback(at.port.Port), port: at.port.Port, dial: c.opts().DialPort, clientID: c.opts().ClientID, origin: c.opts().Origin, chance: c.opts().Chance,
 		same: func() bool { return c.sameOwner(at.port) },
 	}
 }
@@ -79,27 +85,37 @@ func address(at place, tr Transport) Address {
 	return a
 }
 
-// talk opens a link and holds a session on it to its end.
+// talk opens a link and holds a session on it, and on those that follow it, to their end.
 func (c *Client) talk(ctx context.Context, p *peer, at place, tr Transport, port *proven, leave <-chan struct{}) (worked bool, err error) {
 	to := address(at, tr)
 	if err := c.turn(ctx, p, to); err != nil {
 		return false, err
 	}
-	c.set(p, func(s *Session) { *s = Session{State: Connecting, Address: to} })
-	// Only the client itself counts tokens: a server that answers in another way follows the
-	// specification, which knows of none.
-	counts := tr == IPC || port.counts
-	var l link
-	if tr != IPC && port.over == tr && port.link != nil {
-		l, port.link = port.link, nil
-	} else if l, err = c.open(ctx, p, at, tr, counts); err != nil {
+	c.enter(p, onAdmitted, func(s *Session) {
+		if s.State == Slow {
+			s.Address = to
+			return
+		}
+		*s = Session{Address: to}
+	})
+	l, err := c.open(ctx, p, at, tr, port)
+	if err == nil && tr == IPC {
+		if err = c.precede(ctx, p, l); err != nil {
+			l.close()
+		}
+	}
+	if err != nil {
 		return false, err
 	}
-	defer l.close()
-	if !c.current(at, tr) { // it was made anew between the look and the connect
-		return false, errReplaced
+	for counts := tr == IPC || port.counts; ; {
+		delivered, err := c.hold(ctx, p, l, to, counts, leave)
+		worked = worked || delivered
+		better := c.takeNext(p)
+		if better == nil {
+			return worked, err
+		}
+		l, to, counts, leave = better.link, address(better.at, better.over), better.counts, better.leave
 	}
-	return c.hold(ctx, p, l, to, counts, leave)
 }
 
 // current reports whether the link over tr leads to the client that was found.
@@ -107,7 +123,7 @@ func (c *Client) current(at place, tr Transport) bool {
 	if tr != IPC {
 		return c.sameOwner(at.port)
 	}
-	now, _ := c.opts.Local.Sockets()
+	now, _ := c.opts().Local.Sockets()
 	return slices.Contains(now, at.socket)
 }
 
@@ -116,13 +132,38 @@ func (c *Client) sameOwner(l Listener) bool {
 	if l.ID == 0 {
 		return true
 	}
-	now, err := c.opts.Local.Listeners([]int{l.Port})
+	now, err := c.opts().Local.Listeners([]int{l.Port})
 	return err != nil || slices.ContainsFunc(now, func(n Listener) bool { return n.Port == l.Port && n.ID == l.ID })
 }
 
-// open makes the link. A connect costs a token where the client counts them.
-func (c *Client) open(ctx context.Context, p *peer, at place, tr Transport, counts bool) (link, error) {
-	if counts && tr != HTTP {
+// open makes the link, or takes the one that proving the port has made. A connect costs a token
+// where the client counts them: only the client itself does, since a server that answers GET in its
+// own way follows the specification, which knows of none.
+func (c *Client) open(ctx context.Context, p *peer, at place, tr Transport, port *proven) (l link, err error) {
+	counts := tr == IPC || port.counts
+	switch {
+	case tr == HTTP && port.over == tr:
+		l, port.link = port.link, nil
+	case tr == HTTP:
+		l, err = orNil(openHTTP(ctx, port.target, c.again(p, port), counts))
+	case port != nil && port.link != nil && port.over == tr:
+		l, port.link = port.link, nil
+	default:
+		l, err = c.connect(ctx, p, at, tr, counts)
+	}
+	if err == nil && !c.current(at, tr) { // it was made anew between the look and the connect
+		l.close()
+		err = errReplaced
+	}
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// connect makes a link that has to greet.
+func (c *Client) connect(ctx context.Context, p *peer, at place, tr Transport, counts bool) (link, error) {
+	if counts {
 		if err := c.token(ctx, p); err != nil {
 			return nil, err
 		}
@@ -134,32 +175,45 @@ func (c *Client) open(ctx context.Context, p *peer, at place, tr Transport, coun
 			return nil, err
 		}
 	}
-	if counts && tr != HTTP {
+	if counts {
 		spent := p.bucket.spend(time.Now())
 		defer func() { spent(time.Now()) }()
 	}
 	ctx, cancel := c.patience(ctx, p, at, tr, counts)
 	defer cancel(nil)
-	switch tr {
-	case IPC:
-		return orNil(openIPC(ctx, conn, c.opts.ClientID))
-	case WebSocket:
-		return orNil(openWebSocket(ctx, c.target(at)))
-	default:
-		return orNil(openHTTP(ctx, c.target(at), c.overPort(), counts))
+	if tr == IPC {
+		return orNil(openIPC(ctx, conn, c.opts().ClientID))
 	}
+	return orNil(openWebSocket(ctx, c.target(at)))
 }
 
-// socketConn is a fresh connection to the socket, whose owner must still be the same: names and
-// ids go to nobody else (rule R6).
+// readyLimit is how long the client waits from a connection to the end of its greeting (rule
+// R17): a connection that has been kept for a while is none to begin with.
+const readyLimit = 10 * time.Second
+
+// socketConn is a fresh connection to the socket.
 func (c *Client) socketConn(ctx context.Context, p *peer, at place) (net.Conn, error) {
-	if conn := p.conn; conn != nil {
-		p.conn = nil
-		return conn, nil
+	c.mu.Lock()
+	held := p.held
+	c.mu.Unlock()
+	if held || p.conn == nil {
+		return c.dialSocket(ctx, at)
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.opts.AnswerTimeout)
+	if time.Since(p.dialed) > readyLimit/10 {
+		p.dropConn()
+		return c.dialSocket(ctx, at)
+	}
+	conn := p.conn
+	p.conn = nil
+	return conn, nil
+}
+
+// dialSocket connects to the socket, whose owner must still be the same: names and ids go to
+// nobody else (rule R6).
+func (c *Client) dialSocket(ctx context.Context, at place) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.opts().AnswerTimeout)
 	defer cancel()
-	conn, owner, err := c.opts.Local.Dial(ctx, at.socket.Path)
+	conn, owner, err := c.opts().Local.Dial(ctx, at.socket.Path)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errDeaf, err)
 	}
@@ -180,23 +234,33 @@ func orNil[L link](l L, err error) (link, error) {
 
 // token waits until the client has a token to give (rule R67).
 func (c *Client) token(ctx context.Context, p *peer) error {
-	if wait := p.bucket.delay(time.Now()); wait > 0 {
-		c.set(p, func(s *Session) { s.NextTry = time.Now().Add(wait) })
+	for {
+		wait := p.bucket.linkDelay(time.Now())
+		if wait <= 0 || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		c.mu.Lock()
+		held := p.held // then the status is the session's
+		c.mu.Unlock()
+		if !held {
+			c.set(p, func(s *Session) { s.NextTry = time.Now().Add(wait) })
+		}
 		sleep(ctx, wait)
-		c.set(p, func(s *Session) { s.NextTry = time.Time{} })
+		if !held {
+			c.set(p, func(s *Session) { s.NextTry = time.Time{} })
+		}
 	}
-	return ctx.Err()
 }
 
 // patience bounds the wait for READY. A client whose tokens are spent, by an agent that ran
-// before this one for instance, makes us queue instead of refusing (rule R67). So it is given
-// up only where that gains something: where another transport is left, and what holds the port
-// is not the client itself.
+// before this one for instance, makes us queue instead of refusing (rule R67), and one that is
+// frozen goes on some time. So it is given up only where that gains something: where another
+// transport is left, and what holds the port is not the client itself.
 func (c *Client) patience(ctx context.Context, p *peer, at place, tr Transport, counts bool) (context.Context, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	another := c.another(p, at, tr)
-	limit := time.AfterFunc(c.opts.HTTPTimeout, func() { cancel(ErrNoAnswer) })
-	check := time.AfterFunc(c.opts.AnswerTimeout, func() {
+	another := c.another(p, at, tr) && p.worked != tr
+	limit := time.AfterFunc(c.opts().HTTPTimeout, func() { cancel(ErrNoAnswer) })
+	check := time.AfterFunc(c.opts().AnswerTimeout, func() {
 		queues := counts && (!another || (at.port.Port != 0 && fingerprint(ctx, c.target(at)) == nil))
 		if !queues {
 			cancel(ErrNoAnswer)
@@ -211,38 +275,43 @@ func (c *Client) patience(ctx context.Context, p *peer, at place, tr Transport, 
 
 // another reports whether a transport is left after tr.
 func (c *Client) another(p *peer, at place, tr Transport) bool {
-	rest := c.opts.Transports[slices.Index(c.opts.Transports, tr)+1:]
-	return slices.ContainsFunc(rest, func(t Transport) bool { return at.offers(t) && p.refused[t] == nil })
+	all := c.opts().Transports
+	i := slices.Index(all, tr)
+	return slices.ContainsFunc(all[i+1:], func(t Transport) bool { return at.offers(t) && c.refusal(p, t) == nil })
 }
 
-// hold runs a session on l to its end. When the agent stops it then does what the policy says.
+// hold runs a session on l to its end, and closes l. When the agent stops it first does what the
+// policy says.
 func (c *Client) hold(ctx context.Context, p *peer, l link, to Address, counts bool, leave <-chan struct{}) (worked bool, err error) {
+	defer l.close()
 	start := time.Now()
 	c.once(p, "connected", "to", to)
 	h := &holder{Client: c, p: p, to: to, start: start, paced: counts && to.Transport == HTTP}
 	s := &session{
-		link: l, to: to, box: p.box, timeout: c.opts.AnswerTimeout, pacer: newPacer(),
-		retry: c.opts.backoff(refusedFirst, refusedMax), tell: h, answers: p.answered, leave: leave,
+		link: l, to: to, box: p.box, limits: func() limits { return c.opts().limits(to.Transport) }, pacer: newPacer(),
+		retry: c.opts().backoff(refusedFirst, refusedMax), tell: h, answers: p.answered, sent: p.sent, leave: leave,
 	}
 	c.holding(p, true)
 	defer c.holding(p, false)
-	if to.Transport == HTTP {
-		s.timeout = c.opts.HTTPTimeout
-	}
 	if h.paced {
-		s.bucket = &p.bucket
-		c.once(p, "degraded", "client", to, "reason", c.refusals(p), "remedy", h.slow())
+		s.bucket = p.bucket
+		c.once(p, "degraded", "client", to, "reason", c.refusals(p), "remedy", h.late())
 	}
 	err = s.run(ctx)
-	p.answered = s.answers
-	if time.Since(start) > c.opts.RetryMax {
+	p.answered, p.sent = s.answers, s.sent
+	if !s.first {
+		p.worked = to.Transport
+	}
+	if time.Since(start) > c.opts().RetryMax {
 		p.retry.reset()
 	}
-	if ctx.Err() != nil && !h.mute && errors.Is(context.Cause(ctx), errStopping) {
-		bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.opts.StopTimeout)
+	if cause := context.Cause(ctx); !h.mute && (errors.Is(cause, errStopping) || errors.Is(cause, errDropped)) {
+		bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.opts().StopTimeout)
 		defer cancel()
-		if err := s.farewell(bye, c.opts.OnExit); err != nil {
-			c.opts.Log.Warn("the client keeps the last list: it could not be changed", "client", to, "reason", err)
+		if err := s.farewell(bye, c.opts().OnExit); err != nil {
+			c.opts().Log.Warn("the client keeps the last list: it could not be changed", "client", to, "reason", err)
+		} else {
+			p.sent = nil
 		}
 	}
 	return !s.first, err

@@ -1,0 +1,90 @@
+package rpcclient
+
+import (
+	"reflect"
+	"slices"
+	"time"
+)
+
+// Reconfigure puts other options into force, while Run runs or before. The newest count. Sessions
+// go on: what concerns times and pace holds from the next message on; a transport, a port or a
+// folder that is left out is given up once there is another link to the same client or, where there
+// is none, after the client was told as OnExit says. Another ClientID begins all over.
+func (c *Client) Reconfigure(opts Options) {
+	opts = opts.withDefaults()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wanted = &opts
+	ring(c.ended)
+}
+
+// reconfigure puts into force what is wanted. It reports whether sockets are to be watched anew.
+func (c *Client) reconfigure() (watch bool) {
+	c.mu.Lock()
+	now := c.wanted
+	c.wanted = nil
+	c.mu.Unlock()
+	if now == nil {
+		return false
+	}
+	was := c.opts()
+	reach := !slices.Equal(now.Transports, was.Transports) || !slices.Equal(now.Ports, was.Ports) || !same(now.Local, was.Local) || now.Origin != was.Origin
+	for _, p := range c.peers {
+		p.bucket.configure(now.Tokens, now.TokenEvery)
+		switch {
+		case now.ClientID != was.ClientID:
+			c.restartAs(p, now)
+		case reach:
+			c.forgive(p)
+			c.follow(p, onChanged)
+			if p.run != nil {
+				p.run.reconsider, p.run.improve = true, time.Time{}
+			}
+		}
+	}
+	c.options.Store(now)
+	c.search = now.backoff(retryFirst, now.RetryMax)
+	for _, p := range c.peers {
+		if p.run == nil {
+			c.setBackoffs(p)
+		}
+	}
+	if reach {
+		clear(c.deaf)
+		c.searchAnew()
+	}
+	c.mu.Lock()
+	c.wakeAll() // who waits may go on
+	c.mu.Unlock()
+	return !same(now.Local, was.Local) || !slices.Equal(now.Transports, was.Transports)
+}
+
+// same reports whether both look at the same folders. Those that cannot be compared differ.
+func same(a, b Local) bool {
+	return reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.TypeOf(a).Comparable() && a == b
+}
+
+// restartAs ends what p was told in the name of another application, whose tokens are others.
+func (c *Client) restartAs(p *peer, now *Options) {
+	if p.run != nil {
+		p.run.cancel(errDropped)
+	}
+	p.bucket.renew(now.Tokens, now.TokenEvery)
+	c.forgive(p)
+	c.follow(p, onChanged)
+}
+
+// refresh sends the lists again where that is wanted from time to time: another application that
+// reports the same id takes the entry along when it goes (rule R77).
+func (c *Client) refresh() {
+	every, now := c.opts().ResendEvery, time.Now()
+	switch {
+	case every <= 0 || !c.connected():
+		c.nextResend = time.Time{}
+	case c.nextResend.IsZero() || c.nextResend.After(now.Add(every)):
+		c.nextResend = now.Add(every)
+	case !c.nextResend.After(now):
+		c.nextResend = now.Add(every)
+		c.resendOthers(nil)
+	}
+}
