@@ -109,7 +109,7 @@ func TestClientNeverAnswers(t *testing.T) {
 	sound := soundlabtest.Start(t, soundlab.PulseAudio)
 	for _, tr := range []rpcclient.Transport{rpcclient.IPC, rpcclient.WebSocket} {
 		t.Run(string(tr), func(t *testing.T) {
-			d := newDesk(t, sound, over(tr, rpcclient.HTTP), "SIDETONE_RPC_ANSWER_TIMEOUT=300ms")
+			d := newDesk(t, sound, over(tr, rpcclient.HTTP), "SIDETONE_RPC_ANSWER_TIMEOUT=300ms", "SIDETONE_RPC_ORIGIN=https://acme.example")
 			require.NoError(t, d.client.SetFault(fakeserver.Fault{Kind: fakeserver.FaultNoAnswer}))
 			d.start()
 			hs := d.plugForTest(headset700)

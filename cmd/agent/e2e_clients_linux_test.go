@@ -88,7 +88,7 @@ func threeDesktops(t *testing.T, sound *soundlab.Server) {
 // each refill. Each gets the newest state, and never an older one after it: a headset that was
 // plugged in stays.
 func threeDesktopsOverHTTP(t *testing.T, sound *soundlab.Server) {
-	a := newAgentRun(t, sound, "SIDETONE_RPC_TOKEN_EVERY=300ms")
+	a := newAgentRun(t, sound, "SIDETONE_RPC_ORIGIN=https://acme.example", "SIDETONE_RPC_TOKEN_EVERY=300ms")
 	var all []*fake
 	for range 3 {
 		all = append(all, a.fake("desktop", "--ipc", "off", "--refill", "300ms"))
@@ -136,7 +136,7 @@ func threeDesktopsOverHTTP(t *testing.T, sound *soundlab.Server) {
 // two lists. What comes after waits in the agent, and not in the client's queue. That can only
 // be asked of a client in this process.
 func noTokenLeft(t *testing.T, sound *soundlab.Server) {
-	a := newAgentRun(t, sound, "SIDETONE_RPC_TOKENS=3", "SIDETONE_RPC_TOKEN_EVERY=1h")
+	a := newAgentRun(t, sound, "SIDETONE_RPC_ORIGIN=https://acme.example", "SIDETONE_RPC_TOKENS=3", "SIDETONE_RPC_TOKEN_EVERY=1h")
 	client, err := fakeserver.Start(fakeserver.Options{Profile: fakeserver.Desktop, Ports: []int{0}, Bucket: 3, Refill: time.Hour})
 	require.NoError(t, err)
 	t.Cleanup(func() { client.Close() })

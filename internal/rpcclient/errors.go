@@ -95,6 +95,8 @@ func Remedy(err error) string {
 	switch {
 	case errors.As(err, &e):
 		return meanings[phaseCode{e.Phase, e.Code}][1]
+	case errors.Is(err, errNoOrigin):
+		return meanings[phaseCode{PhaseConnect, CodeInvalidOrigin}][1]
 	case errors.Is(err, ErrUnsupported):
 		return "use the official client; this one is tried again when it restarts"
 	case errors.Is(err, ErrNoClient):
