@@ -7,12 +7,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
-	"sync/atomic"
+	"sync"
 	"time"
-
-	"github.com/fsnotify/fsnotify"
 )
 
 const (
@@ -27,10 +23,10 @@ const (
 type fileWatch struct {
 	what, path string // such as "endpoints file", and its absolute path
 	log        *slog.Logger
-	watcher    *fsnotify.Watcher
-	points     atomic.Pointer[map[string]bool] // paths whose events count
+	watch      *pathWatch
 	changed    bell
 	closed     chan struct{}
+	once       sync.Once
 }
 
 // watchFile makes a fileWatch that hears nothing before arm. what names the file for people.
@@ -39,43 +35,17 @@ func watchFile(what, path string, log *slog.Logger) (*fileWatch, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", what, path, err)
 	}
-	watcher, err := fsnotify.NewWatcher()
-	if err != nil {
+	w := &fileWatch{what: what, path: absolute, log: log, changed: newBell(), closed: make(chan struct{})}
+	if w.watch, err = newPathWatch([]string{absolute}, true, w.changed.ring); err != nil {
 		return nil, fmt.Errorf("watch the %s %s: %w", what, path, err)
 	}
-	w := &fileWatch{what: what, path: absolute, log: log, watcher: watcher, changed: newBell(), closed: make(chan struct{})}
-	w.points.Store(&map[string]bool{})
-	go w.hear()
 	return w, nil
-}
-
-// hear ends when the watcher is closed.
-func (w *fileWatch) hear() {
-	defer close(w.closed)
-	for {
-		select {
-		case event, open := <-w.watcher.Events:
-			if !open {
-				return
-			}
-			if (*w.points.Load())[fold(event.Name)] {
-				w.changed.ring()
-			}
-		case err, open := <-w.watcher.Errors:
-			if !open {
-				return
-			}
-			w.log.Debug(w.what+": events may have been lost", "path", w.path, "err", err)
-			w.changed.ring()
-		}
-	}
 }
 
 // Close ends wait and the watching.
 func (w *fileWatch) Close() error {
-	err := w.watcher.Close()
-	<-w.closed
-	return err
+	w.once.Do(func() { close(w.closed) })
+	return w.watch.close()
 }
 
 // wait returns after the file may have changed, or what leads to it; or after retry, where 0
@@ -107,31 +77,9 @@ func (w *fileWatch) settle(ctx context.Context) error {
 	return nil
 }
 
-// arm watches the folders of all waypoints: a file's own events end with the file, those of
-// its folder tell of its successor too.
-func (w *fileWatch) arm() error { return w.follow(waypoints(w.path)) }
-
-func (w *fileWatch) follow(found []string) error {
-	points, folders := map[string]bool{}, map[string]bool{}
-	for _, p := range found {
-		folder := filepath.Dir(p)
-		points[fold(p)], points[fold(folder)], folders[folder] = true, true, true
-	}
-	w.points.Store(&points)
-	var errs []error
-	for folder := range folders {
-		if err := w.watcher.Add(folder); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", folder, err))
-		}
-	}
-	for _, old := range w.watcher.WatchList() {
-		if !folders[old] {
-			_ = w.watcher.Remove(old) // it may be gone already
-		}
-	}
-	if !slices.Equal(found, waypoints(w.path)) {
-		w.changed.ring() // a folder that appeared before it was watched made no event
-	}
+// arm watches the file and all that leads to it.
+func (w *fileWatch) arm() error {
+	_, errs := w.watch.arm()
 	return errors.Join(errs...)
 }
 
@@ -139,7 +87,3 @@ func (w *fileWatch) follow(found []string) error {
 func (w *fileWatch) unwatched(name string, err error) string {
 	return fmt.Sprintf("changes of %s cannot be watched, it is read every %v: %v", name, fileRetry, err)
 }
-
-// fold makes names equal that a file system may hold to be equal. Where it does not, an event
-// too many does no harm.
-func fold(path string) string { return strings.ToLower(path) }

@@ -3,23 +3,18 @@
 package platform
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"maps"
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
-
-	"github.com/fsnotify/fsnotify"
 )
 
 // IPCSockets lists the discord-ipc-0 to -9 that exist now in folders, in the order of folder
@@ -149,137 +144,52 @@ func CurrentUser() string { return strconv.Itoa(os.Geteuid()) }
 // Two things go unnoticed: a file system that is mounted over a folder, and, on macOS, that a
 // socket is gone.
 func WatchIPC(ctx context.Context, folders []string, log *slog.Logger, notify func()) error {
-	watcher, err := fsnotify.NewWatcher()
-	if err != nil {
-		if limit := watchLimit(err); limit != nil {
-			err = limit
+	var paths []string
+	for _, folder := range folders {
+		absolute, err := filepath.Abs(folder)
+		if err != nil {
+			return fmt.Errorf("watch for clients' sockets: %s: %w", folder, err)
 		}
-		return fmt.Errorf("watch for clients' sockets: %w", err)
+		for i := range ipcNumbers {
+			paths = append(paths, filepath.Join(absolute, ipcName(i)))
+		}
 	}
-	w := &ipcWatch{folders: folders, log: log, watcher: watcher, changed: newBell()}
-	w.points.Store(&map[string]bool{})
-	var hearing sync.WaitGroup
-	hearing.Go(w.hear)
-	defer hearing.Wait()
-	defer watcher.Close()
+	changed := newBell()
+	watch, err := newPathWatch(paths, false, changed.ring)
+	if err != nil {
+		return fmt.Errorf("watch for clients' sockets: %w", cmp.Or(watchLimit(err), err))
+	}
+	defer watch.close()
+	said := "" // what the log has of folders that cannot be watched
 	for {
-		if err := w.arm(ctx); err != nil {
+		blind, err := armIPC(watch)
+		if err != nil {
 			return fmt.Errorf("watch for clients' sockets: %w", err)
 		}
+		if blind != said && blind != "" {
+			log.Warn("clients' sockets: a client that starts may go unnoticed in a folder that cannot be watched; let this user read it", "folders", blind)
+		}
+		said = blind
 		notify()
-		if _, err := w.changed.wait(ctx, 0, nil); err != nil {
+		if _, err := changed.wait(ctx, 0, nil); err != nil {
 			return nil // the end of ctx is no failure
 		}
 	}
 }
 
-type ipcWatch struct {
-	folders []string
-	log     *slog.Logger
-	watcher *fsnotify.Watcher
-	points  atomic.Pointer[map[string]bool] // paths whose events count
-	changed bell
-	said    string // what the log has of folders that cannot be watched
-}
-
-// hear ends when the watcher is closed. It has a goroutine of its own because the watcher may
-// hold a lock while it delivers.
-func (w *ipcWatch) hear() {
-	for {
-		select {
-		case event, open := <-w.watcher.Events:
-			if !open {
-				return
-			}
-			// What is written into a file makes no socket of it.
-			if event.Op != fsnotify.Write && (*w.points.Load())[fold(filepath.Clean(event.Name))] {
-				w.changed.ring()
-			}
-		case err, open := <-w.watcher.Errors:
-			if !open {
-				return
-			}
-			w.log.Debug("clients' sockets: events may have been lost", "err", err)
-			w.changed.ring()
-		}
-	}
-}
-
-// arm watches all that leads to the sockets, again even if it was watched: the folder may be
-// another one of the same name. It starts over until nothing has changed meanwhile: what
-// appears just before its folder is watched makes no event.
-func (w *ipcWatch) arm(ctx context.Context) error {
-	for ctx.Err() == nil {
-		points, folders, err := w.look()
-		if err != nil {
-			return err
-		}
-		w.points.Store(&points)
-		if err := w.watch(folders); err != nil {
-			return err
-		}
-		if again, _, _ := w.look(); maps.Equal(again, points) {
-			return nil
-		}
-	}
-	return nil
-}
-
-// look returns the paths that lead to the sockets now, and the folders that hold these paths.
-// Those that hold a socket, a link or the first missing name are true. The others are there
-// for a rename: only the folder that holds a folder tells of it.
-func (w *ipcWatch) look() (points, folders map[string]bool, err error) {
-	points, folders = map[string]bool{}, map[string]bool{}
-	for _, folder := range w.folders {
-		absolute, err := filepath.Abs(folder)
-		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", folder, err)
-		}
-		for i := range ipcNumbers {
-			for _, point := range waypoints(filepath.Join(absolute, ipcName(i))) {
-				folders[filepath.Dir(point)] = true
-				for at, holder := point, filepath.Dir(point); at != holder; at, holder = holder, filepath.Dir(holder) {
-					points[fold(at)] = true
-					if !folders[holder] {
-						folders[holder] = false
-					}
-				}
-			}
-		}
-	}
-	return points, folders, nil
-}
-
-// watch follows exactly the given folders. Old ones go first: one that was renamed is the same
-// to the kernel. Parents come before their children: so a child that vanishes and returns in
-// between is an event.
-func (w *ipcWatch) watch(folders map[string]bool) error {
-	for _, old := range w.watcher.WatchList() {
-		if _, wanted := folders[old]; !wanted {
-			_ = w.watcher.Remove(old) // it may be gone already
-		}
-	}
-	var blind []string
-	sees := false
-	for _, folder := range slices.Sorted(maps.Keys(folders)) {
-		err := w.watcher.Add(folder)
+// armIPC says which folders cannot be watched, or that none can.
+func armIPC(watch *pathWatch) (blind string, err error) {
+	sees, errs := watch.arm()
+	var texts []string
+	for _, err := range errs {
 		if limit := watchLimit(err); limit != nil {
-			return fmt.Errorf("%s: %w", folder, limit)
+			return "", limit
 		}
-		switch {
-		case err == nil:
-			sees = sees || folders[folder]
-		case folders[folder] && !errors.Is(err, fs.ErrNotExist):
-			blind = append(blind, fmt.Sprintf("%s: %v", folder, cause(err)))
-		}
+		texts = append(texts, err.Error())
 	}
-	text := strings.Join(blind, "; ")
-	if text != "" && !sees {
-		return errors.New(text)
+	blind = strings.Join(texts, "; ")
+	if blind != "" && !sees {
+		return "", errors.New(blind)
 	}
-	if text != w.said && text != "" {
-		w.log.Warn("clients' sockets: a client that starts may go unnoticed in a folder that cannot be watched; let this user read it", "folders", text)
-	}
-	w.said = text
-	return nil
+	return blind, nil
 }

@@ -17,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -332,59 +331,6 @@ func TestWatchIPCFolderRecreated(t *testing.T) {
 	}
 }
 
-// armed is a watch whose events nobody hears.
-func armed(t *testing.T, folder string) *ipcWatch {
-	noLeak(t)
-	watcher, err := fsnotify.NewWatcher()
-	require.NoError(t, err)
-	t.Cleanup(func() { watcher.Close() })
-	w := &ipcWatch{folders: []string{folder}, log: quiet(), watcher: watcher, changed: newBell()}
-	require.NoError(t, w.arm(t.Context()))
-	return w
-}
-
-// TestWatchIPCFolderReplaced has another folder take the place of a watched one between two
-// looks: all paths are as before.
-func TestWatchIPCFolderReplaced(t *testing.T) {
-	folder := filepath.Join(shortDir(t), "app")
-	path := filepath.Join(folder, ipcName(0))
-	require.NoError(t, os.Mkdir(folder, 0o700))
-	w := armed(t, folder)
-	require.NoError(t, os.Remove(folder))
-	require.NoError(t, os.Mkdir(folder, 0o700))
-	require.NoError(t, w.arm(t.Context()))
-	leaveStale(t, path)
-	ctx := deadline(t)
-	for {
-		select {
-		case event := <-w.watcher.Events:
-			if event.Name == path {
-				return
-			}
-		case <-ctx.Done():
-			t.Fatal("the new folder is not watched")
-		}
-	}
-}
-
-func TestWatchIPCLetsGo(t *testing.T) {
-	dir := shortDir(t)
-	link := filepath.Join(dir, "link")
-	retarget := func(name string) string {
-		require.NoError(t, os.Mkdir(filepath.Join(dir, name), 0o700))
-		_ = os.Remove(link) // it may be the first
-		require.NoError(t, os.Symlink(name, link))
-		return filepath.Join(dir, name)
-	}
-	first := retarget("a")
-	w := armed(t, link)
-	require.Contains(t, w.watcher.WatchList(), first)
-	second := retarget("b")
-	require.NoError(t, w.arm(t.Context()))
-	require.Contains(t, w.watcher.WatchList(), second)
-	require.NotContains(t, w.watcher.WatchList(), first)
-}
-
 func TestWatchIPCFolderRenamed(t *testing.T) {
 	dir := shortDir(t)
 	folder := filepath.Join(dir, "run", "app")
@@ -451,17 +397,4 @@ func TestWatchIPCEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	require.NoError(t, WatchIPC(ctx, []string{shortDir(t)}, quiet(), cancel))
 	require.NoError(t, WatchIPC(ctx, []string{shortDir(t)}, quiet(), func() {}), "ended before it began")
-}
-
-func TestWatchIPCAfterLostEvents(t *testing.T) {
-	watcher, err := fsnotify.NewWatcher()
-	require.NoError(t, err)
-	w := &ipcWatch{log: quiet(), watcher: watcher, changed: newBell()}
-	var hearing sync.WaitGroup
-	hearing.Go(w.hear)
-	watcher.Errors <- fsnotify.ErrEventOverflow
-	_, err = w.changed.wait(deadline(t), 0, nil)
-	require.NoError(t, err)
-	require.NoError(t, watcher.Close())
-	hearing.Wait()
 }

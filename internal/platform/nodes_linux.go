@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -33,11 +34,11 @@ func watchNodes(dir string, match func(name string) bool, notify func()) (*reade
 		if err != nil {
 			return fmt.Errorf("watch %s: %w", dir, err)
 		}
-		for mask, name := range inotifyEvents(buf[:n]) {
+		for e := range inotifyEvents(buf[:n]) {
 			switch {
-			case mask&unix.IN_IGNORED != 0:
+			case e.mask&unix.IN_IGNORED != 0:
 				return fmt.Errorf("watch %s: the folder is gone", dir)
-			case mask&unix.IN_Q_OVERFLOW != 0, match(name):
+			case e.mask&unix.IN_Q_OVERFLOW != 0, match(e.name):
 				notify()
 			}
 		}
@@ -46,11 +47,18 @@ func watchNodes(dir string, match func(name string) bool, notify func()) (*reade
 	return startReader(file, step, notify), nil
 }
 
+// inotifyEvent is struct inotify_event.
+type inotifyEvent struct {
+	watch uint32 // what was watched
+	mask  uint32
+	name  string // in the folder that was watched; "": the folder itself
+}
+
 // inotifyEvents yields what one read of an inotify descriptor returned.
-func inotifyEvents(b []byte) func(yield func(mask uint32, name string) bool) {
-	return func(yield func(uint32, string) bool) {
+func inotifyEvents(b []byte) iter.Seq[inotifyEvent] {
+	return func(yield func(inotifyEvent) bool) {
 		for len(b) >= unix.SizeofInotifyEvent {
-			mask := binary.NativeEndian.Uint32(b[4:])
+			watch, mask := binary.NativeEndian.Uint32(b), binary.NativeEndian.Uint32(b[4:])
 			size := binary.NativeEndian.Uint32(b[12:])
 			b = b[unix.SizeofInotifyEvent:]
 			if uint64(size) > uint64(len(b)) {
@@ -58,7 +66,7 @@ func inotifyEvents(b []byte) func(yield func(mask uint32, name string) bool) {
 			}
 			name, _, _ := bytes.Cut(b[:size], []byte{0})
 			b = b[size:]
-			if !yield(mask, string(name)) {
+			if !yield(inotifyEvent{watch, mask, string(name)}) {
 				return
 			}
 		}

@@ -3,7 +3,6 @@ package platform
 import (
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"time"
 )
 
@@ -18,11 +17,11 @@ const (
 
 // serverWatch says when the sound server is worth another try.
 type serverWatch struct {
-	bell  bell
-	timer *time.Timer
-	delay time.Duration
-	dir   string // watched, "" = none
-	nodes *reader
+	bell   bell
+	timer  *time.Timer
+	delay  time.Duration
+	socket string // watched; "": none
+	path   *pathWatch
 }
 
 func newServerWatch() *serverWatch { return &serverWatch{bell: newBell()} }
@@ -43,31 +42,23 @@ func (w *serverWatch) failed(socket string) {
 	}
 }
 
-// watch looks for the next missing part of the socket's path. Should that fail, the timer is
-// still there.
+// watch listens for the socket, or what leads to it. Should that fail, the timer is still there.
 func (w *serverWatch) watch(socket string) {
-	dir, name := filepath.Split(socket)
-	dir = filepath.Clean(dir)
-	for dir != "/" {
-		if _, err := os.Stat(dir); err == nil {
-			break
+	if w.socket != socket {
+		w.unwatch()
+		path, err := newPathWatch([]string{socket}, false, w.bell.ring)
+		if err != nil {
+			return
 		}
-		dir, name = filepath.Dir(dir), filepath.Base(dir)
+		w.path, w.socket = path, socket
 	}
-	if dir == w.dir {
-		return
-	}
-	w.unwatch()
-	nodes, err := watchNodes(dir, func(n string) bool { return n == name }, w.bell.ring)
-	if err == nil {
-		w.nodes, w.dir = nodes, dir
-	}
+	w.path.arm()
 }
 
 func (w *serverWatch) unwatch() {
-	if w.nodes != nil {
-		_ = w.nodes.Close()
-		w.nodes, w.dir = nil, ""
+	if w.path != nil {
+		_ = w.path.close()
+		w.path, w.socket = nil, ""
 	}
 }
 

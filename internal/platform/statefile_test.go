@@ -92,9 +92,10 @@ func TestStateFileChangesAreNoticed(t *testing.T) {
 func TestArmHearsWhatCameMeanwhile(t *testing.T) {
 	dir := t.TempDir()
 	file := openStates(t, filepath.Join(dir, "suite", "states.json"))
-	found := waypoints(file.watch.path)
+	found := stepsTo(file.watch.watch.paths)
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "suite"), 0o700))
-	require.NoError(t, file.watch.follow(found))
+	_, errs := file.watch.watch.follow(found)
+	require.Empty(t, errs)
 	require.NoError(t, file.Wait(deadline(t)))
 	require.NoError(t, file.watch.arm())
 	require.Empty(t, file.watch.changed)
