@@ -114,9 +114,8 @@ func (s *Server) squat(w http.ResponseWriter, req *http.Request) {
 	if req.Method != http.MethodPost {
 		s.probed()
 	}
-	if s.confide(w, req, FaultNone, "profile squatter: not taken") {
-		write(w, http.StatusNotFound, "text/html; charset=utf-8", []byte(squatterBody))
-	}
+	s.confide(w, req, FaultNone, "profile squatter: not taken")
+	write(w, http.StatusNotFound, "text/html; charset=utf-8", []byte(squatterBody))
 }
 
 // confide records what was confided to a program that is no use to the peer.

@@ -37,12 +37,14 @@ func (r *run) serveIPC(ln net.Listener) {
 			}
 		default:
 			c := r.adopt(raw, true)
-			r.wg.Go(func() { r.srv.handleIPC(c) })
+			room := r.seat(c)
+			r.wg.Go(func() { r.srv.handleIPC(c, room) })
 		}
 	}
 }
 
-func (s *Server) handleIPC(c *conn) {
+// handleIPC serves a connection, or turns it away where there is no room for it.
+func (s *Server) handleIPC(c *conn, room bool) {
 	defer c.Close()
 	if s.opts.Profile == Blackhole {
 		s.swallowFrames(c)
@@ -57,7 +59,7 @@ func (s *Server) handleIPC(c *conn) {
 	k.frames.conn = c
 	k.tasks.Go(k.write)
 	switch {
-	case !c.run.seat(c):
+	case !room:
 		k.turnAway(reject(codeCapacity, "Server at capacity"))
 	case s.opts.Profile.real():
 		k.tasks.Go(k.expire)

@@ -3,6 +3,7 @@ package conform
 import (
 	"context"
 	"slices"
+	"time"
 )
 
 // A Transport is a way to talk to the server.
@@ -57,11 +58,13 @@ type check struct {
 	sentence string // at most 36 characters
 	spec     expectation
 	client   expectation
-	needs    string // id of the check without whose answer this one means nothing
-	cost     int    // tokens of the server's rate limit
-	stranger bool   // they are those of another client id than the target's
-	carries  bool   // success shows that its transport takes commands
-	all      bool   // not part of a quick run
+	needs    string        // id of the check without whose answer this one means nothing
+	cost     int           // tokens of the server's rate limit
+	stranger bool          // they are those of another client id than the target's
+	carries  bool          // success shows that its transport takes commands
+	all      bool          // not part of a quick run
+	limit    bool          // it is about the server's rate limit
+	lasts    time.Duration // besides the wait for tokens, where that is long
 	probe    func(ctx context.Context, r *run) (outcome, error)
 }
 
@@ -88,14 +91,24 @@ func checks(t Target) []check {
 	all = append(all, payloadChecks()...)
 	if t.URL != "" {
 		all = append(all, badPostChecks()...)
+		all = append(all, bodyChecks()...)
 		all = append(all, badSocketChecks(t)...)
 	}
 	if t.IPC != "" {
 		all = append(all, badPipeChecks()...)
+	}
+	if t.URL != "" {
+		all = append(all, postTokenChecks()...)
+	}
+	if t.IPC != "" {
+		all = append(all, pipeTokenChecks()...)
 		all = append(all, roughPipeChecks()...)
 	}
 	if t.URL != "" {
 		all = append(all, roughSocketChecks()...)
+	}
+	if t.IPC != "" {
+		all = append(all, crowdChecks()...)
 	}
 	return all
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -24,7 +25,50 @@ func freeChecks() []check {
 		{id: "http-root", group: InHTTP, sentence: "GET /", client: says(Read, fingerprint), probe: get("/")},
 		{id: "http-other-path", group: InHTTP, sentence: "GET /conformance", client: says(Read, fingerprint), probe: get("/conformance")},
 		{id: "http-get-rpc-v", group: InHTTP, sentence: "GET /rpc?v=1", client: says(Ran, "301"), probe: get("/rpc?v=1")},
+		{id: "http-options", group: InHTTP, sentence: "OPTIONS /rpc", client: says(Ran, options), probe: askOptions},
+		{id: "http-cors", group: InHTTP, sentence: "GET / with an Origin", client: says(Ran, echoed), probe: getFromAPage},
+		{id: "http-pipelined", group: InHTTP, sentence: "two GETs in one write", client: says(Ran, bothSaid), probe: getTwice},
 	}
+}
+
+func askOptions(ctx context.Context, r *run) (outcome, error) {
+	p, err := r.do(ctx, request{method: http.MethodOptions, path: rpcPath("1", "")}, r.opts.Patience)
+	o := p.page()
+	if p.status == http.StatusOK && string(p.body) == `{"body":""}` {
+		o.got = options
+	}
+	return o, err
+}
+
+func getFromAPage(ctx context.Context, r *run) (outcome, error) {
+	q := request{method: http.MethodGet, path: "/", header: []string{"Origin: " + strangerOrigin}}
+	p, err := r.do(ctx, q, r.opts.Patience)
+	o := p.page()
+	if o.got == fingerprint && p.reader == strangerOrigin {
+		o.got = echoed
+	}
+	return o, err
+}
+
+func getTwice(ctx context.Context, r *run) (outcome, error) {
+	t, err := r.talk(ctx, r.opts.Patience)
+	if err != nil {
+		return outcome{}, err
+	}
+	defer t.close()
+	q := request{method: http.MethodGet, path: "/", keep: true}.bytes(r.address)
+	t.say(slices.Concat(q, q))
+	if first := t.hear(http.MethodGet); first.got != "" {
+		return first.outcome, ctx.Err()
+	}
+	second := t.hear(http.MethodGet)
+	second.detail = second.got
+	if second.got != "" {
+		second.got = "the first answered"
+	} else {
+		second.got = bothSaid
+	}
+	return second.outcome, ctx.Err()
 }
 
 // A posting is a POST of a command that differs in one thing from a good one.
@@ -68,7 +112,7 @@ func (r *run) post(ctx context.Context, p posting, admit admission) (outcome, er
 	}
 	before := r.dirty
 	r.dirty = before || p.payload.sets()
-	answer, err := r.do(ctx, request{http.MethodPost, rpcPath(v, clientID), p.header, p.body}, pass.wait)
+	answer, err := r.do(ctx, request{method: http.MethodPost, path: rpcPath(v, clientID), header: p.header, body: p.body}, pass.wait)
 	o := answer.command(c.cmd, c.nonce)
 	pass.heard(o)
 	r.settle(p.payload, o, before)
@@ -114,6 +158,13 @@ func badPostChecks() []check {
 		bad("nonce-empty", "POST, nonce empty", says(Ran, "200 ERROR 4000"), posting{payload: payload{voidNonce: true}}),
 		bad("args-invalid", "POST, device without vendor", says(Read, "200 ERROR 4000"), posting{payload: payload{args: withoutVendor}}),
 		bad("related-missing", "POST, device without related", says(Read, "200 ERROR 1000"), posting{payload: payload{args: list(device("audioinput", fields{"related": nil}))}}),
+		bad("empty-origin", "POST, Origin empty", says(Ran, "400 code 4001"), posting{header: []string{jsonType, "Origin: "}}),
+		bad("text-json", "POST, Content-Type text/json", says(Ran, httpSuccess), posting{header: []string{"Content-Type: text/json"}}),
+		bad("v-text", "POST, v=abc", says(Ran, httpSuccess), posting{v: "abc"}),
+		bad("v-decimal", "POST, v=1.0", says(Ran, httpSuccess), posting{v: "1.0"}),
+		bad("v-zero", "POST, v=0", says(Ran, silence), posting{v: "0"}),
+		bad("v-half", "POST, v=0.5", says(Ran, silence), posting{v: "0.5"}),
+		bad("null", "POST, body null", says(Ran, silence), posting{body: "null"}),
 		bad("wrong-v", "POST, v=2", says(Ran, silence), posting{v: "2"}),
 		bad("no-v", "POST, no v", says(Ran, silence), posting{noV: true}),
 		bad("charset", "POST, Content-Type with a charset", says(Ran, silence), posting{header: []string{jsonType + "; charset=utf-8"}}),

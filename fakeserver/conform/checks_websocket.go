@@ -124,9 +124,21 @@ func badSocketChecks(t Target) []check {
 		badSocket("wrong-v", "connect, v=2", closeWith(4004), query(func(q *socketQuery) { q.v = "2" })),
 		badSocket("etf", "connect, encoding=etf", closeWith(4005), query(func(q *socketQuery) { q.encoding = "etf" })),
 		badSocket("no-encoding", "connect, no encoding", good, query(func(q *socketQuery) { q.encoding = "" })),
+		badSocket("no-v", "connect, no v", closeWith(4004), query(func(q *socketQuery) { q.v = "" })),
+		badSocket("v-text", "connect, v=abc", good, query(func(q *socketQuery) { q.v = "abc" })),
+		badSocket("path", "connect at another path", good, query(func(q *socketQuery) { q.path = "/conformance" })),
+		badSocket("empty-origin", "connect, Origin empty", closeWith(4001), query(func(q *socketQuery) { q.origin, q.emptyOrigin = "", true })),
 		badSocket("early-frame", "command before READY", lost, early),
 	}
 	all[0].all, all[0].stranger = false, true
+	for i := range all {
+		switch all[i].id {
+		case "ws-no-encoding", "ws-v-text", "ws-path", "ws-empty-origin", "ws-strange-origin", "ws-early-frame":
+			all[i].client.basis = Ran
+		case "ws-no-v":
+			all[i].client.basis = Inferred
+		}
+	}
 	return all
 }
 
@@ -170,6 +182,8 @@ func throw(kind int, text string) func(context.Context, *run) (outcome, error) {
 func reaction(e event) (outcome, bool) {
 	a, ok := readAnswer(e.data)
 	switch {
+	case e.kind == eventPong:
+		return outcome{got: pong}, true
 	case !ok || e.kind != eventText:
 		return outcome{got: "answer is not JSON", detail: compact(e.data)}, true
 	case a.text("evt") == "ERROR":
@@ -214,10 +228,6 @@ func early(ctx context.Context, r *run) (outcome, error) {
 	}
 	return o, err
 }
-
-// flight is the time within which READY may have been on its way when the
-// command was sent.
-const flight = 100 * time.Millisecond
 
 // askAfter sends a second command and tells which of the two is answered.
 func (l *link) askAfter(ctx context.Context, first, second command, wait time.Duration) (outcome, error) {

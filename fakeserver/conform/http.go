@@ -3,7 +3,6 @@ package conform
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +25,9 @@ type request struct {
 	method, path string // path with its query
 	header       []string
 	body         string
+	keep         bool // the connection is for more than this request
+	chunked      bool // the body is, which follows by itself
+	late         bool // the body follows by itself
 }
 
 // rpcPath is the path of a command; an empty part is left out.
@@ -44,14 +46,23 @@ const jsonType = "Content-Type: application/json"
 
 func (q request) bytes(host string) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n", q.method, q.path, host)
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\n", q.method, q.path, host)
+	if !q.keep {
+		b.WriteString("Connection: close\r\n")
+	}
 	for _, line := range q.header {
 		b.WriteString(line + "\r\n")
 	}
-	if q.method == http.MethodPost {
+	switch {
+	case q.chunked:
+		b.WriteString("Transfer-Encoding: chunked\r\n")
+	case q.method == http.MethodPost:
 		fmt.Fprintf(&b, "Content-Length: %d\r\n", len(q.body))
 	}
-	b.WriteString("\r\n" + q.body)
+	b.WriteString("\r\n")
+	if !q.chunked && !q.late {
+		b.WriteString(q.body)
+	}
 	return b.Bytes()
 }
 
@@ -61,33 +72,26 @@ type reply struct {
 	outcome
 	status int
 	kind   string // Content-Type
+	reader string // the origin whose pages may read it
 	body   []byte
 }
 
-// do sends a request on a connection of its own, in one write, and reads the
-// answer as it is: nothing is followed, inflated or tried again.
+// do sends a request on a connection of its own, in one write, and reads the answer.
 func (r *run) do(ctx context.Context, q request, wait time.Duration) (reply, error) {
 	began := time.Now()
-	raw, err := r.dialTCP(ctx, wait)
+	t, err := r.talk(ctx, wait)
 	if err != nil {
 		return reply{}, err
 	}
-	defer raw.Close()
-	_ = raw.SetDeadline(began.Add(wait))
-	stop := context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })
-	defer stop()
-	c := &capped{Conn: raw, left: maxHTTP}
-	_, _ = c.Write(q.bytes(r.address)) // a server may answer and close before it has read all
-	answer, err := readReply(c, q.method)
-	if err != nil {
-		answer.outcome = failure(cmp.Or(c.err, err), c.read > 0)
-	}
+	defer t.close()
+	t.say(q.bytes(r.address))
+	answer := t.hear(q.method)
 	answer.waited = time.Since(began)
 	return answer, ctx.Err()
 }
 
-func readReply(c *capped, method string) (reply, error) {
-	resp, err := http.ReadResponse(bufio.NewReader(c), &http.Request{Method: method})
+func readReply(in *bufio.Reader, method string) (reply, error) {
+	resp, err := http.ReadResponse(in, &http.Request{Method: method})
 	if err != nil {
 		return reply{}, err
 	}
@@ -96,7 +100,10 @@ func readReply(c *capped, method string) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return reply{status: resp.StatusCode, kind: resp.Header.Get("Content-Type"), body: body}, nil
+	return reply{
+		status: resp.StatusCode, kind: resp.Header.Get("Content-Type"), body: body,
+		reader: resp.Header.Get("Access-Control-Allow-Origin"),
+	}, nil
 }
 
 // page says what the answer to a request without a command is.

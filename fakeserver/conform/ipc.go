@@ -25,12 +25,16 @@ const (
 type pipe struct{ net.Conn }
 
 func (p pipe) send(op int, data []byte, deadline time.Time) error {
-	frame := make([]byte, 8, 8+len(data))
-	binary.LittleEndian.PutUint32(frame, uint32(op))
-	binary.LittleEndian.PutUint32(frame[4:], uint32(len(data)))
 	_ = p.SetWriteDeadline(deadline)
-	_, err := p.Write(append(frame, data...))
+	_, err := p.Write(frame(op, data))
 	return err
+}
+
+func frame(op int, data []byte) []byte {
+	b := make([]byte, 8, 8+len(data))
+	binary.LittleEndian.PutUint32(b, uint32(op))
+	binary.LittleEndian.PutUint32(b[4:], uint32(len(data)))
+	return append(b, data...)
 }
 
 func (p pipe) next() event {
@@ -91,20 +95,49 @@ func (r *run) dialPipe(ctx context.Context, wait time.Duration) (*link, pipe, er
 	return newLink(IPC, p.next, write, func() { _ = c.Close() }), p, nil
 }
 
-func handshake(v int, clientID string) []byte {
-	return fmt.Appendf(nil, `{"v":%d,"client_id":%q}`, v, clientID)
+// handshake is the content of the first frame; a nil version is left out.
+func handshake(v any, clientID string) []byte {
+	if v == nil {
+		return fmt.Appendf(nil, `{"client_id":%q}`, clientID)
+	}
+	text, _ := json.Marshal(v) // numbers, texts and booleans: cannot fail
+	return fmt.Appendf(nil, `{"v":%s,"client_id":%q}`, text, clientID)
 }
 
-// openPipe connects and does the handshake, at the cost of a token. Without
-// READY there is no link.
-func (r *run) openPipe(ctx context.Context, v int, clientID string, p pass) (*link, pipe, outcome, error) {
-	l, c, err := r.dialPipe(ctx, p.wait)
+// readyTime is how long a client lets a connection wait for READY (rule R80).
+const readyTime = 10 * time.Second
+
+// retryPause keeps the ends of such waits from coming at the very moment of the next token.
+const retryPause = time.Second
+
+// openPipe connects and does the handshake, at the cost of a token. A client that
+// lets it wait in line for too long closes it, which costs none: then it is tried
+// again. Without READY there is no link.
+func (r *run) openPipe(ctx context.Context, v any, clientID string, p pass) (*link, pipe, outcome, error) {
+	began := time.Now()
+	for {
+		left := p.wait - time.Since(began)
+		tried := time.Now()
+		l, c, o, err := r.shakeOnce(ctx, v, clientID, left)
+		timedOut := o.got == closeWith(1006) && time.Since(tried) > readyTime/2
+		if timedOut && time.Since(began)+retryPause < p.wait && err == nil {
+			if err = sleep(ctx, retryPause); err == nil {
+				continue
+			}
+		}
+		o.waited = time.Since(began)
+		p.heard(o)
+		return l, c, o, err
+	}
+}
+
+func (r *run) shakeOnce(ctx context.Context, v any, clientID string, wait time.Duration) (*link, pipe, outcome, error) {
+	l, c, err := r.dialPipe(ctx, wait)
 	if err != nil {
 		return nil, pipe{}, outcome{}, err
 	}
-	_ = c.send(opHandshake, handshake(v, clientID), time.Now().Add(p.wait)) // a failure shows when reading
-	o, hello, err := l.greeting(ctx, p.wait)
-	p.heard(o)
+	_ = c.send(opHandshake, handshake(v, clientID), time.Now().Add(wait)) // a failure shows when reading
+	o, hello, err := l.greeting(ctx, wait)
 	if err != nil || o.got != ready {
 		l.close()
 		return nil, pipe{}, o, err

@@ -7,6 +7,9 @@ import (
 	"time"
 )
 
+// maxMessage is the largest message that a client takes, in bytes (rule R47).
+const maxMessage = 3 << 20
+
 // maxFrame is the largest message that is read, in bytes; the client's own
 // limit is 3 MiB (rule R47).
 const maxFrame = 4 << 20

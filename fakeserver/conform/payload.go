@@ -20,7 +20,9 @@ type payload struct {
 	args      map[string]any // nil means an empty list
 	noArgs    bool
 	noNonce   bool
-	voidNonce bool // the nonce is an empty text
+	voidNonce bool   // the nonce is an empty text
+	nonce     string // "" means one of its own
+	oddNonce  any    // a nonce that is no text; nil for none
 }
 
 // compose makes a message with a nonce of its own.
@@ -39,6 +41,11 @@ func (r *run) compose(p payload) command {
 	switch {
 	case p.voidNonce:
 		message["nonce"] = ""
+	case p.oddNonce != nil:
+		message["nonce"] = p.oddNonce
+	case p.nonce != "":
+		c.nonce = p.nonce
+		message["nonce"] = c.nonce
 	case !p.noNonce:
 		r.sent++
 		c.nonce = fmt.Sprintf("conform-%d", r.sent)

@@ -49,9 +49,10 @@ func (r *run) ahead(plan []check) (ahead []check) {
 
 // takes is what a check takes, as far as is known: the wait for a token, and
 // the time after which silence is believed.
-func (r *run) takes(c check) (d time.Duration) {
+func (r *run) takes(c check) time.Duration {
+	d := c.lasts
 	if c.hangs() {
-		d = r.opts.Patience
+		d += r.opts.Patience
 	}
 	t, cost := c.transport(), c.cost
 	if c.group == InPayload && r.opts.All && r.carrier() == HTTP {

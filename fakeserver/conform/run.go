@@ -126,6 +126,8 @@ func (r *run) pointless(c check) string {
 		return needsAll
 	case !done:
 		return ""
+	case c.limit && r.unlimited(c.transport()):
+		return noLimit
 	case base.skip != "":
 		return base.skip
 	case !base.answered():
@@ -191,6 +193,12 @@ func (r *run) limited(t Transport) (limited, known bool) {
 		}
 	}
 	return false, false
+}
+
+// unlimited reports whether a transport was seen to have no rate limit.
+func (r *run) unlimited(t Transport) bool {
+	limited, known := r.limited(t)
+	return known && !limited
 }
 
 func (r *run) bucket(clientID string) *bucket {

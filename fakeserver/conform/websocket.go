@@ -23,7 +23,12 @@ const maxUpgrade = 64 << 10
 const noWebSocket = "no WebSocket: "
 
 // A socketQuery is what a WebSocket is asked for; an empty part is left out.
-type socketQuery struct{ v, clientID, encoding, origin string }
+type socketQuery struct {
+	v, clientID, encoding, origin string
+
+	path        string // "" means /
+	emptyOrigin bool   // an Origin with nothing in it is sent
+}
 
 func (q socketQuery) url(address string) string {
 	query := url.Values{}
@@ -32,7 +37,7 @@ func (q socketQuery) url(address string) string {
 			query.Set(key, value)
 		}
 	}
-	return "ws://" + address + "/?" + query.Encode()
+	return "ws://" + address + cmp.Or(q.path, "/") + "?" + query.Encode()
 }
 
 // dialSocket opens a WebSocket. Without a link the outcome says what came instead.
@@ -48,7 +53,7 @@ func (r *run) dialSocket(ctx context.Context, q socketQuery, wait time.Duration)
 		},
 	}
 	head := http.Header{}
-	if q.origin != "" {
+	if q.origin != "" || q.emptyOrigin {
 		head.Set("Origin", q.origin)
 	}
 	ws, resp, err := dialer.DialContext(ctx, q.url(r.address), head)
