@@ -1,7 +1,6 @@
 package platform
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -18,7 +17,6 @@ import (
 type alsaCard struct {
 	dev    string
 	file   *os.File
-	gate   gate
 	kernel func() (ioctlFunc, func(), error) // the card's ioctl, and what to call after its use
 	reader *reader
 	plain  atomic.Pointer[map[uint32]bool] // controls that are no switch, by number
@@ -37,7 +35,7 @@ func openALSA(dev string) (*alsaCard, error) {
 		unix.Close(fd)
 		return nil, fmt.Errorf("subscribe to the sound card's controls %s: %w", dev, err)
 	}
-	c := &alsaCard{dev: dev, file: os.NewFile(uintptr(fd), dev), gate: newGate()}
+	c := &alsaCard{dev: dev, file: os.NewFile(uintptr(fd), dev)}
 	c.kernel = c.duplicate
 	return c, nil
 }
@@ -60,23 +58,19 @@ func (c *alsaCard) duplicate() (ioctlFunc, func(), error) {
 // Controls reads every on/off control of the card that can be read and is active. True means
 // that all its channels are on, False that all are off; Unknown that they differ or that the
 // device does not tell. The key is the control's name; from the second of a name on ",INDEX"
-// is appended. An error means that the card is gone or does not answer before ctx ends.
-func (c *alsaCard) Controls(ctx context.Context) (map[string]devices.Tri, error) {
-	values, err := within(ctx, c.gate, func() (map[string]devices.Tri, error) {
-		ioctl, release, err := c.kernel()
-		if err != nil {
-			return nil, err
-		}
-		defer release()
-		values, plain, err := readSwitches(ioctl)
-		if err == nil {
-			c.plain.Store(&plain)
-		}
-		return values, err
-	})
+// is appended. An error means that the card is gone. It takes as long as the driver does, which
+// may hang.
+func (c *alsaCard) Controls() (map[string]devices.Tri, error) {
+	ioctl, release, err := c.kernel()
 	if err != nil {
 		return nil, fmt.Errorf("read the sound card's controls %s: %w", c.dev, err)
 	}
+	defer release()
+	values, plain, err := readSwitches(ioctl)
+	if err != nil {
+		return nil, fmt.Errorf("read the sound card's controls %s: %w", c.dev, err)
+	}
+	c.plain.Store(&plain)
 	return values, nil
 }
 

@@ -1,14 +1,11 @@
 package platform
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"runtime"
 	"slices"
 	"testing"
-	"testing/synctest"
-	"time"
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
@@ -70,7 +67,7 @@ func (s *soundCard) list(l *ctlElemList) error {
 }
 
 func (s *soundCard) card() *alsaCard {
-	return &alsaCard{dev: "/dev/snd/controlC7", gate: newGate(), kernel: func() (ioctlFunc, func(), error) {
+	return &alsaCard{dev: "/dev/snd/controlC7", kernel: func() (ioctlFunc, func(), error) {
 		return s.ioctl, func() {}, nil
 	}}
 }
@@ -95,7 +92,7 @@ func TestALSAControls(t *testing.T) {
 		{name: "removed meanwhile", kind: 1, access: readWrite, channels: []int{1}, readErr: unix.ENOENT},
 		{name: "removed before", kind: 1, access: readWrite, channels: []int{1}, infoErr: unix.ENOENT},
 	}}
-	got, err := card.card().Controls(t.Context())
+	got, err := card.card().Controls()
 	require.NoError(t, err)
 	require.Equal(t, map[string]devices.Tri{
 		"Mic Capture Switch":   devices.True,
@@ -114,36 +111,19 @@ func TestALSAManyControls(t *testing.T) {
 	for i := range 1000 {
 		card.elems = append(card.elems, elem{name: fmt.Sprint("Switch ", i), kind: 1, access: readWrite, channels: make([]int, 128)})
 	}
-	got, err := card.card().Controls(t.Context())
+	got, err := card.card().Controls()
 	require.NoError(t, err)
 	require.Len(t, got, 1000)
 }
 
 func TestALSACardThatGoesAway(t *testing.T) {
 	card := &soundCard{elems: []elem{{name: "Switch", kind: 1, access: readWrite, channels: []int{1}, readErr: unix.ENODEV}}}
-	_, err := card.card().Controls(t.Context())
+	_, err := card.card().Controls()
 	require.ErrorIs(t, err, unix.ENODEV)
 	require.ErrorContains(t, err, "read the sound card's controls /dev/snd/controlC7: the card is gone")
 	card.gone = true
-	_, err = card.card().Controls(t.Context())
+	_, err = card.card().Controls()
 	require.ErrorIs(t, err, unix.ENODEV)
-}
-
-func TestALSADriverThatHangs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		hang := make(chan struct{})
-		card := &alsaCard{dev: "controlC0", gate: newGate(), kernel: func() (ioctlFunc, func(), error) {
-			<-hang
-			return (&soundCard{}).ioctl, func() {}, nil
-		}}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		_, err := card.Controls(ctx)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		close(hang)
-		_, err = card.Controls(t.Context())
-		require.NoError(t, err)
-	})
 }
 
 // The kernel's events arrive over a pipe here, in the kernel's layout.
@@ -156,7 +136,7 @@ func TestALSAEvents(t *testing.T) {
 		{name: "Mic Capture Volume", kind: 2, access: readWrite, channels: []int{1}},
 	}}).card()
 	card.file = read
-	_, err = card.Controls(t.Context())
+	_, err = card.Controls()
 	require.NoError(t, err)
 	heard := newBell()
 	card.Watch(heard.ring)
@@ -195,7 +175,7 @@ func TestALSARelevantEvents(t *testing.T) {
 	}}).card()
 	mic, volume := ctlElemID{NumID: 1}, ctlElemID{NumID: 2}
 	require.True(t, card.relevant(ctlEvent{Mask: ctlEventValue, ID: volume}), "nothing is known of it yet")
-	_, err := card.Controls(t.Context())
+	_, err := card.Controls()
 	require.NoError(t, err)
 	const info, add, remove = 1 << 1, 1 << 2, 1<<32 - 1
 	for _, c := range []struct {
@@ -228,14 +208,14 @@ func TestALSACloseBeforeWatch(t *testing.T) {
 	read, write, err := os.Pipe()
 	require.NoError(t, err)
 	defer write.Close()
-	card := &alsaCard{file: read, gate: newGate()}
+	card := &alsaCard{file: read}
 	card.kernel = card.duplicate
 	ioctl, release, err := card.duplicate()
 	require.NoError(t, err)
 	require.NoError(t, card.Close())
 	require.ErrorIs(t, ioctl(ctlSubscribe, unsafe.Pointer(new(int32))), unix.ENOTTY, "a duplicate outlives Close")
 	release()
-	_, err = card.Controls(t.Context())
+	_, err = card.Controls()
 	require.ErrorContains(t, err, "closed file")
 }
 

@@ -49,6 +49,9 @@ func (a *Audio) mark(what dirtyBits, source uint32) {
 	a.bell.ring()
 }
 
+// refresh has the next List read everything.
+func (a *Audio) refresh() { a.dirt.add(dirtyAll, 0) }
+
 // onEvent is called by the connection's reader.
 func (a *Audio) onEvent(f pulse.Facility, t pulse.EventType, index uint32) {
 	switch {
@@ -135,9 +138,6 @@ func (a *Audio) read(ctx context.Context) (err error) {
 		}
 	default:
 		err = a.readAll(ctx)
-	}
-	if what&dirtyMixer != 0 {
-		a.mixers.changed()
 	}
 	return err
 }

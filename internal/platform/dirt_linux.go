@@ -9,7 +9,7 @@ type dirtyBits uint8
 const (
 	dirtySource    dirtyBits = 1 << iota // one source
 	dirtySinks                           // some sinks
-	dirtyMixer                           // an ALSA card
+	dirtyMixer                           // an ALSA card was read
 	dirtyMiniaudio                       // a result is there
 	dirtyAll
 )

@@ -14,24 +14,22 @@ import (
 // card comes, closed when the last one goes, read again when they say so.
 type mixers struct {
 	notify func()
+	open   func(name string) (mixerCard, error)
 	cards  map[string]*mixer // by control device, "controlC1"
-	failed map[string]error  // cards that could not be read at the last fill
 	dirty  bool
 }
 
-type mixer struct {
-	card   *alsaCard
-	values map[string]devices.Tri
-}
-
+// newMixers makes the mixers. notify is called when there is news for fill; it must not block.
 func newMixers(notify func()) *mixers {
-	return &mixers{notify: notify, cards: make(map[string]*mixer), dirty: true}
+	open := func(name string) (mixerCard, error) { return openALSA(filepath.Join("/dev/snd", name)) }
+	return &mixers{notify: notify, open: open, cards: make(map[string]*mixer)}
 }
 
-// changed makes the next fill read all cards again.
+// changed makes the next fill have all cards read again.
 func (m *mixers) changed() { m.dirty = true }
 
-// fill puts the switches of its card on each audio input.
+// fill puts the switches of its card on each audio input, as they were read last. A card is read
+// beside this: one that is slow delays nothing but its own first reading, for which fill waits.
 func (m *mixers) fill(ctx context.Context, endpoints []devices.Endpoint) {
 	needed := make(map[string]bool)
 	for _, e := range endpoints {
@@ -40,73 +38,41 @@ func (m *mixers) fill(ctx context.Context, endpoints []devices.Endpoint) {
 		}
 	}
 	for name, c := range m.cards {
-		if !needed[name] {
-			_ = c.card.Close()
+		if !needed[name] && c.release() {
 			delete(m.cards, name)
 		}
 	}
-	if m.dirty {
-		m.failed = make(map[string]error)
-	}
 	for name := range needed {
-		if m.dirty || m.cards[name] == nil && m.failed[name] == nil {
-			m.read(ctx, name)
+		c := m.cards[name]
+		if c == nil {
+			c = newMixer(func() (mixerCard, error) { return m.open(name) }, m.notify)
+			m.cards[name] = c
+		}
+		if c.want() || m.dirty {
+			c.read()
 		}
 	}
 	m.dirty = false
 	for i := range endpoints {
-		if c := m.cards[endpoints[i].Mixer]; c != nil && endpoints[i].Type == devices.AudioInput {
-			endpoints[i].Controls = c.values
+		if e := &endpoints[i]; e.Type == devices.AudioInput && needed[e.Mixer] {
+			e.Controls = m.cards[e.Mixer].latest(ctx)
 		}
 	}
-}
-
-// read reads a card, opening it first where needed. A card that fails may have been replaced
-// by another of the same number, so it is opened anew once.
-func (m *mixers) read(ctx context.Context, name string) {
-	var err error
-	for range 2 {
-		if err = m.tryRead(ctx, name); err == nil {
-			return
-		}
-		if c := m.cards[name]; c != nil {
-			_ = c.card.Close()
-			delete(m.cards, name)
-		}
-	}
-	m.failed[name] = err
-}
-
-func (m *mixers) tryRead(ctx context.Context, name string) error {
-	c := m.cards[name]
-	if c == nil {
-		card, err := openALSA(filepath.Join("/dev/snd", name))
-		if err != nil {
-			return err
-		}
-		card.Watch(m.notify)
-		c = &mixer{card: card}
-		m.cards[name] = c
-	}
-	values, err := c.card.Controls(ctx)
-	if err != nil {
-		return err
-	}
-	c.values = values
-	return nil
 }
 
 // notes tells which cards' switches are unknown.
 func (m *mixers) notes() []string {
 	var out []string
-	for _, name := range slices.Sorted(maps.Keys(m.failed)) {
-		out = append(out, fmt.Sprintf("the switches of a sound card are unknown: %v", m.failed[name]))
+	for _, name := range slices.Sorted(maps.Keys(m.cards)) {
+		if err := m.cards[name].failed(); err != nil {
+			out = append(out, fmt.Sprintf("the switches of a sound card are unknown: %v", err))
+		}
 	}
 	return out
 }
 
 func (m *mixers) close() {
 	for _, c := range m.cards {
-		_ = c.card.Close()
+		c.release()
 	}
 }

@@ -34,6 +34,10 @@ type Annotator interface {
 	Notes() []string
 }
 
+// A refresher is a Source whose List reads no more than what is known to have changed. After
+// refresh it reads everything.
+type refresher interface{ refresh() }
+
 // listTimeout bounds one List: a sound server that hangs must not hang the agent.
 const listTimeout = 5 * time.Second
 
@@ -51,8 +55,12 @@ func Follow(ctx context.Context, src Source, kick <-chan struct{}, observe func(
 	at := time.Now()
 	for ctx.Err() == nil {
 		observe(read(ctx, src, at))
-		if !k.wait(ctx, src) {
+		kicked, ok := k.wait(ctx, src)
+		if !ok {
 			return
+		}
+		if r, can := src.(refresher); can && kicked {
+			r.refresh()
 		}
 		at = time.Now()
 	}
@@ -97,9 +105,9 @@ func (k *kicker) listen(ctx context.Context, kick <-chan struct{}) {
 	}
 }
 
-// wait returns true when src should be read again. A kick that came during the last reading
-// counts.
-func (k *kicker) wait(ctx context.Context, src Source) bool {
+// wait returns when src should be read again, and whether because somebody asked for it; ok is false
+// at the end. A kick that came during the last reading counts.
+func (k *kicker) wait(ctx context.Context, src Source) (kicked, ok bool) {
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	k.mu.Lock()
@@ -111,7 +119,7 @@ func (k *kicker) wait(ctx context.Context, src Source) bool {
 	err := src.Wait(waiting)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	kicked := k.kicked
+	kicked = k.kicked
 	k.kicked, k.cancel = false, func() {}
-	return ctx.Err() == nil && (kicked || err == nil)
+	return kicked, ctx.Err() == nil && (kicked || err == nil)
 }
