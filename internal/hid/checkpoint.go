@@ -33,6 +33,7 @@ type SensorCheckpoint struct {
 	Held      []devices.Tri `json:"held"`
 	LastPress time.Time     `json:"last_press,omitzero"`
 	Stirred   bool          `json:"stirred,omitempty"` // pressed since all was forgotten
+	Strange   bool          `json:"strange,omitempty"` // a link: what it told last is neither up nor down
 	Answered  time.Time     `json:"answered,omitzero"` // when an answer set the toggle that had another way than presses
 	Next      devices.Tri   `json:"next,omitzero"`
 	Due       time.Time     `json:"due,omitzero"`
@@ -56,7 +57,7 @@ func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
 		for i, s := range d.sensors {
 			sc := SensorCheckpoint{
 				Product: s.product, Rule: s.at, Value: s.value, Since: clock(s.since), Stated: clock(s.stated), Held: slices.Clone(s.held),
-				LastPress: clock(s.pressed), Stirred: s.stirred, Answered: clock(s.answered), Next: s.next, Due: clock(s.due),
+				LastPress: clock(s.pressed), Stirred: s.stirred, Strange: s.strange, Answered: clock(s.answered), Next: s.next, Due: clock(s.due),
 				AskAgain: clock(s.again), LastAsked: clock(s.last),
 			}
 			if s.talk != nil {
@@ -126,7 +127,7 @@ func (t *Tracker) Restore(c Checkpoint) {
 
 func (s *sensor) restore(c SensorCheckpoint) {
 	s.value, s.since, s.pressed, s.next, s.due = c.Value, c.Since, c.LastPress, c.Next, c.Due
-	s.stirred, s.answered, s.stated = c.Stirred, c.Answered, c.Stated
+	s.stirred, s.strange, s.answered, s.stated = c.Stirred, c.Strange, c.Answered, c.Stated
 	s.again, s.last = c.AskAgain, c.LastAsked
 	copy(s.held, c.Held)
 	if s.pp != nil {

@@ -63,8 +63,9 @@ func (x *exchange) retry(now time.Time) bool {
 	return x.pausing.Before(x.until)
 }
 
-// goOn returns the request of this step, whose pause is over.
-func (x *exchange) goOn() (Request, bool) {
+// goOn returns the request of this step, whose pause is over. What it is late by is not the device's fault.
+func (x *exchange) goOn(now time.Time) (Request, bool) {
+	x.until = x.until.Add(now.Sub(x.pausing))
 	x.pausing = time.Time{}
 	return x.request(x.step)
 }

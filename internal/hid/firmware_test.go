@@ -14,7 +14,8 @@ import (
 )
 
 // firmware is a headset with a mute, as its maker would build it. It has two HID interfaces, each of
-// which sends its input reports in order; feature reports travel on a way of their own.
+// which sends its input reports in order, some of which have nothing to do with the mute; reports that are
+// read travel on a way of their own.
 type firmware struct {
 	rng      *rand.Rand
 	tr       *Tracker
@@ -81,13 +82,18 @@ func (f *firmware) requests() {
 			if !f.open[i] {
 				return
 			}
-			if len(r.Output) > 0 {
+			answer := Event{Happening: Answer, Node: r.Node, Request: r.ID}
+			switch {
+			case len(r.Output) > 0:
 				f.outputs(f, i, r.Output)
 				return
-			}
-			answer := Event{Happening: Answer, Node: r.Node, Request: r.ID, Data: []byte{r.Feature[0], f.bit()}}
-			if !f.on {
-				answer.Data = nil
+			case !f.on:
+			case len(r.Feature) > 0 && r.Length == 0:
+				answer.Data = r.Feature
+			case f.busy && f.rng.IntN(2) == 0:
+				answer.Data = []byte{r.Feature[0], 2}
+			default:
+				answer.Data = []byte{slices.Concat(r.Feature, r.Input, r.LastOutput)[0], f.bit()}
 			}
 			f.later = append(f.later, delayed{f.now.Add(f.ms(10)), func() { answer.At = f.now; f.tr.Apply(answer, f.now) }})
 		}})
@@ -147,7 +153,7 @@ func (f *firmware) sleep() {
 
 func (f *firmware) attach(i int, plugged bool) {
 	f.open[i], f.arriving[i] = true, nil
-	e := at(fmt.Sprint("hidraw", i), reports(f.ids[i]...))
+	e := at(fmt.Sprint("hidraw", i), reports(append(slices.Clip(f.ids[i]), volume)...))
 	e.Plugged, e.At = plugged, f.now
 	f.tr.Apply(e, f.now)
 }
@@ -168,12 +174,27 @@ func (f *firmware) known() devices.Tri {
 
 // model is a way in which a headset tells its state.
 type model struct {
-	product string
-	ids     [2][]byte                               // reports of its interfaces
-	sends   func(f *firmware, cause string)         // what it sends when it is pressed, or switched on or off
-	outputs func(f *firmware, i int, report []byte) // what it does with an output report
-	link    bool                                    // it is behind a dongle
+	product  string
+	ids      [2][]byte                               // reports of its interfaces
+	sends    func(f *firmware, cause string)         // what it sends when it is pressed, or switched on or off
+	outputs  func(f *firmware, i int, report []byte) // what it does with an output report
+	link     bool                                    // it is behind a dongle that tells whether it is there
+	tells    bool                                    // it tells the mute at each change, and when it is asked
+	busy     bool                                    // it takes its time to answer
+	lamp     bool                                    // it mutes when programs light its lamp, and presses ask them to
+	wireless                                         // what else happens to it
 }
+
+// wireless is what happens to a headset without a cable.
+type wireless struct {
+	off    bool // it is switched off at the beginning
+	power  bool // it is switched on and off, and starts unmuted
+	radio  bool // it goes out of range and comes back as it was, which looks like being switched off and on
+	afresh bool // it goes out of range, too, but then the dongle tells that it does
+}
+
+// volume is the number of a report that has a bit where other reports have the mute.
+const volume = 9
 
 // eachPress is how a headset sends whose button tells that it was pressed, and no more.
 func eachPress(f *firmware, cause string) {
@@ -182,7 +203,114 @@ func eachPress(f *firmware, cause string) {
 	}
 }
 
+// voice is a report of HID++ from the headset.
+func voice(place, function, value byte) []byte {
+	return append([]byte{0x11, 0xff, place, function, value}, make([]byte, 15)...)
+}
+
+// comesAndGoes is how a headset sends its presses while its dongle tells whether it is there.
+func comesAndGoes(f *firmware, cause string) {
+	switch cause {
+	case "press":
+		f.send(0, 1, 1)
+	case "on", "back":
+		f.send(0, 4, 1)
+	case "off":
+		f.send(0, 4, 0)
+	case "away":
+		f.send(0, 4, map[bool]byte{true: 2, false: 0}[f.afresh])
+	}
+}
+
 var models = map[string]model{
+	"toggle with a link that dropouts look like": {
+		product: `
+    link_state: [{hid_report: {report_id: 4, value: {byte: 1, on: [1], off: [0]}}}]` + toggleOf(`start: false`), ids: [2][]byte{{1, 4}, {2}}, link: true,
+		sends: comesAndGoes, wireless: wireless{power: true, radio: true},
+	},
+	"toggle that starts when its link comes up": {
+		product: `
+    link_state: [{hid_report: {report_id: 4, value: {byte: 1, on: [1], off: [0]}}}]` + toggleOf(`start: false, link_up: false`), ids: [2][]byte{{1, 4}, {2}}, link: true,
+		sends: comesAndGoes, wireless: wireless{power: true, radio: true, afresh: true},
+	},
+	"toggle and feature behind a link": {
+		product: `
+    link_state: [{hid_report: {report_id: 4, value: {byte: 1, on: [1], off: [0]}}}]` + toggleOf(`hid_query: {feature: "22", value: {byte: 1}}`), ids: [2][]byte{{1, 4}, {2}}, link: true,
+		sends: comesAndGoes, wireless: wireless{power: true, radio: true},
+	},
+	"lamp": {
+		product: `
+    sources: [{field: hardware_mute, hid_query: {last_output: "12", value: {byte: 1, mask: 0x01}, ask_on: [{byte: 0, eq: 1}], delay_ms: 120, poll_ms: 2000}}]
+`, ids: [2][]byte{{1, 2}, {3}}, tells: true, lamp: true,
+		sends: eachPress,
+	},
+	"toggle and lamp": {
+		product: toggleOf(`start: false, hid_query: {last_output: "12", value: {byte: 1, mask: 0x01}, delay_ms: 120, poll_ms: 2000}`), ids: [2][]byte{{1, 2}, {3}}, tells: true, lamp: true,
+		sends: eachPress,
+	},
+	"level and reading": {
+		product: `
+    sources:
+      - {field: hardware_mute, hid_report: {report_id: 1, value: {byte: 1, on: [1], off: [0]}}}
+      - {field: hardware_mute, hid_query: {input: "01", value: {byte: 1, on: [1], off: [0]}}}
+`, ids: [2][]byte{{1}, {2}}, tells: true,
+		sends: func(f *firmware, cause string) {
+			if cause == "press" {
+				f.send(0, 1, f.bit())
+			}
+		},
+	},
+	"any report, and a feature that takes its time": {
+		product: `
+    sources:
+      - {field: hardware_mute, hid_report: {value: {byte: 1, on: [1], off: [0]}}}
+      - {field: hardware_mute, hid_query: {feature: "22 01", delay_ms: 5, retry_on: [{byte: 1, eq: 2}], value: {byte: 1, on: [1], off: [0]}, ask_on: [{byte: 0, eq: 1}]}}
+`, ids: [2][]byte{{1, 2}, {3}}, tells: true, busy: true,
+		sends: eachPress,
+	},
+	"hidpp, off at first": {
+		product: `
+    sources: [{field: hardware_mute, hidpp: {feature: "0601", event: 0, read: 1, value: {byte: 0}, ask_on: [{byte: 2, eq: 4}, {byte: 3, eq: 0}], timeout_ms: 100}}]
+`, ids: [2][]byte{{1, 0x11}, {3}}, tells: true, wireless: wireless{off: true, power: true},
+		sends: func(f *firmware, cause string) {
+			switch cause {
+			case "press":
+				f.send(0, voice(featurePlace, 0, f.bit())...)
+			case "on":
+				f.send(0, voice(4, 0, 1)...)
+			}
+		},
+		outputs: func(f *firmware, i int, report []byte) {
+			switch {
+			case !f.on && report[2] == 0: // as a receiver says for a headset that is not there
+				f.send(0, 0x11, 0xff, 0xff, report[2], report[3], 9)
+			case !f.on:
+			case report[2] == 0:
+				f.send(0, voice(0, report[3], featurePlace)...)
+			default:
+				f.send(0, voice(report[2], report[3], f.bit())...)
+			}
+		},
+	},
+	"hidpp that only answers, off at first": {
+		product: `
+    sources: [{field: hardware_mute, hidpp: {feature: "0601", read: 1, value: {byte: 0}, ask_on: [{byte: 2, eq: 4}, {byte: 3, eq: 0}], timeout_ms: 100}}]
+`, ids: [2][]byte{{1, 0x11}, {3}}, tells: true, wireless: wireless{off: true, power: true},
+		sends: func(f *firmware, cause string) {
+			if cause == "press" || cause == "on" {
+				f.send(0, voice(4, 0, 1)...)
+			}
+		},
+		outputs: func(f *firmware, i int, report []byte) {
+			switch {
+			case !f.on:
+			case report[2] == 0:
+				f.send(0, voice(0, report[3], featurePlace)...)
+			default:
+				f.send(0, voice(report[2], report[3], f.bit())...)
+			}
+		},
+	},
 	"level and query": {
 		product: relying, ids: [2][]byte{{1}, {2}},
 		sends: func(f *firmware, cause string) {
@@ -394,7 +522,26 @@ var models = map[string]model{
 func (f *firmware) live(t *testing.T, rules, again *Rules) string {
 	node := func(i int) string { return fmt.Sprint("hidraw", i) }
 	i := f.rng.IntN(2)
-	switch what := f.rng.IntN(16); {
+	switch what := f.rng.IntN(18); {
+	case what == 16 && f.lamp:
+		f.muted = !f.muted
+		return fmt.Sprintf("lamp: %v", f.muted)
+	case what == 16 && f.radio && f.on:
+		f.sends(f, "away")
+		f.run(f.now.Add(time.Second))
+		if f.rng.IntN(2) == 0 { // which nobody hears
+			f.muted = !f.muted
+		}
+		f.sends(f, "back")
+		return fmt.Sprintf("away and back: %v", f.muted)
+	case what == 17:
+		f.send(i, volume, byte(f.rng.IntN(2)))
+		return "volume"
+	case what < 7 && f.on && f.lamp:
+		f.run(f.now.Add(120 * time.Millisecond)) // no press before the program has answered the last one
+		f.sends(f, "press")
+		f.later = append(f.later, delayed{f.now.Add(f.ms(80)), func() { f.muted = !f.muted }})
+		return "pressed"
 	case what < 7 && f.on:
 		f.run(f.now.Add(40 * time.Millisecond)) // nobody is faster
 		f.muted = !f.muted
@@ -418,7 +565,7 @@ func (f *firmware) live(t *testing.T, rules, again *Rules) string {
 	case what == 12:
 		f.tr.Configure(again, f.now)
 		return "configure"
-	case what == 13 && f.link:
+	case what == 13 && (f.link || f.power):
 		if !f.on { // it takes its time
 			f.run(f.now.Add(time.Second))
 		}
@@ -431,7 +578,7 @@ func (f *firmware) live(t *testing.T, rules, again *Rules) string {
 		f.sends(f, "on")
 		return "on"
 	case what == 14:
-		f.muted, f.on = false, true
+		f.muted, f.on = false, !f.off
 		for i := range f.open {
 			if f.open[i] {
 				f.tr.Apply(Event{Happening: Gone, Node: node(i), At: f.now}, f.now)
@@ -457,7 +604,7 @@ func TestKnownIsTrue(t *testing.T) {
 			rules, again := rulesOf(t, m.product), rulesOf(t, m.product)
 			known := 0
 			for seed := range uint64(80) {
-				f := &firmware{model: m, rng: rand.New(rand.NewPCG(seed, 1)), tr: NewTracker(rules), now: t0, on: true}
+				f := &firmware{model: m, rng: rand.New(rand.NewPCG(seed, 1)), tr: NewTracker(rules), now: t0, on: !m.off}
 				var story []string
 				for range 20 {
 					for range f.rng.IntN(6) + 1 {
@@ -467,7 +614,7 @@ func TestKnownIsTrue(t *testing.T) {
 					}
 					f.run(f.now.Add(5 * time.Second))
 					v := f.known()
-					if strings.Contains(m.product, "hid_query") && f.on && f.open[0] && f.open[1] {
+					if (m.tells || strings.Contains(m.product, "hid_query")) && f.on && f.open[0] && f.open[1] {
 						require.True(t, v.Known(), "seed %d: %s: %+v", seed, strings.Join(story, ", "), f.tr.Readings())
 					}
 					if !v.Known() || !f.on || m.link && (!f.open[0] || !f.open[1]) { // of a link that nobody hears nothing follows

@@ -53,6 +53,14 @@ var fuzzed = []string{
       - {field: hardware_mute, hid_query: {output: ["11 01"], expect: [{byte: 0, eq: 2}], value: {byte: 1, on: [1], off: [0]}}}
 ` + quiet,
 	quiet[1:],
+	`
+    link_state: [{hid_report: {report_id: 4, value: {byte: 1, on: [1], off: [0]}}}]
+    sources:
+      - {field: hardware_mute, hid_report: {report_id: 1, kind: toggle, anchor: {link_up: false, hid_query: {last_output: "12", value: {byte: 1}, ask_on: [{byte: 0, eq: 1}], delay_ms: 40, poll_ms: 1000}}}}
+      - {field: hardware_mute, hid_query: {input: "03", value: {byte: 1}, ask_on: [{byte: 0, eq: 5}], timeout_ms: 50}}
+      - {field: noise_suppression, hid_query: {feature: "22 01", delay_ms: 20, retry_on: [{byte: 1, eq: 2}], expect: [{byte: 0, eq: 0x22}], value: {byte: 1}, ask_on: [{byte: 0, eq: 2}], timeout_ms: 150}}
+      - {field: echo_cancellation, hidpp: {feature: "0904", read: 3, device_index: 1, value: {byte: 0}, ask_on: [{byte: 2, eq: 4}], timeout_ms: 20}}
+` + quiet,
 }
 
 // FuzzTracker plays events, three bytes and more each, to a Tracker. Whatever they are, it is not
@@ -72,6 +80,7 @@ func FuzzTracker(f *testing.F) {
 	f.Add(byte(3), []byte{0, 1, 0, 5, 0, 2, 3, 1, 6, 0, 50, 2, 0x24, 1, 5, 1, 2, 20, 0x11, 0xff, 0, 0x0d, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})
 	f.Add(byte(1), []byte{0, 0x82, 0, 7, 0, 2, 3, 0x21, 1, 6, 0, 255, 8, 1, 3, 4, 0, 0})
 	f.Add(byte(4), []byte{0, 0, 0, 5, 0, 2, 1, 1, 5, 0, 2, 2, 0, 5, 0, 2, 1, 1, 8, 0, 15, 5, 0, 2, 1, 7, 8, 0, 20, 8, 0, 25})
+	f.Add(byte(0x98), []byte("Z\x010100!00110100!00000100Y00000000000Y00"))
 	f.Fuzz(func(t *testing.T, which byte, script []byte) {
 		first := fuzzRun(t, rules, int(which), script, false)
 		require.Equal(t, first, fuzzRun(t, rules, int(which), script, true))
@@ -135,8 +144,14 @@ func fuzzRun(t *testing.T, rules []*Rules, which int, script []byte, restore boo
 			d := tr.devices[r.Node]
 			require.NotNil(t, d)
 			require.Equal(t, "0700", d.device.PID, "the only product that may be written to")
-			require.NotEqual(t, len(r.Output) == 0, len(r.Feature) == 0)
-			require.False(t, len(r.Feature) > 0 && r.Length < 1)
+			forms := 0
+			for _, report := range [][]byte{r.Output, r.Feature, r.Input, r.LastOutput} {
+				if len(report) > 0 {
+					forms++
+				}
+			}
+			require.Equal(t, 1, forms)
+			require.True(t, len(r.Output) > 0 || len(r.Feature) > 1 || r.Length > 0, "what is only named is read")
 		}
 		after := tr.Readings()
 		require.True(t, changed || slices.Equal(before, after))
@@ -144,7 +159,11 @@ func fuzzRun(t *testing.T, rules []*Rules, which int, script []byte, restore boo
 			require.LessOrEqual(t, len(d.queue), len(d.sensors))
 			require.LessOrEqual(t, len(d.requests), len(d.sensors)+1)
 			for _, s := range d.sensors {
-				require.True(t, s.again.IsZero() || s.again.After(now) && !s.again.After(now.Add(askGap)), "no cause is forgotten")
+				latest := now.Add(askGap)
+				if s.HIDQuery != nil && s.HIDQuery.PollMS != 0 {
+					latest = now.Add(milliseconds(s.HIDQuery.PollMS, 0))
+				}
+				require.True(t, s.again.IsZero() || s.again.After(now) && !s.again.After(latest), "no cause is forgotten")
 			}
 			require.True(t, d.talking == nil || d.conversation() == nil || slices.Contains(d.sensors, d.talking))
 		}

@@ -26,6 +26,7 @@ type plainHeadset struct {
 	toggle, level, link devices.Tri
 	heard               map[devices.Tri]bool // what may have been an answer since everything was forgotten
 	pressed             bool                 // since everything was forgotten
+	strange             bool                 // what the link told last is neither up nor down
 	told                time.Time            // when the anchor spoke last
 }
 
@@ -36,7 +37,7 @@ func (h *plainHeadset) forget() {
 func (h *plainHeadset) takeAway(i int) {
 	if h.there[i] {
 		h.forget()
-		h.link = devices.Unknown
+		h.link, h.strange = devices.Unknown, false
 	}
 	h.there[i] = false
 }
@@ -66,7 +67,12 @@ func (h *plainHeadset) hear(i int, id byte, v devices.Tri, now time.Time) {
 			h.toggle, h.told = v, now
 		}
 	case 4:
+		first := !v.Known() && !h.strange
+		h.strange = !v.Known()
 		if v == h.link {
+			if first { // it may have been away since
+				h.forget()
+			}
 			return
 		}
 		cameUp := h.link == devices.False && v == devices.True && !h.pressed
@@ -113,14 +119,14 @@ func TestTrackerKnowsWhatItMay(t *testing.T) {
 				e.Happening = Lost
 				if h.there[i] {
 					h.forget()
-					h.link = devices.Unknown
+					h.link, h.strange = devices.Unknown, false
 				}
 			case 6:
 				e.Happening = ""
 				changed = tr.Resume(now, now)
 				for i := range headsets {
 					headsets[i].forget()
-					headsets[i].link = devices.Unknown
+					headsets[i].link, headsets[i].strange = devices.Unknown, false
 				}
 			default:
 				id, v := byte(rng.IntN(5)+1), byte(rng.IntN(8))

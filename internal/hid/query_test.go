@@ -99,3 +99,16 @@ func TestRequestsDoNotPileUp(t *testing.T) {
 	w.happen(gone("hidraw0"))
 	require.Empty(t, w.asked())
 }
+
+// What could not be set is not read: it would be the answer to something else.
+func TestFailedSet(t *testing.T) {
+	w := newWorld(t, `
+    sources: [{field: hardware_mute, hid_query: {feature: "22 01", delay_ms: 30, value: {byte: 1}, ask_on: [{byte: 0, eq: 9}]}}]
+`)
+	w.happen(at("hidraw0", reports(1, 2)))
+	ask := w.asked()
+	require.Equal(t, "hidraw0 feature 22 01", ask)
+	w.happen(Event{Happening: Answer, Node: "hidraw0", Request: w.ids[ask], Error: "broken pipe"})
+	require.True(t, w.tr.Due().IsZero())
+	require.Contains(t, w.note("sources[0]"), "did not answer")
+}

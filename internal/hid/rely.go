@@ -48,6 +48,21 @@ func (t *Tracker) outdate(u unit, level *sensor, at, now time.Time) (out []*sens
 	return out
 }
 
+// estrange is for a link that was not known and now tells something else than up or down: the product may have been
+// away since what is known of it was told.
+func (t *Tracker) estrange(u unit, link *sensor, at, now time.Time) {
+	if !link.link || link.strange {
+		return
+	}
+	link.strange = true
+	if t.links()[u].Known() {
+		return
+	}
+	for _, d := range t.sorted() {
+		d.forget(at, now, func(s *sensor) bool { return !s.link && s.value.Known() && d.unit(s.rule) == u })
+	}
+}
+
 // mistrust is for levels that have heard a state that they do not know: what was told before is over, on whichever
 // interface.
 func (t *Tracker) mistrust(at, now time.Time) {
@@ -61,6 +76,7 @@ func (t *Tracker) mistrust(at, now time.Time) {
 				s.baffled = false
 				t.outdate(d.unit(s.rule), s, at, now)
 				t.overrule(d.unit(s.rule), s, at, now)
+				t.estrange(d.unit(s.rule), s, at, now)
 			}
 		}
 	}

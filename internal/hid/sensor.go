@@ -33,6 +33,7 @@ type sensor struct {
 
 	repeated bool // it has told once more what it is known to be
 	baffled  bool // a level: it has heard a state that it does not know
+	strange  bool // a level of a link: what it heard last was such a state
 	alone    bool // an answer: none of the levels that it relies on is read
 
 	talk  *exchange
@@ -132,7 +133,7 @@ func (s *sensor) debounce() time.Duration {
 func (s *sensor) forget(at time.Time) {
 	s.set(devices.Unknown, at)
 	s.due, s.again, s.told = time.Time{}, time.Time{}, devices.Unknown
-	s.stirred, s.answered, s.stated = false, time.Time{}, time.Time{}
+	s.stirred, s.strange, s.answered, s.stated = false, false, time.Time{}, time.Time{}
 	s.hold(devices.Unknown)
 }
 
@@ -165,6 +166,8 @@ func (s *sensor) learn(v devices.Tri, at time.Time) {
 		s.told, s.book.anchors = v, true
 	case !v.Known() && s.Tells():
 		s.baffled, s.book.baffled = true, true
+	case s.link:
+		s.strange = false
 	}
 }
 

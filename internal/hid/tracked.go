@@ -231,7 +231,7 @@ func (d *tracked) expire(now time.Time) {
 		if s.talk.pausing.IsZero() {
 			d.unanswered(s, now)
 		} else {
-			d.send(s.talk.goOn())
+			d.send(s.talk.goOn(now))
 		}
 	}
 	for _, s := range d.sensors {

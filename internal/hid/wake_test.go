@@ -91,3 +91,35 @@ func TestDebouncedAcrossWaking(t *testing.T) {
 		}[after], w.states())
 	}
 }
+
+// An answer to what was asked before the machine slept is of then, also if it comes later.
+func TestAnswerAfterWaking(t *testing.T) {
+	for _, asked := range []string{"before", "after"} {
+		w := newWorld(t, waking)
+		w.happen(at("hidraw0", reports(1, 2, 3, 4, 5)))
+		ask := w.asked()
+		woke := w.now.Add(10 * time.Millisecond)
+		if asked == "after" {
+			woke = w.now.Add(-10 * time.Millisecond)
+		}
+		w.now = w.now.Add(20 * time.Millisecond)
+		w.apply(w.answer(ask, 0x22, 1))
+		require.Contains(t, w.states(), "sources[2]=true")
+		w.tr.Resume(woke, w.now)
+		require.Contains(t, w.states(), "sources[2]="+map[string]string{"before": "unknown", "after": "true"}[asked])
+	}
+}
+
+// A headset whose link was last heard of as down before the machine slept may have been on for long when it comes up.
+func TestLinkUpAfterWaking(t *testing.T) {
+	const product = `
+    link_state: [{hid_report: {report_id: 4, value: {byte: 1, on: [1], off: [0]}}}]
+    sources: [{field: hardware_mute, hid_report: {report_id: 1, kind: toggle, anchor: {link_up: false}}}]
+`
+	w := newWorld(t, product)
+	w.happen(at("hidraw0", reports(1, 4)), in("hidraw0", 4, 0))
+	woke := w.now.Add(time.Millisecond)
+	require.Equal(t, "link_state[0]=true sources[0]=false", w.happen(in("hidraw0", 4, 1)))
+	w.tr.Resume(woke, w.now)
+	require.Equal(t, "link_state[0]=true sources[0]=unknown", w.states())
+}
