@@ -61,8 +61,8 @@ func (s *state) configure(set Settings) {
 func (s *state) happened(e hid.Event) {
 	s.at = e.At
 	changed := s.hid.Apply(e, s.now)
-	if changed {
-		s.regroup()
+	if changed || e.Happening != hid.Report {
+		s.regroup() // leases go by which devices are there
 	}
 	switch e.Happening {
 	case hid.Attached:

@@ -148,6 +148,9 @@ type lease struct {
 	said    map[devices.Field]time.Time // when each flag was said last
 	heard   time.Time                   // when anything was
 	newest  time.Time                   // of its unit: when the last of the endpoints was attached that it had a moment ago
+	hid     bool                        // of its unit: a HID device was there a moment ago
+	silent  bool                        // of its unit: none of its endpoints is there
+	left    bool                        // its unit has left, and is reported a moment longer
 	several int                         // how many units were there when it could first have meant one; it has no effect
 }
 
@@ -159,6 +162,9 @@ func (s *state) push(p Push) (Pushed, error) {
 		return Pushed{}, ErrAsleep
 	}
 	found := s.meant(p)
+	if len(found) > 1 && found[0].Silent {
+		found = nil // it waits for the first that can be heard
+	}
 	if len(found) > 1 && !p.takesBack() {
 		return Pushed{}, &AmbiguousError{p.Product, found}
 	}
@@ -176,14 +182,17 @@ func (s *state) push(p Push) (Pushed, error) {
 	if p.Seq != 0 && p.Seq < l.seq {
 		return Pushed{}, ErrOvertaken
 	}
-	if l.several > 0 {
-		l.State, l.Since, l.said = nil, nil, nil // of whom that was said nobody knows
+	if l.several > 0 || l.Unit != "" && len(found) < 2 && (len(found) == 0 || found[0].Key != l.Unit) {
+		l.State, l.Since, l.said = nil, nil, nil // that was said of nobody knows whom, or of one that has left
 	}
 	l.renew(p, s.now)
 	if len(found) < 2 {
 		l.bind(found)
 	}
 	out := Pushed{Units: len(found)}
+	if l.silent {
+		out.Units = 0
+	}
 	if len(l.State) > 0 {
 		out.Until = l.until
 	}
@@ -197,55 +206,6 @@ func (s *state) push(p Push) (Pushed, error) {
 	s.at = p.At
 	s.touch()
 	return out, nil
-}
-
-// meant are the units that p may speak of.
-func (s *state) meant(p Push) []devices.Unit {
-	if p.Unit == "" {
-		return s.grouping().Units(p.Product, p.Serial)
-	}
-	if u, there := s.grouping().Unit(p.Unit); there {
-		return []devices.Unit{u}
-	}
-	return nil
-}
-
-// bind gives the lease to the one unit that it can mean. Where there is none it waits; of several, any may have been meant, also
-// when the others are gone again.
-func (l *lease) bind(found []devices.Unit) {
-	l.Unit, l.newest, l.several = "", time.Time{}, 0
-	switch len(found) {
-	case 0:
-	case 1:
-		l.Unit, l.newest = found[0].Key, found[0].Last
-	default:
-		l.several = len(found)
-	}
-}
-
-// follow ends the leases of units that have left, and gives those that wait to units that have come.
-func (s *state) follow() {
-	if len(s.leases) == 0 || s.followed {
-		return
-	}
-	s.followed = true
-	gone := make(map[*lease]bool)
-	for _, l := range s.leases {
-		switch u, there := s.grouping().Unit(l.Unit); {
-		case len(l.State) == 0, l.several > 0:
-		case l.Unit == "":
-			if found := s.grouping().Units(l.Product, l.Serial); len(found) > 0 {
-				l.bind(found)
-				s.dirty = true
-				s.touch()
-			}
-		case !there, u.First.After(l.newest):
-			gone[l] = true
-		default:
-			l.newest = u.Last
-		}
-	}
-	s.endLeases(func(l *lease, _ devices.Field) bool { return gone[l] }, "what it was said of has left")
 }
 
 // takesBack reports whether p takes flags back and says nothing else. What it takes back is its owner's,
@@ -354,7 +314,7 @@ func (s *state) viewLeases() []Lease {
 			continue
 		}
 		units := l.several
-		if l.Unit != "" {
+		if l.Unit != "" && !l.silent {
 			units = 1
 		}
 		out = append(out, Lease{Push: l.Push, Until: l.until, Units: units})

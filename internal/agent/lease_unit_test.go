@@ -68,7 +68,7 @@ func TestPushEndsWhenItsHeadsetLeaves(t *testing.T) {
 	}{
 		"unplugged":                     {away: time.Hour, want: untold},
 		"unplugged, of a serial number": {away: time.Hour, serial: "A1", want: untold},
-		"reset":                         {away: grace / 2, want: yes},
+		"for a moment":                  {away: grace / 2, want: untold},
 		"in another socket":             {back: func(e *devices.Endpoint) { e.ID, e.Container = "mic b", "usb:b" }, want: untold},
 		"another one, by its serial":    {back: func(e *devices.Endpoint) { e.Serial = "A2" }, want: untold},
 		"the serial is told no more":    {back: func(e *devices.Endpoint) { e.Serial = "" }, want: yes},
@@ -299,4 +299,68 @@ func TestOldRecordingOfPushes(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, out.Lists, 1, "the mute was in force, and ends with the sleep")
 	require.Nil(t, out.Lists[0].List.Devices[0].HardwareMute)
+}
+
+// A headset whose sound is away is still plugged in, as its HID device shows: what is said of it is not of another one.
+func TestPushOfAHeadsetWithoutSound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := New(Options{Settings: replaySettings(t, devices.Options{}), Publish: func(devices.Snapshot) {}, Log: slog.New(slog.DiscardHandler)})
+		go e.Run(t.Context())
+		echo := func() map[string]devices.Tri {
+			out := make(map[string]devices.Tri)
+			for _, r := range e.View().Snapshot.Devices {
+				out[r.ID] = r.Flags[devices.EchoCancellation].Value
+			}
+			return out
+		}
+		sound := func(sockets ...string) {
+			time.Sleep(time.Second)
+			var eps []devices.Endpoint
+			for _, at := range sockets {
+				ep := headsetAt(at)
+				ep.Serial = "0001"
+				eps = append(eps, ep)
+			}
+			e.Observe(devices.Observation{Source: "audio", At: time.Now(), Endpoints: eps})
+			time.Sleep(2 * grace)
+			synctest.Wait()
+		}
+		e.HID(hid.Event{Happening: hid.Attached, Node: "hidraw0", At: time.Now(), Device: &hid.Device{
+			Node: "hidraw0", Bus: devices.USB, VID: "1209", PID: "0700", Container: "usb:a", Serial: "0001", Descriptor: replayDescriptor,
+		}})
+		p := suite(time.Hour, flags{devices.EchoCancellation: devices.True})
+		p.Serial = "0001"
+		out, err := e.Push(p)
+		require.NoError(t, err)
+		require.Equal(t, Pushed{Until: time.Now().Add(time.Hour)}, out, "it waits for the sound")
+		require.Equal(t, "headset usb:a", e.View().Leases[0].Unit)
+		require.Zero(t, e.View().Leases[0].Units)
+
+		sound("b")
+		require.Equal(t, map[string]devices.Tri{"Mic b": untold}, echo(), "another one of the same serial number")
+		sound("a", "b")
+		require.Equal(t, map[string]devices.Tri{"Mic a": yes, "Mic b": untold}, echo())
+		require.Equal(t, 1, e.View().Leases[0].Units)
+		sound("b")
+		sound("a", "b")
+		require.Equal(t, map[string]devices.Tri{"Mic a": yes, "Mic b": untold}, echo(), "it was there all the time")
+		sound("b")
+		e.HID(hid.Event{Happening: hid.Gone, Node: "hidraw0", At: time.Now()})
+		require.Empty(t, e.View().Leases)
+	})
+}
+
+// What is said while the headset is gone, and still listed, is of the next one; what was said before is not.
+func TestPushInTheGracePeriod(t *testing.T) {
+	run(t, []string{"audio"}, func(b *bench) {
+		b.see("audio", headsetAt("a"))
+		b.push(suite(time.Hour, muteOn))
+		b.pass(time.Millisecond)
+		b.see("audio")
+		require.Equal(t, map[string]devices.Tri{"Mic a": yes}, b.mutes(), "a moment longer")
+		require.Zero(t, b.push(suite(time.Hour, flags{devices.EchoCancellation: devices.True})))
+		b.see("audio", headsetAt("a"))
+		require.Equal(t, map[string]devices.Tri{"Mic a": untold}, b.mutes())
+		require.Equal(t, devices.True, b.flag(devices.EchoCancellation).Value)
+	})
 }

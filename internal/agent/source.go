@@ -42,6 +42,7 @@ func (src *source) replace(o devices.Observation, now time.Time, grace time.Dura
 			d = departure{o.At, now.Add(grace)}
 		}
 		leaving[k] = d
+		e.Leaving = true
 		next = append(next, e)
 	}
 	src.endpoints, src.leaving = next, leaving

@@ -65,6 +65,7 @@ type Endpoint struct {
 	SeenBy   []string             `json:"seen_by,omitempty" yaml:"seen_by,omitempty"`  // the enumerators that list it
 	Attached time.Time            `json:"attached,omitzero" yaml:"attached,omitempty"` // when it was first seen in this presence
 	Changed  map[string]time.Time `json:"changed,omitempty" yaml:"changed,omitempty"`  // when each fact took its present value, by fact name
+	Leaving  bool                 `json:"-" yaml:"-"`                                  // it is gone, and reported a moment longer
 	Stale    bool                 `json:"stale,omitempty" yaml:"stale,omitempty"`      // last good answer of a source that fails now
 }
 
@@ -129,6 +130,7 @@ func Carry(prev, next []Endpoint, at time.Time) []Endpoint {
 }
 
 func carryOne(old, e Endpoint, at time.Time) Endpoint {
+	e.Leaving = false
 	if differ(old.Container, e.Container) || differ(old.Serial, e.Serial) {
 		old = Endpoint{}
 	}

@@ -14,6 +14,7 @@ type Grouping struct {
 	all      []*instance
 	byKey    map[string]*instance
 	products map[string]*members // by product id
+	silent   map[string]*members // those units of which only HID devices are there
 	withheld []Withheld          // endpoints of no unit
 }
 
@@ -28,12 +29,16 @@ type instance struct {
 	reports   []Report
 	attached  time.Time // of the first of its own endpoints
 	newest    time.Time // of the last of them
+	serial    string    // of its devices, if any tells
+	staying   bool      // not all of its own endpoints are leaving
 	firstID   string    // smallest wire id, for the order
 }
 
 // Group sorts endpoints and readings into units. It keeps both, and they must not change.
 func (r *Resolver) Group(endpoints []Endpoint, readings []Reading) *Grouping {
-	g := &Grouping{resolver: r, byKey: make(map[string]*instance), products: make(map[string]*members)}
+	g := &Grouping{
+		resolver: r, byKey: make(map[string]*instance), products: make(map[string]*members), silent: make(map[string]*members),
+	}
 	var virtual []*Endpoint
 	for _, e := range sorted(endpoints) {
 		p := r.matcher.find(e)
@@ -69,7 +74,7 @@ func (g *Grouping) add(p *product, e *Endpoint) {
 	key := unitKey(p, groupID(p.GroupBy, e.Container, e.Serial))
 	inst := g.byKey[key]
 	if inst == nil {
-		inst = &instance{product: p, key: key, attached: e.Attached}
+		inst = &instance{product: p, key: key, serial: e.Serial, attached: e.Attached}
 		g.byKey[key] = inst
 		g.all = append(g.all, inst)
 		if g.products[p.ID] == nil {
@@ -79,6 +84,8 @@ func (g *Grouping) add(p *product, e *Endpoint) {
 	}
 	inst.endpoints = append(inst.endpoints, e)
 	inst.own++
+	inst.serial = cmp.Or(inst.serial, e.Serial)
+	inst.staying = inst.staying || !e.Leaving
 	if e.Attached.Before(inst.attached) {
 		inst.attached = e.Attached
 	}

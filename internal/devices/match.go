@@ -14,7 +14,8 @@ type matcher struct {
 	byHardware map[hardware][]candidate
 	byName     []candidate
 	products   []*product // in the order of priority
-	known      memory     // what was found by name
+	byID       map[string]*product
+	known      memory // what was found by name
 }
 
 type hardware struct {
@@ -63,7 +64,7 @@ type virtualRule struct {
 // newMatcher compiles the catalogue. It fails on a bad expression, which Catalogue.Check
 // reports with its place.
 func newMatcher(cat *Catalogue, os OS) (*matcher, error) {
-	m := &matcher{byHardware: make(map[hardware][]candidate)}
+	m := &matcher{byHardware: make(map[hardware][]candidate), byID: make(map[string]*product)}
 	ordered := make([]*product, len(cat.Products))
 	for i, p := range cat.Products {
 		ordered[i] = &product{Product: p}
@@ -74,6 +75,7 @@ func newMatcher(cat *Catalogue, os OS) (*matcher, error) {
 	m.products = ordered
 	for rank, p := range ordered {
 		p.rank = rank
+		m.byID[p.ID] = p
 		if err := m.add(p, os); err != nil {
 			return nil, fmt.Errorf("product %q: %w", p.ID, err)
 		}

@@ -6,7 +6,8 @@ type members struct {
 	all         []*instance
 	byContainer map[string][]*instance
 	bySerial    map[string][]*instance
-	knowing     [4][]*instance // by which of a container (1) and a serial number (2) any endpoint has
+	byKey       map[string]*instance // of silent units only
+	knowing     [4][]*instance       // by which of a container (1) and a serial number (2) any endpoint has
 }
 
 const (
@@ -15,7 +16,7 @@ const (
 )
 
 func newMembers() *members {
-	return &members{byContainer: make(map[string][]*instance), bySerial: make(map[string][]*instance)}
+	return &members{byContainer: make(map[string][]*instance), bySerial: make(map[string][]*instance), byKey: make(map[string]*instance)}
 }
 
 // index takes in the identities of a unit, whose endpoints are complete.
@@ -55,10 +56,10 @@ func known(container, serial string) (k int) {
 	return k
 }
 
-// unitOf is the unit that owns the reading's device; where that cannot be told, the only one that
-// may. Two containers that are known and differ are two units: makers give one serial number to many
+// owners are the units that the reading's device may be a part of; where that can be told it is one.
+// Two containers that are known and differ are two units: makers give one serial number to many
 // devices. Only where the vendor groups by serial number does that decide.
-func (g *Grouping) unitOf(r Reading) *instance {
+func (g *Grouping) owners(r Reading) []*instance {
 	m := g.products[r.Product]
 	if m == nil {
 		return nil
@@ -66,7 +67,7 @@ func (g *Grouping) unitOf(r Reading) *instance {
 	p := m.all[0].product
 	id := groupID(p.GroupBy, r.Container, r.Serial)
 	if inst := g.byKey[unitKey(p, id)]; inst != nil && (id != "" || p.GroupBy == GroupModel) {
-		return inst
+		return []*instance{inst}
 	}
 	var owners []*instance
 	switch {
@@ -83,10 +84,35 @@ func (g *Grouping) unitOf(r Reading) *instance {
 	if len(owners) == 0 {
 		owners = m.incomparable(known(r.Container, r.Serial))
 	}
-	if len(owners) != 1 {
+	return owners
+}
+
+// silentOf is the unit of a device that is of no unit with endpoints, or nil where nothing identifies it.
+func (g *Grouping) silentOf(r Reading) *instance {
+	p := g.resolver.matcher.byID[r.Product]
+	if p == nil {
 		return nil
 	}
-	return owners[0]
+	id := groupID(p.GroupBy, r.Container, r.Serial)
+	if id == "" && p.GroupBy != GroupModel {
+		return nil
+	}
+	m := g.silent[p.ID]
+	if m == nil {
+		m = newMembers()
+		g.silent[p.ID] = m
+	}
+	key := unitKey(p, id)
+	if inst := m.byKey[key]; inst != nil {
+		return inst
+	}
+	inst := &instance{product: p, key: key, serial: r.Serial}
+	m.byKey[key] = inst
+	m.all = append(m.all, inst)
+	if r.Serial != "" {
+		m.bySerial[r.Serial] = append(m.bySerial[r.Serial], inst)
+	}
+	return inst
 }
 
 // incomparable are up to two units that know nothing of what a device knows.

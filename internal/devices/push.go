@@ -49,7 +49,10 @@ func latest(pushes []*Push, f Field) []*Push {
 
 // fitting are the units that a push of this product and serial may mean.
 func (g *Grouping) fitting(product, serial string) []*instance {
-	m := g.products[product]
+	return g.products[product].fitting(serial)
+}
+
+func (m *members) fitting(serial string) []*instance {
 	switch {
 	case m == nil:
 		return nil
@@ -67,34 +70,40 @@ type Unit struct {
 	Serial  string    `json:"serial,omitempty"`
 	First   time.Time `json:"-"` // when the first of its endpoints was attached
 	Last    time.Time `json:"-"` // when the last of them was
+	HID     bool      `json:"-"` // a HID device of it is there
+	Silent  bool      `json:"-"` // and none of its endpoints
+	Leaving bool      `json:"-"` // nothing of it is there any more; it is reported a moment longer
 }
 
 func (inst *instance) unit() Unit {
-	u := Unit{Product: inst.product.ID, Key: inst.key, First: inst.attached, Last: inst.newest}
-	for _, e := range inst.endpoints[:inst.own] {
-		if e.Serial != "" {
-			u.Serial = e.Serial
-			break
-		}
+	return Unit{
+		Product: inst.product.ID, Key: inst.key, Serial: inst.serial, First: inst.attached, Last: inst.newest,
+		HID: len(inst.readings) > 0, Silent: inst.own == 0, Leaving: !inst.staying && len(inst.readings) == 0,
 	}
-	return u
 }
 
-// Units are those that a push of this product and serial may mean. One that is switched off or out
-// of reach, as its link_state has it, is not there.
-func (g *Grouping) Units(product, serial string) []Unit {
-	var units []Unit
-	for _, inst := range g.fitting(product, serial) {
-		if inst.link().Value != False {
-			units = append(units, inst.unit())
+// Units are those that a push of this product and serial may mean: those with endpoints, and where there is none, those of
+// which only HID devices are there. One that is switched off or out of reach, as its link_state has it, is not there.
+func (g *Grouping) Units(product, serial string) (units []Unit) {
+	for _, m := range []*members{g.products[product], g.silent[product]} {
+		for _, inst := range m.fitting(serial) {
+			if u := inst.unit(); !u.Leaving && inst.link().Value != False {
+				units = append(units, u)
+			}
+		}
+		if len(units) > 0 {
+			break
 		}
 	}
 	return units
 }
 
-// Unit is the one of this key, if it is there.
-func (g *Grouping) Unit(key string) (u Unit, there bool) {
+// Unit is the one of this key and product, if it is there.
+func (g *Grouping) Unit(product, key string) (u Unit, there bool) {
 	inst := g.byKey[key]
+	if m := g.silent[product]; inst == nil && m != nil {
+		inst = m.byKey[key]
+	}
 	if inst == nil || inst.link().Value == False {
 		return Unit{}, false
 	}

@@ -20,7 +20,13 @@ type Reading struct {
 // collect gives each reading to the unit that its device is a part of.
 func (g *Grouping) collect(readings []Reading) {
 	for _, r := range readings {
-		inst := g.unitOf(r)
+		var inst *instance
+		switch owners := g.owners(r); len(owners) {
+		case 0:
+			inst = g.silentOf(r)
+		case 1:
+			inst = owners[0]
+		}
 		if inst == nil {
 			continue
 		}
@@ -163,9 +169,12 @@ func (inst *instance) link() Flag {
 			inputs = append(inputs, e)
 		}
 	}
-	first := inst.endpoints[0]
-	if len(inputs) > 0 {
+	first := &Endpoint{}
+	switch {
+	case len(inputs) > 0:
 		first = inputs[0]
+	case len(inst.endpoints) > 0:
+		first = inst.endpoints[0]
 	}
 	for _, r := range inst.product.link {
 		if flag := inst.read(r.at, r.SourceKind, linkField, first, inputs); flag.Value.Known() {

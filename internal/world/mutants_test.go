@@ -28,7 +28,7 @@ var mutants = []mutant{
 		{"internal/devices/flags.go", "!k.OSEndpointMute.SharedWithButton ||", ""},
 	}},
 	{"what a headset says before the news of the waking is thrown away", []edit{
-		{"internal/agent/lease.go", "s.hid.Resume(s.now.Add(-time.Duration(r.Awake)), s.now)", "s.hid.Resume(s.now, s.now)"},
+		{"internal/agent/lease.go", "s.hid.Resume(s.woke, s.now)", "s.hid.Resume(s.now, s.now)"},
 	}},
 }
 

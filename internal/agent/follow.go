@@ -1,0 +1,75 @@
+package agent
+
+import (
+	"time"
+
+	"sidetone/internal/devices"
+)
+
+// meant are the units that p may speak of.
+func (s *state) meant(p Push) []devices.Unit {
+	if p.Unit == "" {
+		return s.grouping().Units(p.Product, p.Serial)
+	}
+	if u, there := s.grouping().Unit(p.Product, p.Unit); there {
+		return []devices.Unit{u}
+	}
+	return nil
+}
+
+// bind gives the lease to the one unit that it can mean. Where there is none it waits; of several, any may have been meant, also
+// when the others are gone again.
+func (l *lease) bind(found []devices.Unit) {
+	l.Unit, l.newest, l.hid, l.silent, l.left, l.several = "", time.Time{}, false, false, false, 0
+	switch {
+	case len(found) == 1:
+		l.Unit = found[0].Key
+		l.see(found[0])
+	case len(found) > 1 && !found[0].Silent:
+		l.several = len(found)
+	}
+}
+
+// see takes in how the lease's unit is now.
+func (l *lease) see(u devices.Unit) {
+	l.hid, l.silent, l.left = u.HID, u.Silent, u.Leaving
+	if !u.Silent {
+		l.newest = u.Last
+	}
+}
+
+// isOf reports whether u has been there without a break since the lease last saw it: a HID device, or an endpoint that was
+// there before. One that left and has come back, however soon, may have lost its power.
+func (l *lease) isOf(u devices.Unit) bool {
+	return l.hid && u.HID || l.left == u.Leaving && !u.Silent && !u.First.After(l.newest)
+}
+
+// follow ends the leases of units that have left, and gives those that wait to units that have come.
+func (s *state) follow() {
+	if len(s.leases) == 0 || s.followed {
+		return
+	}
+	s.followed = true
+	gone := make(map[*lease]bool)
+	for _, l := range s.leases {
+		switch u, there := s.grouping().Unit(l.Product, l.Unit); {
+		case len(l.State) == 0, l.several > 0:
+		case l.Unit == "":
+			if found := s.grouping().Units(l.Product, l.Serial); len(found) > 0 {
+				l.bind(found)
+				s.dirty = true
+				s.touch()
+			}
+		case there && u.Leaving && !l.left:
+			l.left = true // what was said of it goes with it, and not a moment before
+		case !there || !l.isOf(u):
+			gone[l] = true
+		default:
+			if l.silent != u.Silent {
+				s.touch()
+			}
+			l.see(u)
+		}
+	}
+	s.endLeases(func(l *lease, _ devices.Field) bool { return gone[l] }, "what it was said of has left")
+}
