@@ -60,7 +60,10 @@ it is not clear which device is meant.`,
 				if len(args) > 0 || save != "" {
 					return badInput{errors.New("--from: needs no device and no --save")}
 				}
-				s, err := readSession(from)
+				s, err := readSession(cmd.Context(), from)
+				if errors.Is(err, errInterrupted) {
+					return err
+				}
 				if err != nil {
 					return badInput{err}
 				}
@@ -88,13 +91,16 @@ func openHID(want func(hid.Device) bool, handle func(hid.Event)) (platform.HID, 
 	return src, err
 }
 
-func readSession(path string) (hid.Session, error) {
-	file, err := os.Open(path)
+func readSession(ctx context.Context, path string) (hid.Session, error) {
+	file, err := openAbortable(ctx, path)
 	if err != nil {
 		return nil, fmt.Errorf("--from: %w", err)
 	}
 	defer file.Close()
 	s, err := hid.ReadSession(file)
+	if errors.Is(err, errInterrupted) {
+		return nil, errInterrupted
+	}
 	if err != nil {
 		return nil, fmt.Errorf("--from %s: %w", path, err)
 	}

@@ -266,7 +266,7 @@ func TestLearnAsks(t *testing.T) {
 	_, problems := config.DecodeCatalogue("learnt.yaml", []byte(minimal+"    sources:\n"+d.out.String()))
 	require.Empty(t, problems)
 
-	s, err := readSession(save)
+	s, err := readSession(t.Context(), save)
 	require.NoError(t, err)
 	var again bytes.Buffer
 	require.NoError(t, teach(&again, s))
@@ -298,7 +298,7 @@ func TestLearnEnds(t *testing.T) {
 			require.ErrorContains(t, d.end(), "nothing learnt: "+want)
 			require.Empty(t, d.out.String())
 			require.NotContains(t, d.talk.rest(), want, "it is said once")
-			s, err := readSession(save)
+			s, err := readSession(t.Context(), save)
 			require.NoError(t, err)
 			require.Equal(t, hid.MarkMuted, marks(s)[3])
 		})

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -42,13 +41,16 @@ Exit codes: 0 all lists are as recorded; 1 some are not; 2 the recording or the 
 			if err != nil {
 				return err
 			}
-			file, err := openRecording(args[0])
+			file, err := openAbortable(cmd.Context(), args[0])
 			if err != nil {
 				return badInput{err}
 			}
 			defer file.Close()
 			begin := time.Now()
 			r, err := replay(cmd.ErrOrStderr(), args[0], file, agent.NewPlayer(set, catalogue != ""), func(int, agent.Record, agent.Replayed) {})
+			if errors.Is(err, errInterrupted) {
+				return errInterrupted
+			}
 			if err != nil {
 				return badInput{err}
 			}
@@ -85,13 +87,6 @@ func replaySettings(catalogue string) (agent.Settings, error) {
 
 func defaultSettings(cat *devices.Catalogue) (agent.Settings, error) {
 	return (&settings{Config: config.Default(), cat: cat}).engine()
-}
-
-func openRecording(path string) (io.ReadCloser, error) {
-	if path == "-" {
-		return io.NopCloser(os.Stdin), nil
-	}
-	return os.Open(path)
 }
 
 // replay plays a file to its end, and calls seen after each record. Errors name the line.

@@ -23,28 +23,37 @@ type Dialer func(context.Context) (net.Conn, error)
 // ErrNotRunning means that no agent answers at its address.
 var ErrNotRunning = errors.New("the agent is not running: start it with 'sidetone run'")
 
+// ErrSilent means that the agent takes connections and answers nothing: it hangs, or was stopped as by
+// Ctrl-Z or a debugger.
+var ErrSilent = errors.New("the agent does not answer: it hangs, or was stopped (kill -STOP); end it and start it again, or let it go on (kill -CONT)")
+
 // ErrEnded means that the agent has ended a watch or a Hold, as it does when it stops.
 var ErrEnded = errors.New("the agent has ended the connection: it has stopped, or is about to")
 
 const (
 	// dialTimeout bounds the opening of a connection.
-	dialTimeout = 5 * time.Second
-	// callTimeout bounds a call whose context has no deadline.
-	callTimeout = 15 * time.Second
+	dialTimeout = 3 * time.Second
+	// askTimeout bounds a question whose context has no deadline. The agent takes milliseconds.
+	askTimeout = 3 * time.Second
+	// changeTimeout bounds likewise what changes something: who gives up does not know whether it has.
+	changeTimeout = 15 * time.Second
 	// bundleTimeout bounds the fetching of an archive likewise.
 	bundleTimeout = time.Minute
-	// answerTimeout is how long the head of an answer may take.
-	answerTimeout = 15 * time.Second
+	// answerTimeout is how long the head of an answer that has no end of its own may take.
+	answerTimeout = 3 * time.Second
+	// partingTimeout is how long the last lines of a recording may take.
+	partingTimeout = 15 * time.Second
 	// maxAnswer bounds an answer, or a line of a watch, in bytes.
 	maxAnswer = 16 << 20
 )
 
 // Client asks an agent. Each call has a connection of its own, ends with its context, and
-// after 15 s if that has no deadline. Errors: *Problem where the agent refuses, ErrNotRunning
-// where there is none. It is safe for concurrent use and needs no closing.
+// after some seconds if that has no deadline. Errors: *Problem where the agent refuses, ErrNotRunning
+// where there is none, ErrSilent where it does not answer in time. It is safe for concurrent use and needs no closing.
 type Client struct {
-	http http.Client
-	dial Dialer
+	http   http.Client
+	stream http.Client // for answers without an end
+	dial   Dialer
 }
 
 // NewClient makes a client of the agent that dial leads to.
@@ -54,22 +63,20 @@ func NewClient(dial Dialer) *Client {
 		defer cancel()
 		return dial(ctx)
 	}}
-	c.http = httpClient(&http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			raw, err := c.dial(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return newAsking(raw, make(chan struct{})), nil
-		},
-		DisableKeepAlives: true,
-	})
+	open := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		raw, err := c.dial(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return newAsking(raw, make(chan struct{})), nil
+	}
+	c.http = httpClient(&http.Transport{DialContext: open, DisableKeepAlives: true})
+	c.stream = httpClient(&http.Transport{DialContext: open, DisableKeepAlives: true, ResponseHeaderTimeout: answerTimeout})
 	return c
 }
 
 // httpClient talks over t to the agent and to nobody else.
 func httpClient(t *http.Transport) http.Client {
-	t.ResponseHeaderTimeout = answerTimeout
 	t.DisableCompression = true
 	return http.Client{
 		Transport:     t,
@@ -121,7 +128,7 @@ func (c *Client) Bundle(ctx context.Context, w io.Writer) error {
 // an error, or the agent ends (ErrEnded), and returns the reason. While on is at work changes
 // are joined to one.
 func (c *Client) Watch(ctx context.Context, on func(Change) error) error {
-	answer, err := send(ctx, &c.http, http.MethodGet, "/v1/watch", nil)
+	answer, err := send(ctx, &c.stream, http.MethodGet, "/v1/watch", nil)
 	if err != nil {
 		return err
 	}
@@ -149,7 +156,8 @@ func (c *Client) Record(ctx context.Context, on func(line []byte) error) error {
 			conn = newAsking(raw, make(chan struct{}))
 			return conn, nil
 		},
-		DisableKeepAlives: true,
+		DisableKeepAlives:     true,
+		ResponseHeaderTimeout: answerTimeout,
 	})
 	whole, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
@@ -166,7 +174,7 @@ func (c *Client) Record(ctx context.Context, on func(line []byte) error) error {
 	}
 	defer context.AfterFunc(ctx, func() {
 		// Anything behind the request ends the recording in order.
-		time.AfterFunc(callTimeout, cut)
+		time.AfterFunc(partingTimeout, cut)
 		_, _ = conn.Write([]byte("\n"))
 	})()
 	return eachLine(ctx, answer.Body, on)
@@ -226,7 +234,11 @@ func put(ctx context.Context, c *http.Client, product string, r PushRequest) (a 
 
 // call sends a request and copies what is answered to into, if there is an answer.
 func call(ctx context.Context, c *http.Client, method, path string, body []byte, into io.Writer) error {
-	ctx, cancel := bounded(ctx, callTimeout)
+	limit := changeTimeout
+	if method == http.MethodGet {
+		limit = askTimeout
+	}
+	ctx, cancel := bounded(ctx, limit)
 	defer cancel()
 	answer, err := send(ctx, c, method, path, body)
 	if err != nil {
@@ -280,8 +292,17 @@ func failure(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
 		return fmt.Errorf("%w (%w)", ErrNotRunning, err)
 	}
+	if late, ok := errors.AsType[net.Error](err); ok && late.Timeout() {
+		return tooLate{err}
+	}
 	return fmt.Errorf("ask the agent: %w", err)
 }
+
+// tooLate is ErrSilent for people, and its cause for programs.
+type tooLate struct{ cause error }
+
+func (tooLate) Error() string     { return ErrSilent.Error() }
+func (e tooLate) Unwrap() []error { return []error{ErrSilent, e.cause} }
 
 func unreadable(err error) error {
 	return fmt.Errorf("the agent's answer cannot be read: %w; agent and this program may be of different versions", err)

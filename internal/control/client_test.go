@@ -127,11 +127,24 @@ func TestClientDeadlines(t *testing.T) {
 			}()
 			return near, nil
 		})
-		_, err := silent.Status(t.Context())
-		require.Error(t, err)
-		require.Error(t, silent.Watch(t.Context(), nil))
+		begin := time.Now()
+		for _, ask := range []struct {
+			f     func() error
+			takes time.Duration
+		}{
+			{func() error { _, err := silent.Status(t.Context()); return err }, 3 * time.Second},
+			{func() error { return silent.Watch(t.Context(), nil) }, 3 * time.Second},
+			{func() error { return silent.Record(t.Context(), nil) }, 3 * time.Second},
+			{func() error { _, err := silent.Push(t.Context(), "x", honestPush(1)); return err }, 15 * time.Second},
+		} {
+			err := ask.f()
+			require.ErrorIs(t, err, ErrSilent)
+			require.ErrorContains(t, err, "end it and start it again")
+			require.Equal(t, ask.takes, time.Since(begin), "in the bubble's time")
+			begin = time.Now()
+		}
 		hold := silent.Hold()
-		_, err = hold.Push(t.Context(), "x", honestPush(1))
+		_, err := hold.Push(t.Context(), "x", honestPush(1))
 		require.ErrorIs(t, err, ErrEnded)
 		require.NoError(t, hold.Close())
 		undialled := NewClient(func(ctx context.Context) (net.Conn, error) { <-ctx.Done(); return nil, ctx.Err() })

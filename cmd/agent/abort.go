@@ -1,0 +1,32 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+)
+
+// openAbortable opens a file that may be a pipe or a terminal (- is standard input): to open it, or to read
+// from it, may take for ever, and both fail when ctx ends. What hangs then ends with the process.
+func openAbortable(ctx context.Context, path string) (io.ReadCloser, error) {
+	if info, err := os.Stat(path); path != "-" && (err != nil || info.Mode().IsRegular()) {
+		return os.Open(path)
+	}
+	out, in := io.Pipe()
+	stop := context.AfterFunc(ctx, func() { _ = in.CloseWithError(errInterrupted) })
+	go func() {
+		defer stop()
+		file := os.Stdin
+		if path != "-" {
+			var err error
+			if file, err = os.Open(path); err != nil {
+				_ = in.CloseWithError(err)
+				return
+			}
+			defer file.Close()
+		}
+		_, err := io.Copy(in, file)
+		_ = in.CloseWithError(err)
+	}()
+	return out, nil
+}
