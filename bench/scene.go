@@ -92,7 +92,8 @@ func (s scene) settings(p *place) []string {
 		"SIDETONE_RPC_PORTS=" + strings.Join(ports, ","),
 		"SIDETONE_RPC_IPC_FOLDERS=" + p.folder,
 		"SIDETONE_RPC_TRANSPORTS=" + strings.Join(transports, ","),
-		"SIDETONE_CONTROL_SOCKET=" + filepath.Join(p.folder, "agent.sock"), // several agents run at once
+		"SIDETONE_CONTROL_SOCKET=" + filepath.Join(p.folder, "agent.sock"),
+		"XDG_RUNTIME_DIR=" + p.folder, // several agents run at once, each for the same application
 	}
 	if s.options.Refill > 0 {
 		env = append(env, "SIDETONE_RPC_TOKEN_EVERY="+s.options.Refill.String())

@@ -3,50 +3,36 @@ package main
 import (
 	"context"
 	"errors"
-	"net"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"sidetone/internal/config"
 	"sidetone/internal/control"
-	"sidetone/internal/platform"
 )
 
 // askFlags are the flags of every verb that asks the running agent.
-type askFlags struct{ file, socket string }
-
-const socketSetting = "control.socket"
+type askFlags struct{ file, socket, vendor string }
 
 func (f *askFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.file, "config", "", "settings file, instead of the user's and the system's")
 	cmd.Flags().StringVar(&f.socket, "control-socket", "", "path of the agent's socket, instead of the user's default (env SIDETONE_CONTROL_SOCKET)")
+	cmd.Flags().StringVar(&f.vendor, "vendor", "", "id of the vendor whose agent is meant, where several run (env SIDETONE_VENDOR)")
 }
 
 // client asks the agent of this user.
 func (f *askFlags) client(cmd *cobra.Command) (*control.Client, error) {
 	options := (&settingsFlags{file: f.file}).options(cmd)
 	options.Flags = map[string]string{}
-	if f.socket != "" {
-		options.Flags[socketSetting] = f.socket
+	for setting, value := range map[string]string{"control.socket": f.socket, "vendor": f.vendor} {
+		if value != "" {
+			options.Flags[setting] = value
+		}
 	}
 	c, _, problems := config.Load(options)
 	if err := asInput(problems, nil); err != nil {
 		return nil, err
 	}
-	address, err := controlAddress(c)
-	if err != nil {
-		return nil, err
-	}
-	return control.NewClient(func(ctx context.Context) (net.Conn, error) { return platform.DialControl(ctx, address) }), nil
-}
-
-// controlAddress is where the local API is.
-func controlAddress(c *config.Config) (string, error) {
-	if c.Control.Socket != "" {
-		return c.Control.Socket, nil
-	}
-	return platform.ControlAddress(os.Getenv)
+	return findAgent(cmd.Context(), c)
 }
 
 // askCommand makes a verb that asks the agent.

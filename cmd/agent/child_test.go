@@ -23,6 +23,9 @@ const childEnv = "AGENT_TEST_CHILD"
 // hidEnv names the folder with the HID devices of such an agent.
 const hidEnv = "AGENT_TEST_HID"
 
+// brandEnv makes such an agent take another file for its own program, beside which its brand file is.
+const brandEnv = "AGENT_TEST_EXECUTABLE"
+
 // patience is how long a test waits for what must happen. It is no claim about speed.
 const patience = 30 * time.Second
 
@@ -32,6 +35,9 @@ var built string
 func TestMain(m *testing.M) {
 	if os.Getenv(childEnv) != "" {
 		hidRoot = os.Getenv(hidEnv)
+		if path := os.Getenv(brandEnv); path != "" {
+			executable = func() (string, error) { return path, nil }
+		}
 		main()
 	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {

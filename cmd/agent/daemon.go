@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -100,6 +101,8 @@ type reporter struct {
 	log    *slog.Logger
 	client *rpcclient.Client
 
+	announce func() // tells other agents that the client may have lost devices of theirs; nil: nobody is told
+
 	deliveries atomic.Uint64
 	audience   audience
 
@@ -135,6 +138,10 @@ func (r *reporter) changes() <-chan struct{} { return r.client.Changed() }
 
 func (r *reporter) resend() { r.client.Resend() }
 
+// repeat sends the whole list once more where that costs nothing: another agent's list may have taken
+// devices away that both report.
+func (r *reporter) repeat() { r.client.Repeat() }
+
 // publish is called by the Engine for every change.
 func (r *reporter) publish(s devices.Snapshot) {
 	r.client.Publish(s) // first of all: the rest is for people
@@ -153,6 +160,9 @@ func (r *reporter) publish(s devices.Snapshot) {
 func (r *reporter) delivered(d rpcclient.Delivery) {
 	r.deliveries.Add(1)
 	r.audience.delivered(d)
+	if r.announce != nil && (d.First || removes(d.Changes)) {
+		r.announce()
+	}
 	what := devices.Reasons(d.Changes)
 	args := append([]any{"devices", len(d.Snapshot.Devices)}, sentTo(d.To)...)
 	args = append(args, "answered in", round(d.RoundTrip))
@@ -164,6 +174,11 @@ func (r *reporter) delivered(d rpcclient.Delivery) {
 	default:
 		r.log.Info("reported", append([]any{"what", what, "after the event", round(d.SinceOS)}, args...)...)
 	}
+}
+
+// removes reports whether a list leaves out a device of the one before. That of an agent that ran before is not known.
+func removes(changes []devices.Change) bool {
+	return slices.ContainsFunc(changes, func(c devices.Change) bool { return c.Kind == devices.Removed })
 }
 
 // sentTo names a client in the log.

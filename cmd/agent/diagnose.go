@@ -56,6 +56,8 @@ func (d *diagnosis) agent() {
 	switch {
 	case d.Status == nil && errors.Is(d.AgentErr, control.ErrNotRunning):
 		d.add(stepAgent, wrong, "Start it with 'sidetone run --catalogue FILE', as the user who runs the client", "No agent runs for this user, so the client is told nothing")
+	case d.Status == nil && errors.Is(d.AgentErr, control.ErrSilent):
+		d.add(stepAgent, wrong, "End it and start it again; if somebody has stopped it (kill -STOP, Ctrl-Z, a debugger), let it go on", "The agent of this user does not answer")
 	case d.Status == nil:
 		d.add(stepAgent, wrong, "Run this as the user who runs the agent; if that is so already, restart the agent", "The agent could not be asked: %v", d.AgentErr)
 	case d.Status.Version != d.Version:
@@ -83,6 +85,9 @@ func (d *diagnosis) settings() {
 			"No catalogue is set, so no device can be recognised")
 	case d.Catalogue != nil && len(d.Problems) == 0:
 		d.add(stepSettings, fine, "", "Settings and the catalogue %s are in order; it has %s of %s", d.CataloguePath, count(len(d.Catalogue.Products), "product"), d.Catalogue.Vendor.Name)
+	}
+	for _, p := range d.OwnProblems {
+		d.add(stepSettings, wrong, fmt.Sprintf("Correct it, until 'sidetone catalogue check %s' finds nothing, or leave it out: the agent has another", d.OwnCatalogue), "%s", p)
 	}
 	if d.OwnCatalogue != "" && d.OwnCatalogue != d.CataloguePath {
 		d.add(stepSettings, doubtful, "If that is the one you mean, restart the agent with it", "The agent uses another catalogue than the settings here, which name %s", d.OwnCatalogue)

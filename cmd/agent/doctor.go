@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"slices"
 	"strings"
 	"time"
@@ -68,6 +67,7 @@ type doctorInput struct {
 	OwnCatalogue  string               // of the settings here
 	Catalogue     *devices.Catalogue   // nil: there is none in order
 	Problems      []strictyaml.Problem // with settings and catalogue
+	OwnProblems   []strictyaml.Problem // with OwnCatalogue, where the agent has another
 
 	Version string // of this command
 	Now     time.Time
@@ -136,9 +136,12 @@ func gather(cmd *cobra.Command, in *settingsFlags) (doctorInput, error) {
 		}
 	}
 	g := doctorInput{OwnCatalogue: c.Catalogue, CataloguePath: c.Catalogue, Problems: problems, Version: version, Now: time.Now()}
-	address, err := controlAddress(c)
+	client, err := findAgent(cmd.Context(), c)
+	if errors.As(err, new(badInput)) {
+		return doctorInput{}, err
+	}
 	if err == nil {
-		err = g.ask(cmd.Context(), control.NewClient(func(ctx context.Context) (net.Conn, error) { return platform.DialControl(ctx, address) }))
+		err = g.ask(cmd.Context(), client)
 	}
 	g.AgentErr = err
 	g.loadCatalogue()
@@ -173,18 +176,28 @@ func (g *doctorInput) ask(ctx context.Context, c *control.Client) error {
 	return err
 }
 
+// loadCatalogue reads the catalogue that is in force, and looks whether another that was asked for
+// is in order.
 func (g *doctorInput) loadCatalogue() {
-	if g.CataloguePath == "" {
-		return
+	if g.CataloguePath != "" {
+		cat, problems := readCatalogue(g.CataloguePath)
+		g.Catalogue, g.Problems = cat, append(g.Problems, problems...)
 	}
-	cat, problems, err := config.LoadCatalogue(g.CataloguePath)
+	if g.OwnCatalogue != "" && g.OwnCatalogue != g.CataloguePath {
+		_, g.OwnProblems = readCatalogue(g.OwnCatalogue)
+	}
+}
+
+// readCatalogue makes a problem of a file that cannot be read.
+func readCatalogue(path string) (*devices.Catalogue, []strictyaml.Problem) {
+	cat, problems, err := config.LoadCatalogue(path)
 	if err != nil {
 		if readErr, ok := errors.AsType[*strictyaml.ReadError](err); ok {
 			err = readErr.Err
 		}
-		problems = []strictyaml.Problem{{File: g.CataloguePath, Message: fmt.Sprintf("cannot read the file, %v", err)}}
+		problems = []strictyaml.Problem{{File: path, Message: fmt.Sprintf("cannot read the file, %v", err)}}
 	}
-	g.Catalogue, g.Problems = cat, append(g.Problems, problems...)
+	return cat, problems
 }
 
 // read looks at this machine's devices as 'sidetone devices' does.

@@ -117,6 +117,10 @@ func TestDiagnose(t *testing.T) {
 			p.Catalogue, p.Problems = nil, []strictyaml.Problem{{File: "acme.yaml", Line: 20, Column: 15, Message: "want a whole number"}}
 		}, stepSettings, wrong, "acme.yaml:20:15: want a whole number", "'sidetone catalogue check acme.yaml' finds nothing; then have the agent read it again (kill -HUP 4711"},
 		{"no catalogue", func(p *patient) { p.alone(control.ErrNotRunning); p.Catalogue, p.CataloguePath = nil, "" }, stepSettings, wrong, "No catalogue is set", "SIDETONE_CATALOGUE"},
+		{"another catalogue that cannot be read", func(p *patient) {
+			p.OwnCatalogue, p.OwnProblems = "/nope.yaml", []strictyaml.Problem{{File: "/nope.yaml", Message: "cannot read the file, file does not exist"}}
+		}, stepSettings, wrong, "/nope.yaml: cannot read the file", "'sidetone catalogue check /nope.yaml' finds nothing, or leave it out"},
+		{"silent agent", func(p *patient) { p.alone(fmt.Errorf("%w (late)", control.ErrSilent)) }, stepAgent, wrong, "does not answer", "End it and start it again"},
 		{"another catalogue", func(p *patient) { p.OwnCatalogue = "/new.yaml" }, stepSettings, doubtful, "which name /new.yaml", "restart the agent"},
 
 		{"source", func(*patient) {}, stepSources, fine, "source audio works; it lists 2 endpoints", ""},

@@ -279,7 +279,7 @@ func TestSocketWithoutPermission(t *testing.T) {
 	needsRoot(t)
 	file := openFolder(t) + "/endpoints.yaml"
 	require.NoError(t, os.WriteFile(file, []byte(`endpoints: [{id: mic, type: audioinput, name: Acme Headset 700, bus: usb, vid: "1209", pid: "0700", mute: true}]`), 0o644))
-	a := newAgentRun(t, nil, "HOME=/nonexistent", "XDG_CONFIG_HOME=", "SIDETONE_SOURCES_AUDIO=false", "SIDETONE_SOURCES_CAMERA=false", "SIDETONE_SOURCES_FILES="+file)
+	a := newAgentRun(t, nil, "HOME=/nonexistent", "XDG_CONFIG_HOME=", brandEnv+"=/nonexistent/agent", "SIDETONE_SOURCES_AUDIO=false", "SIDETONE_SOURCES_CAMERA=false", "SIDETONE_SOURCES_FILES="+file)
 	catalogue, err := os.ReadFile(a.catalogue)
 	require.NoError(t, err)
 	a.catalogue = openFolder(t) + "/acme.yaml"

@@ -50,6 +50,13 @@ const gcPercent = 25
 
 func serve(cmd *cobra.Command, in *settingsFlags, set *settings) error {
 	debug.SetGCPercent(gcPercent)
+	lock, err := lockClient(set)
+	if err != nil {
+		return err
+	}
+	if lock != nil {
+		defer func() { _ = lock.Close() }() // after the farewell: it tells the others that the client has it
+	}
 	engine, err := set.engine()
 	if err != nil {
 		return err
@@ -95,6 +102,14 @@ func serve(cmd *cobra.Command, in *settingsFlags, set *settings) error {
 			}
 		}
 	})
+	if lock != nil {
+		d.report.announce = lock.Announce
+		wg.Go(func() {
+			if err := lock.Watch(ctx, set.log, d.report.repeat); err != nil {
+				set.log.Warn("after another vendor's agent has ended, devices with the same id stay away until the next change", "reason", err)
+			}
+		})
+	}
 	if listener != nil {
 		wg.Go(func() { b.run(ctx) })
 		wg.Go(func() {
@@ -108,10 +123,27 @@ func serve(cmd *cobra.Command, in *settingsFlags, set *settings) error {
 	return nil
 }
 
+// lockClient sees to it that no other agent speaks for the same client id. Whatever else is in the way
+// of that does not keep this one from reporting.
+func lockClient(set *settings) (*platform.ClientLock, error) {
+	folder, err := platform.AgentsFolder(os.Getenv)
+	if err == nil {
+		var lock *platform.ClientLock
+		if lock, err = platform.LockClient(folder, set.who.ClientID); err == nil {
+			return lock, nil
+		}
+	}
+	if errors.As(err, new(*platform.ErrRunning)) {
+		return nil, err
+	}
+	set.log.Warn("another agent for the same client_id would not be noticed, and the two would overwrite each other's list", "reason", err)
+	return nil, nil
+}
+
 // listenControl opens the local API. That another agent runs is an error; whatever else is in
 // its way is not: reporting goes on without it.
 func listenControl(set *settings) (net.Listener, error) {
-	address, err := controlAddress(set.Config)
+	address, err := set.controlAddress()
 	if err == nil {
 		var l net.Listener
 		if l, err = platform.ListenControl(address); err == nil {
@@ -128,6 +160,9 @@ func listenControl(set *settings) (net.Listener, error) {
 // reload puts a new configuration into force, or says what is wrong with it and keeps the old.
 func (d *daemon) reload(cmd *cobra.Command, in *settingsFlags, started *settings) error {
 	set, err := in.load(cmd, catalogueRequired)
+	if err == nil {
+		err = started.who.Stays(set.who)
+	}
 	var engine agent.Settings
 	if err == nil {
 		engine, err = set.engine()

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"sidetone/internal/agent"
+	"sidetone/internal/brand"
 	"sidetone/internal/config"
 	"sidetone/internal/devices"
 	"sidetone/internal/platform"
@@ -65,6 +66,7 @@ type settings struct {
 	*config.Config
 	list []config.Setting // the same, with where each comes from
 	cat  *devices.Catalogue
+	who  brand.Identity // as far as it is known without a catalogue
 	log  *slog.Logger
 }
 
@@ -81,6 +83,9 @@ func (f *settingsFlags) load(cmd *cobra.Command, n need) (*settings, error) {
 		s.cat, problems, err = config.LoadCatalogue(c.Catalogue)
 		if err := asInput(problems, err); err != nil {
 			return nil, err
+		}
+		if s.who, err = identity(c, s.cat); err != nil {
+			return nil, badInput{err}
 		}
 	case n == catalogueRequired:
 		return nil, badInput{errors.New("no catalogue: say which devices are yours with --catalogue FILE, SIDETONE_CATALOGUE or 'catalogue:' in the settings file")}

@@ -3,21 +3,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#define VENDOR "acme" /* vendor.id in your catalogue */
 #ifdef _WIN32
 #include <windows.h>
 #include <sddl.h>
 #include <io.h>
 #define read _read
 #define write _write
-static int dial(char *address, size_t size) { /* the pipe's name has this user's SID in it */
+static int dial(char *address, size_t size) { /* the pipe's name has this user's SID and session in it */
     union { TOKEN_USER owner; char room[256]; } user;
     HANDLE token, pipe;
     DWORD n;
+    DWORD session;
     char *sid;
-    if (!OpenProcessToken(GetCurrentProcess(), TOKEN_QUERY, &token) ||
+    if (!ProcessIdToSessionId(GetCurrentProcessId(), &session) || !OpenProcessToken(GetCurrentProcess(), TOKEN_QUERY, &token) ||
         !GetTokenInformation(token, TokenUser, &user, sizeof user, &n) ||
         !ConvertSidToStringSidA(user.owner.User.Sid, &sid)) return -1;
-    snprintf(address, size, "\\\\.\\pipe\\sidetone-agent-%s", sid);
+    snprintf(address, size, "\\\\.\\pipe\\sidetone-" VENDOR "-%s-%lu", sid, session);
     WaitNamedPipeA(address, 5000); /* while others use it; at once where no agent runs */
     pipe = CreateFileA(address, GENERIC_READ | GENERIC_WRITE, 0, NULL, OPEN_EXISTING, SECURITY_SQOS_PRESENT | SECURITY_ANONYMOUS, NULL);
     return pipe == INVALID_HANDLE_VALUE ? -1 : _open_osfhandle((intptr_t)pipe, 0);
@@ -33,7 +35,7 @@ static int dial(char *address, size_t size) {
     struct timeval limit = {.tv_sec = 10};
     const char *folder = getenv("XDG_RUNTIME_DIR");
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-    snprintf(address, size, "%s/sidetone/agent.sock", folder ? folder : "");
+    snprintf(address, size, "%s/sidetone/" VENDOR "/agent.sock", folder ? folder : "");
     snprintf(to.sun_path, sizeof to.sun_path, "%s", address);
     signal(SIGPIPE, SIG_IGN); /* an agent that ends must not end us */
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);

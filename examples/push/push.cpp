@@ -11,10 +11,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+static const char vendor[] = "acme"; // vendor.id in your catalogue
+
 // ask sends a request to the agent and returns the whole answer.
 static std::string ask(const std::string &request) {
     const char *folder = std::getenv("XDG_RUNTIME_DIR");
-    const std::string address = std::string(folder ? folder : "") + "/sidetone/agent.sock";
+    const std::string address = std::string(folder ? folder : "") + "/sidetone/" + vendor + "/agent.sock";
     sockaddr_un to{};
     to.sun_family = AF_UNIX;
     if (address.size() >= sizeof to.sun_path) throw std::runtime_error("path too long: " + address);

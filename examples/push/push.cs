@@ -2,6 +2,7 @@
 // Linux and Windows: dotnet new console, with this as Program.cs; or mcs -r:System.Core push.cs
 // Usage: push PRODUCT true|false
 using System;
+using System.Diagnostics;
 using System.IO;
 using System.IO.Pipes;
 using System.Net.Sockets;
@@ -9,17 +10,19 @@ using System.Security.Principal;
 using System.Text;
 
 static class Push {
-    // Connects to the agent of this user.
+    const string Vendor = "acme"; // vendor.id in your catalogue
+
+    // Connects to the vendor's agent of this user.
     static Stream Dial() {
         string address = "";
         try {
             if (Environment.OSVersion.Platform == PlatformID.Win32NT) {
-                address = "sidetone-agent-" + WindowsIdentity.GetCurrent().User.Value;
+                address = "sidetone-" + Vendor + "-" + WindowsIdentity.GetCurrent().User.Value + "-" + Process.GetCurrentProcess().SessionId;
                 var pipe = new NamedPipeClientStream(".", address, PipeDirection.InOut, PipeOptions.None, TokenImpersonationLevel.Anonymous);
                 pipe.Connect(5000);
                 return pipe;
             }
-            address = Environment.GetEnvironmentVariable("XDG_RUNTIME_DIR") + "/sidetone/agent.sock";
+            address = Environment.GetEnvironmentVariable("XDG_RUNTIME_DIR") + "/sidetone/" + Vendor + "/agent.sock";
             var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified) { SendTimeout = 10000, ReceiveTimeout = 10000 };
             socket.Connect(new UnixDomainSocketEndPoint(address));
             return new NetworkStream(socket, true);

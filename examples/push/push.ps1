@@ -16,14 +16,16 @@ $body = '{"owner": "acme-suite", "ttl_ms": 60000, "state": {"hardware_mute": ' +
 $request = "PUT /v1/states/$([Uri]::EscapeDataString($Product)) HTTP/1.0`r`n" +
     "Content-Type: application/json`r`nContent-Length: $($body.Length)`r`n`r`n$body"
 
+$vendor = 'acme' # vendor.id in your catalogue
 $sid = [Security.Principal.WindowsIdentity]::GetCurrent().User.Value
+$name = "sidetone-$vendor-$sid-$((Get-Process -Id $PID).SessionId)"
 $pipe = New-Object System.IO.Pipes.NamedPipeClientStream -ArgumentList @(
-    '.', "sidetone-agent-$sid", [IO.Pipes.PipeDirection]::InOut, [IO.Pipes.PipeOptions]::None,
+    '.', $name, [IO.Pipes.PipeDirection]::InOut, [IO.Pipes.PipeOptions]::None,
     [Security.Principal.TokenImpersonationLevel]::Anonymous)
 try {
     $pipe.Connect(5000)
 } catch {
-    Stop-Push "no agent runs (start it with 'sidetone run'): \\.\pipe\sidetone-agent-$sid"
+    Stop-Push "no agent runs (start it with 'sidetone run'): \\.\pipe\$name"
 }
 try {
     $bytes = [Text.Encoding]::ASCII.GetBytes($request)

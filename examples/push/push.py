@@ -10,15 +10,17 @@ import socket
 import sys
 from urllib.parse import quote
 
+VENDOR = "acme"  # vendor.id in your catalogue
+
 
 class Agent(http.client.HTTPConnection):
-    """A connection to the agent of this user."""
+    """A connection to the vendor's agent of this user."""
 
     def connect(self):
         if sys.platform == "darwin":
-            self.address = os.path.expanduser("~/Library/Application Support/Sidetone/agent.sock")
+            self.address = os.path.expanduser(f"~/Library/Application Support/Sidetone/{VENDOR}/agent.sock")
         else:
-            self.address = os.environ.get("XDG_RUNTIME_DIR", "") + "/sidetone/agent.sock"
+            self.address = os.environ.get("XDG_RUNTIME_DIR", "") + f"/sidetone/{VENDOR}/agent.sock"
         self.sock = socket.socket(socket.AF_UNIX)
         self.sock.settimeout(self.timeout)
         try:

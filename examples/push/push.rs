@@ -8,10 +8,12 @@ use std::path::Path;
 use std::process::exit;
 use std::time::Duration;
 
+const VENDOR: &str = "acme"; // vendor.id in your catalogue
+
 /// Sends a request to the agent and returns the whole answer.
 fn ask(request: &str) -> Result<String, String> {
     let folder = env::var_os("XDG_RUNTIME_DIR").unwrap_or_default();
-    let address = Path::new(&folder).join("sidetone/agent.sock");
+    let address = Path::new(&folder).join("sidetone").join(VENDOR).join("agent.sock");
     let mut agent = UnixStream::connect(&address)
         .map_err(|e| format!("no agent runs (start it with 'sidetone run'): {}: {e}", address.display()))?;
 

@@ -27,6 +27,11 @@ func (c *Config) check() []fault {
 	add := func(path, text, message, hint string) {
 		faults = append(faults, fault{path, text, message, hint})
 	}
+	if c.Vendor != "" {
+		if err := devices.CheckVendorID(c.Vendor); err != nil {
+			add("vendor", c.Vendor, err.Error(), "such as acme")
+		}
+	}
 	if origin := c.RPC.Origin; origin != "" && !devices.ValidOrigin(origin) {
 		add("rpc.origin", origin, "not an origin", "such as https://acme.example, without a path")
 	}

@@ -13,6 +13,7 @@ import (
 // Config is the agent's settings, complete and checked. Paths in it are absolute.
 type Config struct {
 	Catalogue string  `yaml:"catalogue,omitempty" help:"the vendor's catalogue"`
+	Vendor    string  `yaml:"vendor,omitempty" help:"id of the vendor whose agent this is, or is asked; needed only where agents of several vendors run"`
 	RPC       RPC     `yaml:"rpc,omitempty"`
 	Report    Report  `yaml:"report,omitempty"`
 	Sources   Sources `yaml:"sources,omitempty"`

@@ -55,6 +55,7 @@ func TestDefaults(t *testing.T) {
 	}
 	require.Equal(t, []string{
 		"catalogue=",
+		"vendor=",
 		"rpc.clients=all",
 		"rpc.transports=ipc,websocket,http",
 		"rpc.ports=6463-6473",
@@ -228,6 +229,7 @@ func TestBoundsSayWhere(t *testing.T) {
 func TestSettingsRoundTrip(t *testing.T) {
 	dir := t.TempDir()
 	user := writeFile(t, filepath.Join(dir, "user.yaml"), `catalogue: acme.yaml
+vendor: acme
 rpc: {clients: first, transports: [websocket, ipc], on_exit: unmute, ipc_folders: [/run/x], tokens: 3, token_every: 1s, ports: "6463, 6465-6467,6470,6471", origin: "https://a.example", probe_timeout: 1500ms, answer_timeout: 6s, http_timeout: 1h, retry_max: 2m}
 report: {fields: [noise_suppression], audio_id: name, video_id: bus_info, id_max_bytes: 64}
 sources: {audio: false, camera: false, hid: false, files: [a.yaml, b.yaml], pulse_server: "unix:/run/x"}
@@ -253,7 +255,7 @@ func TestKeys(t *testing.T) {
 	require.Equal(t, Key{
 		Path: "rpc.probe_timeout", Env: "SIDETONE_RPC_PROBE_TIMEOUT", Flag: "rpc-probe-timeout", Default: "1s",
 		Help: "how long a port may take to prove that it is a client",
-	}, keys[7])
+	}, keys[8])
 	for _, k := range keys {
 		require.NotEmpty(t, k.Help, k.Path)
 	}

@@ -13,7 +13,7 @@ type Catalogue struct {
 
 // Vendor is the maker of all products of a catalogue.
 type Vendor struct {
-	ID        string `json:"id" yaml:"id" jsonschema_description:"Short name for logs and paths: lower-case letters, digits and dashes."`
+	ID        string `json:"id" yaml:"id" jsonschema:"pattern=^[a-z0-9][a-z0-9-]{0\\,23}$" jsonschema_description:"Short name by which the vendor's agent is found: its local API is at .../sidetone/ID/agent.sock. At most 24 lower-case letters, digits and dashes; all catalogues of a brand have the same, and it never changes."`
 	Name      string `json:"name" yaml:"name" jsonschema:"minLength=1" jsonschema_description:"Name that the client shows."`
 	URL       string `json:"url" yaml:"url" jsonschema:"minLength=1" jsonschema_description:"The vendor's page, http or https."`
 	ClientID  string `json:"client_id" yaml:"client_id" jsonschema:"pattern=^[0-9]{17\\,20}$" jsonschema_description:"Application id (a snowflake, quoted) that the vendor registered with the client's maker."`

@@ -1,6 +1,7 @@
 package devices
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -88,11 +89,31 @@ var (
 	hexShape       = regexp.MustCompile(`^[0-9a-fA-F]{4}$`)
 )
 
+// maxVendorID is how many bytes a vendor's id may have: it is part of a socket's path, which has few.
+const maxVendorID = 24
+
+// CheckVendorID says what keeps a text from being a vendor's id, by which the vendor's agent is found: its control
+// socket is in a folder of that name, beside one that is called clients.
+func CheckVendorID(id string) error {
+	switch {
+	case !idShape.MatchString(id):
+		return fmt.Errorf("%q is not lower-case letters, digits and dashes", id)
+	case len(id) > maxVendorID:
+		return fmt.Errorf("a vendor's id has at most %d characters, %q has %d", maxVendorID, id, len(id))
+	case id == "clients":
+		return errors.New("clients is no vendor's id: the folder of that name is for all vendors")
+	}
+	return nil
+}
+
 func (f *faults) vendor(v Vendor) {
 	f.id("$.vendor.id", v.ID)
+	if err := CheckVendorID(v.ID); err != nil && idShape.MatchString(v.ID) {
+		f.silent("$.vendor.id", "such as acme", "%v", err)
+	}
 	f.name("$.vendor.name", v.Name)
 	f.url("$.vendor.url", v.URL)
-	if !snowflakeShape.MatchString(v.ClientID) {
+	if !ValidClientID(v.ClientID) {
 		f.add("$.vendor.client_id", "a snowflake such as \"123456789012345678\"", "client_id is not 17 to 20 digits")
 	}
 	if v.RPCOrigin != "" && !ValidOrigin(v.RPCOrigin) {
@@ -145,6 +166,9 @@ func (f *faults) url(path, s string) {
 		f.add(path, "such as https://acme.example", "not an http or https address")
 	}
 }
+
+// ValidClientID reports whether s has the form of an application's id: a snowflake, 17 to 20 digits.
+func ValidClientID(s string) bool { return snowflakeShape.MatchString(s) }
 
 // ValidOrigin reports whether s is an origin: a scheme, a host and perhaps a port, without
 // path or anything else.

@@ -2,6 +2,7 @@ package devices
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -292,4 +293,29 @@ func TestValidOrigin(t *testing.T) {
 	} {
 		require.False(t, ValidOrigin(s), s)
 	}
+}
+
+func TestVendorID(t *testing.T) {
+	for id, fault := range map[string]string{
+		"acme":                  "",
+		"a-2":                   "",
+		strings.Repeat("a", 24): "",
+		strings.Repeat("a", 25): "a vendor's id has at most 24 characters",
+		"clients":               "clients is no vendor's id",
+		"":                      "not lower-case letters",
+		"Acme":                  "not lower-case letters",
+		"a/../b":                "not lower-case letters",
+		"-acme":                 "not lower-case letters",
+	} {
+		err := CheckVendorID(id)
+		if fault == "" {
+			require.NoError(t, err, id)
+		} else {
+			require.ErrorContains(t, err, fault, id)
+		}
+	}
+	cat := soundCatalogue()
+	cat.Vendor.ID = "clients"
+	require.Equal(t, []Fault{{"$.vendor.id", "clients is no vendor's id: the folder of that name is for all vendors", "such as acme"}}, cat.Check())
+	require.Empty(t, cat.CheckRecorded(), "a recording of an agent that was called so can be read")
 }

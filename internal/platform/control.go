@@ -9,8 +9,9 @@ import (
 
 // ErrRunning means that another agent of this user runs already.
 type ErrRunning struct {
-	Lock string // the lock file that it holds
-	PID  int    // 0: unknown
+	Lock     string // the lock file that it holds
+	PID      int    // 0: unknown
+	ClientID string // for which it speaks; "": it has the same address
 }
 
 func (e *ErrRunning) Error() string {
@@ -18,7 +19,11 @@ func (e *ErrRunning) Error() string {
 	if e.PID != 0 {
 		who = fmt.Sprintf("another agent (process %d)", e.PID)
 	}
-	return fmt.Sprintf("%s of this user runs already and holds %s: stop it first", who, e.Lock)
+	what := "runs already"
+	if e.ClientID != "" {
+		what = "runs already for client_id " + e.ClientID
+	}
+	return fmt.Sprintf("%s of this user %s and holds %s: stop it first", who, what, e.Lock)
 }
 
 // lockAgent takes the lock that proves that no other agent of this user runs. The operating

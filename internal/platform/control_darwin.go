@@ -8,11 +8,12 @@ import (
 // maxSocketPath is how many bytes the kernel takes, less the one that ends them.
 const maxSocketPath = 103
 
-// ControlAddress is the path of the control socket, in the user's Library.
-func ControlAddress(getenv func(string) string) (string, error) {
+// AgentsFolder is where all vendors' agents of this user have their sockets and locks, in the user's
+// Library.
+func AgentsFolder(getenv func(string) string) (string, error) {
 	home := getenv("HOME")
 	if !filepath.IsAbs(home) {
-		return "", errors.New("address of the control socket: HOME is not set to an absolute path")
+		return "", errors.New("folder of the control sockets: HOME is not set to an absolute path")
 	}
-	return filepath.Join(home, "Library", "Application Support", "Sidetone", controlSocket), nil
+	return filepath.Join(home, "Library", "Application Support", "Sidetone"), nil
 }

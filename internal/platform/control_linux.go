@@ -8,23 +8,24 @@ import (
 // maxSocketPath is how many bytes the kernel takes, less the one that ends them.
 const maxSocketPath = 107
 
-// ControlAddress is the path of the control socket: sidetone/agent.sock in $XDG_RUNTIME_DIR.
+// AgentsFolder is where all vendors' agents of this user have their sockets and locks: sidetone in
+// $XDG_RUNTIME_DIR.
 //
 // Where that is not set, as under cron or su, it is in /run/user/UID, which is what it is set
-// to where it is set, so that both find each other; and without that in /tmp/sidetone-UID. The
+// to where it is set, so that both find each other; and without that it is /tmp/sidetone-UID. The
 // user's cache is no place for it: home folders may be shared with other machines, on which
 // neither socket nor lock mean anything.
-func ControlAddress(getenv func(string) string) (string, error) {
+func AgentsFolder(getenv func(string) string) (string, error) {
 	if runtime := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(runtime) {
-		return filepath.Join(runtime, "sidetone", controlSocket), nil
+		return filepath.Join(runtime, "sidetone"), nil
 	}
-	return controlAddress("/run/user", "/tmp"), nil
+	return agentsFolder("/run/user", "/tmp"), nil
 }
 
-func controlAddress(run, temp string) string {
+func agentsFolder(run, temp string) string {
 	session := filepath.Join(run, CurrentUser())
 	if info, err := os.Lstat(session); err == nil && info.IsDir() && ownerOf(info) == os.Geteuid() {
-		return filepath.Join(session, "sidetone", controlSocket)
+		return filepath.Join(session, "sidetone")
 	}
-	return filepath.Join(temp, "sidetone-"+CurrentUser(), controlSocket)
+	return filepath.Join(temp, "sidetone-"+CurrentUser())
 }

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/fsnotify/fsnotify"
 	"github.com/gofrs/flock"
 	"golang.org/x/sys/unix"
 )
@@ -23,6 +24,46 @@ const (
 	controlSocket = "agent.sock"
 	controlLock   = "agent.lock"
 )
+
+// ControlAddress is the path of a vendor's control socket, in a folder of its own among those of all
+// agents.
+func ControlAddress(getenv func(string) string, vendor string) (string, error) {
+	folder, err := AgentsFolder(getenv)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(folder, vendor, controlSocket), nil
+}
+
+// agentAddresses finds the control sockets of all vendors, by vendor. Not every one must have an
+// agent that listens.
+func agentAddresses(getenv func(string) string) (map[string]string, error) {
+	folder, err := AgentsFolder(getenv)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("look for agents in %s: %w", folder, cause(err))
+	}
+	found := map[string]string{}
+	for _, e := range entries {
+		address := filepath.Join(folder, e.Name(), controlSocket)
+		if info, err := os.Lstat(address); err == nil && info.Mode()&fs.ModeSocket != 0 {
+			found[e.Name()] = address
+		}
+	}
+	return found, nil
+}
+
+// lockName is the name of a lock file for a client id.
+func lockName(clientID string) (string, error) { return clientID + lockSuffix, nil }
+
+// announced is what fsnotify says of a file whose time was set.
+const announced = fsnotify.Chmod
+
+// lockFlags are further flags for opening a lock file.
+const lockFlags = unix.O_NOFOLLOW
 
 // ListenControl opens the socket at address for this user alone, after it has taken the lock
 // file beside it: *ErrRunning means that another agent has it. A socket left over from an
@@ -42,7 +83,7 @@ func ListenControl(address string) (net.Listener, error) {
 	if err := privateFolder(folder); err != nil {
 		return nil, err
 	}
-	lock, err := lockAgent(filepath.Join(folder, controlLock), unix.O_NOFOLLOW)
+	lock, err := lockAgent(filepath.Join(folder, controlLock), lockFlags)
 	if err != nil {
 		return nil, err
 	}

@@ -8,28 +8,102 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/Microsoft/go-winio"
+	"github.com/fsnotify/fsnotify"
+	"github.com/gofrs/flock"
 	"golang.org/x/sys/windows"
 )
 
-// pipePrefix is what the address of a control pipe begins with; the user's SID follows.
-const pipePrefix = `\\.\pipe\sidetone-agent-`
+// pipes is where all named pipes are; pipePrefix begins the names of agents' control pipes.
+const (
+	pipes      = `\\.\pipe\`
+	pipePrefix = "sidetone-"
+)
 
 // pipeBuffer is how many bytes the pipe takes in each direction while the other end does not
 // read.
 const pipeBuffer = 64 << 10
 
-// ControlAddress is the name of the control pipe, which has the user's SID in it.
-func ControlAddress(func(string) string) (string, error) {
+// AgentsFolder is where all vendors' agents of this user have their locks, in the user's local
+// application data.
+func AgentsFolder(func(string) string) (string, error) {
+	data, err := windows.KnownFolderPath(windows.FOLDERID_LocalAppData, 0)
+	if err != nil {
+		return "", fmt.Errorf("folder of the agents' locks: %w", err)
+	}
+	return filepath.Join(data, "Sidetone"), nil
+}
+
+// ControlAddress is the name of a vendor's control pipe, with the user's SID and the session in it:
+// pipes are the whole machine's, and a user who is logged in twice has two clients.
+func ControlAddress(_ func(string) string, vendor string) (string, error) {
+	suffix, err := pipeSuffix()
+	return pipes + pipePrefix + vendor + suffix, err
+}
+
+func pipeSuffix() (string, error) {
 	sid := CurrentUser()
 	if sid == "" {
 		return "", errors.New("name of the control pipe: Windows does not say who this user is")
 	}
-	return pipePrefix + sid, nil
+	session, err := thisSession()
+	return "-" + sid + "-" + session, err
 }
+
+func thisSession() (string, error) {
+	var session uint32
+	if err := windows.ProcessIdToSessionId(windows.GetCurrentProcessId(), &session); err != nil {
+		return "", fmt.Errorf("the session of this process: %w", err)
+	}
+	return strconv.FormatUint(uint64(session), 10), nil
+}
+
+// agentAddresses finds all control pipes of this user and session, by vendor.
+func agentAddresses(func(string) string) (map[string]string, error) {
+	suffix, err := pipeSuffix()
+	if err != nil {
+		return nil, err
+	}
+	names, err := pipesIn(pipes)
+	found := map[string]string{}
+	for name := range names {
+		vendor, isAgent := strings.CutPrefix(name, pipePrefix)
+		vendor, isOurs := strings.CutSuffix(vendor, strings.ToLower(suffix))
+		if isAgent && isOurs {
+			found[vendor] = pipes + pipePrefix + vendor + suffix
+		}
+	}
+	return found, err
+}
+
+// lockName is the name of a lock file for a client id. The client of another session of this user is
+// another agent's.
+func lockName(clientID string) (string, error) {
+	session, err := thisSession()
+	return clientID + "-" + session + lockSuffix, err
+}
+
+// announced is what fsnotify says of a file whose time was set.
+const announced = fsnotify.Write
+
+// privateFolder makes folder if it is missing. Only this user, the system and administrators may
+// write there.
+func privateFolder(folder string) error {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return fmt.Errorf("folder of the lock file: %w", err)
+	}
+	return nil
+}
+
+// lockFlags are further flags for opening a lock file.
+const lockFlags = 0
+
+// writePID does nothing: Windows lets nobody read a file that is locked.
+func writePID(*flock.Flock) error { return nil }
 
 // ListenControl opens the pipe at address for this user alone, after it has taken the lock file
 // in the user's local application data: *ErrRunning means that another agent has it. Close
@@ -62,15 +136,14 @@ func ListenControl(address string) (net.Listener, error) {
 // controlLockFile is the lock file that belongs to the pipe at address, in a folder that is
 // made if it is missing. Only this user, the system and administrators may write there.
 func controlLockFile(address string) (string, error) {
-	data, err := windows.KnownFolderPath(windows.FOLDERID_LocalAppData, 0)
+	folder, err := AgentsFolder(nil)
 	if err != nil {
-		return "", fmt.Errorf("folder of the lock file: %w", err)
+		return "", err
 	}
-	folder := filepath.Join(data, "Sidetone")
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return "", fmt.Errorf("folder of the lock file: %w", err)
+	if err := privateFolder(folder); err != nil {
+		return "", err
 	}
-	name := strings.TrimPrefix(address, `\\.\pipe\`)
+	name := strings.TrimPrefix(address, pipes)
 	if name == address || strings.ContainsAny(name, `\/:`) {
 		return "", fmt.Errorf(`control pipe %s: want \\.\pipe\ and a name`, address)
 	}

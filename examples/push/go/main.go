@@ -15,12 +15,14 @@ import (
 	"time"
 )
 
+const vendor = "acme" // vendor.id in your catalogue
+
 var agent = http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DialContext: dial}}
 
-// dial connects to the agent. On Windows return winio.DialPipeContext(ctx, `\\.\pipe\sidetone-agent-`+SID)
-// of github.com/Microsoft/go-winio; os/user has the SID as Uid.
+// dial connects to the agent. On Windows return winio.DialPipeContext(ctx, `\\.\pipe\sidetone-`+vendor+`-`+SID+`-`+session)
+// of github.com/Microsoft/go-winio; os/user has the SID as Uid, ProcessIdToSessionId of x/sys/windows the session.
 func dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	conn, err := new(net.Dialer).DialContext(ctx, "unix", os.Getenv("XDG_RUNTIME_DIR")+"/sidetone/agent.sock")
+	conn, err := new(net.Dialer).DialContext(ctx, "unix", os.Getenv("XDG_RUNTIME_DIR")+"/sidetone/"+vendor+"/agent.sock")
 	if err != nil {
 		return nil, fmt.Errorf("no agent runs (start it with 'sidetone run'): %w", err)
 	}

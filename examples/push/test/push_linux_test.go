@@ -105,7 +105,7 @@ func TestSnippets(t *testing.T) {
 			require.Equal(t, 1, o.code)
 			require.Empty(t, o.stdout)
 			require.Contains(t, o.stderr, "no agent runs (start it with 'sidetone run'): ")
-			require.Contains(t, o.stderr, nobody+"/sidetone/agent.sock")
+			require.Contains(t, o.stderr, nobody+"/sidetone/acme/agent.sock")
 
 			o = push(d.folder, product, "yes")
 			require.Equal(t, 1, o.code)

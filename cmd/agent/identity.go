@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"strings"
+
+	"sidetone/internal/brand"
+	"sidetone/internal/config"
+	"sidetone/internal/control"
+	"sidetone/internal/devices"
+	"sidetone/internal/platform"
+)
+
+// executable says where this program is, and so its brand file. Only tests have another.
+var executable = os.Executable
+
+// identity says whose agent this is, or is asked. cat is nil where no catalogue says it.
+func identity(c *config.Config, cat *devices.Catalogue) (brand.Identity, error) {
+	self, err := executable()
+	if err != nil {
+		return brand.Identity{}, fmt.Errorf("find this program, and the brand file beside it: %w", err)
+	}
+	file, err := brand.Load(brand.Path(self))
+	if err != nil {
+		return brand.Identity{}, err
+	}
+	var vendor *devices.Vendor
+	if cat != nil {
+		vendor = &cat.Vendor
+	}
+	return brand.Resolve(c.Vendor, file, vendor)
+}
+
+// controlAddress is where the local API of this agent is.
+func (s *settings) controlAddress() (string, error) {
+	if s.Control.Socket != "" {
+		return s.Control.Socket, nil
+	}
+	return platform.ControlAddress(os.Getenv, s.who.ID)
+}
+
+// findAgent makes a client of the agent that the settings mean: at the address that they name, of their vendor, else
+// of this program's brand, else the only one that runs.
+func findAgent(ctx context.Context, c *config.Config) (*control.Client, error) {
+	address := c.Control.Socket
+	if address == "" {
+		who, err := identity(c, nil)
+		if err != nil {
+			return nil, badInput{err}
+		}
+		if who.ID != "" {
+			address, err = platform.ControlAddress(os.Getenv, who.ID)
+		} else {
+			address, err = onlyAgent(ctx)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		if err != nil {
+			return control.NewClient(func(context.Context) (net.Conn, error) { return nil, err }), nil
+		}
+	}
+	return control.NewClient(func(ctx context.Context) (net.Conn, error) { return platform.DialControl(ctx, address) }), nil
+}
+
+// onlyAgent finds the address of the one agent that runs. fs.ErrNotExist means that none does.
+func onlyAgent(ctx context.Context) (string, error) {
+	agents, err := platform.Agents(ctx, os.Getenv)
+	switch {
+	case len(agents) == 1:
+		return agents[0].Address, nil
+	case len(agents) > 1:
+		vendors := make([]string, len(agents))
+		for i, a := range agents {
+			vendors[i] = a.Vendor
+		}
+		return "", badInput{fmt.Errorf("agents of several vendors run (%s): say which with --vendor", strings.Join(vendors, ", "))}
+	case err != nil:
+		return "", err
+	}
+	folder, err := platform.AgentsFolder(os.Getenv)
+	if err != nil {
+		return "", err
+	}
+	return "", fmt.Errorf("no vendor's agent in %s: %w", folder, fs.ErrNotExist)
+}

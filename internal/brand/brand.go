@@ -1,0 +1,101 @@
+// Package brand says whose agent this is. Several vendors ship this agent, and one user may own
+// devices of two; what each has for itself, a local API and a place in the client, goes by its
+// identity.
+package brand
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"sidetone/internal/devices"
+	"sidetone/internal/strictyaml"
+)
+
+// Identity tells the agents of two vendors apart. It is the same for all catalogues of a brand, and
+// for as long as an agent runs.
+type Identity struct {
+	ID       string `yaml:"id"`        // vendor.id, by which the agent is found; "": not known
+	ClientID string `yaml:"client_id"` // vendor.client_id, by which the client keeps the list; "": not known
+}
+
+// File is what a brand file says.
+type File struct {
+	Path   string   `yaml:"-"`
+	Vendor Identity `yaml:"vendor"`
+}
+
+// suffix ends the name of a brand file. What comes before is the binary's name, so that the
+// binaries of two brands may share a folder.
+const suffix = ".brand.yaml"
+
+// Path is where the brand file of a binary is: beside it.
+func Path(executable string) string {
+	return strings.TrimSuffix(executable, ".exe") + suffix
+}
+
+// Load reads a brand file. nil without an error means that there is none: the binary is nobody's in
+// particular.
+func Load(path string) (*File, error) {
+	data, err := strictyaml.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("brand file: %w", err)
+	}
+	f := &File{Path: path}
+	_, problems := strictyaml.Decode(path, data, f)
+	if len(problems) > 0 {
+		return nil, fmt.Errorf("brand file: %s", problems[0])
+	}
+	if err := devices.CheckVendorID(f.Vendor.ID); err != nil {
+		return nil, fmt.Errorf("brand file %s: vendor.id: %w", path, err)
+	}
+	if !devices.ValidClientID(f.Vendor.ClientID) {
+		return nil, fmt.Errorf("brand file %s: vendor.client_id is not 17 to 20 digits", path)
+	}
+	return f, nil
+}
+
+// Resolve says whose agent it is: the asked-for vendor's (""  = none was asked for), else the brand
+// file's (nil: there is none), else the catalogue's (nil: none is given). What contradicts is an error: an agent
+// under a wrong name would be found by another vendor's software, or take another's list away.
+func Resolve(asked string, file *File, catalogue *devices.Vendor) (Identity, error) {
+	who := Identity{ID: asked}
+	if file != nil {
+		if asked != "" && asked != file.Vendor.ID {
+			return who, fmt.Errorf("this program is of vendor %s (%s) and speaks for no other: %s has its own", file.Vendor.ID, filepath.Base(file.Path), asked)
+		}
+		who = file.Vendor
+	}
+	if catalogue == nil {
+		return who, nil
+	}
+	switch {
+	case who.ID == "":
+		who.ID = catalogue.ID
+	case who.ID != catalogue.ID:
+		return who, fmt.Errorf("the catalogue is of vendor %s, and this agent of vendor %s: give it a catalogue with vendor.id %s", catalogue.ID, who.ID, who.ID)
+	}
+	switch {
+	case who.ClientID == "":
+		who.ClientID = catalogue.ClientID
+	case who.ClientID != catalogue.ClientID:
+		return who, fmt.Errorf("the catalogue has vendor.client_id %s, and %s has %s: all catalogues of a brand have the brand's",
+			catalogue.ClientID, filepath.Base(file.Path), who.ClientID)
+	}
+	return who, nil
+}
+
+// Stays says what keeps an agent that runs from becoming another: its address and the client's list
+// go by its identity.
+func (i Identity) Stays(next Identity) error {
+	if i == next {
+		return nil
+	}
+	return fmt.Errorf("vendor.id and vendor.client_id cannot change while an agent runs (%s and %s, now %s and %s): stop it and start it anew",
+		i.ID, i.ClientID, next.ID, next.ClientID)
+}

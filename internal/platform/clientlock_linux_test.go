@@ -1,0 +1,105 @@
+package platform
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const snowflake = "123456789012345678"
+
+func TestLockClient(t *testing.T) {
+	noLeak(t)
+	folder := filepath.Join(shortDir(t), "sidetone")
+	lock, err := LockClient(folder, snowflake)
+	require.NoError(t, err)
+	for _, private := range []string{folder, filepath.Join(folder, "clients")} {
+		info, err := os.Stat(private)
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o700), info.Mode().Perm(), private)
+	}
+
+	_, err = LockClient(folder, snowflake)
+	var running *ErrRunning
+	require.ErrorAs(t, err, &running)
+	require.Equal(t, os.Getpid(), running.PID)
+	require.Equal(t, fmt.Sprintf("another agent (process %d) of this user runs already for client_id %s and holds %s/clients/%s.lock: stop it first",
+		os.Getpid(), snowflake, folder, snowflake), err.Error())
+	other, err := LockClient(folder, "223456789012345678")
+	require.NoError(t, err)
+	require.NoError(t, other.Close())
+
+	require.NoError(t, lock.Close())
+	again, err := LockClient(folder, snowflake)
+	require.NoError(t, err)
+	require.NoError(t, again.Close())
+}
+
+func TestAgentsTellEachOther(t *testing.T) {
+	noLeak(t)
+	folder := filepath.Join(shortDir(t), "sidetone")
+	lock, err := LockClient(folder, snowflake)
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(deadline(t))
+	ended := make(chan error, 1)
+	heard := make(chan struct{}, 100)
+	go func() { ended <- lock.Watch(ctx, quiet(), func() { heard <- struct{}{} }) }()
+	hears := func(what string) {
+		t.Helper()
+		select {
+		case <-heard:
+		case <-ctx.Done():
+			require.Fail(t, "not heard", what)
+		}
+	}
+	hears("the beginning")
+	other, err := LockClient(folder, "223456789012345678")
+	require.NoError(t, err)
+	other.Announce()
+	hears("an announcement")
+
+	lock.Announce() // its own
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "clients", "note"), nil, 0o600))
+	require.NoError(t, os.Chmod(filepath.Join(folder, "clients", "note"), 0o400))
+	require.NoError(t, other.Close())
+	hears("the end")
+	stop()
+	require.NoError(t, <-ended)
+	require.Empty(t, heard, "events come in order: there was nothing else to hear")
+	require.NoError(t, lock.Close())
+}
+
+func TestAgents(t *testing.T) {
+	runtime := shortDir(t)
+	env := func(name string) string { return map[string]string{"XDG_RUNTIME_DIR": runtime}[name] }
+	found, err := Agents(t.Context(), env)
+	require.NoError(t, err)
+	require.Empty(t, found)
+
+	folder, err := AgentsFolder(env)
+	require.NoError(t, err)
+	lock, err := LockClient(folder, snowflake)
+	require.NoError(t, err)
+	defer lock.Close()
+	var want []Agent
+	for _, vendor := range []string{"acme", "beta", "gone"} {
+		address, err := ControlAddress(env, vendor)
+		require.NoError(t, err)
+		l, err := ListenControl(address)
+		require.NoError(t, err)
+		if vendor == "gone" {
+			require.NoError(t, l.Close())
+			leaveStale(t, address) // a socket that is left over
+			continue
+		}
+		defer l.Close()
+		want = append(want, Agent{vendor, address})
+	}
+	found, err = Agents(t.Context(), env)
+	require.NoError(t, err)
+	require.Equal(t, want, found)
+}
