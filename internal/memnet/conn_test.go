@@ -286,6 +286,7 @@ func TestWhatIsFrozenDoesNothing(t *testing.T) {
 				_, err = c.Read(make([]byte, 1))
 				require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 				thaw()
+				time.Sleep(time.Second)
 				synctest.Wait()
 				require.True(t, read)
 				require.True(t, closed)

@@ -52,7 +52,7 @@ func (l *Listener) Freeze() { l.set(&l.frozen, true) }
 // Thaw lets it go on.
 func (l *Listener) Thaw() { l.set(&l.frozen, false) }
 
-// Hide makes the port one that is bound and not open yet: it is not listed, and nobody can connect.
+// Hide makes the port or socket one that is not there yet: it is not listed, and nobody can connect.
 func (l *Listener) Hide() { l.set(&l.hidden, true) }
 
 // Show opens it.
@@ -63,6 +63,9 @@ func (l *Listener) set(flag *bool, on bool) {
 	defer l.owner.net.mu.Unlock()
 	*flag = on
 	l.acceptable.Broadcast()
+	if _, ok := l.addr.(*net.UnixAddr); ok && flag == &l.hidden && !l.closed {
+		l.owner.net.filesChanged()
+	}
 }
 
 // Close frees the port, or removes the socket's file. Who was not accepted is reset.
@@ -106,7 +109,7 @@ func (l *Listener) shut() {
 // connect makes a connection of p to l. The network's lock is held.
 func (l *Listener) connect(p *Process) *Conn {
 	n := p.net
-	series := l.addr.String()
+	series := n.instant(l.addr.String())
 	n.counts[series]++
 	series = fmt.Sprintf("%s#%d", series, n.counts[series])
 	var from net.Addr = &net.UnixAddr{Net: "unix"}

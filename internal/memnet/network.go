@@ -18,15 +18,16 @@ type Options struct {
 	Buffer  int // bytes that one direction of a connection holds; 0: 64 KiB
 	Backlog int // connections that wait to be accepted; 0: 128
 	// Delay says how long the nth of a series of events takes: the writes of one direction of a
-	// connection, the connects to one address, the news of socket files. nil: no time at all.
-	// Where it gives each event an instant of its own, and depends on a seed only, it is virtual
-	// time that orders events and never the scheduler.
+	// connection, the connects to one address at one instant, the news of socket files. nil: no time
+	// at all. Where it gives each event an instant of its own, and depends on a seed only, it is
+	// virtual time that orders events and never the scheduler.
 	Delay func(series string, nth int) time.Duration
 }
 
 // Network is one machine. All of it is guarded by one lock, which nobody holds while waiting.
 type Network struct {
 	opts Options
+	born time.Time
 
 	mu       sync.Mutex
 	ports    map[int]*Listener
@@ -65,7 +66,7 @@ func New(opts Options) *Network {
 		opts.Backlog = 128
 	}
 	return &Network{
-		opts: opts, ports: make(map[int]*Listener), files: make(map[string]*file),
+		opts: opts, born: time.Now(), ports: make(map[int]*Listener), files: make(map[string]*file),
 		counts: make(map[string]int), watchers: make(map[*func()]struct{}),
 	}
 }
@@ -76,6 +77,9 @@ func (n *Network) Sockets() []Socket {
 	defer n.mu.Unlock()
 	var list []Socket
 	for path, f := range n.files {
+		if f.ln != nil && f.ln.hidden {
+			continue
+		}
 		list = append(list, Socket{Path: path, ID: f.id})
 	}
 	slices.SortFunc(list, func(a, b Socket) int { return strings.Compare(a.Path, b.Path) })
@@ -108,7 +112,7 @@ func (n *Network) Watch(ctx context.Context, notify func()) {
 
 // filesChanged tells those who watch. n.mu is held.
 func (n *Network) filesChanged() {
-	time.AfterFunc(n.delay("files"), func() {
+	time.AfterFunc(n.delay(n.instant("files")), func() {
 		n.mu.Lock()
 		var tell []func()
 		for notify := range n.watchers {
@@ -128,6 +132,12 @@ func (n *Network) delay(series string) time.Duration {
 	}
 	n.counts[series]++
 	return n.opts.Delay(series, n.counts[series])
+}
+
+// instant names a series of events by what they are and when they happen, so that one event more or
+// less changes nothing later.
+func (n *Network) instant(what string) string {
+	return fmt.Sprintf("%s at %v", what, time.Since(n.born))
 }
 
 // newID is one that nothing else has. n.mu is held.

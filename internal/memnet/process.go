@@ -42,12 +42,22 @@ func (n *Network) Process(who Owner) *Process {
 // others still connect and fill its buffers. What it does without its sockets goes on.
 func (p *Process) Freeze() { p.freeze(true) }
 
-// Thaw lets it go on.
+// Thaw lets it go on, with delays in each connection and listener at an instant of its own.
 func (p *Process) Thaw() { p.freeze(false) }
 
 func (p *Process) freeze(on bool) {
 	p.net.mu.Lock()
 	defer p.net.mu.Unlock()
+	if p.frozen && !on && p.net.opts.Delay != nil {
+		for c := range p.conns {
+			c.frozen = true
+			time.AfterFunc(p.net.delay("thaw "+c.series), c.Thaw)
+		}
+		for l := range p.listeners {
+			l.frozen = true
+			time.AfterFunc(p.net.delay("thaw "+l.addr.String()), l.Thaw)
+		}
+	}
 	p.frozen = on
 	p.wake()
 }
@@ -153,7 +163,7 @@ func (p *Process) DialIPC(ctx context.Context, name string) (net.Conn, Owner, er
 	found := false
 	c, err := p.dial(ctx, addr, func() *Listener {
 		f := p.net.files[name]
-		if found = f != nil; !found {
+		if found = f != nil && (f.ln == nil || !f.ln.hidden); !found {
 			return nil
 		}
 		return f.ln
@@ -171,7 +181,7 @@ func (p *Process) DialIPC(ctx context.Context, name string) (net.Conn, Owner, er
 func (p *Process) dial(ctx context.Context, addr net.Addr, find func() *Listener) (*Conn, error) {
 	n := p.net
 	n.mu.Lock()
-	wait := n.delay("connect " + addr.String())
+	wait := n.delay(n.instant("connect " + addr.String()))
 	n.mu.Unlock()
 	if err := sleep(ctx, wait); err != nil {
 		return nil, err

@@ -44,6 +44,7 @@ func TestAFrozenProgramIsConnectedToUntilItsBacklogIsFull(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Zero(t, accepted)
 		p.Thaw()
+		time.Sleep(time.Second)
 		synctest.Wait()
 		require.Equal(t, 2, accepted)
 		_, _, err = me.DialIPC(t.Context(), path)
