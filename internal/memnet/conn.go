@@ -28,6 +28,8 @@ type Conn struct {
 	closed             bool
 	abort              bool // closing resets
 	frozen             bool
+	accepted           bool
+	sent               int  // packets
 	writing            bool // a Write is under way
 	readBy, writeBy    deadline
 }
@@ -70,6 +72,12 @@ func (c *Conn) freeze(on bool) {
 	defer c.lock()()
 	c.frozen = on
 	c.wake()
+}
+
+// Peer says whose the other end is, and whether that has accepted the connection.
+func (c *Conn) Peer() (who Owner, accepted bool) {
+	defer c.lock()()
+	return c.peer.owner.Owner, c.peer.accepted
 }
 
 // Read reads what has arrived, before it tells of an end or a reset that came after.
@@ -160,7 +168,8 @@ func (c *Conn) send(k packet) {
 		to.take(k)
 		return
 	}
-	k.at = time.Now().Add(n.delay(c.series))
+	c.sent++
+	k.at = time.Now().Add(n.delay(c.series, c.sent))
 	to.flying += len(k.data)
 	to.coming = append(to.coming, k)
 	if len(to.coming) == 1 {

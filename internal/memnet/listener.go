@@ -1,7 +1,6 @@
 package memnet
 
 import (
-	"fmt"
 	"net"
 	"sync"
 )
@@ -33,6 +32,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 	c := l.queue[0]
 	l.queue = l.queue[1:]
+	c.accepted = true
 	l.makeRoom()
 	return c, nil
 }
@@ -110,8 +110,6 @@ func (l *Listener) shut() {
 func (l *Listener) connect(p *Process) *Conn {
 	n := p.net
 	series := n.instant(l.addr.String())
-	n.counts[series]++
-	series = fmt.Sprintf("%s#%d", series, n.counts[series])
 	var from net.Addr = &net.UnixAddr{Net: "unix"}
 	if _, ok := l.addr.(*net.TCPAddr); ok {
 		from = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1).To4(), Port: 32768 + n.dialed%28000}

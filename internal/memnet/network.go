@@ -18,9 +18,9 @@ type Options struct {
 	Buffer  int // bytes that one direction of a connection holds; 0: 64 KiB
 	Backlog int // connections that wait to be accepted; 0: 128
 	// Delay says how long the nth of a series of events takes: the writes of one direction of a
-	// connection, the connects to one address at one instant, the news of socket files. nil: no time
-	// at all. Where it gives each event an instant of its own, and depends on a seed only, it is
-	// virtual time that orders events and never the scheduler.
+	// connection, a connect, the news of socket files. nil: no time at all. Where it gives each event
+	// an instant of its own, and depends on a seed only, it is virtual time that orders events and
+	// never the scheduler.
 	Delay func(series string, nth int) time.Duration
 }
 
@@ -32,9 +32,8 @@ type Network struct {
 	mu       sync.Mutex
 	ports    map[int]*Listener
 	files    map[string]*file
-	counts   map[string]int // of events, by series
-	ids      uint64         // given to listeners and files
-	dialed   int            // ports given to who connects
+	ids      uint64 // given to listeners and files
+	dialed   int    // ports given to who connects
 	watchers map[*func()]struct{}
 }
 
@@ -67,7 +66,7 @@ func New(opts Options) *Network {
 	}
 	return &Network{
 		opts: opts, born: time.Now(), ports: make(map[int]*Listener), files: make(map[string]*file),
-		counts: make(map[string]int), watchers: make(map[*func()]struct{}),
+		watchers: make(map[*func()]struct{}),
 	}
 }
 
@@ -112,7 +111,7 @@ func (n *Network) Watch(ctx context.Context, notify func()) {
 
 // filesChanged tells those who watch. n.mu is held.
 func (n *Network) filesChanged() {
-	time.AfterFunc(n.delay(n.instant("files")), func() {
+	time.AfterFunc(n.delay(n.instant("files"), 1), func() {
 		n.mu.Lock()
 		var tell []func()
 		for notify := range n.watchers {
@@ -125,17 +124,16 @@ func (n *Network) filesChanged() {
 	})
 }
 
-// delay is that of the next event of a series. n.mu is held.
-func (n *Network) delay(series string) time.Duration {
+// delay is that of the nth event of a series.
+func (n *Network) delay(series string, nth int) time.Duration {
 	if n.opts.Delay == nil {
 		return 0
 	}
-	n.counts[series]++
-	return n.opts.Delay(series, n.counts[series])
+	return n.opts.Delay(series, nth)
 }
 
-// instant names a series of events by what they are and when they happen, so that one event more or
-// less changes nothing later.
+// instant names events by what they are and when they happen, so that one more or less changes
+// nothing later, and it does not matter which of two that happen at once is the first.
 func (n *Network) instant(what string) string {
 	return fmt.Sprintf("%s at %v", what, time.Since(n.born))
 }

@@ -51,11 +51,11 @@ func (p *Process) freeze(on bool) {
 	if p.frozen && !on && p.net.opts.Delay != nil {
 		for c := range p.conns {
 			c.frozen = true
-			time.AfterFunc(p.net.delay("thaw "+c.series), c.Thaw)
+			time.AfterFunc(p.net.delay("thaw "+c.series, 1), c.Thaw)
 		}
 		for l := range p.listeners {
 			l.frozen = true
-			time.AfterFunc(p.net.delay("thaw "+l.addr.String()), l.Thaw)
+			time.AfterFunc(p.net.delay("thaw "+l.addr.String(), 1), l.Thaw)
 		}
 	}
 	p.frozen = on
@@ -180,10 +180,7 @@ func (p *Process) DialIPC(ctx context.Context, name string) (net.Conn, Owner, er
 // dial connects to the listener that find, called with net.mu held, returns.
 func (p *Process) dial(ctx context.Context, addr net.Addr, find func() *Listener) (*Conn, error) {
 	n := p.net
-	n.mu.Lock()
-	wait := n.delay(n.instant("connect " + addr.String()))
-	n.mu.Unlock()
-	if err := sleep(ctx, wait); err != nil {
+	if err := sleep(ctx, n.delay(n.instant("connect "+addr.String()), 1)); err != nil {
 		return nil, err
 	}
 	for {

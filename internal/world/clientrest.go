@@ -1,0 +1,132 @@
+package world
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"sidetone/fakeserver"
+	"sidetone/internal/devices"
+	"sidetone/internal/rpcclient"
+)
+
+const (
+	prompt = time.Second      // after which a link that works has brought the newest list
+	owed   = 15 * time.Minute // after which all waits of the agent have ended
+)
+
+// calmFor reports whether nothing that its links feel has happened to it for the time.
+func (k *client) calmFor(d time.Duration) bool {
+	return k.on && !k.frozen && time.Since(k.calm) >= d && time.Since(k.lateAt) >= d
+}
+
+// checkPrompt looks at the clients that take lists over a socket: nothing is owed there.
+func (c *clients) checkPrompt() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.reporting == nil || len(c.history) == 0 || time.Since(c.published) < prompt {
+		return
+	}
+	for _, k := range c.all {
+		if k.works() && k.calmFor(prompt) && !k.linked.IsZero() && time.Since(k.linked) >= prompt && k.list() != c.newest() {
+			k.violate("late", "takes lists over its socket since %v, and holds list %d of %d, %v after the last change, %v after it went on",
+				k.linked.Sub(c.began), slices.Index(c.history, k.list()), len(c.history)-1, time.Since(c.published), time.Since(k.calm))
+		}
+	}
+}
+
+func (c *clients) newest() string { return c.history[len(c.history)-1] }
+
+// works reports whether it is one of those that know the command.
+func (k *client) works() bool {
+	if k.srv == nil || k.process.UID != myUser || k.srv.Fault().Kind != fakeserver.FaultNone {
+		return false
+	}
+	return k.Profile == fakeserver.Desktop || k.Profile == fakeserver.Documented
+}
+
+// checkRest looks at all clients once nothing has happened for as long as anything is owed.
+func (c *clients) checkRest() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.reporting == nil || len(c.history) == 0 || time.Since(c.published) < owed {
+		return
+	}
+	for _, k := range c.all {
+		if k.works() && k.calmFor(owed) && k.list() != c.newest() && c.excuse(k) == "" {
+			k.violate("rest", "holds list %d of %d: %s; the agent says %s",
+				slices.Index(c.history, k.list()), len(c.history)-1, k.list(), c.said(k))
+		}
+	}
+}
+
+// said is what the agent says of a client, where it knows which.
+func (c *clients) said(k *client) string {
+	text := ""
+	for _, s := range c.reporting.Status().Sessions {
+		if s.PID == k.process.PID || s.PID == k.relay.PID || s.PID == 0 {
+			text += fmt.Sprintf("[%s %s] ", s.State, s.Address)
+		}
+	}
+	return text
+}
+
+// excuse says why a client may hold something else at rest, or "".
+func (c *clients) excuse(k *client) string {
+	nameless := func(o *client) bool { return o.Hidden || c.set.Sight != SeesAll }
+	other := func(o *client) bool { return o != k && o.on && !o.NoSocket && (nameless(o) || nameless(k)) }
+	switch {
+	case c.set.First:
+		return "only one is to be served"
+	case k.silent[fakeserver.IPC], k.NoSocket && len(k.silent) > 0:
+		return "it may have been given up"
+	case k.NoSocket && (k.SlowGet || k.Unspecified):
+		return "only a request that costs a token can prove what it is, or nothing"
+	case k.NoSocket && slices.ContainsFunc(c.all, other):
+		return "it may be the same as one that is served over its socket"
+	}
+	return ""
+}
+
+// stopAgent ends the agent in order, and looks at what the clients are left with.
+func (c *clients) stopAgent() {
+	if c.reporting == nil {
+		return
+	}
+	type left struct {
+		k    *client
+		held string
+	}
+	var reached []left
+	c.mu.Lock()
+	c.leaving = true
+	for _, k := range c.all {
+		if k.works() && k.calmFor(prompt) && !k.linked.IsZero() && time.Since(k.linked) >= prompt {
+			reached = append(reached, left{k, k.list()})
+		}
+	}
+	c.mu.Unlock()
+	c.reporting.stop()
+	c.reporting = nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, l := range reached {
+		want, policy := canonical([]devices.Device{}), c.set.OnExit
+		switch policy {
+		case rpcclient.ExitLeave:
+			want = l.held
+		case rpcclient.ExitUnmute:
+			list := c.last.Wire()
+			for i := range list {
+				list[i].HardwareMute = nil
+			}
+			want = canonical(list)
+		}
+		if time.Since(c.published) < prompt && policy != rpcclient.ExitClear && policy != "" {
+			continue // the last list may have been on its way
+		}
+		if got := l.k.list(); got != want {
+			l.k.violate("farewell", "was left with %s, on_exit is %q", got, policy)
+		}
+	}
+}

@@ -1,0 +1,508 @@
+package world
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"sidetone/fakeserver"
+	"sidetone/internal/devices"
+	"sidetone/internal/memnet"
+)
+
+const (
+	application = "123456789012345678"
+	folder      = "/run/user/1000"
+
+	slowGet    = 600 * time.Millisecond
+	awake      = time.Millisecond // for what a program does first that goes on
+	longFreeze = time.Minute      // beyond it no link needs to hold
+)
+
+var searched = []int{6463, 6464, 6465, 6466, 6467, 6468, 6469, 6470, 6471, 6472, 6473}
+
+// clients is the clients' half of the desk: programs on a machine of its own, and what reports to
+// them. All but notes is owned by the goroutine of the desk.
+type clients struct {
+	seed      uint64
+	began     time.Time
+	net       *memnet.Network
+	agent     *memnet.Process
+	local     *local
+	all       []*client
+	pid       int
+	set       Reporting
+	reporting *reporter // nil while the agent does not run
+
+	mu         sync.Mutex
+	history    []string // lists that were published, as the client has them; guarded by mu
+	last       devices.Snapshot
+	published  time.Time
+	leaving    bool // the agent ends
+	violations []Violation
+	trace      []line
+}
+
+// line is one of the story.
+type line struct {
+	at     time.Duration
+	client int
+	text   string
+}
+
+// client is one program.
+type client struct {
+	ClientSpec
+	index      int
+	desk       *clients
+	srv        *fakeserver.Server // nil before the first start
+	process    *memnet.Process    // of its socket, and of its port but for a relay
+	relay      *memnet.Process
+	on, frozen bool
+	since      time.Time // of its last start
+	calm       time.Time // since when nothing has happened to it that a link feels
+	lateAt     time.Time // when its doors are all open
+	frozenAt   time.Time
+
+	// Guarded by desk.mu.
+	linked time.Time                     // since when it takes lists over a socket; zero: it does not
+	holds  int                           // place in history of the list that it has taken last
+	silent map[fakeserver.Transport]bool // since its start a list has gone without an answer
+}
+
+func newClients(seed uint64, specs []ClientSpec, set Reporting) *clients {
+	c := &clients{seed: seed, began: time.Now(), pid: 100, set: set}
+	c.net = memnet.New(memnet.Options{Delay: c.delay})
+	c.agent = c.net.Process(memnet.Owner{PID: 1, UID: myUser, Name: "agent"})
+	c.local = &local{clients: c, sight: set.Sight}
+	for i, spec := range specs {
+		c.all = append(c.all, &client{ClientSpec: spec, index: i, desk: c, holds: -1, silent: make(map[fakeserver.Transport]bool)})
+	}
+	for _, k := range c.all {
+		if !k.Off {
+			k.start()
+		}
+	}
+	return c
+}
+
+// hash is a number that depends on the seed and on what, alone.
+func (c *clients) hash(what string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write(binary.LittleEndian.AppendUint64(nil, c.seed))
+	_, _ = h.Write([]byte(what))
+	x := h.Sum64() * 0x9E3779B97F4A7C15
+	return x ^ x>>29
+}
+
+// delay gives each event of the network an instant of its own, so that equal seeds give equal runs.
+func (c *clients) delay(series string, nth int) time.Duration {
+	return time.Microsecond + time.Duration(c.hash(fmt.Sprint(series, nth))%200_000)
+}
+
+// chance is the same at equal instants, whoever asks first.
+func (c *clients) chance() float64 {
+	return float64(c.hash(fmt.Sprint("chance", time.Since(c.began)))%100_000) / 100_000
+}
+
+// violate is called with mu held.
+func (k *client) violate(rule, format string, args ...any) {
+	d := k.desk
+	d.violations = append(d.violations, Violation{time.Since(d.began), rule, fmt.Sprintf("client %d ", k.index) + fmt.Sprintf(format, args...)})
+	d.note(k.index, "violation of %s", rule)
+}
+
+// note adds to the trace. mu is held.
+func (c *clients) note(client int, format string, args ...any) {
+	c.trace = append(c.trace, line{time.Since(c.began), client, fmt.Sprintf(format, args...)})
+}
+
+// start begins a life of the program, of a process of its own or of the one before.
+func (k *client) start() {
+	if k.on {
+		return
+	}
+	d := k.desk
+	user, name := myUser, fmt.Sprintf("client %d", k.index)
+	if k.Foreign {
+		user = otherUser
+	}
+	if k.Hidden {
+		name = hidden
+	}
+	d.pid += 2
+	d.mu.Lock()
+	k.process = d.net.Process(memnet.Owner{PID: d.pid, UID: user, Name: name})
+	if k.Shares && k.index > 0 && d.all[k.index-1].on && !d.all[k.index-1].frozen {
+		k.process = d.all[k.index-1].process
+	}
+	k.relay = k.process
+	if k.Relay {
+		k.relay = d.net.Process(memnet.Owner{PID: d.pid + 1, UID: user, Name: name})
+	}
+	d.mu.Unlock()
+	k.open()
+}
+
+// open opens its doors.
+func (k *client) open() {
+	k.disturbed()
+	k.on, k.frozen, k.since = true, false, time.Now()
+	k.desk.mu.Lock()
+	clear(k.silent)
+	k.desk.mu.Unlock()
+	k.lateAt = k.since.Add(time.Duration(max(k.PortLate, k.SocketLate)) * time.Millisecond)
+	var err error
+	if k.srv != nil {
+		at := slices.Index(searched, k.srv.Port()) + 1
+		err = k.srv.Resume(append(slices.Clone(searched[at:]), searched[:at]...)...)
+	} else {
+		o := fakeserver.Options{
+			Profile: k.Profile, Ports: searched, NoTCP: k.NoPort, Network: k, NoFingerprint: k.Unspecified, OnPayload: k.takes,
+			Seed: k.desk.seed,
+		}
+		o.Fault, _ = fakeserver.ParseFault(k.Fault)
+		if !k.NoSocket {
+			o.IPCDir = folder
+		}
+		k.srv, err = fakeserver.Start(o)
+	}
+	if err != nil { // all sockets are taken
+		k.on = false
+	}
+}
+
+// ListenPort makes a client a network: its doors are those of its processes.
+func (k *client) ListenPort(ports []int) (net.Listener, int, error) {
+	ln, port, err := k.relay.ListenPort(ports)
+	if err != nil {
+		return nil, 0, err
+	}
+	later(ln.(*memnet.Listener), k.PortLate)
+	if k.SlowGet {
+		ln = slowListener{ln}
+	}
+	return ln, port, nil
+}
+
+// ListenIPC binds a socket. One that comes late has no file before.
+func (k *client) ListenIPC(dir string) (net.Listener, string, error) {
+	ln, path, err := k.process.ListenIPC(dir)
+	if err == nil {
+		later(ln.(*memnet.Listener), k.SocketLate)
+	}
+	return ln, path, err
+}
+
+// ReopenIPC binds a socket that a fault has closed.
+func (k *client) ReopenIPC(path string) (net.Listener, error) { return k.process.ReopenIPC(path) }
+
+func later(ln *memnet.Listener, ms int) {
+	if ms > 0 {
+		ln.Hide()
+		time.AfterFunc(time.Duration(ms)*time.Millisecond, ln.Show)
+	}
+}
+
+// end ends the life of the program, and of those that share its process.
+func (k *client) end(kill bool) {
+	for _, o := range k.desk.all {
+		if o.on && o.process == k.process {
+			o.thaw(kill)
+			o.disturbed()
+			o.on = false
+			if kill {
+				o.process.Kill()
+				o.relay.Kill()
+			}
+			o.srv.Stop()
+		}
+	}
+}
+
+func (k *client) thaw(quietly bool) {
+	if !k.frozen {
+		return
+	}
+	for _, o := range k.desk.all {
+		if o.on && o.process == k.process {
+			o.frozen, o.calm = false, time.Now()
+			if time.Since(o.frozenAt) > longFreeze {
+				o.disturbed()
+				o.silenced()
+			}
+		}
+	}
+	if !quietly {
+		k.process.Thaw()
+		k.relay.Thaw()
+		time.Sleep(awake)
+	}
+}
+
+// disturbed says that something has happened to it that its links feel.
+func (k *client) disturbed() {
+	k.desk.mu.Lock()
+	defer k.desk.mu.Unlock()
+	k.linked, k.calm = time.Time{}, time.Now()
+}
+
+// silenced says that a list may have gone without an answer, over any way.
+func (k *client) silenced() {
+	k.desk.mu.Lock()
+	defer k.desk.mu.Unlock()
+	for _, t := range []fakeserver.Transport{fakeserver.IPC, fakeserver.HTTP} {
+		k.silent[t] = true
+	}
+}
+
+// takes hears of all that the program is told.
+func (k *client) takes(p fakeserver.Payload) {
+	d := k.desk
+	list := canonical(p.Devices)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.note(k.index, "%s %x, err %v, fault %s", p.Transport, d.hash(list)%0xffff, p.Err, p.Fault)
+	if p.Fault != fakeserver.FaultNone {
+		k.silent[p.Transport] = true
+	}
+	switch {
+	case len(p.Devices) > 0 && (k.process.UID != myUser || k.Profile == fakeserver.Squatter):
+		k.violate("confided", "got a list that is not for it")
+	case p.ClientID != application:
+	case p.Err != nil || d.leaving:
+	case len(p.Devices) == 0 && p.Transport == fakeserver.HTTP && !k.linked.IsZero() && k.srv.Links()[fakeserver.IPC] > 0:
+		k.violate("wiped", "is served over its socket, and got an empty list over HTTP")
+	case slices.Contains(d.history, list): // else it is of an agent before this one, and was waiting
+		place := slices.Index(d.history[max(k.holds, 0):], list)
+		if place < 0 {
+			k.violate("order", "took list %d over %s after list %d", slices.Index(d.history, list), p.Transport, k.holds)
+			k.holds = slices.Index(d.history, list)
+			break
+		}
+		k.holds = max(k.holds, 0) + place
+		if p.Transport == fakeserver.IPC && k.linked.IsZero() && p.Fault == fakeserver.FaultNone {
+			k.linked = time.Now()
+		}
+	}
+}
+
+// canonical is a list in one form, whoever wrote it.
+func canonical(list any) string {
+	b, _ := json.Marshal(list)
+	var read []fakeserver.Device
+	_ = json.Unmarshal(b, &read)
+	for i := range read {
+		if len(read[i].Related) == 0 {
+			read[i].Related = nil
+		}
+	}
+	b, _ = json.Marshal(read)
+	return strings.ReplaceAll(string(b), "null", "[]")
+}
+
+func (k *client) list() string { return canonical(k.srv.DevicesOf(application)) }
+
+// publish is the Engine's door to what reports.
+func (c *clients) publish(s devices.Snapshot) {
+	c.mu.Lock()
+	c.history = append(c.history, canonical(s.Wire()))
+	c.last, c.published = s, time.Now()
+	c.note(-1, "published %x", c.hash(c.history[len(c.history)-1])%0xffff)
+	c.mu.Unlock()
+	if c.reporting != nil {
+		c.reporting.Publish(s)
+	}
+}
+
+// startAgent begins to report, as a new process of the agent.
+func (c *clients) startAgent() {
+	if c.reporting != nil {
+		return
+	}
+	c.mu.Lock()
+	c.leaving = false
+	for _, k := range c.all {
+		k.linked, k.holds = time.Time{}, -1
+	}
+	last, some := c.last, len(c.history) > 0
+	if some {
+		c.history = c.history[len(c.history)-1:]
+	}
+	c.mu.Unlock()
+	c.reporting = c.report()
+	if some {
+		c.reporting.Publish(last)
+	}
+}
+
+// do does one step.
+func (c *clients) do(s ClientStep) {
+	c.mu.Lock()
+	c.note(s.Client, "%s %s", s.Do, s.Fault)
+	c.mu.Unlock()
+	var k *client
+	if len(c.all) > 0 {
+		k = c.all[s.Client%len(c.all)]
+	}
+	switch s.Do {
+	case Configure:
+		c.configure(*s.Reporting)
+	case Resend:
+		if c.reporting != nil {
+			c.reporting.Resend()
+		}
+	case StopAgent:
+		c.stopAgent()
+	case StartAgent:
+		c.startAgent()
+	default:
+		if k != nil {
+			k.do(s)
+		}
+	}
+}
+
+func (k *client) do(s ClientStep) {
+	switch {
+	case s.Do == ClientStart:
+		k.end(false)
+		k.start()
+	case !k.on:
+	case s.Do == ClientStop:
+		k.end(false)
+	case s.Do == ClientKill:
+		k.end(true)
+	case s.Do == ClientMoves && !k.Shares:
+		k.end(false)
+		k.open()
+	case s.Do == ClientFreezes:
+		for _, o := range k.desk.all {
+			if o.on && o.process == k.process && !o.frozen {
+				o.frozen, o.frozenAt = true, time.Now()
+			}
+		}
+		k.process.Freeze()
+		k.relay.Freeze()
+	case s.Do == ClientThaws:
+		k.thaw(false)
+	case k.frozen:
+	case s.Do == ClientFault:
+		f, err := fakeserver.ParseFault(s.Fault)
+		if err == nil && k.srv.SetFault(f) == nil {
+			k.disturbed()
+		}
+	case s.Do == ClientMended:
+		if k.srv.SetFault(fakeserver.Fault{}) != nil { // its port was taken meanwhile
+			k.end(false)
+		}
+		k.disturbed()
+	case s.Do == ClientDrops:
+		k.srv.DropConnections()
+		k.disturbed()
+	case s.Do == ClientSpends && !k.NoSocket:
+		k.spend()
+	}
+}
+
+// spend is another agent that connects for the same application, and goes.
+func (k *client) spend() {
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		conn, _, err := k.desk.agent.DialIPC(ctx, k.srv.IPCPath())
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		hello := fmt.Sprintf(`{"v":1,"client_id":"%s"}`, application)
+		head := binary.LittleEndian.AppendUint32(make([]byte, 4), uint32(len(hello)))
+		_, _ = conn.Write(append(head, hello...))
+		_ = conn.SetReadDeadline(time.Now().Add(time.Second))
+		_, _ = conn.Read(make([]byte, 1))
+	}()
+}
+
+func (c *clients) configure(set Reporting) {
+	set.Sight = c.set.Sight
+	if set.First != c.set.First {
+		for _, k := range c.all {
+			k.disturbed()
+		}
+	}
+	c.set = set
+	if c.reporting != nil {
+		c.reporting.Reconfigure(c.options())
+	}
+}
+
+// told is what was violated, all that happened, and what each program was told in its order. Equal
+// seeds give equal plots: two timers of the agent that end at one instant may have microseconds moved.
+func (c *clients) told() (violations []Violation, story, plot []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, l := range c.trace {
+		story = append(story, fmt.Sprintf("%v client %d: %s", l.at, l.client, l.text))
+	}
+	slices.SortStableFunc(c.trace, func(a, b line) int { return cmp.Compare(a.client, b.client) })
+	for _, l := range c.trace {
+		plot = append(plot, fmt.Sprintf("client %d: %s", l.client, l.text))
+	}
+	return c.violations, story, plot
+}
+
+// close ends all, whatever state it is in.
+func (c *clients) close() {
+	c.stopAgent()
+	for _, k := range c.all {
+		k.end(true)
+		if k.srv != nil {
+			_ = k.srv.Close()
+		}
+	}
+	c.agent.Kill()
+}
+
+// slowListener is that of a program that answers GET late.
+type slowListener struct{ net.Listener }
+
+func (l slowListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &slowConn{Conn: c.(*memnet.Conn)}, nil
+}
+
+type slowConn struct {
+	*memnet.Conn
+	mu  sync.Mutex
+	get bool
+}
+
+func (c *slowConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.get = c.get || strings.HasPrefix(string(p[:n]), "GET / ")
+	return n, err
+}
+
+func (c *slowConn) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	late := c.get
+	c.get = false
+	c.mu.Unlock()
+	if late {
+		time.Sleep(slowGet)
+	}
+	return c.Conn.Write(p)
+}

@@ -1,0 +1,73 @@
+package world
+
+import (
+	"sidetone/fakeserver"
+	"sidetone/internal/rpcclient"
+)
+
+// ClientSpec is a program that a client might be, and how the OS shows it.
+type ClientSpec struct {
+	Profile     fakeserver.Profile `json:"profile"`
+	Foreign     bool               `json:"foreign,omitempty"`     // it is another user's
+	Hidden      bool               `json:"hidden,omitempty"`      // nobody is told its process, only its user
+	Relay       bool               `json:"relay,omitempty"`       // another process holds its port
+	Shares      bool               `json:"shares,omitempty"`      // it is part of the process of the client before
+	NoSocket    bool               `json:"no_socket,omitempty"`   // it is there over its port only
+	NoPort      bool               `json:"no_port,omitempty"`     // it is there over its socket only
+	PortLate    int                `json:"port_late,omitempty"`   // ms from its start to its port
+	SocketLate  int                `json:"socket_late,omitempty"` // ms from its start to its socket
+	SlowGet     bool               `json:"slow_get,omitempty"`    // it answers GET after 600 ms
+	Unspecified bool               `json:"unspecified,omitempty"` // it answers GET in its own way
+	Off         bool               `json:"off,omitempty"`         // it does not run at the beginning
+	Fault       string             `json:"fault,omitempty"`       // which it has when it is first started, as fakeserver writes it
+}
+
+// Sight is what the OS tells the agent of others.
+type Sight string
+
+// The sights.
+const (
+	SeesAll     Sight = ""          // sockets, ports, and whose they are
+	SeesUsers   Sight = "users"     // no processes, as from a PID namespace of one's own
+	SeesSockets Sight = "sockets"   // nothing of ports, as on Windows and macOS
+	SeesNothing Sight = "unwatched" // as SeesSockets, and nothing tells of new sockets
+)
+
+// Reporting is how the agent reports.
+type Reporting struct {
+	Sight  Sight                `json:"sight,omitempty"`
+	OnExit rpcclient.ExitPolicy `json:"on_exit,omitempty"`
+	Timing int                  `json:"timing,omitempty"` // which of some settings of times; any two differ
+	First  bool                 `json:"first,omitempty"`  // rpc.clients is first
+}
+
+// ClientDeed is what a ClientStep does.
+type ClientDeed string
+
+// The deeds.
+const (
+	ClientStart   ClientDeed = "start"   // it is started, or started again in order
+	ClientStop    ClientDeed = "stop"    // it ends in order
+	ClientKill    ClientDeed = "kill"    // it ends as by SIGKILL
+	ClientMoves   ClientDeed = "moves"   // it starts again in order, as the same process on another port
+	ClientFreezes ClientDeed = "freezes" // until it thaws
+	ClientThaws   ClientDeed = "thaws"
+	ClientFault   ClientDeed = "fault" // of fakeserver, until it is mended
+	ClientMended  ClientDeed = "mended"
+	ClientDrops   ClientDeed = "drops"     // all its connections
+	ClientSpends  ClientDeed = "spends"    // another agent connects to its socket for the same application
+	Publish       ClientDeed = "publish"   // the agent has another list
+	Configure     ClientDeed = "configure" // the agent's settings change
+	Resend        ClientDeed = "resend"    // the machine has slept
+	StopAgent     ClientDeed = "stop agent"
+	StartAgent    ClientDeed = "start agent"
+)
+
+// ClientStep is one thing that happens to a client, or to what reports to it.
+type ClientStep struct {
+	After     int        `json:"after"` // ms since the step before
+	Do        ClientDeed `json:"do"`
+	Client    int        `json:"client,omitempty"`
+	Fault     string     `json:"fault,omitempty"`
+	Reporting *Reporting `json:"reporting,omitempty"` // Configure: the new settings
+}
