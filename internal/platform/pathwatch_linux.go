@@ -42,8 +42,13 @@ const (
 // newPathWatch makes a pathWatch that hears nothing before arm. content says that what is
 // written into the files counts. changed must not block.
 func newPathWatch(paths []string, content bool, changed func()) (*pathWatch, error) {
-	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC) // blocking: it is read when it is ready
 	if err != nil {
+		return nil, err
+	}
+	ready, err := newOneShot(fd)
+	if err != nil {
+		unix.Close(fd)
 		return nil, err
 	}
 	w := &pathWatch{paths: paths, mask: entryEvents, changed: changed, names: map[uint32]map[string]bool{}}
@@ -51,19 +56,22 @@ func newPathWatch(paths []string, content bool, changed func()) (*pathWatch, err
 		w.mask |= contentEvents
 	}
 	w.file = os.NewFile(uintptr(fd), "inotify")
-	w.reader = startReader(w.file, w.step(), changed)
+	w.reader = startReader(ready.file, w.step(ready), changed)
 	return w, nil
 }
 
 // close ends the watching.
-func (w *pathWatch) close() error { return w.reader.Close() }
+func (w *pathWatch) close() error { return errors.Join(w.reader.Close(), w.file.Close()) }
 
-func (w *pathWatch) step() func() error {
+func (w *pathWatch) step(ready *oneShot) func() error {
 	buf := make([]byte, 64<<10)
 	again := false
 	return func() error {
 		if again && w.stale() {
 			w.changed()
+		}
+		if err := ready.wait(); err != nil {
+			return err
 		}
 		n, err := w.file.Read(buf)
 		if err != nil {
