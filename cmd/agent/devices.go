@@ -202,6 +202,9 @@ func printEndpoint(w io.Writer, e devices.Endpoint) {
 	for _, c := range sortedKeys(e.Controls) {
 		line(w, "   control  %q %s", c, onOff(e.Controls[c]))
 	}
+	for _, c := range sortedKeys(e.Settings) {
+		line(w, "   control  %q %q", c, e.Settings[c])
+	}
 	for _, f := range sortedKeys(e.Effects) {
 		line(w, "   effect   %s %s", f, onOff(e.Effects[f]))
 	}

@@ -67,10 +67,21 @@ func (d *diagnosis) whyKind(product string, e control.Endpoint, f devices.Field,
 				fmt.Sprintf("Push the state from the vendor's software ('sidetone push %s hardware_mute=true'); only if the button is known to set this mute too, set 'require_hardware_support: false'", product)
 		}
 	case devices.ViaALSACtl:
-		switch value, is := hw.Controls[k.ALSACtl.Name]; {
-		case len(hw.Controls) == 0:
+		name := k.ALSACtl.Name
+		value, is := hw.Controls[name]
+		setting, isSetting := hw.Settings[name]
+		switch {
+		case len(hw.Controls)+len(hw.Settings) == 0:
 			return fmt.Sprintf("the switches of the device's mixer cannot be read, such as %q", k.ALSACtl.Name),
 				"Look at what the source audio says above; if it may not open the sound card's controls, let this user read /dev/snd"
+		case !k.ALSACtl.Switch() && isSetting:
+			return fmt.Sprintf("the control %q of the device's mixer is %q, which is neither on nor off in the catalogue", name, setting), ""
+		case !k.ALSACtl.Switch() && is, k.ALSACtl.Switch() && isSetting:
+			return fmt.Sprintf("the control %q of the device's mixer is of another kind", name),
+				"A switch has neither 'on' nor 'off' in the catalogue, any other control has both"
+		case !k.ALSACtl.Switch():
+			return fmt.Sprintf("the device's mixer tells no one value of a control %q; of others it has %s", name, strings.Join(quoted(sortedKeys(hw.Settings)), ", ")),
+				fmt.Sprintf("Correct the name in the catalogue's %s of %s%s", at, product, d.reload())
 		case !is:
 			return fmt.Sprintf("the device's mixer has no switch %q; it has %s", k.ALSACtl.Name, strings.Join(quoted(sortedKeys(hw.Controls)), ", ")),
 				fmt.Sprintf("Correct the name in the catalogue's %s of %s%s", at, product, d.reload())

@@ -325,9 +325,12 @@ func TestPushOfAHeadsetWithoutSound(t *testing.T) {
 			time.Sleep(2 * grace)
 			synctest.Wait()
 		}
-		e.HID(hid.Event{Happening: hid.Attached, Node: "hidraw0", At: time.Now(), Device: &hid.Device{
-			Node: "hidraw0", Bus: devices.USB, VID: "1209", PID: "0700", Container: "usb:a", Serial: "0001", Descriptor: replayDescriptor,
-		}})
+		attach := func() {
+			e.HID(hid.Event{Happening: hid.Attached, Node: "hidraw0", At: time.Now(), Device: &hid.Device{
+				Node: "hidraw0", Bus: devices.USB, VID: "1209", PID: "0700", Container: "usb:a", Serial: "0001", Descriptor: replayDescriptor,
+			}})
+		}
+		attach()
 		p := suite(time.Hour, flags{devices.EchoCancellation: devices.True})
 		p.Serial = "0001"
 		out, err := e.Push(p)
@@ -346,6 +349,37 @@ func TestPushOfAHeadsetWithoutSound(t *testing.T) {
 		require.Equal(t, map[string]devices.Tri{"Mic a": yes, "Mic b": untold}, echo(), "it was there all the time")
 		sound("b")
 		e.HID(hid.Event{Happening: hid.Gone, Node: "hidraw0", At: time.Now()})
+		require.Empty(t, e.View().Leases)
+
+		attach()
+		sound("a", "b")
+		b := suite(time.Hour, flags{devices.EchoCancellation: devices.True})
+		b.Serial, b.Owner = "0001", "other"
+		_, err = e.Push(b)
+		require.ErrorAs(t, err, new(*AmbiguousError), "two of one number are there")
+	})
+}
+
+// A headset that is unplugged and back at once, HID device and all, may have lost its power.
+func TestPushEndsWithABriefUnplugging(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := New(Options{Settings: replaySettings(t, devices.Options{}), Publish: func(devices.Snapshot) {}, Log: slog.New(slog.DiscardHandler)})
+		go e.Run(t.Context())
+		plug := func() {
+			e.HID(hid.Event{Happening: hid.Attached, Node: "hidraw0", At: time.Now(), Device: &hid.Device{
+				Node: "hidraw0", Bus: devices.USB, VID: "1209", PID: "0700", Container: "usb:a", Descriptor: replayDescriptor,
+			}})
+			e.Observe(devices.Observation{Source: "audio", At: time.Now(), Endpoints: []devices.Endpoint{headsetAt("a")}})
+		}
+		plug()
+		_, err := e.Push(suite(time.Hour, muteOn))
+		require.NoError(t, err)
+		time.Sleep(time.Second)
+		e.Observe(devices.Observation{Source: "audio", At: time.Now()})
+		require.Len(t, e.View().Leases, 1)
+		e.HID(hid.Event{Happening: hid.Gone, Node: "hidraw0", At: time.Now()})
+		time.Sleep(grace / 2)
+		plug()
 		require.Empty(t, e.View().Leases)
 	})
 }

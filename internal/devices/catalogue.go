@@ -1,5 +1,7 @@
 package devices
 
+import "slices"
+
 // SchemaVersion is the version of the catalogue's format that this code reads.
 const SchemaVersion = 1
 
@@ -151,7 +153,7 @@ type LinkRule struct {
 type SourceKind struct {
 	OSEndpointMute *OSEndpointMute `json:"os_endpoint_mute,omitempty" yaml:"os_endpoint_mute,omitempty" jsonschema_description:"The OS's mute of the endpoint, for models whose button moves it. For hardware_mute only."`
 	OSEffects      *OSEffects      `json:"os_effects,omitempty" yaml:"os_effects,omitempty" jsonschema_description:"Processing that the OS says is active on the endpoint."`
-	ALSACtl        *ALSACtl        `json:"alsa_ctl,omitempty" yaml:"alsa_ctl,omitempty" jsonschema_description:"An on/off control of the device's ALSA mixer (Linux)."`
+	ALSACtl        *ALSACtl        `json:"alsa_ctl,omitempty" yaml:"alsa_ctl,omitempty" jsonschema_description:"A control of the device's ALSA mixer (Linux)."`
 	HIDUsage       *HIDUsage       `json:"hid_usage,omitempty" yaml:"hid_usage,omitempty" jsonschema_description:"A usage of the device's HID reports, found by its report descriptor. Phone Mute if nothing else is said."`
 	HIDReport      *HIDReport      `json:"hid_report,omitempty" yaml:"hid_report,omitempty" jsonschema_description:"Bytes of an input report of the device."`
 	HIDQuery       *HIDQuery       `json:"hid_query,omitempty" yaml:"hid_query,omitempty" jsonschema_description:"The device's answer to a request. Needs the product's allow_write."`
@@ -189,4 +191,22 @@ type OSEffects struct {
 type ALSACtl struct {
 	Name   string `json:"name" yaml:"name" jsonschema:"minLength=1" jsonschema_description:"The control's name as 'sidetone devices' shows it, such as Auto Gain Control."`
 	Invert bool   `json:"invert,omitempty" yaml:"invert,omitempty" jsonschema_description:"true: on means false, as with a capture switch that is on when not muted."`
+
+	On  []string `json:"on,omitempty" yaml:"on,omitempty" jsonschema_description:"For a control that is no switch: the items, or numbers, that mean true. Needs off."`
+	Off []string `json:"off,omitempty" yaml:"off,omitempty" jsonschema_description:"Those that mean false. Any other is unknown."`
+}
+
+// Switch reports whether the control is on or off by itself; else On and Off say what its values mean.
+func (c ALSACtl) Switch() bool { return len(c.On) == 0 && len(c.Off) == 0 }
+
+// meaning is what a value of a control that is no switch says.
+func (c ALSACtl) meaning(value string) Tri {
+	switch {
+	case slices.Contains(c.On, value):
+		return True
+	case slices.Contains(c.Off, value):
+		return False
+	default:
+		return Unknown
+	}
 }

@@ -163,6 +163,29 @@ func (f *faults) system(path string, k SourceKind, u use) {
 		f.add(path+".alsa_ctl.name", "'sidetone devices' shows the names", "empty name of a control")
 	case k.ALSACtl != nil && !forOS(u.os, Linux):
 		f.add(path+".alsa_ctl", "", "alsa_ctl works on linux only, so this rule never applies")
+	case k.ALSACtl != nil:
+		f.control(path+".alsa_ctl", *k.ALSACtl)
+	}
+}
+
+// control checks what the values of a control mean.
+func (f *faults) control(path string, c ALSACtl) {
+	switch {
+	case c.Switch():
+	case len(c.On) == 0 || len(c.Off) == 0:
+		f.add(path, "name what means true (on) and what means false (off); what is in neither is unknown", "on and off go together")
+	case c.Invert:
+		f.add(path+".invert", "exchange on and off", "invert is for switches")
+	}
+	for i, value := range c.Off {
+		if slices.Contains(c.On, value) {
+			f.add(fmt.Sprintf("%s.off[%d]", path, i), "", "%q means both on and off", value)
+		}
+	}
+	for key, values := range map[string][]string{"on": c.On, "off": c.Off} {
+		if i := slices.Index(values, ""); i >= 0 {
+			f.add(fmt.Sprintf("%s.%s[%d]", path, key, i), "'sidetone devices' shows the values", "empty value of a control")
+		}
 	}
 }
 
@@ -218,10 +241,18 @@ func (k SourceKind) covers(l SourceKind, f Field) bool {
 	case k.OSEffects != nil && l.OSEffects != nil:
 		return k.effect(f) == l.effect(f)
 	case k.ALSACtl != nil && l.ALSACtl != nil:
-		return k.ALSACtl.Name == l.ALSACtl.Name
+		return k.ALSACtl.Name == l.ALSACtl.Name && k.ALSACtl.knows(*l.ALSACtl)
 	default:
 		return reflect.DeepEqual(k, l)
 	}
+}
+
+// knows reports whether c knows whatever l does of the same control.
+func (c ALSACtl) knows(l ALSACtl) bool {
+	if c.Switch() || l.Switch() {
+		return c.Switch() == l.Switch()
+	}
+	return !slices.ContainsFunc(slices.Concat(l.On, l.Off), func(value string) bool { return !c.meaning(value).Known() })
 }
 
 func (m *OSEndpointMute) strict() bool {

@@ -56,11 +56,12 @@ type Endpoint struct {
 	Default bool   `json:"default,omitempty" yaml:"default,omitempty"` // the OS's default of its type
 	Plugged Tri    `json:"plugged,omitzero" yaml:"plugged,omitempty"`  // false: the jack behind it is empty
 
-	Mute           Tri            `json:"mute,omitzero" yaml:"mute,omitempty"`                          // the OS's endpoint mute
-	MuteInHardware bool           `json:"mute_in_hardware,omitempty" yaml:"mute_in_hardware,omitempty"` // the OS says that this mute is a switch in the device
-	Effects        map[Field]Tri  `json:"effects,omitempty" yaml:"effects,omitempty"`                   // processing that the OS says is active on this endpoint
-	Mixer          string         `json:"mixer,omitempty" yaml:"mixer,omitempty"`                       // Linux: the ALSA control device of Controls, "controlC1"
-	Controls       map[string]Tri `json:"controls,omitempty" yaml:"controls,omitempty"`                 // on/off controls of the device's mixer by name
+	Mute           Tri               `json:"mute,omitzero" yaml:"mute,omitempty"`                          // the OS's endpoint mute
+	MuteInHardware bool              `json:"mute_in_hardware,omitempty" yaml:"mute_in_hardware,omitempty"` // the OS says that this mute is a switch in the device
+	Effects        map[Field]Tri     `json:"effects,omitempty" yaml:"effects,omitempty"`                   // processing that the OS says is active on this endpoint
+	Mixer          string            `json:"mixer,omitempty" yaml:"mixer,omitempty"`                       // Linux: the ALSA control device of Controls, "controlC1"
+	Controls       map[string]Tri    `json:"controls,omitempty" yaml:"controls,omitempty"`                 // on/off controls of the device's mixer by name
+	Settings       map[string]string `json:"settings,omitempty" yaml:"settings,omitempty"`                 // its other controls by name: the item that is chosen, or the number
 
 	SeenBy   []string             `json:"seen_by,omitempty" yaml:"seen_by,omitempty"`  // the enumerators that list it
 	Attached time.Time            `json:"attached,omitzero" yaml:"attached,omitempty"` // when it was first seen in this presence
@@ -83,21 +84,32 @@ func compareKeys(a, b Key) int {
 	return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Type, b.Type), cmp.Compare(a.ID, b.ID))
 }
 
-// The fact names used in Endpoint.Changed. Effects and Controls append their own name.
+// The fact names used in Endpoint.Changed. Effects, Controls and Settings append their own name.
 const (
 	factMute    = "mute"
 	factEffect  = "effect:"
 	factControl = "control:"
+	factSetting = "setting:"
 )
 
-// facts calls yield for every on/off fact of e.
-func (e Endpoint) facts(yield func(name string, value Tri)) {
-	yield(factMute, e.Mute)
+// facts calls yield for every fact of e that bears a time; value is nil if it is unknown.
+func (e Endpoint) facts(yield func(name string, value any)) {
+	tri := func(name string, v Tri) {
+		if v.Known() {
+			yield(name, v)
+		} else {
+			yield(name, nil)
+		}
+	}
+	tri(factMute, e.Mute)
 	for f, v := range e.Effects {
-		yield(factEffect+string(f), v)
+		tri(factEffect+string(f), v)
 	}
 	for c, v := range e.Controls {
-		yield(factControl+c, v)
+		tri(factControl+c, v)
+	}
+	for c, v := range e.Settings {
+		yield(factSetting+c, v)
 	}
 }
 
@@ -140,14 +152,14 @@ func carryOne(old, e Endpoint, at time.Time) Endpoint {
 	case e.Attached.IsZero():
 		e.Attached = at
 	}
-	known := map[string]Tri{}
-	old.facts(func(name string, v Tri) { known[name] = v })
+	known := map[string]any{}
+	old.facts(func(name string, v any) { known[name] = v })
 	changed := make(map[string]time.Time)
-	e.facts(func(name string, v Tri) {
+	e.facts(func(name string, v any) {
 		switch was, seen := known[name]; {
 		case seen && was == v && !old.Changed[name].IsZero():
 			changed[name] = old.Changed[name]
-		case v.Known():
+		case v != nil:
 			changed[name] = cmp.Or(e.Changed[name], at)
 		}
 	})

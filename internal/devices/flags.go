@@ -49,11 +49,14 @@ func (k SourceKind) readHardware(hw *Endpoint) Flag {
 		}
 		return hw.flag(hw.Mute, factMute, Origin{Via: ViaOSEndpointMute, Detail: hw.ID})
 	case k.ALSACtl != nil:
-		v := hw.Controls[k.ALSACtl.Name]
+		v, fact := hw.Controls[k.ALSACtl.Name], factControl
+		if !k.ALSACtl.Switch() {
+			v, fact = k.ALSACtl.meaning(hw.Settings[k.ALSACtl.Name]), factSetting
+		}
 		if k.ALSACtl.Invert {
 			v = v.Not()
 		}
-		return hw.flag(v, factControl+k.ALSACtl.Name, Origin{Via: ViaALSACtl, Detail: k.ALSACtl.Name})
+		return hw.flag(v, fact+k.ALSACtl.Name, Origin{Via: ViaALSACtl, Detail: k.ALSACtl.Name})
 	}
 	return Flag{}
 }

@@ -31,11 +31,17 @@ type ctlElemInfo struct {
 	Access uint32
 	Count  uint32 // values, one for each channel
 	Owner  int32
-	_      [128]byte // range, names of an enumeration
-	_      [64]byte
+
+	Enumerated struct { // a union with the range of a number
+		Items, Item uint32 // how many; the one that Name is asked of
+		Name        [64]byte
+		_           [56]byte
+	}
+	_ [64]byte
 }
 
-// ctlElemValue is struct snd_ctl_elem_value: the values of the control ID. They are C longs.
+// ctlElemValue is struct snd_ctl_elem_value: the values of the control ID. They are C longs, those of
+// an enumeration unsigned ints.
 type ctlElemValue struct {
 	ID     ctlElemID
 	_      uint32
@@ -67,7 +73,9 @@ var (
 )
 
 const (
-	ctlTypeBoolean = 1
+	ctlTypeBoolean    = 1
+	ctlTypeInteger    = 2
+	ctlTypeEnumerated = 3
 
 	ctlAccessRead     = 1 << 0
 	ctlAccessInactive = 1 << 8 // the control does nothing now
