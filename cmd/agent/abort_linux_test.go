@@ -23,7 +23,9 @@ func mkfifo(t *testing.T) string {
 // TestReadingCanBeEnded has programs that wait for more of their input, which never comes, and are told to stop.
 func TestReadingCanBeEnded(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
-		for name, args := range map[string][]string{"replay a pipe": {"replay"}, "learn from a pipe": {"learn", "--from"}, "replay standard input": {"replay", "-"}} {
+		for name, args := range map[string][]string{
+			"replay a pipe": {"replay"}, "learn from a pipe": {"learn", "--from"}, "replay standard input": {"replay", "-"},
+		} {
 			t.Run(signal.String()+" "+name, func(t *testing.T) {
 				fifo := mkfifo(t)
 				if name != "replay standard input" {

@@ -29,7 +29,8 @@ func twoMakers(t *testing.T, client *fakeserver.Server, folder string, endpoints
 	var both [2]*maker
 	for i, m := range []*maker{{id: "acme", clientID: "123456789012345678"}, {id: "beta", clientID: "223456789012345678"}} {
 		m.file = write(t, "endpoints.yaml", "endpoints: ["+endpoints[i]+"]\n")
-		m.agentRun = newAgentRun(t, nil, append(settings, "SIDETONE_SOURCES_AUDIO=false", "SIDETONE_SOURCES_CAMERA=false", "SIDETONE_SOURCES_FILES="+m.file)...)
+		m.agentRun = newAgentRun(t, nil, append(settings,
+			"SIDETONE_SOURCES_AUDIO=false", "SIDETONE_SOURCES_CAMERA=false", "SIDETONE_SOURCES_FILES="+m.file)...)
 		m.folder, m.ports = folder, []int{client.Port()}
 		m.catalogue = catalogueOf(t, m.id, m.clientID)
 		both[i] = m
@@ -42,7 +43,8 @@ func catalogueOf(t *testing.T, id, clientID string) string {
 	t.Helper()
 	text, err := os.ReadFile("../../examples/acme.yaml")
 	require.NoError(t, err)
-	text = []byte(strings.NewReplacer("\n  id: acme ", "\n  id: "+id+" ", "123456789012345678", clientID, "\n    traces:", "\n    #").Replace(string(text)))
+	text = []byte(strings.NewReplacer(
+		"\n  id: acme ", "\n  id: "+id+" ", "123456789012345678", clientID, "\n    traces:", "\n    #").Replace(string(text)))
 	return write(t, id+".yaml", string(text))
 }
 
@@ -183,7 +185,8 @@ func TestSecondAgent(t *testing.T) {
 		"another application's id": {catalogueOf(t, "acme", "323456789012345678"), "", "acme/agent.lock"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := sidetone(t, []string{"XDG_RUNTIME_DIR=" + folder, c.setting}, "run", "--catalogue", c.catalogue, "--sources-audio=false", "--sources-camera=false")
+			o := sidetone(t, []string{"XDG_RUNTIME_DIR=" + folder, c.setting},
+				"run", "--catalogue", c.catalogue, "--sources-audio=false", "--sources-camera=false")
 			require.Equal(t, exitFailed, o.code, o.stderr)
 			require.Equal(t, 1, strings.Count(o.stderr, "\n"), o.stderr)
 			require.Contains(t, o.stderr, who)
@@ -265,7 +268,8 @@ func TestStoppedAgent(t *testing.T) {
 	for _, verb := range []string{"status", "watch"} {
 		o := sidetone(t, runtime, verb)
 		require.Equal(t, exitFailed, o.code)
-		require.Equal(t, "sidetone: the agent does not answer: it hangs, or was stopped (kill -STOP); end it and start it again, or let it go on (kill -CONT)\n", o.stderr)
+		require.Equal(t, "sidetone: the agent does not answer: it hangs, or was stopped (kill -STOP); "+
+			"end it and start it again, or let it go on (kill -CONT)\n", o.stderr)
 	}
 	acme.signal(syscall.SIGCONT)
 	o = sidetone(t, runtime, "status")

@@ -67,7 +67,8 @@ func Resolve(asked string, file *File, catalogue *devices.Vendor) (Identity, err
 	who := Identity{ID: asked}
 	if file != nil {
 		if asked != "" && asked != file.Vendor.ID {
-			return who, fmt.Errorf("this program is of vendor %s (%s) and speaks for no other: %s has its own", file.Vendor.ID, filepath.Base(file.Path), asked)
+			return who, fmt.Errorf("this program is of vendor %s (%s) and speaks for no other: %s has its own",
+				file.Vendor.ID, filepath.Base(file.Path), asked)
 		}
 		who = file.Vendor
 	}
@@ -78,7 +79,8 @@ func Resolve(asked string, file *File, catalogue *devices.Vendor) (Identity, err
 	case who.ID == "":
 		who.ID = catalogue.ID
 	case who.ID != catalogue.ID:
-		return who, fmt.Errorf("the catalogue is of vendor %s, and this agent of vendor %s: give it a catalogue with vendor.id %s", catalogue.ID, who.ID, who.ID)
+		return who, fmt.Errorf("the catalogue is of vendor %s, and this agent of vendor %s: give it a catalogue with vendor.id %s",
+			catalogue.ID, who.ID, who.ID)
 	}
 	switch {
 	case who.ClientID == "":

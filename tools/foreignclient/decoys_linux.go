@@ -40,7 +40,8 @@ var sandboxes = []string{
 
 // Files that programs look for in a home. Whoever opens one of these is found out; what they hold would spoil a test that goes by it.
 var homeFiles = []string{
-	".config/sidetone/config.yaml", ".config/pulse/cookie", ".config/pulse/client.conf", ".config/pipewire/client.conf", ".pulse-cookie", ".asoundrc",
+	".config/sidetone/config.yaml", ".config/pulse/cookie", ".config/pulse/client.conf", ".config/pipewire/client.conf",
+	".pulse-cookie", ".asoundrc",
 }
 
 // decoys are all things that the command must not touch.

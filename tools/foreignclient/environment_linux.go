@@ -10,7 +10,8 @@ import (
 	"slices"
 )
 
-// toolEnvironment tells the Go command, rustup and git where their files in the real home are: that a build uses them says nothing of what it builds.
+// toolEnvironment tells the Go command, rustup and git where their files in the real home are: that a build uses them says
+// nothing of what it builds.
 func toolEnvironment() ([]string, error) {
 	found := map[string]string{}
 	text, err := exec.Command("go", "env", "-json", "GOCACHE", "GOMODCACHE", "GOPATH", "GOENV").Output()

@@ -1,6 +1,6 @@
-// Command foreignclient runs a command beside things that are none of its business, and fails if it touched one: a client on every port and
-// socket on which the agent would look for one, a sound server, a session bus and an agent of the user, and the user's home. They are all decoys:
-// the command gets an environment that leads to them.
+// Command foreignclient runs a command beside things that are none of its business, and fails if it touched one: a client on
+// every port and socket on which the agent would look for one, a sound server, a session bus and an agent of the user, and the
+// user's home. They are all decoys: the command gets an environment that leads to them.
 //
 //	go run ./tools/foreignclient make test
 //
