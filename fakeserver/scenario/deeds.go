@@ -63,6 +63,24 @@ func (d dropDeed) run(_ context.Context, r *runner) outcome {
 	return outcome{seen: fmt.Sprintf("%d connections were open", n)}
 }
 
+// A freezeDeed makes a client do nothing at all, or go on.
+type freezeDeed struct{ action, client string }
+
+func (d freezeDeed) String() string { return d.action + " " + d.client }
+
+func (d freezeDeed) run(_ context.Context, r *runner) outcome {
+	c := r.clients[d.client]
+	if c.srv == nil {
+		return failure("it has never run")
+	}
+	if d.action == "freeze" {
+		c.srv.Freeze()
+		return outcome{seen: "frozen"}
+	}
+	c.srv.Thaw()
+	return outcome{seen: "thawed"}
+}
+
 // A faultDeed makes a client misbehave, or behave.
 type faultDeed struct {
 	client string

@@ -155,6 +155,8 @@ var actions = map[string][]string{
 	"restart":   {"port"},
 	"resume":    {"port"},
 	"drop":      nil,
+	"freeze":    nil,
+	"thaw":      nil,
 	"fault":     {"client"},
 	"prompt":    {"confirm"},
 	"run":       {"deadline", "background", "as"},
@@ -165,7 +167,7 @@ var actions = map[string][]string{
 }
 
 var actionNames = []string{
-	"start", "stop", "restart", "resume", "drop", "fault", "prompt", "run", "terminate", "wait", "expect", "never",
+	"start", "stop", "restart", "resume", "drop", "freeze", "thaw", "fault", "prompt", "run", "terminate", "wait", "expect", "never",
 }
 
 var stepKeys = append(slices.Clone(actionNames), "title", "port", "client", "confirm", "deadline", "background", "as")
@@ -224,6 +226,8 @@ func (l *loader) deed(action string, k keys) deed {
 		return l.life(action, n, k)
 	case "drop":
 		return dropDeed{l.known(n)}
+	case "freeze", "thaw":
+		return l.freeze(action, n)
 	case "fault":
 		return l.fault(n, k)
 	case "prompt":
@@ -279,6 +283,15 @@ func (l *loader) life(action string, n *node, k keys) deed {
 	}
 	l.running[name] = action != "stop"
 	l.started[name] = true
+	return d
+}
+
+// freeze reads a step that freezes or thaws a client, which has to run.
+func (l *loader) freeze(action string, n *node) deed {
+	d := freezeDeed{action: action, client: l.known(n)}
+	if d.client != "" && !l.running[d.client] {
+		l.complain(n, "%s does not run at this step", d.client)
+	}
 	return d
 }
 

@@ -406,3 +406,19 @@ func TestNoFolderForTheRun(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 	require.True(t, r.Failed())
 }
+
+// A frozen client takes nothing until it is thawed.
+func TestFreezeStep(t *testing.T) {
+	t.Parallel()
+	r := play(t, Options{}, `
+clients: [{name: A, port: 0}]
+steps:
+- run: [EXE, report, A, 'mic:false']
+- freeze: A
+- {run: [EXE, report, A, 'mic:true'], background: true}
+- never: {for: 100ms, hardware_mute: true}
+- thaw: A
+- expect: {within: 20s, hardware_mute: true}
+`)
+	require.False(t, r.Failed(), "%+v", r.Results)
+}

@@ -13,6 +13,8 @@ const consoleHelp = `commands, for all servers or, as in "@PTB restart", for the
   fault              show the active fault
   fault NAME[=ARG]   misbehave; "fault none" ends it
   drop               close all connections
+  freeze             do nothing at all, as a process that was stopped by the system
+  thaw               go on
   restart [PORT]     the client restarts, on the same or another port (0: any)
   stop               the client goes away
   resume [PORT]      the client comes back
@@ -98,6 +100,12 @@ func do(srv *fakeserver.Server, verb, arg string, oneOfSeveral bool) (string, er
 	case "drop":
 		srv.DropConnections()
 		return "", nil
+	case "freeze":
+		srv.Freeze()
+		return "frozen", nil
+	case "thaw":
+		srv.Thaw()
+		return "thawed", nil
 	case "restart":
 		return start(srv, arg, oneOfSeveral, srv.Restart)
 	case "stop":

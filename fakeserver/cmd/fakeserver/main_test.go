@@ -221,6 +221,11 @@ func TestConsole(t *testing.T) {
 	s.listening()
 
 	s.say("drop")
+	s.say("freeze")
+	require.Equal(t, "frozen", s.err.read())
+	s.say("thaw")
+	require.Equal(t, "thawed", s.err.read())
+	require.Contains(t, post(t, s.address, message("n")), `"evt":null`)
 	s.say("")
 	s.say("dance")
 	require.Equal(t, `unknown command "dance", try help`, s.err.read())
