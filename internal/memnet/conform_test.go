@@ -21,14 +21,14 @@ func TestServersAnswerAsOverRealSockets(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string]fakeserver.Options{
 		"documented": {},
-		"desktop":    {Profile: fakeserver.Desktop, Refill: 300 * time.Millisecond},
+		"desktop":    {Profile: fakeserver.Desktop, Refill: 500 * time.Millisecond},
 		"arrpc":      {Profile: fakeserver.ArRPC},
 		"squatter":   {Profile: fakeserver.Squatter},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			opts.Ports = []int{0}
-			asked := conform.Options{All: true, Refill: 300 * time.Millisecond, Patience: time.Second}
+			asked := conform.Options{All: true, Refill: 500 * time.Millisecond, Patience: time.Second}
 			real := opts
 			real.IPCDir = t.TempDir()
 			want := answers(t, real, asked)
