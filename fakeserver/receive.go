@@ -30,7 +30,7 @@ func (s *Server) receive(d delivery) verdict {
 	text := d.text(real)
 	p := d.Payload
 	m := p.parse(text, real)
-	if real && p.Transport == HTTP && d.refusal == nil && bytes.Equal(bytes.TrimSpace(text), []byte("null")) {
+	if real && p.Transport == HTTP && d.refusal == nil && isNull(text) {
 		d.refusal = reject(0, "request: the body is null: never answered")
 	}
 	if d.noScope {
@@ -110,4 +110,10 @@ func (s *Server) keep(p Payload) {
 	if s.opts.OnPayload != nil {
 		s.opts.OnPayload(p)
 	}
+}
+
+func isNull(text []byte) bool {
+	const null, blanks = "null", " \t\r\n"
+	text = bytes.TrimLeft(text, blanks)
+	return bytes.HasPrefix(text, []byte(null)) && string(bytes.TrimRight(text, blanks)) == null
 }

@@ -75,6 +75,7 @@ func decode(raw []byte) (map[string]any, *Rejection) {
 	if !utf8.Valid(raw) {
 		return nil, reject(codeBadJSON, "message: not JSON: not UTF-8")
 	}
+	raw = bytes.TrimRight(raw, " \t\r\n") // which a decoder is slow to do
 	var value any
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -303,8 +304,11 @@ func (c *checker) list(list []Device) {
 }
 
 func (c *checker) nonASCII(raw []byte) {
-	if i := bytes.IndexFunc(raw, func(r rune) bool { return r >= utf8.RuneSelf }); i >= 0 {
-		c.warn("message", "non-ASCII byte at %d: escape it as \\uXXXX", i)
+	for i, b := range raw {
+		if b >= utf8.RuneSelf {
+			c.warn("message", "non-ASCII byte at %d: escape it as \\uXXXX", i)
+			return
+		}
 	}
 }
 

@@ -97,7 +97,7 @@ func badPipeChecks() []check {
 			client: says(Ran, lost), probe: earlyWrite,
 		},
 		{
-			id: "ipc-largest", group: InIPC, sentence: "message of exactly 3 MiB", needs: "ipc-command", all: true,
+			id: "ipc-largest", group: InIPC, sentence: "message of exactly 3 MiB", needs: "ipc-command", all: true, lasts: largeTime,
 			client: says(Ran, success), probe: largest,
 		},
 		{
@@ -154,7 +154,7 @@ func largest(ctx context.Context, r *run) (outcome, error) {
 	}
 	c := r.compose(payload{})
 	c.text += strings.Repeat(" ", maxMessage-len(c.text))
-	return l.ask(ctx, c, r.opts.Patience)
+	return l.ask(ctx, c, r.opts.Patience+largeTime)
 }
 
 // pipelined sends many commands in one write (rule R89).
@@ -198,7 +198,7 @@ func roughPipeChecks() []check {
 			client: says(Inferred, closeWith(1003)), probe: throwFrame(opFrame, `{"nonce":`),
 		},
 		{
-			id: "ipc-large", group: InIPC, sentence: "message of more than 3 MiB", needs: "ipc-handshake", cost: 1, all: true,
+			id: "ipc-large", group: InIPC, sentence: "message of more than 3 MiB", needs: "ipc-handshake", cost: 1, all: true, lasts: largeTime,
 			client: says(Ran, closeWith(1003)), probe: throwFrame(opFrame, `{"pad":"`+strings.Repeat("x", maxMessage)+`"}`),
 		},
 		{
@@ -322,7 +322,11 @@ func throwFrame(op int, text string) func(context.Context, *run) (outcome, error
 			return o, err
 		}
 		defer l.close()
-		_ = c.send(op, []byte(text), time.Now().Add(r.opts.Patience)) // a failure shows when reading
-		return l.await(ctx, r.opts.Patience, reaction)
+		wait := r.opts.Patience
+		if len(text) >= maxMessage {
+			wait += largeTime
+		}
+		_ = c.send(op, []byte(text), time.Now().Add(wait)) // a failure shows when reading
+		return l.await(ctx, wait, reaction)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -201,11 +202,18 @@ func TestAConnectionThatIsEndedIsOpenedAnew(t *testing.T) {
 	require.Empty(t, report.Notes)
 }
 
-// masked hides the one outcome that depends on who is faster.
+// measured are the checks that measure a time. In real time, with a refill of half
+// a second, a busy machine is too slow for them; see TestDesktopAtItsOwnPace.
+var measured = []string{"http-half-close ", "http-abandoned ", "http-late-body ", "ipc-abandoned "}
+
+// masked hides the outcomes that depend on who is faster.
 func masked(table string) string {
 	lines := strings.Split(table, "\n")
 	for i, line := range lines {
+		timed := slices.IndexFunc(measured, func(id string) bool { return strings.HasPrefix(line, id) })
 		switch {
+		case timed >= 0 && !strings.Contains(line, "not tried"):
+			lines[i] = measured[timed] + "measures a time"
 		case strings.HasPrefix(line, "ws-early-frame"):
 			lines[i] = "ws-early-frame: lost, or READY came first"
 		case strings.HasPrefix(line, "behaves like"):

