@@ -55,13 +55,12 @@ func (s *state) follow() {
 		switch u, there := s.grouping().Unit(l.Product, l.Unit); {
 		case len(l.State) == 0, l.several > 0:
 		case l.Unit == "":
-			if found := s.grouping().Units(l.Product, l.Serial); len(found) > 0 {
-				l.bind(found)
+			if l.bind(s.grouping().Units(l.Product, l.Serial)); l.Unit != "" || l.several > 0 {
 				s.dirty = true
 				s.touch()
 			}
 		case there && u.Leaving && !l.left:
-			l.left = true // what was said of it goes with it, and not a moment before
+			l.left, l.hid = true, false // what was said of it goes with it, and not a moment before
 		case !there || !l.isOf(u):
 			gone[l] = true
 		default:
