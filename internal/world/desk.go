@@ -37,8 +37,9 @@ type desk struct {
 	deaf     bool // the sound server is away
 	deafAt   time.Time
 	asleep   bool
-	dreams   int      // how often the machine has slept without the agent having heard of it
-	waiting  []func() // what the agent hears when it wakes
+	woke     time.Time // when the machine woke last, as far as the agent has heard
+	dreams   int       // how often the machine has slept without the agent having heard of it
+	waiting  []func()  // what the agent hears when it wakes
 
 	engine *agent.Engine
 	stop   func()

@@ -34,6 +34,9 @@ func (d *desk) change(h *headset, why cause, f func()) {
 	if h.reachable() != was {
 		h.lapse()
 	}
+	if was && !h.reachable() {
+		h.left = time.Now()
+	}
 	for i, t := range h.Tells {
 		changed := before[i] != h.state(t.Of)
 		if t.Of == OfLink {

@@ -30,6 +30,32 @@ var mutants = []mutant{
 	{"what a headset says before the news of the waking is thrown away", []edit{
 		{"internal/agent/lease.go", "s.hid.Resume(s.woke, s.now)", "s.hid.Resume(s.now, s.now)"},
 	}},
+	{"what software has said outlives the headset", []edit{
+		{"internal/agent/lease.go", "case !there, u.First.After(l.newest):", "case false:"},
+	}},
+	{"what software has said moves to another headset of the model", []edit{
+		{"internal/agent/lease.go", "case !there, u.First.After(l.newest):", "case false:"},
+		{"internal/devices/push.go", "if p.Unit == \"\" {", "if true {"},
+	}},
+	{"what software has said outlives sleep", []edit{
+		{"internal/agent/lease.go", "return l.said[f].Before(s.woke) }", "return false }"},
+	}},
+	{"a serial number makes one headset's state another's", []edit{
+		{"internal/devices/members.go", "\tif len(owners) == 0 {\n", "\tif len(owners) == 0 && r.Serial != \"\" {\n\t\towners = m.bySerial[r.Serial]\n\t}\n\tif len(owners) == 0 {\n"},
+	}},
+	{"a dropout of the radio is taken for a power cycle", []edit{
+		{"internal/hid/sensor.go", "func (s *sensor) linkUp(at time.Time) {\n", "func (s *sensor) linkUp(at time.Time) {\n\ts.plugIn(at)\n"},
+	}},
+	{"a level without number is read in every report", []edit{
+		{"internal/hid/rules.go", "rl.HIDReport.AnyReport() && isNumbered(desc)", "false"},
+	}},
+	{"a value that nobody has thought of means muted", []edit{
+		{"internal/devices/check_mute.go", "case u.field != HardwareMute ||", "case true ||"},
+		{"internal/hid/decode.go", "case strict && !v.OneBit()", "case false && !v.OneBit()"},
+	}},
+	{"what one interface says is kept when another says something unknown", []edit{
+		{"internal/hid/rely.go", "t.overrule(d.unit(s.rule), s, at, now)", "_ = t.overrule"},
+	}},
 }
 
 // TestMutants builds the agent with each mistake and has the world find it within 500 seeds.
@@ -57,11 +83,11 @@ func TestMutants(t *testing.T) {
 			require.NoError(t, err)
 			file := filepath.Join(t.TempDir(), "overlay.json")
 			require.NoError(t, os.WriteFile(file, list, 0o644))
-			out, err := exec.Command("go", "test", "-overlay", file, ".", "-run", "^TestWorld$", "-seeds", "500", "-failures", "1").CombinedOutput()
+			out, err := exec.Command("go", "test", "-overlay", file, ".", "-run", "^TestWorld$", "-seeds", "500", "-failures", "1", "-save", *save).CombinedOutput()
 			require.Error(t, err, "500 seeds found nothing")
-			_, found, _ := strings.Cut(string(out), "seed ")
+			_, found, _ := strings.Cut(string(out), ": seed ")
 			require.NotEmpty(t, found, "%s", out)
-			t.Logf("found by seed %s", found)
+			t.Logf("seed %s", found)
 		})
 	}
 }

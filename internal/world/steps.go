@@ -253,6 +253,9 @@ func (d *desk) sleepThrough(during []Step, wait time.Duration, known bool) {
 				h.lapse()
 			}
 		}
+		if d.woke = woke; !known {
+			d.woke = time.Now()
+		}
 		d.engine.Resumed(woke)
 		d.look()
 	})

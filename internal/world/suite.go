@@ -24,6 +24,7 @@ type word struct {
 	presence int
 	waits    bool // the agent does not see the headset yet
 	value    devices.Tri
+	said     time.Time
 	until    time.Time // zero: as long as the suite's connection
 }
 
@@ -76,7 +77,10 @@ func (s *suite) look(h *headset) {
 		}
 	}
 	same := slices.DeleteFunc(slices.Clone(there), func(o *headset) bool { return o.serial() != h.serial() })
+	twin := slices.ContainsFunc(s.desk.headsets, func(o *headset) bool { return o != h && o.Unit.Model == s.Model && o.serial() == h.serial() })
 	switch {
+	case h.plugged && s.Serials && twin && (!h.sound || s.desk.deaf):
+		return // the agent would take the word for the first one that it sees
 	case h.plugged && s.Serials && (len(same) != 1 || h.serial() == ""), h.plugged && !s.Serials && (len(there) != 1 || !h.sound):
 		return
 	case h.plugged && h.up():
@@ -114,7 +118,7 @@ func (s *suite) say(h *headset, v devices.Tri) {
 	if s.TTL == 0 {
 		p.Holder = s.name
 	}
-	w := word{of: h, presence: h.presence, waits: !h.sound || s.desk.deaf, value: v}
+	w := word{of: h, presence: h.presence, waits: !h.sound || s.desk.deaf, value: v, said: time.Now()}
 	if s.TTL > 0 {
 		w.until = time.Now().Add(p.TTL)
 	}
@@ -124,11 +128,15 @@ func (s *suite) say(h *headset, v devices.Tri) {
 	s.desk.note("push by %s of headset %d (%s): %v: %v %v", s.name, h.index, p.Serial, v, units, err)
 }
 
-// vouches reports whether a suite's word that the headset is muted is still in force.
+// vouches reports whether a suite's word that the headset is muted is still in force. It ends with its lease, when the
+// headset leaves or its link is told to be down, and when the machine has slept.
 func (d *desk) vouches(h *headset) bool {
+	linked := len(h.words(d.version).Link) > 0
 	for _, s := range d.suites {
 		for _, w := range s.words {
-			if w.of == h && (w.presence == h.presence || w.waits) && w.value == devices.True && (w.until.IsZero() || time.Now().Before(w.until)) {
+			switch {
+			case w.of != h, w.value != devices.True, w.presence != h.presence && !w.waits, w.said.Before(d.woke), linked && w.said.Before(h.left):
+			case w.until.IsZero(), time.Now().Before(w.until):
 				return true
 			}
 		}

@@ -18,7 +18,7 @@ import (
 
 var (
 	firstSeed = flag.Uint64("seed", 0, "the first seed that TestWorld plays")
-	seeds     = flag.Uint64("seeds", 0, "how many seeds TestWorld plays")
+	seeds     = flag.Uint64("seeds", 300, "how many seeds TestWorld plays")
 	story     = flag.Bool("story", false, "have TestWorld tell all that happens in a failure")
 	save      = flag.String("save", "", "folder in which TestWorld keeps the shortest scenarios")
 	failures  = flag.Int("failures", 3, "after how many failures TestWorld stops")
