@@ -70,6 +70,7 @@ func (d *desk) change(h *headset, why cause, f func()) {
 func (d *desk) speak(h *headset, i int, arriving bool) {
 	t := h.Tells[i]
 	v := h.state(t.Of)
+	h.stuck[i] = false
 	switch t.Form {
 	case FormSwitch:
 		d.send(h, i, t.usage(bit(v)), true)
@@ -94,6 +95,9 @@ func (d *desk) speak(h *headset, i int, arriving bool) {
 	case FormLevel:
 		if arriving && t.Busy != 0 {
 			d.send(h, i, t.report(t.Busy), false)
+			if h.stuck[i] = t.Stuck; t.Stuck {
+				return
+			}
 			d.after(200*time.Millisecond, func() {
 				if h.reachable() {
 					d.send(h, i, t.report(t.code(h.state(t.Of))), true)
@@ -172,6 +176,9 @@ func (d *desk) arrive(h *headset, n *node, r hid.Request) {
 			continue
 		}
 		code := t.code(h.state(t.Of))
+		if h.stuck[i] {
+			code = t.Busy
+		}
 		switch {
 		case t.Form == FormFeature && len(r.Feature) > 0 && r.Feature[0] == t.Ask:
 			answered = true

@@ -64,7 +64,7 @@ func (g *generator) unit(models []Model, i int) Unit {
 // steps are what happens: in bursts, with a rest after each.
 func (g *generator) steps(s *Scenario) []Step {
 	var out []Step
-	for range 4 + g.IntN(6) {
+	for range 6 + g.IntN(8) {
 		var undo []Step // what goes often comes back
 		for n := 1 + g.IntN(8); n > 0 || len(undo) > 0; n-- {
 			step := g.step(s)
@@ -120,12 +120,12 @@ func (g *generator) step(s *Scenario) Step {
 	case n == 30:
 		step.Do = Lose
 	case n == 31:
-		step.Do, step.N, step.MS = Break, g.IntN(2), pick(g, 20, 300, -1)
+		step.Do, step.N, step.MS = Break, g.IntN(2), pick(g, 20, 300, 300, 300, -1)
 	case n == 32:
 		step.Do = Server
 	case n < 35:
 		step.Do, step.MS, step.N = Sleep, pick(g, 0, 400, 2000), g.IntN(5)/4
-		for range g.IntN(3) {
+		for range pick(g, 0, 1, 1, 2) {
 			if during := g.step(s); during.Do != Sleep {
 				step.During = append(step.During, during)
 			}

@@ -31,10 +31,10 @@ var mutants = []mutant{
 		{"internal/agent/lease.go", "s.hid.Resume(s.woke, s.now)", "s.hid.Resume(s.now, s.now)"},
 	}},
 	{"what software has said outlives the headset", []edit{
-		{"internal/agent/lease.go", "case !there, u.First.After(l.newest):", "case false:"},
+		{"internal/agent/lease.go", "case !there, u.First.After(l.newest):", "case there && false:"},
 	}},
 	{"what software has said moves to another headset of the model", []edit{
-		{"internal/agent/lease.go", "case !there, u.First.After(l.newest):", "case false:"},
+		{"internal/agent/lease.go", "case !there, u.First.After(l.newest):", "case there && false:"},
 		{"internal/devices/push.go", "if p.Unit == \"\" {", "if true {"},
 	}},
 	{"what software has said outlives sleep", []edit{
@@ -52,9 +52,6 @@ var mutants = []mutant{
 	{"a value that nobody has thought of means muted", []edit{
 		{"internal/devices/check_mute.go", "case u.field != HardwareMute ||", "case true ||"},
 		{"internal/hid/decode.go", "case strict && !v.OneBit()", "case false && !v.OneBit()"},
-	}},
-	{"what one interface says is kept when another says something unknown", []edit{
-		{"internal/hid/rely.go", "t.overrule(d.unit(s.rule), s, at, now)", "_ = t.overrule"},
 	}},
 }
 

@@ -98,7 +98,7 @@ func (d *desk) tells(h *headset, i int, r Rule, linked bool) string {
 	if t.Form == FormALSA && !d.deaf {
 		return "a mixer switch shows it"
 	}
-	if t.Of != OfMute || t.Form == FormALSA || !h.reads(t) || !h.reads(h.Tells[r.Reads[0]]) || vague(r.Says, t) {
+	if t.Of != OfMute || t.Form == FormALSA || h.stuck[i] || !h.reads(t) || !h.reads(h.Tells[r.Reads[0]]) || vague(r.Says, t) {
 		return ""
 	}
 	switch t.Form {

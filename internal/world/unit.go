@@ -28,6 +28,7 @@ type headset struct {
 	told       map[int]time.Time // when the agent last heard a state, by the place of the tell
 	wrongSince time.Time         // since when it is reported as muted and is not
 	left       time.Time         // when it went out of reach last
+	stuck      map[int]bool      // says that it does not know its state, by the place of the tell
 	turned     time.Time         // when the mute changed last
 	lapsed     time.Time         // since when all that was told before counts no more
 }

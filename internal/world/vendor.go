@@ -65,8 +65,8 @@ func (b *builder) tell(of Subject, f Form) int {
 		}
 	case FormLevel:
 		t.Report = b.next()
-		if b.one(4) {
-			t.Busy = 0x10
+		if b.one(3) {
+			t.Busy, t.Stuck = 0x10, b.one(2)
 		}
 	case FormALSA:
 	case FormPress, FormSwitch, FormButtons:
@@ -107,7 +107,7 @@ func (b *builder) tells() {
 	}
 	if m.Bus == Dongle {
 		b.tell(OfLink, pick(b.generator, FormLevel, FormLevel, FormLevel, FormAnswer))
-		m.Tells[len(m.Tells)-1].Busy = 0
+		m.Tells[len(m.Tells)-1].Busy, m.Tells[len(m.Tells)-1].Stuck = 0, false
 	}
 	if len(m.Noise) == 0 && len(m.Tells) == 1 && (m.Tells[0].Form == FormLevel || m.Tells[0].Form == FormEvent) && b.one(2) {
 		m.Tells[0].Report, m.Tells[0].Byte, m.Tells[0].Interface = 0, b.IntN(2), 0
