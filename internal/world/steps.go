@@ -141,8 +141,12 @@ func (d *desk) plug(h *headset, port int, wait time.Duration) {
 		}
 		d.pair(h)
 	})
+	d.look() // the OS does not miss that it was gone
+	if d.deaf {
+		d.unseen(h)
+	}
 	presence := h.presence
-	d.after(wait, func() {
+	d.after(max(wait, 50*time.Millisecond), func() {
 		if h.plugged && h.presence == presence && !h.NoAudio {
 			h.id = d.freeID(h)
 			h.sound = true

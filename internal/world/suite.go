@@ -143,3 +143,14 @@ func (d *desk) vouches(h *headset) bool {
 	}
 	return false
 }
+
+// unseen is for a headset that was unplugged and is back before the agent could have noticed.
+func (d *desk) unseen(h *headset) {
+	for _, s := range d.suites {
+		for i := range s.words {
+			if w := &s.words[i]; w.of == h {
+				w.waits = true
+			}
+		}
+	}
+}
