@@ -26,11 +26,14 @@ func (l *local) Sockets() ([]rpcclient.Socket, []string) {
 func (l *local) Dial(ctx context.Context, path string) (net.Conn, rpcclient.Process, error) {
 	conn, owner, err := l.agent.DialIPC(ctx, path)
 	who := l.shown(owner)
-	if l.sight == SeesSockets || l.sight == SeesNothing { // a pipe tells the process of its server
+	if !l.sight.ports() { // a pipe tells the process of its server
 		who.PID, who.Name = owner.PID, owner.Name
 	}
 	return conn, who, err
 }
+
+// ports reports whether the OS tells whose a port is.
+func (s Sight) ports() bool { return s == SeesAll || s == SeesUsers }
 
 // hidden is the name of a program of which nobody is told the process.
 const hidden = "hidden"
@@ -43,7 +46,7 @@ func (l *local) shown(o memnet.Owner) rpcclient.Process {
 }
 
 func (l *local) Listeners(ports []int) ([]rpcclient.Listener, error) {
-	if l.sight == SeesSockets || l.sight == SeesNothing {
+	if !l.sight.ports() {
 		return nil, errors.ErrUnsupported
 	}
 	var list []rpcclient.Listener
@@ -54,6 +57,9 @@ func (l *local) Listeners(ports []int) ([]rpcclient.Listener, error) {
 }
 
 func (l *local) Identify(list []rpcclient.Listener) {
+	if !l.sight.ports() {
+		return
+	}
 	for i, known := range list {
 		for _, p := range l.net.Ports([]int{known.Port}) {
 			list[i].Process = l.shown(p.Owner)
@@ -63,7 +69,7 @@ func (l *local) Identify(list []rpcclient.Listener) {
 
 func (l *local) ConnOwner(conn net.Conn) (rpcclient.Process, error) {
 	who, accepted := conn.(*memnet.Conn).Peer()
-	if !accepted || l.sight == SeesSockets || l.sight == SeesNothing {
+	if !accepted || !l.sight.ports() {
 		return rpcclient.Process{}, errors.ErrUnsupported
 	}
 	return l.shown(who), nil
