@@ -182,11 +182,13 @@ func (f *faults) control(path string, c ALSACtl) {
 			f.add(fmt.Sprintf("%s.off[%d]", path, i), "", "%q means both on and off", value)
 		}
 	}
-	for key, values := range map[string][]string{"on": c.On, "off": c.Off} {
+	empty := func(key string, values []string) {
 		if i := slices.Index(values, ""); i >= 0 {
 			f.add(fmt.Sprintf("%s.%s[%d]", path, key, i), "'sidetone devices' shows the values", "empty value of a control")
 		}
 	}
+	empty("on", c.On)
+	empty("off", c.Off)
 }
 
 func (f *faults) derive(path string, d Derive, u use) {

@@ -3,7 +3,11 @@ package platform
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"unsafe"
 
@@ -12,14 +16,14 @@ import (
 	"sidetone/internal/devices"
 )
 
-// An alsaCard reads the switches of one sound card's mixer and hears when they change. It
+// An alsaCard reads the controls of one sound card's mixer and hears when they change. It
 // neither writes a control nor opens a stream.
 type alsaCard struct {
 	dev    string
 	file   *os.File
 	kernel func() (ioctlFunc, func(), error) // the card's ioctl, and what to call after its use
 	reader *reader
-	plain  atomic.Pointer[map[uint32]bool] // controls that are no switch, by number
+	plain  atomic.Pointer[map[uint32]bool] // controls that Controls does not show, by number
 }
 
 // openALSA opens the control device of a card ("/dev/snd/controlC0").
@@ -55,20 +59,29 @@ func (c *alsaCard) duplicate() (ioctlFunc, func(), error) {
 	return fdIoctl(own), func() { unix.Close(own) }, nil
 }
 
-// Controls reads every on/off control of the card that can be read and is active. True means
-// that all its channels are on, False that all are off; Unknown that they differ or that the
-// device does not tell. The key is the control's name; from the second of a name on ",INDEX"
-// is appended. An error means that the card is gone. It takes as long as the driver does, which
+// mixerValues are what the controls of a card are set to, by name; from the second of a name on
+// ",INDEX" is appended.
+type mixerValues struct {
+	switches map[string]devices.Tri // Unknown: the channels differ, or the device does not tell
+	settings map[string]string      // the item of an enumeration, or a number; absent: unknown
+}
+
+func (v mixerValues) equal(to mixerValues) bool {
+	return maps.Equal(v.switches, to.switches) && maps.Equal(v.settings, to.settings)
+}
+
+// Controls reads every control of the card that can be read, is active, and is a switch, an
+// enumeration or a number, but for volumes. An error means that the card is gone. It takes as long as the driver does, which
 // may hang.
-func (c *alsaCard) Controls() (map[string]devices.Tri, error) {
+func (c *alsaCard) Controls() (mixerValues, error) {
 	ioctl, release, err := c.kernel()
 	if err != nil {
-		return nil, fmt.Errorf("read the sound card's controls %s: %w", c.dev, err)
+		return mixerValues{}, fmt.Errorf("read the sound card's controls %s: %w", c.dev, err)
 	}
 	defer release()
-	values, plain, err := readSwitches(ioctl)
+	values, plain, err := readControls(ioctl)
 	if err != nil {
-		return nil, fmt.Errorf("read the sound card's controls %s: %w", c.dev, err)
+		return mixerValues{}, fmt.Errorf("read the sound card's controls %s: %w", c.dev, err)
 	}
 	c.plain.Store(&plain)
 	return values, nil
@@ -118,30 +131,94 @@ func (c *alsaCard) relevant(e ctlEvent) bool {
 	return e.Mask&ctlEventValue != 0 && (plain == nil || !(*plain)[e.ID.NumID])
 }
 
-// readSwitches reads a card's switches by name, and the numbers of all other controls.
-func readSwitches(ioctl ioctlFunc) (values map[string]devices.Tri, plain map[uint32]bool, err error) {
+// readControls reads a card's controls by name, and the numbers of those that are not shown.
+func readControls(ioctl ioctlFunc) (values mixerValues, plain map[uint32]bool, err error) {
 	ids, err := listElems(ioctl)
 	if err != nil {
-		return nil, nil, err
+		return mixerValues{}, nil, err
 	}
-	values, plain = make(map[string]devices.Tri), make(map[uint32]bool)
+	values, plain = mixerValues{make(map[string]devices.Tri), make(map[string]string)}, make(map[uint32]bool)
+	differ := map[string]bool{} // settings of one name that are not equal
 	for _, id := range ids {
-		value, shown, err := readSwitch(ioctl, id)
-		switch {
-		case errors.Is(err, unix.ENODEV):
-			return nil, nil, fmt.Errorf("the card is gone: %w", err)
-		case errors.Is(err, unix.ENOENT), err != nil && !shown: // removed since it was listed
-		case !shown:
+		info := ctlElemInfo{ID: id}
+		err := ioctl(ctlInfo, unsafe.Pointer(&info))
+		if err == nil && !info.shown() {
 			plain[id.NumID] = true
-		default:
-			name := id.key()
-			if other, twice := values[name]; twice && other != value {
-				value = devices.Unknown
-			}
-			values[name] = value
+			continue
 		}
+		v := ctlElemValue{ID: id}
+		if err == nil {
+			err = ioctl(ctlRead, unsafe.Pointer(&v))
+			if errors.Is(err, unix.ENOENT) {
+				continue // removed since it was listed
+			}
+		} else if !errors.Is(err, unix.ENODEV) {
+			continue // so it was
+		}
+		if errors.Is(err, unix.ENODEV) {
+			return mixerValues{}, nil, fmt.Errorf("the card is gone: %w", err)
+		}
+		name := id.key()
+		if info.Type != ctlTypeBoolean {
+			text := ""
+			if err == nil {
+				text = setting(ioctl, info, v)
+			}
+			if other, twice := values.settings[name]; text == "" || twice && other != text {
+				differ[name] = true
+			}
+			values.settings[name] = text
+			continue
+		}
+		value := devices.Unknown
+		if err == nil {
+			value = allOf(v.Values[:min(int(info.Count), len(v.Values))])
+		}
+		if other, twice := values.switches[name]; twice && other != value {
+			value = devices.Unknown
+		}
+		values.switches[name] = value
 	}
+	maps.DeleteFunc(values.settings, func(name, _ string) bool { return differ[name] })
 	return values, plain, nil
+}
+
+// shown is true for a control that can be read, is active, and may say whether something is on. A
+// volume does not: it moves all the time while a program adjusts the gain.
+func (info ctlElemInfo) shown() bool {
+	if info.Access&ctlAccessRead == 0 || info.Access&ctlAccessInactive != 0 {
+		return false
+	}
+	switch info.Type {
+	case ctlTypeBoolean, ctlTypeEnumerated:
+		return true
+	case ctlTypeInteger:
+		return !strings.HasSuffix(cString(info.ID.Name[:]), "Volume")
+	default:
+		return false
+	}
+}
+
+// setting is the value that all channels of a control have, as a text; "" if they differ.
+func setting(ioctl ioctlFunc, info ctlElemInfo, v ctlElemValue) string {
+	count := min(int(info.Count), len(v.Values))
+	numbers := slices.Compact(slices.Clone(v.Values[:count]))
+	if info.Type == ctlTypeEnumerated {
+		items := (*[len(v.Values)]uint32)(unsafe.Pointer(&v.Values))
+		chosen := slices.Compact(slices.Clone(items[:count]))
+		if len(chosen) != 1 {
+			return ""
+		}
+		info.Enumerated.Item = chosen[0]
+		if err := ioctl(ctlInfo, unsafe.Pointer(&info)); err != nil {
+			return ""
+		}
+		return cString(info.Enumerated.Name[:])
+	}
+	if len(numbers) != 1 {
+		return ""
+	}
+	return strconv.Itoa(numbers[0])
 }
 
 func (id ctlElemID) key() string {
@@ -166,23 +243,6 @@ func listElems(ioctl ioctlFunc) ([]ctlElemID, error) {
 			return ids, nil
 		}
 	}
-}
-
-// readSwitch reads one control. shown is false for one that is no switch, or cannot be read,
-// or is inactive. A value that the device refuses to tell is Unknown.
-func readSwitch(ioctl ioctlFunc, id ctlElemID) (value devices.Tri, shown bool, err error) {
-	info := ctlElemInfo{ID: id}
-	if err := ioctl(ctlInfo, unsafe.Pointer(&info)); err != nil {
-		return devices.Unknown, false, err
-	}
-	if info.Type != ctlTypeBoolean || info.Access&ctlAccessRead == 0 || info.Access&ctlAccessInactive != 0 {
-		return devices.Unknown, false, nil
-	}
-	v := ctlElemValue{ID: id}
-	if err := ioctl(ctlRead, unsafe.Pointer(&v)); err != nil {
-		return devices.Unknown, true, err
-	}
-	return allOf(v.Values[:min(int(info.Count), len(v.Values))]), true, nil
 }
 
 // allOf is known when all channels agree.

@@ -21,6 +21,7 @@ type elem struct {
 	kind     int32 // 1 boolean, 2 integer, ...
 	access   uint32
 	channels []int
+	items    []string // of an enumeration
 	infoErr  error
 	readErr  error
 }
@@ -42,11 +43,20 @@ func (s *soundCard) ioctl(request uintptr, arg unsafe.Pointer) error {
 		info := (*ctlElemInfo)(arg)
 		e := s.elems[info.ID.NumID-1]
 		info.Type, info.Access, info.Count = e.kind, e.access, uint32(len(e.channels))
+		if e.kind == ctlTypeEnumerated {
+			info.Enumerated.Items = uint32(len(e.items))
+			copy(info.Enumerated.Name[:], e.items[info.Enumerated.Item])
+		}
 		return e.infoErr
 	case ctlRead:
 		value := (*ctlElemValue)(arg)
 		e := s.elems[value.ID.NumID-1]
 		copy(value.Values[:], e.channels)
+		if e.kind == ctlTypeEnumerated {
+			for i, c := range e.channels {
+				(*[128]uint32)(unsafe.Pointer(&value.Values))[i] = uint32(c)
+			}
+		}
 		return e.readErr
 	default:
 		return unix.ENOTTY
@@ -80,7 +90,15 @@ func TestALSAControls(t *testing.T) {
 		{name: "Auto Gain Control", kind: 1, access: readWrite, channels: []int{0, 0}},
 		{name: "PCM Playback Switch", kind: 1, access: readWrite, channels: []int{1, 0}},
 		{name: "Mic Capture Volume", kind: 2, access: readWrite, channels: []int{1}},
-		{name: "Capture Source", kind: 3, access: readWrite, channels: []int{1}},
+		{name: "Capture Source", kind: 3, access: readWrite, channels: []int{1, 1}, items: []string{"Mic", "Line"}},
+		{name: "Mute Mode", kind: 3, access: readWrite, channels: []int{0, 1}, items: []string{"Live", "Muted"}},
+		{name: "Mic Sidetone Level", kind: 2, access: readWrite, channels: []int{-3, -3}},
+		{name: "Level that differs", kind: 2, access: readWrite, channels: []int{1, 2}},
+		{name: "Level that is refused", kind: 2, access: readWrite, channels: []int{1}, readErr: unix.EIO},
+		{name: "Level twice", kind: 2, access: readWrite, channels: []int{1}},
+		{name: "Level twice", kind: 2, access: readWrite, channels: []int{2}},
+		{name: "Level twice", kind: 2, access: readWrite, channels: []int{2}},
+		{name: "Bytes", kind: 4, access: readWrite, channels: []int{1}},
 		{name: "Mic Jack", kind: 1, access: ctlAccessRead, channels: []int{1}},
 		{name: "write only", kind: 1, access: 2, channels: []int{1}},
 		{name: "inactive", kind: 1, access: readWrite | ctlAccessInactive, channels: []int{1}},
@@ -103,7 +121,8 @@ func TestALSAControls(t *testing.T) {
 		"Mic Capture Switch,1": devices.False,
 		"same name twice":      devices.Unknown,
 		"the device refuses":   devices.Unknown,
-	}, got)
+	}, got.switches)
+	require.Equal(t, map[string]string{"Capture Source": "Line", "Mic Sidetone Level": "-3"}, got.settings)
 }
 
 func TestALSAManyControls(t *testing.T) {
@@ -113,7 +132,7 @@ func TestALSAManyControls(t *testing.T) {
 	}
 	got, err := card.card().Controls()
 	require.NoError(t, err)
-	require.Len(t, got, 1000)
+	require.Len(t, got.switches, 1000)
 }
 
 func TestALSACardThatGoesAway(t *testing.T) {

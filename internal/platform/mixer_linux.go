@@ -3,14 +3,11 @@ package platform
 import (
 	"context"
 	"errors"
-	"maps"
 	"sync"
 	"time"
-
-	"sidetone/internal/devices"
 )
 
-// mixerPatience is how long a card may take to tell its switches. What it said before counts no
+// mixerPatience is how long a card may take to tell its controls. What it said before counts no
 // longer then.
 const mixerPatience = time.Second
 
@@ -18,7 +15,7 @@ var errMixerHangs = errors.New("the sound card's driver does not answer: unplug 
 
 // mixerCard is an open card; see alsaCard.
 type mixerCard interface {
-	Controls() (map[string]devices.Tri, error)
+	Controls() (mixerValues, error)
 	Watch(notify func())
 	Close() error
 }
@@ -35,7 +32,7 @@ type mixer struct {
 	reading  bool
 	again    bool // a change came during the reading
 	released bool // so did the end of the card: what is read counts no more
-	values   map[string]devices.Tri
+	values   mixerValues
 	err      error
 	answer   chan struct{} // closed by first: there is something to say, values or an error
 	first    func()
@@ -59,7 +56,7 @@ func (m *mixer) want() bool {
 // a card of the same name waits for it.
 func (m *mixer) release() bool {
 	m.mu.Lock()
-	m.wanted, m.values = false, nil
+	m.wanted, m.values = false, mixerValues{}
 	if m.reading {
 		m.released = true
 		m.mu.Unlock()
@@ -93,7 +90,7 @@ func (m *mixer) late() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.reading {
-		m.say(nil, errMixerHangs)
+		m.say(mixerValues{}, errMixerHangs)
 	}
 }
 
@@ -113,7 +110,7 @@ func (m *mixer) work(watchdog *time.Timer) {
 }
 
 // goOn takes what was read, and returns whether to read once more. old is a card to be closed.
-func (m *mixer) goOn(values map[string]devices.Tri, err error) (old mixerCard, again bool) {
+func (m *mixer) goOn(values mixerValues, err error) (old mixerCard, again bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	again = m.again
@@ -128,8 +125,8 @@ func (m *mixer) goOn(values map[string]devices.Tri, err error) (old mixerCard, a
 }
 
 // say is called with mu held.
-func (m *mixer) say(values map[string]devices.Tri, err error) {
-	news := !maps.Equal(m.values, values) || (m.err == nil) != (err == nil)
+func (m *mixer) say(values mixerValues, err error) {
+	news := !m.values.equal(values) || (m.err == nil) != (err == nil)
 	m.values, m.err = values, err
 	m.first()
 	if news {
@@ -139,12 +136,12 @@ func (m *mixer) say(values map[string]devices.Tri, err error) {
 
 // tryTwice reads the card, opening it first where needed. A card that fails may have been
 // replaced by another of the same number, so it is opened anew once.
-func (m *mixer) tryTwice() (values map[string]devices.Tri, err error) {
+func (m *mixer) tryTwice() (values mixerValues, err error) {
 	for range 2 {
 		if m.card == nil {
 			card, err := m.open()
 			if err != nil {
-				return nil, err
+				return mixerValues{}, err
 			}
 			card.Watch(m.read)
 			m.card = card
@@ -155,11 +152,11 @@ func (m *mixer) tryTwice() (values map[string]devices.Tri, err error) {
 		_ = m.card.Close()
 		m.card = nil
 	}
-	return nil, err
+	return mixerValues{}, err
 }
 
 // latest is what was read last. It waits for the first reading only, and not for long.
-func (m *mixer) latest(ctx context.Context) map[string]devices.Tri {
+func (m *mixer) latest(ctx context.Context) mixerValues {
 	select {
 	case <-m.answer:
 	case <-ctx.Done():
@@ -169,7 +166,7 @@ func (m *mixer) latest(ctx context.Context) map[string]devices.Tri {
 	return m.values
 }
 
-// failed is why the switches are unknown.
+// failed is why the controls are unknown.
 func (m *mixer) failed() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

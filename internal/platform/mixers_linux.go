@@ -28,7 +28,7 @@ func newMixers(notify func()) *mixers {
 // changed makes the next fill have all cards read again.
 func (m *mixers) changed() { m.dirty = true }
 
-// fill puts the switches of its card on each audio input, as they were read last. A card is read
+// fill puts the controls of its card on each audio input, as they were read last. A card is read
 // beside this: one that is slow delays nothing but its own first reading, for which fill waits.
 func (m *mixers) fill(ctx context.Context, endpoints []devices.Endpoint) {
 	needed := make(map[string]bool)
@@ -55,7 +55,8 @@ func (m *mixers) fill(ctx context.Context, endpoints []devices.Endpoint) {
 	m.dirty = false
 	for i := range endpoints {
 		if e := &endpoints[i]; e.Type == devices.AudioInput && needed[e.Mixer] {
-			e.Controls = m.cards[e.Mixer].latest(ctx)
+			values := m.cards[e.Mixer].latest(ctx)
+			e.Controls, e.Settings = values.switches, values.settings
 		}
 	}
 }

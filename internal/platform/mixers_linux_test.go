@@ -27,13 +27,13 @@ func (s *shelf) open(string) (mixerCard, error) {
 	return s, nil
 }
 
-func (s *shelf) Controls() (map[string]devices.Tri, error) {
+func (s *shelf) Controls() (mixerValues, error) {
 	value, err := s.value, s.err
 	s.read.Add(1)
 	if s.hang != nil {
 		<-s.hang
 	}
-	return map[string]devices.Tri{"Mic": value}, err
+	return mixerValues{switches: map[string]devices.Tri{"Mic": value}}, err
 }
 
 func (s *shelf) Watch(notify func()) { s.told.Store(notify) }
