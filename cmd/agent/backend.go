@@ -106,7 +106,8 @@ func sessions(st rpcclient.Status) control.Clients {
 	for _, s := range st.Sessions {
 		out.Sessions = append(out.Sessions, control.Session{
 			State: string(s.State), Transport: string(s.Transport), Socket: s.Socket, Port: s.Port, PID: s.PID, Name: s.Name,
-			Generation: s.Generation, Delivered: s.Delivered, Devices: s.Devices, NextTry: s.NextTry, Error: s.Error, Remedy: s.Remedy,
+			Generation: s.Generation, Delivered: s.Delivered, Devices: s.Devices,
+			Since: s.Since, Pending: s.Pending, Muted: s.Muted, NextTry: s.NextTry, Error: s.Error, Remedy: s.Remedy,
 		})
 	}
 	return out
@@ -223,6 +224,7 @@ func (b *backend) Metrics() map[string]float64 {
 		"sources_ok":         0,
 		"clients":            float64(len(st.Sessions)),
 		"clients_served":     0,
+		"clients_slow":       0,
 	}
 	for _, s := range v.Sources {
 		if s.Condition == agent.Working {
@@ -232,6 +234,9 @@ func (b *backend) Metrics() map[string]float64 {
 	for _, s := range st.Sessions {
 		if s.State == rpcclient.Ready || s.State == rpcclient.Degraded {
 			m["clients_served"]++
+		}
+		if s.State == rpcclient.Slow {
+			m["clients_slow"]++
 		}
 	}
 	return m

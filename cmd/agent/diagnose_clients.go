@@ -101,6 +101,8 @@ func (d *diagnosis) session(s control.Session, served bool) {
 			list += ", and takes the next one in " + seconds(s.NextTry.Sub(d.Now))
 		}
 		d.add(stepClients, doubtful, orElse(s.Remedy, "Allow ipc in rpc.transports, or have an origin registered and set it in the catalogue"), "%s is told of changes late: it %s", who, list)
+	case rpcclient.Slow:
+		d.add(stepClients, wrong, orElse(s.Remedy, "Wait, or restart the client"), "%s hangs, and may show an older state: %s", who, slowWords(s, d.Now))
 	case rpcclient.Connecting:
 		d.add(stepClients, doubtful, orElse(s.Remedy, "Run this again in some seconds; if it stays so, restart the client"), "%s was found, but has no list yet%s", who, because(trouble(s)))
 	case rpcclient.Unsupported:

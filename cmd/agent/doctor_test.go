@@ -260,6 +260,9 @@ func TestDiagnose(t *testing.T) {
 			p.session(control.Session{State: "degraded", Transport: "http", Port: 6463, Generation: 7, NextTry: doctorsHour.Add(20 * time.Second), Remedy: "it needs IPC"})
 		}, stepClients, doubtful, "A client over http on port 6463 is told of changes late: it has the latest list, and takes the next one in 20s", "It needs IPC"},
 		{"degraded and late", func(p *patient) { p.session(control.Session{State: "degraded", Port: 6463}) }, stepClients, doubtful, "it does not have the latest list yet", "rpc.transports"},
+		{"slow", func(p *patient) {
+			p.session(control.Session{State: "slow", Port: 6463, Since: doctorsHour.Add(-12 * time.Second), Muted: []string{"Mic"}})
+		}, stepClients, wrong, "A client on port 6463 hangs, and may show an older state: no answer for 12s, may take for muted: Mic", "restart the client"},
 		{"connecting", func(p *patient) { p.session(control.Session{State: "connecting", Port: 6463, Error: "no answer"}) }, stepClients, doubtful, "has no list yet: no answer", "Run this again"},
 		{"unsupported", func(p *patient) { p.session(control.Session{State: "unsupported", Port: 6463}) }, stepClients, wrong, "does not know certified devices", "Use the official client"},
 		{"unsupported beside another", func(p *patient) {

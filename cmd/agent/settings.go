@@ -155,6 +155,7 @@ func (s *settings) rpc() rpcclient.Options {
 		Clients: rpcclient.Which(s.RPC.Clients), Transports: transports, Ports: s.RPC.Ports,
 		Local:        newLocal(s.IPCFolders(runtime.GOOS, os.Getenv)),
 		ProbeTimeout: s.RPC.ProbeTimeout, AnswerTimeout: s.RPC.AnswerTimeout, HTTPTimeout: s.RPC.HTTPTimeout,
-		Tokens: s.RPC.Tokens, TokenEvery: s.RPC.TokenEvery, RetryMax: s.RPC.RetryMax, OnExit: rpcclient.ExitPolicy(s.RPC.OnExit),
+		Tokens: s.RPC.Tokens, TokenEvery: s.RPC.TokenEvery, RetryMax: s.RPC.RetryMax, ResendEvery: s.RPC.ResendEvery,
+		OnExit: rpcclient.ExitPolicy(s.RPC.OnExit),
 	}
 }

@@ -254,6 +254,9 @@ func trouble(s control.Session) string {
 
 func sessionWords(s control.Session, generation uint64, now time.Time) string {
 	var parts []string
+	if !s.Since.IsZero() {
+		parts = append(parts, slowWords(s, now))
+	}
 	if !s.Delivered.IsZero() {
 		part := fmt.Sprintf("%s, delivered %s ago", count(s.Devices, "device"), age(s.Delivered, now))
 		if s.Generation < generation {
@@ -265,6 +268,15 @@ func sessionWords(s control.Session, generation uint64, now time.Time) string {
 		parts = append(parts, fmt.Sprintf("next try in %s", seconds(s.NextTry.Sub(now))))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// slowWords says since when an answer is overdue, and what the client may hold meanwhile.
+func slowWords(s control.Session, now time.Time) string {
+	words := fmt.Sprintf("no answer for %s", age(s.Since, now))
+	if len(s.Muted) > 0 {
+		words += ", may take for muted: " + strings.Join(s.Muted, ", ")
+	}
+	return words
 }
 
 func age(since, now time.Time) string { return seconds(now.Sub(since)) }

@@ -86,6 +86,7 @@ func (c *Config) durations() []bounds {
 		{"rpc.http_timeout", c.RPC.HTTPTimeout, time.Second, time.Hour},
 		{"rpc.token_every", c.RPC.TokenEvery, time.Millisecond, time.Hour},
 		{"rpc.retry_max", c.RPC.RetryMax, 100 * time.Millisecond, time.Hour},
+		{"rpc.resend_every", c.RPC.ResendEvery, 0, 24 * time.Hour},
 		{"engine.removal_grace", c.Engine.RemovalGrace, 0, time.Minute},
 		{"engine.stale_after", c.Engine.StaleAfter, 0, time.Hour},
 	}

@@ -36,7 +36,8 @@ type RPC struct {
 	HTTPTimeout   time.Duration `yaml:"http_timeout,omitempty" help:"how long a client may take where it makes callers wait in line"`
 	Tokens        int           `yaml:"tokens,omitempty" help:"how many connects and HTTP requests a client lets through at once"`
 	TokenEvery    time.Duration `yaml:"token_every,omitempty" help:"how long a client takes to allow one more"`
-	RetryMax      time.Duration `yaml:"retry_max,omitempty" help:"longest pause between two searches while no client is found"`
+	RetryMax      time.Duration `yaml:"retry_max,omitempty" help:"longest pause between two searches while a client may appear, in the first minutes without one"`
+	ResendEvery   time.Duration `yaml:"resend_every,omitempty" help:"how often every client is sent its list again; 0 is never"`
 }
 
 // Report is what is told to the client.

@@ -68,6 +68,7 @@ func TestDefaults(t *testing.T) {
 		"rpc.tokens=2",
 		"rpc.token_every=30s",
 		"rpc.retry_max=5s",
+		"rpc.resend_every=0s",
 		"report.fields=hardware_mute,echo_cancellation,noise_suppression,automatic_gain_control",
 		"report.audio_id=",
 		"report.video_id=",
@@ -230,7 +231,7 @@ func TestSettingsRoundTrip(t *testing.T) {
 	dir := t.TempDir()
 	user := writeFile(t, filepath.Join(dir, "user.yaml"), `catalogue: acme.yaml
 vendor: acme
-rpc: {clients: first, transports: [websocket, ipc], on_exit: unmute, ipc_folders: [/run/x], tokens: 3, token_every: 1s, ports: "6463, 6465-6467,6470,6471", origin: "https://a.example", probe_timeout: 1500ms, answer_timeout: 6s, http_timeout: 1h, retry_max: 2m}
+rpc: {clients: first, transports: [websocket, ipc], on_exit: unmute, ipc_folders: [/run/x], tokens: 3, token_every: 1s, ports: "6463, 6465-6467,6470,6471", origin: "https://a.example", probe_timeout: 1500ms, answer_timeout: 6s, http_timeout: 1h, retry_max: 2m, resend_every: 10m}
 report: {fields: [noise_suppression], audio_id: name, video_id: bus_info, id_max_bytes: 64}
 sources: {audio: false, camera: false, hid: false, files: [a.yaml, b.yaml], pulse_server: "unix:/run/x"}
 push: {state_file: /run/x/states.json}

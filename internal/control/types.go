@@ -94,7 +94,7 @@ type Clients struct {
 
 // Session is the conversation with one client.
 type Session struct {
-	State      string    `json:"state"` // ready, degraded, connecting, unsupported, refused, foreign or waiting
+	State      string    `json:"state"` // ready, degraded, slow, connecting, unsupported, refused, foreign or waiting
 	Transport  string    `json:"transport,omitempty"`
 	Socket     string    `json:"socket,omitempty"`
 	Port       int       `json:"port,omitempty"`
@@ -103,6 +103,9 @@ type Session struct {
 	Generation uint64    `json:"generation,omitempty"` // last one delivered
 	Delivered  time.Time `json:"delivered,omitzero"`
 	Devices    int       `json:"devices"`
+	Since      time.Time `json:"since,omitzero"`    // slow: since when an answer is overdue
+	Pending    uint64    `json:"pending,omitempty"` // slow: the generation that was sent and not answered; the client may have it instead
+	Muted      []string  `json:"muted,omitempty"`   // slow: ids of the microphones that the client may take for muted
 	NextTry    time.Time `json:"next_try,omitzero"`
 	Error      string    `json:"error,omitempty"`
 	Remedy     string    `json:"remedy,omitempty"`

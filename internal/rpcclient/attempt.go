@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -105,7 +106,7 @@ func (c *Client) outcomeOf(p *peer, r *run) outcome {
 		return onIgnorant
 	case c.hopeless(p):
 		return onBarred
-	case errors.As(err, &refusal) && refusal.Phase == PhaseConnect && refusal.Code != CodeClosed:
+	case errors.As(err, &refusal) && refusal.Phase == PhaseConnect && refusal.Code != CodeClosed && refusal.Code != CodeAbnormal:
 		return onTurnedAway
 	case errors.As(err, &refusal):
 		return onClosed
@@ -140,7 +141,7 @@ func (c *Client) prune() {
 		case p.empty() && c.premature(p):
 			p.run.cancel(errYield)
 		case c.surplus(p):
-			p.run.cancel(errDropped)
+			p.run.drop()
 		case c.mustYield(p):
 			c.yield(p)
 		default:
@@ -183,6 +184,18 @@ func (c *Client) yield(p *peer) {
 	p.run.end()
 }
 
+// drop ends r with a farewell.
+func (r *run) drop() {
+	r.dropped = true
+	r.cancel(errDropped)
+}
+
+// dropping reports whether a farewell is under way. It may be to a client that is also found in
+// another place: it must not arrive after what that is sent.
+func (c *Client) dropping() bool {
+	return slices.ContainsFunc(c.peers, func(p *peer) bool { return p.run != nil && p.run.dropped })
+}
+
 // end makes the session of r end as soon as nothing is in flight.
 func (r *run) end() {
 	select {
@@ -202,9 +215,10 @@ func (c *Client) holding(p *peer, on bool) {
 func (c *Client) start(ctx context.Context, tick bool) {
 	now := time.Now()
 	me := c.opts().Local.User()
+	dropping := c.dropping()
 	for _, p := range c.peers {
 		switch state := c.stateOf(p); {
-		case p.run != nil || p.again.After(now):
+		case p.run != nil || p.again.After(now) || dropping:
 		case state == stranger && p.doubt.grown() && !tick:
 		case p.foreign(me) && state == Foreign:
 		case p.foreign(me):

@@ -84,3 +84,10 @@ func (b *bucket) spend(now time.Time) (spent func(time.Time)) {
 		}
 	}
 }
+
+// giveBack takes back what one spend has taken.
+func (b *bucket) giveBack() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.limit.next = b.limit.next.Add(-b.limit.every)
+}

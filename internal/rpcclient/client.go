@@ -214,12 +214,12 @@ func (c *Client) nextDue() (at time.Time) {
 	if c.searching() {
 		at = c.nextSearch
 	}
-	me := c.opts().Local.User()
+	me, dropping := c.opts().Local.User(), c.dropping()
 	for _, p := range c.peers {
 		switch {
 		case p.run != nil:
 			at = earlier(at, c.improvesAt(p))
-		case p.foreign(me):
+		case p.foreign(me) || dropping:
 		case c.stateOf(p) == stranger && p.doubt.grown(): // it is asked with the next search
 		default:
 			at = earlier(at, p.again)

@@ -262,9 +262,13 @@ func (c *Client) talkingOver(s seenSocket) *peer {
 	return c.peers[i]
 }
 
-// lacking returns the first client of the process that lacks something, and has another.
+// lacking returns the first client of the process that lacks something, and has, or had, another.
 func (c *Client) lacking(pid int, lacks func(*peer) bool) *peer {
-	i := slices.IndexFunc(c.peers, func(p *peer) bool { return pid != 0 && p.PID == pid && !p.empty() && lacks(p) })
+	i := slices.IndexFunc(c.peers, func(p *peer) bool {
+		// New settings may leave out all that one has which is talked to.
+		known := !p.empty() || p.run != nil && p.run.reconsider
+		return pid != 0 && p.PID == pid && known && lacks(p)
+	})
 	if i < 0 {
 		return nil
 	}

@@ -18,6 +18,7 @@ const (
 const (
 	CodeClosed          = 1000 // connect: a normal close; command: the command failed inside the client
 	CodeUnsupportedData = 1003 // bad JSON, or a binary frame
+	CodeAbnormal        = 1006 // no READY within 10 s, as when its tokens are spent, or too many connections (rule R80)
 	CodeInvalidClientID = 4000 // connect: application id; command: the payload fails validation
 	CodeInvalidOrigin   = 4001
 	CodeRateLimited     = 4002 // connect; see codeUnknownCommand
@@ -74,6 +75,7 @@ type phaseCode struct {
 var meanings = map[phaseCode][2]string{
 	{PhaseConnect, CodeClosed}:          {"closed", "the client is not ready, for example at its login screen; the next try is automatic"},
 	{PhaseConnect, CodeUnsupportedData}: {"bad data", "report this: the client did not understand the message"},
+	{PhaseConnect, CodeAbnormal}:        {"busy", "the client lets nobody in for now: others have used up its connections; the next try is automatic"},
 	{PhaseConnect, CodeInvalidClientID}: {"invalid client id", "check vendor.client_id in the catalogue; the client says the same when it cannot reach its own servers, so the next try is automatic"},
 	{PhaseConnect, CodeInvalidOrigin}:   {"invalid origin", "set vendor.rpc_origin in the catalogue to an origin registered for the application, unless another transport works, which is tried by itself"},
 	{PhaseConnect, CodeRateLimited}:     {"rate limited", "the next try is automatic"},

@@ -18,6 +18,7 @@ func TestEveryRefusalHasAMeaningAndARemedy(t *testing.T) {
 	}{
 		{PhaseConnect, 1000, "closed", "login screen", false},
 		{PhaseConnect, 1003, "bad data", "report this", false},
+		{PhaseConnect, 1006, "busy", "automatic", false},
 		{PhaseConnect, 4000, "invalid client id", "vendor.client_id", false},
 		{PhaseConnect, 4001, "invalid origin", "vendor.rpc_origin", true},
 		{PhaseConnect, 4002, "rate limited", "automatic", true},

@@ -45,7 +45,7 @@ func (c *Client) improve(p *peer) {
 	case better != "":
 		r.better = c.prepare(p, better)
 	case !c.allowed(p, now):
-		r.cancel(errDropped)
+		r.drop()
 	default:
 		r.reconsider = false
 	}
@@ -115,7 +115,7 @@ func (c *Client) handOver(p *peer, now Transport) {
 		c.refuse(p, o.over, o.err)
 	}
 	if !c.allowed(p, now) && !lasting(o.err) {
-		r.cancel(errDropped)
+		r.drop()
 		return
 	}
 	r.improve = time.Now().Add(r.trials.wait())

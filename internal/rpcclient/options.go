@@ -33,7 +33,7 @@ type Options struct {
 	TokenEvery    time.Duration                                         // and how long it takes to allow one more
 	RetryMax      time.Duration                                         // longest wait between two searches (rule R72)
 	RefusedWait   time.Duration                                         // shortest wait after a client refused to talk (rule R45)
-	ResendEvery   time.Duration                                         // 0: never; else the list is sent again after that time (rule R77)
+	ResendEvery   time.Duration                                         // 0: never; else the list is sent again after that time (rule R90)
 	OnExit        ExitPolicy
 	StopTimeout   time.Duration // for the farewell (rule R53)
 	OnDelivery    func(Delivery)

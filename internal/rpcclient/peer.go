@@ -65,6 +65,7 @@ type run struct {
 	better     *opening  // a better link, while it is made
 	improve    time.Time // when one may be tried again
 	trials     *backoff
+	dropped    bool // it ends with a farewell
 	yields     bool // it may no longer be talked to
 	reconsider bool // new settings may leave out what it uses, or have something better
 }

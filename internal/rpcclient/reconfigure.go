@@ -67,7 +67,7 @@ func same(a, b Local) bool {
 // restartAs ends what p was told in the name of another application, whose tokens are others.
 func (c *Client) restartAs(p *peer, now *Options) {
 	if p.run != nil {
-		p.run.cancel(errDropped)
+		p.run.drop()
 	}
 	p.bucket.renew(now.Tokens, now.TokenEvery)
 	c.forgive(p)
@@ -75,7 +75,7 @@ func (c *Client) restartAs(p *peer, now *Options) {
 }
 
 // refresh sends the lists again where that is wanted from time to time: another application that
-// reports the same id takes the entry along when it goes (rule R77).
+// reports the same id takes the entry along when it goes (rule R90).
 func (c *Client) refresh() {
 	every, now := c.opts().ResendEvery, time.Now()
 	switch {

@@ -41,7 +41,7 @@ const (
 	onLost       outcome = "the connection is lost, or none came about"
 	onHung       outcome = "no answer, for longer than anybody waits"
 	onTurnedAway outcome = "it refuses the connection for now"
-	onClosed     outcome = "it has closed the connection in order, as at its login screen"
+	onClosed     outcome = "it has closed the connection as at its login screen, or has no room"
 	onBarred     outcome = "it refuses every transport, until it restarts"
 	onIgnorant   outcome = "it does not know the command, and the connection has ended"
 	onPresent    outcome = "it was given up, and somebody still listens on its socket"

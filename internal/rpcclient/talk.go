@@ -162,7 +162,7 @@ func (c *Client) open(ctx context.Context, p *peer, at place, tr Transport, port
 }
 
 // connect makes a link that has to greet.
-func (c *Client) connect(ctx context.Context, p *peer, at place, tr Transport, counts bool) (link, error) {
+func (c *Client) connect(ctx context.Context, p *peer, at place, tr Transport, counts bool) (l link, err error) {
 	if counts {
 		if err := c.token(ctx, p); err != nil {
 			return nil, err
@@ -170,14 +170,18 @@ func (c *Client) connect(ctx context.Context, p *peer, at place, tr Transport, c
 	}
 	var conn net.Conn
 	if tr == IPC {
-		var err error
 		if conn, err = c.socketConn(ctx, p, at); err != nil {
 			return nil, err
 		}
 	}
 	if counts {
 		spent := p.bucket.spend(time.Now())
-		defer func() { spent(time.Now()) }()
+		defer func() {
+			spent(time.Now())
+			if errors.Is(err, &Error{Phase: PhaseConnect, Code: CodeAbnormal}) {
+				p.bucket.giveBack() // who is sent away from the line has cost none (rule R80)
+			}
+		}()
 	}
 	ctx, cancel := c.patience(ctx, p, at, tr, counts)
 	defer cancel(nil)
@@ -188,7 +192,7 @@ func (c *Client) connect(ctx context.Context, p *peer, at place, tr Transport, c
 }
 
 // readyLimit is how long the client waits from a connection to the end of its greeting (rule
-// R17): a connection that has been kept for a while is none to begin with.
+// R80): a connection that has been kept for a while is none to begin with.
 const readyLimit = 10 * time.Second
 
 // socketConn is a fresh connection to the socket.

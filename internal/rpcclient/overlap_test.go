@@ -1,0 +1,262 @@
+package rpcclient
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/fakeserver"
+	"sidetone/internal/devices"
+)
+
+// A port of unknown owner may be that of the client which is served over its socket. An empty list
+// that is to prove something would empty that client's.
+func TestAClientGetsNoListOverItsPortOfUnknownOwner(t *testing.T) {
+	for name, get := range map[string]func(c net.Conn){
+		"late":           func(c net.Conn) { time.Sleep(600 * time.Millisecond); replyTo(c, "404 Not Found", fingerprintBody) },
+		"no fingerprint": func(c net.Conn) { replyTo(c, "404 Not Found", "{}") },
+		"never":          func(net.Conn) { time.Sleep(time.Hour) },
+		"late now and then": func(c net.Conn) {
+			if time.Now().Second()%2 == 0 {
+				time.Sleep(600 * time.Millisecond)
+			}
+			replyTo(c, "404 Not Found", fingerprintBody)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, v *virtual) {
+				v.hidden = []int{6463}
+				process := v.program(100)
+				port := v.serve(process, 6463, func(c net.Conn, r *http.Request) {
+					if r.Method == http.MethodGet && r.Header.Get("Upgrade") == "" {
+						get(c)
+						return
+					}
+					replyTo(c, "200 OK", accept(r.Header.Get("X-Nonce")))
+				})
+				s := v.client(process, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, NoTCP: true})
+				h := v.agent(Options{})
+				h.publish(devices.True)
+				for range 10 {
+					pass(time.Minute)
+					h.Resend()
+				}
+				require.Equal(t, devices.True, mute(s))
+				require.NotEmpty(t, port.requests())
+				for _, r := range port.requests() {
+					require.Equal(t, "GET /", r)
+				}
+			})
+		})
+	}
+}
+
+// Who is merely late with the free proof is never asked for the one by an empty list, whether or
+// not another client is served: it may be a client whose list somebody else has sent.
+func TestALateClientIsAskedForTheFreeProofAgain(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		late := true
+		var posts []string
+		v.serve(v.program(100), 6463, func(c net.Conn, r *http.Request) {
+			switch {
+			case r.Header.Get("Upgrade") != "":
+				replyTo(c, "426 Upgrade Required", "")
+			case r.Method == http.MethodGet:
+				if late {
+					time.Sleep(600 * time.Millisecond)
+				}
+				replyTo(c, "404 Not Found", fingerprintBody)
+			default:
+				posts = append(posts, "post")
+				replyTo(c, "200 OK", accept(r.Header.Get("X-Nonce")))
+			}
+		})
+		h := v.agent(Options{})
+		h.publish(devices.True)
+		pass(time.Minute)
+		require.Empty(t, posts)
+		late = false
+		pass(2 * time.Minute)
+		require.Equal(t, Degraded, h.session().State)
+		require.Len(t, posts, 1)
+	})
+}
+
+// What a client of the written specification is asked for a proof may have been the list of another.
+func TestAProofByAnEmptyListHasAllListsSentAgain(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
+		h := v.agent(Options{})
+		h.publish(devices.True)
+		pass(time.Minute)
+		require.Len(t, s.Payloads(), 1)
+		v.client(v.program(200), fakeserver.Options{Profile: fakeserver.Documented, NoFingerprint: true, NoWebSocket: true, Ports: []int{6464}})
+		h.Resend() // has it looked for
+		pass(time.Minute)
+		require.Len(t, h.Status().Sessions, 2)
+		require.Equal(t, Ready, h.Status().Sessions[1].State)
+		require.Len(t, s.Payloads(), 3, "the first, that of the resend, and one after the proof")
+	})
+}
+
+// relay is a client whose socket and port belong to processes of known, different ids.
+func relay(t *testing.T, v *virtual) (socket, port *fakeserver.Server) {
+	socket = v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, NoTCP: true})
+	port = v.client(v.program(200), fakeserver.Options{Profile: fakeserver.Desktop})
+	return socket, port
+}
+
+func TestAPortOfAnotherProcessMayBeThatOfASocket(t *testing.T) {
+	for name, c := range map[string]struct {
+		socket, port Lineage
+		served       bool // beside the socket
+	}{
+		"nothing is known":          {Lineage{}, Lineage{}, false},
+		"a child":                   {Lineage{"/opt/discord", []int{1}}, Lineage{"/opt/relay", []int{100, 1}}, false},
+		"its parent":                {Lineage{"/opt/discord", []int{200, 1}}, Lineage{"/opt/launcher", []int{1}}, false},
+		"the same program":          {Lineage{"/opt/discord", []int{1}}, Lineage{"/opt/discord", []int{1}}, false},
+		"another program":           {Lineage{"/opt/discord", []int{1}}, Lineage{"/opt/other", []int{1}}, true},
+		"another one, but by whom?": {Lineage{"/opt/discord", []int{1}}, Lineage{"/opt/other", nil}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, v *virtual) {
+				v.lineages[100], v.lineages[200] = c.socket, c.port
+				socket, port := relay(t, v)
+				h := v.agent(Options{})
+				h.publish(devices.True)
+				pass(time.Minute)
+				require.Equal(t, devices.True, mute(socket))
+				st := h.Status().Sessions
+				require.Len(t, st, 2)
+				if c.served {
+					require.Equal(t, Degraded, st[1].State)
+					require.Equal(t, devices.True, mute(port))
+					return
+				}
+				require.Equal(t, Waiting, st[1].State)
+				require.Empty(t, port.Payloads())
+			})
+		})
+	}
+}
+
+// A list that is on its way over a port when a socket greets, which may be the same client's, is
+// waited for: given up it would cost a token, and could be taken after what the socket is sent.
+func TestAListOnItsWayIsNotGivenUpForASocket(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		v.hidden = []int{6463}
+		answer := make(chan struct{})
+		var ended, answered time.Time
+		v.serve(v.program(200), 6463, func(c net.Conn, r *http.Request) {
+			if r.Method == http.MethodGet {
+				replyTo(c, "404 Not Found", fingerprintBody)
+				return
+			}
+			gone := make(chan struct{})
+			go func() {
+				defer close(gone)
+				_, _ = c.Read(make([]byte, 1))
+				ended = time.Now()
+			}()
+			select {
+			case <-answer:
+				answered = time.Now()
+				replyTo(c, "200 OK", accept(r.Header.Get("X-Nonce")))
+			case <-gone:
+			}
+			<-gone
+		})
+		h := v.agent(Options{})
+		h.publish(devices.True)
+		pass(10 * time.Second)
+		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, NoTCP: true})
+		h.publish(devices.False)
+		pass(10 * time.Second)
+		require.Empty(t, s.Payloads(), "it must not be overtaken")
+		close(answer)
+		pass(100 * time.Millisecond)
+		require.False(t, answered.IsZero())
+		require.False(t, ended.Before(answered))
+		require.Equal(t, devices.False, mute(s))
+		require.Len(t, s.Payloads(), 1)
+	})
+}
+
+// A client that did not answer over HTTP has opened its socket since.
+func TestASocketIsTriedWhereHTTPWasNotAnswered(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		process := v.program(100)
+		v.serve(process, 6463, func(c net.Conn, r *http.Request) {
+			if r.Method == http.MethodGet {
+				replyTo(c, "404 Not Found", fingerprintBody)
+			}
+		})
+		h := v.agent(Options{})
+		h.publish(devices.True)
+		pass(2 * time.Minute)
+		require.Equal(t, Unsupported, h.session().State)
+		s := v.client(process, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, NoTCP: true})
+		pass(time.Second)
+		require.Equal(t, devices.True, mute(s))
+		st := h.Status().Sessions
+		require.Len(t, st, 1)
+		require.Equal(t, Ready, st[0].State)
+		require.Equal(t, IPC, st[0].Transport)
+	})
+}
+
+// Whose a port is counts once it is connected to: before, another program may take it over.
+func TestAPortThatChangesHandsDuringTheDialLearnsNothing(t *testing.T) {
+	near, far := net.Pipe()
+	defer far.Close()
+	mine := true
+	to := target{
+		addr: "127.0.0.1:6463", port: 6463, clientID: clientID,
+		dial: func(context.Context, int) (net.Conn, error) { mine = false; return near, nil },
+		same: func() bool { return mine },
+	}
+	_, err := openHTTP(t.Context(), to, nil, true)
+	require.ErrorIs(t, err, ErrLost)
+	_, err = far.Read(make([]byte, 1))
+	require.Error(t, err, "the connection is closed")
+}
+
+// A WebSocket that is opened to prove a port costs the client a token as any other.
+func TestAWebSocketForAProofCostsAToken(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		s := v.serve(v.program(100), 6463, func(c net.Conn, r *http.Request) {
+			if r.Header.Get("Upgrade") == "" {
+				time.Sleep(time.Hour) // the free proof never comes
+			}
+			replyTo(c, "503 Busy", "")
+		})
+		v.agent(Options{}).publish(devices.True)
+		pass(25 * time.Second)
+		tries := 0
+		for _, r := range s.requests() {
+			if r == "upgrade /" {
+				tries++
+			}
+		}
+		require.Equal(t, 2, tries, "as many as it has tokens")
+	})
+}
+
+// A client's own WebSocket lets in nobody without an origin: it is not tried at the cost of a token.
+func TestNoTokenIsSpentWhereTheWebSocketSurelyRefuses(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop})
+		h := v.agent(Options{})
+		h.publish(devices.True)
+		pass(time.Second)
+		h.publish(devices.False)
+		pass(time.Second)
+		require.Equal(t, devices.False, mute(s), "both tokens are for lists")
+		require.Contains(t, h.session().Error, "registered origins")
+		require.Equal(t, 2, s.Stats().Spent)
+	})
+}

@@ -1,0 +1,171 @@
+package rpcclient
+
+import (
+	"net"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/fakeserver"
+	"sidetone/internal/devices"
+)
+
+// Reloads change times while a client is served: it is told of each change all the while, over the
+// one link, and of the end.
+func TestReloadsLoseNothing(t *testing.T) {
+	for _, tr := range []Transport{IPC, WebSocket} {
+		t.Run(string(tr), func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, v *virtual) {
+				s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Documented, IPCDir: ipcDir, Bucket: 2})
+				opts := Options{Transports: only(tr)}
+				h := v.agent(opts)
+				h.publish(devices.True)
+				pass(time.Second)
+				for i, m := range []devices.Tri{devices.False, devices.True, devices.False, devices.True} {
+					opts.AnswerTimeout = time.Duration(4+i) * time.Second
+					h.Reconfigure(v.complete(h, opts))
+					pass(600 * time.Millisecond)
+					h.publish(m)
+					pass(10 * time.Millisecond)
+					require.Equal(t, m, mute(s))
+				}
+				opts.RetryMax = 7 * time.Second
+				h.Reconfigure(v.complete(h, opts))
+				h.stop()
+				require.Empty(t, s.Devices())
+				require.Equal(t, 1, s.Stats().Spent, "one link")
+			})
+		})
+	}
+}
+
+// What a list may take changes for the next list, and not for the one in flight.
+func TestANewTimeoutHoldsAtOnce(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		process := v.program(100)
+		v.client(process, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
+		h := v.agent(Options{})
+		h.publish(devices.True)
+		pass(time.Second)
+		h.Reconfigure(v.complete(h, Options{AnswerTimeout: time.Second}))
+		synctest.Wait()
+		process.Freeze()
+		h.publish(devices.False)
+		pass(2 * time.Second)
+		require.Equal(t, Slow, h.session().State)
+		process.Thaw()
+	})
+}
+
+// Several reloads and the end come before the first of them was taken.
+func TestReloadsAndTheEndAtOneMoment(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
+		h := v.agent(Options{})
+		h.publish(devices.True)
+		pass(time.Second)
+		h.Reconfigure(v.complete(h, Options{Transports: only(HTTP)}))
+		h.Reconfigure(v.complete(h, Options{TokenEvery: time.Minute}))
+		h.Reconfigure(v.complete(h, Options{Transports: only(HTTP)}))
+		h.stop()
+		require.Empty(t, s.Devices())
+	})
+}
+
+// Settings that leave out what a session uses let it go only when there is another link.
+func TestANewTransportIsThereBeforeTheOldOneGoes(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Documented, IPCDir: ipcDir, Bucket: 2})
+		opts := Options{Transports: only(IPC), Origin: origin}
+		h := v.agent(opts)
+		h.publish(devices.True)
+		pass(time.Second)
+		for i, tr := range []Transport{WebSocket, IPC} { // the first takes the second token, the next has to wait for one
+			opts.Transports = only(tr)
+			h.Reconfigure(v.complete(h, opts))
+			for range 50 {
+				pass(time.Second)
+				m := devices.Of(i%2 == 0)
+				i++
+				h.publish(m)
+				pass(10 * time.Millisecond)
+				require.Equal(t, m, mute(s), "at any moment a change is told at once")
+			}
+			require.Equal(t, tr, h.session().Transport)
+		}
+		require.Zero(t, s.Stats().Waited)
+		for _, p := range s.Payloads() {
+			require.NotEmpty(t, p.Devices, "it is never told that the devices are gone")
+		}
+		opts.Transports = only(WebSocket)
+		h.Reconfigure(v.complete(h, opts))
+		pass(time.Second)
+		h.stop()
+		require.Empty(t, s.Devices(), "the farewell goes over the old link")
+	})
+}
+
+// A client that the settings leave out is told that the devices are gone.
+func TestWhatTheSettingsLeaveOutIsToldSo(t *testing.T) {
+	for name, change := range map[string]func(o *Options){
+		"another port":      func(o *Options) { o.Ports = []int{6470} },
+		"sockets alone":     func(o *Options) { o.Transports = only(IPC) },
+		"the first alone":   func(o *Options) { o.Clients = FirstClient },
+		"another client id": func(o *Options) { o.ClientID = clientID + "1" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, v *virtual) {
+				first := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, Ports: []int{6464}})
+				s := v.client(v.program(200), fakeserver.Options{Profile: fakeserver.Documented, Ports: []int{6463}})
+				h := v.agent(Options{Origin: origin})
+				h.publish(devices.True)
+				pass(time.Second)
+				require.Equal(t, devices.True, mute(s))
+				o := v.complete(h, Options{Origin: origin})
+				change(&o)
+				h.Reconfigure(o)
+				pass(time.Second)
+				require.Empty(t, s.Devices())
+				if name != "another client id" {
+					require.Equal(t, devices.True, mute(first))
+				}
+			})
+		})
+	}
+}
+
+// A client that is served over HTTP opens its socket when there is no token for it. Until there is
+// one, it is served as before, and told of the end.
+func TestASocketWaitsForItsTokenWhileHTTPGoesOn(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		process := v.program(100)
+		var got []string
+		v.serve(process, 6463, func(c net.Conn, r *http.Request) {
+			if r.Method == http.MethodGet {
+				replyTo(c, "404 Not Found", fingerprintBody)
+				return
+			}
+			got = append(got, "list")
+			replyTo(c, "200 OK", accept(r.Header.Get("X-Nonce")))
+		})
+		h := v.agent(Options{})
+		h.publish(devices.True)
+		pass(time.Second)
+		h.publish(devices.False)
+		pass(time.Second)
+		require.Len(t, got, 2, "both tokens are spent")
+		s := v.client(process, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, NoTCP: true})
+		h.publish(devices.True)
+		pass(10 * time.Second)
+		require.Equal(t, HTTP, h.session().Transport, "its link is kept")
+		require.Equal(t, Degraded, h.session().State)
+		pass(20 * time.Second)
+		require.Equal(t, devices.True, mute(s), "the token is for the socket")
+		require.Len(t, got, 2)
+		require.Equal(t, Ready, h.session().State)
+		require.Len(t, h.Status().Sessions, 1)
+	})
+}
