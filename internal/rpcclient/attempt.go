@@ -33,7 +33,7 @@ func (c *Client) collect() {
 func (c *Client) judge(p *peer, r *run) {
 	if r.worked { // the client may be back in a moment
 		c.search.reset()
-		c.nextSearch = time.Now().Add(c.search.wait())
+		c.nextSearch, c.since = time.Now().Add(c.search.wait()), time.Now()
 	}
 	on := c.outcomeOf(p, r)
 	if p.differs(r.at) {

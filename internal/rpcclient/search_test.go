@@ -1,0 +1,101 @@
+package rpcclient
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/fakeserver"
+	"sidetone/internal/devices"
+)
+
+// Without a client the search becomes seldom: clients with a socket, as all that users run, are
+// noticed by an event.
+func TestTheSearchSlowsDown(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		h := v.agent(Options{})
+		h.publish(devices.True)
+		looks := func(d time.Duration) int {
+			before := v.looked()
+			pass(d)
+			return v.looked() - before
+		}
+		require.Greater(t, looks(time.Minute), 8, "quick at first")
+		pass(3 * time.Minute)
+		slow := looks(time.Hour)
+		require.LessOrEqual(t, slow, 2*60)
+		require.GreaterOrEqual(t, slow, 60)
+
+		h.Resend()
+		require.Greater(t, looks(time.Minute), 8, "quick again after a resume")
+		pass(time.Hour)
+
+		process := v.program(100)
+		s := v.client(process, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, NoTCP: true})
+		pass(100 * time.Millisecond)
+		require.Equal(t, devices.True, mute(s), "a new socket is an event")
+		pass(time.Minute)
+		require.LessOrEqual(t, looks(time.Hour), 1, "no search while a client is served")
+
+		process.Kill()
+		pass(time.Second)
+		require.Empty(t, h.Status().Sessions)
+		require.Greater(t, looks(time.Minute), 8, "quick again without it: it may be back in a moment")
+		pass(3 * time.Minute)
+		require.LessOrEqual(t, looks(time.Hour), 2*60)
+	})
+}
+
+// Where nothing tells of new sockets, looking is the only way to find them.
+func TestTheSearchStaysQuickWhereNothingTellsOfSockets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := New(Options{ClientID: clientID, Local: noLocal{}})
+		done := make(chan struct{})
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { defer close(done); c.Run(ctx) }()
+		pass(time.Hour)
+		require.LessOrEqual(t, time.Until(c.Status().NextTry), 6*time.Second)
+		cancel()
+		<-done
+	})
+}
+
+// Lists are sent again from time to time where that is wanted.
+func TestListsAreSentAgainFromTimeToTime(t *testing.T) {
+	for every, want := range map[time.Duration]int{0: 1, 10 * time.Minute: 1 + 5} {
+		inVirtualTime(t, func(t *testing.T, v *virtual) {
+			s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
+			h := v.agent(Options{ResendEvery: every})
+			h.publish(devices.True)
+			pass(time.Hour - time.Minute)
+			require.Len(t, s.Payloads(), want)
+			h.Reconfigure(v.complete(h, Options{ResendEvery: time.Minute}))
+			pass(10*time.Minute + time.Second)
+			require.Len(t, s.Payloads(), want+10)
+		})
+	}
+}
+
+// A client whose tokens another agent has spent closes with 1006 after a while in its line. It is
+// tried again soon, and such a try has cost no token.
+func TestWhoIsSentAwayFromTheLineTriesAgain(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, NoTCP: true})
+		for range 2 {
+			conn, _, err := v.Dial(t.Context(), s.IPCPath())
+			require.NoError(t, err)
+			other, err := openIPC(t.Context(), conn, clientID)
+			require.NoError(t, err)
+			other.close()
+		}
+		h := v.agent(Options{})
+		h.publish(devices.True)
+		pass(10*time.Second + 100*time.Millisecond)
+		require.Contains(t, h.session().Error, "1006")
+		pass(26 * time.Second)
+		require.Equal(t, devices.True, mute(s))
+	})
+}
