@@ -262,8 +262,11 @@ func (c *Client) token(ctx context.Context, p *peer) error {
 // transport is left, and what holds the port is not the client itself.
 func (c *Client) patience(ctx context.Context, p *peer, at place, tr Transport, counts bool) (context.Context, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	another := c.another(p, at, tr) && p.worked != tr
-	limit := time.AfterFunc(c.opts().HTTPTimeout, func() { cancel(ErrNoAnswer) })
+	another, longest := c.another(p, at, tr), c.opts().HTTPTimeout
+	if p.worked == tr {
+		another, longest = false, frozenLimit
+	}
+	limit := time.AfterFunc(longest, func() { cancel(ErrNoAnswer) })
 	check := time.AfterFunc(c.opts().AnswerTimeout, func() {
 		queues := counts && (!another || (at.port.Port != 0 && fingerprint(ctx, c.target(at)) == nil))
 		if !queues {
@@ -276,6 +279,10 @@ func (c *Client) patience(ctx context.Context, p *peer, at place, tr Transport, 
 		cancel(err)
 	}
 }
+
+// frozenLimit bounds the wait for READY of a client that has answered over the same transport
+// before: it is frozen. Each connection that is given up takes one of its tokens when it goes on.
+const frozenLimit = time.Hour
 
 // another reports whether a transport is left after tr.
 func (c *Client) another(p *peer, at place, tr Transport) bool {
