@@ -57,6 +57,10 @@ func (LinkKind) Enum() []string {
 	return names([]LinkKind{LinkUSB, LinkDongle, LinkBluetooth, LinkJack, LinkVirtual})
 }
 
+// IsWireless reports whether the OS sees such a link come without the headset being switched on: it may have been on,
+// and muted, long before, as behind a dongle that is plugged in, or when Bluetooth is in reach again.
+func (k LinkKind) IsWireless() bool { return k == LinkDongle || k == LinkBluetooth }
+
 // OS is a GOOS value.
 type OS string
 

@@ -28,9 +28,9 @@ func (v ByteValue) OneBit() bool { return v.Mask != nil && bits.OnesCount8(uint8
 func (f *faults) start(path string, a Anchor, u use) {
 	switch {
 	case a.Start == nil || u.field == linkField:
-	case u.dongle:
+	case u.wireless:
 		f.warn(path+".start", "hid_report or hid_query; or link_up, if its link goes down only when it is switched off",
-			"it never counts: who plugs in a dongle does not switch its headset on")
+			"it never counts: a dongle that is plugged in, or Bluetooth that connects, does not switch the headset on")
 	case u.link && a.LinkUp == nil && a.HIDReport == nil && a.HIDQuery == nil:
 		f.warn(path+".start", "hid_report or hid_query; or link_up, if its link goes down only when it is switched off",
 			"it does not count when the link comes up: from then on the state is unknown")

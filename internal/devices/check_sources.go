@@ -90,7 +90,7 @@ type use struct {
 	hardware   bool // the product has links with vid and pids
 	hid        bool // it has sources that read HID devices
 	link       bool // it has link_state
-	dongle     bool // all those links are dongles
+	wireless   bool // all those links are
 	allowWrite bool
 }
 
@@ -99,7 +99,7 @@ func (p Product) use(f Field, list []OS) use {
 		field: f, os: list, allowWrite: p.AllowWrite,
 		hardware: slices.ContainsFunc(p.Links, func(l Link) bool { return len(l.PIDs) > 0 }),
 		link:     len(p.LinkState) > 0,
-		dongle:   !slices.ContainsFunc(p.Links, func(l Link) bool { return len(l.PIDs) > 0 && l.Kind != LinkDongle }),
+		wireless: !slices.ContainsFunc(p.Links, func(l Link) bool { return len(l.PIDs) > 0 && !l.Kind.IsWireless() }),
 		hid:      slices.ContainsFunc(p.Sources, func(r SourceRule) bool { return r.readsHID() }),
 	}
 }

@@ -41,7 +41,7 @@ type HIDReport struct {
 // resume from sleep, lost reports or a new connection the toggle is unknown until its anchor
 // speaks again.
 type Anchor struct {
-	Start     *bool      `json:"start,omitempty" yaml:"start,omitempty" jsonschema_description:"The state that the device's firmware always takes when it is plugged in. It does not count for a link of kind dongle, whose headset has a life of its own."`
+	Start     *bool      `json:"start,omitempty" yaml:"start,omitempty" jsonschema_description:"The state that the device's firmware always takes when it is plugged in. It does not count for a link of kind dongle or bluetooth, whose headset has a life of its own."`
 	LinkUp    *bool      `json:"link_up,omitempty" yaml:"link_up,omitempty" jsonschema_description:"The state that the firmware always takes when link_state becomes true after false: only for a headset that is then always switched on afresh. One that was out of range comes back as it was."`
 	HIDReport *HIDReport `json:"hid_report,omitempty" yaml:"hid_report,omitempty" jsonschema_description:"Another report of the device that shows the state, on whichever of its interfaces."`
 	HIDQuery  *HIDQuery  `json:"hid_query,omitempty" yaml:"hid_query,omitempty" jsonschema_description:"The device's answer to a request, on whichever of its interfaces. Needs the product's allow_write."`

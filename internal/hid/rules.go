@@ -25,7 +25,7 @@ type rule struct {
 	bySerial bool     // the product is several USB devices with one serial number
 	relies   []string // the places of levels, one of which must tell when an answer is over; empty: it needs none
 	ids      []hardware
-	dongles  []hardware // those of ids whose headset may be on, or muted, before they are plugged in
+	wireless []hardware // those of ids that come without the headset being switched on: of dongles, and by Bluetooth
 	devices.SourceKind
 }
 
@@ -44,11 +44,11 @@ type hardware struct {
 func NewRules(cat *devices.Catalogue, os devices.OS) *Rules {
 	r := &Rules{links: make(map[string][]linkRule)}
 	for _, p := range cat.Products {
-		ids, dongles := hardwareOf(p, os)
+		ids, wireless := hardwareOf(p, os)
 		if len(ids) == 0 {
 			continue
 		}
-		base := rule{product: p.ID, bySerial: p.GroupBy == devices.GroupSerial, ids: ids, dongles: dongles}
+		base := rule{product: p.ID, bySerial: p.GroupBy == devices.GroupSerial, ids: ids, wireless: wireless}
 		told := make(map[devices.Field][]string) // the places of levels so far; those of the link under ""
 		for i, l := range p.LinkState {
 			if applies(l.OS, os) {
@@ -75,7 +75,7 @@ func applies(list []devices.OS, os devices.OS) bool {
 	return len(list) == 0 || slices.Contains(list, os)
 }
 
-func hardwareOf(p devices.Product, os devices.OS) (ids, dongles []hardware) {
+func hardwareOf(p devices.Product, os devices.OS) (ids, wireless []hardware) {
 	for _, l := range p.Links {
 		bus := devices.USB
 		if l.Kind == devices.LinkBluetooth {
@@ -87,12 +87,12 @@ func hardwareOf(p devices.Product, os devices.OS) (ids, dongles []hardware) {
 			}
 			id := hardware{bus, strings.ToLower(l.VID), strings.ToLower(pid)}
 			ids = append(ids, id)
-			if l.Kind == devices.LinkDongle {
-				dongles = append(dongles, id)
+			if l.Kind.IsWireless() {
+				wireless = append(wireless, id)
 			}
 		}
 	}
-	return ids, dongles
+	return ids, wireless
 }
 
 // levels adds the rule's place to those of levels if it is one.
@@ -153,8 +153,8 @@ func describe(d Device) *Descriptor {
 
 func hardwareID(d Device) hardware { return hardware{d.Bus, d.VID, d.PID} }
 
-// isDongle reports whether the device stands for a headset that is not plugged in with it.
-func (rl *rule) isDongle(d Device) bool { return slices.Contains(rl.dongles, hardwareID(d)) }
+// isWireless reports whether the device comes without its headset being switched on.
+func (rl *rule) isWireless(d Device) bool { return slices.Contains(rl.wireless, hardwareID(d)) }
 
 // fits says whether the device is of the rule's product and has what the rule reads.
 func (rl *rule) fits(d Device, desc *Descriptor) bool {

@@ -30,6 +30,18 @@ func TestStartOfADongle(t *testing.T) {
 	}
 }
 
+// Bluetooth that comes back after the headset was out of reach does not switch it on.
+func TestStartOverBluetooth(t *testing.T) {
+	text := strings.Replace(head, "kind: usb", "kind: bluetooth", 1)
+	cat, problems := config.DecodeCatalogue("test.yaml", []byte(text+toggleOf("start: false")))
+	require.Empty(t, problems)
+	w := &world{t: t, tr: NewTracker(NewRules(cat, devices.Linux)), now: t0, ids: make(map[string]uint64)}
+	connected := plugged("hidraw0", reports(1))
+	connected.Device.Bus, connected.Device.Container = devices.Bluetooth, "bluetooth:00:11:22:33:44:55"
+	require.Equal(t, "sources[0]=unknown", w.happen(connected))
+	require.Equal(t, "sources[0]=unknown", w.happen(in("hidraw0", 1, 1), gone("hidraw0"), connected, in("hidraw0", 1, 1)))
+}
+
 // hardware_mute takes no value for what the rule does not say of it, wherever the value is read.
 func TestMuteGuessesNothing(t *testing.T) {
 	for value, want := range map[string][3]string{ // of 00, 01 and 03

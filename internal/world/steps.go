@@ -128,7 +128,7 @@ func (d *desk) plug(h *headset, port int, wait time.Duration) {
 	d.change(h, byLink, func() {
 		h.plugged, h.port, h.paired = true, port, false
 		h.presence++
-		if h.Bus != Dongle && !h.Keeps {
+		if h.Bus == USB && !h.Keeps {
 			h.pressed = false
 		}
 		h.sound = false
