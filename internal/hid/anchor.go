@@ -46,6 +46,9 @@ func (t *Tracker) anchor(teller *tracked, anchor *sensor, at time.Time) {
 			case s.at != anchor.anchors || d.unit(s.rule) != u:
 			case apart && anchor.talk != nil && !s.pressed.Before(anchor.last):
 				s.doubtful = true
+			case anchor.debounce() > 0 && s.pressed.After(anchor.stated.Add(-anchor.debounce())): // while the level had yet to last
+				s.set(devices.Unknown, at)
+				s.doubtful = true
 			default:
 				s.set(anchor.told, at)
 				s.stated = anchor.stated
@@ -81,4 +84,16 @@ func (t *Tracker) askAnchors(u unit, toggle *sensor, m devices.Moment, at, now t
 		d.forget(at, now, its)
 		d.ask(m, now, its)
 	}
+}
+
+// pressed reports whether a button of the unit has been pressed that the rule reads, since what was known of it was forgotten.
+func (t *Tracker) pressed(u unit, rule string) bool {
+	for _, d := range t.devices {
+		for _, s := range d.sensors {
+			if s.at == rule && s.stirred && d.unit(s.rule) == u {
+				return true
+			}
+		}
+	}
+	return false
 }

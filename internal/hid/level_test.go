@@ -68,3 +68,20 @@ func TestLevel(t *testing.T) {
 	w.happen(in("hidraw0", 1, 1))
 	require.Equal(t, since, w.tr.Readings()[0].Since, "for as long as it holds")
 }
+
+// A descriptor that declares eight bits and names two makes padding of the others, as a person reads it, and seven mutes
+// of them by the letter. Where they disagree nobody knows which is meant.
+func TestFieldsThatDisagree(t *testing.T) {
+	d := []byte{
+		0x05, 0x0b, 0x09, 0x05, 0xa1, 0x01, 0x85, 0x01, 0x15, 0x00, 0x25, 0x01, 0x75, 0x01, 0x95, 0x08, // Telephony: a headset; 8 bits
+		0x09, 0x20, 0x09, 0x2f, 0x81, 0x22, 0xc0, // Hook Switch, Phone Mute
+	}
+	w := newWorld(t, "\n    sources: [{field: hardware_mute, hid_usage: {}}]\n")
+	w.happen(at("hidraw0", d))
+	for _, c := range []struct {
+		bits byte
+		want string
+	}{{0x00, "false"}, {0x02, "unknown"}, {0x01, "false"}, {0xfe, "true"}, {0xaa, "unknown"}} {
+		require.Equal(t, "sources[0]="+c.want, w.happen(in("hidraw0", 1, c.bits)), "%#02x", c.bits)
+	}
+}

@@ -135,6 +135,7 @@ func (s *sensor) forget(at time.Time) {
 	s.due, s.again, s.told = time.Time{}, time.Time{}, devices.Unknown
 	s.stirred, s.strange, s.answered, s.stated = false, false, time.Time{}, time.Time{}
 	s.hold(devices.Unknown)
+	s.rest(at)
 }
 
 func (s *sensor) hold(v devices.Tri) {
@@ -187,6 +188,8 @@ func (s *sensor) hear(data []byte, at, now time.Time) {
 
 func (s *sensor) usage(data []byte, at, now time.Time) {
 	u := *s.HIDUsage
+	var level devices.Tri
+	shown := false
 	for i, f := range s.fields {
 		v, ok := f.Value(data)
 		if !ok {
@@ -194,7 +197,11 @@ func (s *sensor) usage(data []byte, at, now time.Time) {
 		}
 		switch kindOf(u, f) {
 		case devices.HIDLevel:
-			s.level(devices.Of((v != 0) != u.Invert), u.DebounceMS, at, now)
+			one := devices.Of((v != 0) != u.Invert)
+			if shown && one != level {
+				one = devices.Unknown // many declare padding as more of the last control, so nobody knows which field it is
+			}
+			level, shown = one, true
 		case devices.HIDToggle:
 			if !f.Relative {
 				s.button(i, v != 0, u.DebounceMS, at)
@@ -206,6 +213,9 @@ func (s *sensor) usage(data []byte, at, now time.Time) {
 				s.level(devices.Of((v > 0) != u.Invert), u.DebounceMS, at, now)
 			}
 		}
+	}
+	if shown {
+		s.level(level, u.DebounceMS, at, now)
 	}
 }
 
@@ -311,9 +321,9 @@ func (s *sensor) unconfirmed(at time.Time) {
 	}
 }
 
-// rest is for a conversation that is over: what nothing tells of is asked for again after a while.
+// rest is for a conversation that is over, or broken off: what nothing tells of is asked for again after a while.
 func (s *sensor) rest(now time.Time) {
-	if s.HIDQuery != nil && s.HIDQuery.PollMS != 0 && s.again.IsZero() {
+	if s.HIDQuery != nil && s.HIDQuery.PollMS != 0 && s.again.IsZero() && !s.last.IsZero() {
 		s.again = now.Add(milliseconds(s.HIDQuery.PollMS, 0))
 	}
 }

@@ -96,3 +96,13 @@ func TestMuteLampIsNoted(t *testing.T) {
 		}
 	}
 }
+
+// An interface that comes later than the others has missed the presses that they told: it does not bring the state of
+// the plugging in with it.
+func TestStartOfAnInterfaceThatComesLate(t *testing.T) {
+	w := newWorld(t, toggleOf("start: false"))
+	w.happen(plugged("hidraw0", reports(1)))
+	require.Equal(t, "sources[0]=false sources[0]=false", w.happen(plugged("hidraw1", reports(1))))
+	require.Equal(t, "sources[0]=true sources[0]=false", w.happen(in("hidraw0", 1, 1)))
+	require.Equal(t, "sources[0]=true sources[0]=false sources[0]=unknown", w.happen(plugged("hidraw2", reports(1))))
+}

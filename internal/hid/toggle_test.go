@@ -134,3 +134,14 @@ func TestToggleDebounce(t *testing.T) {
 	require.Equal(t, "sources[0]=false", press(50*ms))
 	require.True(t, w.tr.Due().IsZero())
 }
+
+// A level that has yet to last is older than the press that comes meanwhile.
+func TestPressWhileTheAnchorHasYetToLast(t *testing.T) {
+	w := newWorld(t, toggleOf("hid_report: {report_id: 2, value: {byte: 1, on: [1], off: [0]}, debounce_ms: 3000}"))
+	w.happen(at("hidraw0", reports(1, 2)), in("hidraw0", 2, 1))
+	require.Equal(t, "sources[0]=true", w.expire())
+	w.happen(in("hidraw0", 2, 0), in("hidraw0", 1, 1))
+	require.Equal(t, "sources[0]=unknown", w.expire(), "it was unmuted, and then the button was pressed")
+	w.happen(in("hidraw0", 2, 1))
+	require.Equal(t, "sources[0]=true", w.expire())
+}

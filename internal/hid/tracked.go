@@ -256,5 +256,10 @@ func (d *tracked) hush(now time.Time, which func(*sensor) bool) {
 	if s := d.conversation(); s != nil && which(s) {
 		d.breakOff()
 	}
+	for _, s := range d.sensors {
+		if which(s) {
+			s.rest(now)
+		}
+	}
 	d.goOn(now)
 }

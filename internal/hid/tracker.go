@@ -109,7 +109,7 @@ func (t *Tracker) attach(e Event, at, now time.Time) {
 	t.book.changed = t.book.changed || slices.ContainsFunc(d.sensors, (*sensor).isReading)
 	if e.Plugged {
 		for _, s := range d.sensors {
-			if !s.isWireless(d.device) {
+			if !s.isWireless(d.device) && !t.pressed(d.unit(s.rule), s.at) {
 				s.plugIn(at)
 			}
 		}
