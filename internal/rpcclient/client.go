@@ -308,6 +308,9 @@ func (c *Client) stateOf(p *peer) State {
 
 // stop ends all sessions in order, and waits for them.
 func (c *Client) stop() {
+	ctx, cancel := context.WithTimeout(context.Background(), c.opts().StopTimeout)
+	defer cancel()
+	var wg sync.WaitGroup
 	for _, p := range c.peers {
 		if p.run != nil {
 			p.run.cancel(errStopping)
@@ -319,8 +322,9 @@ func (c *Client) stop() {
 			p.run.better.drop()
 			c.takeNext(p).drop()
 		}
-		p.dropConn()
+		wg.Go(func() { c.lastWord(ctx, p) })
 	}
+	wg.Wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.peers = nil
