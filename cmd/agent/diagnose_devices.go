@@ -171,7 +171,7 @@ func mutedWords(flag devices.Flag) string {
 	if flag.Value == devices.False {
 		words = "not muted"
 	}
-	if flag.Origin.Via != devices.ViaOSEndpointMute {
+	if !flag.Origin.Shared {
 		words += " on the hardware"
 	}
 	return words

@@ -1,6 +1,9 @@
 package devices
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // SchemaVersion is the version of the catalogue's format that this code reads.
 const SchemaVersion = 1
@@ -196,8 +199,17 @@ type ALSACtl struct {
 	Name   string `json:"name" yaml:"name" jsonschema:"minLength=1" jsonschema_description:"The control's name as 'sidetone devices' shows it, such as Auto Gain Control."`
 	Invert bool   `json:"invert,omitempty" yaml:"invert,omitempty" jsonschema_description:"true: on means false, as with a capture switch that is on when not muted."`
 
+	SharedWithButton bool `json:"shared_with_button,omitempty" yaml:"shared_with_button,omitempty" jsonschema_description:"true: the button and the OS move one control. A hardware_mute from a capture switch needs that word: sound servers and mixers set it, too."`
+
 	On  []string `json:"on,omitempty" yaml:"on,omitempty" jsonschema_description:"For a control that is no switch: the items, or numbers, that mean true. Needs off."`
 	Off []string `json:"off,omitempty" yaml:"off,omitempty" jsonschema_description:"Those that mean false. Any other is unknown."`
+}
+
+// movedByOS reports whether sound servers and mixers set the control, too: by the names of ALSA's
+// convention, a capture switch is the mute that they offer to the user.
+func (c ALSACtl) movedByOS() bool {
+	name, _, _ := strings.Cut(c.Name, ",") // without the number of several that bear one name
+	return strings.HasSuffix(name, "Capture Switch")
 }
 
 // Switch reports whether the control is on or off by itself; else On and Off say what its values mean.

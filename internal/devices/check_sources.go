@@ -163,6 +163,11 @@ func (f *faults) system(path string, k SourceKind, u use) {
 		f.add(path+".alsa_ctl.name", "'sidetone devices' shows the names", "empty name of a control")
 	case k.ALSACtl != nil && !forOS(u.os, Linux):
 		f.add(path+".alsa_ctl", "", "alsa_ctl works on linux only, so this rule never applies")
+	case mute && k.ALSACtl != nil && k.ALSACtl.movedByOS() && !k.ALSACtl.SharedWithButton:
+		f.silent(path+".alsa_ctl", "add shared_with_button: true if its button and the OS move one switch; else take the rule out, and push the state",
+			"sound servers and mixers set a capture switch, too, and nothing tells who has, so this rule says nothing")
+	case !mute && k.ALSACtl != nil && k.ALSACtl.SharedWithButton:
+		f.add(path+".alsa_ctl.shared_with_button", "", "shared_with_button is a word on hardware_mute")
 	case k.ALSACtl != nil:
 		f.control(path+".alsa_ctl", *k.ALSACtl)
 	}

@@ -132,12 +132,12 @@ var fieldWords = map[Field][3]string{
 func flagReason(r Report, f Field, to Tri) string {
 	who := cmp.Or(r.Model.Name, r.ID)
 	s := who + ": " + fieldWords[f][to]
-	via := r.Flags[f].Origin.Via
-	if via == ViaOSEndpointMute && to.Known() {
+	origin := r.Flags[f].Origin
+	if origin.Shared && to.Known() {
 		s += " " + sharedMute
 	}
-	if via != "" {
-		s += " (" + via + ")"
+	if origin.Via != "" {
+		s += " (" + origin.Via + ")"
 	}
 	return s
 }

@@ -85,7 +85,7 @@ func TestDiffOfAFlag(t *testing.T) {
 	changes := Diff(headset700(t, False), headset700(t, True))
 	require.Equal(t, []Change{{
 		Kind: FlagSet, Model: "Acme Headset 700", Types: []Type{AudioInput}, IDs: []string{"in"},
-		Field: HardwareMute, From: False, To: True, Origin: Origin{Via: ViaOSEndpointMute, Detail: "in"},
+		Field: HardwareMute, From: False, To: True, Origin: Origin{Via: ViaOSEndpointMute, Detail: "in", Shared: true},
 		Reason: "Acme Headset 700: mic muted by the button or in the sound settings (os_endpoint_mute)",
 	}}, changes)
 }

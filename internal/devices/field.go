@@ -26,10 +26,11 @@ func (Field) Enum() []string { return names(Fields) }
 type Origin struct {
 	Via    string `json:"via,omitempty"`    // the kind of source: push, hid_report, os_endpoint_mute, const, ...
 	Detail string `json:"detail,omitempty"` // which one: an endpoint id, a control's name
+	Shared bool   `json:"shared,omitempty"` // a mute that the button and the OS both move: nothing tells which of them has set it
 	Stale  bool   `json:"stale,omitempty"`  // the source has failed since; this is its last good answer
 }
 
-// sharedMute is how a mute has come about that button and OS share: nothing tells which of them has set it.
+// sharedMute is how a mute has come about that button and OS share.
 const sharedMute = "by the button or in the sound settings"
 
 // String is "via" or "via (detail)".
@@ -39,7 +40,7 @@ func (o Origin) String() string {
 		s = "no source"
 	}
 	switch {
-	case o.Via == ViaOSEndpointMute:
+	case o.Shared:
 		s += " (" + strings.TrimPrefix(o.Detail+", set "+sharedMute, ", ") + ")"
 	case o.Detail != "":
 		s += " (" + o.Detail + ")"

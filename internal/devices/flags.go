@@ -40,15 +40,18 @@ func (inst *instance) consider(f Field, e *Endpoint, behind []*Endpoint) iter.Se
 	}
 }
 
-// readHardware reads a switch off a hardware endpoint.
-func (k SourceKind) readHardware(hw *Endpoint) Flag {
+// readHardware reads a switch off a hardware endpoint, for a field.
+func (k SourceKind) readHardware(f Field, hw *Endpoint) Flag {
 	switch {
 	case k.OSEndpointMute != nil:
 		if !k.OSEndpointMute.SharedWithButton || k.OSEndpointMute.strict() && !hw.MuteInHardware {
 			return Flag{}
 		}
-		return hw.flag(hw.Mute, factMute, Origin{Via: ViaOSEndpointMute, Detail: hw.ID})
+		return hw.flag(hw.Mute, factMute, Origin{Via: ViaOSEndpointMute, Detail: hw.ID, Shared: true})
 	case k.ALSACtl != nil:
+		if f == HardwareMute && k.ALSACtl.movedByOS() && !k.ALSACtl.SharedWithButton {
+			return Flag{}
+		}
 		v, fact := hw.Controls[k.ALSACtl.Name], factControl
 		if !k.ALSACtl.Switch() {
 			v, fact = k.ALSACtl.meaning(hw.Settings[k.ALSACtl.Name]), factSetting
@@ -56,7 +59,7 @@ func (k SourceKind) readHardware(hw *Endpoint) Flag {
 		if k.ALSACtl.Invert {
 			v = v.Not()
 		}
-		return hw.flag(v, fact+k.ALSACtl.Name, Origin{Via: ViaALSACtl, Detail: k.ALSACtl.Name})
+		return hw.flag(v, fact+k.ALSACtl.Name, Origin{Via: ViaALSACtl, Detail: k.ALSACtl.Name, Shared: k.ALSACtl.SharedWithButton})
 	}
 	return Flag{}
 }

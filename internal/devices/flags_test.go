@@ -88,7 +88,7 @@ func TestSources(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := flagOf(t, c.field, Linux, c.sources, c.set)
 			require.Equal(t, c.want, got.Value)
-			require.Equal(t, Origin{Via: c.via, Detail: c.detail}, got.Origin)
+			require.Equal(t, Origin{Via: c.via, Detail: c.detail, Shared: c.via == ViaOSEndpointMute}, got.Origin)
 		})
 	}
 }

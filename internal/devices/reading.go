@@ -79,7 +79,7 @@ func (inst *instance) read(at string, k SourceKind, f Field, e *Endpoint, behind
 	case k.OSEndpointMute != nil, k.ALSACtl != nil:
 		flags := make([]Flag, 0, len(behind))
 		for _, hw := range behind {
-			flags = append(flags, k.readHardware(hw))
+			flags = append(flags, k.readHardware(f, hw))
 		}
 		return mergeFlags(flags)
 	case k.Derive != nil:

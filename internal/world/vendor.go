@@ -220,7 +220,7 @@ func (b *builder) rule(i int) object {
 		out["feature"], out["event"], out["read"], out["value"] = "0601", 0, 1, b.value(t, 0)
 		return object{"hidpp": out}
 	case FormALSA:
-		return object{"alsa_ctl": object{"name": alsaControl, "invert": true}}
+		return object{"alsa_ctl": object{"name": alsaControl, "invert": true, "shared_with_button": true}}
 	}
 	return out
 }
