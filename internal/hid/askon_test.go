@@ -55,6 +55,27 @@ func TestAskOn(t *testing.T) {
 	require.Equal(t, "sources[0]=false", w.states())
 }
 
+// Each lost report is a reason to forget, but a thousand of them at once are one reason to ask.
+func TestManyLostReportsAreAskedAboutOnce(t *testing.T) {
+	w := known(t)
+	w.pass(time.Second)
+	asked := 0
+	for range 1000 {
+		w.apply(Event{Node: "hidraw0", Happening: Lost})
+		if w.asked() != "" {
+			asked++
+		}
+		w.pass(100 * time.Microsecond)
+	}
+	require.Equal(t, 1, asked)
+	require.Equal(t, "sources[0]=unknown", w.states())
+	w.pass(200 * time.Millisecond)
+	require.Equal(t, question, w.asked(), "what came before the last loss counts no more")
+	w.apply(in("hidraw0", 1, 1))
+	require.Equal(t, "sources[0]=true", w.states())
+	w.quiet("nothing more was lost")
+}
+
 func TestAskOnDuringAConversation(t *testing.T) {
 	w := known(t)
 	w.happen(in("hidraw0", 2))

@@ -18,6 +18,7 @@ type tracked struct {
 	talking *sensor   // whose conversation is under way; a device has one at a time
 	asked   uint64    // the last request of it
 	queue   []*sensor // whose turn comes after it
+	lost    time.Time // when it was asked because reports were lost
 
 	book     *book
 	requests []Request

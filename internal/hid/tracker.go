@@ -48,6 +48,11 @@ func (t *Tracker) Apply(e Event, now time.Time) (changed bool) {
 		d.answered(e.Request, e.Data, at, now)
 	case e.Happening == Lost:
 		t.forgetKin(d, at, now)
+		if since := now.Sub(d.lost); since >= 0 && since < askGap {
+			t.askKinSoon(d, now)
+			break
+		}
+		d.lost = now
 		t.askKin(d, devices.AtResume, now, all)
 	}
 	return t.settle(at, now)
@@ -70,6 +75,20 @@ func (t *Tracker) askKin(d *tracked, m devices.Moment, now time.Time, which func
 	for _, other := range t.sorted() {
 		kin := d.kin(other)
 		other.ask(m, now, func(s *sensor) bool { return kin(s) && which(s) })
+	}
+}
+
+// askKinSoon has the device asked as after a resume, at the end of the gap: while reports keep being lost it is not
+// asked after each of them.
+func (t *Tracker) askKinSoon(d *tracked, now time.Time) {
+	for _, other := range t.sorted() {
+		kin := d.kin(other)
+		for _, s := range other.sensors {
+			if kin(s) && s.asksAt(devices.AtResume) {
+				s.askSoon(now)
+			}
+		}
+		other.askAgain(now)
 	}
 }
 
