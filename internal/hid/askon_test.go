@@ -73,6 +73,10 @@ func TestManyLostReportsAreAskedAboutOnce(t *testing.T) {
 	require.Equal(t, question, w.asked(), "what came before the last loss counts no more")
 	w.apply(in("hidraw0", 1, 1))
 	require.Equal(t, "sources[0]=true", w.states())
+	w.expire()
+	require.Equal(t, question, w.asked(), "that may have been the answer to a question that was broken off")
+	w.pass(300 * time.Millisecond)
+	w.apply(in("hidraw0", 1, 1))
 	w.quiet("nothing more was lost")
 }
 
