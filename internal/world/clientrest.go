@@ -22,6 +22,9 @@ func (k *client) calmFor(d time.Duration) bool {
 
 // checkPrompt looks at the clients that take lists over a socket: nothing is owed there.
 func (c *clients) checkPrompt() {
+	if c == nil {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.reporting == nil || len(c.history) == 0 || time.Since(c.published) < prompt {
@@ -35,7 +38,12 @@ func (c *clients) checkPrompt() {
 	}
 }
 
-func (c *clients) newest() string { return c.history[len(c.history)-1] }
+func (c *clients) newest() string {
+	if len(c.history) == 0 {
+		return ""
+	}
+	return c.history[len(c.history)-1]
+}
 
 // works reports whether it is one of those that know the command.
 func (k *client) works() bool {
@@ -90,7 +98,7 @@ func (c *clients) excuse(k *client) string {
 
 // stopAgent ends the agent in order, and looks at what the clients are left with.
 func (c *clients) stopAgent() {
-	if c.reporting == nil {
+	if c == nil || c.reporting == nil {
 		return
 	}
 	type left struct {

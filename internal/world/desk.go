@@ -33,6 +33,7 @@ type desk struct {
 	headsets []*headset
 	ready    map[string]time.Time // by node: when the last event on its way arrives
 	suites   []*suite
+	clients  *clients // nil: nobody listens
 	version  int
 	deaf     bool // the sound server is away
 	deafAt   time.Time
@@ -78,6 +79,9 @@ func newDesk(s Scenario) *desk {
 	for i, s := range s.Suites {
 		d.suites = append(d.suites, &suite{Suite: s, desk: d, name: fmt.Sprint("suite-", i)})
 	}
+	if len(s.Clients) > 0 {
+		d.clients = newClients(s.Seed, s.Clients, s.Reporting)
+	}
 	return d
 }
 
@@ -91,12 +95,32 @@ func (d *desk) play() {
 	}
 	for _, s := range d.Steps {
 		d.rest(time.Duration(s.After) * time.Millisecond)
+		d.clients.checkPrompt()
 		d.note("step %s", text(s))
 		d.apply(s)
 		d.settle()
 	}
+	d.awaitClients()
 	d.stop()
 	synctest.Wait()
+	if d.clients != nil {
+		d.clients.close()
+		synctest.Wait()
+	}
+}
+
+// awaitClients lets pass what the agent may owe to clients, since the last change of the list.
+func (d *desk) awaitClients() {
+	if d.clients == nil {
+		return
+	}
+	for range 4 {
+		d.rest(owed + maxLate*time.Millisecond)
+		if d.clients.quietFor(owed) {
+			break
+		}
+	}
+	d.clients.checkRest()
 }
 
 // text is v in JSON.
@@ -210,7 +234,12 @@ func (d *desk) boot() {
 		d.engine.Run(ctx)
 		close(done)
 	}()
-	d.stop = func() { cancel(); <-done }
+	d.clients.restart()
+	d.stop = func() {
+		d.clients.stopAgent()
+		cancel()
+		<-done
+	}
 	for _, h := range d.headsets {
 		if h.plugged {
 			d.enumerate(h)
@@ -237,6 +266,7 @@ func (d *desk) publish(s devices.Snapshot) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.list = s
+	d.clients.publish(s)
 }
 
 func (d *desk) ask(r hid.Request) {

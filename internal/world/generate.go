@@ -24,6 +24,9 @@ func Generate(seed uint64) Scenario {
 		}
 	}
 	s.Steps = g.steps(&s)
+	if !g.one(3) {
+		g.clients(&s)
+	}
 	return plain(s)
 }
 
@@ -155,4 +158,24 @@ func (m *Model) seen() bool {
 		}
 	}
 	return true
+}
+
+// clients draws who listens, and mixes what happens to them into the steps.
+func (g *generator) clients(s *Scenario) {
+	s.Reporting, s.Clients = drawReporting(g), drawClients(g)
+	own := s.Steps
+	s.Steps = nil
+	for _, step := range drawClientSteps(g, len(s.Clients), g.IntN(28), s.Reporting) {
+		switch step.Do {
+		case Publish, StopAgent, StartAgent, Resend: // the Engine's doing, a restart's, and sleep's
+			continue
+		}
+		for range g.IntN(4) {
+			if len(own) > 0 {
+				s.Steps, own = append(s.Steps, own[0]), own[1:]
+			}
+		}
+		s.Steps = append(s.Steps, Step{After: step.After, Do: ToClient, Client: &step})
+	}
+	s.Steps = append(s.Steps, own...)
 }

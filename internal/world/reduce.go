@@ -27,6 +27,9 @@ func Reduce(s Scenario, fails func(Scenario) bool) Scenario {
 		for i := len(s.Suites) - 1; i >= 0; i-- {
 			try(s.withoutSuite(i))
 		}
+		for i := len(s.Clients) - 1; i >= 0; i-- {
+			try(s.withoutClient(i))
+		}
 		for i := len(s.Units) - 1; i >= 0; i-- {
 			try(s.withoutUnit(i))
 		}
@@ -54,6 +57,22 @@ func (s Scenario) withoutSuite(i int) Scenario {
 			st.N--
 		}
 		return st, keep
+	})
+	return s
+}
+
+func (s Scenario) withoutClient(i int) Scenario {
+	s.Clients = slices.Delete(slices.Clone(s.Clients), i, i+1)
+	s.Steps = mapSteps(s.Steps, func(st Step) (Step, bool) {
+		if st.Client == nil {
+			return st, true
+		}
+		keep, c := st.Client.Client != i, *st.Client
+		if c.Client > i {
+			c.Client--
+		}
+		st.Client = &c
+		return st, keep && len(s.Clients) > 0
 	})
 	return s
 }
@@ -93,7 +112,7 @@ func (s Scenario) withoutModel(i int) Scenario {
 // ofUnit reports whether the deed is done to a headset.
 func (d Deed) ofUnit() bool {
 	switch d {
-	case Server, Sleep, Run, Reload, Restart, Rest:
+	case Server, Sleep, Run, Reload, Restart, Rest, ToClient:
 		return false
 	}
 	return true
@@ -184,6 +203,17 @@ func (s *Scenario) simplify(try func(Scenario) bool) {
 			}
 		}
 	}
+	for i := range s.Clients {
+		for _, f := range []func(*ClientSpec){
+			func(c *ClientSpec) { c.Foreign = false }, func(c *ClientSpec) { c.Hidden = false }, func(c *ClientSpec) { c.Relay = false },
+			func(c *ClientSpec) { c.NoSocket = false }, func(c *ClientSpec) { c.NoPort = false }, func(c *ClientSpec) { c.PortLate = 0 },
+			func(c *ClientSpec) { c.SocketLate = 0 }, func(c *ClientSpec) { c.SlowGet = false }, func(c *ClientSpec) { c.Unspecified = false },
+			func(c *ClientSpec) { c.Off = false }, func(c *ClientSpec) { c.Fault = "" },
+		} {
+			change(func(s *Scenario) { f(&s.Clients[i]) })
+		}
+	}
+	change(func(s *Scenario) { s.Reporting = Reporting{} })
 	for i := range s.Suites {
 		change(func(s *Scenario) { s.Suites[i].Serials = false })
 		change(func(s *Scenario) { s.Suites[i].Tidy = false })

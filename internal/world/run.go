@@ -3,6 +3,7 @@ package world
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -20,7 +21,13 @@ func Play(t *testing.T, s Scenario) (r Result) {
 	synctest.Test(t, func(*testing.T) {
 		d := newDesk(s)
 		d.play()
-		sum := sha256.Sum256([]byte(strings.Join(d.story, "\n")))
+		plot := d.story
+		if d.clients != nil {
+			violations, story, told := d.clients.told()
+			d.violations = append(d.violations, violations...)
+			plot, d.story = append(slices.Clone(plot), told...), append(d.story, story...)
+		}
+		sum := sha256.Sum256([]byte(strings.Join(plot, "\n")))
 		r = Result{d.violations, hex.EncodeToString(sum[:8]), d.story}
 	})
 	return r

@@ -15,7 +15,11 @@ type Scenario struct {
 	Models []Model `json:"models"`
 	Units  []Unit  `json:"units"`
 	Suites []Suite `json:"suites,omitempty"`
-	Steps  []Step  `json:"steps"`
+
+	Clients   []ClientSpec `json:"clients,omitempty"`
+	Reporting Reporting    `json:"reporting,omitzero"`
+
+	Steps []Step `json:"steps"`
 }
 
 // Bus is how a model is attached.
@@ -144,36 +148,38 @@ type Deed string
 
 // The deeds.
 const (
-	Plug    Deed = "plug"    // into Port; the sound comes MS later
-	Unplug  Deed = "unplug"  // the sound goes MS later
-	Press   Deed = "press"   // the mute button
-	Boom    Deed = "boom"    // up or down
-	Auto    Deed = "auto"    // the firmware changes the mute by itself
-	LED     Deed = "led"     // a host does, by an output report
-	OSSet   Deed = "os_mute" // somebody changes the OS's mute
-	Power   Deed = "power"   // on or off
-	Range   Deed = "range"   // in or out
-	Sound   Deed = "sound"   // the endpoints come or go alone
-	Volume  Deed = "volume"  // another control is used
-	Lose    Deed = "lose"    // the button is pressed, and the OS loses the report
-	Break   Deed = "break"   // reading an interface fails; it is opened again MS later, or never if that is negative
-	Server  Deed = "server"  // the sound server goes or returns
-	Sleep   Deed = "sleep"   // During happens, the agent hears of it MS after the waking; N 1: and not when that was
-	Run     Deed = "run"     // the suite N starts or crashes
-	Reload  Deed = "reload"  // version N of the catalogue
-	Restart Deed = "restart" // the agent ends in order and starts again
-	Rest    Deed = "rest"    // nothing happens for MS; then the invariants hold
+	Plug     Deed = "plug"    // into Port; the sound comes MS later
+	Unplug   Deed = "unplug"  // the sound goes MS later
+	Press    Deed = "press"   // the mute button
+	Boom     Deed = "boom"    // up or down
+	Auto     Deed = "auto"    // the firmware changes the mute by itself
+	LED      Deed = "led"     // a host does, by an output report
+	OSSet    Deed = "os_mute" // somebody changes the OS's mute
+	Power    Deed = "power"   // on or off
+	Range    Deed = "range"   // in or out
+	Sound    Deed = "sound"   // the endpoints come or go alone
+	Volume   Deed = "volume"  // another control is used
+	Lose     Deed = "lose"    // the button is pressed, and the OS loses the report
+	Break    Deed = "break"   // reading an interface fails; it is opened again MS later, or never if that is negative
+	Server   Deed = "server"  // the sound server goes or returns
+	Sleep    Deed = "sleep"   // During happens, the agent hears of it MS after the waking; N 1: and not when that was
+	Run      Deed = "run"     // the suite N starts or crashes
+	Reload   Deed = "reload"  // version N of the catalogue
+	Restart  Deed = "restart" // the agent ends in order and starts again
+	ToClient Deed = "client"  // Client happens
+	Rest     Deed = "rest"    // nothing happens for MS; then the invariants hold
 )
 
 // Step is one thing that happens.
 type Step struct {
-	After  int    `json:"after,omitempty"` // ms since the step before
-	Do     Deed   `json:"do"`
-	Unit   int    `json:"unit,omitempty"`
-	N      int    `json:"n,omitempty"`
-	Port   int    `json:"port,omitempty"`
-	MS     int    `json:"ms,omitempty"`
-	During []Step `json:"during,omitempty"`
+	After  int         `json:"after,omitempty"` // ms since the step before
+	Do     Deed        `json:"do"`
+	Unit   int         `json:"unit,omitempty"`
+	N      int         `json:"n,omitempty"`
+	Port   int         `json:"port,omitempty"`
+	MS     int         `json:"ms,omitempty"`
+	During []Step      `json:"during,omitempty"`
+	Client *ClientStep `json:"client,omitempty"`
 }
 
 // String is the scenario for people: a line for each part.
@@ -187,6 +193,12 @@ func (s Scenario) String() string {
 	}
 	for i, u := range s.Suites {
 		fmt.Fprintf(&b, "  suite %d: %s\n", i, text(u))
+	}
+	for i, c := range s.Clients {
+		fmt.Fprintf(&b, "  client %d: %s\n", i, text(c))
+	}
+	if len(s.Clients) > 0 {
+		fmt.Fprintf(&b, "  reporting: %s\n", text(s.Reporting))
 	}
 	for _, st := range s.Steps {
 		fmt.Fprintf(&b, "  %s\n", text(st))

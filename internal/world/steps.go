@@ -83,8 +83,11 @@ func (d *desk) apply(s Step) {
 		d.reload(s.N)
 	case Restart:
 		d.restart()
+	case ToClient:
+		d.clients.do(*s.Client)
 	case Rest:
 		d.rest(wait)
+		d.clients.checkPrompt()
 		d.atRest()
 	}
 }
@@ -238,7 +241,7 @@ func (d *desk) sleepThrough(during []Step, wait time.Duration, known bool) {
 	d.asleep = true
 	d.dreams++
 	for _, s := range during {
-		if s.Do != Sleep && s.Do != Rest && s.Do != Reload && s.Do != Restart && s.Do != Run {
+		if s.Do != Sleep && s.Do != Rest && s.Do != Reload && s.Do != Restart && s.Do != Run && s.Do != ToClient {
 			d.apply(s)
 		}
 	}
@@ -265,6 +268,7 @@ func (d *desk) sleepThrough(during []Step, wait time.Duration, known bool) {
 			d.woke = time.Now()
 		}
 		d.engine.Resumed(woke)
+		d.clients.do(ClientStep{Do: Resend})
 		d.look()
 	})
 }
