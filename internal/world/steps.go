@@ -268,7 +268,7 @@ func (d *desk) sleepThrough(during []Step, wait time.Duration, known bool) {
 			d.woke = time.Now()
 		}
 		d.engine.Resumed(woke)
-		d.clients.do(ClientStep{Do: Resend})
+		d.after(time.Millisecond, func() { d.clients.do(ClientStep{Do: Resend}) })
 		d.look()
 	})
 }

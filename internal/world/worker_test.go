@@ -64,13 +64,14 @@ type worker struct {
 	in     io.WriteCloser
 	out    *bufio.Reader
 	output *bytes.Buffer // what it says beside results
+	stderr *bytes.Buffer // not to be read before it has ended
 }
 
 func (w *worker) start() error {
 	w.cmd = exec.Command(os.Args[0], "-test.run=^TestChild$", "-test.timeout=0")
 	w.cmd.Env = append(os.Environ(), childEnv+"=1", "GOMAXPROCS=1")
-	w.output = &bytes.Buffer{}
-	w.cmd.Stderr = w.output
+	w.output, w.stderr = &bytes.Buffer{}, &bytes.Buffer{}
+	w.cmd.Stderr = w.stderr
 	in, err := w.cmd.StdinPipe()
 	if err != nil {
 		return err
@@ -120,9 +121,9 @@ func (w *worker) play(j job) (r Result) {
 		}
 		w.output.Write(line)
 	}
-	output := w.output
+	output, stderr := w.output, w.stderr
 	w.stop()
-	return Result{Violations: []Violation{{Rule: "crash", What: fmt.Sprintf("%v: %s", err, headline(output.String()))}}}
+	return Result{Violations: []Violation{{Rule: "crash", What: fmt.Sprintf("%v: %s", err, headline(stderr.String()+output.String()))}}}
 }
 
 // headline is what a Go program says first when it crashes.
