@@ -42,11 +42,6 @@ func (m thisMachine) Listeners(ports []int) ([]rpcclient.Listener, error) {
 
 func (m thisMachine) Identify([]rpcclient.Listener) {} // names are for people
 
-func (m thisMachine) ConnOwner(conn net.Conn) (rpcclient.Process, error) {
-	owner, err := platform.ConnOwner(conn)
-	return rpcclient.Process(owner), err
-}
-
 func (m thisMachine) LineageOf(pid int) rpcclient.Lineage {
 	return rpcclient.Lineage(platform.LineageOf(pid))
 }

@@ -57,11 +57,6 @@ func (l local) Identify(list []rpcclient.Listener) {
 	}
 }
 
-func (l local) ConnOwner(conn net.Conn) (rpcclient.Process, error) {
-	owner, err := platform.ConnOwner(conn)
-	return rpcclient.Process(owner), err
-}
-
 func (l local) LineageOf(pid int) rpcclient.Lineage {
 	return rpcclient.Lineage(platform.LineageOf(pid))
 }

@@ -248,18 +248,6 @@ func (a *actor) process() rpcclient.Process {
 	return rpcclient.Process{PID: a.pid, UID: user, Name: a.name}
 }
 
-// ConnOwner is part of rpcclient.Local.
-func (m *machine) ConnOwner(conn net.Conn) (rpcclient.Process, error) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	for _, a := range m.actors {
-		if a.port != 0 && conn.RemoteAddr().(*net.TCPAddr).Port == a.Port() {
-			return a.process(), nil
-		}
-	}
-	return rpcclient.Process{}, nil
-}
-
 // LineageOf is part of rpcclient.Local.
 func (m *machine) LineageOf(int) rpcclient.Lineage { return rpcclient.Lineage{} }
 

@@ -28,7 +28,6 @@ type Conn struct {
 	closed             bool
 	abort              bool // closing resets
 	frozen             bool
-	accepted           bool
 	sent               int  // packets
 	writing            bool // a Write is under way
 	readBy, writeBy    deadline
@@ -72,12 +71,6 @@ func (c *Conn) freeze(on bool) {
 	defer c.lock()()
 	c.frozen = on
 	c.wake()
-}
-
-// Peer says whose the other end is, and whether that has accepted the connection.
-func (c *Conn) Peer() (who Owner, accepted bool) {
-	defer c.lock()()
-	return c.peer.owner.Owner, c.peer.accepted
 }
 
 // Read reads what has arrived, before it tells of an end or a reset that came after.

@@ -32,7 +32,6 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 	c := l.queue[0]
 	l.queue = l.queue[1:]
-	c.accepted = true
 	l.makeRoom()
 	return c, nil
 }

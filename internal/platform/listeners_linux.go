@@ -36,7 +36,7 @@ func Listeners(ports []int) ([]Listener, error) { return listeners("/proc", port
 func listeners(proc string, ports []int) ([]Listener, error) {
 	var rows []tcpRow
 	for _, table := range []string{"tcp", "tcp6"} {
-		more, err := readTCP(filepath.Join(proc, "net", table), tcpListen)
+		more, err := readTCP(filepath.Join(proc, "net", table))
 		if table == "tcp6" && errors.Is(err, fs.ErrNotExist) {
 			break // a kernel without IPv6
 		}
@@ -76,36 +76,30 @@ func identify(proc string, list []Listener) {
 	}
 }
 
-// tcpRow is a socket in the kernel's table.
+// tcpRow is a listener in the kernel's table.
 type tcpRow struct {
-	local, remote netip.AddrPort
-	uid           uint32
-	inode         uint64 // 0: a connection that nobody has accepted yet
+	local netip.AddrPort
+	uid   uint32
+	inode uint64
 }
 
-// States of a socket in the table.
-const (
-	tcpEstablished = "01"
-	tcpListen      = "0A"
-)
-
-func readTCP(path, state string) ([]tcpRow, error) {
+func readTCP(path string) ([]tcpRow, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	rows, err := parseTCP(file, state)
+	rows, err := parseTCP(file)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return rows, nil
 }
 
-// parseTCP returns the sockets in the given state of a table in the form of /proc/net/tcp or
-// tcp6. A table that it does not understand is an error: a listener left out would be a wrong
-// "none".
-func parseTCP(table io.Reader, state string) ([]tcpRow, error) {
+// parseTCP returns the listeners of a table in the form of /proc/net/tcp or tcp6. A table that
+// it does not understand is an error: a listener left out would be a wrong "none".
+func parseTCP(table io.Reader) ([]tcpRow, error) {
+	const listen = "0A"
 	lines := bufio.NewScanner(table)
 	if !lines.Scan() || !strings.Contains(lines.Text(), "local_address") {
 		return nil, errors.Join(errors.New("not a table of TCP sockets"), lines.Err())
@@ -117,17 +111,16 @@ func parseTCP(table io.Reader, state string) ([]tcpRow, error) {
 		if len(f) < 10 {
 			return nil, fmt.Errorf("not a TCP socket: %q", lines.Text())
 		}
-		if f[3] != state {
+		if f[3] != listen {
 			continue
 		}
 		local, err := parseEndpoint(f[1])
-		remote, remoteErr := parseEndpoint(f[2])
 		uid, uidErr := strconv.ParseUint(f[7], 10, 32)
 		inode, inodeErr := strconv.ParseUint(f[9], 10, 64)
-		if err := errors.Join(err, remoteErr, uidErr, inodeErr); err != nil {
+		if err := errors.Join(err, uidErr, inodeErr); err != nil {
 			return nil, fmt.Errorf("not a TCP socket: %q: %w", lines.Text(), err)
 		}
-		rows = append(rows, tcpRow{local: local, remote: remote, uid: uint32(uid), inode: inode})
+		rows = append(rows, tcpRow{local: local, uid: uint32(uid), inode: inode})
 	}
 	if err := lines.Err(); err != nil {
 		return nil, err

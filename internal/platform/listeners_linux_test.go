@@ -140,7 +140,7 @@ func FuzzTCPTable(f *testing.F) {
 	f.Add(tcpHeader + tcpLine("::ffff:127.0.0.1", 6463, "0A", 1000, 7) + tcpLine("::", 1, "01", 0, 0))
 	f.Add(tcpHeader + "0: 0:0 0 0A 0 0 0 0 0 0")
 	f.Fuzz(func(t *testing.T, table string) {
-		rows, err := parseTCP(strings.NewReader(table), tcpListen)
+		rows, err := parseTCP(strings.NewReader(table))
 		if err != nil {
 			require.Nil(t, rows)
 			return
@@ -150,7 +150,7 @@ func FuzzTCPTable(f *testing.F) {
 			require.True(t, r.local.Addr().IsValid())
 			again += tcpLine(r.local.Addr().String(), int(r.local.Port()), "0A", int(r.uid), 0)
 		}
-		repeated, err := parseTCP(strings.NewReader(again), tcpListen)
+		repeated, err := parseTCP(strings.NewReader(again))
 		require.NoError(t, err)
 		require.Len(t, repeated, len(rows))
 		for i, r := range repeated {

@@ -20,9 +20,6 @@ type Local interface {
 	Listeners(ports []int) ([]Listener, error)
 	// Identify fills in the process of each listener, where the system tells.
 	Identify([]Listener)
-	// ConnOwner says whose the other end of a connection to a port is, which may have changed
-	// hands before the dial. It is unknown until the other side has accepted the connection.
-	ConnOwner(conn net.Conn) (Process, error)
 	// LineageOf tells how a process is related to others.
 	LineageOf(pid int) Lineage
 	// Watch calls notify when an IPC socket may have appeared or gone, until ctx ends. An
@@ -75,7 +72,6 @@ func (noLocal) Dial(context.Context, string) (net.Conn, Process, error) {
 }
 func (noLocal) Listeners([]int) ([]Listener, error)       { return nil, errors.ErrUnsupported }
 func (noLocal) Identify([]Listener)                       {}
-func (noLocal) ConnOwner(net.Conn) (Process, error)       { return Process{}, errors.ErrUnsupported }
 func (noLocal) LineageOf(int) Lineage                     { return Lineage{} }
 func (noLocal) Watch(ctx context.Context, _ func()) error { return errors.ErrUnsupported }
 func (noLocal) User() string                              { return "" }

@@ -116,13 +116,6 @@ func (m *machine) Identify(listeners []Listener) {
 	}
 }
 
-func (m *machine) ConnOwner(conn net.Conn) (Process, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	_, port, err := net.SplitHostPort(conn.RemoteAddr().String())
-	return m.owners[port], err
-}
-
 func (m *machine) LineageOf(pid int) Lineage {
 	m.mu.Lock()
 	defer m.mu.Unlock()

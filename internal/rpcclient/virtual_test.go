@@ -73,9 +73,8 @@ func (v *virtual) Listeners(ports []int) (list []Listener, _ error) {
 	return list, nil
 }
 
-func (v *virtual) Identify([]Listener)                 {}
-func (v *virtual) ConnOwner(net.Conn) (Process, error) { return Process{}, nil }
-func (v *virtual) User() string                        { return someUser }
+func (v *virtual) Identify([]Listener) {}
+func (v *virtual) User() string        { return someUser }
 
 func (v *virtual) LineageOf(pid int) Lineage {
 	v.mu.Lock()

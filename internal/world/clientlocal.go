@@ -67,14 +67,6 @@ func (l *local) Identify(list []rpcclient.Listener) {
 	}
 }
 
-func (l *local) ConnOwner(conn net.Conn) (rpcclient.Process, error) {
-	who, accepted := conn.(*memnet.Conn).Peer()
-	if !accepted || !l.sight.ports() {
-		return rpcclient.Process{}, errors.ErrUnsupported
-	}
-	return l.shown(who), nil
-}
-
 // LineageOf says that what holds a client's port for it was started by it.
 func (l *local) LineageOf(pid int) rpcclient.Lineage {
 	l.mu.Lock()
