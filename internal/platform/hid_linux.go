@@ -57,9 +57,10 @@ type hidSource struct {
 
 	listing   sync.Mutex // guards what a List does; held while the callback runs
 	presences map[hidID]*hidPresence
-	listed    bool          // there has been a List
-	notes     []string      // of the last List
-	retry     time.Duration // until List is due without an event; 0 = never
+	parted    map[hidID]bool // USB interfaces that are there, but for a HID device of theirs that has gone
+	listed    bool           // there has been a List
+	notes     []string       // of the last List
+	retry     time.Duration  // until List is due without an event; 0 = never
 }
 
 // hidID tells one presence of a device from the next one that gets the same node. The kernel
@@ -73,6 +74,7 @@ type hidID struct {
 // hidPresence is a device from its coming to its going.
 type hidPresence struct {
 	device  hid.Device
+	iface   hidID          // the USB interface that it is; zero: none
 	arrived bool           // it was seen to come just now
 	plugged bool           // and not only its driver
 	opening chan hidOpened // not nil while the kernel opens it; gets one value
@@ -119,6 +121,7 @@ func newHID(root string, want func(hid.Device) bool, handle func(hid.Event), log
 		announced: make(map[string]bool),
 		ports:     make(map[string]*hidPort),
 		presences: make(map[hidID]*hidPresence),
+		parted:    make(map[hidID]bool),
 	}
 }
 
@@ -314,6 +317,10 @@ func (h *hidSource) scan() ([]*hidPresence, error) {
 				continue
 			}
 			p = &hidPresence{device: device, arrived: h.listed, plugged: justConnected(device.Bus, id.path)}
+			if dir := usbInterfaceDir(id.path); dir != "" {
+				p.iface, _ = identifyHID(dir)
+				p.plugged = p.plugged && !h.parted[p.iface]
+			}
 		}
 		found[id] = p
 		present = append(present, p)
@@ -321,6 +328,7 @@ func (h *hidSource) scan() ([]*hidPresence, error) {
 	for id, p := range h.presences {
 		if found[id] == nil {
 			h.release(p)
+			h.leave(p)
 		}
 	}
 	h.presences, h.listed = found, true
@@ -329,6 +337,16 @@ func (h *hidSource) scan() ([]*hidPresence, error) {
 		return cmp.Or(cmp.Compare(len(a1), len(b1)), cmp.Compare(a1, b1))
 	})
 	return present, nil
+}
+
+// leave notes that a HID device has gone, and forgets the USB interfaces that are gone as well.
+func (h *hidSource) leave(p *hidPresence) {
+	h.parted[p.iface] = true
+	for id := range h.parted {
+		if now, _ := identifyHID(id.path); now != id {
+			delete(h.parted, id)
+		}
+	}
 }
 
 // review looks whether a device has failed since the last List. One whose reading has failed is
@@ -363,7 +381,7 @@ func (h *hidSource) release(p *hidPresence) {
 	} else if p.denied != "" {
 		h.handle(gone)
 	}
-	*p = hidPresence{device: p.device, broken: p.broken, err: p.err, failing: p.failing}
+	*p = hidPresence{device: p.device, iface: p.iface, broken: p.broken, err: p.err, failing: p.failing}
 }
 
 // ask begins to open a device that is not open.

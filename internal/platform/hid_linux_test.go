@@ -228,7 +228,9 @@ func TestHIDHotPlug(t *testing.T) {
 	f.unlist("hidraw1")
 	require.Empty(t, events.expect(t, hid.Gone, "hidraw1").Error)
 	far.close()
-	f.plug(headsetHID("hidraw1"))
+	other := headsetHID("hidraw1")
+	other.parent = headsetUSB + "/1-3:1.4"
+	f.plug(other)
 	require.True(t, events.expect(t, hid.Attached, "hidraw1").Plugged)
 	require.Empty(t, events)
 }
@@ -242,10 +244,13 @@ func TestHIDDriverComesBack(t *testing.T) {
 	mustList(t, h)
 	for _, c := range []struct {
 		connected string // in milliseconds
+		place     string // of the interface
 		plugged   bool
-	}{{"1500", true}, {"3600000", false}, {"", true}, {"soon", true}} {
+	}{{"1500", "1-3:1.3", true}, {"1600", "1-3:1.3", false}, {"3600000", "1-3:1.4", false}, {"", "1-3:1.4", true}, {"soon", "1-3:1.4", true}} {
 		f.device(headsetUSB+"/power", map[string]string{"connected_duration": c.connected})
-		far := f.plug(headsetHID("hidraw0"))
+		fake := headsetHID("hidraw0")
+		fake.parent = headsetUSB + "/" + c.place
+		far := f.plug(fake)
 		mustList(t, h)
 		require.Equal(t, c.plugged, events.expect(t, hid.Attached, "hidraw0").Plugged, c.connected)
 		f.unlist("hidraw0")

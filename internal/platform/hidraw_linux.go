@@ -114,16 +114,24 @@ func readDescriptor(path string) []byte {
 // usbInterface is the number of the USB interface that the sysfs entry at path is part of; -1
 // when there is none.
 func usbInterface(path string) int {
-	devices, rel, ok := splitSysfs(path)
-	if !ok {
-		return -1
-	}
-	for ; rel != "."; rel = filepath.Dir(rel) {
-		if n, err := strconv.ParseUint(attribute(filepath.Join(devices, rel), "bInterfaceNumber"), 16, 8); err == nil {
-			return int(n)
-		}
+	if n, err := strconv.ParseUint(attribute(usbInterfaceDir(path), "bInterfaceNumber"), 16, 8); err == nil {
+		return int(n)
 	}
 	return -1
+}
+
+// usbInterfaceDir is the folder of that interface, which is there as long as the device is connected; "" when there is none.
+func usbInterfaceDir(path string) string {
+	devices, rel, ok := splitSysfs(path)
+	if !ok {
+		return ""
+	}
+	for ; rel != "."; rel = filepath.Dir(rel) {
+		if dir := filepath.Join(devices, rel); attribute(dir, "bInterfaceNumber") != "" {
+			return dir
+		}
+	}
+	return ""
 }
 
 // hidUevent is what the kernel says of a HID device.
