@@ -31,7 +31,7 @@ type RPC struct {
 	IPCFolders    []string      `yaml:"ipc_folders,omitempty" help:"folders to look for clients' IPC sockets in, instead of the system's"`
 	Origin        string        `yaml:"origin,omitempty" help:"origin to send on WebSocket, instead of the catalogue's"`
 	OnExit        OnExit        `yaml:"on_exit,omitempty" help:"what an orderly end leaves in the client: clear, unmute or leave"`
-	ProbeTimeout  time.Duration `yaml:"probe_timeout,omitempty" help:"how long a port may take to prove that it is a client"`
+	ProbeTimeout  time.Duration `yaml:"probe_timeout,omitempty" help:"how long a port may take to prove that it is a client, before others go first"`
 	AnswerTimeout time.Duration `yaml:"answer_timeout,omitempty" help:"how long a client may take to greet and to answer over IPC and WebSocket"`
 	HTTPTimeout   time.Duration `yaml:"http_timeout,omitempty" help:"how long a client may take where it makes callers wait in line"`
 	Tokens        int           `yaml:"tokens,omitempty" help:"how many connects and HTTP requests a client lets through at once"`

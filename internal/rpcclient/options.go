@@ -26,7 +26,7 @@ type Options struct {
 	Ports         []int       // in order of preference; none are searched unless they are given
 	Local         Local
 	DialPort      func(ctx context.Context, port int) (net.Conn, error) // connects to a port of 127.0.0.1; nil is this machine's
-	ProbeTimeout  time.Duration                                         // for finding out who holds the ports, all of them together
+	ProbeTimeout  time.Duration                                         // how long finding out what a port is may hold up others
 	AnswerTimeout time.Duration                                         // for READY, and for an answer over IPC and WebSocket (rule R48)
 	HTTPTimeout   time.Duration                                         // for whatever the client may make us queue for (rule R67)
 	Tokens        int                                                   // how many connects and HTTP requests the client lets through at once (rule R67)

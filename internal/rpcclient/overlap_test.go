@@ -56,7 +56,7 @@ func TestAClientGetsNoListOverItsPortOfUnknownOwner(t *testing.T) {
 	}
 }
 
-// Who is merely late with the free proof is never asked for the one by an empty list, whether or
+// Who is too late with the free proof is never asked for the one by an empty list, whether or
 // not another client is served: it may be a client whose list somebody else has sent.
 func TestALateClientIsAskedForTheFreeProofAgain(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
@@ -68,7 +68,7 @@ func TestALateClientIsAskedForTheFreeProofAgain(t *testing.T) {
 				replyTo(c, "426 Upgrade Required", "")
 			case r.Method == http.MethodGet:
 				if late.Load() {
-					time.Sleep(600 * time.Millisecond)
+					time.Sleep(6 * time.Second) // than anybody waits
 				}
 				replyTo(c, "404 Not Found", fingerprintBody)
 			default:

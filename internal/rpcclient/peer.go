@@ -41,6 +41,8 @@ type peer struct {
 	running bool                // an attempt is under way
 	talking bool                // it has the turn
 	held    bool                // there is a session
+	late    bool                // it takes long to prove itself, and holds up nobody any more
+	asked   bool                // for a proof that a client could take for the word of its vendor
 	chance  bool                // it is to be asked once more if it does not answer
 	next    *opening            // the link to go on with
 	// Which ports may belong to which sockets (rule R76):

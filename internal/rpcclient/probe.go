@@ -38,15 +38,12 @@ func (p *proven) discard() {
 }
 
 // prove finds out whether a client holds the port: by the free proof or, where that is missing, by
-// others. All of it ends with ProbeTimeout, but for waiting: a port that accepts and says nothing
-// must not cost more. The free proof may take half of that time at most, so that a server which
-// never answers GET can still greet.
+// others. A port's owner that says nothing holds up nobody but itself: who is late with the free
+// proof is waited for as for any answer, since to ask a client for another one costs it a token.
 func (c *Client) prove(ctx context.Context, p *peer, at place) (*proven, error) {
-	t, start := c.target(at), time.Now()
-	limited, cancel := context.WithTimeout(ctx, c.opts().ProbeTimeout)
-	free := fingerprint(limited, t)
-	cancel()
-	left := c.opts().ProbeTimeout - time.Since(start)
+	defer c.hurry(p)()
+	t := c.target(at)
+	free := fingerprint(ctx, t, c.opts().AnswerTimeout)
 	switch {
 	case free == nil:
 		return &proven{target: t, proof: ProofFingerprint, counts: true}, nil
@@ -59,9 +56,7 @@ func (c *Client) prove(ctx context.Context, p *peer, at place) (*proven, error) 
 	refused := fmt.Errorf("%w: %s: %w", errStranger, t.addr, ErrNotRPC)
 	for _, tr := range c.overPort() {
 		proof := map[Transport]Proof{WebSocket: ProofReady, HTTP: ProofAnswer}[tr]
-		start := time.Now()
-		l, err := c.proveBy(ctx, p, t, proof, free, left)
-		left -= time.Since(start)
+		l, err := c.proveBy(ctx, p, t, proof, free)
 		if err == nil {
 			return &proven{t, proof, l, tr, mayCount(free)}, nil
 		}
@@ -75,14 +70,35 @@ func (c *Client) prove(ctx context.Context, p *peer, at place) (*proven, error) 
 	return nil, refused
 }
 
+// hurry lets others go before p from the moment on at which proving it takes longer than
+// ProbeTimeout, unless what is returned is called before.
+func (c *Client) hurry(p *peer) (done func()) {
+	over := false
+	timer := time.AfterFunc(c.opts().ProbeTimeout, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if !over {
+			p.late = true
+			c.wakeAll()
+		}
+	})
+	return func() {
+		timer.Stop()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		over = true
+	}
+}
+
 // mayCount reports whether a server without the free proof may be the client itself, which counts
 // tokens: it did not answer GET in its own way, but too late or not at all.
 func mayCount(free error) bool { return !errors.Is(free, errOtherAnswer) }
 
 // proveBy asks for a proof that is not free. One that the client would take for the word of its
 // vendor is asked for only where it certainly is not the client: who is merely late is asked for the
-// free one again, another time (rule R12).
-func (c *Client) proveBy(ctx context.Context, p *peer, t target, proof Proof, free error, limit time.Duration) (link, error) {
+// free one again, another time (rule R12). The answer to that may take as long as to any list: a
+// server that has callers wait would have it wait behind those that were given up (rule R88).
+func (c *Client) proveBy(ctx context.Context, p *peer, t target, proof Proof, free error) (link, error) {
 	if mayCount(free) {
 		if proof == ProofAnswer {
 			return nil, free
@@ -92,6 +108,10 @@ func (c *Client) proveBy(ctx context.Context, p *peer, t target, proof Proof, fr
 		}
 		spent := p.bucket.spend(time.Now())
 		defer func() { spent(time.Now()) }()
+	}
+	limit := c.opts().ProbeTimeout
+	if proof == ProofAnswer {
+		limit = c.opts().HTTPTimeout
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -111,13 +131,11 @@ func (c *Client) proveBy(ctx context.Context, p *peer, t target, proof Proof, fr
 // again is how a port that was found proves itself once more, in the way in which it has before.
 func (c *Client) again(p *peer, port *proven) func(context.Context) error {
 	return func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, c.opts().ProbeTimeout)
-		defer cancel()
-		free := fingerprint(ctx, port.target)
+		free := fingerprint(ctx, port.target, c.opts().AnswerTimeout)
 		if free == nil || port.proof == ProofFingerprint {
 			return free
 		}
-		l, err := c.proveBy(ctx, p, port.target, port.proof, free, c.opts().ProbeTimeout)
+		l, err := c.proveBy(ctx, p, port.target, port.proof, free)
 		if err == nil {
 			l.close()
 		}
@@ -145,17 +163,14 @@ const fingerprintBody = `{"code":0,"message":"Not Found"}`
 const maxFingerprint = 8 << 10
 
 // fingerprint asks for the free proof. ErrNoClient means that nobody listens.
-func fingerprint(ctx context.Context, t target) error {
+func fingerprint(ctx context.Context, t target, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
 	conn, err := t.connect(ctx)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNoClient, err)
 	}
 	defer conn.Close()
-	until := time.Now().Add(time.Second)
-	if deadline, ok := ctx.Deadline(); ok {
-		until = time.Now().Add(time.Until(deadline) / 2)
-	}
-	_ = conn.SetDeadline(until)
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: "+t.addr+"\r\nConnection: close\r\n\r\n"); err != nil {

@@ -268,7 +268,7 @@ func (c *Client) patience(ctx context.Context, p *peer, at place, tr Transport, 
 	}
 	limit := time.AfterFunc(longest, func() { cancel(ErrNoAnswer) })
 	check := time.AfterFunc(c.opts().AnswerTimeout, func() {
-		queues := counts && (!another || (at.port.Port != 0 && fingerprint(ctx, c.target(at)) == nil))
+		queues := counts && (!another || (at.port.Port != 0 && fingerprint(ctx, c.target(at), c.opts().AnswerTimeout) == nil))
 		if !queues {
 			cancel(ErrNoAnswer)
 		}

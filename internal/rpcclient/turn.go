@@ -45,7 +45,10 @@ func (c *Client) await(ctx context.Context, p *peer, may func() bool, held func(
 // a client could take for the word of its vendor: never while it may belong to a client that is
 // served over its socket (rule R76). It is no session yet, and is not shown as one.
 func (c *Client) seclude(ctx context.Context, p *peer) error {
-	return c.await(ctx, p, func() bool { return !slices.ContainsFunc(c.peers, func(q *peer) bool { return mayBe(p, q) }) }, func() {})
+	return c.await(ctx, p, func() bool {
+		p.asked = !slices.ContainsFunc(c.peers, func(q *peer) bool { return mayBe(p, q) })
+		return p.asked
+	}, func() {})
 }
 
 // mayTalk is asked with mu held, and gives p the turn. FirstClient lets one client talk, the first
@@ -57,7 +60,7 @@ func (c *Client) mayTalk(p *peer) bool {
 		switch {
 		case q == p:
 			before = false
-		case c.opts().Clients == FirstClient && (q.talking || (before && q.running)), mayBe(p, q):
+		case c.opts().Clients == FirstClient && (q.talking || (before && q.running && !q.late)), mayBe(p, q):
 			p.talking = false
 			return false
 		}
@@ -85,7 +88,7 @@ func (c *Client) surplus(p *peer) bool {
 func (c *Client) mustYield(p *peer) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return p.talking && slices.ContainsFunc(c.peers, func(q *peer) bool { return q.greeted && mayBe(p, q) })
+	return (p.talking || p.asked) && slices.ContainsFunc(c.peers, func(q *peer) bool { return q.greeted && mayBe(p, q) })
 }
 
 // precede has those ports fall silent that may belong to p, a client that has greeted over its
@@ -95,7 +98,7 @@ func (c *Client) precede(ctx context.Context, p *peer, l link) error {
 		c.mu.Lock()
 		changed, first := c.changed, !p.greeted
 		p.greeted = true
-		busy := slices.ContainsFunc(c.peers, func(q *peer) bool { return q.talking && mayBe(q, p) })
+		busy := slices.ContainsFunc(c.peers, func(q *peer) bool { return (q.talking || q.asked) && mayBe(q, p) })
 		c.mu.Unlock()
 		if !busy {
 			return nil

@@ -51,7 +51,9 @@ func drawClients(g *generator) []ClientSpec {
 	list := []ClientSpec{drawClient(g)}
 	for n := g.IntN(3); len(list) <= n; {
 		k := drawClient(g)
-		if before := &list[len(list)-1]; k.Shares { // what is not seen to be two has all doors, at once
+		before := &list[len(list)-1]
+		k.Shares = k.Shares && before.Profile != fakeserver.Squatter
+		if k.Shares { // what is not seen to be two has all doors, at once
 			for _, s := range []*ClientSpec{&k, before} {
 				s.NoSocket, s.NoPort, s.PortLate, s.SocketLate = false, false, 0, 0
 			}

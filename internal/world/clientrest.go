@@ -88,8 +88,6 @@ func (c *clients) excuse(k *client) string {
 		return "only one is to be served"
 	case k.silent[fakeserver.IPC], k.NoSocket && len(k.silent) > 0:
 		return "it may have been given up"
-	case k.NoSocket && (k.SlowGet || k.Unspecified):
-		return "only a request that costs a token can prove what it is, or nothing"
 	case k.NoSocket && slices.ContainsFunc(c.all, other):
 		return "it may be the same as one that is served over its socket"
 	}
