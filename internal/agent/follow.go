@@ -20,7 +20,7 @@ func (s *state) meant(p Push) []devices.Unit {
 // bind gives the lease to the one unit that it can mean. Where there is none it waits; of several, any may have been meant, also
 // when the others are gone again.
 func (l *lease) bind(found []devices.Unit) {
-	l.Unit, l.newest, l.hid, l.silent, l.left, l.several = "", time.Time{}, false, false, false, 0
+	l.Unit, l.newest, l.hid, l.hidLeft, l.silent, l.left, l.several = "", time.Time{}, false, false, false, false, 0
 	switch {
 	case len(found) == 1:
 		l.Unit = found[0].Key
@@ -30,9 +30,11 @@ func (l *lease) bind(found []devices.Unit) {
 	}
 }
 
-// see takes in how the lease's unit is now.
+// see takes in how the lease's unit is now. A HID device that has been away proves nothing any more: that the sound has
+// been away as well may be told later, when the HID device is back.
 func (l *lease) see(u devices.Unit) {
-	l.hid, l.silent, l.left = u.HID, u.Silent, u.Leaving
+	l.hidLeft = l.hidLeft || l.hid && !u.HID
+	l.hid, l.silent, l.left = u.HID && !l.hidLeft, u.Silent, u.Leaving
 	if !u.Silent {
 		l.newest = u.Last
 	}
@@ -59,7 +61,7 @@ func (s *state) follow() {
 				s.dirty = true
 				s.touch()
 			}
-		case there && u.Leaving && !l.left:
+		case there && u.Leaving && !l.left && !(l.hid && u.HID):
 			l.left, l.hid = true, false // what was said of it goes with it, and not a moment before
 		case !there || !l.isOf(u):
 			gone[l] = true

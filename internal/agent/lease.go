@@ -23,6 +23,7 @@ type Push struct {
 	State   map[devices.Field]devices.Tri // Unknown takes a flag back; what is absent stays as it is
 	At      time.Time                     // when it was said
 	Unit    string                        // in the beginning of a recording: the unit that it was bound to; else ""
+	HIDLeft bool                          // likewise: that unit's HID device has been away since
 }
 
 // Pushed is what has become of a push.
@@ -148,7 +149,8 @@ type lease struct {
 	said    map[devices.Field]time.Time // when each flag was said last
 	heard   time.Time                   // when anything was
 	newest  time.Time                   // of its unit: when the last of the endpoints was attached that it had a moment ago
-	hid     bool                        // of its unit: a HID device was there a moment ago
+	hid     bool                        // of its unit: a HID device was there a moment ago, and always before
+	hidLeft bool                        // of its unit: a HID device has been away
 	silent  bool                        // of its unit: none of its endpoints is there
 	left    bool                        // its unit has left, and is reported a moment longer
 	several int                         // how many units were there when it could first have meant one; it has no effect
@@ -188,6 +190,8 @@ func (s *state) push(p Push) (Pushed, error) {
 	l.renew(p, s.now)
 	if len(found) < 2 {
 		l.bind(found)
+		l.hidLeft = p.HIDLeft
+		l.hid = l.hid && !l.hidLeft
 	}
 	out := Pushed{Units: len(found)}
 	if l.silent {

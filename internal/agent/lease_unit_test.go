@@ -384,6 +384,35 @@ func TestPushEndsWithABriefUnplugging(t *testing.T) {
 	})
 }
 
+// A headset that was unplugged for a moment: the sound server tells later than HID, so that one of both always seems to be there.
+func TestPushEndsWhereHIDAndSoundLeaveInTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := New(Options{Settings: replaySettings(t, devices.Options{}), Publish: func(devices.Snapshot) {}, Log: slog.New(slog.DiscardHandler)})
+		go e.Run(t.Context())
+		attached := func() {
+			e.HID(hid.Event{Happening: hid.Attached, Node: "hidraw0", At: time.Now(), Device: &hid.Device{
+				Node: "hidraw0", Bus: devices.USB, VID: "1209", PID: "0700", Container: "usb:a", Descriptor: replayDescriptor,
+			}})
+		}
+		sound := func(list ...devices.Endpoint) {
+			e.Observe(devices.Observation{Source: "audio", At: time.Now(), Endpoints: list})
+		}
+		attached()
+		sound(headsetAt("a"))
+		_, err := e.Push(suite(time.Hour, muteOn))
+		require.NoError(t, err)
+		time.Sleep(time.Second)
+		e.HID(hid.Event{Happening: hid.Gone, Node: "hidraw0", At: time.Now()})
+		time.Sleep(grace / 5)
+		attached()
+		require.Len(t, e.View().Leases, 1, "its sound was there all the time")
+		sound()
+		time.Sleep(grace / 5)
+		sound(headsetAt("a"))
+		require.Empty(t, e.View().Leases)
+	})
+}
+
 // What is said while the headset is gone, and still listed, is of the next one; what was said before is not.
 func TestPushInTheGracePeriod(t *testing.T) {
 	run(t, []string{"audio"}, func(b *bench) {

@@ -129,6 +129,7 @@ type pushed struct {
 	State   map[devices.Field]devices.Tri `json:"state"`
 	At      time.Time                     `json:"at,omitzero"`
 	Unit    string                        `json:"unit,omitempty"`
+	HIDLeft bool                          `json:"hid_left,omitempty"`
 }
 
 type settings struct {
@@ -155,7 +156,7 @@ func (r Record) MarshalJSON() ([]byte, error) {
 		}
 	}
 	if p := r.Push; p != nil {
-		l.Push = &pushed{p.Product, p.Serial, p.Owner, p.Seq, Span(p.TTL), p.Holder, p.State, p.At, p.Unit}
+		l.Push = &pushed{p.Product, p.Serial, p.Owner, p.Seq, Span(p.TTL), p.Holder, p.State, p.At, p.Unit, p.HIDLeft}
 	}
 	return json.Marshal(l)
 }
@@ -181,7 +182,7 @@ func (r *Record) UnmarshalJSON(data []byte) error {
 		}
 	}
 	if p := l.Push; p != nil {
-		r.Push = &Push{p.Product, p.Serial, p.Owner, p.Seq, time.Duration(p.TTL), p.Holder, p.State, p.At, p.Unit}
+		r.Push = &Push{p.Product, p.Serial, p.Owner, p.Seq, time.Duration(p.TTL), p.Holder, p.State, p.At, p.Unit, p.HIDLeft}
 	}
 	return r.check()
 }

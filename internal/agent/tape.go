@@ -122,7 +122,7 @@ func (s *state) past() []dated {
 	}
 	slices.SortStableFunc(list, func(a, b dated) int { return a.at.Compare(b.at) })
 	for _, l := range s.leases {
-		p := Push{Product: l.Product, Serial: l.Serial, Owner: l.Owner, Seq: l.seq, Holder: l.holder, Unit: l.Unit}
+		p := Push{Product: l.Product, Serial: l.Serial, Owner: l.Owner, Seq: l.seq, Holder: l.holder, Unit: l.Unit, HIDLeft: l.hidLeft}
 		if !l.until.IsZero() {
 			p.TTL = l.until.Sub(s.now)
 		}

@@ -72,13 +72,16 @@ type Unit struct {
 	Last    time.Time `json:"-"` // when the last of them was
 	HID     bool      `json:"-"` // a HID device of it is there
 	Silent  bool      `json:"-"` // and none of its endpoints
-	Leaving bool      `json:"-"` // nothing of it is there any more; it is reported a moment longer
+	Leaving bool      `json:"-"` // its sound is not there any more, and is reported a moment longer
 }
+
+// Left reports whether nothing of the unit is there any more.
+func (u Unit) Left() bool { return u.Leaving && !u.HID }
 
 func (inst *instance) unit() Unit {
 	return Unit{
 		Product: inst.product.ID, Key: inst.key, Serial: inst.serial, First: inst.attached, Last: inst.newest,
-		HID: len(inst.readings) > 0, Silent: inst.own == 0, Leaving: !inst.staying && len(inst.readings) == 0,
+		HID: len(inst.readings) > 0, Silent: inst.own == 0, Leaving: inst.own > 0 && !inst.staying,
 	}
 }
 
@@ -87,7 +90,7 @@ func (inst *instance) unit() Unit {
 func (g *Grouping) Units(product, serial string) (units []Unit) {
 	for _, m := range []*members{g.products[product], g.silent[product]} {
 		for _, inst := range m.fitting(serial) {
-			if u := inst.unit(); !u.Leaving && inst.link().Value != False {
+			if u := inst.unit(); !u.Left() && inst.link().Value != False {
 				units = append(units, u)
 			}
 		}
