@@ -94,6 +94,7 @@ func explain(w *worker, seed uint64, r Result) string {
 func TestFixtures(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.json")
 	require.NoError(t, err)
+	require.NotEmpty(t, files)
 	w := &worker{}
 	defer w.stop()
 	for _, file := range files {
