@@ -142,6 +142,7 @@ type state struct {
 	dirty    bool          // what the list is resolved from may have changed
 	now      time.Time     // of this step
 	told     bool          // this step has an input
+	plugged  bool          // which is that a HID device was plugged in
 	at       time.Time     // when the event that is being applied happened; zero: now
 	tapes    []*tape
 }
@@ -164,7 +165,7 @@ func (set Settings) HIDRules() *hid.Rules {
 
 // step lets the time be now, applies f, if there is one, and publishes what follows from both.
 func (s *state) step(now time.Time, f func(*state)) {
-	s.now, s.at, s.told = now, time.Time{}, false
+	s.now, s.at, s.told, s.plugged = now, time.Time{}, false, false
 	if f != nil {
 		f(s)
 	}

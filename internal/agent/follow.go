@@ -20,7 +20,7 @@ func (s *state) meant(p Push) []devices.Unit {
 // bind gives the lease to the one unit that it can mean. Where there is none it waits; of several, any may have been meant, also
 // when the others are gone again.
 func (l *lease) bind(found []devices.Unit) {
-	l.Unit, l.newest, l.hid, l.hidLeft, l.silent, l.left, l.several = "", time.Time{}, false, false, false, false, 0
+	l.Unit, l.newest, l.hid, l.hidLeft, l.unheard, l.silent, l.left, l.several = "", time.Time{}, false, false, false, false, false, 0
 	switch {
 	case len(found) == 1:
 		l.Unit = found[0].Key
@@ -35,6 +35,7 @@ func (l *lease) bind(found []devices.Unit) {
 func (l *lease) see(u devices.Unit) {
 	l.hidLeft = l.hidLeft || l.hid && !u.HID
 	l.hid, l.silent, l.left = u.HID && !l.hidLeft, u.Silent, u.Leaving
+	l.unheard = l.hidLeft && !u.HID
 	if !u.Silent {
 		l.newest = u.Last
 	}
@@ -63,7 +64,7 @@ func (s *state) follow() {
 			}
 		case there && u.Leaving && !l.left && !(l.hid && u.HID):
 			l.left, l.hid = true, false // what was said of it goes with it, and not a moment before
-		case !there || !l.isOf(u):
+		case !there || !l.isOf(u) || l.unheard && u.HID && s.plugged:
 			gone[l] = true
 		default:
 			if l.silent != u.Silent {

@@ -59,7 +59,7 @@ func (s *state) configure(set Settings) {
 // happened takes in what has happened to a HID device. A report that changes nothing costs little:
 // devices send many that no rule looks at.
 func (s *state) happened(e hid.Event) {
-	s.at = e.At
+	s.at, s.plugged = e.At, e.Happening == hid.Attached && e.Plugged
 	changed := s.hid.Apply(e, s.now)
 	if changed || e.Happening != hid.Report {
 		s.regroup() // leases go by which devices are there

@@ -151,6 +151,7 @@ type lease struct {
 	newest  time.Time                   // of its unit: when the last of the endpoints was attached that it had a moment ago
 	hid     bool                        // of its unit: a HID device was there a moment ago, and always before
 	hidLeft bool                        // of its unit: a HID device has been away
+	unheard bool                        // of its unit: and none is there now
 	silent  bool                        // of its unit: none of its endpoints is there
 	left    bool                        // its unit has left, and is reported a moment longer
 	several int                         // how many units were there when it could first have meant one; it has no effect

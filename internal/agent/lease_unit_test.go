@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"errors"
 	"log/slog"
 	"testing"
 	"testing/synctest"
@@ -426,4 +427,37 @@ func TestPushInTheGracePeriod(t *testing.T) {
 		require.Equal(t, map[string]devices.Tri{"Mic a": untold}, b.mutes())
 		require.Equal(t, devices.True, b.flag(devices.EchoCancellation).Value)
 	})
+}
+
+// The sound server may miss that a headset is unplugged and plugged in again, or be away itself; its HID device does not.
+func TestPushEndsWithAPluggingInThatTheSoundMissed(t *testing.T) {
+	for name, c := range map[string]struct {
+		plugged bool
+		leases  int
+	}{"plugged in": {true, 0}, "only its driver is new": {false, 1}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := New(Options{Settings: replaySettings(t, devices.Options{}), Publish: func(devices.Snapshot) {}, Log: slog.New(slog.DiscardHandler)})
+				go e.Run(t.Context())
+				attach := func(node string, plugged bool) {
+					e.HID(hid.Event{Happening: hid.Attached, Node: node, Plugged: plugged, At: time.Now(), Device: &hid.Device{
+						Node: node, Bus: devices.USB, VID: "1209", PID: "0700", Container: "usb:a", Descriptor: replayDescriptor,
+					}})
+				}
+				e.Observe(devices.Observation{Source: "audio", At: time.Now(), Endpoints: []devices.Endpoint{headsetAt("a")}})
+				_, err := e.Push(suite(time.Hour, muteOn))
+				require.NoError(t, err)
+				attach("hidraw0", true)
+				attach("hidraw1", true)
+				require.Len(t, e.View().Leases, 1, "HID comes after the sound")
+				e.Observe(devices.Observation{Source: "audio", At: time.Now(), Err: errors.New("connection refused")})
+				e.HID(hid.Event{Happening: hid.Gone, Node: "hidraw0", At: time.Now()})
+				e.HID(hid.Event{Happening: hid.Gone, Node: "hidraw1", At: time.Now()})
+				require.Len(t, e.View().Leases, 1)
+				attach("hidraw2", c.plugged)
+				attach("hidraw3", c.plugged)
+				require.Len(t, e.View().Leases, c.leases)
+			})
+		})
+	}
 }
