@@ -30,6 +30,7 @@ type stateFile struct {
 	path string
 	log  *slog.Logger
 	push func(agent.Push) (agent.Pushed, error)
+	boot func() time.Time // when the machine was started; zero: nobody knows
 
 	said  map[stated]statement // what the Engine has taken
 	ahead ahead
@@ -54,7 +55,7 @@ func newStateFile(path string, log *slog.Logger, push func(agent.Push) (agent.Pu
 	if err != nil {
 		return nil, err
 	}
-	return &stateFile{file: file, path: path, log: log, push: push}, nil
+	return &stateFile{file: file, path: path, log: log, push: push, boot: platform.Started}, nil
 }
 
 // Name is the name of the only such source.
@@ -83,6 +84,10 @@ func (f *stateFile) List(ctx context.Context) ([]devices.Endpoint, error) {
 	if err != nil {
 		f.note("%v; what it said before ends with its lease", err)
 		return nil, nil
+	}
+	if len(pushes) > 0 && content.Written.Before(f.boot()) {
+		f.note("%s: written before this machine was started: what the devices have done since is not known, so it says nothing until it is written again", f.path)
+		pushes = nil
 	}
 	f.apply(pushes, f.moment(content.Written))
 	return nil, nil

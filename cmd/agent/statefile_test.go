@@ -49,6 +49,7 @@ func newSuite(t *testing.T, path string, serials ...string) *suite {
 	})
 	file, err := newStateFile(path, log, s.engine.Push)
 	require.NoError(t, err)
+	file.boot = func() time.Time { return time.Time{} } // long before any file of the tests
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() { s.engine.Run(ctx) })
@@ -423,4 +424,30 @@ func TestRefusal(t *testing.T) {
 func (l *lines) text() string {
 	all, _ := l.snapshot()
 	return strings.Join(all, "\n")
+}
+
+// What was said before the machine was started is no word of devices that have lost their power since.
+func TestStateFileFromBeforeTheStart(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.json")
+	content := `[{"product": "acme-headset-700", "owner": "suite", "ttl_ms": 86400000, "state": {"hardware_mute": true}}]`
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+	var pushed []agent.Push
+	f, err := newStateFile(path, slog.New(slog.DiscardHandler), func(p agent.Push) (agent.Pushed, error) {
+		pushed = append(pushed, p)
+		return agent.Pushed{}, nil
+	})
+	require.NoError(t, err)
+	defer f.Close()
+	f.boot = func() time.Time { return time.Now().Add(time.Minute) }
+	_, err = f.List(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, pushed)
+	require.Len(t, f.Notes(), 1)
+	require.Contains(t, f.Notes()[0], "written before this machine was started")
+	f.boot = func() time.Time { return time.Now().Add(-time.Minute) }
+	_, err = f.List(t.Context())
+	require.NoError(t, err)
+	require.Len(t, pushed, 1)
+	require.Empty(t, f.Notes())
+	require.Greater(t, time.Since(platform.Started()), time.Second)
 }
