@@ -18,6 +18,8 @@ const (
 	hidppItself   = 0xff // the device that is asked, not one behind it
 	hidppError    = 0xff // in place of the feature's
 	hidppRefusal  = 0x8f // the same in a short report
+	hidppGone     = 0x40 // a receiver's notification, in a short report: the device is no longer connected
+	hidppCame     = 0x41 // the same: it has connected, or is out of reach
 )
 
 // hidpp is the script of a hidpp source: first where the device keeps the feature, then its state.
@@ -105,6 +107,11 @@ func (h *hidpp) isBack(data []byte, silent bool) bool {
 		return data[2] >= 0x40 && data[2] < 0x80
 	}
 	return false
+}
+
+// moves reports whether a receiver tells that the device has come or gone: it may not be what it was.
+func (h *hidpp) moves(data []byte) bool {
+	return len(data) >= hidppHeader && data[0] == hidppShort && data[1] == h.device() && (data[2] == hidppGone || data[2] == hidppCame)
 }
 
 func (h *hidpp) value(data []byte) (devices.Tri, bool) {

@@ -300,6 +300,12 @@ func (s *sensor) doubt(data []byte, now time.Time) {
 	case s.HIDPP != nil:
 		causes = s.HIDPP.AskOn
 	}
+	if s.pp != nil && s.pp.moves(data) {
+		s.set(devices.Unknown, now)
+		if !s.alone {
+			s.askSoon(now)
+		}
+	}
 	if len(causes) > 0 && meets(data, causes) || s.pp != nil && !s.alone && !s.talk.waiting && s.pp.isBack(data, s.talk.silent) {
 		s.askSoon(now)
 	}
