@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"os"
-	"os/signal"
 	"reflect"
 	"runtime/debug"
 	"sync"
@@ -33,11 +32,13 @@ SIGHUP reads settings and catalogue again; if they are wrong, the old ones stay 
 SIGTERM and SIGINT empty the client's list and end with exit code 0.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			// First of all, and never taken back: a SIGHUP that comes while the agent starts or ends would kill it.
+			hup := reloadRequests()
 			set, err := in.load(cmd, catalogueRequired)
 			if err != nil {
 				return err
 			}
-			return serve(cmd, &in, set)
+			return serve(cmd, &in, set, hup)
 		},
 	}
 	in.add(cmd)
@@ -48,7 +49,8 @@ SIGTERM and SIGINT empty the client's list and end with exit code 0.`,
 // gcPercent keeps the heap small: the agent runs all day beside everything else, and has time.
 const gcPercent = 25
 
-func serve(cmd *cobra.Command, in *settingsFlags, set *settings) error {
+// serve runs the agent until it is told to stop. Each signal of hup has it read its configuration again.
+func serve(cmd *cobra.Command, in *settingsFlags, set *settings, hup <-chan os.Signal) error {
 	debug.SetGCPercent(gcPercent)
 	lock, err := lockClient(set)
 	if err != nil {
@@ -73,9 +75,6 @@ func serve(cmd *cobra.Command, in *settingsFlags, set *settings) error {
 	set.log.Info("sidetone runs", "version", version, "vendor", set.cat.Vendor.Name, "products", len(set.cat.Products))
 	d = newDaemon(set.log, sources, engine, set.rpc())
 	d.set.Store(set)
-	hup := make(chan os.Signal, 1)
-	signal.Notify(hup, reloadSignals...)
-	defer signal.Stop(hup)
 	ctx, cancel := context.WithCancel(cmd.Context())
 	var wg sync.WaitGroup
 	defer wg.Wait()

@@ -4,8 +4,8 @@ package main
 
 import "os"
 
-// reloadSignals make 'run' read its configuration again; this OS has no signal for it.
-var reloadSignals []os.Signal
+// reloadRequests is rung when 'run' is to read its configuration again; this OS has no signal for it.
+func reloadRequests() <-chan os.Signal { return nil }
 
 // keepBrokenPipes does nothing: here they end no program.
 func keepBrokenPipes() {}

@@ -1,15 +1,19 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"sidetone/fakeserver"
 	"sidetone/internal/config"
@@ -307,4 +311,33 @@ func TestAddressIsFixed(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, problems)
 	require.NoError(t, devices.CheckVendorID(cat.Vendor.ID))
+}
+
+// TestReloadWhileStarting has a SIGHUP come when the agent is only about to run. What it says goes into a
+// pipe that is full, and so it cannot go on before the signal was there.
+func TestReloadWhileStarting(t *testing.T) {
+	folder := privateFolder(t)
+	said, log, err := os.Pipe()
+	require.NoError(t, err)
+	defer said.Close()
+	size, err := unix.FcntlInt(log.Fd(), unix.F_GETPIPE_SZ, 0)
+	require.NoError(t, err)
+	_, err = log.Write(append(make([]byte, size-1), '\n'))
+	require.NoError(t, err)
+	cmd := child(t, privateEnv(t, nil, "XDG_RUNTIME_DIR="+folder, "SIDETONE_RPC_PORTS=1"),
+		"run", "--catalogue", "../../examples/acme.yaml", "--sources-audio=false", "--sources-camera=false", "--sources-hid=false")
+	cmd.Stderr = log
+	require.NoError(t, cmd.Start())
+	require.NoError(t, log.Close())
+	socket := filepath.Join(folder, "sidetone", "acme", "agent.sock")
+	require.Eventually(t, func() bool { _, err := os.Lstat(socket); return err == nil }, patience, 5*time.Millisecond)
+	require.NoError(t, cmd.Process.Signal(syscall.SIGHUP))
+	lines := bufio.NewScanner(said)
+	lines.Buffer(nil, size+1)
+	for lines.Scan() && !strings.Contains(lines.Text(), "configuration read again") {
+	}
+	require.Contains(t, lines.Text(), "configuration read again", "the agent has ended")
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	go func() { _, _ = io.Copy(io.Discard, said) }()
+	require.NoError(t, cmd.Wait())
 }
