@@ -53,10 +53,7 @@ func LockClient(folder, clientID string) (*ClientLock, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := writePID(lock); err != nil {
-		_ = lock.Unlock()
-		return nil, err
-	}
+	writePID(lock)
 	return &ClientLock{lock, path}, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 const snowflake = "123456789012345678"
@@ -37,6 +38,37 @@ func TestLockClient(t *testing.T) {
 	again, err := LockClient(folder, snowflake)
 	require.NoError(t, err)
 	require.NoError(t, again.Close())
+}
+
+// TestLocksOnAFullDisk has files in their place to which nothing can be written.
+func TestLocksOnAFullDisk(t *testing.T) {
+	noLeak(t)
+	folder := filepath.Join(shortDir(t), "sidetone")
+	vendor := filepath.Join(folder, "acme")
+	full := int(unix.Mkdev(1, 7)) // /dev/full
+	for _, path := range []string{filepath.Join(folder, "clients", snowflake+".lock"), filepath.Join(vendor, controlLock)} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		if err := unix.Mknod(path, unix.S_IFCHR|0o600, full); err != nil {
+			t.Skip("only root can make such a file:", err)
+		}
+		if file, err := os.OpenFile(path, os.O_RDWR, 0); err != nil {
+			t.Skip("there are no devices in this file system:", err)
+		} else {
+			require.NoError(t, file.Close())
+		}
+	}
+
+	lock, err := LockClient(folder, snowflake)
+	require.NoError(t, err)
+	_, err = LockClient(folder, snowflake)
+	require.ErrorAs(t, err, new(*ErrRunning))
+	require.NoError(t, lock.Close())
+
+	l, err := ListenControl(filepath.Join(vendor, controlSocket))
+	require.NoError(t, err)
+	_, err = ListenControl(filepath.Join(vendor, controlSocket))
+	require.ErrorAs(t, err, new(*ErrRunning))
+	require.NoError(t, l.Close())
 }
 
 func TestAgentsTellEachOther(t *testing.T) {

@@ -97,9 +97,7 @@ func ListenControl(address string) (net.Listener, error) {
 
 // listenControl is for the holder of the lock.
 func listenControl(address string, lock *flock.Flock) (net.Listener, error) {
-	if err := writePID(lock); err != nil {
-		return nil, err
-	}
+	writePID(lock)
 	if err := removeStale(address); err != nil {
 		return nil, err
 	}
@@ -247,26 +245,31 @@ func removeStale(address string) error {
 	return nil
 }
 
-// writePID writes into a lock file that is held who holds it.
-func writePID(lock *flock.Flock) error {
+// writePID writes into a lock file that is held who holds it. That is for people: the lock stands
+// where it cannot be written, as on a full disk.
+func writePID(lock *flock.Flock) {
 	file, err := os.OpenFile(lock.Path(), os.O_WRONLY|os.O_TRUNC|unix.O_NOFOLLOW, 0)
 	if err != nil {
-		return fmt.Errorf("lock file: %w", err)
+		return
 	}
-	_, err = fmt.Fprintln(file, os.Getpid())
-	if err := errors.Join(err, file.Close()); err != nil {
-		return fmt.Errorf("lock file: %w", err)
-	}
-	return nil
+	_, _ = fmt.Fprintln(file, os.Getpid())
+	_ = file.Close()
 }
 
-// lockHolder is the pid in a lock file that somebody holds, 0 if there is none.
+// lockHolder is the pid in a lock file that somebody holds, 0 if there is none. It takes one look at what
+// may be no file at all: a pipe would never end.
 func lockHolder(path string) int {
-	text, err := os.ReadFile(path)
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return 0
 	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	defer unix.Close(fd)
+	text := make([]byte, 32)
+	n, err := unix.Read(fd, text)
+	if err != nil {
+		return 0
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text[:n])))
 	if err != nil || pid < 0 {
 		return 0
 	}

@@ -103,7 +103,7 @@ func privateFolder(folder string) error {
 const lockFlags = 0
 
 // writePID does nothing: Windows lets nobody read a file that is locked.
-func writePID(*flock.Flock) error { return nil }
+func writePID(*flock.Flock) {}
 
 // ListenControl opens the pipe at address for this user alone, after it has taken the lock file
 // in the user's local application data: *ErrRunning means that another agent has it. Close
