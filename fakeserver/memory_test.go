@@ -20,6 +20,7 @@ const (
 )
 
 func (m *memory) ListenPort([]int) (net.Listener, int, error) { return m.listen(memoryPort), 6463, nil }
+
 func (m *memory) ListenIPC(string) (net.Listener, string, error) {
 	return m.listen(memoryPipe), memoryPipe, nil
 }

@@ -8,9 +8,6 @@ import (
 	"strings"
 )
 
-// missing is the value of a member that is not there.
-type missing struct{}
-
 // queryValue is a part of a query as the client sees it: one that is not there is null.
 func queryValue(query url.Values, key string) any {
 	if !query.Has(key) {

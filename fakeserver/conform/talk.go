@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"errors"
 	"net"
 	"time"
 )
@@ -61,8 +62,8 @@ func (t *talk) quiet(d time.Duration) bool {
 	_ = t.conn.SetReadDeadline(time.Now().Add(d))
 	defer func() { _ = t.conn.SetReadDeadline(t.deadline) }()
 	_, err := t.in.Peek(1)
-	timeout, ok := err.(net.Error)
-	return ok && timeout.Timeout()
+	var timeout net.Error
+	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
 // closed reports whether the server has hung up, or does before the deadline,

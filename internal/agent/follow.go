@@ -62,7 +62,7 @@ func (s *state) follow() {
 				s.dirty = true
 				s.touch()
 			}
-		case there && u.Leaving && !l.left && !(l.hid && u.HID):
+		case there && u.Leaving && !l.left && (!l.hid || !u.HID):
 			l.left, l.hid = true, false // what was said of it goes with it, and not a moment before
 		case !there || !l.isOf(u) || l.unheard && u.HID && s.plugged:
 			gone[l] = true

@@ -65,7 +65,7 @@ func (h *holder) slow(sent *devices.Snapshot, since time.Time) {
 		s.Error = "the client has not answered since " + since.Format(time.TimeOnly)
 		s.Remedy = "wait: the newest list is sent as soon as it answers; if it stays so, restart the client"
 	})
-	h.Client.opts().Log.Warn("the client is slow", "client", h.to, "generation", sent.Generation)
+	h.opts().Log.Warn("the client is slow", "client", h.to, "generation", sent.Generation)
 }
 
 // mutedIn are the microphones that are muted in any of the lists.

@@ -231,7 +231,9 @@ func (s *session) deliver(ctx context.Context, nonce string, payload []byte, sna
 		return err
 	case <-leave:
 		cancel()
-		<-done
+		if err := <-done; err == nil { // it has just answered
+			return nil
+		}
 		return errMoved
 	}
 }

@@ -95,16 +95,3 @@ func (m *Model) interfaces() int {
 	}
 	return n
 }
-
-// numbered reports whether the reports of an interface have numbers.
-func (m *Model) numbered(iface int) bool {
-	if iface == 0 && len(m.Noise) > 0 {
-		return true
-	}
-	for _, t := range m.Tells {
-		if (t.Twin || t.Interface == iface) && (t.Report != 0 || t.Ask != 0 || t.Hint != 0 || t.Form == FormHIDPP) {
-			return true
-		}
-	}
-	return false
-}

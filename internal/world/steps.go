@@ -23,11 +23,11 @@ func (d *desk) apply(s Step) {
 	case Press:
 		d.press(h)
 	case Boom:
-		if h.Model.Boom && h.on {
+		if h.Boom && h.on {
 			d.change(h, byOther, func() { h.boomUp = !h.boomUp })
 		}
 	case Auto, LED:
-		if h.reachable() && (s.Do == Auto || h.Model.LED) {
+		if h.reachable() && (s.Do == Auto || h.LED) {
 			d.change(h, byOther, func() { h.pressed = !h.pressed })
 		}
 	case OSSet:
