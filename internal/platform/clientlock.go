@@ -72,7 +72,7 @@ func (l *ClientLock) Close() error {
 
 // Watch calls notify when it has begun to watch, and then whenever another agent announces
 // something, until ctx ends; then it returns nil. notify must not block. An error says what cannot
-// be watched.
+// be watched. Whoever tidies up removes a lock file that is held as any other: the log has it.
 func (l *ClientLock) Watch(ctx context.Context, log *slog.Logger, notify func()) error {
 	watcher, err := fsnotify.NewWatcher()
 	if err == nil {
@@ -89,6 +89,10 @@ func (l *ClientLock) Watch(ctx context.Context, log *slog.Logger, notify func())
 	for {
 		select {
 		case event := <-watcher.Events:
+			if event.Name == l.path && (event.Has(fsnotify.Remove) || event.Has(fsnotify.Rename)) {
+				log.Warn("the lock file was removed: another agent for the same client_id would not be noticed, and the two would overwrite each other's list",
+					"file", l.path, "remedy", "restart the agent")
+			}
 			if event.Has(announced) && event.Name != l.path && strings.HasSuffix(event.Name, lockSuffix) {
 				notify()
 			}

@@ -1,8 +1,11 @@
 package platform
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
@@ -102,6 +105,32 @@ func TestAgentsTellEachOther(t *testing.T) {
 	stop()
 	require.NoError(t, <-ended)
 	require.Empty(t, heard, "events come in order: there was nothing else to hear")
+	require.NoError(t, lock.Close())
+}
+
+// TestLockFileIsRemoved by a tidy-up, which the lock does not survive for others to see.
+func TestLockFileIsRemoved(t *testing.T) {
+	noLeak(t)
+	folder := filepath.Join(shortDir(t), "sidetone")
+	lock, err := LockClient(folder, snowflake)
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(deadline(t))
+	said, log := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		err := lock.Watch(ctx, slog.New(slog.NewTextHandler(log, nil)), func() { _ = os.RemoveAll(folder) })
+		_ = log.Close()
+		ended <- err
+	}()
+	line, err := bufio.NewReader(said).ReadString('\n')
+	require.NoError(t, err)
+	require.Contains(t, line, "level=WARN")
+	require.Contains(t, line, "the lock file was removed")
+	require.Contains(t, line, snowflake+".lock")
+	require.Contains(t, line, "restart the agent")
+	require.NoError(t, said.Close())
+	stop()
+	require.NoError(t, <-ended)
 	require.NoError(t, lock.Close())
 }
 
