@@ -65,7 +65,7 @@ func (c *Client) judge(p *peer, r *run) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p.running, p.held, p.greeted, p.late, p.asked = false, false, false, false, false
+	p.running, p.held, p.greeted, p.ignorant, p.late, p.asked = false, false, false, false, false, false
 	p.talking = p.talking && errors.Is(r.err, errMoved) && !r.yields // then it goes on in a moment
 	defer c.wakeAll()
 	if on == onPresent {

@@ -1,6 +1,7 @@
 package rpcclient
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,7 +36,8 @@ func (h *holder) delivered(d Delivery) {
 	})
 	clear(h.p.said)
 	h.mu.Lock()
-	h.said, h.p.chance = "", false
+	h.said, h.p.chance, h.p.ignorant = "", false, false
+	h.supersede(h.p, &d.Snapshot)
 	h.mu.Unlock()
 	h.opts().OnDelivery(d)
 	// Only a session that lasts proves that the client is well: one that ends after each list
@@ -108,6 +110,7 @@ func (h *holder) unsupported(err error) (end error) {
 	h.mu.Lock()
 	chance := h.p.chance
 	h.p.chance = false
+	h.p.ignorant = !errors.Is(err, ErrUnsupported)
 	h.mu.Unlock()
 	if chance {
 		return errMoved

@@ -28,10 +28,9 @@ type peer struct {
 	// Owned by the attempt while one runs, else by Client.Run.
 	conn     net.Conn // fresh, to the socket; nil once used
 	dialed   time.Time
-	answered bool              // the command, at least once
-	worked   Transport         // over which it has answered last
-	said     map[string]bool   // what was logged since the last delivery
-	sent     *devices.Snapshot // what it may have: the last list that it was sent and has not refused
+	answered bool            // the command, at least once
+	worked   Transport       // over which it has answered last
+	said     map[string]bool // what was logged since the last delivery
 
 	run *run // the attempt that runs; nil when none
 
@@ -45,12 +44,14 @@ type peer struct {
 	asked   bool                // for a proof that a client could take for the word of its vendor
 	chance  bool                // it is to be asked once more if it does not answer
 	next    *opening            // the link to go on with
+	sent    *devices.Snapshot   // what it may have: the last list that it was sent and has not refused; nil: none
 	// Which ports may belong to which sockets (rule R76):
 	who         int // the process
 	lineage     Lineage
 	portAlone   bool // a port, and its socket is not known
 	socketAlone bool // a socket, and its port is not known
 	greeted     bool // it has said READY, and waits for ports that may be its own to fall silent
+	ignorant    bool // it says that it does not know the command
 }
 
 // run is one attempt to talk to a peer.

@@ -298,9 +298,12 @@ func (c *Client) hold(ctx context.Context, p *peer, l link, to Address, counts b
 	start := time.Now()
 	c.once(p, "connected", "to", to)
 	h := &holder{Client: c, p: p, to: to, start: start, paced: counts && to.Transport == HTTP}
+	c.mu.Lock()
+	sent := p.sent
+	c.mu.Unlock()
 	s := &session{
 		link: l, to: to, box: p.box, limits: func() limits { return c.opts().limits(to.Transport) }, pacer: newPacer(),
-		retry: c.opts().backoff(refusedFirst, refusedMax), tell: h, answers: p.answered, sent: p.sent, leave: leave,
+		retry: c.opts().backoff(refusedFirst, refusedMax), tell: h, answers: p.answered, sent: sent, leave: leave,
 	}
 	c.holding(p, true)
 	defer c.holding(p, false)
@@ -309,7 +312,8 @@ func (c *Client) hold(ctx context.Context, p *peer, l link, to Address, counts b
 		c.once(p, "degraded", "client", to, "reason", c.refusals(p), "remedy", h.late())
 	}
 	err = s.run(ctx)
-	p.answered, p.sent = s.answers, s.sent
+	p.answered = s.answers
+	c.owe(p, s.sent)
 	if !s.first {
 		p.worked = to.Transport
 	}
@@ -322,7 +326,7 @@ func (c *Client) hold(ctx context.Context, p *peer, l link, to Address, counts b
 		if err := s.farewell(bye, c.opts().OnExit); err != nil {
 			c.opts().Log.Warn("the client keeps the last list: it could not be changed", "client", to, "reason", err)
 		} else {
-			p.sent = nil
+			c.settled(p)
 		}
 	}
 	return !s.first, err

@@ -61,7 +61,10 @@ func (c *Client) mayTalk(p *peer) bool {
 		case q == p:
 			before = false
 		case c.opts().Clients == FirstClient && (q.talking || (before && q.running && !q.late)), mayBe(p, q):
-			p.talking = false
+			if p.talking { // somebody may wait for its silence
+				p.talking = false
+				c.wakeAll()
+			}
 			return false
 		}
 	}
@@ -70,9 +73,15 @@ func (c *Client) mayTalk(p *peer) bool {
 }
 
 // mayBe reports whether the port p may be that of the client q, which is talked to over its
-// socket. mu is held.
+// socket. One that has not answered yet may do so at any moment, and then a list in its line over
+// HTTP would be taken after a newer one. mu is held.
 func mayBe(p, q *peer) bool {
-	return p != q && p.portAlone && q.socketAlone && q.running && q.status.State != Unsupported && !unlike(p.who, q.who, p.lineage, q.lineage)
+	return q.running && !q.ignorant && akin(p, q)
+}
+
+// akin reports whether the port p may be that of the client with the socket q. mu is held.
+func akin(p, q *peer) bool {
+	return p != q && p.portAlone && q.socketAlone && !unlike(p.who, q.who, p.lineage, q.lineage)
 }
 
 // surplus reports whether p talks beside another one, since only the first is wanted now.
