@@ -23,8 +23,9 @@ const (
 	folder      = "/run/user/1000"
 
 	slowGet    = 600 * time.Millisecond
-	awake      = time.Millisecond // for what a program does first that goes on
-	longFreeze = time.Minute      // beyond it no link needs to hold
+	awake      = time.Millisecond      // for what a program does first that goes on
+	backlog    = 50 * time.Millisecond // for what has queued on a link
+	longFreeze = time.Minute           // beyond it no link needs to hold
 )
 
 var searched = []int{6463, 6464, 6465, 6466, 6467, 6468, 6469, 6470, 6471, 6472, 6473}
@@ -73,6 +74,7 @@ type client struct {
 	frozenAt   time.Time
 
 	// Guarded by desk.mu.
+	stale  time.Time                     // when it went on after its links had been given up: then it takes what had queued on them
 	linked time.Time                     // since when it takes lists over a socket; zero: it does not
 	holds  int                           // place in history of the list that it has taken last
 	silent map[fakeserver.Transport]bool // since its start a list has gone without an answer
@@ -238,6 +240,9 @@ func (k *client) thaw(quietly bool) {
 			if time.Since(o.frozenAt) > longFreeze {
 				o.disturbed()
 				o.silenced()
+				o.desk.mu.Lock()
+				o.stale = time.Now()
+				o.desk.mu.Unlock()
 			}
 		}
 	}
@@ -290,7 +295,7 @@ func (k *client) takes(p fakeserver.Payload) {
 			break
 		}
 		k.holds = max(k.holds, 0) + place
-		if p.Transport == fakeserver.IPC && k.linked.IsZero() && p.Fault == fakeserver.FaultNone {
+		if p.Transport == fakeserver.IPC && k.linked.IsZero() && p.Fault == fakeserver.FaultNone && time.Since(k.stale) > backlog {
 			k.linked = time.Now()
 		}
 	}

@@ -123,10 +123,6 @@ func (d *desk) plug(h *headset, port int, wait time.Duration) {
 	if h.plugged {
 		return
 	}
-	if left := time.Until(h.missed); left > 0 && !d.asleep { // all sources have told that it was gone before it is back
-		d.after(left, func() { d.plug(h, port, wait) })
-		return
-	}
 	for _, o := range d.headsets {
 		if o.plugged && o.port == port && o.Bus != Bluetooth && h.Bus != Bluetooth {
 			return
@@ -148,6 +144,7 @@ func (d *desk) plug(h *headset, port int, wait time.Duration) {
 		}
 		d.pair(h)
 	})
+	d.look() // the OS does not miss that it was gone
 	if d.deaf {
 		d.unseen(h)
 	}
@@ -168,7 +165,6 @@ func (d *desk) unplug(h *headset, wait time.Duration) {
 	if !h.plugged {
 		return
 	}
-	h.missed = time.Now().Add(wait + 50*time.Millisecond)
 	d.change(h, byLink, func() {
 		h.plugged = false
 		for _, n := range h.nodes {

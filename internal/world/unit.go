@@ -29,7 +29,6 @@ type headset struct {
 	wrongSince time.Time         // since when it is reported as muted and is not
 	left       time.Time         // when it went out of reach last
 	stuck      map[int]bool      // says that it does not know its state, by the place of the tell
-	missed     time.Time         // when all sources have told that it was unplugged
 	turned     time.Time         // when the mute changed last
 	lapsed     time.Time         // since when all that was told before counts no more
 }
