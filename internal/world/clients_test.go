@@ -144,7 +144,7 @@ var once = map[string]string{
 	"a slow answer to GET where nobody tells whose the port is": `{"clients":[{"profile":"desktop","slow_get":true}],"reporting":{"sight":"users"}}`,
 	"an unspecified answer to GET, likewise":                    `{"clients":[{"profile":"desktop","unspecified":true}],"reporting":{"sight":"sockets"}}`,
 	"the end of a client that was lost once, and told over its port": `{"clients":[{"profile":"desktop"}],"reporting":{"sight":"users","on_exit":"unmute"},"steps":[
-		{"after":200,"do":"drops"},{"after":40000,"do":"publish"},{"after":5000,"do":"stop agent"}]}`,
+		{"after":200,"do":"drops"},{"after":40000,"do":"publish"},{"after":90000,"do":"stop agent"}]}`,
 	"a list over HTTP to a client that has not answered yet": `{"clients":[{"profile":"desktop","fault":"2*answer-late=8s"}],"reporting":{"sight":"sockets"},"steps":[
 		{"after":400,"do":"resend"},{"after":800,"do":"publish"},{"after":9400,"do":"publish"}]}`,
 }
