@@ -10,6 +10,7 @@ import (
 
 	"sidetone/fakeserver"
 	"sidetone/internal/devices"
+	"sidetone/internal/memnet"
 )
 
 // Without a client the search becomes seldom: clients with a socket, as all that users run, are
@@ -97,5 +98,30 @@ func TestWhoIsSentAwayFromTheLineTriesAgain(t *testing.T) {
 		require.Contains(t, h.session().Error, "1006")
 		pass(26 * time.Second)
 		require.Equal(t, devices.True, mute(s))
+	})
+}
+
+// An agent that was killed twice at once has left no token for the third: that one is served as soon
+// as there is one, over the socket, and says meanwhile what is happening.
+func TestAnAgentThatWasKilledTwiceIsServedWithTheNextToken(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
+		for range 2 {
+			h := v.agent(Options{})
+			h.publish(devices.True)
+			pass(400 * time.Millisecond)
+			require.Equal(t, Ready, h.session().State)
+			v.me.Kill()
+			h.stop()
+			v.me = v.Process(memnet.Owner{PID: 1, UID: someUser, Name: "sidetone"})
+		}
+		h := v.agent(Options{})
+		h.publish(devices.False)
+		pass(11 * time.Second)
+		require.Contains(t, h.session().Error, "1006")
+		require.Contains(t, h.session().Remedy, "automatic")
+		pass(25 * time.Second)
+		require.Equal(t, devices.False, mute(s))
+		require.Equal(t, IPC, h.session().Transport)
 	})
 }

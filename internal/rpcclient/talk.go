@@ -96,7 +96,7 @@ func (c *Client) talk(ctx context.Context, p *peer, at place, tr Transport, port
 			s.Address = to
 			return
 		}
-		*s = Session{Address: to}
+		*s = Session{Address: to, Error: s.Error, Remedy: s.Remedy} // the next try may wait in the same line
 	})
 	l, err := c.open(ctx, p, at, tr, port)
 	if err == nil && tr == IPC {
