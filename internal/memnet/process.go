@@ -42,20 +42,24 @@ func (n *Network) Process(who Owner) *Process {
 // others still connect and fill its buffers. What it does without its sockets goes on.
 func (p *Process) Freeze() { p.freeze(true) }
 
-// Thaw lets it go on, with delays in each connection and listener at an instant of its own.
+// Thaw lets it go on, with delays in each connection and listener at an instant of its own. Who has
+// been connected for longer is heard first.
 func (p *Process) Thaw() { p.freeze(false) }
 
 func (p *Process) freeze(on bool) {
 	p.net.mu.Lock()
 	defer p.net.mu.Unlock()
 	if p.frozen && !on && p.net.opts.Delay != nil {
+		var last time.Duration
 		for c := range p.conns {
 			c.frozen = true
-			time.AfterFunc(p.net.delay("thaw "+c.series, 1), c.Thaw)
+			wait := p.net.delay("thaw "+c.series, 1)
+			last = max(last, wait)
+			time.AfterFunc(wait, c.Thaw)
 		}
 		for l := range p.listeners {
 			l.frozen = true
-			time.AfterFunc(p.net.delay("thaw "+l.addr.String(), 1), l.Thaw)
+			time.AfterFunc(last+p.net.delay("thaw "+l.addr.String(), 1), l.Thaw)
 		}
 	}
 	p.frozen = on
