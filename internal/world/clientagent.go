@@ -2,6 +2,7 @@ package world
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"sidetone/internal/rpcclient"
@@ -38,6 +39,7 @@ func (c *clients) options() rpcclient.Options {
 	if c.set.OnExit != "" {
 		o.OnExit = c.set.OnExit
 	}
+	o.Transports = slices.DeleteFunc(slices.Clone(rpcclient.DefaultTransports), func(t rpcclient.Transport) bool { return t == c.set.Without })
 	if c.set.First {
 		o.Clients = rpcclient.FirstClient
 	}

@@ -20,7 +20,7 @@ func drawClient(g *generator) ClientSpec {
 	const a, b, c, d, e, f = fakeserver.Desktop, fakeserver.Documented, fakeserver.ArRPC, fakeserver.Squatter, fakeserver.Blackhole, fakeserver.Flaky
 	k := ClientSpec{
 		Profile: pick(g, a, a, a, a, a, a, a, b, b, c, d, e, f),
-		Foreign: g.one(10), Hidden: g.one(6), Relay: g.one(6), Shares: g.one(8),
+		Foreign: g.one(10), Hidden: g.one(5), Relay: g.one(4), Shares: g.one(8),
 		NoSocket: g.one(6), SlowGet: g.one(4), Unspecified: g.one(6), Off: g.one(4),
 	}
 	k.NoPort = !k.NoSocket && g.one(6)
@@ -28,7 +28,7 @@ func drawClient(g *generator) ClientSpec {
 	case 0:
 		k.PortLate = 1 + g.IntN(3000)
 	case 1:
-		k.SocketLate = pick(g, 1+g.IntN(20_000), maxLate/2+g.IntN(maxLate/2)) // also when the first request has been given up
+		k.SocketLate = pick(g, 1+g.IntN(20_000), 1+g.IntN(60_000), maxLate/2+g.IntN(maxLate/2)) // also when the first request has been given up
 	}
 	switch {
 	case k.SocketLate > 0 && g.one(2): // it is not awake yet
@@ -81,17 +81,42 @@ func drawClientSteps(g *generator, clients, steps int, set Reporting) []ClientSt
 		switch s.Do {
 		case ClientFault:
 			s.Fault = pick(g, faults...)
-		case Configure:
-			set.Timing++
-			if g.one(3) {
-				set.OnExit = drawReporting(g).OnExit
+		case Configure: // often more than once, and a list soon after
+			for n := range pick(g, 1, 1, 2, 3) {
+				set.Timing++
+				if g.one(3) {
+					set.OnExit = drawReporting(g).OnExit
+				}
+				if g.one(2) {
+					set.Without = pick(g, "", rpcclient.WebSocket, rpcclient.HTTP)
+				}
+				next := set
+				s.Reporting = &next
+				if n > 0 {
+					s.After = g.IntN(2000)
+				}
+				list = append(list, s)
 			}
-			next := set
-			s.Reporting = &next
+			s = ClientStep{Do: Publish, After: g.IntN(2000)}
 		case ClientFreezes: // mostly while something changes, and for a while
-			if !g.one(4) {
+			rounds := pick(g, 0, 1, 1, 1, 2, 3, 4)
+			for n := range rounds {
 				list = append(list, s, ClientStep{Do: Publish, After: g.IntN(3000)})
-				s = ClientStep{Do: ClientThaws, Client: s.Client, After: pick(g, g.IntN(10_000), g.IntN(30_000))}
+				s = ClientStep{Do: ClientThaws, Client: s.Client, After: pick(g, g.IntN(10_000), 5000+g.IntN(5000), g.IntN(30_000))}
+				if n < rounds-1 {
+					list = append(list, s)
+					s = ClientStep{Do: ClientFreezes, Client: s.Client, After: g.IntN(5000)}
+				}
+			}
+		case ClientSpends: // mostly all that there are
+			for range g.IntN(4) {
+				list = append(list, s)
+				s.After = g.IntN(100)
+			}
+		case ClientKill: // others may be quick to take its port
+			if g.one(2) {
+				list = append(list, s)
+				s = ClientStep{Do: ClientStart, Client: g.IntN(clients)}
 			}
 		}
 		if s.Do == ClientFault && g.one(3) { // it has it from its start

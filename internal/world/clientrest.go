@@ -12,7 +12,7 @@ import (
 
 const (
 	prompt = time.Second      // after which a link that works has brought the newest list
-	owed   = 15 * time.Minute // after which all waits of the agent have ended
+	owed   = 65 * time.Minute // after which all waits of the agent have ended
 )
 
 // calmFor reports whether nothing that its links feel has happened to it for the time.
@@ -86,6 +86,10 @@ func (c *clients) excuse(k *client) string {
 	switch {
 	case c.set.First:
 		return "only one is to be served"
+	case k.NoSocket && c.set.Without == rpcclient.HTTP:
+		return "the settings leave out the only way to it"
+	case k.NoSocket && slices.ContainsFunc(c.all, func(o *client) bool { return o != k && o.on && o.since.Before(k.since) }):
+		return "nobody looks for it while another one is served"
 	case k.silent[fakeserver.IPC], k.NoSocket && len(k.silent) > 0:
 		return "it may have been given up"
 	case k.NoSocket && slices.ContainsFunc(c.all, other):

@@ -438,24 +438,31 @@ func (k *client) do(s ClientStep) {
 	case s.Do == ClientDrops:
 		k.srv.DropConnections()
 		k.disturbed()
-	case s.Do == ClientSpends && !k.NoSocket:
+	case s.Do == ClientSpends:
 		k.spend()
 	}
 }
 
-// spend is another agent that connects for the same application, and goes.
+// spend is another agent that connects for the same application, and goes, or that posts no more
+// than the head of a request.
 func (k *client) spend() {
+	hello := fmt.Sprintf(`{"v":1,"client_id":"%s"}`, application)
+	hello = string(binary.LittleEndian.AppendUint32(make([]byte, 4), uint32(len(hello)))) + hello
+	request := "POST /rpc?v=1&client_id=" + application + " HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n"
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		conn, _, err := k.desk.agent.DialIPC(ctx, k.srv.IPCPath())
+		first := hello
+		if err != nil {
+			first = request
+			conn, err = k.desk.agent.DialPort(ctx, k.srv.Port())
+		}
 		if err != nil {
 			return
 		}
 		defer conn.Close()
-		hello := fmt.Sprintf(`{"v":1,"client_id":"%s"}`, application)
-		head := binary.LittleEndian.AppendUint32(make([]byte, 4), uint32(len(hello)))
-		_, _ = conn.Write(append(head, hello...))
+		_, _ = conn.Write([]byte(first))
 		_ = conn.SetReadDeadline(time.Now().Add(time.Second))
 		_, _ = conn.Read(make([]byte, 1))
 	}()
@@ -484,7 +491,9 @@ func (c *clients) told() (violations []Violation, story, plot []string) {
 	}
 	slices.SortStableFunc(c.trace, func(a, b line) int { return cmp.Compare(a.client, b.client) })
 	for _, l := range c.trace {
-		plot = append(plot, fmt.Sprintf("client %d: %s", l.client, l.text))
+		if !strings.Contains(l.text, "abandoned") { // it may or may not say so while it ends itself
+			plot = append(plot, fmt.Sprintf("client %d: %s", l.client, l.text))
+		}
 	}
 	return c.violations, story, plot
 }

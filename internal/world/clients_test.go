@@ -96,12 +96,14 @@ func (s clientScenario) reduced(t *testing.T, rule string) clientScenario {
 
 // TestWorldOfClients plays what random seeds draw of clients alone.
 func TestWorldOfClients(t *testing.T) {
-	for seed := *firstSeed; seed < *firstSeed+max(*seeds, 200); seed++ {
+	found := 0
+	for seed := *firstSeed; seed < *firstSeed+max(*seeds, 200) && found < *failures; seed++ {
 		s := drawClientScenario(seed)
 		violations, _, _ := s.play(t)
 		if len(violations) == 0 {
 			continue
 		}
+		found++
 		s = s.reduced(t, violations[0].Rule)
 		violations, told, plot := s.play(t)
 		scenario, err := json.Marshal(s)

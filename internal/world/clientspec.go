@@ -39,6 +39,8 @@ type Reporting struct {
 	OnExit rpcclient.ExitPolicy `json:"on_exit,omitempty"`
 	Timing int                  `json:"timing,omitempty"` // which of some settings of times; any two differ
 	First  bool                 `json:"first,omitempty"`  // rpc.clients is first
+
+	Without rpcclient.Transport `json:"without,omitempty"` // one that rpc.transports leaves out
 }
 
 // ClientDeed is what a ClientStep does.
@@ -55,7 +57,7 @@ const (
 	ClientFault   ClientDeed = "fault" // of fakeserver, until it is mended
 	ClientMended  ClientDeed = "mended"
 	ClientDrops   ClientDeed = "drops"     // all its connections
-	ClientSpends  ClientDeed = "spends"    // another agent connects to its socket for the same application
+	ClientSpends  ClientDeed = "spends"    // another agent spends one of its tokens for the same application
 	Publish       ClientDeed = "publish"   // the agent has another list
 	Configure     ClientDeed = "configure" // the agent's settings change
 	Resend        ClientDeed = "resend"    // the machine has slept

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var tryMutants = flag.Bool("mutants", false, "show that TestWorld fails on an agent with a known mistake put back")
+var tryMutants = flag.Bool("mutants", false, "show that TestWorld and TestWorldOfClients fail on an agent with a known mistake put back")
 
 // mutant is a mistake that the agent once made.
 type mutant struct {
@@ -56,35 +56,47 @@ var mutants = []mutant{
 }
 
 // TestMutants builds the agent with each mistake and has the world find it within 500 seeds.
-func TestMutants(t *testing.T) {
+func TestMutants(t *testing.T) { findMutants(t, "TestWorld", mutants) }
+
+// TestMutantsOfClients does the same for what concerns clients.
+func TestMutantsOfClients(t *testing.T) { findMutants(t, "TestWorldOfClients", clientMutants) }
+
+// findMutants shows that the test fails on each.
+func findMutants(t *testing.T, test string, list []mutant) {
 	if !*tryMutants {
 		t.Skip("each one is a build of its own: run with -mutants")
 	}
-	root, err := filepath.Abs("../..")
-	require.NoError(t, err)
-	for _, m := range mutants {
+	for _, m := range list {
 		t.Run(m.name, func(t *testing.T) {
-			overlay := map[string]string{}
-			for i, e := range m.edits {
-				source := filepath.Join(root, e.file)
-				text, err := os.ReadFile(source)
-				if before, ok := overlay[source]; ok {
-					text, err = os.ReadFile(before)
-				}
-				require.NoError(t, err)
-				require.Equal(t, 1, strings.Count(string(text), e.is), "%s has changed: %q", e.file, e.is)
-				overlay[source] = filepath.Join(t.TempDir(), strings.Repeat("x", i)+filepath.Base(e.file))
-				require.NoError(t, os.WriteFile(overlay[source], []byte(strings.Replace(string(text), e.is, e.was, 1)), 0o644))
-			}
-			list, err := json.Marshal(map[string]any{"Replace": overlay})
-			require.NoError(t, err)
-			file := filepath.Join(t.TempDir(), "overlay.json")
-			require.NoError(t, os.WriteFile(file, list, 0o644))
-			out, err := exec.Command("go", "test", "-overlay", file, ".", "-run", "^TestWorld$", "-seeds", "500", "-failures", "1", "-save", *save).CombinedOutput()
+			file := m.overlay(t)
+			out, err := exec.Command("go", "test", "-overlay", file, ".", "-run", "^"+test+"$", "-seeds", "500", "-failures", "1", "-save", *save).CombinedOutput()
 			require.Error(t, err, "500 seeds found nothing")
 			_, found, _ := strings.Cut(string(out), ": seed ")
 			require.NotEmpty(t, found, "%s", out)
 			t.Logf("seed %s", found)
 		})
 	}
+}
+
+// overlay writes a build overlay with the mistake.
+func (m mutant) overlay(t *testing.T) (file string) {
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	overlay := map[string]string{}
+	for i, e := range m.edits {
+		source := filepath.Join(root, e.file)
+		text, err := os.ReadFile(source)
+		if before, ok := overlay[source]; ok {
+			text, err = os.ReadFile(before)
+		}
+		require.NoError(t, err)
+		require.Equal(t, 1, strings.Count(string(text), e.is), "%s has changed: %q", e.file, e.is)
+		overlay[source] = filepath.Join(t.TempDir(), strings.Repeat("x", i)+filepath.Base(e.file))
+		require.NoError(t, os.WriteFile(overlay[source], []byte(strings.Replace(string(text), e.is, e.was, 1)), 0o644))
+	}
+	list, err := json.Marshal(map[string]any{"Replace": overlay})
+	require.NoError(t, err)
+	file = filepath.Join(t.TempDir(), "overlay.json")
+	require.NoError(t, os.WriteFile(file, list, 0o644))
+	return file
 }
