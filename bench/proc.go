@@ -20,6 +20,7 @@ type usage struct {
 	rss      int64         // resident memory now, in bytes
 	files    int64         // of which pages of files, such as the program's own and libraries
 	read     int64         // bytes that it has read, from whatever
+	reads    int           // and how many calls that took
 }
 
 // readUsage reads a process from /proc. Threads that have ended do not count.
@@ -52,7 +53,7 @@ func readUsage(pid int) (usage, error) {
 	if err != nil {
 		return u, err
 	}
-	u.read = int64(number(io["rchar"]))
+	u.read, u.reads = int64(number(io["rchar"])), number(io["syscr"])
 	if u.rss == 0 {
 		return u, fmt.Errorf("process %d has no resident memory: it has ended", pid)
 	}

@@ -57,6 +57,10 @@ func ran(before, after usage) bool { return after.switches != before.switches }
 // the headings alone have 150 bytes each. What a sound server tells is shorter.
 func searched(before, after usage) bool { return after.read-before.read >= 2*150 }
 
+// looked reports whether an agent has read as many files as a look for clients does, where what it reads of the events of files
+// has any number of bytes.
+func looked(before, after usage) bool { return after.reads-before.reads >= 8 }
+
 func lonelyRow(period time.Duration, searching, resting []usage) row {
 	const limit = 3 // wake-ups a minute
 	aMinute := func(n int) float64 { return float64(n) / period.Minutes() }
