@@ -13,6 +13,7 @@ type mailbox struct {
 	snap   devices.Snapshot
 	filled bool
 	resend bool
+	repeat bool // it is asked for because of another application
 	notify chan struct{}
 }
 
@@ -31,6 +32,22 @@ func (m *mailbox) askResend() {
 	defer m.mu.Unlock()
 	m.resend = true
 	m.ring()
+}
+
+// askRepeat is askResend because of another application.
+func (m *mailbox) askRepeat() {
+	m.mu.Lock()
+	m.repeat = true
+	m.mu.Unlock()
+	m.askResend()
+}
+
+// takeRepeat reports whether the list was asked for because of another application, since it was last called.
+func (m *mailbox) takeRepeat() (repeat bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	repeat, m.repeat = m.repeat, false
+	return repeat
 }
 
 // ring wakes the session. m.mu is held.

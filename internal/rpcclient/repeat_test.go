@@ -2,6 +2,7 @@ package rpcclient
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -44,5 +45,25 @@ func TestRepeatSpares(t *testing.T) {
 		client.Repeat()
 		_, _, again := p.box.take()
 		require.Equal(t, c.want, again, "%s over %s", c.state, c.transport)
+	}
+}
+
+// A client that was frozen may take the list of another application after the one that was repeated because of it.
+func TestRepeatToAFrozenClientGoesOnceMore(t *testing.T) {
+	for frozen, want := range map[time.Duration]int{0: 2, time.Second: 3, 20 * time.Second: 3} {
+		inVirtualTime(t, func(t *testing.T, v *virtual) {
+			process := v.program(100)
+			s := v.client(process, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
+			h := v.agent(Options{Transports: only(IPC)})
+			h.publish(devices.True)
+			pass(time.Second)
+			require.Len(t, s.Payloads(), 1)
+			process.Freeze()
+			h.Repeat()
+			pass(frozen)
+			process.Thaw()
+			pass(time.Minute)
+			require.Len(t, s.Payloads(), want, "frozen for %s", frozen)
+		})
 	}
 }

@@ -38,6 +38,8 @@ type session struct {
 	knows bool             // false: the client's list is unknown, the next one goes out whatever it holds (rule R52)
 	first bool
 
+	again bool // the list goes out once more because of another application
+
 	sent *devices.Snapshot // what the client may have: the last list that it was sent and has not refused; nil: none
 
 	rejected []devices.Device // the list that was refused last
@@ -108,6 +110,7 @@ func (s *session) take() (snap devices.Snapshot, ok bool) {
 	snap, ok, resend := s.box.take()
 	if resend {
 		s.knows = false
+		s.again = s.box.takeRepeat() || s.again
 	}
 	return snap, ok
 }
@@ -180,7 +183,8 @@ func (s *session) send(ctx context.Context, snap devices.Snapshot) error {
 			To: s.to, Snapshot: snap, Changes: devices.Diff(s.has, snap), First: s.first,
 			RoundTrip: now.Sub(start), SinceOS: now.Sub(snap.At),
 		})
-		s.has, s.knows, s.first = snap, true, false
+		s.has, s.knows, s.first = snap, !s.overtaken(now.Sub(start)), false
+		s.again = false
 		s.retry.reset()
 		return nil
 	case errors.As(err, &refusal) && refusal.Phase == PhaseCommand && refusal.Code != CodeNotAuthorized:
@@ -198,6 +202,16 @@ func (s *session) send(ctx context.Context, snap devices.Snapshot) error {
 	default:
 		return err
 	}
+}
+
+// promptly is within what a client answers that is well.
+const promptly = 100 * time.Millisecond
+
+// overtaken reports whether a list that was repeated may have come before the reason for that. A client that was
+// frozen meanwhile reads its connections in any order: what another application sent earlier, it may take later, and with it
+// the devices that both report (rule R90). So the list goes once more.
+func (s *session) overtaken(roundTrip time.Duration) bool {
+	return s.again && s.bucket == nil && roundTrip > promptly
 }
 
 // deliver sends a list and waits for its answer. A client that has answered before may be frozen
