@@ -31,10 +31,10 @@ var mutants = []mutant{
 		{"internal/agent/lease.go", "s.hid.Resume(s.woke, s.now)", "s.hid.Resume(s.now, s.now)"},
 	}},
 	{"what software has said outlives the headset", []edit{
-		{"internal/agent/follow.go", "case !there || !l.isOf(u):", "case there && false:"},
+		{"internal/agent/follow.go", "!there || !l.isOf(u) || ", "false && "},
 	}},
 	{"what software has said moves to another headset of the model", []edit{
-		{"internal/agent/follow.go", "case !there || !l.isOf(u):", "case there && false:"},
+		{"internal/agent/follow.go", "!there || !l.isOf(u) || ", "false && "},
 		{"internal/devices/push.go", "if p.Unit == \"\" {", "if true {"},
 	}},
 	{"what software has said outlives sleep", []edit{
