@@ -22,7 +22,7 @@ var clientMutants = []mutant{
 	}},
 	{"the end says nothing over the link that works", []edit{
 		{"internal/rpcclient/talk.go", "(errors.Is(cause, errStopping) || errors.Is(cause, errDropped))", "errors.Is(cause, errDropped)"},
-		{"internal/rpcclient/client.go", "c.lastWord(ctx, p)", "p.dropConn()"},
+		{"internal/rpcclient/lastword.go", "if sent == nil || ", "if true || sent == nil || "},
 	}},
 	{"a socket and a port of different processes are two clients", []edit{
 		{"internal/rpcclient/turn.go", "!unlike(p.who, q.who, p.lineage, q.lineage)", "(p.who == 0 || q.who == 0)"},
