@@ -41,7 +41,8 @@ func startAgent(catalogue string) (*agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command("./sidetone", "run", "--catalogue", catalogue)
+	// The fake client lets any origin in; without one the agent would not even try the WebSocket of what looks like the client.
+	cmd := exec.Command("./sidetone", "run", "--catalogue", catalogue, "--rpc-origin", "https://acme.example")
 	stderr, err := cmd.StderrPipe()
 	if err == nil {
 		err = cmd.Start()
