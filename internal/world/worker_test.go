@@ -19,7 +19,7 @@ import (
 const childEnv = "SIDETONE_WORLD_CHILD"
 
 // patience is how long a scenario may take in real time.
-const patience = 2 * time.Minute
+const patience = 30 * time.Second
 
 // resultMark begins a line with a result, between those that the testing package prints.
 const resultMark = "result "
