@@ -137,7 +137,7 @@ func (c *Client) prune() {
 		switch {
 		case gone(p):
 			p.dropConn()
-		case p.run == nil:
+		case p.run == nil, p.run.dropped: // its farewell is under way
 		case p.empty() && c.premature(p):
 			p.run.cancel(errYield)
 		case c.surplus(p):

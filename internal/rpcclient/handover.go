@@ -126,7 +126,7 @@ func (c *Client) improvesAt(p *peer) time.Time {
 	c.mu.Lock()
 	held, now := p.held, p.status.Transport
 	c.mu.Unlock()
-	if !held || p.run.better != nil || c.better(p, now) == "" {
+	if !held || p.run.dropped || p.run.yields || p.run.better != nil || c.better(p, now) == "" {
 		return time.Time{}
 	}
 	return p.run.improve
