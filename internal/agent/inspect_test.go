@@ -37,6 +37,9 @@ func (s *stage) inOrder(a *actor) {
 	all := a.Payloads()
 	for n, p := range all {
 		require.Empty(s.t, p.Warnings, "%s: payload %d: %s", a.name, p.Seq, p.Raw)
+		if len(p.Raw) == 0 {
+			continue // its connection ended before its body was read, as when the client restarts in that moment
+		}
 		if p.Fault == fakeserver.FaultNone {
 			require.NoError(s.t, p.Err, "%s: payload %d: %s", a.name, p.Seq, p.Raw)
 		}
