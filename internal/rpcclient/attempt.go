@@ -37,7 +37,8 @@ func (c *Client) judge(p *peer, r *run) {
 	}
 	on := c.outcomeOf(p, r)
 	if p.differs(r.at) {
-		p.answered, p.worked = false, ""
+		p.answered = false
+		c.setWorked(p, "")
 		c.forgive(p)
 	}
 	state := c.follow(p, on)

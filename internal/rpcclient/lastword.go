@@ -15,7 +15,7 @@ func (c *Client) lastWord(ctx context.Context, p *peer) {
 	c.mu.Lock()
 	sent := p.sent
 	c.mu.Unlock()
-	tr := p.worked
+	tr := c.workedOver(p)
 	if sent == nil || tr == "" || c.opts().OnExit == ExitLeave || ctx.Err() != nil || !p.offers(tr) || p.bucket.linkDelay(time.Now()) > 0 {
 		return
 	}

@@ -29,7 +29,6 @@ type peer struct {
 	conn     net.Conn // fresh, to the socket; nil once used
 	dialed   time.Time
 	answered bool            // the command, at least once
-	worked   Transport       // over which it has answered last
 	said     map[string]bool // what was logged since the last delivery
 
 	run *run // the attempt that runs; nil when none
@@ -38,6 +37,7 @@ type peer struct {
 	status  Session
 	refused map[Transport]error // refused for as long as the process lives
 	running bool                // an attempt is under way
+	worked  Transport           // over which it has answered last
 	talking bool                // it has the turn
 	held    bool                // there is a session
 	late    bool                // it takes long to prove itself, and holds up nobody any more

@@ -42,7 +42,7 @@ func (c *Client) attempt(ctx context.Context, p *peer, at place, leave <-chan st
 			return worked, err // one that worked gets another chance: the next best may be far worse
 		case unsupported(err) && tr == IPC && errors.Is(c.check(ctx, at), errDeaf):
 			return false, fmt.Errorf("%w: it has ended", errDeaf)
-		case errors.Is(err, ErrNoAnswer) && tr == p.worked: // it is frozen, over any transport
+		case errors.Is(err, ErrNoAnswer) && tr == c.workedOver(p): // it is frozen, over any transport
 			return false, err
 		case lasting(err):
 			c.refuse(p, tr, err)
@@ -263,7 +263,7 @@ func (c *Client) token(ctx context.Context, p *peer) error {
 func (c *Client) patience(ctx context.Context, p *peer, at place, tr Transport, counts bool) (context.Context, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	another, longest := c.another(p, at, tr), c.opts().HTTPTimeout
-	if p.worked == tr {
+	if c.workedOver(p) == tr {
 		another, longest = false, frozenLimit
 	}
 	limit := time.AfterFunc(longest, func() { cancel(ErrNoAnswer) })
@@ -283,6 +283,20 @@ func (c *Client) patience(ctx context.Context, p *peer, at place, tr Transport, 
 // frozenLimit bounds the wait for READY of a client that has answered over the same transport
 // before: it is frozen. Each connection that is given up takes one of its tokens when it goes on.
 const frozenLimit = time.Hour
+
+// workedOver is the transport over which p has answered last; "" is none since it restarted. A session and a better link
+// that is about to follow it both ask.
+func (c *Client) workedOver(p *peer) Transport {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return p.worked
+}
+
+func (c *Client) setWorked(p *peer, tr Transport) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p.worked = tr
+}
 
 // another reports whether a transport is left after tr.
 func (c *Client) another(p *peer, at place, tr Transport) bool {
@@ -315,7 +329,7 @@ func (c *Client) hold(ctx context.Context, p *peer, l link, to Address, counts b
 	p.answered = s.answers
 	c.owe(p, s.sent)
 	if !s.first {
-		p.worked = to.Transport
+		c.setWorked(p, to.Transport)
 	}
 	if time.Since(start) > c.opts().RetryMax {
 		p.retry.reset()
