@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/fakeserver"
-	"sidetone/internal/agent"
 	"sidetone/internal/control"
+	"sidetone/internal/engine"
 	"sidetone/internal/hidlab"
 	"sidetone/internal/rpcclient"
 )
@@ -494,7 +494,7 @@ func TestReplay(t *testing.T) {
 	out, err := replay(recording, set)
 	require.NoError(t, err)
 	require.Equal(t, int(deskLength/deskStep), out.Inputs)
-	require.Equal(t, agent.Span(deskLength-deskStep), out.Length)
+	require.Equal(t, engine.Span(deskLength-deskStep), out.Length)
 	require.GreaterOrEqual(t, len(out.Lists), int(deskLength/muteEvery))
 	require.Less(t, len(out.Lists), out.Inputs/10, "most inputs change nothing")
 

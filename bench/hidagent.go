@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"sidetone/examples"
-	"sidetone/internal/agent"
 	"sidetone/internal/config"
 	"sidetone/internal/devices"
+	"sidetone/internal/engine"
 	"sidetone/internal/hid"
 	"sidetone/internal/platform"
 	"sidetone/internal/rpcclient"
@@ -45,18 +45,18 @@ func runHIDAgent(ctx context.Context, args []string) error {
 	}
 	client := rpcclient.New(clientOptions(cfg, set.Resolver.Catalogue().Vendor.ClientID, log))
 	var source platform.HID
-	engine := agent.New(agent.Options{
+	eng := engine.New(engine.Options{
 		Settings: set, Sources: []string{"hid", "audio"}, Publish: client.Publish, Log: log,
 		Ask: func(r hid.Request) { source.Send(r) },
 	})
-	if source, err = platform.NewHID(args[0], set.HIDRules().Wants, engine.HID, log); err != nil {
+	if source, err = platform.NewHID(args[0], set.HIDRules().Wants, eng.HID, log); err != nil {
 		return err
 	}
 	inputs, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var running sync.WaitGroup
-	running.Go(func() { engine.Run(inputs) })
-	running.Go(func() { platform.Follow(inputs, source, nil, engine.Observe) })
-	engine.Observe(devices.Observation{Source: "audio", Endpoints: headsetEndpoints(), At: time.Now()})
+	running.Go(func() { eng.Run(inputs) })
+	running.Go(func() { platform.Follow(inputs, source, nil, eng.Observe) })
+	eng.Observe(devices.Observation{Source: "audio", Endpoints: headsetEndpoints(), At: time.Now()})
 	client.Run(ctx)
 	stop()
 	running.Wait()
@@ -64,14 +64,14 @@ func runHIDAgent(ctx context.Context, args []string) error {
 }
 
 // acmeSettings are those of an agent with the example catalogue that nobody has told anything.
-func acmeSettings() (agent.Settings, error) {
+func acmeSettings() (engine.Settings, error) {
 	cat, problems := config.DecodeCatalogue("acme.yaml", examples.Acme)
 	if len(problems) > 0 {
-		return agent.Settings{}, errors.New(problems[0].String())
+		return engine.Settings{}, errors.New(problems[0].String())
 	}
 	cfg := config.Default()
 	r, err := devices.NewResolver(cat, devices.Options{OS: devices.Linux, IDMaxBytes: cfg.Report.IDMaxBytes, Fields: cfg.Report.Fields})
-	return agent.Settings{Resolver: r, RemovalGrace: cfg.Engine.RemovalGrace, StaleAfter: cfg.Engine.StaleAfter}, err
+	return engine.Settings{Resolver: r, RemovalGrace: cfg.Engine.RemovalGrace, StaleAfter: cfg.Engine.StaleAfter}, err
 }
 
 func clientOptions(cfg *config.Config, clientID string, log *slog.Logger) rpcclient.Options {

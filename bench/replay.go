@@ -10,8 +10,8 @@ import (
 	"fmt"
 	"time"
 
-	"sidetone/internal/agent"
 	"sidetone/internal/devices"
+	"sidetone/internal/engine"
 	"sidetone/internal/hid"
 )
 
@@ -33,7 +33,7 @@ func measureReplay(ctx context.Context, b *bench) ([]row, error) {
 		return nil, err
 	}
 	var replayed, decoded sample
-	var out agent.Replayed
+	var out engine.Replayed
 	for range pick(b, 9, 3) {
 		start := time.Now()
 		if err := decode(recording); err != nil {
@@ -64,17 +64,17 @@ func measureReplay(ctx context.Context, b *bench) ([]row, error) {
 }
 
 // replay reads and plays a recording line by line, as 'sidetone replay' does.
-func replay(recording []byte, set agent.Settings) (agent.Replayed, error) {
-	p := agent.NewPlayer(set, false)
+func replay(recording []byte, set engine.Settings) (engine.Replayed, error) {
+	p := engine.NewPlayer(set, false)
 	lines := bufio.NewScanner(bytes.NewReader(recording))
 	for n := 1; lines.Scan(); n++ {
-		var r agent.Record
+		var r engine.Record
 		err := json.Unmarshal(lines.Bytes(), &r)
 		if err == nil {
 			err = p.Play(r)
 		}
 		if err != nil {
-			return agent.Replayed{}, fmt.Errorf("line %d of the recording: %w", n, err)
+			return engine.Replayed{}, fmt.Errorf("line %d of the recording: %w", n, err)
 		}
 	}
 	return p.Result()
@@ -99,9 +99,9 @@ func decode(recording []byte) error {
 func busyDesk() ([]byte, error) {
 	var text bytes.Buffer
 	out := json.NewEncoder(&text)
-	err := out.Encode(agent.Record{Header: &agent.Header{Version: agent.RecordingVersion, Sources: []string{"audio"}, OS: devices.Linux}})
+	err := out.Encode(engine.Record{Header: &engine.Header{Version: engine.RecordingVersion, Sources: []string{"audio"}, OS: devices.Linux}})
 	for at, i := time.Duration(0), 0; at < deskLength && err == nil; at, i = at+deskStep, i+1 {
-		err = out.Encode(agent.Record{T: agent.Span(at), Input: deskInput(at, i)})
+		err = out.Encode(engine.Record{T: engine.Span(at), Input: deskInput(at, i)})
 	}
 	if err != nil {
 		return nil, fmt.Errorf("write a recording: %w", err)
@@ -110,27 +110,27 @@ func busyDesk() ([]byte, error) {
 }
 
 // deskInput is input number i of the hour.
-func deskInput(at time.Duration, i int) agent.Input {
+func deskInput(at time.Duration, i int) engine.Input {
 	every := func(period, after time.Duration) bool { return at%period == after }
-	sends := func(report ...byte) agent.Input {
-		return agent.Input{HID: &hid.Event{Happening: hid.Report, Node: hidHeadset.Node, Data: report}}
+	sends := func(report ...byte) engine.Input {
+		return engine.Input{HID: &hid.Event{Happening: hid.Report, Node: hidHeadset.Node, Data: report}}
 	}
 	switch {
 	case every(time.Minute, 0):
 		list := headsetEndpoints()
 		list[0].Mute = devices.Of(at%(2*time.Minute) == 0)
-		return agent.Input{Observe: &devices.Observation{Source: "audio", Endpoints: list}}
+		return engine.Input{Observe: &devices.Observation{Source: "audio", Endpoints: list}}
 	case every(10*time.Minute, deskStep):
-		return agent.Input{HID: &hid.Event{Happening: hid.Attached, Node: hidHeadset.Node, Device: &hid.Device{
+		return engine.Input{HID: &hid.Event{Happening: hid.Attached, Node: hidHeadset.Node, Device: &hid.Device{
 			Node: hidHeadset.Node, Bus: devices.USB, VID: "1209", PID: "0700", Serial: "A700-0001", Container: hidHeadset.Container(), Interface: 3,
 			Name: "Acme Headset 700", Descriptor: hidDescriptor,
 		}}}
 	case every(10*time.Minute, 10*time.Minute-deskStep):
-		return agent.Input{HID: &hid.Event{Happening: hid.Gone, Node: hidHeadset.Node}}
+		return engine.Input{HID: &hid.Event{Happening: hid.Gone, Node: hidHeadset.Node}}
 	case every(muteEvery, time.Second):
 		return sends(muteReport(at%(2*muteEvery) == time.Second)...)
 	case every(20*time.Second, 2*time.Second):
-		return agent.Input{Push: &agent.Push{
+		return engine.Input{Push: &engine.Push{
 			Product: pushedProduct, Owner: "desk", TTL: 5 * time.Second, State: map[devices.Field]devices.Tri{devices.NoiseSuppression: devices.True},
 		}}
 	default:

@@ -10,7 +10,7 @@ import (
 
 var resolveCommand = []string{"go", "test", "-run", "^$", "-bench", "^BenchmarkResolveDiff$", "./internal/devices"}
 
-var pushCommand = []string{"go", "test", "-run", "^$", "-bench", "^BenchmarkPush$", "./internal/agent"}
+var pushCommand = []string{"go", "test", "-run", "^$", "-bench", "^BenchmarkPush$", "./internal/engine"}
 
 // nearLinear is how much more than ten times as long ten times as much may take: what sorting
 // takes from 100 to 1,000.

@@ -10,9 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"sidetone/internal/agent"
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
+	"sidetone/internal/engine"
 	"sidetone/internal/hid"
 	"sidetone/internal/rpcclient"
 )
@@ -136,7 +136,7 @@ func (b *backend) Push(ctx context.Context, product string, r control.PushReques
 	}
 	// Clients that are behind already are not waited for: a flood of pushes must not wait in line.
 	prompt := b.behind(b.engine.View().Snapshot.Generation) == 0
-	pushed, err := b.engine.Push(agent.Push{
+	pushed, err := b.engine.Push(engine.Push{
 		Product: product, Serial: r.Serial, Owner: r.Owner, Seq: r.Seq, Holder: holder,
 		TTL: time.Duration(r.TTLms) * time.Millisecond, State: state, At: time.Now(),
 	})
@@ -188,8 +188,8 @@ func (b *backend) awaitClients(ctx context.Context, generation uint64) {
 
 // refusal says in the API's terms what was wrong with a push.
 func refusal(err error) error {
-	var unknown *agent.UnknownProductError
-	var ambiguous *agent.AmbiguousError
+	var unknown *engine.UnknownProductError
+	var ambiguous *engine.AmbiguousError
 	switch {
 	case errors.As(err, &unknown):
 		return &control.Refusal{
@@ -198,7 +198,7 @@ func refusal(err error) error {
 		}
 	case errors.As(err, &ambiguous):
 		return &control.Refusal{Kind: control.ErrAmbiguous, Message: err.Error(), Candidates: ambiguous.Serials()}
-	case errors.Is(err, agent.ErrOvertaken):
+	case errors.Is(err, engine.ErrOvertaken):
 		return &control.Refusal{Kind: control.ErrStale, Message: err.Error()}
 	default:
 		return &control.Refusal{Kind: control.ErrInvalid, Message: err.Error()}
@@ -227,7 +227,7 @@ func (b *backend) Metrics() map[string]float64 {
 		"clients_slow":       0,
 	}
 	for _, s := range v.Sources {
-		if s.Condition == agent.Working {
+		if s.Condition == engine.Working {
 			m["sources_ok"]++
 		}
 	}

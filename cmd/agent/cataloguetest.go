@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sidetone/internal/agent"
 	"sidetone/internal/config"
 	"sidetone/internal/devices"
+	"sidetone/internal/engine"
 	"sidetone/internal/strictyaml"
 )
 
@@ -128,7 +128,7 @@ func unreadTrace(catalogue, path string, err *fs.PathError) error {
 
 // trace is a recording that has been replayed with a catalogue.
 type trace struct {
-	agent.Replayed
+	engine.Replayed
 	path   string
 	text   []byte
 	byHand bool
@@ -136,7 +136,7 @@ type trace struct {
 	cause  []int // the line behind which each list of the replay belongs
 }
 
-func playTrace(cmd *cobra.Command, path string, set agent.Settings) (*trace, error) {
+func playTrace(cmd *cobra.Command, path string, set engine.Settings) (*trace, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("it is not a file")}
 	}
@@ -146,7 +146,7 @@ func playTrace(cmd *cobra.Command, path string, set agent.Settings) (*trace, err
 	}
 	t := &trace{path: path, text: text}
 	before := 0 // the line of the record before
-	t.Replayed, err = replay(cmd.ErrOrStderr(), path, bytes.NewReader(text), agent.NewPlayer(set, true), func(line int, r agent.Record, so agent.Replayed) {
+	t.Replayed, err = replay(cmd.ErrOrStderr(), path, bytes.NewReader(text), engine.NewPlayer(set, true), func(line int, r engine.Record, so engine.Replayed) {
 		switch {
 		case r.Header != nil:
 			t.byHand = !r.Header.Ticks
@@ -200,9 +200,9 @@ func (t *trace) update() error {
 }
 
 // line is a list as it is written into the trace.
-func (t *trace) line(r agent.Record) ([]byte, error) {
+func (t *trace) line(r engine.Record) ([]byte, error) {
 	if t.byHand {
-		r.List = &agent.List{Devices: r.List.Devices}
+		r.List = &engine.List{Devices: r.List.Devices}
 	}
 	return json.Marshal(r)
 }

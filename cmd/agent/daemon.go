@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"sidetone/internal/agent"
 	"sidetone/internal/devices"
+	"sidetone/internal/engine"
 	"sidetone/internal/hid"
 	"sidetone/internal/platform"
 	"sidetone/internal/rpcclient"
@@ -22,12 +22,12 @@ type daemon struct {
 	sources []platform.Source
 	kicks   []chan struct{} // one for each source: read it afresh
 	hid     platform.HID    // among the sources; nil: none is read
-	engine  *agent.Engine
+	engine  *engine.Engine
 	report  *reporter
 	set     atomic.Pointer[settings] // in force
 }
 
-func newDaemon(log *slog.Logger, sources []platform.Source, set agent.Settings, rpc rpcclient.Options) *daemon {
+func newDaemon(log *slog.Logger, sources []platform.Source, set engine.Settings, rpc rpcclient.Options) *daemon {
 	d := &daemon{log: log, sources: sources, report: newReporter(log, rpc)}
 	names := make([]string, len(sources))
 	for i, src := range sources {
@@ -37,7 +37,7 @@ func newDaemon(log *slog.Logger, sources []platform.Source, set agent.Settings, 
 		names[i] = src.Name()
 		d.kicks = append(d.kicks, make(chan struct{}, 1))
 	}
-	d.engine = agent.New(agent.Options{Settings: set, Sources: names, Publish: d.report.publish, Ask: d.ask, Log: log})
+	d.engine = engine.New(engine.Options{Settings: set, Sources: names, Publish: d.report.publish, Ask: d.ask, Log: log})
 	return d
 }
 

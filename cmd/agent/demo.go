@@ -17,9 +17,9 @@ import (
 
 	"sidetone/examples"
 	"sidetone/fakeserver"
-	"sidetone/internal/agent"
 	"sidetone/internal/config"
 	"sidetone/internal/devices"
+	"sidetone/internal/engine"
 	"sidetone/internal/platform"
 	"sidetone/internal/rpcclient"
 	"sidetone/internal/soundlab"
@@ -81,7 +81,7 @@ func demo(ctx context.Context, out, talk io.Writer) error {
 		return err
 	}
 	d := newDaemon(log, sources,
-		agent.Settings{Resolver: resolver, RemovalGrace: time.Second, StaleAfter: 30 * time.Second},
+		engine.Settings{Resolver: resolver, RemovalGrace: time.Second, StaleAfter: 30 * time.Second},
 		rpcclient.Options{ClientID: cat.Vendor.ClientID, Origin: "https://demo.invalid", Ports: []int{client.Port()}}) // it lets any origin in
 	run, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup

@@ -6,9 +6,9 @@ import (
 	"regexp"
 	"strings"
 
-	"sidetone/internal/agent"
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
+	"sidetone/internal/engine"
 )
 
 // diagnose judges each station in turn.
@@ -111,14 +111,14 @@ func (d *diagnosis) sources() {
 		if s.Name == "hid" {
 			continue // see hidDevices
 		}
-		switch agent.Condition(s.Condition) {
-		case agent.Working:
+		switch engine.Condition(s.Condition) {
+		case engine.Working:
 			if s.Name != "state-file" {
 				d.add(stepSources, fine, "", "The source %s works; it lists %s", s.Name, count(s.Endpoints, "endpoint"))
 			} else if len(s.Notes) == 0 {
 				d.add(stepSources, fine, "", "The source %s works; it pushes what its file says", s.Name)
 			}
-		case agent.Starting:
+		case engine.Starting:
 			d.add(stepSources, doubtful, "Run this again in some seconds; if it stays so, restart the sound server", "The source %s has not answered yet", s.Name)
 		default:
 			d.add(stepSources, wrong, sourceRemedy(s.Name, s.Error), "The source %s cannot be read, so what it would list is unknown: %s", s.Name, s.Error)

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"sidetone/internal/agent"
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
+	"sidetone/internal/engine"
 )
 
 // unknownDevice is the reason of the resolver to withhold what no link of the catalogue matches.
@@ -34,9 +34,9 @@ func (d *diagnosis) devices() {
 	}
 	how, remedy := wrong, "Plug one in; if one is, see what 'sidetone devices' and the system's sound settings show, and try another cable or socket"
 	for _, s := range d.Sources {
-		switch agent.Condition(s.Condition) {
-		case agent.Working:
-		case agent.Starting:
+		switch engine.Condition(s.Condition) {
+		case engine.Working:
+		case engine.Starting:
 			how, remedy = doubtful, "Run this again in some seconds, when all sources have answered"
 		default:
 			how, remedy = doubtful, "Look at the source that does not work first: what it would list is unknown"

@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"sidetone/internal/agent"
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
+	"sidetone/internal/engine"
 	"sidetone/internal/hid"
 	"sidetone/internal/platform"
 )
@@ -48,7 +48,7 @@ const hidLook = 5 * time.Second
 
 func (d *diagnosis) hidDevices() {
 	for _, s := range d.Sources {
-		if s.Name == "hid" && agent.Condition(s.Condition) != agent.Working {
+		if s.Name == "hid" && engine.Condition(s.Condition) != engine.Working {
 			d.add(stepSources, wrong, "Restart the agent; if it stays so, set sources.hid to false and report it", "HID devices cannot be looked for: %s", s.Error)
 		}
 	}

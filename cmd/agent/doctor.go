@@ -14,10 +14,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sidetone/internal/agent"
 	"sidetone/internal/config"
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
+	"sidetone/internal/engine"
 	"sidetone/internal/hid"
 	"sidetone/internal/platform"
 	"sidetone/internal/strictyaml"
@@ -213,7 +213,7 @@ func (g *doctorInput) read(ctx context.Context, c *config.Config) {
 	}
 	sources, err := platform.Sources(set.platform(), set.log)
 	if err != nil {
-		g.Sources = []control.Source{{Name: "all", Condition: string(agent.Failing), Error: err.Error()}}
+		g.Sources = []control.Source{{Name: "all", Condition: string(engine.Failing), Error: err.Error()}}
 		return
 	}
 	if c.Sources.HID {
@@ -221,9 +221,9 @@ func (g *doctorInput) read(ctx context.Context, c *config.Config) {
 	}
 	seen := look(ctx, sources, resolver)
 	for _, s := range seen.Sources {
-		condition := agent.Working
+		condition := engine.Working
 		if s.Error != "" {
-			condition = agent.Failing
+			condition = engine.Failing
 		}
 		g.Sources = append(g.Sources, control.Source{Name: s.Name, Condition: string(condition), Error: s.Error, Notes: s.Notes, Endpoints: s.Endpoints})
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sidetone/internal/agent"
 	"sidetone/internal/control"
+	"sidetone/internal/engine"
 )
 
 func recordCommand() *cobra.Command {
@@ -64,8 +64,8 @@ type recordFile struct {
 
 	out           io.Writer
 	inputs, lists int
-	length        agent.Span
-	end           *agent.End // nil: the last line has not come
+	length        engine.Span
+	end           *engine.End // nil: the last line has not come
 }
 
 // write writes a line at once, so that who looks at the file sees all there is.
@@ -76,9 +76,9 @@ func (f *recordFile) write(line []byte) error {
 		}
 	}
 	var kind struct {
-		T                              agent.Span
+		T                              engine.Span
 		Recording, Begin, List, Client json.RawMessage
-		End                            *agent.End
+		End                            *engine.End
 	}
 	if err := json.Unmarshal(line, &kind); err != nil {
 		return fmt.Errorf("the agent's recording cannot be read: %w", err)

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"sidetone/internal/agent"
+	"sidetone/internal/engine"
 	"sidetone/internal/rpcclient"
 )
 
@@ -54,23 +54,23 @@ var errLost = errors.New("whoever took the recording was too slow, and later rec
 
 // scribe stands between the Engine, which does not wait, and whoever takes a recording.
 type scribe struct {
-	more chan struct{}           // has an element when there is something to take
-	last agent.Span              // of what was taken, on the recording's clock
-	with map[string]agent.Client // what was last said of each session, by the client's address
+	more chan struct{}            // has an element when there is something to take
+	last engine.Span              // of what was taken, on the recording's clock
+	with map[string]engine.Client // what was last said of each session, by the client's address
 
 	mu      sync.Mutex
 	began   time.Time // when the recording's clock was zero
-	waiting []agent.Record
+	waiting []engine.Record
 	lost    bool // one did not fit: what waits is all there will be
 	ended   bool // the last one is there
 }
 
 func newScribe() *scribe {
-	return &scribe{more: make(chan struct{}, 1), with: make(map[string]agent.Client)}
+	return &scribe{more: make(chan struct{}, 1), with: make(map[string]engine.Client)}
 }
 
 // put takes a record without ever waiting.
-func (r *scribe) put(rec agent.Record) {
+func (r *scribe) put(rec engine.Record) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
@@ -79,7 +79,7 @@ func (r *scribe) put(rec agent.Record) {
 	case rec.Header != nil:
 		r.began = time.Now()
 	case rec.Client != nil:
-		rec.T = agent.Span(time.Since(r.began))
+		rec.T = engine.Span(time.Since(r.began))
 	}
 	if len(r.waiting) < maxWaiting {
 		r.waiting, r.ended = append(r.waiting, rec), rec.End != nil
@@ -103,7 +103,7 @@ func (r *scribe) drain(write func(lines []byte) error) error {
 		r.last = max(r.last, rec.T)
 	}
 	if lost {
-		waiting = append(waiting, agent.Record{T: r.last, End: &agent.End{Error: errLost.Error()}})
+		waiting = append(waiting, engine.Record{T: r.last, End: &engine.End{Error: errLost.Error()}})
 	}
 	var lines bytes.Buffer
 	out := json.NewEncoder(&lines)
@@ -128,24 +128,24 @@ func (r *scribe) drain(write func(lines []byte) error) error {
 
 // delivered notes that a client has accepted a list.
 func (r *scribe) delivered(d rpcclient.Delivery) {
-	r.put(agent.Record{Client: &agent.Client{
-		Event: "delivered", To: d.To.String(), Generation: d.Snapshot.Generation, RoundTrip: agent.Span(d.RoundTrip),
+	r.put(engine.Record{Client: &engine.Client{
+		Event: "delivered", To: d.To.String(), Generation: d.Snapshot.Generation, RoundTrip: engine.Span(d.RoundTrip),
 	}})
 }
 
 // sessions notes what has changed since the last call.
 func (r *scribe) sessions(list []rpcclient.Session) {
-	now := make(map[string]agent.Client, len(list))
+	now := make(map[string]engine.Client, len(list))
 	for _, s := range list {
-		c := agent.Client{Event: string(s.State), To: s.String(), Error: s.Error}
+		c := engine.Client{Event: string(s.State), To: s.String(), Error: s.Error}
 		now[c.To] = c
 		if r.with[c.To] != c {
-			r.put(agent.Record{Client: &c})
+			r.put(engine.Record{Client: &c})
 		}
 	}
 	for to := range r.with {
 		if _, still := now[to]; !still {
-			r.put(agent.Record{Client: &agent.Client{Event: "gone", To: to}})
+			r.put(engine.Record{Client: &engine.Client{Event: "gone", To: to}})
 		}
 	}
 	r.with = now

@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/examples"
-	"sidetone/internal/agent"
 	"sidetone/internal/config"
 	"sidetone/internal/devices"
+	"sidetone/internal/engine"
 	"sidetone/internal/rpcclient"
 )
 
@@ -37,7 +37,7 @@ func inner(t *testing.T) *backend {
 // tell pushes a state that is another each time.
 func tell(t *testing.T, b *backend, n int) {
 	t.Helper()
-	_, err := b.engine.Push(agent.Push{
+	_, err := b.engine.Push(engine.Push{
 		Product: "acme-headset-700", Owner: "suite", At: time.Now(), TTL: time.Hour, State: map[devices.Field]devices.Tri{devices.HardwareMute: devices.Of(n%2 == 0)},
 	})
 	require.NoError(t, err)
@@ -112,15 +112,15 @@ func TestRecordingEnds(t *testing.T) {
 	require.Empty(t, b.report.audience.scribes)
 	require.Contains(t, got.lines[len(got.lines)-1], `"end":{}`)
 	require.Equal(t, 1000, strings.Count(strings.Join(got.lines, ""), `"push":`))
-	var r agent.Record
+	var r engine.Record
 	require.NoError(t, json.Unmarshal([]byte(got.lines[len(got.lines)-2]), &r))
-	require.Equal(t, &agent.Client{Event: "delivered", To: "Client (pid 7) over ipc /s", RoundTrip: agent.Span(time.Second)}, r.Client)
+	require.Equal(t, &engine.Client{Event: "delivered", To: "Client (pid 7) over ipc /s", RoundTrip: engine.Span(time.Second)}, r.Client)
 }
 
 // TestRecordingOfSessions writes what has changed, and nothing twice.
 func TestRecordingOfSessions(t *testing.T) {
 	r := newScribe()
-	r.put(agent.Record{Header: &agent.Header{}})
+	r.put(engine.Record{Header: &engine.Header{}})
 	a := rpcclient.Session{State: rpcclient.Connecting, Address: rpcclient.Address{Port: 6463}}
 	r.sessions([]rpcclient.Session{a})
 	a.Generation = 7
@@ -128,13 +128,13 @@ func TestRecordingOfSessions(t *testing.T) {
 	a.State, a.Error = rpcclient.Refused, "no"
 	r.sessions([]rpcclient.Session{a})
 	r.sessions(nil)
-	r.put(agent.Record{End: &agent.End{}})
+	r.put(engine.Record{End: &engine.End{}})
 	r.sessions([]rpcclient.Session{a})
 	var got collector
 	require.NoError(t, r.drain(got.write))
 	var events []string
 	for _, line := range got.lines[1:] {
-		var rec agent.Record
+		var rec engine.Record
 		require.NoError(t, json.Unmarshal([]byte(line), &rec))
 		if rec.Client != nil {
 			events = append(events, fmt.Sprint(rec.Client.Event, rec.Client.Error))
@@ -145,7 +145,7 @@ func TestRecordingOfSessions(t *testing.T) {
 	}
 	require.Equal(t, []string{"connecting", "refusedno", "gone", "end"}, events)
 	full := fmt.Errorf("full")
-	r.put(agent.Record{})
+	r.put(engine.Record{})
 	require.NoError(t, r.drain(func([]byte) error { return full }), "there is nothing behind the end")
 }
 

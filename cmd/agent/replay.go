@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sidetone/internal/agent"
 	"sidetone/internal/config"
 	"sidetone/internal/devices"
+	"sidetone/internal/engine"
 )
 
 func replayCommand() *cobra.Command {
@@ -47,7 +47,7 @@ Exit codes: 0 all lists are as recorded; 1 some are not; 2 the recording or the 
 			}
 			defer file.Close()
 			begin := time.Now()
-			r, err := replay(cmd.ErrOrStderr(), args[0], file, agent.NewPlayer(set, catalogue != ""), func(int, agent.Record, agent.Replayed) {})
+			r, err := replay(cmd.ErrOrStderr(), args[0], file, engine.NewPlayer(set, catalogue != ""), func(int, engine.Record, engine.Replayed) {})
 			if errors.Is(err, errInterrupted) {
 				return errInterrupted
 			}
@@ -55,7 +55,7 @@ Exit codes: 0 all lists are as recorded; 1 some are not; 2 the recording or the 
 				return badInput{err}
 			}
 			v := verdict{
-				File: args[0], Inputs: r.Inputs, Length: r.Length, Took: agent.Span(time.Since(begin)), Lists: len(r.Lists), Exact: r.Exact, Cut: r.Cut,
+				File: args[0], Inputs: r.Inputs, Length: r.Length, Took: engine.Span(time.Since(begin)), Lists: len(r.Lists), Exact: r.Exact, Cut: r.Cut,
 				Differences: r.Differences(),
 			}
 			if err := v.print(cmd, r, lists, asJSON); err != nil {
@@ -74,24 +74,24 @@ Exit codes: 0 all lists are as recorded; 1 some are not; 2 the recording or the 
 }
 
 // replaySettings are those for a recording without its own: the defaults, and the catalogue.
-func replaySettings(catalogue string) (agent.Settings, error) {
+func replaySettings(catalogue string) (engine.Settings, error) {
 	if catalogue == "" {
-		return agent.Settings{}, nil
+		return engine.Settings{}, nil
 	}
 	cat, problems, err := config.LoadCatalogue(catalogue)
 	if err := asInput(problems, err); err != nil {
-		return agent.Settings{}, err
+		return engine.Settings{}, err
 	}
 	return defaultSettings(cat)
 }
 
-func defaultSettings(cat *devices.Catalogue) (agent.Settings, error) {
+func defaultSettings(cat *devices.Catalogue) (engine.Settings, error) {
 	return (&settings{Config: config.Default(), cat: cat}).engine()
 }
 
 // replay plays a file to its end, and calls seen after each record. Errors name the line.
-func replay(talk io.Writer, name string, file io.Reader, p *agent.Player, seen func(line int, r agent.Record, so agent.Replayed)) (agent.Replayed, error) {
-	torn, err := eachRecord(name, file, func(line int, r agent.Record) error {
+func replay(talk io.Writer, name string, file io.Reader, p *engine.Player, seen func(line int, r engine.Record, so engine.Replayed)) (engine.Replayed, error) {
+	torn, err := eachRecord(name, file, func(line int, r engine.Record) error {
 		if err := p.Play(r); err != nil {
 			return err
 		}
@@ -99,11 +99,11 @@ func replay(talk io.Writer, name string, file io.Reader, p *agent.Player, seen f
 		seen(line, r, so)
 		return nil
 	})
-	if errors.Is(err, agent.ErrNoSettings) {
+	if errors.Is(err, engine.ErrNoSettings) {
 		err = fmt.Errorf("%w, with --catalogue FILE", err)
 	}
 	if err != nil {
-		return agent.Replayed{}, err
+		return engine.Replayed{}, err
 	}
 	r, err := p.Result()
 	if err != nil {
@@ -123,7 +123,7 @@ const maxRecord = 16 << 20
 
 // eachRecord calls on with every record of a file and the number of its line. Empty lines and those
 // that begin with # are passed over. torn is the number of a last line that is not whole, or 0.
-func eachRecord(name string, file io.Reader, on func(line int, r agent.Record) error) (torn int, err error) {
+func eachRecord(name string, file io.Reader, on func(line int, r engine.Record) error) (torn int, err error) {
 	open := false // the line has no end
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, maxRecord)
@@ -137,7 +137,7 @@ func eachRecord(name string, file io.Reader, on func(line int, r agent.Record) e
 		if len(text) == 0 || text[0] == '#' {
 			continue
 		}
-		var r agent.Record
+		var r engine.Record
 		err := json.Unmarshal(text, &r)
 		if err != nil && !json.Valid(text) {
 			switch {
@@ -166,20 +166,20 @@ func eachRecord(name string, file io.Reader, on func(line int, r agent.Record) e
 
 // verdict is the JSON of a replay.
 type verdict struct {
-	File        string             `json:"file"`
-	Inputs      int                `json:"inputs"`
-	Length      agent.Span         `json:"length"` // of the recording
-	Took        agent.Span         `json:"took"`
-	Lists       int                `json:"lists"` // that the replay has published
-	Exact       bool               `json:"exact"` // times and generations were compared, too
-	Cut         string             `json:"cut,omitempty"`
-	Differences []agent.Difference `json:"differences"`
+	File        string              `json:"file"`
+	Inputs      int                 `json:"inputs"`
+	Length      engine.Span         `json:"length"` // of the recording
+	Took        engine.Span         `json:"took"`
+	Lists       int                 `json:"lists"` // that the replay has published
+	Exact       bool                `json:"exact"` // times and generations were compared, too
+	Cut         string              `json:"cut,omitempty"`
+	Differences []engine.Difference `json:"differences"`
 }
 
-func (v verdict) print(cmd *cobra.Command, r agent.Replayed, lists, asJSON bool) error {
+func (v verdict) print(cmd *cobra.Command, r engine.Replayed, lists, asJSON bool) error {
 	switch {
 	case asJSON:
-		v.Differences = append([]agent.Difference{}, v.Differences...)
+		v.Differences = append([]engine.Difference{}, v.Differences...)
 		return printJSON(cmd.OutOrStdout(), v)
 	case !lists:
 		v.say(cmd.OutOrStdout())
@@ -207,7 +207,7 @@ func (v verdict) say(w io.Writer) {
 }
 
 // sayDifferences shows the first of them.
-func sayDifferences(w io.Writer, all []agent.Difference) {
+func sayDifferences(w io.Writer, all []engine.Difference) {
 	const enough = 5
 	for i, d := range all {
 		if i == enough {

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/examples"
-	"sidetone/internal/agent"
+	"sidetone/internal/engine"
 )
 
 const (
@@ -213,7 +213,7 @@ func TestDocumentedRecords(t *testing.T) {
 	kinds := map[string]bool{}
 	for _, found := range regexp.MustCompile("(?m)`(\\{\"t\":[^`]+)`|^(\\{\"t\":.*)$").FindAllStringSubmatch(text, -1) {
 		line := []byte(found[1] + found[2])
-		var r agent.Record
+		var r engine.Record
 		require.NoError(t, json.Unmarshal(line, &r), "%s", line)
 		var members map[string]any
 		require.NoError(t, json.Unmarshal(line, &members))

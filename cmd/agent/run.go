@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sidetone/internal/agent"
 	"sidetone/internal/control"
+	"sidetone/internal/engine"
 	"sidetone/internal/platform"
 )
 
@@ -59,12 +59,12 @@ func serve(cmd *cobra.Command, in *settingsFlags, set *settings, hup <-chan os.S
 	if lock != nil {
 		defer func() { _ = lock.Close() }() // after the farewell: it tells the others that the client has it
 	}
-	engine, err := set.engine()
+	resolving, err := set.engine()
 	if err != nil {
 		return err
 	}
 	var d *daemon
-	sources, err := set.sources(engine.HIDRules(), func() *agent.Engine { return d.engine })
+	sources, err := set.sources(resolving.HIDRules(), func() *engine.Engine { return d.engine })
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func serve(cmd *cobra.Command, in *settingsFlags, set *settings, hup <-chan os.S
 		return err
 	}
 	set.log.Info("sidetone runs", "version", version, "vendor", set.cat.Vendor.Name, "products", len(set.cat.Products))
-	d = newDaemon(set.log, sources, engine, set.rpc())
+	d = newDaemon(set.log, sources, resolving, set.rpc())
 	d.set.Store(set)
 	ctx, cancel := context.WithCancel(cmd.Context())
 	var wg sync.WaitGroup
@@ -162,18 +162,18 @@ func (d *daemon) reload(cmd *cobra.Command, in *settingsFlags, started *settings
 	if err == nil {
 		err = started.who.Stays(set.who)
 	}
-	var engine agent.Settings
+	var resolving engine.Settings
 	if err == nil {
-		engine, err = set.engine()
+		resolving, err = set.engine()
 	}
 	if err != nil {
 		d.log.Error("the old configuration stays in force", "reason", err)
 		return err
 	}
 	d.set.Store(set)
-	d.engine.Configure(engine)
+	d.engine.Configure(resolving)
 	if d.hid != nil {
-		d.hid.Want(engine.HIDRules().Wants)
+		d.hid.Want(resolving.HIDRules().Wants)
 	}
 	d.kick() // a state file may speak of products that are new
 	d.report.configure(set.rpc())

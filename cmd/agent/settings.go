@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"sidetone/internal/agent"
 	"sidetone/internal/brand"
 	"sidetone/internal/config"
 	"sidetone/internal/devices"
+	"sidetone/internal/engine"
 	"sidetone/internal/platform"
 	"sidetone/internal/rpcclient"
 	"sidetone/internal/strictyaml"
@@ -136,9 +136,9 @@ func (s *settings) resolver() (*devices.Resolver, error) {
 	})
 }
 
-func (s *settings) engine() (agent.Settings, error) {
+func (s *settings) engine() (engine.Settings, error) {
 	r, err := s.resolver()
-	return agent.Settings{Resolver: r, RemovalGrace: s.Engine.RemovalGrace, StaleAfter: s.Engine.StaleAfter}, err
+	return engine.Settings{Resolver: r, RemovalGrace: s.Engine.RemovalGrace, StaleAfter: s.Engine.StaleAfter}, err
 }
 
 func (s *settings) rpc() rpcclient.Options {

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"sidetone/internal/agent"
+	"sidetone/internal/engine"
 	"sidetone/internal/hid"
 	"sidetone/internal/platform"
 )
@@ -12,13 +12,13 @@ var hidRoot string
 
 // sources opens all that the settings name. The Engine, which is made of them, is not needed
 // before they are followed.
-func (s *settings) sources(rules *hid.Rules, engine func() *agent.Engine) ([]platform.Source, error) {
+func (s *settings) sources(rules *hid.Rules, eng func() *engine.Engine) ([]platform.Source, error) {
 	list, err := platform.Sources(s.platform(), s.log)
 	if err != nil {
 		return nil, err
 	}
 	if path := s.Push.StateFile; path != "" {
-		states, err := newStateFile(path, s.log, func(p agent.Push) (agent.Pushed, error) { return engine().Push(p) })
+		states, err := newStateFile(path, s.log, func(p engine.Push) (engine.Pushed, error) { return eng().Push(p) })
 		if err != nil {
 			closeAll(list)
 			return nil, err
@@ -28,7 +28,7 @@ func (s *settings) sources(rules *hid.Rules, engine func() *agent.Engine) ([]pla
 	if !s.Sources.HID {
 		return list, nil
 	}
-	src, err := platform.NewHID(hidRoot, rules.Wants, func(e hid.Event) { engine().HID(e) }, s.log)
+	src, err := platform.NewHID(hidRoot, rules.Wants, func(e hid.Event) { eng().HID(e) }, s.log)
 	switch {
 	case err == nil:
 		list = append(list, src)

@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"sidetone/internal/agent"
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
+	"sidetone/internal/engine"
 	"sidetone/internal/platform"
 )
 
@@ -29,7 +29,7 @@ type stateFile struct {
 	file *platform.StateFile
 	path string
 	log  *slog.Logger
-	push func(agent.Push) (agent.Pushed, error)
+	push func(engine.Push) (engine.Pushed, error)
 	boot func() time.Time // when the machine was started; zero: nobody knows
 
 	said  map[stated]statement // what the Engine has taken
@@ -50,7 +50,7 @@ type statement struct {
 type ahead struct{ written, seen time.Time }
 
 // newStateFile reads the file at path and hands each state in it to push.
-func newStateFile(path string, log *slog.Logger, push func(agent.Push) (agent.Pushed, error)) (*stateFile, error) {
+func newStateFile(path string, log *slog.Logger, push func(engine.Push) (engine.Pushed, error)) (*stateFile, error) {
 	file, err := platform.NewStateFile(path, log)
 	if err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ func (f *stateFile) apply(pushes []control.StatedPush, written time.Time) {
 		}
 		if err := f.say(of, before, s, p.Seq, now, written); err != nil {
 			f.note("%s: %v", p.At, refusal(err))
-			if known && (maps.Equal(before.state, s.state) || errors.Is(err, agent.ErrOvertaken)) {
+			if known && (maps.Equal(before.state, s.state) || errors.Is(err, engine.ErrOvertaken)) {
 				said[of] = before // else its own writer does not say it any more
 			}
 			continue
@@ -158,7 +158,7 @@ func (f *stateFile) say(of stated, before, next statement, seq uint64, now, writ
 		state[field] = devices.Unknown
 	}
 	maps.Copy(state, next.state)
-	_, err := f.push(agent.Push{
+	_, err := f.push(engine.Push{
 		Product: of.product, Serial: of.serial, Owner: of.owner, Seq: seq,
 		TTL: next.until.Sub(now), Holder: "state file", State: state, At: written,
 	})

@@ -16,9 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/examples"
-	"sidetone/internal/agent"
 	"sidetone/internal/config"
 	"sidetone/internal/devices"
+	"sidetone/internal/engine"
 	"sidetone/internal/platform"
 )
 
@@ -27,7 +27,7 @@ import (
 type suite struct {
 	t      *testing.T
 	path   string
-	engine *agent.Engine
+	engine *engine.Engine
 	kick   chan struct{}
 	read   chan struct{} // has an element when the file has been read
 	log    *lines
@@ -43,8 +43,8 @@ func newSuite(t *testing.T, path string, serials ...string) *suite {
 	require.NoError(t, err)
 	s := &suite{t: t, path: path, kick: make(chan struct{}), read: make(chan struct{}, 1), log: newLines()}
 	log := slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	s.engine = agent.New(agent.Options{
-		Settings: agent.Settings{Resolver: resolver, StaleAfter: time.Minute},
+	s.engine = engine.New(engine.Options{
+		Settings: engine.Settings{Resolver: resolver, StaleAfter: time.Minute},
 		Sources:  []string{"test", "state-file"}, Publish: func(devices.Snapshot) {}, Log: log,
 	})
 	file, err := newStateFile(path, log, s.engine.Push)
@@ -65,7 +65,7 @@ func newSuite(t *testing.T, path string, serials ...string) *suite {
 	s.end = sync.OnceFunc(func() { cancel(); wg.Wait() })
 	t.Cleanup(s.end)
 	s.plug(serials...)
-	s.until("the first reading", func(v agent.View) bool { return v.Snapshot.Generation > 0 })
+	s.until("the first reading", func(v engine.View) bool { return v.Snapshot.Generation > 0 })
 	return s
 }
 
@@ -82,7 +82,7 @@ func (s *suite) plug(serials ...string) {
 }
 
 // until waits for the agent to be as wanted.
-func (s *suite) until(what string, wanted func(agent.View) bool) agent.View {
+func (s *suite) until(what string, wanted func(engine.View) bool) engine.View {
 	s.t.Helper()
 	limit := time.After(patience)
 	for {
@@ -100,12 +100,12 @@ func (s *suite) until(what string, wanted func(agent.View) bool) agent.View {
 }
 
 // has waits until the pushes in force are these, in the form owner: says.
-func (s *suite) has(pushes ...string) agent.View {
+func (s *suite) has(pushes ...string) engine.View {
 	s.t.Helper()
-	return s.until(strings.Join(pushes, "; "), func(v agent.View) bool { return slices.Equal(pushesOf(v), pushes) })
+	return s.until(strings.Join(pushes, "; "), func(v engine.View) bool { return slices.Equal(pushesOf(v), pushes) })
 }
 
-func pushesOf(v agent.View) []string {
+func pushesOf(v engine.View) []string {
 	var all []string
 	for _, l := range v.Leases {
 		text := l.Owner + ":"
@@ -122,8 +122,8 @@ func pushesOf(v agent.View) []string {
 // notes waits until the notes on the file are these, as far as they are given.
 func (s *suite) notes(parts ...string) {
 	s.t.Helper()
-	s.until("notes "+strings.Join(parts, "; "), func(v agent.View) bool {
-		i := slices.IndexFunc(v.Sources, func(st agent.SourceStatus) bool { return st.Name == "state-file" })
+	s.until("notes "+strings.Join(parts, "; "), func(v engine.View) bool {
+		i := slices.IndexFunc(v.Sources, func(st engine.SourceStatus) bool { return st.Name == "state-file" })
 		return slices.EqualFunc(v.Sources[i].Notes, parts, strings.Contains)
 	})
 }
@@ -208,7 +208,7 @@ func TestStateFileIsTheWholeWord(t *testing.T) {
 // What others say over the API is none of the file's business.
 func TestStateFileLeavesOtherPushesAlone(t *testing.T) {
 	s := newSuite(t, statesPath(t), "A1")
-	_, err := s.engine.Push(agent.Push{
+	_, err := s.engine.Push(engine.Push{
 		Product: "acme-headset-700", Owner: "api", TTL: time.Hour, At: time.Now(),
 		State: map[devices.Field]devices.Tri{devices.HardwareMute: devices.True},
 	})
@@ -224,7 +224,7 @@ func TestStateFileLease(t *testing.T) {
 	path := statesPath(t)
 	s := newSuite(t, path, "A1")
 	written := s.replace(saying("suite, hardware_mute, true"), time.Hour)
-	ends := func(v agent.View) {
+	ends := func(v engine.View) {
 		t.Helper()
 		require.WithinDuration(t, written.Add(2*time.Hour), v.Leases[0].Until, 10*time.Minute)
 	}
@@ -416,7 +416,7 @@ func TestStateFileIsReadBeforeTheFirstList(t *testing.T) {
 }
 
 func TestRefusal(t *testing.T) {
-	require.Equal(t, "overtaken: a push with a higher seq came before", refusal(agent.ErrOvertaken).Error())
+	require.Equal(t, "overtaken: a push with a higher seq came before", refusal(engine.ErrOvertaken).Error())
 	require.Equal(t, "odd", refusal(errors.New("odd")).Error())
 }
 
@@ -431,10 +431,10 @@ func TestStateFileFromBeforeTheStart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.json")
 	content := `[{"product": "acme-headset-700", "owner": "suite", "ttl_ms": 86400000, "state": {"hardware_mute": true}}]`
 	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
-	var pushed []agent.Push
-	f, err := newStateFile(path, slog.New(slog.DiscardHandler), func(p agent.Push) (agent.Pushed, error) {
+	var pushed []engine.Push
+	f, err := newStateFile(path, slog.New(slog.DiscardHandler), func(p engine.Push) (engine.Pushed, error) {
 		pushed = append(pushed, p)
-		return agent.Pushed{}, nil
+		return engine.Pushed{}, nil
 	})
 	require.NoError(t, err)
 	defer f.Close()

@@ -12,8 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"sidetone/internal/agent"
 	"sidetone/internal/devices"
+	"sidetone/internal/engine"
 	"sidetone/internal/hid"
 )
 
@@ -42,7 +42,7 @@ type desk struct {
 	dreams   int       // how often the machine has slept without the agent having heard of it
 	waiting  []func()  // what the agent hears when it wakes
 
-	engine *agent.Engine
+	engine *engine.Engine
 	stop   func()
 	rules  *hid.Rules
 	wake   chan struct{}
@@ -224,7 +224,7 @@ func (d *desk) boot() {
 	}
 	set := d.settings(cat)
 	d.rules = set.HIDRules()
-	d.engine = agent.New(agent.Options{
+	d.engine = engine.New(engine.Options{
 		Settings: set, Sources: []string{"audio", "hid"}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Publish: d.publish, Ask: d.ask,
 	})
@@ -253,12 +253,12 @@ func (d *desk) boot() {
 	d.look()
 }
 
-func (d *desk) settings(cat *devices.Catalogue) agent.Settings {
+func (d *desk) settings(cat *devices.Catalogue) engine.Settings {
 	r, err := devices.NewResolver(cat, devices.Options{OS: devices.Linux, IDMaxBytes: 127})
 	if err != nil {
 		d.violate("catalogue", "%v", err)
 	}
-	return agent.Settings{Resolver: r, RemovalGrace: removalGrace, StaleAfter: staleAfter}
+	return engine.Settings{Resolver: r, RemovalGrace: removalGrace, StaleAfter: staleAfter}
 }
 
 func (d *desk) publish(s devices.Snapshot) {

@@ -28,17 +28,17 @@ var mutants = []mutant{
 		{"internal/devices/flags.go", "!k.OSEndpointMute.SharedWithButton ||", ""},
 	}},
 	{"what a headset says before the news of the waking is thrown away", []edit{
-		{"internal/agent/lease.go", "s.hid.Resume(s.woke, s.now)", "s.hid.Resume(s.now, s.now)"},
+		{"internal/engine/lease.go", "s.hid.Resume(s.woke, s.now)", "s.hid.Resume(s.now, s.now)"},
 	}},
 	{"what software has said outlives the headset", []edit{
-		{"internal/agent/follow.go", "!there || !l.isOf(u) || ", "false && "},
+		{"internal/engine/follow.go", "!there || !l.isOf(u) || ", "false && "},
 	}},
 	{"what software has said moves to another headset of the model", []edit{
-		{"internal/agent/follow.go", "!there || !l.isOf(u) || ", "false && "},
+		{"internal/engine/follow.go", "!there || !l.isOf(u) || ", "false && "},
 		{"internal/devices/push.go", "if p.Unit == \"\" {", "if true {"},
 	}},
 	{"what software has said outlives sleep", []edit{
-		{"internal/agent/lease.go", "return l.said[f].Before(s.woke) }", "return false }"},
+		{"internal/engine/lease.go", "return l.said[f].Before(s.woke) }", "return false }"},
 	}},
 	{"a serial number makes one headset's state another's", []edit{
 		{"internal/devices/members.go", "\tif len(owners) == 0 {\n", "\tif len(owners) == 0 && r.Serial != \"\" {\n\t\towners = m.bySerial[r.Serial]\n\t}\n\tif len(owners) == 0 {\n"},

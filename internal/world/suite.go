@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"sidetone/internal/agent"
 	"sidetone/internal/devices"
+	"sidetone/internal/engine"
 )
 
 // suite is the vendor's software for a model, which knows the mute by ways of its own.
@@ -108,7 +108,7 @@ func (s *suite) said(h *headset) bool {
 }
 
 func (s *suite) say(h *headset, v devices.Tri) {
-	p := agent.Push{
+	p := engine.Push{
 		Product: productID(s.Model), Owner: s.name, TTL: time.Duration(s.TTL) * time.Millisecond, At: time.Now(),
 		State: map[devices.Field]devices.Tri{devices.HardwareMute: v},
 	}

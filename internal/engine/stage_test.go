@@ -1,4 +1,4 @@
-package agent_test
+package engine_test
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/fakeserver"
-	"sidetone/internal/agent"
 	"sidetone/internal/devices"
+	"sidetone/internal/engine"
 	"sidetone/internal/rpcclient"
 )
 
@@ -48,7 +48,7 @@ type stage struct {
 	ctx        context.Context
 	transports []rpcclient.Transport
 	resolvers  []*devices.Resolver
-	engine     *agent.Engine
+	engine     *engine.Engine
 	stopAgent  func() // ends client in order
 	stopEngine func()
 
@@ -70,7 +70,7 @@ func newStage(t *testing.T, transports []rpcclient.Transport, cast ...part) *sta
 		s.start(t, p.name, opts)
 	}
 	s.startAgent()
-	s.engine = agent.New(agent.Options{
+	s.engine = engine.New(engine.Options{
 		Settings: s.scaled(), Sources: sources, Publish: s.publish, Log: slog.New(slog.DiscardHandler),
 	})
 	s.stopEngine = inBackground(ctx, s.engine.Run)
@@ -111,7 +111,7 @@ func (s *stage) startAgent() {
 	s.stopAgent = inBackground(s.ctx, client.Run)
 }
 
-func (s *stage) scaled() agent.Settings { return s.settings(s.resolvers, grace/speed, stale/speed) }
+func (s *stage) scaled() engine.Settings { return s.settings(s.resolvers, grace/speed, stale/speed) }
 
 func (s *stage) publish(snap devices.Snapshot) {
 	s.mu.Lock()

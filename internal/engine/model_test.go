@@ -1,4 +1,4 @@
-package agent_test
+package engine_test
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sidetone/internal/agent"
 	"sidetone/internal/devices"
+	"sidetone/internal/engine"
 )
 
 // model says a second time, as a function of time instead of timers, what the Engine shows:
@@ -143,7 +143,7 @@ func playAgainstModel(t *testing.T, seed uint64) {
 	var mu sync.Mutex
 	var published []publication
 	var generation uint64
-	engine := agent.New(agent.Options{
+	eng := engine.New(engine.Options{
 		Settings: w.settings(all, grace, stale), Sources: sources, Log: slog.New(slog.DiscardHandler),
 		Publish: func(s devices.Snapshot) {
 			mu.Lock()
@@ -156,7 +156,7 @@ func playAgainstModel(t *testing.T, seed uint64) {
 		},
 	})
 	ctx, cancel := context.WithCancel(t.Context())
-	go engine.Run(ctx)
+	go eng.Run(ctx)
 	defer synctest.Wait()
 	defer cancel()
 	synctest.Wait()
@@ -184,12 +184,12 @@ func playAgainstModel(t *testing.T, seed uint64) {
 		for _, source := range w.apply(e) {
 			o := w.reading(source, now)
 			m.observe(o, now)
-			engine.Observe(o)
+			eng.Observe(o)
 			expect(now)
 		}
 		if e.do == configure {
 			m.resolver = all[e.n]
-			engine.Configure(w.settings(all, grace, stale))
+			eng.Configure(w.settings(all, grace, stale))
 			expect(now)
 		}
 		synctest.Wait()

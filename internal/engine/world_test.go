@@ -1,4 +1,4 @@
-package agent_test
+package engine_test
 
 import (
 	"encoding/json"
@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/examples"
-	"sidetone/internal/agent"
 	"sidetone/internal/config"
 	"sidetone/internal/devices"
+	"sidetone/internal/engine"
 )
 
 // The desk that the hour plays at, with the hardware of the example catalogue: two headsets of
@@ -159,8 +159,8 @@ func (w *world) all() []devices.Endpoint {
 	return slices.Concat(w.endpoints("audio"), w.endpoints("camera"))
 }
 
-func (w *world) settings(r []*devices.Resolver, grace, stale time.Duration) agent.Settings {
-	return agent.Settings{Resolver: r[w.config], RemovalGrace: grace, StaleAfter: stale}
+func (w *world) settings(r []*devices.Resolver, grace, stale time.Duration) engine.Settings {
+	return engine.Settings{Resolver: r[w.config], RemovalGrace: grace, StaleAfter: stale}
 }
 
 // text is a device list in the form in which two of them can be compared.

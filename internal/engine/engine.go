@@ -1,7 +1,7 @@
-// Package agent holds the Engine: the one goroutine that owns all mutable state of the
+// Package engine holds the Engine: the one goroutine that owns all mutable state of the
 // product. It turns what the sources observe into snapshots and does no I/O. All that it is told
 // can be taped and replayed: see Input, Record and Replay.
-package agent
+package engine
 
 import (
 	"context"
