@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"sidetone/fakeserver"
-	"sidetone/internal/soundlab"
+	"sidetone/internal/testlab"
 )
 
 // absence is how clients go and come back to an agent that runs.
@@ -33,7 +33,7 @@ type arrivals struct{ agent, bare sample }
 
 // measureAppear lets clients go, and come back as new ones.
 func measureAppear(ctx context.Context, b *bench) (rows []row, err error) {
-	l, err := b.openLab(ctx, soundlab.PulseAudio)
+	l, err := b.openLab(ctx, testlab.PulseAudio)
 	if err != nil {
 		return nil, err
 	}

@@ -17,8 +17,8 @@ import (
 	"sidetone/fakeserver"
 	"sidetone/internal/control"
 	"sidetone/internal/engine"
-	"sidetone/internal/hidlab"
 	"sidetone/internal/rpcclient"
+	"sidetone/internal/testlab"
 )
 
 func TestPercentile(t *testing.T) {
@@ -357,8 +357,8 @@ func preparedPayloads(t *testing.T) string {
 }
 
 // plugHID plugs a headset into a lab of its own.
-func plugHID(t *testing.T) (*hidlab.Lab, *hidlab.Node) {
-	lab, err := hidlab.New(t.TempDir())
+func plugHID(t *testing.T) (*testlab.HIDTree, *testlab.HIDNode) {
+	lab, err := testlab.NewHIDTree(t.TempDir())
 	require.NoError(t, err)
 	headset, err := lab.Plug(hidHeadset)
 	require.NoError(t, err)
@@ -367,7 +367,7 @@ func plugHID(t *testing.T) (*hidlab.Lab, *hidlab.Node) {
 }
 
 // turnAndSee turns the headset's switch a few times.
-func turnAndSee(t *testing.T, headset *hidlab.Node, c *child) {
+func turnAndSee(t *testing.T, headset *testlab.HIDNode, c *child) {
 	arrives(t, c, "the headset", lists)
 	for _, mute := range []bool{true, false, true} {
 		require.NoError(t, headset.Report([]byte{batteryReport, 7})) // of which nothing follows

@@ -7,13 +7,13 @@ import (
 	"errors"
 	"fmt"
 
-	"sidetone/internal/soundlab"
+	"sidetone/internal/testlab"
 )
 
 // measureClients presses the mute button with one client and with three, in turns, and takes
 // the time until the last of them has it.
 func measureClients(ctx context.Context, b *bench) (rows []row, err error) {
-	l, err := b.openLab(ctx, soundlab.PulseAudio)
+	l, err := b.openLab(ctx, testlab.PulseAudio)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 	"sidetone/fakeserver"
 	"sidetone/internal/control"
 	"sidetone/internal/platform"
-	"sidetone/internal/soundlab"
+	"sidetone/internal/testlab"
 )
 
 const (
@@ -46,7 +46,7 @@ func (r floodResult) each() time.Duration { return (r.last.cpu - r.first.cpu) / 
 
 // measureFlood pushes 10,000 times per second.
 func measureFlood(ctx context.Context, b *bench) (rows []row, err error) {
-	l, err := b.openLab(ctx, soundlab.PulseAudio)
+	l, err := b.openLab(ctx, testlab.PulseAudio)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"os"
 	"time"
 
-	"sidetone/internal/hidlab"
+	"sidetone/internal/testlab"
 )
 
 // measureHID turns the mute switch of a headset's HID interface and takes the time until the
@@ -39,8 +39,8 @@ func measureHID(ctx context.Context, b *bench) (rows []row, err error) {
 
 // hidLab is a headset without a sound server.
 type hidLab struct {
-	*hidlab.Lab
-	headset  *hidlab.Node
+	*testlab.HIDTree
+	headset  *testlab.HIDNode
 	payloads string // folder of what the bare path sends
 }
 
@@ -51,7 +51,7 @@ func (b *bench) openHIDLab(ctx context.Context) (*hidLab, error) {
 		return nil, fmt.Errorf("make a folder for the headset: %w", err)
 	}
 	l := &hidLab{}
-	if l.Lab, err = hidlab.New(root); err == nil {
+	if l.HIDTree, err = testlab.NewHIDTree(root); err == nil {
 		l.headset, err = l.Plug(hidHeadset)
 	}
 	if err == nil {

@@ -4,7 +4,7 @@ package main
 
 import (
 	"sidetone/internal/devices"
-	"sidetone/internal/hidlab"
+	"sidetone/internal/testlab"
 )
 
 // Numbers of the headset's input reports.
@@ -24,7 +24,7 @@ var hidDescriptor = []byte{
 }
 
 // hidHeadset is the HID interface of a headset.
-var hidHeadset = hidlab.Device{
+var hidHeadset = testlab.HIDDevice{
 	Node: "hidraw0", Port: "1-3", VID: "1209", PID: "0700", Serial: "A700-0001", Name: "Acme Headset 700", Interface: 3, Descriptor: hidDescriptor,
 }
 

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"sidetone/internal/soundlab"
+	"sidetone/internal/testlab"
 )
 
 const (
@@ -36,7 +36,7 @@ func measureIdle(ctx context.Context, b *bench) (rows []row, err error) {
 			err = errors.Join(err, i.close())
 		}
 	}()
-	for _, kind := range soundlab.Kinds {
+	for _, kind := range testlab.SoundKinds {
 		i, err := b.newIdler(ctx, kind)
 		if err != nil {
 			return nil, fmt.Errorf("on %s: %w", kind, err)
@@ -80,7 +80,7 @@ func measureIdle(ctx context.Context, b *bench) (rows []row, err error) {
 	return append(append(rows, within...), lonelyRow(idlePeriods*period, searching, resting)), nil
 }
 
-func (b *bench) newIdler(ctx context.Context, kind soundlab.Kind) (*idler, error) {
+func (b *bench) newIdler(ctx context.Context, kind testlab.SoundKind) (*idler, error) {
 	l, err := b.openLab(ctx, kind)
 	if err != nil {
 		return nil, err

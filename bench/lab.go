@@ -15,7 +15,7 @@ import (
 	"sidetone/examples"
 	"sidetone/fakeserver"
 	"sidetone/internal/platform/pulse"
-	"sidetone/internal/soundlab"
+	"sidetone/internal/testlab"
 )
 
 // stepLimit is how long any one thing may take that normally takes milliseconds.
@@ -23,7 +23,7 @@ const stepLimit = 15 * time.Second
 
 // lab is a private sound server with a headset in it, and the headset's mute button.
 type lab struct {
-	server    *soundlab.Server
+	server    *testlab.SoundServer
 	mic       string // name of the headset's source
 	button    *pulse.Conn
 	catalogue string // path of the catalogue that names the headset
@@ -33,7 +33,7 @@ type lab struct {
 
 // openLab starts a sound server and lets the agent run on it once, to learn what the bare
 // path has to send.
-func (b *bench) openLab(ctx context.Context, kind soundlab.Kind) (*lab, error) {
+func (b *bench) openLab(ctx context.Context, kind testlab.SoundKind) (*lab, error) {
 	dir, err := os.MkdirTemp(b.dir, string(kind))
 	if err != nil {
 		return nil, fmt.Errorf("make a temporary folder: %w", err)
@@ -47,7 +47,7 @@ func (b *bench) openLab(ctx context.Context, kind soundlab.Kind) (*lab, error) {
 	if err := os.WriteFile(l.catalogue, examples.Acme, 0o600); err != nil {
 		return nil, fmt.Errorf("write the catalogue: %w", err)
 	}
-	if l.server, err = soundlab.Start(ctx, soundlab.Options{Kind: kind}); err != nil {
+	if l.server, err = testlab.StartSound(ctx, testlab.SoundOptions{Kind: kind}); err != nil {
 		return nil, err
 	}
 	if err := l.furnish(ctx, b); err != nil {
@@ -57,7 +57,7 @@ func (b *bench) openLab(ctx context.Context, kind soundlab.Kind) (*lab, error) {
 }
 
 func (l *lab) furnish(ctx context.Context, b *bench) error {
-	headset, err := l.server.PlugHeadset(ctx, soundlab.Headset{
+	headset, err := l.server.PlugHeadset(ctx, testlab.Headset{
 		Name: "acme", Description: "Acme Headset 700", Vendor: "Acme Audio", VID: "1209", PID: "0700", Serial: "A700-0001",
 	})
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"sidetone/internal/soundlab"
+	"sidetone/internal/testlab"
 )
 
 // maxRSS is the target for resident memory.
@@ -21,7 +21,7 @@ const growthAllowed = 512 << 10
 // measureMemory presses the button as fast as the sound server can follow. The first tenth of
 // the presses fills the runtime's heap to the size that it keeps; growth is what comes after.
 func measureMemory(ctx context.Context, b *bench) (rows []row, err error) {
-	i, err := b.newIdler(ctx, soundlab.PulseAudio)
+	i, err := b.newIdler(ctx, testlab.PulseAudio)
 	if err != nil {
 		return nil, err
 	}

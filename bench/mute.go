@@ -9,7 +9,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"sidetone/internal/soundlab"
+	"sidetone/internal/testlab"
 )
 
 const (
@@ -30,7 +30,7 @@ type starter func(context.Context, *lab, scene) (*child, error)
 func measureMute(ctx context.Context, b *bench) ([]row, error) {
 	var rows []row
 	for _, s := range []scene{overIPC, overWebSocket} {
-		for _, kind := range soundlab.Kinds {
+		for _, kind := range testlab.SoundKinds {
 			agent, bare, err := b.muteSamples(ctx, kind, s)
 			if err != nil {
 				return nil, fmt.Errorf("over %s on %s: %w", s.transports[0], kind, err)
@@ -62,7 +62,7 @@ func muteRows(what string, agent, bare sample) []row {
 	return rows
 }
 
-func (b *bench) muteSamples(ctx context.Context, kind soundlab.Kind, s scene) (agent, bare sample, err error) {
+func (b *bench) muteSamples(ctx context.Context, kind testlab.SoundKind, s scene) (agent, bare sample, err error) {
 	l, err := b.openLab(ctx, kind)
 	if err != nil {
 		return nil, nil, err

@@ -19,7 +19,7 @@ import (
 	"sidetone/fakeserver"
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
-	"sidetone/internal/soundlab"
+	"sidetone/internal/testlab"
 )
 
 // pushedProduct is what the vendor's software speaks of: the headset of the lab.
@@ -28,7 +28,7 @@ const pushedProduct = "acme-headset-700"
 // measurePush pushes the mute over the local API, as a vendor's software does, and takes the
 // time until the client has the whole payload, in turns to the agent and to a bare server.
 func measurePush(ctx context.Context, b *bench) (rows []row, err error) {
-	l, err := b.openLab(ctx, soundlab.PulseAudio)
+	l, err := b.openLab(ctx, testlab.PulseAudio)
 	if err != nil {
 		return nil, err
 	}

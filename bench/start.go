@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"time"
 
-	"sidetone/internal/soundlab"
+	"sidetone/internal/testlab"
 )
 
 // measureStart starts the agent and the bare path in turns and takes the time until the
 // client has the headset. The lab has started the agent before, so the files are in memory.
 func measureStart(ctx context.Context, b *bench) (rows []row, err error) {
-	l, err := b.openLab(ctx, soundlab.PulseAudio)
+	l, err := b.openLab(ctx, testlab.PulseAudio)
 	if err != nil {
 		return nil, err
 	}

@@ -12,13 +12,13 @@ import (
 
 	"sidetone/internal/control"
 	"sidetone/internal/rpcclient"
-	"sidetone/internal/soundlab"
+	"sidetone/internal/testlab"
 )
 
 // measureStatus runs 'sidetone status' beside an agent with three clients, in turns with a verb
 // that does nothing.
 func measureStatus(ctx context.Context, b *bench) (rows []row, err error) {
-	l, err := b.openLab(ctx, soundlab.PulseAudio)
+	l, err := b.openLab(ctx, testlab.PulseAudio)
 	if err != nil {
 		return nil, err
 	}

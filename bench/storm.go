@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"sidetone/internal/soundlab"
+	"sidetone/internal/testlab"
 )
 
 // minRate is the rate of toggles below which a storm is none, and proves nothing.
@@ -25,7 +25,7 @@ type stormResult struct {
 
 // measureStorm presses the button 1,000 times per second.
 func measureStorm(ctx context.Context, b *bench) (rows []row, err error) {
-	l, err := b.openLab(ctx, soundlab.PulseAudio)
+	l, err := b.openLab(ctx, testlab.PulseAudio)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"sidetone/fakeserver"
-	"sidetone/internal/soundlab"
+	"sidetone/internal/testlab"
 )
 
 const (
@@ -47,7 +47,7 @@ type spender struct {
 // to a client with a bucket like the real one's, and two more to one that refills fast, which
 // shows more lists in the same time.
 func measureTokens(ctx context.Context, b *bench) (rows []row, err error) {
-	l, err := b.openLab(ctx, soundlab.PulseAudio)
+	l, err := b.openLab(ctx, testlab.PulseAudio)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sidetone/internal/soundlab"
+	"sidetone/internal/testlab"
 )
 
 // quiet is how long a test watches that nothing happens.
@@ -40,9 +40,9 @@ func needsRoot(t *testing.T) {
 type agentRun struct {
 	t         *testing.T
 	ctx       context.Context
-	sound     *soundlab.Server // may be nil
-	folder    string           // XDG_RUNTIME_DIR, where clients have their sockets
-	ports     []int            // where clients are looked for
+	sound     *testlab.SoundServer // may be nil
+	folder    string               // XDG_RUNTIME_DIR, where clients have their sockets
+	ports     []int                // where clients are looked for
 	catalogue string
 	env       []string // settings, in the form NAME=value of the environment
 	args      []string // further arguments
@@ -55,7 +55,7 @@ type agentRun struct {
 }
 
 // newAgentRun prepares an agent but does not start it.
-func newAgentRun(t *testing.T, sound *soundlab.Server, settings ...string) *agentRun {
+func newAgentRun(t *testing.T, sound *testlab.SoundServer, settings ...string) *agentRun {
 	t.Helper()
 	catalogue, err := filepath.Abs("../../examples/acme.yaml")
 	require.NoError(t, err)
@@ -109,7 +109,7 @@ func (a *agentRun) start() {
 }
 
 // plug plugs a headset in.
-func (a *agentRun) plug(h soundlab.Headset) *soundlab.Plugged {
+func (a *agentRun) plug(h testlab.Headset) *testlab.PluggedHeadset {
 	a.t.Helper()
 	p, err := a.sound.PlugHeadset(a.ctx, h)
 	require.NoError(a.t, err)
@@ -117,14 +117,14 @@ func (a *agentRun) plug(h soundlab.Headset) *soundlab.Plugged {
 }
 
 // plugForTest plugs a headset in until the end of the test.
-func (a *agentRun) plugForTest(h soundlab.Headset) *soundlab.Plugged {
+func (a *agentRun) plugForTest(h testlab.Headset) *testlab.PluggedHeadset {
 	a.t.Helper()
 	p := a.plug(h)
 	a.t.Cleanup(func() { require.NoError(a.t, p.Unplug(a.ctx)) })
 	return p
 }
 
-func (a *agentRun) mute(p *soundlab.Plugged, on bool) {
+func (a *agentRun) mute(p *testlab.PluggedHeadset, on bool) {
 	a.t.Helper()
 	require.NoError(a.t, p.SetMute(a.ctx, on))
 }

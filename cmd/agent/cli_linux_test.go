@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/devices"
-	"sidetone/internal/soundlab"
-	"sidetone/internal/soundlab/soundlabtest"
+	"sidetone/internal/testlab"
 )
 
 // TestUnreadableCatalogue runs as somebody who may not read the file: root may read them all.
@@ -35,7 +34,7 @@ func TestUnreadableCatalogue(t *testing.T) {
 // TestDevicesRoundTrip makes an endpoint file of what 'devices' shows. With it, and without
 // the sound server, the same must be reported.
 func TestDevicesRoundTrip(t *testing.T) {
-	soundlabtest.ForEach(t, func(t *testing.T, sound *soundlab.Server) {
+	testlab.ForEachSound(t, func(t *testing.T, sound *testlab.SoundServer) {
 		d := newDesk(t, sound)
 		hs := d.plug(headset700)
 		d.mute(hs, true)

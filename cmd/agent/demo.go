@@ -22,7 +22,7 @@ import (
 	"sidetone/internal/engine"
 	"sidetone/internal/platform"
 	"sidetone/internal/rpcclient"
-	"sidetone/internal/soundlab"
+	"sidetone/internal/testlab"
 )
 
 // stepLimit is how long one step of the demo may take before it has failed.
@@ -182,10 +182,10 @@ func (a *actors) perform(ctx context.Context, n int, s step) error {
 }
 
 func newStage(ctx context.Context, talk io.Writer) (stage, error) {
-	err := soundlab.Available(soundlab.PulseAudio)
+	err := testlab.SoundAvailable(testlab.PulseAudio)
 	if err == nil {
-		var server *soundlab.Server
-		if server, err = soundlab.Start(ctx, soundlab.Options{Kind: soundlab.PulseAudio}); err == nil {
+		var server *testlab.SoundServer
+		if server, err = testlab.StartSound(ctx, testlab.SoundOptions{Kind: testlab.PulseAudio}); err == nil {
 			return &pulseStage{server: server}, server.Adopt() // this process plays the agent
 		}
 	}
@@ -203,8 +203,8 @@ func newStage(ctx context.Context, talk io.Writer) (stage, error) {
 
 // pulseStage is a real PulseAudio of its own with a virtual headset.
 type pulseStage struct {
-	server  *soundlab.Server
-	plugged *soundlab.Plugged
+	server  *testlab.SoundServer
+	plugged *testlab.PluggedHeadset
 }
 
 func (s *pulseStage) what() string { return "a private PulseAudio" }
@@ -215,7 +215,7 @@ func (s *pulseStage) sources(o platform.Options) platform.Options {
 }
 
 func (s *pulseStage) plug(ctx context.Context) (err error) {
-	s.plugged, err = s.server.PlugHeadset(ctx, soundlab.Headset{
+	s.plugged, err = s.server.PlugHeadset(ctx, testlab.Headset{
 		Name: "acme", Description: "Acme Headset 700", Vendor: "Acme Audio", VID: "1209", PID: "0700", Serial: "A700-0001",
 	})
 	return err

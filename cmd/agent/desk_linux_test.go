@@ -14,12 +14,12 @@ import (
 
 	"sidetone/fakeserver"
 	"sidetone/internal/rpcclient"
-	"sidetone/internal/soundlab"
+	"sidetone/internal/testlab"
 )
 
 const clientID = "123456789012345678" // of examples/acme.yaml
 
-var headset700 = soundlab.Headset{
+var headset700 = testlab.Headset{
 	Name: "acme", Description: "Acme Headset 700", Vendor: "Acme Audio", VID: "1209", PID: "0700", Serial: "A700-0001",
 }
 
@@ -35,7 +35,7 @@ type desk struct {
 // newDesk prepares everything but starts no agent. Settings are in the form NAME=value of the
 // environment. The client counts no tokens, and neither does the agent: pacing has tests of
 // its own.
-func newDesk(t *testing.T, sound *soundlab.Server, settings ...string) *desk {
+func newDesk(t *testing.T, sound *testlab.SoundServer, settings ...string) *desk {
 	t.Helper()
 	a := newAgentRun(t, sound, append([]string{"SIDETONE_RPC_TOKENS=1000"}, settings...)...)
 	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{0}, IPCDir: a.folder, ClientIDs: []string{clientID}})
@@ -46,7 +46,7 @@ func newDesk(t *testing.T, sound *soundlab.Server, settings ...string) *desk {
 }
 
 // running starts an agent on a fresh desk.
-func running(t *testing.T, sound *soundlab.Server, settings ...string) *desk {
+func running(t *testing.T, sound *testlab.SoundServer, settings ...string) *desk {
 	t.Helper()
 	d := newDesk(t, sound, settings...)
 	d.start()

@@ -10,8 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sidetone/internal/soundlab"
-	"sidetone/internal/soundlab/soundlabtest"
+	"sidetone/internal/testlab"
 )
 
 // doctor asks until the answer has a finding of that severity and text: an agent that has just
@@ -42,7 +41,7 @@ func (a doctorAnswer) problems() []finding {
 
 // TestDoctor asks it about real agents, in the states in which users ask.
 func TestDoctor(t *testing.T) {
-	sound := soundlabtest.Start(t, soundlab.PulseAudio)
+	sound := testlab.SoundForTest(t, testlab.PulseAudio)
 
 	t.Run("all well", func(t *testing.T) {
 		d := newControlled(t, sound)

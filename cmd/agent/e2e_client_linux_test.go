@@ -12,21 +12,20 @@ import (
 
 	"sidetone/fakeserver"
 	"sidetone/internal/rpcclient"
-	"sidetone/internal/soundlab"
-	"sidetone/internal/soundlab/soundlabtest"
+	"sidetone/internal/testlab"
 )
 
 // forTransports runs f for each transport, all on one PulseAudio: what the client does is the
 // same on every sound server.
-func forTransports(t *testing.T, f func(t *testing.T, sound *soundlab.Server, tr rpcclient.Transport)) {
-	sound := soundlabtest.Start(t, soundlab.PulseAudio)
+func forTransports(t *testing.T, f func(t *testing.T, sound *testlab.SoundServer, tr rpcclient.Transport)) {
+	sound := testlab.SoundForTest(t, testlab.PulseAudio)
 	for _, tr := range transports {
 		t.Run(string(tr), func(t *testing.T) { f(t, sound, tr) })
 	}
 }
 
 func TestClientRestartsOnAnotherPort(t *testing.T) {
-	forTransports(t, func(t *testing.T, sound *soundlab.Server, tr rpcclient.Transport) {
+	forTransports(t, func(t *testing.T, sound *testlab.SoundServer, tr rpcclient.Transport) {
 		d := newDesk(t, sound, over(tr))
 		second := freePort(t)
 		d.env = append(d.env, fmt.Sprintf("SIDETONE_RPC_PORTS=%d,%d", d.client.Port(), second))
@@ -51,7 +50,7 @@ func TestClientRestartsOnAnotherPort(t *testing.T) {
 }
 
 func TestClientComesLater(t *testing.T) {
-	forTransports(t, func(t *testing.T, sound *soundlab.Server, tr rpcclient.Transport) {
+	forTransports(t, func(t *testing.T, sound *testlab.SoundServer, tr rpcclient.Transport) {
 		d := newDesk(t, sound, over(tr))
 		d.client.Stop()
 		d.start()
@@ -65,7 +64,7 @@ func TestClientComesLater(t *testing.T) {
 }
 
 func TestClientDiesMidPayload(t *testing.T) {
-	forTransports(t, func(t *testing.T, sound *soundlab.Server, tr rpcclient.Transport) {
+	forTransports(t, func(t *testing.T, sound *testlab.SoundServer, tr rpcclient.Transport) {
 		d := running(t, sound, over(tr))
 		hs := d.plugForTest(headset700)
 		d.hasList(pair("Acme Headset 700", false)...)
@@ -83,7 +82,7 @@ func TestClientDiesMidPayload(t *testing.T) {
 // TestClientRefusesWebSocket: a client that lets nobody in without a registered origin, or
 // lets nobody act without an authorization, is served over HTTP.
 func TestClientRefusesWebSocket(t *testing.T) {
-	sound := soundlabtest.Start(t, soundlab.PulseAudio)
+	sound := testlab.SoundForTest(t, testlab.PulseAudio)
 	for _, fault := range []string{"close-code=4001", "websocket/error=4006:Not authenticated"} {
 		t.Run(fault, func(t *testing.T) {
 			d := newDesk(t, sound, over(rpcclient.WebSocket, rpcclient.HTTP))
@@ -106,7 +105,7 @@ func TestClientRefusesWebSocket(t *testing.T) {
 // TestClientNeverAnswers: a client that greets and does not answer is asked once. Only one
 // that has started anew is asked again.
 func TestClientNeverAnswers(t *testing.T) {
-	sound := soundlabtest.Start(t, soundlab.PulseAudio)
+	sound := testlab.SoundForTest(t, testlab.PulseAudio)
 	for _, tr := range []rpcclient.Transport{rpcclient.IPC, rpcclient.WebSocket} {
 		t.Run(string(tr), func(t *testing.T) {
 			d := newDesk(t, sound, over(tr, rpcclient.HTTP), "SIDETONE_RPC_ANSWER_TIMEOUT=300ms", "SIDETONE_RPC_ORIGIN=https://acme.example")
@@ -129,7 +128,7 @@ func TestClientNeverAnswers(t *testing.T) {
 
 // TestEnds ends the agent in every way that is asked for, whatever the client does meanwhile.
 func TestEnds(t *testing.T) {
-	sound := soundlabtest.Start(t, soundlab.PulseAudio)
+	sound := testlab.SoundForTest(t, testlab.PulseAudio)
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		for _, fault := range []fakeserver.FaultKind{fakeserver.FaultNone, fakeserver.FaultNoAnswer, fakeserver.FaultRefuse} {
 			t.Run(strings.TrimSpace(fmt.Sprint(s, " ", fault)), func(t *testing.T) {
@@ -175,7 +174,7 @@ func TestEnds(t *testing.T) {
 
 // TestReload changes the catalogue under the running agent. A broken one changes nothing.
 func TestReload(t *testing.T) {
-	sound := soundlabtest.Start(t, soundlab.PulseAudio)
+	sound := testlab.SoundForTest(t, testlab.PulseAudio)
 	d := newDesk(t, sound)
 	acme, err := os.ReadFile(d.catalogue)
 	require.NoError(t, err)
@@ -229,7 +228,7 @@ func TestReload(t *testing.T) {
 
 // TestEndpointFile adds a webcam by a file while the agent runs.
 func TestEndpointFile(t *testing.T) {
-	sound := soundlabtest.Start(t, soundlab.PulseAudio)
+	sound := testlab.SoundForTest(t, testlab.PulseAudio)
 	file := write(t, "endpoints.yaml", "endpoints: []\n")
 	d := running(t, sound, "SIDETONE_SOURCES_FILES="+file)
 	d.hasNone()

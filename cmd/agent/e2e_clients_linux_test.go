@@ -12,17 +12,16 @@ import (
 
 	"sidetone/fakeserver"
 	"sidetone/internal/rpcclient"
-	"sidetone/internal/soundlab"
-	"sidetone/internal/soundlab/soundlabtest"
+	"sidetone/internal/testlab"
 )
 
 // TestClients runs the agent beside clients that are processes of their own, as on a real
 // desktop.
 func TestClients(t *testing.T) {
-	sound := soundlabtest.Start(t, soundlab.PulseAudio)
+	sound := testlab.SoundForTest(t, testlab.PulseAudio)
 	for _, c := range []struct {
 		name string
-		test func(*testing.T, *soundlab.Server)
+		test func(*testing.T, *testlab.SoundServer)
 	}{
 		{"three desktops", threeDesktops},
 		{"three desktops over HTTP", threeDesktopsOverHTTP},
@@ -41,7 +40,7 @@ func TestClients(t *testing.T) {
 }
 
 // threeDesktops has Stable, PTB and Canary, each of which learns of everything at once.
-func threeDesktops(t *testing.T, sound *soundlab.Server) {
+func threeDesktops(t *testing.T, sound *testlab.SoundServer) {
 	a := newAgentRun(t, sound)
 	all := []*fake{a.fake("desktop"), a.fake("desktop"), a.fake("desktop")}
 	a.start()
@@ -87,7 +86,7 @@ func threeDesktops(t *testing.T, sound *soundlab.Server) {
 // threeDesktopsOverHTTP has clients without IPC, which refuse the WebSocket and take one list
 // each refill. Each gets the newest state, and never an older one after it: a headset that was
 // plugged in stays.
-func threeDesktopsOverHTTP(t *testing.T, sound *soundlab.Server) {
+func threeDesktopsOverHTTP(t *testing.T, sound *testlab.SoundServer) {
 	a := newAgentRun(t, sound, "SIDETONE_RPC_ORIGIN=https://acme.example", "SIDETONE_RPC_TOKEN_EVERY=300ms")
 	var all []*fake
 	for range 3 {
@@ -95,7 +94,7 @@ func threeDesktopsOverHTTP(t *testing.T, sound *soundlab.Server) {
 	}
 	a.start()
 	want := []fakeserver.Device{}
-	var first *soundlab.Plugged
+	var first *testlab.PluggedHeadset
 	for i := range 5 {
 		h := headset700
 		h.Name, h.Serial = fmt.Sprint("acme", i), fmt.Sprint("A700-", i)
@@ -135,7 +134,7 @@ func threeDesktopsOverHTTP(t *testing.T, sound *soundlab.Server) {
 // noTokenLeft has a client that lets three requests through: the WebSocket that it refuses and
 // two lists. What comes after waits in the agent, and not in the client's queue. That can only
 // be asked of a client in this process.
-func noTokenLeft(t *testing.T, sound *soundlab.Server) {
+func noTokenLeft(t *testing.T, sound *testlab.SoundServer) {
 	a := newAgentRun(t, sound, "SIDETONE_RPC_ORIGIN=https://acme.example", "SIDETONE_RPC_TOKENS=3", "SIDETONE_RPC_TOKEN_EVERY=1h")
 	client, err := fakeserver.Start(fakeserver.Options{Profile: fakeserver.Desktop, Ports: []int{0}, Bucket: 3, Refill: time.Hour})
 	require.NoError(t, err)
@@ -161,7 +160,7 @@ func noTokenLeft(t *testing.T, sound *soundlab.Server) {
 
 // neverAnswers has a client that greets and does not know the command: it is asked once in
 // each of its lives.
-func neverAnswers(t *testing.T, sound *soundlab.Server) {
+func neverAnswers(t *testing.T, sound *testlab.SoundServer) {
 	a := newAgentRun(t, sound, "SIDETONE_RPC_ANSWER_TIMEOUT=300ms")
 	f := a.fake("arrpc")
 	hs := a.plugForTest(headset700)
@@ -189,7 +188,7 @@ func neverAnswers(t *testing.T, sound *soundlab.Server) {
 
 // amongStrangers has all that may stand where a client is looked for. The client gets
 // everything, and those that have not proved to be one learn nothing.
-func amongStrangers(t *testing.T, sound *soundlab.Server) {
+func amongStrangers(t *testing.T, sound *testlab.SoundServer) {
 	a := newAgentRun(t, sound, "SIDETONE_RPC_ANSWER_TIMEOUT=300ms")
 	arrpc, squatter, hole := a.fake("arrpc"), a.fake("squatter"), a.fake("blackhole")
 	desktop := a.fake("desktop")
@@ -213,7 +212,7 @@ func amongStrangers(t *testing.T, sound *soundlab.Server) {
 
 // anotherUsersClient has a client of this user and one of another, who is told nothing. That
 // one knows no application, so it would remark on a handshake.
-func anotherUsersClient(t *testing.T, sound *soundlab.Server) {
+func anotherUsersClient(t *testing.T, sound *testlab.SoundServer) {
 	needsRoot(t)
 	a := newAgentRun(t, sound)
 	theirs := a.newFake("desktop", "--client-id", "999999999999999999")
@@ -240,7 +239,7 @@ func anotherUsersClient(t *testing.T, sound *soundlab.Server) {
 }
 
 // fileInPlaceOfSocket has a file where a client would have its socket, which then takes the next.
-func fileInPlaceOfSocket(t *testing.T, sound *soundlab.Server) {
+func fileInPlaceOfSocket(t *testing.T, sound *testlab.SoundServer) {
 	a := newAgentRun(t, sound)
 	file := a.folder + "/discord-ipc-0"
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
@@ -257,7 +256,7 @@ func fileInPlaceOfSocket(t *testing.T, sound *soundlab.Server) {
 }
 
 // sandboxedClient has a Flatpak client, whose folder does not exist before it is started.
-func sandboxedClient(t *testing.T, sound *soundlab.Server) {
+func sandboxedClient(t *testing.T, sound *testlab.SoundServer) {
 	a := newAgentRun(t, sound)
 	folder := a.folder + "/app/com.discordapp.Discord"
 	f := a.newFake("desktop", "--no-tcp", "--ipc", folder)
@@ -294,7 +293,7 @@ func TestSocketWithoutPermission(t *testing.T) {
 }
 
 // firstClientOnly serves one client, as the specification asks for, and the next when that goes.
-func firstClientOnly(t *testing.T, sound *soundlab.Server) {
+func firstClientOnly(t *testing.T, sound *testlab.SoundServer) {
 	a := newAgentRun(t, sound, "SIDETONE_RPC_CLIENTS=first")
 	first, second := a.fake("desktop"), a.fake("desktop")
 	a.start()
@@ -319,7 +318,7 @@ func firstClientOnly(t *testing.T, sound *soundlab.Server) {
 }
 
 // leftBehind ends the agent under each policy for that.
-func leftBehind(t *testing.T, sound *soundlab.Server) {
+func leftBehind(t *testing.T, sound *testlab.SoundServer) {
 	silent := pair("Acme Headset 700", true)
 	silent[1].HardwareMute = nil
 	for policy, want := range map[string][]fakeserver.Device{
@@ -348,7 +347,7 @@ func leftBehind(t *testing.T, sound *soundlab.Server) {
 }
 
 // newSettings changes what the settings say of clients while three of them are served.
-func newSettings(t *testing.T, sound *soundlab.Server) {
+func newSettings(t *testing.T, sound *testlab.SoundServer) {
 	a := newAgentRun(t, sound)
 	file := write(t, "config.yaml", "rpc: {clients: all}\n")
 	a.args = []string{"--config", file}

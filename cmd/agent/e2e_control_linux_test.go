@@ -19,8 +19,7 @@ import (
 
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
-	"sidetone/internal/soundlab"
-	"sidetone/internal/soundlab/soundlabtest"
+	"sidetone/internal/testlab"
 )
 
 // controlled is a desk whose agent has its local API in a folder of its own.
@@ -29,7 +28,7 @@ type controlled struct {
 	socket string
 }
 
-func newControlled(t *testing.T, sound *soundlab.Server) *controlled {
+func newControlled(t *testing.T, sound *testlab.SoundServer) *controlled {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "api") // a socket's path has to be short
 	require.NoError(t, err)
@@ -91,7 +90,7 @@ func (d *controlled) microphone() string {
 // TestControl pushes states as a vendor's software does, and asks the agent why the client has
 // what it has.
 func TestControl(t *testing.T) {
-	sound := soundlabtest.Start(t, soundlab.PulseAudio)
+	sound := testlab.SoundForTest(t, testlab.PulseAudio)
 	d := newControlled(t, sound)
 	d.start()
 	d.hasNone()

@@ -11,9 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/fakeserver"
-	"sidetone/internal/hidlab"
-	"sidetone/internal/soundlab"
-	"sidetone/internal/soundlab/soundlabtest"
+	"sidetone/internal/testlab"
 )
 
 // switchDescriptor declares Phone Mute as a switch that stays: absolute, without a preferred state.
@@ -23,16 +21,16 @@ var switchDescriptor = []byte{
 }
 
 // telephony is the HID interface of the headset that is plugged in.
-var telephony = hidlab.Device{
+var telephony = testlab.HIDDevice{
 	Node: "hidraw0", Port: "1-3", VID: headset700.VID, PID: headset700.PID, Serial: headset700.Serial, Name: headset700.Description,
 	Interface: 3, Descriptor: switchDescriptor,
 }
 
 // withHID is a desk whose agent has HID devices.
-func withHID(t *testing.T, sound *soundlab.Server) (*controlled, *hidlab.Lab) {
+func withHID(t *testing.T, sound *testlab.SoundServer) (*controlled, *testlab.HIDTree) {
 	t.Helper()
 	root := t.TempDir()
-	lab, err := hidlab.New(root)
+	lab, err := testlab.NewHIDTree(root)
 	require.NoError(t, err)
 	d := newControlled(t, sound)
 	d.env = append(d.env, hidEnv+"="+root)
@@ -51,9 +49,9 @@ func (d *controlled) says(mute *bool) {
 // TestHID presses the mute button of a headset whose telephony interface shows its state, beside the
 // sound server's own mute of it.
 func TestHID(t *testing.T) {
-	for _, kind := range soundlab.Kinds {
+	for _, kind := range testlab.SoundKinds {
 		t.Run(string(kind), func(t *testing.T) {
-			d, lab := withHID(t, soundlabtest.Start(t, kind))
+			d, lab := withHID(t, testlab.SoundForTest(t, kind))
 			yes, no := true, false
 			d.plugForTest(headset700)
 			node, err := lab.Plug(telephony)
@@ -94,7 +92,7 @@ func TestHID(t *testing.T) {
 
 // TestHIDReload: a reload keeps what the sources that stay have read, and opens and closes devices.
 func TestHIDReload(t *testing.T) {
-	d, lab := withHID(t, soundlabtest.Start(t, soundlab.PulseAudio))
+	d, lab := withHID(t, testlab.SoundForTest(t, testlab.PulseAudio))
 	example, err := os.ReadFile(d.catalogue)
 	require.NoError(t, err)
 	d.catalogue = filepath.Join(t.TempDir(), "acme.yaml")

@@ -9,8 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/fakeserver"
-	"sidetone/internal/soundlab"
-	"sidetone/internal/soundlab/soundlabtest"
+	"sidetone/internal/testlab"
 )
 
 var acmeAudio = fakeserver.Named{Name: "Acme Audio", URL: "https://acme.example"}
@@ -38,7 +37,7 @@ func pair(id string, mute bool) []fakeserver.Device {
 }
 
 func TestHeadset(t *testing.T) {
-	soundlabtest.ForEach(t, func(t *testing.T, sound *soundlab.Server) {
+	testlab.ForEachSound(t, func(t *testing.T, sound *testlab.SoundServer) {
 		for _, tr := range transports {
 			t.Run(string(tr), func(t *testing.T) {
 				d := running(t, sound, over(tr))
@@ -77,7 +76,7 @@ func TestHeadset(t *testing.T) {
 // TestEchoCanceller loads the sound server's own echo canceller on one of two headsets: it is
 // one more microphone of that one, with the effects that it has and the mute of the hardware.
 func TestEchoCanceller(t *testing.T) {
-	soundlabtest.ForEach(t, func(t *testing.T, sound *soundlab.Server) {
+	testlab.ForEachSound(t, func(t *testing.T, sound *testlab.SoundServer) {
 		d := running(t, sound)
 		other := headset700
 		other.Name, other.Serial, other.Description = "other", "A700-0002", "Acme Headset 700 (2)"
@@ -127,7 +126,7 @@ func TestEchoCanceller(t *testing.T) {
 // TestTwoHeadsets has two units of one model. Where the sound server gives them one name the
 // client cannot tell them apart: one entry each, muted only if both are.
 func TestTwoHeadsets(t *testing.T) {
-	soundlabtest.ForEach(t, func(t *testing.T, sound *soundlab.Server) {
+	testlab.ForEachSound(t, func(t *testing.T, sound *testlab.SoundServer) {
 		d := running(t, sound)
 		first := d.plug(headset700)
 		d.mute(first, true)
@@ -161,7 +160,7 @@ func TestTwoHeadsets(t *testing.T) {
 // TestSoundServerRestarts ends the sound server under the agent, politely and not. What was
 // known stays until the new server has been read.
 func TestSoundServerRestarts(t *testing.T) {
-	soundlabtest.ForEach(t, func(t *testing.T, sound *soundlab.Server) {
+	testlab.ForEachSound(t, func(t *testing.T, sound *testlab.SoundServer) {
 		// Plugging the headset in anew takes a while, and is here no removal.
 		d := running(t, sound, "SIDETONE_ENGINE_REMOVAL_GRACE=1m", "SIDETONE_ENGINE_STALE_AFTER=5m")
 		hs := d.plug(headset700)
@@ -186,7 +185,7 @@ func TestSoundServerRestarts(t *testing.T) {
 
 // TestSoundServerStaysAway: what a source has said is not believed for ever.
 func TestSoundServerStaysAway(t *testing.T) {
-	sound := soundlabtest.Start(t, soundlab.PulseAudio)
+	sound := testlab.SoundForTest(t, testlab.PulseAudio)
 	d := running(t, sound, "SIDETONE_ENGINE_STALE_AFTER=2s")
 	d.plug(headset700)
 	d.hasList(pair("Acme Headset 700", false)...)
@@ -204,7 +203,7 @@ func TestSoundServerStaysAway(t *testing.T) {
 
 // TestSoundServerComesLater: without a sound server nothing is known, and nothing is said.
 func TestSoundServerComesLater(t *testing.T) {
-	soundlabtest.ForEach(t, func(t *testing.T, sound *soundlab.Server) {
+	testlab.ForEachSound(t, func(t *testing.T, sound *testlab.SoundServer) {
 		require.NoError(t, sound.Kill())
 		d := running(t, sound)
 		d.logged("source is waiting")

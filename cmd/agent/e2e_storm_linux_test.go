@@ -10,8 +10,7 @@ import (
 	"sidetone/fakeserver"
 	"sidetone/internal/platform/pulse"
 	"sidetone/internal/rpcclient"
-	"sidetone/internal/soundlab"
-	"sidetone/internal/soundlab/soundlabtest"
+	"sidetone/internal/testlab"
 )
 
 // The storm toggles one microphone. After every few toggles a witness is muted, another one
@@ -25,7 +24,7 @@ const (
 func stormName(mic int) string { return fmt.Sprintf("Acme Headset 700 no. %d", mic) }
 
 func TestStorm(t *testing.T) {
-	soundlabtest.ForEach(t, func(t *testing.T, sound *soundlab.Server) {
+	testlab.ForEachSound(t, func(t *testing.T, sound *testlab.SoundServer) {
 		conn, err := pulse.Dial(deadline(t), sound.Socket(), pulse.Options{Name: "storm"})
 		require.NoError(t, err)
 		defer conn.Close()
@@ -40,7 +39,7 @@ func TestStorm(t *testing.T) {
 	})
 }
 
-func storm(t *testing.T, sound *soundlab.Server, conn *pulse.Conn, tr rpcclient.Transport) {
+func storm(t *testing.T, sound *testlab.SoundServer, conn *pulse.Conn, tr rpcclient.Transport) {
 	d := newDesk(t, sound, over(tr))
 	mute := func(mic int, on bool) {
 		require.NoError(t, conn.SetSourceMute(d.ctx, fmt.Sprintf("mic%d", mic), on))

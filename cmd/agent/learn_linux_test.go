@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sidetone/internal/hid"
-	"sidetone/internal/hidlab"
 	"sidetone/internal/platform"
+	"sidetone/internal/testlab"
 )
 
 // TestLearnReadsNodes learns through the real source, from a folder with a sysfs and a FIFO as the
@@ -74,9 +74,9 @@ func TestLearnReadsNodes(t *testing.T) {
 func TestLearnWithoutPermission(t *testing.T) {
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
-	lab, err := hidlab.New(root)
+	lab, err := testlab.NewHIDTree(root)
 	require.NoError(t, err)
-	node, err := lab.Plug(hidlab.Device{Node: "hidraw4", Port: "1-3", VID: "1209", PID: "07ab", Name: "Acme Headset 700", Interface: 4, Descriptor: ownReport})
+	node, err := lab.Plug(testlab.HIDDevice{Node: "hidraw4", Port: "1-3", VID: "1209", PID: "07ab", Name: "Acme Headset 700", Interface: 4, Descriptor: ownReport})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = node.Unplug() })
 	require.NoError(t, os.Chmod(node.Path(), 0))

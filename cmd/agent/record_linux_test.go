@@ -14,8 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sidetone/internal/soundlab"
-	"sidetone/internal/soundlab/soundlabtest"
+	"sidetone/internal/testlab"
 )
 
 // recordRun is 'sidetone record' as a process.
@@ -75,7 +74,7 @@ const muteForAWhile = `{"owner":"suite","ttl_ms":86400000,"state":{"hardware_mut
 
 // TestRecordAndReplay records what happens to a headset, in the middle of it, and replays it.
 func TestRecordAndReplay(t *testing.T) {
-	sound := soundlabtest.Start(t, soundlab.PulseAudio)
+	sound := testlab.SoundForTest(t, testlab.PulseAudio)
 	d := newControlled(t, sound)
 	d.start()
 	d.hasNone()

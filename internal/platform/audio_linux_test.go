@@ -11,11 +11,10 @@ import (
 
 	"sidetone/internal/devices"
 	"sidetone/internal/platform/pulse"
-	"sidetone/internal/soundlab"
-	"sidetone/internal/soundlab/soundlabtest"
+	"sidetone/internal/testlab"
 )
 
-var acme = soundlab.Headset{
+var acme = testlab.Headset{
 	Name: "acme", Description: "Acme Headset 700", Vendor: "Acme", VID: "1209", PID: "0700", Serial: "A1",
 }
 
@@ -94,12 +93,12 @@ func muted(id string, want devices.Tri) func(devices.Observation) bool {
 	}
 }
 
-func audioOf(s *soundlab.Server) *Audio {
+func audioOf(s *testlab.SoundServer) *Audio {
 	return NewAudio(func() (string, error) { return s.Socket(), nil })
 }
 
 func TestAudio(t *testing.T) {
-	soundlabtest.ForEach(t, func(t *testing.T, s *soundlab.Server) {
+	testlab.ForEachSound(t, func(t *testing.T, s *testlab.SoundServer) {
 		noLeak(t)
 		ctx := deadline(t)
 		f := watch(t, audioOf(s))
@@ -137,7 +136,7 @@ func TestAudio(t *testing.T) {
 }
 
 func TestAudioEchoCancel(t *testing.T) {
-	soundlabtest.ForEach(t, func(t *testing.T, s *soundlab.Server) {
+	testlab.ForEachSound(t, func(t *testing.T, s *testlab.SoundServer) {
 		ctx := deadline(t)
 		hs, err := s.PlugHeadset(ctx, acme)
 		require.NoError(t, err)
@@ -163,7 +162,7 @@ func TestAudioEchoCancel(t *testing.T) {
 }
 
 func TestAudioDefaultChange(t *testing.T) {
-	soundlabtest.ForEach(t, func(t *testing.T, s *soundlab.Server) {
+	testlab.ForEachSound(t, func(t *testing.T, s *testlab.SoundServer) {
 		ctx := deadline(t)
 		first, err := s.PlugHeadset(ctx, acme)
 		require.NoError(t, err)
@@ -183,7 +182,7 @@ func TestAudioDefaultChange(t *testing.T) {
 }
 
 func TestAudioSurvivesItsServer(t *testing.T) {
-	soundlabtest.ForEach(t, func(t *testing.T, s *soundlab.Server) {
+	testlab.ForEachSound(t, func(t *testing.T, s *testlab.SoundServer) {
 		ctx := deadline(t)
 		hs, err := s.PlugHeadset(ctx, acme)
 		require.NoError(t, err)
@@ -205,7 +204,7 @@ func TestAudioSurvivesItsServer(t *testing.T) {
 }
 
 func TestAudioWaitsForItsServer(t *testing.T) {
-	s := soundlabtest.Start(t, soundlab.PulseAudio)
+	s := testlab.SoundForTest(t, testlab.PulseAudio)
 	require.NoError(t, s.Kill())
 	f := watch(t, audioOf(s))
 	f.until("waiting", func(o devices.Observation) bool { return o.Err != nil })
@@ -217,7 +216,7 @@ func TestAudioWaitsForItsServer(t *testing.T) {
 // TestAudioServerHangs stops the server: what was read stays, reading anew fails in time, and
 // all is well again when the server goes on.
 func TestAudioServerHangs(t *testing.T) {
-	s := soundlabtest.Start(t, soundlab.PulseAudio)
+	s := testlab.SoundForTest(t, testlab.PulseAudio)
 	ctx := deadline(t)
 	hs, err := s.PlugHeadset(ctx, acme)
 	require.NoError(t, err)
@@ -233,7 +232,7 @@ func TestAudioServerHangs(t *testing.T) {
 }
 
 func TestAudioStorm(t *testing.T) {
-	soundlabtest.ForEach(t, func(t *testing.T, s *soundlab.Server) {
+	testlab.ForEachSound(t, func(t *testing.T, s *testlab.SoundServer) {
 		ctx := deadline(t)
 		hs, err := s.PlugHeadset(ctx, acme)
 		require.NoError(t, err)
@@ -251,7 +250,7 @@ func TestAudioStorm(t *testing.T) {
 }
 
 func TestAudioOddNames(t *testing.T) {
-	s := soundlabtest.Start(t, soundlab.PulseAudio)
+	s := testlab.SoundForTest(t, testlab.PulseAudio)
 	ctx := deadline(t)
 	f := watch(t, audioOf(s))
 	_, err := s.LoadModule(ctx, "module-null-sink", "sink_name=odd", "sink_properties='device.description=\"Ünïcode 🎧 \xc3\x28\"'")

@@ -11,14 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/platform/pulse"
-	"sidetone/internal/soundlab"
-	"sidetone/internal/soundlab/soundlabtest"
+	"sidetone/internal/testlab"
 )
 
-func forEach(b *testing.B, f func(*testing.B, *soundlab.Server)) {
-	for _, kind := range soundlab.Kinds {
+func forEach(b *testing.B, f func(*testing.B, *testlab.SoundServer)) {
+	for _, kind := range testlab.SoundKinds {
 		b.Run(string(kind), func(b *testing.B) {
-			s := soundlabtest.Start(b, kind)
+			s := testlab.SoundForTest(b, kind)
 			plug(b, s)
 			f(b, s)
 		})
@@ -28,7 +27,7 @@ func forEach(b *testing.B, f func(*testing.B, *soundlab.Server)) {
 // BenchmarkMute is the way of a mute: asked for on one connection, its event on another, the
 // new state read there.
 func BenchmarkMute(b *testing.B) {
-	forEach(b, func(b *testing.B, s *soundlab.Server) {
+	forEach(b, func(b *testing.B, s *testlab.SoundServer) {
 		ctx := context.Background()
 		events := make(chan time.Time, 1)
 		c := dial(b, s, func(pulse.Facility, pulse.EventType, uint32) {
@@ -74,7 +73,7 @@ func percentiles(b *testing.B, name string, d []time.Duration) {
 
 // BenchmarkSource reads one source.
 func BenchmarkSource(b *testing.B) {
-	forEach(b, func(b *testing.B, s *soundlab.Server) {
+	forEach(b, func(b *testing.B, s *testlab.SoundServer) {
 		c := dial(b, s, nil)
 		sources, err := c.Sources(context.Background())
 		require.NoError(b, err)
@@ -102,7 +101,7 @@ func BenchmarkSource(b *testing.B) {
 
 // BenchmarkSnapshot reads all lists in one round trip.
 func BenchmarkSnapshot(b *testing.B) {
-	forEach(b, func(b *testing.B, s *soundlab.Server) {
+	forEach(b, func(b *testing.B, s *testlab.SoundServer) {
 		b.Run("ours", func(b *testing.B) {
 			c := dial(b, s, nil)
 			b.ReportAllocs()
@@ -137,7 +136,7 @@ func BenchmarkSnapshot(b *testing.B) {
 
 // BenchmarkDial connects and hangs up.
 func BenchmarkDial(b *testing.B) {
-	forEach(b, func(b *testing.B, s *soundlab.Server) {
+	forEach(b, func(b *testing.B, s *testlab.SoundServer) {
 		for b.Loop() {
 			c, err := pulse.Dial(context.Background(), s.Socket(), pulse.Options{})
 			if err != nil {

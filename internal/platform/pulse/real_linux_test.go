@@ -20,8 +20,7 @@ import (
 
 	"sidetone/internal/devices"
 	"sidetone/internal/platform/pulse"
-	"sidetone/internal/soundlab"
-	"sidetone/internal/soundlab/soundlabtest"
+	"sidetone/internal/testlab"
 )
 
 // These tests talk to real servers.
@@ -33,7 +32,7 @@ func deadline(tb testing.TB) context.Context {
 	return ctx
 }
 
-func dial(tb testing.TB, s *soundlab.Server, onEvent func(pulse.Facility, pulse.EventType, uint32)) *pulse.Conn {
+func dial(tb testing.TB, s *testlab.SoundServer, onEvent func(pulse.Facility, pulse.EventType, uint32)) *pulse.Conn {
 	tb.Helper()
 	c, err := pulse.Dial(deadline(tb), s.Socket(), pulse.Options{Name: "sidetone test", OnEvent: onEvent})
 	require.NoError(tb, err)
@@ -41,11 +40,11 @@ func dial(tb testing.TB, s *soundlab.Server, onEvent func(pulse.Facility, pulse.
 	return c
 }
 
-var acme = soundlab.Headset{
+var acme = testlab.Headset{
 	Name: "acme", Description: "Acme Headset 700", Vendor: "Acme Inc", VID: "0b0e", PID: "2457", Serial: "A_0001",
 }
 
-func plug(tb testing.TB, s *soundlab.Server) *soundlab.Plugged {
+func plug(tb testing.TB, s *testlab.SoundServer) *testlab.PluggedHeadset {
 	tb.Helper()
 	h, err := s.PlugHeadset(deadline(tb), acme)
 	require.NoError(tb, err)
@@ -90,7 +89,7 @@ func eventually(tb testing.TB, events <-chan pulse.Facility, ok func() bool) {
 }
 
 func TestList(t *testing.T) {
-	soundlabtest.ForEach(t, func(t *testing.T, s *soundlab.Server) {
+	testlab.ForEachSound(t, func(t *testing.T, s *testlab.SoundServer) {
 		h := plug(t, s)
 		c := dial(t, s, nil)
 		ctx := deadline(t)
@@ -98,7 +97,7 @@ func TestList(t *testing.T) {
 		all, err := c.Snapshot(ctx)
 		require.NoError(t, err)
 
-		require.Equal(t, s.Kind() == soundlab.PipeWire, strings.Contains(all.Server.PackageName, "PipeWire"))
+		require.Equal(t, s.Kind() == testlab.PipeWire, strings.Contains(all.Server.PackageName, "PipeWire"))
 		require.NotEmpty(t, all.Server.PackageVersion)
 		require.NotEmpty(t, all.Server.DefaultSink)
 		require.NotEmpty(t, all.Server.DefaultSource)
@@ -172,7 +171,7 @@ func names(sources []pulse.Source) []string {
 
 // TestEveryVersion makes the server speak each version of the protocol that we know.
 func TestEveryVersion(t *testing.T) {
-	soundlabtest.ForEach(t, func(t *testing.T, s *soundlab.Server) {
+	testlab.ForEachSound(t, func(t *testing.T, s *testlab.SoundServer) {
 		h := plug(t, s)
 		for version := uint32(30); version <= 35; version++ {
 			c, err := pulse.DialVersion(deadline(t), "unix:"+s.Socket(), pulse.Options{}, version)
@@ -188,7 +187,7 @@ func TestEveryVersion(t *testing.T) {
 
 // TestSecondOpinion compares our reading with that of an independent client.
 func TestSecondOpinion(t *testing.T) {
-	soundlabtest.ForEach(t, func(t *testing.T, s *soundlab.Server) {
+	testlab.ForEachSound(t, func(t *testing.T, s *testlab.SoundServer) {
 		plug(t, s)
 		_, err := s.LoadModule(deadline(t), "module-echo-cancel", "source_name=ec")
 		require.NoError(t, err)
@@ -238,7 +237,7 @@ func TestSecondOpinion(t *testing.T) {
 }
 
 // dialOther connects the independent client.
-func dialOther(tb testing.TB, s *soundlab.Server) *proto.Client {
+func dialOther(tb testing.TB, s *testlab.SoundServer) *proto.Client {
 	tb.Helper()
 	nc, err := net.Dial("unix", s.Socket())
 	require.NoError(tb, err)
@@ -265,7 +264,7 @@ func dialOther(tb testing.TB, s *soundlab.Server) *proto.Client {
 }
 
 func TestMuteEvent(t *testing.T) {
-	soundlabtest.ForEach(t, func(t *testing.T, s *soundlab.Server) {
+	testlab.ForEachSound(t, func(t *testing.T, s *testlab.SoundServer) {
 		h := plug(t, s)
 		ctx := deadline(t)
 		type change struct {
@@ -301,7 +300,7 @@ func TestMuteEvent(t *testing.T) {
 }
 
 func TestMuteStorm(t *testing.T) {
-	soundlabtest.ForEach(t, func(t *testing.T, s *soundlab.Server) {
+	testlab.ForEachSound(t, func(t *testing.T, s *testlab.SoundServer) {
 		h := plug(t, s)
 		ctx := deadline(t)
 		onEvent, events := listen(1) // one slot is enough to lose nothing
@@ -346,7 +345,7 @@ func TestMuteStorm(t *testing.T) {
 }
 
 func TestPlugAndUnplug(t *testing.T) {
-	soundlabtest.ForEach(t, func(t *testing.T, s *soundlab.Server) {
+	testlab.ForEachSound(t, func(t *testing.T, s *testlab.SoundServer) {
 		ctx := deadline(t)
 		onEvent, events := listen(1)
 		c := dial(t, s, onEvent)
@@ -365,7 +364,7 @@ func TestPlugAndUnplug(t *testing.T) {
 }
 
 func TestServerDies(t *testing.T) {
-	soundlabtest.ForEach(t, func(t *testing.T, s *soundlab.Server) {
+	testlab.ForEachSound(t, func(t *testing.T, s *testlab.SoundServer) {
 		for _, end := range []func() error{s.Kill, s.Term} {
 			c := dial(t, s, nil)
 			require.NoError(t, end())
@@ -382,7 +381,7 @@ func TestServerDies(t *testing.T) {
 }
 
 func TestServerHangs(t *testing.T) {
-	soundlabtest.ForEach(t, func(t *testing.T, s *soundlab.Server) {
+	testlab.ForEachSound(t, func(t *testing.T, s *testlab.SoundServer) {
 		c := dial(t, s, nil)
 		before := goleak.IgnoreCurrent()
 		require.NoError(t, s.Suspend())
@@ -415,7 +414,7 @@ func TestServerHangs(t *testing.T) {
 }
 
 func TestManyConnections(t *testing.T) {
-	soundlabtest.ForEach(t, func(t *testing.T, s *soundlab.Server) {
+	testlab.ForEachSound(t, func(t *testing.T, s *testlab.SoundServer) {
 		open := func() {
 			c, err := pulse.Dial(deadline(t), s.Socket(), pulse.Options{})
 			require.NoError(t, err)
@@ -442,7 +441,7 @@ func openFiles(t *testing.T) int {
 }
 
 func TestOddText(t *testing.T) {
-	soundlabtest.ForEach(t, func(t *testing.T, s *soundlab.Server) {
+	testlab.ForEachSound(t, func(t *testing.T, s *testlab.SoundServer) {
 		_, err := s.LoadModule(deadline(t), "module-null-sink", "sink_name=odd",
 			// PulseAudio reads hex: as raw bytes, PipeWire as text and takes the raw bytes after it.
 			"sink_properties='device.serial=hex:41ff00fe42 device.description=\"M\xfcller \xe2\x82 \u00fc\"'")
@@ -465,14 +464,14 @@ func TestOddText(t *testing.T) {
 			require.NotContains(t, value, "\x00", key)
 		}
 		require.Contains(t, odd.Description, "\u00fc")
-		if s.Kind() == soundlab.PulseAudio {
+		if s.Kind() == testlab.PulseAudio {
 			require.Equal(t, "A\uFFFD\uFFFD\uFFFDB", odd.Properties["device.serial"])
 		}
 	})
 }
 
 func TestEchoCanceller(t *testing.T) {
-	soundlabtest.ForEach(t, func(t *testing.T, s *soundlab.Server) {
+	testlab.ForEachSound(t, func(t *testing.T, s *testlab.SoundServer) {
 		h := plug(t, s)
 		ctx := deadline(t)
 		onEvent, events := listen(1)
@@ -511,7 +510,7 @@ func TestEchoCanceller(t *testing.T) {
 			require.Equal(t, h.SourceName, e.SourceMaster)
 			require.Equal(t, devices.True, e.EchoCancellation)
 			require.Equal(t, devices.True, e.NoiseSuppression)
-			gain := devices.Of(s.Kind() == soundlab.PulseAudio && len(args) == 2) // only PulseAudio's default is on
+			gain := devices.Of(s.Kind() == testlab.PulseAudio && len(args) == 2) // only PulseAudio's default is on
 			require.Equal(t, gain, e.GainControl)
 
 			require.NoError(t, s.UnloadModule(ctx, module))

@@ -14,8 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/platform/pulse"
-	"sidetone/internal/soundlab"
-	"sidetone/internal/soundlab/soundlabtest"
+	"sidetone/internal/testlab"
 )
 
 var (
@@ -29,7 +28,7 @@ func TestRecord(t *testing.T) {
 		record(t, *recordServer, *recordDir)
 		return
 	}
-	soundlabtest.ForEach(t, func(t *testing.T, s *soundlab.Server) {
+	testlab.ForEachSound(t, func(t *testing.T, s *testlab.SoundServer) {
 		h := plug(t, s)
 		require.NoError(t, h.SetMute(deadline(t), true))
 		_, err := s.LoadModule(deadline(t), "module-echo-cancel", "source_master="+h.SourceName, "sink_master="+h.SinkName,

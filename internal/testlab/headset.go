@@ -1,4 +1,4 @@
-package soundlab
+package testlab
 
 import (
 	"cmp"
@@ -20,12 +20,12 @@ type Headset struct {
 	FormFactor  string // "headset" if empty; "microphone", "webcam", …
 }
 
-// Plugged is a headset that is plugged in.
-type Plugged struct {
+// PluggedHeadset is a headset that is plugged in.
+type PluggedHeadset struct {
 	SourceName string // its microphone
 	SinkName   string // its earphones
 
-	server  *Server
+	server  *SoundServer
 	modules []uint32 // in the order in which they were loaded
 }
 
@@ -36,11 +36,11 @@ var (
 
 func (h Headset) validate() error {
 	if !nameForm.MatchString(h.Name) {
-		return fmt.Errorf("soundlab: headset name %q: only letters, digits, '.', '_' and '-' can be in it", h.Name)
+		return fmt.Errorf("testlab: headset name %q: only letters, digits, '.', '_' and '-' can be in it", h.Name)
 	}
 	for _, text := range []string{h.Description, h.Vendor, h.VID, h.PID, h.Serial, h.FormFactor} {
 		if !textForm.MatchString(text) {
-			return fmt.Errorf("soundlab: headset %s: quotes, backslashes and control characters cannot be in %q", h.Name, text)
+			return fmt.Errorf("testlab: headset %s: quotes, backslashes and control characters cannot be in %q", h.Name, text)
 		}
 	}
 	return nil
@@ -71,16 +71,16 @@ func (h Headset) properties() string {
 // of a null sink, the earphones, and a remapped monitor of a second null sink, the
 // microphone: of the virtual sources this is the one that can carry properties and works
 // alike on both kinds of server.
-func (s *Server) PlugHeadset(ctx context.Context, h Headset) (*Plugged, error) {
+func (s *SoundServer) PlugHeadset(ctx context.Context, h Headset) (*PluggedHeadset, error) {
 	if err := h.validate(); err != nil {
 		return nil, err
 	}
-	p := &Plugged{SourceName: h.Name + "_mic", SinkName: h.Name + "_speaker", server: s}
+	p := &PluggedHeadset{SourceName: h.Name + "_mic", SinkName: h.Name + "_speaker", server: s}
 	switch taken, err := s.has(ctx, "sinks", p.SinkName); {
 	case err != nil:
 		return nil, err
 	case taken: // the server would choose another name
-		return nil, fmt.Errorf("soundlab: a headset %s is plugged in already", h.Name)
+		return nil, fmt.Errorf("testlab: a headset %s is plugged in already", h.Name)
 	}
 	bus := h.Name + "_bus"
 	steps := [][]string{
@@ -102,7 +102,7 @@ func (s *Server) PlugHeadset(ctx context.Context, h Headset) (*Plugged, error) {
 }
 
 // Unplug pulls the headset out and returns when the server no longer lists it.
-func (p *Plugged) Unplug(ctx context.Context) error {
+func (p *PluggedHeadset) Unplug(ctx context.Context) error {
 	if err := p.unload(ctx); err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (p *Plugged) Unplug(ctx context.Context) error {
 }
 
 // SetMute mutes or unmutes the headset's microphone, as a switch on it would.
-func (p *Plugged) SetMute(ctx context.Context, mute bool) error {
+func (p *PluggedHeadset) SetMute(ctx context.Context, mute bool) error {
 	value := "0"
 	if mute {
 		value = "1"
@@ -119,7 +119,7 @@ func (p *Plugged) SetMute(ctx context.Context, mute bool) error {
 	return err
 }
 
-func (p *Plugged) unload(ctx context.Context) error {
+func (p *PluggedHeadset) unload(ctx context.Context) error {
 	for len(p.modules) > 0 {
 		last := len(p.modules) - 1
 		if err := p.server.UnloadModule(ctx, p.modules[last]); err != nil {
@@ -131,7 +131,7 @@ func (p *Plugged) unload(ctx context.Context) error {
 }
 
 // wait waits until both devices are listed, or neither is: PipeWire answers earlier.
-func (p *Plugged) wait(ctx context.Context, present bool) error {
+func (p *PluggedHeadset) wait(ctx context.Context, present bool) error {
 	what := "list the headset"
 	if !present {
 		what = "drop the headset"

@@ -1,8 +1,11 @@
-// Package soundlab starts a private sound server for demonstrations, tests and benchmarks,
-// and plugs pretended headsets into it. The server lives in a folder of its own, sees no
-// hardware, and never touches the user's own server, session bus or settings. It works as
-// root and as a normal user, without D-Bus and without a display, and several may run at once.
-package soundlab
+// Package testlab is what tests, the demo and the benchmarks share: private sound servers into
+// which pretended headsets are plugged, folders that look like sysfs and /dev with HID devices,
+// and waiting for something without sleeping. It uses nothing of ours.
+//
+// A private sound server lives in a folder of its own, sees no hardware, and never touches the
+// user's own server, session bus or settings. It works as root and as a normal user, without
+// D-Bus and without a display, and several may run at once.
+package testlab
 
 import (
 	"bytes"
@@ -19,22 +22,22 @@ import (
 	"time"
 )
 
-// Kind is which sound server to start.
-type Kind string
+// SoundKind is which sound server to start.
+type SoundKind string
 
 // The kinds.
 const (
-	PulseAudio Kind = "pulseaudio"
-	PipeWire   Kind = "pipewire" // with WirePlumber, pipewire-pulse and a private session bus
+	PulseAudio SoundKind = "pulseaudio"
+	PipeWire   SoundKind = "pipewire" // with WirePlumber, pipewire-pulse and a private session bus
 )
 
-// Kinds lists every kind.
-var Kinds = []Kind{PulseAudio, PipeWire}
+// SoundKinds lists every kind.
+var SoundKinds = []SoundKind{PulseAudio, PipeWire}
 
-// Options of Start.
-type Options struct {
-	Kind Kind
-	// Dir is the server's folder, created by Start and removed by Close. It must be empty or
+// SoundOptions of StartSound.
+type SoundOptions struct {
+	Kind SoundKind
+	// Dir is the server's folder, created by StartSound and removed by Close. It must be empty or
 	// not exist. Its path must be short, since a socket's path has at most 107 bytes. Empty
 	// means a new temporary folder.
 	Dir string
@@ -42,10 +45,10 @@ type Options struct {
 	Log io.Writer
 }
 
-// Server is a running private sound server. Its methods may be called from any goroutine,
+// SoundServer is a running private sound server. Its methods may be called from any goroutine,
 // but those that start or end processes one at a time.
-type Server struct {
-	kind  Kind
+type SoundServer struct {
+	kind  SoundKind
 	dir   string
 	log   *logTail
 	group *group // the server's processes; replaced by Restart
@@ -63,16 +66,16 @@ const (
 	maxSocketPath = 107
 )
 
-// Start starts a server and returns when it answers requests. ctx bounds the start only.
-func Start(ctx context.Context, o Options) (*Server, error) {
-	if err := Available(o.Kind); err != nil {
+// StartSound starts a server and returns when it answers requests. ctx bounds the start only.
+func StartSound(ctx context.Context, o SoundOptions) (*SoundServer, error) {
+	if err := SoundAvailable(o.Kind); err != nil {
 		return nil, err
 	}
 	dir, err := makeDir(o.Dir)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{kind: o.Kind, dir: dir, log: &logTail{out: o.Log}}
+	s := &SoundServer{kind: o.Kind, dir: dir, log: &logTail{out: o.Log}}
 	if err := s.start(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -85,33 +88,33 @@ func makeDir(dir string) (string, error) {
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return "", fmt.Errorf("soundlab: find folder: %w", err)
+		return "", fmt.Errorf("testlab: find folder: %w", err)
 	}
 	if err := checkPath(dir); err != nil {
 		return "", err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("soundlab: make folder: %w", err)
+		return "", fmt.Errorf("testlab: make folder: %w", err)
 	}
 	switch entries, err := os.ReadDir(dir); {
 	case err != nil:
-		return "", fmt.Errorf("soundlab: read folder: %w", err)
+		return "", fmt.Errorf("testlab: read folder: %w", err)
 	case len(entries) > 0:
-		return "", fmt.Errorf("soundlab: %s is not empty: give a folder of its own, it is removed at the end", dir)
+		return "", fmt.Errorf("testlab: %s is not empty: give a folder of its own, it is removed at the end", dir)
 	}
 	return dir, nil
 }
 
 // makeTempDir makes a folder in /tmp where the user's own temporary folder cannot be used.
 func makeTempDir() (string, error) {
-	const pattern = "soundlab-"
+	const pattern = "testlab-"
 	parent := os.TempDir()
 	if checkPath(filepath.Join(parent, pattern+"4294967295")) != nil {
 		parent = "/tmp"
 	}
 	dir, err := os.MkdirTemp(parent, pattern)
 	if err != nil {
-		return "", fmt.Errorf("soundlab: make folder: %w", err)
+		return "", fmt.Errorf("testlab: make folder: %w", err)
 	}
 	return dir, nil
 }
@@ -122,22 +125,22 @@ var plainPath = regexp.MustCompile(`^[A-Za-z0-9/._+@-]+$`)
 func checkPath(dir string) error {
 	switch {
 	case len(dir)+len(longestSocket) > maxSocketPath:
-		return fmt.Errorf("soundlab: the path %s is too long for sockets in it: use one of at most %d bytes",
+		return fmt.Errorf("testlab: the path %s is too long for sockets in it: use one of at most %d bytes",
 			dir, maxSocketPath-len(longestSocket))
 	case !plainPath.MatchString(dir):
-		return fmt.Errorf("soundlab: the path %q has characters that sound servers do not take: "+
+		return fmt.Errorf("testlab: the path %q has characters that sound servers do not take: "+
 			"use letters, digits and / . _ + @ -", dir)
 	}
 	return nil
 }
 
 // start starts the processes in a prepared folder and waits until the server answers.
-func (s *Server) start(ctx context.Context) error {
+func (s *SoundServer) start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
 	for _, sub := range []string{s.dir, s.pulseDir(), s.path("state")} {
 		if err := os.MkdirAll(sub, 0o700); err != nil {
-			return fmt.Errorf("soundlab: make folder: %w", err)
+			return fmt.Errorf("testlab: make folder: %w", err)
 		}
 	}
 	s.group = &group{}
@@ -151,24 +154,24 @@ func (s *Server) start(ctx context.Context) error {
 		err = s.waitFor(ctx, "answer requests", s.answers)
 	}
 	if err != nil {
-		return fmt.Errorf("soundlab: start %s: %w; its last words:\n%s", s.kind, err, s.log.tail())
+		return fmt.Errorf("testlab: start %s: %w; its last words:\n%s", s.kind, err, s.log.tail())
 	}
 	return nil
 }
 
 // Kind returns which sound server s is.
-func (s *Server) Kind() Kind { return s.kind }
+func (s *SoundServer) Kind() SoundKind { return s.kind }
 
 // Dir returns the server's folder.
-func (s *Server) Dir() string { return s.dir }
+func (s *SoundServer) Dir() string { return s.dir }
 
 // Socket returns the path of the socket on which the PulseAudio protocol is spoken.
-func (s *Server) Socket() string { return filepath.Join(s.pulseDir(), "native") }
+func (s *SoundServer) Socket() string { return filepath.Join(s.pulseDir(), "native") }
 
 // Env returns an environment for programs that shall use this server: that of this process
 // without display, D-Bus and sound settings, with those of this server, and with a home in its
 // folder.
-func (s *Server) Env() []string {
+func (s *SoundServer) Env() []string {
 	env := slices.DeleteFunc(os.Environ(), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		for _, prefix := range []string{"DBUS_", "PULSE_", "PIPEWIRE_", "WIREPLUMBER_"} {
@@ -183,17 +186,17 @@ func (s *Server) Env() []string {
 
 // Adopt gives this very process the environment that Env gives others, for libraries in it that
 // would look for the user's own server and its settings.
-func (s *Server) Adopt() error {
+func (s *SoundServer) Adopt() error {
 	for _, setting := range s.clientEnv() {
 		name, value, _ := strings.Cut(setting, "=")
 		if err := os.Setenv(name, value); err != nil {
-			return fmt.Errorf("soundlab: set %s: %w", name, err)
+			return fmt.Errorf("testlab: set %s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-func (s *Server) clientEnv() []string {
+func (s *SoundServer) clientEnv() []string {
 	return []string{
 		"XDG_RUNTIME_DIR=" + s.dir,
 		"PIPEWIRE_RUNTIME_DIR=" + s.dir,
@@ -209,7 +212,7 @@ func (s *Server) clientEnv() []string {
 }
 
 // ownEnv is the environment of the server's own programs: nothing of the user's.
-func (s *Server) ownEnv() []string {
+func (s *SoundServer) ownEnv() []string {
 	env := append(s.clientEnv(),
 		"LC_ALL=C.UTF-8",
 		"PATH="+os.Getenv("PATH"),
@@ -221,45 +224,45 @@ func (s *Server) ownEnv() []string {
 	return env
 }
 
-func (s *Server) path(name string) string { return filepath.Join(s.dir, name) }
+func (s *SoundServer) path(name string) string { return filepath.Join(s.dir, name) }
 
-func (s *Server) pulseDir() string { return s.path("pulse") }
+func (s *SoundServer) pulseDir() string { return s.path("pulse") }
 
 // Kill ends the server at once, as a crash would, and waits until all its processes are gone.
-func (s *Server) Kill() error { return s.group.kill() }
+func (s *SoundServer) Kill() error { return s.group.kill() }
 
 // Term asks the server to end, as a logout would, and waits until all its processes are gone.
-func (s *Server) Term() error { return s.group.terminate() }
+func (s *SoundServer) Term() error { return s.group.terminate() }
 
 // Suspend stops the server's processes: it keeps its connections and answers nothing.
-func (s *Server) Suspend() error { return s.group.suspend() }
+func (s *SoundServer) Suspend() error { return s.group.suspend() }
 
 // Continue undoes Suspend.
-func (s *Server) Continue() error { return s.group.resume() }
+func (s *SoundServer) Continue() error { return s.group.resume() }
 
 // Restart kills the server if it still runs and starts it anew, on the same socket and with
 // nothing plugged in.
-func (s *Server) Restart(ctx context.Context) error {
+func (s *SoundServer) Restart(ctx context.Context) error {
 	if err := s.Kill(); err != nil {
 		return err
 	}
 	return s.start(ctx)
 }
 
-// Close kills what Start and Restart started and removes the folder.
-func (s *Server) Close() error {
+// Close kills what StartSound and Restart started and removes the folder.
+func (s *SoundServer) Close() error {
 	var err error
 	if s.group != nil {
 		err = s.group.kill()
 	}
 	if rmErr := os.RemoveAll(s.dir); rmErr != nil {
-		err = errors.Join(err, fmt.Errorf("soundlab: remove folder: %w", rmErr))
+		err = errors.Join(err, fmt.Errorf("testlab: remove folder: %w", rmErr))
 	}
 	return err
 }
 
 // waitFor looks until check succeeds, a process of the server ends, or ctx does.
-func (s *Server) waitFor(ctx context.Context, what string, check func(context.Context) error) error {
+func (s *SoundServer) waitFor(ctx context.Context, what string, check func(context.Context) error) error {
 	tick := time.NewTicker(poll)
 	defer tick.Stop()
 	for {

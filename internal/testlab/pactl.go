@@ -1,4 +1,4 @@
-package soundlab
+package testlab
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 const pactlLimit = 10 * time.Second
 
 // pactl runs the servers' own control program and returns what it prints.
-func (s *Server) pactl(ctx context.Context, args ...string) (string, error) {
+func (s *SoundServer) pactl(ctx context.Context, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, pactlLimit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "pactl", args...)
@@ -25,7 +25,7 @@ func (s *Server) pactl(ctx context.Context, args ...string) (string, error) {
 		if ctx.Err() != nil {
 			err = fmt.Errorf("no answer: %w", ctx.Err())
 		}
-		return "", fmt.Errorf("soundlab: pactl %s on the private %s: %w: %s",
+		return "", fmt.Errorf("testlab: pactl %s on the private %s: %w: %s",
 			strings.Join(args, " "), s.kind, err, bytes.TrimSpace(complaint.Bytes()))
 	}
 	return out.String(), nil
@@ -34,26 +34,26 @@ func (s *Server) pactl(ctx context.Context, args ...string) (string, error) {
 // LoadModule loads a module of the server and returns its index. An argument with several
 // words or properties is quoted by the caller as the server wants it: inner double quotes in
 // outer single quotes work everywhere, backslashes do not.
-func (s *Server) LoadModule(ctx context.Context, name string, args ...string) (uint32, error) {
+func (s *SoundServer) LoadModule(ctx context.Context, name string, args ...string) (uint32, error) {
 	out, err := s.pactl(ctx, append([]string{"load-module", name}, args...)...)
 	if err != nil {
 		return 0, err
 	}
 	index, err := strconv.ParseUint(strings.TrimSpace(out), 10, 32)
 	if err != nil {
-		return 0, fmt.Errorf("soundlab: load %s: pactl answered %q instead of an index", name, out)
+		return 0, fmt.Errorf("testlab: load %s: pactl answered %q instead of an index", name, out)
 	}
 	return uint32(index), nil
 }
 
 // UnloadModule unloads a module.
-func (s *Server) UnloadModule(ctx context.Context, index uint32) error {
+func (s *SoundServer) UnloadModule(ctx context.Context, index uint32) error {
 	_, err := s.pactl(ctx, "unload-module", strconv.FormatUint(uint64(index), 10))
 	return err
 }
 
 // has reports whether the server lists a device ("sources" or "sinks") of this name.
-func (s *Server) has(ctx context.Context, what, name string) (bool, error) {
+func (s *SoundServer) has(ctx context.Context, what, name string) (bool, error) {
 	out, err := s.pactl(ctx, "list", "short", what)
 	if err != nil {
 		return false, err
@@ -69,7 +69,7 @@ func (s *Server) has(ctx context.Context, what, name string) (bool, error) {
 // SetDefaultSource makes the source with the given name the one that programs record from
 // unless told otherwise. PipeWire's session manager now and then drops the wish while it deals
 // with another change, hence the look and the repetition.
-func (s *Server) SetDefaultSource(ctx context.Context, name string) error {
+func (s *SoundServer) SetDefaultSource(ctx context.Context, name string) error {
 	return s.waitFor(ctx, "take "+name+" for its default source", func(ctx context.Context) error {
 		if _, err := s.pactl(ctx, "set-default-source", name); err != nil {
 			return err

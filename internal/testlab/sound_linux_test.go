@@ -1,4 +1,4 @@
-package soundlab_test
+package testlab_test
 
 import (
 	"bufio"
@@ -18,8 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"sidetone/internal/soundlab"
-	"sidetone/internal/soundlab/soundlabtest"
+	"sidetone/internal/testlab"
 )
 
 const childKind = "SOUNDLAB_TEST_CHILD"
@@ -27,8 +26,8 @@ const childKind = "SOUNDLAB_TEST_CHILD"
 // TestMain also is the program that TestServerDiesWithItsParent kills.
 func TestMain(m *testing.M) {
 	if kind := os.Getenv(childKind); kind != "" {
-		s, err := soundlab.Start(context.Background(), soundlab.Options{
-			Kind: soundlab.Kind(kind), Dir: os.Getenv("SOUNDLAB_TEST_DIR"),
+		s, err := testlab.StartSound(context.Background(), testlab.SoundOptions{
+			Kind: testlab.SoundKind(kind), Dir: os.Getenv("SOUNDLAB_TEST_DIR"),
 		})
 		if err != nil {
 			fmt.Println(err)
@@ -47,7 +46,7 @@ func deadline(t *testing.T) context.Context {
 	return ctx
 }
 
-func pactl(t *testing.T, s *soundlab.Server, args ...string) string {
+func pactl(t *testing.T, s *testlab.SoundServer, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(deadline(t), "pactl", args...)
 	cmd.Env = append(s.Env(), "LC_ALL=C")
@@ -78,10 +77,10 @@ func running(t *testing.T, group int) []string {
 }
 
 func TestStartAndClose(t *testing.T) {
-	for kind, programs := range map[soundlab.Kind]int{soundlab.PulseAudio: 1, soundlab.PipeWire: 4} {
+	for kind, programs := range map[testlab.SoundKind]int{testlab.PulseAudio: 1, testlab.PipeWire: 4} {
 		t.Run(string(kind), func(t *testing.T) {
-			require.NoError(t, soundlab.Available(kind))
-			s, err := soundlab.Start(deadline(t), soundlab.Options{Kind: kind})
+			require.NoError(t, testlab.SoundAvailable(kind))
+			s, err := testlab.StartSound(deadline(t), testlab.SoundOptions{Kind: kind})
 			require.NoError(t, err)
 			group := s.ProcessGroup()
 			require.Len(t, running(t, group), programs)
@@ -89,7 +88,7 @@ func TestStartAndClose(t *testing.T) {
 			info := pactl(t, s, "info")
 			require.Contains(t, info, "Server String: unix:"+s.Socket())
 			require.Contains(t, info, "Default Sink: auto_null")
-			require.Equal(t, kind == soundlab.PipeWire, strings.Contains(info, "on PipeWire"))
+			require.Equal(t, kind == testlab.PipeWire, strings.Contains(info, "on PipeWire"))
 			require.Empty(t, pactl(t, s, "list", "short", "cards"), "no hardware in a private server")
 
 			require.NoError(t, s.Close())
@@ -101,9 +100,9 @@ func TestStartAndClose(t *testing.T) {
 }
 
 func TestHeadset(t *testing.T) {
-	soundlabtest.ForEach(t, func(t *testing.T, s *soundlab.Server) {
+	testlab.ForEachSound(t, func(t *testing.T, s *testlab.SoundServer) {
 		ctx := deadline(t)
-		h, err := s.PlugHeadset(ctx, soundlab.Headset{
+		h, err := s.PlugHeadset(ctx, testlab.Headset{
 			Name: "acme", Description: "Acme Headset 700", Vendor: "Acme Inc", VID: "0b0e", PID: "2457", Serial: "A_0001",
 		})
 		require.NoError(t, err)
@@ -128,7 +127,7 @@ func TestHeadset(t *testing.T) {
 		require.NoError(t, h.SetMute(ctx, false))
 		require.Contains(t, section(pactl(t, s, "list", "sources"), h.SourceName), "Mute: no")
 
-		_, err = s.PlugHeadset(ctx, soundlab.Headset{Name: "acme"})
+		_, err = s.PlugHeadset(ctx, testlab.Headset{Name: "acme"})
 		require.ErrorContains(t, err, "plugged in already")
 		require.NoError(t, h.Unplug(ctx))
 		require.NotContains(t, pactl(t, s, "list", "short"), "acme")
@@ -146,8 +145,8 @@ func section(list, name string) string {
 }
 
 func TestHeadsetWithUnusableText(t *testing.T) {
-	soundlabtest.ForEach(t, func(t *testing.T, s *soundlab.Server) {
-		for _, h := range []soundlab.Headset{
+	testlab.ForEachSound(t, func(t *testing.T, s *testlab.SoundServer) {
+		for _, h := range []testlab.Headset{
 			{Name: ""},
 			{Name: "two words"},
 			{Name: "a", Description: `6" long`},
@@ -162,7 +161,7 @@ func TestHeadsetWithUnusableText(t *testing.T) {
 }
 
 func TestSignals(t *testing.T) {
-	soundlabtest.ForEach(t, func(t *testing.T, s *soundlab.Server) {
+	testlab.ForEachSound(t, func(t *testing.T, s *testlab.SoundServer) {
 		ctx := deadline(t)
 		require.NoError(t, s.Suspend())
 		short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
@@ -190,10 +189,10 @@ func TestSignals(t *testing.T) {
 func TestSeveralAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 4 {
-		s := soundlabtest.Start(t, soundlab.Kinds[i%2])
+		s := testlab.SoundForTest(t, testlab.SoundKinds[i%2])
 		name := fmt.Sprintf("acme%d", i)
 		all.Go(func() {
-			_, err := s.PlugHeadset(deadline(t), soundlab.Headset{Name: name})
+			_, err := s.PlugHeadset(deadline(t), testlab.Headset{Name: name})
 			if err != nil {
 				t.Error(err)
 			}
@@ -213,9 +212,9 @@ func TestSeveralAtOnce(t *testing.T) {
 }
 
 func TestFolder(t *testing.T) {
-	require.NoError(t, soundlab.Available(soundlab.PulseAudio))
-	start := func(dir string) (*soundlab.Server, error) {
-		return soundlab.Start(deadline(t), soundlab.Options{Kind: soundlab.PulseAudio, Dir: dir})
+	require.NoError(t, testlab.SoundAvailable(testlab.PulseAudio))
+	start := func(dir string) (*testlab.SoundServer, error) {
+		return testlab.StartSound(deadline(t), testlab.SoundOptions{Kind: testlab.PulseAudio, Dir: dir})
 	}
 	dir, err := os.MkdirTemp("", "lab")
 	require.NoError(t, err)
@@ -245,7 +244,7 @@ func TestFolder(t *testing.T) {
 func TestUnusableTempDir(t *testing.T) {
 	for _, dir := range []string{"/" + strings.Repeat("x", 90), "/my files"} {
 		t.Setenv("TMPDIR", dir)
-		s := soundlabtest.Start(t, soundlab.PulseAudio)
+		s := testlab.SoundForTest(t, testlab.PulseAudio)
 		require.True(t, strings.HasPrefix(s.Dir(), "/tmp/"))
 	}
 }
@@ -256,7 +255,7 @@ func TestEnvironmentIsPrivate(t *testing.T) {
 	}
 	t.Setenv("XDG_RUNTIME_DIR", "/host")
 	t.Setenv("SOMETHING_ELSE", "stays")
-	s := soundlabtest.Start(t, soundlab.PulseAudio)
+	s := testlab.SoundForTest(t, testlab.PulseAudio)
 	env := s.Env()
 	require.Contains(t, env, "SOMETHING_ELSE=stays")
 	require.Contains(t, env, "XDG_RUNTIME_DIR="+s.Dir())
@@ -268,19 +267,19 @@ func TestEnvironmentIsPrivate(t *testing.T) {
 }
 
 func TestStartFails(t *testing.T) {
-	require.NoError(t, soundlab.Available(soundlab.PulseAudio))
+	require.NoError(t, testlab.SoundAvailable(testlab.PulseAudio))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	dir := filepath.Join(t.TempDir(), "d")
-	_, err := soundlab.Start(ctx, soundlab.Options{Kind: soundlab.PulseAudio, Dir: dir})
+	_, err := testlab.StartSound(ctx, testlab.SoundOptions{Kind: testlab.PulseAudio, Dir: dir})
 	require.ErrorIs(t, err, context.Canceled)
 	require.NoDirExists(t, dir)
 }
 
 func TestServerDiesWithItsParent(t *testing.T) {
-	for _, kind := range soundlab.Kinds {
+	for _, kind := range testlab.SoundKinds {
 		t.Run(string(kind), func(t *testing.T) {
-			require.NoError(t, soundlab.Available(kind))
+			require.NoError(t, testlab.SoundAvailable(kind))
 			dir, err := os.MkdirTemp("", "lab")
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })

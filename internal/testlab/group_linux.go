@@ -1,4 +1,4 @@
-package soundlab
+package testlab
 
 import (
 	"errors"
@@ -95,7 +95,7 @@ func (g *group) end(signals ...syscall.Signal) error {
 		select {
 		case <-p.ended:
 		case <-limit.C:
-			return fmt.Errorf("soundlab: %s did not end within %s of signal %q", p.name, stopLimit, signals[0])
+			return fmt.Errorf("testlab: %s did not end within %s of signal %q", p.name, stopLimit, signals[0])
 		}
 	}
 	return nil
@@ -117,7 +117,7 @@ func (g *group) signal(sig syscall.Signal) error {
 			continue
 		}
 		if err := syscall.Kill(-g.id, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
-			return fmt.Errorf("soundlab: send signal %q to process group %d: %w", sig, g.id, err)
+			return fmt.Errorf("testlab: send signal %q to process group %d: %w", sig, g.id, err)
 		}
 		return nil
 	}

@@ -1,4 +1,4 @@
-package soundlab
+package testlab
 
 import (
 	"errors"
@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-var errNotHere = errors.New("soundlab: private sound servers run on Linux only")
+var errNotHere = errors.New("testlab: private sound servers run on Linux only")
 
-// Available returns nil if a server of this kind can be started here, otherwise an error
+// SoundAvailable returns nil if a server of this kind can be started here, otherwise an error
 // that says which programs are missing and how to install them.
-func Available(kind Kind) error {
+func SoundAvailable(kind SoundKind) error {
 	if runtime.GOOS != "linux" {
 		return errNotHere
 	}
@@ -23,7 +23,7 @@ func Available(kind Kind) error {
 // program is one that a kind of server needs, and the Debian package that has it.
 type program struct{ name, pkg string }
 
-var programs = map[Kind][]program{
+var programs = map[SoundKind][]program{
 	PulseAudio: {{"pulseaudio", "pulseaudio"}, {"pactl", "pulseaudio-utils"}},
 	PipeWire: {
 		{"pipewire", "pipewire"},
@@ -35,10 +35,10 @@ var programs = map[Kind][]program{
 }
 
 // missing returns an error that names the programs that lookPath does not find.
-func missing(kind Kind, lookPath func(string) (string, error)) error {
+func missing(kind SoundKind, lookPath func(string) (string, error)) error {
 	needed, ok := programs[kind]
 	if !ok {
-		return fmt.Errorf("soundlab: no kind of sound server is called %q, use one of %q", kind, Kinds)
+		return fmt.Errorf("testlab: no kind of sound server is called %q, use one of %q", kind, SoundKinds)
 	}
 	var names, packages []string
 	for _, p := range needed {
@@ -51,6 +51,6 @@ func missing(kind Kind, lookPath func(string) (string, error)) error {
 		return nil
 	}
 	slices.Sort(packages)
-	return fmt.Errorf("soundlab: a private %s server needs %s: run `make deps`, or install the package(s) %s",
+	return fmt.Errorf("testlab: a private %s server needs %s: run `make deps`, or install the package(s) %s",
 		kind, strings.Join(names, ", "), strings.Join(slices.Compact(packages), ", "))
 }

@@ -1,8 +1,4 @@
-// Package hidlab makes HID devices below a folder, as platform.NewHID reads them: the entries of
-// sysfs, and nodes that are pipes on which each write is one report. It is for tests and
-// measurements on machines that have no such devices; the kernel's own are tested in the virtual
-// machine (tools/vm).
-package hidlab
+package testlab
 
 import (
 	"fmt"
@@ -12,27 +8,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Lab is a folder that holds sys and dev.
-type Lab struct {
+// HIDTree is a folder in which there are HID devices as platform.NewHID reads them: the entries of
+// sysfs, and nodes that are pipes on which each write is one report. It is for machines that have
+// no such devices; the kernel's own are tested in the virtual machine (tools/vm).
+type HIDTree struct {
 	root    string
 	plugged int // as the kernel counts HID devices
 }
 
-// New makes an empty lab in a folder that exists.
-func New(root string) (*Lab, error) {
+// NewHIDTree makes an empty tree in a folder that exists.
+func NewHIDTree(root string) (*HIDTree, error) {
 	for _, dir := range []string{"dev", "sys/class/hidraw"} {
 		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
-			return nil, fmt.Errorf("make a lab for HID devices: %w", err)
+			return nil, fmt.Errorf("make a tree for HID devices: %w", err)
 		}
 	}
-	return &Lab{root: root}, nil
+	return &HIDTree{root: root}, nil
 }
 
 // Root is the folder.
-func (l *Lab) Root() string { return l.root }
+func (t *HIDTree) Root() string { return t.root }
 
-// Device is one HID interface of a USB device.
-type Device struct {
+// HIDDevice is one HID interface of a USB device.
+type HIDDevice struct {
 	Node       string // hidraw3
 	Port       string // of the USB device: 1-3
 	VID, PID   string // 4 hex digits
@@ -42,23 +40,23 @@ type Device struct {
 	Descriptor []byte
 }
 
-func (d Device) usb() string { return "pci0000:00/0000:00:14.0/usb1/" + d.Port }
+func (d HIDDevice) usb() string { return "pci0000:00/0000:00:14.0/usb1/" + d.Port }
 
 // Container is what the audio endpoints of the same USB device have in common with it.
-func (d Device) Container() string { return "usb:" + d.usb() }
+func (d HIDDevice) Container() string { return "usb:" + d.usb() }
 
-// Node is a device that is plugged in.
-type Node struct {
-	lab  *Lab
+// HIDNode is a device that is plugged in.
+type HIDNode struct {
+	tree *HIDTree
 	name string
 	fd   int // the end at which the device sends
 }
 
 // Plug makes the device's entries in sysfs, and then its node.
-func (l *Lab) Plug(d Device) (*Node, error) {
-	l.plugged++
+func (t *HIDTree) Plug(d HIDDevice) (*HIDNode, error) {
+	t.plugged++
 	port := fmt.Sprintf("%s:1.%d", d.Port, d.Interface)
-	parent := filepath.Join("sys/devices", d.usb(), port, fmt.Sprintf("0003:%s:%s.%04X", d.VID, d.PID, l.plugged))
+	parent := filepath.Join("sys/devices", d.usb(), port, fmt.Sprintf("0003:%s:%s.%04X", d.VID, d.PID, t.plugged))
 	entry := filepath.Join(parent, "hidraw", d.Node)
 	files := map[string]string{
 		filepath.Join("sys/devices", d.usb(), "idVendor"):               d.VID,
@@ -70,11 +68,11 @@ func (l *Lab) Plug(d Device) (*Node, error) {
 		filepath.Join(parent, "uevent"): fmt.Sprintf("HID_ID=0003:0000%s:0000%s\nHID_NAME=%s\nHID_UNIQ=%s\n",
 			d.VID, d.PID, d.Name, d.Serial),
 	}
-	if err := os.MkdirAll(filepath.Join(l.root, entry), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(t.root, entry), 0o755); err != nil {
 		return nil, fmt.Errorf("plug in %s: %w", d.Node, err)
 	}
 	for path, text := range files {
-		if err := os.WriteFile(filepath.Join(l.root, path), []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(t.root, path), []byte(text), 0o644); err != nil {
 			return nil, fmt.Errorf("plug in %s: %w", d.Node, err)
 		}
 	}
@@ -82,21 +80,21 @@ func (l *Lab) Plug(d Device) (*Node, error) {
 		filepath.Join(entry, "device"):            "../../../" + filepath.Base(parent),
 		filepath.Join("sys/class/hidraw", d.Node): "../../devices/" + entry[len("sys/devices/"):],
 	} {
-		if err := os.Symlink(to, filepath.Join(l.root, link)); err != nil {
+		if err := os.Symlink(to, filepath.Join(t.root, link)); err != nil {
 			return nil, fmt.Errorf("plug in %s: %w", d.Node, err)
 		}
 	}
-	fd, err := l.pipe(d.Node)
+	fd, err := t.pipe(d.Node)
 	if err != nil {
 		return nil, fmt.Errorf("plug in %s: %w", d.Node, err)
 	}
-	return &Node{l, d.Node, fd}, nil
+	return &HIDNode{t, d.Node, fd}, nil
 }
 
 // pipe makes a node on which each write is one packet. It stays open at both sides, so that
 // readers may come and go.
-func (l *Lab) pipe(name string) (fd int, err error) {
-	made := filepath.Join(l.root, name)
+func (t *HIDTree) pipe(name string) (fd int, err error) {
+	made := filepath.Join(t.root, name)
 	if err := unix.Mkfifo(made, 0o600); err != nil {
 		return -1, err
 	}
@@ -104,7 +102,7 @@ func (l *Lab) pipe(name string) (fd int, err error) {
 		return -1, err
 	}
 	if _, err = unix.FcntlInt(uintptr(fd), unix.F_SETFL, unix.O_DIRECT|unix.O_NONBLOCK); err == nil {
-		err = os.Rename(made, filepath.Join(l.root, "dev", name))
+		err = os.Rename(made, filepath.Join(t.root, "dev", name))
 	}
 	if err != nil {
 		unix.Close(fd)
@@ -113,10 +111,10 @@ func (l *Lab) pipe(name string) (fd int, err error) {
 }
 
 // Path is the node's, as a reader opens it.
-func (n *Node) Path() string { return filepath.Join(n.lab.root, "dev", n.name) }
+func (n *HIDNode) Path() string { return filepath.Join(n.tree.root, "dev", n.name) }
 
 // Report has the device send an input report. It fails if nobody has read for long.
-func (n *Node) Report(report []byte) error {
+func (n *HIDNode) Report(report []byte) error {
 	if _, err := unix.Write(n.fd, report); err != nil {
 		return fmt.Errorf("send a report through %s: %w", n.Path(), err)
 	}
@@ -124,8 +122,8 @@ func (n *Node) Report(report []byte) error {
 }
 
 // Unplug removes the device's entries, and its node last: that is what can be heard of here.
-func (n *Node) Unplug() error {
-	class := filepath.Join(n.lab.root, "sys/class/hidraw", n.name)
+func (n *HIDNode) Unplug() error {
+	class := filepath.Join(n.tree.root, "sys/class/hidraw", n.name)
 	entry, err := filepath.EvalSymlinks(class)
 	if err != nil {
 		return fmt.Errorf("unplug %s: %w", n.name, err)

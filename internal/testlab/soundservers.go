@@ -1,4 +1,4 @@
-package soundlab
+package testlab
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-func (s *Server) run(name string, args ...string) error {
+func (s *SoundServer) run(name string, args ...string) error {
 	cmd := exec.Command(name, args...)
 	cmd.Env = s.ownEnv()
 	cmd.Dir = s.dir
@@ -21,7 +21,7 @@ func (s *Server) run(name string, args ...string) error {
 
 // startPulseAudio starts the server without its usual script (-n), which would open the
 // machine's own sound devices.
-func (s *Server) startPulseAudio() error {
+func (s *SoundServer) startPulseAudio() error {
 	return s.run("pulseaudio", "-n", "--daemonize=no", "--exit-idle-time=-1", "--use-pid-file=no",
 		"--high-priority=no", "--realtime=no", "--log-target=stderr", "--log-level=notice",
 		"-L", "module-native-protocol-unix auth-anonymous=1 socket="+s.Socket(),
@@ -30,7 +30,7 @@ func (s *Server) startPulseAudio() error {
 
 // startPipeWire starts the three programs of a PipeWire session and the session bus without
 // which WirePlumber ends at once.
-func (s *Server) startPipeWire(ctx context.Context) error {
+func (s *SoundServer) startPipeWire(ctx context.Context) error {
 	if err := s.writeFiles(pipeWireFiles(s.path("dbus"))); err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ libcamera_monitor.enabled = false
 	}
 }
 
-func (s *Server) writeFiles(files map[string]string) error {
+func (s *SoundServer) writeFiles(files map[string]string) error {
 	for name, content := range files {
 		path := s.path(name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -96,7 +96,7 @@ func (s *Server) writeFiles(files map[string]string) error {
 }
 
 // listens returns a check that somebody accepts connections on a socket.
-func (s *Server) listens(socket string) func(context.Context) error {
+func (s *SoundServer) listens(socket string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
 		if err != nil {
@@ -108,7 +108,7 @@ func (s *Server) listens(socket string) func(context.Context) error {
 
 // answers checks that the server answers and has chosen its default devices, which is the
 // last thing that a starting PipeWire session does.
-func (s *Server) answers(ctx context.Context) error {
+func (s *SoundServer) answers(ctx context.Context) error {
 	info, err := s.pactl(ctx, "info")
 	if err != nil {
 		return err

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package soundlab
+package testlab
 
 import "os/exec"
 

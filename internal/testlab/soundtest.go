@@ -1,0 +1,60 @@
+package testlab
+
+import (
+	"bytes"
+	"context"
+	"sync"
+	"testing"
+	"time"
+)
+
+// ForEachSound runs f as a subtest against each kind of sound server. Missing programs fail the
+// test with what to install: a test that skips silently protects nothing.
+func ForEachSound(t *testing.T, f func(t *testing.T, s *SoundServer)) {
+	t.Helper()
+	for _, kind := range SoundKinds {
+		t.Run(string(kind), func(t *testing.T) { f(t, SoundForTest(t, kind)) })
+	}
+}
+
+// SoundForTest starts a server that ends with the test. If the test fails, what the server's
+// programs printed is in its log.
+func SoundForTest(tb testing.TB, kind SoundKind) *SoundServer {
+	tb.Helper()
+	if err := SoundAvailable(kind); err != nil {
+		tb.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var log buffer
+	s, err := StartSound(ctx, SoundOptions{Kind: kind, Log: &log})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			tb.Error(err)
+		}
+		if text := log.String(); tb.Failed() && text != "" {
+			tb.Logf("%s printed:\n%s", kind, text)
+		}
+	})
+	return s
+}
+
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
