@@ -8,68 +8,68 @@ import (
 	"time"
 )
 
-// collect takes note of the attempts that have ended.
-func (c *Client) collect() {
+// collectEnded takes note of the attempts that have ended.
+func (c *Client) collectEnded() {
 	for _, p := range c.peers {
-		if p.run == nil {
+		if p.attempt == nil {
 			continue
 		}
 		select {
-		case <-p.run.done:
-			r := p.run
-			p.run = nil
-			r.better.drop()
-			c.takeNext(p).drop()
-			if r.reconsider {
+		case <-p.attempt.done:
+			r := p.attempt
+			p.attempt = nil
+			r.upgrade.close()
+			c.takeNextLink(p).close()
+			if r.settingsChanged {
 				c.setBackoffs(p)
 			}
-			c.judge(p, r)
+			c.handleResult(p, r)
 		default:
 		}
 	}
 }
 
-// judge decides what follows the attempt r.
-func (c *Client) judge(p *peer, r *run) {
-	if r.worked { // the client may be back in a moment
-		c.search.reset()
-		c.nextSearch, c.since = time.Now().Add(c.search.wait()), time.Now()
+// handleResult decides what follows the attempt r.
+func (c *Client) handleResult(p *peer, r *attempt) {
+	if r.delivered { // the client may be back in a moment
+		c.searchBackoff.reset()
+		c.nextSearch, c.searchingSince = time.Now().Add(c.searchBackoff.wait()), time.Now()
 	}
 	on := c.outcomeOf(p, r)
-	if p.differs(r.at) {
-		p.answered = false
-		c.setWorked(p, "")
-		c.forgive(p)
+	if p.changedSince(r.at) {
+		p.hasAnswered = false
+		c.setLastTransport(p, "")
+		c.forgetRefusals(p)
 	}
-	state := c.follow(p, on)
-	retries := p.again
+	state := c.applyOutcome(p, on)
+	retries := p.nextTry
 	switch on {
-	case onDisplaced:
-		if errors.Is(r.err, errReplaced) {
-			p.place = place{} // look again who that is
+	case onReplaced:
+		if errors.Is(r.err, errOwnerChanged) {
+			p.location = location{} // look again who that is
 		}
-	case onDeaf:
-		c.turnDeaf(p.socket, r.err)
+	case onSocketUnreachable:
+		c.markUnreachable(p.socket, r.err)
 		p.socket = Socket{}
-	case onNoClient:
-		p.stray = r.err
+	case onNotClient:
+		p.notClientReason = r.err
 	case onLost, onHung:
-		if errors.Is(r.err, ErrLost) && !r.at.traceable() {
-			c.forgive(p) // it may have restarted
+		if errors.Is(r.err, ErrLost) && !r.at.showsRestarts() {
+			c.forgetRefusals(p) // it may have restarted
 		}
-	case onBarred, onIgnorant, onPresent:
-		if p.traceable() {
-			p.over, retries = r.err, time.Time{}
+	case onAllRefused, onUnknownCommand, onStillListening:
+		if p.showsRestarts() {
+			p.givenUp, retries = r.err, time.Time{}
 		} else {
-			c.forgive(p)
+			c.forgetRefusals(p)
 		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p.running, p.held, p.greeted, p.ignorant, p.late, p.asked = false, false, false, false, false, false
-	p.talking = p.talking && errors.Is(r.err, errMoved) && !r.yields // then it goes on in a moment
-	defer c.wakeAll()
-	if on == onPresent {
+	p.running, p.inSession, p.greeted, p.commandUnknown, p.probeIsSlow, p.probing = false, false, false, false, false, false
+	p.admitted = p.admitted && errors.Is(r.err, errMoved) && !r.yielding // then it goes on in a moment
+	defer c.notifyAll()
+	if on == onStillListening {
 		return
 	}
 	before := p.status
@@ -77,38 +77,38 @@ func (c *Client) judge(p *peer, r *run) {
 	if state == Slow {
 		p.status = before
 	}
-	if r.err != nil && on != onDisplaced {
+	if r.err != nil && on != onReplaced {
 		p.status.NextTry, p.status.Error, p.status.Remedy = retries, r.err.Error(), Remedy(r.err)
-		if on != onNoClient {
-			c.once(p, "not connected", "client", p.status.Address, "reason", r.err, "remedy", p.status.Remedy)
+		if on != onNotClient {
+			c.logOnce(p, "not connected", "client", p.status.Address, "reason", r.err, "remedy", p.status.Remedy)
 		}
 	}
 }
 
 // outcomeOf says what the attempt r has shown of p.
-func (c *Client) outcomeOf(p *peer, r *run) outcome {
+func (c *Client) outcomeOf(p *peer, r *attempt) outcome {
 	var refusal *Error
-	anew := p.differs(r.at) // then what it said was said before it restarted
+	anew := p.changedSince(r.at) // then what it said was said before it restarted
 	switch err := r.err; {
-	case errors.Is(err, errMoved), errors.Is(err, errYield), errors.Is(err, errReplaced), errors.Is(err, errDropped):
-		return onDisplaced
-	case errors.Is(err, errPresent):
-		r.err = p.over
-		return onPresent
-	case errors.Is(err, errDeaf) && !anew:
-		return onDeaf
-	case errors.Is(err, errStranger) && r.at.socket.Path == "":
-		return onNoClient
+	case errors.Is(err, errMoved), errors.Is(err, errYielded), errors.Is(err, errOwnerChanged), errors.Is(err, errExcluded):
+		return onReplaced
+	case errors.Is(err, errStillListening):
+		r.err = p.givenUp
+		return onStillListening
+	case errors.Is(err, errUnreachable) && !anew:
+		return onSocketUnreachable
+	case errors.Is(err, errNotClient) && r.at.socket.Path == "":
+		return onNotClient
 	case errors.Is(err, ErrNoClient):
-		return onNobody
-	case (c.hopeless(p) || unsupported(err)) && anew:
+		return onPortClosed
+	case (c.allRefused(p) || unsupported(err)) && anew:
 		return onRestarted
 	case unsupported(err):
-		return onIgnorant
-	case c.hopeless(p):
-		return onBarred
+		return onUnknownCommand
+	case c.allRefused(p):
+		return onAllRefused
 	case errors.As(err, &refusal) && refusal.Phase == PhaseConnect && refusal.Code != CodeClosed && refusal.Code != CodeAbnormal:
-		return onTurnedAway
+		return onRefusedForNow
 	case errors.As(err, &refusal):
 		return onClosed
 	case errors.Is(err, ErrNoAnswer):
@@ -123,7 +123,7 @@ func unsupported(err error) bool {
 	return errors.Is(err, ErrUnsupported) || errors.Is(err, &Error{Phase: PhaseCommand, Code: codeUnknownCommand})
 }
 
-func addressOf(p place) Address {
+func addressOf(p location) Address {
 	a := Address{PID: p.PID, Name: p.Name, Socket: p.socket.Path}
 	if a.Socket == "" {
 		a.Port = p.port.Port
@@ -133,20 +133,20 @@ func addressOf(p place) Address {
 
 // prune forgets the clients that have gone, and ends attempts that there is no more reason for.
 func (c *Client) prune() {
-	gone := func(p *peer) bool { return p.empty() && p.run == nil }
+	gone := func(p *peer) bool { return p.empty() && p.attempt == nil }
 	for _, p := range c.peers {
 		switch {
 		case gone(p):
 			p.dropConn()
-		case p.run == nil, p.run.dropped: // its farewell is under way
-		case p.empty() && c.premature(p):
-			p.run.cancel(errYield)
+		case p.attempt == nil, p.attempt.excluded: // its farewell is under way
+		case p.empty() && c.beforeSession(p):
+			p.attempt.cancel(errYielded)
 		case c.surplus(p):
-			p.run.drop()
+			p.attempt.exclude()
 		case c.mustYield(p):
 			c.yield(p)
 		default:
-			c.improve(p)
+			c.upgrade(p)
 		}
 	}
 	c.mu.Lock()
@@ -161,10 +161,10 @@ func (c *Client) prune() {
 	c.peers = keep
 }
 
-// premature reports whether p has no session yet.
-func (c *Client) premature(p *peer) bool {
+// beforeSession reports whether p has no session yet.
+func (c *Client) beforeSession(p *peer) bool {
 	switch c.stateOf(p) {
-	case Searching, stranger, Connecting, Waiting:
+	case Searching, occupied, Connecting, Waiting:
 		return true
 	default:
 		return false
@@ -175,104 +175,104 @@ func (c *Client) premature(p *peer) bool {
 // has in its line must not overtake what is sent on another way.
 func (c *Client) yield(p *peer) {
 	c.mu.Lock()
-	held := p.held
+	held := p.inSession
 	c.mu.Unlock()
-	p.run.yields = true
+	p.attempt.yielding = true
 	if !held {
-		p.run.cancel(errYield)
+		p.attempt.cancel(errYielded)
 		return
 	}
-	p.run.end()
+	p.attempt.finish()
 }
 
-// drop ends r with a farewell.
-func (r *run) drop() {
-	r.dropped = true
-	r.cancel(errDropped)
+// exclude ends r with a farewell.
+func (r *attempt) exclude() {
+	r.excluded = true
+	r.cancel(errExcluded)
 }
 
-// dropping reports whether a farewell is under way. It may be to a client that is also found in
+// farewellUnderWay reports whether a farewell is under way. It may be to a client that is also found in
 // another place: it must not arrive after what that is sent.
-func (c *Client) dropping() bool {
-	return slices.ContainsFunc(c.peers, func(p *peer) bool { return p.run != nil && p.run.dropped })
+func (c *Client) farewellUnderWay() bool {
+	return slices.ContainsFunc(c.peers, func(p *peer) bool { return p.attempt != nil && p.attempt.excluded })
 }
 
-// end makes the session of r end as soon as nothing is in flight.
-func (r *run) end() {
+// finish makes the session of r end as soon as nothing is in flight.
+func (r *attempt) finish() {
 	select {
-	case <-r.leave:
+	case <-r.endWhenIdle:
 	default:
-		close(r.leave)
+		close(r.endWhenIdle)
 	}
 }
 
-func (c *Client) holding(p *peer, on bool) {
+func (c *Client) setInSession(p *peer, on bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p.held = on
+	p.inSession = on
 }
 
-// start begins an attempt with each client whose time has come.
-func (c *Client) start(ctx context.Context, tick bool) {
+// startAttempts begins an attempt with each client whose time has come.
+func (c *Client) startAttempts(ctx context.Context, tick bool) {
 	now := time.Now()
 	me := c.opts().Local.User()
-	dropping := c.dropping()
+	dropping := c.farewellUnderWay()
 	for _, p := range c.peers {
 		switch state := c.stateOf(p); {
-		case p.run != nil || p.again.After(now) || dropping:
-		case state == stranger && p.doubt.grown() && !tick:
-		case p.foreign(me) && state == Foreign:
-		case p.foreign(me):
+		case p.attempt != nil || p.nextTry.After(now) || dropping:
+		case state == occupied && p.probeBackoff.grown() && !tick:
+		case p.ofOtherUser(me) && state == Foreign:
+		case p.ofOtherUser(me):
 			p.dropConn()
-			c.follow(p, onOtherUser)
-			reason, remedy := p.strange(me)
-			c.set(p, func(s *Session) {
-				*s = Session{State: Foreign, Address: addressOf(p.place), Error: reason, Remedy: remedy}
+			c.applyOutcome(p, onOtherUser)
+			reason, remedy := p.foreignReason(me)
+			c.updateSession(p, func(s *Session) {
+				*s = Session{State: Foreign, Address: addressOf(p.location), Error: reason, Remedy: remedy}
 			})
-			c.once(p, "client of another user is left alone", "client", addressOf(p.place), "reason", reason)
+			c.logOnce(p, "client of another user is left alone", "client", addressOf(p.location), "reason", reason)
 		default:
-			c.begin(ctx, p)
+			c.startAttempt(ctx, p)
 		}
 	}
 }
 
-// foreign reports whether p belongs to another user than me, as far as can be told. A socket whose
+// ofOtherUser reports whether p belongs to another user than me, as far as can be told. A socket whose
 // owner is unknown is nobody's whom names and ids may go to (rule R6): where a user's own clients
 // are, the system tells whose they are.
-func (p *peer) foreign(me string) bool {
+func (p *peer) ofOtherUser(me string) bool {
 	if p.UID == "" {
 		return p.socket.Path != ""
 	}
 	return me != "" && p.UID != me
 }
 
-// strange says why p is foreign, and what to do.
-func (p *peer) strange(me string) (reason, remedy string) {
+// foreignReason says why p is foreign, and what to do.
+func (p *peer) foreignReason(me string) (reason, remedy string) {
 	if p.UID == "" {
 		return "whose the socket is cannot be told", "run the client and the agent as the same user, and neither of them as administrator"
 	}
 	return fmt.Sprintf("it belongs to user %s, the agent runs as user %s", p.UID, me), "run an agent in that user's session"
 }
 
-func (c *Client) begin(ctx context.Context, p *peer) {
+func (c *Client) startAttempt(ctx context.Context, p *peer) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	r := &run{
-		at: p.place, ctx: ctx, cancel: cancel, leave: make(chan struct{}), done: make(chan struct{}),
-		trials: c.opts().backoff(c.opts().RefusedWait, max(refusedMax, c.opts().RefusedWait)),
+	r := &attempt{
+		at: p.location, ctx: ctx, cancel: cancel, endWhenIdle: make(chan struct{}), done: make(chan struct{}),
+		upgradeBackoff: c.opts().backoff(c.opts().RefusedWait, max(refusedMax, c.opts().RefusedWait)),
 	}
-	p.run = r
+	p.attempt = r
 	c.mu.Lock()
 	p.running = true
 	c.mu.Unlock()
-	at, leave, over := r.at, r.leave, p.over
+	at, leave, over := r.at, r.endWhenIdle, p.givenUp
 	go func() {
-		defer ring(c.ended)
+		defer ring(c.attemptChanged)
 		defer close(r.done)
 		defer cancel(nil)
 		if over != nil {
-			r.err = c.check(ctx, at)
+			r.err = c.checkListening(ctx, at)
 		} else {
-			r.worked, r.err = c.attempt(ctx, p, at, leave)
+			r.delivered, r.err = c.tryTransports(ctx, p, at, leave)
 		}
 		if cause := context.Cause(ctx); cause != nil {
 			r.err = cause
@@ -280,19 +280,19 @@ func (c *Client) begin(ctx context.Context, p *peer) {
 	}()
 }
 
-// errPresent means that somebody still listens.
-var errPresent = errors.New("it is still there")
+// errStillListening means that somebody still listens.
+var errStillListening = errors.New("it is still there")
 
-// check finds out whether a client that was given up is still there: a killed one leaves its
+// checkListening finds out whether a client that was given up is still there: a killed one leaves its
 // socket behind.
-func (c *Client) check(ctx context.Context, at place) error {
+func (c *Client) checkListening(ctx context.Context, at location) error {
 	if at.socket.Path == "" {
-		return errPresent
+		return errStillListening
 	}
 	conn, err := c.dialSocket(ctx, at)
 	if err == nil {
 		_ = conn.Close()
-		err = errPresent
+		err = errStillListening
 	}
 	return err
 }

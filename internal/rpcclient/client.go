@@ -16,37 +16,37 @@ import (
 // Client reports snapshots to the clients that run. One goroutine, that of Run, knows which
 // those are; each is talked to by a goroutine of its own.
 type Client struct {
-	options atomic.Pointer[Options]
-	noticed chan struct{} // something may have appeared: look closely
-	ended   chan struct{} // an attempt has ended, or begun to work
+	options        atomic.Pointer[Options]
+	somethingNew   chan struct{} // something may have appeared: look closely
+	attemptChanged chan struct{} // an attempt has ended, or begun to work
 
 	// Owned by Run.
-	peers      []*peer // in order of preference; changed under mu
-	deaf       map[string]*deaf
-	notes      []string
-	search     *backoff
-	nextSearch time.Time // zero: now
-	looked     time.Time // when last
-	since      time.Time // since when there has been no client, and nothing has told of one
-	nextResend time.Time // zero: never
+	peers          []*peer // in order of preference; changed under mu
+	unreachable    map[string]*unreachableSocket
+	notes          []string
+	searchBackoff  *backoff
+	nextSearch     time.Time // zero: now
+	lastScan       time.Time // when last
+	searchingSince time.Time // since when there has been no client, and nothing has told of one
+	nextResend     time.Time // zero: never
 
-	blind atomic.Bool // nothing tells of new clients
+	unwatched atomic.Bool // nothing tells of new clients
 
-	mu      sync.Mutex
-	wanted  *Options // to be put into force
-	newest  *devices.Snapshot
-	changed chan struct{} // closed at the next change of a session
-	resend  bool          // the whole list was asked for again
-	said    string        // the last reason for having no client that was logged; "" after a delivery
-	status  Status        // but for the sessions
+	mu           sync.Mutex
+	newOptions   *Options // to be put into force
+	newest       *devices.Snapshot
+	changed      chan struct{} // closed at the next change of a session
+	resendAsked  bool          // the whole list was asked for again
+	loggedReason string        // the last reason for having no client that was logged; "" after a delivery
+	status       Status        // but for the sessions
 }
 
 // New returns a Client that does nothing before Run.
 func New(opts Options) *Client {
 	opts = opts.withDefaults()
 	c := &Client{
-		noticed: make(chan struct{}, 1), ended: make(chan struct{}, 1), changed: make(chan struct{}),
-		deaf: make(map[string]*deaf), search: opts.backoff(retryFirst, opts.RetryMax), status: Status{State: Searching},
+		somethingNew: make(chan struct{}, 1), attemptChanged: make(chan struct{}, 1), changed: make(chan struct{}),
+		unreachable: make(map[string]*unreachableSocket), searchBackoff: opts.backoff(retryFirst, opts.RetryMax), status: Status{State: Searching},
 	}
 	c.options.Store(&opts)
 	return c
@@ -68,7 +68,7 @@ func (c *Client) Publish(s devices.Snapshot) {
 	defer c.mu.Unlock()
 	c.newest = &s
 	for _, p := range c.peers {
-		p.box.put(s)
+		p.mailbox.put(s)
 	}
 }
 
@@ -78,10 +78,10 @@ func (c *Client) Resend() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, p := range c.peers {
-		p.box.askResend()
+		p.mailbox.askResend()
 	}
-	c.resend = true
-	ring(c.noticed)
+	c.resendAsked = true
+	ring(c.somethingNew)
 }
 
 // Status returns the present state.
@@ -90,15 +90,15 @@ func (c *Client) Status() Status {
 	defer c.mu.Unlock()
 	st := c.status
 	st.Sessions = []Session{}
-	best := len(shown)
+	best := len(sessionStates)
 	for _, p := range c.peers {
-		if i := slices.Index(shown, p.status.State); i >= 0 {
+		if i := slices.Index(sessionStates, p.status.State); i >= 0 {
 			st.Sessions = append(st.Sessions, p.status)
 			best = min(best, i)
 		}
 	}
-	if st.State != Stopped && best < len(shown) {
-		st.State, st.Error, st.Remedy, st.NextTry = shown[best], "", "", time.Time{}
+	if st.State != Stopped && best < len(sessionStates) {
+		st.State, st.Error, st.Remedy, st.NextTry = sessionStates[best], "", "", time.Time{}
 	}
 	return st
 }
@@ -111,16 +111,16 @@ func (c *Client) Changed() <-chan struct{} {
 	return c.changed
 }
 
-// set changes the status of one session and wakes who waits for a turn.
-func (c *Client) set(p *peer, f func(*Session)) {
+// updateSession changes the status of one session and wakes who waits for a turn.
+func (c *Client) updateSession(p *peer, f func(*Session)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f(&p.status)
-	c.wakeAll()
+	c.notifyAll()
 }
 
-// wakeAll is called with mu held.
-func (c *Client) wakeAll() {
+// notifyAll is called with mu held.
+func (c *Client) notifyAll() {
 	close(c.changed)
 	c.changed = make(chan struct{})
 }
@@ -131,7 +131,7 @@ func (c *Client) Run(ctx context.Context) {
 	c.mu.Lock()
 	c.status = Status{State: Searching}
 	c.mu.Unlock()
-	c.since = time.Now()
+	c.searchingSince = time.Now()
 	watch := c.watch(ctx)
 	defer func() { watch.end() }()
 	for ctx.Err() == nil {
@@ -139,19 +139,19 @@ func (c *Client) Run(ctx context.Context) {
 			watch.end()
 			watch = c.watch(ctx)
 		}
-		c.looked = time.Now()
-		tick := c.searching() && !c.nextSearch.After(c.looked)
-		c.collect()
-		c.settle(c.look(ctx))
-		c.relate()
+		c.lastScan = time.Now()
+		tick := c.searching() && !c.nextSearch.After(c.lastScan)
+		c.collectEnded()
+		c.reconcile(c.scan(ctx))
+		c.updateKinship()
 		c.prune()
-		c.start(ctx, tick)
-		c.refresh()
+		c.startAttempts(ctx, tick)
+		c.resendWhenDue()
 		if tick {
 			c.nextSearch = time.Now().Add(c.searchWait())
 		}
-		c.describe()
-		c.idle(ctx)
+		c.updateStatus()
+		c.waitForWork(ctx)
 	}
 	c.stop()
 }
@@ -171,15 +171,15 @@ func (c *Client) watch(ctx context.Context) watcher {
 	ctx, cancel := context.WithCancel(ctx)
 	w := watcher{cancel, make(chan struct{})}
 	local := c.opts().Local
-	c.blind.Store(false)
+	c.unwatched.Store(false)
 	go func() {
 		defer close(w.done)
-		err := local.Watch(ctx, func() { ring(c.noticed) })
+		err := local.Watch(ctx, func() { ring(c.somethingNew) })
 		if ctx.Err() != nil || !slices.Contains(c.opts().Transports, IPC) {
 			return
 		}
-		c.blind.Store(true)
-		ring(c.ended)
+		c.unwatched.Store(true)
+		ring(c.attemptChanged)
 		if !errors.Is(err, errors.ErrUnsupported) {
 			c.opts().Log.Warn("new clients are found by searching only", "reason", err)
 		}
@@ -187,11 +187,11 @@ func (c *Client) watch(ctx context.Context) watcher {
 	return w
 }
 
-// lookPause is the least time from one look to the next when something appears again and again.
-const lookPause = 50 * time.Millisecond
+// minScanInterval is the least time from one look to the next when something appears again and again.
+const minScanInterval = 50 * time.Millisecond
 
-// idle waits until there is something to do.
-func (c *Client) idle(ctx context.Context) {
+// waitForWork waits until there is something to do.
+func (c *Client) waitForWork(ctx context.Context) {
 	var due <-chan time.Time
 	if at := c.nextDue(); !at.IsZero() {
 		t := time.NewTimer(time.Until(at))
@@ -200,12 +200,12 @@ func (c *Client) idle(ctx context.Context) {
 	}
 	select {
 	case <-ctx.Done():
-	case <-c.ended:
+	case <-c.attemptChanged:
 	case <-due:
-	case <-c.noticed:
-		sleep(ctx, lookPause-time.Since(c.looked))
-		c.searchAnew()
-		c.relent()
+	case <-c.somethingNew:
+		sleep(ctx, minScanInterval-time.Since(c.lastScan))
+		c.restartSearch()
+		c.resetGivenUp()
 	}
 }
 
@@ -214,19 +214,19 @@ func (c *Client) nextDue() (at time.Time) {
 	if c.searching() {
 		at = c.nextSearch
 	}
-	me, dropping := c.opts().Local.User(), c.dropping()
+	me, dropping := c.opts().Local.User(), c.farewellUnderWay()
 	for _, p := range c.peers {
 		switch {
-		case p.run != nil:
-			at = earlier(at, c.improvesAt(p))
-		case p.foreign(me) || dropping:
-		case c.stateOf(p) == stranger && p.doubt.grown(): // it is asked with the next search
+		case p.attempt != nil:
+			at = earlier(at, c.nextUpgrade(p))
+		case p.ofOtherUser(me) || dropping:
+		case c.stateOf(p) == occupied && p.probeBackoff.grown(): // it is asked with the next search
 		default:
-			at = earlier(at, p.again)
+			at = earlier(at, p.nextTry)
 		}
 	}
-	for _, d := range c.deaf {
-		at = earlier(at, d.again)
+	for _, d := range c.unreachable {
+		at = earlier(at, d.nextTry)
 	}
 	return earlier(at, c.nextResend)
 }
@@ -241,7 +241,9 @@ func earlier(a, b time.Time) time.Time {
 // searching reports whether to look for clients by a timer: while there is none, for a while
 // after something has appeared or gone (a client opens its port a moment after its socket), and
 // where nothing tells of new clients.
-func (c *Client) searching() bool { return c.blind.Load() || !c.search.grown() || !c.connected() }
+func (c *Client) searching() bool {
+	return c.unwatched.Load() || !c.searchBackoff.grown() || !c.connected()
+}
 
 func (c *Client) connected() bool {
 	c.mu.Lock()
@@ -252,49 +254,49 @@ func (c *Client) connected() bool {
 	})
 }
 
-// slowdown is how many times RetryMax lie between two searches where they are only for what
+// slowSearchFactor is how many times RetryMax lie between two searches where they are only for what
 // hardly ever appears: further clients where nothing tells of them, and after quickSearch those
 // without a socket.
-const slowdown = 6
+const slowSearchFactor = 6
 
-// quickSearch is for how long a search that finds nothing goes on at its full pace: clients with a
+// quickSearchFor is for how long a search that finds nothing goes on at its full pace: clients with a
 // socket, as all that users run, are noticed by an event (rule R72).
-const quickSearch = 3 * time.Minute
+const quickSearchFor = 3 * time.Minute
 
 func (c *Client) searchWait() time.Duration {
-	wait := c.search.wait()
-	if connected := c.connected(); !c.search.grown() || !connected && (c.blind.Load() || time.Since(c.since) < quickSearch) {
+	wait := c.searchBackoff.wait()
+	if connected := c.connected(); !c.searchBackoff.grown() || !connected && (c.unwatched.Load() || time.Since(c.searchingSince) < quickSearchFor) {
 		return wait
 	}
-	return slowdown * wait
+	return slowSearchFactor * wait
 }
 
-// searchAnew makes the next searches follow fast.
-func (c *Client) searchAnew() {
-	c.search.reset()
-	c.nextSearch, c.since = time.Time{}, time.Now()
+// restartSearch makes the next searches follow fast.
+func (c *Client) restartSearch() {
+	c.searchBackoff.reset()
+	c.nextSearch, c.searchingSince = time.Time{}, time.Now()
 }
 
-// relent forgets what was given up, after the whole list was asked for again.
-func (c *Client) relent() {
+// resetGivenUp forgets what was given up, after the whole list was asked for again.
+func (c *Client) resetGivenUp() {
 	c.mu.Lock()
-	asked := c.resend
-	c.resend = false
+	asked := c.resendAsked
+	c.resendAsked = false
 	c.mu.Unlock()
 	if !asked {
 		return
 	}
-	clear(c.deaf)
+	clear(c.unreachable)
 	for _, p := range c.peers {
-		c.follow(p, onChanged)
+		c.applyOutcome(p, onNewChance)
 		switch state := c.stateOf(p); {
-		case p.run == nil:
-			c.forgive(p)
+		case p.attempt == nil:
+			c.forgetRefusals(p)
 		case state == Unsupported:
-			p.run.cancel(errMoved)
+			p.attempt.cancel(errMoved)
 		case state == Connecting: // its first list may be without an answer yet
 			c.mu.Lock()
-			p.chance = true
+			p.askOnceMore = true
 			c.mu.Unlock()
 		}
 	}
@@ -312,24 +314,24 @@ func (c *Client) stop() {
 	defer cancel()
 	var wg sync.WaitGroup
 	for _, p := range c.peers {
-		if p.run != nil {
-			p.run.cancel(errStopping)
+		if p.attempt != nil {
+			p.attempt.cancel(errStopping)
 		}
 	}
 	for _, p := range c.peers {
-		if p.run != nil {
-			<-p.run.done
-			p.run.better.drop()
-			c.takeNext(p).drop()
+		if p.attempt != nil {
+			<-p.attempt.done
+			p.attempt.upgrade.close()
+			c.takeNextLink(p).close()
 		}
-		wg.Go(func() { c.lastWord(ctx, p) })
+		wg.Go(func() { c.farewellWithoutLink(ctx, p) })
 	}
 	wg.Wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.peers = nil
 	c.status = Status{State: Stopped}
-	c.wakeAll()
+	c.notifyAll()
 }
 
 func sleep(ctx context.Context, d time.Duration) {

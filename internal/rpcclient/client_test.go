@@ -110,10 +110,10 @@ func TestProofs(t *testing.T) {
 				probing.Transports = []Transport{WebSocket, HTTP}
 			}
 			prober := New(probing)
-			p, err := prober.prove(ctx, prober.newPeer(Process{}), place{port: Listener{Port: s.Port()}})
+			p, err := prober.prove(ctx, prober.newPeer(Process{}), location{port: Listener{Port: s.Port()}})
 			require.NoError(t, err)
 			require.Equal(t, c.proof, p.proof)
-			p.discard()
+			p.close()
 			opts := quick(s.Port())
 			opts.Transports = only(c.set)
 			if name != "fingerprint, no origin" {

@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// describe says why there is no client.
-func (c *Client) describe() {
+// updateStatus says why there is no client.
+func (c *Client) updateStatus() {
 	searching := c.searching()
 	var held []string
 	notes := slices.Clone(c.notes)
 	for _, p := range c.peers {
-		if c.stateOf(p) == stranger {
+		if c.stateOf(p) == occupied {
 			held = append(held, strconv.Itoa(p.port.Port))
-			notes = append(notes, fmt.Sprintf("port %d is held by another program: %s: %v", p.port.Port, p.program(), p.stray))
+			notes = append(notes, fmt.Sprintf("port %d is held by another program: %s: %v", p.port.Port, p.program(), p.notClientReason))
 		}
 	}
-	err := c.nobody(held)
+	err := c.noClientError(held)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.status.Error != err.Error() || !slices.Equal(c.status.Notes, notes) {
-		defer c.wakeAll()
+		defer c.notifyAll()
 	}
 	for _, n := range notes {
 		if !slices.Contains(c.status.Notes, n) {
@@ -35,9 +35,9 @@ func (c *Client) describe() {
 		c.status.NextTry = c.nextSearch
 	}
 	c.status.Error, c.status.Remedy = err.Error(), Remedy(err)
-	alone := !slices.ContainsFunc(c.peers, func(p *peer) bool { return slices.Contains(shown, p.status.State) && p.status.State != Foreign })
-	if alone && c.said != c.status.Error && slices.IndexFunc(c.peers, func(p *peer) bool { return p.running }) < 0 {
-		c.said = c.status.Error
+	alone := !slices.ContainsFunc(c.peers, func(p *peer) bool { return slices.Contains(sessionStates, p.status.State) && p.status.State != Foreign })
+	if alone && c.loggedReason != c.status.Error && slices.IndexFunc(c.peers, func(p *peer) bool { return p.running }) < 0 {
+		c.loggedReason = c.status.Error
 		c.opts().Log.Info("no client to report to", "reason", err, "remedy", c.status.Remedy)
 	}
 }
@@ -53,8 +53,8 @@ func (p *peer) program() string {
 	}
 }
 
-// nobody says what was tried, and which ports are held by others.
-func (c *Client) nobody(held []string) error {
+// noClientError says what was tried, and which ports are held by others.
+func (c *Client) noClientError(held []string) error {
 	if len(c.opts().Ports) == 0 || len(c.opts().Transports) == 1 && c.opts().Transports[0] == IPC {
 		return fmt.Errorf("%w on any IPC socket", ErrNoClient)
 	}

@@ -12,75 +12,75 @@ import (
 	"time"
 )
 
-// place is where one client process listens: on an IPC socket, a port or both.
-type place struct {
+// location is where one client process listens: on an IPC socket, a port or both.
+type location struct {
 	socket Socket   // Path "" = none
 	port   Listener // Port 0 = none
 	Process
 }
 
-func (p place) offers(t Transport) bool {
+func (p location) offers(t Transport) bool {
 	if t == IPC {
 		return p.socket.Path != ""
 	}
 	return p.port.Port != 0
 }
 
-// differs reports whether something that was there is gone, or was made anew.
-func (p place) differs(from place) bool {
+// changedSince reports whether something that was there is gone, or was made anew.
+func (p location) changedSince(from location) bool {
 	return from.socket.Path != "" && p.socket != from.socket || from.port.Port != 0 && p.port != from.port
 }
 
-func (p place) empty() bool { return p.socket.Path == "" && p.port.Port == 0 }
+func (p location) empty() bool { return p.socket.Path == "" && p.port.Port == 0 }
 
-// traceable reports whether a restart of the client would be seen.
-func (p place) traceable() bool { return p.socket.ID != "" || p.port.ID != 0 }
+// showsRestarts reports whether a restart of the client would be seen.
+func (p location) showsRestarts() bool { return p.socket.ID != "" || p.port.ID != 0 }
 
-// sight is what one look at this machine found that no known client accounts for.
-type sight struct {
-	sockets []seenSocket
+// scanResult is what one look at this machine found that no known client accounts for.
+type scanResult struct {
+	sockets []foundSocket
 	ports   []Listener
 }
 
-// seenSocket is an IPC socket with a fresh connection to its owner.
-type seenSocket struct {
+// foundSocket is an IPC socket with a fresh connection to its owner.
+type foundSocket struct {
 	Socket
 	Process
 	conn net.Conn
 }
 
-// deaf is an IPC socket that could not be connected to.
-type deaf struct {
-	id    string
-	tries int
-	again time.Time // zero: not before it is made anew, or the machine has slept
-	err   error
+// unreachableSocket is an IPC socket that could not be connected to.
+type unreachableSocket struct {
+	id      string
+	tries   int
+	nextTry time.Time // zero: not before it is made anew, or the machine has slept
+	err     error
 }
 
 // A socket exists a moment before somebody listens on it, so a refusal is believed only after
 // a while. Whatever else goes wrong may be over at any time.
-const deafTries = 5
+const refusedTries = 5
 
-func (d *deaf) failed(err error, now time.Time) {
-	wait := 50 * time.Millisecond << (2 * min(d.tries, deafTries)) // 50 ms to 51 s
+func (d *unreachableSocket) failed(err error, now time.Time) {
+	wait := 50 * time.Millisecond << (2 * min(d.tries, refusedTries)) // 50 ms to 51 s
 	d.tries++
-	d.err, d.again = err, now.Add(wait)
-	if d.tries > deafTries && errors.Is(err, syscall.ECONNREFUSED) && d.id != "" {
-		d.again = time.Time{}
+	d.err, d.nextTry = err, now.Add(wait)
+	if d.tries > refusedTries && errors.Is(err, syscall.ECONNREFUSED) && d.id != "" {
+		d.nextTry = time.Time{}
 	}
 }
 
-// look compares what the system says with the known clients: each keeps what it still has, and
+// scan compares what the system says with the known clients: each keeps what it still has, and
 // what is left over is returned.
-func (c *Client) look(ctx context.Context) sight {
+func (c *Client) scan(ctx context.Context) scanResult {
 	c.notes = nil
 	// A client opens its port after its socket: in this order, who is seen by its port is
 	// seen by its socket, too, and not talked to over HTTP for a moment.
-	ports := c.lookForPorts(ctx)
-	return sight{sockets: c.lookForSockets(ctx), ports: ports}
+	ports := c.scanPorts(ctx)
+	return scanResult{sockets: c.scanSockets(ctx), ports: ports}
 }
 
-func (c *Client) lookForSockets(ctx context.Context) []seenSocket {
+func (c *Client) scanSockets(ctx context.Context) []foundSocket {
 	var sockets []Socket
 	if slices.Contains(c.opts().Transports, IPC) {
 		var notes []string
@@ -96,17 +96,17 @@ func (c *Client) lookForSockets(ctx context.Context) []seenSocket {
 		sockets = slices.Delete(sockets, i, i+1)
 	}
 	now := time.Now()
-	for path, d := range c.deaf {
+	for path, d := range c.unreachable {
 		if !slices.Contains(sockets, Socket{path, d.id}) {
-			delete(c.deaf, path)
+			delete(c.unreachable, path)
 		}
 	}
 	sockets = slices.DeleteFunc(sockets, func(s Socket) bool {
-		d := c.deaf[s.Path]
-		return d != nil && (d.again.IsZero() || d.again.After(now))
+		d := c.unreachable[s.Path]
+		return d != nil && (d.nextTry.IsZero() || d.nextTry.After(now))
 	})
 	seen := c.dialSockets(ctx, sockets)
-	for path, d := range c.deaf {
+	for path, d := range c.unreachable {
 		c.notes = append(c.notes, fmt.Sprintf("%s: %v", path, d.err))
 	}
 	slices.Sort(c.notes)
@@ -114,10 +114,10 @@ func (c *Client) lookForSockets(ctx context.Context) []seenSocket {
 }
 
 // dialSockets connects to all at once, so that one which hangs costs no more than ProbeTimeout.
-func (c *Client) dialSockets(ctx context.Context, sockets []Socket) []seenSocket {
+func (c *Client) dialSockets(ctx context.Context, sockets []Socket) []foundSocket {
 	ctx, cancel := context.WithTimeout(ctx, c.opts().ProbeTimeout)
 	defer cancel()
-	all := make([]seenSocket, len(sockets))
+	all := make([]foundSocket, len(sockets))
 	errs := make([]error, len(sockets))
 	var wg sync.WaitGroup
 	for i, s := range sockets {
@@ -127,26 +127,26 @@ func (c *Client) dialSockets(ctx context.Context, sockets []Socket) []seenSocket
 		})
 	}
 	wg.Wait()
-	var seen []seenSocket
+	var seen []foundSocket
 	for i, s := range all {
 		if errs[i] == nil {
-			delete(c.deaf, s.Path)
+			delete(c.unreachable, s.Path)
 			seen = append(seen, s)
 			continue
 		}
-		c.turnDeaf(s.Socket, errs[i])
+		c.markUnreachable(s.Socket, errs[i])
 	}
 	return seen
 }
 
-func (c *Client) turnDeaf(s Socket, err error) {
-	if c.deaf[s.Path] == nil {
-		c.deaf[s.Path] = &deaf{id: s.ID}
+func (c *Client) markUnreachable(s Socket, err error) {
+	if c.unreachable[s.Path] == nil {
+		c.unreachable[s.Path] = &unreachableSocket{id: s.ID}
 	}
-	c.deaf[s.Path].failed(err, time.Now())
+	c.unreachable[s.Path].failed(err, time.Now())
 }
 
-func (c *Client) lookForPorts(ctx context.Context) []Listener {
+func (c *Client) scanPorts(ctx context.Context) []Listener {
 	if !slices.ContainsFunc(c.opts().Transports, func(t Transport) bool { return t != IPC }) {
 		for _, p := range c.peers {
 			p.port = Listener{}
@@ -156,7 +156,7 @@ func (c *Client) lookForPorts(ctx context.Context) []Listener {
 	listeners, err := c.opts().Local.Listeners(c.opts().Ports)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
-		listeners = c.tryPorts(ctx)
+		listeners = c.connectToPorts(ctx)
 	case err != nil: // whose the ports are is unknown for now: what is known stays, nothing new is asked
 		c.notes = append(c.notes, err.Error())
 		return nil
@@ -178,15 +178,15 @@ func (c *Client) lookForPorts(ctx context.Context) []Listener {
 	return listeners
 }
 
-// tryPorts finds the ports with a listener where the system does not tell: by connecting to
+// connectToPorts finds the ports with a listener where the system does not tell: by connecting to
 // all of them at once.
-func (c *Client) tryPorts(ctx context.Context) []Listener {
+func (c *Client) connectToPorts(ctx context.Context) []Listener {
 	ctx, cancel := context.WithTimeout(ctx, c.opts().ProbeTimeout)
 	defer cancel()
 	open := make([]bool, len(c.opts().Ports))
 	var wg sync.WaitGroup
 	for i, port := range c.opts().Ports {
-		if slices.ContainsFunc(c.peers, func(p *peer) bool { return p.run != nil && p.port.Port == port }) {
+		if slices.ContainsFunc(c.peers, func(p *peer) bool { return p.attempt != nil && p.port.Port == port }) {
 			open[i] = true // else it will be noticed there
 			continue
 		}
@@ -218,42 +218,42 @@ func dialTCP(ctx context.Context, addr string) (net.Conn, error) {
 	return d.DialContext(ctx, "tcp4", addr)
 }
 
-// settle gives what was seen to the known clients that lack it, and makes new ones of the
+// reconcile gives what was seen to the known clients that lack it, and makes new ones of the
 // rest. A process has one socket and one port; several of either are several clients, paired in
 // order (rule R75).
-func (c *Client) settle(s sight) {
+func (c *Client) reconcile(s scanResult) {
 	for _, seen := range s.sockets {
-		if p := c.talkingOver(seen); p != nil { // only its times have changed
+		if p := c.peerTalkingOver(seen); p != nil { // only its times have changed
 			p.socket = seen.Socket
 			_ = seen.conn.Close()
 			continue
 		}
-		p := c.lacking(seen.PID, func(p *peer) bool { return p.socket.Path == "" })
+		p := c.peerWithout(seen.PID, func(p *peer) bool { return p.socket.Path == "" })
 		if p == nil {
 			p = c.newPeer(seen.Process)
 		}
 		p.socket, p.Process = seen.Socket, seen.Process
-		p.keep(seen.conn)
-		c.follow(p, onChanged)
+		p.keepConn(seen.conn)
+		c.applyOutcome(p, onNewChance)
 	}
 	for _, l := range s.ports {
-		p := c.lacking(l.PID, func(p *peer) bool { return p.port.Port == 0 })
+		p := c.peerWithout(l.PID, func(p *peer) bool { return p.port.Port == 0 })
 		if p == nil {
 			p = c.newPeer(l.Process)
 		}
 		p.port = l
-		c.follow(p, onChanged)
+		c.applyOutcome(p, onNewChance)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	slices.SortStableFunc(c.peers, c.rank)
 }
 
-// talkingOver returns the client that is talked to over the very same socket of the same process,
+// peerTalkingOver returns the client that is talked to over the very same socket of the same process,
 // which may have got another name or other times.
-func (c *Client) talkingOver(s seenSocket) *peer {
+func (c *Client) peerTalkingOver(s foundSocket) *peer {
 	i := slices.IndexFunc(c.peers, func(p *peer) bool {
-		same := p.run != nil && (p.run.at.socket.Path == s.Path || p.run.at.socket.ID == s.ID && s.ID != "")
+		same := p.attempt != nil && (p.attempt.at.socket.Path == s.Path || p.attempt.at.socket.ID == s.ID && s.ID != "")
 		return same && p.PID == s.PID && s.PID != 0
 	})
 	if i < 0 {
@@ -262,11 +262,11 @@ func (c *Client) talkingOver(s seenSocket) *peer {
 	return c.peers[i]
 }
 
-// lacking returns the first client of the process that lacks something, and has, or had, another.
-func (c *Client) lacking(pid int, lacks func(*peer) bool) *peer {
+// peerWithout returns the first client of the process that lacks something, and has, or had, another.
+func (c *Client) peerWithout(pid int, lacks func(*peer) bool) *peer {
 	i := slices.IndexFunc(c.peers, func(p *peer) bool {
 		// New settings may leave out all that one has which is talked to.
-		known := !p.empty() || p.run != nil && p.run.reconsider
+		known := !p.empty() || p.attempt != nil && p.attempt.settingsChanged
 		return pid != 0 && p.PID == pid && known && lacks(p)
 	})
 	if i < 0 {

@@ -142,5 +142,5 @@ func givesWay(err error) bool {
 	if errors.As(err, &refusal) {
 		return refusal.Phase == PhaseConnect && refusal.Code == CodeRateLimited
 	}
-	return !errors.Is(err, ErrLost) && !errors.Is(err, ErrUnsupported) && !errors.Is(err, errMoved) && !errors.Is(err, errReplaced)
+	return !errors.Is(err, ErrLost) && !errors.Is(err, ErrUnsupported) && !errors.Is(err, errMoved) && !errors.Is(err, errOwnerChanged)
 }

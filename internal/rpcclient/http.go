@@ -26,9 +26,9 @@ type httpLink struct {
 	prove  func(context.Context) error // has the server prove itself again; nil while nothing secret is sent
 	gone   chan struct{}               // closed once the client cannot be reached any more
 
-	life context.Context // ends with close, and when the client has gone
-	end  context.CancelFunc
-	wg   sync.WaitGroup
+	lifetime    context.Context // ends with close, and when the client has gone
+	endLifetime context.CancelFunc
+	wg          sync.WaitGroup
 
 	mu     sync.Mutex
 	conn   *httpConn // nil: the next deliver dials
@@ -41,9 +41,9 @@ func openHTTP(ctx context.Context, t target, prove func(context.Context) error, 
 	if t.chance != nil {
 		l.redial.chance = t.chance
 	}
-	l.life, l.end = context.WithCancel(context.Background())
+	l.lifetime, l.endLifetime = context.WithCancel(context.Background())
 	if _, err := l.dial(ctx); err != nil {
-		l.end()
+		l.endLifetime()
 		return nil, fmt.Errorf("http to %s: %w", t.addr, timeoutAs(ctx, err))
 	}
 	return l, nil
@@ -62,12 +62,12 @@ func (l *httpLink) dial(ctx context.Context) (*httpConn, error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.use(conn, true)
+	return l.useConn(conn, true)
 }
 
-// use puts conn in the place of the connection before. l.mu is held.
-func (l *httpLink) use(conn net.Conn, proven bool) (*httpConn, error) {
-	if l.life.Err() != nil {
+// useConn puts conn in the place of the connection before. l.mu is held.
+func (l *httpLink) useConn(conn net.Conn, proven bool) (*httpConn, error) {
+	if l.lifetime.Err() != nil {
 		_ = conn.Close()
 		return nil, fmt.Errorf("%w: this link is closed", ErrLost)
 	}
@@ -78,7 +78,7 @@ func (l *httpLink) use(conn net.Conn, proven bool) (*httpConn, error) {
 	l.conn = c
 	l.wg.Go(func() {
 		c.read()
-		l.ended(c)
+		l.replaceConn(c)
 	})
 	return c, nil
 }
@@ -177,7 +177,7 @@ func (l *httpLink) cause() error { return ErrLost }
 
 func (l *httpLink) close() {
 	l.mu.Lock()
-	l.end()
+	l.endLifetime()
 	if l.conn != nil {
 		_ = l.conn.Close()
 	}

@@ -17,13 +17,13 @@ import (
 // httpConn is one connection. Its goroutine reads replies until the end.
 type httpConn struct {
 	net.Conn
-	opened  time.Time
-	proven  bool        // leads to a server that has proved to be a client
-	asked   atomic.Bool // a request is without its reply
-	served  bool        // has given a reply; owned by the reader until done
-	replies chan httpReply
-	done    chan struct{}
-	err     error // why it ended, set before done is closed
+	opened        time.Time
+	proven        bool        // leads to a server that has proved to be a client
+	awaitingReply atomic.Bool // a request is without its reply
+	served        bool        // has given a reply; owned by the reader until done
+	replies       chan httpReply
+	done          chan struct{}
+	err           error // why it ended, set before done is closed
 }
 
 type httpReply struct {
@@ -44,7 +44,7 @@ func (c *httpConn) read() {
 			c.err = fmt.Errorf("%w: a reply of more than %d bytes", ErrNotRPC, maxAnswer)
 		case err != nil:
 			c.err = err
-		case !c.asked.Swap(false):
+		case !c.awaitingReply.Swap(false):
 			c.err = fmt.Errorf("%w: the server sent HTTP %d without being asked", ErrLost, reply.status)
 		case reply.status == http.StatusRequestTimeout: // how servers end a connection that was idle for long
 			c.err = fmt.Errorf("%w: the server tired of waiting", ErrLost)
@@ -79,15 +79,15 @@ func readReply(r *bufio.Reader) (reply httpReply, last bool, err error) {
 	return httpReply{resp.StatusCode, body}, resp.Close, nil
 }
 
-// ended follows the end of a connection. A server may close one merely because it is idle;
+// replaceConn follows the end of a connection. A server may close one merely because it is idle;
 // only when it cannot be reached again has the client gone.
-func (l *httpLink) ended(c *httpConn) {
+func (l *httpLink) replaceConn(c *httpConn) {
 	pause := l.pause(c)
-	sleep(l.life, pause)
+	sleep(l.lifetime, pause)
 	if !l.holds(c) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(l.life, redialTimeout)
+	ctx, cancel := context.WithTimeout(l.lifetime, redialTimeout)
 	defer cancel()
 	conn, err := l.target.connect(ctx)
 	if err == nil && !l.target.sameOwner() {
@@ -103,9 +103,9 @@ func (l *httpLink) ended(c *httpConn) {
 		}
 	case err == nil:
 		// After a pause it may be another program that answers.
-		_, _ = l.use(conn, c.proven && pause == 0)
-	case l.life.Err() == nil:
-		l.end() // this link does not come back: whoever listens there next has to be found anew
+		_, _ = l.useConn(conn, c.proven && pause == 0)
+	case l.lifetime.Err() == nil:
+		l.endLifetime() // this link does not come back: whoever listens there next has to be found anew
 		close(l.gone)
 	}
 }
@@ -124,14 +124,14 @@ func (l *httpLink) pause(c *httpConn) time.Duration {
 func (l *httpLink) holds(c *httpConn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.conn == c && l.life.Err() == nil
+	return l.conn == c && l.lifetime.Err() == nil
 }
 
 func (c *httpConn) exchange(ctx context.Context, request []byte) (httpReply, error) {
 	_ = c.SetWriteDeadline(time.Now().Add(writeTimeout))
 	stop := context.AfterFunc(ctx, func() { _ = c.SetWriteDeadline(time.Unix(1, 0)) })
 	defer stop()
-	c.asked.Store(true)
+	c.awaitingReply.Store(true)
 	if _, err := c.Write(request); err != nil {
 		return httpReply{}, fmt.Errorf("%w: %w", ErrLost, err)
 	}

@@ -42,9 +42,9 @@ type Lineage struct {
 	Parents []int  // the parent, its parent and so on, as far as processes can be seen; nil is unknown
 }
 
-// unlike reports whether the processes a and b, of these lineages, are certainly not of one
+// unrelated reports whether the processes a and b, of these lineages, are certainly not of one
 // client: they are other programs, and neither has started the other.
-func unlike(a, b int, as, bs Lineage) bool {
+func unrelated(a, b int, as, bs Lineage) bool {
 	known := a != 0 && b != 0 && as.Exe != "" && bs.Exe != "" && as.Parents != nil && bs.Parents != nil
 	return known && as.Exe != bs.Exe && !slices.Contains(as.Parents, b) && !slices.Contains(bs.Parents, a)
 }

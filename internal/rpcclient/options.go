@@ -66,8 +66,8 @@ const (
 	doubtMax     = time.Minute     // and the longest
 )
 
-// limits are those of answers over the transport.
-func (o *Options) limits(over Transport) limits {
+// answerLimits are those of answers over the transport.
+func (o *Options) answerLimits(over Transport) limits {
 	t := limits{overdue: o.AnswerTimeout, silent: o.AnswerTimeout, hung: o.HTTPTimeout}
 	if over == HTTP {
 		t.silent = o.HTTPTimeout

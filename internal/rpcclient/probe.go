@@ -22,8 +22,8 @@ const (
 	ProofAnswer      Proof = "answer"      // it answers an empty device list as the specification says (rule R12)
 )
 
-// proven is a port whose owner is a client. link is what proving it opened, if anything.
-type proven struct {
+// provenPort is a port whose owner is a client. link is what proving it opened, if anything.
+type provenPort struct {
 	target
 	proof  Proof
 	link   link
@@ -31,7 +31,7 @@ type proven struct {
 	counts bool      // it may be the client itself, which counts tokens (rule R67)
 }
 
-func (p *proven) discard() {
+func (p *provenPort) close() {
 	if p != nil && p.link != nil {
 		p.link.close()
 	}
@@ -40,25 +40,25 @@ func (p *proven) discard() {
 // prove finds out whether a client holds the port: by the free proof or, where that is missing, by
 // others. A port's owner that says nothing holds up nobody but itself: who is late with the free
 // proof is waited for as for any answer, since to ask a client for another one costs it a token.
-func (c *Client) prove(ctx context.Context, p *peer, at place) (*proven, error) {
-	defer c.hurry(p)()
+func (c *Client) prove(ctx context.Context, p *peer, at location) (*provenPort, error) {
+	defer c.whenSlow(p)()
 	t := c.target(at)
 	free := fingerprint(ctx, t, c.opts().AnswerTimeout)
 	switch {
 	case free == nil:
-		return &proven{target: t, proof: ProofFingerprint, counts: true}, nil
+		return &provenPort{target: t, proof: ProofFingerprint, counts: true}, nil
 	case errors.Is(free, ErrNoClient):
 		return nil, free
 	}
-	if err := c.seclude(ctx, p); err != nil {
+	if err := c.waitToProbe(ctx, p); err != nil {
 		return nil, err
 	}
-	refused := fmt.Errorf("%w: %s: %w", errStranger, t.addr, ErrNotRPC)
-	for _, tr := range c.overPort() {
+	refused := fmt.Errorf("%w: %s: %w", errNotClient, t.addr, ErrNotRPC)
+	for _, tr := range c.portTransports() {
 		proof := map[Transport]Proof{WebSocket: ProofReady, HTTP: ProofAnswer}[tr]
 		l, err := c.proveBy(ctx, p, t, proof, free)
 		if err == nil {
-			return &proven{t, proof, l, tr, mayCount(free)}, nil
+			return &provenPort{t, proof, l, tr, mayCountTokens(free)}, nil
 		}
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -70,16 +70,16 @@ func (c *Client) prove(ctx context.Context, p *peer, at place) (*proven, error) 
 	return nil, refused
 }
 
-// hurry lets others go before p from the moment on at which proving it takes longer than
+// whenSlow lets others go before p from the moment on at which proving it takes longer than
 // ProbeTimeout, unless what is returned is called before.
-func (c *Client) hurry(p *peer) (done func()) {
+func (c *Client) whenSlow(p *peer) (done func()) {
 	over := false
 	timer := time.AfterFunc(c.opts().ProbeTimeout, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if !over {
-			p.late = true
-			c.wakeAll()
+			p.probeIsSlow = true
+			c.notifyAll()
 		}
 	})
 	return func() {
@@ -90,20 +90,20 @@ func (c *Client) hurry(p *peer) (done func()) {
 	}
 }
 
-// mayCount reports whether a server without the free proof may be the client itself, which counts
+// mayCountTokens reports whether a server without the free proof may be the client itself, which counts
 // tokens: it did not answer GET in its own way, but too late or not at all.
-func mayCount(free error) bool { return !errors.Is(free, errOtherAnswer) }
+func mayCountTokens(free error) bool { return !errors.Is(free, errOtherAnswer) }
 
 // proveBy asks for a proof that is not free. One that the client would take for the word of its
 // vendor is asked for only where it certainly is not the client: who is merely late is asked for the
 // free one again, another time (rule R12). The answer to that may take as long as to any list: a
 // server that has callers wait would have it wait behind those that were given up (rule R88).
 func (c *Client) proveBy(ctx context.Context, p *peer, t target, proof Proof, free error) (link, error) {
-	if mayCount(free) {
+	if mayCountTokens(free) {
 		if proof == ProofAnswer {
 			return nil, free
 		}
-		if err := c.token(ctx, p); err != nil {
+		if err := c.waitForToken(ctx, p); err != nil {
 			return nil, err
 		}
 		spent := p.bucket.spend(time.Now())
@@ -120,7 +120,7 @@ func (c *Client) proveBy(ctx context.Context, p *peer, t target, proof Proof, fr
 	}
 	l, err := proveByAnswer(ctx, t)
 	if err == nil {
-		l.prove = c.again(p, &proven{target: t, proof: proof})
+		l.prove = c.reprove(p, &provenPort{target: t, proof: proof})
 	}
 	if err == nil || !errors.Is(err, ErrNotRPC) { // it may have been taken for a list
 		c.resendOthers(p)
@@ -128,8 +128,8 @@ func (c *Client) proveBy(ctx context.Context, p *peer, t target, proof Proof, fr
 	return orNil(l, err)
 }
 
-// again is how a port that was found proves itself once more, in the way in which it has before.
-func (c *Client) again(p *peer, port *proven) func(context.Context) error {
+// reprove is how a port that was found proves itself once more, in the way in which it has before.
+func (c *Client) reprove(p *peer, port *provenPort) func(context.Context) error {
 	return func(ctx context.Context) error {
 		free := fingerprint(ctx, port.target, c.opts().AnswerTimeout)
 		if free == nil || port.proof == ProofFingerprint {
@@ -150,7 +150,7 @@ func (c *Client) resendOthers(p *peer) {
 	defer c.mu.Unlock()
 	for _, q := range c.peers {
 		if q != p {
-			q.box.askResend()
+			q.mailbox.askResend()
 		}
 	}
 }

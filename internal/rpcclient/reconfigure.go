@@ -14,15 +14,15 @@ func (c *Client) Reconfigure(opts Options) {
 	opts = opts.withDefaults()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.wanted = &opts
-	ring(c.ended)
+	c.newOptions = &opts
+	ring(c.attemptChanged)
 }
 
 // reconfigure puts into force what is wanted. It reports whether sockets are to be watched anew.
 func (c *Client) reconfigure() (watch bool) {
 	c.mu.Lock()
-	now := c.wanted
-	c.wanted = nil
+	now := c.newOptions
+	c.newOptions = nil
 	c.mu.Unlock()
 	if now == nil {
 		return false
@@ -35,26 +35,26 @@ func (c *Client) reconfigure() (watch bool) {
 		case now.ClientID != was.ClientID:
 			c.restartAs(p, now)
 		case reach:
-			c.forgive(p)
-			c.follow(p, onChanged)
-			if p.run != nil {
-				p.run.reconsider, p.run.improve = true, time.Time{}
+			c.forgetRefusals(p)
+			c.applyOutcome(p, onNewChance)
+			if p.attempt != nil {
+				p.attempt.settingsChanged, p.attempt.nextUpgrade = true, time.Time{}
 			}
 		}
 	}
 	c.options.Store(now)
-	c.search = now.backoff(retryFirst, now.RetryMax)
+	c.searchBackoff = now.backoff(retryFirst, now.RetryMax)
 	for _, p := range c.peers {
-		if p.run == nil {
+		if p.attempt == nil {
 			c.setBackoffs(p)
 		}
 	}
 	if reach {
-		clear(c.deaf)
-		c.searchAnew()
+		clear(c.unreachable)
+		c.restartSearch()
 	}
 	c.mu.Lock()
-	c.wakeAll() // who waits may go on
+	c.notifyAll() // who waits may go on
 	c.mu.Unlock()
 	return !same(now.Local, was.Local) || !slices.Equal(now.Transports, was.Transports)
 }
@@ -66,17 +66,17 @@ func same(a, b Local) bool {
 
 // restartAs ends what p was told in the name of another application, whose tokens are others.
 func (c *Client) restartAs(p *peer, now *Options) {
-	if p.run != nil {
-		p.run.drop()
+	if p.attempt != nil {
+		p.attempt.exclude()
 	}
 	p.bucket.renew(now.Tokens, now.TokenEvery)
-	c.forgive(p)
-	c.follow(p, onChanged)
+	c.forgetRefusals(p)
+	c.applyOutcome(p, onNewChance)
 }
 
-// refresh sends the lists again where that is wanted from time to time: another application that
+// resendWhenDue sends the lists again where that is wanted from time to time: another application that
 // reports the same id takes the entry along when it goes (rule R90).
-func (c *Client) refresh() {
+func (c *Client) resendWhenDue() {
 	every, now := c.opts().ResendEvery, time.Now()
 	switch {
 	case every <= 0 || !c.connected():

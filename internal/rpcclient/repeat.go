@@ -9,7 +9,7 @@ func (c *Client) Repeat() {
 	defer c.mu.Unlock()
 	for _, p := range c.peers {
 		if p.status.Transport != HTTP && p.status.State != Refused {
-			p.box.askRepeat()
+			p.mailbox.askRepeat()
 		}
 	}
 }

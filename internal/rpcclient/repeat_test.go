@@ -40,10 +40,10 @@ func TestRepeatSpares(t *testing.T) {
 		{Slow, WebSocket, true},
 	} {
 		client := New(quick())
-		p := &peer{box: newMailbox(), status: Session{State: c.state, Address: Address{Transport: c.transport}}}
+		p := &peer{mailbox: newMailbox(), status: Session{State: c.state, Address: Address{Transport: c.transport}}}
 		client.peers = []*peer{p}
 		client.Repeat()
-		_, _, again := p.box.take()
+		_, _, again := p.mailbox.take()
 		require.Equal(t, c.want, again, "%s over %s", c.state, c.transport)
 	}
 }

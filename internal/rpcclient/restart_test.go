@@ -129,13 +129,13 @@ func TestRestartIsSeenBeforeTheEnd(t *testing.T) {
 	c := New(opts)
 	p := c.newPeer(Process{PID: 100, UID: "1000"})
 	p.socket = Socket{Path: "discord-ipc-0", ID: "old"}
-	ended := &run{at: p.place, err: ErrUnsupported}
-	c.judge(p, ended)
-	require.ErrorIs(t, p.over, ErrUnsupported, "nothing to try before it restarts")
+	ended := &attempt{at: p.location, err: ErrUnsupported}
+	c.handleResult(p, ended)
+	require.ErrorIs(t, p.givenUp, ErrUnsupported, "nothing to try before it restarts")
 
-	c.follow(p, onChanged)
+	c.applyOutcome(p, onNewChance)
 	p.socket.ID = "new"
-	c.judge(p, ended)
-	require.NoError(t, p.over)
-	require.WithinDuration(t, time.Now(), p.again, time.Minute)
+	c.handleResult(p, ended)
+	require.NoError(t, p.givenUp)
+	require.WithinDuration(t, time.Now(), p.nextTry, time.Minute)
 }

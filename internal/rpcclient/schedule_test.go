@@ -139,8 +139,8 @@ func (s schedule) play(t *testing.T) []posted {
 	bucket := newBucket(2, 30*time.Second)
 	b := &testSession{result: make(chan error, 1)}
 	b.session = &session{
-		link: l, to: Address{Transport: HTTP}, box: newMailbox(), limits: func() limits { return DefaultOptions.limits(HTTP) },
-		pacer: newPacer(), bucket: bucket, retry: newBackoff(refusedFirst, refusedMax), tell: b,
+		link: l, to: Address{Transport: HTTP}, mailbox: newMailbox(), limits: func() limits { return DefaultOptions.answerLimits(HTTP) },
+		pacer: newPacer(), bucket: bucket, retry: newBackoff(refusedFirst, refusedMax), observer: b,
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { b.result <- b.run(ctx) }()
@@ -148,7 +148,7 @@ func (s schedule) play(t *testing.T) []posted {
 	for i, c := range s.changes {
 		for len(resends) > 0 && resends[0] < c.at {
 			time.Sleep(time.Until(l.start.Add(resends[0])))
-			b.box.askResend()
+			b.mailbox.askResend()
 			synctest.Wait()
 			resends = resends[1:]
 		}

@@ -22,25 +22,25 @@ type Delivery struct {
 // session keeps one client up to date over one link: at most one list is in flight, the newest
 // one waits, nothing older follows something newer (rule R71).
 type session struct {
-	link   link
-	to     Address
-	box    *mailbox
-	limits func() limits
-	pacer  limiter
-	bucket *bucket  // of the client, where each list costs a token of it; else nil (rule R67)
-	retry  *backoff // after refused lists
-	tell   observer
-	leave  <-chan struct{} // closed: end as soon as nothing is in flight
+	link        link
+	to          Address
+	mailbox     *mailbox
+	limits      func() limits
+	pacer       limiter
+	bucket      *bucket  // of the client, where each list costs a token of it; else nil (rule R67)
+	retry       *backoff // after refused lists
+	observer    observer
+	endWhenIdle <-chan struct{} // closed: end as soon as nothing is in flight
 
-	answers bool // the client is known to answer the command
+	hasAnswered bool // the client is known to answer the command
 
-	has   devices.Snapshot // what the client has accepted last
-	knows bool             // false: the client's list is unknown, the next one goes out whatever it holds (rule R52)
-	first bool
+	accepted        devices.Snapshot // what the client has accepted last
+	acceptedIsKnown bool             // false: the client's list is unknown, the next one goes out whatever it holds (rule R52)
+	first           bool
 
-	again bool // the list goes out once more because of another application
+	repeating bool // the list goes out once more because of another application
 
-	sent *devices.Snapshot // what the client may have: the last list that it was sent and has not refused; nil: none
+	mayHold *devices.Snapshot // what the client may have: the last list that it was sent and has not refused; nil: none
 
 	rejected []devices.Device // the list that was refused last
 }
@@ -68,7 +68,7 @@ func (s *session) run(ctx context.Context) error {
 	s.first = true
 	for {
 		select {
-		case <-s.leave:
+		case <-s.endWhenIdle:
 			return errMoved
 		default:
 		}
@@ -99,7 +99,7 @@ func (s *session) delay(now time.Time) time.Duration {
 		return wait
 	}
 	if token := s.bucket.delay(now); token > 0 {
-		s.tell.waits(now.Add(token))
+		s.observer.waits(now.Add(token))
 		wait = max(wait, token)
 	}
 	return wait
@@ -107,21 +107,21 @@ func (s *session) delay(now time.Time) time.Duration {
 
 // take returns the newest snapshot; ok is false before the first one.
 func (s *session) take() (snap devices.Snapshot, ok bool) {
-	snap, ok, resend := s.box.take()
+	snap, ok, resend := s.mailbox.take()
 	if resend {
-		s.knows = false
-		s.again = s.box.takeRepeat() || s.again
+		s.acceptedIsKnown = false
+		s.repeating = s.mailbox.takeRepeat() || s.repeating
 	}
 	return snap, ok
 }
 
 // upToDate reports whether the client has what snap says, which may be so without sending it.
 func (s *session) upToDate(snap devices.Snapshot) bool {
-	if !s.knows || !devices.SameWire(s.has.Wire(), snap.Wire()) {
+	if !s.acceptedIsKnown || !devices.SameWire(s.accepted.Wire(), snap.Wire()) {
 		return false
 	}
-	s.has = snap
-	s.tell.holds(snap.Generation)
+	s.accepted = snap
+	s.observer.holds(snap.Generation)
 	return true
 }
 
@@ -136,14 +136,14 @@ func (s *session) sleep(ctx context.Context, d *time.Duration, wake bool) error 
 	}
 	var news <-chan struct{}
 	if wake {
-		news = s.box.notify
+		news = s.mailbox.notify
 	}
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-s.link.lost():
 		return s.link.cause()
-	case <-s.leave:
+	case <-s.endWhenIdle:
 		return errMoved
 	case <-news:
 	case <-timeout:
@@ -157,17 +157,17 @@ func (s *session) send(ctx context.Context, snap devices.Snapshot) error {
 	if err != nil {
 		return err
 	}
-	start, before := time.Now(), s.sent
-	s.sent = &snap
+	start, before := time.Now(), s.mayHold
+	s.mayHold = &snap
 	s.pacer.use(start)
 	spent := s.bucket.spend(start)
 	err = s.deliver(ctx, nonce, payload, &snap)
 	spent(time.Now())
-	if silent := s.silent(err); silent != nil && ctx.Err() == nil {
-		if end := s.tell.unsupported(silent); end != nil {
+	if silent := s.asUnsupported(err); silent != nil && ctx.Err() == nil {
+		if end := s.observer.unsupported(silent); end != nil {
 			return end
 		}
-		if err = s.await(ctx); err != nil && !errors.As(err, new(*Error)) && !errors.Is(err, errMoved) {
+		if err = s.awaitLateAnswer(ctx); err != nil && !errors.As(err, new(*Error)) && !errors.Is(err, errMoved) {
 			err = silent // what ended the wait is no news: it never answered
 		}
 	}
@@ -177,27 +177,27 @@ func (s *session) send(ctx context.Context, snap devices.Snapshot) error {
 	var refusal *Error
 	switch {
 	case err == nil:
-		s.answers = true
+		s.hasAnswered = true
 		now := time.Now()
-		s.tell.delivered(Delivery{
-			To: s.to, Snapshot: snap, Changes: devices.Diff(s.has, snap), First: s.first,
+		s.observer.delivered(Delivery{
+			To: s.to, Snapshot: snap, Changes: devices.Diff(s.accepted, snap), First: s.first,
 			RoundTrip: now.Sub(start), SinceOS: now.Sub(snap.At),
 		})
-		s.has, s.knows, s.first = snap, !s.overtaken(now.Sub(start)), false
-		s.again = false
+		s.accepted, s.acceptedIsKnown, s.first = snap, !s.overtaken(now.Sub(start)), false
+		s.repeating = false
 		s.retry.reset()
 		return nil
 	case errors.As(err, &refusal) && refusal.Phase == PhaseCommand && refusal.Code != CodeNotAuthorized:
-		s.answers, s.knows, s.sent = true, false, before
+		s.hasAnswered, s.acceptedIsKnown, s.mayHold = true, false, before
 		if list := snap.Wire(); !devices.SameWire(list, s.rejected) {
 			s.rejected = list
 			s.retry.reset() // another list may fare better
 		}
 		wait := s.retry.wait()
-		s.tell.refused(err, time.Now().Add(wait))
+		s.observer.refused(err, time.Now().Add(wait))
 		return s.sleep(ctx, &wait, true)
 	case errors.Is(err, errBroken):
-		s.knows = false
+		s.acceptedIsKnown = false
 		return nil // it goes out again, when there is a token for it
 	default:
 		return err
@@ -211,7 +211,7 @@ const promptly = 100 * time.Millisecond
 // frozen meanwhile reads its connections in any order: what another application sent earlier, it may take later, and with it
 // the devices that both report (rule R90). So the list goes once more.
 func (s *session) overtaken(roundTrip time.Duration) bool {
-	return s.again && s.bucket == nil && roundTrip > promptly
+	return s.repeating && s.bucket == nil && roundTrip > promptly
 }
 
 // deliver sends a list and waits for its answer. A client that has answered before may be frozen
@@ -219,7 +219,7 @@ func (s *session) overtaken(roundTrip time.Duration) bool {
 // answers, so that it gets the newest list at once when it goes on (rule R48).
 func (s *session) deliver(ctx context.Context, nonce string, payload []byte, snap *devices.Snapshot) error {
 	within := s.limits()
-	if !s.answers {
+	if !s.hasAnswered {
 		ctx, cancel := context.WithTimeout(ctx, within.silent)
 		defer cancel()
 		return s.link.deliver(ctx, nonce, payload)
@@ -235,8 +235,8 @@ func (s *session) deliver(ctx context.Context, nonce string, payload []byte, sna
 		return err
 	case <-overdue.C:
 	}
-	s.tell.slow(snap, start)
-	leave := s.leave
+	s.observer.slow(snap, start)
+	leave := s.endWhenIdle
 	if s.to.Transport == HTTP {
 		leave = nil // the client may still take what is in its line
 	}
@@ -252,13 +252,13 @@ func (s *session) deliver(ctx context.Context, nonce string, payload []byte, sna
 	}
 }
 
-// await waits whether a client that seems not to know the command answers after all.
-func (s *session) await(ctx context.Context) error {
+// awaitLateAnswer waits whether a client that seems not to know the command answers after all.
+func (s *session) awaitLateAnswer(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() {
 		select {
-		case <-s.leave:
+		case <-s.endWhenIdle:
 			cancel(errMoved)
 		case <-ctx.Done():
 		}
@@ -270,13 +270,13 @@ func (s *session) await(ctx context.Context) error {
 	return err
 }
 
-// silent is not nil when err shows a client that does not know the command: it says so, or it
+// asUnsupported is not nil when err shows a client that does not know the command: it says so, or it
 // has never answered it (rules R13, R48). Asking again would get the same.
-func (s *session) silent(err error) error {
+func (s *session) asUnsupported(err error) error {
 	switch {
 	case errors.Is(err, &Error{Phase: PhaseCommand, Code: codeUnknownCommand}):
 		return err
-	case errors.Is(err, ErrNoAnswer) && !s.answers:
+	case errors.Is(err, ErrNoAnswer) && !s.hasAnswered:
 		return fmt.Errorf("%w: %w", ErrUnsupported, err)
 	default:
 		return nil
@@ -302,10 +302,10 @@ func (s *session) farewell(ctx context.Context, policy ExitPolicy) error {
 	case ExitLeave:
 		return nil
 	case ExitUnmute:
-		if s.sent == nil {
+		if s.mayHold == nil {
 			return nil
 		}
-		list = withoutMute(s.sent.Wire())
+		list = withoutMute(s.mayHold.Wire())
 	}
 	if s.bucket != nil {
 		wait := s.bucket.linkDelay(time.Now())

@@ -135,7 +135,7 @@ func (b *testSession) slow(sent *devices.Snapshot, since time.Time) {
 	b.slowSince = append(b.slowSince, since)
 }
 
-func usualLimits() limits { return DefaultOptions.limits(IPC) }
+func usualLimits() limits { return DefaultOptions.answerLimits(IPC) }
 
 func (b *testSession) waits(until time.Time) {
 	b.mu.Lock()
@@ -158,8 +158,8 @@ func runSession(t *testing.T, l *fakeLink) *testSession {
 	l.gone = make(chan struct{})
 	b := &testSession{link: l, result: make(chan error, 1)}
 	b.session = &session{
-		link: l, to: Address{Transport: WebSocket, Port: 6463}, box: newMailbox(), limits: usualLimits,
-		pacer: newPacer(), retry: newBackoff(refusedFirst, refusedMax), tell: b,
+		link: l, to: Address{Transport: WebSocket, Port: 6463}, mailbox: newMailbox(), limits: usualLimits,
+		pacer: newPacer(), retry: newBackoff(refusedFirst, refusedMax), observer: b,
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	b.cancel = cancel
@@ -179,7 +179,7 @@ func (b *testSession) seen() (deliveries []Delivery, held uint64, waits []time.D
 func (b *testSession) put(generation uint64, mute devices.Tri) {
 	s := snapshot(mute)
 	s.Generation, s.At = generation, time.Now()
-	b.box.put(s)
+	b.mailbox.put(s)
 }
 
 func TestSessionSaysNothingBeforeTheFirstSnapshot(t *testing.T) {
@@ -389,15 +389,15 @@ func TestSessionBelievesNothingAfterARefusal(t *testing.T) {
 func TestSessionResends(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := runSession(t, &fakeLink{takes: time.Second})
-		b.box.askResend() // before there is anything to send
+		b.mailbox.askResend() // before there is anything to send
 		synctest.Wait()
 		require.Empty(t, b.link.lists())
 		b.put(1, devices.True)
 		time.Sleep(500 * time.Millisecond)
-		b.box.askResend() // while a list is in flight: it may have been taken before the client lost it
+		b.mailbox.askResend() // while a list is in flight: it may have been taken before the client lost it
 		time.Sleep(time.Minute)
 		require.Len(t, b.link.lists(), 2)
-		b.box.askResend()
+		b.mailbox.askResend()
 		time.Sleep(time.Minute)
 		require.Len(t, b.link.lists(), 3)
 		time.Sleep(time.Hour)

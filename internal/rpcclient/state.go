@@ -18,93 +18,93 @@ const (
 	Searching   State = "searching"   // no client found; of a socket or a port: nobody has proved to be one
 	Stopped     State = "stopped"
 
-	stranger State = "stranger" // a port that another program holds; not shown as a session
+	occupied State = "occupied" // a port that another program holds; not shown as a session
 )
 
-// shown are the states of a session, in the order of preference.
-var shown = []State{Ready, Degraded, Slow, Connecting, Unsupported, Refused, Foreign, Waiting}
+// sessionStates are the states of a session, in the order of preference.
+var sessionStates = []State{Ready, Degraded, Slow, Connecting, Unsupported, Refused, Foreign, Waiting}
 
 // outcome is what happened to a client, as far as it decides what comes next.
 type outcome string
 
 const (
 	// While it is talked to.
-	onAdmitted outcome = "it may be talked to"
-	onHeldUp   outcome = "it has to wait: another one is served, or it may be the same one"
-	onAccepted outcome = "it has accepted a list"
-	onMetered  outcome = "it has accepted a list over HTTP, and counts tokens"
-	onOverdue  outcome = "an answer is overdue, it has answered before"
-	onSilent   outcome = "an answer is overdue, it has never answered; or it does not know the command"
-	onDeclined outcome = "it has refused a list"
+	onAdmitted     outcome = "it may be talked to"
+	onMustWait     outcome = "it has to wait: another one is served, or it may be the same one"
+	onAccepted     outcome = "it has accepted a list"
+	onAcceptedHTTP outcome = "it has accepted a list over HTTP, and counts tokens"
+	onOverdue      outcome = "an answer is overdue, it has answered before"
+	onUnanswered   outcome = "an answer is overdue, it has never answered; or it does not know the command"
+	onListRefused  outcome = "it has refused a list"
 
 	// At the end of an attempt.
-	onLost       outcome = "the connection is lost, or none came about"
-	onHung       outcome = "no answer, for longer than anybody waits"
-	onTurnedAway outcome = "it refuses the connection for now"
-	onClosed     outcome = "it has closed the connection as at its login screen, or has no room"
-	onBarred     outcome = "it refuses every transport, until it restarts"
-	onIgnorant   outcome = "it does not know the command, and the connection has ended"
-	onPresent    outcome = "it was given up, and somebody still listens on its socket"
-	onDeaf       outcome = "nobody listens on its socket"
-	onNobody     outcome = "nobody listens on its port"
-	onNoClient   outcome = "what holds its port does not answer as a client does"
-	onDisplaced  outcome = "there is a better way to it, or it may not be talked to any more"
-	onRestarted  outcome = "it has restarted meanwhile"
+	onLost              outcome = "the connection is lost, or none came about"
+	onHung              outcome = "no answer, for longer than anybody waits"
+	onRefusedForNow     outcome = "it refuses the connection for now"
+	onClosed            outcome = "it has closed the connection as at its login screen, or has no room"
+	onAllRefused        outcome = "it refuses every transport, until it restarts"
+	onUnknownCommand    outcome = "it does not know the command, and the connection has ended"
+	onStillListening    outcome = "it was given up, and somebody still listens on its socket"
+	onSocketUnreachable outcome = "nobody listens on its socket"
+	onPortClosed        outcome = "nobody listens on its port"
+	onNotClient         outcome = "what holds its port does not answer as a client does"
+	onReplaced          outcome = "there is a better way to it, or it may not be talked to any more"
+	onRestarted         outcome = "it has restarted meanwhile"
 
 	// Beside all attempts.
-	onChanged   outcome = "a place or a setting that it lacked is there, or all is to be sent again"
+	onNewChance outcome = "a place or a setting that it lacked is there, or all is to be sent again"
 	onOtherUser outcome = "it belongs to another user, or nobody knows to whom"
 )
 
-// pause says when a client is tried next, by itself.
-type pause string
+// retry says when a client is tried next, by itself.
+type retry string
 
 const (
-	noTry       pause = "" // nothing ends, nothing begins
-	tryAtOnce   pause = "at once"
-	trySoon     pause = "0.25 s, growing to `rpc.retry_max`"
-	tryLater    pause = "30 s, growing to 5 min"
-	trySeldom   pause = "1 s, growing to 1 min, then with the searches"
-	tryWhenAnew pause = "when it restarts; whether it is there is seen after 30 s, growing to 5 min"
-	tryNever    pause = "when its owner changes"
+	noTry           retry = "" // nothing ends, nothing begins
+	tryAtOnce       retry = "at once"
+	trySoon         retry = "0.25 s, growing to `rpc.retry_max`"
+	tryLater        retry = "30 s, growing to 5 min"
+	trySeldom       retry = "1 s, growing to 1 min, then with the searches"
+	tryAfterRestart retry = "when it restarts; whether it is there is seen after 30 s, growing to 5 min"
+	tryNever        retry = "when its owner changes"
 )
 
 // A transition is one line of the table: what a client in one of the states becomes.
 type transition struct {
-	on   outcome
-	from []State // nil: every state that no line before names for this outcome
-	to   State   // "": the state stays
-	then pause
+	on    outcome
+	from  []State // nil: every state that no line before names for this outcome
+	to    State   // "": the state stays
+	retry retry
 }
 
 // transitions is all that decides what follows an outcome. docs/architecture.md shows it.
 var transitions = []transition{
 	{onAdmitted, []State{Slow}, "", noTry},
 	{onAdmitted, nil, Connecting, noTry},
-	{onHeldUp, nil, Waiting, noTry},
+	{onMustWait, nil, Waiting, noTry},
 	{onAccepted, nil, Ready, noTry},
-	{onMetered, nil, Degraded, noTry},
+	{onAcceptedHTTP, nil, Degraded, noTry},
 	{onOverdue, nil, Slow, noTry},
-	{onSilent, nil, Unsupported, noTry},
-	{onDeclined, nil, Refused, noTry},
+	{onUnanswered, nil, Unsupported, noTry},
+	{onListRefused, nil, Refused, noTry},
 
 	{onLost, nil, Connecting, trySoon},
 	{onHung, []State{Slow}, "", trySoon},
 	{onHung, nil, Connecting, trySoon},
-	{onTurnedAway, nil, Refused, tryLater},
+	{onRefusedForNow, nil, Refused, tryLater},
 	{onClosed, nil, Refused, trySoon},
-	{onBarred, nil, Refused, tryWhenAnew},
-	{onIgnorant, nil, Unsupported, tryWhenAnew},
-	{onPresent, nil, "", tryWhenAnew},
-	{onDeaf, nil, Searching, tryAtOnce},
-	{onNobody, nil, Searching, trySoon},
-	{onNoClient, nil, stranger, trySeldom},
-	{onDisplaced, []State{Slow, Searching, stranger}, "", tryAtOnce},
-	{onDisplaced, nil, Connecting, tryAtOnce},
+	{onAllRefused, nil, Refused, tryAfterRestart},
+	{onUnknownCommand, nil, Unsupported, tryAfterRestart},
+	{onStillListening, nil, "", tryAfterRestart},
+	{onSocketUnreachable, nil, Searching, tryAtOnce},
+	{onPortClosed, nil, Searching, trySoon},
+	{onNotClient, nil, occupied, trySeldom},
+	{onReplaced, []State{Slow, Searching, occupied}, "", tryAtOnce},
+	{onReplaced, nil, Connecting, tryAtOnce},
 	{onRestarted, nil, Connecting, trySoon},
 
-	{onChanged, []State{stranger, Foreign}, Searching, tryAtOnce},
-	{onChanged, nil, "", tryAtOnce},
+	{onNewChance, []State{occupied, Foreign}, Searching, tryAtOnce},
+	{onNewChance, nil, "", tryAtOnce},
 	{onOtherUser, nil, Foreign, tryNever},
 }
 
@@ -118,5 +118,5 @@ func next(s State, on outcome) transition {
 			return t
 		}
 	}
-	return transition{on: on, to: s, then: trySoon} // never: a test walks them all
+	return transition{on: on, to: s, retry: trySoon} // never: a test walks them all
 }

@@ -64,7 +64,7 @@ func TestEveryOutcomeIsDecidedInEveryState(t *testing.T) {
 				require.Nil(t, transitions[i].from, "%s in state %s has two lines", on, s)
 			}
 			got := next(s, outcome(on))
-			require.Equal(t, first.then, got.then)
+			require.Equal(t, first.retry, got.retry)
 			require.Contains(t, states(t), got.to)
 		}
 	}
@@ -91,7 +91,7 @@ func TestEveryStateIsReachedAndLeft(t *testing.T) {
 	}
 	for _, s := range states(t) {
 		require.True(t, reached[s], "no way leads to %s", s)
-		require.Equal(t, s != Searching && s != stranger, slices.Contains(shown, s), "%s is a session", s)
+		require.Equal(t, s != Searching && s != occupied, slices.Contains(sessionStates, s), "%s is a session", s)
 	}
 }
 
@@ -100,7 +100,7 @@ func table() string {
 	var b strings.Builder
 	b.WriteString("| what happens | in state | new state | next try |\n|---|---|---|---|\n")
 	for _, t := range transitions {
-		from, to, then := "any other", string(t.to), string(t.then)
+		from, to, then := "any other", string(t.to), string(t.retry)
 		if t.from != nil {
 			from = strings.Trim(strings.ReplaceAll(fmt.Sprint(t.from), " ", ", "), "[]")
 		} else if slices.IndexFunc(transitions, func(o transition) bool { return o.on == t.on && o.from != nil }) < 0 {

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// attempt talks to p until that ends, over the best transport that p accepts. worked says that
+// tryTransports talks to p until that ends, over the best transport that p accepts. worked says that
 // it has delivered a list.
-func (c *Client) attempt(ctx context.Context, p *peer, at place, leave <-chan struct{}) (worked bool, err error) {
+func (c *Client) tryTransports(ctx context.Context, p *peer, at location, leave <-chan struct{}) (worked bool, err error) {
 	defer p.dropConn()
-	var port *proven
-	defer func() { port.discard() }()
+	var port *provenPort
+	defer func() { port.close() }()
 	for _, tr := range c.opts().Transports {
 		if !at.offers(tr) {
 			continue
 		}
-		if refusal := c.refusal(p, tr); refusal != nil {
+		if refusal := c.refusedWith(p, tr); refusal != nil {
 			err = refusal
 			continue
 		}
@@ -31,25 +31,25 @@ func (c *Client) attempt(ctx context.Context, p *peer, at place, leave <-chan st
 		switch {
 		case tr == WebSocket && port.proof == ProofAnswer: // what proved it has shown which works
 			continue
-		case tr == WebSocket && c.unregistered(port):
+		case tr == WebSocket && c.originRefused(port):
 			err = errNoOrigin
-			c.refuse(p, tr, err)
+			c.rememberRefusal(p, tr, err)
 			continue
 		}
-		worked, err = c.talk(ctx, p, at, tr, port, leave)
+		worked, err = c.runSessions(ctx, p, at, tr, port, leave)
 		switch {
 		case ctx.Err() != nil || worked:
 			return worked, err // one that worked gets another chance: the next best may be far worse
-		case unsupported(err) && tr == IPC && errors.Is(c.check(ctx, at), errDeaf):
-			return false, fmt.Errorf("%w: it has ended", errDeaf)
-		case errors.Is(err, ErrNoAnswer) && tr == c.workedOver(p): // it is frozen, over any transport
+		case unsupported(err) && tr == IPC && errors.Is(c.checkListening(ctx, at), errUnreachable):
+			return false, fmt.Errorf("%w: it has ended", errUnreachable)
+		case errors.Is(err, ErrNoAnswer) && tr == c.lastTransport(p): // it is frozen, over any transport
 			return false, err
 		case lasting(err):
-			c.refuse(p, tr, err)
+			c.rememberRefusal(p, tr, err)
 		case !givesWay(err):
 			return false, err
 		}
-		c.once(p, "transport given up", "transport", tr, "client", address(at, tr), "reason", err, "remedy", Remedy(err))
+		c.logOnce(p, "transport given up", "transport", tr, "client", address(at, tr), "reason", err, "remedy", Remedy(err))
 	}
 	return false, err
 }
@@ -57,25 +57,25 @@ func (c *Client) attempt(ctx context.Context, p *peer, at place, leave <-chan st
 // errNoOrigin is why a client's WebSocket is not tried: it would cost a token (rule R19).
 var errNoOrigin = errors.New("its WebSocket lets in registered origins only, and none is configured")
 
-// unregistered reports whether the WebSocket surely refuses us, and HTTP may be tried instead: only
+// originRefused reports whether the WebSocket surely refuses us, and HTTP may be tried instead: only
 // the client itself has the fingerprint, and it lets registered origins in (rules R8, R19).
-func (c *Client) unregistered(port *proven) bool {
+func (c *Client) originRefused(port *provenPort) bool {
 	return port.proof == ProofFingerprint && c.opts().Origin == "" && slices.Contains(c.opts().Transports, HTTP)
 }
 
-// overPort are the transports that use a port.
-func (c *Client) overPort() []Transport {
+// portTransports are the transports that use a port.
+func (c *Client) portTransports() []Transport {
 	return slices.DeleteFunc(slices.Clone(c.opts().Transports), func(t Transport) bool { return t == IPC })
 }
 
-func (c *Client) target(at place) target {
+func (c *Client) target(at location) target {
 	return target{
 		addr: loopback(at.port.Port), port: at.port.Port, dial: c.opts().DialPort, clientID: c.opts().ClientID, origin: c.opts().Origin, chance: c.opts().Chance,
 		same: func() bool { return c.sameOwner(at.port) },
 	}
 }
 
-func address(at place, tr Transport) Address {
+func address(at location, tr Transport) Address {
 	a := Address{Transport: tr, PID: at.PID, Name: at.Name}
 	if tr == IPC {
 		a.Socket = at.socket.Path
@@ -85,22 +85,22 @@ func address(at place, tr Transport) Address {
 	return a
 }
 
-// talk opens a link and holds a session on it, and on those that follow it, to their end.
-func (c *Client) talk(ctx context.Context, p *peer, at place, tr Transport, port *proven, leave <-chan struct{}) (worked bool, err error) {
+// runSessions opens a link and holds a session on it, and on those that follow it, to their end.
+func (c *Client) runSessions(ctx context.Context, p *peer, at location, tr Transport, port *provenPort, leave <-chan struct{}) (worked bool, err error) {
 	to := address(at, tr)
-	if err := c.turn(ctx, p, to); err != nil {
+	if err := c.waitForAdmission(ctx, p, to); err != nil {
 		return false, err
 	}
-	c.enter(p, onAdmitted, func(s *Session) {
+	c.applySessionOutcome(p, onAdmitted, func(s *Session) {
 		if s.State == Slow {
 			s.Address = to
 			return
 		}
 		*s = Session{Address: to, Error: s.Error, Remedy: s.Remedy} // the next try may wait in the same line
 	})
-	l, err := c.open(ctx, p, at, tr, port)
+	l, err := c.openLink(ctx, p, at, tr, port)
 	if err == nil && tr == IPC {
-		if err = c.precede(ctx, p, l); err != nil {
+		if err = c.waitForPorts(ctx, p, l); err != nil {
 			l.close()
 		}
 	}
@@ -108,9 +108,9 @@ func (c *Client) talk(ctx context.Context, p *peer, at place, tr Transport, port
 		return false, err
 	}
 	for counts := tr == IPC || port.counts; ; {
-		delivered, err := c.hold(ctx, p, l, to, counts, leave)
+		delivered, err := c.runSession(ctx, p, l, to, counts, leave)
 		worked = worked || delivered
-		better := c.takeNext(p)
+		better := c.takeNextLink(p)
 		if better == nil {
 			return worked, err
 		}
@@ -118,8 +118,8 @@ func (c *Client) talk(ctx context.Context, p *peer, at place, tr Transport, port
 	}
 }
 
-// current reports whether the link over tr leads to the client that was found.
-func (c *Client) current(at place, tr Transport) bool {
+// sameOwnerAt reports whether the link over tr leads to the client that was found.
+func (c *Client) sameOwnerAt(at location, tr Transport) bool {
 	if tr != IPC {
 		return c.sameOwner(at.port)
 	}
@@ -136,24 +136,24 @@ func (c *Client) sameOwner(l Listener) bool {
 	return err != nil || slices.ContainsFunc(now, func(n Listener) bool { return n.Port == l.Port && n.ID == l.ID })
 }
 
-// open makes the link, or takes the one that proving the port has made. A connect costs a token
+// openLink makes the link, or takes the one that proving the port has made. A connect costs a token
 // where the client counts them: only the client itself does, since a server that answers GET in its
 // own way follows the specification, which knows of none.
-func (c *Client) open(ctx context.Context, p *peer, at place, tr Transport, port *proven) (l link, err error) {
+func (c *Client) openLink(ctx context.Context, p *peer, at location, tr Transport, port *provenPort) (l link, err error) {
 	counts := tr == IPC || port.counts
 	switch {
 	case tr == HTTP && port.over == tr:
 		l, port.link = port.link, nil
 	case tr == HTTP:
-		l, err = orNil(openHTTP(ctx, port.target, c.again(p, port), counts))
+		l, err = orNil(openHTTP(ctx, port.target, c.reprove(p, port), counts))
 	case port != nil && port.link != nil && port.over == tr:
 		l, port.link = port.link, nil
 	default:
 		l, err = c.connect(ctx, p, at, tr, counts)
 	}
-	if err == nil && !c.current(at, tr) { // it was made anew between the look and the connect
+	if err == nil && !c.sameOwnerAt(at, tr) { // it was made anew between the look and the connect
 		l.close()
-		err = errReplaced
+		err = errOwnerChanged
 	}
 	if err != nil {
 		return nil, err
@@ -162,9 +162,9 @@ func (c *Client) open(ctx context.Context, p *peer, at place, tr Transport, port
 }
 
 // connect makes a link that has to greet.
-func (c *Client) connect(ctx context.Context, p *peer, at place, tr Transport, counts bool) (l link, err error) {
+func (c *Client) connect(ctx context.Context, p *peer, at location, tr Transport, counts bool) (l link, err error) {
 	if counts {
-		if err := c.token(ctx, p); err != nil {
+		if err := c.waitForToken(ctx, p); err != nil {
 			return nil, err
 		}
 	}
@@ -183,7 +183,7 @@ func (c *Client) connect(ctx context.Context, p *peer, at place, tr Transport, c
 			}
 		}()
 	}
-	ctx, cancel := c.patience(ctx, p, at, tr, counts)
+	ctx, cancel := c.greetingTimeout(ctx, p, at, tr, counts)
 	defer cancel(nil)
 	if tr == IPC {
 		return orNil(openIPC(ctx, conn, c.opts().ClientID))
@@ -196,14 +196,14 @@ func (c *Client) connect(ctx context.Context, p *peer, at place, tr Transport, c
 const readyLimit = 10 * time.Second
 
 // socketConn is a fresh connection to the socket.
-func (c *Client) socketConn(ctx context.Context, p *peer, at place) (net.Conn, error) {
+func (c *Client) socketConn(ctx context.Context, p *peer, at location) (net.Conn, error) {
 	c.mu.Lock()
-	held := p.held
+	held := p.inSession
 	c.mu.Unlock()
 	if held || p.conn == nil {
 		return c.dialSocket(ctx, at)
 	}
-	if time.Since(p.dialed) > readyLimit/10 {
+	if time.Since(p.dialedAt) > readyLimit/10 {
 		p.dropConn()
 		return c.dialSocket(ctx, at)
 	}
@@ -214,16 +214,16 @@ func (c *Client) socketConn(ctx context.Context, p *peer, at place) (net.Conn, e
 
 // dialSocket connects to the socket, whose owner must still be the same: names and ids go to
 // nobody else (rule R6).
-func (c *Client) dialSocket(ctx context.Context, at place) (net.Conn, error) {
+func (c *Client) dialSocket(ctx context.Context, at location) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.opts().AnswerTimeout)
 	defer cancel()
 	conn, owner, err := c.opts().Local.Dial(ctx, at.socket.Path)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errDeaf, err)
+		return nil, fmt.Errorf("%w: %w", errUnreachable, err)
 	}
 	if owner.PID != at.PID || owner.UID != at.UID {
 		_ = conn.Close()
-		return nil, errReplaced
+		return nil, errOwnerChanged
 	}
 	return conn, nil
 }
@@ -236,34 +236,34 @@ func orNil[L link](l L, err error) (link, error) {
 	return l, nil
 }
 
-// token waits until the client has a token to give (rule R67).
-func (c *Client) token(ctx context.Context, p *peer) error {
+// waitForToken waits until the client has a token to give (rule R67).
+func (c *Client) waitForToken(ctx context.Context, p *peer) error {
 	for {
 		wait := p.bucket.linkDelay(time.Now())
 		if wait <= 0 || ctx.Err() != nil {
 			return ctx.Err()
 		}
 		c.mu.Lock()
-		held := p.held // then the status is the session's
+		held := p.inSession // then the status is the session's
 		c.mu.Unlock()
 		if !held {
-			c.set(p, func(s *Session) { s.NextTry = time.Now().Add(wait) })
+			c.updateSession(p, func(s *Session) { s.NextTry = time.Now().Add(wait) })
 		}
 		sleep(ctx, wait)
 		if !held {
-			c.set(p, func(s *Session) { s.NextTry = time.Time{} })
+			c.updateSession(p, func(s *Session) { s.NextTry = time.Time{} })
 		}
 	}
 }
 
-// patience bounds the wait for READY. A client whose tokens are spent, by an agent that ran
+// greetingTimeout bounds the wait for READY. A client whose tokens are spent, by an agent that ran
 // before this one for instance, makes us queue instead of refusing (rule R67), and one that is
 // frozen goes on some time. So it is given up only where that gains something: where another
 // transport is left, and what holds the port is not the client itself.
-func (c *Client) patience(ctx context.Context, p *peer, at place, tr Transport, counts bool) (context.Context, context.CancelCauseFunc) {
+func (c *Client) greetingTimeout(ctx context.Context, p *peer, at location, tr Transport, counts bool) (context.Context, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	another, longest := c.another(p, at, tr), c.opts().HTTPTimeout
-	if c.workedOver(p) == tr {
+	another, longest := c.hasAnotherTransport(p, at, tr), c.opts().HTTPTimeout
+	if c.lastTransport(p) == tr {
 		another, longest = false, frozenLimit
 	}
 	limit := time.AfterFunc(longest, func() { cancel(ErrNoAnswer) })
@@ -284,63 +284,63 @@ func (c *Client) patience(ctx context.Context, p *peer, at place, tr Transport, 
 // before: it is frozen. Each connection that is given up takes one of its tokens when it goes on.
 const frozenLimit = time.Hour
 
-// workedOver is the transport over which p has answered last; "" is none since it restarted. A session and a better link
+// lastTransport is the transport over which p has answered last; "" is none since it restarted. A session and a better link
 // that is about to follow it both ask.
-func (c *Client) workedOver(p *peer) Transport {
+func (c *Client) lastTransport(p *peer) Transport {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return p.worked
+	return p.lastTransport
 }
 
-func (c *Client) setWorked(p *peer, tr Transport) {
+func (c *Client) setLastTransport(p *peer, tr Transport) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p.worked = tr
+	p.lastTransport = tr
 }
 
-// another reports whether a transport is left after tr.
-func (c *Client) another(p *peer, at place, tr Transport) bool {
+// hasAnotherTransport reports whether a transport is left after tr.
+func (c *Client) hasAnotherTransport(p *peer, at location, tr Transport) bool {
 	all := c.opts().Transports
 	i := slices.Index(all, tr)
-	return slices.ContainsFunc(all[i+1:], func(t Transport) bool { return at.offers(t) && c.refusal(p, t) == nil })
+	return slices.ContainsFunc(all[i+1:], func(t Transport) bool { return at.offers(t) && c.refusedWith(p, t) == nil })
 }
 
-// hold runs a session on l to its end, and closes l. When the agent stops it first does what the
+// runSession runs a session on l to its end, and closes l. When the agent stops it first does what the
 // policy says.
-func (c *Client) hold(ctx context.Context, p *peer, l link, to Address, counts bool, leave <-chan struct{}) (worked bool, err error) {
+func (c *Client) runSession(ctx context.Context, p *peer, l link, to Address, counts bool, leave <-chan struct{}) (worked bool, err error) {
 	defer l.close()
 	start := time.Now()
-	c.once(p, "connected", "to", to)
-	h := &holder{Client: c, p: p, to: to, start: start, paced: counts && to.Transport == HTTP}
+	c.logOnce(p, "connected", "to", to)
+	h := &sessionObserver{Client: c, p: p, to: to, start: start, paced: counts && to.Transport == HTTP}
 	c.mu.Lock()
-	sent := p.sent
+	sent := p.mayHold
 	c.mu.Unlock()
 	s := &session{
-		link: l, to: to, box: p.box, limits: func() limits { return c.opts().limits(to.Transport) }, pacer: newPacer(),
-		retry: c.opts().backoff(refusedFirst, refusedMax), tell: h, answers: p.answered, sent: sent, leave: leave,
+		link: l, to: to, mailbox: p.mailbox, limits: func() limits { return c.opts().answerLimits(to.Transport) }, pacer: newPacer(),
+		retry: c.opts().backoff(refusedFirst, refusedMax), observer: h, hasAnswered: p.hasAnswered, mayHold: sent, endWhenIdle: leave,
 	}
-	c.holding(p, true)
-	defer c.holding(p, false)
+	c.setInSession(p, true)
+	defer c.setInSession(p, false)
 	if h.paced {
 		s.bucket = p.bucket
-		c.once(p, "degraded", "client", to, "reason", c.refusals(p), "remedy", h.late())
+		c.logOnce(p, "degraded", "client", to, "reason", c.refusals(p), "remedy", h.httpRemedy())
 	}
 	err = s.run(ctx)
-	p.answered = s.answers
-	c.owe(p, s.sent)
+	p.hasAnswered = s.hasAnswered
+	c.setMayHold(p, s.mayHold)
 	if !s.first {
-		c.setWorked(p, to.Transport)
+		c.setLastTransport(p, to.Transport)
 	}
 	if time.Since(start) > c.opts().RetryMax {
-		p.retry.reset()
+		p.retryBackoff.reset()
 	}
-	if cause := context.Cause(ctx); !h.mute && (errors.Is(cause, errStopping) || errors.Is(cause, errDropped)) {
+	if cause := context.Cause(ctx); !h.ignored && (errors.Is(cause, errStopping) || errors.Is(cause, errExcluded)) {
 		bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.opts().StopTimeout)
 		defer cancel()
 		if err := s.farewell(bye, c.opts().OnExit); err != nil {
 			c.opts().Log.Warn("the client keeps the last list: it could not be changed", "client", to, "reason", err)
 		} else {
-			c.settled(p)
+			c.farewellDone(p)
 		}
 	}
 	return !s.first, err

@@ -3,35 +3,35 @@ package world
 // clientMutants are mistakes in what concerns clients.
 var clientMutants = []mutant{
 	{"a port of unknown owner gets an empty list as a proof while a socket is served", []edit{
-		{"internal/rpcclient/probe.go", "if err := c.seclude(ctx, p); err != nil {", "if err := ctx.Err(); err != nil {"},
+		{"internal/rpcclient/probe.go", "if err := c.waitToProbe(ctx, p); err != nil {", "if err := ctx.Err(); err != nil {"},
 	}},
 	{"who is late with the free proof gets an empty list", []edit{
-		{"internal/rpcclient/probe.go", "if err := c.seclude(ctx, p); err != nil {", "if err := ctx.Err(); err != nil {"},
+		{"internal/rpcclient/probe.go", "if err := c.waitToProbe(ctx, p); err != nil {", "if err := ctx.Err(); err != nil {"},
 		{"internal/rpcclient/probe.go", "\t\tif proof == ProofAnswer {\n\t\t\treturn nil, free\n\t\t}\n", ""},
 		{"internal/rpcclient/probe.go", "free := fingerprint(ctx, t, c.opts().AnswerTimeout)", "free := fingerprint(ctx, t, c.opts().ProbeTimeout/2)"},
 	}},
 	{"a good link is dropped at the first late answer", []edit{
-		{"internal/rpcclient/session.go", "\tif !s.answers {\n\t\tctx, cancel :=", "\tif true {\n\t\tctx, cancel :="},
+		{"internal/rpcclient/session.go", "\tif !s.hasAnswered {\n\t\tctx, cancel :=", "\tif true {\n\t\tctx, cancel :="},
 	}},
 	{"a reload of any setting closes links that work", []edit{
 		{"internal/rpcclient/reconfigure.go", "case reach:\n", "default:\n"},
-		{"internal/rpcclient/reconfigure.go", "p.run.reconsider, p.run.improve = true, time.Time{}", "p.run.cancel(errMoved)"},
+		{"internal/rpcclient/reconfigure.go", "p.attempt.settingsChanged, p.attempt.nextUpgrade = true, time.Time{}", "p.attempt.cancel(errMoved)"},
 	}},
 	{"a reload of what concerns the ways to a client closes links that go on", []edit{
-		{"internal/rpcclient/reconfigure.go", "p.run.reconsider, p.run.improve = true, time.Time{}", "p.run.cancel(errMoved)"},
+		{"internal/rpcclient/reconfigure.go", "p.attempt.settingsChanged, p.attempt.nextUpgrade = true, time.Time{}", "p.attempt.cancel(errMoved)"},
 	}},
 	{"the end says nothing over the link that works", []edit{
-		{"internal/rpcclient/talk.go", "(errors.Is(cause, errStopping) || errors.Is(cause, errDropped))", "errors.Is(cause, errDropped)"},
-		{"internal/rpcclient/lastword.go", "if sent == nil || ", "if true || sent == nil || "},
+		{"internal/rpcclient/talk.go", "(errors.Is(cause, errStopping) || errors.Is(cause, errExcluded))", "errors.Is(cause, errExcluded)"},
+		{"internal/rpcclient/farewell.go", "if sent == nil || ", "if true || sent == nil || "},
 	}},
 	{"a socket and a port of different processes are two clients", []edit{
-		{"internal/rpcclient/turn.go", "!unlike(p.who, q.who, p.lineage, q.lineage)", "(p.who == 0 || q.who == 0)"},
+		{"internal/rpcclient/admission.go", "!unrelated(p.lineagePID, q.lineagePID, p.lineage, q.lineage)", "(p.lineagePID == 0 || q.lineagePID == 0)"},
 	}},
 	{"whoever did not answer over HTTP is not asked over its socket", []edit{
-		{"internal/rpcclient/session.go", "\t\tcase <-s.leave:\n\t\t\tcancel(errMoved)\n", ""},
+		{"internal/rpcclient/session.go", "\t\tcase <-s.endWhenIdle:\n\t\t\tcancel(errMoved)\n", ""},
 	}},
 	{"a port goes on although a socket that may be the same client's has greeted", []edit{
-		{"internal/rpcclient/turn.go", "return q.greeted && mayBe(p, q)", "return false && q.greeted && mayBe(p, q)"},
+		{"internal/rpcclient/admission.go", "return q.greeted && blocks(p, q)", "return false && q.greeted && blocks(p, q)"},
 	}},
 	{"another user's port is anybody's", []edit{
 		{"internal/rpcclient/attempt.go", "return me != \"\" && p.UID != me", "return false"},

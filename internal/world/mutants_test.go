@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,6 +61,13 @@ func TestMutants(t *testing.T) { findMutants(t, "TestWorld", mutants) }
 
 // TestMutantsOfClients does the same for what concerns clients.
 func TestMutantsOfClients(t *testing.T) { findMutants(t, "TestWorldOfClients", clientMutants) }
+
+// Each mistake is put into code that is there, also where nobody asks for the long tests above.
+func TestMutantsFitTheCode(t *testing.T) {
+	for _, m := range slices.Concat(mutants, clientMutants) {
+		t.Run(m.name, func(t *testing.T) { m.overlay(t) })
+	}
+}
 
 // findMutants shows that the test fails on each.
 func findMutants(t *testing.T, test string, list []mutant) {

@@ -10,60 +10,60 @@ import (
 	"sidetone/internal/devices"
 )
 
-// holder keeps the status of one session.
-type holder struct {
+// sessionObserver keeps the status of one session.
+type sessionObserver struct {
 	*Client
-	p     *peer
-	to    Address
-	start time.Time
-	paced bool              // by the client's tokens
-	last  *devices.Snapshot // the list that it has accepted
-	mute  bool              // the client does not know the command: there is nothing to empty
+	p        *peer
+	to       Address
+	start    time.Time
+	paced    bool              // by the client's tokens
+	accepted *devices.Snapshot // the list that it has accepted
+	ignored  bool              // the client does not know the command: there is nothing to empty
 }
 
-func (h *holder) delivered(d Delivery) {
-	h.mute, h.last = false, &d.Snapshot
+func (h *sessionObserver) delivered(d Delivery) {
+	h.ignored, h.accepted = false, &d.Snapshot
 	if d.First {
-		ring(h.ended) // others may have to make way
+		ring(h.attemptChanged) // others may have to make way
 	}
 	on := onAccepted
 	if h.paced {
-		on = onMetered
+		on = onAcceptedHTTP
 	}
-	h.enter(h.p, on, func(s *Session) {
+	h.applySessionOutcome(h.p, on, func(s *Session) {
 		*s = Session{Address: h.to, Generation: d.Snapshot.Generation, Delivered: time.Now(), Devices: len(d.Snapshot.Devices)}
-		h.pace(s)
+		h.showTokens(s)
 	})
-	clear(h.p.said)
+	clear(h.p.logged)
 	h.mu.Lock()
-	h.said, h.p.chance, h.p.ignorant = "", false, false
+	h.loggedReason, h.p.askOnceMore, h.p.commandUnknown = "", false, false
 	h.supersede(h.p, &d.Snapshot)
 	h.mu.Unlock()
 	h.opts().OnDelivery(d)
 	// Only a session that lasts proves that the client is well: one that ends after each list
 	// must not be reopened at full speed.
 	if time.Since(h.start) > h.opts().RetryMax {
-		h.p.retry.reset()
+		h.p.retryBackoff.reset()
 	}
-	h.p.sulk.reset()
+	h.p.refusalBackoff.reset()
 }
 
-// pace says what the client's tokens allow.
-func (h *holder) pace(s *Session) {
+// showTokens says what the client's tokens allow.
+func (h *sessionObserver) showTokens(s *Session) {
 	if !h.paced {
 		return
 	}
-	s.Error, s.Remedy = h.refusalsLocked(h.p), h.late()
+	s.Error, s.Remedy = h.refusalsLocked(h.p), h.httpRemedy()
 	if wait := h.p.bucket.delay(time.Now()); wait > 0 {
 		s.NextTry = time.Now().Add(wait)
 	}
 }
 
 // slow says that an answer is overdue, and what the client may hold meanwhile.
-func (h *holder) slow(sent *devices.Snapshot, since time.Time) {
-	h.enter(h.p, onOverdue, func(s *Session) {
+func (h *sessionObserver) slow(sent *devices.Snapshot, since time.Time) {
+	h.applySessionOutcome(h.p, onOverdue, func(s *Session) {
 		s.Address, s.Since, s.Pending, s.NextTry = h.to, since, sent.Generation, time.Time{}
-		s.Muted = mutedIn(sent, h.last)
+		s.Muted = mutedIn(sent, h.accepted)
 		s.Error = "the client has not answered since " + since.Format(time.TimeOnly)
 		s.Remedy = "wait: the newest list is sent as soon as it answers; if it stays so, restart the client"
 	})
@@ -85,39 +85,39 @@ func mutedIn(lists ...*devices.Snapshot) (ids []string) {
 	return ids
 }
 
-// late says what HTTP means, and what would be better.
-func (h *holder) late() string {
+// httpRemedy says what HTTP means, and what would be better.
+func (h *sessionObserver) httpRemedy() string {
 	return fmt.Sprintf("over HTTP this client takes one update in %s; it needs IPC, or an origin that is registered and authorized, to be told at once", h.opts().TokenEvery)
 }
 
-func (h *holder) holds(generation uint64) {
-	h.set(h.p, func(s *Session) { s.Generation, s.NextTry = generation, time.Time{} })
+func (h *sessionObserver) holds(generation uint64) {
+	h.updateSession(h.p, func(s *Session) { s.Generation, s.NextTry = generation, time.Time{} })
 }
 
-func (h *holder) waits(until time.Time) {
-	h.set(h.p, func(s *Session) { s.NextTry = until })
+func (h *sessionObserver) waits(until time.Time) {
+	h.updateSession(h.p, func(s *Session) { s.NextTry = until })
 }
 
-func (h *holder) refused(err error, again time.Time) {
-	h.enter(h.p, onDeclined, func(s *Session) { s.NextTry, s.Error, s.Remedy = again, err.Error(), Remedy(err) })
+func (h *sessionObserver) refused(err error, again time.Time) {
+	h.applySessionOutcome(h.p, onListRefused, func(s *Session) { s.NextTry, s.Error, s.Remedy = again, err.Error(), Remedy(err) })
 	h.opts().Log.Warn("list refused", "client", h.to, "reason", err, "remedy", Remedy(err), "again in", time.Until(again).Round(time.Millisecond))
 }
 
 // unsupported keeps the link, which costs nothing: its end tells that the client has restarted,
 // and an answer that comes after all that it was merely busy. Where only one client is to be
 // talked to it goes, to make room for another.
-func (h *holder) unsupported(err error) (end error) {
+func (h *sessionObserver) unsupported(err error) (end error) {
 	h.mu.Lock()
-	chance := h.p.chance
-	h.p.chance = false
-	h.p.ignorant = !errors.Is(err, ErrUnsupported)
+	chance := h.p.askOnceMore
+	h.p.askOnceMore = false
+	h.p.commandUnknown = !errors.Is(err, ErrUnsupported)
 	h.mu.Unlock()
 	if chance {
 		return errMoved
 	}
-	h.mute = true
-	h.enter(h.p, onSilent, func(s *Session) { *s = Session{Address: h.to, Error: err.Error(), Remedy: Remedy(err)} })
-	h.once(h.p, "client does not know certified devices", "client", h.to, "reason", err, "remedy", Remedy(err))
+	h.ignored = true
+	h.applySessionOutcome(h.p, onUnanswered, func(s *Session) { *s = Session{Address: h.to, Error: err.Error(), Remedy: Remedy(err)} })
+	h.logOnce(h.p, "client does not know certified devices", "client", h.to, "reason", err, "remedy", Remedy(err))
 	if h.opts().Clients == FirstClient {
 		return err
 	}
