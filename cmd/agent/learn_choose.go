@@ -14,6 +14,7 @@ import (
 
 	"sidetone/internal/devices"
 	"sidetone/internal/hid"
+	"sidetone/internal/hid/descriptor"
 )
 
 // lookTimeout bounds the look at which HID devices there are.
@@ -129,7 +130,7 @@ func likelyHeadset(parts []hid.Device) bool {
 		if hasPhoneMute(d) {
 			return true
 		}
-		desc, err := hid.ParseDescriptor(d.Descriptor)
+		desc, err := descriptor.Parse(d.Descriptor)
 		if err != nil {
 			continue
 		}
@@ -146,8 +147,8 @@ func likelyHeadset(parts []hid.Device) bool {
 }
 
 func hasPhoneMute(d hid.Device) bool {
-	desc, err := hid.ParseDescriptor(d.Descriptor)
-	return err == nil && len(desc.Find(hid.InputField, telephonyPage, phoneMuteUsage)) > 0
+	desc, err := descriptor.Parse(d.Descriptor)
+	return err == nil && len(desc.Find(descriptor.Input, telephonyPage, phoneMuteUsage)) > 0
 }
 
 func printHID(w io.Writer, all []hid.Device) {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/hid/descriptor"
 )
 
 // Usages that a rule reads if it does not say which (HID Usage Tables, section 14).
@@ -15,8 +16,8 @@ const (
 )
 
 // usageFields are the input fields of a device that a rule reads.
-func usageFields(u devices.HIDUsage, desc *Descriptor) []Field {
-	return desc.Find(InputField, number(u.Page, pageTelephony), number(u.Usage, usagePhoneMute))
+func usageFields(u devices.HIDUsage, desc *descriptor.Descriptor) []descriptor.Field {
+	return desc.Find(descriptor.Input, number(u.Page, pageTelephony), number(u.Usage, usagePhoneMute))
 }
 
 // number reads the hex digits of a catalogue that has been checked.
@@ -26,16 +27,16 @@ func number(digits, otherwise string) uint16 {
 }
 
 // kindOf is what a control means by a rule; empty: neither the rule nor the descriptor says.
-func kindOf(u devices.HIDUsage, f Field) devices.HIDKind {
+func kindOf(u devices.HIDUsage, f descriptor.Field) devices.HIDKind {
 	if u.Kind != "" && u.Kind != devices.HIDAuto {
 		return u.Kind
 	}
 	switch f.Control() {
-	case Level:
+	case descriptor.Level:
 		return devices.HIDLevel
-	case Momentary:
+	case descriptor.Momentary:
 		return devices.HIDToggle
-	case Buttons:
+	case descriptor.Buttons:
 		return devices.HIDButtons
 	}
 	return ""
@@ -105,7 +106,7 @@ func valueOf(report []byte, v devices.ByteValue, strict bool) (devices.Tri, bool
 }
 
 // isNumbered reports whether the reports of a device have numbers; so may those of one that makes no sense.
-func isNumbered(desc *Descriptor) bool { return desc == nil || desc.Numbered }
+func isNumbered(desc *descriptor.Descriptor) bool { return desc == nil || desc.Numbered }
 
 // concerns reports whether a rule looks at a report at all.
 func concerns(r devices.HIDReport, report []byte) bool {

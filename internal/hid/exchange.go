@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/hid/descriptor"
 )
 
 // defaultTimeout is how long a device has for each answer.
@@ -98,8 +99,8 @@ func milliseconds(ms int, otherwise time.Duration) time.Duration {
 type query struct {
 	devices.HIDQuery
 	node   string
-	desc   *Descriptor // nil: not understood
-	strict bool        // it takes no value for what the rule does not say of it
+	desc   *descriptor.Descriptor // nil: not understood
+	strict bool                   // it takes no value for what the rule does not say of it
 }
 
 // sets reports whether a step sets a feature report that is to be read later.
@@ -108,27 +109,27 @@ func (q *query) sets(step int) bool { return step == 0 && len(q.Feature) > 1 && 
 func (q *query) request(step int) (Request, bool) {
 	switch {
 	case q.sets(step):
-		return Request{Node: q.node, Feature: padded(q.Feature, q.desc, FeatureField)}, true
+		return Request{Node: q.node, Feature: padded(q.Feature, q.desc, descriptor.Feature)}, true
 	case q.sets(0) && step == 1:
-		return Request{Node: q.node, Feature: q.Feature[:1], Length: q.length(q.Feature, FeatureField)}, true
+		return Request{Node: q.node, Feature: q.Feature[:1], Length: q.length(q.Feature, descriptor.Feature)}, true
 	case len(q.Feature) > 0 && step == 0:
-		r := Request{Node: q.node, Feature: q.Feature, Length: q.length(q.Feature, FeatureField)}
+		r := Request{Node: q.node, Feature: q.Feature, Length: q.length(q.Feature, descriptor.Feature)}
 		if len(q.Feature) > 1 {
-			r.Feature = padded(q.Feature, q.desc, FeatureField)
+			r.Feature = padded(q.Feature, q.desc, descriptor.Feature)
 		}
 		return r, true
 	case len(q.Input) > 0 && step == 0:
-		return Request{Node: q.node, Input: q.Input, Length: q.length(q.Input, InputField)}, true
+		return Request{Node: q.node, Input: q.Input, Length: q.length(q.Input, descriptor.Input)}, true
 	case len(q.LastOutput) > 0 && step == 0:
-		return Request{Node: q.node, LastOutput: q.LastOutput, Length: q.length(q.LastOutput, OutputField)}, true
+		return Request{Node: q.node, LastOutput: q.LastOutput, Length: q.length(q.LastOutput, descriptor.Output)}, true
 	case step < len(q.Output):
-		return Request{Node: q.node, Output: padded(q.Output[step], q.desc, OutputField)}, true
+		return Request{Node: q.node, Output: padded(q.Output[step], q.desc, descriptor.Output)}, true
 	}
 	return Request{}, false
 }
 
 // length is how much is read of a report.
-func (q *query) length(report []byte, kind FieldKind) int {
+func (q *query) length(report []byte, kind descriptor.Kind) int {
 	if n := lengthOf(report[0], q.desc, kind); n > 0 {
 		return n
 	}
@@ -164,7 +165,7 @@ func (q *query) timeout() time.Duration { return milliseconds(q.TimeoutMS, defau
 const longestFeature = 4096
 
 // lengthOf is the length of a report as it travels, with its number; 0: unknown.
-func lengthOf(id byte, desc *Descriptor, kind FieldKind) int {
+func lengthOf(id byte, desc *descriptor.Descriptor, kind descriptor.Kind) int {
 	if desc == nil {
 		return 0
 	}
@@ -176,7 +177,7 @@ func lengthOf(id byte, desc *Descriptor, kind FieldKind) int {
 }
 
 // padded fills a report up with zeros, as devices want it.
-func padded(report []byte, desc *Descriptor, kind FieldKind) []byte {
+func padded(report []byte, desc *descriptor.Descriptor, kind descriptor.Kind) []byte {
 	if n := lengthOf(report[0], desc, kind); n > len(report) {
 		return append(append(make([]byte, 0, n), report...), make([]byte, n-len(report))...)
 	}

@@ -187,20 +187,11 @@ func (c candidate) readsSame(o accepted) bool {
 		if f.ReportID != 0 && (r.ReportID == nil || devices.Byte(f.ReportID) != *r.ReportID) {
 			continue
 		}
-		if mask := f.maskAt(r.Value.Byte); mask&maskOf(r.Value.Mask) != 0 {
+		if mask := f.MaskAt(r.Value.Byte); mask&maskOf(r.Value.Mask) != 0 {
 			return true
 		}
 	}
 	return false
-}
-
-// maskAt are the bits of a byte that belong to the field.
-func (f Field) maskAt(at int) byte {
-	var mask byte
-	for bit := max(f.Offset, 8*at); bit < min(f.Offset+f.Size*f.Count, 8*at+8); bit++ {
-		mask |= 1 << (bit % 8)
-	}
-	return mask
 }
 
 // rank is the rank of a candidate for the class.

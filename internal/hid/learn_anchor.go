@@ -2,6 +2,7 @@ package hid
 
 import (
 	"sidetone/internal/devices"
+	"sidetone/internal/hid/descriptor"
 )
 
 // anchors are what a rule that counts presses may start from, best first: always that the device
@@ -42,7 +43,7 @@ func anchorOf(k devices.SourceKind) *devices.Anchor {
 func (l *lesson) occasional() *devices.HIDReport {
 	for _, s := range l.streams {
 		c := class{stream: s, reports: s.reports}
-		for at := s.first(); at < min(s.longest, longestReport); at++ {
+		for at := s.first(); at < min(s.longest, descriptor.MaxReport); at++ {
 			col := l.column(s.reports, at)
 			for bit := byte(1); bit != 0; bit <<= 1 {
 				if invert, ok := col.masked(bit).agrees(l.phases); ok && (s.keys[at]|l.counters(c, col, at, bit))&bit == 0 && !l.byChance(c, col, bit) {

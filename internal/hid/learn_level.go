@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/hid/descriptor"
 )
 
 // Limits for a list of values that mean muted, or not muted.
@@ -17,7 +18,7 @@ const (
 // levels finds where the reports of a class show the state.
 func (l *lesson) levels(c class) []candidate {
 	var out []candidate
-	for at := c.first(); at < min(c.longest, longestReport); at++ {
+	for at := c.first(); at < min(c.longest, descriptor.MaxReport); at++ {
 		col := l.column(c.reports, at)
 		direct, inverse := col.follow(l.phases)
 		unfit := c.keys[at] | l.counters(c, col, at, direct|inverse)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/hid/descriptor"
 )
 
 // leastPresses is from how many presses a rule is learnt: with fewer, anything that flickers fits.
@@ -37,11 +38,11 @@ func (p phase) all() byte {
 // stream is the reports of one number that one device has sent.
 type stream struct {
 	device  Device
-	desc    *Descriptor    // nil: makes no sense
-	id      *devices.Byte  // nil: the device's reports have no number
-	keys    map[int]byte   // by place: bits that are keys for the host
-	reports []phasedReport // in order of time
-	longest int            // bytes
+	desc    *descriptor.Descriptor // nil: makes no sense
+	id      *devices.Byte          // nil: the device's reports have no number
+	keys    map[int]byte           // by place: bits that are keys for the host
+	reports []phasedReport         // in order of time
+	longest int                    // bytes
 }
 
 type phasedReport struct {
@@ -213,28 +214,20 @@ const (
 )
 
 // keysOf are the bits of a report that are keys for the host, by their place.
-func keysOf(desc *Descriptor, id byte) map[int]byte {
+func keysOf(desc *descriptor.Descriptor, id byte) map[int]byte {
 	keys := make(map[int]byte)
 	if desc == nil {
 		return keys
 	}
 	for _, f := range desc.Fields {
-		if f.Kind != InputField || f.ReportID != 0 && f.ReportID != id || !f.isKey() {
+		if f.Kind != descriptor.Input || f.ReportID != 0 && f.ReportID != id || !(f.IsOn(pageKeyboard) || f.IsOn(pageConsumer)) {
 			continue
 		}
-		for bit := f.Offset; bit < f.Offset+f.Size*f.Count; bit++ {
-			keys[bit/8] |= 1 << (bit % 8)
+		for at := f.Offset / 8; f.MaskAt(at) != 0; at++ {
+			keys[at] |= f.MaskAt(at)
 		}
 	}
 	return keys
-}
-
-func (f Field) isKey() bool {
-	key := func(page uint16) bool { return page == pageKeyboard || page == pageConsumer }
-	if f.Array {
-		return slices.ContainsFunc(f.usages, func(r usageRange) bool { return key(uint16(r.first >> 16)) })
-	}
-	return key(f.Page)
 }
 
 // declared is what the descriptor says of a bit, if that is a meaning of its own and not the
@@ -244,13 +237,11 @@ func (s *stream) declared(at int, mask byte) string {
 		return ""
 	}
 	for _, f := range s.desc.Fields {
-		if f.Kind != InputField || f.Array || f.Page >= pageVendor || f.ReportID != 0 && (s.id == nil || devices.Byte(f.ReportID) != *s.id) {
+		if f.Kind != descriptor.Input || f.Array || f.Page >= pageVendor || f.ReportID != 0 && (s.id == nil || devices.Byte(f.ReportID) != *s.id) {
 			continue
 		}
-		for bit := max(f.Offset, 8*at); bit < min(f.Offset+f.Size, 8*at+8); bit++ {
-			if mask&(1<<(bit%8)) != 0 {
-				return fmt.Sprintf("page %02x, usage %02x", f.Page, f.Usage)
-			}
+		if f.MaskAt(at)&mask != 0 {
+			return fmt.Sprintf("page %02x, usage %02x", f.Page, f.Usage)
 		}
 	}
 	return ""

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/hid/descriptor"
 )
 
 // Seen is the reports of one number that one device has sent, for a person to compare.
@@ -91,7 +92,7 @@ func (l *lesson) notes(found int) []string {
 		if fields := usageFields(devices.HIDUsage{}, desc); len(fields) > 0 && l.told(*d, fields) == 0 {
 			note("%s declares Phone Mute, but sent no report with it. Many headsets do that only in a call: start one and learn again", d.Node)
 		}
-		if n := l.pressesOf(*d, desc.Find(InputField, pageConsumer, consumerMute)); n > 0 {
+		if n := l.pressesOf(*d, desc.Find(descriptor.Input, pageConsumer, consumerMute)); n > 0 {
 			note("%s sent Mute of the Consumer page (page 0c, usage e2) %d times: that key asks the host to mute its speaker. It is no hardware mute and tells nothing of the microphone", d.Node, n)
 		}
 	}
@@ -102,7 +103,7 @@ func (l *lesson) notes(found int) []string {
 const consumerMute = 0xe2
 
 // pressesOf counts how often one of some fields became 1.
-func (l *lesson) pressesOf(d Device, fields []Field) int {
+func (l *lesson) pressesOf(d Device, fields []descriptor.Field) int {
 	n := 0
 	for _, f := range fields {
 		var was int32

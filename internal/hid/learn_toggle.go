@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/hid/descriptor"
 )
 
 // toggles finds what the reports of a class do once for each press of mute, and never else.
@@ -13,7 +14,7 @@ func (l *lesson) toggles(c class) []candidate {
 	if v, ok := l.oncePerPress(c); ok {
 		out = append(out, v)
 	}
-	for at := c.first(); at < min(c.longest, longestReport); at++ {
+	for at := c.first(); at < min(c.longest, descriptor.MaxReport); at++ {
 		col := l.column(c.reports, at)
 		up, down := l.rises(col)
 		unfit := c.keys[at] | l.counters(c, col, at, up|down)

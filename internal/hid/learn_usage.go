@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/hid/descriptor"
 )
 
 // control is a control of the microphone's mute that a descriptor may declare.
@@ -98,7 +99,7 @@ func (m meaning) words() string {
 	}
 }
 
-func (c *candidate) doubtUsage(u devices.HIDUsage, of control, fields []Field) {
+func (c *candidate) doubtUsage(u devices.HIDUsage, of control, fields []descriptor.Field) {
 	if of.doubt != "" {
 		c.doubt("%s", of.doubt)
 	}
@@ -112,11 +113,11 @@ func (c *candidate) doubtUsage(u devices.HIDUsage, of control, fields []Field) {
 }
 
 // told is how many reports of a device had one of the fields.
-func (l *lesson) told(d Device, fields []Field) int {
+func (l *lesson) told(d Device, fields []descriptor.Field) int {
 	n := 0
 	for _, s := range l.streams {
 		for _, r := range s.reports {
-			if s.device.Node == d.Node && slices.ContainsFunc(fields, func(f Field) bool { _, ok := f.Value(r.data); return ok }) {
+			if s.device.Node == d.Node && slices.ContainsFunc(fields, func(f descriptor.Field) bool { _, ok := f.Value(r.data); return ok }) {
 				n++
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/hid/descriptor"
 )
 
 // Rules are the sources of a catalogue that read HID devices, made ready for one OS. They are
@@ -143,8 +144,8 @@ func (r *Rules) Wants(d Device) bool {
 func (r *Rules) Empty() bool { return len(r.list) == 0 }
 
 // describe returns what the device declares, or nil if that makes no sense or could not be read.
-func describe(d Device) *Descriptor {
-	desc, err := ParseDescriptor(d.Descriptor)
+func describe(d Device) *descriptor.Descriptor {
+	desc, err := descriptor.Parse(d.Descriptor)
 	if err != nil || len(d.Descriptor) == 0 {
 		return nil
 	}
@@ -157,7 +158,7 @@ func hardwareID(d Device) hardware { return hardware{d.Bus, d.VID, d.PID} }
 func (rl *rule) isWireless(d Device) bool { return slices.Contains(rl.wireless, hardwareID(d)) }
 
 // fits says whether the device is of the rule's product and has what the rule reads.
-func (rl *rule) fits(d Device, desc *Descriptor) bool {
+func (rl *rule) fits(d Device, desc *descriptor.Descriptor) bool {
 	if !slices.Contains(rl.ids, hardwareID(d)) {
 		return false
 	}
@@ -174,24 +175,24 @@ func (rl *rule) fits(d Device, desc *Descriptor) bool {
 	case rl.HIDUsage != nil:
 		return len(usageFields(*rl.HIDUsage, desc)) > 0
 	case rl.HIDReport != nil:
-		return rl.HIDReport.ReportID == nil || desc.Length(InputField, uint8(*rl.HIDReport.ReportID)) > 0
+		return rl.HIDReport.ReportID == nil || desc.Length(descriptor.Input, uint8(*rl.HIDReport.ReportID)) > 0
 	case rl.HIDQuery != nil:
 		return queryFits(*rl.HIDQuery, desc)
 	default:
-		return desc.Length(InputField, hidppLong) > 0 && desc.Length(OutputField, hidppLong) > 0
+		return desc.Length(descriptor.Input, hidppLong) > 0 && desc.Length(descriptor.Output, hidppLong) > 0
 	}
 }
 
-func queryFits(q devices.HIDQuery, desc *Descriptor) bool {
+func queryFits(q devices.HIDQuery, desc *descriptor.Descriptor) bool {
 	switch {
 	case len(q.Feature) > 0:
-		return desc.Length(FeatureField, q.Feature[0]) > 0
+		return desc.Length(descriptor.Feature, q.Feature[0]) > 0
 	case len(q.Input) > 0:
-		return desc.Length(InputField, q.Input[0]) > 0
+		return desc.Length(descriptor.Input, q.Input[0]) > 0
 	case len(q.LastOutput) > 0:
-		return desc.Length(OutputField, q.LastOutput[0]) > 0
+		return desc.Length(descriptor.Output, q.LastOutput[0]) > 0
 	}
-	return !slices.ContainsFunc(q.Output, func(o devices.Bytes) bool { return desc.Length(OutputField, o[0]) == 0 })
+	return !slices.ContainsFunc(q.Output, func(o devices.Bytes) bool { return desc.Length(descriptor.Output, o[0]) == 0 })
 }
 
 func (rl *rule) usbInterface() *int {

@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/hid/descriptor"
 )
 
 // sensor is one rule applied to one device: what it has read, and what it needs to go on.
 type sensor struct {
 	*rule
 	book   *book
-	fields []Field // of a hid_usage
+	fields []descriptor.Field // of a hid_usage
 
 	value  devices.Tri
 	since  time.Time
@@ -65,16 +66,16 @@ const (
 )
 
 // usageNote is what stands in the way of knowing the state of a control.
-func usageNote(u devices.HIDUsage, fields []Field, desc *Descriptor) string {
+func usageNote(u devices.HIDUsage, fields []descriptor.Field, desc *descriptor.Descriptor) string {
 	has := func(kind devices.HIDKind) bool {
-		return slices.ContainsFunc(fields, func(f Field) bool { return kindOf(u, f) == kind })
+		return slices.ContainsFunc(fields, func(f descriptor.Field) bool { return kindOf(u, f) == kind })
 	}
 	switch {
 	case has(""):
 		return "its report descriptor declares this control in none of the three legal forms: say in the catalogue what it really does (kind)"
 	case u.Anchor == nil && has(devices.HIDToggle):
 		return "the device sends presses and no state: without an anchor in the catalogue the state stays unknown"
-	case u.IsRequest() && has(devices.HIDToggle) && len(desc.Find(OutputField, pageLED, usageLED)) > 0:
+	case u.IsRequest() && has(devices.HIDToggle) && len(desc.Find(descriptor.Output, pageLED, usageLED)) > 0:
 		return "the device has a mute lamp: if programs answer its presses by it, a mute in another program turns this state round"
 	}
 	return ""

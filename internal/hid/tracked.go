@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/hid/descriptor"
 )
 
 // tracked is a device that is there, and what the rules make of it.
 type tracked struct {
 	device  Device
-	desc    *Descriptor // nil: makes no sense
-	denied  string      // why it cannot be read; empty: it can
+	desc    *descriptor.Descriptor // nil: makes no sense
+	denied  string                 // why it cannot be read; empty: it can
 	sensors []*sensor
 
 	talking *sensor   // whose conversation is under way; a device has one at a time

@@ -1,7 +1,10 @@
 package hid
 
 import (
+	"encoding/hex"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -76,6 +79,21 @@ func TestConfigure(t *testing.T) {
 	require.Equal(t, "link_state[0]=unknown", configure(link))
 }
 
+// storedDescriptor reads one of those that the parser is tested with.
+func storedDescriptor(t *testing.T, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("descriptor", "testdata", "descriptors", name+".txt"))
+	require.NoError(t, err)
+	var b []byte
+	for line := range strings.Lines(string(text)) {
+		items, _, _ := strings.Cut(line, "#")
+		one, err := hex.DecodeString(strings.Join(strings.Fields(items), ""))
+		require.NoError(t, err)
+		b = append(b, one...)
+	}
+	return b
+}
+
 func TestRules(t *testing.T) {
 	require.True(t, new(Rules).Empty())
 	require.False(t, new(Rules).Wants(*at("", nil).Device))
@@ -88,7 +106,7 @@ func TestRules(t *testing.T) {
       - {field: echo_cancellation, hid_query: {interface: 9, output: ["11 00"], expect: [{byte: 0, eq: 1}], value: {byte: 0}, ask_on: [{byte: 0, eq: 9}]}}
 `)
 	require.False(t, r.Empty())
-	mute := storedItems(t, "headset-level")
+	mute := storedDescriptor(t, "headset-level")
 	for i, c := range []struct {
 		bus        devices.Bus
 		pid        string
@@ -124,9 +142,9 @@ func TestNotes(t *testing.T) {
 	w := newWorld(t, "    sources: [{field: hardware_mute, hid_usage: {}}]\n")
 	require.Equal(t, "sources[0]=unknown", w.happen(at("hidraw0", illegal), in("hidraw0", 1)))
 	require.Contains(t, w.note("sources[0]"), "none of the three legal forms")
-	w.happen(at("hidraw0", storedItems(t, "headset-momentary")))
+	w.happen(at("hidraw0", storedDescriptor(t, "headset-momentary")))
 	require.Contains(t, w.note("sources[0]"), "without an anchor")
-	w.happen(at("hidraw0", storedItems(t, "headset-level")))
+	w.happen(at("hidraw0", storedDescriptor(t, "headset-level")))
 	require.Empty(t, w.note("sources[0]"))
 
 	w = newWorld(t, `    sources: [{field: noise_suppression, hidpp: {feature: "0903", read: 0, event: 0, value: {byte: 0}}}]`+"\n")

@@ -1,4 +1,4 @@
-package hid
+package descriptor
 
 import (
 	"bytes"
@@ -33,12 +33,12 @@ func storedItems(t testing.TB, name string) []byte {
 
 func parseItems(t testing.TB, b []byte) *Descriptor {
 	t.Helper()
-	d, err := ParseDescriptor(b)
+	d, err := Parse(b)
 	require.NoError(t, err)
 	return d
 }
 
-func theField(t testing.TB, d *Descriptor, kind FieldKind, page, usage uint16) Field {
+func theField(t testing.TB, d *Descriptor, kind Kind, page, usage uint16) Field {
 	t.Helper()
 	found := d.Find(kind, page, usage)
 	require.Len(t, found, 1, "fields of usage %04x:%04x", page, usage)
@@ -90,9 +90,9 @@ func TestHeadset(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			d := parseItems(t, storedItems(t, name))
-			c.mute.Kind, c.mute.ReportID, c.mute.Count, c.mute.Application = InputField, 2, 1, 0x0b0005
+			c.mute.Kind, c.mute.ReportID, c.mute.Count, c.mute.Application = Input, 2, 1, 0x0b0005
 			c.mute.Page, c.mute.Usage = 0x0b, 0x2f
-			mute := theField(t, d, InputField, 0x0b, 0x2f)
+			mute := theField(t, d, Input, 0x0b, 0x2f)
 			require.Equal(t, c.mute, mute)
 			require.Equal(t, c.control, mute.Control())
 			for first, want := range c.values {
@@ -112,17 +112,17 @@ func TestHeadset(t *testing.T) {
 			require.True(t, d.Numbered)
 			require.Equal(t, []uint32{0x0b0005}, d.Applications)
 			require.Len(t, d.Fields, 5, "no padding")
-			require.Equal(t, Level, theField(t, d, InputField, 0x0b, 0x20).Control())
-			require.Equal(t, 8, theField(t, d, OutputField, 0x08, 0x17).Offset)
-			require.Equal(t, 9, theField(t, d, OutputField, 0x08, 0x09).Offset)
-			require.Equal(t, 10, theField(t, d, OutputField, 0x08, 0x18).Offset)
-			require.Empty(t, d.Find(OutputField, 0x0b, 0x2f), "mute is no output")
-			require.Empty(t, d.Find(InputField, 0x0b, 0x17), "a lamp's usage on another page")
-			require.Equal(t, 2, d.Length(InputField, 2))
-			require.Equal(t, 2, d.Length(OutputField, 2))
-			require.Zero(t, d.Length(FeatureField, 2))
-			require.Zero(t, d.Length(InputField, 1))
-			require.Zero(t, d.Length(InputField, 0))
+			require.Equal(t, Level, theField(t, d, Input, 0x0b, 0x20).Control())
+			require.Equal(t, 8, theField(t, d, Output, 0x08, 0x17).Offset)
+			require.Equal(t, 9, theField(t, d, Output, 0x08, 0x09).Offset)
+			require.Equal(t, 10, theField(t, d, Output, 0x08, 0x18).Offset)
+			require.Empty(t, d.Find(Output, 0x0b, 0x2f), "mute is no output")
+			require.Empty(t, d.Find(Input, 0x0b, 0x17), "a lamp's usage on another page")
+			require.Equal(t, 2, d.Length(Input, 2))
+			require.Equal(t, 2, d.Length(Output, 2))
+			require.Zero(t, d.Length(Feature, 2))
+			require.Zero(t, d.Length(Input, 1))
+			require.Zero(t, d.Length(Input, 0))
 		})
 	}
 }
@@ -130,11 +130,11 @@ func TestHeadset(t *testing.T) {
 func TestArrayOfUsages(t *testing.T) {
 	d := parseItems(t, storedItems(t, "consumer-array"))
 	require.Equal(t, []Field{{
-		Kind: InputField, ReportID: 3, Offset: 8, Size: 8, Array: true, Count: 2, Application: 0x0c0001, Max: 255,
+		Kind: Input, ReportID: 3, Offset: 8, Size: 8, Array: true, Count: 2, Application: 0x0c0001, Max: 255,
 	}}, bare(d.Fields))
-	require.Equal(t, 3, d.Length(InputField, 3))
+	require.Equal(t, 3, d.Length(Input, 3))
 
-	mute := theField(t, d, InputField, 0x0c, 0xe2)
+	mute := theField(t, d, Input, 0x0c, 0xe2)
 	require.Empty(t, mute.Control())
 	require.Equal(t, []uint16{0x0c, 0xe2}, []uint16{mute.Page, mute.Usage})
 	cases := map[string]struct {
@@ -164,16 +164,16 @@ func TestArrayOfUsages(t *testing.T) {
 	}
 	_, ok := d.Fields[0].Value([]byte{3, 0, 0})
 	require.False(t, ok, "nobody said which usage")
-	require.Empty(t, d.Find(InputField, 0x0c, 0x100), "behind the last")
-	require.Empty(t, d.Find(InputField, 0x0b, 0xe2), "on another page")
+	require.Empty(t, d.Find(Input, 0x0c, 0x100), "behind the last")
+	require.Empty(t, d.Find(Input, 0x0b, 0xe2), "on another page")
 }
 
 // TestArrayNumbersItsUsages is about reports in which a value is a place in the list.
 func TestArrayNumbersItsUsages(t *testing.T) {
 	d := parseItems(t, storedItems(t, "consumer-keys"))
 	require.False(t, d.Numbered)
-	require.Equal(t, 1, d.Length(InputField, 0))
-	mute := theField(t, d, InputField, 0x0c, 0xe2)
+	require.Equal(t, 1, d.Length(Input, 0))
+	mute := theField(t, d, Input, 0x0c, 0xe2)
 	for value, want := range [][]uint32{nil, {0x0c00e9}, {0x0c00ea}, {0x0c00e2}} {
 		report := []byte{byte(value) | 0xfc} // padding may be anything
 		pressed, ok := d.Fields[0].Pressed(report)
@@ -188,12 +188,12 @@ func TestArrayNumbersItsUsages(t *testing.T) {
 func TestVendorsOwn(t *testing.T) {
 	d := parseItems(t, storedItems(t, "vendor-blobs"))
 	require.Equal(t, []uint32{0xff430202, 0xffb00001}, d.Applications)
-	require.Equal(t, 20, d.Length(InputField, 0x11))
-	require.Equal(t, 20, d.Length(OutputField, 0x11))
-	require.Equal(t, 65, d.Length(InputField, 5))
-	require.Equal(t, 65, d.Length(FeatureField, 5))
+	require.Equal(t, 20, d.Length(Input, 0x11))
+	require.Equal(t, 20, d.Length(Output, 0x11))
+	require.Equal(t, 65, d.Length(Input, 5))
+	require.Equal(t, 65, d.Length(Feature, 5))
 
-	bytes64 := d.Find(InputField, 0xffb0, 2)
+	bytes64 := d.Find(Input, 0xffb0, 2)
 	require.Len(t, bytes64, 64)
 	report := make([]byte, 65)
 	report[0], report[64] = 5, 0xfe
@@ -201,30 +201,30 @@ func TestVendorsOwn(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, int32(0xfe), v)
 
-	blob := theField(t, d, FeatureField, 0xffb0, 3)
+	blob := theField(t, d, Feature, 0xffb0, 3)
 	require.Equal(t, []int{8, 512}, []int{blob.Offset, blob.Size})
 	_, ok = blob.Value(report)
 	require.False(t, ok, "no number has 512 bits")
 
-	require.Equal(t, 19, theField(t, d, InputField, 0xff43, 2).Count)
+	require.Equal(t, 19, theField(t, d, Input, 0xff43, 2).Count)
 }
 
 func TestKeyboardWithoutNumbers(t *testing.T) {
 	d := parseItems(t, storedItems(t, "keyboard"))
 	require.False(t, d.Numbered)
-	require.Equal(t, 8, d.Length(InputField, 0))
-	require.Equal(t, 1, d.Length(OutputField, 0))
+	require.Equal(t, 8, d.Length(Input, 0))
+	require.Equal(t, 1, d.Length(Output, 0))
 	require.Len(t, d.Fields, 8+5+1)
 
 	report := []byte{0b0000_0010, 0xff, 0x04, 0x10, 0, 0, 0, 0x66} // left shift, a, m, one that is out of range
-	shift, control := theField(t, d, InputField, 0x07, 0xe1), theField(t, d, InputField, 0x07, 0xe0)
+	shift, control := theField(t, d, Input, 0x07, 0xe1), theField(t, d, Input, 0x07, 0xe0)
 	v, ok := shift.Value(report)
 	require.True(t, ok)
 	require.Equal(t, int32(1), v)
 	v, ok = control.Value(report)
 	require.True(t, ok)
 	require.Zero(t, v)
-	pressed, ok := theField(t, d, InputField, 0x07, 0x10).Pressed(report)
+	pressed, ok := theField(t, d, Input, 0x07, 0x10).Pressed(report)
 	require.True(t, ok)
 	require.Equal(t, []uint32{0x070004, 0x070010, 0x070000, 0x070000, 0x070000}, pressed)
 	_, ok = shift.Pressed(report)
@@ -234,27 +234,27 @@ func TestKeyboardWithoutNumbers(t *testing.T) {
 func TestComposite(t *testing.T) {
 	d := parseItems(t, storedItems(t, "composite"))
 	require.Equal(t, []uint32{0x0c0001, 0x0b0005, 0xff000001}, d.Applications)
-	telephony := Field{Kind: InputField, ReportID: 2, Size: 1, Count: 1, Application: 0x0b0005, Max: 1, Page: 0x0b}
+	telephony := Field{Kind: Input, ReportID: 2, Size: 1, Count: 1, Application: 0x0b0005, Max: 1, Page: 0x0b}
 	hook, mute := telephony, telephony
 	hook.Offset, hook.Usage, hook.NoPreferred = 8, 0x20, true
 	mute.Offset, mute.Usage, mute.Relative = 9, 0x2f, true
-	vendor := Field{Kind: FeatureField, ReportID: 8, Size: 8, Count: 1, Application: 0xff000001, Max: 255, Page: 0xff00}
+	vendor := Field{Kind: Feature, ReportID: 8, Size: 8, Count: 1, Application: 0xff000001, Max: 255, Page: 0xff00}
 	first, second, third := vendor, vendor, vendor
 	first.Offset, first.Usage = 8, 2
 	second.Offset, second.Usage = 16, 3
 	third.Offset, third.Usage = 24, 3 // the last usage is for all that follow
 	require.Equal(t, []Field{
-		{Kind: InputField, ReportID: 1, Offset: 8, Size: 1, Count: 1, Application: 0x0c0001, Max: 1, Page: 0x0c, Usage: 0xe9},
-		{Kind: InputField, ReportID: 1, Offset: 9, Size: 1, Count: 1, Application: 0x0c0001, Max: 1, Page: 0x0c, Usage: 0xea},
+		{Kind: Input, ReportID: 1, Offset: 8, Size: 1, Count: 1, Application: 0x0c0001, Max: 1, Page: 0x0c, Usage: 0xe9},
+		{Kind: Input, ReportID: 1, Offset: 9, Size: 1, Count: 1, Application: 0x0c0001, Max: 1, Page: 0x0c, Usage: 0xea},
 		hook,
-		{Kind: InputField, ReportID: 4, Offset: 8, Size: 4, Array: true, Count: 1, Application: 0x0b0005, Min: 1, Max: 12, Null: true},
+		{Kind: Input, ReportID: 4, Offset: 8, Size: 4, Array: true, Count: 1, Application: 0x0b0005, Min: 1, Max: 12, Null: true},
 		mute,
 		first, second, third,
 	}, bare(d.Fields))
 	require.Equal(t, []int{2, 2, 2, 4}, []int{
-		d.Length(InputField, 1), d.Length(InputField, 2), d.Length(InputField, 4), d.Length(FeatureField, 8),
+		d.Length(Input, 1), d.Length(Input, 2), d.Length(Input, 4), d.Length(Feature, 8),
 	})
-	v, ok := theField(t, d, InputField, 0x0b, 0xbb).Value([]byte{4, 0x0c})
+	v, ok := theField(t, d, Input, 0x0b, 0xbb).Value([]byte{4, 0x0c})
 	require.True(t, ok)
 	require.Equal(t, int32(1), v)
 }
@@ -287,7 +287,7 @@ func TestRange(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			d := parseItems(t, itemBytes(t, "05 0b 95 01 09 2f "+c.items+" 81 02"))
-			f := theField(t, d, InputField, 0x0b, 0x2f)
+			f := theField(t, d, Input, 0x0b, 0x2f)
 			require.Equal(t, []int32{c.min, c.max}, []int32{f.Min, f.Max})
 			for b, want := range c.values {
 				v, ok := f.Value([]byte{b})
@@ -320,7 +320,7 @@ func TestValueAcrossBytes(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			d := parseItems(t, itemBytes(t, "85 07  75 04 95 01 81 01  05 0b 09 2f "+c.items+" 81 02"))
-			f := theField(t, d, InputField, 0x0b, 0x2f)
+			f := theField(t, d, Input, 0x0b, 0x2f)
 			require.Equal(t, 12, f.Offset)
 			v, ok := f.Value(report)
 			require.Equal(t, c.ok, ok)
@@ -402,7 +402,7 @@ func TestArrayUsages(t *testing.T) {
 	pressed, ok = wide.Fields[0].Pressed([]byte{0xff, 0xff, 0xff, 0x7f})
 	require.True(t, ok)
 	require.Empty(t, pressed, "behind the last usage")
-	require.Equal(t, 1, theField(t, wide, InputField, 9, 0xffff).Count)
+	require.Equal(t, 1, theField(t, wide, Input, 9, 0xffff).Count)
 	_, ok = parseItems(t, itemBytes(t, "05 09 09 01 75 21 95 01 81 00")).Fields[0].Pressed(make([]byte, 8))
 	require.False(t, ok, "33 bits are no number")
 }
@@ -418,12 +418,12 @@ func TestGlobalItemsArePushed(t *testing.T) {
 		09 09 81 02
 		b4                                  # pop
 		09 2f 81 02`))
-	first := Field{Kind: InputField, ReportID: 2, Offset: 8, Size: 4, Count: 1, Page: 0x08, Usage: 0x09, Min: -1, Max: 3}
+	first := Field{Kind: Input, ReportID: 2, Offset: 8, Size: 4, Count: 1, Page: 0x08, Usage: 0x09, Min: -1, Max: 3}
 	second := first
 	second.Offset = 12
 	require.Equal(t, []Field{
 		first, second,
-		{Kind: InputField, ReportID: 1, Offset: 8, Size: 1, Count: 1, Page: 0x0b, Usage: 0x2f, Max: 1},
+		{Kind: Input, ReportID: 1, Offset: 8, Size: 1, Count: 1, Page: 0x0b, Usage: 0x2f, Max: 1},
 	}, d.Fields)
 }
 
@@ -431,10 +431,10 @@ func TestGlobalItemsArePushed(t *testing.T) {
 func TestReports(t *testing.T) {
 	const item = "05 0b 15 00 25 01 75 01 95 01 "
 	mute := func(id uint8, offset int) Field {
-		return Field{Kind: InputField, ReportID: id, Offset: offset, Size: 1, Count: 1, Page: 0x0b, Usage: 0x2f, Max: 1}
+		return Field{Kind: Input, ReportID: id, Offset: offset, Size: 1, Count: 1, Page: 0x0b, Usage: 0x2f, Max: 1}
 	}
 	type length struct {
-		kind FieldKind
+		kind Kind
 		id   uint8
 	}
 	cases := map[string]struct {
@@ -443,61 +443,61 @@ func TestReports(t *testing.T) {
 		fields   []Field
 		lengths  map[length]int
 	}{
-		"nothing": {"", false, nil, map[length]int{{InputField, 0}: 0}},
+		"nothing": {"", false, nil, map[length]int{{Input, 0}: 0}},
 		"without a number": {
 			item + "09 2f 81 02", false,
 			[]Field{mute(0, 0)},
-			map[length]int{{InputField, 0}: 1, {OutputField, 0}: 0, {InputField, 1}: 0},
+			map[length]int{{Input, 0}: 1, {Output, 0}: 0, {Input, 1}: 0},
 		},
 		"one report in two parts": {
 			item + "85 01 09 2f 81 02  85 02 09 2f 81 02  85 01 09 2f 81 02", true,
 			[]Field{mute(1, 8), mute(2, 8), mute(1, 9)},
-			map[length]int{{InputField, 1}: 2, {InputField, 2}: 2},
+			map[length]int{{Input, 1}: 2, {Input, 2}: 2},
 		},
 		"kinds have places of their own": {
 			item + "85 01 75 07 b1 01 91 01 75 01 09 2f 81 02", true,
 			[]Field{mute(1, 8)},
-			map[length]int{{InputField, 1}: 2, {OutputField, 1}: 2, {FeatureField, 1}: 2},
+			map[length]int{{Input, 1}: 2, {Output, 1}: 2, {Feature, 1}: 2},
 		},
 		"constants take place": {
 			item + "75 05 81 03 75 01 09 2f 81 02", false,
 			[]Field{mute(0, 5)},
-			map[length]int{{InputField, 0}: 1},
+			map[length]int{{Input, 0}: 1},
 		},
 		"what has no usage takes place": {
 			item + "75 08 81 02 75 01 09 2f 81 02", false,
 			[]Field{mute(0, 8)},
-			map[length]int{{InputField, 0}: 2},
+			map[length]int{{Input, 0}: 2},
 		},
 		"no size, no field": {
 			item + "75 00 09 20 81 02 75 01 09 2f 81 02", false,
 			[]Field{mute(0, 0)},
-			map[length]int{{InputField, 0}: 1},
+			map[length]int{{Input, 0}: 1},
 		},
 		"no count, no field": {
 			item + "95 00 09 20 81 02 95 01 09 2f 81 02", false,
 			[]Field{mute(0, 0)},
-			map[length]int{{InputField, 0}: 1},
+			map[length]int{{Input, 0}: 1},
 		},
 		"the largest count of nothing": {
 			item + "75 00 97 ff ff ff ff 09 20 81 02", false,
 			nil,
-			map[length]int{{InputField, 0}: 0},
+			map[length]int{{Input, 0}: 0},
 		},
 		"a number and nothing else": {
 			item + "85 01 95 00 09 20 b1 02", true,
 			nil,
-			map[length]int{{FeatureField, 1}: 1},
+			map[length]int{{Feature, 1}: 1},
 		},
 		"before the first number": {
 			item + "09 20 81 02 85 01 09 2f 81 02", true,
 			[]Field{mute(1, 8)},
-			map[length]int{{InputField, 0}: 0, {InputField, 1}: 2},
+			map[length]int{{Input, 0}: 0, {Input, 1}: 2},
 		},
 		"the longest": {
 			item + "85 01 75 08 96 fe 1f 81 01 95 01 81 01", true,
 			nil,
-			map[length]int{{InputField, 1}: 8192},
+			map[length]int{{Input, 1}: 8192},
 		},
 	}
 	for name, c := range cases {
@@ -543,7 +543,7 @@ func TestHarmless(t *testing.T) {
 			d := parseItems(t, itemBytes(t, c.items))
 			require.Equal(t, c.applications, d.Applications)
 			require.Equal(t, []Field{{
-				Kind: InputField, Size: 1, Count: 1, Page: 0x0b, Usage: 0x2f, Max: 1, Relative: true, Application: c.application,
+				Kind: Input, Size: 1, Count: 1, Page: 0x0b, Usage: 0x2f, Max: 1, Relative: true, Application: c.application,
 			}}, d.Fields)
 		})
 	}
@@ -571,10 +571,10 @@ func TestNoMeaning(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			d, err := ParseDescriptor(itemBytes(t, c.items))
+			d, err := Parse(itemBytes(t, c.items))
 			require.Nil(t, d)
 			require.EqualError(t, err, "report descriptor: "+c.want)
-			var typed *DescriptorError
+			var typed *Error
 			require.ErrorAs(t, err, &typed)
 		})
 	}
@@ -589,7 +589,7 @@ func TestMostFields(t *testing.T) {
 func TestLongestDescriptor(t *testing.T) {
 	b := bytes.Repeat([]byte{0xc0}, 65535)
 	parseItems(t, b)
-	_, err := ParseDescriptor(append(b, 0xc0))
+	_, err := Parse(append(b, 0xc0))
 	require.EqualError(t, err, "report descriptor: byte 65535: it has 65536 bytes; at most 65535 are possible")
 }
 
@@ -608,7 +608,7 @@ func TestControl(t *testing.T) {
 	for r, items := range ranges {
 		for _, flags := range []string{"00", "02", "04", "06", "20", "22", "24", "26"} {
 			d := parseItems(t, itemBytes(t, "05 0b 09 2f 75 02 95 01 "+items+" 81 "+flags))
-			f := theField(t, d, InputField, 0x0b, 0x2f)
+			f := theField(t, d, Input, 0x0b, 0x2f)
 			require.Equal(t, want[form{r.min, r.max, flags}], f.Control(), "%s, input %s", items, flags)
 		}
 	}

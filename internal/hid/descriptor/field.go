@@ -1,24 +1,23 @@
-package hid
+package descriptor
 
 import (
 	"slices"
-	"sort"
 )
 
 // FieldKind says in which reports a field is (HID 1.11, section 6.2.2.4).
-type FieldKind string
+type Kind string
 
 // The kinds of reports.
 const (
-	InputField   FieldKind = "input"   // from the device, when something has changed
-	OutputField  FieldKind = "output"  // to the device: its lamps
-	FeatureField FieldKind = "feature" // read and written on demand
+	Input   Kind = "input"   // from the device, when something has changed
+	Output  Kind = "output"  // to the device: its lamps
+	Feature Kind = "feature" // read and written on demand
 )
 
 // Field is a place in a report with a meaning: one value, or an array that lists which of several
 // usages are pressed (HID 1.11, section 6.2.2.5).
 type Field struct {
-	Kind     FieldKind
+	Kind     Kind
 	ReportID uint8 // number of the report; 0: reports have none
 	Offset   int   // bits from the first byte of the report, its number included
 	Size     int   // bits of a value, or of one element of an array; at least 1
@@ -143,39 +142,19 @@ func (f Field) Control() Control {
 	return ""
 }
 
-// fullUsage puts a usage behind its page.
-func fullUsage(page, usage uint16) uint32 { return uint32(page)<<16 | uint32(usage) }
-
-// usageRange is some usages in a row on one page.
-type usageRange struct {
-	first, last uint32 // with the page, both included
-	end         int    // how many usages the list has up to and with this range
-	extended    bool   // the page was declared with the usage (HID 1.11, section 6.2.2.8)
-}
-
-// usageList is the usages of a main item in their order.
-type usageList []usageRange
-
-func (l usageList) add(first, last uint32, extended bool) usageList {
-	return append(l, usageRange{first: first, last: last, end: l.len() + int(last-first) + 1, extended: extended})
-}
-
-func (l usageList) len() int {
-	if len(l) == 0 {
-		return 0
+// MaskAt returns the bits of a byte of the report, which counts from 0, that belong to the field.
+func (f Field) MaskAt(at int) byte {
+	var mask byte
+	for bit := max(f.Offset, 8*at); bit < min(f.Offset+f.Size*f.Count, 8*at+8); bit++ {
+		mask |= 1 << (bit % 8)
 	}
-	return l[len(l)-1].end
+	return mask
 }
 
-// at returns a usage by its place, which counts from 0.
-func (l usageList) at(i int) (uint32, bool) {
-	if i < 0 || i >= l.len() {
-		return 0, false
+// IsOn reports whether the field tells of a usage on the page.
+func (f Field) IsOn(page uint16) bool {
+	if f.Array {
+		return slices.ContainsFunc(f.usages, func(r usageRange) bool { return uint16(r.first>>16) == page })
 	}
-	r := l[sort.Search(len(l), func(k int) bool { return l[k].end > i })]
-	return r.last - uint32(r.end-1-i), true
-}
-
-func (l usageList) contains(usage uint32) bool {
-	return slices.ContainsFunc(l, func(r usageRange) bool { return r.first <= usage && usage <= r.last })
+	return f.Page == page
 }

@@ -1,4 +1,4 @@
-package hid
+package descriptor
 
 import (
 	"path/filepath"
@@ -17,9 +17,9 @@ func FuzzDescriptor(f *testing.F) {
 		f.Add(storedItems(f, strings.TrimSuffix(filepath.Base(path), ".txt")), []byte{2, 0xff, 0xe2, 0})
 	}
 	f.Fuzz(func(t *testing.T, b, report []byte) {
-		d, err := ParseDescriptor(b)
+		d, err := Parse(b)
 		if err != nil {
-			var typed *DescriptorError
+			var typed *Error
 			require.ErrorAs(t, err, &typed)
 			require.Less(t, typed.At, len(b))
 			return
@@ -27,7 +27,7 @@ func FuzzDescriptor(f *testing.F) {
 		require.LessOrEqual(t, len(d.Fields), maxFields)
 		for i, field := range d.Fields {
 			length := d.Length(field.Kind, field.ReportID)
-			require.LessOrEqual(t, length, longestReport)
+			require.LessOrEqual(t, length, MaxReport)
 			require.Equal(t, d.Numbered, field.ReportID != 0)
 			require.True(t, !d.Numbered || field.Offset >= 8, "a field lies in the number")
 			require.Positive(t, field.Size)

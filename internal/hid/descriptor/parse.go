@@ -1,0 +1,174 @@
+package descriptor
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Parse reads a report descriptor. What does no harm is accepted, as Linux does and beyond:
+// fields without a usage, collections that do not end or end too often, items that are not known.
+// An error is an *Error: then the place of fields, or whether there are any, is uncertain.
+func Parse(b []byte) (*Descriptor, error) {
+	if len(b) > maxDescriptor {
+		return nil, &Error{maxDescriptor, fmt.Sprintf("it has %d bytes; at most %d are possible", len(b), maxDescriptor)}
+	}
+	p := parser{d: &Descriptor{bits: map[reportKey]int{}}}
+	for at := 0; at < len(b); {
+		it, n, err := readItem(b[at:])
+		if err == nil {
+			err = p.item(it)
+		}
+		if err != nil {
+			return nil, &Error{at, err.Error()}
+		}
+		at += n
+	}
+	return p.end(), nil
+}
+
+// parser carries what holds from item to item.
+type parser struct {
+	d      *Descriptor
+	global globalItems
+	pushed []globalItems
+	local  localItems
+	depth  int // of collections
+}
+
+func (p *parser) item(it item) error {
+	if it.isMain() {
+		p.local.complete(p.global.page)
+		defer func() { p.local = localItems{} }()
+	}
+	switch it.tag {
+	case mainInput:
+		return p.fields(Input, it.unsigned())
+	case mainOutput:
+		return p.fields(Output, it.unsigned())
+	case mainFeature:
+		return p.fields(Feature, it.unsigned())
+	case mainCollection:
+		if p.depth == 0 {
+			usage, _ := p.local.usages.at(0)
+			p.d.Applications = append(p.d.Applications, usage)
+		}
+		p.depth++
+	case mainEndCollection:
+		p.depth = max(p.depth-1, 0)
+
+	case globalUsagePage:
+		p.global.page = uint16(it.unsigned())
+	case globalLogicalMin:
+		p.global.min = it.signed()
+	case globalLogicalMax:
+		p.global.max, p.global.unsignedMax = it.signed(), it.unsigned()
+	case globalReportSize:
+		p.global.size = it.unsigned()
+	case globalReportCount:
+		p.global.count = it.unsigned()
+	case globalReportID:
+		return p.number(it.unsigned())
+	case globalPush:
+		p.pushed = append(p.pushed, p.global)
+	case globalPop:
+		if len(p.pushed) == 0 {
+			return fmt.Errorf("pop without a push")
+		}
+		last := len(p.pushed) - 1
+		p.global, p.pushed = p.pushed[last], p.pushed[:last]
+
+	case localUsage:
+		usage := it.unsigned()
+		if !it.extended() {
+			usage = fullUsage(p.global.page, uint16(usage))
+		}
+		p.local.add(usage, usage, it.extended())
+	case localUsageMin:
+		p.local.low = &it
+		p.local.addRange(p.global.page)
+	case localUsageMax:
+		p.local.high = &it
+		p.local.addRange(p.global.page)
+	case localDelimiter:
+		p.local.set = usageSetNone
+		if it.unsigned() == 1 {
+			p.local.set = usageSetOpen
+		}
+	}
+	return nil
+}
+
+// number begins, or goes on with, a report.
+func (p *parser) number(id uint32) error {
+	if id == 0 || id > math.MaxUint8 {
+		return fmt.Errorf("report number %d is not allowed; want 1 to 255", id)
+	}
+	p.global.id, p.d.Numbered = uint8(id), true
+	return nil
+}
+
+// fields puts what a main item declares at the end of the report.
+func (p *parser) fields(kind Kind, flags uint32) error {
+	g, report := p.global, reportKey{kind, p.global.id}
+	offset, known := p.d.bits[report]
+	if !known && g.id != 0 {
+		offset = 8
+	}
+	if uint64(offset)+uint64(g.size)*uint64(g.count) > 8*MaxReport {
+		return fmt.Errorf("%s report %d becomes longer than %d bytes: %d more values of %d bits", kind, g.id, MaxReport, g.count, g.size)
+	}
+	size, count := int(g.size), int(g.count)
+	p.d.bits[report] = offset + size*count
+	usages := p.local.usages
+	if size*count == 0 || flags&flagConstant != 0 || usages.len() == 0 {
+		return nil
+	}
+	low, high := g.logical()
+	f := Field{
+		Kind: kind, ReportID: g.id, Offset: offset, Size: size, Count: 1, Application: p.application(),
+		Min: low, Max: high, Relative: flags&flagRelative != 0, NoPreferred: flags&flagNoPreferred != 0, Null: flags&flagNull != 0,
+	}
+	if flags&flagVariable == 0 {
+		f.Array, f.Count, f.usages = true, count, usages
+		return p.keep(f)
+	}
+	for i := range count {
+		usage, _ := usages.at(min(i, usages.len()-1)) // the last is for all that follow: HID 1.11, section 6.2.2.8
+		f.Page, f.Usage = uint16(usage>>16), uint16(usage)
+		if err := p.keep(f); err != nil {
+			return err
+		}
+		f.Offset += size
+	}
+	return nil
+}
+
+func (p *parser) keep(f Field) error {
+	if len(p.d.Fields) == maxFields {
+		return fmt.Errorf("there are more than %d fields", maxFields)
+	}
+	p.d.Fields = append(p.d.Fields, f)
+	return nil
+}
+
+// application returns the usage of the outermost collection that is open.
+func (p *parser) application() uint32 {
+	if p.depth == 0 {
+		return 0
+	}
+	return p.d.Applications[len(p.d.Applications)-1]
+}
+
+// end returns what has been declared. Where reports have numbers, all have one (HID 1.11, section
+// 6.2.2.7): what was declared before the first number is in no report that could arrive.
+func (p *parser) end() *Descriptor {
+	if !p.d.Numbered {
+		return p.d
+	}
+	p.d.Fields = slices.DeleteFunc(p.d.Fields, func(f Field) bool { return f.ReportID == 0 })
+	for _, kind := range []Kind{Input, Output, Feature} {
+		delete(p.d.bits, reportKey{kind, 0})
+	}
+	return p.d
+}
