@@ -15,6 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"sidetone/internal/testlab"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -58,7 +60,7 @@ func TestClient(t *testing.T) {
 	_, err = c.Push(t.Context(), "acme-700", unleased)
 	require.ErrorContains(t, err, "keep the connection open", "each call has its own")
 	require.Empty(t, s.backend.releases())
-	eventually(t, "no connection stays", func() bool { return s.served() == 0 })
+	testlab.Eventually(t, "no connection stays", func() bool { return s.served() == 0 })
 }
 
 func TestClientWithoutAnAgent(t *testing.T) {
@@ -185,7 +187,7 @@ func TestHold(t *testing.T) {
 	require.NoError(t, hold.Close())
 	<-hold.Done()
 	require.NoError(t, hold.Close())
-	eventually(t, "the push ends", func() bool { return len(s.backend.releases()) == 1 })
+	testlab.Eventually(t, "the push ends", func() bool { return len(s.backend.releases()) == 1 })
 	for holder, n := range s.backend.releases() {
 		require.Equal(t, 1, n)
 		require.Contains(t, s.backend.pushes, holder)
@@ -207,7 +209,7 @@ func TestRefusedPushHoldsNothing(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Fatal("it is kept open for ever")
 	}
-	eventually(t, "it is closed", func() bool { return s.served() == 0 })
+	testlab.Eventually(t, "it is closed", func() bool { return s.served() == 0 })
 	require.Empty(t, s.backend.releases())
 }
 
@@ -250,7 +252,7 @@ func TestReleaseComesAfterThePush(t *testing.T) {
 	<-s.backend.entered
 	require.Empty(t, s.backend.releases())
 	c.Close()
-	eventually(t, "the push is given up, then released", func() bool { return len(s.backend.releases()) == 1 })
+	testlab.Eventually(t, "the push is given up, then released", func() bool { return len(s.backend.releases()) == 1 })
 	require.Empty(t, s.backend.pushed())
 }
 

@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/testlab"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -217,25 +218,7 @@ type stand struct {
 	server  *Server
 	path    string
 	stop    func() // ends the server and waits for that
-	log     *lines
-}
-
-// lines is a log that tests can read.
-type lines struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *lines) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(b)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
+	log     *testlab.Output
 }
 
 // serve starts a server until the test ends. Limits are those of the product where tune does
@@ -245,7 +228,7 @@ func serve(t testing.TB, tune func(*limits)) *stand {
 	dir, err := os.MkdirTemp("", "ctl")
 	require.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	s := &stand{t: t, backend: newFake(), path: filepath.Join(dir, "s"), log: &lines{}}
+	s := &stand{t: t, backend: newFake(), path: filepath.Join(dir, "s"), log: &testlab.Output{}}
 	limits := defaultLimits()
 	if tune != nil {
 		tune(&limits)
@@ -316,12 +299,6 @@ func (s *stand) ask(method, path, body string, header ...string) (*http.Response
 	require.NoError(s.t, err)
 	documented(s.t, method, path, answer, got)
 	return answer, string(got)
-}
-
-// eventually waits for what has no event.
-func eventually(t testing.TB, what string, is func() bool) {
-	t.Helper()
-	require.Eventually(t, is, 20*time.Second, 2*time.Millisecond, what)
 }
 
 // files is how many files and sockets this process has open.

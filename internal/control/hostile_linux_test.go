@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 
+	"sidetone/internal/testlab"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -64,7 +66,7 @@ func TestManyConnections(t *testing.T) {
 		require.Equal(t, 1, seqs[n], "each is applied once")
 	}
 	s.fine()
-	eventually(t, "every file is closed", func() bool { return files(t) <= before })
+	testlab.Eventually(t, "every file is closed", func() bool { return files(t) <= before })
 }
 
 // touch opens a connection, perhaps asks something, and closes it without a look at the

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/testlab"
 )
 
 // talk sends what is given, and returns all that is answered until the server closes.
@@ -35,7 +36,7 @@ func (s *stand) talk(out string) string {
 // fine asserts that the server still answers, and holds nothing of what was done to it.
 func (s *stand) fine() {
 	s.t.Helper()
-	eventually(s.t, "all connections are let go", func() bool { return s.served() == 0 })
+	testlab.Eventually(s.t, "all connections are let go", func() bool { return s.served() == 0 })
 	answer, _ := s.ask("GET", "/v1/status", "")
 	require.Equal(s.t, 200, answer.StatusCode)
 }
@@ -198,7 +199,7 @@ func TestManyKeptOpen(t *testing.T) {
 	_, err = hold.Push(t.Context(), "acme-700", honestPush(1))
 	require.NoError(t, err, "who is inside is served")
 	// The others have asked for nothing: they are cut off, and there is room again.
-	eventually(t, "a new connection gets through", func() bool {
+	testlab.Eventually(t, "a new connection gets through", func() bool {
 		_, err := s.client().Push(t.Context(), "acme-700", honestPush(2))
 		return err == nil
 	})
@@ -209,7 +210,7 @@ func TestManyKeptOpen(t *testing.T) {
 	require.NoError(t, hold.Close())
 	s.fine()
 	require.Equal(t, 1, strings.Count(s.log.String(), "too many connections"), "the log says it once: %s", s.log)
-	eventually(t, "every file is closed", func() bool { return files(t) <= before })
+	testlab.Eventually(t, "every file is closed", func() bool { return files(t) <= before })
 }
 
 func TestConnectionsBeyondTheLimit(t *testing.T) {
@@ -226,11 +227,11 @@ func TestConnectionsBeyondTheLimit(t *testing.T) {
 		var p *Problem
 		require.ErrorAs(t, err, &p)
 		require.Equal(t, CodeBusy, p.Code)
-		eventually(t, "it is closed", func() bool { return s.served() == 2 })
+		testlab.Eventually(t, "it is closed", func() bool { return s.served() == 2 })
 	}
 	s.raw()
 	s.raw()
-	eventually(t, "both are waited for", func() bool { return s.served() == 4 })
+	testlab.Eventually(t, "both are waited for", func() bool { return s.served() == 4 })
 	_, err := s.client().Status(t.Context())
 	var p *Problem
 	require.ErrorAs(t, err, &p, "our own client understands that")
@@ -264,6 +265,6 @@ func TestStuckGate(t *testing.T) {
 	require.True(t, s.server.gate.stuck.Load(), "the next are not waited for")
 	cancel()
 	watching.Wait()
-	eventually(t, "there is hope again", func() bool { return !s.server.gate.stuck.Load() })
+	testlab.Eventually(t, "there is hope again", func() bool { return !s.server.gate.stuck.Load() })
 	s.fine()
 }

@@ -9,6 +9,8 @@ import (
 	"testing/iotest"
 	"time"
 
+	"sidetone/internal/testlab"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -80,7 +82,7 @@ func TestRecordings(t *testing.T) {
 		require.False(t, w.scan.Scan())
 		require.NoError(t, w.scan.Err())
 	}
-	eventually(t, "there is room again", func() bool { return len(s.server.recordings) == 0 })
+	testlab.Eventually(t, "there is room again", func() bool { return len(s.server.recordings) == 0 })
 	s.watching("/v1/record")
 }
 
@@ -108,7 +110,7 @@ func TestRecorderThatNeverReads(t *testing.T) {
 	s.backend.lines <- big
 	_, err := s.client().Status(t.Context())
 	require.NoError(t, err)
-	eventually(t, "it is cut off", func() bool { return s.served() == 0 && len(s.server.recordings) == 0 })
+	testlab.Eventually(t, "it is cut off", func() bool { return s.served() == 0 && len(s.server.recordings) == 0 })
 	s.backend.mu.Lock()
 	require.Equal(t, 1, s.backend.calls["record broke"], "the Backend hears of it")
 	s.backend.mu.Unlock()
@@ -123,5 +125,5 @@ func TestRecorderThatGoes(t *testing.T) {
 	_, err = c.Read(make([]byte, 1))
 	require.NoError(t, err)
 	require.NoError(t, c.Close())
-	eventually(t, "it is let go though nothing happens", func() bool { return s.served() == 0 && len(s.server.recordings) == 0 })
+	testlab.Eventually(t, "it is let go though nothing happens", func() bool { return s.served() == 0 && len(s.server.recordings) == 0 })
 }

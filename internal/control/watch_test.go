@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/testlab"
 )
 
 // watching is a GET /v1/watch under way.
@@ -130,7 +131,7 @@ func TestWatcherThatNeverReads(t *testing.T) {
 	big := strings.Repeat("x", 1<<20)
 	s.backend.set(func(st *Status) { st.Catalogue = big })
 	require.Equal(t, big, honest.next().Catalogue)
-	eventually(t, "the one that does not read is cut off", func() bool { return s.served() == 1 })
+	testlab.Eventually(t, "the one that does not read is cut off", func() bool { return s.served() == 1 })
 	s.backend.set(func(st *Status) { st.Catalogue = "small" })
 	require.Equal(t, "small", honest.next().Catalogue, "the other is not")
 }
@@ -151,7 +152,7 @@ func TestWatcherThatGoes(t *testing.T) {
 		if last == "" {
 			c.Close()
 		}
-		eventually(t, "it is let go though nothing changes", func() bool { return s.served() == 0 })
+		testlab.Eventually(t, "it is let go though nothing changes", func() bool { return s.served() == 0 })
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -61,18 +60,16 @@ func (f *follower) get() (devices.Observation, int) {
 // until waits for an observation that fits and returns it.
 func (f *follower) until(what string, fits func(devices.Observation) bool) devices.Observation {
 	f.t.Helper()
-	limit := time.After(30 * time.Second)
-	for {
-		if o, n := f.get(); n > 0 && fits(o) {
-			return o
-		}
-		select {
-		case <-f.bell:
-		case <-limit:
-			o, n := f.get()
-			require.FailNow(f.t, "never seen: "+what, "after %d observations: %+v", n, o)
-		}
+	var last devices.Observation
+	if !testlab.Until(func() <-chan struct{} { return f.bell }, func() bool {
+		o, n := f.get()
+		last = o
+		return n > 0 && fits(o)
+	}) {
+		_, n := f.get()
+		require.FailNow(f.t, "never seen: "+what, "after %d observations: %+v", n, last)
 	}
+	return last
 }
 
 func find(o devices.Observation, t devices.Type, id string) *devices.Endpoint {

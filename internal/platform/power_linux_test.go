@@ -10,13 +10,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/godbus/dbus/v5"
 	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/testlab"
 )
 
 // A systemBusDaemon is a real dbus-daemon of the test's own.
@@ -89,39 +90,20 @@ func sleepSignal(t *testing.T, conn *dbus.Conn, starting any) {
 }
 
 // A journal is a log that can be waited for.
-type journal struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-	news bell
-}
+type journal struct{ testlab.Output }
 
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	defer j.news.ring()
-	return j.text.Write(p)
-}
-
-func (j *journal) count(text string) int {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return strings.Count(j.text.String(), text)
-}
+func (j *journal) count(text string) int { return strings.Count(j.String(), text) }
 
 func (j *journal) await(t *testing.T, text string, times int) {
 	t.Helper()
-	for j.count(text) < times {
-		select {
-		case <-j.news:
-		case <-deadline(t).Done():
-			t.Fatalf("%q was not logged %d times; the log: %s", text, times, &j.text)
-		}
+	if !testlab.Until(j.Changed, func() bool { return j.count(text) >= times }) {
+		t.Fatalf("%q was not logged %d times; the log: %s", text, times, j)
 	}
 }
 
 // watching starts a resumeWatch on address; stop ends it and waits for its end.
 func watching(t *testing.T, address string, patience time.Duration, resumed func()) (log *journal, stop func()) {
-	log = &journal{news: newBell()}
+	log = &journal{}
 	ctx, cancel := context.WithCancel(t.Context())
 	w := resumeWatch{
 		address:  address,
@@ -206,7 +188,7 @@ func TestWatchResumeWithoutBus(t *testing.T) {
 		"unixexec:path=/bin/true": `the system bus address \"unixexec:path=/bin/true\" names no unix socket`,
 	} {
 		t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", address)
-		log := &journal{news: newBell()}
+		log := &journal{}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() {
@@ -222,7 +204,7 @@ func TestWatchResume(t *testing.T) {
 	noLeak(t)
 	bus := startBus(t)
 	t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path="+bus.socket+"-absent;tcp:host=localhost;unix:path="+bus.socket+",guid=0")
-	log := &journal{news: newBell()}
+	log := &journal{}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {

@@ -1,9 +1,7 @@
 package testlab
 
 import (
-	"bytes"
 	"context"
-	"sync"
 	"testing"
 	"time"
 )
@@ -26,7 +24,7 @@ func SoundForTest(tb testing.TB, kind SoundKind) *SoundServer {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	var log buffer
+	var log Output
 	s, err := StartSound(ctx, SoundOptions{Kind: kind, Log: &log})
 	if err != nil {
 		tb.Fatal(err)
@@ -40,21 +38,4 @@ func SoundForTest(tb testing.TB, kind SoundKind) *SoundServer {
 		}
 	})
 	return s
-}
-
-type buffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
 }

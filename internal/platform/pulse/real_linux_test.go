@@ -77,15 +77,7 @@ func find(tb testing.TB, list []pulse.Source, name string) pulse.Source {
 // eventually looks again at each event until ok says that it has seen what it waited for.
 func eventually(tb testing.TB, events <-chan pulse.Facility, ok func() bool) {
 	tb.Helper()
-	limit := time.NewTimer(30 * time.Second)
-	defer limit.Stop()
-	for !ok() {
-		select {
-		case <-events:
-		case <-limit.C:
-			require.Fail(tb, "the events ended too early")
-		}
-	}
+	require.True(tb, testlab.Until(func() <-chan pulse.Facility { return events }, ok), "the events ended too early")
 }
 
 func TestList(t *testing.T) {

@@ -70,19 +70,6 @@ func runTests(m *testing.M) (status int, err error) {
 	return status, nil
 }
 
-// await polls until cond holds. Most of what is waited for is a change in sysfs or in another process's output, which
-// nobody announces.
-func await(t *testing.T, what string, cond func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(patience)
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for !cond() {
-		require.False(t, time.Now().After(deadline), "waited in vain for %s", what)
-		<-tick.C
-	}
-}
-
 // run returns the output of a program.
 func run(t *testing.T, name string, args ...string) string {
 	t.Helper()

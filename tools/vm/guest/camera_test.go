@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sidetone/internal/testlab"
 	"sidetone/tools/fakeusb"
 )
 
@@ -21,7 +22,7 @@ func camera() fakeusb.Spec {
 // metadata.
 func (d *device) videoNodes() (capture, metadata string) {
 	d.t.Helper()
-	await(d.t, "the video nodes", func() bool {
+	testlab.Eventually(d.t, "the video nodes", func() bool {
 		capture, metadata = "", ""
 		nodes, err := filepath.Glob(filepath.Join(d.path(), "*:1.0/video4linux/video*"))
 		if err != nil || len(nodes) != 2 {
@@ -78,7 +79,7 @@ func TestPrivacyShutter(t *testing.T) {
 	for _, closed := range []bool{true, false} {
 		d.do(fakeusb.Command{Do: fakeusb.DoShutter, On: closed})
 		want := map[bool]string{true: "privacy: 1", false: "privacy: 0"}[closed]
-		await(t, want, func() bool {
+		testlab.Eventually(t, want, func() bool {
 			return strings.TrimSpace(run(t, "v4l2-ctl", "--device=/dev/"+capture, "--get-ctrl=privacy")) == want
 		})
 	}

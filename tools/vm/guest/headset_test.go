@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/fakeserver"
+	"sidetone/internal/testlab"
 	"sidetone/tools/fakeusb"
 )
 
@@ -78,7 +79,7 @@ func TestMuteOnTheHostReachesTheDevice(t *testing.T) {
 	d := plug(t, 0, headset())
 	for _, muted := range []bool{true, false} {
 		run(t, "pactl", "set-source-mute", d.sources()[0].name, map[bool]string{true: "1", false: "0"}[muted])
-		await(t, "the device to follow", func() bool { return d.state().Muted == muted })
+		testlab.Eventually(t, "the device to follow", func() bool { return d.state().Muted == muted })
 		expect(t, d.asHeadset(muted, false)...)
 	}
 }
@@ -87,7 +88,7 @@ func TestStreaming(t *testing.T) {
 	d := plug(t, 0, headset())
 	source := d.source(false)
 	expect(t, d.asHeadset(false, false)...)
-	await(t, "the sound server to let the idle device rest", func() bool { return !d.state().Recording })
+	testlab.Eventually(t, "the sound server to let the idle device rest", func() bool { return !d.state().Recording })
 	before := payloads()
 
 	silence := record(t, source.name, func() {

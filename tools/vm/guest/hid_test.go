@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"sidetone/internal/testlab"
 	"sidetone/tools/fakehid"
 	"sidetone/tools/fakeusb"
 )
@@ -34,7 +35,7 @@ func createHID(t *testing.T, o fakehid.Options) hidDevice {
 	require.NoError(t, err)
 	d := hidDevice{Device: made}
 	t.Cleanup(func() { require.NoError(t, d.Destroy()) })
-	await(t, "the hidraw node of "+o.Phys, func() bool {
+	testlab.Eventually(t, "the hidraw node of "+o.Phys, func() bool {
 		d.path = nodeOf(o.Phys)
 		return d.path != ""
 	})
@@ -264,7 +265,7 @@ func TestHIDDeviceGoesWhileItIsRead(t *testing.T) {
 	require.NoError(t, d.Send([]byte{1, 2, 3}))
 	require.NoError(t, d.Destroy())
 	require.ErrorIs(t, <-end, unix.EIO)
-	await(t, "the node to go", func() bool {
+	testlab.Eventually(t, "the node to go", func() bool {
 		_, err := os.Stat(devNode(d.path))
 		return os.IsNotExist(err)
 	})

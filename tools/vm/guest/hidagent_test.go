@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/fakeserver"
+	"sidetone/internal/testlab"
 	"sidetone/tools/fakehid"
 	"sidetone/tools/fakeusb"
 )
@@ -64,7 +65,7 @@ func agentSays(t *testing.T, args ...string) string {
 // agentReads waits until the agent has opened a hidraw node: what a device sends before, nobody hears.
 func agentReads(t *testing.T, path string) {
 	t.Helper()
-	await(t, "the agent to read "+devNode(path), func() bool {
+	testlab.Eventually(t, "the agent to read "+devNode(path), func() bool {
 		var status struct {
 			HID []struct{ Node, Error string }
 		}
@@ -244,7 +245,7 @@ func TestEncodings(t *testing.T) {
 					require.NoError(t, h.Send(s.send))
 				}
 				if s.answer != nil {
-					await(t, "a request of the agent", func() bool { return len(h.Requests()) > asked })
+					testlab.Eventually(t, "a request of the agent", func() bool { return len(h.Requests()) > asked })
 					for _, r := range h.Requests()[asked:] {
 						require.Equal(t, fakehid.Output, r.Kind)
 						require.Equal(t, c.request, r.Report)
@@ -308,7 +309,7 @@ func TestAgentWithoutPermission(t *testing.T) {
 	d := plug(t, 0, spec)
 	node := devNode(d.telephony())
 	requireDenied(t, d.telephony())
-	await(t, "the agent to say so", func() bool { return strings.Contains(agentSays(t, "status"), "permission") })
+	testlab.Eventually(t, "the agent to say so", func() bool { return strings.Contains(agentSays(t, "status"), "permission") })
 	status := agentSays(t, "status")
 	require.Contains(t, status, node)
 	require.Contains(t, status, "udev")
@@ -316,7 +317,7 @@ func TestAgentWithoutPermission(t *testing.T) {
 
 	require.NoError(t, installRules())
 	requireGranted(t, d.telephony())
-	await(t, "the agent to read it", func() bool { return !strings.Contains(agentSays(t, "status"), "permission") })
+	testlab.Eventually(t, "the agent to read it", func() bool { return !strings.Contains(agentSays(t, "status"), "permission") })
 	d.press(true)
 	expect(t, d.saying(muted)...)
 }

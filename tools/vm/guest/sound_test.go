@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"sidetone/internal/testlab"
+
 	"github.com/jfreymuth/pulse/proto"
 	"github.com/stretchr/testify/require"
 )
@@ -96,7 +98,7 @@ func (d *device) owns(properties proto.PropList) bool {
 func (d *device) source(muted bool) stream {
 	d.t.Helper()
 	var found stream
-	await(d.t, fmt.Sprintf("a source with mute %v", muted), func() bool {
+	testlab.Eventually(d.t, fmt.Sprintf("a source with mute %v", muted), func() bool {
 		sources := d.sources()
 		if len(sources) != 1 {
 			return false

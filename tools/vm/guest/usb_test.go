@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sidetone/internal/testlab"
 	"sidetone/tools/fakeusb"
 )
 
@@ -105,7 +106,7 @@ func (d *device) replug() {
 	d.do(fakeusb.Command{Do: fakeusb.DoPlug, Device: &d.spec})
 	d.in = true
 	if d.spec.Kind == "headset" {
-		await(d.t, "a source and a sink", func() bool {
+		testlab.Eventually(d.t, "a source and a sink", func() bool {
 			return len(d.sources()) == 1 && len(d.sinks()) == 1
 		})
 	}
@@ -117,8 +118,8 @@ func (d *device) unplug() {
 	d.t.Helper()
 	d.in = false
 	d.do(fakeusb.Command{Do: fakeusb.DoUnplug})
-	await(d.t, "the kernel to drop the device", func() bool { return d.path() == "" })
-	await(d.t, "the sound server to drop the device", func() bool {
+	testlab.Eventually(d.t, "the kernel to drop the device", func() bool { return d.path() == "" })
+	testlab.Eventually(d.t, "the sound server to drop the device", func() bool {
 		return len(d.sources())+len(d.sinks()) == 0
 	})
 }
@@ -156,7 +157,7 @@ func (d *device) path() string {
 func (d *device) node(pattern string) string {
 	d.t.Helper()
 	var path string
-	await(d.t, fmt.Sprintf("%s of port %d", pattern, d.port), func() bool {
+	testlab.Eventually(d.t, fmt.Sprintf("%s of port %d", pattern, d.port), func() bool {
 		path = only(filepath.Glob(filepath.Join(d.path(), pattern)))
 		return path != ""
 	})
