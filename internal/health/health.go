@@ -1,0 +1,76 @@
+// Package health holds what a user may have to know as data: a code, how much it matters, what it is about and its
+// arguments. Who finds something out raises a Condition and writes no sentence. The sentence, and what to do about it, are made
+// where a person reads them, by code and language. So status, doctor, the log and a tray say the same of the same thing.
+package health
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Severity is how much a condition matters.
+type Severity string
+
+// The severities, the mildest first.
+const (
+	OK      Severity = "ok"      // in order
+	Info    Severity = "info"    // good to know; may explain what the user sees
+	Warning Severity = "warning" // may be the reason why the client does not show what it should
+	Problem Severity = "problem" // is a reason
+)
+
+// Code names a condition for programs: its area, a dot, and what it is. A code never changes its meaning.
+type Code string
+
+// Area is the part of the product that the code is about, such as "clients".
+func (c Code) Area() string {
+	area, _, _ := strings.Cut(string(c), ".")
+	return area
+}
+
+// Args fill the places of a text. Names, numbers and times come as a person reads them.
+type Args map[string]string
+
+// Condition is one thing that is as it is, and that a user may want to know.
+type Condition struct {
+	Code     Code        `json:"code"`
+	Severity Severity    `json:"severity"`
+	Subject  string      `json:"subject,omitempty"` // what it is about: a source, a device, a client
+	Args     Args        `json:"args,omitempty"`
+	Because  []Condition `json:"because,omitempty"` // what it follows from; their Severity counts for nothing
+}
+
+// Equal reports whether both say the same.
+func (c Condition) Equal(other Condition) bool {
+	return c.Code == other.Code && c.Severity == other.Severity && c.Subject == other.Subject &&
+		maps.Equal(c.Args, other.Args) && slices.EqualFunc(c.Because, other.Because, Condition.Equal)
+}
+
+// Error is an ordinary error that is a condition as well.
+type Error struct {
+	Condition
+	Cause error // nil: nothing lies below
+}
+
+// Wrap makes an error of a cause, which is the argument "reason" of the code's text.
+func Wrap(cause error, code Code, severity Severity, args Args) *Error {
+	all := Args{"reason": cause.Error()}
+	maps.Copy(all, args)
+	return &Error{Condition{Code: code, Severity: severity, Args: all}, cause}
+}
+
+// Error is the condition in English.
+func (e *Error) Error() string { return English.Phrase(e.Condition) }
+
+// Unwrap is the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// Of is the condition that err carries, if it carries one.
+func Of(err error) (Condition, bool) {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Condition, true
+	}
+	return Condition{}, false
+}

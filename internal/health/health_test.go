@@ -1,0 +1,148 @@
+package health
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// codes are the constants of codes.go.
+func codes(t *testing.T) []Code {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "codes.go", nil, 0)
+	require.NoError(t, err)
+	var list []Code
+	ast.Inspect(file, func(n ast.Node) bool {
+		if v, ok := n.(*ast.ValueSpec); ok {
+			text, err := strconv.Unquote(v.Values[0].(*ast.BasicLit).Value)
+			require.NoError(t, err)
+			list = append(list, Code(text))
+		}
+		return true
+	})
+	require.NotEmpty(t, list)
+	return list
+}
+
+func TestEveryCodeHasAText(t *testing.T) {
+	all := codes(t)
+	require.Len(t, English, len(all), "a text without a code")
+	for i, c := range all {
+		require.Regexp(t, `^(agent|settings|sources|devices|flags|pushes|clients|user)\.[a-z_]+$`, string(c))
+		require.NotContains(t, all[:i], c)
+		text, ok := English[c]
+		require.True(t, ok, c)
+		require.NotEmpty(t, text.Message, c)
+		for _, s := range []string{text.Message, text.Remedy} {
+			require.NotRegexp(t, `^[A-Z][a-z]|\.$|\n`, s, "%s: written as an error is: without a capital, a full stop or a line break", c)
+			whole := optional.ReplaceAllStringFunc(s, func(part string) string { return part[1 : len(part)-1] })
+			require.NotRegexp(t, `[{}\[\]]`, place.ReplaceAllString(whole, ""), c)
+		}
+	}
+}
+
+// TestDocumented: docs/troubleshooting.md has a row for each code, with its text.
+func TestDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/troubleshooting.md")
+	require.NoError(t, err)
+	var rows []string
+	for _, line := range strings.Split(string(page), "\n") {
+		if regexp.MustCompile("^\\| `[a-z]+\\.[a-z_]+` \\|").MatchString(line) {
+			rows = append(rows, line)
+		}
+	}
+	var want []string
+	for _, c := range codes(t) {
+		want = append(want, fmt.Sprintf("| `%s` | %s | %s |", c, forDocs(English[c].Message), forDocs(English[c].Remedy)))
+	}
+	if missing := slices.DeleteFunc(slices.Clone(want), func(row string) bool { return slices.Contains(rows, row) }); len(missing) > 0 {
+		t.Errorf("docs/troubleshooting.md lacks these rows:\n%s", strings.Join(missing, "\n"))
+	}
+	require.Equal(t, want, rows, "the rows of docs/troubleshooting.md, in the order of codes.go")
+}
+
+// forDocs writes a template for people who read of it.
+func forDocs(template string) string {
+	template = place.ReplaceAllStringFunc(template, func(whole string) string {
+		switch m := place.FindStringSubmatch(whole); {
+		case m[2] == "?" && m[3] != "" && m[4] != "":
+			return "(" + m[3] + " / " + m[4] + ")"
+		case m[2] == "?":
+			return m[3] + m[4]
+		case m[2] == "|":
+			return "{" + m[1] + "} " + m[4]
+		default:
+			return whole
+		}
+	})
+	return strings.ReplaceAll(template, "|", `\|`)
+}
+
+var example = Texts{
+	"a.plain":    {"nothing is well", "wait"},
+	"a.subject":  {"{subject} hangs", ""},
+	"a.argument": {"{file} is bad", "correct {file}[ of {owner}]; call {pid}"},
+	"a.number":   {"it has {devices|device|devices} in order", ""},
+	"a.choice":   {`"{subject}" is {muted?muted|not muted}{shared?| on the hardware}`, ""},
+	"a.caused":   {"it refuses[: {because}]", "restart it"},
+}
+
+func TestRendering(t *testing.T) {
+	plain := Condition{Code: "a.plain"}
+	for _, c := range []struct {
+		c               Condition
+		message, remedy string
+	}{
+		{plain, "Nothing is well.", "Wait."},
+		{Condition{Code: "a.subject", Subject: "a client"}, "A client hangs.", ""},
+		{Condition{Code: "a.argument", Args: Args{"file": "a.yaml", "pid": "7"}}, "a.yaml is bad.", "Correct a.yaml; call 7."},
+		{Condition{Code: "a.argument", Args: Args{"file": "a\nb [x] {pid}", "pid": "7", "owner": "me"}}, "a b [x] {pid} is bad.", "Correct a b [x] {pid} of me; call 7."},
+		{Condition{Code: "a.number", Args: Args{"devices": "1"}}, "It has 1 device in order.", ""},
+		{Condition{Code: "a.number", Args: Args{"devices": "0"}}, "It has 0 devices in order.", ""},
+		{Condition{Code: "a.choice", Subject: "Mic", Args: Args{"muted": "true"}}, `"Mic" is muted on the hardware.`, ""},
+		{Condition{Code: "a.choice", Subject: "Mic", Args: Args{"shared": "true"}}, `"Mic" is not muted.`, ""},
+		{Condition{Code: "a.caused"}, "It refuses.", "Restart it."},
+		{Condition{Code: "a.caused", Because: []Condition{{Code: "a.number", Args: Args{"devices": "2"}}}}, "It refuses: it has 2 devices in order.", "Restart it."},
+		{Condition{Code: "a.caused", Because: []Condition{{Code: "a.plain", Subject: "x"}, plain}}, "It refuses: x: nothing is well; nothing is well.", "Wait."},
+	} {
+		require.Equal(t, c.message, example.Message(c.c))
+		require.Equal(t, c.remedy, example.Remedy(c.c))
+		require.NoError(t, example.Check(c.c))
+	}
+}
+
+func TestCheck(t *testing.T) {
+	for want, c := range map[string]Condition{
+		`the code "a.none" has no text`:                          {Code: "a.none"},
+		"a.subject: no argument {subject}":                       {Code: "a.subject"},
+		"a.argument: no argument {pid}":                          {Code: "a.argument", Args: Args{"file": "x"}},
+		"a.plain: no text has a place for the argument {reason}": {Code: "a.plain", Args: Args{"reason": "x"}},
+		"a.number: no argument {devices}":                        {Code: "a.caused", Because: []Condition{{Code: "a.number"}}},
+	} {
+		require.EqualError(t, example.Check(c), want)
+	}
+	require.Equal(t, "{subject} hangs.", example.Message(Condition{Code: "a.subject"}), "what is missing shows")
+}
+
+func TestError(t *testing.T) {
+	err := fmt.Errorf("ask: %w", Wrap(fs.ErrPermission, AgentUnreachable, Problem, nil))
+	require.EqualError(t, err, "ask: the agent could not be asked: permission denied")
+	require.ErrorIs(t, err, fs.ErrPermission)
+	c, ok := Of(err)
+	require.True(t, ok)
+	require.True(t, c.Equal(Condition{Code: AgentUnreachable, Severity: Problem, Args: Args{"reason": "permission denied"}}))
+	require.False(t, c.Equal(Condition{Code: AgentUnreachable, Severity: Problem}))
+	_, ok = Of(errors.New("anything"))
+	require.False(t, ok)
+}
