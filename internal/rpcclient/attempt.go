@@ -32,8 +32,8 @@ func (c *Client) collectEnded() {
 // handleResult decides what follows the attempt r.
 func (c *Client) handleResult(p *peer, r *attempt) {
 	if r.delivered { // the client may be back in a moment
-		c.searchBackoff.reset()
-		c.nextSearch, c.searchingSince = time.Now().Add(c.searchBackoff.wait()), time.Now()
+		c.restartSearch()
+		c.pauseSearch()
 	}
 	on := c.outcomeOf(p, r)
 	if p.changedSince(r.at) {

@@ -25,10 +25,11 @@ type Client struct {
 	unreachable    map[string]*unreachableSocket
 	notes          []string
 	searchBackoff  *backoff
-	nextSearch     time.Time // zero: now
-	lastScan       time.Time // when last
-	searchingSince time.Time // since when there has been no client, and nothing has told of one
-	nextResend     time.Time // zero: never
+	lastSearch     time.Time     // since when the next one is waited for; zero: it is due
+	searchPause    time.Duration // until then, at full pace
+	lastScan       time.Time     // when last
+	searchingSince time.Time     // since when there has been no client, and nothing has told of one
+	nextResend     time.Time     // zero: never
 
 	unwatched atomic.Bool // nothing tells of new clients
 
@@ -140,7 +141,7 @@ func (c *Client) Run(ctx context.Context) {
 			watch = c.watch(ctx)
 		}
 		c.lastScan = time.Now()
-		tick := c.searching() && !c.nextSearch.After(c.lastScan)
+		tick := c.searching() && !c.nextSearch().After(c.lastScan)
 		c.collectEnded()
 		c.reconcile(c.scan(ctx))
 		c.updateKinship()
@@ -148,7 +149,7 @@ func (c *Client) Run(ctx context.Context) {
 		c.startAttempts(ctx, tick)
 		c.resendWhenDue()
 		if tick {
-			c.nextSearch = time.Now().Add(c.searchWait())
+			c.pauseSearch()
 		}
 		c.updateStatus()
 		c.waitForWork(ctx)
@@ -212,7 +213,7 @@ func (c *Client) waitForWork(ctx context.Context) {
 // nextDue is when something is to be done without anything happening; zero: nothing.
 func (c *Client) nextDue() (at time.Time) {
 	if c.searching() {
-		at = c.nextSearch
+		at = c.nextSearch()
 	}
 	me, dropping := c.opts().Local.User(), c.farewellUnderWay()
 	for _, p := range c.peers {
@@ -238,11 +239,11 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// searching reports whether to look for clients by a timer: while there is none, for a while
-// after something has appeared or gone (a client opens its port a moment after its socket), and
-// where nothing tells of new clients.
+// searching reports whether to look for clients by a timer: where nothing tells of what may appear,
+// while there is no client, and for a while after something has appeared or gone (a client opens its
+// port a moment after its socket).
 func (c *Client) searching() bool {
-	return c.unwatched.Load() || !c.searchBackoff.grown() || !c.connected()
+	return c.unwatched.Load() || len(c.portTransports()) > 0 || !c.searchBackoff.grown() || !c.connected()
 }
 
 func (c *Client) connected() bool {
@@ -254,27 +255,36 @@ func (c *Client) connected() bool {
 	})
 }
 
-// slowSearchFactor is how many times RetryMax lie between two searches where they are only for what
-// hardly ever appears: further clients where nothing tells of them, and after quickSearch those
-// without a socket.
-const slowSearchFactor = 6
+// How many times RetryMax lie between two searches once they are only for what hardly ever appears.
+const (
+	slowSearchFactor   = 6  // for clients where nothing tells of them and one is served, and after quickSearchFor for those without a socket
+	seldomSearchFactor = 24 // for those without a socket while another client is served
+)
 
 // quickSearchFor is for how long a search that finds nothing goes on at its full pace: clients with a
 // socket, as all that users run, are noticed by an event (rule R72).
 const quickSearchFor = 3 * time.Minute
 
-func (c *Client) searchWait() time.Duration {
-	wait := c.searchBackoff.wait()
-	if connected := c.connected(); !c.searchBackoff.grown() || !connected && (c.unwatched.Load() || time.Since(c.searchingSince) < quickSearchFor) {
-		return wait
+// nextSearch is when to look for clients next without anything happening.
+func (c *Client) nextSearch() time.Time {
+	unwatched, connected, factor := c.unwatched.Load(), c.connected(), time.Duration(1)
+	switch {
+	case !c.searchBackoff.grown():
+	case connected && unwatched, !connected && !unwatched && time.Since(c.searchingSince) >= quickSearchFor:
+		factor = slowSearchFactor
+	case connected:
+		factor = seldomSearchFactor
 	}
-	return slowSearchFactor * wait
+	return c.lastSearch.Add(factor * c.searchPause)
 }
+
+// pauseSearch begins to wait for the next search.
+func (c *Client) pauseSearch() { c.lastSearch, c.searchPause = time.Now(), c.searchBackoff.wait() }
 
 // restartSearch makes the next searches follow fast.
 func (c *Client) restartSearch() {
 	c.searchBackoff.reset()
-	c.nextSearch, c.searchingSince = time.Time{}, time.Now()
+	c.lastSearch, c.searchingSince = time.Time{}, time.Now()
 }
 
 // resetGivenUp forgets what was given up, after the whole list was asked for again.

@@ -244,7 +244,7 @@ func TestAPortOfUnknownOwnerYieldsToALateREADY(t *testing.T) {
 	})
 	m.appear()
 	eventually(t, "the socket is found", func() bool { return len(h.Status().Sessions) == 2 })
-	eventually(t, "the search has ended", func() bool { return h.nextSearch().IsZero() })
+	eventually(t, "the search has slowed down", h.searchesSeldom)
 	close(greet)
 	soon(t, "the port yields", func() bool {
 		ready := 0
@@ -376,7 +376,7 @@ func TestABusyClientBesideAnotherIsAskedAgain(t *testing.T) {
 	h := start(t, opts)
 	h.publish(devices.True)
 	soon(t, "one is served", h.connected)
-	eventually(t, "the search has ended", func() bool { return h.nextSearch().IsZero() })
+	eventually(t, "the search has slowed down", h.searchesSeldom)
 	busy.Store(false)
 	select {
 	case <-greeted:
@@ -624,7 +624,7 @@ func TestASecondClientIsFoundWhereNothingTellsOfIt(t *testing.T) {
 	h := start(t, opts)
 	h.publish(devices.True)
 	has(t, first, devices.True)
-	eventually(t, "the search has slowed down", func() bool { return time.Until(h.nextSearch()) > time.Second })
+	eventually(t, "the search has slowed down", h.searchesSeldom)
 	second := serve(t, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: m.dir, NoTCP: true})
 	soon(t, "the second is served", func() bool { return len(second.Devices()) == 2 })
 }

@@ -10,7 +10,10 @@ import (
 
 // updateStatus says why there is no client.
 func (c *Client) updateStatus() {
-	searching := c.searching()
+	var nextSearch time.Time
+	if c.searching() {
+		nextSearch = c.nextSearch()
+	}
 	var held []string
 	notes := slices.Clone(c.notes)
 	for _, p := range c.peers {
@@ -30,10 +33,7 @@ func (c *Client) updateStatus() {
 			c.opts().Log.Warn("where a client might be", "note", n)
 		}
 	}
-	c.status.Notes, c.status.NextTry = notes, time.Time{}
-	if searching {
-		c.status.NextTry = c.nextSearch
-	}
+	c.status.Notes, c.status.NextTry = notes, nextSearch
 	c.status.Error, c.status.Remedy = err.Error(), Remedy(err)
 	alone := !slices.ContainsFunc(c.peers, func(p *peer) bool { return slices.Contains(sessionStates, p.status.State) && p.status.State != Foreign })
 	if alone && c.loggedReason != c.status.Error && slices.IndexFunc(c.peers, func(p *peer) bool { return p.running }) < 0 {

@@ -69,11 +69,11 @@ func (h *harness) connected() bool {
 	return slices.Contains([]State{Ready, Degraded}, h.Status().State)
 }
 
-// nextSearch is when clients are looked for by itself; zero: never.
-func (h *harness) nextSearch() time.Time {
+// searchesSeldom reports whether nothing is found any more by the quick search.
+func (h *harness) searchesSeldom() bool {
 	h.Client.mu.Lock()
 	defer h.Client.mu.Unlock()
-	return h.status.NextTry
+	return time.Until(h.status.NextTry) > time.Second
 }
 
 // trouble is what the status says is wrong.

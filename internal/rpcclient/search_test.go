@@ -39,7 +39,7 @@ func TestTheSearchSlowsDown(t *testing.T) {
 		pass(100 * time.Millisecond)
 		require.Equal(t, devices.True, mute(s), "a new socket is an event")
 		pass(time.Minute)
-		require.LessOrEqual(t, looks(time.Hour), 1, "no search while a client is served")
+		require.LessOrEqual(t, looks(time.Hour), 30+1, "hardly any search while a client is served")
 
 		process.Kill()
 		pass(time.Second)
@@ -47,6 +47,41 @@ func TestTheSearchSlowsDown(t *testing.T) {
 		require.Greater(t, looks(time.Minute), 8, "quick again without it: it may be back in a moment")
 		pass(3 * time.Minute)
 		require.LessOrEqual(t, looks(time.Hour), 2*60)
+	})
+}
+
+// Nothing tells of a new port, so that a client without a socket is only found by looking: also while
+// another one is served, and when it comes back later than the quick search after its end.
+func TestAClientWithoutASocketIsFoundBesideAnother(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		first := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
+		h := v.agent(Options{})
+		h.publish(devices.True)
+		pass(time.Hour)
+		for pid := 200; pid < 203; pid++ {
+			process := v.program(pid)
+			second := v.client(process, fakeserver.Options{Profile: fakeserver.Desktop, Ports: []int{6464}})
+			pass(3 * time.Minute)
+			require.Equal(t, devices.True, mute(second))
+			require.Len(t, h.Status().Sessions, 2)
+			process.Kill()
+			pass(time.Minute)
+			require.Len(t, h.Status().Sessions, 1)
+		}
+		require.Len(t, first.Payloads(), 1)
+	})
+}
+
+// Who uses no port looks for none.
+func TestNobodyLooksForPortsThatAreNotUsed(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
+		h := v.agent(Options{Transports: []Transport{IPC}})
+		h.publish(devices.True)
+		pass(time.Minute)
+		before := v.looked()
+		pass(time.Hour)
+		require.Equal(t, before, v.looked())
 	})
 }
 

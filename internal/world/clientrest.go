@@ -88,8 +88,6 @@ func (c *clients) excuse(k *client) string {
 		return "only one is to be served"
 	case k.NoSocket && c.set.Without == rpcclient.HTTP:
 		return "the settings leave out the only way to it"
-	case k.NoSocket && slices.ContainsFunc(c.all, func(o *client) bool { return o != k && o.on && o.since.Before(k.since) }):
-		return "nobody looks for it while another one is served"
 	case k.silent[fakeserver.IPC], k.NoSocket && len(k.silent) > 0:
 		return "it may have been given up"
 	case k.NoSocket && slices.ContainsFunc(c.all, other):
