@@ -124,11 +124,7 @@ func (c *clients) stopAgent() {
 		case rpcclient.ExitLeave:
 			want = l.held
 		case rpcclient.ExitUnmute:
-			list := c.last.Wire()
-			for i := range list {
-				list[i].HardwareMute = nil
-			}
-			want = canonical(list)
+			want = unmuted(c.newest())
 		}
 		if time.Since(c.published) < prompt && policy != rpcclient.ExitClear && policy != "" {
 			continue // the last list may have been on its way

@@ -47,7 +47,8 @@ type clients struct {
 	history    []string // lists that were published, as the client has them; guarded by mu
 	last       devices.Snapshot
 	published  time.Time
-	leaving    bool // the agent ends
+	leaving    bool                          // the agent ends
+	leftOut    map[fakeserver.Transport]bool // by settings since the agent's start
 	violations []Violation
 	trace      []line
 }
@@ -81,7 +82,7 @@ type client struct {
 }
 
 func newClients(seed uint64, specs []ClientSpec, set Reporting) *clients {
-	c := &clients{seed: seed, began: time.Now(), pid: 100, set: set}
+	c := &clients{seed: seed, began: time.Now(), pid: 100, set: set, leftOut: make(map[fakeserver.Transport]bool)}
 	c.net = memnet.New(memnet.Options{Delay: c.delay})
 	c.agent = c.net.Process(memnet.Owner{PID: 1, UID: myUser, Name: "agent"})
 	c.local = &local{clients: c, sight: set.Sight}
@@ -279,6 +280,9 @@ func (k *client) takes(p fakeserver.Payload) {
 	if p.Fault != fakeserver.FaultNone {
 		k.silent[p.Transport] = true
 	}
+	if p.Fault == fakeserver.FaultCloseAfter { // that has ended the link
+		k.linked = time.Time{}
+	}
 	switch {
 	case len(p.Devices) > 0 && (k.Profile == fakeserver.Squatter || k.process.UID != myUser && (d.local.sight.ports() || p.Transport == fakeserver.IPC)):
 		k.violate("confided", "got a list that is not for it")
@@ -289,6 +293,9 @@ func (k *client) takes(p fakeserver.Payload) {
 	case len(p.Devices) == 0 && p.Transport == fakeserver.HTTP: // it may be the question whether this is a client at all
 	case slices.Contains(d.history, list): // else it is of an agent before this one, and was waiting
 		place := slices.Index(d.history[max(k.holds, 0):], list)
+		if place < 0 && k.isFarewell(p.Transport, list) {
+			break
+		}
 		if place < 0 {
 			k.violate("order", "took list %d over %s after list %d", slices.Index(d.history, list), p.Transport, k.holds)
 			k.holds = slices.Index(d.history, list)
@@ -299,6 +306,12 @@ func (k *client) takes(p fakeserver.Payload) {
 			k.linked = time.Now()
 		}
 	}
+}
+
+// isFarewell reports whether the list may be what is left with a client over a transport that the settings
+// do not allow any more. mu is held.
+func (k *client) isFarewell(over fakeserver.Transport, list string) bool {
+	return k.desk.leftOut[over] && list == unmuted(k.desk.history[max(k.holds, 0)])
 }
 
 // canonical is a list in one form, whoever wrote it.
@@ -313,6 +326,16 @@ func canonical(list any) string {
 	}
 	b, _ = json.Marshal(read)
 	return strings.ReplaceAll(string(b), "null", "[]")
+}
+
+// unmuted is a canonical list without a word about mutes.
+func unmuted(list string) string {
+	var read []fakeserver.Device
+	_ = json.Unmarshal([]byte(list), &read)
+	for i := range read {
+		read[i].HardwareMute = nil
+	}
+	return canonical(read)
 }
 
 func (k *client) list() string { return canonical(k.srv.DevicesOf(application)) }
@@ -339,6 +362,7 @@ func (c *clients) startAgent() {
 	}
 	c.mu.Lock()
 	c.leaving = false
+	clear(c.leftOut)
 	for _, k := range c.all {
 		k.linked, k.holds = time.Time{}, -1
 	}
@@ -476,6 +500,9 @@ func (c *clients) configure(set Reporting) {
 		}
 	}
 	c.set = set
+	c.mu.Lock()
+	c.leftOut[fakeserver.Transport(set.Without)] = true
+	c.mu.Unlock()
 	if c.reporting != nil {
 		c.reporting.Reconfigure(c.options())
 	}
