@@ -149,9 +149,13 @@ func (s *Server) serveRPC(w http.ResponseWriter, req *http.Request) {
 	}
 	switch tooLarge := oversize(err); {
 	case errors.Is(err, errAbandoned):
-		d.refusal = reject(0, "request: abandoned while it waited in line, dropped")
+		d.EndedBy, d.refusal = Sender, reject(0, "request: abandoned while it waited in line, dropped")
 		s.receive(d)
 		_ = connOf(req).Close()
+		return
+	case errors.Is(err, errDropped):
+		d.EndedBy, d.refusal = Receiver, reject(0, "request: dropped with its connection, while it waited in line")
+		s.receive(d)
 		return
 	case tooLarge != nil:
 		d.refusal = tooLarge

@@ -331,6 +331,26 @@ func TestRealAbandonedPostBurnsItsToken(t *testing.T) {
 	})
 }
 
+// Who ended a request in line is told in both cases: its sender, which gave it up, or the client itself.
+func TestWhoEndedARequestInLine(t *testing.T) {
+	srv := launch(t, Options{Profile: Desktop, Bucket: 1, Refill: time.Hour})
+	for n := range 300 {
+		mustPost(t, srv, msg("1"))
+		c := dialTCP(t, srv)
+		c.write(wholePost(msg("2", mic)))
+		stats(t, srv, func(s Stats) bool { return s.Queued == 1 })
+		end, want := func() error { return srv.Restart() }, Receiver
+		if n%10 == 0 {
+			end, want = c.Close, Sender
+		}
+		require.NoError(t, end())
+		p := payload(t, srv, 2*n+2)
+		require.Equal(t, want, p.EndedBy, "%d: %v", n, p.Err)
+		require.Error(t, p.Err)
+		require.NoError(t, srv.Restart())
+	}
+}
+
 // Of a large body the client has not read the end when its sender goes away, so
 // it does not notice.
 func TestRealAbandonedLargePostIsApplied(t *testing.T) {

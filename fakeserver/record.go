@@ -15,6 +15,15 @@ const (
 	IPC       Transport = "ipc"
 )
 
+// A Side is one end of a connection.
+type Side string
+
+// The sides.
+const (
+	Sender   Side = "sender"
+	Receiver Side = "receiver" // the server itself: it stopped, restarted, or closed its connections
+)
+
 // A Payload is one message as it was received. What it points to is shared
 // with the server and must not be changed.
 type Payload struct {
@@ -24,12 +33,13 @@ type Payload struct {
 	Conn      int      // which connection, counted from 1 as they were accepted
 	ClientID  string   // as claimed by the request
 	Nonce     string   // one that is no text: as JSON
-	Raw       []byte   // as received; nil when it was larger than the client takes
+	Raw       []byte   // as received; nil when it was larger than the client takes, or dropped from the line
 	Devices   []Device // the list it carried; nil when that could not be read
 	Previous  []Device // the list of the same client id that was in force before
 	Err       error    // why the list was not taken, a *Rejection; nil when it was
 	Warnings  []string // what the client lets pass and an agent should not do
 	Fault     FaultKind
+	EndedBy   Side // who ended the connection while the request waited in line; empty: nobody did
 }
 
 // parse reads the text of the payload and fills in what it says.

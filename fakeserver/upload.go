@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -15,8 +14,11 @@ import (
 // line, in bytes. Of a longer one it notices no more that the sender went away.
 const readAhead = 60 << 10
 
-// errAbandoned is returned for a request whose sender went away before its turn.
-var errAbandoned = errors.New("the sender of the request went away")
+// What ends a request before its turn: its sender goes away, or the server closes the connection.
+var (
+	errAbandoned = errors.New("the sender of the request went away")
+	errDropped   = errors.New("the server closed the connection of the request")
+)
 
 // An upload is the body of a request on its way in.
 type upload struct {
@@ -58,18 +60,28 @@ func (u *upload) readAll(d *delivery) error {
 	return nil
 }
 
-// wait returns when the turn of the request has come. Who goes away keeps the place.
+// wait returns when the turn of the request has come. Who goes away keeps the place. A connection
+// that the server closes looks to net/http like one whose peer has left, so that is asked first.
 func (u *upload) wait(c *conn) error {
 	_ = u.deadline.SetReadDeadline(time.Time{})
 	gone := u.req.Context().Done()
 	u.turn.stay(c.closed, gone)
-	select {
-	case <-c.closed:
-		return net.ErrClosed
-	case <-gone: // or at the same moment
+	switch {
+	case isClosed(c.closed):
+		return errDropped
+	case isClosed(gone): // or at the moment of its turn
 		return errAbandoned
 	default:
 		return nil
+	}
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -518,9 +518,7 @@ func (c *clients) told() (violations []Violation, story, plot []string) {
 	}
 	slices.SortStableFunc(c.trace, func(a, b line) int { return cmp.Compare(a.client, b.client) })
 	for _, l := range c.trace {
-		if !strings.Contains(l.text, "abandoned") { // it may or may not say so while it ends itself
-			plot = append(plot, fmt.Sprintf("client %d: %s", l.client, l.text))
-		}
+		plot = append(plot, fmt.Sprintf("client %d: %s", l.client, l.text))
 	}
 	return c.violations, story, plot
 }
