@@ -11,6 +11,7 @@ import (
 
 	"sidetone/fakeserver"
 	"sidetone/internal/platform/pulse"
+	"sidetone/internal/signal"
 )
 
 // bareArgument makes this program the bare path instead of the bench.
@@ -19,7 +20,7 @@ const bareArgument = "bare-path"
 // bare is the least that could do the agent's job, the baseline of most figures.
 type bare struct {
 	sound    *pulse.Conn
-	events   chan struct{}
+	events   signal.Signal
 	client   *wire
 	messages map[bool][]byte // by mute
 	sent     bool            // the mute that was sent last
@@ -31,7 +32,7 @@ func runBare(ctx context.Context, args []string) error {
 	if len(args) != 5 {
 		return errors.New("the bare path needs 5 arguments")
 	}
-	b := &bare{events: make(chan struct{}, 1), messages: make(map[bool][]byte)}
+	b := &bare{events: signal.New(), messages: make(map[bool][]byte)}
 	if err := b.listen(ctx, args[0]); err != nil {
 		return err
 	}
@@ -57,10 +58,7 @@ func runBare(ctx context.Context, args []string) error {
 
 func (b *bare) listen(ctx context.Context, socket string) (err error) {
 	b.sound, err = pulse.Dial(ctx, socket, pulse.Options{Name: "bare path", OnEvent: func(pulse.Facility, pulse.EventType, uint32) {
-		select {
-		case b.events <- struct{}{}:
-		default:
-		}
+		b.events.Notify()
 	}})
 	if err != nil {
 		return err

@@ -14,13 +14,14 @@ import (
 	"sidetone/internal/hid"
 	"sidetone/internal/platform"
 	"sidetone/internal/rpcclient"
+	"sidetone/internal/signal"
 )
 
 // daemon is the running agent: sources feed the Engine, the Engine feeds the client.
 type daemon struct {
 	log     *slog.Logger
 	sources []platform.Source
-	kicks   []chan struct{} // one for each source: read it afresh
+	kicks   []signal.Signal // one for each source: read it afresh
 	hid     platform.HID    // among the sources; nil: none is read
 	engine  *engine.Engine
 	report  *reporter
@@ -35,7 +36,7 @@ func newDaemon(log *slog.Logger, sources []platform.Source, set engine.Settings,
 			d.hid = h
 		}
 		names[i] = src.Name()
-		d.kicks = append(d.kicks, make(chan struct{}, 1))
+		d.kicks = append(d.kicks, signal.New())
 	}
 	d.engine = engine.New(engine.Options{Settings: set, Sources: names, Publish: d.report.publish, Ask: d.ask, Log: log})
 	return d
@@ -89,10 +90,7 @@ func (d *daemon) refresh() {
 // kick has all sources read afresh.
 func (d *daemon) kick() {
 	for _, kick := range d.kicks {
-		select {
-		case kick <- struct{}{}:
-		default:
-		}
+		kick.Notify()
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"sidetone/internal/devices"
 	"sidetone/internal/hid"
 	"sidetone/internal/platform"
+	"sidetone/internal/signal"
 )
 
 // openTimeout is how long a device may take to be opened.
@@ -26,12 +27,12 @@ type lesson struct {
 	denied   map[string]string // why others are not, by node
 	reports  int               // since the last mark
 	locked   string            // the udev rule for those that only root may read
-	opened   chan struct{}     // gets a value after a device was opened or denied
+	opened   signal.Signal     // a device was opened or denied
 	gone     chan struct{}     // closed when one that was read is not any more
 }
 
 func newLesson() *lesson {
-	return &lesson{attached: map[string]bool{}, denied: map[string]string{}, opened: make(chan struct{}, 1), gone: make(chan struct{})}
+	return &lesson{attached: map[string]bool{}, denied: map[string]string{}, opened: signal.New(), gone: make(chan struct{})}
 }
 
 func (r *lesson) handle(e hid.Event) {
@@ -61,10 +62,7 @@ func (r *lesson) handle(e hid.Event) {
 		}
 	}
 	if e.Happening == hid.Attached || e.Happening == hid.Denied {
-		select {
-		case r.opened <- struct{}{}:
-		default:
-		}
+		r.opened.Notify()
 	}
 }
 

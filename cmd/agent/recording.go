@@ -11,6 +11,7 @@ import (
 
 	"sidetone/internal/engine"
 	"sidetone/internal/rpcclient"
+	"sidetone/internal/signal"
 )
 
 // Record writes a recording of the Engine, and of what happens with clients.
@@ -54,7 +55,7 @@ var errLost = errors.New("whoever took the recording was too slow, and later rec
 
 // scribe stands between the Engine, which does not wait, and whoever takes a recording.
 type scribe struct {
-	more chan struct{}            // has an element when there is something to take
+	more signal.Signal            // there is something to take
 	last engine.Span              // of what was taken, on the recording's clock
 	with map[string]engine.Client // what was last said of each session, by the client's address
 
@@ -66,7 +67,7 @@ type scribe struct {
 }
 
 func newScribe() *scribe {
-	return &scribe{more: make(chan struct{}, 1), with: make(map[string]engine.Client)}
+	return &scribe{more: signal.New(), with: make(map[string]engine.Client)}
 }
 
 // put takes a record without ever waiting.
@@ -86,10 +87,7 @@ func (r *scribe) put(rec engine.Record) {
 	} else {
 		r.lost = true
 	}
-	select {
-	case r.more <- struct{}{}:
-	default:
-	}
+	r.more.Notify()
 }
 
 // drain writes all that waits. errLost means that there is no more behind it, and that the

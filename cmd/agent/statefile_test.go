@@ -20,6 +20,7 @@ import (
 	"sidetone/internal/devices"
 	"sidetone/internal/engine"
 	"sidetone/internal/platform"
+	"sidetone/internal/signal"
 )
 
 // suite is a vendor's software that can write files only, and an agent that reads them: a real
@@ -29,7 +30,7 @@ type suite struct {
 	path   string
 	engine *engine.Engine
 	kick   chan struct{}
-	read   chan struct{} // has an element when the file has been read
+	read   signal.Signal // the file has been read
 	log    *lines
 	end    func()
 }
@@ -41,7 +42,7 @@ func newSuite(t *testing.T, path string, serials ...string) *suite {
 	require.Empty(t, problems)
 	resolver, err := devices.NewResolver(cat, devices.Options{OS: devices.Linux})
 	require.NoError(t, err)
-	s := &suite{t: t, path: path, kick: make(chan struct{}), read: make(chan struct{}, 1), log: newLines()}
+	s := &suite{t: t, path: path, kick: make(chan struct{}), read: signal.New(), log: newLines()}
 	log := slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	s.engine = engine.New(engine.Options{
 		Settings: engine.Settings{Resolver: resolver, StaleAfter: time.Minute},
@@ -56,10 +57,7 @@ func newSuite(t *testing.T, path string, serials ...string) *suite {
 	wg.Go(func() {
 		platform.Follow(ctx, file, s.kick, func(o devices.Observation) {
 			s.engine.Observe(o)
-			select {
-			case s.read <- struct{}{}:
-			default:
-			}
+			s.read.Notify()
 		})
 	})
 	s.end = sync.OnceFunc(func() { cancel(); wg.Wait() })
@@ -132,10 +130,7 @@ func (s *suite) notes(parts ...string) {
 // begun after the first had ended.
 func (s *suite) refresh() {
 	s.t.Helper()
-	select {
-	case <-s.read:
-	default:
-	}
+	s.read.Clear()
 	limit := time.After(patience)
 	for range 2 {
 		s.kick <- struct{}{}

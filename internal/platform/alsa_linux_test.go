@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/signal"
 )
 
 // elem is one control of a soundCard.
@@ -157,8 +158,8 @@ func TestALSAEvents(t *testing.T) {
 	card.file = read
 	_, err = card.Controls()
 	require.NoError(t, err)
-	heard := newBell()
-	card.Watch(heard.ring)
+	heard := signal.New()
+	card.Watch(heard.Notify)
 	send := func(events ...ctlEvent) {
 		var b []byte
 		for _, e := range events {
@@ -178,7 +179,7 @@ func TestALSAEvents(t *testing.T) {
 	require.NoError(t, card.Close())
 }
 
-func hear(t *testing.T, b bell) {
+func hear(t *testing.T, b signal.Signal) {
 	t.Helper()
 	select {
 	case <-b:

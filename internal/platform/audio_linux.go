@@ -8,6 +8,7 @@ import (
 
 	"sidetone/internal/devices"
 	"sidetone/internal/platform/pulse"
+	"sidetone/internal/signal"
 )
 
 // Audio is the source of audio endpoints on Linux: PulseAudio, or PipeWire through
@@ -16,7 +17,7 @@ import (
 type Audio struct {
 	address func() (string, error)
 	cookie  func() []byte // for the sound server; nil: none
-	bell    bell
+	changed signal.Signal
 	retry   *serverWatch
 	mini    *enumerator
 	mixers  *mixers
@@ -35,7 +36,7 @@ type Audio struct {
 // NewAudio returns the source. address says where the sound server listens; it is asked again
 // for every new connection.
 func NewAudio(address func() (string, error)) *Audio {
-	a := &Audio{address: address, bell: newBell(), retry: newServerWatch()}
+	a := &Audio{address: address, changed: signal.New(), retry: newServerWatch()}
 	a.mini = newEnumerator(newLister(), func() { a.mark(dirtyMiniaudio, 0) })
 	a.mixers = newMixers(func() { a.mark(dirtyMixer, 0) })
 	return a
@@ -46,7 +47,7 @@ func (a *Audio) Name() string { return "audio" }
 
 func (a *Audio) mark(what dirtyBits, source uint32) {
 	a.dirt.add(what, source)
-	a.bell.ring()
+	a.changed.Notify()
 }
 
 // refresh has the next List read everything.
@@ -199,7 +200,7 @@ func (a *Audio) Wait(ctx context.Context) error {
 		gone = a.conn.Done()
 	}
 	select {
-	case <-a.bell:
+	case <-a.changed:
 	case <-gone:
 	case <-a.retry.due():
 	case <-ctx.Done():

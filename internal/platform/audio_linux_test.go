@@ -10,6 +10,7 @@ import (
 
 	"sidetone/internal/devices"
 	"sidetone/internal/platform/pulse"
+	"sidetone/internal/signal"
 	"sidetone/internal/testlab"
 )
 
@@ -19,17 +20,17 @@ var acme = testlab.Headset{
 
 // follower reads a source as the agent does and keeps its last observation.
 type follower struct {
-	t    *testing.T
-	kick chan struct{}
-	mu   sync.Mutex
-	last devices.Observation
-	seen int
-	bell chan struct{}
+	t        *testing.T
+	kick     signal.Signal
+	mu       sync.Mutex
+	last     devices.Observation
+	seen     int
+	observed signal.Signal
 }
 
 func watch(t *testing.T, src Source) *follower {
 	t.Helper()
-	f := &follower{t: t, kick: make(chan struct{}, 1), bell: make(chan struct{}, 1)}
+	f := &follower{t: t, kick: signal.New(), observed: signal.New()}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -45,10 +46,7 @@ func (f *follower) observe(o devices.Observation) {
 	f.last = o
 	f.seen++
 	f.mu.Unlock()
-	select {
-	case f.bell <- struct{}{}:
-	default:
-	}
+	f.observed.Notify()
 }
 
 func (f *follower) get() (devices.Observation, int) {
@@ -61,7 +59,7 @@ func (f *follower) get() (devices.Observation, int) {
 func (f *follower) until(what string, fits func(devices.Observation) bool) devices.Observation {
 	f.t.Helper()
 	var last devices.Observation
-	if !testlab.Until(func() <-chan struct{} { return f.bell }, func() bool {
+	if !testlab.Until(func() <-chan struct{} { return f.observed }, func() bool {
 		o, n := f.get()
 		last = o
 		return n > 0 && fits(o)

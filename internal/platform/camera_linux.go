@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/signal"
 )
 
 // cameraRetry is when a failed List is tried again without an event.
@@ -26,7 +27,7 @@ type cameraSource struct {
 	sys, dev string // folders
 	query    func(path string) (videoNode, error)
 	log      *slog.Logger
-	changed  bell
+	changed  signal.Signal
 	closed   chan struct{}
 	once     sync.Once
 
@@ -60,17 +61,17 @@ func newCamera(root string, query func(string) (videoNode, error), log *slog.Log
 		dev:     filepath.Join(root, "dev"),
 		query:   query,
 		log:     log,
-		changed: newBell(),
+		changed: signal.New(),
 		closed:  make(chan struct{}),
 	}
 }
 
 func (c *cameraSource) watch() {
 	var err error
-	if c.kernel, err = watchUevents(c.changed.ring, "video4linux"); err != nil {
+	if c.kernel, err = watchUevents(c.changed.Notify, "video4linux"); err != nil {
 		c.unwatch("kernel device events cannot be heard, a plugged camera may go unnoticed", err)
 	}
-	if c.access, err = watchNodes(c.dev, isVideoNode, c.changed.ring); err != nil {
+	if c.access, err = watchNodes(c.dev, isVideoNode, c.changed.Notify); err != nil {
 		c.unwatch("a change of access to a camera goes unnoticed", err)
 	}
 }
@@ -103,7 +104,7 @@ func (c *cameraSource) Wait(ctx context.Context) error {
 	c.mu.Lock()
 	retry := c.retry
 	c.mu.Unlock()
-	_, err := c.changed.wait(ctx, retry, c.closed)
+	_, err := c.changed.Wait(ctx, retry, c.closed)
 	return err
 }
 

@@ -112,7 +112,7 @@ func (c *cameraSource) ask(ctx context.Context, nodes []*cameraNode) {
 			node, err := c.query(path)
 			q.answer <- cameraAnswer{node, err}
 			if q.late.Load() {
-				c.changed.ring()
+				c.changed.Notify()
 			}
 		}()
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/signal"
 )
 
 const headset = `endpoints:
@@ -406,7 +407,7 @@ func TestFileThatCannotBeWatchedIsReadNowAndThen(t *testing.T) {
 	require.ErrorIs(t, source.Wait(t.Context()), os.ErrClosed)
 
 	synctest.Test(t, func(t *testing.T) {
-		open := &fileSource{fileWatch: &fileWatch{changed: newBell(), closed: make(chan struct{})}, retry: fileRetry}
+		open := &fileSource{fileWatch: &fileWatch{changed: signal.New(), closed: make(chan struct{})}, retry: fileRetry}
 		start := time.Now()
 		require.NoError(t, open.Wait(t.Context()))
 		require.Equal(t, fileRetry, time.Since(start))
@@ -415,17 +416,17 @@ func TestFileThatCannotBeWatchedIsReadNowAndThen(t *testing.T) {
 
 func TestFileWaitJoinsOneWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &fileSource{fileWatch: &fileWatch{changed: newBell(), closed: make(chan struct{})}}
-		s.changed.ring()
+		s := &fileSource{fileWatch: &fileWatch{changed: signal.New(), closed: make(chan struct{})}}
+		s.changed.Notify()
 		go func() {
 			for range 10 {
 				time.Sleep(fileSettle / 15)
-				s.changed.ring()
+				s.changed.Notify()
 			}
 		}()
 		require.NoError(t, s.Wait(t.Context()))
 		require.Empty(t, s.changed)
-		s.changed.ring()
+		s.changed.Notify()
 		close(s.closed)
 		require.ErrorIs(t, s.Wait(t.Context()), os.ErrClosed)
 	})

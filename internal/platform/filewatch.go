@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"sidetone/internal/signal"
 )
 
 const (
@@ -24,7 +26,7 @@ type fileWatch struct {
 	what, path string // such as "endpoints file", and its absolute path
 	log        *slog.Logger
 	watch      *pathWatch
-	changed    bell
+	changed    signal.Signal
 	closed     chan struct{}
 	once       sync.Once
 }
@@ -35,8 +37,8 @@ func watchFile(what, path string, log *slog.Logger) (*fileWatch, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", what, path, err)
 	}
-	w := &fileWatch{what: what, path: absolute, log: log, changed: newBell(), closed: make(chan struct{})}
-	if w.watch, err = newPathWatch([]string{absolute}, true, w.changed.ring); err != nil {
+	w := &fileWatch{what: what, path: absolute, log: log, changed: signal.New(), closed: make(chan struct{})}
+	if w.watch, err = newPathWatch([]string{absolute}, true, w.changed.Notify); err != nil {
 		return nil, fmt.Errorf("watch the %s %s: %w", what, path, err)
 	}
 	return w, nil
@@ -51,8 +53,8 @@ func (w *fileWatch) Close() error {
 // wait returns after the file may have changed, or what leads to it; or after retry, where 0
 // means never.
 func (w *fileWatch) wait(ctx context.Context, retry time.Duration) error {
-	rung, err := w.changed.wait(ctx, retry, w.closed)
-	if rung {
+	notified, err := w.changed.Wait(ctx, retry, w.closed)
+	if notified {
 		return w.settle(ctx)
 	}
 	return err
@@ -70,10 +72,7 @@ func (w *fileWatch) settle(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	select {
-	case <-w.changed:
-	default:
-	}
+	w.changed.Clear()
 	return nil
 }
 

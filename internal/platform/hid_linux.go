@@ -17,6 +17,7 @@ import (
 
 	"sidetone/internal/devices"
 	"sidetone/internal/hid"
+	"sidetone/internal/signal"
 )
 
 const (
@@ -42,7 +43,7 @@ type hidSource struct {
 	open     func(path string) (*os.File, error)
 	send     hidSender
 	log      *slog.Logger
-	changed  bell
+	changed  signal.Signal
 	closed   chan struct{}
 	once     sync.Once
 	working  sync.WaitGroup // every goroutine but those of kernel and access
@@ -115,7 +116,7 @@ func newHID(root string, want func(hid.Device) bool, handle func(hid.Event), log
 		open:      openHidraw,
 		send:      sendHidraw,
 		log:       log,
-		changed:   newBell(),
+		changed:   signal.New(),
 		closed:    make(chan struct{}),
 		want:      want,
 		announced: make(map[string]bool),
@@ -127,10 +128,10 @@ func newHID(root string, want func(hid.Device) bool, handle func(hid.Event), log
 
 func (h *hidSource) watch() {
 	var err error
-	if h.kernel, err = watchUevents(h.changed.ring, "hidraw"); err != nil {
+	if h.kernel, err = watchUevents(h.changed.Notify, "hidraw"); err != nil {
 		h.unwatch("kernel device events cannot be heard, a plugged HID device may go unnoticed", err)
 	}
-	if h.access, err = watchNodes(h.dev, h.announce, h.changed.ring); err != nil {
+	if h.access, err = watchNodes(h.dev, h.announce, h.changed.Notify); err != nil {
 		h.unwatch("a change of access to a HID device goes unnoticed", err)
 	}
 }
@@ -161,7 +162,7 @@ func (h *hidSource) Want(want func(hid.Device) bool) {
 	h.mu.Lock()
 	h.want = want
 	h.mu.Unlock()
-	h.changed.ring()
+	h.changed.Notify()
 }
 
 // Send is explained at HID.
@@ -180,7 +181,7 @@ func (h *hidSource) Wait(ctx context.Context) error {
 	h.listing.Lock()
 	retry := h.retry
 	h.listing.Unlock()
-	_, err := h.changed.wait(ctx, retry, h.closed)
+	_, err := h.changed.Wait(ctx, retry, h.closed)
 	return err
 }
 
@@ -395,7 +396,7 @@ func (h *hidSource) ask(p *hidPresence) {
 		file, err := h.open(path)
 		opened <- hidOpened{file, err}
 		if late.Load() {
-			h.changed.ring()
+			h.changed.Notify()
 		}
 	})
 }

@@ -455,7 +455,7 @@ func (p *hidPort) fail(err error, at time.Time) {
 	p.shut()
 	p.err = fmt.Errorf("read %s: %w", p.file.Name(), err)
 	close(p.done)
-	p.source.changed.ring()
+	p.source.changed.Notify()
 }
 
 // push queues a request. Those that find no room are refused in their turn, as many again; the

@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"sidetone/internal/signal"
 )
 
 // IPCSockets lists the discord-ipc-0 to -9 that exist now in folders, in the order of folder
@@ -154,8 +156,8 @@ func WatchIPC(ctx context.Context, folders []string, log *slog.Logger, notify fu
 			paths = append(paths, filepath.Join(absolute, ipcName(i)))
 		}
 	}
-	changed := newBell()
-	watch, err := newPathWatch(paths, false, changed.ring)
+	changed := signal.New()
+	watch, err := newPathWatch(paths, false, changed.Notify)
 	if err != nil {
 		return fmt.Errorf("watch for clients' sockets: %w", cmp.Or(watchLimit(err), err))
 	}
@@ -171,7 +173,7 @@ func WatchIPC(ctx context.Context, folders []string, log *slog.Logger, notify fu
 		}
 		said = blind
 		notify()
-		if _, err := changed.wait(ctx, 0, nil); err != nil {
+		if _, err := changed.Wait(ctx, 0, nil); err != nil {
 			return nil // the end of ctx is no failure
 		}
 	}

@@ -19,6 +19,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/signal"
 )
 
 // shortDir is a folder whose path leaves room for the name of a socket (108 bytes in all), and
@@ -213,22 +215,22 @@ func TestProgramName(t *testing.T) {
 
 // ipcWatching is a WatchIPC under way.
 type ipcWatching struct {
-	folders []string
-	rung    bell
-	calls   atomic.Int32
-	ctx     context.Context
+	folders  []string
+	notified signal.Signal
+	calls    atomic.Int32
+	ctx      context.Context
 }
 
 // watchIPC returns once the watching has begun.
 func watchIPC(t *testing.T, folders ...string) *ipcWatching {
 	noLeak(t)
-	w := &ipcWatching{folders: folders, rung: newBell(), ctx: deadline(t)}
+	w := &ipcWatching{folders: folders, notified: signal.New(), ctx: deadline(t)}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() {
 		ended <- WatchIPC(ctx, folders, quiet(), func() {
 			w.calls.Add(1)
-			w.rung.ring()
+			w.notified.Notify()
 		})
 	}()
 	t.Cleanup(func() {
@@ -241,7 +243,7 @@ func watchIPC(t *testing.T, folders ...string) *ipcWatching {
 
 func (w *ipcWatching) next(t *testing.T, what string) {
 	t.Helper()
-	_, err := w.rung.wait(w.ctx, 0, nil)
+	_, err := w.notified.Wait(w.ctx, 0, nil)
 	require.NoError(t, err, "no notification of %s", what)
 }
 

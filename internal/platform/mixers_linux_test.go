@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/signal"
 )
 
 // shelf is where mixers get their cards.
@@ -44,9 +45,9 @@ func (s *shelf) Close() error {
 	return nil
 }
 
-func mixersOf(s *shelf) (*mixers, bell) {
-	news := newBell()
-	m := newMixers(news.ring)
+func mixersOf(s *shelf) (*mixers, signal.Signal) {
+	news := signal.New()
+	m := newMixers(news.Notify)
 	m.open = s.open
 	return m, news
 }
@@ -161,7 +162,7 @@ func TestMixerThatFailsIsOpenedOnceMore(t *testing.T) {
 
 // lazy is a source that reads only what has changed.
 type lazy struct {
-	wake      bell
+	wake      signal.Signal
 	refreshed chan bool // one for each List
 	fresh     bool
 }
@@ -177,23 +178,23 @@ func (l *lazy) List(context.Context) ([]devices.Endpoint, error) {
 }
 
 func (l *lazy) Wait(ctx context.Context) error {
-	_, err := l.wake.wait(ctx, 0, nil)
+	_, err := l.wake.Wait(ctx, 0, nil)
 	return err
 }
 
 // Whoever asks for a fresh reading gets one, whatever event comes at the same moment.
 func TestAKickThatMeetsAnEventReadsEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &lazy{wake: newBell(), refreshed: make(chan bool)}
+		l := &lazy{wake: signal.New(), refreshed: make(chan bool)}
 		ctx, cancel := context.WithCancel(t.Context())
 		kick := make(chan struct{})
 		go Follow(ctx, l, kick, func(devices.Observation) {})
 		require.False(t, <-l.refreshed)
 		for range 20 {
 			synctest.Wait()
-			l.wake.ring()
+			l.wake.Notify()
 			require.False(t, <-l.refreshed, "an event alone")
-			l.wake.ring()
+			l.wake.Notify()
 			kick <- struct{}{}
 			for !<-l.refreshed {
 			}

@@ -9,13 +9,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"sidetone/internal/signal"
 )
 
 // armed is a pathWatch whose changes ring.
-func armed(t *testing.T, paths ...string) (*pathWatch, bell) {
+func armed(t *testing.T, paths ...string) (*pathWatch, signal.Signal) {
 	noLeak(t)
-	changed := newBell()
-	w, err := newPathWatch(paths, false, changed.ring)
+	changed := signal.New()
+	w, err := newPathWatch(paths, false, changed.Notify)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, w.close()) })
 	sees, errs := w.arm()

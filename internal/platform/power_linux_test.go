@@ -17,6 +17,7 @@ import (
 	"github.com/godbus/dbus/v5"
 	"github.com/stretchr/testify/require"
 
+	"sidetone/internal/signal"
 	"sidetone/internal/testlab"
 )
 
@@ -127,9 +128,9 @@ func TestResume(t *testing.T) {
 	noLeak(t)
 	bus := startBus(t)
 	logind := bus.connect(logindName)
-	heard := newBell()
+	heard := signal.New()
 	var times atomic.Int32
-	log, stop := watching(t, bus.address(), busPatience, func() { times.Add(1); heard.ring() })
+	log, stop := watching(t, bus.address(), busPatience, func() { times.Add(1); heard.Notify() })
 	log.await(t, "watching logind", 1)
 
 	sleepSignal(t, bus.connect(""), false) // not logind

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"time"
+
+	"sidetone/internal/signal"
 )
 
 // How long to wait before the sound server is tried again. Its socket's folder is watched, so
@@ -17,14 +19,14 @@ const (
 
 // serverWatch says when the sound server is worth another try.
 type serverWatch struct {
-	bell   bell
+	retry  signal.Signal
 	timer  *time.Timer
 	delay  time.Duration
 	socket string // watched; "": none
 	path   *pathWatch
 }
 
-func newServerWatch() *serverWatch { return &serverWatch{bell: newBell()} }
+func newServerWatch() *serverWatch { return &serverWatch{retry: signal.New()} }
 
 // failed arms the next try of the server at the given socket; "" means that its address is
 // not known.
@@ -36,7 +38,7 @@ func (w *serverWatch) failed(socket string) {
 	w.delay = min(max(2*w.delay, retryFirst), ceiling)
 	spread := 1 - retryVariance + 2*retryVariance*rand.Float64()
 	w.stop()
-	w.timer = time.AfterFunc(time.Duration(float64(w.delay)*spread), w.bell.ring)
+	w.timer = time.AfterFunc(time.Duration(float64(w.delay)*spread), w.retry.Notify)
 	if socket != "" {
 		w.watch(socket)
 	}
@@ -46,7 +48,7 @@ func (w *serverWatch) failed(socket string) {
 func (w *serverWatch) watch(socket string) {
 	if w.socket != socket {
 		w.unwatch()
-		path, err := newPathWatch([]string{socket}, false, w.bell.ring)
+		path, err := newPathWatch([]string{socket}, false, w.retry.Notify)
 		if err != nil {
 			return
 		}
@@ -79,7 +81,7 @@ func (w *serverWatch) worked() {
 }
 
 // due delivers when a try is due.
-func (w *serverWatch) due() <-chan struct{} { return w.bell }
+func (w *serverWatch) due() <-chan struct{} { return w.retry }
 
 func (w *serverWatch) close() {
 	w.stop()

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"sidetone/internal/signal"
 )
 
 // kernelAdd is what Linux 6.1 sends for a camera's node.
@@ -115,10 +117,10 @@ const synthetic = "add fe4d7c9d-b8c6-4a70-9ef1-3d8a58d18eed PROBE=1"
 func TestUeventOfTheKernel(t *testing.T) {
 	noLeak(t)
 	kernel := kernelEvents(t)
-	heard, other := newBell(), newBell()
-	r, err := watchUevents(heard.ring, "mem")
+	heard, other := signal.New(), signal.New()
+	r, err := watchUevents(heard.Notify, "mem")
 	require.NoError(t, err)
-	o, err := watchUevents(other.ring, "video4linux")
+	o, err := watchUevents(other.Notify, "video4linux")
 	require.NoError(t, err)
 	_, err = kernel.WriteString(synthetic)
 	require.NoError(t, err)
@@ -139,15 +141,15 @@ func TestUeventOfTheKernel(t *testing.T) {
 func TestUeventForged(t *testing.T) {
 	noLeak(t)
 	kernel := kernelEvents(t)
-	heard, last := newBell(), newBell()
-	r, err := watchUevents(heard.ring, "video4linux")
+	heard, last := signal.New(), signal.New()
+	r, err := watchUevents(heard.Notify, "video4linux")
 	require.NoError(t, err)
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, unix.NETLINK_KOBJECT_UEVENT)
 	require.NoError(t, err)
 	defer unix.Close(fd)
 	require.NoError(t, unix.Sendto(fd, []byte(kernelAdd), 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK, Groups: ueventKernel}))
 
-	end, err := watchUevents(last.ring, "mem")
+	end, err := watchUevents(last.Notify, "mem")
 	require.NoError(t, err)
 	_, err = kernel.WriteString(synthetic)
 	require.NoError(t, err)
@@ -176,8 +178,8 @@ func TestUeventOverflow(t *testing.T) {
 		_, err := fmt.Fprintf(kernel, "%s%d", synthetic, i)
 		require.NoError(t, err)
 	}
-	heard := newBell()
-	r := startReader(file, ueventStep(receiver(file), heard.ring, []string{"of-no-device"}), heard.ring)
+	heard := signal.New()
+	r := startReader(file, ueventStep(receiver(file), heard.Notify, []string{"of-no-device"}), heard.Notify)
 	select {
 	case <-heard:
 	case <-deadline(t).Done():
@@ -194,8 +196,8 @@ func TestUeventsThatEndAreNoticed(t *testing.T) {
 	defer write.Close()
 	_, err = write.WriteString("x")
 	require.NoError(t, err)
-	heard := newBell()
-	r := startReader(read, ueventStep(receiver(read), heard.ring, nil), heard.ring)
+	heard := signal.New()
+	r := startReader(read, ueventStep(receiver(read), heard.Notify, nil), heard.Notify)
 	select {
 	case <-heard:
 	case <-deadline(t).Done():

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"sidetone/internal/signal"
 )
 
 // bed is a machine that sleeps; asleep and awake are what its clocks have counted.
@@ -116,8 +118,8 @@ func TestClocksOfTheKernel(t *testing.T) {
 // like any other setting.
 func TestAClockThatIsSetIsHeard(t *testing.T) {
 	noLeak(t)
-	heard, broke := newBell(), newBell()
-	r, err := watchClock(heard.ring, broke.ring)
+	heard, broke := signal.New(), signal.New()
+	r, err := watchClock(heard.Notify, broke.Notify)
 	require.NoError(t, err)
 	defer r.Close()
 	for range 2 {

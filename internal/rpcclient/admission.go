@@ -113,7 +113,7 @@ func (c *Client) waitForPorts(ctx context.Context, p *peer, l link) error {
 			return nil
 		}
 		if first {
-			ring(c.attemptChanged)
+			c.attemptChanged.Notify()
 		}
 		select {
 		case <-ctx.Done():

@@ -266,7 +266,7 @@ func (c *Client) startAttempt(ctx context.Context, p *peer) {
 	c.mu.Unlock()
 	at, leave, over := r.at, r.endWhenIdle, p.givenUp
 	go func() {
-		defer ring(c.attemptChanged)
+		defer c.attemptChanged.Notify()
 		defer close(r.done)
 		defer cancel(nil)
 		if over != nil {

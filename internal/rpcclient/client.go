@@ -11,14 +11,15 @@ import (
 	"time"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/signal"
 )
 
 // Client reports snapshots to the clients that run. One goroutine, that of Run, knows which
 // those are; each is talked to by a goroutine of its own.
 type Client struct {
 	options        atomic.Pointer[Options]
-	somethingNew   chan struct{} // something may have appeared: look closely
-	attemptChanged chan struct{} // an attempt has ended, or begun to work
+	somethingNew   signal.Signal // something may have appeared: look closely
+	attemptChanged signal.Signal // an attempt has ended, or begun to work
 
 	// Owned by Run.
 	peers          []*peer // in order of preference; changed under mu
@@ -46,7 +47,7 @@ type Client struct {
 func New(opts Options) *Client {
 	opts = opts.withDefaults()
 	c := &Client{
-		somethingNew: make(chan struct{}, 1), attemptChanged: make(chan struct{}, 1), changed: make(chan struct{}),
+		somethingNew: signal.New(), attemptChanged: signal.New(), changed: make(chan struct{}),
 		unreachable: make(map[string]*unreachableSocket), searchBackoff: opts.backoff(retryFirst, opts.RetryMax), status: Status{State: Searching},
 	}
 	c.options.Store(&opts)
@@ -55,13 +56,6 @@ func New(opts Options) *Client {
 
 // opts are the options in force. They may be others at the next call.
 func (c *Client) opts() *Options { return c.options.Load() }
-
-func ring(bell chan struct{}) {
-	select {
-	case bell <- struct{}{}:
-	default:
-	}
-}
 
 // Publish makes s the list to report. It never blocks; only the newest matters.
 func (c *Client) Publish(s devices.Snapshot) {
@@ -82,7 +76,7 @@ func (c *Client) Resend() {
 		p.mailbox.askResend()
 	}
 	c.resendAsked = true
-	ring(c.somethingNew)
+	c.somethingNew.Notify()
 }
 
 // Status returns the present state.
@@ -175,12 +169,12 @@ func (c *Client) watch(ctx context.Context) watcher {
 	c.unwatched.Store(false)
 	go func() {
 		defer close(w.done)
-		err := local.Watch(ctx, func() { ring(c.somethingNew) })
+		err := local.Watch(ctx, c.somethingNew.Notify)
 		if ctx.Err() != nil || !slices.Contains(c.opts().Transports, IPC) {
 			return
 		}
 		c.unwatched.Store(true)
-		ring(c.attemptChanged)
+		c.attemptChanged.Notify()
 		if !errors.Is(err, errors.ErrUnsupported) {
 			c.opts().Log.Warn("new clients are found by searching only", "reason", err)
 		}

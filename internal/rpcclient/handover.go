@@ -76,7 +76,7 @@ func (c *Client) prepareLink(p *peer, over Transport) *pendingLink {
 	o := &pendingLink{at: p.location, over: over, leave: make(chan struct{}), done: make(chan struct{})}
 	r := p.attempt
 	go func() {
-		defer ring(c.attemptChanged)
+		defer c.attemptChanged.Notify()
 		defer close(o.done)
 		var port *provenPort
 		if over != IPC {

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/signal"
 )
 
 // mailbox holds the newest snapshot for one session. Putting never blocks; what was not taken
@@ -14,16 +15,16 @@ type mailbox struct {
 	filled bool
 	resend bool
 	repeat bool // it is asked for because of another application
-	notify chan struct{}
+	news   signal.Signal
 }
 
-func newMailbox() *mailbox { return &mailbox{notify: make(chan struct{}, 1)} }
+func newMailbox() *mailbox { return &mailbox{news: signal.New()} }
 
 func (m *mailbox) put(s devices.Snapshot) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.snap, m.filled = s, true
-	m.ring()
+	m.news.Notify()
 }
 
 // askResend makes the next take say that the whole list must go out again.
@@ -31,7 +32,7 @@ func (m *mailbox) askResend() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.resend = true
-	m.ring()
+	m.news.Notify()
 }
 
 // askRepeat is askResend because of another application.
@@ -50,23 +51,12 @@ func (m *mailbox) takeRepeat() (repeat bool) {
 	return repeat
 }
 
-// ring wakes the session. m.mu is held.
-func (m *mailbox) ring() {
-	select {
-	case m.notify <- struct{}{}:
-	default:
-	}
-}
-
 // take returns the newest snapshot; ok is false before the first one. It clears resend and
 // the wake-up that announced what it returns.
 func (m *mailbox) take() (s devices.Snapshot, ok, resend bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	resend, m.resend = m.resend, false
-	select {
-	case <-m.notify:
-	default:
-	}
+	m.news.Clear()
 	return m.snap, m.filled, resend
 }

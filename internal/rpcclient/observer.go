@@ -24,7 +24,7 @@ type sessionObserver struct {
 func (h *sessionObserver) delivered(d Delivery) {
 	h.ignored, h.accepted = false, &d.Snapshot
 	if d.First {
-		ring(h.attemptChanged) // others may have to make way
+		h.attemptChanged.Notify() // others may have to make way
 	}
 	on := onAccepted
 	if h.paced {

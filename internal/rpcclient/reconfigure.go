@@ -15,7 +15,7 @@ func (c *Client) Reconfigure(opts Options) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.newOptions = &opts
-	ring(c.attemptChanged)
+	c.attemptChanged.Notify()
 }
 
 // reconfigure puts into force what is wanted. It reports whether sockets are to be watched anew.

@@ -136,7 +136,7 @@ func (s *session) sleep(ctx context.Context, d *time.Duration, wake bool) error 
 	}
 	var news <-chan struct{}
 	if wake {
-		news = s.mailbox.notify
+		news = s.mailbox.news
 	}
 	select {
 	case <-ctx.Done():

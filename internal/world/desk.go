@@ -15,6 +15,7 @@ import (
 	"sidetone/internal/devices"
 	"sidetone/internal/engine"
 	"sidetone/internal/hid"
+	"sidetone/internal/signal"
 )
 
 // Times of the agent under test, as its settings have them by default.
@@ -45,7 +46,7 @@ type desk struct {
 	engine *engine.Engine
 	stop   func()
 	rules  *hid.Rules
-	wake   chan struct{}
+	wake   signal.Signal
 
 	mu         sync.Mutex // of what the Engine's goroutine hands over
 	asked      []hid.Request
@@ -61,7 +62,7 @@ type entry struct {
 }
 
 func newDesk(s Scenario) *desk {
-	d := &desk{Scenario: s, start: time.Now(), wake: make(chan struct{}, 1), ready: make(map[string]time.Time)}
+	d := &desk{Scenario: s, start: time.Now(), wake: signal.New(), ready: make(map[string]time.Time)}
 	for i, u := range s.Units {
 		m := &s.Models[u.Model]
 		h := &headset{
@@ -274,10 +275,7 @@ func (d *desk) ask(r hid.Request) {
 	d.mu.Lock()
 	d.asked = append(d.asked, r)
 	d.mu.Unlock()
-	select {
-	case d.wake <- struct{}{}:
-	default:
-	}
+	d.wake.Notify()
 }
 
 // published is the list that the agent reports.
