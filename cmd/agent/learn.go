@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sidetone/internal/hid"
+	"sidetone/internal/hid/learn"
 	"sidetone/internal/platform"
 )
 
@@ -67,7 +68,7 @@ it is not clear which device is meant.`,
 				if err != nil {
 					return badInput{err}
 				}
-				return teach(cmd.OutOrStdout(), s)
+				return analyse(cmd.OutOrStdout(), s)
 			}
 			if l.rounds < 2 || l.rounds > 50 {
 				return badInput{fmt.Errorf("--rounds %d: want 2 to 50", l.rounds)}
@@ -91,13 +92,13 @@ func openHID(want func(hid.Device) bool, handle func(hid.Event)) (platform.HID, 
 	return src, err
 }
 
-func readSession(ctx context.Context, path string) (hid.Session, error) {
+func readSession(ctx context.Context, path string) (learn.Session, error) {
 	file, err := openAbortable(ctx, path)
 	if err != nil {
 		return nil, fmt.Errorf("--from: %w", err)
 	}
 	defer file.Close()
-	s, err := hid.ReadSession(file)
+	s, err := learn.ReadSession(file)
 	if errors.Is(err, errInterrupted) {
 		return nil, errInterrupted
 	}
@@ -107,14 +108,14 @@ func readSession(ctx context.Context, path string) (hid.Session, error) {
 	return s, nil
 }
 
-// teach prints what a session teaches. No rule is an answer, too.
-func teach(w io.Writer, s hid.Session) error {
-	lesson, err := hid.Learn(s)
+// analyse prints what can be concluded from a session. No rule is an answer, too.
+func analyse(w io.Writer, s learn.Session) error {
+	result, err := learn.Infer(s)
 	if err != nil {
 		return badInput{err}
 	}
-	printLesson(w, lesson)
-	if len(lesson.Proposals) == 0 {
+	printResult(w, result)
+	if len(result.Proposals) == 0 {
 		return silent(exitFailed)
 	}
 	return nil
@@ -153,18 +154,18 @@ func (l *learner) run(ctx context.Context, out io.Writer, name, save string) err
 		}
 	}
 	if ended != nil {
-		if !s.Teaches() {
+		if !s.Suffices() {
 			return fmt.Errorf("nothing learnt: %w", ended)
 		}
 		fmt.Fprintf(l.talk, "ended: %v\n", ended)
 	}
-	return teach(out, s)
+	return analyse(out, s)
 }
 
 // saveSession fills the file, or removes it if mute was never pressed: then nobody could learn from
 // it either.
-func saveSession(file *os.File, s hid.Session) error {
-	if !slices.ContainsFunc(s, func(step hid.Step) bool { return step.Mark == hid.MarkMuted }) {
+func saveSession(file *os.File, s learn.Session) error {
+	if !slices.ContainsFunc(s, func(step learn.Step) bool { return step.Mark == learn.MarkMuted }) {
 		return errors.Join(file.Close(), os.Remove(file.Name()))
 	}
 	w := bufio.NewWriter(file)

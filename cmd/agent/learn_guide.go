@@ -11,6 +11,7 @@ import (
 
 	"sidetone/internal/devices"
 	"sidetone/internal/hid"
+	"sidetone/internal/hid/learn"
 	"sidetone/internal/platform"
 	"sidetone/internal/signal"
 )
@@ -18,10 +19,10 @@ import (
 // openTimeout is how long a device may take to be opened.
 const openTimeout = 5 * time.Second
 
-// lesson keeps what a headset does and what its user says.
-type lesson struct {
+// capture keeps what a headset does and what its user says.
+type capture struct {
 	mu       sync.Mutex
-	session  hid.Session
+	session  learn.Session
 	attached map[string]bool   // nodes that are read
 	names    []string          // of the devices that are read
 	denied   map[string]string // why others are not, by node
@@ -31,14 +32,14 @@ type lesson struct {
 	gone     chan struct{}     // closed when one that was read is not any more
 }
 
-func newLesson() *lesson {
-	return &lesson{attached: map[string]bool{}, denied: map[string]string{}, opened: signal.New(), gone: make(chan struct{})}
+func newCapture() *capture {
+	return &capture{attached: map[string]bool{}, denied: map[string]string{}, opened: signal.New(), gone: make(chan struct{})}
 }
 
-func (r *lesson) handle(e hid.Event) {
+func (r *capture) handle(e hid.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.session = append(r.session, hid.Step{Event: e})
+	r.session = append(r.session, learn.Step{Event: e})
 	switch e.Happening {
 	case hid.Attached:
 		r.attached[e.Node] = true
@@ -67,17 +68,17 @@ func (r *lesson) handle(e hid.Event) {
 }
 
 // mark notes what the user says, and returns how many reports led to it.
-func (r *lesson) mark(m hid.Mark) int {
+func (r *capture) mark(m learn.Mark) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := r.reports
 	r.reports = 0
-	r.session = append(r.session, hid.Step{Mark: m, At: time.Now()})
+	r.session = append(r.session, learn.Step{Mark: m, At: time.Now()})
 	return n
 }
 
 // state is which devices are read, and why others are not.
-func (r *lesson) state() (names []string, denied string) {
+func (r *capture) state() (names []string, denied string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var why []string
@@ -93,8 +94,8 @@ func (r *lesson) state() (names []string, denied string) {
 
 // record leads the user through the presses. It returns what there is even if that ended early, and
 // then why.
-func (l *learner) record(ctx context.Context, h oneHeadset) (hid.Session, error) {
-	r := newLesson()
+func (l *learner) record(ctx context.Context, h oneHeadset) (learn.Session, error) {
+	r := newCapture()
 	src, err := l.open(func(d hid.Device) bool { return headsetOf(d) == h }, r.handle)
 	if err != nil {
 		return nil, err
@@ -120,7 +121,7 @@ func (l *learner) record(ctx context.Context, h oneHeadset) (hid.Session, error)
 }
 
 // begin waits until the headset's devices are open.
-func (l *learner) begin(ctx context.Context, r *lesson, listed <-chan devices.Observation) error {
+func (l *learner) begin(ctx context.Context, r *capture, listed <-chan devices.Observation) error {
 	var notes []string
 	select {
 	case o := <-listed:
@@ -163,14 +164,14 @@ var (
 )
 
 // guide asks for what is to be done, and marks it.
-func (l *learner) guide(ctx context.Context, r *lesson) error {
+func (l *learner) guide(ctx context.Context, r *capture) error {
 	lines := l.lines(ctx)
 	step := 0
 	say := func(format string, args ...any) {
 		step++
 		fmt.Fprintf(l.talk, "%d. "+format, append([]any{step}, args...)...)
 	}
-	ask := func(m hid.Mark, what string) error {
+	ask := func(m learn.Mark, what string) error {
 		say("%s, then press Enter. ", what)
 		if err := l.enter(ctx, r, lines); err != nil {
 			fmt.Fprintln(l.talk)
@@ -179,7 +180,7 @@ func (l *learner) guide(ctx context.Context, r *lesson) error {
 		fmt.Fprintf(l.talk, "   %s\n", count(r.mark(m), "report"))
 		return nil
 	}
-	if err := ask(hid.MarkUnmuted, "Make sure that the microphone is NOT muted"); err != nil {
+	if err := ask(learn.MarkUnmuted, "Make sure that the microphone is NOT muted"); err != nil {
 		return err
 	}
 	say("Keep your hands off the headset for %v ... ", l.still)
@@ -188,15 +189,15 @@ func (l *learner) guide(ctx context.Context, r *lesson) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(l.talk, "   %s\n", count(r.mark(hid.MarkHandsOff), "report"))
-	if err := ask(hid.MarkOther, "Use everything but mute once: volume, dial, other buttons"); err != nil {
+	fmt.Fprintf(l.talk, "   %s\n", count(r.mark(learn.MarkHandsOff), "report"))
+	if err := ask(learn.MarkOther, "Use everything but mute once: volume, dial, other buttons"); err != nil {
 		return err
 	}
 	for range l.rounds {
-		if err := ask(hid.MarkMuted, "Press mute, so that the microphone IS muted"); err != nil {
+		if err := ask(learn.MarkMuted, "Press mute, so that the microphone IS muted"); err != nil {
 			return err
 		}
-		if err := ask(hid.MarkUnmuted, "Press mute, so that it is NOT muted"); err != nil {
+		if err := ask(learn.MarkUnmuted, "Press mute, so that it is NOT muted"); err != nil {
 			return err
 		}
 	}
@@ -221,7 +222,7 @@ func (l *learner) lines(ctx context.Context) <-chan struct{} {
 }
 
 // enter waits for Enter.
-func (l *learner) enter(ctx context.Context, r *lesson, lines <-chan struct{}) error {
+func (l *learner) enter(ctx context.Context, r *capture, lines <-chan struct{}) error {
 	limit := time.NewTimer(l.patience)
 	defer limit.Stop()
 	select {
@@ -243,7 +244,7 @@ func (l *learner) enter(ctx context.Context, r *lesson, lines <-chan struct{}) e
 }
 
 // wait lets the time pass in which nobody touches the headset.
-func (l *learner) wait(ctx context.Context, r *lesson) error {
+func (l *learner) wait(ctx context.Context, r *capture) error {
 	over := time.NewTimer(l.still)
 	defer over.Stop()
 	select {

@@ -5,12 +5,12 @@ import (
 	"io"
 	"strings"
 
-	"sidetone/internal/hid"
+	"sidetone/internal/hid/learn"
 )
 
-// printLesson prints rules as they can be pasted into a catalogue: all that is not the best one is
+// printResult prints rules as they can be pasted into a catalogue: all that is not the best one is
 // a comment.
-func printLesson(w io.Writer, l hid.Lesson) {
+func printResult(w io.Writer, l learn.Result) {
 	fmt.Fprintf(w, "# %s, %s:%s\n", printable(orElse(l.Device.Name, "HID device")), l.Device.VID, l.Device.PID)
 	for i, p := range l.Proposals {
 		if i == 0 {
@@ -43,7 +43,7 @@ func printLesson(w io.Writer, l hid.Lesson) {
 	}
 }
 
-func unknownBefore(p hid.Proposal) string {
+func unknownBefore(p learn.Proposal) string {
 	if p.Right == p.Marks {
 		return ""
 	}
@@ -52,7 +52,7 @@ func unknownBefore(p hid.Proposal) string {
 
 // printSeen prints reports under each other. Under each stand signs below the bytes that are not
 // what they were in the one before.
-func printSeen(w io.Writer, s hid.Seen) {
+func printSeen(w io.Writer, s learn.Seen) {
 	fmt.Fprintf(w, "#\n# %s", s.Device.Node)
 	if s.Device.Interface >= 0 {
 		fmt.Fprintf(w, ", interface %d", s.Device.Interface)

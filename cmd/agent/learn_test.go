@@ -17,11 +17,12 @@ import (
 	"sidetone/internal/config"
 	"sidetone/internal/devices"
 	"sidetone/internal/hid"
+	"sidetone/internal/hid/learn"
 	"sidetone/internal/platform"
 )
 
 func recording(name string) string {
-	return filepath.Join("..", "..", "internal", "hid", "testdata", "learn", name+".jsonl")
+	return filepath.Join("..", "..", "internal", "hid", "learn", "testdata", "sessions", name+".jsonl")
 }
 
 func TestLearnFrom(t *testing.T) {
@@ -269,7 +270,7 @@ func TestLearnAsks(t *testing.T) {
 	s, err := readSession(t.Context(), save)
 	require.NoError(t, err)
 	var again bytes.Buffer
-	require.NoError(t, teach(&again, s))
+	require.NoError(t, analyse(&again, s))
 	require.Equal(t, d.out.String(), again.String())
 
 	taken := twoInterfaces().tuition(t, "hidraw4", save)
@@ -300,7 +301,7 @@ func TestLearnEnds(t *testing.T) {
 			require.NotContains(t, d.talk.rest(), want, "it is said once")
 			s, err := readSession(t.Context(), save)
 			require.NoError(t, err)
-			require.Equal(t, hid.MarkMuted, marks(s)[3])
+			require.Equal(t, learn.MarkMuted, marks(s)[3])
 		})
 	}
 	t.Run("before mute was pressed", func(t *testing.T) {
@@ -329,8 +330,8 @@ func TestLearnEnds(t *testing.T) {
 	})
 }
 
-func marks(s hid.Session) []hid.Mark {
-	var out []hid.Mark
+func marks(s learn.Session) []learn.Mark {
+	var out []learn.Mark
 	for _, step := range s {
 		if step.Mark != "" {
 			out = append(out, step.Mark)

@@ -87,7 +87,7 @@ func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
 func (t *Tracker) Restore(c Checkpoint) {
 	t.book.ids = c.LastRequest
 	for _, dc := range c.Devices {
-		d := &tracked{device: dc.Device, desc: describe(dc.Device), denied: dc.Denied, asked: dc.Asked, book: &t.book}
+		d := &tracked{device: dc.Device, desc: Describe(dc.Device), denied: dc.Denied, asked: dc.Asked, book: &t.book}
 		t.devices[d.device.Node] = d
 		if d.denied == "" {
 			d.sensors = t.sensors(d)

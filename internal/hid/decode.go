@@ -15,8 +15,8 @@ const (
 	usagePhoneMute = "2f"
 )
 
-// usageFields are the input fields of a device that a rule reads.
-func usageFields(u devices.HIDUsage, desc *descriptor.Descriptor) []descriptor.Field {
+// UsageFields are the input fields of a device that a rule reads.
+func UsageFields(u devices.HIDUsage, desc *descriptor.Descriptor) []descriptor.Field {
 	return desc.Find(descriptor.Input, number(u.Page, pageTelephony), number(u.Usage, usagePhoneMute))
 }
 
@@ -75,9 +75,9 @@ func byteAt(report []byte, at int, mask *devices.Byte) (devices.Byte, bool) {
 	return b, true
 }
 
-// valueOf reads a state off a report; false where the report is too short to have it. A strict one takes no value
+// ValueOf reads a state off a report; false where the report is too short to have it. A strict one takes no value
 // for what the rule does not say of it.
-func valueOf(report []byte, v devices.ByteValue, strict bool) (devices.Tri, bool) {
+func ValueOf(report []byte, v devices.ByteValue, strict bool) (devices.Tri, bool) {
 	b, ok := byteAt(report, v.Byte, v.Mask)
 	if !ok {
 		return devices.Unknown, false

@@ -143,7 +143,7 @@ func (q *query) answer(step int, data []byte) (devices.Tri, bool) {
 	if !meets(data, q.Expect) {
 		return devices.Unknown, false
 	}
-	return valueOf(data, q.Value, q.strict)
+	return ValueOf(data, q.Value, q.strict)
 }
 
 func (q *query) pause(step int) time.Duration {

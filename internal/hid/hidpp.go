@@ -115,7 +115,7 @@ func (h *hidpp) moves(data []byte) bool {
 }
 
 func (h *hidpp) value(data []byte) (devices.Tri, bool) {
-	return valueOf(data[hidppHeader:], h.Value, h.strict)
+	return ValueOf(data[hidppHeader:], h.Value, h.strict)
 }
 
 func (h *hidpp) unasked() bool { return true }

@@ -136,15 +136,15 @@ func (r *Rules) add(rl rule, levels []string) {
 
 // Wants reports whether a rule can read something off the device: the others need not be opened.
 func (r *Rules) Wants(d Device) bool {
-	desc := describe(d)
+	desc := Describe(d)
 	return slices.ContainsFunc(r.list, func(rl *rule) bool { return rl.fits(d, desc) })
 }
 
 // Empty reports whether no device is wanted at all.
 func (r *Rules) Empty() bool { return len(r.list) == 0 }
 
-// describe returns what the device declares, or nil if that makes no sense or could not be read.
-func describe(d Device) *descriptor.Descriptor {
+// Describe returns what the device declares, or nil if that makes no sense or could not be read.
+func Describe(d Device) *descriptor.Descriptor {
 	desc, err := descriptor.Parse(d.Descriptor)
 	if err != nil || len(d.Descriptor) == 0 {
 		return nil
@@ -173,7 +173,7 @@ func (rl *rule) fits(d Device, desc *descriptor.Descriptor) bool {
 	}
 	switch {
 	case rl.HIDUsage != nil:
-		return len(usageFields(*rl.HIDUsage, desc)) > 0
+		return len(UsageFields(*rl.HIDUsage, desc)) > 0
 	case rl.HIDReport != nil:
 		return rl.HIDReport.ReportID == nil || desc.Length(descriptor.Input, uint8(*rl.HIDReport.ReportID)) > 0
 	case rl.HIDQuery != nil:

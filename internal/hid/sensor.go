@@ -47,7 +47,7 @@ func newSensor(rl *rule, d *tracked) *sensor {
 	s := &sensor{rule: rl, book: d.book}
 	switch {
 	case rl.HIDUsage != nil:
-		s.fields = usageFields(*rl.HIDUsage, d.desc)
+		s.fields = UsageFields(*rl.HIDUsage, d.desc)
 		s.note = usageNote(*rl.HIDUsage, s.fields, d.desc)
 	case rl.HIDQuery != nil:
 		s.talk = &exchange{script: &query{*rl.HIDQuery, d.device.Node, d.desc, rl.mute}}
@@ -229,7 +229,7 @@ func (s *sensor) report(data []byte, at, now time.Time) {
 		s.press(r.DebounceMS, at)
 		return
 	}
-	v, ok := valueOf(data, *r.Value, s.mute && r.Kind != devices.HIDToggle)
+	v, ok := ValueOf(data, *r.Value, s.mute && r.Kind != devices.HIDToggle)
 	switch {
 	case !ok:
 	case r.Kind == devices.HIDToggle:

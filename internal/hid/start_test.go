@@ -70,7 +70,7 @@ func TestMuteGuessesNothing(t *testing.T) {
 	}
 	// Of a catalogue in an old recording, which need not say what the check demands now.
 	for _, v := range []devices.ByteValue{{On: []devices.Byte{1}}, {Off: []devices.Byte{1}}} {
-		state, ok := valueOf([]byte{7}, v, true)
+		state, ok := ValueOf([]byte{7}, v, true)
 		require.True(t, ok)
 		require.Equal(t, devices.Unknown, state)
 	}

@@ -117,7 +117,7 @@ func (t *Tracker) attach(e Event, at, now time.Time) {
 	if before := t.devices[e.Node]; before != nil {
 		t.drop(before, at, now)
 	}
-	d := &tracked{device: *e.Device, desc: describe(*e.Device), book: &t.book}
+	d := &tracked{device: *e.Device, desc: Describe(*e.Device), book: &t.book}
 	d.device.Node = e.Node
 	t.devices[e.Node] = d
 	if e.Happening == Denied {

@@ -1,10 +1,11 @@
-package hid
+package learn
 
 import (
 	"fmt"
 	"slices"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/hid"
 	"sidetone/internal/hid/descriptor"
 )
 
@@ -27,7 +28,7 @@ var controls = []control{
 
 // usages finds the declared controls that explain the session, each by the first of its meanings
 // that does.
-func (l *lesson) usages() []accepted {
+func (l *analysis) usages() []accepted {
 	var out []accepted
 	for _, d := range l.devices {
 		for _, c := range controls {
@@ -39,17 +40,17 @@ func (l *lesson) usages() []accepted {
 	return out
 }
 
-func (l *lesson) usage(d Device, c control) (accepted, bool) {
-	desc := describe(d)
+func (l *analysis) usage(d hid.Device, c control) (accepted, bool) {
+	desc := hid.Describe(d)
 	if desc == nil {
 		return accepted{}, false
 	}
 	base := devices.HIDUsage{Page: c.page, Usage: c.usage}
-	if l.several() && d.Interface >= 0 {
+	if l.hasInterfaces() && d.Interface >= 0 {
 		n := d.Interface
 		base.Interface = &n
 	}
-	fields := usageFields(base, desc)
+	fields := hid.UsageFields(base, desc)
 	if len(fields) == 0 {
 		return accepted{}, false
 	}
@@ -113,7 +114,7 @@ func (c *candidate) doubtUsage(u devices.HIDUsage, of control, fields []descript
 }
 
 // told is how many reports of a device had one of the fields.
-func (l *lesson) told(d Device, fields []descriptor.Field) int {
+func (l *analysis) told(d hid.Device, fields []descriptor.Field) int {
 	n := 0
 	for _, s := range l.streams {
 		for _, r := range s.reports {

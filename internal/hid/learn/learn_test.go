@@ -1,4 +1,4 @@
-package hid_test
+package learn_test
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"sidetone/internal/config"
 	"sidetone/internal/devices"
 	"sidetone/internal/hid"
+	"sidetone/internal/hid/learn"
 )
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -31,13 +32,13 @@ products:
 // studio records the session of a user who does what is asked.
 type studio struct {
 	now     time.Time
-	session hid.Session
+	session learn.Session
 }
 
 func newStudio(list ...hid.Device) *studio {
 	s := &studio{now: noon}
 	for _, d := range list {
-		s.session = append(s.session, hid.Step{Event: hid.Event{Happening: hid.Attached, Node: d.Node, Device: &d, At: s.tick()}})
+		s.session = append(s.session, learn.Step{Event: hid.Event{Happening: hid.Attached, Node: d.Node, Device: &d, At: s.tick()}})
 	}
 	return s
 }
@@ -50,28 +51,28 @@ func (s *studio) tick() time.Time {
 // sends is reports of one device.
 func (s *studio) sends(node string, reports ...[]byte) {
 	for _, r := range reports {
-		s.session = append(s.session, hid.Step{Event: hid.Event{Happening: hid.Report, Node: node, Data: r, At: s.tick()}})
+		s.session = append(s.session, learn.Step{Event: hid.Event{Happening: hid.Report, Node: node, Data: r, At: s.tick()}})
 	}
 }
 
-func (s *studio) mark(m hid.Mark) { s.session = append(s.session, hid.Step{Mark: m, At: s.tick()}) }
+func (s *studio) mark(m learn.Mark) { s.session = append(s.session, learn.Step{Mark: m, At: s.tick()}) }
 
 // act is the whole conversation. press is what the headset does for each press, idle what it does
 // while nobody touches it, and other what it does when its other controls are used.
 func (s *studio) act(presses int, press func(muted bool), idle, other func(muted bool)) {
-	s.mark(hid.MarkUnmuted)
+	s.mark(learn.MarkUnmuted)
 	if idle != nil {
 		idle(false)
 	}
-	s.mark(hid.MarkHandsOff)
+	s.mark(learn.MarkHandsOff)
 	if other != nil {
 		other(false)
 	}
-	s.mark(hid.MarkOther)
+	s.mark(learn.MarkOther)
 	for i := range presses {
 		muted := i%2 == 0
 		press(muted)
-		s.mark(map[bool]hid.Mark{true: hid.MarkMuted, false: hid.MarkUnmuted}[muted])
+		s.mark(map[bool]learn.Mark{true: learn.MarkMuted, false: learn.MarkUnmuted}[muted])
 	}
 }
 
@@ -122,18 +123,18 @@ func bit(on bool) byte {
 
 // learn requires that each proposal can be put into a catalogue as it is printed, and means there
 // what was checked.
-func learn(t testing.TB, s hid.Session) hid.Lesson {
+func infer(t testing.TB, s learn.Session) learn.Result {
 	t.Helper()
-	lesson, err := hid.Learn(s)
+	result, err := learn.Infer(s)
 	require.NoError(t, err)
-	for _, p := range lesson.Proposals {
+	for _, p := range result.Proposals {
 		requirePastable(t, p)
 	}
-	return lesson
+	return result
 }
 
 // requirePastable returns the catalogue that the proposal was pasted into.
-func requirePastable(t testing.TB, p hid.Proposal) *devices.Catalogue {
+func requirePastable(t testing.TB, p learn.Proposal) *devices.Catalogue {
 	t.Helper()
 	text := snippet + "    links: [" + p.LinkYAML() + "]\n    sources:\n" + p.YAML()
 	cat, problems := config.DecodeCatalogue("test.yaml", []byte(text))
@@ -142,8 +143,8 @@ func requirePastable(t testing.TB, p hid.Proposal) *devices.Catalogue {
 	return cat
 }
 
-// printed is what a lesson proposes, without the spaces.
-func printed(l hid.Lesson) []string {
+// printed is what a result proposes, without the spaces.
+func printed(l learn.Result) []string {
 	out := []string{}
 	for _, p := range l.Proposals {
 		_, rule, _ := strings.Cut(p.YAML(), "\n")
@@ -160,7 +161,7 @@ func TestLearnLevelBesideBattery(t *testing.T) {
 		s.sends("hidraw0", []byte{0x64, 0, bit(muted)<<7 | battery, 177})
 	}
 	s.act(6, func(muted bool) { send(!muted); send(muted) }, func(muted bool) { send(muted); send(muted) }, nil)
-	l := learn(t, s.session)
+	l := infer(t, s.session)
 	require.Equal(t, []string{"hid_report: {report_id: 0x64, value: {byte: 2, mask: 0x80}}"}, printed(l))
 	p := l.Proposals[0]
 	require.Equal(t, "report 0x64: byte 2 bit 7 (mask 0x80) is 1 whenever you said muted and 0 whenever not", p.Why)
@@ -187,7 +188,7 @@ func TestLearnLevels(t *testing.T) {
 				s.sends("hidraw0", map[bool][]byte{true: c.muted, false: c.unmuted}[muted])
 			}
 			s.act(6, send, func(bool) { s.sends("hidraw0", c.idle...) }, nil)
-			require.Contains(t, printed(learn(t, s.session)), "hid_report: "+c.want)
+			require.Contains(t, printed(infer(t, s.session)), "hid_report: "+c.want)
 		})
 	}
 }
@@ -201,7 +202,7 @@ func TestLearnListOfValues(t *testing.T) {
 		values := map[bool][]byte{true: {1, 6}, false: {3, 4}}[muted]
 		s.sends("hidraw0", []byte{6, 0xb0, values[n/2%2]})
 	}, nil, nil)
-	require.Equal(t, []string{"hid_report: {report_id: 0x06, value: {byte: 2, on: [0x01, 0x06], off: [0x03, 0x04]}}"}, printed(learn(t, s.session)))
+	require.Equal(t, []string{"hid_report: {report_id: 0x06, value: {byte: 2, on: [0x01, 0x06], off: [0x03, 0x04]}}"}, printed(infer(t, s.session)))
 }
 
 func TestLearnToggles(t *testing.T) {
@@ -218,7 +219,7 @@ func TestLearnToggles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStudio(headset("hidraw0", 3, vendorReports(0x64)))
 			s.act(6, func(bool) { s.sends("hidraw0", c.press...) }, nil, func(bool) { s.sends("hidraw0", c.other...) })
-			l := learn(t, s.session)
+			l := infer(t, s.session)
 			require.Equal(t, "hid_report: "+c.want, printed(l)[0], "%q", printed(l))
 			require.Contains(t, strings.Join(l.Proposals[0].Doubts, "\n"), "start: false")
 		})
@@ -236,7 +237,7 @@ func TestLearnToggleWithStatus(t *testing.T) {
 			s.sends("hidraw0", []byte{2, 50, bit(muted)})
 		}
 	}, nil, nil)
-	require.Equal(t, "hid_report: {kind: toggle, report_id: 0x01, value: {byte: 1, mask: 0x01}, anchor: {start: false, hid_report: {report_id: 0x02, value: {byte: 2, mask: 0x01}}}}", printed(learn(t, s.session))[0])
+	require.Equal(t, "hid_report: {kind: toggle, report_id: 0x01, value: {byte: 1, mask: 0x01}, anchor: {start: false, hid_report: {report_id: 0x02, value: {byte: 2, mask: 0x01}}}}", printed(infer(t, s.session))[0])
 }
 
 func TestLearnPhoneMute(t *testing.T) {
@@ -264,7 +265,7 @@ func TestLearnPhoneMute(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStudio(headset("hidraw0", 3, c.descriptor))
 			s.act(6, func(muted bool) { s.sends("hidraw0", c.press(muted)...) }, nil, nil)
-			l := learn(t, s.session)
+			l := infer(t, s.session)
 			require.Equal(t, []string{"hid_usage: " + c.want}, printed(l))
 			require.Contains(t, l.Proposals[0].Why, "Phone Mute")
 		})
@@ -277,7 +278,7 @@ func TestLearnTwoInterfaces(t *testing.T) {
 		s.sends("hidraw0", []byte{2, 4}, []byte{2, 0})
 		s.sends("hidraw1", []byte{2, 0, bit(muted)})
 	}, nil, nil)
-	l := learn(t, s.session)
+	l := infer(t, s.session)
 	require.Equal(t, []string{"hid_report: {interface: 4, report_id: 0x02, value: {byte: 2, mask: 0x01}}"}, printed(l))
 	require.Equal(t, "hidraw1", l.Proposals[0].Device.Node)
 	require.Contains(t, l.Proposals[0].Why, "interface 4")
@@ -289,7 +290,7 @@ func TestLearnBluetooth(t *testing.T) {
 	d.Bus = devices.Bluetooth
 	s := newStudio(d)
 	s.act(3, func(muted bool) { s.sends("hidraw0", []byte{2, 0, bit(muted)}) }, nil, nil)
-	l := learn(t, s.session)
+	l := infer(t, s.session)
 	require.Equal(t, `{kind: bluetooth, vid: "1209", pids: ["0700"]}`, l.Proposals[0].LinkYAML())
 }
 
@@ -305,7 +306,7 @@ func TestLearnNoCounter(t *testing.T) {
 					s.sends("hidraw0", []byte{5, byte(n << counted.shift), bit(i == 0)})
 				}
 			}, nil, nil)
-			l := learn(t, s.session)
+			l := infer(t, s.session)
 			require.NotEmpty(t, l.Proposals)
 			for _, p := range l.Proposals {
 				require.Equal(t, devices.HIDToggle, p.Rule.HIDReport.Kind)
@@ -318,7 +319,7 @@ func TestLearnNoCounter(t *testing.T) {
 // TestLearnChance is a device whose reports carry random bytes, of which bits follow by chance.
 func TestLearnChance(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
-	record := func(state bool) hid.Lesson {
+	record := func(state bool) learn.Result {
 		s := newStudio(headset("hidraw0", -1, vendorReports(5)))
 		send := func(muted bool) {
 			b := []byte{5, bit(muted && state), 0, 0, 0, 0, 0, 0, 0, 0}
@@ -328,7 +329,7 @@ func TestLearnChance(t *testing.T) {
 			s.sends("hidraw0", b)
 		}
 		s.act(5, send, send, nil)
-		return learn(t, s.session)
+		return infer(t, s.session)
 	}
 	noted := false
 	for range 20 {
@@ -345,7 +346,7 @@ func TestLearnNothing(t *testing.T) {
 	t.Run("silence", func(t *testing.T) {
 		s := newStudio(headset("hidraw0", 3, phoneMute(0x06, 1, 0)))
 		s.act(6, silent, nil, nil)
-		l := learn(t, s.session)
+		l := infer(t, s.session)
 		require.Empty(t, l.Proposals)
 		require.Empty(t, l.Seen)
 		require.Contains(t, strings.Join(l.Notes, "\n"), "in a call")
@@ -353,7 +354,7 @@ func TestLearnNothing(t *testing.T) {
 	t.Run("speaker mute", func(t *testing.T) {
 		s := newStudio(headset("hidraw0", 3, consumerKeys))
 		s.act(6, func(bool) { s.sends("hidraw0", []byte{2, 4}, []byte{2, 0}) }, nil, nil)
-		l := learn(t, s.session)
+		l := infer(t, s.session)
 		require.Empty(t, printed(l))
 		require.Contains(t, strings.Join(l.Notes, "\n"), "usage e2) 6 times")
 		require.Contains(t, strings.Join(l.Notes, "\n"), "no hardware mute")
@@ -362,20 +363,20 @@ func TestLearnNothing(t *testing.T) {
 		s := newStudio(headset("hidraw0", 3, vendorReports(7)))
 		n := 0
 		s.act(6, func(bool) { n++; s.sends("hidraw0", []byte{7, bit(n > 3)}) }, nil, nil)
-		l := learn(t, s.session)
+		l := infer(t, s.session)
 		require.NotContains(t, strings.Join(printed(l), "\n"), "value", "its bit follows nothing")
 		require.Equal(t, 6, l.Seen[0].Reports)
-		require.Equal(t, []hid.SeenReport{{devices.Bytes{7, 0}, 1}}, l.Seen[0].Phases[3].Reports)
+		require.Equal(t, []learn.SeenReport{{devices.Bytes{7, 0}, 1}}, l.Seen[0].Phases[3].Reports)
 	})
 	t.Run("marks that nothing follows", func(t *testing.T) {
 		s := newStudio(headset("hidraw0", 3, vendorReports(7)))
-		for i, m := range []hid.Mark{hid.MarkUnmuted, hid.MarkMuted, hid.MarkUnmuted, hid.MarkMuted, hid.MarkUnmuted} {
+		for i, m := range []learn.Mark{learn.MarkUnmuted, learn.MarkMuted, learn.MarkUnmuted, learn.MarkMuted, learn.MarkUnmuted} {
 			if i%3 == 1 {
 				s.sends("hidraw0", []byte{7, 1}, []byte{7, 0})
 			}
 			s.mark(m)
 		}
-		require.Empty(t, printed(learn(t, s.session)))
+		require.Empty(t, printed(infer(t, s.session)))
 	})
 }
 
@@ -388,9 +389,9 @@ func TestLearnUnfit(t *testing.T) {
 	second.Container = "usb:1-2"
 	two := newStudio(headset("hidraw0", 3, vendorReports(7)), second)
 	two.act(3, func(bool) {}, nil, nil)
-	for want, s := range map[string]hid.Session{"2 presses": short.session, "no device": nobody.session, "several devices": two.session, "0 presses": nil} {
-		_, err := hid.Learn(s)
-		var unfit *hid.UnfitError
+	for want, s := range map[string]learn.Session{"2 presses": short.session, "no device": nobody.session, "several devices": two.session, "0 presses": nil} {
+		_, err := learn.Infer(s)
+		var unfit *learn.UnfitError
 		require.ErrorAs(t, err, &unfit)
 		require.ErrorContains(t, err, want)
 	}
@@ -402,7 +403,7 @@ func TestSessionFile(t *testing.T) {
 	var file bytes.Buffer
 	require.NoError(t, s.session.Write(&file))
 	require.Contains(t, file.String(), "\n"+`{"mark":"muted","at":"2026-01-01T12:00:00.6Z"}`+"\n")
-	back, err := hid.ReadSession(&file)
+	back, err := learn.ReadSession(&file)
 	require.NoError(t, err)
 	require.Equal(t, s.session, back)
 
@@ -415,8 +416,8 @@ func TestSessionFile(t *testing.T) {
 		`{"happening":"attached","device":{"vid":"1209","pid":"0700","interface":1000}}`: "interface 1000",
 		strings.Repeat(" ", 1<<20+1):                                                     "line 1: longer than",
 	} {
-		_, err := hid.ReadSession(strings.NewReader(text))
-		var bad *hid.SessionError
+		_, err := learn.ReadSession(strings.NewReader(text))
+		var bad *learn.SessionError
 		require.ErrorAs(t, err, &bad)
 		require.ErrorContains(t, err, want)
 	}

@@ -1,4 +1,4 @@
-package hid
+package learn
 
 import (
 	"sidetone/internal/devices"
@@ -8,7 +8,7 @@ import (
 // anchors are what a rule that counts presses may start from, best first: always that the device
 // starts unmuted, which no session can show, and a report that tells the state now and then, if one
 // came.
-func (l *lesson) anchors() []*devices.Anchor {
+func (l *analysis) anchors() []*devices.Anchor {
 	if l.starts == nil {
 		unmuted := false
 		if r := l.occasional(); r != nil {
@@ -40,14 +40,14 @@ func anchorOf(k devices.SourceKind) *devices.Anchor {
 
 // occasional finds a bit that told the state several times, but not after each press: it may be
 // in a report that the device sends by its own clock.
-func (l *lesson) occasional() *devices.HIDReport {
+func (l *analysis) occasional() *devices.HIDReport {
 	for _, s := range l.streams {
 		c := class{stream: s, reports: s.reports}
 		for at := s.first(); at < min(s.longest, descriptor.MaxReport); at++ {
 			col := l.column(s.reports, at)
 			for bit := byte(1); bit != 0; bit <<= 1 {
 				if invert, ok := col.masked(bit).agrees(l.phases); ok && (s.keys[at]|l.counters(c, col, at, bit))&bit == 0 && !l.byChance(c, col, bit) {
-					r := c.rule(l.several())
+					r := c.rule(l.hasInterfaces())
 					r.Value = &devices.ByteValue{Byte: at, Mask: ref(bit), Invert: invert}
 					return &r
 				}

@@ -1,4 +1,4 @@
-package hid_test
+package learn_test
 
 import (
 	"bytes"
@@ -14,30 +14,31 @@ import (
 
 	"sidetone/internal/devices"
 	"sidetone/internal/hid"
+	"sidetone/internal/hid/learn"
 )
 
 // TestLearnFiles learns from recordings. What they teach stands in the first line of each file
 // beside it: the rules, best first.
 func TestLearnFiles(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join("testdata", "learn", "*.jsonl"))
+	files, err := filepath.Glob(filepath.Join("testdata", "sessions", "*.jsonl"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	for _, path := range files {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			want, err := os.ReadFile(strings.TrimSuffix(path, ".jsonl") + ".want")
 			require.NoError(t, err)
-			l := learn(t, readFile(t, path))
+			l := infer(t, readFile(t, path))
 			lines := append(printed(l), l.Notes...)
 			require.Equal(t, string(want), strings.Join(lines, "\n")+"\n")
 		})
 	}
 }
 
-func readFile(t testing.TB, path string) hid.Session {
+func readFile(t testing.TB, path string) learn.Session {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
-	s, err := hid.ReadSession(bytes.NewReader(data))
+	s, err := learn.ReadSession(bytes.NewReader(data))
 	require.NoError(t, err)
 	return s
 }
@@ -54,7 +55,7 @@ func (r inventor) bytes(n int) []byte {
 }
 
 // session is of a headset that sends its mute in a way that is made up, among noise of all kinds.
-func (r inventor) session() (s hid.Session, how string) {
+func (r inventor) session() (s learn.Session, how string) {
 	st := newStudio(headset("hidraw0", 3, vendorReports(1, 2, 3)))
 	at, mask := 1+r.IntN(4), byte(1)<<r.IntN(8)
 	invert, steady, n := r.IntN(2) == 0, r.bytes(6), 0
@@ -115,7 +116,7 @@ func TestLearnInvented(t *testing.T) {
 	found := map[string]int{}
 	for seed := range uint64(300) {
 		s, how := inventor{rand.New(rand.NewPCG(seed, 1))}.session()
-		l := learn(t, s)
+		l := infer(t, s)
 		if len(l.Proposals) > 0 {
 			found[how]++
 		}
@@ -135,7 +136,7 @@ func TestLearnInvented(t *testing.T) {
 
 // requireRight runs a printed rule over the session, as an agent would whose headset is plugged in
 // unmuted at the first mark, and compares its state with each mark.
-func requireRight(t *testing.T, s hid.Session, p hid.Proposal, what string) {
+func requireRight(t *testing.T, s learn.Session, p learn.Proposal, what string) {
 	t.Helper()
 	tr := hid.NewTracker(hid.NewRules(requirePastable(t, p), devices.Linux))
 	toggle := p.Rule.HIDReport != nil && p.Rule.HIDReport.Anchor != nil
@@ -147,8 +148,8 @@ func requireRight(t *testing.T, s hid.Session, p hid.Proposal, what string) {
 			tr.Apply(e, e.At)
 		case step.Mark == "" && (marked || !toggle):
 			tr.Apply(e, e.At)
-		case step.Mark == hid.MarkMuted || step.Mark == hid.MarkUnmuted:
-			muted, marked = step.Mark == hid.MarkMuted, true
+		case step.Mark == learn.MarkMuted || step.Mark == learn.MarkUnmuted:
+			muted, marked = step.Mark == learn.MarkMuted, true
 		}
 		if step.Mark == "" || !marked {
 			continue
@@ -165,7 +166,7 @@ func requireRight(t *testing.T, s hid.Session, p hid.Proposal, what string) {
 
 // FuzzLearn learns from whatever a file may hold.
 func FuzzLearn(f *testing.F) {
-	files, err := filepath.Glob(filepath.Join("testdata", "learn", "*.jsonl"))
+	files, err := filepath.Glob(filepath.Join("testdata", "sessions", "*.jsonl"))
 	require.NoError(f, err)
 	for _, path := range files {
 		data, err := os.ReadFile(path)
@@ -173,13 +174,13 @@ func FuzzLearn(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, err := hid.ReadSession(bytes.NewReader(data))
+		s, err := learn.ReadSession(bytes.NewReader(data))
 		if err != nil {
 			return
 		}
-		l, err := hid.Learn(s)
+		l, err := learn.Infer(s)
 		if err != nil {
-			var unfit *hid.UnfitError
+			var unfit *learn.UnfitError
 			require.ErrorAs(t, err, &unfit)
 			return
 		}
@@ -202,17 +203,17 @@ func FuzzLearnReports(f *testing.F) {
 			script = script[1:]
 			switch op {
 			case 0:
-				s.mark(map[bool]hid.Mark{true: hid.MarkMuted, false: hid.MarkUnmuted}[muted])
+				s.mark(map[bool]learn.Mark{true: learn.MarkMuted, false: learn.MarkUnmuted}[muted])
 				muted = !muted
 			case 1:
-				s.mark(hid.MarkHandsOff)
+				s.mark(learn.MarkHandsOff)
 			default:
 				n := min(int(op), len(script))
 				s.sends("hidraw0", script[:n])
 				script = script[n:]
 			}
 		}
-		l, err := hid.Learn(s.session)
+		l, err := learn.Infer(s.session)
 		if err != nil {
 			return
 		}
@@ -238,8 +239,8 @@ func TestLearnSpeed(t *testing.T) {
 			s.sends("hidraw0", b)
 		}
 	}, nil, nil)
-	done := make(chan hid.Lesson, 1)
-	go func() { l, _ := hid.Learn(s.session); done <- l }()
+	done := make(chan learn.Result, 1)
+	go func() { l, _ := learn.Infer(s.session); done <- l }()
 	select {
 	case l := <-done:
 		require.Empty(t, l.Proposals)

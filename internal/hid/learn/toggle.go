@@ -1,4 +1,4 @@
-package hid
+package learn
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 )
 
 // toggles finds what the reports of a class do once for each press of mute, and never else.
-func (l *lesson) toggles(c class) []candidate {
+func (l *analysis) toggles(c class) []candidate {
 	var out []candidate
 	if v, ok := l.oncePerPress(c); ok {
 		out = append(out, v)
@@ -23,7 +23,7 @@ func (l *lesson) toggles(c class) []candidate {
 			if v.Byte = at; !l.byChance(c, col, up|down) {
 				out = append(out, l.toggle(c, &v, bitForm))
 			}
-		} else if c.keys[at] == 0 && (len(c.when) == 0 || len(col.values()) <= calm) {
+		} else if c.keys[at] == 0 && (len(c.when) == 0 || len(col.values()) <= maxDistinct) {
 			for _, v := range l.codes(col) {
 				v.Byte = at
 				out = append(out, l.toggle(c, &v, byteForm))
@@ -34,7 +34,7 @@ func (l *lesson) toggles(c class) []candidate {
 }
 
 // oncePerPress takes each report of the class for a press.
-func (l *lesson) oncePerPress(c class) (candidate, bool) {
+func (l *analysis) oncePerPress(c class) (candidate, bool) {
 	if len(c.when) == 0 && len(c.keys) > 0 || c.id == nil && len(c.when) == 0 {
 		return candidate{}, false
 	}
@@ -50,7 +50,7 @@ func (l *lesson) oncePerPress(c class) (candidate, bool) {
 
 // rises finds the bits that become 1 once in each press and never else, and those that become 0.
 // As a Tracker does, it takes a button to be up when the first state is known.
-func (l *lesson) rises(col column) (up, down byte) {
+func (l *analysis) rises(col column) (up, down byte) {
 	up, down = 0xff, 0xff
 	var was, wasNot byte
 	for i, p := range l.phases {
@@ -104,7 +104,7 @@ func button(up, down byte) (devices.ByteValue, bool) {
 }
 
 // codes finds the values that a byte takes on once in each press.
-func (l *lesson) codes(col column) []devices.ByteValue {
+func (l *analysis) codes(col column) []devices.ByteValue {
 	values := col.values()
 	if len(values) > testedValues {
 		return nil
@@ -129,8 +129,8 @@ func (l *lesson) codes(col column) []devices.ByteValue {
 }
 
 // toggle is the candidate that counts presses. v is nil if each report is one.
-func (l *lesson) toggle(c class, v *devices.ByteValue, form form) candidate {
-	r := c.rule(l.several())
+func (l *analysis) toggle(c class, v *devices.ByteValue, form form) candidate {
+	r := c.rule(l.hasInterfaces())
 	r.Kind, r.Value = devices.HIDToggle, v
 	cand := candidate{SourceKind: devices.SourceKind{HIDReport: &r}, device: c.device, rank: c.rank(true, form)}
 	cand.reports = len(c.reports)

@@ -1,4 +1,4 @@
-package hid
+package learn
 
 import (
 	"slices"
@@ -24,7 +24,7 @@ const (
 
 // classes are the classes with so many conditions. A class without a report in each press is left
 // out: it cannot follow the state.
-func (l *lesson) classes(s *stream, tests int) []class {
+func (l *analysis) classes(s *stream, tests int) []class {
 	out := []class{{stream: s, reports: s.reports}}
 	for range tests {
 		var narrower []class
@@ -37,7 +37,7 @@ func (l *lesson) classes(s *stream, tests int) []class {
 }
 
 // narrow adds one condition, on a byte behind those that have one.
-func (l *lesson) narrow(c class) []class {
+func (l *analysis) narrow(c class) []class {
 	from, to := c.first(), min(testedBytes, c.longest)
 	if n := len(c.when); n > 0 {
 		from, to = c.when[n-1].Byte+1, min(pairedBytes, to)
@@ -69,7 +69,7 @@ func (l *lesson) narrow(c class) []class {
 	return out
 }
 
-func (l *lesson) inEachPress(reports []phasedReport) bool {
+func (l *analysis) inEachPress(reports []phasedReport) bool {
 	have := make([]bool, len(l.phases))
 	for _, r := range reports {
 		have[r.phase] = true
@@ -85,7 +85,7 @@ func (l *lesson) inEachPress(reports []phasedReport) bool {
 // column is what one byte of the reports of a class was, by phase.
 type column [][]byte
 
-func (l *lesson) column(reports []phasedReport, at int) column {
+func (l *analysis) column(reports []phasedReport, at int) column {
 	c := make(column, len(l.phases))
 	for _, r := range reports {
 		if at < len(r.data) {
@@ -141,8 +141,8 @@ func (c column) noise(phases []phase) byte {
 	return noise
 }
 
-// lively are the bits that turned all the time.
-func (c column) lively() byte {
+// noisyBits are the bits that turned all the time.
+func (c column) noisyBits() byte {
 	var turns [8]int
 	var last byte
 	reports := 0
@@ -157,13 +157,13 @@ func (c column) lively() byte {
 			reports++
 		}
 	}
-	var lively byte
+	var noisy byte
 	for bit, n := range turns {
 		if n > reports/8 && (n > 1 || reports < 2*leastPresses) {
-			lively |= 1 << bit
+			noisy |= 1 << bit
 		}
 	}
-	return lively
+	return noisy
 }
 
 // before is the last value before a phase; false if there is none.

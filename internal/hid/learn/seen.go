@@ -1,16 +1,17 @@
-package hid
+package learn
 
 import (
 	"fmt"
 	"slices"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/hid"
 	"sidetone/internal/hid/descriptor"
 )
 
 // Seen is the reports of one number that one device has sent, for a person to compare.
 type Seen struct {
-	Device  Device
+	Device  hid.Device
 	ID      *devices.Byte // nil: reports have no number
 	Reports int
 	Phases  []SeenPhase
@@ -32,7 +33,7 @@ type SeenReport struct {
 // mostSeen is how many different reports of a phase a person wants to see.
 const mostSeen = 6
 
-func (l *lesson) seen() []Seen {
+func (l *analysis) seen() []Seen {
 	var out []Seen
 	for _, s := range l.streams {
 		seen := Seen{Device: s.device, ID: s.id, Reports: len(s.reports)}
@@ -63,7 +64,7 @@ func (p *SeenPhase) add(data []byte) {
 }
 
 // notes are what a person should know beside the proposals, and why there may be none.
-func (l *lesson) notes(found int) []string {
+func (l *analysis) notes(found int) []string {
 	var out []string
 	note := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if l.product.Bus != devices.USB && l.product.Bus != devices.Bluetooth {
@@ -72,10 +73,10 @@ func (l *lesson) notes(found int) []string {
 	for _, e := range l.denied {
 		note("%s could not be read, so its reports are missing: %s", e.Node, e.Error)
 	}
-	if len(l.broken) > 0 {
-		note("the device went away or reports were lost %d times during the recording: learn again, that may hide the rule", len(l.broken))
+	if len(l.interruptions) > 0 {
+		note("the device went away or reports were lost %d times during the recording: learn again, that may hide the rule", len(l.interruptions))
 	}
-	if l.doubtful > 0 && found == 0 {
+	if l.rejectedAsNoise > 0 && found == 0 {
 		note("many bits of the reports turn all the time; some followed the marks, but no better than chance would: learn again with more rounds")
 	}
 	if len(l.streams) == 0 {
@@ -84,12 +85,12 @@ func (l *lesson) notes(found int) []string {
 		return out
 	}
 	for _, d := range l.devices {
-		desc := describe(*d)
+		desc := hid.Describe(*d)
 		if desc == nil {
 			note("the report descriptor of %s makes no sense or could not be read: rules for bytes only were tried", d.Node)
 			continue
 		}
-		if fields := usageFields(devices.HIDUsage{}, desc); len(fields) > 0 && l.told(*d, fields) == 0 {
+		if fields := hid.UsageFields(devices.HIDUsage{}, desc); len(fields) > 0 && l.told(*d, fields) == 0 {
 			note("%s declares Phone Mute, but sent no report with it. Many headsets do that only in a call: start one and learn again", d.Node)
 		}
 		if n := l.pressesOf(*d, desc.Find(descriptor.Input, pageConsumer, consumerMute)); n > 0 {
@@ -103,7 +104,7 @@ func (l *lesson) notes(found int) []string {
 const consumerMute = 0xe2
 
 // pressesOf counts how often one of some fields became 1.
-func (l *lesson) pressesOf(d Device, fields []descriptor.Field) int {
+func (l *analysis) pressesOf(d hid.Device, fields []descriptor.Field) int {
 	n := 0
 	for _, f := range fields {
 		var was int32

@@ -1,4 +1,5 @@
-package hid
+// Package learn infers the rules of a catalogue from what a headset sends while its user presses mute and says what is true.
+package learn
 
 import (
 	"cmp"
@@ -8,11 +9,12 @@ import (
 	"strings"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/hid"
 )
 
-// Lesson is what a Session teaches.
-type Lesson struct {
-	Device    Device     // the headset; one of its HID devices
+// Result is what can be concluded from a Session.
+type Result struct {
+	Device    hid.Device // the headset; one of its HID devices
 	Proposals []Proposal // best first; each one was run over the session and gave the marked states
 	Notes     []string   // what else a person should know
 	Seen      []Seen     // the reports that came
@@ -21,32 +23,32 @@ type Lesson struct {
 // Proposal is a source of hardware_mute that explains a Session.
 type Proposal struct {
 	Rule    devices.SourceRule
-	Device  Device   // whose reports it reads
-	Why     string   // what was seen
-	Reports int      // how many reports it rests on
-	Right   int      // at how many marks the rule gave the marked state; at no mark another one
-	Marks   int      // how many marks there were
-	Doubts  []string // what a person should make sure of
+	Device  hid.Device // whose reports it reads
+	Why     string     // what was seen
+	Reports int        // how many reports it rests on
+	Right   int        // at how many marks the rule gave the marked state; at no mark another one
+	Marks   int        // how many marks there were
+	Doubts  []string   // what a person should make sure of
 }
 
 // mostProposals is how many are worth reading.
 const mostProposals = 3
 
-// Learn looks for rules that tell from the reports of a session what its marks say. The error is
+// Infer looks for rules that tell from the reports of a session what its marks say. The error is
 // an *UnfitError; that nothing was found is none.
-func Learn(s Session) (Lesson, error) {
-	l, err := takeApart(s)
+func Infer(s Session) (Result, error) {
+	l, err := parseSession(s)
 	if err != nil {
-		return Lesson{}, err
+		return Result{}, err
 	}
 	found := l.proposals()
-	return Lesson{Device: l.product, Proposals: found, Notes: l.notes(len(found)), Seen: l.seen()}, nil
+	return Result{Device: l.product, Proposals: found, Notes: l.notes(len(found)), Seen: l.seen()}, nil
 }
 
 // candidate is a rule that is yet to be checked.
 type candidate struct {
 	devices.SourceKind
-	device  Device
+	device  hid.Device
 	rank    rank
 	why     string
 	reports int
@@ -78,12 +80,12 @@ const (
 )
 
 func (r rank) compare(o rank) int {
-	return cmp.Or(order(r.toggle, o.toggle), cmp.Compare(r.turns, o.turns), order(r.bytes, o.bytes),
+	return cmp.Or(falseFirst(r.toggle, o.toggle), cmp.Compare(r.turns, o.turns), falseFirst(r.bytes, o.bytes),
 		cmp.Compare(r.tests, o.tests), cmp.Compare(r.zeros, o.zeros), cmp.Compare(r.form, o.form))
 }
 
-// order puts false before true.
-func order(a, b bool) int {
+// falseFirst puts false before true.
+func falseFirst(a, b bool) int {
 	switch {
 	case a == b:
 		return 0
@@ -96,9 +98,9 @@ func order(a, b bool) int {
 
 // proposals are the candidates that stand the check. Beside a state that the device shows, presses
 // are not worth counting.
-func (l *lesson) proposals() []Proposal {
+func (l *analysis) proposals() []Proposal {
 	found := l.usages()
-	covered := func(c candidate) bool { return slices.ContainsFunc(found, c.readsSame) }
+	covered := func(c candidate) bool { return slices.ContainsFunc(found, c.readsSameBits) }
 	var reports []accepted
 	for _, s := range l.streams {
 		reports = append(reports, l.search(s)...)
@@ -143,7 +145,7 @@ func distinct(list []accepted) []accepted {
 }
 
 // search looks for rules with as few conditions as will do.
-func (l *lesson) search(s *stream) []accepted {
+func (l *analysis) search(s *stream) []accepted {
 	var out []accepted
 	levels, toggles := false, false
 	for tests := 0; tests <= mostTests && !levels; tests++ {
@@ -172,18 +174,18 @@ func (c class) rule(several bool) devices.HIDReport {
 	return r
 }
 
-// several reports whether the product has HID devices on more than one interface.
-func (l *lesson) several() bool {
-	return slices.ContainsFunc(l.devices, func(d *Device) bool { return d.Interface != l.devices[0].Interface }) || len(l.denied) > 0
+// hasInterfaces reports whether the product has HID devices on more than one interface.
+func (l *analysis) hasInterfaces() bool {
+	return slices.ContainsFunc(l.devices, func(d *hid.Device) bool { return d.Interface != l.devices[0].Interface }) || len(l.denied) > 0
 }
 
-// readsSame reports whether another candidate, of a declared control, reads the same bits.
-func (c candidate) readsSame(o accepted) bool {
+// readsSameBits reports whether another candidate, of a declared control, reads the same bits.
+func (c candidate) readsSameBits(o accepted) bool {
 	r, u := c.HIDReport, o.HIDUsage
 	if r == nil || u == nil || r.Value == nil || c.device.Node != o.device.Node {
 		return false
 	}
-	for _, f := range usageFields(*u, describe(o.device)) {
+	for _, f := range hid.UsageFields(*u, hid.Describe(o.device)) {
 		if f.ReportID != 0 && (r.ReportID == nil || devices.Byte(f.ReportID) != *r.ReportID) {
 			continue
 		}

@@ -1,10 +1,11 @@
-package hid
+package learn
 
 import (
 	"fmt"
 	"slices"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/hid"
 	"sidetone/internal/hid/descriptor"
 )
 
@@ -37,7 +38,7 @@ func (p phase) all() byte {
 
 // stream is the reports of one number that one device has sent.
 type stream struct {
-	device  Device
+	device  hid.Device
 	desc    *descriptor.Descriptor // nil: makes no sense
 	id      *devices.Byte          // nil: the device's reports have no number
 	keys    map[int]byte           // by place: bits that are keys for the host
@@ -50,19 +51,19 @@ type phasedReport struct {
 	phase int
 }
 
-// lesson is a Session taken apart.
-type lesson struct {
-	session  Session
-	phases   []phase
-	ends     []int     // by phase: where in the session its mark is
-	devices  []*Device // that were there, in order of coming, one for each node
-	denied   []Event
-	streams  []*stream
-	broken   []Happening       // what has torn the recording
-	starts   []*devices.Anchor // of rules that count presses; nil: not looked for yet
-	lively   *int              // bits that turn all the time; nil: not counted yet
-	doubtful int               // candidates that follow no better than chance would
-	product  Device            // one of the devices, for what they have in common
+// analysis is a Session sorted by phases and reports.
+type analysis struct {
+	session         Session
+	phases          []phase
+	ends            []int         // by phase: where in the session its mark is
+	devices         []*hid.Device // that were there, in order of coming, one for each node
+	denied          []hid.Event
+	streams         []*stream
+	interruptions   []hid.Happening   // what has torn the recording
+	starts          []*devices.Anchor // of rules that count presses; nil: not looked for yet
+	noisyBits       *int              // bits that turn all the time; nil: not counted yet
+	rejectedAsNoise int               // candidates that follow no better than chance would
+	product         hid.Device        // one of the devices, for what they have in common
 }
 
 // UnfitError is why nothing can be learnt from a session, and how to make one that fits.
@@ -71,9 +72,9 @@ type UnfitError struct{ Problem string }
 // Error says why.
 func (e *UnfitError) Error() string { return e.Problem }
 
-// takeApart sorts a session by phases and reports.
-func takeApart(s Session) (*lesson, error) {
-	l := &lesson{session: s}
+// parseSession sorts a session by phases and reports.
+func parseSession(s Session) (*analysis, error) {
+	l := &analysis{session: s}
 	l.mark()
 	if n := l.presses(); n < leastPresses {
 		return nil, &UnfitError{fmt.Sprintf("the session has %d presses of mute: at least %d are needed, each followed by the mark muted or unmuted", n, leastPresses)}
@@ -85,7 +86,7 @@ func takeApart(s Session) (*lesson, error) {
 }
 
 // mark finds the phases. Those before the first known state are one.
-func (l *lesson) mark() {
+func (l *analysis) mark() {
 	for i, step := range l.session {
 		switch {
 		case step.Mark == "" || len(l.phases) == 0 && !step.Mark.tells():
@@ -103,7 +104,7 @@ func (l *lesson) mark() {
 	}
 }
 
-func (l *lesson) presses() int {
+func (l *analysis) presses() int {
 	n := 0
 	for _, p := range l.phases {
 		if p.role == pressed {
@@ -114,7 +115,7 @@ func (l *lesson) presses() int {
 }
 
 // sort makes the streams. Reports after the last mark lead to nothing that is known.
-func (l *lesson) sort() error {
+func (l *analysis) sort() error {
 	at := 0
 	for i, step := range l.session[:l.ends[len(l.ends)-1]] {
 		if i > l.ends[at] {
@@ -123,15 +124,15 @@ func (l *lesson) sort() error {
 		e := step.Event
 		switch {
 		case step.Mark != "":
-		case e.Happening == Attached && e.Device != nil:
+		case e.Happening == hid.Attached && e.Device != nil:
 			if err := l.attach(e); err != nil {
 				return err
 			}
-		case e.Happening == Denied:
+		case e.Happening == hid.Denied:
 			l.denied = append(l.denied, e)
-		case e.Happening == Gone, e.Happening == Lost:
-			l.broken = append(l.broken, e.Happening)
-		case e.Happening == Report:
+		case e.Happening == hid.Gone, e.Happening == hid.Lost:
+			l.interruptions = append(l.interruptions, e.Happening)
+		case e.Happening == hid.Report:
 			l.hear(e.Node, e.Data, at)
 		}
 	}
@@ -141,7 +142,7 @@ func (l *lesson) sort() error {
 	return nil
 }
 
-func (l *lesson) attach(e Event) error {
+func (l *analysis) attach(e hid.Event) error {
 	d := *e.Device
 	d.Node = e.Node
 	if len(l.devices) == 0 {
@@ -150,13 +151,13 @@ func (l *lesson) attach(e Event) error {
 	if p := l.product; p.Bus != d.Bus || p.VID != d.VID || p.PID != d.PID || p.Container != d.Container {
 		return &UnfitError{fmt.Sprintf("the session has reports of several devices, %s and %s: record them one by one", p, d)}
 	}
-	known := func(o *Device) bool { return o.Node == d.Node }
+	known := func(o *hid.Device) bool { return o.Node == d.Node }
 	l.devices = append(slices.DeleteFunc(l.devices, known), &d)
 	return nil
 }
 
-func (l *lesson) hear(node string, data []byte, phase int) {
-	i := slices.IndexFunc(l.devices, func(d *Device) bool { return d.Node == node })
+func (l *analysis) hear(node string, data []byte, phase int) {
+	i := slices.IndexFunc(l.devices, func(d *hid.Device) bool { return d.Node == node })
 	if i < 0 || len(data) == 0 {
 		return
 	}
@@ -167,9 +168,9 @@ func (l *lesson) hear(node string, data []byte, phase int) {
 
 // stream returns that of a report. Without a descriptor nobody knows whether the first byte is a
 // number: then all are one stream, and the first byte may become a condition.
-func (l *lesson) stream(d Device, data []byte) *stream {
+func (l *analysis) stream(d hid.Device, data []byte) *stream {
 	var id *devices.Byte
-	desc := describe(d)
+	desc := hid.Describe(d)
 	if desc != nil && desc.Numbered {
 		number := devices.Byte(data[0])
 		id = &number

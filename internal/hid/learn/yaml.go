@@ -1,4 +1,4 @@
-package hid
+package learn
 
 import (
 	"fmt"

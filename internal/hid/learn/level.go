@@ -1,4 +1,4 @@
-package hid
+package learn
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/hid"
 	"sidetone/internal/hid/descriptor"
 )
 
@@ -16,7 +17,7 @@ const (
 )
 
 // levels finds where the reports of a class show the state.
-func (l *lesson) levels(c class) []candidate {
+func (l *analysis) levels(c class) []candidate {
 	var out []candidate
 	for at := c.first(); at < min(c.longest, descriptor.MaxReport); at++ {
 		col := l.column(c.reports, at)
@@ -40,7 +41,7 @@ func (l *lesson) levels(c class) []candidate {
 }
 
 // counters are those of some bits that count, be it among the reports of the class or among all.
-func (l *lesson) counters(c class, col column, at int, among byte) byte {
+func (l *analysis) counters(c class, col column, at int, among byte) byte {
 	var mask byte
 	for bit := range 8 {
 		if among&(1<<bit) != 0 && (col.counts(bit) || len(c.when) > 0 && l.column(c.stream.reports, at).counts(bit)) {
@@ -73,7 +74,7 @@ func (c column) follow(phases []phase) (direct, inverse byte) {
 }
 
 // bitLevel is the level that some bits of a byte show.
-func (l *lesson) bitLevel(c class, col column, at int, direct, inverse byte) candidate {
+func (l *analysis) bitLevel(c class, col column, at int, direct, inverse byte) candidate {
 	mask := direct | inverse
 	v := devices.ByteValue{Byte: at}
 	if mask != 0xff {
@@ -133,8 +134,8 @@ func (c column) lists(phases []phase) (devices.ByteValue, bool) {
 }
 
 // level is the candidate that reads a value.
-func (l *lesson) level(c class, col column, v devices.ByteValue, form form) candidate {
-	r := c.rule(l.several())
+func (l *analysis) level(c class, col column, v devices.ByteValue, form form) candidate {
+	r := c.rule(l.hasInterfaces())
 	r.Value = &v
 	cand := candidate{SourceKind: devices.SourceKind{HIDReport: &r}, device: c.device, rank: c.rank(false, form)}
 	cand.why = fmt.Sprintf("%s%s: %s", c.name(), conditions(c.when), levelWords(v))
@@ -153,7 +154,7 @@ func (l *lesson) level(c class, col column, v devices.ByteValue, form form) cand
 }
 
 // turns is how often a level changed more than once in a phase.
-func (l *lesson) turns(col column, v devices.ByteValue) int {
+func (l *analysis) turns(col column, v devices.ByteValue) int {
 	turns := 0
 	for i, values := range col {
 		if l.phases[i].role == opening {
@@ -175,7 +176,7 @@ func (l *lesson) turns(col column, v devices.ByteValue) int {
 // read is what a value means where its byte is b.
 func read(v devices.ByteValue, b byte) devices.Tri {
 	v.Byte = 0
-	t, _ := valueOf([]byte{b}, v, true)
+	t, _ := hid.ValueOf([]byte{b}, v, true)
 	return t
 }
 

@@ -1,10 +1,11 @@
-package hid
+package learn
 
 import (
 	"slices"
 	"time"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/hid"
 )
 
 // mostChecked is how many candidates of one search are checked, best first.
@@ -24,7 +25,7 @@ func (a accepted) proposal(marks int) Proposal {
 }
 
 // accept returns the candidates that stand the check.
-func (l *lesson) accept(list []candidate) []accepted {
+func (l *analysis) accept(list []candidate) []accepted {
 	slices.SortStableFunc(list, func(a, b candidate) int { return a.rank.compare(b.rank) })
 	var out []accepted
 	for _, c := range list[:min(len(list), mostChecked)] {
@@ -36,7 +37,7 @@ func (l *lesson) accept(list []candidate) []accepted {
 }
 
 // acceptOne tries the anchors of a rule that counts presses one after another.
-func (l *lesson) acceptOne(c candidate) (accepted, bool) {
+func (l *analysis) acceptOne(c candidate) (accepted, bool) {
 	if !c.rank.toggle {
 		right, ok := l.check(c.SourceKind)
 		return accepted{c, right}, ok
@@ -52,7 +53,7 @@ func (l *lesson) acceptOne(c candidate) (accepted, bool) {
 }
 
 // catalogueOf is the smallest catalogue with a rule for a device.
-func catalogueOf(r devices.SourceRule, d Device) *devices.Catalogue {
+func catalogueOf(r devices.SourceRule, d hid.Device) *devices.Catalogue {
 	return &devices.Catalogue{
 		Schema: devices.SchemaVersion,
 		Vendor: devices.Vendor{ID: "learnt", Name: "Learnt", URL: "https://learnt.example", ClientID: "123456789012345678"},
@@ -66,7 +67,7 @@ func catalogueOf(r devices.SourceRule, d Device) *devices.Catalogue {
 }
 
 // linkKind is how a catalogue names the device's bus. Other buses than these two have no name.
-func linkKind(d Device) devices.LinkKind {
+func linkKind(d hid.Device) devices.LinkKind {
 	if d.Bus == devices.Bluetooth {
 		return devices.LinkBluetooth
 	}
@@ -76,12 +77,12 @@ func linkKind(d Device) devices.LinkKind {
 // check runs a rule over the session as the agent would. At each mark its state must be the marked
 // one; only before the device has told anything may it be unknown. It returns at how many marks it
 // was known.
-func (l *lesson) check(k devices.SourceKind) (right int, ok bool) {
+func (l *analysis) check(k devices.SourceKind) (right int, ok bool) {
 	cat := catalogueOf(devices.SourceRule{Field: devices.HardwareMute, SourceKind: k}, l.product)
 	if len(cat.Check()) > 0 {
 		return 0, false
 	}
-	r := replay{t: NewTracker(NewRules(cat, devices.Linux))}
+	r := replay{t: hid.NewTracker(hid.NewRules(cat, devices.Linux))}
 	start := -1
 	if anchorOf(k) != nil {
 		start = l.firstUnmuted()
@@ -110,26 +111,26 @@ func (l *lesson) check(k devices.SourceKind) (right int, ok bool) {
 
 // firstUnmuted is where in the session the first mark is that says unmuted. A rule that counts
 // presses begins there: that is taken for the moment when the device was plugged in.
-func (l *lesson) firstUnmuted() int {
+func (l *analysis) firstUnmuted() int {
 	i := slices.IndexFunc(l.phases, func(p phase) bool { return !p.muted })
 	return l.ends[i]
 }
 
 // replay runs the steps of a session through a Tracker.
 type replay struct {
-	t   *Tracker
+	t   *hid.Tracker
 	now time.Time
 }
 
 // plug plugs in the devices that are there after some steps.
 func (r *replay) plug(before Session) {
-	var there []Event
+	var there []hid.Event
 	for _, step := range before {
 		e := step.Event
-		if e.Happening == Attached || e.Happening == Denied || e.Happening == Gone {
-			there = slices.DeleteFunc(there, func(o Event) bool { return o.Node == e.Node })
+		if e.Happening == hid.Attached || e.Happening == hid.Denied || e.Happening == hid.Gone {
+			there = slices.DeleteFunc(there, func(o hid.Event) bool { return o.Node == e.Node })
 		}
-		if step.Mark == "" && e.Happening == Attached {
+		if step.Mark == "" && e.Happening == hid.Attached {
 			e.Plugged = true
 			there = append(there, e)
 		}

@@ -1,4 +1,4 @@
-package hid
+package learn
 
 import (
 	"bufio"
@@ -8,6 +8,8 @@ import (
 	"io"
 	"regexp"
 	"time"
+
+	"sidetone/internal/hid"
 )
 
 // Mark is what the user of a headset says at one moment of a Session. It ends a phase: what has
@@ -30,7 +32,7 @@ func (m Mark) tells() bool { return m == MarkUnmuted || m == MarkMuted }
 
 // Step is one line of a Session: an Event or a Mark.
 type Step struct {
-	Event Event     // if there is no Mark
+	Event hid.Event // if there is no Mark
 	Mark  Mark      // empty: this is an event
 	At    time.Time // of the mark; an event has its own
 }
@@ -138,8 +140,8 @@ func (s Step) problem() string {
 	}
 	e := s.Event
 	switch e.Happening {
-	case Attached, Denied:
-	case Gone, Report, Lost, Answer:
+	case hid.Attached, hid.Denied:
+	case hid.Gone, hid.Report, hid.Lost, hid.Answer:
 		return ""
 	default:
 		return fmt.Sprintf("neither a mark nor an event: unknown happening %q", e.Happening)
@@ -155,8 +157,8 @@ func (s Step) problem() string {
 	return ""
 }
 
-// Teaches reports whether the session has what Learn needs, however early it ended.
-func (s Session) Teaches() bool {
-	_, err := takeApart(s)
+// Suffices reports whether the session has what Infer needs, however early it ended.
+func (s Session) Suffices() bool {
+	_, err := parseSession(s)
 	return err == nil
 }
