@@ -16,73 +16,81 @@ import (
 func TestReportsEveryChange(t *testing.T) {
 	for _, tr := range []Transport{WebSocket, HTTP} {
 		t.Run(string(tr), func(t *testing.T) {
-			s := serve(t, fakeserver.Options{})
-			opts := quick(s.Port())
-			opts.Transports = only(tr)
-			h := start(t, opts)
-			for _, mute := range []devices.Tri{devices.False, devices.True, devices.Unknown, devices.False} {
-				h.publish(mute)
-				has(t, s, mute)
-			}
-			h.publish(devices.False) // nothing new, nothing sent
-			h.publish(devices.True)
-			has(t, s, devices.True)
-			eventually(t, "five deliveries", func() bool { return len(h.delivered()) == 5 })
-			first, second := h.delivered()[0], h.delivered()[1]
-			require.True(t, first.First)
-			require.Equal(t, "Headset Ünïcode 🎧 added (audiooutput, audioinput)", devices.Reasons(first.Changes))
-			require.Equal(t, "Headset Ünïcode 🎧: mic muted", devices.Reasons(second.Changes))
-			require.Equal(t, tr, second.To.Transport)
-			require.Positive(t, second.SinceOS)
+			everywhere(t, func(t *testing.T, m *machine) {
+				s := m.serve(fakeserver.Options{})
+				opts := quick(s.Port())
+				opts.Transports = only(tr)
+				h := m.start(opts)
+				for _, mute := range []devices.Tri{devices.False, devices.True, devices.Unknown, devices.False} {
+					h.publish(mute)
+					has(t, s, mute)
+				}
+				h.publish(devices.False) // nothing new, nothing sent
+				h.publish(devices.True)
+				has(t, s, devices.True)
+				eventually(t, "five deliveries", func() bool { return len(h.delivered()) == 5 })
+				first, second := h.delivered()[0], h.delivered()[1]
+				require.True(t, first.First)
+				require.Equal(t, "Headset Ünïcode 🎧 added (audiooutput, audioinput)", devices.Reasons(first.Changes))
+				require.Equal(t, "Headset Ünïcode 🎧: mic muted", devices.Reasons(second.Changes))
+				require.Equal(t, tr, second.To.Transport)
+				require.Positive(t, second.SinceOS)
 
-			st := h.session()
-			require.Equal(t, map[Transport]State{WebSocket: Ready, HTTP: Degraded}[tr], st.State)
-			require.Equal(t, s.Port(), st.Port)
-			require.Equal(t, h.generation, st.Generation)
-			h.stop()
-			hasNone(t, s)
-			require.Equal(t, Stopped, h.Status().State)
-			spotless(t, s)
+				st := h.session()
+				require.Equal(t, map[Transport]State{WebSocket: Ready, HTTP: Degraded}[tr], st.State)
+				require.Equal(t, s.Port(), st.Port)
+				require.Equal(t, h.generation, st.Generation)
+				h.stop()
+				hasNone(t, s)
+				require.Equal(t, Stopped, h.Status().State)
+				spotless(t, s)
+			})
 		})
 	}
 }
 
 func TestFullListOnConnectEvenIfEmpty(t *testing.T) {
-	s := serve(t, fakeserver.Options{})
-	h := start(t, quick(s.Port()))
-	h.Publish(devices.Snapshot{Generation: 1})
-	eventually(t, "a first delivery", func() bool { return len(h.delivered()) == 1 })
-	require.Len(t, s.Payloads(), 1)
-	require.Empty(t, s.Payloads()[0].Devices)
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		s := m.serve(fakeserver.Options{})
+		h := m.start(quick(s.Port()))
+		h.Publish(devices.Snapshot{Generation: 1})
+		eventually(t, "a first delivery", func() bool { return len(h.delivered()) == 1 })
+		require.Len(t, s.Payloads(), 1)
+		require.Empty(t, s.Payloads()[0].Devices)
+	})
 }
 
 func TestNothingIsSentBeforeTheFirstSnapshot(t *testing.T) {
-	s := serve(t, fakeserver.Options{})
-	opts := quick(s.Port())
-	opts.Origin = origin
-	h := start(t, opts)
-	eventually(t, "a connection", func() bool { return h.session().Transport == WebSocket })
-	require.Empty(t, s.Payloads())
-	h.stop()
-	hasNone(t, s)
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		s := m.serve(fakeserver.Options{})
+		opts := quick(s.Port())
+		opts.Origin = origin
+		h := m.start(opts)
+		eventually(t, "a connection", func() bool { return h.session().Transport == WebSocket })
+		require.Empty(t, s.Payloads())
+		h.stop()
+		hasNone(t, s)
+	})
 }
 
 func TestChoosesTheFirstThatProves(t *testing.T) {
-	ports := freePorts(t, 6)
-	blackHole(t, ports[0])
-	squatter := serve(t, fakeserver.Options{Ports: ports[1:2], Fault: fakeserver.Fault{Kind: fakeserver.FaultSquatter}})
-	// ports[2] is closed
-	third := serve(t, fakeserver.Options{Ports: ports[3:4]})
-	fourth := serve(t, fakeserver.Options{Ports: ports[4:5]})
-	opts := quick(ports...)
-	opts.Clients = FirstClient
-	h := start(t, opts)
-	h.publish(devices.True)
-	has(t, third, devices.True)
-	for _, p := range squatter.Payloads() {
-		require.Empty(t, p.Devices, "not one name goes to a program that is no client")
-	}
-	require.Empty(t, fourth.Payloads(), "one client is served, and kept")
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		ports := m.freePorts(6)
+		m.blackHole(ports[0])
+		squatter := m.serve(fakeserver.Options{Ports: ports[1:2], Fault: fakeserver.Fault{Kind: fakeserver.FaultSquatter}})
+		// ports[2] is closed
+		third := m.serve(fakeserver.Options{Ports: ports[3:4]})
+		fourth := m.serve(fakeserver.Options{Ports: ports[4:5]})
+		opts := quick(ports...)
+		opts.Clients = FirstClient
+		h := m.start(opts)
+		h.publish(devices.True)
+		has(t, third, devices.True)
+		for _, p := range squatter.Payloads() {
+			require.Empty(t, p.Devices, "not one name goes to a program that is no client")
+		}
+		require.Empty(t, fourth.Payloads(), "one client is served, and kept")
+	})
 }
 
 func TestProofs(t *testing.T) {
@@ -102,33 +110,35 @@ func TestProofs(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			s := serve(t, c.server)
-			ctx, cancel := context.WithTimeout(context.Background(), patience)
-			defer cancel()
-			probing := Options{ClientID: clientID, Transports: only(c.set)}
-			if c.set == all {
-				probing.Transports = []Transport{WebSocket, HTTP}
-			}
-			prober := New(probing)
-			p, err := prober.prove(ctx, prober.newPeer(Process{}), location{port: Listener{Port: s.Port()}})
-			require.NoError(t, err)
-			require.Equal(t, c.proof, p.proof)
-			p.close()
-			opts := quick(s.Port())
-			opts.Transports = only(c.set)
-			if name != "fingerprint, no origin" {
-				opts.Origin = origin
-			}
-			before := len(s.Payloads())
-			h := start(t, opts)
-			h.publish(devices.True)
-			has(t, s, devices.True)
-			eventually(t, "a delivery", func() bool { return len(h.delivered()) == 1 })
-			require.Equal(t, c.tr, h.delivered()[0].To.Transport)
-			for _, p := range s.Payloads()[before : before+c.probes] {
-				require.Empty(t, p.Devices, "proof comes before data")
-			}
-			spotless(t, s)
+			inVirtualTime(t, func(t *testing.T, m *machine) {
+				s := m.serve(c.server)
+				ctx, cancel := context.WithTimeout(context.Background(), patience)
+				defer cancel()
+				probing := Options{ClientID: clientID, Transports: only(c.set), DialPort: m.dialPort}
+				if c.set == all {
+					probing.Transports = []Transport{WebSocket, HTTP}
+				}
+				prober := New(probing)
+				p, err := prober.prove(ctx, prober.newPeer(Process{}), location{port: Listener{Port: s.Port()}})
+				require.NoError(t, err)
+				require.Equal(t, c.proof, p.proof)
+				p.close()
+				opts := quick(s.Port())
+				opts.Transports = only(c.set)
+				if name != "fingerprint, no origin" {
+					opts.Origin = origin
+				}
+				before := len(s.Payloads())
+				h := m.start(opts)
+				h.publish(devices.True)
+				has(t, s, devices.True)
+				eventually(t, "a delivery", func() bool { return len(h.delivered()) == 1 })
+				require.Equal(t, c.tr, h.delivered()[0].To.Transport)
+				for _, p := range s.Payloads()[before : before+c.probes] {
+					require.Empty(t, p.Devices, "proof comes before data")
+				}
+				spotless(t, s)
+			})
 		})
 	}
 }
@@ -173,25 +183,26 @@ func TestFaults(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.fault+" "+string(c.set), func(t *testing.T) {
-			t.Parallel()
-			fault, err := fakeserver.ParseFault(c.fault)
-			require.NoError(t, err)
-			s := serve(t, fakeserver.Options{})
-			require.NoError(t, s.SetFault(fault))
-			opts := quick(s.Port())
-			opts.Transports, opts.Origin = only(c.set), origin
-			h := start(t, opts)
-			h.publish(devices.True)
-			eventually(t, "the status says what is wrong", func() bool {
-				return strings.Contains(h.trouble(), c.status)
+			inVirtualTime(t, func(t *testing.T, m *machine) {
+				fault, err := fakeserver.ParseFault(c.fault)
+				require.NoError(t, err)
+				s := m.serve(fakeserver.Options{})
+				require.NoError(t, s.SetFault(fault))
+				opts := quick(s.Port())
+				opts.Transports, opts.Origin = only(c.set), origin
+				h := m.start(opts)
+				h.publish(devices.True)
+				eventually(t, "the status says what is wrong", func() bool {
+					return strings.Contains(h.trouble(), c.status)
+				})
+				require.NoError(t, s.SetFault(fakeserver.Fault{}))
+				if h.session().NextTry.IsZero() && slices.Contains([]State{Unsupported, Refused}, h.session().State) {
+					require.NoError(t, s.Restart()) // nothing less makes it worth another try
+				}
+				h.publish(devices.False)
+				has(t, s, devices.False)
+				eventually(t, "ready again", func() bool { return h.connected() && h.trouble() == "" })
 			})
-			require.NoError(t, s.SetFault(fakeserver.Fault{}))
-			if h.session().NextTry.IsZero() && slices.Contains([]State{Unsupported, Refused}, h.session().State) {
-				require.NoError(t, s.Restart()) // nothing less makes it worth another try
-			}
-			h.publish(devices.False)
-			has(t, s, devices.False)
-			eventually(t, "ready again", func() bool { return h.connected() && h.trouble() == "" })
 		})
 	}
 }
@@ -200,51 +211,58 @@ func TestFaults(t *testing.T) {
 func TestFallsBack(t *testing.T) {
 	for _, fault := range []string{"websocket/close-code=4001", "websocket/error=4006", "websocket/ready-never", "websocket/close-code=4002"} {
 		t.Run(fault, func(t *testing.T) {
-			t.Parallel()
-			f, err := fakeserver.ParseFault(fault)
-			require.NoError(t, err)
-			s := serve(t, fakeserver.Options{Fault: f})
-			h := start(t, quick(s.Port()))
-			h.publish(devices.True)
-			eventually(t, "delivered over HTTP", func() bool {
-				d := h.delivered()
-				return len(d) > 0 && d[len(d)-1].To.Transport == HTTP
+			inVirtualTime(t, func(t *testing.T, m *machine) {
+				f, err := fakeserver.ParseFault(fault)
+				require.NoError(t, err)
+				s := m.serve(fakeserver.Options{Fault: f})
+				h := m.start(quick(s.Port()))
+				h.publish(devices.True)
+				eventually(t, "delivered over HTTP", func() bool {
+					d := h.delivered()
+					return len(d) > 0 && d[len(d)-1].To.Transport == HTTP
+				})
+				has(t, s, devices.True)
 			})
-			has(t, s, devices.True)
 		})
 	}
 }
 
 func TestLateIsNotLost(t *testing.T) {
-	for _, fault := range []string{"ready-late=150ms", "answer-late=150ms"} {
-		f, err := fakeserver.ParseFault(fault)
-		require.NoError(t, err)
-		s := serve(t, fakeserver.Options{Fault: f})
-		opts := quick(s.Port())
-		opts.Origin = origin
-		h := start(t, opts)
-		h.publish(devices.False)
-		h.publish(devices.True)
-		has(t, s, devices.True)
-		eventually(t, "delivered", func() bool { return h.Status().State == Ready })
-		require.Empty(t, h.trouble())
-		h.stop()
-	}
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		for _, fault := range []string{"ready-late=150ms", "answer-late=150ms"} {
+			f, err := fakeserver.ParseFault(fault)
+			require.NoError(t, err)
+			s := m.serve(fakeserver.Options{Fault: f})
+			opts := quick(s.Port())
+			opts.Origin = origin
+			h := m.start(opts)
+			h.publish(devices.False)
+			h.publish(devices.True)
+			has(t, s, devices.True)
+			eventually(t, "delivered", func() bool { return h.Status().State == Ready })
+			require.Empty(t, h.trouble())
+			h.stop()
+		}
+	})
 }
 
 func TestFollowsTheClient(t *testing.T) {
 	for _, tr := range []Transport{WebSocket, HTTP} {
-		t.Run(string(tr), func(t *testing.T) { followTheClient(t, tr, newMachine(t)) })
-		t.Run(string(tr)+" where the system tells nothing", func(t *testing.T) { followTheClient(t, tr, noLocal{}) })
+		t.Run(string(tr), func(t *testing.T) {
+			everywhere(t, func(t *testing.T, m *machine) { followTheClient(t, tr, m, m) })
+		})
+		t.Run(string(tr)+" where the system tells nothing", func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, m *machine) { followTheClient(t, tr, m, noLocal{}) })
+		})
 	}
 }
 
-func followTheClient(t *testing.T, tr Transport, local Local) {
-	ports := freePorts(t, 3)
-	s := serve(t, fakeserver.Options{Ports: ports[:1]})
+func followTheClient(t *testing.T, tr Transport, m *machine, local Local) {
+	ports := m.freePorts(3)
+	s := m.serve(fakeserver.Options{Ports: ports[:1]})
 	opts := quick(ports...)
 	opts.Transports, opts.Local = only(tr), local
-	h := start(t, opts)
+	h := m.start(opts)
 	h.publish(devices.True)
 	has(t, s, devices.True)
 	for _, port := range []int{ports[2], ports[1], ports[1]} {
@@ -263,72 +281,80 @@ func followTheClient(t *testing.T, tr Transport, local Local) {
 }
 
 func TestResend(t *testing.T) {
-	s := serve(t, fakeserver.Options{})
-	h := start(t, quick(s.Port()))
-	h.publish(devices.True)
-	has(t, s, devices.True)
-	eventually(t, "delivered", func() bool { return len(h.delivered()) == 1 })
-	h.Resend()
-	eventually(t, "delivered again", func() bool { return len(h.delivered()) == 2 })
-	require.Len(t, s.Payloads(), 2)
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		s := m.serve(fakeserver.Options{})
+		h := m.start(quick(s.Port()))
+		h.publish(devices.True)
+		has(t, s, devices.True)
+		eventually(t, "delivered", func() bool { return len(h.delivered()) == 1 })
+		h.Resend()
+		eventually(t, "delivered again", func() bool { return len(h.delivered()) == 2 })
+		require.Len(t, s.Payloads(), 2)
+	})
 }
 
 // TestStopEmptiesTheList also when an answer is outstanding.
 func TestStopEmptiesTheList(t *testing.T) {
 	for _, tr := range []Transport{WebSocket, HTTP} {
 		t.Run(string(tr), func(t *testing.T) {
-			s := serve(t, fakeserver.Options{})
-			opts := quick(s.Port())
-			opts.Transports, opts.AnswerTimeout, opts.HTTPTimeout = only(tr), patience, patience
-			h := start(t, opts)
-			h.publish(devices.False)
-			has(t, s, devices.False)
-			require.NoError(t, s.SetFault(fakeserver.Fault{Kind: fakeserver.FaultNoAnswer, Times: 1}))
-			h.publish(devices.True)
-			ctx, cancel := context.WithTimeout(context.Background(), patience)
-			defer cancel()
-			_, err := s.WaitPayload(ctx, 1)
-			require.NoError(t, err)
-			h.stop()
-			require.Empty(t, s.Devices())
+			inVirtualTime(t, func(t *testing.T, m *machine) {
+				s := m.serve(fakeserver.Options{})
+				opts := quick(s.Port())
+				opts.Transports, opts.AnswerTimeout, opts.HTTPTimeout = only(tr), patience, patience
+				h := m.start(opts)
+				h.publish(devices.False)
+				has(t, s, devices.False)
+				require.NoError(t, s.SetFault(fakeserver.Fault{Kind: fakeserver.FaultNoAnswer, Times: 1}))
+				h.publish(devices.True)
+				ctx, cancel := context.WithTimeout(context.Background(), patience)
+				defer cancel()
+				_, err := s.WaitPayload(ctx, 1)
+				require.NoError(t, err)
+				h.stop()
+				require.Empty(t, s.Devices())
+			})
 		})
 	}
 }
 
 func TestStopDoesNotHang(t *testing.T) {
-	for _, fault := range []fakeserver.FaultKind{fakeserver.FaultHang, fakeserver.FaultNoAnswer, fakeserver.FaultRefuse} {
-		s := serve(t, fakeserver.Options{})
-		opts := quick(s.Port())
-		opts.AnswerTimeout, opts.ProbeTimeout, opts.StopTimeout = time.Hour, time.Hour, 50*time.Millisecond
-		h := start(t, opts)
-		h.publish(devices.True)
-		has(t, s, devices.True)
-		require.NoError(t, s.SetFault(fakeserver.Fault{Kind: fault}))
-		h.publish(devices.False)
-		h.stop()
-	}
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		for _, fault := range []fakeserver.FaultKind{fakeserver.FaultHang, fakeserver.FaultNoAnswer, fakeserver.FaultRefuse} {
+			s := m.serve(fakeserver.Options{})
+			opts := quick(s.Port())
+			opts.AnswerTimeout, opts.ProbeTimeout, opts.StopTimeout = time.Hour, time.Hour, 50*time.Millisecond
+			h := m.start(opts)
+			h.publish(devices.True)
+			has(t, s, devices.True)
+			require.NoError(t, s.SetFault(fakeserver.Fault{Kind: fault}))
+			h.publish(devices.False)
+			h.stop()
+		}
+	})
 }
 
 // TestBurst toggles as fast as it can: the last state arrives, no older one after a newer.
 func TestBurst(t *testing.T) {
 	for _, tr := range []Transport{WebSocket, HTTP} {
 		t.Run(string(tr), func(t *testing.T) {
-			s := serve(t, fakeserver.Options{})
-			opts := quick(s.Port())
-			opts.Transports = only(tr)
-			h := start(t, opts)
-			for i := range 2001 {
-				h.publish(devices.Of(i%2 == 0))
-			}
-			has(t, s, devices.True)
-			eventually(t, "the last generation", func() bool { return h.session().Generation == h.generation })
-			last := uint64(0)
-			for _, d := range h.delivered() {
-				require.Greater(t, d.Snapshot.Generation, last)
-				last = d.Snapshot.Generation
-			}
-			require.Len(t, s.Payloads(), len(h.delivered()))
-			spotless(t, s)
+			everywhere(t, func(t *testing.T, m *machine) {
+				s := m.serve(fakeserver.Options{})
+				opts := quick(s.Port())
+				opts.Transports = only(tr)
+				h := m.start(opts)
+				for i := range 2001 {
+					h.publish(devices.Of(i%2 == 0))
+				}
+				has(t, s, devices.True)
+				eventually(t, "the last generation", func() bool { return h.session().Generation == h.generation })
+				last := uint64(0)
+				for _, d := range h.delivered() {
+					require.Greater(t, d.Snapshot.Generation, last)
+					last = d.Snapshot.Generation
+				}
+				require.Len(t, s.Payloads(), len(h.delivered()))
+				spotless(t, s)
+			})
 		})
 	}
 }

@@ -21,6 +21,7 @@ import (
 
 	"sidetone/fakeserver"
 	"sidetone/internal/devices"
+	"sidetone/internal/memnet"
 )
 
 // bent is a machine of which single answers can be changed.
@@ -63,17 +64,35 @@ func (b *bent) Dial(ctx context.Context, path string) (net.Conn, Process, error)
 	return c, p, err
 }
 
-// serveIPC is a socket that does on each connection whatever a test wants.
-func serveIPC(t *testing.T, path string, handle func(f frames)) (l *net.UnixListener) {
-	t.Helper()
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
-	require.NoError(t, err)
+// ipcServer is a socket that does on each connection whatever a test wants.
+type ipcServer struct {
+	net.Listener
+	kill func() // ends it as a process that is killed, which leaves the socket's file
+}
+
+// serveIPC listens on the socket, and calls handle for each connection.
+func (m *machine) serveIPC(path string, handle func(f frames)) *ipcServer {
+	m.t.Helper()
+	s := &ipcServer{}
+	if m.Network == nil {
+		l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+		require.NoError(m.t, err)
+		s.Listener, s.kill = l, func() {
+			l.SetUnlinkOnClose(false)
+			l.Close()
+		}
+	} else {
+		process := m.Process(memnet.Owner{})
+		l, err := process.ReopenIPC(path)
+		require.NoError(m.t, err)
+		s.Listener, s.kill = l, process.Kill
+	}
 	var mu sync.Mutex
 	var conns []net.Conn
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for {
-			c, err := l.Accept()
+			c, err := s.Accept()
 			if err != nil {
 				return
 			}
@@ -86,8 +105,8 @@ func serveIPC(t *testing.T, path string, handle func(f frames)) (l *net.UnixList
 			})
 		}
 	})
-	t.Cleanup(func() {
-		l.Close()
+	m.t.Cleanup(func() {
+		s.Close()
 		mu.Lock()
 		for _, c := range conns {
 			c.Close()
@@ -95,7 +114,7 @@ func serveIPC(t *testing.T, path string, handle func(f frames)) (l *net.UnixList
 		mu.Unlock()
 		wg.Wait()
 	})
-	return l
+	return s
 }
 
 // quiet reports whether f stays false for a while: long enough for what is wrong to happen.
@@ -119,141 +138,146 @@ const hello = `{"cmd":"DISPATCH","evt":"READY","nonce":null,"data":{"v":1}}`
 // it at each wake-up has it probed anew, and where there are two such ports, the end of one is the
 // wake-up that ends the other, for as long as they do not end at the same moment.
 func TestAWaitingPortIsNotProbedAtEachWakeUp(t *testing.T) {
-	m := newMachine(t)
-	s := desktops(t, m, 1)[0]
-	m.own(s.Port(), Process{UID: "1000"})
-	b := &bent{machine: m}
-	opts := quick(s.Port())
-	opts.Local = b
-	h := start(t, opts)
-	h.publish(devices.True)
-	eventually(t, "one is served, one waits", func() bool {
-		s := h.Status().Sessions
-		return len(s) == 2 && s[0].State == Ready && s[1].State == Waiting
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		s := desktops(t, m, 1)[0]
+		m.own(s.Port(), Process{UID: "1000"})
+		b := &bent{machine: m}
+		opts := quick(s.Port())
+		opts.Local = b
+		h := m.start(opts)
+		h.publish(devices.True)
+		eventually(t, "one is served, one waits", func() bool {
+			s := h.Status().Sessions
+			return len(s) == 2 && s[0].State == Ready && s[1].State == Waiting
+		})
+		before := s.Stats().Probes
+		for range 20 {
+			n := b.looks.Load()
+			m.appear()
+			eventually(t, "looked", func() bool { return b.looks.Load() > n })
+		}
+		eventually(t, "it waits", func() bool { return h.Status().Sessions[1].State == Waiting })
+		require.LessOrEqual(t, s.Stats().Probes-before, 2)
 	})
-	before := s.Stats().Probes
-	for range 20 {
-		n := b.looks.Load()
-		m.appear()
-		eventually(t, "looked", func() bool { return b.looks.Load() > n })
-	}
-	eventually(t, "it waits", func() bool { return h.Status().Sessions[1].State == Waiting })
-	require.LessOrEqual(t, s.Stats().Probes-before, 2)
 }
 
 // A session that waits is not ended when its client goes: the status shows ghosts.
 func TestAWaitingClientThatGoesIsForgotten(t *testing.T) {
-	m := newMachine(t)
-	all := desktops(t, m, 2)
-	opts := quick(portsOf(all)...)
-	opts.Local, opts.Clients = m, FirstClient
-	h := start(t, opts)
-	h.publish(devices.True)
-	soon(t, "one waits", func() bool {
-		s := h.Status().Sessions
-		return len(s) == 2 && s[0].State == Ready && s[1].State == Waiting
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		all := desktops(t, m, 2)
+		opts := quick(portsOf(all)...)
+		opts.Local, opts.Clients = m, FirstClient
+		h := m.start(opts)
+		h.publish(devices.True)
+		soon(t, "one waits", func() bool {
+			s := h.Status().Sessions
+			return len(s) == 2 && s[0].State == Ready && s[1].State == Waiting
+		})
+		all[1].Stop()
+		m.appear()
+		soon(t, "it is forgotten", func() bool { return len(h.Status().Sessions) == 1 })
 	})
-	all[1].Stop()
-	m.appear()
-	soon(t, "it is forgotten", func() bool { return len(h.Status().Sessions) == 1 })
 }
 
 // The proof of a port is from before the wait, which may take hours.
 func TestAfterWaitingThePortIsProvedAgain(t *testing.T) {
-	m := newMachine(t)
-	client := serve(t, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: m.dir, NoTCP: true})
-	m.own(client.IPCPath(), Process{PID: 100, UID: "1000"})
-	port := freePorts(t, 1)[0]
-	m.own(port, Process{UID: "1000"})
-	real := serveRaw(t, port, rpc(func(*rawConn, string) bool { return false }))
-	opts := quick(port)
-	opts.Local = m
-	h := start(t, opts)
-	h.publish(devices.True)
-	has(t, client, devices.True)
-	soon(t, "the port waits", func() bool {
-		s := h.Status().Sessions
-		return len(s) == 2 && s[0].State == Ready && s[1].State == Waiting
-	})
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		client := m.serve(fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: m.dir, NoTCP: true})
+		m.own(client.IPCPath(), Process{PID: 100, UID: "1000"})
+		port := m.freePorts(1)[0]
+		m.own(port, Process{UID: "1000"})
+		real := m.serveRaw(port, rpc(func(*rawConn, string) bool { return false }))
+		opts := quick(port)
+		opts.Local = m
+		h := m.start(opts)
+		h.publish(devices.True)
+		has(t, client, devices.True)
+		soon(t, "the port waits", func() bool {
+			s := h.Status().Sessions
+			return len(s) == 2 && s[0].State == Ready && s[1].State == Waiting
+		})
 
-	real.listener.Close()
-	m.own(port, Process{PID: 666, UID: "1001"})
-	stranger := serveRaw(t, port, func(c *rawConn) {
-		for {
-			if _, _, err := c.request(); err != nil {
-				return
+		real.listener.Close()
+		m.own(port, Process{PID: 666, UID: "1001"})
+		stranger := m.serveRaw(port, func(c *rawConn) {
+			for {
+				if _, _, err := c.request(); err != nil {
+					return
+				}
+				c.reply("400 Bad Request", "", "")
 			}
-			c.reply("400 Bad Request", "", "")
-		}
+		})
+		client.Stop()
+		m.appear()
+		require.True(t, quiet(func() bool { return strings.Contains(strings.Join(stranger.everything(), ""), `"Mic"`) }),
+			"another user's program got the list")
 	})
-	client.Stop()
-	m.appear()
-	require.True(t, quiet(func() bool { return strings.Contains(strings.Join(stranger.everything(), ""), `"Mic"`) }),
-		"another user's program got the list")
 }
 
 // Only the first connection to a socket is asked whose it is. On Windows a pipe has no ID, so
 // any client that restarts is met like this.
 func TestEachConnectionAsksWhoseTheSocketIs(t *testing.T) {
-	m := newMachine(t)
-	s := serve(t, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: m.dir, NoTCP: true})
-	var dials atomic.Int64
-	b := &bent{machine: m, dialed: func(string, Process) Process {
-		if dials.Add(1) == 1 {
-			return Process{PID: 100, UID: "1000", Name: "Discord"}
-		}
-		return Process{PID: 666, UID: "1001", Name: "stranger"}
-	}}
-	opts := quick()
-	opts.Local = b
-	h := start(t, opts)
-	h.publish(devices.False)
-	has(t, s, devices.False)
-	eventually(t, "ready", h.connected)
-	before := len(s.Payloads())
-	s.DropConnections() // and somebody else accepts the next one
-	require.True(t, quiet(func() bool { return len(s.Payloads()) > before }), "another user's program got the list")
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		s := m.serve(fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: m.dir, NoTCP: true})
+		var dials atomic.Int64
+		b := &bent{machine: m, dialed: func(string, Process) Process {
+			if dials.Add(1) == 1 {
+				return Process{PID: 100, UID: "1000", Name: "Discord"}
+			}
+			return Process{PID: 666, UID: "1001", Name: "stranger"}
+		}}
+		opts := quick()
+		opts.Local = b
+		h := m.start(opts)
+		h.publish(devices.False)
+		has(t, s, devices.False)
+		eventually(t, "ready", h.connected)
+		before := len(s.Payloads())
+		s.DropConnections() // and somebody else accepts the next one
+		require.True(t, quiet(func() bool { return len(s.Payloads()) > before }), "another user's program got the list")
+	})
 }
 
 // A session over a port of unknown owner must end when the socket's session gets READY, however
 // late that is.
 func TestAPortOfUnknownOwnerYieldsToALateREADY(t *testing.T) {
-	m := newMachine(t)
-	s := serve(t, fakeserver.Options{Profile: fakeserver.Documented})
-	m.own(s.Port(), Process{UID: "1000"})
-	opts := quick(s.Port())
-	opts.Local, opts.HTTPTimeout = m, patience
-	h := start(t, opts)
-	h.publish(devices.True)
-	eventually(t, "over its port", h.connected)
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		s := m.serve(fakeserver.Options{Profile: fakeserver.Documented})
+		m.own(s.Port(), Process{UID: "1000"})
+		opts := quick(s.Port())
+		opts.Local, opts.HTTPTimeout = m, patience
+		h := m.start(opts)
+		h.publish(devices.True)
+		eventually(t, "over its port", h.connected)
 
-	path := filepath.Join(m.dir, "discord-ipc-0")
-	m.own(path, Process{PID: 100, UID: "1000"})
-	greet := make(chan struct{})
-	serveIPC(t, path, func(f frames) {
-		_, _, _ = readFrame(f.r)
-		<-greet
-		_, _ = f.conn.Write(encodeFrame(opFrame, []byte(hello)))
-		for {
-			_, body, err := readFrame(f.r)
-			if err != nil {
-				return
+		path := filepath.Join(m.dir, "discord-ipc-0")
+		m.own(path, Process{PID: 100, UID: "1000"})
+		greet := make(chan struct{})
+		m.serveIPC(path, func(f frames) {
+			_, _, _ = readFrame(f.r)
+			<-greet
+			_, _ = f.conn.Write(encodeFrame(opFrame, []byte(hello)))
+			for {
+				_, body, err := readFrame(f.r)
+				if err != nil {
+					return
+				}
+				_, _ = f.conn.Write(encodeFrame(opFrame, []byte(accept(nonceOf(body)))))
 			}
-			_, _ = f.conn.Write(encodeFrame(opFrame, []byte(accept(nonceOf(body)))))
-		}
-	})
-	m.appear()
-	eventually(t, "the socket is found", func() bool { return len(h.Status().Sessions) == 2 })
-	eventually(t, "the search has slowed down", h.searchesSeldom)
-	close(greet)
-	soon(t, "the port yields", func() bool {
-		ready := 0
-		for _, s := range h.Status().Sessions {
-			if s.State == Ready {
-				ready++
+		})
+		m.appear()
+		eventually(t, "the socket is found", func() bool { return len(h.Status().Sessions) == 2 })
+		eventually(t, "the search has slowed down", h.searchesSeldom)
+		close(greet)
+		soon(t, "the port yields", func() bool {
+			ready := 0
+			for _, s := range h.Status().Sessions {
+				if s.State == Ready {
+					ready++
+				}
 			}
-		}
-		return ready == 1 && h.session().Transport == IPC
+			return ready == 1 && h.session().Transport == IPC
+		})
 	})
 }
 
@@ -270,224 +294,234 @@ func TestOneProcessHasOneSession(t *testing.T) {
 		return n
 	}
 	t.Run("listeners fail once", func(t *testing.T) {
-		m := newMachine(t)
-		s := serve(t, fakeserver.Options{Profile: fakeserver.Documented})
-		m.own(s.Port(), Process{PID: 100, UID: "1000"})
-		b := &bent{machine: m}
-		opts := quick(s.Port())
-		opts.Local = b
-		h := start(t, opts)
-		h.publish(devices.True)
-		eventually(t, "ready", h.connected)
-		failure := errors.New("too many open files")
-		b.listeners.Store(&failure)
-		n := b.looks.Load()
-		m.appear()
-		eventually(t, "looked", func() bool { return b.looks.Load() > n })
-		b.listeners.Store(nil)
-		m.appear()
-		require.True(t, quiet(func() bool { return count(h) > 1 }), "%+v", h.Status().Sessions)
+		inVirtualTime(t, func(t *testing.T, m *machine) {
+			s := m.serve(fakeserver.Options{Profile: fakeserver.Documented})
+			m.own(s.Port(), Process{PID: 100, UID: "1000"})
+			b := &bent{machine: m}
+			opts := quick(s.Port())
+			opts.Local = b
+			h := m.start(opts)
+			h.publish(devices.True)
+			eventually(t, "ready", h.connected)
+			failure := errors.New("too many open files")
+			b.listeners.Store(&failure)
+			n := b.looks.Load()
+			m.appear()
+			eventually(t, "looked", func() bool { return b.looks.Load() > n })
+			b.listeners.Store(nil)
+			m.appear()
+			require.True(t, quiet(func() bool { return count(h) > 1 }), "%+v", h.Status().Sessions)
+		})
 	})
 	t.Run("the socket's times change", func(t *testing.T) {
-		m := newMachine(t)
-		s := serve(t, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: m.dir, NoTCP: true})
-		m.own(s.IPCPath(), Process{PID: 100, UID: "1000"})
-		opts := quick()
-		opts.Local = m
-		h := start(t, opts)
-		h.publish(devices.True)
-		eventually(t, "ready", h.connected)
-		require.NoError(t, os.Chtimes(s.IPCPath(), time.Now(), time.Now().Add(time.Hour))) // as chmod does to the ctime of platform's ID
-		m.appear()
-		require.True(t, quiet(func() bool { return count(h) > 1 }), "%+v", h.Status().Sessions)
+		onSockets(t, func(t *testing.T, m *machine) {
+			s := m.serve(fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: m.dir, NoTCP: true})
+			m.own(s.IPCPath(), Process{PID: 100, UID: "1000"})
+			opts := quick()
+			opts.Local = m
+			h := m.start(opts)
+			h.publish(devices.True)
+			eventually(t, "ready", h.connected)
+			require.NoError(t, os.Chtimes(s.IPCPath(), time.Now(), time.Now().Add(time.Hour))) // as chmod does to the ctime of platform's ID
+			m.appear()
+			require.True(t, quiet(func() bool { return count(h) > 1 }), "%+v", h.Status().Sessions)
+		})
 	})
 	t.Run("the socket gets another name", func(t *testing.T) { // as when a Flatpak client's is linked
-		m := newMachine(t)
-		s := serve(t, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: m.dir, NoTCP: true})
-		link := filepath.Join(m.dir, "discord-ipc-9")
-		m.own(s.IPCPath(), Process{PID: 100, UID: "1000"})
-		m.own(link, Process{PID: 100, UID: "1000"})
-		b := &bent{machine: m}
-		opts := quick()
-		opts.Local = b
-		h := start(t, opts)
-		h.publish(devices.True)
-		eventually(t, "ready", h.connected)
-		require.NoError(t, os.Symlink(s.IPCPath(), link))
-		renamed := func(found []Socket) []Socket { return []Socket{{link, found[0].ID}} } // one of two names, as platform does
-		b.renamed.Store(&renamed)
-		m.appear()
-		require.True(t, quiet(func() bool { return count(h) > 1 }), "%+v", h.Status().Sessions)
+		inVirtualTime(t, func(t *testing.T, m *machine) {
+			s := m.serve(fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: m.dir, NoTCP: true})
+			link := filepath.Join(m.dir, "discord-ipc-9")
+			m.own(s.IPCPath(), Process{PID: 100, UID: "1000"})
+			m.own(link, Process{PID: 100, UID: "1000"})
+			b := &bent{machine: m}
+			opts := quick()
+			opts.Local = b
+			h := m.start(opts)
+			h.publish(devices.True)
+			eventually(t, "ready", h.connected)
+			m.link(s.IPCPath(), link)
+			renamed := func(found []Socket) []Socket { return []Socket{{link, found[0].ID}} } // one of two names, as platform does
+			b.renamed.Store(&renamed)
+			m.appear()
+			require.True(t, quiet(func() bool { return count(h) > 1 }), "%+v", h.Status().Sessions)
+		})
 	})
 }
 
 // What a client has refused over its socket says nothing of the port that it opened meanwhile.
 func TestAPortThatAppearsDuringARefusalIsTried(t *testing.T) {
-	m := newMachine(t)
-	path := filepath.Join(m.dir, "discord-ipc-0")
-	m.own(path, Process{PID: 100, UID: "1000"})
-	refuse := make(chan struct{})
-	serveIPC(t, path, func(f frames) {
-		_, _, _ = readFrame(f.r)
-		<-refuse
-		_, _ = f.conn.Write(encodeFrame(opClose, []byte(`{"code":4001,"message":"Invalid Origin"}`)))
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		path := filepath.Join(m.dir, "discord-ipc-0")
+		m.own(path, Process{PID: 100, UID: "1000"})
+		refuse := make(chan struct{})
+		m.serveIPC(path, func(f frames) {
+			_, _, _ = readFrame(f.r)
+			<-refuse
+			_, _ = f.conn.Write(encodeFrame(opClose, []byte(`{"code":4001,"message":"Invalid Origin"}`)))
+		})
+		port := m.freePorts(1)[0]
+		m.own(port, Process{PID: 100, UID: "1000"})
+		b := &bent{machine: m}
+		opts := quick(port)
+		opts.Local, opts.HTTPTimeout = b, patience
+		h := m.start(opts)
+		h.publish(devices.True)
+		eventually(t, "found", func() bool { return len(h.Status().Sessions) == 1 })
+		s := m.serve(fakeserver.Options{Profile: fakeserver.Documented, Ports: []int{port}})
+		n := b.looks.Load()
+		m.appear()
+		eventually(t, "looked", func() bool { return b.looks.Load() > n+1 })
+		close(refuse)
+		soon(t, "over the port", func() bool { return len(s.Devices()) == 2 })
 	})
-	port := freePorts(t, 1)[0]
-	m.own(port, Process{PID: 100, UID: "1000"})
-	b := &bent{machine: m}
-	opts := quick(port)
-	opts.Local, opts.HTTPTimeout = b, patience
-	h := start(t, opts)
-	h.publish(devices.True)
-	eventually(t, "found", func() bool { return len(h.Status().Sessions) == 1 })
-	s := serve(t, fakeserver.Options{Profile: fakeserver.Documented, Ports: []int{port}})
-	n := b.looks.Load()
-	m.appear()
-	eventually(t, "looked", func() bool { return b.looks.Load() > n+1 })
-	close(refuse)
-	soon(t, "over the port", func() bool { return len(s.Devices()) == 2 })
 }
 
 // A client that is busy for some seconds when it starts, beside one that is served, is taken for
 // another program and never asked again.
 func TestABusyClientBesideAnotherIsAskedAgain(t *testing.T) {
-	m := newMachine(t)
-	desktops(t, m, 1)
-	path := filepath.Join(m.dir, "discord-ipc-1")
-	m.own(path, Process{PID: 200, UID: "1000", Name: "DiscordPTB"})
-	var busy atomic.Bool
-	busy.Store(true)
-	greeted := make(chan struct{}, 10)
-	serveIPC(t, path, func(f frames) {
-		_, _, _ = readFrame(f.r)
-		if busy.Load() {
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		desktops(t, m, 1)
+		path := filepath.Join(m.dir, "discord-ipc-1")
+		m.own(path, Process{PID: 200, UID: "1000", Name: "DiscordPTB"})
+		var busy atomic.Bool
+		busy.Store(true)
+		greeted := make(chan struct{}, 10)
+		m.serveIPC(path, func(f frames) {
 			_, _, _ = readFrame(f.r)
-			return
+			if busy.Load() {
+				_, _, _ = readFrame(f.r)
+				return
+			}
+			_, _ = f.conn.Write(encodeFrame(opFrame, []byte(hello)))
+			greeted <- struct{}{}
+			_, _, _ = readFrame(f.r)
+		})
+		port := m.freePorts(1)[0]
+		m.own(port, Process{PID: 200, UID: "1000", Name: "DiscordPTB"})
+		m.blackHole(port)
+		opts := quick(port)
+		opts.Local = m
+		h := m.start(opts)
+		h.publish(devices.True)
+		soon(t, "one is served", h.connected)
+		eventually(t, "the search has slowed down", h.searchesSeldom)
+		busy.Store(false)
+		select {
+		case <-greeted:
+		case <-time.After(4 * time.Second):
+			t.Fatalf("status: %+v", h.Status())
 		}
-		_, _ = f.conn.Write(encodeFrame(opFrame, []byte(hello)))
-		greeted <- struct{}{}
-		_, _, _ = readFrame(f.r)
 	})
-	port := freePorts(t, 1)[0]
-	m.own(port, Process{PID: 200, UID: "1000", Name: "DiscordPTB"})
-	blackHole(t, port)
-	opts := quick(port)
-	opts.Local = m
-	h := start(t, opts)
-	h.publish(devices.True)
-	soon(t, "one is served", h.connected)
-	eventually(t, "the search has slowed down", h.searchesSeldom)
-	busy.Store(false)
-	select {
-	case <-greeted:
-	case <-time.After(4 * time.Second):
-		t.Fatalf("status: %+v", h.Status())
-	}
 }
 
 // A client that was killed leaves its socket. Nobody is there: the status has to say so, and
 // there is nothing to try again and again.
 func TestTheSocketOfAKilledClientIsLeftAlone(t *testing.T) {
-	m := newMachine(t)
-	path := filepath.Join(m.dir, "discord-ipc-0")
-	m.own(path, Process{PID: 100, UID: "1000", Name: "Discord"})
-	die := make(chan struct{})
-	l := serveIPC(t, path, func(f frames) {
-		_, _, _ = readFrame(f.r)
-		_, _ = f.conn.Write(encodeFrame(opFrame, []byte(hello)))
-		<-die
+	everywhere(t, func(t *testing.T, m *machine) {
+		path := filepath.Join(m.dir, "discord-ipc-0")
+		m.own(path, Process{PID: 100, UID: "1000", Name: "Discord"})
+		die := make(chan struct{})
+		l := m.serveIPC(path, func(f frames) {
+			_, _, _ = readFrame(f.r)
+			_, _ = f.conn.Write(encodeFrame(opFrame, []byte(hello)))
+			<-die
+		})
+		opts := quick(m.freePorts(1)...)
+		opts.Local = m
+		h := m.start(opts)
+		eventually(t, "found", func() bool { return len(h.Status().Sessions) == 1 })
+		l.kill()
+		close(die)
+		soon(t, "searching", func() bool { return h.Status().State == Searching && len(h.Status().Sessions) == 0 })
+		require.True(t, quiet(func() bool { return h.Status().State != Searching }), "%+v", h.Status().Sessions)
 	})
-	l.SetUnlinkOnClose(false)
-	opts := quick(freePorts(t, 1)...)
-	opts.Local = m
-	h := start(t, opts)
-	eventually(t, "found", func() bool { return len(h.Status().Sessions) == 1 })
-	l.Close()
-	close(die)
-	soon(t, "searching", func() bool { return h.Status().State == Searching && len(h.Status().Sessions) == 0 })
-	require.True(t, quiet(func() bool { return h.Status().State != Searching }), "%+v", h.Status().Sessions)
 }
 
 // A real client that is too slow once for the free proof must not be taken for one without a
 // rate limit.
 func TestASlowFingerprintDoesNotSwitchPacingOff(t *testing.T) {
-	m := newMachine(t)
-	var gets, posts atomic.Int64
-	s := serveRaw(t, 0, func(c *rawConn) {
-		for {
-			req, body, err := c.request()
-			switch {
-			case err != nil:
-				return
-			case req.Header.Get("Upgrade") != "":
-				c.reply("400 Bad Request", "", "")
-			case req.Method == http.MethodGet:
-				if gets.Add(1) == 1 {
-					c.untilClosed() // longer than anybody waits
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		var gets, posts atomic.Int64
+		s := m.serveRaw(0, func(c *rawConn) {
+			for {
+				req, body, err := c.request()
+				switch {
+				case err != nil:
 					return
+				case req.Header.Get("Upgrade") != "":
+					c.reply("400 Bad Request", "", "")
+				case req.Method == http.MethodGet:
+					if gets.Add(1) == 1 {
+						c.untilClosed() // longer than anybody waits
+						return
+					}
+					c.fingerprint()
+				default:
+					if bytes.Contains(body, []byte("Mic")) {
+						posts.Add(1)
+					}
+					c.say(accept(nonceOf(body)))
 				}
-				c.fingerprint()
-			default:
-				if bytes.Contains(body, []byte("Mic")) {
-					posts.Add(1)
-				}
-				c.say(accept(nonceOf(body)))
 			}
-		}
+		})
+		opts := quick(s.port())
+		opts.Local, opts.Tokens, opts.TokenEvery = m, 3, time.Hour // the WebSocket that is tried for a proof takes one
+		h := m.start(opts)
+		h.publish(devices.True)
+		eventually(t, "delivered", h.connected)
+		h.publish(devices.False)
+		eventually(t, "the second token is spent", func() bool { return posts.Load() == 2 })
+		h.publish(devices.True)
+		eventually(t, "it waits for a token", func() bool { return time.Until(h.session().NextTry) > time.Minute })
+		require.LessOrEqual(t, posts.Load(), int64(2), "state %s, %d POSTs, 2 tokens", h.session().State, posts.Load())
 	})
-	opts := quick(s.port())
-	opts.Local, opts.Tokens, opts.TokenEvery = m, 3, time.Hour // the WebSocket that is tried for a proof takes one
-	h := start(t, opts)
-	h.publish(devices.True)
-	eventually(t, "delivered", h.connected)
-	h.publish(devices.False)
-	eventually(t, "the second token is spent", func() bool { return posts.Load() == 2 })
-	h.publish(devices.True)
-	eventually(t, "it waits for a token", func() bool { return time.Until(h.session().NextTry) > time.Minute })
-	require.LessOrEqual(t, posts.Load(), int64(2), "state %s, %d POSTs, 2 tokens", h.session().State, posts.Load())
 }
 
 // In first mode a client that moves to its own socket must not lose its turn to another, and be
 // left with what it was told last.
 func TestTheFirstClientKeepsItsTurnWhenItMovesToItsSocket(t *testing.T) {
-	m, hidden := newMachine(t), newMachine(t)
-	all := desktops(t, hidden, 2, func(o *fakeserver.Options) { o.Origins = nil; o.Profile = fakeserver.Documented })
-	for i, s := range all {
-		m.own(s.Port(), Process{PID: 100 + i, UID: "1000"})
-	}
-	opts := quick(portsOf(all)...)
-	opts.Local, opts.Clients, opts.Origin = m, FirstClient, origin
-	h := start(t, opts)
-	h.publish(devices.True)
-	eventually(t, "one served, one waiting", func() bool {
-		s := h.Status().Sessions
-		return len(s) == 2 && s[0].State == Ready && s[0].Transport == WebSocket && s[1].State == Waiting
-	})
-	first := all[0]
-	if h.session().Port != first.Port() {
-		first = all[1]
-	}
-	path := filepath.Join(m.dir, "discord-ipc-0")
-	m.own(path, Process{PID: h.session().PID, UID: "1000"})
-	require.NoError(t, os.Symlink(first.IPCPath(), path))
-	m.appear()
-	soon(t, "the same client over IPC", func() bool {
-		s := h.session()
-		return s.State == Ready && s.Transport == IPC
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		hidden := m.elsewhere()
+		all := desktops(t, hidden, 2, func(o *fakeserver.Options) { o.Origins = nil; o.Profile = fakeserver.Documented })
+		for i, s := range all {
+			m.own(s.Port(), Process{PID: 100 + i, UID: "1000"})
+		}
+		opts := quick(portsOf(all)...)
+		opts.Local, opts.Clients, opts.Origin = m, FirstClient, origin
+		h := m.start(opts)
+		h.publish(devices.True)
+		eventually(t, "one served, one waiting", func() bool {
+			s := h.Status().Sessions
+			return len(s) == 2 && s[0].State == Ready && s[0].Transport == WebSocket && s[1].State == Waiting
+		})
+		first := all[0]
+		if h.session().Port != first.Port() {
+			first = all[1]
+		}
+		path := filepath.Join(m.dir, "discord-ipc-0")
+		m.own(path, Process{PID: h.session().PID, UID: "1000"})
+		m.link(first.IPCPath(), path)
+		m.appear()
+		soon(t, "the same client over IPC", func() bool {
+			s := h.session()
+			return s.State == Ready && s.Transport == IPC
+		})
 	})
 }
 
 // The daemon runs one Client again when settings change twice in a row.
 func TestRunTwiceIsNotStopped(t *testing.T) {
-	c := New(Options{ClientID: clientID, Ports: freePorts(t, 1)})
-	for i := range 2 {
-		ctx, cancel := context.WithCancel(context.Background())
-		done := make(chan struct{})
-		go func() { defer close(done); c.Run(ctx) }()
-		soon(t, fmt.Sprint("run ", i), func() bool { return c.Status().State == Searching })
-		cancel()
-		<-done
-	}
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		c := New(Options{ClientID: clientID, Ports: m.freePorts(1), DialPort: m.dialPort})
+		for i := range 2 {
+			ctx, cancel := context.WithCancel(context.Background())
+			done := make(chan struct{})
+			go func() { defer close(done); c.Run(ctx) }()
+			soon(t, fmt.Sprint("run ", i), func() bool { return c.Status().State == Searching })
+			cancel()
+			<-done
+		}
+	})
 }
 
 // A client that hung for half a minute, with its line of connections full, is asked again: when
@@ -541,74 +575,78 @@ func (l *hung) Watch(ctx context.Context, _ func()) error { <-ctx.Done(); return
 // Listeners that fail do not mean that the system never tells: a port that is first seen then
 // may be another user's.
 func TestWhileListenersFailNewPortsAreLeftAlone(t *testing.T) {
-	m := newMachine(t)
-	s := serve(t, fakeserver.Options{Profile: fakeserver.Documented})
-	m.own(s.Port(), Process{PID: 666, UID: "1001"})
-	b := &bent{machine: m}
-	failure := errors.New("too many open files")
-	b.listeners.Store(&failure)
-	opts := quick(s.Port())
-	opts.Local = b
-	h := start(t, opts)
-	h.publish(devices.True)
-	require.True(t, quiet(func() bool { return len(s.Payloads()) > 0 }), "another user's program got the list")
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		s := m.serve(fakeserver.Options{Profile: fakeserver.Documented})
+		m.own(s.Port(), Process{PID: 666, UID: "1001"})
+		b := &bent{machine: m}
+		failure := errors.New("too many open files")
+		b.listeners.Store(&failure)
+		opts := quick(s.Port())
+		opts.Local = b
+		h := m.start(opts)
+		h.publish(devices.True)
+		require.True(t, quiet(func() bool { return len(s.Payloads()) > 0 }), "another user's program got the list")
+	})
 }
 
 // One resume gives a client that was given up one more chance, not one at each event after.
 func TestAResumeIsForgottenAfterOneTry(t *testing.T) {
-	m := newMachine(t)
-	s := serve(t, fakeserver.Options{
-		Profile: fakeserver.Desktop, Bucket: -1, IPCDir: m.dir, NoTCP: true,
-		Fault: fakeserver.Fault{Kind: fakeserver.FaultCloseCode, Code: CodeInvalidVersion},
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		s := m.serve(fakeserver.Options{
+			Profile: fakeserver.Desktop, Bucket: -1, IPCDir: m.dir, NoTCP: true,
+			Fault: fakeserver.Fault{Kind: fakeserver.FaultCloseCode, Code: CodeInvalidVersion},
+		})
+		b := &bent{machine: m}
+		opts := quick()
+		opts.Local = b
+		h := m.start(opts)
+		h.publish(devices.True)
+		soon(t, "given up", func() bool { return h.session().State == Refused })
+		h.Resend()
+		soon(t, "tried again", func() bool { return s.Stats().Handshakes == 2 && h.session().State == Refused })
+		for range 5 {
+			n := b.looks.Load()
+			m.appear()
+			soon(t, "looked", func() bool { return b.looks.Load() > n })
+		}
+		require.True(t, quiet(func() bool { return s.Stats().Handshakes > 2 }), "%d handshakes", s.Stats().Handshakes)
 	})
-	b := &bent{machine: m}
-	opts := quick()
-	opts.Local = b
-	h := start(t, opts)
-	h.publish(devices.True)
-	soon(t, "given up", func() bool { return h.session().State == Refused })
-	h.Resend()
-	soon(t, "tried again", func() bool { return s.Stats().Handshakes == 2 && h.session().State == Refused })
-	for range 5 {
-		n := b.looks.Load()
-		m.appear()
-		soon(t, "looked", func() bool { return b.looks.Load() > n })
-	}
-	require.True(t, quiet(func() bool { return s.Stats().Handshakes > 2 }), "%d handshakes", s.Stats().Handshakes)
 }
 
 // Who waits for a token with the very first list is not one that has a list.
 func TestNothingIsDegradedBeforeTheFirstList(t *testing.T) {
-	m := newMachine(t)
-	s := desktops(t, m, 1, func(o *fakeserver.Options) { o.IPCDir = "" })[0]
-	opts := quick(s.Port())
-	opts.Local, opts.Origin, opts.Tokens, opts.TokenEvery = m, origin, 1, time.Hour // the refused WebSocket takes it
-	h := start(t, opts)
-	h.publish(devices.True)
-	soon(t, "it waits for a token", func() bool { return time.Until(h.session().NextTry) > 50*time.Minute })
-	require.Empty(t, s.Payloads())
-	require.False(t, h.Status().Connected(), "state %s, generation %d", h.session().State, h.session().Generation)
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		s := desktops(t, m, 1, func(o *fakeserver.Options) { o.IPCDir = "" })[0]
+		opts := quick(s.Port())
+		opts.Local, opts.Origin, opts.Tokens, opts.TokenEvery = m, origin, 1, time.Hour // the refused WebSocket takes it
+		h := m.start(opts)
+		h.publish(devices.True)
+		soon(t, "it waits for a token", func() bool { return time.Until(h.session().NextTry) > 50*time.Minute })
+		require.Empty(t, s.Payloads())
+		require.False(t, h.Status().Connected(), "state %s, generation %d", h.session().State, h.session().Generation)
+	})
 }
 
 // Who sends back what we said has not accepted it (rule R41), over any transport.
 func TestAnEchoIsNoDelivery(t *testing.T) {
-	m := newMachine(t)
-	serveIPC(t, filepath.Join(m.dir, "discord-ipc-0"), func(f frames) {
-		_, _, _ = readFrame(f.r)
-		_, _ = f.conn.Write(encodeFrame(opFrame, []byte(hello)))
-		for {
-			op, body, err := readFrame(f.r)
-			if err != nil {
-				return
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		m.serveIPC(filepath.Join(m.dir, "discord-ipc-0"), func(f frames) {
+			_, _, _ = readFrame(f.r)
+			_, _ = f.conn.Write(encodeFrame(opFrame, []byte(hello)))
+			for {
+				op, body, err := readFrame(f.r)
+				if err != nil {
+					return
+				}
+				_, _ = f.conn.Write(encodeFrame(op, body))
 			}
-			_, _ = f.conn.Write(encodeFrame(op, body))
-		}
+		})
+		opts := quick()
+		opts.Local = m
+		h := m.start(opts)
+		h.publish(devices.True)
+		require.True(t, quiet(h.connected), "state %s", h.session().State)
 	})
-	opts := quick()
-	opts.Local = m
-	h := start(t, opts)
-	h.publish(devices.True)
-	require.True(t, quiet(h.connected), "state %s", h.session().State)
 }
 
 // unwatched is a machine that tells nobody of a new socket, as Windows.
@@ -617,16 +655,17 @@ type unwatched struct{ *machine }
 func (unwatched) Watch(context.Context, func()) error { return errors.ErrUnsupported }
 
 func TestASecondClientIsFoundWhereNothingTellsOfIt(t *testing.T) {
-	m := newMachine(t)
-	first := desktops(t, m, 1)[0]
-	opts := quick(freePorts(t, 1)...)
-	opts.Local = unwatched{m}
-	h := start(t, opts)
-	h.publish(devices.True)
-	has(t, first, devices.True)
-	eventually(t, "the search has slowed down", h.searchesSeldom)
-	second := serve(t, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: m.dir, NoTCP: true})
-	soon(t, "the second is served", func() bool { return len(second.Devices()) == 2 })
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		first := desktops(t, m, 1)[0]
+		opts := quick(m.freePorts(1)...)
+		opts.Local = unwatched{m}
+		h := m.start(opts)
+		h.publish(devices.True)
+		has(t, first, devices.True)
+		eventually(t, "the search has slowed down", h.searchesSeldom)
+		second := m.serve(fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: m.dir, NoTCP: true})
+		soon(t, "the second is served", func() bool { return len(second.Devices()) == 2 })
+	})
 }
 
 // restless is a machine on which something changes at each look, as another program can have it

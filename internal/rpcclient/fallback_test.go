@@ -14,22 +14,23 @@ import (
 func TestATransportThatWorkedIsNotGivenUp(t *testing.T) {
 	for _, fault := range []string{"1*websocket/no-answer", "1*websocket/error=4006", "1*websocket/bad-json"} {
 		t.Run(fault, func(t *testing.T) {
-			t.Parallel()
-			s := serve(t, fakeserver.Options{})
-			opts := quick(s.Port())
-			opts.Origin = origin
-			h := start(t, opts)
-			h.publish(devices.False)
-			has(t, s, devices.False)
-			eventually(t, "delivered", func() bool { return len(h.delivered()) == 1 })
-			f, err := fakeserver.ParseFault(fault)
-			require.NoError(t, err)
-			require.NoError(t, s.SetFault(f))
-			h.publish(devices.True)
-			eventually(t, "delivered again", func() bool { return len(h.delivered()) == 2 })
-			has(t, s, devices.True)
-			require.Equal(t, WebSocket, h.delivered()[1].To.Transport)
-			require.True(t, h.delivered()[1].First)
+			inVirtualTime(t, func(t *testing.T, m *machine) {
+				s := m.serve(fakeserver.Options{})
+				opts := quick(s.Port())
+				opts.Origin = origin
+				h := m.start(opts)
+				h.publish(devices.False)
+				has(t, s, devices.False)
+				eventually(t, "delivered", func() bool { return len(h.delivered()) == 1 })
+				f, err := fakeserver.ParseFault(fault)
+				require.NoError(t, err)
+				require.NoError(t, s.SetFault(f))
+				h.publish(devices.True)
+				eventually(t, "delivered again", func() bool { return len(h.delivered()) == 2 })
+				has(t, s, devices.True)
+				require.Equal(t, WebSocket, h.delivered()[1].To.Transport)
+				require.True(t, h.delivered()[1].First)
+			})
 		})
 	}
 }

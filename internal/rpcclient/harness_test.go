@@ -2,7 +2,6 @@ package rpcclient
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net"
 	"slices"
@@ -85,19 +84,11 @@ func (h *harness) trouble() string {
 	return st.Error
 }
 
-func start(t *testing.T, opts Options) *harness {
-	t.Helper()
-	h := &harness{t: t}
-	opts.Log = slog.New(slog.NewTextHandler(t.Output(), nil))
-	if opts.Local == nil {
-		opts.Local = newMachine(t)
-	}
-	opts.OnDelivery = func(d Delivery) {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		h.deliveries = append(h.deliveries, d)
-	}
-	h.Client = New(opts)
+// start starts an agent.
+func (m *machine) start(opts Options) *harness {
+	m.t.Helper()
+	h := &harness{t: m.t}
+	h.Client = New(m.complete(h, opts))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -108,8 +99,27 @@ func start(t *testing.T, opts Options) *harness {
 		cancel()
 		<-done
 	})
-	t.Cleanup(h.stop)
+	m.t.Cleanup(h.stop)
 	return h
+}
+
+// complete says where an agent is. In memory, it looks for clients on the first ports of the range.
+func (m *machine) complete(h *harness, opts Options) Options {
+	opts.DialPort = m.dialPort
+	opts.Log = slog.New(slog.NewTextHandler(m.t.Output(), nil))
+	orDefault(&opts.ClientID, clientID)
+	if opts.Local == nil {
+		opts.Local = m
+	}
+	if opts.Ports == nil && m.Network != nil {
+		opts.Ports = []int{6463, 6464, 6465}
+	}
+	opts.OnDelivery = func(d Delivery) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.deliveries = append(h.deliveries, d)
+	}
+	return opts
 }
 
 // publish reports a headset with the given mute.
@@ -137,18 +147,6 @@ func (h *harness) delivered() []Delivery {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return append([]Delivery(nil), h.deliveries...)
-}
-
-func serve(t *testing.T, opts fakeserver.Options) *fakeserver.Server {
-	t.Helper()
-	if opts.Ports == nil {
-		opts.Ports = []int{0}
-	}
-	opts.ClientIDs = []string{clientID}
-	s, err := fakeserver.Start(opts)
-	require.NoError(t, err)
-	t.Cleanup(func() { s.Close() })
-	return s
 }
 
 // has waits until the server holds the headset with the given mute.
@@ -185,25 +183,10 @@ func spotless(t *testing.T, s *fakeserver.Server) {
 	}
 }
 
-// freePorts returns n ports that nobody listens on, in rising order.
-func freePorts(t *testing.T, n int) []int {
-	t.Helper()
-	var ports []int
-	for base := 20000 + int(time.Now().UnixNano()%20000); len(ports) < n; base++ {
-		l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", base))
-		if err == nil {
-			l.Close()
-			ports = append(ports, base)
-		}
-	}
-	return ports
-}
-
 // blackHole accepts connections and says nothing.
-func blackHole(t *testing.T, port int) {
-	t.Helper()
-	l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port))
-	require.NoError(t, err)
+func (m *machine) blackHole(port int) {
+	m.t.Helper()
+	l := m.listen(port)
 	var conns []net.Conn
 	done := make(chan struct{})
 	go func() {
@@ -216,7 +199,7 @@ func blackHole(t *testing.T, port int) {
 			conns = append(conns, c)
 		}
 	}()
-	t.Cleanup(func() {
+	m.t.Cleanup(func() {
 		l.Close()
 		<-done
 		for _, c := range conns {

@@ -111,27 +111,29 @@ func TestHostileAnswers(t *testing.T) {
 	for _, c := range cases {
 		t.Run(fmt.Sprintf("%s: %s", c.set, c.name), func(t *testing.T) {
 			t.Parallel()
-			var sick atomic.Bool
-			sick.Store(true)
-			s := serveRaw(t, 0, rpc(func(conn *rawConn, nonce string) bool {
-				if sick.Load() {
-					c.answer(conn, nonce)
-					return false
+			onSockets(t, func(t *testing.T, m *machine) {
+				var sick atomic.Bool
+				sick.Store(true)
+				s := m.serveRaw(0, rpc(func(conn *rawConn, nonce string) bool {
+					if sick.Load() {
+						c.answer(conn, nonce)
+						return false
+					}
+					conn.say(accept(nonce))
+					return true
+				}))
+				opts := quick(s.port())
+				opts.Transports = only(c.set)
+				h := m.start(opts)
+				h.publish(devices.True)
+				eventually(t, "the status says what is wrong", func() bool { return strings.Contains(h.trouble(), c.status) })
+				require.Empty(t, h.delivered())
+				sick.Store(false)
+				if h.Status().State == Unsupported {
+					h.Resend() // else it would be waited for until it restarts
 				}
-				conn.say(accept(nonce))
-				return true
-			}))
-			opts := quick(s.port())
-			opts.Transports = only(c.set)
-			h := start(t, opts)
-			h.publish(devices.True)
-			eventually(t, "the status says what is wrong", func() bool { return strings.Contains(h.trouble(), c.status) })
-			require.Empty(t, h.delivered())
-			sick.Store(false)
-			if h.Status().State == Unsupported {
-				h.Resend() // else it would be waited for until it restarts
-			}
-			eventually(t, "delivered", func() bool { return len(h.delivered()) > 0 && h.connected() })
+				eventually(t, "delivered", func() bool { return len(h.delivered()) > 0 && h.connected() })
+			})
 		})
 	}
 }
@@ -180,92 +182,98 @@ func TestEndlessHeaders(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			taken := make(chan int64, 100)
-			s := serveRaw(t, 0, func(conn *rawConn) {
-				for {
-					req, _, err := conn.request()
-					if err != nil {
-						return
-					}
-					if flood := c.on(conn, req); flood != "" {
-						n := conn.forever(flood)
-						select {
-						case taken <- n:
-						default:
+			onSockets(t, func(t *testing.T, m *machine) {
+				taken := make(chan int64, 100)
+				s := m.serveRaw(0, func(conn *rawConn) {
+					for {
+						req, _, err := conn.request()
+						if err != nil {
+							return
 						}
-						return
+						if flood := c.on(conn, req); flood != "" {
+							n := conn.forever(flood)
+							select {
+							case taken <- n:
+							default:
+							}
+							return
+						}
+						conn.fingerprint()
 					}
-					conn.fingerprint()
-				}
+				})
+				opts := quick(s.port())
+				opts.Transports, opts.ProbeTimeout, opts.AnswerTimeout, opts.HTTPTimeout = only(c.set), patience, patience, patience
+				h := m.start(opts)
+				h.publish(devices.True)
+				require.Less(t, <-taken, int64(manyBytes))
+				eventually(t, "an error", func() bool { return h.trouble() != "" })
+				require.Empty(t, h.delivered())
 			})
-			opts := quick(s.port())
-			opts.Transports, opts.ProbeTimeout, opts.AnswerTimeout, opts.HTTPTimeout = only(c.set), patience, patience, patience
-			h := start(t, opts)
-			h.publish(devices.True)
-			require.Less(t, <-taken, int64(manyBytes))
-			eventually(t, "an error", func() bool { return h.trouble() != "" })
-			require.Empty(t, h.delivered())
 		})
 	}
 }
 
 // TestCompressionBomb: a server may compress although nobody asked it to.
 func TestCompressionBomb(t *testing.T) {
-	var packed bytes.Buffer
-	w, err := flate.NewWriter(&packed, flate.BestCompression)
-	require.NoError(t, err)
-	_, err = w.Write(make([]byte, 8*maxAnswer))
-	require.NoError(t, err)
-	require.NoError(t, w.Flush())
-	bomb := packed.String()[:packed.Len()-4]
-	require.Less(t, len(bomb), maxAnswer, "it must be small on the wire")
-	s := serveRaw(t, 0, func(c *rawConn) {
-		req, _, err := c.request()
-		if err != nil {
-			return
-		}
-		if req.Header.Get("Upgrade") == "" {
-			c.fingerprint()
-			return
-		}
-		c.greet(req, "Sec-WebSocket-Extensions: permessage-deflate; server_no_context_takeover; client_no_context_takeover\r\n")
-		_, _ = c.Write(longFrame(0x81|0x40, bomb)) // 0x40: compressed
-		c.untilClosed()
+	onSockets(t, func(t *testing.T, m *machine) {
+		var packed bytes.Buffer
+		w, err := flate.NewWriter(&packed, flate.BestCompression)
+		require.NoError(t, err)
+		_, err = w.Write(make([]byte, 8*maxAnswer))
+		require.NoError(t, err)
+		require.NoError(t, w.Flush())
+		bomb := packed.String()[:packed.Len()-4]
+		require.Less(t, len(bomb), maxAnswer, "it must be small on the wire")
+		s := m.serveRaw(0, func(c *rawConn) {
+			req, _, err := c.request()
+			if err != nil {
+				return
+			}
+			if req.Header.Get("Upgrade") == "" {
+				c.fingerprint()
+				return
+			}
+			c.greet(req, "Sec-WebSocket-Extensions: permessage-deflate; server_no_context_takeover; client_no_context_takeover\r\n")
+			_, _ = c.Write(longFrame(0x81|0x40, bomb)) // 0x40: compressed
+			c.untilClosed()
+		})
+		opts := quick(s.port())
+		opts.Transports = only(WebSocket)
+		h := m.start(opts)
+		h.publish(devices.True)
+		eventually(t, "an error", func() bool { return strings.Contains(h.trouble(), "a message of more than") })
 	})
-	opts := quick(s.port())
-	opts.Transports = only(WebSocket)
-	h := start(t, opts)
-	h.publish(devices.True)
-	eventually(t, "an error", func() bool { return strings.Contains(h.trouble(), "a message of more than") })
 }
 
 // TestTwoAnswersToOneNonce: the second is no answer to the next list.
 func TestTwoAnswersToOneNonce(t *testing.T) {
 	for _, set := range []Transport{WebSocket, HTTP} {
 		t.Run(string(set), func(t *testing.T) {
-			lists := make(chan string, 100)
-			release := make(chan struct{})
-			s := serveRaw(t, 0, rpc(func(c *rawConn, nonce string) bool {
-				lists <- nonce
-				if len(lists) == 1 { // the first list
-					c.say(accept(nonce))
+			everywhere(t, func(t *testing.T, m *machine) {
+				lists := make(chan string, 100)
+				release := make(chan struct{})
+				s := m.serveRaw(0, rpc(func(c *rawConn, nonce string) bool {
+					lists <- nonce
+					if len(lists) == 1 { // the first list
+						c.say(accept(nonce))
+						c.say(accept(nonce))
+						return true
+					}
+					<-release
 					c.say(accept(nonce))
 					return true
-				}
-				<-release
-				c.say(accept(nonce))
-				return true
-			}))
-			opts := quick(s.port())
-			opts.Transports, opts.AnswerTimeout, opts.HTTPTimeout = only(set), patience, patience
-			h := start(t, opts)
-			h.publish(devices.True)
-			eventually(t, "the first delivery", func() bool { return len(h.delivered()) == 1 })
-			h.publish(devices.False)
-			eventually(t, "the second list has arrived", func() bool { return len(lists) == 2 })
-			require.Len(t, h.delivered(), 1, "it has no answer yet")
-			close(release)
-			eventually(t, "the second delivery", func() bool { return len(h.delivered()) == 2 })
+				}))
+				opts := quick(s.port())
+				opts.Transports, opts.AnswerTimeout, opts.HTTPTimeout = only(set), patience, patience
+				h := m.start(opts)
+				h.publish(devices.True)
+				eventually(t, "the first delivery", func() bool { return len(h.delivered()) == 1 })
+				h.publish(devices.False)
+				eventually(t, "the second list has arrived", func() bool { return len(lists) == 2 })
+				require.Len(t, h.delivered(), 1, "it has no answer yet")
+				close(release)
+				eventually(t, "the second delivery", func() bool { return len(h.delivered()) == 2 })
+			})
 		})
 	}
 }
@@ -274,16 +282,17 @@ func TestTwoAnswersToOneNonce(t *testing.T) {
 func TestAnswerRightBeforeTheEnd(t *testing.T) {
 	for _, set := range []Transport{WebSocket, HTTP} {
 		t.Run(string(set), func(t *testing.T) {
-			t.Parallel()
-			s := serveRaw(t, 0, rpc(func(c *rawConn, nonce string) bool {
-				c.say(accept(nonce))
-				return false
-			}))
-			opts := quick(s.port())
-			opts.Transports, opts.AnswerTimeout, opts.HTTPTimeout = only(set), patience, patience
-			h := start(t, opts)
-			h.publish(devices.True)
-			eventually(t, "delivered", func() bool { return len(h.delivered()) > 0 })
+			inVirtualTime(t, func(t *testing.T, m *machine) {
+				s := m.serveRaw(0, rpc(func(c *rawConn, nonce string) bool {
+					c.say(accept(nonce))
+					return false
+				}))
+				opts := quick(s.port())
+				opts.Transports, opts.AnswerTimeout, opts.HTTPTimeout = only(set), patience, patience
+				h := m.start(opts)
+				h.publish(devices.True)
+				eventually(t, "delivered", func() bool { return len(h.delivered()) > 0 })
+			})
 		})
 	}
 }
@@ -297,35 +306,36 @@ func TestStopWhileTheServerDoesNotRead(t *testing.T) {
 		r.ID = fmt.Sprintf("%0200d", i)
 		large.Devices = append(large.Devices, r)
 	}
-	for _, set := range []Transport{WebSocket, HTTP} {
+	for set, where := range map[Transport]func(*testing.T, func(*testing.T, *machine)){WebSocket: inVirtualTime, HTTP: everywhere} {
 		t.Run(string(set), func(t *testing.T) {
-			t.Parallel()
-			arrived := make(chan struct{}, 10)
-			s := serveRaw(t, 0, func(c *rawConn) {
-				for {
-					req, err := http.ReadRequest(c.r)
-					switch {
-					case err != nil:
-						return
-					case req.Method == http.MethodPost:
-					case req.Header.Get("Upgrade") == "":
-						c.fingerprint()
-						continue
-					default:
-						c.greet(req, "")
-						_, _ = c.r.Peek(1)
+			where(t, func(t *testing.T, m *machine) {
+				arrived := make(chan struct{}, 10)
+				s := m.serveRaw(0, func(c *rawConn) {
+					for {
+						req, err := http.ReadRequest(c.r)
+						switch {
+						case err != nil:
+							return
+						case req.Method == http.MethodPost:
+						case req.Header.Get("Upgrade") == "":
+							c.fingerprint()
+							continue
+						default:
+							c.greet(req, "")
+							_, _ = c.r.Peek(1)
+						}
+						arrived <- struct{}{}
+						<-c.over // the connection is not read any further
 					}
-					arrived <- struct{}{}
-					<-c.over // the connection is not read any further
-				}
+				})
+				opts := quick(s.port())
+				opts.Transports, opts.AnswerTimeout, opts.HTTPTimeout = only(set), patience, patience
+				h := m.start(opts)
+				h.Publish(large)
+				<-arrived
+				h.stop()
+				require.Empty(t, h.delivered())
 			})
-			opts := quick(s.port())
-			opts.Transports, opts.AnswerTimeout, opts.HTTPTimeout = only(set), patience, patience
-			h := start(t, opts)
-			h.Publish(large)
-			<-arrived
-			h.stop()
-			require.Empty(t, h.delivered())
 		})
 	}
 }

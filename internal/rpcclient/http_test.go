@@ -55,52 +55,55 @@ func TestHTTPConnectionsThatEnd(t *testing.T) {
 	}
 	for name, answer := range servers {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := serveRaw(t, 0, rpc(answer))
-			opts := quick(s.port())
-			opts.Transports, opts.HTTPTimeout = only(HTTP), patience
-			h := start(t, opts)
-			const n = 30
-			for i := range n {
-				h.publish(devices.Of(i%2 == 0))
-				eventually(t, "delivered", func() bool { return len(h.delivered()) == i+1 })
-			}
-			for i, d := range h.delivered() {
-				require.Equal(t, i == 0, d.First, "the session is the same")
-			}
+			inVirtualTime(t, func(t *testing.T, m *machine) {
+				s := m.serveRaw(0, rpc(answer))
+				opts := quick(s.port())
+				opts.Transports, opts.HTTPTimeout = only(HTTP), patience
+				h := m.start(opts)
+				const n = 30
+				for i := range n {
+					h.publish(devices.Of(i%2 == 0))
+					eventually(t, "delivered", func() bool { return len(h.delivered()) == i+1 })
+				}
+				for i, d := range h.delivered() {
+					require.Equal(t, i == 0, d.First, "the session is the same")
+				}
+			})
 		})
 	}
 }
 
 // TestHTTPSurvivesTimeoutsOfIdleConnections: servers end idle connections with a 408.
 func TestHTTPSurvivesTimeoutsOfIdleConnections(t *testing.T) {
-	s := serveRaw(t, 0, func(c *rawConn) {
-		first := true
-		for {
-			if !first { // idle from here on
-				c.reply("408 Request Timeout", "Connection: close\r\n", "")
-				return
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		s := m.serveRaw(0, func(c *rawConn) {
+			first := true
+			for {
+				if !first { // idle from here on
+					c.reply("408 Request Timeout", "Connection: close\r\n", "")
+					return
+				}
+				first = false
+				req, body, err := c.request()
+				if err != nil {
+					return
+				}
+				if req.Method == http.MethodGet {
+					c.fingerprint()
+					return
+				}
+				c.say(accept(nonceOf(body)))
 			}
-			first = false
-			req, body, err := c.request()
-			if err != nil {
-				return
-			}
-			if req.Method == http.MethodGet {
-				c.fingerprint()
-				return
-			}
-			c.say(accept(nonceOf(body)))
+		})
+		opts := quick(s.port())
+		opts.Transports, opts.HTTPTimeout = only(HTTP), patience
+		h := m.start(opts)
+		for i := range 10 {
+			h.publish(devices.Of(i%2 == 0))
+			eventually(t, "delivered", func() bool { return len(h.delivered()) == i+1 })
 		}
+		require.False(t, h.delivered()[9].First)
 	})
-	opts := quick(s.port())
-	opts.Transports, opts.HTTPTimeout = only(HTTP), patience
-	h := start(t, opts)
-	for i := range 10 {
-		h.publish(devices.Of(i%2 == 0))
-		eventually(t, "delivered", func() bool { return len(h.delivered()) == i+1 })
-	}
-	require.False(t, h.delivered()[9].First)
 }
 
 func nonceOf(body []byte) string {
@@ -112,27 +115,29 @@ func nonceOf(body []byte) string {
 // TestHTTPNoticesThatTheClientHasGone also when the server had closed the idle connection
 // before: nothing but a new connection then tells.
 func TestHTTPNoticesThatTheClientHasGone(t *testing.T) {
-	lists := make(chan struct{}, 10)
-	answer := rpc(func(c *rawConn, nonce string) bool {
-		c.say(accept(nonce))
-		lists <- struct{}{}
-		return false
+	everywhere(t, func(t *testing.T, m *machine) {
+		lists := make(chan struct{}, 10)
+		answer := rpc(func(c *rawConn, nonce string) bool {
+			c.say(accept(nonce))
+			lists <- struct{}{}
+			return false
+		})
+		s := m.serveRaw(0, func(c *rawConn) {
+			if len(lists) > 0 {
+				return // closes what is idle at once
+			}
+			answer(c)
+		})
+		opts := quick(s.port())
+		opts.Transports = only(HTTP)
+		h := m.start(opts)
+		h.publish(devices.True)
+		eventually(t, "delivered", func() bool { return len(h.delivered()) == 1 })
+		before := len(s.everything())
+		eventually(t, "two connections were closed idle", func() bool { return len(s.everything()) >= before+2 })
+		s.listener.Close()
+		eventually(t, "searching", func() bool { return h.Status().State == Searching })
 	})
-	s := serveRaw(t, 0, func(c *rawConn) {
-		if len(lists) > 0 {
-			return // closes what is idle at once
-		}
-		answer(c)
-	})
-	opts := quick(s.port())
-	opts.Transports = only(HTTP)
-	h := start(t, opts)
-	h.publish(devices.True)
-	eventually(t, "delivered", func() bool { return len(h.delivered()) == 1 })
-	before := len(s.everything())
-	eventually(t, "two connections were closed idle", func() bool { return len(s.everything()) >= before+2 })
-	s.listener.Close()
-	eventually(t, "searching", func() bool { return h.Status().State == Searching })
 }
 
 // TestHTTPUnaskedReplies: a server that talks by itself is not taken to have served, so its
@@ -185,38 +190,42 @@ func TestHTTPPauseBeforeANewConnection(t *testing.T) {
 // TestHTTPDoesNotMixUpReplies: a late reply to a request that was given up is never taken for
 // the next one's.
 func TestHTTPDoesNotMixUpReplies(t *testing.T) {
-	release := make(chan struct{})
-	arrived := make(chan struct{})
-	s := serveRaw(t, 0, rpc(func(c *rawConn, nonce string) bool {
-		if nonce == "first" {
-			close(arrived)
-			<-release
-		}
-		c.say(accept(nonce))
-		return true
-	}))
-	addr := s.listener.Addr().String()
-	l, err := openHTTP(context.Background(), target{addr: addr, clientID: clientID}, nil, false)
-	require.NoError(t, err)
-	defer l.close()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	go func() {
-		<-arrived
-		cancel()
-	}()
-	require.Error(t, l.deliver(ctx, "first", []byte(`{"nonce":"first"}`)))
-	close(release)
-	require.NoError(t, l.deliver(context.Background(), "second", []byte(`{"nonce":"second"}`)))
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		release := make(chan struct{})
+		arrived := make(chan struct{})
+		s := m.serveRaw(0, rpc(func(c *rawConn, nonce string) bool {
+			if nonce == "first" {
+				close(arrived)
+				<-release
+			}
+			c.say(accept(nonce))
+			return true
+		}))
+		addr := s.listener.Addr().String()
+		l, err := openHTTP(context.Background(), target{addr: addr, port: s.port(), dial: m.dialPort, clientID: clientID}, nil, false)
+		require.NoError(t, err)
+		defer l.close()
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		go func() {
+			<-arrived
+			cancel()
+		}()
+		require.Error(t, l.deliver(ctx, "first", []byte(`{"nonce":"first"}`)))
+		close(release)
+		require.NoError(t, l.deliver(context.Background(), "second", []byte(`{"nonce":"second"}`)))
+	})
 }
 
 // TestHTTPCloseEndsEverything also while a new connection is awaited.
 func TestHTTPCloseEndsEverything(t *testing.T) {
-	s := serveRaw(t, 0, func(*rawConn) {}) // closes all: the link pauses
-	l, err := openHTTP(context.Background(), target{addr: s.listener.Addr().String(), clientID: clientID}, nil, false)
-	require.NoError(t, err)
-	<-s.accepted
-	l.close()
-	_, _, err = l.connection(context.Background())
-	require.ErrorIs(t, err, ErrLost, "a closed link stays closed")
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		s := m.serveRaw(0, func(*rawConn) {}) // closes all: the link pauses
+		l, err := openHTTP(context.Background(), target{addr: s.listener.Addr().String(), port: s.port(), dial: m.dialPort, clientID: clientID}, nil, false)
+		require.NoError(t, err)
+		<-s.accepted
+		l.close()
+		_, _, err = l.connection(context.Background())
+		require.ErrorIs(t, err, ErrLost, "a closed link stays closed")
+	})
 }

@@ -3,7 +3,6 @@ package rpcclient
 import (
 	"context"
 	"net"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,20 +16,21 @@ import (
 )
 
 func TestReportsEveryChangeOverIPC(t *testing.T) {
-	m := newMachine(t)
-	s := serve(t, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: m.dir, NoTCP: true})
-	opts := quick()
-	opts.Local = m
-	h := start(t, opts)
-	for _, mute := range []devices.Tri{devices.False, devices.True, devices.Unknown, devices.False} {
-		h.publish(mute)
-		has(t, s, mute)
-	}
-	require.Equal(t, s.IPCPath(), h.session().Socket)
-	require.Equal(t, 1, s.Stats().Handshakes)
-	h.stop()
-	hasNone(t, s)
-	spotless(t, s)
+	everywhere(t, func(t *testing.T, m *machine) {
+		s := m.serve(fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: m.dir, NoTCP: true})
+		opts := quick()
+		opts.Local = m
+		h := m.start(opts)
+		for _, mute := range []devices.Tri{devices.False, devices.True, devices.Unknown, devices.False} {
+			h.publish(mute)
+			has(t, s, mute)
+		}
+		require.Equal(t, s.IPCPath(), h.session().Socket)
+		require.Equal(t, 1, s.Stats().Handshakes)
+		h.stop()
+		hasNone(t, s)
+		spotless(t, s)
+	})
 }
 
 // TestFaultsOverIPC shows, for every fault that a socket can have, what the status says and
@@ -67,34 +67,34 @@ func TestFaultsOverIPC(t *testing.T) {
 		"error=4006:no scope": "not authorized",
 	} {
 		t.Run(fault, func(t *testing.T) {
-			t.Parallel()
-			f, err := fakeserver.ParseFault(fault)
-			require.NoError(t, err)
-			m := newMachine(t)
-			s := serve(t, fakeserver.Options{Profile: fakeserver.Desktop, Bucket: -1, IPCDir: m.dir, NoTCP: true, Fault: f})
-			opts := quick()
-			opts.Local = m
-			opts.AnswerTimeout, opts.HTTPTimeout = 2*time.Second, 2*time.Second
-			h := start(t, opts)
-			m.appear()
-			h.publish(devices.True)
-			if status == "" {
-				has(t, s, devices.True)
-				eventually(t, "ready", h.connected)
-				require.Empty(t, h.trouble())
-				return
-			}
-			eventually(t, "the status says what is wrong", func() bool {
-				return strings.Contains(h.trouble()+h.session().Remedy, status)
+			inVirtualTime(t, func(t *testing.T, m *machine) {
+				f, err := fakeserver.ParseFault(fault)
+				require.NoError(t, err)
+				s := m.serve(fakeserver.Options{Profile: fakeserver.Desktop, Bucket: -1, IPCDir: m.dir, NoTCP: true, Fault: f})
+				opts := quick()
+				opts.Local = m
+				opts.AnswerTimeout, opts.HTTPTimeout = 2*time.Second, 2*time.Second
+				h := m.start(opts)
+				m.appear()
+				h.publish(devices.True)
+				if status == "" {
+					has(t, s, devices.True)
+					eventually(t, "ready", h.connected)
+					require.Empty(t, h.trouble())
+					return
+				}
+				eventually(t, "the status says what is wrong", func() bool {
+					return strings.Contains(h.trouble()+h.session().Remedy, status)
+				})
+				require.NoError(t, s.SetFault(fakeserver.Fault{}))
+				if h.session().NextTry.IsZero() && slices.Contains([]State{Unsupported, Refused}, h.session().State) {
+					require.NoError(t, s.Restart())
+				}
+				m.appear()
+				h.publish(devices.False)
+				has(t, s, devices.False)
+				eventually(t, "ready again", func() bool { return h.connected() && h.trouble() == "" })
 			})
-			require.NoError(t, s.SetFault(fakeserver.Fault{}))
-			if h.session().NextTry.IsZero() && slices.Contains([]State{Unsupported, Refused}, h.session().State) {
-				require.NoError(t, s.Restart())
-			}
-			m.appear()
-			h.publish(devices.False)
-			has(t, s, devices.False)
-			eventually(t, "ready again", func() bool { return h.connected() && h.trouble() == "" })
 		})
 	}
 }
@@ -129,23 +129,21 @@ func TestPingIsAnswered(t *testing.T) {
 }
 
 func TestStaleSocketIsLeftAlone(t *testing.T) {
-	m := newMachine(t)
-	path := filepath.Join(m.dir, "discord-ipc-0")
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
-	require.NoError(t, err)
-	l.SetUnlinkOnClose(false)
-	l.Close()
-	opts := quick(freePorts(t, 1)...)
-	opts.Local = m
-	h := start(t, opts)
-	eventually(t, "a note", func() bool { return strings.Contains(strings.Join(h.Status().Notes, "\n"), "refused") })
-	require.Equal(t, Searching, h.Status().State)
+	everywhere(t, func(t *testing.T, m *machine) {
+		path := filepath.Join(m.dir, "discord-ipc-0")
+		m.serveIPC(path, func(frames) {}).kill()
+		opts := quick(m.freePorts(1)...)
+		opts.Local = m
+		h := m.start(opts)
+		eventually(t, "a note", func() bool { return strings.Contains(strings.Join(h.Status().Notes, "\n"), "refused") })
+		require.Equal(t, Searching, h.Status().State)
 
-	require.NoError(t, os.Remove(path))
-	s := serve(t, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: m.dir, NoTCP: true})
-	require.Equal(t, path, s.IPCPath())
-	m.appear()
-	h.publish(devices.True)
-	has(t, s, devices.True)
-	eventually(t, "no note", func() bool { return len(h.Status().Notes) == 0 })
+		m.remove(path)
+		s := m.serve(fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: m.dir, NoTCP: true})
+		require.Equal(t, path, s.IPCPath())
+		m.appear()
+		h.publish(devices.True)
+		has(t, s, devices.True)
+		eventually(t, "no note", func() bool { return len(h.Status().Notes) == 0 })
+	})
 }

@@ -16,8 +16,8 @@ import (
 // A client that is late with the free proof is waited for, and is asked for nothing that costs it a token.
 func TestALateFreeProofIsOne(t *testing.T) {
 	for _, late := range []time.Duration{600 * time.Millisecond, 3 * time.Second} {
-		inVirtualTime(t, func(t *testing.T, v *virtual) {
-			port := v.serve(v.program(100), 6463, func(c net.Conn, r *http.Request) {
+		inVirtualTime(t, func(t *testing.T, v *machine) {
+			port := v.page(v.program(100), 6463, func(c net.Conn, r *http.Request) {
 				if r.Method == http.MethodGet {
 					time.Sleep(late)
 					replyTo(c, "404 Not Found", fingerprintBody)
@@ -25,7 +25,7 @@ func TestALateFreeProofIsOne(t *testing.T) {
 				}
 				replyTo(c, "200 OK", accept(r.Header.Get("X-Nonce")))
 			})
-			h := v.agent(Options{})
+			h := v.start(Options{})
 			h.publish(devices.True)
 			pass(late + 100*time.Millisecond)
 			require.Equal(t, Degraded, h.session().State)
@@ -36,10 +36,10 @@ func TestALateFreeProofIsOne(t *testing.T) {
 
 // Where only the first client is wanted, who takes long to prove to be one does not hold up the next.
 func TestALatePortHoldsUpNobody(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
-		v.serve(v.program(100), 6463, func(net.Conn, *http.Request) { time.Sleep(time.Hour) })
+	inVirtualTime(t, func(t *testing.T, v *machine) {
+		v.page(v.program(100), 6463, func(net.Conn, *http.Request) { time.Sleep(time.Hour) })
 		s := v.client(v.program(200), fakeserver.Options{Profile: fakeserver.Desktop, Ports: []int{6464}})
-		h := v.agent(Options{Clients: FirstClient})
+		h := v.start(Options{Clients: FirstClient})
 		h.publish(devices.True)
 		pass(900 * time.Millisecond)
 		require.Empty(t, s.Payloads())
@@ -51,16 +51,16 @@ func TestALatePortHoldsUpNobody(t *testing.T) {
 // What proves a server without the free proof waits in the line that others left behind: given up, it
 // would lengthen it.
 func TestAProofByAnEmptyListWaitsInLine(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
+	inVirtualTime(t, func(t *testing.T, v *machine) {
 		v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, Ports: []int{6464}})
 		s := v.client(v.program(200), fakeserver.Options{Profile: fakeserver.Desktop, NoFingerprint: true})
 		for range 3 {
-			before := v.agent(Options{})
+			before := v.start(Options{})
 			before.publish(devices.False)
 			pass(300 * time.Millisecond)
 			before.stop()
 		}
-		v.agent(Options{}).publish(devices.True)
+		v.start(Options{}).publish(devices.True)
 		pass(5 * time.Minute)
 		require.Equal(t, devices.True, mute(s))
 	})
@@ -69,10 +69,10 @@ func TestAProofByAnEmptyListWaitsInLine(t *testing.T) {
 // An empty list that was to prove something does not come after what is sent over a socket, which may
 // be the same client's.
 func TestASocketWaitsForAProofByAnEmptyList(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
+	inVirtualTime(t, func(t *testing.T, v *machine) {
 		v.hidden = []int{6463}
 		var asked, ended time.Time // after synctest.Wait
-		v.serve(v.program(200), 6463, func(c net.Conn, r *http.Request) {
+		v.page(v.program(200), 6463, func(c net.Conn, r *http.Request) {
 			if r.Method == http.MethodGet {
 				replyTo(c, "404 Not Found", "{}")
 				return
@@ -81,7 +81,7 @@ func TestASocketWaitsForAProofByAnEmptyList(t *testing.T) {
 			_, _ = c.Read(make([]byte, 1))
 			ended = time.Now()
 		})
-		h := v.agent(Options{})
+		h := v.start(Options{})
 		h.publish(devices.True)
 		pass(10 * time.Second)
 		require.False(t, asked.IsZero())

@@ -13,19 +13,62 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"sidetone/fakeserver"
+	"sidetone/internal/memnet"
 )
 
-// machine is a Local of which a test decides who owns what. Sockets and ports are real.
+const (
+	someUser = "1000"
+	ipcDir   = "/run"
+)
+
+// machine is where a test's agents and clients run, and a Local of which the test decides who owns
+// what. Its sockets and ports are in memory, or the kernel's.
 type machine struct {
-	dir  string // of IPC sockets
-	user string
+	*memnet.Network // nil: the kernel's
+	t               *testing.T
+	me              *memnet.Process // the agent
+	others          *memnet.Process // all clients that have no process of their own
+	dir             string          // of IPC sockets
+	user            string
 
 	mu       sync.Mutex
 	owners   map[string]Process // by path of a socket, or by port as text
 	lineages map[int]Lineage    // by pid
+	links    map[string]string  // to sockets, in memory
+	hidden   []int              // ports of which nobody knows whose they are
 	notify   func()
+	looks    int
+	freed    int // ports that freePorts has given, in memory
+}
+
+// inVirtualTime runs f on a machine in memory and in virtual time.
+func inVirtualTime(t *testing.T, f func(t *testing.T, m *machine)) {
+	synctest.Test(t, func(t *testing.T) { f(t, inMemory(t, memnet.New(memnet.Options{Delay: travels}))) })
+}
+
+// travels is how long anything takes in memory: no two things that follow from one another happen at once.
+func travels(string, int) time.Duration { return 50 * time.Microsecond }
+
+// onSockets runs f on this machine, over the kernel's sockets.
+func onSockets(t *testing.T, f func(t *testing.T, m *machine)) { f(t, newMachine(t)) }
+
+// everywhere does both.
+func everywhere(t *testing.T, f func(t *testing.T, m *machine)) {
+	t.Run("in memory", func(t *testing.T) { inVirtualTime(t, f) })
+	t.Run("over sockets", func(t *testing.T) { onSockets(t, f) })
+}
+
+func inMemory(t *testing.T, n *memnet.Network) *machine {
+	return &machine{
+		Network: n, t: t, me: n.Process(memnet.Owner{PID: 1, UID: someUser, Name: "sidetone"}), others: n.Process(memnet.Owner{}),
+		dir: ipcDir, user: someUser, owners: make(map[string]Process), lineages: make(map[int]Lineage), links: make(map[string]string),
+	}
 }
 
 func newMachine(t *testing.T) *machine {
@@ -33,7 +76,17 @@ func newMachine(t *testing.T) *machine {
 	dir, err := os.MkdirTemp("", "rpc") // the names of sockets must be short
 	require.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	return &machine{dir: dir, user: "1000", owners: make(map[string]Process)}
+	return &machine{t: t, dir: dir, user: someUser, owners: make(map[string]Process), lineages: make(map[int]Lineage)}
+}
+
+// elsewhere is the same machine with another folder of sockets.
+func (m *machine) elsewhere() *machine {
+	if m.Network == nil {
+		return newMachine(m.t)
+	}
+	other := inMemory(m.t, m.Network)
+	other.dir, other.others = "/elsewhere", m.others
+	return other
 }
 
 // own says whose a socket (by path) or port (by number) is. A socket is this user's unless it says otherwise.
@@ -41,6 +94,30 @@ func (m *machine) own(what any, p Process) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.owners[fmt.Sprint(what)] = p
+}
+
+// link gives a socket another name.
+func (m *machine) link(socket, name string) {
+	m.t.Helper()
+	if m.Network == nil {
+		require.NoError(m.t, os.Symlink(socket, name))
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.links[name] = socket
+}
+
+// remove removes a socket on which nobody listens any more.
+func (m *machine) remove(path string) {
+	m.t.Helper()
+	if m.Network == nil {
+		require.NoError(m.t, os.Remove(path))
+		return
+	}
+	l, err := m.others.ReopenIPC(path)
+	require.NoError(m.t, err)
+	require.NoError(m.t, l.Close())
 }
 
 // appear is what a watcher of the folder would say.
@@ -52,9 +129,36 @@ func (m *machine) appear() {
 	}
 }
 
-func (m *machine) Sockets() ([]Socket, []string) {
-	var sockets []Socket
-	var notes []string
+// looked counts the looks at sockets so far: each is a wake-up.
+func (m *machine) looked() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.looks
+}
+
+func (m *machine) Sockets() (sockets []Socket, notes []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.looks++
+	if m.Network == nil {
+		return m.files()
+	}
+	all := m.Network.Sockets()
+	for _, s := range all {
+		if filepath.Dir(s.Path) == m.dir {
+			sockets = append(sockets, Socket(s))
+		}
+		for name, to := range m.links {
+			if to == s.Path {
+				sockets = append(sockets, Socket{name, s.ID})
+			}
+		}
+	}
+	slices.SortFunc(sockets, func(a, b Socket) int { return strings.Compare(a.Path, b.Path) })
+	return sockets, nil
+}
+
+func (m *machine) files() (sockets []Socket, notes []string) {
 	for i := range 10 {
 		path := filepath.Join(m.dir, fmt.Sprintf("discord-ipc-%d", i))
 		info, err := os.Stat(path)
@@ -69,25 +173,52 @@ func (m *machine) Sockets() ([]Socket, []string) {
 	return sockets, notes
 }
 
-func (m *machine) Dial(ctx context.Context, path string) (net.Conn, Process, error) {
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "unix", path)
+func (m *machine) Dial(ctx context.Context, path string) (conn net.Conn, owner Process, err error) {
+	if m.Network == nil {
+		var d net.Dialer
+		conn, err = d.DialContext(ctx, "unix", path)
+	} else {
+		var o memnet.Owner
+		m.mu.Lock()
+		to := m.links[path]
+		m.mu.Unlock()
+		if to == "" {
+			to = path
+		}
+		conn, o, err = m.me.DialIPC(ctx, to)
+		owner = Process(o)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	owner, said := m.owners[path]
-	if !said {
+	if said, ok := m.owners[path]; ok {
+		owner = said
+	} else if owner.UID == "" {
 		owner.UID = m.user
 	}
 	return conn, owner, err
 }
 
-// Listeners reads what Linux says of sockets.
-func (m *machine) Listeners(ports []int) ([]Listener, error) {
+func (m *machine) Listeners(ports []int) (list []Listener, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.Network == nil {
+		return m.kernelsListeners(ports)
+	}
+	for _, p := range m.Ports(ports) {
+		l := Listener{Port: p.Port, ID: p.ID, Process: Process(p.Owner)}
+		if slices.Contains(m.hidden, p.Port) {
+			l.Process = Process{UID: someUser}
+		}
+		list = append(list, l)
+	}
+	return list, nil
+}
+
+// kernelsListeners reads what Linux says of sockets.
+func (m *machine) kernelsListeners(ports []int) ([]Listener, error) {
 	if runtime.GOOS != "linux" {
 		return nil, errors.ErrUnsupported
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	table, err := os.ReadFile("/proc/net/tcp")
 	if err != nil {
 		return nil, err
@@ -112,7 +243,9 @@ func (m *machine) Identify(listeners []Listener) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i, l := range listeners {
-		listeners[i].Process = m.owners[strconv.Itoa(l.Port)]
+		if said, ok := m.owners[strconv.Itoa(l.Port)]; ok || m.Network == nil {
+			listeners[i].Process = said
+		}
 	}
 }
 
@@ -126,8 +259,85 @@ func (m *machine) Watch(ctx context.Context, notify func()) error {
 	m.mu.Lock()
 	m.notify = notify
 	m.mu.Unlock()
-	<-ctx.Done()
+	if m.Network == nil {
+		<-ctx.Done()
+		return nil
+	}
+	m.Network.Watch(ctx, notify)
 	return nil
 }
 
 func (m *machine) User() string { return m.user }
+
+// dialPort connects to a port of the machine.
+func (m *machine) dialPort(ctx context.Context, port int) (net.Conn, error) {
+	if m.Network == nil {
+		return dialLoopback(ctx, port)
+	}
+	return m.me.DialPort(ctx, port)
+}
+
+// listen binds a port; 0 is any.
+func (m *machine) listen(port int) net.Listener {
+	m.t.Helper()
+	var l net.Listener
+	var err error
+	if m.Network == nil {
+		l, err = net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port))
+	} else {
+		l, _, err = m.others.ListenPort([]int{port})
+	}
+	require.NoError(m.t, err)
+	return l
+}
+
+// freePorts returns n ports that nobody listens on, in rising order.
+func (m *machine) freePorts(n int) (ports []int) {
+	m.t.Helper()
+	if m.Network != nil {
+		for range n {
+			m.freed++
+			ports = append(ports, 40000+m.freed)
+		}
+		return ports
+	}
+	for base := 20000 + int(time.Now().UnixNano()%20000); len(ports) < n; base++ {
+		l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", base))
+		if err == nil {
+			l.Close()
+			ports = append(ports, base)
+		}
+	}
+	return ports
+}
+
+// program starts one, in memory.
+func (m *machine) program(pid int) *memnet.Process {
+	return m.Process(memnet.Owner{PID: pid, UID: someUser, Name: "Discord"})
+}
+
+// client starts a client in a process, in memory.
+func (m *machine) client(p *memnet.Process, opts fakeserver.Options) *fakeserver.Server {
+	m.t.Helper()
+	opts.Network = p
+	if opts.Ports == nil {
+		opts.Ports = []int{6463}
+	}
+	return m.serve(opts)
+}
+
+// serve starts a client on any port, unless it is said which.
+func (m *machine) serve(opts fakeserver.Options) *fakeserver.Server {
+	m.t.Helper()
+	if opts.Ports == nil {
+		opts.Ports = []int{0}
+	}
+	if m.Network != nil && opts.Network == nil {
+		opts.Network = m.others
+	}
+	opts.ClientIDs = []string{clientID}
+	s, err := fakeserver.Start(opts)
+	require.NoError(m.t, err)
+	m.t.Cleanup(func() { s.Close() })
+	return s
+}

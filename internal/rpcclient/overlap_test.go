@@ -29,10 +29,10 @@ func TestAClientGetsNoListOverItsPortOfUnknownOwner(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, func(t *testing.T, v *virtual) {
+			inVirtualTime(t, func(t *testing.T, v *machine) {
 				v.hidden = []int{6463}
 				process := v.program(100)
-				port := v.serve(process, 6463, func(c net.Conn, r *http.Request) {
+				port := v.page(process, 6463, func(c net.Conn, r *http.Request) {
 					if r.Method == http.MethodGet && r.Header.Get("Upgrade") == "" {
 						get(c)
 						return
@@ -40,7 +40,7 @@ func TestAClientGetsNoListOverItsPortOfUnknownOwner(t *testing.T) {
 					replyTo(c, "200 OK", accept(r.Header.Get("X-Nonce")))
 				})
 				s := v.client(process, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, NoTCP: true})
-				h := v.agent(Options{})
+				h := v.start(Options{})
 				h.publish(devices.True)
 				for range 10 {
 					pass(time.Minute)
@@ -59,10 +59,10 @@ func TestAClientGetsNoListOverItsPortOfUnknownOwner(t *testing.T) {
 // Who is too late with the free proof is never asked for the one by an empty list, whether or
 // not another client is served: it may be a client whose list somebody else has sent.
 func TestALateClientIsAskedForTheFreeProofAgain(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
+	inVirtualTime(t, func(t *testing.T, v *machine) {
 		var late atomic.Bool
 		late.Store(true)
-		port := v.serve(v.program(100), 6463, func(c net.Conn, r *http.Request) {
+		port := v.page(v.program(100), 6463, func(c net.Conn, r *http.Request) {
 			switch {
 			case r.Header.Get("Upgrade") != "":
 				replyTo(c, "426 Upgrade Required", "")
@@ -75,7 +75,7 @@ func TestALateClientIsAskedForTheFreeProofAgain(t *testing.T) {
 				replyTo(c, "200 OK", accept(r.Header.Get("X-Nonce")))
 			}
 		})
-		h := v.agent(Options{})
+		h := v.start(Options{})
 		h.publish(devices.True)
 		pass(time.Minute)
 		require.NotContains(t, port.requests(), "POST /rpc")
@@ -88,9 +88,9 @@ func TestALateClientIsAskedForTheFreeProofAgain(t *testing.T) {
 
 // What a client of the written specification is asked for a proof may have been the list of another.
 func TestAProofByAnEmptyListHasAllListsSentAgain(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
+	inVirtualTime(t, func(t *testing.T, v *machine) {
 		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
-		h := v.agent(Options{})
+		h := v.start(Options{})
 		h.publish(devices.True)
 		pass(time.Minute)
 		require.Len(t, s.Payloads(), 1)
@@ -104,7 +104,7 @@ func TestAProofByAnEmptyListHasAllListsSentAgain(t *testing.T) {
 }
 
 // relay is a client whose socket and port belong to processes of known, different ids.
-func relay(t *testing.T, v *virtual) (socket, port *fakeserver.Server) {
+func relay(t *testing.T, v *machine) (socket, port *fakeserver.Server) {
 	socket = v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, NoTCP: true})
 	port = v.client(v.program(200), fakeserver.Options{Profile: fakeserver.Desktop})
 	return socket, port
@@ -123,10 +123,10 @@ func TestAPortOfAnotherProcessMayBeThatOfASocket(t *testing.T) {
 		"another one, but by whom?": {Lineage{"/opt/discord", []int{1}}, Lineage{"/opt/other", nil}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, func(t *testing.T, v *virtual) {
+			inVirtualTime(t, func(t *testing.T, v *machine) {
 				v.lineages[100], v.lineages[200] = c.socket, c.port
 				socket, port := relay(t, v)
-				h := v.agent(Options{})
+				h := v.start(Options{})
 				h.publish(devices.True)
 				pass(time.Minute)
 				require.Equal(t, devices.True, mute(socket))
@@ -147,11 +147,11 @@ func TestAPortOfAnotherProcessMayBeThatOfASocket(t *testing.T) {
 // A list that is on its way over a port when a socket greets, which may be the same client's, is
 // waited for: given up it would cost a token, and could be taken after what the socket is sent.
 func TestAListOnItsWayIsNotGivenUpForASocket(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
+	inVirtualTime(t, func(t *testing.T, v *machine) {
 		v.hidden = []int{6463}
 		answer := make(chan struct{})
 		var ended, answered time.Time // after synctest.Wait
-		v.serve(v.program(200), 6463, func(c net.Conn, r *http.Request) {
+		v.page(v.program(200), 6463, func(c net.Conn, r *http.Request) {
 			if r.Method == http.MethodGet {
 				replyTo(c, "404 Not Found", fingerprintBody)
 				return
@@ -170,7 +170,7 @@ func TestAListOnItsWayIsNotGivenUpForASocket(t *testing.T) {
 			}
 			<-gone
 		})
-		h := v.agent(Options{})
+		h := v.start(Options{})
 		h.publish(devices.True)
 		pass(10 * time.Second)
 		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, NoTCP: true})
@@ -188,14 +188,14 @@ func TestAListOnItsWayIsNotGivenUpForASocket(t *testing.T) {
 
 // A client that did not answer over HTTP has opened its socket since.
 func TestASocketIsTriedWhereHTTPWasNotAnswered(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
+	inVirtualTime(t, func(t *testing.T, v *machine) {
 		process := v.program(100)
-		v.serve(process, 6463, func(c net.Conn, r *http.Request) {
+		v.page(process, 6463, func(c net.Conn, r *http.Request) {
 			if r.Method == http.MethodGet {
 				replyTo(c, "404 Not Found", fingerprintBody)
 			}
 		})
-		h := v.agent(Options{})
+		h := v.start(Options{})
 		h.publish(devices.True)
 		pass(2 * time.Minute)
 		require.Equal(t, Unsupported, h.session().State)
@@ -227,14 +227,14 @@ func TestAPortThatChangesHandsDuringTheDialLearnsNothing(t *testing.T) {
 
 // A WebSocket that is opened to prove a port costs the client a token as any other.
 func TestAWebSocketForAProofCostsAToken(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
-		s := v.serve(v.program(100), 6463, func(c net.Conn, r *http.Request) {
+	inVirtualTime(t, func(t *testing.T, v *machine) {
+		s := v.page(v.program(100), 6463, func(c net.Conn, r *http.Request) {
 			if r.Header.Get("Upgrade") == "" {
 				time.Sleep(time.Hour) // the free proof never comes
 			}
 			replyTo(c, "503 Busy", "")
 		})
-		v.agent(Options{}).publish(devices.True)
+		v.start(Options{}).publish(devices.True)
 		pass(25 * time.Second)
 		tries := 0
 		for _, r := range s.requests() {
@@ -248,9 +248,9 @@ func TestAWebSocketForAProofCostsAToken(t *testing.T) {
 
 // A client's own WebSocket lets in nobody without an origin: it is not tried at the cost of a token.
 func TestNoTokenIsSpentWhereTheWebSocketSurelyRefuses(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
+	inVirtualTime(t, func(t *testing.T, v *machine) {
 		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop})
-		h := v.agent(Options{})
+		h := v.start(Options{})
 		h.publish(devices.True)
 		pass(time.Second)
 		h.publish(devices.False)

@@ -133,23 +133,24 @@ func TestStrangersLearnNothing(t *testing.T) {
 	for name, handle := range strangers {
 		for _, set := range []Transport{all, HTTP} {
 			t.Run(string(set)+": "+name, func(t *testing.T) {
-				t.Parallel()
-				stranger := serveRaw(t, 0, handle)
-				client := serve(t, fakeserver.Options{})
-				opts := quick(stranger.port(), client.Port())
-				opts.Transports = only(set)
-				h := start(t, opts)
-				h.publish(devices.True)
-				has(t, client, devices.True)
-				h.publish(devices.False)
-				has(t, client, devices.False)
-				h.stop()
-				if name != "WebSocket that never greets" && name != "WebSocket that says other things" {
-					requireInnocent(t, stranger.everything())
-				}
-				for _, text := range stranger.everything() {
-					require.NotContains(t, text, "Acme")
-				}
+				inVirtualTime(t, func(t *testing.T, m *machine) {
+					stranger := m.serveRaw(0, handle)
+					client := m.serve(fakeserver.Options{})
+					opts := quick(stranger.port(), client.Port())
+					opts.Transports = only(set)
+					h := m.start(opts)
+					h.publish(devices.True)
+					has(t, client, devices.True)
+					h.publish(devices.False)
+					has(t, client, devices.False)
+					h.stop()
+					if name != "WebSocket that never greets" && name != "WebSocket that says other things" {
+						requireInnocent(t, stranger.everything())
+					}
+					for _, text := range stranger.everything() {
+						require.NotContains(t, text, "Acme")
+					}
+				})
 			})
 		}
 	}
@@ -157,95 +158,103 @@ func TestStrangersLearnNothing(t *testing.T) {
 
 // TestATakenPortLearnsNothing: the client goes unnoticed, and another program takes its port.
 func TestATakenPortLearnsNothing(t *testing.T) {
-	const (
-		client = iota
-		closing
-		stranger
-	)
-	phase := make(chan int, 1) // holds the present phase
-	phase <- client
-	now := func() int {
-		p := <-phase
-		phase <- p
-		return p
-	}
-	set := func(p int) { <-phase; phase <- p }
-	answer := rpc(func(c *rawConn, nonce string) bool { c.say(accept(nonce)); return true })
-	var cutOff atomic.Int32
-	s := serveRaw(t, 0, func(c *rawConn) {
-		switch now() {
-		case client:
-			answer(c)
-		case closing:
-			cutOff.Add(1)
-		case stranger:
-			answerAll("404 Not Found", "Content-Type: text/html\r\n", "Not Found")(c)
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		const (
+			client = iota
+			closing
+			stranger
+		)
+		phase := make(chan int, 1) // holds the present phase
+		phase <- client
+		now := func() int {
+			p := <-phase
+			phase <- p
+			return p
 		}
+		set := func(p int) { <-phase; phase <- p }
+		answer := rpc(func(c *rawConn, nonce string) bool { c.say(accept(nonce)); return true })
+		var cutOff atomic.Int32
+		s := m.serveRaw(0, func(c *rawConn) {
+			switch now() {
+			case client:
+				answer(c)
+			case closing:
+				cutOff.Add(1)
+			case stranger:
+				answerAll("404 Not Found", "Content-Type: text/html\r\n", "Not Found")(c)
+			}
+		})
+		opts := quick(s.port())
+		opts.Transports = only(HTTP)
+		h := m.start(opts)
+		h.publish(devices.True)
+		eventually(t, "delivered", func() bool { return len(h.delivered()) == 1 })
+
+		set(closing)
+		s.drop()
+		eventually(t, "the link has noticed that it is cut off", func() bool { return cutOff.Load() > 1 })
+		set(stranger)
+		from := len(s.everything())
+		h.publish(devices.False)
+		eventually(t, "the stranger was asked", func() bool { return strings.Contains(strings.Join(s.everything()[from:], ""), "GET /") })
+		eventually(t, "searching", func() bool { return h.Status().State == Searching })
+		requireInnocent(t, s.everything()[from:])
+		require.Len(t, h.delivered(), 1)
+
+		set(client)
+		eventually(t, "delivered", func() bool { return len(h.delivered()) == 2 })
+		require.True(t, h.delivered()[1].First, "a client that was found anew gets the whole list")
 	})
-	opts := quick(s.port())
-	opts.Transports = only(HTTP)
-	h := start(t, opts)
-	h.publish(devices.True)
-	eventually(t, "delivered", func() bool { return len(h.delivered()) == 1 })
-
-	set(closing)
-	s.drop()
-	eventually(t, "the link has noticed that it is cut off", func() bool { return cutOff.Load() > 1 })
-	set(stranger)
-	from := len(s.everything())
-	h.publish(devices.False)
-	eventually(t, "the stranger was asked", func() bool { return strings.Contains(strings.Join(s.everything()[from:], ""), "GET /") })
-	eventually(t, "searching", func() bool { return h.Status().State == Searching })
-	requireInnocent(t, s.everything()[from:])
-	require.Len(t, h.delivered(), 1)
-
-	set(client)
-	eventually(t, "delivered", func() bool { return len(h.delivered()) == 2 })
-	require.True(t, h.delivered()[1].First, "a client that was found anew gets the whole list")
 }
 
 func TestTenBlackHolesAndTheClientLast(t *testing.T) {
-	ports := freePorts(t, 11)
-	for _, p := range ports[:10] {
-		blackHole(t, p)
-	}
-	s := serve(t, fakeserver.Options{Ports: ports[10:]})
-	h := start(t, quick(ports...))
-	h.publish(devices.True)
-	has(t, s, devices.True)
-	require.Equal(t, ports[10], func() int {
-		eventually(t, "a delivery", func() bool { return len(h.delivered()) == 1 })
-		return h.delivered()[0].To.Port
-	}())
+	everywhere(t, func(t *testing.T, m *machine) {
+		ports := m.freePorts(11)
+		for _, p := range ports[:10] {
+			m.blackHole(p)
+		}
+		s := m.serve(fakeserver.Options{Ports: ports[10:]})
+		h := m.start(quick(ports...))
+		h.publish(devices.True)
+		has(t, s, devices.True)
+		require.Equal(t, ports[10], func() int {
+			eventually(t, "a delivery", func() bool { return len(h.delivered()) == 1 })
+			return h.delivered()[0].To.Port
+		}())
+	})
 }
 
 // TestTheFirstInOrderWins although a later one answers first.
 func TestTheFirstInOrderWins(t *testing.T) {
-	second := serve(t, fakeserver.Options{})
-	first := serveRaw(t, 0, func(c *rawConn) {
-		if _, _, err := c.request(); err != nil {
-			return
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		if second.WaitStats(ctx, func(s fakeserver.Stats) bool { return s.Probes > 0 && s.Connections == 0 }) == nil {
-			c.fingerprint()
-		}
+	everywhere(t, func(t *testing.T, m *machine) {
+		second := m.serve(fakeserver.Options{})
+		first := m.serveRaw(0, func(c *rawConn) {
+			if _, _, err := c.request(); err != nil {
+				return
+			}
+			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			defer cancel()
+			if second.WaitStats(ctx, func(s fakeserver.Stats) bool { return s.Probes > 0 && s.Connections == 0 }) == nil {
+				c.fingerprint()
+			}
+		})
+		opts := quick(first.port(), second.Port())
+		opts.Clients, opts.ProbeTimeout = FirstClient, patience
+		h := m.start(opts)
+		eventually(t, "the first has its turn", func() bool {
+			st := h.Status()
+			return len(st.Sessions) > 0 && st.Sessions[0].Port == first.port() && st.Sessions[0].State == Connecting
+		})
+		require.Empty(t, second.Payloads())
 	})
-	opts := quick(first.port(), second.Port())
-	opts.Clients, opts.ProbeTimeout = FirstClient, patience
-	h := start(t, opts)
-	eventually(t, "the first has its turn", func() bool {
-		st := h.Status()
-		return len(st.Sessions) > 0 && st.Sessions[0].Port == first.port() && st.Sessions[0].State == Connecting
-	})
-	require.Empty(t, second.Payloads())
 }
 
-func TestScanErrors(t *testing.T) {
-	free := freePorts(t, 2)
-	page := serveRaw(t, 0, strangers["web page"])
-	refusing := serveRaw(t, 0, func(c *rawConn) {
+func TestScanErrors(t *testing.T) { inVirtualTime(t, scanErrors) }
+
+func scanErrors(t *testing.T, m *machine) {
+	free := m.freePorts(2)
+	page := m.serveRaw(0, strangers["web page"])
+	refusing := m.serveRaw(0, func(c *rawConn) {
 		req, _, err := c.request()
 		if err != nil {
 			return
@@ -268,32 +277,32 @@ func TestScanErrors(t *testing.T) {
 		"refused":           {[]int{free[0], refusing.port()}, []string{"invalid version"}},
 	}
 	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			h := start(t, quick(c.ports...))
-			eventually(t, "the status says why", func() bool {
-				return !slices.ContainsFunc(c.says, func(s string) bool { return !strings.Contains(h.trouble(), s) })
-			})
+		h := m.start(quick(c.ports...))
+		eventually(t, "the status says why: "+name, func() bool {
+			return !slices.ContainsFunc(c.says, func(s string) bool { return !strings.Contains(h.trouble(), s) })
 		})
 	}
 }
 
 // TestOriginOnlyWhereConfigured: on WebSocket, never elsewhere.
 func TestOriginOnlyWhereConfigured(t *testing.T) {
-	for _, origin := range []string{"", "https://acme.example"} {
-		s := serveRaw(t, 0, rpc(func(c *rawConn, nonce string) bool { c.say(accept(nonce)); return true }))
-		for _, set := range []Transport{WebSocket, HTTP} {
-			opts := quick(s.port())
-			opts.Transports, opts.Origin = only(set), origin
-			h := start(t, opts)
-			h.publish(devices.True)
-			eventually(t, "delivered", func() bool { return len(h.delivered()) == 1 })
-			h.stop()
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		for _, origin := range []string{"", "https://acme.example"} {
+			s := m.serveRaw(0, rpc(func(c *rawConn, nonce string) bool { c.say(accept(nonce)); return true }))
+			for _, set := range []Transport{WebSocket, HTTP} {
+				opts := quick(s.port())
+				opts.Transports, opts.Origin = only(set), origin
+				h := m.start(opts)
+				h.publish(devices.True)
+				eventually(t, "delivered", func() bool { return len(h.delivered()) == 1 })
+				h.stop()
+			}
+			for _, text := range s.everything() {
+				want := origin != "" && strings.Contains(text, "Upgrade: websocket")
+				require.Equal(t, want, strings.Contains(strings.ToLower(text), "\r\norigin:"), text)
+			}
 		}
-		for _, text := range s.everything() {
-			want := origin != "" && strings.Contains(text, "Upgrade: websocket")
-			require.Equal(t, want, strings.Contains(strings.ToLower(text), "\r\norigin:"), text)
-		}
-	}
+	})
 }
 
 // TestStopWhileNobodyAnswers: whatever is awaited with however long a deadline.
@@ -329,17 +338,18 @@ func TestStopWhileNobodyAnswers(t *testing.T) {
 	}
 	for name, handle := range silent {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := serveRaw(t, 0, handle)
-			opts := quick(s.port())
-			opts.ProbeTimeout, opts.AnswerTimeout, opts.HTTPTimeout = time.Hour, time.Hour, time.Hour
-			h := start(t, opts)
-			<-s.accepted
-			if name != "probe" {
+			inVirtualTime(t, func(t *testing.T, m *machine) {
+				s := m.serveRaw(0, handle)
+				opts := quick(s.port())
+				opts.ProbeTimeout, opts.AnswerTimeout, opts.HTTPTimeout = time.Hour, time.Hour, time.Hour
+				h := m.start(opts)
 				<-s.accepted
-			}
-			h.stop()
-			require.Equal(t, Stopped, h.Status().State)
+				if name != "probe" {
+					<-s.accepted
+				}
+				h.stop()
+				require.Equal(t, Stopped, h.Status().State)
+			})
 		})
 	}
 }

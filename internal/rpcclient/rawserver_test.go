@@ -10,10 +10,8 @@ import (
 	"net"
 	"net/http"
 	"sync"
-	"testing"
 
 	"github.com/gorilla/websocket"
-	"github.com/stretchr/testify/require"
 )
 
 // rawServer is a server that does on each connection whatever a test wants, and keeps all that
@@ -37,10 +35,9 @@ type rawConn struct {
 
 // serveRaw listens on port (0: any) and calls handle for every connection, which is closed when
 // handle returns.
-func serveRaw(t *testing.T, port int, handle func(*rawConn)) *rawServer {
-	t.Helper()
-	l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port))
-	require.NoError(t, err)
+func (m *machine) serveRaw(port int, handle func(*rawConn)) *rawServer {
+	m.t.Helper()
+	l := m.listen(port)
 	s := &rawServer{listener: l, accepted: make(chan struct{}, 1000)}
 	over := make(chan struct{})
 	var wg sync.WaitGroup
@@ -57,7 +54,7 @@ func serveRaw(t *testing.T, port int, handle func(*rawConn)) *rawServer {
 			})
 		}
 	})
-	t.Cleanup(func() {
+	m.t.Cleanup(func() {
 		close(over)
 		l.Close()
 		s.drop()

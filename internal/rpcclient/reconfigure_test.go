@@ -19,10 +19,10 @@ import (
 func TestReloadsLoseNothing(t *testing.T) {
 	for _, tr := range []Transport{IPC, WebSocket} {
 		t.Run(string(tr), func(t *testing.T) {
-			inVirtualTime(t, func(t *testing.T, v *virtual) {
+			inVirtualTime(t, func(t *testing.T, v *machine) {
 				s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Documented, IPCDir: ipcDir, Bucket: 2})
 				opts := Options{Transports: only(tr)}
-				h := v.agent(opts)
+				h := v.start(opts)
 				h.publish(devices.True)
 				pass(time.Second)
 				for i, m := range []devices.Tri{devices.False, devices.True, devices.False, devices.True} {
@@ -45,10 +45,10 @@ func TestReloadsLoseNothing(t *testing.T) {
 
 // What a list may take changes for the next list, and not for the one in flight.
 func TestANewTimeoutHoldsAtOnce(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
+	inVirtualTime(t, func(t *testing.T, v *machine) {
 		process := v.program(100)
 		v.client(process, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
-		h := v.agent(Options{})
+		h := v.start(Options{})
 		h.publish(devices.True)
 		pass(time.Second)
 		h.Reconfigure(v.complete(h, Options{AnswerTimeout: time.Second}))
@@ -63,9 +63,9 @@ func TestANewTimeoutHoldsAtOnce(t *testing.T) {
 
 // Several reloads and the end come before the first of them was taken.
 func TestReloadsAndTheEndAtOneMoment(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
+	inVirtualTime(t, func(t *testing.T, v *machine) {
 		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
-		h := v.agent(Options{})
+		h := v.start(Options{})
 		h.publish(devices.True)
 		pass(time.Second)
 		h.Reconfigure(v.complete(h, Options{Transports: only(HTTP)}))
@@ -78,10 +78,10 @@ func TestReloadsAndTheEndAtOneMoment(t *testing.T) {
 
 // Settings that leave out what a session uses let it go only when there is another link.
 func TestANewTransportIsThereBeforeTheOldOneGoes(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
+	inVirtualTime(t, func(t *testing.T, v *machine) {
 		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Documented, IPCDir: ipcDir, Bucket: 2})
 		opts := Options{Transports: only(IPC), Origin: origin}
-		h := v.agent(opts)
+		h := v.start(opts)
 		h.publish(devices.True)
 		pass(time.Second)
 		for i, tr := range []Transport{WebSocket, IPC} { // the first takes the second token, the next has to wait for one
@@ -118,10 +118,10 @@ func TestWhatTheSettingsLeaveOutIsToldSo(t *testing.T) {
 		"another client id": func(o *Options) { o.ClientID = clientID + "1" },
 	} {
 		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, func(t *testing.T, v *virtual) {
+			inVirtualTime(t, func(t *testing.T, v *machine) {
 				first := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, Ports: []int{6464}})
 				s := v.client(v.program(200), fakeserver.Options{Profile: fakeserver.Documented, Ports: []int{6463}})
-				h := v.agent(Options{Origin: origin})
+				h := v.start(Options{Origin: origin})
 				h.publish(devices.True)
 				pass(time.Second)
 				require.Equal(t, devices.True, mute(s))
@@ -141,16 +141,16 @@ func TestWhatTheSettingsLeaveOutIsToldSo(t *testing.T) {
 // A client that is served over HTTP opens its socket when there is no token for it. Until there is
 // one, it is served as before, and told of the end.
 func TestASocketWaitsForItsTokenWhileHTTPGoesOn(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
+	inVirtualTime(t, func(t *testing.T, v *machine) {
 		process := v.program(100)
-		port := v.serve(process, 6463, func(c net.Conn, r *http.Request) {
+		port := v.page(process, 6463, func(c net.Conn, r *http.Request) {
 			if r.Method == http.MethodGet {
 				replyTo(c, "404 Not Found", fingerprintBody)
 				return
 			}
 			replyTo(c, "200 OK", accept(r.Header.Get("X-Nonce")))
 		})
-		h := v.agent(Options{})
+		h := v.start(Options{})
 		h.publish(devices.True)
 		pass(time.Second)
 		h.publish(devices.False)

@@ -11,16 +11,18 @@ import (
 )
 
 func TestRepeat(t *testing.T) {
-	s := serve(t, fakeserver.Options{})
-	opts := quick(s.Port())
-	opts.Transports = only(WebSocket)
-	h := start(t, opts)
-	h.publish(devices.True)
-	has(t, s, devices.True)
-	eventually(t, "delivered", func() bool { return len(h.delivered()) == 1 })
-	h.Repeat()
-	eventually(t, "delivered again", func() bool { return len(h.delivered()) == 2 })
-	require.Len(t, s.Payloads(), 2)
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		s := m.serve(fakeserver.Options{})
+		opts := quick(s.Port())
+		opts.Transports = only(WebSocket)
+		h := m.start(opts)
+		h.publish(devices.True)
+		has(t, s, devices.True)
+		eventually(t, "delivered", func() bool { return len(h.delivered()) == 1 })
+		h.Repeat()
+		eventually(t, "delivered again", func() bool { return len(h.delivered()) == 2 })
+		require.Len(t, s.Payloads(), 2)
+	})
 }
 
 // TestRepeatSpares those whom it would cost a token, and those who are waited for.
@@ -51,10 +53,10 @@ func TestRepeatSpares(t *testing.T) {
 // A client that was frozen may take the list of another application after the one that was repeated because of it.
 func TestRepeatToAFrozenClientGoesOnceMore(t *testing.T) {
 	for frozen, want := range map[time.Duration]int{0: 2, time.Second: 3, 20 * time.Second: 3} {
-		inVirtualTime(t, func(t *testing.T, v *virtual) {
+		inVirtualTime(t, func(t *testing.T, v *machine) {
 			process := v.program(100)
 			s := v.client(process, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
-			h := v.agent(Options{Transports: only(IPC)})
+			h := v.start(Options{Transports: only(IPC)})
 			h.publish(devices.True)
 			pass(time.Second)
 			require.Len(t, s.Payloads(), 1)

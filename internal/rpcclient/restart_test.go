@@ -3,7 +3,6 @@ package rpcclient
 import (
 	"context"
 	"net"
-	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -18,65 +17,69 @@ import (
 // TestARepeatedPostCostsASecondToken: a kept connection breaks after the client has taken the
 // request. Sending it once more needs a token, like any other request (rule R67).
 func TestARepeatedPostCostsASecondToken(t *testing.T) {
-	m := newMachine(t)
-	s := desktops(t, m, 1, func(o *fakeserver.Options) { o.IPCDir, o.Bucket, o.Refill = "", 2, time.Hour })[0]
-	opts := quick(s.Port())
-	opts.Local, opts.Transports, opts.Tokens, opts.TokenEvery, opts.HTTPTimeout = m, only(HTTP), 2, time.Hour, patience
-	h := start(t, opts)
-	h.publish(devices.False)
-	has(t, s, devices.False)
-	require.NoError(t, s.SetFault(fakeserver.Fault{Kind: fakeserver.FaultCloseAfter, Count: 1, Times: 1}))
-	h.publish(devices.True)
-	eventually(t, "it has broken", func() bool { return s.Stats().Faults == 1 })
-	eventually(t, "it waits for a token, or hangs in the client's line", func() bool {
-		return s.Stats().Waited > 0 || time.Until(h.session().NextTry) > time.Minute
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		s := desktops(t, m, 1, func(o *fakeserver.Options) { o.IPCDir, o.Bucket, o.Refill = "", 2, time.Hour })[0]
+		opts := quick(s.Port())
+		opts.Local, opts.Transports, opts.Tokens, opts.TokenEvery, opts.HTTPTimeout = m, only(HTTP), 2, time.Hour, patience
+		h := m.start(opts)
+		h.publish(devices.False)
+		has(t, s, devices.False)
+		require.NoError(t, s.SetFault(fakeserver.Fault{Kind: fakeserver.FaultCloseAfter, Count: 1, Times: 1}))
+		h.publish(devices.True)
+		eventually(t, "it has broken", func() bool { return s.Stats().Faults == 1 })
+		eventually(t, "it waits for a token, or hangs in the client's line", func() bool {
+			return s.Stats().Waited > 0 || time.Until(h.session().NextTry) > time.Minute
+		})
+		require.Zero(t, s.Stats().Waited, "nothing ever waits in the client's line")
 	})
-	require.Zero(t, s.Stats().Waited, "nothing ever waits in the client's line")
 }
 
 // TestWhatIsGivenUpHasNoNextTry: one that is asked again only when it restarts is not said to be
 // tried again by itself, least of all in the past.
 func TestWhatIsGivenUpHasNoNextTry(t *testing.T) {
-	m := newMachine(t)
-	s := serve(t, fakeserver.Options{IPCDir: m.dir, NoTCP: true, Fault: fakeserver.Fault{Kind: fakeserver.FaultOffline}})
-	m.own(s.IPCPath(), Process{PID: 100, UID: "1000"})
-	opts := quick()
-	opts.Local = m
-	h := start(t, opts)
-	h.publish(devices.True)
-	eventually(t, "refused for now", func() bool { return h.session().State == Refused && !h.session().NextTry.IsZero() })
-	require.NoError(t, s.SetFault(fakeserver.Fault{Kind: fakeserver.FaultCloseCode, Code: CodeInvalidOrigin}))
-	eventually(t, "refused for good", func() bool { return h.session().State == Refused && s.Stats().Faults >= 2 && s.Connections() == 0 })
-	require.NoError(t, s.SetFault(fakeserver.Fault{}))
-	eventually(t, "no next try", func() bool { return h.session().State == Refused && h.session().NextTry.IsZero() })
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		s := m.serve(fakeserver.Options{IPCDir: m.dir, NoTCP: true, Fault: fakeserver.Fault{Kind: fakeserver.FaultOffline}})
+		m.own(s.IPCPath(), Process{PID: 100, UID: "1000"})
+		opts := quick()
+		opts.Local = m
+		h := m.start(opts)
+		h.publish(devices.True)
+		eventually(t, "refused for now", func() bool { return h.session().State == Refused && !h.session().NextTry.IsZero() })
+		require.NoError(t, s.SetFault(fakeserver.Fault{Kind: fakeserver.FaultCloseCode, Code: CodeInvalidOrigin}))
+		eventually(t, "refused for good", func() bool { return h.session().State == Refused && s.Stats().Faults >= 2 && s.Connections() == 0 })
+		require.NoError(t, s.SetFault(fakeserver.Fault{}))
+		eventually(t, "no next try", func() bool { return h.session().State == Refused && h.session().NextTry.IsZero() })
+	})
 }
 
 // TestNothingOvertakesAListInFlight: a socket appears while a list is on its way over HTTP. Sent
 // over IPC at once, the next one could reach the client first (rule R71). A real client handles a
 // request that waits in its line even if its connection has ended.
 func TestNothingOvertakesAListInFlight(t *testing.T) {
-	m, hidden := newMachine(t), newMachine(t)
-	late := fakeserver.Fault{Kind: fakeserver.FaultAnswerLate, Transport: fakeserver.HTTP, Delay: time.Second}
-	s := desktops(t, hidden, 1, func(o *fakeserver.Options) { o.Fault = late })[0]
-	m.own(s.Port(), Process{PID: 100, UID: "1000"})
-	opts := quick(s.Port())
-	opts.Local, opts.HTTPTimeout = m, patience
-	h := start(t, opts)
-	h.publish(devices.False)
-	has(t, s, devices.False)
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		hidden := m.elsewhere()
+		late := fakeserver.Fault{Kind: fakeserver.FaultAnswerLate, Transport: fakeserver.HTTP, Delay: time.Second}
+		s := desktops(t, hidden, 1, func(o *fakeserver.Options) { o.Fault = late })[0]
+		m.own(s.Port(), Process{PID: 100, UID: "1000"})
+		opts := quick(s.Port())
+		opts.Local, opts.HTTPTimeout = m, patience
+		h := m.start(opts)
+		h.publish(devices.False)
+		has(t, s, devices.False)
 
-	path := filepath.Join(m.dir, "discord-ipc-0")
-	m.own(path, Process{PID: 100, UID: "1000"})
-	require.NoError(t, os.Symlink(s.IPCPath(), path))
-	m.appear()
-	h.publish(devices.True)
-	has(t, s, devices.True)
-	eventually(t, "over IPC", func() bool { return h.session().State == Ready && h.session().Transport == IPC })
-	all := s.Payloads()
-	require.Equal(t, fakeserver.HTTP, all[0].Transport)
-	for _, p := range all[1:] {
-		require.False(t, p.Time.Before(all[0].Time.Add(late.Delay)), "payload %d over %s was sent before the first one had its answer", p.Seq, p.Transport)
-	}
+		path := filepath.Join(m.dir, "discord-ipc-0")
+		m.own(path, Process{PID: 100, UID: "1000"})
+		m.link(s.IPCPath(), path)
+		m.appear()
+		h.publish(devices.True)
+		has(t, s, devices.True)
+		eventually(t, "over IPC", func() bool { return h.session().State == Ready && h.session().Transport == IPC })
+		all := s.Payloads()
+		require.Equal(t, fakeserver.HTTP, all[0].Transport)
+		for _, p := range all[1:] {
+			require.False(t, p.Time.Before(all[0].Time.Add(late.Delay)), "payload %d over %s was sent before the first one had its answer", p.Seq, p.Transport)
+		}
+	})
 }
 
 // rush is a machine on which something happens between the first look at the sockets and the
@@ -95,37 +98,37 @@ func (r *rush) Dial(ctx context.Context, path string) (net.Conn, Process, error)
 // TestARestartBetweenLookAndConnect: the connection leads to the next life of the client, which
 // must not be talked to twice.
 func TestARestartBetweenLookAndConnect(t *testing.T) {
-	m := newMachine(t)
-	s := serve(t, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: m.dir, NoTCP: true, Bucket: 10})
-	local := &rush{machine: m, happen: func() {
-		was, _ := m.Sockets()
-		for now := was; now[0].ID == was[0].ID; now, _ = m.Sockets() { // the clock of a folder is coarse
-			_ = s.Restart()
-		}
-		m.own(s.IPCPath(), Process{PID: 101, UID: "1000", Name: "Discord"})
-	}}
-	opts := quick()
-	opts.Local = local
-	h := start(t, opts)
-	h.publish(devices.False)
-	has(t, s, devices.False)
-	eventually(t, "ready", func() bool { return h.session().State == Ready })
-	m.appear()
-	h.publish(devices.True)
-	has(t, s, devices.True)
-	eventually(t, "it was looked for again", func() bool { return s.Stats().Accepted > 1 })
-	eventually(t, "one session", func() bool {
-		st := h.Status().Sessions
-		return len(st) == 1 && st[0].State == Ready && s.Stats().Connections == 1
+	everywhere(t, func(t *testing.T, m *machine) {
+		s := m.serve(fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: m.dir, NoTCP: true, Bucket: 10})
+		local := &rush{machine: m, happen: func() {
+			was, _ := m.Sockets()
+			for now := was; now[0].ID == was[0].ID; now, _ = m.Sockets() { // the clock of a folder is coarse
+				_ = s.Restart()
+			}
+			m.own(s.IPCPath(), Process{PID: 101, UID: "1000", Name: "Discord"})
+		}}
+		opts := quick()
+		opts.Local = local
+		h := m.start(opts)
+		h.publish(devices.False)
+		has(t, s, devices.False)
+		eventually(t, "ready", func() bool { return h.session().State == Ready })
+		m.appear()
+		h.publish(devices.True)
+		has(t, s, devices.True)
+		eventually(t, "it was looked for again", func() bool { return s.Stats().Accepted > 1 })
+		eventually(t, "one session", func() bool {
+			st := h.Status().Sessions
+			return len(st) == 1 && st[0].State == Ready && s.Stats().Connections == 1
+		})
 	})
 }
 
 // TestRestartIsSeenBeforeTheEnd: the socket is made anew before the session on the old one has
 // ended. That the client did not know the command then says nothing of what it is now.
 func TestRestartIsSeenBeforeTheEnd(t *testing.T) {
-	m := newMachine(t)
 	opts := quick()
-	opts.Local, opts.RefusedWait = m, time.Hour
+	opts.RefusedWait = time.Hour
 	c := New(opts)
 	p := c.newPeer(Process{PID: 100, UID: "1000"})
 	p.socket = Socket{Path: "discord-ipc-0", ID: "old"}

@@ -21,10 +21,10 @@ func transports(s *fakeserver.Server) (list []fakeserver.Transport) {
 // Nobody knows whose the port is. What it was told while the socket was lost is over once the
 // client is served over its socket again: the end says nothing older.
 func TestTheEndSaysNothingOlderThanTheLastList(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
+	inVirtualTime(t, func(t *testing.T, v *machine) {
 		v.hidden = []int{6463}
 		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
-		h := v.agent(Options{OnExit: ExitUnmute})
+		h := v.start(Options{OnExit: ExitUnmute})
 		h.generation++
 		h.Publish(devices.Snapshot{Generation: h.generation, At: time.Now()})
 		pass(time.Second)
@@ -44,13 +44,13 @@ func TestTheEndSaysNothingOlderThanTheLastList(t *testing.T) {
 // A client that leaves its first lists without an answer for a while may be the one that holds a
 // port of unknown owner. A list would wait in its line there, and be taken after a newer one.
 func TestASlowClientGetsNoListOverItsPortOfUnknownOwner(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
+	inVirtualTime(t, func(t *testing.T, v *machine) {
 		v.hidden = []int{6463}
 		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
 		fault, err := fakeserver.ParseFault("2*answer-late=8s")
 		require.NoError(t, err)
 		require.NoError(t, s.SetFault(fault))
-		h := v.agent(Options{})
+		h := v.start(Options{})
 		h.publish(devices.False)
 		pass(400 * time.Millisecond)
 		h.Resend() // it is to be asked once more

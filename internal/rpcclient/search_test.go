@@ -16,8 +16,8 @@ import (
 // Without a client the search becomes seldom: clients with a socket, as all that users run, are
 // noticed by an event.
 func TestTheSearchSlowsDown(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
-		h := v.agent(Options{})
+	inVirtualTime(t, func(t *testing.T, v *machine) {
+		h := v.start(Options{})
 		h.publish(devices.True)
 		looks := func(d time.Duration) int {
 			before := v.looked()
@@ -53,9 +53,9 @@ func TestTheSearchSlowsDown(t *testing.T) {
 // Nothing tells of a new port, so that a client without a socket is only found by looking: also while
 // another one is served, and when it comes back later than the quick search after its end.
 func TestAClientWithoutASocketIsFoundBesideAnother(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
+	inVirtualTime(t, func(t *testing.T, v *machine) {
 		first := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
-		h := v.agent(Options{})
+		h := v.start(Options{})
 		h.publish(devices.True)
 		pass(time.Hour)
 		for pid := 200; pid < 203; pid++ {
@@ -74,9 +74,9 @@ func TestAClientWithoutASocketIsFoundBesideAnother(t *testing.T) {
 
 // Who uses no port looks for none.
 func TestNobodyLooksForPortsThatAreNotUsed(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
+	inVirtualTime(t, func(t *testing.T, v *machine) {
 		v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
-		h := v.agent(Options{Transports: []Transport{IPC}})
+		h := v.start(Options{Transports: []Transport{IPC}})
 		h.publish(devices.True)
 		pass(time.Minute)
 		before := v.looked()
@@ -102,9 +102,9 @@ func TestTheSearchStaysQuickWhereNothingTellsOfSockets(t *testing.T) {
 // Lists are sent again from time to time where that is wanted.
 func TestListsAreSentAgainFromTimeToTime(t *testing.T) {
 	for every, want := range map[time.Duration]int{0: 1, 10 * time.Minute: 1 + 5} {
-		inVirtualTime(t, func(t *testing.T, v *virtual) {
+		inVirtualTime(t, func(t *testing.T, v *machine) {
 			s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
-			h := v.agent(Options{ResendEvery: every})
+			h := v.start(Options{ResendEvery: every})
 			h.publish(devices.True)
 			pass(time.Hour - time.Minute)
 			require.Len(t, s.Payloads(), want)
@@ -118,7 +118,7 @@ func TestListsAreSentAgainFromTimeToTime(t *testing.T) {
 // A client whose tokens another agent has spent closes with 1006 after a while in its line. It is
 // tried again soon, and such a try has cost no token.
 func TestWhoIsSentAwayFromTheLineTriesAgain(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
+	inVirtualTime(t, func(t *testing.T, v *machine) {
 		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, NoTCP: true})
 		for range 2 {
 			conn, _, err := v.Dial(t.Context(), s.IPCPath())
@@ -127,7 +127,7 @@ func TestWhoIsSentAwayFromTheLineTriesAgain(t *testing.T) {
 			require.NoError(t, err)
 			other.close()
 		}
-		h := v.agent(Options{})
+		h := v.start(Options{})
 		h.publish(devices.True)
 		pass(10*time.Second + 100*time.Millisecond)
 		require.Contains(t, h.session().Error, "1006")
@@ -139,10 +139,10 @@ func TestWhoIsSentAwayFromTheLineTriesAgain(t *testing.T) {
 // An agent that was killed twice at once has left no token for the third: that one is served as soon
 // as there is one, over the socket, and says meanwhile what is happening.
 func TestAnAgentThatWasKilledTwiceIsServedWithTheNextToken(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
+	inVirtualTime(t, func(t *testing.T, v *machine) {
 		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
 		for range 2 {
-			h := v.agent(Options{})
+			h := v.start(Options{})
 			h.publish(devices.True)
 			pass(400 * time.Millisecond)
 			require.Equal(t, Ready, h.session().State)
@@ -150,7 +150,7 @@ func TestAnAgentThatWasKilledTwiceIsServedWithTheNextToken(t *testing.T) {
 			h.stop()
 			v.me = v.Process(memnet.Owner{PID: 1, UID: someUser, Name: "sidetone"})
 		}
-		h := v.agent(Options{})
+		h := v.start(Options{})
 		h.publish(devices.False)
 		pass(11 * time.Second)
 		require.Contains(t, h.session().Error, "1006")

@@ -16,27 +16,28 @@ import (
 func TestASilentClientIsAskedOnce(t *testing.T) {
 	for _, tr := range []Transport{IPC, WebSocket, HTTP} {
 		t.Run(string(tr), func(t *testing.T) {
-			m := newMachine(t)
-			s := serve(t, fakeserver.Options{IPCDir: m.dir, Fault: fakeserver.Fault{Kind: fakeserver.FaultNoAnswer}})
-			opts := quick(s.Port())
-			opts.Transports, opts.Local = only(tr), m
-			h := start(t, opts)
-			h.publish(devices.False)
-			eventually(t, "unsupported", func() bool { return h.Status().State == Unsupported })
-			require.Contains(t, h.trouble(), "does not know certified devices")
-			require.Contains(t, h.session().Remedy, "when it restarts")
-			require.True(t, h.session().NextTry.IsZero())
-			require.NoError(t, s.SetFault(fakeserver.Fault{}))
-			h.publish(devices.True)
-			s.DropConnections()
-			m.appear()
-			eventually(t, "the end was noticed", func() bool { return s.Connections() == 0 || tr == HTTP })
-			require.Never(t, func() bool { return len(s.Payloads()) > 1 }, 300*time.Millisecond, 20*time.Millisecond)
-			require.Equal(t, Unsupported, h.Status().State)
+			inVirtualTime(t, func(t *testing.T, m *machine) {
+				s := m.serve(fakeserver.Options{IPCDir: m.dir, Fault: fakeserver.Fault{Kind: fakeserver.FaultNoAnswer}})
+				opts := quick(s.Port())
+				opts.Transports, opts.Local = only(tr), m
+				h := m.start(opts)
+				h.publish(devices.False)
+				eventually(t, "unsupported", func() bool { return h.Status().State == Unsupported })
+				require.Contains(t, h.trouble(), "does not know certified devices")
+				require.Contains(t, h.session().Remedy, "when it restarts")
+				require.True(t, h.session().NextTry.IsZero())
+				require.NoError(t, s.SetFault(fakeserver.Fault{}))
+				h.publish(devices.True)
+				s.DropConnections()
+				m.appear()
+				eventually(t, "the end was noticed", func() bool { return s.Connections() == 0 || tr == HTTP })
+				require.Never(t, func() bool { return len(s.Payloads()) > 1 }, 300*time.Millisecond, 20*time.Millisecond)
+				require.Equal(t, Unsupported, h.Status().State)
 
-			require.NoError(t, s.Restart())
-			m.appear()
-			has(t, s, devices.True)
+				require.NoError(t, s.Restart())
+				m.appear()
+				has(t, s, devices.True)
+			})
 		})
 	}
 }
@@ -45,49 +46,52 @@ func TestASilentClientIsAskedOnce(t *testing.T) {
 func TestALateAnswerIsAnAnswer(t *testing.T) {
 	for _, tr := range []Transport{IPC, WebSocket} {
 		t.Run(string(tr), func(t *testing.T) {
-			m := newMachine(t)
-			f := fakeserver.Fault{Kind: fakeserver.FaultAnswerLate, Delay: time.Second, Times: 1}
-			s := serve(t, fakeserver.Options{IPCDir: m.dir, Fault: f})
-			opts := quick(s.Port())
-			opts.Transports, opts.Local = only(tr), m
-			h := start(t, opts)
-			h.publish(devices.False)
-			eventually(t, "unsupported", func() bool { return h.Status().State == Unsupported })
-			h.publish(devices.True)
-			has(t, s, devices.True)
-			eventually(t, "ready", func() bool { return h.Status().State == Ready })
-			require.Len(t, s.Payloads(), 2)
+			inVirtualTime(t, func(t *testing.T, m *machine) {
+				f := fakeserver.Fault{Kind: fakeserver.FaultAnswerLate, Delay: time.Second, Times: 1}
+				s := m.serve(fakeserver.Options{IPCDir: m.dir, Fault: f})
+				opts := quick(s.Port())
+				opts.Transports, opts.Local = only(tr), m
+				h := m.start(opts)
+				h.publish(devices.False)
+				eventually(t, "unsupported", func() bool { return h.Status().State == Unsupported })
+				h.publish(devices.True)
+				has(t, s, devices.True)
+				eventually(t, "ready", func() bool { return h.Status().State == Ready })
+				require.Len(t, s.Payloads(), 2)
+			})
 		})
 	}
 }
 
 // TestAClientThatAnsweredOnceIsNotGivenUp for one answer that did not come.
 func TestAClientThatAnsweredOnceIsNotGivenUp(t *testing.T) {
-	m := newMachine(t)
-	s := serve(t, fakeserver.Options{IPCDir: m.dir, NoTCP: true})
-	opts := quick()
-	opts.Local = m
-	h := start(t, opts)
-	h.publish(devices.False)
-	has(t, s, devices.False)
-	eventually(t, "ready", func() bool { return h.Status().State == Ready })
-	require.NoError(t, s.SetFault(fakeserver.Fault{Kind: fakeserver.FaultNoAnswer, Times: 2}))
-	h.publish(devices.True)
-	has(t, s, devices.True)
-	require.NotErrorIs(t, errors.New(h.trouble()), ErrUnsupported)
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		s := m.serve(fakeserver.Options{IPCDir: m.dir, NoTCP: true})
+		opts := quick()
+		opts.Local = m
+		h := m.start(opts)
+		h.publish(devices.False)
+		has(t, s, devices.False)
+		eventually(t, "ready", func() bool { return h.Status().State == Ready })
+		require.NoError(t, s.SetFault(fakeserver.Fault{Kind: fakeserver.FaultNoAnswer, Times: 2}))
+		h.publish(devices.True)
+		has(t, s, devices.True)
+		require.NotErrorIs(t, errors.New(h.trouble()), ErrUnsupported)
+	})
 }
 
 // TestAResendWhileTheFirstAnswerIsAwaited gives a second chance to a client that then turns out
 // to be silent, as one that was asleep with the machine.
 func TestAResendWhileTheFirstAnswerIsAwaited(t *testing.T) {
-	m := newMachine(t)
-	s := serve(t, fakeserver.Options{IPCDir: m.dir, NoTCP: true, Fault: fakeserver.Fault{Kind: fakeserver.FaultNoAnswer, Times: 1}})
-	opts := quick()
-	opts.Local, opts.AnswerTimeout = m, 2*time.Second
-	h := start(t, opts)
-	m.appear()
-	h.publish(devices.True)
-	eventually(t, "the first list is on its way", func() bool { return len(s.Payloads()) == 1 })
-	h.Resend()
-	has(t, s, devices.True)
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		s := m.serve(fakeserver.Options{IPCDir: m.dir, NoTCP: true, Fault: fakeserver.Fault{Kind: fakeserver.FaultNoAnswer, Times: 1}})
+		opts := quick()
+		opts.Local, opts.AnswerTimeout = m, 2*time.Second
+		h := m.start(opts)
+		m.appear()
+		h.publish(devices.True)
+		eventually(t, "the first list is on its way", func() bool { return len(s.Payloads()) == 1 })
+		h.Resend()
+		has(t, s, devices.True)
+	})
 }

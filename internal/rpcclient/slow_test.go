@@ -17,10 +17,10 @@ func TestAFrozenClientHasTheNewestStateWhenItGoesOn(t *testing.T) {
 	for _, tr := range []Transport{IPC, WebSocket} {
 		for _, changes := range [][]devices.Tri{{devices.False}, {devices.False, devices.True, devices.False}} {
 			t.Run(fmt.Sprint(tr, " ", changes), func(t *testing.T) {
-				inVirtualTime(t, func(t *testing.T, v *virtual) {
+				inVirtualTime(t, func(t *testing.T, v *machine) {
 					process := v.program(100)
 					s := v.client(process, fakeserver.Options{Profile: fakeserver.Documented, IPCDir: ipcDir, Bucket: 2})
-					h := v.agent(Options{Transports: only(tr)})
+					h := v.start(Options{Transports: only(tr)})
 					h.publish(devices.True)
 					pass(time.Second)
 					require.Equal(t, devices.True, mute(s))
@@ -55,10 +55,10 @@ func TestAFrozenClientHasTheNewestStateWhenItGoesOn(t *testing.T) {
 
 // A client that hangs for minutes is connected to anew, and stays slow until it answers.
 func TestAClientThatHangsForMinutesIsConnectedToAnew(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
+	inVirtualTime(t, func(t *testing.T, v *machine) {
 		process := v.program(100)
 		s := v.client(process, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
-		h := v.agent(Options{})
+		h := v.start(Options{})
 		h.publish(devices.True)
 		pass(time.Second)
 		process.Freeze()
@@ -81,10 +81,10 @@ func TestAClientThatHangsForMinutesIsConnectedToAnew(t *testing.T) {
 
 // A frozen client that is killed is lost, and not slow.
 func TestAFrozenClientThatIsKilledIsForgotten(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
+	inVirtualTime(t, func(t *testing.T, v *machine) {
 		process := v.program(100)
 		v.client(process, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
-		h := v.agent(Options{})
+		h := v.start(Options{})
 		h.publish(devices.True)
 		pass(time.Second)
 		process.Freeze()
@@ -99,10 +99,10 @@ func TestAFrozenClientThatIsKilledIsForgotten(t *testing.T) {
 // A client of a kind that never answers leaves its socket behind when it is killed.
 func TestAKilledClientIsNotCalledUnsupported(t *testing.T) {
 	for _, since := range []time.Duration{0, time.Hour} {
-		inVirtualTime(t, func(t *testing.T, v *virtual) {
+		inVirtualTime(t, func(t *testing.T, v *machine) {
 			process := v.program(100)
 			s := v.client(process, fakeserver.Options{Profile: fakeserver.ArRPC, IPCDir: ipcDir})
-			h := v.agent(Options{})
+			h := v.start(Options{})
 			h.publish(devices.True)
 			pass(time.Minute)
 			require.Equal(t, Unsupported, h.session().State)

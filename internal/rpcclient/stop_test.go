@@ -16,9 +16,9 @@ func TestAClientThatWasJustLostIsToldOfTheEnd(t *testing.T) {
 	for policy, want := range map[ExitPolicy]int{ExitClear: 0, ExitUnmute: 2, ExitLeave: 2} {
 		for _, wait := range []time.Duration{0, 100 * time.Millisecond} {
 			t.Run(string(policy), func(t *testing.T) {
-				inVirtualTime(t, func(t *testing.T, v *virtual) {
+				inVirtualTime(t, func(t *testing.T, v *machine) {
 					s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
-					h := v.agent(Options{OnExit: policy})
+					h := v.start(Options{OnExit: policy})
 					h.publish(devices.True)
 					pass(time.Second)
 					s.DropConnections()
@@ -36,10 +36,10 @@ func TestAClientThatWasJustLostIsToldOfTheEnd(t *testing.T) {
 
 // Nobody is waited for who cannot be reached in time.
 func TestTheEndDoesNotWaitForATokenOrForWhoIsFrozen(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
+	inVirtualTime(t, func(t *testing.T, v *machine) {
 		process := v.program(100)
 		s := v.client(process, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
-		h := v.agent(Options{})
+		h := v.start(Options{})
 		h.publish(devices.True)
 		pass(time.Second)
 		s.DropConnections()
