@@ -197,3 +197,8 @@ func (d terminateDeed) run(ctx context.Context, r *runner) outcome {
 	_, how := p.ended()
 	return outcome{seen: how}
 }
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}

@@ -7,23 +7,24 @@ import (
 	"time"
 
 	"sidetone/fakeserver"
+	"sidetone/internal/strictyaml"
 )
 
 // Load reads a scenario. file is its name, which problems bear and whose folder relative paths
 // start at; it is not opened. Up to 100 problems are returned, in order of position; of a file
 // that is not YAML, the first. The scenario is nil when there is a problem.
 func Load(file string, text []byte) (*Scenario, []Problem) {
-	root, problem := parse(file, text)
+	root, problem := strictyaml.Parse(file, text)
 	if problem != nil {
 		return nil, []Problem{*problem}
 	}
 	if root == nil {
-		return nil, []Problem{{file, 1, 1, "the file is empty"}}
+		return nil, []Problem{{File: file, Line: 1, Column: 1, Message: "the file is empty"}}
 	}
 	l := &loader{reader: reader{file: file}, running: map[string]bool{}, started: map[string]bool{}, programs: map[string]int{}}
 	sc := l.scenario(root)
 	if len(l.problems) > 0 {
-		slices.SortStableFunc(l.problems, compareProblems)
+		slices.SortStableFunc(l.problems, strictyaml.Compare)
 		return nil, l.problems
 	}
 	return sc, nil
@@ -38,7 +39,7 @@ type loader struct {
 	programs map[string]int  // the names of background programs, and the line where each begins
 }
 
-func (l *loader) scenario(root *node) *Scenario {
+func (l *loader) scenario(root *strictyaml.Node) *Scenario {
 	k, ok := l.keys(root, []string{"name", "clients", "setup", "steps"})
 	if !ok {
 		return nil
@@ -65,8 +66,8 @@ var profiles = []string{
 	string(fakeserver.Squatter), string(fakeserver.Blackhole), string(fakeserver.Flaky),
 }
 
-func (l *loader) client(n *node, lines map[string]int) clientSpec {
-	spec := clientSpec{line: n.line}
+func (l *loader) client(n *strictyaml.Node, lines map[string]int) clientSpec {
+	spec := clientSpec{line: n.Line}
 	k, ok := l.keys(n, []string{"name", "profile", "port", "ports", "ipc", "seed", "bucket", "refill", "stopped"})
 	if !ok {
 		return spec
@@ -103,15 +104,15 @@ func (l *loader) path(p string) string {
 }
 
 // bucket reads how many requests are let through at once, or off for all.
-func (l *loader) bucket(n *node) int {
-	if n != nil && n.kind == text && n.text == "off" {
+func (l *loader) bucket(n *strictyaml.Node) int {
+	if n != nil && n.Kind == strictyaml.Text && n.Text == "off" {
 		return -1
 	}
 	return l.whole(n, 1, 1000)
 }
 
 // clientName reads a name that an environment variable can bear too.
-func (l *loader) clientName(n *node, lines map[string]int) string {
+func (l *loader) clientName(n *strictyaml.Node, lines map[string]int) string {
 	name := l.text(n)
 	if name == "" {
 		return ""
@@ -126,7 +127,7 @@ func (l *loader) clientName(n *node, lines map[string]int) string {
 	if first, twice := lines[key]; twice {
 		l.complain(n, "the name %q is taken (line %d)", name, first)
 	} else {
-		lines[key] = n.line
+		lines[key] = n.Line
 		l.clients = append(l.clients, name)
 	}
 	return name
@@ -134,7 +135,7 @@ func (l *loader) clientName(n *node, lines map[string]int) string {
 
 func (l *loader) ports(k keys) []int {
 	if k.has("port") && k.has("ports") {
-		l.complain(k.byName["ports"].key, "\"ports\" does not go with \"port\"")
+		l.complainOfKey(k.byName["ports"], "\"ports\" does not go with \"port\"")
 	}
 	if port := k.value("port"); port != nil {
 		return []int{l.port(port)}
@@ -146,7 +147,7 @@ func (l *loader) ports(k keys) []int {
 	return ports
 }
 
-func (l *loader) port(n *node) int { return l.whole(n, 0, 65535) }
+func (l *loader) port(n *strictyaml.Node) int { return l.whole(n, 0, 65535) }
 
 // actions are the keys of which each step has one, with the keys that may go with each.
 var actions = map[string][]string{
@@ -172,8 +173,8 @@ var actionNames = []string{
 
 var stepKeys = append(slices.Clone(actionNames), "title", "port", "client", "confirm", "deadline", "background", "as")
 
-func (l *loader) step(n *node) step {
-	s := step{line: n.line}
+func (l *loader) step(n *strictyaml.Node) step {
+	s := step{line: n.Line}
 	k, ok := l.keys(n, stepKeys)
 	if !ok {
 		return s
@@ -192,25 +193,25 @@ func (l *loader) step(n *node) step {
 // action finds the one thing that a step does.
 func (l *loader) action(k keys) string {
 	action := ""
-	for _, f := range k.node.fields {
-		_, is := actions[f.name]
+	for _, f := range k.node.Fields {
+		_, is := actions[f.Name]
 		switch {
-		case !is || !k.has(f.name) || f.name == action:
+		case !is || !k.has(f.Name) || f.Name == action:
 		case action == "":
-			action = f.name
+			action = f.Name
 		default:
-			l.complain(f.key, "a step does one thing, and this one does %q already", action)
+			l.complainOfKey(f, "a step does one thing, and this one does %q already", action)
 		}
 	}
 	if action == "" {
-		if len(k.byName) == len(k.node.fields) { // else the misspelt key has been complained of
+		if len(k.byName) == len(k.node.Fields) { // else the misspelt key has been complained of
 			l.complain(k.node, "the step does nothing, want one of: %s", strings.Join(actionNames, ", "))
 		}
 		return ""
 	}
 	for name, f := range k.byName {
 		if _, is := actions[name]; !is && name != "title" && !slices.Contains(actions[action], name) {
-			l.complain(f.key, "%q does not go with %q", name, action)
+			l.complainOfKey(f, "%q does not go with %q", name, action)
 		}
 	}
 	return action
@@ -245,10 +246,10 @@ func (l *loader) deed(action string, k keys) deed {
 }
 
 // known reads the name of a client.
-func (l *loader) known(n *node) string {
+func (l *loader) known(n *strictyaml.Node) string {
 	name := l.text(n)
 	if name != "" && !slices.Contains(l.clients, name) {
-		l.complain(n, "there is no client %s (%s)", quote(name), suggest(name, l.clients))
+		l.unknown(n, "there is no client", name, l.clients)
 		return ""
 	}
 	return name
@@ -263,7 +264,7 @@ func (l *loader) addressed(k keys) string {
 }
 
 // life reads a step that starts or ends a client, and checks that it can.
-func (l *loader) life(action string, n *node, k keys) deed {
+func (l *loader) life(action string, n *strictyaml.Node, k keys) deed {
 	d := lifeDeed{action: action, client: l.known(n)}
 	if port := k.value("port"); port != nil {
 		d.ports = []int{l.port(port)}
@@ -287,7 +288,7 @@ func (l *loader) life(action string, n *node, k keys) deed {
 }
 
 // freeze reads a step that freezes or thaws a client, which has to run.
-func (l *loader) freeze(action string, n *node) deed {
+func (l *loader) freeze(action string, n *strictyaml.Node) deed {
 	d := freezeDeed{action: action, client: l.known(n)}
 	if d.client != "" && !l.running[d.client] {
 		l.complain(n, "%s does not run at this step", d.client)
@@ -295,7 +296,7 @@ func (l *loader) freeze(action string, n *node) deed {
 	return d
 }
 
-func (l *loader) fault(n *node, k keys) deed {
+func (l *loader) fault(n *strictyaml.Node, k keys) deed {
 	d := faultDeed{client: l.addressed(k)}
 	if s := l.text(n); s != "" {
 		fault, err := fakeserver.ParseFault(s)
@@ -315,7 +316,7 @@ const (
 	terminateDeadline = 10 * time.Second
 )
 
-func (l *loader) program(n *node, k keys) deed {
+func (l *loader) program(n *strictyaml.Node, k keys) deed {
 	d := runDeed{deadline: runDeadline, background: l.boolean(k.value("background"))}
 	for _, item := range l.list(n, "a list of a program and its arguments") {
 		d.args = append(d.args, l.text(item))
@@ -324,7 +325,7 @@ func (l *loader) program(n *node, k keys) deed {
 		d.deadline = deadline
 	}
 	if d.background && k.has("deadline") {
-		l.complain(k.byName["deadline"].key, "\"deadline\" does not go with \"background\": it runs until the end")
+		l.complainOfKey(k.byName["deadline"], "\"deadline\" does not go with \"background\": it runs until the end")
 	}
 	if !k.has("as") {
 		return d
@@ -334,16 +335,16 @@ func (l *loader) program(n *node, k keys) deed {
 	first, twice := l.programs[d.name]
 	switch {
 	case !d.background:
-		l.complain(k.byName["as"].key, "\"as\" goes with \"background: true\" only")
+		l.complainOfKey(k.byName["as"], "\"as\" goes with \"background: true\" only")
 	case twice:
 		l.complain(as, "the name %q is taken (line %d)", d.name, first)
 	case d.name != "":
-		l.programs[d.name] = as.line
+		l.programs[d.name] = as.Line
 	}
 	return d
 }
 
-func (l *loader) terminate(n *node, k keys) deed {
+func (l *loader) terminate(n *strictyaml.Node, k keys) deed {
 	d := terminateDeed{name: l.text(n), deadline: terminateDeadline}
 	if deadline := l.duration(k.value("deadline")); deadline > 0 {
 		d.deadline = deadline
@@ -354,7 +355,7 @@ func (l *loader) terminate(n *node, k keys) deed {
 			names = append(names, name)
 		}
 		slices.Sort(names)
-		l.complain(n, "no step before this one runs a program as %s (%s)", quote(d.name), suggest(d.name, names))
+		l.unknown(n, "no step before this one runs a program as", d.name, names)
 	}
 	return d
 }

@@ -4,13 +4,14 @@ import (
 	"slices"
 
 	"sidetone/fakeserver"
+	"sidetone/internal/strictyaml"
 )
 
 const most = 1_000_000 // of anything that is counted
 
 var conditionKeys = append([]string{"client", "device", "present", "devices", "transport"}, flagNames...)
 
-func (l *loader) expect(n *node) deed {
+func (l *loader) expect(n *strictyaml.Node) deed {
 	k, ok := l.keys(n, append([]string{"within", "once", "payloads", "rejected", "warnings"}, conditionKeys...))
 	if !ok {
 		return nil
@@ -29,12 +30,12 @@ func (l *loader) expect(n *node) deed {
 	case k.empty(countNames):
 		l.complain(n, "nothing is expected")
 	case d.once && k.empty(nil):
-		l.complain(k.byName["once"].key, "\"once\" needs a state that is brought once")
+		l.complainOfKey(k.byName["once"], "\"once\" needs a state that is brought once")
 	}
 	return d
 }
 
-func (l *loader) never(n *node) deed {
+func (l *loader) never(n *strictyaml.Node) deed {
 	k, ok := l.keys(n, append([]string{"for"}, conditionKeys...))
 	if !ok {
 		return nil
@@ -90,12 +91,12 @@ func (l *loader) condition(k keys) (client string, c condition) {
 
 var transports = []string{string(fakeserver.IPC), string(fakeserver.WebSocket), string(fakeserver.HTTP)}
 
-func (l *loader) selector(n *node) (s selector) {
+func (l *loader) selector(n *strictyaml.Node) (s selector) {
 	k, ok := l.keys(n, []string{"id", "model", "vendor", "type"})
 	if !ok {
 		return s
 	}
-	if len(n.fields) == 0 {
+	if len(n.Fields) == 0 {
 		l.complain(n, "no device is named, want id, model, vendor or type")
 	}
 	return selector{
@@ -107,8 +108,8 @@ func (l *loader) selector(n *node) (s selector) {
 }
 
 // span reads a number, or its bounds.
-func (l *loader) span(n *node) span {
-	if n.kind != object {
+func (l *loader) span(n *strictyaml.Node) span {
+	if n.Kind != strictyaml.Object {
 		value := l.whole(n, 0, most)
 		return span{value, value}
 	}
@@ -118,7 +119,7 @@ func (l *loader) span(n *node) span {
 		s.max = l.whole(k.value("max"), 0, most)
 	}
 	switch {
-	case len(n.fields) == 0:
+	case len(n.Fields) == 0:
 		l.complain(n, "no bound is given, want min or max")
 	case s.max >= 0 && s.max < s.min:
 		l.complain(n, "the least number, %d, is above the greatest, %d", s.min, s.max)

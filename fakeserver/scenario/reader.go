@@ -6,7 +6,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"sidetone/internal/strictyaml"
 )
+
+// A Problem is one thing that is wrong with a scenario file.
+type Problem = strictyaml.Problem
 
 // A reader turns nodes into values and notes everything that is wrong. A node that is nil
 // stands for a value that is absent, or has been complained of: it gives the zero value.
@@ -18,17 +23,38 @@ type reader struct {
 // maxProblems is how many problems of one file are told.
 const maxProblems = 100
 
-func (r *reader) complain(n *node, format string, args ...any) {
-	if len(r.problems) == maxProblems {
-		return
+func (r *reader) add(at *strictyaml.Node, message, hint string) {
+	if len(r.problems) < maxProblems {
+		r.problems = append(r.problems, Problem{File: r.file, Line: at.Line, Column: at.Column, Message: message, Hint: hint})
 	}
-	r.problems = append(r.problems, Problem{r.file, n.line, n.col, fmt.Sprintf(format, args...)})
 }
 
-func (r *reader) want(n *node, what string) {
-	found := n.kind.String()
-	if n.kind < list && n.text != "" {
-		found += " " + quote(n.text)
+func (r *reader) complain(n *strictyaml.Node, format string, args ...any) {
+	r.add(n, fmt.Sprintf(format, args...), "")
+}
+
+// complainOfKey complains of the key rather than of its value.
+func (r *reader) complainOfKey(f strictyaml.Field, format string, args ...any) {
+	r.complain(keyOf(f), format, args...)
+}
+
+func keyOf(f strictyaml.Field) *strictyaml.Node {
+	return &strictyaml.Node{Line: f.Line, Column: f.Column}
+}
+
+// unknown complains of a name that is none of the valid ones, and suggests one.
+func (r *reader) unknown(at *strictyaml.Node, what, name string, valid []string) {
+	hint := strictyaml.Suggest(name, valid)
+	if len(valid) == 0 {
+		hint = "there is none"
+	}
+	r.add(at, what+" "+quote(name), hint)
+}
+
+func (r *reader) want(n *strictyaml.Node, what string) {
+	found := n.Kind.String()
+	if n.Kind < strictyaml.List && n.Text != "" {
+		found += " " + quote(n.Text)
 	}
 	r.complain(n, "want %s, found %s", what, found)
 }
@@ -45,33 +71,33 @@ func quote(s string) string {
 // keys are the fields of a node by name.
 type keys struct {
 	reader *reader
-	node   *node
-	byName map[string]field
+	node   *strictyaml.Node
+	byName map[string]strictyaml.Field
 }
 
 // keys reads the fields of a node whose keys must be among valid. It returns false when the
 // node has none.
-func (r *reader) keys(n *node, valid []string) (keys, bool) {
-	k := keys{r, n, map[string]field{}}
+func (r *reader) keys(n *strictyaml.Node, valid []string) (keys, bool) {
+	k := keys{r, n, map[string]strictyaml.Field{}}
 	if n == nil {
 		return k, false
 	}
-	if n.kind != object {
+	if n.Kind != strictyaml.Object {
 		r.want(n, "keys with values")
 		return k, false
 	}
 	unused := k.unused(valid)
-	for _, f := range n.fields {
-		first, twice := k.byName[f.name]
+	for _, f := range n.Fields {
+		first, twice := k.byName[f.Name]
 		switch {
-		case !slices.Contains(valid, f.name):
-			r.complain(f.key, "unknown key %s (%s)", quote(f.name), suggest(f.name, unused))
+		case !slices.Contains(valid, f.Name):
+			r.unknown(keyOf(f), "unknown key", f.Name, unused)
 		case twice:
-			r.complain(f.key, "duplicate key %q (first on line %d)", f.name, first.key.line)
+			r.complainOfKey(f, "duplicate key %q (first on line %d)", f.Name, first.Line)
 		default:
-			k.byName[f.name] = f
-			if f.value.kind == null {
-				r.complain(f.key, "%q has no value", f.name)
+			k.byName[f.Name] = f
+			if f.Value.Kind == strictyaml.Null {
+				r.complainOfKey(f, "%q has no value", f.Name)
 			}
 		}
 	}
@@ -81,7 +107,7 @@ func (r *reader) keys(n *node, valid []string) (keys, bool) {
 // unused are the names that the node does not have, as a misspelt one is none of the others.
 func (k keys) unused(valid []string) []string {
 	has := func(name string) bool {
-		return slices.ContainsFunc(k.node.fields, func(f field) bool { return f.name == name })
+		return slices.ContainsFunc(k.node.Fields, func(f strictyaml.Field) bool { return f.Name == name })
 	}
 	return slices.DeleteFunc(slices.Clone(valid), has)
 }
@@ -92,67 +118,67 @@ func (k keys) has(name string) bool {
 }
 
 // value is nil when the key is absent or has no value.
-func (k keys) value(name string) *node {
-	if f, ok := k.byName[name]; ok && f.value.kind != null {
-		return f.value
+func (k keys) value(name string) *strictyaml.Node {
+	if f, ok := k.byName[name]; ok && f.Value.Kind != strictyaml.Null {
+		return f.Value
 	}
 	return nil
 }
 
 // need is value for a key that must be there.
-func (k keys) need(name string) *node {
+func (k keys) need(name string) *strictyaml.Node {
 	if !k.has(name) {
 		k.reader.complain(k.node, "%q is missing", name)
 	}
 	return k.value(name)
 }
 
-func (r *reader) text(n *node) string {
+func (r *reader) text(n *strictyaml.Node) string {
 	switch {
 	case n == nil:
-	case n.kind == number || n.kind == boolean:
-		r.complain(n, "want text, found %v (put it in quotes: %q)", n.kind, n.text)
-	case n.kind != text:
+	case n.Kind == strictyaml.Number || n.Kind == strictyaml.Boolean:
+		r.complain(n, "want text, found %v (put it in quotes: %q)", n.Kind, n.Text)
+	case n.Kind != strictyaml.Text:
 		r.want(n, "text")
-	case n.text == "":
+	case n.Text == "":
 		r.complain(n, "empty text")
 	default:
-		return n.text
+		return n.Text
 	}
 	return ""
 }
 
-func (r *reader) oneOf(n *node, valid ...string) string {
+func (r *reader) oneOf(n *strictyaml.Node, valid ...string) string {
 	if n == nil {
 		return ""
 	}
-	if n.kind != text && n.kind != boolean {
+	if n.Kind != strictyaml.Text && n.Kind != strictyaml.Boolean {
 		r.want(n, "one of "+strings.Join(valid, ", "))
 		return ""
 	}
-	if !slices.Contains(valid, n.text) {
-		r.complain(n, "unknown value %s (%s)", quote(n.text), suggest(n.text, valid))
+	if !slices.Contains(valid, n.Text) {
+		r.unknown(n, "unknown value", n.Text, valid)
 		return ""
 	}
-	return n.text
+	return n.Text
 }
 
-func (r *reader) boolean(n *node) bool {
-	if n != nil && (n.kind != boolean || n.text != "true" && n.text != "false") {
+func (r *reader) boolean(n *strictyaml.Node) bool {
+	if n != nil && (n.Kind != strictyaml.Boolean || n.Text != "true" && n.Text != "false") {
 		r.want(n, "true or false")
 		return false
 	}
-	return n != nil && n.text == "true"
+	return n != nil && n.Text == "true"
 }
 
 // whole reads a whole number between least and most.
-func (r *reader) whole(n *node, least, most int) int {
+func (r *reader) whole(n *strictyaml.Node, least, most int) int {
 	if n == nil {
 		return 0
 	}
-	value, err := strconv.Atoi(n.text)
+	value, err := strconv.Atoi(n.Text)
 	switch {
-	case n.kind != number || err != nil:
+	case n.Kind != strictyaml.Number || err != nil:
 		r.want(n, "a whole number")
 	case value < least || value > most:
 		r.complain(n, "want a number from %d to %d, found %d", least, most, value)
@@ -162,16 +188,16 @@ func (r *reader) whole(n *node, least, most int) int {
 	return 0
 }
 
-func (r *reader) duration(n *node) time.Duration {
+func (r *reader) duration(n *strictyaml.Node) time.Duration {
 	const want = "a time such as 100ms, 2s or 1m"
 	if n == nil {
 		return 0
 	}
-	d, err := time.ParseDuration(n.text)
+	d, err := time.ParseDuration(n.Text)
 	switch {
-	case n.kind == number && err != nil:
-		r.complain(n, "want %s, found a number %q (add a unit: %sms)", want, n.text, n.text)
-	case n.kind > text || err != nil:
+	case n.Kind == strictyaml.Number && err != nil:
+		r.complain(n, "want %s, found a number %q (add a unit: %sms)", want, n.Text, n.Text)
+	case n.Kind > strictyaml.Text || err != nil:
 		r.want(n, want)
 	case d <= 0:
 		r.complain(n, "want %s, above zero", want)
@@ -181,14 +207,14 @@ func (r *reader) duration(n *node) time.Duration {
 	return 0
 }
 
-func (r *reader) list(n *node, what string) []*node {
+func (r *reader) list(n *strictyaml.Node, what string) []*strictyaml.Node {
 	switch {
 	case n == nil:
 		return nil
-	case n.kind != list:
+	case n.Kind != strictyaml.List:
 		r.want(n, what)
-	case len(n.items) == 0:
+	case len(n.Items) == 0:
 		r.complain(n, "the list is empty, want %s", what)
 	}
-	return n.items
+	return n.Items
 }

@@ -17,16 +17,16 @@ type decoder struct {
 	problems []Problem
 }
 
-func (d *decoder) report(n *node, path, message, hint string) {
-	d.problems = append(d.problems, d.doc.problemAt(n.line, n.col, path, n.text, message, hint))
+func (d *decoder) report(n *Node, path, message, hint string) {
+	d.problems = append(d.problems, d.doc.problemAt(n.Line, n.Column, path, n.Text, message, hint))
 }
 
 // wrong reports that n is not what the type wants.
-func (d *decoder) wrong(n *node, path, want, hint string) {
-	d.report(n, path, fmt.Sprintf("want %s, found %s", want, n.kind), hint)
+func (d *decoder) wrong(n *Node, path, want, hint string) {
+	d.report(n, path, fmt.Sprintf("want %s, found %s", want, n.Kind), hint)
 }
 
-func (d *decoder) value(n *node, path string, v reflect.Value) {
+func (d *decoder) value(n *Node, path string, v reflect.Value) {
 	if v.Kind() == reflect.Pointer {
 		if v.IsNil() {
 			v.Set(reflect.New(v.Type().Elem()))
@@ -62,16 +62,16 @@ func hasReader(t reflect.Type) bool {
 }
 
 // special handles the types that read themselves.
-func (d *decoder) special(n *node, path string, v reflect.Value) bool {
+func (d *decoder) special(n *Node, path string, v reflect.Value) bool {
 	switch into := v.Addr().Interface().(type) {
 	case *time.Duration:
 		d.duration(n, path, into)
 	case *time.Time:
 		d.time(n, path, into)
 	case encoding.TextUnmarshaler:
-		if !n.scalar() || n.kind == null {
+		if !n.scalar() || n.Kind == Null {
 			d.wrong(n, path, "text", "")
-		} else if err := into.UnmarshalText([]byte(n.text)); err != nil {
+		} else if err := into.UnmarshalText([]byte(n.Text)); err != nil {
 			d.report(n, path, err.Error(), "")
 		}
 	case json.Unmarshaler:
@@ -84,13 +84,13 @@ func (d *decoder) special(n *node, path string, v reflect.Value) bool {
 	return true
 }
 
-func (d *decoder) duration(n *node, path string, into *time.Duration) {
+func (d *decoder) duration(n *Node, path string, into *time.Duration) {
 	const want = "a duration such as 250ms, 5s or 2m"
-	if !n.scalar() || n.kind == null {
+	if !n.scalar() || n.Kind == Null {
 		d.wrong(n, path, want, "")
 		return
 	}
-	value, err := time.ParseDuration(n.text)
+	value, err := time.ParseDuration(n.Text)
 	if err != nil {
 		d.wrong(n, path, want, unitHint(n))
 		return
@@ -98,15 +98,15 @@ func (d *decoder) duration(n *node, path string, into *time.Duration) {
 	*into = value
 }
 
-func unitHint(n *node) string {
-	if n.kind == number {
-		return "add a unit: " + n.text + "s"
+func unitHint(n *Node) string {
+	if n.Kind == Number {
+		return "add a unit: " + n.Text + "s"
 	}
 	return ""
 }
 
-func (d *decoder) time(n *node, path string, into *time.Time) {
-	value, err := time.Parse(time.RFC3339, n.text)
+func (d *decoder) time(n *Node, path string, into *time.Time) {
+	value, err := time.Parse(time.RFC3339, n.Text)
 	if err != nil {
 		d.wrong(n, path, "a time such as 2026-01-31T15:04:05Z", "")
 		return
@@ -114,52 +114,52 @@ func (d *decoder) time(n *node, path string, into *time.Time) {
 	*into = value
 }
 
-func (d *decoder) text(n *node, path string, v reflect.Value) {
+func (d *decoder) text(n *Node, path string, v reflect.Value) {
 	names := enumOf(v.Type())
 	switch {
-	case n.kind == number || n.kind == boolean:
-		d.wrong(n, path, "text", fmt.Sprintf("put it in quotes: %q", n.text))
-	case n.kind != text && names != nil:
+	case n.Kind == Number || n.Kind == Boolean:
+		d.wrong(n, path, "text", fmt.Sprintf("put it in quotes: %q", n.Text))
+	case n.Kind != Text && names != nil:
 		d.wrong(n, path, "one of "+strings.Join(names, ", "), "")
-	case n.kind != text:
+	case n.Kind != Text:
 		d.wrong(n, path, "text", "")
-	case names != nil && !slices.Contains(names, n.text):
-		d.report(n, path, "unknown value", Suggest(n.text, names))
+	case names != nil && !slices.Contains(names, n.Text):
+		d.report(n, path, "unknown value", Suggest(n.Text, names))
 	default:
-		v.SetString(n.text)
+		v.SetString(n.Text)
 	}
 }
 
-func (d *decoder) bool(n *node, path string, v reflect.Value) {
+func (d *decoder) bool(n *Node, path string, v reflect.Value) {
 	switch {
-	case n.kind == boolean && n.text == "true":
+	case n.Kind == Boolean && n.Text == "true":
 		v.SetBool(true)
-	case n.kind == boolean && n.text == "false":
+	case n.Kind == Boolean && n.Text == "false":
 		v.SetBool(false)
-	case n.kind == boolean:
+	case n.Kind == Boolean:
 		d.report(n, path, "want true or false in lower case", "")
-	case n.kind == text && classify(n.text) == boolean:
+	case n.Kind == Text && classify(n.Text) == Boolean:
 		d.wrong(n, path, "true or false", "remove the quotes")
 	default:
 		d.wrong(n, path, "true or false", "")
 	}
 }
 
-func (d *decoder) int(n *node, path string, v reflect.Value) {
+func (d *decoder) int(n *Node, path string, v reflect.Value) {
 	const want = "a whole number"
-	if n.kind == text && classify(n.text) == number {
+	if n.Kind == Text && classify(n.Text) == Number {
 		d.wrong(n, path, want, "remove the quotes")
 		return
 	}
-	if n.kind != number {
+	if n.Kind != Number {
 		d.wrong(n, path, want, "")
 		return
 	}
-	value, err := strconv.ParseInt(n.text, 10, 64)
+	value, err := strconv.ParseInt(n.Text, 10, 64)
 	switch {
 	case errors.Is(err, strconv.ErrRange) || err == nil && v.OverflowInt(value):
 		d.report(n, path, "the number is out of range", "")
-	case err != nil || strconv.FormatInt(value, 10) != n.text:
+	case err != nil || strconv.FormatInt(value, 10) != n.Text:
 		// 0710 is octal to some readers, so it is refused rather than understood.
 		d.report(n, path, "want a whole number in decimal digits", "")
 	default:
@@ -167,13 +167,13 @@ func (d *decoder) int(n *node, path string, v reflect.Value) {
 	}
 }
 
-func (d *decoder) list(n *node, path string, v reflect.Value) {
-	if n.kind != list {
+func (d *decoder) list(n *Node, path string, v reflect.Value) {
+	if n.Kind != List {
 		d.wrong(n, path, "a list", "")
 		return
 	}
-	out := reflect.MakeSlice(v.Type(), len(n.items), len(n.items))
-	for i, item := range n.items {
+	out := reflect.MakeSlice(v.Type(), len(n.Items), len(n.Items))
+	for i, item := range n.Items {
 		d.value(item, index(path, i), out.Index(i))
 	}
 	v.Set(out)

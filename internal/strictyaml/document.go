@@ -4,9 +4,10 @@ import "strings"
 
 // Document knows where in a file each value stands, for checks that come after decoding.
 type Document struct {
-	file  string
-	lines []int // length of each line in characters
-	root  *node
+	file   string
+	lines  []int // length of each line in characters
+	root   *Node
+	blocks bool // blocks of text are taken
 }
 
 // File is the name that was given to Decode.
@@ -15,7 +16,7 @@ func (d *Document) File() string { return d.file }
 // Has reports whether the file has a value other than null at path.
 func (d *Document) Has(path string) bool {
 	_, _, n := d.find(path)
-	return n != nil && n.kind != null
+	return n != nil && n.Kind != Null
 }
 
 // Position returns the line and column of the value at path, or of the nearest existing
@@ -28,7 +29,7 @@ func (d *Document) Position(path string) (line, column int) {
 // Text returns the text of the value at path: "" if it is absent, a list or has keys.
 func (d *Document) Text(path string) string {
 	if _, _, n := d.find(path); n != nil {
-		return n.text
+		return n.Text
 	}
 	return ""
 }
@@ -40,11 +41,11 @@ func (d *Document) Problem(path, message, hint string) Problem {
 }
 
 // find returns the node at path, or nil with the position of the deepest one on the way.
-func (d *Document) find(path string) (line, column int, n *node) {
+func (d *Document) find(path string) (line, column int, n *Node) {
 	n = d.root
 	rest := strings.TrimPrefix(path, "$")
 	for n != nil {
-		line, column = n.line, n.col
+		line, column = n.Line, n.Column
 		if rest == "" {
 			return line, column, n
 		}
@@ -52,8 +53,8 @@ func (d *Document) find(path string) (line, column int, n *node) {
 		var i int
 		name, i, rest = step(rest)
 		switch {
-		case i >= 0 && i < len(n.items):
-			n = n.items[i]
+		case i >= 0 && i < len(n.Items):
+			n = n.Items[i]
 		case i < 0:
 			n = n.field(name)
 		default:

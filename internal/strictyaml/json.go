@@ -5,32 +5,32 @@ import (
 	"encoding/json"
 )
 
-func (n *node) scalar() bool { return n.kind != list && n.kind != object }
+func (n *Node) scalar() bool { return n.Kind != List && n.Kind != Object }
 
 // json is n for a type with UnmarshalJSON. A number that JSON cannot write becomes text.
-func (n *node) json() []byte {
-	switch n.kind {
-	case null:
+func (n *Node) json() []byte {
+	switch n.Kind {
+	case Null:
 		return []byte("null")
-	case boolean, number:
-		if json.Valid([]byte(n.text)) {
-			return []byte(n.text)
+	case Boolean, Number:
+		if json.Valid([]byte(n.Text)) {
+			return []byte(n.Text)
 		}
-		return quote(n.text)
-	case list:
+		return quote(n.Text)
+	case List:
 		var parts [][]byte
-		for _, item := range n.items {
+		for _, item := range n.Items {
 			parts = append(parts, item.json())
 		}
 		return wrap('[', parts, ']')
-	case object:
+	case Object:
 		var parts [][]byte
-		for _, f := range n.fields {
-			parts = append(parts, append(append(quote(f.name), ':'), f.value.json()...))
+		for _, f := range n.Fields {
+			parts = append(parts, append(append(quote(f.Name), ':'), f.Value.json()...))
 		}
 		return wrap('{', parts, '}')
 	default:
-		return quote(n.text)
+		return quote(n.Text)
 	}
 }
 

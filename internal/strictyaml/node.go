@@ -7,42 +7,44 @@ import (
 	"strings"
 )
 
-type kind int
+// Kind is what a value is.
+type Kind int
 
+// The kinds. Those before List are scalars.
 const (
-	null kind = iota
-	boolean
-	number
-	text
-	list
-	object
+	Null Kind = iota
+	Boolean
+	Number
+	Text
+	List
+	Object
 )
 
 // String names a kind as "found …" needs it.
-func (k kind) String() string {
+func (k Kind) String() string {
 	return [...]string{"nothing", "true or false", "a number", "text", "a list", "keys with values"}[k]
 }
 
-// A node is one value of a file, free of the YAML library's types and quirks.
-type node struct {
-	kind      kind
-	line, col int
-	text      string // scalars: the text; numbers as written
-	items     []*node
-	fields    []field
+// A Node is one value of a file, free of the YAML library's types and quirks.
+type Node struct {
+	Kind         Kind
+	Line, Column int
+	Text         string // scalars: the text; numbers as written
+	Items        []*Node
+	Fields       []Field
 }
 
-// A field is one "key: value".
-type field struct {
-	name      string
-	line, col int
-	value     *node
+// A Field is one "key: value".
+type Field struct {
+	Name         string
+	Line, Column int
+	Value        *Node
 }
 
-func (n *node) field(name string) *node {
-	for _, f := range n.fields {
-		if f.name == name {
-			return f.value
+func (n *Node) field(name string) *Node {
+	for _, f := range n.Fields {
+		if f.Name == name {
+			return f.Value
 		}
 	}
 	return nil
@@ -53,38 +55,38 @@ func (n *node) field(name string) *node {
 var numeric = regexp.MustCompile(`^[-+]?(0[xXoObB][0-9A-Za-z_]+|(\.[0-9_]+|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9]+)?|\.(?i:inf|nan))$`)
 
 // classify says what an unquoted scalar is.
-func classify(plain string) kind {
+func classify(plain string) Kind {
 	switch lower := strings.ToLower(plain); {
 	case lower == "" || lower == "~" || lower == "null":
-		return null
+		return Null
 	case lower == "true" || lower == "false":
-		return boolean
+		return Boolean
 	case numeric.MatchString(plain):
-		return number
+		return Number
 	default:
-		return text
+		return Text
 	}
 }
 
 // textNode makes the node that s would be in a file whose author knew what the type wants.
-func textNode(s string, t reflect.Type) *node {
+func textNode(s string, t reflect.Type) *Node {
 	switch t.Kind() {
 	case reflect.String:
-		return &node{kind: text, text: s}
+		return &Node{Kind: Text, Text: s}
 	case reflect.Slice:
 		if hasReader(t) {
-			return &node{kind: text, text: s}
+			return &Node{Kind: Text, Text: s}
 		}
-		n := &node{kind: list}
+		n := &Node{Kind: List}
 		if s == "" {
 			return n
 		}
 		for item := range strings.SplitSeq(s, ",") {
-			n.items = append(n.items, textNode(strings.TrimSpace(item), t.Elem()))
+			n.Items = append(n.Items, textNode(strings.TrimSpace(item), t.Elem()))
 		}
 		return n
 	default:
-		return &node{kind: classify(s), text: s}
+		return &Node{Kind: classify(s), Text: s}
 	}
 }
 

@@ -38,27 +38,27 @@ func keysOf(t reflect.Type) []key {
 	return keys
 }
 
-func (d *decoder) object(n *node, path string, v reflect.Value) {
-	if n.kind != object {
+func (d *decoder) object(n *Node, path string, v reflect.Value) {
+	if n.Kind != Object {
 		hint := ""
-		if n.kind == text && strings.Contains(n.text, ":") {
+		if n.Kind == Text && strings.Contains(n.Text, ":") {
 			hint = "a space is needed after ':'"
 		}
-		d.wrong(n, path, object.String(), hint)
+		d.wrong(n, path, Object.String(), hint)
 		return
 	}
 	keys := keysOf(v.Type())
 	for _, f := range d.unique(n, path) {
-		i := slices.IndexFunc(keys, func(k key) bool { return k.name == f.name })
+		i := slices.IndexFunc(keys, func(k key) bool { return k.name == f.Name })
 		if i < 0 {
 			d.unknown(f, path, n, keys)
 			continue
 		}
 		field := v.FieldByIndex(keys[i].index)
-		if f.value.kind == null && !keys[i].required {
+		if f.Value.Kind == Null && !keys[i].required {
 			continue
 		}
-		d.value(f.value, join(path, f.name), field)
+		d.value(f.Value, join(path, f.Name), field)
 	}
 	for _, k := range keys {
 		if k.required && n.field(k.name) == nil {
@@ -68,22 +68,22 @@ func (d *decoder) object(n *node, path string, v reflect.Value) {
 }
 
 // unique reports keys that stand twice and returns each key's first entry.
-func (d *decoder) unique(n *node, path string) []field {
-	lines := make(map[string]int, len(n.fields))
-	var first []field
-	for _, f := range n.fields {
-		if line, twice := lines[f.name]; twice {
+func (d *decoder) unique(n *Node, path string) []Field {
+	lines := make(map[string]int, len(n.Fields))
+	var first []Field
+	for _, f := range n.Fields {
+		if line, twice := lines[f.Name]; twice {
 			d.key(f, path, "duplicate key", fmt.Sprintf("first on line %d", line))
 			continue
 		}
-		lines[f.name] = f.line
+		lines[f.Name] = f.Line
 		first = append(first, f)
 	}
 	return first
 }
 
 // unknown suggests names that the file does not use yet first.
-func (d *decoder) unknown(f field, path string, n *node, keys []key) {
+func (d *decoder) unknown(f Field, path string, n *Node, keys []key) {
 	var all, unused []string
 	for _, k := range keys {
 		all = append(all, k.name)
@@ -92,40 +92,40 @@ func (d *decoder) unknown(f field, path string, n *node, keys []key) {
 		}
 	}
 	valid := unused
-	if nearest(f.name, unused) == "" && nearest(f.name, all) != "" {
+	if nearest(f.Name, unused) == "" && nearest(f.Name, all) != "" {
 		valid = all
 	}
-	d.key(f, path, "unknown key", Suggest(f.name, valid))
+	d.key(f, path, "unknown key", Suggest(f.Name, valid))
 }
 
-func (d *decoder) missing(n *node, path, name string) {
-	p := d.doc.problemAt(n.line, n.col, join(path, name), name, "missing key", "")
+func (d *decoder) missing(n *Node, path, name string) {
+	p := d.doc.problemAt(n.Line, n.Column, join(path, name), name, "missing key", "")
 	d.problems = append(d.problems, p)
 }
 
 // key reports a problem of a key rather than of its value.
-func (d *decoder) key(f field, path, message, hint string) {
-	p := d.doc.problemAt(f.line, f.col, join(path, f.name), f.name, message, hint)
+func (d *decoder) key(f Field, path, message, hint string) {
+	p := d.doc.problemAt(f.Line, f.Column, join(path, f.Name), f.Name, message, hint)
 	d.problems = append(d.problems, p)
 }
 
 // dict reads a map with text keys.
-func (d *decoder) dict(n *node, path string, v reflect.Value) {
-	if n.kind != object {
-		d.wrong(n, path, object.String(), "")
+func (d *decoder) dict(n *Node, path string, v reflect.Value) {
+	if n.Kind != Object {
+		d.wrong(n, path, Object.String(), "")
 		return
 	}
 	t := v.Type()
 	names := enumOf(t.Key())
-	out := reflect.MakeMapWithSize(t, len(n.fields))
+	out := reflect.MakeMapWithSize(t, len(n.Fields))
 	for _, f := range d.unique(n, path) {
-		if names != nil && !slices.Contains(names, f.name) {
-			d.key(f, path, "unknown key", Suggest(f.name, names))
+		if names != nil && !slices.Contains(names, f.Name) {
+			d.key(f, path, "unknown key", Suggest(f.Name, names))
 			continue
 		}
 		value := reflect.New(t.Elem()).Elem()
-		d.value(f.value, join(path, f.name), value)
-		out.SetMapIndex(reflect.ValueOf(f.name).Convert(t.Key()), value)
+		d.value(f.Value, join(path, f.Name), value)
+		out.SetMapIndex(reflect.ValueOf(f.Name).Convert(t.Key()), value)
 	}
 	v.Set(out)
 }

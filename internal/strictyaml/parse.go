@@ -12,7 +12,7 @@ import (
 )
 
 // parse is the one place that calls the YAML library. The root is nil if src has no content.
-func parse(doc *Document, src string) (root *node, problem *Problem) {
+func parse(doc *Document, src string) (root *Node, problem *Problem) {
 	// goccy/go-yaml indexes out of range on some malformed input, and no check of ours can
 	// foresee all of it. A file must never take the agent down, so the panic ends here.
 	defer func() {
@@ -57,56 +57,67 @@ type converter struct {
 	problem *Problem // the first
 }
 
-func (c *converter) value(in ast.Node) *node {
+func (c *converter) value(in ast.Node) *Node {
 	switch n := in.(type) {
 	case *ast.MappingNode:
 		return c.object(n)
 	case *ast.SequenceNode:
 		return c.list(n)
+	case *ast.LiteralNode:
+		return c.block(n)
 	case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.InfinityNode, *ast.NanNode, *ast.BoolNode, *ast.NullNode:
-		return scalar(n.GetToken())
+		return c.scalar(n.GetToken())
 	default:
 		c.refuse(in)
-		return &node{}
+		return &Node{}
 	}
 }
 
 // object begins at its first key, not at the colon where the library has it, or at its brace.
-func (c *converter) object(n *ast.MappingNode) *node {
-	out := &node{kind: object}
-	out.line, out.col = position(n.GetToken())
+func (c *converter) object(n *ast.MappingNode) *Node {
+	out := &Node{Kind: Object}
+	out.Line, out.Column = c.position(n.GetToken())
 	for i, v := range n.Values {
 		key := c.value(v.Key)
 		value := c.value(v.Value)
 		if implicit(v.Value) {
-			value.line, value.col = key.line, key.col
+			value.Line, value.Column = key.Line, key.Column
 		}
 		if i == 0 && n.GetToken().Type == token.MappingValueType {
-			out.line, out.col = key.line, key.col
+			out.Line, out.Column = key.Line, key.Column
 		}
-		out.fields = append(out.fields, field{name: key.text, line: key.line, col: key.col, value: value})
+		out.Fields = append(out.Fields, Field{Name: key.Text, Line: key.Line, Column: key.Column, Value: value})
 	}
 	return out
 }
 
-func (c *converter) list(n *ast.SequenceNode) *node {
-	out := &node{kind: list}
-	out.line, out.col = position(n.GetToken())
+func (c *converter) list(n *ast.SequenceNode) *Node {
+	out := &Node{Kind: List}
+	out.Line, out.Column = c.position(n.GetToken())
 	for _, v := range n.Values {
-		out.items = append(out.items, c.value(v))
+		out.Items = append(out.Items, c.value(v))
 	}
 	return out
 }
 
-func scalar(tk *token.Token) *node {
-	out := &node{kind: text, text: tk.Value}
-	out.line, out.col = position(tk)
+func (c *converter) scalar(tk *token.Token) *Node {
+	out := &Node{Kind: Text, Text: tk.Value}
+	out.Line, out.Column = c.position(tk)
 	switch tk.Type {
 	case token.SingleQuoteType, token.DoubleQuoteType:
 	case token.ImplicitNullType:
-		out.kind, out.text = null, ""
+		out.Kind, out.Text = Null, ""
 	default:
-		out.kind = classify(tk.Value)
+		out.Kind = classify(tk.Value)
+	}
+	return out
+}
+
+func (c *converter) block(n *ast.LiteralNode) *Node {
+	out := c.scalar(n.GetToken())
+	out.Kind, out.Text = Text, ""
+	if n.Value != nil {
+		out.Text = n.Value.Value
 	}
 	return out
 }
@@ -119,6 +130,9 @@ func (c *converter) refuse(in ast.Node) {
 	}
 	c.problem = c.doc.syntax(line, column, "", "not valid YAML: "+noValue, "")
 }
+
+// position is inside the file.
+func (c *converter) position(tk *token.Token) (line, column int) { return c.doc.clamp(position(tk)) }
 
 func position(tk *token.Token) (line, column int) { return tk.Position.Line, tk.Position.Column }
 

@@ -26,11 +26,7 @@ const MaxSize = 1 << 20
 func Decode(file string, data []byte, into any) (*Document, []Problem) {
 	doc := &Document{file: file}
 	v := reflect.ValueOf(into).Elem()
-	src, problem := clean(doc, data)
-	if problem == nil {
-		doc.root, problem = parse(doc, src)
-	}
-	if problem != nil {
+	if problem := doc.read(data); problem != nil {
 		return doc, []Problem{*problem}
 	}
 	if doc.root == nil {
@@ -40,6 +36,25 @@ func Decode(file string, data []byte, into any) (*Document, []Problem) {
 	d.value(doc.root, "$", v)
 	slices.SortStableFunc(d.problems, Compare)
 	return doc, d.problems
+}
+
+// Parse reads data into a tree, for files whose shape no struct describes. Unlike Decode it takes
+// blocks of text, which begin with | or >. file is the name used in the problem; it is not
+// opened. The root is nil if there is a problem, or no content.
+func Parse(file string, data []byte) (root *Node, problem *Problem) {
+	doc := &Document{file: file, blocks: true}
+	if problem := doc.read(data); problem != nil {
+		return nil, problem
+	}
+	return doc.root, nil
+}
+
+func (d *Document) read(data []byte) *Problem {
+	src, problem := clean(d, data)
+	if problem == nil {
+		d.root, problem = parse(d, src)
+	}
+	return problem
 }
 
 // empty judges a file without content: fine where nothing is required.

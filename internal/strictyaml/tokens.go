@@ -17,8 +17,9 @@ const (
 	maxTokens = 200_000
 )
 
-// unsupported is what YAML has and these files do not. Blocks of text are left out because the
-// library takes the keys that follow a block for a part of it if its indentation is unusual.
+// unsupported is what YAML has and these files do not. Blocks of text are left out where nobody
+// needs them, because the library takes the keys that follow a block for a part of it if its
+// indentation is unusual.
 var unsupported = map[token.Type][2]string{
 	token.AnchorType:     {"anchors are not supported", "put text that starts with & in quotes"},
 	token.AliasType:      {"aliases are not supported", "put text that starts with * in quotes"},
@@ -36,7 +37,7 @@ func checkTokens(doc *Document, tokens token.Tokens, lines []string) *Problem {
 	if len(tokens) > maxTokens {
 		return doc.syntax(1, 1, "", fmt.Sprintf("the file has more than %d words and signs", maxTokens), "split it")
 	}
-	c := tokenChecker{lines: lines, before: &token.Token{Position: &token.Position{}}}
+	c := tokenChecker{lines: lines, blocks: doc.blocks, before: &token.Token{Position: &token.Position{}}}
 	for _, tk := range tokens {
 		if message, hint := c.check(tk); message != "" {
 			line, column := start(tk)
@@ -48,6 +49,7 @@ func checkTokens(doc *Document, tokens token.Tokens, lines []string) *Problem {
 
 type tokenChecker struct {
 	lines   []string
+	blocks  bool // of text are taken
 	parts   documentParts
 	nesting nesting
 	before  *token.Token // the last that counts
@@ -57,7 +59,8 @@ func (c *tokenChecker) check(tk *token.Token) (message, hint string) {
 	if tk.Type == token.InvalidType {
 		return explain(tk.Error)
 	}
-	if what, bad := unsupported[tk.Type]; bad {
+	block := tk.Type == token.LiteralType || tk.Type == token.FoldedType
+	if what, bad := unsupported[tk.Type]; bad && !(block && c.blocks) {
 		return what[0], what[1]
 	}
 	if !c.parts.add(tk) {
@@ -73,9 +76,16 @@ func (c *tokenChecker) check(tk *token.Token) (message, hint string) {
 	if line, column := position(tk); quoted(tk) && !closed(c.lines[line-1], column) {
 		return noQuote, "quoted text must end on its line"
 	}
-	message, hint = checkToken(tk, c.before, c.nesting.flow > 0)
+	if !textOfBlock(tk, c.before) {
+		message, hint = checkToken(tk, c.before, c.nesting.flow > 0)
+	}
 	c.before = tk
 	return message, hint
+}
+
+// textOfBlock reports whether tk is the text after a | or >.
+func textOfBlock(tk, before *token.Token) bool {
+	return tk.Type == token.StringType && (before.Type == token.LiteralType || before.Type == token.FoldedType)
 }
 
 // documentParts are the parts of a document that have come by.
