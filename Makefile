@@ -37,8 +37,9 @@ run: build ## run the agent with the example catalogue
 	$(BIN)/sidetone run --catalogue examples/acme.yaml
 
 .PHONY: demo
-demo: deps build ## plug, mute, unmute and unplug a virtual headset and watch it arrive at a fake client
-	$(BIN)/sidetone demo
+demo: deps ## plug, mute, unmute and unplug a virtual headset and watch it arrive at a fake client
+	$(GO) build -o $(BIN)/demo ./tools/demo
+	$(BIN)/demo
 
 .PHONY: test
 test: deps vet ## all tests, with the race detector

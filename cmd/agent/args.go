@@ -21,7 +21,7 @@ func badFlag(cmd *cobra.Command, err error) error {
 			near = ", " + near
 		}
 	}
-	return badInput{fmt.Errorf("%w%s (see '%s --help')", err, near, cmd.CommandPath())}
+	return badInput(fmt.Errorf("%w%s (see '%s --help')", err, near, cmd.CommandPath()))
 }
 
 // knownVerb refuses a verb that does not exist, and names the nearest.
@@ -40,7 +40,7 @@ func knownVerb(cmd *cobra.Command, args []string) error {
 func knownTopic(help *cobra.Command, args []string) error {
 	cmd, rest, err := help.Root().Find(args)
 	if err != nil {
-		return badInput{err}
+		return badInput(err)
 	}
 	return argsAsInput(knownVerb)(cmd, rest)
 }
@@ -72,7 +72,7 @@ func asUsed(check cobra.PositionalArgs) cobra.PositionalArgs {
 func argsAsInput(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {
-			return badInput{fmt.Errorf("%w (see '%s --help')", err, cmd.CommandPath())}
+			return badInput(fmt.Errorf("%w (see '%s --help')", err, cmd.CommandPath()))
 		}
 		return nil
 	}

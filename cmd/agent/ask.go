@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sidetone/internal/app"
 	"sidetone/internal/config"
 	"sidetone/internal/control"
 )
@@ -29,10 +30,10 @@ func (f *askFlags) client(cmd *cobra.Command) (*control.Client, error) {
 		}
 	}
 	c, _, problems := config.Load(options)
-	if err := asInput(problems, nil); err != nil {
+	if err := app.Input(problems, nil); err != nil {
 		return nil, err
 	}
-	return findAgent(cmd.Context(), c)
+	return app.FindAgent(cmd.Context(), c, host)
 }
 
 // askCommand makes a verb that asks the agent.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sidetone/internal/app"
 	"sidetone/internal/config"
 	"sidetone/internal/devices"
 	"sidetone/internal/hid"
@@ -25,7 +26,7 @@ Exit code 1 if no product has a source of HID devices, 2 if the catalogue has pr
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cat, problems, err := config.LoadCatalogue(args[0])
-			if err := asInput(problems, err); err != nil {
+			if err := app.Input(problems, err); err != nil {
 				return err
 			}
 			rules := udevRules(cat)

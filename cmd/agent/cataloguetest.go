@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sidetone/internal/app"
 	"sidetone/internal/config"
 	"sidetone/internal/devices"
 	"sidetone/internal/engine"
@@ -54,7 +55,7 @@ func testCatalogue(cmd *cobra.Command, file string, update bool) int {
 		return exitBadInput
 	}
 	cat, problems, err := config.LoadCatalogue(file)
-	if err := asInput(problems, err); err != nil {
+	if err := app.Input(problems, err); err != nil {
 		return refuse(err)
 	}
 	set, err := defaultSettings(cat)

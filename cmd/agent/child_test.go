@@ -34,9 +34,9 @@ var built string
 
 func TestMain(m *testing.M) {
 	if os.Getenv(childEnv) != "" {
-		hidRoot = os.Getenv(hidEnv)
+		host.HIDRoot = os.Getenv(hidEnv)
 		if path := os.Getenv(brandEnv); path != "" {
-			executable = func() (string, error) { return path, nil }
+			host.Executable = func() (string, error) { return path, nil }
 		}
 		main()
 	}

@@ -212,7 +212,7 @@ func TestVersion(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	for _, args := range []string{"--help", "run --help", "devices --help", "demo --help", "catalogue check --help", "config show --help", "help", "help catalogue check"} {
+	for _, args := range []string{"--help", "run --help", "devices --help", "catalogue check --help", "config show --help", "help", "help catalogue check"} {
 		o := sidetone(t, nil, strings.Fields(args)...)
 		require.Equal(t, exitOK, o.code, args)
 		require.Contains(t, o.stdout, "Usage:", args)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sidetone/internal/app"
 	"sidetone/internal/config"
 )
 
@@ -23,7 +24,7 @@ func configCommand() *cobra.Command {
 
 // needsVerb is what a noun alone does.
 func needsVerb(cmd *cobra.Command, _ []string) error {
-	return badInput{errors.New("say what to do (see '" + cmd.CommandPath() + " --help')")}
+	return badInput(errors.New("say what to do (see '" + cmd.CommandPath() + " --help')"))
 }
 
 // checkedConfig is the JSON of settings that are in order.
@@ -40,14 +41,14 @@ func configCheckCommand() *cobra.Command {
 		Short: "Read the settings and the catalogue as 'run' would",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			set, err := in.load(cmd, catalogueOptional)
+			set, err := in.load(cmd)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return printJSON(cmd.OutOrStdout(), checkedConfig{OK: true, Catalogue: set.Catalogue})
+				return printJSON(cmd.OutOrStdout(), checkedConfig{OK: true, Catalogue: set.Config.Catalogue})
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "settings are in order; catalogue: %s\n", orNone(set.Catalogue))
+			fmt.Fprintf(cmd.OutOrStdout(), "settings are in order; catalogue: %s\n", orNone(set.Config.Catalogue))
 			return nil
 		},
 	}
@@ -65,7 +66,7 @@ func configShowCommand() *cobra.Command {
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, list, problems := config.Load(in.options(cmd))
-			if err := asInput(problems, nil); err != nil {
+			if err := app.Input(problems, nil); err != nil {
 				return err
 			}
 			if asJSON {

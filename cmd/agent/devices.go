@@ -1,24 +1,19 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"sidetone/internal/app"
+	"sidetone/internal/control"
 	"sidetone/internal/devices"
-	"sidetone/internal/platform"
 )
-
-// secondLook is how long 'devices' waits for what a source learns only after its first List,
-// such as miniaudio's own enumeration.
-const secondLook = 300 * time.Millisecond
 
 // deviceAnswer is the JSON of 'sidetone devices'. Endpoints are in the form that an endpoint
 // file takes.
@@ -51,19 +46,15 @@ catalogue: then it shows what there is to describe.
 Exit code 1 if a source could not be read: what it would list is unknown.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			set, err := in.load(cmd, catalogueOptional)
+			set, err := in.load(cmd)
 			if err != nil {
 				return err
 			}
-			sources, err := platform.Sources(set.platform(), set.log)
+			sources, found, err := app.Look(cmd.Context(), set, host, logger(cmd.ErrOrStderr(), set.Config.Log))
 			if err != nil {
 				return err
 			}
-			resolver, err := set.resolver()
-			if err != nil {
-				return err
-			}
-			answer := look(cmd.Context(), sources, resolver)
+			answer := newDeviceAnswer(sources, found)
 			if asJSON {
 				err = printJSON(cmd.OutOrStdout(), answer)
 			} else {
@@ -80,46 +71,18 @@ Exit code 1 if a source could not be read: what it would list is unknown.`,
 	return cmd
 }
 
-// look reads all sources at once, gives each a moment for a second reading, and closes them.
-func look(ctx context.Context, sources []platform.Source, resolver *devices.Resolver) deviceAnswer {
-	var mu sync.Mutex
-	last := make(map[string]devices.Observation)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var first, followers sync.WaitGroup
-	for _, src := range sources {
-		once := sync.OnceFunc(first.Done)
-		first.Add(1)
-		followers.Go(func() {
-			platform.Follow(ctx, src, nil, func(o devices.Observation) {
-				mu.Lock()
-				last[o.Source] = o
-				mu.Unlock()
-				once()
-			})
-		})
+func newDeviceAnswer(sources []control.Source, found control.Devices) deviceAnswer {
+	a := deviceAnswer{
+		Sources: []sourceAnswer{}, Endpoints: []devices.Endpoint{}, Devices: found.Reported, Withheld: found.Withheld,
+		considered: make(map[devices.Key]map[devices.Field][]devices.Considered),
 	}
-	first.Wait()
-	select {
-	case <-time.After(secondLook):
-	case <-ctx.Done():
+	for _, s := range sources {
+		a.Sources = append(a.Sources, sourceAnswer{Name: s.Name, Endpoints: s.Endpoints, Error: s.Error, Notes: s.Notes})
 	}
-	cancel()
-	followers.Wait()
-
-	a := deviceAnswer{Endpoints: []devices.Endpoint{}, Sources: []sourceAnswer{}}
-	for _, src := range sources {
-		o := last[src.Name()]
-		s := sourceAnswer{Name: src.Name(), Endpoints: len(o.Endpoints), Notes: o.Notes}
-		if o.Err != nil {
-			s.Error = o.Err.Error()
-		}
-		a.Sources = append(a.Sources, s)
-		a.Endpoints = append(a.Endpoints, o.Endpoints...)
+	for _, e := range found.Endpoints {
+		a.Endpoints = append(a.Endpoints, e.Endpoint)
+		a.considered[e.Key()] = e.Considered
 	}
-	in := devices.Inputs{Endpoints: a.Endpoints}
-	s := resolver.Resolve(in)
-	a.Devices, a.Withheld, a.considered = s.Devices, slices.Concat([]devices.Withheld{}, s.Withheld), resolver.Explain(in)
 	return a
 }
 

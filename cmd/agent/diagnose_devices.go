@@ -17,7 +17,7 @@ func (d *diagnosis) devices() {
 	if d.Status == nil && d.Catalogue == nil {
 		return // nothing could be recognised
 	}
-	plugged := products(devices.Snapshot{Devices: d.Devices.Reported})
+	plugged := control.ProductsOf(d.Devices.Reported)
 	for _, p := range plugged {
 		var types []string
 		for _, dev := range p.Devices {

@@ -1,50 +1,14 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
 	"sidetone/internal/engine"
-	"sidetone/internal/hid"
-	"sidetone/internal/platform"
 )
-
-// readHID looks once at the HID devices that the rules can read. It asks them nothing.
-func readHID(ctx context.Context, rules *hid.Rules) []control.HID {
-	var mu sync.Mutex
-	tracker := hid.NewTracker(rules)
-	src, err := platform.NewHID(hidRoot, rules.Wants, func(e hid.Event) {
-		mu.Lock()
-		defer mu.Unlock()
-		tracker.Apply(e, time.Now())
-	}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		return nil // there are none on this system
-	}
-	defer src.Close()
-	ctx, cancel := context.WithTimeout(ctx, hidLook)
-	defer cancel()
-	if _, err := src.List(ctx); err != nil {
-		return nil // the agent's own source will say it
-	}
-	mu.Lock()
-	defer mu.Unlock()
-	var out []control.HID
-	for _, st := range tracker.Status() {
-		out = append(out, hidStatus(st))
-	}
-	return out
-}
-
-// hidLook bounds one look at the HID devices.
-const hidLook = 5 * time.Second
 
 func (d *diagnosis) hidDevices() {
 	for _, s := range d.Sources {

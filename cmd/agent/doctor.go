@@ -14,12 +14,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sidetone/internal/app"
 	"sidetone/internal/config"
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
 	"sidetone/internal/engine"
-	"sidetone/internal/hid"
-	"sidetone/internal/platform"
 	"sidetone/internal/strictyaml"
 )
 
@@ -124,7 +123,7 @@ func gather(cmd *cobra.Command, in *settingsFlags) (doctorInput, error) {
 		loaded, _, found := config.Load(from)
 		for _, p := range found {
 			if strings.HasPrefix(p.File, "--") || p.File == in.file && p.Line == 0 {
-				return doctorInput{}, badInput{errors.New(p.String())}
+				return doctorInput{}, badInput(errors.New(p.String()))
 			}
 		}
 		if i == 0 {
@@ -136,8 +135,8 @@ func gather(cmd *cobra.Command, in *settingsFlags) (doctorInput, error) {
 		}
 	}
 	g := doctorInput{OwnCatalogue: c.Catalogue, CataloguePath: c.Catalogue, Problems: problems, Version: version, Now: time.Now()}
-	client, err := findAgent(cmd.Context(), c)
-	if errors.As(err, new(badInput)) {
+	client, err := app.FindAgent(cmd.Context(), c, host)
+	if errors.As(err, new(app.InputError)) {
 		return doctorInput{}, err
 	}
 	if err == nil {
@@ -202,35 +201,14 @@ func readCatalogue(path string) (*devices.Catalogue, []strictyaml.Problem) {
 
 // read looks at this machine's devices as 'sidetone devices' does.
 func (g *doctorInput) read(ctx context.Context, c *config.Config) {
-	set := &settings{Config: c, cat: &devices.Catalogue{}, log: slog.New(slog.DiscardHandler)}
-	if g.Catalogue != nil {
-		set.cat = g.Catalogue
-	}
-	resolver, err := set.resolver()
-	if err != nil { // a catalogue that passes its check compiles
-		g.Problems = append(g.Problems, strictyaml.Problem{File: g.CataloguePath, Message: err.Error()})
-		return
-	}
-	sources, err := platform.Sources(set.platform(), set.log)
-	if err != nil {
-		g.Sources = []control.Source{{Name: "all", Condition: string(engine.Failing), Error: err.Error()}}
-		return
-	}
+	set := &app.Settings{Config: c, Catalogue: g.Catalogue}
 	if c.Sources.HID {
-		g.HID = readHID(ctx, hid.NewRules(set.cat, resolver.Options().OS))
+		g.HID = app.LookAtHID(ctx, set, host)
 	}
-	seen := look(ctx, sources, resolver)
-	for _, s := range seen.Sources {
-		condition := engine.Working
-		if s.Error != "" {
-			condition = engine.Failing
-		}
-		g.Sources = append(g.Sources, control.Source{Name: s.Name, Condition: string(condition), Error: s.Error, Notes: s.Notes, Endpoints: s.Endpoints})
+	var err error
+	if g.Sources, g.Devices, err = app.Look(ctx, set, host, slog.New(slog.DiscardHandler)); err != nil {
+		g.Sources = []control.Source{{Name: "all", Condition: string(engine.Failing), Error: err.Error()}}
 	}
-	for _, e := range seen.Endpoints {
-		g.Devices.Endpoints = append(g.Devices.Endpoints, control.Endpoint{Endpoint: e, Considered: seen.considered[e.Key()]})
-	}
-	g.Devices.Reported, g.Devices.Withheld = seen.Devices, seen.Withheld
 }
 
 func anyWrong(found []finding) bool {

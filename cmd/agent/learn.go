@@ -59,19 +59,19 @@ it is not clear which device is meant.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if from != "" {
 				if len(args) > 0 || save != "" {
-					return badInput{errors.New("--from: needs no device and no --save")}
+					return badInput(errors.New("--from: needs no device and no --save"))
 				}
 				s, err := readSession(cmd.Context(), from)
 				if errors.Is(err, errInterrupted) {
 					return err
 				}
 				if err != nil {
-					return badInput{err}
+					return badInput(err)
 				}
 				return analyse(cmd.OutOrStdout(), s)
 			}
 			if l.rounds < 2 || l.rounds > 50 {
-				return badInput{fmt.Errorf("--rounds %d: want 2 to 50", l.rounds)}
+				return badInput(fmt.Errorf("--rounds %d: want 2 to 50", l.rounds))
 			}
 			l.open, l.in, l.talk = openHID, cmd.InOrStdin(), cmd.ErrOrStderr()
 			return l.run(cmd.Context(), cmd.OutOrStdout(), append(args, "")[0], save)
@@ -85,7 +85,7 @@ it is not clear which device is meant.`,
 
 // openHID opens the HID devices of this machine. What they are left out for is said by events.
 func openHID(want func(hid.Device) bool, handle func(hid.Event)) (platform.HID, error) {
-	src, err := platform.NewHID(hidRoot, want, handle, slog.New(slog.DiscardHandler))
+	src, err := platform.NewHID(host.HIDRoot, want, handle, slog.New(slog.DiscardHandler))
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil, fmt.Errorf("sidetone cannot read HID devices on %s yet: make the recording on Linux, or use --from with one", runtime.GOOS)
 	}
@@ -112,7 +112,7 @@ func readSession(ctx context.Context, path string) (learn.Session, error) {
 func analyse(w io.Writer, s learn.Session) error {
 	result, err := learn.Infer(s)
 	if err != nil {
-		return badInput{err}
+		return badInput(err)
 	}
 	printResult(w, result)
 	if len(result.Proposals) == 0 {
@@ -140,10 +140,10 @@ func (l *learner) run(ctx context.Context, out io.Writer, name, save string) err
 	if save != "" { // before the user has done all the work
 		file, err = os.OpenFile(save, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if errors.Is(err, fs.ErrExist) {
-			return badInput{fmt.Errorf("--save %s: the file exists: name another one, or remove it first", save)}
+			return badInput(fmt.Errorf("--save %s: the file exists: name another one, or remove it first", save))
 		}
 		if err != nil {
-			return badInput{fmt.Errorf("--save: %w", err)}
+			return badInput(fmt.Errorf("--save: %w", err))
 		}
 		defer file.Close()
 	}

@@ -38,7 +38,7 @@ var nameOfHID = regexp.MustCompile(`^([0-9A-Fa-f]{4}:[0-9A-Fa-f]{4}|(/dev/)?hidr
 // choose finds the headset that the user means, without opening any device.
 func (l *learner) choose(ctx context.Context, name string) (oneHeadset, error) {
 	if name != "" && !nameOfHID.MatchString(name) {
-		return oneHeadset{}, badInput{fmt.Errorf("%q: want the ids of a device such as 1209:0700, or a node such as hidraw3", name)}
+		return oneHeadset{}, badInput(fmt.Errorf("%q: want the ids of a device such as 1209:0700, or a node such as hidraw3", name))
 	}
 	all, err := l.look(ctx)
 	if err != nil {
@@ -66,11 +66,11 @@ func (l *learner) choose(ctx context.Context, name string) (oneHeadset, error) {
 	case len(all) == 0:
 		return oneHeadset{}, errors.New("there is no HID device: plug in the headset or its dongle")
 	case len(found) > 1 && name != "":
-		return oneHeadset{}, badInput{fmt.Errorf("%d devices are %s: name one by a node, such as %s", len(found), name, partsOf(found[0], all)[0].Node)}
+		return oneHeadset{}, badInput(fmt.Errorf("%d devices are %s: name one by a node, such as %s", len(found), name, partsOf(found[0], all)[0].Node))
 	case name != "":
-		return oneHeadset{}, badInput{fmt.Errorf("no HID device is %s: name one of the list by its ids or its node", name)}
+		return oneHeadset{}, badInput(fmt.Errorf("no HID device is %s: name one of the list by its ids or its node", name))
 	default:
-		return oneHeadset{}, badInput{fmt.Errorf("%d devices look like a headset: name the one to learn from by its ids or its node, as in 'sidetone learn %s'", len(found), headsetOf(all[0]).ids())}
+		return oneHeadset{}, badInput(fmt.Errorf("%d devices look like a headset: name the one to learn from by its ids or its node, as in 'sidetone learn %s'", len(found), headsetOf(all[0]).ids()))
 	}
 }
 

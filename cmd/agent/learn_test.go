@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sidetone/internal/app"
 	"sidetone/internal/config"
 	"sidetone/internal/devices"
 	"sidetone/internal/hid"
@@ -275,7 +276,7 @@ func TestLearnAsks(t *testing.T) {
 
 	taken := twoInterfaces().tuition(t, "hidraw4", save)
 	err = taken.end()
-	require.ErrorAs(t, err, new(badInput), "no recording is overwritten")
+	require.ErrorAs(t, err, new(app.InputError), "no recording is overwritten")
 	require.ErrorContains(t, err, "--save "+save+": the file exists: name another one, or remove it first")
 }
 
@@ -387,7 +388,7 @@ func TestLearnChooses(t *testing.T) {
 				require.Contains(t, talk.String(), d.Node)
 			}
 			if len(c.all) > 0 {
-				require.ErrorAs(t, err, new(badInput))
+				require.ErrorAs(t, err, new(app.InputError))
 			}
 		})
 	}

@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"sidetone/internal/app"
 )
 
 // The exit codes, as every verb's help documents them.
@@ -22,9 +24,7 @@ const (
 )
 
 // badInput marks an error that the user's input caused.
-type badInput struct{ error }
-
-func (b badInput) Unwrap() error { return b.error }
+func badInput(err error) error { return app.InputError{Err: err} }
 
 // silent ends with a code when everything has been said already.
 type silent int
@@ -53,7 +53,7 @@ func execute(ctx context.Context, args []string) int {
 		return int(code)
 	}
 	complain(root.ErrOrStderr(), err)
-	if errors.As(err, new(badInput)) {
+	if errors.As(err, new(app.InputError)) {
 		return exitBadInput
 	}
 	return exitFailed
@@ -62,9 +62,9 @@ func execute(ctx context.Context, args []string) int {
 // complain says what is wrong, each problem in a line of its own.
 func complain(w io.Writer, err error) {
 	lines := []string{err.Error()}
-	var problems problemList
+	var problems app.Problems
 	if errors.As(err, &problems) {
-		lines = problems.lines()
+		lines = problems.Lines()
 	}
 	for _, line := range lines {
 		fmt.Fprintln(w, "sidetone:", printable(line))
@@ -97,7 +97,7 @@ Exit codes: 0 done; 1 it did not work, or the answer is no; 2 the input is wrong
 	root.SetOut(out)
 	root.SetFlagErrorFunc(badFlag)
 	root.AddCommand(runCommand(), statusCommand(), watchCommand(), explainCommand(), pushCommand(), recordCommand(), replayCommand(), bundleCommand(),
-		doctorCommand(), devicesCommand(), learnCommand(), catalogueCommand(), configCommand(), demoCommand(), versionCommand())
+		doctorCommand(), devicesCommand(), learnCommand(), catalogueCommand(), configCommand(), versionCommand())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, c := range all(root) {

@@ -32,10 +32,10 @@ Exit code 1 if no agent runs or it refuses.`,
 	}, func(cmd *cobra.Command, args []string, c *control.Client) error {
 		var err error
 		if r.State, err = parseState(args[1:]); err != nil {
-			return badInput{err}
+			return badInput(err)
 		}
 		if ttl != 0 && (ttl < time.Millisecond || ttl > control.MaxLease) {
-			return badInput{fmt.Errorf("--ttl %v: want 1ms to %v, or 0", ttl, control.MaxLease)}
+			return badInput(fmt.Errorf("--ttl %v: want 1ms to %v, or 0", ttl, control.MaxLease))
 		}
 		r.TTLms = ttl.Milliseconds()
 		if ttl > 0 {

@@ -32,7 +32,7 @@ Exit code 1 if no agent runs, the file exists or cannot be written, or the recor
 		Args: cobra.ExactArgs(1),
 	}, func(cmd *cobra.Command, args []string, c *control.Client) error {
 		if limit < 0 {
-			return badInput{errors.New("--for: below zero")}
+			return badInput(errors.New("--for: below zero"))
 		}
 		ctx, cancel := context.WithCancel(cmd.Context())
 		defer cancel()

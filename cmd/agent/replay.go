@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sidetone/internal/app"
 	"sidetone/internal/config"
 	"sidetone/internal/devices"
 	"sidetone/internal/engine"
@@ -35,7 +36,7 @@ Exit codes: 0 all lists are as recorded; 1 some are not; 2 the recording or the 
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if lists && asJSON {
-				return badInput{errors.New("--lists and --json: want one of them")}
+				return badInput(errors.New("--lists and --json: want one of them"))
 			}
 			set, err := replaySettings(catalogue)
 			if err != nil {
@@ -43,7 +44,7 @@ Exit codes: 0 all lists are as recorded; 1 some are not; 2 the recording or the 
 			}
 			file, err := openAbortable(cmd.Context(), args[0])
 			if err != nil {
-				return badInput{err}
+				return badInput(err)
 			}
 			defer file.Close()
 			begin := time.Now()
@@ -52,7 +53,7 @@ Exit codes: 0 all lists are as recorded; 1 some are not; 2 the recording or the 
 				return errInterrupted
 			}
 			if err != nil {
-				return badInput{err}
+				return badInput(err)
 			}
 			v := verdict{
 				File: args[0], Inputs: r.Inputs, Length: r.Length, Took: engine.Span(time.Since(begin)), Lists: len(r.Lists), Exact: r.Exact, Cut: r.Cut,
@@ -79,14 +80,14 @@ func replaySettings(catalogue string) (engine.Settings, error) {
 		return engine.Settings{}, nil
 	}
 	cat, problems, err := config.LoadCatalogue(catalogue)
-	if err := asInput(problems, err); err != nil {
+	if err := app.Input(problems, err); err != nil {
 		return engine.Settings{}, err
 	}
 	return defaultSettings(cat)
 }
 
 func defaultSettings(cat *devices.Catalogue) (engine.Settings, error) {
-	return (&settings{Config: config.Default(), cat: cat}).engine()
+	return (&app.Settings{Config: config.Default(), Catalogue: cat}).Engine()
 }
 
 // replay plays a file to its end, and calls seen after each record. Errors name the line.

@@ -15,7 +15,7 @@ import (
 func (p *patient) status(t *testing.T) string {
 	t.Helper()
 	p.diagnose(t)
-	p.Status.Products = products(devices.Snapshot{Devices: p.Devices.Reported})
+	p.Status.Products = control.ProductsOf(p.Devices.Reported)
 	var b strings.Builder
 	require.NoError(t, printStatus(&b, *p.Status, p.Devices, p.Now))
 	return b.String()

@@ -3,6 +3,7 @@
 package control
 
 import (
+	"slices"
 	"time"
 
 	"sidetone/internal/devices"
@@ -190,3 +191,17 @@ const (
 	CodeTimeout   Code = "timeout"         // 504: the agent did not act in time
 	CodeInternal  Code = "internal"        // 500
 )
+
+// ProductsOf groups what is reported by physical product, in its order.
+func ProductsOf(reported []devices.Report) []Product {
+	all := []Product{}
+	for _, r := range reported {
+		i := slices.IndexFunc(all, func(p Product) bool { return p.Unit == r.Unit })
+		if i < 0 {
+			i = len(all)
+			all = append(all, Product{ID: r.Product, Name: r.Model.Name, Unit: r.Unit})
+		}
+		all[i].Devices = append(all[i].Devices, Device{Type: r.Type, ID: r.ID, Flags: r.Flags})
+	}
+	return all
+}

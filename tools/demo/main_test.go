@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -23,10 +25,9 @@ func TestDemo(t *testing.T) {
 				t.Setenv("PATH", c.path)
 			}
 			var out, talk bytes.Buffer
-			root := rootCommand(&out)
-			root.SetArgs([]string{"demo"})
-			root.SetErr(&talk)
-			require.NoError(t, root.ExecuteContext(deadline(t)), "%s", out.String())
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+			defer cancel()
+			require.NoError(t, demo(ctx, &out, &talk), "%s", out.String())
 			require.Contains(t, out.String(), "sound: "+c.sound)
 			require.Equal(t, c.talk == "", talk.Len() == 0, talk.String())
 			require.Contains(t, talk.String(), c.talk)

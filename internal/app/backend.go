@@ -1,13 +1,11 @@
-package main
+package app
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"sidetone/internal/control"
@@ -17,28 +15,14 @@ import (
 	"sidetone/internal/rpcclient"
 )
 
-// backend is the agent as the control API sees it.
-type backend struct {
-	*daemon
-	started time.Time
-	reread  func() error // settings and catalogue
-
-	mu      sync.Mutex
-	changed chan struct{} // closed at the next change of anything
-}
-
-func newBackend(d *daemon, reread func() error) *backend {
-	return &backend{daemon: d, started: time.Now(), reread: reread, changed: make(chan struct{})}
-}
-
-// run makes one signal of those of the Engine and of the sessions.
-func (b *backend) run(ctx context.Context) {
+// joinChanges makes one signal of those of the Engine and of the sessions.
+func (a *App) joinChanges(ctx context.Context) {
 	for {
-		engine, clients := b.engine.Changed(), b.report.changes()
-		b.mu.Lock()
-		close(b.changed) // what changed between the last wake-up and the lines above
-		b.changed = make(chan struct{})
-		b.mu.Unlock()
+		engine, clients := a.engine.Changed(), a.report.changes()
+		a.mu.Lock()
+		close(a.changed) // what changed between the last wake-up and the lines above
+		a.changed = make(chan struct{})
+		a.mu.Unlock()
 		select {
 		case <-engine:
 		case <-clients:
@@ -48,20 +32,22 @@ func (b *backend) run(ctx context.Context) {
 	}
 }
 
-func (b *backend) Watch() (control.Status, <-chan struct{}) {
-	b.mu.Lock()
-	changed := b.changed
-	b.mu.Unlock()
-	return b.Status(), changed
+// Watch returns the present state and a channel that is closed at the next change.
+func (a *App) Watch() (control.Status, <-chan struct{}) {
+	a.mu.Lock()
+	changed := a.changed
+	a.mu.Unlock()
+	return a.Status(), changed
 }
 
-func (b *backend) Status() control.Status {
-	v, clients, set := b.engine.View(), b.report.status(), b.current()
+// Status is what the agent knows, and what its clients have.
+func (a *App) Status() control.Status {
+	v, clients, set := a.engine.View(), a.report.status(), a.current()
 	st := control.Status{
-		Version: version, PID: os.Getpid(), Started: b.started,
-		Vendor: set.cat.Vendor.Name, Catalogue: set.Catalogue,
+		Version: a.opts.Version, PID: os.Getpid(), Started: a.started,
+		Vendor: set.Catalogue.Vendor.Name, Catalogue: set.Config.Catalogue,
 		Generation: v.Snapshot.Generation, Changed: v.Snapshot.At,
-		Sources: []control.Source{}, Products: products(v.Snapshot), HID: []control.HID{}, Pushes: []control.Push{}, Clients: sessions(clients),
+		Sources: []control.Source{}, Products: control.ProductsOf(v.Snapshot.Devices), HID: []control.HID{}, Pushes: []control.Push{}, Clients: sessions(clients),
 	}
 	for _, s := range v.Sources {
 		st.Sources = append(st.Sources, control.Source{Name: s.Name, Condition: string(s.Condition), Error: s.Error, Notes: s.Notes, Endpoints: s.Endpoints})
@@ -85,20 +71,6 @@ func hidStatus(h hid.Status) control.HID {
 	return out
 }
 
-// products groups the reported list by physical product, in its order.
-func products(s devices.Snapshot) []control.Product {
-	all := []control.Product{}
-	for _, r := range s.Devices {
-		i := slices.IndexFunc(all, func(p control.Product) bool { return p.Unit == r.Unit })
-		if i < 0 {
-			i = len(all)
-			all = append(all, control.Product{ID: r.Product, Name: r.Model.Name, Unit: r.Unit})
-		}
-		all[i].Devices = append(all[i].Devices, control.Device{Type: r.Type, ID: r.ID, Flags: r.Flags})
-	}
-	return all
-}
-
 func sessions(st rpcclient.Status) control.Clients {
 	out := control.Clients{
 		State: string(st.State), Sessions: []control.Session{}, Notes: st.Notes, NextTry: st.NextTry, Error: st.Error, Remedy: st.Remedy,
@@ -113,21 +85,14 @@ func sessions(st rpcclient.Status) control.Clients {
 	return out
 }
 
-func (b *backend) Devices() control.Devices {
-	in, r := b.engine.Inputs()
-	s := b.engine.View().Snapshot
-	out := control.Devices{
-		Generation: s.Generation, Endpoints: []control.Endpoint{},
-		Reported: slices.Concat([]devices.Report{}, s.Devices), Withheld: slices.Concat([]devices.Withheld{}, s.Withheld),
-	}
-	considered := r.Explain(in)
-	for _, e := range in.Endpoints {
-		out.Endpoints = append(out.Endpoints, control.Endpoint{Endpoint: e, Considered: considered[e.Key()]})
-	}
-	return out
+// Devices is what the OS says of endpoints, and what the catalogue makes of it.
+func (a *App) Devices() control.Devices {
+	in, r := a.engine.Inputs()
+	return devicesOf(a.engine.View().Snapshot, in, r)
 }
 
-func (b *backend) Push(ctx context.Context, product string, r control.PushRequest, holder string) (control.PushAnswer, error) {
+// Push applies what the vendor's software says, and waits a moment for clients to have it.
+func (a *App) Push(ctx context.Context, product string, r control.PushRequest, holder string) (control.PushAnswer, error) {
 	state := make(map[devices.Field]devices.Tri, len(r.State))
 	for f, v := range r.State {
 		if state[f] = devices.Unknown; v != nil {
@@ -135,20 +100,20 @@ func (b *backend) Push(ctx context.Context, product string, r control.PushReques
 		}
 	}
 	// Clients that are behind already are not waited for: a flood of pushes must not wait in line.
-	prompt := b.behind(b.engine.View().Snapshot.Generation) == 0
-	pushed, err := b.engine.Push(engine.Push{
+	prompt := a.behind(a.engine.View().Snapshot.Generation) == 0
+	pushed, err := a.engine.Push(engine.Push{
 		Product: product, Serial: r.Serial, Owner: r.Owner, Seq: r.Seq, Holder: holder,
 		TTL: time.Duration(r.TTLms) * time.Millisecond, State: state, At: time.Now(),
 	})
 	if err != nil {
 		return control.PushAnswer{}, refusal(err)
 	}
-	generation := b.engine.View().Snapshot.Generation
+	generation := a.engine.View().Snapshot.Generation
 	if prompt {
-		b.awaitClients(ctx, generation)
+		a.awaitClients(ctx, generation)
 	}
 	answer := control.PushAnswer{Generation: generation, Units: pushed.Units, Until: pushed.Until, OtherSerials: pushed.Others}
-	for _, s := range b.report.status().Sessions {
+	for _, s := range a.report.status().Sessions {
 		if s.Generation >= generation && (s.State == rpcclient.Ready || s.State == rpcclient.Degraded) {
 			answer.Clients++
 		}
@@ -157,8 +122,8 @@ func (b *backend) Push(ctx context.Context, product string, r control.PushReques
 }
 
 // behind counts the clients that could have a list by now and have not.
-func (b *backend) behind(generation uint64) (n int) {
-	for _, s := range b.report.status().Sessions {
+func (a *App) behind(generation uint64) (n int) {
+	for _, s := range a.report.status().Sessions {
 		if s.State == rpcclient.Ready && s.Generation < generation {
 			n++
 		}
@@ -170,12 +135,12 @@ func (b *backend) behind(generation uint64) (n int) {
 // take about a millisecond.
 const clientsPatience = 20 * time.Millisecond
 
-func (b *backend) awaitClients(ctx context.Context, generation uint64) {
+func (a *App) awaitClients(ctx context.Context, generation uint64) {
 	ctx, cancel := context.WithTimeout(ctx, clientsPatience)
 	defer cancel()
 	for {
-		changed := b.report.changes()
-		if b.behind(generation) == 0 {
+		changed := a.report.changes()
+		if a.behind(generation) == 0 {
 			return
 		}
 		select {
@@ -205,21 +170,19 @@ func refusal(err error) error {
 	}
 }
 
-func (b *backend) Release(holder string) { b.engine.Release(holder) }
+// Release ends the pushes of holder that have no lease.
+func (a *App) Release(holder string) { a.engine.Release(holder) }
 
-func (b *backend) Refresh() { b.refresh() }
-
-func (b *backend) Reload() error { return b.reread() }
-
-func (b *backend) Metrics() map[string]float64 {
-	v, st := b.engine.View(), b.report.status()
+// Metrics are counters and gauges.
+func (a *App) Metrics() map[string]float64 {
+	v, st := a.engine.View(), a.report.status()
 	m := map[string]float64{
 		"generation":         float64(v.Snapshot.Generation),
 		"devices_reported":   float64(len(v.Snapshot.Devices)),
 		"endpoints_withheld": float64(len(v.Snapshot.Withheld)),
 		"pushes":             float64(len(v.Leases)),
-		"deliveries_total":   float64(b.report.deliveries.Load()),
-		"uptime_seconds":     time.Since(b.started).Seconds(),
+		"deliveries_total":   float64(a.report.deliveries.Load()),
+		"uptime_seconds":     time.Since(a.started).Seconds(),
 		"sources":            float64(len(v.Sources)),
 		"sources_ok":         0,
 		"clients":            float64(len(st.Sessions)),

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
-	"os"
 	"strings"
 
 	"sidetone/internal/brand"
@@ -16,12 +15,9 @@ import (
 	"sidetone/internal/platform"
 )
 
-// executable says where this program is, and so its brand file. Only tests have another.
-var executable = os.Executable
-
 // identity says whose agent this is, or is asked. cat is nil where no catalogue says it.
-func identity(c *config.Config, cat *devices.Catalogue) (brand.Identity, error) {
-	self, err := executable()
+func identity(c *config.Config, cat *devices.Catalogue, host Host) (brand.Identity, error) {
+	self, err := host.Executable()
 	if err != nil {
 		return brand.Identity{}, fmt.Errorf("find this program, and the brand file beside it: %w", err)
 	}
@@ -37,26 +33,26 @@ func identity(c *config.Config, cat *devices.Catalogue) (brand.Identity, error) 
 }
 
 // controlAddress is where the local API of this agent is.
-func (s *settings) controlAddress() (string, error) {
-	if s.Control.Socket != "" {
-		return s.Control.Socket, nil
+func (s *Settings) controlAddress(host Host) (string, error) {
+	if s.Config.Control.Socket != "" {
+		return s.Config.Control.Socket, nil
 	}
-	return platform.ControlAddress(os.Getenv, s.who.ID)
+	return platform.ControlAddress(host.Getenv, s.Identity.ID)
 }
 
-// findAgent makes a client of the agent that the settings mean: at the address that they name, of their vendor, else
-// of this program's brand, else the only one that runs.
-func findAgent(ctx context.Context, c *config.Config) (*control.Client, error) {
+// FindAgent makes a client of the agent that the settings mean: at the address that they name, of their vendor, else
+// of this program's brand, else the only one that runs. An InputError says why none or several could be meant.
+func FindAgent(ctx context.Context, c *config.Config, host Host) (*control.Client, error) {
 	address := c.Control.Socket
 	if address == "" {
-		who, err := identity(c, nil)
+		who, err := identity(c, nil, host)
 		if err != nil {
-			return nil, badInput{err}
+			return nil, InputError{err}
 		}
 		if who.ID != "" {
-			address, err = platform.ControlAddress(os.Getenv, who.ID)
+			address, err = platform.ControlAddress(host.Getenv, who.ID)
 		} else {
-			address, err = onlyAgent(ctx)
+			address, err = onlyAgent(ctx, host)
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
@@ -69,8 +65,8 @@ func findAgent(ctx context.Context, c *config.Config) (*control.Client, error) {
 }
 
 // onlyAgent finds the address of the one agent that runs. fs.ErrNotExist means that none does.
-func onlyAgent(ctx context.Context) (string, error) {
-	agents, err := platform.Agents(ctx, os.Getenv)
+func onlyAgent(ctx context.Context, host Host) (string, error) {
+	agents, err := platform.Agents(ctx, host.Getenv)
 	switch {
 	case len(agents) == 1:
 		return agents[0].Address, nil
@@ -79,11 +75,11 @@ func onlyAgent(ctx context.Context) (string, error) {
 		for i, a := range agents {
 			vendors[i] = a.Vendor
 		}
-		return "", badInput{fmt.Errorf("agents of several vendors run (%s): say which with --vendor", strings.Join(vendors, ", "))}
+		return "", InputError{fmt.Errorf("agents of several vendors run (%s): say which with --vendor", strings.Join(vendors, ", "))}
 	case err != nil:
 		return "", err
 	}
-	folder, err := platform.AgentsFolder(os.Getenv)
+	folder, err := platform.AgentsFolder(host.Getenv)
 	if err != nil {
 		return "", err
 	}

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"bytes"
@@ -15,16 +15,16 @@ import (
 )
 
 // Record writes a recording of the Engine, and of what happens with clients.
-func (b *backend) Record(ctx context.Context, write func(lines []byte) error) error {
+func (a *App) Record(ctx context.Context, write func(lines []byte) error) error {
 	r := newScribe()
-	stop, ended := b.engine.Record("sidetone "+version, r.put)
+	stop, ended := a.engine.Record("sidetone "+a.opts.Version, r.put)
 	defer stop()
-	defer b.report.audience.join(r)()
+	defer a.report.audience.join(r)()
 	var changed <-chan struct{}
 	for running := true; running; {
 		if changed == nil {
-			changed = b.report.changes()
-			r.sessions(b.report.status().Sessions)
+			changed = a.report.changes()
+			r.sessions(a.report.status().Sessions)
 		}
 		select {
 		case <-changed:

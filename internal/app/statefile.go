@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -8,8 +8,6 @@ import (
 	"log/slog"
 	"maps"
 	"time"
-
-	"github.com/spf13/pflag"
 
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
@@ -174,12 +172,4 @@ func statesOf(said map[devices.Field]*bool) map[devices.Field]devices.Tri {
 		}
 	}
 	return state
-}
-
-// stateFileFlag lets 'run' take --state-file for the flag of the setting push.state_file.
-func stateFileFlag(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-	if name == "state-file" {
-		name = "push-state-file"
-	}
-	return pflag.NormalizedName(name)
 }

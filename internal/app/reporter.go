@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -10,89 +10,8 @@ import (
 	"time"
 
 	"sidetone/internal/devices"
-	"sidetone/internal/engine"
-	"sidetone/internal/hid"
-	"sidetone/internal/platform"
 	"sidetone/internal/rpcclient"
-	"sidetone/internal/signal"
 )
-
-// daemon is the running agent: sources feed the Engine, the Engine feeds the client.
-type daemon struct {
-	log     *slog.Logger
-	sources []platform.Source
-	kicks   []signal.Signal // one for each source: read it afresh
-	hid     platform.HID    // among the sources; nil: none is read
-	engine  *engine.Engine
-	report  *reporter
-	set     atomic.Pointer[settings] // in force
-}
-
-func newDaemon(log *slog.Logger, sources []platform.Source, set engine.Settings, rpc rpcclient.Options) *daemon {
-	d := &daemon{log: log, sources: sources, report: newReporter(log, rpc)}
-	names := make([]string, len(sources))
-	for i, src := range sources {
-		if h, ok := src.(platform.HID); ok {
-			d.hid = h
-		}
-		names[i] = src.Name()
-		d.kicks = append(d.kicks, signal.New())
-	}
-	d.engine = engine.New(engine.Options{Settings: set, Sources: names, Publish: d.report.publish, Ask: d.ask, Log: log})
-	return d
-}
-
-// ask sends what the Engine wants to know to a HID device.
-func (d *daemon) ask(r hid.Request) {
-	if d.hid != nil {
-		d.hid.Send(r)
-	}
-}
-
-// run returns when ctx has ended and the client's list has been emptied.
-func (d *daemon) run(ctx context.Context) {
-	// The sources and the Engine outlive the reporter's farewell by nothing, but they must not
-	// publish into it: they end first.
-	inputs, stopInputs := context.WithCancel(context.WithoutCancel(ctx))
-	defer stopInputs()
-	var wg sync.WaitGroup
-	wg.Go(func() { d.engine.Run(inputs) })
-	for i, src := range d.sources {
-		wg.Go(func() { platform.Follow(inputs, src, d.kicks[i], d.engine.Observe) })
-	}
-	wg.Go(func() {
-		if err := platform.WatchResume(inputs, d.log, d.resumed); err != nil {
-			d.log.Info("power events", "note", err)
-		}
-	})
-
-	d.report.run(ctx)
-	stopInputs()
-	wg.Wait()
-}
-
-// current are the settings in force.
-func (d *daemon) current() *settings { return d.set.Load() }
-
-// resumed runs after the machine has slept: nothing that was known before it woke is trusted.
-func (d *daemon) resumed(woke time.Time) {
-	d.log.Info("resumed from sleep: reading everything again")
-	d.engine.Resumed(woke)
-	d.refresh()
-}
-
-// refresh reads all sources afresh and sends the whole list again.
-func (d *daemon) refresh() {
-	d.kick()
-	d.report.resend()
-}
-
-// kick has all sources read afresh.
-func (d *daemon) kick() {
-	for _, kick := range d.kicks {
-		kick.Notify()
-	}
-}
 
 // reporter owns the rpcclient, and says in the log what becomes of changes.
 type reporter struct {
@@ -120,10 +39,6 @@ func (r *reporter) configure(opts rpcclient.Options) { r.client.Reconfigure(r.co
 // complete adds what nobody configures.
 func (r *reporter) complete(opts rpcclient.Options) rpcclient.Options {
 	opts.Log, opts.OnDelivery = r.log, r.delivered
-	if l, ok := opts.Local.(local); ok {
-		l.log = r.log
-		opts.Local = l
-	}
 	return opts
 }
 

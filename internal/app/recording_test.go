@@ -1,10 +1,9 @@
-package main
+package app
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -12,32 +11,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sidetone/examples"
-	"sidetone/internal/config"
 	"sidetone/internal/devices"
 	"sidetone/internal/engine"
 	"sidetone/internal/rpcclient"
 )
 
-// inner is an agent in this process, without sources and clients.
-func inner(t *testing.T) *backend {
-	t.Helper()
-	cat, problems := config.DecodeCatalogue("acme.yaml", examples.Acme)
-	require.Empty(t, problems)
-	set, err := defaultSettings(cat)
-	require.NoError(t, err)
-	d := newDaemon(slog.New(slog.DiscardHandler), nil, set, rpcclient.Options{})
-	ctx, cancel := context.WithCancel(context.Background())
-	var wg sync.WaitGroup
-	wg.Go(func() { d.engine.Run(ctx) })
-	t.Cleanup(func() { cancel(); wg.Wait() })
-	return newBackend(d, nil)
-}
-
 // tell pushes a state that is another each time.
-func tell(t *testing.T, b *backend, n int) {
+func tell(t *testing.T, a *App, n int) {
 	t.Helper()
-	_, err := b.engine.Push(engine.Push{
+	_, err := a.engine.Push(engine.Push{
 		Product: "acme-headset-700", Owner: "suite", At: time.Now(), TTL: time.Hour, State: map[devices.Field]devices.Tri{devices.HardwareMute: devices.Of(n%2 == 0)},
 	})
 	require.NoError(t, err)
@@ -61,22 +43,22 @@ func (c *collector) write(lines []byte) error {
 // TestSlowRecording takes nothing while more happens than is kept. The Engine does not wait, and
 // the recording says that it ends early.
 func TestSlowRecording(t *testing.T) {
-	b := inner(t)
+	a := startApp(t, Options{Settings: bareSettings(t)})
 	var got collector
 	begun, release := make(chan struct{}), make(chan struct{})
 	block := sync.OnceFunc(func() { close(begun); <-release })
 	ended := make(chan error, 1)
 	go func() {
-		ended <- b.Record(t.Context(), func(lines []byte) error {
+		ended <- a.Record(t.Context(), func(lines []byte) error {
 			block()
 			return got.write(lines)
 		})
 	}()
 	<-begun
 	for n := range maxWaiting + 100 {
-		tell(t, b, n) // it would wait for ever if the Engine did
+		tell(t, a, n) // it would wait for ever if the Engine did
 	}
-	b.report.delivered(rpcclient.Delivery{}) // comes too late, like all that follows
+	a.report.delivered(rpcclient.Delivery{}) // comes too late, like all that follows
 	close(release)
 	require.ErrorIs(t, <-ended, errLost)
 	last := got.lines[len(got.lines)-1]
@@ -84,32 +66,38 @@ func TestSlowRecording(t *testing.T) {
 	require.Less(t, len(got.lines), maxWaiting+50)
 	require.Equal(t, 1, strings.Count(strings.Join(got.lines, ""), `"end"`))
 
-	file := write(t, "lost.jsonl", strings.Join(got.lines, ""))
-	o := sidetone(t, nil, "replay", file)
-	require.Equal(t, exitOK, o.code, o.stdout)
-	require.Contains(t, o.stderr, "ends before its time: whoever took the recording was too slow")
+	player := engine.NewPlayer(engine.Settings{}, false)
+	for _, line := range got.lines {
+		var r engine.Record
+		require.NoError(t, json.Unmarshal([]byte(line), &r))
+		require.NoError(t, player.Play(r))
+	}
+	replayed, err := player.Result()
+	require.NoError(t, err)
+	require.Equal(t, errLost.Error(), replayed.Cut)
+	require.Empty(t, replayed.Differences())
 }
 
 // TestRecordingEnds in order, with all that came before.
 func TestRecordingEnds(t *testing.T) {
-	b := inner(t)
+	a := startApp(t, Options{Settings: bareSettings(t)})
 	ctx, cancel := context.WithCancel(t.Context())
 	var got collector
 	begun := make(chan struct{})
 	begin := sync.OnceFunc(func() { close(begun) })
 	ended := make(chan error, 1)
 	go func() {
-		ended <- b.Record(ctx, func(lines []byte) error { begin(); return got.write(lines) })
+		ended <- a.Record(ctx, func(lines []byte) error { begin(); return got.write(lines) })
 	}()
 	<-begun
 	for n := range 1000 {
-		tell(t, b, n)
+		tell(t, a, n)
 	}
-	b.report.delivered(rpcclient.Delivery{To: rpcclient.Address{Transport: rpcclient.IPC, Socket: "/s", Name: "Client", PID: 7}, RoundTrip: time.Second})
+	a.report.delivered(rpcclient.Delivery{To: rpcclient.Address{Transport: rpcclient.IPC, Socket: "/s", Name: "Client", PID: 7}, RoundTrip: time.Second})
 	cancel()
 	require.NoError(t, <-ended)
-	b.report.delivered(rpcclient.Delivery{}) // nobody is there any more
-	require.Empty(t, b.report.audience.scribes)
+	a.report.delivered(rpcclient.Delivery{}) // nobody is there any more
+	require.Empty(t, a.report.audience.scribes)
 	require.Contains(t, got.lines[len(got.lines)-1], `"end":{}`)
 	require.Equal(t, 1000, strings.Count(strings.Join(got.lines, ""), `"push":`))
 	var r engine.Record
@@ -147,11 +135,4 @@ func TestRecordingOfSessions(t *testing.T) {
 	full := fmt.Errorf("full")
 	r.put(engine.Record{})
 	require.NoError(t, r.drain(func([]byte) error { return full }), "there is nothing behind the end")
-}
-
-func TestRecordIntoAFolder(t *testing.T) {
-	for _, force := range []bool{false, true} {
-		f := recordFile{path: t.TempDir(), force: force}
-		require.EqualError(t, f.write([]byte(`{"t":"0s"}`)), "record: "+f.path+" is a folder: name a file")
-	}
 }

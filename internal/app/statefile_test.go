@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -21,6 +21,7 @@ import (
 	"sidetone/internal/engine"
 	"sidetone/internal/platform"
 	"sidetone/internal/signal"
+	"sidetone/internal/testlab"
 )
 
 // suite is a vendor's software that can write files only, and an agent that reads them: a real
@@ -31,7 +32,7 @@ type suite struct {
 	engine *engine.Engine
 	kick   chan struct{}
 	read   signal.Signal // the file has been read
-	log    *lines
+	log    testlab.Output
 	end    func()
 }
 
@@ -42,8 +43,8 @@ func newSuite(t *testing.T, path string, serials ...string) *suite {
 	require.Empty(t, problems)
 	resolver, err := devices.NewResolver(cat, devices.Options{OS: devices.Linux})
 	require.NoError(t, err)
-	s := &suite{t: t, path: path, kick: make(chan struct{}), read: signal.New(), log: newLines()}
-	log := slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	s := &suite{t: t, path: path, kick: make(chan struct{}), read: signal.New()}
+	log := slog.New(slog.NewTextHandler(&s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	s.engine = engine.New(engine.Options{
 		Settings: engine.Settings{Resolver: resolver, StaleAfter: time.Minute},
 		Sources:  []string{"test", "state-file"}, Publish: func(devices.Snapshot) {}, Log: log,
@@ -274,7 +275,7 @@ func TestStateFileLeaseEnds(t *testing.T) {
 	s.write(saying("suite, hardware_mute, true")[:30])
 	s.notes("states.json:1:31: not JSON")
 	s.has()
-	require.Contains(t, s.log.text(), "its lease ran out")
+	require.Contains(t, s.log.String(), "its lease ran out")
 }
 
 // A time to come counts as the present of the first reading, and no reading after it.
@@ -297,7 +298,7 @@ func TestStateFileFromTheFuture(t *testing.T) {
 	s.replace(saying("suite, hardware_mute, true"), -24*time.Hour)
 	v := s.has("suite: hardware_mute=true")
 	require.True(t, v.Leases[0].Until.Before(time.Now().Add(3*time.Hour)))
-	require.Contains(t, s.log.text(), "written in the future")
+	require.Contains(t, s.log.String(), "written in the future")
 }
 
 // A file that cannot be used is told of once for as long as that lasts, and what was said
@@ -320,7 +321,7 @@ func TestStateFileThatIsBad(t *testing.T) {
 		s.refresh()
 		s.notes(c.want)
 		s.has("suite: hardware_mute=true")
-		require.Equal(t, 1, strings.Count(s.log.text(), strings.ReplaceAll(c.want, `"`, `\"`)), "once in the log: %s", s.log.text())
+		require.Equal(t, 1, strings.Count(s.log.String(), strings.ReplaceAll(c.want, `"`, `\"`)), "once in the log: %s", s.log.String())
 	}
 	require.NoError(t, os.Remove(s.path))
 	require.NoError(t, os.Mkdir(s.path, 0o700))
@@ -413,12 +414,6 @@ func TestStateFileIsReadBeforeTheFirstList(t *testing.T) {
 func TestRefusal(t *testing.T) {
 	require.Equal(t, "overtaken: a push with a higher seq came before", refusal(engine.ErrOvertaken).Error())
 	require.Equal(t, "odd", refusal(errors.New("odd")).Error())
-}
-
-// text is all that was printed so far.
-func (l *lines) text() string {
-	all, _ := l.snapshot()
-	return strings.Join(all, "\n")
 }
 
 // What was said before the machine was started is no word of devices that have lost their power since.

@@ -1,0 +1,261 @@
+// Package app is the running agent: sources, Engine, rpcclient, local API, recordings and state file, put
+// together. Whoever starts an agent, a verb, a service, a test or the demo, starts this one.
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"sidetone/internal/control"
+	"sidetone/internal/engine"
+	"sidetone/internal/hid"
+	"sidetone/internal/platform"
+	"sidetone/internal/signal"
+)
+
+// GCPercent is for debug.SetGCPercent in a process that is the agent and nothing else: it keeps the heap
+// small, since the agent runs all day beside everything else, and has time.
+const GCPercent = 25
+
+// Options configure an App.
+type Options struct {
+	Settings *Settings                 // in force at the start
+	Load     func() (*Settings, error) // reads them again for Reload
+	Host     Host
+	Version  string // of the program
+	Log      *slog.Logger
+}
+
+// App is an agent: sources feed the Engine, the Engine feeds the client. It is the control.Backend of its
+// own local API.
+type App struct {
+	opts     Options
+	log      *slog.Logger
+	started  time.Time
+	sources  []platform.Source
+	kicks    []signal.Signal // one for each source: read it afresh
+	hid      platform.HID    // among the sources; nil: none is read
+	engine   *engine.Engine
+	report   *reporter
+	lock     *platform.ClientLock     // nil: another agent for the same client id would not be noticed
+	listener net.Listener             // nil: there is no local API
+	settings atomic.Pointer[Settings] // in force
+
+	reloading sync.Mutex // one reading at a time, whoever asks
+
+	mu      sync.Mutex
+	changed chan struct{} // closed at the next change of anything
+}
+
+// New opens all that the settings name; Run closes it. It fails, and leaves nothing open, where another
+// agent speaks for the same vendor or client id, or the settings cannot be met.
+func New(o Options) (*App, error) {
+	a := &App{opts: o, log: o.Log, started: time.Now(), changed: make(chan struct{})}
+	if err := a.open(); err != nil {
+		a.close()
+		return nil, err
+	}
+	return a, nil
+}
+
+func (a *App) open() error {
+	set := a.opts.Settings
+	if err := set.needCatalogue(); err != nil {
+		return err
+	}
+	resolving, err := set.Engine()
+	if err != nil {
+		return err
+	}
+	if a.lock, err = a.lockClient(); err != nil {
+		return err
+	}
+	if err = a.openSources(resolving.HIDRules()); err != nil {
+		return err
+	}
+	if a.listener, err = a.listenControl(); err != nil {
+		return err
+	}
+	a.report = newReporter(a.log, set.rpc(a.opts.Host, a.log))
+	if a.lock != nil {
+		a.report.announce = a.lock.Announce
+	}
+	names := make([]string, len(a.sources))
+	for i, src := range a.sources {
+		names[i] = src.Name()
+		a.kicks = append(a.kicks, signal.New())
+	}
+	a.engine = engine.New(engine.Options{Settings: resolving, Sources: names, Publish: a.report.publish, Ask: a.ask, Log: a.log})
+	a.settings.Store(set)
+	return nil
+}
+
+// close releases what was opened and will not run.
+func (a *App) close() {
+	if a.listener != nil {
+		_ = a.listener.Close()
+	}
+	for _, src := range a.sources {
+		_ = src.Close()
+	}
+	if a.lock != nil {
+		_ = a.lock.Close()
+	}
+}
+
+// Run reports until ctx ends and the client's list has been emptied. It can be called once.
+func (a *App) Run(ctx context.Context) {
+	set := a.current()
+	a.log.Info("sidetone runs", "version", a.opts.Version, "vendor", set.Catalogue.Vendor.Name, "products", len(set.Catalogue.Products))
+	if a.lock != nil {
+		defer func() { _ = a.lock.Close() }() // after the farewell: it tells the others that the client has it
+	}
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if a.lock != nil {
+		wg.Go(func() {
+			if err := a.lock.Watch(ctx, a.log, a.report.repeat); err != nil {
+				a.log.Warn("after another vendor's agent has ended, devices with the same id stay away until the next change", "reason", err)
+			}
+		})
+	}
+	if a.listener != nil {
+		wg.Go(func() { a.joinChanges(ctx) })
+		wg.Go(func() {
+			if err := control.NewServer(a, a.log).Serve(ctx, a.listener); err != nil {
+				a.log.Error("the local API has ended", "reason", err)
+			}
+		})
+	}
+	a.reportUntil(ctx)
+	a.log.Info("sidetone has stopped")
+}
+
+// reportUntil returns when ctx has ended and the client's list has been emptied.
+func (a *App) reportUntil(ctx context.Context) {
+	// The sources and the Engine outlive the reporter's farewell by nothing, but they must not
+	// publish into it: they end first.
+	inputs, stopInputs := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopInputs()
+	var wg sync.WaitGroup
+	wg.Go(func() { a.engine.Run(inputs) })
+	for i, src := range a.sources {
+		wg.Go(func() { platform.Follow(inputs, src, a.kicks[i], a.engine.Observe) })
+	}
+	wg.Go(func() {
+		if err := platform.WatchResume(inputs, a.log, a.resumed); err != nil {
+			a.log.Info("power events", "note", err)
+		}
+	})
+
+	a.report.run(ctx)
+	stopInputs()
+	wg.Wait()
+}
+
+// Reload puts a new configuration into force, or says what is wrong with it and keeps the old.
+func (a *App) Reload() error {
+	a.reloading.Lock()
+	defer a.reloading.Unlock()
+	started := a.opts.Settings
+	set, err := a.opts.Load()
+	if err == nil {
+		err = set.needCatalogue()
+	}
+	if err == nil {
+		err = started.Identity.Stays(set.Identity)
+	}
+	var resolving engine.Settings
+	if err == nil {
+		resolving, err = set.Engine()
+	}
+	if err != nil {
+		a.log.Error("the old configuration stays in force", "reason", err)
+		return err
+	}
+	a.settings.Store(set)
+	a.engine.Configure(resolving)
+	if a.hid != nil {
+		a.hid.Want(resolving.HIDRules().Wants)
+	}
+	a.kick() // a state file may speak of products that are new
+	a.report.configure(set.rpc(a.opts.Host, a.log))
+	now, before := set.Config, started.Config
+	if !reflect.DeepEqual(now.Sources, before.Sources) || now.Push != before.Push || now.Log != before.Log || now.Control != before.Control {
+		a.log.Warn("changed settings under sources, push, log and control come into force with the next start")
+	}
+	a.log.Info("configuration read again", "products", len(set.Catalogue.Products))
+	return nil
+}
+
+// current are the settings in force.
+func (a *App) current() *Settings { return a.settings.Load() }
+
+// ask sends what the Engine wants to know to a HID device.
+func (a *App) ask(r hid.Request) {
+	if a.hid != nil {
+		a.hid.Send(r)
+	}
+}
+
+// resumed runs after the machine has slept: nothing that was known before it woke is trusted.
+func (a *App) resumed(woke time.Time) {
+	a.log.Info("resumed from sleep: reading everything again")
+	a.engine.Resumed(woke)
+	a.Refresh()
+}
+
+// Refresh reads all sources afresh and sends the whole list again.
+func (a *App) Refresh() {
+	a.kick()
+	a.report.resend()
+}
+
+// kick has all sources read afresh.
+func (a *App) kick() {
+	for _, kick := range a.kicks {
+		kick.Notify()
+	}
+}
+
+// lockClient sees to it that no other agent speaks for the same client id. Whatever else is in the way
+// of that does not keep this one from reporting.
+func (a *App) lockClient() (*platform.ClientLock, error) {
+	folder, err := platform.AgentsFolder(a.opts.Host.Getenv)
+	if err == nil {
+		var lock *platform.ClientLock
+		if lock, err = platform.LockClient(folder, a.opts.Settings.Identity.ClientID); err == nil {
+			return lock, nil
+		}
+	}
+	if errors.As(err, new(*platform.ErrRunning)) {
+		return nil, err
+	}
+	a.log.Warn("another agent for the same client_id would not be noticed, and the two would overwrite each other's list", "reason", err)
+	return nil, nil
+}
+
+// listenControl opens the local API. That another agent runs is an error; whatever else is in
+// its way is not: reporting goes on without it.
+func (a *App) listenControl() (net.Listener, error) {
+	address, err := a.opts.Settings.controlAddress(a.opts.Host)
+	if err == nil {
+		var l net.Listener
+		if l, err = platform.ListenControl(address); err == nil {
+			return l, nil
+		}
+	}
+	if errors.As(err, new(*platform.ErrRunning)) {
+		return nil, err
+	}
+	a.log.Warn("no local API: 'sidetone status' and pushed states do not work", "reason", err)
+	return nil, nil
+}

@@ -1,0 +1,123 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"sidetone/internal/control"
+	"sidetone/internal/devices"
+	"sidetone/internal/engine"
+	"sidetone/internal/hid"
+	"sidetone/internal/platform"
+)
+
+// secondLook is how long Look waits for what a source learns only after its first List, such as
+// miniaudio's own enumeration.
+const secondLook = 300 * time.Millisecond
+
+// hidLook bounds one look at the HID devices.
+const hidLook = 5 * time.Second
+
+// Look reads all sources once, without an agent, and says in its words what they list and what the
+// catalogue makes of it. An error means that they cannot be opened.
+func Look(ctx context.Context, set *Settings, host Host, log *slog.Logger) ([]control.Source, control.Devices, error) {
+	resolver, err := set.resolver()
+	if err != nil {
+		return nil, control.Devices{}, err
+	}
+	sources, err := platform.Sources(set.platform(host), log)
+	if err != nil {
+		return nil, control.Devices{}, err
+	}
+	last := observe(ctx, sources)
+	var in devices.Inputs
+	states := []control.Source{}
+	for _, src := range sources {
+		o := last[src.Name()]
+		s := control.Source{Name: src.Name(), Condition: string(engine.Working), Endpoints: len(o.Endpoints), Notes: o.Notes}
+		if o.Err != nil {
+			s.Condition, s.Error = string(engine.Failing), o.Err.Error()
+		}
+		states = append(states, s)
+		in.Endpoints = append(in.Endpoints, o.Endpoints...)
+	}
+	return states, devicesOf(resolver.Resolve(in), in, resolver), nil
+}
+
+// observe reads all sources at once, gives each a moment for a second reading, and closes them.
+func observe(ctx context.Context, sources []platform.Source) map[string]devices.Observation {
+	var mu sync.Mutex
+	last := make(map[string]devices.Observation)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var first, followers sync.WaitGroup
+	for _, src := range sources {
+		once := sync.OnceFunc(first.Done)
+		first.Add(1)
+		followers.Go(func() {
+			platform.Follow(ctx, src, nil, func(o devices.Observation) {
+				mu.Lock()
+				last[o.Source] = o
+				mu.Unlock()
+				once()
+			})
+		})
+	}
+	first.Wait()
+	select {
+	case <-time.After(secondLook):
+	case <-ctx.Done():
+	}
+	cancel()
+	followers.Wait()
+	return last
+}
+
+// devicesOf says in the local API's words what is known of devices.
+func devicesOf(s devices.Snapshot, in devices.Inputs, r *devices.Resolver) control.Devices {
+	out := control.Devices{
+		Generation: s.Generation, Endpoints: []control.Endpoint{},
+		Reported: slices.Concat([]devices.Report{}, s.Devices), Withheld: slices.Concat([]devices.Withheld{}, s.Withheld),
+	}
+	considered := r.Explain(in)
+	for _, e := range in.Endpoints {
+		out.Endpoints = append(out.Endpoints, control.Endpoint{Endpoint: e, Considered: considered[e.Key()]})
+	}
+	return out
+}
+
+// LookAtHID reads the HID devices that the catalogue's rules can read once, without an agent. It asks them nothing,
+// and finds none where they cannot be looked for: the agent's own source says why.
+func LookAtHID(ctx context.Context, set *Settings, host Host) []control.HID {
+	resolver, err := set.resolver()
+	if err != nil {
+		return nil
+	}
+	rules := hid.NewRules(resolver.Catalogue(), resolver.Options().OS)
+	var mu sync.Mutex
+	tracker := hid.NewTracker(rules)
+	src, err := platform.NewHID(host.HIDRoot, rules.Wants, func(e hid.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		tracker.Apply(e, time.Now())
+	}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil // there are none on this system
+	}
+	defer src.Close()
+	ctx, cancel := context.WithTimeout(ctx, hidLook)
+	defer cancel()
+	if _, err := src.List(ctx); err != nil {
+		return nil
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	var out []control.HID
+	for _, st := range tracker.Status() {
+		out = append(out, hidStatus(st))
+	}
+	return out
+}

@@ -1,0 +1,44 @@
+package app
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"os"
+	"os/user"
+	"slices"
+	"strings"
+)
+
+// mask replaces what names a person or a single device.
+type mask struct{ names map[string]string } // by what they stand for
+
+func newMask() *mask {
+	m := &mask{names: make(map[string]string)}
+	if home, err := os.UserHomeDir(); err == nil && len(home) > 1 {
+		m.names[home] = "HOME"
+	}
+	if u, err := user.Current(); err == nil && len(u.Username) > 2 && u.Username != "root" {
+		m.names[u.Username] = "USER"
+	}
+	return m
+}
+
+// serial masks a serial number; each gets its own name, so that units stay apart.
+func (m *mask) serial(s string) {
+	if len(s) < 2 {
+		return
+	}
+	if _, known := m.names[s]; !known {
+		m.names[s] = fmt.Sprintf("SERIAL-%d", len(m.names))
+	}
+}
+
+// apply masks the longest first: one may be the beginning of another.
+func (m *mask) apply(text string) string {
+	var pairs []string
+	for _, what := range slices.SortedFunc(maps.Keys(m.names), func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) }) {
+		pairs = append(pairs, what, m.names[what])
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}

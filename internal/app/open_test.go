@@ -1,0 +1,57 @@
+package app
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"sidetone/internal/config"
+	"sidetone/internal/platform"
+)
+
+// TestNothingStaysOpen: an agent that cannot start has closed what it had opened by then. Each source has goroutines
+// until it is closed, and a lock that is held would keep the next agent out.
+func TestNothingStaysOpen(t *testing.T) {
+	folder, err := os.MkdirTemp("", "run") // a short path, for sockets in it
+	require.NoError(t, err)
+	defer os.RemoveAll(folder)
+	good := func() *Settings {
+		set := bareSettings(t)
+		set.Config.Sources = config.Sources{Camera: true, HID: true, Files: []string{filepath.Join(folder, "endpoints.yaml")}}
+		set.Config.Push.StateFile = filepath.Join(folder, "states.json")
+		set.Config.Control.Socket = filepath.Join(folder, "agent.sock")
+		return set
+	}
+	taken := filepath.Join(folder, "taken", "agent.sock")
+	listener, err := platform.ListenControl(taken)
+	require.NoError(t, err)
+	defer listener.Close()
+	gone := filepath.Join(folder, "gone") // below which no relative path can be found
+	require.NoError(t, os.Mkdir(gone, 0o700))
+	t.Chdir(gone)
+	require.NoError(t, os.Remove(gone))
+
+	host := Host{Getenv: func(string) string { return folder }}
+	for name, spoil := range map[string]func(*Settings){
+		"no catalogue":              func(s *Settings) { s.Catalogue = nil },
+		"no folder of a file":       func(s *Settings) { s.Config.Sources.Files = append(s.Config.Sources.Files, "more.yaml") },
+		"no folder of a state file": func(s *Settings) { s.Config.Push.StateFile = "states.json" },
+		"another agent":             func(s *Settings) { s.Config.Control.Socket = taken },
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := goleak.IgnoreCurrent()
+			set := good()
+			spoil(set)
+			_, err := New(Options{Settings: set, Host: host, Log: slog.New(slog.DiscardHandler)})
+			require.Error(t, err)
+			goleak.VerifyNone(t, before)
+			lock, err := platform.LockClient(filepath.Join(folder, "sidetone"), set.Identity.ClientID)
+			require.NoError(t, err, "the lock is free again")
+			require.NoError(t, lock.Close())
+		})
+	}
+}

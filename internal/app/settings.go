@@ -1,0 +1,125 @@
+package app
+
+import (
+	"errors"
+	"log/slog"
+	"runtime"
+	"strings"
+
+	"sidetone/internal/brand"
+	"sidetone/internal/config"
+	"sidetone/internal/devices"
+	"sidetone/internal/engine"
+	"sidetone/internal/platform"
+	"sidetone/internal/rpcclient"
+	"sidetone/internal/strictyaml"
+)
+
+// Settings are what an agent goes by, complete and checked.
+type Settings struct {
+	Config    *config.Config
+	Origins   []config.Setting   // the same, with where each comes from
+	Catalogue *devices.Catalogue // nil: none is set
+	Identity  brand.Identity     // as far as it is known without a catalogue
+}
+
+// Load reads settings and, where they name one, the catalogue. An InputError says what is wrong with them.
+func Load(from config.Options, host Host) (*Settings, error) {
+	c, origins, problems := config.Load(from)
+	if err := Input(problems, nil); err != nil {
+		return nil, err
+	}
+	s := &Settings{Config: c, Origins: origins}
+	if c.Catalogue == "" {
+		return s, nil
+	}
+	var err error
+	s.Catalogue, problems, err = config.LoadCatalogue(c.Catalogue)
+	if err := Input(problems, err); err != nil {
+		return nil, err
+	}
+	if s.Identity, err = identity(c, s.Catalogue, host); err != nil {
+		return nil, InputError{err}
+	}
+	return s, nil
+}
+
+// InputError marks what is wrong with what the user gave: settings, a file, a flag. Nothing was done.
+type InputError struct{ Err error }
+
+func (e InputError) Error() string { return e.Err.Error() }
+func (e InputError) Unwrap() error { return e.Err }
+
+// Problems are all that is wrong with files and settings.
+type Problems []strictyaml.Problem
+
+// Lines are the problems, each in a line of its own.
+func (l Problems) Lines() []string {
+	lines := make([]string, len(l))
+	for i, p := range l {
+		lines[i] = p.String()
+	}
+	return lines
+}
+
+func (l Problems) Error() string { return strings.Join(l.Lines(), "; ") }
+
+// Input makes an InputError of problems, or of what kept a file from being read; nil of neither.
+func Input(problems []strictyaml.Problem, err error) error {
+	if err == nil && len(problems) == 0 {
+		return nil
+	}
+	if err == nil {
+		err = Problems(problems)
+	}
+	return InputError{err}
+}
+
+func (s *Settings) needCatalogue() error {
+	if s.Catalogue == nil {
+		return InputError{errors.New("no catalogue: say which devices are yours with --catalogue FILE, SIDETONE_CATALOGUE or 'catalogue:' in the settings file")}
+	}
+	return nil
+}
+
+func (s *Settings) platform(host Host) platform.Options {
+	from := s.Config.Sources
+	return platform.Options{Audio: from.Audio, Camera: from.Camera, Files: from.Files, PulseServer: from.PulseServer, Getenv: host.Getenv}
+}
+
+func (s *Settings) resolver() (*devices.Resolver, error) {
+	cat, report := s.Catalogue, s.Config.Report
+	if cat == nil {
+		cat = &devices.Catalogue{}
+	}
+	return devices.NewResolver(cat, devices.Options{
+		OS: devices.OS(runtime.GOOS), AudioID: report.AudioID, VideoID: report.VideoID, IDMaxBytes: report.IDMaxBytes, Fields: report.Fields,
+	})
+}
+
+// Engine is what the Engine goes by.
+func (s *Settings) Engine() (engine.Settings, error) {
+	r, err := s.resolver()
+	return engine.Settings{Resolver: r, RemovalGrace: s.Config.Engine.RemovalGrace, StaleAfter: s.Config.Engine.StaleAfter}, err
+}
+
+// rpc is what the rpcclient goes by.
+func (s *Settings) rpc(host Host, log *slog.Logger) rpcclient.Options {
+	rpc := s.Config.RPC
+	origin := rpc.Origin
+	if origin == "" {
+		origin = s.Catalogue.Vendor.RPCOrigin
+	}
+	transports := make([]rpcclient.Transport, len(rpc.Transports))
+	for i, t := range rpc.Transports {
+		transports[i] = rpcclient.Transport(t)
+	}
+	return rpcclient.Options{
+		ClientID: s.Catalogue.Vendor.ClientID, Origin: origin,
+		Clients: rpcclient.Which(rpc.Clients), Transports: transports, Ports: rpc.Ports,
+		Local:        newSockets(s.Config.IPCFolders(runtime.GOOS, host.Getenv), log),
+		ProbeTimeout: rpc.ProbeTimeout, AnswerTimeout: rpc.AnswerTimeout, HTTPTimeout: rpc.HTTPTimeout,
+		Tokens: rpc.Tokens, TokenEvery: rpc.TokenEvery, RetryMax: rpc.RetryMax, ResendEvery: rpc.ResendEvery,
+		OnExit: rpcclient.ExitPolicy(rpc.OnExit),
+	}
+}
