@@ -76,7 +76,7 @@ func acmeSettings() (engine.Settings, error) {
 
 func clientOptions(cfg *config.Config, clientID string, log *slog.Logger) rpcclient.Options {
 	o := rpcclient.Options{
-		ClientID: clientID, Ports: cfg.RPC.Ports, Local: thisMachine{cfg.RPC.IPCFolders, log}, Log: log,
+		ClientID: clientID, Ports: cfg.RPC.Ports, Local: platform.NewMachine(cfg.RPC.IPCFolders, log), Log: log,
 		OnDelivery: func(d rpcclient.Delivery) {
 			log.Info("reported", "what", devices.Reasons(d.Changes), "sent to", d.To.Transport, "after the event", d.SinceOS)
 		},

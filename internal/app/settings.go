@@ -117,7 +117,7 @@ func (s *Settings) rpc(host Host, log *slog.Logger) rpcclient.Options {
 	return rpcclient.Options{
 		ClientID: s.Catalogue.Vendor.ClientID, Origin: origin,
 		Clients: rpcclient.Which(rpc.Clients), Transports: transports, Ports: rpc.Ports,
-		Local:        newSockets(s.Config.IPCFolders(runtime.GOOS, host.Getenv), log),
+		Local:        platform.NewMachine(s.Config.IPCFolders(runtime.GOOS, host.Getenv), log),
 		ProbeTimeout: rpc.ProbeTimeout, AnswerTimeout: rpc.AnswerTimeout, HTTPTimeout: rpc.HTTPTimeout,
 		Tokens: rpc.Tokens, TokenEvery: rpc.TokenEvery, RetryMax: rpc.RetryMax, ResendEvery: rpc.ResendEvery,
 		OnExit: rpcclient.ExitPolicy(rpc.OnExit),

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/fakeserver"
-	"sidetone/internal/rpcclient"
+	"sidetone/internal/local"
 )
 
 // user is whose the agent and all clients are.
@@ -190,49 +190,49 @@ func (m *machine) chance(actors ...*actor) {
 }
 
 // Sockets is part of rpcclient.Local.
-func (m *machine) Sockets() (sockets []rpcclient.Socket, notes []string) {
+func (m *machine) Sockets() (sockets []local.Socket, notes []string) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	for _, a := range m.actors {
 		if a.socket != 0 {
-			sockets = append(sockets, rpcclient.Socket{Path: a.IPCPath(), ID: fmt.Sprint(a.socket)})
+			sockets = append(sockets, local.Socket{Path: a.IPCPath(), ID: fmt.Sprint(a.socket)})
 		}
 	}
-	slices.SortFunc(sockets, func(a, b rpcclient.Socket) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(sockets, func(a, b local.Socket) int { return strings.Compare(a.Path, b.Path) })
 	return sockets, nil
 }
 
 // Dial is part of rpcclient.Local.
-func (m *machine) Dial(ctx context.Context, path string) (net.Conn, rpcclient.Process, error) {
+func (m *machine) Dial(ctx context.Context, path string) (net.Conn, local.Process, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", path)
 	if err != nil {
-		return nil, rpcclient.Process{}, err
+		return nil, local.Process{}, err
 	}
 	for _, a := range m.actors {
 		if a.socket != 0 && a.IPCPath() == path {
 			return conn, a.process(), nil
 		}
 	}
-	return nil, rpcclient.Process{}, errors.Join(fmt.Errorf("%s belongs to nobody", path), conn.Close())
+	return nil, local.Process{}, errors.Join(fmt.Errorf("%s belongs to nobody", path), conn.Close())
 }
 
 // Listeners is part of rpcclient.Local.
-func (m *machine) Listeners(ports []int) (listeners []rpcclient.Listener, err error) {
+func (m *machine) Listeners(ports []int) (listeners []local.Listener, err error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	for _, a := range m.actors {
 		if a.port != 0 && slices.Contains(ports, a.Port()) {
-			listeners = append(listeners, rpcclient.Listener{Port: a.Port(), ID: a.port, Process: rpcclient.Process{UID: user}})
+			listeners = append(listeners, local.Listener{Port: a.Port(), ID: a.port, Process: local.Process{UID: user}})
 		}
 	}
 	return listeners, nil
 }
 
 // Identify is part of rpcclient.Local.
-func (m *machine) Identify(listeners []rpcclient.Listener) {
+func (m *machine) Identify(listeners []local.Listener) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	for i, l := range listeners {
@@ -244,12 +244,12 @@ func (m *machine) Identify(listeners []rpcclient.Listener) {
 	}
 }
 
-func (a *actor) process() rpcclient.Process {
-	return rpcclient.Process{PID: a.pid, UID: user, Name: a.name}
+func (a *actor) process() local.Process {
+	return local.Process{PID: a.pid, UID: user, Name: a.name}
 }
 
 // LineageOf is part of rpcclient.Local.
-func (m *machine) LineageOf(int) rpcclient.Lineage { return rpcclient.Lineage{} }
+func (m *machine) LineageOf(int) local.Lineage { return local.Lineage{} }
 
 // Watch is part of rpcclient.Local.
 func (m *machine) Watch(ctx context.Context, notify func()) error {

@@ -15,6 +15,7 @@ import (
 
 	"sidetone/fakeserver"
 	"sidetone/fakeserver/conform"
+	"sidetone/internal/local"
 	"sidetone/internal/memnet"
 )
 
@@ -38,7 +39,7 @@ func TestServersAnswerAsOverRealSockets(t *testing.T) {
 			var got []string
 			synctest.Test(t, func(t *testing.T) {
 				network := memnet.New(memnet.Options{})
-				client, me := network.Process(memnet.Owner{PID: 7}), network.Process(memnet.Owner{PID: 1})
+				client, me := network.Process(local.Process{PID: 7}), network.Process(local.Process{PID: 1})
 				inMemory, asked := opts, asked
 				inMemory.Network, inMemory.IPCDir = client, "/run"
 				asked.Dial = func(ctx context.Context, kind, address string) (net.Conn, error) {

@@ -17,6 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 	"golang.org/x/net/nettest"
+
+	"sidetone/internal/local"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -30,7 +32,7 @@ func jitter(series string, nth int) time.Duration {
 func connected(t *testing.T, o Options, network string) (client, server *Conn, end func()) {
 	t.Helper()
 	n := New(o)
-	serving, connecting := n.Process(Owner{PID: 1}), n.Process(Owner{PID: 2})
+	serving, connecting := n.Process(local.Process{PID: 1}), n.Process(local.Process{PID: 2})
 	var ln net.Listener
 	var c net.Conn
 	var err error
@@ -95,7 +97,7 @@ func kernel(t *testing.T, network string) *world {
 
 func memory(network string, o Options) *world {
 	n := New(o)
-	p, me, port := n.Process(Owner{PID: 1}), n.Process(Owner{PID: 2}), 6463
+	p, me, port := n.Process(local.Process{PID: 1}), n.Process(local.Process{PID: 2}), 6463
 	w := &world{
 		listen: func() (net.Listener, error) {
 			ln, _, err := p.ListenPort([]int{port})

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"sidetone/internal/local"
 )
 
 // Options say what a network is like. The zero value is one without delays.
@@ -43,19 +45,6 @@ type file struct {
 	ln *Listener // nil: nobody listens
 }
 
-// Socket is an IPC socket that has a file.
-type Socket struct {
-	Path string
-	ID   string // differs once it was removed and made anew
-}
-
-// Port is a port on which somebody listens.
-type Port struct {
-	Port  int
-	ID    uint64 // differs once it was closed and opened again
-	Owner Owner
-}
-
 // New returns a machine on which nothing runs.
 func New(opts Options) *Network {
 	if opts.Buffer == 0 {
@@ -71,28 +60,28 @@ func New(opts Options) *Network {
 }
 
 // Sockets lists the IPC sockets that have a file, by path.
-func (n *Network) Sockets() []Socket {
+func (n *Network) Sockets() []local.Socket {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	var list []Socket
+	var list []local.Socket
 	for path, f := range n.files {
 		if f.ln != nil && f.ln.hidden {
 			continue
 		}
-		list = append(list, Socket{Path: path, ID: f.id})
+		list = append(list, local.Socket{Path: path, ID: f.id})
 	}
-	slices.SortFunc(list, func(a, b Socket) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(list, func(a, b local.Socket) int { return strings.Compare(a.Path, b.Path) })
 	return list
 }
 
 // Ports tells which of the ports have a listener, in the order given.
-func (n *Network) Ports(ports []int) []Port {
+func (n *Network) Ports(ports []int) []local.Listener {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	var list []Port
+	var list []local.Listener
 	for _, port := range ports {
 		if l := n.ports[port]; l != nil && !l.hidden {
-			list = append(list, Port{Port: port, ID: l.id, Owner: l.owner.Owner})
+			list = append(list, local.Listener{Port: port, ID: l.id, Process: l.owner.Process})
 		}
 	}
 	return list

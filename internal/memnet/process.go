@@ -9,18 +9,13 @@ import (
 	"sync"
 	"syscall"
 	"time"
-)
 
-// Owner is who has opened a socket or port, as the operating system tells others.
-type Owner struct {
-	PID  int
-	UID  string
-	Name string
-}
+	"sidetone/internal/local"
+)
 
 // Process is one program of the machine. It listens (it is a network for fakeserver) and connects.
 type Process struct {
-	Owner
+	local.Process
 	net *Network
 
 	// Guarded by net.mu.
@@ -31,9 +26,9 @@ type Process struct {
 }
 
 // Process starts a program.
-func (n *Network) Process(who Owner) *Process {
+func (n *Network) Process(who local.Process) *Process {
 	return &Process{
-		Owner: who, net: n, thawed: sync.NewCond(&n.mu),
+		Process: who, net: n, thawed: sync.NewCond(&n.mu),
 		conns: make(map[*Conn]struct{}), listeners: make(map[*Listener]struct{}),
 	}
 }
@@ -162,7 +157,7 @@ func (p *Process) DialPort(ctx context.Context, port int) (net.Conn, error) {
 
 // DialIPC connects to a socket and says who listens on it. As the kernel does, it fails at once
 // with EAGAIN while the backlog is full.
-func (p *Process) DialIPC(ctx context.Context, name string) (net.Conn, Owner, error) {
+func (p *Process) DialIPC(ctx context.Context, name string) (net.Conn, local.Process, error) {
 	addr := &net.UnixAddr{Net: "unix", Name: name}
 	found := false
 	c, err := p.dial(ctx, addr, func() *Listener {
@@ -176,9 +171,9 @@ func (p *Process) DialIPC(ctx context.Context, name string) (net.Conn, Owner, er
 		if !found && errors.Is(err, syscall.ECONNREFUSED) {
 			err = syscall.ENOENT
 		}
-		return nil, Owner{}, &net.OpError{Op: "dial", Net: addr.Network(), Addr: addr, Err: err}
+		return nil, local.Process{}, &net.OpError{Op: "dial", Net: addr.Network(), Addr: addr, Err: err}
 	}
-	return c, c.peer.owner.Owner, nil
+	return c, c.peer.owner.Process, nil
 }
 
 // dial connects to the listener that find, called with net.mu held, returns.

@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/local"
 )
 
 func TestAFrozenProgramIsConnectedToUntilItsBacklogIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := New(Options{Backlog: 2, Delay: jitter})
-		p, me := n.Process(Owner{PID: 7, UID: "1000", Name: "client"}), n.Process(Owner{PID: 1})
+		p, me := n.Process(local.Process{PID: 7, UID: "1000", Name: "client"}), n.Process(local.Process{PID: 1})
 		_, port, err := p.ListenPort([]int{6463})
 		require.NoError(t, err)
 		ln, path, err := p.ListenIPC("/run")
@@ -34,7 +36,7 @@ func TestAFrozenProgramIsConnectedToUntilItsBacklogIsFull(t *testing.T) {
 			require.NoError(t, err)
 			_, who, err := me.DialIPC(t.Context(), path)
 			require.NoError(t, err)
-			require.Equal(t, p.Owner, who)
+			require.Equal(t, p.Process, who)
 		}
 		_, _, err = me.DialIPC(t.Context(), path)
 		require.ErrorIs(t, err, syscall.EAGAIN)
@@ -57,7 +59,7 @@ func TestAFrozenProgramIsConnectedToUntilItsBacklogIsFull(t *testing.T) {
 func TestAKilledProgramLeavesItsSocketFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := New(Options{})
-		p, me := n.Process(Owner{PID: 7}), n.Process(Owner{PID: 1})
+		p, me := n.Process(local.Process{PID: 7}), n.Process(local.Process{PID: 1})
 		news := 0
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -90,7 +92,7 @@ func TestAKilledProgramLeavesItsSocketFile(t *testing.T) {
 		require.ErrorIs(t, err, syscall.ENOENT)
 		require.Equal(t, before, n.Sockets())
 
-		next := n.Process(Owner{PID: 8})
+		next := n.Process(local.Process{PID: 8})
 		_, again, err := next.ListenIPC("/run")
 		require.NoError(t, err)
 		require.Equal(t, path, again)
@@ -102,7 +104,7 @@ func TestAKilledProgramLeavesItsSocketFile(t *testing.T) {
 
 func TestPortsHaveAnOwnerAndAnIdentity(t *testing.T) {
 	n := New(Options{})
-	p, q := n.Process(Owner{PID: 7, UID: "1000"}), n.Process(Owner{PID: 8, UID: "1001"})
+	p, q := n.Process(local.Process{PID: 7, UID: "1000"}), n.Process(local.Process{PID: 8, UID: "1001"})
 	ports := []int{6463, 6464, 6465}
 	ln, port, err := p.ListenPort(ports)
 	require.NoError(t, err)
@@ -112,7 +114,7 @@ func TestPortsHaveAnOwnerAndAnIdentity(t *testing.T) {
 	require.Equal(t, 6464, port)
 	found := n.Ports(ports)
 	require.Len(t, found, 2)
-	require.Equal(t, []Owner{p.Owner, q.Owner}, []Owner{found[0].Owner, found[1].Owner})
+	require.Equal(t, []local.Process{p.Process, q.Process}, []local.Process{found[0].Process, found[1].Process})
 
 	ln.(*Listener).Hide()
 	require.Len(t, n.Ports(ports), 1)
@@ -136,7 +138,7 @@ func TestPortsHaveAnOwnerAndAnIdentity(t *testing.T) {
 func TestAFrozenListenerAcceptsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := New(Options{})
-		p := n.Process(Owner{PID: 7})
+		p := n.Process(local.Process{PID: 7})
 		defer p.Kill()
 		ln, port, err := p.ListenPort([]int{0})
 		require.NoError(t, err)

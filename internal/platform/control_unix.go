@@ -18,6 +18,8 @@ import (
 	"github.com/fsnotify/fsnotify"
 	"github.com/gofrs/flock"
 	"golang.org/x/sys/unix"
+
+	"sidetone/internal/local"
 )
 
 const (
@@ -151,7 +153,7 @@ func (l *controlListener) Accept() (net.Conn, error) {
 // Close removes the socket and gives back the lock.
 func (l *controlListener) Close() error { return l.close() }
 
-func peerOfConn(conn *net.UnixConn) (peer Process, err error) {
+func peerOfConn(conn *net.UnixConn) (peer local.Process, err error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
 		return peer, err

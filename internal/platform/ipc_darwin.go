@@ -8,11 +8,13 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"sidetone/internal/local"
 )
 
 // peerOf says who listens on the other end of the connected unix socket fd.
-func peerOf(fd int) Process {
-	var p Process
+func peerOf(fd int) local.Process {
+	var p local.Process
 	if peer, err := unix.GetsockoptXucred(fd, unix.SOL_LOCAL, unix.LOCAL_PEERCRED); err == nil {
 		p.UID = strconv.FormatUint(uint64(peer.Uid), 10)
 	}

@@ -10,16 +10,18 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"sidetone/internal/local"
 )
 
 // peerOf says who listened on the other end of the connected unix socket fd, at the time of
 // its listen.
-func peerOf(fd int) Process {
+func peerOf(fd int) local.Process {
 	peer, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
 	if err != nil {
-		return Process{}
+		return local.Process{}
 	}
-	return Process{
+	return local.Process{
 		PID:  int(peer.Pid), // 0 if it lives in a namespace that this process cannot see
 		UID:  strconv.FormatUint(uint64(peer.Uid), 10),
 		Name: comm("/proc", int(peer.Pid)),

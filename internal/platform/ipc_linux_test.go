@@ -17,6 +17,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/local"
 )
 
 // nobody is the user under whom the tests run helpers.
@@ -198,7 +200,7 @@ func TestDialIPCOfAnotherUser(t *testing.T) {
 	conn, peer, err := DialIPC(t.Context(), path)
 	require.NoError(t, err)
 	defer conn.Close()
-	require.Equal(t, Process{PID: cmd.Process.Pid, UID: nobody, Name: "3"}, peer)
+	require.Equal(t, local.Process{PID: cmd.Process.Pid, UID: nobody, Name: "3"}, peer)
 }
 
 // TestDialIPCHung dials a client that no longer takes connections.

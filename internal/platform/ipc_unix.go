@@ -16,6 +16,7 @@ import (
 	"strings"
 	"syscall"
 
+	"sidetone/internal/local"
 	"sidetone/internal/signal"
 )
 
@@ -27,7 +28,7 @@ import (
 // Notes are for people, one sentence each: an entry that is no socket, a folder that cannot be
 // looked into. A missing folder and a link that leads to nothing are as they should be while
 // no client runs.
-func IPCSockets(folders []string) (sockets []IPCSocket, notes []string) {
+func IPCSockets(folders []string) (sockets []local.Socket, notes []string) {
 	seen := map[string]bool{}
 	for _, folder := range folders {
 		found, remarks := socketsIn(folder)
@@ -42,7 +43,7 @@ func IPCSockets(folders []string) (sockets []IPCSocket, notes []string) {
 	return sockets, notes
 }
 
-func socketsIn(folder string) (sockets []IPCSocket, notes []string) {
+func socketsIn(folder string) (sockets []local.Socket, notes []string) {
 	for i := range ipcNumbers {
 		path := filepath.Join(folder, ipcName(i))
 		info, err := os.Lstat(path)
@@ -59,7 +60,7 @@ func socketsIn(folder string) (sockets []IPCSocket, notes []string) {
 		case info.Mode()&fs.ModeSocket == 0:
 			notes = append(notes, fmt.Sprintf("%s is %s and not a client's socket: remove it and restart the client", path, kindOf(info)))
 		default:
-			sockets = append(sockets, IPCSocket{Path: path, ID: fileID(info)})
+			sockets = append(sockets, local.Socket{Path: path, ID: fileID(info)})
 		}
 	}
 	return sockets, notes
@@ -90,26 +91,26 @@ func kindOf(info fs.FileInfo) string {
 // A client creates its socket before it listens: one that has just appeared may refuse
 // (syscall.ECONNREFUSED) and be ready a moment later. One that refuses for longer is left over
 // from a client that has ended.
-func DialIPC(ctx context.Context, path string) (net.Conn, Process, error) {
+func DialIPC(ctx context.Context, path string) (net.Conn, local.Process, error) {
 	ctx, cancel := dialContext(ctx)
 	defer cancel()
 	// An absolute path is never taken for the name of an abstract socket.
 	absolute, err := filepath.Abs(path)
 	if err != nil {
-		return nil, Process{}, fmt.Errorf("client's socket %s: %w", path, err)
+		return nil, local.Process{}, fmt.Errorf("client's socket %s: %w", path, err)
 	}
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", absolute)
 	if err != nil {
-		return nil, Process{}, dialError(path, err)
+		return nil, local.Process{}, dialError(path, err)
 	}
-	var peer Process
+	var peer local.Process
 	raw, err := conn.(*net.UnixConn).SyscallConn()
 	if err == nil {
 		err = raw.Control(func(fd uintptr) { peer = peerOf(int(fd)) })
 	}
 	if err != nil {
 		conn.Close()
-		return nil, Process{}, fmt.Errorf("client's socket %s: %w", path, err)
+		return nil, local.Process{}, fmt.Errorf("client's socket %s: %w", path, err)
 	}
 	return conn, peer, nil
 }

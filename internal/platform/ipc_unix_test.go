@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"sidetone/internal/local"
 	"sidetone/internal/signal"
 )
 
@@ -51,7 +52,7 @@ func leaveStale(t *testing.T, path string) {
 	require.NoError(t, listener.Close())
 }
 
-func pathsOf(sockets []IPCSocket) (paths []string) {
+func pathsOf(sockets []local.Socket) (paths []string) {
 	for _, s := range sockets {
 		paths = append(paths, s.Path)
 	}

@@ -12,12 +12,14 @@ import (
 
 	"github.com/Microsoft/go-winio"
 	"golang.org/x/sys/windows"
+
+	"sidetone/internal/local"
 )
 
 // IPCSockets lists the discord-ipc-0 to -9 that exist now in folders, in the order of folder
 // and number. It reads the list of pipes: to open one, even for its attributes, is to connect.
 // A folder that cannot be read is one of the notes, which are for people.
-func IPCSockets(folders []string) (sockets []IPCSocket, notes []string) {
+func IPCSockets(folders []string) (sockets []local.Socket, notes []string) {
 	for _, folder := range folders {
 		folder = strings.TrimSuffix(folder, `\`) + `\`
 		names, err := pipesIn(folder)
@@ -26,7 +28,7 @@ func IPCSockets(folders []string) (sockets []IPCSocket, notes []string) {
 		}
 		for i := range ipcNumbers {
 			if names[ipcName(i)] {
-				sockets = append(sockets, IPCSocket{Path: folder + ipcName(i)})
+				sockets = append(sockets, local.Socket{Path: folder + ipcName(i)})
 			}
 		}
 	}
@@ -62,14 +64,14 @@ func pipesIn(folder string) (map[string]bool, error) {
 // DialIPC connects to a client's pipe and says who made it, as far as the OS tells. It takes
 // 5 s at most if ctx has no deadline. Errors say the path, the reason and the remedy. The
 // client cannot act in this user's name (anonymous impersonation).
-func DialIPC(ctx context.Context, path string) (net.Conn, Process, error) {
+func DialIPC(ctx context.Context, path string) (net.Conn, local.Process, error) {
 	ctx, cancel := dialContext(ctx)
 	defer cancel()
 	conn, err := winio.DialPipeContext(ctx, path)
 	if err != nil {
-		return nil, Process{}, dialError(path, err)
+		return nil, local.Process{}, dialError(path, err)
 	}
-	var peer Process
+	var peer local.Process
 	if pipe, ok := conn.(interface{ Fd() uintptr }); ok {
 		peer = pipeOwner(windows.Handle(pipe.Fd()))
 	}
@@ -95,12 +97,12 @@ func dialError(path string, err error) error {
 }
 
 // pipeOwner says which process made the pipe.
-func pipeOwner(pipe windows.Handle) Process {
+func pipeOwner(pipe windows.Handle) local.Process {
 	var pid uint32
 	if err := windows.GetNamedPipeServerProcessId(pipe, &pid); err != nil {
-		return Process{}
+		return local.Process{}
 	}
-	p := Process{PID: int(pid)}
+	p := local.Process{PID: int(pid)}
 	process, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, pid)
 	if err != nil {
 		return p

@@ -7,14 +7,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"sidetone/internal/local"
 )
 
 // LineageOf reads the lineage of a process, some microseconds for each of its ancestors.
-func LineageOf(pid int) Lineage { return lineageOf("/proc", pid) }
+func LineageOf(pid int) local.Lineage { return lineageOf("/proc", pid) }
 
-func lineageOf(proc string, pid int) Lineage {
+func lineageOf(proc string, pid int) local.Lineage {
 	exe, _ := os.Readlink(filepath.Join(proc, strconv.Itoa(pid), "exe")) // what cannot be read is unknown
-	return Lineage{
+	return local.Lineage{
 		Exe:     strings.TrimSuffix(exe, " (deleted)"), // an update replaces the files of a client that runs
 		Parents: parentsOf(proc, pid),
 	}

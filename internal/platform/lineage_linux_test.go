@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/local"
 )
 
 func addParent(t *testing.T, proc string, pid int, name string, parent int) {
@@ -23,8 +25,8 @@ func TestLineage(t *testing.T) {
 	addParent(t, proc, 300, "Discord", 20)
 	addParent(t, proc, 310, "Discord", 300)
 	require.NoError(t, os.Symlink("/opt/Discord/Discord (deleted)", filepath.Join(proc, "310", "exe")))
-	require.Equal(t, Lineage{Exe: "/opt/Discord/Discord", Parents: []int{300, 20, 1}}, lineageOf(proc, 310))
-	require.Equal(t, Lineage{Parents: []int{1}}, lineageOf(proc, 20), "another user's executable cannot be read")
+	require.Equal(t, local.Lineage{Exe: "/opt/Discord/Discord", Parents: []int{300, 20, 1}}, lineageOf(proc, 310))
+	require.Equal(t, local.Lineage{Parents: []int{1}}, lineageOf(proc, 20), "another user's executable cannot be read")
 
 	addParent(t, proc, 500, "orphan", 499)
 	addParent(t, proc, 600, "circle", 601)

@@ -2,5 +2,7 @@
 
 package platform
 
+import "sidetone/internal/local"
+
 // LineageOf knows nothing on this OS.
-func LineageOf(int) Lineage { return Lineage{} }
+func LineageOf(int) local.Lineage { return local.Lineage{} }

@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"sidetone/internal/local"
 )
 
 // reach127 are the local addresses on which a listener takes connections to 127.0.0.1, in the
@@ -31,9 +33,9 @@ var reach127 = []netip.Addr{
 
 // Listeners tells which of the ports have a listener now, in the order of ports, one each, with
 // UID and ID; for the process see [Identify]. An error means unknown, never none.
-func Listeners(ports []int) ([]Listener, error) { return listeners("/proc", ports) }
+func Listeners(ports []int) ([]local.Listener, error) { return listeners("/proc", ports) }
 
-func listeners(proc string, ports []int) ([]Listener, error) {
+func listeners(proc string, ports []int) ([]local.Listener, error) {
 	var rows []tcpRow
 	for _, table := range []string{"tcp", "tcp6"} {
 		more, err := readTCP(filepath.Join(proc, "net", table))
@@ -56,9 +58,9 @@ func listeners(proc string, ports []int) ([]Listener, error) {
 		)
 	})
 	rows = slices.CompactFunc(rows, func(a, b tcpRow) bool { return a.local.Port() == b.local.Port() })
-	list := make([]Listener, len(rows))
+	list := make([]local.Listener, len(rows))
 	for i, r := range rows {
-		list[i] = Listener{Port: int(r.local.Port()), ID: r.inode, Process: Process{UID: strconv.FormatUint(uint64(r.uid), 10)}}
+		list[i] = local.Listener{Port: int(r.local.Port()), ID: r.inode, Process: local.Process{UID: strconv.FormatUint(uint64(r.uid), 10)}}
 	}
 	return list, nil
 }
@@ -66,9 +68,9 @@ func listeners(proc string, ports []int) ([]Listener, error) {
 // Identify fills in PID and Name of each listener, if this user may look at its process. It
 // goes through the open files of all processes of the listeners' users, some milliseconds: ask
 // once for each listener.
-func Identify(list []Listener) { identify("/proc", list) }
+func Identify(list []local.Listener) { identify("/proc", list) }
 
-func identify(proc string, list []Listener) {
+func identify(proc string, list []local.Listener) {
 	owners := ownersOf(proc, list)
 	for i := range list {
 		list[i].PID = owners[list[i].ID]
@@ -153,7 +155,7 @@ func parseEndpoint(s string) (netip.AddrPort, error) {
 // A socket that was handed to children has several holders. The lowest pid is taken: pids grow,
 // so it is the one that opened it, unless they have started over since. And it allows to stop
 // as soon as all are found.
-func ownersOf(proc string, list []Listener) map[uint64]int {
+func ownersOf(proc string, list []local.Listener) map[uint64]int {
 	owners, users, wanted := map[uint64]int{}, map[string]bool{}, map[string]uint64{}
 	for _, l := range list {
 		users[l.UID] = true

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/local"
 )
 
 const tcpHeader = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
@@ -58,27 +60,27 @@ func addProcess(t *testing.T, proc string, pid int, name string, inodes ...int) 
 func TestListenersOfTable(t *testing.T) {
 	me := os.Getuid()
 	user := strconv.Itoa(me)
-	unknown := func(port int, inode uint64) Listener {
-		return Listener{Port: port, ID: inode, Process: Process{UID: user}}
+	unknown := func(port int, inode uint64) local.Listener {
+		return local.Listener{Port: port, ID: inode, Process: local.Process{UID: user}}
 	}
 	for _, c := range []struct {
 		name, tcp, tcp6 string
-		want            []Listener
+		want            []local.Listener
 	}{
-		{"none", "", "", []Listener{}},
-		{"loopback", tcpLine("127.0.0.1", 6463, "0A", me, 7), "", []Listener{unknown(6463, 7)}},
-		{"any", tcpLine("0.0.0.0", 6463, "0A", me, 7), "", []Listener{unknown(6463, 7)}},
-		{"any of both kinds", "", tcpLine("::", 6463, "0A", me, 7), []Listener{unknown(6463, 7)}},
-		{"loopback in IPv6", "", tcpLine("::ffff:127.0.0.1", 6463, "0A", me, 7), []Listener{unknown(6463, 7)}},
-		{"any IPv4 in IPv6", "", tcpLine("::ffff:0.0.0.0", 6463, "0A", me, 7), []Listener{unknown(6463, 7)}},
-		{"elsewhere", tcpLine("127.0.0.2", 6463, "0A", me, 7) + tcpLine("192.0.2.1", 6463, "0A", me, 8), tcpLine("::1", 6463, "0A", me, 9), []Listener{}},
-		{"not a listener", tcpLine("127.0.0.1", 6463, "01", me, 7) + tcpLine("127.0.0.1", 6463, "06", 0, 0), "", []Listener{}},
-		{"another port", tcpLine("127.0.0.1", 6474, "0A", me, 7), "", []Listener{}},
-		{"in order", tcpLine("127.0.0.1", 6465, "0A", me, 7) + tcpLine("127.0.0.1", 6463, "0A", me, 8), tcpLine("::", 6464, "0A", me, 9), []Listener{
+		{"none", "", "", []local.Listener{}},
+		{"loopback", tcpLine("127.0.0.1", 6463, "0A", me, 7), "", []local.Listener{unknown(6463, 7)}},
+		{"any", tcpLine("0.0.0.0", 6463, "0A", me, 7), "", []local.Listener{unknown(6463, 7)}},
+		{"any of both kinds", "", tcpLine("::", 6463, "0A", me, 7), []local.Listener{unknown(6463, 7)}},
+		{"loopback in IPv6", "", tcpLine("::ffff:127.0.0.1", 6463, "0A", me, 7), []local.Listener{unknown(6463, 7)}},
+		{"any IPv4 in IPv6", "", tcpLine("::ffff:0.0.0.0", 6463, "0A", me, 7), []local.Listener{unknown(6463, 7)}},
+		{"elsewhere", tcpLine("127.0.0.2", 6463, "0A", me, 7) + tcpLine("192.0.2.1", 6463, "0A", me, 8), tcpLine("::1", 6463, "0A", me, 9), []local.Listener{}},
+		{"not a listener", tcpLine("127.0.0.1", 6463, "01", me, 7) + tcpLine("127.0.0.1", 6463, "06", 0, 0), "", []local.Listener{}},
+		{"another port", tcpLine("127.0.0.1", 6474, "0A", me, 7), "", []local.Listener{}},
+		{"in order", tcpLine("127.0.0.1", 6465, "0A", me, 7) + tcpLine("127.0.0.1", 6463, "0A", me, 8), tcpLine("::", 6464, "0A", me, 9), []local.Listener{
 			unknown(6463, 8), unknown(6464, 9), unknown(6465, 7),
 		}},
-		{"the nearest address wins", tcpLine("0.0.0.0", 6463, "0A", me, 6) + tcpLine("127.0.0.1", 6463, "0A", me, 7), tcpLine("::", 6463, "0A", me, 5), []Listener{unknown(6463, 7)}},
-		{"a shared port", tcpLine("127.0.0.1", 6463, "0A", me, 9) + tcpLine("127.0.0.1", 6463, "0A", me, 7), "", []Listener{unknown(6463, 7)}},
+		{"the nearest address wins", tcpLine("0.0.0.0", 6463, "0A", me, 6) + tcpLine("127.0.0.1", 6463, "0A", me, 7), tcpLine("::", 6463, "0A", me, 5), []local.Listener{unknown(6463, 7)}},
+		{"a shared port", tcpLine("127.0.0.1", 6463, "0A", me, 9) + tcpLine("127.0.0.1", 6463, "0A", me, 7), "", []local.Listener{unknown(6463, 7)}},
 	} {
 		got, err := listeners(fakeProc(t, c.tcp, c.tcp6), []int{6463, 6464, 6465, 6463, -1, 1 << 20})
 		require.NoError(t, err, c.name)
@@ -96,9 +98,9 @@ func TestListenersOwners(t *testing.T) {
 	got, err := listeners(proc, []int{6463, 6464, 6465})
 	identify(proc, got)
 	require.NoError(t, err)
-	require.Equal(t, []Listener{
-		{Port: 6463, ID: 71, Process: Process{PID: 999, UID: strconv.Itoa(me), Name: "Disc?ord"}},
-		{Port: 6464, ID: 72, Process: Process{UID: strconv.Itoa(me)}},
+	require.Equal(t, []local.Listener{
+		{Port: 6463, ID: 71, Process: local.Process{PID: 999, UID: strconv.Itoa(me), Name: "Disc?ord"}},
+		{Port: 6464, ID: 72, Process: local.Process{UID: strconv.Itoa(me)}},
 	}, got)
 
 	proc = fakeProc(t, tcpLine("127.0.0.1", 6463, "0A", me+1, 71), "")
@@ -106,7 +108,7 @@ func TestListenersOwners(t *testing.T) {
 	got, err = listeners(proc, []int{6463})
 	identify(proc, got)
 	require.NoError(t, err)
-	require.Equal(t, []Listener{{Port: 6463, ID: 71, Process: Process{UID: strconv.Itoa(me + 1)}}}, got, "only that user's processes are asked")
+	require.Equal(t, []local.Listener{{Port: 6463, ID: 71, Process: local.Process{UID: strconv.Itoa(me + 1)}}}, got, "only that user's processes are asked")
 }
 
 func TestListenersUnknown(t *testing.T) {
@@ -175,7 +177,7 @@ func portOf(t *testing.T, address string) int {
 }
 
 func TestListenersOfThisProcess(t *testing.T) {
-	self := Process{PID: os.Getpid(), UID: CurrentUser(), Name: comm("/proc", os.Getpid())}
+	self := local.Process{PID: os.Getpid(), UID: CurrentUser(), Name: comm("/proc", os.Getpid())}
 	port, stop := reopen(t, "tcp4", "127.0.0.1:0")
 	wide, _ := reopen(t, "tcp4", "0.0.0.0:0")
 	elsewhere, _ := reopen(t, "tcp4", "127.0.0.2:0")
@@ -187,7 +189,7 @@ func TestListenersOfThisProcess(t *testing.T) {
 	got, err := Listeners(ports)
 	Identify(got)
 	require.NoError(t, err)
-	found := map[int]Listener{}
+	found := map[int]local.Listener{}
 	for _, l := range got {
 		require.Equal(t, self, l.Process)
 		require.NotZero(t, l.ID)
@@ -217,7 +219,7 @@ func TestListenersOfAnotherUser(t *testing.T) {
 	Identify(got)
 	require.NoError(t, err)
 	require.Len(t, got, 1)
-	require.Equal(t, Process{PID: cmd.Process.Pid, UID: nobody, Name: "3"}, got[0].Process)
+	require.Equal(t, local.Process{PID: cmd.Process.Pid, UID: nobody, Name: "3"}, got[0].Process)
 }
 
 // TestListenersSeenByAnotherUser looks at a process whose descriptors it may not read.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"sidetone/internal/local"
 )
 
 // collectEnded takes note of the attempts that have ended.
@@ -50,7 +52,7 @@ func (c *Client) handleResult(p *peer, r *attempt) {
 		}
 	case onSocketUnreachable:
 		c.markUnreachable(p.socket, r.err)
-		p.socket = Socket{}
+		p.socket = local.Socket{}
 	case onNotClient:
 		p.notClientReason = r.err
 	case onLost, onHung:

@@ -165,11 +165,11 @@ func (w watcher) end() {
 func (c *Client) watch(ctx context.Context) watcher {
 	ctx, cancel := context.WithCancel(ctx)
 	w := watcher{cancel, make(chan struct{})}
-	local := c.opts().Local
+	machine := c.opts().Local
 	c.unwatched.Store(false)
 	go func() {
 		defer close(w.done)
-		err := local.Watch(ctx, c.somethingNew.Notify)
+		err := machine.Watch(ctx, c.somethingNew.Notify)
 		if ctx.Err() != nil || !slices.Contains(c.opts().Transports, IPC) {
 			return
 		}

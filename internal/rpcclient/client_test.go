@@ -11,6 +11,7 @@ import (
 
 	"sidetone/fakeserver"
 	"sidetone/internal/devices"
+	"sidetone/internal/local"
 )
 
 func TestReportsEveryChange(t *testing.T) {
@@ -119,7 +120,7 @@ func TestProofs(t *testing.T) {
 					probing.Transports = []Transport{WebSocket, HTTP}
 				}
 				prober := New(probing)
-				p, err := prober.prove(ctx, prober.newPeer(Process{}), location{port: Listener{Port: s.Port()}})
+				p, err := prober.prove(ctx, prober.newPeer(local.Process{}), location{port: local.Listener{Port: s.Port()}})
 				require.NoError(t, err)
 				require.Equal(t, c.proof, p.proof)
 				p.close()

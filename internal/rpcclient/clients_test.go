@@ -11,6 +11,7 @@ import (
 
 	"sidetone/fakeserver"
 	"sidetone/internal/devices"
+	"sidetone/internal/local"
 )
 
 // desktops starts n real clients, as Stable, PTB and Canary run at once, each a process of its own.
@@ -23,8 +24,8 @@ func desktops(t *testing.T, m *machine, n int, change ...func(*fakeserver.Option
 			f(&opts)
 		}
 		s := m.serve(opts)
-		m.own(s.IPCPath(), Process{PID: 100 + i, UID: "1000", Name: "Discord"})
-		m.own(s.Port(), Process{PID: 100 + i, UID: "1000", Name: "Discord"})
+		m.own(s.IPCPath(), local.Process{PID: 100 + i, UID: "1000", Name: "Discord"})
+		m.own(s.Port(), local.Process{PID: 100 + i, UID: "1000", Name: "Discord"})
 		all = append(all, s)
 	}
 	return all
@@ -165,8 +166,8 @@ func TestTheBucketMayBeEmpty(t *testing.T) {
 func TestAnotherUsersClientGetsNothing(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, m *machine) {
 		all := desktops(t, m, 2)
-		m.own(all[0].IPCPath(), Process{PID: 100, UID: "1001", Name: "Discord"})
-		m.own(all[0].Port(), Process{PID: 100, UID: "1001", Name: "Discord"})
+		m.own(all[0].IPCPath(), local.Process{PID: 100, UID: "1001", Name: "Discord"})
+		m.own(all[0].Port(), local.Process{PID: 100, UID: "1001", Name: "Discord"})
 		opts := quick(portsOf(all)...)
 		opts.Local = m
 		h := m.start(opts)
@@ -186,8 +187,8 @@ func TestASocketOfUnknownOwnerGetsNothing(t *testing.T) {
 		inVirtualTime(t, func(t *testing.T, m *machine) {
 			m.user = user
 			all := desktops(t, m, 2)
-			m.own(all[0].IPCPath(), Process{PID: 100})
-			m.own(all[0].Port(), Process{PID: 100})
+			m.own(all[0].IPCPath(), local.Process{PID: 100})
+			m.own(all[0].Port(), local.Process{PID: 100})
 			opts := quick(portsOf(all)...)
 			opts.Local = m
 			h := m.start(opts)
@@ -207,7 +208,7 @@ func TestASocketOfUnknownOwnerGetsNothing(t *testing.T) {
 func TestAPortOfUnknownOwnerWaits(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, m *machine) {
 		s := desktops(t, m, 1)[0]
-		m.own(s.Port(), Process{UID: "1000"})
+		m.own(s.Port(), local.Process{UID: "1000"})
 		opts := quick(s.Port())
 		opts.Local = m
 		h := m.start(opts)
@@ -230,7 +231,7 @@ func TestTheSocketIsPreferredOnceItIsThere(t *testing.T) {
 	everywhere(t, func(t *testing.T, m *machine) {
 		hidden := m.elsewhere()
 		s := desktops(t, hidden, 1, func(o *fakeserver.Options) { o.Origins = nil; o.Profile = fakeserver.Documented })[0]
-		m.own(s.Port(), Process{PID: 100, UID: "1000"})
+		m.own(s.Port(), local.Process{PID: 100, UID: "1000"})
 		opts := quick(s.Port())
 		opts.Local, opts.Origin = m, origin
 		h := m.start(opts)
@@ -238,7 +239,7 @@ func TestTheSocketIsPreferredOnceItIsThere(t *testing.T) {
 		eventually(t, "over WebSocket", func() bool { return h.session().State == Ready && h.session().Transport == WebSocket })
 
 		path := filepath.Join(m.dir, "discord-ipc-0")
-		m.own(path, Process{PID: 100, UID: "1000"})
+		m.own(path, local.Process{PID: 100, UID: "1000"})
 		m.link(s.IPCPath(), path)
 		m.appear()
 		eventually(t, "over IPC", func() bool { return h.session().State == Ready && h.session().Transport == IPC })

@@ -21,19 +21,19 @@ import (
 
 	"sidetone/fakeserver"
 	"sidetone/internal/devices"
-	"sidetone/internal/memnet"
+	"sidetone/internal/local"
 )
 
 // bent is a machine of which single answers can be changed.
 type bent struct {
 	*machine
 	looks     atomic.Int64
-	listeners atomic.Pointer[error]                   // what Listeners fails with
-	dialed    func(path string, p Process) Process    // who answers a Dial
-	renamed   atomic.Pointer[func([]Socket) []Socket] // what Sockets says
+	listeners atomic.Pointer[error]                               // what Listeners fails with
+	dialed    func(path string, p local.Process) local.Process    // who answers a Dial
+	renamed   atomic.Pointer[func([]local.Socket) []local.Socket] // what Sockets says
 }
 
-func (b *bent) Sockets() ([]Socket, []string) {
+func (b *bent) Sockets() ([]local.Socket, []string) {
 	b.looks.Add(1)
 	s, notes := b.machine.Sockets()
 	if f := b.renamed.Load(); f != nil {
@@ -42,7 +42,7 @@ func (b *bent) Sockets() ([]Socket, []string) {
 	return s, notes
 }
 
-func (b *bent) Listeners(ports []int) ([]Listener, error) {
+func (b *bent) Listeners(ports []int) ([]local.Listener, error) {
 	if err := b.listeners.Load(); err != nil && *err != nil {
 		return nil, *err
 	}
@@ -50,13 +50,13 @@ func (b *bent) Listeners(ports []int) ([]Listener, error) {
 }
 
 // Identify knows nothing of what was found without Listeners, as the platform's.
-func (b *bent) Identify(list []Listener) {
+func (b *bent) Identify(list []local.Listener) {
 	if len(list) > 0 && list[0].ID != 0 {
 		b.machine.Identify(list)
 	}
 }
 
-func (b *bent) Dial(ctx context.Context, path string) (net.Conn, Process, error) {
+func (b *bent) Dial(ctx context.Context, path string) (net.Conn, local.Process, error) {
 	c, p, err := b.machine.Dial(ctx, path)
 	if b.dialed != nil && err == nil {
 		p = b.dialed(path, p)
@@ -82,7 +82,7 @@ func (m *machine) serveIPC(path string, handle func(f frames)) *ipcServer {
 			l.Close()
 		}
 	} else {
-		process := m.Process(memnet.Owner{})
+		process := m.Process(local.Process{})
 		l, err := process.ReopenIPC(path)
 		require.NoError(m.t, err)
 		s.Listener, s.kill = l, process.Kill
@@ -140,7 +140,7 @@ const hello = `{"cmd":"DISPATCH","evt":"READY","nonce":null,"data":{"v":1}}`
 func TestAWaitingPortIsNotProbedAtEachWakeUp(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, m *machine) {
 		s := desktops(t, m, 1)[0]
-		m.own(s.Port(), Process{UID: "1000"})
+		m.own(s.Port(), local.Process{UID: "1000"})
 		b := &bent{machine: m}
 		opts := quick(s.Port())
 		opts.Local = b
@@ -183,9 +183,9 @@ func TestAWaitingClientThatGoesIsForgotten(t *testing.T) {
 func TestAfterWaitingThePortIsProvedAgain(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, m *machine) {
 		client := m.serve(fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: m.dir, NoTCP: true})
-		m.own(client.IPCPath(), Process{PID: 100, UID: "1000"})
+		m.own(client.IPCPath(), local.Process{PID: 100, UID: "1000"})
 		port := m.freePorts(1)[0]
-		m.own(port, Process{UID: "1000"})
+		m.own(port, local.Process{UID: "1000"})
 		real := m.serveRaw(port, rpc(func(*rawConn, string) bool { return false }))
 		opts := quick(port)
 		opts.Local = m
@@ -198,7 +198,7 @@ func TestAfterWaitingThePortIsProvedAgain(t *testing.T) {
 		})
 
 		real.listener.Close()
-		m.own(port, Process{PID: 666, UID: "1001"})
+		m.own(port, local.Process{PID: 666, UID: "1001"})
 		stranger := m.serveRaw(port, func(c *rawConn) {
 			for {
 				if _, _, err := c.request(); err != nil {
@@ -220,11 +220,11 @@ func TestEachConnectionAsksWhoseTheSocketIs(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, m *machine) {
 		s := m.serve(fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: m.dir, NoTCP: true})
 		var dials atomic.Int64
-		b := &bent{machine: m, dialed: func(string, Process) Process {
+		b := &bent{machine: m, dialed: func(string, local.Process) local.Process {
 			if dials.Add(1) == 1 {
-				return Process{PID: 100, UID: "1000", Name: "Discord"}
+				return local.Process{PID: 100, UID: "1000", Name: "Discord"}
 			}
-			return Process{PID: 666, UID: "1001", Name: "stranger"}
+			return local.Process{PID: 666, UID: "1001", Name: "stranger"}
 		}}
 		opts := quick()
 		opts.Local = b
@@ -243,7 +243,7 @@ func TestEachConnectionAsksWhoseTheSocketIs(t *testing.T) {
 func TestAPortOfUnknownOwnerYieldsToALateREADY(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, m *machine) {
 		s := m.serve(fakeserver.Options{Profile: fakeserver.Documented})
-		m.own(s.Port(), Process{UID: "1000"})
+		m.own(s.Port(), local.Process{UID: "1000"})
 		opts := quick(s.Port())
 		opts.Local, opts.HTTPTimeout = m, patience
 		h := m.start(opts)
@@ -251,7 +251,7 @@ func TestAPortOfUnknownOwnerYieldsToALateREADY(t *testing.T) {
 		eventually(t, "over its port", h.connected)
 
 		path := filepath.Join(m.dir, "discord-ipc-0")
-		m.own(path, Process{PID: 100, UID: "1000"})
+		m.own(path, local.Process{PID: 100, UID: "1000"})
 		greet := make(chan struct{})
 		m.serveIPC(path, func(f frames) {
 			_, _, _ = readFrame(f.r)
@@ -296,7 +296,7 @@ func TestOneProcessHasOneSession(t *testing.T) {
 	t.Run("listeners fail once", func(t *testing.T) {
 		inVirtualTime(t, func(t *testing.T, m *machine) {
 			s := m.serve(fakeserver.Options{Profile: fakeserver.Documented})
-			m.own(s.Port(), Process{PID: 100, UID: "1000"})
+			m.own(s.Port(), local.Process{PID: 100, UID: "1000"})
 			b := &bent{machine: m}
 			opts := quick(s.Port())
 			opts.Local = b
@@ -316,7 +316,7 @@ func TestOneProcessHasOneSession(t *testing.T) {
 	t.Run("the socket's times change", func(t *testing.T) {
 		onSockets(t, func(t *testing.T, m *machine) {
 			s := m.serve(fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: m.dir, NoTCP: true})
-			m.own(s.IPCPath(), Process{PID: 100, UID: "1000"})
+			m.own(s.IPCPath(), local.Process{PID: 100, UID: "1000"})
 			opts := quick()
 			opts.Local = m
 			h := m.start(opts)
@@ -331,8 +331,8 @@ func TestOneProcessHasOneSession(t *testing.T) {
 		inVirtualTime(t, func(t *testing.T, m *machine) {
 			s := m.serve(fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: m.dir, NoTCP: true})
 			link := filepath.Join(m.dir, "discord-ipc-9")
-			m.own(s.IPCPath(), Process{PID: 100, UID: "1000"})
-			m.own(link, Process{PID: 100, UID: "1000"})
+			m.own(s.IPCPath(), local.Process{PID: 100, UID: "1000"})
+			m.own(link, local.Process{PID: 100, UID: "1000"})
 			b := &bent{machine: m}
 			opts := quick()
 			opts.Local = b
@@ -340,7 +340,7 @@ func TestOneProcessHasOneSession(t *testing.T) {
 			h.publish(devices.True)
 			eventually(t, "ready", h.connected)
 			m.link(s.IPCPath(), link)
-			renamed := func(found []Socket) []Socket { return []Socket{{link, found[0].ID}} } // one of two names, as platform does
+			renamed := func(found []local.Socket) []local.Socket { return []local.Socket{{Path: link, ID: found[0].ID}} } // one of two names, as platform does
 			b.renamed.Store(&renamed)
 			m.appear()
 			require.True(t, quiet(func() bool { return count(h) > 1 }), "%+v", h.Status().Sessions)
@@ -352,7 +352,7 @@ func TestOneProcessHasOneSession(t *testing.T) {
 func TestAPortThatAppearsDuringARefusalIsTried(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, m *machine) {
 		path := filepath.Join(m.dir, "discord-ipc-0")
-		m.own(path, Process{PID: 100, UID: "1000"})
+		m.own(path, local.Process{PID: 100, UID: "1000"})
 		refuse := make(chan struct{})
 		m.serveIPC(path, func(f frames) {
 			_, _, _ = readFrame(f.r)
@@ -360,7 +360,7 @@ func TestAPortThatAppearsDuringARefusalIsTried(t *testing.T) {
 			_, _ = f.conn.Write(encodeFrame(opClose, []byte(`{"code":4001,"message":"Invalid Origin"}`)))
 		})
 		port := m.freePorts(1)[0]
-		m.own(port, Process{PID: 100, UID: "1000"})
+		m.own(port, local.Process{PID: 100, UID: "1000"})
 		b := &bent{machine: m}
 		opts := quick(port)
 		opts.Local, opts.HTTPTimeout = b, patience
@@ -382,7 +382,7 @@ func TestABusyClientBesideAnotherIsAskedAgain(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, m *machine) {
 		desktops(t, m, 1)
 		path := filepath.Join(m.dir, "discord-ipc-1")
-		m.own(path, Process{PID: 200, UID: "1000", Name: "DiscordPTB"})
+		m.own(path, local.Process{PID: 200, UID: "1000", Name: "DiscordPTB"})
 		var busy atomic.Bool
 		busy.Store(true)
 		greeted := make(chan struct{}, 10)
@@ -397,7 +397,7 @@ func TestABusyClientBesideAnotherIsAskedAgain(t *testing.T) {
 			_, _, _ = readFrame(f.r)
 		})
 		port := m.freePorts(1)[0]
-		m.own(port, Process{PID: 200, UID: "1000", Name: "DiscordPTB"})
+		m.own(port, local.Process{PID: 200, UID: "1000", Name: "DiscordPTB"})
 		m.blackHole(port)
 		opts := quick(port)
 		opts.Local = m
@@ -419,7 +419,7 @@ func TestABusyClientBesideAnotherIsAskedAgain(t *testing.T) {
 func TestTheSocketOfAKilledClientIsLeftAlone(t *testing.T) {
 	everywhere(t, func(t *testing.T, m *machine) {
 		path := filepath.Join(m.dir, "discord-ipc-0")
-		m.own(path, Process{PID: 100, UID: "1000", Name: "Discord"})
+		m.own(path, local.Process{PID: 100, UID: "1000", Name: "Discord"})
 		die := make(chan struct{})
 		l := m.serveIPC(path, func(f frames) {
 			_, _, _ = readFrame(f.r)
@@ -484,7 +484,7 @@ func TestTheFirstClientKeepsItsTurnWhenItMovesToItsSocket(t *testing.T) {
 		hidden := m.elsewhere()
 		all := desktops(t, hidden, 2, func(o *fakeserver.Options) { o.Origins = nil; o.Profile = fakeserver.Documented })
 		for i, s := range all {
-			m.own(s.Port(), Process{PID: 100 + i, UID: "1000"})
+			m.own(s.Port(), local.Process{PID: 100 + i, UID: "1000"})
 		}
 		opts := quick(portsOf(all)...)
 		opts.Local, opts.Clients, opts.Origin = m, FirstClient, origin
@@ -499,7 +499,7 @@ func TestTheFirstClientKeepsItsTurnWhenItMovesToItsSocket(t *testing.T) {
 			first = all[1]
 		}
 		path := filepath.Join(m.dir, "discord-ipc-0")
-		m.own(path, Process{PID: h.session().PID, UID: "1000"})
+		m.own(path, local.Process{PID: h.session().PID, UID: "1000"})
 		m.link(first.IPCPath(), path)
 		m.appear()
 		soon(t, "the same client over IPC", func() bool {
@@ -553,11 +553,13 @@ type hung struct {
 	greeted chan struct{}
 }
 
-func (l *hung) Sockets() ([]Socket, []string) { return []Socket{{"/discord-ipc-0", "1"}}, nil }
+func (l *hung) Sockets() ([]local.Socket, []string) {
+	return []local.Socket{{Path: "/discord-ipc-0", ID: "1"}}, nil
+}
 
-func (l *hung) Dial(context.Context, string) (net.Conn, Process, error) {
+func (l *hung) Dial(context.Context, string) (net.Conn, local.Process, error) {
 	if !l.well.Load() {
-		return nil, Process{}, syscall.EAGAIN
+		return nil, local.Process{}, syscall.EAGAIN
 	}
 	client, server := net.Pipe()
 	go func() {
@@ -567,7 +569,7 @@ func (l *hung) Dial(context.Context, string) (net.Conn, Process, error) {
 		l.greeted <- struct{}{}
 		_, _, _ = readFrame(f.r)
 	}()
-	return client, Process{PID: 100, UID: "1000"}, nil
+	return client, local.Process{PID: 100, UID: "1000"}, nil
 }
 
 func (l *hung) Watch(ctx context.Context, _ func()) error { <-ctx.Done(); return nil }
@@ -577,7 +579,7 @@ func (l *hung) Watch(ctx context.Context, _ func()) error { <-ctx.Done(); return
 func TestWhileListenersFailNewPortsAreLeftAlone(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, m *machine) {
 		s := m.serve(fakeserver.Options{Profile: fakeserver.Documented})
-		m.own(s.Port(), Process{PID: 666, UID: "1001"})
+		m.own(s.Port(), local.Process{PID: 666, UID: "1001"})
 		b := &bent{machine: m}
 		failure := errors.New("too many open files")
 		b.listeners.Store(&failure)
@@ -678,7 +680,7 @@ type restless struct {
 	over   chan struct{}
 }
 
-func (l *restless) Sockets() ([]Socket, []string) {
+func (l *restless) Sockets() ([]local.Socket, []string) {
 	switch n := l.looks.Add(1); {
 	case n == l.limit:
 		close(l.over)

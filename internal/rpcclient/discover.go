@@ -10,13 +10,15 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"sidetone/internal/local"
 )
 
 // location is where one client process listens: on an IPC socket, a port or both.
 type location struct {
-	socket Socket   // Path "" = none
-	port   Listener // Port 0 = none
-	Process
+	socket local.Socket   // Path "" = none
+	port   local.Listener // Port 0 = none
+	local.Process
 }
 
 func (p location) offers(t Transport) bool {
@@ -39,13 +41,13 @@ func (p location) showsRestarts() bool { return p.socket.ID != "" || p.port.ID !
 // scanResult is what one look at this machine found that no known client accounts for.
 type scanResult struct {
 	sockets []foundSocket
-	ports   []Listener
+	ports   []local.Listener
 }
 
 // foundSocket is an IPC socket with a fresh connection to its owner.
 type foundSocket struct {
-	Socket
-	Process
+	local.Socket
+	local.Process
 	conn net.Conn
 }
 
@@ -81,7 +83,7 @@ func (c *Client) scan(ctx context.Context) scanResult {
 }
 
 func (c *Client) scanSockets(ctx context.Context) []foundSocket {
-	var sockets []Socket
+	var sockets []local.Socket
 	if slices.Contains(c.opts().Transports, IPC) {
 		var notes []string
 		sockets, notes = c.opts().Local.Sockets()
@@ -90,18 +92,18 @@ func (c *Client) scanSockets(ctx context.Context) []foundSocket {
 	for _, p := range c.peers {
 		i := slices.Index(sockets, p.socket)
 		if i < 0 {
-			p.socket = Socket{}
+			p.socket = local.Socket{}
 			continue
 		}
 		sockets = slices.Delete(sockets, i, i+1)
 	}
 	now := time.Now()
 	for path, d := range c.unreachable {
-		if !slices.Contains(sockets, Socket{path, d.id}) {
+		if !slices.Contains(sockets, local.Socket{Path: path, ID: d.id}) {
 			delete(c.unreachable, path)
 		}
 	}
-	sockets = slices.DeleteFunc(sockets, func(s Socket) bool {
+	sockets = slices.DeleteFunc(sockets, func(s local.Socket) bool {
 		d := c.unreachable[s.Path]
 		return d != nil && (d.nextTry.IsZero() || d.nextTry.After(now))
 	})
@@ -114,7 +116,7 @@ func (c *Client) scanSockets(ctx context.Context) []foundSocket {
 }
 
 // dialSockets connects to all at once, so that one which hangs costs no more than ProbeTimeout.
-func (c *Client) dialSockets(ctx context.Context, sockets []Socket) []foundSocket {
+func (c *Client) dialSockets(ctx context.Context, sockets []local.Socket) []foundSocket {
 	ctx, cancel := context.WithTimeout(ctx, c.opts().ProbeTimeout)
 	defer cancel()
 	all := make([]foundSocket, len(sockets))
@@ -139,17 +141,17 @@ func (c *Client) dialSockets(ctx context.Context, sockets []Socket) []foundSocke
 	return seen
 }
 
-func (c *Client) markUnreachable(s Socket, err error) {
+func (c *Client) markUnreachable(s local.Socket, err error) {
 	if c.unreachable[s.Path] == nil {
 		c.unreachable[s.Path] = &unreachableSocket{id: s.ID}
 	}
 	c.unreachable[s.Path].failed(err, time.Now())
 }
 
-func (c *Client) scanPorts(ctx context.Context) []Listener {
+func (c *Client) scanPorts(ctx context.Context) []local.Listener {
 	if !slices.ContainsFunc(c.opts().Transports, func(t Transport) bool { return t != IPC }) {
 		for _, p := range c.peers {
-			p.port = Listener{}
+			p.port = local.Listener{}
 		}
 		return nil
 	}
@@ -161,13 +163,13 @@ func (c *Client) scanPorts(ctx context.Context) []Listener {
 		c.notes = append(c.notes, err.Error())
 		return nil
 	}
-	slices.SortFunc(listeners, func(a, b Listener) int {
+	slices.SortFunc(listeners, func(a, b local.Listener) int {
 		return slices.Index(c.opts().Ports, a.Port) - slices.Index(c.opts().Ports, b.Port)
 	})
 	for _, p := range c.peers {
-		i := slices.IndexFunc(listeners, func(l Listener) bool { return l.Port == p.port.Port && l.ID == p.port.ID })
+		i := slices.IndexFunc(listeners, func(l local.Listener) bool { return l.Port == p.port.Port && l.ID == p.port.ID })
 		if i < 0 {
-			p.port = Listener{}
+			p.port = local.Listener{}
 			continue
 		}
 		listeners = slices.Delete(listeners, i, i+1)
@@ -180,7 +182,7 @@ func (c *Client) scanPorts(ctx context.Context) []Listener {
 
 // connectToPorts finds the ports with a listener where the system does not tell: by connecting to
 // all of them at once.
-func (c *Client) connectToPorts(ctx context.Context) []Listener {
+func (c *Client) connectToPorts(ctx context.Context) []local.Listener {
 	ctx, cancel := context.WithTimeout(ctx, c.opts().ProbeTimeout)
 	defer cancel()
 	open := make([]bool, len(c.opts().Ports))
@@ -197,10 +199,10 @@ func (c *Client) connectToPorts(ctx context.Context) []Listener {
 		})
 	}
 	wg.Wait()
-	var found []Listener
+	var found []local.Listener
 	for i, port := range c.opts().Ports {
 		if open[i] {
-			found = append(found, Listener{Port: port})
+			found = append(found, local.Listener{Port: port})
 		}
 	}
 	return found

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/fakeserver"
+	"sidetone/internal/local"
 	"sidetone/internal/memnet"
 )
 
@@ -38,10 +39,10 @@ type machine struct {
 	user            string
 
 	mu       sync.Mutex
-	owners   map[string]Process // by path of a socket, or by port as text
-	lineages map[int]Lineage    // by pid
-	links    map[string]string  // to sockets, in memory
-	hidden   []int              // ports of which nobody knows whose they are
+	owners   map[string]local.Process // by path of a socket, or by port as text
+	lineages map[int]local.Lineage    // by pid
+	links    map[string]string        // to sockets, in memory
+	hidden   []int                    // ports of which nobody knows whose they are
 	notify   func()
 	looks    int
 	freed    int // ports that freePorts has given, in memory
@@ -66,8 +67,8 @@ func everywhere(t *testing.T, f func(t *testing.T, m *machine)) {
 
 func inMemory(t *testing.T, n *memnet.Network) *machine {
 	return &machine{
-		Network: n, t: t, me: n.Process(memnet.Owner{PID: 1, UID: someUser, Name: "sidetone"}), others: n.Process(memnet.Owner{}),
-		dir: ipcDir, user: someUser, owners: make(map[string]Process), lineages: make(map[int]Lineage), links: make(map[string]string),
+		Network: n, t: t, me: n.Process(local.Process{PID: 1, UID: someUser, Name: "sidetone"}), others: n.Process(local.Process{}),
+		dir: ipcDir, user: someUser, owners: make(map[string]local.Process), lineages: make(map[int]local.Lineage), links: make(map[string]string),
 	}
 }
 
@@ -76,7 +77,7 @@ func newMachine(t *testing.T) *machine {
 	dir, err := os.MkdirTemp("", "rpc") // the names of sockets must be short
 	require.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	return &machine{t: t, dir: dir, user: someUser, owners: make(map[string]Process), lineages: make(map[int]Lineage)}
+	return &machine{t: t, dir: dir, user: someUser, owners: make(map[string]local.Process), lineages: make(map[int]local.Lineage)}
 }
 
 // elsewhere is the same machine with another folder of sockets.
@@ -90,7 +91,7 @@ func (m *machine) elsewhere() *machine {
 }
 
 // own says whose a socket (by path) or port (by number) is. A socket is this user's unless it says otherwise.
-func (m *machine) own(what any, p Process) {
+func (m *machine) own(what any, p local.Process) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.owners[fmt.Sprint(what)] = p
@@ -136,7 +137,7 @@ func (m *machine) looked() int {
 	return m.looks
 }
 
-func (m *machine) Sockets() (sockets []Socket, notes []string) {
+func (m *machine) Sockets() (sockets []local.Socket, notes []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.looks++
@@ -146,19 +147,19 @@ func (m *machine) Sockets() (sockets []Socket, notes []string) {
 	all := m.Network.Sockets()
 	for _, s := range all {
 		if filepath.Dir(s.Path) == m.dir {
-			sockets = append(sockets, Socket(s))
+			sockets = append(sockets, s)
 		}
 		for name, to := range m.links {
 			if to == s.Path {
-				sockets = append(sockets, Socket{name, s.ID})
+				sockets = append(sockets, local.Socket{Path: name, ID: s.ID})
 			}
 		}
 	}
-	slices.SortFunc(sockets, func(a, b Socket) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(sockets, func(a, b local.Socket) int { return strings.Compare(a.Path, b.Path) })
 	return sockets, nil
 }
 
-func (m *machine) files() (sockets []Socket, notes []string) {
+func (m *machine) files() (sockets []local.Socket, notes []string) {
 	for i := range 10 {
 		path := filepath.Join(m.dir, fmt.Sprintf("discord-ipc-%d", i))
 		info, err := os.Stat(path)
@@ -167,26 +168,24 @@ func (m *machine) files() (sockets []Socket, notes []string) {
 		case info.Mode()&os.ModeSocket == 0:
 			notes = append(notes, path+" is no socket")
 		default:
-			sockets = append(sockets, Socket{path, fmt.Sprint(info.ModTime().UnixNano())})
+			sockets = append(sockets, local.Socket{Path: path, ID: fmt.Sprint(info.ModTime().UnixNano())})
 		}
 	}
 	return sockets, notes
 }
 
-func (m *machine) Dial(ctx context.Context, path string) (conn net.Conn, owner Process, err error) {
+func (m *machine) Dial(ctx context.Context, path string) (conn net.Conn, owner local.Process, err error) {
 	if m.Network == nil {
 		var d net.Dialer
 		conn, err = d.DialContext(ctx, "unix", path)
 	} else {
-		var o memnet.Owner
 		m.mu.Lock()
 		to := m.links[path]
 		m.mu.Unlock()
 		if to == "" {
 			to = path
 		}
-		conn, o, err = m.me.DialIPC(ctx, to)
-		owner = Process(o)
+		conn, owner, err = m.me.DialIPC(ctx, to)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -198,24 +197,23 @@ func (m *machine) Dial(ctx context.Context, path string) (conn net.Conn, owner P
 	return conn, owner, err
 }
 
-func (m *machine) Listeners(ports []int) (list []Listener, err error) {
+func (m *machine) Listeners(ports []int) (list []local.Listener, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.Network == nil {
 		return m.kernelsListeners(ports)
 	}
-	for _, p := range m.Ports(ports) {
-		l := Listener{Port: p.Port, ID: p.ID, Process: Process(p.Owner)}
-		if slices.Contains(m.hidden, p.Port) {
-			l.Process = Process{UID: someUser}
+	list = m.Ports(ports)
+	for i, l := range list {
+		if slices.Contains(m.hidden, l.Port) {
+			list[i].Process = local.Process{UID: someUser}
 		}
-		list = append(list, l)
 	}
 	return list, nil
 }
 
 // kernelsListeners reads what Linux says of sockets.
-func (m *machine) kernelsListeners(ports []int) ([]Listener, error) {
+func (m *machine) kernelsListeners(ports []int) ([]local.Listener, error) {
 	if runtime.GOOS != "linux" {
 		return nil, errors.ErrUnsupported
 	}
@@ -223,7 +221,7 @@ func (m *machine) kernelsListeners(ports []int) ([]Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	var found []Listener
+	var found []local.Listener
 	for line := range strings.Lines(string(table)) {
 		f := strings.Fields(line)
 		if len(f) < 10 || f[3] != "0A" {
@@ -233,13 +231,13 @@ func (m *machine) kernelsListeners(ports []int) ([]Listener, error) {
 		port, _ := strconv.ParseInt(hex, 16, 32)
 		id, _ := strconv.ParseUint(f[9], 10, 64)
 		if slices.Contains(ports, int(port)) {
-			found = append(found, Listener{int(port), id, Process{UID: m.owners[strconv.Itoa(int(port))].UID}})
+			found = append(found, local.Listener{Port: int(port), ID: id, Process: local.Process{UID: m.owners[strconv.Itoa(int(port))].UID}})
 		}
 	}
 	return found, nil
 }
 
-func (m *machine) Identify(listeners []Listener) {
+func (m *machine) Identify(listeners []local.Listener) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i, l := range listeners {
@@ -249,7 +247,7 @@ func (m *machine) Identify(listeners []Listener) {
 	}
 }
 
-func (m *machine) LineageOf(pid int) Lineage {
+func (m *machine) LineageOf(pid int) local.Lineage {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.lineages[pid]
@@ -313,7 +311,7 @@ func (m *machine) freePorts(n int) (ports []int) {
 
 // program starts one, in memory.
 func (m *machine) program(pid int) *memnet.Process {
-	return m.Process(memnet.Owner{PID: pid, UID: someUser, Name: "Discord"})
+	return m.Process(local.Process{PID: pid, UID: someUser, Name: "Discord"})
 }
 
 // client starts a client in a process, in memory.

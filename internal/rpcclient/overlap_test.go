@@ -12,6 +12,7 @@ import (
 
 	"sidetone/fakeserver"
 	"sidetone/internal/devices"
+	"sidetone/internal/local"
 )
 
 // A port of unknown owner may be that of the client which is served over its socket. An empty list
@@ -112,15 +113,15 @@ func relay(t *testing.T, v *machine) (socket, port *fakeserver.Server) {
 
 func TestAPortOfAnotherProcessMayBeThatOfASocket(t *testing.T) {
 	for name, c := range map[string]struct {
-		socket, port Lineage
+		socket, port local.Lineage
 		served       bool // beside the socket
 	}{
-		"nothing is known":          {Lineage{}, Lineage{}, false},
-		"a child":                   {Lineage{"/opt/discord", []int{1}}, Lineage{"/opt/relay", []int{100, 1}}, false},
-		"its parent":                {Lineage{"/opt/discord", []int{200, 1}}, Lineage{"/opt/launcher", []int{1}}, false},
-		"the same program":          {Lineage{"/opt/discord", []int{1}}, Lineage{"/opt/discord", []int{1}}, false},
-		"another program":           {Lineage{"/opt/discord", []int{1}}, Lineage{"/opt/other", []int{1}}, true},
-		"another one, but by whom?": {Lineage{"/opt/discord", []int{1}}, Lineage{"/opt/other", nil}, false},
+		"nothing is known":          {local.Lineage{}, local.Lineage{}, false},
+		"a child":                   {local.Lineage{Exe: "/opt/discord", Parents: []int{1}}, local.Lineage{Exe: "/opt/relay", Parents: []int{100, 1}}, false},
+		"its parent":                {local.Lineage{Exe: "/opt/discord", Parents: []int{200, 1}}, local.Lineage{Exe: "/opt/launcher", Parents: []int{1}}, false},
+		"the same program":          {local.Lineage{Exe: "/opt/discord", Parents: []int{1}}, local.Lineage{Exe: "/opt/discord", Parents: []int{1}}, false},
+		"another program":           {local.Lineage{Exe: "/opt/discord", Parents: []int{1}}, local.Lineage{Exe: "/opt/other", Parents: []int{1}}, true},
+		"another one, but by whom?": {local.Lineage{Exe: "/opt/discord", Parents: []int{1}}, local.Lineage{Exe: "/opt/other", Parents: nil}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, v *machine) {

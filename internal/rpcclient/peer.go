@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/local"
 )
 
 // peer is one client process, or what stands where one might be. Until it restarts, what it
@@ -47,7 +48,7 @@ type peer struct {
 	mayHold       *devices.Snapshot   // what it may have: the last list that it was sent and has not refused; nil: none
 	// Which ports may belong to which sockets (rule R76):
 	lineagePID     int // the process
-	lineage        Lineage
+	lineage        local.Lineage
 	portOnly       bool // a port, and its socket is not known
 	socketOnly     bool // a socket, and its port is not known
 	greeted        bool // it has said READY, and waits for ports that may be its own to fall silent
@@ -88,7 +89,7 @@ var (
 	errOwnerChanged = errors.New("the socket has another owner now")
 )
 
-func (c *Client) newPeer(who Process) *peer {
+func (c *Client) newPeer(who local.Process) *peer {
 	p := &peer{
 		location: location{Process: who}, mailbox: newMailbox(), bucket: newBucket(c.opts().Tokens, c.opts().TokenEvery),
 		probeBackoff: c.opts().backoff(doubtFirst, doubtMax), refused: make(map[Transport]error), logged: make(map[string]bool),

@@ -12,6 +12,7 @@ import (
 
 	"sidetone/fakeserver"
 	"sidetone/internal/devices"
+	"sidetone/internal/local"
 )
 
 // TestARepeatedPostCostsASecondToken: a kept connection breaks after the client has taken the
@@ -39,7 +40,7 @@ func TestARepeatedPostCostsASecondToken(t *testing.T) {
 func TestWhatIsGivenUpHasNoNextTry(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, m *machine) {
 		s := m.serve(fakeserver.Options{IPCDir: m.dir, NoTCP: true, Fault: fakeserver.Fault{Kind: fakeserver.FaultOffline}})
-		m.own(s.IPCPath(), Process{PID: 100, UID: "1000"})
+		m.own(s.IPCPath(), local.Process{PID: 100, UID: "1000"})
 		opts := quick()
 		opts.Local = m
 		h := m.start(opts)
@@ -60,7 +61,7 @@ func TestNothingOvertakesAListInFlight(t *testing.T) {
 		hidden := m.elsewhere()
 		late := fakeserver.Fault{Kind: fakeserver.FaultAnswerLate, Transport: fakeserver.HTTP, Delay: time.Second}
 		s := desktops(t, hidden, 1, func(o *fakeserver.Options) { o.Fault = late })[0]
-		m.own(s.Port(), Process{PID: 100, UID: "1000"})
+		m.own(s.Port(), local.Process{PID: 100, UID: "1000"})
 		opts := quick(s.Port())
 		opts.Local, opts.HTTPTimeout = m, patience
 		h := m.start(opts)
@@ -68,7 +69,7 @@ func TestNothingOvertakesAListInFlight(t *testing.T) {
 		has(t, s, devices.False)
 
 		path := filepath.Join(m.dir, "discord-ipc-0")
-		m.own(path, Process{PID: 100, UID: "1000"})
+		m.own(path, local.Process{PID: 100, UID: "1000"})
 		m.link(s.IPCPath(), path)
 		m.appear()
 		h.publish(devices.True)
@@ -90,7 +91,7 @@ type rush struct {
 	happen func()
 }
 
-func (r *rush) Dial(ctx context.Context, path string) (net.Conn, Process, error) {
+func (r *rush) Dial(ctx context.Context, path string) (net.Conn, local.Process, error) {
 	r.once.Do(r.happen)
 	return r.machine.Dial(ctx, path)
 }
@@ -105,7 +106,7 @@ func TestARestartBetweenLookAndConnect(t *testing.T) {
 			for now := was; now[0].ID == was[0].ID; now, _ = m.Sockets() { // the clock of a folder is coarse
 				_ = s.Restart()
 			}
-			m.own(s.IPCPath(), Process{PID: 101, UID: "1000", Name: "Discord"})
+			m.own(s.IPCPath(), local.Process{PID: 101, UID: "1000", Name: "Discord"})
 		}}
 		opts := quick()
 		opts.Local = local
@@ -130,8 +131,8 @@ func TestRestartIsSeenBeforeTheEnd(t *testing.T) {
 	opts := quick()
 	opts.RefusedWait = time.Hour
 	c := New(opts)
-	p := c.newPeer(Process{PID: 100, UID: "1000"})
-	p.socket = Socket{Path: "discord-ipc-0", ID: "old"}
+	p := c.newPeer(local.Process{PID: 100, UID: "1000"})
+	p.socket = local.Socket{Path: "discord-ipc-0", ID: "old"}
 	ended := &attempt{at: p.location, err: ErrUnsupported}
 	c.handleResult(p, ended)
 	require.ErrorIs(t, p.givenUp, ErrUnsupported, "nothing to try before it restarts")

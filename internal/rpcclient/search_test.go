@@ -10,7 +10,7 @@ import (
 
 	"sidetone/fakeserver"
 	"sidetone/internal/devices"
-	"sidetone/internal/memnet"
+	"sidetone/internal/local"
 )
 
 // Without a client the search becomes seldom: clients with a socket, as all that users run, are
@@ -148,7 +148,7 @@ func TestAnAgentThatWasKilledTwiceIsServedWithTheNextToken(t *testing.T) {
 			require.Equal(t, Ready, h.session().State)
 			v.me.Kill()
 			h.stop()
-			v.me = v.Process(memnet.Owner{PID: 1, UID: someUser, Name: "sidetone"})
+			v.me = v.Process(local.Process{PID: 1, UID: someUser, Name: "sidetone"})
 		}
 		h := v.start(Options{})
 		h.publish(devices.False)

@@ -7,6 +7,8 @@ import (
 	"net"
 	"slices"
 	"time"
+
+	"sidetone/internal/local"
 )
 
 // tryTransports talks to p until that ends, over the best transport that p accepts. worked says that
@@ -128,12 +130,12 @@ func (c *Client) sameOwnerAt(at location, tr Transport) bool {
 }
 
 // sameOwner reports whether l still listens, as far as the system tells.
-func (c *Client) sameOwner(l Listener) bool {
+func (c *Client) sameOwner(l local.Listener) bool {
 	if l.ID == 0 {
 		return true
 	}
 	now, err := c.opts().Local.Listeners([]int{l.Port})
-	return err != nil || slices.ContainsFunc(now, func(n Listener) bool { return n.Port == l.Port && n.ID == l.ID })
+	return err != nil || slices.ContainsFunc(now, func(n local.Listener) bool { return n.Port == l.Port && n.ID == l.ID })
 }
 
 // openLink makes the link, or takes the one that proving the port has made. A connect costs a token

@@ -34,7 +34,7 @@ func (c *clients) report() *reporter {
 func (c *clients) options() rpcclient.Options {
 	o := rpcclient.DefaultOptions
 	o.ClientID, o.Ports, o.Chance = application, searched, c.chance
-	o.Local, o.DialPort = c.local, c.agent.DialPort
+	o.Local, o.DialPort = c.view, c.agent.DialPort
 	o.AnswerTimeout += time.Duration(c.set.Timing) * time.Millisecond
 	if c.set.OnExit != "" {
 		o.OnExit = c.set.OnExit

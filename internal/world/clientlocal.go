@@ -5,25 +5,20 @@ import (
 	"errors"
 	"net"
 
-	"sidetone/internal/memnet"
-	"sidetone/internal/rpcclient"
+	"sidetone/internal/local"
 )
 
-// local lets the agent's process see the sockets of the machine.
-type local struct {
+// view lets the agent's process see the sockets of the machine.
+type view struct {
 	*clients
 	sight Sight
 }
 
-func (l *local) Sockets() ([]rpcclient.Socket, []string) {
-	var list []rpcclient.Socket
-	for _, s := range l.net.Sockets() {
-		list = append(list, rpcclient.Socket(s))
-	}
-	return list, nil
+func (l *view) Sockets() ([]local.Socket, []string) {
+	return l.net.Sockets(), nil
 }
 
-func (l *local) Dial(ctx context.Context, path string) (net.Conn, rpcclient.Process, error) {
+func (l *view) Dial(ctx context.Context, path string) (net.Conn, local.Process, error) {
 	conn, owner, err := l.agent.DialIPC(ctx, path)
 	who := l.shown(owner)
 	if !l.sight.ports() { // a pipe tells the process of its server
@@ -38,37 +33,37 @@ func (s Sight) ports() bool { return s == SeesAll || s == SeesUsers }
 // hidden is the name of a program of which nobody is told the process.
 const hidden = "hidden"
 
-func (l *local) shown(o memnet.Owner) rpcclient.Process {
+func (l *view) shown(o local.Process) local.Process {
 	if o.Name == hidden || l.sight != SeesAll {
-		return rpcclient.Process{UID: o.UID}
+		return local.Process{UID: o.UID}
 	}
-	return rpcclient.Process(o)
+	return o
 }
 
-func (l *local) Listeners(ports []int) ([]rpcclient.Listener, error) {
+func (l *view) Listeners(ports []int) ([]local.Listener, error) {
 	if !l.sight.ports() {
 		return nil, errors.ErrUnsupported
 	}
-	var list []rpcclient.Listener
+	var list []local.Listener
 	for _, p := range l.net.Ports(ports) {
-		list = append(list, rpcclient.Listener{Port: p.Port, ID: p.ID, Process: rpcclient.Process{UID: p.Owner.UID}})
+		list = append(list, local.Listener{Port: p.Port, ID: p.ID, Process: local.Process{UID: p.Process.UID}})
 	}
 	return list, nil
 }
 
-func (l *local) Identify(list []rpcclient.Listener) {
+func (l *view) Identify(list []local.Listener) {
 	if !l.sight.ports() {
 		return
 	}
 	for i, known := range list {
 		for _, p := range l.net.Ports([]int{known.Port}) {
-			list[i].Process = l.shown(p.Owner)
+			list[i].Process = l.shown(p.Process)
 		}
 	}
 }
 
 // LineageOf says that what holds a client's port for it was started by it.
-func (l *local) LineageOf(pid int) rpcclient.Lineage {
+func (l *view) LineageOf(pid int) local.Lineage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.sight == SeesAll {
@@ -76,16 +71,16 @@ func (l *local) LineageOf(pid int) rpcclient.Lineage {
 			switch {
 			case k.process == nil || k.Hidden:
 			case k.process.PID == pid:
-				return rpcclient.Lineage{Exe: k.process.Name, Parents: []int{1}}
+				return local.Lineage{Exe: k.process.Name, Parents: []int{1}}
 			case k.relay.PID == pid:
-				return rpcclient.Lineage{Exe: "relay", Parents: []int{k.process.PID, 1}}
+				return local.Lineage{Exe: "relay", Parents: []int{k.process.PID, 1}}
 			}
 		}
 	}
-	return rpcclient.Lineage{}
+	return local.Lineage{}
 }
 
-func (l *local) Watch(ctx context.Context, notify func()) error {
+func (l *view) Watch(ctx context.Context, notify func()) error {
 	if l.sight == SeesNothing {
 		return errors.ErrUnsupported
 	}
@@ -93,7 +88,7 @@ func (l *local) Watch(ctx context.Context, notify func()) error {
 	return ctx.Err()
 }
 
-func (l *local) User() string { return myUser }
+func (l *view) User() string { return myUser }
 
 // The users of the machine.
 const (

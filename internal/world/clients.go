@@ -15,6 +15,7 @@ import (
 
 	"sidetone/fakeserver"
 	"sidetone/internal/devices"
+	"sidetone/internal/local"
 	"sidetone/internal/memnet"
 )
 
@@ -37,7 +38,7 @@ type clients struct {
 	began     time.Time
 	net       *memnet.Network
 	agent     *memnet.Process
-	local     *local
+	view      *view
 	all       []*client
 	pid       int
 	set       Reporting
@@ -84,8 +85,8 @@ type client struct {
 func newClients(seed uint64, specs []ClientSpec, set Reporting) *clients {
 	c := &clients{seed: seed, began: time.Now(), pid: 100, set: set, leftOut: make(map[fakeserver.Transport]bool)}
 	c.net = memnet.New(memnet.Options{Delay: c.delay})
-	c.agent = c.net.Process(memnet.Owner{PID: 1, UID: myUser, Name: "agent"})
-	c.local = &local{clients: c, sight: set.Sight}
+	c.agent = c.net.Process(local.Process{PID: 1, UID: myUser, Name: "agent"})
+	c.view = &view{clients: c, sight: set.Sight}
 	for i, spec := range specs {
 		c.all = append(c.all, &client{ClientSpec: spec, index: i, desk: c, holds: -1, silent: make(map[fakeserver.Transport]bool)})
 	}
@@ -143,13 +144,13 @@ func (k *client) start() {
 	}
 	d.pid += 2
 	d.mu.Lock()
-	k.process = d.net.Process(memnet.Owner{PID: d.pid, UID: user, Name: name})
+	k.process = d.net.Process(local.Process{PID: d.pid, UID: user, Name: name})
 	if k.Shares && k.index > 0 && d.all[k.index-1].on && !d.all[k.index-1].frozen {
 		k.process = d.all[k.index-1].process
 	}
 	k.relay = k.process
 	if k.Relay {
-		k.relay = d.net.Process(memnet.Owner{PID: d.pid + 1, UID: user, Name: name})
+		k.relay = d.net.Process(local.Process{PID: d.pid + 1, UID: user, Name: name})
 	}
 	d.mu.Unlock()
 	k.open()
@@ -284,7 +285,7 @@ func (k *client) takes(p fakeserver.Payload) {
 		k.linked = time.Time{}
 	}
 	switch {
-	case len(p.Devices) > 0 && (k.Profile == fakeserver.Squatter || k.process.UID != myUser && (d.local.sight.ports() || p.Transport == fakeserver.IPC)):
+	case len(p.Devices) > 0 && (k.Profile == fakeserver.Squatter || k.process.UID != myUser && (d.view.sight.ports() || p.Transport == fakeserver.IPC)):
 		k.violate("confided", "got a list that is not for it")
 	case p.ClientID != application:
 	case p.Err != nil || d.leaving:
