@@ -16,7 +16,6 @@ import (
 
 	"sidetone/fakeserver"
 	"sidetone/internal/control"
-	"sidetone/internal/engine"
 	"sidetone/internal/rpcclient"
 	"sidetone/internal/testlab"
 )
@@ -77,14 +76,15 @@ BenchmarkX/endpoints=10/products=100
 PASS
 `)
 	require.NoError(t, err)
-	require.Equal(t, results{
+	require.Equal(t, map[string]map[string]float64{
 		"BenchmarkScan/nobody-else":            {"ns/op": 422207, "connect-p50-ns": 22824},
 		"BenchmarkX/endpoints=10/products=100": {"ns/op": 1.5},
-	}, r)
-	_, err = r.get("BenchmarkScan/nobody-else", "allocs/op")
-	require.ErrorContains(t, err, "allocs/op")
-	_, err = r.get("BenchmarkY", "ns/op")
-	require.ErrorContains(t, err, "BenchmarkY")
+	}, r.metrics)
+	require.Equal(t, 1.5, r.get("BenchmarkX/endpoints=10/products=100", "ns/op"))
+	require.NoError(t, r.missing)
+	r.get("BenchmarkScan/nobody-else", "allocs/op")
+	r.get("BenchmarkY", "ns/op")
+	require.ErrorContains(t, r.missing, "allocs/op")
 
 	_, err = parseBenchmarks("BenchmarkZ-2 10 fast ns/op\n")
 	require.ErrorContains(t, err, "BenchmarkZ")
@@ -137,6 +137,25 @@ func TestChoose(t *testing.T) {
 	require.Equal(t, "storm", one[0].name)
 	_, err = choose("strom")
 	require.ErrorContains(t, err, "storm")
+}
+
+func TestBudgets(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	code, err := codeOf(self)
+	require.NoError(t, err)
+	require.Greater(t, code["sidetone/bench"], int64(10_000))
+	require.Positive(t, code["github.com/gorilla/websocket"])
+	_, err = codeOf("bench_test.go")
+	require.Error(t, err)
+
+	code = map[string]int64{"sidetone/internal/tray": 1 << 20, "sidetone/internal/tray/menu": 1, "fyne.io/systrays": 5}
+	require.EqualValues(t, 1<<20+1, features[0].size(code))
+	require.Equal(t, features[0].rss, linked(code, func(f feature) int64 { return f.rss }))
+	rows := budgets(code)
+	require.Len(t, rows, len(features))
+	require.Equal(t, "missed", rows[0].verdict())
+	require.Equal(t, "no target", rows[1].verdict())
 }
 
 // at returns a moment, in milliseconds of the test's own time.
@@ -483,22 +502,4 @@ func TestComplete(t *testing.T) {
 	require.ErrorContains(t, complete(said, 3), "2 clients")
 	require.ErrorContains(t, complete([]byte("{}"), 0), "0 products")
 	require.Error(t, complete([]byte("sidetone"), 2))
-}
-
-func TestReplay(t *testing.T) {
-	set, err := acmeSettings()
-	require.NoError(t, err)
-	recording, err := busyDesk()
-	require.NoError(t, err)
-	require.NoError(t, decode(recording))
-	out, err := replay(recording, set)
-	require.NoError(t, err)
-	require.Equal(t, int(deskLength/deskStep), out.Inputs)
-	require.Equal(t, engine.Span(deskLength-deskStep), out.Length)
-	require.GreaterOrEqual(t, len(out.Lists), int(deskLength/muteEvery))
-	require.Less(t, len(out.Lists), out.Inputs/10, "most inputs change nothing")
-
-	_, err = replay([]byte("{}\n"), set)
-	require.ErrorContains(t, err, "line 1")
-	require.Error(t, decode([]byte("{")))
 }

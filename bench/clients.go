@@ -20,18 +20,9 @@ func measureClients(ctx context.Context, b *bench) (rows []row, err error) {
 	defer func() { err = errors.Join(err, l.close()) }()
 	one, three := overIPC, overIPC
 	three.clients = 3
-	var single, slowest sample
-	for range rounds {
-		for _, way := range []struct {
-			scene scene
-			into  *sample
-		}{{one, &single}, {three, &slowest}} {
-			took, err := l.round(ctx, b.startAgent, way.scene, pick(b, 20, 10))
-			if err != nil {
-				return nil, err
-			}
-			*way.into = append(*way.into, took...)
-		}
+	slowest, single, err := sideBySide(ctx, 10, pick(b, 20, 10), l.way(b.startAgent, three), l.way(b.startAgent, one))
+	if err != nil {
+		return nil, err
 	}
 	const limit = 2
 	a, z := slowest.percentile(50), single.percentile(50)

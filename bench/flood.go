@@ -75,7 +75,8 @@ func measureFlood(ctx context.Context, b *bench) (rows []row, err error) {
 		},
 		{
 			figure:   what + "last push at the client, leases in force",
-			measured: fmt.Sprintf("%t, after %s; %d (payloads: %d, %d in the busiest second)", agent.right, ms(agent.late), agent.leases, agent.payloads, agent.busiest),
+			measured: fmt.Sprintf("%t, after %s; %d (payloads: %d, %d in the busiest second)",
+				agent.right, ms(agent.late), agent.leases, agent.payloads, agent.busiest),
 			baseline: fmt.Sprintf("payloads: %d, bare server", bare.payloads),
 			target:   "true; 1", met: agent.right && agent.leases == 1,
 		},
@@ -100,7 +101,9 @@ func countLeases(ctx context.Context, c *child) (int, error) {
 
 // flood starts a program and floods it for one second, and then for length. leases, if not nil,
 // counts those in force at its end.
-func (l *lab) flood(ctx context.Context, start starter, length time.Duration, leases func(context.Context, *child) (int, error)) (r floodResult, err error) {
+func (l *lab) flood(ctx context.Context, start starter, length time.Duration,
+	leases func(context.Context, *child) (int, error),
+) (r floodResult, err error) {
 	c, err := start(ctx, l, overIPC)
 	if err != nil {
 		return r, err

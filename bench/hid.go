@@ -23,9 +23,9 @@ func measureHID(ctx context.Context, b *bench) (rows []row, err error) {
 	defer func() { err = errors.Join(err, l.close()) }()
 	for _, s := range []scene{overIPC, overWebSocket} {
 		over := s.transports[0]
-		agent, bare, err := b.sideBySide(ctx,
-			func(ctx context.Context) (*rig, error) { return l.startBare(ctx, b, s) },
-			func(ctx context.Context) (*rig, error) { return l.startAgent(ctx, b, s) })
+		agent, bare, err := sideBySide(ctx, 5, pick(b, 40, 10),
+			func(ctx context.Context) (*rig, error) { return l.startAgent(ctx, b, s) },
+			func(ctx context.Context) (*rig, error) { return l.startBare(ctx, b, s) })
 		if err != nil {
 			return nil, fmt.Errorf("over %s: %w", over, err)
 		}

@@ -25,7 +25,8 @@ var hidDescriptor = []byte{
 
 // hidHeadset is the HID interface of a headset.
 var hidHeadset = testlab.HIDDevice{
-	Node: "hidraw0", Port: "1-3", VID: "1209", PID: "0700", Serial: "A700-0001", Name: "Acme Headset 700", Interface: 3, Descriptor: hidDescriptor,
+	Node: "hidraw0", Port: "1-3", Interface: 3,
+	VID: "1209", PID: "0700", Serial: "A700-0001", Name: "Acme Headset 700", Descriptor: hidDescriptor,
 }
 
 // muteReport is what the headset sends when its switch is turned.

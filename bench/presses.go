@@ -10,8 +10,13 @@ import (
 	"time"
 )
 
-// turns is how often each of two ways is measured.
-const turns = 5
+const (
+	// changeGap keeps the changes so far apart that the agent's pacing never has to wait.
+	changeGap = 30 * time.Millisecond
+	// changeSpread keeps them from falling into step with a timer of anybody.
+	changeSpread = 10 * time.Millisecond
+	warmUp       = 10 // changes of each round that do not count
+)
 
 // rig is a running program and what sets the mute that it is to report.
 type rig struct {
@@ -31,26 +36,40 @@ func (r *rig) stop() error {
 	return r.child.stop()
 }
 
-// sideBySide measures both ways in turns. Only one of the two programs runs at a time, so that
-// neither pays for the other.
-func (b *bench) sideBySide(ctx context.Context, startBare, startAgent way) (agent, bare sample, err error) {
-	for range turns {
+// starter is startAgent or startBare.
+type starter func(context.Context, *lab, scene) (*child, error)
+
+// way starts a program whose mute is set by the headset's button.
+func (l *lab) way(start starter, s scene) way {
+	return func(ctx context.Context) (*rig, error) {
+		c, err := start(ctx, l, s)
+		if err != nil {
+			return nil, err
+		}
+		return &rig{child: c, set: l.press}, nil
+	}
+}
+
+// sideBySide takes the time of n changes, an even number, in each of several rounds of two ways,
+// in turns. Only one of the two programs runs at a time, so that neither pays for the other.
+func sideBySide(ctx context.Context, rounds, n int, one, other way) (ofOne, ofOther sample, err error) {
+	for range rounds {
 		for _, w := range []struct {
 			start way
 			into  *sample
-		}{{startBare, &bare}, {startAgent, &agent}} {
-			took, err := w.start.round(ctx, pick(b, 40, 10))
+		}{{other, &ofOther}, {one, &ofOne}} {
+			took, err := w.start.round(ctx, n)
 			if err != nil {
 				return nil, nil, err
 			}
 			*w.into = append(*w.into, took...)
 		}
 	}
-	return agent, bare, nil
+	return ofOne, ofOther, nil
 }
 
 // round starts the program and returns how long each of n changes, an even number, took to
-// arrive at its client.
+// arrive at the last of its clients.
 func (start way) round(ctx context.Context, n int) (sample, error) {
 	r, err := start(ctx)
 	if err != nil {
@@ -78,7 +97,7 @@ func (r *rig) alternate(ctx context.Context, n int) (sample, error) {
 			return nil, err
 		}
 		took = append(took, p.Time.Sub(start))
-		if err := pause(ctx, toggleGap+rand.N(toggleSpread)-time.Since(start)); err != nil {
+		if err := pause(ctx, changeGap+rand.N(changeSpread)-time.Since(start)); err != nil {
 			return nil, err
 		}
 	}

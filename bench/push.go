@@ -42,7 +42,7 @@ func measurePush(ctx context.Context, b *bench) (rows []row, err error) {
 			return pushRig(ctx, c)
 		}
 	}
-	agent, bare, err := b.sideBySide(ctx, through(b.startPushBare), through(b.startAgent))
+	agent, bare, err := sideBySide(ctx, 5, pick(b, 40, 10), through(b.startAgent), through(b.startPushBare))
 	if err != nil {
 		return nil, err
 	}

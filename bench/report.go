@@ -44,6 +44,16 @@ Where no transport is named, the client has an IPC socket and a port, as the des
 and bare path use the socket.
 `
 
+const goBenchmarks = "```" + `
+
+scan, replay and resolve read Go benchmarks:
+
+` + "```" + `
+go test -run '^$' -bench Scan -benchtime 100x ./internal/rpcclient
+go test -run '^$' -bench Replay ./internal/engine
+go test -run '^$' -bench ResolveDiff ./internal/devices
+` + "```\n"
+
 func report(rows []row, machine []string) string {
 	var b strings.Builder
 	b.WriteString(preamble)
@@ -55,7 +65,7 @@ func report(rows []row, machine []string) string {
 	for _, m := range measures {
 		fmt.Fprintf(&b, "go run ./bench -only %-11s # %s\n", m.name, m.what)
 	}
-	b.WriteString("```\n\nscan and resolve read Go benchmarks:\n\n```\ngo test -run '^$' -bench Scan -benchtime 100x ./internal/rpcclient\ngo test -run '^$' -bench ResolveDiff ./internal/devices\n```\n")
+	b.WriteString(goBenchmarks)
 	b.WriteString("\n## Figures\n\n")
 	b.WriteString(table(rows))
 	b.WriteString(remarks(rows))

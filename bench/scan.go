@@ -8,18 +8,13 @@ import (
 	"time"
 )
 
-// scanCommand searches count times, with the given kind of programs on the other ports.
-func scanCommand(others, count string) []string {
-	return []string{"go", "test", "-run", "^$", "-bench", "^BenchmarkScan$/^" + others + "$", "-benchtime", count, "./internal/rpcclient"}
-}
-
 // measureScan reads what the search for the client's port takes beside a connect to it.
 func measureScan(ctx context.Context, b *bench) ([]row, error) {
-	alone, err := b.scanResult(ctx, "nobody-else", "1000x")
+	alone, err := scan(ctx, "nobody-else", "1000x")
 	if err != nil {
 		return nil, err
 	}
-	holes, err := b.scanResult(ctx, "ten-black-holes", pick(b, "100x", "10x"))
+	holes, err := scan(ctx, "ten-black-holes", pick(b, "100x", "10x"))
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +31,8 @@ func measureScan(ctx context.Context, b *bench) ([]row, error) {
 		},
 		{
 			figure:   "the same with ten ports that accept and never answer, slowest",
-			measured: fmt.Sprintf("%s (p50 %s)", ms(holes.slowest), ms(holes.scan)), baseline: fmt.Sprintf("%s (p50 %s), nobody on them", ms(alone.slowest), ms(alone.scan)),
+			measured: fmt.Sprintf("%s (p50 %s)", ms(holes.slowest), ms(holes.scan)),
+			baseline: fmt.Sprintf("%s (p50 %s), nobody on them", ms(alone.slowest), ms(alone.scan)),
 			ratio:  times(ratioOf(holes.slowest, alone.slowest)),
 			target: fmt.Sprintf("≤ %s: not waited for (each may take %s)", ms(unnoticed), ms(holes.deadline)), met: holes.slowest <= unnoticed,
 		},
@@ -45,20 +41,15 @@ func measureScan(ctx context.Context, b *bench) ([]row, error) {
 
 type scanResult struct{ connect, each, scan, slowest, deadline time.Duration }
 
-func (b *bench) scanResult(ctx context.Context, others, count string) (scanResult, error) {
-	var s scanResult
-	r, err := goTest(ctx, scanCommand(others, count))
+// scan searches count times, with the given kind of programs on the other ports.
+func scan(ctx context.Context, others, count string) (scanResult, error) {
+	r, err := goBench(ctx, "^BenchmarkScan$/^"+others+"$", "./internal/rpcclient", "-benchtime", count)
 	if err != nil {
-		return s, err
+		return scanResult{}, err
 	}
-	for unit, into := range map[string]*time.Duration{
-		"connect-p50-ns": &s.connect, "connect-each-p50-ns": &s.each, "scan-p50-ns": &s.scan, "scan-max-ns": &s.slowest, "deadline-ns": &s.deadline,
-	} {
-		ns, err := r.get("BenchmarkScan/"+others, unit)
-		if err != nil {
-			return s, err
-		}
-		*into = time.Duration(ns)
-	}
-	return s, nil
+	took := func(unit string) time.Duration { return r.duration("BenchmarkScan/"+others, unit) }
+	return scanResult{
+		connect: took("connect-p50-ns"), each: took("connect-each-p50-ns"), scan: took("scan-p50-ns"), slowest: took("scan-max-ns"),
+		deadline: took("deadline-ns"),
+	}, r.missing
 }

@@ -75,8 +75,9 @@ func lonelyRow(period time.Duration, searching, resting []usage) row {
 		measured: fmt.Sprintf("%s, %.1f searches a minute (%d)", awake(searching), aMinute(searches), searches),
 		baseline: awake(resting) + ", bare path, connected and idle",
 		target:   fmt.Sprintf("≤ %d wake-ups a minute", limit), met: searches > 0 && aMinute(woken) <= limit,
-		note: fmt.Sprintf("Searches and wake-ups are counted from outside, by reading /proc every %s: a wake-up is a run of readings with context switches in between, "+
-			"a search one in which the agent has read as much as the tables of TCP sockets. One search is several context switches, because several threads "+
-			"of the Go runtime take part: so the target is for wake-ups. Those without a search have other reasons, such as an event of the sound server.", tick),
+		note: fmt.Sprintf("Searches and wake-ups are counted from outside, by reading /proc every %s: a wake-up is a run of readings "+
+			"with context switches in between, a search one in which the agent has read as much as the tables of TCP sockets. One search is "+
+			"several context switches, because several threads of the Go runtime take part: so the target is for wake-ups. Those without a "+
+			"search have other reasons, such as an event of the sound server.", tick),
 	}
 }

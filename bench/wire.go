@@ -56,7 +56,8 @@ func within(set func(time.Time) error, what func() error) error {
 }
 
 func webSocketTo(ctx context.Context, address string) (*wire, error) {
-	c, _, err := websocket.DefaultDialer.DialContext(ctx, "ws://"+address+"/?v=1&encoding=json&client_id="+bareID, nil) //nolint:bodyclose // it is not ours to close, says websocket
+	url := "ws://" + address + "/?v=1&encoding=json&client_id=" + bareID
+	c, _, err := websocket.DefaultDialer.DialContext(ctx, url, nil) //nolint:bodyclose // it is not ours to close, says websocket
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +162,8 @@ func httpTo(ctx context.Context, address string) (*wire, error) {
 	}
 	return &wire{Conn: c, send: exchange, prepare: func(payload []byte) []byte {
 		var b bytes.Buffer
-		fmt.Fprintf(&b, "POST /rpc?v=1&client_id=%s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", bareID, address, len(payload))
+		fmt.Fprintf(&b, "POST /rpc?v=1&client_id=%s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n",
+			bareID, address, len(payload))
 		b.Write(payload)
 		return b.Bytes()
 	}}, nil
