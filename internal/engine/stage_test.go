@@ -287,6 +287,7 @@ func (s *stage) settle(restart bool) {
 	for _, a := range s.actors {
 		if a.able() {
 			s.suffers(s.t, a, calm(a))
+			s.unstick(a)
 		}
 	}
 	for range 5 {
@@ -309,6 +310,14 @@ func (s *stage) settle(restart bool) {
 		if l := a.life(); a.profile == fakeserver.Desktop && !l.inherit {
 			require.Equal(s.t, l.waited, a.Stats().Waited, "%s: a request had to wait in line", a.name)
 		}
+	}
+}
+
+// unstick ends the connections on which READY never comes: lifting the fault does not mend them, and the agent waits on one
+// for as long as a frozen client may take. A real client closes them (rule R80).
+func (s *stage) unstick(a *actor) {
+	if st := a.Stats(); a.life().hurt && st.Ready < st.Connections {
+		s.drop(a)
 	}
 }
 
