@@ -74,4 +74,5 @@ func (s *state) follow() {
 		}
 	}
 	s.endLeases(func(l *lease, _ devices.Field) bool { return gone[l] }, "what it was said of has left")
+	s.contradict() // those that waited may have met
 }

@@ -194,6 +194,8 @@ func (s *state) push(p Push) (Pushed, error) {
 		l.hidLeft = p.HIDLeft
 		l.hid = l.hid && !l.hidLeft
 	}
+	s.dirty = true
+	s.contradict()
 	out := Pushed{Units: len(found)}
 	if l.silent {
 		out.Units = 0
@@ -203,10 +205,6 @@ func (s *state) push(p Push) (Pushed, error) {
 	}
 	if len(found) == 0 && p.Serial != "" {
 		out.Others = serials(s.grouping().Units(p.Product, ""))
-	}
-	s.dirty = true
-	if len(l.State) == 0 && l.seq == 0 {
-		s.leases = slices.Delete(s.leases, i, i+1) // one with a number stays for its time: what it overtook may yet come
 	}
 	s.at = p.At
 	s.touch()
@@ -253,7 +251,8 @@ func cloned[K comparable, V any](m map[K]V) map[K]V {
 	return out
 }
 
-// endLeases takes back those flags of leases that have ended. A lease without flags stays only for its number.
+// endLeases takes back those flags of leases that have ended. A lease without flags stays only for its number, and for its time:
+// what it overtook may yet come.
 func (s *state) endLeases(ended func(*lease, devices.Field) bool, why string) {
 	for _, l := range s.leases {
 		last := l.Push
@@ -299,6 +298,22 @@ func says(state map[devices.Field]devices.Tri) string {
 		}
 	}
 	return cmp.Or(strings.Join(parts, ", "), "nothing")
+}
+
+// contradict takes back what an owner said of a flag before another said the contrary of that flag of that unit: it has been overtaken,
+// and is not true again because the newer word ends.
+func (s *state) contradict() {
+	s.endLeases(func(l *lease, f devices.Field) bool {
+		return slices.ContainsFunc(s.leases, func(o *lease) bool {
+			return o.State[f].Known() && o.State[f] != l.State[f] && l.said[f].Before(o.said[f]) && l.meansTheSame(o)
+		})
+	}, "another owner has said the contrary since")
+}
+
+// meansTheSame reports whether both speak of one unit or, while they wait, may come to.
+func (l *lease) meansTheSame(o *lease) bool {
+	waitForOne := l.Unit == "" && (l.Serial == o.Serial || l.Serial == "" || o.Serial == "")
+	return l.Product == o.Product && l.Unit == o.Unit && (l.Unit != "" || waitForOne) && l.several == 0 && o.several == 0
 }
 
 // pushes are those that have a unit.

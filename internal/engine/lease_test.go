@@ -167,23 +167,109 @@ func TestPushIsTakenBackWhileItIsAmbiguous(t *testing.T) {
 	})
 }
 
+// by is a push of another owner.
+func by(owner string, ttl time.Duration, mute devices.Tri) Push {
+	p := suite(ttl, flags{devices.HardwareMute: mute})
+	p.Owner = owner
+	return p
+}
+
 func TestPushesOfSeveralOwners(t *testing.T) {
 	run(t, []string{"audio"}, func(b *bench) {
 		b.see("audio", mic(devices.False))
-		b.push(suite(time.Minute, flags{devices.HardwareMute: devices.True}))
+		b.push(suite(24*time.Hour, flags{devices.HardwareMute: devices.True, devices.NoiseSuppression: devices.True}))
 		time.Sleep(time.Second)
-		other := suite(10*time.Second, flags{devices.HardwareMute: devices.False})
-		other.Owner = "other"
-		b.push(other)
-		require.Equal(t, "other", b.flag(devices.HardwareMute).Origin.Detail, "the later one is believed")
+		b.push(by("third", 24*time.Hour, devices.True))
+		require.Equal(t, "third", b.flag(devices.HardwareMute).Origin.Detail, "the later one is believed")
 		in, r := b.Inputs()
 		considered := r.Explain(in)[mic(devices.False).Key()][devices.HardwareMute]
 		require.Len(t, considered, 3)
-		require.Equal(t, []string{"other", "suite", "mic"}, []string{considered[0].Flag.Origin.Detail, considered[1].Flag.Origin.Detail, considered[2].Flag.Origin.Detail})
+		require.Equal(t, []string{"third", "suite", "mic"}, []string{considered[0].Flag.Origin.Detail, considered[1].Flag.Origin.Detail, considered[2].Flag.Origin.Detail})
 		require.Equal(t, "sources[0]", considered[2].Rule)
+
+		time.Sleep(time.Second)
+		b.push(by("other", 10*time.Second, devices.False))
+		require.Equal(t, "other", b.flag(devices.HardwareMute).Origin.Detail)
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
+		require.Equal(t, "mic", b.flag(devices.HardwareMute).Origin.Detail, "what was said before the contrary does not come back")
+		require.Equal(t, devices.True, b.flag(devices.NoiseSuppression).Value, "of this flag nobody said anything else")
+		require.Len(t, b.View().Leases, 1)
+	})
+}
+
+func TestPushThatAgreesEndsNothing(t *testing.T) {
+	run(t, []string{"audio"}, func(b *bench) {
+		b.see("audio", mic(devices.False))
+		b.push(by("suite", time.Hour, devices.True))
+		time.Sleep(time.Second)
+		b.push(by("other", 10*time.Second, devices.True))
+		b.push(by("silent", 10*time.Second, devices.Unknown))
+		time.Sleep(time.Minute)
+		require.Equal(t, devices.True, b.flag(devices.HardwareMute).Value)
 		require.Equal(t, "suite", b.flag(devices.HardwareMute).Origin.Detail)
+	})
+}
+
+// An owner who repeats what it said, after another said the contrary, says it anew.
+func TestPushIsRepeatedAfterTheContrary(t *testing.T) {
+	run(t, []string{"audio"}, func(b *bench) {
+		b.see("audio", mic(devices.Unknown))
+		b.push(by("suite", time.Hour, devices.False))
+		time.Sleep(time.Second)
+		b.push(by("other", time.Hour, devices.True)) // and crashes
+		time.Sleep(time.Second)
+		b.push(by("suite", time.Minute, devices.False))
+		require.Equal(t, devices.False, b.flag(devices.HardwareMute).Value)
+		time.Sleep(2 * time.Minute)
+		require.False(t, b.flag(devices.HardwareMute).Value.Known(), "neither's word is left")
+		require.Empty(t, b.View().Leases)
+	})
+}
+
+// Both waited; to which headset they belong, and that it is one, is known when it comes.
+func TestPushesThatWaitContradict(t *testing.T) {
+	for name, late := range map[string]bool{"while the newer one waits": false, "when the newer one has ended": true} {
+		t.Run(name, func(t *testing.T) {
+			run(t, []string{"audio"}, func(b *bench) {
+				b.see("audio")
+				b.push(by("suite", time.Hour, devices.True))
+				time.Sleep(time.Second)
+				named := by("other", time.Minute, devices.False)
+				named.Serial = "A1"
+				b.push(named)
+				if late {
+					time.Sleep(2 * time.Minute)
+				}
+				m := mic(devices.Unknown)
+				m.Serial = "A1"
+				b.see("audio", m)
+				want := devices.False
+				if late {
+					want = devices.Unknown
+				}
+				require.Equal(t, want, b.flag(devices.HardwareMute).Value)
+			})
+		})
+	}
+}
+
+// What is said of one headset says nothing of another.
+func TestPushOfAnotherUnitContradictsNothing(t *testing.T) {
+	run(t, []string{"audio"}, func(b *bench) {
+		first, second := mic(devices.Unknown), mic(devices.Unknown)
+		first.Serial = "A1"
+		second.ID, second.Name, second.Container, second.Serial = "mic2", "Mic 2", "usb:1-2", "A2"
+		b.see("audio", first, second)
+		for serial, value := range map[string]devices.Tri{"A1": devices.True, "A2": devices.False} {
+			p := by("owner of "+serial, time.Hour, value)
+			p.Serial = serial
+			b.push(p)
+			time.Sleep(time.Second)
+		}
+		for _, r := range b.View().Snapshot.Devices {
+			require.Equal(t, devices.Of(r.ID == "Mic"), r.Flags[devices.HardwareMute].Value)
+		}
 	})
 }
 

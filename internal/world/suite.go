@@ -125,11 +125,23 @@ func (s *suite) say(h *headset, v devices.Tri) {
 	s.words = slices.DeleteFunc(s.words, func(o word) bool { return o.of == h })
 	s.words = append(s.words, w)
 	units, err := s.desk.engine.Push(p)
+	if err == nil {
+		s.desk.contradict(s, w)
+	}
 	s.desk.note("push by %s of headset %d (%s): %v: %v %v", s.name, h.index, p.Serial, v, units, err)
 }
 
-// vouches reports whether a suite's word that the headset is muted is still in force. It ends with its lease, when the
-// headset leaves or its link is told to be down, and when the machine has slept.
+// contradict takes back what other suites have said of the headset if w says the contrary.
+func (d *desk) contradict(speaker *suite, w word) {
+	for _, s := range d.suites {
+		s.words = slices.DeleteFunc(s.words, func(o word) bool {
+			return s != speaker && o.of == w.of && o.value.Known() && w.value.Known() && o.value != w.value
+		})
+	}
+}
+
+// vouches reports whether a suite's word that the headset is muted is still in force. It ends with its lease, when another
+// suite says the contrary, when the headset leaves or its link is told to be down, and when the machine has slept.
 func (d *desk) vouches(h *headset) bool {
 	linked := len(h.words(d.version).Link) > 0
 	for _, s := range d.suites {
