@@ -3,6 +3,10 @@
 package main
 
 import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+
 	"sidetone/internal/devices"
 	"sidetone/internal/testlab"
 )
@@ -46,4 +50,14 @@ func headsetEndpoints() []devices.Endpoint {
 	speaker := mic
 	speaker.ID, speaker.Name, speaker.Type = "speaker", "Acme Headset 700 Analog Stereo", devices.AudioOutput
 	return []devices.Endpoint{mic, speaker}
+}
+
+// writeEndpoints puts the headset's endpoints into an endpoint file of the folder.
+func writeEndpoints(folder string) (path string, err error) {
+	text, err := json.Marshal(map[string]any{"endpoints": headsetEndpoints()})
+	if err != nil {
+		return "", err
+	}
+	path = filepath.Join(folder, "endpoints.json")
+	return path, os.WriteFile(path, text, 0o600)
 }

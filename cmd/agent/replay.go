@@ -87,7 +87,7 @@ func replaySettings(catalogue string) (engine.Settings, error) {
 }
 
 func defaultSettings(cat *devices.Catalogue) (engine.Settings, error) {
-	return (&app.Settings{Config: config.Default(), Catalogue: cat}).Engine()
+	return app.NewSettings(config.Default(), cat).Engine()
 }
 
 // replay plays a file to its end, and calls seen after each record. Errors name the line.

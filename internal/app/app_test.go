@@ -11,7 +11,6 @@ import (
 	"go.uber.org/goleak"
 
 	"sidetone/examples"
-	"sidetone/internal/brand"
 	"sidetone/internal/config"
 )
 
@@ -27,7 +26,7 @@ func bareSettings(t *testing.T) *Settings {
 	require.Empty(t, problems)
 	c := config.Default()
 	c.Sources, c.RPC.Ports, c.RPC.IPCFolders = config.Sources{}, nil, []string{t.TempDir()}
-	return &Settings{Config: c, Catalogue: cat, Identity: brand.Identity{ID: cat.Vendor.ID, ClientID: cat.Vendor.ClientID}}
+	return NewSettings(c, cat)
 }
 
 // startApp runs an agent in folders of the test's own until the test ends.

@@ -23,6 +23,11 @@ type Settings struct {
 	Identity  brand.Identity     // as far as it is known without a catalogue
 }
 
+// NewSettings are those of an agent for a catalogue that is there already.
+func NewSettings(c *config.Config, cat *devices.Catalogue) *Settings {
+	return &Settings{Config: c, Catalogue: cat, Identity: brand.Identity{ID: cat.Vendor.ID, ClientID: cat.Vendor.ClientID}}
+}
+
 // Load reads settings and, where they name one, the catalogue. An InputError says what is wrong with them.
 func Load(from config.Options, host Host) (*Settings, error) {
 	c, origins, problems := config.Load(from)

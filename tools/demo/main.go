@@ -21,7 +21,6 @@ import (
 	"sidetone/examples"
 	"sidetone/fakeserver"
 	"sidetone/internal/app"
-	"sidetone/internal/brand"
 	"sidetone/internal/config"
 	"sidetone/internal/devices"
 )
@@ -109,7 +108,7 @@ func newAgent(cat *devices.Catalogue, sources config.Sources, folder string, por
 	c.RPC.Ports, c.RPC.IPCFolders, c.RPC.Transports = config.Ports{port}, []string{folder}, []config.Transport{config.TransportWebSocket, config.TransportHTTP}
 	c.RPC.Origin = "https://demo.invalid" // the fake client lets any origin in
 	return app.New(app.Options{
-		Settings: &app.Settings{Config: c, Catalogue: cat, Identity: brand.Identity{ID: cat.Vendor.ID, ClientID: cat.Vendor.ClientID}},
+		Settings: app.NewSettings(c, cat),
 		Host:     app.Host{Getenv: func(string) string { return folder }},
 		Version:  "demo",
 		Log:      slog.New(slog.DiscardHandler),
