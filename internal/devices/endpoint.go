@@ -1,7 +1,10 @@
 package devices
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
+	"errors"
 	"slices"
 	"time"
 )
@@ -116,11 +119,41 @@ func (e Endpoint) facts(yield func(name string, value any)) {
 // Observation is one full reading of a source, or its failure. When Err is set the source's
 // endpoints are unknown, not absent, and Endpoints is ignored.
 type Observation struct {
-	Source    string
-	Endpoints []Endpoint
-	Notes     []string // what the source says beside its endpoints, for people; see platform.Annotator
-	Err       error
-	At        time.Time // when the OS event behind this reading arrived
+	Source    string     `json:"source"`
+	Endpoints []Endpoint `json:"endpoints,omitempty"`
+	Notes     []string   `json:"notes,omitempty"` // what the source says beside its endpoints, for people; see platform.Annotator
+	Err       error      `json:"-"`               // as its text, "error"; then there are no endpoints
+	At        time.Time  `json:"at,omitzero"`     // when the OS event behind this reading arrived
+}
+
+type observationFields Observation // without methods
+
+// recordedObservation is the JSON of an Observation.
+type recordedObservation struct {
+	observationFields
+	Error string `json:"error,omitempty"`
+}
+
+// MarshalJSON writes the observation for a recording.
+func (o Observation) MarshalJSON() ([]byte, error) {
+	r := recordedObservation{observationFields: observationFields(o)}
+	if o.Err != nil {
+		r.Endpoints, r.Error = nil, o.Err.Error()
+	}
+	return json.Marshal(r)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes, and nothing else.
+func (o *Observation) UnmarshalJSON(data []byte) error {
+	var r recordedObservation
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	err := d.Decode(&r)
+	*o = Observation(r.observationFields)
+	if r.Error != "" {
+		o.Err = errors.New(r.Error)
+	}
+	return err
 }
 
 // Carry returns next with the memory of prev: an endpoint that was there keeps its time of

@@ -8,11 +8,11 @@ import (
 
 // Options are the settings of a Resolver that are not the vendor's.
 type Options struct {
-	OS         OS       // whose default id schemes apply
-	AudioID    IDScheme // overrides the OS's default; the catalogue overrides both
-	VideoID    IDScheme
-	IDMaxBytes int     // names that serve as ids are cut to this many bytes of UTF-8, as in the client; 0 = never
-	Fields     []Field // the flags that may be reported; nil = all
+	OS         OS       `json:"os"`                 // whose default id schemes apply
+	AudioID    IDScheme `json:"audio_id,omitempty"` // overrides the OS's default; the catalogue overrides both
+	VideoID    IDScheme `json:"video_id,omitempty"`
+	IDMaxBytes int      `json:"id_max_bytes,omitempty"` // names that serve as ids are cut to this many bytes of UTF-8, as in the client; 0 = never
+	Fields     []Field  `json:"fields,omitempty"`       // the flags that may be reported; nil = all
 }
 
 // Inputs is everything that the reported list depends on.

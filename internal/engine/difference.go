@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -24,7 +25,7 @@ func (d Difference) String() string {
 }
 
 func text(r Record) string {
-	b, err := r.MarshalJSON()
+	b, err := json.Marshal(r)
 	if err != nil {
 		return err.Error()
 	}

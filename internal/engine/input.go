@@ -7,13 +7,13 @@ import (
 
 // Input is one thing that the Engine is told. Exactly one field is set.
 type Input struct {
-	Observe   *devices.Observation
-	HID       *hid.Event
-	Push      *Push
-	Release   string // the holder of pushes without a lease
-	Resumed   *Resumed
-	Configure *Settings
-	Tick      bool // time has passed, and something was due
+	Observe   *devices.Observation `json:"observe,omitempty"`
+	HID       *hid.Event           `json:"hid,omitempty"`
+	Push      *Push                `json:"push,omitempty"`
+	Release   string               `json:"release,omitempty"` // the holder of pushes without a lease
+	Resumed   *Resumed             `json:"resumed,omitempty"`
+	Configure *Settings            `json:"configure,omitempty"`
+	Tick      bool                 `json:"tick,omitempty"` // time has passed, and something was due
 }
 
 // Resumed says that the machine has slept.

@@ -14,16 +14,16 @@ import (
 
 // Push is what the vendor's own software says of a product, for a while.
 type Push struct {
-	Product string
-	Serial  string // which unit; "" = the only one
-	Owner   string // names the software
-	Seq     uint64 // of two pushes of an owner the higher one counts; 0 = the later
-	TTL     time.Duration
-	Holder  string                        // who takes it back by Release, if TTL is 0
-	State   map[devices.Field]devices.Tri // Unknown takes a flag back; what is absent stays as it is
-	At      time.Time                     // when it was said
-	Unit    string                        // in the beginning of a recording: the unit that it was bound to; else ""
-	HIDLeft bool                          // likewise: that unit's HID device has been away since
+	Product string                        `json:"product"`
+	Serial  string                        `json:"serial,omitempty"` // which unit; "" = the only one
+	Owner   string                        `json:"owner"`            // names the software
+	Seq     uint64                        `json:"seq,omitempty"`    // of two pushes of an owner the higher one counts; 0 = the later
+	TTL     time.Duration                 `json:"-"`
+	Holder  string                        `json:"holder,omitempty"`   // who takes it back by Release, if TTL is 0
+	State   map[devices.Field]devices.Tri `json:"state"`              // Unknown takes a flag back; what is absent stays as it is
+	At      time.Time                     `json:"at,omitzero"`        // when it was said
+	Unit    string                        `json:"unit,omitempty"`     // in the beginning of a recording: the unit that it was bound to; else ""
+	HIDLeft bool                          `json:"hid_left,omitempty"` // likewise: that unit's HID device has been away since
 }
 
 // Pushed is what has become of a push.

@@ -19,14 +19,14 @@ const RecordingVersion = 1
 // Record is one line of a recording: what the Engine was told, or what it published. Of all fields
 // beside T one is set. In JSON it is an object of two keys.
 type Record struct {
-	T Span // since the recording began; what was known before comes first and is below zero or zero
+	T Span `json:"t"` // since the recording began; what was known before comes first and is below zero or zero
 
-	Header *Header // the first line
-	Begin  *Begin  // the end of what was known before
+	Header *Header `json:"recording,omitempty"` // the first line
+	Begin  *Begin  `json:"begin,omitempty"`     // the end of what was known before
 	Input
-	List   *List   // a list that was published
-	Client *Client // what has happened with a client; for people
-	End    *End    // the last line; a recording without it was cut off
+	List   *List   `json:"list,omitempty"`   // a list that was published
+	Client *Client `json:"client,omitempty"` // what has happened with a client; for people
+	End    *End    `json:"end,omitempty"`    // the last line; a recording without it was cut off
 }
 
 // Header says what a recording is of.
@@ -81,28 +81,11 @@ func (d *Span) UnmarshalText(text []byte) error {
 	return err
 }
 
-// line is the JSON form of a Record.
-type line struct {
-	T         Span         `json:"t"`
-	Recording *Header      `json:"recording,omitempty"`
-	Begin     *Begin       `json:"begin,omitempty"`
-	Observe   *observation `json:"observe,omitempty"`
-	HID       *hid.Event   `json:"hid,omitempty"`
-	Push      *pushed      `json:"push,omitempty"`
-	Release   string       `json:"release,omitempty"`
-	Resumed   *Resumed     `json:"resumed,omitempty"`
-	Configure *Settings    `json:"configure,omitempty"`
-	Tick      bool         `json:"tick,omitempty"`
-	List      *List        `json:"list,omitempty"`
-	Client    *Client      `json:"client,omitempty"`
-	End       *End         `json:"end,omitempty"`
-}
-
-// kinds counts what the line is.
-func (l line) kinds() (n int) {
+// kinds counts what the record is.
+func (r *Record) kinds() (n int) {
 	for _, is := range []bool{
-		l.Recording != nil, l.Begin != nil, l.Observe != nil, l.HID != nil, l.Push != nil, l.Release != "", l.Resumed != nil,
-		l.Configure != nil, l.Tick, l.List != nil, l.Client != nil, l.End != nil,
+		r.Header != nil, r.Begin != nil, r.Observe != nil, r.HID != nil, r.Push != nil, r.Release != "", r.Resumed != nil,
+		r.Configure != nil, r.Tick, r.List != nil, r.Client != nil, r.End != nil,
 	} {
 		if is {
 			n++
@@ -111,78 +94,16 @@ func (l line) kinds() (n int) {
 	return n
 }
 
-type observation struct {
-	Source    string             `json:"source"`
-	Endpoints []devices.Endpoint `json:"endpoints,omitempty"`
-	Notes     []string           `json:"notes,omitempty"`
-	Error     string             `json:"error,omitempty"`
-	At        time.Time          `json:"at,omitzero"`
-}
-
-type pushed struct {
-	Product string                        `json:"product"`
-	Serial  string                        `json:"serial,omitempty"`
-	Owner   string                        `json:"owner"`
-	Seq     uint64                        `json:"seq,omitempty"`
-	TTL     Span                          `json:"ttl,omitempty"`
-	Holder  string                        `json:"holder,omitempty"`
-	State   map[devices.Field]devices.Tri `json:"state"`
-	At      time.Time                     `json:"at,omitzero"`
-	Unit    string                        `json:"unit,omitempty"`
-	HIDLeft bool                          `json:"hid_left,omitempty"`
-}
-
-type settings struct {
-	Catalogue    *devices.Catalogue `json:"catalogue"`
-	OS           devices.OS         `json:"os"`
-	AudioID      devices.IDScheme   `json:"audio_id,omitempty"`
-	VideoID      devices.IDScheme   `json:"video_id,omitempty"`
-	IDMaxBytes   int                `json:"id_max_bytes,omitempty"`
-	Fields       []devices.Field    `json:"fields,omitempty"`
-	RemovalGrace Span               `json:"removal_grace"`
-	StaleAfter   Span               `json:"stale_after"`
-}
-
-// MarshalJSON returns the line of a recording, without its end.
-func (r Record) MarshalJSON() ([]byte, error) {
-	l := line{
-		T: r.T, Recording: r.Header, Begin: r.Begin, HID: r.HID, Release: r.Release, Resumed: r.Resumed,
-		Configure: r.Configure, Tick: r.Tick, List: r.List, Client: r.Client, End: r.End,
-	}
-	if o := r.Observe; o != nil {
-		l.Observe = &observation{Source: o.Source, Endpoints: o.Endpoints, Notes: o.Notes, At: o.At}
-		if o.Err != nil {
-			l.Observe.Endpoints, l.Observe.Error = nil, o.Err.Error()
-		}
-	}
-	if p := r.Push; p != nil {
-		l.Push = &pushed{p.Product, p.Serial, p.Owner, p.Seq, Span(p.TTL), p.Holder, p.State, p.At, p.Unit, p.HIDLeft}
-	}
-	return json.Marshal(l)
-}
-
 // UnmarshalJSON reads the line of a recording. What it does not know is an error: a replay without
 // it would not be one.
 func (r *Record) UnmarshalJSON(data []byte) error {
-	var l line
-	if err := decode(data, &l); err != nil {
+	type plain Record
+	*r = Record{}
+	if err := decode(data, (*plain)(r)); err != nil {
 		return err
 	}
-	if n := l.kinds(); n != 1 {
+	if n := r.kinds(); n != 1 {
 		return fmt.Errorf("want beside t one of recording, begin, observe, hid, push, release, resumed, configure, tick, list, client and end, not %d of them", n)
-	}
-	*r = Record{
-		T: l.T, Header: l.Recording, Begin: l.Begin, List: l.List, Client: l.Client, End: l.End,
-		Input: Input{HID: l.HID, Release: l.Release, Resumed: l.Resumed, Configure: l.Configure, Tick: l.Tick},
-	}
-	if o := l.Observe; o != nil {
-		r.Observe = &devices.Observation{Source: o.Source, Endpoints: o.Endpoints, Notes: o.Notes, At: o.At}
-		if o.Error != "" {
-			r.Observe.Err = errors.New(o.Error)
-		}
-	}
-	if p := l.Push; p != nil {
-		r.Push = &Push{p.Product, p.Serial, p.Owner, p.Seq, time.Duration(p.TTL), p.Holder, p.State, p.At, p.Unit, p.HIDLeft}
 	}
 	return r.check()
 }
@@ -230,17 +151,45 @@ func decode(data []byte, into any) error {
 	return err
 }
 
+// pushFields and settingsFields are a Push and Settings without the methods below.
+type (
+	pushFields     Push
+	settingsFields struct {
+		Catalogue *devices.Catalogue `json:"catalogue"`
+		devices.Options
+		RemovalGrace Span `json:"removal_grace"`
+		StaleAfter   Span `json:"stale_after"`
+	}
+)
+
+// recordedPush is the JSON of a Push.
+type recordedPush struct {
+	pushFields
+	TTL Span `json:"ttl,omitempty"`
+}
+
+// MarshalJSON writes the length of the lease for people.
+func (p Push) MarshalJSON() ([]byte, error) {
+	return json.Marshal(recordedPush{pushFields(p), Span(p.TTL)})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes, and nothing else.
+func (p *Push) UnmarshalJSON(data []byte) error {
+	var v recordedPush
+	err := decode(data, &v)
+	*p = Push(v.pushFields)
+	p.TTL = time.Duration(v.TTL)
+	return err
+}
+
 // MarshalJSON returns what the settings are made from.
 func (set Settings) MarshalJSON() ([]byte, error) {
-	o := set.Resolver.Options()
-	return json.Marshal(settings{
-		set.Resolver.Catalogue(), o.OS, o.AudioID, o.VideoID, o.IDMaxBytes, o.Fields, Span(set.RemovalGrace), Span(set.StaleAfter),
-	})
+	return json.Marshal(settingsFields{set.Resolver.Catalogue(), set.Resolver.Options(), Span(set.RemovalGrace), Span(set.StaleAfter)})
 }
 
 // UnmarshalJSON makes settings of it.
 func (set *Settings) UnmarshalJSON(data []byte) error {
-	var v settings
+	var v settingsFields
 	if err := decode(data, &v); err != nil {
 		return err
 	}
@@ -250,7 +199,7 @@ func (set *Settings) UnmarshalJSON(data []byte) error {
 	if faults := v.Catalogue.CheckRecorded(); len(faults) > 0 {
 		return errors.New("its catalogue: " + faults[0].Path + ": " + faults[0].Message)
 	}
-	r, err := devices.NewResolver(v.Catalogue, devices.Options{OS: v.OS, AudioID: v.AudioID, VideoID: v.VideoID, IDMaxBytes: v.IDMaxBytes, Fields: v.Fields})
+	r, err := devices.NewResolver(v.Catalogue, v.Options)
 	*set = Settings{Resolver: r, RemovalGrace: time.Duration(v.RemovalGrace), StaleAfter: time.Duration(v.StaleAfter)}
 	return err
 }
