@@ -7,9 +7,24 @@ import (
 
 // evaluate returns the flag of one field for an audio input e, whose sound comes from the
 // hardware inputs behind (itself, when e is hardware). What the vendor's software says comes
-// first, then the catalogue's rules in order; the first that knows decides.
+// first, then the catalogue's rules in order; the first that knows decides. What a failed source
+// has said last gives way to what the device itself says now.
 func (inst *instance) evaluate(f Field, e *Endpoint, behind []*Endpoint) Flag {
 	for c := range inst.consider(f, e, behind) {
+		switch {
+		case !c.Flag.Value.Known():
+		case !c.Flag.Origin.Stale:
+			return c.Flag
+		default:
+			return decides(inst.ranked(f, e, behind))
+		}
+	}
+	return Flag{}
+}
+
+// decides is the first flag that is known.
+func decides(ranked []Considered) Flag {
+	for _, c := range ranked {
 		if c.Flag.Value.Known() {
 			return c.Flag
 		}
@@ -23,7 +38,27 @@ type Considered struct {
 	Flag Flag   `json:"flag"` // unknown: it does not know
 }
 
-// consider yields every possible origin of the flag, best first.
+// ranked are all possible origins of the flag, best first.
+func (inst *instance) ranked(f Field, e *Endpoint, behind []*Endpoint) []Considered {
+	all := slices.Collect(inst.consider(f, e, behind))
+	known := func(c Considered) bool { return c.Flag.Value.Known() }
+	first := slices.IndexFunc(all, known)
+	if first < 0 || !all[first].Flag.Origin.Stale {
+		return all
+	}
+	fresh := slices.IndexFunc(all, func(c Considered) bool { return known(c) && inst.product.statedByDevice(c.Rule) })
+	if fresh > first {
+		c := all[fresh]
+		all = slices.Insert(slices.Delete(all, fresh, fresh+1), first, c)
+	}
+	return all
+}
+
+func (p *product) statedByDevice(rule string) bool {
+	return slices.ContainsFunc(p.sources, func(r sourceRule) bool { return r.at == rule && r.statedByDevice() })
+}
+
+// consider yields every possible origin of the flag, in the order of the catalogue.
 func (inst *instance) consider(f Field, e *Endpoint, behind []*Endpoint) iter.Seq[Considered] {
 	return func(yield func(Considered) bool) {
 		for _, p := range latest(inst.pushes, f) {

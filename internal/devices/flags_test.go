@@ -152,6 +152,43 @@ func TestFlagsOfAFailedSourceAreStale(t *testing.T) {
 	require.Equal(t, Flag{}, unknown)
 }
 
+// What the sound server said before it failed gives way to a state that the headset tells itself, wherever that stands in the catalogue.
+func TestStaleReadingGivesWay(t *testing.T) {
+	no, id := false, Byte(1)
+	level := &HIDReport{ReportID: &id, Value: &ByteValue{Byte: 1}}
+	toggle := &HIDReport{ReportID: &id, Value: &ByteValue{Byte: 1}, Kind: HIDToggle, Anchor: &Anchor{Start: &no}}
+	for name, c := range map[string]struct {
+		stale      bool
+		report     *HIDReport
+		told, want Tri
+		via        string
+	}{
+		"fresh":                            {false, level, False, True, ViaOSEndpointMute},
+		"stale, a level":                   {true, level, False, False, ViaHIDReport},
+		"stale, a level that is not known": {true, level, Unknown, True, ViaOSEndpointMute},
+		"stale, presses that were counted": {true, toggle, False, True, ViaOSEndpointMute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := NewResolver(catalogueOf(Product{ID: "p", Links: []Link{usbLink("0700")}, Sources: []SourceRule{
+				{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true}}},
+				{Field: HardwareMute, SourceKind: SourceKind{HIDReport: c.report}},
+				{Field: HardwareMute, SourceKind: SourceKind{Const: &no}},
+			}}), Options{OS: Linux})
+			require.NoError(t, err)
+			e := usb("mic", AudioInput, "0700")
+			e.Container, e.Mute, e.MuteInHardware, e.Stale = "c", True, true, c.stale
+			in := Inputs{Endpoints: []Endpoint{e}, Readings: []Reading{reading("sources[1]", "c", "", c.told)}}
+			f := r.Resolve(in).Devices[0].Flags[HardwareMute]
+			require.Equal(t, c.want, f.Value)
+			require.Equal(t, c.via, f.Origin.Via)
+			require.Equal(t, c.stale && c.via == ViaOSEndpointMute, f.Origin.Stale)
+			considered := r.Explain(in)[e.Key()][HardwareMute]
+			require.Len(t, considered, 3)
+			require.Equal(t, f, decides(considered), "what is explained is what is reported")
+		})
+	}
+}
+
 func TestSince(t *testing.T) {
 	yes := true
 	sources := []SourceRule{

@@ -134,7 +134,7 @@ func (r *Resolver) Explain(in Inputs) map[Key]map[Field][]Considered {
 			}
 			fields := make(map[Field][]Considered, len(r.opts.Fields))
 			for _, f := range r.opts.Fields {
-				fields[f] = slices.Collect(inst.consider(f, e, inst.behind(e, i >= inst.own)))
+				fields[f] = inst.ranked(f, e, inst.behind(e, i >= inst.own))
 			}
 			out[e.Key()] = fields
 		}

@@ -2,6 +2,7 @@ package devices
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -98,6 +99,24 @@ func (inst *instance) read(at string, k SourceKind, f Field, e *Endpoint, behind
 // linkField stands for the state of the unit's link, which is no flag: of several devices that are
 // one unit, one that is there is enough.
 const linkField Field = ""
+
+// statedByDevice reports whether k is what the device itself says of its state; a toggle, which has an anchor, counts presses.
+func (k SourceKind) statedByDevice() bool {
+	switch {
+	case k.Derive != nil:
+		for _, term := range slices.Concat(k.Derive.Or, k.Derive.And) {
+			if !term.statedByDevice() {
+				return false
+			}
+		}
+		return true
+	case k.HIDUsage != nil:
+		return k.HIDUsage.Anchor == nil
+	case k.HIDReport != nil:
+		return k.HIDReport.Anchor == nil
+	}
+	return k.HIDQuery != nil || k.HIDPP != nil
+}
 
 // Terms yields the sources that d is made of, with their places.
 func (d Derive) Terms(at string) func(yield func(at string, k SourceKind) bool) {
