@@ -113,7 +113,7 @@ func drawClientSteps(g *generator, clients, steps int, set Reporting) []ClientSt
 				list = append(list, s)
 				s.After = g.IntN(100)
 			}
-		case ClientKill: // others may be quick to take its port
+		case ClientKill, ClientStop: // others may be quick to take its port
 			if g.one(2) {
 				list = append(list, s)
 				s = ClientStep{Do: ClientStart, Client: g.IntN(clients)}

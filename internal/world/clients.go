@@ -23,6 +23,8 @@ const (
 	application = "123456789012345678"
 	folder      = "/run/user/1000"
 
+	socketBuffer = 208 << 10 // as of Linux, in bytes
+
 	slowGet    = 600 * time.Millisecond
 	awake      = time.Millisecond      // for what a program does first that goes on
 	backlog    = 50 * time.Millisecond // for what has queued on a link
@@ -84,7 +86,7 @@ type client struct {
 
 func newClients(seed uint64, specs []ClientSpec, set Reporting) *clients {
 	c := &clients{seed: seed, began: time.Now(), pid: 100, set: set, leftOut: make(map[fakeserver.Transport]bool)}
-	c.net = memnet.New(memnet.Options{Delay: c.delay})
+	c.net = memnet.New(memnet.Options{Buffer: socketBuffer, Delay: c.delay})
 	c.agent = c.net.Process(local.Process{PID: 1, UID: myUser, Name: "agent"})
 	c.view = &view{clients: c, sight: set.Sight}
 	for i, spec := range specs {
@@ -216,8 +218,15 @@ func later(ln *memnet.Listener, ms int) {
 	}
 }
 
-// end ends the life of the program, and of those that share its process.
+// end ends the life of the program, and of those that share its process. In order it closes its connections
+// first, then its doors.
 func (k *client) end(kill bool) {
+	if !kill && k.on {
+		k.thaw(false)
+		k.disturbed()
+		k.srv.DropConnections()
+		time.Sleep(k.desk.delay(fmt.Sprint("end of ", k.index), int(time.Since(k.desk.began))))
+	}
 	for _, o := range k.desk.all {
 		if o.on && o.process == k.process {
 			o.thaw(kill)

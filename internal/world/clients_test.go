@@ -22,22 +22,26 @@ type clientScenario struct {
 	Seed      uint64       `json:"seed"`
 	Clients   []ClientSpec `json:"clients"`
 	Reporting Reporting    `json:"reporting"`
+	Long      bool         `json:"long,omitempty"` // the lists are longer than what a client reads ahead
 	Steps     []ClientStep `json:"steps"`
 }
 
 func drawClientScenario(seed uint64) clientScenario {
 	g := &generator{rand.New(rand.NewPCG(seed, 2))}
-	s := clientScenario{Seed: seed, Reporting: drawReporting(g), Clients: drawClients(g)}
+	s := clientScenario{Seed: seed, Reporting: drawReporting(g), Clients: drawClients(g), Long: g.one(6)}
 	s.Steps = drawClientSteps(g, len(s.Clients), pick(g, g.IntN(6), g.IntN(28)), s.Reporting)
 	return s
 }
 
-// mic is the nth list: no two are equal.
-func mic(n int) devices.Snapshot {
-	muted := n%2 == 1
+// list is the nth one: no two are equal.
+func (s clientScenario) list(n int) devices.Snapshot {
+	muted, model := n%2 == 1, fmt.Sprintf("Model %d", n)
+	if s.Long {
+		model += strings.Repeat(".", 64<<10)
+	}
 	return devices.Snapshot{Generation: uint64(n + 1), At: time.Now(), Devices: []devices.Report{{Device: devices.Device{
 		Type: devices.AudioInput, ID: "mic", Vendor: devices.Company{Name: "Acme", URL: "https://acme.example"},
-		Model: devices.Company{Name: fmt.Sprintf("Model %d", n), URL: "https://acme.example"}, Related: []string{}, HardwareMute: &muted,
+		Model: devices.Company{Name: model, URL: "https://acme.example"}, Related: []string{}, HardwareMute: &muted,
 	}}}}
 }
 
@@ -46,13 +50,13 @@ func (s clientScenario) play(t *testing.T) (violations []Violation, story, plot 
 	synctest.Test(t, func(*testing.T) {
 		c := newClients(s.Seed, s.Clients, s.Reporting)
 		n := 0
-		c.publish(mic(n))
+		c.publish(s.list(n))
 		c.startAgent()
 		for i, step := range s.Steps {
 			c.pass(time.Duration(step.After)*time.Millisecond + time.Duration(13+7*i))
 			if step.Do == Publish {
 				n++
-				c.publish(mic(n))
+				c.publish(s.list(n))
 				continue
 			}
 			c.do(step)
