@@ -120,7 +120,7 @@ func TestProofs(t *testing.T) {
 					probing.Transports = []Transport{WebSocket, HTTP}
 				}
 				prober := New(probing)
-				p, err := prober.prove(ctx, prober.newPeer(local.Process{}), location{port: local.Listener{Port: s.Port()}})
+				p, err := prober.prove(ctx, prober.newPeer(local.Process{}), location{port: local.Listener{Port: s.Port()}}, prober.portTransports())
 				require.NoError(t, err)
 				require.Equal(t, c.proof, p.proof)
 				p.close()

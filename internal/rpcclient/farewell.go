@@ -37,7 +37,7 @@ func (c *Client) farewellLink(ctx context.Context, p *peer, tr Transport) (l lin
 	var port *provenPort
 	counts = true
 	if tr != IPC {
-		if port, err = c.prove(ctx, p, p.location); err != nil {
+		if port, err = c.prove(ctx, p, p.location, c.portTransports()); err != nil {
 			return nil, false, err
 		}
 		defer port.close()

@@ -71,7 +71,8 @@ func (c *Client) betterTransport(p *peer, now Transport) Transport {
 	return ""
 }
 
-// prepareLink begins to make a better link to p.
+// prepareLink begins to make a better link to p. No other transport than that one proves the port: the answer to an empty
+// list would cost p the list that it has.
 func (c *Client) prepareLink(p *peer, over Transport) *pendingLink {
 	o := &pendingLink{at: p.location, over: over, leave: make(chan struct{}), done: make(chan struct{})}
 	r := p.attempt
@@ -80,7 +81,7 @@ func (c *Client) prepareLink(p *peer, over Transport) *pendingLink {
 		defer close(o.done)
 		var port *provenPort
 		if over != IPC {
-			if port, o.err = c.prove(r.ctx, p, o.at); o.err != nil {
+			if port, o.err = c.prove(r.ctx, p, o.at, []Transport{over}); o.err != nil {
 				return
 			}
 			defer port.close()
@@ -103,6 +104,7 @@ func (c *Client) handOver(p *peer, now Transport) {
 	}
 	r.upgrade = nil
 	if o.err == nil {
+		c.takeNextLink(p).close() // what newer settings have overtaken
 		c.mu.Lock()
 		p.nextLink = o
 		c.mu.Unlock()

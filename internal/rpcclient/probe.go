@@ -37,10 +37,10 @@ func (p *provenPort) close() {
 	}
 }
 
-// prove finds out whether a client holds the port: by the free proof or, where that is missing, by
-// others. A port's owner that says nothing holds up nobody but itself: who is late with the free
+// prove finds out whether a client holds the port: by the free proof or, where that is missing, over the transports
+// in by. An owner that says nothing holds up nobody but itself: who is late with the free
 // proof is waited for as for any answer, since to ask a client for another one costs it a token.
-func (c *Client) prove(ctx context.Context, p *peer, at location) (*provenPort, error) {
+func (c *Client) prove(ctx context.Context, p *peer, at location, by []Transport) (*provenPort, error) {
 	defer c.whenSlow(p)()
 	t := c.target(at)
 	free := fingerprint(ctx, t, c.opts().AnswerTimeout)
@@ -54,7 +54,7 @@ func (c *Client) prove(ctx context.Context, p *peer, at location) (*provenPort, 
 		return nil, err
 	}
 	refused := fmt.Errorf("%w: %s: %w", errNotClient, t.addr, ErrNotRPC)
-	for _, tr := range c.portTransports() {
+	for _, tr := range by {
 		proof := map[Transport]Proof{WebSocket: ProofReady, HTTP: ProofAnswer}[tr]
 		l, err := c.proveBy(ctx, p, t, proof, free)
 		if err == nil {

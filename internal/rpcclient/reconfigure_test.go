@@ -169,3 +169,41 @@ func TestASocketWaitsForItsTokenWhileHTTPGoesOn(t *testing.T) {
 		require.Len(t, h.Status().Sessions, 1)
 	})
 }
+
+// A client that has no other proof than its answer to an empty list keeps what it has when a better transport is tried.
+func TestATryOfABetterTransportTakesNoListAway(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, NoFingerprint: true})
+		h := v.agent(Options{Transports: []Transport{HTTP}})
+		h.publish(devices.True)
+		pass(time.Minute)
+		require.Equal(t, devices.True, mute(s))
+		h.Reconfigure(v.complete(h, Options{Transports: []Transport{WebSocket, HTTP}}))
+		for range 20 {
+			pass(time.Minute)
+			require.Equal(t, devices.True, mute(s))
+		}
+	})
+}
+
+// New settings come while a list is on its way, twice: the link that the first have made is not left open. The end of the
+// bubble shows it.
+func TestTheNewestSettingsSayWhichLinkIsNext(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Documented, IPCDir: ipcDir})
+		h := v.agent(Options{Tokens: 1000, Transports: []Transport{HTTP}})
+		h.publish(devices.False)
+		pass(time.Minute)
+		require.NoError(t, s.SetFault(fakeserver.Fault{Kind: fakeserver.FaultAnswerLate, Delay: 8 * time.Second, Transport: fakeserver.HTTP}))
+		h.publish(devices.True)
+		pass(time.Second)
+		for _, tr := range []Transport{WebSocket, IPC} {
+			h.Reconfigure(v.complete(h, Options{Tokens: 1000, Transports: []Transport{tr, HTTP}}))
+			pass(time.Second)
+		}
+		require.Equal(t, HTTP, h.session().Transport, "its answer is waited for")
+		pass(20 * time.Second)
+		require.Equal(t, IPC, h.session().Transport)
+		require.Equal(t, map[fakeserver.Transport]int{fakeserver.IPC: 1}, s.Links())
+	})
+}

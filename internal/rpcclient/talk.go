@@ -26,7 +26,7 @@ func (c *Client) tryTransports(ctx context.Context, p *peer, at location, leave 
 			continue
 		}
 		if tr != IPC && port == nil {
-			if port, err = c.prove(ctx, p, at); err != nil {
+			if port, err = c.prove(ctx, p, at, c.portTransports()); err != nil {
 				return false, err // it is not a matter of the transport
 			}
 		}
