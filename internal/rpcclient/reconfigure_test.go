@@ -172,9 +172,9 @@ func TestASocketWaitsForItsTokenWhileHTTPGoesOn(t *testing.T) {
 
 // A client that has no other proof than its answer to an empty list keeps what it has when a better transport is tried.
 func TestATryOfABetterTransportTakesNoListAway(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
+	inVirtualTime(t, func(t *testing.T, v *machine) {
 		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, NoFingerprint: true})
-		h := v.agent(Options{Transports: []Transport{HTTP}})
+		h := v.start(Options{Transports: []Transport{HTTP}})
 		h.publish(devices.True)
 		pass(time.Minute)
 		require.Equal(t, devices.True, mute(s))
@@ -189,9 +189,9 @@ func TestATryOfABetterTransportTakesNoListAway(t *testing.T) {
 // New settings come while a list is on its way, twice: the link that the first have made is not left open. The end of the
 // bubble shows it.
 func TestTheNewestSettingsSayWhichLinkIsNext(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
+	inVirtualTime(t, func(t *testing.T, v *machine) {
 		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Documented, IPCDir: ipcDir})
-		h := v.agent(Options{Tokens: 1000, Transports: []Transport{HTTP}})
+		h := v.start(Options{Tokens: 1000, Transports: []Transport{HTTP}})
 		h.publish(devices.False)
 		pass(time.Minute)
 		require.NoError(t, s.SetFault(fakeserver.Fault{Kind: fakeserver.FaultAnswerLate, Delay: 8 * time.Second, Transport: fakeserver.HTTP}))

@@ -61,6 +61,9 @@ func drawClients(g *generator) []ClientSpec {
 		list = append(list, k)
 	}
 	list[0].Shares = false
+	if g.one(4) { // another user may log in
+		list = append(list, ClientSpec{Profile: fakeserver.Desktop, Foreign: true, NoSocket: g.one(2), Off: true})
+	}
 	return list
 }
 
@@ -113,10 +116,12 @@ func drawClientSteps(g *generator, clients, steps int, set Reporting) []ClientSt
 				list = append(list, s)
 				s.After = g.IntN(100)
 			}
-		case ClientKill, ClientStop: // others may be quick to take its port
+		case ClientKill, ClientStop: // others may be quick to take its port, most of all just after it was told something
 			if g.one(2) {
-				list = append(list, s)
-				s = ClientStep{Do: ClientStart, Client: g.IntN(clients)}
+				told := ClientStep{Do: Publish, After: s.After}
+				s.After = g.IntN(2000)
+				list = append(list, told, s, ClientStep{Do: ClientStart, Client: pick(g, g.IntN(clients), clients-1)})
+				s = ClientStep{Do: Publish, After: g.IntN(8000)}
 			}
 		}
 		if s.Do == ClientFault && g.one(3) { // it has it from its start

@@ -112,6 +112,11 @@ func (c *clients) stopAgent() {
 		if k.works() && k.calmFor(prompt) && !k.linked.IsZero() && time.Since(k.linked) >= prompt {
 			reached = append(reached, left{k, k.list()})
 		}
+		for _, list := range c.history {
+			if k.frozen {
+				k.waiting = append(k.waiting, list, unmuted(list))
+			}
+		}
 	}
 	c.mu.Unlock()
 	c.reporting.stop()

@@ -72,16 +72,17 @@ type client struct {
 	process    *memnet.Process    // of its socket, and of its port but for a relay
 	relay      *memnet.Process
 	on, frozen bool
-	since      time.Time // of its last start
 	calm       time.Time // since when nothing has happened to it that a link feels
 	lateAt     time.Time // when its doors are all open
 	frozenAt   time.Time
 
 	// Guarded by desk.mu.
-	stale  time.Time                     // when it went on after its links had been given up: then it takes what had queued on them
-	linked time.Time                     // since when it takes lists over a socket; zero: it does not
-	holds  int                           // place in history of the list that it has taken last
-	silent map[fakeserver.Transport]bool // since its start a list has gone without an answer
+	stale   time.Time                     // when it went on after its links had been given up: then it takes what had queued on them
+	linked  time.Time                     // since when it takes lists over a socket; zero: it does not
+	holds   int                           // place in history of the list that it has taken last
+	silent  map[fakeserver.Transport]bool // since its start a list has gone without an answer
+	waiting []string                      // what agents that have ended may have sent it while it was frozen
+	thawed  time.Time                     // when it went on
 }
 
 func newClients(seed uint64, specs []ClientSpec, set Reporting) *clients {
@@ -161,11 +162,12 @@ func (k *client) start() {
 // open opens its doors.
 func (k *client) open() {
 	k.disturbed()
-	k.on, k.frozen, k.since = true, false, time.Now()
+	k.on, k.frozen = true, false
 	k.desk.mu.Lock()
 	clear(k.silent)
+	k.waiting = nil
 	k.desk.mu.Unlock()
-	k.lateAt = k.since.Add(time.Duration(max(k.PortLate, k.SocketLate)) * time.Millisecond)
+	k.lateAt = time.Now().Add(time.Duration(max(k.PortLate, k.SocketLate)) * time.Millisecond)
 	var err error
 	if k.srv != nil {
 		at := slices.Index(searched, k.srv.Port()) + 1
@@ -248,6 +250,9 @@ func (k *client) thaw(quietly bool) {
 	for _, o := range k.desk.all {
 		if o.on && o.process == k.process {
 			o.frozen, o.calm = false, time.Now()
+			o.desk.mu.Lock()
+			o.thawed = time.Now()
+			o.desk.mu.Unlock()
 			if time.Since(o.frozenAt) > longFreeze {
 				o.disturbed()
 				o.silenced()
@@ -259,7 +264,11 @@ func (k *client) thaw(quietly bool) {
 	}
 	if !quietly {
 		k.process.Thaw()
-		k.relay.Thaw()
+		for _, o := range k.desk.all {
+			if o.on && o.process == k.process && o.relay != k.process {
+				o.relay.Thaw()
+			}
+		}
 		time.Sleep(awake)
 	}
 }
@@ -301,7 +310,8 @@ func (k *client) takes(p fakeserver.Payload) {
 	case len(p.Devices) == 0 && k.Profile != fakeserver.Flaky && d.newest() != list && p.Transport == fakeserver.HTTP && !k.linked.IsZero() && k.srv.Links()[fakeserver.IPC] > 0:
 		k.violate("wiped", "is served over its socket, and got an empty list over HTTP")
 	case len(p.Devices) == 0 && p.Transport == fakeserver.HTTP: // it may be the question whether this is a client at all
-	case slices.Contains(d.history, list): // else it is of an agent before this one, and was waiting
+	case k.wasWaiting(list): // of an agent before this one
+	case slices.Contains(d.history, list): // else it is of an agent before this one, too
 		place := slices.Index(d.history[max(k.holds, 0):], list)
 		if place < 0 && k.isFarewell(p.Transport, list) {
 			break
@@ -322,6 +332,12 @@ func (k *client) takes(p fakeserver.Payload) {
 // do not allow any more. mu is held.
 func (k *client) isFarewell(over fakeserver.Transport, list string) bool {
 	return k.desk.leftOut[over] && list == unmuted(k.desk.history[max(k.holds, 0)])
+}
+
+// wasWaiting reports whether the list is one that an agent may have sent, or left it with, before that ended, while
+// it was frozen. mu is held.
+func (k *client) wasWaiting(list string) bool {
+	return time.Since(k.thawed) <= backlog && slices.Contains(k.waiting, list)
 }
 
 // canonical is a list in one form, whoever wrote it.
@@ -452,10 +468,10 @@ func (k *client) do(s ClientStep) {
 		for _, o := range k.desk.all {
 			if o.on && o.process == k.process && !o.frozen {
 				o.frozen, o.frozenAt = true, time.Now()
+				o.relay.Freeze()
 			}
 		}
 		k.process.Freeze()
-		k.relay.Freeze()
 	case s.Do == ClientThaws:
 		k.thaw(false)
 	case k.frozen:
