@@ -39,13 +39,4 @@ var clientMutants = []mutant{
 	{"another user's socket is anybody's", []edit{
 		{"internal/rpcclient/attempt.go", "return me != \"\" && p.UID != me", "return me != \"\" && p.UID != me && p.socket.Path == \"\""},
 	}},
-	{"a request in flight to a port that has to make way is cancelled", []edit{
-		{"internal/rpcclient/attempt.go", "\tif !held {\n\t\tp.attempt.cancel(errYielded)", "\tif true || !held {\n\t\tp.attempt.cancel(errYielded)"},
-	}},
-	{"whose a port is is looked up before it is connected to", []edit{
-		{"internal/rpcclient/http.go", "\tconn, err := l.target.connect(ctx)\n", "\tsame := l.target.sameOwner()\n\tconn, err := l.target.connect(ctx)\n"},
-		{"internal/rpcclient/http.go", "\tif !l.target.sameOwner() {\n", "\tif !same {\n"},
-		{"internal/rpcclient/httpconn.go", "\tconn, err := l.target.connect(ctx)\n", "\tsame := l.target.sameOwner()\n\tconn, err := l.target.connect(ctx)\n"},
-		{"internal/rpcclient/httpconn.go", "if err == nil && !l.target.sameOwner() {", "if err == nil && !same {"},
-	}},
 }

@@ -455,6 +455,7 @@ func (k *client) do(s ClientStep) {
 	switch {
 	case s.Do == ClientStart:
 		k.end(false)
+		time.Sleep(awake) // no two things happen at one instant
 		k.start()
 	case !k.on:
 	case s.Do == ClientStop:
@@ -463,6 +464,7 @@ func (k *client) do(s ClientStep) {
 		k.end(true)
 	case s.Do == ClientMoves && !k.Shares:
 		k.end(false)
+		time.Sleep(awake)
 		k.open()
 	case s.Do == ClientFreezes:
 		for _, o := range k.desk.all {
