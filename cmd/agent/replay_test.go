@@ -124,7 +124,7 @@ func TestCatalogueTest(t *testing.T) {
 	require.Equal(t, exitFailed, o.code)
 	require.Empty(t, o.stderr)
 	require.Contains(t, o.stdout, "headset-700-mute.jsonl: ok")
-	require.Contains(t, o.stdout, trace+": 2 differences\nat 0s another list:\n")
+	require.Regexp(t, regexp.QuoteMeta(trace)+`: 2 differences\nat 0s another list:\n  audioinput "Acme Headset 700[^"]*": hardware_mute recorded false, replayed nothing\n`, o.stdout)
 	require.Equal(t, before, read(t, trace))
 
 	isBadInput(t, sidetone(t, nil, "catalogue", "test", acme(t, "schema: 1", "schema: 2")), "acme.yaml:7:9")
@@ -164,6 +164,7 @@ func TestCatalogueTestUpdate(t *testing.T) {
 	o = sidetone(t, nil, "catalogue", "test", "--update", catalogue)
 	require.Equal(t, exitOK, o.code, o.stderr)
 	require.Contains(t, o.stdout, trace+": updated, 2 differences\nat 0s another list:\n")
+	require.Contains(t, o.stdout, `: model recorded {"name":"Acme Headset 700","url":"https://acme.example/headset-700"}, replayed {"name":"Acme Headset 700 \u0026 more",`)
 	require.Equal(t, exitOK, sidetone(t, nil, "catalogue", "test", catalogue).code)
 	changed := read(t, trace)
 	require.Equal(t, others(good), others(changed))

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -11,6 +12,8 @@ import (
 type Difference struct {
 	Recorded *Record `json:"recorded,omitempty"` // absent: the recording has no such list
 	Replayed *Record `json:"replayed,omitempty"` // absent: the replay has none
+
+	Fields []FieldDifference `json:"fields,omitempty"` // what differs, where both are there
 }
 
 func (d Difference) String() string {
@@ -20,7 +23,11 @@ func (d Difference) String() string {
 	case d.Replayed == nil:
 		return fmt.Sprintf("at %v a list that does not come:\n  recorded %s", time.Duration(d.Recorded.T), text(*d.Recorded))
 	default:
-		return fmt.Sprintf("at %v another list:\n  recorded %s\n  replayed %s", time.Duration(d.Recorded.T), text(*d.Recorded), text(*d.Replayed))
+		lines := []string{fmt.Sprintf("at %v another list:", time.Duration(d.Recorded.T))}
+		for _, f := range d.Fields {
+			lines = append(lines, f.String())
+		}
+		return strings.Join(lines, "\n  ")
 	}
 }
 
@@ -59,9 +66,13 @@ func (r Replayed) Differences() []Difference {
 		}
 		// What the last input brings may be missing from a recording that was cut off.
 		cut := r.Cut != "" && d.Recorded == nil && d.Replayed.T >= r.lastInput
-		if !r.Same(p) && !cut {
-			out = append(out, d)
+		if r.Same(p) || cut {
+			continue
 		}
+		if d.Recorded != nil && d.Replayed != nil {
+			d.Fields = fieldsThatDiffer(*d.Recorded, *d.Replayed, r.Exact)
+		}
+		out = append(out, d)
 	}
 	return out
 }

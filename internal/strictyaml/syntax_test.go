@@ -76,7 +76,7 @@ func TestLimits(t *testing.T) {
 	}
 	for name, tc := range map[string]struct{ in, want string }{
 		"size":        {strings.Repeat("#", MaxSize+1), "f:1:1: the file is larger than the limit of 1048576 bytes"},
-		"tokens":      {strings.Repeat("[]", maxTokens/2+1), "f:1:1: the file has more than 200000 words and signs (split it)"},
+		"tokens":      {strings.Repeat("[]", maxTokens/2+1), "f:1:1: the file has more than 200000 words and signs (take out what is not needed)"},
 		"brackets":    {deep("["), `f:1:21: more than 20 levels deep: "["`},
 		"braces":      {deep("{a: "), `f:1:81: more than 20 levels deep: "{"`},
 		"dashes":      {deep("- "), `f:1:41: more than 20 levels deep: "-"`},

@@ -35,7 +35,7 @@ var unsupported = map[token.Type][2]string{
 // whatever is over the limits. lines are the source's.
 func checkTokens(doc *Document, tokens token.Tokens, lines []string) *Problem {
 	if len(tokens) > maxTokens {
-		return doc.syntax(1, 1, "", fmt.Sprintf("the file has more than %d words and signs", maxTokens), "split it")
+		return doc.syntax(1, 1, "", fmt.Sprintf("the file has more than %d words and signs", maxTokens), "take out what is not needed")
 	}
 	c := tokenChecker{lines: lines, blocks: doc.blocks, before: &token.Token{Position: &token.Position{}}}
 	for _, tk := range tokens {
