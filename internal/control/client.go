@@ -33,12 +33,9 @@ var ErrEnded = errors.New("the agent has ended the connection: it has stopped, o
 const (
 	// dialTimeout bounds the opening of a connection.
 	dialTimeout = 3 * time.Second
-	// askTimeout bounds a question whose context has no deadline. The agent takes milliseconds.
+	// askTimeout bounds a question, or a wish, whose context has no deadline. The agent takes milliseconds for
+	// either. Who gives up does not know whether something has been changed.
 	askTimeout = 3 * time.Second
-	// changeTimeout bounds likewise what changes something: who gives up does not know whether it has.
-	changeTimeout = 15 * time.Second
-	// bundleTimeout bounds the fetching of an archive likewise.
-	bundleTimeout = time.Minute
 	// answerTimeout is how long the head of an answer that has no end of its own may take.
 	answerTimeout = 3 * time.Second
 	// partingTimeout is how long the last lines of a recording may take.
@@ -117,10 +114,8 @@ func (c *Client) Metrics(ctx context.Context) ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// Bundle writes a zip archive for support to w. It takes up to a minute.
+// Bundle writes a zip archive for support to w.
 func (c *Client) Bundle(ctx context.Context, w io.Writer) error {
-	ctx, cancel := bounded(ctx, bundleTimeout)
-	defer cancel()
 	return call(ctx, &c.http, http.MethodGet, "/v1/bundle", nil, w)
 }
 
@@ -234,11 +229,7 @@ func put(ctx context.Context, c *http.Client, product string, r PushRequest) (a 
 
 // call sends a request and copies what is answered to into, if there is an answer.
 func call(ctx context.Context, c *http.Client, method, path string, body []byte, into io.Writer) error {
-	limit := changeTimeout
-	if method == http.MethodGet {
-		limit = askTimeout
-	}
-	ctx, cancel := bounded(ctx, limit)
+	ctx, cancel := bounded(ctx)
 	defer cancel()
 	answer, err := send(ctx, c, method, path, body)
 	if err != nil {
@@ -309,11 +300,11 @@ func unreadable(err error) error {
 }
 
 // bounded gives ctx a deadline if it has none.
-func bounded(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	if _, has := ctx.Deadline(); has {
 		return ctx, func() {}
 	}
-	return context.WithTimeout(ctx, limit)
+	return context.WithTimeout(ctx, askTimeout)
 }
 
 // asking is a connection on which an answer may come before the question is sent, as it does

@@ -51,6 +51,9 @@ func (h *Hold) Push(ctx context.Context, product string, r PushRequest) (PushAns
 	if err == nil || errors.As(err, &refused) {
 		return answer, err
 	}
+	if errors.Is(err, ErrSilent) {
+		return answer, tooLate{errors.Join(ErrEnded, err)}
+	}
 	select {
 	case <-h.done:
 		return answer, fmt.Errorf("%w (%w)", ErrEnded, err)
