@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"sidetone/fakeserver"
-	"sidetone/internal/platform/pulse"
+	"sidetone/internal/platform/audio/pulse"
 	"sidetone/internal/signal"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"sidetone/fakeserver"
 	"sidetone/internal/control"
-	"sidetone/internal/platform"
+	"sidetone/internal/platform/ipc"
 	"sidetone/internal/testlab"
 )
 
@@ -74,7 +74,7 @@ func measureFlood(ctx context.Context, b *bench) (rows []row, err error) {
 			target: fmt.Sprintf("%d (≥ %d)", floodRate, minFloodRate), met: strong, excuse: excuse,
 		},
 		{
-			figure:   what + "last push at the client, leases in force",
+			figure: what + "last push at the client, leases in force",
 			measured: fmt.Sprintf("%t, after %s; %d (payloads: %d, %d in the busiest second)",
 				agent.right, ms(agent.late), agent.leases, agent.payloads, agent.busiest),
 			baseline: fmt.Sprintf("payloads: %d, bare server", bare.payloads),
@@ -94,7 +94,7 @@ func measureFlood(ctx context.Context, b *bench) (rows []row, err error) {
 func countLeases(ctx context.Context, c *child) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, stepLimit)
 	defer cancel()
-	client := control.NewClient(func(ctx context.Context) (net.Conn, error) { return platform.DialControl(ctx, c.controlSocket()) })
+	client := control.NewClient(func(ctx context.Context) (net.Conn, error) { return ipc.DialControl(ctx, c.controlSocket()) })
 	status, err := client.Status(ctx)
 	return len(status.Pushes), err
 }

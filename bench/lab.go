@@ -14,7 +14,7 @@ import (
 
 	"sidetone/examples"
 	"sidetone/fakeserver"
-	"sidetone/internal/platform/pulse"
+	"sidetone/internal/platform/audio/pulse"
 	"sidetone/internal/testlab"
 )
 

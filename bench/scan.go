@@ -33,8 +33,8 @@ func measureScan(ctx context.Context, b *bench) ([]row, error) {
 			figure:   "the same with ten ports that accept and never answer, slowest",
 			measured: fmt.Sprintf("%s (p50 %s)", ms(holes.slowest), ms(holes.scan)),
 			baseline: fmt.Sprintf("%s (p50 %s), nobody on them", ms(alone.slowest), ms(alone.scan)),
-			ratio:  times(ratioOf(holes.slowest, alone.slowest)),
-			target: fmt.Sprintf("≤ %s: not waited for (each may take %s)", ms(unnoticed), ms(holes.deadline)), met: holes.slowest <= unnoticed,
+			ratio:    times(ratioOf(holes.slowest, alone.slowest)),
+			target:   fmt.Sprintf("≤ %s: not waited for (each may take %s)", ms(unnoticed), ms(holes.deadline)), met: holes.slowest <= unnoticed,
 		},
 	}, nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/fakeserver"
-	"sidetone/internal/platform/pulse"
+	"sidetone/internal/platform/audio/pulse"
 	"sidetone/internal/rpcclient"
 	"sidetone/internal/testlab"
 )

@@ -13,6 +13,7 @@ import (
 	"sidetone/internal/hid"
 	"sidetone/internal/hid/learn"
 	"sidetone/internal/platform"
+	"sidetone/internal/platform/hidio"
 	"sidetone/internal/signal"
 )
 
@@ -45,7 +46,7 @@ func (r *capture) handle(e hid.Event) {
 		r.attached[e.Node] = true
 		r.names = append(r.names, e.Device.String())
 	case hid.Denied:
-		trouble, locked := strings.CutSuffix(e.Error, platform.HIDPermissionRemedy)
+		trouble, locked := strings.CutSuffix(e.Error, hidio.PermissionRemedy)
 		r.denied[e.Node] = fmt.Sprintf("%s: %s", e.Device, trouble)
 		if locked {
 			r.locked = udevRule(e.Device.VID, e.Device.PID)

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sidetone/internal/hid"
-	"sidetone/internal/platform"
+	"sidetone/internal/platform/hidio"
 	"sidetone/internal/testlab"
 )
 
@@ -48,8 +48,8 @@ func TestLearnReadsNodes(t *testing.T) {
 	require.NoError(t, err)
 
 	heard := make(chan hid.Event, 100)
-	d := newTuition(t, "", "", func(want func(hid.Device) bool, handle func(hid.Event)) (platform.HID, error) {
-		return platform.NewHID(root, want, func(e hid.Event) { handle(e); heard <- e }, slog.New(slog.DiscardHandler))
+	d := newTuition(t, "", "", func(want func(hid.Device) bool, handle func(hid.Event)) (hidio.Source, error) {
+		return hidio.New(root, want, func(e hid.Event) { handle(e); heard <- e }, slog.New(slog.DiscardHandler))
 	})
 	d.send = func(report []byte) {
 		_, err := unix.Write(far, report)

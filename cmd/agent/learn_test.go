@@ -19,7 +19,7 @@ import (
 	"sidetone/internal/devices"
 	"sidetone/internal/hid"
 	"sidetone/internal/hid/learn"
-	"sidetone/internal/platform"
+	"sidetone/internal/platform/hidio"
 )
 
 func recording(name string) string {
@@ -83,7 +83,7 @@ type fakeHID struct {
 	handle func(hid.Event)
 }
 
-func (f *fakeHID) open(want func(hid.Device) bool, handle func(hid.Event)) (platform.HID, error) {
+func (f *fakeHID) open(want func(hid.Device) bool, handle func(hid.Event)) (hidio.Source, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.want, f.handle = want, handle
@@ -195,7 +195,7 @@ func (l *spoken) rest() string {
 	return l.said
 }
 
-type opener = func(want func(hid.Device) bool, handle func(hid.Event)) (platform.HID, error)
+type opener = func(want func(hid.Device) bool, handle func(hid.Event)) (hidio.Source, error)
 
 // tuition begins one whose headset is fake.
 func (f *fakeHID) tuition(t *testing.T, name, save string) *tuition {

@@ -18,7 +18,7 @@ import (
 	"sidetone/fakeserver"
 	"sidetone/internal/config"
 	"sidetone/internal/devices"
-	"sidetone/internal/platform"
+	"sidetone/internal/platform/paths"
 )
 
 // maker is one of the vendors of a user, and their agent.
@@ -304,7 +304,7 @@ func TestIdentityStays(t *testing.T) {
 // TestAddressIsFixed for whoever ships software with a headset: no brand renames it.
 func TestAddressIsFixed(t *testing.T) {
 	folder := privateFolder(t)
-	address, err := platform.ControlAddress(func(string) string { return folder }, "acme")
+	address, err := paths.ControlAddress(func(string) string { return folder }, "acme")
 	require.NoError(t, err)
 	require.Equal(t, folder+"/sidetone/acme/agent.sock", address)
 	cat, problems, err := config.LoadCatalogue("../../examples/acme.yaml")

@@ -16,6 +16,10 @@ import (
 	"sidetone/internal/engine"
 	"sidetone/internal/hid"
 	"sidetone/internal/platform"
+	"sidetone/internal/platform/hidio"
+	"sidetone/internal/platform/ipc"
+	"sidetone/internal/platform/paths"
+	"sidetone/internal/platform/power"
 	"sidetone/internal/signal"
 )
 
@@ -40,10 +44,10 @@ type App struct {
 	started  time.Time
 	sources  []platform.Source
 	kicks    []signal.Signal // one for each source: read it afresh
-	hid      platform.HID    // among the sources; nil: none is read
+	hid      hidio.Source    // among the sources; nil: none is read
 	engine   *engine.Engine
 	report   *reporter
-	lock     *platform.ClientLock     // nil: another agent for the same client id would not be noticed
+	lock     *ipc.ClientLock          // nil: another agent for the same client id would not be noticed
 	listener net.Listener             // nil: there is no local API
 	settings atomic.Pointer[Settings] // in force
 
@@ -151,7 +155,7 @@ func (a *App) reportUntil(ctx context.Context) {
 		wg.Go(func() { platform.Follow(inputs, src, a.kicks[i], a.engine.Observe) })
 	}
 	wg.Go(func() {
-		if err := platform.WatchResume(inputs, a.log, a.resumed); err != nil {
+		if err := power.WatchResume(inputs, a.log, a.resumed); err != nil {
 			a.log.Info("power events", "note", err)
 		}
 	})
@@ -228,15 +232,15 @@ func (a *App) kick() {
 
 // lockClient sees to it that no other agent speaks for the same client id. Whatever else is in the way
 // of that does not keep this one from reporting.
-func (a *App) lockClient() (*platform.ClientLock, error) {
-	folder, err := platform.AgentsFolder(a.opts.Host.Getenv)
+func (a *App) lockClient() (*ipc.ClientLock, error) {
+	folder, err := paths.AgentsFolder(a.opts.Host.Getenv)
 	if err == nil {
-		var lock *platform.ClientLock
-		if lock, err = platform.LockClient(folder, a.opts.Settings.Identity.ClientID); err == nil {
+		var lock *ipc.ClientLock
+		if lock, err = ipc.LockClient(folder, a.opts.Settings.Identity.ClientID); err == nil {
 			return lock, nil
 		}
 	}
-	if errors.As(err, new(*platform.ErrRunning)) {
+	if errors.As(err, new(*ipc.ErrRunning)) {
 		return nil, err
 	}
 	a.log.Warn("another agent for the same client_id would not be noticed, and the two would overwrite each other's list", "reason", err)
@@ -249,11 +253,11 @@ func (a *App) listenControl() (net.Listener, error) {
 	address, err := a.opts.Settings.controlAddress(a.opts.Host)
 	if err == nil {
 		var l net.Listener
-		if l, err = platform.ListenControl(address); err == nil {
+		if l, err = ipc.ListenControl(address); err == nil {
 			return l, nil
 		}
 	}
-	if errors.As(err, new(*platform.ErrRunning)) {
+	if errors.As(err, new(*ipc.ErrRunning)) {
 		return nil, err
 	}
 	a.log.Warn("no local API: 'sidetone status' and pushed states do not work", "reason", err)

@@ -12,7 +12,8 @@ import (
 	"sidetone/internal/config"
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
-	"sidetone/internal/platform"
+	"sidetone/internal/platform/ipc"
+	"sidetone/internal/platform/paths"
 )
 
 // identity says whose agent this is, or is asked. cat is nil where no catalogue says it.
@@ -37,7 +38,7 @@ func (s *Settings) controlAddress(host Host) (string, error) {
 	if s.Config.Control.Socket != "" {
 		return s.Config.Control.Socket, nil
 	}
-	return platform.ControlAddress(host.Getenv, s.Identity.ID)
+	return paths.ControlAddress(host.Getenv, s.Identity.ID)
 }
 
 // FindAgent makes a client of the agent that the settings mean: at the address that they name, of their vendor, else
@@ -50,7 +51,7 @@ func FindAgent(ctx context.Context, c *config.Config, host Host) (*control.Clien
 			return nil, InputError{err}
 		}
 		if who.ID != "" {
-			address, err = platform.ControlAddress(host.Getenv, who.ID)
+			address, err = paths.ControlAddress(host.Getenv, who.ID)
 		} else {
 			address, err = onlyAgent(ctx, host)
 		}
@@ -61,12 +62,12 @@ func FindAgent(ctx context.Context, c *config.Config, host Host) (*control.Clien
 			return control.NewClient(func(context.Context) (net.Conn, error) { return nil, err }), nil
 		}
 	}
-	return control.NewClient(func(ctx context.Context) (net.Conn, error) { return platform.DialControl(ctx, address) }), nil
+	return control.NewClient(func(ctx context.Context) (net.Conn, error) { return ipc.DialControl(ctx, address) }), nil
 }
 
 // onlyAgent finds the address of the one agent that runs. fs.ErrNotExist means that none does.
 func onlyAgent(ctx context.Context, host Host) (string, error) {
-	agents, err := platform.Agents(ctx, host.Getenv)
+	agents, err := ipc.Agents(ctx, host.Getenv)
 	switch {
 	case len(agents) == 1:
 		return agents[0].Address, nil
@@ -79,7 +80,7 @@ func onlyAgent(ctx context.Context, host Host) (string, error) {
 	case err != nil:
 		return "", err
 	}
-	folder, err := platform.AgentsFolder(host.Getenv)
+	folder, err := paths.AgentsFolder(host.Getenv)
 	if err != nil {
 		return "", err
 	}

@@ -12,6 +12,7 @@ import (
 	"sidetone/internal/engine"
 	"sidetone/internal/hid"
 	"sidetone/internal/platform"
+	"sidetone/internal/platform/hidio"
 )
 
 // secondLook is how long Look waits for what a source learns only after its first List, such as
@@ -28,7 +29,7 @@ func Look(ctx context.Context, set *Settings, host Host, log *slog.Logger) ([]co
 	if err != nil {
 		return nil, control.Devices{}, err
 	}
-	sources, err := platform.Sources(set.platform(host), log)
+	sources, err := set.openEndpoints(host, log)
 	if err != nil {
 		return nil, control.Devices{}, err
 	}
@@ -99,7 +100,7 @@ func LookAtHID(ctx context.Context, set *Settings, host Host) []control.HID {
 	rules := hid.NewRules(resolver.Catalogue(), resolver.Options().OS)
 	var mu sync.Mutex
 	tracker := hid.NewTracker(rules)
-	src, err := platform.NewHID(host.HIDRoot, rules.Wants, func(e hid.Event) {
+	src, err := hidio.New(host.HIDRoot, rules.Wants, func(e hid.Event) {
 		mu.Lock()
 		defer mu.Unlock()
 		tracker.Apply(e, time.Now())

@@ -10,7 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"sidetone/internal/config"
-	"sidetone/internal/platform"
+	"sidetone/internal/platform/ipc"
 )
 
 // TestNothingStaysOpen: an agent that cannot start has closed what it had opened by then. Each source has goroutines
@@ -27,7 +27,7 @@ func TestNothingStaysOpen(t *testing.T) {
 		return set
 	}
 	taken := filepath.Join(folder, "taken", "agent.sock")
-	listener, err := platform.ListenControl(taken)
+	listener, err := ipc.ListenControl(taken)
 	require.NoError(t, err)
 	defer listener.Close()
 	gone := filepath.Join(folder, "gone") // below which no relative path can be found
@@ -49,7 +49,7 @@ func TestNothingStaysOpen(t *testing.T) {
 			_, err := New(Options{Settings: set, Host: host, Log: slog.New(slog.DiscardHandler)})
 			require.Error(t, err)
 			goleak.VerifyNone(t, before)
-			lock, err := platform.LockClient(filepath.Join(folder, "sidetone"), set.Identity.ClientID)
+			lock, err := ipc.LockClient(filepath.Join(folder, "sidetone"), set.Identity.ClientID)
 			require.NoError(t, err, "the lock is free again")
 			require.NoError(t, lock.Close())
 		})

@@ -10,7 +10,7 @@ import (
 	"sidetone/internal/config"
 	"sidetone/internal/devices"
 	"sidetone/internal/engine"
-	"sidetone/internal/platform"
+	"sidetone/internal/platform/ipc"
 	"sidetone/internal/rpcclient"
 	"sidetone/internal/strictyaml"
 )
@@ -87,11 +87,6 @@ func (s *Settings) needCatalogue() error {
 	return nil
 }
 
-func (s *Settings) platform(host Host) platform.Options {
-	from := s.Config.Sources
-	return platform.Options{Audio: from.Audio, Camera: from.Camera, Files: from.Files, PulseServer: from.PulseServer, Getenv: host.Getenv}
-}
-
 func (s *Settings) resolver() (*devices.Resolver, error) {
 	cat, report := s.Catalogue, s.Config.Report
 	if cat == nil {
@@ -122,7 +117,7 @@ func (s *Settings) rpc(host Host, log *slog.Logger) rpcclient.Options {
 	return rpcclient.Options{
 		ClientID: s.Catalogue.Vendor.ClientID, Origin: origin,
 		Clients: rpcclient.Which(rpc.Clients), Transports: transports, Ports: rpc.Ports,
-		Local:        platform.NewMachine(s.Config.IPCFolders(runtime.GOOS, host.Getenv), log),
+		Local:        ipc.NewMachine(s.Config.IPCFolders(runtime.GOOS, host.Getenv), log),
 		ProbeTimeout: rpc.ProbeTimeout, AnswerTimeout: rpc.AnswerTimeout, HTTPTimeout: rpc.HTTPTimeout,
 		Tokens: rpc.Tokens, TokenEvery: rpc.TokenEvery, RetryMax: rpc.RetryMax, ResendEvery: rpc.ResendEvery,
 		OnExit: rpcclient.ExitPolicy(rpc.OnExit),

@@ -1,17 +1,66 @@
 package app
 
 import (
+	"errors"
+	"log/slog"
+
 	"sidetone/internal/engine"
 	"sidetone/internal/hid"
 	"sidetone/internal/platform"
+	"sidetone/internal/platform/audio"
+	"sidetone/internal/platform/camera"
+	"sidetone/internal/platform/files"
+	"sidetone/internal/platform/hidio"
 )
+
+// openEndpoints opens the sources of endpoints that the settings name. On an error none is left open.
+func (s *Settings) openEndpoints(host Host, log *slog.Logger) (list []platform.Source, err error) {
+	defer func() {
+		if err != nil {
+			for _, src := range list {
+				_ = src.Close()
+			}
+		}
+	}()
+	from, unsupported := s.Config.Sources, false
+	add := func(src platform.Source, err error) error {
+		switch {
+		case err == nil:
+			list = append(list, src)
+		case errors.Is(err, errors.ErrUnsupported):
+			unsupported = true
+		default:
+			return err
+		}
+		return nil
+	}
+	if from.Camera {
+		if err := add(camera.New("", log)); err != nil {
+			return list, err
+		}
+	}
+	if from.Audio {
+		if err := add(audio.New(audio.Options{Server: from.PulseServer, Getenv: host.Getenv})); err != nil {
+			return list, err
+		}
+	}
+	if unsupported {
+		log.Warn("audio endpoints and cameras are not read on this operating system yet; endpoint files are")
+	}
+	for _, path := range from.Files {
+		if err := add(files.NewEndpoints(path, log)); err != nil {
+			return list, err
+		}
+	}
+	return list, nil
+}
 
 // openSources opens all that the settings name. The Engine, which is made of them, is not needed
 // before they are followed.
 func (a *App) openSources(rules *hid.Rules) error {
 	set, host := a.opts.Settings, a.opts.Host
 	var err error
-	if a.sources, err = platform.Sources(set.platform(host), a.log); err != nil {
+	if a.sources, err = set.openEndpoints(host, a.log); err != nil {
 		return err
 	}
 	if path := set.Config.Push.StateFile; path != "" {
@@ -24,7 +73,7 @@ func (a *App) openSources(rules *hid.Rules) error {
 	if !set.Config.Sources.HID {
 		return nil
 	}
-	src, err := platform.NewHID(host.HIDRoot, rules.Wants, func(e hid.Event) { a.engine.HID(e) }, a.log)
+	src, err := hidio.New(host.HIDRoot, rules.Wants, func(e hid.Event) { a.engine.HID(e) }, a.log)
 	switch {
 	case err == nil:
 		a.hid, a.sources = src, append(a.sources, src)

@@ -12,7 +12,8 @@ import (
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
 	"sidetone/internal/engine"
-	"sidetone/internal/platform"
+	"sidetone/internal/platform/files"
+	"sidetone/internal/platform/power"
 )
 
 // stateFile pushes what a file says: for software that can write files and nothing else. It
@@ -24,7 +25,7 @@ import (
 // The file says all that its writers say. What is no longer in it is taken back at once. A
 // file that cannot be used changes nothing: what it said before ends with its lease.
 type stateFile struct {
-	file *platform.StateFile
+	file *files.StateFile
 	path string
 	log  *slog.Logger
 	push func(engine.Push) (engine.Pushed, error)
@@ -49,11 +50,11 @@ type ahead struct{ written, seen time.Time }
 
 // newStateFile reads the file at path and hands each state in it to push.
 func newStateFile(path string, log *slog.Logger, push func(engine.Push) (engine.Pushed, error)) (*stateFile, error) {
-	file, err := platform.NewStateFile(path, log)
+	file, err := files.NewStateFile(path, log)
 	if err != nil {
 		return nil, err
 	}
-	return &stateFile{file: file, path: path, log: log, push: push, boot: platform.Started}, nil
+	return &stateFile{file: file, path: path, log: log, push: push, boot: power.Started}, nil
 }
 
 // Name is the name of the only such source.

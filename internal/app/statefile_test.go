@@ -20,6 +20,7 @@ import (
 	"sidetone/internal/devices"
 	"sidetone/internal/engine"
 	"sidetone/internal/platform"
+	"sidetone/internal/platform/power"
 	"sidetone/internal/signal"
 	"sidetone/internal/testlab"
 )
@@ -439,5 +440,5 @@ func TestStateFileFromBeforeTheStart(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, pushed, 1)
 	require.Empty(t, f.Notes())
-	require.Greater(t, time.Since(platform.Started()), time.Second)
+	require.Greater(t, time.Since(power.Started()), time.Second)
 }

@@ -1,6 +1,5 @@
-// Package platform is every contact with the OS: the sources of endpoints, power events and
-// the places where files belong. Per-OS code lives in name_GOOS.go beside the file that
-// holds the shared part.
+// Package platform is every contact with the OS. Here is what the subjects below it have in common; per-OS code lives in
+// name_GOOS.go beside the file that holds the shared part.
 package platform
 
 import (
@@ -34,9 +33,9 @@ type Annotator interface {
 	Notes() []string
 }
 
-// A refresher is a Source whose List reads no more than what is known to have changed. After
-// refresh it reads everything.
-type refresher interface{ refresh() }
+// A Refresher is a Source whose List reads no more than what is known to have changed. After
+// Refresh it reads everything.
+type Refresher interface{ Refresh() }
 
 // listTimeout bounds one List: a sound server that hangs must not hang the agent.
 const listTimeout = 5 * time.Second
@@ -59,8 +58,8 @@ func Follow(ctx context.Context, src Source, kick <-chan struct{}, observe func(
 		if !ok {
 			return
 		}
-		if r, can := src.(refresher); can && kicked {
-			r.refresh()
+		if r, can := src.(Refresher); can && kicked {
+			r.Refresh()
 		}
 		at = time.Now()
 	}

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// HIDTree is a folder in which there are HID devices as platform.NewHID reads them: the entries of
+// HIDTree is a folder in which there are HID devices as hidio.New reads them: the entries of
 // sysfs, and nodes that are pipes on which each write is one report. It is for machines that have
 // no such devices; the kernel's own are tested in the virtual machine (tools/vm).
 type HIDTree struct {

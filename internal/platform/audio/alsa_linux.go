@@ -1,0 +1,261 @@
+package audio
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"sidetone/internal/devices"
+	"sidetone/internal/platform/linux"
+)
+
+// An alsaCard reads the controls of one sound card's mixer and hears when they change. It
+// neither writes a control nor opens a stream.
+type alsaCard struct {
+	dev    string
+	file   *os.File
+	kernel func() (linux.Ioctl, func(), error) // the card's ioctl, and what to call after its use
+	reader *linux.Reader
+	plain  atomic.Pointer[map[uint32]bool] // controls that Controls does not show, by number
+}
+
+// openALSA opens the control device of a card ("/dev/snd/controlC0").
+func openALSA(dev string) (*alsaCard, error) {
+	fd, err := unix.Open(dev, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open the sound card's controls %s: %w", dev, err)
+	}
+	// Before the poller gets the descriptor: the kernel's poll of a file that has not
+	// subscribed registers nobody to wake.
+	on := int32(1)
+	if err := linux.IoctlOf(fd)(ctlSubscribe, unsafe.Pointer(&on)); err != nil {
+		unix.Close(fd)
+		return nil, fmt.Errorf("subscribe to the sound card's controls %s: %w", dev, err)
+	}
+	c := &alsaCard{dev: dev, file: os.NewFile(uintptr(fd), dev)}
+	c.kernel = c.duplicate
+	return c, nil
+}
+
+// duplicate returns ioctl on a descriptor of its own, so that Close need not wait for a driver
+// that hangs in one.
+func (c *alsaCard) duplicate() (linux.Ioctl, func(), error) {
+	conn, err := c.file.SyscallConn()
+	if err != nil {
+		return nil, nil, err
+	}
+	own := -1
+	controlErr := conn.Control(func(fd uintptr) { own, err = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0) })
+	if err = errors.Join(controlErr, err); err != nil {
+		return nil, nil, err
+	}
+	return linux.IoctlOf(own), func() { unix.Close(own) }, nil
+}
+
+// mixerValues are what the controls of a card are set to, by name; from the second of a name on
+// ",INDEX" is appended.
+type mixerValues struct {
+	switches map[string]devices.Tri // Unknown: the channels differ, or the device does not tell
+	settings map[string]string      // the item of an enumeration, or a number; absent: unknown
+}
+
+func (v mixerValues) equal(to mixerValues) bool {
+	return maps.Equal(v.switches, to.switches) && maps.Equal(v.settings, to.settings)
+}
+
+// Controls reads every control of the card that can be read, is active, and is a switch, an
+// enumeration or a number, but for volumes. An error means that the card is gone. It takes as long as the driver does, which
+// may hang.
+func (c *alsaCard) Controls() (mixerValues, error) {
+	ioctl, release, err := c.kernel()
+	if err != nil {
+		return mixerValues{}, fmt.Errorf("read the sound card's controls %s: %w", c.dev, err)
+	}
+	defer release()
+	values, plain, err := readControls(ioctl)
+	if err != nil {
+		return mixerValues{}, fmt.Errorf("read the sound card's controls %s: %w", c.dev, err)
+	}
+	c.plain.Store(&plain)
+	return values, nil
+}
+
+// Watch calls notify after each change that Controls may show, and once more when the card
+// has gone away. notify must not block. To be called once at most.
+func (c *alsaCard) Watch(notify func()) {
+	c.reader = linux.StartReader(c.file, c.eventStep(notify), notify)
+}
+
+// Close ends the watching and releases the card.
+func (c *alsaCard) Close() error {
+	if c.reader != nil {
+		return c.reader.Close()
+	}
+	return c.file.Close()
+}
+
+func (c *alsaCard) eventStep(notify func()) func() error {
+	const batch = 64
+	events := make([]ctlEvent, batch)
+	const size = unsafe.Sizeof(ctlEvent{})
+	buf := unsafe.Slice((*byte)(unsafe.Pointer(&events[0])), batch*size)
+	return func() error {
+		n, err := c.file.Read(buf)
+		if err != nil {
+			return fmt.Errorf("read the sound card's events: %w", err)
+		}
+		for _, e := range events[:uintptr(n)/size] {
+			if c.relevant(e) {
+				notify()
+				break
+			}
+		}
+		return nil
+	}
+}
+
+// relevant is false for what Controls does not show: a volume that moves, as it does all the
+// time while an application adjusts the gain.
+func (c *alsaCard) relevant(e ctlEvent) bool {
+	if e.Type != ctlEventElem || e.Mask&^(ctlEventValue|ctlEventTLV) != 0 {
+		return true
+	}
+	plain := c.plain.Load()
+	return e.Mask&ctlEventValue != 0 && (plain == nil || !(*plain)[e.ID.NumID])
+}
+
+// readControls reads a card's controls by name, and the numbers of those that are not shown.
+func readControls(ioctl linux.Ioctl) (values mixerValues, plain map[uint32]bool, err error) {
+	ids, err := listElems(ioctl)
+	if err != nil {
+		return mixerValues{}, nil, err
+	}
+	values, plain = mixerValues{make(map[string]devices.Tri), make(map[string]string)}, make(map[uint32]bool)
+	differ := map[string]bool{} // settings of one name that are not equal
+	for _, id := range ids {
+		info := ctlElemInfo{ID: id}
+		err := ioctl(ctlInfo, unsafe.Pointer(&info))
+		if err == nil && !info.shown() {
+			plain[id.NumID] = true
+			continue
+		}
+		v := ctlElemValue{ID: id}
+		if err == nil {
+			err = ioctl(ctlRead, unsafe.Pointer(&v))
+			if errors.Is(err, unix.ENOENT) {
+				continue // removed since it was listed
+			}
+		} else if !errors.Is(err, unix.ENODEV) {
+			continue // so it was
+		}
+		if errors.Is(err, unix.ENODEV) {
+			return mixerValues{}, nil, fmt.Errorf("the card is gone: %w", err)
+		}
+		name := id.key()
+		if info.Type != ctlTypeBoolean {
+			text := ""
+			if err == nil {
+				text = setting(ioctl, info, v)
+			}
+			if other, twice := values.settings[name]; text == "" || twice && other != text {
+				differ[name] = true
+			}
+			values.settings[name] = text
+			continue
+		}
+		value := devices.Unknown
+		if err == nil {
+			value = allOf(v.Values[:min(int(info.Count), len(v.Values))])
+		}
+		if other, twice := values.switches[name]; twice && other != value {
+			value = devices.Unknown
+		}
+		values.switches[name] = value
+	}
+	maps.DeleteFunc(values.settings, func(name, _ string) bool { return differ[name] })
+	return values, plain, nil
+}
+
+// shown is true for a control that can be read, is active, and may say whether something is on. A
+// volume does not: it moves all the time while a program adjusts the gain.
+func (info ctlElemInfo) shown() bool {
+	if info.Access&ctlAccessRead == 0 || info.Access&ctlAccessInactive != 0 {
+		return false
+	}
+	switch info.Type {
+	case ctlTypeBoolean, ctlTypeEnumerated:
+		return true
+	case ctlTypeInteger:
+		return !strings.HasSuffix(linux.CString(info.ID.Name[:]), "Volume")
+	default:
+		return false
+	}
+}
+
+// setting is the value that all channels of a control have, as a text; "" if they differ.
+func setting(ioctl linux.Ioctl, info ctlElemInfo, v ctlElemValue) string {
+	count := min(int(info.Count), len(v.Values))
+	numbers := slices.Compact(slices.Clone(v.Values[:count]))
+	if info.Type == ctlTypeEnumerated {
+		items := (*[len(v.Values)]uint32)(unsafe.Pointer(&v.Values))
+		chosen := slices.Compact(slices.Clone(items[:count]))
+		if len(chosen) != 1 {
+			return ""
+		}
+		info.Enumerated.Item = chosen[0]
+		if err := ioctl(ctlInfo, unsafe.Pointer(&info)); err != nil {
+			return ""
+		}
+		return linux.CString(info.Enumerated.Name[:])
+	}
+	if len(numbers) != 1 {
+		return ""
+	}
+	return strconv.Itoa(numbers[0])
+}
+
+func (id ctlElemID) key() string {
+	name := linux.CString(id.Name[:])
+	if id.Index > 0 {
+		name = fmt.Sprintf("%s,%d", name, id.Index)
+	}
+	return name
+}
+
+func listElems(ioctl linux.Ioctl) ([]ctlElemID, error) {
+	var ids []ctlElemID
+	page := make([]ctlElemID, 256)
+	for {
+		list := ctlElemList{Offset: uint32(len(ids)), Space: uint32(len(page)), IDs: &page[0]}
+		if err := ioctl(ctlListElems, unsafe.Pointer(&list)); err != nil {
+			return nil, fmt.Errorf("list them: %w", err)
+		}
+		used := min(int(list.Used), len(page))
+		ids = append(ids, page[:used]...)
+		if used == 0 || len(ids) >= int(list.Count) {
+			return ids, nil
+		}
+	}
+}
+
+// allOf is known when all channels agree.
+func allOf(channels []int) devices.Tri {
+	if len(channels) == 0 {
+		return devices.Unknown
+	}
+	first := channels[0] != 0
+	for _, c := range channels {
+		if (c != 0) != first {
+			return devices.Unknown
+		}
+	}
+	return devices.Of(first)
+}

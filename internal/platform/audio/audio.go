@@ -1,0 +1,15 @@
+// Package audio lists the audio endpoints of the operating system, and tells when they or their mute change.
+package audio
+
+// Options say where the sound server is found.
+type Options struct {
+	Server string              // Linux: its address, in the form of $PULSE_SERVER; "": as the environment says
+	Getenv func(string) string // the user's environment; nil: nothing is set
+}
+
+func (o Options) env(name string) string {
+	if o.Getenv == nil {
+		return ""
+	}
+	return o.Getenv(name)
+}

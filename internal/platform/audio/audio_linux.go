@@ -1,0 +1,235 @@
+package audio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"sidetone/internal/devices"
+	"sidetone/internal/platform"
+	"sidetone/internal/platform/audio/pulse"
+	"sidetone/internal/signal"
+)
+
+// platform.Source is the source of audio endpoints on Linux: PulseAudio, or PipeWire through
+// pipewire-pulse. One connection to the sound server tells everything and all changes;
+// miniaudio enumerates beside it, and ALSA tells of switches that the server does not map.
+type source struct {
+	address func() (string, error)
+	cookie  func() []byte // for the sound server; nil: none
+	changed signal.Signal
+	retry   *serverWatch
+	mini    *enumerator
+	mixers  *mixers
+
+	dirt dirt // what has changed since it was last read
+
+	conn    *pulse.Conn // nil while there is no server
+	epoch   uint64      // counts connections
+	server  string      // address of conn
+	last    pulse.Snapshot
+	findUSB usbFinder
+	asked   []string // endpoints known when miniaudio was last asked
+	miniErr error    // what is wrong with miniaudio, for Notes
+}
+
+// New returns the source "audio". The address of the sound server is looked up for every new connection.
+func New(o Options) (platform.Source, error) {
+	a := newSource(o.address)
+	a.cookie = func() []byte { return pulse.LoadCookie(o.env) }
+	return a, nil
+}
+
+// address lets a setting stand in for $PULSE_SERVER; it may be all that $PULSE_SERVER may.
+func (o Options) address() (string, error) {
+	return pulse.Address(func(name string) string {
+		if name == "PULSE_SERVER" && o.Server != "" {
+			return o.Server
+		}
+		return o.env(name)
+	})
+}
+
+func newSource(address func() (string, error)) *source {
+	a := &source{address: address, changed: signal.New(), retry: newServerWatch()}
+	a.mini = newEnumerator(newLister(), func() { a.mark(dirtyMiniaudio, 0) })
+	a.mixers = newMixers(func() { a.mark(dirtyMixer, 0) })
+	return a
+}
+
+// Name is "audio".
+func (a *source) Name() string { return "audio" }
+
+func (a *source) mark(what dirtyBits, source uint32) {
+	a.dirt.add(what, source)
+	a.changed.Notify()
+}
+
+// Refresh has the next List read everything.
+func (a *source) Refresh() { a.dirt.add(dirtyAll, 0) }
+
+// onEvent is called by the connection's reader.
+func (a *source) onEvent(f pulse.Facility, t pulse.EventType, index uint32) {
+	switch {
+	case f == pulse.OnSource && t == pulse.Change:
+		a.mark(dirtySource, index)
+	case f == pulse.OnSink && t == pulse.Change:
+		a.mark(dirtySinks, 0)
+	default:
+		a.mark(dirtyAll, 0)
+	}
+}
+
+// watched are the facilities whose events matter. Clients and streams do not: our own
+// enumeration makes clients come and go.
+var watched = pulse.MaskOf(pulse.OnSource, pulse.OnSink, pulse.OnCard, pulse.OnModule, pulse.OnServer)
+
+// List reads what has changed since the last List, or everything when nothing is known to
+// have changed. Without a server it fails.
+func (a *source) List(ctx context.Context) ([]devices.Endpoint, error) {
+	if err := a.connect(ctx); err != nil {
+		return nil, fmt.Errorf("waiting for the sound server: %w", err)
+	}
+	if err := a.read(ctx); err != nil {
+		a.disconnect()
+		a.retry.failed(a.server)
+		return nil, fmt.Errorf("read from the sound server: %w", err)
+	}
+	a.retry.worked()
+	endpoints := endpointsOf(a.last, a.findUSB)
+	a.mixers.fill(ctx, endpoints)
+	a.enumerate(endpoints)
+	return endpoints, nil
+}
+
+func (a *source) connect(ctx context.Context) error {
+	if a.conn != nil && a.conn.Err() == nil {
+		return nil
+	}
+	a.disconnect()
+	server, err := a.address()
+	if err != nil {
+		a.retry.failed("")
+		return err
+	}
+	a.server = server
+	o := pulse.Options{Name: "sidetone", OnEvent: a.onEvent}
+	if a.cookie != nil {
+		o.Cookie = a.cookie()
+	}
+	conn, err := pulse.Dial(ctx, server, o)
+	if err == nil {
+		if err = conn.Subscribe(ctx, watched); err != nil {
+			_ = conn.Close()
+		}
+	}
+	if err != nil {
+		a.retry.failed(server)
+		return err
+	}
+	a.conn, a.epoch, a.asked = conn, a.epoch+1, nil
+	a.dirt.add(dirtyAll, 0)
+	return nil
+}
+
+func (a *source) disconnect() {
+	if a.conn != nil {
+		_ = a.conn.Close()
+		a.conn = nil
+	}
+}
+
+// platform.read brings a.last up to date. A mute is worth a question about its source alone: on a busy
+// server the whole list takes several times as long.
+func (a *source) read(ctx context.Context) (err error) {
+	what, index := a.dirt.take()
+	switch what &^ (dirtyMixer | dirtyMiniaudio) {
+	case dirtySource:
+		err = a.readSource(ctx, index)
+	case dirtySinks:
+		a.last.Sinks, err = a.conn.Sinks(ctx)
+	case 0:
+		if what == 0 { // nothing is known to have changed: asked to look afresh
+			err = a.readAll(ctx)
+		}
+	default:
+		err = a.readAll(ctx)
+	}
+	return err
+}
+
+func (a *source) readAll(ctx context.Context) (err error) {
+	a.last, err = a.conn.Snapshot(ctx)
+	a.mixers.changed()
+	a.findUSB = rememberUSB("/sys")
+	return err
+}
+
+func (a *source) readSource(ctx context.Context, index uint32) error {
+	i := slices.IndexFunc(a.last.Sources, func(s pulse.Source) bool { return s.Index == index })
+	if i < 0 {
+		return a.readAll(ctx)
+	}
+	source, err := a.conn.Source(ctx, index)
+	if errors.Is(err, pulse.ErrNoEntity) { // it has gone since
+		return a.readAll(ctx)
+	}
+	if err == nil {
+		a.last.Sources[i] = source
+	}
+	return err
+}
+
+// enumerate joins miniaudio's list, and asks for a new one when endpoints came or went.
+func (a *source) enumerate(endpoints []devices.Endpoint) {
+	keys := make([]string, len(endpoints))
+	for i, e := range endpoints {
+		keys[i] = string(e.Type) + e.ID
+	}
+	slices.Sort(keys)
+	if a.asked == nil || !slices.Equal(keys, a.asked) {
+		a.asked = keys
+		a.mini.request(miniaudioRequest{a.server, a.epoch})
+	}
+	var found []listed
+	found, a.miniErr = a.mini.latest()
+	join(endpoints, found)
+}
+
+// Notes tells what is missing from the last List.
+func (a *source) Notes() []string {
+	notes := a.mixers.notes()
+	switch {
+	case errors.Is(a.miniErr, errMiniaudioHangs):
+		notes = append(notes, "miniaudio hangs; the sound server's own list is used alone")
+	case a.miniErr != nil:
+		notes = append(notes, fmt.Sprintf("%v; the sound server's own list is used alone", a.miniErr))
+	}
+	return notes
+}
+
+// Wait returns when an event came, the server went, or a new try is due.
+func (a *source) Wait(ctx context.Context) error {
+	var gone <-chan struct{}
+	if a.conn != nil {
+		gone = a.conn.Done()
+	}
+	select {
+	case <-a.changed:
+	case <-gone:
+	case <-a.retry.due():
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
+// Close ends the connection.
+func (a *source) Close() error {
+	a.disconnect()
+	a.retry.close()
+	a.mini.close()
+	a.mixers.close()
+	return nil
+}

@@ -1,0 +1,261 @@
+package audio
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/devices"
+	"sidetone/internal/platform"
+	"sidetone/internal/platform/audio/pulse"
+	"sidetone/internal/platform/platformtest"
+	"sidetone/internal/signal"
+	"sidetone/internal/testlab"
+)
+
+var acme = testlab.Headset{
+	Name: "acme", Description: "Acme Headset 700", Vendor: "Acme", VID: "1209", PID: "0700", Serial: "A1",
+}
+
+// follower reads a source as the agent does and keeps its last observation.
+type follower struct {
+	t        *testing.T
+	kick     signal.Signal
+	mu       sync.Mutex
+	last     devices.Observation
+	seen     int
+	observed signal.Signal
+}
+
+func watch(t *testing.T, src platform.Source) *follower {
+	t.Helper()
+	f := &follower{t: t, kick: signal.New(), observed: signal.New()}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		platform.Follow(ctx, src, f.kick, f.observe)
+	}()
+	t.Cleanup(func() { cancel(); <-done })
+	return f
+}
+
+func (f *follower) observe(o devices.Observation) {
+	f.mu.Lock()
+	f.last = o
+	f.seen++
+	f.mu.Unlock()
+	f.observed.Notify()
+}
+
+func (f *follower) get() (devices.Observation, int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.last, f.seen
+}
+
+// files.until waits for an observation that fits and returns it.
+func (f *follower) until(what string, fits func(devices.Observation) bool) devices.Observation {
+	f.t.Helper()
+	var last devices.Observation
+	if !testlab.Until(func() <-chan struct{} { return f.observed }, func() bool {
+		o, n := f.get()
+		last = o
+		return n > 0 && fits(o)
+	}) {
+		_, n := f.get()
+		require.FailNow(f.t, "never seen: "+what, "after %d observations: %+v", n, last)
+	}
+	return last
+}
+
+func find(o devices.Observation, t devices.Type, id string) *devices.Endpoint {
+	if o.Err != nil {
+		return nil
+	}
+	i := slices.IndexFunc(o.Endpoints, func(e devices.Endpoint) bool { return e.Type == t && e.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &o.Endpoints[i]
+}
+
+func muted(id string, want devices.Tri) func(devices.Observation) bool {
+	return func(o devices.Observation) bool {
+		e := find(o, devices.AudioInput, id)
+		return e != nil && e.Mute == want
+	}
+}
+
+func audioOf(s *testlab.SoundServer) *source {
+	return newSource(func() (string, error) { return s.Socket(), nil })
+}
+
+func TestAudio(t *testing.T) {
+	testlab.ForEachSound(t, func(t *testing.T, s *testlab.SoundServer) {
+		platformtest.NoLeak(t)
+		ctx := platformtest.Deadline(t)
+		f := watch(t, audioOf(s))
+		f.until("a working server", func(o devices.Observation) bool { return o.Err == nil })
+
+		hs, err := s.PlugHeadset(ctx, acme)
+		require.NoError(t, err)
+		o := f.until("the headset, listed by miniaudio too", func(o devices.Observation) bool {
+			e := find(o, devices.AudioInput, hs.SourceName)
+			return e != nil && find(o, devices.AudioOutput, hs.SinkName) != nil && slices.Contains(e.SeenBy, "miniaudio")
+		})
+		e := find(o, devices.AudioInput, hs.SourceName)
+		require.Equal(t, devices.Endpoint{
+			Source: "audio", ID: hs.SourceName, Type: devices.AudioInput, Name: "Acme Headset 700", Bus: devices.USB,
+			VID: "1209", PID: "0700", Serial: "A1", Master: e.Master, Default: e.Default, Mute: devices.False,
+			SeenBy: []string{"pulse", "miniaudio"},
+		}, *e)
+		for _, e := range o.Endpoints {
+			require.NotContains(t, e.ID, ".monitor")
+		}
+		require.Empty(t, o.Notes)
+
+		for _, mute := range []bool{true, false, true, false} { // PipeWire remembers the last one
+			require.NoError(t, hs.SetMute(ctx, mute))
+			f.until("the mute", muted(hs.SourceName, devices.Of(mute)))
+		}
+		require.NoError(t, hs.Unplug(ctx))
+		f.until("the headset gone", func(o devices.Observation) bool {
+			return o.Err == nil && find(o, devices.AudioInput, hs.SourceName) == nil && find(o, devices.AudioOutput, hs.SinkName) == nil
+		})
+		again, err := s.PlugHeadset(ctx, acme)
+		require.NoError(t, err)
+		f.until("the headset back, unmuted", muted(again.SourceName, devices.False))
+	})
+}
+
+func TestAudioEchoCancel(t *testing.T) {
+	testlab.ForEachSound(t, func(t *testing.T, s *testlab.SoundServer) {
+		ctx := platformtest.Deadline(t)
+		hs, err := s.PlugHeadset(ctx, acme)
+		require.NoError(t, err)
+		f := watch(t, audioOf(s))
+		f.until("the headset", muted(hs.SourceName, devices.False))
+		module, err := s.LoadModule(ctx, "module-echo-cancel", "source_master="+hs.SourceName, "sink_master="+hs.SinkName, "source_name=cleaned", "sink_name=cleaned_out")
+		require.NoError(t, err)
+		o := f.until("the cleaned source", func(o devices.Observation) bool {
+			e := find(o, devices.AudioInput, "cleaned")
+			return e != nil && e.Effects[devices.EchoCancellation].Known()
+		})
+		e := find(o, devices.AudioInput, "cleaned")
+		require.True(t, e.Virtual)
+		require.Equal(t, hs.SourceName, e.Master)
+		require.Equal(t, devices.True, e.Effects[devices.EchoCancellation])
+		require.Equal(t, devices.True, e.Effects[devices.NoiseSuppression])
+		require.False(t, e.MuteInHardware, "a server's filter is no switch in a device")
+		require.NoError(t, s.UnloadModule(ctx, module))
+		f.until("the cleaned source gone", func(o devices.Observation) bool {
+			return o.Err == nil && find(o, devices.AudioInput, "cleaned") == nil
+		})
+	})
+}
+
+func TestAudioDefaultChange(t *testing.T) {
+	testlab.ForEachSound(t, func(t *testing.T, s *testlab.SoundServer) {
+		ctx := platformtest.Deadline(t)
+		first, err := s.PlugHeadset(ctx, acme)
+		require.NoError(t, err)
+		other := acme
+		other.Name, other.Serial = "acme2", "A2"
+		second, err := s.PlugHeadset(ctx, other)
+		require.NoError(t, err)
+		f := watch(t, audioOf(s))
+		for _, id := range []string{first.SourceName, second.SourceName, first.SourceName} {
+			require.NoError(t, s.SetDefaultSource(ctx, id))
+			f.until("default "+id, func(o devices.Observation) bool {
+				e := find(o, devices.AudioInput, id)
+				return e != nil && e.Default
+			})
+		}
+	})
+}
+
+func TestAudioSurvivesItsServer(t *testing.T) {
+	testlab.ForEachSound(t, func(t *testing.T, s *testlab.SoundServer) {
+		ctx := platformtest.Deadline(t)
+		hs, err := s.PlugHeadset(ctx, acme)
+		require.NoError(t, err)
+		f := watch(t, audioOf(s))
+		f.until("the headset", muted(hs.SourceName, devices.False))
+		for _, end := range []func() error{s.Term, s.Kill} {
+			require.NoError(t, end())
+			o := f.until("an error, not an empty list", func(o devices.Observation) bool { return o.Err != nil })
+			require.ErrorContains(t, o.Err, "waiting for the sound server")
+			require.NoError(t, s.Restart(ctx))
+			hs, err = s.PlugHeadset(ctx, acme)
+			require.NoError(t, err)
+			f.until("the headset again", func(o devices.Observation) bool {
+				e := find(o, devices.AudioInput, hs.SourceName)
+				return e != nil && slices.Contains(e.SeenBy, "miniaudio")
+			})
+		}
+	})
+}
+
+func TestAudioWaitsForItsServer(t *testing.T) {
+	s := testlab.SoundForTest(t, testlab.PulseAudio)
+	require.NoError(t, s.Kill())
+	f := watch(t, audioOf(s))
+	f.until("waiting", func(o devices.Observation) bool { return o.Err != nil })
+	ctx := platformtest.Deadline(t)
+	require.NoError(t, s.Restart(ctx))
+	f.until("a working server", func(o devices.Observation) bool { return o.Err == nil })
+}
+
+// TestAudioServerHangs stops the server: what was read stays, reading anew fails in time, and
+// all is well again when the server goes on.
+func TestAudioServerHangs(t *testing.T) {
+	s := testlab.SoundForTest(t, testlab.PulseAudio)
+	ctx := platformtest.Deadline(t)
+	hs, err := s.PlugHeadset(ctx, acme)
+	require.NoError(t, err)
+	f := watch(t, audioOf(s))
+	f.until("the headset", muted(hs.SourceName, devices.False))
+	require.NoError(t, s.Suspend())
+	f.kick <- struct{}{}
+	f.until("a deadline", func(o devices.Observation) bool { return o.Err != nil })
+	require.NoError(t, s.Continue())
+	f.until("the headset again", muted(hs.SourceName, devices.False))
+	require.NoError(t, hs.SetMute(platformtest.Deadline(t), true))
+	f.until("the mute", muted(hs.SourceName, devices.True))
+}
+
+func TestAudioStorm(t *testing.T) {
+	testlab.ForEachSound(t, func(t *testing.T, s *testlab.SoundServer) {
+		ctx := platformtest.Deadline(t)
+		hs, err := s.PlugHeadset(ctx, acme)
+		require.NoError(t, err)
+		f := watch(t, audioOf(s))
+		f.until("the headset", muted(hs.SourceName, devices.False))
+		conn, err := pulse.Dial(ctx, s.Socket(), pulse.Options{Name: "test"})
+		require.NoError(t, err)
+		defer conn.Close()
+		for i := range 500 {
+			require.NoError(t, conn.SetSourceMute(ctx, hs.SourceName, i%2 == 0))
+		}
+		require.NoError(t, conn.SetSourceMute(ctx, hs.SourceName, true))
+		f.until("the last state", muted(hs.SourceName, devices.True))
+	})
+}
+
+func TestAudioOddNames(t *testing.T) {
+	s := testlab.SoundForTest(t, testlab.PulseAudio)
+	ctx := platformtest.Deadline(t)
+	f := watch(t, audioOf(s))
+	_, err := s.LoadModule(ctx, "module-null-sink", "sink_name=odd", "sink_properties='device.description=\"Ünïcode 🎧 \xc3\x28\"'")
+	if err != nil {
+		t.Logf("the server refuses broken UTF-8 itself: %v", err)
+		_, err = s.LoadModule(ctx, "module-null-sink", "sink_name=odd", "sink_properties='device.description=\"Ünïcode 🎧\"'")
+		require.NoError(t, err)
+	}
+	o := f.until("the sink", func(o devices.Observation) bool { return find(o, devices.AudioOutput, "odd") != nil })
+	require.Contains(t, find(o, devices.AudioOutput, "odd").Name, "nïcode 🎧")
+}

@@ -1,0 +1,118 @@
+package audio
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"sidetone/internal/devices"
+)
+
+// miniaudioPatience is how long one enumeration may take before it counts as hanging. It
+// normally takes some milliseconds; a sound server that is stopped blocks it without end.
+const miniaudioPatience = 3 * time.Second
+
+// listed is one endpoint as miniaudio lists it: the same few facts on every OS.
+type listed struct {
+	id       string
+	typ      devices.Type
+	name     string
+	standard bool
+}
+
+// errMiniaudioHangs is the state of an enumeration that has not returned.
+var errMiniaudioHangs = errors.New("miniaudio hangs")
+
+// lister enumerates with miniaudio. It keeps its context between calls and renews it when
+// epoch changes, because a context does not survive its sound server. list may block for ever.
+type lister interface {
+	list(server string, epoch uint64) ([]listed, error)
+	free()
+}
+
+// enumerator runs miniaudio in one goroutine, on request only, and never makes anybody wait:
+// results are fetched when notify has said that they are there. A call that hangs keeps its
+// goroutine until it returns; the enumerator then says so instead of a result.
+type enumerator struct {
+	notify   func()
+	lister   lister
+	requests chan miniaudioRequest
+
+	mu     sync.Mutex
+	result []listed
+	err    error
+}
+
+type miniaudioRequest struct {
+	server string
+	epoch  uint64 // differs for each connection to the sound server
+}
+
+func newEnumerator(l lister, notify func()) *enumerator {
+	e := &enumerator{notify: notify, lister: l, requests: make(chan miniaudioRequest, 1)}
+	go e.work()
+	return e
+}
+
+// request asks for an enumeration. One that is still waiting is replaced.
+func (e *enumerator) request(r miniaudioRequest) {
+	select {
+	case <-e.requests:
+	default:
+	}
+	e.requests <- r
+}
+
+// latest returns the last enumeration.
+func (e *enumerator) latest() ([]listed, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.result, e.err
+}
+
+// close ends the goroutine once the call under way, if any, has returned.
+func (e *enumerator) close() {
+	select {
+	case <-e.requests:
+	default:
+	}
+	close(e.requests)
+}
+
+func (e *enumerator) work() {
+	defer e.lister.free()
+	for r := range e.requests {
+		watch := time.AfterFunc(miniaudioPatience, func() { e.set(nil, errMiniaudioHangs) })
+		result, err := e.lister.list(r.server, r.epoch)
+		watch.Stop()
+		e.set(result, err)
+	}
+}
+
+func (e *enumerator) set(result []listed, err error) {
+	e.mu.Lock()
+	e.result, e.err = result, err
+	e.mu.Unlock()
+	e.notify()
+}
+
+// join marks the endpoints that miniaudio lists too, and takes over its word on the default
+// where the native list has none. An endpoint that only miniaudio lists is one that is coming
+// or going: the native list is read again on its event.
+func join(endpoints []devices.Endpoint, found []listed) {
+	type key struct {
+		t  devices.Type
+		id string
+	}
+	byKey := make(map[key]listed, len(found))
+	for _, l := range found {
+		byKey[key{l.typ, l.id}] = l
+	}
+	for i := range endpoints {
+		e := &endpoints[i]
+		if l, ok := byKey[key{e.Type, e.ID}]; ok {
+			e.SeenBy = append(e.SeenBy, "miniaudio")
+			e.Default = e.Default || l.standard
+		}
+	}
+}

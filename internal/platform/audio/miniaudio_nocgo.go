@@ -1,0 +1,16 @@
+//go:build !cgo
+
+package audio
+
+import "errors"
+
+// newLister returns a lister that says why it cannot list.
+func newLister() lister { return noLister{} }
+
+type noLister struct{}
+
+func (noLister) list(string, uint64) ([]listed, error) {
+	return nil, errors.New("miniaudio is not part of this build (CGO_ENABLED=0)")
+}
+
+func (noLister) free() {}

@@ -1,0 +1,79 @@
+package audio
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"sidetone/internal/devices"
+)
+
+// mixers are the ALSA cards behind the present endpoints: opened when the first endpoint of a
+// card comes, closed when the last one goes, read again when they say so.
+type mixers struct {
+	notify func()
+	open   func(name string) (mixerCard, error)
+	cards  map[string]*mixer // by control device, "controlC1"
+	dirty  bool
+}
+
+// newMixers makes the mixers. notify is called when there is news for fill; it must not block.
+func newMixers(notify func()) *mixers {
+	open := func(name string) (mixerCard, error) { return openALSA(filepath.Join("/dev/snd", name)) }
+	return &mixers{notify: notify, open: open, cards: make(map[string]*mixer)}
+}
+
+// changed makes the next fill have all cards read again.
+func (m *mixers) changed() { m.dirty = true }
+
+// fill puts the controls of its card on each audio input, as they were read last. A card is read
+// beside this: one that is slow delays nothing but its own first reading, for which fill waits.
+func (m *mixers) fill(ctx context.Context, endpoints []devices.Endpoint) {
+	needed := make(map[string]bool)
+	for _, e := range endpoints {
+		if e.Type == devices.AudioInput && e.Mixer != "" {
+			needed[e.Mixer] = true
+		}
+	}
+	for name, c := range m.cards {
+		if !needed[name] && c.release() {
+			delete(m.cards, name)
+		}
+	}
+	for name := range needed {
+		c := m.cards[name]
+		if c == nil {
+			c = newMixer(func() (mixerCard, error) { return m.open(name) }, m.notify)
+			m.cards[name] = c
+		}
+		if c.want() || m.dirty {
+			c.read()
+		}
+	}
+	m.dirty = false
+	for i := range endpoints {
+		if e := &endpoints[i]; e.Type == devices.AudioInput && needed[e.Mixer] {
+			values := m.cards[e.Mixer].latest(ctx)
+			e.Controls, e.Settings = values.switches, values.settings
+		}
+	}
+}
+
+// platform.notes tells which cards' switches are unknown.
+func (m *mixers) notes() []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(m.cards)) {
+		if err := m.cards[name].failed(); err != nil {
+			out = append(out, fmt.Sprintf("the switches of a sound card are unknown: %v", err))
+		}
+	}
+	return out
+}
+
+func (m *mixers) close() {
+	for _, c := range m.cards {
+		c.release()
+	}
+}

@@ -1,0 +1,2 @@
+// Package camera lists the cameras of the operating system.
+package camera

@@ -1,0 +1,167 @@
+package camera
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"sidetone/internal/platform/linux"
+)
+
+// cameraTries are the times after the first failure at which a node that cannot be asked is
+// tried again by itself: at the kernel's "add" udev has not yet set the node's access. Later
+// the node is asked again at each event only.
+var cameraTries = []time.Duration{50 * time.Millisecond, 250 * time.Millisecond, 1250 * time.Millisecond}
+
+// cameraPatience is how long one List waits for drivers that do not answer.
+const cameraPatience = time.Second
+
+// cameraID tells one presence of a node from the next one that gets the same number.
+type cameraID struct {
+	name  string
+	inode uint64
+}
+
+type cameraNode struct {
+	name, sysfs string
+	asking      *cameraQuestion // not nil while the driver is being asked
+	answer      *cameraAnswer   // nil until there is one
+	failing     time.Time       // since when it cannot be asked
+	reported    bool
+}
+
+type cameraQuestion struct {
+	answer chan cameraAnswer // gets one
+	late   atomic.Bool       // ipc.nobody waits any more
+}
+
+type cameraAnswer struct {
+	node videoNode
+	err  error
+}
+
+var videoNodeName = regexp.MustCompile(`^video[0-9]+$`)
+
+func isVideoNode(name string) bool { return videoNodeName.MatchString(name) }
+
+// scan finds the nodes that sysfs lists, with what is remembered of them.
+func (c *cameraSource) scan() ([]*cameraNode, error) {
+	class := filepath.Join(c.sys, "class", "video4linux")
+	entries, err := os.ReadDir(class)
+	if errors.Is(err, fs.ErrNotExist) {
+		_, err = os.Stat(filepath.Dir(class)) // without a class folder this is no sysfs
+	}
+	if err != nil {
+		return nil, err
+	}
+	known := c.nodes
+	c.nodes = make(map[cameraID]*cameraNode)
+	var nodes []*cameraNode
+	for _, e := range entries {
+		sysfs := filepath.Join(class, e.Name())
+		info, err := os.Stat(sysfs)
+		if !isVideoNode(e.Name()) || err != nil { // an entry that leads nowhere is just going
+			continue
+		}
+		id := cameraID{e.Name(), linux.Inode(info)}
+		n := known[id]
+		if n == nil {
+			n = &cameraNode{name: e.Name(), sysfs: sysfs}
+		}
+		c.nodes[id] = n
+		nodes = append(nodes, n)
+	}
+	slices.SortFunc(nodes, func(a, b *cameraNode) int {
+		return cmp.Or(cmp.Compare(len(a.name), len(b.name)), cmp.Compare(a.name, b.name))
+	})
+	return nodes, nil
+}
+
+// ask gives every node an answer. Drivers are asked side by side, so that one that hangs costs
+// the others nothing; its late answer rings.
+func (c *cameraSource) ask(ctx context.Context, nodes []*cameraNode) {
+	ctx, cancel := context.WithTimeout(ctx, cameraPatience)
+	defer cancel()
+	for _, n := range nodes {
+		path := filepath.Join(c.dev, n.name)
+		if n.answer != nil && n.answer.err == nil && linux.Exists(path) || n.asking != nil {
+			continue
+		}
+		q := &cameraQuestion{answer: make(chan cameraAnswer, 1)}
+		n.answer, n.asking = nil, q
+		go func() {
+			node, err := c.query(path)
+			q.answer <- cameraAnswer{node, err}
+			if q.late.Load() {
+				c.changed.Notify()
+			}
+		}()
+	}
+	for _, n := range nodes {
+		n.await(ctx)
+	}
+}
+
+// await takes the answer to a question, or none once ctx ends: then a later List takes it.
+func (n *cameraNode) await(ctx context.Context) {
+	if n.asking == nil {
+		return
+	}
+	select {
+	case answer := <-n.asking.answer:
+		n.answer, n.asking = &answer, nil
+	case <-ctx.Done():
+		n.asking.late.Store(true)
+		select { // the time went to another node; this one may have answered long ago
+		case answer := <-n.asking.answer:
+			n.answer, n.asking = &answer, nil
+		default:
+			n.answer = &cameraAnswer{err: linux.ErrNoAnswer}
+		}
+	}
+	if n.answer.err == nil {
+		n.failing, n.reported = time.Time{}, false
+	}
+}
+
+// leaveOut deals with a node that cannot be asked: it is tried again a few times in silence,
+// then its absence is said.
+func (c *cameraSource) leaveOut(n *cameraNode) {
+	if n.failing.IsZero() {
+		n.failing = time.Now()
+	}
+	failing := time.Since(n.failing)
+	for _, at := range cameraTries {
+		if left := at - failing; left > 0 {
+			if c.retry == 0 || left < c.retry {
+				c.retry = left
+			}
+			return
+		}
+	}
+	path, name := filepath.Join(c.dev, n.name), linux.Attribute(n.sysfs, "name")
+	c.notes = append(c.notes, fmt.Sprintf("%s (%s) is left out: %v; %s", path, name, n.answer.err, cameraRemedy(n.answer.err)))
+	if !n.reported {
+		n.reported = true
+		c.log.Warn("camera left out", "node", path, "name", name, "err", n.answer.err)
+	}
+}
+
+func cameraRemedy(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return "this user needs read access to the node: a session at the machine itself or membership of the node's group"
+	case errors.Is(err, fs.ErrNotExist):
+		return "the node is hidden from this process, as a container does, or was never made"
+	default:
+		return "unplug the camera and plug it in again"
+	}
+}

@@ -1,0 +1,88 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"sidetone/internal/signal"
+)
+
+const (
+	// fileSettle joins the events of one write: a file is truncated before it is filled.
+	fileSettle = 30 * time.Millisecond
+	// fileRetry is how often a file is read whose changes cannot be watched.
+	fileRetry = 30 * time.Second
+)
+
+// fileWatch tells when one file may have changed, appeared, gone or been replaced. Who reads
+// the file calls arm first, so that no change falls between the two.
+type fileWatch struct {
+	what, path string // such as "endpoints file", and its absolute path
+	log        *slog.Logger
+	watch      *PathWatch
+	changed    signal.Signal
+	closed     chan struct{}
+	once       sync.Once
+}
+
+// watchFile makes a fileWatch that hears nothing before arm. what names the file for people.
+func watchFile(what, path string, log *slog.Logger) (*fileWatch, error) {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", what, path, err)
+	}
+	w := &fileWatch{what: what, path: absolute, log: log, changed: signal.New(), closed: make(chan struct{})}
+	if w.watch, err = NewPathWatch([]string{absolute}, true, w.changed.Notify); err != nil {
+		return nil, fmt.Errorf("watch the %s %s: %w", what, path, err)
+	}
+	return w, nil
+}
+
+// Close ends wait and the watching.
+func (w *fileWatch) Close() error {
+	w.once.Do(func() { close(w.closed) })
+	return w.watch.Close()
+}
+
+// wait returns after the file may have changed, or what leads to it; or after retry, where 0
+// means never.
+func (w *fileWatch) wait(ctx context.Context, retry time.Duration) error {
+	notified, err := w.changed.Wait(ctx, retry, w.closed)
+	if notified {
+		return w.settle(ctx)
+	}
+	return err
+}
+
+// settle lets a write end. It waits once, not for silence: a file that is written to all the
+// time is read all the same.
+func (w *fileWatch) settle(ctx context.Context) error {
+	timer := time.NewTimer(fileSettle)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-w.closed:
+		return os.ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	w.changed.Clear()
+	return nil
+}
+
+// arm watches the file and all that leads to it.
+func (w *fileWatch) arm() error {
+	_, errs := w.watch.Arm()
+	return errors.Join(errs...)
+}
+
+// unwatched is the note on a file that arm cannot watch.
+func (w *fileWatch) unwatched(name string, err error) string {
+	return fmt.Sprintf("changes of %s cannot be watched, it is read every %v: %v", name, fileRetry, err)
+}

@@ -1,0 +1,117 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"time"
+
+	"sidetone/internal/platform"
+)
+
+// maxStateFile is how large a state file may be, in bytes: as large as a push over the API.
+const maxStateFile = 1 << 20
+
+// StateFile reads a file into which the vendor's software writes states, and tells when to
+// platform.read it again: after it was written, replaced, removed, or has appeared. Its methods are for
+// one goroutine.
+//
+// What such a file says is believed before anything else, so it must be the user's own word.
+// openState has the rules.
+type StateFile struct {
+	watch     *fileWatch
+	given     string // the path as it was given
+	gate      platform.CallGuard
+	unwatched error         // of the last Read
+	retry     time.Duration // until Read is due without an event; 0 = never
+}
+
+// StateContent is what a state file says.
+type StateContent struct {
+	Data    []byte
+	Written time.Time // modification time; the data is not older
+}
+
+// NewStateFile makes the reader of the state file at path, which need not exist.
+func NewStateFile(path string, log *slog.Logger) (*StateFile, error) {
+	watch, err := watchFile("state file", path, log)
+	if err != nil {
+		return nil, err
+	}
+	return &StateFile{watch: watch, given: path, gate: platform.NewCallGuard()}, nil
+}
+
+// Read returns the whole file. Errors say what to do; fs.ErrNotExist means that there is none.
+func (f *StateFile) Read(ctx context.Context) (StateContent, error) {
+	r, err := platform.CallWithContext(ctx, f.gate, f.read)
+	f.unwatched, f.retry = r.unwatched, 0
+	if f.unwatched != nil || errors.Is(err, context.DeadlineExceeded) {
+		f.retry = fileRetry
+	}
+	if err != nil {
+		return StateContent{}, fmt.Errorf("state file %s: %w", f.given, err)
+	}
+	return r.content, nil
+}
+
+// Wait returns after the file may have changed, or what leads to it.
+func (f *StateFile) Wait(ctx context.Context) error { return f.watch.wait(ctx, f.retry) }
+
+// Notes says that changes go unnoticed, if they do.
+func (f *StateFile) Notes() []string {
+	if f.unwatched == nil {
+		return nil
+	}
+	return []string{f.watch.unwatched(f.given, f.unwatched)}
+}
+
+// Close ends Wait and the watching.
+func (f *StateFile) Close() error { return f.watch.Close() }
+
+type stateReading struct {
+	content   StateContent
+	unwatched error
+}
+
+// platform.read arms the watcher, then reads: a change after that is an event. The time is that from
+// before the data was read, so that data which is written meanwhile never counts for newer
+// than it is.
+func (f *StateFile) read() (stateReading, error) {
+	r := stateReading{unwatched: f.watch.arm()}
+	file, info, err := openState(f.watch.path)
+	if err != nil {
+		return r, err
+	}
+	defer file.Close()
+	r.content.Written = info.ModTime()
+	if info.Size() <= maxStateFile {
+		r.content.Data, err = io.ReadAll(io.LimitReader(file, maxStateFile+1))
+	}
+	switch {
+	case err != nil:
+		return r, err
+	case max(info.Size(), int64(len(r.content.Data))) > maxStateFile:
+		return r, fmt.Errorf("larger than the limit of %d bytes: write the states that hold now and nothing else", maxStateFile)
+	}
+	return r, nil
+}
+
+// regular refuses what is opened but no file.
+func regular(file *os.File) (fs.FileInfo, error) {
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return nil, errors.New("it is a folder: name a file in it")
+	case !info.Mode().IsRegular():
+		return nil, errNoFile
+	}
+	return info, nil
+}
+
+var errNoFile = errors.New("it is a pipe, a socket or a device and not a file: remove it, and have the vendor's software write a file")

@@ -1,0 +1,151 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/platform/platformtest"
+)
+
+// openStates opens path as a state file that is closed, and whose goroutines have ended, at
+// the end.
+func openStates(t *testing.T, path string) *StateFile {
+	t.Helper()
+	platformtest.NoLeak(t)
+	file, err := NewStateFile(path, platformtest.Quiet())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, file.Close()) })
+	return file
+}
+
+// says waits for an event after which the file says want.
+func says(t *testing.T, file *StateFile, want string) StateContent {
+	t.Helper()
+	return untilStates(t, file, want, func(c StateContent, err error) bool { return err == nil && string(c.Data) == want })
+}
+
+func untilStates(t *testing.T, file *StateFile, what string, good func(StateContent, error) bool) StateContent {
+	t.Helper()
+	ctx := platformtest.Deadline(t)
+	for {
+		waitErr := file.Wait(ctx)
+		got, err := file.Read(t.Context())
+		require.NoError(t, waitErr, "no event led to %s; the last reading: %q, %v", what, got.Data, err)
+		if good(got, err) {
+			return got
+		}
+	}
+}
+
+func noStates(_ StateContent, err error) bool { return errors.Is(err, fs.ErrNotExist) }
+
+func save(t *testing.T, path, content string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+}
+
+func TestStateFileChangesAreNoticed(t *testing.T) {
+	for name, change := range map[string]func(t *testing.T, path string){
+		"written in place": func(t *testing.T, path string) { save(t, path, "new") },
+		"renamed into place": func(t *testing.T, path string) {
+			save(t, path+".new", "new")
+			require.NoError(t, os.Rename(path+".new", path))
+		},
+		"removed and made anew": func(t *testing.T, path string) {
+			require.NoError(t, os.Remove(path))
+			save(t, path, "new")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "suite", "states.json")
+			file := openStates(t, path)
+			_, err := file.Read(t.Context())
+			require.ErrorIs(t, err, fs.ErrNotExist)
+			require.ErrorContains(t, err, path)
+			require.NoError(t, os.Mkdir(filepath.Dir(path), 0o700))
+			save(t, path, "old")
+			says(t, file, "old")
+			change(t, path)
+			got := says(t, file, "new")
+			info, err := os.Stat(path)
+			require.NoError(t, err)
+			require.True(t, got.Written.Equal(info.ModTime()))
+
+			then := time.Now().Add(-time.Hour).Truncate(time.Second)
+			require.NoError(t, os.Chtimes(path, then, then))
+			untilStates(t, file, "its new time", func(c StateContent, err error) bool { return err == nil && c.Written.Equal(then) })
+			require.NoError(t, os.Remove(path))
+			untilStates(t, file, "its end", noStates)
+			require.Empty(t, file.Notes())
+			require.Zero(t, file.retry, "nothing runs while nothing happens")
+		})
+	}
+}
+
+// A folder that appears between the look at what there is and the watch makes no event.
+func TestArmHearsWhatCameMeanwhile(t *testing.T) {
+	dir := t.TempDir()
+	file := openStates(t, filepath.Join(dir, "suite", "states.json"))
+	found := stepsTo(file.watch.watch.paths)
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "suite"), 0o700))
+	_, errs := file.watch.watch.follow(found)
+	require.Empty(t, errs)
+	require.NoError(t, file.Wait(platformtest.Deadline(t)))
+	require.NoError(t, file.watch.arm())
+	require.Empty(t, file.watch.changed)
+}
+
+func TestStateFileTooLarge(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "states.json")
+	file := openStates(t, path)
+	save(t, path, strings.Repeat(" ", maxStateFile))
+	got, err := file.Read(t.Context())
+	require.NoError(t, err)
+	require.Len(t, got.Data, maxStateFile)
+
+	require.NoError(t, os.Truncate(path, maxStateFile+1))
+	_, err = file.Read(t.Context())
+	require.ErrorContains(t, err, path+": larger than the limit of 1048576 bytes")
+
+	require.NoError(t, os.Truncate(path, 1<<30))
+	r, err := file.read()
+	require.ErrorContains(t, err, "larger than the limit")
+	require.Nil(t, r.content.Data, "nothing is read of what is known to be too large")
+}
+
+func TestStateFileThatHangs(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "states.json")
+	file := openStates(t, path)
+	file.gate <- struct{}{} // as if an earlier reading had not returned
+	ctx, cancel := context.WithDeadline(t.Context(), time.Now())
+	defer cancel()
+	_, err := file.Read(ctx)
+	require.ErrorContains(t, err, "an earlier call has not returned")
+	require.Equal(t, fileRetry, file.retry, "no event tells that it is over")
+	<-file.gate
+	_, err = file.Read(t.Context())
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	require.Zero(t, file.retry)
+}
+
+func TestStateFileThatCannotBeWatched(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "states.json")
+	save(t, path, "[]")
+	file, err := NewStateFile(path, platformtest.Quiet())
+	require.NoError(t, err)
+	require.NoError(t, file.Close())
+	_, err = file.Read(t.Context())
+	require.NoError(t, err)
+	require.Len(t, file.Notes(), 1)
+	require.Contains(t, file.Notes()[0], "changes of "+path+" cannot be watched, it is read every 30s: ")
+	require.Equal(t, fileRetry, file.retry)
+	require.ErrorIs(t, file.Wait(t.Context()), os.ErrClosed)
+}

@@ -1,0 +1,66 @@
+//go:build linux || darwin
+
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// openState opens a state file for reading if nobody but this user and root can have written
+// it. The rules:
+//
+//   - The file itself is no link. Whoever may make a link in the folder could otherwise have
+//     any file of the user taken for states. Links among the folders on the way are the
+//     user's own affair.
+//   - It is a regular file, as the opened file says and not its name. Opening never waits, as
+//     it would at a pipe that nobody writes to.
+//   - It belongs to this user or to root, and neither its group nor others may write to it.
+//   - Others may not write to its folder, unless it has the sticky bit as /tmp has: they could
+//     remove the file, and with it a mute, or rename another one into its place.
+func openState(path string) (*os.File, fs.FileInfo, error) {
+	folder, err := os.Stat(filepath.Dir(path))
+	if err != nil {
+		return nil, nil, Cause(err)
+	}
+	if mode := folder.Mode(); mode&0o002 != 0 && mode&fs.ModeSticky == 0 {
+		return nil, nil, fmt.Errorf("everybody may write to its folder: forbid it (chmod o-w %s)", filepath.Dir(path))
+	}
+	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	switch {
+	case errors.Is(err, unix.ELOOP):
+		return nil, nil, errors.New("it is a link: name the file that it leads to")
+	case errors.Is(err, unix.ENXIO), errors.Is(err, unix.EOPNOTSUPP):
+		return nil, nil, errNoFile // a socket
+	case errors.Is(err, fs.ErrPermission):
+		return nil, nil, fmt.Errorf("%w: let this user read it", Cause(err))
+	case err != nil:
+		return nil, nil, Cause(err)
+	}
+	info, err := ownWord(path, file)
+	if err != nil {
+		file.Close()
+		return nil, nil, err
+	}
+	return file, info, nil
+}
+
+// ownWord refuses an opened file that another user can have written.
+func ownWord(path string, file *os.File) (fs.FileInfo, error) {
+	info, err := regular(file)
+	if err != nil {
+		return nil, err
+	}
+	if owner := OwnerOf(info); owner != os.Geteuid() && owner != 0 {
+		return nil, fmt.Errorf("it belongs to another user (uid %d): have the vendor's software write it as the user who runs Sidetone", owner)
+	}
+	if info.Mode()&0o022 != 0 {
+		return nil, fmt.Errorf("others than its owner may write to it (mode %04o): forbid it (chmod go-w %s)", info.Mode().Perm(), path)
+	}
+	return info, nil
+}

@@ -1,0 +1,31 @@
+// Package hidio opens HID devices, reads what they send and sends what they are asked.
+package hidio
+
+import (
+	"sidetone/internal/hid"
+	"sidetone/internal/platform"
+)
+
+// Source is the source "hid". It lists no endpoints: it opens the Source devices that are wanted, for
+// reading only and beside whoever else reads them, and hands on what happens to them. What it
+// may not open is in its notes. While nothing happens it costs nothing.
+//
+// Its callback gets the events of one device one after another and in their order, those of
+// several devices side by side. It may take its time, but meanwhile that device is not read, and
+// List and Close wait for it: it must return when the program ends, and not call List or Close.
+type Source interface {
+	platform.Source
+	platform.Annotator
+	// Want sets another rule for which devices to open, from the next List on, and makes one
+	// due: what is no longer wanted is then Gone, and what is newly wanted Attached or Denied.
+	// It does not block.
+	Want(want func(hid.Device) bool)
+	// Send queues a request for its device, and drops it if that one is not attached. It does
+	// not block, and r's bytes must not be changed any more. What cannot be done is answered
+	// with an Error, output reports too; of a flood of requests some are dropped unanswered.
+	Send(r hid.Request)
+}
+
+// PermissionRemedy ends the Error of a hid.Denied event if this user may not read the
+// device. It speaks to somebody who has a catalogue.
+const PermissionRemedy = ": install the udev rule ('sidetone catalogue udev FILE' prints it) and plug the device in again"

@@ -1,0 +1,106 @@
+package ipc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+	"github.com/gofrs/flock"
+)
+
+const (
+	lockSuffix   = ".lock"
+	clientsLocks = "clients" // the folder of the locks, among those of the vendors
+)
+
+// A ClientLock is the right to speak for one client id. Whoever has it is the only agent of this user that sends lists
+// for it, wherever its local API is: a client keeps one list for each id, so two agents would
+// take turns to overwrite each other's.
+//
+// Ids of devices are one map in the client, over all vendors: an agent whose list leaves out a
+// device takes away what another has sent for the same id. So the agents tell each other by these
+// files when that may have happened.
+type ClientLock struct {
+	lock *flock.Flock
+	path string
+}
+
+// LockClient takes the lock in the folder of all agents (see paths.AgentsFolder), which is made if it is missing.
+// *ErrRunning means that another agent has it. The operating system takes it back when the process
+// ends; the file stays.
+func LockClient(folder, clientID string) (*ClientLock, error) {
+	name, err := lockName(clientID)
+	if err != nil {
+		return nil, err
+	}
+	clients := filepath.Join(folder, clientsLocks)
+	for _, f := range []string{folder, clients} {
+		if err := privateFolder(f); err != nil {
+			return nil, err
+		}
+	}
+	path := filepath.Join(clients, name)
+	lock, err := lockAgent(path, lockFlags)
+	if running, ok := errors.AsType[*ErrRunning](err); ok {
+		running.ClientID = clientID
+	}
+	if err != nil {
+		return nil, err
+	}
+	writePID(lock)
+	return &ClientLock{lock, path}, nil
+}
+
+// Announce tells the other agents that devices which they report, too, may have left the client
+// with a list of this one.
+func (l *ClientLock) Announce() {
+	now := time.Now()
+	_ = os.Chtimes(l.path, now, now) // without it they send again when they have news
+}
+
+// Close announces the end and gives the lock back.
+func (l *ClientLock) Close() error {
+	l.Announce()
+	return l.lock.Unlock()
+}
+
+// Watch calls notify when it has begun to watch, and then whenever another agent announces
+// something, until ctx ends; then it returns nil. notify must not block. An error says what cannot
+// be watched. Whoever tidies up removes a lock file that is held as any other: the log has it.
+func (l *ClientLock) Watch(ctx context.Context, log *slog.Logger, notify func()) error {
+	watcher, err := fsnotify.NewWatcher()
+	if err == nil {
+		defer watcher.Close()
+		err = watcher.Add(filepath.Dir(l.path))
+	}
+	if err != nil {
+		if limit := watchLimit(err); limit != nil {
+			err = limit
+		}
+		return fmt.Errorf("watch for other agents: %w", err)
+	}
+	notify()
+	for {
+		select {
+		case event := <-watcher.Events:
+			if event.Name == l.path && (event.Has(fsnotify.Remove) || event.Has(fsnotify.Rename)) {
+				log.Warn("the lock file was removed: another agent for the same client_id would not be noticed, and the two would overwrite each other's list",
+					"file", l.path, "remedy", "restart the agent")
+			}
+			if event.Has(announced) && event.Name != l.path && strings.HasSuffix(event.Name, lockSuffix) {
+				notify()
+			}
+		case err := <-watcher.Errors:
+			log.Debug("other agents: events may have been lost", "err", err)
+			notify()
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}

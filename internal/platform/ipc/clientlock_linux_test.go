@@ -1,0 +1,169 @@
+package ipc
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"sidetone/internal/platform/paths"
+	"sidetone/internal/platform/platformtest"
+)
+
+const snowflake = "123456789012345678"
+
+func TestLockClient(t *testing.T) {
+	platformtest.NoLeak(t)
+	folder := filepath.Join(platformtest.ShortDir(t), "sidetone")
+	lock, err := LockClient(folder, snowflake)
+	require.NoError(t, err)
+	for _, private := range []string{folder, filepath.Join(folder, "clients")} {
+		info, err := os.Stat(private)
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o700), info.Mode().Perm(), private)
+	}
+
+	_, err = LockClient(folder, snowflake)
+	var running *ErrRunning
+	require.ErrorAs(t, err, &running)
+	require.Equal(t, os.Getpid(), running.PID)
+	require.Equal(t, fmt.Sprintf("another agent (process %d) of this user runs already for client_id %s and holds %s/clients/%s.lock: stop it first",
+		os.Getpid(), snowflake, folder, snowflake), err.Error())
+	other, err := LockClient(folder, "223456789012345678")
+	require.NoError(t, err)
+	require.NoError(t, other.Close())
+
+	require.NoError(t, lock.Close())
+	again, err := LockClient(folder, snowflake)
+	require.NoError(t, err)
+	require.NoError(t, again.Close())
+}
+
+// TestLocksOnAFullDisk has files in their place to which nothing can be written.
+func TestLocksOnAFullDisk(t *testing.T) {
+	platformtest.NoLeak(t)
+	folder := filepath.Join(platformtest.ShortDir(t), "sidetone")
+	vendor := filepath.Join(folder, "acme")
+	full := int(unix.Mkdev(1, 7)) // /dev/full
+	for _, path := range []string{filepath.Join(folder, "clients", snowflake+".lock"), filepath.Join(vendor, controlLock)} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		if err := unix.Mknod(path, unix.S_IFCHR|0o600, full); err != nil {
+			t.Skip("only root can make such a file:", err)
+		}
+		if file, err := os.OpenFile(path, os.O_RDWR, 0); err != nil {
+			t.Skip("there are no devices in this file system:", err)
+		} else {
+			require.NoError(t, file.Close())
+		}
+	}
+
+	lock, err := LockClient(folder, snowflake)
+	require.NoError(t, err)
+	_, err = LockClient(folder, snowflake)
+	require.ErrorAs(t, err, new(*ErrRunning))
+	require.NoError(t, lock.Close())
+
+	l, err := ListenControl(filepath.Join(vendor, paths.ControlSocket))
+	require.NoError(t, err)
+	_, err = ListenControl(filepath.Join(vendor, paths.ControlSocket))
+	require.ErrorAs(t, err, new(*ErrRunning))
+	require.NoError(t, l.Close())
+}
+
+func TestAgentsTellEachOther(t *testing.T) {
+	platformtest.NoLeak(t)
+	folder := filepath.Join(platformtest.ShortDir(t), "sidetone")
+	lock, err := LockClient(folder, snowflake)
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(platformtest.Deadline(t))
+	ended := make(chan error, 1)
+	heard := make(chan struct{}, 100)
+	go func() { ended <- lock.Watch(ctx, platformtest.Quiet(), func() { heard <- struct{}{} }) }()
+	hears := func(what string) {
+		t.Helper()
+		select {
+		case <-heard:
+		case <-ctx.Done():
+			require.Fail(t, "not heard", what)
+		}
+	}
+	hears("the beginning")
+	other, err := LockClient(folder, "223456789012345678")
+	require.NoError(t, err)
+	other.Announce()
+	hears("an announcement")
+
+	lock.Announce() // its own
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "clients", "note"), nil, 0o600))
+	require.NoError(t, os.Chmod(filepath.Join(folder, "clients", "note"), 0o400))
+	require.NoError(t, other.Close())
+	hears("the end")
+	stop()
+	require.NoError(t, <-ended)
+	require.Empty(t, heard, "events come in order: there was nothing else to hear")
+	require.NoError(t, lock.Close())
+}
+
+// TestLockFileIsRemoved by a tidy-up, which the lock does not survive for others to see.
+func TestLockFileIsRemoved(t *testing.T) {
+	platformtest.NoLeak(t)
+	folder := filepath.Join(platformtest.ShortDir(t), "sidetone")
+	lock, err := LockClient(folder, snowflake)
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(platformtest.Deadline(t))
+	said, log := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		err := lock.Watch(ctx, slog.New(slog.NewTextHandler(log, nil)), func() { _ = os.RemoveAll(folder) })
+		_ = log.Close()
+		ended <- err
+	}()
+	line, err := bufio.NewReader(said).ReadString('\n')
+	require.NoError(t, err)
+	require.Contains(t, line, "level=WARN")
+	require.Contains(t, line, "the lock file was removed")
+	require.Contains(t, line, snowflake+".lock")
+	require.Contains(t, line, "restart the agent")
+	require.NoError(t, said.Close())
+	stop()
+	require.NoError(t, <-ended)
+	require.NoError(t, lock.Close())
+}
+
+func TestAgents(t *testing.T) {
+	runtime := platformtest.ShortDir(t)
+	env := func(name string) string { return map[string]string{"XDG_RUNTIME_DIR": runtime}[name] }
+	found, err := Agents(t.Context(), env)
+	require.NoError(t, err)
+	require.Empty(t, found)
+
+	folder, err := paths.AgentsFolder(env)
+	require.NoError(t, err)
+	lock, err := LockClient(folder, snowflake)
+	require.NoError(t, err)
+	defer lock.Close()
+	var want []Agent
+	for _, vendor := range []string{"acme", "beta", "gone"} {
+		address, err := paths.ControlAddress(env, vendor)
+		require.NoError(t, err)
+		l, err := ListenControl(address)
+		require.NoError(t, err)
+		if vendor == "gone" {
+			require.NoError(t, l.Close())
+			platformtest.LeaveStale(t, address) // a socket that is left over
+			continue
+		}
+		defer l.Close()
+		want = append(want, Agent{vendor, address})
+	}
+	found, err = Agents(t.Context(), env)
+	require.NoError(t, err)
+	require.Equal(t, want, found)
+}

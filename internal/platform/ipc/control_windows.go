@@ -1,0 +1,148 @@
+package ipc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/Microsoft/go-winio"
+	"github.com/fsnotify/fsnotify"
+	"github.com/gofrs/flock"
+	"golang.org/x/sys/windows"
+
+	"sidetone/internal/platform/paths"
+	"sidetone/internal/platform/session"
+)
+
+// pipeBuffer is how many bytes the pipe takes in each direction while the other end does not
+// read.
+const pipeBuffer = 64 << 10
+
+// agentAddresses finds all control pipes of this user and session, by vendor.
+func agentAddresses(func(string) string) (map[string]string, error) {
+	suffix, err := paths.PipeSuffix()
+	if err != nil {
+		return nil, err
+	}
+	names, err := pipesIn(paths.Pipes)
+	found := map[string]string{}
+	for name := range names {
+		vendor, isAgent := strings.CutPrefix(name, paths.PipePrefix)
+		vendor, isOurs := strings.CutSuffix(vendor, strings.ToLower(suffix))
+		if isAgent && isOurs {
+			found[vendor] = paths.Pipes + paths.PipePrefix + vendor + suffix
+		}
+	}
+	return found, err
+}
+
+// lockName is the name of a lock file for a client id. The client of another session of this user is
+// another agent's.
+func lockName(clientID string) (string, error) {
+	session, err := session.ID()
+	return clientID + "-" + session + lockSuffix, err
+}
+
+// announced is what fsnotify says of a file whose time was set.
+const announced = fsnotify.Write
+
+// privateFolder makes folder if it is missing. Only this user, the system and administrators may
+// files.write there.
+func privateFolder(folder string) error {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return fmt.Errorf("folder of the lock file: %w", err)
+	}
+	return nil
+}
+
+// lockFlags are further flags for opening a lock file.
+const lockFlags = 0
+
+// writePID does nothing: Windows lets nobody read a file that is locked.
+func writePID(*flock.Flock) {}
+
+// ListenControl opens the pipe at address for this user alone, after it has taken the lock file
+// in the user's local application data: *ErrRunning means that another agent has it. Close
+// gives it back. Windows keeps other users out by the pipe's access list, and other machines
+// by its kind.
+func ListenControl(address string) (net.Listener, error) {
+	lock, err := controlLockFile(address)
+	if err != nil {
+		return nil, err
+	}
+	held, err := lockAgent(lock, 0)
+	if err != nil {
+		return nil, err
+	}
+	l, err := winio.ListenPipe(address, &winio.PipeConfig{
+		SecurityDescriptor: fmt.Sprintf("D:P(D;;GA;;;NU)(A;;GA;;;%s)", session.User()),
+		InputBufferSize:    pipeBuffer,
+		OutputBufferSize:   pipeBuffer,
+	})
+	if err != nil {
+		_ = held.Unlock()
+		if errors.Is(err, fs.ErrPermission) {
+			err = fmt.Errorf("%w: another program has a pipe of this name; end it", err)
+		}
+		return nil, fmt.Errorf("control pipe %s: %w", address, err)
+	}
+	return &controlListener{l, sync.OnceValue(func() error { return errors.Join(l.Close(), held.Unlock()) })}, nil
+}
+
+// controlLockFile is the lock file that belongs to the pipe at address, in a folder that is
+// made if it is missing. Only this user, the system and administrators may write there.
+func controlLockFile(address string) (string, error) {
+	folder, err := paths.AgentsFolder(nil)
+	if err != nil {
+		return "", err
+	}
+	if err := privateFolder(folder); err != nil {
+		return "", err
+	}
+	name := strings.TrimPrefix(address, paths.Pipes)
+	if name == address || strings.ContainsAny(name, `\/:`) {
+		return "", fmt.Errorf(`control pipe %s: want \\.\pipe\ and a name`, address)
+	}
+	return filepath.Join(folder, name+".lock"), nil
+}
+
+type controlListener struct {
+	net.Listener
+	close func() error
+}
+
+// Close gives back the lock.
+func (l *controlListener) Close() error { return l.close() }
+
+// lockHolder is unknown: Windows lets nobody read a file that is locked.
+func lockHolder(string) int { return 0 }
+
+func lockError(err error) error { return err }
+
+// DialControl connects to the agent of this user at address, and to nobody else: it closes a
+// connection to a process of another user. It takes 5 s at most if ctx has no deadline.
+// fs.ErrNotExist means that no agent runs. The agent cannot act in this program's name.
+func DialControl(ctx context.Context, address string) (net.Conn, error) {
+	ctx, cancel := dialContext(ctx)
+	defer cancel()
+	conn, err := winio.DialPipeContext(ctx, address)
+	if err != nil {
+		var open *fs.PathError
+		if errors.As(err, &open) {
+			err = open.Err // without the path
+		}
+		return nil, fmt.Errorf("control pipe %s: %w", address, err)
+	}
+	pipe, ok := conn.(interface{ Fd() uintptr })
+	if !ok || pipeOwner(windows.Handle(pipe.Fd())).UID != session.User() {
+		conn.Close()
+		return nil, fmt.Errorf("control pipe %s: the process that listens there belongs to another user", address)
+	}
+	return conn, nil
+}

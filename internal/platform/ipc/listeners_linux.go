@@ -1,0 +1,211 @@
+package ipc
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"sidetone/internal/local"
+)
+
+// reach127 are the local addresses on which a listener takes connections to 127.0.0.1, in the
+// order in which the kernel prefers them. A listener on :: may have refused IPv4 (IPV6_V6ONLY).
+// The table does not say: it counts.
+var reach127 = []netip.Addr{
+	netip.MustParseAddr("127.0.0.1"),
+	netip.MustParseAddr("::ffff:127.0.0.1"),
+	netip.MustParseAddr("0.0.0.0"),
+	netip.MustParseAddr("::ffff:0.0.0.0"),
+	netip.MustParseAddr("::"),
+}
+
+// Listeners tells which of the ports have a listener now, in the order of ports, one each, with
+// UID and ID; for the process see [Identify]. An error means unknown, never none.
+func Listeners(ports []int) ([]local.Listener, error) { return listeners("/proc", ports) }
+
+func listeners(proc string, ports []int) ([]local.Listener, error) {
+	var rows []tcpRow
+	for _, table := range []string{"tcp", "tcp6"} {
+		more, err := readTCP(filepath.Join(proc, "net", table))
+		if table == "tcp6" && errors.Is(err, fs.ErrNotExist) {
+			break // a kernel without IPv6
+		}
+		if err != nil {
+			return nil, fmt.Errorf("who listens on TCP ports is unknown: %w", err)
+		}
+		rows = append(rows, more...)
+	}
+	rows = slices.DeleteFunc(rows, func(r tcpRow) bool {
+		return !slices.Contains(reach127, r.local.Addr()) || !slices.Contains(ports, int(r.local.Port()))
+	})
+	slices.SortFunc(rows, func(a, b tcpRow) int {
+		return cmp.Or(
+			cmp.Compare(a.local.Port(), b.local.Port()),
+			cmp.Compare(slices.Index(reach127, a.local.Addr()), slices.Index(reach127, b.local.Addr())),
+			cmp.Compare(a.inode, b.inode), // several sockets may share a port (SO_REUSEPORT)
+		)
+	})
+	rows = slices.CompactFunc(rows, func(a, b tcpRow) bool { return a.local.Port() == b.local.Port() })
+	list := make([]local.Listener, len(rows))
+	for i, r := range rows {
+		list[i] = local.Listener{Port: int(r.local.Port()), ID: r.inode, Process: local.Process{UID: strconv.FormatUint(uint64(r.uid), 10)}}
+	}
+	return list, nil
+}
+
+// Identify fills in PID and Name of each listener, if this user may look at its process. It
+// goes through the open files of all processes of the listeners' users, some milliseconds: ask
+// once for each listener.
+func Identify(list []local.Listener) { identify("/proc", list) }
+
+func identify(proc string, list []local.Listener) {
+	owners := ownersOf(proc, list)
+	for i := range list {
+		list[i].PID = owners[list[i].ID]
+		list[i].Name = comm(proc, list[i].PID)
+	}
+}
+
+// tcpRow is a listener in the kernel's table.
+type tcpRow struct {
+	local netip.AddrPort
+	uid   uint32
+	inode uint64
+}
+
+func readTCP(path string) ([]tcpRow, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	rows, err := parseTCP(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return rows, nil
+}
+
+// parseTCP returns the listeners of a table in the form of /proc/net/tcp or tcp6. A table that
+// it does not understand is an error: a listener left out would be a wrong "none".
+func parseTCP(table io.Reader) ([]tcpRow, error) {
+	const listen = "0A"
+	lines := bufio.NewScanner(table)
+	if !lines.Scan() || !strings.Contains(lines.Text(), "local_address") {
+		return nil, errors.Join(errors.New("not a table of TCP sockets"), lines.Err())
+	}
+	var rows []tcpRow
+	for lines.Scan() {
+		// sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode ...
+		f := strings.Fields(lines.Text())
+		if len(f) < 10 {
+			return nil, fmt.Errorf("not a TCP socket: %q", lines.Text())
+		}
+		if f[3] != listen {
+			continue
+		}
+		local, err := parseEndpoint(f[1])
+		uid, uidErr := strconv.ParseUint(f[7], 10, 32)
+		inode, inodeErr := strconv.ParseUint(f[9], 10, 64)
+		if err := errors.Join(err, uidErr, inodeErr); err != nil {
+			return nil, fmt.Errorf("not a TCP socket: %q: %w", lines.Text(), err)
+		}
+		rows = append(rows, tcpRow{local: local, uid: uint32(uid), inode: inode})
+	}
+	if err := lines.Err(); err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
+// parseEndpoint reads "0100007F:1F90": the address as one or four words in the machine's byte
+// order, the port as a number.
+func parseEndpoint(s string) (netip.AddrPort, error) {
+	host, number, _ := strings.Cut(s, ":")
+	words, err := hex.DecodeString(host)
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	if len(words) != 4 && len(words) != 16 {
+		return netip.AddrPort{}, fmt.Errorf("not an address: %q", host)
+	}
+	for i := 0; i < len(words); i += 4 {
+		binary.BigEndian.PutUint32(words[i:], binary.NativeEndian.Uint32(words[i:]))
+	}
+	addr, _ := netip.AddrFromSlice(words)
+	port, err := strconv.ParseUint(number, 16, 16)
+	return netip.AddrPortFrom(addr, uint16(port)), err
+}
+
+// ownersOf returns the process that holds each listener's socket, by inode, as far as this user
+// may look. Only processes of the listeners' users are asked.
+//
+// A socket that was handed to children has several holders. The lowest pid is taken: pids grow,
+// so it is the one that opened it, unless they have started over since. And it allows to stop
+// as soon as all are found.
+func ownersOf(proc string, list []local.Listener) map[uint64]int {
+	owners, users, wanted := map[uint64]int{}, map[string]bool{}, map[string]uint64{}
+	for _, l := range list {
+		users[l.UID] = true
+		wanted[fmt.Sprintf("socket:[%d]", l.ID)] = l.ID
+	}
+	if len(wanted) == 0 {
+		return owners
+	}
+	for _, pid := range pids(proc) {
+		dir := filepath.Join(proc, strconv.Itoa(pid))
+		info, err := os.Stat(dir)
+		if err != nil || !users[strconv.FormatUint(uint64(info.Sys().(*syscall.Stat_t).Uid), 10)] {
+			continue
+		}
+		for _, target := range openFiles(dir) {
+			if inode, ok := wanted[target]; ok {
+				owners[inode] = pid
+				delete(wanted, target)
+			}
+		}
+		if len(wanted) == 0 {
+			break
+		}
+	}
+	return owners
+}
+
+// pids returns the processes that can be seen, in ascending order.
+func pids(proc string) []int {
+	entries, _ := os.ReadDir(proc) // what cannot be read is unknown
+	var list []int
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(e.Name()); err == nil {
+			list = append(list, pid)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// openFiles returns what the descriptors of a process lead to, nothing if this user may not
+// look or the process has ended.
+func openFiles(process string) []string {
+	dir := filepath.Join(process, "fd")
+	entries, _ := os.ReadDir(dir)
+	var targets []string
+	for _, e := range entries {
+		if target, err := os.Readlink(filepath.Join(dir, e.Name())); err == nil {
+			targets = append(targets, target)
+		}
+	}
+	return targets
+}

@@ -1,0 +1,186 @@
+//go:build linux || darwin
+
+package ipc
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"sidetone/internal/local"
+	"sidetone/internal/platform/files"
+	"sidetone/internal/signal"
+)
+
+// Sockets lists the discord-ipc-0 to -9 that exist now in folders, in the order of folder
+// and number. A socket that several names lead to, as people link a Flatpak client's, is
+// audio.listed once, under the first. Nobody is connected to: that would cost a client's patience
+// (rule R67).
+//
+// Notes are for people, one sentence each: an entry that is no socket, a folder that cannot be
+// looked into. A missing folder and a link that leads to nothing are as they should be while
+// no client runs.
+func Sockets(folders []string) (sockets []local.Socket, notes []string) {
+	seen := map[string]bool{}
+	for _, folder := range folders {
+		found, remarks := socketsIn(folder)
+		for _, s := range found {
+			if s.ID == "" || !seen[s.ID] {
+				seen[s.ID] = true
+				sockets = append(sockets, s)
+			}
+		}
+		notes = append(notes, remarks...)
+	}
+	return sockets, notes
+}
+
+func socketsIn(folder string) (sockets []local.Socket, notes []string) {
+	for i := range ipcNumbers {
+		path := filepath.Join(folder, socketName(i))
+		info, err := os.Lstat(path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return sockets, append(notes, fmt.Sprintf("%s cannot be looked into for a client's socket (%v): let this user enter it, or leave it out of the folders", folder, files.Cause(err)))
+		}
+		if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			info, err = os.Stat(path)
+		}
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			notes = append(notes, fmt.Sprintf("%s is a link that cannot be followed (%v): remove it, or let this user follow it", path, files.Cause(err)))
+		case info.Mode()&fs.ModeSocket == 0:
+			notes = append(notes, fmt.Sprintf("%s is %s and not a client's socket: remove it and restart the client", path, kindOf(info)))
+		default:
+			sockets = append(sockets, local.Socket{Path: path, ID: fileID(info)})
+		}
+	}
+	return sockets, notes
+}
+
+func kindOf(info fs.FileInfo) string {
+	switch {
+	case info.IsDir():
+		return "a folder"
+	case info.Mode().IsRegular():
+		return "a file"
+	}
+	return "a pipe or a device"
+}
+
+// Dial connects to a client's socket and says who listens there, as far as the OS tells. It
+// takes 5 s at most if ctx has no deadline. Errors say the path, the reason and the remedy.
+//
+// A client creates its socket before it listens: one that has just appeared may refuse
+// (syscall.ECONNREFUSED) and be ready a moment later. One that refuses for longer is left over
+// from a client that has ended.
+func Dial(ctx context.Context, path string) (net.Conn, local.Process, error) {
+	ctx, cancel := dialContext(ctx)
+	defer cancel()
+	// An absolute path is never taken for the name of an abstract socket.
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return nil, local.Process{}, fmt.Errorf("client's socket %s: %w", path, err)
+	}
+	conn, err := new(net.Dialer).DialContext(ctx, "unix", absolute)
+	if err != nil {
+		return nil, local.Process{}, dialError(path, err)
+	}
+	var peer local.Process
+	raw, err := conn.(*net.UnixConn).SyscallConn()
+	if err == nil {
+		err = raw.Control(func(fd uintptr) { peer = peerOf(int(fd)) })
+	}
+	if err != nil {
+		conn.Close()
+		return nil, local.Process{}, fmt.Errorf("client's socket %s: %w", path, err)
+	}
+	return conn, peer, nil
+}
+
+// dialError says what the reason means and what to do.
+func dialError(path string, err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) {
+		err = op.Err // without the path
+	}
+	var hint string
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		hint = ": nobody listens there, it is left over from a client that has ended; start the client"
+	case errors.Is(err, fs.ErrPermission):
+		hint = ": it belongs to another user; run Sidetone as the user who runs the client"
+	case errors.Is(err, fs.ErrNotExist):
+		hint = ": the client has ended; start the client"
+	case errors.Is(err, syscall.EAGAIN):
+		hint = ": the client does not take connections, it may hang; restart the client"
+	}
+	return fmt.Errorf("client's socket %s: %w%s", path, err, hint)
+}
+
+// Watch calls notify when it has begun to watch, and then whenever a socket may have
+// appeared, gone or changed in one of the folders, until ctx ends; then it returns nil. Folders
+// may be missing, come and go. It may call once too often, but not for other files of a busy
+// folder. notify must not block. An error means that it cannot watch, or cannot any longer,
+// and says what.
+//
+// Two things go unnoticed: a file system that is mounted over a folder, and, on macOS, that a
+// socket is gone.
+func Watch(ctx context.Context, folders []string, log *slog.Logger, notify func()) error {
+	var paths []string
+	for _, folder := range folders {
+		absolute, err := filepath.Abs(folder)
+		if err != nil {
+			return fmt.Errorf("watch for clients' sockets: %s: %w", folder, err)
+		}
+		for i := range ipcNumbers {
+			paths = append(paths, filepath.Join(absolute, socketName(i)))
+		}
+	}
+	changed := signal.New()
+	watch, err := files.NewPathWatch(paths, false, changed.Notify)
+	if err != nil {
+		return fmt.Errorf("watch for clients' sockets: %w", cmp.Or(watchLimit(err), err))
+	}
+	defer watch.Close()
+	said := "" // what the log has of folders that cannot be watched
+	for {
+		blind, err := armIPC(watch)
+		if err != nil {
+			return fmt.Errorf("watch for clients' sockets: %w", err)
+		}
+		if blind != said && blind != "" {
+			log.Warn("clients' sockets: a client that starts may go unnoticed in a folder that cannot be watched; let this user read it", "folders", blind)
+		}
+		said = blind
+		notify()
+		if _, err := changed.Wait(ctx, 0, nil); err != nil {
+			return nil // the end of ctx is no failure
+		}
+	}
+}
+
+// armIPC says which folders cannot be watched, or that none can.
+func armIPC(watch *files.PathWatch) (blind string, err error) {
+	sees, errs := watch.Arm()
+	var texts []string
+	for _, err := range errs {
+		if limit := watchLimit(err); limit != nil {
+			return "", limit
+		}
+		texts = append(texts, err.Error())
+	}
+	blind = strings.Join(texts, "; ")
+	if blind != "" && !sees {
+		return "", errors.New(blind)
+	}
+	return blind, nil
+}

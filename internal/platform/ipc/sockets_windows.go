@@ -1,0 +1,133 @@
+package ipc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"strings"
+
+	"github.com/Microsoft/go-winio"
+	"golang.org/x/sys/windows"
+
+	"sidetone/internal/local"
+	"sidetone/internal/platform/session"
+)
+
+// Sockets lists the discord-ipc-0 to -9 that exist now in folders, in the order of folder
+// and number. It reads the list of pipes: to open one, even for its attributes, is to connect.
+// A folder that cannot be read is one of the notes, which are for people.
+func Sockets(folders []string) (sockets []local.Socket, notes []string) {
+	for _, folder := range folders {
+		folder = strings.TrimSuffix(folder, `\`) + `\`
+		names, err := pipesIn(folder)
+		if err != nil {
+			notes = append(notes, fmt.Sprintf("%s cannot be read for clients' pipes (%v): leave it out of the folders", folder, err))
+		}
+		for i := range ipcNumbers {
+			if names[socketName(i)] {
+				sockets = append(sockets, local.Socket{Path: folder + socketName(i)})
+			}
+		}
+	}
+	return sockets, notes
+}
+
+// pipesIn returns the names of the pipes in folder, which ends in a backslash, in lower case.
+func pipesIn(folder string) (map[string]bool, error) {
+	pattern, err := windows.UTF16PtrFromString(folder + "*")
+	if err != nil {
+		return nil, err
+	}
+	var entry windows.Win32finddata
+	search, err := windows.FindFirstFile(pattern, &entry)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer windows.FindClose(search)
+	names := map[string]bool{}
+	for err == nil {
+		names[strings.ToLower(windows.UTF16ToString(entry.FileName[:]))] = true
+		err = windows.FindNextFile(search, &entry)
+	}
+	if errors.Is(err, windows.ERROR_NO_MORE_FILES) {
+		return names, nil
+	}
+	return names, err
+}
+
+// Dial connects to a client's pipe and says who made it, as far as the OS tells. It takes
+// 5 s at most if ctx has no deadline. Errors say the path, the reason and the remedy. The
+// client cannot act in this user's name (anonymous impersonation).
+func Dial(ctx context.Context, path string) (net.Conn, local.Process, error) {
+	ctx, cancel := dialContext(ctx)
+	defer cancel()
+	conn, err := winio.DialPipeContext(ctx, path)
+	if err != nil {
+		return nil, local.Process{}, dialError(path, err)
+	}
+	var peer local.Process
+	if pipe, ok := conn.(interface{ Fd() uintptr }); ok {
+		peer = pipeOwner(windows.Handle(pipe.Fd()))
+	}
+	return conn, peer, nil
+}
+
+// dialError says what the reason means and what to do.
+func dialError(path string, err error) error {
+	var open *fs.PathError
+	if errors.As(err, &open) {
+		err = open.Err // without the path
+	}
+	var hint string
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		hint = ": it belongs to another user; run Sidetone as the user who runs the client, and neither of them as administrator"
+	case errors.Is(err, fs.ErrNotExist):
+		hint = ": the client has ended; start the client"
+	case errors.Is(err, context.DeadlineExceeded):
+		hint = ": the client does not take connections, it may hang; restart the client"
+	}
+	return fmt.Errorf("client's pipe %s: %w%s", path, err, hint)
+}
+
+// pipeOwner says which process made the pipe.
+func pipeOwner(pipe windows.Handle) local.Process {
+	var pid uint32
+	if err := windows.GetNamedPipeServerProcessId(pipe, &pid); err != nil {
+		return local.Process{}
+	}
+	p := local.Process{PID: int(pid)}
+	process, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, pid)
+	if err != nil {
+		return p
+	}
+	defer windows.CloseHandle(process)
+	var path [windows.MAX_LONG_PATH]uint16
+	size := uint32(len(path))
+	if err := windows.QueryFullProcessImageName(process, 0, &path[0], &size); err == nil {
+		p.Name = programName(filepath.Base(windows.UTF16ToString(path[:size])))
+	}
+	var token windows.Token
+	if err := windows.OpenProcessToken(process, windows.TOKEN_QUERY, &token); err != nil {
+		return p
+	}
+	defer token.Close()
+	p.UID = session.UserOf(token)
+	return p
+}
+
+// Watch cannot watch: Windows tells nobody of a new pipe. It returns at once with
+// errors.ErrUnsupported.
+func Watch(context.Context, []string, *slog.Logger, func()) error {
+	return fmt.Errorf("watch for clients' pipes: %w: Windows does not tell of a new pipe", errors.ErrUnsupported)
+}
+
+// watchLimit knows of no limit that could be raised.
+func watchLimit(error) error { return nil }

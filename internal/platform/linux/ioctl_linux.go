@@ -1,0 +1,36 @@
+package linux
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Direction bits of an ioctl number on all Linux ports but mips, ppc and sparc.
+const (
+	IoctlWrite = 1 << 30
+	IoctlRead  = 2 << 30
+)
+
+// IoctlNumber builds an ioctl number; size is that of the argument in bytes.
+func IoctlNumber(direction uintptr, kind byte, number, size uintptr) uintptr {
+	return direction | size<<16 | uintptr(kind)<<8 | number
+}
+
+// An Ioctl makes one ioctl; arg points to what the request's number says.
+type Ioctl func(request uintptr, arg unsafe.Pointer) error
+
+func IoctlOf(fd int) Ioctl {
+	return func(request uintptr, arg unsafe.Pointer) error {
+		for {
+			_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), request, uintptr(arg))
+			switch errno {
+			case 0:
+				return nil
+			case unix.EINTR:
+			default:
+				return errno
+			}
+		}
+	}
+}

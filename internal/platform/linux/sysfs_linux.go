@@ -1,0 +1,31 @@
+package linux
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+)
+
+func Inode(info fs.FileInfo) uint64 {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return stat.Ino
+	}
+	return 0
+}
+
+func Exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// CString reads a NUL-terminated text of the kernel, which may be cut within a character.
+func CString(b []byte) string {
+	b, _, _ = bytes.Cut(b, []byte{0})
+	return strings.TrimSpace(strings.ToValidUTF8(string(b), ""))
+}
+
+// ErrNoAnswer is what keeps a device from being used whose driver hangs.
+var ErrNoAnswer = errors.New("its driver does not answer")

@@ -1,0 +1,116 @@
+package linux
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// ueventKernel is the netlink group on which the kernel itself speaks; udev's own messages go
+// to another one.
+const ueventKernel = 1
+
+// ueventMax is more than the kernel puts into one message (2 KiB of variables and a header).
+const ueventMax = 8 << 10
+
+// A uevent is the kernel's word that a device came, went or changed.
+type uevent struct {
+	Action    string // add, remove, change, bind, ...
+	DevPath   string // below /sys
+	Subsystem string // video4linux, sound, hidraw, ...
+}
+
+// parseUevent reads "ACTION@DEVPATH\0KEY=VALUE\0...". It is false for anything else, udev's
+// own format among it.
+func parseUevent(msg []byte) (uevent, bool) {
+	header, rest, ok := bytes.Cut(msg, []byte{0})
+	action, path, at := bytes.Cut(header, []byte("@"))
+	if !ok || !at || len(action) == 0 || len(path) == 0 || path[0] != '/' {
+		return uevent{}, false
+	}
+	e := uevent{Action: string(action), DevPath: string(path)}
+	for field := range bytes.SplitSeq(rest, []byte{0}) {
+		if value, found := bytes.CutPrefix(field, []byte("SUBSYSTEM=")); found {
+			e.Subsystem = string(value)
+		}
+	}
+	return e, e.Subsystem != ""
+}
+
+// WatchUevents calls notify after each kernel event of one of the subsystems, when events may
+// have been lost, and when it can hear no more. notify must not block.
+func WatchUevents(notify func(), subsystems ...string) (*Reader, error) {
+	file, err := openUevents()
+	if err != nil {
+		return nil, err
+	}
+	return StartReader(file, ueventStep(receiver(file), notify, subsystems), notify), nil
+}
+
+func openUevents() (*os.File, error) {
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_KOBJECT_UEVENT)
+	if err != nil {
+		return nil, fmt.Errorf("open a netlink socket for kernel device events: %w", err)
+	}
+	if err := unix.Bind(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK, Groups: ueventKernel}); err != nil {
+		unix.Close(fd)
+		return nil, fmt.Errorf("subscribe to kernel device events: %w", err)
+	}
+	return os.NewFile(uintptr(fd), "kernel device events"), nil
+}
+
+// receive waits for one message and says which netlink port sent it: 0 is the kernel.
+type receive func(buf []byte) (n int, port uint32, err error)
+
+func receiver(file *os.File) receive {
+	return func(buf []byte) (n int, port uint32, err error) {
+		conn, err := file.SyscallConn()
+		if err != nil {
+			return 0, 0, err
+		}
+		var from unix.Sockaddr
+		waitErr := conn.Read(func(fd uintptr) bool {
+			n, from, err = unix.Recvfrom(int(fd), buf, 0)
+			return !errors.Is(err, unix.EAGAIN)
+		})
+		if waitErr != nil {
+			return 0, 0, waitErr
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+		sender, ok := from.(*unix.SockaddrNetlink)
+		if !ok {
+			return 0, 0, fmt.Errorf("a message of the address family %T on a netlink socket", from)
+		}
+		return n, sender.Pid, nil
+	}
+}
+
+// ueventStep handles one message. Any process with the right may send to the group, hence
+// only the kernel's own port is believed.
+func ueventStep(receive receive, notify func(), subsystems []string) func() error {
+	buf := make([]byte, ueventMax)
+	return func() error {
+		n, port, err := receive(buf)
+		switch {
+		case errors.Is(err, unix.ENOBUFS): // the queue was full: what was lost is unknown
+			notify()
+			return nil
+		case errors.Is(err, unix.EINTR):
+			return nil
+		case err != nil:
+			return fmt.Errorf("read kernel device events: %w", err)
+		case port != 0:
+			return nil
+		}
+		if e, ok := parseUevent(buf[:n]); ok && slices.Contains(subsystems, e.Subsystem) {
+			notify()
+		}
+		return nil
+	}
+}

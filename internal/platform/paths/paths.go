@@ -1,0 +1,2 @@
+// Package paths knows where files and sockets of agents belong.
+package paths

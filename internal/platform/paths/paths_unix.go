@@ -1,0 +1,17 @@
+//go:build linux || darwin
+
+package paths
+
+import "path/filepath"
+
+const ControlSocket = "agent.sock"
+
+// ControlAddress is the path of a vendor's control socket, in a folder of its own among those of all
+// agents.
+func ControlAddress(getenv func(string) string, vendor string) (string, error) {
+	folder, err := AgentsFolder(getenv)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(folder, vendor, ControlSocket), nil
+}

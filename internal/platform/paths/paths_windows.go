@@ -1,0 +1,43 @@
+package paths
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"golang.org/x/sys/windows"
+
+	"sidetone/internal/platform/session"
+)
+
+// Pipes is where all named Pipes are; PipePrefix begins the names of agents' control Pipes.
+const (
+	Pipes      = `\\.\pipe\`
+	PipePrefix = "sidetone-"
+)
+
+// AgentsFolder is where all vendors' agents of this user have their locks, in the user's local
+// application data.
+func AgentsFolder(func(string) string) (string, error) {
+	data, err := windows.KnownFolderPath(windows.FOLDERID_LocalAppData, 0)
+	if err != nil {
+		return "", fmt.Errorf("folder of the agents' locks: %w", err)
+	}
+	return filepath.Join(data, "Sidetone"), nil
+}
+
+// ControlAddress is the name of a vendor's control pipe, with the user's SID and the session in it:
+// Pipes are the whole machine's, and a user who is logged in twice has two clients.
+func ControlAddress(_ func(string) string, vendor string) (string, error) {
+	suffix, err := PipeSuffix()
+	return Pipes + PipePrefix + vendor + suffix, err
+}
+
+func PipeSuffix() (string, error) {
+	sid := session.User()
+	if sid == "" {
+		return "", errors.New("name of the control pipe: Windows does not say who this user is")
+	}
+	session, err := session.ID()
+	return "-" + sid + "-" + session, err
+}

@@ -1,0 +1,70 @@
+// Package platformtest is what the tests of several subjects share.
+package platformtest
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"sidetone/internal/devices"
+	"sidetone/internal/platform"
+	"sidetone/internal/signal"
+)
+
+func Quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// Deadline returns a context that ends long after what it is waited for has happened.
+func Deadline(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// NoLeak checks for goroutines that are left over after all cleaning up. To be called first.
+func NoLeak(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, before) })
+}
+
+func Hear(t *testing.T, b signal.Signal) {
+	t.Helper()
+	select {
+	case <-b:
+	case <-Deadline(t).Done():
+		t.Fatal("nothing was heard")
+	}
+}
+
+func MustList(t *testing.T, source platform.Source) []devices.Endpoint {
+	t.Helper()
+	got, err := source.List(t.Context())
+	require.NoError(t, err)
+	return got
+}
+
+// ShortDir is a folder whose path leaves room for the name of a socket (108 bytes in all), and
+// that other users may enter.
+func ShortDir(t *testing.T) string {
+	dir, err := os.MkdirTemp("", "ipc")
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	require.NoError(t, os.Chmod(dir, 0o755))
+	dir, err = filepath.EvalSymlinks(dir)
+	require.NoError(t, err)
+	return dir
+}
+
+// LeaveStale leaves a socket at path on which nobody listens.
+func LeaveStale(t *testing.T, path string) {
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	require.NoError(t, err)
+	listener.SetUnlinkOnClose(false)
+	require.NoError(t, listener.Close())
+}

@@ -1,0 +1,51 @@
+package power
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"sidetone/internal/platform/linux"
+)
+
+func kernelClocks() clocks {
+	read := func(id int32) func() time.Duration {
+		return func() time.Duration {
+			var t unix.Timespec
+			_ = unix.ClockGettime(id, &t) // these two cannot fail
+			return time.Duration(t.Nano())
+		}
+	}
+	return clocks{boot: read(unix.CLOCK_BOOTTIME), monotonic: read(unix.CLOCK_MONOTONIC), now: time.Now}
+}
+
+// watchClock calls set each time the wall clock has jumped against the monotonic one, as it
+// does when the machine wakes, and broke when it can tell no more. It costs nothing until
+// then. Neither may block.
+func watchClock(set, broke func()) (*linux.Reader, error) {
+	fd, err := unix.TimerfdCreate(unix.CLOCK_REALTIME, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("watch the wall clock: %w", err)
+	}
+	// That the timer is cancelled is the news. Should it ever end, that is one look too many.
+	far := unix.ItimerSpec{Value: unix.Timespec{Sec: math.MaxInt32}}
+	if err := unix.TimerfdSettime(fd, unix.TFD_TIMER_ABSTIME|unix.TFD_TIMER_CANCEL_ON_SET, &far, nil); err != nil {
+		unix.Close(fd)
+		return nil, fmt.Errorf("watch the wall clock: %w", err)
+	}
+	file := os.NewFile(uintptr(fd), "wall clock")
+	buf := make([]byte, 8)
+	step := func() error {
+		_, err := file.Read(buf)
+		if err != nil && !errors.Is(err, unix.ECANCELED) {
+			return fmt.Errorf("watch the wall clock: %w", err)
+		}
+		set()
+		return nil
+	}
+	return linux.StartReader(file, step, broke), nil
+}

@@ -1,0 +1,187 @@
+package power
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/godbus/dbus/v5"
+
+	"sidetone/internal/platform/linux"
+)
+
+// systemBus is where the D-Bus specification puts the system bus, and where it is in truth.
+const systemBus = "unix:path=/var/run/dbus/system_bus_socket;unix:path=/run/dbus/system_bus_socket"
+
+const (
+	busPatience = 10 * time.Second // for a connection to be made and subscribed
+	busRetryMin = time.Second
+	busRetryMax = time.Minute
+)
+
+// prepareForSleep is what logind says before a sleep (true) and after it (false).
+const (
+	logindName      = "org.freedesktop.login1"
+	logindPath      = "/org/freedesktop/login1"
+	logindInterface = "org.freedesktop.login1.Manager"
+	prepareForSleep = "PrepareForSleep"
+)
+
+// WatchResume calls resumed once each time the machine has woken from sleep, until ctx ends; then
+// it returns nil. The kernel tells, by the wall clock that jumps, and beside it systemd-logind on
+// the system bus: not each machine has a clock that runs while it sleeps. A bus that dies is
+// dialled again, with growing pauses. Where neither can tell it returns at once with an error for
+// people to read.
+//
+// woke is not before the machine fell asleep, and as near to when it woke as is known; it bears a
+// monotonic reading. resumed must not block.
+func WatchResume(ctx context.Context, log *slog.Logger, resumed func(woke time.Time)) error {
+	w := newWakes(kernelClocks(), resumed)
+	lost := func() { log.Warn("resume from sleep is noticed by logind alone: the wall clock is watched no longer") }
+	clock, clockErr := watchClock(w.clockSet, lost)
+	if clockErr == nil {
+		defer clock.Close()
+	}
+	address, busErr := unixBus(cmp.Or(os.Getenv("DBUS_SYSTEM_BUS_ADDRESS"), systemBus))
+	switch {
+	case clockErr != nil && busErr != nil:
+		return fmt.Errorf("resume from sleep is not noticed: %w; %w", clockErr, busErr)
+	case clockErr != nil:
+		log.Warn("resume from sleep is noticed by logind alone", "err", clockErr)
+	case busErr != nil:
+		log.Debug("resume from sleep is noticed by the kernel's clocks alone", "err", busErr)
+		<-ctx.Done()
+		return nil
+	}
+	logind := resumeWatch{address: address, log: log, resumed: w.saidByLogind, patience: busPatience, pause: busPause}
+	logind.run(ctx)
+	return nil
+}
+
+// unixBus keeps the unix sockets of a D-Bus address, which is a list. A socket file that does
+// not exist is left out.
+func unixBus(address string) (string, error) {
+	var usable, missing []string
+	for one := range strings.SplitSeq(address, ";") {
+		where, isUnix := strings.CutPrefix(one, "unix:")
+		if !isUnix {
+			continue
+		}
+		if path, isPath := strings.CutPrefix(where, "path="); isPath {
+			if path, _, _ = strings.Cut(path, ","); !linux.Exists(path) {
+				missing = append(missing, path)
+				continue
+			}
+		}
+		usable = append(usable, one)
+	}
+	switch {
+	case len(usable) > 0:
+		return strings.Join(usable, ";"), nil
+	case len(missing) > 0:
+		return "", fmt.Errorf("this machine has no system bus at %s", strings.Join(missing, ", "))
+	default:
+		return "", fmt.Errorf("the system bus address %q names no unix socket", address)
+	}
+}
+
+// busPause grows from one second to one minute; the dice keep the agents of a machine apart.
+func busPause(failures int) time.Duration {
+	d := min(busRetryMin<<min(failures, 6), busRetryMax)
+	return d/2 + rand.N(d/2)
+}
+
+type resumeWatch struct {
+	address  string
+	log      *slog.Logger
+	resumed  func()
+	patience time.Duration
+	pause    func(failures int) time.Duration
+}
+
+func (w *resumeWatch) run(ctx context.Context) {
+	for failures := 0; ; failures++ {
+		began := time.Now()
+		err := w.follow(ctx, failures > 0)
+		if ctx.Err() != nil {
+			return
+		}
+		if time.Since(began) > busRetryMax { // it was connected, and for long
+			failures = 0
+		}
+		if failures == 0 {
+			w.log.Warn("logind tells nothing of sleep until the system bus is back", "address", w.address, "err", err)
+		}
+		timer := time.NewTimer(w.pause(failures))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+	}
+}
+
+// files.follow serves one connection until it ends; the error says why, or why it did not come to be.
+func (w *resumeWatch) follow(ctx context.Context, again bool) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // closes the connection too
+	late := time.AfterFunc(w.patience, cancel)
+	signals := make(chan *dbus.Signal, 8)
+	err := w.subscribe(ctx, signals)
+	if !late.Stop() {
+		return errors.New("the system bus does not answer")
+	}
+	if err != nil {
+		return err
+	}
+	if again {
+		w.log.Info("logind tells of sleep again")
+	} else {
+		w.log.Debug("watching logind for resume from sleep")
+	}
+	for s := range signals { // the connection closes it when it ends
+		if isResume(s) {
+			w.resumed()
+		}
+	}
+	return errors.New("the system bus closed the connection")
+}
+
+// subscribe connects to the bus and has logind's signals sent to signals, which is closed when
+// the connection ends. The connection lives until ctx ends.
+func (w *resumeWatch) subscribe(ctx context.Context, signals chan<- *dbus.Signal) error {
+	conn, err := dbus.Connect(w.address, dbus.WithContext(ctx))
+	if err != nil {
+		return fmt.Errorf("connect to the system bus: %w", err)
+	}
+	conn.Signal(signals)
+	err = conn.AddMatchSignalContext(ctx, dbus.WithMatchSender(logindName), dbus.WithMatchObjectPath(logindPath),
+		dbus.WithMatchInterface(logindInterface), dbus.WithMatchMember(prepareForSleep))
+	if err != nil {
+		return fmt.Errorf("subscribe to logind on the system bus: %w", err)
+	}
+	var running bool
+	err = conn.BusObject().CallWithContext(ctx, "org.freedesktop.DBus.NameHasOwner", 0, logindName).Store(&running)
+	if err != nil {
+		return fmt.Errorf("ask the system bus for logind: %w", err)
+	}
+	if !running {
+		w.log.Warn("logind tells nothing of sleep: systemd-logind does not run (or elogind in its place)")
+	}
+	return nil
+}
+
+func isResume(s *dbus.Signal) bool {
+	if s.Name != logindInterface+"."+prepareForSleep || len(s.Body) != 1 {
+		return false
+	}
+	starting, ok := s.Body[0].(bool)
+	return ok && !starting
+}

@@ -1,0 +1,82 @@
+package power
+
+import (
+	"sync"
+	"time"
+)
+
+const (
+	// sleepMin is the shortest sleep that counts: two clocks are not read at one moment.
+	sleepMin = 20 * time.Millisecond
+	// frozenMin is less than the time for which no process runs before and after a sleep, while
+	// devices are stopped and started, as the monotonic clock counts it. So what a process has
+	// platform.read in that time before it noticed the sleep is from after it.
+	frozenMin = 50 * time.Millisecond
+	// sameWake is for how long after a wake logind's word still concerns that wake.
+	sameWake = time.Minute
+)
+
+// clocks are those of the kernel, and the time of the process, which counts as monotonic does.
+type clocks struct {
+	boot, monotonic func() time.Duration // since the start of the machine; only the former counts sleep
+	now             func() time.Time
+}
+
+// slept is for how long the machine has slept since it was started. The smallest of some
+// readings is the best: what comes between the two clocks of a pair adds to it.
+func (c clocks) slept() time.Duration {
+	least := time.Duration(-1)
+	for range 3 {
+		monotonic := c.monotonic()
+		if d := c.boot() - monotonic; least < 0 || d < least {
+			least = d
+		}
+	}
+	return least
+}
+
+// wakes tells each wake once, whoever notices it first: the kernel's clocks or logind.
+type wakes struct {
+	clocks  clocks
+	resumed func(woke time.Time)
+
+	mu    sync.Mutex
+	slept time.Duration // of which resumed has been told
+	told  time.Time     // when it was told by the clocks; zero: logind has spoken since
+}
+
+func newWakes(c clocks, resumed func(woke time.Time)) *wakes {
+	return &wakes{clocks: c, resumed: resumed, slept: c.slept()}
+}
+
+// clockSet is to be called when the wall clock has jumped against the monotonic one: after a
+// sleep, or because it was set.
+func (w *wakes) clockSet() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.measure()
+}
+
+// saidByLogind is to be called when logind says that a sleep is over. Without a clock that runs
+// while the machine sleeps, as on a board without a battery, its word is all there is.
+func (w *wakes) saidByLogind() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := w.clocks.now()
+	known := !w.told.IsZero() && now.Sub(w.told) < sameWake
+	if !w.measure() && !known {
+		w.resumed(now)
+	}
+	w.told = time.Time{}
+}
+
+// measure tells of a wake, if the clocks show one that is not told yet. It is called with mu held.
+func (w *wakes) measure() (told bool) {
+	slept := w.clocks.slept()
+	if slept-w.slept < sleepMin {
+		return false
+	}
+	w.slept, w.told = slept, w.clocks.now()
+	w.resumed(w.told.Add(-frozenMin))
+	return true
+}

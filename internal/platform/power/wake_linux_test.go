@@ -1,0 +1,138 @@
+package power
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"sidetone/internal/platform/platformtest"
+	"sidetone/internal/signal"
+)
+
+// bed is a machine that sleeps; asleep and awake are what its clocks have counted.
+type bed struct {
+	asleep, awake time.Duration
+	start         time.Time
+	woke          []time.Duration // what was told, on the clock that counts what it was awake
+	*wakes
+}
+
+func newBed() *bed {
+	b := &bed{asleep: 5 * time.Hour, awake: 100 * time.Hour, start: time.Now()}
+	b.wakes = newWakes(clocks{
+		boot:      func() time.Duration { return b.asleep + b.awake },
+		monotonic: func() time.Duration { return b.awake },
+		now:       func() time.Time { return b.start.Add(b.awake) },
+	}, func(woke time.Time) { b.woke = append(b.woke, woke.Sub(b.start)) })
+	return b
+}
+
+func (b *bed) sleep(d time.Duration) {
+	b.awake += frozenMin / 2 // devices are stopped
+	b.asleep += d
+	b.awake += frozenMin / 2 // and started
+}
+
+func TestAWakeIsToldOnce(t *testing.T) {
+	const noticed, said = 3 * time.Millisecond, 400 * time.Millisecond // after the sleep
+	steps := map[string]func(*bed){
+		"clock alone":      func(b *bed) { b.awake += noticed; b.clockSet() },
+		"clock, then word": func(b *bed) { b.awake += noticed; b.clockSet(); b.awake += said; b.saidByLogind() },
+		"word, then clock": func(b *bed) { b.awake += noticed; b.saidByLogind(); b.awake += said; b.clockSet() },
+		"clock twice":      func(b *bed) { b.awake += noticed; b.clockSet(); b.clockSet() },
+		"clock of another": func(b *bed) { b.awake += noticed; b.clockSet(); b.awake += 2 * sameWake; b.clockSet() },
+	}
+	for name, notice := range steps {
+		b := newBed()
+		var want []time.Duration
+		for range 3 {
+			before := b.awake
+			b.sleep(time.Hour)
+			want = append(want, b.awake+noticed-frozenMin)
+			require.Greater(t, want[len(want)-1], before, "not from before the sleep")
+			notice(b)
+			require.Equal(t, want, b.woke, name)
+		}
+	}
+}
+
+func TestAClockThatWasSetIsNoWake(t *testing.T) {
+	b := newBed()
+	b.clockSet() // the wall clock jumps, the others do not
+	b.awake += time.Second
+	b.clockSet()
+	require.Empty(t, b.woke)
+	b.sleep(time.Second)
+	b.clockSet()
+	require.Len(t, b.woke, 1)
+	b.clockSet()
+	require.Len(t, b.woke, 1)
+}
+
+// A board without a battery has no clock that runs while it sleeps.
+func TestLogindAloneTellsOfAWake(t *testing.T) {
+	b := newBed()
+	for range 2 {
+		b.sleep(0)
+		b.saidByLogind()
+	}
+	require.Len(t, b.woke, 2)
+	require.Equal(t, b.awake, b.woke[1])
+}
+
+// Where no logind speaks of sleep, what it says much later concerns another one.
+func TestLogindSpeaksOfAnotherWake(t *testing.T) {
+	b := newBed()
+	b.sleep(time.Hour)
+	b.clockSet()
+	b.awake += sameWake
+	b.saidByLogind()
+	require.Len(t, b.woke, 2)
+}
+
+// The scheduler may come between the reading of two clocks.
+func TestAPauseBetweenTwoClocksIsNoSleep(t *testing.T) {
+	b := newBed()
+	boot, reads := b.clocks.boot, 0
+	b.clocks.boot = func() time.Duration {
+		if reads++; reads%3 != 2 {
+			b.awake += 3 * sleepMin
+		}
+		return boot()
+	}
+	b.clockSet()
+	require.Empty(t, b.woke)
+}
+
+func TestClocksOfTheKernel(t *testing.T) {
+	c := kernelClocks()
+	before, began := c.slept(), c.monotonic()
+	require.GreaterOrEqual(t, before, time.Duration(0))
+	require.Positive(t, began)
+	require.InDelta(t, c.slept(), before, float64(sleepMin), "this machine sleeps while it tests")
+}
+
+// TestAClockThatIsSetIsHeard sets this machine's clock to what it shows, which the kernel tells
+// like any other setting.
+func TestAClockThatIsSetIsHeard(t *testing.T) {
+	platformtest.NoLeak(t)
+	heard, broke := signal.New(), signal.New()
+	r, err := watchClock(heard.Notify, broke.Notify)
+	require.NoError(t, err)
+	defer r.Close()
+	for range 2 {
+		var now unix.Timespec
+		require.NoError(t, unix.ClockGettime(unix.CLOCK_REALTIME, &now))
+		if err := unix.ClockSettime(unix.CLOCK_REALTIME, &now); err != nil {
+			t.Skipf("only root of this machine can set its clock: %v", err)
+		}
+		platformtest.Hear(t, heard)
+	}
+	require.NoError(t, r.Close())
+	require.Empty(t, broke)
+	require.NoError(t, r.Failed())
+	require.ErrorIs(t, r.Close(), os.ErrClosed)
+}
