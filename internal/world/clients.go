@@ -454,8 +454,10 @@ func (c *clients) do(s ClientStep) {
 func (k *client) do(s ClientStep) {
 	switch {
 	case s.Do == ClientStart:
-		k.end(false)
-		time.Sleep(awake) // no two things happen at one instant
+		if k.on {
+			k.end(false)
+			time.Sleep(awake) // no two things happen at one instant
+		}
 		k.start()
 	case !k.on:
 	case s.Do == ClientStop:

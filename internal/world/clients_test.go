@@ -153,7 +153,7 @@ var once = map[string]string{
 		{"after":200,"do":"drops"},{"after":40000,"do":"publish"},{"after":90000,"do":"stop agent"}]}`,
 	"a list over HTTP to a client that has not answered yet": `{"clients":[{"profile":"desktop","fault":"2*answer-late=8s"}],"reporting":{"sight":"sockets"},"steps":[
 		{"after":400,"do":"resend"},{"after":800,"do":"publish"},{"after":9400,"do":"publish"}]}`,
-	"another user takes the port while it is connected to": `{"clients":[{"profile":"desktop","no_socket":true},
+	"another user takes the port while it is connected to": `{"seed":2,"clients":[{"profile":"desktop","no_socket":true},
 		{"profile":"desktop","no_socket":true,"foreign":true,"off":true}],"steps":[{"after":31000,"do":"publish"},
 		{"after":1000,"do":"stop"},{"after":0,"do":"start","client":1},{"after":2000,"do":"publish"}]}`,
 }

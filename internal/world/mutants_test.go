@@ -97,8 +97,9 @@ func (m mutant) overlay(t *testing.T) (file string) {
 		if before, ok := overlay[source]; ok {
 			text, err = os.ReadFile(before)
 		}
-		require.NoError(t, err)
-		require.Equal(t, 1, strings.Count(string(text), e.is), "%s has changed: %q", e.file, e.is)
+		require.NoError(t, err, "where is now what was in %s: %q?", e.file, e.is)
+		n := strings.Count(string(text), e.is)
+		require.Equal(t, 1, n, "%s has %d times the text that the mistake replaces, once is wanted: %q", e.file, n, e.is)
 		overlay[source] = filepath.Join(t.TempDir(), strings.Repeat("x", i)+filepath.Base(e.file))
 		require.NoError(t, os.WriteFile(overlay[source], []byte(strings.Replace(string(text), e.is, e.was, 1)), 0o644))
 	}
