@@ -15,7 +15,7 @@ import (
 )
 
 // host is the machine that the agent runs on. Only tests have another.
-var host = app.ThisHost()
+var host = app.Host{Getenv: os.Getenv, Executable: os.Executable}
 
 // settingsFlags are the flags of every verb that reads settings: one for each of them, and
 // --config.

@@ -15,7 +15,7 @@ import (
 func (a *App) Bundle(w io.Writer) error {
 	set := a.current()
 	found := a.Devices()
-	mask := newMask()
+	mask := newMask(a.opts.Host)
 	for _, e := range found.Endpoints {
 		mask.serial(e.Serial)
 	}

@@ -1,14 +1,9 @@
 package app
 
-import "os"
-
 // Host is what an agent, or who asks one, takes from the machine it runs on. Tests and the demo have
 // hosts of their own, in which nothing is the user's.
 type Host struct {
-	Getenv     func(string) string
+	Getenv     func(string) string    // the user's environment
 	Executable func() (string, error) // this program, beside which its brand file is
 	HIDRoot    string                 // the folder that holds the sys and dev of HID devices; "": those of the system
 }
-
-// ThisHost is the machine and user of this process.
-func ThisHost() Host { return Host{Getenv: os.Getenv, Executable: os.Executable} }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"os"
 	"os/user"
 	"slices"
 	"strings"
@@ -13,9 +12,9 @@ import (
 // mask replaces what names a person or a single device.
 type mask struct{ names map[string]string } // by what they stand for
 
-func newMask() *mask {
+func newMask(host Host) *mask {
 	m := &mask{names: make(map[string]string)}
-	if home, err := os.UserHomeDir(); err == nil && len(home) > 1 {
+	if home := cmp.Or(host.Getenv("HOME"), host.Getenv("USERPROFILE")); len(home) > 1 {
 		m.names[home] = "HOME"
 	}
 	if u, err := user.Current(); err == nil && len(u.Username) > 2 && u.Username != "root" {
