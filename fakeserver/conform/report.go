@@ -72,13 +72,16 @@ func (c Count) String() string { return fmt.Sprintf("%d/%d", c.Same, c.Said) }
 
 // A Report is what was learned of a server.
 type Report struct {
-	Target Target
-	All    bool
-	Refill time.Duration
-	Began  time.Time
-	Took   time.Duration
-	Checks []Check
-	Notes  []string // what a reader must know, whole sentences
+	Target  Target
+	All     bool
+	Refill  time.Duration
+	Version string // of the program that asked; "" when it did not say
+	Host    string // name of the machine that it ran on; "" when it does not say
+	System  string // operating system and architecture of that machine
+	Began   time.Time
+	Took    time.Duration
+	Checks  []Check
+	Notes   []string // what a reader must know, whole sentences
 }
 
 func (r *Report) add(c check, o outcome) {
@@ -155,6 +158,9 @@ func (r *Report) JSON() []byte {
 		ClientID string           `json:"client_id"`
 		Origin   string           `json:"origin,omitempty"`
 		Mode     string           `json:"mode"`
+		Version  string           `json:"version,omitempty"`
+		Host     string           `json:"host,omitempty"`
+		System   string           `json:"system,omitempty"`
 		RefillMS int64            `json:"refill_ms"`
 		Began    time.Time        `json:"began"`
 		TookMS   int64            `json:"took_ms"`
@@ -163,12 +169,24 @@ func (r *Report) JSON() []byte {
 		NotTried int              `json:"not_tried"`
 		Notes    []string         `json:"notes,omitempty"`
 	}{
-		r.Target.URL, r.Target.IPC, r.Target.ClientID, r.Target.Origin, mode, r.Refill.Milliseconds(), r.Began, r.Took.Milliseconds(),
+		r.Target.URL, r.Target.IPC, r.Target.ClientID, r.Target.Origin, mode, r.Version, r.Host, r.System,
+		r.Refill.Milliseconds(), r.Began, r.Took.Milliseconds(),
 		r.Checks,
 		map[string]Count{"specification": r.Spec(), "real_client": r.Client()},
 		r.NotTried(), r.Notes,
 	}, "", "  ")
 	return append(data, '\n')
+}
+
+// asker names the program that asked, and where it ran.
+func (r *Report) asker() string {
+	text := strings.TrimSpace("fakeserver " + r.Version)
+	for _, where := range []string{r.Host, r.System} {
+		if where != "" {
+			text += ", " + where
+		}
+	}
+	return text
 }
 
 // server names what was asked.

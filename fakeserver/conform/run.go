@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"time"
+
+	"sidetone/fakeserver/internal/host"
 )
 
 const (
@@ -54,7 +56,9 @@ func Run(ctx context.Context, t Target, o Options) (*Report, error) {
 	if err := r.knock(ctx); err != nil {
 		return nil, err
 	}
-	report := &Report{Target: t, All: o.All, Refill: o.Refill, Began: time.Now()}
+	report := &Report{
+		Target: t, All: o.All, Refill: o.Refill, Version: o.Version, Host: host.Name(), System: host.System(), Began: time.Now(),
+	}
 	plan := checks(t)
 	for i, c := range plan {
 		if p := r.progress(plan[i:]); p.Check == c.id && r.takes(c) > 0 {

@@ -54,6 +54,8 @@ type Options struct {
 	// or network is "ipc" and address the path. nil means this machine's loopback
 	// interface and file system.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Version is that of the program that asks, for the report.
+	Version string
 }
 
 // A TargetError says what makes no sense in a [Target] or in [Options].

@@ -42,7 +42,7 @@ func (r *Report) Text() string {
 			row("  "+c.Sentence, c.done(), c.Spec.short(), c.Client.short())
 		}
 	}
-	b.WriteString("\n" + r.Summary() + "\n")
+	b.WriteString("\n" + r.Summary() + "\n" + cut("asked by "+r.asker(), 120) + "\n")
 	for _, note := range r.Notes {
 		b.WriteString("note: " + wrap(note, 114, "      ") + "\n")
 	}
@@ -122,8 +122,8 @@ func wrap(s string, width int, indent string) string {
 // Markdown is the report as a document, with all that is known of each check.
 func (r *Report) Markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Conformance of %s\n\n%s, %s, client id %s.\n\n**%s**\n", code(r.server()),
-		r.Began.UTC().Format(time.RFC3339), r.mode(), code(r.Target.ClientID), r.Summary())
+	fmt.Fprintf(&b, "# Conformance of %s\n\n%s, %s, client id %s. Asked by %s.\n\n**%s**\n", code(r.server()),
+		r.Began.UTC().Format(time.RFC3339), r.mode(), code(r.Target.ClientID), code(r.asker()), r.Summary())
 	for _, note := range r.Notes {
 		fmt.Fprintf(&b, "\n> %s\n", note)
 	}

@@ -128,6 +128,8 @@ type waitDeed struct{ lasts time.Duration }
 
 func (d waitDeed) String() string { return fmt.Sprintf("wait %v", d.lasts) }
 
+func (d waitDeed) limit() time.Duration { return d.lasts }
+
 func (d waitDeed) run(ctx context.Context, r *runner) outcome {
 	timer := time.NewTimer(d.lasts)
 	defer timer.Stop()
@@ -162,6 +164,8 @@ func (d runDeed) String() string {
 	return "run: " + text
 }
 
+func (d runDeed) limit() time.Duration { return d.deadline }
+
 func (d runDeed) run(ctx context.Context, r *runner) outcome {
 	p, err := r.launch(d)
 	if err != nil {
@@ -182,6 +186,8 @@ type terminateDeed struct {
 }
 
 func (d terminateDeed) String() string { return "terminate " + d.name }
+
+func (d terminateDeed) limit() time.Duration { return d.deadline }
 
 func (d terminateDeed) run(ctx context.Context, r *runner) outcome {
 	p := r.program(d.name)

@@ -67,6 +67,8 @@ func (d expectDeed) expected() string {
 	return strings.Join(parts, "; ")
 }
 
+func (d expectDeed) limit() time.Duration { return d.within }
+
 func (d expectDeed) run(ctx context.Context, r *runner) outcome {
 	c := r.clients[d.client]
 	for {
@@ -210,6 +212,8 @@ func (d neverDeed) String() string {
 }
 
 func (d neverDeed) expected() string { return fmt.Sprintf("never %s", d.condition) }
+
+func (d neverDeed) limit() time.Duration { return d.lasts }
 
 func (d neverDeed) run(ctx context.Context, r *runner) outcome {
 	c := r.clients[d.client]

@@ -27,9 +27,16 @@ type junitCounts struct {
 type junitSuite struct {
 	Name string `xml:"name,attr"`
 	junitCounts
-	Timestamp string      `xml:"timestamp,attr"`
-	Cases     []junitCase `xml:"testcase"`
-	Output    string      `xml:"system-err,omitempty"`
+	Timestamp  string          `xml:"timestamp,attr"`
+	Host       string          `xml:"hostname,attr,omitempty"`
+	Properties []junitProperty `xml:"properties>property,omitempty"`
+	Cases      []junitCase     `xml:"testcase"`
+	Output     string          `xml:"system-err,omitempty"`
+}
+
+type junitProperty struct {
+	Name  string `xml:"name,attr"`
+	Value string `xml:"value,attr"`
 }
 
 type junitCase struct {
@@ -57,14 +64,14 @@ func (s seconds) MarshalText() ([]byte, error) {
 }
 
 // JUnit writes the report as JUnit XML: a test suite for the setup and for each round of the
-// steps, with a test case for each step. The time of an expectation that was met is the measured
-// one, of other steps how long they lasted, in seconds.
+// steps, with a test case for each step. Times are how long a step lasted, in seconds; what was
+// measured of an expectation is in its output.
 func (r *Report) JUnit(w io.Writer) error {
 	all := junitSuites{Name: r.Name}
 	var suite *junitSuite
 	for i, result := range r.Results {
 		if i == 0 || result.Round != r.Results[i-1].Round {
-			suite = &junitSuite{Name: r.suite(result.Round), Timestamp: r.Began.UTC().Format("2006-01-02T15:04:05")}
+			suite = r.suite(result)
 			all.Suites = append(all.Suites, suite)
 		}
 		c := result.junit(len(suite.Cases) + 1)
@@ -91,11 +98,23 @@ func (r *Report) JUnit(w io.Writer) error {
 	return nil
 }
 
-func (r *Report) suite(round int) string {
-	if round == 0 {
-		return r.Name + ", setup"
+// suite is the one that a result is the first of.
+func (r *Report) suite(first Result) *junitSuite {
+	s := &junitSuite{Name: r.Name + ", setup", Host: printable(r.Host)}
+	if first.Round > 0 {
+		s.Name = fmt.Sprintf("%s, round %d", r.Name, first.Round)
 	}
-	return fmt.Sprintf("%s, round %d", r.Name, round)
+	began := first.Began
+	if began.IsZero() {
+		began = r.Began.Add(r.Took) // skipped, as all that follows
+	}
+	s.Timestamp = began.UTC().Format("2006-01-02T15:04:05")
+	for _, p := range []junitProperty{{"fakeserver", r.Version}, {"system", r.System}} {
+		if p.Value != "" {
+			s.Properties = append(s.Properties, p)
+		}
+	}
+	return s
 }
 
 func (r Result) junit(number int) junitCase {
@@ -104,7 +123,7 @@ func (r Result) junit(number int) junitCase {
 		Output: printable(r.Seen),
 	}
 	if r.Measured != nil {
-		c.Seconds = seconds(*r.Measured)
+		c.Output = fmt.Sprintf("measured: %v\n%s", *r.Measured, c.Output)
 	}
 	switch r.Status {
 	case Skipped:

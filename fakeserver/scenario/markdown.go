@@ -13,6 +13,9 @@ func (r *Report) Markdown(w io.Writer) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# %s\n\n%s\n\n", plain(r.Name), plain(r.String()))
 	fmt.Fprintf(&b, "File %s, begun %s.\n\n", plain(r.File), r.Began.Format("2006-01-02 15:04:05 -0700"))
+	if r.System != "" {
+		fmt.Fprintf(&b, "By fakeserver %s on %s.\n\n", plain(r.Version), plain(strings.TrimPrefix(r.Host+", "+r.System, ", ")))
+	}
 	b.WriteString("| # | step | result | time | expected | seen |\n|---|---|---|---|---|---|\n")
 	for i, result := range r.Results {
 		fmt.Fprintf(&b, "| %d%s | %s | %s | %s | %s | %s |\n", i+1, r.roundMark(i),

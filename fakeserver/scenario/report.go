@@ -23,6 +23,7 @@ type Result struct {
 	Line     int // where the step is in the file
 	Title    string
 	Status   Status
+	Began    time.Time      // zero when skipped
 	Took     time.Duration  // how long the step lasted
 	Measured *time.Duration // from the end of the deed before to the payload that brought what was expected
 	Expected string         // "" when the step is not an expectation
@@ -55,6 +56,9 @@ func (r Result) time() string {
 type Report struct {
 	Name    string
 	File    string
+	Version string // of the program that ran it; "" when it did not say
+	Host    string // name of the machine; "" when it does not say
+	System  string // operating system and architecture
 	Began   time.Time
 	Took    time.Duration
 	Results []Result

@@ -14,12 +14,16 @@ import (
 
 func sample() *Report {
 	took := 30 * time.Millisecond
+	began := time.Date(2026, 1, 31, 15, 4, 5, 0, time.UTC)
 	return &Report{
-		Name: "Lab|A", File: "lab.yaml", Began: time.Date(2026, 1, 31, 15, 4, 5, 0, time.UTC), Took: 90 * time.Second,
+		Name: "Lab|A", File: "lab.yaml", Version: "v1_2", Host: "desk", System: "linux/amd64", Began: began, Took: 90 * time.Second,
 		Notes: []string{"agent ended by itself: ```\x1b[31m"},
 		Results: []Result{
-			{Round: 0, Line: 3, Title: "start A", Status: Passed, Took: time.Millisecond, Seen: "listens"},
-			{Round: 1, Line: 5, Title: "A within 1s", Status: Passed, Took: 2 * time.Second, Measured: &took, Expected: "hardware_mute true", Seen: "hardware_mute true"},
+			{Round: 0, Line: 3, Title: "start A", Status: Passed, Began: began, Took: time.Millisecond, Seen: "listens"},
+			{
+				Round: 1, Line: 5, Title: "A within 1s", Status: Passed, Began: began.Add(time.Second), Took: 2 * time.Second, Measured: &took,
+				Expected: "hardware_mute true", Seen: "hardware_mute true",
+			},
 			{Round: 1, Line: 6, Title: "A within 1s", Status: Failed, Took: 2 * time.Second, Expected: "1 device <&>", Seen: "0 devices", Excerpt: "payload 1\n{\"a\": \"``` & ]]>\x00\"}"},
 			{Round: 2, Line: 7, Title: "run: agent", Status: Failed, Took: time.Hour, Seen: "exit status 1"},
 			{Round: 2, Line: 8, Title: "wait 1s", Status: Skipped},
@@ -42,6 +46,11 @@ type suites struct {
 		Errors   int     `xml:"errors,attr"`
 		Time     float64 `xml:"time,attr"`
 		Stamp    string  `xml:"timestamp,attr"`
+		Host     string  `xml:"hostname,attr"`
+		About    []struct {
+			Name  string `xml:"name,attr"`
+			Value string `xml:"value,attr"`
+		} `xml:"properties>property"`
 		Err      string  `xml:"system-err"`
 		Cases    []struct {
 			Name    string  `xml:"name,attr"`
@@ -71,10 +80,15 @@ func TestJUnit(t *testing.T) {
 	first := got.Suites[1]
 	require.Equal(t, "Lab|A, round 1", first.Name)
 	require.Equal(t, []int{2, 1, 0, 0}, []int{first.Tests, first.Failures, first.Skipped, first.Errors})
-	require.InDelta(t, 2.03, first.Time, 1e-6)
-	require.Equal(t, "2026-01-31T15:04:05", first.Stamp)
+	require.InDelta(t, 4, first.Time, 1e-6)
+	require.Equal(t, []string{"2026-01-31T15:04:05", "2026-01-31T15:04:06"}, []string{got.Suites[0].Stamp, first.Stamp})
+	require.Equal(t, "desk", first.Host)
+	require.Len(t, first.About, 2)
+	require.Equal(t, "v1_2", first.About[0].Value)
+	require.Equal(t, "linux/amd64", first.About[1].Value)
 	require.Equal(t, "01 A within 1s: hardware_mute true", first.Cases[0].Name)
-	require.InDelta(t, 0.03, first.Cases[0].Time, 1e-9, "the measured time")
+	require.InDelta(t, 2, first.Cases[0].Time, 1e-9, "how long it took")
+	require.Equal(t, "measured: 30ms\nhardware_mute true", first.Cases[0].Out)
 	require.Nil(t, first.Cases[0].Failure)
 	require.Equal(t, "0 devices", first.Cases[1].Failure.Message)
 	require.Equal(t, "expectation", first.Cases[1].Failure.Type)
@@ -94,6 +108,7 @@ func TestMarkdown(t *testing.T) {
 	require.Equal(t, "# Lab\\|A\n\n"+
 		"Lab\\|A: FAILED, 5 steps, 2 failed, 1 skipped, in 1m30s\n\n"+
 		"File lab.yaml, begun 2026-01-31 15:04:05 +0000.\n\n"+
+		"By fakeserver v1\\_2 on desk, linux/amd64.\n\n"+
 		"| # | step | result | time | expected | seen |\n"+
 		"|---|---|---|---|---|---|\n"+
 		"| 1 | start A | ok | 1ms |  | listens |\n"+

@@ -9,7 +9,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"sidetone/fakeserver/internal/host"
 )
 
 // Options say how a scenario is run. The zero value runs it once, silently and unattended.
@@ -25,6 +28,8 @@ type Options struct {
 	Repeat int
 	// Timeout bounds the whole run; 0 is no bound.
 	Timeout time.Duration
+	// Version is that of the program that runs the scenario, for the reports.
+	Version string
 }
 
 // errInterrupted is why a run whose context was cancelled has ended.
@@ -60,6 +65,7 @@ type runner struct {
 	pending  []pending
 	round    int
 	broken   bool // a step could not be done: the rest is skipped
+	saying   sync.Mutex
 }
 
 // A pending expectation was met, and fails after all when what it saw is taken back before
@@ -77,7 +83,9 @@ type pending struct {
 // not let it begin.
 func (s *Scenario) Run(ctx context.Context, opts Options) (*Report, error) {
 	r := &runner{scenario: s, opts: opts, clients: map[string]*client{}}
-	r.report = &Report{Name: s.name, File: s.file, Began: time.Now()}
+	r.report = &Report{
+		Name: s.name, File: s.file, Version: opts.Version, Host: host.Name(), System: host.System(), Began: time.Now(),
+	}
 	if r.opts.Progress == nil {
 		r.opts.Progress = io.Discard
 	}
@@ -130,11 +138,14 @@ func (r *runner) some(ctx context.Context, steps []step) {
 		if e, ok := s.do.(expectation); ok {
 			result.Expected = e.expected()
 		}
+		label := r.label(i+1, len(steps))
 		if !r.broken && ctx.Err() == nil {
+			end := r.tellOfWait(label, s)
 			r.do(ctx, s, &result)
+			end()
 		}
 		r.report.Results = append(r.report.Results, result)
-		r.progress(i+1, len(steps), result)
+		r.progress(label, result)
 	}
 }
 
@@ -145,9 +156,9 @@ func (r *runner) do(ctx context.Context, s step, result *Result) {
 	if acts {
 		r.turn()
 	}
-	began := time.Now()
+	result.Began = time.Now()
 	o := s.do.run(ctx, r)
-	result.Took = time.Since(began)
+	result.Took = time.Since(result.Began)
 	if acts {
 		r.anchor = time.Now()
 	}
@@ -262,16 +273,55 @@ func (r *runner) note(format string, args ...any) {
 	r.say("note: %s\n", text)
 }
 
-func (r *runner) say(format string, args ...any) { fmt.Fprintf(r.opts.Progress, format, args...) }
+func (r *runner) say(format string, args ...any) {
+	r.saying.Lock()
+	defer r.saying.Unlock()
+	fmt.Fprintf(r.opts.Progress, format, args...)
+}
 
-func (r *runner) progress(number, of int, result Result) {
+// label says which step of which round it is.
+func (r *runner) label(number, of int) string {
 	label := fmt.Sprintf("%d/%d", number, of)
 	switch {
 	case r.round == 0:
-		label = "setup " + label
+		return "setup " + label
 	case r.opts.Repeat > 1:
-		label = fmt.Sprintf("round %d, %s", r.round, label)
+		return fmt.Sprintf("round %d, %s", r.round, label)
 	}
+	return label
+}
+
+// tellEvery is how often somebody is told that a step goes on.
+const tellEvery = 5 * time.Second
+
+// tellOfWait says now and then that a step goes on, and how long it may take. The function that
+// it returns ends that.
+func (r *runner) tellOfWait(label string, s step) (end func()) {
+	most := ""
+	if l, ok := s.do.(limited); ok && l.limit() > 0 {
+		most = fmt.Sprintf(" of %v at most", l.limit())
+	}
+	done := make(chan struct{})
+	var telling sync.WaitGroup
+	telling.Go(func() {
+		tick := time.NewTicker(tellEvery)
+		defer tick.Stop()
+		for began := time.Now(); ; {
+			select {
+			case <-tick.C:
+				r.say("[%s] goes on, %v%s  %s\n", label, time.Since(began).Round(time.Second), most, printable(s.title))
+			case <-done:
+				return
+			}
+		}
+	})
+	return func() {
+		close(done)
+		telling.Wait()
+	}
+}
+
+func (r *runner) progress(label string, result Result) {
 	r.say("[%s] %-7s %8s  %s\n", label, result.Status, result.time(), printable(result.name()))
 	if result.Status == Failed {
 		r.say("        seen: %s\n", printable(result.Seen))

@@ -51,6 +51,9 @@ type deed interface {
 // expectations count from the end of the deed before them.
 type expectation interface{ expected() string }
 
+// A limited deed takes no longer than that; 0: as long as it likes.
+type limited interface{ limit() time.Duration }
+
 // An outcome is what became of a deed.
 type outcome struct {
 	failed   bool

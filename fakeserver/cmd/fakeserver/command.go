@@ -4,11 +4,16 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"runtime"
 
 	"github.com/spf13/cobra"
 
 	"sidetone/fakeserver"
+	"sidetone/fakeserver/internal/host"
 )
+
+// version is set by the build.
+var version = "dev"
 
 const long = `fakeserver stands in for the local RPC server of the Discord client, on 127.0.0.1
 and on its IPC socket. It prints one line for every device list it is sent, and
@@ -34,6 +39,7 @@ func newCommand(stdin io.Reader, stdout, stderr io.Writer) *cobra.Command {
 		Long:          fmt.Sprintf(long, fakeserver.ProfileHelp(), fakeserver.FaultHelp()),
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		Version:       version,
 
 		SuggestionsMinimumDistance: 2,
 
@@ -58,7 +64,8 @@ func newCommand(stdin io.Reader, stdout, stderr io.Writer) *cobra.Command {
 			return serve(cmd.Context(), clients, f.page, f.style(), stdin, stdout, stderr)
 		},
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{wrongFlag(err)} })
+	root.SetVersionTemplate("fakeserver {{.Version}} (" + runtime.Version() + ", " + host.System() + ")\n")
 	root.CompletionOptions.DisableDefaultCmd = true
 	f.register(root.Flags())
 

@@ -55,6 +55,7 @@ func newConformCommand(stdout, stderr io.Writer) *cobra.Command {
 				fmt.Fprintf(stderr, "warning: asking with the example client id %s, which a real client refuses; give yours with --client-id\n",
 					conform.ExampleClientID)
 			}
+			f.opts.Version = version
 			f.opts.Progress = func(p conform.Progress) {
 				fmt.Fprintf(stderr, "[%d/%d] %s, up to %s left\n", p.Done+1, p.Total, p.Check, p.Remaining.Round(time.Second))
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/fakeserver"
+	"sidetone/fakeserver/internal/host"
 )
 
 // conformAt runs the verb against a server and returns the exit code and what was printed.
@@ -35,6 +36,7 @@ func TestConform(t *testing.T) {
 		code, out, errs := conformAt(t, srv.URL())
 		require.Equal(t, exitOK, code, errs)
 		require.Contains(t, out, "GET /rpc?v=1                         301                        not said               same\n")
+		require.Contains(t, out, "\nasked by fakeserver dev, ")
 		require.Contains(t, out, "behaves like: specification 10/10, real client ")
 		require.Contains(t, errs, "warning: asking with the example client id")
 		require.Regexp(t, `\[7/\d+\] http-empty-list, up to \d+`, errs)
@@ -45,14 +47,17 @@ func TestConform(t *testing.T) {
 		require.Equal(t, exitOK, code, errs)
 		require.NotContains(t, errs, "warning")
 		var report struct {
-			ClientID string `json:"client_id"`
-			Checks   []any
+			ClientID              string `json:"client_id"`
+			Version, Host, System string
+			Checks                []any
 		}
 		require.NoError(t, json.Unmarshal([]byte(out), &report))
 		require.Equal(t, "112233445566778899", report.ClientID)
 		require.NotEmpty(t, report.Checks)
+		require.Equal(t, []string{"dev", host.Name(), host.System()}, []string{report.Version, report.Host, report.System})
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
+		require.Contains(t, string(text), ". Asked by `fakeserver dev, ")
 		require.Contains(t, string(text), "| http-get-rpc-v | GET /rpc?v=1 | 301 | not said | same: 301 [ran] |\n")
 	})
 	t.Run("require", func(t *testing.T) {

@@ -120,6 +120,28 @@ func (f *flags) options() (opts fakeserver.Options, err error) {
 	return opts, nil
 }
 
+// wanted are what flags take, by the type that pflag gives them.
+var wanted = map[string]string{
+	"int":      "a whole number",
+	"uint64":   "a whole number, not below zero",
+	"duration": "a time such as 250ms, 30s or 10m",
+	"bool":     "true or false",
+}
+
+// wrongFlag says in a sentence what a flag takes.
+func wrongFlag(err error) error {
+	invalid := new(pflag.InvalidValueError)
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	flag := invalid.GetFlag()
+	want, known := wanted[flag.Value.Type()]
+	if !known {
+		return err
+	}
+	return fmt.Errorf("--%s: want %s, not %q", flag.Name, want, invalid.GetValue())
+}
+
 func (f *flags) style() style {
 	switch {
 	case f.json:

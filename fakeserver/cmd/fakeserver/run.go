@@ -91,7 +91,7 @@ func (f runFlags) run(ctx context.Context, file string, stdin io.Reader, stdout,
 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	opts := scenario.Options{Progress: stderr, Repeat: f.repeat, Timeout: f.timeout}
+	opts := scenario.Options{Progress: stderr, Repeat: f.repeat, Timeout: f.timeout, Version: version}
 	if !f.unattended {
 		opts.Confirm = confirm(ctx, stdin, stderr)
 	}

@@ -1,0 +1,30 @@
+// Package host names the machine that a report was made on.
+package host
+
+import (
+	"os"
+	"runtime"
+	"strings"
+)
+
+// Name is what the machine calls itself; "" when it does not say.
+func Name() string {
+	name, _ := os.Hostname() // a report without it is no worse
+	return name
+}
+
+// System is the operating system and the architecture, and on Linux the distribution.
+func System() string {
+	release, _ := os.ReadFile("/etc/os-release") // only there on Linux
+	return system(string(release))
+}
+
+func system(release string) string {
+	text := runtime.GOOS + "/" + runtime.GOARCH
+	for line := range strings.Lines(release) {
+		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "PRETTY_NAME="); ok {
+			text += ", " + strings.Trim(name, `"`)
+		}
+	}
+	return text
+}
