@@ -56,9 +56,13 @@ func (c *conn) Close() error {
 // gate lets a limited number of connections in. Up to as many again are let in to be told
 // that there are too many: they have asked first, as every HTTP library expects. Any more
 // than that are told unasked.
+//
+// Of the places one process gets a share only, so that a program that forgets to close its
+// connections shuts out nobody but itself.
 type gate struct {
 	net.Listener
 	server *Server
+	shares shares
 	places chan struct{} // has an element for each connection that is served
 	spare  chan struct{} // and for each that is only told
 	stuck  atomic.Bool   // all places are taken, and none has become free of late
@@ -77,15 +81,21 @@ func (g *gate) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if g.enter() {
-			return g.admit(raw, g.places), nil
+		pid := peerPID(raw)
+		within := g.shares.take(pid, g.server.limits.share)
+		if within && g.enter() {
+			return g.admit(raw, g.places, func() { g.shares.giveBack(pid) }), nil
+		}
+		if within {
+			g.shares.giveBack(pid)
 		}
 		if g.full.CompareAndSwap(false, true) {
-			g.server.log.Warn("too many connections to the control socket; more are refused until some are closed", "limit", cap(g.places))
+			g.server.log.Warn("too many connections to the control socket; more are refused until some are closed",
+				"limit", cap(g.places), "share of a process", g.server.limits.share, "pid", pid)
 		}
 		select {
 		case g.spare <- struct{}{}:
-			return g.admit(raw, g.spare), nil
+			return g.admit(raw, g.spare, func() {}), nil
 		default:
 		}
 		// Nothing was sent to it before, so this does not block.
@@ -119,10 +129,11 @@ func (g *gate) enter() bool {
 }
 
 // admit makes a connection that gives its place back when it is closed.
-func (g *gate) admit(raw net.Conn, place chan struct{}) *conn {
+func (g *gate) admit(raw net.Conn, place chan struct{}, closed func()) *conn {
 	g.count++
 	c := &conn{Conn: raw, holder: "connection " + strconv.FormatUint(g.count, 10), surplus: place == g.spare}
 	c.closed = sync.OnceFunc(func() {
+		closed()
 		<-place
 		if !c.surplus {
 			g.stuck.Store(false)
@@ -134,6 +145,47 @@ func (g *gate) admit(raw net.Conn, place chan struct{}) *conn {
 	c.idle = time.AfterFunc(g.server.limits.idle, func() { _ = c.Close() })
 	g.server.open.Add(1)
 	return c
+}
+
+// shares are how many places each process has.
+type shares struct {
+	mu  sync.Mutex
+	has map[int]int // by process id; of processes that are not known nothing is counted
+}
+
+// take reports whether the process may have one more.
+func (s *shares) take(pid, most int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if pid == 0 {
+		return true
+	}
+	if s.has[pid] == most {
+		return false
+	}
+	if s.has == nil {
+		s.has = map[int]int{}
+	}
+	s.has[pid]++
+	return true
+}
+
+func (s *shares) giveBack(pid int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.has[pid] > 1 {
+		s.has[pid]--
+	} else {
+		delete(s.has, pid)
+	}
+}
+
+// peerPID is the process that has opened c, as far as the listener tells; 0: not known.
+func peerPID(c net.Conn) int {
+	if known, ok := c.(interface{ PeerPID() int }); ok {
+		return known.PeerPID()
+	}
+	return 0
 }
 
 // connState closes connections that are idle for long, unless they hold a push, and ends the

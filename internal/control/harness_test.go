@@ -225,6 +225,12 @@ type stand struct {
 // not change them.
 func serve(t testing.TB, tune func(*limits)) *stand {
 	t.Helper()
+	return serveOn(t, tune, func(l net.Listener) net.Listener { return l })
+}
+
+// serveOn is like serve, on what of makes of the listener.
+func serveOn(t testing.TB, tune func(*limits), of func(net.Listener) net.Listener) *stand {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "ctl")
 	require.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
@@ -238,7 +244,7 @@ func serve(t testing.TB, tune func(*limits)) *stand {
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- s.server.Serve(ctx, l) }()
+	go func() { ended <- s.server.Serve(ctx, of(l)) }()
 	s.stop = sync.OnceFunc(func() {
 		cancel()
 		require.NoError(t, <-ended)

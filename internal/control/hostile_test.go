@@ -249,6 +249,63 @@ func TestConnectionsBeyondTheLimit(t *testing.T) {
 	require.Equal(t, 1, second.next().PID)
 }
 
+// ofProcess is a connection that a process has opened.
+type ofProcess struct {
+	net.Conn
+	pid int
+}
+
+func (c ofProcess) PeerPID() int { return c.pid }
+
+// processes says of each connection that it accepts which process it is of.
+type processes struct {
+	net.Listener
+	pids chan int
+}
+
+func (l processes) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return ofProcess{c, <-l.pids}, nil
+}
+
+// A program that leaks its connections shuts out nobody else.
+func TestShareOfAProcess(t *testing.T) {
+	const leaking, honest = 7, 8
+	pids := make(chan int, 1)
+	s := serveOn(t, nil, func(l net.Listener) net.Listener { return processes{l, pids} })
+	ask := func(pid int) error {
+		pids <- pid
+		_, err := s.client().Status(t.Context())
+		return err
+	}
+	var leaked []*net.UnixConn
+	for range 16 {
+		pids <- leaking
+		leaked = append(leaked, s.raw())
+	}
+	var p *Problem
+	require.ErrorAs(t, ask(leaking), &p)
+	require.Equal(t, CodeBusy, p.Code)
+	for range 100 {
+		pids <- leaking
+		leaked = append(leaked, s.raw())
+	}
+	require.NoError(t, ask(honest))
+	for _, c := range leaked {
+		require.NoError(t, c.Close())
+	}
+	testlab.Eventually(t, "it is served again", func() bool { return ask(leaking) == nil })
+	testlab.Eventually(t, "all places are free", func() bool {
+		shares := &s.server.gate.shares
+		shares.mu.Lock()
+		defer shares.mu.Unlock()
+		return s.served() == 0 && len(shares.has) == 0
+	})
+}
+
 // TestStuckGate waits for a place as long as there is hope, and no longer.
 func TestStuckGate(t *testing.T) {
 	s := serve(t, func(l *limits) { l.connections, l.patience = 1, 20*time.Millisecond })

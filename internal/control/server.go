@@ -16,6 +16,7 @@ import (
 // limits bound what one user's programs can take of the agent.
 type limits struct {
 	connections int           // served at once; as many again are told that there are too many
+	share       int           // of them for one process, where the listener tells which it is
 	patience    time.Duration // until one that comes when all places are taken is told so
 	body        int64         // bytes of a request's body
 	header      time.Duration // until the head of a request is there
@@ -31,6 +32,7 @@ type limits struct {
 func defaultLimits() limits {
 	return limits{
 		connections: 64,
+		share:       16,
 		patience:    20 * time.Millisecond,
 		body:        1 << 20,
 		header:      5 * time.Second,
@@ -86,7 +88,7 @@ func newServer(backend Backend, log *slog.Logger, limits limits) *Server {
 // statesPath is the path of a push, whose last part is any product.
 const statesPath = "/v1/states/{product}"
 
-// Serve answers connections of l, whose peers are those of this user, until ctx ends; then it
+// Serve answers connections of l, whose peers are those of this user and which may tell their process (PeerPID() int), until ctx ends; then it
 // closes l, ends every connection, releases what they held and returns nil. To be called once.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	server := &http.Server{

@@ -90,6 +90,17 @@ func TestControl(t *testing.T) {
 	listenAt(t, address)
 }
 
+func TestControlTellsWhoAsks(t *testing.T) {
+	address, l := control(t)
+	c, err := DialControl(t.Context(), address)
+	require.NoError(t, err)
+	defer c.Close()
+	accepted, err := l.Accept()
+	require.NoError(t, err)
+	defer accepted.Close()
+	require.Equal(t, os.Getpid(), accepted.(interface{ PeerPID() int }).PeerPID())
+}
+
 func TestControlTwoAgents(t *testing.T) {
 	address, l := control(t)
 	echo(t, l)

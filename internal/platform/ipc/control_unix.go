@@ -134,11 +134,20 @@ func (l *controlListener) Accept() (net.Conn, error) {
 		}
 		peer, err := peerOfConn(conn)
 		if err == nil && peer.UID == l.user {
-			return conn, nil
+			return controlConn{conn, peer.PID}, nil
 		}
 		conn.Close()
 	}
 }
+
+// controlConn is a connection that tells which process has opened it.
+type controlConn struct {
+	*net.UnixConn
+	pid int
+}
+
+// PeerPID is that process; 0: not known.
+func (c controlConn) PeerPID() int { return c.pid }
 
 // Close removes the socket and gives back the lock.
 func (l *controlListener) Close() error { return l.close() }
