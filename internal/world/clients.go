@@ -50,8 +50,8 @@ type clients struct {
 	history    []string // lists that were published, as the client has them; guarded by mu
 	last       devices.Snapshot
 	published  time.Time
-	leaving    bool                          // the agent ends
-	leftOut    map[fakeserver.Transport]bool // by settings since the agent's start
+	leaving    bool // the agent ends
+	reloaded   bool // the settings have changed since the agent's start
 	violations []Violation
 	trace      []line
 }
@@ -86,7 +86,7 @@ type client struct {
 }
 
 func newClients(seed uint64, specs []ClientSpec, set Reporting) *clients {
-	c := &clients{seed: seed, began: time.Now(), pid: 100, set: set, leftOut: make(map[fakeserver.Transport]bool)}
+	c := &clients{seed: seed, began: time.Now(), pid: 100, set: set}
 	c.net = memnet.New(memnet.Options{Buffer: socketBuffer, Delay: c.delay})
 	c.agent = c.net.Process(local.Process{PID: 1, UID: myUser, Name: "agent"})
 	c.view = &view{clients: c, sight: set.Sight}
@@ -313,7 +313,7 @@ func (k *client) takes(p fakeserver.Payload) {
 	case k.wasWaiting(list): // of an agent before this one
 	case slices.Contains(d.history, list): // else it is of an agent before this one, too
 		place := slices.Index(d.history[max(k.holds, 0):], list)
-		if place < 0 && k.isFarewell(p.Transport, list) {
+		if place < 0 && k.isFarewell(list) {
 			break
 		}
 		if place < 0 {
@@ -328,10 +328,10 @@ func (k *client) takes(p fakeserver.Payload) {
 	}
 }
 
-// isFarewell reports whether the list may be what is left with a client over a transport that the settings
-// do not allow any more. mu is held.
-func (k *client) isFarewell(over fakeserver.Transport, list string) bool {
-	return k.desk.leftOut[over] && list == unmuted(k.desk.history[max(k.holds, 0)])
+// isFarewell reports whether the list may be what is left with a client over a transport that new settings
+// leave out, or over a socket that is not to be seen when they come. mu is held.
+func (k *client) isFarewell(list string) bool {
+	return k.desk.reloaded && list == unmuted(k.desk.history[max(k.holds, 0)])
 }
 
 // wasWaiting reports whether the list is one that an agent may have sent, or left it with, before that ended, while
@@ -388,7 +388,7 @@ func (c *clients) startAgent() {
 	}
 	c.mu.Lock()
 	c.leaving = false
-	clear(c.leftOut)
+	c.reloaded = false
 	for _, k := range c.all {
 		k.linked, k.holds = time.Time{}, -1
 	}
@@ -531,7 +531,7 @@ func (c *clients) configure(set Reporting) {
 	}
 	c.set = set
 	c.mu.Lock()
-	c.leftOut[fakeserver.Transport(set.Without)] = true
+	c.reloaded = true
 	c.mu.Unlock()
 	if c.reporting != nil {
 		c.reporting.Reconfigure(c.options())
