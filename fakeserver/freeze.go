@@ -25,6 +25,12 @@ func (g *gate) pass(closed <-chan struct{}) {
 	}
 }
 
+func (g *gate) isShut() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.shut != nil
+}
+
 func (g *gate) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -54,7 +60,11 @@ func (s *Server) Freeze() {
 	}
 	s.gate.close()
 	s.limiter.freeze()
+	s.tell()
 }
+
+// Frozen reports whether the server is, see [Server.Freeze].
+func (s *Server) Frozen() bool { return s.gate.isShut() }
 
 // Thaw ends [Server.Freeze]: what came meanwhile is dealt with now.
 func (s *Server) Thaw() {
@@ -67,4 +77,12 @@ func (s *Server) Thaw() {
 func (s *Server) thaw() {
 	s.gate.open()
 	s.limiter.thaw()
+	s.tell()
+}
+
+// tell wakes all who wait for a change.
+func (s *Server) tell() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.notify()
 }

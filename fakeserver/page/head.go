@@ -13,6 +13,7 @@ type headView struct {
 	Address   string `json:"address"` // of the TCP server; empty: none
 	Socket    string `json:"socket"`  // path of the IPC endpoint; empty: none
 	Running   bool   `json:"running"`
+	Frozen    bool   `json:"frozen"`
 	Link      string `json:"link"`      // connected, idle or stopped
 	LinkText  string `json:"link_text"` // the same in words
 	Fault     string `json:"fault"`     // as ParseFault reads it
@@ -28,6 +29,7 @@ func headOf(srv *fakeserver.Server, name string) headView {
 		Profile:   string(srv.Profile()),
 		Socket:    srv.IPCPath(),
 		Running:   srv.Running(),
+		Frozen:    srv.Frozen(),
 		Fault:     fault.String(),
 		FaultKind: string(fault.Kind),
 		Payloads:  st.Payloads,
@@ -36,15 +38,18 @@ func headOf(srv *fakeserver.Server, name string) headView {
 	if port := srv.Port(); port != 0 {
 		v.Address = fmt.Sprintf("127.0.0.1:%d", port)
 	}
-	v.Link, v.LinkText = linkState(srv.Links(), v.Running, fault.Kind == fakeserver.FaultRefuse)
+	v.Link, v.LinkText = linkState(srv.Links(), v.Running, v.Frozen, fault.Kind == fakeserver.FaultRefuse)
 	return v
 }
 
 // linkState says whether somebody is connected, and how. The transport that
 // keeps a connection for a reason comes first.
-func linkState(links map[fakeserver.Transport]int, running, refuses bool) (state, text string) {
-	if !running {
+func linkState(links map[fakeserver.Transport]int, running, frozen, refuses bool) (state, text string) {
+	switch {
+	case !running:
 		return "stopped", "Stopped: the client is not there"
+	case frozen:
+		return "stopped", "Frozen: the client does nothing"
 	}
 	for _, t := range []fakeserver.Transport{fakeserver.IPC, fakeserver.WebSocket, fakeserver.HTTP} {
 		if links[t] > 0 {

@@ -179,6 +179,43 @@ func TestFaultsAndOrdersByKeyboard(t *testing.T) {
 	b.shows(".who .pill", "No reporter connected")
 	_, _, err := conn.ReadMessage()
 	require.Error(t, err)
+	press("Freeze")
+	b.shows(".who .pill", "Frozen: the client does nothing")
+	require.True(t, srv.Frozen())
+	press("Thaw")
+	b.shows(".who .pill", "No reporter connected")
+	require.False(t, srv.Frozen())
+}
+
+// TestCardsOfAStoppedClientDoNotLookLive: nobody sees anything of a client that is not there.
+func TestCardsOfAStoppedClientDoNotLookLive(t *testing.T) {
+	for _, scheme := range []string{"light", "dark"} {
+		t.Run(scheme, func(t *testing.T) {
+			srv := full(t)
+			b := open(t, show(t, srv), 1080, scheme)
+			b.until(`document.querySelectorAll(".card").length === 3 && document.querySelector(".past").hidden`)
+			look := func() (shown []string) {
+				b.eval(`[".card", ".mute", ".badge", ".state.on"].map((part) => {
+					const style = getComputedStyle(document.querySelector(part));
+					return [style.borderStyle, style.backgroundColor, style.color].join(" ");
+				})`, &shown)
+				return shown
+			}
+			live := look()
+			srv.Stop()
+			b.until(`!document.querySelector(".past").hidden && document.querySelector(".client").classList.contains("gone")`)
+			for i, part := range look() {
+				require.NotEqual(t, live[i], part)
+				require.Contains(t, part, "dashed")
+			}
+			b.fits()
+			var weak []string
+			b.eval(contrasts, &weak)
+			require.Empty(t, weak)
+			require.NoError(t, srv.Resume())
+			b.until(`document.querySelector(".past").hidden && !document.querySelector(".client").classList.contains("gone")`)
+		})
+	}
 }
 
 func TestSeveralClientsAndApplications(t *testing.T) {

@@ -145,7 +145,7 @@ func TestOrders(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"client":2,"do":"stop"}`:              "404 no client 2",
 		`{"client":-1,"do":"stop"}`:             "404 no client -1",
-		`{"do":"explode"}`:                      `422 unknown order "explode", want fault, restart, stop, resume or drop`,
+		`{"do":"explode"}`:                      `422 unknown order "explode", want fault, restart, stop, resume, drop, freeze or thaw`,
 		`{"do":"fault","fault":"squater"}`:      `422 unknown fault "squater", did you mean "squatter"?`,
 		`{"do":"fault","fault":"close-code=7"}`: "422 fault close-code: 7 is no close code",
 		`{`:                                     "400 cannot read the order",

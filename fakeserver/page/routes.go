@@ -96,7 +96,7 @@ func send(w http.ResponseWriter, kind string, data []byte) {
 // An order is what a button of the page wants done.
 type order struct {
 	Client int    `json:"client"` // which one, counted from 0
-	Do     string `json:"do"`     // fault, restart, stop, resume or drop
+	Do     string `json:"do"`     // what carryOut knows
 	Fault  string `json:"fault"`  // as ParseFault reads it
 }
 
@@ -139,8 +139,14 @@ func (o order) carryOut(srv *fakeserver.Server) error {
 	case "drop":
 		srv.DropConnections()
 		return nil
+	case "freeze":
+		srv.Freeze()
+		return nil
+	case "thaw":
+		srv.Thaw()
+		return nil
 	}
-	return fmt.Errorf("unknown order %q, want fault, restart, stop, resume or drop", o.Do)
+	return fmt.Errorf("unknown order %q, want fault, restart, stop, resume, drop, freeze or thaw", o.Do)
 }
 
 // serveRaw sends one payload as it was received, made readable.

@@ -72,18 +72,19 @@ func TestLinkState(t *testing.T) {
 		return m
 	}
 	for _, c := range []struct {
-		links            map[fakeserver.Transport]int
-		running, refuses bool
-		want             string
+		links                    map[fakeserver.Transport]int
+		running, frozen, refuses bool
+		want                     string
 	}{
-		{nil, false, false, "Stopped: the client is not there"},
-		{nil, true, false, "No reporter connected"},
-		{nil, true, true, "Refuses new connections"},
-		{links(fakeserver.HTTP), true, false, "Connected over HTTP"},
-		{links(fakeserver.HTTP, fakeserver.WebSocket), true, true, "Connected over WebSocket"},
-		{links(fakeserver.HTTP, fakeserver.IPC), true, false, "Connected over IPC"},
+		{nil, false, false, false, "Stopped: the client is not there"},
+		{nil, true, false, false, "No reporter connected"},
+		{nil, true, false, true, "Refuses new connections"},
+		{links(fakeserver.HTTP), true, false, false, "Connected over HTTP"},
+		{links(fakeserver.HTTP, fakeserver.WebSocket), true, false, true, "Connected over WebSocket"},
+		{links(fakeserver.HTTP, fakeserver.IPC), true, false, false, "Connected over IPC"},
+		{links(fakeserver.IPC), true, true, false, "Frozen: the client does nothing"},
 	} {
-		_, text := linkState(c.links, c.running, c.refuses)
+		_, text := linkState(c.links, c.running, c.frozen, c.refuses)
 		require.Equal(t, c.want, text)
 	}
 }

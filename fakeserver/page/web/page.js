@@ -77,13 +77,14 @@ class Client {
     }
     this.deviceCount = el("span", { class: "count" });
     this.devices = el("div", { class: "lists" });
+    this.past = el("p", { class: "past", hidden: true }, "The client is stopped. This is what it held last; nothing of it is shown to anybody.");
     this.timelineCount = el("span", { class: "count" });
     this.timeline = el("ol", { class: "timeline" });
     this.timelineEmpty = el("p", { class: "empty small" }, "Nothing was received yet.");
     this.panel = el("section", { class: "client", "aria-labelledby": id("name") },
       el("div", { class: "head" }, el("div", { class: "who" }, this.name, this.link), facts),
       el("section", { class: "devices", "aria-labelledby": id("devices") },
-        el("h3", { id: id("devices") }, "Certified devices ", this.deviceCount), this.devices),
+        el("h3", { id: id("devices") }, "Certified devices ", this.deviceCount), this.past, this.devices),
       this.controls(id, faults),
       el("section", { class: "received", "aria-labelledby": id("received") },
         el("h3", { id: id("received") }, "Timeline ", this.timelineCount), this.timelineEmpty, this.timeline));
@@ -95,7 +96,7 @@ class Client {
     this.said = el("p", { class: "said", role: "alert" });
     const verbs = el("div", { class: "verbs" });
     this.verbs = {};
-    for (const [verb, label] of [["restart", "Restart"], ["stop", "Stop"], ["resume", "Resume"], ["drop", "Drop connections"]]) {
+    for (const [verb, label] of [["restart", "Restart"], ["stop", "Stop"], ["resume", "Resume"], ["drop", "Drop connections"], ["freeze", "Freeze"], ["thaw", "Thaw"]]) {
       const button = el("button", { type: "button" }, label);
       button.addEventListener("click", () => {
         if (button.getAttribute("aria-disabled") !== "true") this.order({ do: verb });
@@ -221,7 +222,11 @@ class Client {
       row.button.setAttribute("aria-pressed", String(pressed));
       if (!pressed) row.applied = null;
     }
-    const possible = { restart: true, stop: head.running, resume: !head.running, drop: head.running };
+    this.panel.classList.toggle("gone", !head.running);
+    this.past.hidden = head.running || this.lists.length === 0;
+    const possible = {
+      restart: true, stop: head.running, resume: !head.running, drop: head.running, freeze: head.running && !head.frozen, thaw: head.frozen,
+    };
     for (const [verb, button] of Object.entries(this.verbs)) button.setAttribute("aria-disabled", String(!possible[verb]));
   }
 
