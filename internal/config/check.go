@@ -87,7 +87,7 @@ func (c *Config) durations() []bounds {
 		{"rpc.token_every", c.RPC.TokenEvery, time.Millisecond, time.Hour},
 		{"rpc.retry_max", c.RPC.RetryMax, 100 * time.Millisecond, time.Hour},
 		{"rpc.resend_every", c.RPC.ResendEvery, 0, 24 * time.Hour},
-		{"engine.removal_grace", c.Engine.RemovalGrace, 0, time.Minute},
+		{"engine.removal_grace", c.Engine.RemovalGrace, 10 * time.Millisecond, time.Minute}, // a USB reset is not an unplug
 		{"engine.stale_after", c.Engine.StaleAfter, 0, time.Hour},
 	}
 }

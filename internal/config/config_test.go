@@ -130,7 +130,7 @@ func TestEveryType(t *testing.T) {
 	cfg, _, problems := Load(Options{
 		Env: []string{"SIDETONE_SOURCES_CAMERA=false", "SIDETONE_REPORT_FIELDS=hardware_mute, noise_suppression", "SIDETONE_REPORT_AUDIO_ID=guid", "SIDETONE_SOURCES_PULSE_SERVER=0"},
 		Flags: map[string]string{
-			"report.id_max_bytes": "0", "report.fields": "", "log.level": "debug", "rpc.origin": "https://acme.example", "engine.removal_grace": "0",
+			"report.id_max_bytes": "0", "report.fields": "", "log.level": "debug", "rpc.origin": "https://acme.example", "engine.stale_after": "0",
 		},
 	})
 	require.Empty(t, texts(problems))
@@ -140,7 +140,7 @@ func TestEveryType(t *testing.T) {
 	require.Equal(t, "0", cfg.Sources.PulseServer)
 	require.Zero(t, cfg.Report.IDMaxBytes)
 	require.Equal(t, LogDebug, cfg.Log.Level)
-	require.Zero(t, cfg.Engine.RemovalGrace)
+	require.Zero(t, cfg.Engine.StaleAfter)
 }
 
 func TestRelativePaths(t *testing.T) {
@@ -164,6 +164,24 @@ func TestRelativePaths(t *testing.T) {
 	cfg, _, problems = Load(Options{Explicit: "config.yaml"})
 	require.Empty(t, texts(problems))
 	require.Equal(t, filepath.Join(dir, "acme.yaml"), cfg.Catalogue)
+}
+
+// TestHome: no shell expands ~ in a file, nor in --flag=~/path.
+func TestHome(t *testing.T) {
+	dir := t.TempDir()
+	user := writeFile(t, filepath.Join(dir, "config.yaml"), "catalogue: ~/acme.yaml\nsources: {files: [~/a/b.yaml, ~odd.yaml]}\n")
+	cfg, _, problems := Load(Options{UserFile: user, Env: []string{"HOME=/home/me"}, Flags: map[string]string{"push.state_file": "~/states.json"}})
+	require.Empty(t, texts(problems))
+	require.Equal(t, "/home/me/acme.yaml", cfg.Catalogue)
+	require.Equal(t, []string{"/home/me/a/b.yaml", filepath.Join(dir, "~odd.yaml")}, cfg.Sources.Files)
+	require.Equal(t, "/home/me/states.json", cfg.Push.StateFile)
+
+	_, _, problems = Load(Options{UserFile: user, Flags: map[string]string{"push.state_file": "~joe/states.json"}})
+	require.Equal(t, []string{
+		user + `:1:12: the environment does not say where ~ is: "~/acme.yaml" (write the whole path)`,
+		user + `:2:19: the environment does not say where ~ is: "~/a/b.yaml" (write the whole path)`,
+		`--push-state-file: another user's home is not looked up: "~joe/states.json" (write the whole path)`,
+	}, texts(problems))
 }
 
 func TestFilesThatAreNotThere(t *testing.T) {
@@ -235,7 +253,7 @@ rpc: {clients: first, transports: [websocket, ipc], on_exit: unmute, ipc_folders
 report: {fields: [noise_suppression], audio_id: name, video_id: bus_info, id_max_bytes: 64}
 sources: {audio: false, camera: false, hid: false, files: [a.yaml, b.yaml], pulse_server: "unix:/run/x"}
 push: {state_file: /run/x/states.json}
-engine: {removal_grace: 0s, stale_after: 90s}
+engine: {removal_grace: 10ms, stale_after: 90s}
 control: {socket: /run/x/agent.sock}
 log: {level: error, format: json}
 `)
