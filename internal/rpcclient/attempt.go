@@ -40,7 +40,7 @@ func (c *Client) handleResult(p *peer, r *attempt) {
 	on := c.outcomeOf(p, r)
 	if p.changedSince(r.at) {
 		p.hasAnswered = false
-		c.setLastTransport(p, "")
+		c.locked(func() { p.lastTransport = "" })
 		c.forgetRefusals(p)
 	}
 	state := c.applyOutcome(p, on)
@@ -176,15 +176,12 @@ func (c *Client) beforeSession(p *peer) bool {
 // yield ends an attempt that may no longer go on. A list in flight is waited for: what the client
 // has in its line must not overtake what is sent on another way.
 func (c *Client) yield(p *peer) {
-	c.mu.Lock()
-	held := p.inSession
-	c.mu.Unlock()
 	p.attempt.yielding = true
-	if !held {
-		p.attempt.cancel(errYielded)
+	if c.inSession(p) {
+		p.attempt.finish()
 		return
 	}
-	p.attempt.finish()
+	p.attempt.cancel(errYielded)
 }
 
 // exclude ends r with a farewell.
@@ -206,12 +203,6 @@ func (r *attempt) finish() {
 	default:
 		close(r.endWhenIdle)
 	}
-}
-
-func (c *Client) setInSession(p *peer, on bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	p.inSession = on
 }
 
 // startAttempts begins an attempt with each client whose time has come.
@@ -263,9 +254,7 @@ func (c *Client) startAttempt(ctx context.Context, p *peer) {
 		upgradeBackoff: c.opts().backoff(c.opts().RefusedWait, max(refusedMax, c.opts().RefusedWait)),
 	}
 	p.attempt = r
-	c.mu.Lock()
-	p.running = true
-	c.mu.Unlock()
+	c.locked(func() { p.running = true })
 	at, leave, over := r.at, r.endWhenIdle, p.givenUp
 	go func() {
 		defer c.attemptChanged.Notify()

@@ -19,7 +19,7 @@ func (c *Client) farewellWithoutLink(ctx context.Context, p *peer) {
 	if sent == nil || tr == "" || c.opts().OnExit == ExitLeave || ctx.Err() != nil || !p.offers(tr) || p.bucket.linkDelay(time.Now()) > 0 {
 		return
 	}
-	l, counts, err := c.farewellLink(ctx, p, tr)
+	l, counts, err := c.openNewLink(ctx, p, p.location, tr, c.portTransports())
 	if err == nil {
 		defer l.close()
 		s := &session{link: l, mayHold: sent}
@@ -33,20 +33,6 @@ func (c *Client) farewellWithoutLink(ctx context.Context, p *peer) {
 	}
 }
 
-func (c *Client) farewellLink(ctx context.Context, p *peer, tr Transport) (l link, counts bool, err error) {
-	var port *provenPort
-	counts = true
-	if tr != IPC {
-		if port, err = c.prove(ctx, p, p.location, c.portTransports()); err != nil {
-			return nil, false, err
-		}
-		defer port.close()
-		counts = port.counts
-	}
-	l, err = c.openLink(ctx, p, p.location, tr, port)
-	return l, counts, err
-}
-
 // awaitSameClient waits until the client with a socket that the port p may belong to has had its farewell,
 // which the last word of the port must not follow.
 func (c *Client) awaitSameClient(p *peer) {
@@ -58,13 +44,6 @@ func (c *Client) awaitSameClient(p *peer) {
 			<-q.attempt.done
 		}
 	}
-}
-
-// setMayHold notes what p may have after a session.
-func (c *Client) setMayHold(p *peer, sent *devices.Snapshot) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	p.mayHold = sent
 }
 
 // farewellDone notes that p has had its farewell.

@@ -75,21 +75,11 @@ func (c *Client) betterTransport(p *peer, now Transport) Transport {
 // list would cost p the list that it has.
 func (c *Client) prepareLink(p *peer, over Transport) *pendingLink {
 	o := &pendingLink{at: p.location, over: over, leave: make(chan struct{}), done: make(chan struct{})}
-	r := p.attempt
+	ctx := p.attempt.ctx
 	go func() {
 		defer c.attemptChanged.Notify()
 		defer close(o.done)
-		var port *provenPort
-		if over != IPC {
-			if port, o.err = c.prove(r.ctx, p, o.at, []Transport{over}); o.err != nil {
-				return
-			}
-			defer port.close()
-		}
-		o.counts = over == IPC || port.counts
-		release := p.bucket.reserve()
-		defer release()
-		o.link, o.err = c.openLink(r.ctx, p, o.at, over, port)
+		o.link, o.counts, o.err = c.openNewLink(ctx, p, o.at, over, []Transport{over})
 	}()
 	return o
 }
@@ -105,16 +95,14 @@ func (c *Client) handOver(p *peer, now Transport) {
 	r.upgrade = nil
 	if o.err == nil {
 		c.takeNextLink(p).close() // what newer settings have overtaken
-		c.mu.Lock()
-		p.nextLink = o
-		c.mu.Unlock()
+		c.locked(func() { p.nextLink = o })
 		r.finish()
 		r.at, r.endWhenIdle, r.settingsChanged = o.at, o.leave, false
 		return
 	}
 	c.opts().Log.Info("a better transport could not be had", "client", address(o.at, o.over), "reason", o.err, "remedy", Remedy(o.err))
 	if lasting(o.err) {
-		c.rememberRefusal(p, o.over, o.err)
+		c.locked(func() { p.refused[o.over] = o.err })
 	}
 	if !c.transportAllowed(p, now) && !lasting(o.err) {
 		r.exclude()

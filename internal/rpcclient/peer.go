@@ -133,9 +133,7 @@ func (c *Client) applyOutcome(p *peer, on outcome) State {
 	case trySeldom:
 		p.nextTry = now.Add(p.probeBackoff.wait())
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	p.status.State = t.to
+	c.locked(func() { p.status.State = t.to })
 	return t.to
 }
 
@@ -184,18 +182,8 @@ func (c *Client) refusedWith(p *peer, over Transport) error {
 	return p.refused[over]
 }
 
-func (c *Client) rememberRefusal(p *peer, over Transport, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	p.refused[over] = err
-}
-
 // forgetRefusals forgets what p has refused.
-func (c *Client) forgetRefusals(p *peer) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	clear(p.refused)
-}
+func (c *Client) forgetRefusals(p *peer) { c.locked(func() { clear(p.refused) }) }
 
 // allRefused reports whether the client has refused all that it offers for as long as it runs.
 func (c *Client) allRefused(p *peer) bool {

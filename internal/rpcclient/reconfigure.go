@@ -20,10 +20,8 @@ func (c *Client) Reconfigure(opts Options) {
 
 // reconfigure puts into force what is wanted. It reports whether sockets are to be watched anew.
 func (c *Client) reconfigure() (watch bool) {
-	c.mu.Lock()
-	now := c.newOptions
-	c.newOptions = nil
-	c.mu.Unlock()
+	var now *Options
+	c.locked(func() { now, c.newOptions = c.newOptions, nil })
 	if now == nil {
 		return false
 	}
@@ -53,9 +51,7 @@ func (c *Client) reconfigure() (watch bool) {
 		clear(c.unreachable)
 		c.restartSearch()
 	}
-	c.mu.Lock()
-	c.notifyAll() // who waits may go on
-	c.mu.Unlock()
+	c.locked(c.notifyAll) // who waits may go on
 	return !same(now.Local, was.Local) || !slices.Equal(now.Transports, was.Transports)
 }
 
@@ -69,7 +65,7 @@ func (c *Client) restartAs(p *peer, now *Options) {
 	if p.attempt != nil {
 		p.attempt.exclude()
 	}
-	p.bucket.renew(now.Tokens, now.TokenEvery)
+	p.bucket.refill()
 	c.forgetRefusals(p)
 	c.applyOutcome(p, onNewChance)
 }

@@ -26,7 +26,7 @@ type session struct {
 	to          Address
 	mailbox     *mailbox
 	limits      func() limits
-	pacer       limiter
+	pacer       *bucket
 	bucket      *bucket  // of the client, where each list costs a token of it; else nil (rule R67)
 	retry       *backoff // after refused lists
 	observer    observer
@@ -159,7 +159,7 @@ func (s *session) send(ctx context.Context, snap devices.Snapshot) error {
 	}
 	start, before := time.Now(), s.mayHold
 	s.mayHold = &snap
-	s.pacer.use(start)
+	s.pacer.spend(start)
 	spent := s.bucket.spend(start)
 	err = s.deliver(ctx, nonce, payload, &snap)
 	spent(time.Now())

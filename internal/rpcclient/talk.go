@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"sidetone/internal/devices"
 	"sidetone/internal/local"
 )
 
@@ -35,7 +36,7 @@ func (c *Client) tryTransports(ctx context.Context, p *peer, at location, leave 
 			continue
 		case tr == WebSocket && c.originRefused(port):
 			err = errNoOrigin
-			c.rememberRefusal(p, tr, err)
+			c.locked(func() { p.refused[tr] = err })
 			continue
 		}
 		worked, err = c.runSessions(ctx, p, at, tr, port, leave)
@@ -47,7 +48,7 @@ func (c *Client) tryTransports(ctx context.Context, p *peer, at location, leave 
 		case errors.Is(err, ErrNoAnswer) && tr == c.lastTransport(p): // it is frozen, over any transport
 			return false, err
 		case lasting(err):
-			c.rememberRefusal(p, tr, err)
+			c.locked(func() { p.refused[tr] = err })
 		case !givesWay(err):
 			return false, err
 		}
@@ -71,10 +72,7 @@ func (c *Client) portTransports() []Transport {
 }
 
 func (c *Client) target(at location) target {
-	return target{
-		addr: loopback(at.port.Port), port: at.port.Port, dial: c.opts().DialPort, clientID: c.opts().ClientID, origin: c.opts().Origin, chance: c.opts().Chance,
-		same: func() bool { return c.sameOwner(at.port) },
-	}
+	return target{c.opts(), at.port.Port, func() bool { return c.sameOwner(at.port) }}
 }
 
 func address(at location, tr Transport) Address {
@@ -109,7 +107,7 @@ func (c *Client) runSessions(ctx context.Context, p *peer, at location, tr Trans
 	if err != nil {
 		return false, err
 	}
-	for counts := tr == IPC || port.counts; ; {
+	for counts := countsTokens(tr, port); ; {
 		delivered, err := c.runSession(ctx, p, l, to, counts, leave)
 		worked = worked || delivered
 		better := c.takeNextLink(p)
@@ -142,25 +140,41 @@ func (c *Client) sameOwner(l local.Listener) bool {
 // where the client counts them: only the client itself does, since a server that answers GET in its
 // own way follows the specification, which knows of none.
 func (c *Client) openLink(ctx context.Context, p *peer, at location, tr Transport, port *provenPort) (l link, err error) {
-	counts := tr == IPC || port.counts
 	switch {
-	case tr == HTTP && port.over == tr:
-		l, port.link = port.link, nil
-	case tr == HTTP:
-		l, err = orNil(openHTTP(ctx, port.target, c.reprove(p, port), counts))
 	case port != nil && port.link != nil && port.over == tr:
 		l, port.link = port.link, nil
+	case tr == HTTP:
+		l, err = openHTTP(ctx, port.target, c.reprove(p, port), port.counts)
 	default:
-		l, err = c.connect(ctx, p, at, tr, counts)
+		l, err = c.connect(ctx, p, at, tr, countsTokens(tr, port))
 	}
-	if err == nil && !c.sameOwnerAt(at, tr) { // it was made anew between the look and the connect
+	switch {
+	case err != nil:
+		return nil, err // l may be a link that is nil
+	case !c.sameOwnerAt(at, tr): // it was made anew between the look and the connect
 		l.close()
-		err = errOwnerChanged
-	}
-	if err != nil {
-		return nil, err
+		return nil, errOwnerChanged
 	}
 	return l, nil
+}
+
+// countsTokens reports whether the client may count tokens for what is opened over tr.
+func countsTokens(tr Transport, port *provenPort) bool { return tr == IPC || port.counts }
+
+// openNewLink makes a link beside all attempts. A port is proved over the transports in by.
+func (c *Client) openNewLink(
+	ctx context.Context, p *peer, at location, tr Transport, by []Transport,
+) (l link, counts bool, err error) {
+	var port *provenPort
+	if tr != IPC {
+		if port, err = c.prove(ctx, p, at, by); err != nil {
+			return nil, false, err
+		}
+		defer port.close()
+	}
+	defer p.bucket.reserve()() // it is worth more than a list over the link before
+	l, err = c.openLink(ctx, p, at, tr, port)
+	return l, countsTokens(tr, port), err
 }
 
 // connect makes a link that has to greet.
@@ -188,9 +202,9 @@ func (c *Client) connect(ctx context.Context, p *peer, at location, tr Transport
 	ctx, cancel := c.greetingTimeout(ctx, p, at, tr, counts)
 	defer cancel(nil)
 	if tr == IPC {
-		return orNil(openIPC(ctx, conn, c.opts().ClientID))
+		return openIPC(ctx, conn, c.opts().ClientID)
 	}
-	return orNil(openWebSocket(ctx, c.target(at)))
+	return openWebSocket(ctx, c.target(at))
 }
 
 // readyLimit is how long the client waits from a connection to the end of its greeting (rule
@@ -199,10 +213,7 @@ const readyLimit = 10 * time.Second
 
 // socketConn is a fresh connection to the socket.
 func (c *Client) socketConn(ctx context.Context, p *peer, at location) (net.Conn, error) {
-	c.mu.Lock()
-	held := p.inSession
-	c.mu.Unlock()
-	if held || p.conn == nil {
+	if c.inSession(p) || p.conn == nil {
 		return c.dialSocket(ctx, at)
 	}
 	if time.Since(p.dialedAt) > readyLimit/10 {
@@ -230,14 +241,6 @@ func (c *Client) dialSocket(ctx context.Context, at location) (net.Conn, error) 
 	return conn, nil
 }
 
-// orNil keeps a nil pointer from becoming a link that is not nil.
-func orNil[L link](l L, err error) (link, error) {
-	if err != nil {
-		return nil, err
-	}
-	return l, nil
-}
-
 // waitForToken waits until the client has a token to give (rule R67).
 func (c *Client) waitForToken(ctx context.Context, p *peer) error {
 	for {
@@ -245,9 +248,7 @@ func (c *Client) waitForToken(ctx context.Context, p *peer) error {
 		if wait <= 0 || ctx.Err() != nil {
 			return ctx.Err()
 		}
-		c.mu.Lock()
-		held := p.inSession // then the status is the session's
-		c.mu.Unlock()
+		held := c.inSession(p) // then the status is the session's
 		if !held {
 			c.updateSession(p, func(s *Session) { s.NextTry = time.Now().Add(wait) })
 		}
@@ -294,12 +295,6 @@ func (c *Client) lastTransport(p *peer) Transport {
 	return p.lastTransport
 }
 
-func (c *Client) setLastTransport(p *peer, tr Transport) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	p.lastTransport = tr
-}
-
 // hasAnotherTransport reports whether a transport is left after tr.
 func (c *Client) hasAnotherTransport(p *peer, at location, tr Transport) bool {
 	all := c.opts().Transports
@@ -314,25 +309,26 @@ func (c *Client) runSession(ctx context.Context, p *peer, l link, to Address, co
 	start := time.Now()
 	c.logOnce(p, "connected", "to", to)
 	h := &sessionObserver{Client: c, p: p, to: to, start: start, paced: counts && to.Transport == HTTP}
-	c.mu.Lock()
-	sent := p.mayHold
-	c.mu.Unlock()
+	var sent *devices.Snapshot
+	c.locked(func() { sent = p.mayHold })
 	s := &session{
 		link: l, to: to, mailbox: p.mailbox, limits: func() limits { return c.opts().answerLimits(to.Transport) }, pacer: newPacer(),
 		retry: c.opts().backoff(refusedFirst, refusedMax), observer: h, hasAnswered: p.hasAnswered, mayHold: sent, endWhenIdle: leave,
 	}
-	c.setInSession(p, true)
-	defer c.setInSession(p, false)
+	c.locked(func() { p.inSession = true })
+	defer c.locked(func() { p.inSession = false })
 	if h.paced {
 		s.bucket = p.bucket
 		c.logOnce(p, "degraded", "client", to, "reason", c.refusals(p), "remedy", h.httpRemedy())
 	}
 	err = s.run(ctx)
 	p.hasAnswered = s.hasAnswered
-	c.setMayHold(p, s.mayHold)
-	if !s.first {
-		c.setLastTransport(p, to.Transport)
-	}
+	c.locked(func() {
+		p.mayHold = s.mayHold
+		if !s.first {
+			p.lastTransport = to.Transport
+		}
+	})
 	if time.Since(start) > c.opts().RetryMax {
 		p.retryBackoff.reset()
 	}
