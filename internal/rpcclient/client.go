@@ -143,7 +143,7 @@ func (c *Client) Run(ctx context.Context) {
 		tick := c.searching() && !c.nextSearch().After(c.lastScan)
 		c.collectEnded()
 		c.reconcile(c.scan(ctx))
-		c.updateKinship()
+		c.updateRelations()
 		c.prune()
 		c.startAttempts(ctx, tick)
 		c.resendWhenDue()

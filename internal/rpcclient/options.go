@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// Which says whom to report to.
-type Which string
+// Selection says whom to report to.
+type Selection string
 
 // The choices (rules R3, R5).
 const (
-	AllClients  Which = "all"   // every client that runs
-	FirstClient Which = "first" // the first that connects, for as long as it runs
+	AllClients  Selection = "all"   // every client that runs
+	FirstClient Selection = "first" // the first that connects, for as long as it runs
 )
 
 // Options configure a Client. What is zero takes the default of DefaultOptions.
 type Options struct {
 	ClientID      string
 	Origin        string // sent on WebSocket only; "" = none (rules R19, R24)
-	Clients       Which
+	Clients       Selection
 	Transports    []Transport // in order of preference
 	Ports         []int       // in order of preference; none are searched unless they are given
 	Local         Local
@@ -37,7 +37,7 @@ type Options struct {
 	OnExit        ExitPolicy
 	StopTimeout   time.Duration // for the farewell (rule R53)
 	OnDelivery    func(Delivery)
-	Chance        func() float64 // for what waits are lengthened by, in [0, 1); nil: by chance
+	Jitter        func() float64 // for what waits are lengthened by, in [0, 1); nil: by chance
 	Log           *slog.Logger
 }
 
@@ -62,8 +62,8 @@ const (
 	retryFirst   = 250 * time.Millisecond
 	refusedFirst = time.Second     // first wait after a refused list (rule R44)
 	refusedMax   = 5 * time.Minute // and the longest
-	doubtFirst   = time.Second     // first wait before a port's owner is asked again for a proof
-	doubtMax     = time.Minute     // and the longest
+	probeFirst   = time.Second     // first wait before a port's owner is asked again for a proof
+	probeMax     = time.Minute     // and the longest
 )
 
 // answerLimits are those of answers over the transport.
@@ -95,8 +95,8 @@ func (o Options) withDefaults() Options {
 	orDefault(&o.OnExit, d.OnExit)
 	orDefault(&o.StopTimeout, d.StopTimeout)
 	orDefault(&o.Log, slog.New(slog.DiscardHandler))
-	if o.Chance == nil {
-		o.Chance = rand.Float64
+	if o.Jitter == nil {
+		o.Jitter = rand.Float64
 	}
 	if o.OnDelivery == nil {
 		o.OnDelivery = func(Delivery) {}
@@ -107,7 +107,7 @@ func (o Options) withDefaults() Options {
 // backoff is a new one that goes by the chance of the options.
 func (o Options) backoff(first, ceiling time.Duration) *backoff {
 	b := newBackoff(first, ceiling)
-	b.chance = o.Chance
+	b.jitter = o.Jitter
 	return b
 }
 
