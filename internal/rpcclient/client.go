@@ -48,7 +48,8 @@ func New(opts Options) *Client {
 	opts = opts.withDefaults()
 	c := &Client{
 		somethingNew: signal.New(), attemptChanged: signal.New(), changed: make(chan struct{}),
-		unreachable: make(map[string]*unreachableSocket), searchBackoff: opts.backoff(retryFirst, opts.RetryMax), status: Status{State: Searching},
+		unreachable: make(map[string]*unreachableSocket), searchBackoff: opts.backoff(retryFirst, opts.RetryMax),
+		status: Status{State: Searching},
 	}
 	c.options.Store(&opts)
 	return c
@@ -77,6 +78,20 @@ func (c *Client) Resend() {
 	}
 	c.resendAsked = true
 	c.somethingNew.Notify()
+}
+
+// Repeat sends the whole list once more over the connections on which that costs no token, IPC and
+// WebSocket, because another application's list may have taken devices of it away. A list that is in
+// flight goes once more, too: which came first is not known. Clients that were given up stay so, and
+// a list that was refused goes on waiting for its next try.
+func (c *Client) Repeat() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range c.peers {
+		if p.status.Transport != HTTP && p.status.State != Refused {
+			p.mailbox.askRepeat()
+		}
+	}
 }
 
 // Status returns the present state.

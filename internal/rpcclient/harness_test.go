@@ -1,6 +1,7 @@
 package rpcclient
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net"
@@ -113,7 +114,7 @@ func (m *machine) target(port int) target {
 func (m *machine) complete(h *harness, opts Options) Options {
 	opts.DialPort = m.dialPort
 	opts.Log = slog.New(slog.NewTextHandler(m.t.Output(), nil))
-	orDefault(&opts.ClientID, clientID)
+	opts.ClientID = cmp.Or(opts.ClientID, clientID)
 	if opts.Local == nil {
 		opts.Local = m
 	}

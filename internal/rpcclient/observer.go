@@ -87,8 +87,8 @@ func mutedIn(lists ...*devices.Snapshot) (ids []string) {
 
 // httpRemedy says what HTTP means, and what would be better.
 func (o *sessionObserver) httpRemedy() string {
-	const says = "over HTTP this client takes one update in %s; it needs IPC, or an origin that is registered and authorized, to be told at once"
-	return fmt.Sprintf(says, o.opts().TokenEvery)
+	const better = "it needs IPC, or an origin that is registered and authorized, to be told at once"
+	return fmt.Sprintf("over HTTP this client takes one update in %s; %s", o.opts().TokenEvery, better)
 }
 
 func (o *sessionObserver) holds(generation uint64) {

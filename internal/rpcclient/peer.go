@@ -195,5 +195,6 @@ func (c *Client) forgetRefusals(p *peer) { c.locked(func() { clear(p.refused) })
 func (c *Client) allRefused(p *peer) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(p.refused) > 0 && !slices.ContainsFunc(c.opts().Transports, func(t Transport) bool { return p.offers(t) && p.refused[t] == nil })
+	left := func(t Transport) bool { return p.offers(t) && p.refused[t] == nil }
+	return len(p.refused) > 0 && !slices.ContainsFunc(c.opts().Transports, left)
 }

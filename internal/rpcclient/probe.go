@@ -186,7 +186,8 @@ func fingerprint(ctx context.Context, t target, within time.Duration) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNotRPC, err)
 	}
-	if resp.StatusCode != http.StatusNotFound || !strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") || string(body) != fingerprintBody {
+	isJSON := strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json")
+	if resp.StatusCode != http.StatusNotFound || !isJSON || string(body) != fingerprintBody {
 		return errOtherAnswer
 	}
 	return nil

@@ -26,12 +26,13 @@ func (c *Client) reconfigure() (watch bool) {
 		return false
 	}
 	was := c.opts()
-	reach := !slices.Equal(now.Transports, was.Transports) || !slices.Equal(now.Ports, was.Ports) || !same(now.Local, was.Local) || now.Origin != was.Origin
+	watch = !same(now.Local, was.Local) || !slices.Equal(now.Transports, was.Transports)
+	reach := watch || !slices.Equal(now.Ports, was.Ports) || now.Origin != was.Origin
 	for _, p := range c.peers {
 		p.bucket.configure(now.Tokens, now.TokenEvery)
 		switch {
 		case now.ClientID != was.ClientID:
-			c.restartAs(p, now)
+			c.restartAs(p)
 		case reach:
 			c.forgetRefusals(p)
 			c.applyOutcome(p, onNewChance)
@@ -52,7 +53,7 @@ func (c *Client) reconfigure() (watch bool) {
 		c.restartSearch()
 	}
 	c.locked(c.notifyAll) // who waits may go on
-	return !same(now.Local, was.Local) || !slices.Equal(now.Transports, was.Transports)
+	return watch
 }
 
 // same reports whether both look at the same folders. Those that cannot be compared differ.
@@ -61,7 +62,7 @@ func same(a, b Local) bool {
 }
 
 // restartAs ends what p was told in the name of another application, whose tokens are others.
-func (c *Client) restartAs(p *peer, now *Options) {
+func (c *Client) restartAs(p *peer) {
 	if p.attempt != nil {
 		p.attempt.exclude()
 	}

@@ -254,7 +254,9 @@ func (c *Client) waitForToken(ctx context.Context, p *peer) error {
 // ran before this one, makes us wait in line instead of refusing (rule R67), and a frozen one will go
 // on. So the wait is given up only where another transport is left, and what holds the port is not
 // Discord's own client.
-func (c *Client) greetingTimeout(ctx context.Context, p *peer, at location, tr Transport, counts bool) (context.Context, context.CancelCauseFunc) {
+func (c *Client) greetingTimeout(
+	ctx context.Context, p *peer, at location, tr Transport, counts bool,
+) (context.Context, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	another, longest := c.hasAnotherTransport(p, at, tr), c.opts().HTTPTimeout
 	if c.lastTransport(p) == tr {
