@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"sidetone/internal/devices"
+	"sidetone/internal/brand"
 )
 
 // fault is one value that has the right type and is wrong all the same.
@@ -28,11 +28,11 @@ func (c *Config) check() []fault {
 		faults = append(faults, fault{path, text, message, hint})
 	}
 	if c.Vendor != "" {
-		if err := devices.CheckVendorID(c.Vendor); err != nil {
+		if err := brand.CheckVendorID(c.Vendor); err != nil {
 			add("vendor", c.Vendor, err.Error(), "such as acme")
 		}
 	}
-	if origin := c.RPC.Origin; origin != "" && !devices.ValidOrigin(origin) {
+	if origin := c.RPC.Origin; origin != "" && !brand.ValidOrigin(origin) {
 		add("rpc.origin", origin, "not an origin", "such as https://acme.example, without a path")
 	}
 	if len(c.RPC.Transports) == 0 {

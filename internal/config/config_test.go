@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/devices"
-	"sidetone/internal/strictyaml"
+	"sidetone/internal/strictyaml/strictyamltest"
 )
 
 func writeFile(t *testing.T, path, content string) string {
@@ -21,14 +21,6 @@ func writeFile(t *testing.T, path, content string) string {
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 	return path
-}
-
-func texts(problems []strictyaml.Problem) []string {
-	var out []string
-	for _, p := range problems {
-		out = append(out, p.String())
-	}
-	return out
 }
 
 // values is the settings that are not the default's, as path=value @ origin.
@@ -44,7 +36,7 @@ func values(settings []Setting) []string {
 
 func TestDefaults(t *testing.T) {
 	cfg, settings, problems := Load(Options{})
-	require.Empty(t, texts(problems))
+	require.Empty(t, strictyamltest.Texts(problems))
 	require.Equal(t, Default(), cfg)
 	require.Empty(t, values(settings))
 	require.Empty(t, cfg.check())
@@ -101,7 +93,7 @@ func TestPrecedence(t *testing.T) {
 		Flags: map[string]string{"rpc.retry_max": "6s"},
 	}
 	cfg, settings, problems := Load(opts)
-	require.Empty(t, texts(problems))
+	require.Empty(t, strictyamltest.Texts(problems))
 	require.Equal(t, []string{
 		"rpc.transports=http @ " + system + ":3",
 		"rpc.ports=6464,6465 @ " + user + ":2",
@@ -117,7 +109,7 @@ func TestPrecedence(t *testing.T) {
 
 	opts.Explicit = explicit
 	cfg, settings, problems = Load(opts)
-	require.Empty(t, texts(problems))
+	require.Empty(t, strictyamltest.Texts(problems))
 	require.Equal(t, Ports{7000}, cfg.RPC.Ports)
 	require.Equal(t, []string{
 		"rpc.ports=7000 @ " + explicit + ":1",
@@ -133,7 +125,7 @@ func TestEveryType(t *testing.T) {
 			"report.id_max_bytes": "0", "report.fields": "", "log.level": "debug", "rpc.origin": "https://acme.example", "engine.stale_after": "0",
 		},
 	})
-	require.Empty(t, texts(problems))
+	require.Empty(t, strictyamltest.Texts(problems))
 	require.False(t, cfg.Sources.Camera)
 	require.Equal(t, []devices.Field{}, cfg.Report.Fields)
 	require.Equal(t, devices.IDGUID, cfg.Report.AudioID)
@@ -148,7 +140,7 @@ func TestRelativePaths(t *testing.T) {
 	abs := filepath.Join(dir, "abs.yaml")
 	user := writeFile(t, filepath.Join(dir, "home", "config.yaml"), "catalogue: ../acme.yaml\nsources:\n  files: [a.yaml, '"+abs+"']\npush: {state_file: ../run/states.json}\n")
 	cfg, _, problems := Load(Options{UserFile: user})
-	require.Empty(t, texts(problems))
+	require.Empty(t, strictyamltest.Texts(problems))
 	require.Equal(t, filepath.Join(dir, "acme.yaml"), cfg.Catalogue)
 	require.Equal(t, []string{filepath.Join(dir, "home", "a.yaml"), abs}, cfg.Sources.Files)
 	require.Equal(t, filepath.Join(dir, "run", "states.json"), cfg.Push.StateFile)
@@ -156,13 +148,13 @@ func TestRelativePaths(t *testing.T) {
 	here, err := os.Getwd()
 	require.NoError(t, err)
 	cfg, _, problems = Load(Options{UserFile: user, Env: []string{"SIDETONE_CATALOGUE=x/acme.yaml"}, Flags: map[string]string{"sources.files": "b.yaml"}})
-	require.Empty(t, texts(problems))
+	require.Empty(t, strictyamltest.Texts(problems))
 	require.Equal(t, filepath.Join(here, "x", "acme.yaml"), cfg.Catalogue)
 	require.Equal(t, []string{filepath.Join(here, "b.yaml")}, cfg.Sources.Files)
 
 	t.Chdir(filepath.Join(dir, "home"))
 	cfg, _, problems = Load(Options{Explicit: "config.yaml"})
-	require.Empty(t, texts(problems))
+	require.Empty(t, strictyamltest.Texts(problems))
 	require.Equal(t, filepath.Join(dir, "acme.yaml"), cfg.Catalogue)
 }
 
@@ -188,12 +180,12 @@ func TestFilesThatAreNotThere(t *testing.T) {
 	dir := t.TempDir()
 	missing := filepath.Join(dir, "missing.yaml")
 	cfg, _, problems := Load(Options{UserFile: missing, SystemFile: filepath.Join(dir, "no", "such", "folder.yaml")})
-	require.Empty(t, texts(problems))
+	require.Empty(t, strictyamltest.Texts(problems))
 	require.Equal(t, Default(), cfg)
 
 	empty := writeFile(t, filepath.Join(dir, "empty.yaml"), "# nothing set\n")
 	cfg, _, problems = Load(Options{UserFile: empty})
-	require.Empty(t, texts(problems))
+	require.Empty(t, strictyamltest.Texts(problems))
 	require.Equal(t, Default(), cfg)
 
 	cfg, settings, problems := Load(Options{Explicit: missing})
@@ -203,7 +195,7 @@ func TestFilesThatAreNotThere(t *testing.T) {
 	require.True(t, strings.HasPrefix(problems[0].String(), missing+": cannot read the file, "), problems[0])
 
 	_, _, problems = Load(Options{UserFile: dir})
-	require.Equal(t, []string{dir + ": cannot read the file, it is a folder, want a file"}, texts(problems))
+	require.Equal(t, []string{dir + ": cannot read the file, it is a folder, want a file"}, strictyamltest.Texts(problems))
 }
 
 func TestProblemsSayWhere(t *testing.T) {
@@ -224,7 +216,7 @@ func TestProblemsSayWhere(t *testing.T) {
 		`SIDETONE_SOURCES_AUDIO: want true or false, found text: "yes"`,
 		`--rpc-http-timeout: want a duration such as 250ms, 5s or 2m, found a number: "90" (add a unit: 90s)`,
 		`rpc.retrymax: unknown setting (did you mean "rpc.retry_max"?)`,
-	}, texts(problems))
+	}, strictyamltest.Texts(problems))
 	require.Equal(t, "$.report.fields[1]", problems[2].Path)
 }
 
@@ -241,7 +233,7 @@ func TestBoundsSayWhere(t *testing.T) {
 		user + `:3:19: out of range: "0s" (want 100ms to 10m)`,
 		`SIDETONE_REPORT_FIELDS: listed twice: "hardware_mute"`,
 		`--report-id-max-bytes: out of range: "-1" (want 0 for never, or 16 to 4096)`,
-	}, texts(problems))
+	}, strictyamltest.Texts(problems))
 }
 
 // What 'config show' prints can be given back as flags.
@@ -258,14 +250,14 @@ control: {socket: /run/x/agent.sock}
 log: {level: error, format: json}
 `)
 	cfg, settings, problems := Load(Options{UserFile: user})
-	require.Empty(t, texts(problems))
+	require.Empty(t, strictyamltest.Texts(problems))
 	flags := make(map[string]string)
 	for _, s := range settings {
 		require.True(t, strings.HasPrefix(s.Origin, user+":"), s)
 		flags[s.Path] = s.Value
 	}
 	again, _, problems := Load(Options{Flags: flags})
-	require.Empty(t, texts(problems))
+	require.Empty(t, strictyamltest.Texts(problems))
 	require.Equal(t, cfg, again)
 }
 
@@ -284,7 +276,7 @@ func TestKeys(t *testing.T) {
 func TestExampleIsTheDefault(t *testing.T) {
 	path := filepath.Join("..", "..", "examples", "config.yaml")
 	cfg, _, problems := Load(Options{Explicit: path})
-	require.Empty(t, texts(problems))
+	require.Empty(t, strictyamltest.Texts(problems))
 	require.Equal(t, Default(), cfg)
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)

@@ -21,8 +21,8 @@ import (
 	"sidetone/examples"
 	"sidetone/fakeserver"
 	"sidetone/internal/app"
+	"sidetone/internal/catalogue"
 	"sidetone/internal/config"
-	"sidetone/internal/devices"
 )
 
 // stepLimit is how long one step of the demo may take before it has failed.
@@ -50,7 +50,7 @@ func demo(ctx context.Context, out, talk io.Writer) (err error) {
 			err = errInterrupted
 		}
 	}()
-	cat, problems := config.DecodeCatalogue("acme.yaml", examples.Acme)
+	cat, problems := catalogue.Decode("acme.yaml", examples.Acme)
 	if len(problems) > 0 {
 		return fmt.Errorf("the built-in example catalogue: %s", problems[0])
 	}
@@ -102,7 +102,7 @@ func demo(ctx context.Context, out, talk io.Writer) (err error) {
 
 // newAgent is an agent that reports to one port only. Its own socket and lock
 // are in a folder of the demo's.
-func newAgent(cat *devices.Catalogue, sources config.Sources, folder string, port int) (*app.App, error) {
+func newAgent(cat *catalogue.Catalogue, sources config.Sources, folder string, port int) (*app.App, error) {
 	c := config.Default()
 	c.Sources = sources
 	c.RPC.Ports, c.RPC.IPCFolders, c.RPC.Transports = config.Ports{port}, []string{folder}, []config.Transport{config.TransportWebSocket, config.TransportHTTP}
