@@ -111,16 +111,12 @@ func (s *Settings) rpc(host Host, log *slog.Logger) rpcclient.Options {
 	if origin == "" {
 		origin = s.Catalogue.Vendor.RPCOrigin
 	}
-	transports := make([]rpcclient.Transport, len(rpc.Transports))
-	for i, t := range rpc.Transports {
-		transports[i] = rpcclient.Transport(t)
-	}
 	return rpcclient.Options{
 		ClientID: s.Catalogue.Vendor.ClientID, Origin: origin,
-		Clients: rpcclient.Which(rpc.Clients), Transports: transports, Ports: rpc.Ports,
+		Clients: rpc.Clients, Transports: rpc.Transports, Ports: rpc.Ports,
 		Local:        ipc.NewMachine(s.Config.IPCFolders(runtime.GOOS, host.Getenv), log),
 		ProbeTimeout: rpc.ProbeTimeout, AnswerTimeout: rpc.AnswerTimeout, HTTPTimeout: rpc.HTTPTimeout,
 		Tokens: rpc.Tokens, TokenEvery: rpc.TokenEvery, RetryMax: rpc.RetryMax, ResendEvery: rpc.ResendEvery,
-		OnExit: rpcclient.ExitPolicy(rpc.OnExit),
+		OnExit: rpc.OnExit,
 	}
 }

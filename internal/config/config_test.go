@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/rpcclient"
 	"sidetone/internal/strictyaml/strictyamltest"
 )
 
@@ -102,7 +103,7 @@ func TestPrecedence(t *testing.T) {
 		"log.level=warn @ " + system + ":7",
 	}, values(settings))
 	require.Equal(t, RPC{
-		Clients: ClientsAll, Transports: []Transport{TransportHTTP}, Ports: Ports{6464, 6465}, IPCFolders: []string{}, OnExit: OnExitClear,
+		Clients: rpcclient.AllClients, Transports: []rpcclient.Transport{rpcclient.HTTP}, Ports: Ports{6464, 6465}, IPCFolders: []string{}, OnExit: rpcclient.ExitClear,
 		ProbeTimeout: 4 * time.Second, AnswerTimeout: 5 * time.Second, HTTPTimeout: 90 * time.Second,
 		Tokens: 2, TokenEvery: 30 * time.Second, RetryMax: 6 * time.Second,
 	}, cfg.RPC)

@@ -19,6 +19,9 @@ const (
 	HTTP      Transport = "http"
 )
 
+// Enum lists the transports.
+func (Transport) Enum() []string { return []string{string(IPC), string(WebSocket), string(HTTP)} }
+
 // DefaultTransports are all of them, best first: only the first reports in real time to the
 // client that users run (rule R68). One that the client refuses gives way to the next.
 var DefaultTransports = []Transport{IPC, WebSocket, HTTP}

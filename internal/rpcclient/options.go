@@ -18,6 +18,9 @@ const (
 	FirstClient Selection = "first" // the first that connects, for as long as it runs
 )
 
+// Enum lists the choices.
+func (Selection) Enum() []string { return []string{string(AllClients), string(FirstClient)} }
+
 // Options configure a Client. What is zero takes the default of DefaultOptions.
 type Options struct {
 	ClientID   string

@@ -287,6 +287,11 @@ const (
 	ExitLeave  ExitPolicy = "leave"  // everything as it is
 )
 
+// Enum lists the policies.
+func (ExitPolicy) Enum() []string {
+	return []string{string(ExitClear), string(ExitUnmute), string(ExitLeave)}
+}
+
 // farewell does what policy says. What was in flight is not waited for: the order of the link
 // keeps the last list last. Where a list costs a token and there is none in time, nothing is
 // sent: it would only hang.

@@ -23,6 +23,7 @@ import (
 	"sidetone/internal/app"
 	"sidetone/internal/catalogue"
 	"sidetone/internal/config"
+	"sidetone/internal/rpcclient"
 )
 
 // stepLimit is how long one step of the demo may take before it has failed.
@@ -105,7 +106,8 @@ func demo(ctx context.Context, out, talk io.Writer) (err error) {
 func newAgent(cat *catalogue.Catalogue, sources config.Sources, folder string, port int) (*app.App, error) {
 	c := config.Default()
 	c.Sources = sources
-	c.RPC.Ports, c.RPC.IPCFolders, c.RPC.Transports = config.Ports{port}, []string{folder}, []config.Transport{config.TransportWebSocket, config.TransportHTTP}
+	c.RPC.Ports, c.RPC.IPCFolders = config.Ports{port}, []string{folder}
+	c.RPC.Transports = []rpcclient.Transport{rpcclient.WebSocket, rpcclient.HTTP}
 	c.RPC.Origin = "https://demo.invalid" // the fake client lets any origin in
 	return app.New(app.Options{
 		Settings: app.NewSettings(c, cat),
