@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sidetone/internal/catalogue"
 	"sidetone/internal/config"
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
@@ -52,7 +53,7 @@ func pushArguments(ctx context.Context, c *control.Client, args []string) (words
 		if err != nil {
 			return nil
 		}
-		if cat, problems, err := config.LoadCatalogue(st.Catalogue); err == nil && len(problems) == 0 {
+		if cat, problems, err := catalogue.Load(st.Catalogue); err == nil && len(problems) == 0 {
 			for _, p := range cat.Products {
 				words = append(words, p.ID+"\t"+p.Name)
 			}
