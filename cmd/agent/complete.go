@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"sidetone/internal/catalogue"
-	"sidetone/internal/config"
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
 )
