@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,9 +17,10 @@ func bundleCommand() *cobra.Command {
 	var yes bool
 	cmd := askCommand(&cobra.Command{
 		Use:   "bundle FILE.zip",
-		Short: "Save the running agent's state for support, with serials and names of users masked",
-		Long: `Fetches the agent's state, shows all of it, and then writes it as a zip archive. Nothing is sent
-anywhere. Without --yes it is only shown.
+		Short: "Save the running agent's state for support, with what names a person masked",
+		Long: `Fetches the agent's state, its last lines of log and the versions of this system, shows all of it, and
+then writes it as a zip archive. Serial numbers, Bluetooth addresses and names of users are masked.
+Nothing is sent anywhere. Without --yes it is only shown.
 
 Exit code 1 if no agent runs or the file cannot be written.`,
 		Args: cobra.ExactArgs(1),
@@ -36,18 +36,17 @@ Exit code 1 if no agent runs or the file cannot be written.`,
 			fmt.Fprintf(cmd.ErrOrStderr(), "sidetone: nothing was written; with --yes this goes to %s\n", args[0])
 			return nil
 		}
-		f, err := os.OpenFile(args[0], os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		err := saveNew(args[0], func(w io.Writer) error {
+			_, err := io.WriteString(w, archive.String())
+			return err
+		})
 		if errors.Is(err, fs.ErrExist) {
 			return fmt.Errorf("bundle: %s exists and is not overwritten: name another file", args[0])
 		}
 		if err != nil {
-			return fmt.Errorf("bundle: %w", err)
+			return fmt.Errorf("bundle: nothing was saved: %w", err)
 		}
-		_, err = io.WriteString(f, archive.String())
-		if closing := f.Close(); err == nil {
-			err = closing
-		}
-		return err
+		return nil
 	})
 	cmd.Flags().BoolVar(&yes, "yes", false, "write the file")
 	return cmd

@@ -206,29 +206,3 @@ func (t *trace) line(r engine.Record) ([]byte, error) {
 	}
 	return json.Marshal(r)
 }
-
-// replaceFile puts a new file in the place of another: whoever reads it meets one of them, whole.
-func replaceFile(path string, content []byte) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".sidetone-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(content)
-	if err == nil {
-		err = f.Chmod(info.Mode().Perm())
-	}
-	if closing := f.Close(); err == nil {
-		err = closing
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
-}

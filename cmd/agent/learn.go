@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -148,32 +147,40 @@ func (l *learner) run(ctx context.Context, out io.Writer, name, save string) err
 		defer file.Close()
 	}
 	s, ended := l.record(ctx, headset)
+	var unsaved error
 	if file != nil {
-		if err := saveSession(file, s); err != nil {
-			return fmt.Errorf("--save: %w", err)
-		}
+		unsaved = l.keep(file, s)
 	}
 	if ended != nil {
 		if !s.Suffices() {
-			return fmt.Errorf("nothing learnt: %w", ended)
+			return errors.Join(fmt.Errorf("nothing learnt: %w", ended), unsaved)
 		}
 		fmt.Fprintf(l.talk, "ended: %v\n", ended)
 	}
-	return analyse(out, s)
+	result := analyse(out, s)
+	if unsaved != nil {
+		return unsaved
+	}
+	return result
 }
 
-// saveSession fills the file, or removes it if mute was never pressed: then nobody could learn from
-// it either.
-func saveSession(file *os.File, s learn.Session) error {
+// keep saves a session, or removes the file if mute was never pressed: then nobody could learn from it either. Where
+// the file cannot be filled, the user need not press again: the session is saved elsewhere, or shown.
+func (l *learner) keep(file *os.File, s learn.Session) error {
 	if !slices.ContainsFunc(s, func(step learn.Step) bool { return step.Mark == learn.MarkMuted }) {
 		return errors.Join(file.Close(), os.Remove(file.Name()))
 	}
-	w := bufio.NewWriter(file)
-	if err := s.Write(w); err != nil {
-		return err
+	err := finish(file, s.Write)
+	if err == nil {
+		return nil
 	}
-	if err := w.Flush(); err != nil {
-		return err
+	other, failed := os.CreateTemp("", "sidetone-learn-*.jsonl")
+	if failed == nil {
+		failed = finish(other, s.Write)
 	}
-	return file.Close()
+	if failed == nil {
+		return fmt.Errorf("--save: %w; the recording is in %s instead", err, other.Name())
+	}
+	_ = s.Write(l.talk)
+	return fmt.Errorf("--save: %w; the recording is above, line by line", err)
 }

@@ -41,6 +41,7 @@ type Options struct {
 type App struct {
 	opts     Options
 	log      *slog.Logger
+	tail     logTail // of log
 	started  time.Time
 	sources  []platform.Source
 	kicks    []signal.Signal // one for each source: read it afresh
@@ -60,7 +61,8 @@ type App struct {
 // New opens all that the settings name; Run closes it. It fails, and leaves nothing open, where another
 // agent speaks for the same vendor or client id, or the settings cannot be met.
 func New(o Options) (*App, error) {
-	a := &App{opts: o, log: o.Log, started: time.Now(), changed: make(chan struct{})}
+	a := &App{opts: o, started: time.Now(), changed: make(chan struct{})}
+	a.log = a.tail.attach(o.Log)
 	if err := a.open(); err != nil {
 		a.close()
 		return nil, err

@@ -7,30 +7,32 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
+
+	"sidetone/internal/platform"
+	"sidetone/internal/platform/system"
 )
 
-// Bundle writes what support needs to see: the state of the agent and the catalogue in force.
-// Serial numbers and the user's name are masked.
+// Bundle writes what support needs to see: the state of the agent, its last lines of log, what it runs on, and the
+// catalogue in force. Serial numbers, Bluetooth addresses and the user's name are masked.
 func (a *App) Bundle(w io.Writer) error {
-	set := a.current()
-	found := a.Devices()
+	set, found, view := a.current(), a.Devices(), a.engine.View()
 	mask := newMask(a.opts.Host)
 	for _, e := range found.Endpoints {
 		mask.serial(e.Serial)
 	}
-	v := a.engine.View()
-	for _, l := range v.Leases {
+	for _, l := range view.Leases {
 		mask.serial(l.Serial)
 	}
-	for _, h := range v.HID {
+	for _, h := range view.HID {
 		mask.serial(h.Serial)
 	}
 	z := zip.NewWriter(w)
 	for _, part := range []struct {
 		name string
 		what any
-	}{{"status.json", a.Status()}, {"devices.json", found}, {"settings.json", set.Origins}} {
+	}{{"status.json", a.Status()}, {"devices.json", found}, {"settings.json", set.Origins}, {"system.json", a.system()}} {
 		text, err := json.MarshalIndent(part.what, "", "  ")
 		if err != nil {
 			return fmt.Errorf("bundle: %s: %w", part.name, err)
@@ -39,12 +41,34 @@ func (a *App) Bundle(w io.Writer) error {
 			return err
 		}
 	}
+	if err := store(z, "log.txt", mask.apply(a.tail.String())); err != nil {
+		return err
+	}
 	if text, err := os.ReadFile(set.Config.Catalogue); err == nil {
 		if err := store(z, "catalogue"+filepath.Ext(set.Config.Catalogue), mask.apply(string(text))); err != nil {
 			return err
 		}
 	}
 	return z.Close()
+}
+
+// systemInfo is what an agent runs on.
+type systemInfo struct {
+	Sidetone string            `json:"sidetone"`
+	Go       string            `json:"go"`
+	OS       string            `json:"os"`
+	Arch     string            `json:"arch"`
+	Sources  map[string]string `json:"sources"` // the programs that sources read from, by source
+}
+
+func (a *App) system() systemInfo {
+	info := systemInfo{Sidetone: a.opts.Version, Go: runtime.Version(), OS: system.Version(), Arch: runtime.GOARCH, Sources: make(map[string]string)}
+	for _, src := range a.sources {
+		if v, ok := src.(platform.Versioned); ok {
+			info.Sources[src.Name()] = v.Version()
+		}
+	}
+	return info
 }
 
 func store(z *zip.Writer, name, text string) error {

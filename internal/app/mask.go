@@ -5,15 +5,19 @@ import (
 	"fmt"
 	"maps"
 	"os/user"
+	"regexp"
 	"slices"
 	"strings"
 )
 
 // mask replaces what names a person or a single device.
-type mask struct{ names map[string]string } // by what they stand for
+type mask struct {
+	names     map[string]string // by what they stand for
+	addresses map[string]string // likewise, of Bluetooth devices
+}
 
 func newMask(host Host) *mask {
-	m := &mask{names: make(map[string]string)}
+	m := &mask{names: make(map[string]string), addresses: make(map[string]string)}
 	if home := cmp.Or(host.Getenv("HOME"), host.Getenv("USERPROFILE")); len(home) > 1 {
 		m.names[home] = "HOME"
 	}
@@ -33,8 +37,19 @@ func (m *mask) serial(s string) {
 	}
 }
 
-// apply masks the longest first: one may be the beginning of another.
+// address is how a Bluetooth address is written, by people, in paths of BlueZ and in names of the sound server.
+var address = regexp.MustCompile(`(?i)([0-9a-f]{2}(:[0-9a-f]{2}){5}|[0-9a-f]{2}(-[0-9a-f]{2}){5}|[0-9a-f]{2}(_[0-9a-f]{2}){5})`)
+
+// apply masks the longest first: one may be the beginning of another. Addresses come before, since
+// one may be a serial number as well.
 func (m *mask) apply(text string) string {
+	text = address.ReplaceAllStringFunc(text, func(a string) string {
+		a = strings.ToLower(strings.NewReplacer("-", ":", "_", ":").Replace(a))
+		if _, known := m.addresses[a]; !known {
+			m.addresses[a] = fmt.Sprintf("ADDRESS-%d", len(m.addresses)+1)
+		}
+		return m.addresses[a]
+	})
 	var pairs []string
 	for _, what := range slices.SortedFunc(maps.Keys(m.names), func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) }) {
 		pairs = append(pairs, what, m.names[what])

@@ -3,6 +3,8 @@ package app
 import (
 	"archive/zip"
 	"bytes"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,6 +22,28 @@ func TestMask(t *testing.T) {
 	require.Regexp(t, `^SERIAL-\d, SERIAL-\d, SERIAL-\d and 7$`, masked)
 	require.Equal(t, m.apply("A1"), m.apply("A1"))
 	require.NotEqual(t, m.apply("A1"), m.apply("A12"))
+}
+
+// TestMaskOfAddresses: a Bluetooth address says whose headset it is, however it is written.
+func TestMaskOfAddresses(t *testing.T) {
+	m := newMask(Host{Getenv: func(string) string { return "" }})
+	m.serial("AC:BF:71:00:11:22")
+	masked := m.apply(`bluez_input.AC_BF_71_00_11_22.0 and ac:bf:71:00:11:22, beside 00-1A-7D-DA-71-13 at 12:34:56 on 2026-01-02`)
+	require.Equal(t, `bluez_input.ADDRESS-1.0 and ADDRESS-1, beside ADDRESS-2 at 12:34:56 on 2026-01-02`, masked)
+}
+
+// TestLogTail keeps the newest lines.
+func TestLogTail(t *testing.T) {
+	var tail logTail
+	log := tail.attach(slog.New(slog.DiscardHandler))
+	for n := range 5000 {
+		log.Info("a change", "number", n)
+	}
+	text := tail.String()
+	require.LessOrEqual(t, len(text), tailBytes)
+	require.Greater(t, len(text), tailBytes-100)
+	require.True(t, strings.HasPrefix(text, "time="), "whole lines")
+	require.True(t, strings.HasSuffix(text, "number=4999\n"))
 }
 
 // TestBundleHasTimes: an archive without them shows files of 1980.

@@ -210,8 +210,8 @@ func TestStateFileLeavesOtherPushesAlone(t *testing.T) {
 		State: map[devices.Field]devices.Tri{devices.HardwareMute: devices.True},
 	})
 	require.NoError(t, err)
-	s.write(saying("suite, hardware_mute, false"))
-	s.has("api: hardware_mute=true", "suite: hardware_mute=false")
+	s.write(saying("suite, noise_suppression, false"))
+	s.has("api: hardware_mute=true", "suite: noise_suppression=false")
 	require.NoError(t, os.Remove(s.path))
 	s.has("api: hardware_mute=true")
 }

@@ -33,6 +33,12 @@ type Annotator interface {
 	Notes() []string
 }
 
+// A Versioned source reads from another program, of which it knows name and version: "pulseaudio 16.1". It may be
+// called while List runs; "" means that nothing is known yet.
+type Versioned interface {
+	Version() string
+}
+
 // A Refresher is a Source whose List reads no more than what is known to have changed. After
 // Refresh it reads everything.
 type Refresher interface{ Refresh() }

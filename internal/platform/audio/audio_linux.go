@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"sidetone/internal/devices"
 	"sidetone/internal/platform"
@@ -12,7 +13,7 @@ import (
 	"sidetone/internal/signal"
 )
 
-// platform.Source is the source of audio endpoints on Linux: PulseAudio, or PipeWire through
+// source is that of audio endpoints on Linux: PulseAudio, or PipeWire through
 // pipewire-pulse. One connection to the sound server tells everything and all changes;
 // miniaudio enumerates beside it, and ALSA tells of switches that the server does not map.
 type source struct {
@@ -29,6 +30,7 @@ type source struct {
 	epoch   uint64      // counts connections
 	server  string      // address of conn
 	last    pulse.Snapshot
+	version atomic.Pointer[string] // of the server, as it was read last
 	findUSB usbFinder
 	asked   []string // endpoints known when miniaudio was last asked
 	miniErr error    // what is wrong with miniaudio, for Notes
@@ -64,6 +66,14 @@ func (a *source) Name() string { return "audio" }
 func (a *source) mark(what dirtyBits, source uint32) {
 	a.dirt.add(what, source)
 	a.changed.Notify()
+}
+
+// Version names the sound server, and its version.
+func (a *source) Version() string {
+	if v := a.version.Load(); v != nil {
+		return *v
+	}
+	return ""
 }
 
 // Refresh has the next List read everything.
@@ -140,7 +150,7 @@ func (a *source) disconnect() {
 	}
 }
 
-// platform.read brings a.last up to date. A mute is worth a question about its source alone: on a busy
+// read brings a.last up to date. A mute is worth a question about its source alone: on a busy
 // server the whole list takes several times as long.
 func (a *source) read(ctx context.Context) (err error) {
 	what, index := a.dirt.take()
@@ -161,6 +171,8 @@ func (a *source) read(ctx context.Context) (err error) {
 
 func (a *source) readAll(ctx context.Context) (err error) {
 	a.last, err = a.conn.Snapshot(ctx)
+	version := a.last.Server.PackageName + " " + a.last.Server.PackageVersion
+	a.version.Store(&version)
 	a.mixers.changed()
 	a.findUSB = rememberUSB("/sys")
 	return err
