@@ -19,8 +19,8 @@ const (
 	maxDelay  = 2 * time.Second // of a late READY or answer
 )
 
-// faultPool are the faults that [Flaky] draws from.
-var faultPool = map[event][]FaultKind{
+// omens are the faults that [Flaky] draws from.
+var omens = map[event][]FaultKind{
 	connectEvent: {FaultReadyLate, FaultReadyNever, FaultCloseCode, FaultLogin, FaultOffline},
 	payloadEvent: {
 		FaultDie, FaultCloseAfter, FaultNoAnswer, FaultAnswerLate, FaultWrongNonce, FaultBadJSON, FaultError,
@@ -28,25 +28,25 @@ var faultPool = map[event][]FaultKind{
 	},
 }
 
-// rng draw the faults of [Flaky]. Connects and payloads have a stream each, so
+// dice draw the faults of [Flaky]. Connects and payloads have a stream each, so
 // that the draws for one kind do not depend on how many of the other there were.
-type rng map[event]*rand.Rand
+type dice map[event]*rand.Rand
 
-func newRNG(seed uint64) rng {
-	return rng{
+func newDice(seed uint64) dice {
+	return dice{
 		connectEvent: rand.New(rand.NewPCG(seed, uint64(connectEvent))),
 		payloadEvent: rand.New(rand.NewPCG(seed, uint64(payloadEvent))),
 	}
 }
 
 // draw decides on one event. It takes as much from the stream whatever comes out.
-func (d rng) draw(t Transport, e event) Fault {
+func (d dice) draw(t Transport, e event) Fault {
 	r := d[e]
-	useFault, pick, delay := r.IntN(faultOdds) == 0, r.Uint64(), 1+time.Duration(r.Int64N(int64(maxDelay)))
-	if !useFault {
+	hit, pick, delay := r.IntN(faultOdds) == 0, r.Uint64(), 1+time.Duration(r.Int64N(int64(maxDelay)))
+	if !hit {
 		return Fault{}
 	}
-	possible := slices.DeleteFunc(slices.Clone(faultPool[e]), func(k FaultKind) bool {
+	possible := slices.DeleteFunc(slices.Clone(omens[e]), func(k FaultKind) bool {
 		return !Fault{Kind: k}.meets(t) || (k == FaultOffline && e == payloadEvent && t != HTTP)
 	})
 	f := Fault{Kind: possible[pick%uint64(len(possible))], Delay: delay, Count: 1}
@@ -67,16 +67,16 @@ func (s *Server) draw(t Transport, e event) Fault {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f := s.rng.draw(t, e)
+	f := s.dice.draw(t, e)
 	if s.fault.Kind != FaultNone {
 		return Fault{}
 	}
 	return f
 }
 
-// meetFault is like hit, but the fault that was drawn for the event meets it too.
-func (s *Server) meetFault(t Transport, drawn Fault, kinds ...FaultKind) (Fault, bool) {
-	if f, ok := s.useFault(t, kinds...); ok {
+// meet is like hit, but the fault that was drawn for the event meets it too.
+func (s *Server) meet(t Transport, drawn Fault, kinds ...FaultKind) (Fault, bool) {
+	if f, ok := s.hit(t, kinds...); ok {
 		return f, true
 	}
 	if drawn.Kind == FaultNone || !slices.Contains(kinds, drawn.Kind) {

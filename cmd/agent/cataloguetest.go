@@ -13,7 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"sidetone/internal/app"
-	"sidetone/internal/catalogue"
+	"sidetone/internal/config"
+	"sidetone/internal/devices"
 	"sidetone/internal/engine"
 	"sidetone/internal/strictyaml"
 )
@@ -53,7 +54,7 @@ func testCatalogue(cmd *cobra.Command, file string, update bool) int {
 		complain(cmd.ErrOrStderr(), err)
 		return exitBadInput
 	}
-	cat, problems, err := catalogue.Load(file)
+	cat, problems, err := config.LoadCatalogue(file)
 	if err := app.Input(problems, err); err != nil {
 		return refuse(err)
 	}
@@ -98,7 +99,7 @@ func testCatalogue(cmd *cobra.Command, file string, update bool) int {
 type namedTrace struct{ path, file string } // path: in the catalogue
 
 // tracesOf are the traces of all products, each once.
-func tracesOf(cat *catalogue.Catalogue) []namedTrace {
+func tracesOf(cat *devices.Catalogue) []namedTrace {
 	var all []namedTrace
 	for p, product := range cat.Products {
 		for i, file := range product.Traces {
@@ -111,12 +112,12 @@ func tracesOf(cat *catalogue.Catalogue) []namedTrace {
 }
 
 // unreadTrace says where a catalogue names a trace that cannot be read.
-func unreadTrace(file, path string, err *fs.PathError) error {
-	text, unread := strictyaml.ReadFile(file)
+func unreadTrace(catalogue, path string, err *fs.PathError) error {
+	text, unread := strictyaml.ReadFile(catalogue)
 	if unread != nil {
 		return unread
 	}
-	doc, _ := strictyaml.Decode(file, text, &catalogue.Catalogue{})
+	doc, _ := strictyaml.Decode(catalogue, text, &devices.Catalogue{})
 	reason, hint := err.Err.Error(), ""
 	if errors.Is(err, fs.ErrNotExist) {
 		reason, hint = "no such file", "record it, or take it out"

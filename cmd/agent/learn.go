@@ -83,7 +83,7 @@ it is not clear which device is meant.`,
 }
 
 // openHID opens the HID devices of this machine. What they are left out for is said by events.
-func openHID(want func(hid.Device) bool, handle func(hid.Event)) (hidio.Source, error) {
+func openHID(want func(hid.Device) bool, handle func(hid.Event)) (hidio.Devices, error) {
 	src, err := hidio.New(host.HIDRoot, want, handle, slog.New(slog.DiscardHandler))
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil, fmt.Errorf("sidetone cannot read HID devices on %s yet: make the recording on Linux, or use --from with one", runtime.GOOS)
@@ -122,7 +122,7 @@ func analyse(w io.Writer, s learn.Session) error {
 
 // learner talks with the user of a headset.
 type learner struct {
-	open     func(want func(hid.Device) bool, handle func(hid.Event)) (hidio.Source, error)
+	open     func(want func(hid.Device) bool, handle func(hid.Event)) (hidio.Devices, error)
 	in       io.Reader
 	talk     io.Writer
 	still    time.Duration

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/app"
-	"sidetone/internal/catalogue"
+	"sidetone/internal/config"
 	"sidetone/internal/devices"
 	"sidetone/internal/hid"
 	"sidetone/internal/hid/learn"
@@ -83,14 +83,14 @@ type fakeHID struct {
 	handle func(hid.Event)
 }
 
-func (f *fakeHID) open(want func(hid.Device) bool, handle func(hid.Event)) (hidio.Source, error) {
+func (f *fakeHID) open(want func(hid.Device) bool, handle func(hid.Event)) (hidio.Devices, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.want, f.handle = want, handle
 	return f, f.err
 }
 
-func (f *fakeHID) List(context.Context) ([]devices.Endpoint, error) {
+func (f *fakeHID) Read(context.Context) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, d := range f.all {
@@ -103,7 +103,7 @@ func (f *fakeHID) List(context.Context) ([]devices.Endpoint, error) {
 		}
 		f.handle(e)
 	}
-	return nil, nil
+	return nil
 }
 
 // send is an event of a device that is open.
@@ -195,7 +195,7 @@ func (l *spoken) rest() string {
 	return l.said
 }
 
-type opener = func(want func(hid.Device) bool, handle func(hid.Event)) (hidio.Source, error)
+type opener = func(want func(hid.Device) bool, handle func(hid.Event)) (hidio.Devices, error)
 
 // tuition begins one whose headset is fake.
 func (f *fakeHID) tuition(t *testing.T, name, save string) *tuition {
@@ -265,7 +265,7 @@ func TestLearnAsks(t *testing.T) {
 	}
 	require.NoError(t, d.end())
 	require.Contains(t, d.out.String(), "hid_report: {interface: 4, report_id: 0x07, value: {byte: 2, mask: 0x01}}\n")
-	_, problems := catalogue.Decode("learnt.yaml", []byte(minimal+"    sources:\n"+d.out.String()))
+	_, problems := config.DecodeCatalogue("learnt.yaml", []byte(minimal+"    sources:\n"+d.out.String()))
 	require.Empty(t, problems)
 
 	s, err := readSession(t.Context(), save)

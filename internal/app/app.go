@@ -43,9 +43,9 @@ type App struct {
 	log      *slog.Logger
 	tail     logTail // of log
 	started  time.Time
-	sources  []platform.Source
+	sources  []platform.Watcher
 	kicks    []signal.Signal // one for each source: read it afresh
-	hid      hidio.Source    // among the sources; nil: none is read
+	hid      hidio.Devices   // among the sources; nil: none is read
 	engine   *engine.Engine
 	report   *reporter
 	lock     *ipc.ClientLock          // nil: another agent for the same client id would not be noticed

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"sidetone/internal/catalogue"
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
 	"sidetone/internal/engine"
@@ -50,7 +49,7 @@ func Look(ctx context.Context, set *Settings, host Host, log *slog.Logger) ([]co
 }
 
 // observe reads all sources at once, gives each a moment for a second reading, and closes them.
-func observe(ctx context.Context, sources []platform.Source) map[string]devices.Observation {
+func observe(ctx context.Context, sources []platform.Watcher) map[string]devices.Observation {
 	var mu sync.Mutex
 	last := make(map[string]devices.Observation)
 	ctx, cancel := context.WithCancel(ctx)
@@ -79,7 +78,7 @@ func observe(ctx context.Context, sources []platform.Source) map[string]devices.
 }
 
 // devicesOf says in the local API's words what is known of devices.
-func devicesOf(s devices.Snapshot, in devices.Inputs, r *catalogue.Resolver) control.Devices {
+func devicesOf(s devices.Snapshot, in devices.Inputs, r *devices.Resolver) control.Devices {
 	out := control.Devices{
 		Generation: s.Generation, Endpoints: []control.Endpoint{},
 		Reported: slices.Concat([]devices.Report{}, s.Devices), Withheld: slices.Concat([]devices.Withheld{}, s.Withheld),
@@ -98,7 +97,7 @@ func LookAtHID(ctx context.Context, set *Settings, host Host) []control.HID {
 	if err != nil {
 		return nil
 	}
-	rules := resolver.HID
+	rules := hid.NewRules(resolver.Catalogue(), resolver.Options().OS)
 	var mu sync.Mutex
 	tracker := hid.NewTracker(rules)
 	src, err := hidio.New(host.HIDRoot, rules.Wants, func(e hid.Event) {
@@ -112,7 +111,7 @@ func LookAtHID(ctx context.Context, set *Settings, host Host) []control.HID {
 	defer src.Close()
 	ctx, cancel := context.WithTimeout(ctx, hidLook)
 	defer cancel()
-	if _, err := src.List(ctx); err != nil {
+	if err := src.Read(ctx); err != nil {
 		return nil
 	}
 	mu.Lock()

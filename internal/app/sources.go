@@ -14,7 +14,7 @@ import (
 )
 
 // openEndpoints opens the sources of endpoints that the settings name. On an error none is left open.
-func (s *Settings) openEndpoints(host Host, log *slog.Logger) (list []platform.Source, err error) {
+func (s *Settings) openEndpoints(host Host, log *slog.Logger) (list []platform.Watcher, err error) {
 	defer func() {
 		if err != nil {
 			for _, src := range list {

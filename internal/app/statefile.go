@@ -17,7 +17,7 @@ import (
 )
 
 // stateFile pushes what a file says: for software that can write files and nothing else. It
-// is a Source that lists no endpoints. So it is read before the first list goes out, read anew
+// is a platform.Reader. So it is read before the first list goes out, read anew
 // when everything is, and shown with the others by 'status'. What is wrong with the file is a
 // note and not an error: an error would mean that devices are unknown, and hold back an empty
 // list; and the Engine logs each new note once.
@@ -33,7 +33,7 @@ type stateFile struct {
 
 	said  map[stated]statement // what the Engine has taken
 	ahead ahead
-	notes []string // of the last List
+	notes []string // of the last Read
 }
 
 // stated is of whom a file speaks, and for whom.
@@ -57,7 +57,7 @@ func newStateFile(path string, log *slog.Logger, push func(engine.Push) (engine.
 	return &stateFile{file: file, path: path, log: log, push: push, boot: power.Started}, nil
 }
 
-// Name is the name of the only such source.
+// Name is the name of the only one.
 func (f *stateFile) Name() string { return "state-file" }
 
 // Wait returns when the file may have changed.
@@ -69,8 +69,8 @@ func (f *stateFile) Close() error { return f.file.Close() }
 // Notes says why the file, or a state in it, has no effect.
 func (f *stateFile) Notes() []string { return f.notes }
 
-// List reads the file and pushes what it says. It lists nothing.
-func (f *stateFile) List(ctx context.Context) ([]devices.Endpoint, error) {
+// Read reads the file and pushes what it says.
+func (f *stateFile) Read(ctx context.Context) error {
 	content, err := f.file.Read(ctx)
 	f.notes = f.file.Notes()
 	var pushes []control.StatedPush
@@ -82,14 +82,14 @@ func (f *stateFile) List(ctx context.Context) ([]devices.Endpoint, error) {
 	}
 	if err != nil {
 		f.note("%v; what it said before ends with its lease", err)
-		return nil, nil
+		return nil
 	}
 	if len(pushes) > 0 && content.Written.Before(f.boot()) {
 		f.note("%s: written before this machine was started: what the devices have done since is not known, so it says nothing until it is written again", f.path)
 		pushes = nil
 	}
 	f.apply(pushes, f.moment(content.Written))
-	return nil, nil
+	return nil
 }
 
 func (f *stateFile) note(format string, args ...any) {

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/examples"
-	"sidetone/internal/catalogue"
+	"sidetone/internal/config"
 	"sidetone/internal/devices"
 	"sidetone/internal/engine"
 	"sidetone/internal/platform"
@@ -40,9 +40,9 @@ type suite struct {
 // newSuite starts an agent that reads path, with these headsets plugged in.
 func newSuite(t *testing.T, path string, serials ...string) *suite {
 	t.Helper()
-	cat, problems := catalogue.Decode("acme.yaml", examples.Acme)
+	cat, problems := config.DecodeCatalogue("acme.yaml", examples.Acme)
 	require.Empty(t, problems)
-	resolver, err := catalogue.NewResolver(cat, devices.Options{OS: devices.Linux})
+	resolver, err := devices.NewResolver(cat, devices.Options{OS: devices.Linux})
 	require.NoError(t, err)
 	s := &suite{t: t, path: path, kick: make(chan struct{}), read: signal.New()}
 	log := slog.New(slog.NewTextHandler(&s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -430,13 +430,13 @@ func TestStateFileFromBeforeTheStart(t *testing.T) {
 	require.NoError(t, err)
 	defer f.Close()
 	f.boot = func() time.Time { return time.Now().Add(time.Minute) }
-	_, err = f.List(t.Context())
+	err = f.Read(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, pushed)
 	require.Len(t, f.Notes(), 1)
 	require.Contains(t, f.Notes()[0], "written before this machine was started")
 	f.boot = func() time.Time { return time.Now().Add(-time.Minute) }
-	_, err = f.List(t.Context())
+	err = f.Read(t.Context())
 	require.NoError(t, err)
 	require.Len(t, pushed, 1)
 	require.Empty(t, f.Notes())

@@ -5,6 +5,9 @@ import (
 	"time"
 )
 
+// ViaPush is the Origin.Via of what the vendor's software says.
+const ViaPush = "push"
+
 // Push is what the vendor's own software says of a product. It is believed before anything
 // else: only that software knows.
 type Push struct {
@@ -16,9 +19,9 @@ type Push struct {
 	Since   map[Field]time.Time // when each flag took its value
 }
 
-// assignPushes gives each push to the unit that it speaks of. What waits for its unit, and what could mean
+// deal gives each push to the unit that it speaks of. What waits for its unit, and what could mean
 // several, has no effect.
-func (g *Grouping) assignPushes(pushes []Push) {
+func (g *Grouping) deal(pushes []Push) {
 	for _, inst := range g.all {
 		inst.pushes = nil
 	}
@@ -123,7 +126,7 @@ func (r *Resolver) Products() []string {
 func (r *Resolver) Explain(in Inputs) map[Key]map[Field][]Considered {
 	out := make(map[Key]map[Field][]Considered)
 	g := r.Group(in.Endpoints, in.Readings)
-	g.assignPushes(in.Pushes)
+	g.deal(in.Pushes)
 	for _, inst := range g.all {
 		for i, e := range inst.endpoints {
 			if e.Type != AudioInput {

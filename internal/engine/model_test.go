@@ -13,7 +13,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
 	"sidetone/internal/engine"
 )
@@ -24,7 +23,7 @@ import (
 // has succeeded or stale has passed.
 type model struct {
 	started   time.Time
-	resolver  *catalogue.Resolver
+	resolver  *devices.Resolver
 	sources   map[string]*modelSource
 	published bool
 }
@@ -40,7 +39,7 @@ type modelEndpoint struct {
 	gone time.Time // zero while it is there
 }
 
-func newModel(r *catalogue.Resolver) *model {
+func newModel(r *devices.Resolver) *model {
 	m := &model{started: time.Now(), resolver: r, sources: map[string]*modelSource{}}
 	for _, name := range sources {
 		m.sources[name] = &modelSource{}

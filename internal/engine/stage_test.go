@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/fakeserver"
-	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
 	"sidetone/internal/engine"
 	"sidetone/internal/rpcclient"
@@ -48,7 +47,7 @@ type stage struct {
 	t          *testing.T
 	ctx        context.Context
 	transports []rpcclient.Transport
-	resolvers  []*catalogue.Resolver
+	resolvers  []*devices.Resolver
 	engine     *engine.Engine
 	stopAgent  func() // ends client in order
 	stopEngine func()

@@ -1,4 +1,4 @@
-package hid_test
+package hid
 
 import (
 	"testing"

@@ -10,25 +10,37 @@ import (
 	"sidetone/internal/devices"
 )
 
-// A Source is one OS backend: it knows some endpoints and says when to look again.
+// A Watcher is something of this machine to watch. It is a Source, or a Reader.
 //
-// A source subscribes before its first List, so that no change is lost between the two. An
-// event carries no truth, it only means "look again"; a storm of events is one Wait.
-type Source interface {
+// It subscribes before it is first read, so that no change is lost between the two. An event
+// carries no truth, it only means "look again"; a storm of events is one Wait.
+type Watcher interface {
 	// Name is short, unique and constant: "audio", "camera", "file:PATH".
 	Name() string
-	// List reads everything now. An error means unknown, never none.
-	List(ctx context.Context) ([]devices.Endpoint, error)
-	// Wait returns nil when something may have changed since the last List. It may be
-	// early, it is never silent: after a List that failed it returns when a new try is due.
+	// Wait returns nil when something may have changed since the last reading. It may be
+	// early, it is never silent: after a reading that failed it returns when a new try is due.
 	Wait(ctx context.Context) error
-	// Close releases what the source holds and ends a Wait.
+	// Close releases what is held and ends a Wait.
 	Close() error
 }
 
-// An Annotator is a Source that has something to say beside its endpoints: what its List left
-// out and why, or what it cannot watch. Notes speaks of the last List, one remark per line for
-// people to read; none means that all is well. A note never replaces an error of List.
+// A Source is one OS backend: it knows some endpoints and says when to look again.
+type Source interface {
+	Watcher
+	// List reads everything now. An error means unknown, never none.
+	List(ctx context.Context) ([]devices.Endpoint, error)
+}
+
+// A Reader knows no endpoints. It hands what it reads to whom it was made for.
+type Reader interface {
+	Watcher
+	// Read reads everything now, and returns when that has been handed on. An error means unknown.
+	Read(ctx context.Context) error
+}
+
+// An Annotator is a Watcher that has something to say beside what it reads: what was left
+// out and why, or what it cannot watch. Notes speaks of the last reading, one remark per line for
+// people to read; none means that all is well. A note never replaces an error.
 type Annotator interface {
 	Notes() []string
 }
@@ -43,14 +55,14 @@ type Versioned interface {
 // Refresh it reads everything.
 type Refresher interface{ Refresh() }
 
-// listTimeout bounds one List: a sound server that hangs must not hang the agent.
-const listTimeout = 5 * time.Second
+// readTimeout bounds one reading: a sound server that hangs must not hang the agent.
+const readTimeout = 5 * time.Second
 
-// Follow reads src now and after each change, and hands every reading to observe, until ctx
-// ends. A value on kick asks for a fresh reading although nothing is known to have changed
-// (after a resume, on the user's word). It closes src.
-func Follow(ctx context.Context, src Source, kick <-chan struct{}, observe func(devices.Observation)) {
-	defer src.Close()
+// Follow reads w now and after each change, and hands every reading to observe, also that of a Reader: whoever
+// counts who has been read must know. It returns when ctx ends. A value on kick asks for a fresh reading although nothing is known to have changed
+// (after a resume, on the user's word). It closes w.
+func Follow(ctx context.Context, w Watcher, kick <-chan struct{}, observe func(devices.Observation)) {
+	defer w.Close()
 	k := &kicker{cancel: func() {}}
 	ctx, cancel := context.WithCancel(ctx)
 	var listening sync.WaitGroup
@@ -59,33 +71,35 @@ func Follow(ctx context.Context, src Source, kick <-chan struct{}, observe func(
 	defer cancel()
 	at := time.Now()
 	for ctx.Err() == nil {
-		observe(read(ctx, src, at))
-		kicked, ok := k.wait(ctx, src)
+		observe(read(ctx, w, at))
+		kicked, ok := k.wait(ctx, w)
 		if !ok {
 			return
 		}
-		if r, can := src.(Refresher); can && kicked {
+		if r, can := w.(Refresher); can && kicked {
 			r.Refresh()
 		}
 		at = time.Now()
 	}
 }
 
-func read(ctx context.Context, src Source, at time.Time) devices.Observation {
-	ctx, cancel := context.WithTimeout(ctx, listTimeout)
+func read(ctx context.Context, w Watcher, at time.Time) devices.Observation {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	endpoints, err := src.List(ctx)
-	for i := range endpoints {
-		endpoints[i].Source = src.Name()
+	o := devices.Observation{Source: w.Name(), At: at}
+	switch w := w.(type) {
+	case Source:
+		o.Endpoints, o.Err = w.List(ctx)
+	case Reader:
+		o.Err = w.Read(ctx)
 	}
-	return devices.Observation{Source: src.Name(), Endpoints: endpoints, Notes: notes(src), Err: err, At: at}
-}
-
-func notes(src Source) []string {
-	if a, ok := src.(Annotator); ok {
-		return a.Notes()
+	for i := range o.Endpoints {
+		o.Endpoints[i].Source = o.Source
 	}
-	return nil
+	if a, ok := w.(Annotator); ok {
+		o.Notes = a.Notes()
+	}
+	return o
 }
 
 // kicker ends a wait when a fresh reading is asked for, without a goroutine for every wait.
@@ -110,9 +124,9 @@ func (k *kicker) listen(ctx context.Context, kick <-chan struct{}) {
 	}
 }
 
-// wait returns when src should be read again, and whether because somebody asked for it; ok is false
+// wait returns when w should be read again, and whether because somebody asked for it; ok is false
 // at the end. A kick that came during the last reading counts.
-func (k *kicker) wait(ctx context.Context, src Source) (kicked, ok bool) {
+func (k *kicker) wait(ctx context.Context, w Watcher) (kicked, ok bool) {
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	k.mu.Lock()
@@ -121,7 +135,7 @@ func (k *kicker) wait(ctx context.Context, src Source) (kicked, ok bool) {
 		cancel()
 	}
 	k.mu.Unlock()
-	err := src.Wait(waiting)
+	err := w.Wait(waiting)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	kicked = k.kicked

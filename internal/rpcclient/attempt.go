@@ -31,7 +31,7 @@ func (c *Client) collectEnded() {
 	}
 }
 
-// handleResult decides what follows the attempt r, which has ended.
+// handleResult decides what follows the attempt r.
 func (c *Client) handleResult(p *peer, r *attempt) {
 	if r.delivered { // the client may be back in a moment
 		c.restartSearch()
@@ -40,7 +40,7 @@ func (c *Client) handleResult(p *peer, r *attempt) {
 	on := c.outcomeOf(p, r)
 	if p.changedSince(r.at) {
 		p.hasAnswered = false
-		c.locked(func() { p.lastTransport = "" })
+		c.setLastTransport(p, "")
 		c.forgetRefusals(p)
 	}
 	state := c.applyOutcome(p, on)
@@ -68,14 +68,16 @@ func (c *Client) handleResult(p *peer, r *attempt) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p.progress = progress{}
+	p.running, p.inSession, p.greeted, p.commandUnknown, p.probeIsSlow, p.probing = false, false, false, false, false, false
 	p.admitted = p.admitted && errors.Is(r.err, errMoved) && !r.yielding // then it goes on in a moment
 	defer c.notifyAll()
 	if on == onStillListening {
 		return
 	}
-	if state != Slow { // else it still says what the client may hold
-		p.status = Session{State: state, Address: r.at.address("")}
+	before := p.status
+	p.status = Session{State: state, Address: addressOf(r.at)}
+	if state == Slow {
+		p.status = before
 	}
 	if r.err != nil && on != onReplaced {
 		p.status.NextTry, p.status.Error, p.status.Remedy = retries, r.err.Error(), Remedy(r.err)
@@ -88,20 +90,20 @@ func (c *Client) handleResult(p *peer, r *attempt) {
 // outcomeOf says what the attempt r has shown of p.
 func (c *Client) outcomeOf(p *peer, r *attempt) outcome {
 	var refusal *Error
-	restarted := p.changedSince(r.at) // then what it said was said before
+	anew := p.changedSince(r.at) // then what it said was said before it restarted
 	switch err := r.err; {
 	case errors.Is(err, errMoved), errors.Is(err, errYielded), errors.Is(err, errOwnerChanged), errors.Is(err, errExcluded):
 		return onReplaced
 	case errors.Is(err, errStillListening):
 		r.err = p.givenUp
 		return onStillListening
-	case errors.Is(err, errUnreachable) && !restarted:
+	case errors.Is(err, errUnreachable) && !anew:
 		return onSocketUnreachable
-	case errors.Is(err, errNotClient) && !r.at.hasSocket():
+	case errors.Is(err, errNotClient) && r.at.socket.Path == "":
 		return onNotClient
 	case errors.Is(err, ErrNoClient):
 		return onPortClosed
-	case (c.allRefused(p) || unsupported(err)) && restarted:
+	case (c.allRefused(p) || unsupported(err)) && anew:
 		return onRestarted
 	case unsupported(err):
 		return onUnknownCommand
@@ -123,6 +125,14 @@ func unsupported(err error) bool {
 	return errors.Is(err, ErrUnsupported) || errors.Is(err, &Error{Phase: PhaseCommand, Code: codeUnknownCommand})
 }
 
+func addressOf(p location) Address {
+	a := Address{PID: p.PID, Name: p.Name, Socket: p.socket.Path}
+	if a.Socket == "" {
+		a.Port = p.port.Port
+	}
+	return a
+}
+
 // prune forgets the clients that have gone, and ends attempts that there is no more reason for.
 func (c *Client) prune() {
 	gone := func(p *peer) bool { return p.empty() && p.attempt == nil }
@@ -133,7 +143,7 @@ func (c *Client) prune() {
 		case p.attempt == nil, p.attempt.excluded: // its farewell is under way
 		case p.empty() && c.beforeSession(p):
 			p.attempt.cancel(errYielded)
-		case c.isSurplus(p):
+		case c.surplus(p):
 			p.attempt.exclude()
 		case c.mustYield(p):
 			c.yield(p)
@@ -141,7 +151,16 @@ func (c *Client) prune() {
 			c.upgrade(p)
 		}
 	}
-	c.locked(func() { c.peers = slices.DeleteFunc(c.peers, gone) })
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	keep := c.peers[:0]
+	for _, p := range c.peers {
+		if !gone(p) {
+			keep = append(keep, p)
+		}
+	}
+	clear(c.peers[len(keep):])
+	c.peers = keep
 }
 
 // beforeSession reports whether p has no session yet.
@@ -154,15 +173,18 @@ func (c *Client) beforeSession(p *peer) bool {
 	}
 }
 
-// yield ends an attempt that may no longer go on. The answer to a list in flight is waited for: the
-// client may take what stands in its line at any time, also after a newer list over another connection.
+// yield ends an attempt that may no longer go on. A list in flight is waited for: what the client
+// has in its line must not overtake what is sent on another way.
 func (c *Client) yield(p *peer) {
+	c.mu.Lock()
+	held := p.inSession
+	c.mu.Unlock()
 	p.attempt.yielding = true
-	if c.inSession(p) {
-		p.attempt.finish()
+	if !held {
+		p.attempt.cancel(errYielded)
 		return
 	}
-	p.attempt.cancel(errYielded)
+	p.attempt.finish()
 }
 
 // exclude ends r with a farewell.
@@ -171,8 +193,8 @@ func (r *attempt) exclude() {
 	r.cancel(errExcluded)
 }
 
-// farewellUnderWay reports whether a farewell is being sent. Its client may be found at another
-// location, too, where nothing may be sent before the farewell has arrived.
+// farewellUnderWay reports whether a farewell is under way. It may be to a client that is also found in
+// another place: it must not arrive after what that is sent.
 func (c *Client) farewellUnderWay() bool {
 	return slices.ContainsFunc(c.peers, func(p *peer) bool { return p.attempt != nil && p.attempt.excluded })
 }
@@ -186,37 +208,42 @@ func (r *attempt) finish() {
 	}
 }
 
-// startAttempts begins an attempt with each client whose time has come. search says that this is one
-// of the searches by the timer.
-func (c *Client) startAttempts(ctx context.Context, search bool) {
-	now, me := time.Now(), c.opts().Local.User()
-	if c.farewellUnderWay() {
-		return
-	}
+func (c *Client) setInSession(p *peer, on bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p.inSession = on
+}
+
+// startAttempts begins an attempt with each client whose time has come.
+func (c *Client) startAttempts(ctx context.Context, tick bool) {
+	now := time.Now()
+	me := c.opts().Local.User()
+	dropping := c.farewellUnderWay()
 	for _, p := range c.peers {
 		switch state := c.stateOf(p); {
-		case p.attempt != nil || p.nextTry.After(now):
-		case state == occupied && p.probeBackoff.grown() && !search:
+		case p.attempt != nil || p.nextTry.After(now) || dropping:
+		case state == occupied && p.probeBackoff.grown() && !tick:
 		case p.ofOtherUser(me) && state == Foreign:
 		case p.ofOtherUser(me):
 			p.dropConn()
 			c.applyOutcome(p, onOtherUser)
 			reason, remedy := p.foreignReason(me)
 			c.updateSession(p, func(s *Session) {
-				*s = Session{State: Foreign, Address: p.address(""), Error: reason, Remedy: remedy}
+				*s = Session{State: Foreign, Address: addressOf(p.location), Error: reason, Remedy: remedy}
 			})
-			c.logOnce(p, "client of another user is left alone", "client", p.address(""), "reason", reason)
+			c.logOnce(p, "client of another user is left alone", "client", addressOf(p.location), "reason", reason)
 		default:
 			c.startAttempt(ctx, p)
 		}
 	}
 }
 
-// ofOtherUser reports whether p belongs to another user than me, as far as can be told. A socket of
-// unknown owner counts as another user's (rule R6): of a user's own clients the system tells the owner.
+// ofOtherUser reports whether p belongs to another user than me, as far as can be told. A socket whose
+// owner is unknown is nobody's whom names and ids may go to (rule R6): where a user's own clients
+// are, the system tells whose they are.
 func (p *peer) ofOtherUser(me string) bool {
 	if p.UID == "" {
-		return p.hasSocket()
+		return p.socket.Path != ""
 	}
 	return me != "" && p.UID != me
 }
@@ -236,16 +263,18 @@ func (c *Client) startAttempt(ctx context.Context, p *peer) {
 		upgradeBackoff: c.opts().backoff(c.opts().RefusedWait, max(refusedMax, c.opts().RefusedWait)),
 	}
 	p.attempt = r
-	c.locked(func() { p.running = true })
-	at, endWhenIdle, givenUp := r.at, r.endWhenIdle, p.givenUp != nil // a better link changes those of r
+	c.mu.Lock()
+	p.running = true
+	c.mu.Unlock()
+	at, leave, over := r.at, r.endWhenIdle, p.givenUp
 	go func() {
 		defer c.attemptChanged.Notify()
 		defer close(r.done)
 		defer cancel(nil)
-		if givenUp {
+		if over != nil {
 			r.err = c.checkListening(ctx, at)
 		} else {
-			r.delivered, r.err = c.tryTransports(ctx, p, at, endWhenIdle)
+			r.delivered, r.err = c.tryTransports(ctx, p, at, leave)
 		}
 		if cause := context.Cause(ctx); cause != nil {
 			r.err = cause
@@ -253,10 +282,13 @@ func (c *Client) startAttempt(ctx context.Context, p *peer) {
 	}()
 }
 
+// errStillListening means that somebody still listens.
+var errStillListening = errors.New("it is still there")
+
 // checkListening finds out whether a client that was given up is still there: a killed one leaves its
 // socket behind.
 func (c *Client) checkListening(ctx context.Context, at location) error {
-	if !at.hasSocket() {
+	if at.socket.Path == "" {
 		return errStillListening
 	}
 	conn, err := c.dialSocket(ctx, at)

@@ -48,8 +48,7 @@ func New(opts Options) *Client {
 	opts = opts.withDefaults()
 	c := &Client{
 		somethingNew: signal.New(), attemptChanged: signal.New(), changed: make(chan struct{}),
-		unreachable: make(map[string]*unreachableSocket), searchBackoff: opts.backoff(retryFirst, opts.RetryMax),
-		status: Status{State: Searching},
+		unreachable: make(map[string]*unreachableSocket), searchBackoff: opts.backoff(retryFirst, opts.RetryMax), status: Status{State: Searching},
 	}
 	c.options.Store(&opts)
 	return c
@@ -78,20 +77,6 @@ func (c *Client) Resend() {
 	}
 	c.resendAsked = true
 	c.somethingNew.Notify()
-}
-
-// Repeat sends the whole list once more over the connections on which that costs no token, IPC and
-// WebSocket, because another application's list may have taken devices of it away. A list that is in
-// flight goes once more, too: which came first is not known. Clients that were given up stay so, and
-// a list that was refused goes on waiting for its next try.
-func (c *Client) Repeat() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, p := range c.peers {
-		if p.status.Transport != HTTP && p.status.State != Refused {
-			p.mailbox.askRepeat()
-		}
-	}
 }
 
 // Status returns the present state.
@@ -129,13 +114,6 @@ func (c *Client) updateSession(p *peer, f func(*Session)) {
 	c.notifyAll()
 }
 
-// locked calls f with mu held.
-func (c *Client) locked(f func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	f()
-}
-
 // notifyAll is called with mu held.
 func (c *Client) notifyAll() {
 	close(c.changed)
@@ -145,7 +123,9 @@ func (c *Client) notifyAll() {
 // Run looks for clients and serves them, until ctx ends. Then it leaves them as the policy for
 // the exit says, within StopTimeout, and returns (rules R3, R5, R53).
 func (c *Client) Run(ctx context.Context) {
-	c.locked(func() { c.status = Status{State: Searching} })
+	c.mu.Lock()
+	c.status = Status{State: Searching}
+	c.mu.Unlock()
 	c.searchingSince = time.Now()
 	watch := c.watch(ctx)
 	defer func() { watch.end() }()
@@ -158,7 +138,7 @@ func (c *Client) Run(ctx context.Context) {
 		tick := c.searching() && !c.nextSearch().After(c.lastScan)
 		c.collectEnded()
 		c.reconcile(c.scan(ctx))
-		c.updateRelations()
+		c.updateKinship()
 		c.prune()
 		c.startAttempts(ctx, tick)
 		c.resendWhenDue()
@@ -303,8 +283,10 @@ func (c *Client) restartSearch() {
 
 // resetGivenUp forgets what was given up, after the whole list was asked for again.
 func (c *Client) resetGivenUp() {
-	var asked bool
-	c.locked(func() { asked, c.resendAsked = c.resendAsked, false })
+	c.mu.Lock()
+	asked := c.resendAsked
+	c.resendAsked = false
+	c.mu.Unlock()
 	if !asked {
 		return
 	}
@@ -317,20 +299,17 @@ func (c *Client) resetGivenUp() {
 		case state == Unsupported:
 			p.attempt.cancel(errMoved)
 		case state == Connecting: // its first list may be without an answer yet
-			c.locked(func() { p.askOnceMore = true })
+			c.mu.Lock()
+			p.askOnceMore = true
+			c.mu.Unlock()
 		}
 	}
 }
 
-func (c *Client) stateOf(p *peer) (s State) {
-	c.locked(func() { s = p.status.State })
-	return s
-}
-
-// inSession reports whether p has a link that works.
-func (c *Client) inSession(p *peer) (yes bool) {
-	c.locked(func() { yes = p.inSession })
-	return yes
+func (c *Client) stateOf(p *peer) State {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return p.status.State
 }
 
 // stop ends all sessions in order, and waits for them.

@@ -20,19 +20,20 @@ func (c *Client) Reconfigure(opts Options) {
 
 // reconfigure puts into force what is wanted. It reports whether sockets are to be watched anew.
 func (c *Client) reconfigure() (watch bool) {
-	var now *Options
-	c.locked(func() { now, c.newOptions = c.newOptions, nil })
+	c.mu.Lock()
+	now := c.newOptions
+	c.newOptions = nil
+	c.mu.Unlock()
 	if now == nil {
 		return false
 	}
 	was := c.opts()
-	watch = !same(now.Local, was.Local) || !slices.Equal(now.Transports, was.Transports)
-	reach := watch || !slices.Equal(now.Ports, was.Ports) || now.Origin != was.Origin
+	reach := !slices.Equal(now.Transports, was.Transports) || !slices.Equal(now.Ports, was.Ports) || !same(now.Local, was.Local) || now.Origin != was.Origin
 	for _, p := range c.peers {
 		p.bucket.configure(now.Tokens, now.TokenEvery)
 		switch {
 		case now.ClientID != was.ClientID:
-			c.restartAs(p)
+			c.restartAs(p, now)
 		case reach:
 			c.forgetRefusals(p)
 			c.applyOutcome(p, onNewChance)
@@ -52,8 +53,10 @@ func (c *Client) reconfigure() (watch bool) {
 		clear(c.unreachable)
 		c.restartSearch()
 	}
-	c.locked(c.notifyAll) // who waits may go on
-	return watch
+	c.mu.Lock()
+	c.notifyAll() // who waits may go on
+	c.mu.Unlock()
+	return !same(now.Local, was.Local) || !slices.Equal(now.Transports, was.Transports)
 }
 
 // same reports whether both look at the same folders. Those that cannot be compared differ.
@@ -62,11 +65,11 @@ func same(a, b Local) bool {
 }
 
 // restartAs ends what p was told in the name of another application, whose tokens are others.
-func (c *Client) restartAs(p *peer) {
+func (c *Client) restartAs(p *peer, now *Options) {
 	if p.attempt != nil {
 		p.attempt.exclude()
 	}
-	p.bucket.refill()
+	p.bucket.renew(now.Tokens, now.TokenEvery)
 	c.forgetRefusals(p)
 	c.applyOutcome(p, onNewChance)
 }

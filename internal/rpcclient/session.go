@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"sidetone/internal/devices"
-	"sidetone/internal/signal"
 )
 
 // Delivery is one list that a client has accepted.
@@ -20,14 +19,14 @@ type Delivery struct {
 	SinceOS   time.Duration    // from the OS event to the answer
 }
 
-// session keeps one client up to date over one link: at most one list is in flight, the newest one
-// waits, and an older list never follows a newer one (rule R71).
+// session keeps one client up to date over one link: at most one list is in flight, the newest
+// one waits, nothing older follows something newer (rule R71).
 type session struct {
 	link        link
 	to          Address
 	mailbox     *mailbox
 	limits      func() limits
-	pacer       *bucket
+	pacer       limiter
 	bucket      *bucket  // of the client, where each list costs a token of it; else nil (rule R67)
 	retry       *backoff // after refused lists
 	observer    observer
@@ -75,13 +74,13 @@ func (s *session) run(ctx context.Context) error {
 		}
 		snap, ok := s.take()
 		if !ok || s.upToDate(snap) {
-			if err := s.sleep(ctx, 0, s.mailbox.news); err != nil {
+			if err := s.sleep(ctx, nil, true); err != nil {
 				return err
 			}
 			continue
 		}
 		if wait := s.delay(time.Now()); wait > 0 {
-			if err := s.sleep(ctx, wait, nil); err != nil {
+			if err := s.sleep(ctx, &wait, false); err != nil {
 				return err
 			}
 			continue // with what is the newest by then
@@ -96,6 +95,9 @@ func (s *session) run(ctx context.Context) error {
 // place, rather than in the client's queue.
 func (s *session) delay(now time.Time) time.Duration {
 	wait := s.pacer.delay(now)
+	if s.bucket == nil {
+		return wait
+	}
 	if token := s.bucket.delay(now); token > 0 {
 		s.observer.waits(now.Add(token))
 		wait = max(wait, token)
@@ -123,14 +125,18 @@ func (s *session) upToDate(snap devices.Snapshot) bool {
 	return true
 }
 
-// sleep waits for the given time (0: no limit) or for news (nil: none). It ends with an error when the
-// session does.
-func (s *session) sleep(ctx context.Context, d time.Duration, news signal.Signal) error {
+// sleep waits for the given time (nil: no limit), for a new snapshot if wake is set, and ends
+// with an error when the link is lost or ctx ends.
+func (s *session) sleep(ctx context.Context, d *time.Duration, wake bool) error {
 	var timeout <-chan time.Time
-	if d > 0 {
-		t := time.NewTimer(d)
+	if d != nil {
+		t := time.NewTimer(*d)
 		defer t.Stop()
 		timeout = t.C
+	}
+	var news <-chan struct{}
+	if wake {
+		news = s.mailbox.news
 	}
 	select {
 	case <-ctx.Done():
@@ -153,7 +159,7 @@ func (s *session) send(ctx context.Context, snap devices.Snapshot) error {
 	}
 	start, before := time.Now(), s.mayHold
 	s.mayHold = &snap
-	s.pacer.spend(start)
+	s.pacer.use(start)
 	spent := s.bucket.spend(start)
 	err = s.deliver(ctx, nonce, payload, &snap)
 	spent(time.Now())
@@ -162,7 +168,7 @@ func (s *session) send(ctx context.Context, snap devices.Snapshot) error {
 			return end
 		}
 		if err = s.awaitLateAnswer(ctx); err != nil && !errors.As(err, new(*Error)) && !errors.Is(err, errMoved) {
-			err = silent // whatever ended the wait, what counts is that it never answered
+			err = silent // what ended the wait is no news: it never answered
 		}
 	}
 	if ctx.Err() != nil {
@@ -189,7 +195,7 @@ func (s *session) send(ctx context.Context, snap devices.Snapshot) error {
 		}
 		wait := s.retry.wait()
 		s.observer.refused(err, time.Now().Add(wait))
-		return s.sleep(ctx, wait, s.mailbox.news)
+		return s.sleep(ctx, &wait, true)
 	case errors.Is(err, errBroken):
 		s.acceptedIsKnown = false
 		return nil // it goes out again, when there is a token for it
@@ -198,12 +204,12 @@ func (s *session) send(ctx context.Context, snap devices.Snapshot) error {
 	}
 }
 
-// promptly is how soon a client that is well answers.
+// promptly is within what a client answers that is well.
 const promptly = 100 * time.Millisecond
 
-// overtaken reports whether the client may have taken a repeated list before that of the other application because of
-// which it was repeated. A client that was frozen reads its connections in any order, and with the later of two lists it
-// may drop devices that both report (rule R90). So the list goes out once more.
+// overtaken reports whether a list that was repeated may have come before the reason for that. A client that was
+// frozen meanwhile reads its connections in any order: what another application sent earlier, it may take later, and with it
+// the devices that both report (rule R90). So the list goes once more.
 func (s *session) overtaken(roundTrip time.Duration) bool {
 	return s.repeating && s.bucket == nil && roundTrip > promptly
 }
@@ -286,11 +292,6 @@ const (
 	ExitUnmute ExitPolicy = "unmute" // the devices, and no word about their mute
 	ExitLeave  ExitPolicy = "leave"  // everything as it is
 )
-
-// Enum lists the policies.
-func (ExitPolicy) Enum() []string {
-	return []string{string(ExitClear), string(ExitUnmute), string(ExitLeave)}
-}
 
 // farewell does what policy says. What was in flight is not waited for: the order of the link
 // keeps the last list last. Where a list costs a token and there is none in time, nothing is

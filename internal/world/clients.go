@@ -17,7 +17,6 @@ import (
 	"sidetone/internal/devices"
 	"sidetone/internal/local"
 	"sidetone/internal/memnet"
-	"sidetone/internal/rpcclient"
 )
 
 const (
@@ -29,7 +28,7 @@ const (
 	slowGet    = 600 * time.Millisecond
 	awake      = time.Millisecond      // for what a program does first that goes on
 	backlog    = 50 * time.Millisecond // for what has queued on a link
-	longFreeze = time.Minute           // beyond it no link needs to hold; where only the first is wanted: beyond the time for an answer
+	longFreeze = time.Minute           // beyond it no link needs to hold
 )
 
 var searched = []int{6463, 6464, 6465, 6466, 6467, 6468, 6469, 6470, 6471, 6472, 6473}
@@ -254,7 +253,7 @@ func (k *client) thaw(quietly bool) {
 			o.desk.mu.Lock()
 			o.thawed = time.Now()
 			o.desk.mu.Unlock()
-			if frozen := time.Since(o.frozenAt); frozen > longFreeze || o.desk.set.First && frozen > rpcclient.DefaultOptions.AnswerTimeout {
+			if time.Since(o.frozenAt) > longFreeze {
 				o.disturbed()
 				o.silenced()
 				o.desk.mu.Lock()

@@ -12,7 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
 	"sidetone/internal/engine"
 	"sidetone/internal/hid"
@@ -219,10 +218,10 @@ func (d *desk) settle() {
 
 // boot starts the agent.
 func (d *desk) boot() {
-	cat, err := vendorCatalogue(d.Models, d.version)
+	cat, err := catalogue(d.Models, d.version)
 	if err != nil {
 		d.violate("catalogue", "%v", err)
-		cat = &catalogue.Catalogue{}
+		cat = &devices.Catalogue{}
 	}
 	set := d.settings(cat)
 	d.rules = set.HIDRules()
@@ -255,8 +254,8 @@ func (d *desk) boot() {
 	d.look()
 }
 
-func (d *desk) settings(cat *catalogue.Catalogue) engine.Settings {
-	r, err := catalogue.NewResolver(cat, devices.Options{OS: devices.Linux, IDMaxBytes: 127})
+func (d *desk) settings(cat *devices.Catalogue) engine.Settings {
+	r, err := devices.NewResolver(cat, devices.Options{OS: devices.Linux, IDMaxBytes: 127})
 	if err != nil {
 		d.violate("catalogue", "%v", err)
 	}

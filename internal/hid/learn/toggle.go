@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 
-	"sidetone/internal/catalogue"
+	"sidetone/internal/devices"
 	"sidetone/internal/hid/descriptor"
 )
 
@@ -87,29 +87,29 @@ func (c counter) once() byte  { return c.any &^ c.more }
 func (c counter) never() byte { return ^c.any }
 
 // button is what a button shows whose bits become 1, or 0, once in each press.
-func button(up, down byte) (catalogue.ByteValue, bool) {
+func button(up, down byte) (devices.ByteValue, bool) {
 	switch {
 	case bits.OnesCount8(up) > 1:
-		v := catalogue.ByteValue{On: []catalogue.Byte{catalogue.Byte(up)}}
+		v := devices.ByteValue{On: []devices.Byte{devices.Byte(up)}}
 		if up != 0xff {
 			v.Mask = ref(up)
 		}
 		return v, true
 	case up != 0:
-		return catalogue.ByteValue{Mask: ref(up)}, true
+		return devices.ByteValue{Mask: ref(up)}, true
 	case down != 0:
-		return catalogue.ByteValue{Mask: ref(down & -down), Invert: true}, true
+		return devices.ByteValue{Mask: ref(down & -down), Invert: true}, true
 	}
-	return catalogue.ByteValue{}, false
+	return devices.ByteValue{}, false
 }
 
 // codes finds the values that a byte takes on once in each press.
-func (l *analysis) codes(col column) []catalogue.ByteValue {
+func (l *analysis) codes(col column) []devices.ByteValue {
 	values := col.values()
 	if len(values) > testedValues {
 		return nil
 	}
-	var out []catalogue.ByteValue
+	var out []devices.ByteValue
 	for _, code := range values {
 		is := make(column, len(col))
 		for i, values := range col {
@@ -122,17 +122,17 @@ func (l *analysis) codes(col column) []catalogue.ByteValue {
 			}
 		}
 		if up, _ := l.rises(is); up&1 != 0 {
-			out = append(out, catalogue.ByteValue{On: []catalogue.Byte{catalogue.Byte(code)}})
+			out = append(out, devices.ByteValue{On: []devices.Byte{devices.Byte(code)}})
 		}
 	}
 	return out
 }
 
 // toggle is the candidate that counts presses. v is nil if each report is one.
-func (l *analysis) toggle(c class, v *catalogue.ByteValue, form form) candidate {
+func (l *analysis) toggle(c class, v *devices.ByteValue, form form) candidate {
 	r := c.rule(l.hasInterfaces())
-	r.Kind, r.Value = catalogue.HIDToggle, v
-	cand := candidate{SourceKind: catalogue.SourceKind{HIDReport: &r}, device: c.device, rank: c.rank(true, form)}
+	r.Kind, r.Value = devices.HIDToggle, v
+	cand := candidate{SourceKind: devices.SourceKind{HIDReport: &r}, device: c.device, rank: c.rank(true, form)}
 	cand.reports = len(c.reports)
 	what := "it came"
 	if v != nil {

@@ -27,7 +27,6 @@ type source struct {
 	dirt dirt // what has changed since it was last read
 
 	conn    *pulse.Conn // nil while there is no server
-	epoch   uint64      // counts connections
 	server  string      // address of conn
 	last    pulse.Snapshot
 	version atomic.Pointer[string] // of the server, as it was read last
@@ -138,7 +137,7 @@ func (a *source) connect(ctx context.Context) error {
 		a.retry.failed(server)
 		return err
 	}
-	a.conn, a.epoch, a.asked = conn, a.epoch+1, nil
+	a.conn, a.asked = conn, nil
 	a.dirt.add(dirtyAll, 0)
 	return nil
 }
@@ -202,7 +201,7 @@ func (a *source) enumerate(endpoints []devices.Endpoint) {
 	slices.Sort(keys)
 	if a.asked == nil || !slices.Equal(keys, a.asked) {
 		a.asked = keys
-		a.mini.request(miniaudioRequest{a.server, a.epoch})
+		a.mini.request(a.server)
 	}
 	var found []listed
 	found, a.miniErr = a.mini.latest()

@@ -23,44 +23,37 @@ type listed struct {
 // errMiniaudioHangs is the state of an enumeration that has not returned.
 var errMiniaudioHangs = errors.New("miniaudio hangs")
 
-// lister enumerates with miniaudio. It keeps its context between calls and renews it when
-// epoch changes, because a context does not survive its sound server. list may block for ever.
+// lister enumerates with miniaudio, of the sound server at an address. list may block for ever.
 type lister interface {
-	list(server string, epoch uint64) ([]listed, error)
-	free()
+	list(server string) ([]listed, error)
 }
 
 // enumerator runs miniaudio in one goroutine, on request only, and never makes anybody wait:
 // results are fetched when notify has said that they are there. A call that hangs keeps its
 // goroutine until it returns; the enumerator then says so instead of a result.
 type enumerator struct {
-	notify   func()
-	lister   lister
-	requests chan miniaudioRequest
+	notify  func()
+	lister  lister
+	servers chan string // of which a list is wanted
 
 	mu     sync.Mutex
 	result []listed
 	err    error
 }
 
-type miniaudioRequest struct {
-	server string
-	epoch  uint64 // differs for each connection to the sound server
-}
-
 func newEnumerator(l lister, notify func()) *enumerator {
-	e := &enumerator{notify: notify, lister: l, requests: make(chan miniaudioRequest, 1)}
+	e := &enumerator{notify: notify, lister: l, servers: make(chan string, 1)}
 	go e.work()
 	return e
 }
 
 // request asks for an enumeration. One that is still waiting is replaced.
-func (e *enumerator) request(r miniaudioRequest) {
+func (e *enumerator) request(server string) {
 	select {
-	case <-e.requests:
+	case <-e.servers:
 	default:
 	}
-	e.requests <- r
+	e.servers <- server
 }
 
 // latest returns the last enumeration.
@@ -73,17 +66,16 @@ func (e *enumerator) latest() ([]listed, error) {
 // close ends the goroutine once the call under way, if any, has returned.
 func (e *enumerator) close() {
 	select {
-	case <-e.requests:
+	case <-e.servers:
 	default:
 	}
-	close(e.requests)
+	close(e.servers)
 }
 
 func (e *enumerator) work() {
-	defer e.lister.free()
-	for r := range e.requests {
+	for server := range e.servers {
 		watch := time.AfterFunc(miniaudioPatience, func() { e.set(nil, errMiniaudioHangs) })
-		result, err := e.lister.list(r.server, r.epoch)
+		result, err := e.lister.list(server)
 		watch.Stop()
 		e.set(result, err)
 	}

@@ -12,16 +12,10 @@ import (
 	"sidetone/internal/devices"
 )
 
-// malgoLister is the lister that malgo, the Go binding of miniaudio, provides. It is used by
-// one goroutine only.
-type malgoLister struct {
-	backend malgo.Backend
-	ctx     *malgo.AllocatedContext
-	epoch   uint64
-}
+// malgoLister is the lister that malgo, the Go binding of miniaudio, provides.
+type malgoLister struct{ backend malgo.Backend }
 
-// newLister returns the lister for a backend, by miniaudio's name for it.
-func newLister() lister { return &malgoLister{backend: malgoBackend()} }
+func newLister() lister { return malgoLister{malgoBackend()} }
 
 // malgoBackend is the one backend to use: left to itself, miniaudio would fall back to
 // listing ALSA's pseudo devices when the sound server is away.
@@ -36,21 +30,20 @@ func malgoBackend() malgo.Backend {
 	}
 }
 
-func (m *malgoLister) list(server string, epoch uint64) ([]listed, error) {
-	if m.ctx != nil && m.epoch != epoch {
-		m.free()
+// list connects, lists and disconnects. In between it holds libpulse and the 30 libraries that this loads, which
+// take more memory than all that the agent has allocated.
+func (m malgoLister) list(server string) (out []listed, err error) {
+	ctx, err := m.connect(server)
+	if err != nil {
+		return nil, fmt.Errorf("miniaudio: connect to %q: %w", server, err)
 	}
-	if m.ctx == nil {
-		if err := m.init(server); err != nil {
-			return nil, fmt.Errorf("miniaudio: connect to %q: %w", server, err)
-		}
-		m.epoch = epoch
-	}
-	var out []listed
+	defer func() {
+		_ = ctx.Uninit()
+		ctx.Free()
+	}()
 	for kind, typ := range map[malgo.DeviceType]devices.Type{malgo.Capture: devices.AudioInput, malgo.Playback: devices.AudioOutput} {
-		infos, err := m.ctx.Devices(kind)
+		infos, err := ctx.Devices(kind)
 		if err != nil {
-			m.free() // a context that has failed once fails for ever
 			return nil, fmt.Errorf("miniaudio: list %s endpoints: %w", typ, err)
 		}
 		for i := range infos {
@@ -66,9 +59,9 @@ func (m *malgoLister) list(server string, epoch uint64) ([]listed, error) {
 	return out, nil
 }
 
-// init connects. A failed attempt leaks a descriptor inside miniaudio, so it is called only
+// connect makes a context. A failed attempt leaks a descriptor inside miniaudio, so it is called only
 // when the server is known to accept connections.
-func (m *malgoLister) init(server string) error {
+func (m malgoLister) connect(server string) (*malgo.AllocatedContext, error) {
 	var config malgo.ContextConfig
 	var pins runtime.Pinner
 	defer pins.Unpin()
@@ -81,18 +74,5 @@ func (m *malgoLister) init(server string) error {
 	if server != "" {
 		config.Pulse.PServerName = cstring(server)
 	}
-	ctx, err := malgo.InitContext([]malgo.Backend{m.backend}, config, nil)
-	if err != nil {
-		return err
-	}
-	m.ctx = ctx
-	return nil
-}
-
-func (m *malgoLister) free() {
-	if m.ctx != nil {
-		_ = m.ctx.Uninit()
-		m.ctx.Free()
-		m.ctx = nil
-	}
+	return malgo.InitContext([]malgo.Backend{m.backend}, config, nil)
 }

@@ -3,11 +3,8 @@ package camera
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,15 +23,13 @@ const cameraRetry = 30 * time.Second
 // cameraSource lists the V4L2 nodes that deliver pictures. Each is opened once per presence:
 // opening a camera wakes it, and what it is does not change.
 type cameraSource struct {
-	sys, dev string // folders
-	query    func(path string) (videoNode, error)
-	log      *slog.Logger
-	changed  signal.Signal
-	closed   chan struct{}
-	once     sync.Once
-
-	kernel, access *linux.Reader // what is watched; nil where that failed
-	unwatched      []string
+	linux.Tree
+	query   func(path string) (videoNode, error)
+	log     *slog.Logger
+	changed signal.Signal
+	closed  chan struct{}
+	once    sync.Once
+	hotplug *linux.Hotplug // nil: nothing is watched
 
 	mu    sync.Mutex
 	nodes map[cameraID]*cameraNode // of the last scan
@@ -46,41 +41,21 @@ type cameraSource struct {
 // holds sys and dev; "" means that of the running system. What cannot be watched or asked is
 // said in the source's notes.
 func New(root string, log *slog.Logger) (platform.Source, error) {
-	root = cmp.Or(root, "/")
-	if info, err := os.Stat(root); err != nil {
+	tree, err := linux.OpenTree(root)
+	if err != nil {
 		return nil, fmt.Errorf("camera source: %w", err)
-	} else if !info.IsDir() {
-		return nil, fmt.Errorf("camera source: %s is not a folder that holds sys and dev", root)
 	}
-	c := newCamera(root, queryVideoNode, log)
+	c := newCamera(tree, queryVideoNode, log)
 	c.watch()
 	return c, nil
 }
 
-func newCamera(root string, query func(string) (videoNode, error), log *slog.Logger) *cameraSource {
-	return &cameraSource{
-		sys:     filepath.Join(root, "sys"),
-		dev:     filepath.Join(root, "dev"),
-		query:   query,
-		log:     log,
-		changed: signal.New(),
-		closed:  make(chan struct{}),
-	}
+func newCamera(tree linux.Tree, query func(string) (videoNode, error), log *slog.Logger) *cameraSource {
+	return &cameraSource{Tree: tree, query: query, log: log, changed: signal.New(), closed: make(chan struct{})}
 }
 
 func (c *cameraSource) watch() {
-	var err error
-	if c.kernel, err = linux.WatchUevents(c.changed.Notify, "video4linux"); err != nil {
-		c.unwatch("kernel device events cannot be heard, a plugged camera may go unnoticed", err)
-	}
-	if c.access, err = linux.WatchNodes(c.dev, isVideoNode, c.changed.Notify); err != nil {
-		c.unwatch("a change of access to a camera goes unnoticed", err)
-	}
-}
-
-func (c *cameraSource) unwatch(what string, err error) {
-	c.log.Warn("camera: "+what, "err", err)
-	c.unwatched = append(c.unwatched, fmt.Sprintf("%s: %v", what, err))
+	c.hotplug = linux.WatchHotplug("camera", "video4linux", c.Dev, isVideoNode, c.log, c.changed.Notify)
 }
 
 // Name is "camera".
@@ -88,16 +63,14 @@ func (c *cameraSource) Name() string { return "camera" }
 
 // Close ends Wait and the watching.
 func (c *cameraSource) Close() error {
-	var errs []error
+	var err error
 	c.once.Do(func() {
 		close(c.closed)
-		for _, r := range []*linux.Reader{c.kernel, c.access} {
-			if r != nil {
-				errs = append(errs, r.Close())
-			}
+		if c.hotplug != nil {
+			err = c.hotplug.Close()
 		}
 	})
-	return errors.Join(errs...)
+	return err
 }
 
 // Wait returns after a hot-plug, after a change of access, and when a node that could not be
@@ -114,13 +87,11 @@ func (c *cameraSource) Wait(ctx context.Context) error {
 func (c *cameraSource) Notes() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	notes := slices.Concat(c.unwatched, c.notes)
-	for _, r := range []*linux.Reader{c.kernel, c.access} {
-		if r != nil && r.Failed() != nil {
-			notes = append(notes, fmt.Sprintf("cameras are no longer watched: %v; restart to watch again", r.Failed()))
-		}
+	var notes []string
+	if c.hotplug != nil {
+		notes = c.hotplug.Notes()
 	}
-	return notes
+	return append(notes, c.notes...)
 }
 
 // List returns the cameras in the order of their numbers.

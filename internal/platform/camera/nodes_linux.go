@@ -1,7 +1,6 @@
 package camera
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -54,34 +52,27 @@ func isVideoNode(name string) bool { return videoNodeName.MatchString(name) }
 
 // scan finds the nodes that sysfs lists, with what is remembered of them.
 func (c *cameraSource) scan() ([]*cameraNode, error) {
-	class := filepath.Join(c.sys, "class", "video4linux")
-	entries, err := os.ReadDir(class)
-	if errors.Is(err, fs.ErrNotExist) {
-		_, err = os.Stat(filepath.Dir(class)) // without a class folder this is no sysfs
-	}
+	entries, err := c.Class("video4linux")
 	if err != nil {
 		return nil, err
 	}
 	known := c.nodes
 	c.nodes = make(map[cameraID]*cameraNode)
 	var nodes []*cameraNode
-	for _, e := range entries {
-		sysfs := filepath.Join(class, e.Name())
+	for _, sysfs := range entries {
+		name := filepath.Base(sysfs)
 		info, err := os.Stat(sysfs)
-		if !isVideoNode(e.Name()) || err != nil { // an entry that leads nowhere is just going
+		if !isVideoNode(name) || err != nil { // an entry that leads nowhere is just going
 			continue
 		}
-		id := cameraID{e.Name(), linux.Inode(info)}
+		id := cameraID{name, linux.Inode(info)}
 		n := known[id]
 		if n == nil {
-			n = &cameraNode{name: e.Name(), sysfs: sysfs}
+			n = &cameraNode{name: name, sysfs: sysfs}
 		}
 		c.nodes[id] = n
 		nodes = append(nodes, n)
 	}
-	slices.SortFunc(nodes, func(a, b *cameraNode) int {
-		return cmp.Or(cmp.Compare(len(a.name), len(b.name)), cmp.Compare(a.name, b.name))
-	})
 	return nodes, nil
 }
 
@@ -91,7 +82,7 @@ func (c *cameraSource) ask(ctx context.Context, nodes []*cameraNode) {
 	ctx, cancel := context.WithTimeout(ctx, cameraPatience)
 	defer cancel()
 	for _, n := range nodes {
-		path := filepath.Join(c.dev, n.name)
+		path := filepath.Join(c.Dev, n.name)
 		if n.answer != nil && n.answer.err == nil && linux.Exists(path) || n.asking != nil {
 			continue
 		}
@@ -138,16 +129,11 @@ func (c *cameraSource) leaveOut(n *cameraNode) {
 	if n.failing.IsZero() {
 		n.failing = time.Now()
 	}
-	failing := time.Since(n.failing)
-	for _, at := range cameraTries {
-		if left := at - failing; left > 0 {
-			if c.retry == 0 || left < c.retry {
-				c.retry = left
-			}
-			return
-		}
+	if wait := linux.NextTry(n.failing, cameraTries); wait > 0 {
+		c.retry = linux.Sooner(c.retry, wait)
+		return
 	}
-	path, name := filepath.Join(c.dev, n.name), linux.Attribute(n.sysfs, "name")
+	path, name := filepath.Join(c.Dev, n.name), linux.Attribute(n.sysfs, "name")
 	c.notes = append(c.notes, fmt.Sprintf("%s (%s) is left out: %v; %s", path, name, n.answer.err, cameraRemedy(n.answer.err)))
 	if !n.reported {
 		n.reported = true

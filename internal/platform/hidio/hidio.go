@@ -6,17 +6,17 @@ import (
 	"sidetone/internal/platform"
 )
 
-// Source is the source "hid". It lists no endpoints: it opens the Source devices that are wanted, for
+// Devices are the HID devices of this machine. It opens those that are wanted, for
 // reading only and beside whoever else reads them, and hands on what happens to them. What it
 // may not open is in its notes. While nothing happens it costs nothing.
 //
 // Its callback gets the events of one device one after another and in their order, those of
 // several devices side by side. It may take its time, but meanwhile that device is not read, and
-// List and Close wait for it: it must return when the program ends, and not call List or Close.
-type Source interface {
-	platform.Source
+// Read and Close wait for it: it must return when the program ends, and not call Read or Close.
+type Devices interface {
+	platform.Reader
 	platform.Annotator
-	// Want sets another rule for which devices to open, from the next List on, and makes one
+	// Want sets another rule for which devices to open, from the next Read on, and makes one
 	// due: what is no longer wanted is then Gone, and what is newly wanted Attached or Denied.
 	// It does not block.
 	Want(want func(hid.Device) bool)

@@ -1,7 +1,6 @@
 package hidio
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,21 +9,19 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"sidetone/internal/devices"
 	"sidetone/internal/hid"
 	"sidetone/internal/platform/linux"
 	"sidetone/internal/signal"
 )
 
 const (
-	// hidRetry is when a failed List is tried again without an event.
+	// hidRetry is when a failed Read is tried again without an event.
 	hidRetry = 30 * time.Second
-	// hidPatience is how long one List waits for devices that are being opened: the first
+	// hidPatience is how long one Read waits for devices that are being opened: the first
 	// linux.Reader of a device wakes it, which takes 50 ms if all is well.
 	hidPatience = time.Second
 	// hidParting is how long Close waits for the kernel: closing a node waits for any request to
@@ -39,30 +36,28 @@ var hidTries = []time.Duration{50 * time.Millisecond, 200 * time.Millisecond, ti
 
 // hidSource opens hidraw nodes.
 type hidSource struct {
-	sys, dev string // folders
-	handle   func(hid.Event)
-	open     func(path string) (*os.File, error)
-	send     hidSender
-	log      *slog.Logger
-	changed  signal.Signal
-	closed   chan struct{}
-	once     sync.Once
-	working  sync.WaitGroup // every goroutine but those of kernel and access
-
-	kernel, access *linux.Reader // what is watched; nil where that failed
-	unwatched      []string
+	linux.Tree
+	handle  func(hid.Event)
+	open    func(path string) (*os.File, error)
+	send    hidSender
+	log     *slog.Logger
+	changed signal.Signal
+	closed  chan struct{}
+	once    sync.Once
+	working sync.WaitGroup // every goroutine but those of hotplug
+	hotplug *linux.Hotplug // nil: nothing is watched
 
 	mu        sync.Mutex // guards the next three, for moments only
 	want      func(hid.Device) bool
-	announced map[string]bool     // nodes of which the OS has said something since the last List
+	announced map[string]bool     // nodes of which the OS has said something since the last Read
 	ports     map[string]*hidPort // by node
 
-	listing   sync.Mutex // guards what a List does; held while the callback runs
+	listing   sync.Mutex // guards what a Read does; held while the callback runs
 	presences map[hidID]*hidPresence
 	parted    map[hidID]bool // USB interfaces that are there, but for a HID device of theirs that has gone
-	listed    bool           // there has been a List
-	notes     []string       // of the last List
-	retry     time.Duration  // files.until List is due without an event; 0 = never
+	listed    bool           // there has been a Read
+	notes     []string       // of the last Read
+	retry     time.Duration  // files.until Read is due without an event; 0 = never
 }
 
 // hidID tells one presence of a device from the next one that gets the same node. The kernel
@@ -93,26 +88,23 @@ type hidOpened struct {
 	err  error
 }
 
-// New returns the source "hid". root is the folder that holds sys and dev; "" means that of
+// New returns the HID devices. root is the folder that holds sys and dev; "" means that of
 // the running system. want is asked which devices to open, with all that is known of them
-// without opening them; handle gets every event (see HID for what it may do). What cannot be
-// audio.watched is said in the source's notes.
-func New(root string, want func(hid.Device) bool, handle func(hid.Event), log *slog.Logger) (Source, error) {
-	root = cmp.Or(root, "/")
-	if info, err := os.Stat(root); err != nil {
+// without opening them; handle gets every event (see Devices for what it may do). What cannot be
+// audio.watched is said in the notes.
+func New(root string, want func(hid.Device) bool, handle func(hid.Event), log *slog.Logger) (Devices, error) {
+	tree, err := linux.OpenTree(root)
+	if err != nil {
 		return nil, fmt.Errorf("hid source: %w", err)
-	} else if !info.IsDir() {
-		return nil, fmt.Errorf("hid source: %s is not a folder that holds sys and dev", root)
 	}
-	h := newHID(root, want, handle, log)
+	h := newHID(tree, want, handle, log)
 	h.watch()
 	return h, nil
 }
 
-func newHID(root string, want func(hid.Device) bool, handle func(hid.Event), log *slog.Logger) *hidSource {
+func newHID(tree linux.Tree, want func(hid.Device) bool, handle func(hid.Event), log *slog.Logger) *hidSource {
 	return &hidSource{
-		sys:       filepath.Join(root, "sys"),
-		dev:       filepath.Join(root, "dev"),
+		Tree:      tree,
 		handle:    handle,
 		open:      openHidraw,
 		send:      sendHidraw,
@@ -128,18 +120,7 @@ func newHID(root string, want func(hid.Device) bool, handle func(hid.Event), log
 }
 
 func (h *hidSource) watch() {
-	var err error
-	if h.kernel, err = linux.WatchUevents(h.changed.Notify, "hidraw"); err != nil {
-		h.unwatch("kernel device events cannot be heard, a plugged HID device may go unnoticed", err)
-	}
-	if h.access, err = linux.WatchNodes(h.dev, h.announce, h.changed.Notify); err != nil {
-		h.unwatch("a change of access to a HID device goes unnoticed", err)
-	}
-}
-
-func (h *hidSource) unwatch(what string, err error) {
-	h.log.Warn("hid: "+what, "err", err)
-	h.unwatched = append(h.unwatched, fmt.Sprintf("%s: %v", what, err))
+	h.hotplug = linux.WatchHotplug("HID device", "hidraw", h.Dev, h.announce, h.log, h.changed.Notify)
 }
 
 var hidrawName = regexp.MustCompile(`^hidraw[0-9]+$`)
@@ -158,7 +139,7 @@ func (h *hidSource) announce(name string) bool {
 // Name is "hid".
 func (h *hidSource) Name() string { return "hid" }
 
-// Want is explained at HID.
+// Want is explained at Devices.
 func (h *hidSource) Want(want func(hid.Device) bool) {
 	h.mu.Lock()
 	h.want = want
@@ -166,7 +147,7 @@ func (h *hidSource) Want(want func(hid.Device) bool) {
 	h.changed.Notify()
 }
 
-// Send is explained at HID.
+// Send is explained at Devices.
 func (h *hidSource) Send(r hid.Request) {
 	h.mu.Lock()
 	port := h.ports[r.Node]
@@ -190,13 +171,11 @@ func (h *hidSource) Wait(ctx context.Context) error {
 func (h *hidSource) Notes() []string {
 	h.listing.Lock()
 	defer h.listing.Unlock()
-	notes := slices.Concat(h.unwatched, h.notes)
-	for _, r := range []*linux.Reader{h.kernel, h.access} {
-		if r != nil && r.Failed() != nil {
-			notes = append(notes, fmt.Sprintf("HID devices are no longer watched: %v; restart to watch again", r.Failed()))
-		}
+	var notes []string
+	if h.hotplug != nil {
+		notes = h.hotplug.Notes()
 	}
-	return notes
+	return append(notes, h.notes...)
 }
 
 // Close ends Wait, the watching and the reading. There is no event after it. It returns an
@@ -205,10 +184,8 @@ func (h *hidSource) Close() error {
 	var errs []error
 	h.once.Do(func() {
 		close(h.closed)
-		for _, r := range []*linux.Reader{h.kernel, h.access} {
-			if r != nil {
-				errs = append(errs, r.Close())
-			}
+		if h.hotplug != nil {
+			errs = append(errs, h.hotplug.Close())
 		}
 		h.listing.Lock()
 		defer h.listing.Unlock()
@@ -241,20 +218,20 @@ func (h *hidSource) part() error {
 	}
 }
 
-// List opens what is wanted and not yet open, and closes what is not wanted any more. Its
-// events come before it returns. The list of endpoints is always empty.
-func (h *hidSource) List(ctx context.Context) ([]devices.Endpoint, error) {
+// Read opens what is wanted and not yet open, and closes what is not wanted any more. Its
+// events come before it returns.
+func (h *hidSource) Read(ctx context.Context) error {
 	h.listing.Lock()
 	defer h.listing.Unlock()
 	if h.isClosed() {
-		return nil, os.ErrClosed
+		return os.ErrClosed
 	}
 	h.notes, h.retry = nil, 0
 	want, announced := h.take()
 	present, err := h.scan()
 	if err != nil {
 		h.retry = hidRetry
-		return nil, fmt.Errorf("list HID devices: %w", err)
+		return fmt.Errorf("list HID devices: %w", err)
 	}
 	var wanted []*hidPresence
 	for _, p := range present {
@@ -271,7 +248,7 @@ func (h *hidSource) List(ctx context.Context) ([]devices.Endpoint, error) {
 	for _, p := range wanted {
 		h.await(ctx, p)
 	}
-	return []devices.Endpoint{}, nil
+	return nil
 }
 
 func (h *hidSource) isClosed() bool {
@@ -283,7 +260,7 @@ func (h *hidSource) isClosed() bool {
 	}
 }
 
-// take returns what the next List is to go by.
+// take returns what the next Read is to go by.
 func (h *hidSource) take() (want func(hid.Device) bool, announced map[string]bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -294,19 +271,16 @@ func (h *hidSource) take() (want func(hid.Device) bool, announced map[string]boo
 // scan returns the devices that sysfs lists, in the order of their nodes' numbers, after it
 // has let go of those that it does not list any more.
 func (h *hidSource) scan() ([]*hidPresence, error) {
-	class := filepath.Join(h.sys, "class", "hidraw")
-	entries, err := os.ReadDir(class)
-	if errors.Is(err, fs.ErrNotExist) {
-		_, err = os.Stat(filepath.Dir(class)) // without a class folder this is no sysfs
-	}
+	entries, err := h.Class("hidraw")
 	if err != nil {
 		return nil, err
 	}
 	found := make(map[hidID]*hidPresence)
 	var present []*hidPresence
-	for _, e := range entries {
-		id, ok := identifyHID(filepath.Join(class, e.Name()))
-		if !hidrawName.MatchString(e.Name()) || !ok { // an entry that leads nowhere is just going
+	for _, entry := range entries {
+		name := filepath.Base(entry)
+		id, ok := identifyHID(entry)
+		if !hidrawName.MatchString(name) || !ok { // an entry that leads nowhere is just going
 			continue
 		}
 		p := h.presences[id]
@@ -314,7 +288,7 @@ func (h *hidSource) scan() ([]*hidPresence, error) {
 			device, err := describeHID(id.path)
 			if err != nil {
 				if linux.Exists(id.path) {
-					h.notes = append(h.notes, fmt.Sprintf("%s is left out: %v", e.Name(), err))
+					h.notes = append(h.notes, fmt.Sprintf("%s is left out: %v", name, err))
 				}
 				continue
 			}
@@ -334,10 +308,6 @@ func (h *hidSource) scan() ([]*hidPresence, error) {
 		}
 	}
 	h.presences, h.listed = found, true
-	slices.SortFunc(present, func(a, b *hidPresence) int {
-		a1, b1 := a.device.Node, b.device.Node
-		return cmp.Or(cmp.Compare(len(a1), len(b1)), cmp.Compare(a1, b1))
-	})
 	return present, nil
 }
 
@@ -351,7 +321,7 @@ func (h *hidSource) leave(p *hidPresence) {
 	}
 }
 
-// review looks whether a device has failed since the last List. One whose reading has failed is
+// review looks whether a device has failed since the last Read. One whose reading has failed is
 // mostly one that is going: it is opened again only after the OS has said something of it.
 func (h *hidSource) review(p *hidPresence, announced bool) {
 	if p.port != nil && p.port.isDone() {
@@ -402,7 +372,7 @@ func (h *hidSource) ask(p *hidPresence) {
 	})
 }
 
-func (h *hidSource) path(p *hidPresence) string { return filepath.Join(h.dev, p.device.Node) }
+func (h *hidSource) path(p *hidPresence) string { return filepath.Join(h.Dev, p.device.Node) }
 
 // abandon closes what is being opened as soon as it is open.
 func (h *hidSource) abandon(p *hidPresence) {
@@ -417,7 +387,7 @@ func (h *hidSource) abandon(p *hidPresence) {
 }
 
 // await deals with the outcome of an opening; one that is not there when ctx ends is left to a
-// later List.
+// later Read.
 func (h *hidSource) await(ctx context.Context, p *hidPresence) {
 	if p.opening != nil && !p.late.Load() {
 		select {
@@ -473,17 +443,12 @@ func (p *hidPresence) fails(err error) {
 // that is said. Access to a device that was there from the start does not come by itself.
 func (h *hidSource) leaveOut(p *hidPresence) {
 	if p.arrived || p.broken || !errors.Is(p.err, fs.ErrPermission) {
-		failing := time.Since(p.failing)
-		for _, at := range hidTries {
-			if left := at - failing; left > 0 {
-				if h.retry == 0 || left < h.retry {
-					h.retry = left
-				}
-				if p.denied != "" { // what was said stands until then
-					h.note(p, p.denied)
-				}
-				return
+		if wait := linux.NextTry(p.failing, hidTries); wait > 0 {
+			h.retry = linux.Sooner(h.retry, wait)
+			if p.denied != "" { // what was said stands until then
+				h.note(p, p.denied)
 			}
+			return
 		}
 	}
 	trouble := hidTrouble(h.path(p), p.err)

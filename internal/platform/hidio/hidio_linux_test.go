@@ -22,6 +22,7 @@ import (
 	"sidetone/internal/devices"
 	"sidetone/internal/hid"
 	"sidetone/internal/platform"
+	"sidetone/internal/platform/linux"
 	"sidetone/internal/platform/platformtest"
 )
 
@@ -159,6 +160,11 @@ func (c hidEvents) expect(t *testing.T, what hid.Happening, node string) hid.Eve
 	return e
 }
 
+func mustRead(t *testing.T, h *hidSource) {
+	t.Helper()
+	require.NoError(t, h.Read(t.Context()))
+}
+
 func anyHID(hid.Device) bool { return true }
 
 // openHID returns a source of the tree and what it hands on.
@@ -171,7 +177,7 @@ func openHID(t *testing.T, f hidTree) (*hidSource, hidEvents) {
 }
 
 // followHID reads the source as the program does.
-func followHID(t *testing.T, src platform.Source) {
+func followHID(t *testing.T, src Devices) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var following sync.WaitGroup
 	following.Go(func() { platform.Follow(ctx, src, nil, func(devices.Observation) {}) })
@@ -187,11 +193,8 @@ func TestHIDReportsArriveWholeAndInOrder(t *testing.T) {
 	left, right := f.plug(headsetHID("hidraw2")), f.plug(headsetHID("hidraw11"))
 	h, events := openHID(t, f)
 	require.Equal(t, "hid", h.Name())
-	got, err := h.List(t.Context())
-	require.NoError(t, err)
-	require.NotNil(t, got)
-	require.Empty(t, got)
-	require.Len(t, events, 2, "what is there is said before List returns")
+	require.NoError(t, h.Read(t.Context()))
+	require.Len(t, events, 2, "what is there is said before Read returns")
 	for _, node := range []string{"hidraw2", "hidraw11"} {
 		e := events.expect(t, hid.Attached, node)
 		require.Equal(t, headsetDevice(node), *e.Device)
@@ -211,7 +214,7 @@ func TestHIDReportsArriveWholeAndInOrder(t *testing.T) {
 		}
 	}
 	require.Equal(t, want, have)
-	platformtest.MustList(t, h)
+	mustRead(t, h)
 	require.Empty(t, h.Notes())
 }
 
@@ -243,7 +246,7 @@ func TestHIDDriverComesBack(t *testing.T) {
 	platformtest.NoLeak(t)
 	f := newHIDTree(t)
 	h, events := openHID(t, f)
-	platformtest.MustList(t, h)
+	mustRead(t, h)
 	for _, c := range []struct {
 		connected string // in milliseconds
 		place     string // of the interface
@@ -253,10 +256,10 @@ func TestHIDDriverComesBack(t *testing.T) {
 		fake := headsetHID("hidraw0")
 		fake.parent = headsetUSB + "/" + c.place
 		far := f.plug(fake)
-		platformtest.MustList(t, h)
+		mustRead(t, h)
 		require.Equal(t, c.plugged, events.expect(t, hid.Attached, "hidraw0").Plugged, c.connected)
 		f.unlist("hidraw0")
-		platformtest.MustList(t, h)
+		mustRead(t, h)
 		events.expect(t, hid.Gone, "hidraw0")
 		far.close()
 	}
@@ -281,14 +284,14 @@ func TestHIDUnplugIsNoticedByTheReader(t *testing.T) {
 		opened.Add(1)
 		return os.NewFile(uintptr(terminal), path), nil
 	}
-	platformtest.MustList(t, h)
+	mustRead(t, h)
 	events.expect(t, hid.Attached, "hidraw0")
 	unix.Close(other)
 	require.Empty(t, events.expect(t, hid.Gone, "hidraw0").Error)
 
 	for len(h.Notes()) == 0 { // mostly its entry goes within a moment, and there is nothing to say
 		require.NoError(t, h.Wait(platformtest.Deadline(t)), "it looks again")
-		platformtest.MustList(t, h)
+		mustRead(t, h)
 	}
 	require.Zero(t, h.retry)
 	require.Equal(t, []string{"hidraw0 (Acme Headset 700, 1209:0700) is left out: read " + f.Path("dev/hidraw0") +
@@ -300,11 +303,11 @@ func TestHIDUnplugIsNoticedByTheReader(t *testing.T) {
 	h.open = openHidraw
 	f.makeNode("hidraw0", 0o600)
 	require.NoError(t, h.Wait(platformtest.Deadline(t)))
-	platformtest.MustList(t, h)
+	mustRead(t, h)
 	require.False(t, events.expect(t, hid.Attached, "hidraw0").Plugged)
 	require.Empty(t, h.Notes())
 	f.unlist("hidraw0")
-	platformtest.MustList(t, h)
+	mustRead(t, h)
 	events.expect(t, hid.Gone, "hidraw0")
 	require.Empty(t, events)
 }
@@ -314,14 +317,14 @@ func TestHIDReadingThatFails(t *testing.T) {
 	f := newHIDTree(t)
 	far := f.plug(headsetHID("hidraw0"))
 	h, events := openHID(t, f)
-	platformtest.MustList(t, h)
+	mustRead(t, h)
 	events.expect(t, hid.Attached, "hidraw0")
 	far.report("last")
 	far.close()
 	events.expect(t, hid.Report, "hidraw0")
 	require.Equal(t, "read "+f.Path("dev/hidraw0")+": unexpected EOF", events.expect(t, hid.Gone, "hidraw0").Error)
 	f.unlist("hidraw0")
-	platformtest.MustList(t, h)
+	mustRead(t, h)
 	require.Empty(t, events, "it is gone only once")
 }
 
@@ -331,7 +334,7 @@ func TestHIDNodeReuse(t *testing.T) {
 	f := newHIDTree(t)
 	old := f.plug(headsetHID("hidraw0"))
 	h, events := openHID(t, f)
-	platformtest.MustList(t, h)
+	mustRead(t, h)
 	events.expect(t, hid.Attached, "hidraw0")
 
 	f.unlist("hidraw0")
@@ -340,14 +343,14 @@ func TestHIDNodeReuse(t *testing.T) {
 	f.plug(other, "new")
 	old.report("old")
 	events.expect(t, hid.Report, "hidraw0")
-	platformtest.MustList(t, h)
+	mustRead(t, h)
 	events.expect(t, hid.Gone, "hidraw0")
 	e := events.expect(t, hid.Attached, "hidraw0")
 	require.Equal(t, "Another", e.Device.Name)
 	require.True(t, e.Plugged)
 	require.Equal(t, "new", string(events.expect(t, hid.Report, "hidraw0").Data))
 	old.report("too late")
-	platformtest.MustList(t, h)
+	mustRead(t, h)
 	require.Empty(t, events)
 }
 
@@ -410,11 +413,11 @@ func TestHIDDenied(t *testing.T) {
 	events := newHIDEvents()
 	synctest.Test(t, func(t *testing.T) {
 		d := &denying{unix.EACCES}
-		h := newHID(f.Root, anyHID, events.handle, slog.New(slog.NewTextHandler(&log, nil)))
+		h := newHID(linux.TreeIn(f.Root), anyHID, events.handle, slog.New(slog.NewTextHandler(&log, nil)))
 		h.open = d.open
 		trouble := "no permission to read " + f.Path("dev/hidraw0") + ": install the udev rule ('sidetone catalogue udev FILE' prints it) and plug the device in again"
 		for range 3 {
-			platformtest.MustList(t, h)
+			mustRead(t, h)
 			require.Zero(t, h.retry, "no timer runs for what stays as it is")
 			require.Equal(t, []string{"hidraw0 (Acme Headset 700, 1209:0700) is left out: " + trouble}, h.Notes())
 		}
@@ -424,16 +427,16 @@ func TestHIDDenied(t *testing.T) {
 
 		// While it goes, its node is gone first.
 		d.err = unix.ENOENT
-		platformtest.MustList(t, h)
+		mustRead(t, h)
 		require.Equal(t, hidTries[0], h.retry)
 		require.Contains(t, h.Notes()[0], trouble, "what was said stands for the moment")
 		time.Sleep(hidTries[2])
-		platformtest.MustList(t, h)
+		mustRead(t, h)
 		require.Zero(t, h.retry)
 		require.Contains(t, events.expect(t, hid.Denied, "hidraw0").Error, "no such file or directory")
 
 		d.err = nil
-		platformtest.MustList(t, h)
+		mustRead(t, h)
 		require.False(t, events.expect(t, hid.Attached, "hidraw0").Plugged)
 		require.Empty(t, h.Notes())
 		require.NoError(t, h.Close())
@@ -446,36 +449,36 @@ func TestHIDAccessComesLate(t *testing.T) {
 	events := newHIDEvents()
 	synctest.Test(t, func(t *testing.T) {
 		d := &denying{unix.EACCES}
-		h := newHID(f.Root, anyHID, events.handle, platformtest.Quiet())
+		h := newHID(linux.TreeIn(f.Root), anyHID, events.handle, platformtest.Quiet())
 		h.open = d.open
-		platformtest.MustList(t, h)
+		mustRead(t, h)
 		f.plug(headsetHID("hidraw0"))
 		start := time.Now()
 		for _, at := range hidTries {
-			platformtest.MustList(t, h)
+			mustRead(t, h)
 			require.Empty(t, h.Notes())
 			require.Empty(t, events)
 			require.NoError(t, h.Wait(t.Context()))
 			require.Equal(t, at, time.Since(start))
 		}
-		platformtest.MustList(t, h)
+		mustRead(t, h)
 		require.Zero(t, h.retry)
 		events.expect(t, hid.Denied, "hidraw0")
 		d.err = nil
-		platformtest.MustList(t, h)
+		mustRead(t, h)
 		require.False(t, events.expect(t, hid.Attached, "hidraw0").Plugged, "it has been there for a while")
 		require.NoError(t, h.Close())
 	})
 	synctest.Test(t, func(t *testing.T) {
 		d := &denying{unix.EACCES}
-		h := newHID(f.Root, func(d hid.Device) bool { return d.Node == "hidraw1" }, events.handle, platformtest.Quiet())
+		h := newHID(linux.TreeIn(f.Root), func(d hid.Device) bool { return d.Node == "hidraw1" }, events.handle, platformtest.Quiet())
 		h.open = d.open
-		platformtest.MustList(t, h)
+		mustRead(t, h)
 		f.plug(headsetHID("hidraw1"))
-		platformtest.MustList(t, h)
+		mustRead(t, h)
 		d.err = nil
 		require.NoError(t, h.Wait(t.Context()))
-		platformtest.MustList(t, h)
+		mustRead(t, h)
 		require.True(t, events.expect(t, hid.Attached, "hidraw1").Plugged)
 		require.NoError(t, h.Close())
 	})
@@ -484,16 +487,16 @@ func TestHIDAccessComesLate(t *testing.T) {
 	f.Device(headsetUSB+"/power", map[string]string{"connected_duration": "3600000"})
 	synctest.Test(t, func(t *testing.T) { // only its driver is new, and its node is as new as another's
 		d := &denying{unix.EACCES}
-		h := newHID(f.Root, anyHID, events.handle, platformtest.Quiet())
+		h := newHID(linux.TreeIn(f.Root), anyHID, events.handle, platformtest.Quiet())
 		h.open = d.open
-		platformtest.MustList(t, h)
+		mustRead(t, h)
 		f.plug(headsetHID("hidraw2"))
-		platformtest.MustList(t, h)
+		mustRead(t, h)
 		require.Equal(t, hidTries[0], h.retry)
 		require.Empty(t, events, "udev has not set its access yet")
 		d.err = nil
 		require.NoError(t, h.Wait(t.Context()))
-		platformtest.MustList(t, h)
+		mustRead(t, h)
 		require.False(t, events.expect(t, hid.Attached, "hidraw2").Plugged)
 		require.NoError(t, h.Close())
 	})
@@ -508,7 +511,7 @@ func TestHIDOpeningThatHangs(t *testing.T) {
 	events := newHIDEvents()
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		h := newHID(f.Root, anyHID, events.handle, platformtest.Quiet())
+		h := newHID(linux.TreeIn(f.Root), anyHID, events.handle, platformtest.Quiet())
 		opened := 0
 		h.open = func(path string) (*os.File, error) {
 			if filepath.Base(path) == "hidraw0" {
@@ -518,20 +521,20 @@ func TestHIDOpeningThatHangs(t *testing.T) {
 			}
 			return nil, unix.EACCES
 		}
-		platformtest.MustList(t, h)
+		mustRead(t, h)
 		events.expect(t, hid.Denied, "hidraw1") // costs nothing
 		for h.retry != 0 {
 			require.NoError(t, h.Wait(t.Context()))
-			platformtest.MustList(t, h)
+			mustRead(t, h)
 		}
 		require.Equal(t, "its driver does not answer; unplug the device and plug it in again", events.expect(t, hid.Denied, "hidraw0").Error)
 		start := time.Now()
-		platformtest.MustList(t, h)
+		mustRead(t, h)
 		require.Zero(t, time.Since(start), "nobody waits twice")
 
 		close(release)
 		require.NoError(t, h.Wait(t.Context()), "the late success makes the source look again")
-		platformtest.MustList(t, h)
+		mustRead(t, h)
 		events.expect(t, hid.Attached, "hidraw0")
 		require.Equal(t, 1, opened)
 		require.Len(t, h.Notes(), 1)
@@ -545,7 +548,7 @@ func TestHIDOpeningThatHangsAndFails(t *testing.T) {
 	f.plug(headsetHID("hidraw0"))
 	events := newHIDEvents()
 	synctest.Test(t, func(t *testing.T) {
-		h := newHID(f.Root, anyHID, events.handle, platformtest.Quiet())
+		h := newHID(linux.TreeIn(f.Root), anyHID, events.handle, platformtest.Quiet())
 		var opened atomic.Int32
 		h.open = func(string) (*os.File, error) {
 			opened.Add(1)
@@ -568,13 +571,13 @@ func TestHIDCloseWhileOpening(t *testing.T) {
 	events := newHIDEvents()
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		h := newHID(f.Root, anyHID, events.handle, platformtest.Quiet())
+		h := newHID(linux.TreeIn(f.Root), anyHID, events.handle, platformtest.Quiet())
 		h.open = func(path string) (*os.File, error) {
 			<-release
 			return openHidraw(path)
 		}
 		var listing sync.WaitGroup
-		listing.Go(func() { h.List(t.Context()) })
+		listing.Go(func() { h.Read(t.Context()) })
 		synctest.Wait()
 		require.ErrorContains(t, h.Close(), "the kernel still waits")
 		listing.Wait()
@@ -588,7 +591,7 @@ func TestHIDClose(t *testing.T) {
 	f := newHIDTree(t)
 	far := f.plug(headsetHID("hidraw0"))
 	h, events := openHID(t, f)
-	platformtest.MustList(t, h)
+	mustRead(t, h)
 	events.expect(t, hid.Attached, "hidraw0")
 	port := h.ports["hidraw0"]
 	require.NoError(t, h.Close())
@@ -596,7 +599,7 @@ func TestHIDClose(t *testing.T) {
 	far.report("unread")
 	port.emit(hid.Event{Happening: hid.Report})
 	h.Send(hid.Request{Node: "hidraw0", Feature: []byte{1}, Length: 2})
-	_, err := h.List(t.Context())
+	err := h.Read(t.Context())
 	require.ErrorIs(t, err, os.ErrClosed)
 	require.ErrorIs(t, h.Wait(t.Context()), os.ErrClosed)
 	require.Empty(t, events)
@@ -609,7 +612,7 @@ func TestHIDCloseWaitsForTheCallback(t *testing.T) {
 	f.plug(headsetHID("hidraw0"), "one", "two", "three")
 	entered, proceed := make(chan hid.Event), make(chan struct{})
 	var returned, entries atomic.Int32
-	h := newHID(f.Root, anyHID, func(e hid.Event) {
+	h := newHID(linux.TreeIn(f.Root), anyHID, func(e hid.Event) {
 		entries.Add(1)
 		if e.Happening == hid.Report {
 			entered <- e
@@ -617,7 +620,7 @@ func TestHIDCloseWaitsForTheCallback(t *testing.T) {
 		}
 		returned.Add(1)
 	}, platformtest.Quiet())
-	platformtest.MustList(t, h)
+	mustRead(t, h)
 	<-entered
 	closing := make(chan error, 1)
 	go func() { closing <- h.Close() }()
@@ -638,7 +641,7 @@ func TestHIDStorm(t *testing.T) {
 	f := newHIDTree(t)
 	far := f.plug(headsetHID("hidraw0"))
 	h, events := openHID(t, f)
-	platformtest.MustList(t, h)
+	mustRead(t, h)
 	events.expect(t, hid.Attached, "hidraw0")
 	const reports = 100_000
 	go func() {
@@ -658,15 +661,12 @@ func TestHIDStorm(t *testing.T) {
 func TestHIDNoneIsNotUnknown(t *testing.T) {
 	none := newHIDTree(t)
 	require.NoError(t, os.Remove(none.Path("sys/class/hidraw")))
-	h := newHID(none.Root, anyHID, nil, platformtest.Quiet())
-	got, err := h.List(t.Context())
-	require.NoError(t, err)
-	require.NotNil(t, got)
-	require.Empty(t, got)
+	h := newHID(linux.TreeIn(none.Root), anyHID, nil, platformtest.Quiet())
+	require.NoError(t, h.Read(t.Context()))
 
 	noSysfs := t.TempDir()
-	h = newHID(noSysfs, anyHID, nil, platformtest.Quiet())
-	_, err = h.List(t.Context())
+	h = newHID(linux.TreeIn(noSysfs), anyHID, nil, platformtest.Quiet())
+	err := h.Read(t.Context())
 	require.ErrorContains(t, err, filepath.Join(noSysfs, "sys/class"))
 	require.Equal(t, hidRetry, h.retry)
 
@@ -683,7 +683,7 @@ func TestHIDWithoutWatching(t *testing.T) {
 	f := newHIDTree(t)
 	require.NoError(t, os.Remove(f.Path("dev")))
 	h, events := openHID(t, f)
-	platformtest.MustList(t, h)
+	mustRead(t, h)
 	require.Contains(t, h.Notes()[0], "a change of access to a HID device goes unnoticed")
 	require.Empty(t, events)
 }
@@ -704,7 +704,7 @@ func TestHIDGarbage(t *testing.T) {
 	require.NoError(t, os.Symlink("../../devices/gone", f.Path("sys/class/hidraw/hidraw5")))
 	f.Dir("sys/class/hidraw/hidraw6")
 	h, events := openHID(t, f)
-	platformtest.MustList(t, h)
+	mustRead(t, h)
 
 	e := events.expect(t, hid.Attached, "hidraw2")
 	require.Equal(t, "Acme\x00", e.Device.Name)

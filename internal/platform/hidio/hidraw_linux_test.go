@@ -125,7 +125,7 @@ func TestHIDLoss(t *testing.T) {
 			f := newHIDTree(t)
 			far := f.plug(headsetHID("hidraw0"), strings.Split(strings.Repeat("r", c.reports), "")...)
 			h, events := openHID(t, f)
-			platformtest.MustList(t, h)
+			mustRead(t, h)
 			events.expect(t, hid.Attached, "hidraw0")
 			var lost []int
 			reports := 0
@@ -148,9 +148,9 @@ func TestHIDLoss(t *testing.T) {
 // attachHID returns a source of one device whose requests go to send.
 func attachHID(t *testing.T, f hidTree, send hidSender) (*hidSource, hidEvents) {
 	events := newHIDEvents()
-	h := newHID(f.Root, anyHID, events.handle, platformtest.Quiet())
+	h := newHID(linux.TreeIn(f.Root), anyHID, events.handle, platformtest.Quiet())
 	h.send = send
-	platformtest.MustList(t, h)
+	mustRead(t, h)
 	events.expect(t, hid.Attached, "hidraw0")
 	return h, events
 }
@@ -204,7 +204,7 @@ func TestHIDRequestFromTheCallback(t *testing.T) {
 	f.plug(headsetHID("hidraw0"))
 	events := newHIDEvents()
 	var h *hidSource
-	h = newHID(f.Root, anyHID, func(e hid.Event) {
+	h = newHID(linux.TreeIn(f.Root), anyHID, func(e hid.Event) {
 		if e.Happening == hid.Attached {
 			for i := range uint64(3 * hidQueue) {
 				h.Send(hid.Request{ID: i, Node: e.Node, Feature: []byte{1}, Length: 2})
@@ -213,7 +213,7 @@ func TestHIDRequestFromTheCallback(t *testing.T) {
 		events.handle(e)
 	}, platformtest.Quiet())
 	h.send = func(_ int, _ string, r hid.Request) ([]byte, error) { return []byte{1}, nil }
-	platformtest.MustList(t, h)
+	mustRead(t, h)
 	defer h.Close()
 	events.expect(t, hid.Attached, "hidraw0")
 	require.Zero(t, events.expect(t, hid.Answer, "hidraw0").Request)
@@ -258,7 +258,7 @@ func TestHIDRequestThatHangs(t *testing.T) {
 		proceed := make(chan struct{})
 		var calls atomic.Int32
 		events := newHIDEvents()
-		h := newHID(f.Root, anyHID, events.handle, platformtest.Quiet())
+		h := newHID(linux.TreeIn(f.Root), anyHID, events.handle, platformtest.Quiet())
 		h.send = func(int, string, hid.Request) ([]byte, error) {
 			calls.Add(1)
 			<-proceed
@@ -294,14 +294,14 @@ func TestHIDCloseDuringARequest(t *testing.T) {
 	require.NoError(t, err)
 	defer unix.Close(pair[1])
 	events := newHIDEvents()
-	h := newHID(f.Root, anyHID, events.handle, platformtest.Quiet())
+	h := newHID(linux.TreeIn(f.Root), anyHID, events.handle, platformtest.Quiet())
 	h.open = func(path string) (*os.File, error) { return os.NewFile(uintptr(pair[0]), path), nil }
 	begun := make(chan struct{})
 	h.send = func(fd int, path string, r hid.Request) ([]byte, error) {
 		close(begun)
 		return sendHidraw(fd, path, r)
 	}
-	platformtest.MustList(t, h)
+	mustRead(t, h)
 	events.expect(t, hid.Attached, "hidraw0")
 	h.Send(hid.Request{Node: "hidraw0", Output: []byte{1, 2}})
 	<-begun
@@ -334,7 +334,7 @@ func TestHIDUnplugDuringARequest(t *testing.T) {
 	}
 	<-begun
 	f.unlist("hidraw0")
-	platformtest.MustList(t, h)
+	mustRead(t, h)
 	events.expect(t, hid.Gone, "hidraw0")
 	p.push(hid.Request{Feature: []byte{1}, Length: 2})
 	require.Eventually(t, func() bool {

@@ -1,10 +1,6 @@
-package catalogue
+package devices
 
-import (
-	"cmp"
-
-	"sidetone/internal/hid"
-)
+import "cmp"
 
 // reading checks what a query sends and how it reads the answer.
 func (f *faults) reading(path string, q HIDQuery) {
@@ -39,7 +35,7 @@ func (f *faults) reading(path string, q HIDQuery) {
 }
 
 // number checks what names a report that is only read.
-func (f *faults) number(path string, report hid.Bytes) {
+func (f *faults) number(path string, report Bytes) {
 	if len(report) > 1 {
 		f.add(path, "its number alone, 00 where reports have none", "a report that is read has no bytes that could be sent")
 	}

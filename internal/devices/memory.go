@@ -2,9 +2,9 @@ package devices
 
 import "sync"
 
-// nameCache keeps what the expressions of a catalogue come to for an endpoint: they depend on little of
+// memory keeps what the expressions of a catalogue come to for an endpoint: they depend on little of
 // it, and the same endpoints are looked at again at every event.
-type nameCache struct {
+type memory struct {
 	mu    sync.Mutex
 	named map[naming]named
 }
@@ -23,11 +23,10 @@ type named struct {
 	wanting []*product // those that name such a virtual endpoint
 }
 
-// maxNamed bounds the cache against endless new names. More endpoints than that are not there at once.
+// maxNamed bounds the memory against endless new names. More endpoints than that are not there at once.
 const maxNamed = 4096
 
-// lookUp returns what the expressions come to for the endpoint, and keeps it.
-func (m *matcher) lookUp(e *Endpoint) named {
+func (m *matcher) recall(e *Endpoint) named {
 	k := naming{e.Type, e.Bus, e.Virtual, e.Name, e.ID}
 	m.known.mu.Lock()
 	defer m.known.mu.Unlock()
@@ -36,7 +35,7 @@ func (m *matcher) lookUp(e *Endpoint) named {
 		return n
 	}
 	for _, c := range m.byName {
-		if (n.product == nil || c.product.rank < n.product.rank) && c.fitsByName(e) {
+		if c.kind.fits(e) && (n.product == nil || c.product.rank < n.product.rank) && matchesName(c.name, e) {
 			n.product = c.product
 		}
 	}
@@ -59,8 +58,8 @@ func (m *matcher) byNameOf(e *Endpoint) *product {
 	if len(m.byName) == 0 || e.Bus == USB && !e.Virtual {
 		return nil // that is found by its ids alone
 	}
-	return m.lookUp(e).product
+	return m.recall(e).product
 }
 
 // wanting returns the products that name such a virtual endpoint, in the order of priority.
-func (m *matcher) wanting(e *Endpoint) []*product { return m.lookUp(e).wanting }
+func (m *matcher) wanting(e *Endpoint) []*product { return m.recall(e).wanting }

@@ -1,10 +1,8 @@
-package catalogue
+package devices
 
 import (
 	"fmt"
 	"strings"
-
-	"sidetone/internal/devices"
 )
 
 // claim is one link's say in one piece of hardware, or in a name where it has no ids.
@@ -14,7 +12,7 @@ type claim struct {
 	id       string
 	priority int
 	name     string // name_regex
-	os       []devices.OS
+	os       []OS
 }
 
 // hardwareClaim is what two links must have in common to compete.

@@ -1,0 +1,111 @@
+package linux
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// Tree is a system's folders of devices.
+type Tree struct{ Sys, Dev string }
+
+// OpenTree finds them in root, or in that of the running system where root is "".
+func OpenTree(root string) (Tree, error) {
+	root = cmp.Or(root, "/")
+	if info, err := os.Stat(root); err != nil {
+		return Tree{}, err
+	} else if !info.IsDir() {
+		return Tree{}, fmt.Errorf("%s is not a folder that holds sys and dev", root)
+	}
+	return TreeIn(root), nil
+}
+
+// TreeIn is the tree in the folder root.
+func TreeIn(root string) Tree { return Tree{filepath.Join(root, "sys"), filepath.Join(root, "dev")} }
+
+// Class returns the paths of the entries of a class of devices, in the order of their numbers.
+func (t Tree) Class(name string) ([]string, error) {
+	class := filepath.Join(t.Sys, "class", name)
+	entries, err := os.ReadDir(class)
+	if errors.Is(err, fs.ErrNotExist) {
+		_, err = os.Stat(filepath.Dir(class)) // without a class folder this is no sysfs
+	}
+	var paths []string
+	for _, e := range entries {
+		paths = append(paths, filepath.Join(class, e.Name()))
+	}
+	slices.SortFunc(paths, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
+	return paths, err
+}
+
+// Hotplug hears when devices of one kind come and go, and when this user may or may no longer use them.
+type Hotplug struct {
+	kind    string // "camera"
+	readers []*Reader
+	notes   []string
+}
+
+// WatchHotplug calls notify after a kernel event of the subsystem and when a node in the folder dev that match accepts
+// has changed. notify must not block. What cannot be watched is in the log and in Notes.
+func WatchHotplug(kind, subsystem, dev string, match func(node string) bool, log *slog.Logger, notify func()) *Hotplug {
+	h := &Hotplug{kind: kind}
+	add := func(r *Reader, err error, without string) {
+		if err == nil {
+			h.readers = append(h.readers, r)
+			return
+		}
+		log.Warn(kind+": "+without, "err", err)
+		h.notes = append(h.notes, fmt.Sprintf("%s: %v", without, err))
+	}
+	kernel, err := WatchUevents(notify, subsystem)
+	add(kernel, err, "kernel device events cannot be heard, a plugged "+kind+" may go unnoticed")
+	access, err := WatchNodes(dev, match, notify)
+	add(access, err, "a change of access to a "+kind+" goes unnoticed")
+	return h
+}
+
+// Notes says what is not watched.
+func (h *Hotplug) Notes() []string {
+	notes := slices.Clone(h.notes)
+	for _, r := range h.readers {
+		if err := r.Failed(); err != nil {
+			notes = append(notes, fmt.Sprintf("%ss are no longer watched: %v; restart to watch again", h.kind, err))
+		}
+	}
+	return notes
+}
+
+// Close ends the watching.
+func (h *Hotplug) Close() error {
+	var errs []error
+	for _, r := range h.readers {
+		errs = append(errs, r.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// NextTry is how long to wait, for something that has failed since a given time, until the next of the tries that are made at these
+// times after that; 0 if they are over.
+func NextTry(since time.Time, tries []time.Duration) time.Duration {
+	failing := time.Since(since)
+	for _, at := range tries {
+		if left := at - failing; left > 0 {
+			return left
+		}
+	}
+	return 0
+}
+
+// Sooner is the shorter of two waits of which 0 is none.
+func Sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
