@@ -24,8 +24,8 @@ func measureHID(ctx context.Context, b *bench) (rows []row, err error) {
 	for _, s := range []scene{overIPC, overWebSocket} {
 		over := s.transports[0]
 		agent, bare, err := sideBySide(ctx, 5, pick(b, 40, 10),
-			func(ctx context.Context) (*rig, error) { return l.startAgent(ctx, b, s) },
-			func(ctx context.Context) (*rig, error) { return l.startBare(ctx, b, s) })
+			func(ctx context.Context) (*driven, error) { return l.startAgent(ctx, b, s) },
+			func(ctx context.Context) (*driven, error) { return l.startBare(ctx, b, s) })
 		if err != nil {
 			return nil, fmt.Errorf("over %s: %w", over, err)
 		}
@@ -96,24 +96,24 @@ func (l *hidLab) capture(ctx context.Context, b *bench) error {
 	return agent.stop()
 }
 
-func (l *hidLab) startAgent(ctx context.Context, b *bench, s scene) (*rig, error) {
+func (l *hidLab) startAgent(ctx context.Context, b *bench, s scene) (*driven, error) {
 	c, err := b.spawn(ctx, "agent", s, func(p *place) ([]string, []string) {
 		return []string{b.self, hidAgentArgument, l.Root()}, append(clean(os.Environ()), s.settings(p)...)
 	})
-	return l.rig(c, err)
+	return l.driven(c, err)
 }
 
-func (l *hidLab) startBare(ctx context.Context, b *bench, s scene) (*rig, error) {
+func (l *hidLab) startBare(ctx context.Context, b *bench, s scene) (*driven, error) {
 	c, err := b.spawn(ctx, "bare path", s, func(p *place) ([]string, []string) {
 		over := s.transports[0]
 		return []string{b.self, hidBareArgument, l.headset.Path(), string(over), p.clients[0].address(over), l.payloads}, os.Environ()
 	})
-	return l.rig(c, err)
+	return l.driven(c, err)
 }
 
-func (l *hidLab) rig(c *child, err error) (*rig, error) {
+func (l *hidLab) driven(c *child, err error) (*driven, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &rig{child: c, set: l.turn}, nil
+	return &driven{child: c, set: l.turn}, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"sidetone/examples"
 	"sidetone/internal/app"
+	"sidetone/internal/catalogue"
 	"sidetone/internal/config"
 )
 
@@ -33,7 +34,7 @@ func runHIDAgent(ctx context.Context, args []string) error {
 		return err
 	}
 	c.Sources = config.Sources{HID: true, Files: []string{endpoints}}
-	cat, problems := config.DecodeCatalogue("acme.yaml", examples.Acme)
+	cat, problems := catalogue.Decode("acme.yaml", examples.Acme)
 	if len(problems) > 0 {
 		return errors.New(problems[0].String())
 	}

@@ -20,8 +20,8 @@ const (
 	idlePeriods = 5
 )
 
-// idler is an agent and a bare path that are connected and have nothing to do.
-type idler struct {
+// idlePair is an agent and a bare path that are connected and have nothing to do.
+type idlePair struct {
 	*lab
 	agent, bare *child
 }
@@ -30,7 +30,7 @@ type idler struct {
 // and counts what they do: beside programs that write temporary files, and on a quiet machine.
 // One more agent has no client: by the time of the last periods it has searched for minutes.
 func measureIdle(ctx context.Context, b *bench) (rows []row, err error) {
-	var idlers []*idler
+	var idlers []*idlePair
 	defer func() {
 		for _, i := range idlers {
 			err = errors.Join(err, i.close())
@@ -85,12 +85,12 @@ func measureIdle(ctx context.Context, b *bench) (rows []row, err error) {
 	return append(append(rows, within...), lonelyRow(idlePeriods*period, searching, resting)), nil
 }
 
-func (b *bench) newIdler(ctx context.Context, kind testlab.SoundKind) (*idler, error) {
+func (b *bench) newIdler(ctx context.Context, kind testlab.SoundKind) (*idlePair, error) {
 	l, err := b.openLab(ctx, kind)
 	if err != nil {
 		return nil, err
 	}
-	i := &idler{lab: l}
+	i := &idlePair{lab: l}
 	if i.bare, err = b.startBare(ctx, l, overIPC); err == nil {
 		i.agent, err = b.startAgent(ctx, l, overIPC)
 	}
@@ -100,7 +100,7 @@ func (b *bench) newIdler(ctx context.Context, kind testlab.SoundKind) (*idler, e
 	return i, nil
 }
 
-func (i *idler) close() error {
+func (i *idlePair) close() error {
 	var err error
 	for _, c := range []*child{i.agent, i.bare} {
 		if c != nil {
@@ -113,7 +113,7 @@ func (i *idler) close() error {
 // pair is a reading of both processes.
 type pair struct{ agent, bare usage }
 
-func usages(idlers []*idler) ([]pair, error) {
+func usages(idlers []*idlePair) ([]pair, error) {
 	var list []pair
 	for _, i := range idlers {
 		agent, err1 := i.agent.usage()
@@ -129,7 +129,7 @@ func usages(idlers []*idler) ([]pair, error) {
 // countPeriods reads all processes at the ends of each of several periods. For each idler it
 // returns the readings, one more than there are periods. during takes the time of a period; nil
 // only waits.
-func countPeriods(ctx context.Context, period time.Duration, idlers []*idler, during func() error) ([][]pair, error) {
+func countPeriods(ctx context.Context, period time.Duration, idlers []*idlePair, during func() error) ([][]pair, error) {
 	if during == nil {
 		during = func() error { return pause(ctx, period) }
 	}
@@ -167,7 +167,7 @@ func moreSwitches(before, after pair) int {
 	return agentSwitches(before, after) - bareSwitches(before, after)
 }
 
-func (i *idler) rows(period time.Duration, quiet, beside []pair, rss int64) []row {
+func (i *idlePair) rows(period time.Duration, quiet, beside []pair, rss int64) []row {
 	what := fmt.Sprintf("connected and idle on %s", i.server.Kind())
 	last := quiet[len(quiet)-1]
 	return []row{

@@ -34,13 +34,13 @@ func measureMemory(ctx context.Context, b *bench) (rows []row, err error) {
 	presses := pick(b, 100_000, 10_000)
 	var readings []pair
 	for _, n := range []int{0, presses / 10, presses - presses/10} {
-		if err := i.hammer(ctx, n); err != nil {
+		if err := i.toggleFast(ctx, n); err != nil {
 			return nil, err
 		}
 		if err := pause(ctx, 2*time.Second); err != nil {
 			return nil, err
 		}
-		now, err := usages([]*idler{i})
+		now, err := usages([]*idlePair{i})
 		if err != nil {
 			return nil, err
 		}
@@ -71,8 +71,8 @@ func memory(u usage) string { return fmt.Sprintf("%s, %s of it files", mib(u.rss
 
 func kib(bytes int64) string { return fmt.Sprintf("%+d KiB", bytes>>10) }
 
-// hammer presses the button n times, an even number, without a pause.
-func (l *lab) hammer(ctx context.Context, n int) error {
+// toggleFast presses the button n times, an even number, without a pause.
+func (l *lab) toggleFast(ctx context.Context, n int) error {
 	for k := range n {
 		if err := l.press(ctx, k%2 == 0); err != nil {
 			return err

@@ -9,15 +9,15 @@ func lateness(lists []taken, presses []press, refill time.Duration) sample {
 	var late sample
 	for i, free := range tokensFree(lists, refill) {
 		if i > 0 && lists[i].mute != lists[i-1].mute {
-			late = append(late, lists[i].arrived.Sub(owed(lists[i], free, presses)))
+			late = append(late, lists[i].arrived.Sub(dueTime(lists[i], free, presses)))
 		}
 	}
 	return late
 }
 
-// owed is when a list could have been sent: there was a token for it, and its state had begun
+// dueTime is when a list could have been sent: there was a token for it, and its state had begun
 // and did not end again at once.
-func owed(l taken, free time.Time, presses []press) time.Time {
+func dueTime(l taken, free time.Time, presses []press) time.Time {
 	for i, p := range presses {
 		since := p.begin
 		if since.Before(free) {

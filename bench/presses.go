@@ -18,8 +18,8 @@ const (
 	warmUp       = 10 // changes of each round that do not count
 )
 
-// rig is a running program and what sets the mute that it is to report.
-type rig struct {
+// driven is a running program and what sets the mute that it is to report.
+type driven struct {
 	*child
 	set   func(ctx context.Context, mute bool) error
 	leave func() // before the program is stopped; nil: there is nothing to do
@@ -27,9 +27,9 @@ type rig struct {
 
 // way starts one of the two programs that are compared. It returns when the client has the
 // headset.
-type way func(context.Context) (*rig, error)
+type way func(context.Context) (*driven, error)
 
-func (r *rig) stop() error {
+func (r *driven) stop() error {
 	if r.leave != nil {
 		r.leave()
 	}
@@ -41,12 +41,12 @@ type starter func(context.Context, *lab, scene) (*child, error)
 
 // way starts a program whose mute is set by the headset's button.
 func (l *lab) way(start starter, s scene) way {
-	return func(ctx context.Context) (*rig, error) {
+	return func(ctx context.Context) (*driven, error) {
 		c, err := start(ctx, l, s)
 		if err != nil {
 			return nil, err
 		}
-		return &rig{child: c, set: l.press}, nil
+		return &driven{child: c, set: l.press}, nil
 	}
 }
 
@@ -84,7 +84,7 @@ func (start way) round(ctx context.Context, n int) (sample, error) {
 
 // alternate sets the mute n times, an even number, and returns how long each change took to
 // arrive. It ends unmuted.
-func (r *rig) alternate(ctx context.Context, n int) (sample, error) {
+func (r *driven) alternate(ctx context.Context, n int) (sample, error) {
 	var took sample
 	for i := range n {
 		mute := i%2 == 0

@@ -34,7 +34,7 @@ func measurePush(ctx context.Context, b *bench) (rows []row, err error) {
 	}
 	defer func() { err = errors.Join(err, l.close()) }()
 	through := func(start starter) way {
-		return func(ctx context.Context) (*rig, error) {
+		return func(ctx context.Context) (*driven, error) {
 			c, err := start(ctx, l, overIPC)
 			if err != nil {
 				return nil, err
@@ -59,13 +59,13 @@ func measurePush(ctx context.Context, b *bench) (rows []row, err error) {
 }
 
 // pushRig sets the mute by pushes over one connection. It takes over c.
-func pushRig(ctx context.Context, c *child) (*rig, error) {
+func pushRig(ctx context.Context, c *child) (*driven, error) {
 	p, err := dialPusher(ctx, c.controlSocket())
 	if err != nil {
 		return nil, errors.Join(err, c.stop())
 	}
 	seq := uint64(0)
-	return &rig{child: c, leave: func() { _ = p.Close() }, set: func(_ context.Context, mute bool) error {
+	return &driven{child: c, leave: func() { _ = p.Close() }, set: func(_ context.Context, mute bool) error {
 		seq++
 		return p.push(seq, muted(mute))
 	}}, nil

@@ -36,8 +36,8 @@ type taken struct {
 	mute    bool
 }
 
-// spender is a program that reports over HTTP, and what its client let through.
-type spender struct {
+// httpReporter is a program that reports over HTTP, and what its client let through.
+type httpReporter struct {
 	*child
 	mu    sync.Mutex
 	taken []taken
@@ -54,7 +54,7 @@ func measureTokens(ctx context.Context, b *bench) (rows []row, err error) {
 	defer func() { err = errors.Join(err, l.close()) }()
 	real := pick(b, 30*time.Second, 7*time.Second)
 	refills := []time.Duration{real, time.Second}
-	var agents, bares []*spender
+	var agents, bares []*httpReporter
 	defer func() {
 		for _, s := range append(agents, bares...) {
 			err = errors.Join(err, s.stop())
@@ -63,7 +63,7 @@ func measureTokens(ctx context.Context, b *bench) (rows []row, err error) {
 	for _, refill := range refills {
 		for _, way := range []struct {
 			start starter
-			into  *[]*spender
+			into  *[]*httpReporter
 		}{{b.startAgent, &agents}, {b.startBare, &bares}} {
 			s, err := newSpender(ctx, l, way.start, overHTTP(refill))
 			if err != nil {
@@ -73,7 +73,7 @@ func measureTokens(ctx context.Context, b *bench) (rows []row, err error) {
 		}
 	}
 	length := 2*real - 2*time.Second // the last state is left to the token that comes then
-	presses, err := l.dabble(ctx, length)
+	presses, err := l.randomToggles(ctx, length)
 	if err != nil {
 		return nil, err
 	}
@@ -87,8 +87,8 @@ func measureTokens(ctx context.Context, b *bench) (rows []row, err error) {
 	return rows, nil
 }
 
-func newSpender(ctx context.Context, l *lab, start starter, s scene) (*spender, error) {
-	p := &spender{}
+func newSpender(ctx context.Context, l *lab, start starter, s scene) (*httpReporter, error) {
+	p := &httpReporter{}
 	s.options.OnPayload = func(list fakeserver.Payload) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -99,14 +99,14 @@ func newSpender(ctx context.Context, l *lab, start starter, s scene) (*spender, 
 	return p, err
 }
 
-func (s *spender) lists() []taken {
+func (s *httpReporter) lists() []taken {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.taken[:len(s.taken):len(s.taken)]
 }
 
-// dabble presses the button at random pauses. It starts unmuted.
-func (l *lab) dabble(ctx context.Context, length time.Duration) ([]press, error) {
+// randomToggles presses the button at random pauses. It starts unmuted.
+func (l *lab) randomToggles(ctx context.Context, length time.Duration) ([]press, error) {
 	var list []press
 	mute := false
 	for start := time.Now(); time.Since(start) < length; {
@@ -124,7 +124,7 @@ func (l *lab) dabble(ctx context.Context, length time.Duration) ([]press, error)
 	return list, nil
 }
 
-func tokenRows(ctx context.Context, refill, length time.Duration, agent, bare *spender, presses []press) ([]row, error) {
+func tokenRows(ctx context.Context, refill, length time.Duration, agent, bare *httpReporter, presses []press) ([]row, error) {
 	// The last token comes at most one refill after the last press.
 	final, cancel := context.WithTimeout(ctx, refill+stepLimit)
 	defer cancel()

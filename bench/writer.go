@@ -52,7 +52,7 @@ func (w *writer) stop() error {
 
 // measureWriterWithin writes temporary files into the very folders of the sockets, which have
 // to be watched.
-func measureWriterWithin(ctx context.Context, period time.Duration, idlers []*idler) (rows []row, err error) {
+func measureWriterWithin(ctx context.Context, period time.Duration, idlers []*idlePair) (rows []row, err error) {
 	for _, i := range idlers {
 		w := startWriter(i.agent.folder)
 		readings, err := watch(ctx, period, i.agent, i.bare)

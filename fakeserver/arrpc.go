@@ -26,7 +26,7 @@ func (s *Server) serveArRPC(w http.ResponseWriter, req *http.Request) {
 	if req.Method != http.MethodPost {
 		s.probed()
 	}
-	if !s.confide(w, req, FaultNone, neverAnswered) {
+	if !s.recordIgnored(w, req, FaultNone, neverAnswered) {
 		_ = connOf(req).Close()
 		return
 	}

@@ -46,7 +46,7 @@ func (s *Server) swallowFrames(c *conn) {
 		}
 		switch h.op {
 		case opHandshake:
-			s.shook()
+			s.handshakeDone()
 			if fields, err := decode(body); err == nil && stringOf(fields["client_id"]) != nil {
 				clientID = *stringOf(fields["client_id"])
 			}

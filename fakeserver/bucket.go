@@ -113,7 +113,7 @@ func (l *limiter) bucketOf(id string) *bucket {
 		return b
 	}
 	for other, b := range l.buckets {
-		if l.pour(b); b.tokens == l.size && len(b.line) == 0 {
+		if l.addTokens(b); b.tokens == l.size && len(b.line) == 0 {
 			delete(l.buckets, other)
 		}
 	}
@@ -122,8 +122,8 @@ func (l *limiter) bucketOf(id string) *bucket {
 	return b
 }
 
-// pour adds the tokens that have become due. mu is held.
-func (l *limiter) pour(b *bucket) {
+// addTokens adds the tokens that have become due. mu is held.
+func (l *limiter) addTokens(b *bucket) {
 	now := time.Now()
 	if due := now.Sub(b.since) / l.refill; due > 0 {
 		b.tokens += int(min(due, time.Duration(l.size-b.tokens)))
@@ -140,7 +140,7 @@ func (l *limiter) serve(b *bucket) {
 	if l.frozen {
 		return
 	}
-	l.pour(b)
+	l.addTokens(b)
 	for len(b.line) > 0 && b.tokens > 0 {
 		close(b.line[0].come)
 		b.line[0] = nil

@@ -15,18 +15,18 @@ const packetSize = 64 << 10
 // It reads as much as is there, up to packetSize, which is one packet.
 type conn struct {
 	net.Conn
-	run    *run
-	id     int
-	ipc    bool
-	buffer []byte        // for one packet
-	rest   []byte        // of the last packet: not yet handed on
-	read   atomic.Int64  // of the last packet, in nanoseconds since srv.born
-	packet atomic.Int64  // the number of the packet from which bytes were last handed on
-	count  atomic.Int64  // packets read
-	closed chan struct{} // when it is
-	once   sync.Once
-	ready  bool // READY was sent; guarded by srv.mu
-	seated bool // it takes one of the places of run.seated; guarded by srv.mu
+	run      *run
+	id       int
+	ipc      bool
+	buffer   []byte        // for one packet
+	rest     []byte        // of the last packet: not yet handed on
+	read     atomic.Int64  // of the last packet, in nanoseconds since srv.born
+	packet   atomic.Int64  // the number of the packet from which bytes were last handed on
+	count    atomic.Int64  // packets read
+	closed   chan struct{} // when it is
+	once     sync.Once
+	ready    bool // READY was sent; guarded by srv.mu
+	admitted bool // it takes one of the places of run.seated; guarded by srv.mu
 }
 
 // newConn counts nothing yet; see [run.adopt].

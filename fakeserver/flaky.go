@@ -19,8 +19,8 @@ const (
 	maxDelay  = 2 * time.Second // of a late READY or answer
 )
 
-// omens are the faults that [Flaky] draws from.
-var omens = map[event][]FaultKind{
+// faultPool are the faults that [Flaky] draws from.
+var faultPool = map[event][]FaultKind{
 	connectEvent: {FaultReadyLate, FaultReadyNever, FaultCloseCode, FaultLogin, FaultOffline},
 	payloadEvent: {
 		FaultDie, FaultCloseAfter, FaultNoAnswer, FaultAnswerLate, FaultWrongNonce, FaultBadJSON, FaultError,
@@ -28,25 +28,25 @@ var omens = map[event][]FaultKind{
 	},
 }
 
-// dice draw the faults of [Flaky]. Connects and payloads have a stream each, so
+// rng draw the faults of [Flaky]. Connects and payloads have a stream each, so
 // that the draws for one kind do not depend on how many of the other there were.
-type dice map[event]*rand.Rand
+type rng map[event]*rand.Rand
 
-func newDice(seed uint64) dice {
-	return dice{
+func newRNG(seed uint64) rng {
+	return rng{
 		connectEvent: rand.New(rand.NewPCG(seed, uint64(connectEvent))),
 		payloadEvent: rand.New(rand.NewPCG(seed, uint64(payloadEvent))),
 	}
 }
 
 // draw decides on one event. It takes as much from the stream whatever comes out.
-func (d dice) draw(t Transport, e event) Fault {
+func (d rng) draw(t Transport, e event) Fault {
 	r := d[e]
-	hit, pick, delay := r.IntN(faultOdds) == 0, r.Uint64(), 1+time.Duration(r.Int64N(int64(maxDelay)))
-	if !hit {
+	useFault, pick, delay := r.IntN(faultOdds) == 0, r.Uint64(), 1+time.Duration(r.Int64N(int64(maxDelay)))
+	if !useFault {
 		return Fault{}
 	}
-	possible := slices.DeleteFunc(slices.Clone(omens[e]), func(k FaultKind) bool {
+	possible := slices.DeleteFunc(slices.Clone(faultPool[e]), func(k FaultKind) bool {
 		return !Fault{Kind: k}.meets(t) || (k == FaultOffline && e == payloadEvent && t != HTTP)
 	})
 	f := Fault{Kind: possible[pick%uint64(len(possible))], Delay: delay, Count: 1}
@@ -67,16 +67,16 @@ func (s *Server) draw(t Transport, e event) Fault {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f := s.dice.draw(t, e)
+	f := s.rng.draw(t, e)
 	if s.fault.Kind != FaultNone {
 		return Fault{}
 	}
 	return f
 }
 
-// meet is like hit, but the fault that was drawn for the event meets it too.
-func (s *Server) meet(t Transport, drawn Fault, kinds ...FaultKind) (Fault, bool) {
-	if f, ok := s.hit(t, kinds...); ok {
+// meetFault is like hit, but the fault that was drawn for the event meets it too.
+func (s *Server) meetFault(t Transport, drawn Fault, kinds ...FaultKind) (Fault, bool) {
+	if f, ok := s.useFault(t, kinds...); ok {
 		return f, true
 	}
 	if drawn.Kind == FaultNone || !slices.Contains(kinds, drawn.Kind) {

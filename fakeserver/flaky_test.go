@@ -22,7 +22,7 @@ func TestDice(t *testing.T) {
 		{WebSocket, payloadEvent, []FaultKind{FaultOffline}},
 		{HTTP, payloadEvent, []FaultKind{FaultStranger, FaultTwice}},
 	} {
-		d, again, hits, seen := newDice(7), newDice(7), 0, map[FaultKind]int{}
+		d, again, hits, seen := newRNG(7), newRNG(7), 0, map[FaultKind]int{}
 		for range count {
 			f := d.draw(tc.transport, tc.event)
 			require.Equal(t, f, again.draw(tc.transport, tc.event), "the same seed, the same faults")
@@ -35,19 +35,19 @@ func TestDice(t *testing.T) {
 			require.LessOrEqual(t, f.Delay, maxDelay)
 		}
 		require.InDelta(t, count/faultOdds, hits, count/50)
-		for _, kind := range omens[tc.event] {
+		for _, kind := range faultPool[tc.event] {
 			if slices.Contains(tc.never, kind) {
 				require.Zero(t, seen[kind], kind)
 				continue
 			}
-			require.Greater(t, seen[kind], hits/len(omens[tc.event])/2, kind)
+			require.Greater(t, seen[kind], hits/len(faultPool[tc.event])/2, kind)
 		}
 	}
 	require.NotEqual(t, draws(1), draws(2), "another seed, other faults")
 }
 
 func draws(seed uint64) []Fault {
-	d, list := newDice(seed), []Fault{}
+	d, list := newRNG(seed), []Fault{}
 	for range 100 {
 		list = append(list, d.draw(IPC, payloadEvent))
 	}
@@ -56,7 +56,7 @@ func draws(seed uint64) []Fault {
 
 // How many connects there were does not change what the payloads meet.
 func TestDiceStreams(t *testing.T) {
-	d, want := newDice(3), draws(3)
+	d, want := newRNG(3), draws(3)
 	for n := range 100 {
 		d.draw(WebSocket, connectEvent)
 		require.Equal(t, want[n], d.draw(IPC, payloadEvent))
@@ -65,9 +65,9 @@ func TestDiceStreams(t *testing.T) {
 
 func TestFlakyPayloads(t *testing.T) {
 	const seed, count = 11, 80
-	srv, dice, faults, seq := launch(t, Options{Profile: Flaky, Bucket: -1, Seed: seed}), newDice(seed), 0, 0
+	srv, rng, faults, seq := launch(t, Options{Profile: Flaky, Bucket: -1, Seed: seed}), newRNG(seed), 0, 0
 	for range count {
-		want := dice.draw(HTTP, payloadEvent)
+		want := rng.draw(HTTP, payloadEvent)
 		if want.Kind != FaultNone {
 			faults++
 		}
@@ -91,9 +91,9 @@ func TestFlakyPayloads(t *testing.T) {
 
 func TestFlakyConnects(t *testing.T) {
 	const seed, count = 5, 60
-	srv, dice, faults := launchIPC(t, Options{Profile: Flaky, Bucket: -1, Seed: seed}), newDice(seed), 0
+	srv, rng, faults := launchIPC(t, Options{Profile: Flaky, Bucket: -1, Seed: seed}), newRNG(seed), 0
 	for range count {
-		want := dice.draw(IPC, connectEvent)
+		want := rng.draw(IPC, connectEvent)
 		if want.Kind != FaultNone {
 			faults++
 		}

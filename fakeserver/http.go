@@ -20,13 +20,13 @@ func (r *run) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		transport = WebSocket
 	}
 	s := r.srv
-	if f, ok := s.hit(transport, FaultHang, FaultSquatter); ok {
+	if f, ok := s.useFault(transport, FaultHang, FaultSquatter); ok {
 		s.notAClient(w, req, f.Kind)
 		return
 	}
 	switch {
 	case s.opts.Profile == Squatter:
-		s.squat(w, req)
+		s.serveSquatter(w, req)
 	case transport == WebSocket && !s.opts.NoWebSocket && s.opts.takesSocket(req.URL.Path):
 		s.serveWebSocket(w, req)
 	case transport == WebSocket:
@@ -99,7 +99,7 @@ func (s *Server) notFound(w http.ResponseWriter) {
 // notAClient treats a request as a program does that is not the client or no
 // longer works.
 func (s *Server) notAClient(w http.ResponseWriter, req *http.Request, kind FaultKind) {
-	if !s.confide(w, req, kind, fmt.Sprintf("fault %s: not taken", kind)) {
+	if !s.recordIgnored(w, req, kind, fmt.Sprintf("fault %s: not taken", kind)) {
 		return
 	}
 	if kind == FaultHang {
@@ -109,18 +109,18 @@ func (s *Server) notAClient(w http.ResponseWriter, req *http.Request, kind Fault
 	write(w, http.StatusNotFound, "text/html; charset=utf-8", []byte(squatterBody))
 }
 
-// squat answers as a program does that is not the client.
-func (s *Server) squat(w http.ResponseWriter, req *http.Request) {
+// serveSquatter answers as a program does that is not the client.
+func (s *Server) serveSquatter(w http.ResponseWriter, req *http.Request) {
 	if req.Method != http.MethodPost {
 		s.probed()
 	}
-	s.confide(w, req, FaultNone, "profile squatter: not taken")
+	s.recordIgnored(w, req, FaultNone, "profile squatter: not taken")
 	write(w, http.StatusNotFound, "text/html; charset=utf-8", []byte(squatterBody))
 }
 
-// confide records what was confided to a program that is no use to the peer.
+// recordIgnored records what was confided to a program that is no use to the peer.
 // It reports whether the whole request could be read.
-func (s *Server) confide(w http.ResponseWriter, req *http.Request, kind FaultKind, reason string) bool {
+func (s *Server) recordIgnored(w http.ResponseWriter, req *http.Request, kind FaultKind, reason string) bool {
 	p, err := s.readPayload(w, req)
 	if err == nil && req.Method == http.MethodPost {
 		s.swallow(p, kind, reason)
@@ -131,14 +131,14 @@ func (s *Server) confide(w http.ResponseWriter, req *http.Request, kind FaultKin
 // serveRPC takes a command. The token is taken when the head is there, the list
 // applies when the body is (rule R87).
 func (s *Server) serveRPC(w http.ResponseWriter, req *http.Request) {
-	fate := s.draw(HTTP, payloadEvent)
-	if _, ok := s.meet(HTTP, fate, FaultDie); ok {
+	injected := s.draw(HTTP, payloadEvent)
+	if _, ok := s.meetFault(HTTP, injected, FaultDie); ok {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
 		_, _ = io.CopyN(io.Discard, req.Body, max(req.ContentLength/2, 1))
 		connOf(req).reset()
 		return
 	}
-	d := delivery{Payload: s.letter(req), fate: fate, refusal: s.badRequest(req)}
+	d := delivery{Payload: s.payloadFrom(req), injected: injected, refusal: s.badRequest(req)}
 	_, origin := req.Header["Origin"]
 	d.noScope = s.opts.Profile.real() && origin
 	var err error
@@ -168,8 +168,8 @@ func (s *Server) serveRPC(w http.ResponseWriter, req *http.Request) {
 	s.answer(w, req, s.receive(d), d.Time)
 }
 
-// letter is what the head of a request says of a payload.
-func (s *Server) letter(req *http.Request) Payload {
+// payloadFrom is what the head of a request says of a payload.
+func (s *Server) payloadFrom(req *http.Request) Payload {
 	return Payload{
 		Transport: HTTP,
 		Conn:      connOf(req).id,
@@ -181,7 +181,7 @@ func (s *Server) letter(req *http.Request) Payload {
 // readPayload reads the whole body of a request. The time is taken before anything
 // else is done.
 func (s *Server) readPayload(w http.ResponseWriter, req *http.Request) (Payload, error) {
-	d := delivery{Payload: s.letter(req)}
+	d := delivery{Payload: s.payloadFrom(req)}
 	err := s.upload(w, req, nil).readAll(&d)
 	return d.Payload, err
 }

@@ -13,18 +13,18 @@ func (s *Server) SetFault(f Fault) error {
 		return fmt.Errorf("fake server: %w", err)
 	}
 	s.mu.Lock()
-	doors := s.fault.Kind == FaultRefuse || f.Kind == FaultRefuse
+	refusing := s.fault.Kind == FaultRefuse || f.Kind == FaultRefuse
 	s.fault, s.left, s.passed = f, f.Times, 0
 	s.notify()
 	s.mu.Unlock()
-	if doors {
-		return s.moveDoors()
+	if refusing {
+		return s.updateListeners()
 	}
 	return nil
 }
 
-// moveDoors opens or closes the listeners as the fault of the moment demands.
-func (s *Server) moveDoors() error {
+// updateListeners opens or closes the listeners as the fault of the moment demands.
+func (s *Server) updateListeners() error {
 	s.life.Lock()
 	defer s.life.Unlock()
 	if s.run == nil {
@@ -72,10 +72,10 @@ func (s *Server) Fault() Fault {
 	return f
 }
 
-// hit reports whether the active fault is one of the kinds and meets the
+// useFault reports whether the active fault is one of the kinds and meets the
 // transport, and if so uses it up once. An empty transport is a connection of
 // which nothing is known yet: no fault that is limited to a transport meets it.
-func (s *Server) hit(t Transport, kinds ...FaultKind) (Fault, bool) {
+func (s *Server) useFault(t Transport, kinds ...FaultKind) (Fault, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := s.fault

@@ -37,7 +37,7 @@ func (r *run) serveIPC(ln net.Listener) {
 			}
 		default:
 			c := r.adopt(raw, true)
-			room := r.seat(c)
+			room := r.admit(c)
 			r.wg.Go(func() { r.srv.handleIPC(c, room) })
 		}
 	}
@@ -50,7 +50,7 @@ func (s *Server) handleIPC(c *conn, room bool) {
 		s.swallowFrames(c)
 		return
 	}
-	if _, ok := s.hit(IPC, FaultHang); ok {
+	if _, ok := s.useFault(IPC, FaultHang); ok {
 		_, _ = io.Copy(io.Discard, c)
 		return
 	}
@@ -105,10 +105,10 @@ func (k *ipcSocket) read() {
 			k.turnAway(reject(codeBadJSON, "unknown opcode %d", h.op))
 			continue
 		}
-		fate := Fault{}
+		injected := Fault{}
 		if h.op == opFrame && k.handshook {
-			fate = k.srv.draw(IPC, payloadEvent)
-			if _, ok := k.srv.meet(IPC, fate, FaultDie); ok {
+			injected = k.srv.draw(IPC, payloadEvent)
+			if _, ok := k.srv.meetFault(IPC, injected, FaultDie); ok {
 				_, _ = io.CopyN(io.Discard, k.conn, int64(min(h.size, 1)))
 				k.conn.reset()
 				return
@@ -120,7 +120,7 @@ func (k *ipcSocket) read() {
 			return
 		}
 		k.limit(0)
-		if !k.obey(h, body, fate) {
+		if !k.obey(h, body, injected) {
 			return
 		}
 	}
@@ -128,13 +128,13 @@ func (k *ipcSocket) read() {
 
 // obey does what one frame says; the body is nil when it was too large. It reports
 // whether the connection goes on.
-func (k *ipcSocket) obey(h head, body []byte, fate Fault) bool {
+func (k *ipcSocket) obey(h head, body []byte, injected Fault) bool {
 	refusal := k.srv.badFrame(h, body)
 	real := k.srv.opts.Profile.real()
 	switch {
 	case h.op == opFrame && (k.handshook || real && refusal == nil):
 		p := Payload{Time: k.conn.readAt(), Transport: IPC, Conn: k.conn.id, ClientID: k.clientID, Raw: body}
-		return k.take(p, fate, refusal)
+		return k.take(p, injected, refusal)
 	case refusal != nil:
 		k.turnAway(refusal)
 	case h.op == opFrame:
@@ -173,7 +173,7 @@ func (s *Server) badFrame(h head, body []byte) *Rejection {
 // pong answers a ping, which costs nothing and needs no handshake (rule R69).
 // It reports whether the connection goes on.
 func (k *ipcSocket) pong(data []byte) bool {
-	if _, ok := k.srv.hit(IPC, FaultHang); ok || k.muted.Load() {
+	if _, ok := k.srv.useFault(IPC, FaultHang); ok || k.muted.Load() {
 		return true
 	}
 	return k.frames.put(opPong, data) == nil
@@ -182,8 +182,8 @@ func (k *ipcSocket) pong(data []byte) bool {
 // handshake greets the peer, or says why not.
 func (k *ipcSocket) handshake(body []byte) {
 	k.handshook = true
-	k.srv.shook()
-	if _, ok := k.srv.hit(IPC, FaultHang); ok {
+	k.srv.handshakeDone()
+	if _, ok := k.srv.useFault(IPC, FaultHang); ok {
 		k.settle()
 		return
 	}
@@ -228,7 +228,7 @@ func (s *Server) badHandshake(fields map[string]any) *Rejection {
 	return nil
 }
 
-func (s *Server) shook() {
+func (s *Server) handshakeDone() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stats.Handshakes++

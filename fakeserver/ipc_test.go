@@ -86,7 +86,7 @@ func TestIPCPing(t *testing.T) {
 
 func TestIPCRefused(t *testing.T) {
 	twice := []string{string(frame(opHandshake, []byte(handshake(1, clientID)))), string(frame(opHandshake, []byte(handshake(1, clientID))))}
-	shook := func(op opcode, text string) []string { return []string{twice[0], string(frame(op, []byte(text)))} }
+	handshakeDone := func(op opcode, text string) []string { return []string{twice[0], string(frame(op, []byte(text)))} }
 	first := func(op opcode, text string) []string { return []string{string(frame(op, []byte(text)))} }
 	tooBig := func(op opcode) string {
 		head := binary.LittleEndian.AppendUint32(nil, uint32(op))
@@ -109,8 +109,8 @@ func TestIPCRefused(t *testing.T) {
 		"second handshake":          {twice, 1003},
 		"unknown opcode":            {first(5, "{}"), 1003},
 		"negative opcode":           {first(0xffff_ffff, "{}"), 1003},
-		"message is not JSON":       {shook(opFrame, "hello"), 1003},
-		"message is not UTF-8":      {shook(opFrame, "\"\xff\""), 1003},
+		"message is not JSON":       {handshakeDone(opFrame, "hello"), 1003},
+		"message is not UTF-8":      {handshakeDone(opFrame, "\"\xff\""), 1003},
 		"message too large":         {[]string{twice[0], tooBig(opFrame)}, 1003},
 		"handshake too large":       {[]string{tooBig(opHandshake)}, 1003},
 		"ping too large":            {[]string{tooBig(opPing)}, 1003},

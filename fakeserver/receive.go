@@ -8,11 +8,11 @@ import (
 // A delivery is a payload on its way in, with what the client knows of it.
 type delivery struct {
 	Payload
-	refusal *Rejection // why the request that carried it is refused as a whole
-	noScope bool       // the command needs an authorization that is not there
-	fate    Fault      // the fault that was drawn for it
-	cached  bool       // the client needs nobody to know the application
-	cuts    []int      // where in it the packets begin in which it came, but for the first
+	refusal  *Rejection // why the request that carried it is refused as a whole
+	noScope  bool       // the command needs an authorization that is not there
+	injected Fault      // the fault that was drawn for it
+	cached   bool       // the client needs nobody to know the application
+	cuts     []int      // where in it the packets begin in which it came, but for the first
 }
 
 // text is what the client makes of the bytes. A WebSocket has to carry UTF-8.
@@ -38,7 +38,7 @@ func (s *Server) receive(d delivery) verdict {
 	}
 	s.order.Lock()
 	defer s.order.Unlock()
-	d.cached = real && d.fate.Kind != FaultOffline && s.hasLookedUp(p.ClientID)
+	d.cached = real && d.injected.Kind != FaultOffline && s.hasLookedUp(p.ClientID)
 	v := judge(m, d.refusal)
 	switch {
 	case d.refusal != nil:
@@ -48,8 +48,8 @@ func (s *Server) receive(d delivery) verdict {
 	case m.err != nil:
 		p.Err = m.err
 	}
-	if f, ok := s.meet(p.Transport, d.fate, d.faults()...); ok {
-		v = f.spoil(v, m)
+	if f, ok := s.meetFault(p.Transport, d.injected, d.faults()...); ok {
+		v = f.apply(v, m)
 		p.Fault = f.Kind
 		if p.Err == nil && !f.takes() {
 			p.Err = reject(f.Code, "fault %s: not taken", f.Kind)

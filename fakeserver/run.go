@@ -27,10 +27,10 @@ type run struct {
 	ipc  net.Listener   // likewise
 	wg   sync.WaitGroup // every goroutine of the run
 
-	done    chan struct{}      // closed when the run is being stopped
-	conns   map[*conn]struct{} // guarded by srv.mu
-	seated  int                // IPC connections that were not turned away; guarded by srv.mu
-	stopped bool               // guarded by srv.mu
+	done     chan struct{}      // closed when the run is being stopped
+	conns    map[*conn]struct{} // guarded by srv.mu
+	admitted int                // IPC connections that were not turned away; guarded by srv.mu
+	stopped  bool               // guarded by srv.mu
 }
 
 func newRun(s *Server) *run {
@@ -137,25 +137,25 @@ func (r *run) forget(c *conn) {
 	r.srv.mu.Lock()
 	defer r.srv.mu.Unlock()
 	delete(r.conns, c)
-	if c.seated {
-		c.seated = false
-		r.seated--
+	if c.admitted {
+		c.admitted = false
+		r.admitted--
 	}
 	r.srv.notify()
 }
 
-// seat reports whether there is room for one more IPC connection (rule R80).
-func (r *run) seat(c *conn) bool {
+// admit reports whether there is room for one more IPC connection (rule R80).
+func (r *run) admit(c *conn) bool {
 	r.srv.mu.Lock()
 	defer r.srv.mu.Unlock()
 	if _, open := r.conns[c]; !open {
 		return true
 	}
-	if r.seated == maxIPC && r.srv.opts.Profile.real() {
+	if r.admitted == maxIPC && r.srv.opts.Profile.real() {
 		return false
 	}
-	c.seated = true
-	r.seated++
+	c.admitted = true
+	r.admitted++
 	return true
 }
 
@@ -177,7 +177,7 @@ func (l listener) Accept() (net.Conn, error) {
 			l.run.wg.Go(func() { l.run.srv.swallowRequests(c) })
 			continue
 		}
-		if _, ok := l.run.srv.hit("", FaultHang); !ok {
+		if _, ok := l.run.srv.useFault("", FaultHang); !ok {
 			return c, nil
 		}
 		l.run.wg.Go(func() {

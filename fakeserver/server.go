@@ -34,9 +34,9 @@ type Server struct {
 	ipcPath   string // of the socket or pipe; "" when there is none
 	closed    bool
 	fault     Fault
-	left      int  // times the fault still applies, when it is limited
-	passed    int  // payloads since FaultCloseAfter last closed a connection
-	dice      dice // of [Flaky]
+	left      int // times the fault still applies, when it is limited
+	passed    int // payloads since FaultCloseAfter last closed a connection
+	rng       rng // of [Flaky]
 	record    record
 	store     store
 	known     registry
@@ -70,7 +70,7 @@ func Start(opts Options) (*Server, error) {
 	}
 	s := &Server{opts: opts, log: opts.Logger, born: time.Now(), fault: opts.Fault, left: opts.Fault.Times}
 	s.record.limit = opts.KeepPayloads
-	s.dice = newDice(opts.Seed)
+	s.rng = newRNG(opts.Seed)
 	s.limiter = newLimiter(opts.Bucket, opts.Refill, s.wake)
 	if opts.StateFile != "" {
 		if s.store, err = loadState(opts.StateFile); err != nil {
@@ -118,7 +118,7 @@ func (s *Server) begin(ports []int) error {
 
 // open opens what the options say: an IPC socket, a port, or both. The real client opens its
 // socket first, too.
-func (s *Server) open(ports []int) (d doors, err error) {
+func (s *Server) open(ports []int) (d listeners, err error) {
 	if s.opts.IPCDir != "" {
 		if d.ipc, d.path, err = s.opts.Network.ListenIPC(s.opts.IPCDir); err != nil {
 			return d, err
@@ -132,8 +132,8 @@ func (s *Server) open(ports []int) (d doors, err error) {
 	return d, err
 }
 
-// doors are the listeners of a server; nil for one there is not.
-type doors struct {
+// listeners are those of a server; nil for one there is not.
+type listeners struct {
 	tcp, ipc net.Listener
 	port     int
 	path     string

@@ -62,8 +62,8 @@ type outgoing struct {
 
 // enter lets the socket in when its turn comes, or turns it away. Some
 // refusals are known at once, others when its turn has come.
-func (k *socket) enter(fate Fault, refusal *Rejection, later func() *Rejection) {
-	if f, ok := k.srv.meet(k.transport, fate, FaultCloseCode, FaultLogin); ok {
+func (k *socket) enter(injected Fault, refusal *Rejection, later func() *Rejection) {
+	if f, ok := k.srv.meetFault(k.transport, injected, FaultCloseCode, FaultLogin); ok {
 		code := f.Code
 		if f.Kind == FaultLogin {
 			code = codeLogin
@@ -77,19 +77,19 @@ func (k *socket) enter(fate Fault, refusal *Rejection, later func() *Rejection) 
 	turn := k.srv.limiter.join(k.clientID)
 	select {
 	case <-turn.come:
-		k.begin(fate, later())
+		k.begin(injected, later())
 	default:
 		k.tasks.Go(func() {
 			if turn.wait(k.conn.closed, k.ended) {
-				k.begin(fate, later())
+				k.begin(injected, later())
 			}
 		})
 	}
 }
 
-func (k *socket) begin(fate Fault, refusal *Rejection) {
-	if !k.cached() || fate.Kind == FaultOffline {
-		if _, ok := k.srv.meet(k.transport, fate, FaultOffline); ok {
+func (k *socket) begin(injected Fault, refusal *Rejection) {
+	if !k.cached() || injected.Kind == FaultOffline {
+		if _, ok := k.srv.meetFault(k.transport, injected, FaultOffline); ok {
 			refusal = reject(codeClientID, offlineMessage)
 		}
 	}
@@ -99,7 +99,7 @@ func (k *socket) begin(fate Fault, refusal *Rejection) {
 	}
 	k.srv.lookedUp(k.clientID)
 	hello := outgoing{data: k.hello, ready: true}
-	if f, ok := k.srv.meet(k.transport, fate, FaultReadyLate, FaultReadyNever); ok {
+	if f, ok := k.srv.meetFault(k.transport, injected, FaultReadyLate, FaultReadyNever); ok {
 		k.settle()
 		if f.Kind == FaultReadyNever {
 			return
@@ -173,11 +173,11 @@ func (k *socket) markReady() {
 
 // take judges a payload and does what is to be done about it. It reports
 // whether the connection goes on.
-func (k *socket) take(p Payload, fate Fault, refusal *Rejection) bool {
+func (k *socket) take(p Payload, injected Fault, refusal *Rejection) bool {
 	if refusal == nil && k.tooEarly() {
 		refusal = reject(0, "message: sent before READY, lost")
 	}
-	v := k.srv.receive(delivery{Payload: p, refusal: refusal, fate: fate, noScope: k.noScope()})
+	v := k.srv.receive(delivery{Payload: p, refusal: refusal, injected: injected, noScope: k.noScope()})
 	switch {
 	case v.do == ignore:
 		return true

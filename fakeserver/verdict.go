@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-type deed int
+type action int
 
 const (
-	reply  deed = iota // send the body
-	ignore             // say nothing, keep the connection
-	hangUp             // close the connection, say nothing
-	crash              // close all connections, say nothing
+	reply  action = iota // send the body
+	ignore               // say nothing, keep the connection
+	hangUp               // close the connection, say nothing
+	crash                // close all connections, say nothing
 )
 
 // A verdict is what is done about one payload.
 type verdict struct {
-	do     deed
+	do     action
 	status int    // of the HTTP answer
 	body   []byte // of the answer
 	again  []byte // WebSocket and IPC: a second message; nil: none
@@ -58,8 +58,8 @@ func refuse(r *Rejection) verdict {
 	return v
 }
 
-// spoil is what becomes of a verdict under the fault.
-func (f Fault) spoil(v verdict, m message) verdict {
+// apply is what becomes of a verdict under the fault.
+func (f Fault) apply(v verdict, m message) verdict {
 	answer := verdict{status: http.StatusOK}
 	switch f.Kind {
 	case FaultHang, FaultNoAnswer:

@@ -83,12 +83,12 @@ func (s *Server) summary() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n := len(s.record.list); n > 0 {
-		text += fmt.Sprintf(", last payload: %v", lastWord(s.record.list[n-1]))
+		text += fmt.Sprintf(", last payload: %v", summaryOf(s.record.list[n-1]))
 	}
 	return text
 }
 
-func lastWord(p Payload) string {
+func summaryOf(p Payload) string {
 	if p.Err != nil {
 		return "rejected, " + p.Err.Error()
 	}

@@ -35,7 +35,7 @@ func (s *Server) serveWebSocket(w http.ResponseWriter, req *http.Request) {
 	k.wire, k.clientID = webWire{ws}, req.URL.Query().Get("client_id")
 	ws.SetPingHandler(k.pong)
 	k.tasks.Go(k.write)
-	k.enter(s.draw(WebSocket, connectEvent), s.badQuery(req), func() *Rejection { return s.stranger(req) })
+	k.enter(s.draw(WebSocket, connectEvent), s.badQuery(req), func() *Rejection { return s.refusePeer(req) })
 	k.read()
 	_ = c.Close()
 	k.tasks.Wait()
@@ -62,9 +62,9 @@ func (s *Server) badQuery(req *http.Request) *Rejection {
 	return nil
 }
 
-// stranger says why the client would close a WebSocket for who it is; nil when
+// refusePeer says why the client would close a WebSocket for who it is; nil when
 // it would not (rules R19, R21).
-func (s *Server) stranger(req *http.Request) *Rejection {
+func (s *Server) refusePeer(req *http.Request) *Rejection {
 	id, origin := req.URL.Query().Get("client_id"), req.Header.Get("Origin")
 	switch {
 	case s.opts.Profile == ArRPC:
@@ -93,8 +93,8 @@ func (k *webSocket) read() {
 		if k.ending() {
 			continue
 		}
-		fate := k.srv.draw(WebSocket, payloadEvent)
-		if _, ok := k.srv.meet(WebSocket, fate, FaultDie); ok {
+		injected := k.srv.draw(WebSocket, payloadEvent)
+		if _, ok := k.srv.meetFault(WebSocket, injected, FaultDie); ok {
 			_, _ = io.ReadFull(body, make([]byte, 1))
 			k.conn.reset()
 			return
@@ -107,7 +107,7 @@ func (k *webSocket) read() {
 		}
 		k.limit(0)
 		p := Payload{Time: arrived, Transport: WebSocket, Conn: k.conn.id, ClientID: k.clientID, Raw: raw}
-		if !k.take(p.bounded(), fate, k.badMessage(len(raw), kind)) {
+		if !k.take(p.bounded(), injected, k.badMessage(len(raw), kind)) {
 			return
 		}
 	}

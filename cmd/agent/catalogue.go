@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sidetone/internal/config"
+	"sidetone/internal/catalogue"
 	"sidetone/internal/strictyaml"
 )
 
@@ -44,7 +44,7 @@ Exit codes: 0 all are in order, with warnings or without; 2 there are problems, 
 			results := []checked{}
 			code := exitOK
 			for _, file := range files {
-				cat, problems, err := config.LoadCatalogue(file)
+				cat, problems, err := catalogue.Load(file)
 				c := checked{File: file, OK: err == nil && len(problems) == 0, Problems: problems}
 				switch {
 				case err != nil:
@@ -55,7 +55,7 @@ Exit codes: 0 all are in order, with warnings or without; 2 there are problems, 
 					code = exitBadInput
 				default:
 					c.Products, c.Problems = len(cat.Products), []strictyaml.Problem{}
-					if c.Warnings, err = config.CatalogueWarnings(file); err != nil {
+					if c.Warnings, err = catalogue.LoadWarnings(file); err != nil {
 						return err
 					}
 				}
@@ -98,7 +98,7 @@ func catalogueSchemaCommand() *cobra.Command {
 		Short: "Print the JSON Schema of a catalogue, for editors",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := cmd.OutOrStdout().Write(config.CatalogueSchema)
+			_, err := cmd.OutOrStdout().Write(catalogue.Schema)
 			return err
 		},
 	}

@@ -13,8 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sidetone/internal/app"
-	"sidetone/internal/config"
-	"sidetone/internal/devices"
+	"sidetone/internal/catalogue"
 	"sidetone/internal/engine"
 	"sidetone/internal/strictyaml"
 )
@@ -54,7 +53,7 @@ func testCatalogue(cmd *cobra.Command, file string, update bool) int {
 		complain(cmd.ErrOrStderr(), err)
 		return exitBadInput
 	}
-	cat, problems, err := config.LoadCatalogue(file)
+	cat, problems, err := catalogue.Load(file)
 	if err := app.Input(problems, err); err != nil {
 		return refuse(err)
 	}
@@ -99,7 +98,7 @@ func testCatalogue(cmd *cobra.Command, file string, update bool) int {
 type namedTrace struct{ path, file string } // path: in the catalogue
 
 // tracesOf are the traces of all products, each once.
-func tracesOf(cat *devices.Catalogue) []namedTrace {
+func tracesOf(cat *catalogue.Catalogue) []namedTrace {
 	var all []namedTrace
 	for p, product := range cat.Products {
 		for i, file := range product.Traces {
@@ -112,12 +111,12 @@ func tracesOf(cat *devices.Catalogue) []namedTrace {
 }
 
 // unreadTrace says where a catalogue names a trace that cannot be read.
-func unreadTrace(catalogue, path string, err *fs.PathError) error {
-	text, unread := strictyaml.ReadFile(catalogue)
+func unreadTrace(file, path string, err *fs.PathError) error {
+	text, unread := strictyaml.ReadFile(file)
 	if unread != nil {
 		return unread
 	}
-	doc, _ := strictyaml.Decode(catalogue, text, &devices.Catalogue{})
+	doc, _ := strictyaml.Decode(file, text, &catalogue.Catalogue{})
 	reason, hint := err.Err.Error(), ""
 	if errors.Is(err, fs.ErrNotExist) {
 		reason, hint = "no such file", "record it, or take it out"

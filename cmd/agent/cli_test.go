@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -54,6 +55,11 @@ func TestBadInput(t *testing.T) {
 		{name: "unknown transport", args: "run --rpc-transports ipc,carrier-pigeon", file: good, want: []string{"--rpc-transports", "carrier-pigeon", "websocket"}},
 		{name: "unknown transport in the environment", args: "run", file: good, env: "SIDETONE_RPC_TRANSPORTS=pipe", want: []string{"SIDETONE_RPC_TRANSPORTS", `"pipe"`, "ipc, websocket, http"}},
 		{name: "transport listed twice", args: "run", file: good, env: "SIDETONE_RPC_TRANSPORTS=ipc,http,ipc", want: []string{"SIDETONE_RPC_TRANSPORTS", "twice", `"ipc"`}},
+		{name: "settings file without a name", args: "run --config=", file: good, want: []string{"--config", "names no file"}},
+		{name: "settings file without a name, to ask", args: "status --config=", want: []string{"--config", "names no file"}},
+		{name: "octal port", args: "run --rpc-ports 06463", file: good, want: []string{"--rpc-ports", `"06463"`, "6463-6473"}},
+		{name: "no grace", args: "run --engine-removal-grace 0", file: good, want: []string{"--engine-removal-grace", "want 10ms to 1m"}},
+		{name: "another user's home", args: "run --catalogue=~joe/acme.yaml", want: []string{"--catalogue", `"~joe/acme.yaml"`, "write the whole path"}},
 		{name: "no transport", args: "run --rpc-transports=", file: good, want: []string{"--rpc-transports", "no transport", "ipc, websocket, http"}},
 		{name: "empty transport", args: "run", file: good, env: "SIDETONE_RPC_TRANSPORTS=ipc,", want: []string{"SIDETONE_RPC_TRANSPORTS", "unknown value", "ipc, websocket, http"}},
 		{name: "setting of older versions", args: "run", file: good, env: "SIDETONE_RPC_TRANSPORT=http", want: []string{"SIDETONE_RPC_TRANSPORT:", `did you mean "SIDETONE_RPC_TRANSPORTS"`}},
@@ -237,6 +243,32 @@ func TestCompletion(t *testing.T) {
 	o := sidetone(t, nil, "__complete", "run", "--cat")
 	require.Equal(t, exitOK, o.code)
 	require.Contains(t, o.stdout, "--catalogue")
+	for typed, want := range map[string]string{
+		"--rpc-clients=":        "all\nfirst\n:4\n",
+		"--rpc-transports=ipc,": "ipc,websocket\nipc,http\n:4\n",
+		"--sources-hid=":        "true\nfalse\n:4\n",
+		"--catalogue=":          ":0\n",             // files
+		"--log-format=j":        "text\njson\n:4\n", // the shell takes what fits
+	} {
+		require.Equal(t, want, sidetone(t, nil, "__complete", "run", typed).stdout, typed)
+	}
+	require.Equal(t, ":4\n", sidetone(t, nil, "__complete", "push", "").stdout, "no agent runs")
+}
+
+// TestFirstCatalogue follows the README's way to a catalogue of one's own.
+func TestFirstCatalogue(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	require.NoError(t, err)
+	command := regexp.MustCompile(`(?m)^(.*\S) *>yours\.yaml`).FindString(string(readme))
+	require.NotEmpty(t, command)
+	folder := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", strings.ReplaceAll(command, "yours.yaml", filepath.Join(folder, "yours.yaml")))
+	cmd.Dir = "../.."
+	require.Equal(t, output{}, runToEnd(t, cmd))
+	for _, verb := range []string{"check", "test"} {
+		o := sidetone(t, nil, "catalogue", verb, filepath.Join(folder, "yours.yaml"))
+		require.Equal(t, exitOK, o.code, o.stdout+o.stderr)
+	}
 }
 
 // TestDevicesUnreadableSource: a source that cannot be read is unknown, not empty, and the answer

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"sidetone/internal/catalogue"
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
 	"sidetone/internal/engine"
@@ -80,8 +81,8 @@ func (d *diagnosis) withheldRemedy(h devices.Withheld) string {
 
 // vendors reports whether a USB vendor id is one of the catalogue's.
 func (d *diagnosis) vendors(vid string) bool {
-	return vid != "" && d.Catalogue != nil && slices.ContainsFunc(d.Catalogue.Products, func(p devices.Product) bool {
-		return slices.ContainsFunc(p.Links, func(l devices.Link) bool { return strings.EqualFold(l.VID, vid) })
+	return vid != "" && d.Catalogue != nil && slices.ContainsFunc(d.Catalogue.Products, func(p catalogue.Product) bool {
+		return slices.ContainsFunc(p.Links, func(l catalogue.Link) bool { return strings.EqualFold(l.VID, vid) })
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"sidetone/internal/catalogue"
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
 	"sidetone/internal/engine"
@@ -73,8 +74,8 @@ func (d *diagnosis) isOf(product string, h control.HID) bool {
 	if d.Catalogue == nil {
 		return false
 	}
-	return slices.ContainsFunc(d.Catalogue.Products, func(p devices.Product) bool {
-		return p.ID == product && slices.ContainsFunc(p.Links, func(l devices.Link) bool {
+	return slices.ContainsFunc(d.Catalogue.Products, func(p catalogue.Product) bool {
+		return p.ID == product && slices.ContainsFunc(p.Links, func(l catalogue.Link) bool {
 			return strings.EqualFold(l.VID, h.VID) && slices.ContainsFunc(l.PIDs, func(pid string) bool { return strings.EqualFold(pid, h.PID) })
 		})
 	})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"sidetone/internal/catalogue"
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
 )
@@ -24,9 +25,9 @@ func (d *diagnosis) why(product string, e control.Endpoint, f devices.Field, pla
 }
 
 // rule is the one of the catalogue at that place of a product; its zero value if it is not known.
-func (d *diagnosis) rule(product, place string) devices.SourceRule {
+func (d *diagnosis) rule(product, place string) catalogue.SourceRule {
 	if d.Catalogue == nil {
-		return devices.SourceRule{}
+		return catalogue.SourceRule{}
 	}
 	for _, p := range d.Catalogue.Products {
 		for i, s := range p.Sources {
@@ -35,11 +36,11 @@ func (d *diagnosis) rule(product, place string) devices.SourceRule {
 			}
 		}
 	}
-	return devices.SourceRule{}
+	return catalogue.SourceRule{}
 }
 
 // whyKind is why for a source of kind k, which may be a term of a derived one.
-func (d *diagnosis) whyKind(product string, e control.Endpoint, f devices.Field, at string, k devices.SourceKind) (reason, remedy string) {
+func (d *diagnosis) whyKind(product string, e control.Endpoint, f devices.Field, at string, k catalogue.SourceKind) (reason, remedy string) {
 	hw := d.hardware(e)
 	switch k.Via() {
 	case devices.ViaDerive:

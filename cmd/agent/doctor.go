@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"sidetone/internal/app"
+	"sidetone/internal/catalogue"
 	"sidetone/internal/config"
 	"sidetone/internal/control"
-	"sidetone/internal/devices"
 	"sidetone/internal/engine"
 	"sidetone/internal/strictyaml"
 )
@@ -64,7 +64,7 @@ type doctorInput struct {
 
 	CataloguePath string               // of the agent, or of the settings here; "" = none is set
 	OwnCatalogue  string               // of the settings here
-	Catalogue     *devices.Catalogue   // nil: there is none in order
+	Catalogue     *catalogue.Catalogue // nil: there is none in order
 	Problems      []strictyaml.Problem // with settings and catalogue
 	OwnProblems   []strictyaml.Problem // with OwnCatalogue, where the agent has another
 
@@ -188,8 +188,8 @@ func (g *doctorInput) loadCatalogue() {
 }
 
 // readCatalogue makes a problem of a file that cannot be read.
-func readCatalogue(path string) (*devices.Catalogue, []strictyaml.Problem) {
-	cat, problems, err := config.LoadCatalogue(path)
+func readCatalogue(path string) (*catalogue.Catalogue, []strictyaml.Problem) {
+	cat, problems, err := catalogue.Load(path)
 	if err != nil {
 		if readErr, ok := errors.AsType[*strictyaml.ReadError](err); ok {
 			err = readErr.Err

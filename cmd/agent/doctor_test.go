@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/examples"
-	"sidetone/internal/config"
+	"sidetone/internal/catalogue"
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
 	"sidetone/internal/strictyaml"
@@ -31,7 +31,7 @@ type patient struct {
 
 func newPatient(t *testing.T) *patient {
 	t.Helper()
-	cat, problems := config.DecodeCatalogue("acme.yaml", examples.Acme)
+	cat, problems := catalogue.Decode("acme.yaml", examples.Acme)
 	require.Empty(t, problems)
 	p := &patient{idBytes: maxID, endpoints: []devices.Endpoint{
 		acmeEndpoint("mic", devices.AudioInput, "0700"), acmeEndpoint("out", devices.AudioOutput, "0700"),
@@ -72,9 +72,9 @@ func (p *patient) diagnose(t *testing.T) []finding {
 	t.Helper()
 	cat := p.Catalogue
 	if cat == nil {
-		cat = &devices.Catalogue{}
+		cat = &catalogue.Catalogue{}
 	}
-	r, err := devices.NewResolver(cat, devices.Options{OS: devices.Linux, IDMaxBytes: p.idBytes, Fields: p.fields})
+	r, err := catalogue.NewResolver(cat, devices.Options{OS: devices.Linux, IDMaxBytes: p.idBytes, Fields: p.fields})
 	require.NoError(t, err)
 	in := devices.Inputs{Endpoints: p.endpoints, Pushes: p.pushes}
 	s, considered := r.Resolve(in), r.Explain(in)
@@ -205,8 +205,8 @@ func TestDiagnose(t *testing.T) {
 			p.endpoints[0].Mute, p.Sources = devices.Unknown, p.Sources[:1]
 		}, stepFlags, wrong, "sources[0]: no HID device of the product is there", "'sidetone explain mic'"},
 		{"mute derived from what is no HID device", func(p *patient) {
-			mute := devices.SourceKind{OSEndpointMute: &devices.OSEndpointMute{SharedWithButton: true}}
-			p.Catalogue.Products[0].Sources[0].SourceKind = devices.SourceKind{Derive: &devices.Derive{Or: []devices.SourceKind{mute, mute}}}
+			mute := catalogue.SourceKind{OSEndpointMute: &catalogue.OSEndpointMute{SharedWithButton: true}}
+			p.Catalogue.Products[0].Sources[0].SourceKind = catalogue.SourceKind{Derive: &catalogue.Derive{Or: []catalogue.SourceKind{mute, mute}}}
 			p.endpoints[0].Mute, p.Sources = devices.Unknown, p.Sources[:1]
 		}, stepFlags, wrong, "sources[0]: os_endpoint_mute: the system does not tell the mute of this endpoint", "'sidetone explain mic'"},
 		{"mute whose source has a remark", func(p *patient) {

@@ -110,6 +110,18 @@ func TestControl(t *testing.T) {
 		d.hasList(pair("Acme Headset 700", false)...)
 		require.Contains(t, d.logged("pushed state taken back")["reason"], "lease")
 	})
+	t.Run("completion", func(t *testing.T) {
+		complete := func(args ...string) string {
+			o := sidetone(t, []string{d.setting()}, append([]string{"__complete"}, args...)...)
+			require.Equal(t, exitOK, o.code, o.stderr)
+			return o.stdout
+		}
+		require.Contains(t, complete("push", ""), "acme-headset-700\tAcme Headset 700\n")
+		flags := complete("push", "acme-headset-700", "noise_suppression=true", "")
+		require.Contains(t, flags, "hardware_mute=true\nhardware_mute=false\nhardware_mute=clear\n")
+		require.NotContains(t, flags, "noise_suppression")
+		require.Contains(t, complete("explain", ""), d.microphone()+"\t")
+	})
 	t.Run("a pusher that is killed", func(t *testing.T) {
 		pusher := child(t, privateEnv(t, nil, d.setting()), "push", "acme-headset-700", "hardware_mute=true", "--ttl", "0", "--owner", "suite")
 		require.NoError(t, pusher.Start())

@@ -24,7 +24,8 @@ overruled; or why the endpoint is not reported. ENDPOINT is its id, the id that 
 its name that no other endpoint has.
 
 Exit codes: 1 no agent runs, or there is no such endpoint; 2 the input is wrong.`,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeByAgent(endpointArguments),
 	}, func(cmd *cobra.Command, args []string, c *control.Client) error {
 		if strings.TrimSpace(args[0]) == "" {
 			return badInput(errors.New("ENDPOINT is empty: give an endpoint's id, the id that is sent, or a part of its name; 'sidetone devices' lists them"))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sidetone/internal/catalogue"
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
 )
@@ -24,14 +25,14 @@ func (p *patient) explained(t *testing.T) string {
 // TestExplainUnknown: of each kind of source it is said why it does not know, with the reasons that
 // doctor has.
 func TestExplainUnknown(t *testing.T) {
-	sources := func(p *patient, rules ...devices.SourceRule) { p.Catalogue.Products[0].Sources = rules }
-	rule := func(f devices.Field, k devices.SourceKind) devices.SourceRule {
-		return devices.SourceRule{Field: f, SourceKind: k}
+	sources := func(p *patient, rules ...catalogue.SourceRule) { p.Catalogue.Products[0].Sources = rules }
+	rule := func(f devices.Field, k catalogue.SourceKind) catalogue.SourceRule {
+		return catalogue.SourceRule{Field: f, SourceKind: k}
 	}
-	mute := devices.SourceKind{OSEndpointMute: &devices.OSEndpointMute{SharedWithButton: true}}
-	usage := devices.SourceKind{HIDUsage: &devices.HIDUsage{}}
-	report := devices.SourceKind{HIDReport: &devices.HIDReport{}}
-	agc := devices.SourceKind{ALSACtl: &devices.ALSACtl{Name: "AGC"}}
+	mute := catalogue.SourceKind{OSEndpointMute: &catalogue.OSEndpointMute{SharedWithButton: true}}
+	usage := catalogue.SourceKind{HIDUsage: &catalogue.HIDUsage{}}
+	report := catalogue.SourceKind{HIDReport: &catalogue.HIDReport{}}
+	agc := catalogue.SourceKind{ALSACtl: &catalogue.ALSACtl{Name: "AGC"}}
 	hid := func(value devices.Tri, note, at string) []control.HID {
 		return []control.HID{{Node: "hidraw3", Sources: []control.HIDSource{{Product: "acme-headset-700", Rule: at, Value: value, Note: note}}}}
 	}
@@ -48,11 +49,11 @@ func TestExplainUnknown(t *testing.T) {
 			p.HID = hid(devices.Unknown, "", "sources[0]")
 		}, "sources[0] hid_report +does not know: the device (hidraw3) has not shown it since"},
 		"hid_query with a remark": {func(p *patient) {
-			sources(p, rule(devices.NoiseSuppression, devices.SourceKind{HIDQuery: &devices.HIDQuery{}}))
+			sources(p, rule(devices.NoiseSuppression, catalogue.SourceKind{HIDQuery: &catalogue.HIDQuery{}}))
 			p.HID = hid(devices.Unknown, "it did not answer", "sources[0]")
 		}, "sources[0] hid_query +does not know: hidraw3: it did not answer"},
 		"hidpp of another unit": {func(p *patient) {
-			sources(p, rule(devices.NoiseSuppression, devices.SourceKind{HIDPP: &devices.HIDPP{}}))
+			sources(p, rule(devices.NoiseSuppression, catalogue.SourceKind{HIDPP: &catalogue.HIDPP{}}))
 			p.HID = hid(devices.True, "", "sources[0]")
 		}, "sources[0] hidpp +does not know: the HID device that knows it is a part of another unit"},
 		"HID is not read": {
@@ -72,10 +73,10 @@ func TestExplainUnknown(t *testing.T) {
 			p.endpoints = []devices.Endpoint{{Source: "audio", ID: "cleaned", Name: "Echo-Cancel", Type: devices.AudioInput, Virtual: true, Master: "mic"}, p.endpoints[0]}
 		}, "sources[0] os_endpoint_mute +does not know: the system's mute of this endpoint is no switch"},
 		"os_effects": {func(p *patient) {
-			sources(p, rule(devices.EchoCancellation, devices.SourceKind{OSEffects: &devices.OSEffects{}}))
+			sources(p, rule(devices.EchoCancellation, catalogue.SourceKind{OSEffects: &catalogue.OSEffects{}}))
 		}, "sources[0] os_effects +does not know: the system does not say whether echo_cancellation is active"},
 		"os_effects of another name": {func(p *patient) {
-			sources(p, rule(devices.EchoCancellation, devices.SourceKind{OSEffects: &devices.OSEffects{Effect: devices.NoiseSuppression}}))
+			sources(p, rule(devices.EchoCancellation, catalogue.SourceKind{OSEffects: &catalogue.OSEffects{Effect: devices.NoiseSuppression}}))
 		}, "whether noise_suppression is active"},
 		"alsa_ctl without a mixer": {
 			func(p *patient) { sources(p, rule(devices.AutomaticGainControl, agc)) },
@@ -90,21 +91,21 @@ func TestExplainUnknown(t *testing.T) {
 			p.endpoints[0].Controls = map[string]devices.Tri{"AGC": devices.Unknown}
 		}, `the channels of the switch "AGC" of the device's mixer differ`},
 		"derive names the term": {func(p *patient) {
-			sources(p, rule(devices.HardwareMute, devices.SourceKind{Derive: &devices.Derive{And: []devices.SourceKind{usage, report}}}))
+			sources(p, rule(devices.HardwareMute, catalogue.SourceKind{Derive: &catalogue.Derive{And: []catalogue.SourceKind{usage, report}}}))
 			p.HID = append(hid(devices.True, "", "sources[0].derive.and[0]"), hid(devices.Unknown, "", "sources[0].derive.and[1]")...)
 		}, "sources[0] derive +does not know: hid_report: the device (hidraw3) has not shown it"},
 		"derive passes over what knows": {func(p *patient) {
 			anyMute := false
-			known := devices.SourceKind{OSEndpointMute: &devices.OSEndpointMute{SharedWithButton: true, RequireHardwareSupport: &anyMute}}
-			sources(p, rule(devices.HardwareMute, devices.SourceKind{Derive: &devices.Derive{Or: []devices.SourceKind{known, usage}}}))
+			known := catalogue.SourceKind{OSEndpointMute: &catalogue.OSEndpointMute{SharedWithButton: true, RequireHardwareSupport: &anyMute}}
+			sources(p, rule(devices.HardwareMute, catalogue.SourceKind{Derive: &catalogue.Derive{Or: []catalogue.SourceKind{known, usage}}}))
 		}, "sources[0] derive +does not know: hid_usage: no HID device"},
 		"no reason": {func(p *patient) {
-			sources(p, rule(devices.HardwareMute, devices.SourceKind{Derive: &devices.Derive{And: []devices.SourceKind{usage}}}))
+			sources(p, rule(devices.HardwareMute, catalogue.SourceKind{Derive: &catalogue.Derive{And: []catalogue.SourceKind{usage}}}))
 			p.HID = hid(devices.True, "", "sources[0].derive.and[0]")
 		}, "sources[0] derive +does not know\n"},
 		"a source before one that decides": {func(p *patient) {
 			anyMute := false
-			sources(p, rule(devices.HardwareMute, usage), rule(devices.HardwareMute, devices.SourceKind{OSEndpointMute: &devices.OSEndpointMute{SharedWithButton: true, RequireHardwareSupport: &anyMute}}))
+			sources(p, rule(devices.HardwareMute, usage), rule(devices.HardwareMute, catalogue.SourceKind{OSEndpointMute: &catalogue.OSEndpointMute{SharedWithButton: true, RequireHardwareSupport: &anyMute}}))
 		}, "sources[0] hid_usage +does not know: no HID device"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -123,7 +124,7 @@ func TestExplainUnknown(t *testing.T) {
 		p := newPatient(t)
 		p.endpoints[0].Mute = devices.Unknown
 		p.diagnose(t)
-		for _, now := range []*devices.Catalogue{nil, {Products: []devices.Product{{ID: "acme-headset-700", Sources: []devices.SourceRule{rule(devices.EchoCancellation, mute)}}}}} {
+		for _, now := range []*catalogue.Catalogue{nil, {Products: []catalogue.Product{{ID: "acme-headset-700", Sources: []catalogue.SourceRule{rule(devices.EchoCancellation, mute)}}}}} {
 			var b strings.Builder
 			p.Catalogue = now
 			require.NoError(t, newDiagnosis(p.doctorInput).explain(&b, p.Devices.Endpoints[0]))

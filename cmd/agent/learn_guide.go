@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
 	"sidetone/internal/hid"
 	"sidetone/internal/hid/learn"
@@ -49,7 +50,7 @@ func (r *capture) handle(e hid.Event) {
 		trouble, locked := strings.CutSuffix(e.Error, hidio.PermissionRemedy)
 		r.denied[e.Node] = fmt.Sprintf("%s: %s", e.Device, trouble)
 		if locked {
-			r.locked = udevRule(e.Device.VID, e.Device.PID)
+			r.locked = catalogue.UdevRule(e.Device.VID, e.Device.PID)
 		}
 	case hid.Report:
 		r.reports++

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/app"
-	"sidetone/internal/config"
+	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
 	"sidetone/internal/hid"
 	"sidetone/internal/hid/learn"
@@ -265,7 +265,7 @@ func TestLearnAsks(t *testing.T) {
 	}
 	require.NoError(t, d.end())
 	require.Contains(t, d.out.String(), "hid_report: {interface: 4, report_id: 0x07, value: {byte: 2, mask: 0x01}}\n")
-	_, problems := config.DecodeCatalogue("learnt.yaml", []byte(minimal+"    sources:\n"+d.out.String()))
+	_, problems := catalogue.Decode("learnt.yaml", []byte(minimal+"    sources:\n"+d.out.String()))
 	require.Empty(t, problems)
 
 	s, err := readSession(t.Context(), save)

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"sidetone/internal/app"
+	"sidetone/internal/catalogue"
 	"sidetone/internal/config"
-	"sidetone/internal/devices"
 	"sidetone/internal/engine"
 )
 
@@ -75,18 +75,18 @@ Exit codes: 0 all lists are as recorded; 1 some are not; 2 the recording or the 
 }
 
 // replaySettings are those for a recording without its own: the defaults, and the catalogue.
-func replaySettings(catalogue string) (engine.Settings, error) {
-	if catalogue == "" {
+func replaySettings(file string) (engine.Settings, error) {
+	if file == "" {
 		return engine.Settings{}, nil
 	}
-	cat, problems, err := config.LoadCatalogue(catalogue)
+	cat, problems, err := catalogue.Load(file)
 	if err := app.Input(problems, err); err != nil {
 		return engine.Settings{}, err
 	}
 	return defaultSettings(cat)
 }
 
-func defaultSettings(cat *devices.Catalogue) (engine.Settings, error) {
+func defaultSettings(cat *catalogue.Catalogue) (engine.Settings, error) {
 	return app.NewSettings(config.Default(), cat).Engine()
 }
 

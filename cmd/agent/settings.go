@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -22,10 +23,32 @@ var host = app.Host{Getenv: os.Getenv, Executable: os.Executable}
 type settingsFlags struct{ file string }
 
 func (f *settingsFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.file, "config", "", "settings file, instead of the user's and the system's")
+	configFlag(cmd, &f.file)
 	for _, k := range config.Keys() {
 		cmd.Flags().String(k.Flag, "", fmt.Sprintf("%s (default %s; env %s)", k.Help, orNone(k.Default), k.Env))
+		if k.Values != nil {
+			_ = cmd.RegisterFlagCompletionFunc(k.Flag, completeWords(k.Values)) // fails for a flag that is not there
+		}
 	}
+}
+
+// configFlag adds --config.
+func configFlag(cmd *cobra.Command, file *string) {
+	cmd.Flags().Var((*fileName)(file), "config", "settings file, instead of the user's and the system's")
+}
+
+// fileName is a flag that names a file, and so something.
+type fileName string
+
+func (f *fileName) String() string { return string(*f) }
+func (f *fileName) Type() string   { return "string" }
+
+func (f *fileName) Set(name string) error {
+	if name == "" {
+		return errors.New("names no file")
+	}
+	*f = fileName(name)
+	return nil
 }
 
 // options gathers what the user said, and where else to look.

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sidetone/fakeserver"
-	"sidetone/internal/config"
-	"sidetone/internal/devices"
+	"sidetone/internal/brand"
+	"sidetone/internal/catalogue"
 	"sidetone/internal/platform/paths"
 )
 
@@ -307,10 +307,10 @@ func TestAddressIsFixed(t *testing.T) {
 	address, err := paths.ControlAddress(func(string) string { return folder }, "acme")
 	require.NoError(t, err)
 	require.Equal(t, folder+"/sidetone/acme/agent.sock", address)
-	cat, problems, err := config.LoadCatalogue("../../examples/acme.yaml")
+	cat, problems, err := catalogue.Load("../../examples/acme.yaml")
 	require.NoError(t, err)
 	require.Empty(t, problems)
-	require.NoError(t, devices.CheckVendorID(cat.Vendor.ID))
+	require.NoError(t, brand.CheckVendorID(cat.Vendor.ID))
 }
 
 // TestReloadWhileStarting has a SIGHUP come when the agent is only about to run. What it says goes into a

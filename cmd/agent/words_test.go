@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sidetone/internal/catalogue"
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
 )
@@ -74,7 +75,7 @@ func TestHostileNames(t *testing.T) {
 	input := func(name string) doctorInput {
 		in := doctorInput{Status: new(filled[control.Status](name)), Devices: filled[control.Devices](name), CataloguePath: name}
 		in.Sources, in.HID = in.Status.Sources, in.Status.HID
-		in.Catalogue = &devices.Catalogue{Vendor: filled[devices.Vendor](name), Products: []devices.Product{{ID: name, Name: name, Links: filled[[]devices.Link](name)}}}
+		in.Catalogue = &catalogue.Catalogue{Vendor: filled[catalogue.Vendor](name), Products: []catalogue.Product{{ID: name, Name: name, Links: filled[[]catalogue.Link](name)}}}
 		return in
 	}
 	microphone := func(in doctorInput) doctorInput {

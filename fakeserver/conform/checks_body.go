@@ -76,7 +76,7 @@ func (r *run) postPieces(ctx context.Context, q request, pieces []string, cmd, n
 	if len(pieces[0]) >= largeBody {
 		p.wait += largeTime
 	}
-	t, err := r.talk(ctx, p.wait)
+	t, err := r.rawHTTP(ctx, p.wait)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -89,7 +89,7 @@ func (r *run) postPieces(ctx context.Context, q request, pieces []string, cmd, n
 		}
 		t.say([]byte(piece))
 	}
-	o := t.hear(http.MethodPost).command(cmd, nonce)
+	o := t.readAnswerRaw(http.MethodPost).command(cmd, nonce)
 	p.heard(o)
 	r.settle(payload{}, o, r.dirty)
 	return o, ctx.Err()
@@ -111,7 +111,7 @@ func splitCharacter(ctx context.Context, r *run) (outcome, error) {
 
 // afterHang sends a request that the client never answers, and a good one on the same connection (rule R82).
 func afterHang(ctx context.Context, r *run) (outcome, error) {
-	t, err := r.talk(ctx, r.opts.Patience)
+	t, err := r.rawHTTP(ctx, r.opts.Patience)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -122,7 +122,7 @@ func afterHang(ctx context.Context, r *run) (outcome, error) {
 		return skipped("the POST is answered, or ends the connection"), ctx.Err()
 	}
 	t.say(request{method: http.MethodGet, path: "/", keep: true}.bytes(r.address))
-	p := t.hear(http.MethodGet)
+	p := t.readAnswerRaw(http.MethodGet)
 	o := p.page()
 	if p.status == http.StatusBadRequest && len(p.body) == 0 && t.closed() {
 		o.got, o.detail = bare, ""
@@ -132,13 +132,13 @@ func afterHang(ctx context.Context, r *run) (outcome, error) {
 
 // unused leaves a connection alone after an answer (rule R84).
 func unused(ctx context.Context, r *run) (outcome, error) {
-	t, err := r.talk(ctx, r.opts.Patience+idleTime)
+	t, err := r.rawHTTP(ctx, r.opts.Patience+idleTime)
 	if err != nil {
 		return outcome{}, err
 	}
 	defer t.close()
 	t.say(request{method: http.MethodGet, path: "/", keep: true}.bytes(r.address))
-	if p := t.hear(http.MethodGet); p.got != "" {
+	if p := t.readAnswerRaw(http.MethodGet); p.got != "" {
 		return p.outcome, ctx.Err()
 	}
 	began := time.Now()

@@ -51,17 +51,17 @@ func getFromAPage(ctx context.Context, r *run) (outcome, error) {
 }
 
 func getTwice(ctx context.Context, r *run) (outcome, error) {
-	t, err := r.talk(ctx, r.opts.Patience)
+	t, err := r.rawHTTP(ctx, r.opts.Patience)
 	if err != nil {
 		return outcome{}, err
 	}
 	defer t.close()
 	q := request{method: http.MethodGet, path: "/", keep: true}.bytes(r.address)
 	t.say(slices.Concat(q, q))
-	if first := t.hear(http.MethodGet); first.got != "" {
+	if first := t.readAnswerRaw(http.MethodGet); first.got != "" {
 		return first.outcome, ctx.Err()
 	}
-	second := t.hear(http.MethodGet)
+	second := t.readAnswerRaw(http.MethodGet)
 	second.detail = second.got
 	if second.got != "" {
 		second.got = "the first answered"
@@ -129,7 +129,7 @@ func postChecks() []check {
 		{
 			id: "http-rate", group: InHTTP, sentence: "three POSTs at once", needs: "http-empty-list", cost: 3, all: true,
 			client: says(Ran, queued), probe: rate(HTTP, func(ctx context.Context, r *run) (outcome, error) {
-				return r.post(ctx, posting{}, r.rush)
+				return r.post(ctx, posting{}, r.acquireNow)
 			}),
 		},
 	}

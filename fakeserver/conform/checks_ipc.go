@@ -37,7 +37,7 @@ func pipeChecks() []check {
 		{
 			id: "ipc-rate", group: InIPC, sentence: "three handshakes at once", needs: "ipc-handshake", cost: 3, all: true,
 			client: says(Ran, queued), probe: rate(IPC, func(ctx context.Context, r *run) (outcome, error) {
-				return r.shake(ctx, 1, r.target.ClientID, r.rush)
+				return r.tryHandshake(ctx, 1, r.target.ClientID, r.acquireNow)
 			}),
 		},
 	}
@@ -62,8 +62,8 @@ func ping(ctx context.Context, r *run) (outcome, error) {
 	})
 }
 
-// shake does a handshake only to see what becomes of it.
-func (r *run) shake(ctx context.Context, v any, clientID string, admit admission) (outcome, error) {
+// tryHandshake does a handshake only to see what becomes of it.
+func (r *run) tryHandshake(ctx context.Context, v any, clientID string, admit admission) (outcome, error) {
 	p, why, err := admit(ctx, clientID, IPC)
 	if why != "" || err != nil {
 		return skipped(why), err
@@ -81,7 +81,7 @@ func badPipeChecks() []check {
 		{
 			id: "ipc-bad-client-id", group: InIPC, sentence: "handshake, client_id is no number", needs: "ipc-handshake", cost: 1, stranger: true,
 			client: says(Inferred, closeWith(4000)), probe: func(ctx context.Context, r *run) (outcome, error) {
-				return r.shake(ctx, 1, "conform-ipc", r.admit)
+				return r.tryHandshake(ctx, 1, "conform-ipc", r.admit)
 			},
 		},
 		{
@@ -112,7 +112,9 @@ func badPipeChecks() []check {
 }
 
 func version(v any) func(context.Context, *run) (outcome, error) {
-	return func(ctx context.Context, r *run) (outcome, error) { return r.shake(ctx, v, r.target.ClientID, r.admit) }
+	return func(ctx context.Context, r *run) (outcome, error) {
+		return r.tryHandshake(ctx, v, r.target.ClientID, r.admit)
+	}
 }
 
 // goodVersion is a version that the client takes though it is not 1 (rule R79).

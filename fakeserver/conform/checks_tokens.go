@@ -6,13 +6,15 @@ import (
 	"time"
 )
 
-// A taker asks for something that costs a token, at once, and says what came of it.
-type taker func(ctx context.Context, r *run) (outcome, error)
+// A tokenTaker asks for something that costs a token, at once, and says what came of it.
+type tokenTaker func(ctx context.Context, r *run) (outcome, error)
 
-func takePost(ctx context.Context, r *run) (outcome, error) { return r.post(ctx, posting{}, r.rush) }
+func takePost(ctx context.Context, r *run) (outcome, error) {
+	return r.post(ctx, posting{}, r.acquireNow)
+}
 
 func takeHandshake(ctx context.Context, r *run) (outcome, error) {
-	return r.shake(ctx, 1, r.target.ClientID, r.rush)
+	return r.tryHandshake(ctx, 1, r.target.ClientID, r.acquireNow)
 }
 
 const (
@@ -45,7 +47,7 @@ func pipeTokenChecks() []check {
 
 // drain asks until it has to wait. Then no token is left, and the next one comes
 // after a whole refill. Otherwise the outcome says why that cannot be reached.
-func (r *run) drain(ctx context.Context, take taker) (outcome, bool, error) {
+func (r *run) drain(ctx context.Context, take tokenTaker) (outcome, bool, error) {
 	for range draining {
 		o, err := take(ctx, r)
 		switch {
@@ -61,7 +63,7 @@ func (r *run) drain(ctx context.Context, take taker) (outcome, bool, error) {
 }
 
 // abandon measures how long a request has to wait behind one that was given up.
-func abandon(t Transport, leave func(context.Context, *run) error, take taker) func(context.Context, *run) (outcome, error) {
+func abandon(t Transport, leave func(context.Context, *run) error, take tokenTaker) func(context.Context, *run) (outcome, error) {
 	return func(ctx context.Context, r *run) (outcome, error) {
 		if o, empty, err := r.drain(ctx, take); !empty {
 			return o, err
@@ -89,19 +91,19 @@ func (r *run) waitedFor(o outcome, began time.Time, second, first string) outcom
 	return o
 }
 
-// linger is how long a request stays in line before it is given up.
-func (r *run) linger() time.Duration { return min(flight, r.opts.Refill/10) }
+// queueTime is how long a request stays in line before it is given up.
+func (r *run) queueTime() time.Duration { return min(flight, r.opts.Refill/10) }
 
 // queuePost sends a POST that has to wait for its turn. The caller closes the connection.
-func (r *run) queuePost(ctx context.Context, late bool) (*talk, command, pass, error) {
-	p, _, _ := r.rush(ctx, r.target.ClientID, HTTP)
-	t, err := r.talk(ctx, p.wait)
+func (r *run) queuePost(ctx context.Context, late bool) (*rawHTTP, command, pass, error) {
+	p, _, _ := r.acquireNow(ctx, r.target.ClientID, HTTP)
+	t, err := r.rawHTTP(ctx, p.wait)
 	if err != nil {
 		return nil, command{}, p, err
 	}
 	c := r.compose(payload{})
 	t.say(request{method: http.MethodPost, path: rpcPath("1", r.target.ClientID), header: []string{jsonType}, body: c.text, late: late}.bytes(r.address))
-	if err := sleep(ctx, r.linger()); err != nil {
+	if err := sleep(ctx, r.queueTime()); err != nil {
 		t.close()
 		return nil, c, p, err
 	}
@@ -117,14 +119,14 @@ func leavePost(ctx context.Context, r *run) error {
 }
 
 func leavePipe(ctx context.Context, r *run) error {
-	p, _, _ := r.rush(ctx, r.target.ClientID, IPC)
+	p, _, _ := r.acquireNow(ctx, r.target.ClientID, IPC)
 	l, c, err := r.dialPipe(ctx, p.wait)
 	if err != nil {
 		return err
 	}
 	defer l.close()
 	_ = c.send(opHandshake, handshake(1, r.target.ClientID), time.Now().Add(p.wait)) // a failure shows when the next one waits
-	return sleep(ctx, r.linger())
+	return sleep(ctx, r.queueTime())
 }
 
 // halfClose closes the sending half of a connection whose POST is in line.
@@ -140,7 +142,7 @@ func halfClose(ctx context.Context, r *run) (outcome, error) {
 	if !t.finish() {
 		return skipped("this network cannot do that"), nil
 	}
-	o := t.hear(http.MethodPost).command(c.cmd, c.nonce)
+	o := t.readAnswerRaw(http.MethodPost).command(c.cmd, c.nonce)
 	if o.got != hungUp { // what was hung up may still cost its token
 		p.heard(o)
 	}
@@ -164,7 +166,7 @@ func lateBody(ctx context.Context, r *run) (outcome, error) {
 		return o, err
 	}
 	t.say([]byte(c.text))
-	if late := t.hear(http.MethodPost).command(c.cmd, c.nonce); late.got != httpSuccess {
+	if late := t.readAnswerRaw(http.MethodPost).command(c.cmd, c.nonce); late.got != httpSuccess {
 		o.detail = "the body was answered by " + late.got
 	}
 	return o, ctx.Err()

@@ -54,7 +54,7 @@ func socketChecks(t Target) []check {
 		check{
 			id: "ws-rate", group: InWebSocket, sentence: "three connects at once", needs: "ws-no-origin", cost: 3, all: true,
 			client: says(Ran, queued), probe: rate(WebSocket, func(ctx context.Context, r *run) (outcome, error) {
-				return r.visit(ctx, r.goodSocket(r.socketOrigin()), r.rush)
+				return r.tryWebSocket(ctx, r.goodSocket(r.socketOrigin()), r.acquireNow)
 			}),
 		})
 }
@@ -92,8 +92,8 @@ func askSocket(connected, origin string) func(context.Context, *run) (outcome, e
 	}
 }
 
-// visit opens a WebSocket only to see what becomes of it.
-func (r *run) visit(ctx context.Context, q socketQuery, admit admission) (outcome, error) {
+// tryWebSocket opens a WebSocket only to see what becomes of it.
+func (r *run) tryWebSocket(ctx context.Context, q socketQuery, admit admission) (outcome, error) {
 	p, why, err := admit(ctx, q.clientID, WebSocket)
 	if why != "" || err != nil {
 		return skipped(why), err
@@ -115,7 +115,7 @@ func badSocketChecks(t Target) []check {
 		return func(ctx context.Context, r *run) (outcome, error) {
 			q := r.goodSocket(t.Origin)
 			change(&q)
-			return r.visit(ctx, q, r.admit)
+			return r.tryWebSocket(ctx, q, r.admit)
 		}
 	}
 	all := []check{
@@ -145,8 +145,8 @@ func badSocketChecks(t Target) []check {
 // roughSocketChecks break the rules of the transport.
 func roughSocketChecks() []check {
 	return []check{
-		badSocket("binary", "binary frame", closeWith(1003), throw(websocket.BinaryMessage, "{}")),
-		badSocket("bad-json", "frame that is not JSON", closeWith(1003), throw(websocket.TextMessage, `{"nonce":`)),
+		badSocket("binary", "binary frame", closeWith(1003), sendFrame(websocket.BinaryMessage, "{}")),
+		badSocket("bad-json", "frame that is not JSON", closeWith(1003), sendFrame(websocket.TextMessage, `{"nonce":`)),
 	}
 }
 
@@ -157,8 +157,8 @@ func badSocket(id, sentence, want string, probe func(context.Context, *run) (out
 	}
 }
 
-// throw sends one frame on a WebSocket of its own.
-func throw(kind int, text string) func(context.Context, *run) (outcome, error) {
+// sendFrame sends one frame on a WebSocket of its own.
+func sendFrame(kind int, text string) func(context.Context, *run) (outcome, error) {
 	return func(ctx context.Context, r *run) (outcome, error) {
 		if _, ok := r.hello[WebSocket]; !ok {
 			return skipped("no READY"), nil

@@ -79,13 +79,13 @@ type reply struct {
 // do sends a request on a connection of its own, in one write, and reads the answer.
 func (r *run) do(ctx context.Context, q request, wait time.Duration) (reply, error) {
 	began := time.Now()
-	t, err := r.talk(ctx, wait)
+	t, err := r.rawHTTP(ctx, wait)
 	if err != nil {
 		return reply{}, err
 	}
 	defer t.close()
 	t.say(q.bytes(r.address))
-	answer := t.hear(q.method)
+	answer := t.readAnswerRaw(q.method)
 	answer.waited = time.Since(began)
 	return answer, ctx.Err()
 }

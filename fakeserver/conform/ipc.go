@@ -118,7 +118,7 @@ func (r *run) openPipe(ctx context.Context, v any, clientID string, p pass) (*li
 	for {
 		left := p.wait - time.Since(began)
 		tried := time.Now()
-		l, c, o, err := r.shakeOnce(ctx, v, clientID, left)
+		l, c, o, err := r.handshakeOnce(ctx, v, clientID, left)
 		timedOut := o.got == closeWith(1006) && time.Since(tried) > readyTime/2
 		if timedOut && time.Since(began)+retryPause < p.wait && err == nil {
 			if err = sleep(ctx, retryPause); err == nil {
@@ -131,7 +131,7 @@ func (r *run) openPipe(ctx context.Context, v any, clientID string, p pass) (*li
 	}
 }
 
-func (r *run) shakeOnce(ctx context.Context, v any, clientID string, wait time.Duration) (*link, pipe, outcome, error) {
+func (r *run) handshakeOnce(ctx context.Context, v any, clientID string, wait time.Duration) (*link, pipe, outcome, error) {
 	l, c, err := r.dialPipe(ctx, wait)
 	if err != nil {
 		return nil, pipe{}, outcome{}, err

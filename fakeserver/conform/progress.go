@@ -34,7 +34,7 @@ func (r *run) ahead(plan []check) (ahead []check) {
 			cost = 0
 		}
 		poor := !r.opts.All && cost > tokens
-		if r.pointless(c) != "" || out[c.needs] || poor || c.group == InPayload && !carried {
+		if r.skipReason(c) != "" || out[c.needs] || poor || c.group == InPayload && !carried {
 			out[c.id] = true
 			continue
 		}

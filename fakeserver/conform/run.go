@@ -53,7 +53,7 @@ func Run(ctx context.Context, t Target, o Options) (*Report, error) {
 		links: map[Transport]*link{}, hello: map[Transport]answer{},
 	}
 	defer r.hangUp()
-	if err := r.knock(ctx); err != nil {
+	if err := r.checkReachable(ctx); err != nil {
 		return nil, err
 	}
 	report := &Report{
@@ -77,8 +77,8 @@ func Run(ctx context.Context, t Target, o Options) (*Report, error) {
 	return report, err
 }
 
-// knock makes sure that somebody accepts connections, which costs no token.
-func (r *run) knock(ctx context.Context) error {
+// checkReachable makes sure that somebody accepts connections, which costs no token.
+func (r *run) checkReachable(ctx context.Context) error {
 	if r.target.URL != "" {
 		r.address, _ = addressOf(r.target.URL) // withDefaults has seen that it can be read
 		c, err := r.dialTCP(ctx, r.opts.Patience)
@@ -100,7 +100,7 @@ func (r *run) knock(ctx context.Context) error {
 // try does one check. One whose connection is refused was not tried; the third
 // in a row ends the run.
 func (r *run) try(ctx context.Context, c check) (outcome, error) {
-	if why := r.pointless(c); why != "" {
+	if why := r.skipReason(c); why != "" {
 		return skipped(why), nil
 	}
 	o, err := c.probe(ctx, r)
@@ -121,9 +121,9 @@ func (r *run) try(ctx context.Context, c check) (outcome, error) {
 	return o, err
 }
 
-// pointless says why a check is not to be tried, after what the ones before it
+// skipReason says why a check is not to be tried, after what the ones before it
 // have shown; "" for one that is.
-func (r *run) pointless(c check) string {
+func (r *run) skipReason(c check) string {
 	base, done := r.results[c.needs]
 	switch {
 	case c.all && !r.opts.All:
@@ -170,12 +170,12 @@ func (r *run) admit(ctx context.Context, clientID string, t Transport) (pass, st
 			return pass{}, "", err
 		}
 	}
-	return r.rush(ctx, clientID, t)
+	return r.acquireNow(ctx, clientID, t)
 }
 
-// rush grants a pass at once. Until a token is surely there, the answer has as
+// acquireNow grants a pass at once. Until a token is surely there, the answer has as
 // much longer to come.
-func (r *run) rush(_ context.Context, clientID string, t Transport) (pass, string, error) {
+func (r *run) acquireNow(_ context.Context, clientID string, t Transport) (pass, string, error) {
 	b, now := r.bucket(clientID), time.Now()
 	p := pass{wait: r.opts.Patience, bucket: b}
 	if limited, known := r.limited(t); limited || !known {
@@ -274,7 +274,7 @@ func (r *run) notes(ctx context.Context) []string {
 	if r.results["ipc-handshake"].got == closeWith(1000) {
 		notes = append(notes, "Close 1000: nobody is logged in to the client.")
 	}
-	if ctx.Err() == nil && r.knock(ctx) != nil {
+	if ctx.Err() == nil && r.checkReachable(ctx) != nil {
 		notes = append(notes, "The server no longer accepts connections. The last check that reached it was "+r.last+".")
 	}
 	if !r.clean(ctx) {

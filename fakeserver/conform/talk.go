@@ -9,44 +9,44 @@ import (
 	"time"
 )
 
-// A talk is one connection on which a check says what it likes over HTTP.
-type talk struct {
+// A rawHTTP is one connection on which a check says what it likes over HTTP.
+type rawHTTP struct {
 	conn     *capped
 	in       *bufio.Reader
 	deadline time.Time
 	stop     func() bool
 }
 
-func (r *run) talk(ctx context.Context, wait time.Duration) (*talk, error) {
+func (r *run) rawHTTP(ctx context.Context, wait time.Duration) (*rawHTTP, error) {
 	deadline := time.Now().Add(wait)
 	raw, err := r.dialTCP(ctx, wait)
 	if err != nil {
 		return nil, err
 	}
 	_ = raw.SetDeadline(deadline)
-	t := &talk{conn: &capped{Conn: raw, left: maxHTTP}, deadline: deadline}
+	t := &rawHTTP{conn: &capped{Conn: raw, left: maxHTTP}, deadline: deadline}
 	t.in = bufio.NewReader(t.conn)
 	t.stop = context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })
 	return t, nil
 }
 
-func (t *talk) close() {
+func (t *rawHTTP) close() {
 	t.stop()
 	_ = t.conn.Close()
 }
 
 // say writes in one write. A server may answer and close before it has read all,
 // so a failure shows when hearing.
-func (t *talk) say(text []byte) { _, _ = t.conn.Write(text) }
+func (t *rawHTTP) say(text []byte) { _, _ = t.conn.Write(text) }
 
 // finish says that nothing follows. It reports false where the network cannot do that.
-func (t *talk) finish() bool {
+func (t *rawHTTP) finish() bool {
 	half, ok := t.conn.Conn.(interface{ CloseWrite() error })
 	return ok && half.CloseWrite() == nil
 }
 
-// hear reads the answer to a request, as it is: nothing is followed, inflated or tried again.
-func (t *talk) hear(method string) reply {
+// readAnswerRaw reads the answer to a request, as it is: nothing is followed, inflated or tried again.
+func (t *rawHTTP) readAnswerRaw(method string) reply {
 	began, before := time.Now(), t.conn.read
 	t.conn.err = nil
 	answer, err := readReply(t.in, method)
@@ -58,7 +58,7 @@ func (t *talk) hear(method string) reply {
 }
 
 // quiet reports whether nothing comes for a while.
-func (t *talk) quiet(d time.Duration) bool {
+func (t *rawHTTP) quiet(d time.Duration) bool {
 	_ = t.conn.SetReadDeadline(time.Now().Add(d))
 	defer func() { _ = t.conn.SetReadDeadline(t.deadline) }()
 	_, err := t.in.Peek(1)
@@ -68,7 +68,7 @@ func (t *talk) quiet(d time.Duration) bool {
 
 // closed reports whether the server has hung up, or does before the deadline,
 // without another word.
-func (t *talk) closed() bool {
+func (t *rawHTTP) closed() bool {
 	_, err := t.in.ReadByte()
 	return err != nil && ended(err) && failure(err, false).got == hungUp
 }

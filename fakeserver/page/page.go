@@ -44,7 +44,7 @@ type Page struct {
 	index   []byte
 	faults  []faultView
 	screens []*screen
-	changed bell
+	changed broadcast
 
 	http *http.Server
 	end  context.CancelFunc
@@ -136,7 +136,7 @@ func (p *Page) follow(ctx context.Context, s *screen) {
 	for {
 		changed := s.srv.Changed()
 		s.update(ctx)
-		p.changed.ring()
+		p.changed.notify()
 		select {
 		case <-changed:
 		case <-ctx.Done():
@@ -145,13 +145,13 @@ func (p *Page) follow(ctx context.Context, s *screen) {
 	}
 }
 
-// A bell wakes all who wait for a change.
-type bell struct {
+// A broadcast wakes all who wait for a change.
+type broadcast struct {
 	mu     sync.Mutex
 	waiter chan struct{} // nil when nobody waits
 }
 
-func (b *bell) ring() {
+func (b *broadcast) notify() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.waiter != nil {
@@ -161,7 +161,7 @@ func (b *bell) ring() {
 }
 
 // next returns a channel that is closed at the next ring.
-func (b *bell) next() <-chan struct{} {
+func (b *broadcast) next() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.waiter == nil {

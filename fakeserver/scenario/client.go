@@ -63,8 +63,8 @@ func (c *client) next(ctx context.Context, until time.Time) error {
 	return reason(ctx)
 }
 
-// turn begins a new history: what was told so far is what was there before.
-func (c *client) turn() {
+// beginAction begins a new history: what was told so far is what was there before.
+func (c *client) beginAction() {
 	c.read()
 	c.before = history{before: c.before, payloads: c.payloads}.reported(len(c.payloads))
 	c.payloads, c.cursor = nil, 0
@@ -72,7 +72,7 @@ func (c *client) turn() {
 
 // forget is a new life of the client, which was told nothing yet.
 func (c *client) forget() {
-	c.turn()
+	c.beginAction()
 	c.before = nil
 }
 

@@ -11,12 +11,12 @@ const (
 	// late is how long is waited beyond the time allowed, so that a report can say how much
 	// too late something came.
 	late = time.Second
-	// settle is how long a payload that came within the time may take to be recorded.
-	settle = 50 * time.Millisecond
+	// settlePending is how long a payload that came within the time may take to be recorded.
+	settlePending = 50 * time.Millisecond
 )
 
-// An expectDeed wants a condition to hold within a time, and counts to be right at its end.
-type expectDeed struct {
+// An expectAction wants a condition to hold within a time, and counts to be right at its end.
+type expectAction struct {
 	client    string
 	condition condition
 	within    time.Duration
@@ -48,11 +48,11 @@ func (c count) of(h history, n int) int {
 	return total
 }
 
-func (d expectDeed) String() string {
+func (d expectAction) String() string {
 	return fmt.Sprintf("%s within %v", d.client, d.within)
 }
 
-func (d expectDeed) expected() string {
+func (d expectAction) expected() string {
 	var parts []string
 	if !d.condition.empty() {
 		text := d.condition.String()
@@ -67,9 +67,9 @@ func (d expectDeed) expected() string {
 	return strings.Join(parts, "; ")
 }
 
-func (d expectDeed) limit() time.Duration { return d.within }
+func (d expectAction) limit() time.Duration { return d.within }
 
-func (d expectDeed) run(ctx context.Context, r *runner) outcome {
+func (d expectAction) run(ctx context.Context, r *runner) outcome {
 	c := r.clients[d.client]
 	for {
 		over := time.Since(r.anchor) // before the reading, which has all that came until then
@@ -98,7 +98,7 @@ type verdict struct {
 }
 
 // judge decides as soon as it can. over is the time that has passed since the anchor.
-func (d expectDeed) judge(h history, over time.Duration) verdict {
+func (d expectAction) judge(h history, over time.Duration) verdict {
 	v := verdict{cursor: h.cursor}
 	met, wrong := true, ""
 	if !d.condition.empty() {
@@ -116,10 +116,10 @@ func (d expectDeed) judge(h history, over time.Duration) verdict {
 	switch {
 	case wrong != "":
 		v.decided, v.outcome = true, failure(wrong)
-	case met && (!d.lastsWhole() || over >= d.within+settle):
+	case met && (!d.lastsWhole() || over >= d.within+settlePending):
 		v.decided, v.seen = true, d.seen(h, inTime)
 	case met:
-		v.until = d.within + settle
+		v.until = d.within + settlePending
 	case over < d.within+late:
 		v.until = d.within + late
 	default:
@@ -145,7 +145,7 @@ func (v *verdict) reach(h history, c count) {
 }
 
 // judgeState reports whether the condition was met, and what makes it impossible.
-func (d expectDeed) judgeState(h history, v *verdict) (met bool, wrong string) {
+func (d expectAction) judgeState(h history, v *verdict) (met bool, wrong string) {
 	course := h.course(d.condition)
 	if d.once {
 		if wrong := d.notOnce(course); wrong != "" {
@@ -165,7 +165,7 @@ func (d expectDeed) judgeState(h history, v *verdict) (met bool, wrong string) {
 }
 
 // notOnce says why the condition was not brought by exactly one payload for good.
-func (d expectDeed) notOnce(c course) string {
+func (d expectAction) notOnce(c course) string {
 	came, went := c.turns()
 	switch {
 	case c[0]:
@@ -179,7 +179,7 @@ func (d expectDeed) notOnce(c course) string {
 }
 
 // lastsWhole reports whether the expectation has to wait until its time is over.
-func (d expectDeed) lastsWhole() bool {
+func (d expectAction) lastsWhole() bool {
 	for _, c := range d.counts {
 		if c.span.max >= 0 {
 			return true
@@ -189,7 +189,7 @@ func (d expectDeed) lastsWhole() bool {
 }
 
 // seen says what the client was told by the first n payloads.
-func (d expectDeed) seen(h history, n int) string {
+func (d expectAction) seen(h history, n int) string {
 	var parts []string
 	if !d.condition.empty() {
 		parts = append(parts, d.condition.seen(h.reported(n)))
@@ -200,22 +200,22 @@ func (d expectDeed) seen(h history, n int) string {
 	return strings.Join(parts, "; ")
 }
 
-// A neverDeed wants a condition not to hold for a time, which counts from its own beginning.
-type neverDeed struct {
+// A neverAction wants a condition not to hold for a time, which counts from its own beginning.
+type neverAction struct {
 	client    string
 	condition condition
 	lasts     time.Duration
 }
 
-func (d neverDeed) String() string {
+func (d neverAction) String() string {
 	return fmt.Sprintf("%s for %v", d.client, d.lasts)
 }
 
-func (d neverDeed) expected() string { return fmt.Sprintf("never %s", d.condition) }
+func (d neverAction) expected() string { return fmt.Sprintf("never %s", d.condition) }
 
-func (d neverDeed) limit() time.Duration { return d.lasts }
+func (d neverAction) limit() time.Duration { return d.lasts }
 
-func (d neverDeed) run(ctx context.Context, r *runner) outcome {
+func (d neverAction) run(ctx context.Context, r *runner) outcome {
 	c := r.clients[d.client]
 	lasts := time.Since(r.anchor) + d.lasts
 	for {
@@ -233,7 +233,7 @@ func (d neverDeed) run(ctx context.Context, r *runner) outcome {
 }
 
 // judge is told how long the time lasts from the anchor, of which over has passed.
-func (d neverDeed) judge(h history, lasts, over time.Duration) verdict {
+func (d neverAction) judge(h history, lasts, over time.Duration) verdict {
 	course := h.course(d.condition)
 	reached, _, ok := course.from(h.cursor)
 	switch {
@@ -243,8 +243,8 @@ func (d neverDeed) judge(h history, lasts, over time.Duration) verdict {
 		v.outcome = failure(d.condition.seen(h.reported(reached)))
 		v.measured = &took
 		return v
-	case over < lasts+settle:
-		return verdict{until: lasts + settle}
+	case over < lasts+settlePending:
+		return verdict{until: lasts + settlePending}
 	}
 	return verdict{decided: true, cursor: len(h.payloads), outcome: outcome{seen: d.condition.seen(h.reported(len(h.payloads)))}}
 }

@@ -6,11 +6,11 @@ import (
 	"sidetone/fakeserver"
 )
 
-// A history is what one client was told since the last deed that was not an expectation began.
+// A history is what one client was told since the last action that was not an expectation began.
 type history struct {
 	before   *fakeserver.Payload  // the last list that was taken before; nil: none since the client began
 	payloads []fakeserver.Payload // since then, taken or not
-	anchor   time.Time            // when that deed ended
+	anchor   time.Time            // when that action ended
 	cursor   int                  // how many payloads the expectations so far have gone by
 }
 
@@ -24,7 +24,7 @@ func (h history) reported(n int) *fakeserver.Payload {
 	return h.before
 }
 
-// at is when the nth payload came, from the end of the deed. What came while the deed was still
+// at is when the nth payload came, from the end of the action. What came while the action was still
 // under way came at once, and so did what was so before (n is 0).
 func (h history) at(n int) time.Duration {
 	if n == 0 {

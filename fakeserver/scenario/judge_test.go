@@ -35,15 +35,15 @@ func told(payloads ...fakeserver.Payload) history {
 func TestJudgeExpect(t *testing.T) {
 	muted := condition{flags: []flag{{"hardware_mute", "true"}}}
 	const ms = time.Millisecond
-	want := expectDeed{client: "A", condition: muted, within: 100 * ms}
+	want := expectAction{client: "A", condition: muted, within: 100 * ms}
 	once := want
 	once.once = true
 	counted := want
 	counted.counts = []count{{"payloads", span{1, 2}}}
-	many := expectDeed{within: 100 * ms, counts: []count{{"payloads", span{2, -1}}}}
+	many := expectAction{within: 100 * ms, counts: []count{{"payloads", span{2, -1}}}}
 
 	for name, tc := range map[string]struct {
-		deed     expectDeed
+		action   expectAction
 		history  history
 		cursor   int
 		over     time.Duration
@@ -61,7 +61,7 @@ func TestJudgeExpect(t *testing.T) {
 		"too late":                  {want, told(at(101, "muted")), 0, 102 * ms, true, true, -1, 0, `only after 101ms: hardware_mute true of "mic"`, 0},
 		"not at all, still looking": {want, told(at(50, "open")), 0, 1099 * ms, false, false, -1, 1100 * ms, "", 0},
 		"not at all":                {want, told(at(50, "open")), 0, 1100 * ms, true, true, -1, 0, `hardware_mute false of "mic"`, 0},
-		"while the deed was on":     {want, told(at(-20, "muted")), 0, 0, true, false, 0, 0, `hardware_mute true of "mic"`, 1},
+		"while the action was on":   {want, told(at(-20, "muted")), 0, 0, true, false, 0, 0, `hardware_mute true of "mic"`, 1},
 		"a refused one brings none": {want, told(at(10, "refused")), 0, 2 * time.Second, true, true, -1, 0, `hardware_mute false of "mic"`, 0},
 		"a refused one takes none":  {want, told(at(10, "muted"), at(20, "refused")), 2, 30 * ms, true, false, 10 * ms, 0, `hardware_mute true of "mic"`, 2},
 		"since when it holds":       {want, told(at(10, "muted"), at(20, "open"), at(30, "muted"), at(40, "muted")), 4, 50 * ms, true, false, 30 * ms, 0, `hardware_mute true of "mic"`, 4},
@@ -86,7 +86,7 @@ func TestJudgeExpect(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.history.cursor = tc.cursor
-			v := tc.deed.judge(tc.history, tc.over)
+			v := tc.action.judge(tc.history, tc.over)
 			require.Equal(t, tc.decided, v.decided)
 			require.Equal(t, tc.failed, v.failed)
 			require.Equal(t, tc.seen, v.seen)
@@ -109,7 +109,7 @@ func ptr(p fakeserver.Payload) *fakeserver.Payload { return &p }
 
 func TestJudgeNever(t *testing.T) {
 	const ms = time.Millisecond
-	never := neverDeed{client: "A", condition: condition{flags: []flag{{"hardware_mute", "true"}}}}
+	never := neverAction{client: "A", condition: condition{flags: []flag{{"hardware_mute", "true"}}}}
 	for name, tc := range map[string]struct {
 		history         history
 		cursor          int

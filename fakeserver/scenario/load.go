@@ -179,66 +179,66 @@ func (l *loader) step(n *strictyaml.Node) step {
 	if !ok {
 		return s
 	}
-	action := l.action(k)
-	if action == "" {
+	name := l.actionName(k)
+	if name == "" {
 		return s
 	}
-	s.do = l.deed(action, k)
+	s.do = l.action(name, k)
 	if s.title = l.text(k.value("title")); s.title == "" && s.do != nil {
 		s.title = s.do.String()
 	}
 	return s
 }
 
-// action finds the one thing that a step does.
-func (l *loader) action(k keys) string {
-	action := ""
+// actionName finds the one thing that a step does.
+func (l *loader) actionName(k keys) string {
+	name := ""
 	for _, f := range k.node.Fields {
 		_, is := actions[f.Name]
 		switch {
-		case !is || !k.has(f.Name) || f.Name == action:
-		case action == "":
-			action = f.Name
+		case !is || !k.has(f.Name) || f.Name == name:
+		case name == "":
+			name = f.Name
 		default:
-			l.complainOfKey(f, "a step does one thing, and this one does %q already", action)
+			l.complainOfKey(f, "a step does one thing, and this one does %q already", name)
 		}
 	}
-	if action == "" {
+	if name == "" {
 		if len(k.byName) == len(k.node.Fields) { // else the misspelt key has been complained of
 			l.complain(k.node, "the step does nothing, want one of: %s", strings.Join(actionNames, ", "))
 		}
 		return ""
 	}
-	for name, f := range k.byName {
-		if _, is := actions[name]; !is && name != "title" && !slices.Contains(actions[action], name) {
-			l.complainOfKey(f, "%q does not go with %q", name, action)
+	for option, f := range k.byName {
+		if _, is := actions[option]; !is && option != "title" && !slices.Contains(actions[name], option) {
+			l.complainOfKey(f, "%q does not go with %q", option, name)
 		}
 	}
-	return action
+	return name
 }
 
-func (l *loader) deed(action string, k keys) deed {
-	n := k.value(action)
+func (l *loader) action(name string, k keys) action {
+	n := k.value(name)
 	if n == nil {
 		return nil
 	}
-	switch action {
+	switch name {
 	case "start", "stop", "restart", "resume":
-		return l.life(action, n, k)
+		return l.lifecycle(name, n, k)
 	case "drop":
-		return dropDeed{l.known(n)}
+		return dropAction{l.known(n)}
 	case "freeze", "thaw":
-		return l.freeze(action, n)
+		return l.freeze(name, n)
 	case "fault":
 		return l.fault(n, k)
 	case "prompt":
-		return promptDeed{l.text(n), l.boolean(k.value("confirm"))}
+		return promptAction{l.text(n), l.boolean(k.value("confirm"))}
 	case "run":
 		return l.program(n, k)
 	case "terminate":
 		return l.terminate(n, k)
 	case "wait":
-		return waitDeed{l.duration(n)}
+		return waitAction{l.duration(n)}
 	case "expect":
 		return l.expect(n)
 	}
@@ -263,9 +263,9 @@ func (l *loader) addressed(k keys) string {
 	return l.known(k.need("client"))
 }
 
-// life reads a step that starts or ends a client, and checks that it can.
-func (l *loader) life(action string, n *strictyaml.Node, k keys) deed {
-	d := lifeDeed{action: action, client: l.known(n)}
+// lifecycle reads a step that starts or ends a client, and checks that it can.
+func (l *loader) lifecycle(verb string, n *strictyaml.Node, k keys) action {
+	d := lifecycleAction{verb: verb, client: l.known(n)}
 	if port := k.value("port"); port != nil {
 		d.ports = []int{l.port(port)}
 	}
@@ -275,29 +275,29 @@ func (l *loader) life(action string, n *strictyaml.Node, k keys) deed {
 	}
 	running, started := l.running[name], l.started[name]
 	switch {
-	case running && (action == "start" || action == "resume"):
+	case running && (verb == "start" || verb == "resume"):
 		l.complain(n, "%s runs already at this step", name)
-	case !running && (action == "stop" || action == "restart"):
+	case !running && (verb == "stop" || verb == "restart"):
 		l.complain(n, "%s does not run at this step", name)
-	case !started && action == "resume":
+	case !started && verb == "resume":
 		l.complain(n, "%s has never run at this step; use start", name)
 	}
-	l.running[name] = action != "stop"
+	l.running[name] = verb != "stop"
 	l.started[name] = true
 	return d
 }
 
 // freeze reads a step that freezes or thaws a client, which has to run.
-func (l *loader) freeze(action string, n *strictyaml.Node) deed {
-	d := freezeDeed{action: action, client: l.known(n)}
+func (l *loader) freeze(verb string, n *strictyaml.Node) action {
+	d := freezeAction{verb: verb, client: l.known(n)}
 	if d.client != "" && !l.running[d.client] {
 		l.complain(n, "%s does not run at this step", d.client)
 	}
 	return d
 }
 
-func (l *loader) fault(n *strictyaml.Node, k keys) deed {
-	d := faultDeed{client: l.addressed(k)}
+func (l *loader) fault(n *strictyaml.Node, k keys) action {
+	d := faultAction{client: l.addressed(k)}
 	if s := l.text(n); s != "" {
 		fault, err := fakeserver.ParseFault(s)
 		if err != nil {
@@ -316,8 +316,8 @@ const (
 	terminateDeadline = 10 * time.Second
 )
 
-func (l *loader) program(n *strictyaml.Node, k keys) deed {
-	d := runDeed{deadline: runDeadline, background: l.boolean(k.value("background"))}
+func (l *loader) program(n *strictyaml.Node, k keys) action {
+	d := runAction{deadline: runDeadline, background: l.boolean(k.value("background"))}
 	for _, item := range l.list(n, "a list of a program and its arguments") {
 		d.args = append(d.args, l.text(item))
 	}
@@ -344,8 +344,8 @@ func (l *loader) program(n *strictyaml.Node, k keys) deed {
 	return d
 }
 
-func (l *loader) terminate(n *strictyaml.Node, k keys) deed {
-	d := terminateDeed{name: l.text(n), deadline: terminateDeadline}
+func (l *loader) terminate(n *strictyaml.Node, k keys) action {
+	d := terminateAction{name: l.text(n), deadline: terminateDeadline}
 	if deadline := l.duration(k.value("deadline")); deadline > 0 {
 		d.deadline = deadline
 	}

@@ -133,10 +133,10 @@ steps:
 	require.Equal(t, -1, o.Bucket)
 	require.EqualValues(t, 7, o.Seed)
 	require.Equal(t, "The script", sc.steps[0].title)
-	require.Equal(t, []string{"sh", "-c", "echo \"a: b\" # no comment\nexit 0\n"}, sc.steps[0].do.(runDeed).args)
+	require.Equal(t, []string{"sh", "-c", "echo \"a: b\" # no comment\nexit 0\n"}, sc.steps[0].do.(runAction).args)
 	require.Equal(t, "fault 2*http/answer-late=1s on Stable", sc.steps[1].title)
 	require.Equal(t, "Stable within 1m0s", sc.steps[2].title)
-	require.Equal(t, `hardware_mute absent of type "audioinput" vendor "v" model "m" id "1"; payloads at most 3`, sc.steps[2].do.(expectDeed).expected())
+	require.Equal(t, `hardware_mute absent of type "audioinput" vendor "v" model "m" id "1"; payloads at most 3`, sc.steps[2].do.(expectAction).expected())
 }
 
 func TestLoadKnowsEveryProfile(t *testing.T) {

@@ -11,12 +11,12 @@ const most = 1_000_000 // of anything that is counted
 
 var conditionKeys = append([]string{"client", "device", "present", "devices", "transport"}, flagNames...)
 
-func (l *loader) expect(n *strictyaml.Node) deed {
+func (l *loader) expect(n *strictyaml.Node) action {
 	k, ok := l.keys(n, append([]string{"within", "once", "payloads", "rejected", "warnings"}, conditionKeys...))
 	if !ok {
 		return nil
 	}
-	d := expectDeed{
+	d := expectAction{
 		within: l.duration(k.need("within")),
 		once:   l.boolean(k.value("once")),
 	}
@@ -35,12 +35,12 @@ func (l *loader) expect(n *strictyaml.Node) deed {
 	return d
 }
 
-func (l *loader) never(n *strictyaml.Node) deed {
+func (l *loader) never(n *strictyaml.Node) action {
 	k, ok := l.keys(n, append([]string{"for"}, conditionKeys...))
 	if !ok {
 		return nil
 	}
-	d := neverDeed{lasts: l.duration(k.need("for"))}
+	d := neverAction{lasts: l.duration(k.need("for"))}
 	d.client, d.condition = l.condition(k)
 	if k.empty(nil) {
 		l.complain(n, "nothing is said that must not be")

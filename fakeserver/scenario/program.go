@@ -20,7 +20,7 @@ type program struct {
 }
 
 // start starts a program in a folder, with its output in a new file of the scratch folder.
-func start(d runDeed, folder, scratch string, env []string) (*program, error) {
+func start(d runAction, folder, scratch string, env []string) (*program, error) {
 	output, err := os.CreateTemp(scratch, "output-*")
 	if err != nil {
 		return nil, fmt.Errorf("cannot keep the output of %s: %w", d.args[0], err)

@@ -25,7 +25,7 @@ type Result struct {
 	Status   Status
 	Began    time.Time      // zero when skipped
 	Took     time.Duration  // how long the step lasted
-	Measured *time.Duration // from the end of the deed before to the payload that brought what was expected
+	Measured *time.Duration // from the end of the action before to the payload that brought what was expected
 	Expected string         // "" when the step is not an expectation
 	Seen     string
 	Excerpt  string // when failed: of the last payload, or of a program's output

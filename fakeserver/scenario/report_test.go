@@ -51,8 +51,8 @@ type suites struct {
 			Name  string `xml:"name,attr"`
 			Value string `xml:"value,attr"`
 		} `xml:"properties>property"`
-		Err      string  `xml:"system-err"`
-		Cases    []struct {
+		Err   string `xml:"system-err"`
+		Cases []struct {
 			Name    string  `xml:"name,attr"`
 			Class   string  `xml:"classname,attr"`
 			Time    float64 `xml:"time,attr"`

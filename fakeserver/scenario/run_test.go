@@ -79,7 +79,7 @@ func TestExpectations(t *testing.T) {
 	}
 }
 
-// What comes after an expectation was met, and before the next deed, counts too.
+// What comes after an expectation was met, and before the next action, counts too.
 func TestOnceIsWatchedUntilTheNextDeed(t *testing.T) {
 	const text = `
 clients: [{name: A, port: 0}]
@@ -114,7 +114,7 @@ steps:
 	require.Contains(t, progress, "FAILED after all: A within 10ms: hardware_mute true, once: it was taken back")
 
 	r = play(t, Options{Progress: giveWay(t, &progress)}, fmt.Sprintf(text, "- drop: A"))
-	require.Equal(t, "ok ok ok ok ok ok", statuses(r), "after the next deed it may be taken back")
+	require.Equal(t, "ok ok ok ok ok ok", statuses(r), "after the next action it may be taken back")
 }
 
 func TestClients(t *testing.T) {
@@ -187,7 +187,7 @@ steps:
 	require.Zero(t, *r.Results[2].Measured, "it came while the step was under way")
 }
 
-// The time of never begins with the step, not with the deed before it.
+// The time of never begins with the step, not with the action before it.
 func TestNeverLooksForItsWholeTime(t *testing.T) {
 	r := play(t, Options{}, `
 clients: [{name: A, port: 0}]

@@ -61,7 +61,7 @@ type runner struct {
 	scratch  string // a folder for programs, removed at the end
 	clients  map[string]*client
 	programs []*program // in the background
-	anchor   time.Time  // when the last deed ended that was neither an expectation nor a wait
+	anchor   time.Time  // when the last action ended that was neither an expectation nor a wait
 	pending  []pending
 	round    int
 	broken   bool // a step could not be done: the rest is skipped
@@ -69,10 +69,10 @@ type runner struct {
 }
 
 // A pending expectation was met, and fails after all when what it saw is taken back before
-// the next deed.
+// the next action.
 type pending struct {
 	result int // of the report
-	deed   expectDeed
+	action expectAction
 	client *client
 }
 
@@ -116,7 +116,7 @@ func (r *runner) all(ctx context.Context) {
 		}
 		r.clients[spec.name] = &client{spec: spec}
 		if !spec.stopped {
-			first = append(first, step{spec.line, "start " + spec.name, lifeDeed{action: "start", client: spec.name}})
+			first = append(first, step{spec.line, "start " + spec.name, lifecycleAction{verb: "start", client: spec.name}})
 		}
 	}
 	r.some(ctx, append(first, r.scenario.setup...))
@@ -126,8 +126,8 @@ func (r *runner) all(ctx context.Context) {
 		}
 		before := len(r.programs)
 		r.some(ctx, r.scenario.steps)
-		r.settle()
-		r.dismiss(before)
+		r.settlePending()
+		r.endPrograms(before)
 	}
 }
 
@@ -151,10 +151,10 @@ func (r *runner) some(ctx context.Context, steps []step) {
 
 func (r *runner) do(ctx context.Context, s step, result *Result) {
 	_, looks := s.do.(expectation)
-	_, waits := s.do.(waitDeed)
+	_, waits := s.do.(waitAction)
 	acts := !looks && !waits
 	if acts {
-		r.turn()
+		r.beginAction()
 	}
 	result.Began = time.Now()
 	o := s.do.run(ctx, r)
@@ -172,31 +172,31 @@ func (r *runner) do(ctx context.Context, s step, result *Result) {
 	}
 }
 
-func clientOf(d deed) string {
-	if e, ok := d.(expectDeed); ok {
+func clientOf(d action) string {
+	if e, ok := d.(expectAction); ok {
 		return e.client
 	}
-	return d.(neverDeed).client
+	return d.(neverAction).client
 }
 
-// turn ends what the expectations look at, and begins anew.
-func (r *runner) turn() {
-	r.settle()
+// beginAction ends what the expectations look at, and begins anew.
+func (r *runner) beginAction() {
+	r.settlePending()
 	for _, c := range r.clients {
-		c.turn()
+		c.beginAction()
 	}
 }
 
-// watch looks at an expectation again when the next deed begins.
-func (r *runner) watch(d expectDeed, c *client) {
+// watch looks at an expectation again when the next action begins.
+func (r *runner) watch(d expectAction, c *client) {
 	r.pending = append(r.pending, pending{len(r.report.Results), d, c})
 }
 
-// settle judges the expectations again of which all has been seen now.
-func (r *runner) settle() {
+// settlePending judges the expectations again of which all has been seen now.
+func (r *runner) settlePending() {
 	for _, p := range r.pending {
 		result := &r.report.Results[p.result]
-		wrong := p.deed.notOnce(p.client.history(r.anchor).course(p.deed.condition))
+		wrong := p.action.notOnce(p.client.history(r.anchor).course(p.action.condition))
 		if wrong == "" || result.Status != Passed {
 			continue
 		}
@@ -207,7 +207,7 @@ func (r *runner) settle() {
 }
 
 // launch starts a program that can find the folder of the run and the clients' ports.
-func (r *runner) launch(d runDeed) (*program, error) {
+func (r *runner) launch(d runAction) (*program, error) {
 	env := append(os.Environ(), "SCENARIO_DIR="+r.scratch)
 	for name, c := range r.clients {
 		if c.srv != nil {
@@ -231,9 +231,9 @@ func (r *runner) program(name string) *program {
 	return nil
 }
 
-// dismiss ends the background programs but the first few, the youngest first. What the
+// endPrograms ends the background programs but the first few, the youngest first. What the
 // clients are told meanwhile concerns no expectation.
-func (r *runner) dismiss(keep int) {
+func (r *runner) endPrograms(keep int) {
 	for i := len(r.programs) - 1; i >= keep; i-- {
 		p := r.programs[i]
 		title := firstLine(strings.Join(p.cmd.Args, " "))
@@ -249,7 +249,7 @@ func (r *runner) dismiss(keep int) {
 	}
 	r.programs = r.programs[:keep]
 	for _, c := range r.clients {
-		c.turn()
+		c.beginAction()
 	}
 	r.anchor = time.Now()
 }
@@ -257,8 +257,8 @@ func (r *runner) dismiss(keep int) {
 // end ends everything that was started. The programs come first, so that an agent can still
 // empty the clients' lists (rule R53).
 func (r *runner) end() {
-	r.settle()
-	r.dismiss(0)
+	r.settlePending()
+	r.endPrograms(0)
 	for _, c := range r.clients {
 		c.close()
 	}

@@ -36,28 +36,28 @@ type clientSpec struct {
 type step struct {
 	line  int
 	title string // what reports call it
-	do    deed
+	do    action
 }
 
-// A deed is what a step does.
-type deed interface {
+// A action is what a step does.
+type action interface {
 	// String is what the step does, in words.
 	String() string
-	// run does it. A result that has failed ends the run when the deed is not an expectation.
+	// run does it. A result that has failed ends the run when the action is not an expectation.
 	run(ctx context.Context, r *runner) outcome
 }
 
 // An expectation looks at what the clients were told and changes nothing. The times of
-// expectations count from the end of the deed before them.
+// expectations count from the end of the action before them.
 type expectation interface{ expected() string }
 
-// A limited deed takes no longer than that; 0: as long as it likes.
+// A limited action takes no longer than that; 0: as long as it likes.
 type limited interface{ limit() time.Duration }
 
-// An outcome is what became of a deed.
+// An outcome is what became of a action.
 type outcome struct {
 	failed   bool
-	measured *time.Duration // from the end of the deed before to the payload that brought what was expected
+	measured *time.Duration // from the end of the action before to the payload that brought what was expected
 	seen     string
 	excerpt  string // of a payload or of a program's output, when it has failed
 }

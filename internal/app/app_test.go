@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"sidetone/examples"
+	"sidetone/internal/catalogue"
 	"sidetone/internal/config"
 )
 
@@ -22,7 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // bareSettings are those of an agent with the example catalogue that reads no sources and looks for no clients.
 func bareSettings(t *testing.T) *Settings {
 	t.Helper()
-	cat, problems := config.DecodeCatalogue("acme.yaml", examples.Acme)
+	cat, problems := catalogue.Decode("acme.yaml", examples.Acme)
 	require.Empty(t, problems)
 	c := config.Default()
 	c.Sources, c.RPC.Ports, c.RPC.IPCFolders = config.Sources{}, nil, []string{t.TempDir()}

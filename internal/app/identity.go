@@ -9,15 +9,15 @@ import (
 	"strings"
 
 	"sidetone/internal/brand"
+	"sidetone/internal/catalogue"
 	"sidetone/internal/config"
 	"sidetone/internal/control"
-	"sidetone/internal/devices"
 	"sidetone/internal/platform/ipc"
 	"sidetone/internal/platform/paths"
 )
 
 // identity says whose agent this is, or is asked. cat is nil where no catalogue says it.
-func identity(c *config.Config, cat *devices.Catalogue, host Host) (brand.Identity, error) {
+func identity(c *config.Config, cat *catalogue.Catalogue, host Host) (brand.Identity, error) {
 	self, err := host.Executable()
 	if err != nil {
 		return brand.Identity{}, fmt.Errorf("find this program, and the brand file beside it: %w", err)
@@ -26,9 +26,9 @@ func identity(c *config.Config, cat *devices.Catalogue, host Host) (brand.Identi
 	if err != nil {
 		return brand.Identity{}, err
 	}
-	var vendor *devices.Vendor
+	var vendor *brand.Identity
 	if cat != nil {
-		vendor = &cat.Vendor
+		vendor = &brand.Identity{ID: cat.Vendor.ID, ClientID: cat.Vendor.ClientID}
 	}
 	return brand.Resolve(c.Vendor, file, vendor)
 }

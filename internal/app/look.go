@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"sidetone/internal/catalogue"
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
 	"sidetone/internal/engine"
@@ -78,7 +79,7 @@ func observe(ctx context.Context, sources []platform.Watcher) map[string]devices
 }
 
 // devicesOf says in the local API's words what is known of devices.
-func devicesOf(s devices.Snapshot, in devices.Inputs, r *devices.Resolver) control.Devices {
+func devicesOf(s devices.Snapshot, in devices.Inputs, r *catalogue.Resolver) control.Devices {
 	out := control.Devices{
 		Generation: s.Generation, Endpoints: []control.Endpoint{},
 		Reported: slices.Concat([]devices.Report{}, s.Devices), Withheld: slices.Concat([]devices.Withheld{}, s.Withheld),
@@ -97,7 +98,7 @@ func LookAtHID(ctx context.Context, set *Settings, host Host) []control.HID {
 	if err != nil {
 		return nil
 	}
-	rules := hid.NewRules(resolver.Catalogue(), resolver.Options().OS)
+	rules := resolver.HID
 	var mu sync.Mutex
 	tracker := hid.NewTracker(rules)
 	src, err := hidio.New(host.HIDRoot, rules.Wants, func(e hid.Event) {

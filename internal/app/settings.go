@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sidetone/internal/brand"
+	"sidetone/internal/catalogue"
 	"sidetone/internal/config"
 	"sidetone/internal/devices"
 	"sidetone/internal/engine"
@@ -18,13 +19,13 @@ import (
 // Settings are what an agent goes by, complete and checked.
 type Settings struct {
 	Config    *config.Config
-	Origins   []config.Setting   // the same, with where each comes from
-	Catalogue *devices.Catalogue // nil: none is set
-	Identity  brand.Identity     // as far as it is known without a catalogue
+	Origins   []config.Setting     // the same, with where each comes from
+	Catalogue *catalogue.Catalogue // nil: none is set
+	Identity  brand.Identity       // as far as it is known without a catalogue
 }
 
 // NewSettings are those of an agent for a catalogue that is there already.
-func NewSettings(c *config.Config, cat *devices.Catalogue) *Settings {
+func NewSettings(c *config.Config, cat *catalogue.Catalogue) *Settings {
 	return &Settings{Config: c, Catalogue: cat, Identity: brand.Identity{ID: cat.Vendor.ID, ClientID: cat.Vendor.ClientID}}
 }
 
@@ -39,7 +40,7 @@ func Load(from config.Options, host Host) (*Settings, error) {
 		return s, nil
 	}
 	var err error
-	s.Catalogue, problems, err = config.LoadCatalogue(c.Catalogue)
+	s.Catalogue, problems, err = catalogue.Load(c.Catalogue)
 	if err := Input(problems, err); err != nil {
 		return nil, err
 	}
@@ -87,12 +88,12 @@ func (s *Settings) needCatalogue() error {
 	return nil
 }
 
-func (s *Settings) resolver() (*devices.Resolver, error) {
+func (s *Settings) resolver() (*catalogue.Resolver, error) {
 	cat, report := s.Catalogue, s.Config.Report
 	if cat == nil {
-		cat = &devices.Catalogue{}
+		cat = &catalogue.Catalogue{}
 	}
-	return devices.NewResolver(cat, devices.Options{
+	return catalogue.NewResolver(cat, devices.Options{
 		OS: devices.OS(runtime.GOOS), AudioID: report.AudioID, VideoID: report.VideoID, IDMaxBytes: report.IDMaxBytes, Fields: report.Fields,
 	})
 }
@@ -110,16 +111,12 @@ func (s *Settings) rpc(host Host, log *slog.Logger) rpcclient.Options {
 	if origin == "" {
 		origin = s.Catalogue.Vendor.RPCOrigin
 	}
-	transports := make([]rpcclient.Transport, len(rpc.Transports))
-	for i, t := range rpc.Transports {
-		transports[i] = rpcclient.Transport(t)
-	}
 	return rpcclient.Options{
 		ClientID: s.Catalogue.Vendor.ClientID, Origin: origin,
-		Clients: rpcclient.Which(rpc.Clients), Transports: transports, Ports: rpc.Ports,
+		Clients: rpc.Clients, Transports: rpc.Transports, Ports: rpc.Ports,
 		Local:        ipc.NewMachine(s.Config.IPCFolders(runtime.GOOS, host.Getenv), log),
 		ProbeTimeout: rpc.ProbeTimeout, AnswerTimeout: rpc.AnswerTimeout, HTTPTimeout: rpc.HTTPTimeout,
 		Tokens: rpc.Tokens, TokenEvery: rpc.TokenEvery, RetryMax: rpc.RetryMax, ResendEvery: rpc.ResendEvery,
-		OnExit: rpcclient.ExitPolicy(rpc.OnExit),
+		OnExit: rpc.OnExit,
 	}
 }

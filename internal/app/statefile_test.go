@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/examples"
-	"sidetone/internal/config"
+	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
 	"sidetone/internal/engine"
 	"sidetone/internal/platform"
@@ -40,9 +40,9 @@ type suite struct {
 // newSuite starts an agent that reads path, with these headsets plugged in.
 func newSuite(t *testing.T, path string, serials ...string) *suite {
 	t.Helper()
-	cat, problems := config.DecodeCatalogue("acme.yaml", examples.Acme)
+	cat, problems := catalogue.Decode("acme.yaml", examples.Acme)
 	require.Empty(t, problems)
-	resolver, err := devices.NewResolver(cat, devices.Options{OS: devices.Linux})
+	resolver, err := catalogue.NewResolver(cat, devices.Options{OS: devices.Linux})
 	require.NoError(t, err)
 	s := &suite{t: t, path: path, kick: make(chan struct{}), read: signal.New()}
 	log := slog.New(slog.NewTextHandler(&s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))

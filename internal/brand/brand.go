@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"sidetone/internal/devices"
 	"sidetone/internal/strictyaml"
 )
 
@@ -51,10 +50,10 @@ func Load(path string) (*File, error) {
 	if len(problems) > 0 {
 		return nil, fmt.Errorf("brand file: %s", problems[0])
 	}
-	if err := devices.CheckVendorID(f.Vendor.ID); err != nil {
+	if err := CheckVendorID(f.Vendor.ID); err != nil {
 		return nil, fmt.Errorf("brand file %s: vendor.id: %w", path, err)
 	}
-	if !devices.ValidClientID(f.Vendor.ClientID) {
+	if !ValidClientID(f.Vendor.ClientID) {
 		return nil, fmt.Errorf("brand file %s: vendor.client_id is not 17 to 20 digits", path)
 	}
 	return f, nil
@@ -63,7 +62,7 @@ func Load(path string) (*File, error) {
 // Resolve says whose agent it is: the asked-for vendor's (""  = none was asked for), else the brand
 // file's (nil: there is none), else the catalogue's (nil: none is given). What contradicts is an error: an agent
 // under a wrong name would be found by another vendor's software, or take another's list away.
-func Resolve(asked string, file *File, catalogue *devices.Vendor) (Identity, error) {
+func Resolve(asked string, file *File, catalogue *Identity) (Identity, error) {
 	who := Identity{ID: asked}
 	if file != nil {
 		if asked != "" && asked != file.Vendor.ID {

@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"sidetone/internal/devices"
 )
 
 const (
@@ -20,20 +18,20 @@ func TestResolve(t *testing.T) {
 	for name, c := range map[string]struct {
 		asked     string
 		file      *File
-		catalogue *devices.Vendor
+		catalogue *Identity
 		want      Identity
 		fault     string
 	}{
 		"nothing":                         {},
-		"the catalogue":                   {"", nil, &devices.Vendor{ID: "beta", ClientID: two}, Identity{"beta", two}, ""},
+		"the catalogue":                   {"", nil, &Identity{ID: "beta", ClientID: two}, Identity{"beta", two}, ""},
 		"the brand file":                  {"", acme, nil, Identity{"acme", one}, ""},
 		"a vendor without a catalogue":    {"beta", nil, nil, Identity{ID: "beta"}, ""},
-		"a vendor and its catalogue":      {"beta", nil, &devices.Vendor{ID: "beta", ClientID: two}, Identity{"beta", two}, ""},
-		"the brand and its catalogue":     {"acme", acme, &devices.Vendor{ID: "acme", ClientID: one}, Identity{"acme", one}, ""},
+		"a vendor and its catalogue":      {"beta", nil, &Identity{ID: "beta", ClientID: two}, Identity{"beta", two}, ""},
+		"the brand and its catalogue":     {"acme", acme, &Identity{ID: "acme", ClientID: one}, Identity{"acme", one}, ""},
 		"a vendor against the brand":      {"beta", acme, nil, Identity{}, "this program is of vendor acme (agent.brand.yaml) and speaks for no other"},
-		"a vendor against the catalogue":  {"beta", nil, &devices.Vendor{ID: "acme"}, Identity{}, "give it a catalogue with vendor.id beta"},
-		"the brand against the catalogue": {"", acme, &devices.Vendor{ID: "beta"}, Identity{}, "the catalogue is of vendor beta, and this agent of vendor acme"},
-		"two client ids":                  {"", acme, &devices.Vendor{ID: "acme", ClientID: two}, Identity{}, "agent.brand.yaml has " + one},
+		"a vendor against the catalogue":  {"beta", nil, &Identity{ID: "acme"}, Identity{}, "give it a catalogue with vendor.id beta"},
+		"the brand against the catalogue": {"", acme, &Identity{ID: "beta"}, Identity{}, "the catalogue is of vendor beta, and this agent of vendor acme"},
+		"two client ids":                  {"", acme, &Identity{ID: "acme", ClientID: two}, Identity{}, "agent.brand.yaml has " + one},
 	} {
 		got, err := Resolve(c.asked, c.file, c.catalogue)
 		if c.fault != "" {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"sidetone/internal/devices"
+	"sidetone/internal/brand"
 )
 
 // fault is one value that has the right type and is wrong all the same.
@@ -28,11 +28,11 @@ func (c *Config) check() []fault {
 		faults = append(faults, fault{path, text, message, hint})
 	}
 	if c.Vendor != "" {
-		if err := devices.CheckVendorID(c.Vendor); err != nil {
+		if err := brand.CheckVendorID(c.Vendor); err != nil {
 			add("vendor", c.Vendor, err.Error(), "such as acme")
 		}
 	}
-	if origin := c.RPC.Origin; origin != "" && !devices.ValidOrigin(origin) {
+	if origin := c.RPC.Origin; origin != "" && !brand.ValidOrigin(origin) {
 		add("rpc.origin", origin, "not an origin", "such as https://acme.example, without a path")
 	}
 	if len(c.RPC.Transports) == 0 {
@@ -87,7 +87,7 @@ func (c *Config) durations() []bounds {
 		{"rpc.token_every", c.RPC.TokenEvery, time.Millisecond, time.Hour},
 		{"rpc.retry_max", c.RPC.RetryMax, 100 * time.Millisecond, time.Hour},
 		{"rpc.resend_every", c.RPC.ResendEvery, 0, 24 * time.Hour},
-		{"engine.removal_grace", c.Engine.RemovalGrace, 0, time.Minute},
+		{"engine.removal_grace", c.Engine.RemovalGrace, 10 * time.Millisecond, time.Minute}, // a USB reset is not an unplug
 		{"engine.stale_after", c.Engine.StaleAfter, 0, time.Hour},
 	}
 }

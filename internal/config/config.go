@@ -5,9 +5,11 @@ package config
 
 import (
 	"log/slog"
+	"slices"
 	"time"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/rpcclient"
 )
 
 // Config is the agent's settings, complete and checked. Paths in it are absolute.
@@ -25,19 +27,19 @@ type Config struct {
 
 // RPC is how clients are found and talked to.
 type RPC struct {
-	Clients       Clients       `yaml:"clients,omitempty" help:"whom to report to: all clients that run, or the first that connects"`
-	Transports    []Transport   `yaml:"transports,omitempty" help:"how to talk to a client, best first: ipc, websocket, http"`
-	Ports         Ports         `yaml:"ports,omitempty" help:"ports to look for clients on, in this order, such as 6463-6473 or 6463,6470"`
-	IPCFolders    []string      `yaml:"ipc_folders,omitempty" help:"folders to look for clients' IPC sockets in, instead of the system's"`
-	Origin        string        `yaml:"origin,omitempty" help:"origin to send on WebSocket, instead of the catalogue's"`
-	OnExit        OnExit        `yaml:"on_exit,omitempty" help:"what an orderly end leaves in the client: clear, unmute or leave"`
-	ProbeTimeout  time.Duration `yaml:"probe_timeout,omitempty" help:"how long a port may take to prove that it is a client, before others go first"`
-	AnswerTimeout time.Duration `yaml:"answer_timeout,omitempty" help:"how long a client may take to greet and to answer over IPC and WebSocket"`
-	HTTPTimeout   time.Duration `yaml:"http_timeout,omitempty" help:"how long a client may take where it makes callers wait in line"`
-	Tokens        int           `yaml:"tokens,omitempty" help:"how many connects and HTTP requests a client lets through at once"`
-	TokenEvery    time.Duration `yaml:"token_every,omitempty" help:"how long a client takes to allow one more"`
-	RetryMax      time.Duration `yaml:"retry_max,omitempty" help:"longest pause between two searches while a client may appear, in the first minutes without one"`
-	ResendEvery   time.Duration `yaml:"resend_every,omitempty" help:"how often every client is sent its list again; 0 is never"`
+	Clients       rpcclient.Selection   `yaml:"clients,omitempty" help:"whom to report to: all clients that run, or the first that connects"`
+	Transports    []rpcclient.Transport `yaml:"transports,omitempty" help:"how to talk to a client, best first: ipc, websocket, http"`
+	Ports         Ports                 `yaml:"ports,omitempty" help:"ports to look for clients on, in this order, such as 6463-6473 or 6463,6470"`
+	IPCFolders    []string              `yaml:"ipc_folders,omitempty" help:"folders to look for clients' IPC sockets in, instead of the system's"`
+	Origin        string                `yaml:"origin,omitempty" help:"origin to send on WebSocket, instead of the catalogue's"`
+	OnExit        rpcclient.ExitPolicy  `yaml:"on_exit,omitempty" help:"what an orderly end leaves in the client: clear, unmute or leave"`
+	ProbeTimeout  time.Duration         `yaml:"probe_timeout,omitempty" help:"how long a port may take to prove that it is a client, before others go first"`
+	AnswerTimeout time.Duration         `yaml:"answer_timeout,omitempty" help:"how long a client may take to greet and to answer over IPC and WebSocket"`
+	HTTPTimeout   time.Duration         `yaml:"http_timeout,omitempty" help:"how long a client may take where it makes callers wait in line"`
+	Tokens        int                   `yaml:"tokens,omitempty" help:"how many connects and HTTP requests a client lets through at once"`
+	TokenEvery    time.Duration         `yaml:"token_every,omitempty" help:"how long a client takes to allow one more"`
+	RetryMax      time.Duration         `yaml:"retry_max,omitempty" help:"longest pause between two searches while a client may appear, in the first minutes without one"`
+	ResendEvery   time.Duration         `yaml:"resend_every,omitempty" help:"how often every client is sent its list again; 0 is never"`
 }
 
 // Report is what is told to the client.
@@ -77,48 +79,6 @@ type Control struct {
 type Log struct {
 	Level  LogLevel  `yaml:"level,omitempty" help:"least level that is logged: debug, info, warn or error"`
 	Format LogFormat `yaml:"format,omitempty" help:"text or json"`
-}
-
-// Clients says whom to report to.
-type Clients string
-
-// The choices.
-const (
-	ClientsAll   Clients = "all"
-	ClientsFirst Clients = "first"
-)
-
-// Enum lists the names that a file may use.
-func (Clients) Enum() []string { return []string{string(ClientsAll), string(ClientsFirst)} }
-
-// Transport is a way to talk to a client.
-type Transport string
-
-// The transports.
-const (
-	TransportIPC       Transport = "ipc"
-	TransportWebSocket Transport = "websocket"
-	TransportHTTP      Transport = "http"
-)
-
-// Enum lists the names that a file may use.
-func (Transport) Enum() []string {
-	return []string{string(TransportIPC), string(TransportWebSocket), string(TransportHTTP)}
-}
-
-// OnExit is what an orderly end leaves in the client.
-type OnExit string
-
-// The choices: nothing; the devices without a word about their mute; everything.
-const (
-	OnExitClear  OnExit = "clear"
-	OnExitUnmute OnExit = "unmute"
-	OnExitLeave  OnExit = "leave"
-)
-
-// Enum lists the names that a file may use.
-func (OnExit) Enum() []string {
-	return []string{string(OnExitClear), string(OnExitUnmute), string(OnExitLeave)}
 }
 
 // LogLevel is the least level that is logged.
@@ -169,19 +129,12 @@ func Default() *Config {
 	for p := 6463; p <= 6473; p++ {
 		ports = append(ports, p)
 	}
+	rpc := rpcclient.DefaultOptions
 	return &Config{
 		RPC: RPC{
-			Clients:       ClientsAll,
-			Transports:    []Transport{TransportIPC, TransportWebSocket, TransportHTTP},
-			Ports:         ports,
-			IPCFolders:    []string{},
-			OnExit:        OnExitClear,
-			ProbeTimeout:  time.Second,
-			AnswerTimeout: 5 * time.Second,
-			HTTPTimeout:   90 * time.Second,
-			Tokens:        2,
-			TokenEvery:    30 * time.Second,
-			RetryMax:      5 * time.Second,
+			Clients: rpc.Clients, Transports: slices.Clone(rpc.Transports), Ports: ports, IPCFolders: []string{}, OnExit: rpc.OnExit,
+			ProbeTimeout: rpc.ProbeTimeout, AnswerTimeout: rpc.AnswerTimeout, HTTPTimeout: rpc.HTTPTimeout,
+			Tokens: rpc.Tokens, TokenEvery: rpc.TokenEvery, RetryMax: rpc.RetryMax, ResendEvery: rpc.ResendEvery,
 		},
 		Report:  Report{Fields: append([]devices.Field{}, devices.Fields...), IDMaxBytes: 127},
 		Sources: Sources{Audio: true, Camera: true, HID: true, Files: []string{}},

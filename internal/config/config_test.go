@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/devices"
-	"sidetone/internal/strictyaml"
+	"sidetone/internal/rpcclient"
+	"sidetone/internal/strictyaml/strictyamltest"
 )
 
 func writeFile(t *testing.T, path, content string) string {
@@ -21,14 +22,6 @@ func writeFile(t *testing.T, path, content string) string {
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 	return path
-}
-
-func texts(problems []strictyaml.Problem) []string {
-	var out []string
-	for _, p := range problems {
-		out = append(out, p.String())
-	}
-	return out
 }
 
 // values is the settings that are not the default's, as path=value @ origin.
@@ -44,7 +37,7 @@ func values(settings []Setting) []string {
 
 func TestDefaults(t *testing.T) {
 	cfg, settings, problems := Load(Options{})
-	require.Empty(t, texts(problems))
+	require.Empty(t, strictyamltest.Texts(problems))
 	require.Equal(t, Default(), cfg)
 	require.Empty(t, values(settings))
 	require.Empty(t, cfg.check())
@@ -101,7 +94,7 @@ func TestPrecedence(t *testing.T) {
 		Flags: map[string]string{"rpc.retry_max": "6s"},
 	}
 	cfg, settings, problems := Load(opts)
-	require.Empty(t, texts(problems))
+	require.Empty(t, strictyamltest.Texts(problems))
 	require.Equal(t, []string{
 		"rpc.transports=http @ " + system + ":3",
 		"rpc.ports=6464,6465 @ " + user + ":2",
@@ -110,14 +103,14 @@ func TestPrecedence(t *testing.T) {
 		"log.level=warn @ " + system + ":7",
 	}, values(settings))
 	require.Equal(t, RPC{
-		Clients: ClientsAll, Transports: []Transport{TransportHTTP}, Ports: Ports{6464, 6465}, IPCFolders: []string{}, OnExit: OnExitClear,
+		Clients: rpcclient.AllClients, Transports: []rpcclient.Transport{rpcclient.HTTP}, Ports: Ports{6464, 6465}, IPCFolders: []string{}, OnExit: rpcclient.ExitClear,
 		ProbeTimeout: 4 * time.Second, AnswerTimeout: 5 * time.Second, HTTPTimeout: 90 * time.Second,
 		Tokens: 2, TokenEvery: 30 * time.Second, RetryMax: 6 * time.Second,
 	}, cfg.RPC)
 
 	opts.Explicit = explicit
 	cfg, settings, problems = Load(opts)
-	require.Empty(t, texts(problems))
+	require.Empty(t, strictyamltest.Texts(problems))
 	require.Equal(t, Ports{7000}, cfg.RPC.Ports)
 	require.Equal(t, []string{
 		"rpc.ports=7000 @ " + explicit + ":1",
@@ -130,17 +123,17 @@ func TestEveryType(t *testing.T) {
 	cfg, _, problems := Load(Options{
 		Env: []string{"SIDETONE_SOURCES_CAMERA=false", "SIDETONE_REPORT_FIELDS=hardware_mute, noise_suppression", "SIDETONE_REPORT_AUDIO_ID=guid", "SIDETONE_SOURCES_PULSE_SERVER=0"},
 		Flags: map[string]string{
-			"report.id_max_bytes": "0", "report.fields": "", "log.level": "debug", "rpc.origin": "https://acme.example", "engine.removal_grace": "0",
+			"report.id_max_bytes": "0", "report.fields": "", "log.level": "debug", "rpc.origin": "https://acme.example", "engine.stale_after": "0",
 		},
 	})
-	require.Empty(t, texts(problems))
+	require.Empty(t, strictyamltest.Texts(problems))
 	require.False(t, cfg.Sources.Camera)
 	require.Equal(t, []devices.Field{}, cfg.Report.Fields)
 	require.Equal(t, devices.IDGUID, cfg.Report.AudioID)
 	require.Equal(t, "0", cfg.Sources.PulseServer)
 	require.Zero(t, cfg.Report.IDMaxBytes)
 	require.Equal(t, LogDebug, cfg.Log.Level)
-	require.Zero(t, cfg.Engine.RemovalGrace)
+	require.Zero(t, cfg.Engine.StaleAfter)
 }
 
 func TestRelativePaths(t *testing.T) {
@@ -148,7 +141,7 @@ func TestRelativePaths(t *testing.T) {
 	abs := filepath.Join(dir, "abs.yaml")
 	user := writeFile(t, filepath.Join(dir, "home", "config.yaml"), "catalogue: ../acme.yaml\nsources:\n  files: [a.yaml, '"+abs+"']\npush: {state_file: ../run/states.json}\n")
 	cfg, _, problems := Load(Options{UserFile: user})
-	require.Empty(t, texts(problems))
+	require.Empty(t, strictyamltest.Texts(problems))
 	require.Equal(t, filepath.Join(dir, "acme.yaml"), cfg.Catalogue)
 	require.Equal(t, []string{filepath.Join(dir, "home", "a.yaml"), abs}, cfg.Sources.Files)
 	require.Equal(t, filepath.Join(dir, "run", "states.json"), cfg.Push.StateFile)
@@ -156,26 +149,44 @@ func TestRelativePaths(t *testing.T) {
 	here, err := os.Getwd()
 	require.NoError(t, err)
 	cfg, _, problems = Load(Options{UserFile: user, Env: []string{"SIDETONE_CATALOGUE=x/acme.yaml"}, Flags: map[string]string{"sources.files": "b.yaml"}})
-	require.Empty(t, texts(problems))
+	require.Empty(t, strictyamltest.Texts(problems))
 	require.Equal(t, filepath.Join(here, "x", "acme.yaml"), cfg.Catalogue)
 	require.Equal(t, []string{filepath.Join(here, "b.yaml")}, cfg.Sources.Files)
 
 	t.Chdir(filepath.Join(dir, "home"))
 	cfg, _, problems = Load(Options{Explicit: "config.yaml"})
-	require.Empty(t, texts(problems))
+	require.Empty(t, strictyamltest.Texts(problems))
 	require.Equal(t, filepath.Join(dir, "acme.yaml"), cfg.Catalogue)
+}
+
+// TestHome: no shell expands ~ in a file, nor in --flag=~/path.
+func TestHome(t *testing.T) {
+	dir := t.TempDir()
+	user := writeFile(t, filepath.Join(dir, "config.yaml"), "catalogue: ~/acme.yaml\nsources: {files: [~/a/b.yaml, ~odd.yaml]}\n")
+	cfg, _, problems := Load(Options{UserFile: user, Env: []string{"HOME=/home/me"}, Flags: map[string]string{"push.state_file": "~/states.json"}})
+	require.Empty(t, texts(problems))
+	require.Equal(t, "/home/me/acme.yaml", cfg.Catalogue)
+	require.Equal(t, []string{"/home/me/a/b.yaml", filepath.Join(dir, "~odd.yaml")}, cfg.Sources.Files)
+	require.Equal(t, "/home/me/states.json", cfg.Push.StateFile)
+
+	_, _, problems = Load(Options{UserFile: user, Flags: map[string]string{"push.state_file": "~joe/states.json"}})
+	require.Equal(t, []string{
+		user + `:1:12: the environment does not say where ~ is: "~/acme.yaml" (write the whole path)`,
+		user + `:2:19: the environment does not say where ~ is: "~/a/b.yaml" (write the whole path)`,
+		`--push-state-file: another user's home is not looked up: "~joe/states.json" (write the whole path)`,
+	}, texts(problems))
 }
 
 func TestFilesThatAreNotThere(t *testing.T) {
 	dir := t.TempDir()
 	missing := filepath.Join(dir, "missing.yaml")
 	cfg, _, problems := Load(Options{UserFile: missing, SystemFile: filepath.Join(dir, "no", "such", "folder.yaml")})
-	require.Empty(t, texts(problems))
+	require.Empty(t, strictyamltest.Texts(problems))
 	require.Equal(t, Default(), cfg)
 
 	empty := writeFile(t, filepath.Join(dir, "empty.yaml"), "# nothing set\n")
 	cfg, _, problems = Load(Options{UserFile: empty})
-	require.Empty(t, texts(problems))
+	require.Empty(t, strictyamltest.Texts(problems))
 	require.Equal(t, Default(), cfg)
 
 	cfg, settings, problems := Load(Options{Explicit: missing})
@@ -185,7 +196,7 @@ func TestFilesThatAreNotThere(t *testing.T) {
 	require.True(t, strings.HasPrefix(problems[0].String(), missing+": cannot read the file, "), problems[0])
 
 	_, _, problems = Load(Options{UserFile: dir})
-	require.Equal(t, []string{dir + ": cannot read the file, it is a folder, want a file"}, texts(problems))
+	require.Equal(t, []string{dir + ": cannot read the file, it is a folder, want a file"}, strictyamltest.Texts(problems))
 }
 
 func TestProblemsSayWhere(t *testing.T) {
@@ -206,7 +217,7 @@ func TestProblemsSayWhere(t *testing.T) {
 		`SIDETONE_SOURCES_AUDIO: want true or false, found text: "yes"`,
 		`--rpc-http-timeout: want a duration such as 250ms, 5s or 2m, found a number: "90" (add a unit: 90s)`,
 		`rpc.retrymax: unknown setting (did you mean "rpc.retry_max"?)`,
-	}, texts(problems))
+	}, strictyamltest.Texts(problems))
 	require.Equal(t, "$.report.fields[1]", problems[2].Path)
 }
 
@@ -223,7 +234,7 @@ func TestBoundsSayWhere(t *testing.T) {
 		user + `:3:19: out of range: "0s" (want 100ms to 10m)`,
 		`SIDETONE_REPORT_FIELDS: listed twice: "hardware_mute"`,
 		`--report-id-max-bytes: out of range: "-1" (want 0 for never, or 16 to 4096)`,
-	}, texts(problems))
+	}, strictyamltest.Texts(problems))
 }
 
 // What 'config show' prints can be given back as flags.
@@ -235,19 +246,19 @@ rpc: {clients: first, transports: [websocket, ipc], on_exit: unmute, ipc_folders
 report: {fields: [noise_suppression], audio_id: name, video_id: bus_info, id_max_bytes: 64}
 sources: {audio: false, camera: false, hid: false, files: [a.yaml, b.yaml], pulse_server: "unix:/run/x"}
 push: {state_file: /run/x/states.json}
-engine: {removal_grace: 0s, stale_after: 90s}
+engine: {removal_grace: 10ms, stale_after: 90s}
 control: {socket: /run/x/agent.sock}
 log: {level: error, format: json}
 `)
 	cfg, settings, problems := Load(Options{UserFile: user})
-	require.Empty(t, texts(problems))
+	require.Empty(t, strictyamltest.Texts(problems))
 	flags := make(map[string]string)
 	for _, s := range settings {
 		require.True(t, strings.HasPrefix(s.Origin, user+":"), s)
 		flags[s.Path] = s.Value
 	}
 	again, _, problems := Load(Options{Flags: flags})
-	require.Empty(t, texts(problems))
+	require.Empty(t, strictyamltest.Texts(problems))
 	require.Equal(t, cfg, again)
 }
 
@@ -266,7 +277,7 @@ func TestKeys(t *testing.T) {
 func TestExampleIsTheDefault(t *testing.T) {
 	path := filepath.Join("..", "..", "examples", "config.yaml")
 	cfg, _, problems := Load(Options{Explicit: path})
-	require.Empty(t, texts(problems))
+	require.Empty(t, strictyamltest.Texts(problems))
 	require.Equal(t, Default(), cfg)
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)

@@ -14,13 +14,14 @@ type Key struct {
 	Flag    string // such as rpc-probe-timeout
 	Default string
 	Help    string
+	Values  []string // the words that it may have; nil: any
 }
 
 // Keys lists every setting in the order of Config.
 func Keys() []Key {
 	var keys []Key
 	for _, l := range leaves(Default()) {
-		keys = append(keys, Key{Path: l.path, Env: envName(l.path), Flag: flagName(l.path), Default: l.text(), Help: l.help})
+		keys = append(keys, Key{Path: l.path, Env: envName(l.path), Flag: flagName(l.path), Default: l.text(), Help: l.help, Values: l.words()})
 	}
 	return keys
 }
@@ -70,6 +71,21 @@ func (l leaf) text() string {
 		parts[i] = fmt.Sprint(l.value.Index(i))
 	}
 	return strings.Join(parts, ",")
+}
+
+// words are the values of a setting, or of each element of one that is a list, where they are words of a few.
+func (l leaf) words() []string {
+	typ := l.value.Type()
+	if typ.Kind() == reflect.Slice {
+		typ = typ.Elem()
+	}
+	if typ.Kind() == reflect.Bool {
+		return []string{"true", "false"}
+	}
+	if words, ok := reflect.Zero(typ).Interface().(interface{ Enum() []string }); ok {
+		return words.Enum()
+	}
+	return nil
 }
 
 // short is 1m rather than 1m0s.

@@ -33,6 +33,7 @@ type Setting struct {
 // results are nil.
 func Load(o Options) (*Config, []Setting, []strictyaml.Problem) {
 	l := newLoader()
+	l.home = homeIn(o.Env)
 	if o.Explicit != "" {
 		l.file(o.Explicit, true)
 	} else {
@@ -50,10 +51,21 @@ func Load(o Options) (*Config, []Setting, []strictyaml.Problem) {
 	return l.config, l.settings(), nil
 }
 
+// homeIn is the user's home as an environment says it, "" if it does not.
+func homeIn(env []string) (home string) {
+	for _, kv := range env {
+		if name, value, _ := strings.Cut(kv, "="); (name == "HOME" || name == "USERPROFILE") && filepath.IsAbs(value) {
+			home = value
+		}
+	}
+	return home
+}
+
 type loader struct {
 	config   *Config
 	leaves   []leaf
 	origins  map[string]origin // by path; absent is the default
+	home     string            // the user's; "": not known
 	problems []strictyaml.Problem
 }
 
@@ -101,31 +113,49 @@ func (l *loader) set(s leaf, from origin, dir string) {
 	l.origins[s.path] = from
 	switch s.path {
 	case "catalogue":
-		l.config.Catalogue = l.absolute(from, dir, l.config.Catalogue)
+		l.absolute(from, s.path, dir, &l.config.Catalogue)
 	case "control.socket":
-		l.config.Control.Socket = l.absolute(from, dir, l.config.Control.Socket)
+		l.absolute(from, s.path, dir, &l.config.Control.Socket)
 	case "push.state_file":
-		l.config.Push.StateFile = l.absolute(from, dir, l.config.Push.StateFile)
+		l.absolute(from, s.path, dir, &l.config.Push.StateFile)
 	case "sources.files":
-		for i, file := range l.config.Sources.Files {
-			l.config.Sources.Files[i] = l.absolute(from, dir, file)
+		for i := range l.config.Sources.Files {
+			l.absolute(from, fmt.Sprintf("%s[%d]", s.path, i), dir, &l.config.Sources.Files[i])
 		}
 	case "rpc.ipc_folders":
-		for i, folder := range l.config.RPC.IPCFolders {
-			l.config.RPC.IPCFolders[i] = l.absolute(from, dir, folder)
+		for i := range l.config.RPC.IPCFolders {
+			l.absolute(from, fmt.Sprintf("%s[%d]", s.path, i), dir, &l.config.RPC.IPCFolders[i])
 		}
 	}
 }
 
-func (l *loader) absolute(from origin, dir, path string) string {
-	if path == "" || filepath.IsAbs(path) {
-		return path
+// absolute completes a path: ~ is the user's home, whatever shell there was or was not.
+func (l *loader) absolute(from origin, setting, dir string, path *string) {
+	first, rest, _ := strings.Cut(filepath.ToSlash(*path), "/")
+	switch {
+	case *path == "" || filepath.IsAbs(*path):
+	case first == "~" && l.home != "":
+		*path = filepath.Join(l.home, rest)
+	case first == "~":
+		l.report(from, setting, *path, "the environment does not say where ~ is", "write the whole path")
+	case strings.HasPrefix(first, "~") && rest != "":
+		l.report(from, setting, *path, "another user's home is not looked up", "write the whole path")
+	default:
+		abs, err := filepath.Abs(filepath.Join(dir, *path))
+		if err != nil {
+			l.report(from, setting, *path, fmt.Sprintf("cannot make the path absolute, %v", err), "")
+		}
+		*path = abs
 	}
-	abs, err := filepath.Abs(filepath.Join(dir, path))
-	if err != nil {
-		l.problems = append(l.problems, strictyaml.Problem{File: from.at("$"), Text: path, Message: fmt.Sprintf("cannot make the path absolute, %v", err)})
+}
+
+// report adds what is wrong with a value, at the place where it was set.
+func (l *loader) report(from origin, setting, text, message, hint string) {
+	p := strictyaml.Problem{File: from.name, Path: "$." + setting, Text: text, Message: message, Hint: hint}
+	if from.doc != nil {
+		p = from.doc.Problem("$."+setting, message, hint)
 	}
-	return abs
+	l.problems = append(l.problems, p)
 }
 
 func (l *loader) env(environ []string) {
@@ -180,12 +210,7 @@ func (l *loader) text(s leaf, name, value string) {
 func (l *loader) check() {
 	for _, f := range l.config.check() {
 		setting, _, _ := strings.Cut(f.path, "[")
-		from := l.origins[setting]
-		if from.doc != nil {
-			l.problems = append(l.problems, from.doc.Problem("$."+f.path, f.message, f.hint))
-			continue
-		}
-		l.problems = append(l.problems, strictyaml.Problem{File: from.name, Path: "$." + f.path, Text: f.text, Message: f.message, Hint: f.hint})
+		l.report(l.origins[setting], f.path, f.text, f.message, f.hint)
 	}
 }
 

@@ -49,8 +49,9 @@ func portRange(s string) (first, last int, err error) {
 var errPort = errors.New("want ports from 1 to 65535, such as 6463-6473 or 6463,6470")
 
 func port(s string) (int, error) {
-	n, err := strconv.ParseUint(strings.TrimSpace(s), 10, 16)
-	if err != nil || n == 0 {
+	s = strings.TrimSpace(s)
+	n, err := strconv.ParseUint(s, 10, 16)
+	if err != nil || n == 0 || s[0] == '0' { // elsewhere a number that begins with 0 is octal
 		return 0, errPort
 	}
 	return int(n), nil

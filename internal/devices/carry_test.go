@@ -1,44 +1,48 @@
-package devices
+package devices_test
 
 import (
 	"testing"
 	"time"
+
+	"sidetone/internal/devices"
 
 	"github.com/stretchr/testify/require"
 )
 
 func TestCarry(t *testing.T) {
 	t1, t2 := epoch.Add(time.Second), epoch.Add(2*time.Second)
-	mic := func(f func(*Endpoint)) []Endpoint {
-		return []Endpoint{with(Endpoint{Source: "audio", ID: "mic", Type: AudioInput}, f)}
+	mic := func(f func(*devices.Endpoint)) []devices.Endpoint {
+		return []devices.Endpoint{with(devices.Endpoint{Source: "audio", ID: "mic", Type: devices.AudioInput}, f)}
 	}
-	nothing := func(*Endpoint) {}
+	nothing := func(*devices.Endpoint) {}
 	cases := map[string]struct {
-		before, now []Endpoint
+		before, now []devices.Endpoint
 		attached    time.Time
 		changed     map[string]time.Time
 	}{
-		"new":             {nil, mic(nothing), t2, map[string]time.Time{}},
-		"new, with facts": {nil, mic(func(e *Endpoint) { e.Mute, e.Controls = True, map[string]Tri{"AGC": False, "x": Unknown} }), t2, map[string]time.Time{"mute": t2, "control:AGC": t2}},
-		"was there":       {mic(nothing), mic(nothing), t1, map[string]time.Time{}},
-		"same value":      {mic(func(e *Endpoint) { e.Mute = True }), mic(func(e *Endpoint) { e.Mute = True }), t1, map[string]time.Time{"mute": t1}},
-		"another value":   {mic(func(e *Endpoint) { e.Mute = True }), mic(func(e *Endpoint) { e.Mute = False }), t1, map[string]time.Time{"mute": t2}},
-		"became known":    {mic(nothing), mic(func(e *Endpoint) { e.Mute = False }), t1, map[string]time.Time{"mute": t2}},
-		"became unknown":  {mic(func(e *Endpoint) { e.Mute = True }), mic(nothing), t1, map[string]time.Time{}},
-		"effects and controls": {mic(func(e *Endpoint) {
-			e.Effects, e.Controls = map[Field]Tri{NoiseSuppression: True}, map[string]Tri{"a": True}
-		}), mic(func(e *Endpoint) {
-			e.Effects, e.Controls = map[Field]Tri{NoiseSuppression: True}, map[string]Tri{"a": False}
+		"new": {nil, mic(nothing), t2, map[string]time.Time{}},
+		"new, with facts": {nil, mic(func(e *devices.Endpoint) {
+			e.Mute, e.Controls = devices.True, map[string]devices.Tri{"AGC": devices.False, "x": devices.Unknown}
+		}), t2, map[string]time.Time{"mute": t2, "control:AGC": t2}},
+		"was there":      {mic(nothing), mic(nothing), t1, map[string]time.Time{}},
+		"same value":     {mic(func(e *devices.Endpoint) { e.Mute = devices.True }), mic(func(e *devices.Endpoint) { e.Mute = devices.True }), t1, map[string]time.Time{"mute": t1}},
+		"another value":  {mic(func(e *devices.Endpoint) { e.Mute = devices.True }), mic(func(e *devices.Endpoint) { e.Mute = devices.False }), t1, map[string]time.Time{"mute": t2}},
+		"became known":   {mic(nothing), mic(func(e *devices.Endpoint) { e.Mute = devices.False }), t1, map[string]time.Time{"mute": t2}},
+		"became unknown": {mic(func(e *devices.Endpoint) { e.Mute = devices.True }), mic(nothing), t1, map[string]time.Time{}},
+		"effects and controls": {mic(func(e *devices.Endpoint) {
+			e.Effects, e.Controls = map[devices.Field]devices.Tri{devices.NoiseSuppression: devices.True}, map[string]devices.Tri{"a": devices.True}
+		}), mic(func(e *devices.Endpoint) {
+			e.Effects, e.Controls = map[devices.Field]devices.Tri{devices.NoiseSuppression: devices.True}, map[string]devices.Tri{"a": devices.False}
 		}), t1, map[string]time.Time{"effect:noise_suppression": t1, "control:a": t2}},
-		"of another type":                 {mic(nothing), mic(func(e *Endpoint) { e.Type = AudioOutput }), t2, map[string]time.Time{}},
-		"of another source":               {mic(nothing), mic(func(e *Endpoint) { e.Source = "file" }), t2, map[string]time.Time{}},
-		"the source knows when":           {nil, mic(func(e *Endpoint) { e.Attached = epoch }), epoch, map[string]time.Time{}},
-		"memory before the source's own":  {mic(nothing), mic(func(e *Endpoint) { e.Attached = epoch }), t1, map[string]time.Time{}},
-		"what a source claims of changes": {nil, mic(func(e *Endpoint) { e.Changed = map[string]time.Time{"mute": epoch} }), t2, map[string]time.Time{}},
+		"of another type":                 {mic(nothing), mic(func(e *devices.Endpoint) { e.Type = devices.AudioOutput }), t2, map[string]time.Time{}},
+		"of another source":               {mic(nothing), mic(func(e *devices.Endpoint) { e.Source = "file" }), t2, map[string]time.Time{}},
+		"the source knows when":           {nil, mic(func(e *devices.Endpoint) { e.Attached = epoch }), epoch, map[string]time.Time{}},
+		"memory before the source's own":  {mic(nothing), mic(func(e *devices.Endpoint) { e.Attached = epoch }), t1, map[string]time.Time{}},
+		"what a source claims of changes": {nil, mic(func(e *devices.Endpoint) { e.Changed = map[string]time.Time{"mute": epoch} }), t2, map[string]time.Time{}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := Carry(Carry(nil, c.before, t1), c.now, t2)
+			got := devices.Carry(devices.Carry(nil, c.before, t1), c.now, t2)
 			require.Len(t, got, 1)
 			require.Equal(t, c.attached, got[0].Attached)
 			require.Equal(t, c.changed, got[0].Changed)
@@ -47,10 +51,12 @@ func TestCarry(t *testing.T) {
 }
 
 func TestCarryHoldsEachKeyOnceAndSorted(t *testing.T) {
-	e := func(id string) Endpoint { return Endpoint{Source: "audio", ID: id, Type: AudioInput} }
+	e := func(id string) devices.Endpoint {
+		return devices.Endpoint{Source: "audio", ID: id, Type: devices.AudioInput}
+	}
 	twice := e("b")
 	twice.Name = "second"
-	got := Carry(nil, []Endpoint{e("c"), e("b"), twice, e("a")}, epoch)
+	got := devices.Carry(nil, []devices.Endpoint{e("c"), e("b"), twice, e("a")}, epoch)
 	require.Len(t, got, 3)
 	for i, id := range []string{"a", "b", "c"} {
 		require.Equal(t, id, got[i].ID)
@@ -59,9 +65,9 @@ func TestCarryHoldsEachKeyOnceAndSorted(t *testing.T) {
 }
 
 func TestCarryDoesNotTouchItsArguments(t *testing.T) {
-	prev := Carry(nil, []Endpoint{usb("a", AudioInput, "0700")}, epoch)
-	next := []Endpoint{usb("b", AudioInput, "0700"), usb("a", AudioInput, "0700")}
-	Carry(prev, next, epoch.Add(time.Hour))
+	prev := devices.Carry(nil, []devices.Endpoint{usb("a", devices.AudioInput, "0700")}, epoch)
+	next := []devices.Endpoint{usb("b", devices.AudioInput, "0700"), usb("a", devices.AudioInput, "0700")}
+	devices.Carry(prev, next, epoch.Add(time.Hour))
 	require.Equal(t, "b", next[0].ID)
 	require.Nil(t, next[0].Changed)
 	require.Equal(t, epoch, prev[0].Attached)
@@ -69,11 +75,11 @@ func TestCarryDoesNotTouchItsArguments(t *testing.T) {
 
 // TestEveryPresenceHasItsOwnAge: what was unplugged and comes back is attached anew.
 func TestEveryPresenceHasItsOwnAge(t *testing.T) {
-	plain := []Endpoint{{Source: "audio", ID: "mic", Type: AudioInput, Mute: True}}
-	first := Carry(nil, plain, epoch)
-	gone := Carry(first, nil, epoch.Add(time.Second))
+	plain := []devices.Endpoint{{Source: "audio", ID: "mic", Type: devices.AudioInput, Mute: devices.True}}
+	first := devices.Carry(nil, plain, epoch)
+	gone := devices.Carry(first, nil, epoch.Add(time.Second))
 	require.Empty(t, gone)
-	back := Carry(gone, plain, epoch.Add(time.Minute))
+	back := devices.Carry(gone, plain, epoch.Add(time.Minute))
 	require.Equal(t, epoch.Add(time.Minute), back[0].Attached)
 	require.Equal(t, epoch.Add(time.Minute), back[0].Changed["mute"])
 }

@@ -22,6 +22,20 @@ var Fields = []Field{HardwareMute, EchoCancellation, NoiseSuppression, Automatic
 // Enum lists the names that a file may use.
 func (Field) Enum() []string { return names(Fields) }
 
+// What a state may come from, as it appears in Origin.Via: what the vendor's software says, and the catalogue's kinds of source.
+const (
+	ViaPush           = "push"
+	ViaOSEndpointMute = "os_endpoint_mute"
+	ViaOSEffects      = "os_effects"
+	ViaALSACtl        = "alsa_ctl"
+	ViaHIDUsage       = "hid_usage"
+	ViaHIDReport      = "hid_report"
+	ViaHIDQuery       = "hid_query"
+	ViaHIDPP          = "hidpp"
+	ViaDerive         = "derive"
+	ViaConst          = "const"
+)
+
 // Origin says where a flag's value came from.
 type Origin struct {
 	Via    string `json:"via,omitempty"`    // the kind of source: push, hid_report, os_endpoint_mute, const, ...

@@ -55,7 +55,7 @@ func (inst *instance) ranked(f Field, e *Endpoint, behind []*Endpoint) []Conside
 }
 
 func (p *product) statedByDevice(rule string) bool {
-	return slices.ContainsFunc(p.sources, func(r sourceRule) bool { return r.at == rule && r.statedByDevice() })
+	return slices.ContainsFunc(p.Flags, func(r FlagRule) bool { return r.Place == rule && r.Stated })
 }
 
 // consider yields every possible origin of the flag, in the order of the catalogue.
@@ -67,36 +67,31 @@ func (inst *instance) consider(f Field, e *Endpoint, behind []*Endpoint) iter.Se
 				return
 			}
 		}
-		for _, r := range inst.product.sources {
-			if r.Field == f && !yield(Considered{r.at, inst.read(r.at, r.SourceKind, f, e, behind)}) {
+		for _, r := range inst.product.Flags {
+			if r.Field == f && !yield(Considered{r.Place, inst.read(r.Source, f, e, behind)}) {
 				return
 			}
 		}
 	}
 }
 
-// readHardware reads a switch off a hardware endpoint, for a field.
-func (k SourceKind) readHardware(f Field, hw *Endpoint) Flag {
-	switch {
-	case k.OSEndpointMute != nil:
-		if !k.OSEndpointMute.SharedWithButton || k.OSEndpointMute.strict() && !hw.MuteInHardware {
+// readHardware reads a switch off a hardware endpoint.
+func (s Source) readHardware(hw *Endpoint) Flag {
+	if m := s.EndpointMute; m != nil {
+		if m.InHardware && !hw.MuteInHardware {
 			return Flag{}
 		}
 		return hw.flag(hw.Mute, factMute, Origin{Via: ViaOSEndpointMute, Detail: hw.ID, Shared: true})
-	case k.ALSACtl != nil:
-		if f == HardwareMute && k.ALSACtl.movedByOS() && !k.ALSACtl.SharedWithButton {
-			return Flag{}
-		}
-		v, fact := hw.Controls[k.ALSACtl.Name], factControl
-		if !k.ALSACtl.Switch() {
-			v, fact = k.ALSACtl.meaning(hw.Settings[k.ALSACtl.Name]), factSetting
-		}
-		if k.ALSACtl.Invert {
-			v = v.Not()
-		}
-		return hw.flag(v, fact+k.ALSACtl.Name, Origin{Via: ViaALSACtl, Detail: k.ALSACtl.Name, Shared: k.ALSACtl.SharedWithButton})
 	}
-	return Flag{}
+	c := s.Control
+	v, fact := hw.Controls[c.Name], factControl
+	if c.Means != nil {
+		v, fact = c.Means[hw.Settings[c.Name]], factSetting
+	}
+	if c.Invert {
+		v = v.Not()
+	}
+	return hw.flag(v, fact+c.Name, Origin{Via: ViaALSACtl, Detail: c.Name, Shared: c.Shared})
 }
 
 // flag makes a fact of e into a Flag, with its origin and age; an unknown fact has neither.

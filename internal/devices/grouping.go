@@ -34,6 +34,21 @@ type instance struct {
 	firstID   string    // smallest wire id, for the order
 }
 
+// GroupBy says what makes endpoints one physical product.
+type GroupBy string
+
+// The ways to group.
+const (
+	GroupContainer GroupBy = "container"
+	GroupSerial    GroupBy = "serial"
+	GroupModel     GroupBy = "model"
+)
+
+// Enum lists the names that a file may use.
+func (GroupBy) Enum() []string {
+	return names([]GroupBy{GroupContainer, GroupSerial, GroupModel})
+}
+
 // Group sorts endpoints and readings into units. It keeps both, and they must not change.
 func (r *Resolver) Group(endpoints []Endpoint, readings []Reading) *Grouping {
 	g := &Grouping{
@@ -57,7 +72,7 @@ func (r *Resolver) Group(endpoints []Endpoint, readings []Reading) *Grouping {
 	for _, inst := range g.all {
 		g.products[inst.product.ID].index(inst)
 	}
-	g.collect(readings)
+	g.assignReadings(readings)
 	return g
 }
 

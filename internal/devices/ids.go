@@ -36,23 +36,6 @@ func DefaultIDScheme(os OS, t Type) IDScheme {
 	}
 }
 
-// For returns the override for os, or "".
-func (s *IDSchemes) For(os OS) IDScheme {
-	if s == nil {
-		return ""
-	}
-	switch os {
-	case Windows:
-		return s.Windows
-	case Darwin:
-		return s.Darwin
-	case Linux:
-		return s.Linux
-	default:
-		return ""
-	}
-}
-
 var trailingGUID = regexp.MustCompile(`\{([0-9A-Fa-f-]{36})\}$`)
 
 // wireID returns e's id under the scheme, or "" where e has no such id. A camera whose native

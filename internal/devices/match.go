@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 )
 
 // matcher finds the product of an endpoint. Hardware ids are indexed, so that its cost does
@@ -15,7 +14,7 @@ type matcher struct {
 	byName     []candidate
 	products   []*product // in the order of priority
 	byID       map[string]*product
-	known      memory // what was found by name
+	known      nameCache // what was found by name
 }
 
 type hardware struct {
@@ -25,136 +24,39 @@ type hardware struct {
 
 type candidate struct {
 	product *product
-	kind    LinkKind
+	bus     Bus            // of a link by name
 	name    *regexp.Regexp // nil matches every name
 }
 
-// product is a catalogue entry made ready for an OS: expressions compiled, rules for other
-// systems left out.
+// product is a Product with its place in the order of priority.
 type product struct {
 	Product
-	rank      int // position in the order of priority
-	endpoints []endpointRule
-	virtual   []virtualRule
-	sources   []sourceRule
-	link      []linkRule
+	rank int
 }
 
-type sourceRule struct {
-	SourceRule
-	at string // its place in the product, for people
-}
-
-type linkRule struct {
-	LinkRule
-	at string
-}
-
-type endpointRule struct {
-	typ    Type
-	name   *regexp.Regexp
-	report bool
-}
-
-type virtualRule struct {
-	typ  Type
-	name *regexp.Regexp
-}
-
-// newMatcher compiles the catalogue. It fails on a bad expression, which Catalogue.Check
-// reports with its place.
-func newMatcher(cat *Catalogue, os OS) (*matcher, error) {
+func newMatcher(list []Product) *matcher {
 	m := &matcher{byHardware: make(map[hardware][]candidate), byID: make(map[string]*product)}
-	ordered := make([]*product, len(cat.Products))
-	for i, p := range cat.Products {
-		ordered[i] = &product{Product: p}
+	for _, p := range list {
+		m.products = append(m.products, &product{Product: p})
 	}
-	slices.SortStableFunc(ordered, func(a, b *product) int {
+	slices.SortStableFunc(m.products, func(a, b *product) int {
 		return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.ID, b.ID))
 	})
-	m.products = ordered
-	for rank, p := range ordered {
+	for rank, p := range m.products {
 		p.rank = rank
 		m.byID[p.ID] = p
-		if err := m.add(p, os); err != nil {
-			return nil, fmt.Errorf("product %q: %w", p.ID, err)
-		}
-	}
-	return m, nil
-}
-
-func (m *matcher) add(p *product, os OS) error {
-	if err := p.compile(os); err != nil {
-		return err
-	}
-	for _, l := range p.Links {
-		if !forOS(l.OS, os) {
-			continue
-		}
-		name, err := compileName(l.NameRegex)
-		if err != nil {
-			return err
-		}
-		c := candidate{p, l.Kind, name}
-		bus := USB
-		if l.Kind == LinkBluetooth {
-			bus = Bluetooth
-		}
-		for _, pid := range l.PIDs {
-			key := hardware{bus, strings.ToLower(l.VID), strings.ToLower(pid)}
-			m.byHardware[key] = append(m.byHardware[key], c)
-		}
-		if len(l.PIDs) == 0 && name != nil {
-			m.byName = append(m.byName, c)
-		}
-	}
-	return nil
-}
-
-func (p *product) compile(os OS) error {
-	for _, r := range p.Endpoints {
-		rule := endpointRule{typ: r.Type, report: r.Report == nil || *r.Report}
-		if r.Pick != nil {
-			var err error
-			if rule.name, err = compileName(r.Pick.NameRegex); err != nil {
-				return err
+		for _, l := range p.Links {
+			c := candidate{p, l.Bus, l.Name}
+			for _, pid := range l.PIDs {
+				key := hardware{l.Bus, l.VID, pid}
+				m.byHardware[key] = append(m.byHardware[key], c)
+			}
+			if len(l.PIDs) == 0 && l.Name != nil {
+				m.byName = append(m.byName, c)
 			}
 		}
-		p.endpoints = append(p.endpoints, rule)
 	}
-	for _, r := range p.VirtualEndpoints {
-		name, err := compileName(r.NameRegex)
-		if err != nil {
-			return err
-		}
-		if forOS(r.OS, os) {
-			p.virtual = append(p.virtual, virtualRule{r.Type, name})
-		}
-	}
-	for i, s := range p.Sources {
-		if forOS(s.OS, os) {
-			p.sources = append(p.sources, sourceRule{s, fmt.Sprintf("sources[%d]", i)})
-		}
-	}
-	for i, l := range p.LinkState {
-		if forOS(l.OS, os) {
-			p.link = append(p.link, linkRule{l, fmt.Sprintf("link_state[%d]", i)})
-		}
-	}
-	return nil
-}
-
-func compileName(expr string) (*regexp.Regexp, error) {
-	if expr == "" {
-		return nil, nil
-	}
-	return regexp.Compile(expr)
-}
-
-func forOS(list []OS, os OS) bool { return len(list) == 0 || slices.Contains(list, os) }
-
-func matchesName(re *regexp.Regexp, e *Endpoint) bool {
-	return re == nil || re.MatchString(e.Name) || re.MatchString(e.ID)
+	return m
 }
 
 // find returns e's product, or nil. Of several the one with the best rank wins. Hardware ids
@@ -171,15 +73,13 @@ func (m *matcher) find(e *Endpoint) *product {
 	return best
 }
 
-// fits says whether an endpoint may be matched by name alone under this kind.
-func (k LinkKind) fits(e *Endpoint) bool {
-	switch k {
-	case LinkBluetooth:
-		return e.Bus == Bluetooth && !e.Virtual
-	case LinkJack:
-		return e.Bus == PCI && !e.Virtual
-	case LinkVirtual:
-		return e.Virtual
+// fitsByName says whether an endpoint is matched by a link that has a name alone.
+func (c candidate) fitsByName(e *Endpoint) bool {
+	switch c.bus {
+	case Virtual:
+		return e.Virtual && matchesName(c.name, e)
+	case Bluetooth, PCI:
+		return e.Bus == c.bus && !e.Virtual && matchesName(c.name, e)
 	default:
 		return false
 	}
@@ -187,11 +87,11 @@ func (k LinkKind) fits(e *Endpoint) bool {
 
 // wants returns whether the product reports a hardware endpoint of its own, and if not, why.
 func (p *product) wants(e *Endpoint) (bool, string) {
-	for _, r := range p.endpoints {
-		if r.typ != e.Type || !matchesName(r.name, e) {
+	for _, r := range p.Endpoints {
+		switch {
+		case !r.fits(e):
 			continue
-		}
-		if !r.report {
+		case !r.Report:
 			return false, "the catalogue says not to report it"
 		}
 		return true, ""
@@ -200,7 +100,5 @@ func (p *product) wants(e *Endpoint) (bool, string) {
 }
 
 func (p *product) wantsVirtual(e *Endpoint) bool {
-	return slices.ContainsFunc(p.virtual, func(r virtualRule) bool {
-		return r.typ == e.Type && matchesName(r.name, e)
-	})
+	return slices.ContainsFunc(p.Virtual, func(r EndpointRule) bool { return r.fits(e) })
 }

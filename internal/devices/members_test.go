@@ -2,40 +2,12 @@ package devices
 
 import (
 	"fmt"
+	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
-
-// Makers give one serial number to many devices: what one of them says is not of another.
-func TestEqualSerialNumbers(t *testing.T) {
-	here := with(usb("mic", AudioInput, "0700"), func(e *Endpoint) { e.Container, e.Serial = "c2", "0001" })
-	there := with(usb("other", AudioInput, "0700"), func(e *Endpoint) { e.Container, e.Serial = "c1", "0001" })
-	bare := with(usb("bare", AudioInput, "0700"), func(e *Endpoint) { e.Serial = "0001" })
-	first, second := reading("sources[0]", "c1", "0001", True), reading("sources[0]", "c2", "0001", False)
-	without := reading("sources[0]", "", "0001", True)
-	for name, c := range map[string]struct {
-		by        GroupBy
-		endpoints []Endpoint
-		readings  []Reading
-		want      map[string]Tri
-	}{
-		"of a headset without endpoints":    {"", []Endpoint{here}, []Reading{first}, map[string]Tri{}},
-		"both":                              {"", []Endpoint{here}, []Reading{first, second}, map[string]Tri{"mic": False}},
-		"both are there":                    {"", []Endpoint{here, there}, []Reading{first, second}, map[string]Tri{"mic": False, "other": True}},
-		"no container to compare":           {"", []Endpoint{bare}, []Reading{first}, map[string]Tri{"bare": True}},
-		"no container, of several":          {"", []Endpoint{here, there}, []Reading{without}, map[string]Tri{}},
-		"no container, of one":              {"", []Endpoint{here}, []Reading{without}, map[string]Tri{"mic": True}},
-		"the vendor groups by it":           {GroupSerial, []Endpoint{here}, []Reading{first}, map[string]Tri{"mic": True}},
-		"the vendor takes all for one unit": {GroupModel, []Endpoint{here}, []Reading{first}, map[string]Tri{"mic": True}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			cat := hidProduct(func(p *Product) { p.GroupBy = c.by })
-			require.Equal(t, c.want, flagsOf(resolveReadings(t, cat, Inputs{Endpoints: c.endpoints, Readings: c.readings}), HardwareMute))
-		})
-	}
-}
 
 // owner says a second time, by trying each unit, whose device a reading is of.
 func owner(g *Grouping, r Reading) *instance {
@@ -91,14 +63,14 @@ func TestReadingsFindTheirUnitAsByTryingEach(t *testing.T) {
 		serial := rapid.SampledFrom([]string{"", "s1", "s2"})
 		var eps []Endpoint
 		for i := range rapid.IntRange(0, 6).Draw(t, "n") {
-			eps = append(eps, with(usb(fmt.Sprint("mic", i), AudioInput, "0700"), func(e *Endpoint) {
-				e.Container, e.Serial = container.Draw(t, "container"), serial.Draw(t, "serial")
-			}))
+			eps = append(eps, Endpoint{
+				ID: fmt.Sprint("mic", i), Type: AudioInput, Bus: USB, VID: "1209", PID: "0700",
+				Container: container.Draw(t, "container"), Serial: serial.Draw(t, "serial"),
+			})
 		}
-		r, err := NewResolver(hidProduct(func(p *Product) { p.GroupBy = by }), Options{OS: Linux})
-		require.NoError(t, err)
+		r := NewResolver(Rules{Products: []Product{{ID: "p", Links: []Link{{Bus: USB, VID: "1209", PIDs: []string{"0700"}}}, GroupBy: by}}}, Options{OS: Linux})
 		g := r.Group(eps, nil)
-		reading := reading("sources[0]", container.Draw(t, "of container"), serial.Draw(t, "of serial"), True)
+		reading := Reading{Product: "p", Rule: "sources[0]", Container: container.Draw(t, "of container"), Serial: serial.Draw(t, "of serial"), Value: True}
 		var found *instance
 		if owners := g.owners(reading); len(owners) == 1 {
 			found = owners[0]
@@ -109,8 +81,12 @@ func TestReadingsFindTheirUnitAsByTryingEach(t *testing.T) {
 
 // What was found by name is kept, but not without bound, and found again when it was forgotten.
 func TestMemoryOfNamesIsBounded(t *testing.T) {
-	r, err := NewResolver(benchCatalogue(8), Options{OS: Linux, AudioID: IDNative})
-	require.NoError(t, err)
+	var rules Rules
+	for i := range 8 {
+		name := regexp.MustCompile(fmt.Sprintf("^Acme %d echo", i))
+		rules.Products = append(rules.Products, Product{ID: fmt.Sprint("model-", i), Virtual: []EndpointRule{{Type: AudioInput, Name: name}}})
+	}
+	r := NewResolver(rules, Options{OS: Linux, AudioID: IDNative})
 	for round := range 2 {
 		for i := range 3 * maxNamed / 2 {
 			e := Endpoint{Type: AudioInput, ID: fmt.Sprint("n", i), Name: fmt.Sprintf("Acme %d echo", i%8), Virtual: true}

@@ -5,9 +5,6 @@ import (
 	"time"
 )
 
-// ViaPush is the Origin.Via of what the vendor's software says.
-const ViaPush = "push"
-
 // Push is what the vendor's own software says of a product. It is believed before anything
 // else: only that software knows.
 type Push struct {
@@ -19,9 +16,9 @@ type Push struct {
 	Since   map[Field]time.Time // when each flag took its value
 }
 
-// deal gives each push to the unit that it speaks of. What waits for its unit, and what could mean
+// assignPushes gives each push to the unit that it speaks of. What waits for its unit, and what could mean
 // several, has no effect.
-func (g *Grouping) deal(pushes []Push) {
+func (g *Grouping) assignPushes(pushes []Push) {
 	for _, inst := range g.all {
 		inst.pushes = nil
 	}
@@ -126,7 +123,7 @@ func (r *Resolver) Products() []string {
 func (r *Resolver) Explain(in Inputs) map[Key]map[Field][]Considered {
 	out := make(map[Key]map[Field][]Considered)
 	g := r.Group(in.Endpoints, in.Readings)
-	g.deal(in.Pushes)
+	g.assignPushes(in.Pushes)
 	for _, inst := range g.all {
 		for i, e := range inst.endpoints {
 			if e.Type != AudioInput {

@@ -1,8 +1,6 @@
 package devices
 
 import (
-	"fmt"
-	"slices"
 	"time"
 )
 
@@ -18,8 +16,8 @@ type Reading struct {
 	Since     time.Time `json:"since,omitzero"`
 }
 
-// collect gives each reading to the unit that its device is a part of.
-func (g *Grouping) collect(readings []Reading) {
+// assignReadings gives each reading to the unit that its device is a part of.
+func (g *Grouping) assignReadings(readings []Reading) {
 	for _, r := range readings {
 		var inst *instance
 		switch owners := g.owners(r); len(owners) {
@@ -67,27 +65,26 @@ func (inst *instance) same(a, b Reading) bool {
 	return false
 }
 
-// read evaluates one source at its place in the product. Effects belong to the endpoint that
+// read evaluates one source for a field. Effects belong to the endpoint that
 // the client records from; a mute or a mixer switch sits in the hardware, also when a virtual
 // endpoint carries its sound; what HID says holds for the whole unit.
-func (inst *instance) read(at string, k SourceKind, f Field, e *Endpoint, behind []*Endpoint) Flag {
+func (inst *instance) read(s Source, f Field, e *Endpoint, behind []*Endpoint) Flag {
 	switch {
-	case k.OSEffects != nil:
-		effect := k.effect(f)
-		return e.flag(e.Effects[effect], factEffect+string(effect), Origin{Via: ViaOSEffects, Detail: e.ID})
-	case k.Const != nil:
-		return Flag{Value: Of(*k.Const), Origin: Origin{Via: ViaConst}, Since: e.Attached}
-	case k.OSEndpointMute != nil, k.ALSACtl != nil:
+	case s.Effect != "":
+		return e.flag(e.Effects[s.Effect], factEffect+string(s.Effect), Origin{Via: ViaOSEffects, Detail: e.ID})
+	case s.Const.Known():
+		return Flag{Value: s.Const, Origin: Origin{Via: ViaConst}, Since: e.Attached}
+	case s.EndpointMute != nil, s.Control != nil:
 		flags := make([]Flag, 0, len(behind))
 		for _, hw := range behind {
-			flags = append(flags, k.readHardware(f, hw))
+			flags = append(flags, s.readHardware(hw))
 		}
 		return mergeFlags(flags)
-	case k.Derive != nil:
-		return inst.derive(at, *k.Derive, f, e, behind)
+	case s.Derive != nil:
+		return inst.derive(*s.Derive, f, e, behind)
 	}
 	var flags []Flag
-	for _, r := range inst.readings[at] {
+	for _, r := range inst.readings[s.Place] {
 		flags = append(flags, Flag{r.Value, r.Origin, r.Since})
 	}
 	if f == linkField {
@@ -100,47 +97,13 @@ func (inst *instance) read(at string, k SourceKind, f Field, e *Endpoint, behind
 // one unit, one that is there is enough.
 const linkField Field = ""
 
-// statedByDevice reports whether k is what the device itself says of its state; a toggle, which has an anchor, counts presses.
-func (k SourceKind) statedByDevice() bool {
-	switch {
-	case k.Derive != nil:
-		for _, term := range slices.Concat(k.Derive.Or, k.Derive.And) {
-			if !term.statedByDevice() {
-				return false
-			}
-		}
-		return true
-	case k.HIDUsage != nil:
-		return k.HIDUsage.Anchor == nil
-	case k.HIDReport != nil:
-		return k.HIDReport.Anchor == nil
-	}
-	return k.HIDQuery != nil || k.HIDPP != nil
-}
-
-// Terms yields the sources that d is made of, with their places.
-func (d Derive) Terms(at string) func(yield func(at string, k SourceKind) bool) {
-	return func(yield func(string, SourceKind) bool) {
-		for i, k := range d.Or {
-			if !yield(fmt.Sprintf("%s.derive.or[%d]", at, i), k) {
-				return
-			}
-		}
-		for i, k := range d.And {
-			if !yield(fmt.Sprintf("%s.derive.and[%d]", at, i), k) {
-				return
-			}
-		}
-	}
-}
-
-func (inst *instance) derive(at string, d Derive, f Field, e *Endpoint, behind []*Endpoint) Flag {
-	var flags []Flag
-	for at, k := range d.Terms(at) {
-		flags = append(flags, inst.read(at, k, f, e, behind))
+func (inst *instance) derive(d Derive, f Field, e *Endpoint, behind []*Endpoint) Flag {
+	flags := make([]Flag, 0, len(d.Terms))
+	for _, s := range d.Terms {
+		flags = append(flags, inst.read(s, f, e, behind))
 	}
 	merge := mergeFlags
-	if d.Or != nil {
+	if d.Or {
 		merge = eitherFlag
 	}
 	out := merge(flags)
@@ -162,24 +125,9 @@ func eitherFlag(flags []Flag) Flag {
 	return out
 }
 
-// Of derives a state from those of the terms, in any order.
-func (d Derive) Of(terms []Tri) Tri {
-	out := True
-	for _, v := range terms {
-		if d.Or != nil {
-			v = v.Not()
-		}
-		out = out.And(v)
-	}
-	if d.Or != nil {
-		out = out.Not()
-	}
-	return out
-}
-
 // link is whether the unit is really there, as its link_state has it; unknown where nothing says so.
 func (inst *instance) link() Flag {
-	if len(inst.product.link) == 0 {
+	if len(inst.product.LinkState) == 0 {
 		return Flag{}
 	}
 	var inputs []*Endpoint
@@ -195,8 +143,8 @@ func (inst *instance) link() Flag {
 	case len(inst.endpoints) > 0:
 		first = inst.endpoints[0]
 	}
-	for _, r := range inst.product.link {
-		if flag := inst.read(r.at, r.SourceKind, linkField, first, inputs); flag.Value.Known() {
+	for _, source := range inst.product.LinkState {
+		if flag := inst.read(source, linkField, first, inputs); flag.Value.Known() {
 			return flag
 		}
 	}

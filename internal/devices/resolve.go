@@ -22,28 +22,20 @@ type Inputs struct {
 	Readings  []Reading
 }
 
-// Resolver is a catalogue made ready to be applied. It is immutable and safe for concurrent use.
+// Resolver is Rules made ready to be applied. It is immutable and safe for concurrent use.
 type Resolver struct {
-	cat     *Catalogue
 	vendor  Company
 	matcher *matcher
 	opts    Options
 }
 
-// NewResolver compiles cat. A catalogue that passes Check compiles.
-func NewResolver(cat *Catalogue, opts Options) (*Resolver, error) {
-	m, err := newMatcher(cat, opts.OS)
-	if err != nil {
-		return nil, err
-	}
+// NewResolver makes rules ready.
+func NewResolver(rules Rules, opts Options) *Resolver {
 	if opts.Fields == nil {
 		opts.Fields = Fields
 	}
-	return &Resolver{cat: cat, vendor: Company{cat.Vendor.Name, cat.Vendor.URL}, matcher: m, opts: opts}, nil
+	return &Resolver{vendor: rules.Vendor, matcher: newMatcher(rules.Products), opts: opts}
 }
-
-// Catalogue is what the Resolver applies; it must not be changed.
-func (r *Resolver) Catalogue() *Catalogue { return r.cat }
 
 // Options are those that the Resolver was made with, defaults filled in.
 func (r *Resolver) Options() Options { return r.opts }
@@ -58,7 +50,7 @@ func (r *Resolver) Resolve(in Inputs) Snapshot {
 // Resolve computes what to report of what is there, as Resolver.Resolve does.
 func (g *Grouping) Resolve(pushes []Push) Snapshot {
 	s := Snapshot{Withheld: slices.Clone(g.withheld)}
-	g.deal(pushes)
+	g.assignPushes(pushes)
 	for _, inst := range g.all {
 		g.resolver.report(inst, &s)
 	}
@@ -84,7 +76,7 @@ func (r *Resolver) report(inst *instance, s *Snapshot) {
 			continue
 		}
 		rep := Report{
-			Device:    Device{Type: e.Type, ID: id, Vendor: r.vendor, Model: Company{inst.product.Name, inst.product.URL}},
+			Device:    Device{Type: e.Type, ID: id, Vendor: r.vendor, Model: inst.product.Model},
 			Product:   inst.product.ID,
 			Unit:      inst.key,
 			Endpoints: []Key{e.Key()},
@@ -95,7 +87,7 @@ func (r *Resolver) report(inst *instance, s *Snapshot) {
 		inst.reports = append(inst.reports, rep)
 	}
 	inst.reports = mergeReports(inst.reports)
-	if inst.product.Related != RelatedNone {
+	if !inst.product.Unrelated {
 		inst.relate()
 	}
 	for i, rep := range inst.reports {
@@ -153,7 +145,7 @@ func (inst *instance) refuse(e *Endpoint, adopted bool, id string) string {
 // scheme is the catalogue's, else the user's, else the OS's. A scheme that only one type of
 // endpoint can have leaves the other types alone.
 func (r *Resolver) scheme(p *product, t Type) IDScheme {
-	own, set := p.IDScheme.For(r.opts.OS), r.opts.AudioID
+	own, set := p.IDScheme, r.opts.AudioID
 	if t == VideoInput {
 		set = r.opts.VideoID
 	}

@@ -1,5 +1,5 @@
 // Package devices is the pure model of Sidetone: what the OS says (Endpoint), what the
-// vendor says (Catalogue), what is sent to the client (Device), and the functions between
+// vendor says of its products (Rules), what is sent to the client (Device), and the functions between
 // them: Carry, Resolver.Resolve and Diff. It does no I/O, reads no clock and knows no OS.
 package devices
 

@@ -9,13 +9,14 @@ import (
 	"slices"
 	"time"
 
+	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
 	"sidetone/internal/hid"
 )
 
 // Settings can change while the Engine runs.
 type Settings struct {
-	Resolver     *devices.Resolver
+	Resolver     *catalogue.Resolver
 	RemovalGrace time.Duration // how long an endpoint that is gone is still reported: a USB reset is not an unplug
 	StaleAfter   time.Duration // how long a failed source's last good endpoints are kept
 }
@@ -68,7 +69,7 @@ func (e *Engine) Changed() (changed <-chan struct{}) {
 }
 
 // Inputs returns what the present list was resolved from, and by what.
-func (e *Engine) Inputs() (in devices.Inputs, r *devices.Resolver) {
+func (e *Engine) Inputs() (in devices.Inputs, r *catalogue.Resolver) {
 	e.do(func(s *state) { in, r = s.inputs(), s.opts.Resolver })
 	return in, r
 }
@@ -160,7 +161,7 @@ func newState(opts Options, now time.Time) *state {
 
 // HIDRules are the sources of the catalogue that read HID devices.
 func (set Settings) HIDRules() *hid.Rules {
-	return hid.NewRules(set.Resolver.Catalogue(), set.Resolver.Options().OS)
+	return set.Resolver.HID
 }
 
 // step lets the time be now, applies f, if there is one, and publishes what follows from both.

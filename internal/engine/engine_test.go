@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
 )
 
@@ -20,16 +21,16 @@ const (
 	stale = 30 * time.Second
 )
 
-func resolver(t *testing.T) *devices.Resolver {
+func resolver(t *testing.T) *catalogue.Resolver {
 	t.Helper()
 	software := false
-	r, err := devices.NewResolver(&devices.Catalogue{
-		Schema: 1, Vendor: devices.Vendor{Name: "Acme", URL: "https://acme.example"},
-		Products: []devices.Product{{
+	r, err := catalogue.NewResolver(&catalogue.Catalogue{
+		Schema: 1, Vendor: catalogue.Vendor{Name: "Acme", URL: "https://acme.example"},
+		Products: []catalogue.Product{{
 			ID: "headset", Name: "Headset", URL: "https://acme.example/h", Priority: 1,
-			Links:     []devices.Link{{Kind: devices.LinkUSB, VID: "1209", PIDs: []string{"0700"}}},
-			Endpoints: []devices.EndpointRule{{Type: devices.AudioInput}, {Type: devices.AudioOutput}},
-			Sources:   []devices.SourceRule{{Field: devices.HardwareMute, SourceKind: devices.SourceKind{OSEndpointMute: &devices.OSEndpointMute{SharedWithButton: true, RequireHardwareSupport: &software}}}},
+			Links:     []catalogue.Link{{Kind: catalogue.LinkUSB, VID: "1209", PIDs: []string{"0700"}}},
+			Endpoints: []catalogue.EndpointRule{{Type: devices.AudioInput}, {Type: devices.AudioOutput}},
+			Sources:   []catalogue.SourceRule{{Field: devices.HardwareMute, SourceKind: catalogue.SourceKind{OSEndpointMute: &catalogue.OSEndpointMute{SharedWithButton: true, RequireHardwareSupport: &software}}}},
 		}},
 	}, devices.Options{OS: devices.Linux})
 	require.NoError(t, err)
@@ -192,7 +193,7 @@ func TestUnknownIsNotPublishedAsNone(t *testing.T) {
 func TestConfigureResolvesAfresh(t *testing.T) {
 	run(t, []string{"audio"}, func(b *bench) {
 		b.see("audio", mic(devices.True))
-		r, err := devices.NewResolver(&devices.Catalogue{}, devices.Options{OS: devices.Linux})
+		r, err := catalogue.NewResolver(&catalogue.Catalogue{}, devices.Options{OS: devices.Linux})
 		require.NoError(t, err)
 		b.Configure(Settings{Resolver: r, RemovalGrace: grace, StaleAfter: stale})
 		synctest.Wait()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
 	"sidetone/internal/hid"
 )
@@ -44,7 +45,7 @@ func TestSnapshotTellsItsEvent(t *testing.T) {
 
 		b.see("audio", mic(devices.False))
 		time.Sleep(time.Hour)
-		r, err := devices.NewResolver(&devices.Catalogue{}, devices.Options{OS: devices.Linux})
+		r, err := catalogue.NewResolver(&catalogue.Catalogue{}, devices.Options{OS: devices.Linux})
 		require.NoError(t, err)
 		b.Configure(Settings{Resolver: r, RemovalGrace: grace, StaleAfter: stale})
 		at(time.Now())

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
 	"sidetone/internal/hid"
 )
@@ -192,10 +193,10 @@ func TestPushEndsWhenItsProductLeavesTheCatalogue(t *testing.T) {
 		b.push(suite(time.Hour, muteOn))
 		b.Configure(Settings{Resolver: resolver(t), RemovalGrace: grace, StaleAfter: stale})
 		require.Equal(t, map[string]devices.Tri{"Mic a": yes}, b.mutes(), "the same catalogue")
-		cat := *resolver(t).Catalogue()
-		cat.Products = []devices.Product{cat.Products[0]}
+		cat := *resolver(t).Catalogue
+		cat.Products = []catalogue.Product{cat.Products[0]}
 		cat.Products[0].ID = "another"
-		r, err := devices.NewResolver(&cat, devices.Options{OS: devices.Linux})
+		r, err := catalogue.NewResolver(&cat, devices.Options{OS: devices.Linux})
 		require.NoError(t, err)
 		b.Configure(Settings{Resolver: r, RemovalGrace: grace, StaleAfter: stale})
 		b.Configure(Settings{Resolver: resolver(t), RemovalGrace: grace, StaleAfter: stale})

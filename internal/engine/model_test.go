@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
 	"sidetone/internal/engine"
 )
@@ -23,7 +24,7 @@ import (
 // has succeeded or stale has passed.
 type model struct {
 	started   time.Time
-	resolver  *devices.Resolver
+	resolver  *catalogue.Resolver
 	sources   map[string]*modelSource
 	published bool
 }
@@ -39,7 +40,7 @@ type modelEndpoint struct {
 	gone time.Time // zero while it is there
 }
 
-func newModel(r *devices.Resolver) *model {
+func newModel(r *catalogue.Resolver) *model {
 	m := &model{started: time.Now(), resolver: r, sources: map[string]*modelSource{}}
 	for _, name := range sources {
 		m.sources[name] = &modelSource{}

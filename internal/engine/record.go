@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
 	"sidetone/internal/hid"
 )
@@ -155,7 +156,7 @@ func decode(data []byte, into any) error {
 type (
 	pushFields     Push
 	settingsFields struct {
-		Catalogue *devices.Catalogue `json:"catalogue"`
+		Catalogue *catalogue.Catalogue `json:"catalogue"`
 		devices.Options
 		RemovalGrace Span `json:"removal_grace"`
 		StaleAfter   Span `json:"stale_after"`
@@ -184,7 +185,7 @@ func (p *Push) UnmarshalJSON(data []byte) error {
 
 // MarshalJSON returns what the settings are made from.
 func (set Settings) MarshalJSON() ([]byte, error) {
-	return json.Marshal(settingsFields{set.Resolver.Catalogue(), set.Resolver.Options(), Span(set.RemovalGrace), Span(set.StaleAfter)})
+	return json.Marshal(settingsFields{set.Resolver.Catalogue, set.Resolver.Options(), Span(set.RemovalGrace), Span(set.StaleAfter)})
 }
 
 // UnmarshalJSON makes settings of it.
@@ -199,7 +200,7 @@ func (set *Settings) UnmarshalJSON(data []byte) error {
 	if faults := v.Catalogue.CheckRecorded(); len(faults) > 0 {
 		return errors.New("its catalogue: " + faults[0].Path + ": " + faults[0].Message)
 	}
-	r, err := devices.NewResolver(v.Catalogue, v.Options)
+	r, err := catalogue.NewResolver(v.Catalogue, v.Options)
 	*set = Settings{Resolver: r, RemovalGrace: time.Duration(v.RemovalGrace), StaleAfter: time.Duration(v.StaleAfter)}
 	return err
 }

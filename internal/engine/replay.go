@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
 )
 
@@ -150,7 +151,7 @@ func (p *Player) settings(h *Header) (Settings, error) {
 		opts.OS = h.OS
 	}
 	var err error
-	set.Resolver, err = devices.NewResolver(set.Resolver.Catalogue(), opts)
+	set.Resolver, err = catalogue.NewResolver(set.Resolver.Catalogue, opts)
 	return set, err
 }
 

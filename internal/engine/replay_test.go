@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sidetone/internal/config"
+	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
 	"sidetone/internal/hid"
 )
@@ -52,10 +52,10 @@ var replayDescriptor = []byte{
 
 func replaySettings(t testing.TB, opts devices.Options) Settings {
 	t.Helper()
-	cat, problems := config.DecodeCatalogue("replay.yaml", []byte(replayCatalogue))
+	cat, problems := catalogue.Decode("replay.yaml", []byte(replayCatalogue))
 	require.Empty(t, problems)
 	opts.OS = devices.Linux
-	r, err := devices.NewResolver(cat, opts)
+	r, err := catalogue.NewResolver(cat, opts)
 	require.NoError(t, err)
 	return Settings{Resolver: r, RemovalGrace: grace, StaleAfter: stale}
 }

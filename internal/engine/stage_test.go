@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/fakeserver"
+	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
 	"sidetone/internal/engine"
 	"sidetone/internal/rpcclient"
@@ -47,7 +48,7 @@ type stage struct {
 	t          *testing.T
 	ctx        context.Context
 	transports []rpcclient.Transport
-	resolvers  []*devices.Resolver
+	resolvers  []*catalogue.Resolver
 	engine     *engine.Engine
 	stopAgent  func() // ends client in order
 	stopEngine func()

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/examples"
-	"sidetone/internal/config"
+	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
 	"sidetone/internal/engine"
 )
@@ -39,13 +39,13 @@ var settings = []devices.Options{
 	{OS: devices.Linux, Fields: []devices.Field{devices.HardwareMute}},
 }
 
-func resolvers(t *testing.T) []*devices.Resolver {
+func resolvers(t *testing.T) []*catalogue.Resolver {
 	t.Helper()
-	cat, problems := config.DecodeCatalogue("acme.yaml", examples.Acme)
+	cat, problems := catalogue.Decode("acme.yaml", examples.Acme)
 	require.Empty(t, problems)
-	var out []*devices.Resolver
+	var out []*catalogue.Resolver
 	for _, o := range settings {
-		r, err := devices.NewResolver(cat, o)
+		r, err := catalogue.NewResolver(cat, o)
 		require.NoError(t, err)
 		out = append(out, r)
 	}
@@ -159,7 +159,7 @@ func (w *world) all() []devices.Endpoint {
 	return slices.Concat(w.endpoints("audio"), w.endpoints("camera"))
 }
 
-func (w *world) settings(r []*devices.Resolver, grace, stale time.Duration) engine.Settings {
+func (w *world) settings(r []*catalogue.Resolver, grace, stale time.Duration) engine.Settings {
 	return engine.Settings{Resolver: r[w.config], RemovalGrace: grace, StaleAfter: stale}
 }
 

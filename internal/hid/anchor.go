@@ -24,11 +24,11 @@ func (t *Tracker) takeOver(at, now time.Time) {
 		for _, s := range d.sensors {
 			if s.unsure {
 				s.unsure = false
-				t.askAnchors(d.unit(s.rule), s, devices.AtResume, at, now)
+				t.askAnchors(d.unit(s.Rule), s, AtResume, at, now)
 			}
 			if s.doubtful {
 				s.doubtful = false
-				t.askOnceMore(d.unit(s.rule), s, now)
+				t.askOnceMore(d.unit(s.Rule), s, now)
 			}
 		}
 	}
@@ -38,15 +38,15 @@ func (t *Tracker) takeOver(at, now time.Time) {
 // presses may overtake them: an answer says nothing if there was one since the question, and one that
 // comes soon after it may be older than it.
 func (t *Tracker) anchor(teller *tracked, anchor *sensor, at time.Time) {
-	u := teller.unit(anchor.rule)
+	u := teller.unit(anchor.Rule)
 	for _, d := range t.devices {
 		apart := d != teller || anchor.talk != nil && !anchor.talk.unasked()
 		for _, s := range d.sensors {
 			switch {
-			case s.at != anchor.anchors || d.unit(s.rule) != u:
+			case s.Place != anchor.AnchorOf || d.unit(s.Rule) != u:
 			case apart && anchor.talk != nil && !s.pressed.Before(anchor.last):
 				s.doubtful = true
-			case anchor.debounce() > 0 && s.pressed.After(anchor.stated.Add(-anchor.debounce())): // while the level had yet to last
+			case anchor.Debounce > 0 && s.pressed.After(anchor.stated.Add(-anchor.Debounce)): // while the level had yet to last
 				s.set(devices.Unknown, at)
 				s.doubtful = true
 			default:
@@ -65,7 +65,7 @@ func (t *Tracker) anchor(teller *tracked, anchor *sensor, at time.Time) {
 func (t *Tracker) askOnceMore(u unit, toggle *sensor, now time.Time) {
 	for _, d := range t.sorted() {
 		for _, s := range d.sensors {
-			if s.anchors == toggle.at && d.unit(s.rule) == u && s.asksAt(devices.AtResume) {
+			if s.AnchorOf == toggle.Place && d.unit(s.Rule) == u && s.asksAt(AtResume) {
 				s.askSoon(now)
 			}
 		}
@@ -75,12 +75,12 @@ func (t *Tracker) askOnceMore(u unit, toggle *sensor, now time.Time) {
 
 // askAnchors asks for the state that a toggle starts from, whichever interface of its unit tells.
 // What has been asked before may be answered with what was true before.
-func (t *Tracker) askAnchors(u unit, toggle *sensor, m devices.Moment, at, now time.Time) {
-	if toggle.anchor() == nil {
+func (t *Tracker) askAnchors(u unit, toggle *sensor, m Moment, at, now time.Time) {
+	if toggle.Anchor == nil {
 		return
 	}
 	for _, d := range t.sorted() {
-		its := func(s *sensor) bool { return s.anchors == toggle.at && d.unit(s.rule) == u }
+		its := func(s *sensor) bool { return s.AnchorOf == toggle.Place && d.unit(s.Rule) == u }
 		d.forget(at, now, its)
 		d.ask(m, now, its)
 	}
@@ -90,7 +90,7 @@ func (t *Tracker) askAnchors(u unit, toggle *sensor, m devices.Moment, at, now t
 func (t *Tracker) pressed(u unit, rule string) bool {
 	for _, d := range t.devices {
 		for _, s := range d.sensors {
-			if s.at == rule && s.stirred && d.unit(s.rule) == u {
+			if s.Place == rule && s.stirred && d.unit(s.Rule) == u {
 				return true
 			}
 		}

@@ -1,9 +1,11 @@
-package hid
+package hid_test
 
 import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"sidetone/internal/hid"
 
 	"github.com/stretchr/testify/require"
 )
@@ -61,7 +63,7 @@ func TestManyLostReportsAreAskedAboutOnce(t *testing.T) {
 	w.pass(time.Second)
 	asked := 0
 	for range 1000 {
-		w.apply(Event{Node: "hidraw0", Happening: Lost})
+		w.apply(hid.Event{Node: "hidraw0", Happening: hid.Lost})
 		if w.asked() != "" {
 			asked++
 		}
@@ -108,7 +110,7 @@ func TestAskOnSoonAfterAQuestion(t *testing.T) {
 		w.apply(in("hidraw0", 2))
 		require.Empty(t, w.asked())
 	}
-	require.Equal(t, begin.Add(askGap), w.tr.Due())
+	require.Equal(t, begin.Add(hid.AskGap), w.tr.Due())
 	w.expire()
 	require.Equal(t, question, w.asked())
 	w.apply(in("hidraw0", 1, 1))
@@ -158,8 +160,8 @@ func TestEventDuringAConversation(t *testing.T) {
 	w := newWorld(t, `
     sources: [{field: hardware_mute, hidpp: {feature: "0601", event: 0, read: 1, value: {byte: 0}}}]
 `)
-	long := func(head ...byte) Event {
-		return in("hidraw0", append(head, make([]byte, hidppLength-len(head))...)...)
+	long := func(head ...byte) hid.Event {
+		return in("hidraw0", append(head, make([]byte, hid.HIDPPLength-len(head))...)...)
 	}
 	w.happen(at("hidraw0", reports(1, 0x11)), long(0x11, 0xff, 0, 0x0d, 8))
 	require.Equal(t, "sources[0]=true", w.happen(long(0x11, 0xff, 8, 0, 1)))
@@ -174,7 +176,7 @@ func waits(t *testing.T) *world {
 	require.Equal(t, question, w.asked())
 	w.apply(in("hidraw0", 1, 1))
 	w.apply(in("hidraw0", 2))
-	require.Equal(t, w.now.Add(askGap), w.tr.Due())
+	require.Equal(t, w.now.Add(hid.AskGap), w.tr.Due())
 	require.Empty(t, w.asked())
 	return w
 }
@@ -272,13 +274,13 @@ func TestAskOnIsNoStorm(t *testing.T) {
 				require.Len(t, requests, 1)
 				r := requests[0]
 				key := string(append(r.Output, r.Feature...))
-				require.True(t, asked[key].IsZero() || w.now.Sub(asked[key]) >= askGap, "seed %d: %v", seed, w.now.Sub(asked[key]))
+				require.True(t, asked[key].IsZero() || w.now.Sub(asked[key]) >= hid.AskGap, "seed %d: %v", seed, w.now.Sub(asked[key]))
 				asked[key] = w.now
 				questions++
 				w.now = w.now.Add(time.Duration(rng.IntN(5)) * time.Millisecond)
 				switch {
 				case len(r.Feature) > 0:
-					w.apply(Event{Happening: Answer, Node: r.Node, Request: r.ID, Data: []byte{0x22, truth}})
+					w.apply(hid.Event{Happening: hid.Answer, Node: r.Node, Request: r.ID, Data: []byte{0x22, truth}})
 				case rng.IntN(2) == 0:
 					w.apply(in("hidraw0", 2))
 					w.apply(in("hidraw0", 1, truth))
@@ -326,7 +328,7 @@ func TestAskOnCheckpoint(t *testing.T) {
 	require.Equal(t, question, w.asked())
 	w.apply(in("hidraw0", 1, 0))
 	w.tr = restored(t, w.tr, rulesOf(t, asking))
-	w.pass(askGap / 2)
+	w.pass(hid.AskGap / 2)
 	w.apply(in("hidraw0", 2))
-	require.Equal(t, due.Add(askGap), w.tr.Due())
+	require.Equal(t, due.Add(hid.AskGap), w.tr.Due())
 }

@@ -1,4 +1,4 @@
-package hid
+package hid_test
 
 import (
 	"testing"

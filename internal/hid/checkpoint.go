@@ -56,7 +56,7 @@ func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
 		dc := DeviceCheckpoint{Device: d.device, Denied: d.denied, Asked: d.asked}
 		for i, s := range d.sensors {
 			sc := SensorCheckpoint{
-				Product: s.product, Rule: s.at, Value: s.value, Since: clock(s.since), Stated: clock(s.stated), Held: slices.Clone(s.held),
+				Product: s.Product, Rule: s.Place, Value: s.value, Since: clock(s.since), Stated: clock(s.stated), Held: slices.Clone(s.held),
 				LastPress: clock(s.pressed), Stirred: s.stirred, Strange: s.strange, Answered: clock(s.answered), Next: s.next, Due: clock(s.due),
 				AskAgain: clock(s.again), LastAsked: clock(s.last),
 			}
@@ -94,7 +94,7 @@ func (t *Tracker) Restore(c Checkpoint) {
 		}
 		var sensors []*sensor // as the checkpoint counts them; nil: unknown
 		for _, sc := range dc.Sensors {
-			i := slices.IndexFunc(d.sensors, func(s *sensor) bool { return s.product == sc.Product && s.at == sc.Rule })
+			i := slices.IndexFunc(d.sensors, func(s *sensor) bool { return s.Product == sc.Product && s.Place == sc.Rule })
 			if i < 0 {
 				sensors = append(sensors, nil)
 				continue

@@ -1,4 +1,4 @@
-package hid
+package hid_test
 
 import (
 	"fmt"
@@ -10,37 +10,39 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
+	"sidetone/internal/hid"
 	"sidetone/internal/strictyaml"
 )
 
 // encoding is how one kind of device tells its states, and what the agent is to make of it. The
 // files in testdata/encodings also show how such a device is written down in a catalogue.
 type encoding struct {
-	AllowWrite bool                 `yaml:"allow_write,omitempty"`
-	GroupBy    devices.GroupBy      `yaml:"group_by,omitempty"`
-	LinkState  []devices.LinkRule   `yaml:"link_state,omitempty"`
-	Sources    []devices.SourceRule `yaml:"sources"`
-	Devices    []encodedDevice      `yaml:"devices"`
-	Steps      []encodedStep        `yaml:"steps"`
+	AllowWrite bool                   `yaml:"allow_write,omitempty"`
+	GroupBy    devices.GroupBy        `yaml:"group_by,omitempty"`
+	LinkState  []catalogue.LinkRule   `yaml:"link_state,omitempty"`
+	Sources    []catalogue.SourceRule `yaml:"sources"`
+	Devices    []encodedDevice        `yaml:"devices"`
+	Steps      []encodedStep          `yaml:"steps"`
 }
 
 type encodedDevice struct {
-	Node       string          `yaml:"node"`
-	Interface  int             `yaml:"interface"`
-	Descriptor []devices.Bytes `yaml:"descriptor"`
+	Node       string      `yaml:"node"`
+	Interface  int         `yaml:"interface"`
+	Descriptor []hid.Bytes `yaml:"descriptor"`
 }
 
 // encodedStep is one thing that happens, on the first device if no other one is named, and what
 // follows from it. A step comes a second after the one before.
 type encodedStep struct {
-	Plug    string        `yaml:"plug,omitempty"`   // the device is seen to arrive
-	Find    string        `yaml:"find,omitempty"`   // the device is there
-	In      devices.Bytes `yaml:"in,omitempty"`     // an input report arrives
-	Answer  devices.Bytes `yaml:"answer,omitempty"` // the last request brings a feature report
-	Do      string        `yaml:"do,omitempty"`     // lost, gone, resume; wait: until something is due
-	On      string        `yaml:"on,omitempty"`
-	AfterMS int           `yaml:"after_ms,omitempty"`
+	Plug    string    `yaml:"plug,omitempty"`   // the device is seen to arrive
+	Find    string    `yaml:"find,omitempty"`   // the device is there
+	In      hid.Bytes `yaml:"in,omitempty"`     // an input report arrives
+	Answer  hid.Bytes `yaml:"answer,omitempty"` // the last request brings a feature report
+	Do      string    `yaml:"do,omitempty"`     // lost, gone, resume; wait: until something is due
+	On      string    `yaml:"on,omitempty"`
+	AfterMS int       `yaml:"after_ms,omitempty"`
 
 	Ask    []string                      `yaml:"ask,omitempty"`    // every request that goes out
 	Flags  map[devices.Field]devices.Tri `yaml:"flags,omitempty"`  // every flag that is known then; not checked if left out
@@ -70,27 +72,27 @@ func TestEncodings(t *testing.T) {
 type play struct {
 	t        *testing.T
 	e        encoding
-	resolver *devices.Resolver
-	tracker  *Tracker
+	resolver *catalogue.Resolver
+	tracker  *hid.Tracker
 	now      time.Time
-	asked    Request
+	asked    hid.Request
 }
 
 func newPlay(t *testing.T, e encoding) *play {
-	cat := &devices.Catalogue{
-		Schema: devices.SchemaVersion,
-		Vendor: devices.Vendor{ID: "acme", Name: "Acme", URL: "https://acme.example", ClientID: "123456789012345678"},
-		Products: []devices.Product{{
+	cat := &catalogue.Catalogue{
+		Schema: catalogue.SchemaVersion,
+		Vendor: catalogue.Vendor{ID: "acme", Name: "Acme", URL: "https://acme.example", ClientID: "123456789012345678"},
+		Products: []catalogue.Product{{
 			ID: "headset", Name: "Headset", URL: "https://acme.example/h", Priority: 1,
-			Links:     []devices.Link{{Kind: devices.LinkUSB, VID: "1209", PIDs: []string{"0700"}}},
-			Endpoints: []devices.EndpointRule{{Type: devices.AudioInput}},
+			Links:     []catalogue.Link{{Kind: catalogue.LinkUSB, VID: "1209", PIDs: []string{"0700"}}},
+			Endpoints: []catalogue.EndpointRule{{Type: devices.AudioInput}},
 			GroupBy:   e.GroupBy, AllowWrite: e.AllowWrite, LinkState: e.LinkState, Sources: e.Sources,
 		}},
 	}
 	require.Empty(t, cat.Check())
-	resolver, err := devices.NewResolver(cat, devices.Options{OS: devices.Linux})
+	resolver, err := catalogue.NewResolver(cat, devices.Options{OS: devices.Linux})
 	require.NoError(t, err)
-	return &play{t: t, e: e, resolver: resolver, tracker: NewTracker(NewRules(cat, devices.Linux)), now: t0}
+	return &play{t: t, e: e, resolver: resolver, tracker: hid.NewTracker(catalogue.HIDRules(cat, devices.Linux)), now: t0}
 }
 
 func (p *play) step(name string, s encodedStep) {
@@ -139,17 +141,17 @@ func (p *play) step(name string, s encodedStep) {
 }
 
 func (p *play) happen(s encodedStep) bool {
-	e := Event{Node: s.On}
+	e := hid.Event{Node: s.On}
 	switch {
 	case s.Plug != "" || s.Find != "":
-		e.Happening, e.Node, e.Plugged = Attached, s.Plug+s.Find, s.Plug != ""
+		e.Happening, e.Node, e.Plugged = hid.Attached, s.Plug+s.Find, s.Plug != ""
 		i := slices.IndexFunc(p.e.Devices, func(d encodedDevice) bool { return d.Node == e.Node })
 		d := p.e.Devices[i]
-		e.Device = &Device{Bus: devices.USB, VID: "1209", PID: "0700", Container: "usb:1-1", Interface: d.Interface, Descriptor: slices.Concat(d.Descriptor...)}
+		e.Device = &hid.Device{Bus: devices.USB, VID: "1209", PID: "0700", Container: "usb:1-1", Interface: d.Interface, Descriptor: slices.Concat(d.Descriptor...)}
 	case s.In != nil:
-		e.Happening, e.Data = Report, s.In
+		e.Happening, e.Data = hid.Report, s.In
 	case s.Answer != nil:
-		e.Happening, e.Data, e.Node, e.Request = Answer, s.Answer, p.asked.Node, p.asked.ID
+		e.Happening, e.Data, e.Node, e.Request = hid.Answer, s.Answer, p.asked.Node, p.asked.ID
 	case s.Do == "resume":
 		return p.tracker.Resume(p.now, p.now)
 	case s.Do == "wait":
@@ -157,9 +159,9 @@ func (p *play) happen(s encodedStep) bool {
 		p.now = p.tracker.Due()
 		return p.tracker.Expire(p.now)
 	case s.Do == "lost":
-		e.Happening = Lost
+		e.Happening = hid.Lost
 	case s.Do == "gone":
-		e.Happening = Gone
+		e.Happening = hid.Gone
 	}
 	return p.tracker.Apply(e, p.now)
 }

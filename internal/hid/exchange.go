@@ -7,9 +7,6 @@ import (
 	"sidetone/internal/hid/descriptor"
 )
 
-// defaultTimeout is how long a device has for each answer.
-const defaultTimeout = time.Second
-
 // script is a conversation with a device: requests, and what to make of the answers.
 type script interface {
 	// request returns the next request; false: there is none, the conversation is over.
@@ -88,23 +85,15 @@ func (x *exchange) next(now time.Time) (Request, bool) {
 	return x.send(now)
 }
 
-func milliseconds(ms int, otherwise time.Duration) time.Duration {
-	if ms == 0 {
-		return otherwise
-	}
-	return time.Duration(ms) * time.Millisecond
-}
-
 // query is the script of a hid_query.
 type query struct {
-	devices.HIDQuery
-	node   string
-	desc   *descriptor.Descriptor // nil: not understood
-	strict bool                   // it takes no value for what the rule does not say of it
+	Query
+	node string
+	desc *descriptor.Descriptor // nil: not understood
 }
 
 // sets reports whether a step sets a feature report that is to be read later.
-func (q *query) sets(step int) bool { return step == 0 && len(q.Feature) > 1 && q.DelayMS != 0 }
+func (q *query) sets(step int) bool { return step == 0 && len(q.Feature) > 1 && q.Delay != 0 }
 
 func (q *query) request(step int) (Request, bool) {
 	switch {
@@ -143,14 +132,14 @@ func (q *query) answer(step int, data []byte) (devices.Tri, bool) {
 	if !meets(data, q.Expect) {
 		return devices.Unknown, false
 	}
-	return ValueOf(data, q.Value, q.strict)
+	return q.Value.of(data)
 }
 
 func (q *query) pause(step int) time.Duration {
 	if q.sets(step) {
 		return 0
 	}
-	return milliseconds(q.DelayMS, 0)
+	return q.Delay
 }
 
 func (q *query) isBusy(step int, data []byte) bool {
@@ -159,7 +148,7 @@ func (q *query) isBusy(step int, data []byte) bool {
 
 func (q *query) unasked() bool { return len(q.Output) > 0 }
 
-func (q *query) timeout() time.Duration { return milliseconds(q.TimeoutMS, defaultTimeout) }
+func (q *query) timeout() time.Duration { return q.Timeout }
 
 // longestFeature is how much is read of a report whose length nobody tells.
 const longestFeature = 4096

@@ -1,4 +1,4 @@
-package hid
+package hid_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/hid"
 )
 
 // firmware is a headset with a mute, as its maker would build it. It has two HID interfaces, each of
@@ -18,12 +19,12 @@ import (
 // read travel on a way of their own.
 type firmware struct {
 	rng      *rand.Rand
-	tr       *Tracker
+	tr       *hid.Tracker
 	now      time.Time
 	muted    bool
-	on       bool       // the headset behind the dongle is switched on
-	open     [2]bool    // the interface is read
-	arriving [2][]Event // not heard yet, by interface
+	on       bool           // the headset behind the dongle is switched on
+	open     [2]bool        // the interface is read
+	arriving [2][]hid.Event // not heard yet, by interface
 	ready    [2]time.Time
 	later    []delayed
 	model
@@ -46,11 +47,11 @@ func (f *firmware) send(i int, data ...byte) {
 	if !f.open[i] {
 		return
 	}
-	e := Event{Happening: Report, Node: fmt.Sprint("hidraw", i), Data: data}
+	e := hid.Event{Happening: hid.Report, Node: fmt.Sprint("hidraw", i), Data: data}
 	f.deliver(i, e)
 }
 
-func (f *firmware) deliver(i int, e Event) {
+func (f *firmware) deliver(i int, e hid.Event) {
 	at := f.now.Add(f.ms(12))
 	if at.Before(f.ready[i]) {
 		at = f.ready[i]
@@ -82,7 +83,7 @@ func (f *firmware) requests() {
 			if !f.open[i] {
 				return
 			}
-			answer := Event{Happening: Answer, Node: r.Node, Request: r.ID}
+			answer := hid.Event{Happening: hid.Answer, Node: r.Node, Request: r.ID}
 			switch {
 			case len(r.Output) > 0:
 				f.outputs(f, i, r.Output)
@@ -133,7 +134,7 @@ func (f *firmware) run(until time.Time) {
 // sleep is the machine's. What the headset sends meanwhile nobody hears. That the machine has woken is told some
 // time afterwards, with the time, or without.
 func (f *firmware) sleep() {
-	f.arriving = [2][]Event{}
+	f.arriving = [2][]hid.Event{}
 	if f.on && f.rng.IntN(2) == 0 {
 		f.muted = !f.muted
 	}
@@ -519,7 +520,7 @@ var models = map[string]model{
 }
 
 // live has something happen to the headset or to who reads it, and returns what. again are equal rules.
-func (f *firmware) live(t *testing.T, rules, again *Rules) string {
+func (f *firmware) live(t *testing.T, rules, again *hid.Rules) string {
 	node := func(i int) string { return fmt.Sprint("hidraw", i) }
 	i := f.rng.IntN(2)
 	switch what := f.rng.IntN(18); {
@@ -548,15 +549,15 @@ func (f *firmware) live(t *testing.T, rules, again *Rules) string {
 		f.sends(f, "press")
 		return fmt.Sprintf("pressed: %v", f.muted)
 	case what == 7 && f.open[i]:
-		f.arriving[i] = slices.DeleteFunc(f.arriving[i], func(e Event) bool { return e.Happening == Report && f.rng.IntN(2) == 0 })
-		f.deliver(i, Event{Happening: Lost, Node: node(i)})
+		f.arriving[i] = slices.DeleteFunc(f.arriving[i], func(e hid.Event) bool { return e.Happening == hid.Report && f.rng.IntN(2) == 0 })
+		f.deliver(i, hid.Event{Happening: hid.Lost, Node: node(i)})
 		return fmt.Sprint("reports lost: ", i)
 	case what == 8:
 		f.sleep()
 		return fmt.Sprintf("slept: %v", f.muted)
 	case what == 9 && f.open[i]:
 		f.open[i], f.arriving[i] = false, nil
-		f.tr.Apply(Event{Happening: Gone, Node: node(i), Error: []string{"", "failed"}[f.rng.IntN(2)], At: f.now}, f.now)
+		f.tr.Apply(hid.Event{Happening: hid.Gone, Node: node(i), Error: []string{"", "failed"}[f.rng.IntN(2)], At: f.now}, f.now)
 		return fmt.Sprint("gone: ", i)
 	case what == 10 || what == 11:
 		f.run(f.now.Add(400 * time.Millisecond)) // what is on its way is heard before
@@ -581,7 +582,7 @@ func (f *firmware) live(t *testing.T, rules, again *Rules) string {
 		f.muted, f.on = false, !f.off
 		for i := range f.open {
 			if f.open[i] {
-				f.tr.Apply(Event{Happening: Gone, Node: node(i), At: f.now}, f.now)
+				f.tr.Apply(hid.Event{Happening: hid.Gone, Node: node(i), At: f.now}, f.now)
 			}
 			f.open[i] = false
 		}
@@ -604,7 +605,7 @@ func TestKnownIsTrue(t *testing.T) {
 			rules, again := rulesOf(t, m.product), rulesOf(t, m.product)
 			known := 0
 			for seed := range uint64(80) {
-				f := &firmware{model: m, rng: rand.New(rand.NewPCG(seed, 1)), tr: NewTracker(rules), now: t0, on: !m.off}
+				f := &firmware{model: m, rng: rand.New(rand.NewPCG(seed, 1)), tr: hid.NewTracker(rules), now: t0, on: !m.off}
 				var story []string
 				for range 20 {
 					for range f.rng.IntN(6) + 1 {

@@ -1,4 +1,4 @@
-package hid
+package hid_test
 
 import (
 	"encoding/json"
@@ -8,8 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sidetone/internal/config"
+	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
+	"sidetone/internal/hid"
 )
 
 // quiet is a product that may not be written to.
@@ -67,14 +68,14 @@ var fuzzed = []string{
 // brought down, never asks to be woken for the past, writes only to what it may write to, and does
 // the same when it is told the same, also if another one takes its place at every step.
 func FuzzTracker(f *testing.F) {
-	var rules []*Rules
+	var rules []*hid.Rules
 	for _, products := range fuzzed {
 		if products[0] == ' ' {
 			products = "    sources: []\n" + products
 		}
-		cat, problems := config.DecodeCatalogue("fuzz.yaml", []byte(head+products))
+		cat, problems := catalogue.Decode("fuzz.yaml", []byte(head+products))
 		require.Empty(f, problems)
-		rules = append(rules, NewRules(cat, devices.Linux))
+		rules = append(rules, catalogue.HIDRules(cat, devices.Linux))
 	}
 	f.Add(byte(0), []byte{0, 0x80, 0, 0, 0, 1, 2, 4, 1, 5, 0, 1, 2, 1, 1, 5, 1, 0})
 	f.Add(byte(3), []byte{0, 1, 0, 5, 0, 2, 3, 1, 6, 0, 50, 2, 0x24, 1, 5, 1, 2, 20, 0x11, 0xff, 0, 0x0d, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})
@@ -87,37 +88,37 @@ func FuzzTracker(f *testing.F) {
 	})
 }
 
-func fuzzRun(t *testing.T, rules []*Rules, which int, script []byte, restore bool) string {
-	tr, now := NewTracker(rules[which%len(rules)]), t0
+func fuzzRun(t *testing.T, rules []*hid.Rules, which int, script []byte, restore bool) string {
+	tr, now := hid.NewTracker(rules[which%len(rules)]), t0
 	descriptors := [][]byte{reports(1, 2, 3, 4, 5), reports(1, 0x11), {0x05, 0x0b, 0x09, 0x05, 0xa1, 0x01, 0x15, 0x00, 0x25, 0x01, 0x75, 0x08, 0x95, 0x01, 0x09, 0x2f, 0x81, 0x22, 0xc0}, nil}
-	var last Request
+	var last hid.Request
 	var log []any
 	for len(script) >= 3 {
 		op, arg, n := script[0], script[1], int(script[2])
 		script = script[3:]
 		data := script[:min(n%24, len(script))]
 		node := []string{"hidraw0", "hidraw1", "hidraw2"}[arg%3]
-		e := Event{Node: node}
+		e := hid.Event{Node: node}
 		before := tr.Readings()
 		changed := false
 		switch op % 9 {
 		case 0:
-			e.Happening, e.Plugged = Attached, arg&0x80 != 0
-			e.Device = &Device{
+			e.Happening, e.Plugged = hid.Attached, arg&0x80 != 0
+			e.Device = &hid.Device{
 				Bus: devices.USB, VID: "1209", PID: []string{"0700", "0701"}[arg>>6&1], Container: []string{"a", ""}[arg>>5&1],
 				Descriptor: descriptors[arg>>3&3],
 			}
 		case 1:
-			e.Happening, e.Device = Denied, &Device{Bus: devices.USB, VID: "1209", PID: "0700"}
+			e.Happening, e.Device = hid.Denied, &hid.Device{Bus: devices.USB, VID: "1209", PID: "0700"}
 		case 2:
-			e.Happening, e.Error = Gone, []string{"", "failed"}[n&1]
+			e.Happening, e.Error = hid.Gone, []string{"", "failed"}[n&1]
 		case 3:
-			e.Happening, e.Request, e.Data, e.Node = Answer, last.ID+uint64(n>>7), data, last.Node
+			e.Happening, e.Request, e.Data, e.Node = hid.Answer, last.ID+uint64(n>>7), data, last.Node
 			script = script[len(data):]
 		case 4:
-			e.Happening = Lost
+			e.Happening = hid.Lost
 		case 5:
-			e.Happening, e.Data = Report, data
+			e.Happening, e.Data = hid.Report, data
 			script = script[len(data):]
 		case 6:
 			changed = tr.Resume(now, now)
@@ -141,9 +142,7 @@ func fuzzRun(t *testing.T, rules []*Rules, which int, script []byte, restore boo
 		requests := tr.Requests()
 		for _, r := range requests {
 			last = r
-			d := tr.devices[r.Node]
-			require.NotNil(t, d)
-			require.Equal(t, "0700", d.device.PID, "the only product that may be written to")
+			require.Equal(t, "0700", tr.Device(r.Node).PID, "the only product that may be written to")
 			forms := 0
 			for _, report := range [][]byte{r.Output, r.Feature, r.Input, r.LastOutput} {
 				if len(report) > 0 {
@@ -155,19 +154,7 @@ func fuzzRun(t *testing.T, rules []*Rules, which int, script []byte, restore boo
 		}
 		after := tr.Readings()
 		require.True(t, changed || slices.Equal(before, after))
-		for _, d := range tr.devices {
-			require.LessOrEqual(t, len(d.queue), len(d.sensors))
-			require.LessOrEqual(t, len(d.requests), len(d.sensors)+1)
-			for _, s := range d.sensors {
-				latest := now.Add(askGap)
-				if s.HIDQuery != nil && s.HIDQuery.PollMS != 0 {
-					latest = now.Add(milliseconds(s.HIDQuery.PollMS, 0))
-				}
-				require.True(t, s.again.IsZero() || s.again.After(now) && !s.again.After(latest), "no cause is forgotten")
-			}
-			require.True(t, d.talking == nil || d.conversation() == nil || slices.Contains(d.sensors, d.talking))
-		}
-		require.False(t, tr.book.links || tr.book.anchors || tr.book.changed || tr.book.repeated || tr.book.baffled, "nothing is left over")
+		tr.RequireConsistent(t, now)
 		log = append(log, e, requests, after, tr.Due())
 		if restore {
 			tr = restored(t, tr, rules[which%len(rules)])
@@ -179,12 +166,12 @@ func fuzzRun(t *testing.T, rules []*Rules, which int, script []byte, restore boo
 }
 
 // restored is a new Tracker that goes on from what the other one knows, as a recording has it.
-func restored(t *testing.T, tr *Tracker, rules *Rules) *Tracker {
+func restored(t *testing.T, tr *hid.Tracker, rules *hid.Rules) *hid.Tracker {
 	text, err := json.Marshal(tr.Checkpoint(func(at time.Time) time.Time { return at }))
 	require.NoError(t, err)
-	var c Checkpoint
+	var c hid.Checkpoint
 	require.NoError(t, json.Unmarshal(text, &c))
-	out := NewTracker(rules)
+	out := hid.NewTracker(rules)
 	out.Restore(c)
 	return out
 }

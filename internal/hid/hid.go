@@ -13,15 +13,15 @@ import (
 // Device is one HID interface of a device, as the OS describes it. A headset often has several:
 // buttons, telephony, the vendor's own.
 type Device struct {
-	Node       string        `json:"node"`                // the OS's name of it, unique while it is attached: hidraw3
-	Bus        devices.Bus   `json:"bus,omitempty"`       // usb or bluetooth; empty: another
-	VID        string        `json:"vid"`                 // 4 lower-case hex digits
-	PID        string        `json:"pid"`                 // 4 lower-case hex digits
-	Serial     string        `json:"serial,omitempty"`    // as the device gives it; the address for Bluetooth
-	Container  string        `json:"container,omitempty"` // same value as the audio endpoints of the same physical device have
-	Interface  int           `json:"interface"`           // number of the USB interface; -1: none
-	Name       string        `json:"name,omitempty"`      // what the device calls itself
-	Descriptor devices.Bytes `json:"descriptor"`          // its report descriptor (HID 1.11, section 6.2.2)
+	Node       string      `json:"node"`                // the OS's name of it, unique while it is attached: hidraw3
+	Bus        devices.Bus `json:"bus,omitempty"`       // usb or bluetooth; empty: another
+	VID        string      `json:"vid"`                 // 4 lower-case hex digits
+	PID        string      `json:"pid"`                 // 4 lower-case hex digits
+	Serial     string      `json:"serial,omitempty"`    // as the device gives it; the address for Bluetooth
+	Container  string      `json:"container,omitempty"` // same value as the audio endpoints of the same physical device have
+	Interface  int         `json:"interface"`           // number of the USB interface; -1: none
+	Name       string      `json:"name,omitempty"`      // what the device calls itself
+	Descriptor Bytes       `json:"descriptor"`          // its report descriptor (HID 1.11, section 6.2.2)
 }
 
 // String names the device for people: "hidraw3 (Acme Headset 700, 1209:0700)".
@@ -47,14 +47,14 @@ const (
 
 // Event is one thing that happened to a device.
 type Event struct {
-	Happening Happening     `json:"happening"`
-	Node      string        `json:"node"`
-	Device    *Device       `json:"device,omitempty"`  // Attached and Denied
-	Plugged   bool          `json:"plugged,omitempty"` // Attached: it was seen to arrive; false: it may have been there for long
-	Data      devices.Bytes `json:"data,omitempty"`    // Report and Answer: the report as the OS gives it, with its number first if it has one
-	Request   uint64        `json:"request,omitempty"` // Answer: the ID of the request
-	Error     string        `json:"error,omitempty"`
-	At        time.Time     `json:"at,omitzero"` // when it happened
+	Happening Happening `json:"happening"`
+	Node      string    `json:"node"`
+	Device    *Device   `json:"device,omitempty"`  // Attached and Denied
+	Plugged   bool      `json:"plugged,omitempty"` // Attached: it was seen to arrive; false: it may have been there for long
+	Data      Bytes     `json:"data,omitempty"`    // Report and Answer: the report as the OS gives it, with its number first if it has one
+	Request   uint64    `json:"request,omitempty"` // Answer: the ID of the request
+	Error     string    `json:"error,omitempty"`
+	At        time.Time `json:"at,omitzero"` // when it happened
 }
 
 // Request is what a rule wants sent to a device. It is sent as soon as possible, and those of

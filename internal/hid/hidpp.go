@@ -15,7 +15,6 @@ const (
 	hidppLength   = 20
 	hidppHeader   = 4
 	hidppSoftware = 0x0d // ours: any number but 0, which events have
-	hidppItself   = 0xff // the device that is asked, not one behind it
 	hidppError    = 0xff // in place of the feature's
 	hidppRefusal  = 0x8f // the same in a short report
 	hidppGone     = 0x40 // a receiver's notification, in a short report: the device is no longer connected
@@ -24,19 +23,11 @@ const (
 
 // hidpp is the script of a hidpp source: first where the device keeps the feature, then its state.
 type hidpp struct {
-	devices.HIDPP
-	node   string
-	strict bool // it takes no value for what the rule does not say of it
-	place  byte // of the feature on this device; 0: not known
-	was    byte // the last place that was known
-	lacks  bool // the device has said that it does not have the feature
-}
-
-func (h *hidpp) device() byte {
-	if h.DeviceIndex != nil {
-		return byte(*h.DeviceIndex)
-	}
-	return hidppItself
+	HIDPP
+	node  string
+	place byte // of the feature on this device; 0: not known
+	was   byte // the last place that was known
+	lacks bool // the device has said that it does not have the feature
 }
 
 func (h *hidpp) request(step int) (Request, bool) {
@@ -45,10 +36,9 @@ func (h *hidpp) request(step int) (Request, bool) {
 	case step == 0: // getFeature of the root feature
 		h.was = cmp.Or(h.place, h.was)
 		h.place, h.lacks = 0, false
-		id := number(h.Feature, "")
-		copy(report, []byte{hidppLong, h.device(), 0, hidppSoftware, byte(id >> 8), byte(id)})
+		copy(report, []byte{hidppLong, h.Device, 0, hidppSoftware, byte(h.Feature >> 8), byte(h.Feature)})
 	case step == 1 && h.Read != nil && h.place != 0:
-		copy(report, []byte{hidppLong, h.device(), h.place, byte(*h.Read)<<4 | hidppSoftware})
+		copy(report, []byte{hidppLong, h.Device, h.place, byte(*h.Read)<<4 | hidppSoftware})
 	default:
 		return Request{}, false
 	}
@@ -56,7 +46,7 @@ func (h *hidpp) request(step int) (Request, bool) {
 }
 
 func (h *hidpp) answer(step int, data []byte) (devices.Tri, bool) {
-	if len(data) < hidppHeader+1 || data[0] != hidppLong && data[0] != hidppShort || data[1] != h.device() {
+	if len(data) < hidppHeader+1 || data[0] != hidppLong && data[0] != hidppShort || data[1] != h.Device {
 		return devices.Unknown, false
 	}
 	asked, function := byte(0), byte(hidppSoftware)
@@ -85,7 +75,7 @@ func (h *hidpp) event(data []byte) (devices.Tri, bool) {
 	if h.Event == nil || place == 0 || len(data) < hidppHeader {
 		return devices.Unknown, false
 	}
-	if data[0] != hidppLong || data[1] != h.device() || data[2] != place || data[3] != byte(*h.Event)<<4 {
+	if data[0] != hidppLong || data[1] != h.Device || data[2] != place || data[3] != byte(*h.Event)<<4 {
 		return devices.Unknown, false
 	}
 	if h.place == 0 {
@@ -97,7 +87,7 @@ func (h *hidpp) event(data []byte) (devices.Tri, bool) {
 // isBack reports whether a message that was not asked for shows that a device is there that did not tell what it was
 // asked: it may have been away then.
 func (h *hidpp) isBack(data []byte, silent bool) bool {
-	if h.lacks || h.place != 0 && !silent || len(data) < hidppHeader || data[1] != h.device() {
+	if h.lacks || h.place != 0 && !silent || len(data) < hidppHeader || data[1] != h.Device {
 		return false
 	}
 	switch data[0] {
@@ -111,11 +101,11 @@ func (h *hidpp) isBack(data []byte, silent bool) bool {
 
 // moves reports whether a receiver tells that the device has come or gone: it may not be what it was.
 func (h *hidpp) moves(data []byte) bool {
-	return len(data) >= hidppHeader && data[0] == hidppShort && data[1] == h.device() && (data[2] == hidppGone || data[2] == hidppCame)
+	return len(data) >= hidppHeader && data[0] == hidppShort && data[1] == h.Device && (data[2] == hidppGone || data[2] == hidppCame)
 }
 
 func (h *hidpp) value(data []byte) (devices.Tri, bool) {
-	return ValueOf(data[hidppHeader:], h.Value, h.strict)
+	return h.Value.of(data[hidppHeader:])
 }
 
 func (h *hidpp) unasked() bool { return true }
@@ -124,4 +114,4 @@ func (h *hidpp) pause(int) time.Duration { return 0 }
 
 func (h *hidpp) isBusy(int, []byte) bool { return false }
 
-func (h *hidpp) timeout() time.Duration { return milliseconds(h.TimeoutMS, defaultTimeout) }
+func (h *hidpp) timeout() time.Duration { return h.Timeout }

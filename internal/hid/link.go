@@ -14,22 +14,22 @@ func (t *Tracker) links() map[unit]devices.Tri {
 	heard := make(map[unit]map[string]*sensor) // by the place of the rule: which has heard of it last
 	for _, d := range t.sorted() {
 		for _, s := range d.sensors {
-			if !s.link || !s.isReading() {
+			if !s.Link || !s.isReading() {
 				continue
 			}
-			u := d.unit(s.rule)
+			u := d.unit(s.Rule)
 			if heard[u] == nil {
 				heard[u] = make(map[string]*sensor)
 			}
-			if other := heard[u][s.at]; other == nil || !other.value.Known() || s.value.Known() && s.since.After(other.since) {
-				heard[u][s.at] = s
+			if other := heard[u][s.Place]; other == nil || !other.value.Known() || s.value.Known() && s.since.After(other.since) {
+				heard[u][s.Place] = s
 			}
 		}
 	}
 	out := make(map[unit]devices.Tri)
 	for u, sensors := range heard {
 		for _, l := range t.rules.links[u.product] {
-			if out[u] = l.state(sensors); out[u].Known() {
+			if out[u] = linkState(l, sensors); out[u].Known() {
 				break
 			}
 		}
@@ -37,16 +37,17 @@ func (t *Tracker) links() map[unit]devices.Tri {
 	return out
 }
 
-func (l linkRule) state(sensors map[string]*sensor) devices.Tri {
+// linkState is the state of a link by one of its sources, of which the sensors have heard last.
+func linkState(l devices.Source, heard map[string]*sensor) devices.Tri {
 	if l.Derive == nil {
-		if s := sensors[l.at]; s != nil {
+		if s := heard[l.Place]; s != nil {
 			return s.value
 		}
 		return devices.Unknown
 	}
 	var terms []devices.Tri
-	for at, k := range l.Derive.Terms(l.at) {
-		terms = append(terms, linkRule{at, k}.state(sensors))
+	for _, term := range l.Derive.Terms {
+		terms = append(terms, linkState(term, heard))
 	}
 	return l.Derive.Of(terms)
 }
@@ -72,7 +73,7 @@ func (t *Tracker) relink(at, now time.Time) {
 // or may have been down unseen, says nothing of the product that comes back.
 func (t *Tracker) linked(u unit, was, is devices.Tri, at, now time.Time) {
 	for _, d := range t.sorted() {
-		mine := func(s *sensor) bool { return !s.link && d.unit(s.rule) == u }
+		mine := func(s *sensor) bool { return !s.Link && d.unit(s.Rule) == u }
 		switch {
 		case is == devices.False:
 			d.forget(at, now, mine)
@@ -87,7 +88,7 @@ func (t *Tracker) linked(u unit, was, is devices.Tri, at, now time.Time) {
 			}
 		}
 		if is == devices.True {
-			d.ask(devices.AtLinkUp, now, mine)
+			d.ask(AtLinkUp, now, mine)
 		}
 	}
 }

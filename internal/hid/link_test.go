@@ -1,4 +1,4 @@
-package hid
+package hid_test
 
 import (
 	"strings"
@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/hid"
 )
 
 const linked = `
@@ -62,9 +63,9 @@ func TestLinkOfSeveralRules(t *testing.T) {
     sources: [{field: hardware_mute, hid_report: {report_id: 1, value: {byte: 1}}}]
 `)
 	w.happen(at("hidraw0", reports(1, 4, 5, 6, 7)))
-	u, before := unit{"headset", "usb:1-1"}, devices.Unknown
+	before := devices.Unknown
 	for i, c := range []struct {
-		event Event
+		event hid.Event
 		want  devices.Tri
 	}{
 		{in("hidraw0", 4, 1), devices.Unknown},
@@ -76,7 +77,7 @@ func TestLinkOfSeveralRules(t *testing.T) {
 		{in("hidraw0", 4, 0), devices.False},
 	} {
 		w.happen(in("hidraw0", 1, 1), c.event)
-		require.Equal(t, c.want, w.tr.up[u], i)
+		require.Equal(t, c.want, w.tr.LinkState("headset", "usb:1-1"), i)
 		forgotten := c.want != before && (c.want == devices.False || before == devices.False)
 		require.Equal(t, forgotten, strings.Contains(w.states(), " sources[0]=unknown"), "%d: %s", i, w.states())
 		before = c.want
@@ -94,8 +95,7 @@ func TestLinkDownDuringAConversation(t *testing.T) {
 `)
 	w.happen(at("hidraw0", reports(1, 4)))
 	require.Equal(t, "hidraw0 output 11 01", w.asked())
-	d := w.tr.devices["hidraw0"]
-	d.queue = append(d.queue, d.sensors[1])
+	w.tr.Enqueue("hidraw0", 1)
 	w.happen(in("hidraw0", 4, 0))
 	require.Equal(t, "hidraw0 feature 24", w.asked())
 	w.happen(w.answer("hidraw0 feature 24", 0x24, 0))

@@ -14,7 +14,7 @@ func (t *Tracker) prefer(at time.Time) {
 			if s.repeated && t.contradicted(d, s) {
 				s.since = at
 				t.book.changed = t.book.changed || s.isReading()
-				t.book.links = t.book.links || s.link
+				t.book.links = t.book.links || s.Link
 			}
 			s.repeated = false
 		}
@@ -23,10 +23,10 @@ func (t *Tracker) prefer(at time.Time) {
 
 // contradicted reports whether another interface of the unit has told the opposite since, or at the same moment.
 func (t *Tracker) contradicted(d *tracked, s *sensor) bool {
-	u := d.unit(s.rule)
+	u := d.unit(s.Rule)
 	for _, other := range t.devices {
 		for _, o := range other.sensors {
-			if o.at == s.at && o.value == s.value.Not() && !o.since.Before(s.since) && other.unit(o.rule) == u {
+			if o.Place == s.Place && o.value == s.value.Not() && !o.since.Before(s.since) && other.unit(o.Rule) == u {
 				return true
 			}
 		}

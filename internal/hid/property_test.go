@@ -1,4 +1,4 @@
-package hid
+package hid_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/hid"
 )
 
 const modelled = `
@@ -57,7 +58,7 @@ func (h *plainHeadset) hear(i int, id byte, v devices.Tri, now time.Time) {
 	switch id {
 	case 1:
 		h.toggle, h.pressed = h.toggle.Not(), true
-		if now.Sub(h.told) < askGap { // on another interface: it may have been pressed before
+		if now.Sub(h.told) < hid.AskGap { // on another interface: it may have been pressed before
 			h.toggle = devices.Unknown
 		}
 	case 2:
@@ -95,7 +96,7 @@ func TestTrackerKnowsWhatItMay(t *testing.T) {
 	known := 0
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 0))
-		tr, now := NewTracker(rules), t0
+		tr, now := hid.NewTracker(rules), t0
 		headsets := [2]plainHeadset{}
 		for i := range headsets {
 			headsets[i].forget()
@@ -104,19 +105,19 @@ func TestTrackerKnowsWhatItMay(t *testing.T) {
 			now = now.Add(time.Duration(rng.IntN(400)) * time.Millisecond)
 			n, i := rng.IntN(2), rng.IntN(2)
 			h, node := &headsets[n], fmt.Sprintf("hidraw%d", 2*n+i)
-			e := Event{Node: node}
+			e := hid.Event{Node: node}
 			before := tr.Readings()
 			changed := false
 			switch what := rng.IntN(40); what {
 			case 0, 1, 2, 3:
-				e.Happening, e.Plugged = Attached, what > 0
-				e.Device = &Device{Bus: devices.USB, VID: "1209", PID: "0700", Container: fmt.Sprint("unit", n), Descriptor: descriptors[i]}
+				e.Happening, e.Plugged = hid.Attached, what > 0
+				e.Device = &hid.Device{Bus: devices.USB, VID: "1209", PID: "0700", Container: fmt.Sprint("unit", n), Descriptor: descriptors[i]}
 				h.attach(i, e.Plugged)
 			case 4:
-				e.Happening = Gone
+				e.Happening = hid.Gone
 				h.takeAway(i)
 			case 5:
-				e.Happening = Lost
+				e.Happening = hid.Lost
 				if h.there[i] {
 					h.forget()
 					h.link, h.strange = devices.Unknown, false
@@ -130,7 +131,7 @@ func TestTrackerKnowsWhatItMay(t *testing.T) {
 				}
 			default:
 				id, v := byte(rng.IntN(5)+1), byte(rng.IntN(8))
-				e.Happening, e.Data = Report, []byte{id, v & 1}
+				e.Happening, e.Data = hid.Report, []byte{id, v & 1}
 				tri := devices.Of(v&1 == 1)
 				if v == 7 {
 					e.Data[1], tri = v, devices.Unknown

@@ -1,8 +1,10 @@
-package hid
+package hid_test
 
 import (
 	"testing"
 	"time"
+
+	"sidetone/internal/hid"
 
 	"github.com/stretchr/testify/require"
 )
@@ -114,8 +116,8 @@ func TestEventWhileTheFeatureIsLookedUpAgain(t *testing.T) {
     link_state: [{hid_report: {report_id: 4, value: {byte: 1}}}]
     sources: [{field: hardware_mute, hidpp: {feature: "0601", event: 0, value: {byte: 0}}}]
 `)
-	long := func(head ...byte) Event {
-		return in("hidraw0", append(head, make([]byte, hidppLength-len(head))...)...)
+	long := func(head ...byte) hid.Event {
+		return in("hidraw0", append(head, make([]byte, hid.HIDPPLength-len(head))...)...)
 	}
 	muted, unmuted := long(0x11, 0xff, 8, 0, 1), long(0x11, 0xff, 8, 0, 0)
 	w.happen(at("hidraw0", reports(1, 4, 0x11)), long(0x11, 0xff, 0, 0x0d, 8))
@@ -144,7 +146,7 @@ func TestAnchorOvertakesAPress(t *testing.T) {
 	w = newWorld(t, `
     link_state: [{hid_report: {report_id: 4, value: {byte: 1}}}]`+toggleOf("start: false, link_up: false, hid_report: {report_id: 2, value: {byte: 1}}"))
 	w.happen(at("hidraw0", reports(1)), at("hidraw1", reports(2, 4)), in("hidraw1", 2, 1))
-	for _, e := range []Event{in("hidraw1", 4, 0), in("hidraw1", 4, 1), in("hidraw0", 1, 1)} {
+	for _, e := range []hid.Event{in("hidraw1", 4, 0), in("hidraw1", 4, 1), in("hidraw0", 1, 1)} {
 		w.apply(e)
 	}
 	require.Equal(t, "sources[0]=true link_state[0]=true", w.states(), "the anchor spoke before all was forgotten")

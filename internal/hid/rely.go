@@ -8,12 +8,12 @@ import (
 // alone reports whether none of the levels that an answer relies on is read on any interface of its unit,
 // as when nobody may read it: then nothing would tell that the answer is over.
 func (t *Tracker) alone(d *tracked, s *sensor) bool {
-	if len(s.relies) == 0 {
+	if len(s.DependsOn) == 0 {
 		return false
 	}
-	u := d.unit(s.rule)
+	u := d.unit(s.Rule)
 	for _, other := range t.devices {
-		level := func(l *sensor) bool { return slices.Contains(s.relies, l.at) && other.unit(l.rule) == u }
+		level := func(l *sensor) bool { return slices.Contains(s.DependsOn, l.Place) && other.unit(l.Rule) == u }
 		if slices.ContainsFunc(other.sensors, level) {
 			return false
 		}
@@ -37,7 +37,7 @@ func (t *Tracker) rely(at, now time.Time) {
 // heard a state that it does not know. It returns who has to ask again.
 func (t *Tracker) outdate(u unit, level *sensor, at, now time.Time) (out []*sensor) {
 	for _, d := range t.sorted() {
-		relies := func(s *sensor) bool { return slices.Contains(s.relies, level.at) && d.unit(s.rule) == u }
+		relies := func(s *sensor) bool { return slices.Contains(s.DependsOn, level.Place) && d.unit(s.Rule) == u }
 		for _, s := range d.sensors {
 			if relies(s) {
 				out = append(out, s)
@@ -51,7 +51,7 @@ func (t *Tracker) outdate(u unit, level *sensor, at, now time.Time) (out []*sens
 // estrange is for a link that was not known and now tells something else than up or down: the product may have been
 // away since what is known of it was told.
 func (t *Tracker) estrange(u unit, link *sensor, at, now time.Time) {
-	if !link.link || link.strange {
+	if !link.Link || link.strange {
 		return
 	}
 	link.strange = true
@@ -59,7 +59,7 @@ func (t *Tracker) estrange(u unit, link *sensor, at, now time.Time) {
 		return
 	}
 	for _, d := range t.sorted() {
-		d.forget(at, now, func(s *sensor) bool { return !s.link && s.value.Known() && d.unit(s.rule) == u })
+		d.forget(at, now, func(s *sensor) bool { return !s.Link && s.value.Known() && d.unit(s.Rule) == u })
 	}
 }
 
@@ -74,9 +74,9 @@ func (t *Tracker) mistrust(at, now time.Time) {
 		for _, s := range d.sensors {
 			if s.baffled {
 				s.baffled = false
-				t.outdate(d.unit(s.rule), s, at, now)
-				t.overrule(d.unit(s.rule), s, at, now)
-				t.estrange(d.unit(s.rule), s, at, now)
+				t.outdate(d.unit(s.Rule), s, at, now)
+				t.overrule(d.unit(s.Rule), s, at, now)
+				t.estrange(d.unit(s.Rule), s, at, now)
 			}
 		}
 	}
@@ -85,6 +85,6 @@ func (t *Tracker) mistrust(at, now time.Time) {
 // overrule makes unknown what the other interfaces of a unit have told by the same rule.
 func (t *Tracker) overrule(u unit, told *sensor, at, now time.Time) {
 	for _, d := range t.sorted() {
-		d.forget(at, now, func(s *sensor) bool { return s != told && s.at == told.at && d.unit(s.rule) == u })
+		d.forget(at, now, func(s *sensor) bool { return s != told && s.Place == told.Place && d.unit(s.Rule) == u })
 	}
 }

@@ -1,189 +1,205 @@
 package hid
 
 import (
-	"fmt"
+	"reflect"
 	"slices"
-	"strings"
+	"time"
 
 	"sidetone/internal/devices"
 	"sidetone/internal/hid/descriptor"
 )
 
-// Rules are the sources of a catalogue that read HID devices, made ready for one OS. They are
-// immutable; the zero Rules want no device.
+// Rules are the sources of a catalogue that read HID devices, on one OS. They are immutable; the zero Rules want no device.
 type Rules struct {
-	list  []*rule
-	links map[string][]linkRule // by product
+	list  []*Rule
+	links map[string][]devices.Source
 }
 
-// rule is one source at its place in a product, or what is an anchor there.
-type rule struct {
-	product  string
-	at       string   // sources[1], link_state[0], sources[2].derive.or[1], sources[1].hid_usage.anchor.hid_query
-	anchors  string   // the place of the toggle that starts from it; empty: it is a source of its own
-	link     bool     // it tells the state of the product's link
-	mute     bool     // it tells hardware_mute
-	bySerial bool     // the product is several USB devices with one serial number
-	relies   []string // the places of levels, one of which must tell when an answer is over; empty: it needs none
-	ids      []hardware
-	wireless []hardware // those of ids that come without the headset being switched on: of dongles, and by Bluetooth
-	devices.SourceKind
-}
-
-// linkRule is one source of the state of a link, which may be derived from several rules.
-type linkRule struct {
-	at string
-	devices.SourceKind
-}
-
-type hardware struct {
-	bus      devices.Bus
-	vid, pid string
-}
-
-// NewRules returns the HID sources of a catalogue that passes its checks.
-func NewRules(cat *devices.Catalogue, os devices.OS) *Rules {
-	r := &Rules{links: make(map[string][]linkRule)}
-	for _, p := range cat.Products {
-		ids, wireless := hardwareOf(p, os)
-		if len(ids) == 0 {
-			continue
-		}
-		base := rule{product: p.ID, bySerial: p.GroupBy == devices.GroupSerial, ids: ids, wireless: wireless}
-		told := make(map[devices.Field][]string) // the places of levels so far; those of the link under ""
-		for i, l := range p.LinkState {
-			if applies(l.OS, os) {
-				rl := base
-				rl.at, rl.link, rl.SourceKind = fmt.Sprintf("link_state[%d]", i), true, l.SourceKind
-				r.add(rl, told[""])
-				told[""] = rl.levels(told[""])
-				r.links[p.ID] = append(r.links[p.ID], linkRule{rl.at, rl.SourceKind})
-			}
-		}
-		for i, s := range p.Sources {
-			if applies(s.OS, os) {
-				rl := base
-				rl.at, rl.mute, rl.SourceKind = fmt.Sprintf("sources[%d]", i), s.Field == devices.HardwareMute, s.SourceKind
-				r.add(rl, told[s.Field])
-				told[s.Field] = rl.levels(told[s.Field])
+// NewRules returns the rules, with what tells the state of each product's link, by the product's id.
+func NewRules(list []Rule, links map[string][]devices.Source) *Rules {
+	r := &Rules{links: links}
+	for i := range list {
+		r.list = append(r.list, &list[i])
+		if a := list[i].Anchor; a != nil {
+			for j := range a.Tellers {
+				r.list = append(r.list, &a.Tellers[j])
 			}
 		}
 	}
 	return r
 }
 
-func applies(list []devices.OS, os devices.OS) bool {
-	return len(list) == 0 || slices.Contains(list, os)
+// Rule is one source at its place in a product, or what a toggle there starts from. Exactly one of Usage, Report, Query
+// and HIDPP is set.
+type Rule struct {
+	Product   string
+	Place     string   // sources[1], link_state[0], sources[2].derive.or[1], sources[1].hid_usage.anchor.hid_query
+	AnchorOf  string   // the place of the toggle that starts from it; empty: it is a source of its own
+	Link      bool     // it tells the state of the product's link
+	BySerial  bool     // the product is several USB devices with one serial number
+	Tells     bool     // the device tells each new state by itself
+	DependsOn []string // the places of levels, one of which must tell when an answer is over; empty: it needs none
+	Models    []Model
+	Interface *int // number of the USB interface; nil: any
+
+	Usage  *Usage
+	Report *InputReport
+	Query  *Query
+	HIDPP  *HIDPP
+
+	Debounce time.Duration // a toggle: what follows a press so soon does not count; a level: a value counts that lasts so long
+	Anchor   *Anchor       // of a toggle; nil: it has none, and is never known
 }
 
-func hardwareOf(p devices.Product, os devices.OS) (ids, wireless []hardware) {
-	for _, l := range p.Links {
-		bus := devices.USB
-		if l.Kind == devices.LinkBluetooth {
-			bus = devices.Bluetooth
-		}
-		for _, pid := range l.PIDs {
-			if !applies(l.OS, os) {
-				continue
-			}
-			id := hardware{bus, strings.ToLower(l.VID), strings.ToLower(pid)}
-			ids = append(ids, id)
-			if l.Kind.IsWireless() {
-				wireless = append(wireless, id)
-			}
-		}
-	}
-	return ids, wireless
+// Model is hardware of the rule's product.
+type Model struct {
+	Bus      devices.Bus
+	VID, PID string
+	Wireless bool // it comes without the headset being switched on: a dongle, or Bluetooth
 }
 
-// levels adds the rule's place to those of levels if it is one.
-func (rl *rule) levels(before []string) []string {
-	if !rl.Tells() {
-		return before
-	}
-	return append(slices.Clip(before), rl.at)
+// Usage is a control that the report descriptor declares.
+type Usage struct {
+	Page, Usage uint16
+	Form        descriptor.Control // what the device really does; empty: what the descriptor says
+	Invert      bool               // 1 means false
+	Request     bool               // a press may be a request that programs answer, and no query tells how
 }
 
-// add keeps the source with its anchors, or those that it is derived from, if it reads HID devices.
-// levels are the places of those before it that tell of each change.
-func (r *Rules) add(rl rule, levels []string) {
-	if rl.Derive != nil {
-		for at, k := range rl.Derive.Terms(rl.at) {
-			term := rl
-			term.at, term.SourceKind = at, k
-			r.add(term, levels)
-		}
-		return
+// InputReport is bytes of an input report.
+type InputReport struct {
+	ID     *byte // number of the report; nil: any
+	When   []Test
+	Value  *Value // nil: each report is a press
+	Toggle bool   // it changes the state, whatever that is
+}
+
+// Anchor is what a toggle starts from.
+type Anchor struct {
+	Start   *bool  // the state after plugging in
+	LinkUp  *bool  // the state after link_state has become true
+	Tellers []Rule // reports and queries of the device that tell its state
+}
+
+// Query is the device's answer to a request: exactly one of Output, Feature, Input and LastOutput is set.
+type Query struct {
+	Output     []Bytes // reports to send, each after the answer to the one before
+	Feature    Bytes   // number of the report, and what to set it to first
+	Input      Bytes   // number of the report
+	LastOutput Bytes   // number of the report
+	Expect     []Test  // of the answer to the last request
+	Value      Value
+	At         []Moment      // nil: all
+	AskOn      []Test        // of a report that gives cause to ask again
+	RetryOn    []Test        // of an answer that says not yet
+	Delay      time.Duration // before a report is read
+	Poll       time.Duration // after an answer; 0: not by itself
+	Timeout    time.Duration // of each answer
+}
+
+// HIDPP is a feature of HID++ 2.0.
+type HIDPP struct {
+	Device  byte // which one behind a receiver; 0xff: the one that is asked
+	Feature uint16
+	Read    *int // number of the function that tells the state
+	Event   *int // number of the event that does
+	AskOn   []Test
+	Value   Value // in the parameters
+	Timeout time.Duration
+}
+
+// Test is a condition on one byte of a report. A report that is too short does not meet it.
+type Test struct {
+	Byte int
+	Fits [256]bool
+}
+
+// Value is what the values of one byte of a report mean.
+type Value struct {
+	Byte  int
+	Means [256]devices.Tri
+}
+
+// Moment is when a device is asked.
+type Moment string
+
+// The moments.
+const (
+	AtAttach Moment = "attach"  // when the agent first sees the device
+	AtResume Moment = "resume"  // after the machine has slept, or reports were lost
+	AtLinkUp Moment = "link_up" // when link_state has become true
+)
+
+// Enum lists the names that a file may use.
+func (Moment) Enum() []string { return []string{string(AtAttach), string(AtResume), string(AtLinkUp)} }
+
+// AnyReport reports whether the rule looks at every report of the device.
+func (r InputReport) AnyReport() bool { return r.ID == nil && len(r.When) == 0 }
+
+// via is the kind of the rule's source, as an Origin has it.
+func (r *Rule) via() string {
+	switch {
+	case r.Usage != nil:
+		return devices.ViaHIDUsage
+	case r.Report != nil:
+		return devices.ViaHIDReport
+	case r.Query != nil:
+		return devices.ViaHIDQuery
+	default:
+		return devices.ViaHIDPP
 	}
-	if rl.HIDUsage == nil && rl.HIDReport == nil && rl.HIDQuery == nil && rl.HIDPP == nil {
-		return
-	}
-	if rl.OnlyAsked() && rl.anchors == "" {
-		rl.relies = levels
-	}
-	r.list = append(r.list, &rl)
-	if a := rl.anchor(); a != nil {
-		part := rl
-		part.anchors = rl.at
-		part.SourceKind = devices.SourceKind{HIDReport: a.HIDReport}
-		part.at = rl.at + "." + rl.Via() + ".anchor.hid_report"
-		r.add(part, nil)
-		part.SourceKind = devices.SourceKind{HIDQuery: a.HIDQuery}
-		part.at = rl.at + "." + rl.Via() + ".anchor.hid_query"
-		r.add(part, nil)
-	}
+}
+
+// same reports whether another rule reads the same off the same: another one may apply to more devices, and depend on others.
+func (r *Rule) same(other *Rule) bool {
+	a, b := *r, *other
+	a.Models, a.DependsOn, b.Models, b.DependsOn = nil, nil, nil, nil
+	return reflect.DeepEqual(a, b)
 }
 
 // Wants reports whether a rule can read something off the device: the others need not be opened.
 func (r *Rules) Wants(d Device) bool {
 	desc := Describe(d)
-	return slices.ContainsFunc(r.list, func(rl *rule) bool { return rl.fits(d, desc) })
+	return slices.ContainsFunc(r.list, func(rule *Rule) bool { return rule.fits(d, desc) })
 }
 
 // Empty reports whether no device is wanted at all.
 func (r *Rules) Empty() bool { return len(r.list) == 0 }
 
-// Describe returns what the device declares, or nil if that makes no sense or could not be read.
-func Describe(d Device) *descriptor.Descriptor {
-	desc, err := descriptor.Parse(d.Descriptor)
-	if err != nil || len(d.Descriptor) == 0 {
-		return nil
-	}
-	return desc
+// isOf reports whether the device is hardware of the rule's product.
+func (r *Rule) isOf(d Device) bool {
+	return slices.ContainsFunc(r.Models, func(m Model) bool { return m.Bus == d.Bus && m.VID == d.VID && m.PID == d.PID })
 }
 
-func hardwareID(d Device) hardware { return hardware{d.Bus, d.VID, d.PID} }
-
 // isWireless reports whether the device comes without its headset being switched on.
-func (rl *rule) isWireless(d Device) bool { return slices.Contains(rl.wireless, hardwareID(d)) }
+func (r *Rule) isWireless(d Device) bool {
+	return slices.Contains(r.Models, Model{d.Bus, d.VID, d.PID, true})
+}
 
 // fits says whether the device is of the rule's product and has what the rule reads.
-func (rl *rule) fits(d Device, desc *descriptor.Descriptor) bool {
-	if !slices.Contains(rl.ids, hardwareID(d)) {
+func (r *Rule) fits(d Device, desc *descriptor.Descriptor) bool {
+	if !r.isOf(d) || r.Interface != nil && *r.Interface != d.Interface {
 		return false
 	}
-	if n := rl.usbInterface(); n != nil && *n != d.Interface {
-		return false
-	}
-	if rl.HIDReport != nil && rl.HIDReport.AnyReport() && isNumbered(desc) {
+	if r.Report != nil && r.Report.AnyReport() && isNumbered(desc) {
 		return false // it would take any key for what it reads
 	}
 	if desc == nil {
-		return rl.HIDUsage == nil // bytes can be compared all the same
+		return r.Usage == nil // bytes can be compared all the same
 	}
 	switch {
-	case rl.HIDUsage != nil:
-		return len(UsageFields(*rl.HIDUsage, desc)) > 0
-	case rl.HIDReport != nil:
-		return rl.HIDReport.ReportID == nil || desc.Length(descriptor.Input, uint8(*rl.HIDReport.ReportID)) > 0
-	case rl.HIDQuery != nil:
-		return queryFits(*rl.HIDQuery, desc)
+	case r.Usage != nil:
+		return len(r.Usage.fields(desc)) > 0
+	case r.Report != nil:
+		return r.Report.ID == nil || desc.Length(descriptor.Input, *r.Report.ID) > 0
+	case r.Query != nil:
+		return r.Query.fits(desc)
 	default:
 		return desc.Length(descriptor.Input, hidppLong) > 0 && desc.Length(descriptor.Output, hidppLong) > 0
 	}
 }
 
-func queryFits(q devices.HIDQuery, desc *descriptor.Descriptor) bool {
+func (q *Query) fits(desc *descriptor.Descriptor) bool {
 	switch {
 	case len(q.Feature) > 0:
 		return desc.Length(descriptor.Feature, q.Feature[0]) > 0
@@ -192,30 +208,5 @@ func queryFits(q devices.HIDQuery, desc *descriptor.Descriptor) bool {
 	case len(q.LastOutput) > 0:
 		return desc.Length(descriptor.Output, q.LastOutput[0]) > 0
 	}
-	return !slices.ContainsFunc(q.Output, func(o devices.Bytes) bool { return desc.Length(descriptor.Output, o[0]) == 0 })
-}
-
-func (rl *rule) usbInterface() *int {
-	switch {
-	case rl.HIDUsage != nil:
-		return rl.HIDUsage.Interface
-	case rl.HIDReport != nil:
-		return rl.HIDReport.Interface
-	case rl.HIDQuery != nil:
-		return rl.HIDQuery.Interface
-	default:
-		return rl.HIDPP.Interface
-	}
-}
-
-// anchor is what a toggle starts from.
-func (rl *rule) anchor() *devices.Anchor {
-	switch {
-	case rl.HIDUsage != nil:
-		return rl.HIDUsage.Anchor
-	case rl.HIDReport != nil:
-		return rl.HIDReport.Anchor
-	default:
-		return nil
-	}
+	return !slices.ContainsFunc(q.Output, func(o Bytes) bool { return desc.Length(descriptor.Output, o[0]) == 0 })
 }

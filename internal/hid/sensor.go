@@ -10,7 +10,7 @@ import (
 
 // sensor is one rule applied to one device: what it has read, and what it needs to go on.
 type sensor struct {
-	*rule
+	*Rule
 	book   *book
 	fields []descriptor.Field // of a hid_usage
 
@@ -43,16 +43,16 @@ type sensor struct {
 	last  time.Time // when it was asked last
 }
 
-func newSensor(rl *rule, d *tracked) *sensor {
-	s := &sensor{rule: rl, book: d.book}
+func newSensor(rl *Rule, d *tracked) *sensor {
+	s := &sensor{Rule: rl, book: d.book}
 	switch {
-	case rl.HIDUsage != nil:
-		s.fields = UsageFields(*rl.HIDUsage, d.desc)
-		s.note = usageNote(*rl.HIDUsage, s.fields, d.desc)
-	case rl.HIDQuery != nil:
-		s.talk = &exchange{script: &query{*rl.HIDQuery, d.device.Node, d.desc, rl.mute}}
+	case rl.Usage != nil:
+		s.fields = rl.Usage.fields(d.desc)
+		s.note = s.usageNote(d.desc)
+	case rl.Query != nil:
+		s.talk = &exchange{script: &query{*rl.Query, d.device.Node, d.desc}}
 	case rl.HIDPP != nil:
-		s.pp = &hidpp{HIDPP: *rl.HIDPP, node: d.device.Node, strict: rl.mute}
+		s.pp = &hidpp{HIDPP: *rl.HIDPP, node: d.device.Node}
 		s.talk = &exchange{script: s.pp}
 	}
 	s.hold(devices.False)
@@ -66,29 +66,29 @@ const (
 )
 
 // usageNote is what stands in the way of knowing the state of a control.
-func usageNote(u devices.HIDUsage, fields []descriptor.Field, desc *descriptor.Descriptor) string {
-	has := func(kind devices.HIDKind) bool {
-		return slices.ContainsFunc(fields, func(f descriptor.Field) bool { return kindOf(u, f) == kind })
+func (s *sensor) usageNote(desc *descriptor.Descriptor) string {
+	has := func(form descriptor.Control) bool {
+		return slices.ContainsFunc(s.fields, func(f descriptor.Field) bool { return s.Usage.form(f) == form })
 	}
 	switch {
 	case has(""):
 		return "its report descriptor declares this control in none of the three legal forms: say in the catalogue what it really does (kind)"
-	case u.Anchor == nil && has(devices.HIDToggle):
+	case s.Anchor == nil && has(descriptor.Momentary):
 		return "the device sends presses and no state: without an anchor in the catalogue the state stays unknown"
-	case u.IsRequest() && has(devices.HIDToggle) && len(desc.Find(descriptor.Output, pageLED, usageLED)) > 0:
+	case s.Usage.Request && has(descriptor.Momentary) && len(desc.Find(descriptor.Output, pageLED, usageLED)) > 0:
 		return "the device has a mute lamp: if programs answer its presses by it, a mute in another program turns this state round"
 	}
 	return ""
 }
 
 // asksAt reports whether the rule asks the device at this moment.
-func (s *sensor) asksAt(m devices.Moment) bool {
-	return s.talk != nil && !s.alone && (s.HIDQuery == nil || s.HIDQuery.At == nil || slices.Contains(s.HIDQuery.At, m))
+func (s *sensor) asksAt(m Moment) bool {
+	return s.talk != nil && !s.alone && (s.Query == nil || s.Query.At == nil || slices.Contains(s.Query.At, m))
 }
 
 // plugIn puts a toggle where the firmware puts it when the device is plugged in.
 func (s *sensor) plugIn(at time.Time) {
-	if a := s.anchor(); a != nil && a.Start != nil {
+	if a := s.Anchor; a != nil && a.Start != nil {
 		s.reset(*a.Start, at)
 		s.stated = at
 	}
@@ -97,7 +97,7 @@ func (s *sensor) plugIn(at time.Time) {
 // linkUp puts a toggle where the firmware puts it when its headset is switched on. That the link was down before
 // may be what was known before the machine slept, so nothing is stated by that.
 func (s *sensor) linkUp(at time.Time) {
-	if a := s.anchor(); a != nil && a.LinkUp != nil {
+	if a := s.Anchor; a != nil && a.LinkUp != nil {
 		s.reset(*a.LinkUp, at)
 	}
 }
@@ -114,20 +114,9 @@ func (s *sensor) wake(woke, at time.Time) {
 	}
 	next, due := s.next, s.due
 	s.forget(at)
-	if !due.IsZero() && due.Add(-s.debounce()).After(woke) {
+	if !due.IsZero() && due.Add(-s.Debounce).After(woke) {
 		s.next, s.due = next, due
 	}
-}
-
-// debounce is how long a new value has to last.
-func (s *sensor) debounce() time.Duration {
-	switch {
-	case s.HIDUsage != nil:
-		return milliseconds(s.HIDUsage.DebounceMS, 0)
-	case s.HIDReport != nil:
-		return milliseconds(s.HIDReport.DebounceMS, 0)
-	}
-	return 0
 }
 
 // forget makes the state unknown: what has happened since may have changed it.
@@ -149,11 +138,11 @@ func (s *sensor) set(v devices.Tri, at time.Time) {
 	}
 	s.value, s.since = v, at
 	s.book.changed = s.book.changed || s.isReading()
-	s.book.links = s.book.links || s.link
+	s.book.links = s.book.links || s.Link
 }
 
 // isReading reports whether what it knows is a reading: what an anchor knows is its toggle's affair.
-func (s *sensor) isReading() bool { return s.anchors == "" }
+func (s *sensor) isReading() bool { return s.AnchorOf == "" }
 
 // learn takes what the device has told. An anchor that tells the same again is news to its toggles, and
 // a level that does may be news after what another interface has told.
@@ -166,9 +155,9 @@ func (s *sensor) learn(v devices.Tri, at time.Time) {
 	switch {
 	case !s.isReading():
 		s.told, s.book.anchors = v, true
-	case !v.Known() && s.Tells():
+	case !v.Known() && s.Tells:
 		s.baffled, s.book.baffled = true, true
-	case s.link:
+	case s.Link:
 		s.strange = false
 	}
 }
@@ -176,9 +165,9 @@ func (s *sensor) learn(v devices.Tri, at time.Time) {
 // hear takes an input report.
 func (s *sensor) hear(data []byte, at, now time.Time) {
 	switch {
-	case s.HIDUsage != nil:
+	case s.Usage != nil:
 		s.usage(data, at, now)
-	case s.HIDReport != nil:
+	case s.Report != nil:
 		s.report(data, at, now)
 	case s.pp != nil:
 		if v, ok := s.pp.event(data); ok {
@@ -188,7 +177,6 @@ func (s *sensor) hear(data []byte, at, now time.Time) {
 }
 
 func (s *sensor) usage(data []byte, at, now time.Time) {
-	u := *s.HIDUsage
 	var level devices.Tri
 	shown := false
 	for i, f := range s.fields {
@@ -196,58 +184,58 @@ func (s *sensor) usage(data []byte, at, now time.Time) {
 		if !ok {
 			continue
 		}
-		switch kindOf(u, f) {
-		case devices.HIDLevel:
-			one := devices.Of((v != 0) != u.Invert)
+		switch s.Usage.form(f) {
+		case descriptor.Level:
+			one := devices.Of((v != 0) != s.Usage.Invert)
 			if shown && one != level {
 				one = devices.Unknown // many declare padding as more of the last control, so nobody knows which field it is
 			}
 			level, shown = one, true
-		case devices.HIDToggle:
+		case descriptor.Momentary:
 			if !f.Relative {
-				s.button(i, v != 0, u.DebounceMS, at)
+				s.button(i, v != 0, at)
 			} else if v != 0 {
-				s.press(u.DebounceMS, at)
+				s.press(at)
 			}
-		case devices.HIDButtons:
+		case descriptor.Buttons:
 			if v != 0 {
-				s.level(devices.Of((v > 0) != u.Invert), u.DebounceMS, at, now)
+				s.level(devices.Of((v > 0) != s.Usage.Invert), at, now)
 			}
 		}
 	}
 	if shown {
-		s.level(level, u.DebounceMS, at, now)
+		s.level(level, at, now)
 	}
 }
 
 func (s *sensor) report(data []byte, at, now time.Time) {
-	r := *s.HIDReport
-	if !concerns(r, data) {
+	r := s.Report
+	if !r.concerns(data) {
 		return
 	}
 	if r.Value == nil {
-		s.press(r.DebounceMS, at)
+		s.press(at)
 		return
 	}
-	v, ok := ValueOf(data, *r.Value, s.mute && r.Kind != devices.HIDToggle)
+	v, ok := r.Value.of(data)
 	switch {
 	case !ok:
-	case r.Kind == devices.HIDToggle:
-		s.button(0, v == devices.True, r.DebounceMS, at)
+	case r.Toggle:
+		s.button(0, v == devices.True, at)
 	default:
-		s.level(v, r.DebounceMS, at, now)
+		s.level(v, at, now)
 	}
 }
 
 // button takes whether a button is held down. A press is the change from not held to held; if
 // nobody knows what was before, nobody knows whether this is one.
-func (s *sensor) button(i int, down bool, debounce int, at time.Time) {
+func (s *sensor) button(i int, down bool, at time.Time) {
 	was := s.held[i]
 	s.held[i] = devices.Of(down)
 	switch {
 	case !down:
 	case was == devices.False:
-		s.press(debounce, at)
+		s.press(at)
 	case was == devices.Unknown:
 		s.set(devices.Unknown, at)
 		s.unsure, s.book.anchors = true, true
@@ -256,8 +244,8 @@ func (s *sensor) button(i int, down bool, debounce int, at time.Time) {
 
 // press turns a toggle whose state is known. Contacts bounce: what follows too soon is the same
 // press. A clock that has been set back says nothing.
-func (s *sensor) press(debounce int, at time.Time) {
-	if since := at.Sub(s.pressed); since >= 0 && since < milliseconds(debounce, 0) {
+func (s *sensor) press(at time.Time) {
+	if since := at.Sub(s.pressed); since >= 0 && since < s.Debounce {
 		return
 	}
 	s.pressed, s.stirred = at, true
@@ -270,13 +258,13 @@ func (s *sensor) press(debounce int, at time.Time) {
 }
 
 // level takes a state that the device shows. One that has yet to last counts later.
-func (s *sensor) level(v devices.Tri, debounce int, at, now time.Time) {
+func (s *sensor) level(v devices.Tri, at, now time.Time) {
 	switch {
-	case v == s.value || debounce == 0:
+	case v == s.value || s.Debounce == 0:
 		s.due = time.Time{}
 		s.learn(v, at)
 	case s.due.IsZero() || s.next != v:
-		s.next, s.due = v, now.Add(milliseconds(debounce, 0))
+		s.next, s.due = v, now.Add(s.Debounce)
 	}
 }
 
@@ -294,10 +282,10 @@ const askGap = 200 * time.Millisecond
 
 // doubt looks whether a report gives cause to ask again.
 func (s *sensor) doubt(data []byte, now time.Time) {
-	var causes []devices.ByteTest
+	var causes []Test
 	switch {
-	case s.HIDQuery != nil:
-		causes = s.HIDQuery.AskOn
+	case s.Query != nil:
+		causes = s.Query.AskOn
 	case s.HIDPP != nil:
 		causes = s.HIDPP.AskOn
 	}
@@ -323,15 +311,15 @@ func (s *sensor) askSoon(now time.Time) {
 // unconfirmed is for a request whose answer has told no state. At the end of a query nothing is known:
 // what was known before may have been asked about because it has changed.
 func (s *sensor) unconfirmed(at time.Time) {
-	if !s.talk.waiting && (s.HIDQuery != nil || s.HIDPP.Event == nil) {
+	if !s.talk.waiting && (s.Query != nil || s.HIDPP.Event == nil) {
 		s.set(devices.Unknown, at)
 	}
 }
 
 // rest is for a conversation that is over, or broken off: what nothing tells of is asked for again after a while.
 func (s *sensor) rest(now time.Time) {
-	if s.HIDQuery != nil && s.HIDQuery.PollMS != 0 && s.again.IsZero() && !s.last.IsZero() {
-		s.again = now.Add(milliseconds(s.HIDQuery.PollMS, 0))
+	if s.Query != nil && s.Query.Poll != 0 && s.again.IsZero() && !s.last.IsZero() {
+		s.again = now.Add(s.Query.Poll)
 	}
 }
 

@@ -1,4 +1,4 @@
-package hid
+package hid_test
 
 import (
 	"strings"
@@ -6,8 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sidetone/internal/config"
+	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
+	"sidetone/internal/hid"
 )
 
 // Whoever plugs in a dongle does not switch its headset on: it may have been muted long before.
@@ -23,9 +24,9 @@ func TestStartOfADongle(t *testing.T) {
 		`{kind: dongle, vid: "1209", pids: ["0700"], os: [windows]}, {kind: usb, vid: "1209", pids: ["0700"], os: [linux]}`: "sources[0]=true",
 	} {
 		text := strings.Replace(head, `{kind: usb, vid: "1209", pids: ["0700"]}`, links, 1)
-		cat, problems := config.DecodeCatalogue("test.yaml", []byte(text+product))
+		cat, problems := catalogue.Decode("test.yaml", []byte(text+product))
 		require.Empty(t, problems)
-		w := &world{t: t, tr: NewTracker(NewRules(cat, devices.Linux)), now: t0, ids: make(map[string]uint64)}
+		w := &world{t: t, tr: hid.NewTracker(catalogue.HIDRules(cat, devices.Linux)), now: t0, ids: make(map[string]uint64)}
 		require.Equal(t, want, w.happen(plugged("hidraw0", reports(1)), in("hidraw0", 1, 1)), links)
 	}
 }
@@ -33,9 +34,9 @@ func TestStartOfADongle(t *testing.T) {
 // Bluetooth that comes back after the headset was out of reach does not switch it on.
 func TestStartOverBluetooth(t *testing.T) {
 	text := strings.Replace(head, "kind: usb", "kind: bluetooth", 1)
-	cat, problems := config.DecodeCatalogue("test.yaml", []byte(text+toggleOf("start: false")))
+	cat, problems := catalogue.Decode("test.yaml", []byte(text+toggleOf("start: false")))
 	require.Empty(t, problems)
-	w := &world{t: t, tr: NewTracker(NewRules(cat, devices.Linux)), now: t0, ids: make(map[string]uint64)}
+	w := &world{t: t, tr: hid.NewTracker(catalogue.HIDRules(cat, devices.Linux)), now: t0, ids: make(map[string]uint64)}
 	connected := plugged("hidraw0", reports(1))
 	connected.Device.Bus, connected.Device.Container = devices.Bluetooth, "bluetooth:00:11:22:33:44:55"
 	require.Equal(t, "sources[0]=unknown", w.happen(connected))
@@ -69,10 +70,8 @@ func TestMuteGuessesNothing(t *testing.T) {
 		}
 	}
 	// Of a catalogue in an old recording, which need not say what the check demands now.
-	for _, v := range []devices.ByteValue{{On: []devices.Byte{1}}, {Off: []devices.Byte{1}}} {
-		state, ok := ValueOf([]byte{7}, v, true)
-		require.True(t, ok)
-		require.Equal(t, devices.Unknown, state)
+	for _, v := range []catalogue.ByteValue{{On: []catalogue.Byte{1}}, {Off: []catalogue.Byte{1}}} {
+		require.Equal(t, devices.Unknown, v.Compile(true).Means[7])
 	}
 }
 

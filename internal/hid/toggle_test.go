@@ -1,8 +1,10 @@
-package hid
+package hid_test
 
 import (
 	"testing"
 	"time"
+
+	"sidetone/internal/hid"
 
 	"github.com/stretchr/testify/require"
 )
@@ -17,25 +19,25 @@ func toggleOf(anchor string) string {
 func TestStartIsAnAnchorOnlyWhenSeen(t *testing.T) {
 	press, dev := in("hidraw0", 1, 1), reports(1)
 	for name, c := range map[string]struct {
-		events []Event
+		events []hid.Event
 		want   string
 	}{
-		"found":                     {[]Event{at("hidraw0", dev)}, "unknown"},
-		"found, pressed":            {[]Event{at("hidraw0", dev), press}, "unknown"},
-		"plugged":                   {[]Event{plugged("hidraw0", dev)}, "false"},
-		"pressed":                   {[]Event{plugged("hidraw0", dev), press}, "true"},
-		"pressed twice":             {[]Event{plugged("hidraw0", dev), press, press}, "false"},
-		"lost":                      {[]Event{plugged("hidraw0", dev), press, lost("hidraw0")}, "unknown"},
-		"lost, pressed":             {[]Event{plugged("hidraw0", dev), press, lost("hidraw0"), press}, "unknown"},
-		"lost elsewhere":            {[]Event{plugged("hidraw0", dev), press, lost("hidraw7")}, "true"},
-		"gone and back":             {[]Event{plugged("hidraw0", dev), press, gone("hidraw0"), plugged("hidraw0", dev)}, "false"},
-		"gone and found":            {[]Event{plugged("hidraw0", dev), press, gone("hidraw0"), at("hidraw0", dev)}, "unknown"},
-		"attached anew":             {[]Event{plugged("hidraw0", dev), press, plugged("hidraw0", dev)}, "false"},
-		"found anew":                {[]Event{plugged("hidraw0", dev), press, at("hidraw0", dev)}, "unknown"},
-		"report of another device":  {[]Event{plugged("hidraw0", dev), in("hidraw1", 1, 1)}, "false"},
-		"report of another number":  {[]Event{plugged("hidraw0", dev), in("hidraw0", 2, 1)}, "false"},
-		"empty report":              {[]Event{plugged("hidraw0", dev), in("hidraw0")}, "false"},
-		"answer that nobody wanted": {[]Event{plugged("hidraw0", dev), {Happening: Answer, Node: "hidraw0", Request: 1, Data: []byte{1, 1}}}, "false"},
+		"found":                     {[]hid.Event{at("hidraw0", dev)}, "unknown"},
+		"found, pressed":            {[]hid.Event{at("hidraw0", dev), press}, "unknown"},
+		"plugged":                   {[]hid.Event{plugged("hidraw0", dev)}, "false"},
+		"pressed":                   {[]hid.Event{plugged("hidraw0", dev), press}, "true"},
+		"pressed twice":             {[]hid.Event{plugged("hidraw0", dev), press, press}, "false"},
+		"lost":                      {[]hid.Event{plugged("hidraw0", dev), press, lost("hidraw0")}, "unknown"},
+		"lost, pressed":             {[]hid.Event{plugged("hidraw0", dev), press, lost("hidraw0"), press}, "unknown"},
+		"lost elsewhere":            {[]hid.Event{plugged("hidraw0", dev), press, lost("hidraw7")}, "true"},
+		"gone and back":             {[]hid.Event{plugged("hidraw0", dev), press, gone("hidraw0"), plugged("hidraw0", dev)}, "false"},
+		"gone and found":            {[]hid.Event{plugged("hidraw0", dev), press, gone("hidraw0"), at("hidraw0", dev)}, "unknown"},
+		"attached anew":             {[]hid.Event{plugged("hidraw0", dev), press, plugged("hidraw0", dev)}, "false"},
+		"found anew":                {[]hid.Event{plugged("hidraw0", dev), press, at("hidraw0", dev)}, "unknown"},
+		"report of another device":  {[]hid.Event{plugged("hidraw0", dev), in("hidraw1", 1, 1)}, "false"},
+		"report of another number":  {[]hid.Event{plugged("hidraw0", dev), in("hidraw0", 2, 1)}, "false"},
+		"empty report":              {[]hid.Event{plugged("hidraw0", dev), in("hidraw0")}, "false"},
+		"answer that nobody wanted": {[]hid.Event{plugged("hidraw0", dev), {Happening: hid.Answer, Node: "hidraw0", Request: 1, Data: []byte{1, 1}}}, "false"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, toggleOf("start: false"))

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"sidetone/internal/devices"
 	"sidetone/internal/hid/descriptor"
 )
 
@@ -43,16 +42,16 @@ func (u unit) compare(v unit) int {
 }
 
 // unit is the unit that the device is a part of, by a rule.
-func (d *tracked) unit(rl *rule) unit {
-	if rl.bySerial {
-		return unit{rl.product, cmp.Or(d.device.Serial, d.device.Container, d.device.Node)}
+func (d *tracked) unit(rl *Rule) unit {
+	if rl.BySerial {
+		return unit{rl.Product, cmp.Or(d.device.Serial, d.device.Container, d.device.Node)}
 	}
-	return unit{rl.product, cmp.Or(d.device.Container, d.device.Serial, d.device.Node)}
+	return unit{rl.Product, cmp.Or(d.device.Container, d.device.Serial, d.device.Node)}
 }
 
 // ask begins the conversation of every sensor that asks at this moment. One whose first request
 // has yet to go out is not asked twice.
-func (d *tracked) ask(m devices.Moment, now time.Time, which func(*sensor) bool) {
+func (d *tracked) ask(m Moment, now time.Time, which func(*sensor) bool) {
 	for _, s := range d.sensors {
 		if s.asksAt(m) && which(s) {
 			d.enqueue(s)

@@ -3,7 +3,6 @@ package hid
 import (
 	"cmp"
 	"maps"
-	"reflect"
 	"slices"
 	"time"
 
@@ -40,7 +39,7 @@ func (t *Tracker) Apply(e Event, now time.Time) (changed bool) {
 	case e.Happening == Gone:
 		t.drop(d, at, now)
 		if e.Error != "" { // the rest of the device may still be there
-			t.askKin(d, devices.AtAttach, now, forgotten)
+			t.askKin(d, AtAttach, now, forgotten)
 		}
 	case e.Happening == Report:
 		t.hear(d, e.Data, at, now)
@@ -53,7 +52,7 @@ func (t *Tracker) Apply(e Event, now time.Time) (changed bool) {
 			break
 		}
 		d.lost = now
-		t.askKin(d, devices.AtResume, now, all)
+		t.askKin(d, AtResume, now, all)
 	}
 	return t.settle(at, now)
 }
@@ -71,7 +70,7 @@ func (t *Tracker) forgetKin(d *tracked, at, now time.Time) {
 	}
 }
 
-func (t *Tracker) askKin(d *tracked, m devices.Moment, now time.Time, which func(*sensor) bool) {
+func (t *Tracker) askKin(d *tracked, m Moment, now time.Time, which func(*sensor) bool) {
 	for _, other := range t.sorted() {
 		kin := d.kin(other)
 		other.ask(m, now, func(s *sensor) bool { return kin(s) && which(s) })
@@ -84,7 +83,7 @@ func (t *Tracker) askKinSoon(d *tracked, now time.Time) {
 	for _, other := range t.sorted() {
 		kin := d.kin(other)
 		for _, s := range other.sensors {
-			if kin(s) && s.asksAt(devices.AtResume) {
+			if kin(s) && s.asksAt(AtResume) {
 				s.askSoon(now)
 			}
 		}
@@ -95,8 +94,8 @@ func (t *Tracker) askKinSoon(d *tracked, now time.Time) {
 // kin are the sensors of another device that belong to a unit which this one is a part of.
 func (d *tracked) kin(other *tracked) func(*sensor) bool {
 	return func(s *sensor) bool {
-		u := other.unit(s.rule)
-		return slices.ContainsFunc(d.sensors, func(mine *sensor) bool { return d.unit(mine.rule) == u })
+		u := other.unit(s.Rule)
+		return slices.ContainsFunc(d.sensors, func(mine *sensor) bool { return d.unit(mine.Rule) == u })
 	}
 }
 
@@ -128,19 +127,19 @@ func (t *Tracker) attach(e Event, at, now time.Time) {
 	t.book.changed = t.book.changed || slices.ContainsFunc(d.sensors, (*sensor).isReading)
 	if e.Plugged {
 		for _, s := range d.sensors {
-			if !s.isWireless(d.device) && !t.pressed(d.unit(s.rule), s.at) {
+			if !s.isWireless(d.device) && !t.pressed(d.unit(s.Rule), s.Place) {
 				s.plugIn(at)
 			}
 		}
 	}
 	t.rely(at, now)
 	for _, s := range d.sensors {
-		t.outdate(d.unit(s.rule), s, at, now)
+		t.outdate(d.unit(s.Rule), s, at, now)
 	}
-	d.ask(devices.AtAttach, now, all)
-	t.askKin(d, devices.AtAttach, now, forgotten)
+	d.ask(AtAttach, now, all)
+	t.askKin(d, AtAttach, now, forgotten)
 	for _, s := range d.sensors {
-		t.askAnchors(d.unit(s.rule), s, devices.AtAttach, now, now)
+		t.askAnchors(d.unit(s.Rule), s, AtAttach, now, now)
 	}
 }
 
@@ -155,23 +154,18 @@ func (t *Tracker) sensors(d *tracked) []*sensor {
 		if s == nil {
 			s = newSensor(rl, d)
 		}
-		s.rule = rl
+		s.Rule = rl
 		out = append(out, s)
 	}
 	return out
 }
 
-func (d *tracked) sensorOf(rl *rule) *sensor {
+func (d *tracked) sensorOf(rl *Rule) *sensor {
 	i := slices.IndexFunc(d.sensors, func(s *sensor) bool { return s.same(rl) })
 	if i < 0 {
 		return nil
 	}
 	return d.sensors[i]
-}
-
-// same reports whether the rule is another's equal: it reads the same off the same.
-func (rl *rule) same(other *rule) bool {
-	return rl.product == other.product && rl.at == other.at && rl.mute == other.mute && rl.bySerial == other.bySerial && reflect.DeepEqual(rl.SourceKind, other.SourceKind)
 }
 
 // Configure puts other rules into force. What those that stay have read stays known.
@@ -200,17 +194,17 @@ func (t *Tracker) Configure(r *Rules, now time.Time) (changed bool) {
 			if !fresh[s] {
 				continue
 			}
-			for _, other := range t.outdate(d.unit(s.rule), s, now, now) {
+			for _, other := range t.outdate(d.unit(s.Rule), s, now, now) {
 				fresh[other] = true
 			}
 		}
 	}
 	t.up = t.links()
 	for _, d := range t.sorted() {
-		d.ask(devices.AtAttach, now, func(s *sensor) bool { return fresh[s] })
+		d.ask(AtAttach, now, func(s *sensor) bool { return fresh[s] })
 		for _, s := range d.sensors {
 			if fresh[s] {
-				t.askAnchors(d.unit(s.rule), s, devices.AtAttach, now, now)
+				t.askAnchors(d.unit(s.Rule), s, AtAttach, now, now)
 			}
 		}
 	}
@@ -228,7 +222,7 @@ func (t *Tracker) Resume(woke, now time.Time) (changed bool) {
 	}
 	t.up, t.book.links = t.links(), false // what belongs to links that are not known any more is forgotten already
 	for _, d := range t.sorted() {
-		d.ask(devices.AtResume, now, all)
+		d.ask(AtResume, now, all)
 	}
 	return t.settle(now, now)
 }
@@ -275,10 +269,10 @@ func (t *Tracker) Readings() []devices.Reading {
 				continue
 			}
 			r := devices.Reading{
-				Product: s.product, Rule: s.at, Container: d.device.Container, Serial: d.device.Serial, Value: s.value,
+				Product: s.Product, Rule: s.Place, Container: d.device.Container, Serial: d.device.Serial, Value: s.value,
 			}
 			if s.value.Known() {
-				r.Origin, r.Since = devices.Origin{Via: s.Via(), Detail: d.device.Node}, s.since
+				r.Origin, r.Since = devices.Origin{Via: s.via(), Detail: d.device.Node}, s.since
 			}
 			out = append(out, r)
 		}
@@ -294,9 +288,9 @@ func (t *Tracker) sorted() []*tracked {
 // has come up often tells the rest, too. It is an answer only to what was asked before.
 func (t *Tracker) hear(d *tracked, data []byte, at, now time.Time) {
 	awaited := d.awaited()
-	d.hear(data, awaited, func(s *sensor) bool { return s.link }, at, now)
+	d.hear(data, awaited, func(s *sensor) bool { return s.Link }, at, now)
 	t.follow(at, now)
-	d.hear(data, awaited, func(s *sensor) bool { return !s.link }, at, now)
+	d.hear(data, awaited, func(s *sensor) bool { return !s.Link }, at, now)
 }
 
 // settle lets follow from what has been read what it means for other states.

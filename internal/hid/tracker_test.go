@@ -1,4 +1,4 @@
-package hid
+package hid_test
 
 import (
 	"encoding/hex"
@@ -12,12 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/hid"
 )
 
 func TestDeniedDevice(t *testing.T) {
 	w := newWorld(t, toggleOf("start: true"))
 	denied := plugged("hidraw0", reports(1))
-	denied.Happening, denied.Error = Denied, "permission denied"
+	denied.Happening, denied.Error = hid.Denied, "permission denied"
 	require.Empty(t, w.happen(denied, in("hidraw0", 1, 1)))
 	require.Equal(t, "permission denied", w.tr.Status()[0].Error)
 	w.tr.Configure(rulesOf(t, toggleOf("start: false")), w.now)
@@ -95,8 +96,8 @@ func storedDescriptor(t *testing.T, name string) []byte {
 }
 
 func TestRules(t *testing.T) {
-	require.True(t, new(Rules).Empty())
-	require.False(t, new(Rules).Wants(*at("", nil).Device))
+	require.True(t, new(hid.Rules).Empty())
+	require.False(t, new(hid.Rules).Wants(*at("", nil).Device))
 	r := rulesOf(t, `
     sources:
       - {field: hardware_mute, hid_usage: {interface: 3}}
@@ -132,7 +133,7 @@ func TestRules(t *testing.T) {
 		{devices.USB, "0700", 9, reports(1), true},         //
 		{devices.USB, "0700", -1, reports(1, 2, 3), false}, // no interface
 	} {
-		d := Device{Bus: c.bus, VID: "1209", PID: c.pid, Interface: c.number, Descriptor: c.descriptor}
+		d := hid.Device{Bus: c.bus, VID: "1209", PID: c.pid, Interface: c.number, Descriptor: c.descriptor}
 		require.Equal(t, c.want, r.Wants(d), i)
 	}
 }

@@ -1,8 +1,10 @@
-package hid
+package hid_test
 
 import (
 	"fmt"
 	"testing"
+
+	"sidetone/internal/hid"
 
 	"github.com/stretchr/testify/require"
 )
@@ -70,7 +72,7 @@ func TestTwoUnits(t *testing.T) {
 	require.Equal(t, "sources[0]=unknown sources[0]=true", w.happen(lost("hidraw0")))
 	require.Equal(t, "sources[0]=true", w.happen(gone("hidraw0")))
 
-	for i, d := range []*Device{{Serial: "A"}, {Serial: "B"}, {}, {}} { // without containers
+	for i, d := range []*hid.Device{{Serial: "A"}, {Serial: "B"}, {}, {}} { // without containers
 		e := plugged(fmt.Sprintf("hidraw%d", i), reports(1))
 		e.Device.Container, e.Device.Serial = "", d.Serial
 		w.happen(e)

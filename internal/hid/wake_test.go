@@ -1,8 +1,10 @@
-package hid
+package hid_test
 
 import (
 	"testing"
 	"time"
+
+	"sidetone/internal/hid"
 
 	"github.com/stretchr/testify/require"
 )
@@ -21,20 +23,20 @@ func TestSaidAfterWaking(t *testing.T) {
 	unknown := "link_state[0]=unknown sources[0]=unknown sources[1]=unknown sources[2]=unknown"
 	up, on, press := in("hidraw0", 4, 1), in("hidraw0", 2, 1), in("hidraw0", 1, 1)
 	for name, c := range map[string]struct {
-		before, after []Event
+		before, after []hid.Event
 		answer        bool
 		want          string
 	}{
-		"nothing":                     {before: []Event{up, on, in("hidraw0", 3, 1)}, want: unknown},
-		"a level":                     {before: []Event{up, on}, after: []Event{on}, want: "link_state[0]=unknown sources[0]=unknown sources[1]=true sources[2]=unknown"},
-		"a level that is another":     {before: []Event{on}, after: []Event{in("hidraw0", 2, 0)}, want: "link_state[0]=unknown sources[0]=unknown sources[1]=false sources[2]=unknown"},
-		"the link":                    {before: []Event{up, on}, after: []Event{up}, want: "link_state[0]=true sources[0]=unknown sources[1]=unknown sources[2]=unknown"},
-		"all":                         {before: []Event{on}, after: []Event{up, in("hidraw0", 3, 0), on}, want: "link_state[0]=true sources[0]=false sources[1]=true sources[2]=unknown"},
-		"a press":                     {before: []Event{in("hidraw0", 3, 0)}, after: []Event{press}, want: unknown},
-		"an anchor, then a press":     {before: []Event{in("hidraw0", 3, 0)}, after: []Event{in("hidraw0", 3, 0), press}, want: "link_state[0]=unknown sources[0]=true sources[1]=unknown sources[2]=unknown"},
+		"nothing":                     {before: []hid.Event{up, on, in("hidraw0", 3, 1)}, want: unknown},
+		"a level":                     {before: []hid.Event{up, on}, after: []hid.Event{on}, want: "link_state[0]=unknown sources[0]=unknown sources[1]=true sources[2]=unknown"},
+		"a level that is another":     {before: []hid.Event{on}, after: []hid.Event{in("hidraw0", 2, 0)}, want: "link_state[0]=unknown sources[0]=unknown sources[1]=false sources[2]=unknown"},
+		"the link":                    {before: []hid.Event{up, on}, after: []hid.Event{up}, want: "link_state[0]=true sources[0]=unknown sources[1]=unknown sources[2]=unknown"},
+		"all":                         {before: []hid.Event{on}, after: []hid.Event{up, in("hidraw0", 3, 0), on}, want: "link_state[0]=true sources[0]=false sources[1]=true sources[2]=unknown"},
+		"a press":                     {before: []hid.Event{in("hidraw0", 3, 0)}, after: []hid.Event{press}, want: unknown},
+		"an anchor, then a press":     {before: []hid.Event{in("hidraw0", 3, 0)}, after: []hid.Event{in("hidraw0", 3, 0), press}, want: "link_state[0]=unknown sources[0]=true sources[1]=unknown sources[2]=unknown"},
 		"an answer to an old one":     {answer: true, want: unknown},
-		"an answer to a question":     {after: []Event{in("hidraw0", 5, 0)}, answer: true, want: "link_state[0]=unknown sources[0]=unknown sources[1]=unknown sources[2]=true"},
-		"down, and up after the wake": {before: []Event{up, on, in("hidraw0", 4, 0)}, after: []Event{up, on}, want: "link_state[0]=true sources[0]=unknown sources[1]=true sources[2]=unknown"},
+		"an answer to a question":     {after: []hid.Event{in("hidraw0", 5, 0)}, answer: true, want: "link_state[0]=unknown sources[0]=unknown sources[1]=unknown sources[2]=true"},
+		"down, and up after the wake": {before: []hid.Event{up, on, in("hidraw0", 4, 0)}, after: []hid.Event{up, on}, want: "link_state[0]=true sources[0]=unknown sources[1]=true sources[2]=unknown"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, waking)
@@ -60,7 +62,7 @@ func TestSaidAfterWaking(t *testing.T) {
 			w.tr.Resume(woke, w.now)
 			require.Equal(t, c.want, w.states())
 			require.Equal(t, ask, w.asked(), "it is asked in any case")
-			w.tr = restored(t, w.tr, w.tr.rules)
+			w.tr = restored(t, w.tr, w.tr.Rules())
 			w.tr.Resume(woke, w.now)
 			require.Equal(t, c.want, w.states(), "two tell of one wake")
 			w.tr.Resume(w.now, w.now)

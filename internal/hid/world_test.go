@@ -1,4 +1,4 @@
-package hid
+package hid_test
 
 import (
 	"fmt"
@@ -8,8 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sidetone/internal/config"
+	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
+	"sidetone/internal/hid"
 )
 
 var t0 = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -17,7 +18,7 @@ var t0 = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 // world is a Tracker with one catalogue and a clock, which goes on by a second with each event.
 type world struct {
 	t   *testing.T
-	tr  *Tracker
+	tr  *hid.Tracker
 	now time.Time
 	ids map[string]uint64 // of the last request by what it says
 }
@@ -37,37 +38,39 @@ products:
 
 func newWorld(t *testing.T, product string) *world {
 	t.Helper()
-	return &world{t: t, tr: NewTracker(rulesOf(t, product)), now: t0, ids: make(map[string]uint64)}
+	return &world{t: t, tr: hid.NewTracker(rulesOf(t, product)), now: t0, ids: make(map[string]uint64)}
 }
 
-func rulesOf(t testing.TB, product string) *Rules {
+func rulesOf(t testing.TB, product string) *hid.Rules {
 	t.Helper()
-	cat, problems := config.DecodeCatalogue("test.yaml", []byte(head+product))
+	cat, problems := catalogue.Decode("test.yaml", []byte(head+product))
 	require.Empty(t, problems)
-	return NewRules(cat, devices.Linux)
+	return catalogue.HIDRules(cat, devices.Linux)
 }
 
 // at returns the event of a device that is there; the interfaces of one device share container 1-1.
-func at(node string, descriptor []byte) Event {
-	return Event{Happening: Attached, Node: node, Device: &Device{
+func at(node string, descriptor []byte) hid.Event {
+	return hid.Event{Happening: hid.Attached, Node: node, Device: &hid.Device{
 		Bus: devices.USB, VID: "1209", PID: "0700", Container: "usb:1-1", Interface: 3, Descriptor: descriptor,
 	}}
 }
 
-func plugged(node string, descriptor []byte) Event {
+func plugged(node string, descriptor []byte) hid.Event {
 	e := at(node, descriptor)
 	e.Plugged = true
 	return e
 }
 
-func in(node string, data ...byte) Event { return Event{Happening: Report, Node: node, Data: data} }
+func in(node string, data ...byte) hid.Event {
+	return hid.Event{Happening: hid.Report, Node: node, Data: data}
+}
 
-func lost(node string) Event { return Event{Happening: Lost, Node: node} }
+func lost(node string) hid.Event { return hid.Event{Happening: hid.Lost, Node: node} }
 
-func gone(node string) Event { return Event{Happening: Gone, Node: node} }
+func gone(node string) hid.Event { return hid.Event{Happening: hid.Gone, Node: node} }
 
 // happen applies events, and returns all states then: "sources[0]=true".
-func (w *world) happen(events ...Event) string {
+func (w *world) happen(events ...hid.Event) string {
 	w.t.Helper()
 	for _, e := range events {
 		w.now = w.now.Add(time.Second)
@@ -77,7 +80,7 @@ func (w *world) happen(events ...Event) string {
 }
 
 // apply applies an event now.
-func (w *world) apply(e Event) {
+func (w *world) apply(e hid.Event) {
 	w.t.Helper()
 	before := w.states()
 	changed := w.tr.Apply(e, w.now)
@@ -119,7 +122,7 @@ func (w *world) asked() string {
 	return strings.Join(out, ", ")
 }
 
-func requestText(r Request) string {
+func requestText(r hid.Request) string {
 	switch {
 	case len(r.Feature) > 0:
 		return fmt.Sprintf("feature % x", r.Feature)
@@ -132,11 +135,11 @@ func requestText(r Request) string {
 }
 
 // answer is what the last request of that text brings.
-func (w *world) answer(request string, data ...byte) Event {
+func (w *world) answer(request string, data ...byte) hid.Event {
 	w.t.Helper()
 	require.Contains(w.t, w.ids, request)
 	node, _, _ := strings.Cut(request, " ")
-	return Event{Happening: Answer, Node: node, Request: w.ids[request], Data: data}
+	return hid.Event{Happening: hid.Answer, Node: node, Request: w.ids[request], Data: data}
 }
 
 func (w *world) note(rule string) string {

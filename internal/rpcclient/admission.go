@@ -5,28 +5,30 @@ import (
 	"slices"
 )
 
-// waitForAdmission waits until p may be talked to. Who had to wait begins anew: what was known of p before
-// may be hours old.
+// waitForAdmission waits until p may be talked to. An attempt that had to wait ends with errMoved, and
+// begins anew: what it knew of p may be hours old.
 func (c *Client) waitForAdmission(ctx context.Context, p *peer, to Address) error {
-	return c.waitUntil(ctx, p, func() bool { return c.admit(p) }, func() {
+	return c.waitUntil(ctx, func() bool { return c.admit(p) }, func() {
 		if p.status.State != Waiting {
 			p.status = Session{
-				State: next(p.status.State, onMustWait).to, Address: to, Remedy: "nothing to do: another client is served, or this may be the same one",
+				State: next(p.status.State, onMustWait).to, Address: to,
+				Remedy: "nothing to do: another client is served, or this may be the same one",
 			}
 		}
 	})
 }
 
-// waitUntil waits until p may go on. It says so by held, and wakes nobody: for the others nothing
-// changes. Both functions are called with mu held.
-func (c *Client) waitUntil(ctx context.Context, p *peer, may func() bool, held func()) error {
+// waitUntil waits until an attempt may go on, and calls waiting whenever it may not, without waking
+// anybody: for the others nothing changes. Both functions are called with mu held.
+func (c *Client) waitUntil(ctx context.Context, may func() bool, waiting func()) error {
 	for waited := false; ; waited = true {
-		c.mu.Lock()
-		ok, changed := may(), c.changed
-		if !ok {
-			held()
-		}
-		c.mu.Unlock()
+		var ok bool
+		var changed <-chan struct{}
+		c.locked(func() {
+			if ok, changed = may(), c.changed; !ok {
+				waiting()
+			}
+		})
 		switch {
 		case ok && waited:
 			return errMoved
@@ -41,19 +43,19 @@ func (c *Client) waitUntil(ctx context.Context, p *peer, may func() bool, held f
 	}
 }
 
-// waitToProbe waits until a port that has not given the free proof may be asked for another one, which
-// a client could take for the word of its vendor: never while it may belong to a client that is
-// served over its socket (rule R76). It is no session yet, and is not shown as one.
+// waitToProbe waits until a port that has not given the free proof may be asked for another one. A
+// client could take that for a list of its vendor, so it is not sent while the port may belong to a
+// client that is served over its socket (rule R76). There is no session yet, and none is shown.
 func (c *Client) waitToProbe(ctx context.Context, p *peer) error {
-	return c.waitUntil(ctx, p, func() bool {
+	return c.waitUntil(ctx, func() bool {
 		p.probing = !slices.ContainsFunc(c.peers, func(q *peer) bool { return blocks(p, q) })
 		return p.probing
 	}, func() {})
 }
 
-// admit is asked with mu held, and gives p the turn. FirstClient lets one client talk, the first
-// of the order that can be talked to. Otherwise only a port that may belong to a client which is
-// talked to over its socket has to wait (rule R76).
+// admit reports whether p may be talked to, and notes it. With FirstClient that is one client, the
+// first in order that can be talked to. Else all may be, but for a port that may belong to a client
+// which is talked to over its socket (rule R76). mu is held.
 func (c *Client) admit(p *peer) bool {
 	before := true
 	for _, q := range c.peers {
@@ -61,7 +63,7 @@ func (c *Client) admit(p *peer) bool {
 		case q == p:
 			before = false
 		case c.opts().Clients == FirstClient && (q.admitted || (before && q.running && !q.probeIsSlow)), blocks(p, q):
-			if p.admitted { // somebody may wait for its silence
+			if p.admitted { // somebody may wait for that to end
 				p.admitted = false
 				c.notifyAll()
 			}
@@ -72,36 +74,34 @@ func (c *Client) admit(p *peer) bool {
 	return true
 }
 
-// blocks reports whether the port p may be that of the client q, which is talked to over its
-// socket. One that has not answered yet may do so at any moment, and then a list in its line over
-// HTTP would be taken after a newer one. mu is held.
-func blocks(p, q *peer) bool {
-	return q.running && !q.commandUnknown && maybeSameClient(p, q)
-}
+// blocks reports whether the port p may not be talked to because it may be that of the client q, which
+// is talked to over its socket. That holds before q has answered, too: it may do so at any moment, and
+// could take a list that stands in its line over HTTP after a newer one. mu is held.
+func blocks(p, q *peer) bool { return q.running && !q.commandUnknown && maybeSameClient(p, q) }
 
 // maybeSameClient reports whether the port p may be that of the client with the socket q. mu is held.
 func maybeSameClient(p, q *peer) bool {
 	return p != q && p.portOnly && q.socketOnly && !unrelated(p.lineagePID, q.lineagePID, p.lineage, q.lineage)
 }
 
-// surplus reports whether p talks beside another one, since only the first is wanted now.
-func (c *Client) surplus(p *peer) bool {
+// isSurplus reports whether p is talked to beside another one although new settings want only the first.
+func (c *Client) isSurplus(p *peer) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	first := slices.IndexFunc(c.peers, func(q *peer) bool { return q.admitted })
 	return c.opts().Clients == FirstClient && p.admitted && c.peers[first] != p
 }
 
-// mustYield reports whether p talks although it no longer may: since it began, a client has
-// greeted that may be the same one.
+// mustYield reports whether the port p is talked to although it no longer may be: since that began, a
+// client has greeted over its socket that may be the same one.
 func (c *Client) mustYield(p *peer) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return (p.admitted || p.probing) && slices.ContainsFunc(c.peers, func(q *peer) bool { return q.greeted && blocks(p, q) })
 }
 
-// waitForPorts has those ports fall silent that may belong to p, a client that has greeted over its
-// socket, and waits for that: a list in flight must not arrive after what p is sent.
+// waitForPorts ends the attempts with those ports that may belong to p, a client that has greeted over
+// its socket, and waits for their end: a list in flight must not arrive after what p is sent.
 func (c *Client) waitForPorts(ctx context.Context, p *peer, l link) error {
 	for {
 		c.mu.Lock()
@@ -125,15 +125,15 @@ func (c *Client) waitForPorts(ctx context.Context, p *peer, l link) error {
 	}
 }
 
-// updateKinship says anew which ports and sockets may belong together, after a look.
-func (c *Client) updateKinship() {
+// updateRelations notes after a scan what tells which ports and sockets may belong together.
+func (c *Client) updateRelations() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	news := false
 	for _, p := range c.peers {
-		socket, port := p.socket.Path != "", p.port.Port != 0
+		socket, port := p.hasSocket(), p.hasPort()
 		if p.attempt != nil { // it may go on over what has vanished
-			socket, port = socket || p.attempt.at.socket.Path != "", port || p.attempt.at.port.Port != 0
+			socket, port = socket || p.attempt.at.hasSocket(), port || p.attempt.at.hasPort()
 		}
 		news = news || p.portOnly != (port && !socket) || p.socketOnly != (socket && !port)
 		p.portOnly, p.socketOnly = port && !socket, socket && !port

@@ -26,7 +26,7 @@ type fault struct {
 func parseMessage(b []byte) (message, error) {
 	var m message
 	if err := json.Unmarshal(b, &m); err != nil {
-		return message{}, fmt.Errorf("not an RPC message: %w", err)
+		return message{}, fmt.Errorf("%w: not an RPC message: %w", ErrNotRPC, err)
 	}
 	return m, nil
 }

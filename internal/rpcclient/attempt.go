@@ -31,7 +31,7 @@ func (c *Client) collectEnded() {
 	}
 }
 
-// handleResult decides what follows the attempt r.
+// handleResult decides what follows the attempt r, which has ended.
 func (c *Client) handleResult(p *peer, r *attempt) {
 	if r.delivered { // the client may be back in a moment
 		c.restartSearch()
@@ -40,7 +40,7 @@ func (c *Client) handleResult(p *peer, r *attempt) {
 	on := c.outcomeOf(p, r)
 	if p.changedSince(r.at) {
 		p.hasAnswered = false
-		c.setLastTransport(p, "")
+		c.locked(func() { p.lastTransport = "" })
 		c.forgetRefusals(p)
 	}
 	state := c.applyOutcome(p, on)
@@ -68,16 +68,14 @@ func (c *Client) handleResult(p *peer, r *attempt) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p.running, p.inSession, p.greeted, p.commandUnknown, p.probeIsSlow, p.probing = false, false, false, false, false, false
+	p.progress = progress{}
 	p.admitted = p.admitted && errors.Is(r.err, errMoved) && !r.yielding // then it goes on in a moment
 	defer c.notifyAll()
 	if on == onStillListening {
 		return
 	}
-	before := p.status
-	p.status = Session{State: state, Address: addressOf(r.at)}
-	if state == Slow {
-		p.status = before
+	if state != Slow { // else it still says what the client may hold
+		p.status = Session{State: state, Address: r.at.address("")}
 	}
 	if r.err != nil && on != onReplaced {
 		p.status.NextTry, p.status.Error, p.status.Remedy = retries, r.err.Error(), Remedy(r.err)
@@ -90,20 +88,20 @@ func (c *Client) handleResult(p *peer, r *attempt) {
 // outcomeOf says what the attempt r has shown of p.
 func (c *Client) outcomeOf(p *peer, r *attempt) outcome {
 	var refusal *Error
-	anew := p.changedSince(r.at) // then what it said was said before it restarted
+	restarted := p.changedSince(r.at) // then what it said was said before
 	switch err := r.err; {
 	case errors.Is(err, errMoved), errors.Is(err, errYielded), errors.Is(err, errOwnerChanged), errors.Is(err, errExcluded):
 		return onReplaced
 	case errors.Is(err, errStillListening):
 		r.err = p.givenUp
 		return onStillListening
-	case errors.Is(err, errUnreachable) && !anew:
+	case errors.Is(err, errUnreachable) && !restarted:
 		return onSocketUnreachable
-	case errors.Is(err, errNotClient) && r.at.socket.Path == "":
+	case errors.Is(err, errNotClient) && !r.at.hasSocket():
 		return onNotClient
 	case errors.Is(err, ErrNoClient):
 		return onPortClosed
-	case (c.allRefused(p) || unsupported(err)) && anew:
+	case (c.allRefused(p) || unsupported(err)) && restarted:
 		return onRestarted
 	case unsupported(err):
 		return onUnknownCommand
@@ -125,14 +123,6 @@ func unsupported(err error) bool {
 	return errors.Is(err, ErrUnsupported) || errors.Is(err, &Error{Phase: PhaseCommand, Code: codeUnknownCommand})
 }
 
-func addressOf(p location) Address {
-	a := Address{PID: p.PID, Name: p.Name, Socket: p.socket.Path}
-	if a.Socket == "" {
-		a.Port = p.port.Port
-	}
-	return a
-}
-
 // prune forgets the clients that have gone, and ends attempts that there is no more reason for.
 func (c *Client) prune() {
 	gone := func(p *peer) bool { return p.empty() && p.attempt == nil }
@@ -143,7 +133,7 @@ func (c *Client) prune() {
 		case p.attempt == nil, p.attempt.excluded: // its farewell is under way
 		case p.empty() && c.beforeSession(p):
 			p.attempt.cancel(errYielded)
-		case c.surplus(p):
+		case c.isSurplus(p):
 			p.attempt.exclude()
 		case c.mustYield(p):
 			c.yield(p)
@@ -151,16 +141,7 @@ func (c *Client) prune() {
 			c.upgrade(p)
 		}
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	keep := c.peers[:0]
-	for _, p := range c.peers {
-		if !gone(p) {
-			keep = append(keep, p)
-		}
-	}
-	clear(c.peers[len(keep):])
-	c.peers = keep
+	c.locked(func() { c.peers = slices.DeleteFunc(c.peers, gone) })
 }
 
 // beforeSession reports whether p has no session yet.
@@ -173,18 +154,15 @@ func (c *Client) beforeSession(p *peer) bool {
 	}
 }
 
-// yield ends an attempt that may no longer go on. A list in flight is waited for: what the client
-// has in its line must not overtake what is sent on another way.
+// yield ends an attempt that may no longer go on. The answer to a list in flight is waited for: the
+// client may take what stands in its line at any time, also after a newer list over another connection.
 func (c *Client) yield(p *peer) {
-	c.mu.Lock()
-	held := p.inSession
-	c.mu.Unlock()
 	p.attempt.yielding = true
-	if !held {
-		p.attempt.cancel(errYielded)
+	if c.inSession(p) {
+		p.attempt.finish()
 		return
 	}
-	p.attempt.finish()
+	p.attempt.cancel(errYielded)
 }
 
 // exclude ends r with a farewell.
@@ -193,8 +171,8 @@ func (r *attempt) exclude() {
 	r.cancel(errExcluded)
 }
 
-// farewellUnderWay reports whether a farewell is under way. It may be to a client that is also found in
-// another place: it must not arrive after what that is sent.
+// farewellUnderWay reports whether a farewell is being sent. Its client may be found at another
+// location, too, where nothing may be sent before the farewell has arrived.
 func (c *Client) farewellUnderWay() bool {
 	return slices.ContainsFunc(c.peers, func(p *peer) bool { return p.attempt != nil && p.attempt.excluded })
 }
@@ -208,42 +186,37 @@ func (r *attempt) finish() {
 	}
 }
 
-func (c *Client) setInSession(p *peer, on bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	p.inSession = on
-}
-
-// startAttempts begins an attempt with each client whose time has come.
-func (c *Client) startAttempts(ctx context.Context, tick bool) {
-	now := time.Now()
-	me := c.opts().Local.User()
-	dropping := c.farewellUnderWay()
+// startAttempts begins an attempt with each client whose time has come. search says that this is one
+// of the searches by the timer.
+func (c *Client) startAttempts(ctx context.Context, search bool) {
+	now, me := time.Now(), c.opts().Local.User()
+	if c.farewellUnderWay() {
+		return
+	}
 	for _, p := range c.peers {
 		switch state := c.stateOf(p); {
-		case p.attempt != nil || p.nextTry.After(now) || dropping:
-		case state == occupied && p.probeBackoff.grown() && !tick:
+		case p.attempt != nil || p.nextTry.After(now):
+		case state == occupied && p.probeBackoff.grown() && !search:
 		case p.ofOtherUser(me) && state == Foreign:
 		case p.ofOtherUser(me):
 			p.dropConn()
 			c.applyOutcome(p, onOtherUser)
 			reason, remedy := p.foreignReason(me)
 			c.updateSession(p, func(s *Session) {
-				*s = Session{State: Foreign, Address: addressOf(p.location), Error: reason, Remedy: remedy}
+				*s = Session{State: Foreign, Address: p.address(""), Error: reason, Remedy: remedy}
 			})
-			c.logOnce(p, "client of another user is left alone", "client", addressOf(p.location), "reason", reason)
+			c.logOnce(p, "client of another user is left alone", "client", p.address(""), "reason", reason)
 		default:
 			c.startAttempt(ctx, p)
 		}
 	}
 }
 
-// ofOtherUser reports whether p belongs to another user than me, as far as can be told. A socket whose
-// owner is unknown is nobody's whom names and ids may go to (rule R6): where a user's own clients
-// are, the system tells whose they are.
+// ofOtherUser reports whether p belongs to another user than me, as far as can be told. A socket of
+// unknown owner counts as another user's (rule R6): of a user's own clients the system tells the owner.
 func (p *peer) ofOtherUser(me string) bool {
 	if p.UID == "" {
-		return p.socket.Path != ""
+		return p.hasSocket()
 	}
 	return me != "" && p.UID != me
 }
@@ -263,18 +236,16 @@ func (c *Client) startAttempt(ctx context.Context, p *peer) {
 		upgradeBackoff: c.opts().backoff(c.opts().RefusedWait, max(refusedMax, c.opts().RefusedWait)),
 	}
 	p.attempt = r
-	c.mu.Lock()
-	p.running = true
-	c.mu.Unlock()
-	at, leave, over := r.at, r.endWhenIdle, p.givenUp
+	c.locked(func() { p.running = true })
+	at, endWhenIdle, givenUp := r.at, r.endWhenIdle, p.givenUp != nil // a better link changes those of r
 	go func() {
 		defer c.attemptChanged.Notify()
 		defer close(r.done)
 		defer cancel(nil)
-		if over != nil {
+		if givenUp {
 			r.err = c.checkListening(ctx, at)
 		} else {
-			r.delivered, r.err = c.tryTransports(ctx, p, at, leave)
+			r.delivered, r.err = c.tryTransports(ctx, p, at, endWhenIdle)
 		}
 		if cause := context.Cause(ctx); cause != nil {
 			r.err = cause
@@ -282,13 +253,10 @@ func (c *Client) startAttempt(ctx context.Context, p *peer) {
 	}()
 }
 
-// errStillListening means that somebody still listens.
-var errStillListening = errors.New("it is still there")
-
 // checkListening finds out whether a client that was given up is still there: a killed one leaves its
 // socket behind.
 func (c *Client) checkListening(ctx context.Context, at location) error {
-	if at.socket.Path == "" {
+	if !at.hasSocket() {
 		return errStillListening
 	}
 	conn, err := c.dialSocket(ctx, at)

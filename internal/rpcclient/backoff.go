@@ -9,11 +9,11 @@ import (
 type backoff struct {
 	first, max time.Duration
 	next       time.Duration
-	chance     func() float64
+	jitter     func() float64
 }
 
 func newBackoff(first, ceiling time.Duration) *backoff {
-	return &backoff{first: min(first, ceiling), max: ceiling, chance: rand.Float64}
+	return &backoff{first: min(first, ceiling), max: ceiling, jitter: rand.Float64}
 }
 
 // wait returns the next wait: doubled each time up to the ceiling, and lengthened by up to a
@@ -24,7 +24,7 @@ func (b *backoff) wait() time.Duration {
 	}
 	d := b.next
 	b.next = min(2*b.next, b.max)
-	return time.Duration(float64(d) * (1 + 0.2*b.chance()))
+	return time.Duration(float64(d) * (1 + 0.2*b.jitter()))
 }
 
 // grown reports whether the waits have reached the ceiling.

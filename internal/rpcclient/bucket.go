@@ -5,41 +5,69 @@ import (
 	"time"
 )
 
-// bucket counts along what is left of the tokens of one client (rule R67). A session and a
-// better link that is about to follow it draw on the same one.
+// bucket is a token bucket: size tokens, and one more in each interval, which run from the first use
+// of a full one. A new one is full. One counts along what is left of the tokens of a client (rule
+// R67): a session and a better link that is about to follow it draw on the same one. Another paces
+// a session.
 type bucket struct {
 	mu       sync.Mutex
-	limit    limiter
-	reserved int // tokens that links will take
+	size     int
+	every    time.Duration
+	fullAt   time.Time // one interval for each used token
+	reserved int       // tokens that links will take
 }
 
-func newBucket(size int, every time.Duration) *bucket {
-	return &bucket{limit: limiter{size: size, every: every}}
-}
+func newBucket(size int, every time.Duration) *bucket { return &bucket{size: size, every: every} }
+
+// newPacer limits the lists of one session, hence never more than 50 in any second (rule R70).
+func newPacer() *bucket { return newBucket(paceBurst, time.Second/pacePerSecond) }
+
+const (
+	paceBurst     = 10
+	pacePerSecond = 40
+)
 
 // configure changes what a full bucket holds. What was spent stays spent.
 func (b *bucket) configure(size int, every time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.limit.size, b.limit.every = size, every
+	b.size, b.every = size, every
 }
 
-// renew makes it that of another application.
-func (b *bucket) renew(size int, every time.Duration) {
+// refill makes it full, as that of another application is.
+func (b *bucket) refill() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.limit = limiter{size: size, every: every}
+	b.fullAt = time.Time{}
 }
 
-// delay is how long a list has to wait for a token that no link has reserved. A nil bucket has
-// no limit.
+// delay is how long a list has to wait for a token that no link has reserved. It uses nothing up. A
+// nil bucket has no limit.
 func (b *bucket) delay(now time.Time) time.Duration {
 	if b == nil {
 		return 0
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.limit.delayFor(now, 1+b.reserved)
+	return b.delayFor(now, 1+b.reserved)
+}
+
+// linkDelay is how long a link has to wait for its token.
+func (b *bucket) linkDelay(now time.Time) time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.delayFor(now, 1)
+}
+
+// delayFor says how long to wait until there are n tokens. mu is held.
+func (b *bucket) delayFor(now time.Time, n int) time.Duration {
+	switch {
+	case n > b.size:
+		return b.every // there never are; by then one may be enough
+	case !b.fullAt.After(now): // also of a new one, whose distance from now does not fit a Duration
+		return 0
+	}
+	return max(0, b.fullAt.Sub(now)-time.Duration(b.size-n)*b.every)
 }
 
 // reserve sets a token aside for a link: it is worth more than a list over the link before.
@@ -55,13 +83,6 @@ func (b *bucket) reserve() (release func()) {
 	}
 }
 
-// linkDelay is how long a link has to wait for its token.
-func (b *bucket) linkDelay(now time.Time) time.Duration {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.limit.delay(now)
-}
-
 // spend takes one token. A client that was busy, or whose bucket is not as full as we think,
 // takes it later: what is returned says when it certainly was. Without that our count would run
 // ahead of the client's, and the next request would wait in its line.
@@ -71,16 +92,16 @@ func (b *bucket) spend(now time.Time) (spent func(time.Time)) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	certain := b.limit.next // from here on it would have been full
-	if certain.Before(now) {
-		certain = now
+	if b.fullAt.Before(now) {
+		b.fullAt = now
 	}
-	b.limit.use(now)
+	certain := b.fullAt // from here on it would have been full
+	b.fullAt = b.fullAt.Add(b.every)
 	return func(at time.Time) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		if late := at.Sub(certain); late > 0 {
-			b.limit.next = b.limit.next.Add(late)
+			b.fullAt = b.fullAt.Add(late)
 		}
 	}
 }
@@ -89,5 +110,5 @@ func (b *bucket) spend(now time.Time) (spent func(time.Time)) {
 func (b *bucket) giveBack() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.limit.next = b.limit.next.Add(-b.limit.every)
+	b.fullAt = b.fullAt.Add(-b.every)
 }

@@ -48,7 +48,8 @@ func New(opts Options) *Client {
 	opts = opts.withDefaults()
 	c := &Client{
 		somethingNew: signal.New(), attemptChanged: signal.New(), changed: make(chan struct{}),
-		unreachable: make(map[string]*unreachableSocket), searchBackoff: opts.backoff(retryFirst, opts.RetryMax), status: Status{State: Searching},
+		unreachable: make(map[string]*unreachableSocket), searchBackoff: opts.backoff(retryFirst, opts.RetryMax),
+		status: Status{State: Searching},
 	}
 	c.options.Store(&opts)
 	return c
@@ -77,6 +78,20 @@ func (c *Client) Resend() {
 	}
 	c.resendAsked = true
 	c.somethingNew.Notify()
+}
+
+// Repeat sends the whole list once more over the connections on which that costs no token, IPC and
+// WebSocket, because another application's list may have taken devices of it away. A list that is in
+// flight goes once more, too: which came first is not known. Clients that were given up stay so, and
+// a list that was refused goes on waiting for its next try.
+func (c *Client) Repeat() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range c.peers {
+		if p.status.Transport != HTTP && p.status.State != Refused {
+			p.mailbox.askRepeat()
+		}
+	}
 }
 
 // Status returns the present state.
@@ -114,6 +129,13 @@ func (c *Client) updateSession(p *peer, f func(*Session)) {
 	c.notifyAll()
 }
 
+// locked calls f with mu held.
+func (c *Client) locked(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f()
+}
+
 // notifyAll is called with mu held.
 func (c *Client) notifyAll() {
 	close(c.changed)
@@ -123,9 +145,7 @@ func (c *Client) notifyAll() {
 // Run looks for clients and serves them, until ctx ends. Then it leaves them as the policy for
 // the exit says, within StopTimeout, and returns (rules R3, R5, R53).
 func (c *Client) Run(ctx context.Context) {
-	c.mu.Lock()
-	c.status = Status{State: Searching}
-	c.mu.Unlock()
+	c.locked(func() { c.status = Status{State: Searching} })
 	c.searchingSince = time.Now()
 	watch := c.watch(ctx)
 	defer func() { watch.end() }()
@@ -138,7 +158,7 @@ func (c *Client) Run(ctx context.Context) {
 		tick := c.searching() && !c.nextSearch().After(c.lastScan)
 		c.collectEnded()
 		c.reconcile(c.scan(ctx))
-		c.updateKinship()
+		c.updateRelations()
 		c.prune()
 		c.startAttempts(ctx, tick)
 		c.resendWhenDue()
@@ -283,10 +303,8 @@ func (c *Client) restartSearch() {
 
 // resetGivenUp forgets what was given up, after the whole list was asked for again.
 func (c *Client) resetGivenUp() {
-	c.mu.Lock()
-	asked := c.resendAsked
-	c.resendAsked = false
-	c.mu.Unlock()
+	var asked bool
+	c.locked(func() { asked, c.resendAsked = c.resendAsked, false })
 	if !asked {
 		return
 	}
@@ -299,17 +317,20 @@ func (c *Client) resetGivenUp() {
 		case state == Unsupported:
 			p.attempt.cancel(errMoved)
 		case state == Connecting: // its first list may be without an answer yet
-			c.mu.Lock()
-			p.askOnceMore = true
-			c.mu.Unlock()
+			c.locked(func() { p.askOnceMore = true })
 		}
 	}
 }
 
-func (c *Client) stateOf(p *peer) State {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return p.status.State
+func (c *Client) stateOf(p *peer) (s State) {
+	c.locked(func() { s = p.status.State })
+	return s
+}
+
+// inSession reports whether p has a link that works.
+func (c *Client) inSession(p *peer) (yes bool) {
+	c.locked(func() { yes = p.inSession })
+	return yes
 }
 
 // stop ends all sessions in order, and waits for them.

@@ -35,7 +35,9 @@ func (c *Client) updateStatus() {
 	}
 	c.status.Notes, c.status.NextTry = notes, nextSearch
 	c.status.Error, c.status.Remedy = err.Error(), Remedy(err)
-	alone := !slices.ContainsFunc(c.peers, func(p *peer) bool { return slices.Contains(sessionStates, p.status.State) && p.status.State != Foreign })
+	alone := !slices.ContainsFunc(c.peers, func(p *peer) bool {
+		return slices.Contains(sessionStates, p.status.State) && p.status.State != Foreign
+	})
 	if alone && c.loggedReason != c.status.Error && slices.IndexFunc(c.peers, func(p *peer) bool { return p.running }) < 0 {
 		c.loggedReason = c.status.Error
 		c.opts().Log.Info("no client to report to", "reason", err, "remedy", c.status.Remedy)

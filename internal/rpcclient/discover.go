@@ -21,28 +21,35 @@ type location struct {
 	local.Process
 }
 
-func (p location) offers(t Transport) bool {
+func (l location) hasSocket() bool { return l.socket.Path != "" }
+func (l location) hasPort() bool   { return l.port.Port != 0 }
+func (l location) empty() bool     { return !l.hasSocket() && !l.hasPort() }
+
+func (l location) offers(t Transport) bool {
 	if t == IPC {
-		return p.socket.Path != ""
+		return l.hasSocket()
 	}
-	return p.port.Port != 0
+	return l.hasPort()
+}
+
+// address is that over the transport; "" is none in particular.
+func (l location) address(over Transport) Address {
+	a := Address{Transport: over, PID: l.PID, Name: l.Name}
+	if over == IPC || over == "" && l.hasSocket() {
+		a.Socket = l.socket.Path
+	} else {
+		a.Port = l.port.Port
+	}
+	return a
 }
 
 // changedSince reports whether something that was there is gone, or was made anew.
-func (p location) changedSince(from location) bool {
-	return from.socket.Path != "" && p.socket != from.socket || from.port.Port != 0 && p.port != from.port
+func (l location) changedSince(from location) bool {
+	return from.hasSocket() && l.socket != from.socket || from.hasPort() && l.port != from.port
 }
-
-func (p location) empty() bool { return p.socket.Path == "" && p.port.Port == 0 }
 
 // showsRestarts reports whether a restart of the client would be seen.
-func (p location) showsRestarts() bool { return p.socket.ID != "" || p.port.ID != 0 }
-
-// scanResult is what one look at this machine found that no known client accounts for.
-type scanResult struct {
-	sockets []foundSocket
-	ports   []local.Listener
-}
+func (l location) showsRestarts() bool { return l.socket.ID != "" || l.port.ID != 0 }
 
 // foundSocket is an IPC socket with a fresh connection to its owner.
 type foundSocket struct {
@@ -59,27 +66,27 @@ type unreachableSocket struct {
 	err     error
 }
 
-// A socket exists a moment before somebody listens on it, so a refusal is believed only after
-// a while. Whatever else goes wrong may be over at any time.
+// refusedTries is how often a socket may refuse before it is left alone: it exists a moment before
+// somebody listens on it. Whatever else goes wrong may be over at any time.
 const refusedTries = 5
 
-func (d *unreachableSocket) failed(err error, now time.Time) {
-	wait := 50 * time.Millisecond << (2 * min(d.tries, refusedTries)) // 50 ms to 51 s
-	d.tries++
-	d.err, d.nextTry = err, now.Add(wait)
-	if d.tries > refusedTries && errors.Is(err, syscall.ECONNREFUSED) && d.id != "" {
-		d.nextTry = time.Time{}
+func (u *unreachableSocket) failed(err error, now time.Time) {
+	wait := 50 * time.Millisecond << (2 * min(u.tries, refusedTries)) // 50 ms to 51 s
+	u.tries++
+	u.err, u.nextTry = err, now.Add(wait)
+	if u.tries > refusedTries && errors.Is(err, syscall.ECONNREFUSED) && u.id != "" {
+		u.nextTry = time.Time{}
 	}
 }
 
 // scan compares what the system says with the known clients: each keeps what it still has, and
 // what is left over is returned.
-func (c *Client) scan(ctx context.Context) scanResult {
+func (c *Client) scan(ctx context.Context) (sockets []foundSocket, ports []local.Listener) {
 	c.notes = nil
-	// A client opens its port after its socket: in this order, who is seen by its port is
-	// seen by its socket, too, and not talked to over HTTP for a moment.
-	ports := c.scanPorts(ctx)
-	return scanResult{sockets: c.scanSockets(ctx), ports: ports}
+	// A client opens its port after its socket: in this order, one whose port is found is found by its
+	// socket, too, and not talked to over HTTP first.
+	ports = c.scanPorts(ctx)
+	return c.scanSockets(ctx), ports
 }
 
 func (c *Client) scanSockets(ctx context.Context) []foundSocket {
@@ -220,17 +227,17 @@ func dialTCP(ctx context.Context, addr string) (net.Conn, error) {
 	return d.DialContext(ctx, "tcp4", addr)
 }
 
-// reconcile gives what was seen to the known clients that lack it, and makes new ones of the
-// rest. A process has one socket and one port; several of either are several clients, paired in
-// order (rule R75).
-func (c *Client) reconcile(s scanResult) {
-	for _, seen := range s.sockets {
+// reconcile gives what was found to the known clients of the same process that lack it, and makes new
+// clients of the rest. A process has one socket and one port; several of either are several clients,
+// paired in order (rule R75).
+func (c *Client) reconcile(sockets []foundSocket, ports []local.Listener) {
+	for _, seen := range sockets {
 		if p := c.peerTalkingOver(seen); p != nil { // only its times have changed
 			p.socket = seen.Socket
 			_ = seen.conn.Close()
 			continue
 		}
-		p := c.peerWithout(seen.PID, func(p *peer) bool { return p.socket.Path == "" })
+		p := c.peerWithout(seen.PID, func(p *peer) bool { return !p.hasSocket() })
 		if p == nil {
 			p = c.newPeer(seen.Process)
 		}
@@ -238,8 +245,8 @@ func (c *Client) reconcile(s scanResult) {
 		p.keepConn(seen.conn)
 		c.applyOutcome(p, onNewChance)
 	}
-	for _, l := range s.ports {
-		p := c.peerWithout(l.PID, func(p *peer) bool { return p.port.Port == 0 })
+	for _, l := range ports {
+		p := c.peerWithout(l.PID, func(p *peer) bool { return !p.hasPort() })
 		if p == nil {
 			p = c.newPeer(l.Process)
 		}

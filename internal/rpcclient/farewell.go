@@ -7,19 +7,18 @@ import (
 	"sidetone/internal/devices"
 )
 
-// farewellWithoutLink does what the policy says to a client that has a list and no link at the end, as one
-// that has just ended its connection, if it can be reached before ctx ends (rule R53).
+// farewellWithoutLink does what the policy says with a client that holds a list and has no link when
+// the agent stops, since it has just ended its connection, if it can be reached before ctx ends (rule R53).
 func (c *Client) farewellWithoutLink(ctx context.Context, p *peer) {
 	defer p.dropConn()
 	c.awaitSameClient(p)
-	c.mu.Lock()
-	sent := p.mayHold
-	c.mu.Unlock()
+	var sent *devices.Snapshot
+	c.locked(func() { sent = p.mayHold })
 	tr := c.lastTransport(p)
 	if sent == nil || tr == "" || c.opts().OnExit == ExitLeave || ctx.Err() != nil || !p.offers(tr) || p.bucket.linkDelay(time.Now()) > 0 {
 		return
 	}
-	l, counts, err := c.farewellLink(ctx, p, tr)
+	l, counts, err := c.openNewLink(ctx, p, p.location, tr, c.portTransports())
 	if err == nil {
 		defer l.close()
 		s := &session{link: l, mayHold: sent}
@@ -29,42 +28,31 @@ func (c *Client) farewellWithoutLink(ctx context.Context, p *peer) {
 		err = s.farewell(ctx, c.opts().OnExit)
 	}
 	if err != nil {
-		c.opts().Log.Warn("the client keeps the last list: it could not be reached", "client", address(p.location, tr), "reason", err)
+		c.opts().Log.Warn("the client keeps the last list: it could not be reached", "client", p.address(tr), "reason", err)
 	}
 }
 
-func (c *Client) farewellLink(ctx context.Context, p *peer, tr Transport) (l link, counts bool, err error) {
-	var port *provenPort
-	counts = true
-	if tr != IPC {
-		if port, err = c.prove(ctx, p, p.location, c.portTransports()); err != nil {
-			return nil, false, err
-		}
-		defer port.close()
-		counts = port.counts
-	}
-	l, err = c.openLink(ctx, p, p.location, tr, port)
-	return l, counts, err
-}
-
-// awaitSameClient waits until the client with a socket that the port p may belong to has had its farewell,
-// which the last word of the port must not follow.
+// awaitSameClient waits until a client that the port p may belong to has had its farewell over its
+// socket: nothing older may be sent over the port after it.
 func (c *Client) awaitSameClient(p *peer) {
 	for _, q := range c.peers {
-		c.mu.Lock()
-		wait := q.attempt != nil && blocks(p, q)
-		c.mu.Unlock()
-		if wait {
+		var same bool
+		c.locked(func() { same = q.attempt != nil && blocks(p, q) })
+		if same {
 			<-q.attempt.done
 		}
 	}
 }
 
-// setMayHold notes what p may have after a session.
-func (c *Client) setMayHold(p *peer, sent *devices.Snapshot) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	p.mayHold = sent
+// farewell ends the session s of p as the policy says.
+func (c *Client) farewell(ctx context.Context, p *peer, s *session) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.opts().StopTimeout)
+	defer cancel()
+	if err := s.farewell(ctx, c.opts().OnExit); err != nil {
+		c.opts().Log.Warn("the client keeps the last list: it could not be changed", "client", s.to, "reason", err)
+		return
+	}
+	c.farewellDone(p)
 }
 
 // farewellDone notes that p has had its farewell.
@@ -75,9 +63,9 @@ func (c *Client) farewellDone(p *peer) {
 	c.supersede(p, nil)
 }
 
-// supersede notes that p has taken a list, or its farewell if that is nil, instead of what those were
-// sent that may be the same client. A port needs no last word beside its socket. A socket does, in
-// case the port is not its own after all. mu is held.
+// supersede notes that p has taken a list, or its farewell if that is nil, in place of what was sent to
+// those that may be the same client. A port then needs no farewell beside that of the socket. A socket
+// does, in case the port is not its own after all. mu is held.
 func (c *Client) supersede(p *peer, list *devices.Snapshot) {
 	for _, q := range c.peers {
 		switch {

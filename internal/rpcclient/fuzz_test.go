@@ -123,7 +123,7 @@ func FuzzFrames(f *testing.F) {
 
 // openFuzzed is a link to a server that answers the handshake as it should, goes on with data
 // and closes. wait returns when that server has ended.
-func openFuzzed(t *testing.T, data []byte) (l *wsLink, wait func()) {
+func openFuzzed(t *testing.T, data []byte) (l link, wait func()) {
 	ours, theirs := net.Pipe()
 	done := make(chan struct{})
 	go func() {
@@ -147,7 +147,7 @@ func openFuzzed(t *testing.T, data []byte) (l *wsLink, wait func()) {
 	conn, resp, err := dialer.Dial("ws://127.0.0.1/", nil)
 	require.NoError(t, err)
 	require.NoError(t, resp.Body.Close())
-	l = newWSLink(conn)
+	l = newWebSocketLink(conn)
 	return l, func() { <-done }
 }
 

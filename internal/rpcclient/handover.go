@@ -5,16 +5,21 @@ import (
 	"time"
 )
 
+// connection is a link to a client, and how it came about.
+type connection struct {
+	link
+	at          location
+	over        Transport
+	counts      bool          // the client may count tokens for it
+	endWhenIdle chan struct{} // closed: its session ends as soon as nothing is in flight
+}
+
 // pendingLink is a link to a client that is made while the one before still works. So a client has a
 // link at every moment, over which it learns of changes and of the end.
 type pendingLink struct {
-	at     location
-	over   Transport
-	counts bool
-	leave  chan struct{}
-	done   chan struct{} // closed at the end, after which the rest may be read
-	link   link
-	err    error
+	connection               // link and counts may be read once done is closed
+	done       chan struct{} // closed at the end
+	err        error         // may be read then
 }
 
 // close waits for the end of what was begun, and closes it.
@@ -31,17 +36,15 @@ func (o *pendingLink) close() {
 // upgrade brings p to a better transport than the one that it is talked to over: to its socket,
 // which a client opens after its port, or to what new settings want.
 func (c *Client) upgrade(p *peer) {
-	c.mu.Lock()
-	held, now := p.inSession, p.status.Transport
-	c.mu.Unlock()
+	inSession, now := c.transportInUse(p)
 	r := p.attempt
 	better := c.betterTransport(p, now)
 	switch {
 	case r.upgrade != nil:
 		c.handOver(p, now)
-	case !held && better != "" && !r.settingsChanged: // nothing is lost
+	case !inSession && better != "" && !r.settingsChanged: // nothing is lost
 		r.cancel(errMoved)
-	case !held || r.nextUpgrade.After(time.Now()):
+	case !inSession || r.nextUpgrade.After(time.Now()):
 	case better != "":
 		r.upgrade = c.prepareLink(p, better)
 	case !c.transportAllowed(p, now):
@@ -51,8 +54,14 @@ func (c *Client) upgrade(p *peer) {
 	}
 }
 
-// transportAllowed reports whether p may be talked to over the transport. What has vanished from sight may
-// still be there: only new settings make a difference.
+// transportInUse is that over which p is talked to, and whether that has come to a session.
+func (c *Client) transportInUse(p *peer) (inSession bool, over Transport) {
+	c.locked(func() { inSession, over = p.inSession, p.status.Transport })
+	return inSession, over
+}
+
+// transportAllowed reports whether p may be talked to over the transport. Only new settings can forbid
+// it: a socket or port that was not found may still be there.
 func (c *Client) transportAllowed(p *peer, over Transport) bool {
 	return !p.attempt.settingsChanged || slices.Contains(c.opts().Transports, over) && p.offers(over)
 }
@@ -64,7 +73,7 @@ func (c *Client) betterTransport(p *peer, now Transport) Transport {
 		case tr == now && c.transportAllowed(p, now):
 			return ""
 		case tr == now || !p.offers(tr) || c.refusedWith(p, tr) != nil:
-		case p.attempt.settingsChanged || tr == IPC && p.attempt.at.socket.Path == "":
+		case p.attempt.settingsChanged || tr == IPC && !p.attempt.at.hasSocket():
 			return tr
 		}
 	}
@@ -74,22 +83,12 @@ func (c *Client) betterTransport(p *peer, now Transport) Transport {
 // prepareLink begins to make a better link to p. No other transport than that one proves the port: the answer to an empty
 // list would cost p the list that it has.
 func (c *Client) prepareLink(p *peer, over Transport) *pendingLink {
-	o := &pendingLink{at: p.location, over: over, leave: make(chan struct{}), done: make(chan struct{})}
-	r := p.attempt
+	o := &pendingLink{connection: connection{at: p.location, over: over, endWhenIdle: make(chan struct{})}, done: make(chan struct{})}
+	ctx := p.attempt.ctx
 	go func() {
 		defer c.attemptChanged.Notify()
 		defer close(o.done)
-		var port *provenPort
-		if over != IPC {
-			if port, o.err = c.prove(r.ctx, p, o.at, []Transport{over}); o.err != nil {
-				return
-			}
-			defer port.close()
-		}
-		o.counts = over == IPC || port.counts
-		release := p.bucket.reserve()
-		defer release()
-		o.link, o.err = c.openLink(r.ctx, p, o.at, over, port)
+		o.link, o.counts, o.err = c.openNewLink(ctx, p, o.at, over, []Transport{over})
 	}()
 	return o
 }
@@ -105,16 +104,14 @@ func (c *Client) handOver(p *peer, now Transport) {
 	r.upgrade = nil
 	if o.err == nil {
 		c.takeNextLink(p).close() // what newer settings have overtaken
-		c.mu.Lock()
-		p.nextLink = o
-		c.mu.Unlock()
+		c.locked(func() { p.nextLink = o })
 		r.finish()
-		r.at, r.endWhenIdle, r.settingsChanged = o.at, o.leave, false
+		r.at, r.endWhenIdle, r.settingsChanged = o.at, o.endWhenIdle, false
 		return
 	}
-	c.opts().Log.Info("a better transport could not be had", "client", address(o.at, o.over), "reason", o.err, "remedy", Remedy(o.err))
+	c.opts().Log.Info("a better transport could not be had", "client", o.at.address(o.over), "reason", o.err, "remedy", Remedy(o.err))
 	if lasting(o.err) {
-		c.rememberRefusal(p, o.over, o.err)
+		c.locked(func() { p.refused[o.over] = o.err })
 	}
 	if !c.transportAllowed(p, now) && !lasting(o.err) {
 		r.exclude()
@@ -125,20 +122,15 @@ func (c *Client) handOver(p *peer, now Transport) {
 
 // nextUpgrade is when a better link to p may be tried again; zero: there is none.
 func (c *Client) nextUpgrade(p *peer) time.Time {
-	c.mu.Lock()
-	held, now := p.inSession, p.status.Transport
-	c.mu.Unlock()
-	if !held || p.attempt.excluded || p.attempt.yielding || p.attempt.upgrade != nil || c.betterTransport(p, now) == "" {
+	inSession, now := c.transportInUse(p)
+	if !inSession || p.attempt.excluded || p.attempt.yielding || p.attempt.upgrade != nil || c.betterTransport(p, now) == "" {
 		return time.Time{}
 	}
 	return p.attempt.nextUpgrade
 }
 
 // takeNextLink returns the link that p is to go on with.
-func (c *Client) takeNextLink(p *peer) *pendingLink {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	o := p.nextLink
-	p.nextLink = nil
+func (c *Client) takeNextLink(p *peer) (o *pendingLink) {
+	c.locked(func() { o, p.nextLink = p.nextLink, nil })
 	return o
 }

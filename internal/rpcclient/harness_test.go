@@ -1,6 +1,7 @@
 package rpcclient
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net"
@@ -103,11 +104,17 @@ func (m *machine) start(opts Options) *harness {
 	return h
 }
 
+// target is a port of the machine, which nobody takes over.
+func (m *machine) target(port int) target {
+	opts := Options{ClientID: clientID, DialPort: m.dialPort}.withDefaults()
+	return target{&opts, port, func() bool { return true }}
+}
+
 // complete says where an agent is. In memory, it looks for clients on the first ports of the range.
 func (m *machine) complete(h *harness, opts Options) Options {
 	opts.DialPort = m.dialPort
 	opts.Log = slog.New(slog.NewTextHandler(m.t.Output(), nil))
-	orDefault(&opts.ClientID, clientID)
+	opts.ClientID = cmp.Or(opts.ClientID, clientID)
 	if opts.Local == nil {
 		opts.Local = m
 	}

@@ -37,14 +37,11 @@ type httpLink struct {
 
 // openHTTP connects. The caller vouches that the server is a client, or sends nothing secret.
 func openHTTP(ctx context.Context, t target, prove func(context.Context) error, counts bool) (*httpLink, error) {
-	l := &httpLink{target: t, counts: counts, prove: prove, gone: make(chan struct{}), redial: newBackoff(retryFirst, redialInterval)}
-	if t.chance != nil {
-		l.redial.chance = t.chance
-	}
+	l := &httpLink{target: t, counts: counts, prove: prove, gone: make(chan struct{}), redial: t.backoff(retryFirst, redialInterval)}
 	l.lifetime, l.endLifetime = context.WithCancel(context.Background())
 	if _, err := l.dial(ctx); err != nil {
 		l.endLifetime()
-		return nil, fmt.Errorf("http to %s: %w", t.addr, timeoutAs(ctx, err))
+		return nil, fmt.Errorf("http to %s: %w", t.addr(), timeoutAs(ctx, err))
 	}
 	return l, nil
 }
@@ -86,7 +83,7 @@ func (l *httpLink) useConn(conn net.Conn, proven bool) (*httpConn, error) {
 func (l *httpLink) deliver(ctx context.Context, nonce string, payload []byte) error {
 	reply, err := l.post(ctx, payload)
 	if err != nil {
-		return fmt.Errorf("POST device list to %s: %w", l.target.addr, timeoutAs(ctx, err))
+		return fmt.Errorf("POST device list to %s: %w", l.target.addr(), timeoutAs(ctx, err))
 	}
 	return postResult(reply, nonce)
 }

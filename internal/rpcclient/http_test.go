@@ -201,8 +201,7 @@ func TestHTTPDoesNotMixUpReplies(t *testing.T) {
 			c.say(accept(nonce))
 			return true
 		}))
-		addr := s.listener.Addr().String()
-		l, err := openHTTP(context.Background(), target{addr: addr, port: s.port(), dial: m.dialPort, clientID: clientID}, nil, false)
+		l, err := openHTTP(context.Background(), m.target(s.port()), nil, false)
 		require.NoError(t, err)
 		defer l.close()
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -221,7 +220,7 @@ func TestHTTPDoesNotMixUpReplies(t *testing.T) {
 func TestHTTPCloseEndsEverything(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, m *machine) {
 		s := m.serveRaw(0, func(*rawConn) {}) // closes all: the link pauses
-		l, err := openHTTP(context.Background(), target{addr: s.listener.Addr().String(), port: s.port(), dial: m.dialPort, clientID: clientID}, nil, false)
+		l, err := openHTTP(context.Background(), m.target(s.port()), nil, false)
 		require.NoError(t, err)
 		<-s.accepted
 		l.close()

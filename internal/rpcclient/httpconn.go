@@ -156,7 +156,7 @@ func postRequest(t target, payload []byte) []byte {
 	var b bytes.Buffer
 	b.Grow(len(payload) + 256)
 	b.WriteString("POST /rpc?" + t.query() + " HTTP/1.1\r\n" +
-		"Host: " + t.addr + "\r\n" +
+		"Host: " + t.addr() + "\r\n" +
 		"Content-Type: application/json\r\n" +
 		"Content-Length: " + strconv.Itoa(len(payload)) + "\r\n\r\n")
 	b.Write(payload)
@@ -169,10 +169,10 @@ func postResult(r httpReply, nonce string) error {
 	switch r.status {
 	case http.StatusOK:
 		m, err := parseMessage(r.body)
-		if err != nil {
-			return fmt.Errorf("%w: %w", ErrNotRPC, err)
-		}
-		if !m.answers(nonce) {
+		switch {
+		case err != nil:
+			return err
+		case !m.answers(nonce):
 			return fmt.Errorf("%w: the reply is not to our command", ErrNotRPC)
 		}
 		return m.result()

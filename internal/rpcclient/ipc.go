@@ -6,41 +6,52 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
-	"sync"
 	"time"
 )
 
 // frameTimeout is how long a client may take from the first byte of a message to its last.
 const frameTimeout = 5 * time.Second
 
-// ipcLink is a link over a unix socket or a named pipe. One goroutine reads; deliver writes,
-// and so does the reader, to answer a ping.
+// ipcLink is a link over a unix socket or a named pipe.
 type ipcLink struct {
-	inbox
-	conn   net.Conn
+	streamLink
 	reader *bufio.Reader
-
-	writing sync.Mutex
 }
 
 // openIPC says who we are on conn, which is a fresh connection to a client, and waits for
 // READY (rules R17, R73). ctx bounds both. It owns conn.
-func openIPC(ctx context.Context, conn net.Conn, clientID string) (*ipcLink, error) {
-	l := &ipcLink{inbox: newInbox(), conn: conn, reader: bufio.NewReader(conn)}
-	if err := l.greet(ctx, clientID); err != nil {
+func openIPC(ctx context.Context, conn net.Conn, clientID string) (link, error) {
+	l := &ipcLink{reader: bufio.NewReader(conn)}
+	l.conn, l.next, l.send = conn, l.message, func(payload []byte) error { return l.sendFrame(opFrame, payload) }
+	hello := fmt.Appendf(nil, `{"v":1,"client_id":%q}`, clientID)
+	err := l.write(ctx, func() error { return l.sendFrame(opHandshake, hello) })
+	if err == nil {
+		err = awaitReady(ctx, conn, l.frame)
+	}
+	if err != nil {
 		_ = conn.Close()
 		return nil, fmt.Errorf("IPC handshake: %w", err)
 	}
-	go l.read()
+	l.start()
 	return l, nil
 }
 
-func (l *ipcLink) greet(ctx context.Context, clientID string) error {
-	hello := fmt.Appendf(nil, `{"v":1,"client_id":%q}`, clientID)
-	if err := l.write(ctx, opHandshake, hello); err != nil {
-		return err
+func (l *ipcLink) deliver(ctx context.Context, nonce string, payload []byte) error {
+	if len(payload) > maxFrame {
+		return fmt.Errorf("send device list: %d bytes, the client takes %d at most", len(payload), maxFrame)
 	}
-	return awaitReady(ctx, l.conn, l.frame)
+	return l.streamLink.deliver(ctx, nonce, payload)
+}
+
+// message reads one message. Until it begins it waits without end; then it has to end soon.
+func (l *ipcLink) message() (message, error) {
+	if _, err := l.reader.Peek(1); err != nil {
+		return message{}, fmt.Errorf("%w: %w", ErrLost, err)
+	}
+	_ = l.conn.SetReadDeadline(time.Now().Add(frameTimeout))
+	m, err := l.frame()
+	_ = l.conn.SetReadDeadline(time.Time{})
+	return m, err
 }
 
 // frame reads one frame and answers it if it is a ping; else it returns the message in it. Its
@@ -52,15 +63,11 @@ func (l *ipcLink) frame() (message, error) {
 	}
 	switch op {
 	case opFrame:
-		m, err := parseMessage(body)
-		if err != nil {
-			return message{}, fmt.Errorf("%w: %w", ErrNotRPC, err)
-		}
-		return m, nil
+		return parseMessage(body)
 	case opClose:
 		return message{}, closedBy(body)
 	case opPing:
-		return message{}, l.write(context.Background(), opPong, body)
+		return message{}, l.write(context.Background(), func() error { return l.sendFrame(opPong, body) })
 	default:
 		return message{}, nil // says nothing to us
 	}
@@ -75,54 +82,7 @@ func closedBy(body []byte) error {
 	return &Error{Phase: PhaseConnect, Code: *f.Code, Message: f.Message}
 }
 
-// read passes answers on until the connection ends. Between messages it waits without end; a
-// message that has begun has to end soon.
-func (l *ipcLink) read() {
-	for {
-		if _, err := l.reader.Peek(1); err != nil {
-			l.end(fmt.Errorf("%w: %w", ErrLost, err))
-			return
-		}
-		_ = l.conn.SetReadDeadline(time.Now().Add(frameTimeout))
-		m, err := l.frame()
-		if err != nil {
-			_ = l.conn.Close()
-			l.end(afterReady(err))
-			return
-		}
-		_ = l.conn.SetReadDeadline(time.Time{})
-		l.put(m)
-	}
-}
-
-func (l *ipcLink) deliver(ctx context.Context, nonce string, payload []byte) error {
-	if len(payload) > maxFrame {
-		return fmt.Errorf("send device list: %d bytes, the client takes %d at most", len(payload), maxFrame)
-	}
-	l.want(nonce)
-	if err := l.write(ctx, opFrame, payload); err != nil {
-		return fmt.Errorf("send device list: %w", err)
-	}
-	return l.await(ctx)
-}
-
-// write sends one frame. When ctx ends it is cut short, but not at once: half a frame would
-// make the connection useless for the empty list that may have to follow.
-func (l *ipcLink) write(ctx context.Context, op uint32, body []byte) error {
-	l.writing.Lock()
-	defer l.writing.Unlock()
-	_ = l.conn.SetWriteDeadline(time.Now().Add(writeTimeout))
-	stop := context.AfterFunc(ctx, func() { _ = l.conn.SetWriteDeadline(time.Now().Add(lastWrite)) })
-	defer stop()
-	if _, err := l.conn.Write(encodeFrame(op, body)); err != nil {
-		return fmt.Errorf("%w: %w", ErrLost, err)
-	}
-	_ = l.conn.SetWriteDeadline(time.Time{}) // else its timer would wake us for nothing
-	return nil
-}
-
-// close ends the connection and waits for the reader.
-func (l *ipcLink) close() {
-	_ = l.conn.Close()
-	<-l.gone
+func (l *ipcLink) sendFrame(op uint32, body []byte) error {
+	_, err := l.conn.Write(encodeFrame(op, body))
+	return err
 }

@@ -102,7 +102,7 @@ func TestFaultsOverIPC(t *testing.T) {
 // TestPingIsAnswered by a session that is otherwise idle.
 func TestPingIsAnswered(t *testing.T) {
 	client, server := net.Pipe()
-	opened := make(chan *ipcLink, 1)
+	opened := make(chan link, 1)
 	go func() {
 		l, err := openIPC(context.Background(), client, clientID)
 		require.NoError(t, err)

@@ -2,8 +2,10 @@ package rpcclient
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
+	"sync"
 	"time"
 )
 
@@ -17,12 +19,14 @@ const (
 	HTTP      Transport = "http"
 )
 
+// Enum lists the transports.
+func (Transport) Enum() []string { return []string{string(IPC), string(WebSocket), string(HTTP)} }
+
 // DefaultTransports are all of them, best first: only the first reports in real time to the
 // client that users run (rule R68). One that the client refuses gives way to the next.
 var DefaultTransports = []Transport{IPC, WebSocket, HTTP}
 
-// A link is one conversation with one client over one transport. Each transport is one
-// implementation; a session does not know which it uses.
+// A link is one conversation with one client over one transport. A session does not know which it uses.
 type link interface {
 	// deliver sends one command and returns nil when the answer with its nonce accepts it
 	// (rule R41). After an error other than *Error, ErrNoAnswer and errBroken the link is of no
@@ -38,44 +42,110 @@ type link interface {
 	close()
 }
 
+// writeTimeout bounds one write: a loopback peer that does not read for so long hangs.
+const writeTimeout = 5 * time.Second
+
+// lastWrite bounds a write for which there is no time left: on loopback that is plenty.
+const lastWrite = 100 * time.Millisecond
+
+// streamLink is a link over a connection on which messages come at any time, IPC or WebSocket. One
+// goroutine reads; deliver writes, and so does the reader, to answer a ping.
+type streamLink struct {
+	inbox
+	conn    net.Conn
+	next    func() (message, error)    // reads one message
+	send    func(payload []byte) error // writes one, which may be cut short by a deadline of conn
+	goodbye func()                     // says that the connection ends; nil: nobody wants to hear it
+
+	writing sync.Mutex
+}
+
+// start reads what comes after READY.
+func (l *streamLink) start() {
+	l.inbox = newInbox()
+	go l.read()
+}
+
+// read passes answers on until the connection ends.
+func (l *streamLink) read() {
+	for {
+		m, err := l.next()
+		if err != nil {
+			_ = l.conn.Close()
+			l.end(afterReady(err))
+			return
+		}
+		l.put(m)
+	}
+}
+
+func (l *streamLink) deliver(ctx context.Context, nonce string, payload []byte) error {
+	l.want(nonce)
+	if err := l.write(ctx, func() error { return l.send(payload) }); err != nil {
+		return fmt.Errorf("send device list: %w", err)
+	}
+	return l.await(ctx)
+}
+
+// write lets f write. When ctx ends it is cut short, but not at once: half a message would make the
+// connection useless for the empty list that may have to follow.
+func (l *streamLink) write(ctx context.Context, f func() error) error {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	_ = l.conn.SetWriteDeadline(time.Now().Add(writeTimeout))
+	stop := context.AfterFunc(ctx, func() { _ = l.conn.SetWriteDeadline(time.Now().Add(lastWrite)) })
+	defer stop()
+	if err := f(); err != nil {
+		return fmt.Errorf("%w: %w", ErrLost, err)
+	}
+	_ = l.conn.SetWriteDeadline(time.Time{}) // else its timer would wake us for nothing
+	return nil
+}
+
+// close ends the connection and waits for the reader.
+func (l *streamLink) close() {
+	if l.goodbye != nil {
+		l.goodbye()
+	}
+	_ = l.conn.Close()
+	<-l.gone
+}
+
 // awaitReady reads messages of a fresh connection until READY (rules R16, R17), or ctx's end.
 func awaitReady(ctx context.Context, conn net.Conn, next func() (message, error)) error {
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 	for {
 		m, err := next()
+		if ctx.Err() != nil || err == nil && m.ready() && !stop() { // the deadline may fall between the message and here
+			err = timeoutAs(ctx, ctx.Err())
+		}
 		switch {
-		case ctx.Err() != nil:
-			return fmt.Errorf("wait for READY: %w", timeoutAs(ctx, ctx.Err()))
 		case err != nil:
 			return fmt.Errorf("wait for READY: %w", err)
 		case m.ready():
-			if !stop() { // the deadline fell between the message and here
-				return fmt.Errorf("wait for READY: %w", timeoutAs(ctx, ctx.Err()))
-			}
 			return nil
 		}
 	}
 }
 
-// target is a port on which a client may listen, and who we say we are.
-type target struct {
-	addr     string // 127.0.0.1:port
-	port     int
-	dial     func(ctx context.Context, port int) (net.Conn, error) // nil is that of this machine
-	clientID string
-	origin   string         // "" = none is sent
-	chance   func() float64 // of Options; nil: by chance
-	same     func() bool    // reports whether the port still has the owner it was found with; nil is unknown
-}
-
-func (t target) sameOwner() bool { return t.same == nil || t.same() }
-
-func (t target) connect(ctx context.Context) (net.Conn, error) {
-	if t.dial == nil {
-		return dialTCP(ctx, t.addr)
+// timeoutAs turns an error that is only ctx's deadline into ErrNoAnswer.
+func timeoutAs(ctx context.Context, err error) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) || errors.Is(context.Cause(ctx), ErrNoAnswer) {
+		return ErrNoAnswer
 	}
-	return t.dial(ctx, t.port)
+	return err
 }
 
-func (t target) query() string { return "v=1&client_id=" + t.clientID }
+// target is a port on which a client may listen.
+type target struct {
+	*Options  // those in force when it was found
+	port      int
+	sameOwner func() bool // reports whether the port still has the owner it was found with
+}
+
+func (t target) addr() string { return loopback(t.port) }
+
+func (t target) connect(ctx context.Context) (net.Conn, error) { return t.DialPort(ctx, t.port) }
+
+func (t target) query() string { return "v=1&client_id=" + t.ClientID }

@@ -21,53 +21,53 @@ type sessionObserver struct {
 	ignored  bool              // the client does not know the command: there is nothing to empty
 }
 
-func (h *sessionObserver) delivered(d Delivery) {
-	h.ignored, h.accepted = false, &d.Snapshot
+func (o *sessionObserver) delivered(d Delivery) {
+	o.ignored, o.accepted = false, &d.Snapshot
 	if d.First {
-		h.attemptChanged.Notify() // others may have to make way
+		o.attemptChanged.Notify() // the attempts with others may have to end
 	}
 	on := onAccepted
-	if h.paced {
+	if o.paced {
 		on = onAcceptedHTTP
 	}
-	h.applySessionOutcome(h.p, on, func(s *Session) {
-		*s = Session{Address: h.to, Generation: d.Snapshot.Generation, Delivered: time.Now(), Devices: len(d.Snapshot.Devices)}
-		h.showTokens(s)
+	o.applySessionOutcome(o.p, on, func(s *Session) {
+		*s = Session{Address: o.to, Generation: d.Snapshot.Generation, Delivered: time.Now(), Devices: len(d.Snapshot.Devices)}
+		o.showTokens(s)
 	})
-	clear(h.p.logged)
-	h.mu.Lock()
-	h.loggedReason, h.p.askOnceMore, h.p.commandUnknown = "", false, false
-	h.supersede(h.p, &d.Snapshot)
-	h.mu.Unlock()
-	h.opts().OnDelivery(d)
-	// Only a session that lasts proves that the client is well: one that ends after each list
-	// must not be reopened at full speed.
-	if time.Since(h.start) > h.opts().RetryMax {
-		h.p.retryBackoff.reset()
+	clear(o.p.logged)
+	o.locked(func() {
+		o.loggedReason, o.p.askOnceMore, o.p.commandUnknown = "", false, false
+		o.supersede(o.p, &d.Snapshot)
+	})
+	o.opts().OnDelivery(d)
+	// Only a session that lasts shows that the client is well: one that ends after each list
+	// must not be opened again at full speed.
+	if time.Since(o.start) > o.opts().RetryMax {
+		o.p.retryBackoff.reset()
 	}
-	h.p.refusalBackoff.reset()
+	o.p.refusalBackoff.reset()
 }
 
 // showTokens says what the client's tokens allow.
-func (h *sessionObserver) showTokens(s *Session) {
-	if !h.paced {
+func (o *sessionObserver) showTokens(s *Session) {
+	if !o.paced {
 		return
 	}
-	s.Error, s.Remedy = h.refusalsLocked(h.p), h.httpRemedy()
-	if wait := h.p.bucket.delay(time.Now()); wait > 0 {
+	s.Error, s.Remedy = o.refusals(o.p), o.httpRemedy()
+	if wait := o.p.bucket.delay(time.Now()); wait > 0 {
 		s.NextTry = time.Now().Add(wait)
 	}
 }
 
 // slow says that an answer is overdue, and what the client may hold meanwhile.
-func (h *sessionObserver) slow(sent *devices.Snapshot, since time.Time) {
-	h.applySessionOutcome(h.p, onOverdue, func(s *Session) {
-		s.Address, s.Since, s.Pending, s.NextTry = h.to, since, sent.Generation, time.Time{}
-		s.Muted = mutedIn(sent, h.accepted)
+func (o *sessionObserver) slow(sent *devices.Snapshot, since time.Time) {
+	o.applySessionOutcome(o.p, onOverdue, func(s *Session) {
+		s.Address, s.Since, s.Pending, s.NextTry = o.to, since, sent.Generation, time.Time{}
+		s.Muted = mutedIn(sent, o.accepted)
 		s.Error = "the client has not answered since " + since.Format(time.TimeOnly)
 		s.Remedy = "wait: the newest list is sent as soon as it answers; if it stays so, restart the client"
 	})
-	h.opts().Log.Warn("the client is slow", "client", h.to, "generation", sent.Generation)
+	o.opts().Log.Warn("the client is slow", "client", o.to, "generation", sent.Generation)
 }
 
 // mutedIn are the microphones that are muted in any of the lists.
@@ -86,52 +86,48 @@ func mutedIn(lists ...*devices.Snapshot) (ids []string) {
 }
 
 // httpRemedy says what HTTP means, and what would be better.
-func (h *sessionObserver) httpRemedy() string {
-	return fmt.Sprintf("over HTTP this client takes one update in %s; it needs IPC, or an origin that is registered and authorized, to be told at once", h.opts().TokenEvery)
+func (o *sessionObserver) httpRemedy() string {
+	const better = "it needs IPC, or an origin that is registered and authorized, to be told at once"
+	return fmt.Sprintf("over HTTP this client takes one update in %s; %s", o.opts().TokenEvery, better)
 }
 
-func (h *sessionObserver) holds(generation uint64) {
-	h.updateSession(h.p, func(s *Session) { s.Generation, s.NextTry = generation, time.Time{} })
+func (o *sessionObserver) holds(generation uint64) {
+	o.updateSession(o.p, func(s *Session) { s.Generation, s.NextTry = generation, time.Time{} })
 }
 
-func (h *sessionObserver) waits(until time.Time) {
-	h.updateSession(h.p, func(s *Session) { s.NextTry = until })
+func (o *sessionObserver) waits(until time.Time) {
+	o.updateSession(o.p, func(s *Session) { s.NextTry = until })
 }
 
-func (h *sessionObserver) refused(err error, again time.Time) {
-	h.applySessionOutcome(h.p, onListRefused, func(s *Session) { s.NextTry, s.Error, s.Remedy = again, err.Error(), Remedy(err) })
-	h.opts().Log.Warn("list refused", "client", h.to, "reason", err, "remedy", Remedy(err), "again in", time.Until(again).Round(time.Millisecond))
+func (o *sessionObserver) refused(err error, again time.Time) {
+	o.applySessionOutcome(o.p, onListRefused, func(s *Session) { s.NextTry, s.Error, s.Remedy = again, err.Error(), Remedy(err) })
+	wait := time.Until(again).Round(time.Millisecond)
+	o.opts().Log.Warn("list refused", "client", o.to, "reason", err, "remedy", Remedy(err), "again in", wait)
 }
 
-// unsupported keeps the link, which costs nothing: its end tells that the client has restarted,
-// and an answer that comes after all that it was merely busy. Where only one client is to be
-// talked to it goes, to make room for another.
-func (h *sessionObserver) unsupported(err error) (end error) {
-	h.mu.Lock()
-	chance := h.p.askOnceMore
-	h.p.askOnceMore = false
-	h.p.commandUnknown = !errors.Is(err, ErrUnsupported)
-	h.mu.Unlock()
-	if chance {
+// unsupported keeps the link, which costs nothing: if it ends, the client may have restarted, and if
+// the answer comes after all, the client was merely busy. Where only one client is to be talked to, the
+// session ends, to make room for another.
+func (o *sessionObserver) unsupported(err error) (end error) {
+	var again bool
+	o.locked(func() {
+		again, o.p.askOnceMore = o.p.askOnceMore, false
+		o.p.commandUnknown = !errors.Is(err, ErrUnsupported)
+	})
+	if again {
 		return errMoved
 	}
-	h.ignored = true
-	h.applySessionOutcome(h.p, onUnanswered, func(s *Session) { *s = Session{Address: h.to, Error: err.Error(), Remedy: Remedy(err)} })
-	h.logOnce(h.p, "client does not know certified devices", "client", h.to, "reason", err, "remedy", Remedy(err))
-	if h.opts().Clients == FirstClient {
+	o.ignored = true
+	o.applySessionOutcome(o.p, onUnanswered, func(s *Session) { *s = Session{Address: o.to, Error: err.Error(), Remedy: Remedy(err)} })
+	o.logOnce(o.p, "client does not know certified devices", "client", o.to, "reason", err, "remedy", Remedy(err))
+	if o.opts().Clients == FirstClient {
 		return err
 	}
 	return nil
 }
 
-// refusals says which transports the client has refused for as long as it runs, and why.
+// refusals says why the client lets nobody in over some transports for as long as it runs. mu is held.
 func (c *Client) refusals(p *peer) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.refusalsLocked(p)
-}
-
-func (c *Client) refusalsLocked(p *peer) string {
 	var why []string
 	for _, tr := range c.opts().Transports {
 		if err := p.refused[tr]; err != nil {

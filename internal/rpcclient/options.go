@@ -1,6 +1,7 @@
 package rpcclient
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"math/rand/v2"
@@ -8,36 +9,40 @@ import (
 	"time"
 )
 
-// Which says whom to report to.
-type Which string
+// Selection says whom to report to.
+type Selection string
 
 // The choices (rules R3, R5).
 const (
-	AllClients  Which = "all"   // every client that runs
-	FirstClient Which = "first" // the first that connects, for as long as it runs
+	AllClients  Selection = "all"   // every client that runs
+	FirstClient Selection = "first" // the first that connects, for as long as it runs
 )
+
+// Enum lists the choices.
+func (Selection) Enum() []string { return []string{string(AllClients), string(FirstClient)} }
 
 // Options configure a Client. What is zero takes the default of DefaultOptions.
 type Options struct {
-	ClientID      string
-	Origin        string // sent on WebSocket only; "" = none (rules R19, R24)
-	Clients       Which
-	Transports    []Transport // in order of preference
-	Ports         []int       // in order of preference; none are searched unless they are given
-	Local         Local
-	DialPort      func(ctx context.Context, port int) (net.Conn, error) // connects to a port of 127.0.0.1; nil is this machine's
-	ProbeTimeout  time.Duration                                         // how long finding out what a port is may hold up others
-	AnswerTimeout time.Duration                                         // for READY, and for an answer over IPC and WebSocket (rule R48)
-	HTTPTimeout   time.Duration                                         // for whatever the client may make us queue for (rule R67)
-	Tokens        int                                                   // how many connects and HTTP requests the client lets through at once (rule R67)
-	TokenEvery    time.Duration                                         // and how long it takes to allow one more
-	RetryMax      time.Duration                                         // longest wait between two searches (rule R72)
-	RefusedWait   time.Duration                                         // shortest wait after a client refused to talk (rule R45)
-	ResendEvery   time.Duration                                         // 0: never; else the list is sent again after that time (rule R90)
+	ClientID   string
+	Origin     string // sent on WebSocket only; "" = none (rules R19, R24)
+	Clients    Selection
+	Transports []Transport // in order of preference
+	Ports      []int       // in order of preference; none are searched unless they are given
+	Local      Local
+	// DialPort connects to a port of 127.0.0.1; nil is this machine's.
+	DialPort      func(ctx context.Context, port int) (net.Conn, error)
+	ProbeTimeout  time.Duration // how long finding out what a port is may hold up others
+	AnswerTimeout time.Duration // for READY, and for an answer over IPC and WebSocket (rule R48)
+	HTTPTimeout   time.Duration // for whatever the client may make us queue for (rule R67)
+	Tokens        int           // how many connects and HTTP requests the client lets through at once (rule R67)
+	TokenEvery    time.Duration // and how long it takes to allow one more
+	RetryMax      time.Duration // longest wait between two searches (rule R72)
+	RefusedWait   time.Duration // shortest wait after a client refused to talk (rule R45)
+	ResendEvery   time.Duration // 0: never; else the list is sent again after that time (rule R90)
 	OnExit        ExitPolicy
 	StopTimeout   time.Duration // for the farewell (rule R53)
 	OnDelivery    func(Delivery)
-	Chance        func() float64 // for what waits are lengthened by, in [0, 1); nil: by chance
+	Jitter        func() float64 // for what waits are lengthened by, in [0, 1); nil: by chance
 	Log           *slog.Logger
 }
 
@@ -62,8 +67,8 @@ const (
 	retryFirst   = 250 * time.Millisecond
 	refusedFirst = time.Second     // first wait after a refused list (rule R44)
 	refusedMax   = 5 * time.Minute // and the longest
-	doubtFirst   = time.Second     // first wait before a port's owner is asked again for a proof
-	doubtMax     = time.Minute     // and the longest
+	probeFirst   = time.Second     // first wait before a port's owner is asked again for a proof
+	probeMax     = time.Minute     // and the longest
 )
 
 // answerLimits are those of answers over the transport.
@@ -83,37 +88,28 @@ func (o Options) withDefaults() Options {
 	if o.DialPort == nil {
 		o.DialPort = d.DialPort
 	}
-	orDefault(&o.Clients, d.Clients)
-	orDefault(&o.Local, d.Local)
-	orDefault(&o.ProbeTimeout, d.ProbeTimeout)
-	orDefault(&o.AnswerTimeout, d.AnswerTimeout)
-	orDefault(&o.HTTPTimeout, d.HTTPTimeout)
-	orDefault(&o.Tokens, d.Tokens)
-	orDefault(&o.TokenEvery, d.TokenEvery)
-	orDefault(&o.RetryMax, d.RetryMax)
-	orDefault(&o.RefusedWait, d.RefusedWait)
-	orDefault(&o.OnExit, d.OnExit)
-	orDefault(&o.StopTimeout, d.StopTimeout)
-	orDefault(&o.Log, slog.New(slog.DiscardHandler))
-	if o.Chance == nil {
-		o.Chance = rand.Float64
+	if o.Jitter == nil {
+		o.Jitter = rand.Float64
 	}
 	if o.OnDelivery == nil {
 		o.OnDelivery = func(Delivery) {}
 	}
+	o.Clients, o.OnExit = cmp.Or(o.Clients, d.Clients), cmp.Or(o.OnExit, d.OnExit)
+	o.Local, o.Log = cmp.Or(o.Local, d.Local), cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	o.ProbeTimeout = cmp.Or(o.ProbeTimeout, d.ProbeTimeout)
+	o.AnswerTimeout = cmp.Or(o.AnswerTimeout, d.AnswerTimeout)
+	o.HTTPTimeout = cmp.Or(o.HTTPTimeout, d.HTTPTimeout)
+	o.Tokens = cmp.Or(o.Tokens, d.Tokens)
+	o.TokenEvery = cmp.Or(o.TokenEvery, d.TokenEvery)
+	o.RetryMax = cmp.Or(o.RetryMax, d.RetryMax)
+	o.RefusedWait = cmp.Or(o.RefusedWait, d.RefusedWait)
+	o.StopTimeout = cmp.Or(o.StopTimeout, d.StopTimeout)
 	return o
 }
 
 // backoff is a new one that goes by the chance of the options.
 func (o Options) backoff(first, ceiling time.Duration) *backoff {
 	b := newBackoff(first, ceiling)
-	b.chance = o.Chance
+	b.jitter = o.Jitter
 	return b
-}
-
-func orDefault[T comparable](v *T, def T) {
-	var zero T
-	if *v == zero {
-		*v = def
-	}
 }

@@ -215,11 +215,8 @@ func TestAPortThatChangesHandsDuringTheDialLearnsNothing(t *testing.T) {
 	near, far := net.Pipe()
 	defer far.Close()
 	mine := true
-	to := target{
-		addr: "127.0.0.1:6463", port: 6463, clientID: clientID,
-		dial: func(context.Context, int) (net.Conn, error) { mine = false; return near, nil },
-		same: func() bool { return mine },
-	}
+	opts := Options{DialPort: func(context.Context, int) (net.Conn, error) { mine = false; return near, nil }}.withDefaults()
+	to := target{&opts, 6463, func() bool { return mine }}
 	_, err := openHTTP(t.Context(), to, nil, true)
 	require.ErrorIs(t, err, ErrLost)
 	_, err = far.Read(make([]byte, 1))

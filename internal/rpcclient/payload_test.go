@@ -120,7 +120,7 @@ func TestEncodeOfBrokenNames(t *testing.T) {
 
 // TestPostRequestIsWhatTheClientUnderstands: a request that differs is left without an answer.
 func TestPostRequestIsWhatTheClientUnderstands(t *testing.T) {
-	got := postRequest(target{addr: "127.0.0.1:6463", clientID: clientID, origin: "https://acme.example"}, []byte(`{"a":1}`))
+	got := postRequest(target{Options: &Options{ClientID: clientID, Origin: "https://acme.example"}, port: 6463}, []byte(`{"a":1}`))
 	require.Equal(t, "POST /rpc?v=1&client_id="+clientID+" HTTP/1.1\r\n"+
 		"Host: 127.0.0.1:6463\r\nContent-Type: application/json\r\nContent-Length: 7\r\n\r\n"+`{"a":1}`, string(got))
 }

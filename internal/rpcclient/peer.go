@@ -24,7 +24,7 @@ type peer struct {
 	probeBackoff    *backoff // after an answer, or a silence, that is not a client's
 	nextTry         time.Time
 	givenUp         error // not nil: given up, there is nothing to try before it restarts
-	notClientReason error // why it is a stranger
+	notClientReason error // why its state is occupied
 
 	// Owned by the attempt while one runs, else by Client.Run.
 	conn        net.Conn // fresh, to the socket; nil once used
@@ -32,42 +32,48 @@ type peer struct {
 	hasAnswered bool            // the command, at least once
 	logged      map[string]bool // what was logged since the last delivery
 
-	attempt *attempt // the attempt that runs; nil when none
+	attempt *attempt // that runs; nil: none
 
 	// Guarded by Client.mu.
 	status        Session
-	refused       map[Transport]error // refused for as long as the process lives
-	running       bool                // an attempt is under way
-	lastTransport Transport           // over which it has answered last
-	admitted      bool                // it has the turn
-	inSession     bool                // there is a session
-	probeIsSlow   bool                // it takes long to prove itself, and holds up nobody any more
-	probing       bool                // for a proof that a client could take for the word of its vendor
-	askOnceMore   bool                // it is to be asked once more if it does not answer
-	nextLink      *pendingLink        // the link to go on with
-	mayHold       *devices.Snapshot   // what it may have: the last list that it was sent and has not refused; nil: none
-	// Which ports may belong to which sockets (rule R76):
-	lineagePID     int // the process
-	lineage        local.Lineage
-	portOnly       bool // a port, and its socket is not known
-	socketOnly     bool // a socket, and its port is not known
-	greeted        bool // it has said READY, and waits for ports that may be its own to fall silent
+	refused       map[Transport]error // for as long as the process lives
+	lastTransport Transport           // over which it has answered last; "": none since it restarted
+	askOnceMore   bool                // if it does not answer
+	nextLink      *pendingLink        // to go on with
+	mayHold       *devices.Snapshot   // the last list that it was sent and has not refused; nil: none
+	admitted      bool                // it may be talked to
+	progress                          // of the attempt that runs
+
+	// By what it is told which ports may belong to which sockets (rule R76), guarded by Client.mu.
+	lineagePID int // whose lineage it is
+	lineage    local.Lineage
+	portOnly   bool // it has a port, and its socket is not known
+	socketOnly bool // it has a socket, and its port is not known
+}
+
+// progress is how far an attempt has come.
+type progress struct {
+	running        bool // it has begun
+	probing        bool // the port is asked for a proof that a client could take for the word of its vendor
+	probeIsSlow    bool // it takes long to prove itself, and holds up nobody any more
+	greeted        bool // it has said READY over its socket, and waits for ports that may be its own to fall silent
+	inSession      bool // it has a link that works
 	commandUnknown bool // it says that it does not know the command
 }
 
 // attempt is one attempt to talk to a peer.
 type attempt struct {
-	at          location // owned by Client.Run
-	ctx         context.Context
-	cancel      context.CancelCauseFunc
-	endWhenIdle chan struct{} // closed: end as soon as nothing is in flight
-	done        chan struct{} // closed at the end, after which the rest may be read
-	delivered   bool
-	err         error
+	ctx       context.Context
+	cancel    context.CancelCauseFunc
+	done      chan struct{} // closed at the end, after which the next two may be read
+	delivered bool          // a list
+	err       error         // why it has ended
 
 	// Owned by Client.Run.
-	upgrade         *pendingLink // a better link, while it is made
-	nextUpgrade     time.Time    // when one may be tried again
+	at              location
+	endWhenIdle     chan struct{} // closed: end as soon as nothing is in flight
+	upgrade         *pendingLink  // a better link, while it is made
+	nextUpgrade     time.Time     // when one may be tried again
 	upgradeBackoff  *backoff
 	excluded        bool // it ends with a farewell
 	yielding        bool // it may no longer be talked to
@@ -82,17 +88,18 @@ var (
 	errExcluded = errors.New("the settings leave it out now") // with a farewell
 )
 
-// What an attempt has found that concerns the place, not the client.
+// What an attempt has found that concerns the location, not the client.
 var (
-	errNotClient    = errors.New("the program on the port does not answer as a client does")
-	errUnreachable  = errors.New("nobody listens on the socket")
-	errOwnerChanged = errors.New("the socket has another owner now")
+	errNotClient      = errors.New("the program on the port does not answer as a client does")
+	errUnreachable    = errors.New("nobody listens on the socket")
+	errOwnerChanged   = errors.New("the socket has another owner now")
+	errStillListening = errors.New("it is still there")
 )
 
 func (c *Client) newPeer(who local.Process) *peer {
 	p := &peer{
 		location: location{Process: who}, mailbox: newMailbox(), bucket: newBucket(c.opts().Tokens, c.opts().TokenEvery),
-		probeBackoff: c.opts().backoff(doubtFirst, doubtMax), refused: make(map[Transport]error), logged: make(map[string]bool),
+		probeBackoff: c.opts().backoff(probeFirst, probeMax), refused: make(map[Transport]error), logged: make(map[string]bool),
 		status: Session{State: Searching}, // no session before it has proved to be a client
 	}
 	c.setBackoffs(p)
@@ -107,10 +114,10 @@ func (c *Client) newPeer(who local.Process) *peer {
 
 // rank puts clients with a socket before those without, then goes by socket and port.
 func (c *Client) rank(a, b *peer) int {
-	if (a.socket.Path == "") != (b.socket.Path == "") {
-		if a.socket.Path != "" {
-			return -1
-		}
+	switch {
+	case a.hasSocket() && !b.hasSocket():
+		return -1
+	case b.hasSocket() && !a.hasSocket():
 		return 1
 	}
 	return slices.Index(c.opts().Ports, a.port.Port) - slices.Index(c.opts().Ports, b.port.Port)
@@ -133,13 +140,11 @@ func (c *Client) applyOutcome(p *peer, on outcome) State {
 	case trySeldom:
 		p.nextTry = now.Add(p.probeBackoff.wait())
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	p.status.State = t.to
+	c.locked(func() { p.status.State = t.to })
 	return t.to
 }
 
-// applySessionOutcome is follow for what happens while p is talked to: f fills in the status.
+// applySessionOutcome is applyOutcome for what happens while p is talked to: f fills in the status.
 func (c *Client) applySessionOutcome(p *peer, on outcome, f func(*Session)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -165,7 +170,7 @@ func (p *peer) dropConn() {
 	}
 }
 
-// logOnce logs what was not logged since the last delivery: trying again and again is no news.
+// logOnce logs what was not logged since the last delivery: tries that fail in the same way are no news.
 func (c *Client) logOnce(p *peer, msg string, args ...any) {
 	line := fmt.Sprint(append([]any{msg}, args...)...)
 	if !p.logged[line] && len(p.logged) < maxLogged {
@@ -174,32 +179,22 @@ func (c *Client) logOnce(p *peer, msg string, args ...any) {
 	}
 }
 
-// maxLogged ends the telling of one long trouble, in which each error may differ by a detail.
+// maxLogged bounds how much is logged between two deliveries: each error may differ by a detail.
 const maxLogged = 50
 
 // refusedWith is why p lets nobody in over the transport for as long as it runs; nil: it may.
-func (c *Client) refusedWith(p *peer, over Transport) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return p.refused[over]
-}
-
-func (c *Client) rememberRefusal(p *peer, over Transport, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	p.refused[over] = err
+func (c *Client) refusedWith(p *peer, over Transport) (err error) {
+	c.locked(func() { err = p.refused[over] })
+	return err
 }
 
 // forgetRefusals forgets what p has refused.
-func (c *Client) forgetRefusals(p *peer) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	clear(p.refused)
-}
+func (c *Client) forgetRefusals(p *peer) { c.locked(func() { clear(p.refused) }) }
 
 // allRefused reports whether the client has refused all that it offers for as long as it runs.
 func (c *Client) allRefused(p *peer) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(p.refused) > 0 && !slices.ContainsFunc(c.opts().Transports, func(t Transport) bool { return p.offers(t) && p.refused[t] == nil })
+	left := func(t Transport) bool { return p.offers(t) && p.refused[t] == nil }
+	return len(p.refused) > 0 && !slices.ContainsFunc(c.opts().Transports, left)
 }

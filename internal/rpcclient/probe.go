@@ -53,7 +53,7 @@ func (c *Client) prove(ctx context.Context, p *peer, at location, by []Transport
 	if err := c.waitToProbe(ctx, p); err != nil {
 		return nil, err
 	}
-	refused := fmt.Errorf("%w: %s: %w", errNotClient, t.addr, ErrNotRPC)
+	refused := fmt.Errorf("%w: %s: %w", errNotClient, t.addr(), ErrNotRPC)
 	for _, tr := range by {
 		proof := map[Transport]Proof{WebSocket: ProofReady, HTTP: ProofAnswer}[tr]
 		l, err := c.proveBy(ctx, p, t, proof, free)
@@ -116,16 +116,17 @@ func (c *Client) proveBy(ctx context.Context, p *peer, t target, proof Proof, fr
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	if proof == ProofReady {
-		return orNil(openWebSocket(ctx, t))
+		return openWebSocket(ctx, t)
 	}
 	l, err := proveByAnswer(ctx, t)
-	if err == nil {
-		l.prove = c.reprove(p, &provenPort{target: t, proof: proof})
-	}
 	if err == nil || !errors.Is(err, ErrNotRPC) { // it may have been taken for a list
 		c.resendOthers(p)
 	}
-	return orNil(l, err)
+	if err != nil {
+		return nil, err
+	}
+	l.prove = c.reprove(p, &provenPort{target: t, proof: proof})
+	return l, nil
 }
 
 // reprove is how a port that was found proves itself once more, in the way in which it has before.
@@ -173,7 +174,7 @@ func fingerprint(ctx context.Context, t target, within time.Duration) error {
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
-	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: "+t.addr+"\r\nConnection: close\r\n\r\n"); err != nil {
+	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: "+t.addr()+"\r\nConnection: close\r\n\r\n"); err != nil {
 		return fmt.Errorf("%w: %w", ErrLost, err)
 	}
 	resp, err := http.ReadResponse(bufio.NewReaderSize(io.LimitReader(conn, maxFingerprint), 512), nil)
@@ -185,7 +186,8 @@ func fingerprint(ctx context.Context, t target, within time.Duration) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNotRPC, err)
 	}
-	if resp.StatusCode != http.StatusNotFound || !strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") || string(body) != fingerprintBody {
+	isJSON := strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json")
+	if resp.StatusCode != http.StatusNotFound || !isJSON || string(body) != fingerprintBody {
 		return errOtherAnswer
 	}
 	return nil

@@ -20,20 +20,19 @@ func (c *Client) Reconfigure(opts Options) {
 
 // reconfigure puts into force what is wanted. It reports whether sockets are to be watched anew.
 func (c *Client) reconfigure() (watch bool) {
-	c.mu.Lock()
-	now := c.newOptions
-	c.newOptions = nil
-	c.mu.Unlock()
+	var now *Options
+	c.locked(func() { now, c.newOptions = c.newOptions, nil })
 	if now == nil {
 		return false
 	}
 	was := c.opts()
-	reach := !slices.Equal(now.Transports, was.Transports) || !slices.Equal(now.Ports, was.Ports) || !same(now.Local, was.Local) || now.Origin != was.Origin
+	watch = !same(now.Local, was.Local) || !slices.Equal(now.Transports, was.Transports)
+	reach := watch || !slices.Equal(now.Ports, was.Ports) || now.Origin != was.Origin
 	for _, p := range c.peers {
 		p.bucket.configure(now.Tokens, now.TokenEvery)
 		switch {
 		case now.ClientID != was.ClientID:
-			c.restartAs(p, now)
+			c.restartAs(p)
 		case reach:
 			c.forgetRefusals(p)
 			c.applyOutcome(p, onNewChance)
@@ -53,10 +52,8 @@ func (c *Client) reconfigure() (watch bool) {
 		clear(c.unreachable)
 		c.restartSearch()
 	}
-	c.mu.Lock()
-	c.notifyAll() // who waits may go on
-	c.mu.Unlock()
-	return !same(now.Local, was.Local) || !slices.Equal(now.Transports, was.Transports)
+	c.locked(c.notifyAll) // who waits may go on
+	return watch
 }
 
 // same reports whether both look at the same folders. Those that cannot be compared differ.
@@ -65,11 +62,11 @@ func same(a, b Local) bool {
 }
 
 // restartAs ends what p was told in the name of another application, whose tokens are others.
-func (c *Client) restartAs(p *peer, now *Options) {
+func (c *Client) restartAs(p *peer) {
 	if p.attempt != nil {
 		p.attempt.exclude()
 	}
-	p.bucket.renew(now.Tokens, now.TokenEvery)
+	p.bucket.refill()
 	c.forgetRefusals(p)
 	c.applyOutcome(p, onNewChance)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/signal"
 )
 
 // Delivery is one list that a client has accepted.
@@ -19,14 +20,14 @@ type Delivery struct {
 	SinceOS   time.Duration    // from the OS event to the answer
 }
 
-// session keeps one client up to date over one link: at most one list is in flight, the newest
-// one waits, nothing older follows something newer (rule R71).
+// session keeps one client up to date over one link: at most one list is in flight, the newest one
+// waits, and an older list never follows a newer one (rule R71).
 type session struct {
 	link        link
 	to          Address
 	mailbox     *mailbox
 	limits      func() limits
-	pacer       limiter
+	pacer       *bucket
 	bucket      *bucket  // of the client, where each list costs a token of it; else nil (rule R67)
 	retry       *backoff // after refused lists
 	observer    observer
@@ -74,13 +75,13 @@ func (s *session) run(ctx context.Context) error {
 		}
 		snap, ok := s.take()
 		if !ok || s.upToDate(snap) {
-			if err := s.sleep(ctx, nil, true); err != nil {
+			if err := s.sleep(ctx, 0, s.mailbox.news); err != nil {
 				return err
 			}
 			continue
 		}
 		if wait := s.delay(time.Now()); wait > 0 {
-			if err := s.sleep(ctx, &wait, false); err != nil {
+			if err := s.sleep(ctx, wait, nil); err != nil {
 				return err
 			}
 			continue // with what is the newest by then
@@ -95,9 +96,6 @@ func (s *session) run(ctx context.Context) error {
 // place, rather than in the client's queue.
 func (s *session) delay(now time.Time) time.Duration {
 	wait := s.pacer.delay(now)
-	if s.bucket == nil {
-		return wait
-	}
 	if token := s.bucket.delay(now); token > 0 {
 		s.observer.waits(now.Add(token))
 		wait = max(wait, token)
@@ -125,18 +123,14 @@ func (s *session) upToDate(snap devices.Snapshot) bool {
 	return true
 }
 
-// sleep waits for the given time (nil: no limit), for a new snapshot if wake is set, and ends
-// with an error when the link is lost or ctx ends.
-func (s *session) sleep(ctx context.Context, d *time.Duration, wake bool) error {
+// sleep waits for the given time (0: no limit) or for news (nil: none). It ends with an error when the
+// session does.
+func (s *session) sleep(ctx context.Context, d time.Duration, news signal.Signal) error {
 	var timeout <-chan time.Time
-	if d != nil {
-		t := time.NewTimer(*d)
+	if d > 0 {
+		t := time.NewTimer(d)
 		defer t.Stop()
 		timeout = t.C
-	}
-	var news <-chan struct{}
-	if wake {
-		news = s.mailbox.news
 	}
 	select {
 	case <-ctx.Done():
@@ -159,7 +153,7 @@ func (s *session) send(ctx context.Context, snap devices.Snapshot) error {
 	}
 	start, before := time.Now(), s.mayHold
 	s.mayHold = &snap
-	s.pacer.use(start)
+	s.pacer.spend(start)
 	spent := s.bucket.spend(start)
 	err = s.deliver(ctx, nonce, payload, &snap)
 	spent(time.Now())
@@ -168,7 +162,7 @@ func (s *session) send(ctx context.Context, snap devices.Snapshot) error {
 			return end
 		}
 		if err = s.awaitLateAnswer(ctx); err != nil && !errors.As(err, new(*Error)) && !errors.Is(err, errMoved) {
-			err = silent // what ended the wait is no news: it never answered
+			err = silent // whatever ended the wait, what counts is that it never answered
 		}
 	}
 	if ctx.Err() != nil {
@@ -195,7 +189,7 @@ func (s *session) send(ctx context.Context, snap devices.Snapshot) error {
 		}
 		wait := s.retry.wait()
 		s.observer.refused(err, time.Now().Add(wait))
-		return s.sleep(ctx, &wait, true)
+		return s.sleep(ctx, wait, s.mailbox.news)
 	case errors.Is(err, errBroken):
 		s.acceptedIsKnown = false
 		return nil // it goes out again, when there is a token for it
@@ -204,12 +198,12 @@ func (s *session) send(ctx context.Context, snap devices.Snapshot) error {
 	}
 }
 
-// promptly is within what a client answers that is well.
+// promptly is how soon a client that is well answers.
 const promptly = 100 * time.Millisecond
 
-// overtaken reports whether a list that was repeated may have come before the reason for that. A client that was
-// frozen meanwhile reads its connections in any order: what another application sent earlier, it may take later, and with it
-// the devices that both report (rule R90). So the list goes once more.
+// overtaken reports whether the client may have taken a repeated list before that of the other application because of
+// which it was repeated. A client that was frozen reads its connections in any order, and with the later of two lists it
+// may drop devices that both report (rule R90). So the list goes out once more.
 func (s *session) overtaken(roundTrip time.Duration) bool {
 	return s.repeating && s.bucket == nil && roundTrip > promptly
 }
@@ -292,6 +286,11 @@ const (
 	ExitUnmute ExitPolicy = "unmute" // the devices, and no word about their mute
 	ExitLeave  ExitPolicy = "leave"  // everything as it is
 )
+
+// Enum lists the policies.
+func (ExitPolicy) Enum() []string {
+	return []string{string(ExitClear), string(ExitUnmute), string(ExitLeave)}
+}
 
 // farewell does what policy says. What was in flight is not waited for: the order of the link
 // keeps the last list last. Where a list costs a token and there is none in time, nothing is

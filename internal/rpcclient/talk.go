@@ -11,9 +11,9 @@ import (
 	"sidetone/internal/local"
 )
 
-// tryTransports talks to p until that ends, over the best transport that p accepts. worked says that
-// it has delivered a list.
-func (c *Client) tryTransports(ctx context.Context, p *peer, at location, leave <-chan struct{}) (worked bool, err error) {
+// tryTransports talks to p over the best transport that p accepts, until that ends. worked says that
+// p has accepted a list.
+func (c *Client) tryTransports(ctx context.Context, p *peer, at location, endWhenIdle chan struct{}) (worked bool, err error) {
 	defer p.dropConn()
 	var port *provenPort
 	defer func() { port.close() }()
@@ -27,40 +27,40 @@ func (c *Client) tryTransports(ctx context.Context, p *peer, at location, leave 
 		}
 		if tr != IPC && port == nil {
 			if port, err = c.prove(ctx, p, at, c.portTransports()); err != nil {
-				return false, err // it is not a matter of the transport
+				return false, err // another transport would not help
 			}
 		}
 		switch {
-		case tr == WebSocket && port.proof == ProofAnswer: // what proved it has shown which works
+		case tr == WebSocket && port.proof == ProofAnswer: // the proof over HTTP has shown what works
 			continue
 		case tr == WebSocket && c.originRefused(port):
 			err = errNoOrigin
-			c.rememberRefusal(p, tr, err)
+			c.locked(func() { p.refused[tr] = err })
 			continue
 		}
-		worked, err = c.runSessions(ctx, p, at, tr, port, leave)
+		worked, err = c.runSessions(ctx, p, at, tr, port, endWhenIdle)
 		switch {
 		case ctx.Err() != nil || worked:
-			return worked, err // one that worked gets another chance: the next best may be far worse
+			return worked, err // a transport that worked is tried again first: the next may be far worse
 		case unsupported(err) && tr == IPC && errors.Is(c.checkListening(ctx, at), errUnreachable):
 			return false, fmt.Errorf("%w: it has ended", errUnreachable)
 		case errors.Is(err, ErrNoAnswer) && tr == c.lastTransport(p): // it is frozen, over any transport
 			return false, err
 		case lasting(err):
-			c.rememberRefusal(p, tr, err)
+			c.locked(func() { p.refused[tr] = err })
 		case !givesWay(err):
 			return false, err
 		}
-		c.logOnce(p, "transport given up", "transport", tr, "client", address(at, tr), "reason", err, "remedy", Remedy(err))
+		c.logOnce(p, "transport given up", "transport", tr, "client", at.address(tr), "reason", err, "remedy", Remedy(err))
 	}
 	return false, err
 }
 
-// errNoOrigin is why a client's WebSocket is not tried: it would cost a token (rule R19).
+// errNoOrigin is why a client's WebSocket is not tried: the try would cost a token (rule R19).
 var errNoOrigin = errors.New("its WebSocket lets in registered origins only, and none is configured")
 
-// originRefused reports whether the WebSocket surely refuses us, and HTTP may be tried instead: only
-// the client itself has the fingerprint, and it lets registered origins in (rules R8, R19).
+// originRefused reports whether the WebSocket is certain to refuse us, and HTTP may be tried instead:
+// only the client itself has the fingerprint, and it admits registered origins only (rules R8, R19).
 func (c *Client) originRefused(port *provenPort) bool {
 	return port.proof == ProofFingerprint && c.opts().Origin == "" && slices.Contains(c.opts().Transports, HTTP)
 }
@@ -71,25 +71,14 @@ func (c *Client) portTransports() []Transport {
 }
 
 func (c *Client) target(at location) target {
-	return target{
-		addr: loopback(at.port.Port), port: at.port.Port, dial: c.opts().DialPort, clientID: c.opts().ClientID, origin: c.opts().Origin, chance: c.opts().Chance,
-		same: func() bool { return c.sameOwner(at.port) },
-	}
+	return target{c.opts(), at.port.Port, func() bool { return c.sameOwner(at.port) }}
 }
 
-func address(at location, tr Transport) Address {
-	a := Address{Transport: tr, PID: at.PID, Name: at.Name}
-	if tr == IPC {
-		a.Socket = at.socket.Path
-	} else {
-		a.Port = at.port.Port
-	}
-	return a
-}
-
-// runSessions opens a link and holds a session on it, and on those that follow it, to their end.
-func (c *Client) runSessions(ctx context.Context, p *peer, at location, tr Transport, port *provenPort, leave <-chan struct{}) (worked bool, err error) {
-	to := address(at, tr)
+// runSessions opens a link and runs a session on it, and on each better link that follows, to their end.
+func (c *Client) runSessions(
+	ctx context.Context, p *peer, at location, tr Transport, port *provenPort, endWhenIdle chan struct{},
+) (worked bool, err error) {
+	to := at.address(tr)
 	if err := c.waitForAdmission(ctx, p, to); err != nil {
 		return false, err
 	}
@@ -98,7 +87,7 @@ func (c *Client) runSessions(ctx context.Context, p *peer, at location, tr Trans
 			s.Address = to
 			return
 		}
-		*s = Session{Address: to, Error: s.Error, Remedy: s.Remedy} // the next try may wait in the same line
+		*s = Session{Address: to, Error: s.Error, Remedy: s.Remedy} // what was wrong may still be
 	})
 	l, err := c.openLink(ctx, p, at, tr, port)
 	if err == nil && tr == IPC {
@@ -109,14 +98,14 @@ func (c *Client) runSessions(ctx context.Context, p *peer, at location, tr Trans
 	if err != nil {
 		return false, err
 	}
-	for counts := tr == IPC || port.counts; ; {
-		delivered, err := c.runSession(ctx, p, l, to, counts, leave)
+	for conn := (connection{l, at, tr, countsTokens(tr, port), endWhenIdle}); ; {
+		delivered, err := c.runSession(ctx, p, conn)
 		worked = worked || delivered
 		better := c.takeNextLink(p)
 		if better == nil {
 			return worked, err
 		}
-		l, to, counts, leave = better.link, address(better.at, better.over), better.counts, better.leave
+		conn = better.connection
 	}
 }
 
@@ -138,32 +127,48 @@ func (c *Client) sameOwner(l local.Listener) bool {
 	return err != nil || slices.ContainsFunc(now, func(n local.Listener) bool { return n.Port == l.Port && n.ID == l.ID })
 }
 
-// openLink makes the link, or takes the one that proving the port has made. A connect costs a token
-// where the client counts them: only the client itself does, since a server that answers GET in its
-// own way follows the specification, which knows of none.
+// openLink makes the link, or takes the one that proving the port has made. A connection costs a token
+// where the client counts them. Only Discord's own client does: a server that answers GET in another
+// way follows the written specification, which has no tokens.
 func (c *Client) openLink(ctx context.Context, p *peer, at location, tr Transport, port *provenPort) (l link, err error) {
-	counts := tr == IPC || port.counts
 	switch {
-	case tr == HTTP && port.over == tr:
-		l, port.link = port.link, nil
-	case tr == HTTP:
-		l, err = orNil(openHTTP(ctx, port.target, c.reprove(p, port), counts))
 	case port != nil && port.link != nil && port.over == tr:
 		l, port.link = port.link, nil
+	case tr == HTTP:
+		l, err = openHTTP(ctx, port.target, c.reprove(p, port), port.counts)
 	default:
-		l, err = c.connect(ctx, p, at, tr, counts)
+		l, err = c.connect(ctx, p, at, tr, countsTokens(tr, port))
 	}
-	if err == nil && !c.sameOwnerAt(at, tr) { // it was made anew between the look and the connect
+	switch {
+	case err != nil:
+		return nil, err // l may be a link that is nil
+	case !c.sameOwnerAt(at, tr): // it was made anew between the look and the connect
 		l.close()
-		err = errOwnerChanged
-	}
-	if err != nil {
-		return nil, err
+		return nil, errOwnerChanged
 	}
 	return l, nil
 }
 
-// connect makes a link that has to greet.
+// countsTokens reports whether the client may count tokens for what is opened over tr.
+func countsTokens(tr Transport, port *provenPort) bool { return tr == IPC || port.counts }
+
+// openNewLink makes a link beside all attempts. A port is proved over the transports in by.
+func (c *Client) openNewLink(
+	ctx context.Context, p *peer, at location, tr Transport, by []Transport,
+) (l link, counts bool, err error) {
+	var port *provenPort
+	if tr != IPC {
+		if port, err = c.prove(ctx, p, at, by); err != nil {
+			return nil, false, err
+		}
+		defer port.close()
+	}
+	defer p.bucket.reserve()() // it is worth more than a list over the link before
+	l, err = c.openLink(ctx, p, at, tr, port)
+	return l, countsTokens(tr, port), err
+}
+
+// connect makes a link over IPC or WebSocket, on which the client greets.
 func (c *Client) connect(ctx context.Context, p *peer, at location, tr Transport, counts bool) (l link, err error) {
 	if counts {
 		if err := c.waitForToken(ctx, p); err != nil {
@@ -188,21 +193,18 @@ func (c *Client) connect(ctx context.Context, p *peer, at location, tr Transport
 	ctx, cancel := c.greetingTimeout(ctx, p, at, tr, counts)
 	defer cancel(nil)
 	if tr == IPC {
-		return orNil(openIPC(ctx, conn, c.opts().ClientID))
+		return openIPC(ctx, conn, c.opts().ClientID)
 	}
-	return orNil(openWebSocket(ctx, c.target(at)))
+	return openWebSocket(ctx, c.target(at))
 }
 
-// readyLimit is how long the client waits from a connection to the end of its greeting (rule
-// R80): a connection that has been kept for a while is none to begin with.
+// readyLimit is how long the client allows from the connection to the end of its greeting (rule R80).
+// A connection that is old already is not used for one.
 const readyLimit = 10 * time.Second
 
 // socketConn is a fresh connection to the socket.
 func (c *Client) socketConn(ctx context.Context, p *peer, at location) (net.Conn, error) {
-	c.mu.Lock()
-	held := p.inSession
-	c.mu.Unlock()
-	if held || p.conn == nil {
+	if c.inSession(p) || p.conn == nil {
 		return c.dialSocket(ctx, at)
 	}
 	if time.Since(p.dialedAt) > readyLimit/10 {
@@ -230,14 +232,6 @@ func (c *Client) dialSocket(ctx context.Context, at location) (net.Conn, error) 
 	return conn, nil
 }
 
-// orNil keeps a nil pointer from becoming a link that is not nil.
-func orNil[L link](l L, err error) (link, error) {
-	if err != nil {
-		return nil, err
-	}
-	return l, nil
-}
-
 // waitForToken waits until the client has a token to give (rule R67).
 func (c *Client) waitForToken(ctx context.Context, p *peer) error {
 	for {
@@ -245,9 +239,7 @@ func (c *Client) waitForToken(ctx context.Context, p *peer) error {
 		if wait <= 0 || ctx.Err() != nil {
 			return ctx.Err()
 		}
-		c.mu.Lock()
-		held := p.inSession // then the status is the session's
-		c.mu.Unlock()
+		held := c.inSession(p) // then the status is the session's
 		if !held {
 			c.updateSession(p, func(s *Session) { s.NextTry = time.Now().Add(wait) })
 		}
@@ -258,11 +250,13 @@ func (c *Client) waitForToken(ctx context.Context, p *peer) error {
 	}
 }
 
-// greetingTimeout bounds the wait for READY. A client whose tokens are spent, by an agent that ran
-// before this one for instance, makes us queue instead of refusing (rule R67), and one that is
-// frozen goes on some time. So it is given up only where that gains something: where another
-// transport is left, and what holds the port is not the client itself.
-func (c *Client) greetingTimeout(ctx context.Context, p *peer, at location, tr Transport, counts bool) (context.Context, context.CancelCauseFunc) {
+// greetingTimeout bounds the wait for READY. A client whose tokens are spent, perhaps by an agent that
+// ran before this one, makes us wait in line instead of refusing (rule R67), and a frozen one will go
+// on. So the wait is given up only where another transport is left, and what holds the port is not
+// Discord's own client.
+func (c *Client) greetingTimeout(
+	ctx context.Context, p *peer, at location, tr Transport, counts bool,
+) (context.Context, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	another, longest := c.hasAnotherTransport(p, at, tr), c.opts().HTTPTimeout
 	if c.lastTransport(p) == tr {
@@ -270,7 +264,7 @@ func (c *Client) greetingTimeout(ctx context.Context, p *peer, at location, tr T
 	}
 	limit := time.AfterFunc(longest, func() { cancel(ErrNoAnswer) })
 	check := time.AfterFunc(c.opts().AnswerTimeout, func() {
-		queues := counts && (!another || (at.port.Port != 0 && fingerprint(ctx, c.target(at), c.opts().AnswerTimeout) == nil))
+		queues := counts && (!another || (at.hasPort() && fingerprint(ctx, c.target(at), c.opts().AnswerTimeout) == nil))
 		if !queues {
 			cancel(ErrNoAnswer)
 		}
@@ -282,68 +276,54 @@ func (c *Client) greetingTimeout(ctx context.Context, p *peer, at location, tr T
 	}
 }
 
-// frozenLimit bounds the wait for READY of a client that has answered over the same transport
-// before: it is frozen. Each connection that is given up takes one of its tokens when it goes on.
+// frozenLimit bounds the wait for READY of a client that has answered over the same transport before,
+// and so is frozen. Each connection that is given up costs it a token when it goes on.
 const frozenLimit = time.Hour
 
-// lastTransport is the transport over which p has answered last; "" is none since it restarted. A session and a better link
-// that is about to follow it both ask.
-func (c *Client) lastTransport(p *peer) Transport {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return p.lastTransport
+// lastTransport is the transport over which p has answered last; "" is none since it restarted.
+func (c *Client) lastTransport(p *peer) (tr Transport) {
+	c.locked(func() { tr = p.lastTransport })
+	return tr
 }
 
-func (c *Client) setLastTransport(p *peer, tr Transport) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	p.lastTransport = tr
-}
-
-// hasAnotherTransport reports whether a transport is left after tr.
+// hasAnotherTransport reports whether a transport is left to try after tr.
 func (c *Client) hasAnotherTransport(p *peer, at location, tr Transport) bool {
 	all := c.opts().Transports
 	i := slices.Index(all, tr)
 	return slices.ContainsFunc(all[i+1:], func(t Transport) bool { return at.offers(t) && c.refusedWith(p, t) == nil })
 }
 
-// runSession runs a session on l to its end, and closes l. When the agent stops it first does what the
-// policy says.
-func (c *Client) runSession(ctx context.Context, p *peer, l link, to Address, counts bool, leave <-chan struct{}) (worked bool, err error) {
-	defer l.close()
-	start := time.Now()
+// runSession runs a session on l to its end, and closes l. If the agent stops, or the settings leave
+// the client out, it says farewell first.
+func (c *Client) runSession(ctx context.Context, p *peer, conn connection) (worked bool, err error) {
+	defer conn.close()
+	start, to := time.Now(), conn.at.address(conn.over)
 	c.logOnce(p, "connected", "to", to)
-	h := &sessionObserver{Client: c, p: p, to: to, start: start, paced: counts && to.Transport == HTTP}
-	c.mu.Lock()
-	sent := p.mayHold
-	c.mu.Unlock()
+	o := &sessionObserver{Client: c, p: p, to: to, start: start, paced: conn.counts && conn.over == HTTP}
 	s := &session{
-		link: l, to: to, mailbox: p.mailbox, limits: func() limits { return c.opts().answerLimits(to.Transport) }, pacer: newPacer(),
-		retry: c.opts().backoff(refusedFirst, refusedMax), observer: h, hasAnswered: p.hasAnswered, mayHold: sent, endWhenIdle: leave,
+		link: conn.link, to: to, mailbox: p.mailbox, pacer: newPacer(), retry: c.opts().backoff(refusedFirst, refusedMax),
+		limits: func() limits { return c.opts().answerLimits(conn.over) }, observer: o, hasAnswered: p.hasAnswered, endWhenIdle: conn.endWhenIdle,
 	}
-	c.setInSession(p, true)
-	defer c.setInSession(p, false)
-	if h.paced {
+	var why string
+	c.locked(func() { s.mayHold, p.inSession, why = p.mayHold, true, c.refusals(p) })
+	if o.paced {
 		s.bucket = p.bucket
-		c.logOnce(p, "degraded", "client", to, "reason", c.refusals(p), "remedy", h.httpRemedy())
+		c.logOnce(p, "degraded", "client", to, "reason", why, "remedy", o.httpRemedy())
 	}
 	err = s.run(ctx)
 	p.hasAnswered = s.hasAnswered
-	c.setMayHold(p, s.mayHold)
-	if !s.first {
-		c.setLastTransport(p, to.Transport)
-	}
+	c.locked(func() {
+		p.mayHold = s.mayHold
+		if !s.first {
+			p.lastTransport = conn.over
+		}
+	})
 	if time.Since(start) > c.opts().RetryMax {
 		p.retryBackoff.reset()
 	}
-	if cause := context.Cause(ctx); !h.ignored && (errors.Is(cause, errStopping) || errors.Is(cause, errExcluded)) {
-		bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.opts().StopTimeout)
-		defer cancel()
-		if err := s.farewell(bye, c.opts().OnExit); err != nil {
-			c.opts().Log.Warn("the client keeps the last list: it could not be changed", "client", to, "reason", err)
-		} else {
-			c.farewellDone(p)
-		}
+	if cause := context.Cause(ctx); !o.ignored && (errors.Is(cause, errStopping) || errors.Is(cause, errExcluded)) {
+		c.farewell(ctx, p, s)
 	}
+	c.locked(func() { p.inSession = false })
 	return !s.first, err
 }

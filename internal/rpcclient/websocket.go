@@ -12,51 +12,46 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// writeTimeout bounds one write: a loopback peer that does not read for so long hangs.
-const writeTimeout = 5 * time.Second
-
-// lastWrite bounds a write for which there is no time left: on loopback that is plenty.
-const lastWrite = 100 * time.Millisecond
-
-// wsLink is a link over WebSocket. One goroutine reads; deliver writes.
-type wsLink struct {
-	inbox
-	conn *websocket.Conn
-}
-
 // openWebSocket connects and waits for READY: what is sent earlier is lost (rules R15 to R17).
 // ctx bounds both.
-func openWebSocket(ctx context.Context, t target) (*wsLink, error) {
+func openWebSocket(ctx context.Context, t target) (link, error) {
 	header := http.Header{}
-	if t.origin != "" {
-		header.Set("Origin", t.origin)
+	if t.Origin != "" {
+		header.Set("Origin", t.Origin)
 	}
 	greeting := &boundedConn{target: t}
 	// A list that fits the buffer leaves as one frame in one write.
 	dialer := websocket.Dialer{NetDialContext: greeting.dial, WriteBufferSize: 32 << 10}
-	conn, resp, err := dialer.DialContext(ctx, "ws://"+t.addr+"/?"+t.query()+"&encoding=json", header)
+	conn, resp, err := dialer.DialContext(ctx, "ws://"+t.addr()+"/?"+t.query()+"&encoding=json", header)
 	greeting.unbind()
 	if resp != nil {
 		_ = resp.Body.Close()
 	}
 	if err != nil {
 		if resp != nil {
-			return nil, fmt.Errorf("websocket to %s: %w: HTTP %d", t.addr, ErrNotRPC, resp.StatusCode)
+			return nil, fmt.Errorf("websocket to %s: %w: HTTP %d", t.addr(), ErrNotRPC, resp.StatusCode)
 		}
-		return nil, fmt.Errorf("websocket to %s: %w", t.addr, timeoutAs(ctx, err))
+		return nil, fmt.Errorf("websocket to %s: %w", t.addr(), timeoutAs(ctx, err))
 	}
 	conn.SetReadLimit(maxAnswer)
 	if err := awaitReady(ctx, conn.NetConn(), func() (message, error) { return readMessage(conn) }); err != nil {
 		conn.Close()
-		return nil, fmt.Errorf("websocket to %s: %w", t.addr, err)
+		return nil, fmt.Errorf("websocket to %s: %w", t.addr(), err)
 	}
-	return newWSLink(conn), nil
+	return newWebSocketLink(conn), nil
 }
 
-// newWSLink starts to read what comes after READY.
-func newWSLink(conn *websocket.Conn) *wsLink {
-	l := &wsLink{inbox: newInbox(), conn: conn}
-	go l.read()
+func newWebSocketLink(conn *websocket.Conn) link {
+	l := &streamLink{conn: conn.NetConn(), next: func() (message, error) { return readMessage(conn) }}
+	l.send = func(payload []byte) error {
+		_ = conn.SetWriteDeadline(time.Now().Add(writeTimeout)) // it sets that of the connection by its own
+		return conn.WriteMessage(websocket.TextMessage, payload)
+	}
+	l.goodbye = func() { // heard where the peer still reads
+		end := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
+		_ = conn.WriteControl(websocket.CloseMessage, end, time.Now().Add(lastWrite))
+	}
+	l.start()
 	return l
 }
 
@@ -100,14 +95,6 @@ func (c *boundedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// timeoutAs turns an error that is only ctx's deadline into ErrNoAnswer.
-func timeoutAs(ctx context.Context, err error) error {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) || errors.Is(context.Cause(ctx), ErrNoAnswer) {
-		return ErrNoAnswer
-	}
-	return err
-}
-
 // readMessage reads one text frame; its errors are typed where the server gave a close code
 // (rules R18, R21).
 func readMessage(conn *websocket.Conn) (message, error) {
@@ -131,57 +118,11 @@ func readMessage(conn *websocket.Conn) (message, error) {
 	if kind != websocket.TextMessage {
 		return message{}, fmt.Errorf("%w: a binary frame", ErrNotRPC)
 	}
-	m, err := parseMessage(b)
-	if err != nil {
-		return message{}, fmt.Errorf("%w: %w", ErrNotRPC, err)
-	}
-	return m, nil
+	return parseMessage(b)
 }
 
 // refuses tells the close codes with which the client refuses from those of any server that
 // merely ends, as "going away" or none at all.
 func refuses(code int) bool {
 	return code == CodeClosed || code == CodeUnsupportedData || code >= CodeInvalidClientID
-}
-
-// read passes answers on until the connection ends.
-func (l *wsLink) read() {
-	for {
-		m, err := readMessage(l.conn)
-		if err != nil {
-			l.end(afterReady(err))
-			return
-		}
-		l.put(m)
-	}
-}
-
-func (l *wsLink) deliver(ctx context.Context, nonce string, payload []byte) error {
-	l.want(nonce)
-	if err := l.write(ctx, payload); err != nil {
-		return fmt.Errorf("send device list: %w: %w", ErrLost, err)
-	}
-	return l.await(ctx)
-}
-
-// write sends one text frame. When ctx ends it is cut short, but not at once: half a frame
-// would make the connection useless for the empty list that may have to follow.
-func (l *wsLink) write(ctx context.Context, payload []byte) error {
-	if err := l.conn.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
-		return err
-	}
-	stop := context.AfterFunc(ctx, func() { _ = l.conn.NetConn().SetWriteDeadline(time.Now().Add(lastWrite)) })
-	defer stop()
-	err := l.conn.WriteMessage(websocket.TextMessage, payload)
-	_ = l.conn.NetConn().SetWriteDeadline(time.Time{}) // else its timer would wake us for nothing
-	return err
-}
-
-// close ends the connection with a closing frame where the peer still reads, and waits for
-// the reader.
-func (l *wsLink) close() {
-	_ = l.conn.WriteControl(websocket.CloseMessage,
-		websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""), time.Now().Add(lastWrite))
-	_ = l.conn.Close()
-	<-l.gone
 }

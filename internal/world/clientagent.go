@@ -33,7 +33,7 @@ func (c *clients) report() *reporter {
 // options are those of the product's defaults, but for the machine and what is set.
 func (c *clients) options() rpcclient.Options {
 	o := rpcclient.DefaultOptions
-	o.ClientID, o.Ports, o.Chance = application, searched, c.chance
+	o.ClientID, o.Ports, o.Jitter = application, searched, c.chance
 	o.Local, o.DialPort = c.view, c.agent.DialPort
 	o.AnswerTimeout += time.Duration(c.set.Timing) * time.Millisecond
 	if c.set.OnExit != "" {

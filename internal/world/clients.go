@@ -17,6 +17,7 @@ import (
 	"sidetone/internal/devices"
 	"sidetone/internal/local"
 	"sidetone/internal/memnet"
+	"sidetone/internal/rpcclient"
 )
 
 const (
@@ -28,7 +29,7 @@ const (
 	slowGet    = 600 * time.Millisecond
 	awake      = time.Millisecond      // for what a program does first that goes on
 	backlog    = 50 * time.Millisecond // for what has queued on a link
-	longFreeze = time.Minute           // beyond it no link needs to hold
+	longFreeze = time.Minute           // beyond it no link needs to hold; where only the first is wanted: beyond the time for an answer
 )
 
 var searched = []int{6463, 6464, 6465, 6466, 6467, 6468, 6469, 6470, 6471, 6472, 6473}
@@ -253,7 +254,7 @@ func (k *client) thaw(quietly bool) {
 			o.desk.mu.Lock()
 			o.thawed = time.Now()
 			o.desk.mu.Unlock()
-			if time.Since(o.frozenAt) > longFreeze {
+			if frozen := time.Since(o.frozenAt); frozen > longFreeze || o.desk.set.First && frozen > rpcclient.DefaultOptions.AnswerTimeout {
 				o.disturbed()
 				o.silenced()
 				o.desk.mu.Lock()

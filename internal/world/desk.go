@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
 	"sidetone/internal/engine"
 	"sidetone/internal/hid"
@@ -218,10 +219,10 @@ func (d *desk) settle() {
 
 // boot starts the agent.
 func (d *desk) boot() {
-	cat, err := catalogue(d.Models, d.version)
+	cat, err := vendorCatalogue(d.Models, d.version)
 	if err != nil {
 		d.violate("catalogue", "%v", err)
-		cat = &devices.Catalogue{}
+		cat = &catalogue.Catalogue{}
 	}
 	set := d.settings(cat)
 	d.rules = set.HIDRules()
@@ -254,8 +255,8 @@ func (d *desk) boot() {
 	d.look()
 }
 
-func (d *desk) settings(cat *devices.Catalogue) engine.Settings {
-	r, err := devices.NewResolver(cat, devices.Options{OS: devices.Linux, IDMaxBytes: 127})
+func (d *desk) settings(cat *catalogue.Catalogue) engine.Settings {
+	r, err := catalogue.NewResolver(cat, devices.Options{OS: devices.Linux, IDMaxBytes: 127})
 	if err != nil {
 		d.violate("catalogue", "%v", err)
 	}

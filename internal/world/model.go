@@ -5,25 +5,25 @@ import (
 	"fmt"
 	"strings"
 
-	"sidetone/internal/config"
+	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
 )
 
-// catalogue is what the vendor says in a version, if the product's own check accepts it.
-func catalogue(models []Model, version int) (*devices.Catalogue, error) {
+// vendorCatalogue is what the vendor says in a version, if the product's own check accepts it.
+func vendorCatalogue(models []Model, version int) (*catalogue.Catalogue, error) {
 	var products []any
 	for i := range models {
 		products = append(products, models[i].product(i, models[i].words(version)))
 	}
 	data, err := json.MarshalIndent(map[string]any{
-		"schema":   devices.SchemaVersion,
+		"schema":   catalogue.SchemaVersion,
 		"vendor":   map[string]any{"id": "acme", "name": "Acme", "url": "https://acme.example", "client_id": "123456789012345678"},
 		"products": products,
 	}, "", " ")
 	if err != nil {
 		return nil, err
 	}
-	cat, problems := config.DecodeCatalogue("world.json", data)
+	cat, problems := catalogue.Decode("world.json", data)
 	if len(problems) > 0 {
 		var all []string
 		for _, p := range problems {

@@ -25,8 +25,8 @@ type edit struct{ file, is, was string }
 
 var mutants = []mutant{
 	{"every mute of the OS counts as the button's", []edit{
-		{"internal/devices/check_sources.go", "k.OSEndpointMute != nil && !k.OSEndpointMute.SharedWithButton:", "false:"},
-		{"internal/devices/flags.go", "!k.OSEndpointMute.SharedWithButton ||", ""},
+		{"internal/catalogue/check_sources.go", "k.OSEndpointMute != nil && !k.OSEndpointMute.SharedWithButton:", "false:"},
+		{"internal/catalogue/compile.go", "k.OSEndpointMute != nil && k.OSEndpointMute.SharedWithButton:", "k.OSEndpointMute != nil:"},
 	}},
 	{"what a headset says before the news of the waking is thrown away", []edit{
 		{"internal/engine/lease.go", "s.hid.Resume(s.woke, s.now)", "s.hid.Resume(s.now, s.now)"},
@@ -48,11 +48,11 @@ var mutants = []mutant{
 		{"internal/hid/sensor.go", "func (s *sensor) linkUp(at time.Time) {\n", "func (s *sensor) linkUp(at time.Time) {\n\ts.plugIn(at)\n"},
 	}},
 	{"a level without number is read in every report", []edit{
-		{"internal/hid/rules.go", "rl.HIDReport.AnyReport() && isNumbered(desc)", "false"},
+		{"internal/hid/rules.go", "r.Report.AnyReport() && isNumbered(desc)", "false"},
 	}},
 	{"a value that nobody has thought of means muted", []edit{
-		{"internal/devices/check_mute.go", "case u.field != HardwareMute ||", "case true ||"},
-		{"internal/hid/decode.go", "case strict && !v.OneBit()", "case false && !v.OneBit()"},
+		{"internal/catalogue/check_mute.go", "case u.field != devices.HardwareMute ||", "case true ||"},
+		{"internal/catalogue/compile_hid.go", "case strict && !v.OneBit()", "case false && !v.OneBit()"},
 	}},
 }
 

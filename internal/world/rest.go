@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
 )
 
@@ -130,7 +131,7 @@ func vague(says any, t Tell) bool {
 		if report, ok := says["hid_report"].(map[string]any); ok && t.Report != 0 && report["report_id"] == nil && report["when"] == nil {
 			return true
 		}
-		if value, ok := says["value"].(map[string]any); ok && says["kind"] != string(devices.HIDToggle) {
+		if value, ok := says["value"].(map[string]any); ok && says["kind"] != string(catalogue.HIDToggle) {
 			on, off := value["on"] != nil, value["off"] != nil
 			if on != off || !on && (t.On != 1 || t.Off != 0) {
 				return true

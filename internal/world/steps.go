@@ -270,7 +270,7 @@ func (d *desk) sleepThrough(during []Step, wait time.Duration, known bool) {
 }
 
 func (d *desk) reload(version int) {
-	cat, err := catalogue(d.Models, version)
+	cat, err := vendorCatalogue(d.Models, version)
 	if err != nil {
 		d.violate("catalogue", "%v", err)
 		return

@@ -1,7 +1,9 @@
 package world
 
 import (
+	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
+	"sidetone/internal/hid"
 )
 
 type object = map[string]any
@@ -119,7 +121,7 @@ func (b *builder) accepted() Words {
 	for range 30 {
 		w := b.words()
 		b.m.Versions = append(b.m.Versions, w)
-		_, err := catalogue([]Model{*b.m}, len(b.m.Versions)-1)
+		_, err := vendorCatalogue([]Model{*b.m}, len(b.m.Versions)-1)
 		b.m.Versions = b.m.Versions[:len(b.m.Versions)-1]
 		if err == nil {
 			return w
@@ -196,7 +198,7 @@ func (b *builder) rule(i int) object {
 	switch t.Form {
 	case FormSwitch, FormButtons:
 		if b.one(2) {
-			out["kind"] = map[Form]devices.HIDKind{FormSwitch: devices.HIDLevel, FormButtons: devices.HIDButtons}[t.Form]
+			out["kind"] = map[Form]catalogue.HIDKind{FormSwitch: catalogue.HIDLevel, FormButtons: catalogue.HIDButtons}[t.Form]
 		}
 		return object{"hid_usage": out}
 	case FormPress, FormHeld, FormEvent:
@@ -241,7 +243,7 @@ func (b *builder) query(t Tell, out object, hint bool) object {
 	return out
 }
 
-func bytesText(b ...byte) string { t, _ := devices.Bytes(b).MarshalText(); return string(t) }
+func bytesText(b ...byte) string { t, _ := hid.Bytes(b).MarshalText(); return string(t) }
 
 // numbered says which report it is. A sloppy vendor forgets that.
 func (b *builder) numbered(t Tell, out object) {
@@ -313,13 +315,13 @@ func (b *builder) toggle(i int, whole []int, reads *[]int) object {
 	switch t.Form {
 	case FormPress:
 		if len(anchor) > 0 && b.one(2) {
-			out["kind"] = devices.HIDToggle
+			out["kind"] = catalogue.HIDToggle
 		}
 		return object{"hid_usage": out}
 	case FormHeld:
-		out["kind"], out["value"] = devices.HIDToggle, object{"byte": t.Byte, "on": []int{int(t.On)}, "off": []int{int(t.Off)}}
+		out["kind"], out["value"] = catalogue.HIDToggle, object{"byte": t.Byte, "on": []int{int(t.On)}, "off": []int{int(t.Off)}}
 	default:
-		out["kind"] = devices.HIDToggle
+		out["kind"] = catalogue.HIDToggle
 		out["when"] = []any{object{"byte": t.Byte, "eq": t.On}}
 	}
 	if t.Report != 0 {

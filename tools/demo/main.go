@@ -21,8 +21,9 @@ import (
 	"sidetone/examples"
 	"sidetone/fakeserver"
 	"sidetone/internal/app"
+	"sidetone/internal/catalogue"
 	"sidetone/internal/config"
-	"sidetone/internal/devices"
+	"sidetone/internal/rpcclient"
 )
 
 // stepLimit is how long one step of the demo may take before it has failed.
@@ -50,7 +51,7 @@ func demo(ctx context.Context, out, talk io.Writer) (err error) {
 			err = errInterrupted
 		}
 	}()
-	cat, problems := config.DecodeCatalogue("acme.yaml", examples.Acme)
+	cat, problems := catalogue.Decode("acme.yaml", examples.Acme)
 	if len(problems) > 0 {
 		return fmt.Errorf("the built-in example catalogue: %s", problems[0])
 	}
@@ -102,10 +103,11 @@ func demo(ctx context.Context, out, talk io.Writer) (err error) {
 
 // newAgent is an agent that reports to one port only. Its own socket and lock
 // are in a folder of the demo's.
-func newAgent(cat *devices.Catalogue, sources config.Sources, folder string, port int) (*app.App, error) {
+func newAgent(cat *catalogue.Catalogue, sources config.Sources, folder string, port int) (*app.App, error) {
 	c := config.Default()
 	c.Sources = sources
-	c.RPC.Ports, c.RPC.IPCFolders, c.RPC.Transports = config.Ports{port}, []string{folder}, []config.Transport{config.TransportWebSocket, config.TransportHTTP}
+	c.RPC.Ports, c.RPC.IPCFolders = config.Ports{port}, []string{folder}
+	c.RPC.Transports = []rpcclient.Transport{rpcclient.WebSocket, rpcclient.HTTP}
 	c.RPC.Origin = "https://demo.invalid" // the fake client lets any origin in
 	return app.New(app.Options{
 		Settings: app.NewSettings(c, cat),

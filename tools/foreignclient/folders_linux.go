@@ -97,13 +97,13 @@ func (w *folderWatch) hear(leaveOut string, note func(string)) {
 				note("the folders were used more often than can be told")
 				return
 			case path != leaveOut:
-				note(path + " was " + deed(event.Mask))
+				note(path + " was " + eventName(event.Mask))
 			}
 		}
 	}
 }
 
-func deed(mask uint32) string {
+func eventName(mask uint32) string {
 	switch {
 	case mask&unix.IN_OPEN != 0:
 		return "opened"

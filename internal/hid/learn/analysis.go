@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"sidetone/internal/devices"
+	"sidetone/internal/catalogue"
 	"sidetone/internal/hid"
 	"sidetone/internal/hid/descriptor"
 )
@@ -40,7 +40,7 @@ func (p phase) all() byte {
 type stream struct {
 	device  hid.Device
 	desc    *descriptor.Descriptor // nil: makes no sense
-	id      *devices.Byte          // nil: the device's reports have no number
+	id      *catalogue.Byte        // nil: the device's reports have no number
 	keys    map[int]byte           // by place: bits that are keys for the host
 	reports []phasedReport         // in order of time
 	longest int                    // bytes
@@ -59,11 +59,11 @@ type analysis struct {
 	devices         []*hid.Device // that were there, in order of coming, one for each node
 	denied          []hid.Event
 	streams         []*stream
-	interruptions   []hid.Happening   // what has torn the recording
-	starts          []*devices.Anchor // of rules that count presses; nil: not looked for yet
-	noisyBits       *int              // bits that turn all the time; nil: not counted yet
-	rejectedAsNoise int               // candidates that follow no better than chance would
-	product         hid.Device        // one of the devices, for what they have in common
+	interruptions   []hid.Happening     // what has torn the recording
+	starts          []*catalogue.Anchor // of rules that count presses; nil: not looked for yet
+	noisyBits       *int                // bits that turn all the time; nil: not counted yet
+	rejectedAsNoise int                 // candidates that follow no better than chance would
+	product         hid.Device          // one of the devices, for what they have in common
 }
 
 // UnfitError is why nothing can be learnt from a session, and how to make one that fits.
@@ -169,10 +169,10 @@ func (l *analysis) hear(node string, data []byte, phase int) {
 // stream returns that of a report. Without a descriptor nobody knows whether the first byte is a
 // number: then all are one stream, and the first byte may become a condition.
 func (l *analysis) stream(d hid.Device, data []byte) *stream {
-	var id *devices.Byte
+	var id *catalogue.Byte
 	desc := hid.Describe(d)
 	if desc != nil && desc.Numbered {
-		number := devices.Byte(data[0])
+		number := catalogue.Byte(data[0])
 		id = &number
 	}
 	i := slices.IndexFunc(l.streams, func(s *stream) bool {
@@ -238,7 +238,7 @@ func (s *stream) declared(at int, mask byte) string {
 		return ""
 	}
 	for _, f := range s.desc.Fields {
-		if f.Kind != descriptor.Input || f.Array || f.Page >= pageVendor || f.ReportID != 0 && (s.id == nil || devices.Byte(f.ReportID) != *s.id) {
+		if f.Kind != descriptor.Input || f.Array || f.Page >= pageVendor || f.ReportID != 0 && (s.id == nil || catalogue.Byte(f.ReportID) != *s.id) {
 			continue
 		}
 		if f.MaskAt(at)&mask != 0 {

@@ -1,37 +1,37 @@
 package learn
 
 import (
-	"sidetone/internal/devices"
+	"sidetone/internal/catalogue"
 	"sidetone/internal/hid/descriptor"
 )
 
 // anchors are what a rule that counts presses may start from, best first: always that the device
 // starts unmuted, which no session can show, and a report that tells the state now and then, if one
 // came.
-func (l *analysis) anchors() []*devices.Anchor {
+func (l *analysis) anchors() []*catalogue.Anchor {
 	if l.starts == nil {
 		unmuted := false
 		if r := l.occasional(); r != nil {
-			l.starts = append(l.starts, &devices.Anchor{Start: &unmuted, HIDReport: r})
+			l.starts = append(l.starts, &catalogue.Anchor{Start: &unmuted, HIDReport: r})
 		}
-		l.starts = append(l.starts, &devices.Anchor{Start: &unmuted})
+		l.starts = append(l.starts, &catalogue.Anchor{Start: &unmuted})
 	}
 	return l.starts
 }
 
 // anchored is a rule that counts presses, with its anchor.
-func anchored(k devices.SourceKind, a *devices.Anchor) devices.SourceKind {
+func anchored(k catalogue.SourceKind, a *catalogue.Anchor) catalogue.SourceKind {
 	if k.HIDUsage != nil {
 		u := *k.HIDUsage
 		u.Anchor = a
-		return devices.SourceKind{HIDUsage: &u}
+		return catalogue.SourceKind{HIDUsage: &u}
 	}
 	r := *k.HIDReport
 	r.Anchor = a
-	return devices.SourceKind{HIDReport: &r}
+	return catalogue.SourceKind{HIDReport: &r}
 }
 
-func anchorOf(k devices.SourceKind) *devices.Anchor {
+func anchorOf(k catalogue.SourceKind) *catalogue.Anchor {
 	if k.HIDUsage != nil {
 		return k.HIDUsage.Anchor
 	}
@@ -40,7 +40,7 @@ func anchorOf(k devices.SourceKind) *devices.Anchor {
 
 // occasional finds a bit that told the state several times, but not after each press: it may be
 // in a report that the device sends by its own clock.
-func (l *analysis) occasional() *devices.HIDReport {
+func (l *analysis) occasional() *catalogue.HIDReport {
 	for _, s := range l.streams {
 		c := class{stream: s, reports: s.reports}
 		for at := s.first(); at < min(s.longest, descriptor.MaxReport); at++ {
@@ -48,7 +48,7 @@ func (l *analysis) occasional() *devices.HIDReport {
 			for bit := byte(1); bit != 0; bit <<= 1 {
 				if invert, ok := col.masked(bit).agrees(l.phases); ok && (s.keys[at]|l.counters(c, col, at, bit))&bit == 0 && !l.byChance(c, col, bit) {
 					r := c.rule(l.hasInterfaces())
-					r.Value = &devices.ByteValue{Byte: at, Mask: ref(bit), Invert: invert}
+					r.Value = &catalogue.ByteValue{Byte: at, Mask: ref(bit), Invert: invert}
 					return &r
 				}
 			}
@@ -96,7 +96,7 @@ func (c column) turnsWith(phases []phase, invert bool) int {
 }
 
 // doubtAnchor says what a person must make sure of.
-func (c *candidate) doubtAnchor(a *devices.Anchor) {
+func (c *candidate) doubtAnchor(a *catalogue.Anchor) {
 	c.doubt("the device sends presses and no state: 'start: false' claims that it is always unmuted after it was plugged in." +
 		" Try that; if it is not so, write 'start: true' or remove the line. It never counts for a headset behind a dongle, which needs 'link_up' instead, and a link_state; nor for one on Bluetooth")
 	if a.HIDReport != nil {
@@ -105,7 +105,7 @@ func (c *candidate) doubtAnchor(a *devices.Anchor) {
 	c.doubt("a press that the agent does not hear turns the state round; prefer a report or a query (hid_query) that tells the state, if the device has one")
 }
 
-func reportName(r *devices.HIDReport) string {
+func reportName(r *catalogue.HIDReport) string {
 	if r.ReportID == nil {
 		return "the report"
 	}

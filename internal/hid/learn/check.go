@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
 	"sidetone/internal/hid"
 )
@@ -19,7 +20,7 @@ type accepted struct {
 
 func (a accepted) proposal(marks int) Proposal {
 	return Proposal{
-		Rule:   devices.SourceRule{Field: devices.HardwareMute, SourceKind: a.SourceKind},
+		Rule:   catalogue.SourceRule{Field: devices.HardwareMute, SourceKind: a.SourceKind},
 		Device: a.device, Why: a.why, Reports: a.reports, Right: a.right, Marks: marks, Doubts: a.doubts,
 	}
 }
@@ -53,36 +54,36 @@ func (l *analysis) acceptOne(c candidate) (accepted, bool) {
 }
 
 // catalogueOf is the smallest catalogue with a rule for a device.
-func catalogueOf(r devices.SourceRule, d hid.Device) *devices.Catalogue {
-	return &devices.Catalogue{
-		Schema: devices.SchemaVersion,
-		Vendor: devices.Vendor{ID: "learnt", Name: "Learnt", URL: "https://learnt.example", ClientID: "123456789012345678"},
-		Products: []devices.Product{{
+func catalogueOf(r catalogue.SourceRule, d hid.Device) *catalogue.Catalogue {
+	return &catalogue.Catalogue{
+		Schema: catalogue.SchemaVersion,
+		Vendor: catalogue.Vendor{ID: "learnt", Name: "Learnt", URL: "https://learnt.example", ClientID: "123456789012345678"},
+		Products: []catalogue.Product{{
 			ID: "learnt", Name: "Learnt", URL: "https://learnt.example", Priority: 1,
-			Links:     []devices.Link{{Kind: linkKind(d), VID: d.VID, PIDs: []string{d.PID}}},
-			Endpoints: []devices.EndpointRule{{Type: devices.AudioInput}},
-			Sources:   []devices.SourceRule{r},
+			Links:     []catalogue.Link{{Kind: linkKind(d), VID: d.VID, PIDs: []string{d.PID}}},
+			Endpoints: []catalogue.EndpointRule{{Type: devices.AudioInput}},
+			Sources:   []catalogue.SourceRule{r},
 		}},
 	}
 }
 
 // linkKind is how a catalogue names the device's bus. Other buses than these two have no name.
-func linkKind(d hid.Device) devices.LinkKind {
+func linkKind(d hid.Device) catalogue.LinkKind {
 	if d.Bus == devices.Bluetooth {
-		return devices.LinkBluetooth
+		return catalogue.LinkBluetooth
 	}
-	return devices.LinkUSB
+	return catalogue.LinkUSB
 }
 
 // check runs a rule over the session as the agent would. At each mark its state must be the marked
 // one; only before the device has told anything may it be unknown. It returns at how many marks it
 // was known.
-func (l *analysis) check(k devices.SourceKind) (right int, ok bool) {
-	cat := catalogueOf(devices.SourceRule{Field: devices.HardwareMute, SourceKind: k}, l.product)
+func (l *analysis) check(k catalogue.SourceKind) (right int, ok bool) {
+	cat := catalogueOf(catalogue.SourceRule{Field: devices.HardwareMute, SourceKind: k}, l.product)
 	if len(cat.Check()) > 0 {
 		return 0, false
 	}
-	r := replay{t: hid.NewTracker(hid.NewRules(cat, devices.Linux))}
+	r := replay{t: hid.NewTracker(catalogue.HIDRules(cat, devices.Linux))}
 	start := -1
 	if anchorOf(k) != nil {
 		start = l.firstUnmuted()

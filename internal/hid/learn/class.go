@@ -3,13 +3,13 @@ package learn
 import (
 	"slices"
 
-	"sidetone/internal/devices"
+	"sidetone/internal/catalogue"
 )
 
 // class is the reports of a stream that meet some conditions.
 type class struct {
 	*stream
-	when    []devices.ByteTest
+	when    []catalogue.ByteTest
 	reports []phasedReport
 }
 
@@ -61,8 +61,8 @@ func (l *analysis) narrow(c class) []class {
 			if len(reports) == len(c.reports) || !l.inEachPress(reports) {
 				continue
 			}
-			eq := devices.Byte(v)
-			test := devices.ByteTest{Byte: at, Eq: &eq}
+			eq := catalogue.Byte(v)
+			test := catalogue.ByteTest{Byte: at, Eq: &eq}
 			out = append(out, class{c.stream, append(slices.Clone(c.when), test), reports})
 		}
 	}

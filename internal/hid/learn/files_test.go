@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
 	"sidetone/internal/hid"
 	"sidetone/internal/hid/learn"
@@ -138,7 +139,7 @@ func TestLearnInvented(t *testing.T) {
 // unmuted at the first mark, and compares its state with each mark.
 func requireRight(t *testing.T, s learn.Session, p learn.Proposal, what string) {
 	t.Helper()
-	tr := hid.NewTracker(hid.NewRules(requirePastable(t, p), devices.Linux))
+	tr := hid.NewTracker(catalogue.HIDRules(requirePastable(t, p), devices.Linux))
 	toggle := p.Rule.HIDReport != nil && p.Rule.HIDReport.Anchor != nil
 	var muted, marked, told bool
 	for _, step := range s {

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"sidetone/internal/devices"
+	"sidetone/internal/catalogue"
 	"sidetone/internal/hid"
 )
 
@@ -22,7 +22,7 @@ type Result struct {
 
 // Proposal is a source of hardware_mute that explains a Session.
 type Proposal struct {
-	Rule    devices.SourceRule
+	Rule    catalogue.SourceRule
 	Device  hid.Device // whose reports it reads
 	Why     string     // what was seen
 	Reports int        // how many reports it rests on
@@ -47,7 +47,7 @@ func Infer(s Session) (Result, error) {
 
 // candidate is a rule that is yet to be checked.
 type candidate struct {
-	devices.SourceKind
+	catalogue.SourceKind
 	device  hid.Device
 	rank    rank
 	why     string
@@ -165,8 +165,8 @@ func (l *analysis) search(s *stream) []accepted {
 }
 
 // rule is the beginning of a rule for the reports of a class.
-func (c class) rule(several bool) devices.HIDReport {
-	r := devices.HIDReport{ReportID: c.id, When: c.when}
+func (c class) rule(several bool) catalogue.HIDReport {
+	r := catalogue.HIDReport{ReportID: c.id, When: c.when}
 	if several && c.device.Interface >= 0 {
 		n := c.device.Interface
 		r.Interface = &n
@@ -185,8 +185,8 @@ func (c candidate) readsSameBits(o accepted) bool {
 	if r == nil || u == nil || r.Value == nil || c.device.Node != o.device.Node {
 		return false
 	}
-	for _, f := range hid.UsageFields(*u, hid.Describe(o.device)) {
-		if f.ReportID != 0 && (r.ReportID == nil || devices.Byte(f.ReportID) != *r.ReportID) {
+	for _, f := range u.Fields(hid.Describe(o.device)) {
+		if f.ReportID != 0 && (r.ReportID == nil || catalogue.Byte(f.ReportID) != *r.ReportID) {
 			continue
 		}
 		if mask := f.MaskAt(r.Value.Byte); mask&maskOf(r.Value.Mask) != 0 {
@@ -208,7 +208,7 @@ func (c class) rank(toggle bool, form form) rank {
 }
 
 // conditions are the conditions of a class in words.
-func conditions(when []devices.ByteTest) string {
+func conditions(when []catalogue.ByteTest) string {
 	var parts []string
 	for _, t := range when {
 		parts = append(parts, fmt.Sprintf("byte %d is 0x%02x", t.Byte, int(*t.Eq)))
@@ -220,7 +220,7 @@ func conditions(when []devices.ByteTest) string {
 }
 
 // levelWords are what a level showed.
-func levelWords(v devices.ByteValue) string {
+func levelWords(v catalogue.ByteValue) string {
 	on, off := "1", "0"
 	switch {
 	case v.On != nil:
@@ -232,7 +232,7 @@ func levelWords(v devices.ByteValue) string {
 }
 
 // toggleWords are what a button showed.
-func toggleWords(v devices.ByteValue) string {
+func toggleWords(v catalogue.ByteValue) string {
 	to := "1"
 	switch {
 	case v.On != nil:
@@ -244,7 +244,7 @@ func toggleWords(v devices.ByteValue) string {
 }
 
 // place is where a value stands, in words.
-func place(v devices.ByteValue) string {
+func place(v catalogue.ByteValue) string {
 	mask := maskOf(v.Mask)
 	switch {
 	case mask == 0xff:
@@ -260,7 +260,7 @@ func place(v devices.ByteValue) string {
 	}
 }
 
-func oneOf(values []devices.Byte) string {
+func oneOf(values []catalogue.Byte) string {
 	var words []string
 	for _, v := range values {
 		words = append(words, fmt.Sprintf("0x%02x", int(v)))

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sidetone/internal/config"
+	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
 	"sidetone/internal/hid"
 	"sidetone/internal/hid/learn"
@@ -134,12 +134,12 @@ func infer(t testing.TB, s learn.Session) learn.Result {
 }
 
 // requirePastable returns the catalogue that the proposal was pasted into.
-func requirePastable(t testing.TB, p learn.Proposal) *devices.Catalogue {
+func requirePastable(t testing.TB, p learn.Proposal) *catalogue.Catalogue {
 	t.Helper()
 	text := snippet + "    links: [" + p.LinkYAML() + "]\n    sources:\n" + p.YAML()
-	cat, problems := config.DecodeCatalogue("test.yaml", []byte(text))
+	cat, problems := catalogue.Decode("test.yaml", []byte(text))
 	require.Empty(t, problems, text)
-	require.Equal(t, []devices.SourceRule{p.Rule}, cat.Products[0].Sources, text)
+	require.Equal(t, []catalogue.SourceRule{p.Rule}, cat.Products[0].Sources, text)
 	return cat
 }
 
@@ -309,7 +309,7 @@ func TestLearnNoCounter(t *testing.T) {
 			l := infer(t, s.session)
 			require.NotEmpty(t, l.Proposals)
 			for _, p := range l.Proposals {
-				require.Equal(t, devices.HIDToggle, p.Rule.HIDReport.Kind)
+				require.Equal(t, catalogue.HIDToggle, p.Rule.HIDReport.Kind)
 				require.True(t, p.Rule.HIDReport.Value == nil || p.Rule.HIDReport.Value.Byte == 2, "%q", printed(l))
 			}
 		})
@@ -366,7 +366,7 @@ func TestLearnNothing(t *testing.T) {
 		l := infer(t, s.session)
 		require.NotContains(t, strings.Join(printed(l), "\n"), "value", "its bit follows nothing")
 		require.Equal(t, 6, l.Seen[0].Reports)
-		require.Equal(t, []learn.SeenReport{{devices.Bytes{7, 0}, 1}}, l.Seen[0].Phases[3].Reports)
+		require.Equal(t, []learn.SeenReport{{hid.Bytes{7, 0}, 1}}, l.Seen[0].Phases[3].Reports)
 	})
 	t.Run("marks that nothing follows", func(t *testing.T) {
 		s := newStudio(headset("hidraw0", 3, vendorReports(7)))

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 	"slices"
 
+	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
-	"sidetone/internal/hid"
 	"sidetone/internal/hid/descriptor"
 )
 
@@ -76,7 +76,7 @@ func (c column) follow(phases []phase) (direct, inverse byte) {
 // bitLevel is the level that some bits of a byte show.
 func (l *analysis) bitLevel(c class, col column, at int, direct, inverse byte) candidate {
 	mask := direct | inverse
-	v := devices.ByteValue{Byte: at}
+	v := catalogue.ByteValue{Byte: at}
 	if mask != 0xff {
 		v.Mask = ref(mask)
 	}
@@ -85,16 +85,16 @@ func (l *analysis) bitLevel(c class, col column, at int, direct, inverse byte) c
 		v.Invert = inverse != 0
 	} else {
 		form = maskForm
-		v.On, v.Off = []devices.Byte{devices.Byte(direct)}, []devices.Byte{devices.Byte(inverse)}
+		v.On, v.Off = []catalogue.Byte{catalogue.Byte(direct)}, []catalogue.Byte{catalogue.Byte(inverse)}
 	}
 	return l.level(c, col, v, form)
 }
 
 // lists finds the values of a byte that mean muted, and those that mean not muted.
-func (c column) lists(phases []phase) (devices.ByteValue, bool) {
+func (c column) lists(phases []phase) (catalogue.ByteValue, bool) {
 	mask := ^c.noise(phases)
 	if mask == 0 {
-		return devices.ByteValue{}, false
+		return catalogue.ByteValue{}, false
 	}
 	var meaning [256]devices.Tri
 	var seen [256]int
@@ -104,27 +104,27 @@ func (c column) lists(phases []phase) (devices.ByteValue, bool) {
 			values = values[max(0, len(values)-1):]
 		}
 		if p.role == pressed && len(values) == 0 {
-			return devices.ByteValue{}, false
+			return catalogue.ByteValue{}, false
 		}
 		slices.Sort(values)
 		for _, v := range slices.Compact(values) {
 			if meaning[v].Known() && meaning[v] != devices.Of(p.muted) {
-				return devices.ByteValue{}, false
+				return catalogue.ByteValue{}, false
 			}
 			meaning[v] = devices.Of(p.muted)
 			seen[v]++
 		}
 	}
-	var out devices.ByteValue
+	var out catalogue.ByteValue
 	for v, means := range meaning {
 		if means.Known() && seen[v] < leastSeen {
-			return devices.ByteValue{}, false
+			return catalogue.ByteValue{}, false
 		}
 		switch means {
 		case devices.True:
-			out.On = append(out.On, devices.Byte(v))
+			out.On = append(out.On, catalogue.Byte(v))
 		case devices.False:
-			out.Off = append(out.Off, devices.Byte(v))
+			out.Off = append(out.Off, catalogue.Byte(v))
 		}
 	}
 	if mask != 0xff {
@@ -134,10 +134,10 @@ func (c column) lists(phases []phase) (devices.ByteValue, bool) {
 }
 
 // level is the candidate that reads a value.
-func (l *analysis) level(c class, col column, v devices.ByteValue, form form) candidate {
+func (l *analysis) level(c class, col column, v catalogue.ByteValue, form form) candidate {
 	r := c.rule(l.hasInterfaces())
 	r.Value = &v
-	cand := candidate{SourceKind: devices.SourceKind{HIDReport: &r}, device: c.device, rank: c.rank(false, form)}
+	cand := candidate{SourceKind: catalogue.SourceKind{HIDReport: &r}, device: c.device, rank: c.rank(false, form)}
 	cand.why = fmt.Sprintf("%s%s: %s", c.name(), conditions(c.when), levelWords(v))
 	cand.reports = len(c.reports)
 	mask := maskOf(v.Mask)
@@ -154,8 +154,9 @@ func (l *analysis) level(c class, col column, v devices.ByteValue, form form) ca
 }
 
 // turns is how often a level changed more than once in a phase.
-func (l *analysis) turns(col column, v devices.ByteValue) int {
+func (l *analysis) turns(col column, v catalogue.ByteValue) int {
 	turns := 0
+	means := v.Compile(true).Means
 	for i, values := range col {
 		if l.phases[i].role == opening {
 			continue
@@ -163,7 +164,7 @@ func (l *analysis) turns(col column, v devices.ByteValue) int {
 		last, known := col.before(i)
 		changes := 0
 		for _, b := range values {
-			if known && read(v, b) != read(v, last) {
+			if known && means[b] != means[last] {
 				changes++
 			}
 			last, known = b, true
@@ -173,19 +174,12 @@ func (l *analysis) turns(col column, v devices.ByteValue) int {
 	return turns
 }
 
-// read is what a value means where its byte is b.
-func read(v devices.ByteValue, b byte) devices.Tri {
-	v.Byte = 0
-	t, _ := hid.ValueOf([]byte{b}, v, true)
-	return t
-}
-
-func ref(b byte) *devices.Byte {
-	v := devices.Byte(b)
+func ref(b byte) *catalogue.Byte {
+	v := catalogue.Byte(b)
 	return &v
 }
 
-func maskOf(m *devices.Byte) byte {
+func maskOf(m *catalogue.Byte) byte {
 	if m == nil {
 		return 0xff
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
 	"sidetone/internal/hid"
 	"sidetone/internal/hid/descriptor"
@@ -12,7 +13,7 @@ import (
 // Seen is the reports of one number that one device has sent, for a person to compare.
 type Seen struct {
 	Device  hid.Device
-	ID      *devices.Byte // nil: reports have no number
+	ID      *catalogue.Byte // nil: reports have no number
 	Reports int
 	Phases  []SeenPhase
 }
@@ -26,7 +27,7 @@ type SeenPhase struct {
 
 // SeenReport is a report, which may have come several times.
 type SeenReport struct {
-	Data  devices.Bytes
+	Data  hid.Bytes
 	Times int
 }
 
@@ -90,7 +91,7 @@ func (l *analysis) notes(found int) []string {
 			note("the report descriptor of %s makes no sense or could not be read: rules for bytes only were tried", d.Node)
 			continue
 		}
-		if fields := hid.UsageFields(devices.HIDUsage{}, desc); len(fields) > 0 && l.told(*d, fields) == 0 {
+		if fields := new(catalogue.HIDUsage).Fields(desc); len(fields) > 0 && l.told(*d, fields) == 0 {
 			note("%s declares Phone Mute, but sent no report with it. Many headsets do that only in a call: start one and learn again", d.Node)
 		}
 		if n := l.pressesOf(*d, desc.Find(descriptor.Input, pageConsumer, consumerMute)); n > 0 {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 
-	"sidetone/internal/devices"
+	"sidetone/internal/catalogue"
 	"sidetone/internal/hid/descriptor"
 )
 
@@ -87,29 +87,29 @@ func (c counter) once() byte  { return c.any &^ c.more }
 func (c counter) never() byte { return ^c.any }
 
 // button is what a button shows whose bits become 1, or 0, once in each press.
-func button(up, down byte) (devices.ByteValue, bool) {
+func button(up, down byte) (catalogue.ByteValue, bool) {
 	switch {
 	case bits.OnesCount8(up) > 1:
-		v := devices.ByteValue{On: []devices.Byte{devices.Byte(up)}}
+		v := catalogue.ByteValue{On: []catalogue.Byte{catalogue.Byte(up)}}
 		if up != 0xff {
 			v.Mask = ref(up)
 		}
 		return v, true
 	case up != 0:
-		return devices.ByteValue{Mask: ref(up)}, true
+		return catalogue.ByteValue{Mask: ref(up)}, true
 	case down != 0:
-		return devices.ByteValue{Mask: ref(down & -down), Invert: true}, true
+		return catalogue.ByteValue{Mask: ref(down & -down), Invert: true}, true
 	}
-	return devices.ByteValue{}, false
+	return catalogue.ByteValue{}, false
 }
 
 // codes finds the values that a byte takes on once in each press.
-func (l *analysis) codes(col column) []devices.ByteValue {
+func (l *analysis) codes(col column) []catalogue.ByteValue {
 	values := col.values()
 	if len(values) > testedValues {
 		return nil
 	}
-	var out []devices.ByteValue
+	var out []catalogue.ByteValue
 	for _, code := range values {
 		is := make(column, len(col))
 		for i, values := range col {
@@ -122,17 +122,17 @@ func (l *analysis) codes(col column) []devices.ByteValue {
 			}
 		}
 		if up, _ := l.rises(is); up&1 != 0 {
-			out = append(out, devices.ByteValue{On: []devices.Byte{devices.Byte(code)}})
+			out = append(out, catalogue.ByteValue{On: []catalogue.Byte{catalogue.Byte(code)}})
 		}
 	}
 	return out
 }
 
 // toggle is the candidate that counts presses. v is nil if each report is one.
-func (l *analysis) toggle(c class, v *devices.ByteValue, form form) candidate {
+func (l *analysis) toggle(c class, v *catalogue.ByteValue, form form) candidate {
 	r := c.rule(l.hasInterfaces())
-	r.Kind, r.Value = devices.HIDToggle, v
-	cand := candidate{SourceKind: devices.SourceKind{HIDReport: &r}, device: c.device, rank: c.rank(true, form)}
+	r.Kind, r.Value = catalogue.HIDToggle, v
+	cand := candidate{SourceKind: catalogue.SourceKind{HIDReport: &r}, device: c.device, rank: c.rank(true, form)}
 	cand.reports = len(c.reports)
 	what := "it came"
 	if v != nil {

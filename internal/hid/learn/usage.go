@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"sidetone/internal/devices"
+	"sidetone/internal/catalogue"
 	"sidetone/internal/hid"
 	"sidetone/internal/hid/descriptor"
 )
@@ -45,12 +45,12 @@ func (l *analysis) usage(d hid.Device, c control) (accepted, bool) {
 	if desc == nil {
 		return accepted{}, false
 	}
-	base := devices.HIDUsage{Page: c.page, Usage: c.usage}
+	base := catalogue.HIDUsage{Page: c.page, Usage: c.usage}
 	if l.hasInterfaces() && d.Interface >= 0 {
 		n := d.Interface
 		base.Interface = &n
 	}
-	fields := hid.UsageFields(base, desc)
+	fields := base.Fields(desc)
 	if len(fields) == 0 {
 		return accepted{}, false
 	}
@@ -58,7 +58,7 @@ func (l *analysis) usage(d hid.Device, c control) (accepted, bool) {
 		u := base
 		u.Kind, u.Invert = m.kind, m.invert
 		a, ok := l.acceptOne(candidate{
-			SourceKind: devices.SourceKind{HIDUsage: &u}, device: d, rank: rank{toggle: m.toggle}, reports: l.told(d, fields),
+			SourceKind: catalogue.SourceKind{HIDUsage: &u}, device: d, rank: rank{toggle: m.toggle}, reports: l.told(d, fields),
 			why: fmt.Sprintf("%s, declared in the report descriptor, %s", c.name, m.words()),
 		})
 		if ok {
@@ -71,7 +71,7 @@ func (l *analysis) usage(d hid.Device, c control) (accepted, bool) {
 
 // meaning is what a control may mean.
 type meaning struct {
-	kind   devices.HIDKind // empty: as declared
+	kind   catalogue.HIDKind // empty: as declared
 	invert bool
 	toggle bool
 }
@@ -81,12 +81,12 @@ type meaning struct {
 var meanings = []meaning{
 	{},
 	{invert: true},
-	{kind: devices.HIDLevel},
-	{kind: devices.HIDLevel, invert: true},
-	{kind: devices.HIDButtons},
-	{kind: devices.HIDButtons, invert: true},
+	{kind: catalogue.HIDLevel},
+	{kind: catalogue.HIDLevel, invert: true},
+	{kind: catalogue.HIDButtons},
+	{kind: catalogue.HIDButtons, invert: true},
 	{toggle: true},
-	{kind: devices.HIDToggle, toggle: true},
+	{kind: catalogue.HIDToggle, toggle: true},
 }
 
 func (m meaning) words() string {
@@ -100,7 +100,7 @@ func (m meaning) words() string {
 	}
 }
 
-func (c *candidate) doubtUsage(u devices.HIDUsage, of control, fields []descriptor.Field) {
+func (c *candidate) doubtUsage(u catalogue.HIDUsage, of control, fields []descriptor.Field) {
 	if of.doubt != "" {
 		c.doubt("%s", of.doubt)
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"sidetone/internal/devices"
+	"sidetone/internal/catalogue"
 )
 
 // YAML is the proposal as an item of a product's sources, each line indented as in the example
@@ -31,13 +31,13 @@ func (f *flow) add(key, format string, args ...any) {
 	*f = append(*f, key+": "+fmt.Sprintf(format, args...))
 }
 
-func (f *flow) byte(key string, b *devices.Byte) {
+func (f *flow) byte(key string, b *catalogue.Byte) {
 	if b != nil {
 		f.add(key, "0x%02x", int(*b))
 	}
 }
 
-func (f *flow) bytes(key string, list []devices.Byte) {
+func (f *flow) bytes(key string, list []catalogue.Byte) {
 	if list != nil {
 		var words []string
 		for _, b := range list {
@@ -47,7 +47,7 @@ func (f *flow) bytes(key string, list []devices.Byte) {
 	}
 }
 
-func (f *flow) common(n *int, kind devices.HIDKind) {
+func (f *flow) common(n *int, kind catalogue.HIDKind) {
 	if n != nil {
 		f.add("interface", "%d", *n)
 	}
@@ -58,7 +58,7 @@ func (f *flow) common(n *int, kind devices.HIDKind) {
 
 func (f flow) String() string { return "{" + strings.Join(f, ", ") + "}" }
 
-func usageYAML(u devices.HIDUsage) string {
+func usageYAML(u catalogue.HIDUsage) string {
 	var f flow
 	f.common(u.Interface, u.Kind)
 	if u.Page != "" {
@@ -74,7 +74,7 @@ func usageYAML(u devices.HIDUsage) string {
 	return f.String()
 }
 
-func reportYAML(r devices.HIDReport) string {
+func reportYAML(r catalogue.HIDReport) string {
 	var f flow
 	f.common(r.Interface, r.Kind)
 	f.byte("report_id", r.ReportID)
@@ -105,7 +105,7 @@ func reportYAML(r devices.HIDReport) string {
 	return f.String()
 }
 
-func anchorYAML(a devices.Anchor) string {
+func anchorYAML(a catalogue.Anchor) string {
 	var f flow
 	if a.Start != nil {
 		f.add("start", "%t", *a.Start)

@@ -2,9 +2,9 @@ package devices
 
 import "sync"
 
-// memory keeps what the expressions of a catalogue come to for an endpoint: they depend on little of
+// nameCache keeps what the expressions of a catalogue come to for an endpoint: they depend on little of
 // it, and the same endpoints are looked at again at every event.
-type memory struct {
+type nameCache struct {
 	mu    sync.Mutex
 	named map[naming]named
 }
@@ -23,10 +23,11 @@ type named struct {
 	wanting []*product // those that name such a virtual endpoint
 }
 
-// maxNamed bounds the memory against endless new names. More endpoints than that are not there at once.
+// maxNamed bounds the cache against endless new names. More endpoints than that are not there at once.
 const maxNamed = 4096
 
-func (m *matcher) recall(e *Endpoint) named {
+// lookUp returns what the expressions come to for the endpoint, and keeps it.
+func (m *matcher) lookUp(e *Endpoint) named {
 	k := naming{e.Type, e.Bus, e.Virtual, e.Name, e.ID}
 	m.known.mu.Lock()
 	defer m.known.mu.Unlock()
@@ -35,7 +36,7 @@ func (m *matcher) recall(e *Endpoint) named {
 		return n
 	}
 	for _, c := range m.byName {
-		if c.kind.fits(e) && (n.product == nil || c.product.rank < n.product.rank) && matchesName(c.name, e) {
+		if (n.product == nil || c.product.rank < n.product.rank) && c.fitsByName(e) {
 			n.product = c.product
 		}
 	}
@@ -58,8 +59,8 @@ func (m *matcher) byNameOf(e *Endpoint) *product {
 	if len(m.byName) == 0 || e.Bus == USB && !e.Virtual {
 		return nil // that is found by its ids alone
 	}
-	return m.recall(e).product
+	return m.lookUp(e).product
 }
 
 // wanting returns the products that name such a virtual endpoint, in the order of priority.
-func (m *matcher) wanting(e *Endpoint) []*product { return m.recall(e).wanting }
+func (m *matcher) wanting(e *Endpoint) []*product { return m.lookUp(e).wanting }

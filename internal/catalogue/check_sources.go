@@ -1,10 +1,12 @@
-package devices
+package catalogue
 
 import (
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
+
+	"sidetone/internal/devices"
 )
 
 func (f *faults) sources(path string, p Product) {
@@ -52,12 +54,12 @@ func (f *faults) linkState(path string, p Product) {
 
 func (p Product) reportsInput() bool {
 	return slices.ContainsFunc(p.Endpoints, func(r EndpointRule) bool {
-		return r.Type == AudioInput && (r.Report == nil || *r.Report)
-	}) || slices.ContainsFunc(p.VirtualEndpoints, func(r VirtualRule) bool { return r.Type == AudioInput })
+		return r.Type == devices.AudioInput && (r.Report == nil || *r.Report)
+	}) || slices.ContainsFunc(p.VirtualEndpoints, func(r VirtualRule) bool { return r.Type == devices.AudioInput })
 }
 
 var sourceKinds = []string{
-	ViaOSEndpointMute, ViaOSEffects, ViaALSACtl, ViaHIDUsage, ViaHIDReport, ViaHIDQuery, ViaHIDPP, ViaDerive, ViaConst,
+	devices.ViaOSEndpointMute, devices.ViaOSEffects, devices.ViaALSACtl, devices.ViaHIDUsage, devices.ViaHIDReport, devices.ViaHIDQuery, devices.ViaHIDPP, devices.ViaDerive, devices.ViaConst,
 }
 
 // kinds lists the kinds of source that k names.
@@ -83,10 +85,13 @@ func (k SourceKind) Via() string {
 	return ""
 }
 
+// linkField stands for the state of the product's link, which is no flag.
+const linkField devices.Field = ""
+
 // use is what a source is used for.
 type use struct {
-	field      Field // or linkField
-	os         []OS
+	field      devices.Field // or linkField
+	os         []devices.OS
 	hardware   bool // the product has links with vid and pids
 	hid        bool // it has sources that read HID devices
 	link       bool // it has link_state
@@ -94,7 +99,7 @@ type use struct {
 	allowWrite bool
 }
 
-func (p Product) use(f Field, list []OS) use {
+func (p Product) use(f devices.Field, list []devices.OS) use {
 	return use{
 		field: f, os: list, allowWrite: p.AllowWrite,
 		hardware: slices.ContainsFunc(p.Links, func(l Link) bool { return len(l.PIDs) > 0 }),
@@ -142,7 +147,7 @@ func (f *faults) kind(path string, k SourceKind, u use) bool {
 
 // system checks that a source of the OS and its field go together.
 func (f *faults) system(path string, k SourceKind, u use) {
-	mute := u.field == HardwareMute
+	mute := u.field == devices.HardwareMute
 	switch {
 	case u.field == linkField && k.ALSACtl == nil:
 		f.add(path, "hid_report, hid_query, hid_usage, hidpp, alsa_ctl or derive", "this source does not know whether the product is there")
@@ -155,15 +160,15 @@ func (f *faults) system(path string, k SourceKind, u use) {
 			"the OS does not tell who has set its mute, so this rule says nothing")
 	case k.OSEffects != nil && mute:
 		f.add(path+".os_effects", "", "os_effects does not know hardware_mute")
-	case k.OSEffects != nil && k.OSEffects.Effect == HardwareMute:
+	case k.OSEffects != nil && k.OSEffects.Effect == devices.HardwareMute:
 		f.add(path+".os_effects.effect", "", "hardware_mute is not an effect")
 	case k.Const != nil && mute:
 		f.add(path+".const", "", "hardware_mute is never constant")
 	case k.ALSACtl != nil && strings.TrimSpace(k.ALSACtl.Name) == "":
 		f.add(path+".alsa_ctl.name", "'sidetone devices' shows the names", "empty name of a control")
-	case k.ALSACtl != nil && !forOS(u.os, Linux):
+	case k.ALSACtl != nil && !forOS(u.os, devices.Linux):
 		f.add(path+".alsa_ctl", "", "alsa_ctl works on linux only, so this rule never applies")
-	case mute && k.ALSACtl != nil && k.ALSACtl.movedByOS() && !k.ALSACtl.SharedWithButton:
+	case k.ALSACtl != nil && k.ALSACtl.saysNothingOf(u.field):
 		f.silent(path+".alsa_ctl", "add shared_with_button: true if its button and the OS move one switch; else take the rule out, and push the state",
 			"sound servers and mixers set a capture switch, too, and nothing tells who has, so this rule says nothing")
 	case !mute && k.ALSACtl != nil && k.ALSACtl.SharedWithButton:
@@ -215,7 +220,7 @@ func (f *faults) derive(path string, d Derive, u use) {
 func (f *faults) reachable(path string, r SourceRule, earlier []SourceRule) {
 	left := systems(r.OS)
 	if r.ALSACtl != nil {
-		left = slices.DeleteFunc(slices.Clone(left), func(os OS) bool { return os != Linux })
+		left = slices.DeleteFunc(slices.Clone(left), func(os devices.OS) bool { return os != devices.Linux })
 	}
 	if len(left) == 0 {
 		return
@@ -239,10 +244,10 @@ func (f *faults) reachable(path string, r SourceRule, earlier []SourceRule) {
 }
 
 // covers reports whether k knows a flag whenever a later source l of it does.
-func (k SourceKind) covers(l SourceKind, f Field) bool {
+func (k SourceKind) covers(l SourceKind, f devices.Field) bool {
 	switch {
 	case k.Const != nil:
-		return f != HardwareMute // there it is a fault of its own
+		return f != devices.HardwareMute // there it is a fault of its own
 	case k.OSEndpointMute != nil && l.OSEndpointMute != nil:
 		return !k.OSEndpointMute.strict() || l.OSEndpointMute.strict()
 	case k.OSEffects != nil && l.OSEffects != nil:
@@ -259,7 +264,7 @@ func (c ALSACtl) knows(l ALSACtl) bool {
 	if c.Switch() || l.Switch() {
 		return c.Switch() == l.Switch()
 	}
-	return !slices.ContainsFunc(slices.Concat(l.On, l.Off), func(value string) bool { return !c.meaning(value).Known() })
+	return !slices.ContainsFunc(slices.Concat(l.On, l.Off), func(value string) bool { return !slices.Contains(c.On, value) && !slices.Contains(c.Off, value) })
 }
 
 func (m *OSEndpointMute) strict() bool {
@@ -267,7 +272,7 @@ func (m *OSEndpointMute) strict() bool {
 }
 
 // effect is the effect that an os_effects source of a flag reads.
-func (k SourceKind) effect(f Field) Field {
+func (k SourceKind) effect(f devices.Field) devices.Field {
 	if k.OSEffects.Effect != "" {
 		return k.OSEffects.Effect
 	}

@@ -1,8 +1,10 @@
-package devices
+package catalogue
 
 import (
 	"math/bits"
 	"strconv"
+
+	"sidetone/internal/devices"
 )
 
 // muteValue checks that what hardware_mute is read off says of every value what it means: one that nobody has
@@ -10,7 +12,7 @@ import (
 func (f *faults) muteValue(path string, v ByteValue, u use) {
 	const want = "on and off, both with the values that the device sends"
 	switch {
-	case u.field != HardwareMute || v.OneBit() || v.On != nil && v.Off != nil:
+	case u.field != devices.HardwareMute || v.OneBit() || v.On != nil && v.Off != nil:
 	case v.On != nil || v.Off != nil:
 		f.silent(path, want, "hardware_mute does not guess what other values mean")
 	case v.Mask != nil && *v.Mask == 0: // a fault of its own

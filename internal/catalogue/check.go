@@ -1,14 +1,15 @@
-package devices
+package catalogue
 
 import (
-	"errors"
 	"fmt"
 	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
+
+	"sidetone/internal/brand"
+	"sidetone/internal/devices"
 )
 
 // Fault is one thing that is wrong with a catalogue although its form is right.
@@ -84,39 +85,21 @@ func (f *faults) silent(path, hint, format string, args ...any) {
 }
 
 var (
-	idShape        = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
-	snowflakeShape = regexp.MustCompile(`^[0-9]{17,20}$`)
-	hexShape       = regexp.MustCompile(`^[0-9a-fA-F]{4}$`)
+	idShape  = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
+	hexShape = regexp.MustCompile(`^[0-9a-fA-F]{4}$`)
 )
-
-// maxVendorID is how many bytes a vendor's id may have: it is part of a socket's path, which has few.
-const maxVendorID = 24
-
-// CheckVendorID says what keeps a text from being a vendor's id, by which the vendor's agent is found: its control
-// socket is in a folder of that name, beside one that is called clients.
-func CheckVendorID(id string) error {
-	switch {
-	case !idShape.MatchString(id):
-		return fmt.Errorf("%q is not lower-case letters, digits and dashes", id)
-	case len(id) > maxVendorID:
-		return fmt.Errorf("a vendor's id has at most %d characters, %q has %d", maxVendorID, id, len(id))
-	case id == "clients":
-		return errors.New("clients is no vendor's id: the folder of that name is for all vendors")
-	}
-	return nil
-}
 
 func (f *faults) vendor(v Vendor) {
 	f.id("$.vendor.id", v.ID)
-	if err := CheckVendorID(v.ID); err != nil && idShape.MatchString(v.ID) {
+	if err := brand.CheckVendorID(v.ID); err != nil && idShape.MatchString(v.ID) {
 		f.silent("$.vendor.id", "such as acme", "%v", err)
 	}
 	f.name("$.vendor.name", v.Name)
 	f.url("$.vendor.url", v.URL)
-	if !ValidClientID(v.ClientID) {
+	if !brand.ValidClientID(v.ClientID) {
 		f.add("$.vendor.client_id", "a snowflake such as \"123456789012345678\"", "client_id is not 17 to 20 digits")
 	}
-	if v.RPCOrigin != "" && !ValidOrigin(v.RPCOrigin) {
+	if v.RPCOrigin != "" && !brand.ValidOrigin(v.RPCOrigin) {
 		f.add("$.vendor.rpc_origin", "such as https://acme.example, without a path", "not an origin")
 	}
 }
@@ -165,20 +148,6 @@ func (f *faults) url(path, s string) {
 	if u, err := url.Parse(s); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
 		f.add(path, "such as https://acme.example", "not an http or https address")
 	}
-}
-
-// ValidClientID reports whether s has the form of an application's id: a snowflake, 17 to 20 digits.
-func ValidClientID(s string) bool { return snowflakeShape.MatchString(s) }
-
-// ValidOrigin reports whether s is an origin: a scheme, a host and perhaps a port, without
-// path or anything else.
-func ValidOrigin(s string) bool {
-	u, err := url.Parse(s)
-	if err != nil || u.Scheme == "" || u.Hostname() == "" || !strings.EqualFold(s, u.Scheme+"://"+u.Host) {
-		return false
-	}
-	port, err := strconv.Atoi(u.Port())
-	return err == nil && port > 0 && port <= 65535 || !strings.HasSuffix(u.Host, ":") && u.Port() == ""
 }
 
 func (f *faults) link(path string, l Link) {
@@ -246,7 +215,7 @@ func (f *faults) needRegex(path, expr string) {
 	f.regex(path, expr)
 }
 
-func (f *faults) systems(path string, list []OS) {
+func (f *faults) systems(path string, list []devices.OS) {
 	if list != nil && len(list) == 0 {
 		f.add(path, "leave it out for all systems", "empty list of systems")
 	}
@@ -292,27 +261,27 @@ func (f *faults) virtual(path string, rules []VirtualRule) {
 }
 
 func (f *faults) idSchemes(path string, s *IDSchemes) {
-	for _, os := range []OS{Windows, Darwin, Linux} {
+	for _, os := range []devices.OS{devices.Windows, devices.Darwin, devices.Linux} {
 		switch scheme := s.For(os); {
-		case scheme == IDGUID && os != Windows:
+		case scheme == devices.IDGUID && os != devices.Windows:
 			f.add(path+"."+string(os), "guid is for windows", "ids have no guid on %s", os)
-		case scheme == IDBusInfo && os != Linux:
+		case scheme == devices.IDBusInfo && os != devices.Linux:
 			f.add(path+"."+string(os), "bus_info is for linux", "there is no bus_info on %s", os)
 		}
 	}
 }
 
 // systems returns the systems that a list stands for.
-func systems(list []OS) []OS {
+func systems(list []devices.OS) []devices.OS {
 	if len(list) == 0 {
-		return []OS{Windows, Darwin, Linux}
+		return []devices.OS{devices.Windows, devices.Darwin, devices.Linux}
 	}
 	return list
 }
 
 // without returns the systems of list that a rule for the systems in rule leaves over.
-func without(list, rule []OS) []OS {
-	var rest []OS
+func without(list, rule []devices.OS) []devices.OS {
+	var rest []devices.OS
 	for _, os := range list {
 		if !slices.Contains(systems(rule), os) {
 			rest = append(rest, os)

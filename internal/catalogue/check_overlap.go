@@ -1,8 +1,10 @@
-package devices
+package catalogue
 
 import (
 	"fmt"
 	"strings"
+
+	"sidetone/internal/devices"
 )
 
 // claim is one link's say in one piece of hardware, or in a name where it has no ids.
@@ -12,7 +14,7 @@ type claim struct {
 	id       string
 	priority int
 	name     string // name_regex
-	os       []OS
+	os       []devices.OS
 }
 
 // hardwareClaim is what two links must have in common to compete.

@@ -1,32 +1,11 @@
-package devices
+package catalogue
 
 import (
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 )
-
-// Bytes are written as hex digits in JSON and in files: "01 ff" or "01ff".
-type Bytes []byte
-
-// MarshalText returns hex digits in pairs.
-func (b Bytes) MarshalText() ([]byte, error) { return []byte(hex.EncodeToString(b)), nil }
-
-// UnmarshalText reads hex digits in pairs; spaces between pairs are allowed.
-func (b *Bytes) UnmarshalText(text []byte) error {
-	var out []byte
-	for pairs := range strings.FieldsSeq(string(text)) {
-		v, err := hex.DecodeString(pairs)
-		if err != nil {
-			return errors.New("want bytes as pairs of hex digits such as \"01 ff\"")
-		}
-		out = append(out, v...)
-	}
-	*b = out
-	return nil
-}
 
 // Byte is a number from 0 to 255, written in decimal or, with 0x, in hex: 100 or 0x64.
 type Byte int

@@ -1,6 +1,10 @@
-package devices
+package catalogue
 
-import "cmp"
+import (
+	"cmp"
+
+	"sidetone/internal/hid"
+)
 
 // reading checks what a query sends and how it reads the answer.
 func (f *faults) reading(path string, q HIDQuery) {
@@ -35,7 +39,7 @@ func (f *faults) reading(path string, q HIDQuery) {
 }
 
 // number checks what names a report that is only read.
-func (f *faults) number(path string, report Bytes) {
+func (f *faults) number(path string, report hid.Bytes) {
 	if len(report) > 1 {
 		f.add(path, "its number alone, 00 where reports have none", "a report that is read has no bytes that could be sent")
 	}

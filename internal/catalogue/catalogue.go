@@ -1,8 +1,11 @@
-package devices
+// Package catalogue is the vendor's file: its types and schema, how it is read and checked, and what it compiles to: the
+// rules by which devices are resolved and those by which HID devices are read.
+package catalogue
 
 import (
-	"slices"
 	"strings"
+
+	"sidetone/internal/devices"
 )
 
 // SchemaVersion is the version of the catalogue's format that this code reads.
@@ -27,20 +30,20 @@ type Vendor struct {
 
 // Product is one model.
 type Product struct {
-	ID               string         `json:"id" yaml:"id" jsonschema_description:"Unique name in this catalogue: lower-case letters, digits and dashes."`
-	Name             string         `json:"name" yaml:"name" jsonschema:"minLength=1" jsonschema_description:"Model name that the client shows."`
-	URL              string         `json:"url" yaml:"url" jsonschema:"minLength=1" jsonschema_description:"The model's page, http or https."`
-	Priority         int            `json:"priority" yaml:"priority" jsonschema:"minimum=1" jsonschema_description:"Rank: 1 comes first in the list that the client gets, and wins where two products match the same hardware."`
-	Links            []Link         `json:"links" yaml:"links" jsonschema:"minItems=1" jsonschema_description:"How the product can be attached. Any one that matches is enough."`
-	Endpoints        []EndpointRule `json:"endpoints" yaml:"endpoints" jsonschema:"minItems=1" jsonschema_description:"Which of its endpoints are reported. The first rule that fits an endpoint decides; an endpoint that no rule fits is not reported."`
-	VirtualEndpoints []VirtualRule  `json:"virtual_endpoints,omitempty" yaml:"virtual_endpoints,omitempty" jsonschema_description:"Virtual endpoints that carry this product's sound and are reported with it."`
-	Related          Related        `json:"related,omitempty" yaml:"related,omitempty" jsonschema_description:"auto (default): each endpoint lists the product's other reported endpoints. none: it lists none."`
-	GroupBy          GroupBy        `json:"group_by,omitempty" yaml:"group_by,omitempty" jsonschema_description:"What makes endpoints one physical product. container (default): the OS's hardware identity; serial: the serial number, for products that are several USB devices; model: all endpoints of this model."`
-	IDScheme         *IDSchemes     `json:"id_scheme,omitempty" yaml:"id_scheme,omitempty" jsonschema_description:"Overrides which id is sent, per OS. Only for models whose id the client is known to form differently."`
-	Sources          []SourceRule   `json:"sources,omitempty" yaml:"sources,omitempty" jsonschema_description:"Where each flag comes from, best first: the first source that knows the value decides. A flag without a source is never reported."`
-	LinkState        []LinkRule     `json:"link_state,omitempty" yaml:"link_state,omitempty" jsonschema_description:"Where it comes from whether the product is really there, best first: false, as with a headset that is switched off while its dongle is plugged in, keeps all its endpoints from being reported."`
-	AllowWrite       bool           `json:"allow_write,omitempty" yaml:"allow_write,omitempty" jsonschema_description:"true: hid_query and hidpp may send their requests to the device. Nothing else is ever written to a device."`
-	Traces           []string       `json:"traces,omitempty" yaml:"traces,omitempty" jsonschema_description:"Recordings of this product, as paths relative to the catalogue, that 'sidetone catalogue test' replays."`
+	ID               string          `json:"id" yaml:"id" jsonschema_description:"Unique name in this catalogue: lower-case letters, digits and dashes."`
+	Name             string          `json:"name" yaml:"name" jsonschema:"minLength=1" jsonschema_description:"Model name that the client shows."`
+	URL              string          `json:"url" yaml:"url" jsonschema:"minLength=1" jsonschema_description:"The model's page, http or https."`
+	Priority         int             `json:"priority" yaml:"priority" jsonschema:"minimum=1" jsonschema_description:"Rank: 1 comes first in the list that the client gets, and wins where two products match the same hardware."`
+	Links            []Link          `json:"links" yaml:"links" jsonschema:"minItems=1" jsonschema_description:"How the product can be attached. Any one that matches is enough."`
+	Endpoints        []EndpointRule  `json:"endpoints" yaml:"endpoints" jsonschema:"minItems=1" jsonschema_description:"Which of its endpoints are reported. The first rule that fits an endpoint decides; an endpoint that no rule fits is not reported."`
+	VirtualEndpoints []VirtualRule   `json:"virtual_endpoints,omitempty" yaml:"virtual_endpoints,omitempty" jsonschema_description:"Virtual endpoints that carry this product's sound and are reported with it."`
+	Related          Related         `json:"related,omitempty" yaml:"related,omitempty" jsonschema_description:"auto (default): each endpoint lists the product's other reported endpoints. none: it lists none."`
+	GroupBy          devices.GroupBy `json:"group_by,omitempty" yaml:"group_by,omitempty" jsonschema_description:"What makes endpoints one physical product. container (default): the OS's hardware identity; serial: the serial number, for products that are several USB devices; model: all endpoints of this model."`
+	IDScheme         *IDSchemes      `json:"id_scheme,omitempty" yaml:"id_scheme,omitempty" jsonschema_description:"Overrides which id is sent, per OS. Only for models whose id the client is known to form differently."`
+	Sources          []SourceRule    `json:"sources,omitempty" yaml:"sources,omitempty" jsonschema_description:"Where each flag comes from, best first: the first source that knows the value decides. A flag without a source is never reported."`
+	LinkState        []LinkRule      `json:"link_state,omitempty" yaml:"link_state,omitempty" jsonschema_description:"Where it comes from whether the product is really there, best first: false, as with a headset that is switched off while its dongle is plugged in, keeps all its endpoints from being reported."`
+	AllowWrite       bool            `json:"allow_write,omitempty" yaml:"allow_write,omitempty" jsonschema_description:"true: hid_query and hidpp may send their requests to the device. Nothing else is ever written to a device."`
+	Traces           []string        `json:"traces,omitempty" yaml:"traces,omitempty" jsonschema_description:"Recordings of this product, as paths relative to the catalogue, that 'sidetone catalogue test' replays."`
 }
 
 // LinkKind is a way to attach a product.
@@ -60,37 +63,38 @@ func (LinkKind) Enum() []string {
 	return names([]LinkKind{LinkUSB, LinkDongle, LinkBluetooth, LinkJack, LinkVirtual})
 }
 
+// bus is the one on which the OS shows what is attached so.
+func (k LinkKind) bus() devices.Bus {
+	switch k {
+	case LinkBluetooth:
+		return devices.Bluetooth
+	case LinkJack:
+		return devices.PCI
+	case LinkVirtual:
+		return devices.Virtual
+	default:
+		return devices.USB
+	}
+}
+
 // IsWireless reports whether the OS sees such a link come without the headset being switched on: it may have been on,
 // and muted, long before, as behind a dongle that is plugged in, or when Bluetooth is in reach again.
 func (k LinkKind) IsWireless() bool { return k == LinkDongle || k == LinkBluetooth }
 
-// OS is a GOOS value.
-type OS string
-
-// The supported systems.
-const (
-	Windows OS = "windows"
-	Darwin  OS = "darwin"
-	Linux   OS = "linux"
-)
-
-// Enum lists the names that a file may use.
-func (OS) Enum() []string { return names([]OS{Windows, Darwin, Linux}) }
-
 // Link matches the endpoints of a product.
 type Link struct {
-	Kind      LinkKind `json:"kind" yaml:"kind" jsonschema_description:"usb and dongle need vid and pids; bluetooth needs vid and pids or name_regex; jack and virtual need name_regex."`
-	VID       string   `json:"vid,omitempty" yaml:"vid,omitempty" jsonschema:"pattern=^[0-9a-fA-F]{4}$" jsonschema_description:"Vendor id, four hex digits, quoted."`
-	PIDs      []string `json:"pids,omitempty" yaml:"pids,omitempty" jsonschema_description:"Product ids, four hex digits each, quoted."`
-	NameRegex string   `json:"name_regex,omitempty" yaml:"name_regex,omitempty" jsonschema_description:"RE2 expression that the endpoint's name or OS id must contain."`
-	OS        []OS     `json:"os,omitempty" yaml:"os,omitempty" jsonschema_description:"Systems that this link is for. All if left out."`
+	Kind      LinkKind     `json:"kind" yaml:"kind" jsonschema_description:"usb and dongle need vid and pids; bluetooth needs vid and pids or name_regex; jack and virtual need name_regex."`
+	VID       string       `json:"vid,omitempty" yaml:"vid,omitempty" jsonschema:"pattern=^[0-9a-fA-F]{4}$" jsonschema_description:"Vendor id, four hex digits, quoted."`
+	PIDs      []string     `json:"pids,omitempty" yaml:"pids,omitempty" jsonschema_description:"Product ids, four hex digits each, quoted."`
+	NameRegex string       `json:"name_regex,omitempty" yaml:"name_regex,omitempty" jsonschema_description:"RE2 expression that the endpoint's name or OS id must contain."`
+	OS        []devices.OS `json:"os,omitempty" yaml:"os,omitempty" jsonschema_description:"Systems that this link is for. All if left out."`
 }
 
 // EndpointRule decides whether the product's endpoints of one type are reported.
 type EndpointRule struct {
-	Type   Type  `json:"type" yaml:"type"`
-	Pick   *Pick `json:"pick,omitempty" yaml:"pick,omitempty" jsonschema_description:"Narrows the rule. Without it, every endpoint of the type."`
-	Report *bool `json:"report,omitempty" yaml:"report,omitempty" jsonschema_description:"false: never report these. Default true."`
+	Type   devices.Type `json:"type" yaml:"type"`
+	Pick   *Pick        `json:"pick,omitempty" yaml:"pick,omitempty" jsonschema_description:"Narrows the rule. Without it, every endpoint of the type."`
+	Report *bool        `json:"report,omitempty" yaml:"report,omitempty" jsonschema_description:"false: never report these. Default true."`
 }
 
 // Pick narrows an EndpointRule.
@@ -100,9 +104,9 @@ type Pick struct {
 
 // VirtualRule reports virtual endpoints together with a product.
 type VirtualRule struct {
-	Type      Type   `json:"type" yaml:"type"`
-	NameRegex string `json:"name_regex" yaml:"name_regex" jsonschema:"minLength=1" jsonschema_description:"RE2 expression that the virtual endpoint's name or OS id must contain. An endpoint whose upstream device the OS tells is taken only if that device is this product."`
-	OS        []OS   `json:"os,omitempty" yaml:"os,omitempty"`
+	Type      devices.Type `json:"type" yaml:"type"`
+	NameRegex string       `json:"name_regex" yaml:"name_regex" jsonschema:"minLength=1" jsonschema_description:"RE2 expression that the virtual endpoint's name or OS id must contain. An endpoint whose upstream device the OS tells is taken only if that device is this product."`
+	OS        []devices.OS `json:"os,omitempty" yaml:"os,omitempty"`
 }
 
 // Related says what the wire field of that name holds.
@@ -117,32 +121,34 @@ const (
 // Enum lists the names that a file may use.
 func (Related) Enum() []string { return names([]Related{RelatedAuto, RelatedNone}) }
 
-// GroupBy says what makes endpoints one physical product.
-type GroupBy string
-
-// The ways to group.
-const (
-	GroupContainer GroupBy = "container"
-	GroupSerial    GroupBy = "serial"
-	GroupModel     GroupBy = "model"
-)
-
-// Enum lists the names that a file may use.
-func (GroupBy) Enum() []string {
-	return names([]GroupBy{GroupContainer, GroupSerial, GroupModel})
-}
-
 // IDSchemes overrides the wire id per OS.
 type IDSchemes struct {
-	Windows IDScheme `json:"windows,omitempty" yaml:"windows,omitempty"`
-	Darwin  IDScheme `json:"darwin,omitempty" yaml:"darwin,omitempty"`
-	Linux   IDScheme `json:"linux,omitempty" yaml:"linux,omitempty"`
+	Windows devices.IDScheme `json:"windows,omitempty" yaml:"windows,omitempty"`
+	Darwin  devices.IDScheme `json:"darwin,omitempty" yaml:"darwin,omitempty"`
+	Linux   devices.IDScheme `json:"linux,omitempty" yaml:"linux,omitempty"`
+}
+
+// For returns the override for os, or "".
+func (s *IDSchemes) For(os devices.OS) devices.IDScheme {
+	if s == nil {
+		return ""
+	}
+	switch os {
+	case devices.Windows:
+		return s.Windows
+	case devices.Darwin:
+		return s.Darwin
+	case devices.Linux:
+		return s.Linux
+	default:
+		return ""
+	}
 }
 
 // SourceRule says where one flag comes from: Field and exactly one of the kinds of source.
 type SourceRule struct {
-	Field Field `json:"field" yaml:"field"`
-	OS    []OS  `json:"os,omitempty" yaml:"os,omitempty" jsonschema_description:"Systems that this source is for. All if left out."`
+	Field devices.Field `json:"field" yaml:"field"`
+	OS    []devices.OS  `json:"os,omitempty" yaml:"os,omitempty" jsonschema_description:"Systems that this source is for. All if left out."`
 
 	SourceKind
 }
@@ -150,7 +156,7 @@ type SourceRule struct {
 // LinkRule says where the state of a product's own link comes from: exactly one of the kinds of
 // source.
 type LinkRule struct {
-	OS []OS `json:"os,omitempty" yaml:"os,omitempty" jsonschema_description:"Systems that this source is for. All if left out."`
+	OS []devices.OS `json:"os,omitempty" yaml:"os,omitempty" jsonschema_description:"Systems that this source is for. All if left out."`
 
 	SourceKind
 }
@@ -169,19 +175,6 @@ type SourceKind struct {
 	Const          *bool           `json:"const,omitempty" yaml:"const,omitempty" jsonschema_description:"A fixed value, for processing that cannot be switched. Not for hardware_mute."`
 }
 
-// The kinds of source, as they appear in Origin.Via.
-const (
-	ViaOSEndpointMute = "os_endpoint_mute"
-	ViaOSEffects      = "os_effects"
-	ViaALSACtl        = "alsa_ctl"
-	ViaHIDUsage       = "hid_usage"
-	ViaHIDReport      = "hid_report"
-	ViaHIDQuery       = "hid_query"
-	ViaHIDPP          = "hidpp"
-	ViaDerive         = "derive"
-	ViaConst          = "const"
-)
-
 // OSEndpointMute takes hardware_mute from the OS's mute of the endpoint. The OS says where a mute is
 // applied and never who has set it, so only the vendor can say that the button is behind it.
 type OSEndpointMute struct {
@@ -191,7 +184,7 @@ type OSEndpointMute struct {
 
 // OSEffects takes a flag from the effects that the OS reports.
 type OSEffects struct {
-	Effect Field `json:"effect,omitempty" yaml:"effect,omitempty" jsonschema_description:"Which effect, if not the one of the same name as the flag."`
+	Effect devices.Field `json:"effect,omitempty" yaml:"effect,omitempty" jsonschema_description:"Which effect, if not the one of the same name as the flag."`
 }
 
 // ALSACtl takes a flag from an ALSA control.
@@ -215,14 +208,15 @@ func (c ALSACtl) movedByOS() bool {
 // Switch reports whether the control is on or off by itself; else On and Off say what its values mean.
 func (c ALSACtl) Switch() bool { return len(c.On) == 0 && len(c.Off) == 0 }
 
-// meaning is what a value of a control that is no switch says.
-func (c ALSACtl) meaning(value string) Tri {
-	switch {
-	case slices.Contains(c.On, value):
-		return True
-	case slices.Contains(c.Off, value):
-		return False
-	default:
-		return Unknown
+// saysNothingOf reports whether nobody can tell who has set the control: sound servers do, too.
+func (c ALSACtl) saysNothingOf(f devices.Field) bool {
+	return f == devices.HardwareMute && c.movedByOS() && !c.SharedWithButton
+}
+
+func names[S ~string](list []S) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = string(s)
 	}
+	return out
 }

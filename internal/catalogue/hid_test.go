@@ -1,9 +1,12 @@
-package devices
+package catalogue
 
 import (
 	"encoding/json"
 	"reflect"
 	"testing"
+
+	"sidetone/internal/devices"
+	"sidetone/internal/hid"
 
 	"github.com/stretchr/testify/require"
 )
@@ -13,14 +16,14 @@ func ptr[T any](v T) *T { return &v }
 // hidCatalogue holds each kind of HID source with all that it may say, and no fault.
 func hidCatalogue() *Catalogue {
 	query := HIDQuery{
-		Interface: ptr(3), Output: []Bytes{{0xc9, 0x64}, {0x02}},
+		Interface: ptr(3), Output: []hid.Bytes{{0xc9, 0x64}, {0x02}},
 		Expect: []ByteTest{
 			{Byte: 0, Eq: ptr(Byte(0x64))}, {Byte: 1, Mask: ptr(Byte(0x0f)), In: []Byte{1, 2}}, {Byte: 2, Min: ptr(Byte(3)), Max: ptr(Byte(7))},
 		},
 		Value: ByteValue{Byte: 12, Mask: ptr(Byte(0x80)), On: []Byte{0x80}, Off: []Byte{0}, Invert: true},
-		At:    []Moment{AtAttach, AtLinkUp}, AskOn: []ByteTest{{Byte: 0, Eq: ptr(Byte(0x65))}}, TimeoutMS: 250,
+		At:    []hid.Moment{hid.AtAttach, hid.AtLinkUp}, AskOn: []ByteTest{{Byte: 0, Eq: ptr(Byte(0x65))}}, TimeoutMS: 250,
 	}
-	feature := HIDQuery{Feature: Bytes{0x00, 0x21}, Value: ByteValue{Byte: 2}}
+	feature := HIDQuery{Feature: hid.Bytes{0x00, 0x21}, Value: ByteValue{Byte: 2}}
 	level := HIDReport{ReportID: ptr(Byte(6)), Value: &ByteValue{Byte: 1}, DebounceMS: 30}
 	toggle := HIDReport{
 		Interface: ptr(0), ReportID: ptr(Byte(100)), When: []ByteTest{{Byte: 1, Eq: ptr(Byte(2))}}, Value: &ByteValue{Byte: 3, Off: []Byte{0}},
@@ -28,28 +31,28 @@ func hidCatalogue() *Catalogue {
 	}
 	usage := HIDUsage{Interface: ptr(255), Page: "0c", Usage: "E2", Kind: HIDToggle, DebounceMS: 5000, Anchor: &Anchor{Start: ptr(true), LinkUp: ptr(false)}}
 	again := []ByteTest{{Byte: 0, Eq: ptr(Byte(0x65))}}
-	reads := HIDQuery{Feature: Bytes{0x00, 0x1f}, Value: ByteValue{Byte: 9}, DelayMS: 30, RetryOn: []ByteTest{{Byte: 1, Eq: ptr(Byte(1))}}, AskOn: again}
-	input := HIDQuery{Input: Bytes{2}, Value: ByteValue{Byte: 1}, AskOn: again}
-	lamp := HIDQuery{LastOutput: Bytes{0}, Value: ByteValue{Byte: 1}, PollMS: 2000}
+	reads := HIDQuery{Feature: hid.Bytes{0x00, 0x1f}, Value: ByteValue{Byte: 9}, DelayMS: 30, RetryOn: []ByteTest{{Byte: 1, Eq: ptr(Byte(1))}}, AskOn: again}
+	input := HIDQuery{Input: hid.Bytes{2}, Value: ByteValue{Byte: 1}, AskOn: again}
+	lamp := HIDQuery{LastOutput: hid.Bytes{0}, Value: ByteValue{Byte: 1}, PollMS: 2000}
 	pp := HIDPP{Interface: ptr(2), DeviceIndex: ptr(Byte(0xff)), Feature: "0601", Read: ptr(1), Event: ptr(0), Value: ByteValue{Byte: 1}, TimeoutMS: 10, AskOn: again}
 	return catalogueOf(Product{
 		ID: "p", Links: []Link{usbLink("0700")}, AllowWrite: true, Traces: []string{"traces/p.jsonl"},
 		Sources: []SourceRule{
-			{Field: HardwareMute, SourceKind: SourceKind{HIDUsage: &usage}},
-			{Field: HardwareMute, SourceKind: SourceKind{HIDUsage: &HIDUsage{Invert: true}}},
-			{Field: HardwareMute, OS: []OS{Linux}, SourceKind: SourceKind{HIDReport: &toggle}},
-			{Field: HardwareMute, SourceKind: SourceKind{HIDQuery: &query}},
-			{Field: NoiseSuppression, SourceKind: SourceKind{HIDPP: &pp}},
-			{Field: AutomaticGainControl, SourceKind: SourceKind{HIDQuery: &reads}},
-			{Field: AutomaticGainControl, SourceKind: SourceKind{HIDQuery: &input}},
-			{Field: AutomaticGainControl, SourceKind: SourceKind{HIDQuery: &lamp}},
-			{Field: EchoCancellation, SourceKind: SourceKind{Derive: &Derive{Or: []SourceKind{
+			{Field: devices.HardwareMute, SourceKind: SourceKind{HIDUsage: &usage}},
+			{Field: devices.HardwareMute, SourceKind: SourceKind{HIDUsage: &HIDUsage{Invert: true}}},
+			{Field: devices.HardwareMute, OS: []devices.OS{devices.Linux}, SourceKind: SourceKind{HIDReport: &toggle}},
+			{Field: devices.HardwareMute, SourceKind: SourceKind{HIDQuery: &query}},
+			{Field: devices.NoiseSuppression, SourceKind: SourceKind{HIDPP: &pp}},
+			{Field: devices.AutomaticGainControl, SourceKind: SourceKind{HIDQuery: &reads}},
+			{Field: devices.AutomaticGainControl, SourceKind: SourceKind{HIDQuery: &input}},
+			{Field: devices.AutomaticGainControl, SourceKind: SourceKind{HIDQuery: &lamp}},
+			{Field: devices.EchoCancellation, SourceKind: SourceKind{Derive: &Derive{Or: []SourceKind{
 				{Const: ptr(false)},
 				{Derive: &Derive{And: []SourceKind{{HIDReport: &level}, {HIDQuery: &query}}}},
 			}}}},
 		},
 		LinkState: []LinkRule{
-			{OS: []OS{Windows}, SourceKind: SourceKind{HIDQuery: &query}},
+			{OS: []devices.OS{devices.Windows}, SourceKind: SourceKind{HIDQuery: &query}},
 			{SourceKind: SourceKind{HIDReport: &level}},
 		},
 	})
@@ -100,22 +103,6 @@ func TestHIDCatalogueIsComplete(t *testing.T) {
 	}
 	walk(reflect.ValueOf(hidCatalogue()))
 	require.Empty(t, unset)
-}
-
-func TestBytesText(t *testing.T) {
-	for text, want := range map[string]Bytes{"c9 64": {0xc9, 0x64}, "C964": {0xc9, 0x64}, " 00  0102 ": {0, 1, 2}, "": nil} {
-		var b Bytes
-		require.NoError(t, b.UnmarshalText([]byte(text)), text)
-		require.Equal(t, want, b, text)
-	}
-	for _, text := range []string{"c", "c9 6", "c 9", "0 12 3", "xy", "c9-64", "0xc9", "é1"} {
-		var b Bytes
-		require.EqualError(t, b.UnmarshalText([]byte(text)), `want bytes as pairs of hex digits such as "01 ff"`, text)
-		require.Nil(t, b)
-	}
-	out, err := Bytes{0xc9, 0x64}.MarshalText()
-	require.NoError(t, err)
-	require.Equal(t, "c964", string(out))
 }
 
 func TestByteText(t *testing.T) {

@@ -1,9 +1,12 @@
-package devices
+package catalogue
 
 import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"sidetone/internal/devices"
+	"sidetone/internal/hid"
 
 	"github.com/stretchr/testify/require"
 )
@@ -103,7 +106,7 @@ func TestCheckHIDFaults(t *testing.T) {
 			{at + ".hid_report.value.on", "an empty list never fits", ""},
 			{at + ".hid_report.value.off", "an empty list never fits", ""},
 		}},
-		"query": {query(HIDQuery{Interface: ptr(256), Feature: Bytes{1}, Output: []Bytes{{}}, TimeoutMS: 9, At: []Moment{}, AskOn: []ByteTest{{}}}), []Fault{
+		"query": {query(HIDQuery{Interface: ptr(256), Feature: hid.Bytes{1}, Output: []hid.Bytes{{}}, TimeoutMS: 9, At: []hid.Moment{}, AskOn: []ByteTest{{}}}), []Fault{
 			{at + ".hid_query.interface", "not the number of an interface", "0 to 255"},
 			{at + ".hid_query.ask_on[0]", "want exactly one comparison, found 0", "one of eq, in, or min and max"},
 			{at + ".hid_query.timeout_ms", "out of range", "10 to 10000"},
@@ -112,12 +115,12 @@ func TestCheckHIDFaults(t *testing.T) {
 			{at + ".hid_query", "any report of the device would count as the answer", "expect"},
 			{at + ".hid_query.at", "empty list of moments", "leave it out for all moments"},
 		}},
-		"query of a feature needs no expect": {query(HIDQuery{Feature: Bytes{1}, At: []Moment{AtAttach, AtResume, AtAttach}, AskOn: again}), []Fault{
+		"query of a feature needs no expect": {query(HIDQuery{Feature: hid.Bytes{1}, At: []hid.Moment{hid.AtAttach, hid.AtResume, hid.AtAttach}, AskOn: again}), []Fault{
 			{at + ".hid_query.at[2]", "attach stands twice", ""},
 		}},
-		"query, what is read": {query(HIDQuery{Input: Bytes{1}, AskOn: again, DelayMS: 30, RetryOn: again}), nil},
+		"query, what is read": {query(HIDQuery{Input: hid.Bytes{1}, AskOn: again, DelayMS: 30, RetryOn: again}), nil},
 		"query, readings": {query(HIDQuery{
-			Feature: Bytes{1}, Input: Bytes{1, 2}, LastOutput: Bytes{0, 0}, AskOn: again, DelayMS: 5001, PollMS: 999, RetryOn: []ByteTest{{}}, TimeoutMS: 6000,
+			Feature: hid.Bytes{1}, Input: hid.Bytes{1, 2}, LastOutput: hid.Bytes{0, 0}, AskOn: again, DelayMS: 5001, PollMS: 999, RetryOn: []ByteTest{{}}, TimeoutMS: 6000,
 		}), []Fault{
 			{at + ".hid_query", "want exactly one of output, feature, input and last_output, found 3", ""},
 			{at + ".hid_query.input", "a report that is read has no bytes that could be sent", "its number alone, 00 where reports have none"},
@@ -126,29 +129,29 @@ func TestCheckHIDFaults(t *testing.T) {
 			{at + ".hid_query.delay_ms", "out of range", "1 to 5000"},
 			{at + ".hid_query.poll_ms", "out of range", "1000 to 60000"},
 		}},
-		"query, output with a delay": {query(HIDQuery{Output: []Bytes{{1}}, Expect: again, AskOn: again, DelayMS: 30, RetryOn: again}), []Fault{
+		"query, output with a delay": {query(HIDQuery{Output: []hid.Bytes{{1}}, Expect: again, AskOn: again, DelayMS: 30, RetryOn: again}), []Fault{
 			{at + ".hid_query.delay_ms", "the answer to output comes by itself", ""},
 		}},
-		"query, output read again": {query(HIDQuery{Output: []Bytes{{1}}, Expect: again, AskOn: again, RetryOn: again}), []Fault{
+		"query, output read again": {query(HIDQuery{Output: []hid.Bytes{{1}}, Expect: again, AskOn: again, RetryOn: again}), []Fault{
 			{at + ".hid_query.retry_on", "the answer to output comes by itself", ""},
 		}},
-		"query, read again at once": {query(HIDQuery{Feature: Bytes{1}, AskOn: again, RetryOn: again}), []Fault{
+		"query, read again at once": {query(HIDQuery{Feature: hid.Bytes{1}, AskOn: again, RetryOn: again}), []Fault{
 			{at + ".hid_query.retry_on", "it would be read again without a pause", "delay_ms"},
 		}},
-		"query, read again too late": {query(HIDQuery{Feature: Bytes{1}, AskOn: again, RetryOn: again, DelayMS: 1000}), []Fault{
+		"query, read again too late": {query(HIDQuery{Feature: hid.Bytes{1}, AskOn: again, RetryOn: again, DelayMS: 1000}), []Fault{
 			{at + ".hid_query.delay_ms", "the time would be over before it is read again", "less than timeout_ms"},
 		}},
-		"query, asked again and again": {query(HIDQuery{Feature: Bytes{1}, AskOn: again, PollMS: 1000}), []Fault{
+		"query, asked again and again": {query(HIDQuery{Feature: hid.Bytes{1}, AskOn: again, PollMS: 1000}), []Fault{
 			{at + ".hid_query.poll_ms", "only last_output is asked again and again: of its own states a device can tell", "ask_on"},
 		}},
-		"query, a lamp": {query(HIDQuery{LastOutput: Bytes{1}, PollMS: 1000}), nil},
-		"query, a lamp that nobody looks at": {query(HIDQuery{LastOutput: Bytes{1}, AskOn: again}), []Fault{
+		"query, a lamp": {query(HIDQuery{LastOutput: hid.Bytes{1}, PollMS: 1000}), nil},
+		"query, a lamp that nobody looks at": {query(HIDQuery{LastOutput: hid.Bytes{1}, AskOn: again}), []Fault{
 			{at + ".hid_query", "nothing tells when another program sets it, so it would stay what it was when it was asked for", "poll_ms, or a level in the device's reports before it"},
 		}},
 		"one value of two": {report(HIDReport{ReportID: ptr(Byte(1)), Value: &ByteValue{Off: []Byte{0}}}), []Fault{
 			{at + ".hid_report.value", "hardware_mute does not guess what other values mean", "on and off, both with the values that the device sends"},
 		}},
-		"values of several bits": {query(HIDQuery{Feature: Bytes{1}, AskOn: again, Value: ByteValue{Mask: ptr(Byte(3))}}), []Fault{
+		"values of several bits": {query(HIDQuery{Feature: hid.Bytes{1}, AskOn: again, Value: ByteValue{Mask: ptr(Byte(3))}}), []Fault{
 			{at + ".hid_query.value", "which values mean muted is not said", "on and off, both with the values that the device sends"},
 		}},
 		"one bit has two values": {report(HIDReport{ReportID: ptr(Byte(1)), Value: &ByteValue{Mask: ptr(Byte(0x80)), On: []Byte{0x80}}}), nil},
@@ -182,7 +185,7 @@ func TestCheckHIDFaults(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := Product{ID: "p", Links: []Link{usbLink("0700")}, AllowWrite: true, Sources: []SourceRule{{Field: HardwareMute, SourceKind: c.kind}}}
+			p := Product{ID: "p", Links: []Link{usbLink("0700")}, AllowWrite: true, Sources: []SourceRule{{Field: devices.HardwareMute, SourceKind: c.kind}}}
 			require.Equal(t, c.want, catalogueOf(p).Check())
 		})
 	}
@@ -190,15 +193,15 @@ func TestCheckHIDFaults(t *testing.T) {
 	notThere := "this source does not know whether the product is there"
 	instead := "hid_report, hid_query, hid_usage, hidpp, alsa_ctl or derive"
 	mixer := SourceKind{ALSACtl: &ALSACtl{Name: "Jack"}}
-	mute := []SourceRule{{Field: HardwareMute, SourceKind: level}}
+	mute := []SourceRule{{Field: devices.HardwareMute, SourceKind: level}}
 	for name, c := range map[string]struct {
 		product Product
 		want    []Fault
 	}{
 		"no writing": {Product{Sources: []SourceRule{
-			{Field: HardwareMute, SourceKind: query(HIDQuery{Feature: Bytes{1}, AskOn: again})},
-			{Field: NoiseSuppression, SourceKind: SourceKind{HIDPP: &HIDPP{Feature: "0903", Read: ptr(0), Event: ptr(0)}}},
-			{Field: EchoCancellation, SourceKind: usage(HIDUsage{Anchor: &Anchor{HIDQuery: &HIDQuery{Feature: Bytes{1}}}})},
+			{Field: devices.HardwareMute, SourceKind: query(HIDQuery{Feature: hid.Bytes{1}, AskOn: again})},
+			{Field: devices.NoiseSuppression, SourceKind: SourceKind{HIDPP: &HIDPP{Feature: "0903", Read: ptr(0), Event: ptr(0)}}},
+			{Field: devices.EchoCancellation, SourceKind: usage(HIDUsage{Anchor: &Anchor{HIDQuery: &HIDQuery{Feature: hid.Bytes{1}}}})},
 		}}, []Fault{
 			{at + ".hid_query", "this source writes to the device", "add allow_write: true to the product"},
 			{"$.products[0].sources[1].hidpp", "this source writes to the device", "add allow_write: true to the product"},
@@ -208,23 +211,23 @@ func TestCheckHIDFaults(t *testing.T) {
 			{at + ".hid_report", "no link has vid and pids, so no HID device is this product's", "a link of kind usb, dongle or bluetooth with them"},
 		}},
 		"no hardware for an anchor": {Product{Links: []Link{{Kind: LinkVirtual, NameRegex: "Front"}}, Sources: []SourceRule{
-			{Field: HardwareMute, SourceKind: SourceKind{Derive: &Derive{Or: []SourceKind{usage(HIDUsage{Anchor: &Anchor{HIDReport: &HIDReport{Value: value}}}), mixer}}}},
+			{Field: devices.HardwareMute, SourceKind: SourceKind{Derive: &Derive{Or: []SourceKind{usage(HIDUsage{Anchor: &Anchor{HIDReport: &HIDReport{Value: value}}}), mixer}}}},
 		}}, []Fault{
 			{at + ".derive.or[0].hid_usage", "no link has vid and pids, so no HID device is this product's", "a link of kind usb, dongle or bluetooth with them"},
 		}},
 		"a query hides what is newer": {Product{AllowWrite: true, Sources: []SourceRule{
-			{Field: HardwareMute, OS: []OS{Windows}, SourceKind: query(HIDQuery{Feature: Bytes{1}, AskOn: again})},
-			{Field: HardwareMute, OS: []OS{Linux}, SourceKind: level},
-			{Field: HardwareMute, SourceKind: SourceKind{Derive: &Derive{Or: []SourceKind{level, usage(HIDUsage{})}}}},
-			{Field: HardwareMute, SourceKind: query(HIDQuery{Feature: Bytes{2}, AskOn: again})},
-			{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true}}},
+			{Field: devices.HardwareMute, OS: []devices.OS{devices.Windows}, SourceKind: query(HIDQuery{Feature: hid.Bytes{1}, AskOn: again})},
+			{Field: devices.HardwareMute, OS: []devices.OS{devices.Linux}, SourceKind: level},
+			{Field: devices.HardwareMute, SourceKind: SourceKind{Derive: &Derive{Or: []SourceKind{level, usage(HIDUsage{})}}}},
+			{Field: devices.HardwareMute, SourceKind: query(HIDQuery{Feature: hid.Bytes{2}, AskOn: again})},
+			{Field: devices.HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true}}},
 		}}, []Fault{
 			{"$.products[0].sources[2]", "sources[0] decides before it with what was true when it asked", "put hid_query behind it"},
 		}},
 		"link":             {Product{LinkState: []LinkRule{{SourceKind: level}, {SourceKind: usage(HIDUsage{})}}}, nil},
 		"link by a mixer":  {Product{LinkState: []LinkRule{{SourceKind: mixer}}}, nil},
-		"link twice":       {Product{LinkState: []LinkRule{{OS: []OS{Linux}, SourceKind: level}, {SourceKind: level}, {OS: []OS{Windows}, SourceKind: level}}}, []Fault{{"$.products[0].link_state[2]", "unreachable source", "link_state[1] decides before it"}}},
-		"link of the mute": {Product{LinkState: []LinkRule{{OS: []OS{}, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true}}}}}, []Fault{{link + ".os", "empty list of systems", "leave it out for all systems"}, {link, notThere, instead}}},
+		"link twice":       {Product{LinkState: []LinkRule{{OS: []devices.OS{devices.Linux}, SourceKind: level}, {SourceKind: level}, {OS: []devices.OS{devices.Windows}, SourceKind: level}}}, []Fault{{"$.products[0].link_state[2]", "unreachable source", "link_state[1] decides before it"}}},
+		"link of the mute": {Product{LinkState: []LinkRule{{OS: []devices.OS{}, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true}}}}}, []Fault{{link + ".os", "empty list of systems", "leave it out for all systems"}, {link, notThere, instead}}},
 		"link of effects":  {Product{LinkState: []LinkRule{{SourceKind: SourceKind{OSEffects: &OSEffects{}}}}}, []Fault{{link, notThere, instead}}},
 		"fixed link":       {Product{LinkState: []LinkRule{{SourceKind: SourceKind{Const: ptr(true)}}}}, []Fault{{link, notThere, instead}}},
 		"fixed part of a link": {Product{LinkState: []LinkRule{{SourceKind: SourceKind{Derive: &Derive{Or: []SourceKind{level, {Const: ptr(true)}}}}}}}, []Fault{
@@ -233,13 +236,13 @@ func TestCheckHIDFaults(t *testing.T) {
 		"link by a mixer, flags by HID": {Product{LinkState: []LinkRule{{SourceKind: mixer}}, Sources: mute}, []Fault{
 			{link + ".alsa_ctl", "the product's HID sources would not hear of it and keep what they knew before", "hid_report, hid_query, hid_usage or hidpp"},
 		}},
-		"link_up": {Product{LinkState: []LinkRule{{SourceKind: level}}, Sources: []SourceRule{{Field: HardwareMute, SourceKind: usage(HIDUsage{Anchor: &Anchor{LinkUp: ptr(true)}})}}}, nil},
+		"link_up": {Product{LinkState: []LinkRule{{SourceKind: level}}, Sources: []SourceRule{{Field: devices.HardwareMute, SourceKind: usage(HIDUsage{Anchor: &Anchor{LinkUp: ptr(true)}})}}}, nil},
 		"link by its own toggle": {Product{LinkState: []LinkRule{{SourceKind: usage(HIDUsage{Kind: HIDToggle, Anchor: &Anchor{LinkUp: ptr(true)}})}}}, []Fault{
 			{link + ".hid_usage.anchor.link_up", "what tells of the link cannot wait for it", ""},
 		}},
-		"one value of two, of another flag": {Product{Sources: []SourceRule{{Field: NoiseSuppression, SourceKind: report(HIDReport{ReportID: ptr(Byte(1)), Value: &ByteValue{On: []Byte{1}}})}}}, nil},
+		"one value of two, of another flag": {Product{Sources: []SourceRule{{Field: devices.NoiseSuppression, SourceKind: report(HIDReport{ReportID: ptr(Byte(1)), Value: &ByteValue{On: []Byte{1}}})}}}, nil},
 		"a lamp that nobody looks at before a toggle": {Product{AllowWrite: true, Sources: []SourceRule{
-			{Field: HardwareMute, SourceKind: query(HIDQuery{LastOutput: Bytes{1}, PollMS: 1000})}, {Field: HardwareMute, SourceKind: usage(HIDUsage{})},
+			{Field: devices.HardwareMute, SourceKind: query(HIDQuery{LastOutput: hid.Bytes{1}, PollMS: 1000})}, {Field: devices.HardwareMute, SourceKind: usage(HIDUsage{})},
 		}}, nil},
 		"link without a source": {Product{LinkState: []LinkRule{{}}}, []Fault{
 			{link, "want exactly one kind of source, found 0", "one of os_endpoint_mute, os_effects, alsa_ctl, hid_usage, hid_report, hid_query, hidpp, derive, const"},
@@ -264,8 +267,8 @@ func TestCheckHIDFaults(t *testing.T) {
 // A state that is only asked for is refused, unless something before it in the list tells each change.
 func TestCheckStaleStates(t *testing.T) {
 	const stale = "nothing tells when the state changes, so it would stay what it was when it was asked for"
-	query := SourceKind{HIDQuery: &HIDQuery{Feature: Bytes{1}}}
-	asked := SourceKind{HIDQuery: &HIDQuery{Feature: Bytes{1}, AskOn: []ByteTest{{Eq: ptr(Byte(1))}}}}
+	query := SourceKind{HIDQuery: &HIDQuery{Feature: hid.Bytes{1}}}
+	asked := SourceKind{HIDQuery: &HIDQuery{Feature: hid.Bytes{1}, AskOn: []ByteTest{{Eq: ptr(Byte(1))}}}}
 	read := SourceKind{HIDPP: &HIDPP{Feature: "0601", Read: ptr(1)}}
 	event := SourceKind{HIDPP: &HIDPP{Feature: "0601", Event: ptr(0)}}
 	usage := func(kind HIDKind) SourceKind { return SourceKind{HIDUsage: &HIDUsage{Kind: kind}} }
@@ -279,7 +282,7 @@ func TestCheckStaleStates(t *testing.T) {
 	}{
 		"query":                               {nil, query, []string{".hid_query"}},
 		"query that is asked again":           {nil, asked, nil},
-		"empty ask_on":                        {nil, SourceKind{HIDQuery: &HIDQuery{Feature: Bytes{1}, AskOn: []ByteTest{}}}, []string{".hid_query"}},
+		"empty ask_on":                        {nil, SourceKind{HIDQuery: &HIDQuery{Feature: hid.Bytes{1}, AskOn: []ByteTest{}}}, []string{".hid_query"}},
 		"hidpp that only reads":               {nil, read, []string{".hidpp"}},
 		"hidpp with an event":                 {nil, event, nil},
 		"anchor":                              {nil, toggle, nil},
@@ -317,7 +320,7 @@ func TestCheckStaleStates(t *testing.T) {
 			var sources []SourceRule
 			var link []LinkRule
 			for _, k := range append(c.before, c.kind) {
-				sources = append(sources, SourceRule{Field: HardwareMute, SourceKind: k})
+				sources = append(sources, SourceRule{Field: devices.HardwareMute, SourceKind: k})
 				link = append(link, LinkRule{SourceKind: k})
 			}
 			check(sources, nil, fmt.Sprintf("$.products[0].sources[%d]", len(c.before)))
@@ -334,29 +337,29 @@ func TestCheckStaleStates(t *testing.T) {
 		return out
 	}
 	require.Equal(t, []string{"$.products[0].sources[1].hid_query"}, paths(Product{Sources: []SourceRule{
-		{Field: NoiseSuppression, SourceKind: level}, {Field: HardwareMute, SourceKind: query},
+		{Field: devices.NoiseSuppression, SourceKind: level}, {Field: devices.HardwareMute, SourceKind: query},
 	}}), "what tells another flag")
 	require.Equal(t, []string{"$.products[0].sources[0].hid_query"}, paths(Product{Sources: []SourceRule{
-		{Field: HardwareMute, SourceKind: query}, {Field: NoiseSuppression, SourceKind: level},
+		{Field: devices.HardwareMute, SourceKind: query}, {Field: devices.NoiseSuppression, SourceKind: level},
 	}}))
 	require.Equal(t, []string{"$.products[0].sources[0].hidpp", "$.products[0].sources[1].hid_query"}, paths(Product{Sources: []SourceRule{
-		{Field: HardwareMute, SourceKind: read}, {Field: HardwareMute, SourceKind: query},
+		{Field: devices.HardwareMute, SourceKind: read}, {Field: devices.HardwareMute, SourceKind: query},
 	}}), "neither tells")
-	for _, list := range [][]OS{{Linux}, {Windows, Darwin}} {
+	for _, list := range [][]devices.OS{{devices.Linux}, {devices.Windows, devices.Darwin}} {
 		require.Equal(t, []string{"$.products[0].sources[1].hid_query"}, paths(Product{Sources: []SourceRule{
-			{Field: HardwareMute, OS: list, SourceKind: level}, {Field: HardwareMute, SourceKind: query},
+			{Field: devices.HardwareMute, OS: list, SourceKind: level}, {Field: devices.HardwareMute, SourceKind: query},
 		}}), "on the other systems nothing does")
 		require.Equal(t, []string{"$.products[0].link_state[1].hid_query"}, paths(Product{LinkState: []LinkRule{
 			{OS: list, SourceKind: level}, {SourceKind: query},
 		}}))
 		require.Empty(t, paths(Product{Sources: []SourceRule{
-			{Field: HardwareMute, OS: list, SourceKind: level}, {Field: HardwareMute, OS: list, SourceKind: query},
+			{Field: devices.HardwareMute, OS: list, SourceKind: level}, {Field: devices.HardwareMute, OS: list, SourceKind: query},
 		}}))
 	}
 	require.Empty(t, paths(Product{Sources: []SourceRule{
-		{Field: HardwareMute, OS: []OS{Linux}, SourceKind: level},
-		{Field: HardwareMute, OS: []OS{Windows, Darwin}, SourceKind: event},
-		{Field: HardwareMute, SourceKind: query},
+		{Field: devices.HardwareMute, OS: []devices.OS{devices.Linux}, SourceKind: level},
+		{Field: devices.HardwareMute, OS: []devices.OS{devices.Windows, devices.Darwin}, SourceKind: event},
+		{Field: devices.HardwareMute, SourceKind: query},
 	}}), "together they do")
 }
 
@@ -370,7 +373,7 @@ func TestCheckWarnings(t *testing.T) {
 		return SourceKind{HIDReport: &HIDReport{ReportID: ptr(Byte(1)), Kind: HIDToggle, Anchor: &a}}
 	}
 	usage := func(u HIDUsage) SourceKind { return SourceKind{HIDUsage: &u} }
-	lamp := &HIDQuery{LastOutput: Bytes{1}, Value: ByteValue{Byte: 1, Mask: ptr(Byte(1))}, PollMS: 2000}
+	lamp := &HIDQuery{LastOutput: hid.Bytes{1}, Value: ByteValue{Byte: 1, Mask: ptr(Byte(1))}, PollMS: 2000}
 	dongle := Link{Kind: LinkDongle, VID: "1209", PIDs: []string{"0701"}}
 	lamps := Fault{
 		at + ".hid_usage", "where programs answer a press by the mute lamp, a mute in another program turns the state round",
@@ -391,7 +394,7 @@ func TestCheckWarnings(t *testing.T) {
 		"phone mute":                   {Product{}, usage(HIDUsage{}), nil},
 		"phone mute, a toggle":         {Product{}, usage(HIDUsage{Kind: HIDToggle, Anchor: &Anchor{Start: ptr(false)}}), []Fault{lamps}},
 		"phone mute, perhaps a toggle": {Product{}, usage(HIDUsage{Page: "000B", Usage: "2F", Anchor: &Anchor{Start: ptr(false)}}), []Fault{lamps}},
-		"phone mute, asked at times":   {Product{}, usage(HIDUsage{Anchor: &Anchor{HIDQuery: &HIDQuery{Feature: Bytes{1}, Value: lamp.Value}}}), []Fault{lamps}},
+		"phone mute, asked at times":   {Product{}, usage(HIDUsage{Anchor: &Anchor{HIDQuery: &HIDQuery{Feature: hid.Bytes{1}, Value: lamp.Value}}}), []Fault{lamps}},
 		"phone mute with its lamp":     {Product{}, usage(HIDUsage{Anchor: &Anchor{HIDQuery: lamp}}), nil},
 		"a media key":                  {Product{}, usage(HIDUsage{Page: "0c", Usage: "e2", Kind: HIDToggle, Anchor: &Anchor{Start: ptr(false)}}), nil},
 		"any report":                   {Product{}, SourceKind{HIDReport: &HIDReport{Value: &ByteValue{Mask: ptr(Byte(1))}}}, []Fault{{at + ".hid_report", "any report counts, so this rule is not applied where reports have numbers", "report_id, or when"}}},
@@ -401,7 +404,7 @@ func TestCheckWarnings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := c.product
 			p.ID, p.AllowWrite = "p", true
-			p.Sources = []SourceRule{{Field: HardwareMute, SourceKind: c.kind}}
+			p.Sources = []SourceRule{{Field: devices.HardwareMute, SourceKind: c.kind}}
 			if p.Links == nil {
 				p.Links = []Link{usbLink("0700")}
 			}

@@ -1,4 +1,4 @@
-package config
+package catalogue
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
-	"sidetone/internal/devices"
+	"sidetone/internal/hid"
 )
 
 var update = flag.Bool("update", false, "write catalogue.schema.json and the golden files")
@@ -25,11 +25,11 @@ func generateSchema(t *testing.T) []byte {
 	t.Helper()
 	r := reflector.Reflector{Anonymous: true, Mapper: func(t reflect.Type) *reflector.Schema {
 		switch t {
-		case reflect.TypeFor[devices.Byte]():
+		case reflect.TypeFor[Byte]():
 			return &reflector.Schema{OneOf: []*reflector.Schema{
 				{Type: "integer", Minimum: "0", Maximum: "255"}, {Type: "string", Pattern: "^0[xX][0-9a-fA-F]{1,2}$"},
 			}}
-		case reflect.TypeFor[devices.Bytes]():
+		case reflect.TypeFor[hid.Bytes]():
 			return &reflector.Schema{Type: "string", Pattern: "^( *[0-9a-fA-F]{2})* *$"}
 		}
 		e, ok := reflect.Zero(t).Interface().(interface{ Enum() []string })
@@ -42,7 +42,7 @@ func generateSchema(t *testing.T) []byte {
 		}
 		return s
 	}}
-	schema := r.Reflect(&devices.Catalogue{})
+	schema := r.Reflect(&Catalogue{})
 	schema.Title = "Sidetone catalogue"
 	schema.Description = "What a hardware vendor says about its products."
 	out, err := json.MarshalIndent(schema, "", "  ")
@@ -56,7 +56,7 @@ func TestSchemaIsCurrent(t *testing.T) {
 		require.NoError(t, os.WriteFile("catalogue.schema.json", want, 0o644))
 		return
 	}
-	require.Equal(t, string(want), string(CatalogueSchema), "run 'go generate ./internal/config'")
+	require.Equal(t, string(want), string(Schema), "run 'go generate ./internal/catalogue'")
 }
 
 // TestSchemaJudges checks that the schema agrees with the decoder where a schema can.
@@ -66,13 +66,13 @@ func TestSchemaJudges(t *testing.T) {
 	for _, name := range []string{
 		"unknown-key", "unknown-name", "missing-key", "wrong-type", "number-for-text", "client-id", "empty-names", "hardware-ids", "schema-2", "empty-lists",
 	} {
-		require.Error(t, validate(t, schema, filepath.Join("testdata", "catalogue", name+".yaml")), name)
+		require.Error(t, validate(t, schema, filepath.Join("testdata", "broken", name+".yaml")), name)
 	}
 }
 
 func compileSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(CatalogueSchema))
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema))
 	require.NoError(t, err)
 	c := jsonschema.NewCompiler()
 	require.NoError(t, c.AddResource("catalogue.schema.json", doc))
@@ -95,6 +95,6 @@ func validate(t *testing.T, schema *jsonschema.Schema, path string) error {
 // The schema must name what the code knows.
 func TestSchemaHasNames(t *testing.T) {
 	for _, name := range []string{"hardware_mute", "dongle", "bus_info", "videoinput", "darwin", "container", "auto"} {
-		require.Contains(t, string(CatalogueSchema), `"`+name+`"`)
+		require.Contains(t, string(Schema), `"`+name+`"`)
 	}
 }

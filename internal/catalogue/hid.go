@@ -1,4 +1,10 @@
-package devices
+package catalogue
+
+import (
+	"fmt"
+
+	"sidetone/internal/hid"
+)
 
 // HIDKind says what a HID control or report means for a state.
 type HIDKind string
@@ -12,7 +18,9 @@ const (
 )
 
 // Enum lists the names that a file may use.
-func (HIDKind) Enum() []string { return names([]HIDKind{HIDAuto, HIDLevel, HIDToggle, HIDButtons}) }
+func (HIDKind) Enum() []string {
+	return names([]HIDKind{HIDAuto, HIDLevel, HIDToggle, HIDButtons})
+}
 
 // HIDUsage takes a state from a usage that the device's report descriptor declares.
 type HIDUsage struct {
@@ -69,38 +77,22 @@ type ByteValue struct {
 	Invert bool   `json:"invert,omitempty" yaml:"invert,omitempty" jsonschema_description:"true: turns the meaning round."`
 }
 
-// Moment is when a device is asked.
-type Moment string
-
-// The moments.
-const (
-	AtAttach Moment = "attach"  // when the agent first sees the device
-	AtResume Moment = "resume"  // after the machine has slept, or reports were lost
-	AtLinkUp Moment = "link_up" // when link_state has become true
-)
-
-// Moments lists every moment.
-var Moments = []Moment{AtAttach, AtResume, AtLinkUp}
-
-// Enum lists the names that a file may use.
-func (Moment) Enum() []string { return names(Moments) }
-
 // HIDQuery takes a state from the device's answer to a request. It is sent to the device, so
 // the product must allow it. Exactly one of Output, Feature, Input and LastOutput is set.
 type HIDQuery struct {
-	Interface  *int       `json:"interface,omitempty" yaml:"interface,omitempty" jsonschema:"minimum=0,maximum=255" jsonschema_description:"Number of the USB interface. All HID interfaces of the device if left out."`
-	Output     []Bytes    `json:"output,omitempty" yaml:"output,omitempty" jsonschema_description:"Output reports to send, each after the answer to the one before: hex digits, the report's number first (00 where reports have none). They are filled up with zeros to the report's length."`
-	Feature    Bytes      `json:"feature,omitempty" yaml:"feature,omitempty" jsonschema_description:"Feature report to read: its number in hex (00 where reports have none). If more bytes follow, it is set to them first."`
-	Input      Bytes      `json:"input,omitempty" yaml:"input,omitempty" jsonschema_description:"Number in hex of an input report to read when asked, and not only when it comes (00 where reports have none)."`
-	LastOutput Bytes      `json:"last_output,omitempty" yaml:"last_output,omitempty" jsonschema_description:"Number in hex of an output report to read back (00 where reports have none): what programs have set last, such as the mute lamp. Linux 5.11 or later."`
-	Expect     []ByteTest `json:"expect,omitempty" yaml:"expect,omitempty" jsonschema_description:"What is true of the answer to the last request, by which it is told from other reports."`
-	Value      ByteValue  `json:"value" yaml:"value" jsonschema_description:"Where the state stands in the answer. Byte 0 of a feature report is its number, 00 where reports have none."`
-	At         []Moment   `json:"at,omitempty" yaml:"at,omitempty" jsonschema_description:"When to ask: attach, when the device is first seen; resume, after sleep or when reports were lost; link_up, when link_state has become true. At all of them if left out."`
-	AskOn      []ByteTest `json:"ask_on,omitempty" yaml:"ask_on,omitempty" jsonschema_description:"What is true of a report of the same HID interface that tells that the state may have changed: the device is asked again then, five times a second at most."`
-	RetryOn    []ByteTest `json:"retry_on,omitempty" yaml:"retry_on,omitempty" jsonschema_description:"What is true of an answer by which the device says that it is not ready yet: the report is read once more after delay_ms, until timeout_ms is over."`
-	DelayMS    int        `json:"delay_ms,omitempty" yaml:"delay_ms,omitempty" jsonschema:"minimum=1,maximum=5000" jsonschema_description:"How long to wait before a report is read: after a feature report was set, after the report that gave cause to ask, and before it is read once more."`
-	PollMS     int        `json:"poll_ms,omitempty" yaml:"poll_ms,omitempty" jsonschema:"minimum=1000,maximum=60000" jsonschema_description:"Ask again this long after the last answer. For last_output alone: nothing tells when another program sets it."`
-	TimeoutMS  int        `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty" jsonschema:"minimum=10,maximum=10000" jsonschema_description:"How long to wait for each answer. 1000 if left out."`
+	Interface  *int         `json:"interface,omitempty" yaml:"interface,omitempty" jsonschema:"minimum=0,maximum=255" jsonschema_description:"Number of the USB interface. All HID interfaces of the device if left out."`
+	Output     []hid.Bytes  `json:"output,omitempty" yaml:"output,omitempty" jsonschema_description:"Output reports to send, each after the answer to the one before: hex digits, the report's number first (00 where reports have none). They are filled up with zeros to the report's length."`
+	Feature    hid.Bytes    `json:"feature,omitempty" yaml:"feature,omitempty" jsonschema_description:"Feature report to read: its number in hex (00 where reports have none). If more bytes follow, it is set to them first."`
+	Input      hid.Bytes    `json:"input,omitempty" yaml:"input,omitempty" jsonschema_description:"Number in hex of an input report to read when asked, and not only when it comes (00 where reports have none)."`
+	LastOutput hid.Bytes    `json:"last_output,omitempty" yaml:"last_output,omitempty" jsonschema_description:"Number in hex of an output report to read back (00 where reports have none): what programs have set last, such as the mute lamp. Linux 5.11 or later."`
+	Expect     []ByteTest   `json:"expect,omitempty" yaml:"expect,omitempty" jsonschema_description:"What is true of the answer to the last request, by which it is told from other reports."`
+	Value      ByteValue    `json:"value" yaml:"value" jsonschema_description:"Where the state stands in the answer. Byte 0 of a feature report is its number, 00 where reports have none."`
+	At         []hid.Moment `json:"at,omitempty" yaml:"at,omitempty" jsonschema_description:"When to ask: attach, when the device is first seen; resume, after sleep or when reports were lost; link_up, when link_state has become true. At all of them if left out."`
+	AskOn      []ByteTest   `json:"ask_on,omitempty" yaml:"ask_on,omitempty" jsonschema_description:"What is true of a report of the same HID interface that tells that the state may have changed: the device is asked again then, five times a second at most."`
+	RetryOn    []ByteTest   `json:"retry_on,omitempty" yaml:"retry_on,omitempty" jsonschema_description:"What is true of an answer by which the device says that it is not ready yet: the report is read once more after delay_ms, until timeout_ms is over."`
+	DelayMS    int          `json:"delay_ms,omitempty" yaml:"delay_ms,omitempty" jsonschema:"minimum=1,maximum=5000" jsonschema_description:"How long to wait before a report is read: after a feature report was set, after the report that gave cause to ask, and before it is read once more."`
+	PollMS     int          `json:"poll_ms,omitempty" yaml:"poll_ms,omitempty" jsonschema:"minimum=1000,maximum=60000" jsonschema_description:"Ask again this long after the last answer. For last_output alone: nothing tells when another program sets it."`
+	TimeoutMS  int          `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty" jsonschema:"minimum=10,maximum=10000" jsonschema_description:"How long to wait for each answer. 1000 if left out."`
 }
 
 // HIDPP takes a state from a feature of HID++ 2.0, whose place each device tells when asked.
@@ -119,4 +111,20 @@ type HIDPP struct {
 type Derive struct {
 	Or  []SourceKind `json:"or,omitempty" yaml:"or,omitempty" jsonschema_description:"True if one is true, false if all are false, else unknown."`
 	And []SourceKind `json:"and,omitempty" yaml:"and,omitempty" jsonschema_description:"False if one is false, true if all are true, else unknown."`
+}
+
+// Terms yields the sources that d is made of, with their places.
+func (d Derive) Terms(at string) func(yield func(at string, k SourceKind) bool) {
+	return func(yield func(string, SourceKind) bool) {
+		for i, k := range d.Or {
+			if !yield(fmt.Sprintf("%s.derive.or[%d]", at, i), k) {
+				return
+			}
+		}
+		for i, k := range d.And {
+			if !yield(fmt.Sprintf("%s.derive.and[%d]", at, i), k) {
+				return
+			}
+		}
+	}
 }

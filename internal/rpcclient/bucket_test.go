@@ -49,7 +49,7 @@ func TestPacerKeepsTheLimit(t *testing.T) {
 			now = now.Add(wait)
 			require.Zero(t, p.delay(now), "who has waited may send")
 			now = now.Add(time.Duration(late.Draw(t, "late")))
-			p.use(now)
+			p.spend(now)
 			sent = append(sent, now)
 		}
 		require.LessOrEqual(t, mostPerSecond(sent), 50)
@@ -66,7 +66,7 @@ func TestPacerGivesTheWholeRate(t *testing.T) {
 			now = now.Add(wait)
 			continue
 		}
-		p.use(now)
+		p.spend(now)
 		n++
 	}
 	require.Equal(t, paceBurst+10*pacePerSecond, n)
@@ -78,7 +78,7 @@ func TestPacerIsFullAgainAfterAPause(t *testing.T) {
 	for range 3 {
 		for range paceBurst {
 			require.Zero(t, p.delay(now))
-			p.use(now)
+			p.spend(now)
 		}
 		require.Positive(t, p.delay(now))
 		now = now.Add(time.Hour)

@@ -1,9 +1,10 @@
-package devices
+package catalogue
 
 import (
 	"encoding/json"
-	"strings"
 	"testing"
+
+	"sidetone/internal/devices"
 
 	"github.com/stretchr/testify/require"
 )
@@ -19,30 +20,30 @@ func soundCatalogue() *Catalogue {
 				ID: "headset", Name: "Headset", URL: "http://acme.example/h", Priority: 2,
 				Links: []Link{
 					{Kind: LinkUSB, VID: "12aB", PIDs: []string{"0700", "0701"}},
-					{Kind: LinkDongle, VID: "12ab", PIDs: []string{"0702"}, OS: []OS{Linux}},
+					{Kind: LinkDongle, VID: "12ab", PIDs: []string{"0702"}, OS: []devices.OS{devices.Linux}},
 					{Kind: LinkBluetooth, NameRegex: "^Acme"},
 					{Kind: LinkBluetooth, VID: "12ab", PIDs: []string{"0700"}},
 				},
-				Endpoints:        []EndpointRule{{Type: AudioInput, Pick: &Pick{NameRegex: "x"}, Report: &no}, {Type: AudioInput}, {Type: AudioOutput}},
-				VirtualEndpoints: []VirtualRule{{Type: AudioInput, NameRegex: "echo", OS: []OS{Linux}}, {Type: AudioInput, NameRegex: "echo", OS: []OS{Windows}}},
-				IDScheme:         &IDSchemes{Windows: IDGUID, Linux: IDBusInfo},
+				Endpoints:        []EndpointRule{{Type: devices.AudioInput, Pick: &Pick{NameRegex: "x"}, Report: &no}, {Type: devices.AudioInput}, {Type: devices.AudioOutput}},
+				VirtualEndpoints: []VirtualRule{{Type: devices.AudioInput, NameRegex: "echo", OS: []devices.OS{devices.Linux}}, {Type: devices.AudioInput, NameRegex: "echo", OS: []devices.OS{devices.Windows}}},
+				IDScheme:         &IDSchemes{Windows: devices.IDGUID, Linux: devices.IDBusInfo},
 				Sources: []SourceRule{
-					{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true}}},
-					{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true, RequireHardwareSupport: &no}}},
-					{Field: EchoCancellation, SourceKind: SourceKind{OSEffects: &OSEffects{Effect: NoiseSuppression}}},
-					{Field: EchoCancellation, SourceKind: SourceKind{OSEffects: &OSEffects{}}},
-					{Field: EchoCancellation, OS: []OS{Windows}, SourceKind: SourceKind{Const: &yes}},
-					{Field: EchoCancellation, OS: []OS{Linux}, SourceKind: SourceKind{ALSACtl: &ALSACtl{Name: "A"}}},
-					{Field: EchoCancellation, SourceKind: SourceKind{ALSACtl: &ALSACtl{Name: "B"}}},
+					{Field: devices.HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true}}},
+					{Field: devices.HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true, RequireHardwareSupport: &no}}},
+					{Field: devices.EchoCancellation, SourceKind: SourceKind{OSEffects: &OSEffects{Effect: devices.NoiseSuppression}}},
+					{Field: devices.EchoCancellation, SourceKind: SourceKind{OSEffects: &OSEffects{}}},
+					{Field: devices.EchoCancellation, OS: []devices.OS{devices.Windows}, SourceKind: SourceKind{Const: &yes}},
+					{Field: devices.EchoCancellation, OS: []devices.OS{devices.Linux}, SourceKind: SourceKind{ALSACtl: &ALSACtl{Name: "A"}}},
+					{Field: devices.EchoCancellation, SourceKind: SourceKind{ALSACtl: &ALSACtl{Name: "B"}}},
 				},
 			},
 			{
 				ID: "special", Name: "Special edition", URL: "https://acme.example/s", Priority: 1,
 				Links: []Link{
 					{Kind: LinkUSB, VID: "12ab", PIDs: []string{"0700"}, NameRegex: "Special"},
-					{Kind: LinkUSB, VID: "12ab", PIDs: []string{"0702"}, OS: []OS{Windows, Darwin}},
+					{Kind: LinkUSB, VID: "12ab", PIDs: []string{"0702"}, OS: []devices.OS{devices.Windows, devices.Darwin}},
 				},
-				Endpoints: []EndpointRule{{Type: VideoInput}},
+				Endpoints: []EndpointRule{{Type: devices.VideoInput}},
 			},
 			{
 				ID: "jack", Name: "Jack", URL: "https://acme.example/j", Priority: 1,
@@ -51,7 +52,7 @@ func soundCatalogue() *Catalogue {
 					{Kind: LinkVirtual, NameRegex: "Front"},
 					{Kind: LinkUSB, VID: "12ab", PIDs: []string{"0700"}, NameRegex: "Other"},
 				},
-				Endpoints: []EndpointRule{{Type: AudioOutput}},
+				Endpoints: []EndpointRule{{Type: devices.AudioOutput}},
 			},
 		},
 	}
@@ -60,8 +61,8 @@ func soundCatalogue() *Catalogue {
 func TestCheckSound(t *testing.T) {
 	c := soundCatalogue()
 	require.Empty(t, c.Check())
-	for _, os := range []OS{Linux, Windows, Darwin} {
-		_, err := NewResolver(c, Options{OS: os})
+	for _, os := range []devices.OS{devices.Linux, devices.Windows, devices.Darwin} {
+		_, err := NewResolver(c, devices.Options{OS: os})
 		require.NoError(t, err)
 	}
 }
@@ -140,7 +141,7 @@ func TestCheckFaults(t *testing.T) {
 			{"$.products[0].virtual_endpoints[0].name_regex", "the expression matches empty text", "it would fit every name"},
 		}},
 		"systems": {func(_ *Catalogue, h, _ *Product) {
-			h.Links[0].OS, h.VirtualEndpoints[0].OS, h.Sources[4].OS = []OS{}, []OS{Linux, Linux}, []OS{}
+			h.Links[0].OS, h.VirtualEndpoints[0].OS, h.Sources[4].OS = []devices.OS{}, []devices.OS{devices.Linux, devices.Linux}, []devices.OS{}
 		}, []Fault{
 			{"$.products[0].links[0].os", "empty list of systems", "leave it out for all systems"},
 			{"$.products[0].virtual_endpoints[0].os[1]", "linux stands twice", ""},
@@ -149,13 +150,13 @@ func TestCheckFaults(t *testing.T) {
 			{"$.products[0].sources[6]", "unreachable source", "sources[4] decides before it"},
 		}},
 		"endpoint after all": {func(_ *Catalogue, h, _ *Product) {
-			h.Endpoints = append(h.Endpoints, EndpointRule{Type: AudioInput, Pick: &Pick{NameRegex: "y"}}, EndpointRule{Type: AudioOutput})
+			h.Endpoints = append(h.Endpoints, EndpointRule{Type: devices.AudioInput, Pick: &Pick{NameRegex: "y"}}, EndpointRule{Type: devices.AudioOutput})
 		}, []Fault{
 			{"$.products[0].endpoints[3]", "unreachable rule", "endpoints[1] decides before it"},
 			{"$.products[0].endpoints[4]", "unreachable rule", "endpoints[2] decides before it"},
 		}},
 		"endpoint twice": {func(_ *Catalogue, h, _ *Product) {
-			h.Endpoints = []EndpointRule{{Type: AudioInput, Pick: &Pick{NameRegex: "y"}}, {Type: AudioInput, Pick: &Pick{NameRegex: "y"}, Report: &no}}
+			h.Endpoints = []EndpointRule{{Type: devices.AudioInput, Pick: &Pick{NameRegex: "y"}}, {Type: devices.AudioInput, Pick: &Pick{NameRegex: "y"}, Report: &no}}
 		}, []Fault{
 			{"$.products[0].endpoints[1]", "unreachable rule", "endpoints[0] decides before it"},
 		}},
@@ -163,7 +164,7 @@ func TestCheckFaults(t *testing.T) {
 			{"$.products[0].virtual_endpoints[1]", "unreachable rule", "virtual_endpoints[0] decides before it"},
 		}},
 		"id schemes": {func(_ *Catalogue, h, _ *Product) {
-			h.IDScheme = &IDSchemes{Windows: IDBusInfo, Darwin: IDGUID, Linux: IDGUID}
+			h.IDScheme = &IDSchemes{Windows: devices.IDBusInfo, Darwin: devices.IDGUID, Linux: devices.IDGUID}
 		}, []Fault{
 			{"$.products[0].id_scheme.windows", "there is no bus_info on windows", "bus_info is for linux"},
 			{"$.products[0].id_scheme.darwin", "ids have no guid on darwin", "guid is for windows"},
@@ -178,19 +179,19 @@ func TestCheckFaults(t *testing.T) {
 		}},
 		"virtual input is enough": {func(_ *Catalogue, h, _ *Product) { h.Endpoints = h.Endpoints[2:] }, nil},
 		"kinds of source": {func(_ *Catalogue, h, _ *Product) {
-			h.Sources = []SourceRule{{Field: HardwareMute}, {Field: EchoCancellation, SourceKind: SourceKind{OSEffects: &OSEffects{}, Const: &yes}}}
+			h.Sources = []SourceRule{{Field: devices.HardwareMute}, {Field: devices.EchoCancellation, SourceKind: SourceKind{OSEffects: &OSEffects{}, Const: &yes}}}
 		}, []Fault{
 			{"$.products[0].sources[0]", "want exactly one kind of source, found 0", "one of os_endpoint_mute, os_effects, alsa_ctl, hid_usage, hid_report, hid_query, hidpp, derive, const"},
 			{"$.products[0].sources[1]", "want exactly one kind of source, found 2", "one of os_endpoint_mute, os_effects, alsa_ctl, hid_usage, hid_report, hid_query, hidpp, derive, const"},
 		}},
 		"source and field": {func(_ *Catalogue, h, _ *Product) {
 			h.Sources = []SourceRule{
-				{Field: EchoCancellation, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true}}},
-				{Field: HardwareMute, SourceKind: SourceKind{OSEffects: &OSEffects{}}},
-				{Field: NoiseSuppression, SourceKind: SourceKind{OSEffects: &OSEffects{Effect: HardwareMute}}},
-				{Field: HardwareMute, SourceKind: SourceKind{ALSACtl: &ALSACtl{Name: " "}}},
-				{Field: AutomaticGainControl, OS: []OS{Windows, Darwin}, SourceKind: SourceKind{ALSACtl: &ALSACtl{Name: "A"}}},
-				{Field: HardwareMute, SourceKind: SourceKind{Const: &yes}},
+				{Field: devices.EchoCancellation, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true}}},
+				{Field: devices.HardwareMute, SourceKind: SourceKind{OSEffects: &OSEffects{}}},
+				{Field: devices.NoiseSuppression, SourceKind: SourceKind{OSEffects: &OSEffects{Effect: devices.HardwareMute}}},
+				{Field: devices.HardwareMute, SourceKind: SourceKind{ALSACtl: &ALSACtl{Name: " "}}},
+				{Field: devices.AutomaticGainControl, OS: []devices.OS{devices.Windows, devices.Darwin}, SourceKind: SourceKind{ALSACtl: &ALSACtl{Name: "A"}}},
+				{Field: devices.HardwareMute, SourceKind: SourceKind{Const: &yes}},
 			}
 		}, []Fault{
 			{"$.products[0].sources[0].os_endpoint_mute", "os_endpoint_mute knows nothing but hardware_mute", ""},
@@ -202,8 +203,8 @@ func TestCheckFaults(t *testing.T) {
 		}},
 		"mute of the OS": {func(_ *Catalogue, h, _ *Product) {
 			h.Sources = []SourceRule{
-				{Field: HardwareMute, OS: []OS{Linux}, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{}}},
-				{Field: HardwareMute, OS: []OS{Windows}, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{RequireHardwareSupport: &no}}},
+				{Field: devices.HardwareMute, OS: []devices.OS{devices.Linux}, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{}}},
+				{Field: devices.HardwareMute, OS: []devices.OS{devices.Windows}, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{RequireHardwareSupport: &no}}},
 			}
 		}, []Fault{
 			{"$.products[0].sources[0].os_endpoint_mute", "the OS does not tell who has set its mute, so this rule says nothing", sharedHint},
@@ -211,17 +212,17 @@ func TestCheckFaults(t *testing.T) {
 		}},
 		"unreachable sources": {func(_ *Catalogue, h, _ *Product) {
 			h.Sources = []SourceRule{
-				{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true, RequireHardwareSupport: &no}}},
-				{Field: HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true}}}, // weaker than 0
-				{Field: EchoCancellation, OS: []OS{Linux}, SourceKind: SourceKind{OSEffects: &OSEffects{}}},
-				{Field: EchoCancellation, SourceKind: SourceKind{OSEffects: &OSEffects{Effect: EchoCancellation}}}, // left: windows, darwin
-				{Field: EchoCancellation, SourceKind: SourceKind{OSEffects: &OSEffects{}}},                         // the same as 2 and 3
-				{Field: EchoCancellation, OS: []OS{Windows, Darwin}, SourceKind: SourceKind{Const: &yes}},
-				{Field: EchoCancellation, SourceKind: SourceKind{OSEffects: &OSEffects{Effect: NoiseSuppression}}}, // left: linux
-				{Field: EchoCancellation, OS: []OS{Linux}, SourceKind: SourceKind{Const: &no}},
-				{Field: EchoCancellation, SourceKind: SourceKind{ALSACtl: &ALSACtl{Name: "A"}}}, // after 5 and 7
-				{Field: NoiseSuppression, SourceKind: SourceKind{ALSACtl: &ALSACtl{Name: "A"}}},
-				{Field: NoiseSuppression, OS: []OS{Linux}, SourceKind: SourceKind{ALSACtl: &ALSACtl{Name: "A", Invert: true}}}, // the same control
+				{Field: devices.HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true, RequireHardwareSupport: &no}}},
+				{Field: devices.HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true}}}, // weaker than 0
+				{Field: devices.EchoCancellation, OS: []devices.OS{devices.Linux}, SourceKind: SourceKind{OSEffects: &OSEffects{}}},
+				{Field: devices.EchoCancellation, SourceKind: SourceKind{OSEffects: &OSEffects{Effect: devices.EchoCancellation}}}, // left: windows, darwin
+				{Field: devices.EchoCancellation, SourceKind: SourceKind{OSEffects: &OSEffects{}}},                                 // the same as 2 and 3
+				{Field: devices.EchoCancellation, OS: []devices.OS{devices.Windows, devices.Darwin}, SourceKind: SourceKind{Const: &yes}},
+				{Field: devices.EchoCancellation, SourceKind: SourceKind{OSEffects: &OSEffects{Effect: devices.NoiseSuppression}}}, // left: linux
+				{Field: devices.EchoCancellation, OS: []devices.OS{devices.Linux}, SourceKind: SourceKind{Const: &no}},
+				{Field: devices.EchoCancellation, SourceKind: SourceKind{ALSACtl: &ALSACtl{Name: "A"}}}, // after 5 and 7
+				{Field: devices.NoiseSuppression, SourceKind: SourceKind{ALSACtl: &ALSACtl{Name: "A"}}},
+				{Field: devices.NoiseSuppression, OS: []devices.OS{devices.Linux}, SourceKind: SourceKind{ALSACtl: &ALSACtl{Name: "A", Invert: true}}}, // the same control
 			}
 		}, []Fault{
 			{"$.products[0].sources[1]", "unreachable source", "sources[0] decides before it"},
@@ -283,37 +284,7 @@ func encoded(t *testing.T, c *Catalogue) string {
 	return string(out)
 }
 
-func TestValidOrigin(t *testing.T) {
-	for _, s := range []string{"https://acme.example", "http://localhost:3000", "https://[::1]:8443", "HTTPS://Acme.example", "app://acme"} {
-		require.True(t, ValidOrigin(s), s)
-	}
-	for _, s := range []string{
-		"", "acme.example", "https://", "https://acme.example/", "https://acme.example/x", "https://acme.example?x", "https://acme.example#",
-		"https://u@acme.example", "https://acme.example:", "https://acme.example:0", "https://acme.example:70000", "https://acme.example:x", "https:acme", "://x", "https://a b",
-	} {
-		require.False(t, ValidOrigin(s), s)
-	}
-}
-
-func TestVendorID(t *testing.T) {
-	for id, fault := range map[string]string{
-		"acme":                  "",
-		"a-2":                   "",
-		strings.Repeat("a", 24): "",
-		strings.Repeat("a", 25): "a vendor's id has at most 24 characters",
-		"clients":               "clients is no vendor's id",
-		"":                      "not lower-case letters",
-		"Acme":                  "not lower-case letters",
-		"a/../b":                "not lower-case letters",
-		"-acme":                 "not lower-case letters",
-	} {
-		err := CheckVendorID(id)
-		if fault == "" {
-			require.NoError(t, err, id)
-		} else {
-			require.ErrorContains(t, err, fault, id)
-		}
-	}
+func TestCheckOfTheFolderOfAllVendors(t *testing.T) {
 	cat := soundCatalogue()
 	cat.Vendor.ID = "clients"
 	require.Equal(t, []Fault{{"$.vendor.id", "clients is no vendor's id: the folder of that name is for all vendors", "such as acme"}}, cat.Check())

@@ -9,25 +9,25 @@ import (
 	"sidetone/fakeserver"
 )
 
-// A lifeDeed starts, stops, restarts or resumes a client.
-type lifeDeed struct {
-	action string
+// A lifecycleAction starts, stops, restarts or resumes a client.
+type lifecycleAction struct {
+	verb   string
 	client string
 	ports  []int // empty: those of the client, or the one it had
 }
 
-func (d lifeDeed) String() string {
-	text := d.action + " " + d.client
+func (d lifecycleAction) String() string {
+	text := d.verb + " " + d.client
 	if len(d.ports) > 0 {
 		text += fmt.Sprintf(" on port %d", d.ports[0])
 	}
 	return text
 }
 
-func (d lifeDeed) run(_ context.Context, r *runner) outcome {
+func (d lifecycleAction) run(_ context.Context, r *runner) outcome {
 	c := r.clients[d.client]
 	var err error
-	switch d.action {
+	switch d.verb {
 	case "start":
 		err = c.start(d.ports)
 	case "stop":
@@ -42,18 +42,18 @@ func (d lifeDeed) run(_ context.Context, r *runner) outcome {
 	switch {
 	case err != nil:
 		return failure(err.Error())
-	case d.action == "stop":
+	case d.verb == "stop":
 		return outcome{seen: "stopped"}
 	}
 	return outcome{seen: c.address()}
 }
 
-// A dropDeed closes a client's connections.
-type dropDeed struct{ client string }
+// A dropAction closes a client's connections.
+type dropAction struct{ client string }
 
-func (d dropDeed) String() string { return "drop the connections of " + d.client }
+func (d dropAction) String() string { return "drop the connections of " + d.client }
 
-func (d dropDeed) run(_ context.Context, r *runner) outcome {
+func (d dropAction) run(_ context.Context, r *runner) outcome {
 	c := r.clients[d.client]
 	if c.srv == nil {
 		return failure("it has never run")
@@ -63,17 +63,17 @@ func (d dropDeed) run(_ context.Context, r *runner) outcome {
 	return outcome{seen: fmt.Sprintf("%d connections were open", n)}
 }
 
-// A freezeDeed makes a client do nothing at all, or go on.
-type freezeDeed struct{ action, client string }
+// A freezeAction makes a client do nothing at all, or go on.
+type freezeAction struct{ verb, client string }
 
-func (d freezeDeed) String() string { return d.action + " " + d.client }
+func (d freezeAction) String() string { return d.verb + " " + d.client }
 
-func (d freezeDeed) run(_ context.Context, r *runner) outcome {
+func (d freezeAction) run(_ context.Context, r *runner) outcome {
 	c := r.clients[d.client]
 	if c.srv == nil {
 		return failure("it has never run")
 	}
-	if d.action == "freeze" {
+	if d.verb == "freeze" {
 		c.srv.Freeze()
 		return outcome{seen: "frozen"}
 	}
@@ -81,15 +81,15 @@ func (d freezeDeed) run(_ context.Context, r *runner) outcome {
 	return outcome{seen: "thawed"}
 }
 
-// A faultDeed makes a client misbehave, or behave.
-type faultDeed struct {
+// A faultAction makes a client misbehave, or behave.
+type faultAction struct {
 	client string
 	fault  fakeserver.Fault
 }
 
-func (d faultDeed) String() string { return fmt.Sprintf("fault %s on %s", d.fault, d.client) }
+func (d faultAction) String() string { return fmt.Sprintf("fault %s on %s", d.fault, d.client) }
 
-func (d faultDeed) run(_ context.Context, r *runner) outcome {
+func (d faultAction) run(_ context.Context, r *runner) outcome {
 	c := r.clients[d.client]
 	if c.srv == nil {
 		return failure("it has never run")
@@ -100,15 +100,15 @@ func (d faultDeed) run(_ context.Context, r *runner) outcome {
 	return outcome{seen: "set"}
 }
 
-// A promptDeed tells the operator what to do.
-type promptDeed struct {
+// A promptAction tells the operator what to do.
+type promptAction struct {
 	text    string
 	confirm bool
 }
 
-func (d promptDeed) String() string { return "prompt: " + firstLine(d.text) }
+func (d promptAction) String() string { return "prompt: " + firstLine(d.text) }
 
-func (d promptDeed) run(ctx context.Context, r *runner) outcome {
+func (d promptAction) run(ctx context.Context, r *runner) outcome {
 	wait := d.confirm && r.opts.Confirm != nil
 	r.say("\n>>> %s\n", strings.ReplaceAll(printable(strings.TrimRight(d.text, "\n")), "\n", "\n    "))
 	if !wait {
@@ -123,14 +123,14 @@ func (d promptDeed) run(ctx context.Context, r *runner) outcome {
 	return outcome{seen: "confirmed"}
 }
 
-// A waitDeed lets time pass.
-type waitDeed struct{ lasts time.Duration }
+// A waitAction lets time pass.
+type waitAction struct{ lasts time.Duration }
 
-func (d waitDeed) String() string { return fmt.Sprintf("wait %v", d.lasts) }
+func (d waitAction) String() string { return fmt.Sprintf("wait %v", d.lasts) }
 
-func (d waitDeed) limit() time.Duration { return d.lasts }
+func (d waitAction) limit() time.Duration { return d.lasts }
 
-func (d waitDeed) run(ctx context.Context, r *runner) outcome {
+func (d waitAction) run(ctx context.Context, r *runner) outcome {
 	timer := time.NewTimer(d.lasts)
 	defer timer.Stop()
 	select {
@@ -145,15 +145,15 @@ func (d waitDeed) run(ctx context.Context, r *runner) outcome {
 	return outcome{}
 }
 
-// A runDeed runs a program.
-type runDeed struct {
+// A runAction runs a program.
+type runAction struct {
 	args       []string
 	background bool
 	name       string // of a background program, "" when nothing refers to it
 	deadline   time.Duration
 }
 
-func (d runDeed) String() string {
+func (d runAction) String() string {
 	text := firstLine(strings.Join(d.args, " "))
 	if runes := []rune(text); len(runes) > 60 {
 		text = string(runes[:60]) + "…"
@@ -164,9 +164,9 @@ func (d runDeed) String() string {
 	return "run: " + text
 }
 
-func (d runDeed) limit() time.Duration { return d.deadline }
+func (d runAction) limit() time.Duration { return d.deadline }
 
-func (d runDeed) run(ctx context.Context, r *runner) outcome {
+func (d runAction) run(ctx context.Context, r *runner) outcome {
 	p, err := r.launch(d)
 	if err != nil {
 		return failure(err.Error())
@@ -179,17 +179,17 @@ func (d runDeed) run(ctx context.Context, r *runner) outcome {
 	return p.finish(ctx, d.deadline)
 }
 
-// A terminateDeed asks a background program to end, and waits until it has.
-type terminateDeed struct {
+// A terminateAction asks a background program to end, and waits until it has.
+type terminateAction struct {
 	name     string
 	deadline time.Duration
 }
 
-func (d terminateDeed) String() string { return "terminate " + d.name }
+func (d terminateAction) String() string { return "terminate " + d.name }
 
-func (d terminateDeed) limit() time.Duration { return d.deadline }
+func (d terminateAction) limit() time.Duration { return d.deadline }
 
-func (d terminateDeed) run(ctx context.Context, r *runner) outcome {
+func (d terminateAction) run(ctx context.Context, r *runner) outcome {
 	p := r.program(d.name)
 	if p == nil {
 		return failure("it was not started")

@@ -1,0 +1,149 @@
+package catalogue
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"sidetone/internal/devices"
+	"sidetone/internal/hid"
+)
+
+// Resolver is a catalogue made ready for one OS. It is immutable and safe for concurrent use.
+type Resolver struct {
+	*devices.Resolver
+	HID       *hid.Rules
+	Catalogue *Catalogue // must not be changed
+}
+
+// NewResolver compiles a catalogue. One that passes its checks compiles.
+func NewResolver(cat *Catalogue, opts devices.Options) (*Resolver, error) {
+	rules := devices.Rules{Vendor: devices.Company{Name: cat.Vendor.Name, URL: cat.Vendor.URL}}
+	for _, p := range cat.Products {
+		compiled, err := p.compile(opts.OS)
+		if err != nil {
+			return nil, fmt.Errorf("product %q: %w", p.ID, err)
+		}
+		rules.Products = append(rules.Products, compiled)
+	}
+	return &Resolver{devices.NewResolver(rules, opts), HIDRules(cat, opts.OS), cat}, nil
+}
+
+// compile makes a product ready for an OS: expressions compiled, what is for other systems left out.
+func (p Product) compile(os devices.OS) (devices.Product, error) {
+	out := devices.Product{
+		ID: p.ID, Model: devices.Company{Name: p.Name, URL: p.URL}, Priority: p.Priority, Unrelated: p.Related == RelatedNone,
+		GroupBy: p.GroupBy, IDScheme: p.IDScheme.For(os), LinkState: p.linkState(os),
+	}
+	for _, l := range p.Links {
+		if !forOS(l.OS, os) {
+			continue
+		}
+		name, err := compileName(l.NameRegex)
+		if err != nil {
+			return out, err
+		}
+		link := devices.Link{Bus: l.Kind.bus(), VID: strings.ToLower(l.VID), Name: name}
+		for _, pid := range l.PIDs {
+			link.PIDs = append(link.PIDs, strings.ToLower(pid))
+		}
+		out.Links = append(out.Links, link)
+	}
+	for _, r := range p.Endpoints {
+		rule := devices.EndpointRule{Type: r.Type, Report: r.Report == nil || *r.Report}
+		if r.Pick != nil {
+			var err error
+			if rule.Name, err = compileName(r.Pick.NameRegex); err != nil {
+				return out, err
+			}
+		}
+		out.Endpoints = append(out.Endpoints, rule)
+	}
+	for _, r := range p.VirtualEndpoints {
+		name, err := compileName(r.NameRegex)
+		if err != nil {
+			return out, err
+		}
+		if forOS(r.OS, os) {
+			out.Virtual = append(out.Virtual, devices.EndpointRule{Type: r.Type, Name: name, Report: true})
+		}
+	}
+	for i, s := range p.Sources {
+		if forOS(s.OS, os) {
+			out.Flags = append(out.Flags, devices.FlagRule{Field: s.Field, Source: s.compile(sourcePlace(i), s.Field)})
+		}
+	}
+	return out, nil
+}
+
+func (p Product) linkState(os devices.OS) (out []devices.Source) {
+	for i, l := range p.LinkState {
+		if forOS(l.OS, os) {
+			out = append(out, l.compile(linkPlace(i), linkField))
+		}
+	}
+	return out
+}
+
+// The places of rules in their product.
+func sourcePlace(i int) string { return fmt.Sprintf("sources[%d]", i) }
+func linkPlace(i int) string   { return fmt.Sprintf("link_state[%d]", i) }
+
+// compile makes a source of a field ready. One that the check refuses, as a recording may have it, says nothing.
+func (k SourceKind) compile(place string, f devices.Field) devices.Source {
+	out := devices.Source{Place: place, Stated: k.statedByDevice()}
+	switch {
+	case k.OSEndpointMute != nil && k.OSEndpointMute.SharedWithButton:
+		out.EndpointMute = &devices.EndpointMute{InHardware: k.OSEndpointMute.strict()}
+	case k.OSEffects != nil:
+		out.Effect = k.effect(f)
+	case k.ALSACtl != nil && !k.ALSACtl.saysNothingOf(f):
+		out.Control = k.ALSACtl.compile()
+	case k.Const != nil:
+		out.Const = devices.Of(*k.Const)
+	case k.Derive != nil:
+		out.Derive = &devices.Derive{Or: k.Derive.Or != nil}
+		for at, term := range k.Derive.Terms(place) {
+			out.Derive.Terms = append(out.Derive.Terms, term.compile(at, f))
+		}
+	}
+	return out
+}
+
+// statedByDevice reports whether k is what the device itself says of its state; a toggle, which has an anchor, counts presses.
+func (k SourceKind) statedByDevice() bool {
+	switch {
+	case k.Derive != nil:
+		return !slices.ContainsFunc(slices.Concat(k.Derive.Or, k.Derive.And), func(term SourceKind) bool { return !term.statedByDevice() })
+	case k.HIDUsage != nil:
+		return k.HIDUsage.Anchor == nil
+	case k.HIDReport != nil:
+		return k.HIDReport.Anchor == nil
+	}
+	return k.HIDQuery != nil || k.HIDPP != nil
+}
+
+func (c *ALSACtl) compile() *devices.Control {
+	out := &devices.Control{Name: c.Name, Invert: c.Invert, Shared: c.SharedWithButton}
+	if c.Switch() {
+		return out
+	}
+	out.Means = make(map[string]devices.Tri)
+	for _, value := range c.Off {
+		out.Means[value] = devices.False
+	}
+	for _, value := range c.On {
+		out.Means[value] = devices.True
+	}
+	return out
+}
+
+func compileName(expr string) (*regexp.Regexp, error) {
+	if expr == "" {
+		return nil, nil
+	}
+	return regexp.Compile(expr)
+}
+
+func forOS(list []devices.OS, os devices.OS) bool { return len(list) == 0 || slices.Contains(list, os) }

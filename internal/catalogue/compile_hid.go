@@ -1,0 +1,224 @@
+package catalogue
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"sidetone/internal/devices"
+	"sidetone/internal/hid"
+	"sidetone/internal/hid/descriptor"
+)
+
+// What a rule means that does not say it (HID Usage Tables, section 14, and HID++).
+const (
+	pageTelephony  = "0b"
+	usagePhoneMute = "2f"
+	hidppItself    = 0xff // the device that is asked, not one behind it
+	defaultTimeout = 1000 // milliseconds that a device has for each answer
+)
+
+// HIDRules compiles what a catalogue that passes its checks says of HID devices.
+func HIDRules(cat *Catalogue, os devices.OS) *hid.Rules {
+	var list []hid.Rule
+	links := make(map[string][]devices.Source)
+	for _, p := range cat.Products {
+		base := hid.Rule{Product: p.ID, BySerial: p.GroupBy == devices.GroupSerial, Models: p.models(os)}
+		if len(base.Models) == 0 {
+			continue
+		}
+		links[p.ID] = p.linkState(os)
+		told := make(map[devices.Field][]string) // the places of levels so far
+		add := func(k SourceKind, f devices.Field, place string) {
+			rule := base
+			rule.Place, rule.Link = place, f == linkField
+			list = append(list, k.hidRules(rule, f, told[f])...)
+			if k.Tells() {
+				told[f] = append(slices.Clip(told[f]), place)
+			}
+		}
+		for i, l := range p.LinkState {
+			if forOS(l.OS, os) {
+				add(l.SourceKind, linkField, linkPlace(i))
+			}
+		}
+		for i, s := range p.Sources {
+			if forOS(s.OS, os) {
+				add(s.SourceKind, s.Field, sourcePlace(i))
+			}
+		}
+	}
+	return hid.NewRules(list, links)
+}
+
+// models are the ids of the product's hardware on an OS.
+func (p Product) models(os devices.OS) (out []hid.Model) {
+	for _, l := range p.Links {
+		if !forOS(l.OS, os) {
+			continue
+		}
+		for _, pid := range l.PIDs {
+			out = append(out, hid.Model{Bus: l.Kind.bus(), VID: strings.ToLower(l.VID), PID: strings.ToLower(pid), Wireless: l.Kind.IsWireless()})
+		}
+	}
+	return out
+}
+
+// hidRules are the source with its anchors, or those that it is derived from, as far as they read HID devices. levels are
+// the places of those before it that tell of each change.
+func (k SourceKind) hidRules(rule hid.Rule, f devices.Field, levels []string) (out []hid.Rule) {
+	if k.Derive != nil {
+		place := rule.Place
+		for at, term := range k.Derive.Terms(place) {
+			rule.Place = at
+			out = append(out, term.hidRules(rule, f, levels)...)
+		}
+		return out
+	}
+	var anchor *Anchor
+	mute := f == devices.HardwareMute
+	base := rule
+	switch rule.Tells = k.Tells(); {
+	case k.HIDUsage != nil:
+		rule.Interface, anchor, rule.Debounce, rule.Usage = k.HIDUsage.Interface, k.HIDUsage.Anchor, milliseconds(k.HIDUsage.DebounceMS), k.HIDUsage.compile()
+	case k.HIDReport != nil:
+		rule.Interface, anchor, rule.Debounce, rule.Report = k.HIDReport.Interface, k.HIDReport.Anchor, milliseconds(k.HIDReport.DebounceMS), k.HIDReport.compile(mute)
+	case k.HIDQuery != nil:
+		rule.Interface, rule.Query = k.HIDQuery.Interface, k.HIDQuery.compile(mute)
+	case k.HIDPP != nil:
+		rule.Interface, rule.HIDPP = k.HIDPP.Interface, k.HIDPP.compile(mute)
+	default:
+		return nil
+	}
+	if k.OnlyAsked() && rule.AnchorOf == "" {
+		rule.DependsOn = levels
+	}
+	if anchor == nil {
+		return []hid.Rule{rule}
+	}
+	rule.Anchor = &hid.Anchor{Start: anchor.Start, LinkUp: anchor.LinkUp}
+	for _, teller := range []SourceKind{{HIDReport: anchor.HIDReport}, {HIDQuery: anchor.HIDQuery}} {
+		base.AnchorOf = rule.Place
+		base.Place = rule.Place + "." + k.Via() + ".anchor." + teller.Via()
+		rule.Anchor.Tellers = append(rule.Anchor.Tellers, teller.hidRules(base, f, nil)...)
+	}
+	return []hid.Rule{rule}
+}
+
+func (u *HIDUsage) compile() *hid.Usage {
+	forms := map[HIDKind]descriptor.Control{HIDLevel: descriptor.Level, HIDToggle: descriptor.Momentary, HIDButtons: descriptor.Buttons}
+	return &hid.Usage{
+		Page: hex16(cmp.Or(u.Page, pageTelephony)), Usage: hex16(cmp.Or(u.Usage, usagePhoneMute)), Form: forms[u.Kind], Invert: u.Invert, Request: u.IsRequest(),
+	}
+}
+
+// Fields are the input fields of a device that tell of the control.
+func (u *HIDUsage) Fields(desc *descriptor.Descriptor) []descriptor.Field {
+	c := u.compile()
+	return desc.Find(descriptor.Input, c.Page, c.Usage)
+}
+
+func (r *HIDReport) compile(mute bool) *hid.InputReport {
+	out := &hid.InputReport{When: compileTests(r.When), Toggle: r.Kind == HIDToggle}
+	if r.ReportID != nil {
+		id := byte(*r.ReportID)
+		out.ID = &id
+	}
+	if r.Value != nil {
+		v := r.Value.Compile(mute && !out.Toggle)
+		out.Value = &v
+	}
+	return out
+}
+
+func (q *HIDQuery) compile(mute bool) *hid.Query {
+	return &hid.Query{
+		Output: q.Output, Feature: q.Feature, Input: q.Input, LastOutput: q.LastOutput,
+		Expect: compileTests(q.Expect), Value: q.Value.Compile(mute), At: q.At, AskOn: compileTests(q.AskOn), RetryOn: compileTests(q.RetryOn),
+		Delay: milliseconds(q.DelayMS), Poll: milliseconds(q.PollMS), Timeout: milliseconds(cmp.Or(q.TimeoutMS, defaultTimeout)),
+	}
+}
+
+func (p *HIDPP) compile(mute bool) *hid.HIDPP {
+	out := &hid.HIDPP{
+		Device: hidppItself, Feature: hex16(p.Feature), Read: p.Read, Event: p.Event,
+		AskOn: compileTests(p.AskOn), Value: p.Value.Compile(mute), Timeout: milliseconds(cmp.Or(p.TimeoutMS, defaultTimeout)),
+	}
+	if p.DeviceIndex != nil {
+		out.Device = byte(*p.DeviceIndex)
+	}
+	return out
+}
+
+func compileTests(tests []ByteTest) (out []hid.Test) {
+	for _, t := range tests {
+		test := hid.Test{Byte: t.Byte}
+		for b := range test.Fits {
+			test.Fits[b] = t.fits(masked(b, t.Mask))
+		}
+		out = append(out, test)
+	}
+	return out
+}
+
+// fits reports whether a masked byte meets the condition.
+func (t ByteTest) fits(b Byte) bool {
+	switch {
+	case t.Eq != nil:
+		return b == *t.Eq
+	case t.In != nil:
+		return slices.Contains(t.In, b)
+	default:
+		return (t.Min == nil || b >= *t.Min) && (t.Max == nil || b <= *t.Max)
+	}
+}
+
+// Compile says of each value of the byte what it means. A strict one takes none for what the rule does not say of it.
+func (v ByteValue) Compile(strict bool) hid.Value {
+	out := hid.Value{Byte: v.Byte}
+	for b := range out.Means {
+		means := v.of(masked(b, v.Mask), strict)
+		if v.Invert {
+			means = means.Not()
+		}
+		out.Means[b] = means
+	}
+	return out
+}
+
+// of is what a masked byte means, not inverted.
+func (v ByteValue) of(b Byte, strict bool) devices.Tri {
+	switch {
+	case slices.Contains(v.On, b):
+		return devices.True
+	case slices.Contains(v.Off, b):
+		return devices.False
+	case v.On != nil && v.Off != nil:
+		return devices.Unknown
+	case strict && !v.OneBit() && (v.On != nil || v.Off != nil || b > 1):
+		return devices.Unknown
+	case v.On != nil:
+		return devices.False
+	case v.Off != nil:
+		return devices.True
+	default:
+		return devices.Of(b != 0)
+	}
+}
+
+func masked(b int, mask *Byte) Byte {
+	if mask == nil {
+		return Byte(b)
+	}
+	return Byte(b) & *mask
+}
+
+// hex16 reads the hex digits of a catalogue that has been checked.
+func hex16(digits string) uint16 {
+	n, _ := strconv.ParseUint(digits, 16, 16)
+	return uint16(n)
+}
+
+func milliseconds(ms int) time.Duration { return time.Duration(ms) * time.Millisecond }

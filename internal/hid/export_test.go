@@ -1,0 +1,51 @@
+package hid
+
+import (
+	"slices"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/devices"
+)
+
+// What the tests that go through a catalogue need beside what is exported.
+const (
+	AskGap        = askGap
+	HIDPPLength   = hidppLength
+	HIDPPSoftware = hidppSoftware
+)
+
+// Rules are those in force.
+func (t *Tracker) Rules() *Rules { return t.rules }
+
+// LinkState is what is known of the link of a unit.
+func (t *Tracker) LinkState(product, identity string) devices.Tri {
+	return t.up[unit{product, identity}]
+}
+
+// Device is one that is there.
+func (t *Tracker) Device(node string) Device { return t.devices[node].device }
+
+// Enqueue has a sensor of a device ask next.
+func (t *Tracker) Enqueue(node string, sensor int) {
+	d := t.devices[node]
+	d.queue = append(d.queue, d.sensors[sensor])
+}
+
+// RequireConsistent checks what is true of a Tracker between two events.
+func (t *Tracker) RequireConsistent(tt require.TestingT, now time.Time) {
+	for _, d := range t.devices {
+		require.LessOrEqual(tt, len(d.queue), len(d.sensors))
+		require.LessOrEqual(tt, len(d.requests), len(d.sensors)+1)
+		for _, s := range d.sensors {
+			latest := now.Add(askGap)
+			if s.Query != nil && s.Query.Poll != 0 {
+				latest = now.Add(s.Query.Poll)
+			}
+			require.True(tt, s.again.IsZero() || s.again.After(now) && !s.again.After(latest), "no cause is forgotten")
+		}
+		require.True(tt, d.talking == nil || d.conversation() == nil || slices.Contains(d.sensors, d.talking))
+	}
+	require.False(tt, t.book.links || t.book.anchors || t.book.changed || t.book.repeated || t.book.baffled, "nothing is left over")
+}
