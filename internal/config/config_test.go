@@ -164,7 +164,7 @@ func TestHome(t *testing.T) {
 	dir := t.TempDir()
 	user := writeFile(t, filepath.Join(dir, "config.yaml"), "catalogue: ~/acme.yaml\nsources: {files: [~/a/b.yaml, ~odd.yaml]}\n")
 	cfg, _, problems := Load(Options{UserFile: user, Env: []string{"HOME=/home/me"}, Flags: map[string]string{"push.state_file": "~/states.json"}})
-	require.Empty(t, texts(problems))
+	require.Empty(t, strictyamltest.Texts(problems))
 	require.Equal(t, "/home/me/acme.yaml", cfg.Catalogue)
 	require.Equal(t, []string{"/home/me/a/b.yaml", filepath.Join(dir, "~odd.yaml")}, cfg.Sources.Files)
 	require.Equal(t, "/home/me/states.json", cfg.Push.StateFile)
@@ -174,7 +174,7 @@ func TestHome(t *testing.T) {
 		user + `:1:12: the environment does not say where ~ is: "~/acme.yaml" (write the whole path)`,
 		user + `:2:19: the environment does not say where ~ is: "~/a/b.yaml" (write the whole path)`,
 		`--push-state-file: another user's home is not looked up: "~joe/states.json" (write the whole path)`,
-	}, texts(problems))
+	}, strictyamltest.Texts(problems))
 }
 
 func TestFilesThatAreNotThere(t *testing.T) {
