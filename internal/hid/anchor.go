@@ -8,28 +8,17 @@ import (
 
 // takeOver sets toggles to what their anchors have told, and asks the anchors of those that need it.
 func (t *Tracker) takeOver(at, now time.Time) {
-	if !t.book.anchors {
-		return
-	}
-	t.book.anchors = false
-	for _, d := range t.sorted() {
-		for _, s := range d.sensors {
-			if s.told.Known() {
-				t.anchor(d, s, at)
-				s.told = devices.Unknown
-			}
+	for d, s := range t.sensors() {
+		if s.pending.draw(tellToggles) && s.value.Known() {
+			t.anchor(d, s, at)
 		}
 	}
-	for _, d := range t.sorted() {
-		for _, s := range d.sensors {
-			if s.unsure {
-				s.unsure = false
-				t.askAnchors(d.unit(s.Rule), s, AtResume, at, now)
-			}
-			if s.doubtful {
-				s.doubtful = false
-				t.askOnceMore(d.unit(s.Rule), s, now)
-			}
+	for d, s := range t.sensors() {
+		if s.pending.draw(askNow) {
+			t.askAnchors(d.unit(s.Rule), s, AtResume, at, now)
+		}
+		if s.pending.draw(askLater) {
+			t.askOnceMore(d.unit(s.Rule), s, now)
 		}
 	}
 }
@@ -45,13 +34,12 @@ func (t *Tracker) anchor(teller *tracked, anchor *sensor, at time.Time) {
 			switch {
 			case s.Place != anchor.AnchorOf || d.unit(s.Rule) != u:
 			case apart && anchor.talk != nil && !s.pressed.Before(anchor.last):
-				s.doubtful = true
-			case anchor.Debounce > 0 && s.pressed.After(anchor.stated.Add(-anchor.Debounce)): // while the level had yet to last
-				s.set(devices.Unknown, at)
-				s.doubtful = true
+				s.enter(onAskedBefore, s.value, at)
+			case anchor.Debounce > 0 && s.pressed.After(anchor.statedAt.Add(-anchor.Debounce)): // while the level had yet to last
+				s.enter(onPressedEarly, devices.Unknown, at)
 			default:
-				s.set(anchor.told, at)
-				s.stated = anchor.stated
+				s.enter(onAnchored, anchor.value, at)
+				s.statedAt = anchor.statedAt
 				s.answered = time.Time{}
 				if apart {
 					s.answered = at
@@ -90,7 +78,7 @@ func (t *Tracker) askAnchors(u unit, toggle *sensor, m Moment, at, now time.Time
 func (t *Tracker) pressed(u unit, rule string) bool {
 	for _, d := range t.devices {
 		for _, s := range d.sensors {
-			if s.Place == rule && s.stirred && d.unit(s.Rule) == u {
+			if s.Place == rule && s.pressedSinceReset && d.unit(s.Rule) == u {
 				return true
 			}
 		}

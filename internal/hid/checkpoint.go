@@ -25,43 +25,44 @@ type DeviceCheckpoint struct {
 
 // SensorCheckpoint is what one rule knows of a device.
 type SensorCheckpoint struct {
-	Product   string        `json:"product"`
-	Rule      string        `json:"rule"`
-	Value     devices.Tri   `json:"value"`
-	Since     time.Time     `json:"since,omitzero"`
-	Stated    time.Time     `json:"stated,omitzero"`
-	Held      []devices.Tri `json:"held"`
-	LastPress time.Time     `json:"last_press,omitzero"`
-	Stirred   bool          `json:"stirred,omitempty"` // pressed since all was forgotten
-	Strange   bool          `json:"strange,omitempty"` // a link: what it told last is neither up nor down
-	Answered  time.Time     `json:"answered,omitzero"` // when an answer set the toggle that had another way than presses
-	Next      devices.Tri   `json:"next,omitzero"`
-	Due       time.Time     `json:"due,omitzero"`
-	Step      int           `json:"step,omitempty"`
-	Until     time.Time     `json:"until,omitzero"`   // zero: it waits for no answer
-	Pausing   time.Time     `json:"pausing,omitzero"` // until when the request of this step does not go out
-	Silent    bool          `json:"silent,omitempty"`
-	Stray     time.Time     `json:"stray,omitzero"` // until when an answer may be the one to a question that was broken off
-	Place     byte          `json:"place,omitempty"`
-	WasPlace  byte          `json:"was_place,omitempty"`
-	Lacks     bool          `json:"lacks,omitempty"`
-	AskAgain  time.Time     `json:"ask_again,omitzero"` // when it is asked once more
-	LastAsked time.Time     `json:"last_asked,omitzero"`
+	Product           string        `json:"product"`
+	Rule              string        `json:"rule"`
+	Value             devices.Tri   `json:"value"`
+	Since             time.Time     `json:"since,omitzero"`
+	Stated            time.Time     `json:"stated,omitzero"`
+	Held              []devices.Tri `json:"held"`
+	LastPress         time.Time     `json:"last_press,omitzero"`
+	State             state         `json:"state,omitempty"`
+	Strange           bool          `json:"strange,omitempty"` // of recordings without State: what a link told last is neither up nor down
+	PressedSinceReset bool          `json:"stirred,omitempty"` // pressed since all was forgotten
+	Answered          time.Time     `json:"answered,omitzero"` // when an answer set the toggle that had another way than presses
+	Next              devices.Tri   `json:"next,omitzero"`
+	Due               time.Time     `json:"due,omitzero"`
+	Step              int           `json:"step,omitempty"`
+	Until             time.Time     `json:"until,omitzero"`   // zero: it waits for no answer
+	Pausing           time.Time     `json:"pausing,omitzero"` // until when the request of this step does not go out
+	Silent            bool          `json:"silent,omitempty"`
+	LateAnswerUntil   time.Time     `json:"stray,omitzero"` // until when an answer may be the one to a question that was broken off
+	Place             byte          `json:"place,omitempty"`
+	WasPlace          byte          `json:"was_place,omitempty"`
+	Lacks             bool          `json:"lacks,omitempty"`
+	AskAgain          time.Time     `json:"ask_again,omitzero"` // when it is asked once more
+	LastAsked         time.Time     `json:"last_asked,omitzero"`
 }
 
 // Checkpoint returns what t knows, its times passed through clock. Its requests have been fetched.
 func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
-	c := Checkpoint{LastRequest: t.book.ids}
+	c := Checkpoint{LastRequest: t.changes.requests}
 	for _, d := range t.sorted() {
 		dc := DeviceCheckpoint{Device: d.device, Denied: d.denied, Asked: d.asked}
 		for i, s := range d.sensors {
 			sc := SensorCheckpoint{
-				Product: s.Product, Rule: s.Place, Value: s.value, Since: clock(s.since), Stated: clock(s.stated), Held: slices.Clone(s.held),
-				LastPress: clock(s.pressed), Stirred: s.stirred, Strange: s.strange, Answered: clock(s.answered), Next: s.next, Due: clock(s.due),
+				Product: s.Product, Rule: s.Place, Value: s.value, Since: clock(s.since), State: s.state, Stated: clock(s.statedAt), Held: slices.Clone(s.held),
+				LastPress: clock(s.pressed), PressedSinceReset: s.pressedSinceReset, Answered: clock(s.answered), Next: s.next, Due: clock(s.due),
 				AskAgain: clock(s.again), LastAsked: clock(s.last),
 			}
 			if s.talk != nil {
-				sc.Step, sc.Silent, sc.Stray = s.talk.step, s.talk.silent, clock(s.talk.stray)
+				sc.Step, sc.Silent, sc.LateAnswerUntil = s.talk.step, s.talk.silent, clock(s.talk.lateAnswerUntil)
 				if s.talk.waiting {
 					sc.Until, sc.Pausing = clock(s.talk.until), clock(s.talk.pausing)
 				}
@@ -85,12 +86,12 @@ func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
 // Restore puts a Tracker that is new where another was, under the same rules. What the rules do
 // not know is left out.
 func (t *Tracker) Restore(c Checkpoint) {
-	t.book.ids = c.LastRequest
+	t.changes.requests = c.LastRequest
 	for _, dc := range c.Devices {
-		d := &tracked{device: dc.Device, desc: Describe(dc.Device), denied: dc.Denied, asked: dc.Asked, book: &t.book}
+		d := &tracked{device: dc.Device, desc: Describe(dc.Device), denied: dc.Denied, asked: dc.Asked, changes: &t.changes}
 		t.devices[d.device.Node] = d
 		if d.denied == "" {
-			d.sensors = t.sensors(d)
+			d.sensors = t.apply(d)
 		}
 		var sensors []*sensor // as the checkpoint counts them; nil: unknown
 		for _, sc := range dc.Sensors {
@@ -117,17 +118,30 @@ func (t *Tracker) Restore(c Checkpoint) {
 			}
 		}
 	}
-	for _, d := range t.devices {
-		for _, s := range d.sensors {
-			s.alone = t.alone(d, s)
-		}
+	for d, s := range t.sensors() {
+		s.missingDependency = t.isMissingDependency(d, s)
 	}
 	t.up = t.links()
 }
 
+// state is the one that the value shows where a recording has none, or one that it contradicts.
+func (c SensorCheckpoint) state() state {
+	switch {
+	case c.State.known() == c.Value.Known() && c.State != "":
+		return c.State
+	case c.Value.Known():
+		return stated
+	case c.Strange:
+		return unrecognised
+	default:
+		return unknown
+	}
+}
+
 func (s *sensor) restore(c SensorCheckpoint) {
 	s.value, s.since, s.pressed, s.next, s.due = c.Value, c.Since, c.LastPress, c.Next, c.Due
-	s.stirred, s.strange, s.answered, s.stated = c.Stirred, c.Strange, c.Answered, c.Stated
+	s.pressedSinceReset, s.answered, s.statedAt = c.PressedSinceReset, c.Answered, c.Stated
+	s.state = c.state()
 	s.again, s.last = c.AskAgain, c.LastAsked
 	copy(s.held, c.Held)
 	if s.pp != nil {
@@ -136,7 +150,7 @@ func (s *sensor) restore(c SensorCheckpoint) {
 	if s.talk == nil {
 		return
 	}
-	s.talk.silent, s.talk.stray = c.Silent, c.Stray
+	s.talk.silent, s.talk.lateAnswerUntil = c.Silent, c.LateAnswerUntil
 	// A file may say anything: only a conversation that has such a step is taken up.
 	if c.Step >= 0 && !c.Until.IsZero() {
 		if _, ok := s.talk.request(c.Step); ok {

@@ -26,12 +26,12 @@ type script interface {
 // exchange is a conversation and how far it has come.
 type exchange struct {
 	script
-	step    int
-	waiting bool
-	until   time.Time // while waiting
-	pausing time.Time // while waiting: until when the request of this step does not go out; zero: it has
-	silent  bool      // the device did not answer the last time
-	stray   time.Time // until when an answer may be the one to a question that was broken off
+	step            int
+	waiting         bool
+	until           time.Time // while waiting
+	pausing         time.Time // while waiting: until when the request of this step does not go out; zero: it has
+	silent          bool      // the device did not answer the last time
+	lateAnswerUntil time.Time // until when an answer may be the one to a question that was broken off
 }
 
 // start begins anew. It returns the request to send, if there is one.

@@ -39,6 +39,8 @@ func (t *Tracker) RequireConsistent(tt require.TestingT, now time.Time) {
 		require.LessOrEqual(tt, len(d.queue), len(d.sensors))
 		require.LessOrEqual(tt, len(d.requests), len(d.sensors)+1)
 		for _, s := range d.sensors {
+			require.Empty(tt, s.pending, "nothing is left over")
+			require.Equal(tt, s.state.known(), s.value.Known(), s.state)
 			latest := now.Add(askGap)
 			if s.Query != nil && s.Query.Poll != 0 {
 				latest = now.Add(s.Query.Poll)
@@ -47,5 +49,5 @@ func (t *Tracker) RequireConsistent(tt require.TestingT, now time.Time) {
 		}
 		require.True(tt, d.talking == nil || d.conversation() == nil || slices.Contains(d.sensors, d.talking))
 	}
-	require.False(tt, t.book.links || t.book.anchors || t.book.changed || t.book.repeated || t.book.baffled, "nothing is left over")
+	require.False(tt, t.changes.links || t.changes.readings || len(t.changes.pending) > 0, "nothing is left over")
 }

@@ -54,10 +54,10 @@ func linkState(l devices.Source, heard map[string]*sensor) devices.Tri {
 
 // relink looks whether links have come up, gone down, or become known or unknown.
 func (t *Tracker) relink(at, now time.Time) {
-	if !t.book.links {
+	if !t.changes.links {
 		return
 	}
-	t.book.links = false
+	t.changes.links = false
 	before := t.up
 	t.up = t.links()
 	units := maps.Clone(t.up)
@@ -81,7 +81,7 @@ func (t *Tracker) linked(u unit, was, is devices.Tri, at, now time.Time) {
 			d.forget(at, now, func(s *sensor) bool { return mine(s) && (s.value.Known() || !s.due.IsZero()) })
 		case was == devices.False:
 			// One that was pressed meanwhile has been switched on for longer than its link is known to be up.
-			started := slices.DeleteFunc(slices.Clone(d.sensors), func(s *sensor) bool { return !mine(s) || s.stirred })
+			started := slices.DeleteFunc(slices.Clone(d.sensors), func(s *sensor) bool { return !mine(s) || s.pressedSinceReset })
 			d.forget(at, now, mine)
 			for _, s := range started {
 				s.linkUp(at)

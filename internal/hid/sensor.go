@@ -11,40 +11,33 @@ import (
 // sensor is one rule applied to one device: what it has read, and what it needs to go on.
 type sensor struct {
 	*Rule
-	book   *book
-	fields []descriptor.Field // of a hid_usage
+	changes *changeFlags
+	fields  []descriptor.Field // of a usage
 
-	value  devices.Tri
-	since  time.Time
-	stated time.Time // when the device stated what is known, and not only that it has changed; of an answer, when it was asked
-	note   string    // what stands in the way, for people
+	state    state
+	value    devices.Tri
+	since    time.Time
+	statedAt time.Time    // when the device stated what is known, and not only that it has changed; of an answer, when it was asked
+	pending  consequences // what has happened and has yet to be drawn
+	note     string       // what stands in the way, for people
 
-	held    []devices.Tri // a toggle whose button shows a level: whether it is held down, by field
-	unsure  bool          // a toggle: it cannot be told whether a button was pressed now or is still held
-	pressed time.Time     // the last press
-	stirred bool          // a toggle: pressed since all was forgotten
-
-	answered time.Time // a toggle: when it was set by an answer that comes on another way than presses
-	doubtful bool      // a toggle: nobody knows whether a press came before such an answer or after it
+	held              []devices.Tri // a toggle whose button shows a level: whether it is held down, by field
+	pressed           time.Time     // a toggle: the last press
+	pressedSinceReset bool          // a toggle: pressed since all was forgotten
+	answered          time.Time     // a toggle: when it was set by an answer that comes on another way than presses
 
 	next devices.Tri // a level that has yet to last
 	due  time.Time   // until when; zero: there is none
 
-	told devices.Tri // an anchor: what its toggles have yet to take over
-
-	repeated bool // it has told once more what it is known to be
-	baffled  bool // a level: it has heard a state that it does not know
-	strange  bool // a level of a link: what it heard last was such a state
-	alone    bool // an answer: none of the levels that it relies on is read
-
-	talk  *exchange
-	pp    *hidpp    // of a hidpp source
-	again time.Time // when to ask once more; zero: there is no cause
-	last  time.Time // when it was asked last
+	talk              *exchange
+	pp                *hidpp    // of a hidpp source
+	again             time.Time // when to ask once more; zero: there is no cause
+	last              time.Time // when it was asked last
+	missingDependency bool      // an answer: none of the levels that it depends on is read, so it is not asked
 }
 
 func newSensor(rl *Rule, d *tracked) *sensor {
-	s := &sensor{Rule: rl, book: d.book}
+	s := &sensor{Rule: rl, changes: d.changes, state: unknown}
 	switch {
 	case rl.Usage != nil:
 		s.fields = rl.Usage.fields(d.desc)
@@ -83,14 +76,14 @@ func (s *sensor) usageNote(desc *descriptor.Descriptor) string {
 
 // asksAt reports whether the rule asks the device at this moment.
 func (s *sensor) asksAt(m Moment) bool {
-	return s.talk != nil && !s.alone && (s.Query == nil || s.Query.At == nil || slices.Contains(s.Query.At, m))
+	return s.talk != nil && !s.missingDependency && (s.Query == nil || s.Query.At == nil || slices.Contains(s.Query.At, m))
 }
 
 // plugIn puts a toggle where the firmware puts it when the device is plugged in.
 func (s *sensor) plugIn(at time.Time) {
 	if a := s.Anchor; a != nil && a.Start != nil {
-		s.reset(*a.Start, at)
-		s.stated = at
+		s.start(*a.Start, at)
+		s.statedAt = at
 	}
 }
 
@@ -98,18 +91,18 @@ func (s *sensor) plugIn(at time.Time) {
 // may be what was known before the machine slept, so nothing is stated by that.
 func (s *sensor) linkUp(at time.Time) {
 	if a := s.Anchor; a != nil && a.LinkUp != nil {
-		s.reset(*a.LinkUp, at)
+		s.start(*a.LinkUp, at)
 	}
 }
 
-func (s *sensor) reset(v bool, at time.Time) {
-	s.set(devices.Of(v), at)
+func (s *sensor) start(v bool, at time.Time) {
+	s.enter(onStarted, devices.Of(v), at)
 	s.hold(devices.False)
 }
 
 // wake forgets what the device stated before the machine woke.
 func (s *sensor) wake(woke, at time.Time) {
-	if s.stated.After(woke) {
+	if s.statedAt.After(woke) {
 		return
 	}
 	next, due := s.next, s.due
@@ -121,11 +114,11 @@ func (s *sensor) wake(woke, at time.Time) {
 
 // forget makes the state unknown: what has happened since may have changed it.
 func (s *sensor) forget(at time.Time) {
-	s.set(devices.Unknown, at)
-	s.due, s.again, s.told = time.Time{}, time.Time{}, devices.Unknown
-	s.stirred, s.strange, s.answered, s.stated = false, false, time.Time{}, time.Time{}
+	s.enter(onForgotten, devices.Unknown, at)
+	s.due, s.again, s.answered, s.statedAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	s.pressedSinceReset = false
 	s.hold(devices.Unknown)
-	s.rest(at)
+	s.pollAgain(at)
 }
 
 func (s *sensor) hold(v devices.Tri) {
@@ -137,8 +130,13 @@ func (s *sensor) set(v devices.Tri, at time.Time) {
 		return
 	}
 	s.value, s.since = v, at
-	s.book.changed = s.book.changed || s.isReading()
-	s.book.links = s.book.links || s.Link
+	s.noteChange()
+}
+
+// noteChange tells the Tracker that what is known is not what it was.
+func (s *sensor) noteChange() {
+	s.changes.readings = s.changes.readings || s.isReading()
+	s.changes.links = s.changes.links || s.Link
 }
 
 // isReading reports whether what it knows is a reading: what an anchor knows is its toggle's affair.
@@ -147,19 +145,15 @@ func (s *sensor) isReading() bool { return s.AnchorOf == "" }
 // learn takes what the device has told. An anchor that tells the same again is news to its toggles, and
 // a level that does may be news after what another interface has told.
 func (s *sensor) learn(v devices.Tri, at time.Time) {
-	if v == s.value && v.Known() {
-		s.repeated, s.book.repeated = true, true
-	}
-	s.set(v, at)
-	s.stated = at
+	on := onTold
 	switch {
-	case !s.isReading():
-		s.told, s.book.anchors = v, true
-	case !v.Known() && s.Tells:
-		s.baffled, s.book.baffled = true, true
-	case s.Link:
-		s.strange = false
+	case !v.Known():
+		on = onUnrecognised
+	case v == s.value:
+		on = onRepeated
 	}
+	s.enter(on, v, at)
+	s.statedAt = at
 }
 
 // hear takes an input report.
@@ -237,8 +231,7 @@ func (s *sensor) button(i int, down bool, at time.Time) {
 	case was == devices.False:
 		s.press(at)
 	case was == devices.Unknown:
-		s.set(devices.Unknown, at)
-		s.unsure, s.book.anchors = true, true
+		s.enter(onHeld, devices.Unknown, at)
 	}
 }
 
@@ -248,13 +241,12 @@ func (s *sensor) press(at time.Time) {
 	if since := at.Sub(s.pressed); since >= 0 && since < s.Debounce {
 		return
 	}
-	s.pressed, s.stirred = at, true
+	s.pressed, s.pressedSinceReset = at, true
 	if at.Sub(s.answered).Abs() < askGap { // a press may also be told after the answer that came after it
-		s.set(devices.Unknown, at)
-		s.doubtful, s.book.anchors = true, true
+		s.enter(onPressedLate, devices.Unknown, at)
 		return
 	}
-	s.set(s.value.Not(), at)
+	s.enter(onPressed, s.value.Not(), at)
 }
 
 // level takes a state that the device shows. One that has yet to last counts later.
@@ -290,12 +282,12 @@ func (s *sensor) doubt(data []byte, now time.Time) {
 		causes = s.HIDPP.AskOn
 	}
 	if s.pp != nil && s.pp.moves(data) {
-		s.set(devices.Unknown, now)
-		if !s.alone {
+		s.enter(onUnconfirmed, devices.Unknown, now)
+		if !s.missingDependency {
 			s.askSoon(now)
 		}
 	}
-	if len(causes) > 0 && meets(data, causes) || s.pp != nil && !s.alone && !s.talk.waiting && s.pp.isBack(data, s.talk.silent) {
+	if len(causes) > 0 && meets(data, causes) || s.pp != nil && !s.missingDependency && !s.talk.waiting && s.pp.isBack(data, s.talk.silent) {
 		s.askSoon(now)
 	}
 }
@@ -312,12 +304,12 @@ func (s *sensor) askSoon(now time.Time) {
 // what was known before may have been asked about because it has changed.
 func (s *sensor) unconfirmed(at time.Time) {
 	if !s.talk.waiting && (s.Query != nil || s.HIDPP.Event == nil) {
-		s.set(devices.Unknown, at)
+		s.enter(onUnconfirmed, devices.Unknown, at)
 	}
 }
 
-// rest is for a conversation that is over, or broken off: what nothing tells of is asked for again after a while.
-func (s *sensor) rest(now time.Time) {
+// pollAgain is for a conversation that is over, or broken off: what nothing tells of is asked for again after a while.
+func (s *sensor) pollAgain(now time.Time) {
 	if s.Query != nil && s.Query.Poll != 0 && s.again.IsZero() && !s.last.IsZero() {
 		s.again = now.Add(s.Query.Poll)
 	}
@@ -328,7 +320,7 @@ func (s *sensor) remark() string {
 	switch {
 	case s.pp != nil && s.pp.lacks:
 		return "the device says that it does not have this feature"
-	case s.alone:
+	case s.missingDependency:
 		return "the rules before it that tell of changes read none of the device's interfaces: it is not asked, since its answer would stay what it was"
 	case s.talk != nil && s.talk.silent && !s.value.Known():
 		return "the device did not answer the request of this rule"

@@ -20,18 +20,16 @@ type tracked struct {
 	queue   []*sensor // whose turn comes after it
 	lost    time.Time // when it was asked because reports were lost
 
-	book     *book
+	changes  *changeFlags
 	requests []Request
 }
 
-// book is what devices and sensors note down for their Tracker.
-type book struct {
-	ids      uint64 // the last one of a request
-	changed  bool   // a reading is not what it was
-	links    bool   // a sensor of a link is not what it was
-	anchors  bool   // an anchor has told something, or a toggle needs its anchor
-	repeated bool   // a sensor has told once more what it is known to be
-	baffled  bool   // a level has heard a state that it does not know
+// changeFlags are what devices and sensors note down for their Tracker.
+type changeFlags struct {
+	requests uint64       // the number of the last request
+	readings bool         // a reading is not what it was
+	links    bool         // a sensor of a link is not what it was
+	pending  consequences // those of all sensors
 }
 
 // unit is one physical product as far as its HID devices tell.
@@ -95,8 +93,8 @@ func (d *tracked) send(r Request, ok bool) {
 		d.asked = 0 // nothing that comes now is an answer
 		return
 	}
-	d.book.ids++
-	r.ID, d.asked = d.book.ids, d.book.ids
+	d.changes.requests++
+	r.ID, d.asked = d.changes.requests, d.changes.requests
 	d.requests = append(d.requests, r)
 }
 
@@ -105,7 +103,7 @@ func (d *tracked) breakOff() {
 	if s := d.conversation(); s != nil {
 		s.talk.end()
 		if s.talk.unasked() && !slices.ContainsFunc(d.requests, d.isAsked) {
-			s.talk.stray = s.talk.until
+			s.talk.lateAnswerUntil = s.talk.until
 		}
 		d.requests = slices.DeleteFunc(d.requests, d.isAsked)
 	}
@@ -173,13 +171,13 @@ func (d *tracked) answer(s *sensor, data []byte, at, now time.Time) bool {
 		return false
 	}
 	s.talk.silent = false
-	if now.Before(s.talk.stray) {
-		s.talk.stray = time.Time{}
+	if now.Before(s.talk.lateAnswerUntil) {
+		s.talk.lateAnswerUntil = time.Time{}
 		s.askSoon(now)
 	}
 	if v.Known() {
 		s.learn(v, at)
-		s.stated = s.last
+		s.statedAt = s.last
 	}
 	d.send(s.talk.next(now))
 	if !v.Known() {
@@ -192,7 +190,7 @@ func (d *tracked) answer(s *sensor, data []byte, at, now time.Time) bool {
 // over goes on after a conversation, if it is over.
 func (d *tracked) over(s *sensor, now time.Time) {
 	if !s.talk.waiting {
-		s.rest(now)
+		s.pollAgain(now)
 	}
 	d.goOn(now)
 }
@@ -259,7 +257,7 @@ func (d *tracked) hush(now time.Time, which func(*sensor) bool) {
 	}
 	for _, s := range d.sensors {
 		if which(s) {
-			s.rest(now)
+			s.pollAgain(now)
 		}
 	}
 	d.goOn(now)

@@ -2,6 +2,7 @@ package hid
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -15,7 +16,7 @@ type Tracker struct {
 	rules   *Rules
 	devices map[string]*tracked // by node
 	up      map[unit]devices.Tri
-	book    book
+	changes changeFlags
 }
 
 // NewTracker returns a Tracker without devices.
@@ -39,22 +40,22 @@ func (t *Tracker) Apply(e Event, now time.Time) (changed bool) {
 	case e.Happening == Gone:
 		t.drop(d, at, now)
 		if e.Error != "" { // the rest of the device may still be there
-			t.askKin(d, AtAttach, now, forgotten)
+			t.askUnit(d, AtAttach, now, forgotten)
 		}
 	case e.Happening == Report:
 		t.hear(d, e.Data, at, now)
 	case e.Happening == Answer:
 		d.answered(e.Request, e.Data, at, now)
 	case e.Happening == Lost:
-		t.forgetKin(d, at, now)
+		t.forgetUnit(d, at, now)
 		if since := now.Sub(d.lost); since >= 0 && since < askGap {
-			t.askKinSoon(d, now)
+			t.askUnitSoon(d, now)
 			break
 		}
 		d.lost = now
-		t.askKin(d, AtResume, now, all)
+		t.askUnit(d, AtResume, now, all)
 	}
-	return t.settle(at, now)
+	return t.reconcile(at, now)
 }
 
 func all(*sensor) bool { return true }
@@ -62,28 +63,28 @@ func all(*sensor) bool { return true }
 // forgotten are sensors that know nothing, and whose device is not being asked.
 func forgotten(s *sensor) bool { return !s.value.Known() && (s.talk == nil || !s.talk.waiting) }
 
-// forgetKin makes unknown all that is known of the units that the device is a part of: what one of
+// forgetUnit makes unknown all that is known of the units that the device is a part of: what one of
 // their interfaces said last may be older than what another has missed.
-func (t *Tracker) forgetKin(d *tracked, at, now time.Time) {
+func (t *Tracker) forgetUnit(d *tracked, at, now time.Time) {
 	for _, other := range t.sorted() {
-		other.forget(at, now, d.kin(other))
+		other.forget(at, now, d.sameUnit(other))
 	}
 }
 
-func (t *Tracker) askKin(d *tracked, m Moment, now time.Time, which func(*sensor) bool) {
+func (t *Tracker) askUnit(d *tracked, m Moment, now time.Time, which func(*sensor) bool) {
 	for _, other := range t.sorted() {
-		kin := d.kin(other)
-		other.ask(m, now, func(s *sensor) bool { return kin(s) && which(s) })
+		same := d.sameUnit(other)
+		other.ask(m, now, func(s *sensor) bool { return same(s) && which(s) })
 	}
 }
 
-// askKinSoon has the device asked as after a resume, at the end of the gap: while reports keep being lost it is not
+// askUnitSoon has the device asked as after a resume, at the end of the gap: while reports keep being lost it is not
 // asked after each of them.
-func (t *Tracker) askKinSoon(d *tracked, now time.Time) {
+func (t *Tracker) askUnitSoon(d *tracked, now time.Time) {
 	for _, other := range t.sorted() {
-		kin := d.kin(other)
+		same := d.sameUnit(other)
 		for _, s := range other.sensors {
-			if kin(s) && s.asksAt(AtResume) {
+			if same(s) && s.asksAt(AtResume) {
 				s.askSoon(now)
 			}
 		}
@@ -91,8 +92,8 @@ func (t *Tracker) askKinSoon(d *tracked, now time.Time) {
 	}
 }
 
-// kin are the sensors of another device that belong to a unit which this one is a part of.
-func (d *tracked) kin(other *tracked) func(*sensor) bool {
+// sameUnit are the sensors of another device that belong to a unit which this one is a part of.
+func (d *tracked) sameUnit(other *tracked) func(*sensor) bool {
 	return func(s *sensor) bool {
 		u := other.unit(s.Rule)
 		return slices.ContainsFunc(d.sensors, func(mine *sensor) bool { return d.unit(mine.Rule) == u })
@@ -102,10 +103,10 @@ func (d *tracked) kin(other *tracked) func(*sensor) bool {
 // drop takes the device away.
 func (t *Tracker) drop(d *tracked, at, now time.Time) {
 	delete(t.devices, d.device.Node)
-	t.forgetKin(d, at, now)
-	t.rely(at, now)
-	t.book.changed = t.book.changed || slices.ContainsFunc(d.sensors, (*sensor).isReading)
-	t.book.links = true
+	t.forgetUnit(d, at, now)
+	t.updateDependencies(at, now)
+	t.changes.readings = t.changes.readings || slices.ContainsFunc(d.sensors, (*sensor).isReading)
+	t.changes.links = true
 	t.relink(at, now)
 }
 
@@ -116,15 +117,15 @@ func (t *Tracker) attach(e Event, at, now time.Time) {
 	if before := t.devices[e.Node]; before != nil {
 		t.drop(before, at, now)
 	}
-	d := &tracked{device: *e.Device, desc: Describe(*e.Device), book: &t.book}
+	d := &tracked{device: *e.Device, desc: Describe(*e.Device), changes: &t.changes}
 	d.device.Node = e.Node
 	t.devices[e.Node] = d
 	if e.Happening == Denied {
 		d.denied = cmp.Or(e.Error, "it cannot be read")
 		return
 	}
-	d.sensors = t.sensors(d)
-	t.book.changed = t.book.changed || slices.ContainsFunc(d.sensors, (*sensor).isReading)
+	d.sensors = t.apply(d)
+	t.changes.readings = t.changes.readings || slices.ContainsFunc(d.sensors, (*sensor).isReading)
 	if e.Plugged {
 		for _, s := range d.sensors {
 			if !s.isWireless(d.device) && !t.pressed(d.unit(s.Rule), s.Place) {
@@ -132,19 +133,19 @@ func (t *Tracker) attach(e Event, at, now time.Time) {
 			}
 		}
 	}
-	t.rely(at, now)
+	t.updateDependencies(at, now)
 	for _, s := range d.sensors {
-		t.outdate(d.unit(s.Rule), s, at, now)
+		t.invalidateDependents(d.unit(s.Rule), s, at, now)
 	}
 	d.ask(AtAttach, now, all)
-	t.askKin(d, AtAttach, now, forgotten)
+	t.askUnit(d, AtAttach, now, forgotten)
 	for _, s := range d.sensors {
 		t.askAnchors(d.unit(s.Rule), s, AtAttach, now, now)
 	}
 }
 
-// sensors applies the rules to a device. What rules that stay have read is kept.
-func (t *Tracker) sensors(d *tracked) []*sensor {
+// apply applies the rules to a device. What rules that stay have read is kept.
+func (t *Tracker) apply(d *tracked) []*sensor {
 	var out []*sensor
 	for _, rl := range t.rules.list {
 		if !rl.fits(d.device, d.desc) {
@@ -178,7 +179,7 @@ func (t *Tracker) Configure(r *Rules, now time.Time) (changed bool) {
 			continue
 		}
 		before := d.sensors
-		d.sensors = t.sensors(d)
+		d.sensors = t.apply(d)
 		for _, s := range d.sensors {
 			fresh[s] = !slices.Contains(before, s)
 		}
@@ -188,13 +189,13 @@ func (t *Tracker) Configure(r *Rules, now time.Time) (changed bool) {
 			d.breakOff()
 		}
 	}
-	t.rely(now, now)
+	t.updateDependencies(now, now)
 	for _, d := range t.sorted() {
 		for _, s := range d.sensors {
 			if !fresh[s] {
 				continue
 			}
-			for _, other := range t.outdate(d.unit(s.Rule), s, now, now) {
+			for _, other := range t.invalidateDependents(d.unit(s.Rule), s, now, now) {
 				fresh[other] = true
 			}
 		}
@@ -220,11 +221,11 @@ func (t *Tracker) Resume(woke, now time.Time) (changed bool) {
 		}
 		d.hush(now, all)
 	}
-	t.up, t.book.links = t.links(), false // what belongs to links that are not known any more is forgotten already
+	t.up, t.changes.links = t.links(), false // what belongs to links that are not known any more is forgotten already
 	for _, d := range t.sorted() {
 		d.ask(AtResume, now, all)
 	}
-	return t.settle(now, now)
+	return t.reconcile(now, now)
 }
 
 // Due is when Expire has something to do; zero: never.
@@ -246,7 +247,7 @@ func (t *Tracker) Expire(now time.Time) (changed bool) {
 	for _, d := range t.sorted() {
 		d.expire(now)
 	}
-	return t.settle(now, now)
+	return t.reconcile(now, now)
 }
 
 // Requests takes what is to be sent to devices, in order.
@@ -280,6 +281,19 @@ func (t *Tracker) Readings() []devices.Reading {
 	return out
 }
 
+// sensors yields all sensors with their devices, in the order of the nodes.
+func (t *Tracker) sensors() iter.Seq2[*tracked, *sensor] {
+	return func(yield func(*tracked, *sensor) bool) {
+		for _, d := range t.sorted() {
+			for _, s := range d.sensors {
+				if !yield(d, s) {
+					return
+				}
+			}
+		}
+	}
+}
+
 func (t *Tracker) sorted() []*tracked {
 	return slices.SortedFunc(maps.Values(t.devices), func(a, b *tracked) int { return cmp.Compare(a.device.Node, b.device.Node) })
 }
@@ -293,17 +307,24 @@ func (t *Tracker) hear(d *tracked, data []byte, at, now time.Time) {
 	d.hear(data, awaited, func(s *sensor) bool { return !s.Link }, at, now)
 }
 
-// settle lets follow from what has been read what it means for other states.
-func (t *Tracker) settle(at, now time.Time) (changed bool) {
+// reconcile lets follow from what has been read what it means for other states.
+func (t *Tracker) reconcile(at, now time.Time) (changed bool) {
 	t.follow(at, now)
-	changed, t.book.changed = t.book.changed, false
+	changed, t.changes.readings = t.changes.readings, false
 	return changed
 }
 
-// follow is settle for those who go on.
+// follow is reconcile for those who go on.
 func (t *Tracker) follow(at, now time.Time) {
-	t.prefer(at)
-	t.mistrust(at, now)
-	t.takeOver(at, now)
+	if t.changes.pending.draw(compare) {
+		t.preferLatest(at)
+	}
+	if t.changes.pending.draw(invalidateUnknown) {
+		t.invalidateUnknown(at, now)
+	}
+	if len(t.changes.pending) > 0 {
+		t.takeOver(at, now)
+		t.changes.pending = t.changes.pending[:0]
+	}
 	t.relink(at, now)
 }

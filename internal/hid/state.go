@@ -1,0 +1,145 @@
+package hid
+
+import (
+	"slices"
+	"time"
+
+	"sidetone/internal/devices"
+)
+
+// state is what is known of a rule on a device. Transitions says how one follows from another.
+type state string
+
+// The states. The value is known in stated and counted, and in no other.
+const (
+	unknown      state = "unknown"      // nothing has told it since it was forgotten
+	stated       state = "stated"       // the device has told it, or starts with it
+	counted      state = "counted"      // a toggle: presses have turned it since it was stated
+	ambiguous    state = "ambiguous"    // a toggle: it was pressed, and nobody knows on which side it is
+	unrecognised state = "unrecognised" // the device has told something that the rule does not know
+)
+
+func (s state) known() bool { return s == stated || s == counted }
+
+// outcome is what has happened to a rule on a device, as far as it decides what is known.
+type outcome string
+
+const (
+	onStarted      outcome = "the device was plugged in, or its headset switched on, and starts with a state"
+	onTold         outcome = "the device has told a state"
+	onRepeated     outcome = "the device has told the state that was known"
+	onUnrecognised outcome = "the device has told something that the rule does not know"
+	onUnconfirmed  outcome = "it was asked, and no state came; or a receiver says that its device has come or gone"
+	onForgotten    outcome = "reports were lost, the machine slept, the link or what it depends on is another, or it is asked anew"
+
+	// Of toggles.
+	onAnchored     outcome = "its anchor has told the state"
+	onPressed      outcome = "it was pressed"
+	onPressedLate  outcome = "it was pressed less than 0.2 s from an answer that came another way"
+	onHeld         outcome = "its button is down, and nobody knows whether it was before"
+	onAskedBefore  outcome = "its anchor has answered what was asked before the press"
+	onPressedEarly outcome = "it was pressed while its anchor's level had yet to last"
+)
+
+// consequence is what an outcome means for other rules, and for what is asked. The Tracker draws them when the event has
+// been heard by all.
+type consequence string
+
+const (
+	compare           consequence = "if another interface has told the opposite since, this one counts from now"
+	tellToggles       consequence = "of an anchor: its toggles take it over"
+	invalidateUnknown consequence = "of a level: what depends on it, and what other interfaces have told by the rule, is forgotten"
+	suspectLink       consequence = "of a link that is not known: what is known of the product is forgotten"
+	askNow            consequence = "its anchors are forgotten and asked"
+	askLater          consequence = "its anchors are asked, 0.2 s after the last question at the earliest"
+)
+
+// A transition is one line of the table: what a rule in one of the states becomes.
+type transition struct {
+	on   outcome
+	from []state // nil: every state that no line before names for this outcome
+	to   state   // "": the state stays
+	then []consequence
+}
+
+// transitions is all that decides what is known after an outcome. docs/architecture.md shows it.
+var transitions = []transition{
+	{onStarted, nil, stated, nil},
+	{onTold, nil, stated, []consequence{tellToggles}},
+	{onRepeated, nil, stated, []consequence{compare, tellToggles}},
+	{onUnrecognised, []state{unrecognised}, "", []consequence{invalidateUnknown}},
+	{onUnrecognised, nil, unrecognised, []consequence{invalidateUnknown, suspectLink}},
+	{onUnconfirmed, []state{unrecognised}, "", nil},
+	{onUnconfirmed, nil, unknown, nil},
+	{onForgotten, nil, unknown, nil},
+
+	{onAnchored, nil, stated, nil},
+	{onPressed, []state{stated, counted}, counted, nil},
+	{onPressed, nil, "", nil},
+	{onPressedLate, nil, ambiguous, []consequence{askLater}},
+	{onHeld, nil, ambiguous, []consequence{askNow}},
+	{onAskedBefore, nil, "", []consequence{askLater}},
+	{onPressedEarly, nil, ambiguous, []consequence{askLater}},
+}
+
+// next is the transition of a rule in state s.
+func next(s state, on outcome) transition {
+	for _, t := range transitions {
+		if t.on == on && (t.from == nil || slices.Contains(t.from, s)) {
+			if t.to == "" {
+				t.to = s
+			}
+			return t
+		}
+	}
+	return transition{on: on, to: unknown} // never: a test walks them all
+}
+
+// enter follows the table. v is the state of the control that the outcome tells, if it is known then.
+func (s *sensor) enter(on outcome, v devices.Tri, at time.Time) {
+	t := next(s.state, on)
+	s.state = t.to
+	if !t.to.known() {
+		v = devices.Unknown
+	}
+	s.set(v, at)
+	for _, c := range t.then {
+		if s.mayHave(c) {
+			s.pending.add(c)
+			s.changes.pending.add(c)
+		}
+	}
+}
+
+// mayHave reports whether the consequence concerns a rule of this kind.
+func (s *sensor) mayHave(c consequence) bool {
+	switch c {
+	case tellToggles:
+		return !s.isReading()
+	case invalidateUnknown:
+		return s.isReading() && s.Tells
+	case suspectLink:
+		return s.isReading() && s.Tells && s.Link
+	default:
+		return true
+	}
+}
+
+// consequences are those that have yet to be drawn.
+type consequences []consequence
+
+func (l *consequences) add(c consequence) {
+	if !slices.Contains(*l, c) {
+		*l = append(*l, c)
+	}
+}
+
+// draw takes one out; it is false if it is not there.
+func (l *consequences) draw(c consequence) bool {
+	i := slices.Index(*l, c)
+	if i < 0 {
+		return false
+	}
+	*l = slices.Delete(*l, i, i+1)
+	return true
+}
