@@ -279,9 +279,11 @@ func (f *faults) fresh(path string, k SourceKind, told bool) {
 	switch {
 	case told:
 	case k.HIDQuery != nil && len(k.HIDQuery.LastOutput) > 0 && k.OnlyAsked():
-		f.add(path+".hid_query", "poll_ms, or a level in the device's reports before it", "nothing tells when another program sets it, so it would stay what it was when it was asked for")
+		f.add(path+".hid_query", "poll_ms, or a level in the device's reports before it",
+			"nothing tells when another program sets it, so it would stay what it was when it was asked for")
 	case k.HIDQuery != nil && k.OnlyAsked():
-		f.add(path+".hid_query", "ask_on, or a level in the device's reports before it; behind a toggle, make it the toggle's anchor", stale)
+		f.add(path+".hid_query", "ask_on, or a level in the device's reports before it; behind a toggle, make it the toggle's anchor",
+			stale)
 	case k.HIDPP != nil && k.HIDPP.Read != nil && k.OnlyAsked():
 		f.add(path+".hidpp", "event, ask_on, or a level in the device's reports before it", stale)
 	case k.Derive != nil:

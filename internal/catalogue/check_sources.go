@@ -59,7 +59,8 @@ func (p Product) reportsInput() bool {
 }
 
 var sourceKinds = []string{
-	devices.ViaOSEndpointMute, devices.ViaOSEffects, devices.ViaALSACtl, devices.ViaHIDUsage, devices.ViaHIDReport, devices.ViaHIDQuery, devices.ViaHIDPP, devices.ViaDerive, devices.ViaConst,
+	devices.ViaOSEndpointMute, devices.ViaOSEffects, devices.ViaALSACtl, devices.ViaHIDUsage, devices.ViaHIDReport,
+	devices.ViaHIDQuery, devices.ViaHIDPP, devices.ViaDerive, devices.ViaConst,
 }
 
 // kinds lists the kinds of source that k names.
@@ -152,11 +153,13 @@ func (f *faults) system(path string, k SourceKind, u use) {
 	case u.field == linkField && k.ALSACtl == nil:
 		f.add(path, "hid_report, hid_query, hid_usage, hidpp, alsa_ctl or derive", "this source does not know whether the product is there")
 	case u.field == linkField && u.hid:
-		f.add(path+".alsa_ctl", "hid_report, hid_query, hid_usage or hidpp", "the product's HID sources would not hear of it and keep what they knew before")
+		f.add(path+".alsa_ctl", "hid_report, hid_query, hid_usage or hidpp",
+			"the product's HID sources would not hear of it and keep what they knew before")
 	case k.OSEndpointMute != nil && !mute:
 		f.add(path+".os_endpoint_mute", "", "os_endpoint_mute knows nothing but hardware_mute")
 	case k.OSEndpointMute != nil && !k.OSEndpointMute.SharedWithButton:
-		f.silent(path+".os_endpoint_mute", "add shared_with_button: true if its button and the OS move one mute; else take the rule out, and push the state",
+		f.silent(path+".os_endpoint_mute",
+			"add shared_with_button: true if its button and the OS move one mute; else take the rule out, and push the state",
 			"the OS does not tell who has set its mute, so this rule says nothing")
 	case k.OSEffects != nil && mute:
 		f.add(path+".os_effects", "", "os_effects does not know hardware_mute")
@@ -169,7 +172,8 @@ func (f *faults) system(path string, k SourceKind, u use) {
 	case k.ALSACtl != nil && !forOS(u.os, devices.Linux):
 		f.add(path+".alsa_ctl", "", "alsa_ctl works on linux only, so this rule never applies")
 	case k.ALSACtl != nil && k.ALSACtl.saysNothingOf(u.field):
-		f.silent(path+".alsa_ctl", "add shared_with_button: true if its button and the OS move one switch; else take the rule out, and push the state",
+		f.silent(path+".alsa_ctl",
+			"add shared_with_button: true if its button and the OS move one switch; else take the rule out, and push the state",
 			"sound servers and mixers set a capture switch, too, and nothing tells who has, so this rule says nothing")
 	case !mute && k.ALSACtl != nil && k.ALSACtl.SharedWithButton:
 		f.add(path+".alsa_ctl.shared_with_button", "", "shared_with_button is a word on hardware_mute")
@@ -264,7 +268,8 @@ func (c ALSACtl) knows(l ALSACtl) bool {
 	if c.Switch() || l.Switch() {
 		return c.Switch() == l.Switch()
 	}
-	return !slices.ContainsFunc(slices.Concat(l.On, l.Off), func(value string) bool { return !slices.Contains(c.On, value) && !slices.Contains(c.Off, value) })
+	means := slices.Concat(c.On, c.Off)
+	return !slices.ContainsFunc(slices.Concat(l.On, l.Off), func(value string) bool { return !slices.Contains(means, value) })
 }
 
 func (m *OSEndpointMute) strict() bool {

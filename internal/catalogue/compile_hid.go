@@ -60,7 +60,9 @@ func (p Product) models(os devices.OS) (out []hid.Model) {
 			continue
 		}
 		for _, pid := range l.PIDs {
-			out = append(out, hid.Model{Bus: l.Kind.bus(), VID: strings.ToLower(l.VID), PID: strings.ToLower(pid), Wireless: l.Kind.IsWireless()})
+			out = append(out, hid.Model{
+				Bus: l.Kind.bus(), VID: strings.ToLower(l.VID), PID: strings.ToLower(pid), Wireless: l.Kind.IsWireless(),
+			})
 		}
 	}
 	return out
@@ -82,9 +84,11 @@ func (k SourceKind) hidRules(rule hid.Rule, f devices.Field, levels []string) (o
 	base := rule
 	switch rule.Tells = k.Tells(); {
 	case k.HIDUsage != nil:
-		rule.Interface, anchor, rule.Debounce, rule.Usage = k.HIDUsage.Interface, k.HIDUsage.Anchor, milliseconds(k.HIDUsage.DebounceMS), k.HIDUsage.compile()
+		u := k.HIDUsage
+		rule.Interface, anchor, rule.Debounce, rule.Usage = u.Interface, u.Anchor, milliseconds(u.DebounceMS), u.compile()
 	case k.HIDReport != nil:
-		rule.Interface, anchor, rule.Debounce, rule.Report = k.HIDReport.Interface, k.HIDReport.Anchor, milliseconds(k.HIDReport.DebounceMS), k.HIDReport.compile(mute)
+		r := k.HIDReport
+		rule.Interface, anchor, rule.Debounce, rule.Report = r.Interface, r.Anchor, milliseconds(r.DebounceMS), r.compile(mute)
 	case k.HIDQuery != nil:
 		rule.Interface, rule.Query = k.HIDQuery.Interface, k.HIDQuery.compile(mute)
 	case k.HIDPP != nil:
@@ -110,7 +114,8 @@ func (k SourceKind) hidRules(rule hid.Rule, f devices.Field, levels []string) (o
 func (u *HIDUsage) compile() *hid.Usage {
 	forms := map[HIDKind]descriptor.Control{HIDLevel: descriptor.Level, HIDToggle: descriptor.Momentary, HIDButtons: descriptor.Buttons}
 	return &hid.Usage{
-		Page: hex16(cmp.Or(u.Page, pageTelephony)), Usage: hex16(cmp.Or(u.Usage, usagePhoneMute)), Form: forms[u.Kind], Invert: u.Invert, Request: u.IsRequest(),
+		Page: hex16(cmp.Or(u.Page, pageTelephony)), Usage: hex16(cmp.Or(u.Usage, usagePhoneMute)),
+		Form: forms[u.Kind], Invert: u.Invert, Request: u.IsRequest(),
 	}
 }
 
@@ -136,7 +141,8 @@ func (r *HIDReport) compile(mute bool) *hid.InputReport {
 func (q *HIDQuery) compile(mute bool) *hid.Query {
 	return &hid.Query{
 		Output: q.Output, Feature: q.Feature, Input: q.Input, LastOutput: q.LastOutput,
-		Expect: compileTests(q.Expect), Value: q.Value.Compile(mute), At: q.At, AskOn: compileTests(q.AskOn), RetryOn: compileTests(q.RetryOn),
+		Expect: compileTests(q.Expect), Value: q.Value.Compile(mute), At: q.At,
+		AskOn: compileTests(q.AskOn), RetryOn: compileTests(q.RetryOn),
 		Delay: milliseconds(q.DelayMS), Poll: milliseconds(q.PollMS), Timeout: milliseconds(cmp.Or(q.TimeoutMS, defaultTimeout)),
 	}
 }

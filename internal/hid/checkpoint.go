@@ -57,21 +57,23 @@ func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
 		dc := DeviceCheckpoint{Device: d.device, Denied: d.denied, Asked: d.asked}
 		for i, s := range d.sensors {
 			sc := SensorCheckpoint{
-				Product: s.Product, Rule: s.Place, Value: s.value, Since: clock(s.since), State: s.state, Stated: clock(s.statedAt), Held: slices.Clone(s.held),
-				LastPress: clock(s.pressed), PressedSinceReset: s.pressedSinceReset, Answered: clock(s.answered), Next: s.next, Due: clock(s.due),
-				AskAgain: clock(s.again), LastAsked: clock(s.last),
+				Product: s.Product, Rule: s.Place, Value: s.value, Since: clock(s.since), State: s.state, Stated: clock(s.statedAt),
+				Held: slices.Clone(s.held),
+				LastPress: clock(s.pressed), PressedSinceReset: s.pressedSinceReset, Answered: clock(s.answered),
+				Next: s.next, Due: clock(s.due),
+				AskAgain: clock(s.askAgainAt), LastAsked: clock(s.lastAsked),
 			}
-			if s.talk != nil {
-				sc.Step, sc.Silent, sc.LateAnswerUntil = s.talk.step, s.talk.silent, clock(s.talk.lateAnswerUntil)
-				if s.talk.waiting {
-					sc.Until, sc.Pausing = clock(s.talk.until), clock(s.talk.pausing)
+			if s.exchange != nil {
+				sc.Step, sc.Silent, sc.LateAnswerUntil = s.exchange.step, s.exchange.silent, clock(s.exchange.lateAnswerUntil)
+				if s.exchange.waiting {
+					sc.Until, sc.Pausing = clock(s.exchange.until), clock(s.exchange.pausedUntil)
 				}
 			}
 			if s.pp != nil {
-				sc.Place, sc.WasPlace, sc.Lacks = s.pp.place, s.pp.was, s.pp.lacks
+				sc.Place, sc.WasPlace, sc.Lacks = s.pp.index, s.pp.lastIndex, s.pp.lacks
 			}
 			dc.Sensors = append(dc.Sensors, sc)
-			if d.talking == s {
+			if d.asking == s {
 				dc.Talking = &i
 			}
 		}
@@ -91,7 +93,7 @@ func (t *Tracker) Restore(c Checkpoint) {
 		d := &tracked{device: dc.Device, desc: Describe(dc.Device), denied: dc.Denied, asked: dc.Asked, changes: &t.changes}
 		t.devices[d.device.Node] = d
 		if d.denied == "" {
-			d.sensors = t.apply(d)
+			d.sensors = t.sensorsOf(d)
 		}
 		var sensors []*sensor // as the checkpoint counts them; nil: unknown
 		for _, sc := range dc.Sensors {
@@ -104,13 +106,13 @@ func (t *Tracker) Restore(c Checkpoint) {
 			sensors = append(sensors, d.sensors[i])
 		}
 		find := func(i int) *sensor {
-			if i < 0 || i >= len(sensors) || sensors[i] == nil || sensors[i].talk == nil {
+			if i < 0 || i >= len(sensors) || sensors[i] == nil || sensors[i].exchange == nil {
 				return nil
 			}
 			return sensors[i]
 		}
 		if dc.Talking != nil {
-			d.talking = find(*dc.Talking)
+			d.asking = find(*dc.Talking)
 		}
 		for _, i := range dc.Queue {
 			if s := find(i); s != nil {
@@ -121,7 +123,7 @@ func (t *Tracker) Restore(c Checkpoint) {
 	for d, s := range t.sensors() {
 		s.missingDependency = t.isMissingDependency(d, s)
 	}
-	t.up = t.links()
+	t.linkStates = t.links()
 }
 
 // state is the one that the value shows where a recording has none, or one that it contradicts.
@@ -142,19 +144,19 @@ func (s *sensor) restore(c SensorCheckpoint) {
 	s.value, s.since, s.pressed, s.next, s.due = c.Value, c.Since, c.LastPress, c.Next, c.Due
 	s.pressedSinceReset, s.answered, s.statedAt = c.PressedSinceReset, c.Answered, c.Stated
 	s.state = c.state()
-	s.again, s.last = c.AskAgain, c.LastAsked
+	s.askAgainAt, s.lastAsked = c.AskAgain, c.LastAsked
 	copy(s.held, c.Held)
 	if s.pp != nil {
-		s.pp.place, s.pp.was, s.pp.lacks = c.Place, c.WasPlace, c.Lacks
+		s.pp.index, s.pp.lastIndex, s.pp.lacks = c.Place, c.WasPlace, c.Lacks
 	}
-	if s.talk == nil {
+	if s.exchange == nil {
 		return
 	}
-	s.talk.silent, s.talk.lateAnswerUntil = c.Silent, c.LateAnswerUntil
+	s.exchange.silent, s.exchange.lateAnswerUntil = c.Silent, c.LateAnswerUntil
 	// A file may say anything: only a conversation that has such a step is taken up.
 	if c.Step >= 0 && !c.Until.IsZero() {
-		if _, ok := s.talk.request(c.Step); ok {
-			s.talk.step, s.talk.waiting, s.talk.until, s.talk.pausing = c.Step, true, c.Until, c.Pausing
+		if _, ok := s.exchange.request(c.Step); ok {
+			s.exchange.step, s.exchange.waiting, s.exchange.until, s.exchange.pausedUntil = c.Step, true, c.Until, c.Pausing
 		}
 	}
 }

@@ -14,8 +14,8 @@ type script interface {
 	// answer takes what may be the answer to a request. It is false if this is something else, and
 	// unknown if it is one that tells no state.
 	answer(step int, data []byte) (v devices.Tri, ok bool)
-	// unasked reports whether the answer to a request arrives as any other input report does.
-	unasked() bool
+	// answeredByReport reports whether the answer to a request arrives as any other input report does.
+	answeredByReport() bool
 	timeout() time.Duration
 	// pause is how long to wait before a request.
 	pause(step int) time.Duration
@@ -29,7 +29,7 @@ type exchange struct {
 	step            int
 	waiting         bool
 	until           time.Time // while waiting
-	pausing         time.Time // while waiting: until when the request of this step does not go out; zero: it has
+	pausedUntil     time.Time // while waiting: until when the request of this step does not go out; zero: it has
 	silent          bool      // the device did not answer the last time
 	lateAnswerUntil time.Time // until when an answer may be the one to a question that was broken off
 }
@@ -43,38 +43,38 @@ func (x *exchange) start(now time.Time) (Request, bool) {
 // send prepares the request of this step. It returns it, if there is one and nothing has to be waited for first.
 func (x *exchange) send(now time.Time) (Request, bool) {
 	r, ok := x.request(x.step)
-	x.waiting, x.pausing = ok, time.Time{}
+	x.waiting, x.pausedUntil = ok, time.Time{}
 	if !ok {
 		return r, false
 	}
 	pause := x.pause(x.step)
 	x.until = now.Add(pause + x.timeout())
 	if pause > 0 {
-		x.pausing = now.Add(pause)
+		x.pausedUntil = now.Add(pause)
 	}
 	return r, pause == 0
 }
 
 // retry has the request of this step sent once more, after the pause. It is false if there is no time left for that.
 func (x *exchange) retry(now time.Time) bool {
-	x.pausing = now.Add(x.pause(x.step))
-	return x.pausing.Before(x.until)
+	x.pausedUntil = now.Add(x.pause(x.step))
+	return x.pausedUntil.Before(x.until)
 }
 
-// goOn returns the request of this step, whose pause is over. What it is late by is not the device's fault.
-func (x *exchange) goOn(now time.Time) (Request, bool) {
-	x.until = x.until.Add(now.Sub(x.pausing))
-	x.pausing = time.Time{}
+// proceed returns the request of this step, whose pause is over. What it is late by is not the device's fault.
+func (x *exchange) proceed(now time.Time) (Request, bool) {
+	x.until = x.until.Add(now.Sub(x.pausedUntil))
+	x.pausedUntil = time.Time{}
 	return x.request(x.step)
 }
 
 // end ends the conversation.
-func (x *exchange) end() { x.waiting, x.pausing = false, time.Time{} }
+func (x *exchange) end() { x.waiting, x.pausedUntil = false, time.Time{} }
 
 // due is when something is to be done of it, while it waits.
 func (x *exchange) due() time.Time {
-	if !x.pausing.IsZero() {
-		return x.pausing
+	if !x.pausedUntil.IsZero() {
+		return x.pausedUntil
 	}
 	return x.until
 }
@@ -146,7 +146,7 @@ func (q *query) isBusy(step int, data []byte) bool {
 	return !q.sets(step) && len(q.RetryOn) > 0 && meets(data, q.RetryOn)
 }
 
-func (q *query) unasked() bool { return len(q.Output) > 0 }
+func (q *query) answeredByReport() bool { return len(q.Output) > 0 }
 
 func (q *query) timeout() time.Duration { return q.Timeout }
 

@@ -21,7 +21,7 @@ func (t *Tracker) Rules() *Rules { return t.rules }
 
 // LinkState is what is known of the link of a unit.
 func (t *Tracker) LinkState(product, identity string) devices.Tri {
-	return t.up[unit{product, identity}]
+	return t.linkStates[unit{product, identity}]
 }
 
 // Device is one that is there.
@@ -45,9 +45,9 @@ func (t *Tracker) RequireConsistent(tt require.TestingT, now time.Time) {
 			if s.Query != nil && s.Query.Poll != 0 {
 				latest = now.Add(s.Query.Poll)
 			}
-			require.True(tt, s.again.IsZero() || s.again.After(now) && !s.again.After(latest), "no cause is forgotten")
+			require.True(tt, s.askAgainAt.IsZero() || s.askAgainAt.After(now) && !s.askAgainAt.After(latest), "no cause is forgotten")
 		}
-		require.True(tt, d.talking == nil || d.conversation() == nil || slices.Contains(d.sensors, d.talking))
+		require.True(tt, d.asking == nil || d.conversation() == nil || slices.Contains(d.sensors, d.asking))
 	}
 	require.False(tt, t.changes.links || t.changes.readings || len(t.changes.pending) > 0, "nothing is left over")
 }

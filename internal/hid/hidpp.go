@@ -24,21 +24,21 @@ const (
 // hidpp is the script of a hidpp source: first where the device keeps the feature, then its state.
 type hidpp struct {
 	HIDPP
-	node  string
-	place byte // of the feature on this device; 0: not known
-	was   byte // the last place that was known
-	lacks bool // the device has said that it does not have the feature
+	node      string
+	index     byte // of the feature on this device; 0: not known
+	lastIndex byte // the last place that was known
+	lacks     bool // the device has said that it does not have the feature
 }
 
 func (h *hidpp) request(step int) (Request, bool) {
 	report := make([]byte, hidppLength)
 	switch {
 	case step == 0: // getFeature of the root feature
-		h.was = cmp.Or(h.place, h.was)
-		h.place, h.lacks = 0, false
+		h.lastIndex = cmp.Or(h.index, h.lastIndex)
+		h.index, h.lacks = 0, false
 		copy(report, []byte{hidppLong, h.Device, 0, hidppSoftware, byte(h.Feature >> 8), byte(h.Feature)})
-	case step == 1 && h.Read != nil && h.place != 0:
-		copy(report, []byte{hidppLong, h.Device, h.place, byte(*h.Read)<<4 | hidppSoftware})
+	case step == 1 && h.Read != nil && h.index != 0:
+		copy(report, []byte{hidppLong, h.Device, h.index, byte(*h.Read)<<4 | hidppSoftware})
 	default:
 		return Request{}, false
 	}
@@ -51,7 +51,7 @@ func (h *hidpp) answer(step int, data []byte) (devices.Tri, bool) {
 	}
 	asked, function := byte(0), byte(hidppSoftware)
 	if step == 1 {
-		asked, function = h.place, byte(*h.Read)<<4|hidppSoftware
+		asked, function = h.index, byte(*h.Read)<<4|hidppSoftware
 	}
 	switch {
 	case data[0] == hidppShort:
@@ -61,8 +61,8 @@ func (h *hidpp) answer(step int, data []byte) (devices.Tri, bool) {
 	case data[2] != asked || data[3] != function:
 		return devices.Unknown, false
 	case step == 0:
-		h.place = data[hidppHeader]
-		h.lacks = h.place == 0
+		h.index = data[hidppHeader]
+		h.lacks = h.index == 0
 		return devices.Unknown, true
 	}
 	return h.value(data)
@@ -71,14 +71,14 @@ func (h *hidpp) answer(step int, data []byte) (devices.Tri, bool) {
 // event reads a state that the device tells unasked. While the feature's place is looked up again, nobody
 // knows whether what comes from where it was is such an event: if so, the state has changed.
 func (h *hidpp) event(data []byte) (devices.Tri, bool) {
-	place := cmp.Or(h.place, h.was)
+	place := cmp.Or(h.index, h.lastIndex)
 	if h.Event == nil || place == 0 || len(data) < hidppHeader {
 		return devices.Unknown, false
 	}
 	if data[0] != hidppLong || data[1] != h.Device || data[2] != place || data[3] != byte(*h.Event)<<4 {
 		return devices.Unknown, false
 	}
-	if h.place == 0 {
+	if h.index == 0 {
 		return devices.Unknown, true
 	}
 	return h.value(data)
@@ -87,7 +87,7 @@ func (h *hidpp) event(data []byte) (devices.Tri, bool) {
 // isBack reports whether a message that was not asked for shows that a device is there that did not tell what it was
 // asked: it may have been away then.
 func (h *hidpp) isBack(data []byte, silent bool) bool {
-	if h.lacks || h.place != 0 && !silent || len(data) < hidppHeader || data[1] != h.Device {
+	if h.lacks || h.index != 0 && !silent || len(data) < hidppHeader || data[1] != h.Device {
 		return false
 	}
 	switch data[0] {
@@ -99,8 +99,8 @@ func (h *hidpp) isBack(data []byte, silent bool) bool {
 	return false
 }
 
-// moves reports whether a receiver tells that the device has come or gone: it may not be what it was.
-func (h *hidpp) moves(data []byte) bool {
+// isConnectionNotice reports whether a receiver tells that the device has come or gone: it may not be what it was.
+func (h *hidpp) isConnectionNotice(data []byte) bool {
 	return len(data) >= hidppHeader && data[0] == hidppShort && data[1] == h.Device && (data[2] == hidppGone || data[2] == hidppCame)
 }
 
@@ -108,7 +108,7 @@ func (h *hidpp) value(data []byte) (devices.Tri, bool) {
 	return h.Value.of(data[hidppHeader:])
 }
 
-func (h *hidpp) unasked() bool { return true }
+func (h *hidpp) answeredByReport() bool { return true }
 
 func (h *hidpp) pause(int) time.Duration { return 0 }
 

@@ -52,26 +52,26 @@ func linkState(l devices.Source, heard map[string]*sensor) devices.Tri {
 	return l.Derive.Of(terms)
 }
 
-// relink looks whether links have come up, gone down, or become known or unknown.
-func (t *Tracker) relink(at, now time.Time) {
+// updateLinks looks whether links have come up, gone down, or become known or unknown.
+func (t *Tracker) updateLinks(at, now time.Time) {
 	if !t.changes.links {
 		return
 	}
 	t.changes.links = false
-	before := t.up
-	t.up = t.links()
-	units := maps.Clone(t.up)
+	before := t.linkStates
+	t.linkStates = t.links()
+	units := maps.Clone(t.linkStates)
 	maps.Copy(units, before)
 	for _, u := range slices.SortedFunc(maps.Keys(units), unit.compare) {
-		if before[u] != t.up[u] {
-			t.linked(u, before[u], t.up[u], at, now)
+		if before[u] != t.linkStates[u] {
+			t.linkChanged(u, before[u], t.linkStates[u], at, now)
 		}
 	}
 }
 
-// linked is for a link whose state is another one. What was known of a product whose link is down,
+// linkChanged is for a link whose state is another one. What was known of a product whose link is down,
 // or may have been down unseen, says nothing of the product that comes back.
-func (t *Tracker) linked(u unit, was, is devices.Tri, at, now time.Time) {
+func (t *Tracker) linkChanged(u unit, was, is devices.Tri, at, now time.Time) {
 	for _, d := range t.sorted() {
 		mine := func(s *sensor) bool { return !s.Link && d.unit(s.Rule) == u }
 		switch {

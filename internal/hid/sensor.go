@@ -29,10 +29,10 @@ type sensor struct {
 	next devices.Tri // a level that has yet to last
 	due  time.Time   // until when; zero: there is none
 
-	talk              *exchange
+	exchange          *exchange
 	pp                *hidpp    // of a hidpp source
-	again             time.Time // when to ask once more; zero: there is no cause
-	last              time.Time // when it was asked last
+	askAgainAt        time.Time // when to ask once more; zero: there is no cause
+	lastAsked         time.Time // when it was asked last
 	missingDependency bool      // an answer: none of the levels that it depends on is read, so it is not asked
 }
 
@@ -43,10 +43,10 @@ func newSensor(rl *Rule, d *tracked) *sensor {
 		s.fields = rl.Usage.fields(d.desc)
 		s.note = s.usageNote(d.desc)
 	case rl.Query != nil:
-		s.talk = &exchange{script: &query{*rl.Query, d.device.Node, d.desc}}
+		s.exchange = &exchange{script: &query{*rl.Query, d.device.Node, d.desc}}
 	case rl.HIDPP != nil:
 		s.pp = &hidpp{HIDPP: *rl.HIDPP, node: d.device.Node}
-		s.talk = &exchange{script: s.pp}
+		s.exchange = &exchange{script: s.pp}
 	}
 	s.hold(devices.False)
 	return s
@@ -76,7 +76,7 @@ func (s *sensor) usageNote(desc *descriptor.Descriptor) string {
 
 // asksAt reports whether the rule asks the device at this moment.
 func (s *sensor) asksAt(m Moment) bool {
-	return s.talk != nil && !s.missingDependency && (s.Query == nil || s.Query.At == nil || slices.Contains(s.Query.At, m))
+	return s.exchange != nil && !s.missingDependency && (s.Query == nil || s.Query.At == nil || slices.Contains(s.Query.At, m))
 }
 
 // plugIn puts a toggle where the firmware puts it when the device is plugged in.
@@ -115,7 +115,7 @@ func (s *sensor) wake(woke, at time.Time) {
 // forget makes the state unknown: what has happened since may have changed it.
 func (s *sensor) forget(at time.Time) {
 	s.enter(onForgotten, devices.Unknown, at)
-	s.due, s.again, s.answered, s.statedAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	s.due, s.askAgainAt, s.answered, s.statedAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}
 	s.pressedSinceReset = false
 	s.hold(devices.Unknown)
 	s.pollAgain(at)
@@ -272,8 +272,8 @@ func (s *sensor) expire(now time.Time) {
 // cause to: one that answers with such a report must not be asked without a pause.
 const askGap = 200 * time.Millisecond
 
-// doubt looks whether a report gives cause to ask again.
-func (s *sensor) doubt(data []byte, now time.Time) {
+// checkAskOn looks whether a report gives cause to ask again.
+func (s *sensor) checkAskOn(data []byte, now time.Time) {
 	var causes []Test
 	switch {
 	case s.Query != nil:
@@ -281,48 +281,48 @@ func (s *sensor) doubt(data []byte, now time.Time) {
 	case s.HIDPP != nil:
 		causes = s.HIDPP.AskOn
 	}
-	if s.pp != nil && s.pp.moves(data) {
+	if s.pp != nil && s.pp.isConnectionNotice(data) {
 		s.enter(onUnconfirmed, devices.Unknown, now)
 		if !s.missingDependency {
 			s.askSoon(now)
 		}
 	}
-	if len(causes) > 0 && meets(data, causes) || s.pp != nil && !s.missingDependency && !s.talk.waiting && s.pp.isBack(data, s.talk.silent) {
+	if len(causes) > 0 && meets(data, causes) || s.pp != nil && !s.missingDependency && !s.exchange.waiting && s.pp.isBack(data, s.exchange.silent) {
 		s.askSoon(now)
 	}
 }
 
 // askSoon has the device asked once more, now or at the end of the gap. A clock that has been set back says nothing.
 func (s *sensor) askSoon(now time.Time) {
-	s.again = now
-	if since := now.Sub(s.last); since >= 0 && since < askGap {
-		s.again = s.last.Add(askGap)
+	s.askAgainAt = now
+	if since := now.Sub(s.lastAsked); since >= 0 && since < askGap {
+		s.askAgainAt = s.lastAsked.Add(askGap)
 	}
 }
 
 // unconfirmed is for a request whose answer has told no state. At the end of a query nothing is known:
 // what was known before may have been asked about because it has changed.
 func (s *sensor) unconfirmed(at time.Time) {
-	if !s.talk.waiting && (s.Query != nil || s.HIDPP.Event == nil) {
+	if !s.exchange.waiting && (s.Query != nil || s.HIDPP.Event == nil) {
 		s.enter(onUnconfirmed, devices.Unknown, at)
 	}
 }
 
 // pollAgain is for a conversation that is over, or broken off: what nothing tells of is asked for again after a while.
 func (s *sensor) pollAgain(now time.Time) {
-	if s.Query != nil && s.Query.Poll != 0 && s.again.IsZero() && !s.last.IsZero() {
-		s.again = now.Add(s.Query.Poll)
+	if s.Query != nil && s.Query.Poll != 0 && s.askAgainAt.IsZero() && !s.lastAsked.IsZero() {
+		s.askAgainAt = now.Add(s.Query.Poll)
 	}
 }
 
-// remark is what stands in the way of a known state, for people.
-func (s *sensor) remark() string {
+// statusNote is what stands in the way of a known state, for people.
+func (s *sensor) statusNote() string {
 	switch {
 	case s.pp != nil && s.pp.lacks:
 		return "the device says that it does not have this feature"
 	case s.missingDependency:
 		return "the rules before it that tell of changes read none of the device's interfaces: it is not asked, since its answer would stay what it was"
-	case s.talk != nil && s.talk.silent && !s.value.Known():
+	case s.exchange != nil && s.exchange.silent && !s.value.Known():
 		return "the device did not answer the request of this rule"
 	}
 	return s.note

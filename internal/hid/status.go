@@ -29,7 +29,7 @@ func (t *Tracker) Status() []Status {
 	for _, d := range t.sorted() {
 		st := Status{Device: d.device, Error: d.denied, Sensors: []SensorStatus{}}
 		for _, s := range d.sensors {
-			st.Sensors = append(st.Sensors, SensorStatus{s.Product, s.Place, s.via(), s.value, s.since, s.remark()})
+			st.Sensors = append(st.Sensors, SensorStatus{s.Product, s.Place, s.via(), s.value, s.since, s.statusNote()})
 		}
 		out = append(out, st)
 	}

@@ -15,10 +15,10 @@ type tracked struct {
 	denied  string                 // why it cannot be read; empty: it can
 	sensors []*sensor
 
-	talking *sensor   // whose conversation is under way; a device has one at a time
-	asked   uint64    // the last request of it
-	queue   []*sensor // whose turn comes after it
-	lost    time.Time // when it was asked because reports were lost
+	asking *sensor   // whose conversation is under way; a device has one at a time
+	asked  uint64    // the last request of it
+	queue  []*sensor // whose turn comes after it
+	lost   time.Time // when it was asked because reports were lost
 
 	changes  *changeFlags
 	requests []Request
@@ -55,36 +55,36 @@ func (d *tracked) ask(m Moment, now time.Time, which func(*sensor) bool) {
 			d.enqueue(s)
 		}
 	}
-	d.goOn(now)
+	d.proceed(now)
 }
 
 func (d *tracked) enqueue(s *sensor) {
-	if !slices.Contains(d.queue, s) && !d.about(s) {
+	if !slices.Contains(d.queue, s) && !d.isAboutToAsk(s) {
 		d.queue = append(d.queue, s)
 	}
 }
 
-// about reports whether a conversation is just about to begin.
-func (d *tracked) about(s *sensor) bool {
-	return d.conversation() == s && s.talk.step == 0 && slices.ContainsFunc(d.requests, d.isAsked)
+// isAboutToAsk reports whether a conversation is just about to begin.
+func (d *tracked) isAboutToAsk(s *sensor) bool {
+	return d.conversation() == s && s.exchange.step == 0 && slices.ContainsFunc(d.requests, d.isAsked)
 }
 
 func (d *tracked) isAsked(r Request) bool { return r.ID == d.asked }
 
 // conversation is whose answer is awaited; nil: nobody's.
 func (d *tracked) conversation() *sensor {
-	if d.talking == nil || !d.talking.talk.waiting {
+	if d.asking == nil || !d.asking.exchange.waiting {
 		return nil
 	}
-	return d.talking
+	return d.asking
 }
 
-// goOn begins the next conversation once the one under way is over.
-func (d *tracked) goOn(now time.Time) {
+// proceed begins the next conversation once the one under way is over.
+func (d *tracked) proceed(now time.Time) {
 	for d.conversation() == nil && len(d.queue) > 0 {
-		d.talking, d.queue = d.queue[0], d.queue[1:]
-		d.talking.last = now
-		d.send(d.talking.talk.start(now))
+		d.asking, d.queue = d.queue[0], d.queue[1:]
+		d.asking.lastAsked = now
+		d.send(d.asking.exchange.start(now))
 	}
 }
 
@@ -101,9 +101,9 @@ func (d *tracked) send(r Request, ok bool) {
 // breakOff ends the conversation under way. What has not gone out yet does not go out.
 func (d *tracked) breakOff() {
 	if s := d.conversation(); s != nil {
-		s.talk.end()
-		if s.talk.unasked() && !slices.ContainsFunc(d.requests, d.isAsked) {
-			s.talk.lateAnswerUntil = s.talk.until
+		s.exchange.end()
+		if s.exchange.answeredByReport() && !slices.ContainsFunc(d.requests, d.isAsked) {
+			s.exchange.lateAnswerUntil = s.exchange.until
 		}
 		d.requests = slices.DeleteFunc(d.requests, d.isAsked)
 	}
@@ -111,7 +111,7 @@ func (d *tracked) breakOff() {
 
 // awaited is the request whose answer is awaited, if it may arrive as an input report; 0: there is none.
 func (d *tracked) awaited() uint64 {
-	if s := d.conversation(); s != nil && s.talk.unasked() {
+	if s := d.conversation(); s != nil && s.exchange.answeredByReport() {
 		return d.asked
 	}
 	return 0
@@ -127,7 +127,7 @@ func (d *tracked) hear(data []byte, awaited uint64, which func(*sensor) bool, at
 		if which(s) {
 			s.hear(data, at, now)
 			if s != told {
-				s.doubt(data, now)
+				s.checkAskOn(data, now)
 			}
 		}
 	}
@@ -137,13 +137,13 @@ func (d *tracked) hear(data []byte, awaited uint64, which func(*sensor) bool, at
 // askAgain asks those that have cause to doubt what they know.
 func (d *tracked) askAgain(now time.Time) {
 	for _, s := range d.sensors {
-		if s.again.IsZero() || now.Before(s.again) {
+		if s.askAgainAt.IsZero() || now.Before(s.askAgainAt) {
 			continue
 		}
-		s.again = time.Time{}
+		s.askAgainAt = time.Time{}
 		d.enqueue(s)
 	}
-	d.goOn(now)
+	d.proceed(now)
 }
 
 // answered takes the feature report that a request has brought, or nil if that has failed.
@@ -159,63 +159,63 @@ func (d *tracked) answered(request uint64, data []byte, at, now time.Time) {
 
 // answer takes what may be the answer that is awaited; it is false if it is not.
 func (d *tracked) answer(s *sensor, data []byte, at, now time.Time) bool {
-	if s.talk.isBusy(s.talk.step, data) {
-		if s.talk.retry(now) {
+	if s.exchange.isBusy(s.exchange.step, data) {
+		if s.exchange.retry(now) {
 			d.asked = 0
 			return true
 		}
 		return false
 	}
-	v, ok := s.talk.answer(s.talk.step, data)
+	v, ok := s.exchange.answer(s.exchange.step, data)
 	if !ok {
 		return false
 	}
-	s.talk.silent = false
-	if now.Before(s.talk.lateAnswerUntil) {
-		s.talk.lateAnswerUntil = time.Time{}
+	s.exchange.silent = false
+	if now.Before(s.exchange.lateAnswerUntil) {
+		s.exchange.lateAnswerUntil = time.Time{}
 		s.askSoon(now)
 	}
 	if v.Known() {
 		s.learn(v, at)
-		s.statedAt = s.last
+		s.statedAt = s.lastAsked
 	}
-	d.send(s.talk.next(now))
+	d.send(s.exchange.next(now))
 	if !v.Known() {
 		s.unconfirmed(at)
 	}
-	d.over(s, now)
+	d.finish(s, now)
 	return true
 }
 
-// over goes on after a conversation, if it is over.
-func (d *tracked) over(s *sensor, now time.Time) {
-	if !s.talk.waiting {
+// finish goes on after a conversation, if it is over.
+func (d *tracked) finish(s *sensor, now time.Time) {
+	if !s.exchange.waiting {
 		s.pollAgain(now)
 	}
-	d.goOn(now)
+	d.proceed(now)
 }
 
 // unanswered goes on without an answer: not every output report has one. What reads a report has failed.
 func (d *tracked) unanswered(s *sensor, now time.Time) {
-	if s.talk.unasked() {
-		d.send(s.talk.next(now))
+	if s.exchange.answeredByReport() {
+		d.send(s.exchange.next(now))
 	} else {
-		s.talk.end()
+		s.exchange.end()
 		d.asked = 0
 	}
-	s.talk.silent = !s.talk.waiting
+	s.exchange.silent = !s.exchange.waiting
 	s.unconfirmed(now)
-	d.over(s, now)
+	d.finish(s, now)
 }
 
 // due is when expire has something to do; zero: never.
 func (d *tracked) due() time.Time {
 	var t time.Time
 	if s := d.conversation(); s != nil {
-		t = s.talk.due()
+		t = s.exchange.due()
 	}
 	for _, s := range d.sensors {
-		for _, due := range []time.Time{s.due, s.again} {
+		for _, due := range []time.Time{s.due, s.askAgainAt} {
 			if !due.IsZero() && (t.IsZero() || due.Before(t)) {
 				t = due
 			}
@@ -226,11 +226,11 @@ func (d *tracked) due() time.Time {
 
 // expire ends what has taken long enough.
 func (d *tracked) expire(now time.Time) {
-	if s := d.conversation(); s != nil && !now.Before(s.talk.due()) {
-		if s.talk.pausing.IsZero() {
+	if s := d.conversation(); s != nil && !now.Before(s.exchange.due()) {
+		if s.exchange.pausedUntil.IsZero() {
 			d.unanswered(s, now)
 		} else {
-			d.send(s.talk.goOn(now))
+			d.send(s.exchange.proceed(now))
 		}
 	}
 	for _, s := range d.sensors {
@@ -246,11 +246,11 @@ func (d *tracked) forget(at, now time.Time, which func(*sensor) bool) {
 			s.forget(at)
 		}
 	}
-	d.hush(now, which)
+	d.stopAsking(now, which)
 }
 
-// hush breaks off what the sensors ask.
-func (d *tracked) hush(now time.Time, which func(*sensor) bool) {
+// stopAsking breaks off what the sensors ask.
+func (d *tracked) stopAsking(now time.Time, which func(*sensor) bool) {
 	d.queue = slices.DeleteFunc(d.queue, which)
 	if s := d.conversation(); s != nil && which(s) {
 		d.breakOff()
@@ -260,5 +260,5 @@ func (d *tracked) hush(now time.Time, which func(*sensor) bool) {
 			s.pollAgain(now)
 		}
 	}
-	d.goOn(now)
+	d.proceed(now)
 }

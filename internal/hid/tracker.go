@@ -13,10 +13,10 @@ import (
 // Tracker knows what the rules have read off all devices. It is not safe for concurrent use.
 // Every method that may change a reading says whether it did; requests are to be fetched after it.
 type Tracker struct {
-	rules   *Rules
-	devices map[string]*tracked // by node
-	up      map[unit]devices.Tri
-	changes changeFlags
+	rules      *Rules
+	devices    map[string]*tracked // by node
+	linkStates map[unit]devices.Tri
+	changes    changeFlags
 }
 
 // NewTracker returns a Tracker without devices.
@@ -40,7 +40,7 @@ func (t *Tracker) Apply(e Event, now time.Time) (changed bool) {
 	case e.Happening == Gone:
 		t.drop(d, at, now)
 		if e.Error != "" { // the rest of the device may still be there
-			t.askUnit(d, AtAttach, now, forgotten)
+			t.askUnit(d, AtAttach, now, isForgotten)
 		}
 	case e.Happening == Report:
 		t.hear(d, e.Data, at, now)
@@ -53,15 +53,17 @@ func (t *Tracker) Apply(e Event, now time.Time) (changed bool) {
 			break
 		}
 		d.lost = now
-		t.askUnit(d, AtResume, now, all)
+		t.askUnit(d, AtResume, now, anySensor)
 	}
 	return t.reconcile(at, now)
 }
 
-func all(*sensor) bool { return true }
+func anySensor(*sensor) bool { return true }
 
-// forgotten are sensors that know nothing, and whose device is not being asked.
-func forgotten(s *sensor) bool { return !s.value.Known() && (s.talk == nil || !s.talk.waiting) }
+// isForgotten are sensors that know nothing, and whose device is not being asked.
+func isForgotten(s *sensor) bool {
+	return !s.value.Known() && (s.exchange == nil || !s.exchange.waiting)
+}
 
 // forgetUnit makes unknown all that is known of the units that the device is a part of: what one of
 // their interfaces said last may be older than what another has missed.
@@ -107,7 +109,7 @@ func (t *Tracker) drop(d *tracked, at, now time.Time) {
 	t.updateDependencies(at, now)
 	t.changes.readings = t.changes.readings || slices.ContainsFunc(d.sensors, (*sensor).isReading)
 	t.changes.links = true
-	t.relink(at, now)
+	t.updateLinks(at, now)
 }
 
 func (t *Tracker) attach(e Event, at, now time.Time) {
@@ -124,11 +126,11 @@ func (t *Tracker) attach(e Event, at, now time.Time) {
 		d.denied = cmp.Or(e.Error, "it cannot be read")
 		return
 	}
-	d.sensors = t.apply(d)
+	d.sensors = t.sensorsOf(d)
 	t.changes.readings = t.changes.readings || slices.ContainsFunc(d.sensors, (*sensor).isReading)
 	if e.Plugged {
 		for _, s := range d.sensors {
-			if !s.isWireless(d.device) && !t.pressed(d.unit(s.Rule), s.Place) {
+			if !s.isWireless(d.device) && !t.wasPressed(d.unit(s.Rule), s.Place) {
 				s.plugIn(at)
 			}
 		}
@@ -137,15 +139,15 @@ func (t *Tracker) attach(e Event, at, now time.Time) {
 	for _, s := range d.sensors {
 		t.invalidateDependents(d.unit(s.Rule), s, at, now)
 	}
-	d.ask(AtAttach, now, all)
-	t.askUnit(d, AtAttach, now, forgotten)
+	d.ask(AtAttach, now, anySensor)
+	t.askUnit(d, AtAttach, now, isForgotten)
 	for _, s := range d.sensors {
 		t.askAnchors(d.unit(s.Rule), s, AtAttach, now, now)
 	}
 }
 
-// apply applies the rules to a device. What rules that stay have read is kept.
-func (t *Tracker) apply(d *tracked) []*sensor {
+// sensorsOf applies the rules to a device. What rules that stay have read is kept.
+func (t *Tracker) sensorsOf(d *tracked) []*sensor {
 	var out []*sensor
 	for _, rl := range t.rules.list {
 		if !rl.fits(d.device, d.desc) {
@@ -179,7 +181,7 @@ func (t *Tracker) Configure(r *Rules, now time.Time) (changed bool) {
 			continue
 		}
 		before := d.sensors
-		d.sensors = t.apply(d)
+		d.sensors = t.sensorsOf(d)
 		for _, s := range d.sensors {
 			fresh[s] = !slices.Contains(before, s)
 		}
@@ -200,7 +202,7 @@ func (t *Tracker) Configure(r *Rules, now time.Time) (changed bool) {
 			}
 		}
 	}
-	t.up = t.links()
+	t.linkStates = t.links()
 	for _, d := range t.sorted() {
 		d.ask(AtAttach, now, func(s *sensor) bool { return fresh[s] })
 		for _, s := range d.sensors {
@@ -219,11 +221,11 @@ func (t *Tracker) Resume(woke, now time.Time) (changed bool) {
 		for _, s := range d.sensors {
 			s.wake(woke, now)
 		}
-		d.hush(now, all)
+		d.stopAsking(now, anySensor)
 	}
-	t.up, t.changes.links = t.links(), false // what belongs to links that are not known any more is forgotten already
+	t.linkStates, t.changes.links = t.links(), false // what belongs to links that are not known any more is forgotten already
 	for _, d := range t.sorted() {
-		d.ask(AtResume, now, all)
+		d.ask(AtResume, now, anySensor)
 	}
 	return t.reconcile(now, now)
 }
@@ -323,8 +325,8 @@ func (t *Tracker) follow(at, now time.Time) {
 		t.invalidateUnknown(at, now)
 	}
 	if len(t.changes.pending) > 0 {
-		t.takeOver(at, now)
+		t.applyAnchors(at, now)
 		t.changes.pending = t.changes.pending[:0]
 	}
-	t.relink(at, now)
+	t.updateLinks(at, now)
 }
