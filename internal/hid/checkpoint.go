@@ -58,7 +58,7 @@ func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
 		for i, s := range d.sensors {
 			sc := SensorCheckpoint{
 				Product: s.Product, Rule: s.Place, Value: s.value, Since: clock(s.since), State: s.state, Stated: clock(s.statedAt),
-				Held: slices.Clone(s.held),
+				Held:      slices.Clone(s.held),
 				LastPress: clock(s.pressed), PressedSinceReset: s.pressedSinceReset, Answered: clock(s.answered),
 				Next: s.next, Due: clock(s.due),
 				AskAgain: clock(s.askAgainAt), LastAsked: clock(s.lastAsked),

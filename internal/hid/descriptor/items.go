@@ -60,7 +60,13 @@ func readItem(b []byte) (item, int, error) {
 	return item{tag, b[head : head+size]}, head + size, nil
 }
 
-func (it item) isMain() bool { return it.tag&0x0c == 0 }
+// The kinds of item (HID 1.11, section 6.2.2.2).
+const (
+	mainItem   = 0x00
+	globalItem = 0x04
+)
+
+func (it item) kind() byte { return it.tag & 0x0c }
 
 func (it item) unsigned() uint32 {
 	var wide [4]byte

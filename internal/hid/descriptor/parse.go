@@ -37,10 +37,20 @@ type parser struct {
 }
 
 func (p *parser) item(it item) error {
-	if it.isMain() {
+	switch it.kind() {
+	case mainItem:
 		p.local.complete(p.global.page)
 		defer func() { p.local = localItems{} }()
+		return p.main(it)
+	case globalItem:
+		return p.globals(it)
+	default:
+		p.locals(it)
+		return nil
 	}
+}
+
+func (p *parser) main(it item) error {
 	switch it.tag {
 	case mainInput:
 		return p.fields(Input, it.unsigned())
@@ -56,7 +66,12 @@ func (p *parser) item(it item) error {
 		p.depth++
 	case mainEndCollection:
 		p.depth = max(p.depth-1, 0)
+	}
+	return nil
+}
 
+func (p *parser) globals(it item) error {
+	switch it.tag {
 	case globalUsagePage:
 		p.global.page = uint16(it.unsigned())
 	case globalLogicalMin:
@@ -77,7 +92,12 @@ func (p *parser) item(it item) error {
 		}
 		last := len(p.pushed) - 1
 		p.global, p.pushed = p.pushed[last], p.pushed[:last]
+	}
+	return nil
+}
 
+func (p *parser) locals(it item) {
+	switch it.tag {
 	case localUsage:
 		usage := it.unsigned()
 		if !it.extended() {
@@ -96,7 +116,6 @@ func (p *parser) item(it item) error {
 			p.local.set = usageSetOpen
 		}
 	}
-	return nil
 }
 
 // number begins, or goes on with, a report.
