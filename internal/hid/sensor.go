@@ -287,7 +287,8 @@ func (s *sensor) checkAskOn(data []byte, now time.Time) {
 			s.askSoon(now)
 		}
 	}
-	if len(causes) > 0 && meets(data, causes) || s.pp != nil && !s.missingDependency && !s.exchange.waiting && s.pp.isBack(data, s.exchange.silent) {
+	back := s.pp != nil && !s.missingDependency && !s.exchange.waiting && s.pp.isBack(data, s.exchange.silent)
+	if back || len(causes) > 0 && meets(data, causes) {
 		s.askSoon(now)
 	}
 }
@@ -321,7 +322,8 @@ func (s *sensor) statusNote() string {
 	case s.pp != nil && s.pp.lacks:
 		return "the device says that it does not have this feature"
 	case s.missingDependency:
-		return "the rules before it that tell of changes read none of the device's interfaces: it is not asked, since its answer would stay what it was"
+		return "the rules before it that tell of changes read none of the device's interfaces:" +
+			" it is not asked, since its answer would stay what it was"
 	case s.exchange != nil && s.exchange.silent && !s.value.Known():
 		return "the device did not answer the request of this rule"
 	}

@@ -77,7 +77,8 @@ func parseSession(s Session) (*analysis, error) {
 	l := &analysis{session: s}
 	l.mark()
 	if n := l.presses(); n < leastPresses {
-		return nil, &UnfitError{fmt.Sprintf("the session has %d presses of mute: at least %d are needed, each followed by the mark muted or unmuted", n, leastPresses)}
+		return nil, &UnfitError{fmt.Sprintf(
+			"the session has %d presses of mute: at least %d are needed, each followed by the mark muted or unmuted", n, leastPresses)}
 	}
 	if err := l.sort(); err != nil {
 		return nil, err
@@ -238,10 +239,8 @@ func (s *stream) declared(at int, mask byte) string {
 		return ""
 	}
 	for _, f := range s.desc.Fields {
-		if f.Kind != descriptor.Input || f.Array || f.Page >= pageVendor || f.ReportID != 0 && (s.id == nil || catalogue.Byte(f.ReportID) != *s.id) {
-			continue
-		}
-		if f.MaskAt(at)&mask != 0 {
+		sent := f.ReportID == 0 || s.id != nil && catalogue.Byte(f.ReportID) == *s.id
+		if f.Kind == descriptor.Input && !f.Array && f.Page < pageVendor && sent && f.MaskAt(at)&mask != 0 {
 			return fmt.Sprintf("page %02x, usage %02x", f.Page, f.Usage)
 		}
 	}

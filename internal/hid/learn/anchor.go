@@ -46,7 +46,8 @@ func (l *analysis) occasional() *catalogue.HIDReport {
 		for at := s.first(); at < min(s.longest, descriptor.MaxReport); at++ {
 			col := l.column(s.reports, at)
 			for bit := byte(1); bit != 0; bit <<= 1 {
-				if invert, ok := col.masked(bit).agrees(l.phases); ok && (s.keys[at]|l.counters(c, col, at, bit))&bit == 0 && !l.byChance(c, col, bit) {
+				invert, ok := col.masked(bit).agrees(l.phases)
+				if ok && (s.keys[at]|l.counters(c, col, at, bit))&bit == 0 && !l.byChance(c, col, bit) {
 					r := c.rule(l.hasInterfaces())
 					r.Value = &catalogue.ByteValue{Byte: at, Mask: ref(bit), Invert: invert}
 					return &r
@@ -98,11 +99,14 @@ func (c column) turnsWith(phases []phase, invert bool) int {
 // doubtAnchor says what a person must make sure of.
 func (c *candidate) doubtAnchor(a *catalogue.Anchor) {
 	c.doubt("the device sends presses and no state: 'start: false' claims that it is always unmuted after it was plugged in." +
-		" Try that; if it is not so, write 'start: true' or remove the line. It never counts for a headset behind a dongle, which needs 'link_up' instead, and a link_state; nor for one on Bluetooth")
+		" Try that; if it is not so, write 'start: true' or remove the line. It never counts"+
+		" for a headset behind a dongle, which needs 'link_up' instead, and a link_state; nor for one on Bluetooth")
 	if a.HIDReport != nil {
-		c.doubt("%s seems to tell the state now and then, so it became a second anchor: make sure that it does", place(*a.HIDReport.Value)+" of "+reportName(a.HIDReport))
+		c.doubt("%s seems to tell the state now and then, so it became a second anchor: make sure that it does",
+			place(*a.HIDReport.Value)+" of "+reportName(a.HIDReport))
 	}
-	c.doubt("a press that the agent does not hear turns the state round; prefer a report or a query (hid_query) that tells the state, if the device has one")
+	c.doubt("a press that the agent does not hear turns the state round;" +
+		" prefer a report or a query (hid_query) that tells the state, if the device has one")
 }
 
 func reportName(r *catalogue.HIDReport) string {

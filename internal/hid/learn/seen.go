@@ -75,14 +75,18 @@ func (l *analysis) notes(found int) []string {
 		note("%s could not be read, so its reports are missing: %s", e.Node, e.Error)
 	}
 	if len(l.interruptions) > 0 {
-		note("the device went away or reports were lost %d times during the recording: learn again, that may hide the rule", len(l.interruptions))
+		note("the device went away or reports were lost %d times during the recording: learn again, that may hide the rule",
+			len(l.interruptions))
 	}
 	if l.rejectedAsNoise > 0 && found == 0 {
-		note("many bits of the reports turn all the time; some followed the marks, but no better than chance would: learn again with more rounds")
+		note("many bits of the reports turn all the time; some followed the marks, but no better than chance would:" +
+			" learn again with more rounds")
 	}
 	if len(l.streams) == 0 {
-		note("the device sent no report at all. Many headsets send their mute only in a call: start one, in a program that supports the headset, and learn again." +
-			" If it then sends nothing either, its mute never leaves the device; see whether it moves the OS's own mute ('sidetone devices', os_endpoint_mute)")
+		note("the device sent no report at all. Many headsets send their mute only in a call:" +
+			" start one, in a program that supports the headset, and learn again." +
+			" If it then sends nothing either, its mute never leaves the device;" +
+			" see whether it moves the OS's own mute ('sidetone devices', os_endpoint_mute)")
 		return out
 	}
 	for _, d := range l.devices {
@@ -95,7 +99,8 @@ func (l *analysis) notes(found int) []string {
 			note("%s declares Phone Mute, but sent no report with it. Many headsets do that only in a call: start one and learn again", d.Node)
 		}
 		if n := l.pressesOf(*d, desc.Find(descriptor.Input, pageConsumer, consumerMute)); n > 0 {
-			note("%s sent Mute of the Consumer page (page 0c, usage e2) %d times: that key asks the host to mute its speaker. It is no hardware mute and tells nothing of the microphone", d.Node, n)
+			note("%s sent Mute of the Consumer page (page 0c, usage e2) %d times: that key asks the host to mute its speaker."+
+				" It is no hardware mute and tells nothing of the microphone", d.Node, n)
 		}
 	}
 	return out
