@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"sidetone/internal/strictyaml"
 )
 
 // A FaultKind is a way to misbehave. Its text is the name [ParseFault] knows.
@@ -320,27 +322,6 @@ func faultNames() []string {
 
 func nearestFault(name string) string {
 	return slices.MinFunc(append(faultNames(), "none"), func(a, b string) int {
-		return distance(name, a) - distance(name, b)
+		return strictyaml.Edits(name, a) - strictyaml.Edits(name, b)
 	})
-}
-
-// distance is the number of bytes to insert, remove or replace to get from a to b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replace := diagonal
-			if a[i] != b[j] {
-				replace++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replace, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }

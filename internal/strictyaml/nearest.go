@@ -29,7 +29,7 @@ func nearest(name string, valid []string) string {
 	name = strings.ToLower(name)
 	best, distance := "", max(1, len([]rune(name))/3)+1
 	for _, v := range valid {
-		if d := edits(name, strings.ToLower(v)); d < distance {
+		if d := Edits(name, strings.ToLower(v)); d < distance {
 			best, distance = v, d
 		}
 	}
@@ -44,8 +44,8 @@ func nearest(name string, valid []string) string {
 // maxName bounds the work of comparing: no valid name is near this length.
 const maxName = 100
 
-// edits counts the insertions, deletions, replacements and swaps of neighbours between a and b.
-func edits(a, b string) int {
+// Edits counts the insertions, deletions, replacements and swaps of neighbours between a and b.
+func Edits(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	if len(x) > maxName || len(y) > maxName {
 		return maxName
