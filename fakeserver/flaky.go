@@ -74,7 +74,7 @@ func (s *Server) draw(t Transport, e event) Fault {
 	return f
 }
 
-// meetFault is like hit, but the fault that was drawn for the event meets it too.
+// meetFault is like useFault, but the fault that was drawn for the event meets it too.
 func (s *Server) meetFault(t Transport, drawn Fault, kinds ...FaultKind) (Fault, bool) {
 	if f, ok := s.useFault(t, kinds...); ok {
 		return f, true

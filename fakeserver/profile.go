@@ -42,7 +42,7 @@ const (
 	// answer-late, wrong-nonce, bad-json, error, huge, half, deep, stranger,
 	// twice or offline; delays are below 2 s. What a transport cannot show is
 	// not drawn for it. The nth connect and the nth payload of a server always
-	// meetFault the same draw, which is void while a fault is set (see [Server.SetFault]).
+	// meet the same draw, which is void while a fault is set (see [Server.SetFault]).
 	Flaky Profile = "flaky"
 )
 

@@ -11,8 +11,8 @@ const (
 	// late is how long is waited beyond the time allowed, so that a report can say how much
 	// too late something came.
 	late = time.Second
-	// settlePending is how long a payload that came within the time may take to be recorded.
-	settlePending = 50 * time.Millisecond
+	// recordingTime is how long a payload that came within the time may take to be recorded.
+	recordingTime = 50 * time.Millisecond
 )
 
 // An expectAction wants a condition to hold within a time, and counts to be right at its end.
@@ -116,10 +116,10 @@ func (d expectAction) judge(h history, over time.Duration) verdict {
 	switch {
 	case wrong != "":
 		v.decided, v.outcome = true, failure(wrong)
-	case met && (!d.lastsWhole() || over >= d.within+settlePending):
+	case met && (!d.lastsWhole() || over >= d.within+recordingTime):
 		v.decided, v.seen = true, d.seen(h, inTime)
 	case met:
-		v.until = d.within + settlePending
+		v.until = d.within + recordingTime
 	case over < d.within+late:
 		v.until = d.within + late
 	default:
@@ -243,8 +243,8 @@ func (d neverAction) judge(h history, lasts, over time.Duration) verdict {
 		v.outcome = failure(d.condition.seen(h.reported(reached)))
 		v.measured = &took
 		return v
-	case over < lasts+settlePending:
-		return verdict{until: lasts + settlePending}
+	case over < lasts+recordingTime:
+		return verdict{until: lasts + recordingTime}
 	}
 	return verdict{decided: true, cursor: len(h.payloads), outcome: outcome{seen: d.condition.seen(h.reported(len(h.payloads)))}}
 }

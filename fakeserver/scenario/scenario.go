@@ -39,7 +39,7 @@ type step struct {
 	do    action
 }
 
-// A action is what a step does.
+// An action is what a step does.
 type action interface {
 	// String is what the step does, in words.
 	String() string

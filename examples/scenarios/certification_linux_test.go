@@ -1,0 +1,45 @@
+// Package scenarios plays the example for certification labs with the real agent.
+package scenarios
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/fakeserver"
+	"sidetone/fakeserver/scenario"
+)
+
+// TestTheAgentIsCertified also holds the example to more than one profile over more than one
+// transport: what depends on them has to be tried with each.
+func TestTheAgentIsCertified(t *testing.T) {
+	agent := filepath.Join(t.TempDir(), "sidetone")
+	built, err := exec.CommandContext(t.Context(), "go", "build", "-o", agent, "../../cmd/agent").CombinedOutput()
+	require.NoError(t, err, "%s", built)
+	t.Setenv("AGENT", agent)
+
+	const file = "certification.yaml"
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	for _, profile := range []fakeserver.Profile{fakeserver.Documented, fakeserver.Desktop} {
+		require.Contains(t, string(text), "profile: "+string(profile))
+	}
+	for _, transport := range []fakeserver.Transport{fakeserver.WebSocket, fakeserver.IPC, fakeserver.HTTP} {
+		require.Contains(t, string(text), "transport: "+string(transport))
+	}
+	// Ports of this process, beside those of another run of the test.
+	own := strings.ReplaceAll(string(text), "264", fmt.Sprint(200+os.Getpid()%120))
+	sc, problems := scenario.Load(file, []byte(own))
+	require.Empty(t, problems)
+	var progress bytes.Buffer
+	report, err := sc.Run(t.Context(), scenario.Options{Progress: &progress, Timeout: 3 * time.Minute})
+	require.NoError(t, err)
+	require.False(t, report.Failed(), "%s", progress.String())
+}
