@@ -70,7 +70,7 @@ Exit codes: 0 all are in order, with warnings or without; 2 there are problems, 
 				}
 			}
 			if code != exitOK {
-				return silent(code)
+				return exitCode(code)
 			}
 			return nil
 		},

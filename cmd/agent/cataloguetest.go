@@ -38,7 +38,7 @@ wrong.`,
 				code = max(code, testCatalogue(cmd, file, update))
 			}
 			if code != exitOK {
-				return silent(code)
+				return exitCode(code)
 			}
 			return nil
 		},
@@ -50,7 +50,7 @@ wrong.`,
 // testCatalogue tests one catalogue and returns the exit code.
 func testCatalogue(cmd *cobra.Command, file string, update bool) int {
 	refuse := func(err error) int {
-		complain(cmd.ErrOrStderr(), err)
+		printError(cmd.ErrOrStderr(), err)
 		return exitBadInput
 	}
 	cat, problems, err := catalogue.Load(file)
@@ -89,7 +89,7 @@ func testCatalogue(cmd *cobra.Command, file string, update bool) int {
 			fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", t.path, count(n, "difference"))
 			code = max(code, exitFailed)
 		}
-		sayDifferences(cmd.OutOrStdout(), differences)
+		printDifferences(cmd.OutOrStdout(), differences)
 	}
 	return code
 }
@@ -129,11 +129,11 @@ func unreadTrace(file, path string, err *fs.PathError) error {
 // trace is a recording that has been replayed with a catalogue.
 type trace struct {
 	engine.Replayed
-	path   string
-	text   []byte
-	byHand bool
-	taped  []int // the line of each list that the recording has, counted from 1
-	cause  []int // the line behind which each list of the replay belongs
+	path     string
+	text     []byte
+	byHand   bool
+	recorded []int // the line of each list that the recording has, counted from 1
+	cause    []int // the line behind which each list of the replay belongs
 }
 
 func playTrace(cmd *cobra.Command, path string, set engine.Settings) (*trace, error) {
@@ -151,7 +151,7 @@ func playTrace(cmd *cobra.Command, path string, set engine.Settings) (*trace, er
 		case r.Header != nil:
 			t.byHand = !r.Header.Ticks
 		case r.List != nil:
-			t.taped = append(t.taped, line)
+			t.recorded = append(t.recorded, line)
 		}
 		for _, list := range so.Lists[len(t.cause):] {
 			if list.T < r.T {
@@ -180,13 +180,13 @@ func (t *trace) update() error {
 			return err
 		}
 		if t.Same(p) {
-			text = line(t.taped[p.Taped])
+			text = line(t.recorded[p.Recorded])
 		}
 		behind[t.cause[p.List]] = append(behind[t.cause[p.List]], text)
 	}
 	var out bytes.Buffer
 	for i, text := range lines {
-		if !slices.Contains(t.taped, i+1) {
+		if !slices.Contains(t.recorded, i+1) {
 			out.Write(text)
 		}
 		for _, list := range behind[i+1] {

@@ -61,7 +61,7 @@ Exit code 1 if a source could not be read: what it would list is unknown.`,
 				answer.print(cmd.OutOrStdout())
 			}
 			if err == nil && slices.ContainsFunc(answer.Sources, func(s sourceAnswer) bool { return s.Error != "" }) {
-				return silent(exitFailed)
+				return exitCode(exitFailed)
 			}
 			return err
 		},

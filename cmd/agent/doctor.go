@@ -103,7 +103,7 @@ Exit codes: 0 nothing is wrong; 1 there is a problem; 2 the input is wrong.`,
 				err = printFindings(cmd.OutOrStdout(), found)
 			}
 			if err == nil && anyWrong(found) {
-				return silent(exitFailed)
+				return exitCode(exitFailed)
 			}
 			return err
 		},

@@ -115,7 +115,7 @@ func analyse(w io.Writer, s learn.Session) error {
 	}
 	printResult(w, result)
 	if len(result.Proposals) == 0 {
-		return silent(exitFailed)
+		return exitCode(exitFailed)
 	}
 	return nil
 }

@@ -26,10 +26,10 @@ const (
 // badInput marks an error that the user's input caused.
 func badInput(err error) error { return app.InputError{Err: err} }
 
-// silent ends with a code when everything has been said already.
-type silent int
+// exitCode ends with a code when everything has been said already.
+type exitCode int
 
-func (s silent) Error() string { return fmt.Sprintf("exit code %d", int(s)) }
+func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -44,23 +44,23 @@ func execute(ctx context.Context, args []string) int {
 	out := &answer{Writer: os.Stdout, stop: stop}
 	root := rootCommand(out)
 	root.SetArgs(args)
-	err := out.judge(root.ExecuteContext(ctx))
-	var code silent
+	err := out.failure(root.ExecuteContext(ctx))
+	var code exitCode
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.As(err, &code):
 		return int(code)
 	}
-	complain(root.ErrOrStderr(), err)
+	printError(root.ErrOrStderr(), err)
 	if errors.As(err, new(app.InputError)) {
 		return exitBadInput
 	}
 	return exitFailed
 }
 
-// complain says what is wrong, each problem in a line of its own.
-func complain(w io.Writer, err error) {
+// printError says what is wrong, each problem in a line of its own.
+func printError(w io.Writer, err error) {
 	lines := []string{err.Error()}
 	var problems app.Problems
 	if errors.As(err, &problems) {

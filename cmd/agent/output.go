@@ -32,14 +32,14 @@ func (a *answer) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// judge replaces what came of a verb by what kept its answer from being written. A reader that has
+// failure replaces what came of a verb by what kept its answer from being written. A reader that has
 // seen enough, as head has, needs no words.
-func (a *answer) judge(err error) error {
+func (a *answer) failure(err error) error {
 	if a.err == nil {
 		return err
 	}
 	if errors.Is(a.err, syscall.EPIPE) {
-		return silent(exitFailed)
+		return exitCode(exitFailed)
 	}
 	reason := a.err
 	if at, ok := errors.AsType[*fs.PathError](reason); ok {

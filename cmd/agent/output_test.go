@@ -15,8 +15,8 @@ func TestAnswerStopsItsVerb(t *testing.T) {
 	require.NoError(t, r.CloseWithError(full))
 	stopped := 0
 	a := &answer{Writer: w, stop: func() { stopped++ }}
-	require.NoError(t, a.judge(nil))
-	require.Equal(t, silent(exitBadInput), a.judge(silent(exitBadInput)))
+	require.NoError(t, a.failure(nil))
+	require.Equal(t, exitCode(exitBadInput), a.failure(exitCode(exitBadInput)))
 	for range 2 {
 		_, err := io.WriteString(a, "a line")
 		require.ErrorIs(t, err, full)
@@ -25,5 +25,5 @@ func TestAnswerStopsItsVerb(t *testing.T) {
 	a.Writer = io.Discard
 	_, err := io.WriteString(a, "the next line")
 	require.ErrorIs(t, err, full, "no answer with a hole in it")
-	require.EqualError(t, a.judge(errInterrupted), "cannot write the answer: full")
+	require.EqualError(t, a.failure(errInterrupted), "cannot write the answer: full")
 }

@@ -49,7 +49,7 @@ Exit code 1 if no agent runs, the file exists or cannot be written, or the recor
 		if err != nil && ctx.Err() == nil && !errors.Is(err, control.ErrEnded) {
 			return err
 		}
-		return file.judge(cmd.ErrOrStderr())
+		return file.summary(cmd.ErrOrStderr())
 	})
 	cmd.Flags().BoolVar(&force, "force", false, "overwrite FILE if it exists")
 	cmd.Flags().DurationVar(&limit, "for", 0, "how long; 0: until it is interrupted")
@@ -134,8 +134,8 @@ func (f *recordFile) close() error {
 	return nil
 }
 
-// judge says what was recorded.
-func (f *recordFile) judge(talk io.Writer) error {
+// summary says what was recorded.
+func (f *recordFile) summary(talk io.Writer) error {
 	if f.out == nil {
 		return errors.New("record: it has ended before it began; nothing was recorded")
 	}

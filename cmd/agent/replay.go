@@ -63,7 +63,7 @@ Exit codes: 0 all lists are as recorded; 1 some are not; 2 the recording or the 
 				return err
 			}
 			if len(v.Differences) > 0 {
-				return silent(exitFailed)
+				return exitCode(exitFailed)
 			}
 			return nil
 		},
@@ -92,7 +92,7 @@ func defaultSettings(cat *catalogue.Catalogue) (engine.Settings, error) {
 
 // replay plays a file to its end, and calls seen after each record. Errors name the line.
 func replay(talk io.Writer, name string, file io.Reader, p *engine.Player, seen func(line int, r engine.Record, so engine.Replayed)) (engine.Replayed, error) {
-	torn, err := eachRecord(name, file, func(line int, r engine.Record) error {
+	torn, err := readRecords(name, file, func(line int, r engine.Record) error {
 		if err := p.Play(r); err != nil {
 			return err
 		}
@@ -122,9 +122,9 @@ func replay(talk io.Writer, name string, file io.Reader, p *engine.Player, seen 
 // maxRecord bounds a line of a recording, in bytes.
 const maxRecord = 16 << 20
 
-// eachRecord calls on with every record of a file and the number of its line. Empty lines and those
+// readRecords calls on with every record of a file and the number of its line. Empty lines and those
 // that begin with # are passed over. torn is the number of a last line that is not whole, or 0.
-func eachRecord(name string, file io.Reader, on func(line int, r engine.Record) error) (torn int, err error) {
+func readRecords(name string, file io.Reader, on func(line int, r engine.Record) error) (torn int, err error) {
 	open := false // the line has no end
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, maxRecord)
@@ -183,10 +183,10 @@ func (v verdict) print(cmd *cobra.Command, r engine.Replayed, lists, asJSON bool
 		v.Differences = append([]engine.Difference{}, v.Differences...)
 		return printJSON(cmd.OutOrStdout(), v)
 	case !lists:
-		v.say(cmd.OutOrStdout())
+		v.printText(cmd.OutOrStdout())
 		return nil
 	}
-	v.say(cmd.ErrOrStderr())
+	v.printText(cmd.ErrOrStderr())
 	out := json.NewEncoder(cmd.OutOrStdout())
 	for _, l := range r.Lists {
 		if err := out.Encode(l); err != nil {
@@ -196,7 +196,7 @@ func (v verdict) print(cmd *cobra.Command, r engine.Replayed, lists, asJSON bool
 	return nil
 }
 
-func (v verdict) say(w io.Writer) {
+func (v verdict) printText(w io.Writer) {
 	length, took := time.Duration(v.Length), time.Duration(v.Took)
 	says := "all as recorded"
 	if n := len(v.Differences); n > 0 {
@@ -204,11 +204,11 @@ func (v verdict) say(w io.Writer) {
 	}
 	fmt.Fprintf(w, "replayed %s of %v in %.3g s (%d x real time): %s, %s\n",
 		count(v.Inputs, "input"), short(length), took.Seconds(), int64(length/max(1, took)), count(v.Lists, "list"), says)
-	sayDifferences(w, v.Differences)
+	printDifferences(w, v.Differences)
 }
 
-// sayDifferences shows the first of them.
-func sayDifferences(w io.Writer, all []engine.Difference) {
+// printDifferences shows the first of them.
+func printDifferences(w io.Writer, all []engine.Difference) {
 	const enough = 5
 	for i, d := range all {
 		if i == enough {

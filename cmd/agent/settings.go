@@ -78,11 +78,19 @@ func (f *settingsFlags) load(cmd *cobra.Command) (*app.Settings, error) {
 }
 
 func logger(w io.Writer, l config.Log) *slog.Logger {
-	opts := &slog.HandlerOptions{Level: l.Level.Slog()}
+	opts := &slog.HandlerOptions{Level: l.Level.Slog(), ReplaceAttr: withoutEmptyRemedy}
 	if l.Format == config.LogJSON {
 		return slog.New(slog.NewJSONHandler(w, opts))
 	}
 	return slog.New(slog.NewTextHandler(w, opts))
+}
+
+// withoutEmptyRemedy leaves out what nobody can do anything about.
+func withoutEmptyRemedy(_ []string, a slog.Attr) slog.Attr {
+	if a.Key == "remedy" && a.Value.String() == "" {
+		return slog.Attr{}
+	}
+	return a
 }
 
 // stateFileFlag lets 'run' take --state-file for the flag of the setting push.state_file.

@@ -16,10 +16,10 @@ import (
 
 // Record writes a recording of the Engine, and of what happens with clients.
 func (a *App) Record(ctx context.Context, write func(lines []byte) error) error {
-	r := newScribe()
+	r := newRecordBuffer()
 	stop, ended := a.engine.Record("sidetone "+a.opts.Version, r.put)
 	defer stop()
-	defer a.report.audience.join(r)()
+	defer a.report.hub.add(r)()
 	var changed <-chan struct{}
 	for running := true; running; {
 		if changed == nil {
@@ -53,8 +53,8 @@ const (
 
 var errLost = errors.New("whoever took the recording was too slow, and later records were lost")
 
-// scribe stands between the Engine, which does not wait, and whoever takes a recording.
-type scribe struct {
+// recordBuffer stands between the Engine, which does not wait, and whoever takes a recording.
+type recordBuffer struct {
 	more signal.Signal            // there is something to take
 	last engine.Span              // of what was taken, on the recording's clock
 	with map[string]engine.Client // what was last said of each session, by the client's address
@@ -66,12 +66,12 @@ type scribe struct {
 	ended   bool // the last one is there
 }
 
-func newScribe() *scribe {
-	return &scribe{more: signal.New(), with: make(map[string]engine.Client)}
+func newRecordBuffer() *recordBuffer {
+	return &recordBuffer{more: signal.New(), with: make(map[string]engine.Client)}
 }
 
 // put takes a record without ever waiting.
-func (r *scribe) put(rec engine.Record) {
+func (r *recordBuffer) put(rec engine.Record) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
@@ -92,7 +92,7 @@ func (r *scribe) put(rec engine.Record) {
 
 // drain writes all that waits. errLost means that there is no more behind it, and that the
 // recording says so.
-func (r *scribe) drain(write func(lines []byte) error) error {
+func (r *recordBuffer) drain(write func(lines []byte) error) error {
 	r.mu.Lock()
 	waiting, lost := r.waiting, r.lost
 	r.waiting = nil
@@ -125,14 +125,14 @@ func (r *scribe) drain(write func(lines []byte) error) error {
 }
 
 // delivered notes that a client has accepted a list.
-func (r *scribe) delivered(d rpcclient.Delivery) {
+func (r *recordBuffer) delivered(d rpcclient.Delivery) {
 	r.put(engine.Record{Client: &engine.Client{
 		Event: "delivered", To: d.To.String(), Generation: d.Snapshot.Generation, RoundTrip: engine.Span(d.RoundTrip),
 	}})
 }
 
 // sessions notes what has changed since the last call.
-func (r *scribe) sessions(list []rpcclient.Session) {
+func (r *recordBuffer) sessions(list []rpcclient.Session) {
 	now := make(map[string]engine.Client, len(list))
 	for _, s := range list {
 		c := engine.Client{Event: string(s.State), To: s.String(), Error: s.Error}
@@ -149,28 +149,28 @@ func (r *scribe) sessions(list []rpcclient.Session) {
 	r.with = now
 }
 
-// audience are the recordings that hear of every delivery.
-type audience struct {
+// deliveryHub are the recordings that hear of every delivery.
+type deliveryHub struct {
 	mu      sync.Mutex
-	scribes []*scribe
+	buffers []*recordBuffer
 }
 
-func (a *audience) join(r *scribe) (leave func()) {
+func (a *deliveryHub) add(r *recordBuffer) (leave func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.scribes = append(a.scribes, r)
+	a.buffers = append(a.buffers, r)
 	return func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		a.scribes = slices.DeleteFunc(a.scribes, func(other *scribe) bool { return other == r })
+		a.buffers = slices.DeleteFunc(a.buffers, func(other *recordBuffer) bool { return other == r })
 	}
 }
 
 // delivered comes from the goroutine of a session. It calls nothing that waits.
-func (a *audience) delivered(d rpcclient.Delivery) {
+func (a *deliveryHub) delivered(d rpcclient.Delivery) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, r := range a.scribes {
+	for _, r := range a.buffers {
 		r.delivered(d)
 	}
 }

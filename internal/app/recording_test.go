@@ -97,7 +97,7 @@ func TestRecordingEnds(t *testing.T) {
 	cancel()
 	require.NoError(t, <-ended)
 	a.report.delivered(rpcclient.Delivery{}) // nobody is there any more
-	require.Empty(t, a.report.audience.scribes)
+	require.Empty(t, a.report.hub.buffers)
 	require.Contains(t, got.lines[len(got.lines)-1], `"end":{}`)
 	require.Equal(t, 1000, strings.Count(strings.Join(got.lines, ""), `"push":`))
 	var r engine.Record
@@ -107,7 +107,7 @@ func TestRecordingEnds(t *testing.T) {
 
 // TestRecordingOfSessions writes what has changed, and nothing twice.
 func TestRecordingOfSessions(t *testing.T) {
-	r := newScribe()
+	r := newRecordBuffer()
 	r.put(engine.Record{Header: &engine.Header{}})
 	a := rpcclient.Session{State: rpcclient.Connecting, Address: rpcclient.Address{Port: 6463}}
 	r.sessions([]rpcclient.Session{a})

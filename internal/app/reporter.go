@@ -21,7 +21,7 @@ type reporter struct {
 	announce func() // tells other agents that the client may have lost devices of theirs; nil: nobody is told
 
 	deliveries atomic.Uint64
-	audience   audience
+	hub        deliveryHub
 
 	mu   sync.Mutex
 	last devices.Snapshot
@@ -72,7 +72,7 @@ func (r *reporter) publish(s devices.Snapshot) {
 // delivered writes the one line for a change that the client has accepted.
 func (r *reporter) delivered(d rpcclient.Delivery) {
 	r.deliveries.Add(1)
-	r.audience.delivered(d)
+	r.hub.delivered(d)
 	if r.announce != nil && (d.First || removes(d.Changes)) {
 		r.announce()
 	}

@@ -31,13 +31,13 @@ type stateFile struct {
 	push func(engine.Push) (engine.Pushed, error)
 	boot func() time.Time // when the machine was started; zero: nobody knows
 
-	said  map[stated]statement // what the Engine has taken
-	ahead ahead
-	notes []string // of the last Read
+	inForce map[statementKey]statement // what the Engine has taken
+	future  futureTime
+	notes   []string // of the last Read
 }
 
-// stated is of whom a file speaks, and for whom.
-type stated struct{ product, serial, owner string }
+// statementKey is of whom a file speaks, and for whom.
+type statementKey struct{ product, serial, owner string }
 
 // statement is what it says.
 type statement struct {
@@ -45,8 +45,8 @@ type statement struct {
 	until time.Time
 }
 
-// ahead is a modification time that was to come when it was first seen, and when that was.
-type ahead struct{ written, seen time.Time }
+// futureTime is a modification time that was to come when it was first seen, and when that was.
+type futureTime struct{ written, seen time.Time }
 
 // newStateFile reads the file at path and hands each state in it to push.
 func newStateFile(path string, log *slog.Logger, push func(engine.Push) (engine.Pushed, error)) (*stateFile, error) {
@@ -88,7 +88,7 @@ func (f *stateFile) Read(ctx context.Context) error {
 		f.note("%s: written before this machine was started: what the devices have done since is not known, so it says nothing until it is written again", f.path)
 		pushes = nil
 	}
-	f.apply(pushes, f.moment(content.Written))
+	f.apply(pushes, f.leaseStart(content.Written))
 	return nil
 }
 
@@ -96,18 +96,18 @@ func (f *stateFile) note(format string, args ...any) {
 	f.notes = append(f.notes, fmt.Sprintf(format, args...))
 }
 
-// moment is from when on leases run: when the file was written. So neither a restart of the
+// leaseStart is from when on leases run: when the file was written. So neither a restart of the
 // agent nor a refresh gives new life to the word of software that has crashed. A time that is
 // still to come, as after the clock was set back, is taken for the present, once: also when it has come.
-func (f *stateFile) moment(written time.Time) time.Time {
+func (f *stateFile) leaseStart(written time.Time) time.Time {
 	now := time.Now().Round(0) // by the clock on the wall, as the file's time
 	switch {
-	case f.ahead.written.Equal(written):
-		return f.ahead.seen
+	case f.future.written.Equal(written):
+		return f.future.seen
 	case !written.After(now):
 		return written
 	}
-	f.ahead = ahead{written, now}
+	f.future = futureTime{written, now}
 	f.log.Debug("state file: written in the future, taken for written now", "path", f.path, "written", written)
 	return now
 }
@@ -117,41 +117,41 @@ func (f *stateFile) moment(written time.Time) time.Time {
 // over from another, the flag does not fall back in between.
 func (f *stateFile) apply(pushes []control.StatedPush, written time.Time) {
 	now := time.Now().Round(0)
-	said := make(map[stated]statement)
+	inForce := make(map[statementKey]statement)
 	for _, p := range pushes {
-		of := stated{p.Product, p.Serial, p.Owner}
+		of := statementKey{p.Product, p.Serial, p.Owner}
 		s := statement{statesOf(p.State), written.Add(time.Duration(p.TTLms) * time.Millisecond)}
 		if !s.until.After(now) {
 			f.log.Debug("state file: the lease has run out", "at", p.At, "product", p.Product, "owner", p.Owner, "ended", s.until)
 			continue
 		}
-		before, known := f.said[of]
+		before, known := f.inForce[of]
 		if known && before.until.Equal(s.until) && maps.Equal(before.state, s.state) {
-			said[of] = s // it was said when the file was written, and is not said again by a reading: its product may have left since
+			inForce[of] = s // it was inForce when the file was written, and is not inForce again by a reading: its product may have left since
 			continue
 		}
-		if err := f.say(of, before, s, p.Seq, now, written); err != nil {
+		if err := f.pushStatement(of, before, s, p.Seq, now, written); err != nil {
 			f.note("%s: %v", p.At, refusal(err))
 			if known && (maps.Equal(before.state, s.state) || errors.Is(err, engine.ErrOvertaken)) {
-				said[of] = before // else its own writer does not say it any more
+				inForce[of] = before // else its own writer does not say it any more
 			}
 			continue
 		}
-		said[of] = s
+		inForce[of] = s
 	}
-	for of, before := range f.said {
-		if _, still := said[of]; still || !before.until.After(now) {
+	for of, before := range f.inForce {
+		if _, still := inForce[of]; still || !before.until.After(now) {
 			continue
 		}
-		if err := f.say(of, before, statement{until: before.until}, 0, now, now); err != nil {
+		if err := f.pushStatement(of, before, statement{until: before.until}, 0, now, now); err != nil {
 			f.log.Debug("state file: not taken back, it ends with its lease", "product", of.product, "owner", of.owner, "reason", err)
 		}
 	}
-	f.said = said
+	f.inForce = inForce
 }
 
-// say pushes at now what was said when the file was written, until a time to come, in place of what was said before.
-func (f *stateFile) say(of stated, before, next statement, seq uint64, now, written time.Time) error {
+// pushStatement pushes at now what was said when the file was written, until a time to come, in place of what was said before.
+func (f *stateFile) pushStatement(of statementKey, before, next statement, seq uint64, now, written time.Time) error {
 	state := make(map[devices.Field]devices.Tri)
 	for field := range before.state {
 		state[field] = devices.Unknown

@@ -39,18 +39,18 @@ func text(r Record) string {
 	return string(b)
 }
 
-// Pair is the same list in a recording and in its replay, by its index in Taped and in Lists; -1:
+// Pair is the same list in a recording and in its replay, by its index in Recorded and in Lists; -1:
 // it is not there.
-type Pair struct{ Taped, List int }
+type Pair struct{ Recorded, List int }
 
 // Pairs puts the lists of the recording beside those of the replay, in order: equal ones as many
 // as can be, and those between them one by one.
-func (r Replayed) Pairs() []Pair { return align(r.keys(r.Taped), r.keys(r.Lists)) }
+func (r Replayed) Pairs() []Pair { return align(r.keys(r.Recorded), r.keys(r.Lists)) }
 
 // Same reports whether a pair's lists are the same: byte for byte where the replay is exact;
 // otherwise only what was sent counts, not when.
 func (r Replayed) Same(p Pair) bool {
-	return p.Taped >= 0 && p.List >= 0 && r.key(r.Taped[p.Taped]) == r.key(r.Lists[p.List])
+	return p.Recorded >= 0 && p.List >= 0 && r.key(r.Recorded[p.Recorded]) == r.key(r.Lists[p.List])
 }
 
 // Differences are the lists of the recording that did not come again, and those that came instead.
@@ -58,8 +58,8 @@ func (r Replayed) Differences() []Difference {
 	var out []Difference
 	for _, p := range r.Pairs() {
 		var d Difference
-		if p.Taped >= 0 {
-			d.Recorded = &r.Taped[p.Taped]
+		if p.Recorded >= 0 {
+			d.Recorded = &r.Recorded[p.Recorded]
 		}
 		if p.List >= 0 {
 			d.Replayed = &r.Lists[p.List]
@@ -111,10 +111,10 @@ func align(a, b []string) []Pair {
 	}
 	i, j := begin, begin
 	for _, p := range append(common(a[begin:endA], b[begin:endB]), Pair{endA - begin, endB - begin}) {
-		for i < begin+p.Taped || j < begin+p.List {
+		for i < begin+p.Recorded || j < begin+p.List {
 			next := Pair{-1, -1}
-			if i < begin+p.Taped {
-				next.Taped, i = i, i+1
+			if i < begin+p.Recorded {
+				next.Recorded, i = i, i+1
 			}
 			if j < begin+p.List {
 				next.List, j = j, j+1

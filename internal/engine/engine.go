@@ -1,6 +1,6 @@
 // Package engine holds the Engine: the one goroutine that owns all mutable state of the
 // product. It turns what the sources observe into snapshots and does no I/O. All that it is told
-// can be taped and replayed: see Input, Record and Replay.
+// can be recorded and replayed: see Input, Record and Replay.
 package engine
 
 import (
@@ -101,7 +101,7 @@ type event struct {
 func (e *Engine) Run(ctx context.Context) {
 	defer close(e.done)
 	s := newState(e.opts, time.Now())
-	defer s.endTapes()
+	defer s.endRecorders()
 	timer := time.NewTimer(time.Hour)
 	timer.Stop()
 	defer timer.Stop()
@@ -128,24 +128,24 @@ func (e *Engine) Run(ctx context.Context) {
 // state is everything the Engine knows. It goes by the time that it is given, so that a recording
 // can be replayed.
 type state struct {
-	opts     Options
-	started  time.Time
-	awake    time.Time // when the machine was last known to have started or resumed
-	woke     time.Time // when it woke from its last sleep; zero: it has not slept
-	sources  []*source
-	leases   []*lease
-	groups   *devices.Grouping // of what is known now; nil: to be made
-	followed bool              // the leases have been compared with it
-	hid      *hid.Tracker
-	snapshot devices.Snapshot
-	changed  chan struct{} // closed at the next change of the view
-	sent     bool          // a snapshot has been published
-	dirty    bool          // what the list is resolved from may have changed
-	now      time.Time     // of this step
-	told     bool          // this step has an input
-	plugged  bool          // which is that a HID device was plugged in
-	at       time.Time     // when the event that is being applied happened; zero: now
-	tapes    []*tape
+	opts      Options
+	started   time.Time
+	awake     time.Time // when the machine was last known to have started or resumed
+	woke      time.Time // when it woke from its last sleep; zero: it has not slept
+	sources   []*source
+	leases    []*lease
+	groups    *devices.Grouping // of what is known now; nil: to be made
+	bound     bool              // the leases have been compared with it
+	hid       *hid.Tracker
+	snapshot  devices.Snapshot
+	changed   chan struct{} // closed at the next change of the view
+	sent      bool          // a snapshot has been published
+	dirty     bool          // what the list is resolved from may have changed
+	now       time.Time     // of this step
+	told      bool          // this step has an input
+	plugged   bool          // which is that a HID device was plugged in
+	at        time.Time     // when the event that is being applied happened; zero: now
+	recorders []*recorder
 }
 
 func newState(opts Options, now time.Time) *state {
@@ -171,10 +171,10 @@ func (s *state) step(now time.Time, f func(*state)) {
 		f(s)
 	}
 	if due := s.due(); !s.told && !due.IsZero() && !now.Before(due) {
-		s.tape(Record{Input: Input{Tick: true}})
+		s.record(Record{Input: Input{Tick: true}})
 	}
 	s.expire()
-	s.follow()
+	s.bindLeases()
 	s.publish()
 	for _, r := range s.hid.Requests() {
 		if s.opts.Ask != nil {
@@ -246,7 +246,7 @@ func (s *state) expire() {
 }
 
 // regroup notes that something else may be there now, or in another state.
-func (s *state) regroup() { s.dirty, s.groups, s.followed = true, nil, false }
+func (s *state) regroup() { s.dirty, s.groups, s.bound = true, nil, false }
 
 // grouping is what is there, made when it is needed: leases ask for it, and each list is resolved from it.
 func (s *state) grouping() *devices.Grouping {
@@ -281,7 +281,7 @@ func (s *state) publish() {
 	}
 	s.snapshot, s.sent = next, true
 	s.opts.Publish(next)
-	s.tape(Record{List: &List{Generation: next.Generation, Devices: next.Wire()}})
+	s.record(Record{List: &List{Generation: next.Generation, Devices: next.Wire()}})
 	s.touch()
 }
 

@@ -28,15 +28,15 @@ type outcome struct {
 	err    error
 }
 
-// take applies an input, and writes it on the tapes.
+// take applies an input, and writes it into the recordings.
 func (s *state) take(in Input) (out outcome) {
 	s.told = true
-	s.tape(Record{Input: in})
+	s.record(Record{Input: in})
 	switch {
 	case in.Observe != nil:
 		s.observe(*in.Observe)
 	case in.HID != nil:
-		s.happened(*in.HID)
+		s.handleHID(*in.HID)
 	case in.Push != nil:
 		out.pushed, out.err = s.push(*in.Push)
 	case in.Release != "":
@@ -56,9 +56,9 @@ func (s *state) configure(set Settings) {
 	s.touch()
 }
 
-// happened takes in what has happened to a HID device. A report that changes nothing costs little:
+// handleHID takes in what has happened to a HID device. A report that changes nothing costs little:
 // devices send many that no rule looks at.
-func (s *state) happened(e hid.Event) {
+func (s *state) handleHID(e hid.Event) {
 	s.at, s.plugged = e.At, e.Happening == hid.Attached && e.Plugged
 	changed := s.hid.Apply(e, s.now)
 	if changed || e.Happening != hid.Report {

@@ -164,7 +164,7 @@ func (s *state) push(p Push) (Pushed, error) {
 	if p.At.Before(s.woke) {
 		return Pushed{}, ErrAsleep
 	}
-	found := s.meant(p)
+	found := s.matchingUnits(p)
 	if len(found) > 1 && found[0].Silent {
 		found = nil // it waits for the first that can be heard
 	}

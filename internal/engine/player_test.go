@@ -55,7 +55,7 @@ func TestByHand(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, out.Differences())
 	require.Equal(t, Span(4*time.Second), out.Lists[2].T, "not when the tick came")
-	require.Equal(t, Replayed{Inputs: 5, Length: Span(time.Minute), Lists: out.Lists, Taped: out.Taped, lastInput: Span(time.Minute)}, out)
+	require.Equal(t, Replayed{Inputs: 5, Length: Span(time.Minute), Lists: out.Lists, Recorded: out.Recorded, lastInput: Span(time.Minute)}, out)
 
 	ended, err := Replay(readRecords(t, trace+`{"t":"1m0s","end":{}}`+"\n"), set, false)
 	require.NoError(t, err)
@@ -136,7 +136,7 @@ func TestCutOff(t *testing.T) {
 	out, err := Replay(records, Settings{}, false)
 	require.NoError(t, err)
 	require.Empty(t, out.Cut)
-	require.Len(t, out.Taped, 3)
+	require.Len(t, out.Recorded, 3)
 	begin := 0
 	for i, r := range records[:len(records)-1] {
 		out, err := Replay(records[:i+1], Settings{}, false)
@@ -177,18 +177,18 @@ func TestCutOff(t *testing.T) {
 func recorded(t *testing.T) string {
 	var text strings.Builder
 	s := newState(Options{Settings: replaySettings(t, devices.Options{}), Sources: []string{"audio"}, Publish: func(devices.Snapshot) {}, Log: slog.New(slog.DiscardHandler)}, time.Unix(1e9, 0))
-	tp := &tape{ended: make(chan struct{}), write: func(r Record) {
+	tp := &recorder{ended: make(chan struct{}), write: func(r Record) {
 		b, err := json.Marshal(r)
 		require.NoError(t, err)
 		fmt.Fprintf(&text, "%s\n", b)
 	}}
 	at := func(after time.Duration, f func(*state)) { s.step(time.Unix(1e9, 0).Add(after), f) }
-	at(0, func(s *state) { s.start(tp, "test") })
+	at(0, func(s *state) { s.startRecorder(tp, "test") })
 	for _, r := range readRecords(t, plugged+muted+gone) {
 		at(time.Duration(r.T), func(s *state) { in := r.Input; stamp(&in, s.now); s.take(in) })
 	}
 	at(4*time.Second, nil)
-	at(5*time.Second, func(s *state) { s.end(tp) })
+	at(5*time.Second, func(s *state) { s.endRecorder(tp) })
 	return text.String()
 }
 
@@ -206,16 +206,16 @@ func TestAlign(t *testing.T) {
 		a, b := words(), words()
 		i, j, same := 0, 0, 0
 		for _, p := range align(a, b) {
-			require.False(t, p.Taped < 0 && p.List < 0)
-			if p.Taped >= 0 {
-				require.Equal(t, i, p.Taped)
+			require.False(t, p.Recorded < 0 && p.List < 0)
+			if p.Recorded >= 0 {
+				require.Equal(t, i, p.Recorded)
 				i++
 			}
 			if p.List >= 0 {
 				require.Equal(t, j, p.List)
 				j++
 			}
-			if p.Taped >= 0 && p.List >= 0 && a[p.Taped] == b[p.List] {
+			if p.Recorded >= 0 && p.List >= 0 && a[p.Recorded] == b[p.List] {
 				same++
 			}
 		}

@@ -13,12 +13,12 @@ import (
 
 // Replayed is what the replay of a recording has come to.
 type Replayed struct {
-	Inputs int      // that were replayed
-	Length Span     // of time, on the recording's clock
-	Lists  []Record // that the replay has published
-	Taped  []Record // that the recording has
-	Exact  bool     // the recording holds every step, and was replayed with its own settings
-	Cut    string   // why the recording ends before its time; empty: it is whole, or was written by hand
+	Inputs   int      // that were replayed
+	Length   Span     // of time, on the recording's clock
+	Lists    []Record // that the replay has published
+	Recorded []Record // that the recording has
+	Exact    bool     // the recording holds every step, and was replayed with its own settings
+	Cut      string   // why the recording ends before its time; empty: it is whole, or was written by hand
 
 	lastInput Span
 }
@@ -75,7 +75,7 @@ func (p *Player) Play(r Record) error {
 	case p.ended:
 		return errors.New("a record behind the end")
 	case r.List != nil && p.byHand:
-		p.out.Taped = append(p.out.Taped, r)
+		p.out.Recorded = append(p.out.Recorded, r)
 		return nil
 	case r.T < p.last:
 		return fmt.Errorf("its time %v is before that of a record before it, %v", time.Duration(r.T), time.Duration(p.last))
@@ -84,7 +84,7 @@ func (p *Player) Play(r Record) error {
 	now := p.started.Add(time.Duration(r.T))
 	switch {
 	case r.List != nil:
-		p.out.Taped = append(p.out.Taped, r)
+		p.out.Recorded = append(p.out.Recorded, r)
 	case r.Begin != nil:
 		p.begin(*r.Begin, now)
 	case r.End != nil:

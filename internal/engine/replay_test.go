@@ -166,7 +166,7 @@ func TestReplay(t *testing.T) {
 			out, err := Replay(recording, Settings{}, false)
 			require.NoError(t, err)
 			require.True(t, out.Exact)
-			require.Greater(t, len(out.Taped), 10)
+			require.Greater(t, len(out.Recorded), 10)
 			require.Empty(t, out.Differences())
 		})
 	}

@@ -13,73 +13,73 @@ import (
 // what it publishes, and an end when stop is called or Run ends. write is called from the Engine's goroutine
 // and must not block. The channel is closed when no more will be written.
 func (e *Engine) Record(program string, write func(Record)) (stop func(), ended <-chan struct{}) {
-	t := &tape{write: write, ended: make(chan struct{})}
+	t := &recorder{write: write, ended: make(chan struct{})}
 	running := false
 	e.do(func(s *state) {
 		running = true
-		s.start(t, program)
+		s.startRecorder(t, program)
 	})
 	if !running {
 		close(t.ended)
 	}
-	return func() { e.do(func(s *state) { s.end(t) }) }, t.ended
+	return func() { e.do(func(s *state) { s.endRecorder(t) }) }, t.ended
 }
 
-// tape is a recording under way.
-type tape struct {
+// recorder is a recording under way.
+type recorder struct {
 	started time.Time
 	write   func(Record)
 	ended   chan struct{}
 }
 
-func (s *state) start(t *tape, program string) {
+func (s *state) startRecorder(t *recorder, program string) {
 	// What is due at this moment is over before the recording begins.
 	s.expire()
-	s.follow()
+	s.bindLeases()
 	s.publish()
 	t.started = s.now
 	set := s.opts.Settings
 	t.write(Record{Header: &Header{
 		Version: RecordingVersion, Program: program, Started: s.now.Round(0), Sources: s.opts.Sources, Settings: &set, Ticks: true,
 	}})
-	for _, r := range s.past() {
+	for _, r := range s.initialInputs() {
 		t.put(r)
 	}
 	t.write(Record{Begin: &Begin{
 		Generation: s.snapshot.Generation, Uptime: Span(s.now.Sub(s.started)), Woke: t.relative(s.woke), HID: s.hid.Checkpoint(t.relative),
 	}})
-	s.tapes = append(s.tapes, t)
+	s.recorders = append(s.recorders, t)
 }
 
-func (s *state) end(t *tape) {
-	if i := slices.Index(s.tapes, t); i >= 0 {
-		s.tapes = slices.Delete(s.tapes, i, i+1)
-		t.put(dated{Record{End: &End{}}, s.now})
+func (s *state) endRecorder(t *recorder) {
+	if i := slices.Index(s.recorders, t); i >= 0 {
+		s.recorders = slices.Delete(s.recorders, i, i+1)
+		t.put(timedRecord{Record{End: &End{}}, s.now})
 		close(t.ended)
 	}
 }
 
-func (s *state) endTapes() {
-	for len(s.tapes) > 0 {
-		s.end(s.tapes[0])
+func (s *state) endRecorders() {
+	for len(s.recorders) > 0 {
+		s.endRecorder(s.recorders[0])
 	}
 }
 
-// tape writes what happens in this step.
-func (s *state) tape(r Record) {
-	for _, t := range s.tapes {
-		t.put(dated{r, s.now})
+// record writes what happens in this step.
+func (s *state) record(r Record) {
+	for _, t := range s.recorders {
+		t.put(timedRecord{r, s.now})
 	}
 }
 
-// dated is a record and when it was in force.
-type dated struct {
+// timedRecord is a record and when it was in force.
+type timedRecord struct {
 	Record
 	at time.Time
 }
 
 // put writes a record in the recording's own clock, which no change of the wall clock moves.
-func (t *tape) put(d dated) {
+func (t *recorder) put(d timedRecord) {
 	r := d.Record
 	r.T = Span(d.at.Sub(t.started))
 	switch {
@@ -106,21 +106,21 @@ func (t *tape) put(d dated) {
 	t.write(r)
 }
 
-func (t *tape) relative(at time.Time) time.Time {
+func (t *recorder) relative(at time.Time) time.Time {
 	if at.IsZero() {
 		return at
 	}
 	return t.started.Round(0).Add(at.Sub(t.started))
 }
 
-// past is what the Engine would have to be told to know what it knows.
-func (s *state) past() []dated {
-	var list []dated
-	add := func(at time.Time, in Input) { list = append(list, dated{Record{Input: in}, at}) }
+// initialInputs are what the Engine would have to be told to know what it knows.
+func (s *state) initialInputs() []timedRecord {
+	var list []timedRecord
+	add := func(at time.Time, in Input) { list = append(list, timedRecord{Record{Input: in}, at}) }
 	for _, src := range s.sources {
-		src.past(s.now, s.opts.RemovalGrace, add)
+		src.initialInputs(s.now, s.opts.RemovalGrace, add)
 	}
-	slices.SortStableFunc(list, func(a, b dated) int { return a.at.Compare(b.at) })
+	slices.SortStableFunc(list, func(a, b timedRecord) int { return a.at.Compare(b.at) })
 	for _, l := range s.leases {
 		p := Push{Product: l.Product, Serial: l.Serial, Owner: l.Owner, Seq: l.seq, Holder: l.holder, Unit: l.Unit, HIDLeft: l.hidLeft}
 		if !l.until.IsZero() {
@@ -143,9 +143,9 @@ func (s *state) past() []dated {
 	return list
 }
 
-// past tells how the source came to be as it is: with everything, then without what has gone
+// initialInputs tells how the source came to be as it is: with everything, then without what has gone
 // since, then failing.
-func (src *source) past(now time.Time, grace time.Duration, add func(time.Time, Input)) {
+func (src *source) initialInputs(now time.Time, grace time.Duration, add func(time.Time, Input)) {
 	observe := func(at time.Time, o devices.Observation) {
 		o.Source = src.name
 		add(at, Input{Observe: &o})

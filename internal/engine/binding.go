@@ -6,8 +6,8 @@ import (
 	"sidetone/internal/devices"
 )
 
-// meant are the units that p may speak of.
-func (s *state) meant(p Push) []devices.Unit {
+// matchingUnits are the units that p may speak of.
+func (s *state) matchingUnits(p Push) []devices.Unit {
 	if p.Unit == "" {
 		return s.grouping().Units(p.Product, p.Serial)
 	}
@@ -47,12 +47,12 @@ func (l *lease) isOf(u devices.Unit) bool {
 	return l.hid && u.HID || l.left == u.Leaving && !u.Silent && !u.First.After(l.newest)
 }
 
-// follow ends the leases of units that have left, and gives those that wait to units that have come.
-func (s *state) follow() {
-	if len(s.leases) == 0 || s.followed {
+// bindLeases ends the leases of units that have left, and gives those that wait to units that have come.
+func (s *state) bindLeases() {
+	if len(s.leases) == 0 || s.bound {
 		return
 	}
-	s.followed = true
+	s.bound = true
 	gone := make(map[*lease]bool)
 	for _, l := range s.leases {
 		switch u, there := s.grouping().Unit(l.Product, l.Unit); {
