@@ -11,7 +11,7 @@ func (c *Client) waitForAdmission(ctx context.Context, p *peer, to Address) erro
 	return c.waitUntil(ctx, func() bool { return c.admit(p) }, func() {
 		if p.status.State != Waiting {
 			p.status = Session{
-				State: next(p.status.State, onMustWait).to, Address: to,
+				State: transitionFor(p.status.State, onMustWait).to, Address: to,
 				Remedy: "nothing to do: another client is served, or this may be the same one",
 			}
 		}

@@ -46,7 +46,7 @@ func (c *Client) handleResult(p *peer, r *attempt) {
 	state := c.applyOutcome(p, on)
 	retries := p.nextTry
 	switch on {
-	case onReplaced:
+	case onInterrupted:
 		if errors.Is(r.err, errOwnerChanged) {
 			p.location = location{} // look again who that is
 		}
@@ -77,7 +77,7 @@ func (c *Client) handleResult(p *peer, r *attempt) {
 	if state != Slow { // else it still says what the client may hold
 		p.status = Session{State: state, Address: r.at.address("")}
 	}
-	if r.err != nil && on != onReplaced {
+	if r.err != nil && on != onInterrupted {
 		p.status.NextTry, p.status.Error, p.status.Remedy = retries, r.err.Error(), Remedy(r.err)
 		if on != onNotClient {
 			c.logOnce(p, "not connected", "client", p.status.Address, "reason", r.err, "remedy", p.status.Remedy)
@@ -91,7 +91,7 @@ func (c *Client) outcomeOf(p *peer, r *attempt) outcome {
 	restarted := p.changedSince(r.at) // then what it said was said before
 	switch err := r.err; {
 	case errors.Is(err, errMoved), errors.Is(err, errYielded), errors.Is(err, errOwnerChanged), errors.Is(err, errExcluded):
-		return onReplaced
+		return onInterrupted
 	case errors.Is(err, errStillListening):
 		r.err = p.givenUp
 		return onStillListening
@@ -101,9 +101,9 @@ func (c *Client) outcomeOf(p *peer, r *attempt) outcome {
 		return onNotClient
 	case errors.Is(err, ErrNoClient):
 		return onPortClosed
-	case (c.allRefused(p) || unsupported(err)) && restarted:
+	case (c.allRefused(p) || isUnsupported(err)) && restarted:
 		return onRestarted
-	case unsupported(err):
+	case isUnsupported(err):
 		return onUnknownCommand
 	case c.allRefused(p):
 		return onAllRefused
@@ -118,8 +118,8 @@ func (c *Client) outcomeOf(p *peer, r *attempt) outcome {
 	}
 }
 
-// unsupported reports whether err is that of a client that does not know the command.
-func unsupported(err error) bool {
+// isUnsupported reports whether err is that of a client that does not know the command.
+func isUnsupported(err error) bool {
 	return errors.Is(err, ErrUnsupported) || errors.Is(err, &Error{Phase: PhaseCommand, Code: codeUnknownCommand})
 }
 
@@ -196,7 +196,7 @@ func (c *Client) startAttempts(ctx context.Context, search bool) {
 	for _, p := range c.peers {
 		switch state := c.stateOf(p); {
 		case p.attempt != nil || p.nextTry.After(now):
-		case state == occupied && p.probeBackoff.grown() && !search:
+		case state == occupied && p.probeBackoff.atCeiling() && !search:
 		case p.ofOtherUser(me) && state == Foreign:
 		case p.ofOtherUser(me):
 			p.dropConn()

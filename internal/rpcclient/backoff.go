@@ -27,8 +27,8 @@ func (b *backoff) wait() time.Duration {
 	return time.Duration(float64(d) * (1 + 0.2*b.jitter()))
 }
 
-// grown reports whether the waits have reached the ceiling.
-func (b *backoff) grown() bool { return b.next >= b.max }
+// atCeiling reports whether the waits have reached the ceiling.
+func (b *backoff) atCeiling() bool { return b.next >= b.max }
 
 // reset starts over.
 func (b *backoff) reset() { b.next = 0 }

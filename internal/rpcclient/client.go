@@ -229,13 +229,13 @@ func (c *Client) nextDue() (at time.Time) {
 	if c.searching() {
 		at = c.nextSearch()
 	}
-	me, dropping := c.opts().Local.User(), c.farewellUnderWay()
+	me, farewell := c.opts().Local.User(), c.farewellUnderWay()
 	for _, p := range c.peers {
 		switch {
 		case p.attempt != nil:
 			at = earlier(at, c.nextUpgrade(p))
-		case p.ofOtherUser(me) || dropping:
-		case c.stateOf(p) == occupied && p.probeBackoff.grown(): // it is asked with the next search
+		case p.ofOtherUser(me) || farewell:
+		case c.stateOf(p) == occupied && p.probeBackoff.atCeiling(): // it is asked with the next search
 		default:
 			at = earlier(at, p.nextTry)
 		}
@@ -257,7 +257,7 @@ func earlier(a, b time.Time) time.Time {
 // while there is no client, and for a while after something has appeared or gone (a client opens its
 // port a moment after its socket).
 func (c *Client) searching() bool {
-	return c.unwatched.Load() || len(c.portTransports()) > 0 || !c.searchBackoff.grown() || !c.connected()
+	return c.unwatched.Load() || len(c.portTransports()) > 0 || !c.searchBackoff.atCeiling() || !c.connected()
 }
 
 func (c *Client) connected() bool {
@@ -283,7 +283,7 @@ const quickSearchFor = 3 * time.Minute
 func (c *Client) nextSearch() time.Time {
 	unwatched, connected, factor := c.unwatched.Load(), c.connected(), time.Duration(1)
 	switch {
-	case !c.searchBackoff.grown():
+	case !c.searchBackoff.atCeiling():
 	case connected && unwatched, !connected && !unwatched && time.Since(c.searchingSince) >= quickSearchFor:
 		factor = slowSearchFactor
 	case connected:

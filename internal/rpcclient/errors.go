@@ -124,8 +124,8 @@ var (
 	ErrNotRPC = errors.New("not the client's RPC server")
 )
 
-// lasting reports whether err will be the same until the client restarts (rules R19 to R21).
-func lasting(err error) bool {
+// isPermanent reports whether err will be the same until the client restarts (rules R19 to R21).
+func isPermanent(err error) bool {
 	var refusal *Error
 	if !errors.As(err, &refusal) {
 		return false
@@ -136,8 +136,8 @@ func lasting(err error) bool {
 	return refusal.Code == CodeInvalidOrigin || refusal.Code == CodeInvalidVersion || refusal.Code == CodeInvalidEncoding
 }
 
-// givesWay reports whether another transport of the same client is worth a try after err.
-func givesWay(err error) bool {
+// leavesOtherTransports reports whether another transport of the same client is worth a try after err.
+func leavesOtherTransports(err error) bool {
 	var refusal *Error
 	if errors.As(err, &refusal) {
 		return refusal.Phase == PhaseConnect && refusal.Code == CodeRateLimited

@@ -47,7 +47,7 @@ func TestEveryRefusalHasAMeaningAndARemedy(t *testing.T) {
 			if c.phase == PhaseConnect {
 				require.NotErrorIs(t, err, &Error{Phase: PhaseCommand})
 			}
-			require.Equal(t, c.tryAnotherMethod, lasting(err) || givesWay(err))
+			require.Equal(t, c.tryAnotherMethod, isPermanent(err) || leavesOtherTransports(err))
 		})
 		tested[phaseCode{c.phase, c.code}] = true
 	}
@@ -60,7 +60,7 @@ func TestUnknownRefusalsAreToldAsTheyAre(t *testing.T) {
 	err := &Error{Phase: PhaseCommand, Code: 5000}
 	require.Equal(t, "refused by the client: command error 5000", err.Error())
 	require.Empty(t, Remedy(err))
-	require.False(t, givesWay(err))
+	require.False(t, leavesOtherTransports(err))
 }
 
 func TestConditionsThatAreNotRefusals(t *testing.T) {
@@ -78,7 +78,7 @@ func TestConditionsThatAreNotRefusals(t *testing.T) {
 		err := fmt.Errorf("websocket to x: %w", c.err)
 		require.Contains(t, Remedy(err), c.remedy)
 		require.Equal(t, c.remedy == "", Remedy(err) == "")
-		require.Equal(t, c.givesWay, givesWay(err), c.err)
+		require.Equal(t, c.givesWay, leavesOtherTransports(err), c.err)
 	}
 }
 

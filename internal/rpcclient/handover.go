@@ -110,10 +110,10 @@ func (c *Client) handOver(p *peer, now Transport) {
 		return
 	}
 	c.opts().Log.Info("a better transport could not be had", "client", o.at.address(o.over), "reason", o.err, "remedy", Remedy(o.err))
-	if lasting(o.err) {
+	if isPermanent(o.err) {
 		c.locked(func() { p.refused[o.over] = o.err })
 	}
-	if !c.transportAllowed(p, now) && !lasting(o.err) {
+	if !c.transportAllowed(p, now) && !isPermanent(o.err) {
 		r.exclude()
 		return
 	}

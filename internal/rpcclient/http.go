@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// redialInterval is how long a connection that served nothing must have lived for its end to
-// be answered with a new one at once. Before that, growing pauses keep a server that closes
-// idle connections from making us spin.
+// redialInterval is how long a connection that served nothing must have lived to be replaced at once
+// when it ends. One that ended earlier is replaced after growing pauses, so that a server that closes
+// idle connections does not make us spin.
 const redialInterval = 5 * time.Second
 
 // redialTimeout bounds one attempt to reach a server that has closed an idle connection.

@@ -130,7 +130,7 @@ func (c *Client) setBackoffs(p *peer) {
 
 // applyOutcome puts the transition of p after an outcome into force.
 func (c *Client) applyOutcome(p *peer, on outcome) State {
-	t := next(c.stateOf(p), on)
+	t := transitionFor(c.stateOf(p), on)
 	p.givenUp, p.notClientReason, p.nextTry = nil, nil, time.Time{}
 	switch now := time.Now(); t.retry {
 	case trySoon:
@@ -148,7 +148,7 @@ func (c *Client) applyOutcome(p *peer, on outcome) State {
 func (c *Client) applySessionOutcome(p *peer, on outcome, f func(*Session)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	to := next(p.status.State, on).to
+	to := transitionFor(p.status.State, on).to
 	f(&p.status)
 	p.status.State = to
 	c.notifyAll()

@@ -37,11 +37,11 @@ func (p *provenPort) close() {
 	}
 }
 
-// prove finds out whether a client holds the port: by the free proof or, where that is missing, over the transports
-// in by. An owner that says nothing holds up nobody but itself: who is late with the free
-// proof is waited for as for any answer, since to ask a client for another one costs it a token.
+// prove finds out whether a client holds the port: by the free proof or, where that is missing, over the
+// transports in by. The free proof is waited for as long as any answer, since to ask a client for another
+// one costs it a token. Meanwhile other clients go first.
 func (c *Client) prove(ctx context.Context, p *peer, at location, by []Transport) (*provenPort, error) {
-	defer c.whenSlow(p)()
+	defer c.markWhenSlow(p)()
 	t := c.target(at)
 	free := fingerprint(ctx, t, c.opts().AnswerTimeout)
 	switch {
@@ -64,15 +64,15 @@ func (c *Client) prove(ctx context.Context, p *peer, at location, by []Transport
 			return nil, ctx.Err()
 		}
 		if errors.As(err, new(*Error)) {
-			refused = err // it speaks like a client: the reason is worth telling
+			refused = err // it speaks as a client does, and says why it refuses
 		}
 	}
 	return nil, refused
 }
 
-// whenSlow lets others go before p from the moment on at which proving it takes longer than
-// ProbeTimeout, unless what is returned is called before.
-func (c *Client) whenSlow(p *peer) (done func()) {
+// markWhenSlow notes that proving p takes longer than ProbeTimeout, so that others may go first, unless
+// what it returns is called before.
+func (c *Client) markWhenSlow(p *peer) (done func()) {
 	over := false
 	timer := time.AfterFunc(c.opts().ProbeTimeout, func() {
 		c.mu.Lock()
@@ -84,20 +84,18 @@ func (c *Client) whenSlow(p *peer) (done func()) {
 	})
 	return func() {
 		timer.Stop()
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		over = true
+		c.locked(func() { over = true })
 	}
 }
 
-// mayCountTokens reports whether a server without the free proof may be the client itself, which counts
-// tokens: it did not answer GET in its own way, but too late or not at all.
+// mayCountTokens reports whether a server that has not given the free proof, because of that error, may be
+// Discord's own client, which counts tokens: it did not answer GET in another way, but late or not at all.
 func mayCountTokens(free error) bool { return !errors.Is(free, errOtherAnswer) }
 
-// proveBy asks for a proof that is not free. One that the client would take for the word of its
-// vendor is asked for only where it certainly is not the client: who is merely late is asked for the
-// free one again, another time (rule R12). The answer to that may take as long as to any list: a
-// server that has callers wait would have it wait behind those that were given up (rule R88).
+// proveBy asks for a proof that is not free. An empty list is sent only to a server that is certainly not
+// Discord's own client, which would take it for its vendor's: a server that is merely late is asked for
+// the free proof again another time (rule R12). The answer may take as long as that to any list: a server
+// with a line would only make the next request wait behind one that was given up (rule R88).
 func (c *Client) proveBy(ctx context.Context, p *peer, t target, proof Proof, free error) (link, error) {
 	if mayCountTokens(free) {
 		if proof == ProofAnswer {
@@ -129,7 +127,7 @@ func (c *Client) proveBy(ctx context.Context, p *peer, t target, proof Proof, fr
 	return l, nil
 }
 
-// reprove is how a port that was found proves itself once more, in the way in which it has before.
+// reprove has a port prove itself once more, in the way in which it has before.
 func (c *Client) reprove(p *peer, port *provenPort) func(context.Context) error {
 	return func(ctx context.Context) error {
 		free := fingerprint(ctx, port.target, c.opts().AnswerTimeout)
@@ -144,8 +142,8 @@ func (c *Client) reprove(p *peer, port *provenPort) func(context.Context) error 
 	}
 }
 
-// resendOthers has all clients but p sent their list again: one of them may have been taken for
-// another program, and have lost it.
+// resendOthers sends their list again to all clients but p: the empty list that was to prove a port may
+// have reached one of them, and replaced its list.
 func (c *Client) resendOthers(p *peer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

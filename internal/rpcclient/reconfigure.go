@@ -26,7 +26,7 @@ func (c *Client) reconfigure() (watch bool) {
 		return false
 	}
 	was := c.opts()
-	watch = !same(now.Local, was.Local) || !slices.Equal(now.Transports, was.Transports)
+	watch = !sameLocal(now.Local, was.Local) || !slices.Equal(now.Transports, was.Transports)
 	reach := watch || !slices.Equal(now.Ports, was.Ports) || now.Origin != was.Origin
 	for _, p := range c.peers {
 		p.bucket.configure(now.Tokens, now.TokenEvery)
@@ -56,8 +56,8 @@ func (c *Client) reconfigure() (watch bool) {
 	return watch
 }
 
-// same reports whether both look at the same folders. Those that cannot be compared differ.
-func same(a, b Local) bool {
+// sameLocal reports whether both look at the same folders. Those that cannot be compared differ.
+func sameLocal(a, b Local) bool {
 	return reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.TypeOf(a).Comparable() && a == b
 }
 

@@ -48,7 +48,7 @@ const (
 	onSocketUnreachable outcome = "nobody listens on its socket"
 	onPortClosed        outcome = "nobody listens on its port"
 	onNotClient         outcome = "what holds its port does not answer as a client does"
-	onReplaced          outcome = "there is a better way to it, or it may not be talked to any more"
+	onInterrupted       outcome = "there is a better way to it, or it may not be talked to any more"
 	onRestarted         outcome = "it has restarted meanwhile"
 
 	// Beside all attempts.
@@ -99,8 +99,8 @@ var transitions = []transition{
 	{onSocketUnreachable, nil, Searching, tryAtOnce},
 	{onPortClosed, nil, Searching, trySoon},
 	{onNotClient, nil, occupied, trySeldom},
-	{onReplaced, []State{Slow, Searching, occupied}, "", tryAtOnce},
-	{onReplaced, nil, Connecting, tryAtOnce},
+	{onInterrupted, []State{Slow, Searching, occupied}, "", tryAtOnce},
+	{onInterrupted, nil, Connecting, tryAtOnce},
 	{onRestarted, nil, Connecting, trySoon},
 
 	{onNewChance, []State{occupied, Foreign}, Searching, tryAtOnce},
@@ -108,8 +108,8 @@ var transitions = []transition{
 	{onOtherUser, nil, Foreign, tryNever},
 }
 
-// next is the transition of a client in state s.
-func next(s State, on outcome) transition {
+// transitionFor is the transition of a client in state s.
+func transitionFor(s State, on outcome) transition {
 	for _, t := range transitions {
 		if t.on == on && (t.from == nil || slices.Contains(t.from, s)) {
 			if t.to == "" {

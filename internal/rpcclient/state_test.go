@@ -63,7 +63,7 @@ func TestEveryOutcomeIsDecidedInEveryState(t *testing.T) {
 			for _, i := range fits[1:] {
 				require.Nil(t, transitions[i].from, "%s in state %s has two lines", on, s)
 			}
-			got := next(s, outcome(on))
+			got := transitionFor(s, outcome(on))
 			require.Equal(t, first.retry, got.retry)
 			require.Contains(t, states(t), got.to)
 		}
@@ -80,7 +80,7 @@ func TestEveryStateIsReachedAndLeft(t *testing.T) {
 		queue = queue[1:]
 		leads := false
 		for _, on := range declared(t, "outcome") {
-			to := next(s, outcome(on)).to
+			to := transitionFor(s, outcome(on)).to
 			leads = leads || to != s
 			if !reached[to] {
 				reached[to] = true

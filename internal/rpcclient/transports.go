@@ -42,13 +42,13 @@ func (c *Client) tryTransports(ctx context.Context, p *peer, at location, endWhe
 		switch {
 		case ctx.Err() != nil || worked:
 			return worked, err // a transport that worked is tried again first: the next may be far worse
-		case unsupported(err) && tr == IPC && errors.Is(c.checkListening(ctx, at), errUnreachable):
+		case isUnsupported(err) && tr == IPC && errors.Is(c.checkListening(ctx, at), errUnreachable):
 			return false, fmt.Errorf("%w: it has ended", errUnreachable)
 		case errors.Is(err, ErrNoAnswer) && tr == c.lastTransport(p): // it is frozen, over any transport
 			return false, err
-		case lasting(err):
+		case isPermanent(err):
 			c.locked(func() { p.refused[tr] = err })
-		case !givesWay(err):
+		case !leavesOtherTransports(err):
 			return false, err
 		}
 		c.logOnce(p, "transport given up", "transport", tr, "client", at.address(tr), "reason", err, "remedy", Remedy(err))
