@@ -58,9 +58,10 @@ type Refresher interface{ Refresh() }
 // readTimeout bounds one reading: a sound server that hangs must not hang the agent.
 const readTimeout = 5 * time.Second
 
-// Follow reads w now and after each change, and hands every reading to observe, also that of a Reader: whoever
-// counts who has been read must know. It returns when ctx ends. A value on kick asks for a fresh reading although nothing is known to have changed
-// (after a resume, on the user's word). It closes w.
+// Follow reads w now and after each change, and hands every reading to observe, also that of a
+// Reader: whoever counts who has been read must know. It returns when ctx ends. A value on kick
+// asks for a fresh reading although nothing is known to have changed (after a resume, on the
+// user's word). It closes w.
 func Follow(ctx context.Context, w Watcher, kick <-chan struct{}, observe func(devices.Observation)) {
 	defer w.Close()
 	k := &kicker{cancel: func() {}}

@@ -24,7 +24,7 @@ type alsaCard struct {
 	file   *os.File
 	kernel func() (linux.Ioctl, func(), error) // the card's ioctl, and what to call after its use
 	reader *linux.Reader
-	plain  atomic.Pointer[map[uint32]bool] // controls that Controls does not show, by number
+	hidden atomic.Pointer[map[uint32]bool] // controls that Controls does not show, by number
 }
 
 // openALSA opens the control device of a card ("/dev/snd/controlC0").
@@ -80,11 +80,11 @@ func (c *alsaCard) Controls() (mixerValues, error) {
 		return mixerValues{}, fmt.Errorf("read the sound card's controls %s: %w", c.dev, err)
 	}
 	defer release()
-	values, plain, err := readControls(ioctl)
+	values, hidden, err := readControls(ioctl)
 	if err != nil {
 		return mixerValues{}, fmt.Errorf("read the sound card's controls %s: %w", c.dev, err)
 	}
-	c.plain.Store(&plain)
+	c.hidden.Store(&hidden)
 	return values, nil
 }
 
@@ -128,23 +128,23 @@ func (c *alsaCard) relevant(e ctlEvent) bool {
 	if e.Type != ctlEventElem || e.Mask&^(ctlEventValue|ctlEventTLV) != 0 {
 		return true
 	}
-	plain := c.plain.Load()
-	return e.Mask&ctlEventValue != 0 && (plain == nil || !(*plain)[e.ID.NumID])
+	hidden := c.hidden.Load()
+	return e.Mask&ctlEventValue != 0 && (hidden == nil || !(*hidden)[e.ID.NumID])
 }
 
 // readControls reads a card's controls by name, and the numbers of those that are not shown.
-func readControls(ioctl linux.Ioctl) (values mixerValues, plain map[uint32]bool, err error) {
+func readControls(ioctl linux.Ioctl) (values mixerValues, hidden map[uint32]bool, err error) {
 	ids, err := listElems(ioctl)
 	if err != nil {
 		return mixerValues{}, nil, err
 	}
-	values, plain = mixerValues{make(map[string]devices.Tri), make(map[string]string)}, make(map[uint32]bool)
+	values, hidden = mixerValues{make(map[string]devices.Tri), make(map[string]string)}, make(map[uint32]bool)
 	differ := map[string]bool{} // settings of one name that are not equal
 	for _, id := range ids {
 		info := ctlElemInfo{ID: id}
 		err := ioctl(ctlInfo, unsafe.Pointer(&info))
 		if err == nil && !info.shown() {
-			plain[id.NumID] = true
+			hidden[id.NumID] = true
 			continue
 		}
 		v := ctlElemValue{ID: id}
@@ -181,7 +181,7 @@ func readControls(ioctl linux.Ioctl) (values mixerValues, plain map[uint32]bool,
 		values.switches[name] = value
 	}
 	maps.DeleteFunc(values.settings, func(name, _ string) bool { return differ[name] })
-	return values, plain, nil
+	return values, hidden, nil
 }
 
 // shown is true for a control that can be read, is active, and may say whether something is on. A

@@ -24,7 +24,7 @@ type source struct {
 	mini    *enumerator
 	mixers  *mixers
 
-	dirt dirt // what has changed since it was last read
+	pending pendingChanges // what has changed since it was last read
 
 	conn    *pulse.Conn // nil while there is no server
 	server  string      // address of conn
@@ -54,16 +54,16 @@ func (o Options) address() (string, error) {
 
 func newSource(address func() (string, error)) *source {
 	a := &source{address: address, changed: signal.New(), retry: newServerWatch()}
-	a.mini = newEnumerator(newLister(), func() { a.mark(dirtyMiniaudio, 0) })
-	a.mixers = newMixers(func() { a.mark(dirtyMixer, 0) })
+	a.mini = newEnumerator(newLister(), func() { a.mark(miniaudioChanged, 0) })
+	a.mixers = newMixers(func() { a.mark(mixerChanged, 0) })
 	return a
 }
 
 // Name is "audio".
 func (a *source) Name() string { return "audio" }
 
-func (a *source) mark(what dirtyBits, source uint32) {
-	a.dirt.add(what, source)
+func (a *source) mark(what changeSet, source uint32) {
+	a.pending.add(what, source)
 	a.changed.Notify()
 }
 
@@ -76,17 +76,17 @@ func (a *source) Version() string {
 }
 
 // Refresh has the next List read everything.
-func (a *source) Refresh() { a.dirt.add(dirtyAll, 0) }
+func (a *source) Refresh() { a.pending.add(allChanged, 0) }
 
 // onEvent is called by the connection's reader.
 func (a *source) onEvent(f pulse.Facility, t pulse.EventType, index uint32) {
 	switch {
 	case f == pulse.OnSource && t == pulse.Change:
-		a.mark(dirtySource, index)
+		a.mark(sourceChanged, index)
 	case f == pulse.OnSink && t == pulse.Change:
-		a.mark(dirtySinks, 0)
+		a.mark(sinksChanged, 0)
 	default:
-		a.mark(dirtyAll, 0)
+		a.mark(allChanged, 0)
 	}
 }
 
@@ -138,7 +138,7 @@ func (a *source) connect(ctx context.Context) error {
 		return err
 	}
 	a.conn, a.asked = conn, nil
-	a.dirt.add(dirtyAll, 0)
+	a.pending.add(allChanged, 0)
 	return nil
 }
 
@@ -152,11 +152,11 @@ func (a *source) disconnect() {
 // read brings a.last up to date. A mute is worth a question about its source alone: on a busy
 // server the whole list takes several times as long.
 func (a *source) read(ctx context.Context) (err error) {
-	what, index := a.dirt.take()
-	switch what &^ (dirtyMixer | dirtyMiniaudio) {
-	case dirtySource:
+	what, index := a.pending.take()
+	switch what &^ (mixerChanged | miniaudioChanged) {
+	case sourceChanged:
 		err = a.readSource(ctx, index)
-	case dirtySinks:
+	case sinksChanged:
 		a.last.Sinks, err = a.conn.Sinks(ctx)
 	case 0:
 		if what == 0 { // nothing is known to have changed: asked to look afresh
@@ -203,7 +203,7 @@ func (a *source) enumerate(endpoints []devices.Endpoint) {
 		a.asked = keys
 		a.mini.request(a.server)
 	}
-	var found []listed
+	var found []enumeratedDevice
 	found, a.miniErr = a.mini.latest()
 	join(endpoints, found)
 }

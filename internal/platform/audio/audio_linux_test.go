@@ -57,7 +57,7 @@ func (f *follower) get() (devices.Observation, int) {
 	return f.last, f.seen
 }
 
-// files.until waits for an observation that fits and returns it.
+// until waits for an observation that fits and returns it.
 func (f *follower) until(what string, fits func(devices.Observation) bool) devices.Observation {
 	f.t.Helper()
 	var last devices.Observation

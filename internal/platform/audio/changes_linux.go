@@ -2,43 +2,43 @@ package audio
 
 import "sync"
 
-// dirtyBits are what an event can be about.
-type dirtyBits uint8
+// changeSet are what an event can be about.
+type changeSet uint8
 
 // What is not one of the first four needs everything read again.
 const (
-	dirtySource    dirtyBits = 1 << iota // one source
-	dirtySinks                           // some sinks
-	dirtyMixer                           // an ALSA card was read
-	dirtyMiniaudio                       // a result is there
-	dirtyAll
+	sourceChanged    changeSet = 1 << iota // one source
+	sinksChanged                           // some sinks
+	mixerChanged                           // an ALSA card was read
+	miniaudioChanged                       // a result is there
+	allChanged
 )
 
-// dirt collects what has changed since it was last taken.
-type dirt struct {
+// pendingChanges collects what has changed since it was last taken.
+type pendingChanges struct {
 	mu     sync.Mutex
-	what   dirtyBits
-	source uint32 // index of the changed source, with dirtySource
+	what   changeSet
+	source uint32 // index of the changed source, with sourceChanged
 }
 
 // add notes a change. A second changed source is one too many to read them singly.
-func (d *dirt) add(what dirtyBits, source uint32) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if what == dirtySource && d.what&dirtySource != 0 && d.source != source {
-		what = dirtyAll
+func (p *pendingChanges) add(what changeSet, source uint32) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if what == sourceChanged && p.what&sourceChanged != 0 && p.source != source {
+		what = allChanged
 	}
-	d.what |= what
-	if what == dirtySource {
-		d.source = source
+	p.what |= what
+	if what == sourceChanged {
+		p.source = source
 	}
 }
 
 // take returns what has changed, and starts over.
-func (d *dirt) take() (what dirtyBits, source uint32) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	what, source = d.what, d.source
-	d.what, d.source = 0, 0
+func (p *pendingChanges) take() (what changeSet, source uint32) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	what, source = p.what, p.source
+	p.what, p.source = 0, 0
 	return what, source
 }

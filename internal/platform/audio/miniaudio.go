@@ -8,16 +8,16 @@ import (
 	"sidetone/internal/devices"
 )
 
-// miniaudioPatience is how long one enumeration may take before it counts as hanging. It
+// miniaudioTimeout is how long one enumeration may take before it counts as hanging. It
 // normally takes some milliseconds; a sound server that is stopped blocks it without end.
-const miniaudioPatience = 3 * time.Second
+const miniaudioTimeout = 3 * time.Second
 
-// listed is one endpoint as miniaudio lists it: the same few facts on every OS.
-type listed struct {
-	id       string
-	typ      devices.Type
-	name     string
-	standard bool
+// enumeratedDevice is one endpoint as miniaudio lists it: the same few facts on every OS.
+type enumeratedDevice struct {
+	id        string
+	typ       devices.Type
+	name      string
+	isDefault bool
 }
 
 // errMiniaudioHangs is the state of an enumeration that has not returned.
@@ -25,7 +25,7 @@ var errMiniaudioHangs = errors.New("miniaudio hangs")
 
 // lister enumerates with miniaudio, of the sound server at an address. list may block for ever.
 type lister interface {
-	list(server string) ([]listed, error)
+	list(server string) ([]enumeratedDevice, error)
 }
 
 // enumerator runs miniaudio in one goroutine, on request only, and never makes anybody wait:
@@ -37,7 +37,7 @@ type enumerator struct {
 	servers chan string // of which a list is wanted
 
 	mu     sync.Mutex
-	result []listed
+	result []enumeratedDevice
 	err    error
 }
 
@@ -57,7 +57,7 @@ func (e *enumerator) request(server string) {
 }
 
 // latest returns the last enumeration.
-func (e *enumerator) latest() ([]listed, error) {
+func (e *enumerator) latest() ([]enumeratedDevice, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.result, e.err
@@ -74,14 +74,14 @@ func (e *enumerator) close() {
 
 func (e *enumerator) work() {
 	for server := range e.servers {
-		watch := time.AfterFunc(miniaudioPatience, func() { e.set(nil, errMiniaudioHangs) })
+		watch := time.AfterFunc(miniaudioTimeout, func() { e.set(nil, errMiniaudioHangs) })
 		result, err := e.lister.list(server)
 		watch.Stop()
 		e.set(result, err)
 	}
 }
 
-func (e *enumerator) set(result []listed, err error) {
+func (e *enumerator) set(result []enumeratedDevice, err error) {
 	e.mu.Lock()
 	e.result, e.err = result, err
 	e.mu.Unlock()
@@ -91,12 +91,12 @@ func (e *enumerator) set(result []listed, err error) {
 // join marks the endpoints that miniaudio lists too, and takes over its word on the default
 // where the native list has none. An endpoint that only miniaudio lists is one that is coming
 // or going: the native list is read again on its event.
-func join(endpoints []devices.Endpoint, found []listed) {
+func join(endpoints []devices.Endpoint, found []enumeratedDevice) {
 	type key struct {
 		t  devices.Type
 		id string
 	}
-	byKey := make(map[key]listed, len(found))
+	byKey := make(map[key]enumeratedDevice, len(found))
 	for _, l := range found {
 		byKey[key{l.typ, l.id}] = l
 	}
@@ -104,7 +104,7 @@ func join(endpoints []devices.Endpoint, found []listed) {
 		e := &endpoints[i]
 		if l, ok := byKey[key{e.Type, e.ID}]; ok {
 			e.SeenBy = append(e.SeenBy, "miniaudio")
-			e.Default = e.Default || l.standard
+			e.Default = e.Default || l.isDefault
 		}
 	}
 }

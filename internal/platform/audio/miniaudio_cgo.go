@@ -32,7 +32,7 @@ func malgoBackend() malgo.Backend {
 
 // list connects, lists and disconnects. In between it holds libpulse and the 30 libraries that this loads, which
 // take more memory than all that the agent has allocated.
-func (m malgoLister) list(server string) (out []listed, err error) {
+func (m malgoLister) list(server string) (out []enumeratedDevice, err error) {
 	ctx, err := m.connect(server)
 	if err != nil {
 		return nil, fmt.Errorf("miniaudio: connect to %q: %w", server, err)
@@ -48,11 +48,11 @@ func (m malgoLister) list(server string) (out []listed, err error) {
 		}
 		for i := range infos {
 			info := &infos[i]
-			out = append(out, listed{
-				id:       strings.TrimRight(string(info.ID[:]), "\x00"),
-				typ:      typ,
-				name:     info.Name(),
-				standard: info.IsDefault != 0,
+			out = append(out, enumeratedDevice{
+				id:        strings.TrimRight(string(info.ID[:]), "\x00"),
+				typ:       typ,
+				name:      info.Name(),
+				isDefault: info.IsDefault != 0,
 			})
 		}
 	}

@@ -9,6 +9,6 @@ func newLister() lister { return noLister{} }
 
 type noLister struct{}
 
-func (noLister) list(string) ([]listed, error) {
+func (noLister) list(string) ([]enumeratedDevice, error) {
 	return nil, errors.New("miniaudio is not part of this build (CGO_ENABLED=0)")
 }

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// mixerPatience is how long a card may take to tell its controls. What it said before counts no
+// mixerTimeout is how long a card may take to tell its controls. What it said before counts no
 // longer then.
-const mixerPatience = time.Second
+const mixerTimeout = time.Second
 
 var errMixerHangs = errors.New("the sound card's driver does not answer: unplug the device and plug it in again")
 
@@ -71,7 +71,7 @@ func (m *mixer) release() bool {
 	return true
 }
 
-// platform.read has the card platform.read, once more if it is being platform.read. It does not wait.
+// read has the card platform.read, once more if it is being platform.read. It does not wait.
 func (m *mixer) read() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -81,36 +81,36 @@ func (m *mixer) read() {
 		m.again = true
 	default:
 		m.reading = true
-		go m.work(time.AfterFunc(mixerPatience, m.late))
+		go m.work(time.AfterFunc(mixerTimeout, m.timeOut))
 	}
 }
 
-// late says that the reading takes too long.
-func (m *mixer) late() {
+// timeOut says that the reading takes too long.
+func (m *mixer) timeOut() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.reading {
-		m.say(mixerValues{}, errMixerHangs)
+		m.publish(mixerValues{}, errMixerHangs)
 	}
 }
 
 func (m *mixer) work(watchdog *time.Timer) {
 	defer watchdog.Stop()
 	for {
-		values, err := m.tryTwice()
-		old, again := m.goOn(values, err)
+		values, err := m.readOnceReopened()
+		old, again := m.finishReading(values, err)
 		if old != nil {
 			_ = old.Close()
 		}
 		if !again {
 			return
 		}
-		watchdog.Reset(mixerPatience)
+		watchdog.Reset(mixerTimeout)
 	}
 }
 
-// goOn takes what was read, and returns whether to read once more. old is a card to be closed.
-func (m *mixer) goOn(values mixerValues, err error) (old mixerCard, again bool) {
+// finishReading takes what was read, and returns whether to read once more. old is a card to be closed.
+func (m *mixer) finishReading(values mixerValues, err error) (old mixerCard, again bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	again = m.again
@@ -118,14 +118,14 @@ func (m *mixer) goOn(values mixerValues, err error) (old mixerCard, again bool) 
 		old, m.card = m.card, nil
 		again = m.wanted
 	} else {
-		m.say(values, err)
+		m.publish(values, err)
 	}
 	m.again, m.released, m.reading = false, false, again
 	return old, again
 }
 
-// say is called with mu held.
-func (m *mixer) say(values mixerValues, err error) {
+// publish is called with mu held.
+func (m *mixer) publish(values mixerValues, err error) {
 	news := !m.values.equal(values) || (m.err == nil) != (err == nil)
 	m.values, m.err = values, err
 	m.first()
@@ -134,9 +134,9 @@ func (m *mixer) say(values mixerValues, err error) {
 	}
 }
 
-// tryTwice reads the card, opening it first where needed. A card that fails may have been
+// readOnceReopened reads the card, opening it first where needed. A card that fails may have been
 // replaced by another of the same number, so it is opened anew once.
-func (m *mixer) tryTwice() (values mixerValues, err error) {
+func (m *mixer) readOnceReopened() (values mixerValues, err error) {
 	for range 2 {
 		if m.card == nil {
 			card, err := m.open()

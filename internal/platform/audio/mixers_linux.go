@@ -16,7 +16,7 @@ type mixers struct {
 	notify func()
 	open   func(name string) (mixerCard, error)
 	cards  map[string]*mixer // by control device, "controlC1"
-	dirty  bool
+	stale  bool
 }
 
 // newMixers makes the mixers. notify is called when there is news for fill; it must not block.
@@ -26,7 +26,7 @@ func newMixers(notify func()) *mixers {
 }
 
 // changed makes the next fill have all cards read again.
-func (m *mixers) changed() { m.dirty = true }
+func (m *mixers) changed() { m.stale = true }
 
 // fill puts the controls of its card on each audio input, as they were read last. A card is read
 // beside this: one that is slow delays nothing but its own first reading, for which fill waits.
@@ -48,11 +48,11 @@ func (m *mixers) fill(ctx context.Context, endpoints []devices.Endpoint) {
 			c = newMixer(func() (mixerCard, error) { return m.open(name) }, m.notify)
 			m.cards[name] = c
 		}
-		if c.want() || m.dirty {
+		if c.want() || m.stale {
 			c.read()
 		}
 	}
-	m.dirty = false
+	m.stale = false
 	for i := range endpoints {
 		if e := &endpoints[i]; e.Type == devices.AudioInput && needed[e.Mixer] {
 			values := m.cards[e.Mixer].latest(ctx)
@@ -61,7 +61,7 @@ func (m *mixers) fill(ctx context.Context, endpoints []devices.Endpoint) {
 	}
 }
 
-// platform.notes tells which cards' switches are unknown.
+// notes tells which cards' switches are unknown.
 func (m *mixers) notes() []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(m.cards)) {

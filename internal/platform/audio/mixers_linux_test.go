@@ -95,7 +95,7 @@ func TestMixerThatHangsDelaysNothing(t *testing.T) {
 		m, news := mixersOf(s)
 		start := time.Now()
 		require.Nil(t, fillOne(t, m))
-		require.Equal(t, mixerPatience, time.Since(start))
+		require.Equal(t, mixerTimeout, time.Since(start))
 		require.Contains(t, m.notes()[0], "the switches of a sound card are unknown: the sound card's driver does not answer")
 		for range 100 {
 			m.changed()
@@ -105,7 +105,7 @@ func TestMixerThatHangsDelaysNothing(t *testing.T) {
 		m.fill(t.Context(), nil) // its endpoints go
 		require.Empty(t, m.notes())
 		require.Nil(t, fillOne(t, m), "another card of its name waits for it")
-		require.Equal(t, mixerPatience, time.Since(start))
+		require.Equal(t, mixerTimeout, time.Since(start))
 		require.EqualValues(t, 1, s.read.Load())
 		require.EqualValues(t, 1, s.opened.Load())
 
@@ -134,7 +134,7 @@ func TestMixerThatBeginsToHangIsUnknown(t *testing.T) {
 		require.Zero(t, time.Since(start), "the server's news do not wait")
 		<-news
 		require.Nil(t, fillOne(t, m))
-		require.Equal(t, mixerPatience, time.Since(start))
+		require.Equal(t, mixerTimeout, time.Since(start))
 		m.close()
 		close(s.hang)
 		synctest.Wait()
@@ -212,9 +212,9 @@ func TestAKickThatMeetsAnEventReadsEverything(t *testing.T) {
 func TestAFreshReadingReadsEverything(t *testing.T) {
 	a := newSource(func() (string, error) { return "", errors.New("no server") })
 	defer a.Close()
-	a.dirt.take()
-	a.mark(dirtyMixer, 0)
+	a.pending.take()
+	a.mark(mixerChanged, 0)
 	a.Refresh()
-	what, _ := a.dirt.take()
-	require.NotZero(t, what&dirtyAll)
+	what, _ := a.pending.take()
+	require.NotZero(t, what&allChanged)
 }

@@ -17,12 +17,12 @@ import (
 	"sidetone/internal/signal"
 )
 
-// cameraRetry is when a failed List is tried again without an event.
-const cameraRetry = 30 * time.Second
+// listRetry is when a failed List is tried again without an event.
+const listRetry = 30 * time.Second
 
-// cameraSource lists the V4L2 nodes that deliver pictures. Each is opened once per presence:
+// source lists the V4L2 nodes that deliver pictures. Each is opened once per presence:
 // opening a camera wakes it, and what it is does not change.
-type cameraSource struct {
+type source struct {
 	linux.Tree
 	query   func(path string) (videoNode, error)
 	log     *slog.Logger
@@ -32,9 +32,9 @@ type cameraSource struct {
 	hotplug *linux.Hotplug // nil: nothing is watched
 
 	mu    sync.Mutex
-	nodes map[cameraID]*cameraNode // of the last scan
-	notes []string                 // of the last List
-	retry time.Duration            // files.until List is due without an event; 0 = never
+	nodes map[nodeID]*presence // of the last scan
+	notes []string             // of the last List
+	retry time.Duration        // until List is due without an event; 0 = never
 }
 
 // New returns the source "camera": the machine's V4L2 cameras. root is the folder that
@@ -45,24 +45,24 @@ func New(root string, log *slog.Logger) (platform.Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("camera source: %w", err)
 	}
-	c := newCamera(tree, queryVideoNode, log)
+	c := newSource(tree, queryVideoNode, log)
 	c.watch()
 	return c, nil
 }
 
-func newCamera(tree linux.Tree, query func(string) (videoNode, error), log *slog.Logger) *cameraSource {
-	return &cameraSource{Tree: tree, query: query, log: log, changed: signal.New(), closed: make(chan struct{})}
+func newSource(tree linux.Tree, query func(string) (videoNode, error), log *slog.Logger) *source {
+	return &source{Tree: tree, query: query, log: log, changed: signal.New(), closed: make(chan struct{})}
 }
 
-func (c *cameraSource) watch() {
+func (c *source) watch() {
 	c.hotplug = linux.WatchHotplug("camera", "video4linux", c.Dev, isVideoNode, c.log, c.changed.Notify)
 }
 
 // Name is "camera".
-func (c *cameraSource) Name() string { return "camera" }
+func (c *source) Name() string { return "camera" }
 
 // Close ends Wait and the watching.
-func (c *cameraSource) Close() error {
+func (c *source) Close() error {
 	var err error
 	c.once.Do(func() {
 		close(c.closed)
@@ -75,7 +75,7 @@ func (c *cameraSource) Close() error {
 
 // Wait returns after a hot-plug, after a change of access, and when a node that could not be
 // asked is due again.
-func (c *cameraSource) Wait(ctx context.Context) error {
+func (c *source) Wait(ctx context.Context) error {
 	c.mu.Lock()
 	retry := c.retry
 	c.mu.Unlock()
@@ -84,7 +84,7 @@ func (c *cameraSource) Wait(ctx context.Context) error {
 }
 
 // Notes names the cameras that the last List left out, and what is not watched.
-func (c *cameraSource) Notes() []string {
+func (c *source) Notes() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var notes []string
@@ -95,13 +95,13 @@ func (c *cameraSource) Notes() []string {
 }
 
 // List returns the cameras in the order of their numbers.
-func (c *cameraSource) List(ctx context.Context) ([]devices.Endpoint, error) {
+func (c *source) List(ctx context.Context) ([]devices.Endpoint, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.notes, c.retry = nil, 0
 	nodes, err := c.scan()
 	if err != nil {
-		c.retry = cameraRetry
+		c.retry = listRetry
 		return nil, fmt.Errorf("list cameras: %w", err)
 	}
 	c.ask(ctx, nodes)
@@ -109,9 +109,9 @@ func (c *cameraSource) List(ctx context.Context) ([]devices.Endpoint, error) {
 	for _, n := range nodes {
 		switch {
 		case n.answer.err == nil && n.answer.node.Capture:
-			endpoints = append(endpoints, cameraEndpoint(n))
+			endpoints = append(endpoints, endpointOf(n))
 		case n.answer.err != nil && linux.Exists(n.sysfs):
-			c.leaveOut(n)
+			c.reportUnread(n)
 		}
 	}
 	return endpoints, nil
@@ -123,7 +123,7 @@ var pciDomain = regexp.MustCompile(`(^|/)pci[0-9a-f]{4,}:[0-9a-f]{2}/`)
 // virtualDrivers are those of the kernel's make-believe cameras that have a platform device.
 var virtualDrivers = []string{"vivid", "vimc"}
 
-func cameraEndpoint(n *cameraNode) devices.Endpoint {
+func endpointOf(n *presence) devices.Endpoint {
 	e := devices.Endpoint{
 		ID:      "/dev/" + n.name,
 		Type:    devices.VideoInput,

@@ -104,7 +104,7 @@ func TestCameraKinds(t *testing.T) {
 	f.node("pci0000:00/0000:00:14.0", "radio0", "a tuner")
 	require.NoError(t, os.Symlink("../../devices/gone/video4linux/video6", f.Path("sys/class/video4linux/video6")))
 	f.Dir("sys/class/video4linux/videos")
-	source := newCamera(linux.TreeIn(f.Root), answering(map[string]videoNode{
+	source := newSource(linux.TreeIn(f.Root), answering(map[string]videoNode{
 		"video0":  brioNode,
 		"video1":  brioMeta,
 		"video2":  {Driver: "vivid", Card: "vivid", BusInfo: "platform:vivid-000", Capture: true},
@@ -133,21 +133,21 @@ func TestCameraKinds(t *testing.T) {
 func TestCameraNoneIsNotUnknown(t *testing.T) {
 	none := newTree(t)
 	require.NoError(t, os.Remove(none.Path("sys/class/video4linux")))
-	got, err := newCamera(linux.TreeIn(none.Root), answering(nil).query, platformtest.Quiet()).List(t.Context())
+	got, err := newSource(linux.TreeIn(none.Root), answering(nil).query, platformtest.Quiet()).List(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, got)
 
 	noSysfs := t.TempDir()
-	_, err = newCamera(linux.TreeIn(noSysfs), answering(nil).query, platformtest.Quiet()).List(t.Context())
+	_, err = newSource(linux.TreeIn(noSysfs), answering(nil).query, platformtest.Quiet()).List(t.Context())
 	require.ErrorContains(t, err, filepath.Join(noSysfs, "sys/class"))
 
 	unreadable := newTree(t)
 	require.NoError(t, os.Remove(unreadable.Path("sys/class/video4linux")))
 	require.NoError(t, os.WriteFile(unreadable.Path("sys/class/video4linux"), nil, 0o644))
-	source := newCamera(linux.TreeIn(unreadable.Root), answering(nil).query, platformtest.Quiet())
+	source := newSource(linux.TreeIn(unreadable.Root), answering(nil).query, platformtest.Quiet())
 	_, err = source.List(t.Context())
 	require.ErrorContains(t, err, "list cameras")
-	require.Equal(t, cameraRetry, source.retry)
+	require.Equal(t, listRetry, source.retry)
 
 	_, err = New(filepath.Join(noSysfs, "absent"), platformtest.Quiet())
 	require.ErrorIs(t, err, os.ErrNotExist)
@@ -160,7 +160,7 @@ func TestCameraIsAskedOncePerPresence(t *testing.T) {
 	f := newTree(t)
 	f.brio()
 	d := answering(map[string]videoNode{"video0": brioNode, "video1": brioMeta})
-	source := newCamera(linux.TreeIn(f.Root), d.query, platformtest.Quiet())
+	source := newSource(linux.TreeIn(f.Root), d.query, platformtest.Quiet())
 	for range 3 {
 		got, err := source.List(t.Context())
 		require.NoError(t, err)
@@ -184,7 +184,7 @@ func TestCameraIsAskedOncePerPresence(t *testing.T) {
 func TestCameraWhoseNodeIsGoneIsNotListed(t *testing.T) {
 	f := newTree(t)
 	f.brio()
-	source := newCamera(linux.TreeIn(f.Root), answering(map[string]videoNode{"video0": brioNode, "video1": brioMeta}).query, platformtest.Quiet())
+	source := newSource(linux.TreeIn(f.Root), answering(map[string]videoNode{"video0": brioNode, "video1": brioMeta}).query, platformtest.Quiet())
 	got, err := source.List(t.Context())
 	require.NoError(t, err)
 	require.Len(t, got, 1)
@@ -193,7 +193,7 @@ func TestCameraWhoseNodeIsGoneIsNotListed(t *testing.T) {
 	got, err = source.List(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, got)
-	require.Equal(t, cameraTries[0], source.retry.Round(time.Millisecond*10), "looks again by itself")
+	require.Equal(t, queryRetries[0], source.retry.Round(time.Millisecond*10), "looks again by itself")
 	require.Empty(t, source.Notes())
 }
 
@@ -209,7 +209,7 @@ func TestCameraAccessComesLate(t *testing.T) {
 			}
 			return brioNode, nil
 		})
-		source := newCamera(linux.TreeIn(f.Root), d.query, platformtest.Quiet())
+		source := newSource(linux.TreeIn(f.Root), d.query, platformtest.Quiet())
 		for len(platformtest.MustList(t, source)) == 0 {
 			require.Empty(t, source.Notes(), "a moment without access is nothing to speak of")
 			require.NoError(t, source.Wait(t.Context()))
@@ -234,8 +234,8 @@ func TestCameraWithoutAccessIsLeftOutAndSaid(t *testing.T) {
 			}
 			return brioNode, nil
 		})
-		source := newCamera(linux.TreeIn(f.Root), d.query, slog.New(slog.NewTextHandler(&log, nil)))
-		for range len(cameraTries) {
+		source := newSource(linux.TreeIn(f.Root), d.query, slog.New(slog.NewTextHandler(&log, nil)))
+		for range len(queryRetries) {
 			require.Len(t, platformtest.MustList(t, source), 1, "the other camera is listed all the time")
 			require.NoError(t, source.Wait(t.Context()))
 		}
@@ -261,8 +261,8 @@ func TestCameraDriverThatHangsCostsTheOthersNothing(t *testing.T) {
 		release := make(chan struct{})
 		d := answering(map[string]videoNode{"video1": brioMeta, "video7": {Card: "loopback", Capture: true}})
 		d.set("video0", func() (videoNode, error) { <-release; return brioNode, nil })
-		source := newCamera(linux.TreeIn(f.Root), d.query, platformtest.Quiet())
-		for range len(cameraTries) + 1 {
+		source := newSource(linux.TreeIn(f.Root), d.query, platformtest.Quiet())
+		for range len(queryRetries) + 1 {
 			require.Len(t, platformtest.MustList(t, source), 1)
 			if len(source.Notes()) > 0 {
 				break

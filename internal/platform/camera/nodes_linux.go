@@ -14,34 +14,34 @@ import (
 	"sidetone/internal/platform/linux"
 )
 
-// cameraTries are the times after the first failure at which a node that cannot be asked is
+// queryRetries are the times after the first failure at which a node that cannot be asked is
 // tried again by itself: at the kernel's "add" udev has not yet set the node's access. Later
 // the node is asked again at each event only.
-var cameraTries = []time.Duration{50 * time.Millisecond, 250 * time.Millisecond, 1250 * time.Millisecond}
+var queryRetries = []time.Duration{50 * time.Millisecond, 250 * time.Millisecond, 1250 * time.Millisecond}
 
-// cameraPatience is how long one List waits for drivers that do not answer.
-const cameraPatience = time.Second
+// queryTimeout is how long one List waits for drivers that do not answer.
+const queryTimeout = time.Second
 
-// cameraID tells one presence of a node from the next one that gets the same number.
-type cameraID struct {
+// nodeID tells one presence of a node from the next one that gets the same number.
+type nodeID struct {
 	name  string
 	inode uint64
 }
 
-type cameraNode struct {
+type presence struct {
 	name, sysfs string
-	asking      *cameraQuestion // not nil while the driver is being asked
-	answer      *cameraAnswer   // nil until there is one
-	failing     time.Time       // since when it cannot be asked
+	asking      *question // not nil while the driver is being asked
+	answer      *answered // nil until there is one
+	failing     time.Time // since when it cannot be asked
 	reported    bool
 }
 
-type cameraQuestion struct {
-	answer chan cameraAnswer // gets one
-	late   atomic.Bool       // ipc.nobody waits any more
+type question struct {
+	answer chan answered // gets one
+	late   atomic.Bool   // nobody waits any more
 }
 
-type cameraAnswer struct {
+type answered struct {
 	node videoNode
 	err  error
 }
@@ -51,24 +51,24 @@ var videoNodeName = regexp.MustCompile(`^video[0-9]+$`)
 func isVideoNode(name string) bool { return videoNodeName.MatchString(name) }
 
 // scan finds the nodes that sysfs lists, with what is remembered of them.
-func (c *cameraSource) scan() ([]*cameraNode, error) {
+func (c *source) scan() ([]*presence, error) {
 	entries, err := c.Class("video4linux")
 	if err != nil {
 		return nil, err
 	}
 	known := c.nodes
-	c.nodes = make(map[cameraID]*cameraNode)
-	var nodes []*cameraNode
+	c.nodes = make(map[nodeID]*presence)
+	var nodes []*presence
 	for _, sysfs := range entries {
 		name := filepath.Base(sysfs)
 		info, err := os.Stat(sysfs)
 		if !isVideoNode(name) || err != nil { // an entry that leads nowhere is just going
 			continue
 		}
-		id := cameraID{name, linux.Inode(info)}
+		id := nodeID{name, linux.Inode(info)}
 		n := known[id]
 		if n == nil {
-			n = &cameraNode{name: name, sysfs: sysfs}
+			n = &presence{name: name, sysfs: sysfs}
 		}
 		c.nodes[id] = n
 		nodes = append(nodes, n)
@@ -78,19 +78,19 @@ func (c *cameraSource) scan() ([]*cameraNode, error) {
 
 // ask gives every node an answer. Drivers are asked side by side, so that one that hangs costs
 // the others nothing; its late answer rings.
-func (c *cameraSource) ask(ctx context.Context, nodes []*cameraNode) {
-	ctx, cancel := context.WithTimeout(ctx, cameraPatience)
+func (c *source) ask(ctx context.Context, nodes []*presence) {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	for _, n := range nodes {
 		path := filepath.Join(c.Dev, n.name)
 		if n.answer != nil && n.answer.err == nil && linux.Exists(path) || n.asking != nil {
 			continue
 		}
-		q := &cameraQuestion{answer: make(chan cameraAnswer, 1)}
+		q := &question{answer: make(chan answered, 1)}
 		n.answer, n.asking = nil, q
 		go func() {
 			node, err := c.query(path)
-			q.answer <- cameraAnswer{node, err}
+			q.answer <- answered{node, err}
 			if q.late.Load() {
 				c.changed.Notify()
 			}
@@ -102,7 +102,7 @@ func (c *cameraSource) ask(ctx context.Context, nodes []*cameraNode) {
 }
 
 // await takes the answer to a question, or none once ctx ends: then a later List takes it.
-func (n *cameraNode) await(ctx context.Context) {
+func (n *presence) await(ctx context.Context) {
 	if n.asking == nil {
 		return
 	}
@@ -115,7 +115,7 @@ func (n *cameraNode) await(ctx context.Context) {
 		case answer := <-n.asking.answer:
 			n.answer, n.asking = &answer, nil
 		default:
-			n.answer = &cameraAnswer{err: linux.ErrNoAnswer}
+			n.answer = &answered{err: linux.ErrNoAnswer}
 		}
 	}
 	if n.answer.err == nil {
@@ -123,25 +123,25 @@ func (n *cameraNode) await(ctx context.Context) {
 	}
 }
 
-// leaveOut deals with a node that cannot be asked: it is tried again a few times in silence,
+// reportUnread deals with a node that cannot be asked: it is tried again a few times in silence,
 // then its absence is said.
-func (c *cameraSource) leaveOut(n *cameraNode) {
+func (c *source) reportUnread(n *presence) {
 	if n.failing.IsZero() {
 		n.failing = time.Now()
 	}
-	if wait := linux.NextTry(n.failing, cameraTries); wait > 0 {
+	if wait := linux.NextTry(n.failing, queryRetries); wait > 0 {
 		c.retry = linux.Sooner(c.retry, wait)
 		return
 	}
 	path, name := filepath.Join(c.Dev, n.name), linux.Attribute(n.sysfs, "name")
-	c.notes = append(c.notes, fmt.Sprintf("%s (%s) is left out: %v; %s", path, name, n.answer.err, cameraRemedy(n.answer.err)))
+	c.notes = append(c.notes, fmt.Sprintf("%s (%s) is left out: %v; %s", path, name, n.answer.err, remedyOf(n.answer.err)))
 	if !n.reported {
 		n.reported = true
 		c.log.Warn("camera left out", "node", path, "name", name, "err", n.answer.err)
 	}
 }
 
-func cameraRemedy(err error) string {
+func remedyOf(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return "this user needs read access to the node: a session at the machine itself or membership of the node's group"

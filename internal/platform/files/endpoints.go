@@ -105,7 +105,7 @@ type fileReading struct {
 	unwatched error
 }
 
-// platform.read arms the watcher, then reads: a change after that is an event.
+// read arms the watcher, then reads: a change after that is an event.
 func (s *fileSource) read() (fileReading, error) {
 	r := fileReading{unwatched: s.arm()}
 	data, err := strictyaml.ReadFile(s.path)

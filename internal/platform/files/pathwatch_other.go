@@ -109,7 +109,7 @@ func (w *PathWatch) holders(found []pathStep) (points, folders map[string]bool) 
 	return points, folders
 }
 
-// audio.watch follows exactly the given folders. Old ones go first: one that was renamed is the same
+// watch follows exactly the given folders. Old ones go first: one that was renamed is the same
 // to the kernel. Parents come before their children: so a child that vanishes and returns in
 // between is an event.
 func (w *PathWatch) watch(folders map[string]bool) (sees bool, errs []error) {

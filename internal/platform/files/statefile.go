@@ -17,7 +17,7 @@ import (
 const maxStateFile = 1 << 20
 
 // StateFile reads a file into which the vendor's software writes states, and tells when to
-// platform.read it again: after it was written, replaced, removed, or has appeared. Its methods are for
+// read it again: after it was written, replaced, removed, or has appeared. Its methods are for
 // one goroutine.
 //
 // What such a file says is believed before anything else, so it must be the user's own word.
@@ -77,7 +77,7 @@ type stateReading struct {
 	unwatched error
 }
 
-// platform.read arms the watcher, then reads: a change after that is an event. The time is that from
+// read arms the watcher, then reads: a change after that is an event. The time is that from
 // before the data was read, so that data which is written meanwhile never counts for newer
 // than it is.
 func (f *StateFile) read() (stateReading, error) {

@@ -42,7 +42,7 @@ func openState(path string) (*os.File, fs.FileInfo, error) {
 	case err != nil:
 		return nil, nil, Cause(err)
 	}
-	info, err := ownWord(path, file)
+	info, err := checkOwnership(path, file)
 	if err != nil {
 		file.Close()
 		return nil, nil, err
@@ -50,8 +50,8 @@ func openState(path string) (*os.File, fs.FileInfo, error) {
 	return file, info, nil
 }
 
-// ownWord refuses an opened file that another user can have written.
-func ownWord(path string, file *os.File) (fs.FileInfo, error) {
+// checkOwnership refuses an opened file that another user can have written.
+func checkOwnership(path string, file *os.File) (fs.FileInfo, error) {
 	info, err := regular(file)
 	if err != nil {
 		return nil, err

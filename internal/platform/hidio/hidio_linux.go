@@ -19,27 +19,27 @@ import (
 )
 
 const (
-	// hidRetry is when a failed Read is tried again without an event.
-	hidRetry = 30 * time.Second
-	// hidPatience is how long one Read waits for devices that are being opened: the first
-	// linux.Reader of a device wakes it, which takes 50 ms if all is well.
-	hidPatience = time.Second
-	// hidParting is how long Close waits for the kernel: closing a node waits for any request to
+	// readRetry is when a failed Read is tried again without an event.
+	readRetry = 30 * time.Second
+	// openTimeout is how long one Read waits for devices that are being opened: the first
+	// reader of a device wakes it, which takes 50 ms if all is well.
+	openTimeout = time.Second
+	// closeTimeout is how long Close waits for the kernel: closing a node waits for any request to
 	// a device, of whatever process, and the kernel gives a device that does not react 5 s.
-	hidParting = time.Second
+	closeTimeout = time.Second
 )
 
-// hidTries are the times after the first failure at which a device that cannot be read is
+// openRetries are the times after the first failure at which a device that cannot be read is
 // tried again by itself: at the kernel's "add" udev has not yet set the node's access, and a
 // device that is going is still listed for a moment.
-var hidTries = []time.Duration{50 * time.Millisecond, 200 * time.Millisecond, time.Second}
+var openRetries = []time.Duration{50 * time.Millisecond, 200 * time.Millisecond, time.Second}
 
-// hidSource opens hidraw nodes.
-type hidSource struct {
+// manager opens hidraw nodes.
+type manager struct {
 	linux.Tree
 	handle  func(hid.Event)
 	open    func(path string) (*os.File, error)
-	send    hidSender
+	send    sender
 	log     *slog.Logger
 	changed signal.Signal
 	closed  chan struct{}
@@ -49,41 +49,41 @@ type hidSource struct {
 
 	mu        sync.Mutex // guards the next three, for moments only
 	want      func(hid.Device) bool
-	announced map[string]bool     // nodes of which the OS has said something since the last Read
-	ports     map[string]*hidPort // by node
+	announced map[string]bool  // nodes of which the OS has said something since the last Read
+	ports     map[string]*port // by node
 
 	listing   sync.Mutex // guards what a Read does; held while the callback runs
-	presences map[hidID]*hidPresence
-	parted    map[hidID]bool // USB interfaces that are there, but for a HID device of theirs that has gone
-	listed    bool           // there has been a Read
-	notes     []string       // of the last Read
-	retry     time.Duration  // files.until Read is due without an event; 0 = never
+	presences map[presenceID]*presence
+	detached  map[presenceID]bool // USB interfaces that are there, but for a HID device of theirs that has gone
+	listed    bool                // there has been a Read
+	notes     []string            // of the last Read
+	retry     time.Duration       // until Read is due without an event; 0 = never
 }
 
-// hidID tells one presence of a device from the next one that gets the same node. The kernel
+// presenceID tells one presence of a device from the next one that gets the same node. The kernel
 // numbers HID devices in the order of their coming, and the number is part of the path:
 // .../0003:1209:0700.0007/hidraw/hidraw3.
-type hidID struct {
+type presenceID struct {
 	path  string // below /sys, without links
 	inode uint64
 }
 
-// hidPresence is a device from its coming to its going.
-type hidPresence struct {
+// presence is a device from its coming to its going.
+type presence struct {
 	device  hid.Device
-	iface   hidID          // the USB interface that it is; zero: none
-	arrived bool           // it was seen to come just now
-	plugged bool           // and not only its driver
-	opening chan hidOpened // not nil while the kernel opens it; gets one value
-	late    *atomic.Bool   // ipc.nobody waits for the opening any more
-	port    *hidPort       // not nil while it is read
-	broken  bool           // its reading has failed
-	err     error          // why it is not read
-	failing time.Time      // since when
-	denied  string         // the Error of the last event, if that was Denied
+	iface   presenceID      // the USB interface that it is; zero: none
+	arrived bool            // it was seen to come just now
+	plugged bool            // and not only its driver
+	opening chan openResult // not nil while the kernel opens it; gets one value
+	late    *atomic.Bool    // nobody waits for the opening any more
+	port    *port           // not nil while it is read
+	broken  bool            // its reading has failed
+	err     error           // why it is not read
+	failing time.Time       // since when
+	denied  string          // the Error of the last event, if that was Denied
 }
 
-type hidOpened struct {
+type openResult struct {
 	file *os.File
 	err  error
 }
@@ -91,42 +91,42 @@ type hidOpened struct {
 // New returns the HID devices. root is the folder that holds sys and dev; "" means that of
 // the running system. want is asked which devices to open, with all that is known of them
 // without opening them; handle gets every event (see Devices for what it may do). What cannot be
-// audio.watched is said in the notes.
+// watched is said in the notes.
 func New(root string, want func(hid.Device) bool, handle func(hid.Event), log *slog.Logger) (Devices, error) {
 	tree, err := linux.OpenTree(root)
 	if err != nil {
 		return nil, fmt.Errorf("hid source: %w", err)
 	}
-	h := newHID(tree, want, handle, log)
+	h := newManager(tree, want, handle, log)
 	h.watch()
 	return h, nil
 }
 
-func newHID(tree linux.Tree, want func(hid.Device) bool, handle func(hid.Event), log *slog.Logger) *hidSource {
-	return &hidSource{
+func newManager(tree linux.Tree, want func(hid.Device) bool, handle func(hid.Event), log *slog.Logger) *manager {
+	return &manager{
 		Tree:      tree,
 		handle:    handle,
-		open:      openHidraw,
-		send:      sendHidraw,
+		open:      openNode,
+		send:      sendRequest,
 		log:       log,
 		changed:   signal.New(),
 		closed:    make(chan struct{}),
 		want:      want,
 		announced: make(map[string]bool),
-		ports:     make(map[string]*hidPort),
-		presences: make(map[hidID]*hidPresence),
-		parted:    make(map[hidID]bool),
+		ports:     make(map[string]*port),
+		presences: make(map[presenceID]*presence),
+		detached:  make(map[presenceID]bool),
 	}
 }
 
-func (h *hidSource) watch() {
+func (h *manager) watch() {
 	h.hotplug = linux.WatchHotplug("HID device", "hidraw", h.Dev, h.announce, h.log, h.changed.Notify)
 }
 
 var hidrawName = regexp.MustCompile(`^hidraw[0-9]+$`)
 
 // announce notes that something has happened to a node, and is false for other files.
-func (h *hidSource) announce(name string) bool {
+func (h *manager) announce(name string) bool {
 	if !hidrawName.MatchString(name) {
 		return false
 	}
@@ -137,10 +137,10 @@ func (h *hidSource) announce(name string) bool {
 }
 
 // Name is "hid".
-func (h *hidSource) Name() string { return "hid" }
+func (h *manager) Name() string { return "hid" }
 
 // Want is explained at Devices.
-func (h *hidSource) Want(want func(hid.Device) bool) {
+func (h *manager) Want(want func(hid.Device) bool) {
 	h.mu.Lock()
 	h.want = want
 	h.mu.Unlock()
@@ -148,18 +148,18 @@ func (h *hidSource) Want(want func(hid.Device) bool) {
 }
 
 // Send is explained at Devices.
-func (h *hidSource) Send(r hid.Request) {
+func (h *manager) Send(r hid.Request) {
 	h.mu.Lock()
 	port := h.ports[r.Node]
 	h.mu.Unlock()
 	if port != nil {
-		port.push(r)
+		port.enqueue(r)
 	}
 }
 
 // Wait returns after a hot-plug, after a change of access, when a device has failed, and when
 // one that could not be opened is due again.
-func (h *hidSource) Wait(ctx context.Context) error {
+func (h *manager) Wait(ctx context.Context) error {
 	h.listing.Lock()
 	retry := h.retry
 	h.listing.Unlock()
@@ -168,7 +168,7 @@ func (h *hidSource) Wait(ctx context.Context) error {
 }
 
 // Notes names the wanted devices that are not read, and what is not watched.
-func (h *hidSource) Notes() []string {
+func (h *manager) Notes() []string {
 	h.listing.Lock()
 	defer h.listing.Unlock()
 	var notes []string
@@ -180,7 +180,7 @@ func (h *hidSource) Notes() []string {
 
 // Close ends Wait, the watching and the reading. There is no event after it. It returns an
 // error if the kernel has not let go of a device in time; that then ends by itself.
-func (h *hidSource) Close() error {
+func (h *manager) Close() error {
 	var errs []error
 	h.once.Do(func() {
 		close(h.closed)
@@ -193,22 +193,22 @@ func (h *hidSource) Close() error {
 			h.abandon(p)
 			if p.port != nil {
 				p.port.silence()
-				p.port.shut()
+				p.port.close()
 			}
 		}
-		errs = append(errs, h.part())
+		errs = append(errs, h.waitIdle())
 	})
 	return errors.Join(errs...)
 }
 
-// part waits until nothing works any more.
-func (h *hidSource) part() error {
+// waitIdle waits until nothing works any more.
+func (h *manager) waitIdle() error {
 	idle := make(chan struct{})
 	go func() {
 		h.working.Wait()
 		close(idle)
 	}()
-	timer := time.NewTimer(hidParting)
+	timer := time.NewTimer(closeTimeout)
 	defer timer.Stop()
 	select {
 	case <-idle:
@@ -220,20 +220,20 @@ func (h *hidSource) part() error {
 
 // Read opens what is wanted and not yet open, and closes what is not wanted any more. Its
 // events come before it returns.
-func (h *hidSource) Read(ctx context.Context) error {
+func (h *manager) Read(ctx context.Context) error {
 	h.listing.Lock()
 	defer h.listing.Unlock()
 	if h.isClosed() {
 		return os.ErrClosed
 	}
 	h.notes, h.retry = nil, 0
-	want, announced := h.take()
+	want, announced := h.takeWishes()
 	present, err := h.scan()
 	if err != nil {
-		h.retry = hidRetry
+		h.retry = readRetry
 		return fmt.Errorf("list HID devices: %w", err)
 	}
-	var wanted []*hidPresence
+	var wanted []*presence
 	for _, p := range present {
 		h.review(p, announced[p.device.Node])
 		if !want(p.device) {
@@ -241,17 +241,17 @@ func (h *hidSource) Read(ctx context.Context) error {
 			continue
 		}
 		wanted = append(wanted, p)
-		h.ask(p)
+		h.startOpening(p)
 	}
-	ctx, cancel := context.WithTimeout(ctx, hidPatience)
+	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	for _, p := range wanted {
-		h.await(ctx, p)
+		h.awaitOpening(ctx, p)
 	}
 	return nil
 }
 
-func (h *hidSource) isClosed() bool {
+func (h *manager) isClosed() bool {
 	select {
 	case <-h.closed:
 		return true
@@ -260,8 +260,8 @@ func (h *hidSource) isClosed() bool {
 	}
 }
 
-// take returns what the next Read is to go by.
-func (h *hidSource) take() (want func(hid.Device) bool, announced map[string]bool) {
+// takeWishes returns what the next Read is to go by.
+func (h *manager) takeWishes() (want func(hid.Device) bool, announced map[string]bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	announced, h.announced = h.announced, make(map[string]bool)
@@ -270,32 +270,32 @@ func (h *hidSource) take() (want func(hid.Device) bool, announced map[string]boo
 
 // scan returns the devices that sysfs lists, in the order of their nodes' numbers, after it
 // has let go of those that it does not list any more.
-func (h *hidSource) scan() ([]*hidPresence, error) {
+func (h *manager) scan() ([]*presence, error) {
 	entries, err := h.Class("hidraw")
 	if err != nil {
 		return nil, err
 	}
-	found := make(map[hidID]*hidPresence)
-	var present []*hidPresence
+	found := make(map[presenceID]*presence)
+	var present []*presence
 	for _, entry := range entries {
 		name := filepath.Base(entry)
-		id, ok := identifyHID(entry)
+		id, ok := identify(entry)
 		if !hidrawName.MatchString(name) || !ok { // an entry that leads nowhere is just going
 			continue
 		}
 		p := h.presences[id]
 		if p == nil {
-			device, err := describeHID(id.path)
+			device, err := describe(id.path)
 			if err != nil {
 				if linux.Exists(id.path) {
 					h.notes = append(h.notes, fmt.Sprintf("%s is left out: %v", name, err))
 				}
 				continue
 			}
-			p = &hidPresence{device: device, arrived: h.listed, plugged: justConnected(device.Bus, id.path)}
+			p = &presence{device: device, arrived: h.listed, plugged: justConnected(device.Bus, id.path)}
 			if dir := usbInterfaceDir(id.path); dir != "" {
-				p.iface, _ = identifyHID(dir)
-				p.plugged = p.plugged && !h.parted[p.iface]
+				p.iface, _ = identify(dir)
+				p.plugged = p.plugged && !h.detached[p.iface]
 			}
 		}
 		found[id] = p
@@ -312,21 +312,21 @@ func (h *hidSource) scan() ([]*hidPresence, error) {
 }
 
 // leave notes that a HID device has gone, and forgets the USB interfaces that are gone as well.
-func (h *hidSource) leave(p *hidPresence) {
-	h.parted[p.iface] = true
-	for id := range h.parted {
-		if now, _ := identifyHID(id.path); now != id {
-			delete(h.parted, id)
+func (h *manager) leave(p *presence) {
+	h.detached[p.iface] = true
+	for id := range h.detached {
+		if now, _ := identify(id.path); now != id {
+			delete(h.detached, id)
 		}
 	}
 }
 
 // review looks whether a device has failed since the last Read. One whose reading has failed is
 // mostly one that is going: it is opened again only after the OS has said something of it.
-func (h *hidSource) review(p *hidPresence, announced bool) {
+func (h *manager) review(p *presence, announced bool) {
 	if p.port != nil && p.port.isDone() {
 		p.broken = true
-		p.fails(p.port.err)
+		p.noteFailure(p.port.err)
 		h.forget(p)
 	}
 	if announced && p.broken {
@@ -335,7 +335,7 @@ func (h *hidSource) review(p *hidPresence, announced bool) {
 }
 
 // forget takes a port out of use.
-func (h *hidSource) forget(p *hidPresence) {
+func (h *manager) forget(p *presence) {
 	h.mu.Lock()
 	delete(h.ports, p.device.Node)
 	h.mu.Unlock()
@@ -343,39 +343,39 @@ func (h *hidSource) forget(p *hidPresence) {
 }
 
 // release ends what is done with a device, and says so.
-func (h *hidSource) release(p *hidPresence) {
+func (h *manager) release(p *presence) {
 	h.abandon(p)
 	gone := hid.Event{Happening: hid.Gone, Node: p.device.Node, At: time.Now()}
 	if p.port != nil {
 		p.port.emit(gone)
-		p.port.shut()
+		p.port.close()
 		h.forget(p)
 	} else if p.denied != "" {
 		h.handle(gone)
 	}
-	*p = hidPresence{device: p.device, iface: p.iface, broken: p.broken, err: p.err, failing: p.failing}
+	*p = presence{device: p.device, iface: p.iface, broken: p.broken, err: p.err, failing: p.failing}
 }
 
-// ask begins to open a device that is not open.
-func (h *hidSource) ask(p *hidPresence) {
+// startOpening begins to open a device that is not open.
+func (h *manager) startOpening(p *presence) {
 	if p.port != nil || p.opening != nil || p.broken {
 		return
 	}
-	opened, late, path := make(chan hidOpened, 1), new(atomic.Bool), h.path(p)
+	opened, late, path := make(chan openResult, 1), new(atomic.Bool), h.path(p)
 	p.opening, p.late = opened, late
 	h.working.Go(func() {
 		file, err := h.open(path)
-		opened <- hidOpened{file, err}
+		opened <- openResult{file, err}
 		if late.Load() {
 			h.changed.Notify()
 		}
 	})
 }
 
-func (h *hidSource) path(p *hidPresence) string { return filepath.Join(h.Dev, p.device.Node) }
+func (h *manager) path(p *presence) string { return filepath.Join(h.Dev, p.device.Node) }
 
 // abandon closes what is being opened as soon as it is open.
-func (h *hidSource) abandon(p *hidPresence) {
+func (h *manager) abandon(p *presence) {
 	if opened := p.opening; opened != nil {
 		p.opening = nil
 		h.working.Go(func() {
@@ -386,13 +386,13 @@ func (h *hidSource) abandon(p *hidPresence) {
 	}
 }
 
-// await deals with the outcome of an opening; one that is not there when ctx ends is left to a
+// awaitOpening deals with the outcome of an opening; one that is not there when ctx ends is left to a
 // later Read.
-func (h *hidSource) await(ctx context.Context, p *hidPresence) {
+func (h *manager) awaitOpening(ctx context.Context, p *presence) {
 	if p.opening != nil && !p.late.Load() {
 		select {
 		case o := <-p.opening:
-			h.opened(p, o)
+			h.handleOpened(p, o)
 		case <-ctx.Done():
 			p.late.Store(true) // from now on it rings
 		case <-h.closed:
@@ -402,23 +402,23 @@ func (h *hidSource) await(ctx context.Context, p *hidPresence) {
 	if p.opening != nil {
 		select { // the time went to another device; this one may have been opened long ago
 		case o := <-p.opening:
-			h.opened(p, o)
+			h.handleOpened(p, o)
 		default:
-			p.fails(linux.ErrNoAnswer)
+			p.noteFailure(linux.ErrNoAnswer)
 		}
 	}
 	if p.port == nil {
-		h.leaveOut(p)
+		h.reportUnread(p)
 	}
 }
 
-func (h *hidSource) opened(p *hidPresence, o hidOpened) {
+func (h *manager) handleOpened(p *presence, o openResult) {
 	p.opening = nil
 	if o.err == nil {
-		p.port, o.err = newHidPort(h, p.device.Node, o.file)
+		p.port, o.err = newPort(h, p.device.Node, o.file)
 	}
 	if o.err != nil {
-		p.fails(o.err)
+		p.noteFailure(o.err)
 		return
 	}
 	h.mu.Lock()
@@ -430,20 +430,20 @@ func (h *hidSource) opened(p *hidPresence, o hidOpened) {
 	h.working.Go(p.port.read)
 }
 
-// fails notes why a device is not read. Another reason is no new failure: one that hangs and then
+// noteFailure notes why a device is not read. Another reason is no new failure: one that hangs and then
 // fails would be tried again without end.
-func (p *hidPresence) fails(err error) {
+func (p *presence) noteFailure(err error) {
 	if p.err == nil {
 		p.failing = time.Now()
 	}
 	p.err = err
 }
 
-// leaveOut deals with a device that is not read: it is tried again a few times in silence, then
+// reportUnread deals with a device that is not read: it is tried again a few times in silence, then
 // that is said. Access to a device that was there from the start does not come by itself.
-func (h *hidSource) leaveOut(p *hidPresence) {
+func (h *manager) reportUnread(p *presence) {
 	if p.arrived || p.broken || !errors.Is(p.err, fs.ErrPermission) {
-		if wait := linux.NextTry(p.failing, hidTries); wait > 0 {
+		if wait := linux.NextTry(p.failing, openRetries); wait > 0 {
 			h.retry = linux.Sooner(h.retry, wait)
 			if p.denied != "" { // what was said stands until then
 				h.note(p, p.denied)
@@ -451,7 +451,7 @@ func (h *hidSource) leaveOut(p *hidPresence) {
 			return
 		}
 	}
-	trouble := hidTrouble(h.path(p), p.err)
+	trouble := openTrouble(h.path(p), p.err)
 	h.note(p, trouble)
 	if p.broken || p.denied == trouble {
 		return
@@ -462,12 +462,12 @@ func (h *hidSource) leaveOut(p *hidPresence) {
 	h.handle(hid.Event{Happening: hid.Denied, Node: device.Node, Device: &device, Error: trouble, At: time.Now()})
 }
 
-func (h *hidSource) note(p *hidPresence, trouble string) {
+func (h *manager) note(p *presence, trouble string) {
 	h.notes = append(h.notes, fmt.Sprintf("%s is left out: %s", p.device, trouble))
 }
 
-// hidTrouble says why the node at path is not read, and what to do.
-func hidTrouble(path string, err error) string {
+// openTrouble says why the node at path is not read, and what to do.
+func openTrouble(path string, err error) string {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return "no permission to read " + path + PermissionRemedy

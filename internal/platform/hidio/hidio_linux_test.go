@@ -160,7 +160,7 @@ func (c hidEvents) expect(t *testing.T, what hid.Happening, node string) hid.Eve
 	return e
 }
 
-func mustRead(t *testing.T, h *hidSource) {
+func mustRead(t *testing.T, h *manager) {
 	t.Helper()
 	require.NoError(t, h.Read(t.Context()))
 }
@@ -168,12 +168,12 @@ func mustRead(t *testing.T, h *hidSource) {
 func anyHID(hid.Device) bool { return true }
 
 // openHID returns a source of the tree and what it hands on.
-func openHID(t *testing.T, f hidTree) (*hidSource, hidEvents) {
+func openHID(t *testing.T, f hidTree) (*manager, hidEvents) {
 	events := newHIDEvents()
 	h, err := New(f.Root, anyHID, events.handle, platformtest.Quiet())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, h.Close()) })
-	return h.(*hidSource), events
+	return h.(*manager), events
 }
 
 // followHID reads the source as the program does.
@@ -300,7 +300,7 @@ func TestHIDUnplugIsNoticedByTheReader(t *testing.T) {
 	h.Send(hid.Request{Node: "hidraw0", Output: []byte{1, 2}}) // leads nowhere
 
 	// The OS says something of the node: then it is worth a try.
-	h.open = openHidraw
+	h.open = openNode
 	f.makeNode("hidraw0", 0o600)
 	require.NoError(t, h.Wait(platformtest.Deadline(t)))
 	mustRead(t, h)
@@ -403,7 +403,7 @@ func (d *denying) open(path string) (*os.File, error) {
 	if d.err != nil {
 		return nil, &os.PathError{Op: "open", Path: path, Err: d.err}
 	}
-	return openHidraw(path)
+	return openNode(path)
 }
 
 func TestHIDDenied(t *testing.T) {
@@ -413,7 +413,7 @@ func TestHIDDenied(t *testing.T) {
 	events := newHIDEvents()
 	synctest.Test(t, func(t *testing.T) {
 		d := &denying{unix.EACCES}
-		h := newHID(linux.TreeIn(f.Root), anyHID, events.handle, slog.New(slog.NewTextHandler(&log, nil)))
+		h := newManager(linux.TreeIn(f.Root), anyHID, events.handle, slog.New(slog.NewTextHandler(&log, nil)))
 		h.open = d.open
 		trouble := "no permission to read " + f.Path("dev/hidraw0") + ": install the udev rule ('sidetone catalogue udev FILE' prints it) and plug the device in again"
 		for range 3 {
@@ -428,9 +428,9 @@ func TestHIDDenied(t *testing.T) {
 		// While it goes, its node is gone first.
 		d.err = unix.ENOENT
 		mustRead(t, h)
-		require.Equal(t, hidTries[0], h.retry)
+		require.Equal(t, openRetries[0], h.retry)
 		require.Contains(t, h.Notes()[0], trouble, "what was said stands for the moment")
-		time.Sleep(hidTries[2])
+		time.Sleep(openRetries[2])
 		mustRead(t, h)
 		require.Zero(t, h.retry)
 		require.Contains(t, events.expect(t, hid.Denied, "hidraw0").Error, "no such file or directory")
@@ -449,12 +449,12 @@ func TestHIDAccessComesLate(t *testing.T) {
 	events := newHIDEvents()
 	synctest.Test(t, func(t *testing.T) {
 		d := &denying{unix.EACCES}
-		h := newHID(linux.TreeIn(f.Root), anyHID, events.handle, platformtest.Quiet())
+		h := newManager(linux.TreeIn(f.Root), anyHID, events.handle, platformtest.Quiet())
 		h.open = d.open
 		mustRead(t, h)
 		f.plug(headsetHID("hidraw0"))
 		start := time.Now()
-		for _, at := range hidTries {
+		for _, at := range openRetries {
 			mustRead(t, h)
 			require.Empty(t, h.Notes())
 			require.Empty(t, events)
@@ -471,7 +471,7 @@ func TestHIDAccessComesLate(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		d := &denying{unix.EACCES}
-		h := newHID(linux.TreeIn(f.Root), func(d hid.Device) bool { return d.Node == "hidraw1" }, events.handle, platformtest.Quiet())
+		h := newManager(linux.TreeIn(f.Root), func(d hid.Device) bool { return d.Node == "hidraw1" }, events.handle, platformtest.Quiet())
 		h.open = d.open
 		mustRead(t, h)
 		f.plug(headsetHID("hidraw1"))
@@ -487,12 +487,12 @@ func TestHIDAccessComesLate(t *testing.T) {
 	f.Device(headsetUSB+"/power", map[string]string{"connected_duration": "3600000"})
 	synctest.Test(t, func(t *testing.T) { // only its driver is new, and its node is as new as another's
 		d := &denying{unix.EACCES}
-		h := newHID(linux.TreeIn(f.Root), anyHID, events.handle, platformtest.Quiet())
+		h := newManager(linux.TreeIn(f.Root), anyHID, events.handle, platformtest.Quiet())
 		h.open = d.open
 		mustRead(t, h)
 		f.plug(headsetHID("hidraw2"))
 		mustRead(t, h)
-		require.Equal(t, hidTries[0], h.retry)
+		require.Equal(t, openRetries[0], h.retry)
 		require.Empty(t, events, "udev has not set its access yet")
 		d.err = nil
 		require.NoError(t, h.Wait(t.Context()))
@@ -511,13 +511,13 @@ func TestHIDOpeningThatHangs(t *testing.T) {
 	events := newHIDEvents()
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		h := newHID(linux.TreeIn(f.Root), anyHID, events.handle, platformtest.Quiet())
+		h := newManager(linux.TreeIn(f.Root), anyHID, events.handle, platformtest.Quiet())
 		opened := 0
 		h.open = func(path string) (*os.File, error) {
 			if filepath.Base(path) == "hidraw0" {
 				opened++
 				<-release
-				return openHidraw(path)
+				return openNode(path)
 			}
 			return nil, unix.EACCES
 		}
@@ -548,7 +548,7 @@ func TestHIDOpeningThatHangsAndFails(t *testing.T) {
 	f.plug(headsetHID("hidraw0"))
 	events := newHIDEvents()
 	synctest.Test(t, func(t *testing.T) {
-		h := newHID(linux.TreeIn(f.Root), anyHID, events.handle, platformtest.Quiet())
+		h := newManager(linux.TreeIn(f.Root), anyHID, events.handle, platformtest.Quiet())
 		var opened atomic.Int32
 		h.open = func(string) (*os.File, error) {
 			opened.Add(1)
@@ -571,10 +571,10 @@ func TestHIDCloseWhileOpening(t *testing.T) {
 	events := newHIDEvents()
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		h := newHID(linux.TreeIn(f.Root), anyHID, events.handle, platformtest.Quiet())
+		h := newManager(linux.TreeIn(f.Root), anyHID, events.handle, platformtest.Quiet())
 		h.open = func(path string) (*os.File, error) {
 			<-release
-			return openHidraw(path)
+			return openNode(path)
 		}
 		var listing sync.WaitGroup
 		listing.Go(func() { h.Read(t.Context()) })
@@ -612,7 +612,7 @@ func TestHIDCloseWaitsForTheCallback(t *testing.T) {
 	f.plug(headsetHID("hidraw0"), "one", "two", "three")
 	entered, proceed := make(chan hid.Event), make(chan struct{})
 	var returned, entries atomic.Int32
-	h := newHID(linux.TreeIn(f.Root), anyHID, func(e hid.Event) {
+	h := newManager(linux.TreeIn(f.Root), anyHID, func(e hid.Event) {
 		entries.Add(1)
 		if e.Happening == hid.Report {
 			entered <- e
@@ -661,14 +661,14 @@ func TestHIDStorm(t *testing.T) {
 func TestHIDNoneIsNotUnknown(t *testing.T) {
 	none := newHIDTree(t)
 	require.NoError(t, os.Remove(none.Path("sys/class/hidraw")))
-	h := newHID(linux.TreeIn(none.Root), anyHID, nil, platformtest.Quiet())
+	h := newManager(linux.TreeIn(none.Root), anyHID, nil, platformtest.Quiet())
 	require.NoError(t, h.Read(t.Context()))
 
 	noSysfs := t.TempDir()
-	h = newHID(linux.TreeIn(noSysfs), anyHID, nil, platformtest.Quiet())
+	h = newManager(linux.TreeIn(noSysfs), anyHID, nil, platformtest.Quiet())
 	err := h.Read(t.Context())
 	require.ErrorContains(t, err, filepath.Join(noSysfs, "sys/class"))
-	require.Equal(t, hidRetry, h.retry)
+	require.Equal(t, readRetry, h.retry)
 
 	_, err = New(filepath.Join(noSysfs, "absent"), anyHID, nil, platformtest.Quiet())
 	require.ErrorIs(t, err, os.ErrNotExist)

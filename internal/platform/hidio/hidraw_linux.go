@@ -27,41 +27,41 @@ import (
 
 // Limits of the kernel.
 const (
-	hidDescriptorMax = 4096      // HID_MAX_DESCRIPTOR_SIZE
-	hidReportMax     = 16 << 10  // HID_MAX_BUFFER_SIZE; less on older kernels
-	hidReadMax       = 1<<13 - 1 // what an ioctl number can say on every port
-	hidBacklog       = 63        // reports that wait for one reader, of a ring of HIDRAW_BUFFER_SIZE
+	maxDescriptor = 4096      // HID_MAX_DESCRIPTOR_SIZE
+	maxReport     = 16 << 10  // HID_MAX_BUFFER_SIZE; less on older kernels
+	maxIoctlSize  = 1<<13 - 1 // what an ioctl number can say on every port
+	kernelBacklog = 63        // reports that wait for one reader, of a ring of HIDRAW_BUFFER_SIZE
 )
 
 const (
-	// hidQueue is how many requests may wait for a device.
-	hidQueue = 32
-	// hidDeadline ends the waiting for a request. The kernel gives each transfer 5 s, and one
+	// maxQueued is how many requests may wait for a device.
+	maxQueued = 32
+	// requestTimeout ends the waiting for a request. The kernel gives each transfer 5 s, and one
 	// request may need two.
-	hidDeadline = 12 * time.Second
+	requestTimeout = 12 * time.Second
 )
 
-// identifyHID tells which presence the sysfs entry at path is of; false when it is just going.
-func identifyHID(path string) (hidID, bool) {
+// identify tells which presence the sysfs entry at path is of; false when it is just going.
+func identify(path string) (presenceID, bool) {
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return hidID{}, false
+		return presenceID{}, false
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return hidID{}, false
+		return presenceID{}, false
 	}
-	return hidID{path, linux.Inode(info)}, true
+	return presenceID{path, linux.Inode(info)}, true
 }
 
-// describeHID reads what the kernel knows of the device of a hidraw node, whose sysfs entry is at path.
-func describeHID(path string) (hid.Device, error) {
+// describe reads what the kernel knows of the device of a hidraw node, whose sysfs entry is at path.
+func describe(path string) (hid.Device, error) {
 	dir := filepath.Join(path, "device")
 	text, err := os.ReadFile(filepath.Join(dir, "uevent"))
 	if err != nil {
 		return hid.Device{}, fmt.Errorf("what it is cannot be read: %w", err)
 	}
-	u, err := parseHIDUevent(string(text))
+	u, err := parseUevent(string(text))
 	if err != nil {
 		return hid.Device{}, err
 	}
@@ -82,9 +82,9 @@ func describeHID(path string) (hid.Device, error) {
 	return d, nil
 }
 
-// hidArrival is how long after it was connected the HID interfaces of a USB device may come: until it is
+// arrivalTime is how long after it was connected the HID interfaces of a USB device may come: until it is
 // let in, its drivers are loaded, and a slow machine has got round to it.
-const hidArrival = 30 * time.Second
+const arrivalTime = 30 * time.Second
 
 // justConnected is false where the kernel says that the USB device of the sysfs entry at path has been connected
 // for longer than its interfaces take to come: then only its driver is new, as after a program has had the
@@ -95,8 +95,9 @@ func justConnected(bus devices.Bus, path string) bool {
 		return true
 	}
 	root, _, _ := linux.SplitSysfs(path)
-	ms, err := strconv.ParseInt(linux.Attribute(filepath.Join(root, strings.TrimPrefix(usb.Container, "usb:")), "power/connected_duration"), 10, 64)
-	return err != nil || time.Duration(ms)*time.Millisecond < hidArrival
+	dir := filepath.Join(root, strings.TrimPrefix(usb.Container, "usb:"))
+	ms, err := strconv.ParseInt(linux.Attribute(dir, "power/connected_duration"), 10, 64)
+	return err != nil || time.Duration(ms)*time.Millisecond < arrivalTime
 }
 
 // readDescriptor returns nil for what cannot be read or is no report descriptor for its length.
@@ -106,8 +107,8 @@ func readDescriptor(path string) []byte {
 		return nil
 	}
 	defer file.Close()
-	b, err := io.ReadAll(io.LimitReader(file, hidDescriptorMax+1))
-	if err != nil || len(b) > hidDescriptorMax {
+	b, err := io.ReadAll(io.LimitReader(file, maxDescriptor+1))
+	if err != nil || len(b) > maxDescriptor {
 		return nil
 	}
 	return b
@@ -136,17 +137,17 @@ func usbInterfaceDir(path string) string {
 	return ""
 }
 
-// hidUevent is what the kernel says of a HID device.
-type hidUevent struct {
+// uevent is what the kernel says of a HID device.
+type uevent struct {
 	bus      devices.Bus
 	vid, pid string // 4 lower-case hex digits
 	name     string
 	unique   string // serial number, address, or empty
 }
 
-// parseHIDUevent reads lines of KEY=VALUE. Of a key that is there twice the first counts: the
+// parseUevent reads lines of KEY=VALUE. Of a key that is there twice the first counts: the
 // kernel writes the identity before the texts, which come from the device.
-func parseHIDUevent(text string) (hidUevent, error) {
+func parseUevent(text string) (uevent, error) {
 	values := make(map[string]string)
 	for line := range strings.Lines(text) {
 		key, value, _ := strings.Cut(line, "=")
@@ -158,14 +159,14 @@ func parseHIDUevent(text string) (hidUevent, error) {
 	if len(ids) == 3 {
 		bus, vid, pid := linux.HexID(ids[0]), linux.HexID(ids[1]), linux.HexID(ids[2])
 		if bus != "" && vid != "" && pid != "" {
-			return hidUevent{hidBus(bus), vid, pid, values["HID_NAME"], values["HID_UNIQ"]}, nil
+			return uevent{busOf(bus), vid, pid, values["HID_NAME"], values["HID_UNIQ"]}, nil
 		}
 	}
-	return hidUevent{}, fmt.Errorf("its HID_ID %q is not bus:vendor:product", values["HID_ID"])
+	return uevent{}, fmt.Errorf("its HID_ID %q is not bus:vendor:product", values["HID_ID"])
 }
 
-// hidBus reads a BUS_ number of linux/input.h.
-func hidBus(number string) devices.Bus {
+// busOf reads a BUS_ number of linux/input.h.
+func busOf(number string) devices.Bus {
 	switch number {
 	case "0003":
 		return devices.USB
@@ -176,8 +177,8 @@ func hidBus(number string) devices.Bus {
 	}
 }
 
-// openHidraw opens a node for reading, beside other readers.
-func openHidraw(path string) (*os.File, error) {
+// openNode opens a node for reading, beside other readers.
+func openNode(path string) (*os.File, error) {
 	fd, err := openRetry(path, unix.O_RDONLY|unix.O_NONBLOCK)
 	if err != nil {
 		return nil, err
@@ -197,30 +198,30 @@ func openRetry(path string, flags int) (int, error) {
 	}
 }
 
-// A hidSender does a request with the device at path, which fd keeps open, and returns the
+// A sender does a request with the device at path, which fd keeps open, and returns the
 // report, if one is to be read. It may hang.
-type hidSender func(fd int, path string, r hid.Request) ([]byte, error)
+type sender func(fd int, path string, r hid.Request) ([]byte, error)
 
-// sendHidraw does a request. The node is opened for writing only for as long as that takes.
+// sendRequest does a request. The node is opened for writing only for as long as that takes.
 // While fd is open the kernel gives the node's number to no other device.
-func sendHidraw(fd int, path string, r hid.Request) ([]byte, error) {
+func sendRequest(fd int, path string, r hid.Request) ([]byte, error) {
 	if len(r.Output) > 0 {
-		if err := writeHidraw(path, r.Output); err != nil {
+		if err := writeOutput(path, r.Output); err != nil {
 			return nil, err
 		}
 	}
 	switch {
 	case len(r.Feature) > 0:
-		return featureHidraw(fd, path, r.Feature, r.Length)
+		return setFeature(fd, path, r.Feature, r.Length)
 	case len(r.Input) > 0:
-		return readHidraw(fd, path, hidGetInput, r.Input[0], r.Length)
+		return readReport(fd, path, getInput, r.Input[0], r.Length)
 	case len(r.LastOutput) > 0:
-		return readHidraw(fd, path, hidGetOutput, r.LastOutput[0], r.Length)
+		return readReport(fd, path, getOutput, r.LastOutput[0], r.Length)
 	}
 	return nil, nil
 }
 
-func writeHidraw(path string, report []byte) error {
+func writeOutput(path string, report []byte) error {
 	fd, err := openRetry(path, unix.O_WRONLY)
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("no permission to write %s: this device's rule needs a udev rule that lets this user write", path)
@@ -242,32 +243,32 @@ func writeHidraw(path string, report []byte) error {
 	}
 }
 
-// featureHidraw sets a feature report, if there is more of it than its number, and reads it, unless length is 0.
-func featureHidraw(fd int, path string, feature []byte, length int) ([]byte, error) {
-	if len(feature) > hidReadMax {
-		return nil, fmt.Errorf("a feature report has 1 to %d bytes: asked to set %d", hidReadMax, len(feature))
+// setFeature sets a feature report, if there is more of it than its number, and reads it, unless length is 0.
+func setFeature(fd int, path string, feature []byte, length int) ([]byte, error) {
+	if len(feature) > maxIoctlSize {
+		return nil, fmt.Errorf("a feature report has 1 to %d bytes: asked to set %d", maxIoctlSize, len(feature))
 	}
 	if len(feature) > 1 {
-		if _, err := hidIoctl(fd, hidSetFeature, bytes.Clone(feature)); err != nil {
+		if _, err := reportIoctl(fd, ioctlSetFeature, bytes.Clone(feature)); err != nil {
 			return nil, fmt.Errorf("set the feature report %#02x of %s: %w", feature[0], path, err)
 		}
 		if length == 0 {
 			return feature, nil
 		}
 	}
-	return readHidraw(fd, path, hidGetFeature, feature[0], length)
+	return readReport(fd, path, getFeature, feature[0], length)
 }
 
-// readHidraw has the device tell a report.
-func readHidraw(fd int, path string, read hidRead, number byte, length int) ([]byte, error) {
-	if length < 1 || length > hidReadMax {
-		return nil, fmt.Errorf("a report has 1 to %d bytes: asked to read %d", hidReadMax, length)
+// readReport has the device tell a report.
+func readReport(fd int, path string, read readIoctl, number byte, length int) ([]byte, error) {
+	if length < 1 || length > maxIoctlSize {
+		return nil, fmt.Errorf("a report has 1 to %d bytes: asked to read %d", maxIoctlSize, length)
 	}
 	report := make([]byte, length)
 	report[0] = number
-	n, err := hidIoctl(fd, read.ioctl, report)
+	n, err := reportIoctl(fd, read.ioctl, report)
 	switch {
-	case errors.Is(err, unix.ENOTTY) && read != hidGetFeature:
+	case errors.Is(err, unix.ENOTTY) && read != getFeature:
 		return nil, fmt.Errorf("read the %s report %#02x of %s: Linux can do this from version 5.11 on: %w", read.name, number, path, err)
 	case err != nil:
 		return nil, fmt.Errorf("read the %s report %#02x of %s: %w", read.name, number, path, err)
@@ -275,24 +276,24 @@ func readHidraw(fd int, path string, read hidRead, number byte, length int) ([]b
 	return report[:min(n, length)], nil
 }
 
-// hidSetFeature is the number of the ioctl HIDIOCSFEATURE.
-const hidSetFeature = 6
+// ioctlSetFeature is the number of the ioctl HIDIOCSFEATURE.
+const ioctlSetFeature = 6
 
-// hidRead is an ioctl that has the device tell a report: it both writes and reads what it is given.
-type hidRead struct {
+// readIoctl is an ioctl that has the device tell a report: it both writes and reads what it is given.
+type readIoctl struct {
 	ioctl uintptr
 	name  string // of the kind of report
 }
 
 var (
-	hidGetFeature = hidRead{0x07, "feature"} // HIDIOCGFEATURE
-	hidGetInput   = hidRead{0x0a, "input"}   // HIDIOCGINPUT
-	hidGetOutput  = hidRead{0x0c, "output"}  // HIDIOCGOUTPUT
+	getFeature = readIoctl{0x07, "feature"} // HIDIOCGFEATURE
+	getInput   = readIoctl{0x0a, "input"}   // HIDIOCGINPUT
+	getOutput  = readIoctl{0x0c, "output"}  // HIDIOCGOUTPUT
 )
 
-// hidIoctl makes an ioctl on a report and returns the length that the kernel says. The two
+// reportIoctl makes an ioctl on a report and returns the length that the kernel says. The two
 // direction bits together are the same on every port of Linux.
-func hidIoctl(fd int, number uintptr, report []byte) (int, error) {
+func reportIoctl(fd int, number uintptr, report []byte) (int, error) {
 	request := linux.IoctlNumber(linux.IoctlRead|linux.IoctlWrite, 'H', number, uintptr(len(report)))
 	for {
 		n, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), request, uintptr(unsafe.Pointer(unsafe.SliceData(report))))
@@ -306,20 +307,20 @@ func hidIoctl(fd int, number uintptr, report []byte) (int, error) {
 	}
 }
 
-// hidPort is a device that is open. It has one goroutine that reads, and another one while
+// port is a device that is open. It has one goroutine that reads, and another one while
 // there are requests.
-type hidPort struct {
+type port struct {
 	node   string
 	file   *os.File
 	conn   syscall.RawConn
-	source *hidSource
+	source *manager
 	ctx    context.Context // ends with the port
 	cancel context.CancelFunc
 	once   sync.Once
 
-	row  int           // reports read since there was none; of the reading goroutine
-	done chan struct{} // closed when the reading has ended by itself
-	err  error         // why; to be read after done is closed
+	burst int           // reports read since there was none; of the reading goroutine
+	done  chan struct{} // closed when the reading has ended by itself
+	err   error         // why; to be read after done is closed
 
 	emitting sync.Mutex
 	over     bool // there are no more events
@@ -328,29 +329,29 @@ type hidPort struct {
 	logged string // the last failure of a request that was logged; of the sending goroutine
 
 	queueing sync.Mutex
-	queue    []hidJob
+	queue    []job
 	sending  bool // somebody takes from queue
 }
 
-// hidJob is a request that waits, or that is to be refused when its turn comes.
-type hidJob struct {
+// job is a request that waits, or that is to be refused when its turn comes.
+type job struct {
 	hid.Request
 	refused bool
 }
 
-func newHidPort(h *hidSource, node string, file *os.File) (*hidPort, error) {
+func newPort(h *manager, node string, file *os.File) (*port, error) {
 	conn, err := file.SyscallConn()
 	if err != nil {
 		_ = file.Close()
 		return nil, fmt.Errorf("read %s: %w", file.Name(), err)
 	}
-	p := &hidPort{node: node, file: file, conn: conn, source: h, done: make(chan struct{}), calls: platform.NewCallGuard()}
+	p := &port{node: node, file: file, conn: conn, source: h, done: make(chan struct{}), calls: platform.NewCallGuard()}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	return p, nil
 }
 
 // emit hands on an event, after all earlier ones. Gone is the last one.
-func (p *hidPort) emit(e hid.Event) {
+func (p *port) emit(e hid.Event) {
 	p.emitting.Lock()
 	defer p.emitting.Unlock()
 	if p.over {
@@ -362,14 +363,14 @@ func (p *hidPort) emit(e hid.Event) {
 }
 
 // silence lets no event out any more; the callback does not run when it returns.
-func (p *hidPort) silence() {
+func (p *port) silence() {
 	p.emitting.Lock()
 	defer p.emitting.Unlock()
 	p.over = true
 }
 
-// shut ends the reading and the sending. It does not wait for the kernel: closing a node does.
-func (p *hidPort) shut() {
+// close ends the reading and the sending. It does not wait for the kernel: closing a node does.
+func (p *port) close() {
 	p.once.Do(func() {
 		p.queueing.Lock()
 		p.cancel()
@@ -379,7 +380,7 @@ func (p *hidPort) shut() {
 	})
 }
 
-func (p *hidPort) isDone() bool {
+func (p *port) isDone() bool {
 	select {
 	case <-p.done:
 		return true
@@ -388,9 +389,9 @@ func (p *hidPort) isDone() bool {
 	}
 }
 
-// platform.read hands on what the device sends until that fails.
-func (p *hidPort) read() {
-	report := make([]byte, hidReportMax)
+// read hands on what the device sends until that fails.
+func (p *port) read() {
+	report := make([]byte, maxReport)
 	for {
 		n, err := p.next(report)
 		at := time.Now()
@@ -402,22 +403,22 @@ func (p *hidPort) read() {
 			return
 		}
 		p.emit(hid.Event{Happening: hid.Report, Data: bytes.Clone(report[:n]), At: at})
-		p.row++
-		if p.row%hidBacklog == 0 {
+		p.burst++
+		if p.burst%kernelBacklog == 0 {
 			p.emit(hid.Event{Happening: hid.Lost, At: time.Now()})
 		}
 	}
 }
 
 // next waits for a report.
-func (p *hidPort) next(report []byte) (n int, err error) {
+func (p *port) next(report []byte) (n int, err error) {
 	waitErr := p.conn.Read(func(fd uintptr) bool {
 		for {
 			n, err = unix.Read(int(fd), report)
 			switch {
 			case errors.Is(err, unix.EINTR):
 			case errors.Is(err, unix.EAGAIN):
-				p.drained()
+				p.noteDrained()
 				return false
 			default:
 				return true
@@ -435,49 +436,49 @@ func (p *hidPort) next(report []byte) (n int, err error) {
 	return n, nil
 }
 
-// drained notes that no report waits. The kernel keeps hidBacklog reports for a reader and
+// noteDrained notes that no report waits. The kernel keeps kernelBacklog reports for a reader and
 // silently drops what comes while it has that many. It does not tell, but then these at least
-// are read in a row before there is none: so after each hidBacklog reports of a row (what was
+// are read in a row before there is none: so after each kernelBacklog reports of a row (what was
 // dropped came later than those that were then waiting), and at the end of a row that
 // was longer, reports may have been lost.
-func (p *hidPort) drained() {
-	if p.row > hidBacklog && p.row%hidBacklog != 0 {
+func (p *port) noteDrained() {
+	if p.burst > kernelBacklog && p.burst%kernelBacklog != 0 {
 		p.emit(hid.Event{Happening: hid.Lost, At: time.Now()})
 	}
-	p.row = 0
+	p.burst = 0
 }
 
 // fail says that the device is gone. EIO is how the kernel says that it was unplugged.
-func (p *hidPort) fail(err error, at time.Time) {
+func (p *port) fail(err error, at time.Time) {
 	gone := hid.Event{Happening: hid.Gone, At: at}
 	if !errors.Is(err, unix.EIO) && !errors.Is(err, unix.ENODEV) {
 		gone.Error = fmt.Sprintf("read %s: %v", p.file.Name(), err)
 	}
 	p.emit(gone)
-	p.shut()
+	p.close()
 	p.err = fmt.Errorf("read %s: %w", p.file.Name(), err)
 	close(p.done)
 	p.source.changed.Notify()
 }
 
-// push queues a request. Those that find no room are refused in their turn, as many again; the
+// enqueue queues a request. Those that find no room are refused in their turn, as many again; the
 // rest is dropped.
-func (p *hidPort) push(r hid.Request) {
+func (p *port) enqueue(r hid.Request) {
 	p.queueing.Lock()
 	defer p.queueing.Unlock()
 	waiting := len(p.queue)
-	if p.ctx.Err() != nil || waiting >= 2*hidQueue {
+	if p.ctx.Err() != nil || waiting >= 2*maxQueued {
 		return
 	}
-	p.queue = append(p.queue, hidJob{r, waiting >= hidQueue})
+	p.queue = append(p.queue, job{r, waiting >= maxQueued})
 	if !p.sending {
 		p.sending = true
-		p.source.working.Go(p.drain)
+		p.source.working.Go(p.sendQueued)
 	}
 }
 
-// drain does what is queued, then ends.
-func (p *hidPort) drain() {
+// sendQueued does what is queued, then ends.
+func (p *port) sendQueued() {
 	for {
 		p.queueing.Lock()
 		if len(p.queue) == 0 {
@@ -493,8 +494,8 @@ func (p *hidPort) drain() {
 }
 
 // do sees to one request. An output report that has been written has no Answer.
-func (p *hidPort) do(job hidJob) {
-	report, err := p.try(job)
+func (p *port) do(job job) {
+	report, err := p.performGuarded(job)
 	if p.ctx.Err() != nil {
 		return
 	}
@@ -512,19 +513,19 @@ func (p *hidPort) do(job hidJob) {
 	p.emit(e)
 }
 
-var errHIDQueue = fmt.Errorf("%d requests were already waiting for the device", hidQueue)
+var errQueueFull = fmt.Errorf("%d requests were already waiting for the device", maxQueued)
 
-func (p *hidPort) try(job hidJob) ([]byte, error) {
+func (p *port) performGuarded(job job) ([]byte, error) {
 	if job.refused {
-		return nil, errHIDQueue
+		return nil, errQueueFull
 	}
-	ctx, cancel := context.WithTimeout(p.ctx, hidDeadline)
+	ctx, cancel := context.WithTimeout(p.ctx, requestTimeout)
 	defer cancel()
 	return platform.CallWithContext(ctx, p.calls, func() ([]byte, error) { return p.call(job.Request) })
 }
 
 // call does a request. The file is not closed before that has returned.
-func (p *hidPort) call(r hid.Request) (report []byte, err error) {
+func (p *port) call(r hid.Request) (report []byte, err error) {
 	if gone := p.conn.Control(func(fd uintptr) { report, err = p.source.send(int(fd), p.file.Name(), r) }); gone != nil {
 		return nil, fmt.Errorf("send to %s: %w", p.file.Name(), gone)
 	}

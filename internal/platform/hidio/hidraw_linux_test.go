@@ -62,9 +62,9 @@ func TestDescribeHID(t *testing.T) {
 		},
 	} {
 		f.list(c.fake)
-		id, ok := identifyHID(f.Path("sys/class/hidraw/" + c.fake.node))
+		id, ok := identify(f.Path("sys/class/hidraw/" + c.fake.node))
 		require.True(t, ok, c.name)
-		got, err := describeHID(id.path)
+		got, err := describe(id.path)
 		require.NoError(t, err, c.name)
 		c.want.Node = c.fake.node
 		require.Equal(t, c.want, got, c.name)
@@ -74,19 +74,19 @@ func TestDescribeHID(t *testing.T) {
 func TestParseHIDUevent(t *testing.T) {
 	for _, c := range []struct {
 		text string
-		want hidUevent
+		want uevent
 		ok   bool
 	}{
-		{"HID_ID=0003:0000046D:0000C52B\nHID_NAME=A=B\n", hidUevent{devices.USB, "046d", "c52b", "A=B", ""}, true},
-		{"HID_ID=0005:0000046D:0000C52B", hidUevent{devices.Bluetooth, "046d", "c52b", "", ""}, true},
-		{"HID_ID=0003:1:2\nHID_NAME=x\nHID_ID=0005:3:4\n", hidUevent{devices.USB, "0001", "0002", "x", ""}, true},
-		{"HID_ID=0003:00010001:0000C52B\n", hidUevent{}, false},
-		{"HID_ID=0003:046d\n", hidUevent{}, false},
-		{"HID_ID=0003:046d:c52b:1\n", hidUevent{}, false},
-		{"hid_id=0003:046d:c52b\n", hidUevent{}, false},
-		{"", hidUevent{}, false},
+		{"HID_ID=0003:0000046D:0000C52B\nHID_NAME=A=B\n", uevent{devices.USB, "046d", "c52b", "A=B", ""}, true},
+		{"HID_ID=0005:0000046D:0000C52B", uevent{devices.Bluetooth, "046d", "c52b", "", ""}, true},
+		{"HID_ID=0003:1:2\nHID_NAME=x\nHID_ID=0005:3:4\n", uevent{devices.USB, "0001", "0002", "x", ""}, true},
+		{"HID_ID=0003:00010001:0000C52B\n", uevent{}, false},
+		{"HID_ID=0003:046d\n", uevent{}, false},
+		{"HID_ID=0003:046d:c52b:1\n", uevent{}, false},
+		{"hid_id=0003:046d:c52b\n", uevent{}, false},
+		{"", uevent{}, false},
 	} {
-		got, err := parseHIDUevent(c.text)
+		got, err := parseUevent(c.text)
 		require.Equal(t, c.ok, err == nil, c.text)
 		require.Equal(t, c.want, got, c.text)
 	}
@@ -96,7 +96,7 @@ func FuzzHIDUevent(f *testing.F) {
 	f.Add("DRIVER=hid-generic\nHID_ID=0003:00001209:00000700\nHID_NAME=Acme\nHID_UNIQ=SN1\n")
 	f.Add("HID_ID=0005:-1:0x1\n\xff=\n==\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		u, err := parseHIDUevent(text)
+		u, err := parseUevent(text)
 		if err != nil {
 			require.Zero(t, u)
 			return
@@ -146,9 +146,9 @@ func TestHIDLoss(t *testing.T) {
 }
 
 // attachHID returns a source of one device whose requests go to send.
-func attachHID(t *testing.T, f hidTree, send hidSender) (*hidSource, hidEvents) {
+func attachHID(t *testing.T, f hidTree, send sender) (*manager, hidEvents) {
 	events := newHIDEvents()
-	h := newHID(linux.TreeIn(f.Root), anyHID, events.handle, platformtest.Quiet())
+	h := newManager(linux.TreeIn(f.Root), anyHID, events.handle, platformtest.Quiet())
 	h.send = send
 	mustRead(t, h)
 	events.expect(t, hid.Attached, "hidraw0")
@@ -203,10 +203,10 @@ func TestHIDRequestFromTheCallback(t *testing.T) {
 	f := newHIDTree(t)
 	f.plug(headsetHID("hidraw0"))
 	events := newHIDEvents()
-	var h *hidSource
-	h = newHID(linux.TreeIn(f.Root), anyHID, func(e hid.Event) {
+	var h *manager
+	h = newManager(linux.TreeIn(f.Root), anyHID, func(e hid.Event) {
 		if e.Happening == hid.Attached {
-			for i := range uint64(3 * hidQueue) {
+			for i := range uint64(3 * maxQueued) {
 				h.Send(hid.Request{ID: i, Node: e.Node, Feature: []byte{1}, Length: 2})
 			}
 		}
@@ -237,10 +237,10 @@ func TestHIDRequestsTooMany(t *testing.T) {
 		ask(i + 1)
 	}
 	close(proceed)
-	for i := range uint64(1 + 2*hidQueue) {
+	for i := range uint64(1 + 2*maxQueued) {
 		e := events.expect(t, hid.Answer, "hidraw0")
 		require.Equal(t, i, e.Request)
-		if i <= hidQueue {
+		if i <= maxQueued {
 			require.Empty(t, e.Error)
 		} else {
 			require.Equal(t, "32 requests were already waiting for the device", e.Error)
@@ -248,7 +248,7 @@ func TestHIDRequestsTooMany(t *testing.T) {
 	}
 	ask(200)
 	require.EqualValues(t, 200, events.expect(t, hid.Answer, "hidraw0").Request)
-	require.Len(t, begun, hidQueue+1)
+	require.Len(t, begun, maxQueued+1)
 }
 
 func TestHIDRequestThatHangs(t *testing.T) {
@@ -258,18 +258,18 @@ func TestHIDRequestThatHangs(t *testing.T) {
 		proceed := make(chan struct{})
 		var calls atomic.Int32
 		events := newHIDEvents()
-		h := newHID(linux.TreeIn(f.Root), anyHID, events.handle, platformtest.Quiet())
+		h := newManager(linux.TreeIn(f.Root), anyHID, events.handle, platformtest.Quiet())
 		h.send = func(int, string, hid.Request) ([]byte, error) {
 			calls.Add(1)
 			<-proceed
 			return []byte{1}, nil
 		}
-		file, err := openHidraw(f.Path("dev/hidraw0"))
+		file, err := openNode(f.Path("dev/hidraw0"))
 		require.NoError(t, err)
-		p, err := newHidPort(h, "hidraw0", file)
+		p, err := newPort(h, "hidraw0", file)
 		require.NoError(t, err)
 		ask := func(id uint64) hid.Event {
-			p.push(hid.Request{ID: id, Feature: []byte{1}, Length: 2})
+			p.enqueue(hid.Request{ID: id, Feature: []byte{1}, Length: 2})
 			e := events.expect(t, hid.Answer, "hidraw0")
 			require.Equal(t, id, e.Request)
 			return e
@@ -279,7 +279,7 @@ func TestHIDRequestThatHangs(t *testing.T) {
 		require.EqualValues(t, 1, calls.Load(), "what hangs costs one goroutine")
 		close(proceed)
 		require.Empty(t, ask(3).Error)
-		p.shut()
+		p.close()
 	})
 }
 
@@ -294,12 +294,12 @@ func TestHIDCloseDuringARequest(t *testing.T) {
 	require.NoError(t, err)
 	defer unix.Close(pair[1])
 	events := newHIDEvents()
-	h := newHID(linux.TreeIn(f.Root), anyHID, events.handle, platformtest.Quiet())
+	h := newManager(linux.TreeIn(f.Root), anyHID, events.handle, platformtest.Quiet())
 	h.open = func(path string) (*os.File, error) { return os.NewFile(uintptr(pair[0]), path), nil }
 	begun := make(chan struct{})
 	h.send = func(fd int, path string, r hid.Request) ([]byte, error) {
 		close(begun)
-		return sendHidraw(fd, path, r)
+		return sendRequest(fd, path, r)
 	}
 	mustRead(t, h)
 	events.expect(t, hid.Attached, "hidraw0")
@@ -336,7 +336,7 @@ func TestHIDUnplugDuringARequest(t *testing.T) {
 	f.unlist("hidraw0")
 	mustRead(t, h)
 	events.expect(t, hid.Gone, "hidraw0")
-	p.push(hid.Request{Feature: []byte{1}, Length: 2})
+	p.enqueue(hid.Request{Feature: []byte{1}, Length: 2})
 	require.Eventually(t, func() bool {
 		p.queueing.Lock()
 		defer p.queueing.Unlock()
@@ -351,10 +351,10 @@ func TestSendHidraw(t *testing.T) {
 	f := platformtest.NewSysTree(t)
 	path := f.Path("dev/hidraw0")
 	require.NoError(t, unix.Mkfifo(path, 0o600))
-	node, err := openHidraw(path)
+	node, err := openNode(path)
 	require.NoError(t, err)
 	defer node.Close()
-	report, err := sendHidraw(-1, path, hid.Request{Output: []byte{2, 0, 1}})
+	report, err := sendRequest(-1, path, hid.Request{Output: []byte{2, 0, 1}})
 	require.NoError(t, err)
 	require.Nil(t, report)
 	got := make([]byte, 8)
@@ -382,15 +382,15 @@ func TestSendHidraw(t *testing.T) {
 		{"no lamp", int(node.Fd()), path, hid.Request{LastOutput: []byte{0}, Length: 8}, "read the output report 0x00 of " + path + ": Linux can do this from version 5.11 on: inappropriate ioctl for device"},
 		{"an input report without length", int(node.Fd()), path, hid.Request{Input: []byte{2}}, "a report has 1 to 8191 bytes: asked to read 0"},
 	} {
-		_, err := sendHidraw(c.fd, c.path, c.r)
+		_, err := sendRequest(c.fd, c.path, c.r)
 		require.EqualError(t, err, c.want, c.name)
 	}
 }
 
 // As linux/hidraw.h has it, for a report of 64 bytes.
 func TestHIDIoctlNumbers(t *testing.T) {
-	require.Equal(t, uintptr(0xc0404806), linux.IoctlNumber(linux.IoctlRead|linux.IoctlWrite, 'H', hidSetFeature, 64))
-	require.Equal(t, uintptr(0xc0404807), linux.IoctlNumber(linux.IoctlRead|linux.IoctlWrite, 'H', hidGetFeature.ioctl, 64))
-	require.Equal(t, uintptr(0xc040480a), linux.IoctlNumber(linux.IoctlRead|linux.IoctlWrite, 'H', hidGetInput.ioctl, 64))
-	require.Equal(t, uintptr(0xc040480c), linux.IoctlNumber(linux.IoctlRead|linux.IoctlWrite, 'H', hidGetOutput.ioctl, 64))
+	require.Equal(t, uintptr(0xc0404806), linux.IoctlNumber(linux.IoctlRead|linux.IoctlWrite, 'H', ioctlSetFeature, 64))
+	require.Equal(t, uintptr(0xc0404807), linux.IoctlNumber(linux.IoctlRead|linux.IoctlWrite, 'H', getFeature.ioctl, 64))
+	require.Equal(t, uintptr(0xc040480a), linux.IoctlNumber(linux.IoctlRead|linux.IoctlWrite, 'H', getInput.ioctl, 64))
+	require.Equal(t, uintptr(0xc040480c), linux.IoctlNumber(linux.IoctlRead|linux.IoctlWrite, 'H', getOutput.ioctl, 64))
 }

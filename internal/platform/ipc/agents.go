@@ -16,8 +16,8 @@ type Agent struct {
 	Address string // of its local API
 }
 
-// agentPatience is how long an agent may take to take a connection. The system does that for it.
-const agentPatience = time.Second
+// dialTimeout is how long an agent may take to take a connection. The system does that for it.
+const dialTimeout = time.Second
 
 // Agents lists the agents of all vendors that run and are at their usual address, by vendor.
 func Agents(ctx context.Context, getenv func(string) string) ([]Agent, error) {
@@ -35,7 +35,7 @@ func Agents(ctx context.Context, getenv func(string) string) ([]Agent, error) {
 // listens reports whether there is an agent at address, which may be too busy or another user's:
 // whoever asks it is told.
 func listens(ctx context.Context, address string) bool {
-	ctx, cancel := context.WithTimeout(ctx, agentPatience)
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	conn, err := DialControl(ctx, address)
 	if err == nil {

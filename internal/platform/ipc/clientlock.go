@@ -90,7 +90,8 @@ func (l *ClientLock) Watch(ctx context.Context, log *slog.Logger, notify func())
 		select {
 		case event := <-watcher.Events:
 			if event.Name == l.path && (event.Has(fsnotify.Remove) || event.Has(fsnotify.Rename)) {
-				log.Warn("the lock file was removed: another agent for the same client_id would not be noticed, and the two would overwrite each other's list",
+				log.Warn("the lock file was removed: "+
+					"another agent for the same client_id would not be noticed, and the two would overwrite each other's list",
 					"file", l.path, "remedy", "restart the agent")
 			}
 			if event.Has(announced) && event.Name != l.path && strings.HasSuffix(event.Name, lockSuffix) {

@@ -382,7 +382,7 @@ func TestControlHelper(t *testing.T) {
 		}
 		fmt.Println("listening")
 		go func() {
-			_, _ = os.Stdin.Read(make([]byte, 1)) // files.until the parent closes it
+			_, _ = os.Stdin.Read(make([]byte, 1)) // until the parent closes it
 			l.Close()
 		}()
 		for {

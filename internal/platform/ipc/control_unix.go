@@ -69,7 +69,8 @@ func ListenControl(address string) (net.Listener, error) {
 		return nil, fmt.Errorf("control socket %s: not an absolute path", address)
 	}
 	if len(address) > maxSocketPath {
-		return nil, fmt.Errorf("control socket %s: a socket's path has at most %d bytes, this has %d: set XDG_RUNTIME_DIR to a shorter one", address, maxSocketPath, len(address))
+		return nil, fmt.Errorf("control socket %s: a socket's path has at most %d bytes, this has %d: set XDG_RUNTIME_DIR to a shorter one",
+			address, maxSocketPath, len(address))
 	}
 	folder := filepath.Dir(address)
 	if err := privateFolder(folder); err != nil {
@@ -194,7 +195,8 @@ func privateFolder(folder string) error {
 	case err != nil:
 		return refuse("%v", files.Cause(err))
 	case files.OwnerOf(info) != os.Geteuid():
-		return refuse("it belongs to another user (uid %d): have it removed, or set XDG_RUNTIME_DIR to a folder of this user's own", files.OwnerOf(info))
+		return refuse("it belongs to another user (uid %d): have it removed, or set XDG_RUNTIME_DIR to a folder of this user's own",
+			files.OwnerOf(info))
 	case info.Mode()&0o022 != 0:
 		return refuse("others may write to it, so that what is in it cannot be trusted: remove it")
 	}

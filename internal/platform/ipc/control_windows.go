@@ -53,7 +53,7 @@ func lockName(clientID string) (string, error) {
 const announced = fsnotify.Write
 
 // privateFolder makes folder if it is missing. Only this user, the system and administrators may
-// files.write there.
+// write there.
 func privateFolder(folder string) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return fmt.Errorf("folder of the lock file: %w", err)

@@ -59,7 +59,7 @@ func TestHelperProcess(t *testing.T) {
 				_, _ = conn.Write([]byte{1})
 			}
 		}()
-		_, _ = os.Stdin.Read(make([]byte, 1)) // files.until the parent closes it
+		_, _ = os.Stdin.Read(make([]byte, 1)) // until the parent closes it
 	case "watch":
 		// Of a user namespace of its own: the limit counts for nobody else.
 		limit, folder, _ := strings.Cut(argument, " ")

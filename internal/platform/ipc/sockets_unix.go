@@ -22,7 +22,7 @@ import (
 
 // Sockets lists the discord-ipc-0 to -9 that exist now in folders, in the order of folder
 // and number. A socket that several names lead to, as people link a Flatpak client's, is
-// audio.listed once, under the first. Nobody is connected to: that would cost a client's patience
+// listed once, under the first. Nobody is connected to: that would cost a client's patience
 // (rule R67).
 //
 // Notes are for people, one sentence each: an entry that is no socket, a folder that cannot be
@@ -48,7 +48,8 @@ func socketsIn(folder string) (sockets []local.Socket, notes []string) {
 		path := filepath.Join(folder, socketName(i))
 		info, err := os.Lstat(path)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return sockets, append(notes, fmt.Sprintf("%s cannot be looked into for a client's socket (%v): let this user enter it, or leave it out of the folders", folder, files.Cause(err)))
+			return sockets, append(notes, fmt.Sprintf("%s cannot be looked into for a client's socket (%v): "+
+				"let this user enter it, or leave it out of the folders", folder, files.Cause(err)))
 		}
 		if err == nil && info.Mode()&fs.ModeSymlink != 0 {
 			info, err = os.Stat(path)
@@ -56,7 +57,8 @@ func socketsIn(folder string) (sockets []local.Socket, notes []string) {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
-			notes = append(notes, fmt.Sprintf("%s is a link that cannot be followed (%v): remove it, or let this user follow it", path, files.Cause(err)))
+			notes = append(notes, fmt.Sprintf("%s is a link that cannot be followed (%v): remove it, or let this user follow it",
+				path, files.Cause(err)))
 		case info.Mode()&fs.ModeSocket == 0:
 			notes = append(notes, fmt.Sprintf("%s is %s and not a client's socket: remove it and restart the client", path, kindOf(info)))
 		default:
@@ -158,7 +160,8 @@ func Watch(ctx context.Context, folders []string, log *slog.Logger, notify func(
 			return fmt.Errorf("watch for clients' sockets: %w", err)
 		}
 		if blind != said && blind != "" {
-			log.Warn("clients' sockets: a client that starts may go unnoticed in a folder that cannot be watched; let this user read it", "folders", blind)
+			log.Warn("clients' sockets: a client that starts may go unnoticed in a folder that cannot be watched; let this user read it",
+				"folders", blind)
 		}
 		said = blind
 		notify()

@@ -230,7 +230,7 @@ func (w *ipcWatching) next(t *testing.T, what string) {
 	require.NoError(t, err, "no notification of %s", what)
 }
 
-// files.becomes waits for notifications until the sockets are those at paths.
+// becomes waits for notifications until the sockets are those at paths.
 func (w *ipcWatching) becomes(t *testing.T, paths ...string) {
 	t.Helper()
 	for {

@@ -20,6 +20,7 @@ func IoctlNumber(direction uintptr, kind byte, number, size uintptr) uintptr {
 // An Ioctl makes one ioctl; arg points to what the request's number says.
 type Ioctl func(request uintptr, arg unsafe.Pointer) error
 
+// IoctlOf makes them on an open file.
 func IoctlOf(fd int) Ioctl {
 	return func(request uintptr, arg unsafe.Pointer) error {
 		for {

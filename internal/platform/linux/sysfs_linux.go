@@ -9,6 +9,7 @@ import (
 	"syscall"
 )
 
+// Inode is the number of a file, 0 if unknown.
 func Inode(info fs.FileInfo) uint64 {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return stat.Ino
@@ -16,6 +17,7 @@ func Inode(info fs.FileInfo) uint64 {
 	return 0
 }
 
+// Exists reports whether there is something at path.
 func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil

@@ -4,6 +4,7 @@ package paths
 
 import "path/filepath"
 
+// ControlSocket is the name of the socket in its vendor's folder.
 const ControlSocket = "agent.sock"
 
 // ControlAddress is the path of a vendor's control socket, in a folder of its own among those of all

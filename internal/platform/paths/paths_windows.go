@@ -33,6 +33,7 @@ func ControlAddress(_ func(string) string, vendor string) (string, error) {
 	return Pipes + PipePrefix + vendor + suffix, err
 }
 
+// PipeSuffix ends the name of a control pipe: whose it is, and of which session.
 func PipeSuffix() (string, error) {
 	sid := session.User()
 	if sid == "" {

@@ -18,6 +18,7 @@ import (
 	"sidetone/internal/signal"
 )
 
+// Quiet is a log that nobody reads.
 func Quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // Deadline returns a context that ends long after what it is waited for has happened.
@@ -33,6 +34,7 @@ func NoLeak(t *testing.T) {
 	t.Cleanup(func() { goleak.VerifyNone(t, before) })
 }
 
+// Hear waits for a notification.
 func Hear(t *testing.T, b signal.Signal) {
 	t.Helper()
 	select {
@@ -42,6 +44,7 @@ func Hear(t *testing.T, b signal.Signal) {
 	}
 }
 
+// MustList lists what a source knows now.
 func MustList(t *testing.T, source platform.Source) []devices.Endpoint {
 	t.Helper()
 	got, err := source.List(t.Context())

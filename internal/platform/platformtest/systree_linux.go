@@ -14,6 +14,7 @@ type SysTree struct {
 	Root string
 }
 
+// NewSysTree makes one without devices.
 func NewSysTree(t *testing.T) SysTree {
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
@@ -23,8 +24,10 @@ func NewSysTree(t *testing.T) SysTree {
 	return f
 }
 
+// Path is where something of the tree is.
 func (f SysTree) Path(rel string) string { return filepath.Join(f.Root, rel) }
 
+// Dir makes a folder and those above it.
 func (f SysTree) Dir(rel string) {
 	require.NoError(f.T, os.MkdirAll(f.Path(rel), 0o755))
 }

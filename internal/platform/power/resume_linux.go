@@ -20,7 +20,7 @@ import (
 const systemBus = "unix:path=/var/run/dbus/system_bus_socket;unix:path=/run/dbus/system_bus_socket"
 
 const (
-	busPatience = 10 * time.Second // for a connection to be made and subscribed
+	busTimeout  = 10 * time.Second // for a connection to be made and subscribed
 	busRetryMin = time.Second
 	busRetryMax = time.Minute
 )
@@ -42,9 +42,9 @@ const (
 // woke is not before the machine fell asleep, and as near to when it woke as is known; it bears a
 // monotonic reading. resumed must not block.
 func WatchResume(ctx context.Context, log *slog.Logger, resumed func(woke time.Time)) error {
-	w := newWakes(kernelClocks(), resumed)
+	w := newWakeDetector(kernelClocks(), resumed)
 	lost := func() { log.Warn("resume from sleep is noticed by logind alone: the wall clock is watched no longer") }
-	clock, clockErr := watchClock(w.clockSet, lost)
+	clock, clockErr := watchClock(w.onClockSet, lost)
 	if clockErr == nil {
 		defer clock.Close()
 	}
@@ -59,7 +59,7 @@ func WatchResume(ctx context.Context, log *slog.Logger, resumed func(woke time.T
 		<-ctx.Done()
 		return nil
 	}
-	logind := resumeWatch{address: address, log: log, resumed: w.saidByLogind, patience: busPatience, pause: busPause}
+	logind := resumeWatch{address: address, log: log, resumed: w.onLogindResume, patience: busTimeout, pause: busPause}
 	logind.run(ctx)
 	return nil
 }
@@ -128,7 +128,7 @@ func (w *resumeWatch) run(ctx context.Context) {
 	}
 }
 
-// files.follow serves one connection until it ends; the error says why, or why it did not come to be.
+// follow serves one connection until it ends; the error says why, or why it did not come to be.
 func (w *resumeWatch) follow(ctx context.Context, again bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // closes the connection too

@@ -44,7 +44,7 @@ func startBus(t *testing.T) *systemBusDaemon {
 
 func (b *systemBusDaemon) address() string { return "unix:path=" + b.socket }
 
-// ipc.start returns when the daemon accepts connections.
+// start returns when the daemon accepts connections.
 func (b *systemBusDaemon) start() {
 	config := filepath.Join(filepath.Dir(b.socket), "config")
 	require.NoError(b.t, os.WriteFile(config, fmt.Appendf(nil, `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "busconfig.dtd">
@@ -131,7 +131,7 @@ func TestResume(t *testing.T) {
 	logind := bus.connect(logindName)
 	heard := signal.New()
 	var times atomic.Int32
-	log, stop := watching(t, bus.address(), busPatience, func() { times.Add(1); heard.Notify() })
+	log, stop := watching(t, bus.address(), busTimeout, func() { times.Add(1); heard.Notify() })
 	log.await(t, "watching logind", 1)
 
 	sleepSignal(t, bus.connect(""), false) // not logind
@@ -159,7 +159,7 @@ func TestResume(t *testing.T) {
 func TestResumeWithoutLogind(t *testing.T) {
 	platformtest.NoLeak(t)
 	bus := startBus(t)
-	log, stop := watching(t, bus.address(), busPatience, func() {})
+	log, stop := watching(t, bus.address(), busTimeout, func() {})
 	log.await(t, "systemd-logind does not run", 1)
 	stop()
 }

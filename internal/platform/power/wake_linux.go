@@ -10,7 +10,7 @@ const (
 	sleepMin = 20 * time.Millisecond
 	// frozenMin is less than the time for which no process runs before and after a sleep, while
 	// devices are stopped and started, as the monotonic clock counts it. So what a process has
-	// platform.read in that time before it noticed the sleep is from after it.
+	// read in that time before it noticed the sleep is from after it.
 	frozenMin = 50 * time.Millisecond
 	// sameWake is for how long after a wake logind's word still concerns that wake.
 	sameWake = time.Minute
@@ -35,48 +35,48 @@ func (c clocks) slept() time.Duration {
 	return least
 }
 
-// wakes tells each wake once, whoever notices it first: the kernel's clocks or logind.
-type wakes struct {
+// wakeDetector tells each wake once, whoever notices it first: the kernel's clocks or logind.
+type wakeDetector struct {
 	clocks  clocks
 	resumed func(woke time.Time)
 
-	mu    sync.Mutex
-	slept time.Duration // of which resumed has been told
-	told  time.Time     // when it was told by the clocks; zero: logind has spoken since
+	mu       sync.Mutex
+	slept    time.Duration // of which resumed has been reported
+	reported time.Time     // when it was reported by the clocks; zero: logind has spoken since
 }
 
-func newWakes(c clocks, resumed func(woke time.Time)) *wakes {
-	return &wakes{clocks: c, resumed: resumed, slept: c.slept()}
+func newWakeDetector(c clocks, resumed func(woke time.Time)) *wakeDetector {
+	return &wakeDetector{clocks: c, resumed: resumed, slept: c.slept()}
 }
 
-// clockSet is to be called when the wall clock has jumped against the monotonic one: after a
+// onClockSet is to be called when the wall clock has jumped against the monotonic one: after a
 // sleep, or because it was set.
-func (w *wakes) clockSet() {
+func (w *wakeDetector) onClockSet() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.measure()
 }
 
-// saidByLogind is to be called when logind says that a sleep is over. Without a clock that runs
+// onLogindResume is to be called when logind says that a sleep is over. Without a clock that runs
 // while the machine sleeps, as on a board without a battery, its word is all there is.
-func (w *wakes) saidByLogind() {
+func (w *wakeDetector) onLogindResume() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := w.clocks.now()
-	known := !w.told.IsZero() && now.Sub(w.told) < sameWake
+	known := !w.reported.IsZero() && now.Sub(w.reported) < sameWake
 	if !w.measure() && !known {
 		w.resumed(now)
 	}
-	w.told = time.Time{}
+	w.reported = time.Time{}
 }
 
-// measure tells of a wake, if the clocks show one that is not told yet. It is called with mu held.
-func (w *wakes) measure() (told bool) {
+// measure tells of a wake, if the clocks show one that is not reported yet. It is called with mu held.
+func (w *wakeDetector) measure() (reported bool) {
 	slept := w.clocks.slept()
 	if slept-w.slept < sleepMin {
 		return false
 	}
-	w.slept, w.told = slept, w.clocks.now()
-	w.resumed(w.told.Add(-frozenMin))
+	w.slept, w.reported = slept, w.clocks.now()
+	w.resumed(w.reported.Add(-frozenMin))
 	return true
 }

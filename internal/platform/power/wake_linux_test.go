@@ -16,13 +16,13 @@ import (
 type bed struct {
 	asleep, awake time.Duration
 	start         time.Time
-	woke          []time.Duration // what was told, on the clock that counts what it was awake
-	*wakes
+	woke          []time.Duration // what was reported, on the clock that counts what it was awake
+	*wakeDetector
 }
 
 func newBed() *bed {
 	b := &bed{asleep: 5 * time.Hour, awake: 100 * time.Hour, start: time.Now()}
-	b.wakes = newWakes(clocks{
+	b.wakeDetector = newWakeDetector(clocks{
 		boot:      func() time.Duration { return b.asleep + b.awake },
 		monotonic: func() time.Duration { return b.awake },
 		now:       func() time.Time { return b.start.Add(b.awake) },
@@ -39,11 +39,11 @@ func (b *bed) sleep(d time.Duration) {
 func TestAWakeIsToldOnce(t *testing.T) {
 	const noticed, said = 3 * time.Millisecond, 400 * time.Millisecond // after the sleep
 	steps := map[string]func(*bed){
-		"clock alone":      func(b *bed) { b.awake += noticed; b.clockSet() },
-		"clock, then word": func(b *bed) { b.awake += noticed; b.clockSet(); b.awake += said; b.saidByLogind() },
-		"word, then clock": func(b *bed) { b.awake += noticed; b.saidByLogind(); b.awake += said; b.clockSet() },
-		"clock twice":      func(b *bed) { b.awake += noticed; b.clockSet(); b.clockSet() },
-		"clock of another": func(b *bed) { b.awake += noticed; b.clockSet(); b.awake += 2 * sameWake; b.clockSet() },
+		"clock alone":      func(b *bed) { b.awake += noticed; b.onClockSet() },
+		"clock, then word": func(b *bed) { b.awake += noticed; b.onClockSet(); b.awake += said; b.onLogindResume() },
+		"word, then clock": func(b *bed) { b.awake += noticed; b.onLogindResume(); b.awake += said; b.onClockSet() },
+		"clock twice":      func(b *bed) { b.awake += noticed; b.onClockSet(); b.onClockSet() },
+		"clock of another": func(b *bed) { b.awake += noticed; b.onClockSet(); b.awake += 2 * sameWake; b.onClockSet() },
 	}
 	for name, notice := range steps {
 		b := newBed()
@@ -61,14 +61,14 @@ func TestAWakeIsToldOnce(t *testing.T) {
 
 func TestAClockThatWasSetIsNoWake(t *testing.T) {
 	b := newBed()
-	b.clockSet() // the wall clock jumps, the others do not
+	b.onClockSet() // the wall clock jumps, the others do not
 	b.awake += time.Second
-	b.clockSet()
+	b.onClockSet()
 	require.Empty(t, b.woke)
 	b.sleep(time.Second)
-	b.clockSet()
+	b.onClockSet()
 	require.Len(t, b.woke, 1)
-	b.clockSet()
+	b.onClockSet()
 	require.Len(t, b.woke, 1)
 }
 
@@ -77,7 +77,7 @@ func TestLogindAloneTellsOfAWake(t *testing.T) {
 	b := newBed()
 	for range 2 {
 		b.sleep(0)
-		b.saidByLogind()
+		b.onLogindResume()
 	}
 	require.Len(t, b.woke, 2)
 	require.Equal(t, b.awake, b.woke[1])
@@ -87,9 +87,9 @@ func TestLogindAloneTellsOfAWake(t *testing.T) {
 func TestLogindSpeaksOfAnotherWake(t *testing.T) {
 	b := newBed()
 	b.sleep(time.Hour)
-	b.clockSet()
+	b.onClockSet()
 	b.awake += sameWake
-	b.saidByLogind()
+	b.onLogindResume()
 	require.Len(t, b.woke, 2)
 }
 
@@ -103,7 +103,7 @@ func TestAPauseBetweenTwoClocksIsNoSleep(t *testing.T) {
 		}
 		return boot()
 	}
-	b.clockSet()
+	b.onClockSet()
 	require.Empty(t, b.woke)
 }
 

@@ -11,6 +11,7 @@ import (
 // Windows does not say.
 func User() string { return UserOf(windows.GetCurrentProcessToken()) }
 
+// UserOf is the user whom a token stands for; "" if unknown.
 func UserOf(token windows.Token) string {
 	user, err := token.GetTokenUser()
 	if err != nil {
@@ -19,6 +20,7 @@ func UserOf(token windows.Token) string {
 	return user.User.Sid.String()
 }
 
+// ID is the number of the login session of this process.
 func ID() (string, error) {
 	var session uint32
 	if err := windows.ProcessIdToSessionId(windows.GetCurrentProcessId(), &session); err != nil {
