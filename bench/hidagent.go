@@ -38,7 +38,10 @@ func runHIDAgent(ctx context.Context, args []string) error {
 	if len(problems) > 0 {
 		return errors.New(problems[0].String())
 	}
-	agent, err := app.New(app.Options{Settings: app.NewSettings(c, cat), Host: app.Host{Getenv: os.Getenv, HIDRoot: args[0]}, Version: "bench", Log: slog.New(slog.NewTextHandler(os.Stderr, nil))})
+	agent, err := app.New(app.Options{
+		Settings: app.NewSettings(c, cat), Host: app.Host{Getenv: os.Getenv, HIDRoot: args[0]},
+		Version: "bench", Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+	})
 	if err == nil {
 		agent.Run(ctx)
 	}

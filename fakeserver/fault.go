@@ -191,7 +191,8 @@ func (f Fault) check() error {
 	case f.Times < 0:
 		return fmt.Errorf("fault %s: cannot apply %d times", f.Kind, f.Times)
 	case f.Kind == FaultRefuse && (f.Times > 0 || f.Transport != "" && f.Transport != IPC):
-		return fmt.Errorf("fault %s: a refused connection is never seen: neither a number of times nor a transport other than ipc is possible", f.Kind)
+		return fmt.Errorf("fault %s: a refused connection is never seen: "+
+			"neither a number of times nor a transport other than ipc is possible", f.Kind)
 	}
 	return f.checkArgument(spec.arg)
 }

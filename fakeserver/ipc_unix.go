@@ -44,7 +44,8 @@ func reopenIPC(path string) (net.Listener, error) { return listenSocket(path) }
 // server that died is replaced.
 func listenSocket(path string) (net.Listener, error) {
 	if len(path) > maxSocketPath {
-		return nil, fmt.Errorf("cannot open the IPC socket %s: the path has %d bytes, a socket's may have %d at most", path, len(path), maxSocketPath)
+		return nil, fmt.Errorf("cannot open the IPC socket %s: the path has %d bytes, a socket's may have %d at most",
+			path, len(path), maxSocketPath)
 	}
 	ipcStart.Lock()
 	defer ipcStart.Unlock()

@@ -116,7 +116,9 @@ func afterHang(ctx context.Context, r *run) (outcome, error) {
 		return outcome{}, err
 	}
 	defer t.close()
-	hang := request{method: http.MethodPost, path: rpcPath("2", r.target.ClientID), header: []string{jsonType}, body: r.compose(payload{}).text, keep: true}
+	hang := request{
+		method: http.MethodPost, path: rpcPath("2", r.target.ClientID), header: []string{jsonType}, body: r.compose(payload{}).text, keep: true,
+	}
 	t.say(hang.bytes(r.address))
 	if !t.quiet(min(5*flight, r.opts.Patience/3)) {
 		return skipped("the POST is answered, or ends the connection"), ctx.Err()

@@ -139,7 +139,8 @@ func postChecks() []check {
 func badPostChecks() []check {
 	bad := func(id, sentence string, client expectation, p posting) check {
 		return check{
-			id: "http-" + id, group: InHTTP, sentence: sentence, needs: "http-empty-list", cost: 1, stranger: p.clientID != "", all: p.clientID == "",
+			id: "http-" + id, group: InHTTP, sentence: sentence, needs: "http-empty-list", cost: 1,
+			stranger: p.clientID != "", all: p.clientID == "",
 			client: client, probe: postAs(p),
 		}
 	}
@@ -151,13 +152,15 @@ func badPostChecks() []check {
 		},
 		bad("no-client-id", "POST, no client_id", says(Read, "400 code 4000"), posting{noClient: true, clientID: "none"}),
 		bad("bad-client-id", "POST, client_id is no number", says(Read, "400 code 4000"), posting{clientID: "conform-http"}),
-		bad("origin", "POST, Origin not registered", says(Ran, "400 code 4001"), posting{header: []string{jsonType, "Origin: " + strangerOrigin}}),
+		bad("origin", "POST, Origin not registered", says(Ran, "400 code 4001"),
+			posting{header: []string{jsonType, "Origin: " + strangerOrigin}}),
 		bad("not-json", "POST, body not JSON", says(Read, "400 code 1003"), posting{body: `{"nonce":`}),
 		bad("unknown-cmd", "POST, unknown cmd", says(Read, "200 ERROR 4002"), posting{payload: payload{cmd: "CONFORMANCE"}}),
 		bad("nonce-missing", "POST, nonce missing", says(Ran, "200 ERROR 4000"), posting{payload: payload{noNonce: true}}),
 		bad("nonce-empty", "POST, nonce empty", says(Ran, "200 ERROR 4000"), posting{payload: payload{voidNonce: true}}),
 		bad("args-invalid", "POST, device without vendor", says(Read, "200 ERROR 4000"), posting{payload: payload{args: withoutVendor}}),
-		bad("related-missing", "POST, device without related", says(Read, "200 ERROR 1000"), posting{payload: payload{args: list(device("audioinput", fields{"related": nil}))}}),
+		bad("related-missing", "POST, device without related", says(Read, "200 ERROR 1000"),
+			posting{payload: payload{args: list(device("audioinput", fields{"related": nil}))}}),
 		bad("empty-origin", "POST, Origin empty", says(Ran, "400 code 4001"), posting{header: []string{jsonType, "Origin: "}}),
 		bad("text-json", "POST, Content-Type text/json", says(Ran, httpSuccess), posting{header: []string{"Content-Type: text/json"}}),
 		bad("v-text", "POST, v=abc", says(Ran, httpSuccess), posting{v: "abc"}),

@@ -27,7 +27,8 @@ func payloadChecks() []check {
 	input := func(changes ...fields) fields { return list(device("audioinput", changes...)) }
 	nothing := expectation{}
 
-	good("list", "microphone, speaker and camera", specified, list(device("audioinput", allFlags()), device("audiooutput"), device("videoinput")))
+	good("list", "microphone, speaker and camera", specified,
+		list(device("audioinput", allFlags()), device("audiooutput"), device("videoinput")))
 	good("flags", "microphone with all four flags", specified, input(allFlags()))
 	good("no-flags", "microphone without flags", specified, input())
 	good("speaker", "speaker", specified, list(device("audiooutput")))
@@ -37,7 +38,8 @@ func payloadChecks() []check {
 		device("audiooutput", fields{"related": []string{"conformance-check-audioinput"}})))
 	good("related-stranger", "related to an id not in the list", nothing, input(fields{"related": []string{"conformance-check-none"}}))
 	good("no-names", "vendor, model without name and url", nothing, input(fields{"vendor": fields{}, "model": fields{}}))
-	good("same-id", "two devices with one id", nothing, list(device("audiooutput"), device("audioinput", fields{"id": "conformance-check-audiooutput"})))
+	good("same-id", "two devices with one id", nothing,
+		list(device("audiooutput"), device("audioinput", fields{"id": "conformance-check-audiooutput"})))
 	good("flag-on-speaker", "flag on a speaker", nothing, list(device("audiooutput", fields{"hardware_mute": true})))
 
 	bad("type-unknown", "type unknown", invalid, list(device("conformance")))

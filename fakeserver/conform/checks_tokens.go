@@ -102,7 +102,8 @@ func (r *run) queuePost(ctx context.Context, late bool) (*rawHTTP, command, pass
 		return nil, command{}, p, err
 	}
 	c := r.compose(payload{})
-	t.say(request{method: http.MethodPost, path: rpcPath("1", r.target.ClientID), header: []string{jsonType}, body: c.text, late: late}.bytes(r.address))
+	post := request{method: http.MethodPost, path: rpcPath("1", r.target.ClientID), header: []string{jsonType}, body: c.text, late: late}
+	t.say(post.bytes(r.address))
 	if err := sleep(ctx, r.queueTime()); err != nil {
 		t.close()
 		return nil, c, p, err

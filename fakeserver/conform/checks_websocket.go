@@ -119,7 +119,8 @@ func badSocketChecks(t Target) []check {
 		}
 	}
 	all := []check{
-		badSocket("bad-client-id", "connect, client_id is no number", closeWith(4000), query(func(q *socketQuery) { q.clientID = "conform-websocket" })),
+		badSocket("bad-client-id", "connect, client_id is no number", closeWith(4000),
+			query(func(q *socketQuery) { q.clientID = "conform-websocket" })),
 		badSocket("strange-origin", "connect, Origin not registered", closeWith(4001), query(func(q *socketQuery) { q.origin = strangerOrigin })),
 		badSocket("wrong-v", "connect, v=2", closeWith(4004), query(func(q *socketQuery) { q.v = "2" })),
 		badSocket("etf", "connect, encoding=etf", closeWith(4005), query(func(q *socketQuery) { q.encoding = "etf" })),

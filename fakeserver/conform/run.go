@@ -278,7 +278,8 @@ func (r *run) notes(ctx context.Context) []string {
 		notes = append(notes, "The server no longer accepts connections. The last check that reached it was "+r.last+".")
 	}
 	if !r.clean(ctx) {
-		notes = append(notes, "The devices of the checks could not be taken back: the server may still list ids that begin with conformance-check.")
+		notes = append(notes, "The devices of the checks could not be taken back: "+
+			"the server may still list ids that begin with conformance-check.")
 	}
 	return notes
 }

@@ -59,7 +59,8 @@ func CheckAddr(addr string) error {
 		return fmt.Errorf("page address %q: want an IP address and a port, such as 127.0.0.1:8080", addr)
 	}
 	if !a.Addr().IsLoopback() || a.Addr().Zone() != "" {
-		return fmt.Errorf("page address %q: not a loopback address; the page shows device names and controls the client, use 127.0.0.1:%d", addr, a.Port())
+		return fmt.Errorf("page address %q: not a loopback address; the page shows device names and controls the client, use 127.0.0.1:%d",
+			addr, a.Port())
 	}
 	return nil
 }

@@ -33,7 +33,8 @@ var errInterrupted = errors.New("interrupted")
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a write that nobody reads fails, and does not end the demo before it has tidied up
+	// A write that nobody reads fails, and does not end the demo before it has tidied up.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	err := demo(ctx, os.Stdout, os.Stderr)
 	stop()
 	if err == nil {

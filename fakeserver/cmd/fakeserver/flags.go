@@ -30,16 +30,21 @@ type flags struct {
 func (f *flags) register(set *pflag.FlagSet) {
 	set.SortFlags = false
 	f.given = set.Changed
-	set.StringSliceVar(&f.profiles, "profile", nil, "`profile` to play, see above; may be repeated, each is a server of its own (default documented)")
-	set.StringVar(&f.port, "port", "", "`port`, or range of which the first free one is taken; 0 is any free port (default 6463-6473, of a desktop, arrpc or flaky client 6463-6472)")
-	set.StringVar(&f.ipc, "ipc", "", "auto: IPC in the folder the client uses; off; or the `folder` for the socket (default auto, of a documented client off)")
+	set.StringSliceVar(&f.profiles, "profile", nil,
+		"`profile` to play, see above; may be repeated, each is a server of its own (default documented)")
+	set.StringVar(&f.port, "port", "", "`port`, or range of which the first free one is taken; 0 is any free port "+
+		"(default 6463-6473, of a desktop, arrpc or flaky client 6463-6472)")
+	set.StringVar(&f.ipc, "ipc", "",
+		"auto: IPC in the folder the client uses; off; or the `folder` for the socket (default auto, of a documented client off)")
 	set.BoolVar(&f.noTCP, "no-tcp", false, "no port, as where the system reserves them all: IPC only")
 	set.StringSliceVar(&f.clientIDs, "client-id", nil, "known application `id`, may be repeated (default any)")
 	set.StringVar(&f.fault, "fault", "none", "`fault` to begin with, see above")
 	set.BoolVar(&f.pretty, "pretty", false, "print the JSON of each payload below its line")
 	set.BoolVar(&f.json, "json", false, "print one JSON object for each payload instead of a line of text")
-	set.StringArrayVar(&f.origins, "origin", nil, "registered `origin`, may be repeated; a WebSocket then needs one (default none needed, of a desktop or flaky client none registered)")
-	set.IntVar(&f.bucket, "bucket", 0, "`number` of requests let through at once for each client id, -1 for no limit (default no limit, of a desktop or flaky client 2)")
+	set.StringArrayVar(&f.origins, "origin", nil, "registered `origin`, may be repeated; a WebSocket then needs one "+
+		"(default none needed, of a desktop or flaky client none registered)")
+	set.IntVar(&f.bucket, "bucket", 0,
+		"`number` of requests let through at once for each client id, -1 for no limit (default no limit, of a desktop or flaky client 2)")
 	set.DurationVar(&f.refill, "refill", 30*time.Second, "`time` after which one more request is let through")
 	set.Uint64Var(&f.seed, "seed", 0, "`number` that determines the faults of a flaky client")
 	set.StringVar(&f.state, "state", "", "`file` to keep the device lists in; with several servers FILE-NAME each (default memory only)")
