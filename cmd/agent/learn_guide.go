@@ -42,7 +42,7 @@ func (r *capture) handle(e hid.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.session = append(r.session, learn.Step{Event: e})
-	switch e.Happening {
+	switch e.Kind {
 	case hid.Attached:
 		r.attached[e.Node] = true
 		r.names = append(r.names, e.Device.String())
@@ -64,7 +64,7 @@ func (r *capture) handle(e hid.Event) {
 			}
 		}
 	}
-	if e.Happening == hid.Attached || e.Happening == hid.Denied {
+	if e.Kind == hid.Attached || e.Kind == hid.Denied {
 		r.opened.Notify()
 	}
 }

@@ -55,7 +55,7 @@ func TestLearnReadsNodes(t *testing.T) {
 		_, err := unix.Write(far, report)
 		require.NoError(t, err)
 		for e := range heard { // until it is recorded
-			if e.Happening == hid.Report {
+			if e.Kind == hid.Report {
 				return
 			}
 		}

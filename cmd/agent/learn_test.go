@@ -97,9 +97,9 @@ func (f *fakeHID) Read(context.Context) error {
 		if !f.want(d) {
 			continue
 		}
-		e := hid.Event{Happening: hid.Attached, Node: d.Node, Device: &d, At: time.Now()}
+		e := hid.Event{Kind: hid.Attached, Node: d.Node, Device: &d, At: time.Now()}
 		if f.denied[d.Node] != "" {
-			e.Happening, e.Error = hid.Denied, f.denied[d.Node]
+			e.Kind, e.Error = hid.Denied, f.denied[d.Node]
 		}
 		f.handle(e)
 	}
@@ -201,7 +201,7 @@ type opener = func(want func(hid.Device) bool, handle func(hid.Event)) (hidio.De
 func (f *fakeHID) tuition(t *testing.T, name, save string) *tuition {
 	t.Helper()
 	d := newTuition(t, name, save, f.open)
-	d.send = func(report []byte) { f.send(hid.Event{Happening: hid.Report, Node: "hidraw4", Data: report}) }
+	d.send = func(report []byte) { f.send(hid.Event{Kind: hid.Report, Node: "hidraw4", Data: report}) }
 	return d
 }
 
@@ -285,7 +285,7 @@ func TestLearnEnds(t *testing.T) {
 	early := map[string]func(d *tuition, f *fakeHID){
 		"interrupted":          func(d *tuition, _ *fakeHID) { d.cancel() },
 		"no more input":        func(d *tuition, _ *fakeHID) { d.in.Close() },
-		"the device went away": func(_ *tuition, f *fakeHID) { f.send(hid.Event{Happening: hid.Gone, Node: "hidraw4"}) },
+		"the device went away": func(_ *tuition, f *fakeHID) { f.send(hid.Event{Kind: hid.Gone, Node: "hidraw4"}) },
 	}
 	for want, end := range early {
 		t.Run(want, func(t *testing.T) {

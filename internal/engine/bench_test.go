@@ -112,7 +112,7 @@ func busyInput(at time.Duration, i int) Input {
 	every := func(period, after time.Duration) bool { return at%period == after }
 	const node, container = "hidraw0", "usb:1-3"
 	sends := func(report ...byte) Input {
-		return Input{HID: &hid.Event{Happening: hid.Report, Node: node, Data: report}}
+		return Input{HID: &hid.Event{Kind: hid.Report, Node: node, Data: report}}
 	}
 	switch {
 	case every(time.Minute, 0):
@@ -124,11 +124,11 @@ func busyInput(at time.Duration, i int) Input {
 		speaker.ID, speaker.Type, speaker.Mute = "speaker", devices.AudioOutput, devices.Unknown
 		return Input{Observe: &devices.Observation{Source: "audio", Endpoints: []devices.Endpoint{mic, speaker}}}
 	case every(10*time.Minute, busyStep):
-		return Input{HID: &hid.Event{Happening: hid.Attached, Node: node, Device: &hid.Device{
+		return Input{HID: &hid.Event{Kind: hid.Attached, Node: node, Device: &hid.Device{
 			Node: node, Bus: devices.USB, VID: "1209", PID: "0700", Serial: "1", Container: container, Descriptor: replayDescriptor,
 		}}}
 	case every(10*time.Minute, 10*time.Minute-busyStep):
-		return Input{HID: &hid.Event{Happening: hid.Gone, Node: node}}
+		return Input{HID: &hid.Event{Kind: hid.Gone, Node: node}}
 	case every(muteEvery, time.Second):
 		mute := byte(0)
 		if at%(2*muteEvery) == time.Second {

@@ -72,10 +72,10 @@ func TestLogHasNoSerialNumbers(t *testing.T) {
 			s := newState(Options{Settings: Settings{Resolver: resolver(t)}, Publish: func(devices.Snapshot) {}, Log: slog.New(handler(&log))}, time.Now())
 			d := &hid.Device{Node: "hidraw3", VID: "1209", PID: "0700", Name: "Acme", Serial: "SN4711", Container: "bluetooth:SN4711"}
 			for _, e := range []hid.Event{
-				{Happening: hid.Attached, Node: "hidraw3", Device: d},
-				{Happening: hid.Denied, Node: "hidraw3", Device: d, Error: "no"},
-				{Happening: hid.Attached, Node: "hidraw4"},
-				{Happening: hid.Denied, Node: "hidraw4"},
+				{Kind: hid.Attached, Node: "hidraw3", Device: d},
+				{Kind: hid.Denied, Node: "hidraw3", Device: d, Error: "no"},
+				{Kind: hid.Attached, Node: "hidraw4"},
+				{Kind: hid.Denied, Node: "hidraw4"},
 			} {
 				s.step(time.Now(), func(s *state) { s.take(Input{HID: &e}) })
 			}

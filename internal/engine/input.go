@@ -59,12 +59,12 @@ func (s *state) configure(set Settings) {
 // handleHID takes in what has happened to a HID device. A report that changes nothing costs little:
 // devices send many that no rule looks at.
 func (s *state) handleHID(e hid.Event) {
-	s.at, s.plugged = e.At, e.Happening == hid.Attached && e.Plugged
+	s.at, s.plugged = e.At, e.Kind == hid.Attached && e.Plugged
 	changed := s.hid.Apply(e, s.now)
-	if changed || e.Happening != hid.Report {
+	if changed || e.Kind != hid.Report {
 		s.regroup() // leases go by which devices are there
 	}
-	switch e.Happening {
+	switch e.Kind {
 	case hid.Attached:
 		s.opts.Log.Info("HID device is read", "device", deviceOf(e))
 	case hid.Denied:
@@ -74,7 +74,7 @@ func (s *state) handleHID(e hid.Event) {
 	case hid.Lost:
 		s.opts.Log.Warn("HID reports may have been lost: what the device's buttons had set is unknown until it shows again", "node", e.Node)
 	}
-	if changed || e.Happening != hid.Report {
+	if changed || e.Kind != hid.Report {
 		s.touch()
 	}
 }

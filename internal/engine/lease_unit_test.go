@@ -217,11 +217,11 @@ func TestPushEndsWithTheLink(t *testing.T) {
 		e.Observe(devices.Observation{Source: "audio", At: time.Now(), Endpoints: []devices.Endpoint{{
 			ID: "mic", Source: "audio", Type: devices.AudioInput, Name: "Mic", Bus: devices.USB, VID: "1209", PID: "0700", Container: "usb:1-2",
 		}}})
-		e.HID(hid.Event{Happening: hid.Attached, Node: "hidraw0", At: time.Now(), Device: &hid.Device{
+		e.HID(hid.Event{Kind: hid.Attached, Node: "hidraw0", At: time.Now(), Device: &hid.Device{
 			Node: "hidraw0", Bus: devices.USB, VID: "1209", PID: "0700", Container: "usb:1-2", Descriptor: replayDescriptor,
 		}})
 		link := func(up byte) {
-			e.HID(hid.Event{Happening: hid.Report, Node: "hidraw0", Data: []byte{3, up}, At: time.Now()})
+			e.HID(hid.Event{Kind: hid.Report, Node: "hidraw0", Data: []byte{3, up}, At: time.Now()})
 		}
 		link(1)
 		pushed, err := e.Push(suite(time.Hour, flags{devices.EchoCancellation: devices.True}))
@@ -328,7 +328,7 @@ func TestPushOfAHeadsetWithoutSound(t *testing.T) {
 			synctest.Wait()
 		}
 		attach := func() {
-			e.HID(hid.Event{Happening: hid.Attached, Node: "hidraw0", At: time.Now(), Device: &hid.Device{
+			e.HID(hid.Event{Kind: hid.Attached, Node: "hidraw0", At: time.Now(), Device: &hid.Device{
 				Node: "hidraw0", Bus: devices.USB, VID: "1209", PID: "0700", Container: "usb:a", Serial: "0001", Descriptor: replayDescriptor,
 			}})
 		}
@@ -350,7 +350,7 @@ func TestPushOfAHeadsetWithoutSound(t *testing.T) {
 		sound("a", "b")
 		require.Equal(t, map[string]devices.Tri{"Mic a": yes, "Mic b": untold}, echo(), "it was there all the time")
 		sound("b")
-		e.HID(hid.Event{Happening: hid.Gone, Node: "hidraw0", At: time.Now()})
+		e.HID(hid.Event{Kind: hid.Gone, Node: "hidraw0", At: time.Now()})
 		require.Empty(t, e.View().Leases)
 
 		attach()
@@ -368,7 +368,7 @@ func TestPushEndsWithABriefUnplugging(t *testing.T) {
 		e := New(Options{Settings: replaySettings(t, devices.Options{}), Publish: func(devices.Snapshot) {}, Log: slog.New(slog.DiscardHandler)})
 		go e.Run(t.Context())
 		plug := func() {
-			e.HID(hid.Event{Happening: hid.Attached, Node: "hidraw0", At: time.Now(), Device: &hid.Device{
+			e.HID(hid.Event{Kind: hid.Attached, Node: "hidraw0", At: time.Now(), Device: &hid.Device{
 				Node: "hidraw0", Bus: devices.USB, VID: "1209", PID: "0700", Container: "usb:a", Descriptor: replayDescriptor,
 			}})
 			e.Observe(devices.Observation{Source: "audio", At: time.Now(), Endpoints: []devices.Endpoint{headsetAt("a")}})
@@ -379,7 +379,7 @@ func TestPushEndsWithABriefUnplugging(t *testing.T) {
 		time.Sleep(time.Second)
 		e.Observe(devices.Observation{Source: "audio", At: time.Now()})
 		require.Len(t, e.View().Leases, 1)
-		e.HID(hid.Event{Happening: hid.Gone, Node: "hidraw0", At: time.Now()})
+		e.HID(hid.Event{Kind: hid.Gone, Node: "hidraw0", At: time.Now()})
 		time.Sleep(grace / 2)
 		plug()
 		require.Empty(t, e.View().Leases)
@@ -392,7 +392,7 @@ func TestPushEndsWhereHIDAndSoundLeaveInTurns(t *testing.T) {
 		e := New(Options{Settings: replaySettings(t, devices.Options{}), Publish: func(devices.Snapshot) {}, Log: slog.New(slog.DiscardHandler)})
 		go e.Run(t.Context())
 		attached := func() {
-			e.HID(hid.Event{Happening: hid.Attached, Node: "hidraw0", At: time.Now(), Device: &hid.Device{
+			e.HID(hid.Event{Kind: hid.Attached, Node: "hidraw0", At: time.Now(), Device: &hid.Device{
 				Node: "hidraw0", Bus: devices.USB, VID: "1209", PID: "0700", Container: "usb:a", Descriptor: replayDescriptor,
 			}})
 		}
@@ -404,7 +404,7 @@ func TestPushEndsWhereHIDAndSoundLeaveInTurns(t *testing.T) {
 		_, err := e.Push(suite(time.Hour, muteOn))
 		require.NoError(t, err)
 		time.Sleep(time.Second)
-		e.HID(hid.Event{Happening: hid.Gone, Node: "hidraw0", At: time.Now()})
+		e.HID(hid.Event{Kind: hid.Gone, Node: "hidraw0", At: time.Now()})
 		time.Sleep(grace / 5)
 		attached()
 		require.Len(t, e.View().Leases, 1, "its sound was there all the time")
@@ -441,7 +441,7 @@ func TestPushEndsWithAPluggingInThatTheSoundMissed(t *testing.T) {
 				e := New(Options{Settings: replaySettings(t, devices.Options{}), Publish: func(devices.Snapshot) {}, Log: slog.New(slog.DiscardHandler)})
 				go e.Run(t.Context())
 				attach := func(node string, plugged bool) {
-					e.HID(hid.Event{Happening: hid.Attached, Node: node, Plugged: plugged, At: time.Now(), Device: &hid.Device{
+					e.HID(hid.Event{Kind: hid.Attached, Node: node, Plugged: plugged, At: time.Now(), Device: &hid.Device{
 						Node: node, Bus: devices.USB, VID: "1209", PID: "0700", Container: "usb:a", Descriptor: replayDescriptor,
 					}})
 				}
@@ -452,8 +452,8 @@ func TestPushEndsWithAPluggingInThatTheSoundMissed(t *testing.T) {
 				attach("hidraw1", true)
 				require.Len(t, e.View().Leases, 1, "HID comes after the sound")
 				e.Observe(devices.Observation{Source: "audio", At: time.Now(), Err: errors.New("connection refused")})
-				e.HID(hid.Event{Happening: hid.Gone, Node: "hidraw0", At: time.Now()})
-				e.HID(hid.Event{Happening: hid.Gone, Node: "hidraw1", At: time.Now()})
+				e.HID(hid.Event{Kind: hid.Gone, Node: "hidraw0", At: time.Now()})
+				e.HID(hid.Event{Kind: hid.Gone, Node: "hidraw1", At: time.Now()})
 				require.Len(t, e.View().Leases, 1)
 				attach("hidraw2", c.plugged)
 				attach("hidraw3", c.plugged)

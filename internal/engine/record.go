@@ -122,8 +122,8 @@ func (r *Record) check() error {
 			}
 		}
 	case r.HID != nil:
-		if !slices.Contains(happenings, r.HID.Happening) {
-			return unknown("happening", string(r.HID.Happening), happenings)
+		if !slices.Contains(eventKinds, r.HID.Kind) {
+			return unknown("happening", string(r.HID.Kind), eventKinds)
 		}
 	case r.Push != nil:
 		for f := range r.Push.State {
@@ -135,7 +135,7 @@ func (r *Record) check() error {
 	return nil
 }
 
-var happenings = []hid.Happening{hid.Attached, hid.Denied, hid.Gone, hid.Report, hid.Lost, hid.Answer}
+var eventKinds = []hid.EventKind{hid.Attached, hid.Denied, hid.Gone, hid.Report, hid.Lost, hid.Answer}
 
 func unknown[T ~string](what, is string, known []T) error {
 	return fmt.Errorf("unknown %s %q: want one of %v", what, is, known)

@@ -92,17 +92,17 @@ func (th *theatre) act() {
 		th.Observe(devices.Observation{Source: "audio", Err: errors.New("no answer"), At: now()})
 	case 4:
 		if th.rng.IntN(3) == 0 {
-			th.HID(hid.Event{Happening: hid.Gone, Node: node, At: now()})
+			th.HID(hid.Event{Kind: hid.Gone, Node: node, At: now()})
 			return
 		}
-		th.HID(hid.Event{Happening: hid.Attached, Node: node, Plugged: th.rng.IntN(2) == 0, At: now(), Device: &hid.Device{
+		th.HID(hid.Event{Kind: hid.Attached, Node: node, Plugged: th.rng.IntN(2) == 0, At: now(), Device: &hid.Device{
 			Node: node, Bus: devices.USB, VID: "1209", PID: "0700", Container: container, Serial: fmt.Sprint(unit), Descriptor: replayDescriptor,
 		}})
 	case 5, 6, 7, 8:
 		data := [][]byte{{1, 1}, {1, 0}, {2, 0x80}, {2, 0}, {3, 1}, {3, 0}, {9, 9}}[th.rng.IntN(7)]
-		th.HID(hid.Event{Happening: hid.Report, Node: node, Data: data, At: now()})
+		th.HID(hid.Event{Kind: hid.Report, Node: node, Data: data, At: now()})
 	case 9:
-		th.HID(hid.Event{Happening: hid.Lost, Node: node, At: now()})
+		th.HID(hid.Event{Kind: hid.Lost, Node: node, At: now()})
 	case 10, 11:
 		p := Push{
 			Product: "headset", Serial: []string{"", "0", "1"}[th.rng.IntN(3)], Owner: []string{"suite", "tool"}[th.rng.IntN(2)], At: now(),
@@ -121,7 +121,7 @@ func (th *theatre) act() {
 	case 15:
 		select {
 		case r := <-th.asked:
-			th.HID(hid.Event{Happening: hid.Answer, Node: r.Node, Request: r.ID, Data: []byte{4, byte(th.rng.IntN(2))}, At: now()})
+			th.HID(hid.Event{Kind: hid.Answer, Node: r.Node, Request: r.ID, Data: []byte{4, byte(th.rng.IntN(2))}, At: now()})
 		default:
 		}
 	}

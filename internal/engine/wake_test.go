@@ -41,9 +41,9 @@ func TestResumedTellsWhen(t *testing.T) {
 			ID: "mic", Source: "audio", Type: devices.AudioInput, Name: "Mic", Bus: devices.USB, VID: "1209", PID: "0700", Container: "usb:1-2",
 		}}})
 		say := func(data ...byte) {
-			e.HID(hid.Event{Happening: hid.Report, Node: "hidraw0", Data: data, At: time.Now()})
+			e.HID(hid.Event{Kind: hid.Report, Node: "hidraw0", Data: data, At: time.Now()})
 		}
-		e.HID(hid.Event{Happening: hid.Attached, Node: "hidraw0", At: time.Now(), Device: &hid.Device{
+		e.HID(hid.Event{Kind: hid.Attached, Node: "hidraw0", At: time.Now(), Device: &hid.Device{
 			Node: "hidraw0", Bus: devices.USB, VID: "1209", PID: "0700", Container: "usb:1-2", Descriptor: replayDescriptor,
 		}})
 		say(2, 0)

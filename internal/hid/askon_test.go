@@ -63,7 +63,7 @@ func TestManyLostReportsAreAskedAboutOnce(t *testing.T) {
 	w.pass(time.Second)
 	asked := 0
 	for range 1000 {
-		w.apply(hid.Event{Node: "hidraw0", Happening: hid.Lost})
+		w.apply(hid.Event{Node: "hidraw0", Kind: hid.Lost})
 		if w.asked() != "" {
 			asked++
 		}
@@ -280,7 +280,7 @@ func TestAskOnIsNoStorm(t *testing.T) {
 				w.now = w.now.Add(time.Duration(rng.IntN(5)) * time.Millisecond)
 				switch {
 				case len(r.Feature) > 0:
-					w.apply(hid.Event{Happening: hid.Answer, Node: r.Node, Request: r.ID, Data: []byte{0x22, truth}})
+					w.apply(hid.Event{Kind: hid.Answer, Node: r.Node, Request: r.ID, Data: []byte{0x22, truth}})
 				case rng.IntN(2) == 0:
 					w.apply(in("hidraw0", 2))
 					w.apply(in("hidraw0", 1, truth))

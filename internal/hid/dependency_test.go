@@ -36,7 +36,7 @@ func TestQueryWithoutItsLevel(t *testing.T) {
 	w.quiet("no interface has the level")
 	require.Contains(t, w.note("sources[1]"), "read none of the device's interfaces")
 	denied := at("hidraw0", reports(1))
-	denied.Happening = hid.Denied
+	denied.Kind = hid.Denied
 	require.Equal(t, "sources[1]=unknown", w.happen(denied))
 	w.quiet("nobody may read the level")
 	w.resume()

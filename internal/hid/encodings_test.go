@@ -144,14 +144,14 @@ func (p *play) happen(s encodedStep) bool {
 	e := hid.Event{Node: s.On}
 	switch {
 	case s.Plug != "" || s.Find != "":
-		e.Happening, e.Node, e.Plugged = hid.Attached, s.Plug+s.Find, s.Plug != ""
+		e.Kind, e.Node, e.Plugged = hid.Attached, s.Plug+s.Find, s.Plug != ""
 		i := slices.IndexFunc(p.e.Devices, func(d encodedDevice) bool { return d.Node == e.Node })
 		d := p.e.Devices[i]
 		e.Device = &hid.Device{Bus: devices.USB, VID: "1209", PID: "0700", Container: "usb:1-1", Interface: d.Interface, Descriptor: slices.Concat(d.Descriptor...)}
 	case s.In != nil:
-		e.Happening, e.Data = hid.Report, s.In
+		e.Kind, e.Data = hid.Report, s.In
 	case s.Answer != nil:
-		e.Happening, e.Data, e.Node, e.Request = hid.Answer, s.Answer, p.asked.Node, p.asked.ID
+		e.Kind, e.Data, e.Node, e.Request = hid.Answer, s.Answer, p.asked.Node, p.asked.ID
 	case s.Do == "resume":
 		return p.tracker.Resume(p.now, p.now)
 	case s.Do == "wait":
@@ -159,9 +159,9 @@ func (p *play) happen(s encodedStep) bool {
 		p.now = p.tracker.Due()
 		return p.tracker.Expire(p.now)
 	case s.Do == "lost":
-		e.Happening = hid.Lost
+		e.Kind = hid.Lost
 	case s.Do == "gone":
-		e.Happening = hid.Gone
+		e.Kind = hid.Gone
 	}
 	return p.tracker.Apply(e, p.now)
 }

@@ -47,7 +47,7 @@ func (f *firmware) send(i int, data ...byte) {
 	if !f.open[i] {
 		return
 	}
-	e := hid.Event{Happening: hid.Report, Node: fmt.Sprint("hidraw", i), Data: data}
+	e := hid.Event{Kind: hid.Report, Node: fmt.Sprint("hidraw", i), Data: data}
 	f.deliver(i, e)
 }
 
@@ -83,7 +83,7 @@ func (f *firmware) requests() {
 			if !f.open[i] {
 				return
 			}
-			answer := hid.Event{Happening: hid.Answer, Node: r.Node, Request: r.ID}
+			answer := hid.Event{Kind: hid.Answer, Node: r.Node, Request: r.ID}
 			switch {
 			case len(r.Output) > 0:
 				f.outputs(f, i, r.Output)
@@ -549,15 +549,15 @@ func (f *firmware) live(t *testing.T, rules, again *hid.Rules) string {
 		f.sends(f, "press")
 		return fmt.Sprintf("pressed: %v", f.muted)
 	case what == 7 && f.open[i]:
-		f.arriving[i] = slices.DeleteFunc(f.arriving[i], func(e hid.Event) bool { return e.Happening == hid.Report && f.rng.IntN(2) == 0 })
-		f.deliver(i, hid.Event{Happening: hid.Lost, Node: node(i)})
+		f.arriving[i] = slices.DeleteFunc(f.arriving[i], func(e hid.Event) bool { return e.Kind == hid.Report && f.rng.IntN(2) == 0 })
+		f.deliver(i, hid.Event{Kind: hid.Lost, Node: node(i)})
 		return fmt.Sprint("reports lost: ", i)
 	case what == 8:
 		f.sleep()
 		return fmt.Sprintf("slept: %v", f.muted)
 	case what == 9 && f.open[i]:
 		f.open[i], f.arriving[i] = false, nil
-		f.tr.Apply(hid.Event{Happening: hid.Gone, Node: node(i), Error: []string{"", "failed"}[f.rng.IntN(2)], At: f.now}, f.now)
+		f.tr.Apply(hid.Event{Kind: hid.Gone, Node: node(i), Error: []string{"", "failed"}[f.rng.IntN(2)], At: f.now}, f.now)
 		return fmt.Sprint("gone: ", i)
 	case what == 10 || what == 11:
 		f.run(f.now.Add(400 * time.Millisecond)) // what is on its way is heard before
@@ -582,7 +582,7 @@ func (f *firmware) live(t *testing.T, rules, again *hid.Rules) string {
 		f.muted, f.on = false, !f.off
 		for i := range f.open {
 			if f.open[i] {
-				f.tr.Apply(hid.Event{Happening: hid.Gone, Node: node(i), At: f.now}, f.now)
+				f.tr.Apply(hid.Event{Kind: hid.Gone, Node: node(i), At: f.now}, f.now)
 			}
 			f.open[i] = false
 		}

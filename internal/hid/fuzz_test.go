@@ -103,22 +103,22 @@ func fuzzRun(t *testing.T, rules []*hid.Rules, which int, script []byte, restore
 		changed := false
 		switch op % 9 {
 		case 0:
-			e.Happening, e.Plugged = hid.Attached, arg&0x80 != 0
+			e.Kind, e.Plugged = hid.Attached, arg&0x80 != 0
 			e.Device = &hid.Device{
 				Bus: devices.USB, VID: "1209", PID: []string{"0700", "0701"}[arg>>6&1], Container: []string{"a", ""}[arg>>5&1],
 				Descriptor: descriptors[arg>>3&3],
 			}
 		case 1:
-			e.Happening, e.Device = hid.Denied, &hid.Device{Bus: devices.USB, VID: "1209", PID: "0700"}
+			e.Kind, e.Device = hid.Denied, &hid.Device{Bus: devices.USB, VID: "1209", PID: "0700"}
 		case 2:
-			e.Happening, e.Error = hid.Gone, []string{"", "failed"}[n&1]
+			e.Kind, e.Error = hid.Gone, []string{"", "failed"}[n&1]
 		case 3:
-			e.Happening, e.Request, e.Data, e.Node = hid.Answer, last.ID+uint64(n>>7), data, last.Node
+			e.Kind, e.Request, e.Data, e.Node = hid.Answer, last.ID+uint64(n>>7), data, last.Node
 			script = script[len(data):]
 		case 4:
-			e.Happening = hid.Lost
+			e.Kind = hid.Lost
 		case 5:
-			e.Happening, e.Data = hid.Report, data
+			e.Kind, e.Data = hid.Report, data
 			script = script[len(data):]
 		case 6:
 			changed = tr.Resume(now, now)
@@ -128,7 +128,7 @@ func fuzzRun(t *testing.T, rules []*hid.Rules, which int, script []byte, restore
 		case 8:
 			now = now.Add(time.Duration(n) * 10 * time.Millisecond)
 		}
-		if e.Happening != "" {
+		if e.Kind != "" {
 			changed = tr.Apply(e, now)
 		}
 		for rounds := 0; ; rounds++ {

@@ -32,29 +32,29 @@ func (d Device) String() string {
 	return fmt.Sprintf("%s (%s, %s:%s)", d.Node, d.Name, d.VID, d.PID)
 }
 
-// Happening is what an Event is about.
-type Happening string
+// EventKind is what an Event is about.
+type EventKind string
 
 // What may happen to a device.
 const (
-	Attached Happening = "attached" // it is there and can be read; a device that was there before starts anew
-	Denied   Happening = "denied"   // it is there and cannot be read: Error says why
-	Gone     Happening = "gone"     // it is not there any more, or its reading has failed: Error, if any, says why
-	Report   Happening = "report"   // it has sent an input report
-	Lost     Happening = "lost"     // it may have sent reports that did not arrive
-	Answer   Happening = "answer"   // what a Request to read a report has brought: the report, or Error
+	Attached EventKind = "attached" // it is there and can be read; a device that was there before starts anew
+	Denied   EventKind = "denied"   // it is there and cannot be read: Error says why
+	Gone     EventKind = "gone"     // it is not there any more, or its reading has failed: Error, if any, says why
+	Report   EventKind = "report"   // it has sent an input report
+	Lost     EventKind = "lost"     // it may have sent reports that did not arrive
+	Answer   EventKind = "answer"   // what a Request to read a report has brought: the report, or Error
 )
 
 // Event is one thing that happened to a device.
 type Event struct {
-	Happening Happening `json:"happening"`
-	Node      string    `json:"node"`
-	Device    *Device   `json:"device,omitempty"`  // Attached and Denied
-	Plugged   bool      `json:"plugged,omitempty"` // Attached: it was seen to arrive; false: it may have been there for long
-	Data      Bytes     `json:"data,omitempty"`    // Report and Answer: the report as the OS gives it, with its number first if it has one
-	Request   uint64    `json:"request,omitempty"` // Answer: the ID of the request
-	Error     string    `json:"error,omitempty"`
-	At        time.Time `json:"at,omitzero"` // when it happened
+	Kind    EventKind `json:"happening"`
+	Node    string    `json:"node"`
+	Device  *Device   `json:"device,omitempty"`  // Attached and Denied
+	Plugged bool      `json:"plugged,omitempty"` // Attached: it was seen to arrive; false: it may have been there for long
+	Data    Bytes     `json:"data,omitempty"`    // Report and Answer: the report as the OS gives it, with its number first if it has one
+	Request uint64    `json:"request,omitempty"` // Answer: the ID of the request
+	Error   string    `json:"error,omitempty"`
+	At      time.Time `json:"at,omitzero"` // when it happened
 }
 
 // Request is what a rule wants sent to a device. It is sent as soon as possible, and those of

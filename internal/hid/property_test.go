@@ -110,20 +110,20 @@ func TestTrackerKnowsWhatItMay(t *testing.T) {
 			changed := false
 			switch what := rng.IntN(40); what {
 			case 0, 1, 2, 3:
-				e.Happening, e.Plugged = hid.Attached, what > 0
+				e.Kind, e.Plugged = hid.Attached, what > 0
 				e.Device = &hid.Device{Bus: devices.USB, VID: "1209", PID: "0700", Container: fmt.Sprint("unit", n), Descriptor: descriptors[i]}
 				h.attach(i, e.Plugged)
 			case 4:
-				e.Happening = hid.Gone
+				e.Kind = hid.Gone
 				h.takeAway(i)
 			case 5:
-				e.Happening = hid.Lost
+				e.Kind = hid.Lost
 				if h.there[i] {
 					h.forget()
 					h.link, h.strange = devices.Unknown, false
 				}
 			case 6:
-				e.Happening = ""
+				e.Kind = ""
 				changed = tr.Resume(now, now)
 				for i := range headsets {
 					headsets[i].forget()
@@ -131,14 +131,14 @@ func TestTrackerKnowsWhatItMay(t *testing.T) {
 				}
 			default:
 				id, v := byte(rng.IntN(5)+1), byte(rng.IntN(8))
-				e.Happening, e.Data = hid.Report, []byte{id, v & 1}
+				e.Kind, e.Data = hid.Report, []byte{id, v & 1}
 				tri := devices.Of(v&1 == 1)
 				if v == 7 {
 					e.Data[1], tri = v, devices.Unknown
 				}
 				h.hear(i, id, tri, now)
 			}
-			if e.Happening != "" {
+			if e.Kind != "" {
 				changed = tr.Apply(e, now)
 			}
 			tr.Requests()

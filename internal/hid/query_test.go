@@ -110,7 +110,7 @@ func TestFailedSet(t *testing.T) {
 	w.happen(at("hidraw0", reports(1, 2)))
 	ask := w.asked()
 	require.Equal(t, "hidraw0 feature 22 01", ask)
-	w.happen(hid.Event{Happening: hid.Answer, Node: "hidraw0", Request: w.ids[ask], Error: "broken pipe"})
+	w.happen(hid.Event{Kind: hid.Answer, Node: "hidraw0", Request: w.ids[ask], Error: "broken pipe"})
 	require.True(t, w.tr.Due().IsZero())
 	require.Contains(t, w.note("sources[0]"), "did not answer")
 }

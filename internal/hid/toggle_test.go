@@ -37,7 +37,7 @@ func TestStartIsAnAnchorOnlyWhenSeen(t *testing.T) {
 		"report of another device":  {[]hid.Event{plugged("hidraw0", dev), in("hidraw1", 1, 1)}, "false"},
 		"report of another number":  {[]hid.Event{plugged("hidraw0", dev), in("hidraw0", 2, 1)}, "false"},
 		"empty report":              {[]hid.Event{plugged("hidraw0", dev), in("hidraw0")}, "false"},
-		"answer that nobody wanted": {[]hid.Event{plugged("hidraw0", dev), {Happening: hid.Answer, Node: "hidraw0", Request: 1, Data: []byte{1, 1}}}, "false"},
+		"answer that nobody wanted": {[]hid.Event{plugged("hidraw0", dev), {Kind: hid.Answer, Node: "hidraw0", Request: 1, Data: []byte{1, 1}}}, "false"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, toggleOf("start: false"))

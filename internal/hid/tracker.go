@@ -33,20 +33,20 @@ func (t *Tracker) Apply(e Event, now time.Time) (changed bool) {
 	}
 	d := t.devices[e.Node]
 	switch {
-	case e.Happening == Attached || e.Happening == Denied:
+	case e.Kind == Attached || e.Kind == Denied:
 		t.attach(e, at, now)
 	case d == nil:
 		return false
-	case e.Happening == Gone:
+	case e.Kind == Gone:
 		t.drop(d, at, now)
 		if e.Error != "" { // the rest of the device may still be there
 			t.askUnit(d, AtAttach, now, isForgotten)
 		}
-	case e.Happening == Report:
+	case e.Kind == Report:
 		t.hear(d, e.Data, at, now)
-	case e.Happening == Answer:
+	case e.Kind == Answer:
 		d.answered(e.Request, e.Data, at, now)
-	case e.Happening == Lost:
+	case e.Kind == Lost:
 		t.forgetUnit(d, at, now)
 		if since := now.Sub(d.lost); since >= 0 && since < askGap {
 			t.askUnitSoon(d, now)
@@ -122,7 +122,7 @@ func (t *Tracker) attach(e Event, at, now time.Time) {
 	d := &tracked{device: *e.Device, desc: Describe(*e.Device), changes: &t.changes}
 	d.device.Node = e.Node
 	t.devices[e.Node] = d
-	if e.Happening == Denied {
+	if e.Kind == Denied {
 		d.denied = cmp.Or(e.Error, "it cannot be read")
 		return
 	}

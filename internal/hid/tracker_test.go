@@ -18,7 +18,7 @@ import (
 func TestDeniedDevice(t *testing.T) {
 	w := newWorld(t, toggleOf("start: true"))
 	denied := plugged("hidraw0", reports(1))
-	denied.Happening, denied.Error = hid.Denied, "permission denied"
+	denied.Kind, denied.Error = hid.Denied, "permission denied"
 	require.Empty(t, w.happen(denied, in("hidraw0", 1, 1)))
 	require.Equal(t, "permission denied", w.tr.Status()[0].Error)
 	w.tr.Configure(rulesOf(t, toggleOf("start: false")), w.now)

@@ -50,7 +50,7 @@ func rulesOf(t testing.TB, product string) *hid.Rules {
 
 // at returns the event of a device that is there; the interfaces of one device share container 1-1.
 func at(node string, descriptor []byte) hid.Event {
-	return hid.Event{Happening: hid.Attached, Node: node, Device: &hid.Device{
+	return hid.Event{Kind: hid.Attached, Node: node, Device: &hid.Device{
 		Bus: devices.USB, VID: "1209", PID: "0700", Container: "usb:1-1", Interface: 3, Descriptor: descriptor,
 	}}
 }
@@ -62,12 +62,12 @@ func plugged(node string, descriptor []byte) hid.Event {
 }
 
 func in(node string, data ...byte) hid.Event {
-	return hid.Event{Happening: hid.Report, Node: node, Data: data}
+	return hid.Event{Kind: hid.Report, Node: node, Data: data}
 }
 
-func lost(node string) hid.Event { return hid.Event{Happening: hid.Lost, Node: node} }
+func lost(node string) hid.Event { return hid.Event{Kind: hid.Lost, Node: node} }
 
-func gone(node string) hid.Event { return hid.Event{Happening: hid.Gone, Node: node} }
+func gone(node string) hid.Event { return hid.Event{Kind: hid.Gone, Node: node} }
 
 // happen applies events, and returns all states then: "sources[0]=true".
 func (w *world) happen(events ...hid.Event) string {
@@ -139,7 +139,7 @@ func (w *world) answer(request string, data ...byte) hid.Event {
 	w.t.Helper()
 	require.Contains(w.t, w.ids, request)
 	node, _, _ := strings.Cut(request, " ")
-	return hid.Event{Happening: hid.Answer, Node: node, Request: w.ids[request], Data: data}
+	return hid.Event{Kind: hid.Answer, Node: node, Request: w.ids[request], Data: data}
 }
 
 func (w *world) note(rule string) string {

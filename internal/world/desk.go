@@ -372,7 +372,7 @@ func (d *desk) open(plugged bool) {
 }
 
 func (d *desk) attach(h *headset, n *node, plugged bool) {
-	d.deliver(h, n, hid.Event{Happening: hid.Attached, Node: n.device.Node, Device: &n.device, Plugged: plugged}, func() {
+	d.deliver(h, n, hid.Event{Kind: hid.Attached, Node: n.device.Node, Device: &n.device, Plugged: plugged}, func() {
 		n.open = true
 		h.lapse()
 	})
@@ -380,31 +380,31 @@ func (d *desk) attach(h *headset, n *node, plugged bool) {
 
 func (d *desk) close(h *headset, n *node, failure string) {
 	n.open = false
-	d.deliver(h, n, hid.Event{Happening: hid.Gone, Node: n.device.Node, Error: failure}, h.lapse)
+	d.deliver(h, n, hid.Event{Kind: hid.Gone, Node: n.device.Node, Error: failure}, h.lapse)
 }
 
 // deliver has the agent hear an event of a node after those before it.
 func (d *desk) deliver(h *headset, n *node, e hid.Event, then func()) {
 	d.tell(func() {
-		at := time.Now().Add(d.delay(12*time.Millisecond, n.device.Node, e.Happening))
+		at := time.Now().Add(d.delay(12*time.Millisecond, n.device.Node, e.Kind))
 		if ready := d.ready[n.device.Node]; at.Before(ready) {
 			at = ready
 		}
 		d.ready[n.device.Node] = at
 		d.after(time.Until(at), func() {
-			if e.Happening == hid.Report && !n.open {
+			if e.Kind == hid.Report && !n.open {
 				return
 			}
-			if e.Happening == hid.Attached && n.gone {
+			if e.Kind == hid.Attached && n.gone {
 				return
 			}
 			e.At = time.Now()
 			d.note("hid %s", text(e))
-			if then != nil && e.Happening != hid.Report {
+			if then != nil && e.Kind != hid.Report {
 				then()
 			}
 			d.engine.HID(e)
-			if then != nil && e.Happening == hid.Report {
+			if then != nil && e.Kind == hid.Report {
 				then()
 			}
 		})

@@ -150,7 +150,7 @@ func (d *desk) sendOn(h *headset, iface int, data []byte, then func()) {
 	if d.asleep || n == nil || !n.open {
 		return
 	}
-	d.deliver(h, n, hid.Event{Happening: hid.Report, Node: n.device.Node, Data: data}, then)
+	d.deliver(h, n, hid.Event{Kind: hid.Report, Node: n.device.Node, Data: data}, then)
 }
 
 // request is what the agent wants sent to a device.
@@ -219,7 +219,7 @@ func (d *desk) bring(n *node, e hid.Event) {
 	if n.gone || !n.open || d.asleep {
 		return
 	}
-	e.Happening, e.Node, e.At = hid.Answer, n.device.Node, time.Now()
+	e.Kind, e.Node, e.At = hid.Answer, n.device.Node, time.Now()
 	d.note("hid %s", text(e))
 	d.engine.HID(e)
 }

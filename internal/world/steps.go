@@ -208,7 +208,7 @@ func (d *desk) lose(h *headset) {
 	d.change(h, byButton, func() { h.pressed = !h.pressed })
 	for _, n := range open {
 		n.open = true
-		d.deliver(h, n, hid.Event{Happening: hid.Lost, Node: n.device.Node}, h.lapse)
+		d.deliver(h, n, hid.Event{Kind: hid.Lost, Node: n.device.Node}, h.lapse)
 	}
 }
 
@@ -220,7 +220,7 @@ func (d *desk) breakNode(h *headset, iface int, wait time.Duration) {
 	}
 	d.close(h, n, "input/output error")
 	if wait < 0 {
-		d.deliver(h, n, hid.Event{Happening: hid.Denied, Node: n.device.Node, Device: &n.device, Error: "permission denied"}, h.lapse)
+		d.deliver(h, n, hid.Event{Kind: hid.Denied, Node: n.device.Node, Device: &n.device, Error: "permission denied"}, h.lapse)
 		n.denied = true
 		return
 	}

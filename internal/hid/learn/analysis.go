@@ -59,7 +59,7 @@ type analysis struct {
 	devices         []*hid.Device // that were there, in order of coming, one for each node
 	denied          []hid.Event
 	streams         []*stream
-	interruptions   []hid.Happening     // what has torn the recording
+	interruptions   []hid.EventKind     // what has torn the recording
 	starts          []*catalogue.Anchor // of rules that count presses; nil: not looked for yet
 	noisyBits       *int                // bits that turn all the time; nil: not counted yet
 	rejectedAsNoise int                 // candidates that follow no better than chance would
@@ -125,15 +125,15 @@ func (l *analysis) sort() error {
 		e := step.Event
 		switch {
 		case step.Mark != "":
-		case e.Happening == hid.Attached && e.Device != nil:
+		case e.Kind == hid.Attached && e.Device != nil:
 			if err := l.attach(e); err != nil {
 				return err
 			}
-		case e.Happening == hid.Denied:
+		case e.Kind == hid.Denied:
 			l.denied = append(l.denied, e)
-		case e.Happening == hid.Gone, e.Happening == hid.Lost:
-			l.interruptions = append(l.interruptions, e.Happening)
-		case e.Happening == hid.Report:
+		case e.Kind == hid.Gone, e.Kind == hid.Lost:
+			l.interruptions = append(l.interruptions, e.Kind)
+		case e.Kind == hid.Report:
 			l.hear(e.Node, e.Data, at)
 		}
 	}

@@ -99,7 +99,7 @@ func (c column) turnsWith(phases []phase, invert bool) int {
 // doubtAnchor says what a person must make sure of.
 func (c *candidate) doubtAnchor(a *catalogue.Anchor) {
 	c.doubt("the device sends presses and no state: 'start: false' claims that it is always unmuted after it was plugged in." +
-		" Try that; if it is not so, write 'start: true' or remove the line. It never counts"+
+		" Try that; if it is not so, write 'start: true' or remove the line. It never counts" +
 		" for a headset behind a dongle, which needs 'link_up' instead, and a link_state; nor for one on Bluetooth")
 	if a.HIDReport != nil {
 		c.doubt("%s seems to tell the state now and then, so it became a second anchor: make sure that it does",

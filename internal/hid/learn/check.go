@@ -128,10 +128,10 @@ func (r *replay) plug(before Session) {
 	var there []hid.Event
 	for _, step := range before {
 		e := step.Event
-		if e.Happening == hid.Attached || e.Happening == hid.Denied || e.Happening == hid.Gone {
+		if e.Kind == hid.Attached || e.Kind == hid.Denied || e.Kind == hid.Gone {
 			there = slices.DeleteFunc(there, func(o hid.Event) bool { return o.Node == e.Node })
 		}
-		if step.Mark == "" && e.Happening == hid.Attached {
+		if step.Mark == "" && e.Kind == hid.Attached {
 			e.Plugged = true
 			there = append(there, e)
 		}

@@ -144,7 +144,7 @@ func requireRight(t *testing.T, s learn.Session, p learn.Proposal, what string) 
 	var muted, marked, told bool
 	for _, step := range s {
 		switch e := step.Event; {
-		case step.Mark == "" && e.Happening == hid.Attached:
+		case step.Mark == "" && e.Kind == hid.Attached:
 			e.Plugged = toggle
 			tr.Apply(e, e.At)
 		case step.Mark == "" && (marked || !toggle):

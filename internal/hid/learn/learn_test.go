@@ -38,7 +38,7 @@ type studio struct {
 func newStudio(list ...hid.Device) *studio {
 	s := &studio{now: noon}
 	for _, d := range list {
-		s.session = append(s.session, learn.Step{Event: hid.Event{Happening: hid.Attached, Node: d.Node, Device: &d, At: s.tick()}})
+		s.session = append(s.session, learn.Step{Event: hid.Event{Kind: hid.Attached, Node: d.Node, Device: &d, At: s.tick()}})
 	}
 	return s
 }
@@ -51,7 +51,7 @@ func (s *studio) tick() time.Time {
 // sends is reports of one device.
 func (s *studio) sends(node string, reports ...[]byte) {
 	for _, r := range reports {
-		s.session = append(s.session, learn.Step{Event: hid.Event{Happening: hid.Report, Node: node, Data: r, At: s.tick()}})
+		s.session = append(s.session, learn.Step{Event: hid.Event{Kind: hid.Report, Node: node, Data: r, At: s.tick()}})
 	}
 }
 

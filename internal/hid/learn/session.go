@@ -139,16 +139,16 @@ func (s Step) problem() string {
 		return ""
 	}
 	e := s.Event
-	switch e.Happening {
+	switch e.Kind {
 	case hid.Attached, hid.Denied:
 	case hid.Gone, hid.Report, hid.Lost, hid.Answer:
 		return ""
 	default:
-		return fmt.Sprintf("neither a mark nor an event: unknown happening %q", e.Happening)
+		return fmt.Sprintf("neither a mark nor an event: unknown happening %q", e.Kind)
 	}
 	switch d := e.Device; {
 	case d == nil:
-		return fmt.Sprintf("%s without its device", e.Happening)
+		return fmt.Sprintf("%s without its device", e.Kind)
 	case !fourHex.MatchString(d.VID) || !fourHex.MatchString(d.PID):
 		return fmt.Sprintf("vid %q and pid %q: want 4 lower-case hex digits each", d.VID, d.PID)
 	case d.Interface < -1 || d.Interface > 255:

@@ -345,7 +345,7 @@ func (h *manager) forget(p *presence) {
 // release ends what is done with a device, and says so.
 func (h *manager) release(p *presence) {
 	h.abandon(p)
-	gone := hid.Event{Happening: hid.Gone, Node: p.device.Node, At: time.Now()}
+	gone := hid.Event{Kind: hid.Gone, Node: p.device.Node, At: time.Now()}
 	if p.port != nil {
 		p.port.emit(gone)
 		p.port.close()
@@ -425,7 +425,7 @@ func (h *manager) handleOpened(p *presence, o openResult) {
 	h.ports[p.device.Node] = p.port // before the event, which may bring requests
 	h.mu.Unlock()
 	device := p.device
-	p.port.emit(hid.Event{Happening: hid.Attached, Device: &device, Plugged: p.arrived && p.plugged, At: time.Now()})
+	p.port.emit(hid.Event{Kind: hid.Attached, Device: &device, Plugged: p.arrived && p.plugged, At: time.Now()})
 	p.arrived, p.denied, p.err = false, "", nil
 	h.working.Go(p.port.read)
 }
@@ -459,7 +459,7 @@ func (h *manager) reportUnread(p *presence) {
 	p.arrived, p.denied = false, trouble
 	h.log.Warn("HID device left out", "device", p.device.String(), "err", trouble)
 	device := p.device
-	h.handle(hid.Event{Happening: hid.Denied, Node: device.Node, Device: &device, Error: trouble, At: time.Now()})
+	h.handle(hid.Event{Kind: hid.Denied, Node: device.Node, Device: &device, Error: trouble, At: time.Now()})
 }
 
 func (h *manager) note(p *presence, trouble string) {

@@ -152,10 +152,10 @@ func (c hidEvents) next(t *testing.T) hid.Event {
 	}
 }
 
-func (c hidEvents) expect(t *testing.T, what hid.Happening, node string) hid.Event {
+func (c hidEvents) expect(t *testing.T, what hid.EventKind, node string) hid.Event {
 	t.Helper()
 	e := c.next(t)
-	require.Equal(t, what, e.Happening, "%+v", e)
+	require.Equal(t, what, e.Kind, "%+v", e)
 	require.Equal(t, node, e.Node)
 	return e
 }
@@ -209,7 +209,7 @@ func TestHIDReportsArriveWholeAndInOrder(t *testing.T) {
 	}
 	have := map[string][]string{}
 	for len(have["hidraw2"])+len(have["hidraw11"]) < 200 {
-		if e := events.next(t); e.Happening == hid.Report {
+		if e := events.next(t); e.Kind == hid.Report {
 			have[e.Node] = append(have[e.Node], string(e.Data))
 		}
 	}
@@ -597,7 +597,7 @@ func TestHIDClose(t *testing.T) {
 	require.NoError(t, h.Close())
 	require.NoError(t, h.Close(), "twice does no harm")
 	far.report("unread")
-	port.emit(hid.Event{Happening: hid.Report})
+	port.emit(hid.Event{Kind: hid.Report})
 	h.Send(hid.Request{Node: "hidraw0", Feature: []byte{1}, Length: 2})
 	err := h.Read(t.Context())
 	require.ErrorIs(t, err, os.ErrClosed)
@@ -614,7 +614,7 @@ func TestHIDCloseWaitsForTheCallback(t *testing.T) {
 	var returned, entries atomic.Int32
 	h := newManager(linux.TreeIn(f.Root), anyHID, func(e hid.Event) {
 		entries.Add(1)
-		if e.Happening == hid.Report {
+		if e.Kind == hid.Report {
 			entered <- e
 			<-proceed
 		}
@@ -651,7 +651,7 @@ func TestHIDStorm(t *testing.T) {
 	}()
 	for i := 0; i < reports; {
 		e := events.next(t)
-		if e.Happening == hid.Report {
+		if e.Kind == hid.Report {
 			require.Equal(t, fmt.Sprint(i), string(e.Data))
 			i++
 		}

@@ -357,7 +357,7 @@ func (p *port) emit(e hid.Event) {
 	if p.over {
 		return
 	}
-	p.over = e.Happening == hid.Gone
+	p.over = e.Kind == hid.Gone
 	e.Node = p.node
 	p.source.handle(e)
 }
@@ -402,10 +402,10 @@ func (p *port) read() {
 			p.fail(err, at)
 			return
 		}
-		p.emit(hid.Event{Happening: hid.Report, Data: bytes.Clone(report[:n]), At: at})
+		p.emit(hid.Event{Kind: hid.Report, Data: bytes.Clone(report[:n]), At: at})
 		p.burst++
 		if p.burst%kernelBacklog == 0 {
-			p.emit(hid.Event{Happening: hid.Lost, At: time.Now()})
+			p.emit(hid.Event{Kind: hid.Lost, At: time.Now()})
 		}
 	}
 }
@@ -443,14 +443,14 @@ func (p *port) next(report []byte) (n int, err error) {
 // was longer, reports may have been lost.
 func (p *port) noteDrained() {
 	if p.burst > kernelBacklog && p.burst%kernelBacklog != 0 {
-		p.emit(hid.Event{Happening: hid.Lost, At: time.Now()})
+		p.emit(hid.Event{Kind: hid.Lost, At: time.Now()})
 	}
 	p.burst = 0
 }
 
 // fail says that the device is gone. EIO is how the kernel says that it was unplugged.
 func (p *port) fail(err error, at time.Time) {
-	gone := hid.Event{Happening: hid.Gone, At: at}
+	gone := hid.Event{Kind: hid.Gone, At: at}
 	if !errors.Is(err, unix.EIO) && !errors.Is(err, unix.ENODEV) {
 		gone.Error = fmt.Sprintf("read %s: %v", p.file.Name(), err)
 	}
@@ -499,7 +499,7 @@ func (p *port) do(job job) {
 	if p.ctx.Err() != nil {
 		return
 	}
-	e := hid.Event{Happening: hid.Answer, Request: job.ID, Data: report, At: time.Now()}
+	e := hid.Event{Kind: hid.Answer, Request: job.ID, Data: report, At: time.Now()}
 	switch {
 	case err != nil:
 		e.Error = err.Error()

@@ -130,7 +130,7 @@ func TestHIDLoss(t *testing.T) {
 			var lost []int
 			reports := 0
 			for reports < c.reports || len(lost) < len(c.lost) {
-				switch events.next(t).Happening {
+				switch events.next(t).Kind {
 				case hid.Report:
 					reports++
 				case hid.Lost:
@@ -191,7 +191,7 @@ func TestHIDRequestsInOrder(t *testing.T) {
 		{Request: 7, Data: []byte{8, 0x22}},
 	} {
 		got := events.expect(t, hid.Answer, "hidraw0")
-		want.Happening, want.Node, want.At = hid.Answer, "hidraw0", got.At
+		want.Kind, want.Node, want.At = hid.Answer, "hidraw0", got.At
 		require.Equal(t, want, got)
 	}
 	require.Empty(t, events, "an output report that was written has no answer")
@@ -205,7 +205,7 @@ func TestHIDRequestFromTheCallback(t *testing.T) {
 	events := newHIDEvents()
 	var h *manager
 	h = newManager(linux.TreeIn(f.Root), anyHID, func(e hid.Event) {
-		if e.Happening == hid.Attached {
+		if e.Kind == hid.Attached {
 			for i := range uint64(3 * maxQueued) {
 				h.Send(hid.Request{ID: i, Node: e.Node, Feature: []byte{1}, Length: 2})
 			}
