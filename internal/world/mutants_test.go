@@ -51,7 +51,7 @@ var mutants = []mutant{
 		{"internal/hid/rules.go", "r.Report.AnyReport() && isNumbered(desc)", "false"},
 	}},
 	{"a value that nobody has thought of means muted", []edit{
-		{"internal/catalogue/check_mute.go", "case u.field != devices.HardwareMute ||", "case true ||"},
+		{"internal/catalogue/check_mute.go", "case u.field != devices.HardwareMute ||", "case true || u.field == devices.HardwareMute ||"},
 		{"internal/catalogue/compile_hid.go", "case strict && !v.OneBit()", "case false && !v.OneBit()"},
 	}},
 }
