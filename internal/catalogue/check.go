@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"sidetone/internal/brand"
 	"sidetone/internal/devices"
@@ -77,7 +78,7 @@ func (f *faults) add(path, hint, format string, args ...any) {
 	f.list = append(f.list, Fault{path, fmt.Sprintf(format, args...), hint})
 }
 
-// silent adds a fault of a rule that says nothing, and so can do no harm.
+// silent adds a fault that does no harm in a recording of an agent that had accepted it, such as of a rule that says nothing.
 func (f *faults) silent(path, hint, format string, args ...any) {
 	if !f.recorded {
 		f.add(path, hint, format, args...)
@@ -125,9 +126,17 @@ func (f *faults) product(path string, p Product) {
 	f.traces(path+".traces", p.Traces)
 }
 
+// What is longer is no name that a client could show, and no id that anybody would write.
+const (
+	maxID   = 100
+	maxName = 200
+)
+
 func (f *faults) id(path, id string) {
 	if !idShape.MatchString(id) {
 		f.add(path, "use lower-case letters, digits and dashes", "not a valid id")
+	} else if len(id) > maxID {
+		f.silent(path, fmt.Sprintf("at most %d characters", maxID), "an id of %d characters", len(id))
 	}
 }
 
@@ -137,6 +146,10 @@ func (f *faults) name(path, name string) {
 		f.add(path, "the client refuses a list with an empty name", "empty name")
 	case strings.ContainsFunc(name, unicode.IsControl):
 		f.add(path, "", "control character in a name")
+	case strings.ContainsFunc(name, func(r rune) bool { return unicode.Is(unicode.Cf, r) }):
+		f.silent(path, "such as a zero-width space, or a mark that turns the direction of text", "a character in a name that nobody can see")
+	case utf8.RuneCountInString(name) > maxName:
+		f.silent(path, fmt.Sprintf("at most %d characters", maxName), "a name of %d characters", utf8.RuneCountInString(name))
 	}
 }
 
