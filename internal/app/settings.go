@@ -83,7 +83,8 @@ func Input(problems []strictyaml.Problem, err error) error {
 
 func (s *Settings) needCatalogue() error {
 	if s.Catalogue == nil {
-		return InputError{errors.New("no catalogue: say which devices are yours with --catalogue FILE, SIDETONE_CATALOGUE or 'catalogue:' in the settings file")}
+		return InputError{errors.New("no catalogue: say which devices are yours with --catalogue FILE, " +
+			"SIDETONE_CATALOGUE or 'catalogue:' in the settings file")}
 	}
 	return nil
 }

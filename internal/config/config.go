@@ -15,7 +15,7 @@ import (
 // Config is the agent's settings, complete and checked. Paths in it are absolute.
 type Config struct {
 	Catalogue string  `yaml:"catalogue,omitempty" help:"the vendor's catalogue"`
-	Vendor    string  `yaml:"vendor,omitempty" help:"id of the vendor whose agent this is, or is asked; needed only where agents of several vendors run"`
+	Vendor    string  `yaml:"vendor,omitempty" help:"id of the vendor whose agent this is, or is asked; needed only where several run"`
 	RPC       RPC     `yaml:"rpc,omitempty"`
 	Report    Report  `yaml:"report,omitempty"`
 	Sources   Sources `yaml:"sources,omitempty"`
@@ -29,16 +29,16 @@ type Config struct {
 type RPC struct {
 	Clients       rpcclient.Selection   `yaml:"clients,omitempty" help:"whom to report to: all clients that run, or the first that connects"`
 	Transports    []rpcclient.Transport `yaml:"transports,omitempty" help:"how to talk to a client, best first: ipc, websocket, http"`
-	Ports         Ports                 `yaml:"ports,omitempty" help:"ports to look for clients on, in this order, such as 6463-6473 or 6463,6470"`
-	IPCFolders    []string              `yaml:"ipc_folders,omitempty" help:"folders to look for clients' IPC sockets in, instead of the system's"`
+	Ports         Ports                 `yaml:"ports,omitempty" help:"ports to look for clients on, in this order, as 6463-6473 or 6463,6470"`
+	IPCFolders    []string              `yaml:"ipc_folders,omitempty" help:"folders of clients' IPC sockets, instead of the system's"`
 	Origin        string                `yaml:"origin,omitempty" help:"origin to send on WebSocket, instead of the catalogue's"`
 	OnExit        rpcclient.ExitPolicy  `yaml:"on_exit,omitempty" help:"what an orderly end leaves in the client: clear, unmute or leave"`
-	ProbeTimeout  time.Duration         `yaml:"probe_timeout,omitempty" help:"how long a port may take to prove that it is a client, before others go first"`
-	AnswerTimeout time.Duration         `yaml:"answer_timeout,omitempty" help:"how long a client may take to greet and to answer over IPC and WebSocket"`
+	ProbeTimeout  time.Duration         `yaml:"probe_timeout,omitempty" help:"how long a port may take to prove that it is a client"`
+	AnswerTimeout time.Duration         `yaml:"answer_timeout,omitempty" help:"how long a client may take to answer over IPC and WebSocket"`
 	HTTPTimeout   time.Duration         `yaml:"http_timeout,omitempty" help:"how long a client may take where it makes callers wait in line"`
 	Tokens        int                   `yaml:"tokens,omitempty" help:"how many connects and HTTP requests a client lets through at once"`
 	TokenEvery    time.Duration         `yaml:"token_every,omitempty" help:"how long a client takes to allow one more"`
-	RetryMax      time.Duration         `yaml:"retry_max,omitempty" help:"longest pause between two searches while a client may appear, in the first minutes without one"`
+	RetryMax      time.Duration         `yaml:"retry_max,omitempty" help:"longest pause between two searches, in the first minutes without a client"`
 	ResendEvery   time.Duration         `yaml:"resend_every,omitempty" help:"how often every client is sent its list again; 0 is never"`
 }
 
@@ -47,7 +47,7 @@ type Report struct {
 	Fields     []devices.Field  `yaml:"fields,omitempty" help:"the flags that may be reported"`
 	AudioID    devices.IDScheme `yaml:"audio_id,omitempty" help:"which id audio devices are reported by, instead of the system's default"`
 	VideoID    devices.IDScheme `yaml:"video_id,omitempty" help:"which id cameras are reported by, instead of the system's default"`
-	IDMaxBytes int              `yaml:"id_max_bytes,omitempty" help:"where ids that are names are cut, as the client cuts them, in bytes; 0 is never"`
+	IDMaxBytes int              `yaml:"id_max_bytes,omitempty" help:"where ids that are names are cut, as by the client, in bytes; 0 is never"`
 }
 
 // Sources is where endpoints come from.
@@ -61,7 +61,7 @@ type Sources struct {
 
 // Push is how the vendor's own software says states, beside the local API.
 type Push struct {
-	StateFile string `yaml:"state_file,omitempty" help:"file into which the vendor's own software writes states, where it cannot use the local API"`
+	StateFile string `yaml:"state_file,omitempty" help:"file into which software writes states that cannot use the local API"`
 }
 
 // Engine is how changes are judged.

@@ -25,7 +25,8 @@ var ErrNotRunning = errors.New("the agent is not running: start it with 'sideton
 
 // ErrSilent means that the agent takes connections and answers nothing: it hangs, or was stopped as by
 // Ctrl-Z or a debugger.
-var ErrSilent = errors.New("the agent does not answer: it hangs, or was stopped (kill -STOP); end it and start it again, or let it go on (kill -CONT)")
+var ErrSilent = errors.New("the agent does not answer: it hangs, or was stopped (kill -STOP); " +
+	"end it and start it again, or let it go on (kill -CONT)")
 
 // ErrEnded means that the agent has ended a watch or a Hold, as it does when it stops.
 var ErrEnded = errors.New("the agent has ended the connection: it has stopped, or is about to")

@@ -16,7 +16,8 @@ import (
 // gets through: they name where they come from, or the host that they were sent to.
 func (s *Server) admit(r *http.Request) *Problem {
 	if connOf(r).surplus {
-		return problem(http.StatusServiceUnavailable, CodeBusy, "too many connections (more than %d): close those that are no longer used", s.limits.connections)
+		return problem(http.StatusServiceUnavailable, CodeBusy,
+			"too many connections (more than %d): close those that are no longer used", s.limits.connections)
 	}
 	for name := range r.Header {
 		if name == "Origin" || name == "Referer" || strings.HasPrefix(name, "Sec-Fetch-") {
@@ -27,7 +28,8 @@ func (s *Server) admit(r *http.Request) *Problem {
 	case "", "sidetone", "localhost":
 		return nil
 	}
-	return problem(http.StatusForbidden, CodeForbidden, "a request for the host %.80q was not meant for this agent; use http://sidetone/", r.Host)
+	return problem(http.StatusForbidden, CodeForbidden,
+		"a request for the host %.80q was not meant for this agent; use http://sidetone/", r.Host)
 }
 
 // noBody refuses a request that has a body where none is wanted, and says whether to go on.

@@ -88,7 +88,8 @@ func newServer(backend Backend, log *slog.Logger, limits limits) *Server {
 // statesPath is the path of a push, whose last part is any product.
 const statesPath = "/v1/states/{product}"
 
-// Serve answers connections of l, whose peers are those of this user and which may tell their process (PeerPID() int), until ctx ends; then it
+// Serve answers connections of l, whose peers are those of this user and which may tell their process (PeerPID() int), until
+// ctx ends; then it
 // closes l, ends every connection, releases what they held and returns nil. To be called once.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	server := &http.Server{
@@ -137,7 +138,8 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 	if rest, ok := strings.CutPrefix(path, "/v1/states/"); ok && rest != "" && !strings.Contains(rest, "/") {
 		product, err := url.PathUnescape(rest)
 		if err != nil || !printable(product, maxProduct) {
-			s.refuse(w, problem(http.StatusBadRequest, CodeInvalid, "the path names no product: its id has 1 to %d printable characters", maxProduct))
+			s.refuse(w, problem(http.StatusBadRequest, CodeInvalid,
+				"the path names no product: its id has 1 to %d printable characters", maxProduct))
 			return
 		}
 		r.SetPathValue("product", product)
@@ -212,7 +214,8 @@ func (s *Server) push(w http.ResponseWriter, r *http.Request) {
 	}
 	c := connOf(r)
 	if request.TTLms == 0 && r.Close {
-		s.refuse(w, problem(http.StatusBadRequest, CodeInvalid, "without ttl_ms a push lives as long as its connection, and this request closes it: give ttl_ms, or keep the connection open"))
+		s.refuse(w, problem(http.StatusBadRequest, CodeInvalid,
+			"without ttl_ms a push lives as long as its connection, and this request closes it: give ttl_ms, or keep the connection open"))
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.limits.push)

@@ -104,7 +104,8 @@ func (r *Record) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	if n := r.kinds(); n != 1 {
-		return fmt.Errorf("want beside t one of recording, begin, observe, hid, push, release, resumed, configure, tick, list, client and end, not %d of them", n)
+		return fmt.Errorf("want beside t one of recording, begin, observe, hid, push, release, resumed, configure, tick, list, client and end, "+
+			"not %d of them", n)
 	}
 	return r.check()
 }
