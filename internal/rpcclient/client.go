@@ -20,6 +20,7 @@ type Client struct {
 	options        atomic.Pointer[Options]
 	somethingNew   signal.Signal // something may have appeared: look closely
 	attemptChanged signal.Signal // an attempt has ended, or begun to work
+	news           signal.Signal // there is a new list
 
 	// Owned by Run.
 	peers          []*peer // in order of preference; changed under mu
@@ -31,6 +32,7 @@ type Client struct {
 	lastScan       time.Time     // when last
 	searchingSince time.Time     // since when there has been no client, and nothing has told of one
 	nextResend     time.Time     // zero: never
+	newsSearch     time.Time     // when to search because there is a new list; zero: there is none
 
 	unwatched atomic.Bool // nothing tells of new clients
 
@@ -47,7 +49,7 @@ type Client struct {
 func New(opts Options) *Client {
 	opts = opts.withDefaults()
 	c := &Client{
-		somethingNew: signal.New(), attemptChanged: signal.New(), changed: make(chan struct{}),
+		somethingNew: signal.New(), attemptChanged: signal.New(), news: signal.New(), changed: make(chan struct{}),
 		unreachable: make(map[string]*unreachableSocket), searchBackoff: opts.backoff(retryFirst, opts.RetryMax),
 		status: Status{State: Searching},
 	}
@@ -66,6 +68,7 @@ func (c *Client) Publish(s devices.Snapshot) {
 	for _, p := range c.peers {
 		p.mailbox.put(s)
 	}
+	c.news.Notify()
 }
 
 // Resend sends the whole list again even if nothing changed, as after a resume (rule R52), and
@@ -155,7 +158,7 @@ func (c *Client) Run(ctx context.Context) {
 			watch = c.watch(ctx)
 		}
 		c.lastScan = time.Now()
-		tick := c.searching() && !c.nextSearch().After(c.lastScan)
+		tick := c.searchIsDue()
 		c.collectEnded()
 		c.reconcile(c.scan(ctx))
 		c.updateRelations()
@@ -207,6 +210,10 @@ const minScanInterval = 50 * time.Millisecond
 
 // waitForWork waits until there is something to do.
 func (c *Client) waitForWork(ctx context.Context) {
+	news := c.news
+	if c.searching() || !c.newsSearch.IsZero() {
+		news = nil
+	}
 	var due <-chan time.Time
 	if at := c.nextDue(); !at.IsZero() {
 		t := time.NewTimer(time.Until(at))
@@ -217,6 +224,9 @@ func (c *Client) waitForWork(ctx context.Context) {
 	case <-ctx.Done():
 	case <-c.attemptChanged:
 	case <-due:
+	case <-news: // no scan for each list
+		c.newsSearch = c.lastScan.Add(newsInterval)
+		c.waitForWork(ctx)
 	case <-c.somethingNew:
 		sleep(ctx, minScanInterval-time.Since(c.lastScan))
 		c.restartSearch()
@@ -229,6 +239,7 @@ func (c *Client) nextDue() (at time.Time) {
 	if c.searching() {
 		at = c.nextSearch()
 	}
+	at = earlier(at, c.newsSearch)
 	me, farewell := c.opts().Local.User(), c.farewellUnderWay()
 	for _, p := range c.peers {
 		switch {
@@ -255,9 +266,9 @@ func earlier(a, b time.Time) time.Time {
 
 // searching reports whether to look for clients by a timer: where nothing tells of what may appear,
 // while there is no client, and for a while after something has appeared or gone (a client opens its
-// port a moment after its socket).
+// port a moment after its socket). Else one without a socket is looked for when there is a new list.
 func (c *Client) searching() bool {
-	return c.unwatched.Load() || len(c.portTransports()) > 0 || !c.searchBackoff.atCeiling() || !c.connected()
+	return c.unwatched.Load() || !c.searchBackoff.atCeiling() || !c.connected()
 }
 
 func (c *Client) connected() bool {
@@ -269,11 +280,14 @@ func (c *Client) connected() bool {
 	})
 }
 
-// How many times RetryMax lie between two searches once they are only for what hardly ever appears.
-const (
-	slowSearchFactor   = 6  // for clients where nothing tells of them and one is served, and after quickSearchFor for those without a socket
-	seldomSearchFactor = 24 // for those without a socket while another client is served
-)
+// slowSearchFactor is how many times RetryMax lie between two searches once they are only for what
+// hardly ever appears: clients where nothing tells of them and one is served, and after quickSearchFor
+// those without a socket.
+const slowSearchFactor = 6
+
+// newsInterval is from a scan to the search for a new list: nothing tells of a client without a socket,
+// and while another one is served no timer runs.
+const newsInterval = 30 * time.Second
 
 // quickSearchFor is for how long a search that finds nothing goes on at its full pace: clients with a
 // socket, as all that users run, are noticed by an event (rule R72).
@@ -281,19 +295,22 @@ const quickSearchFor = 3 * time.Minute
 
 // nextSearch is when to look for clients next without anything happening.
 func (c *Client) nextSearch() time.Time {
-	unwatched, connected, factor := c.unwatched.Load(), c.connected(), time.Duration(1)
-	switch {
-	case !c.searchBackoff.atCeiling():
-	case connected && unwatched, !connected && !unwatched && time.Since(c.searchingSince) >= quickSearchFor:
+	connected, factor := c.connected(), time.Duration(1)
+	if c.searchBackoff.atCeiling() && (connected || !c.unwatched.Load() && time.Since(c.searchingSince) >= quickSearchFor) {
 		factor = slowSearchFactor
-	case connected:
-		factor = seldomSearchFactor
 	}
 	return c.lastSearch.Add(factor * c.searchPause)
 }
 
+// searchIsDue reports whether this scan is a search.
+func (c *Client) searchIsDue() bool {
+	return c.searching() && !c.nextSearch().After(c.lastScan) || !c.newsSearch.IsZero() && !c.newsSearch.After(c.lastScan)
+}
+
 // pauseSearch begins to wait for the next search.
-func (c *Client) pauseSearch() { c.lastSearch, c.searchPause = time.Now(), c.searchBackoff.wait() }
+func (c *Client) pauseSearch() {
+	c.lastSearch, c.searchPause, c.newsSearch = time.Now(), c.searchBackoff.wait(), time.Time{}
+}
 
 // restartSearch makes the next searches follow fast.
 func (c *Client) restartSearch() {

@@ -73,7 +73,7 @@ func (h *harness) connected() bool {
 func (h *harness) searchesSeldom() bool {
 	h.Client.mu.Lock()
 	defer h.Client.mu.Unlock()
-	return time.Until(h.status.NextTry) > time.Second
+	return h.status.NextTry.IsZero() || time.Until(h.status.NextTry) > time.Second
 }
 
 // trouble is what the status says is wrong.

@@ -39,7 +39,7 @@ func TestTheSearchSlowsDown(t *testing.T) {
 		pass(100 * time.Millisecond)
 		require.Equal(t, devices.True, mute(s), "a new socket is an event")
 		pass(time.Minute)
-		require.LessOrEqual(t, looks(time.Hour), 30+1, "hardly any search while a client is served")
+		require.LessOrEqual(t, looks(time.Hour), 1, "no search while a client is served")
 
 		process.Kill()
 		pass(time.Second)
@@ -50,25 +50,39 @@ func TestTheSearchSlowsDown(t *testing.T) {
 	})
 }
 
-// Nothing tells of a new port, so that a client without a socket is only found by looking: also while
-// another one is served, and when it comes back later than the quick search after its end.
+// Nothing tells of a new port, so that a client without a socket is only found by looking: while another
+// one is served, soon after there is something to tell.
 func TestAClientWithoutASocketIsFoundBesideAnother(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *machine) {
 		first := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
 		h := v.start(Options{})
-		h.publish(devices.True)
-		pass(time.Hour)
+		value := devices.True
 		for pid := 200; pid < 203; pid++ {
+			h.publish(value)
+			pass(time.Hour)
 			process := v.program(pid)
 			second := v.client(process, fakeserver.Options{Profile: fakeserver.Desktop, Ports: []int{6464}})
-			pass(3 * time.Minute)
-			require.Equal(t, devices.True, mute(second))
+			value = value.Not()
+			h.publish(value)
+			pass(time.Second)
+			require.Equal(t, value, mute(second), "after an hour of quiet at once")
+			process.Kill()
+			pass(20 * time.Second)
+			require.Len(t, h.Status().Sessions, 1)
+
+			process = v.program(pid + 50)
+			second = v.client(process, fakeserver.Options{Profile: fakeserver.Desktop, Ports: []int{6464}})
+			value = value.Not()
+			h.publish(value)
+			pass(newsInterval + time.Second)
+			require.Equal(t, value, mute(second), "else a little later")
 			require.Len(t, h.Status().Sessions, 2)
 			process.Kill()
 			pass(time.Minute)
-			require.Len(t, h.Status().Sessions, 1)
+			value = value.Not()
 		}
-		require.Len(t, first.Payloads(), 1)
+		require.Equal(t, h.Status().Sessions[0].PID, 100)
+		require.NotEmpty(t, first.Payloads())
 	})
 }
 

@@ -82,12 +82,15 @@ func (c *clients) said(k *client) string {
 // excuse says why a client may hold something else at rest, or "".
 func (c *clients) excuse(k *client) string {
 	nameless := func(o *client) bool { return o.Hidden || c.set.Sight != SeesAll }
-	other := func(o *client) bool { return o != k && o.on && !o.NoSocket && (nameless(o) || nameless(k)) }
+	served := func(o *client) bool { return o != k && o.on }
+	other := func(o *client) bool { return served(o) && !o.NoSocket && (nameless(o) || nameless(k)) }
 	switch {
 	case c.set.First:
 		return "only one is to be served"
 	case k.NoSocket && c.set.Without == rpcclient.HTTP:
 		return "the settings leave out the only way to it"
+	case k.NoSocket && c.published.Before(k.calm) && slices.ContainsFunc(c.all, served):
+		return "nobody looks for it before the list changes"
 	case k.silent[fakeserver.IPC], k.NoSocket && len(k.silent) > 0:
 		return "it may have been given up"
 	case k.NoSocket && slices.ContainsFunc(c.all, other):
