@@ -266,7 +266,7 @@ func TestKeys(t *testing.T) {
 	keys := Keys()
 	require.Equal(t, Key{
 		Path: "rpc.probe_timeout", Env: "SIDETONE_RPC_PROBE_TIMEOUT", Flag: "rpc-probe-timeout", Default: "1s",
-		Help: "how long a port may take to prove that it is a client, before others go first",
+		Help: "how long a port may take to prove that it is a client",
 	}, keys[8])
 	for _, k := range keys {
 		require.NotEmpty(t, k.Help, k.Path)
