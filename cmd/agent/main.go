@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sidetone/internal/app"
+	"sidetone/internal/platform/audio"
 )
 
 // The exit codes, as every verb's help documents them.
@@ -32,6 +33,7 @@ type exitCode int
 func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 
 func main() {
+	audio.ServeChild()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	keepBrokenPipes()

@@ -14,10 +14,10 @@ const miniaudioTimeout = 3 * time.Second
 
 // enumeratedDevice is one endpoint as miniaudio lists it: the same few facts on every OS.
 type enumeratedDevice struct {
-	id        string
-	typ       devices.Type
-	name      string
-	isDefault bool
+	ID      string
+	Type    devices.Type
+	Name    string
+	Default bool
 }
 
 // errMiniaudioHangs is the state of an enumeration that has not returned.
@@ -98,13 +98,13 @@ func join(endpoints []devices.Endpoint, found []enumeratedDevice) {
 	}
 	byKey := make(map[key]enumeratedDevice, len(found))
 	for _, l := range found {
-		byKey[key{l.typ, l.id}] = l
+		byKey[key{l.Type, l.ID}] = l
 	}
 	for i := range endpoints {
 		e := &endpoints[i]
 		if l, ok := byKey[key{e.Type, e.ID}]; ok {
 			e.SeenBy = append(e.SeenBy, "miniaudio")
-			e.Default = e.Default || l.isDefault
+			e.Default = e.Default || l.Default
 		}
 	}
 }

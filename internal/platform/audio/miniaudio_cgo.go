@@ -15,7 +15,12 @@ import (
 // malgoLister is the lister that malgo, the Go binding of miniaudio, provides.
 type malgoLister struct{ backend malgo.Backend }
 
-func newLister() lister { return malgoLister{malgoBackend()} }
+func newLister() lister {
+	if hasChildMode.Load() {
+		return childLister{}
+	}
+	return malgoLister{malgoBackend()}
+}
 
 // malgoBackend is the one backend to use: left to itself, miniaudio would fall back to
 // listing ALSA's pseudo devices when the sound server is away.
@@ -30,8 +35,7 @@ func malgoBackend() malgo.Backend {
 	}
 }
 
-// list connects, lists and disconnects. In between it holds libpulse and the 30 libraries that this loads, which
-// take more memory than all that the agent has allocated.
+// list connects, lists and disconnects: a context does not survive its sound server.
 func (m malgoLister) list(server string) (out []enumeratedDevice, err error) {
 	ctx, err := m.connect(server)
 	if err != nil {
@@ -49,10 +53,10 @@ func (m malgoLister) list(server string) (out []enumeratedDevice, err error) {
 		for i := range infos {
 			info := &infos[i]
 			out = append(out, enumeratedDevice{
-				id:        strings.TrimRight(string(info.ID[:]), "\x00"),
-				typ:       typ,
-				name:      info.Name(),
-				isDefault: info.IsDefault != 0,
+				ID:      strings.TrimRight(string(info.ID[:]), "\x00"),
+				Type:    typ,
+				Name:    info.Name(),
+				Default: info.IsDefault != 0,
 			})
 		}
 	}

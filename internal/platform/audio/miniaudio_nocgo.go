@@ -12,3 +12,6 @@ type noLister struct{}
 func (noLister) list(string) ([]enumeratedDevice, error) {
 	return nil, errors.New("miniaudio is not part of this build (CGO_ENABLED=0)")
 }
+
+// ServeChild has nothing to do without miniaudio.
+func ServeChild() {}
