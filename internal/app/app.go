@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"reflect"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -145,6 +146,9 @@ func (a *App) Run(ctx context.Context) {
 	a.log.Info("sidetone has stopped")
 }
 
+// startTime is when all has been read once. What that took is not needed again, and goes back to the system.
+const startTime = 5 * time.Second
+
 // reportUntil returns when ctx has ended and the client's list has been emptied.
 func (a *App) reportUntil(ctx context.Context) {
 	// The sources and the Engine outlive the reporter's farewell by nothing, but they must not
@@ -153,6 +157,7 @@ func (a *App) reportUntil(ctx context.Context) {
 	defer stopInputs()
 	var wg sync.WaitGroup
 	wg.Go(func() { a.engine.Run(inputs) })
+	defer time.AfterFunc(startTime, debug.FreeOSMemory).Stop()
 	for i, src := range a.sources {
 		wg.Go(func() { platform.Follow(inputs, src, a.kicks[i], a.engine.Observe) })
 	}
