@@ -6,11 +6,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -18,59 +15,21 @@ import (
 	"sidetone/internal/catalogue"
 	"sidetone/internal/config"
 	"sidetone/internal/control"
+	"sidetone/internal/doctor"
+
 	"sidetone/internal/engine"
+	"sidetone/internal/health"
 	"sidetone/internal/strictyaml"
-)
-
-// severity says how much a finding matters.
-type severity string
-
-const (
-	fine     severity = "ok"
-	hint     severity = "info"    // good to know; may explain what the user sees
-	doubtful severity = "warning" // may be the reason
-	wrong    severity = "problem" // is a reason
-)
-
-// station is a stop on the way from the headset to what the user sees.
-type station string
-
-const (
-	stepAgent    station = "agent"
-	stepSettings station = "settings"
-	stepSources  station = "sources"
-	stepDevices  station = "devices"
-	stepFlags    station = "flags"
-	stepPushes   station = "pushes"
-	stepClients  station = "clients"
-	stepUser     station = "in the client"
 )
 
 // finding is one thing that was looked at, and how it is.
 type finding struct {
-	Step     station  `json:"step"`
-	Severity severity `json:"severity"`
-	Message  string   `json:"message"`          // one sentence
-	Remedy   string   `json:"remedy,omitempty"` // what a person can do about it
+	Step string `json:"step"` // on the way from the headset to what the user sees
+	control.Condition
 }
 
-// doctorInput is all that is judged.
-type doctorInput struct {
-	Status   *control.Status  // nil: no agent answers
-	AgentErr error            // why none does
-	Sources  []control.Source // the agent's, or this command's own
-	Devices  control.Devices  // likewise
-	HID      []control.HID    // likewise
-
-	CataloguePath string               // of the agent, or of the settings here; "" = none is set
-	OwnCatalogue  string               // of the settings here
-	Catalogue     *catalogue.Catalogue // nil: there is none in order
-	Problems      []strictyaml.Problem // with settings and catalogue
-	OwnProblems   []strictyaml.Problem // with OwnCatalogue, where the agent has another
-
-	Version string // of this command
-	Now     time.Time
-}
+// steps are the areas of conditions, as people read them.
+var steps = map[string]string{"user": "in the client"}
 
 // doctorAnswer is the JSON of 'sidetone doctor'.
 type doctorAnswer struct {
@@ -96,13 +55,13 @@ Exit codes: 0 nothing is wrong; 1 there is a problem; 2 the input is wrong.`,
 			if err != nil {
 				return err
 			}
-			found := diagnose(gathered)
+			found := doctor.Examine(gathered)
 			if asJSON {
-				err = printJSON(cmd.OutOrStdout(), doctorAnswer{!anyWrong(found), found})
+				err = printJSON(cmd.OutOrStdout(), doctorAnswer{!doctor.Wrong(found), findings(found)})
 			} else {
-				err = printFindings(cmd.OutOrStdout(), found)
+				err = printFindings(cmd.OutOrStdout(), findings(found))
 			}
-			if err == nil && anyWrong(found) {
+			if err == nil && doctor.Wrong(found) {
 				return exitCode(exitFailed)
 			}
 			return err
@@ -115,7 +74,7 @@ Exit codes: 0 nothing is wrong; 1 there is a problem; 2 the input is wrong.`,
 
 // gather asks the agent, or else reads everything itself. The error is one of the command
 // line; all others are findings.
-func gather(cmd *cobra.Command, in *settingsFlags) (doctorInput, error) {
+func gather(cmd *cobra.Command, in *settingsFlags) (doctor.Facts, error) {
 	o := in.options(cmd)
 	c := config.Default()
 	var problems []strictyaml.Problem
@@ -123,7 +82,7 @@ func gather(cmd *cobra.Command, in *settingsFlags) (doctorInput, error) {
 		loaded, _, found := config.Load(from)
 		for _, p := range found {
 			if strings.HasPrefix(p.File, "--") || p.File == in.file && p.Line == 0 {
-				return doctorInput{}, badInput(errors.New(p.String()))
+				return doctor.Facts{}, badInput(errors.New(p.String()))
 			}
 		}
 		if i == 0 {
@@ -134,18 +93,18 @@ func gather(cmd *cobra.Command, in *settingsFlags) (doctorInput, error) {
 			break
 		}
 	}
-	g := doctorInput{OwnCatalogue: c.Catalogue, CataloguePath: c.Catalogue, Problems: problems, Version: version, Now: time.Now()}
+	g := doctor.Facts{OwnCatalogue: c.Catalogue, CataloguePath: c.Catalogue, Problems: problems, Version: version, Now: time.Now()}
 	client, err := app.FindAgent(cmd.Context(), c, host)
 	if errors.As(err, new(app.InputError)) {
-		return doctorInput{}, err
+		return doctor.Facts{}, err
 	}
 	if err == nil {
-		err = g.ask(cmd.Context(), client)
+		err = askFacts(cmd.Context(), client, &g)
 	}
 	g.AgentErr = err
-	g.loadCatalogue()
+	loadCatalogue(&g)
 	if g.Status == nil {
-		g.read(cmd.Context(), c)
+		readFacts(cmd.Context(), c, &g)
 	}
 	return g, cmd.Context().Err()
 }
@@ -166,8 +125,8 @@ func askBoth(ctx context.Context, c *control.Client) (st control.Status, list co
 	return st, list, nil
 }
 
-// ask takes everything from the agent, or nothing.
-func (g *doctorInput) ask(ctx context.Context, c *control.Client) error {
+// askFacts takes everything from the agent, or nothing.
+func askFacts(ctx context.Context, c *control.Client, g *doctor.Facts) error {
 	st, list, err := askBoth(ctx, c)
 	if err == nil {
 		g.Status, g.Sources, g.Devices, g.HID, g.CataloguePath = &st, st.Sources, list, st.HID, st.Catalogue
@@ -177,7 +136,7 @@ func (g *doctorInput) ask(ctx context.Context, c *control.Client) error {
 
 // loadCatalogue reads the catalogue that is in force, and looks whether another that was asked for
 // is in order.
-func (g *doctorInput) loadCatalogue() {
+func loadCatalogue(g *doctor.Facts) {
 	if g.CataloguePath != "" {
 		cat, problems := readCatalogue(g.CataloguePath)
 		g.Catalogue, g.Problems = cat, append(g.Problems, problems...)
@@ -199,27 +158,34 @@ func readCatalogue(path string) (*catalogue.Catalogue, []strictyaml.Problem) {
 	return cat, problems
 }
 
-// read looks at this machine's devices as 'sidetone devices' does.
-func (g *doctorInput) read(ctx context.Context, c *config.Config) {
+// readFacts looks at this machine's devices as 'sidetone devices' does.
+func readFacts(ctx context.Context, c *config.Config, g *doctor.Facts) {
 	set := &app.Settings{Config: c, Catalogue: g.Catalogue}
 	if c.Sources.HID {
 		g.HID = app.LookAtHID(ctx, set, host)
 	}
 	var err error
 	if g.Sources, g.Devices, err = app.Look(ctx, set, host, slog.New(slog.DiscardHandler)); err != nil {
-		g.Sources = []control.Source{{Name: "all", Condition: string(engine.Failing), Error: err.Error()}}
+		reason := health.Wrap(err, health.SourcesNotOpened, health.Problem, nil)
+		g.Sources = []control.Source{{Name: "all", Condition: string(engine.Failing), Error: err.Error(), Reason: &reason.Condition}}
 	}
 }
 
-func anyWrong(found []finding) bool {
-	return slices.ContainsFunc(found, func(f finding) bool { return f.Severity == wrong })
+// findings puts what was found into words.
+func findings(found []health.Condition) []finding {
+	out := make([]finding, 0, len(found))
+	for _, c := range control.ConditionsOf(found) {
+		area := c.Code.Area()
+		out = append(out, finding{orElse(steps[area], area), c})
+	}
+	return out
 }
 
 // printFindings writes them for people, and what they come to.
 func printFindings(w io.Writer, found []finding) error {
 	var b strings.Builder
-	var at station
-	number := make(map[severity]int)
+	at := ""
+	number := make(map[health.Severity]int)
 	for _, f := range found {
 		if f.Step != at {
 			at = f.Step
@@ -231,28 +197,11 @@ func printFindings(w io.Writer, found []finding) error {
 			fmt.Fprintf(&b, "  %-8s -> %s\n", "", printable(f.Remedy))
 		}
 	}
-	if anyWrong(found) {
-		fmt.Fprintf(&b, "\nproblems: %d, warnings: %d\n", number[wrong], number[doubtful])
+	if number[health.Problem] > 0 {
+		fmt.Fprintf(&b, "\nproblems: %d, warnings: %d\n", number[health.Problem], number[health.Warning])
 	} else {
-		fmt.Fprintf(&b, "\nnothing is wrong, warnings: %d\n", number[doubtful])
+		fmt.Fprintf(&b, "\nnothing is wrong, warnings: %d\n", number[health.Warning])
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// sentence ends s as one, and makes what another part of the program says look like one.
-func sentence(s string) string {
-	if s = strings.TrimSpace(s); s == "" || strings.HasSuffix(s, ".") {
-		return s
-	}
-	return s + "."
-}
-
-// capital makes s fit for the beginning of a sentence.
-func capital(s string) string {
-	r, n := utf8.DecodeRuneInString(s)
-	if n == 0 {
-		return ""
-	}
-	return string(unicode.ToUpper(r)) + s[n:]
 }

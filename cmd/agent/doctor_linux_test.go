@@ -10,12 +10,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sidetone/internal/health"
 	"sidetone/internal/testlab"
 )
 
 // doctor asks until the answer has a finding of that severity and text: an agent that has just
 // started still looks around. It returns the answer, whose exit code must fit.
-func (d *controlled) doctor(how severity, message string) doctorAnswer {
+func (d *controlled) doctor(how health.Severity, message string) doctorAnswer {
 	d.t.Helper()
 	var a doctorAnswer
 	var out, errs string
@@ -36,7 +37,7 @@ func (d *controlled) doctor(how severity, message string) doctorAnswer {
 
 // problems are those of an answer.
 func (a doctorAnswer) problems() []finding {
-	return slices.DeleteFunc(slices.Clone(a.Findings), func(f finding) bool { return f.Severity != wrong })
+	return slices.DeleteFunc(slices.Clone(a.Findings), func(f finding) bool { return f.Severity != health.Problem })
 }
 
 // TestDoctor asks it about real agents, in the states in which users ask.
@@ -49,7 +50,7 @@ func TestDoctor(t *testing.T) {
 		hs := d.plugForTest(headset700)
 		d.mute(hs, true)
 		d.hasList(pair("Acme Headset 700", true)...)
-		a := d.doctor(fine, "has accepted the latest list, of 2 devices")
+		a := d.doctor(health.OK, "has accepted the latest list, of 2 devices")
 		require.True(t, a.OK, text(a))
 		all := text(a)
 		require.Contains(t, all, `\"Acme Headset 700\" is muted, says os_endpoint_mute`)
@@ -64,8 +65,8 @@ func TestDoctor(t *testing.T) {
 		require.NoError(t, d.client.Close())
 		d.start()
 		d.plugForTest(headset700)
-		d.doctor(fine, "Acme Headset 700 is plugged in")
-		a := d.doctor(wrong, "No client found on any IPC socket")
+		d.doctor(health.OK, "Acme Headset 700 is plugged in")
+		a := d.doctor(health.Problem, "No client found on any IPC socket")
 		require.Len(t, a.problems(), 1, text(a))
 		require.Contains(t, a.problems()[0].Remedy, "Start the client")
 	})
@@ -76,8 +77,8 @@ func TestDoctor(t *testing.T) {
 		d.fake("arrpc")
 		d.start()
 		d.plugForTest(headset700)
-		d.doctor(fine, "Acme Headset 700 is plugged in")
-		a := d.doctor(wrong, "does not know certified devices")
+		d.doctor(health.OK, "Acme Headset 700 is plugged in")
+		a := d.doctor(health.Problem, "does not know certified devices")
 		require.Len(t, a.problems(), 1, text(a))
 		require.Contains(t, a.problems()[0].Remedy, "official client")
 	})
@@ -85,7 +86,7 @@ func TestDoctor(t *testing.T) {
 		d := newControlled(t, sound)
 		d.start()
 		d.hasNone()
-		a := d.doctor(fine, "has accepted the latest list, of 0 devices")
+		a := d.doctor(health.OK, "has accepted the latest list, of 0 devices")
 		require.Len(t, a.problems(), 1, text(a))
 		require.Contains(t, a.problems()[0].Message, "No product of the catalogue is plugged in")
 	})
@@ -96,7 +97,7 @@ func TestDoctor(t *testing.T) {
 		unknown := headset700
 		unknown.Name, unknown.Description, unknown.PID = "novel", "Acme Headset 900", "0900"
 		d.plugForTest(unknown)
-		a := d.doctor(wrong, "(USB id 1209:0900) is of this vendor")
+		a := d.doctor(health.Problem, "(USB id 1209:0900) is of this vendor")
 		require.Len(t, a.problems(), 1, text(a))
 		require.Contains(t, a.problems()[0].Remedy, d.catalogue)
 	})

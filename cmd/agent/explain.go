@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -13,6 +12,8 @@ import (
 
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
+	"sidetone/internal/doctor"
+	"sidetone/internal/health"
 )
 
 func explainCommand() *cobra.Command {
@@ -30,22 +31,22 @@ Exit codes: 1 no agent runs, or there is no such endpoint; 2 the input is wrong.
 		if strings.TrimSpace(args[0]) == "" {
 			return badInput(errors.New("ENDPOINT is empty: give an endpoint's id, the id that is sent, or a part of its name; 'sidetone devices' lists them"))
 		}
-		g := doctorInput{Now: time.Now()}
-		if err := g.ask(cmd.Context(), c); err != nil {
+		g := doctor.Facts{Now: time.Now()}
+		if err := askFacts(cmd.Context(), c, &g); err != nil {
 			return err
 		}
 		e, err := findEndpoint(g.Devices, args[0])
 		if err != nil {
 			return err
 		}
-		g.loadCatalogue()
-		return newDiagnosis(g).explain(cmd.OutOrStdout(), e)
+		loadCatalogue(&g)
+		return explain(cmd.OutOrStdout(), g, e)
 	})
 }
 
 // findEndpoint finds the one that name means.
 func findEndpoint(d control.Devices, name string) (control.Endpoint, error) {
-	reported := func(e control.Endpoint) string { r, _ := reportOf(d, e); return r.ID }
+	reported := func(e control.Endpoint) string { r, _ := d.ReportOf(e); return r.ID }
 	for _, fits := range []func(control.Endpoint) bool{
 		func(e control.Endpoint) bool { return e.ID == name },
 		func(e control.Endpoint) bool { return e.Name == name || reported(e) == name },
@@ -72,21 +73,13 @@ func findEndpoint(d control.Devices, name string) (control.Endpoint, error) {
 	return control.Endpoint{}, fmt.Errorf("no endpoint %q; 'sidetone devices' lists them", name)
 }
 
-func reportOf(d control.Devices, e control.Endpoint) (devices.Report, bool) {
-	i := slices.IndexFunc(d.Reported, func(r devices.Report) bool { return slices.Contains(r.Endpoints, e.Key()) })
-	if i < 0 {
-		return devices.Report{}, false
-	}
-	return d.Reported[i], true
-}
-
 // explain says of e what is sent and why.
-func (d *diagnosis) explain(w io.Writer, e control.Endpoint) error {
+func explain(w io.Writer, f doctor.Facts, e control.Endpoint) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row(t, fmt.Sprintf("%s (%s), %s, source %s", e.ID, e.Type, e.Name, e.Source))
-	r, reported := reportOf(d.Devices, e)
+	r, reported := f.Devices.ReportOf(e)
 	if !reported {
-		for _, held := range d.Devices.Withheld {
+		for _, held := range f.Devices.Withheld {
 			if held.Key == e.Key() {
 				row(t, "not reported: "+held.Reason)
 			}
@@ -102,30 +95,30 @@ func (d *diagnosis) explain(w io.Writer, e control.Endpoint) error {
 	row(t, "  vendor", r.Vendor.Name+", "+r.Vendor.URL, "catalogue: vendor")
 	row(t, "  model", r.Model.Name+", "+r.Model.URL, "catalogue: product "+r.Product)
 	row(t, "  related", orElse(strings.Join(r.Related, ", "), "none"), "the product's other endpoints in the list")
-	for _, f := range devices.Fields {
-		if flag, may := r.Flags[f]; may {
-			d.explainFlag(t, r, e, f, flag)
+	for _, field := range devices.Fields {
+		if flag, may := r.Flags[field]; may {
+			explainFlag(t, f, r, e, field, flag)
 		}
 	}
 	return t.Flush()
 }
 
 // explainFlag shows who decides about a flag, and what everybody else says of it.
-func (d *diagnosis) explainFlag(t *tabwriter.Writer, r devices.Report, e control.Endpoint, f devices.Field, flag devices.Flag) {
-	all := e.Considered[f]
-	row(t, "  "+string(f), flag.Value.String(), origin(flag, len(all) > 0, d.Now))
+func explainFlag(t *tabwriter.Writer, f doctor.Facts, r devices.Report, e control.Endpoint, field devices.Field, flag devices.Flag) {
+	all := e.Considered[field]
+	row(t, "  "+string(field), flag.Value.String(), origin(flag, len(all) > 0, f.Now))
 	decided := false
 	for _, c := range all {
 		if !c.Flag.Value.Known() {
-			kind, why, _ := d.why(r.Product, e, f, c.Rule)
-			row(t, "    "+strings.TrimSpace(c.Rule+" "+kind), "", "does not know"+because(why))
+			kind, why := doctor.Why(f, r.Product, e, field, c.Rule)
+			row(t, "    "+strings.TrimSpace(c.Rule+" "+kind), "", strings.TrimSuffix("does not know: "+health.English.Reason(why), ": "))
 			continue
 		}
 		verdict := "overruled"
 		if !decided {
 			verdict, decided = "decides", true
 		}
-		row(t, "    "+c.Rule, "", fmt.Sprintf("%s, %s: %s", c.Flag.Value, origin(c.Flag, true, d.Now), verdict))
+		row(t, "    "+c.Rule, "", fmt.Sprintf("%s, %s: %s", c.Flag.Value, origin(c.Flag, true, f.Now), verdict))
 	}
 	if len(all) == 0 {
 		row(t, "    ", "", "the catalogue names no source of it, and nobody pushes it")

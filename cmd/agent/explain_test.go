@@ -10,22 +10,22 @@ import (
 	"sidetone/internal/catalogue"
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
+	"sidetone/internal/doctor/doctortest"
 )
 
 // explained is what 'explain' says of the first endpoint.
-func (p *patient) explained(t *testing.T) string {
+func explained(t *testing.T, p *doctortest.Patient) string {
 	t.Helper()
-	p.diagnose(t)
+	p.Resolve(t)
 	var b strings.Builder
-	d := newDiagnosis(p.doctorInput)
-	require.NoError(t, d.explain(&b, d.Devices.Endpoints[0]))
+	require.NoError(t, explain(&b, p.Facts, p.Devices.Endpoints[0]))
 	return b.String()
 }
 
 // TestExplainUnknown: of each kind of source it is said why it does not know, with the reasons that
 // doctor has.
 func TestExplainUnknown(t *testing.T) {
-	sources := func(p *patient, rules ...catalogue.SourceRule) { p.Catalogue.Products[0].Sources = rules }
+	sources := func(p *doctortest.Patient, rules ...catalogue.SourceRule) { p.Catalogue.Products[0].Sources = rules }
 	rule := func(f devices.Field, k catalogue.SourceKind) catalogue.SourceRule {
 		return catalogue.SourceRule{Field: f, SourceKind: k}
 	}
@@ -37,81 +37,81 @@ func TestExplainUnknown(t *testing.T) {
 		return []control.HID{{Node: "hidraw3", Sources: []control.HIDSource{{Product: "acme-headset-700", Rule: at, Value: value, Note: note}}}}
 	}
 	for name, c := range map[string]struct {
-		set  func(*patient)
+		set  func(*doctortest.Patient)
 		want string
 	}{
 		"hid_usage without a device": {
-			func(p *patient) { sources(p, rule(devices.HardwareMute, usage)) },
+			func(p *doctortest.Patient) { sources(p, rule(devices.HardwareMute, usage)) },
 			"sources[0] hid_usage +does not know: no HID device of the product is there that sends what this source reads",
 		},
-		"hid_report that has not come": {func(p *patient) {
+		"hid_report that has not come": {func(p *doctortest.Patient) {
 			sources(p, rule(devices.NoiseSuppression, report))
 			p.HID = hid(devices.Unknown, "", "sources[0]")
 		}, "sources[0] hid_report +does not know: the device (hidraw3) has not shown it since"},
-		"hid_query with a remark": {func(p *patient) {
+		"hid_query with a remark": {func(p *doctortest.Patient) {
 			sources(p, rule(devices.NoiseSuppression, catalogue.SourceKind{HIDQuery: &catalogue.HIDQuery{}}))
 			p.HID = hid(devices.Unknown, "it did not answer", "sources[0]")
 		}, "sources[0] hid_query +does not know: hidraw3: it did not answer"},
-		"hidpp of another unit": {func(p *patient) {
+		"hidpp of another unit": {func(p *doctortest.Patient) {
 			sources(p, rule(devices.NoiseSuppression, catalogue.SourceKind{HIDPP: &catalogue.HIDPP{}}))
 			p.HID = hid(devices.True, "", "sources[0]")
 		}, "sources[0] hidpp +does not know: the HID device that knows it is a part of another unit"},
 		"HID is not read": {
-			func(p *patient) { sources(p, rule(devices.HardwareMute, usage)); p.Sources = p.Sources[:1] },
+			func(p *doctortest.Patient) { sources(p, rule(devices.HardwareMute, usage)); p.Sources = p.Sources[:1] },
 			"sources[0] hid_usage +does not know: the agent reads no HID devices",
 		},
 		"os_endpoint_mute in software": {
-			func(p *patient) { sources(p, rule(devices.HardwareMute, mute)) },
+			func(p *doctortest.Patient) { sources(p, rule(devices.HardwareMute, mute)) },
 			"sources[0] os_endpoint_mute +does not know: the system's mute of this endpoint is no switch in the device",
 		},
-		"os_endpoint_mute that is not told": {func(p *patient) {
+		"os_endpoint_mute that is not told": {func(p *doctortest.Patient) {
 			sources(p, rule(devices.HardwareMute, mute))
-			p.endpoints[0].Mute = devices.Unknown
+			p.Endpoints[0].Mute = devices.Unknown
 		}, "sources[0] os_endpoint_mute +does not know: the system does not tell the mute"},
-		"os_endpoint_mute behind a virtual endpoint": {func(p *patient) {
+		"os_endpoint_mute behind a virtual endpoint": {func(p *doctortest.Patient) {
 			sources(p, rule(devices.HardwareMute, mute))
-			p.endpoints = []devices.Endpoint{{Source: "audio", ID: "cleaned", Name: "Echo-Cancel", Type: devices.AudioInput, Virtual: true, Master: "mic"}, p.endpoints[0]}
+			p.Endpoints = []devices.Endpoint{{Source: "audio", ID: "cleaned", Name: "Echo-Cancel", Type: devices.AudioInput, Virtual: true, Master: "mic"}, p.Endpoints[0]}
 		}, "sources[0] os_endpoint_mute +does not know: the system's mute of this endpoint is no switch"},
-		"os_effects": {func(p *patient) {
+		"os_effects": {func(p *doctortest.Patient) {
 			sources(p, rule(devices.EchoCancellation, catalogue.SourceKind{OSEffects: &catalogue.OSEffects{}}))
 		}, "sources[0] os_effects +does not know: the system does not say whether echo_cancellation is active"},
-		"os_effects of another name": {func(p *patient) {
+		"os_effects of another name": {func(p *doctortest.Patient) {
 			sources(p, rule(devices.EchoCancellation, catalogue.SourceKind{OSEffects: &catalogue.OSEffects{Effect: devices.NoiseSuppression}}))
 		}, "whether noise_suppression is active"},
 		"alsa_ctl without a mixer": {
-			func(p *patient) { sources(p, rule(devices.AutomaticGainControl, agc)) },
+			func(p *doctortest.Patient) { sources(p, rule(devices.AutomaticGainControl, agc)) },
 			`sources[0] alsa_ctl +does not know: the switches of the device's mixer cannot be read, such as "AGC"`,
 		},
-		"alsa_ctl of another name": {func(p *patient) {
+		"alsa_ctl of another name": {func(p *doctortest.Patient) {
 			sources(p, rule(devices.AutomaticGainControl, agc))
-			p.endpoints[0].Controls = map[string]devices.Tri{"Gain": devices.True}
+			p.Endpoints[0].Controls = map[string]devices.Tri{"Gain": devices.True}
 		}, `the device's mixer has no switch "AGC"; it has "Gain"`},
-		"alsa_ctl that is neither": {func(p *patient) {
+		"alsa_ctl that is neither": {func(p *doctortest.Patient) {
 			sources(p, rule(devices.AutomaticGainControl, agc))
-			p.endpoints[0].Controls = map[string]devices.Tri{"AGC": devices.Unknown}
+			p.Endpoints[0].Controls = map[string]devices.Tri{"AGC": devices.Unknown}
 		}, `the channels of the switch "AGC" of the device's mixer differ`},
-		"derive names the term": {func(p *patient) {
+		"derive names the term": {func(p *doctortest.Patient) {
 			sources(p, rule(devices.HardwareMute, catalogue.SourceKind{Derive: &catalogue.Derive{And: []catalogue.SourceKind{usage, report}}}))
 			p.HID = append(hid(devices.True, "", "sources[0].derive.and[0]"), hid(devices.Unknown, "", "sources[0].derive.and[1]")...)
 		}, "sources[0] derive +does not know: hid_report: the device (hidraw3) has not shown it"},
-		"derive passes over what knows": {func(p *patient) {
+		"derive passes over what knows": {func(p *doctortest.Patient) {
 			anyMute := false
 			known := catalogue.SourceKind{OSEndpointMute: &catalogue.OSEndpointMute{SharedWithButton: true, RequireHardwareSupport: &anyMute}}
 			sources(p, rule(devices.HardwareMute, catalogue.SourceKind{Derive: &catalogue.Derive{Or: []catalogue.SourceKind{known, usage}}}))
 		}, "sources[0] derive +does not know: hid_usage: no HID device"},
-		"no reason": {func(p *patient) {
+		"no reason": {func(p *doctortest.Patient) {
 			sources(p, rule(devices.HardwareMute, catalogue.SourceKind{Derive: &catalogue.Derive{And: []catalogue.SourceKind{usage}}}))
 			p.HID = hid(devices.True, "", "sources[0].derive.and[0]")
 		}, "sources[0] derive +does not know\n"},
-		"a source before one that decides": {func(p *patient) {
+		"a source before one that decides": {func(p *doctortest.Patient) {
 			anyMute := false
 			sources(p, rule(devices.HardwareMute, usage), rule(devices.HardwareMute, catalogue.SourceKind{OSEndpointMute: &catalogue.OSEndpointMute{SharedWithButton: true, RequireHardwareSupport: &anyMute}}))
 		}, "sources[0] hid_usage +does not know: no HID device"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newPatient(t)
+			p := doctortest.New(t)
 			c.set(p)
-			out := p.explained(t)
+			out := explained(t, p)
 			place, rest, split := strings.Cut(c.want, " +")
 			require.Contains(t, out, place)
 			if split {
@@ -121,13 +121,13 @@ func TestExplainUnknown(t *testing.T) {
 		})
 	}
 	t.Run("a catalogue that has changed since", func(t *testing.T) {
-		p := newPatient(t)
-		p.endpoints[0].Mute = devices.Unknown
-		p.diagnose(t)
+		p := doctortest.New(t)
+		p.Endpoints[0].Mute = devices.Unknown
+		p.Resolve(t)
 		for _, now := range []*catalogue.Catalogue{nil, {Products: []catalogue.Product{{ID: "acme-headset-700", Sources: []catalogue.SourceRule{rule(devices.EchoCancellation, mute)}}}}} {
 			var b strings.Builder
 			p.Catalogue = now
-			require.NoError(t, newDiagnosis(p.doctorInput).explain(&b, p.Devices.Endpoints[0]))
+			require.NoError(t, explain(&b, p.Facts, p.Devices.Endpoints[0]))
 			require.Regexp(t, `sources\[0\] +does not know: its kind is not known, because acme\.yaml cannot be read or has changed`, b.String())
 		}
 	})

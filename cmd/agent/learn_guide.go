@@ -11,10 +11,10 @@ import (
 
 	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
+	"sidetone/internal/health"
 	"sidetone/internal/hid"
 	"sidetone/internal/hid/learn"
 	"sidetone/internal/platform"
-	"sidetone/internal/platform/hidio"
 	"sidetone/internal/signal"
 )
 
@@ -47,11 +47,12 @@ func (r *capture) handle(e hid.Event) {
 		r.attached[e.Node] = true
 		r.names = append(r.names, e.Device.String())
 	case hid.Denied:
-		trouble, locked := strings.CutSuffix(e.Error, hidio.PermissionRemedy)
-		r.denied[e.Node] = fmt.Sprintf("%s: %s", e.Device, trouble)
-		if locked {
+		trouble := e.Error
+		if e.Reason != nil && e.Reason.Code == health.HIDDenied {
+			trouble = "no permission to read " + e.Reason.Args["path"] // the remedy in its text is for who has a catalogue
 			r.locked = catalogue.UdevRule(e.Device.VID, e.Device.PID)
 		}
+		r.denied[e.Node] = fmt.Sprintf("%s: %s", e.Device, trouble)
 	case hid.Report:
 		r.reports++
 	case hid.Gone:
@@ -130,7 +131,7 @@ func (l *learner) begin(ctx context.Context, r *capture, listed <-chan devices.O
 		if o.Err != nil {
 			return o.Err
 		}
-		notes = o.Notes
+		notes = health.English.Phrases(o.Notes)
 	case <-ctx.Done():
 		return errInterrupted
 	}

@@ -17,6 +17,7 @@ import (
 	"sidetone/internal/app"
 	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
+	"sidetone/internal/health"
 	"sidetone/internal/hid"
 	"sidetone/internal/hid/learn"
 	"sidetone/internal/platform/hidio"
@@ -117,7 +118,7 @@ func (f *fakeHID) send(e hid.Event) {
 func (f *fakeHID) Name() string                   { return "hid" }
 func (f *fakeHID) Wait(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 func (f *fakeHID) Close() error                   { return nil }
-func (f *fakeHID) Notes() []string                { return nil }
+func (f *fakeHID) Notes() []health.Condition      { return nil }
 func (f *fakeHID) Want(func(hid.Device) bool)     {}
 func (f *fakeHID) Send(hid.Request)               {}
 

@@ -63,7 +63,7 @@ func printStatus(w io.Writer, st control.Status, list control.Devices, now time.
 		row(t, "  none is plugged in ('sidetone devices' shows what there is)")
 	}
 	for _, p := range st.Products {
-		row(t, fmt.Sprintf("  %s (%s)", p.Name, strings.Join(append([]string{p.ID}, unitWords(p, st.Products, list)...), ", ")))
+		row(t, fmt.Sprintf("  %s (%s)", p.Name, strings.Join(append([]string{p.ID}, list.UnitWords(p, st.Products)...), ", ")))
 		for _, d := range p.Devices {
 			row(t, "    "+string(d.Type), d.ID)
 			for _, f := range devices.Fields {
@@ -105,7 +105,7 @@ func printStatus(w io.Writer, st control.Status, list control.Devices, now time.
 
 	fmt.Fprintln(t, "\nclients")
 	for _, s := range st.Clients.Sessions {
-		row(t, "  "+s.State, peerWords(s), sessionWords(s, st.Generation, now))
+		row(t, "  "+s.State, s.Client(), sessionWords(s, st.Generation, now))
 		if why := trouble(s); why != "" {
 			row(t, "  ", why)
 		}
@@ -125,37 +125,10 @@ func printStatus(w io.Writer, st control.Status, list control.Devices, now time.
 	return t.Flush()
 }
 
-// unitWords tell a unit from the others of its product that are there; none if it is the only one.
-// Units that the client cannot tell apart are one here too, with the serial number of each.
-func unitWords(p control.Product, all []control.Product, list control.Devices) []string {
-	var words []string
-	known := serials(list, func(r devices.Report) bool { return r.Unit == p.Unit })
-	if slices.ContainsFunc(all, func(other control.Product) bool { return other.ID == p.ID && other.Unit != p.Unit }) {
-		words = append(words, "unit "+strings.TrimPrefix(p.Unit, p.ID+" "))
-	} else if len(known) < 2 {
-		return nil
-	}
-	for _, serial := range known {
-		words = append(words, "serial "+serial)
-	}
-	return words
-}
-
-// serials are those of the endpoints behind certain reports, each once.
-func serials(list control.Devices, of func(devices.Report) bool) []string {
-	var found []string
-	for _, e := range list.Endpoints {
-		if r, is := reportOf(list, e); is && of(r) && e.Serial != "" && !slices.Contains(found, e.Serial) {
-			found = append(found, e.Serial)
-		}
-	}
-	return found
-}
-
 // hasSource reports whether anything could know the flag of a device.
 func hasSource(list control.Devices, d control.Device, f devices.Field) bool {
 	return slices.ContainsFunc(list.Endpoints, func(e control.Endpoint) bool {
-		r, is := reportOf(list, e)
+		r, is := list.ReportOf(e)
 		return is && r.Type == d.Type && r.ID == d.ID && len(e.Considered[f]) > 0
 	})
 }
@@ -202,12 +175,6 @@ func serialOf(p control.Push) string {
 }
 
 func pushWords(p control.Push, now time.Time) string {
-	var says []string
-	for _, f := range devices.Fields {
-		if v, ok := p.State[f]; ok {
-			says = append(says, fmt.Sprintf("%s %s", f, v))
-		}
-	}
 	lease := "for as long as its connection lives"
 	if !p.Until.IsZero() {
 		lease = "for another " + seconds(p.Until.Sub(now))
@@ -218,24 +185,7 @@ func pushWords(p control.Push, now time.Time) string {
 	case p.Units > 1:
 		lease += fmt.Sprintf("; no effect: %s could be meant", count(p.Units, "product"))
 	}
-	return strings.Join(says, ", ") + ", " + lease
-}
-
-func peerWords(s control.Session) string {
-	who := orElse(s.Name, "a client")
-	if s.PID != 0 {
-		who += fmt.Sprintf(" (pid %d)", s.PID)
-	}
-	switch {
-	case s.Socket != "" && s.Transport == "":
-		return who + " at " + s.Socket
-	case s.Socket != "":
-		return who + " over ipc " + s.Socket
-	case s.Transport != "":
-		return fmt.Sprintf("%s over %s on port %d", who, s.Transport, s.Port)
-	default:
-		return fmt.Sprintf("%s on port %d", who, s.Port)
-	}
+	return p.Flags() + ", " + lease
 }
 
 // trouble is what stands between a client and its list; "" if nothing does.

@@ -67,7 +67,7 @@ func clientWords(c control.Clients) string {
 	}
 	var parts []string
 	for _, s := range c.Sessions {
-		parts = append(parts, fmt.Sprintf("%s: %s", peerWords(s), s.State))
+		parts = append(parts, fmt.Sprintf("%s: %s", s.Client(), s.State))
 	}
 	return strings.Join(parts, ", ")
 }

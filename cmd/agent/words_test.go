@@ -13,6 +13,9 @@ import (
 	"sidetone/internal/catalogue"
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
+	"sidetone/internal/doctor"
+	"sidetone/internal/doctor/doctortest"
+	"sidetone/internal/health"
 )
 
 func TestCount(t *testing.T) {
@@ -44,6 +47,10 @@ func fill(v reflect.Value, text string) {
 		v.Set(reflect.New(v.Type().Elem()))
 		fill(v.Elem(), text)
 	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[health.Condition]() {
+			v.Set(reflect.ValueOf(health.Explained(text)[0]))
+			return
+		}
 		for _, f := range v.Fields() {
 			if f.CanSet() && v.Type() != reflect.TypeFor[time.Time]() {
 				fill(f, text)
@@ -72,13 +79,13 @@ func filled[T any](text string) (v T) {
 // TestHostileNames: whatever names there are, what is printed of them acts on no terminal and takes
 // as many lines as with harmless ones.
 func TestHostileNames(t *testing.T) {
-	input := func(name string) doctorInput {
-		in := doctorInput{Status: new(filled[control.Status](name)), Devices: filled[control.Devices](name), CataloguePath: name}
+	input := func(name string) doctor.Facts {
+		in := doctor.Facts{Status: new(filled[control.Status](name)), Devices: filled[control.Devices](name), CataloguePath: name}
 		in.Sources, in.HID = in.Status.Sources, in.Status.HID
 		in.Catalogue = &catalogue.Catalogue{Vendor: filled[catalogue.Vendor](name), Products: []catalogue.Product{{ID: name, Name: name, Links: filled[[]catalogue.Link](name)}}}
 		return in
 	}
-	microphone := func(in doctorInput) doctorInput {
+	microphone := func(in doctor.Facts) doctor.Facts {
 		in.Devices.Reported[0].Type, in.Devices.Endpoints[0].Type, in.Devices.Reported[0].Endpoints[0].Type = devices.AudioInput, devices.AudioInput, devices.AudioInput
 		return in
 	}
@@ -93,26 +100,26 @@ func TestHostileNames(t *testing.T) {
 		"status": func(b *strings.Builder, name string) error {
 			st := filled[control.Status](name)
 			st.Products = append(st.Products, control.Product{ID: name, Unit: "2"})
-			return printStatus(b, st, filled[control.Devices](name), doctorsHour)
+			return printStatus(b, st, filled[control.Devices](name), doctortest.Now)
 		},
 		"status without clients": func(b *strings.Builder, name string) error {
 			st := filled[control.Status](name)
 			st.Clients.Sessions, st.Sources[0].Error, st.HID[0].Sources[0].Note = nil, "", ""
 			st.HID[0].Sources[0].Value = devices.True
-			return printStatus(b, st, filled[control.Devices](name), doctorsHour)
+			return printStatus(b, st, filled[control.Devices](name), doctortest.Now)
 		},
 		"explain": func(b *strings.Builder, name string) error {
 			in := microphone(input(name))
 			in.Devices.Reported[0].Flags[devices.HardwareMute] = devices.Flag{Value: devices.True, Origin: devices.Origin{Via: name, Detail: name}}
-			return newDiagnosis(in).explain(b, in.Devices.Endpoints[0])
+			return explain(b, in, in.Devices.Endpoints[0])
 		},
 		"explain what is not reported": func(b *strings.Builder, name string) error {
 			in := input(name)
 			in.Devices.Reported = nil
-			return newDiagnosis(in).explain(b, in.Devices.Endpoints[0])
+			return explain(b, in, in.Devices.Endpoints[0])
 		},
 		"doctor": func(b *strings.Builder, name string) error {
-			return printFindings(b, diagnose(microphone(input(name))))
+			return printFindings(b, findings(doctor.Examine(microphone(input(name)))))
 		},
 	} {
 		t.Run(what, func(t *testing.T) {

@@ -10,7 +10,9 @@ import (
 
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
+	"sidetone/internal/doctor"
 	"sidetone/internal/engine"
+	"sidetone/internal/health"
 	"sidetone/internal/hid"
 	"sidetone/internal/rpcclient"
 )
@@ -50,7 +52,7 @@ func (a *App) Status() control.Status {
 		Sources: []control.Source{}, Products: control.ProductsOf(v.Snapshot.Devices), HID: []control.HID{}, Pushes: []control.Push{}, Clients: sessions(clients),
 	}
 	for _, s := range v.Sources {
-		st.Sources = append(st.Sources, control.Source{Name: s.Name, Condition: string(s.Condition), Error: s.Error, Notes: s.Notes, Endpoints: s.Endpoints})
+		st.Sources = append(st.Sources, sourceOf(s))
 	}
 	for _, h := range v.HID {
 		st.HID = append(st.HID, hidStatus(h))
@@ -58,12 +60,31 @@ func (a *App) Status() control.Status {
 	for _, l := range v.Leases {
 		st.Pushes = append(st.Pushes, control.Push{Product: l.Product, Serial: l.Serial, Owner: l.Owner, State: l.State, Until: l.Until, Unit: l.Unit, Units: l.Units})
 	}
+	st.Conditions = control.ConditionsOf(doctor.Standing(a.facts(st, v.Snapshot.Devices)))
 	return st
+}
+
+// facts are what the agent judges itself by.
+func (a *App) facts(st control.Status, reported []devices.Report) doctor.Facts {
+	in, _ := a.engine.Inputs()
+	f := doctor.Facts{Status: &st, Sources: st.Sources, HID: st.HID, CataloguePath: st.Catalogue, Now: time.Now()}
+	f.Devices.Reported = reported
+	for _, e := range in.Endpoints {
+		f.Devices.Endpoints = append(f.Devices.Endpoints, control.Endpoint{Endpoint: e})
+	}
+	return f
+}
+
+func sourceOf(s engine.SourceStatus) control.Source {
+	return control.Source{
+		Name: s.Name, Condition: string(s.Condition), Endpoints: s.Endpoints,
+		Error: s.Error, Reason: s.Reason, Notes: health.English.Phrases(s.Notes), Remarks: s.Notes,
+	}
 }
 
 func hidStatus(h hid.Status) control.HID {
 	out := control.HID{
-		Node: h.Node, Name: h.Name, VID: h.VID, PID: h.PID, Serial: h.Serial, Interface: h.Interface, Error: h.Error, Sources: []control.HIDSource{},
+		Node: h.Node, Name: h.Name, VID: h.VID, PID: h.PID, Serial: h.Serial, Interface: h.Interface, Error: h.Error, Reason: h.Reason, Sources: []control.HIDSource{},
 	}
 	for _, s := range h.Sensors {
 		out.Sources = append(out.Sources, control.HIDSource{Product: s.Product, Rule: s.Rule, Via: s.Via, Value: s.Value, Since: s.Since, Note: s.Note})
@@ -73,13 +94,14 @@ func hidStatus(h hid.Status) control.HID {
 
 func sessions(st rpcclient.Status) control.Clients {
 	out := control.Clients{
-		State: string(st.State), Sessions: []control.Session{}, Notes: st.Notes, NextTry: st.NextTry, Error: st.Error, Remedy: st.Remedy,
+		State: string(st.State), Sessions: []control.Session{}, Notes: health.English.Phrases(st.Notes), Remarks: st.Notes,
+		NextTry: st.NextTry, Error: st.Error, Remedy: st.Remedy(), Reason: st.Reason,
 	}
 	for _, s := range st.Sessions {
 		out.Sessions = append(out.Sessions, control.Session{
 			State: string(s.State), Transport: string(s.Transport), Socket: s.Socket, Port: s.Port, PID: s.PID, Name: s.Name,
 			Generation: s.Generation, Delivered: s.Delivered, Devices: s.Devices,
-			Since: s.Since, Pending: s.Pending, Muted: s.Muted, NextTry: s.NextTry, Error: s.Error, Remedy: s.Remedy,
+			Since: s.Since, Pending: s.Pending, Muted: s.Muted, NextTry: s.NextTry, Error: s.Error, Remedy: s.Remedy(), Reason: s.Reason,
 		})
 	}
 	return out

@@ -39,11 +39,11 @@ func Look(ctx context.Context, set *Settings, host Host, log *slog.Logger) ([]co
 	states := []control.Source{}
 	for _, src := range sources {
 		o := last[src.Name()]
-		s := control.Source{Name: src.Name(), Condition: string(engine.Working), Endpoints: len(o.Endpoints), Notes: o.Notes}
-		if o.Err != nil {
-			s.Condition, s.Error = string(engine.Failing), o.Err.Error()
+		st := engine.SourceStatus{Name: src.Name(), Condition: engine.Working, Endpoints: len(o.Endpoints), Notes: o.Notes}
+		if st.Fail(o.Err); o.Err != nil {
+			st.Condition = engine.Failing
 		}
-		states = append(states, s)
+		states = append(states, sourceOf(st))
 		in.Endpoints = append(in.Endpoints, o.Endpoints...)
 	}
 	return states, devicesOf(resolver.Resolve(in), in, resolver), nil

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"maps"
@@ -12,6 +11,7 @@ import (
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
 	"sidetone/internal/engine"
+	"sidetone/internal/health"
 	"sidetone/internal/platform/files"
 	"sidetone/internal/platform/power"
 )
@@ -33,7 +33,7 @@ type stateFile struct {
 
 	inForce map[statementKey]statement // what the Engine has taken
 	future  futureTime
-	notes   []string // of the last Read
+	notes   []health.Condition // of the last Read
 }
 
 // statementKey is of whom a file speaks, and for whom.
@@ -67,7 +67,7 @@ func (f *stateFile) Wait(ctx context.Context) error { return f.file.Wait(ctx) }
 func (f *stateFile) Close() error { return f.file.Close() }
 
 // Notes says why the file, or a state in it, has no effect.
-func (f *stateFile) Notes() []string { return f.notes }
+func (f *stateFile) Notes() []health.Condition { return f.notes }
 
 // Read reads the file and pushes what it says.
 func (f *stateFile) Read(ctx context.Context) error {
@@ -81,19 +81,19 @@ func (f *stateFile) Read(ctx context.Context) error {
 		err = nil
 	}
 	if err != nil {
-		f.note("%v; what it said before ends with its lease", err)
+		f.note(health.StateFileWrong, health.Args{"reason": err.Error()})
 		return nil
 	}
 	if len(pushes) > 0 && content.Written.Before(f.boot()) {
-		f.note("%s: written before this machine was started: what the devices have done since is not known, so it says nothing until it is written again", f.path)
+		f.note(health.StateFileOld, health.Args{"path": f.path})
 		pushes = nil
 	}
 	f.apply(pushes, f.leaseStart(content.Written))
 	return nil
 }
 
-func (f *stateFile) note(format string, args ...any) {
-	f.notes = append(f.notes, fmt.Sprintf(format, args...))
+func (f *stateFile) note(code health.Code, args health.Args) {
+	f.notes = append(f.notes, health.Condition{Code: code, Severity: health.Warning, Args: args})
 }
 
 // leaseStart is from when on leases run: when the file was written. So neither a restart of the
@@ -131,7 +131,7 @@ func (f *stateFile) apply(pushes []control.StatedPush, written time.Time) {
 			continue
 		}
 		if err := f.pushStatement(of, before, s, p.Seq, now, written); err != nil {
-			f.note("%s: %v", p.At, refusal(err))
+			f.note(health.StateRefused, health.Args{"place": p.At, "reason": refusal(err).Error()})
 			if known && (maps.Equal(before.state, s.state) || errors.Is(err, engine.ErrOvertaken)) {
 				inForce[of] = before // else its own writer does not say it any more
 			}

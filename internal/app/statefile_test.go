@@ -19,6 +19,7 @@ import (
 	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
 	"sidetone/internal/engine"
+	"sidetone/internal/health"
 	"sidetone/internal/platform"
 	"sidetone/internal/platform/power"
 	"sidetone/internal/signal"
@@ -124,7 +125,7 @@ func (s *suite) notes(parts ...string) {
 	s.t.Helper()
 	s.until("notes "+strings.Join(parts, "; "), func(v engine.View) bool {
 		i := slices.IndexFunc(v.Sources, func(st engine.SourceStatus) bool { return st.Name == "state-file" })
-		return slices.EqualFunc(v.Sources[i].Notes, parts, strings.Contains)
+		return slices.EqualFunc(health.English.Phrases(v.Sources[i].Notes), parts, strings.Contains)
 	})
 }
 
@@ -434,7 +435,7 @@ func TestStateFileFromBeforeTheStart(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, pushed)
 	require.Len(t, f.Notes(), 1)
-	require.Contains(t, f.Notes()[0], "written before this machine was started")
+	require.Contains(t, health.English.Phrases(f.Notes())[0], "written before this machine was started")
 	f.boot = func() time.Time { return time.Now().Add(-time.Minute) }
 	err = f.Read(t.Context())
 	require.NoError(t, err)

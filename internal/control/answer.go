@@ -34,6 +34,7 @@ func filled(status Status) Status {
 	status.HID = list(status.HID)
 	status.Pushes = list(status.Pushes)
 	status.Clients.Sessions = list(status.Clients.Sessions)
+	status.Conditions = list(status.Conditions)
 	return status
 }
 

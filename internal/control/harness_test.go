@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/health"
 	"sidetone/internal/testlab"
 )
 
@@ -44,20 +45,24 @@ type fake struct {
 }
 
 func newFake() *fake {
+	gone := health.Explained("gone")[0]
 	return &fake{
 		status: Status{
 			Version: "1.4.0", PID: 4711, Started: at(0), Vendor: "Acme", Catalogue: "/acme.yaml", Generation: 7, Changed: at(1),
-			Sources:  []Source{{Name: "audio", Condition: "ok", Endpoints: 3, Notes: []string{"a note"}}, {Name: "camera", Condition: "failing", Error: "gone"}},
+			Sources:  []Source{{Name: "audio", Condition: "ok", Endpoints: 3, Notes: []string{"a note"}, Remarks: health.Explained("a note")}, {Name: "camera", Condition: "failing", Error: "gone", Reason: &gone}},
 			Products: []Product{headset(devices.False)},
 			HID: []HID{{
-				Node: "hidraw3", Name: "Acme 700", VID: "1209", PID: "0700", Serial: "A1", Interface: 3, Error: "permission denied",
+				Node: "hidraw3", Name: "Acme 700", VID: "1209", PID: "0700", Serial: "A1", Interface: 3, Error: "permission denied", Reason: &gone,
 				Sources: []HIDSource{{Product: "acme-700", Rule: "sources[0]"}},
 			}},
 			Pushes: []Push{{Product: "acme-700", Serial: "A1", Owner: "suite", State: map[devices.Field]devices.Tri{devices.HardwareMute: devices.False}, Until: at(9), Units: 1}},
-			Clients: Clients{State: "ready", Notes: []string{"a note"}, NextTry: at(5), Error: "refused", Remedy: "wait", Sessions: []Session{
+			Clients: Clients{State: "ready", Notes: []string{"a note"}, Remarks: health.Explained("a note"), NextTry: at(5), Error: "refused", Remedy: "wait", Reason: &gone, Sessions: []Session{
 				{State: "ready", Transport: "ipc", Socket: "/run/discord-ipc-0", PID: 9, Name: "Discord", Generation: 7, Delivered: at(2), Devices: 1},
-				{State: "refused", Transport: "http", Port: 6463, NextTry: at(5), Error: "4000", Remedy: "ask"},
+				{State: "refused", Transport: "http", Port: 6463, NextTry: at(5), Error: "4000", Remedy: "ask", Reason: &gone},
 			}},
+			Conditions: ConditionsOf([]health.Condition{
+				{Code: health.SourceUnreadable, Severity: health.Problem, Subject: "camera", Because: []health.Condition{gone}},
+			}),
 		},
 		changed: make(chan struct{}), pushes: map[string][]PushRequest{}, released: map[string]int{}, calls: map[string]int{},
 		entered: make(chan struct{}, 1000), lines: make(chan string),

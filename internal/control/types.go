@@ -7,44 +7,65 @@ import (
 	"time"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/health"
 )
 
 // Status is the answer to GET /v1/status: the whole agent at one moment. Answers may grow by
 // fields, they never lose any.
 type Status struct {
-	Version    string    `json:"version"`
-	PID        int       `json:"pid"`
-	Started    time.Time `json:"started"`
-	Vendor     string    `json:"vendor"`     // as the client shows it
-	Catalogue  string    `json:"catalogue"`  // path
-	Generation uint64    `json:"generation"` // of the list in force; rises with every change
-	Changed    time.Time `json:"changed,omitzero"`
-	Sources    []Source  `json:"sources"`
-	Products   []Product `json:"products"` // that are plugged in, in the order in which they are sent
-	HID        []HID     `json:"hid"`      // the HID devices that the catalogue has sources for
-	Pushes     []Push    `json:"pushes"`   // in force, or waiting for their product
-	Clients    Clients   `json:"clients"`
+	Version    string      `json:"version"`
+	PID        int         `json:"pid"`
+	Started    time.Time   `json:"started"`
+	Vendor     string      `json:"vendor"`     // as the client shows it
+	Catalogue  string      `json:"catalogue"`  // path
+	Generation uint64      `json:"generation"` // of the list in force; rises with every change
+	Changed    time.Time   `json:"changed,omitzero"`
+	Sources    []Source    `json:"sources"`
+	Products   []Product   `json:"products"` // that are plugged in, in the order in which they are sent
+	HID        []HID       `json:"hid"`      // the HID devices that the catalogue has sources for
+	Pushes     []Push      `json:"pushes"`   // in force, or waiting for their product
+	Clients    Clients     `json:"clients"`
+	Conditions []Condition `json:"conditions"` // all that is not in order, or may mislead the user
+}
+
+// Condition is one thing that a user may have to know, and what it is in English.
+type Condition struct {
+	health.Condition
+	Message string `json:"message"`          // one sentence
+	Remedy  string `json:"remedy,omitempty"` // what a person can do about it
+}
+
+// ConditionsOf puts conditions into words.
+func ConditionsOf(list []health.Condition) []Condition {
+	out := make([]Condition, 0, len(list))
+	for _, c := range list {
+		out = append(out, Condition{c, health.English.Message(c), health.English.Remedy(c)})
+	}
+	return out
 }
 
 // Source is the condition of one source of endpoints.
 type Source struct {
-	Name      string   `json:"name"`
-	Condition string   `json:"condition"` // starting, ok, waiting or failing
-	Error     string   `json:"error,omitempty"`
-	Notes     []string `json:"notes,omitempty"`
-	Endpoints int      `json:"endpoints"`
+	Name      string             `json:"name"`
+	Condition string             `json:"condition"` // starting, ok, waiting or failing
+	Error     string             `json:"error,omitempty"`
+	Notes     []string           `json:"notes,omitempty"`
+	Endpoints int                `json:"endpoints"`
+	Reason    *health.Condition  `json:"reason,omitempty"`  // behind Error
+	Remarks   []health.Condition `json:"remarks,omitempty"` // behind Notes
 }
 
 // HID is one HID interface of a device, and what the catalogue's sources read off it.
 type HID struct {
-	Node      string      `json:"node"` // hidraw3
-	Name      string      `json:"name,omitempty"`
-	VID       string      `json:"vid"`
-	PID       string      `json:"pid"`
-	Serial    string      `json:"serial,omitempty"`
-	Interface int         `json:"interface"`       // number of the USB interface; -1: none
-	Error     string      `json:"error,omitempty"` // why it cannot be read, and what to do
-	Sources   []HIDSource `json:"sources"`
+	Node      string            `json:"node"` // hidraw3
+	Name      string            `json:"name,omitempty"`
+	VID       string            `json:"vid"`
+	PID       string            `json:"pid"`
+	Serial    string            `json:"serial,omitempty"`
+	Interface int               `json:"interface"`        // number of the USB interface; -1: none
+	Error     string            `json:"error,omitempty"`  // why it cannot be read, and what to do
+	Reason    *health.Condition `json:"reason,omitempty"` // behind Error
+	Sources   []HIDSource       `json:"sources"`
 }
 
 // HIDSource is what one source of the catalogue reads off a HID device.
@@ -85,31 +106,34 @@ type Push struct {
 
 // Clients is the state of the conversations with clients.
 type Clients struct {
-	State    string    `json:"state"` // of the best session; searching without any
-	Sessions []Session `json:"sessions"`
-	Notes    []string  `json:"notes,omitempty"`
-	NextTry  time.Time `json:"next_try,omitzero"`
-	Error    string    `json:"error,omitempty"`
-	Remedy   string    `json:"remedy,omitempty"`
+	State    string             `json:"state"` // of the best session; searching without any
+	Sessions []Session          `json:"sessions"`
+	Notes    []string           `json:"notes,omitempty"`
+	NextTry  time.Time          `json:"next_try,omitzero"`
+	Error    string             `json:"error,omitempty"`
+	Remedy   string             `json:"remedy,omitempty"`
+	Reason   *health.Condition  `json:"reason,omitempty"`  // behind Error and Remedy
+	Remarks  []health.Condition `json:"remarks,omitempty"` // behind Notes
 }
 
 // Session is the conversation with one client.
 type Session struct {
-	State      string    `json:"state"` // ready, degraded, slow, connecting, unsupported, refused, foreign or waiting
-	Transport  string    `json:"transport,omitempty"`
-	Socket     string    `json:"socket,omitempty"`
-	Port       int       `json:"port,omitempty"`
-	PID        int       `json:"pid,omitempty"`
-	Name       string    `json:"name,omitempty"`
-	Generation uint64    `json:"generation,omitempty"` // last one delivered
-	Delivered  time.Time `json:"delivered,omitzero"`
-	Devices    int       `json:"devices"`
-	Since      time.Time `json:"since,omitzero"`    // slow: since when an answer is overdue
-	Pending    uint64    `json:"pending,omitempty"` // slow: the generation that was sent and not answered; the client may have it instead
-	Muted      []string  `json:"muted,omitempty"`   // slow: ids of the microphones that the client may take for muted
-	NextTry    time.Time `json:"next_try,omitzero"`
-	Error      string    `json:"error,omitempty"`
-	Remedy     string    `json:"remedy,omitempty"`
+	State      string            `json:"state"` // ready, degraded, slow, connecting, unsupported, refused, foreign or waiting
+	Transport  string            `json:"transport,omitempty"`
+	Socket     string            `json:"socket,omitempty"`
+	Port       int               `json:"port,omitempty"`
+	PID        int               `json:"pid,omitempty"`
+	Name       string            `json:"name,omitempty"`
+	Generation uint64            `json:"generation,omitempty"` // last one delivered
+	Delivered  time.Time         `json:"delivered,omitzero"`
+	Devices    int               `json:"devices"`
+	Since      time.Time         `json:"since,omitzero"`    // slow: since when an answer is overdue
+	Pending    uint64            `json:"pending,omitempty"` // slow: the generation that was sent and not answered; the client may have it instead
+	Muted      []string          `json:"muted,omitempty"`   // slow: ids of the microphones that the client may take for muted
+	NextTry    time.Time         `json:"next_try,omitzero"`
+	Error      string            `json:"error,omitempty"`
+	Remedy     string            `json:"remedy,omitempty"`
+	Reason     *health.Condition `json:"reason,omitempty"` // behind Error and Remedy
 }
 
 // Devices is the answer to GET /v1/devices: what the system says, and what becomes of it.

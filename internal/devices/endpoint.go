@@ -7,6 +7,8 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"sidetone/internal/health"
 )
 
 // Type is what an endpoint does, in the protocol's words.
@@ -119,11 +121,11 @@ func (e Endpoint) facts(yield func(name string, value any)) {
 // Observation is one full reading of a source, or its failure. When Err is set the source's
 // endpoints are unknown, not absent, and Endpoints is ignored.
 type Observation struct {
-	Source    string     `json:"source"`
-	Endpoints []Endpoint `json:"endpoints,omitempty"`
-	Notes     []string   `json:"notes,omitempty"` // what the source says beside its endpoints, for people; see platform.Annotator
-	Err       error      `json:"-"`               // as its text, "error"; then there are no endpoints
-	At        time.Time  `json:"at,omitzero"`     // when the OS event behind this reading arrived
+	Source    string             `json:"source"`
+	Endpoints []Endpoint         `json:"endpoints,omitempty"`
+	Notes     []health.Condition `json:"-"`           // what the source says beside its endpoints, see platform.Annotator; as its text, "notes"
+	Err       error              `json:"-"`           // as its text, "error"; then there are no endpoints
+	At        time.Time          `json:"at,omitzero"` // when the OS event behind this reading arrived
 }
 
 type observationFields Observation // without methods
@@ -131,12 +133,13 @@ type observationFields Observation // without methods
 // recordedObservation is the JSON of an Observation.
 type recordedObservation struct {
 	observationFields
-	Error string `json:"error,omitempty"`
+	Notes []string `json:"notes,omitempty"`
+	Error string   `json:"error,omitempty"`
 }
 
 // MarshalJSON writes the observation for a recording.
 func (o Observation) MarshalJSON() ([]byte, error) {
-	r := recordedObservation{observationFields: observationFields(o)}
+	r := recordedObservation{observationFields: observationFields(o), Notes: health.English.Phrases(o.Notes)}
 	if o.Err != nil {
 		r.Endpoints, r.Error = nil, o.Err.Error()
 	}
@@ -150,6 +153,7 @@ func (o *Observation) UnmarshalJSON(data []byte) error {
 	d.DisallowUnknownFields()
 	err := d.Decode(&r)
 	*o = Observation(r.observationFields)
+	o.Notes = health.Explained(r.Notes...)
 	if r.Error != "" {
 		o.Err = errors.New(r.Error)
 	}

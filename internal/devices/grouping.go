@@ -63,7 +63,7 @@ func (r *Resolver) Group(endpoints []Endpoint, readings []Reading) *Grouping {
 		case e.Virtual:
 			virtual = append(virtual, e)
 		default:
-			g.withhold(e, "the catalogue names no such device")
+			g.withheld = append(g.withheld, Withheld{Key: e.Key(), Name: e.Name, Reason: "the catalogue names no such device", Unknown: true})
 		}
 	}
 	for _, o := range g.adopt(virtual) {

@@ -48,8 +48,9 @@ func (r *Report) setFlags(flags map[Field]Flag) {
 // Withheld is an endpoint that is not reported, and why.
 type Withheld struct {
 	Key
-	Name   string `json:"name,omitempty"`
-	Reason string `json:"reason"`
+	Name    string `json:"name,omitempty"`
+	Reason  string `json:"reason"`
+	Unknown bool   `json:"unknown,omitempty"` // no product of the catalogue is meant
 }
 
 // Snapshot is the whole result of one resolution. It is immutable once published.

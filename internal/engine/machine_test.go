@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/fakeserver"
+	"sidetone/internal/health"
 	"sidetone/internal/local"
 )
 
@@ -190,7 +191,7 @@ func (m *machine) chance(actors ...*actor) {
 }
 
 // Sockets is part of rpcclient.Local.
-func (m *machine) Sockets() (sockets []local.Socket, notes []string) {
+func (m *machine) Sockets() (sockets []local.Socket, notes []health.Condition) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	for _, a := range m.actors {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/health"
 )
 
 // source is what the Engine remembers of one platform source.
@@ -16,7 +17,7 @@ type source struct {
 	leaving   map[devices.Key]departure // gone and still reported
 	err       error
 	failedAt  time.Time // zero while it works
-	notes     []string
+	notes     []health.Condition
 }
 
 // departure is when an endpoint went, and until when it is reported all the same.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/health"
 	"sidetone/internal/hid"
 )
 
@@ -20,11 +21,12 @@ const (
 
 // SourceStatus is the condition of one source.
 type SourceStatus struct {
-	Name      string    `json:"name"`
-	Condition Condition `json:"condition"`
-	Error     string    `json:"error,omitempty"`
-	Notes     []string  `json:"notes,omitempty"` // standing remarks of a source that works, with limits
-	Endpoints int       `json:"endpoints"`
+	Name      string             `json:"name"`
+	Condition Condition          `json:"condition"`
+	Error     string             `json:"error,omitempty"`
+	Reason    *health.Condition  `json:"reason,omitempty"` // behind Error, if there is one
+	Notes     []health.Condition `json:"notes,omitempty"`  // standing remarks of a source that works, with limits
+	Endpoints int                `json:"endpoints"`
 }
 
 // View is what the Engine shows of its state.
@@ -53,15 +55,24 @@ func (src *source) status() SourceStatus {
 	case src.err != nil:
 		st.Condition = Failing
 	}
-	if src.err != nil {
-		st.Error = src.err.Error()
-	}
+	st.Fail(src.err)
 	return st
+}
+
+// Fail says why a source cannot be read; nil is nothing.
+func (st *SourceStatus) Fail(err error) {
+	if err == nil {
+		return
+	}
+	st.Error = err.Error()
+	if reason, ok := health.Of(err); ok {
+		st.Reason = &reason
+	}
 }
 
 // logCondition writes one line when a source's condition has changed, none otherwise.
 func (s *state) logCondition(before, after SourceStatus) {
-	if before.Condition == after.Condition && before.Error == after.Error && slices.Equal(before.Notes, after.Notes) {
+	if before.Condition == after.Condition && before.Error == after.Error && slices.EqualFunc(before.Notes, after.Notes, health.Condition.Equal) {
 		return
 	}
 	s.touch()
@@ -77,8 +88,8 @@ func (s *state) logCondition(before, after SourceStatus) {
 		}
 	}
 	for _, n := range after.Notes {
-		if !slices.Contains(before.Notes, n) {
-			log.Warn("source remarks", "note", n)
+		if !slices.ContainsFunc(before.Notes, n.Equal) {
+			log.Warn("source remarks", "note", health.English.Phrase(n))
 		}
 	}
 }

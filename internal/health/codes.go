@@ -8,7 +8,8 @@ const (
 	AgentSilent      Code = "agent.silent"      // it takes requests and does not answer
 	AgentUnreachable Code = "agent.unreachable" // it could not be asked, for another reason
 	AgentVersion     Code = "agent.other_version"
-	AgentNotAsked    Code = "agent.not_asked" // the command has looked itself
+	AgentNotAsked    Code = "agent.not_asked"   // the command has looked itself
+	Unexplained      Code = "agent.unexplained" // an error that has no code of its own
 
 	// Settings and catalogue.
 	SettingsFine          Code = "settings.fine"
@@ -17,4 +18,143 @@ const (
 	CatalogueMissing      Code = "settings.no_catalogue"
 	CatalogueOther        Code = "settings.other_catalogue"         // the agent uses another than is set here
 	CatalogueOtherMistake Code = "settings.other_catalogue_mistake" // in the one that is set here
+
+	// Sources: how each of them is.
+	SourcesNone      Code = "sources.none"
+	SourceWorks      Code = "sources.works"
+	SourceStarting   Code = "sources.starting"
+	SourceUnreadable Code = "sources.unreadable" // because of one of those below, if the source knows which
+	SourceRemark     Code = "sources.remark"     // it works with limits
+	StateFileWorks   Code = "sources.state_file_works"
+
+	// Sources: why one cannot be read, or what it leaves out.
+	SourcesNotOpened  Code = "sources.not_opened"
+	SoundServerAway   Code = "sources.sound_server_away"
+	CamerasUnreadable Code = "sources.cameras_unreadable"
+	EndpointFileWrong Code = "sources.endpoint_file_wrong"
+	StateFileWrong    Code = "sources.state_file_wrong"
+	StateFileOld      Code = "sources.state_file_old" // from before the machine was started
+	StateRefused      Code = "sources.state_refused"  // one of those in the file
+	AccessDenied      Code = "sources.access_denied"
+
+	// Sources: what one leaves out.
+	SoundCardUnreadable Code = "sources.sound_card_unreadable"
+	MiniaudioHangs      Code = "sources.miniaudio_hangs"
+	MiniaudioFails      Code = "sources.miniaudio_fails"
+	CameraDenied        Code = "sources.camera_denied" // no permission
+	CameraHidden        Code = "sources.camera_hidden" // its node cannot be seen
+	CameraUnreadable    Code = "sources.camera_unreadable"
+	HIDLeftOut          Code = "sources.hid_left_out"
+	EndpointFileKept    Code = "sources.endpoint_file_kept" // its last good content is
+
+	// Sources: what goes unnoticed.
+	FileUnwatched    Code = "sources.file_unwatched"
+	PlugsUnheard     Code = "sources.plugs_unheard"
+	AccessUnwatched  Code = "sources.access_unwatched"
+	DevicesUnwatched Code = "sources.devices_unwatched" // any more
+
+	// HID devices.
+	HIDWorks      Code = "sources.hid_works"
+	HIDNotListed  Code = "sources.hid_not_listed"
+	HIDUnreadable Code = "sources.hid_unreadable"
+	HIDDenied     Code = "sources.hid_denied" // no permission
+	HIDHidden     Code = "sources.hid_hidden" // its node cannot be seen
+	HIDFails      Code = "sources.hid_fails"
+
+	// Devices.
+	DevicePlugged      Code = "devices.plugged"
+	DevicesNone        Code = "devices.none"
+	DevicesNoneYet     Code = "devices.none_yet"     // some sources have not answered
+	DevicesNoneSeen    Code = "devices.none_seen"    // some sources fail
+	DeviceWithheld     Code = "devices.withheld"     // the catalogue knows it and does not report it
+	DeviceJackEmpty    Code = "devices.jack_empty"   // the same, since nothing is plugged into its jack
+	DeviceNotKnown     Code = "devices.not_known"    // it is the vendor's, and no product of the catalogue
+	DevicesOfOneID     Code = "devices.of_one_id"    // the client cannot tell them apart
+	DeviceNameLong     Code = "devices.name_long"    // the client may cut it
+	DeviceNamedDefault Code = "devices.name_default" // the client may take it for its entry "Default"
+
+	// Flags of a microphone.
+	MuteKnown      Code = "flags.mute_known"
+	MuteStale      Code = "flags.mute_stale" // the last word of a source that fails
+	MuteUnknown    Code = "flags.mute_unknown"
+	MuteNotSent    Code = "flags.mute_not_sent" // the settings leave it out
+	MuteSourceless Code = "flags.mute_sourceless"
+	MuteInSoftware Code = "flags.mute_in_software"
+	FlagsUnknown   Code = "flags.unknown" // others than the mute
+
+	// Flags: why a source of the catalogue does not know one.
+	WhyNotSaid           Code = "flags.why_not_said"
+	WhyRuleUnknown       Code = "flags.why_rule_unknown"
+	WhyOtherUnit         Code = "flags.why_other_unit"
+	WhyEffectUnknown     Code = "flags.why_effect_unknown"
+	WhyMuteUnknown       Code = "flags.why_mute_unknown"
+	WhyMuteInSoftware    Code = "flags.why_mute_in_software"
+	WhyMixerUnreadable   Code = "flags.why_mixer_unreadable"
+	WhyControlValue      Code = "flags.why_control_value"
+	WhyControlKind       Code = "flags.why_control_kind"
+	WhyControlMissing    Code = "flags.why_control_missing"
+	WhySwitchMissing     Code = "flags.why_switch_missing"
+	WhySwitchAmbiguous   Code = "flags.why_switch_ambiguous"
+	WhyHIDUnreadable     Code = "flags.why_hid_unreadable"
+	WhyHIDRemark         Code = "flags.why_hid_remark"
+	WhyHIDMuteNotShown   Code = "flags.why_hid_mute_not_shown"
+	WhyHIDSwitchNotShown Code = "flags.why_hid_switch_not_shown"
+	WhyHIDNotRead        Code = "flags.why_hid_not_read"
+	WhyHIDMissing        Code = "flags.why_hid_missing"
+
+	// What the vendor's software pushes.
+	PushInForce      Code = "pushes.in_force"
+	PushWaits        Code = "pushes.waits"
+	PushOtherSerials Code = "pushes.other_serials"
+	PushAmbiguous    Code = "pushes.ambiguous"
+	PushNoEffect     Code = "pushes.no_effect"
+
+	// Clients: how each of them is, because of one of those below.
+	ClientServed      Code = "clients.served"
+	ClientBehind      Code = "clients.behind" // it has not accepted the latest list yet
+	ClientLate        Code = "clients.late"   // it is told over HTTP
+	ClientSlow        Code = "clients.slow"
+	ClientConnecting  Code = "clients.connecting"
+	ClientUnsupported Code = "clients.unsupported"
+	ClientRefuses     Code = "clients.refuses"
+	ClientForeign     Code = "clients.foreign"
+	ClientWaiting     Code = "clients.waiting"
+	ClientsSearched   Code = "clients.searched" // the search has just begun
+	ClientsMissing    Code = "clients.missing"  // no client was found, for another reason than those below
+	ClientRemark      Code = "clients.remark"   // something stands where a client might be
+
+	// Clients: why one is as it is.
+	ClientNotReady    Code = "clients.not_ready"
+	ClientBusy        Code = "clients.busy"
+	ClientIDRefused   Code = "clients.id_refused"
+	OriginRefused     Code = "clients.origin_refused"
+	TokenRevoked      Code = "clients.token_revoked"
+	VersionRefused    Code = "clients.version_refused"
+	EncodingRefused   Code = "clients.encoding_refused"
+	NotAuthorized     Code = "clients.not_authorized"
+	ListRefused       Code = "clients.list_refused"
+	BadData           Code = "clients.bad_data"
+	CommandUnknown    Code = "clients.command_unknown"
+	NotCertified      Code = "clients.not_certified" // it never answers the command
+	NoAnswer          Code = "clients.no_answer"
+	Retried           Code = "clients.retried"     // it failed in a way that may pass
+	ClientUnanswering Code = "clients.unanswering" // it has answered before
+	ClientOverHTTP    Code = "clients.over_http"
+	ClientHeldBack    Code = "clients.held_back"
+	OwnerUnknown      Code = "clients.owner_unknown"
+	OtherOwner        Code = "clients.other_owner"
+
+	// Clients: none is there, and what stands where one might be.
+	ClientsNone       Code = "clients.none"
+	NobodyThere       Code = "clients.nobody_there" // at one place
+	SocketUnreachable Code = "clients.socket_unreachable"
+	PortHeld          Code = "clients.port_held"
+	FolderUnreadable  Code = "clients.folder_unreadable"
+	SocketLinkBroken  Code = "clients.socket_link_broken"
+	SocketIsNone      Code = "clients.socket_is_none"
+
+	// What only the user can look at, in the client.
+	UserInput        Code = "user.input"
+	UserDefaultInput Code = "user.default_input"
+	UserInCall       Code = "user.in_call"
 )

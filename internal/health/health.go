@@ -48,15 +48,28 @@ func (c Condition) Equal(other Condition) bool {
 		maps.Equal(c.Args, other.Args) && slices.EqualFunc(c.Because, other.Because, Condition.Equal)
 }
 
+// Explained are warnings of which there are words only.
+func Explained(words ...string) (list []Condition) {
+	for _, w := range words {
+		if w != "" {
+			list = append(list, Condition{Code: Unexplained, Severity: Warning, Args: Args{"reason": w}})
+		}
+	}
+	return list
+}
+
 // Error is an ordinary error that is a condition as well.
 type Error struct {
 	Condition
 	Cause error // nil: nothing lies below
 }
 
-// Wrap makes an error of a cause, which is the argument "reason" of the code's text.
+// Wrap makes an error of a cause, which is the argument "reason" of the code's text; nil is none.
 func Wrap(cause error, code Code, severity Severity, args Args) *Error {
-	all := Args{"reason": cause.Error()}
+	all := make(Args)
+	if cause != nil {
+		all["reason"] = cause.Error()
+	}
 	maps.Copy(all, args)
 	return &Error{Condition{Code: code, Severity: severity, Args: all}, cause}
 }

@@ -32,7 +32,8 @@ var (
 // Message is the condition as one sentence.
 func (t Texts) Message(c Condition) string {
 	template, message := t[c.Code].Message, t.Phrase(c)
-	if !strings.HasPrefix(template, "{") || strings.HasPrefix(template, "{subject}") { // any other argument begins as it is
+	ours := strings.HasPrefix(template, "{subject}") || strings.HasPrefix(template, "{because}")
+	if ours || !strings.HasPrefix(template, "{") { // any other argument begins as it is
 		message = capital(message)
 	}
 	return sentence(message)
@@ -40,6 +41,22 @@ func (t Texts) Message(c Condition) string {
 
 // Phrase is the condition as an error reads.
 func (t Texts) Phrase(c Condition) string { return t.fill(t[c.Code].Message, c) }
+
+// Phrases are those of several conditions.
+func (t Texts) Phrases(list []Condition) (phrases []string) {
+	for _, c := range list {
+		phrases = append(phrases, t.Phrase(c))
+	}
+	return phrases
+}
+
+// Reason is the phrase of a condition from which another follows, after what it is about.
+func (t Texts) Reason(c Condition) string {
+	if c.Subject == "" {
+		return t.Phrase(c)
+	}
+	return c.Subject + ": " + t.Phrase(c)
+}
 
 // Advice is what to do about the condition, as an error reads; "" if there is nothing to do.
 func (t Texts) Advice(c Condition) string {
@@ -97,11 +114,7 @@ func (t Texts) argument(name string, c Condition) string {
 	case "because":
 		var reasons []string
 		for _, reason := range c.Because {
-			phrase := t.Phrase(reason)
-			if reason.Subject != "" {
-				phrase = reason.Subject + ": " + phrase
-			}
-			reasons = append(reasons, phrase)
+			reasons = append(reasons, t.Reason(reason))
 		}
 		return strings.Join(reasons, "; ")
 	default:

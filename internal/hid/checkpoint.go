@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/health"
 )
 
 // Checkpoint is all that a Tracker knows, so that the replay of a recording can go on from there.
@@ -17,6 +18,7 @@ type Checkpoint struct {
 type DeviceCheckpoint struct {
 	Device  Device             `json:"device"`
 	Denied  string             `json:"denied,omitempty"`
+	Reason  *health.Condition  `json:"reason,omitempty"` // behind Denied
 	Sensors []SensorCheckpoint `json:"sensors,omitempty"`
 	Talking *int               `json:"talking,omitempty"` // the sensor whose conversation is under way
 	Asked   uint64             `json:"asked,omitempty"`   // the last request of it
@@ -54,7 +56,7 @@ type SensorCheckpoint struct {
 func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
 	c := Checkpoint{LastRequest: t.changes.requests}
 	for _, d := range t.sorted() {
-		dc := DeviceCheckpoint{Device: d.device, Denied: d.denied, Asked: d.asked}
+		dc := DeviceCheckpoint{Device: d.device, Denied: d.denied, Reason: d.reason, Asked: d.asked}
 		for i, s := range d.sensors {
 			sc := SensorCheckpoint{
 				Product: s.Product, Rule: s.Place, Value: s.value, Since: clock(s.since), State: s.state, Stated: clock(s.statedAt),
@@ -90,7 +92,7 @@ func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
 func (t *Tracker) Restore(c Checkpoint) {
 	t.changes.requests = c.LastRequest
 	for _, dc := range c.Devices {
-		d := &tracked{device: dc.Device, desc: Describe(dc.Device), denied: dc.Denied, asked: dc.Asked, changes: &t.changes}
+		d := &tracked{device: dc.Device, desc: Describe(dc.Device), denied: dc.Denied, reason: dc.Reason, asked: dc.Asked, changes: &t.changes}
 		t.devices[d.device.Node] = d
 		if d.denied == "" {
 			d.sensors = t.sensorsOf(d)

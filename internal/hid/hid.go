@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/health"
 )
 
 // Device is one HID interface of a device, as the OS describes it. A headset often has several:
@@ -47,14 +48,15 @@ const (
 
 // Event is one thing that happened to a device.
 type Event struct {
-	Kind    EventKind `json:"happening"`
-	Node    string    `json:"node"`
-	Device  *Device   `json:"device,omitempty"`  // Attached and Denied
-	Plugged bool      `json:"plugged,omitempty"` // Attached: it was seen to arrive; false: it may have been there for long
-	Data    Bytes     `json:"data,omitempty"`    // Report and Answer: the report as the OS gives it, with its number first if it has one
-	Request uint64    `json:"request,omitempty"` // Answer: the ID of the request
-	Error   string    `json:"error,omitempty"`
-	At      time.Time `json:"at,omitzero"` // when it happened
+	Kind    EventKind         `json:"happening"`
+	Node    string            `json:"node"`
+	Device  *Device           `json:"device,omitempty"`  // Attached and Denied
+	Plugged bool              `json:"plugged,omitempty"` // Attached: it was seen to arrive; false: it may have been there for long
+	Data    Bytes             `json:"data,omitempty"`    // Report and Answer: the report as the OS gives it, with its number first if it has one
+	Request uint64            `json:"request,omitempty"` // Answer: the ID of the request
+	Error   string            `json:"error,omitempty"`
+	Reason  *health.Condition `json:"reason,omitempty"` // Denied: behind Error
+	At      time.Time         `json:"at,omitzero"`      // when it happened
 }
 
 // Request is what a rule wants sent to a device. It is sent as soon as possible, and those of

@@ -4,13 +4,15 @@ import (
 	"time"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/health"
 )
 
 // Status is what is known of one device, for people.
 type Status struct {
 	Device
-	Error   string         `json:"error,omitempty"` // why it cannot be read
-	Sensors []SensorStatus `json:"sensors"`
+	Error   string            `json:"error,omitempty"`  // why it cannot be read
+	Reason  *health.Condition `json:"reason,omitempty"` // behind Error
+	Sensors []SensorStatus    `json:"sensors"`
 }
 
 // SensorStatus is what one rule makes of a device.
@@ -27,7 +29,7 @@ type SensorStatus struct {
 func (t *Tracker) Status() []Status {
 	out := []Status{}
 	for _, d := range t.sorted() {
-		st := Status{Device: d.device, Error: d.denied, Sensors: []SensorStatus{}}
+		st := Status{Device: d.device, Error: d.denied, Reason: d.reason, Sensors: []SensorStatus{}}
 		for _, s := range d.sensors {
 			st.Sensors = append(st.Sensors, SensorStatus{s.Product, s.Place, s.via(), s.value, s.since, s.statusNote()})
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"sidetone/internal/health"
 	"sidetone/internal/hid/descriptor"
 )
 
@@ -12,6 +13,7 @@ import (
 type tracked struct {
 	device  Device
 	desc    *descriptor.Descriptor // nil: makes no sense
+	reason  *health.Condition      // behind denied
 	denied  string                 // why it cannot be read; empty: it can
 	sensors []*sensor
 

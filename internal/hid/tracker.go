@@ -123,7 +123,7 @@ func (t *Tracker) attach(e Event, at, now time.Time) {
 	d.device.Node = e.Node
 	t.devices[e.Node] = d
 	if e.Kind == Denied {
-		d.denied = cmp.Or(e.Error, "it cannot be read")
+		d.denied, d.reason = cmp.Or(e.Error, "it cannot be read"), e.Reason
 		return
 	}
 	d.sensors = t.sensorsOf(d)

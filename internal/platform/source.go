@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/health"
 )
 
 // A Watcher is something of this machine to watch. It is a Source, or a Reader.
@@ -39,10 +40,10 @@ type Reader interface {
 }
 
 // An Annotator is a Watcher that has something to say beside what it reads: what was left
-// out and why, or what it cannot watch. Notes speaks of the last reading, one remark per line for
-// people to read; none means that all is well. A note never replaces an error.
+// out and why, or what it cannot watch. Notes speaks of the last reading; none means that all is well. A note never replaces an
+// error.
 type Annotator interface {
-	Notes() []string
+	Notes() []health.Condition
 }
 
 // A Versioned source reads from another program, of which it knows name and version: "pulseaudio 16.1". It may be

@@ -3,6 +3,8 @@ package rpcclient
 import (
 	"context"
 	"slices"
+
+	"sidetone/internal/health"
 )
 
 // waitForAdmission waits until p may be talked to. An attempt that had to wait ends with errMoved, and
@@ -12,7 +14,7 @@ func (c *Client) waitForAdmission(ctx context.Context, p *peer, to Address) erro
 		if p.status.State != Waiting {
 			p.status = Session{
 				State: transitionFor(p.status.State, onMustWait).to, Address: to,
-				Remedy: "nothing to do: another client is served, or this may be the same one",
+				Reason: &health.Condition{Code: health.ClientHeldBack, Severity: health.Info},
 			}
 		}
 	})

@@ -3,10 +3,10 @@ package rpcclient
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
+	"sidetone/internal/health"
 	"sidetone/internal/local"
 )
 
@@ -78,9 +78,9 @@ func (c *Client) handleResult(p *peer, r *attempt) {
 		p.status = Session{State: state, Address: r.at.address("")}
 	}
 	if r.err != nil && on != onInterrupted {
-		p.status.NextTry, p.status.Error, p.status.Remedy = retries, r.err.Error(), Remedy(r.err)
+		p.status.NextTry, p.status.Error, p.status.Reason = retries, r.err.Error(), ReasonOf(r.err)
 		if on != onNotClient {
-			c.logOnce(p, "not connected", "client", p.status.Address, "reason", r.err, "remedy", p.status.Remedy)
+			c.logOnce(p, "not connected", "client", p.status.Address, "reason", r.err, remedy(r.err))
 		}
 	}
 }
@@ -201,9 +201,9 @@ func (c *Client) startAttempts(ctx context.Context, search bool) {
 		case p.ofOtherUser(me):
 			p.dropConn()
 			c.applyOutcome(p, onOtherUser)
-			reason, remedy := p.foreignReason(me)
+			reason := p.foreignReason(me)
 			c.updateSession(p, func(s *Session) {
-				*s = Session{State: Foreign, Address: p.address(""), Error: reason, Remedy: remedy}
+				*s = Session{State: Foreign, Address: p.address(""), Error: health.English.Phrase(reason), Reason: &reason}
 			})
 			c.logOnce(p, "client of another user is left alone", "client", p.address(""), "reason", reason)
 		default:
@@ -221,12 +221,12 @@ func (p *peer) ofOtherUser(me string) bool {
 	return me != "" && p.UID != me
 }
 
-// foreignReason says why p is foreign, and what to do.
-func (p *peer) foreignReason(me string) (reason, remedy string) {
+// foreignReason says why p is foreign.
+func (p *peer) foreignReason(me string) health.Condition {
 	if p.UID == "" {
-		return "whose the socket is cannot be told", "run the client and the agent as the same user, and neither of them as administrator"
+		return health.Condition{Code: health.OwnerUnknown, Severity: health.Problem}
 	}
-	return fmt.Sprintf("it belongs to user %s, the agent runs as user %s", p.UID, me), "run an agent in that user's session"
+	return health.Condition{Code: health.OtherOwner, Severity: health.Problem, Args: health.Args{"owner": p.UID, "own": me}}
 }
 
 func (c *Client) startAttempt(ctx context.Context, p *peer) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/health"
 	"sidetone/internal/signal"
 )
 
@@ -25,7 +26,7 @@ type Client struct {
 	// Owned by Run.
 	peers          []*peer // in order of preference; changed under mu
 	unreachable    map[string]*unreachableSocket
-	notes          []string
+	notes          []health.Condition
 	searchBackoff  *backoff
 	lastSearch     time.Time     // since when the next one is waited for; zero: it is due
 	searchPause    time.Duration // until then, at full pace
@@ -111,7 +112,7 @@ func (c *Client) Status() Status {
 		}
 	}
 	if st.State != Stopped && best < len(sessionStates) {
-		st.State, st.Error, st.Remedy, st.NextTry = sessionStates[best], "", "", time.Time{}
+		st.State, st.Error, st.Reason, st.NextTry = sessionStates[best], "", nil, time.Time{}
 	}
 	return st
 }

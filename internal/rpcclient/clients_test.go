@@ -11,6 +11,7 @@ import (
 
 	"sidetone/fakeserver"
 	"sidetone/internal/devices"
+	"sidetone/internal/health"
 	"sidetone/internal/local"
 )
 
@@ -109,7 +110,7 @@ func TestDegradesToHTTP(t *testing.T) {
 		has(t, s, devices.False)
 		eventually(t, "degraded", func() bool { return h.session().State == Degraded })
 		require.Regexp(t, `^websocket to .*refused by the client: connect error 4001`, h.trouble(), "it says why")
-		require.Contains(t, h.session().Remedy, "one update in 300ms")
+		require.Contains(t, h.session().Remedy(), "one update in 300ms")
 		for i := range 20 {
 			h.publish(devices.Of(i%2 == 0))
 		}
@@ -198,7 +199,7 @@ func TestASocketOfUnknownOwnerGetsNothing(t *testing.T) {
 			require.Len(t, st, 2)
 			require.Equal(t, Foreign, st[0].State)
 			require.Contains(t, st[0].Error, "whose the socket is cannot be told")
-			require.Contains(t, st[0].Remedy, "as the same user")
+			require.Contains(t, st[0].Remedy(), "as the same user")
 			require.Zero(t, all[0].Stats().Handshakes+all[0].Stats().Probes+all[0].Stats().Payloads)
 		})
 	}
@@ -256,7 +257,7 @@ func TestWhatIsNoSocketIsNamed(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(m.dir, "discord-ipc-0"), []byte("x"), 0o600))
 		h := m.start(Options{ClientID: clientID, Ports: m.freePorts(1), Local: m})
 		eventually(t, "a note", func() bool {
-			return strings.Contains(strings.Join(h.Status().Notes, "\n"), "discord-ipc-0 is no socket")
+			return strings.Contains(strings.Join(health.English.Phrases(h.Status().Notes), "\n"), "discord-ipc-0 is no socket")
 		})
 		require.Equal(t, Searching, h.Status().State)
 	})

@@ -21,6 +21,7 @@ import (
 
 	"sidetone/fakeserver"
 	"sidetone/internal/devices"
+	"sidetone/internal/health"
 	"sidetone/internal/local"
 )
 
@@ -33,7 +34,7 @@ type bent struct {
 	renamed   atomic.Pointer[func([]local.Socket) []local.Socket] // what Sockets says
 }
 
-func (b *bent) Sockets() ([]local.Socket, []string) {
+func (b *bent) Sockets() ([]local.Socket, []health.Condition) {
 	b.looks.Add(1)
 	s, notes := b.machine.Sockets()
 	if f := b.renamed.Load(); f != nil {
@@ -553,7 +554,7 @@ type hung struct {
 	greeted chan struct{}
 }
 
-func (l *hung) Sockets() ([]local.Socket, []string) {
+func (l *hung) Sockets() ([]local.Socket, []health.Condition) {
 	return []local.Socket{{Path: "/discord-ipc-0", ID: "1"}}, nil
 }
 
@@ -680,7 +681,7 @@ type restless struct {
 	over   chan struct{}
 }
 
-func (l *restless) Sockets() ([]local.Socket, []string) {
+func (l *restless) Sockets() ([]local.Socket, []health.Condition) {
 	switch n := l.looks.Add(1); {
 	case n == l.limit:
 		close(l.over)

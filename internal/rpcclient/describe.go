@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"sidetone/internal/health"
 )
 
 // updateStatus says why there is no client.
@@ -19,28 +21,29 @@ func (c *Client) updateStatus() {
 	for _, p := range c.peers {
 		if c.stateOf(p) == occupied {
 			held = append(held, strconv.Itoa(p.port.Port))
-			notes = append(notes, fmt.Sprintf("port %d is held by another program: %s: %v", p.port.Port, p.program(), p.notClientReason))
+			args := health.Args{"port": strconv.Itoa(p.port.Port), "program": p.program()}
+			notes = append(notes, health.Wrap(p.notClientReason, health.PortHeld, health.Warning, args).Condition)
 		}
 	}
 	err := c.noClientError(held)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.status.Error != err.Error() || !slices.Equal(c.status.Notes, notes) {
+	if c.status.Error != err.Error() || !slices.EqualFunc(c.status.Notes, notes, health.Condition.Equal) {
 		defer c.notifyAll()
 	}
 	for _, n := range notes {
-		if !slices.Contains(c.status.Notes, n) {
-			c.opts().Log.Warn("where a client might be", "note", n)
+		if !slices.ContainsFunc(c.status.Notes, n.Equal) {
+			c.opts().Log.Warn("where a client might be", "note", health.English.Phrase(n))
 		}
 	}
 	c.status.Notes, c.status.NextTry = notes, nextSearch
-	c.status.Error, c.status.Remedy = err.Error(), Remedy(err)
+	c.status.Error, c.status.Reason = err.Error(), ReasonOf(err)
 	alone := !slices.ContainsFunc(c.peers, func(p *peer) bool {
 		return slices.Contains(sessionStates, p.status.State) && p.status.State != Foreign
 	})
 	if alone && c.loggedReason != c.status.Error && slices.IndexFunc(c.peers, func(p *peer) bool { return p.running }) < 0 {
 		c.loggedReason = c.status.Error
-		c.opts().Log.Info("no client to report to", "reason", err, "remedy", c.status.Remedy)
+		c.opts().Log.Info("no client to report to", "reason", err, remedy(err))
 	}
 }
 
@@ -57,18 +60,22 @@ func (p *peer) program() string {
 
 // noClientError says what was tried, and which ports are held by others.
 func (c *Client) noClientError(held []string) error {
-	if len(c.opts().Ports) == 0 || len(c.opts().Transports) == 1 && c.opts().Transports[0] == IPC {
-		return fmt.Errorf("%w on any IPC socket", ErrNoClient)
+	where, ports := make(health.Args), c.opts().Ports
+	if slices.Contains(c.opts().Transports, IPC) || len(ports) == 0 {
+		where["sockets"] = "true"
 	}
-	where := fmt.Sprintf("ports %d to %d of 127.0.0.1", c.opts().Ports[0], c.opts().Ports[len(c.opts().Ports)-1])
-	if len(c.opts().Ports) == 1 {
-		where = fmt.Sprintf("port %d of 127.0.0.1", c.opts().Ports[0])
+	switch {
+	case len(ports) == 0 || len(c.opts().Transports) == 1 && c.opts().Transports[0] == IPC:
+	case len(ports) == 1:
+		where["port"] = strconv.Itoa(ports[0])
+	default:
+		where["ports"] = fmt.Sprintf("%d to %d", ports[0], ports[len(ports)-1])
 	}
-	if slices.Contains(c.opts().Transports, IPC) {
-		where = "any IPC socket, nor on " + where
+	if where["sockets"] != "" && len(where) > 1 {
+		where["both"] = "true"
 	}
 	if len(held) > 0 {
-		where += fmt.Sprintf(" (another program holds %s)", strings.Join(held, ", "))
+		where["held"] = strings.Join(held, ", ")
 	}
-	return fmt.Errorf("%w on %s", ErrNoClient, where)
+	return &health.Error{Condition: health.Condition{Code: health.ClientsNone, Severity: health.Problem, Args: where}, Cause: ErrNoClient}
 }

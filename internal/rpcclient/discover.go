@@ -3,14 +3,15 @@ package rpcclient
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
 
+	"sidetone/internal/health"
 	"sidetone/internal/local"
 )
 
@@ -92,7 +93,7 @@ func (c *Client) scan(ctx context.Context) (sockets []foundSocket, ports []local
 func (c *Client) scanSockets(ctx context.Context) []foundSocket {
 	var sockets []local.Socket
 	if slices.Contains(c.opts().Transports, IPC) {
-		var notes []string
+		var notes []health.Condition
 		sockets, notes = c.opts().Local.Sockets()
 		c.notes = append(c.notes, notes...)
 	}
@@ -116,9 +117,11 @@ func (c *Client) scanSockets(ctx context.Context) []foundSocket {
 	})
 	seen := c.dialSockets(ctx, sockets)
 	for path, d := range c.unreachable {
-		c.notes = append(c.notes, fmt.Sprintf("%s: %v", path, d.err))
+		c.notes = append(c.notes, health.Wrap(d.err, health.SocketUnreachable, health.Warning, health.Args{"path": path}).Condition)
 	}
-	slices.Sort(c.notes)
+	slices.SortFunc(c.notes, func(a, b health.Condition) int {
+		return strings.Compare(health.English.Phrase(a), health.English.Phrase(b))
+	})
 	return seen
 }
 
@@ -167,7 +170,7 @@ func (c *Client) scanPorts(ctx context.Context) []local.Listener {
 	case errors.Is(err, errors.ErrUnsupported):
 		listeners = c.connectToPorts(ctx)
 	case err != nil: // whose the ports are is unknown for now: what is known stays, nothing new is asked
-		c.notes = append(c.notes, err.Error())
+		c.notes = append(c.notes, health.Explained(err.Error())...)
 		return nil
 	}
 	slices.SortFunc(listeners, func(a, b local.Listener) int {

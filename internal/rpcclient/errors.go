@@ -1,8 +1,12 @@
 package rpcclient
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"log/slog"
+
+	"sidetone/internal/health"
 )
 
 // Phase is the part of a conversation in which an error came.
@@ -71,43 +75,64 @@ type phaseCode struct {
 	code  int
 }
 
-// meanings holds, for each refusal, what it means and what a person can do.
-var meanings = map[phaseCode][2]string{
-	{PhaseConnect, CodeClosed}:          {"closed", "the client is not ready, for example at its login screen; the next try is automatic"},
-	{PhaseConnect, CodeUnsupportedData}: {"bad data", "report this: the client did not understand the message"},
-	{PhaseConnect, CodeAbnormal}:        {"busy", "the client lets nobody in for now: others have used up its connections; the next try is automatic"},
-	{PhaseConnect, CodeInvalidClientID}: {"invalid client id", "check vendor.client_id in the catalogue; the client says the same when it cannot reach its own servers, so the next try is automatic"},
-	{PhaseConnect, CodeInvalidOrigin}:   {"invalid origin", "set vendor.rpc_origin in the catalogue to an origin registered for the application, unless another transport works, which is tried by itself"},
-	{PhaseConnect, CodeRateLimited}:     {"rate limited", "the next try is automatic"},
-	{PhaseConnect, CodeTokenRevoked}:    {"token revoked", "restart the client"},
-	{PhaseConnect, CodeInvalidVersion}:  {"invalid version", "this client speaks another protocol version; update the agent"},
-	{PhaseConnect, CodeInvalidEncoding}: {"invalid encoding", "this client speaks another encoding; update the agent"},
-	{PhaseCommand, CodeClosed}:          {"failed in the client", "the next try is automatic"},
-	{PhaseCommand, CodeUnsupportedData}: {"bad data", "report this: the client did not understand the message"},
-	{PhaseCommand, CodeInvalidClientID}: {"the device list fails validation", "run 'sidetone catalogue check'; one bad device rejects the whole list"},
-	{PhaseCommand, codeUnknownCommand}:  {"unknown command", "use the official client; this one does not know certified devices"},
-	{PhaseCommand, CodeNotAuthorized}:   {"not authorized", "this transport needs an authorization that the application lacks; another one is tried"},
+// meanings holds, for each refusal, what it means in a word, and its code.
+var meanings = map[phaseCode]struct {
+	words string
+	code  health.Code
+}{
+	{PhaseConnect, CodeClosed}:          {"closed", health.ClientNotReady},
+	{PhaseConnect, CodeUnsupportedData}: {"bad data", health.BadData},
+	{PhaseConnect, CodeAbnormal}:        {"busy", health.ClientBusy},
+	{PhaseConnect, CodeInvalidClientID}: {"invalid client id", health.ClientIDRefused},
+	{PhaseConnect, CodeInvalidOrigin}:   {"invalid origin", health.OriginRefused},
+	{PhaseConnect, CodeRateLimited}:     {"rate limited", health.Retried},
+	{PhaseConnect, CodeTokenRevoked}:    {"token revoked", health.TokenRevoked},
+	{PhaseConnect, CodeInvalidVersion}:  {"invalid version", health.VersionRefused},
+	{PhaseConnect, CodeInvalidEncoding}: {"invalid encoding", health.EncodingRefused},
+	{PhaseCommand, CodeClosed}:          {"failed in the client", health.Retried},
+	{PhaseCommand, CodeUnsupportedData}: {"bad data", health.BadData},
+	{PhaseCommand, CodeInvalidClientID}: {"the device list fails validation", health.ListRefused},
+	{PhaseCommand, codeUnknownCommand}:  {"unknown command", health.CommandUnknown},
+	{PhaseCommand, CodeNotAuthorized}:   {"not authorized", health.NotAuthorized},
 }
 
-func (e *Error) meaning() string { return meanings[phaseCode{e.Phase, e.Code}][0] }
+func (e *Error) meaning() string { return meanings[phaseCode{e.Phase, e.Code}].words }
 
-// Remedy says what a person can do about err, or "".
-func Remedy(err error) string {
-	var e *Error
-	switch {
-	case errors.As(err, &e):
-		return meanings[phaseCode{e.Phase, e.Code}][1]
-	case errors.Is(err, errNoOrigin):
-		return meanings[phaseCode{PhaseConnect, CodeInvalidOrigin}][1]
-	case errors.Is(err, ErrUnsupported):
-		return "use the official client; this one is tried again when it restarts"
-	case errors.Is(err, ErrNoClient):
-		return "start the client; it is looked for again by itself"
-	case errors.Is(err, ErrNoAnswer):
-		return "the client did not greet or answer: it may hang or be busy; the next try is automatic"
-	default:
-		return ""
+// ReasonOf is the condition that err is; nil for none.
+func ReasonOf(err error) *health.Condition {
+	if err == nil {
+		return nil
 	}
+	if known, ok := health.Of(err); ok {
+		return &known
+	}
+	return &health.Wrap(err, codeOf(err), health.Warning, nil).Condition
+}
+
+func codeOf(err error) health.Code {
+	var refusal *Error
+	switch {
+	case errors.As(err, &refusal):
+		return cmp.Or(meanings[phaseCode{refusal.Phase, refusal.Code}].code, health.Unexplained)
+	case errors.Is(err, errNoOrigin):
+		return health.OriginRefused
+	case errors.Is(err, ErrUnsupported):
+		return health.NotCertified
+	case errors.Is(err, ErrNoClient):
+		return health.NobodyThere
+	case errors.Is(err, ErrNoAnswer):
+		return health.NoAnswer
+	default:
+		return health.Unexplained
+	}
+}
+
+// remedy is what to do about err as a part of a line in the log, if there is anything.
+func remedy(err error) slog.Attr {
+	if advice := remedyOf(ReasonOf(err)); advice != "" {
+		return slog.String("remedy", advice)
+	}
+	return slog.Attr{}
 }
 
 // Conditions that are not refusals.

@@ -38,7 +38,7 @@ func TestEveryRefusalHasAMeaningAndARemedy(t *testing.T) {
 			require.ErrorContains(t, err, fmt.Sprintf("refused by the client: %s error %d (", c.phase, c.code))
 			require.ErrorContains(t, err, c.meaning)
 			require.ErrorContains(t, err, `"their words"`)
-			require.Contains(t, Remedy(err), c.remedy)
+			require.Contains(t, remedyOf(ReasonOf(err)), c.remedy)
 			require.ErrorIs(t, err, &Error{})
 			require.ErrorIs(t, err, &Error{Code: c.code})
 			require.ErrorIs(t, err, &Error{Phase: c.phase, Code: c.code})
@@ -59,7 +59,7 @@ func TestEveryRefusalHasAMeaningAndARemedy(t *testing.T) {
 func TestUnknownRefusalsAreToldAsTheyAre(t *testing.T) {
 	err := &Error{Phase: PhaseCommand, Code: 5000}
 	require.Equal(t, "refused by the client: command error 5000", err.Error())
-	require.Empty(t, Remedy(err))
+	require.Empty(t, remedyOf(ReasonOf(err)))
 	require.False(t, leavesOtherTransports(err))
 }
 
@@ -76,8 +76,8 @@ func TestConditionsThatAreNotRefusals(t *testing.T) {
 		{errors.New("anything"), "", true},
 	} {
 		err := fmt.Errorf("websocket to x: %w", c.err)
-		require.Contains(t, Remedy(err), c.remedy)
-		require.Equal(t, c.remedy == "", Remedy(err) == "")
+		require.Contains(t, remedyOf(ReasonOf(err)), c.remedy)
+		require.Equal(t, c.remedy == "", remedyOf(ReasonOf(err)) == "")
 		require.Equal(t, c.givesWay, leavesOtherTransports(err), c.err)
 	}
 }

@@ -109,7 +109,7 @@ func (c *Client) handOver(p *peer, now Transport) {
 		r.at, r.endWhenIdle, r.settingsChanged = o.at, o.endWhenIdle, false
 		return
 	}
-	c.opts().Log.Info("a better transport could not be had", "client", o.at.address(o.over), "reason", o.err, "remedy", Remedy(o.err))
+	c.opts().Log.Info("a better transport could not be had", "client", o.at.address(o.over), "reason", o.err, remedy(o.err))
 	if isPermanent(o.err) {
 		c.locked(func() { p.refused[o.over] = o.err })
 	}

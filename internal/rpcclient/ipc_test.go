@@ -13,6 +13,7 @@ import (
 
 	"sidetone/fakeserver"
 	"sidetone/internal/devices"
+	"sidetone/internal/health"
 )
 
 func TestReportsEveryChangeOverIPC(t *testing.T) {
@@ -84,7 +85,7 @@ func TestFaultsOverIPC(t *testing.T) {
 					return
 				}
 				eventually(t, "the status says what is wrong", func() bool {
-					return strings.Contains(h.trouble()+h.session().Remedy, status)
+					return strings.Contains(h.trouble()+h.session().Remedy(), status)
 				})
 				require.NoError(t, s.SetFault(fakeserver.Fault{}))
 				if h.session().NextTry.IsZero() && slices.Contains([]State{Unsupported, Refused}, h.session().State) {
@@ -135,7 +136,9 @@ func TestStaleSocketIsLeftAlone(t *testing.T) {
 		opts := quick(m.freePorts(1)...)
 		opts.Local = m
 		h := m.start(opts)
-		eventually(t, "a note", func() bool { return strings.Contains(strings.Join(h.Status().Notes, "\n"), "refused") })
+		eventually(t, "a note", func() bool {
+			return strings.Contains(strings.Join(health.English.Phrases(h.Status().Notes), "\n"), "refused")
+		})
 		require.Equal(t, Searching, h.Status().State)
 
 		m.remove(path)

@@ -6,15 +6,16 @@ import (
 	"net"
 	"slices"
 
+	"sidetone/internal/health"
 	"sidetone/internal/local"
 )
 
 // Local is what the operating system knows of the sockets of this machine. Every call has its
 // own end: none blocks for long. Options without one probe the ports and find no IPC sockets.
 type Local interface {
-	// Sockets lists the IPC sockets that exist now, best first. The notes say, for people,
+	// Sockets lists the IPC sockets that exist now, best first. The notes say
 	// what was left out and why.
-	Sockets() (sockets []local.Socket, notes []string)
+	Sockets() (sockets []local.Socket, notes []health.Condition)
 	// Dial connects to an IPC socket and says who listens on it.
 	Dial(ctx context.Context, path string) (net.Conn, local.Process, error)
 	// Listeners tells which of the ports have a listener, and of which user. An error means
@@ -41,7 +42,7 @@ func unrelated(a, b int, as, bs local.Lineage) bool {
 // noLocal knows nothing.
 type noLocal struct{}
 
-func (noLocal) Sockets() ([]local.Socket, []string) { return nil, nil }
+func (noLocal) Sockets() ([]local.Socket, []health.Condition) { return nil, nil }
 
 func (noLocal) Dial(context.Context, string) (net.Conn, local.Process, error) {
 	return nil, local.Process{}, errors.ErrUnsupported

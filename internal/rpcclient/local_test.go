@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/fakeserver"
+	"sidetone/internal/health"
 	"sidetone/internal/local"
 	"sidetone/internal/memnet"
 )
@@ -137,7 +138,7 @@ func (m *machine) looked() int {
 	return m.looks
 }
 
-func (m *machine) Sockets() (sockets []local.Socket, notes []string) {
+func (m *machine) Sockets() (sockets []local.Socket, notes []health.Condition) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.looks++
@@ -159,14 +160,14 @@ func (m *machine) Sockets() (sockets []local.Socket, notes []string) {
 	return sockets, nil
 }
 
-func (m *machine) files() (sockets []local.Socket, notes []string) {
+func (m *machine) files() (sockets []local.Socket, notes []health.Condition) {
 	for i := range 10 {
 		path := filepath.Join(m.dir, fmt.Sprintf("discord-ipc-%d", i))
 		info, err := os.Stat(path)
 		switch {
 		case err != nil:
 		case info.Mode()&os.ModeSocket == 0:
-			notes = append(notes, path+" is no socket")
+			notes = append(notes, health.Explained(path+" is no socket")...)
 		default:
 			sockets = append(sockets, local.Socket{Path: path, ID: fmt.Sprint(info.ModTime().UnixNano())})
 		}

@@ -2,12 +2,12 @@ package rpcclient
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/health"
 )
 
 // sessionObserver keeps the status of one session.
@@ -53,7 +53,7 @@ func (o *sessionObserver) showTokens(s *Session) {
 	if !o.paced {
 		return
 	}
-	s.Error, s.Remedy = o.refusals(o.p), o.httpRemedy()
+	s.Error, s.Reason = o.refusals(o.p), o.overHTTP()
 	if wait := o.p.bucket.delay(time.Now()); wait > 0 {
 		s.NextTry = time.Now().Add(wait)
 	}
@@ -64,8 +64,10 @@ func (o *sessionObserver) slow(sent *devices.Snapshot, since time.Time) {
 	o.applySessionOutcome(o.p, onOverdue, func(s *Session) {
 		s.Address, s.Since, s.Pending, s.NextTry = o.to, since, sent.Generation, time.Time{}
 		s.Muted = mutedIn(sent, o.accepted)
-		s.Error = "the client has not answered since " + since.Format(time.TimeOnly)
-		s.Remedy = "wait: the newest list is sent as soon as it answers; if it stays so, restart the client"
+		s.Reason = &health.Condition{
+			Code: health.ClientUnanswering, Severity: health.Problem, Args: health.Args{"since": since.Format(time.TimeOnly)},
+		}
+		s.Error = health.English.Phrase(*s.Reason)
 	})
 	o.opts().Log.Warn("the client is slow", "client", o.to, "generation", sent.Generation)
 }
@@ -85,10 +87,9 @@ func mutedIn(lists ...*devices.Snapshot) (ids []string) {
 	return ids
 }
 
-// httpRemedy says what HTTP means, and what would be better.
-func (o *sessionObserver) httpRemedy() string {
-	const better = "it needs IPC, or an origin that is registered and authorized, to be told at once"
-	return fmt.Sprintf("over HTTP this client takes one update in %s; %s", o.opts().TokenEvery, better)
+// overHTTP says what HTTP means, and what would be better.
+func (o *sessionObserver) overHTTP() *health.Condition {
+	return &health.Condition{Code: health.ClientOverHTTP, Severity: health.Warning, Args: health.Args{"every": o.opts().TokenEvery.String()}}
 }
 
 func (o *sessionObserver) holds(generation uint64) {
@@ -100,9 +101,9 @@ func (o *sessionObserver) waits(until time.Time) {
 }
 
 func (o *sessionObserver) refused(err error, again time.Time) {
-	o.applySessionOutcome(o.p, onListRefused, func(s *Session) { s.NextTry, s.Error, s.Remedy = again, err.Error(), Remedy(err) })
+	o.applySessionOutcome(o.p, onListRefused, func(s *Session) { s.NextTry, s.Error, s.Reason = again, err.Error(), ReasonOf(err) })
 	wait := time.Until(again).Round(time.Millisecond)
-	o.opts().Log.Warn("list refused", "client", o.to, "reason", err, "remedy", Remedy(err), "again in", wait)
+	o.opts().Log.Warn("list refused", "client", o.to, "reason", err, remedy(err), "again in", wait)
 }
 
 // unsupported keeps the link, which costs nothing: if it ends, the client may have restarted, and if
@@ -118,8 +119,8 @@ func (o *sessionObserver) unsupported(err error) (end error) {
 		return errMoved
 	}
 	o.ignored = true
-	o.applySessionOutcome(o.p, onUnanswered, func(s *Session) { *s = Session{Address: o.to, Error: err.Error(), Remedy: Remedy(err)} })
-	o.logOnce(o.p, "client does not know certified devices", "client", o.to, "reason", err, "remedy", Remedy(err))
+	o.applySessionOutcome(o.p, onUnanswered, func(s *Session) { *s = Session{Address: o.to, Error: err.Error(), Reason: ReasonOf(err)} })
+	o.logOnce(o.p, "client does not know certified devices", "client", o.to, "reason", err, remedy(err))
 	if o.opts().Clients == FirstClient {
 		return err
 	}

@@ -168,7 +168,7 @@ func TestAnAgentThatWasKilledTwiceIsServedWithTheNextToken(t *testing.T) {
 		h.publish(devices.False)
 		pass(11 * time.Second)
 		require.Contains(t, h.session().Error, "1006")
-		require.Contains(t, h.session().Remedy, "automatic")
+		require.Contains(t, h.session().Remedy(), "automatic")
 		pass(25 * time.Second)
 		require.Equal(t, devices.False, mute(s))
 		require.Equal(t, IPC, h.session().Transport)

@@ -24,7 +24,7 @@ func TestASilentClientIsAskedOnce(t *testing.T) {
 				h.publish(devices.False)
 				eventually(t, "unsupported", func() bool { return h.Status().State == Unsupported })
 				require.Contains(t, h.trouble(), "does not know certified devices")
-				require.Contains(t, h.session().Remedy, "when it restarts")
+				require.Contains(t, h.session().Remedy(), "when it restarts")
 				require.True(t, h.session().NextTry.IsZero())
 				require.NoError(t, s.SetFault(fakeserver.Fault{}))
 				h.publish(devices.True)

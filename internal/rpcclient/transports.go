@@ -51,7 +51,7 @@ func (c *Client) tryTransports(ctx context.Context, p *peer, at location, endWhe
 		case !leavesOtherTransports(err):
 			return false, err
 		}
-		c.logOnce(p, "transport given up", "transport", tr, "client", at.address(tr), "reason", err, "remedy", Remedy(err))
+		c.logOnce(p, "transport given up", "transport", tr, "client", at.address(tr), "reason", err, remedy(err))
 	}
 	return false, err
 }
@@ -87,7 +87,7 @@ func (c *Client) runSessions(
 			s.Address = to
 			return
 		}
-		*s = Session{Address: to, Error: s.Error, Remedy: s.Remedy} // what was wrong may still be
+		*s = Session{Address: to, Error: s.Error, Reason: s.Reason} // what was wrong may still be
 	})
 	l, err := c.openLink(ctx, p, at, tr, port)
 	if err == nil && tr == IPC {
@@ -308,7 +308,7 @@ func (c *Client) runSession(ctx context.Context, p *peer, conn connection) (work
 	c.locked(func() { s.mayHold, p.inSession, why = p.mayHold, true, c.refusals(p) })
 	if o.paced {
 		s.bucket = p.bucket
-		c.logOnce(p, "degraded", "client", to, "reason", why, "remedy", o.httpRemedy())
+		c.logOnce(p, "degraded", "client", to, "reason", why, "remedy", remedyOf(o.overHTTP()))
 	}
 	err = s.run(ctx)
 	p.hasAnswered = s.hasAnswered

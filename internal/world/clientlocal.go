@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 
+	"sidetone/internal/health"
 	"sidetone/internal/local"
 )
 
@@ -14,7 +15,7 @@ type view struct {
 	sight Sight
 }
 
-func (l *view) Sockets() ([]local.Socket, []string) {
+func (l *view) Sockets() ([]local.Socket, []health.Condition) {
 	return l.net.Sockets(), nil
 }
 

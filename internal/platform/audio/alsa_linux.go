@@ -3,6 +3,7 @@ package audio
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"slices"
@@ -31,7 +32,7 @@ type alsaCard struct {
 func openALSA(dev string) (*alsaCard, error) {
 	fd, err := unix.Open(dev, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, fmt.Errorf("open the sound card's controls %s: %w", dev, err)
+		return nil, &fs.PathError{Op: "open the sound card's controls", Path: dev, Err: err}
 	}
 	// Before the poller gets the descriptor: the kernel's poll of a file that has not
 	// subscribed registers nobody to wake.

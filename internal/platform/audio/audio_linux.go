@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/health"
 	"sidetone/internal/platform"
 	"sidetone/internal/platform/audio/pulse"
 	"sidetone/internal/signal"
@@ -98,12 +99,12 @@ var watched = pulse.MaskOf(pulse.OnSource, pulse.OnSink, pulse.OnCard, pulse.OnM
 // have changed. Without a server it fails.
 func (a *source) List(ctx context.Context) ([]devices.Endpoint, error) {
 	if err := a.connect(ctx); err != nil {
-		return nil, fmt.Errorf("waiting for the sound server: %w", err)
+		return nil, platform.Trouble(fmt.Errorf("waiting for the sound server: %w", err), health.SoundServerAway, nil)
 	}
 	if err := a.read(ctx); err != nil {
 		a.disconnect()
 		a.retry.failed(a.server)
-		return nil, fmt.Errorf("read from the sound server: %w", err)
+		return nil, platform.Trouble(fmt.Errorf("read from the sound server: %w", err), health.SoundServerAway, nil)
 	}
 	a.retry.worked()
 	endpoints := endpointsOf(a.last, a.findUSB)
@@ -209,13 +210,13 @@ func (a *source) enumerate(endpoints []devices.Endpoint) {
 }
 
 // Notes tells what is missing from the last List.
-func (a *source) Notes() []string {
+func (a *source) Notes() []health.Condition {
 	notes := a.mixers.notes()
 	switch {
 	case errors.Is(a.miniErr, errMiniaudioHangs):
-		notes = append(notes, "miniaudio hangs; the sound server's own list is used alone")
+		notes = append(notes, health.Condition{Code: health.MiniaudioHangs, Severity: health.Info})
 	case a.miniErr != nil:
-		notes = append(notes, fmt.Sprintf("%v; the sound server's own list is used alone", a.miniErr))
+		notes = append(notes, health.Wrap(a.miniErr, health.MiniaudioFails, health.Info, nil).Condition)
 	}
 	return notes
 }

@@ -2,12 +2,13 @@ package audio
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/health"
+	"sidetone/internal/platform"
 )
 
 // mixers are the ALSA cards behind the present endpoints: opened when the first endpoint of a
@@ -62,11 +63,12 @@ func (m *mixers) fill(ctx context.Context, endpoints []devices.Endpoint) {
 }
 
 // notes tells which cards' switches are unknown.
-func (m *mixers) notes() []string {
-	var out []string
+func (m *mixers) notes() []health.Condition {
+	var out []health.Condition
 	for _, name := range slices.Sorted(maps.Keys(m.cards)) {
 		if err := m.cards[name].failed(); err != nil {
-			out = append(out, fmt.Sprintf("the switches of a sound card are unknown: %v", err))
+			reason := platform.Trouble(err, health.Unexplained, nil).Condition
+			out = append(out, health.Condition{Code: health.SoundCardUnreadable, Severity: health.Warning, Because: []health.Condition{reason}})
 		}
 	}
 	return out

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/health"
 	"sidetone/internal/platform"
 	"sidetone/internal/signal"
 )
@@ -96,7 +97,7 @@ func TestMixerThatHangsDelaysNothing(t *testing.T) {
 		start := time.Now()
 		require.Nil(t, fillOne(t, m))
 		require.Equal(t, mixerTimeout, time.Since(start))
-		require.Contains(t, m.notes()[0], "the switches of a sound card are unknown: the sound card's driver does not answer")
+		require.Contains(t, health.English.Phrases(m.notes())[0], "the switches of a sound card are unknown: the sound card's driver does not answer")
 		for range 100 {
 			m.changed()
 			require.Nil(t, fillOne(t, m))
@@ -147,7 +148,7 @@ func TestMixerThatFailsIsOpenedOnceMore(t *testing.T) {
 		s := &shelf{err: errors.New("gone")}
 		m, _ := mixersOf(s)
 		require.Nil(t, fillOne(t, m))
-		require.Equal(t, []string{"the switches of a sound card are unknown: gone"}, m.notes())
+		require.Equal(t, []string{"the switches of a sound card are unknown: gone"}, health.English.Phrases(m.notes()))
 		require.EqualValues(t, 2, s.opened.Load())
 		require.Nil(t, fillOne(t, m))
 		require.EqualValues(t, 2, s.opened.Load(), "not before something has changed")

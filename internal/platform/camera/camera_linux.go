@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/health"
 	"sidetone/internal/platform"
 	"sidetone/internal/platform/linux"
 	"sidetone/internal/signal"
@@ -33,7 +34,7 @@ type source struct {
 
 	mu    sync.Mutex
 	nodes map[nodeID]*presence // of the last scan
-	notes []string             // of the last List
+	notes []health.Condition   // of the last List
 	retry time.Duration        // until List is due without an event; 0 = never
 }
 
@@ -84,10 +85,10 @@ func (c *source) Wait(ctx context.Context) error {
 }
 
 // Notes names the cameras that the last List left out, and what is not watched.
-func (c *source) Notes() []string {
+func (c *source) Notes() []health.Condition {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var notes []string
+	var notes []health.Condition
 	if c.hotplug != nil {
 		notes = c.hotplug.Notes()
 	}
@@ -102,7 +103,7 @@ func (c *source) List(ctx context.Context) ([]devices.Endpoint, error) {
 	nodes, err := c.scan()
 	if err != nil {
 		c.retry = listRetry
-		return nil, fmt.Errorf("list cameras: %w", err)
+		return nil, platform.Trouble(fmt.Errorf("list cameras: %w", err), health.CamerasUnreadable, nil)
 	}
 	c.ask(ctx, nodes)
 	endpoints := []devices.Endpoint{}

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/health"
 	"sidetone/internal/platform"
 	"sidetone/internal/platform/linux"
 	"sidetone/internal/platform/platformtest"
@@ -243,7 +244,7 @@ func TestCameraWithoutAccessIsLeftOutAndSaid(t *testing.T) {
 			require.Len(t, platformtest.MustList(t, source), 1)
 			require.Zero(t, source.retry, "no timer runs for what stays as it is")
 			require.Len(t, source.Notes(), 1)
-			require.Contains(t, source.Notes()[0], f.Path("dev/video0")+" (Logitech BRIO: Logitech BRIO) is left out: open /dev/video0: permission denied; this user needs")
+			require.Contains(t, health.English.Phrases(source.Notes())[0], f.Path("dev/video0")+" (Logitech BRIO: Logitech BRIO) is left out: open /dev/video0: permission denied; this user needs")
 		}
 		require.Equal(t, 1, strings.Count(log.String(), "camera left out"))
 
@@ -269,7 +270,7 @@ func TestCameraDriverThatHangsCostsTheOthersNothing(t *testing.T) {
 			}
 			require.NoError(t, source.Wait(t.Context()))
 		}
-		require.Contains(t, source.Notes()[0], "its driver does not answer; unplug")
+		require.Contains(t, health.English.Phrases(source.Notes())[0], "its driver does not answer; unplug")
 		require.EqualValues(t, 1, d.asked["video0"].Load(), "a driver that hangs is not asked again")
 
 		close(release)
@@ -311,7 +312,7 @@ func TestCameraSaysWhatItCannotWatch(t *testing.T) {
 	source, err := New(f.Root, platformtest.Quiet())
 	require.NoError(t, err)
 	require.Empty(t, platformtest.MustList(t, source))
-	require.Contains(t, strings.Join(source.(platform.Annotator).Notes(), "\n"), "watch "+f.Path("dev")+": no such file or directory")
+	require.Contains(t, strings.Join(health.English.Phrases(source.(platform.Annotator).Notes()), "\n"), "watch "+f.Path("dev")+": no such file or directory")
 	require.NoError(t, source.Close())
 
 	f.Dir("dev")
@@ -320,7 +321,7 @@ func TestCameraSaysWhatItCannotWatch(t *testing.T) {
 	require.Empty(t, source.(platform.Annotator).Notes())
 	require.NoError(t, os.Remove(f.Path("dev")))
 	require.NoError(t, source.Wait(platformtest.Deadline(t)))
-	require.Contains(t, strings.Join(source.(platform.Annotator).Notes(), "\n"), "cameras are no longer watched: watch "+f.Path("dev")+": the folder is gone")
+	require.Contains(t, strings.Join(health.English.Phrases(source.(platform.Annotator).Notes()), "\n"), "cameras are no longer watched: watch "+f.Path("dev")+": the folder is gone")
 	require.NoError(t, source.Close())
 }
 

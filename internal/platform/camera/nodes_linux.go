@@ -3,7 +3,6 @@ package camera
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"sidetone/internal/health"
 	"sidetone/internal/platform/linux"
 )
 
@@ -134,20 +134,21 @@ func (c *source) reportUnread(n *presence) {
 		return
 	}
 	path, name := filepath.Join(c.Dev, n.name), linux.Attribute(n.sysfs, "name")
-	c.notes = append(c.notes, fmt.Sprintf("%s (%s) is left out: %v; %s", path, name, n.answer.err, remedyOf(n.answer.err)))
+	args := health.Args{"path": path, "camera": name}
+	c.notes = append(c.notes, health.Wrap(n.answer.err, whyLeftOut(n.answer.err), health.Warning, args).Condition)
 	if !n.reported {
 		n.reported = true
 		c.log.Warn("camera left out", "node", path, "name", name, "err", n.answer.err)
 	}
 }
 
-func remedyOf(err error) string {
+func whyLeftOut(err error) health.Code {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return "this user needs read access to the node: a session at the machine itself or membership of the node's group"
+		return health.CameraDenied
 	case errors.Is(err, fs.ErrNotExist):
-		return "the node is hidden from this process, as a container does, or was never made"
+		return health.CameraHidden
 	default:
-		return "unplug the camera and plug it in again"
+		return health.CameraUnreadable
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/health"
 	"sidetone/internal/platform"
 	"sidetone/internal/strictyaml"
 )
@@ -25,7 +26,7 @@ type fileSource struct {
 
 	mu    sync.Mutex
 	good  *[]devices.Endpoint // the last good content, if there is any
-	notes []string            // of the last List
+	notes []health.Condition  // of the last List
 	retry time.Duration       // until List is due without an event; 0 = never
 	said  string              // the notes that the log has
 }
@@ -59,7 +60,7 @@ func (s *fileSource) Wait(ctx context.Context) error {
 
 // Notes says what is wrong with the file while its last good content is kept, and whether
 // changes go unnoticed.
-func (s *fileSource) Notes() []string {
+func (s *fileSource) Notes() []health.Condition {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.notes)
@@ -83,17 +84,17 @@ func (s *fileSource) List(ctx context.Context) ([]devices.Endpoint, error) {
 		s.good = nil
 	}
 	if s.good == nil {
-		return nil, fmt.Errorf("endpoints file: %w", err)
+		return nil, platform.Trouble(fmt.Errorf("endpoints file: %w", err), health.EndpointFileWrong, health.Args{"path": s.given})
 	}
 	if err != nil {
-		s.notes = append(s.notes, fmt.Sprintf("%v; keeping the last good content", err))
+		s.notes = append(s.notes, health.Wrap(err, health.EndpointFileKept, health.Warning, health.Args{"path": s.given}).Condition)
 	}
 	return slices.Clone(*s.good), nil
 }
 
 // say logs the notes when they have changed.
 func (s *fileSource) say() {
-	text := strings.Join(s.notes, "; ")
+	text := strings.Join(health.English.Phrases(s.notes), "; ")
 	if text != s.said && text != "" {
 		s.log.Warn("endpoints file: " + text)
 	}

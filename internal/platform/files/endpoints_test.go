@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/health"
 	"sidetone/internal/platform"
 	"sidetone/internal/platform/platformtest"
 	"sidetone/internal/signal"
@@ -342,7 +343,7 @@ func TestFileBrokenKeepsTheLastGoodContent(t *testing.T) {
 		until(t, source, name, func(got []devices.Endpoint, err error) bool {
 			require.NoError(t, err)
 			require.Equal(t, []devices.Endpoint{{ID: "good", Type: devices.AudioInput}}, got)
-			notes := source.(platform.Annotator).Notes()
+			notes := health.English.Phrases(source.(platform.Annotator).Notes())
 			require.LessOrEqual(t, len(notes), 1)
 			if len(notes) == 1 {
 				require.Contains(t, notes[0], path)
@@ -405,7 +406,7 @@ func TestFileThatCannotBeWatchedIsReadNowAndThen(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, got, 1)
 	require.Len(t, source.(platform.Annotator).Notes(), 1)
-	require.Contains(t, source.(platform.Annotator).Notes()[0], "changes of "+path+" cannot be watched, it is read every 30s: ")
+	require.Contains(t, health.English.Phrases(source.(platform.Annotator).Notes())[0], "changes of "+path+" cannot be watched, it is read every 30s: ")
 	require.ErrorIs(t, source.Wait(t.Context()), os.ErrClosed)
 
 	synctest.Test(t, func(t *testing.T) {

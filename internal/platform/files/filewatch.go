@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"sidetone/internal/health"
 	"sidetone/internal/signal"
 )
 
@@ -83,6 +84,6 @@ func (w *fileWatch) arm() error {
 }
 
 // unwatched is the note on a file that arm cannot watch.
-func (w *fileWatch) unwatched(name string, err error) string {
-	return fmt.Sprintf("changes of %s cannot be watched, it is read every %v: %v", name, fileRetry, err)
+func (w *fileWatch) unwatched(name string, err error) health.Condition {
+	return health.Wrap(err, health.FileUnwatched, health.Warning, health.Args{"path": name, "every": fileRetry.String()}).Condition
 }

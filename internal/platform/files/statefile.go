@@ -10,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	"sidetone/internal/health"
 	"sidetone/internal/platform"
 )
 
@@ -62,11 +63,11 @@ func (f *StateFile) Read(ctx context.Context) (StateContent, error) {
 func (f *StateFile) Wait(ctx context.Context) error { return f.watch.wait(ctx, f.retry) }
 
 // Notes says that changes go unnoticed, if they do.
-func (f *StateFile) Notes() []string {
+func (f *StateFile) Notes() []health.Condition {
 	if f.unwatched == nil {
 		return nil
 	}
-	return []string{f.watch.unwatched(f.given, f.unwatched)}
+	return []health.Condition{f.watch.unwatched(f.given, f.unwatched)}
 }
 
 // Close ends Wait and the watching.

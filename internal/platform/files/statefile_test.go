@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"sidetone/internal/health"
+
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/platform/platformtest"
@@ -145,7 +147,7 @@ func TestStateFileThatCannotBeWatched(t *testing.T) {
 	_, err = file.Read(t.Context())
 	require.NoError(t, err)
 	require.Len(t, file.Notes(), 1)
-	require.Contains(t, file.Notes()[0], "changes of "+path+" cannot be watched, it is read every 30s: ")
+	require.Contains(t, health.English.Phrases(file.Notes())[0], "changes of "+path+" cannot be watched, it is read every 30s: ")
 	require.Equal(t, fileRetry, file.retry)
 	require.ErrorIs(t, file.Wait(t.Context()), os.ErrClosed)
 }

@@ -25,7 +25,3 @@ type Devices interface {
 	// with an Error, output reports too; of a flood of requests some are dropped unanswered.
 	Send(r hid.Request)
 }
-
-// PermissionRemedy ends the Error of a hid.Denied event if this user may not read the
-// device. It speaks to somebody who has a catalogue.
-const PermissionRemedy = ": install the udev rule ('sidetone catalogue udev FILE' prints it) and plug the device in again"

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"sidetone/internal/health"
 	"sidetone/internal/hid"
 	"sidetone/internal/platform/linux"
 	"sidetone/internal/signal"
@@ -56,7 +57,7 @@ type manager struct {
 	presences map[presenceID]*presence
 	detached  map[presenceID]bool // USB interfaces that are there, but for a HID device of theirs that has gone
 	listed    bool                // there has been a Read
-	notes     []string            // of the last Read
+	notes     []health.Condition  // of the last Read
 	retry     time.Duration       // until Read is due without an event; 0 = never
 }
 
@@ -80,7 +81,7 @@ type presence struct {
 	broken  bool            // its reading has failed
 	err     error           // why it is not read
 	failing time.Time       // since when
-	denied  string          // the Error of the last event, if that was Denied
+	denied  *health.Error   // of the last event, if that was Denied
 }
 
 type openResult struct {
@@ -168,10 +169,10 @@ func (h *manager) Wait(ctx context.Context) error {
 }
 
 // Notes names the wanted devices that are not read, and what is not watched.
-func (h *manager) Notes() []string {
+func (h *manager) Notes() []health.Condition {
 	h.listing.Lock()
 	defer h.listing.Unlock()
-	var notes []string
+	var notes []health.Condition
 	if h.hotplug != nil {
 		notes = h.hotplug.Notes()
 	}
@@ -288,7 +289,7 @@ func (h *manager) scan() ([]*presence, error) {
 			device, err := describe(id.path)
 			if err != nil {
 				if linux.Exists(id.path) {
-					h.notes = append(h.notes, fmt.Sprintf("%s is left out: %v", name, err))
+					h.note(name, health.Wrap(err, health.Unexplained, health.Warning, nil))
 				}
 				continue
 			}
@@ -350,7 +351,7 @@ func (h *manager) release(p *presence) {
 		p.port.emit(gone)
 		p.port.close()
 		h.forget(p)
-	} else if p.denied != "" {
+	} else if p.denied != nil {
 		h.handle(gone)
 	}
 	*p = presence{device: p.device, iface: p.iface, broken: p.broken, err: p.err, failing: p.failing}
@@ -426,7 +427,7 @@ func (h *manager) handleOpened(p *presence, o openResult) {
 	h.mu.Unlock()
 	device := p.device
 	p.port.emit(hid.Event{Kind: hid.Attached, Device: &device, Plugged: p.arrived && p.plugged, At: time.Now()})
-	p.arrived, p.denied, p.err = false, "", nil
+	p.arrived, p.denied, p.err = false, nil, nil
 	h.working.Go(p.port.read)
 }
 
@@ -445,35 +446,40 @@ func (h *manager) reportUnread(p *presence) {
 	if p.arrived || p.broken || !errors.Is(p.err, fs.ErrPermission) {
 		if wait := linux.NextTry(p.failing, openRetries); wait > 0 {
 			h.retry = linux.Sooner(h.retry, wait)
-			if p.denied != "" { // what was said stands until then
-				h.note(p, p.denied)
+			if p.denied != nil { // what was said stands until then
+				h.note(p.device.String(), p.denied)
 			}
 			return
 		}
 	}
 	trouble := openTrouble(h.path(p), p.err)
-	h.note(p, trouble)
-	if p.broken || p.denied == trouble {
+	h.note(p.device.String(), trouble)
+	if p.broken || p.denied != nil && p.denied.Equal(trouble.Condition) {
 		return
 	}
 	p.arrived, p.denied = false, trouble
 	h.log.Warn("HID device left out", "device", p.device.String(), "err", trouble)
 	device := p.device
-	h.handle(hid.Event{Kind: hid.Denied, Node: device.Node, Device: &device, Error: trouble, At: time.Now()})
+	h.handle(hid.Event{
+		Kind: hid.Denied, Node: device.Node, Device: &device, Error: trouble.Error(), Reason: &trouble.Condition, At: time.Now(),
+	})
 }
 
-func (h *manager) note(p *presence, trouble string) {
-	h.notes = append(h.notes, fmt.Sprintf("%s is left out: %s", p.device, trouble))
+func (h *manager) note(device string, trouble *health.Error) {
+	h.notes = append(h.notes, health.Condition{
+		Code: health.HIDLeftOut, Severity: health.Warning, Args: health.Args{"device": device}, Because: []health.Condition{trouble.Condition},
+	})
 }
 
-// openTrouble says why the node at path is not read, and what to do.
-func openTrouble(path string, err error) string {
+// openTrouble says why the node at path is not read.
+func openTrouble(path string, err error) *health.Error {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return "no permission to read " + path + PermissionRemedy
+		denied := health.Condition{Code: health.HIDDenied, Severity: health.Problem, Args: health.Args{"path": path}}
+		return &health.Error{Condition: denied, Cause: err}
 	case errors.Is(err, fs.ErrNotExist):
-		return err.Error() + "; the node is hidden from this process, as a container does, or was never made"
+		return health.Wrap(err, health.HIDHidden, health.Problem, nil)
 	default:
-		return err.Error() + "; unplug the device and plug it in again"
+		return health.Wrap(err, health.HIDFails, health.Problem, nil)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/health"
 	"sidetone/internal/hid"
 	"sidetone/internal/platform"
 	"sidetone/internal/platform/linux"
@@ -295,7 +296,7 @@ func TestHIDUnplugIsNoticedByTheReader(t *testing.T) {
 	}
 	require.Zero(t, h.retry)
 	require.Equal(t, []string{"hidraw0 (Acme Headset 700, 1209:0700) is left out: read " + f.Path("dev/hidraw0") +
-		": input/output error; unplug the device and plug it in again"}, h.Notes())
+		": input/output error; unplug the device and plug it in again"}, health.English.Phrases(h.Notes()))
 	require.EqualValues(t, 1, opened.Load(), "it is not opened again")
 	h.Send(hid.Request{Node: "hidraw0", Output: []byte{1, 2}}) // leads nowhere
 
@@ -419,7 +420,7 @@ func TestHIDDenied(t *testing.T) {
 		for range 3 {
 			mustRead(t, h)
 			require.Zero(t, h.retry, "no timer runs for what stays as it is")
-			require.Equal(t, []string{"hidraw0 (Acme Headset 700, 1209:0700) is left out: " + trouble}, h.Notes())
+			require.Equal(t, []string{"hidraw0 (Acme Headset 700, 1209:0700) is left out: " + trouble}, health.English.Phrases(h.Notes()))
 		}
 		require.Equal(t, trouble, events.expect(t, hid.Denied, "hidraw0").Error)
 		require.Empty(t, events, "once is enough")
@@ -429,7 +430,7 @@ func TestHIDDenied(t *testing.T) {
 		d.err = unix.ENOENT
 		mustRead(t, h)
 		require.Equal(t, openRetries[0], h.retry)
-		require.Contains(t, h.Notes()[0], trouble, "what was said stands for the moment")
+		require.Contains(t, health.English.Phrases(h.Notes())[0], trouble, "what was said stands for the moment")
 		time.Sleep(openRetries[2])
 		mustRead(t, h)
 		require.Zero(t, h.retry)
@@ -684,7 +685,7 @@ func TestHIDWithoutWatching(t *testing.T) {
 	require.NoError(t, os.Remove(f.Path("dev")))
 	h, events := openHID(t, f)
 	mustRead(t, h)
-	require.Contains(t, h.Notes()[0], "a change of access to a HID device goes unnoticed")
+	require.Contains(t, health.English.Phrases(h.Notes())[0], "a change of access to a HID device goes unnoticed")
 	require.Empty(t, events)
 }
 
@@ -713,8 +714,8 @@ func TestHIDGarbage(t *testing.T) {
 	events.expect(t, hid.Attached, "hidraw4")
 	require.Empty(t, events)
 	require.Len(t, h.Notes(), 3)
-	require.Contains(t, h.Notes()[0], "hidraw0 is left out: what it is cannot be read: open ")
-	require.Contains(t, h.Notes()[1], `hidraw1 is left out: its HID_ID "zz::" is not bus:vendor:product`)
+	require.Contains(t, health.English.Phrases(h.Notes())[0], "hidraw0 is left out: what it is cannot be read: open ")
+	require.Contains(t, health.English.Phrases(h.Notes())[1], `hidraw1 is left out: its HID_ID "zz::" is not bus:vendor:product`)
 }
 
 const nobodyID = 65534

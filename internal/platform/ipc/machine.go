@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"sidetone/internal/health"
 	"sidetone/internal/local"
 	"sidetone/internal/platform/session"
 )
@@ -26,7 +27,7 @@ func NewMachine(folders []string, log *slog.Logger) Machine {
 func (m Machine) list() []string { return filepath.SplitList(m.folders) }
 
 // Sockets is IPCSockets.
-func (m Machine) Sockets() ([]local.Socket, []string) { return Sockets(m.list()) }
+func (m Machine) Sockets() ([]local.Socket, []health.Condition) { return Sockets(m.list()) }
 
 // Dial is Dial.
 func (m Machine) Dial(ctx context.Context, path string) (net.Conn, local.Process, error) {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sidetone/internal/health"
 	"sidetone/internal/local"
 	"sidetone/internal/platform/platformtest"
 )
@@ -37,7 +38,7 @@ func TestHelperProcess(t *testing.T) {
 		fmt.Println(err)
 	case "sockets":
 		sockets, notes := Sockets([]string{argument})
-		fmt.Println(len(sockets), notes)
+		fmt.Println(len(sockets), health.English.Phrases(notes))
 	case "listeners":
 		port, _ := strconv.Atoi(argument)
 		list, err := Listeners([]int{port})

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 
+	"sidetone/internal/health"
 	"sidetone/internal/local"
 	"sidetone/internal/platform/files"
 	"sidetone/internal/signal"
@@ -25,10 +26,10 @@ import (
 // listed once, under the first. Nobody is connected to: that would cost a client's patience
 // (rule R67).
 //
-// Notes are for people, one sentence each: an entry that is no socket, a folder that cannot be
+// Notes tell of an entry that is no socket, and of a folder that cannot be
 // looked into. A missing folder and a link that leads to nothing are as they should be while
 // no client runs.
-func Sockets(folders []string) (sockets []local.Socket, notes []string) {
+func Sockets(folders []string) (sockets []local.Socket, notes []health.Condition) {
 	seen := map[string]bool{}
 	for _, folder := range folders {
 		found, remarks := socketsIn(folder)
@@ -43,13 +44,12 @@ func Sockets(folders []string) (sockets []local.Socket, notes []string) {
 	return sockets, notes
 }
 
-func socketsIn(folder string) (sockets []local.Socket, notes []string) {
+func socketsIn(folder string) (sockets []local.Socket, notes []health.Condition) {
 	for i := range ipcNumbers {
 		path := filepath.Join(folder, socketName(i))
 		info, err := os.Lstat(path)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return sockets, append(notes, fmt.Sprintf("%s cannot be looked into for a client's socket (%v): "+
-				"let this user enter it, or leave it out of the folders", folder, files.Cause(err)))
+			return sockets, append(notes, socketNote(files.Cause(err), health.FolderUnreadable, folder))
 		}
 		if err == nil && info.Mode()&fs.ModeSymlink != 0 {
 			info, err = os.Stat(path)
@@ -57,10 +57,10 @@ func socketsIn(folder string) (sockets []local.Socket, notes []string) {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
-			notes = append(notes, fmt.Sprintf("%s is a link that cannot be followed (%v): remove it, or let this user follow it",
-				path, files.Cause(err)))
+			notes = append(notes, socketNote(files.Cause(err), health.SocketLinkBroken, path))
 		case info.Mode()&fs.ModeSocket == 0:
-			notes = append(notes, fmt.Sprintf("%s is %s and not a client's socket: remove it and restart the client", path, kindOf(info)))
+			args := health.Args{"path": path, kindOf(info): "true"}
+			notes = append(notes, health.Condition{Code: health.SocketIsNone, Severity: health.Warning, Args: args})
 		default:
 			sockets = append(sockets, local.Socket{Path: path, ID: fileID(info)})
 		}
@@ -68,14 +68,19 @@ func socketsIn(folder string) (sockets []local.Socket, notes []string) {
 	return sockets, notes
 }
 
+func socketNote(err error, code health.Code, path string) health.Condition {
+	return health.Wrap(err, code, health.Warning, health.Args{"path": path}).Condition
+}
+
+// kindOf is what stands in a socket's place, as an argument of its note.
 func kindOf(info fs.FileInfo) string {
 	switch {
 	case info.IsDir():
-		return "a folder"
+		return "folder"
 	case info.Mode().IsRegular():
-		return "a file"
+		return "file"
 	}
-	return "a pipe or a device"
+	return "other"
 }
 
 // Dial connects to a client's socket and says who listens there, as far as the OS tells. It

@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"sidetone/internal/health"
 	"sidetone/internal/local"
 	"sidetone/internal/platform/platformtest"
 	"sidetone/internal/platform/session"
@@ -81,7 +82,7 @@ func TestIPCSocketsNotes(t *testing.T) {
 		at(3) + " is a file and ", at(4) + " is a pipe or a device and ", at(0) + " cannot be looked into for a client's socket (not a directory)",
 	} {
 		require.Greater(t, len(notes), i, want)
-		require.True(t, strings.HasPrefix(notes[i], want), notes[i])
+		require.True(t, strings.HasPrefix(health.English.Phrase(notes[i]), want), health.English.Phrase(notes[i]))
 	}
 	require.Len(t, notes, 6)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/Microsoft/go-winio"
 	"golang.org/x/sys/windows"
 
+	"sidetone/internal/health"
 	"sidetone/internal/local"
 	"sidetone/internal/platform/session"
 )
@@ -20,12 +21,12 @@ import (
 // Sockets lists the discord-ipc-0 to -9 that exist now in folders, in the order of folder
 // and number. It reads the list of pipes: to open one, even for its attributes, is to connect.
 // A folder that cannot be read is one of the notes, which are for people.
-func Sockets(folders []string) (sockets []local.Socket, notes []string) {
+func Sockets(folders []string) (sockets []local.Socket, notes []health.Condition) {
 	for _, folder := range folders {
 		folder = strings.TrimSuffix(folder, `\`) + `\`
 		names, err := pipesIn(folder)
 		if err != nil {
-			notes = append(notes, fmt.Sprintf("%s cannot be read for clients' pipes (%v): leave it out of the folders", folder, err))
+			notes = append(notes, health.Wrap(err, health.FolderUnreadable, health.Warning, health.Args{"path": folder}).Condition)
 		}
 		for i := range ipcNumbers {
 			if names[socketName(i)] {

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"sidetone/internal/health"
 )
 
 // Tree is a system's folders of devices.
@@ -48,34 +50,35 @@ func (t Tree) Class(name string) ([]string, error) {
 type Hotplug struct {
 	kind    string // "camera"
 	readers []*Reader
-	notes   []string
+	notes   []health.Condition
 }
 
 // WatchHotplug calls notify after a kernel event of the subsystem and when a node in the folder dev that match accepts
 // has changed. notify must not block. What cannot be watched is in the log and in Notes.
 func WatchHotplug(kind, subsystem, dev string, match func(node string) bool, log *slog.Logger, notify func()) *Hotplug {
 	h := &Hotplug{kind: kind}
-	add := func(r *Reader, err error, without string) {
+	add := func(r *Reader, err error, without health.Code) {
 		if err == nil {
 			h.readers = append(h.readers, r)
 			return
 		}
-		log.Warn(kind+": "+without, "err", err)
-		h.notes = append(h.notes, fmt.Sprintf("%s: %v", without, err))
+		note := health.Wrap(err, without, health.Warning, health.Args{"device": kind})
+		log.Warn(note.Error())
+		h.notes = append(h.notes, note.Condition)
 	}
 	kernel, err := WatchUevents(notify, subsystem)
-	add(kernel, err, "kernel device events cannot be heard, a plugged "+kind+" may go unnoticed")
+	add(kernel, err, health.PlugsUnheard)
 	access, err := WatchNodes(dev, match, notify)
-	add(access, err, "a change of access to a "+kind+" goes unnoticed")
+	add(access, err, health.AccessUnwatched)
 	return h
 }
 
 // Notes says what is not watched.
-func (h *Hotplug) Notes() []string {
+func (h *Hotplug) Notes() []health.Condition {
 	notes := slices.Clone(h.notes)
 	for _, r := range h.readers {
 		if err := r.Failed(); err != nil {
-			notes = append(notes, fmt.Sprintf("%ss are no longer watched: %v; restart to watch again", h.kind, err))
+			notes = append(notes, health.Wrap(err, health.DevicesUnwatched, health.Warning, health.Args{"device": h.kind}).Condition)
 		}
 	}
 	return notes

@@ -1,0 +1,110 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sidetone/internal/catalogue"
+	"sidetone/internal/control"
+	"sidetone/internal/devices"
+	"sidetone/internal/engine"
+	"sidetone/internal/health"
+)
+
+func (d *examination) devices() {
+	if d.Status == nil && d.Catalogue == nil {
+		return // nothing could be recognised
+	}
+	plugged := control.ProductsOf(d.Devices.Reported)
+	for _, p := range plugged {
+		var types []string
+		for _, dev := range p.Devices {
+			types = append(types, fmt.Sprintf("%s %q", dev.Type, dev.ID))
+		}
+		who := p.Name
+		if words := d.Devices.UnitWords(p, plugged); len(words) > 0 {
+			who += " (" + strings.Join(words, ", ") + ")"
+		}
+		d.add(health.OK, health.DevicePlugged, p.Unit, health.Args{"product": who, "endpoints": strings.Join(types, ", ")})
+	}
+	if d.withheld(len(plugged) > 0) || len(plugged) > 0 {
+		return
+	}
+	how, code := health.Problem, health.DevicesNone
+	for _, s := range d.Sources {
+		switch engine.Condition(s.Condition) {
+		case engine.Working:
+		case engine.Starting:
+			how, code = health.Warning, health.DevicesNoneYet
+		default:
+			how, code = health.Warning, health.DevicesNoneSeen
+		}
+	}
+	d.add(how, code, "", nil)
+}
+
+// withheld tells of the vendor's devices that are not reported, and whether there are any.
+func (d *examination) withheld(reported bool) bool {
+	how, milder := health.Problem, health.Warning
+	if reported {
+		how, milder = health.Warning, health.Info
+	}
+	some := false
+	told := make(map[string]bool) // ids of devices that have several endpoints
+	for _, h := range d.Devices.Withheld {
+		e := d.endpoints[h.Key]
+		vendors := d.vendors(e.VID)
+		switch id := e.VID + ":" + e.PID; {
+		case !h.Unknown && (vendors || !e.Virtual):
+			d.withheldOne(milder, h, e)
+		case !vendors || e.Virtual || told[id]:
+			continue
+		default:
+			told[id] = true
+			d.add(how, health.DeviceNotKnown, h.Name, d.reread(health.Args{"vid": e.VID, "pid": e.PID, "path": d.catalogueName()}))
+		}
+		some = true
+	}
+	return some
+}
+
+func (d *examination) withheldOne(how health.Severity, h devices.Withheld, e control.Endpoint) {
+	args := health.Args{"type": string(h.Type), "reason": h.Reason}
+	if e.Plugged == devices.False {
+		d.add(how, health.DeviceJackEmpty, h.Name, args)
+		return
+	}
+	args["path"] = d.catalogueName()
+	d.add(how, health.DeviceWithheld, h.Name, args)
+}
+
+// vendors reports whether a USB vendor id is one of the catalogue's.
+func (d *examination) vendors(vid string) bool {
+	return vid != "" && d.Catalogue != nil && slices.ContainsFunc(d.Catalogue.Products, func(p catalogue.Product) bool {
+		return slices.ContainsFunc(p.Links, func(l catalogue.Link) bool { return strings.EqualFold(l.VID, vid) })
+	})
+}
+
+// MaxID is where the client may cut a name, in bytes (rule R61).
+const MaxID = 127
+
+// ids looks for devices that the client may not know by the id that it is sent.
+func (d *examination) ids() {
+	for _, r := range d.Devices.Reported {
+		name := d.endpoint(r).Name
+		if n := len(r.Endpoints); n > 1 {
+			d.add(health.Warning, health.DevicesOfOneID, r.ID, health.Args{"devices": strconv.Itoa(n), "type": string(r.Type)})
+		}
+		if !strings.HasPrefix(name, r.ID) {
+			continue // its id is not its name
+		}
+		if len(name) > MaxID || len(r.ID) < len(name) {
+			d.add(health.Warning, health.DeviceNameLong, r.ID, health.Args{"bytes": strconv.Itoa(len(name)), "sent": strconv.Itoa(len(r.ID))})
+		}
+		if strings.HasPrefix(strings.ToLower(r.ID), "default") {
+			d.add(health.Warning, health.DeviceNamedDefault, r.ID, nil)
+		}
+	}
+}

@@ -1,0 +1,197 @@
+// Package doctor judges whether the client shows what it should. It gets facts and gives conditions; it asks nobody, and
+// reads codes only, never what another part of the program says in words.
+package doctor
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"sidetone/internal/catalogue"
+	"sidetone/internal/control"
+	"sidetone/internal/devices"
+	"sidetone/internal/health"
+	"sidetone/internal/strictyaml"
+)
+
+// Facts are all that is judged.
+type Facts struct {
+	Status   *control.Status  // nil: no agent answers
+	AgentErr error            // why none does
+	Sources  []control.Source // the agent's, or this command's own
+	Devices  control.Devices  // likewise
+	HID      []control.HID    // likewise
+
+	CataloguePath string               // of the agent, or of the settings here; "" = none is set
+	OwnCatalogue  string               // of the settings here
+	Catalogue     *catalogue.Catalogue // nil: there is none in order
+	Problems      []strictyaml.Problem // with settings and catalogue
+	OwnProblems   []strictyaml.Problem // with OwnCatalogue, where the agent has another
+
+	Version string // of this command
+	Now     time.Time
+}
+
+// Examine follows the way of a mute from the headset to the client, and says of each part how it is.
+func Examine(f Facts) []health.Condition {
+	d := newExamination(f)
+	d.agent()
+	d.settings()
+	d.sources()
+	d.devices()
+	d.ids()
+	d.hidDevices()
+	for _, r := range d.microphones() {
+		d.mute(r)
+		d.otherFlags(r)
+	}
+	if d.Status != nil {
+		d.pushes()
+		d.clients()
+	}
+	if !Wrong(d.found) {
+		d.user()
+	}
+	return d.found
+}
+
+// Standing is what an agent says of itself: all that is not in order with its sources, its clients and what is pushed to it, and
+// what may mislead the user. It needs Status, Sources, HID, Devices and Now.
+func Standing(f Facts) []health.Condition {
+	d := newExamination(f)
+	d.sources()
+	d.hidDevices()
+	d.pushes()
+	d.clients()
+	for _, r := range d.microphones() {
+		d.defaultInput(r)
+	}
+	return slices.DeleteFunc(d.found, func(c health.Condition) bool {
+		return c.Severity == health.OK || c.Code == health.ClientBehind // which lasts for a moment after each change
+	})
+}
+
+// Wrong reports whether there is a problem.
+func Wrong(found []health.Condition) bool {
+	return slices.ContainsFunc(found, func(c health.Condition) bool { return c.Severity == health.Problem })
+}
+
+type examination struct {
+	Facts
+	endpoints map[devices.Key]control.Endpoint
+	found     []health.Condition
+}
+
+func newExamination(f Facts) *examination {
+	d := &examination{Facts: f, endpoints: make(map[devices.Key]control.Endpoint)}
+	for _, e := range f.Devices.Endpoints {
+		d.endpoints[e.Key()] = e
+	}
+	return d
+}
+
+func (d *examination) add(s health.Severity, code health.Code, subject string, args health.Args, because ...health.Condition) {
+	d.found = append(d.found, health.Condition{Code: code, Severity: s, Subject: subject, Args: args, Because: because})
+}
+
+func (d *examination) agent() {
+	switch {
+	case d.Status == nil && errors.Is(d.AgentErr, control.ErrNotRunning):
+		d.add(health.Problem, health.AgentNotRunning, "", nil)
+	case d.Status == nil && errors.Is(d.AgentErr, control.ErrSilent):
+		d.add(health.Problem, health.AgentSilent, "", nil)
+	case d.Status == nil:
+		d.add(health.Problem, health.AgentUnreachable, "", health.Args{"reason": words(d.AgentErr)})
+	case d.Status.Version != d.Version:
+		d.add(health.Warning, health.AgentVersion, "", health.Args{
+			"pid": strconv.Itoa(d.Status.PID), "version": cmp.Or(d.Status.Version, "unknown"), "own": d.Version,
+		})
+	default:
+		d.add(health.OK, health.AgentRuns, "", health.Args{"pid": strconv.Itoa(d.Status.PID), "age": age(d.Status.Started, d.Now)})
+	}
+	if d.Status == nil {
+		d.add(health.Info, health.AgentNotAsked, "", nil)
+	}
+}
+
+func (d *examination) settings() {
+	for _, p := range d.Problems {
+		args, code := health.Args{"mistake": p.String()}, health.SettingsMistake
+		if p.File == d.CataloguePath {
+			args["path"], code = d.CataloguePath, health.CatalogueMistake
+		}
+		d.add(health.Problem, code, "", d.reread(args))
+	}
+	switch {
+	case d.CataloguePath == "":
+		d.add(health.Problem, health.CatalogueMissing, "", nil)
+	case d.Catalogue != nil && len(d.Problems) == 0:
+		d.add(health.OK, health.SettingsFine, "", health.Args{
+			"path": d.CataloguePath, "products": strconv.Itoa(len(d.Catalogue.Products)), "vendor": d.Catalogue.Vendor.Name,
+		})
+	}
+	for _, p := range d.OwnProblems {
+		d.add(health.Problem, health.CatalogueOtherMistake, "", health.Args{"mistake": p.String(), "path": d.OwnCatalogue})
+	}
+	if d.OwnCatalogue != "" && d.OwnCatalogue != d.CataloguePath {
+		d.add(health.Warning, health.CatalogueOther, "", health.Args{"path": d.OwnCatalogue})
+	}
+}
+
+// reread adds the process that has to read a corrected file again, if one runs.
+func (d *examination) reread(args health.Args) health.Args {
+	if d.Status != nil {
+		args["agent"] = strconv.Itoa(d.Status.PID)
+	}
+	return args
+}
+
+// catalogueName is its path, for advice.
+func (d *examination) catalogueName() string { return cmp.Or(d.CataloguePath, "the catalogue") }
+
+// user says what only the user can look at (rules R64, R65).
+func (d *examination) user() {
+	for _, r := range d.microphones() {
+		d.add(health.Info, health.UserInput, d.nameOf(r), nil)
+		d.defaultInput(r)
+	}
+	if len(d.microphones()) > 0 {
+		d.add(health.Info, health.UserInCall, "", nil)
+	}
+}
+
+// defaultInput tells of a microphone from which the client records, too, if its input is set to "Default". Then it knows it by
+// that name, and shows no notice (rule R65).
+func (d *examination) defaultInput(r devices.Report) {
+	if slices.ContainsFunc(r.Endpoints, func(k devices.Key) bool { return d.endpoints[k].Default }) {
+		d.add(health.Info, health.UserDefaultInput, d.nameOf(r), nil)
+	}
+}
+
+func (d *examination) microphones() []devices.Report {
+	return slices.DeleteFunc(slices.Clone(d.Devices.Reported), func(r devices.Report) bool { return r.Type != devices.AudioInput })
+}
+
+// endpoint is the first one behind a report.
+func (d *examination) endpoint(r devices.Report) control.Endpoint {
+	if len(r.Endpoints) == 0 {
+		return control.Endpoint{}
+	}
+	return d.endpoints[r.Endpoints[0]]
+}
+
+// nameOf is the name that the user knows a device by.
+func (d *examination) nameOf(r devices.Report) string { return cmp.Or(d.endpoint(r).Name, r.ID) }
+
+func words(err error) string {
+	if err == nil {
+		return "unknown"
+	}
+	return err.Error()
+}
+
+func age(since, now time.Time) string { return seconds(now.Sub(since)) }
+
+func seconds(t time.Duration) string { return max(0, t).Round(time.Second).String() }

@@ -1,0 +1,102 @@
+// Package doctortest has a machine for the tests of doctor and of what shows its conditions.
+package doctortest
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/examples"
+	"sidetone/internal/catalogue"
+	"sidetone/internal/control"
+	"sidetone/internal/devices"
+	"sidetone/internal/doctor"
+)
+
+// Now is the time of the examination.
+var Now = time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
+
+// Patient is a machine on which all is well, until a test changes it.
+type Patient struct {
+	doctor.Facts
+	Endpoints []devices.Endpoint
+	Pushes    []devices.Push
+	Fields    []devices.Field // that may be reported; nil = all
+	IDBytes   int             // where names are cut; 0 = never
+}
+
+// New is a patient with a headset, a client and an agent.
+func New(t *testing.T) *Patient {
+	t.Helper()
+	cat, problems := catalogue.Decode("acme.yaml", examples.Acme)
+	require.Empty(t, problems)
+	p := &Patient{IDBytes: doctor.MaxID, Endpoints: []devices.Endpoint{
+		Endpoint("mic", devices.AudioInput, "0700"), Endpoint("out", devices.AudioOutput, "0700"),
+	}}
+	p.Catalogue, p.CataloguePath, p.Version, p.Now = cat, "acme.yaml", "1.0", Now
+	p.Sources = []control.Source{{Name: "audio", Condition: "ok", Endpoints: 2}, {Name: "hid", Condition: "ok"}}
+	p.Status = &control.Status{Version: "1.0", PID: 4711, Started: Now.Add(-time.Hour), Generation: 7}
+	p.Status.Clients.Sessions = []control.Session{{State: "ready", Transport: "ipc", Socket: "/run/discord-ipc-0", Name: "Discord", PID: 4712, Generation: 7, Devices: 2, Delivered: Now.Add(-time.Minute)}}
+	return p
+}
+
+// Endpoint is one of the device of the example catalogue with that product id.
+func Endpoint(id string, typ devices.Type, pid string) devices.Endpoint {
+	return devices.Endpoint{Source: "audio", ID: id, Type: typ, Name: "Acme " + id, Bus: devices.USB, VID: "1209", PID: pid, Container: "usb-" + pid, Mute: devices.False}
+}
+
+// Studio exchanges the headset for the microphone whose mute has to be a switch in the device.
+func (p *Patient) Studio(set func(*devices.Endpoint)) {
+	e := Endpoint("studio", devices.AudioInput, "0710")
+	set(&e)
+	p.Endpoints = []devices.Endpoint{e}
+}
+
+// Session exchanges the client.
+func (p *Patient) Session(s control.Session) { p.Status.Clients.Sessions = []control.Session{s} }
+
+// Alone takes the agent away.
+func (p *Patient) Alone(err error) { p.Status, p.AgentErr = nil, err }
+
+// Push has the vendor's software say something, as the agent shows it and as it acts on it.
+func (p *Patient) Push(units int, product, owner string, f devices.Field, since time.Time) {
+	state := map[devices.Field]devices.Tri{f: devices.True}
+	p.Status.Pushes = append(p.Status.Pushes, control.Push{Product: product, Owner: owner, State: state, Units: units})
+	p.Pushes = append(p.Pushes, devices.Push{Product: product, Owner: owner, State: state, Since: map[devices.Field]time.Time{f: since}})
+}
+
+// Resolve makes of the endpoints what the agent makes of them.
+func (p *Patient) Resolve(t *testing.T) {
+	t.Helper()
+	cat := p.Catalogue
+	if cat == nil {
+		cat = &catalogue.Catalogue{}
+	}
+	r, err := catalogue.NewResolver(cat, devices.Options{OS: devices.Linux, IDMaxBytes: p.IDBytes, Fields: p.Fields})
+	require.NoError(t, err)
+	in := devices.Inputs{Endpoints: p.Endpoints, Pushes: p.Pushes}
+	s, considered := r.Resolve(in), r.Explain(in)
+	p.Devices = control.Devices{Reported: s.Devices, Withheld: s.Withheld}
+	for _, e := range p.Endpoints {
+		p.Devices.Endpoints = append(p.Devices.Endpoints, control.Endpoint{Endpoint: e, Considered: considered[e.Key()]})
+	}
+}
+
+// Twins are two units of one model, with the serial numbers that they have.
+func (p *Patient) Twins(serials ...string) {
+	p.Endpoints[0].Serial = serials[0]
+	other := p.Endpoints[0]
+	other.ID, other.Name, other.Container, other.Serial = "mic2", "Acme mic 2", "usb-2", serials[1]
+	p.Endpoints = append(p.Endpoints, other)
+}
+
+// Examine is all that doctor says, in the words of its command's JSON.
+func (p *Patient) Examine(t *testing.T) string {
+	t.Helper()
+	p.Resolve(t)
+	b, err := json.Marshal(control.ConditionsOf(doctor.Examine(p.Facts)))
+	require.NoError(t, err)
+	return string(b)
+}

@@ -1,0 +1,57 @@
+package doctor
+
+import (
+	"slices"
+	"strconv"
+
+	"sidetone/internal/control"
+	"sidetone/internal/engine"
+	"sidetone/internal/health"
+)
+
+func (d *examination) sources() {
+	if len(d.Sources) == 0 {
+		d.add(health.Problem, health.SourcesNone, "", nil)
+	}
+	for _, s := range d.Sources {
+		if s.Name != "hid" { // see hidDevices
+			d.source(s)
+		}
+	}
+}
+
+func (d *examination) source(s control.Source) {
+	remarks := reasons(s.Remarks, s.Notes...)
+	switch engine.Condition(s.Condition) {
+	case engine.Working:
+		if s.Name != "state-file" {
+			d.add(health.OK, health.SourceWorks, s.Name, health.Args{"endpoints": strconv.Itoa(s.Endpoints)})
+		} else if len(remarks) == 0 {
+			d.add(health.OK, health.StateFileWorks, s.Name, nil)
+		}
+	case engine.Starting:
+		d.add(health.Warning, health.SourceStarting, s.Name, nil)
+	default:
+		d.add(health.Problem, health.SourceUnreadable, s.Name, nil, reason(s.Reason, s.Error)...)
+	}
+	for _, r := range remarks {
+		d.add(r.Severity, health.SourceRemark, s.Name, nil, r)
+	}
+}
+
+// reasons are conditions, or what an agent of another version says in words only, or by a code that is not known here.
+func reasons(known []health.Condition, words ...string) []health.Condition {
+	unknown := func(c health.Condition) bool { return health.English[c.Code].Message == "" }
+	if len(known) > 0 && !slices.ContainsFunc(known, unknown) {
+		return known
+	}
+	return health.Explained(words...)
+}
+
+// reason is reasons for one that may be missing.
+func reason(known *health.Condition, words string) []health.Condition {
+	if known == nil {
+		return reasons(nil, words)
+	}
+	return reasons([]health.Condition{*known}, words)
+}

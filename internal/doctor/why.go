@@ -1,0 +1,144 @@
+package doctor
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"sidetone/internal/catalogue"
+	"sidetone/internal/control"
+	"sidetone/internal/devices"
+	"sidetone/internal/health"
+)
+
+// Why says of which kind the source at that place of a product is, and why it does not know a flag of e. The Code is "" where
+// there is nothing to say.
+func Why(f Facts, product string, e control.Endpoint, field devices.Field, place string) (kind string, reason health.Condition) {
+	return newExamination(f).why(product, e, field, place)
+}
+
+func (d *examination) why(product string, e control.Endpoint, f devices.Field, place string) (kind string, reason health.Condition) {
+	rule := d.rule(product, place)
+	if rule.Field != f {
+		return "", why(health.WhyRuleUnknown, "path", d.catalogueName())
+	}
+	kind = rule.Via()
+	reason = d.whyKind(product, e, f, place, rule.SourceKind)
+	if reason.Code == "" && readsHID(kind) {
+		reason = why(health.WhyOtherUnit)
+	}
+	return kind, reason
+}
+
+// why is a condition with these names and values of arguments, of which those that are empty are left out.
+func why(code health.Code, args ...string) health.Condition {
+	c := health.Condition{Code: code, Severity: health.Warning}
+	for i := 0; i < len(args); i += 2 {
+		if args[i+1] == "" {
+			continue
+		}
+		if c.Args == nil {
+			c.Args = make(health.Args)
+		}
+		c.Args[args[i]] = args[i+1]
+	}
+	return c
+}
+
+func readsHID(kind string) bool {
+	return slices.Contains([]string{devices.ViaHIDUsage, devices.ViaHIDReport, devices.ViaHIDQuery, devices.ViaHIDPP}, kind)
+}
+
+// rule is the one of the catalogue at that place of a product; its zero value if it is not known.
+func (d *examination) rule(product, place string) catalogue.SourceRule {
+	if d.Catalogue == nil {
+		return catalogue.SourceRule{}
+	}
+	for _, p := range d.Catalogue.Products {
+		for i, s := range p.Sources {
+			if p.ID == product && place == fmt.Sprintf("sources[%d]", i) {
+				return s
+			}
+		}
+	}
+	return catalogue.SourceRule{}
+}
+
+// whyKind is why for a source of kind k, which may be a term of a derived one.
+func (d *examination) whyKind(product string, e control.Endpoint, f devices.Field, at string, k catalogue.SourceKind) health.Condition {
+	hw := d.hardware(e)
+	switch via := k.Via(); {
+	case via == devices.ViaDerive:
+		for at, term := range k.Derive.Terms(at) {
+			if reason := d.whyKind(product, e, f, at, term); reason.Code != "" {
+				reason.Subject = term.Via()
+				return reason
+			}
+		}
+	case readsHID(via):
+		return d.whyHID(product, f, at)
+	case via == devices.ViaOSEffects:
+		effect := cmp.Or(k.OSEffects.Effect, f)
+		if !e.Effects[effect].Known() {
+			return why(health.WhyEffectUnknown, "effect", string(effect))
+		}
+	case via == devices.ViaOSEndpointMute:
+		demanded := k.OSEndpointMute.RequireHardwareSupport == nil || *k.OSEndpointMute.RequireHardwareSupport
+		switch {
+		case !hw.Mute.Known():
+			return why(health.WhyMuteUnknown)
+		case demanded && !hw.MuteInHardware:
+			return why(health.WhyMuteInSoftware, "product", product)
+		}
+	case via == devices.ViaALSACtl:
+		return d.whyControl(product, hw, at, k.ALSACtl)
+	}
+	return health.Condition{}
+}
+
+// whyControl is why for a control of the mixer of hw.
+func (d *examination) whyControl(product string, hw control.Endpoint, at string, k *catalogue.ALSACtl) health.Condition {
+	state, isSwitch := hw.Controls[k.Name]
+	setting, isSetting := hw.Settings[k.Name]
+	missing := func(code health.Code, others []string) health.Condition {
+		c := why(code, "control", k.Name, "rule", at, "product", product, "others", strings.Join(others, ", "))
+		d.reread(c.Args)
+		return c
+	}
+	switch {
+	case len(hw.Controls)+len(hw.Settings) == 0:
+		return why(health.WhyMixerUnreadable, "control", k.Name)
+	case !k.Switch() && isSetting:
+		return why(health.WhyControlValue, "control", k.Name, "value", setting)
+	case !k.Switch() && isSwitch, k.Switch() && isSetting:
+		return why(health.WhyControlKind, "control", k.Name)
+	case !k.Switch():
+		return missing(health.WhyControlMissing, quotedKeys(hw.Settings))
+	case !isSwitch:
+		return missing(health.WhySwitchMissing, quotedKeys(hw.Controls))
+	case !state.Known():
+		return why(health.WhySwitchAmbiguous, "control", k.Name)
+	}
+	return health.Condition{}
+}
+
+func quotedKeys[V any](m map[string]V) []string {
+	var list []string
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		list = append(list, fmt.Sprintf("%q", key))
+	}
+	return list
+}
+
+// hardware is the microphone whose switches act on e: e, or the one whose sound it carries, where the
+// system tells that.
+func (d *examination) hardware(e control.Endpoint) control.Endpoint {
+	for _, other := range d.Devices.Endpoints {
+		if e.Virtual && other.Type == devices.AudioInput && other.ID == e.Master {
+			return other
+		}
+	}
+	return e
+}
