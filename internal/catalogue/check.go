@@ -78,8 +78,8 @@ func (f *faults) add(path, hint, format string, args ...any) {
 	f.list = append(f.list, Fault{path, fmt.Sprintf(format, args...), hint})
 }
 
-// silent adds a fault that does no harm in a recording of an agent that had accepted it, such as of a rule that says nothing.
-func (f *faults) silent(path, hint, format string, args ...any) {
+// addUnlessRecorded adds a fault that does no harm in a recording of an agent that had accepted it, such as of a rule that says nothing.
+func (f *faults) addUnlessRecorded(path, hint, format string, args ...any) {
 	if !f.recorded {
 		f.add(path, hint, format, args...)
 	}
@@ -93,7 +93,7 @@ var (
 func (f *faults) vendor(v Vendor) {
 	f.id("$.vendor.id", v.ID)
 	if err := brand.CheckVendorID(v.ID); err != nil && idShape.MatchString(v.ID) {
-		f.silent("$.vendor.id", "such as acme", "%v", err)
+		f.addUnlessRecorded("$.vendor.id", "such as acme", "%v", err)
 	}
 	f.name("$.vendor.name", v.Name)
 	f.url("$.vendor.url", v.URL)
@@ -136,7 +136,7 @@ func (f *faults) id(path, id string) {
 	if !idShape.MatchString(id) {
 		f.add(path, "use lower-case letters, digits and dashes", "not a valid id")
 	} else if len(id) > maxID {
-		f.silent(path, fmt.Sprintf("at most %d characters", maxID), "an id of %d characters", len(id))
+		f.addUnlessRecorded(path, fmt.Sprintf("at most %d characters", maxID), "an id of %d characters", len(id))
 	}
 }
 
@@ -147,9 +147,9 @@ func (f *faults) name(path, name string) {
 	case strings.ContainsFunc(name, unicode.IsControl):
 		f.add(path, "", "control character in a name")
 	case strings.ContainsFunc(name, func(r rune) bool { return unicode.Is(unicode.Cf, r) }):
-		f.silent(path, "such as a zero-width space, or a mark that turns the direction of text", "a character in a name that nobody can see")
+		f.addUnlessRecorded(path, "such as a zero-width space, or a mark that turns the direction of text", "a character in a name that nobody can see")
 	case utf8.RuneCountInString(name) > maxName:
-		f.silent(path, fmt.Sprintf("at most %d characters", maxName), "a name of %d characters", utf8.RuneCountInString(name))
+		f.addUnlessRecorded(path, fmt.Sprintf("at most %d characters", maxName), "a name of %d characters", utf8.RuneCountInString(name))
 	}
 }
 
@@ -265,7 +265,7 @@ func (f *faults) virtual(path string, rules []VirtualRule) {
 		f.systems(at+".os", r.OS)
 		f.needRegex(at+".name_regex", r.NameRegex)
 		same := func(e VirtualRule) bool {
-			return e.Type == r.Type && e.NameRegex == r.NameRegex && len(without(systems(r.OS), e.OS)) == 0
+			return e.Type == r.Type && e.NameRegex == r.NameRegex && len(remaining(systems(r.OS), e.OS)) == 0
 		}
 		if j := slices.IndexFunc(rules[:i], same); j >= 0 {
 			f.add(at, fmt.Sprintf("virtual_endpoints[%d] decides before it", j), "unreachable rule")
@@ -292,8 +292,8 @@ func systems(list []devices.OS) []devices.OS {
 	return list
 }
 
-// without returns the systems of list that a rule for the systems in rule leaves over.
-func without(list, rule []devices.OS) []devices.OS {
+// remaining returns the systems of list that a rule for the systems in rule leaves over.
+func remaining(list, rule []devices.OS) []devices.OS {
 	var rest []devices.OS
 	for _, os := range list {
 		if !slices.Contains(systems(rule), os) {

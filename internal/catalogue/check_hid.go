@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-func (f *faults) hidUsage(path string, r HIDUsage, u use) {
+func (f *faults) hidUsage(path string, r HIDUsage, u usage) {
 	f.usbInterface(path, r.Interface)
 	f.hex16(path+".page", r.Page)
 	f.hex16(path+".usage", r.Usage)
@@ -26,7 +26,7 @@ func (f *faults) hidUsage(path string, r HIDUsage, u use) {
 	f.answeredByLamp(path, r)
 }
 
-func (f *faults) hidReport(path string, r HIDReport, u use) {
+func (f *faults) hidReport(path string, r HIDReport, u usage) {
 	f.usbInterface(path, r.Interface)
 	if r.ReportID != nil && *r.ReportID == 0 {
 		f.add(path+".report_id", "leave it out where reports have no number", "no report has the number 0")
@@ -64,7 +64,7 @@ func (f *faults) hidReport(path string, r HIDReport, u use) {
 	}
 }
 
-func (f *faults) anchor(path string, a Anchor, u use) {
+func (f *faults) anchor(path string, a Anchor, u usage) {
 	if a.Start == nil && a.LinkUp == nil && a.HIDReport == nil && a.HIDQuery == nil {
 		f.add(path, "start, hid_report or hid_query", "an anchor that says nothing")
 	}
@@ -88,7 +88,7 @@ func (f *faults) anchor(path string, a Anchor, u use) {
 	}
 }
 
-func (f *faults) hidQuery(path string, q HIDQuery, u use) {
+func (f *faults) hidQuery(path string, q HIDQuery, u usage) {
 	f.mayWrite(path, u)
 	f.usbInterface(path, q.Interface)
 	f.byteTests(path+".expect", q.Expect)
@@ -115,7 +115,7 @@ func (f *faults) hidQuery(path string, q HIDQuery, u use) {
 	}
 }
 
-func (f *faults) hidPP(path string, p HIDPP, u use) {
+func (f *faults) hidPP(path string, p HIDPP, u usage) {
 	f.mayWrite(path, u)
 	f.usbInterface(path, p.Interface)
 	f.byteTests(path+".ask_on", p.AskOn)
@@ -138,7 +138,7 @@ func (f *faults) function(path string, n *int) {
 	}
 }
 
-func (f *faults) mayWrite(path string, u use) {
+func (f *faults) mayWrite(path string, u usage) {
 	if !u.allowWrite {
 		f.add(path, "add allow_write: true to the product", "this source writes to the device")
 	}
@@ -237,9 +237,9 @@ func (f *faults) traces(path string, list []string) {
 	}
 }
 
-// Tells reports whether the device tells each new state by itself. A toggle that is unknown, or what
+// tells reports whether the device tells each new state by itself. A toggle that is unknown, or what
 // is derived from an unknown state, stays unknown when something changes: then the next source decides.
-func (k SourceKind) Tells() bool {
+func (k SourceKind) tells() bool {
 	switch {
 	case k.HIDUsage != nil:
 		return k.HIDUsage.Kind == HIDLevel || k.HIDUsage.Kind == HIDButtons
@@ -251,9 +251,9 @@ func (k SourceKind) Tells() bool {
 	return false
 }
 
-// OnlyAsked reports whether k knows what was true when it asked the device, and nothing tells it
+// onlyAsked reports whether k knows what was true when it asked the device, and nothing tells it
 // when to ask again.
-func (k SourceKind) OnlyAsked() bool {
+func (k SourceKind) onlyAsked() bool {
 	switch {
 	case k.HIDQuery != nil:
 		return !k.HIDQuery.asksAgain()
@@ -272,23 +272,23 @@ func (q *HIDQuery) asksAgain() bool {
 	return len(q.AskOn) > 0
 }
 
-// fresh finds a state that is only asked for: it would stay what it was at that moment, for ever.
+// staleness finds a state that is only asked for: it would stay what it was at that moment, for ever.
 // told: sources before it hear of each change and decide then.
-func (f *faults) fresh(path string, k SourceKind, told bool) {
+func (f *faults) staleness(path string, k SourceKind, told bool) {
 	const stale = "nothing tells when the state changes, so it would stay what it was when it was asked for"
 	switch {
 	case told:
-	case k.HIDQuery != nil && len(k.HIDQuery.LastOutput) > 0 && k.OnlyAsked():
+	case k.HIDQuery != nil && len(k.HIDQuery.LastOutput) > 0 && k.onlyAsked():
 		f.add(path+".hid_query", "poll_ms, or a level in the device's reports before it",
 			"nothing tells when another program sets it, so it would stay what it was when it was asked for")
-	case k.HIDQuery != nil && k.OnlyAsked():
+	case k.HIDQuery != nil && k.onlyAsked():
 		f.add(path+".hid_query", "ask_on, or a level in the device's reports before it; behind a toggle, make it the toggle's anchor",
 			stale)
-	case k.HIDPP != nil && k.HIDPP.Read != nil && k.OnlyAsked():
+	case k.HIDPP != nil && k.HIDPP.Read != nil && k.onlyAsked():
 		f.add(path+".hidpp", "event, ask_on, or a level in the device's reports before it", stale)
 	case k.Derive != nil:
 		for at, term := range k.Derive.Terms(path) {
-			f.fresh(at, term, false)
+			f.staleness(at, term, false)
 		}
 	}
 }

@@ -9,25 +9,25 @@ import (
 
 // muteValue checks that what hardware_mute is read off says of every value what it means: one that nobody has
 // thought of must not show somebody as muted, or as not muted.
-func (f *faults) muteValue(path string, v ByteValue, u use) {
+func (f *faults) muteValue(path string, v ByteValue, u usage) {
 	const want = "on and off, both with the values that the device sends"
 	switch {
-	case u.field != devices.HardwareMute || v.OneBit() || v.On != nil && v.Off != nil:
+	case u.field != devices.HardwareMute || v.isOneBit() || v.On != nil && v.Off != nil:
 	case v.On != nil || v.Off != nil:
-		f.silent(path, want, "hardware_mute does not guess what other values mean")
+		f.addUnlessRecorded(path, want, "hardware_mute does not guess what other values mean")
 	case v.Mask != nil && *v.Mask == 0: // a fault of its own
 	case v.Mask != nil:
-		f.silent(path, want, "which values mean muted is not said")
+		f.addUnlessRecorded(path, want, "which values mean muted is not said")
 	default:
 		f.warn(path, want, "0 is not muted, 1 is muted, and every other value is unknown")
 	}
 }
 
-// OneBit reports whether the value is that of one bit, and so has no third one.
-func (v ByteValue) OneBit() bool { return v.Mask != nil && bits.OnesCount8(uint8(*v.Mask)) == 1 }
+// isOneBit reports whether the value is that of one bit, and so has no third one.
+func (v ByteValue) isOneBit() bool { return v.Mask != nil && bits.OnesCount8(uint8(*v.Mask)) == 1 }
 
 // start looks for a start that does not count when it should.
-func (f *faults) start(path string, a Anchor, u use) {
+func (f *faults) start(path string, a Anchor, u usage) {
 	switch {
 	case a.Start == nil || u.field == linkField:
 	case u.wireless:
@@ -42,16 +42,16 @@ func (f *faults) start(path string, a Anchor, u use) {
 // answeredByLamp looks for a press that is a request. The host answers it with the mute lamp, and another
 // program may have set that since.
 func (f *faults) answeredByLamp(path string, r HIDUsage) {
-	if r.Kind != HIDToggle && (r.Anchor == nil || r.Kind != "" && r.Kind != HIDAuto) || !r.IsRequest() {
+	if r.Kind != HIDToggle && (r.Anchor == nil || r.Kind != "" && r.Kind != HIDAuto) || !r.isRequest() {
 		return
 	}
 	f.warn(path, "hid_query with last_output and poll_ms, if the device lets its mute lamp be read",
 		"where programs answer a press by the mute lamp, a mute in another program turns the state round")
 }
 
-// IsRequest reports whether a press may be a request to mute, which programs answer, and no query tells how: where
+// isRequest reports whether a press may be a request to mute, which programs answer, and no query tells how: where
 // the control is a toggle, it is Telephony's Phone Mute.
-func (r HIDUsage) IsRequest() bool {
+func (r HIDUsage) isRequest() bool {
 	is := func(digits string, n uint64) bool {
 		v, err := strconv.ParseUint(digits, 16, 16)
 		return digits == "" || err == nil && v == n

@@ -59,7 +59,7 @@ func (f *faults) compete(seen map[hardwareClaim][]claim, key hardwareClaim, c cl
 
 // conflict reports a and b if they compete; b comes later in the file.
 func (f *faults) conflict(a, b claim) bool {
-	if len(without(systems(a.os), b.os)) == len(systems(a.os)) {
+	if len(remaining(systems(a.os), b.os)) == len(systems(a.os)) {
 		return false
 	}
 	named, plain := a, b

@@ -16,15 +16,15 @@ func (f *faults) sources(path string, p Product) {
 	for i, r := range p.Sources {
 		at := fmt.Sprintf("%s[%d]", path, i)
 		f.systems(at+".os", r.OS)
-		if f.kind(at, r.SourceKind, p.use(r.Field, r.OS)) {
+		if f.kind(at, r.SourceKind, p.usage(r.Field, r.OS)) {
 			f.reachable(at, r, p.Sources[:i])
 			untold := systems(r.OS)
 			for _, e := range p.Sources[:i] {
-				if e.Field == r.Field && e.Tells() {
-					untold = without(untold, e.OS)
+				if e.Field == r.Field && e.tells() {
+					untold = remaining(untold, e.OS)
 				}
 			}
-			f.fresh(at, r.SourceKind, len(untold) == 0)
+			f.staleness(at, r.SourceKind, len(untold) == 0)
 		}
 	}
 }
@@ -33,18 +33,18 @@ func (f *faults) linkState(path string, p Product) {
 	for i, r := range p.LinkState {
 		at := fmt.Sprintf("%s[%d]", path, i)
 		f.systems(at+".os", r.OS)
-		if !f.kind(at, r.SourceKind, p.use(linkField, r.OS)) {
+		if !f.kind(at, r.SourceKind, p.usage(linkField, r.OS)) {
 			continue
 		}
 		untold := systems(r.OS)
 		for _, e := range p.LinkState[:i] {
-			if e.Tells() {
-				untold = without(untold, e.OS)
+			if e.tells() {
+				untold = remaining(untold, e.OS)
 			}
 		}
-		f.fresh(at, r.SourceKind, len(untold) == 0)
+		f.staleness(at, r.SourceKind, len(untold) == 0)
 		same := func(e LinkRule) bool {
-			return reflect.DeepEqual(e.SourceKind, r.SourceKind) && len(without(systems(r.OS), e.OS)) == 0
+			return reflect.DeepEqual(e.SourceKind, r.SourceKind) && len(remaining(systems(r.OS), e.OS)) == 0
 		}
 		if j := slices.IndexFunc(p.LinkState[:i], same); j >= 0 {
 			f.add(at, fmt.Sprintf("link_state[%d] decides before it", j), "unreachable source")
@@ -89,8 +89,8 @@ func (k SourceKind) Via() string {
 // linkField stands for the state of the product's link, which is no flag.
 const linkField devices.Field = ""
 
-// use is what a source is used for.
-type use struct {
+// usage is what a source is used for.
+type usage struct {
 	field      devices.Field // or linkField
 	os         []devices.OS
 	hardware   bool // the product has links with vid and pids
@@ -100,8 +100,8 @@ type use struct {
 	allowWrite bool
 }
 
-func (p Product) use(f devices.Field, list []devices.OS) use {
-	return use{
+func (p Product) usage(f devices.Field, list []devices.OS) usage {
+	return usage{
 		field: f, os: list, allowWrite: p.AllowWrite,
 		hardware: slices.ContainsFunc(p.Links, func(l Link) bool { return len(l.PIDs) > 0 }),
 		link:     len(p.LinkState) > 0,
@@ -119,7 +119,7 @@ func (k SourceKind) readsHID() bool {
 }
 
 // kind checks one source; it returns whether it is exactly one.
-func (f *faults) kind(path string, k SourceKind, u use) bool {
+func (f *faults) kind(path string, k SourceKind, u usage) bool {
 	kinds := k.kinds()
 	if len(kinds) != 1 {
 		f.add(path, "one of "+strings.Join(sourceKinds, ", "), "want exactly one kind of source, found %d", len(kinds))
@@ -147,7 +147,7 @@ func (f *faults) kind(path string, k SourceKind, u use) bool {
 }
 
 // system checks that a source of the OS and its field go together.
-func (f *faults) system(path string, k SourceKind, u use) {
+func (f *faults) system(path string, k SourceKind, u usage) {
 	mute := u.field == devices.HardwareMute
 	switch {
 	case u.field == linkField && k.ALSACtl == nil:
@@ -158,7 +158,7 @@ func (f *faults) system(path string, k SourceKind, u use) {
 	case k.OSEndpointMute != nil && !mute:
 		f.add(path+".os_endpoint_mute", "", "os_endpoint_mute knows nothing but hardware_mute")
 	case k.OSEndpointMute != nil && !k.OSEndpointMute.SharedWithButton:
-		f.silent(path+".os_endpoint_mute",
+		f.addUnlessRecorded(path+".os_endpoint_mute",
 			"add shared_with_button: true if its button and the OS move one mute; else take the rule out, and push the state",
 			"the OS does not tell who has set its mute, so this rule says nothing")
 	case k.OSEffects != nil && mute:
@@ -172,7 +172,7 @@ func (f *faults) system(path string, k SourceKind, u use) {
 	case k.ALSACtl != nil && !forOS(u.os, devices.Linux):
 		f.add(path+".alsa_ctl", "", "alsa_ctl works on linux only, so this rule never applies")
 	case k.ALSACtl != nil && k.ALSACtl.saysNothingOf(u.field):
-		f.silent(path+".alsa_ctl",
+		f.addUnlessRecorded(path+".alsa_ctl",
 			"add shared_with_button: true if its button and the OS move one switch; else take the rule out, and push the state",
 			"sound servers and mixers set a capture switch, too, and nothing tells who has, so this rule says nothing")
 	case !mute && k.ALSACtl != nil && k.ALSACtl.SharedWithButton:
@@ -205,7 +205,7 @@ func (f *faults) control(path string, c ALSACtl) {
 	empty("off", c.Off)
 }
 
-func (f *faults) derive(path string, d Derive, u use) {
+func (f *faults) derive(path string, d Derive, u usage) {
 	if (d.Or == nil) == (d.And == nil) {
 		f.add(path+".derive", "", "want either or, or and")
 		return
@@ -233,14 +233,14 @@ func (f *faults) reachable(path string, r SourceRule, earlier []SourceRule) {
 		if e.Field != r.Field || len(e.kinds()) != 1 {
 			continue
 		}
-		if e.HIDQuery != nil && e.HIDQuery.PollMS == 0 && r.HIDQuery == nil && r.readsHID() && len(without(left, e.OS)) < len(left) {
+		if e.HIDQuery != nil && e.HIDQuery.PollMS == 0 && r.HIDQuery == nil && r.readsHID() && len(remaining(left, e.OS)) < len(left) {
 			f.add(path, "put hid_query behind it", "sources[%d] decides before it with what was true when it asked", i)
 			return
 		}
 		if !e.covers(r.SourceKind, e.Field) {
 			continue
 		}
-		if left = without(left, e.OS); len(left) == 0 {
+		if left = remaining(left, e.OS); len(left) == 0 {
 			f.add(path, fmt.Sprintf("sources[%d] decides before it", i), "unreachable source")
 			return
 		}

@@ -35,7 +35,7 @@ func HIDRules(cat *Catalogue, os devices.OS) *hid.Rules {
 			rule := base
 			rule.Place, rule.Link = place, f == linkField
 			list = append(list, k.hidRules(rule, f, told[f])...)
-			if k.Tells() {
+			if k.tells() {
 				told[f] = append(slices.Clip(told[f]), place)
 			}
 		}
@@ -82,7 +82,7 @@ func (k SourceKind) hidRules(rule hid.Rule, f devices.Field, levels []string) (o
 	var anchor *Anchor
 	mute := f == devices.HardwareMute
 	base := rule
-	switch rule.Tells = k.Tells(); {
+	switch rule.Tells = k.tells(); {
 	case k.HIDUsage != nil:
 		u := k.HIDUsage
 		rule.Interface, anchor, rule.Debounce, rule.Usage = u.Interface, u.Anchor, milliseconds(u.DebounceMS), u.compile()
@@ -96,7 +96,7 @@ func (k SourceKind) hidRules(rule hid.Rule, f devices.Field, levels []string) (o
 	default:
 		return nil
 	}
-	if k.OnlyAsked() && rule.AnchorOf == "" {
+	if k.onlyAsked() && rule.AnchorOf == "" {
 		rule.DependsOn = levels
 	}
 	if anchor == nil {
@@ -115,7 +115,7 @@ func (u *HIDUsage) compile() *hid.Usage {
 	forms := map[HIDKind]descriptor.Control{HIDLevel: descriptor.Level, HIDToggle: descriptor.Momentary, HIDButtons: descriptor.Buttons}
 	return &hid.Usage{
 		Page: hex16(cmp.Or(u.Page, pageTelephony)), Usage: hex16(cmp.Or(u.Usage, usagePhoneMute)),
-		Form: forms[u.Kind], Invert: u.Invert, Request: u.IsRequest(),
+		Form: forms[u.Kind], Invert: u.Invert, Request: u.isRequest(),
 	}
 }
 
@@ -203,7 +203,7 @@ func (v ByteValue) of(b Byte, strict bool) devices.Tri {
 		return devices.False
 	case v.On != nil && v.Off != nil:
 		return devices.Unknown
-	case strict && !v.OneBit() && (v.On != nil || v.Off != nil || b > 1):
+	case strict && !v.isOneBit() && (v.On != nil || v.Off != nil || b > 1):
 		return devices.Unknown
 	case v.On != nil:
 		return devices.False

@@ -4,7 +4,7 @@ package devices
 var (
 	WireID     = wireID
 	InputsLast = inputsLast
-	Decides    = decides
+	Decides    = firstKnown
 )
 
 // Reassign gives readings to the units anew.

@@ -16,14 +16,14 @@ func (inst *instance) evaluate(f Field, e *Endpoint, behind []*Endpoint) Flag {
 		case !c.Flag.Origin.Stale:
 			return c.Flag
 		default:
-			return decides(inst.ranked(f, e, behind))
+			return firstKnown(inst.ranked(f, e, behind))
 		}
 	}
 	return Flag{}
 }
 
-// decides is the first flag that is known.
-func decides(ranked []Considered) Flag {
+// firstKnown is the first flag that is known.
+func firstKnown(ranked []Considered) Flag {
 	for _, c := range ranked {
 		if c.Flag.Value.Known() {
 			return c.Flag
@@ -61,7 +61,7 @@ func (p *product) statedByDevice(rule string) bool {
 // consider yields every possible origin of the flag, in the order of the catalogue.
 func (inst *instance) consider(f Field, e *Endpoint, behind []*Endpoint) iter.Seq[Considered] {
 	return func(yield func(Considered) bool) {
-		for _, p := range latest(inst.pushes, f) {
+		for _, p := range latestFirst(inst.pushes, f) {
 			v, said := p.State[f]
 			if said && !yield(Considered{ViaPush, Flag{v, Origin{Via: ViaPush, Detail: p.Owner}, p.Since[f]}}) {
 				return

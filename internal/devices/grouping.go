@@ -135,10 +135,10 @@ type orphan struct {
 	fit      int         // how many units it may belong to
 }
 
-// holders are the units by the ids of their endpoints.
-type holders map[string][]*instance
+// unitsByEndpoint are the units by the ids of their endpoints.
+type unitsByEndpoint map[string][]*instance
 
-func (h holders) add(id string, inst *instance) {
+func (h unitsByEndpoint) add(id string, inst *instance) {
 	if !slices.Contains(h[id], inst) {
 		h[id] = append(h[id], inst)
 	}
@@ -151,7 +151,7 @@ func (g *Grouping) adopt(virtual []*Endpoint) []orphan {
 	if len(virtual) == 0 {
 		return nil
 	}
-	hold := make(holders)
+	hold := make(unitsByEndpoint)
 	for _, inst := range g.all {
 		for _, e := range inst.endpoints {
 			hold.add(e.ID, inst)
@@ -195,7 +195,7 @@ func (g *Grouping) wanting(e *Endpoint) []*instance {
 }
 
 // units are those that it may belong to: where the OS tells what it carries, whose that is.
-func (o orphan) units(hold holders) []*instance {
+func (o orphan) units(hold unitsByEndpoint) []*instance {
 	if o.endpoint.Master == "" {
 		return o.wanted
 	}

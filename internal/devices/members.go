@@ -34,19 +34,19 @@ func (m *members) index(inst *instance) {
 			add(m.bySerial, e.Serial)
 		}
 	}
-	k := inst.knows()
+	k := inst.identities()
 	m.knowing[k] = append(m.knowing[k], inst)
 }
 
-// knows is by what a device can be compared with the unit.
-func (inst *instance) knows() (k int) {
+// identities is by what a device can be compared with the unit.
+func (inst *instance) identities() (k int) {
 	for _, e := range inst.endpoints[:inst.own] {
-		k |= known(e.Container, e.Serial)
+		k |= identities(e.Container, e.Serial)
 	}
 	return k
 }
 
-func known(container, serial string) (k int) {
+func identities(container, serial string) (k int) {
 	if container != "" {
 		k = knowsContainer
 	}
@@ -77,12 +77,12 @@ func (g *Grouping) owners(r Reading) []*instance {
 		owners = m.bySerial[r.Serial]
 	default: // one without a container goes by its serial number
 		inst := g.byKey[unitKey(p, r.Serial)]
-		if r.Serial != "" && inst != nil && inst.knows()&knowsContainer == 0 {
+		if r.Serial != "" && inst != nil && inst.identities()&knowsContainer == 0 {
 			owners = []*instance{inst}
 		}
 	}
 	if len(owners) == 0 {
-		owners = m.incomparable(known(r.Container, r.Serial))
+		owners = m.incomparable(identities(r.Container, r.Serial))
 	}
 	return owners
 }

@@ -88,7 +88,7 @@ func TestMemoryOfNamesIsBounded(t *testing.T) {
 	}
 	r := NewResolver(rules, Options{OS: Linux, AudioID: IDNative})
 	for round := range 2 {
-		for i := range 3 * maxNamed / 2 {
+		for i := range 3 * maxNames / 2 {
 			e := Endpoint{Type: AudioInput, ID: fmt.Sprint("n", i), Name: fmt.Sprintf("Acme %d echo", i%8), Virtual: true}
 			var want []*product
 			for _, p := range r.matcher.products {
@@ -97,7 +97,7 @@ func TestMemoryOfNamesIsBounded(t *testing.T) {
 				}
 			}
 			require.Equal(t, want, r.matcher.wanting(&e), "round %d", round)
-			require.LessOrEqual(t, len(r.matcher.known.named), maxNamed)
+			require.LessOrEqual(t, len(r.matcher.known.byKey), maxNames)
 		}
 	}
 }

@@ -6,11 +6,11 @@ import "sync"
 // it, and the same endpoints are looked at again at every event.
 type nameCache struct {
 	mu    sync.Mutex
-	named map[naming]named
+	byKey map[nameKey]nameMatches
 }
 
-// naming is all of an endpoint that the search by name depends on.
-type naming struct {
+// nameKey is all of an endpoint that the search by name depends on.
+type nameKey struct {
 	typ     Type
 	bus     Bus
 	virtual bool
@@ -18,20 +18,20 @@ type naming struct {
 	id      string
 }
 
-type named struct {
+type nameMatches struct {
 	product *product   // the best that has a link which fits by name alone, or nil
 	wanting []*product // those that name such a virtual endpoint
 }
 
-// maxNamed bounds the cache against endless new names. More endpoints than that are not there at once.
-const maxNamed = 4096
+// maxNames bounds the cache against endless new names. More endpoints than that are not there at once.
+const maxNames = 4096
 
 // lookUp returns what the expressions come to for the endpoint, and keeps it.
-func (m *matcher) lookUp(e *Endpoint) named {
-	k := naming{e.Type, e.Bus, e.Virtual, e.Name, e.ID}
+func (m *matcher) lookUp(e *Endpoint) nameMatches {
+	k := nameKey{e.Type, e.Bus, e.Virtual, e.Name, e.ID}
 	m.known.mu.Lock()
 	defer m.known.mu.Unlock()
-	n, ok := m.known.named[k]
+	n, ok := m.known.byKey[k]
 	if ok {
 		return n
 	}
@@ -47,10 +47,10 @@ func (m *matcher) lookUp(e *Endpoint) named {
 			}
 		}
 	}
-	if m.known.named == nil || len(m.known.named) == maxNamed {
-		m.known.named = make(map[naming]named)
+	if m.known.byKey == nil || len(m.known.byKey) == maxNames {
+		m.known.byKey = make(map[nameKey]nameMatches)
 	}
-	m.known.named[k] = n
+	m.known.byKey[k] = n
 	return n
 }
 

@@ -36,8 +36,8 @@ func (g *Grouping) assignPushes(pushes []Push) {
 	}
 }
 
-// latest are the pushes in the order in which they count for a flag: who has changed it last comes first.
-func latest(pushes []*Push, f Field) []*Push {
+// latestFirst are the pushes in the order in which they count for a flag: who has changed it last comes first.
+func latestFirst(pushes []*Push, f Field) []*Push {
 	if len(pushes) < 2 {
 		return pushes
 	}
@@ -131,7 +131,7 @@ func (r *Resolver) Explain(in Inputs) map[Key]map[Field][]Considered {
 			}
 			fields := make(map[Field][]Considered, len(r.opts.Fields))
 			for _, f := range r.opts.Fields {
-				fields[f] = inst.ranked(f, e, inst.behind(e, i >= inst.own))
+				fields[f] = inst.ranked(f, e, inst.hardwareBehind(e, i >= inst.own))
 			}
 			out[e.Key()] = fields
 		}

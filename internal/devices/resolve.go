@@ -71,7 +71,7 @@ func (r *Resolver) report(inst *instance, s *Snapshot) {
 	for i, e := range inst.endpoints {
 		adopted := i >= inst.own
 		id := wireID(*e, r.scheme(inst.product, e.Type), r.opts.IDMaxBytes)
-		if reason := inst.refuse(e, adopted, id); reason != "" {
+		if reason := inst.reasonToWithhold(e, adopted, id); reason != "" {
 			s.withhold(e, reason)
 			continue
 		}
@@ -82,13 +82,13 @@ func (r *Resolver) report(inst *instance, s *Snapshot) {
 			Endpoints: []Key{e.Key()},
 		}
 		if e.Type == AudioInput {
-			rep.setFlags(r.flags(inst, e, inst.behind(e, adopted)))
+			rep.setFlags(r.flags(inst, e, inst.hardwareBehind(e, adopted)))
 		}
 		inst.reports = append(inst.reports, rep)
 	}
 	inst.reports = mergeReports(inst.reports)
 	if !inst.product.Unrelated {
-		inst.relate()
+		inst.fillRelated()
 	}
 	for i, rep := range inst.reports {
 		if i == 0 || rep.ID < inst.firstID {
@@ -97,9 +97,9 @@ func (r *Resolver) report(inst *instance, s *Snapshot) {
 	}
 }
 
-// behind are the inputs whose switches act on an audio input of the unit: itself, or, when it
+// hardwareBehind are the inputs whose switches act on an audio input of the unit: itself, or, when it
 // carries the sound of others, the one that the OS names, else all that it may be.
-func (inst *instance) behind(e *Endpoint, adopted bool) []*Endpoint {
+func (inst *instance) hardwareBehind(e *Endpoint, adopted bool) []*Endpoint {
 	if !e.Virtual {
 		return []*Endpoint{e}
 	}
@@ -126,8 +126,8 @@ func (inst *instance) behind(e *Endpoint, adopted bool) []*Endpoint {
 	}
 }
 
-// refuse returns why an endpoint of the product is not reported, or "".
-func (inst *instance) refuse(e *Endpoint, adopted bool, id string) string {
+// reasonToWithhold returns why an endpoint of the product is not reported, or "".
+func (inst *instance) reasonToWithhold(e *Endpoint, adopted bool, id string) string {
 	if !adopted {
 		if ok, reason := inst.product.wants(e); !ok {
 			return reason
@@ -163,8 +163,8 @@ func (r *Resolver) flags(inst *instance, e *Endpoint, behind []*Endpoint) map[Fi
 	return out
 }
 
-// relate fills related with the ids of the unit's other endpoints, sorted.
-func (inst *instance) relate() {
+// fillRelated fills related with the ids of the unit's other endpoints, sorted.
+func (inst *instance) fillRelated() {
 	for i := range inst.reports {
 		rep := &inst.reports[i]
 		for _, other := range inst.reports {

@@ -48,7 +48,7 @@ func newSensor(rl *Rule, d *tracked) *sensor {
 		s.pp = &hidpp{HIDPP: *rl.HIDPP, node: d.device.Node}
 		s.exchange = &exchange{script: s.pp}
 	}
-	s.hold(devices.False)
+	s.setHeld(devices.False)
 	return s
 }
 
@@ -97,7 +97,7 @@ func (s *sensor) linkUp(at time.Time) {
 
 func (s *sensor) start(v bool, at time.Time) {
 	s.enter(onStarted, devices.Of(v), at)
-	s.hold(devices.False)
+	s.setHeld(devices.False)
 }
 
 // wake forgets what the device stated before the machine woke.
@@ -117,11 +117,11 @@ func (s *sensor) forget(at time.Time) {
 	s.enter(onForgotten, devices.Unknown, at)
 	s.due, s.askAgainAt, s.answered, s.statedAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}
 	s.pressedSinceReset = false
-	s.hold(devices.Unknown)
+	s.setHeld(devices.Unknown)
 	s.pollAgain(at)
 }
 
-func (s *sensor) hold(v devices.Tri) {
+func (s *sensor) setHeld(v devices.Tri) {
 	s.held = slices.Repeat([]devices.Tri{v}, max(len(s.fields), 1))
 }
 

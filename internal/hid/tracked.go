@@ -100,8 +100,8 @@ func (d *tracked) send(r Request, ok bool) {
 	d.requests = append(d.requests, r)
 }
 
-// breakOff ends the conversation under way. What has not gone out yet does not go out.
-func (d *tracked) breakOff() {
+// cancel ends the conversation under way. What has not gone out yet does not go out.
+func (d *tracked) cancel() {
 	if s := d.conversation(); s != nil {
 		s.exchange.end()
 		if s.exchange.answeredByReport() && !slices.ContainsFunc(d.requests, d.isAsked) {
@@ -255,7 +255,7 @@ func (d *tracked) forget(at, now time.Time, which func(*sensor) bool) {
 func (d *tracked) stopAsking(now time.Time, which func(*sensor) bool) {
 	d.queue = slices.DeleteFunc(d.queue, which)
 	if s := d.conversation(); s != nil && which(s) {
-		d.breakOff()
+		d.cancel()
 	}
 	for _, s := range d.sensors {
 		if which(s) {

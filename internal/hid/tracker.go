@@ -188,7 +188,7 @@ func (t *Tracker) Configure(r *Rules, now time.Time) (changed bool) {
 		dropped := func(s *sensor) bool { return !slices.Contains(d.sensors, s) }
 		d.queue = slices.DeleteFunc(d.queue, dropped)
 		if s := d.conversation(); s != nil && dropped(s) {
-			d.breakOff()
+			d.cancel()
 		}
 	}
 	t.updateDependencies(now, now)

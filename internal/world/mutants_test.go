@@ -52,7 +52,7 @@ var mutants = []mutant{
 	}},
 	{"a value that nobody has thought of means muted", []edit{
 		{"internal/catalogue/check_mute.go", "case u.field != devices.HardwareMute ||", "case true || u.field == devices.HardwareMute ||"},
-		{"internal/catalogue/compile_hid.go", "case strict && !v.OneBit()", "case false && !v.OneBit()"},
+		{"internal/catalogue/compile_hid.go", "case strict && !v.isOneBit()", "case false && !v.isOneBit()"},
 	}},
 }
 

@@ -28,8 +28,8 @@ const (
 	pressed role = "pressed" // mute was pressed
 )
 
-// all is the phase's state in each bit of a byte.
-func (p phase) all() byte {
+// allBits is the phase's state in each bit of a byte.
+func (p phase) allBits() byte {
 	if p.muted {
 		return 0xff
 	}

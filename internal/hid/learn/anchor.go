@@ -11,7 +11,7 @@ import (
 func (l *analysis) anchors() []*catalogue.Anchor {
 	if l.starts == nil {
 		unmuted := false
-		if r := l.occasional(); r != nil {
+		if r := l.occasionalLevel(); r != nil {
 			l.starts = append(l.starts, &catalogue.Anchor{Start: &unmuted, HIDReport: r})
 		}
 		l.starts = append(l.starts, &catalogue.Anchor{Start: &unmuted})
@@ -38,9 +38,9 @@ func anchorOf(k catalogue.SourceKind) *catalogue.Anchor {
 	return k.HIDReport.Anchor
 }
 
-// occasional finds a bit that told the state several times, but not after each press: it may be
+// occasionalLevel finds a bit that told the state several times, but not after each press: it may be
 // in a report that the device sends by its own clock.
-func (l *analysis) occasional() *catalogue.HIDReport {
+func (l *analysis) occasionalLevel() *catalogue.HIDReport {
 	for _, s := range l.streams {
 		c := class{stream: s, reports: s.reports}
 		for at := s.first(); at < min(s.longest, descriptor.MaxReport); at++ {

@@ -176,12 +176,12 @@ func (c column) before(phase int) (byte, bool) {
 	return 0, false
 }
 
-// counts reports whether a bit is part of a counter: of some bits in a row which always grow, or
+// isCounter reports whether a bit is part of a counter: of some bits in a row which always grow, or
 // always shrink, by the same number. Its lowest bit turns with each press as a state does.
-func (c column) counts(bit int) bool {
+func (c column) isCounter(bit int) bool {
 	for low := range bit + 1 {
 		for high := max(bit, low+1); high < 8; high++ {
-			if c.steps(low, high) {
+			if c.isCounterOfBits(low, high) {
 				return true
 			}
 		}
@@ -189,8 +189,8 @@ func (c column) counts(bit int) bool {
 	return false
 }
 
-// steps reports whether the bits from low to high are a counter.
-func (c column) steps(low, high int) bool {
+// isCounterOfBits reports whether the bits from low to high are a counter.
+func (c column) isCounterOfBits(low, high int) bool {
 	mask := byte(1<<(high-low+1) - 1)
 	var last, step byte
 	steps, known := 0, false

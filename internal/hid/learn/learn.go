@@ -80,12 +80,12 @@ const (
 )
 
 func (r rank) compare(o rank) int {
-	return cmp.Or(falseFirst(r.toggle, o.toggle), cmp.Compare(r.turns, o.turns), falseFirst(r.bytes, o.bytes),
+	return cmp.Or(compareBools(r.toggle, o.toggle), cmp.Compare(r.turns, o.turns), compareBools(r.bytes, o.bytes),
 		cmp.Compare(r.tests, o.tests), cmp.Compare(r.zeros, o.zeros), cmp.Compare(r.form, o.form))
 }
 
-// falseFirst puts false before true.
-func falseFirst(a, b bool) int {
+// compareBools puts false before true.
+func compareBools(a, b bool) int {
 	switch {
 	case a == b:
 		return 0

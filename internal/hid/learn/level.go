@@ -21,7 +21,7 @@ func (l *analysis) levels(c class) []candidate {
 	var out []candidate
 	for at := c.first(); at < min(c.longest, descriptor.MaxReport); at++ {
 		col := l.column(c.reports, at)
-		direct, inverse := col.follow(l.phases)
+		direct, inverse := col.bitsThatFollow(l.phases)
 		unfit := c.keys[at] | l.counters(c, col, at, direct|inverse)
 		direct, inverse = direct&^unfit, inverse&^unfit
 		switch {
@@ -44,15 +44,15 @@ func (l *analysis) levels(c class) []candidate {
 func (l *analysis) counters(c class, col column, at int, among byte) byte {
 	var mask byte
 	for bit := range 8 {
-		if among&(1<<bit) != 0 && (col.counts(bit) || len(c.when) > 0 && l.column(c.stream.reports, at).counts(bit)) {
+		if among&(1<<bit) != 0 && (col.isCounter(bit) || len(c.when) > 0 && l.column(c.stream.reports, at).isCounter(bit)) {
 			mask |= 1 << bit
 		}
 	}
 	return mask
 }
 
-// follow finds the bits that are 1 whenever the microphone is muted, and those that are 0 then.
-func (c column) follow(phases []phase) (direct, inverse byte) {
+// bitsThatFollow finds the bits that are 1 whenever the microphone is muted, and those that are 0 then.
+func (c column) bitsThatFollow(phases []phase) (direct, inverse byte) {
 	direct, inverse = 0xff, 0xff
 	for i, p := range phases {
 		values := c[i]
@@ -63,8 +63,8 @@ func (c column) follow(phases []phase) (direct, inverse byte) {
 			values = values[max(0, len(values)-1):]
 		}
 		for _, v := range values {
-			direct &^= v ^ p.all()
-			inverse &= v ^ p.all()
+			direct &^= v ^ p.allBits()
+			inverse &= v ^ p.allBits()
 		}
 		if direct|inverse == 0 {
 			break
@@ -141,7 +141,7 @@ func (l *analysis) level(c class, col column, v catalogue.ByteValue, form form) 
 	cand.why = fmt.Sprintf("%s%s: %s", c.name(), conditions(c.when), levelWords(v))
 	cand.reports = len(c.reports)
 	mask := maskOf(v.Mask)
-	if cand.rank.turns = l.turns(col, v); cand.rank.turns > 0 {
+	if cand.rank.turns = l.extraTurns(col, v); cand.rank.turns > 0 {
 		cand.doubt("it changed back and forth within a phase; press mute once for each step, and do not hold it")
 	}
 	if len(c.reports) > 0 && c.reports[0].phase > 0 {
@@ -153,8 +153,8 @@ func (l *analysis) level(c class, col column, v catalogue.ByteValue, form form) 
 	return cand
 }
 
-// turns is how often a level changed more than once in a phase.
-func (l *analysis) turns(col column, v catalogue.ByteValue) int {
+// extraTurns is how often a level changed more than once in a phase.
+func (l *analysis) extraTurns(col column, v catalogue.ByteValue) int {
 	turns := 0
 	means := v.Compile(true).Means
 	for i, values := range col {

@@ -95,7 +95,7 @@ func (l *analysis) notes(found int) []string {
 			note("the report descriptor of %s makes no sense or could not be read: rules for bytes only were tried", d.Node)
 			continue
 		}
-		if fields := new(catalogue.HIDUsage).Fields(desc); len(fields) > 0 && l.told(*d, fields) == 0 {
+		if fields := new(catalogue.HIDUsage).Fields(desc); len(fields) > 0 && l.countReports(*d, fields) == 0 {
 			note("%s declares Phone Mute, but sent no report with it. Many headsets do that only in a call: start one and learn again", d.Node)
 		}
 		if n := l.pressesOf(*d, desc.Find(descriptor.Input, pageConsumer, consumerMute)); n > 0 {

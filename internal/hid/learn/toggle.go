@@ -16,7 +16,7 @@ func (l *analysis) toggles(c class) []candidate {
 	}
 	for at := c.first(); at < min(c.longest, descriptor.MaxReport); at++ {
 		col := l.column(c.reports, at)
-		up, down := l.rises(col)
+		up, down := l.risesOncePerPress(col)
 		unfit := c.keys[at] | l.counters(c, col, at, up|down)
 		up, down = up&^unfit, down&^unfit
 		if v, ok := button(up, down); ok {
@@ -42,15 +42,15 @@ func (l *analysis) oncePerPress(c class) (candidate, bool) {
 	for _, r := range c.reports {
 		col[r.phase] = append(col[r.phase], 1, 0)
 	}
-	if up, _ := l.rises(col); up&1 == 0 {
+	if up, _ := l.risesOncePerPress(col); up&1 == 0 {
 		return candidate{}, false
 	}
 	return l.toggle(c, nil, bitForm), true
 }
 
-// rises finds the bits that become 1 once in each press and never else, and those that become 0.
+// risesOncePerPress finds the bits that become 1 once in each press and never else, and those that become 0.
 // As a Tracker does, it takes a button to be up when the first state is known.
-func (l *analysis) rises(col column) (up, down byte) {
+func (l *analysis) risesOncePerPress(col column) (up, down byte) {
 	up, down = 0xff, 0xff
 	var was, wasNot byte
 	for i, p := range l.phases {
@@ -121,7 +121,7 @@ func (l *analysis) codes(col column) []catalogue.ByteValue {
 				is[i] = append(is[i], hit)
 			}
 		}
-		if up, _ := l.rises(is); up&1 != 0 {
+		if up, _ := l.risesOncePerPress(is); up&1 != 0 {
 			out = append(out, catalogue.ByteValue{On: []catalogue.Byte{catalogue.Byte(code)}})
 		}
 	}

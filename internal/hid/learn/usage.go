@@ -58,7 +58,7 @@ func (l *analysis) usage(d hid.Device, c control) (accepted, bool) {
 		u := base
 		u.Kind, u.Invert = m.kind, m.invert
 		a, ok := l.acceptOne(candidate{
-			SourceKind: catalogue.SourceKind{HIDUsage: &u}, device: d, rank: rank{toggle: m.toggle}, reports: l.told(d, fields),
+			SourceKind: catalogue.SourceKind{HIDUsage: &u}, device: d, rank: rank{toggle: m.toggle}, reports: l.countReports(d, fields),
 			why: fmt.Sprintf("%s, declared in the report descriptor, %s", c.name, m.words()),
 		})
 		if ok {
@@ -113,8 +113,8 @@ func (c *candidate) doubtUsage(u catalogue.HIDUsage, of control, fields []descri
 	}
 }
 
-// told is how many reports of a device had one of the fields.
-func (l *analysis) told(d hid.Device, fields []descriptor.Field) int {
+// countReports is how many reports of a device had one of the fields.
+func (l *analysis) countReports(d hid.Device, fields []descriptor.Field) int {
 	n := 0
 	for _, s := range l.streams {
 		for _, r := range s.reports {
