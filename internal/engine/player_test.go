@@ -73,6 +73,25 @@ func TestByHand(t *testing.T) {
 	require.Contains(t, out.Differences()[0].String(), "another list")
 }
 
+// TestBusyAgent: an agent that was late has done at once what was due at two moments, and the recording has one list. With a
+// catalogue of one's own that is no difference.
+func TestBusyAgent(t *testing.T) {
+	other := strings.NewReplacer(`"mic"`, `"mic2"`, `"Mic"`, `"Mic2"`).Replace(aMic)
+	both := func(lists string) string {
+		return `{"t":"0s","recording":{"version":1,"sources":["audio"],"os":"linux","ticks":true}}` + "\n" + `{"t":"0s","begin":{"generation":0}}` + "\n" +
+			`{"t":"1s","observe":{"source":"audio","endpoints":[{` + aMic + `,"mute":false},{` + other + `,"mute":false}]}}` + "\n" +
+			`{"t":"2s","observe":{"source":"audio","endpoints":[{` + aMic + `,"mute":false}]}}` + "\n" +
+			`{"t":"2.01s","observe":{"source":"audio"}}` + "\n" + `{"t":"3.02s","tick":true}` + "\n" + lists + `{"t":"9s","end":{}}` + "\n"
+	}
+	out, err := Replay(readRecords(t, both("")), replaySettings(t, devices.Options{}), true)
+	require.NoError(t, err)
+	var times []Span
+	for _, l := range out.Lists {
+		times = append(times, l.T)
+	}
+	require.Equal(t, []Span{Span(time.Second), Span(3020 * time.Millisecond)}, times)
+}
+
 // TestSystemOfTrace has the replay take another system for its own.
 func TestSystemOfTrace(t *testing.T) {
 	set := replaySettings(t, devices.Options{})

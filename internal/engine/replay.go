@@ -184,7 +184,10 @@ func (p *Player) input(r Record, now time.Time) error {
 	return nil
 }
 
-// wait lets happen what is due before now.
+// busyAgent is by how much a busy agent may have been late. It did at its next record what was due before that, together.
+const busyAgent = 250 * time.Millisecond
+
+// wait lets happen what is due before now, the time of a record.
 func (p *Player) wait(now time.Time) error {
 	for steps := 0; p.auto && !p.past; steps++ {
 		due := p.state.due()
@@ -193,6 +196,9 @@ func (p *Player) wait(now time.Time) error {
 		}
 		if steps == maxIdleSteps {
 			return errors.New("nothing but time passes: something falls due again and again")
+		}
+		if !p.byHand && now.Sub(due) <= busyAgent {
+			due = now
 		}
 		p.state.step(slices.MaxFunc([]time.Time{due, p.state.now}, time.Time.Compare), nil)
 	}
