@@ -147,7 +147,8 @@ func (f *faults) name(path, name string) {
 	case strings.ContainsFunc(name, unicode.IsControl):
 		f.add(path, "", "control character in a name")
 	case strings.ContainsFunc(name, func(r rune) bool { return unicode.Is(unicode.Cf, r) }):
-		f.addUnlessRecorded(path, "such as a zero-width space, or a mark that turns the direction of text", "a character in a name that nobody can see")
+		f.addUnlessRecorded(path, "such as a zero-width space, or a mark that turns the direction of text",
+			"a character in a name that nobody can see")
 	case utf8.RuneCountInString(name) > maxName:
 		f.addUnlessRecorded(path, fmt.Sprintf("at most %d characters", maxName), "a name of %d characters", utf8.RuneCountInString(name))
 	}

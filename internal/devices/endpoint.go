@@ -45,7 +45,7 @@ func (Bus) Enum() []string { return names([]Bus{USB, Bluetooth, PCI, Virtual}) }
 // and ID together identify it. Its JSON and YAML form is also that of the file source.
 type Endpoint struct {
 	Source string `json:"source,omitempty" yaml:"source,omitempty"` // name of the platform source that listed it
-	ID     string `json:"id" yaml:"id"`                             // the OS's own id: PulseAudio source or sink name, /dev/videoN, endpoint id
+	ID     string `json:"id" yaml:"id"`                             // the OS's own id: a PulseAudio name, /dev/videoN, an endpoint id
 	Type   Type   `json:"type" yaml:"type"`
 	Name   string `json:"name,omitempty" yaml:"name,omitempty"` // what the OS shows to people
 
@@ -61,12 +61,14 @@ type Endpoint struct {
 	Default bool   `json:"default,omitempty" yaml:"default,omitempty"` // the OS's default of its type
 	Plugged Tri    `json:"plugged,omitzero" yaml:"plugged,omitempty"`  // false: the jack behind it is empty
 
-	Mute           Tri               `json:"mute,omitzero" yaml:"mute,omitempty"`                          // the OS's endpoint mute
-	MuteInHardware bool              `json:"mute_in_hardware,omitempty" yaml:"mute_in_hardware,omitempty"` // the OS says that this mute is a switch in the device
-	Effects        map[Field]Tri     `json:"effects,omitempty" yaml:"effects,omitempty"`                   // processing that the OS says is active on this endpoint
-	Mixer          string            `json:"mixer,omitempty" yaml:"mixer,omitempty"`                       // Linux: the ALSA control device of Controls, "controlC1"
-	Controls       map[string]Tri    `json:"controls,omitempty" yaml:"controls,omitempty"`                 // on/off controls of the device's mixer by name
-	Settings       map[string]string `json:"settings,omitempty" yaml:"settings,omitempty"`                 // its other controls by name: the item that is chosen, or the number
+	Mute Tri `json:"mute,omitzero" yaml:"mute,omitempty"` // the OS's endpoint mute
+	// MuteInHardware: the OS says that this mute is a switch in the device.
+	MuteInHardware bool `json:"mute_in_hardware,omitempty" yaml:"mute_in_hardware,omitempty"`
+
+	Effects  map[Field]Tri     `json:"effects,omitempty" yaml:"effects,omitempty"`   // processing that the OS says is active on this endpoint
+	Mixer    string            `json:"mixer,omitempty" yaml:"mixer,omitempty"`       // Linux: the ALSA control device of Controls, "controlC1"
+	Controls map[string]Tri    `json:"controls,omitempty" yaml:"controls,omitempty"` // on/off controls of the device's mixer by name
+	Settings map[string]string `json:"settings,omitempty" yaml:"settings,omitempty"` // its other controls: the item that is chosen, or the number
 
 	SeenBy   []string             `json:"seen_by,omitempty" yaml:"seen_by,omitempty"`  // the enumerators that list it
 	Attached time.Time            `json:"attached,omitzero" yaml:"attached,omitempty"` // when it was first seen in this presence
@@ -123,7 +125,7 @@ func (e Endpoint) facts(yield func(name string, value any)) {
 type Observation struct {
 	Source    string             `json:"source"`
 	Endpoints []Endpoint         `json:"endpoints,omitempty"`
-	Notes     []health.Condition `json:"-"`           // what the source says beside its endpoints, see platform.Annotator; as its text, "notes"
+	Notes     []health.Condition `json:"-"`           // what the source says beside its endpoints; as its text, "notes"
 	Err       error              `json:"-"`           // as its text, "error"; then there are no endpoints
 	At        time.Time          `json:"at,omitzero"` // when the OS event behind this reading arrived
 }

@@ -11,7 +11,7 @@ type Options struct {
 	OS         OS       `json:"os"`                 // whose default id schemes apply
 	AudioID    IDScheme `json:"audio_id,omitempty"` // overrides the OS's default; the catalogue overrides both
 	VideoID    IDScheme `json:"video_id,omitempty"`
-	IDMaxBytes int      `json:"id_max_bytes,omitempty"` // names that serve as ids are cut to this many bytes of UTF-8, as in the client; 0 = never
+	IDMaxBytes int      `json:"id_max_bytes,omitempty"` // names that are ids are cut to this many bytes of UTF-8, as in the client; 0 = never
 	Fields     []Field  `json:"fields,omitempty"`       // the flags that may be reported; nil = all
 }
 

@@ -52,7 +52,7 @@ type Event struct {
 	Node    string            `json:"node"`
 	Device  *Device           `json:"device,omitempty"`  // Attached and Denied
 	Plugged bool              `json:"plugged,omitempty"` // Attached: it was seen to arrive; false: it may have been there for long
-	Data    Bytes             `json:"data,omitempty"`    // Report and Answer: the report as the OS gives it, with its number first if it has one
+	Data    Bytes             `json:"data,omitempty"`    // Report and Answer: as the OS gives it, its number first if it has one
 	Request uint64            `json:"request,omitempty"` // Answer: the ID of the request
 	Error   string            `json:"error,omitempty"`
 	Reason  *health.Condition `json:"reason,omitempty"` // Denied: behind Error
