@@ -122,6 +122,16 @@ func printStatus(w io.Writer, st control.Status, list control.Devices, now time.
 	for _, n := range st.Clients.Notes {
 		row(t, "  note", n)
 	}
+
+	if len(st.Conditions) > 0 {
+		fmt.Fprintln(t, "\nwhat to look at")
+	}
+	for _, c := range st.Conditions {
+		row(t, "  "+string(c.Severity), c.Message)
+		if c.Remedy != "" {
+			row(t, "  ", "-> "+c.Remedy)
+		}
+	}
 	return t.Flush()
 }
 

@@ -47,6 +47,14 @@ func TestStatusOfTwoUnits(t *testing.T) {
 	require.Contains(t, status(t, p), "(acme-headset-700, unit usb-2)\n")
 }
 
+// TestStatusOfADefaultMicrophone: with "Default" the client shows no notice, and 'status' says so.
+func TestStatusOfADefaultMicrophone(t *testing.T) {
+	p := doctortest.New(t)
+	require.NotContains(t, status(t, p), "what to look at")
+	p.Endpoints[0].Default = true
+	require.Regexp(t, `what to look at\n +info +"Acme mic" is the system's default microphone: .*\n +-> Set it to "Acme mic"`, status(t, p))
+}
+
 // TestStatusOfUnknownFlags: 'no source' is said only where there is none.
 func TestStatusOfUnknownFlags(t *testing.T) {
 	p := doctortest.New(t)

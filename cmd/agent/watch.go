@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,7 +20,7 @@ func watchCommand() *cobra.Command {
 		Use:   "watch",
 		Short: "Follow the running agent, one line for each change",
 		Long: `Prints what is plugged in, what is known of it and from where, and the sessions with clients; then
-a line for each change of these, until it is interrupted, nobody reads it any more, or the agent
+a line for each change of these and of what is not in order, until it is interrupted, nobody reads it any more, or the agent
 stops. --json prints the whole status as one line of JSON for each change.
 
 Exit code 1 if no agent runs, or when it stops.`,
@@ -29,6 +30,7 @@ Exit code 1 if no agent runs, or when it stops.`,
 		defer cancel()
 		whenUnread(os.Stdout, cancel)
 		first, last := true, ""
+		var known []control.Condition
 		err := c.Watch(ctx, func(change control.Change) error {
 			if asJSON {
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(change)
@@ -45,6 +47,8 @@ Exit code 1 if no agent runs, or when it stops.`,
 				parts = append(parts, clients)
 				last = clients
 			}
+			parts = append(parts, newConditions(known, change.Conditions)...)
+			known = change.Conditions
 			if len(parts) == 0 {
 				return nil
 			}
@@ -58,6 +62,24 @@ Exit code 1 if no agent runs, or when it stops.`,
 	})
 	jsonFlag(cmd, &asJSON)
 	return cmd
+}
+
+// newConditions says what has come up and what is over. One whose arguments alone are others, such as a time, is the same.
+func newConditions(before, after []control.Condition) (parts []string) {
+	has := func(list []control.Condition, c control.Condition) bool {
+		return slices.ContainsFunc(list, func(o control.Condition) bool { return o.Code == c.Code && o.Subject == c.Subject })
+	}
+	for _, c := range after {
+		if !has(before, c) {
+			parts = append(parts, fmt.Sprintf("%s: %s", c.Severity, c.Message))
+		}
+	}
+	for _, c := range before {
+		if !has(after, c) {
+			parts = append(parts, "over: "+c.Message)
+		}
+	}
+	return parts
 }
 
 // clientWords is the state of all sessions in short.
