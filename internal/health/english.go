@@ -128,8 +128,11 @@ var English = Texts{
 		"{reason}; the node is hidden from this process, as a container does, or was never made",
 		"run the agent outside of the container, or give the container the node",
 	},
-	HIDFails:      {"{reason}; unplug the device and plug it in again", "unplug the device and plug it in again"},
-	HIDUnreadable: {"the HID device {subject} cannot be read, so its buttons are not noticed: {because}", "unplug the device and plug it in again"},
+	HIDFails: {"{reason}; unplug the device and plug it in again", "unplug the device and plug it in again"},
+	HIDUnreadable: {
+		"the HID device {subject} cannot be read, so its buttons are not noticed: {because}",
+		"unplug the device and plug it in again",
+	},
 
 	DevicePlugged: {Message: "{product} is plugged in, as {endpoints}"},
 	DevicesNone: {

@@ -38,13 +38,19 @@ func New(t *testing.T) *Patient {
 	p.Catalogue, p.CataloguePath, p.Version, p.Now = cat, "acme.yaml", "1.0", Now
 	p.Sources = []control.Source{{Name: "audio", Condition: "ok", Endpoints: 2}, {Name: "hid", Condition: "ok"}}
 	p.Status = &control.Status{Version: "1.0", PID: 4711, Started: Now.Add(-time.Hour), Generation: 7}
-	p.Status.Clients.Sessions = []control.Session{{State: "ready", Transport: "ipc", Socket: "/run/discord-ipc-0", Name: "Discord", PID: 4712, Generation: 7, Devices: 2, Delivered: Now.Add(-time.Minute)}}
+	p.Status.Clients.Sessions = []control.Session{{
+		State: "ready", Transport: "ipc", Socket: "/run/discord-ipc-0", Name: "Discord", PID: 4712,
+		Generation: 7, Devices: 2, Delivered: Now.Add(-time.Minute),
+	}}
 	return p
 }
 
 // Endpoint is one of the device of the example catalogue with that product id.
 func Endpoint(id string, typ devices.Type, pid string) devices.Endpoint {
-	return devices.Endpoint{Source: "audio", ID: id, Type: typ, Name: "Acme " + id, Bus: devices.USB, VID: "1209", PID: pid, Container: "usb-" + pid, Mute: devices.False}
+	return devices.Endpoint{
+		Source: "audio", ID: id, Type: typ, Name: "Acme " + id,
+		Bus: devices.USB, VID: "1209", PID: pid, Container: "usb-" + pid, Mute: devices.False,
+	}
 }
 
 // Studio exchanges the headset for the microphone whose mute has to be a switch in the device.
