@@ -50,6 +50,9 @@ func (l *ipcLink) message() (message, error) {
 	}
 	_ = l.conn.SetReadDeadline(time.Now().Add(frameTimeout))
 	m, err := l.frame()
+	if err != nil {
+		_ = l.conn.Close()
+	}
 	_ = l.conn.SetReadDeadline(time.Time{})
 	return m, err
 }

@@ -70,8 +70,7 @@ func (l *streamLink) start() {
 func (l *streamLink) read() {
 	for {
 		m, err := l.next()
-		if err != nil {
-			_ = l.conn.Close()
+		if err != nil { // whoever writes meanwhile hears of it from the inbox: conn stays open until close
 			l.end(afterReady(err))
 			return
 		}
