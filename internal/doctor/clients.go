@@ -95,35 +95,40 @@ func (d *examination) pushes() {
 		if p.Serial != "" {
 			product += " (" + p.Serial + ")"
 		}
-		isOf := func(r devices.Report) bool { return r.Product == p.Product }
-		args := health.Args{"product": product}
-		if known := d.Devices.Serials(isOf); len(known) > 0 {
-			args["serials"] = strings.Join(known, ", ")
-		}
-		d.push(p, args, slices.ContainsFunc(d.Devices.Reported, isOf))
+		d.push(p, health.Args{"product": product})
 	}
 }
 
-// push judges one that args describe; present says whether its product is there.
-func (d *examination) push(p control.Push, args health.Args, present bool) {
+// push judges one whose product args name.
+func (d *examination) push(p control.Push, args health.Args) {
+	isOf := func(r devices.Report) bool { return r.Product == p.Product }
 	idle := d.withoutEffect(p)
 	switch {
-	case p.Units == 0 && present:
-		d.add(health.Warning, health.PushOtherSerials, p.Owner, args)
+	case p.Units == 0 && slices.ContainsFunc(d.Devices.Reported, isOf):
+		d.add(health.Warning, health.PushOtherSerials, p.Owner, d.withSerials(args, isOf))
 	case p.Units == 0:
-		d.add(health.Warning, health.PushWaits, p.Owner, health.Args{"product": args["product"]})
+		d.add(health.Warning, health.PushWaits, p.Owner, args)
 	case p.Units > 1:
 		args["units"] = strconv.Itoa(p.Units)
-		d.add(health.Problem, health.PushAmbiguous, p.Owner, args)
+		d.add(health.Problem, health.PushAmbiguous, p.Owner, d.withSerials(args, isOf))
 	case len(idle) > 0:
-		d.add(health.Warning, health.PushNoEffect, p.Owner, health.Args{"product": args["product"], "flags": strings.Join(idle, ", ")})
+		args["flags"] = strings.Join(idle, ", ")
+		d.add(health.Warning, health.PushNoEffect, p.Owner, args)
 	default:
-		in := health.Args{"product": args["product"], "flags": p.Flags()}
+		args["flags"] = p.Flags()
 		if !p.Until.IsZero() {
-			in["lease"] = seconds(p.Until.Sub(d.Now))
+			args["lease"] = seconds(p.Until.Sub(d.Now))
 		}
-		d.add(health.OK, health.PushInForce, p.Owner, in)
+		d.add(health.OK, health.PushInForce, p.Owner, args)
 	}
+}
+
+// withSerials adds the serial numbers of what is plugged in of certain products, if any is known.
+func (d *examination) withSerials(args health.Args, of func(devices.Report) bool) health.Args {
+	if known := d.Devices.Serials(of); len(known) > 0 {
+		args["serials"] = strings.Join(known, ", ")
+	}
+	return args
 }
 
 // withoutEffect are the flags of a push that no microphone of its product has from it.
