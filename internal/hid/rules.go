@@ -45,7 +45,7 @@ type Rule struct {
 	Usage  *Usage
 	Report *InputReport
 	Query  *Query
-	HIDPP  *HIDPP
+	HIDPP  *PPFeature
 
 	Debounce time.Duration // a toggle: what follows a press so soon does not count; a level: a value counts that lasts so long
 	Anchor   *Anchor       // of a toggle; nil: it has none, and is never known
@@ -97,8 +97,8 @@ type Query struct {
 	Timeout    time.Duration // of each answer
 }
 
-// HIDPP is a feature of HID++ 2.0.
-type HIDPP struct {
+// PPFeature is a feature of HID++ 2.0.
+type PPFeature struct {
 	Device  byte // which one behind a receiver; 0xff: the one that is asked
 	Feature uint16
 	Read    *int // number of the function that tells the state

@@ -60,7 +60,7 @@ func (c *tokenChecker) check(tk *token.Token) (message, hint string) {
 		return explain(tk.Error)
 	}
 	block := tk.Type == token.LiteralType || tk.Type == token.FoldedType
-	if what, bad := unsupported[tk.Type]; bad && !(block && c.blocks) {
+	if what, bad := unsupported[tk.Type]; bad && (!block || !c.blocks) {
 		return what[0], what[1]
 	}
 	if !c.parts.add(tk) {

@@ -47,7 +47,7 @@ func (l *view) Listeners(ports []int) ([]local.Listener, error) {
 	}
 	var list []local.Listener
 	for _, p := range l.net.Ports(ports) {
-		list = append(list, local.Listener{Port: p.Port, ID: p.ID, Process: local.Process{UID: p.Process.UID}})
+		list = append(list, local.Listener{Port: p.Port, ID: p.ID, Process: local.Process{UID: p.UID}})
 	}
 	return list, nil
 }

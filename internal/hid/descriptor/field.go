@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// FieldKind says in which reports a field is (HID 1.11, section 6.2.2.4).
+// Kind says in which reports a field is (HID 1.11, section 6.2.2.4).
 type Kind string
 
 // The kinds of reports.

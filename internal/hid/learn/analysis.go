@@ -222,7 +222,7 @@ func keysOf(desc *descriptor.Descriptor, id byte) map[int]byte {
 		return keys
 	}
 	for _, f := range desc.Fields {
-		if f.Kind != descriptor.Input || f.ReportID != 0 && f.ReportID != id || !(f.IsOn(pageKeyboard) || f.IsOn(pageConsumer)) {
+		if f.Kind != descriptor.Input || f.ReportID != 0 && f.ReportID != id || !f.IsOn(pageKeyboard) && !f.IsOn(pageConsumer) {
 			continue
 		}
 		for at := f.Offset / 8; f.MaskAt(at) != 0; at++ {

@@ -62,7 +62,7 @@ func NewPathWatch(paths []string, content bool, changed func()) (*PathWatch, err
 	return w, nil
 }
 
-// close ends the watching.
+// Close ends the watching.
 func (w *PathWatch) Close() error { return errors.Join(w.reader.Close(), w.file.Close()) }
 
 func (w *PathWatch) step(ready *oneShot) func() error {

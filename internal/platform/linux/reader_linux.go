@@ -14,7 +14,7 @@ const burstPause = 50 * time.Millisecond
 // ErrBurst is what a step returns that expects more of the same at once.
 var ErrBurst = errors.New("part of a burst")
 
-// A reader runs step in a goroutine of its own until step fails: it takes what arrives on
+// Reader runs step in a goroutine of its own until step fails: it takes what arrives on
 // file, which must be non-blocking so that Close wakes a step that waits for it.
 type Reader struct {
 	file   *os.File
