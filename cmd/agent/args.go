@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -17,7 +18,7 @@ func badFlag(cmd *cobra.Command, err error) error {
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		var flags []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, "--"+f.Name) })
-		if near = strictyaml.Suggest("--"+orElse(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName()), flags); near != "" {
+		if near = strictyaml.Suggest("--"+cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName()), flags); near != "" {
 			near = ", " + near
 		}
 	}

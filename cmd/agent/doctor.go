@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -176,7 +177,7 @@ func findings(found []health.Condition) []finding {
 	out := make([]finding, 0, len(found))
 	for _, c := range control.ConditionsOf(found) {
 		area := c.Code.Area()
-		out = append(out, finding{orElse(steps[area], area), c})
+		out = append(out, finding{cmp.Or(steps[area], area), c})
 	}
 	return out
 }

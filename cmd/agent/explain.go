@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -94,7 +95,7 @@ func explain(w io.Writer, f doctor.Facts, e control.Endpoint) error {
 	row(t, "  id", r.ID, "from the system")
 	row(t, "  vendor", r.Vendor.Name+", "+r.Vendor.URL, "catalogue: vendor")
 	row(t, "  model", r.Model.Name+", "+r.Model.URL, "catalogue: product "+r.Product)
-	row(t, "  related", orElse(strings.Join(r.Related, ", "), "none"), "the product's other endpoints in the list")
+	row(t, "  related", cmp.Or(strings.Join(r.Related, ", "), "none"), "the product's other endpoints in the list")
 	for _, field := range devices.Fields {
 		if flag, may := r.Flags[field]; may {
 			explainFlag(t, f, r, e, field, flag)

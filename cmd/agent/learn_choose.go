@@ -162,7 +162,7 @@ func printHID(w io.Writer, all []hid.Device) {
 		if hasPhoneMute(d) {
 			phone = "declares Phone Mute"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", d.Node, headsetOf(d).ids(), printable(orElse(d.Name, "without a name")), facts, phone)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", d.Node, headsetOf(d).ids(), printable(cmp.Or(d.Name, "without a name")), facts, phone)
 	}
 	_ = t.Flush()
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -11,7 +12,7 @@ import (
 // printResult prints rules as they can be pasted into a catalogue: all that is not the best one is
 // a comment.
 func printResult(w io.Writer, l learn.Result) {
-	fmt.Fprintf(w, "# %s, %s:%s\n", printable(orElse(l.Device.Name, "HID device")), l.Device.VID, l.Device.PID)
+	fmt.Fprintf(w, "# %s, %s:%s\n", printable(cmp.Or(l.Device.Name, "HID device")), l.Device.VID, l.Device.PID)
 	for i, p := range l.Proposals {
 		if i == 0 {
 			fmt.Fprintf(w, "# a product with this link: %s\n", p.LinkYAML())

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -50,14 +51,31 @@ func printStatus(w io.Writer, st control.Status, list control.Devices, now time.
 	row(t, fmt.Sprintf("sidetone %s (pid %d), %s, up %s", st.Version, st.PID, st.Vendor, age(st.Started, now)))
 	row(t, "catalogue "+st.Catalogue)
 
+	printSources(t, st)
+	printProducts(t, st, list, now)
+	printHIDDevices(t, st, now)
+	if len(st.Pushes) > 0 {
+		fmt.Fprintln(t, "\npushed by the vendor's software")
+	}
+	for _, p := range st.Pushes {
+		row(t, "  "+p.Product+serialOf(p), p.Owner, pushWords(p, now))
+	}
+	printClients(t, st, now)
+	printConditions(t, st)
+	return t.Flush()
+}
+
+func printSources(t *tabwriter.Writer, st control.Status) {
 	fmt.Fprintln(t, "\nsources")
 	for _, s := range st.Sources {
-		row(t, "  "+s.Name, s.Condition, orElse(s.Error, sourceWords(s, st)))
+		row(t, "  "+s.Name, s.Condition, cmp.Or(s.Error, sourceWords(s, st)))
 		for _, n := range s.Notes {
 			row(t, "  ", "", n)
 		}
 	}
+}
 
+func printProducts(t *tabwriter.Writer, st control.Status, list control.Devices, now time.Time) {
 	fmt.Fprintln(t, "\nproducts")
 	if len(st.Products) == 0 {
 		row(t, "  none is plugged in ('sidetone devices' shows what there is)")
@@ -73,7 +91,9 @@ func printStatus(w io.Writer, st control.Status, list control.Devices, now time.
 			}
 		}
 	}
+}
 
+func printHIDDevices(t *tabwriter.Writer, st control.Status, now time.Time) {
 	if len(st.HID) > 0 {
 		fmt.Fprintln(t, "\nHID devices")
 	}
@@ -95,14 +115,9 @@ func printStatus(w io.Writer, st control.Status, list control.Devices, now time.
 			row(t, "    "+s.Product+" "+s.Rule, s.Value.String(), says)
 		}
 	}
+}
 
-	if len(st.Pushes) > 0 {
-		fmt.Fprintln(t, "\npushed by the vendor's software")
-	}
-	for _, p := range st.Pushes {
-		row(t, "  "+p.Product+serialOf(p), p.Owner, pushWords(p, now))
-	}
-
+func printClients(t *tabwriter.Writer, st control.Status, now time.Time) {
 	fmt.Fprintln(t, "\nclients")
 	for _, s := range st.Clients.Sessions {
 		row(t, "  "+s.State, s.Client(), sessionWords(s, st.Generation, now))
@@ -122,7 +137,9 @@ func printStatus(w io.Writer, st control.Status, list control.Devices, now time.
 	for _, n := range st.Clients.Notes {
 		row(t, "  note", n)
 	}
+}
 
+func printConditions(t *tabwriter.Writer, st control.Status) {
 	if len(st.Conditions) > 0 {
 		fmt.Fprintln(t, "\nwhat to look at")
 	}
@@ -132,7 +149,6 @@ func printStatus(w io.Writer, st control.Status, list control.Devices, now time.
 			row(t, "  ", "-> "+c.Remedy)
 		}
 	}
-	return t.Flush()
 }
 
 // hasSource reports whether anything could know the flag of a device.
@@ -242,10 +258,3 @@ func slowWords(s control.Session, now time.Time) string {
 func age(since, now time.Time) string { return seconds(now.Sub(since)) }
 
 func seconds(d time.Duration) string { return max(0, d).Round(time.Second).String() }
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
-}
