@@ -151,10 +151,21 @@ func (r *Rule) via() string {
 }
 
 // same reports whether another rule reads the same off the same: another one may apply to more devices, and depend on others.
-func (r *Rule) same(other *Rule) bool {
-	a, b := *r, *other
-	a.Models, a.DependsOn, b.Models, b.DependsOn = nil, nil, nil, nil
-	return reflect.DeepEqual(a, b)
+func (r *Rule) same(other *Rule) bool { return reflect.DeepEqual(r.reading(), other.reading()) }
+
+// reading is what the rule reads, of whichever devices.
+func (r *Rule) reading() Rule {
+	out := *r
+	out.Models, out.DependsOn = nil, nil
+	if r.Anchor != nil {
+		anchor := *r.Anchor
+		anchor.Tellers = nil
+		for i := range r.Anchor.Tellers {
+			anchor.Tellers = append(anchor.Tellers, r.Anchor.Tellers[i].reading())
+		}
+		out.Anchor = &anchor
+	}
+	return out
 }
 
 // Wants reports whether a rule can read something off the device: the others need not be opened.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
 	"sidetone/internal/hid"
 )
@@ -78,6 +79,34 @@ func TestConfigure(t *testing.T) {
 	other.Device.Container = "usb:1-2"
 	require.Equal(t, "sources[0]=true", w.happen(other, gone("hidraw5")))
 	require.Equal(t, "link_state[0]=unknown", configure(link))
+}
+
+// The vendor adds hardware to a product: what is known of that which is there stays known.
+func TestConfigureMoreHardware(t *testing.T) {
+	for name, anchor := range map[string]string{
+		"start":      "start: true",
+		"hid_query":  `hid_query: {feature: "21", value: {byte: 1}}`,
+		"hid_report": "hid_report: {report_id: 2, value: {byte: 1}}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			product := toggleOf(anchor)
+			w := newWorld(t, product)
+			w.happen(plugged("hidraw0", reports(1, 2)))
+			switch name {
+			case "hid_query":
+				w.asked()
+				w.happen(w.answer("hidraw0 feature 21", 0x21, 1))
+			case "hid_report":
+				w.happen(in("hidraw0", 2, 1))
+			}
+			require.Equal(t, "sources[0]=true", w.states())
+			cat, problems := catalogue.Decode("test.yaml", []byte(head+product))
+			require.Empty(t, problems)
+			cat.Products[0].Links[0].PIDs = append(cat.Products[0].Links[0].PIDs, "0999")
+			require.False(t, w.tr.Configure(catalogue.HIDRules(cat, devices.Linux), w.now))
+			require.Equal(t, "sources[0]=true", w.states())
+		})
+	}
 }
 
 // storedDescriptor reads one of those that the parser is tested with.
