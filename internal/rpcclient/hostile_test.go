@@ -238,7 +238,7 @@ func TestCompressionBomb(t *testing.T) {
 			c.untilClosed()
 		})
 		opts := quick(s.port())
-		opts.Transports, opts.ProbeTimeout, opts.AnswerTimeout = only(WebSocket), patience, patience
+		opts.Transports = only(WebSocket)
 		h := m.start(opts)
 		h.publish(devices.True)
 		eventually(t, "an error", func() bool { return strings.Contains(h.trouble(), "a message of more than") })
