@@ -7,14 +7,17 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"os"
 	"reflect"
 	"runtime/debug"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"sidetone/internal/control"
 	"sidetone/internal/engine"
+	"sidetone/internal/health"
 	"sidetone/internal/hid"
 	"sidetone/internal/platform"
 	"sidetone/internal/platform/hidio"
@@ -53,7 +56,8 @@ type App struct {
 	listener net.Listener             // nil: there is no local API
 	settings atomic.Pointer[Settings] // in force
 
-	reloading sync.Mutex // one reading at a time, whoever asks
+	reloading sync.Mutex                       // one reading at a time, whoever asks
+	refused   atomic.Pointer[health.Condition] // the last reload, if it was
 
 	mu      sync.Mutex
 	changed chan struct{} // closed at the next change of anything
@@ -190,7 +194,13 @@ func (a *App) Reload() error {
 	}
 	if err != nil {
 		a.log.Error("the old configuration stays in force", "reason", err)
+		args := health.Args{"agent": strconv.Itoa(os.Getpid())}
+		a.refused.Store(&health.Wrap(err, health.ReloadRefused, health.Warning, args).Condition)
+		a.announce()
 		return err
+	}
+	if a.refused.Swap(nil) != nil {
+		defer a.announce() // that is over, even if nothing else changes
 	}
 	a.settings.Store(set)
 	a.engine.Configure(resolving)

@@ -21,10 +21,7 @@ import (
 func (a *App) joinChanges(ctx context.Context) {
 	for {
 		engine, clients := a.engine.Changed(), a.report.changes()
-		a.mu.Lock()
-		close(a.changed) // what changed between the last wake-up and the lines above
-		a.changed = make(chan struct{})
-		a.mu.Unlock()
+		a.announce() // what changed between the last wake-up and the line above
 		select {
 		case <-engine:
 		case <-clients:
@@ -32,6 +29,14 @@ func (a *App) joinChanges(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// announce wakes who watches.
+func (a *App) announce() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	close(a.changed)
+	a.changed = make(chan struct{})
 }
 
 // Watch returns the present state and a channel that is closed at the next change.
@@ -60,7 +65,11 @@ func (a *App) Status() control.Status {
 	for _, l := range v.Leases {
 		st.Pushes = append(st.Pushes, control.Push{Product: l.Product, Serial: l.Serial, Owner: l.Owner, State: l.State, Until: l.Until, Unit: l.Unit, Units: l.Units})
 	}
-	st.Conditions = control.ConditionsOf(doctor.Standing(a.facts(st, v.Snapshot.Devices)))
+	var conditions []health.Condition
+	if refused := a.refused.Load(); refused != nil {
+		conditions = append(conditions, *refused)
+	}
+	st.Conditions = control.ConditionsOf(append(conditions, doctor.Standing(a.facts(st, v.Snapshot.Devices))...))
 	return st
 }
 

@@ -57,7 +57,7 @@ func Examine(f Facts) []health.Condition {
 	return d.found
 }
 
-// Standing is what an agent says of itself: all that is not in order with its sources, its clients and what is pushed to it, and
+// Standing is what an agent says of itself by its facts: all that is not in order with its sources, its clients and what is pushed to it, and
 // what may mislead the user. It needs Status, Sources, HID, Devices and Now.
 func Standing(f Facts) []health.Condition {
 	d := newExamination(f)
@@ -132,11 +132,24 @@ func (d *examination) settings() {
 			"path": d.CataloguePath, "products": strconv.Itoa(len(d.Catalogue.Products)), "vendor": d.Catalogue.Vendor.Name,
 		})
 	}
+	d.refusedReload()
 	for _, p := range d.OwnProblems {
 		d.add(health.Problem, health.CatalogueOtherMistake, "", health.Args{"mistake": p.String(), "path": d.OwnCatalogue})
 	}
 	if d.OwnCatalogue != "" && d.OwnCatalogue != d.CataloguePath {
 		d.add(health.Warning, health.CatalogueOther, "", health.Args{"path": d.OwnCatalogue})
+	}
+}
+
+// refusedReload tells of settings that the agent has not taken over: it alone knows of them.
+func (d *examination) refusedReload() {
+	if d.Status == nil {
+		return
+	}
+	for _, c := range d.Status.Conditions {
+		if c.Code == health.ReloadRefused {
+			d.found = append(d.found, c.Condition)
+		}
 	}
 }
 

@@ -391,3 +391,11 @@ func TestDiagnoseNewerAgent(t *testing.T) {
 	p.Sources[0] = control.Source{Name: "audio", Condition: "failing", Error: "a new failure", Reason: &health.Condition{Code: "sources.new"}}
 	require.Contains(t, inJSON(examine(t, p)), "so what it would list is unknown: a new failure.")
 }
+
+// TestDiagnoseRefusedReload: what the agent alone knows of its settings doctor says too.
+func TestDiagnoseRefusedReload(t *testing.T) {
+	p := doctortest.New(t)
+	refused := health.Wrap(errors.New("another application id"), health.ReloadRefused, health.Warning, health.Args{"agent": "4711"})
+	p.Status.Conditions = control.ConditionsOf([]health.Condition{refused.Condition})
+	require.Contains(t, inJSON(examine(t, p)), "The old settings and catalogue stay in force: another application id.")
+}

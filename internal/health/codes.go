@@ -15,6 +15,7 @@ const (
 	SettingsFine          Code = "settings.fine"
 	SettingsMistake       Code = "settings.mistake"
 	CatalogueMistake      Code = "settings.catalogue_mistake"
+	ReloadRefused         Code = "settings.reload_refused" // the agent goes on with the old ones
 	CatalogueMissing      Code = "settings.no_catalogue"
 	CatalogueOther        Code = "settings.other_catalogue"         // the agent uses another than is set here
 	CatalogueOtherMistake Code = "settings.other_catalogue_mistake" // in the one that is set here

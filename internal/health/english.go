@@ -35,6 +35,10 @@ var English = Texts{
 	SettingsFine:     {Message: "settings and the catalogue {path} are in order; it has {products|product|products} of {vendor}"},
 	SettingsMistake:  {"{mistake}", "correct it, until 'sidetone config check' finds nothing" + reread},
 	CatalogueMistake: {"{mistake}", "correct it, until 'sidetone catalogue check {path}' finds nothing" + reread},
+	ReloadRefused: {
+		"the old settings and catalogue stay in force: {reason}",
+		"correct what is named, then have the agent read it again (kill -HUP {agent}, or POST /v1/reload)",
+	},
 	CatalogueMissing: {
 		"no catalogue is set, so no device can be recognised",
 		"say which devices are yours: --catalogue FILE, SIDETONE_CATALOGUE or 'catalogue:' in the settings file",
