@@ -78,16 +78,16 @@ func (f *settingsFlags) load(cmd *cobra.Command) (*app.Settings, error) {
 }
 
 func logger(w io.Writer, l config.Log) *slog.Logger {
-	opts := &slog.HandlerOptions{Level: l.Level.Slog(), ReplaceAttr: withoutEmptyRemedy}
+	opts := &slog.HandlerOptions{Level: l.Level.Slog(), ReplaceAttr: withoutEmpty}
 	if l.Format == config.LogJSON {
 		return slog.New(slog.NewJSONHandler(w, opts))
 	}
 	return slog.New(slog.NewTextHandler(w, opts))
 }
 
-// withoutEmptyRemedy leaves out what nobody can do anything about.
-func withoutEmptyRemedy(_ []string, a slog.Attr) slog.Attr {
-	if a.Key == "remedy" && a.Value.String() == "" {
+// withoutEmpty leaves out a reason or a remedy that there is none of.
+func withoutEmpty(_ []string, a slog.Attr) slog.Attr {
+	if (a.Key == "remedy" || a.Key == "reason") && a.Value.String() == "" {
 		return slog.Attr{}
 	}
 	return a

@@ -127,7 +127,7 @@ func (f *stateFile) apply(pushes []control.StatedPush, written time.Time) {
 		}
 		before, known := f.inForce[of]
 		if known && before.until.Equal(s.until) && maps.Equal(before.state, s.state) {
-			inForce[of] = s // it was inForce when the file was written, and is not inForce again by a reading: its product may have left since
+			inForce[of] = s // it was in force when the file was written, and is not again by a reading: its product may have left since
 			continue
 		}
 		if err := f.pushStatement(of, before, s, p.Seq, now, written); err != nil {

@@ -71,7 +71,7 @@ func (m *mixer) release() bool {
 	return true
 }
 
-// read has the card platform.read, once more if it is being platform.read. It does not wait.
+// read has the card read, once more if it is being read. It does not wait.
 func (m *mixer) read() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
