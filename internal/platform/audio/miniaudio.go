@@ -1,6 +1,7 @@
 package audio
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"time"
@@ -23,9 +24,9 @@ type enumeratedDevice struct {
 // errMiniaudioHangs is the state of an enumeration that has not returned.
 var errMiniaudioHangs = errors.New("miniaudio hangs")
 
-// lister enumerates with miniaudio, of the sound server at an address. list may block for ever.
+// lister enumerates with miniaudio, of the sound server at an address. list may block for ever, also when ctx has ended.
 type lister interface {
-	list(server string) ([]enumeratedDevice, error)
+	list(ctx context.Context, server string) ([]enumeratedDevice, error)
 }
 
 // enumerator runs miniaudio in one goroutine, on request only, and never makes anybody wait:
@@ -35,6 +36,8 @@ type enumerator struct {
 	notify  func()
 	lister  lister
 	servers chan string // of which a list is wanted
+	ctx     context.Context
+	cancel  context.CancelFunc
 
 	mu     sync.Mutex
 	result []enumeratedDevice
@@ -43,6 +46,7 @@ type enumerator struct {
 
 func newEnumerator(l lister, notify func()) *enumerator {
 	e := &enumerator{notify: notify, lister: l, servers: make(chan string, 1)}
+	e.ctx, e.cancel = context.WithCancel(context.Background())
 	go e.work()
 	return e
 }
@@ -63,8 +67,9 @@ func (e *enumerator) latest() ([]enumeratedDevice, error) {
 	return e.result, e.err
 }
 
-// close ends the goroutine once the call under way, if any, has returned.
+// close ends the goroutine once the call under way, if any, has returned. That may be at once.
 func (e *enumerator) close() {
+	e.cancel()
 	select {
 	case <-e.servers:
 	default:
@@ -75,7 +80,7 @@ func (e *enumerator) close() {
 func (e *enumerator) work() {
 	for server := range e.servers {
 		watch := time.AfterFunc(miniaudioTimeout, func() { e.set(nil, errMiniaudioHangs) })
-		result, err := e.lister.list(server)
+		result, err := e.lister.list(e.ctx, server)
 		watch.Stop()
 		e.set(result, err)
 	}

@@ -3,6 +3,7 @@
 package audio
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"strings"
@@ -17,7 +18,7 @@ type malgoLister struct{ backend malgo.Backend }
 
 func newLister() lister {
 	if hasChildMode.Load() {
-		return childLister{}
+		return newChildLister()
 	}
 	return malgoLister{malgoBackend()}
 }
@@ -36,7 +37,7 @@ func malgoBackend() malgo.Backend {
 }
 
 // list connects, lists and disconnects: a context does not survive its sound server.
-func (m malgoLister) list(server string) (out []enumeratedDevice, err error) {
+func (m malgoLister) list(_ context.Context, server string) (out []enumeratedDevice, err error) {
 	ctx, err := m.connect(server)
 	if err != nil {
 		return nil, fmt.Errorf("miniaudio: connect to %q: %w", server, err)

@@ -2,14 +2,17 @@
 
 package audio
 
-import "errors"
+import (
+	"context"
+	"errors"
+)
 
 // newLister returns a lister that says why it cannot list.
 func newLister() lister { return noLister{} }
 
 type noLister struct{}
 
-func (noLister) list(string) ([]enumeratedDevice, error) {
+func (noLister) list(context.Context, string) ([]enumeratedDevice, error) {
 	return nil, errors.New("miniaudio is not part of this build (CGO_ENABLED=0)")
 }
 
