@@ -21,7 +21,7 @@ func TestNothingStaysOpen(t *testing.T) {
 	defer os.RemoveAll(folder)
 	good := func() *Settings {
 		set := bareSettings(t)
-		set.Config.Sources = config.Sources{Camera: true, HID: true, Files: []string{filepath.Join(folder, "endpoints.yaml")}}
+		set.Config.Sources = config.Sources{Audio: true, Camera: true, HID: true, Files: []string{filepath.Join(folder, "endpoints.yaml")}}
 		set.Config.Push.StateFile = filepath.Join(folder, "states.json")
 		set.Config.Control.Socket = filepath.Join(folder, "agent.sock")
 		return set

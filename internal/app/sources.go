@@ -20,6 +20,7 @@ func (s *Settings) openEndpoints(host Host, log *slog.Logger) (list []platform.W
 			for _, src := range list {
 				_ = src.Close()
 			}
+			list = nil
 		}
 	}()
 	from, unsupported := s.Config.Sources, false
