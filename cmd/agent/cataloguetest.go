@@ -146,7 +146,8 @@ func playTrace(cmd *cobra.Command, path string, set engine.Settings) (*trace, er
 	}
 	t := &trace{path: path, text: text}
 	before := 0 // the line of the record before
-	t.Replayed, err = replay(cmd.ErrOrStderr(), path, bytes.NewReader(text), engine.NewPlayer(set, true), func(line int, r engine.Record, so engine.Replayed) {
+	player := engine.NewPlayer(set, true)
+	t.Replayed, err = replay(cmd.ErrOrStderr(), path, bytes.NewReader(text), player, func(line int, r engine.Record, so engine.Replayed) {
 		switch {
 		case r.Header != nil:
 			t.byHand = !r.Header.Ticks

@@ -30,7 +30,8 @@ Exit codes: 1 no agent runs, or there is no such endpoint; 2 the input is wrong.
 		ValidArgsFunction: completeByAgent(endpointArguments),
 	}, func(cmd *cobra.Command, args []string, c *control.Client) error {
 		if strings.TrimSpace(args[0]) == "" {
-			return badInput(errors.New("ENDPOINT is empty: give an endpoint's id, the id that is sent, or a part of its name; 'sidetone devices' lists them"))
+			return badInput(errors.New("ENDPOINT is empty: " +
+				"give an endpoint's id, the id that is sent, or a part of its name; 'sidetone devices' lists them"))
 		}
 		g := doctor.Facts{Now: time.Now()}
 		if err := askFacts(cmd.Context(), c, &g); err != nil {

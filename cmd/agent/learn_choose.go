@@ -66,11 +66,13 @@ func (l *learner) choose(ctx context.Context, name string) (oneHeadset, error) {
 	case len(all) == 0:
 		return oneHeadset{}, errors.New("there is no HID device: plug in the headset or its dongle")
 	case len(found) > 1 && name != "":
-		return oneHeadset{}, badInput(fmt.Errorf("%d devices are %s: name one by a node, such as %s", len(found), name, partsOf(found[0], all)[0].Node))
+		node := partsOf(found[0], all)[0].Node
+		return oneHeadset{}, badInput(fmt.Errorf("%d devices are %s: name one by a node, such as %s", len(found), name, node))
 	case name != "":
 		return oneHeadset{}, badInput(fmt.Errorf("no HID device is %s: name one of the list by its ids or its node", name))
 	default:
-		return oneHeadset{}, badInput(fmt.Errorf("%d devices look like a headset: name the one to learn from by its ids or its node, as in 'sidetone learn %s'", len(found), headsetOf(all[0]).ids()))
+		return oneHeadset{}, badInput(fmt.Errorf("%d devices look like a headset: "+
+			"name the one to learn from by its ids or its node, as in 'sidetone learn %s'", len(found), headsetOf(all[0]).ids()))
 	}
 }
 

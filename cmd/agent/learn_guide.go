@@ -155,7 +155,8 @@ func (l *learner) begin(ctx context.Context, r *capture, listed <-chan devices.O
 		case <-ctx.Done():
 			return errInterrupted
 		case <-limit.C:
-			return fmt.Errorf("the device could not be opened within %v: %s", openTimeout, printable(cmp.Or(strings.Join(notes, "; "), "plug it in again")))
+			advice := cmp.Or(strings.Join(notes, "; "), "plug it in again")
+			return fmt.Errorf("the device could not be opened within %v: %s", openTimeout, printable(advice))
 		}
 	}
 }

@@ -98,8 +98,10 @@ Exit codes: 0 done; 1 it did not work, or the answer is no; 2 the input is wrong
 	root.Flags().BoolVar(&asVersion, "version", false, "print the version, as the verb does")
 	root.SetOut(out)
 	root.SetFlagErrorFunc(badFlag)
-	root.AddCommand(runCommand(), statusCommand(), watchCommand(), explainCommand(), pushCommand(), recordCommand(), replayCommand(), bundleCommand(),
-		doctorCommand(), devicesCommand(), learnCommand(), catalogueCommand(), configCommand(), versionCommand())
+	root.AddCommand(
+		runCommand(), statusCommand(), watchCommand(), explainCommand(), pushCommand(), recordCommand(), replayCommand(),
+		bundleCommand(), doctorCommand(), devicesCommand(), learnCommand(), catalogueCommand(), configCommand(), versionCommand(),
+	)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, c := range all(root) {

@@ -96,7 +96,8 @@ func answerWords(a control.PushAnswer, serial string) string {
 	switch {
 	case a.Units > 0:
 	case len(a.OtherSerials) > 0:
-		return fmt.Sprintf("kept: no such product with the serial number %q is plugged in; other serial numbers: %s", serial, strings.Join(a.OtherSerials, ", "))
+		return fmt.Sprintf("kept: no such product with the serial number %q is plugged in; other serial numbers: %s",
+			serial, strings.Join(a.OtherSerials, ", "))
 	default:
 		return "kept: the product is not plugged in"
 	}

@@ -139,7 +139,8 @@ func (f *recordFile) summary(talk io.Writer) error {
 	if f.out == nil {
 		return errors.New("record: it has ended before it began; nothing was recorded")
 	}
-	fmt.Fprintf(talk, "recorded %s and %s in %v to %s\n", count(f.inputs, "input"), count(f.lists, "list"), short(time.Duration(f.length)), f.path)
+	fmt.Fprintf(talk, "recorded %s and %s in %v to %s\n",
+		count(f.inputs, "input"), count(f.lists, "list"), short(time.Duration(f.length)), f.path)
 	switch {
 	case f.end == nil:
 		return errors.New("record: the recording was cut off: the connection to the agent has broken")

@@ -56,8 +56,8 @@ Exit codes: 0 all lists are as recorded; 1 some are not; 2 the recording or the 
 				return badInput(err)
 			}
 			v := verdict{
-				File: args[0], Inputs: r.Inputs, Length: r.Length, Took: engine.Span(time.Since(begin)), Lists: len(r.Lists), Exact: r.Exact, Cut: r.Cut,
-				Differences: r.Differences(),
+				File: args[0], Inputs: r.Inputs, Length: r.Length, Took: engine.Span(time.Since(begin)),
+				Lists: len(r.Lists), Exact: r.Exact, Cut: r.Cut, Differences: r.Differences(),
 			}
 			if err := v.print(cmd, r, lists, asJSON); err != nil {
 				return err
@@ -91,7 +91,10 @@ func defaultSettings(cat *catalogue.Catalogue) (engine.Settings, error) {
 }
 
 // replay plays a file to its end, and calls seen after each record. Errors name the line.
-func replay(talk io.Writer, name string, file io.Reader, p *engine.Player, seen func(line int, r engine.Record, so engine.Replayed)) (engine.Replayed, error) {
+func replay(
+	talk io.Writer, name string, file io.Reader, p *engine.Player,
+	seen func(line int, r engine.Record, so engine.Replayed),
+) (engine.Replayed, error) {
 	torn, err := readRecords(name, file, func(line int, r engine.Record) error {
 		if err := p.Play(r); err != nil {
 			return err

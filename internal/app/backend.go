@@ -54,7 +54,8 @@ func (a *App) Status() control.Status {
 		Version: a.opts.Version, PID: os.Getpid(), Started: a.started,
 		Vendor: set.Catalogue.Vendor.Name, Catalogue: set.Config.Catalogue,
 		Generation: v.Snapshot.Generation, Changed: v.Snapshot.At,
-		Sources: []control.Source{}, Products: control.ProductsOf(v.Snapshot.Devices), HID: []control.HID{}, Pushes: []control.Push{}, Clients: sessions(clients),
+		Sources: []control.Source{}, Products: control.ProductsOf(v.Snapshot.Devices),
+		HID: []control.HID{}, Pushes: []control.Push{}, Clients: sessions(clients),
 	}
 	for _, s := range v.Sources {
 		st.Sources = append(st.Sources, sourceOf(s))
@@ -63,7 +64,10 @@ func (a *App) Status() control.Status {
 		st.HID = append(st.HID, hidStatus(h))
 	}
 	for _, l := range v.Leases {
-		st.Pushes = append(st.Pushes, control.Push{Product: l.Product, Serial: l.Serial, Owner: l.Owner, State: l.State, Until: l.Until, Unit: l.Unit, Units: l.Units})
+		st.Pushes = append(st.Pushes, control.Push{
+			Product: l.Product, Serial: l.Serial, Owner: l.Owner,
+			State: l.State, Until: l.Until, Unit: l.Unit, Units: l.Units,
+		})
 	}
 	var conditions []health.Condition
 	if refused := a.refused.Load(); refused != nil {
@@ -93,10 +97,13 @@ func sourceOf(s engine.SourceStatus) control.Source {
 
 func hidStatus(h hid.Status) control.HID {
 	out := control.HID{
-		Node: h.Node, Name: h.Name, VID: h.VID, PID: h.PID, Serial: h.Serial, Interface: h.Interface, Error: h.Error, Reason: h.Reason, Sources: []control.HIDSource{},
+		Node: h.Node, Name: h.Name, VID: h.VID, PID: h.PID, Serial: h.Serial, Interface: h.Interface,
+		Error: h.Error, Reason: h.Reason, Sources: []control.HIDSource{},
 	}
 	for _, s := range h.Sensors {
-		out.Sources = append(out.Sources, control.HIDSource{Product: s.Product, Rule: s.Rule, Via: s.Via, Value: s.Value, Since: s.Since, Note: s.Note})
+		out.Sources = append(out.Sources, control.HIDSource{
+			Product: s.Product, Rule: s.Rule, Via: s.Via, Value: s.Value, Since: s.Since, Note: s.Note,
+		})
 	}
 	return out
 }

@@ -62,7 +62,10 @@ type systemInfo struct {
 }
 
 func (a *App) system() systemInfo {
-	info := systemInfo{Sidetone: a.opts.Version, Go: runtime.Version(), OS: system.Version(), Arch: runtime.GOARCH, Sources: make(map[string]string)}
+	info := systemInfo{
+		Sidetone: a.opts.Version, Go: runtime.Version(), OS: system.Version(), Arch: runtime.GOARCH,
+		Sources: make(map[string]string),
+	}
 	for _, src := range a.sources {
 		if v, ok := src.(platform.Versioned); ok {
 			info.Sources[src.Name()] = v.Version()

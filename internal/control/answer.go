@@ -22,7 +22,8 @@ func (s *Server) sendJSON(w http.ResponseWriter, status int, v any) {
 	body, err := encode(v)
 	if err != nil {
 		s.log.Error("an answer of the control API cannot be written as JSON", "err", err)
-		status, body = http.StatusInternalServerError, []byte(`{"code":"internal","error":"the agent failed: the answer cannot be written as JSON"}`+"\n")
+		const failed = `{"code":"internal","error":"the agent failed: the answer cannot be written as JSON"}` + "\n"
+		status, body = http.StatusInternalServerError, []byte(failed)
 	}
 	s.send(w, status, "application/json", body)
 }

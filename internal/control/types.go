@@ -101,7 +101,7 @@ type Push struct {
 	State   map[devices.Field]devices.Tri `json:"state"`
 	Until   time.Time                     `json:"until,omitzero"` // absent: as long as its connection lives
 	Unit    string                        `json:"unit,omitempty"` // the product that it belongs to, as in Products, and with which it ends
-	Units   int                           `json:"units"`          // how many plugged-in products it speaks of; 0: it waits for one; several: no effect
+	Units   int                           `json:"units"`          // how many units it speaks of; 0: it waits for one; several: no effect
 }
 
 // Clients is the state of the conversations with clients.
@@ -128,7 +128,7 @@ type Session struct {
 	Delivered  time.Time         `json:"delivered,omitzero"`
 	Devices    int               `json:"devices"`
 	Since      time.Time         `json:"since,omitzero"`    // slow: since when an answer is overdue
-	Pending    uint64            `json:"pending,omitempty"` // slow: the generation that was sent and not answered; the client may have it instead
+	Pending    uint64            `json:"pending,omitempty"` // slow: the generation that was not answered; the client may have it instead
 	Muted      []string          `json:"muted,omitempty"`   // slow: ids of the microphones that the client may take for muted
 	NextTry    time.Time         `json:"next_try,omitzero"`
 	Error      string            `json:"error,omitempty"`
@@ -147,14 +147,15 @@ type Devices struct {
 // Endpoint is an endpoint of the system, and how each flag of it came about.
 type Endpoint struct {
 	devices.Endpoint
-	Considered map[devices.Field][]devices.Considered `json:"considered,omitempty"` // reported audio inputs only; best origin first, the first that is known decides
+	// Considered is for reported audio inputs only. The best origin comes first, the first that is known decides.
+	Considered map[devices.Field][]devices.Considered `json:"considered,omitempty"`
 }
 
 // PushRequest is the body of PUT /v1/states/{product}. In State null clears a flag, one that is
 // absent stays as this owner said before.
 type PushRequest struct {
 	Owner  string                  `json:"owner"`            // names the software that pushes, 1 to 64 printable characters
-	Seq    uint64                  `json:"seq,omitempty"`    // of two pushes of an owner the higher one counts, whichever comes last; 0: the last
+	Seq    uint64                  `json:"seq,omitempty"`    // the highest of an owner's counts, whichever comes last; 0: the last
 	TTLms  int64                   `json:"ttl_ms,omitempty"` // lease, in ms, at most one day; 0: as long as the connection lives
 	Serial string                  `json:"serial,omitempty"` // which unit, where several may be plugged in
 	State  map[devices.Field]*bool `json:"state"`

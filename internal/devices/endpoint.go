@@ -68,7 +68,7 @@ type Endpoint struct {
 	Effects  map[Field]Tri     `json:"effects,omitempty" yaml:"effects,omitempty"`   // processing that the OS says is active on this endpoint
 	Mixer    string            `json:"mixer,omitempty" yaml:"mixer,omitempty"`       // Linux: the ALSA control device of Controls, "controlC1"
 	Controls map[string]Tri    `json:"controls,omitempty" yaml:"controls,omitempty"` // on/off controls of the device's mixer by name
-	Settings map[string]string `json:"settings,omitempty" yaml:"settings,omitempty"` // its other controls: the item that is chosen, or the number
+	Settings map[string]string `json:"settings,omitempty" yaml:"settings,omitempty"` // its other controls: the chosen item, or the number
 
 	SeenBy   []string             `json:"seen_by,omitempty" yaml:"seen_by,omitempty"`  // the enumerators that list it
 	Attached time.Time            `json:"attached,omitzero" yaml:"attached,omitempty"` // when it was first seen in this presence

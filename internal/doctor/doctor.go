@@ -57,8 +57,8 @@ func Examine(f Facts) []health.Condition {
 	return d.found
 }
 
-// Standing is what an agent says of itself by its facts: all that is not in order with its sources, its clients and what is pushed to it, and
-// what may mislead the user. It needs Status, Sources, HID, Devices and Now.
+// Standing is what an agent says of itself by its facts: all that is not in order with its sources, its clients and
+// what is pushed to it, and what may mislead the user. It needs Status, Sources, HID, Devices and Now.
 func Standing(f Facts) []health.Condition {
 	d := newExamination(f)
 	d.sources()

@@ -22,7 +22,7 @@ type Push struct {
 	Holder  string                        `json:"holder,omitempty"`   // who takes it back by Release, if TTL is 0
 	State   map[devices.Field]devices.Tri `json:"state"`              // Unknown takes a flag back; what is absent stays as it is
 	At      time.Time                     `json:"at,omitzero"`        // when it was said
-	Unit    string                        `json:"unit,omitempty"`     // in the beginning of a recording: the unit that it was bound to; else ""
+	Unit    string                        `json:"unit,omitempty"`     // at the beginning of a recording: the unit it was bound to; else ""
 	HIDLeft bool                          `json:"hid_left,omitempty"` // likewise: that unit's HID device has been away since
 }
 

@@ -72,7 +72,8 @@ func (st *SourceStatus) Fail(err error) {
 
 // logCondition writes one line when a source's condition has changed, none otherwise.
 func (s *state) logCondition(before, after SourceStatus) {
-	if before.Condition == after.Condition && before.Error == after.Error && slices.EqualFunc(before.Notes, after.Notes, health.Condition.Equal) {
+	if before.Condition == after.Condition && before.Error == after.Error &&
+		slices.EqualFunc(before.Notes, after.Notes, health.Condition.Equal) {
 		return
 	}
 	s.touch()
@@ -81,7 +82,8 @@ func (s *state) logCondition(before, after SourceStatus) {
 	case Waiting:
 		log.Info("source is waiting", "reason", after.Error)
 	case Failing:
-		log.Warn("source fails; its last good endpoints are kept for now", "err", after.Error, "endpoints", after.Endpoints, "for", s.opts.StaleAfter)
+		log.Warn("source fails; its last good endpoints are kept for now",
+			"err", after.Error, "endpoints", after.Endpoints, "for", s.opts.StaleAfter)
 	default:
 		if before.Condition != after.Condition {
 			log.Info("source works", "endpoints", after.Endpoints)

@@ -17,7 +17,8 @@ func drawReporting(g *generator) Reporting {
 }
 
 func drawClient(g *generator) ClientSpec {
-	const a, b, c, d, e, f = fakeserver.Desktop, fakeserver.Documented, fakeserver.ArRPC, fakeserver.Squatter, fakeserver.Blackhole, fakeserver.Flaky
+	const a, b, c = fakeserver.Desktop, fakeserver.Documented, fakeserver.ArRPC
+	const d, e, f = fakeserver.Squatter, fakeserver.Blackhole, fakeserver.Flaky
 	k := ClientSpec{
 		Profile: pick(g, a, a, a, a, a, a, a, b, b, c, d, e, f),
 		Foreign: g.one(10), Hidden: g.one(5), Relay: g.one(4), Shares: g.one(8),
@@ -34,7 +35,8 @@ func drawClient(g *generator) ClientSpec {
 	case k.SocketLate > 0 && g.one(2): // it is not awake yet
 		k.Fault = "1*http/no-answer"
 	case g.one(6):
-		k.Fault = pick(g, "1*no-answer", "1*http/no-answer", "1*hang", "3*offline", "2*login", "1*ready-never", "2*answer-late=8s", "2*error=1000:Unknown Error")
+		k.Fault = pick(g, "1*no-answer", "1*http/no-answer", "1*hang", "3*offline", "2*login", "1*ready-never",
+			"2*answer-late=8s", "2*error=1000:Unknown Error")
 	}
 	if k.Shares { // it is shown as that is
 		k.Foreign, k.Hidden, k.Relay = false, false, false
@@ -79,8 +81,8 @@ func drawClientSteps(g *generator, clients, steps int, set Reporting) []ClientSt
 	for range steps {
 		s := ClientStep{Client: g.IntN(clients), After: pick(g, g.IntN(100), g.IntN(2000), g.IntN(2000), g.IntN(8000), g.IntN(40_000))}
 		s.Do = pick(g, Publish, Publish, Publish, Publish, ClientFreezes, ClientFreezes, ClientThaws, ClientThaws, Configure, Configure,
-			ClientStart, ClientStart, ClientStop, ClientKill, ClientMoves, ClientFault, ClientFault, ClientMended, ClientMended, ClientDrops, ClientSpends,
-			Resend, StopAgent, StartAgent)
+			ClientStart, ClientStart, ClientStop, ClientKill, ClientMoves, ClientFault, ClientFault, ClientMended, ClientMended,
+			ClientDrops, ClientSpends, Resend, StopAgent, StartAgent)
 		switch s.Do {
 		case ClientFault:
 			s.Fault = pick(g, faults...)
@@ -132,7 +134,9 @@ func drawClientSteps(g *generator, clients, steps int, set Reporting) []ClientSt
 	}
 	for i := range clients { // mostly all is well at the end
 		if !g.one(8) {
-			list = append(list, ClientStep{Do: ClientThaws, Client: i, After: g.IntN(2000)}, ClientStep{Do: ClientMended, Client: i, After: g.IntN(2000)})
+			list = append(list,
+				ClientStep{Do: ClientThaws, Client: i, After: g.IntN(2000)},
+				ClientStep{Do: ClientMended, Client: i, After: g.IntN(2000)})
 		}
 	}
 	return append(list, ClientStep{Do: StartAgent})

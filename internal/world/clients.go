@@ -124,7 +124,8 @@ func (c *clients) chance() float64 {
 // violate is called with mu held.
 func (k *client) violate(rule, format string, args ...any) {
 	d := k.desk
-	d.violations = append(d.violations, Violation{time.Since(d.began), rule, fmt.Sprintf("client %d ", k.index) + fmt.Sprintf(format, args...)})
+	text := fmt.Sprintf("client %d ", k.index) + fmt.Sprintf(format, args...)
+	d.violations = append(d.violations, Violation{time.Since(d.began), rule, text})
 	d.note(k.index, "violation of %s", rule)
 }
 
@@ -304,11 +305,13 @@ func (k *client) takes(p fakeserver.Payload) {
 		k.linked = time.Time{}
 	}
 	switch {
-	case len(p.Devices) > 0 && (k.Profile == fakeserver.Squatter || k.process.UID != myUser && (d.view.sight.ports() || p.Transport == fakeserver.IPC)):
+	case len(p.Devices) > 0 && (k.Profile == fakeserver.Squatter ||
+		k.process.UID != myUser && (d.view.sight.ports() || p.Transport == fakeserver.IPC)):
 		k.violate("confided", "got a list that is not for it")
 	case p.ClientID != application:
 	case p.Err != nil || d.leaving:
-	case len(p.Devices) == 0 && k.Profile != fakeserver.Flaky && d.newest() != list && p.Transport == fakeserver.HTTP && !k.linked.IsZero() && k.srv.Links()[fakeserver.IPC] > 0:
+	case len(p.Devices) == 0 && p.Transport == fakeserver.HTTP && k.Profile != fakeserver.Flaky && d.newest() != list &&
+		!k.linked.IsZero() && k.srv.Links()[fakeserver.IPC] > 0:
 		k.violate("wiped", "is served over its socket, and got an empty list over HTTP")
 	case len(p.Devices) == 0 && p.Transport == fakeserver.HTTP: // it may be the question whether this is a client at all
 	case k.wasWaiting(list): // of an agent before this one
@@ -503,7 +506,8 @@ func (k *client) do(s ClientStep) {
 func (k *client) spend() {
 	hello := fmt.Sprintf(`{"v":1,"client_id":"%s"}`, application)
 	hello = string(binary.LittleEndian.AppendUint32(make([]byte, 4), uint32(len(hello)))) + hello
-	request := "POST /rpc?v=1&client_id=" + application + " HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n"
+	request := "POST /rpc?v=1&client_id=" + application + " HTTP/1.1\r\n" +
+		"Host: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n"
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()

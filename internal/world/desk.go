@@ -67,7 +67,8 @@ func newDesk(s Scenario) *desk {
 	for i, u := range s.Units {
 		m := &s.Models[u.Model]
 		h := &headset{
-			Unit: u, Model: m, index: i, on: !u.Off, near: !u.Away, pressed: u.Muted, boomUp: u.BoomUp, told: make(map[int]time.Time), stuck: make(map[int]bool),
+			Unit: u, Model: m, index: i, on: !u.Off, near: !u.Away, pressed: u.Muted, boomUp: u.BoomUp,
+			told: make(map[int]time.Time), stuck: make(map[int]bool),
 		}
 		if m.Bus != Dongle {
 			h.on, h.near = true, true

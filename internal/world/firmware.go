@@ -188,7 +188,8 @@ func (d *desk) arrive(h *headset, n *node, r hid.Request) {
 				data[reportBytes] = t.Busy
 			}
 			d.answer(n, r, data)
-		case t.Form == FormLevel && len(r.Input) > 0 && r.Input[0] == t.Report, t.Form == FormLamp && len(r.LastOutput) > 0 && r.LastOutput[0] == t.Ask:
+		case t.Form == FormLevel && len(r.Input) > 0 && r.Input[0] == t.Report,
+			t.Form == FormLamp && len(r.LastOutput) > 0 && r.LastOutput[0] == t.Ask:
 			answered = true
 			d.answer(n, r, t.reportOf(cmp.Or(t.Ask, t.Report), code))
 		case t.Form == FormAnswer && len(r.Output) > 0 && r.Output[0] == t.Ask:

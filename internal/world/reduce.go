@@ -181,8 +181,14 @@ func (s *Scenario) simplify(try func(Scenario) bool) {
 	}
 	for i := range s.Models {
 		for _, f := range []func(*Model){
-			func(m *Model) { m.Noise = nil }, func(m *Model) { m.NamedIDs = false }, func(m *Model) { m.LED = false }, func(m *Model) { m.Split = false },
-			func(m *Model) { m.Unsighted = false }, func(m *Model) { m.OSMute = OSNone }, func(m *Model) { m.Flagged = false }, func(m *Model) { m.Keeps = false },
+			func(m *Model) { m.Noise = nil },
+			func(m *Model) { m.NamedIDs = false },
+			func(m *Model) { m.LED = false },
+			func(m *Model) { m.Split = false },
+			func(m *Model) { m.Unsighted = false },
+			func(m *Model) { m.OSMute = OSNone },
+			func(m *Model) { m.Flagged = false },
+			func(m *Model) { m.Keeps = false },
 			func(m *Model) { m.Versions = m.Versions[:1] },
 		} {
 			change(func(s *Scenario) { f(&s.Models[i]) })

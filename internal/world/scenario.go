@@ -103,7 +103,7 @@ type Tell struct {
 	Byte      int     `json:"byte,omitempty"`   // place of the state in the report
 	On        uint8   `json:"on,omitempty"`
 	Off       uint8   `json:"off,omitempty"`
-	Busy      uint8   `json:"busy,omitempty"`    // sent before the state is known, or in the last byte of a feature report just after a change; 0: never
+	Busy      uint8   `json:"busy,omitempty"`    // sent before the state is known, or last in a feature report just after a change; 0: never
 	AtLink    bool    `json:"at_link,omitempty"` // told also when the headset comes into reach
 	Stuck     bool    `json:"stuck,omitempty"`   // after Busy it says no more until the next change
 	Twin      bool    `json:"twin,omitempty"`    // it is on interfaces 0 and 1, and comes now on one, now on the other

@@ -77,7 +77,9 @@ func (s *suite) look(h *headset) {
 		}
 	}
 	same := slices.DeleteFunc(slices.Clone(there), func(o *headset) bool { return o.serial() != h.serial() })
-	twin := slices.ContainsFunc(s.desk.headsets, func(o *headset) bool { return o != h && o.Unit.Model == s.Model && o.serial() == h.serial() })
+	twin := slices.ContainsFunc(s.desk.headsets, func(o *headset) bool {
+		return o != h && o.Unit.Model == s.Model && o.serial() == h.serial()
+	})
 	switch {
 	case h.plugged && s.Serials && twin && (!h.sound || s.desk.deaf):
 		return // the agent would take the word for the first one that it sees

@@ -161,7 +161,9 @@ func (h *headset) endpoints() []devices.Endpoint {
 	}
 	out := []devices.Endpoint{mic, speaker}
 	if h.Filtered {
-		out = append(out, devices.Endpoint{Source: "audio", ID: "echo." + h.id, Type: devices.AudioInput, Name: "Echo-cancelled", Virtual: true, Master: mic.ID})
+		out = append(out, devices.Endpoint{
+			Source: "audio", ID: "echo." + h.id, Type: devices.AudioInput, Name: "Echo-cancelled", Virtual: true, Master: mic.ID,
+		})
 	}
 	return out
 }
