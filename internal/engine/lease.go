@@ -303,17 +303,23 @@ func says(state map[devices.Field]devices.Tri) string {
 // contradict takes back what an owner said of a flag before another said the contrary of that flag of that unit: it has been overtaken,
 // and is not true again because the newer word ends.
 func (s *state) contradict() {
+	type unit struct{ product, key string } // key "": of leases that wait for theirs
+	of := func(l *lease) unit { return unit{l.Product, l.Unit} }
+	byUnit := make(map[unit][]*lease) // there may be many, each of another one
+	for _, l := range s.leases {
+		byUnit[of(l)] = append(byUnit[of(l)], l)
+	}
 	s.endLeases(func(l *lease, f devices.Field) bool {
-		return slices.ContainsFunc(s.leases, func(o *lease) bool {
-			return o.State[f].Known() && o.State[f] != l.State[f] && l.said[f].Before(o.said[f]) && l.meansTheSame(o)
+		return slices.ContainsFunc(byUnit[of(l)], func(o *lease) bool {
+			return o != l && o.State[f].Known() && o.State[f] != l.State[f] && l.said[f].Before(o.said[f]) && l.meansTheSame(o)
 		})
 	}, "another owner has said the contrary since")
 }
 
-// meansTheSame reports whether both speak of one unit or, while they wait, may come to.
+// meansTheSame reports whether both, of one product, speak of one unit or, while they wait, may come to.
 func (l *lease) meansTheSame(o *lease) bool {
 	waitForOne := l.Unit == "" && (l.Serial == o.Serial || l.Serial == "" || o.Serial == "")
-	return l.Product == o.Product && l.Unit == o.Unit && (l.Unit != "" || waitForOne) && l.several == 0 && o.several == 0
+	return l.Unit == o.Unit && (l.Unit != "" || waitForOne) && l.several == 0 && o.several == 0
 }
 
 // pushes are those that have a unit.
