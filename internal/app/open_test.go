@@ -1,6 +1,8 @@
 package app
 
 import (
+	"context"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -54,4 +56,20 @@ func TestNothingStaysOpen(t *testing.T) {
 			require.NoError(t, lock.Close())
 		})
 	}
+}
+
+// While an agent ends, its sources take a moment to close, and the local API still answers.
+func TestQuestionsToAnAgentThatHasEnded(t *testing.T) {
+	folder := t.TempDir()
+	a, err := New(Options{
+		Settings: bareSettings(t), Host: Host{Getenv: func(string) string { return folder }}, Log: slog.New(slog.DiscardHandler),
+	})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	a.Run(ctx)
+	require.Empty(t, a.Devices().Endpoints)
+	require.Empty(t, a.Status().Products)
+	require.NotEmpty(t, a.Metrics())
+	require.NoError(t, a.Bundle(io.Discard))
 }

@@ -68,8 +68,9 @@ func (e *Engine) Changed() (changed <-chan struct{}) {
 	return changed
 }
 
-// Inputs returns what the present list was resolved from, and by what.
+// Inputs returns what the present list was resolved from, and by what. Once Run has ended there is nothing.
 func (e *Engine) Inputs() (in devices.Inputs, r *catalogue.Resolver) {
+	r = e.opts.Resolver
 	e.do(func(s *state) { in, r = s.inputs(), s.opts.Resolver })
 	return in, r
 }
