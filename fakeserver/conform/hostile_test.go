@@ -54,7 +54,7 @@ func head(first byte, size int) []byte {
 func textFrame(text string) []byte { return append(head(0x81, len(text)), text...) }
 
 func pour(c net.Conn, data string) {
-	much := []byte(strings.Repeat(data, 64<<10/len(data))) // the reader's patience is for silence, not for a write of some bytes at a time
+	much := []byte(strings.Repeat(data, max(1, 64<<10/len(data)))) // the reader's patience is for silence, not for a write of some bytes at a time
 	for {
 		if _, err := c.Write(much); err != nil {
 			return

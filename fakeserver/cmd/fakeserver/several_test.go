@@ -242,7 +242,7 @@ func TestProfileMistakes(t *testing.T) {
 		"--no-tcp":           "no transport left: neither TCP nor IPC",
 		"--bucket -2":        "bucket -2: want how many are let through at once, or -1 for no limit",
 		"--refill=-1s":       "refill -1s: below zero",
-		"--ipc off --seed x": `invalid argument "x" for "--seed" flag`,
+		"--ipc off --seed x": `--seed: want a whole number, not below zero, not "x"`,
 	} {
 		var out, errs bytes.Buffer
 		code := execute(context.Background(), strings.Fields(args), strings.NewReader(""), &out, &errs)
