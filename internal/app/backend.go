@@ -201,6 +201,8 @@ func refusal(err error) error {
 		}
 	case errors.As(err, &ambiguous):
 		return &control.Refusal{Kind: control.ErrAmbiguous, Message: err.Error(), Candidates: ambiguous.Serials()}
+	case errors.Is(err, engine.ErrEnded):
+		return &control.Refusal{Kind: control.ErrStopping, Message: err.Error() + ": push again when it runs"}
 	case errors.Is(err, engine.ErrOvertaken):
 		return &control.Refusal{Kind: control.ErrStale, Message: err.Error()}
 	default:

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"sidetone/internal/config"
+	"sidetone/internal/control"
 	"sidetone/internal/platform/ipc"
 )
 
@@ -72,4 +73,6 @@ func TestQuestionsToAnAgentThatHasEnded(t *testing.T) {
 	require.Empty(t, a.Status().Products)
 	require.NotEmpty(t, a.Metrics())
 	require.NoError(t, a.Bundle(io.Discard))
+	_, err = a.Push(t.Context(), "p", control.PushRequest{Owner: "suite"}, "")
+	require.ErrorIs(t, err, control.ErrStopping)
 }

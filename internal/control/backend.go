@@ -37,7 +37,7 @@ type Backend interface {
 	Bundle(w io.Writer) error
 }
 
-// Refusal is an error of a Backend that the caller has caused.
+// Refusal is an error of a Backend that the caller can do something about.
 type Refusal struct {
 	Kind       error    // one of those below
 	Message    string   // a sentence: what was wrong, and what to do
@@ -53,6 +53,7 @@ var (
 	ErrAmbiguous = errors.New("several could be meant")    // 409
 	ErrStale     = errors.New("overtaken by a later push") // 409
 	ErrInvalid   = errors.New("not valid")                 // 400
+	ErrStopping  = errors.New("the agent is stopping")     // 503
 )
 
 // kinds is how each kind of Refusal is answered.
@@ -65,4 +66,5 @@ var kinds = []struct {
 	{ErrAmbiguous, http.StatusConflict, CodeAmbiguous},
 	{ErrStale, http.StatusConflict, CodeStale},
 	{ErrInvalid, http.StatusBadRequest, CodeInvalid},
+	{ErrStopping, http.StatusServiceUnavailable, CodeBusy},
 }

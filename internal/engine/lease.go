@@ -46,6 +46,9 @@ var ErrOvertaken = errors.New("overtaken: a push with a higher seq came before")
 // ErrAsleep means that the machine has slept since a push was said.
 var ErrAsleep = errors.New("said before the machine slept: what has happened to the device since is not known")
 
+// ErrEnded means that the Engine has stopped, and holds nothing any more.
+var ErrEnded = errors.New("the agent is stopping")
+
 // ErrTooMany means that more leases are in force than anybody needs.
 var ErrTooMany = fmt.Errorf("more than %d leases are in force", maxLeases)
 
@@ -92,7 +95,8 @@ func serials(units []devices.Unit) []string {
 
 // Push puts what p says into force. When it returns, the list that holds it has been published.
 func (e *Engine) Push(p Push) (Pushed, error) {
-	out := e.tell(Input{Push: &p})
+	out := outcome{err: ErrEnded}
+	e.do(func(s *state) { out = s.take(Input{Push: &p}) })
 	return out.pushed, out.err
 }
 
