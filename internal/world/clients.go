@@ -298,7 +298,7 @@ func (k *client) takes(p fakeserver.Payload) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.note(k.index, "%s %x, err %v, fault %s", p.Transport, d.hash(list)%0xffff, p.Err, p.Fault)
-	if p.Fault != fakeserver.FaultNone {
+	if p.Fault != fakeserver.FaultNone || p.EndedBy == fakeserver.Sender { // its line was too long
 		k.silent[p.Transport] = true
 	}
 	if p.Fault == fakeserver.FaultCloseAfter { // that has ended the link
