@@ -66,5 +66,5 @@ var kinds = []struct {
 	{ErrAmbiguous, http.StatusConflict, CodeAmbiguous},
 	{ErrStale, http.StatusConflict, CodeStale},
 	{ErrInvalid, http.StatusBadRequest, CodeInvalid},
-	{ErrStopping, http.StatusServiceUnavailable, CodeBusy},
+	{ErrStopping, http.StatusServiceUnavailable, CodeStopping},
 }

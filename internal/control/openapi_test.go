@@ -179,7 +179,7 @@ func TestDocumentExamples(t *testing.T) {
 	require.Greater(t, n, 9)
 
 	for _, code := range []Code{
-		CodeUnknown, CodeAmbiguous, CodeStale, CodeInvalid, CodeForbidden, CodePath, CodeMethod, CodeTooLarge, CodeMediaType, CodeBusy, CodeTimeout, CodeInternal,
+		CodeUnknown, CodeAmbiguous, CodeStale, CodeInvalid, CodeForbidden, CodePath, CodeMethod, CodeTooLarge, CodeMediaType, CodeBusy, CodeStopping, CodeTimeout, CodeInternal,
 	} {
 		require.NoError(t, valid(t, "/components/schemas/Problem", []byte(`{"code":"`+string(code)+`","error":"x"}`)))
 	}

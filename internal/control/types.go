@@ -213,6 +213,7 @@ const (
 	CodeTooLarge  Code = "too_large"       // 413
 	CodeMediaType Code = "media_type"      // 415: the body is not declared as JSON
 	CodeBusy      Code = "busy"            // 503: too many connections
+	CodeStopping  Code = "stopping"        // 503: the agent ends
 	CodeTimeout   Code = "timeout"         // 504: the agent did not act in time
 	CodeInternal  Code = "internal"        // 500
 )
