@@ -22,11 +22,13 @@ func mkfifo(t *testing.T) string {
 
 // TestReadingCanBeEnded has programs that wait for more of their input, which never comes, and are told to stop.
 func TestReadingCanBeEnded(t *testing.T) {
+	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		for name, args := range map[string][]string{
 			"replay a pipe": {"replay"}, "learn from a pipe": {"learn", "--from"}, "replay standard input": {"replay", "-"},
 		} {
 			t.Run(signal.String()+" "+name, func(t *testing.T) {
+				t.Parallel()
 				fifo := mkfifo(t)
 				if name != "replay standard input" {
 					args = append(args[:len(args):len(args)], fifo)
@@ -67,6 +69,7 @@ func TestReadingCanBeEnded(t *testing.T) {
 
 // TestOpeningCanBeEnded has a pipe into which nobody writes: to open it takes for ever.
 func TestOpeningCanBeEnded(t *testing.T) {
+	t.Parallel()
 	fifo := mkfifo(t)
 	ctx, stop := context.WithCancel(t.Context())
 	file, err := openAbortable(ctx, fifo)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,6 +41,8 @@ func TestMain(m *testing.M) {
 		}
 		main()
 	}
+	flag.Parse()
+	_ = flag.Set("test.parallel", "8") // tests wait for other processes most of the time
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		_ = os.RemoveAll(built)
 		os.Exit(code)

@@ -15,6 +15,7 @@ import (
 
 // TestUnreadableCatalogue runs as somebody who may not read the file: root may read them all.
 func TestUnreadableCatalogue(t *testing.T) {
+	t.Parallel()
 	file := acme(t, "schema: 1", "schema: 1")
 	require.NoError(t, os.Chmod(file, 0))
 	folder := filepath.Dir(file)
@@ -34,7 +35,9 @@ func TestUnreadableCatalogue(t *testing.T) {
 // TestDevicesRoundTrip makes an endpoint file of what 'devices' shows. With it, and without
 // the sound server, the same must be reported.
 func TestDevicesRoundTrip(t *testing.T) {
+	t.Parallel()
 	testlab.ForEachSound(t, func(t *testing.T, sound *testlab.SoundServer) {
+		t.Parallel()
 		d := newDesk(t, sound)
 		hs := d.plug(headset700)
 		d.mute(hs, true)

@@ -25,6 +25,7 @@ func acme(t *testing.T, old, mistaken string) string {
 // TestBadInput makes the mistakes of a new user. Each must be answered by the exit code 2, by
 // nothing on standard output and by one line that says where and what is wrong.
 func TestBadInput(t *testing.T) {
+	t.Parallel()
 	const clientID = `client_id: "123456789012345678"`
 	good := acme(t, "schema: 1", "schema: 1")
 	folder := t.TempDir()
@@ -123,6 +124,7 @@ func isBadInput(t *testing.T, o output, want ...string) {
 }
 
 func TestCatalogueCheck(t *testing.T) {
+	t.Parallel()
 	good, bad := acme(t, "schema: 1", "schema: 1"), acme(t, "priority: 1", "priority: first")
 	o := sidetone(t, nil, "catalogue", "check", good)
 	require.Equal(t, output{exitOK, good + ": in order, 4 products\n", ""}, o)
@@ -156,6 +158,7 @@ func TestCatalogueCheck(t *testing.T) {
 }
 
 func TestCatalogueSchema(t *testing.T) {
+	t.Parallel()
 	o := sidetone(t, nil, "catalogue", "schema")
 	require.Equal(t, exitOK, o.code)
 	var schema map[string]any
@@ -167,6 +170,7 @@ func TestCatalogueSchema(t *testing.T) {
 // TestConfigShow sets settings in every place; each value must come from the nearest, and the
 // answer must say which that is.
 func TestConfigShow(t *testing.T) {
+	t.Parallel()
 	file := write(t, "config.yaml", "log: {level: warn, format: json}\nrpc:\n  transports: [http]\n  ports: 7000\n")
 	env := []string{"SIDETONE_RPC_TRANSPORTS=websocket,ipc", "SIDETONE_RPC_PORTS=7000-7002,8000"}
 	args := []string{"--config", file, "--rpc-ports", "6463"}
@@ -191,6 +195,7 @@ func TestConfigShow(t *testing.T) {
 }
 
 func TestConfigCheck(t *testing.T) {
+	t.Parallel()
 	good := acme(t, "schema: 1", "schema: 1")
 	o := sidetone(t, nil, "config", "check", "--catalogue", good)
 	require.Equal(t, exitOK, o.code, o.stderr)
@@ -205,6 +210,7 @@ func TestConfigCheck(t *testing.T) {
 }
 
 func TestVersion(t *testing.T) {
+	t.Parallel()
 	o := sidetone(t, nil, "version", "--json")
 	require.Equal(t, exitOK, o.code)
 	require.Empty(t, o.stderr)
@@ -218,6 +224,7 @@ func TestVersion(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
+	t.Parallel()
 	for _, args := range []string{"--help", "run --help", "devices --help", "catalogue check --help", "config show --help", "help", "help catalogue check"} {
 		o := sidetone(t, nil, strings.Fields(args)...)
 		require.Equal(t, exitOK, o.code, args)
@@ -227,6 +234,7 @@ func TestHelp(t *testing.T) {
 }
 
 func TestCompletion(t *testing.T) {
+	t.Parallel()
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
 		o := sidetone(t, nil, "completion", shell)
 		require.Equal(t, exitOK, o.code, shell)
@@ -257,6 +265,7 @@ func TestCompletion(t *testing.T) {
 
 // TestFirstCatalogue follows the README's way to a catalogue of one's own.
 func TestFirstCatalogue(t *testing.T) {
+	t.Parallel()
 	readme, err := os.ReadFile("../../README.md")
 	require.NoError(t, err)
 	command := regexp.MustCompile(`(?m)^(.*\S) *>yours\.yaml`).FindString(string(readme))
@@ -274,6 +283,7 @@ func TestFirstCatalogue(t *testing.T) {
 // TestDevicesUnreadableSource: a source that cannot be read is unknown, not empty, and the answer
 // says so in its exit code too.
 func TestDevicesUnreadableSource(t *testing.T) {
+	t.Parallel()
 	missing := filepath.Join(t.TempDir(), "endpoints.yaml")
 	o := sidetone(t, nil, "devices", "--json", "--sources-audio=false", "--sources-camera=false", "--sources-files", missing)
 	require.Equal(t, exitFailed, o.code)
@@ -284,6 +294,7 @@ func TestDevicesUnreadableSource(t *testing.T) {
 }
 
 func TestDevicesOfAFile(t *testing.T) {
+	t.Parallel()
 	file := write(t, "endpoints.json", `{"endpoints": [{"id": "video", "type": "videoinput", "name": "Acme Webcam 4K", "bus": "usb", "vid": "1209", "pid": "0720"}]}`)
 	require.NoError(t, os.Chmod(file, 0o400))
 	args := []string{"devices", "--sources-audio=false", "--sources-camera=false", "--sources-files", file, "--catalogue", acme(t, "schema: 1", "schema: 1")}
@@ -301,6 +312,7 @@ func TestDevicesOfAFile(t *testing.T) {
 
 // TestUdevRulesAreCurrent: what the example package installs is what its catalogue needs.
 func TestUdevRulesAreCurrent(t *testing.T) {
+	t.Parallel()
 	want, err := os.ReadFile("../../installer/linux/70-sidetone-hid.rules")
 	require.NoError(t, err)
 	o := sidetone(t, nil, "catalogue", "udev", "../../examples/acme.yaml")
@@ -309,6 +321,7 @@ func TestUdevRulesAreCurrent(t *testing.T) {
 
 // TestUdevWithoutHID: a catalogue of which no product has a HID source needs no rules.
 func TestUdevWithoutHID(t *testing.T) {
+	t.Parallel()
 	file := write(t, "plain.yaml", minimal)
 	o := sidetone(t, nil, "catalogue", "udev", file)
 	require.Equal(t, exitFailed, o.code)

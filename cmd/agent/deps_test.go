@@ -11,6 +11,7 @@ import (
 
 // TestShippedBinary: what ships to users links nothing that only tests and the demo need.
 func TestShippedBinary(t *testing.T) {
+	t.Parallel()
 	list, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
 	require.NoError(t, err)
 	foreign := regexp.MustCompile(`^(testing(/.*)?|sidetone/(fakeserver|bench|tools|internal/(testlab|memnet|world))(/.*)?|github.com/stretchr/.*|go.uber.org/goleak)$`)

@@ -9,6 +9,7 @@ import (
 
 // TestDevicesOfAHostileFile: an endpoint file may come from anybody.
 func TestDevicesOfAHostileFile(t *testing.T) {
+	t.Parallel()
 	file := write(t, "endpoints.json", `{"endpoints": [
 		{"id": "mic\u001b[31m", "type": "audioinput", "name": "Evil\u001b]0;owned\u0007\nreported, in this order: 9", "bus": "usb", "vid": "1209", "pid": "0700", "serial": "S\u001b[1m"}]}`)
 	o := sidetone(t, nil, "devices", "--sources-audio=false", "--sources-camera=false", "--sources-files", file, "--catalogue", acme(t, "schema: 1", "schema: 1"))
@@ -21,6 +22,7 @@ func TestDevicesOfAHostileFile(t *testing.T) {
 
 // TestDevicesOfUnknownFlags: a flag that has sources is told from one that has none.
 func TestDevicesOfUnknownFlags(t *testing.T) {
+	t.Parallel()
 	file := write(t, "endpoints.json", `{"endpoints": [
 		{"id": "mic", "type": "audioinput", "name": "Acme", "bus": "usb", "vid": "1209", "pid": "0700"},
 		{"id": "cam", "type": "audioinput", "name": "Cam", "bus": "usb", "vid": "1209", "pid": "0720"}]}`)

@@ -42,10 +42,10 @@ func (a doctorAnswer) problems() []finding {
 
 // TestDoctor asks it about real agents, in the states in which users ask.
 func TestDoctor(t *testing.T) {
-	sound := testlab.SoundForTest(t, testlab.PulseAudio)
-
+	t.Parallel()
 	t.Run("all well", func(t *testing.T) {
-		d := newControlled(t, sound)
+		t.Parallel()
+		d := newControlled(t, testlab.SoundForTest(t, testlab.PulseAudio))
 		d.start()
 		hs := d.plugForTest(headset700)
 		d.mute(hs, true)
@@ -61,7 +61,8 @@ func TestDoctor(t *testing.T) {
 		require.Contains(t, out, "\nnothing is wrong")
 	})
 	t.Run("no client", func(t *testing.T) {
-		d := newControlled(t, sound)
+		t.Parallel()
+		d := newControlled(t, testlab.SoundForTest(t, testlab.PulseAudio))
 		require.NoError(t, d.client.Close())
 		d.start()
 		d.plugForTest(headset700)
@@ -71,7 +72,8 @@ func TestDoctor(t *testing.T) {
 		require.Contains(t, a.problems()[0].Remedy, "Start the client")
 	})
 	t.Run("a client that does not know the command", func(t *testing.T) {
-		d := newControlled(t, sound)
+		t.Parallel()
+		d := newControlled(t, testlab.SoundForTest(t, testlab.PulseAudio))
 		require.NoError(t, d.client.Close())
 		d.env = append(d.env, "SIDETONE_RPC_ANSWER_TIMEOUT=300ms")
 		d.fake("arrpc")
@@ -83,7 +85,8 @@ func TestDoctor(t *testing.T) {
 		require.Contains(t, a.problems()[0].Remedy, "official client")
 	})
 	t.Run("no device", func(t *testing.T) {
-		d := newControlled(t, sound)
+		t.Parallel()
+		d := newControlled(t, testlab.SoundForTest(t, testlab.PulseAudio))
 		d.start()
 		d.hasNone()
 		a := d.doctor(health.OK, "has accepted the latest list, of 0 devices")
@@ -91,7 +94,8 @@ func TestDoctor(t *testing.T) {
 		require.Contains(t, a.problems()[0].Message, "No product of the catalogue is plugged in")
 	})
 	t.Run("a model that the catalogue does not know", func(t *testing.T) {
-		d := newControlled(t, sound)
+		t.Parallel()
+		d := newControlled(t, testlab.SoundForTest(t, testlab.PulseAudio))
 		d.start()
 		d.hasNone()
 		unknown := headset700
@@ -102,14 +106,15 @@ func TestDoctor(t *testing.T) {
 		require.Contains(t, a.problems()[0].Remedy, d.catalogue)
 	})
 	t.Run("no agent", func(t *testing.T) {
-		d := newControlled(t, sound)
+		t.Parallel()
+		d := newControlled(t, testlab.SoundForTest(t, testlab.PulseAudio))
 		d.start()
 		hs := d.plugForTest(headset700)
 		d.mute(hs, true)
 		d.hasList(pair("Acme Headset 700", true)...)
 		d.signal(syscall.SIGTERM)
 		d.exit()
-		env := privateEnv(t, sound.Env(), d.setting(), "SIDETONE_CATALOGUE="+d.catalogue)
+		env := privateEnv(t, d.sound.Env(), d.setting(), "SIDETONE_CATALOGUE="+d.catalogue)
 		o := runToEnd(t, child(t, env, "doctor", "--json"))
 		require.Equal(t, exitFailed, o.code, o.stderr)
 		require.Empty(t, o.stderr)

@@ -13,6 +13,7 @@ import (
 )
 
 func TestPrintFindings(t *testing.T) {
+	t.Parallel()
 	say := func(step string, how health.Severity, message, remedy string) finding {
 		return finding{step, control.Condition{Condition: health.Condition{Severity: how}, Message: message, Remedy: remedy}}
 	}
@@ -38,6 +39,7 @@ problems: 1, warnings: 1
 // TestDoctorReadsFiles: mistakes in files are findings, with their place; those of the command
 // line are bad input.
 func TestDoctorReadsFiles(t *testing.T) {
+	t.Parallel()
 	endpoints := write(t, "endpoints.json", `{"endpoints": [{"id": "mic", "type": "audioinput", "name": "Acme", "bus": "usb", "vid": "1209", "pid": "0700", "mute": true}]}`)
 	alone := []string{"doctor", "--control-socket", filepath.Join(t.TempDir(), "none"), "--sources-audio=false", "--sources-camera=false", "--sources-files", endpoints}
 	ask := func(args ...string) (doctorAnswer, string) {

@@ -15,16 +15,19 @@ import (
 	"sidetone/internal/testlab"
 )
 
-// forTransports runs f for each transport, all on one PulseAudio: what the client does is the
+// forTransports runs f for each transport, each with a PulseAudio of its own: what the client does is the
 // same on every sound server.
 func forTransports(t *testing.T, f func(t *testing.T, sound *testlab.SoundServer, tr rpcclient.Transport)) {
-	sound := testlab.SoundForTest(t, testlab.PulseAudio)
 	for _, tr := range transports {
-		t.Run(string(tr), func(t *testing.T) { f(t, sound, tr) })
+		t.Run(string(tr), func(t *testing.T) {
+			t.Parallel()
+			f(t, testlab.SoundForTest(t, testlab.PulseAudio), tr)
+		})
 	}
 }
 
 func TestClientRestartsOnAnotherPort(t *testing.T) {
+	t.Parallel()
 	forTransports(t, func(t *testing.T, sound *testlab.SoundServer, tr rpcclient.Transport) {
 		d := newDesk(t, sound, over(tr))
 		second := freePort(t)
@@ -50,6 +53,7 @@ func TestClientRestartsOnAnotherPort(t *testing.T) {
 }
 
 func TestClientComesLater(t *testing.T) {
+	t.Parallel()
 	forTransports(t, func(t *testing.T, sound *testlab.SoundServer, tr rpcclient.Transport) {
 		d := newDesk(t, sound, over(tr))
 		d.client.Stop()
@@ -64,6 +68,7 @@ func TestClientComesLater(t *testing.T) {
 }
 
 func TestClientDiesMidPayload(t *testing.T) {
+	t.Parallel()
 	forTransports(t, func(t *testing.T, sound *testlab.SoundServer, tr rpcclient.Transport) {
 		d := running(t, sound, over(tr))
 		hs := d.plugForTest(headset700)
@@ -82,10 +87,11 @@ func TestClientDiesMidPayload(t *testing.T) {
 // TestClientRefusesWebSocket: a client that lets nobody in without a registered origin, or
 // lets nobody act without an authorization, is served over HTTP.
 func TestClientRefusesWebSocket(t *testing.T) {
-	sound := testlab.SoundForTest(t, testlab.PulseAudio)
+	t.Parallel()
 	for _, fault := range []string{"close-code=4001", "websocket/error=4006:Not authenticated"} {
 		t.Run(fault, func(t *testing.T) {
-			d := newDesk(t, sound, over(rpcclient.WebSocket, rpcclient.HTTP))
+			t.Parallel()
+			d := newDesk(t, testlab.SoundForTest(t, testlab.PulseAudio), over(rpcclient.WebSocket, rpcclient.HTTP))
 			f, err := fakeserver.ParseFault(fault)
 			require.NoError(t, err)
 			require.NoError(t, d.client.SetFault(f))
@@ -105,10 +111,11 @@ func TestClientRefusesWebSocket(t *testing.T) {
 // TestClientNeverAnswers: a client that greets and does not answer is asked once. Only one
 // that has started anew is asked again.
 func TestClientNeverAnswers(t *testing.T) {
-	sound := testlab.SoundForTest(t, testlab.PulseAudio)
+	t.Parallel()
 	for _, tr := range []rpcclient.Transport{rpcclient.IPC, rpcclient.WebSocket} {
 		t.Run(string(tr), func(t *testing.T) {
-			d := newDesk(t, sound, over(tr, rpcclient.HTTP), "SIDETONE_RPC_ANSWER_TIMEOUT=300ms", "SIDETONE_RPC_ORIGIN=https://acme.example")
+			t.Parallel()
+			d := newDesk(t, testlab.SoundForTest(t, testlab.PulseAudio), over(tr, rpcclient.HTTP), "SIDETONE_RPC_ANSWER_TIMEOUT=300ms", "SIDETONE_RPC_ORIGIN=https://acme.example")
 			require.NoError(t, d.client.SetFault(fakeserver.Fault{Kind: fakeserver.FaultNoAnswer}))
 			d.start()
 			hs := d.plugForTest(headset700)
@@ -128,6 +135,7 @@ func TestClientNeverAnswers(t *testing.T) {
 
 // TestEnds ends the agent in every way that is asked for, whatever the client does meanwhile.
 func TestEnds(t *testing.T) {
+	t.Parallel()
 	sound := testlab.SoundForTest(t, testlab.PulseAudio)
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		for _, fault := range []fakeserver.FaultKind{fakeserver.FaultNone, fakeserver.FaultNoAnswer, fakeserver.FaultRefuse} {
@@ -174,6 +182,7 @@ func TestEnds(t *testing.T) {
 
 // TestReload changes the catalogue under the running agent. A broken one changes nothing.
 func TestReload(t *testing.T) {
+	t.Parallel()
 	sound := testlab.SoundForTest(t, testlab.PulseAudio)
 	d := newDesk(t, sound)
 	acme, err := os.ReadFile(d.catalogue)
@@ -228,6 +237,7 @@ func TestReload(t *testing.T) {
 
 // TestEndpointFile adds a webcam by a file while the agent runs.
 func TestEndpointFile(t *testing.T) {
+	t.Parallel()
 	sound := testlab.SoundForTest(t, testlab.PulseAudio)
 	file := write(t, "endpoints.yaml", "endpoints: []\n")
 	d := running(t, sound, "SIDETONE_SOURCES_FILES="+file)

@@ -18,7 +18,7 @@ import (
 // TestClients runs the agent beside clients that are processes of their own, as on a real
 // desktop.
 func TestClients(t *testing.T) {
-	sound := testlab.SoundForTest(t, testlab.PulseAudio)
+	t.Parallel()
 	for _, c := range []struct {
 		name string
 		test func(*testing.T, *testlab.SoundServer)
@@ -35,7 +35,10 @@ func TestClients(t *testing.T) {
 		{"what is left behind", leftBehind},
 		{"new settings", newSettings},
 	} {
-		t.Run(c.name, func(t *testing.T) { c.test(t, sound) })
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			c.test(t, testlab.SoundForTest(t, testlab.PulseAudio))
+		})
 	}
 }
 
@@ -275,6 +278,7 @@ func sandboxedClient(t *testing.T, sound *testlab.SoundServer) {
 
 // TestSocketWithoutPermission is a first run as a user whom the client's socket does not let in.
 func TestSocketWithoutPermission(t *testing.T) {
+	t.Parallel()
 	needsRoot(t)
 	file := openFolder(t) + "/endpoints.yaml"
 	require.NoError(t, os.WriteFile(file, []byte(`endpoints: [{id: mic, type: audioinput, name: Acme Headset 700, bus: usb, vid: "1209", pid: "0700", mute: true}]`), 0o644))

@@ -90,6 +90,7 @@ func (d *controlled) microphone() string {
 // TestControl pushes states as a vendor's software does, and asks the agent why the client has
 // what it has.
 func TestControl(t *testing.T) {
+	t.Parallel()
 	sound := testlab.SoundForTest(t, testlab.PulseAudio)
 	d := newControlled(t, sound)
 	d.start()
@@ -218,6 +219,7 @@ func TestControl(t *testing.T) {
 }
 
 func TestParseState(t *testing.T) {
+	t.Parallel()
 	state, err := parseState([]string{"hardware_mute=true", "noise_suppression=false", "echo_cancellation=clear"})
 	require.NoError(t, err)
 	require.True(t, *state[devices.HardwareMute])
@@ -231,6 +233,7 @@ func TestParseState(t *testing.T) {
 }
 
 func TestFindEndpoint(t *testing.T) {
+	t.Parallel()
 	d := control.Devices{Endpoints: []control.Endpoint{
 		{Endpoint: devices.Endpoint{ID: "a", Name: "Acme Mono"}},
 		{Endpoint: devices.Endpoint{ID: "b", Name: "Acme Stereo"}},

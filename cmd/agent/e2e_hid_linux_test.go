@@ -49,8 +49,10 @@ func (d *controlled) says(mute *bool) {
 // TestHID presses the mute button of a headset whose telephony interface shows its state, beside the
 // sound server's own mute of it.
 func TestHID(t *testing.T) {
+	t.Parallel()
 	for _, kind := range testlab.SoundKinds {
 		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
 			d, lab := withHID(t, testlab.SoundForTest(t, kind))
 			yes, no := true, false
 			d.plugForTest(headset700)
@@ -92,6 +94,7 @@ func TestHID(t *testing.T) {
 
 // TestHIDReload: a reload keeps what the sources that stay have read, and opens and closes devices.
 func TestHIDReload(t *testing.T) {
+	t.Parallel()
 	d, lab := withHID(t, testlab.SoundForTest(t, testlab.PulseAudio))
 	example, err := os.ReadFile(d.catalogue)
 	require.NoError(t, err)

@@ -37,7 +37,9 @@ func pair(id string, mute bool) []fakeserver.Device {
 }
 
 func TestHeadset(t *testing.T) {
+	t.Parallel()
 	testlab.ForEachSound(t, func(t *testing.T, sound *testlab.SoundServer) {
+		t.Parallel()
 		for _, tr := range transports {
 			t.Run(string(tr), func(t *testing.T) {
 				d := running(t, sound, over(tr))
@@ -76,7 +78,9 @@ func TestHeadset(t *testing.T) {
 // TestEchoCanceller loads the sound server's own echo canceller on one of two headsets: it is
 // one more microphone of that one, with the effects that it has and the mute of the hardware.
 func TestEchoCanceller(t *testing.T) {
+	t.Parallel()
 	testlab.ForEachSound(t, func(t *testing.T, sound *testlab.SoundServer) {
+		t.Parallel()
 		d := running(t, sound)
 		other := headset700
 		other.Name, other.Serial, other.Description = "other", "A700-0002", "Acme Headset 700 (2)"
@@ -126,7 +130,9 @@ func TestEchoCanceller(t *testing.T) {
 // TestTwoHeadsets has two units of one model. Where the sound server gives them one name the
 // client cannot tell them apart: one entry each, muted only if both are.
 func TestTwoHeadsets(t *testing.T) {
+	t.Parallel()
 	testlab.ForEachSound(t, func(t *testing.T, sound *testlab.SoundServer) {
+		t.Parallel()
 		d := running(t, sound)
 		first := d.plug(headset700)
 		d.mute(first, true)
@@ -160,7 +166,9 @@ func TestTwoHeadsets(t *testing.T) {
 // TestSoundServerRestarts ends the sound server under the agent, politely and not. What was
 // known stays until the new server has been read.
 func TestSoundServerRestarts(t *testing.T) {
+	t.Parallel()
 	testlab.ForEachSound(t, func(t *testing.T, sound *testlab.SoundServer) {
+		t.Parallel()
 		// Plugging the headset in anew takes a while, and is here no removal.
 		d := running(t, sound, "SIDETONE_ENGINE_REMOVAL_GRACE=1m", "SIDETONE_ENGINE_STALE_AFTER=5m")
 		hs := d.plug(headset700)
@@ -185,6 +193,7 @@ func TestSoundServerRestarts(t *testing.T) {
 
 // TestSoundServerStaysAway: what a source has said is not believed for ever.
 func TestSoundServerStaysAway(t *testing.T) {
+	t.Parallel()
 	sound := testlab.SoundForTest(t, testlab.PulseAudio)
 	d := running(t, sound, "SIDETONE_ENGINE_STALE_AFTER=2s")
 	d.plug(headset700)
@@ -203,7 +212,9 @@ func TestSoundServerStaysAway(t *testing.T) {
 
 // TestSoundServerComesLater: without a sound server nothing is known, and nothing is said.
 func TestSoundServerComesLater(t *testing.T) {
+	t.Parallel()
 	testlab.ForEachSound(t, func(t *testing.T, sound *testlab.SoundServer) {
+		t.Parallel()
 		require.NoError(t, sound.Kill())
 		d := running(t, sound)
 		d.logged("source is waiting")

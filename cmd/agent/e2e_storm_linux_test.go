@@ -24,7 +24,9 @@ const (
 func stormName(mic int) string { return fmt.Sprintf("Acme Headset 700 no. %d", mic) }
 
 func TestStorm(t *testing.T) {
+	t.Parallel()
 	testlab.ForEachSound(t, func(t *testing.T, sound *testlab.SoundServer) {
+		t.Parallel()
 		conn, err := pulse.Dial(deadline(t), sound.Socket(), pulse.Options{Name: "storm"})
 		require.NoError(t, err)
 		defer conn.Close()

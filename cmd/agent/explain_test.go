@@ -25,6 +25,7 @@ func explained(t *testing.T, p *doctortest.Patient) string {
 // TestExplainUnknown: of each kind of source it is said why it does not know, with the reasons that
 // doctor has.
 func TestExplainUnknown(t *testing.T) {
+	t.Parallel()
 	sources := func(p *doctortest.Patient, rules ...catalogue.SourceRule) { p.Catalogue.Products[0].Sources = rules }
 	rule := func(f devices.Field, k catalogue.SourceKind) catalogue.SourceRule {
 		return catalogue.SourceRule{Field: f, SourceKind: k}
@@ -135,6 +136,7 @@ func TestExplainUnknown(t *testing.T) {
 
 // TestExplainNothing: an empty name is no endpoint, and least of all one that has no name either.
 func TestExplainNothing(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"", " \t"} {
 		isBadInput(t, sidetone(t, nil, "explain", "--control-socket", filepath.Join(t.TempDir(), "none"), name), "ENDPOINT is empty: give an endpoint's id", "'sidetone devices' lists them")
 	}

@@ -17,6 +17,7 @@ import (
 // TestLearnReadsNodes learns through the real source, from a folder with a sysfs and a FIFO as the
 // headset's node: one write is one report.
 func TestLearnReadsNodes(t *testing.T) {
+	t.Parallel()
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	const (
@@ -72,6 +73,7 @@ func TestLearnReadsNodes(t *testing.T) {
 
 // TestLearnWithoutPermission runs as somebody who may not read the node: root may read them all.
 func TestLearnWithoutPermission(t *testing.T) {
+	t.Parallel()
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	lab, err := testlab.NewHIDTree(root)

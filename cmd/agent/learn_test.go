@@ -28,6 +28,7 @@ func recording(name string) string {
 }
 
 func TestLearnFrom(t *testing.T) {
+	t.Parallel()
 	o := sidetone(t, nil, "learn", "--from", recording("level-beside-battery"))
 	require.Equal(t, exitOK, o.code, o.stderr)
 	require.Empty(t, o.stderr)
@@ -56,6 +57,7 @@ products:
 `
 
 func TestLearnBadInput(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ args, want []string }{
 		"missing file":     {[]string{"--from", "missing.jsonl"}, []string{"--from", "missing.jsonl"}},
 		"no recording":     {[]string{"--from", write(t, "x.jsonl", "{\n")}, []string{"x.jsonl: line 1"}},
@@ -254,6 +256,7 @@ func twoInterfaces() *fakeHID {
 }
 
 func TestLearnAsks(t *testing.T) {
+	t.Parallel()
 	save := filepath.Join(t.TempDir(), "session.jsonl")
 	d := twoInterfaces().tuition(t, "", save)
 	require.NotContains(t, d.talk.take(t, "1. "), "hidraw9", "nobody reads a keyboard")
@@ -283,6 +286,7 @@ func TestLearnAsks(t *testing.T) {
 
 // TestLearnEnds ends conversations in every way but the proper one.
 func TestLearnEnds(t *testing.T) {
+	t.Parallel()
 	early := map[string]func(d *tuition, f *fakeHID){
 		"interrupted":          func(d *tuition, _ *fakeHID) { d.cancel() },
 		"no more input":        func(d *tuition, _ *fakeHID) { d.in.Close() },
@@ -344,6 +348,7 @@ func marks(s learn.Session) []learn.Mark {
 
 // TestLearnDenied: a device that can be read in part is read, and what is missing is said.
 func TestLearnDenied(t *testing.T) {
+	t.Parallel()
 	f := twoInterfaces()
 	f.denied = map[string]string{"hidraw3": "it is broken"}
 	d := f.tuition(t, "hidraw3", "")
@@ -355,11 +360,13 @@ func TestLearnDenied(t *testing.T) {
 }
 
 func TestLearnUnsupported(t *testing.T) {
+	t.Parallel()
 	f := &fakeHID{err: fmt.Errorf("no such source: %w", errors.ErrUnsupported)}
 	require.ErrorIs(t, f.tuition(t, "", "").end(), errors.ErrUnsupported)
 }
 
 func TestLearnChooses(t *testing.T) {
+	t.Parallel()
 	other := fakeHeadset("hidraw5", 3, ownReport...)
 	other.Container = "usb:1-3"
 	for name, c := range map[string]struct {

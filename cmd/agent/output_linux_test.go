@@ -17,6 +17,7 @@ var answering = []string{
 }
 
 func TestAnswerToAFullDisk(t *testing.T) {
+	t.Parallel()
 	for _, args := range answering {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
@@ -29,6 +30,7 @@ func TestAnswerToAFullDisk(t *testing.T) {
 }
 
 func TestAnswerToNobody(t *testing.T) {
+	t.Parallel()
 	for _, args := range answering {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()

@@ -10,6 +10,7 @@ import (
 
 // TestAnswerStopsItsVerb at the first failure, which is the one that is said.
 func TestAnswerStopsItsVerb(t *testing.T) {
+	t.Parallel()
 	r, w := io.Pipe()
 	full := errors.New("full")
 	require.NoError(t, r.CloseWithError(full))

@@ -10,6 +10,7 @@ import (
 )
 
 func TestAnswerToAPush(t *testing.T) {
+	t.Parallel()
 	until := time.Date(2026, 3, 1, 9, 31, 0, 0, time.Local)
 	for want, a := range map[string]control.PushAnswer{
 		"in force with generation 8; 1 client has it already":                                           {Generation: 8, Units: 1, Clients: 1},

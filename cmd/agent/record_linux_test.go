@@ -74,6 +74,7 @@ const muteForAWhile = `{"owner":"suite","ttl_ms":86400000,"state":{"hardware_mut
 
 // TestRecordAndReplay records what happens to a headset, in the middle of it, and replays it.
 func TestRecordAndReplay(t *testing.T) {
+	t.Parallel()
 	sound := testlab.SoundForTest(t, testlab.PulseAudio)
 	d := newControlled(t, sound)
 	d.start()
@@ -152,6 +153,7 @@ func TestRecordAndReplay(t *testing.T) {
 
 // TestRecordings records twice at the same time. Both end in order with the agent.
 func TestRecordings(t *testing.T) {
+	t.Parallel()
 	d := newControlled(t, nil)
 	file := write(t, "endpoints.yaml", "endpoints: []\n")
 	d.env = append(d.env, "SIDETONE_SOURCES_AUDIO=false", "SIDETONE_SOURCES_CAMERA=false", "SIDETONE_SOURCES_HID=false", "SIDETONE_SOURCES_FILES="+file)
@@ -202,6 +204,7 @@ func TestRecordings(t *testing.T) {
 
 // TestRecordOfKilledAgent has no last line, and is not taken for a whole one.
 func TestRecordOfKilledAgent(t *testing.T) {
+	t.Parallel()
 	d := newControlled(t, nil)
 	d.env = append(d.env, "SIDETONE_SOURCES_AUDIO=false", "SIDETONE_SOURCES_CAMERA=false", "SIDETONE_SOURCES_HID=false", "SIDETONE_SOURCES_FILES="+write(t, "e.yaml", "endpoints: []\n"))
 	d.start()

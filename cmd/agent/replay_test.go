@@ -50,6 +50,7 @@ func read(t *testing.T, path string) string {
 }
 
 func TestReplayOfBadFiles(t *testing.T) {
+	t.Parallel()
 	const header = `{"t":"0s","recording":{"version":1,"os":"linux"}}` + "\n"
 	for name, c := range map[string]struct {
 		text string
@@ -85,6 +86,7 @@ func TestReplayOfBadFiles(t *testing.T) {
 
 // TestReplayOfTornFile plays what is whole where the last line is not.
 func TestReplayOfTornFile(t *testing.T) {
+	t.Parallel()
 	text := read(t, exampleTrace)
 	file := write(t, "torn.jsonl", strings.TrimRight(text, "\n")[:len(text)-10])
 	o := sidetone(t, nil, "replay", "--catalogue", exampleCatalogue, file)
@@ -101,6 +103,7 @@ func TestReplayOfTornFile(t *testing.T) {
 
 // What a recording of others says does not act on the terminal.
 func TestReplayIsPrintable(t *testing.T) {
+	t.Parallel()
 	const header = `{"t":"0s","recording":{"version":1,"os":"linux"}}` + "\n"
 	file := write(t, "odd.jsonl", header+
 		`{"t":"0s","list":{"devices":[{"type":"audioinput","id":"\u009b2J","vendor":{"name":"a","url":"b"},"model":{"name":"a","url":"b"}}]}}`+"\n"+
@@ -113,6 +116,7 @@ func TestReplayIsPrintable(t *testing.T) {
 }
 
 func TestCatalogueTest(t *testing.T) {
+	t.Parallel()
 	o := sidetone(t, nil, "catalogue", "test", exampleCatalogue)
 	require.Equal(t, exitOK, o.code, "the example must stand: %s%s", o.stdout, o.stderr)
 	require.Contains(t, o.stdout, filepath.FromSlash(exampleTrace)+": ok, 4 inputs, 3 lists\n")
@@ -146,6 +150,7 @@ func TestCatalogueTest(t *testing.T) {
 
 // TestCatalogueTestUpdate rewrites lists, and nothing else.
 func TestCatalogueTestUpdate(t *testing.T) {
+	t.Parallel()
 	catalogue, trace := vendor(t)
 	good := read(t, trace)
 	others := func(text string) (kept []string) {
@@ -195,6 +200,7 @@ func TestCatalogueTestUpdate(t *testing.T) {
 
 // TestReplayLists prints what a golden file would hold.
 func TestReplayLists(t *testing.T) {
+	t.Parallel()
 	o := sidetone(t, nil, "replay", "--lists", "--catalogue", exampleCatalogue, exampleTrace)
 	require.Equal(t, exitOK, o.code, o.stderr)
 	require.Equal(t, 3, strings.Count(o.stdout, "\n"))
@@ -210,6 +216,7 @@ func TestReplayLists(t *testing.T) {
 
 // TestDocumentedRecords reads every example of the document, which has one of each kind.
 func TestDocumentedRecords(t *testing.T) {
+	t.Parallel()
 	text := read(t, "../../docs/recording.md")
 	kinds := map[string]bool{}
 	for _, found := range regexp.MustCompile("(?m)`(\\{\"t\":[^`]+)`|^(\\{\"t\":.*)$").FindAllStringSubmatch(text, -1) {

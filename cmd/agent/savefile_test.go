@@ -15,6 +15,7 @@ import (
 
 // TestSaveOnAFullDisk leaves no half of a file, which would be in the way of the next try.
 func TestSaveOnAFullDisk(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "bundle.zip")
 	err := saveNew(path, func(w io.Writer) error {
 		_, _ = io.WriteString(w, "the beginning")

@@ -11,6 +11,7 @@ import (
 
 // TestLogWithoutEmptyRemedy: a remedy that is none is left out, in both forms of the log, and so is a reason.
 func TestLogWithoutEmptyRemedy(t *testing.T) {
+	t.Parallel()
 	for _, format := range []config.LogFormat{config.LogText, config.LogJSON} {
 		var out strings.Builder
 		log := logger(&out, config.Log{Format: format})

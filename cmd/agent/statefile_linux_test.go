@@ -19,6 +19,7 @@ const plainHeadset = `endpoints: [{id: mic, type: audioinput, name: Acme Headset
 
 // TestStateFile runs the agent beside software that can write files and nothing else.
 func TestStateFile(t *testing.T) {
+	t.Parallel()
 	endpoints, path := write(t, "endpoints.yaml", plainHeadset), filepath.Join(t.TempDir(), "states.json")
 	d := newControlled(t, nil)
 	d.env = append(d.env, "SIDETONE_SOURCES_AUDIO=false", "SIDETONE_SOURCES_CAMERA=false", "SIDETONE_SOURCES_FILES="+endpoints)
@@ -108,6 +109,7 @@ func TestStateFile(t *testing.T) {
 
 // A state of a product that the catalogue did not know is in force once it does.
 func TestStateFileAfterReload(t *testing.T) {
+	t.Parallel()
 	endpoints, path := write(t, "endpoints.yaml", plainHeadset), filepath.Join(t.TempDir(), "states.json")
 	require.NoError(t, os.WriteFile(path, []byte(`[{"product": "acme-headset-700", "owner": "suite", "ttl_ms": 7200000, "state": {"hardware_mute": true}}]`), 0o600))
 	d := newControlled(t, nil)
@@ -127,6 +129,7 @@ func TestStateFileAfterReload(t *testing.T) {
 }
 
 func TestStateFileFlag(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	for _, flag := range []string{"--state-file", "--push-state-file"} {
 		isBadInput(t, sidetone(t, nil, "run", flag, filepath.Join(folder, "s.json")), "no catalogue")

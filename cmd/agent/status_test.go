@@ -26,6 +26,7 @@ func status(t *testing.T, p *doctortest.Patient) string {
 
 // TestStatusOfTwoUnits: two units of one model can be told apart, and one alone needs no more words.
 func TestStatusOfTwoUnits(t *testing.T) {
+	t.Parallel()
 	p := doctortest.New(t)
 	p.Endpoints[0].Serial = "A1"
 	out := status(t, p)
@@ -49,6 +50,7 @@ func TestStatusOfTwoUnits(t *testing.T) {
 
 // TestStatusOfADefaultMicrophone: with "Default" the client shows no notice, and 'status' says so.
 func TestStatusOfADefaultMicrophone(t *testing.T) {
+	t.Parallel()
 	p := doctortest.New(t)
 	require.NotContains(t, status(t, p), "what to look at")
 	p.Endpoints[0].Default = true
@@ -57,6 +59,7 @@ func TestStatusOfADefaultMicrophone(t *testing.T) {
 
 // TestStatusOfUnknownFlags: 'no source' is said only where there is none.
 func TestStatusOfUnknownFlags(t *testing.T) {
+	t.Parallel()
 	p := doctortest.New(t)
 	p.Endpoints[0].Mute = devices.Unknown
 	p.Endpoints = append(p.Endpoints, doctortest.Endpoint("cam", devices.AudioInput, "0720"))
@@ -68,6 +71,7 @@ func TestStatusOfUnknownFlags(t *testing.T) {
 // TestStatusOfASilentClient: why it has nothing yet is said, in the words of doctor, and a failure
 // on its port is not shown as one on its socket.
 func TestStatusOfASilentClient(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		session   control.Session
 		who, says string
@@ -87,6 +91,7 @@ func TestStatusOfASilentClient(t *testing.T) {
 }
 
 func TestStatusCounts(t *testing.T) {
+	t.Parallel()
 	p := doctortest.New(t)
 	p.Sources = []control.Source{{Name: "audio", Condition: "ok", Endpoints: 1}, {Name: "hid", Condition: "ok"}}
 	p.Status.Sources, p.Status.HID = p.Sources, []control.HID{{Node: "hidraw3"}}

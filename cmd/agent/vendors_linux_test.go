@@ -105,9 +105,11 @@ func (m *maker) leaves(client *fakeserver.Server) int {
 // TestTwoVendors has the agents of two vendors on one client: the list of each stays whole, whichever
 // starts or stops last.
 func TestTwoVendors(t *testing.T) {
+	t.Parallel()
 	for _, transport := range []string{"ipc", "websocket"} {
 		for name, mics := range map[string][2]string{"own ids": {"Mic of Acme", "Mic of Beta"}, "equal ids": {"USB Headset", "USB Headset"}} {
 			t.Run(transport+" "+name, func(t *testing.T) {
+				t.Parallel()
 				folder := privateFolder(t)
 				client, err := fakeserver.Start(fakeserver.Options{Ports: []int{0}, IPCDir: folder})
 				require.NoError(t, err)
@@ -149,6 +151,7 @@ func sentAfter(client *fakeserver.Server, clientID string, seq int) bool {
 // TestUnpluggingBesideAnotherVendor has two headsets with one name: the client forgets both when one
 // is pulled out, until the other agent says again that its own is there.
 func TestUnpluggingBesideAnotherVendor(t *testing.T) {
+	t.Parallel()
 	folder := privateFolder(t)
 	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{0}, IPCDir: folder})
 	require.NoError(t, err)
@@ -171,6 +174,7 @@ func TestUnpluggingBesideAnotherVendor(t *testing.T) {
 
 // TestSecondAgent is refused in one line that says who is in the way and what to do, wherever its local API would be.
 func TestSecondAgent(t *testing.T) {
+	t.Parallel()
 	folder := privateFolder(t)
 	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{0}, IPCDir: folder})
 	require.NoError(t, err)
@@ -206,6 +210,7 @@ func TestSecondAgent(t *testing.T) {
 
 // TestVerbsFindTheAgent has no setting that says where it is.
 func TestVerbsFindTheAgent(t *testing.T) {
+	t.Parallel()
 	folder := privateFolder(t)
 	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{0}, IPCDir: folder})
 	require.NoError(t, err)
@@ -256,6 +261,7 @@ func TestVerbsFindTheAgent(t *testing.T) {
 
 // TestStoppedAgent is one that takes connections and answers nothing.
 func TestStoppedAgent(t *testing.T) {
+	t.Parallel()
 	folder := privateFolder(t)
 	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{0}, IPCDir: folder})
 	require.NoError(t, err)
@@ -282,6 +288,7 @@ func TestStoppedAgent(t *testing.T) {
 
 // TestIdentityStays while the agent runs: its address and the client's list go by it.
 func TestIdentityStays(t *testing.T) {
+	t.Parallel()
 	folder := privateFolder(t)
 	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{0}, IPCDir: folder})
 	require.NoError(t, err)
@@ -303,6 +310,7 @@ func TestIdentityStays(t *testing.T) {
 
 // TestAddressIsFixed for whoever ships software with a headset: no brand renames it.
 func TestAddressIsFixed(t *testing.T) {
+	t.Parallel()
 	folder := privateFolder(t)
 	address, err := paths.ControlAddress(func(string) string { return folder }, "acme")
 	require.NoError(t, err)
@@ -316,6 +324,7 @@ func TestAddressIsFixed(t *testing.T) {
 // TestReloadWhileStarting has a SIGHUP come when the agent is only about to run. What it says goes into a
 // pipe that is full, and so it cannot go on before the signal was there.
 func TestReloadWhileStarting(t *testing.T) {
+	t.Parallel()
 	folder := privateFolder(t)
 	said, log, err := os.Pipe()
 	require.NoError(t, err)

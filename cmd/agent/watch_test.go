@@ -11,6 +11,7 @@ import (
 
 // TestNewConditions: what comes up is said once, and when it is over; that time passes is nothing new.
 func TestNewConditions(t *testing.T) {
+	t.Parallel()
 	slow := func(age string) []control.Condition {
 		return control.ConditionsOf([]health.Condition{
 			{Code: health.ClientSlow, Severity: health.Problem, Subject: "Discord", Args: health.Args{"age": age}},

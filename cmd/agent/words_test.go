@@ -19,12 +19,14 @@ import (
 )
 
 func TestCount(t *testing.T) {
+	t.Parallel()
 	for n, want := range []string{"0 devices", "1 device", "2 devices"} {
 		require.Equal(t, want, count(n, "device"))
 	}
 }
 
 func TestLineAndRow(t *testing.T) {
+	t.Parallel()
 	var b strings.Builder
 	line(&b, "%d. %s", 1, "a\nb\x1b")
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -79,6 +81,7 @@ func filled[T any](text string) (v T) {
 // TestHostileNames: whatever names there are, what is printed of them acts on no terminal and takes
 // as many lines as with harmless ones.
 func TestHostileNames(t *testing.T) {
+	t.Parallel()
 	input := func(name string) doctor.Facts {
 		in := doctor.Facts{Status: new(filled[control.Status](name)), Devices: filled[control.Devices](name), CataloguePath: name}
 		in.Sources, in.HID = in.Status.Sources, in.Status.HID
