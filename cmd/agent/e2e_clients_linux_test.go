@@ -400,7 +400,7 @@ func newSettings(t *testing.T, sound *testlab.SoundServer) {
 			return g.Transport == fakeserver.HTTP && text(g.Payload.Args.Devices) == text(pair("Acme Headset 700", true))
 		})
 	}
-	change("rpc: {on_exit: unmute}\n")
+	change("rpc: {on_exit: unmute, tokens: 1000}\n")
 	for _, f := range all {
 		f.has("the list, over IPC again", func(list []got) bool {
 			g := list[len(list)-1]

@@ -1,6 +1,7 @@
 package rpcclient
 
 import (
+	"context"
 	"slices"
 	"time"
 )
@@ -17,9 +18,11 @@ type connection struct {
 // pendingLink is a link to a client that is made while the one before still works. So a client has a
 // link at every moment, over which it learns of changes and of the end.
 type pendingLink struct {
-	connection               // link and counts may be read once done is closed
+	connection // link and counts may be read once done is closed
+	cancel     context.CancelFunc
 	done       chan struct{} // closed at the end
 	err        error         // may be read then
+	outdated   bool          // it was begun under older settings: its failure says nothing of the newer ones
 }
 
 // close waits for the end of what was begun, and closes it.
@@ -39,10 +42,23 @@ func (c *Client) upgrade(p *peer) {
 	inSession, now := c.transportInUse(p)
 	r := p.attempt
 	better := c.betterTransport(p, now)
+	if o := r.upgrade; o != nil {
+		if o.over != better {
+			o.cancel()
+		}
+		select {
+		case <-o.done:
+		default:
+			return
+		}
+		r.upgrade = nil
+		c.handOver(p, o, now, better)
+		inSession, now = c.transportInUse(p)
+		better = c.betterTransport(p, now)
+	}
 	switch {
-	case r.upgrade != nil:
-		c.handOver(p, now)
-	case !inSession && better != "" && !r.settingsChanged: // nothing is lost
+	case r.excluded:
+	case !inSession && (better != "" || !c.transportAllowed(p, now)): // nothing is lost
 		r.cancel(errMoved)
 	case !inSession || r.nextUpgrade.After(time.Now()):
 	case better != "":
@@ -54,9 +70,13 @@ func (c *Client) upgrade(p *peer) {
 	}
 }
 
-// transportInUse is that over which p is talked to, and whether that has come to a session.
+// transportInUse is that over which p is talked to, or is about to be, and whether that has come to a session.
 func (c *Client) transportInUse(p *peer) (inSession bool, over Transport) {
-	c.locked(func() { inSession, over = p.inSession, p.status.Transport })
+	c.locked(func() {
+		if inSession, over = p.inSession, p.status.Transport; p.nextLink != nil {
+			inSession, over = true, p.nextLink.over
+		}
+	})
 	return inSession, over
 }
 
@@ -83,41 +103,40 @@ func (c *Client) betterTransport(p *peer, now Transport) Transport {
 // prepareLink begins to make a better link to p. No other transport than that one proves the port: the answer to an empty
 // list would cost p the list that it has.
 func (c *Client) prepareLink(p *peer, over Transport) *pendingLink {
-	o := &pendingLink{connection: connection{at: p.location, over: over, endWhenIdle: make(chan struct{})}, done: make(chan struct{})}
-	ctx := p.attempt.ctx
+	ctx, cancel := context.WithCancel(p.attempt.ctx)
+	o := &pendingLink{
+		connection: connection{at: p.location, over: over, endWhenIdle: make(chan struct{})}, cancel: cancel, done: make(chan struct{}),
+	}
 	go func() {
 		defer c.attemptChanged.Notify()
 		defer close(o.done)
+		defer cancel()
 		o.link, o.counts, o.err = c.openNewLink(ctx, p, o.at, over, []Transport{over})
 	}()
 	return o
 }
 
-// handOver has p's session end in favour of the better link, if that has been made.
-func (c *Client) handOver(p *peer, now Transport) {
-	r, o := p.attempt, p.attempt.upgrade
-	select {
-	case <-o.done:
-	default:
-		return
-	}
-	r.upgrade = nil
-	if o.err == nil {
+// handOver has p's session end in favour of o, a link that has been made, if that is over the better transport.
+func (c *Client) handOver(p *peer, o *pendingLink, now, better Transport) {
+	r := p.attempt
+	switch {
+	case o.over != better: // newer settings want another one, or none
+		o.close()
+	case o.err == nil:
 		c.takeNextLink(p).close() // what newer settings have overtaken
 		c.locked(func() { p.nextLink = o })
 		r.finish()
 		r.at, r.endWhenIdle, r.settingsChanged = o.at, o.endWhenIdle, false
-		return
+	case o.outdated: // it is tried again at once
+	default:
+		c.opts().Log.Info("a better transport could not be had", "client", o.at.address(o.over), "reason", o.err, remedy(o.err))
+		if isPermanent(o.err) {
+			c.locked(func() { p.refused[o.over] = o.err })
+		} else if !c.transportAllowed(p, now) {
+			r.exclude()
+		}
+		r.nextUpgrade = time.Now().Add(r.upgradeBackoff.wait())
 	}
-	c.opts().Log.Info("a better transport could not be had", "client", o.at.address(o.over), "reason", o.err, remedy(o.err))
-	if isPermanent(o.err) {
-		c.locked(func() { p.refused[o.over] = o.err })
-	}
-	if !c.transportAllowed(p, now) && !isPermanent(o.err) {
-		r.exclude()
-		return
-	}
-	r.nextUpgrade = time.Now().Add(r.upgradeBackoff.wait())
 }
 
 // nextUpgrade is when a better link to p may be tried again; zero: there is none.

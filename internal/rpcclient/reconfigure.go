@@ -37,7 +37,7 @@ func (c *Client) reconfigure() (watch bool) {
 			c.forgetRefusals(p)
 			c.applyOutcome(p, onNewChance)
 			if p.attempt != nil {
-				p.attempt.settingsChanged, p.attempt.nextUpgrade = true, time.Time{}
+				p.attempt.reconsider()
 			}
 		}
 	}
@@ -54,6 +54,15 @@ func (c *Client) reconfigure() (watch bool) {
 	}
 	c.locked(c.notifyAll) // who waits may go on
 	return watch
+}
+
+// reconsider has r look for a better link at once, whatever came of the tries before.
+func (r *attempt) reconsider() {
+	r.settingsChanged, r.nextUpgrade = true, time.Time{}
+	r.upgradeBackoff.reset()
+	if r.upgrade != nil {
+		r.upgrade.outdated = true
+	}
 }
 
 // sameLocal reports whether both look at the same folders. Those that cannot be compared differ.

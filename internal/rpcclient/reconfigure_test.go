@@ -207,3 +207,95 @@ func TestTheNewestSettingsSayWhichLinkIsNext(t *testing.T) {
 		require.Equal(t, map[fakeserver.Transport]int{fakeserver.IPC: 1}, s.Links())
 	})
 }
+
+// New settings allow a better transport again: it is tried at once, or with the next token, whatever came of the tries before.
+func TestNewSettingsAreActedUponAtOnce(t *testing.T) {
+	better := func(o Options, transports ...Transport) Options {
+		o.Transports = transports
+		return o
+	}
+	for name, c := range map[string]struct {
+		tokens int
+		before func(t *testing.T, h *harness, s *fakeserver.Server, reload func(...Transport))
+		within time.Duration
+	}{
+		"nothing was tried": {1000, func(*testing.T, *harness, *fakeserver.Server, func(...Transport)) {}, 0},
+		"a try has failed": {1000, func(t *testing.T, h *harness, s *fakeserver.Server, reload func(...Transport)) {
+			require.NoError(t, s.SetFault(fakeserver.Fault{Kind: fakeserver.FaultLogin, Transport: fakeserver.IPC}))
+			reload(IPC, HTTP)
+			require.NoError(t, s.SetFault(fakeserver.Fault{}))
+		}, 0},
+		"another transport waits for its token": {2, func(_ *testing.T, h *harness, _ *fakeserver.Server, reload func(...Transport)) {
+			h.publish(devices.False) // both tokens are spent
+			pass(time.Second)
+			reload(WebSocket, HTTP)
+		}, 30 * time.Second},
+		"another transport hangs": {1000, func(t *testing.T, h *harness, s *fakeserver.Server, reload func(...Transport)) {
+			require.NoError(t, s.SetFault(fakeserver.Fault{Kind: fakeserver.FaultReadyNever, Transport: fakeserver.WebSocket}))
+			reload(WebSocket, HTTP)
+		}, 0},
+		"a try is late under the old settings": {1000, func(t *testing.T, h *harness, s *fakeserver.Server, reload func(...Transport)) {
+			require.NoError(t, s.SetFault(fakeserver.Fault{Kind: fakeserver.FaultReadyLate, Delay: 30 * time.Second, Transport: fakeserver.IPC}))
+			reload(IPC, HTTP)
+			require.NoError(t, s.SetFault(fakeserver.Fault{}))
+			reload(IPC, WebSocket, HTTP)
+		}, 30 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, v *machine) {
+				s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Documented, IPCDir: ipcDir})
+				opts := Options{Tokens: c.tokens, Origin: origin}
+				h := v.start(better(opts, HTTP))
+				reload := func(transports ...Transport) {
+					h.Reconfigure(v.complete(h, better(opts, transports...)))
+					pass(time.Second)
+				}
+				h.publish(devices.True)
+				pass(time.Second)
+				c.before(t, h, s, reload)
+				require.Equal(t, HTTP, h.session().Transport)
+				reload(IPC, WebSocket, HTTP)
+				pass(c.within)
+				require.Equal(t, IPC, h.session().Transport)
+				require.Equal(t, Ready, h.session().State)
+			})
+		})
+	}
+}
+
+// New settings come while the link that the old ones wanted waits for the last answer over the one before. It is not gone on with.
+func TestALinkThatNewSettingsForbidIsNotGoneOnWith(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *machine) {
+		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Documented, IPCDir: ipcDir})
+		h := v.start(Options{Tokens: 1000, Transports: only(HTTP)})
+		h.publish(devices.False)
+		pass(time.Minute)
+		require.NoError(t, s.SetFault(fakeserver.Fault{Kind: fakeserver.FaultAnswerLate, Delay: 8 * time.Second, Transport: fakeserver.HTTP}))
+		h.publish(devices.True)
+		pass(time.Second)
+		for _, tr := range []Transport{IPC, HTTP} {
+			h.Reconfigure(v.complete(h, Options{Tokens: 1000, Transports: only(tr)}))
+			pass(time.Second)
+		}
+		pass(time.Minute)
+		require.Equal(t, HTTP, h.session().Transport)
+		require.Equal(t, map[fakeserver.Transport]int{fakeserver.HTTP: 1}, s.Links())
+		require.Equal(t, devices.True, mute(s))
+	})
+}
+
+// A client is connected to in a way that new settings forbid or better: it is connected to anew, at once.
+func TestNewSettingsHoldForWhoIsBeingConnectedTo(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *machine) {
+		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Documented, IPCDir: ipcDir})
+		require.NoError(t, s.SetFault(fakeserver.Fault{Kind: fakeserver.FaultReadyNever, Transport: fakeserver.WebSocket}))
+		h := v.start(Options{Transports: only(WebSocket), Origin: origin})
+		h.publish(devices.True)
+		pass(time.Second)
+		require.Equal(t, Connecting, h.session().State)
+		h.Reconfigure(v.complete(h, Options{Transports: only(IPC)}))
+		pass(time.Second)
+		require.Equal(t, IPC, h.session().Transport)
+		require.Equal(t, devices.True, mute(s))
+	})
+}

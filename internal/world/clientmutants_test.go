@@ -15,10 +15,10 @@ var clientMutants = []mutant{
 	}},
 	{"a reload of any setting closes links that work", []edit{
 		{"internal/rpcclient/reconfigure.go", "case reach:\n", "default:\n"},
-		{"internal/rpcclient/reconfigure.go", "p.attempt.settingsChanged, p.attempt.nextUpgrade = true, time.Time{}", "p.attempt.cancel(errMoved)"},
+		{"internal/rpcclient/reconfigure.go", "p.attempt.reconsider()", "p.attempt.cancel(errMoved)"},
 	}},
 	{"a reload of what concerns the ways to a client closes links that go on", []edit{
-		{"internal/rpcclient/reconfigure.go", "p.attempt.settingsChanged, p.attempt.nextUpgrade = true, time.Time{}", "p.attempt.cancel(errMoved)"},
+		{"internal/rpcclient/reconfigure.go", "p.attempt.reconsider()", "p.attempt.cancel(errMoved)"},
 	}},
 	{"the end says nothing over the link that works", []edit{
 		{"internal/rpcclient/transports.go", "(errors.Is(cause, errStopping) || errors.Is(cause, errExcluded))", "errors.Is(cause, errExcluded)"},
