@@ -39,7 +39,7 @@ func (c *Client) handleResult(p *peer, r *attempt) {
 	}
 	on := c.outcomeOf(p, r)
 	if p.changedSince(r.at) {
-		p.hasAnswered = false
+		p.hasAnswered, p.hasGreeted = false, false
 		c.locked(func() { p.lastTransport = "" })
 		c.forgetRefusals(p)
 	}

@@ -97,10 +97,12 @@ func (o *sessionObserver) holds(generation uint64) {
 }
 
 func (o *sessionObserver) waits(until time.Time) {
+	o.opts().OnEvent(TokenAwaited, o.to.Transport)
 	o.updateSession(o.p, func(s *Session) { s.NextTry = until })
 }
 
 func (o *sessionObserver) refused(err error, again time.Time) {
+	o.opts().OnEvent(ListRefused, o.to.Transport)
 	o.applySessionOutcome(o.p, onListRefused, func(s *Session) { s.NextTry, s.Error, s.Reason = again, err.Error(), ReasonOf(err) })
 	wait := time.Until(again).Round(time.Millisecond)
 	o.opts().Log.Warn("list refused", "client", o.to, "reason", err, remedy(err), "again in", wait)

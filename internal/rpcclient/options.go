@@ -42,6 +42,7 @@ type Options struct {
 	OnExit        ExitPolicy
 	StopTimeout   time.Duration // for the farewell (rule R53)
 	OnDelivery    func(Delivery)
+	OnEvent       func(Event, Transport) // may be called by several goroutines at a time; it must not wait
 	Jitter        func() float64 // for what waits are lengthened by, in [0, 1); nil: by chance
 	Log           *slog.Logger
 }
@@ -93,6 +94,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.OnDelivery == nil {
 		o.OnDelivery = func(Delivery) {}
+	}
+	if o.OnEvent == nil {
+		o.OnEvent = func(Event, Transport) {}
 	}
 	o.Clients, o.OnExit = cmp.Or(o.Clients, d.Clients), cmp.Or(o.OnExit, d.OnExit)
 	o.Local, o.Log = cmp.Or(o.Local, d.Local), cmp.Or(o.Log, slog.New(slog.DiscardHandler))

@@ -30,6 +30,7 @@ type peer struct {
 	conn        net.Conn // fresh, to the socket; nil once used
 	dialedAt    time.Time
 	hasAnswered bool            // the command, at least once
+	hasGreeted  bool            // since it started
 	logged      map[string]bool // what was logged since the last delivery
 
 	attempt *attempt // that runs; nil: none

@@ -101,7 +101,7 @@ func (c *Client) proveBy(ctx context.Context, p *peer, t target, proof Proof, fr
 		if proof == ProofAnswer {
 			return nil, free
 		}
-		if err := c.waitForToken(ctx, p); err != nil {
+		if err := c.waitForToken(ctx, p, WebSocket); err != nil {
 			return nil, err
 		}
 		spent := p.bucket.spend(time.Now())
@@ -114,7 +114,9 @@ func (c *Client) proveBy(ctx context.Context, p *peer, t target, proof Proof, fr
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	if proof == ProofReady {
-		return openWebSocket(ctx, t)
+		l, err := openWebSocket(ctx, t)
+		c.countRefusal(WebSocket, err)
+		return l, err
 	}
 	l, err := proveByAnswer(ctx, t)
 	if err == nil || !errors.Is(err, ErrNotRPC) { // it may have been taken for a list

@@ -171,10 +171,11 @@ func (c *Client) openNewLink(
 // connect makes a link over IPC or WebSocket, on which the client greets.
 func (c *Client) connect(ctx context.Context, p *peer, at location, tr Transport, counts bool) (l link, err error) {
 	if counts {
-		if err := c.waitForToken(ctx, p); err != nil {
+		if err := c.waitForToken(ctx, p, tr); err != nil {
 			return nil, err
 		}
 	}
+	defer func() { c.countRefusal(tr, err) }()
 	var conn net.Conn
 	if tr == IPC {
 		if conn, err = c.socketConn(ctx, p, at); err != nil {
@@ -232,12 +233,15 @@ func (c *Client) dialSocket(ctx context.Context, at location) (net.Conn, error) 
 	return conn, nil
 }
 
-// waitForToken waits until the client has a token to give (rule R67).
-func (c *Client) waitForToken(ctx context.Context, p *peer) error {
-	for {
+// waitForToken waits until the client has a token to give for a connection over tr (rule R67).
+func (c *Client) waitForToken(ctx context.Context, p *peer, tr Transport) error {
+	for waited := false; ; waited = true {
 		wait := p.bucket.linkDelay(time.Now())
 		if wait <= 0 || ctx.Err() != nil {
 			return ctx.Err()
+		}
+		if !waited {
+			c.opts().OnEvent(TokenAwaited, tr)
 		}
 		held := c.inSession(p) // then the status is the session's
 		if !held {
@@ -299,6 +303,7 @@ func (c *Client) runSession(ctx context.Context, p *peer, conn connection) (work
 	defer conn.close()
 	start, to := time.Now(), conn.at.address(conn.over)
 	c.logOnce(p, "connected", "to", to)
+	c.opts().OnEvent(p.connectEvent(), conn.over)
 	o := &sessionObserver{Client: c, p: p, to: to, start: start, paced: conn.counts && conn.over == HTTP}
 	s := &session{
 		link: conn.link, to: to, mailbox: p.mailbox, pacer: newPacer(), retry: c.opts().backoff(refusedFirst, refusedMax),
