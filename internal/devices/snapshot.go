@@ -1,7 +1,7 @@
 package devices
 
 import (
-	"reflect"
+	"maps"
 	"slices"
 	"time"
 )
@@ -74,13 +74,24 @@ func (s Snapshot) Wire() []Device {
 }
 
 // SameWire reports whether two lists are the same to the client.
-func SameWire(a, b []Device) bool {
-	return slices.EqualFunc(a, b, func(x, y Device) bool { return reflect.DeepEqual(x, y) })
+func SameWire(a, b []Device) bool { return slices.EqualFunc(a, b, Device.equal) }
+
+// equal is written out, and not left to reflection: it compares the list after each event.
+func (d Device) equal(o Device) bool {
+	return d.Type == o.Type && d.ID == o.ID && d.Vendor == o.Vendor && d.Model == o.Model && slices.Equal(d.Related, o.Related) &&
+		sameFlag(d.EchoCancellation, o.EchoCancellation) && sameFlag(d.NoiseSuppression, o.NoiseSuppression) &&
+		sameFlag(d.AutomaticGainControl, o.AutomaticGainControl) && sameFlag(d.HardwareMute, o.HardwareMute)
+}
+
+func sameFlag(a, b *bool) bool { return a == b || a != nil && b != nil && *a == *b }
+
+func (r Report) equal(o Report) bool {
+	return r.Device.equal(o.Device) && r.Product == o.Product && r.Unit == o.Unit && slices.Equal(r.Endpoints, o.Endpoints) &&
+		maps.Equal(r.Flags, o.Flags)
 }
 
 // Equal reports whether two snapshots say the same, origins and reasons included. Generation
 // and At do not count.
 func (s Snapshot) Equal(o Snapshot) bool {
-	return slices.EqualFunc(s.Devices, o.Devices, func(x, y Report) bool { return reflect.DeepEqual(x, y) }) &&
-		slices.Equal(s.Withheld, o.Withheld)
+	return slices.EqualFunc(s.Devices, o.Devices, Report.equal) && slices.Equal(s.Withheld, o.Withheld)
 }
