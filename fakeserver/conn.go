@@ -10,6 +10,9 @@ import (
 // packetSize is how much the client reads from a socket at once, in bytes.
 const packetSize = 64 << 10
 
+// packets are buffers of that size. Most connections are short, and bring little.
+var packets = sync.Pool{New: func() any { b := make([]byte, packetSize); return &b }}
+
 // A conn is one accepted connection. It notes when bytes were last read from
 // the socket: that is the moment a payload arrived, before any of it is parsed.
 // It reads as much as is there, up to packetSize, which is one packet.
@@ -18,7 +21,7 @@ type conn struct {
 	run      *run
 	id       int
 	ipc      bool
-	buffer   []byte        // for one packet
+	buffer   *[]byte       // of the last packet; nil: all of it has been handed on
 	rest     []byte        // of the last packet: not yet handed on
 	read     atomic.Int64  // of the last packet, in nanoseconds since srv.born
 	packet   atomic.Int64  // the number of the packet from which bytes were last handed on
@@ -36,20 +39,22 @@ func newConn(raw net.Conn, r *run, ipc bool) *conn {
 
 func (c *conn) Read(p []byte) (int, error) {
 	if len(c.rest) == 0 {
-		if c.buffer == nil {
-			c.buffer = make([]byte, packetSize)
-		}
-		n, err := c.Conn.Read(c.buffer)
+		buffer := packets.Get().(*[]byte)
+		n, err := c.Conn.Read(*buffer)
 		c.run.srv.gate.pass(c.closed)
 		if n == 0 {
+			packets.Put(buffer)
 			return 0, err
 		}
-		c.rest = c.buffer[:n]
+		c.buffer, c.rest = buffer, (*buffer)[:n]
 		c.read.Store(int64(time.Since(c.run.srv.born)))
 		c.count.Add(1)
 	}
 	n := copy(p, c.rest)
-	c.rest = c.rest[n:]
+	if c.rest = c.rest[n:]; len(c.rest) == 0 {
+		packets.Put(c.buffer)
+		c.buffer, c.rest = nil, nil
+	}
 	// While a request is answered net/http reads one byte ahead, on a goroutine
 	// of its own. It is no part of that request.
 	if len(p) > 1 {

@@ -88,11 +88,12 @@ func isClosed(c <-chan struct{}) bool {
 // read reads up to a number of bytes, or all if that is negative.
 func (u *upload) read(most int) error {
 	_ = u.deadline.SetReadDeadline(time.Now().Add(bodyTimeout))
-	piece := make([]byte, packetSize)
+	packet := packets.Get().(*[]byte)
+	defer packets.Put(packet)
 	for most < 0 || u.text.Len() < most {
-		n, err := u.body.Read(piece)
+		n, err := u.body.Read(*packet)
 		if n > 0 {
-			u.add(piece[:n], connOf(u.req).packet.Load())
+			u.add((*packet)[:n], connOf(u.req).packet.Load())
 		}
 		switch {
 		case errors.Is(err, io.EOF):
