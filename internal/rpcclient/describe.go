@@ -28,7 +28,11 @@ func (c *Client) updateStatus() {
 	err := c.noClientError(held)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.status.Error != err.Error() || !slices.EqualFunc(c.status.Notes, notes, health.Condition.Equal) {
+	changed := c.status.Reason == nil || !c.status.Reason.Equal(err.Condition)
+	if changed { // most searches find what the one before did
+		c.status.Error, c.status.Reason = err.Error(), &err.Condition
+	}
+	if changed || !slices.EqualFunc(c.status.Notes, notes, health.Condition.Equal) {
 		defer c.notifyAll()
 	}
 	for _, n := range notes {
@@ -37,7 +41,6 @@ func (c *Client) updateStatus() {
 		}
 	}
 	c.status.Notes, c.status.NextTry = notes, nextSearch
-	c.status.Error, c.status.Reason = err.Error(), ReasonOf(err)
 	alone := !slices.ContainsFunc(c.peers, func(p *peer) bool {
 		return slices.Contains(sessionStates, p.status.State) && p.status.State != Foreign
 	})
@@ -59,7 +62,7 @@ func (p *peer) program() string {
 }
 
 // noClientError says what was tried, and which ports are held by others.
-func (c *Client) noClientError(held []string) error {
+func (c *Client) noClientError(held []string) *health.Error {
 	where, ports := make(health.Args), c.opts().Ports
 	if slices.Contains(c.opts().Transports, IPC) || len(ports) == 0 {
 		where["sockets"] = "true"
