@@ -260,12 +260,14 @@ func TestAskOnOfAnAnchor(t *testing.T) {
 // A device that answers each question with causes for more is asked once for each gap, whoever else
 // is asked beside; and when it has come to rest, what it said last is what is known.
 func TestAskOnIsNoStorm(t *testing.T) {
+	t.Parallel()
 	const two = asking + `
       - {field: noise_suppression, hid_query: {feature: "22", value: {byte: 1}, ask_on: [{byte: 0, max: 4}]}}
 `
+	rules := rulesOf(t, two)
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 0))
-		w := newWorld(t, two)
+		w := worldOf(t, rules)
 		w.happen(at("hidraw0", reports(1, 2, 3)))
 		asked := map[string]time.Time{}
 		truth, questions := byte(0), 0

@@ -600,13 +600,18 @@ func (f *firmware) live(t *testing.T, rules, again *hid.Rules) string {
 // Whatever happens to a headset that does what the catalogue says of it: once it has come to rest, it is
 // not shown as what it is not, and not as unknown if it answers.
 func TestKnownIsTrue(t *testing.T) {
+	t.Parallel()
 	for name, m := range models {
 		t.Run(name, func(t *testing.T) {
 			rules, again := rulesOf(t, m.product), rulesOf(t, m.product)
+			t.Parallel()
 			known := 0
 			for seed := range uint64(80) {
 				f := &firmware{model: m, rng: rand.New(rand.NewPCG(seed, 1)), tr: hid.NewTracker(rules), now: t0, on: !m.off}
 				var story []string
+				told := lazily(func() string {
+					return fmt.Sprintf("seed %d: %s: %+v", seed, strings.Join(story, ", "), f.tr.Readings())
+				})
 				for range 20 {
 					for range f.rng.IntN(6) + 1 {
 						f.run(f.now.Add(f.ms([]int{15, 150}[f.rng.IntN(2)])))
@@ -616,16 +621,21 @@ func TestKnownIsTrue(t *testing.T) {
 					f.run(f.now.Add(5 * time.Second))
 					v := f.known()
 					if (m.tells || strings.Contains(m.product, "hid_query")) && f.on && f.open[0] && f.open[1] {
-						require.True(t, v.Known(), "seed %d: %s: %+v", seed, strings.Join(story, ", "), f.tr.Readings())
+						require.True(t, v.Known(), "%v", told)
 					}
 					if !v.Known() || !f.on || m.link && (!f.open[0] || !f.open[1]) { // of a link that nobody hears nothing follows
 						continue
 					}
 					known++
-					require.Equal(t, devices.Of(f.muted), v, "seed %d: %s: %+v", seed, strings.Join(story, ", "), f.tr.Readings())
+					require.Equal(t, devices.Of(f.muted), v, "%v", told)
 				}
 			}
 			require.Greater(t, known, 150, "it is not all unknown")
 		})
 	}
 }
+
+// lazily is a text that is made only where a test fails.
+type lazily func() string
+
+func (l lazily) String() string { return l() }

@@ -3,6 +3,7 @@ package hid_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -91,6 +92,7 @@ func (h *plainHeadset) hear(i int, id byte, v devices.Tri, now time.Time) {
 // What a Tracker knows is what the plain model knows, whatever happens in whatever order: a toggle
 // is known only from an anchor, and nothing that was known survives a moment of which nothing is known.
 func TestTrackerKnowsWhatItMay(t *testing.T) {
+	t.Parallel()
 	rules := rulesOf(t, modelled)
 	descriptors := [2][]byte{reports(1, 2), reports(3, 4, 5)}
 	known := 0
@@ -145,9 +147,9 @@ func TestTrackerKnowsWhatItMay(t *testing.T) {
 			if tr.Expire(now) {
 				changed = true
 			}
-			text := fmt.Sprintf("seed %d, step %d: %+v", seed, step, e)
+			where := []any{"seed %d, step %d: %+v", seed, step, e} // made into text only where something fails
 			after := tr.Readings()
-			require.True(t, changed || fmt.Sprint(before) == fmt.Sprint(after), text)
+			require.True(t, changed || slices.Equal(before, after), where...)
 			for _, r := range after {
 				h := &headsets[0]
 				if r.Container == "unit1" {
@@ -158,13 +160,13 @@ func TestTrackerKnowsWhatItMay(t *testing.T) {
 				}
 				switch r.Rule {
 				case "link_state[0]":
-					require.Equal(t, h.link, r.Value, text)
+					require.Equal(t, h.link, r.Value, where...)
 				case "sources[0]":
-					require.Equal(t, h.toggle, r.Value, text)
+					require.Equal(t, h.toggle, r.Value, where...)
 				case "sources[1]":
-					require.Equal(t, h.level, r.Value, text)
+					require.Equal(t, h.level, r.Value, where...)
 				case "sources[2]":
-					require.True(t, !r.Value.Known() || h.heard[r.Value], text)
+					require.True(t, !r.Value.Known() || h.heard[r.Value], where...)
 				}
 			}
 		}
@@ -174,11 +176,12 @@ func TestTrackerKnowsWhatItMay(t *testing.T) {
 
 // A level with a debounce ends up where the device put it last, however its contact bounced.
 func TestDebouncedLevelNeverSticks(t *testing.T) {
-	for seed := range uint64(200) {
-		rng := rand.New(rand.NewPCG(seed, 0))
-		w := newWorld(t, `
+	rules := rulesOf(t, `
     sources: [{field: hardware_mute, hid_report: {report_id: 1, value: {byte: 1, on: [1], off: [0]}, debounce_ms: 50}}]
 `)
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(seed, 0))
+		w := worldOf(t, rules)
 		w.happen(at("hidraw0", reports(1)))
 		var last devices.Tri
 		for range rng.IntN(50) + 1 {

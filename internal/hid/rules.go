@@ -151,7 +151,9 @@ func (r *Rule) via() string {
 }
 
 // same reports whether another rule reads the same off the same: another one may apply to more devices, and depend on others.
-func (r *Rule) same(other *Rule) bool { return reflect.DeepEqual(r.reading(), other.reading()) }
+func (r *Rule) same(other *Rule) bool {
+	return r.Product == other.Product && r.Place == other.Place && reflect.DeepEqual(r.reading(), other.reading())
+}
 
 // reading is what the rule reads, of whichever devices.
 func (r *Rule) reading() Rule {

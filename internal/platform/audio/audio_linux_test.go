@@ -4,7 +4,9 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -210,6 +212,21 @@ func TestAudioWaitsForItsServer(t *testing.T) {
 	f.until("a working server", func(o devices.Observation) bool { return o.Err == nil })
 }
 
+// impatient is a source whose List has next to no time while the server is known not to answer.
+type impatient struct {
+	*source
+	now atomic.Bool
+}
+
+func (i *impatient) List(ctx context.Context) ([]devices.Endpoint, error) {
+	if i.now.Load() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, 50*time.Millisecond)
+		defer cancel()
+	}
+	return i.source.List(ctx)
+}
+
 // TestAudioServerHangs stops the server: what was read stays, reading anew fails in time, and
 // all is well again when the server goes on.
 func TestAudioServerHangs(t *testing.T) {
@@ -217,11 +234,14 @@ func TestAudioServerHangs(t *testing.T) {
 	ctx := platformtest.Deadline(t)
 	hs, err := s.PlugHeadset(ctx, acme)
 	require.NoError(t, err)
-	f := watch(t, audioOf(s))
+	src := &impatient{source: audioOf(s)}
+	f := watch(t, src)
 	f.until("the headset", muted(hs.SourceName, devices.False))
 	require.NoError(t, s.Suspend())
+	src.now.Store(true)
 	f.kick <- struct{}{}
 	f.until("a deadline", func(o devices.Observation) bool { return o.Err != nil })
+	src.now.Store(false)
 	require.NoError(t, s.Continue())
 	f.until("the headset again", muted(hs.SourceName, devices.False))
 	require.NoError(t, hs.SetMute(platformtest.Deadline(t), true))
