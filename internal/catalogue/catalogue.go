@@ -60,7 +60,7 @@ const (
 
 // Enum lists the names that a file may use.
 func (LinkKind) Enum() []string {
-	return names([]LinkKind{LinkUSB, LinkDongle, LinkBluetooth, LinkJack, LinkVirtual})
+	return devices.Names([]LinkKind{LinkUSB, LinkDongle, LinkBluetooth, LinkJack, LinkVirtual})
 }
 
 // bus is the one on which the OS shows what is attached so.
@@ -119,7 +119,7 @@ const (
 )
 
 // Enum lists the names that a file may use.
-func (Related) Enum() []string { return names([]Related{RelatedAuto, RelatedNone}) }
+func (Related) Enum() []string { return devices.Names([]Related{RelatedAuto, RelatedNone}) }
 
 // IDSchemes overrides the wire id per OS.
 type IDSchemes struct {
@@ -211,12 +211,4 @@ func (c ALSACtl) Switch() bool { return len(c.On) == 0 && len(c.Off) == 0 }
 // saysNothingOf reports whether nobody can tell who has set the control: sound servers do, too.
 func (c ALSACtl) saysNothingOf(f devices.Field) bool {
 	return f == devices.HardwareMute && c.movedByOS() && !c.SharedWithButton
-}
-
-func names[S ~string](list []S) []string {
-	out := make([]string, len(list))
-	for i, s := range list {
-		out[i] = string(s)
-	}
-	return out
 }

@@ -121,8 +121,7 @@ func (f *faults) product(path string, p Product) {
 	f.endpoints(path+".endpoints", p.Endpoints)
 	f.virtual(path+".virtual_endpoints", p.VirtualEndpoints)
 	f.idSchemes(path+".id_scheme", p.IDScheme)
-	f.sources(path+".sources", p)
-	f.linkState(path+".link_state", p)
+	f.sources(path, p)
 	f.traces(path+".traces", p.Traces)
 }
 
@@ -230,12 +229,17 @@ func (f *faults) needRegex(path, expr string) {
 }
 
 func (f *faults) systems(path string, list []devices.OS) {
+	distinct(f, path, list, "systems")
+}
+
+// distinct checks a list of things each of which stands in it once. Left out it stands for all.
+func distinct[S ~string](f *faults, path string, list []S, what string) {
 	if list != nil && len(list) == 0 {
-		f.add(path, "leave it out for all systems", "empty list of systems")
+		f.add(path, "leave it out for all "+what, "empty list of %s", what)
 	}
-	for i, os := range list {
-		if slices.Contains(list[:i], os) {
-			f.add(fmt.Sprintf("%s[%d]", path, i), "", "%s stands twice", os)
+	for i, s := range list {
+		if slices.Contains(list[:i], s) {
+			f.add(fmt.Sprintf("%s[%d]", path, i), "", "%s stands twice", s)
 		}
 	}
 }

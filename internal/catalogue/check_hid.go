@@ -105,14 +105,7 @@ func (f *faults) hidQuery(path string, q HIDQuery, u usage) {
 	if len(q.Output) > 0 && len(q.Expect) == 0 {
 		f.add(path, "expect", "any report of the device would count as the answer")
 	}
-	if q.At != nil && len(q.At) == 0 {
-		f.add(path+".at", "leave it out for all moments", "empty list of moments")
-	}
-	for i, m := range q.At {
-		if slices.Contains(q.At[:i], m) {
-			f.add(fmt.Sprintf("%s.at[%d]", path, i), "", "%s stands twice", m)
-		}
-	}
+	distinct(f, path+".at", q.At, "moments")
 }
 
 func (f *faults) hidPP(path string, p HIDPP, u usage) {
@@ -128,14 +121,8 @@ func (f *faults) hidPP(path string, p HIDPP, u usage) {
 	if p.Read == nil && p.Event == nil {
 		f.add(path, "read, event or both", "nothing would ever tell the state")
 	}
-	f.function(path+".read", p.Read)
-	f.function(path+".event", p.Event)
-}
-
-func (f *faults) function(path string, n *int) {
-	if n != nil && (*n < 0 || *n > 15) {
-		f.add(path, "0 to 15", "there is no such function or event")
-	}
+	f.number(path+".read", p.Read, 15, "there is no such function or event")
+	f.number(path+".event", p.Event, 15, "there is no such function or event")
 }
 
 func (f *faults) mayWrite(path string, u usage) {
@@ -145,8 +132,19 @@ func (f *faults) mayWrite(path string, u usage) {
 }
 
 func (f *faults) usbInterface(path string, n *int) {
-	if n != nil && (*n < 0 || *n > 255) {
-		f.add(path+".interface", "0 to 255", "not the number of an interface")
+	f.number(path+".interface", n, 255, "not the number of an interface")
+}
+
+// number checks a number from 0 to most, which may be left out.
+func (f *faults) number(path string, n *int, most int, problem string) {
+	if n != nil {
+		f.within(path, *n, 0, most, problem)
+	}
+}
+
+func (f *faults) within(path string, n, least, most int, problem string) {
+	if n < least || n > most {
+		f.add(path, fmt.Sprintf("%d to %d", least, most), "%s", problem)
 	}
 }
 
@@ -161,8 +159,8 @@ func (f *faults) hex16(path, s string) {
 
 // milliseconds checks a span of time; 0 is the default.
 func (f *faults) milliseconds(path string, ms, least, most int) {
-	if ms != 0 && (ms < least || ms > most) {
-		f.add(path, fmt.Sprintf("%d to %d", least, most), "out of range")
+	if ms != 0 {
+		f.within(path, ms, least, most, "out of range")
 	}
 }
 
@@ -172,14 +170,8 @@ func (f *faults) byteTests(path string, tests []ByteTest) {
 	for i, t := range tests {
 		at := fmt.Sprintf("%s[%d]", path, i)
 		f.place(at, t.Byte, t.Mask)
-		forms := 0
-		for _, given := range []bool{t.Eq != nil, t.In != nil, t.Min != nil || t.Max != nil} {
-			if given {
-				forms++
-			}
-		}
-		if forms != 1 {
-			f.add(at, "one of eq, in, or min and max", "want exactly one comparison, found %d", forms)
+		if n := count(t.Eq != nil, t.In != nil, t.Min != nil || t.Max != nil); n != 1 {
+			f.add(at, "one of eq, in, or min and max", "want exactly one comparison, found %d", n)
 		}
 		if t.Eq != nil {
 			f.masked(at+".eq", t.Mask, *t.Eq)
@@ -205,6 +197,16 @@ func (f *faults) byteValue(path string, v ByteValue) {
 	}
 }
 
+// count is how many of some things are there.
+func count(given ...bool) (n int) {
+	for _, is := range given {
+		if is {
+			n++
+		}
+	}
+	return n
+}
+
 func (f *faults) notEmpty(path string, list []Byte) {
 	if list != nil && len(list) == 0 {
 		f.add(path, "", "an empty list never fits")
@@ -212,9 +214,7 @@ func (f *faults) notEmpty(path string, list []Byte) {
 }
 
 func (f *faults) place(path string, at int, mask *Byte) {
-	if at < 0 || at > maxByte {
-		f.add(path+".byte", fmt.Sprintf("0 to %d", maxByte), "no report has such a byte")
-	}
+	f.within(path+".byte", at, 0, maxByte, "no report has such a byte")
 	if mask != nil && *mask == 0 {
 		f.add(path+".mask", "", "a mask without bits")
 	}

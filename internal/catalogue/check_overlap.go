@@ -19,7 +19,7 @@ type claim struct {
 
 // hardwareClaim is what two links must have in common to compete.
 type hardwareClaim struct {
-	bus      LinkKind // a dongle is usb
+	bus      devices.Bus
 	vid, pid string
 }
 
@@ -32,17 +32,13 @@ func (f *faults) overlaps(products []Product) {
 		for j, l := range p.Links {
 			path := fmt.Sprintf("$.products[%d].links[%d]", i, j)
 			c := claim{product: i, id: p.ID, priority: p.Priority, name: l.NameRegex, os: l.OS}
-			bus := l.Kind
-			if bus == LinkDongle {
-				bus = LinkUSB
-			}
 			if len(l.PIDs) == 0 && l.NameRegex != "" {
 				c.path = path + ".name_regex"
-				f.compete(seen, hardwareClaim{bus: bus}, c)
+				f.compete(seen, hardwareClaim{bus: l.Kind.bus()}, c)
 			}
 			for k, pid := range l.PIDs {
 				c.path = fmt.Sprintf("%s.pids[%d]", path, k)
-				f.compete(seen, hardwareClaim{bus, strings.ToLower(l.VID), strings.ToLower(pid)}, c)
+				f.compete(seen, hardwareClaim{l.Kind.bus(), strings.ToLower(l.VID), strings.ToLower(pid)}, c)
 			}
 		}
 	}

@@ -8,17 +8,11 @@ import (
 
 // reading checks what a query sends and how it reads the answer.
 func (f *faults) reading(path string, q HIDQuery) {
-	forms := 0
-	for _, given := range []bool{len(q.Output) > 0, len(q.Feature) > 0, len(q.Input) > 0, len(q.LastOutput) > 0} {
-		if given {
-			forms++
-		}
+	if n := count(len(q.Output) > 0, len(q.Feature) > 0, len(q.Input) > 0, len(q.LastOutput) > 0); n != 1 {
+		f.add(path, "", "want exactly one of output, feature, input and last_output, found %d", n)
 	}
-	if forms != 1 {
-		f.add(path, "", "want exactly one of output, feature, input and last_output, found %d", forms)
-	}
-	f.number(path+".input", q.Input)
-	f.number(path+".last_output", q.LastOutput)
+	f.reportNumber(path+".input", q.Input)
+	f.reportNumber(path+".last_output", q.LastOutput)
 	f.byteTests(path+".retry_on", q.RetryOn)
 	f.milliseconds(path+".delay_ms", q.DelayMS, 1, 5000)
 	f.milliseconds(path+".poll_ms", q.PollMS, 1000, 60000)
@@ -38,8 +32,8 @@ func (f *faults) reading(path string, q HIDQuery) {
 	}
 }
 
-// number checks what names a report that is only read.
-func (f *faults) number(path string, report hid.Bytes) {
+// reportNumber checks what names a report that is only read.
+func (f *faults) reportNumber(path string, report hid.Bytes) {
 	if len(report) > 1 {
 		f.add(path, "its number alone, 00 where reports have none", "a report that is read has no bytes that could be sent")
 	}

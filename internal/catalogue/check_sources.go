@@ -11,44 +11,28 @@ import (
 
 func (f *faults) sources(path string, p Product) {
 	if len(p.Sources) > 0 && !p.reportsInput() {
-		f.add(path, "flags are reported on an audioinput only", "the product reports no audioinput")
+		f.add(path+".sources", "flags are reported on an audioinput only", "the product reports no audioinput")
 	}
-	for i, r := range p.Sources {
-		at := fmt.Sprintf("%s[%d]", path, i)
-		f.systems(at+".os", r.OS)
-		if f.kind(at, r.SourceKind, p.usage(r.Field, r.OS)) {
-			f.reachable(at, r, p.Sources[:i])
-			untold := systems(r.OS)
-			for _, e := range p.Sources[:i] {
-				if e.Field == r.Field && e.tells() {
-					untold = remaining(untold, e.OS)
-				}
-			}
-			f.staleness(at, r.SourceKind, len(untold) == 0)
-		}
-	}
+	f.rules(path, p, p.flagRules())
+	f.rules(path, p, p.linkRules())
 }
 
-func (f *faults) linkState(path string, p Product) {
-	for i, r := range p.LinkState {
-		at := fmt.Sprintf("%s[%d]", path, i)
+// rules checks the sources of a product's flags, or of its link_state, which come in the order in which they decide.
+func (f *faults) rules(path string, p Product, rules []placedRule) {
+	for i, r := range rules {
+		at := path + "." + r.place
 		f.systems(at+".os", r.OS)
-		if !f.kind(at, r.SourceKind, p.usage(linkField, r.OS)) {
+		if !f.kind(at, r.SourceKind, p.usage(r.Field, r.OS)) {
 			continue
 		}
+		f.reachable(at, r, rules[:i])
 		untold := systems(r.OS)
-		for _, e := range p.LinkState[:i] {
-			if e.tells() {
+		for _, e := range rules[:i] {
+			if e.Field == r.Field && e.tells() {
 				untold = remaining(untold, e.OS)
 			}
 		}
 		f.staleness(at, r.SourceKind, len(untold) == 0)
-		same := func(e LinkRule) bool {
-			return reflect.DeepEqual(e.SourceKind, r.SourceKind) && len(remaining(systems(r.OS), e.OS)) == 0
-		}
-		if j := slices.IndexFunc(p.LinkState[:i], same); j >= 0 {
-			f.add(at, fmt.Sprintf("link_state[%d] decides before it", j), "unreachable source")
-		}
 	}
 }
 
@@ -88,6 +72,26 @@ func (k SourceKind) Via() string {
 
 // linkField stands for the state of the product's link, which is no flag.
 const linkField devices.Field = ""
+
+// placedRule is one of a product's sources, or, for linkField, one of its link_state.
+type placedRule struct {
+	place string // in the product: sources[1], link_state[0]
+	SourceRule
+}
+
+func (p Product) flagRules() (out []placedRule) {
+	for i, s := range p.Sources {
+		out = append(out, placedRule{fmt.Sprintf("sources[%d]", i), s})
+	}
+	return out
+}
+
+func (p Product) linkRules() (out []placedRule) {
+	for i, l := range p.LinkState {
+		out = append(out, placedRule{fmt.Sprintf("link_state[%d]", i), SourceRule{linkField, l.OS, l.SourceKind}})
+	}
+	return out
+}
 
 // usage is what a source is used for.
 type usage struct {
@@ -221,7 +225,7 @@ func (f *faults) derive(path string, d Derive, u usage) {
 }
 
 // reachable finds rules that never decide, because earlier ones know whenever they would.
-func (f *faults) reachable(path string, r SourceRule, earlier []SourceRule) {
+func (f *faults) reachable(path string, r placedRule, earlier []placedRule) {
 	left := systems(r.OS)
 	if r.ALSACtl != nil {
 		left = slices.DeleteFunc(slices.Clone(left), func(os devices.OS) bool { return os != devices.Linux })
@@ -229,19 +233,20 @@ func (f *faults) reachable(path string, r SourceRule, earlier []SourceRule) {
 	if len(left) == 0 {
 		return
 	}
-	for i, e := range earlier {
+	for _, e := range earlier {
 		if e.Field != r.Field || len(e.kinds()) != 1 {
 			continue
 		}
-		if e.HIDQuery != nil && e.HIDQuery.PollMS == 0 && r.HIDQuery == nil && r.readsHID() && len(remaining(left, e.OS)) < len(left) {
-			f.add(path, "put hid_query behind it", "sources[%d] decides before it with what was true when it asked", i)
+		answers := e.HIDQuery != nil && e.HIDQuery.PollMS == 0 && e.Field != linkField
+		if answers && r.HIDQuery == nil && r.readsHID() && len(remaining(left, e.OS)) < len(left) {
+			f.add(path, "put hid_query behind it", "%s decides before it with what was true when it asked", e.place)
 			return
 		}
 		if !e.covers(r.SourceKind, e.Field) {
 			continue
 		}
 		if left = remaining(left, e.OS); len(left) == 0 {
-			f.add(path, fmt.Sprintf("sources[%d] decides before it", i), "unreachable source")
+			f.add(path, e.place+" decides before it", "unreachable source")
 			return
 		}
 	}
@@ -250,6 +255,8 @@ func (f *faults) reachable(path string, r SourceRule, earlier []SourceRule) {
 // covers reports whether k knows a flag whenever a later source l of it does.
 func (k SourceKind) covers(l SourceKind, f devices.Field) bool {
 	switch {
+	case f == linkField:
+		return reflect.DeepEqual(k, l)
 	case k.Const != nil:
 		return f != devices.HardwareMute // there it is a fault of its own
 	case k.OSEndpointMute != nil && l.OSEndpointMute != nil:

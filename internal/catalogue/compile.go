@@ -69,26 +69,22 @@ func (p Product) compile(os devices.OS) (devices.Product, error) {
 			out.Virtual = append(out.Virtual, devices.EndpointRule{Type: r.Type, Name: name, Report: true})
 		}
 	}
-	for i, s := range p.Sources {
-		if forOS(s.OS, os) {
-			out.Flags = append(out.Flags, devices.FlagRule{Field: s.Field, Source: s.compile(sourcePlace(i), s.Field)})
+	for _, r := range p.flagRules() {
+		if forOS(r.OS, os) {
+			out.Flags = append(out.Flags, devices.FlagRule{Field: r.Field, Source: r.compile(r.place, r.Field)})
 		}
 	}
 	return out, nil
 }
 
 func (p Product) linkState(os devices.OS) (out []devices.Source) {
-	for i, l := range p.LinkState {
-		if forOS(l.OS, os) {
-			out = append(out, l.compile(linkPlace(i), linkField))
+	for _, r := range p.linkRules() {
+		if forOS(r.OS, os) {
+			out = append(out, r.compile(r.place, linkField))
 		}
 	}
 	return out
 }
-
-// The places of rules in their product.
-func sourcePlace(i int) string { return fmt.Sprintf("sources[%d]", i) }
-func linkPlace(i int) string   { return fmt.Sprintf("link_state[%d]", i) }
 
 // compile makes a source of a field ready. One that the check refuses, as a recording may have it, says nothing.
 func (k SourceKind) compile(place string, f devices.Field) devices.Source {

@@ -31,22 +31,15 @@ func HIDRules(cat *Catalogue, os devices.OS) *hid.Rules {
 		}
 		links[p.ID] = p.linkState(os)
 		told := make(map[devices.Field][]string) // the places of levels so far
-		add := func(k SourceKind, f devices.Field, place string) {
+		for _, r := range slices.Concat(p.linkRules(), p.flagRules()) {
+			if !forOS(r.OS, os) {
+				continue
+			}
 			rule := base
-			rule.Place, rule.Link = place, f == linkField
-			list = append(list, k.hidRules(rule, f, told[f])...)
-			if k.tells() {
-				told[f] = append(slices.Clip(told[f]), place)
-			}
-		}
-		for i, l := range p.LinkState {
-			if forOS(l.OS, os) {
-				add(l.SourceKind, linkField, linkPlace(i))
-			}
-		}
-		for i, s := range p.Sources {
-			if forOS(s.OS, os) {
-				add(s.SourceKind, s.Field, sourcePlace(i))
+			rule.Place, rule.Link = r.place, r.Field == linkField
+			list = append(list, r.hidRules(rule, r.Field, told[r.Field])...)
+			if r.tells() {
+				told[r.Field] = append(slices.Clip(told[r.Field]), r.place)
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package catalogue
 import (
 	"fmt"
 
+	"sidetone/internal/devices"
 	"sidetone/internal/hid"
 )
 
@@ -19,15 +20,15 @@ const (
 
 // Enum lists the names that a file may use.
 func (HIDKind) Enum() []string {
-	return names([]HIDKind{HIDAuto, HIDLevel, HIDToggle, HIDButtons})
+	return devices.Names([]HIDKind{HIDAuto, HIDLevel, HIDToggle, HIDButtons})
 }
 
 // HIDUsage takes a state from a usage that the device's report descriptor declares.
 type HIDUsage struct {
 	Interface  *int    `json:"interface,omitempty" yaml:"interface,omitempty" jsonschema:"minimum=0,maximum=255" jsonschema_description:"Number of the USB interface. All HID interfaces of the device if left out."`
+	Kind       HIDKind `json:"kind,omitempty" yaml:"kind,omitempty" jsonschema_description:"auto (default): as the descriptor declares it, if it is one of the three legal forms. level, toggle, buttons: what the device really does."`
 	Page       string  `json:"page,omitempty" yaml:"page,omitempty" jsonschema:"pattern=^[0-9a-fA-F]{1\\,4}$" jsonschema_description:"Usage page in hex, quoted. 0b (Telephony) if left out."`
 	Usage      string  `json:"usage,omitempty" yaml:"usage,omitempty" jsonschema:"pattern=^[0-9a-fA-F]{1\\,4}$" jsonschema_description:"Usage in hex, quoted. 2f (Phone Mute) if left out."`
-	Kind       HIDKind `json:"kind,omitempty" yaml:"kind,omitempty" jsonschema_description:"auto (default): as the descriptor declares it, if it is one of the three legal forms. level, toggle, buttons: what the device really does."`
 	Invert     bool    `json:"invert,omitempty" yaml:"invert,omitempty" jsonschema_description:"true: 1 means false."`
 	DebounceMS int     `json:"debounce_ms,omitempty" yaml:"debounce_ms,omitempty" jsonschema:"minimum=0,maximum=5000" jsonschema_description:"A toggle: a press this soon after the one before does not count. A level: a new value counts when it has lasted this long."`
 	Anchor     *Anchor `json:"anchor,omitempty" yaml:"anchor,omitempty" jsonschema_description:"What a toggle starts from. Without it a toggle is never known."`
@@ -37,10 +38,10 @@ type HIDUsage struct {
 // OS delivers it: byte 0 is the report's number on a device that numbers its reports.
 type HIDReport struct {
 	Interface  *int       `json:"interface,omitempty" yaml:"interface,omitempty" jsonschema:"minimum=0,maximum=255" jsonschema_description:"Number of the USB interface. All HID interfaces of the device if left out."`
+	Kind       HIDKind    `json:"kind,omitempty" yaml:"kind,omitempty" jsonschema_description:"level (default) or toggle."`
 	ReportID   *Byte      `json:"report_id,omitempty" yaml:"report_id,omitempty" jsonschema_description:"Number of the report, as byte 0 has it. Leave out where reports have none."`
 	When       []ByteTest `json:"when,omitempty" yaml:"when,omitempty" jsonschema_description:"What must be true of the report for the rule to look at it."`
 	Value      *ByteValue `json:"value,omitempty" yaml:"value,omitempty" jsonschema_description:"Where the state stands in the report. A toggle without it counts every report; with it, each change from false to true."`
-	Kind       HIDKind    `json:"kind,omitempty" yaml:"kind,omitempty" jsonschema_description:"level (default) or toggle."`
 	DebounceMS int        `json:"debounce_ms,omitempty" yaml:"debounce_ms,omitempty" jsonschema:"minimum=0,maximum=5000" jsonschema_description:"A toggle: a press this soon after the one before does not count. A level: a new value counts when it has lasted this long."`
 	Anchor     *Anchor    `json:"anchor,omitempty" yaml:"anchor,omitempty" jsonschema_description:"What a toggle starts from. A toggle must have one."`
 }

@@ -95,7 +95,7 @@ func presence(s Snapshot, other map[wireKey]Report, kind ChangeKind) []Change {
 		out[i].IDs = append(out[i].IDs, r.ID)
 	}
 	for i := range out {
-		out[i].Reason = fmt.Sprintf("%s %s (%s)", out[i].Model, kind, strings.Join(names(out[i].Types), ", "))
+		out[i].Reason = fmt.Sprintf("%s %s (%s)", out[i].Model, kind, strings.Join(Names(out[i].Types), ", "))
 	}
 	return out
 }

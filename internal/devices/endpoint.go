@@ -25,7 +25,7 @@ const (
 var Types = []Type{AudioInput, AudioOutput, VideoInput}
 
 // Enum lists the names that a file may use.
-func (Type) Enum() []string { return names(Types) }
+func (Type) Enum() []string { return Names(Types) }
 
 // Bus is how an endpoint's device is attached.
 type Bus string
@@ -39,7 +39,7 @@ const (
 )
 
 // Enum lists the names that a file may use.
-func (Bus) Enum() []string { return names([]Bus{USB, Bluetooth, PCI, Virtual}) }
+func (Bus) Enum() []string { return Names([]Bus{USB, Bluetooth, PCI, Virtual}) }
 
 // Endpoint is what the OS says about one audio input, audio output or camera. Source, Type
 // and ID together identify it. Its JSON and YAML form is also that of the file source.

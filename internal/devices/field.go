@@ -20,7 +20,7 @@ const (
 var Fields = []Field{HardwareMute, EchoCancellation, NoiseSuppression, AutomaticGainControl}
 
 // Enum lists the names that a file may use.
-func (Field) Enum() []string { return names(Fields) }
+func (Field) Enum() []string { return Names(Fields) }
 
 // What a state may come from, as it appears in Origin.Via: what the vendor's software says, and the catalogue's kinds of source.
 const (
@@ -73,7 +73,8 @@ type Flag struct {
 	Since  time.Time `json:"since,omitzero"`
 }
 
-func names[S ~string](list []S) []string {
+// Names are the values of an enumeration as plain strings.
+func Names[S ~string](list []S) []string {
 	out := make([]string, len(list))
 	for i, s := range list {
 		out[i] = string(s)

@@ -46,7 +46,7 @@ const (
 
 // Enum lists the names that a file may use.
 func (GroupBy) Enum() []string {
-	return names([]GroupBy{GroupContainer, GroupSerial, GroupModel})
+	return Names([]GroupBy{GroupContainer, GroupSerial, GroupModel})
 }
 
 // Group sorts endpoints and readings into units. It keeps both, and they must not change.

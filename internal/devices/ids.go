@@ -20,7 +20,7 @@ const (
 
 // Enum lists the names that a file may use.
 func (IDScheme) Enum() []string {
-	return names([]IDScheme{IDNative, IDGUID, IDName, IDBusInfo})
+	return Names([]IDScheme{IDNative, IDGUID, IDName, IDBusInfo})
 }
 
 // DefaultIDScheme is the scheme for a type of endpoint on an OS when nobody says otherwise

@@ -11,4 +11,4 @@ const (
 )
 
 // Enum lists the names that a file may use.
-func (OS) Enum() []string { return names([]OS{Windows, Darwin, Linux}) }
+func (OS) Enum() []string { return Names([]OS{Windows, Darwin, Linux}) }

@@ -131,7 +131,7 @@ const (
 )
 
 // Enum lists the names that a file may use.
-func (Moment) Enum() []string { return []string{string(AtAttach), string(AtResume), string(AtLinkUp)} }
+func (Moment) Enum() []string { return devices.Names([]Moment{AtAttach, AtResume, AtLinkUp}) }
 
 // AnyReport reports whether the rule looks at every report of the device.
 func (r InputReport) AnyReport() bool { return r.ID == nil && len(r.When) == 0 }

@@ -2,6 +2,8 @@ package learn
 
 import (
 	"fmt"
+	"reflect"
+	"strconv"
 	"strings"
 
 	"sidetone/internal/catalogue"
@@ -10,13 +12,8 @@ import (
 // YAML is the proposal as an item of a product's sources, each line indented as in the example
 // catalogue.
 func (p Proposal) YAML() string {
-	var what string
-	if u := p.Rule.HIDUsage; u != nil {
-		what = "hid_usage: " + usageYAML(*u)
-	} else {
-		what = "hid_report: " + reportYAML(*p.Rule.HIDReport)
-	}
-	return fmt.Sprintf("      - field: %s\n        %s\n", p.Rule.Field, what)
+	source := flow(reflect.ValueOf(p.Rule.SourceKind))
+	return fmt.Sprintf("      - field: %s\n        %s\n", p.Rule.Field, source[1:len(source)-1])
 }
 
 // LinkYAML is the link that the proposal's product needs.
@@ -24,94 +21,32 @@ func (p Proposal) LinkYAML() string {
 	return fmt.Sprintf("{kind: %s, vid: %q, pids: [%q]}", linkKind(p.Device), p.Device.VID, p.Device.PID)
 }
 
-// flow writes a mapping on one line.
-type flow []string
-
-func (f *flow) add(key, format string, args ...any) {
-	*f = append(*f, key+": "+fmt.Sprintf(format, args...))
-}
-
-func (f *flow) byte(key string, b *catalogue.Byte) {
-	if b != nil {
-		f.add(key, "0x%02x", int(*b))
+// flow writes a part of a catalogue on one line: bytes in hex, texts in quotes, names without.
+func flow(v reflect.Value) string {
+	switch v := v.Interface().(type) {
+	case catalogue.Byte:
+		return fmt.Sprintf("0x%02x", int(v))
+	case string:
+		return strconv.Quote(v)
 	}
-}
-
-func (f *flow) bytes(key string, list []catalogue.Byte) {
-	if list != nil {
-		var words []string
-		for _, b := range list {
-			words = append(words, fmt.Sprintf("0x%02x", int(b)))
+	var items []string
+	switch v.Kind() {
+	case reflect.Pointer:
+		return flow(v.Elem())
+	case reflect.Slice:
+		for i := range v.Len() {
+			items = append(items, flow(v.Index(i)))
 		}
-		f.add(key, "[%s]", strings.Join(words, ", "))
-	}
-}
-
-func (f *flow) common(n *int, kind catalogue.HIDKind) {
-	if n != nil {
-		f.add("interface", "%d", *n)
-	}
-	if kind != "" {
-		f.add("kind", "%s", kind)
-	}
-}
-
-func (f flow) String() string { return "{" + strings.Join(f, ", ") + "}" }
-
-func usageYAML(u catalogue.HIDUsage) string {
-	var f flow
-	f.common(u.Interface, u.Kind)
-	if u.Page != "" {
-		f.add("page", "%q", u.Page)
-		f.add("usage", "%q", u.Usage)
-	}
-	if u.Invert {
-		f.add("invert", "true")
-	}
-	if u.Anchor != nil {
-		f.add("anchor", "%s", anchorYAML(*u.Anchor))
-	}
-	return f.String()
-}
-
-func reportYAML(r catalogue.HIDReport) string {
-	var f flow
-	f.common(r.Interface, r.Kind)
-	f.byte("report_id", r.ReportID)
-	if r.When != nil {
-		var tests []string
-		for _, t := range r.When {
-			var test flow
-			test.add("byte", "%d", t.Byte)
-			test.byte("eq", t.Eq)
-			tests = append(tests, test.String())
+		return "[" + strings.Join(items, ", ") + "]"
+	case reflect.Struct:
+		for i := range v.NumField() {
+			key, option, _ := strings.Cut(v.Type().Field(i).Tag.Get("yaml"), ",")
+			if option != "omitempty" || !v.Field(i).IsZero() {
+				items = append(items, key+": "+flow(v.Field(i)))
+			}
 		}
-		f.add("when", "[%s]", strings.Join(tests, ", "))
+		return "{" + strings.Join(items, ", ") + "}"
+	default:
+		return fmt.Sprint(v)
 	}
-	if v := r.Value; v != nil {
-		var value flow
-		value.add("byte", "%d", v.Byte)
-		value.byte("mask", v.Mask)
-		value.bytes("on", v.On)
-		value.bytes("off", v.Off)
-		if v.Invert {
-			value.add("invert", "true")
-		}
-		f.add("value", "%s", value)
-	}
-	if r.Anchor != nil {
-		f.add("anchor", "%s", anchorYAML(*r.Anchor))
-	}
-	return f.String()
-}
-
-func anchorYAML(a catalogue.Anchor) string {
-	var f flow
-	if a.Start != nil {
-		f.add("start", "%t", *a.Start)
-	}
-	if a.HIDReport != nil {
-		f.add("hid_report", "%s", reportYAML(*a.HIDReport))
-	}
-	return f.String()
 }
