@@ -31,13 +31,6 @@ func anchored(k catalogue.SourceKind, a *catalogue.Anchor) catalogue.SourceKind 
 	return catalogue.SourceKind{HIDReport: &r}
 }
 
-func anchorOf(k catalogue.SourceKind) *catalogue.Anchor {
-	if k.HIDUsage != nil {
-		return k.HIDUsage.Anchor
-	}
-	return k.HIDReport.Anchor
-}
-
 // occasionalLevel finds a bit that told the state several times, but not after each press: it may be
 // in a report that the device sends by its own clock.
 func (l *analysis) occasionalLevel() *catalogue.HIDReport {
@@ -48,9 +41,7 @@ func (l *analysis) occasionalLevel() *catalogue.HIDReport {
 			for bit := byte(1); bit != 0; bit <<= 1 {
 				invert, ok := col.masked(bit).agrees(l.phases)
 				if ok && (s.keys[at]|l.counters(c, col, at, bit))&bit == 0 && !l.byChance(c, col, bit) {
-					r := c.rule(l.hasInterfaces())
-					r.Value = &catalogue.ByteValue{Byte: at, Mask: ref(bit), Invert: invert}
-					return &r
+					return l.rule(c, &catalogue.ByteValue{Byte: at, Mask: ref(bit), Invert: invert})
 				}
 			}
 		}

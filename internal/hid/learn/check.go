@@ -12,45 +12,30 @@ import (
 // mostChecked is how many candidates of one search are checked, best first.
 const mostChecked = 24
 
-// accepted is a candidate that has stood the check.
-type accepted struct {
-	candidate
-	right int // at how many marks it gave the marked state
-}
-
-func (a accepted) proposal(marks int) Proposal {
-	return Proposal{
-		Rule:   catalogue.SourceRule{Field: devices.HardwareMute, SourceKind: a.SourceKind},
-		Device: a.device, Why: a.why, Reports: a.reports, Right: a.right, Marks: marks, Doubts: a.doubts,
-	}
-}
-
 // accept returns the candidates that stand the check.
-func (l *analysis) accept(list []candidate) []accepted {
-	slices.SortStableFunc(list, func(a, b candidate) int { return a.rank.compare(b.rank) })
-	var out []accepted
+func (l *analysis) accept(list []candidate) (out []candidate) {
+	slices.SortStableFunc(list, candidate.compare)
 	for _, c := range list[:min(len(list), mostChecked)] {
-		if a, ok := l.acceptOne(c); ok {
-			out = append(out, a)
+		if l.acceptOne(&c) {
+			out = append(out, c)
 		}
 	}
 	return out
 }
 
-// acceptOne tries the anchors of a rule that counts presses one after another.
-func (l *analysis) acceptOne(c candidate) (accepted, bool) {
+// acceptOne checks a candidate; of a rule that counts presses it tries the anchors one after another.
+func (l *analysis) acceptOne(c *candidate) bool {
 	if !c.rank.toggle {
-		right, ok := l.check(c.SourceKind)
-		return accepted{c, right}, ok
+		return l.check(c)
 	}
 	for _, a := range l.anchors() {
-		c.SourceKind = anchored(c.SourceKind, a)
-		if right, ok := l.check(c.SourceKind); ok {
+		c.Rule.SourceKind = anchored(c.Rule.SourceKind, a)
+		if l.check(c) {
 			c.doubtAnchor(a)
-			return accepted{c, right}, true
+			return true
 		}
 	}
-	return accepted{}, false
+	return false
 }
 
 // catalogueOf is the smallest catalogue with a rule for a device.
@@ -75,17 +60,17 @@ func linkKind(d hid.Device) catalogue.LinkKind {
 	return catalogue.LinkUSB
 }
 
-// check runs a rule over the session as the agent would. At each mark its state must be the marked
-// one; only before the device has told anything may it be unknown. It returns at how many marks it
-// was known.
-func (l *analysis) check(k catalogue.SourceKind) (right int, ok bool) {
-	cat := catalogueOf(catalogue.SourceRule{Field: devices.HardwareMute, SourceKind: k}, l.product)
+// check runs the rule over the session as the agent would. At each mark its state must be the marked
+// one; only before the device has told anything may it be unknown. It counts the marks at which it was known.
+func (l *analysis) check(c *candidate) bool {
+	c.Right, c.Marks = 0, len(l.phases)
+	cat := catalogueOf(c.Rule, l.product)
 	if len(cat.Check()) > 0 {
-		return 0, false
+		return false
 	}
 	r := replay{t: hid.NewTracker(catalogue.HIDRules(cat, devices.Linux))}
 	start := -1
-	if anchorOf(k) != nil {
+	if c.rank.toggle {
 		start = l.firstUnmuted()
 		r.plug(l.session[:start])
 	}
@@ -102,12 +87,12 @@ func (l *analysis) check(k catalogue.SourceKind) (right int, ok bool) {
 		switch {
 		case i < start:
 		case state == devices.Of(p.muted):
-			right++
-		case state.Known() || right > 0 || p.role == pressed:
-			return 0, false
+			c.Right++
+		case state.Known() || c.Right > 0 || p.role == pressed:
+			return false
 		}
 	}
-	return right, right >= leastPresses
+	return c.Right >= leastPresses
 }
 
 // firstUnmuted is where in the session the first mark is that says unmuted. A rule that counts

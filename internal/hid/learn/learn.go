@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"sidetone/internal/catalogue"
+	"sidetone/internal/devices"
 	"sidetone/internal/hid"
 )
 
@@ -45,19 +46,23 @@ func Infer(s Session) (Result, error) {
 	return Result{Device: l.product, Proposals: found, Notes: l.notes(len(found)), Seen: l.seen()}, nil
 }
 
-// candidate is a rule that is yet to be checked.
+// candidate is a proposal that is yet to be checked, or has stood the check.
 type candidate struct {
-	catalogue.SourceKind
-	device  hid.Device
-	rank    rank
-	why     string
-	reports int
-	doubts  []string
+	Proposal
+	rank rank
+}
+
+func newCandidate(k catalogue.SourceKind, d hid.Device, r rank, reports int) candidate {
+	rule := catalogue.SourceRule{Field: devices.HardwareMute, SourceKind: k}
+	return candidate{Proposal{Rule: rule, Device: d, Reports: reports}, r}
 }
 
 func (c *candidate) doubt(format string, args ...any) {
-	c.doubts = append(c.doubts, fmt.Sprintf(format, args...))
+	c.Doubts = append(c.Doubts, fmt.Sprintf(format, args...))
 }
+
+// compare puts the better candidate first.
+func (c candidate) compare(o candidate) int { return c.rank.compare(o.rank) }
 
 // rank orders candidates. A state that the device shows beats presses that are counted, what the
 // descriptor declares beats bytes, and of those the fewest bits with the fewest conditions are best.
@@ -100,53 +105,46 @@ func compareBools(a, b bool) int {
 // are not worth counting.
 func (l *analysis) proposals() []Proposal {
 	found := l.usages()
-	covered := func(c candidate) bool { return slices.ContainsFunc(found, c.readsSameBits) }
-	var reports []accepted
+	declared := found
 	for _, s := range l.streams {
-		reports = append(reports, l.search(s)...)
-	}
-	for _, a := range reports {
-		if !covered(a.candidate) {
-			found = append(found, a)
+		for _, c := range l.search(s) {
+			if !slices.ContainsFunc(declared, c.readsSameBits) {
+				found = append(found, c)
+			}
 		}
 	}
-	slices.SortStableFunc(found, func(a, b accepted) int { return a.rank.compare(b.rank) })
-	if len(found) > 0 {
-		best := found[0].rank
-		found = slices.DeleteFunc(found, func(a accepted) bool {
-			return a.rank.toggle && !best.toggle
-		})
+	slices.SortStableFunc(found, candidate.compare)
+	if len(found) > 0 && !found[0].rank.toggle {
+		found = slices.DeleteFunc(found, func(c candidate) bool { return c.rank.toggle })
 	}
 	found = distinct(found)
 	var out []Proposal
-	for _, a := range found[:min(len(found), mostProposals)] {
-		out = append(out, a.proposal(len(l.phases)))
+	for _, c := range found[:min(len(found), mostProposals)] {
+		out = append(out, c.Proposal)
 	}
 	return out
 }
 
 // distinct leaves out what reads the same as an earlier one, under other conditions.
-func distinct(list []accepted) []accepted {
-	var out []accepted
-	for _, a := range list {
-		same := func(o accepted) bool {
-			if a.HIDReport == nil || o.HIDReport == nil || a.device.Node != o.device.Node {
+func distinct(list []candidate) (out []candidate) {
+	for _, c := range list {
+		same := func(o candidate) bool {
+			if c.Rule.HIDReport == nil || o.Rule.HIDReport == nil || c.Device.Node != o.Device.Node {
 				return false
 			}
-			r := *o.HIDReport
-			r.When = a.HIDReport.When
-			return reflect.DeepEqual(r, *a.HIDReport)
+			r := *o.Rule.HIDReport
+			r.When = c.Rule.HIDReport.When
+			return reflect.DeepEqual(r, *c.Rule.HIDReport)
 		}
 		if !slices.ContainsFunc(out, same) {
-			out = append(out, a)
+			out = append(out, c)
 		}
 	}
 	return out
 }
 
 // search looks for rules with as few conditions as will do.
-func (l *analysis) search(s *stream) []accepted {
-	var out []accepted
+func (l *analysis) search(s *stream) (out []candidate) {
 	levels, toggles := false, false
 	for tests := 0; tests <= mostTests && !levels; tests++ {
 		var found []candidate
@@ -156,36 +154,35 @@ func (l *analysis) search(s *stream) []accepted {
 				found = append(found, l.toggles(c)...)
 			}
 		}
-		for _, a := range l.accept(found) {
-			levels, toggles = levels || !a.rank.toggle, toggles || a.rank.toggle
-			out = append(out, a)
+		for _, c := range l.accept(found) {
+			levels, toggles = levels || !c.rank.toggle, toggles || c.rank.toggle
+			out = append(out, c)
 		}
 	}
 	return out
 }
 
-// rule is the beginning of a rule for the reports of a class.
-func (c class) rule(several bool) catalogue.HIDReport {
-	r := catalogue.HIDReport{ReportID: c.id, When: c.when}
-	if several && c.device.Interface >= 0 {
-		n := c.device.Interface
-		r.Interface = &n
-	}
-	return r
+// rule reads a value off the reports of a class.
+func (l *analysis) rule(c class, v *catalogue.ByteValue) *catalogue.HIDReport {
+	return &catalogue.HIDReport{Interface: l.interfaceOf(c.device), ReportID: c.id, When: c.when, Value: v}
 }
 
-// hasInterfaces reports whether the product has HID devices on more than one interface.
-func (l *analysis) hasInterfaces() bool {
-	return slices.ContainsFunc(l.devices, func(d *hid.Device) bool { return d.Interface != l.devices[0].Interface }) || len(l.denied) > 0
+// interfaceOf is the number of the device's USB interface, if the product has HID devices on more than one.
+func (l *analysis) interfaceOf(d hid.Device) *int {
+	several := slices.ContainsFunc(l.devices, func(o *hid.Device) bool { return o.Interface != l.devices[0].Interface })
+	if d.Interface < 0 || !several && len(l.denied) == 0 {
+		return nil
+	}
+	return &d.Interface
 }
 
 // readsSameBits reports whether another candidate, of a declared control, reads the same bits.
-func (c candidate) readsSameBits(o accepted) bool {
-	r, u := c.HIDReport, o.HIDUsage
-	if r == nil || u == nil || r.Value == nil || c.device.Node != o.device.Node {
+func (c candidate) readsSameBits(o candidate) bool {
+	r, u := c.Rule.HIDReport, o.Rule.HIDUsage
+	if r == nil || u == nil || r.Value == nil || c.Device.Node != o.Device.Node {
 		return false
 	}
-	for _, f := range u.Fields(hid.Describe(o.device)) {
+	for _, f := range u.Fields(hid.Describe(o.Device)) {
 		if f.ReportID != 0 && (r.ReportID == nil || catalogue.Byte(f.ReportID) != *r.ReportID) {
 			continue
 		}

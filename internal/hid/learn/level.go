@@ -135,11 +135,8 @@ func (c column) lists(phases []phase) (catalogue.ByteValue, bool) {
 
 // level is the candidate that reads a value.
 func (l *analysis) level(c class, col column, v catalogue.ByteValue, form form) candidate {
-	r := c.rule(l.hasInterfaces())
-	r.Value = &v
-	cand := candidate{SourceKind: catalogue.SourceKind{HIDReport: &r}, device: c.device, rank: c.rank(false, form)}
-	cand.why = fmt.Sprintf("%s%s: %s", c.name(), conditions(c.when), levelWords(v))
-	cand.reports = len(c.reports)
+	cand := newCandidate(catalogue.SourceKind{HIDReport: l.rule(c, &v)}, c.device, c.rank(false, form), len(c.reports))
+	cand.Why = fmt.Sprintf("%s%s: %s", c.name(), conditions(c.when), levelWords(v))
 	mask := maskOf(v.Mask)
 	if cand.rank.turns = l.extraTurns(col, v); cand.rank.turns > 0 {
 		cand.doubt("it changed back and forth within a phase; press mute once for each step, and do not hold it")

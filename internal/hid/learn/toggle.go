@@ -130,10 +130,9 @@ func (l *analysis) codes(col column) []catalogue.ByteValue {
 
 // toggle is the candidate that counts presses. v is nil if each report is one.
 func (l *analysis) toggle(c class, v *catalogue.ByteValue, form form) candidate {
-	r := c.rule(l.hasInterfaces())
-	r.Kind, r.Value = catalogue.HIDToggle, v
-	cand := candidate{SourceKind: catalogue.SourceKind{HIDReport: &r}, device: c.device, rank: c.rank(true, form)}
-	cand.reports = len(c.reports)
+	r := l.rule(c, v)
+	r.Kind = catalogue.HIDToggle
+	cand := newCandidate(catalogue.SourceKind{HIDReport: r}, c.device, c.rank(true, form), len(c.reports))
 	what := "it came"
 	if v != nil {
 		what = toggleWords(*v)
@@ -143,6 +142,6 @@ func (l *analysis) toggle(c class, v *catalogue.ByteValue, form form) candidate 
 	} else if len(c.when) == 0 {
 		cand.doubt("each %s counts as a press; if the device uses it for something else, too, add a condition (when)", c.name())
 	}
-	cand.why = fmt.Sprintf("%s%s: %s once whenever you pressed mute, and never else", c.name(), conditions(c.when), what)
+	cand.Why = fmt.Sprintf("%s%s: %s once whenever you pressed mute, and never else", c.name(), conditions(c.when), what)
 	return cand
 }

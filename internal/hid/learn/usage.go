@@ -28,45 +28,38 @@ var controls = []control{
 
 // usages finds the declared controls that explain the session, each by the first of its meanings
 // that does.
-func (l *analysis) usages() []accepted {
-	var out []accepted
+func (l *analysis) usages() (out []candidate) {
 	for _, d := range l.devices {
 		for _, c := range controls {
-			if a, ok := l.usage(*d, c); ok {
-				out = append(out, a)
+			if found, ok := l.usage(*d, c); ok {
+				out = append(out, found)
 			}
 		}
 	}
 	return out
 }
 
-func (l *analysis) usage(d hid.Device, c control) (accepted, bool) {
+func (l *analysis) usage(d hid.Device, c control) (candidate, bool) {
 	desc := hid.Describe(d)
 	if desc == nil {
-		return accepted{}, false
+		return candidate{}, false
 	}
-	base := catalogue.HIDUsage{Page: c.page, Usage: c.usage}
-	if l.hasInterfaces() && d.Interface >= 0 {
-		n := d.Interface
-		base.Interface = &n
-	}
+	base := catalogue.HIDUsage{Page: c.page, Usage: c.usage, Interface: l.interfaceOf(d)}
 	fields := base.Fields(desc)
 	if len(fields) == 0 {
-		return accepted{}, false
+		return candidate{}, false
 	}
 	for _, m := range meanings {
 		u := base
 		u.Kind, u.Invert = m.kind, m.invert
-		a, ok := l.acceptOne(candidate{
-			SourceKind: catalogue.SourceKind{HIDUsage: &u}, device: d, rank: rank{toggle: m.toggle}, reports: l.countReports(d, fields),
-			why: fmt.Sprintf("%s, declared in the report descriptor, %s", c.name, m.words()),
-		})
-		if ok {
-			a.doubtUsage(u, c, fields)
-			return a, true
+		found := newCandidate(catalogue.SourceKind{HIDUsage: &u}, d, rank{toggle: m.toggle}, l.countReports(d, fields))
+		found.Why = fmt.Sprintf("%s, declared in the report descriptor, %s", c.name, m.words())
+		if l.acceptOne(&found) {
+			found.doubtUsage(u, c, fields)
+			return found, true
 		}
 	}
-	return accepted{}, false
+	return candidate{}, false
 }
 
 // meaning is what a control may mean.
