@@ -293,10 +293,7 @@ func DialControl(ctx context.Context, address string) (net.Conn, error) {
 	}
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", address)
 	if err != nil {
-		var op *net.OpError
-		if errors.As(err, &op) {
-			err = op.Err // without the path
-		}
+		err = withoutPath(err)
 		if errors.Is(err, syscall.EAGAIN) {
 			err = fmt.Errorf("%w: the agent has more connections waiting than it takes; try again, and if it stays so, restart it", err)
 		}

@@ -133,11 +133,7 @@ func DialControl(ctx context.Context, address string) (net.Conn, error) {
 	defer cancel()
 	conn, err := winio.DialPipeContext(ctx, address)
 	if err != nil {
-		var open *fs.PathError
-		if errors.As(err, &open) {
-			err = open.Err // without the path
-		}
-		return nil, fmt.Errorf("control pipe %s: %w", address, err)
+		return nil, fmt.Errorf("control pipe %s: %w", address, withoutPath(err))
 	}
 	pipe, ok := conn.(interface{ Fd() uintptr })
 	if !ok || pipeOwner(windows.Handle(pipe.Fd())).UID != session.User() {

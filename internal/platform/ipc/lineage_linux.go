@@ -12,7 +12,7 @@ import (
 )
 
 // LineageOf reads the lineage of a process, some microseconds for each of its ancestors.
-func LineageOf(pid int) local.Lineage { return lineageOf("/proc", pid) }
+func (Machine) LineageOf(pid int) local.Lineage { return lineageOf("/proc", pid) }
 
 func lineageOf(proc string, pid int) local.Lineage {
 	exe, _ := os.Readlink(filepath.Join(proc, strconv.Itoa(pid), "exe")) // what cannot be read is unknown

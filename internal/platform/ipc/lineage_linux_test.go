@@ -42,7 +42,7 @@ func TestLineageOfThisProcess(t *testing.T) {
 	require.NoError(t, err)
 	cmd := helper(t, "", "listen tcp 127.0.0.1:0")
 	start(t, cmd)
-	mine, child := LineageOf(os.Getpid()), LineageOf(cmd.Process.Pid)
+	mine, child := in().LineageOf(os.Getpid()), in().LineageOf(cmd.Process.Pid)
 	require.Equal(t, exe, mine.Exe)
 	require.Equal(t, exe, child.Exe)
 	require.Equal(t, append([]int{os.Getpid()}, mine.Parents...), child.Parents)

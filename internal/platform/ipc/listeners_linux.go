@@ -32,8 +32,8 @@ var reach127 = []netip.Addr{
 }
 
 // Listeners tells which of the ports have a listener now, in the order of ports, one each, with
-// UID and ID; for the process see [Identify]. An error means unknown, never none.
-func Listeners(ports []int) ([]local.Listener, error) { return listeners("/proc", ports) }
+// UID and ID; for the process see Identify. An error means unknown, never none.
+func (Machine) Listeners(ports []int) ([]local.Listener, error) { return listeners("/proc", ports) }
 
 func listeners(proc string, ports []int) ([]local.Listener, error) {
 	var rows []tcpRow
@@ -68,7 +68,7 @@ func listeners(proc string, ports []int) ([]local.Listener, error) {
 // Identify fills in PID and Name of each listener, if this user may look at its process. It
 // goes through the open files of all processes of the listeners' users, some milliseconds: ask
 // once for each listener.
-func Identify(list []local.Listener) { identify("/proc", list) }
+func (Machine) Identify(list []local.Listener) { identify("/proc", list) }
 
 func identify(proc string, list []local.Listener) {
 	owners := ownersOf(proc, list)

@@ -4,7 +4,10 @@ package ipc
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"net"
 	"strings"
 	"time"
 	"unicode"
@@ -26,6 +29,36 @@ func dialContext(ctx context.Context) (context.Context, context.CancelFunc) {
 		return ctx, func() {}
 	}
 	return context.WithTimeout(ctx, ipcDialTimeout)
+}
+
+// dialHint is what a reason why a client cannot be dialled means, and what to do.
+type dialHint struct {
+	reason error
+	hint   string
+}
+
+// dialError says why what, a client's socket or pipe, cannot be dialled. The first hint that fits counts.
+func dialError(what string, err error) error {
+	err = withoutPath(err)
+	for _, h := range dialHints {
+		if errors.Is(err, h.reason) {
+			return fmt.Errorf("client's %s: %w: %s", what, err, h.hint)
+		}
+	}
+	return fmt.Errorf("client's %s: %w", what, err)
+}
+
+// withoutPath is an error of dialling without the path, for a text that has it already.
+func withoutPath(err error) error {
+	var socket *net.OpError
+	var pipe *fs.PathError
+	switch {
+	case errors.As(err, &socket):
+		return socket.Err
+	case errors.As(err, &pipe):
+		return pipe.Err
+	}
+	return err
 }
 
 // programName makes the name that a program gave itself fit for a terminal.

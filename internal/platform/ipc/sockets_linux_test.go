@@ -34,14 +34,14 @@ func TestHelperProcess(t *testing.T) {
 	job, argument, _ := strings.Cut(os.Getenv(helperEnv), " ")
 	switch job {
 	case "dial":
-		_, _, err := Dial(t.Context(), argument)
+		_, _, err := in().Dial(t.Context(), argument)
 		fmt.Println(err)
 	case "sockets":
-		sockets, notes := Sockets([]string{argument})
+		sockets, notes := in(argument).Sockets()
 		fmt.Println(len(sockets), health.English.Phrases(notes))
 	case "listeners":
 		port, _ := strconv.Atoi(argument)
-		list, err := Listeners([]int{port})
+		list, err := in().Listeners([]int{port})
 		fmt.Printf("%+v %v\n", list, err)
 	case "listen":
 		network, address, _ := strings.Cut(argument, " ")
@@ -69,11 +69,11 @@ func TestHelperProcess(t *testing.T) {
 			os.Exit(1)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		fmt.Println(Watch(ctx, []string{folder}, platformtest.Quiet(), cancel))
+		fmt.Println(in(folder).Watch(ctx, cancel))
 	case "watch-unreadable":
 		ctx, cancel := context.WithCancel(t.Context())
 		log := slog.New(slog.NewTextHandler(os.Stdout, nil))
-		fmt.Println(Watch(ctx, strings.Fields(argument), log, cancel))
+		fmt.Println(NewMachine(strings.Fields(argument), log).Watch(ctx, cancel))
 	default:
 		t.Skip("runs only as a helper of other tests")
 	}
@@ -199,7 +199,7 @@ func TestDialIPCOfAnotherUser(t *testing.T) {
 	path := filepath.Join(dir, socketName(0))
 	cmd := helper(t, nobody, "listen unix "+path)
 	require.Equal(t, path, start(t, cmd))
-	conn, peer, err := Dial(t.Context(), path)
+	conn, peer, err := in().Dial(t.Context(), path)
 	require.NoError(t, err)
 	defer conn.Close()
 	require.Equal(t, local.Process{PID: cmd.Process.Pid, UID: nobody, Name: "3"}, peer)
@@ -214,7 +214,7 @@ func TestDialIPCHung(t *testing.T) {
 	require.NoError(t, syscall.Bind(fd, &syscall.SockaddrUnix{Name: path}))
 	require.NoError(t, syscall.Listen(fd, 0))
 	for range 10 {
-		conn, _, err := Dial(t.Context(), path)
+		conn, _, err := in().Dial(t.Context(), path)
 		if err != nil {
 			require.ErrorIs(t, err, syscall.EAGAIN)
 			require.ErrorContains(t, err, "restart the client")

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -21,7 +20,7 @@ import (
 	"sidetone/internal/signal"
 )
 
-// Sockets lists the discord-ipc-0 to -9 that exist now in folders, in the order of folder
+// Sockets lists the discord-ipc-0 to -9 that exist now in the folders, in the order of folder
 // and number. A socket that several names lead to, as people link a Flatpak client's, is
 // listed once, under the first. Nobody is connected to: that would cost a client's patience
 // (rule R67).
@@ -29,9 +28,9 @@ import (
 // Notes tell of an entry that is no socket, and of a folder that cannot be
 // looked into. A missing folder and a link that leads to nothing are as they should be while
 // no client runs.
-func Sockets(folders []string) (sockets []local.Socket, notes []health.Condition) {
+func (m Machine) Sockets() (sockets []local.Socket, notes []health.Condition) {
 	seen := map[string]bool{}
-	for _, folder := range folders {
+	for _, folder := range m.list() {
 		found, remarks := socketsIn(folder)
 		for _, s := range found {
 			if s.ID == "" || !seen[s.ID] {
@@ -89,7 +88,7 @@ func kindOf(info fs.FileInfo) string {
 // A client creates its socket before it listens: one that has just appeared may refuse
 // (syscall.ECONNREFUSED) and be ready a moment later. One that refuses for longer is left over
 // from a client that has ended.
-func Dial(ctx context.Context, path string) (net.Conn, local.Process, error) {
+func (Machine) Dial(ctx context.Context, path string) (net.Conn, local.Process, error) {
 	ctx, cancel := dialContext(ctx)
 	defer cancel()
 	// An absolute path is never taken for the name of an abstract socket.
@@ -99,7 +98,7 @@ func Dial(ctx context.Context, path string) (net.Conn, local.Process, error) {
 	}
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", absolute)
 	if err != nil {
-		return nil, local.Process{}, dialError(path, err)
+		return nil, local.Process{}, dialError("socket "+path, err)
 	}
 	var peer local.Process
 	raw, err := conn.(*net.UnixConn).SyscallConn()
@@ -113,24 +112,12 @@ func Dial(ctx context.Context, path string) (net.Conn, local.Process, error) {
 	return conn, peer, nil
 }
 
-// dialError says what the reason means and what to do.
-func dialError(path string, err error) error {
-	var op *net.OpError
-	if errors.As(err, &op) {
-		err = op.Err // without the path
-	}
-	var hint string
-	switch {
-	case errors.Is(err, syscall.ECONNREFUSED):
-		hint = ": nobody listens there, it is left over from a client that has ended; start the client"
-	case errors.Is(err, fs.ErrPermission):
-		hint = ": it belongs to another user; run Sidetone as the user who runs the client"
-	case errors.Is(err, fs.ErrNotExist):
-		hint = ": the client has ended; start the client"
-	case errors.Is(err, syscall.EAGAIN):
-		hint = ": the client does not take connections, it may hang; restart the client"
-	}
-	return fmt.Errorf("client's socket %s: %w%s", path, err, hint)
+// dialHints say what the reasons mean for which a client's socket cannot be dialled, and what to do.
+var dialHints = []dialHint{
+	{syscall.ECONNREFUSED, "nobody listens there, it is left over from a client that has ended; start the client"},
+	{fs.ErrPermission, "it belongs to another user; run Sidetone as the user who runs the client"},
+	{fs.ErrNotExist, "the client has ended; start the client"},
+	{syscall.EAGAIN, "the client does not take connections, it may hang; restart the client"},
 }
 
 // Watch calls notify when it has begun to watch, and then whenever a socket may have
@@ -141,9 +128,9 @@ func dialError(path string, err error) error {
 //
 // Two things go unnoticed: a file system that is mounted over a folder, and, on macOS, that a
 // socket is gone.
-func Watch(ctx context.Context, folders []string, log *slog.Logger, notify func()) error {
+func (m Machine) Watch(ctx context.Context, notify func()) error {
 	var paths []string
-	for _, folder := range folders {
+	for _, folder := range m.list() {
 		absolute, err := filepath.Abs(folder)
 		if err != nil {
 			return fmt.Errorf("watch for clients' sockets: %s: %w", folder, err)
@@ -165,7 +152,7 @@ func Watch(ctx context.Context, folders []string, log *slog.Logger, notify func(
 			return fmt.Errorf("watch for clients' sockets: %w", err)
 		}
 		if blind != said && blind != "" {
-			log.Warn("clients' sockets: a client that starts may go unnoticed in a folder that cannot be watched; let this user read it",
+			m.log.Warn("clients' sockets: a client that starts may go unnoticed in a folder that cannot be watched; let this user read it",
 				"folders", blind)
 		}
 		said = blind

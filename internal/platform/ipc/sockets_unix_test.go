@@ -27,6 +27,9 @@ import (
 	"sidetone/internal/signal"
 )
 
+// in is the machine with clients' sockets in the given folders.
+func in(folders ...string) Machine { return NewMachine(folders, platformtest.Quiet()) }
+
 // listenIPC is a client that listens at path until the returned function is called or the test ends.
 func listenIPC(t *testing.T, path string) (stop func()) {
 	listener, err := net.Listen("unix", path)
@@ -53,7 +56,7 @@ func TestIPCSocketsAreOrdered(t *testing.T) {
 	for _, foreign := range []string{"discord-ipc-10", "discord-ipc-", "discord-ipc-a", "xdiscord-ipc-0"} {
 		listenIPC(t, filepath.Join(b, foreign))
 	}
-	sockets, notes := Sockets([]string{b, filepath.Join(a, "missing", "too"), a})
+	sockets, notes := in(b, filepath.Join(a, "missing", "too"), a).Sockets()
 	require.Empty(t, notes)
 	require.Equal(t, append(want, filepath.Join(a, socketName(9))), pathsOf(sockets))
 	ids := map[string]bool{}
@@ -75,7 +78,7 @@ func TestIPCSocketsNotes(t *testing.T) {
 	require.NoError(t, os.Symlink(filepath.Join(dir, "missing"), at(5)))
 	platformtest.LeaveStale(t, at(9))
 
-	sockets, notes := Sockets([]string{dir, at(0)})
+	sockets, notes := in(dir, at(0)).Sockets()
 	require.Equal(t, []string{at(9)}, pathsOf(sockets), "it looks like any other until it is dialled")
 	for i, want := range []string{
 		at(0) + " is a file and ", at(1) + " is a folder and ", at(2) + " is a link that cannot be followed (too many levels",
@@ -91,15 +94,15 @@ func TestIPCSocketsThroughLinks(t *testing.T) {
 	host, sandbox := platformtest.ShortDir(t), platformtest.ShortDir(t)
 	link, target := filepath.Join(host, socketName(0)), filepath.Join(sandbox, socketName(0))
 	require.NoError(t, os.Symlink(target, link))
-	sockets, notes := Sockets([]string{host, sandbox})
+	sockets, notes := in(host, sandbox).Sockets()
 	require.Empty(t, sockets, "the client is not there")
 	require.Empty(t, notes)
 
 	listenIPC(t, target)
-	sockets, notes = Sockets([]string{host, sandbox})
+	sockets, notes = in(host, sandbox).Sockets()
 	require.Equal(t, []string{link}, pathsOf(sockets), "one client, listed once")
 	require.Empty(t, notes)
-	conn, peer, err := Dial(t.Context(), link)
+	conn, peer, err := in().Dial(t.Context(), link)
 	require.NoError(t, err)
 	defer conn.Close()
 	require.Equal(t, os.Getpid(), peer.PID)
@@ -108,7 +111,7 @@ func TestIPCSocketsThroughLinks(t *testing.T) {
 func TestIPCSocketRestart(t *testing.T) {
 	path := filepath.Join(platformtest.ShortDir(t), socketName(0))
 	id := func() string {
-		sockets, _ := Sockets([]string{filepath.Dir(path)})
+		sockets, _ := in(filepath.Dir(path)).Sockets()
 		require.Len(t, sockets, 1)
 		return sockets[0].ID
 	}
@@ -129,7 +132,7 @@ func TestDialIPC(t *testing.T) {
 	listener, err := net.Listen("unix", path)
 	require.NoError(t, err)
 	defer listener.Close()
-	conn, peer, err := Dial(t.Context(), path)
+	conn, peer, err := in().Dial(t.Context(), path)
 	require.NoError(t, err)
 	defer conn.Close()
 	require.Equal(t, os.Getpid(), peer.PID)
@@ -166,14 +169,14 @@ func TestDialIPCErrors(t *testing.T) {
 		{at(1), t.Context(), fs.ErrNotExist, "start the client"},
 		{at(3), ended, context.Canceled, "canceled"},
 	} {
-		conn, peer, err := Dial(c.ctx, c.path)
+		conn, peer, err := in().Dial(c.ctx, c.path)
 		require.Nil(t, conn)
 		require.Zero(t, peer)
 		require.ErrorIs(t, err, c.want)
 		require.Contains(t, err.Error(), c.says)
 		require.Equal(t, 1, strings.Count(err.Error(), c.path), err.Error())
 	}
-	_, _, err := Dial(t.Context(), at(2))
+	_, _, err := in().Dial(t.Context(), at(2))
 	require.ErrorContains(t, err, at(2))
 }
 
@@ -212,7 +215,7 @@ func watchIPC(t *testing.T, folders ...string) *ipcWatching {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() {
-		ended <- Watch(ctx, folders, platformtest.Quiet(), func() {
+		ended <- in(folders...).Watch(ctx, func() {
 			w.calls.Add(1)
 			w.notified.Notify()
 		})
@@ -236,7 +239,7 @@ func (w *ipcWatching) becomes(t *testing.T, paths ...string) {
 	t.Helper()
 	for {
 		w.next(t, strings.Join(paths, " "))
-		sockets, _ := Sockets(w.folders)
+		sockets, _ := in(w.folders...).Sockets()
 		if strings.Join(pathsOf(sockets), " ") == strings.Join(paths, " ") {
 			return
 		}
@@ -291,7 +294,7 @@ func TestWatchIPCFolderCreatedAtOnce(t *testing.T) {
 			}
 		})
 		found := false
-		require.NoError(t, Watch(ctx, []string{folder}, platformtest.Quiet(), func() {
+		require.NoError(t, in(folder).Watch(ctx, func() {
 			if _, err := os.Stat(path); err == nil {
 				found = true
 				cancel()
@@ -381,6 +384,6 @@ func TestWatchIPCSilentOnForeignNames(t *testing.T) {
 func TestWatchIPCEnds(t *testing.T) {
 	platformtest.NoLeak(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	require.NoError(t, Watch(ctx, []string{platformtest.ShortDir(t)}, platformtest.Quiet(), cancel))
-	require.NoError(t, Watch(ctx, []string{platformtest.ShortDir(t)}, platformtest.Quiet(), func() {}), "ended before it began")
+	require.NoError(t, in(platformtest.ShortDir(t)).Watch(ctx, cancel))
+	require.NoError(t, in(platformtest.ShortDir(t)).Watch(ctx, func() {}), "ended before it began")
 }

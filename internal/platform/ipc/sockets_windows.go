@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"net"
 	"path/filepath"
 	"strings"
@@ -18,11 +17,11 @@ import (
 	"sidetone/internal/platform/session"
 )
 
-// Sockets lists the discord-ipc-0 to -9 that exist now in folders, in the order of folder
+// Sockets lists the discord-ipc-0 to -9 that exist now in the folders, in the order of folder
 // and number. It reads the list of pipes: to open one, even for its attributes, is to connect.
 // A folder that cannot be read is one of the notes, which are for people.
-func Sockets(folders []string) (sockets []local.Socket, notes []health.Condition) {
-	for _, folder := range folders {
+func (m Machine) Sockets() (sockets []local.Socket, notes []health.Condition) {
+	for _, folder := range m.list() {
 		folder = strings.TrimSuffix(folder, `\`) + `\`
 		names, err := pipesIn(folder)
 		if err != nil {
@@ -66,12 +65,12 @@ func pipesIn(folder string) (map[string]bool, error) {
 // Dial connects to a client's pipe and says who made it, as far as the OS tells. It takes
 // 5 s at most if ctx has no deadline. Errors say the path, the reason and the remedy. The
 // client cannot act in this user's name (anonymous impersonation).
-func Dial(ctx context.Context, path string) (net.Conn, local.Process, error) {
+func (Machine) Dial(ctx context.Context, path string) (net.Conn, local.Process, error) {
 	ctx, cancel := dialContext(ctx)
 	defer cancel()
 	conn, err := winio.DialPipeContext(ctx, path)
 	if err != nil {
-		return nil, local.Process{}, dialError(path, err)
+		return nil, local.Process{}, dialError("pipe "+path, err)
 	}
 	var peer local.Process
 	if pipe, ok := conn.(interface{ Fd() uintptr }); ok {
@@ -80,22 +79,11 @@ func Dial(ctx context.Context, path string) (net.Conn, local.Process, error) {
 	return conn, peer, nil
 }
 
-// dialError says what the reason means and what to do.
-func dialError(path string, err error) error {
-	var open *fs.PathError
-	if errors.As(err, &open) {
-		err = open.Err // without the path
-	}
-	var hint string
-	switch {
-	case errors.Is(err, fs.ErrPermission):
-		hint = ": it belongs to another user; run Sidetone as the user who runs the client, and neither of them as administrator"
-	case errors.Is(err, fs.ErrNotExist):
-		hint = ": the client has ended; start the client"
-	case errors.Is(err, context.DeadlineExceeded):
-		hint = ": the client does not take connections, it may hang; restart the client"
-	}
-	return fmt.Errorf("client's pipe %s: %w%s", path, err, hint)
+// dialHints say what the reasons mean for which a client's pipe cannot be dialled, and what to do.
+var dialHints = []dialHint{
+	{fs.ErrPermission, "it belongs to another user; run Sidetone as the user who runs the client, and neither of them as administrator"},
+	{fs.ErrNotExist, "the client has ended; start the client"},
+	{context.DeadlineExceeded, "the client does not take connections, it may hang; restart the client"},
 }
 
 // pipeOwner says which process made the pipe.
@@ -126,7 +114,7 @@ func pipeOwner(pipe windows.Handle) local.Process {
 
 // Watch cannot watch: Windows tells nobody of a new pipe. It returns at once with
 // errors.ErrUnsupported.
-func Watch(context.Context, []string, *slog.Logger, func()) error {
+func (Machine) Watch(context.Context, func()) error {
 	return fmt.Errorf("watch for clients' pipes: %w: Windows does not tell of a new pipe", errors.ErrUnsupported)
 }
 
