@@ -41,7 +41,7 @@ func (d *examination) source(s control.Source) {
 
 // reasons are conditions, or what an agent of another version says in words only, or by a code that is not known here.
 func reasons(known []health.Condition, words ...string) []health.Condition {
-	unknown := func(c health.Condition) bool { return health.English[c.Code].Message == "" }
+	unknown := func(c health.Condition) bool { return !health.English.Has(c.Code) }
 	if len(known) > 0 && !slices.ContainsFunc(known, unknown) {
 		return known
 	}

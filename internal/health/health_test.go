@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/texts"
 )
 
 // codes are the constants of codes.go.
@@ -38,17 +40,20 @@ func codes(t *testing.T) []Code {
 
 func TestEveryCodeHasAText(t *testing.T) {
 	all := codes(t)
-	require.Len(t, English, len(all), "a text without a code")
+	var messages int
+	for _, key := range texts.Keys() {
+		if strings.HasPrefix(key, "condition.") && strings.HasSuffix(key, ".text") {
+			messages++
+		}
+	}
+	require.Equal(t, len(all), messages, "a text without a code")
 	for i, c := range all {
 		require.Regexp(t, `^(agent|settings|sources|devices|flags|pushes|clients|user)\.[a-z_]+$`, string(c))
 		require.NotContains(t, all[:i], c)
-		text, ok := English[c]
-		require.True(t, ok, c)
-		require.NotEmpty(t, text.Message, c)
-		for _, s := range []string{text.Message, text.Remedy} {
+		require.True(t, English.Has(c), c)
+		for _, s := range slices.Concat(forms(English.Template(textOf(c))), forms(English.Template(remedyOf(c)))) {
+			require.NotEmpty(t, s, c)
 			require.NotRegexp(t, `^[A-Z][a-z]|\.$|\n`, s, "%s: written as an error is: without a capital, a full stop or a line break", c)
-			whole := optional.ReplaceAllStringFunc(s, func(part string) string { return part[1 : len(part)-1] })
-			require.NotRegexp(t, `[{}\[\]]`, place.ReplaceAllString(whole, ""), c)
 		}
 	}
 }
@@ -89,7 +94,7 @@ func TestDocumented(t *testing.T) {
 	}
 	var want []string
 	for _, c := range codes(t) {
-		want = append(want, fmt.Sprintf("| `%s` | %s | %s |", c, forDocs(English[c].Message), forDocs(English[c].Remedy)))
+		want = append(want, fmt.Sprintf("| `%s` | %s | %s |", c, forDocs(English.Template(textOf(c))), forDocs(English.Template(remedyOf(c)))))
 	}
 	if missing := slices.DeleteFunc(slices.Clone(want), func(row string) bool { return slices.Contains(rows, row) }); len(missing) > 0 {
 		t.Errorf("docs/troubleshooting.md lacks these rows:\n%s", strings.Join(missing, "\n"))
@@ -97,31 +102,43 @@ func TestDocumented(t *testing.T) {
 	require.Equal(t, want, rows, "the rows of docs/troubleshooting.md, in the order of codes.go")
 }
 
-// forDocs writes a template for people who read of it.
-func forDocs(template string) string {
-	template = place.ReplaceAllStringFunc(template, func(whole string) string {
-		switch m := place.FindStringSubmatch(whole); {
-		case m[2] == "?" && m[3] != "" && m[4] != "":
-			return "(" + m[3] + " / " + m[4] + ")"
-		case m[2] == "?":
-			return m[3] + m[4]
-		case m[2] == "|":
-			return "{" + m[1] + "} " + m[4]
-		default:
-			return whole
-		}
-	})
-	return strings.ReplaceAll(template, "|", `\|`)
+// forDocs writes a template for people who read of it: the form that has most arguments.
+func forDocs(t texts.Template) string {
+	all := forms(t)
+	if len(all) == 0 {
+		return ""
+	}
+	if t.Plural() {
+		all[0] = t["other"]
+	}
+	return strings.ReplaceAll(regexp.MustCompile(`:[a-z]+\}`).ReplaceAllString(all[0], "}"), "|", `\|`)
 }
 
-var example = Texts{
-	"a.plain":    {"nothing is well", "wait"},
-	"a.subject":  {"{subject} hangs", ""},
-	"a.argument": {"{file} is bad", "correct {file}[ of {owner}]; call {pid}"},
-	"a.number":   {"it has {devices|device|devices} in order", ""},
-	"a.choice":   {`"{subject}" is {muted?muted|not muted}{shared?| on the hardware}`, ""},
-	"a.caused":   {"it refuses[: {because}]", "restart it"},
+// forms are the texts of a template.
+func forms(t texts.Template) (list []string) {
+	for _, name := range t.Forms() {
+		list = append(list, t[name])
+	}
+	return list
 }
+
+// example says conditions that there are not.
+var example = Texts{texts.Of("en", texts.Messages{
+	"condition.a.plain.text":      {"other": "nothing is well"},
+	"condition.a.plain.remedy":    {"other": "wait"},
+	"condition.a.subject.text":    {"other": "{subject} hangs"},
+	"condition.a.argument.text":   {"other": "{file} is bad"},
+	"condition.a.argument.remedy": {"owner": "correct {file} of {owner}; call {pid}", "other": "correct {file}; call {pid}"},
+	"condition.a.number.text":     {"one": "it has {devices:count} device in order", "other": "it has {devices:count} devices in order"},
+	"condition.a.choice.text": {
+		"muted, shared": `"{subject}" is muted`,
+		"muted":         `"{subject}" is muted on the hardware`,
+		"shared":        `"{subject}" is not muted`,
+		"other":         `"{subject}" is not muted on the hardware`,
+	},
+	"condition.a.caused.text":   {"because": "it refuses: {because}", "other": "it refuses"},
+	"condition.a.caused.remedy": {"other": "restart it"},
+})}
 
 func TestRendering(t *testing.T) {
 	plain := Condition{Code: "a.plain"}

@@ -2,45 +2,38 @@ package health
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
-	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"sidetone/internal/texts"
 )
 
-// Text is what a language says of one code: parts of sentences, written as errors are, without a full stop.
-//
-//	{name}             the argument of that name; {subject} is what the condition is about
-//	{because}          what the condition follows from
-//	{name|one|many}    a number with its noun, such as {devices|device|devices}
-//	{name?this|that}   this if there is such an argument, else that
-//	[, of {name}]      left out where an argument in it is missing
-type Text struct {
-	Message string
-	Remedy  string // what a person can do about it; "": nothing. One of what the condition follows from comes first
-}
+// Texts says conditions in one language: its messages condition.CODE.text and condition.CODE.remedy, which are parts of sentences,
+// written as errors are, without a full stop. {subject} is what the condition is about, {because} what it follows from.
+type Texts struct{ texts.Printer }
 
-// Texts are all the texts of one language.
-type Texts map[Code]Text
+// English is the language of the log, of errors and of the local API.
+var English = Texts{texts.For(texts.English)}
 
-var (
-	place    = regexp.MustCompile(`\{([a-z_]+)(?:([|?])([^|}]*)\|([^}]*))?\}`)
-	optional = regexp.MustCompile(`\[[^\[\]]*\{[^\[\]]*\]`)
-)
+func textOf(code Code) string   { return "condition." + string(code) + ".text" }
+func remedyOf(code Code) string { return "condition." + string(code) + ".remedy" }
+
+// Has reports whether there is a text for the code.
+func (t Texts) Has(code Code) bool { return t.Template(textOf(code)) != nil }
 
 // Message is the condition as one sentence.
 func (t Texts) Message(c Condition) string {
-	template, message := t[c.Code].Message, t.Phrase(c)
-	ours := strings.HasPrefix(template, "{subject}") || strings.HasPrefix(template, "{because}")
-	if ours || !strings.HasPrefix(template, "{") { // any other argument begins as it is
-		message = capital(message)
-	}
-	return sentence(message)
+	first := t.Begins(textOf(c.Code), t.arguments(c))
+	capital := slices.Contains([]string{"", "subject", "because"}, first) // any other argument begins as it is
+	return t.Sentence(t.Phrase(c), capital)
 }
 
-// Phrase is the condition as an error reads.
-func (t Texts) Phrase(c Condition) string { return t.fill(t[c.Code].Message, c) }
+// Phrase is the condition as an error reads; "" without a code that there is.
+func (t Texts) Phrase(c Condition) string {
+	if !t.Has(c.Code) {
+		return ""
+	}
+	return t.Text(textOf(c.Code), t.arguments(c))
+}
 
 // Phrases are those of several conditions.
 func (t Texts) Phrases(list []Condition) (phrases []string) {
@@ -55,36 +48,40 @@ func (t Texts) Reason(c Condition) string {
 	if c.Subject == "" {
 		return t.Phrase(c)
 	}
-	return c.Subject + ": " + t.Phrase(c)
+	return t.Text("join.reason", texts.Args{"subject": c.Subject, "phrase": t.Phrase(c)})
 }
 
-// Advice is what to do about the condition, as an error reads; "" if there is nothing to do.
+// Advice is what to do about the condition, as an error reads; "" if there is nothing to do. That of what it follows from comes first.
 func (t Texts) Advice(c Condition) string {
 	for _, reason := range c.Because {
 		if advice := t.Advice(reason); advice != "" {
 			return advice
 		}
 	}
-	return t.fill(t[c.Code].Remedy, c)
+	if t.Template(remedyOf(c.Code)) == nil {
+		return ""
+	}
+	return t.Text(remedyOf(c.Code), t.arguments(c))
 }
 
 // Remedy is what to do about the condition, as a sentence.
-func (t Texts) Remedy(c Condition) string { return sentence(capital(t.Advice(c))) }
+func (t Texts) Remedy(c Condition) string { return t.Sentence(t.Advice(c), true) }
 
 // Check says what is wrong with a condition: a code without a text, an argument that is missing, one that no text has.
 func (t Texts) Check(c Condition) error {
-	text, ok := t[c.Code]
-	if !ok {
+	if !t.Has(c.Code) {
 		return fmt.Errorf("the code %q has no text", c.Code)
 	}
-	both := text.Message + text.Remedy
-	for _, name := range needed(optional.ReplaceAllString(both, "")) {
-		if t.argument(name, c) == "" {
+	args := t.arguments(c)
+	known, needed := t.Template(textOf(c.Code)).Arguments()
+	more, alsoNeeded := t.Template(remedyOf(c.Code)).Arguments()
+	for _, name := range slices.Concat(needed, alsoNeeded) {
+		if args[name] == "" {
 			return fmt.Errorf("%s: no argument {%s}", c.Code, name)
 		}
 	}
 	for name := range c.Args {
-		if !slices.ContainsFunc(place.FindAllStringSubmatch(both, -1), func(m []string) bool { return m[1] == name }) {
+		if !slices.Contains(slices.Concat(known, more), name) {
 			return fmt.Errorf("%s: no text has a place for the argument {%s}", c.Code, name)
 		}
 	}
@@ -96,73 +93,16 @@ func (t Texts) Check(c Condition) error {
 	return nil
 }
 
-// needed are the names of the arguments without which a template is not whole.
-func needed(template string) (list []string) {
-	for _, m := range place.FindAllStringSubmatch(template, -1) {
-		if m[2] != "?" {
-			list = append(list, m[1])
-		}
+// arguments are those of the texts of a condition.
+func (t Texts) arguments(c Condition) texts.Args {
+	args := make(texts.Args, len(c.Args)+2)
+	for name, value := range c.Args {
+		args[name] = value
 	}
-	return list
-}
-
-// argument is what stands at the place of that name; "" if it is missing.
-func (t Texts) argument(name string, c Condition) string {
-	switch name {
-	case "subject":
-		return c.Subject
-	case "because":
-		var reasons []string
-		for _, reason := range c.Because {
-			reasons = append(reasons, t.Reason(reason))
-		}
-		return strings.Join(reasons, "; ")
-	default:
-		return c.Args[name]
+	var reasons []string
+	for _, reason := range c.Because {
+		reasons = append(reasons, t.Reason(reason))
 	}
-}
-
-// fill puts the arguments into a template. The place of one that is missing stays, so that it shows.
-func (t Texts) fill(template string, c Condition) string {
-	template = optional.ReplaceAllStringFunc(template, func(part string) string {
-		if slices.ContainsFunc(needed(part), func(name string) bool { return t.argument(name, c) == "" }) {
-			return ""
-		}
-		return part[1 : len(part)-1]
-	})
-	return place.ReplaceAllStringFunc(template, func(whole string) string {
-		m := place.FindStringSubmatch(whole)
-		value, kind, first, second := t.argument(m[1], c), m[2], m[3], m[4]
-		switch {
-		case kind == "?" && value == "":
-			return second
-		case kind == "?":
-			return first
-		case value == "":
-			return whole
-		case kind == "|" && value == "1":
-			return value + " " + first
-		case kind == "|":
-			return value + " " + second
-		default:
-			return value
-		}
-	})
-}
-
-// sentence ends s as one, in one line.
-func sentence(s string) string {
-	if s = strings.TrimSpace(strings.ReplaceAll(s, "\n", " ")); s == "" || strings.HasSuffix(s, ".") {
-		return s
-	}
-	return s + "."
-}
-
-// capital makes s fit for the beginning of a sentence.
-func capital(s string) string {
-	r, n := utf8.DecodeRuneInString(s)
-	if n == 0 {
-		return ""
-	}
-	return string(unicode.ToUpper(r)) + s[n:]
+	args["subject"], args["because"] = c.Subject, t.Join("join.phrases", reasons)
+	return args
 }

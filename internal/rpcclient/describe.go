@@ -74,9 +74,6 @@ func (c *Client) noClientError(held []string) *health.Error {
 	default:
 		where["ports"] = fmt.Sprintf("%d to %d", ports[0], ports[len(ports)-1])
 	}
-	if where["sockets"] != "" && len(where) > 1 {
-		where["both"] = "true"
-	}
 	if len(held) > 0 {
 		where["held"] = strings.Join(held, ", ")
 	}

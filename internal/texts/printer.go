@@ -1,0 +1,211 @@
+package texts
+
+import (
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/feature/plural"
+	"golang.org/x/text/language"
+)
+
+// Args are the arguments of a message by name: names as they are, numbers in digits, durations as time.Duration writes them,
+// words by the last part of their key. An empty one is none.
+type Args map[string]string
+
+// Printer says messages in one language.
+type Printer struct {
+	lang    string
+	layers  []layer
+	isolate bool
+}
+
+// layer is one source of messages, the first that has a key counts.
+type layer struct {
+	tag      language.Tag
+	messages Messages
+}
+
+func (p *Printer) add(lang string, m Messages) {
+	if m != nil {
+		p.layers = append(p.layers, layer{language.Make(lang), m})
+	}
+}
+
+// Lang is the BCP 47 tag of the language.
+func (p Printer) Lang() string { return p.lang }
+
+// Isolated is the same with each name that is put into a message between U+2068 and U+2069, so that one that reads from right to
+// left disturbs nothing around it. It is for what is drawn, not for a terminal.
+func (p Printer) Isolated() Printer {
+	p.isolate = true
+	return p
+}
+
+// find is the template of a key, and the layer that has it.
+func (p Printer) find(key string) (Template, layer) {
+	for _, l := range p.layers {
+		if t, ok := l.messages[key]; ok {
+			return t, l
+		}
+	}
+	return nil, layer{}
+}
+
+// Template is that of a key; nil: there is none.
+func (p Printer) Template(key string) Template {
+	t, _ := p.find(key)
+	return t
+}
+
+// Text is the message of a key. A key that there is not stands for itself, and a place without its argument stays, so that both
+// show.
+func (p Printer) Text(key string, args Args) string {
+	t, l := p.find(key)
+	if t == nil {
+		return key
+	}
+	return place.ReplaceAllStringFunc(t.form(args, l.category), func(whole string) string {
+		m := place.FindStringSubmatch(whole)
+		if args[m[1]] == "" {
+			return whole
+		}
+		return p.argument(args[m[1]], m[2])
+	})
+}
+
+// Begins is the argument with which the message begins as it is; "" if it begins with a word.
+func (p Printer) Begins(key string, args Args) string {
+	t, l := p.find(key)
+	text := t.form(args, l.category)
+	if at := place.FindStringSubmatchIndex(text); at != nil && at[0] == 0 && at[4] < 0 {
+		return text[at[2]:at[3]]
+	}
+	return ""
+}
+
+// Sentence ends a phrase as a sentence, in one line, and lets it begin with a capital letter if that is wanted.
+func (p Printer) Sentence(phrase string, capital bool) string {
+	phrase = strings.TrimSpace(strings.ReplaceAll(phrase, "\n", " "))
+	if phrase == "" {
+		return ""
+	}
+	if capital {
+		phrase = p.Capital(phrase)
+	}
+	if strings.HasSuffix(phrase, ".") || strings.HasSuffix(phrase, "。") {
+		return phrase
+	}
+	return p.Text("join.sentence", Args{"phrase": phrase})
+}
+
+// Capital is a phrase as it stands at the beginning of a sentence.
+func (p Printer) Capital(phrase string) string {
+	r, n := utf8.DecodeRuneInString(phrase)
+	switch {
+	case n == 0:
+		return ""
+	case p.lang == "tr" || p.lang == "az":
+		return string(unicode.TurkishCase.ToUpper(r)) + phrase[n:] // i becomes İ
+	default:
+		return string(unicode.ToUpper(r)) + phrase[n:]
+	}
+}
+
+// Join makes one phrase of several by a message with places for the first and the rest.
+func (p Printer) Join(key string, phrases []string) string {
+	if len(phrases) == 0 {
+		return ""
+	}
+	joined := phrases[len(phrases)-1]
+	for i := len(phrases) - 2; i >= 0; i-- {
+		joined = Printer{layers: p.layers}.Text(key, Args{"first": phrases[i], "rest": joined})
+	}
+	return joined
+}
+
+// argument puts a value of that kind into words.
+func (p Printer) argument(value, kind string) string {
+	switch kind {
+	case "":
+		return p.name(value)
+	case "count":
+		return value
+	case "duration", "ago":
+		if d, err := time.ParseDuration(value); err == nil && kind == "ago" {
+			return p.ago(d)
+		} else if err == nil {
+			return p.duration(d)
+		}
+		return p.name(value)
+	}
+	var words []string
+	for v := range strings.SplitSeq(value, ", ") {
+		if t, _ := p.find(kind + "." + v); t != nil {
+			words = append(words, p.Text(kind+"."+v, nil))
+		} else {
+			words = append(words, p.name(v))
+		}
+	}
+	return p.Join("join.words", words)
+}
+
+// name is a value that is not ours.
+func (p Printer) name(value string) string {
+	if p.isolate {
+		return "\u2068" + value + "\u2069"
+	}
+	return value
+}
+
+// unit is a length of time in which durations are told, and the key's last part.
+type unit struct {
+	length time.Duration
+	key    string
+}
+
+var units = []unit{{24 * time.Hour, "days"}, {time.Hour, "hours"}, {time.Minute, "minutes"}, {time.Second, "seconds"}}
+
+// duration tells the two greatest units of d: "2 h 5 min".
+func (p Printer) duration(d time.Duration) string {
+	d = max(0, d).Round(time.Second)
+	for i, u := range units {
+		if d < u.length && i < len(units)-1 {
+			continue
+		}
+		first := p.number("duration."+u.key, d/u.length)
+		if rest := d % u.length; i < len(units)-1 && rest >= units[i+1].length {
+			second := p.number("duration."+units[i+1].key, rest/units[i+1].length)
+			return Printer{layers: p.layers}.Text("duration.both", Args{"first": first, "second": second})
+		}
+		return first
+	}
+	return ""
+}
+
+// ago tells how long something is past, in the greatest unit of d.
+func (p Printer) ago(d time.Duration) string {
+	for _, u := range units {
+		if d >= u.length {
+			return p.number("ago."+u.key, d/u.length)
+		}
+	}
+	return p.Text("ago.now", nil)
+}
+
+func (p Printer) number(key string, n time.Duration) string {
+	return p.Text(key, Args{"n": strconv.FormatInt(int64(n), 10)})
+}
+
+// category is the plural form of a whole number.
+func (l layer) category(number string) string {
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		return other
+	}
+	return map[plural.Form]string{
+		plural.Zero: "zero", plural.One: "one", plural.Two: "two", plural.Few: "few", plural.Many: "many",
+	}[plural.Cardinal.MatchPlural(l.tag, n, 0, 0, 0, 0)]
+}

@@ -1,0 +1,160 @@
+package texts
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Template is what a language says for one key: a text with places for arguments, or several forms of it.
+//
+//	"{name} is there"                               {name} is an argument as it is
+//	"for {age:duration}", "{age:ago}"               a time.Duration in words
+//	"{flags:flag}"                                  words: the message flag.VALUE for each of a list
+//	{"one": "{n:count} mic", "other": "{n:count} mics"}   by the language's plural forms (CLDR) of the argument n
+//	{"pid": "it is {pid}", "kind=a, pid": "…", "other": "it is"} by the arguments that there are, and their values
+//
+// Of several forms that fit the one that asks for most is taken, and "other" where none does.
+type Template map[string]string
+
+const other = "other"
+
+// categories are the plural forms that languages may have (CLDR).
+var categories = []string{"zero", "one", "two", "few", "many", other}
+
+// place is where an argument goes.
+var place = regexp.MustCompile(`\{([a-z_]+)(?::([a-z]+))?\}`)
+
+// UnmarshalJSON reads a text, or an object of forms.
+func (t *Template) UnmarshalJSON(data []byte) error {
+	var text string
+	if json.Unmarshal(data, &text) == nil {
+		*t = Template{other: text}
+		return nil
+	}
+	var forms map[string]string
+	if err := json.Unmarshal(data, &forms); err != nil || len(forms) == 0 {
+		return fmt.Errorf("want a text, or forms such as one: and other: with a text each")
+	}
+	*t = forms
+	return nil
+}
+
+// counted is the argument whose number chooses the form; "" if none does.
+func (t Template) counted() string {
+	for _, text := range t {
+		for _, m := range place.FindAllStringSubmatch(text, -1) {
+			if m[2] == "count" {
+				return m[1]
+			}
+		}
+	}
+	return ""
+}
+
+// Plural reports whether the forms are those of a number.
+func (t Template) Plural() bool {
+	return t.counted() != "" && !slices.ContainsFunc(t.Forms(), func(form string) bool { return !slices.Contains(categories, form) })
+}
+
+// Forms are the names of the forms, the one that asks for most first.
+func (t Template) Forms() []string {
+	asks := func(form string) int {
+		if form == other {
+			return -1
+		}
+		return strings.Count(form, ",")
+	}
+	return slices.SortedFunc(maps.Keys(t), func(a, b string) int {
+		if d := asks(b) - asks(a); d != 0 {
+			return d
+		}
+		return strings.Compare(b, a) // kind=a before kind
+	})
+}
+
+// form is the text for these arguments. category is the plural form of a number in the template's language.
+func (t Template) form(args Args, category func(number string) string) string {
+	if t.Plural() {
+		if text, ok := t[category(args[t.counted()])]; ok {
+			return text
+		}
+		return t[other]
+	}
+	for _, name := range t.Forms() {
+		if name != other && fits(name, args) {
+			return t[name]
+		}
+	}
+	return t[other]
+}
+
+// fits reports whether all is there that a form asks for.
+func fits(form string, args Args) bool {
+	for ask := range strings.SplitSeq(form, ",") {
+		name, want, exact := strings.Cut(strings.TrimSpace(ask), "=")
+		if value := args[name]; value == "" || exact && value != want {
+			return false
+		}
+	}
+	return true
+}
+
+// Arguments are the names of all arguments that the forms show or ask for. Needed are those that "other" shows, without which
+// nothing can be said.
+func (t Template) Arguments() (all, needed []string) {
+	for form, text := range t {
+		if !t.Plural() && form != other {
+			for ask := range strings.SplitSeq(form, ",") {
+				name, _, _ := strings.Cut(strings.TrimSpace(ask), "=")
+				all = append(all, name)
+			}
+		}
+		for _, m := range place.FindAllStringSubmatch(text, -1) {
+			all = append(all, m[1])
+			if form == other {
+				needed = append(needed, m[1])
+			}
+		}
+	}
+	slices.Sort(all)
+	slices.Sort(needed)
+	return slices.Compact(all), slices.Compact(needed)
+}
+
+// check says what is wrong with a template for a key: everything that it names must be known to the English one.
+func check(key string, t Template) error {
+	if _, ok := t[other]; !ok {
+		return fmt.Errorf("the form %q is missing, which is taken where no other fits", other)
+	}
+	known, _ := english()[key].Arguments()
+	for _, form := range t.Forms() {
+		for _, m := range place.FindAllStringSubmatch(t[form], -1) {
+			if kind := m[2]; !slices.Contains([]string{"", "count", "duration", "ago"}, kind) && !isGroup(kind) {
+				return fmt.Errorf("{%s:%s}: there is no kind of words %q", m[1], kind, kind)
+			}
+		}
+		if rest := place.ReplaceAllString(t[form], ""); strings.ContainsAny(rest, "{}") {
+			return fmt.Errorf("a brace belongs to no place such as {name} in %q", t[form])
+		}
+	}
+	all, _ := t.Arguments()
+	for _, name := range all {
+		switch {
+		case slices.Contains(known, name):
+		case len(known) == 0:
+			return fmt.Errorf("there is no argument {%s}: this message has none", name)
+		default:
+			return fmt.Errorf("there is no argument {%s}: this message has {%s}", name, strings.Join(known, "}, {"))
+		}
+	}
+	return nil
+}
+
+// isGroup reports whether there are words of that kind.
+func isGroup(kind string) bool {
+	return slices.ContainsFunc(slices.Collect(maps.Keys(english())), func(key string) bool { return strings.HasPrefix(key, kind+".") })
+}
