@@ -20,6 +20,7 @@ import (
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
 	"sidetone/internal/testlab"
+	"sidetone/internal/timeline"
 )
 
 // controlled is a desk whose agent has its local API in a folder of its own.
@@ -111,6 +112,25 @@ func TestControl(t *testing.T) {
 		d.hasList(pair("Acme Headset 700", false)...)
 		require.Contains(t, d.logged("pushed state taken back")["reason"], "lease")
 	})
+	t.Run("timeline", func(t *testing.T) {
+		// What the client has acknowledged follows what the agent reports.
+		want := []string{timeline.False, timeline.True, timeline.False}
+		testlab.Eventually(t, "the timeline has the push, and that the client has it", func() bool {
+			_, answer := d.request(http.MethodGet, "/v1/timeline", "")
+			var tl timeline.Timeline
+			require.NoError(t, json.Unmarshal([]byte(answer), &tl), answer)
+			said := make(map[timeline.Kind][]string)
+			for _, l := range tl.Lanes {
+				for _, c := range l.Changes {
+					if l.Flag == devices.HardwareMute || l.Kind == timeline.KindClient {
+						said[l.Kind] = append(said[l.Kind], c.To)
+					}
+				}
+			}
+			return slices.Equal(want, said[timeline.KindFlag]) && slices.Equal(want, said[timeline.KindAcknowledged]) &&
+				slices.Contains(said[timeline.KindClient], "ready")
+		})
+	})
 	t.Run("completion", func(t *testing.T) {
 		complete := func(args ...string) string {
 			o := sidetone(t, []string{d.setting()}, append([]string{"__complete"}, args...)...)
@@ -196,6 +216,7 @@ func TestControl(t *testing.T) {
 		require.Contains(t, errs, "nothing was written")
 		require.NoFileExists(t, file)
 		require.Contains(t, out, "--- devices.json")
+		require.Regexp(t, `(?s)--- timeline.json.*"kind": "acknowledged"`, out)
 		require.Regexp(t, `"path": "catalogue",\s+"value": "[^"]+",\s+"origin": "[^"]+"`, out, "as 'config show --json' has it")
 		require.Contains(t, out, `"serial": "SERIAL-`)
 		require.NotContains(t, out, headset700.Serial)

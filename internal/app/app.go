@@ -25,6 +25,7 @@ import (
 	"sidetone/internal/platform/paths"
 	"sidetone/internal/platform/power"
 	"sidetone/internal/signal"
+	"sidetone/internal/timeline"
 )
 
 // GCPercent is for debug.SetGCPercent in a process that is the agent and nothing else: it keeps the heap
@@ -52,6 +53,7 @@ type App struct {
 	hid      hidio.Devices   // among the sources; nil: none is read
 	engine   *engine.Engine
 	report   *reporter
+	timeline *timeline.Ring
 	lock     *ipc.ClientLock          // nil: another agent for the same client id would not be noticed
 	listener net.Listener             // nil: there is no local API
 	settings atomic.Pointer[Settings] // in force
@@ -67,6 +69,7 @@ type App struct {
 // agent speaks for the same vendor or client id, or the settings cannot be met.
 func New(o Options) (*App, error) {
 	a := &App{opts: o, started: time.Now(), changed: make(chan struct{})}
+	a.timeline = timeline.NewRing(timeline.Clock{Now: time.Now, Elapsed: power.Elapsed}, o.Version)
 	a.log = a.tail.attach(o.Log)
 	if err := a.open(); err != nil {
 		a.close()
@@ -93,7 +96,7 @@ func (a *App) open() error {
 	if a.listener, err = a.listenControl(); err != nil {
 		return err
 	}
-	a.report = newReporter(a.log, set.rpc(a.opts.Host, a.log))
+	a.report = newReporter(a.log, a.timeline, set.rpc(a.opts.Host, a.log))
 	if a.lock != nil {
 		a.report.announce = a.lock.Announce
 	}
@@ -230,6 +233,7 @@ func (a *App) ask(r hid.Request) {
 // resumed runs after the machine has slept: nothing that was known before it woke is trusted.
 func (a *App) resumed(woke time.Time) {
 	a.log.Info("resumed from sleep: reading everything again")
+	a.timeline.Resumed()
 	a.engine.Resumed(woke)
 	a.Refresh()
 }

@@ -22,6 +22,7 @@ func (a *App) joinChanges(ctx context.Context) {
 	for {
 		engine, clients := a.engine.Changed(), a.report.changes()
 		a.announce() // what changed between the last wake-up and the line above
+		a.noteState()
 		select {
 		case <-engine:
 		case <-clients:
@@ -49,6 +50,13 @@ func (a *App) Watch() (control.Status, <-chan struct{}) {
 
 // Status is what the agent knows, and what its clients have.
 func (a *App) Status() control.Status {
+	st, conditions := a.state()
+	st.Conditions = control.ConditionsOf(conditions)
+	return st
+}
+
+// state is a Status, whose conditions have no words yet.
+func (a *App) state() (control.Status, []health.Condition) {
 	v, clients, set := a.engine.View(), a.report.status(), a.current()
 	st := control.Status{
 		Version: a.opts.Version, PID: os.Getpid(), Started: a.started,
@@ -73,8 +81,7 @@ func (a *App) Status() control.Status {
 	if refused := a.refused.Load(); refused != nil {
 		conditions = append(conditions, *refused)
 	}
-	st.Conditions = control.ConditionsOf(append(conditions, doctor.Standing(a.facts(st, v.Snapshot.Devices))...))
-	return st
+	return st, append(conditions, doctor.Standing(a.facts(st, v.Snapshot.Devices))...)
 }
 
 // facts are what the agent judges itself by.

@@ -11,12 +11,14 @@ import (
 
 	"sidetone/internal/devices"
 	"sidetone/internal/rpcclient"
+	"sidetone/internal/timeline"
 )
 
 // reporter owns the rpcclient, and says in the log what becomes of changes.
 type reporter struct {
-	log    *slog.Logger
-	client *rpcclient.Client
+	log      *slog.Logger
+	client   *rpcclient.Client
+	timeline *timeline.Ring
 
 	announce func() // tells other agents that the client may have lost devices of theirs; nil: nobody is told
 
@@ -27,8 +29,8 @@ type reporter struct {
 	last devices.Snapshot
 }
 
-func newReporter(log *slog.Logger, opts rpcclient.Options) *reporter {
-	r := &reporter{log: log}
+func newReporter(log *slog.Logger, ring *timeline.Ring, opts rpcclient.Options) *reporter {
+	r := &reporter{log: log, timeline: ring}
 	r.client = rpcclient.New(r.complete(opts))
 	return r
 }
@@ -58,6 +60,7 @@ func (r *reporter) repeat() { r.client.Repeat() }
 // publish is called by the Engine for every change.
 func (r *reporter) publish(s devices.Snapshot) {
 	r.client.Publish(s) // first of all: the rest is for people
+	r.timeline.Snapshot(s)
 	r.mu.Lock()
 	before := r.last
 	r.last = s
@@ -73,6 +76,7 @@ func (r *reporter) publish(s devices.Snapshot) {
 func (r *reporter) delivered(d rpcclient.Delivery) {
 	r.deliveries.Add(1)
 	r.hub.delivered(d)
+	r.timeline.Acknowledged(timelineClient(rpcclient.Session{Address: d.To}), d.Snapshot)
 	if r.announce != nil && (d.First || removes(d.Changes)) {
 		r.announce()
 	}

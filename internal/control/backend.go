@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+
+	"sidetone/internal/timeline"
 )
 
 // Backend is the agent behind the API. Its methods may be called at the same time; they do not
@@ -21,6 +23,8 @@ type Backend interface {
 	// Release ends the pushes of holder that have no lease. It comes once, after the last Push
 	// of that holder has returned.
 	Release(holder string)
+	// Timeline is what has happened in the last hours.
+	Timeline() timeline.Timeline
 	// Refresh reads everything anew and sends the whole list again.
 	Refresh()
 	// Reload reads settings and catalogue again. An error means that the old ones are in force.

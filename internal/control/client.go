@@ -15,6 +15,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"sidetone/internal/timeline"
 )
 
 // Dialer opens a connection to the agent.
@@ -90,6 +92,11 @@ func (c *Client) Status(ctx context.Context) (s Status, err error) {
 // Devices is what the system says, and what becomes of it.
 func (c *Client) Devices(ctx context.Context) (d Devices, err error) {
 	return d, get(ctx, &c.http, "/v1/devices", &d)
+}
+
+// Timeline is what has happened in the last hours.
+func (c *Client) Timeline(ctx context.Context) (t timeline.Timeline, err error) {
+	return t, get(ctx, &c.http, "/v1/timeline", &t)
 }
 
 // Refresh has the agent read everything anew and send the whole list again.

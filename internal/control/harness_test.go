@@ -22,6 +22,7 @@ import (
 	"sidetone/internal/devices"
 	"sidetone/internal/health"
 	"sidetone/internal/testlab"
+	"sidetone/internal/timeline"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -132,6 +133,24 @@ func (f *fake) Devices() Devices {
 		}},
 		Withheld: []devices.Withheld{{Key: key, Name: "x", Reason: "why"}},
 	}
+}
+
+func (f *fake) Timeline() timeline.Timeline {
+	f.count("timeline")
+	return timeline.Timeline{Version: timeline.Version, From: at(0), To: at(9), Omitted: true, Lanes: []timeline.Lane{
+		{Subject: timeline.Subject{Kind: timeline.KindAgent}, Changes: []timeline.Change{{At: at(0), To: timeline.Started, Detail: "1.4.0"}}},
+		{
+			Subject: timeline.Subject{
+				Kind: timeline.KindAcknowledged, Client: "Discord", Product: "acme-700", Name: "Acme 700", Number: 2, Device: "mic", Flag: devices.HardwareMute,
+			},
+			AtStart: timeline.False,
+			Changes: []timeline.Change{{At: at(1), Until: at(2), Count: 3, From: timeline.False, To: timeline.True, Origin: &devices.Origin{Via: "push"}}},
+		},
+		{
+			Subject: timeline.Subject{Kind: timeline.KindCondition, Condition: &health.Condition{Code: health.SourcesNone, Severity: health.Problem}},
+			Changes: []timeline.Change{},
+		},
+	}}
 }
 
 func (f *fake) Push(ctx context.Context, product string, r PushRequest, holder string) (PushAnswer, error) {

@@ -194,6 +194,7 @@ func TestAnswersAreDocumented(t *testing.T) {
 	for _, c := range []struct{ method, path, body string }{
 		{"GET", "/v1/status", ""},
 		{"GET", "/v1/devices", ""},
+		{"GET", "/v1/timeline", ""},
 		{"GET", "/v1/metrics", ""},
 		{"GET", "/v1/bundle", ""},
 		{"POST", "/v1/refresh", ""},

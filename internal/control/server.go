@@ -72,15 +72,16 @@ func newServer(backend Backend, log *slog.Logger, limits limits) *Server {
 	s := &Server{backend: backend, log: log, limits: limits, recordings: make(chan struct{}, limits.recordings)}
 	s.gate = gate{server: s, places: make(chan struct{}, limits.connections), spare: make(chan struct{}, limits.connections)}
 	s.routes = map[string]map[string]http.HandlerFunc{
-		"/v1/status":  {http.MethodGet: s.status},
-		"/v1/devices": {http.MethodGet: s.devices},
-		"/v1/watch":   {http.MethodGet: s.watch},
-		"/v1/record":  {http.MethodGet: s.record},
-		"/v1/metrics": {http.MethodGet: s.metrics},
-		"/v1/bundle":  {http.MethodGet: s.bundle},
-		"/v1/refresh": {http.MethodPost: s.refresh},
-		"/v1/reload":  {http.MethodPost: s.reload},
-		statesPath:    {http.MethodPut: s.push},
+		"/v1/status":   {http.MethodGet: s.status},
+		"/v1/timeline": {http.MethodGet: s.timeline},
+		"/v1/devices":  {http.MethodGet: s.devices},
+		"/v1/watch":    {http.MethodGet: s.watch},
+		"/v1/record":   {http.MethodGet: s.record},
+		"/v1/metrics":  {http.MethodGet: s.metrics},
+		"/v1/bundle":   {http.MethodGet: s.bundle},
+		"/v1/refresh":  {http.MethodPost: s.refresh},
+		"/v1/reload":   {http.MethodPost: s.reload},
+		statesPath:     {http.MethodPut: s.push},
 	}
 	return s
 }
@@ -180,6 +181,12 @@ func (s *Server) devices(w http.ResponseWriter, r *http.Request) {
 		d := s.backend.Devices()
 		d.Endpoints, d.Reported, d.Withheld = list(d.Endpoints), list(d.Reported), list(d.Withheld)
 		s.sendJSON(w, http.StatusOK, d)
+	}
+}
+
+func (s *Server) timeline(w http.ResponseWriter, r *http.Request) {
+	if s.noBody(w, r) {
+		s.sendJSON(w, http.StatusOK, s.backend.Timeline())
 	}
 }
 

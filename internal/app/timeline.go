@@ -1,0 +1,39 @@
+package app
+
+import (
+	"cmp"
+	"fmt"
+
+	"sidetone/internal/rpcclient"
+	"sidetone/internal/timeline"
+)
+
+// Timeline is what has happened in the last hours.
+func (a *App) Timeline() timeline.Timeline { return a.timeline.Timeline() }
+
+// noteState tells the timeline how clients are, and what is to be looked at.
+func (a *App) noteState() {
+	a.timeline.Clients(func() (list []timeline.Client) {
+		for _, s := range a.report.status().Sessions {
+			list = append(list, timelineClient(s))
+		}
+		return list
+	})
+	_, conditions := a.state()
+	a.timeline.Conditions(conditions)
+}
+
+func timelineClient(s rpcclient.Session) timeline.Client {
+	place := s.Socket
+	if place == "" {
+		place = fmt.Sprintf("port %d", s.Port)
+	}
+	id := place
+	if s.PID != 0 {
+		id = fmt.Sprintf("pid %d", s.PID)
+	}
+	return timeline.Client{
+		ID: id, Name: cmp.Or(s.Name, place), State: string(s.State), Via: string(s.Transport),
+		Holds: s.State == rpcclient.Ready || s.State == rpcclient.Degraded || s.State == rpcclient.Slow,
+	}
+}

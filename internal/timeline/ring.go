@@ -1,0 +1,284 @@
+package timeline
+
+import (
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"sidetone/internal/devices"
+	"sidetone/internal/health"
+)
+
+// Limit bounds a Ring, in bytes as it counts them. With what the runtime adds it is less than 1 MiB.
+const Limit = 768 << 10
+
+const (
+	// burst changes of a lane are kept one by one. After that one each refill is, and those between are merged into the
+	// one before: an hour of toggling is some dozens of changes, and pushes no day away.
+	burst  = 16
+	refill = time.Minute
+	// stepMin is the smallest step of the wall clock that counts: it is always being corrected a little.
+	stepMin = 2 * time.Second
+)
+
+// Clock is what a Ring goes by.
+type Clock struct {
+	Now     func() time.Time
+	Elapsed func() time.Duration // never set and, if the system can, counting on while the machine sleeps
+}
+
+// Ring is a bounded memory of changes. It is told what is the case, and notes what differs from before; where nothing
+// does, it costs a look. It is safe for concurrent use.
+type Ring struct {
+	clock Clock
+	limit int
+
+	mu       sync.Mutex
+	store    store
+	clients  slots
+	units    slots
+	pass     uint64        // counts what the ring is told
+	from     time.Duration // since when nothing was dropped
+	omitted  bool
+	begun    time.Time     // with the monotonic clock, which does not count sleep
+	began    time.Duration // the same, elapsed
+	slept    time.Duration // by Elapsed against the monotonic clock, when last looked at
+	wallZero time.Time     // what the wall clock shows at Elapsed 0, when last looked at
+}
+
+// NewRing makes a ring that notes the start of an agent of that version.
+func NewRing(clock Clock, version string) *Ring { return newRing(clock, version, Limit) }
+
+func newRing(clock Clock, version string, limit int) *Ring {
+	r := &Ring{clock: clock, limit: limit, store: newStore()}
+	r.begun, r.began = clock.Now(), clock.Elapsed()
+	r.from, r.wallZero = r.began, r.begun.Round(0).Add(-r.began)
+	r.mark(r.began, value{state: Started, detail: version})
+	return r
+}
+
+// tell runs f with the moment at which something happened, as Elapsed counts; zero is now.
+func (r *Ring) tell(at time.Time, f func(at time.Duration)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now, elapsed := r.clock.Now(), r.clock.Elapsed()
+	zero := now.Round(0).Add(-elapsed)
+	if step := zero.Sub(r.wallZero); step.Abs() >= stepMin {
+		r.wallZero = zero
+		r.mark(elapsed, value{state: ClockSet, detail: signed(step)})
+	}
+	moment := elapsed
+	if !at.IsZero() {
+		moment -= max(0, now.Sub(at))
+	}
+	r.pass++
+	f(max(moment, r.began))
+	r.bound()
+}
+
+// signed is a step with its direction.
+func signed(step time.Duration) string {
+	text := step.Round(time.Second).String()
+	if step > 0 {
+		text = "+" + text
+	}
+	return text
+}
+
+// mark notes something that happened to the agent. It is never the same as before.
+func (r *Ring) mark(at time.Duration, v value) {
+	if l := r.lane(key{kind: KindAgent}, func() Subject { return Subject{} }); l != nil {
+		r.store.note(l, at, v)
+	}
+}
+
+// Resumed notes that the machine has slept.
+func (r *Ring) Resumed() {
+	r.tell(time.Time{}, func(at time.Duration) {
+		slept := at - r.began - r.clock.Now().Sub(r.begun)
+		v := value{state: Resumed}
+		if last := (slept - r.slept).Round(time.Second); last > 0 {
+			v.detail = last.String()
+		}
+		r.slept = slept
+		r.mark(at, v)
+	})
+}
+
+// Snapshot notes what is plugged in, and its flags.
+func (r *Ring) Snapshot(s devices.Snapshot) {
+	r.tell(s.At, func(at time.Duration) {
+		for _, d := range s.Devices {
+			n := r.units.place(d.Unit, d.Product, r.pass)
+			r.product(at, key{kind: KindProduct, product: d.Product, number: n}, d)
+			for _, f := range devices.Fields {
+				if flag, may := d.Flags[f]; may {
+					r.flag(at, key{kind: KindFlag, product: d.Product, number: n, device: d.ID, flag: f}, d, flag.Value, flag.Origin)
+				}
+			}
+		}
+		r.units.leave(r.pass)
+		r.rest(at, Absent, func(k key) bool { return k.kind == KindProduct || k.kind == KindFlag })
+	})
+}
+
+// Acknowledged notes the list that a client has accepted.
+func (r *Ring) Acknowledged(c Client, s devices.Snapshot) {
+	r.tell(time.Time{}, func(at time.Duration) {
+		number := r.clients.place(c.ID, c.Name, r.pass)
+		for _, d := range s.Devices {
+			n := r.units.place(d.Unit, d.Product, r.pass)
+			k := key{kind: KindListed, client: c.Name, clientNumber: number, product: d.Product, number: n}
+			r.product(at, k, d)
+			k.kind, k.device = KindAcknowledged, d.ID
+			for _, f := range devices.Fields {
+				if flag, may := d.Flags[f]; may {
+					k.flag = f
+					r.flag(at, k, d, flag.Value, devices.Origin{})
+				}
+			}
+		}
+		r.rest(at, Absent, func(k key) bool { return k.ofList() && k.client == c.Name && k.clientNumber == number })
+	})
+}
+
+// Clients notes how clients are. What read says must not be older than what Acknowledged was told of: it is called
+// while no other change is noted.
+func (r *Ring) Clients(read func() []Client) {
+	r.tell(time.Time{}, func(at time.Duration) {
+		for _, c := range read() {
+			number := r.clients.place(c.ID, c.Name, r.pass)
+			k := key{kind: KindClient, client: c.Name, clientNumber: number}
+			if r.named(k) {
+				continue
+			}
+			r.set(k, at, value{state: c.State, detail: c.Via}, func() Subject { return Subject{Client: numbered(c.Name, number)} })
+			if !c.Holds {
+				r.rest(at, Unknown, func(k key) bool { return k.ofList() && k.client == c.Name && k.clientNumber == number })
+			}
+		}
+		r.clients.leave(r.pass)
+		r.rest(at, Gone, func(k key) bool { return k.kind == KindClient })
+		r.rest(at, Unknown, func(k key) bool { return k.ofList() && !r.clients.live(k.client, k.clientNumber) })
+	})
+}
+
+// Conditions notes all that is to be looked at.
+func (r *Ring) Conditions(list []health.Condition) {
+	r.tell(time.Time{}, func(at time.Duration) {
+		for _, c := range list {
+			k := key{kind: KindCondition, code: c.Code, subject: c.Subject}
+			if r.named(k) {
+				continue
+			}
+			l := r.set(k, at, value{state: string(c.Severity)}, func() Subject { return Subject{} })
+			if l != nil && !l.condition.Equal(c) {
+				r.store.describe(l, c)
+			}
+		}
+		r.rest(at, Ended, func(k key) bool { return k.kind == KindCondition })
+	})
+}
+
+func (r *Ring) product(at time.Duration, k key, d devices.Report) {
+	r.set(k, at, value{state: Present}, func() Subject { return subjectOf(k, d) })
+}
+
+func (r *Ring) flag(at time.Duration, k key, d devices.Report, is devices.Tri, from devices.Origin) {
+	v := value{state: is.String()}
+	if is.Known() {
+		v.origin = from
+	}
+	r.set(k, at, v, func() Subject { return subjectOf(k, d) })
+}
+
+func subjectOf(k key, d devices.Report) Subject {
+	s := Subject{Client: numbered(k.client, k.clientNumber), Product: d.Product, Name: d.Model.Name, Device: k.device, Flag: k.flag}
+	if k.number > 1 {
+		s.Number = k.number
+	}
+	return s
+}
+
+// numbered is the name of a client, of which there may be several.
+func numbered(name string, n int) string {
+	if n < 2 {
+		return name
+	}
+	return name + " (" + strconv.Itoa(n) + ")"
+}
+
+// set notes the value of a lane, if it differs. It returns nil if there is no room for the lane.
+func (r *Ring) set(k key, at time.Duration, v value, subject func() Subject) *lane {
+	l := r.lane(k, subject)
+	if l == nil {
+		return nil
+	}
+	l.pass = r.pass
+	if r.store.values[l.now] != v {
+		r.store.note(l, at, v)
+	}
+	return l
+}
+
+// named reports whether a lane was named in this pass: of two that say something of one thing the first counts.
+func (r *Ring) named(k key) bool {
+	l := r.store.lanes[k]
+	return l != nil && l.pass == r.pass
+}
+
+// lane finds the lane of a key, or makes it.
+func (r *Ring) lane(k key, subject func() Subject) *lane {
+	if l := r.store.lanes[k]; l != nil {
+		return l
+	}
+	for r.store.fixed() > r.limit/2 {
+		if !r.drop() {
+			r.omitted = true
+			return nil
+		}
+	}
+	s := subject()
+	s.Kind = k.kind
+	return r.store.add(k, s)
+}
+
+// rest gives those lanes a value that were not named in this pass.
+func (r *Ring) rest(at time.Duration, state string, which func(key) bool) {
+	for k, l := range r.store.lanes {
+		if l.pass != r.pass && which(k) && r.store.values[l.now].state != state {
+			r.store.note(l, at, value{state: state})
+		}
+	}
+}
+
+// bound drops the oldest changes where all take too much room.
+func (r *Ring) bound() {
+	for r.store.size() > r.limit && r.drop() {
+	}
+}
+
+// drop forgets the oldest changes; it reports whether there were any to spare. Lanes are other ones after it.
+func (r *Ring) drop() bool {
+	from, ok := r.store.drop()
+	r.from = max(r.from, from)
+	names := make(map[string]bool)
+	for k := range r.store.lanes {
+		names[k.client], names[k.product] = true, true
+	}
+	r.clients.forget(names)
+	r.units.forget(names)
+	return ok
+}
+
+// Timeline is what the ring holds.
+func (r *Ring) Timeline() Timeline {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now, elapsed := r.clock.Now().Round(0), r.clock.Elapsed()
+	wall := func(at time.Duration) time.Time { return now.Add(at - elapsed).Truncate(time.Microsecond) }
+	t := Timeline{Version: Version, From: wall(r.from), To: wall(elapsed), Lanes: r.store.show(wall), Omitted: r.omitted}
+	slices.SortFunc(t.Lanes, func(a, b Lane) int { return a.compare(b.Subject) })
+	return t
+}

@@ -1,0 +1,234 @@
+package timeline
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+	"unsafe"
+
+	"sidetone/internal/devices"
+	"sidetone/internal/health"
+)
+
+// store holds lanes and their changes. A change is a few numbers: what is the same in many, a value or a text, is kept
+// once.
+type store struct {
+	lanes  map[key]*lane
+	ids    []*lane // by record.lane
+	values []value // by record.from and to; the first is that of a lane that has none yet
+	known  map[value]uint32
+	texts  map[string]string
+	extra  int // bytes of texts and conditions
+	chunks [][]record
+	first  uint64 // index of the first record of chunks, counted from the beginning of the ring
+}
+
+// key tells lanes apart.
+type key struct {
+	kind         Kind
+	client       string
+	clientNumber int
+	product      string
+	number       int
+	device       string
+	flag         devices.Field
+	code         health.Code
+	subject      string
+}
+
+// ofList reports whether the lane is about the list of a client.
+func (k key) ofList() bool { return k.kind == KindListed || k.kind == KindAcknowledged }
+
+type lane struct {
+	Subject
+	condition health.Condition // which is shown
+	extra     int              // its bytes
+
+	id      uint32
+	now     uint32        // its value
+	records int           // of it
+	last    uint64        // index of the last of them
+	credit  time.Duration // when it will have changed no more often than once each refill
+	pass    uint64        // in which it was named last
+}
+
+type value struct {
+	state  string
+	origin devices.Origin
+	detail string
+}
+
+// record is one change, or several. It holds no pointer: the garbage collector does not look at it.
+type record struct {
+	at, until time.Duration
+	lane      uint32
+	from, to  uint32
+	count     uint32
+}
+
+// chunk is how many records are allocated, and dropped, at once.
+const chunk = 256
+
+// What each costs, in bytes: the struct, its place in the map, and what the runtime rounds up.
+const (
+	recordCost = int(unsafe.Sizeof(record{}))
+	laneCost   = int(unsafe.Sizeof(lane{})+unsafe.Sizeof(key{})) + 64
+	valueCost  = 2*int(unsafe.Sizeof(value{})) + 32
+	textCost   = 2*int(unsafe.Sizeof("")) + 32
+)
+
+func newStore() store {
+	return store{lanes: make(map[key]*lane), values: make([]value, 1), known: make(map[value]uint32), texts: make(map[string]string)}
+}
+
+// fixed is what takes room beside records.
+func (s *store) fixed() int { return len(s.lanes)*laneCost + len(s.values)*valueCost + s.extra }
+
+func (s *store) size() int { return s.fixed() + len(s.chunks)*chunk*recordCost }
+
+// text keeps a copy of a text, one of each.
+func (s *store) text(t string) string {
+	if t == "" {
+		return ""
+	}
+	if kept, ok := s.texts[t]; ok {
+		return kept
+	}
+	t = strings.Clone(t)
+	s.texts[t] = t
+	s.extra += len(t) + textCost
+	return t
+}
+
+// add makes the lane of a key.
+func (s *store) add(k key, about Subject) *lane {
+	k.client, k.product, k.device, k.subject = s.text(k.client), s.text(k.product), s.text(k.device), s.text(k.subject)
+	about.Client, about.Product, about.Name, about.Device = s.text(about.Client), s.text(about.Product), s.text(about.Name), s.text(about.Device)
+	l := &lane{Subject: about, id: uint32(len(s.ids))}
+	s.ids, s.lanes[k] = append(s.ids, l), l
+	return l
+}
+
+// describe keeps a condition as it is now.
+func (s *store) describe(l *lane, c health.Condition) {
+	text, _ := json.Marshal(c) // of strings
+	l.condition = c
+	s.extra += 2*len(text) - l.extra
+	l.extra = 2 * len(text)
+}
+
+// value is the number of a value.
+func (s *store) value(v value) uint32 {
+	if id, ok := s.known[v]; ok {
+		return id
+	}
+	v.detail, v.origin.Detail = s.text(v.detail), s.text(v.origin.Detail)
+	s.values = append(s.values, v)
+	s.known[v] = uint32(len(s.values) - 1)
+	return s.known[v]
+}
+
+// note adds a change to a lane, or to the last change of it.
+func (s *store) note(l *lane, at time.Duration, v value) {
+	from := l.now
+	l.now = s.value(v)
+	if last := s.record(l); last != nil {
+		at = max(at, last.at, last.until)
+		if at+burst*refill-refill < l.credit {
+			last.until, last.to = at, l.now
+			last.count++
+			return
+		}
+	}
+	l.credit = max(l.credit, at) + refill
+	if n := len(s.chunks); n == 0 || len(s.chunks[n-1]) == chunk {
+		s.chunks = append(s.chunks, make([]record, 0, chunk))
+	}
+	end := &s.chunks[len(s.chunks)-1]
+	*end = append(*end, record{at: at, lane: l.id, from: from, to: l.now, count: 1})
+	l.last = s.first + uint64(len(s.chunks)-1)*chunk + uint64(len(*end)-1)
+	l.records++
+}
+
+// record is the last one of a lane; nil if there is none any more.
+func (s *store) record(l *lane) *record {
+	if l.records == 0 {
+		return nil
+	}
+	i := l.last - s.first
+	return &s.chunks[i/chunk][i%chunk]
+}
+
+// drop forgets the oldest records, and what only they needed. It says since when no record is missing.
+func (s *store) drop() (from time.Duration, ok bool) {
+	if len(s.chunks) < 2 {
+		return 0, false
+	}
+	for _, r := range s.chunks[0] {
+		s.ids[r.lane].records--
+		from = max(from, r.at, r.until)
+	}
+	s.chunks[0] = nil
+	s.chunks, s.first = s.chunks[1:], s.first+chunk
+	s.sweep()
+	return from, true
+}
+
+// idle are the values of a lane that need not be kept when none of its changes is.
+var idle = map[string]bool{Absent: true, Gone: true, Ended: true, Unknown: true}
+
+// sweep numbers anew what is still in use.
+func (s *store) sweep() {
+	old := *s
+	*s = newStore()
+	s.chunks, s.first = append([][]record(nil), old.chunks...), old.first
+	for k, l := range old.lanes {
+		if l.records == 0 && idle[old.values[l.now].state] {
+			continue
+		}
+		kept := s.add(k, l.Subject)
+		id := kept.id
+		about := kept.Subject
+		*kept = *l
+		kept.Subject, kept.id, kept.now, kept.extra = about, id, s.value(old.values[l.now]), 0
+		if l.extra > 0 {
+			s.describe(kept, l.condition)
+		}
+		old.ids[l.id] = kept // by its old number it is found below
+	}
+	for _, c := range s.chunks {
+		for i := range c {
+			r := &c[i]
+			r.lane, r.from, r.to = old.ids[r.lane].id, s.value(old.values[r.from]), s.value(old.values[r.to])
+		}
+	}
+}
+
+// show is all that is there, with times by the wall clock.
+func (s *store) show(wall func(time.Duration) time.Time) []Lane {
+	lanes := make([]Lane, len(s.ids))
+	for i, l := range s.ids {
+		lanes[i] = Lane{Subject: l.Subject, AtStart: s.values[l.now].state, Changes: make([]Change, 0, l.records)}
+		if l.extra > 0 {
+			condition := l.condition
+			lanes[i].Condition = &condition
+		}
+	}
+	for _, c := range s.chunks {
+		for _, r := range c {
+			l, to := &lanes[r.lane], s.values[r.to]
+			change := Change{At: wall(r.at), From: s.values[r.from].state, To: to.state, Detail: to.detail}
+			if r.count > 1 {
+				change.Count, change.Until = int(r.count), wall(r.until)
+			}
+			if to.origin != (devices.Origin{}) {
+				change.Origin = &to.origin
+			}
+			if len(l.Changes) == 0 {
+				l.AtStart = change.From
+			}
+			l.Changes = append(l.Changes, change)
+		}
+	}
+	return lanes
+}
