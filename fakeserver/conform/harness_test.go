@@ -5,26 +5,30 @@ import (
 	"flag"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"sidetone/internal/local"
+	"sidetone/internal/memnet"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	_ = flag.Set("test.parallel", "8") // the tests wait for silent servers more than they work
 	goleak.VerifyTestMain(m)
 }
 
-// atLast ends a test that hangs.
+// atLast ends a test that hangs in real time.
 const atLast = 5 * time.Minute
 
 func deadline(t *testing.T) context.Context {
@@ -33,10 +37,63 @@ func deadline(t *testing.T) context.Context {
 	return ctx
 }
 
+// A machine has a loopback interface and socket files in memory.
+type machine struct{ server, asker *memnet.Process }
+
+// inMemory runs a test on a machine of its own, in virtual time.
+func inMemory(t *testing.T, test func(*testing.T, machine)) {
+	synctest.Test(t, func(t *testing.T) {
+		network := memnet.New(memnet.Options{})
+		test(t, machine{network.Process(local.Process{PID: 7}), network.Process(local.Process{PID: 1})})
+	})
+}
+
+func (m machine) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if network == networkIPC {
+		c, _, err := m.asker.DialIPC(ctx, address)
+		return c, err
+	}
+	addr, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return nil, err
+	}
+	return m.asker.DialPort(ctx, int(addr.Port()))
+}
+
+// conform is conform on the machine.
+func (m machine) conform(t *testing.T, target Target, o Options) *Report {
+	t.Helper()
+	o.Dial = m.dial
+	return conformWithin(t.Context(), t, target, o)
+}
+
+// tcp serves on a port and returns the URL.
+func (m machine) tcp(t *testing.T, handle func(net.Conn)) string {
+	t.Helper()
+	ln, port, err := m.server.ListenPort([]int{0})
+	require.NoError(t, err)
+	serve(t, ln, handle)
+	return fmt.Sprintf("http://127.0.0.1:%d", port)
+}
+
+// ipc serves on a socket and returns its path.
+func (m machine) ipc(t *testing.T, handle func(net.Conn)) string {
+	t.Helper()
+	ln, path, err := m.server.ListenIPC("/run")
+	require.NoError(t, err)
+	serve(t, ln, handle)
+	return path
+}
+
 // conform runs and requires that the run is complete.
 func conform(t *testing.T, target Target, o Options) *Report {
 	t.Helper()
-	report, err := Run(deadline(t), target, o)
+	return conformWithin(deadline(t), t, target, o)
+}
+
+func conformWithin(ctx context.Context, t *testing.T, target Target, o Options) *Report {
+	t.Helper()
+	report, err := Run(ctx, target, o)
 	require.NoError(t, err)
 	require.Len(t, report.Checks, len(checks(target)))
 	for _, line := range strings.Split(report.Text(), "\n") {
@@ -113,25 +170,4 @@ func serve(t *testing.T, ln net.Listener, handle func(net.Conn)) {
 		mu.Unlock()
 		running.Wait()
 	})
-}
-
-// tcp serves on any free port and returns the URL.
-func tcp(t *testing.T, handle func(net.Conn)) string {
-	t.Helper()
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	require.NoError(t, err)
-	serve(t, ln, handle)
-	return "http://" + ln.Addr().String()
-}
-
-// unix serves on a socket and returns its path.
-func unix(t *testing.T, handle func(net.Conn)) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "conform")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	ln, err := net.Listen("unix", filepath.Join(dir, "discord-ipc-0"))
-	require.NoError(t, err)
-	serve(t, ln, handle)
-	return ln.Addr().String()
 }

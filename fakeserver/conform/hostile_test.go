@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/memnet"
 )
 
 // impatient is for servers that do not answer.
@@ -53,12 +55,14 @@ func head(first byte, size int) []byte {
 
 func textFrame(text string) []byte { return append(head(0x81, len(text)), text...) }
 
+// pour writes for ever, in bursts: virtual time passes only while nobody has anything to do.
 func pour(c net.Conn, data string) {
-	much := []byte(strings.Repeat(data, max(1, 64<<10/len(data)))) // the reader's patience is for silence, not for a write of some bytes at a time
+	burst := []byte(strings.Repeat(data, max(1, 2<<10/len(data))))
 	for {
-		if _, err := c.Write(much); err != nil {
+		if _, err := c.Write(burst); err != nil {
 			return
 		}
+		time.Sleep(10 * time.Millisecond)
 	}
 }
 
@@ -66,23 +70,33 @@ func httpAnswer(body string, header ...string) string {
 	return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%s\r\n%s", len(body), strings.Join(header, ""), body)
 }
 
-func deflated(t *testing.T, data []byte) []byte {
+// bombSize is how many blanks a bomb unpacks to, in MiB: far more than is ever read of an answer.
+const bombSize = 50
+
+// deflated is many blanks and a text, in next to nothing.
+func deflated(t *testing.T, text string) []byte {
 	var b bytes.Buffer
 	w, err := flate.NewWriter(&b, flate.BestCompression)
 	require.NoError(t, err)
-	_, err = w.Write(data)
-	require.NoError(t, err)
-	require.NoError(t, w.Flush())
-	return bytes.TrimSuffix(b.Bytes(), []byte{0, 0, 0xff, 0xff})
+	pack := func(text []byte) []byte {
+		b.Reset()
+		_, err := w.Write(text)
+		require.NoError(t, err)
+		require.NoError(t, w.Flush())
+		return bytes.Clone(b.Bytes())
+	}
+	blanks := bytes.Repeat(pack(bytes.Repeat([]byte(" "), 1<<20)), bombSize) // a block that was flushed may be repeated
+	return bytes.TrimSuffix(append(blanks, pack([]byte(text))...), []byte{0, 0, 0xff, 0xff})
 }
 
-func gzipped(t *testing.T, data []byte) string {
+// gzipped is many blanks, in next to nothing.
+func gzipped(t *testing.T) string {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
-	_, err := w.Write(data)
+	_, err := w.Write(bytes.Repeat([]byte(" "), 1<<20))
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
-	return b.String()
+	return strings.Repeat(b.String(), bombSize) // the members of a file follow each other
 }
 
 // eat reads the head of a request.
@@ -91,7 +105,7 @@ func eat(c net.Conn) { _, _ = http.ReadRequest(bufio.NewReader(c)) }
 func TestHostileHTTP(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat(`{"a":`, 1e5)
-	bomb := gzipped(t, make([]byte, 50<<20))
+	bomb := gzipped(t)
 	for _, c := range []struct {
 		name  string
 		serve func(net.Conn)
@@ -100,7 +114,7 @@ func TestHostileHTTP(t *testing.T) {
 	}{
 		{"never answers", func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }, silence, silence},
 		{"closes at once", func(net.Conn) {}, hungUp, hungUp},
-		{"resets", func(c net.Conn) { eat(c); _ = c.(*net.TCPConn).SetLinger(0) }, hungUp, hungUp},
+		{"resets", func(c net.Conn) { eat(c); _ = c.(*memnet.Conn).SetLinger(0) }, hungUp, hungUp},
 		{"endless head", func(c net.Conn) { eat(c); pour(c, "HTTP/1.1 200 OK\r\n"); pour(c, "X: y\r\n") }, garbage, garbage},
 		{"endless header", func(c net.Conn) { eat(c); _, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\n"); pour(c, "X: y\r\n") }, tooLarge, tooLarge},
 		{"endless line", func(c net.Conn) { eat(c); pour(c, "HTTP/1.1 200 ") }, tooLarge, tooLarge},
@@ -119,13 +133,15 @@ func TestHostileHTTP(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			report := conform(t, Target{URL: tcp(t, c.serve)}, impatient)
-			require.Equal(t, c.root, find(t, report, "http-root").Got)
-			require.Equal(t, c.post, find(t, report, "http-empty-list").Got)
-			require.Equal(t, Differs, find(t, report, "http-empty-list").Spec.Verdict)
-			for _, check := range report.Checks {
-				require.NotEqual(t, Same, check.Client.Verdict, "%s: %s", check.ID, check.Got)
-			}
+			inMemory(t, func(t *testing.T, m machine) {
+				report := m.conform(t, Target{URL: m.tcp(t, c.serve)}, impatient)
+				require.Equal(t, c.root, find(t, report, "http-root").Got)
+				require.Equal(t, c.post, find(t, report, "http-empty-list").Got)
+				require.Equal(t, Differs, find(t, report, "http-empty-list").Spec.Verdict)
+				for _, check := range report.Checks {
+					require.NotEqual(t, Same, check.Client.Verdict, "%s: %s", check.ID, check.Got)
+				}
+			})
 		})
 	}
 }
@@ -133,7 +149,7 @@ func TestHostileHTTP(t *testing.T) {
 func TestHostileWebSocket(t *testing.T) {
 	t.Parallel()
 	const hello = `{"cmd":"DISPATCH","evt":"READY","nonce":null,"data":{}}`
-	bomb := deflated(t, append(bytes.Repeat([]byte(" "), 50<<20), hello...))
+	bomb := deflated(t, hello)
 	const deflate = "Sec-WebSocket-Extensions: permessage-deflate; server_no_context_takeover; client_no_context_takeover\r\n"
 	for _, c := range []struct {
 		name    string
@@ -162,27 +178,38 @@ func TestHostileWebSocket(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			url := tcp(t, func(conn net.Conn) {
-				if upgrade(conn, c.extra) {
-					c.send(conn)
-					_, _ = io.Copy(io.Discard, conn)
-				}
+			inMemory(t, func(t *testing.T, m machine) {
+				url := m.tcp(t, func(conn net.Conn) {
+					if upgrade(conn, c.extra) {
+						c.send(conn)
+						_, _ = io.Copy(io.Discard, conn)
+					}
+				})
+				report := m.conform(t, Target{URL: url}, Options{Refill: 100 * time.Millisecond, Patience: 3 * time.Second})
+				require.Equal(t, c.connect, find(t, report, "ws-no-origin").Got)
+				require.Equal(t, c.command, find(t, report, "ws-no-origin-command").Got)
 			})
-			report := conform(t, Target{URL: url}, Options{Refill: 100 * time.Millisecond, Patience: 3 * time.Second})
-			require.Equal(t, c.connect, find(t, report, "ws-no-origin").Got)
-			require.Equal(t, c.command, find(t, report, "ws-no-origin-command").Got)
 		})
 	}
-	t.Run("bad key", func(t *testing.T) {
-		t.Parallel()
-		url := tcp(t, func(c net.Conn) { eat(c); _, _ = io.WriteString(c, "HTTP/1.1 101 Yes\r\n\r\n") })
-		require.Equal(t, "no WebSocket: 101", find(t, conform(t, Target{URL: url}, impatient), "ws-no-origin").Got)
-	})
-	t.Run("endless head", func(t *testing.T) {
-		t.Parallel()
-		url := tcp(t, func(c net.Conn) { eat(c); _, _ = io.WriteString(c, "HTTP/1.1 101 Yes\r\n"); pour(c, "X: y\r\n") })
-		require.Equal(t, tooLarge, find(t, conform(t, Target{URL: url}, impatient), "ws-no-origin").Got)
-	})
+	for name, c := range map[string]struct {
+		send func(net.Conn)
+		want string
+	}{
+		"bad key":      {func(c net.Conn) { _, _ = io.WriteString(c, "\r\n") }, "no WebSocket: 101"},
+		"endless head": {func(c net.Conn) { pour(c, "X: y\r\n") }, tooLarge},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inMemory(t, func(t *testing.T, m machine) {
+				url := m.tcp(t, func(conn net.Conn) {
+					eat(conn)
+					_, _ = io.WriteString(conn, "HTTP/1.1 101 Yes\r\n")
+					c.send(conn)
+				})
+				require.Equal(t, c.want, find(t, m.conform(t, Target{URL: url}, impatient), "ws-no-origin").Got)
+			})
+		})
+	}
 }
 
 func TestHostileIPC(t *testing.T) {
@@ -216,19 +243,21 @@ func TestHostileIPC(t *testing.T) {
 		o.All = true
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			path := unix(t, func(conn net.Conn) {
-				_, _ = io.ReadFull(conn, make([]byte, 8)) // of the handshake
-				_, _ = io.WriteString(conn, c.says)
-				switch {
-				case c.pours != "":
-					pour(conn, c.pours)
-				case !c.hangsUp:
-					_, _ = io.Copy(io.Discard, conn)
-				}
+			inMemory(t, func(t *testing.T, m machine) {
+				path := m.ipc(t, func(conn net.Conn) {
+					_, _ = io.ReadFull(conn, make([]byte, 8)) // of the handshake
+					_, _ = io.WriteString(conn, c.says)
+					switch {
+					case c.pours != "":
+						pour(conn, c.pours)
+					case !c.hangsUp:
+						_, _ = io.Copy(io.Discard, conn)
+					}
+				})
+				report := m.conform(t, Target{IPC: path}, o)
+				require.Equal(t, c.want, find(t, report, "ipc-handshake").Got)
+				require.Zero(t, report.Spec().Same)
 			})
-			report := conform(t, Target{IPC: path}, o)
-			require.Equal(t, c.want, find(t, report, "ipc-handshake").Got)
-			require.Zero(t, report.Spec().Same)
 		})
 	}
 }

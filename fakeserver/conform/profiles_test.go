@@ -17,19 +17,31 @@ import (
 	"sidetone/fakeserver"
 )
 
-// launch starts a fake server, with IPC unless its profile has none.
+// launch starts a fake server on the machine, with IPC unless its profile has none.
+func (m machine) launch(t *testing.T, opts fakeserver.Options) (*fakeserver.Server, Target) {
+	t.Helper()
+	opts.Ports, opts.IPCDir, opts.Network = []int{0}, "/run", m.server
+	return start(t, opts)
+}
+
+// launch starts a fake server on real sockets.
 func launch(t *testing.T, opts fakeserver.Options) (*fakeserver.Server, Target) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "conform")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	opts.Ports, opts.IPCDir = []int{0}, dir
+	return start(t, opts)
+}
+
+func start(t *testing.T, opts fakeserver.Options) (*fakeserver.Server, Target) {
+	t.Helper()
 	srv, err := fakeserver.Start(opts)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, srv.Close()) })
 	target := Target{URL: srv.URL()}
 	if opts.Profile != fakeserver.Squatter {
-		target.IPC = filepath.Join(dir, "discord-ipc-0")
+		target.IPC = filepath.Join(opts.IPCDir, "discord-ipc-0")
 	}
 	return srv, target
 }
@@ -50,11 +62,13 @@ func TestProfiles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			srv, target := launch(t, c.opts)
-			target.Origin = c.origin
-			report := conform(t, target, Options{All: true, Refill: c.refill, Patience: 1500 * time.Millisecond})
-			golden(t, name, masked(table(report)))
-			require.Empty(t, srv.DevicesOf(ExampleClientID))
+			inMemory(t, func(t *testing.T, m machine) {
+				srv, target := m.launch(t, c.opts)
+				target.Origin = c.origin
+				report := m.conform(t, target, Options{All: true, Refill: c.refill, Patience: 1500 * time.Millisecond})
+				golden(t, name, masked(table(report)))
+				require.Empty(t, srv.DevicesOf(ExampleClientID))
+			})
 		})
 	}
 }
@@ -83,14 +97,18 @@ func TestAFlakyServerEndsNoRun(t *testing.T) {
 	for seed := range uint64(2) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			_, target := launch(t, fakeserver.Options{Profile: fakeserver.Flaky, Seed: seed, Refill: 100 * time.Millisecond})
-			report, err := Run(deadline(t), target, Options{All: true, Refill: 100 * time.Millisecond, Patience: 500 * time.Millisecond})
-			require.NotNil(t, report)
-			if err != nil { // it plays offline now and then
-				require.ErrorAs(t, err, new(*UnreachableError))
-			}
-			require.Len(t, report.Checks, len(checks(target)))
-			require.Equal(t, fingerprint, find(t, report, "http-root").Got)
+			inMemory(t, func(t *testing.T, m machine) {
+				_, target := m.launch(t, fakeserver.Options{Profile: fakeserver.Flaky, Seed: seed, Refill: 100 * time.Millisecond})
+				report, err := Run(t.Context(), target, Options{
+					All: true, Refill: 100 * time.Millisecond, Patience: 500 * time.Millisecond, Dial: m.dial,
+				})
+				require.NotNil(t, report)
+				if err != nil { // it plays offline now and then
+					require.ErrorAs(t, err, new(*UnreachableError))
+				}
+				require.Len(t, report.Checks, len(checks(target)))
+				require.Equal(t, fingerprint, find(t, report, "http-root").Got)
+			})
 		})
 	}
 }
@@ -98,19 +116,22 @@ func TestAFlakyServerEndsNoRun(t *testing.T) {
 // An answer that stands in line is not taken for silence.
 func TestATokenThatSomebodyElseHasSpent(t *testing.T) {
 	t.Parallel()
-	const refill = 3 * time.Second
-	srv, target := launch(t, fakeserver.Options{Profile: fakeserver.Desktop, Refill: refill})
-	for range 2 {
-		body := strings.NewReader(`{"nonce":"x","cmd":"SET_CERTIFIED_DEVICES","args":{"devices":[]}}`)
-		resp, err := http.Post(srv.URL()+"/rpc?v=1&client_id="+ExampleClientID, "application/json", body)
-		require.NoError(t, err)
-		require.NoError(t, resp.Body.Close())
-	}
-	http.DefaultClient.CloseIdleConnections()
-	target.IPC = ""
-	report := conform(t, target, Options{Refill: refill, Patience: time.Second})
-	require.Equal(t, httpSuccess, find(t, report, "http-empty-list").Got)
-	require.Equal(t, closeWith(4001), find(t, report, "ws-no-origin").Got)
+	inMemory(t, func(t *testing.T, m machine) {
+		srv, target := m.launch(t, fakeserver.Options{Profile: fakeserver.Desktop})
+		r := &run{target: target, opts: Options{Patience: time.Second, Refill: DefaultRefill, Dial: m.dial}, buckets: map[string]*bucket{}}
+		r.target.ClientID = ExampleClientID
+		require.NoError(t, r.checkReachable(t.Context()))
+		for range capacity {
+			o, err := takePost(t.Context(), r)
+			require.NoError(t, err)
+			require.Equal(t, httpSuccess, o.got)
+		}
+		require.Equal(t, capacity, srv.Stats().Spent)
+		target.IPC = ""
+		report := m.conform(t, target, Options{Patience: time.Second})
+		require.Equal(t, httpSuccess, find(t, report, "http-empty-list").Got)
+		require.Equal(t, closeWith(4001), find(t, report, "ws-no-origin").Got)
+	})
 }
 
 func TestARunThatIsCutShortLeavesNoDevices(t *testing.T) {

@@ -10,11 +10,11 @@ import (
 )
 
 // follow does a run and returns what was heard of its progress.
-func follow(t *testing.T, target Target, o Options) (*Report, []Progress) {
+func (m machine) follow(t *testing.T, target Target, o Options) (*Report, []Progress) {
 	t.Helper()
 	var heard []Progress
 	o.Progress = func(p Progress) { heard = append(heard, p) }
-	report := conform(t, target, o)
+	report := m.conform(t, target, o)
 	for _, p := range heard {
 		require.NotEmpty(t, find(t, report, p.Check).Got, "%s was announced and not tried", p.Check)
 	}
@@ -23,14 +23,16 @@ func follow(t *testing.T, target Target, o Options) (*Report, []Progress) {
 
 func TestProgress(t *testing.T) {
 	t.Parallel()
-	_, target := launch(t, fakeserver.Options{})
-	target.IPC = ""
-	_, heard := follow(t, target, Options{All: true, Refill: time.Minute, Patience: time.Second})
-	require.Greater(t, len(heard), 5)
-	require.Equal(t, len(checks(target)), heard[0].Total)
-	last := heard[len(heard)-1]
-	require.Less(t, last.Remaining, time.Minute, "there is no rate limit")
-	require.Greater(t, heard[0].Remaining, 10*time.Minute, "there might be one")
+	inMemory(t, func(t *testing.T, m machine) {
+		_, target := m.launch(t, fakeserver.Options{})
+		target.IPC = ""
+		_, heard := m.follow(t, target, Options{All: true, Refill: time.Minute, Patience: time.Second})
+		require.Greater(t, len(heard), 5)
+		require.Equal(t, len(checks(target)), heard[0].Total)
+		last := heard[len(heard)-1]
+		require.Less(t, last.Remaining, time.Minute, "there is no rate limit")
+		require.Greater(t, heard[0].Remaining, 10*time.Minute, "there might be one")
+	})
 }
 
 // A quick run announces, counts and allows time for what it tries, nothing else.
@@ -50,22 +52,24 @@ func TestProgressOfAQuickRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, target := launch(t, c.opts)
-			if !c.ipc {
-				target.IPC = ""
-			}
-			report, heard := follow(t, target, Options{Patience: time.Second})
-			tried := len(report.Checks) - report.NotTried()
-			require.Len(t, heard, requests)
-			for i, p := range heard {
-				require.Equal(t, time.Duration(requests-i)*DefaultRefill, p.Remaining, p.Check)
-				require.Less(t, p.Done, p.Total)
-				if i < c.known {
-					require.Greater(t, p.Total, tried)
-				} else {
-					require.Equal(t, tried, p.Total, p.Check)
+			inMemory(t, func(t *testing.T, m machine) {
+				_, target := m.launch(t, c.opts)
+				if !c.ipc {
+					target.IPC = ""
 				}
-			}
+				report, heard := m.follow(t, target, Options{Patience: time.Second})
+				tried := len(report.Checks) - report.NotTried()
+				require.Len(t, heard, requests)
+				for i, p := range heard {
+					require.Equal(t, time.Duration(requests-i)*DefaultRefill, p.Remaining, p.Check)
+					require.Less(t, p.Done, p.Total)
+					if i < c.known {
+						require.Greater(t, p.Total, tried)
+					} else {
+						require.Equal(t, tried, p.Total, p.Check)
+					}
+				}
+			})
 		})
 	}
 }
