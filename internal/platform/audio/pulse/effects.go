@@ -1,6 +1,7 @@
 package pulse
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -156,8 +157,8 @@ func pipeWirePulseEchoCancel(m Module) EchoCancel {
 		return e
 	}
 	e.SourceMaster = args["source_master"]
-	e.SourceName = orDefault(args["source_name"], pipeWireSource)
-	e.SinkName = orDefault(args["sink_name"], pipeWireSink)
+	e.SourceName = cmp.Or(args["source_name"], pipeWireSource)
+	e.SinkName = cmp.Or(args["sink_name"], pipeWireSink)
 	if method := args["aec_method"]; method != "" && method != "webrtc" {
 		return e
 	}
@@ -191,11 +192,11 @@ func nativeEchoCancel(m Module) EchoCancel {
 	if !ok {
 		return e
 	}
-	e.SourceName = orDefault(spaText(spaSub(args, "source.props"), "node.name"), pipeWireSource)
-	e.SinkName = orDefault(spaText(spaSub(args, "sink.props"), "node.name"), pipeWireSink)
+	e.SourceName = cmp.Or(spaText(spaSub(args, "source.props"), "node.name"), pipeWireSource)
+	e.SinkName = cmp.Or(spaText(spaSub(args, "sink.props"), "node.name"), pipeWireSink)
 	capture := spaSub(args, "capture.props")
-	e.SourceMaster = nodeName(orDefault(spaText(capture, "target.object"), spaText(capture, "node.target")))
-	if orDefault(spaText(args, "library.name"), pipeWireLibrary) != pipeWireLibrary {
+	e.SourceMaster = nodeName(cmp.Or(spaText(capture, "target.object"), spaText(capture, "node.target")))
+	if cmp.Or(spaText(args, "library.name"), pipeWireLibrary) != pipeWireLibrary {
 		return e
 	}
 	e.EchoCancellation = devices.True
@@ -240,13 +241,6 @@ func nodeName(target string) string {
 		return ""
 	}
 	return target
-}
-
-func orDefault(s, fallback string) string {
-	if s == "" {
-		return fallback
-	}
-	return s
 }
 
 // boolOr is the value of a knob in PulseAudio's words, fallback if it is not there, unknown

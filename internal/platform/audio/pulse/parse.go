@@ -62,7 +62,7 @@ func device(d *decoder) (dev Device, otherIndex uint32, otherName string) {
 	dev.Properties = d.props()
 	d.skip(tagUsec, 8)   // requested latency
 	d.skip(tagVolume, 4) // base volume
-	dev.State = State(d.u32())
+	dev.State = d.u32()
 	d.u32() // volume steps
 	dev.Card = d.u32()
 	dev.Ports = ports(d)
@@ -80,7 +80,7 @@ func ports(d *decoder) []Port {
 		p := Port{Name: d.str(), Description: d.str(), Priority: d.u32(), Available: d.available()}
 		if d.version >= versionPortTypes {
 			d.str() // availability group
-			p.Type = PortType(d.u32())
+			p.Type = d.u32()
 		}
 		list = append(list, p)
 	}

@@ -8,6 +8,12 @@ import (
 	"sidetone/internal/devices"
 )
 
+// Numbers of the protocol.
+const (
+	portMic = 5 // PA_DEVICE_PORT_TYPE_MIC
+	idle    = 1 // PA_SOURCE_IDLE
+)
+
 // encodeSource writes a source as a server of the given version does.
 func encodeSource(e *encoder, version uint32) {
 	e.u32(17)
@@ -56,14 +62,14 @@ func TestSourceOfEachVersion(t *testing.T) {
 		require.NoError(t, err, "version %d", version)
 		require.Len(t, list, 2)
 
-		portType := PortUnknown
+		portType := uint32(0)
 		if version >= 34 {
-			portType = PortMic
+			portType = portMic
 		}
 		require.Equal(t, Source{
 			Device: Device{
 				Index: 17, Name: "alsa_input.usb-Acme-00.mono", Description: "Acme Mic", Driver: "module-alsa-card.c",
-				Mute: true, Flags: 0x37, State: Idle, Card: 2, OwnerModule: 8, ActivePort: "in-b",
+				Mute: true, Flags: 0x37, State: idle, Card: 2, OwnerModule: 8, ActivePort: "in-b",
 				Ports: []Port{
 					{Name: "in-a", Description: "Input", Priority: 100, Available: devices.Unknown, Type: portType},
 					{Name: "in-b", Description: "Input", Priority: 100, Available: devices.False, Type: portType},

@@ -93,7 +93,7 @@ func TestRecordedHardware(t *testing.T) {
 			if !source.IsMonitor() {
 				mics++
 				require.Equal(t, "analog-input-mic", source.ActivePort)
-				require.Equal(t, []Port{{Name: "analog-input-mic", Description: "Microphone", Priority: 8700, Type: PortMic}}, source.Ports)
+				require.Equal(t, []Port{{Name: "analog-input-mic", Description: "Microphone", Priority: 8700, Type: portMic}}, source.Ports)
 			}
 		}
 		require.Equal(t, 1, mics)

@@ -10,37 +10,8 @@ type Flags uint32
 
 // The flags of interest.
 const (
-	FlagHWVolume Flags = 0x01 // volume is set in the device
 	FlagHardware Flags = 0x04 // backed by hardware
-	FlagNetwork  Flags = 0x08 // on another machine
 	FlagHWMute   Flags = 0x10 // mute is said to be set in the device
-)
-
-// State says what a source or sink does at present.
-type State uint32
-
-// The states.
-const (
-	Running   State = 0 // in use
-	Idle      State = 1 // open, nobody uses it
-	Suspended State = 2 // closed until somebody uses it
-)
-
-// PortType is what a port is for.
-type PortType uint32
-
-// The port types that microphones and headsets have.
-const (
-	PortUnknown    PortType = 0
-	PortSpeaker    PortType = 2
-	PortHeadphones PortType = 3
-	PortLine       PortType = 4
-	PortMic        PortType = 5
-	PortHeadset    PortType = 6
-	PortHandset    PortType = 7
-	PortUSB        PortType = 14
-	PortBluetooth  PortType = 15
-	PortHandsfree  PortType = 17
 )
 
 // Port is one connector or channel of a source or sink.
@@ -49,7 +20,7 @@ type Port struct {
 	Description string
 	Priority    uint32
 	Available   devices.Tri // false: nothing is plugged in
-	Type        PortType    // PortUnknown also when the server is too old to tell
+	Type        uint32      // pa_device_port_type_t; 0, unknown, also when the server is too old to tell
 }
 
 // Device is what sources and sinks have in common.
@@ -60,7 +31,7 @@ type Device struct {
 	Driver      string
 	Mute        bool
 	Flags       Flags
-	State       State
+	State       uint32 // 0: in use, 1: open, but idle, 2: suspended
 	Card        uint32 // index, InvalidIndex if it belongs to no card
 	OwnerModule uint32 // index, InvalidIndex if unknown
 	Ports       []Port
@@ -133,17 +104,13 @@ type Snapshot struct {
 // Facility is a kind of object that events are about.
 type Facility uint8
 
-// The facilities.
+// The facilities of interest.
 const (
-	OnSink         Facility = 0
-	OnSource       Facility = 1
-	OnSinkInput    Facility = 2
-	OnSourceOutput Facility = 3
-	OnModule       Facility = 4
-	OnClient       Facility = 5
-	OnSampleCache  Facility = 6
-	OnServer       Facility = 7 // a default device changed; the index means nothing
-	OnCard         Facility = 9
+	OnSink   Facility = 0
+	OnSource Facility = 1
+	OnModule Facility = 4
+	OnServer Facility = 7 // a default device changed; the index means nothing
+	OnCard   Facility = 9
 )
 
 // EventType is what happened to an object.
