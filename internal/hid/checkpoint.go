@@ -55,7 +55,7 @@ type SensorCheckpoint struct {
 // Checkpoint returns what t knows, its times passed through clock. Its requests have been fetched.
 func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
 	c := Checkpoint{LastRequest: t.changes.requests}
-	for _, d := range t.sorted() {
+	for _, d := range t.devices {
 		dc := DeviceCheckpoint{Device: d.device, Denied: d.denied, Reason: d.reason, Asked: d.asked}
 		for i, s := range d.sensors {
 			sc := SensorCheckpoint{
@@ -93,7 +93,7 @@ func (t *Tracker) Restore(c Checkpoint) {
 	t.changes.requests = c.LastRequest
 	for _, dc := range c.Devices {
 		d := &tracked{device: dc.Device, desc: Describe(dc.Device), denied: dc.Denied, reason: dc.Reason, asked: dc.Asked, changes: &t.changes}
-		t.devices[d.device.Node] = d
+		t.add(d)
 		if d.denied == "" {
 			d.sensors = t.sensorsOf(d)
 		}
@@ -122,8 +122,8 @@ func (t *Tracker) Restore(c Checkpoint) {
 			}
 		}
 	}
-	for d, s := range t.sensors() {
-		s.missingDependency = t.isMissingDependency(d, s)
+	for _, s := range t.sensors() {
+		s.missingDependency = t.isMissingDependency(s)
 	}
 	t.linkStates = t.links()
 }

@@ -25,11 +25,11 @@ func (t *Tracker) LinkState(product, identity string) devices.Tri {
 }
 
 // Device is one that is there.
-func (t *Tracker) Device(node string) Device { return t.devices[node].device }
+func (t *Tracker) Device(node string) Device { return t.at(node).device }
 
 // Enqueue has a sensor of a device ask next.
 func (t *Tracker) Enqueue(node string, sensor int) {
-	d := t.devices[node]
+	d := t.at(node)
 	d.queue = append(d.queue, d.sensors[sensor])
 }
 

@@ -12,18 +12,15 @@ import (
 // the first rule that knows decides.
 func (t *Tracker) links() map[unit]devices.Tri {
 	heard := make(map[unit]map[string]*sensor) // by the place of the rule: which has heard of it last
-	for _, d := range t.sorted() {
-		for _, s := range d.sensors {
-			if !s.Link || !s.isReading() {
-				continue
-			}
-			u := d.unit(s.Rule)
-			if heard[u] == nil {
-				heard[u] = make(map[string]*sensor)
-			}
-			if other := heard[u][s.Place]; other == nil || !other.value.Known() || s.value.Known() && s.since.After(other.since) {
-				heard[u][s.Place] = s
-			}
+	for _, s := range t.sensors() {
+		if !s.Link || !s.isReading() {
+			continue
+		}
+		if heard[s.unit] == nil {
+			heard[s.unit] = make(map[string]*sensor)
+		}
+		if other := heard[s.unit][s.Place]; other == nil || !other.value.Known() || s.value.Known() && s.since.After(other.since) {
+			heard[s.unit][s.Place] = s
 		}
 	}
 	out := make(map[unit]devices.Tri)
@@ -72,8 +69,8 @@ func (t *Tracker) updateLinks(at, now time.Time) {
 // linkChanged is for a link whose state is another one. What was known of a product whose link is down,
 // or may have been down unseen, says nothing of the product that comes back.
 func (t *Tracker) linkChanged(u unit, was, is devices.Tri, at, now time.Time) {
-	for _, d := range t.sorted() {
-		mine := func(s *sensor) bool { return !s.Link && d.unit(s.Rule) == u }
+	mine := func(s *sensor) bool { return !s.Link && s.unit == u }
+	for _, d := range t.devices {
 		switch {
 		case is == devices.False:
 			d.forget(at, now, mine)

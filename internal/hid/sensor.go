@@ -11,6 +11,7 @@ import (
 // sensor is one rule applied to one device: what it has read, and what it needs to go on.
 type sensor struct {
 	*Rule
+	unit    unit // that the device is a part of, by the rule
 	changes *changeFlags
 	fields  []descriptor.Field // of a usage
 

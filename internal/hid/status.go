@@ -28,7 +28,7 @@ type SensorStatus struct {
 // Status returns all devices that are wanted, in the order of their nodes.
 func (t *Tracker) Status() []Status {
 	out := []Status{}
-	for _, d := range t.sorted() {
+	for _, d := range t.devices {
 		st := Status{Device: d.device, Error: d.denied, Reason: d.reason, Sensors: []SensorStatus{}}
 		for _, s := range d.sensors {
 			st.Sensors = append(st.Sensors, SensorStatus{s.Product, s.Place, s.via(), s.value, s.since, s.statusNote()})

@@ -41,8 +41,8 @@ func (u unit) compare(v unit) int {
 	return cmp.Or(cmp.Compare(u.product, v.product), cmp.Compare(u.identity, v.identity))
 }
 
-// unit is the unit that the device is a part of, by a rule.
-func (d *tracked) unit(rl *Rule) unit {
+// unitOf is the unit that the device is a part of, by a rule.
+func (d *tracked) unitOf(rl *Rule) unit {
 	if rl.BySerial {
 		return unit{rl.Product, cmp.Or(d.device.Serial, d.device.Container, d.device.Node)}
 	}

@@ -3,7 +3,6 @@ package hid
 import (
 	"cmp"
 	"iter"
-	"maps"
 	"slices"
 	"time"
 
@@ -14,14 +13,14 @@ import (
 // Every method that may change a reading says whether it did; requests are to be fetched after it.
 type Tracker struct {
 	rules      *Rules
-	devices    map[string]*tracked // by node
+	devices    []*tracked // in the order of their nodes
 	linkStates map[unit]devices.Tri
 	changes    changeFlags
 }
 
 // NewTracker returns a Tracker without devices.
 func NewTracker(r *Rules) *Tracker {
-	return &Tracker{rules: r, devices: make(map[string]*tracked)}
+	return &Tracker{rules: r}
 }
 
 // Apply takes in what has happened to a device; now is the time of the clock that Due and Expire
@@ -31,7 +30,7 @@ func (t *Tracker) Apply(e Event, now time.Time) (changed bool) {
 	if at.IsZero() {
 		at = now
 	}
-	d := t.devices[e.Node]
+	d := t.at(e.Node)
 	switch {
 	case e.Kind == Attached || e.Kind == Denied:
 		t.attach(e, at, now)
@@ -49,7 +48,7 @@ func (t *Tracker) Apply(e Event, now time.Time) (changed bool) {
 	case e.Kind == Lost:
 		t.forgetUnit(d, at, now)
 		if since := now.Sub(d.lost); since >= 0 && since < askGap {
-			t.askUnitSoon(d, now)
+			t.askSoon(now, d.isOfUnit) // while reports keep being lost it is not asked after each of them
 			break
 		}
 		d.lost = now
@@ -67,44 +66,34 @@ func isForgotten(s *sensor) bool {
 
 // forgetUnit makes unknown all that is known of the units that the device is a part of: what one of
 // their interfaces said last may be older than what another has missed.
-func (t *Tracker) forgetUnit(d *tracked, at, now time.Time) {
-	for _, other := range t.sorted() {
-		other.forget(at, now, d.sameUnit(other))
-	}
-}
+func (t *Tracker) forgetUnit(d *tracked, at, now time.Time) { t.forgetAll(at, now, d.isOfUnit) }
 
 func (t *Tracker) askUnit(d *tracked, m Moment, now time.Time, which func(*sensor) bool) {
-	for _, other := range t.sorted() {
-		same := d.sameUnit(other)
-		other.ask(m, now, func(s *sensor) bool { return same(s) && which(s) })
+	for _, other := range t.devices {
+		other.ask(m, now, func(s *sensor) bool { return d.isOfUnit(s) && which(s) })
 	}
 }
 
-// askUnitSoon has the device asked as after a resume, at the end of the gap: while reports keep being lost it is not
-// asked after each of them.
-func (t *Tracker) askUnitSoon(d *tracked, now time.Time) {
-	for _, other := range t.sorted() {
-		same := d.sameUnit(other)
-		for _, s := range other.sensors {
-			if same(s) && s.asksAt(AtResume) {
+// askSoon has some sensors ask as after a resume, at the end of the gap.
+func (t *Tracker) askSoon(now time.Time, which func(*sensor) bool) {
+	for _, d := range t.devices {
+		for _, s := range d.sensors {
+			if which(s) && s.asksAt(AtResume) {
 				s.askSoon(now)
 			}
 		}
-		other.askAgain(now)
+		d.askAgain(now)
 	}
 }
 
-// sameUnit are the sensors of another device that belong to a unit which this one is a part of.
-func (d *tracked) sameUnit(other *tracked) func(*sensor) bool {
-	return func(s *sensor) bool {
-		u := other.unit(s.Rule)
-		return slices.ContainsFunc(d.sensors, func(mine *sensor) bool { return d.unit(mine.Rule) == u })
-	}
+// isOfUnit reports whether a sensor, of whichever device, belongs to a unit that this device is a part of.
+func (d *tracked) isOfUnit(s *sensor) bool {
+	return slices.ContainsFunc(d.sensors, func(mine *sensor) bool { return mine.unit == s.unit })
 }
 
 // drop takes the device away.
 func (t *Tracker) drop(d *tracked, at, now time.Time) {
-	delete(t.devices, d.device.Node)
+	t.devices = slices.DeleteFunc(t.devices, func(o *tracked) bool { return o == d })
 	t.forgetUnit(d, at, now)
 	t.updateDependencies(at, now)
 	t.changes.readings = t.changes.readings || slices.ContainsFunc(d.sensors, (*sensor).isReading)
@@ -116,12 +105,12 @@ func (t *Tracker) attach(e Event, at, now time.Time) {
 	if e.Device == nil {
 		return
 	}
-	if before := t.devices[e.Node]; before != nil {
+	if before := t.at(e.Node); before != nil {
 		t.drop(before, at, now)
 	}
 	d := &tracked{device: *e.Device, desc: Describe(*e.Device), changes: &t.changes}
 	d.device.Node = e.Node
-	t.devices[e.Node] = d
+	t.add(d)
 	if e.Kind == Denied {
 		d.denied, d.reason = cmp.Or(e.Error, "it cannot be read"), e.Reason
 		return
@@ -130,19 +119,19 @@ func (t *Tracker) attach(e Event, at, now time.Time) {
 	t.changes.readings = t.changes.readings || slices.ContainsFunc(d.sensors, (*sensor).isReading)
 	if e.Plugged {
 		for _, s := range d.sensors {
-			if !s.isWireless(d.device) && !t.wasPressed(d.unit(s.Rule), s.Place) {
+			if !s.isWireless(d.device) && !t.wasPressed(s) {
 				s.plugIn(at)
 			}
 		}
 	}
 	t.updateDependencies(at, now)
 	for _, s := range d.sensors {
-		t.invalidateDependents(d.unit(s.Rule), s, at, now)
+		t.invalidateDependents(s, at, now)
 	}
 	d.ask(AtAttach, now, anySensor)
 	t.askUnit(d, AtAttach, now, isForgotten)
 	for _, s := range d.sensors {
-		t.askAnchors(d.unit(s.Rule), s, AtAttach, now, now)
+		t.askAnchors(s, AtAttach, now, now)
 	}
 }
 
@@ -157,7 +146,7 @@ func (t *Tracker) sensorsOf(d *tracked) []*sensor {
 		if s == nil {
 			s = newSensor(rl, d)
 		}
-		s.Rule = rl
+		s.Rule, s.unit = rl, d.unitOf(rl)
 		out = append(out, s)
 	}
 	return out
@@ -176,7 +165,7 @@ func (t *Tracker) Configure(r *Rules, now time.Time) (changed bool) {
 	readings := t.Readings()
 	t.rules = r
 	fresh := make(map[*sensor]bool)
-	for _, d := range t.sorted() {
+	for _, d := range t.devices {
 		if d.denied != "" {
 			continue
 		}
@@ -192,22 +181,19 @@ func (t *Tracker) Configure(r *Rules, now time.Time) (changed bool) {
 		}
 	}
 	t.updateDependencies(now, now)
-	for _, d := range t.sorted() {
-		for _, s := range d.sensors {
-			if !fresh[s] {
-				continue
-			}
-			for _, other := range t.invalidateDependents(d.unit(s.Rule), s, now, now) {
+	for _, s := range t.sensors() {
+		if fresh[s] {
+			for _, other := range t.invalidateDependents(s, now, now) {
 				fresh[other] = true
 			}
 		}
 	}
 	t.linkStates = t.links()
-	for _, d := range t.sorted() {
+	for _, d := range t.devices {
 		d.ask(AtAttach, now, func(s *sensor) bool { return fresh[s] })
 		for _, s := range d.sensors {
 			if fresh[s] {
-				t.askAnchors(d.unit(s.Rule), s, AtAttach, now, now)
+				t.askAnchors(s, AtAttach, now, now)
 			}
 		}
 	}
@@ -217,14 +203,14 @@ func (t *Tracker) Configure(r *Rules, now time.Time) (changed bool) {
 // Resume is for when the machine has slept and woken: of what was known nothing is trusted but what devices
 // have stated since it woke. Whatever was asked is asked again.
 func (t *Tracker) Resume(woke, now time.Time) (changed bool) {
-	for _, d := range t.sorted() {
+	for _, d := range t.devices {
 		for _, s := range d.sensors {
 			s.wake(woke, now)
 		}
 		d.stopAsking(now, anySensor)
 	}
 	t.linkStates, t.changes.links = t.links(), false // what belongs to links that are not known any more is forgotten already
-	for _, d := range t.sorted() {
+	for _, d := range t.devices {
 		d.ask(AtResume, now, anySensor)
 	}
 	return t.reconcile(now, now)
@@ -246,7 +232,7 @@ func (t *Tracker) Expire(now time.Time) (changed bool) {
 	if due := t.Due(); due.IsZero() || now.Before(due) {
 		return false
 	}
-	for _, d := range t.sorted() {
+	for _, d := range t.devices {
 		d.expire(now)
 	}
 	return t.reconcile(now, now)
@@ -266,19 +252,15 @@ func (t *Tracker) Requests() []Request {
 // Readings is what the rules have read, unknown states too, in a fixed order.
 func (t *Tracker) Readings() []devices.Reading {
 	var out []devices.Reading
-	for _, d := range t.sorted() {
-		for _, s := range d.sensors {
-			if !s.isReading() {
-				continue
-			}
-			r := devices.Reading{
-				Product: s.Product, Rule: s.Place, Container: d.device.Container, Serial: d.device.Serial, Value: s.value,
-			}
-			if s.value.Known() {
-				r.Origin, r.Since = devices.Origin{Via: s.via(), Detail: d.device.Node}, s.since
-			}
-			out = append(out, r)
+	for d, s := range t.sensors() {
+		if !s.isReading() {
+			continue
 		}
+		r := devices.Reading{Product: s.Product, Rule: s.Place, Container: d.device.Container, Serial: d.device.Serial, Value: s.value}
+		if s.value.Known() {
+			r.Origin, r.Since = devices.Origin{Via: s.via(), Detail: d.device.Node}, s.since
+		}
+		out = append(out, r)
 	}
 	return out
 }
@@ -286,7 +268,7 @@ func (t *Tracker) Readings() []devices.Reading {
 // sensors yields all sensors with their devices, in the order of the nodes.
 func (t *Tracker) sensors() iter.Seq2[*tracked, *sensor] {
 	return func(yield func(*tracked, *sensor) bool) {
-		for _, d := range t.sorted() {
+		for _, d := range t.devices {
 			for _, s := range d.sensors {
 				if !yield(d, s) {
 					return
@@ -296,8 +278,25 @@ func (t *Tracker) sensors() iter.Seq2[*tracked, *sensor] {
 	}
 }
 
-func (t *Tracker) sorted() []*tracked {
-	return slices.SortedFunc(maps.Values(t.devices), func(a, b *tracked) int { return cmp.Compare(a.device.Node, b.device.Node) })
+// at is the device of a node; nil: there is none.
+func (t *Tracker) at(node string) *tracked {
+	if i, ok := t.place(node); ok {
+		return t.devices[i]
+	}
+	return nil
+}
+
+// add puts a device into the list, in place of the one that had its node.
+func (t *Tracker) add(d *tracked) {
+	i, there := t.place(d.device.Node)
+	if !there {
+		t.devices = slices.Insert(t.devices, i, nil)
+	}
+	t.devices[i] = d
+}
+
+func (t *Tracker) place(node string) (i int, there bool) {
+	return slices.BinarySearchFunc(t.devices, node, func(d *tracked, node string) int { return cmp.Compare(d.device.Node, node) })
 }
 
 // hear takes an input report: first what it says of links, since a report that tells that the link
