@@ -9,6 +9,7 @@ import (
 const ours = "THE-NONCE"
 
 func TestPostResult(t *testing.T) {
+	t.Parallel()
 	accepted := `{"cmd":"SET_CERTIFIED_DEVICES","data":null,"evt":null,"nonce":"THE-NONCE"}`
 	cases := map[string]struct {
 		status int
@@ -61,12 +62,14 @@ func TestPostResult(t *testing.T) {
 }
 
 func TestResultKeepsTheServersWords(t *testing.T) {
+	t.Parallel()
 	m, err := parseMessage([]byte(`{"evt":"ERROR","nonce":"x","data":{"code":4006,"message":"Not authenticated"}}`))
 	require.NoError(t, err)
 	require.Equal(t, &Error{Phase: PhaseCommand, Code: 4006, Message: "Not authenticated"}, m.result())
 }
 
 func TestReady(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]bool{
 		`{"cmd":"DISPATCH","evt":"READY","nonce":null,"data":{"v":1}}`: true,
 		`{"cmd":"DISPATCH","evt":"READY"}`:                             true,

@@ -8,6 +8,7 @@ import (
 )
 
 func TestBackoffGrowsToItsCeiling(t *testing.T) {
+	t.Parallel()
 	const first, ceiling = 250 * time.Millisecond, 5 * time.Second
 	b := newBackoff(first, ceiling)
 	for range 3 {
@@ -21,6 +22,7 @@ func TestBackoffGrowsToItsCeiling(t *testing.T) {
 }
 
 func TestBackoffNeverStartsAboveItsCeiling(t *testing.T) {
+	t.Parallel()
 	b := newBackoff(time.Second, 10*time.Millisecond)
 	for range 5 {
 		require.LessOrEqual(t, b.wait(), 12*time.Millisecond)
@@ -28,6 +30,7 @@ func TestBackoffNeverStartsAboveItsCeiling(t *testing.T) {
 }
 
 func TestBackoffNeverOverflows(t *testing.T) {
+	t.Parallel()
 	b := newBackoff(time.Nanosecond, 100*365*24*time.Hour)
 	for range 200 {
 		require.GreaterOrEqual(t, b.wait(), time.Duration(0))
@@ -36,6 +39,7 @@ func TestBackoffNeverOverflows(t *testing.T) {
 
 // TestBackoffJitters shows that the spread is used: agents that start together part.
 func TestBackoffJitters(t *testing.T) {
+	t.Parallel()
 	low, high := 0, 0
 	for range 1000 {
 		switch w := newBackoff(time.Second, time.Second).wait(); {

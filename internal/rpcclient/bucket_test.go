@@ -31,6 +31,7 @@ func mostPerSecond(at []time.Time) int {
 
 // TestPacerKeepsTheLimit whatever the times at which something is to be sent.
 func TestPacerKeepsTheLimit(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		p := newPacer()
 		now := time.Unix(1_000_000, 0)
@@ -57,6 +58,7 @@ func TestPacerKeepsTheLimit(t *testing.T) {
 }
 
 func TestPacerGivesTheWholeRate(t *testing.T) {
+	t.Parallel()
 	p := newPacer()
 	start := time.Unix(1_000_000, 0)
 	now := start
@@ -73,6 +75,7 @@ func TestPacerGivesTheWholeRate(t *testing.T) {
 }
 
 func TestPacerIsFullAgainAfterAPause(t *testing.T) {
+	t.Parallel()
 	p := newPacer()
 	now := time.Unix(1_000_000, 0)
 	for range 3 {

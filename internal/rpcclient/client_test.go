@@ -15,6 +15,7 @@ import (
 )
 
 func TestReportsEveryChange(t *testing.T) {
+	t.Parallel()
 	for _, tr := range []Transport{WebSocket, HTTP} {
 		t.Run(string(tr), func(t *testing.T) {
 			everywhere(t, func(t *testing.T, m *machine) {
@@ -95,6 +96,7 @@ func TestChoosesTheFirstThatProves(t *testing.T) {
 }
 
 func TestProofs(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		server fakeserver.Options
 		set    Transport
@@ -147,6 +149,7 @@ func TestProofs(t *testing.T) {
 // TestFaults shows, for every fault of the fake client, that the list arrives once the fault
 // is over, and what the status said meanwhile.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	cases := []struct {
 		fault  string
 		set    Transport
@@ -210,6 +213,7 @@ func TestFaults(t *testing.T) {
 
 // TestFallsBack shows that what WebSocket cannot do, HTTP does, for the same client.
 func TestFallsBack(t *testing.T) {
+	t.Parallel()
 	for _, fault := range []string{"websocket/close-code=4001", "websocket/error=4006", "websocket/ready-never", "websocket/close-code=4002"} {
 		t.Run(fault, func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, m *machine) {
@@ -248,6 +252,7 @@ func TestLateIsNotLost(t *testing.T) {
 }
 
 func TestFollowsTheClient(t *testing.T) {
+	t.Parallel()
 	for _, tr := range []Transport{WebSocket, HTTP} {
 		t.Run(string(tr), func(t *testing.T) {
 			everywhere(t, func(t *testing.T, m *machine) { followTheClient(t, tr, m, m) })
@@ -296,6 +301,7 @@ func TestResend(t *testing.T) {
 
 // TestStopEmptiesTheList also when an answer is outstanding.
 func TestStopEmptiesTheList(t *testing.T) {
+	t.Parallel()
 	for _, tr := range []Transport{WebSocket, HTTP} {
 		t.Run(string(tr), func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, m *machine) {
@@ -336,6 +342,7 @@ func TestStopDoesNotHang(t *testing.T) {
 
 // TestBurst toggles as fast as it can: the last state arrives, no older one after a newer.
 func TestBurst(t *testing.T) {
+	t.Parallel()
 	for _, tr := range []Transport{WebSocket, HTTP} {
 		t.Run(string(tr), func(t *testing.T) {
 			everywhere(t, func(t *testing.T, m *machine) {

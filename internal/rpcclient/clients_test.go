@@ -184,23 +184,26 @@ func TestAnotherUsersClientGetsNothing(t *testing.T) {
 
 // A socket whose owner the system does not tell, as of another user's pipe on Windows, may be anybody's.
 func TestASocketOfUnknownOwnerGetsNothing(t *testing.T) {
+	t.Parallel()
 	for _, user := range []string{"1000", ""} {
-		inVirtualTime(t, func(t *testing.T, m *machine) {
-			m.user = user
-			all := desktops(t, m, 2)
-			m.own(all[0].IPCPath(), local.Process{PID: 100})
-			m.own(all[0].Port(), local.Process{PID: 100})
-			opts := quick(portsOf(all)...)
-			opts.Local = m
-			h := m.start(opts)
-			h.publish(devices.True)
-			has(t, all[1], devices.True)
-			st := h.Status().Sessions
-			require.Len(t, st, 2)
-			require.Equal(t, Foreign, st[0].State)
-			require.Contains(t, st[0].Error, "whose the socket is cannot be told")
-			require.Contains(t, st[0].Remedy(), "as the same user")
-			require.Zero(t, all[0].Stats().Handshakes+all[0].Stats().Probes+all[0].Stats().Payloads)
+		t.Run("user "+user, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, m *machine) {
+				m.user = user
+				all := desktops(t, m, 2)
+				m.own(all[0].IPCPath(), local.Process{PID: 100})
+				m.own(all[0].Port(), local.Process{PID: 100})
+				opts := quick(portsOf(all)...)
+				opts.Local = m
+				h := m.start(opts)
+				h.publish(devices.True)
+				has(t, all[1], devices.True)
+				st := h.Status().Sessions
+				require.Len(t, st, 2)
+				require.Equal(t, Foreign, st[0].State)
+				require.Contains(t, st[0].Error, "whose the socket is cannot be told")
+				require.Contains(t, st[0].Remedy(), "as the same user")
+				require.Zero(t, all[0].Stats().Handshakes+all[0].Stats().Probes+all[0].Stats().Payloads)
+			})
 		})
 	}
 }
@@ -265,6 +268,7 @@ func TestWhatIsNoSocketIsNamed(t *testing.T) {
 
 // TestOnExit shows what each policy leaves in the client.
 func TestOnExit(t *testing.T) {
+	t.Parallel()
 	for policy, left := range map[ExitPolicy]int{ExitClear: 0, ExitUnmute: 2, ExitLeave: 2} {
 		t.Run(string(policy), func(t *testing.T) {
 			everywhere(t, func(t *testing.T, m *machine) {

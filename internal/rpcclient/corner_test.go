@@ -285,6 +285,7 @@ func TestAPortOfUnknownOwnerYieldsToALateREADY(t *testing.T) {
 // A look that fails once, or a socket whose name or times change, makes a second session with
 // the same process.
 func TestOneProcessHasOneSession(t *testing.T) {
+	t.Parallel()
 	count := func(h *harness) int {
 		n := 0
 		for _, s := range h.Status().Sessions {
@@ -528,6 +529,7 @@ func TestRunTwiceIsNotStopped(t *testing.T) {
 // A client that hung for half a minute, with its line of connections full, is asked again: when
 // the machine has slept, if not before.
 func TestASocketThatWasDeafForLongIsAskedAgain(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := &hung{greeted: make(chan struct{}, 10)}
 		c := New(Options{ClientID: clientID, Transports: only(IPC), Local: l})
@@ -702,6 +704,7 @@ func (l *restless) Watch(ctx context.Context, notify func()) error {
 }
 
 func TestAStormOfEventsIsNoStormOfLooks(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := &restless{limit: 1000, over: make(chan struct{})}
 		c := New(Options{ClientID: clientID, Transports: only(IPC), Local: l})

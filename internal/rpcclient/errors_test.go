@@ -10,6 +10,7 @@ import (
 )
 
 func TestEveryRefusalHasAMeaningAndARemedy(t *testing.T) {
+	t.Parallel()
 	cases := []struct {
 		phase            Phase
 		code             int
@@ -57,6 +58,7 @@ func TestEveryRefusalHasAMeaningAndARemedy(t *testing.T) {
 }
 
 func TestUnknownRefusalsAreToldAsTheyAre(t *testing.T) {
+	t.Parallel()
 	err := &Error{Phase: PhaseCommand, Code: 5000}
 	require.Equal(t, "refused by the client: command error 5000", err.Error())
 	require.Empty(t, remedyOf(ReasonOf(err)))
@@ -64,6 +66,7 @@ func TestUnknownRefusalsAreToldAsTheyAre(t *testing.T) {
 }
 
 func TestConditionsThatAreNotRefusals(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		err      error
 		remedy   string
@@ -84,6 +87,7 @@ func TestConditionsThatAreNotRefusals(t *testing.T) {
 
 // TestMessagesOfTheServerCannotForgeLines: they are shown in logs and terminals.
 func TestMessagesOfTheServerCannotForgeLines(t *testing.T) {
+	t.Parallel()
 	err := &Error{Phase: PhaseConnect, Code: 4000, Message: "x\n2024-01-01 level=INFO msg=forged\x1b[31m"}
 	require.False(t, strings.ContainsAny(err.Error(), "\n\x1b"))
 }

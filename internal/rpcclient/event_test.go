@@ -36,6 +36,7 @@ func (n *eventCounts) all() map[Event]map[Transport]int {
 }
 
 func TestEvents(t *testing.T) {
+	t.Parallel()
 	type counts = map[Event]map[Transport]int
 	for name, c := range map[string]struct {
 		client fakeserver.Options

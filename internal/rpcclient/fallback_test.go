@@ -12,6 +12,7 @@ import (
 // TestATransportThatWorkedIsNotGivenUp for one list without an answer, as when the client was
 // frozen for a while: over HTTP the client would get its lists far later, for as long as it runs.
 func TestATransportThatWorkedIsNotGivenUp(t *testing.T) {
+	t.Parallel()
 	for _, fault := range []string{"1*websocket/no-answer", "1*websocket/error=4006", "1*websocket/bad-json"} {
 		t.Run(fault, func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, m *machine) {

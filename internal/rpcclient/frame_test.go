@@ -33,10 +33,12 @@ func (f frames) send(t *testing.T, op uint32, body string) {
 }
 
 func TestFrameLayout(t *testing.T) {
+	t.Parallel()
 	require.Equal(t, []byte("\x01\x00\x00\x00\x02\x00\x00\x00{}"), encodeFrame(opFrame, []byte("{}")))
 }
 
 func TestBadFrames(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		text string
 		is   error

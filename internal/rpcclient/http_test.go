@@ -19,6 +19,7 @@ import (
 // TestHTTPConnectionsThatEnd shows that a server may close connections as it likes: every
 // list arrives, and the client is not taken to have gone.
 func TestHTTPConnectionsThatEnd(t *testing.T) {
+	t.Parallel()
 	servers := map[string]func(c *rawConn, nonce string) (open bool){
 		"kept": func(c *rawConn, nonce string) bool {
 			c.say(accept(nonce))
@@ -143,6 +144,7 @@ func TestHTTPNoticesThatTheClientHasGone(t *testing.T) {
 // TestHTTPUnaskedReplies: a server that talks by itself is not taken to have served, so its
 // connections are not replaced at full speed.
 func TestHTTPUnaskedReplies(t *testing.T) {
+	t.Parallel()
 	for name, text := range map[string]string{
 		"an answer": "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}",
 		"busy":      "HTTP/1.1 503 Busy\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
@@ -164,6 +166,7 @@ func TestHTTPUnaskedReplies(t *testing.T) {
 }
 
 func TestHTTPPauseBeforeANewConnection(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := &httpLink{redial: newBackoff(retryFirst, redialInterval)}
 		young := func() *httpConn { return &httpConn{opened: time.Now()} }

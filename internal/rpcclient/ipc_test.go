@@ -38,6 +38,7 @@ func TestReportsEveryChangeOverIPC(t *testing.T) {
 // that the list arrives once the fault is over. Where the client is not asked again before it
 // restarts, it restarts.
 func TestFaultsOverIPC(t *testing.T) {
+	t.Parallel()
 	for fault, status := range map[string]string{
 		"refuse":              "no client found on any IPC socket",
 		"hang":                "no answer in time",
@@ -102,6 +103,7 @@ func TestFaultsOverIPC(t *testing.T) {
 
 // TestPingIsAnswered by a session that is otherwise idle.
 func TestPingIsAnswered(t *testing.T) {
+	t.Parallel()
 	client, server := net.Pipe()
 	opened := make(chan link, 1)
 	go func() {

@@ -15,21 +15,24 @@ import (
 
 // A client that is late with the free proof is waited for, and is asked for nothing that costs it a token.
 func TestALateFreeProofIsOne(t *testing.T) {
+	t.Parallel()
 	for _, late := range []time.Duration{600 * time.Millisecond, 3 * time.Second} {
-		inVirtualTime(t, func(t *testing.T, v *machine) {
-			port := v.page(v.program(100), 6463, func(c net.Conn, r *http.Request) {
-				if r.Method == http.MethodGet {
-					time.Sleep(late)
-					replyTo(c, "404 Not Found", fingerprintBody)
-					return
-				}
-				replyTo(c, "200 OK", accept(r.Header.Get("X-Nonce")))
+		t.Run(late.String(), func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, v *machine) {
+				port := v.page(v.program(100), 6463, func(c net.Conn, r *http.Request) {
+					if r.Method == http.MethodGet {
+						time.Sleep(late)
+						replyTo(c, "404 Not Found", fingerprintBody)
+						return
+					}
+					replyTo(c, "200 OK", accept(r.Header.Get("X-Nonce")))
+				})
+				h := v.start(Options{})
+				h.publish(devices.True)
+				pass(late + 100*time.Millisecond)
+				require.Equal(t, Degraded, h.session().State)
+				require.Equal(t, []string{"GET /", "POST /rpc"}, port.requests())
 			})
-			h := v.start(Options{})
-			h.publish(devices.True)
-			pass(late + 100*time.Millisecond)
-			require.Equal(t, Degraded, h.session().State)
-			require.Equal(t, []string{"GET /", "POST /rpc"}, port.requests())
 		})
 	}
 }

@@ -51,6 +51,7 @@ type machine struct {
 
 // inVirtualTime runs f on a machine in memory and in virtual time.
 func inVirtualTime(t *testing.T, f func(t *testing.T, m *machine)) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { f(t, inMemory(t, memnet.New(memnet.Options{Delay: travels}))) })
 }
 
@@ -58,10 +59,14 @@ func inVirtualTime(t *testing.T, f func(t *testing.T, m *machine)) {
 func travels(string, int) time.Duration { return 50 * time.Microsecond }
 
 // onSockets runs f on this machine, over the kernel's sockets.
-func onSockets(t *testing.T, f func(t *testing.T, m *machine)) { f(t, newMachine(t)) }
+func onSockets(t *testing.T, f func(t *testing.T, m *machine)) {
+	t.Parallel()
+	f(t, newMachine(t))
+}
 
 // everywhere does both.
 func everywhere(t *testing.T, f func(t *testing.T, m *machine)) {
+	t.Parallel()
 	t.Run("in memory", func(t *testing.T) { inVirtualTime(t, f) })
 	t.Run("over sockets", func(t *testing.T) { onSockets(t, f) })
 }

@@ -43,7 +43,7 @@ type Options struct {
 	StopTimeout   time.Duration // for the farewell (rule R53)
 	OnDelivery    func(Delivery)
 	OnEvent       func(Event, Transport) // may be called by several goroutines at a time; it must not wait
-	Jitter        func() float64 // for what waits are lengthened by, in [0, 1); nil: by chance
+	Jitter        func() float64         // for what waits are lengthened by, in [0, 1); nil: by chance
 	Log           *slog.Logger
 }
 

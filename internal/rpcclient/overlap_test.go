@@ -18,6 +18,7 @@ import (
 // A port of unknown owner may be that of the client which is served over its socket. An empty list
 // that is to prove something would empty that client's.
 func TestAClientGetsNoListOverItsPortOfUnknownOwner(t *testing.T) {
+	t.Parallel()
 	for name, get := range map[string]func(c net.Conn){
 		"late":           func(c net.Conn) { time.Sleep(600 * time.Millisecond); replyTo(c, "404 Not Found", fingerprintBody) },
 		"no fingerprint": func(c net.Conn) { replyTo(c, "404 Not Found", "{}") },
@@ -112,6 +113,7 @@ func relay(t *testing.T, v *machine) (socket, port *fakeserver.Server) {
 }
 
 func TestAPortOfAnotherProcessMayBeThatOfASocket(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		socket, port local.Lineage
 		served       bool // beside the socket
@@ -212,6 +214,7 @@ func TestASocketIsTriedWhereHTTPWasNotAnswered(t *testing.T) {
 
 // Whose a port is counts once it is connected to: before, another program may take it over.
 func TestAPortThatChangesHandsDuringTheDialLearnsNothing(t *testing.T) {
+	t.Parallel()
 	near, far := net.Pipe()
 	defer far.Close()
 	mine := true

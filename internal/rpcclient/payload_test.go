@@ -20,12 +20,14 @@ const golden = `{"nonce":"NONCE","cmd":"SET_CERTIFIED_DEVICES","args":{"devices"
 	`"model":{"name":"Headset \u00dcn\u00efcode \ud83c\udfa7","url":"https://acme.example/h"},"related":["Speaker"],"hardware_mute":true}]}}`
 
 func TestEncodeGolden(t *testing.T) {
+	t.Parallel()
 	nonce, payload, err := encode(snapshot(devices.True).Wire())
 	require.NoError(t, err)
 	require.Equal(t, golden, strings.Replace(string(payload), nonce, "NONCE", 1))
 }
 
 func TestEncodeOmitsWhatIsUnknown(t *testing.T) {
+	t.Parallel()
 	for mute, want := range map[devices.Tri]string{
 		devices.True: `"hardware_mute":true`, devices.False: `"hardware_mute":false`, devices.Unknown: "",
 	} {
@@ -41,6 +43,7 @@ func TestEncodeOmitsWhatIsUnknown(t *testing.T) {
 }
 
 func TestEncodeEmptyLists(t *testing.T) {
+	t.Parallel()
 	for _, list := range [][]devices.Device{nil, {}} {
 		nonce, payload, err := encode(list)
 		require.NoError(t, err)
@@ -53,6 +56,7 @@ func TestEncodeEmptyLists(t *testing.T) {
 }
 
 func TestEveryPayloadHasItsOwnNonce(t *testing.T) {
+	t.Parallel()
 	seen := make(map[string]bool)
 	for range 1000 {
 		nonce, payload, err := encode(nil)
@@ -66,6 +70,7 @@ func TestEveryPayloadHasItsOwnNonce(t *testing.T) {
 
 // TestEncodeIsASCIIAndKeepsItsMeaning for any names: what the client decodes is what was meant.
 func TestEncodeIsASCIIAndKeepsItsMeaning(t *testing.T) {
+	t.Parallel()
 	tri := rapid.SampledFrom([]devices.Tri{devices.Unknown, devices.False, devices.True})
 	rapid.Check(t, func(t *rapid.T) {
 		var list []devices.Device
@@ -102,6 +107,7 @@ func requireASCII(t require.TestingT, b []byte) {
 }
 
 func TestEncodeOfBrokenNames(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]string{
 		"bad \xff utf-8":   "bad \ufffd utf-8",
 		"half \xf0\x9f":    "half \ufffd\ufffd",
@@ -120,6 +126,7 @@ func TestEncodeOfBrokenNames(t *testing.T) {
 
 // TestPostRequestIsWhatTheClientUnderstands: a request that differs is left without an answer.
 func TestPostRequestIsWhatTheClientUnderstands(t *testing.T) {
+	t.Parallel()
 	got := postRequest(target{Options: &Options{ClientID: clientID, Origin: "https://acme.example"}, port: 6463}, []byte(`{"a":1}`))
 	require.Equal(t, "POST /rpc?v=1&client_id="+clientID+" HTTP/1.1\r\n"+
 		"Host: 127.0.0.1:6463\r\nContent-Type: application/json\r\nContent-Length: 7\r\n\r\n"+`{"a":1}`, string(got))

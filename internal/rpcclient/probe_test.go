@@ -130,6 +130,7 @@ var strangers = map[string]func(*rawConn){
 
 // TestStrangersLearnNothing although the client that is served is behind them all.
 func TestStrangersLearnNothing(t *testing.T) {
+	t.Parallel()
 	for name, handle := range strangers {
 		for _, set := range []Transport{all, HTTP} {
 			t.Run(string(set)+": "+name, func(t *testing.T) {
@@ -307,6 +308,7 @@ func TestOriginOnlyWhereConfigured(t *testing.T) {
 
 // TestStopWhileNobodyAnswers: whatever is awaited with however long a deadline.
 func TestStopWhileNobodyAnswers(t *testing.T) {
+	t.Parallel()
 	silent := map[string]func(*rawConn){
 		"probe": strangers["says nothing"],
 		"handshake": func(c *rawConn) {

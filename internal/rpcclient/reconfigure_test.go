@@ -17,6 +17,7 @@ import (
 // Reloads change times while a client is served: it is told of each change all the while, over the
 // one link, and of the end.
 func TestReloadsLoseNothing(t *testing.T) {
+	t.Parallel()
 	for _, tr := range []Transport{IPC, WebSocket} {
 		t.Run(string(tr), func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, v *machine) {
@@ -111,6 +112,7 @@ func TestANewTransportIsThereBeforeTheOldOneGoes(t *testing.T) {
 
 // A client that the settings leave out is told that the devices are gone.
 func TestWhatTheSettingsLeaveOutIsToldSo(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(o *Options){
 		"another port":      func(o *Options) { o.Ports = []int{6470} },
 		"sockets alone":     func(o *Options) { o.Transports = only(IPC) },
@@ -210,6 +212,7 @@ func TestTheNewestSettingsSayWhichLinkIsNext(t *testing.T) {
 
 // New settings allow a better transport again: it is tried at once, or with the next token, whatever came of the tries before.
 func TestNewSettingsAreActedUponAtOnce(t *testing.T) {
+	t.Parallel()
 	better := func(o Options, transports ...Transport) Options {
 		o.Transports = transports
 		return o

@@ -27,6 +27,7 @@ func TestRepeat(t *testing.T) {
 
 // TestRepeatSpares those whom it would cost a token, and those who are waited for.
 func TestRepeatSpares(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		state     State
 		transport Transport
@@ -52,20 +53,23 @@ func TestRepeatSpares(t *testing.T) {
 
 // A client that was frozen may take the list of another application after the one that was repeated because of it.
 func TestRepeatToAFrozenClientGoesOnceMore(t *testing.T) {
+	t.Parallel()
 	for frozen, want := range map[time.Duration]int{0: 2, time.Second: 3, 20 * time.Second: 3} {
-		inVirtualTime(t, func(t *testing.T, v *machine) {
-			process := v.program(100)
-			s := v.client(process, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
-			h := v.start(Options{Transports: only(IPC)})
-			h.publish(devices.True)
-			pass(time.Second)
-			require.Len(t, s.Payloads(), 1)
-			process.Freeze()
-			h.Repeat()
-			pass(frozen)
-			process.Thaw()
-			pass(time.Minute)
-			require.Len(t, s.Payloads(), want, "frozen for %s", frozen)
+		t.Run(frozen.String(), func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, v *machine) {
+				process := v.program(100)
+				s := v.client(process, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
+				h := v.start(Options{Transports: only(IPC)})
+				h.publish(devices.True)
+				pass(time.Second)
+				require.Len(t, s.Payloads(), 1)
+				process.Freeze()
+				h.Repeat()
+				pass(frozen)
+				process.Thaw()
+				pass(time.Minute)
+				require.Len(t, s.Payloads(), want, "frozen for %s", frozen)
+			})
 		})
 	}
 }

@@ -128,6 +128,7 @@ func TestARestartBetweenLookAndConnect(t *testing.T) {
 // TestRestartIsSeenBeforeTheEnd: the socket is made anew before the session on the old one has
 // ended. That the client did not know the command then says nothing of what it is now.
 func TestRestartIsSeenBeforeTheEnd(t *testing.T) {
+	t.Parallel()
 	opts := quick()
 	opts.RefusedWait = time.Hour
 	c := New(opts)

@@ -101,6 +101,7 @@ func TestNobodyLooksForPortsThatAreNotUsed(t *testing.T) {
 
 // Where nothing tells of new sockets, looking is the only way to find them.
 func TestTheSearchStaysQuickWhereNothingTellsOfSockets(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := New(Options{ClientID: clientID, Local: noLocal{}})
 		done := make(chan struct{})
@@ -115,16 +116,19 @@ func TestTheSearchStaysQuickWhereNothingTellsOfSockets(t *testing.T) {
 
 // Lists are sent again from time to time where that is wanted.
 func TestListsAreSentAgainFromTimeToTime(t *testing.T) {
+	t.Parallel()
 	for every, want := range map[time.Duration]int{0: 1, 10 * time.Minute: 1 + 5} {
-		inVirtualTime(t, func(t *testing.T, v *machine) {
-			s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
-			h := v.start(Options{ResendEvery: every})
-			h.publish(devices.True)
-			pass(time.Hour - time.Minute)
-			require.Len(t, s.Payloads(), want)
-			h.Reconfigure(v.complete(h, Options{ResendEvery: time.Minute}))
-			pass(10*time.Minute + time.Second)
-			require.Len(t, s.Payloads(), want+10)
+		t.Run(every.String(), func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, v *machine) {
+				s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
+				h := v.start(Options{ResendEvery: every})
+				h.publish(devices.True)
+				pass(time.Hour - time.Minute)
+				require.Len(t, s.Payloads(), want)
+				h.Reconfigure(v.complete(h, Options{ResendEvery: time.Minute}))
+				pass(10*time.Minute + time.Second)
+				require.Len(t, s.Payloads(), want+10)
+			})
 		})
 	}
 }

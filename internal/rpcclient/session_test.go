@@ -1,6 +1,7 @@
 package rpcclient
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -67,10 +68,14 @@ func muteIn(list []devices.Device) (mute devices.Tri) {
 	return mute
 }
 
-func muteOf(payload []byte) (devices.Tri, error) {
-	var r request
-	err := json.Unmarshal(payload, &r)
-	return muteIn(r.Args.Devices), err
+// muteOf is what a message says of the headset's mute.
+func muteOf(payload []byte) devices.Tri {
+	for value, mute := range map[string]devices.Tri{"true": devices.True, "false": devices.False} {
+		if bytes.Contains(payload, []byte(`"hardware_mute":`+value)) {
+			return mute
+		}
+	}
+	return devices.Unknown
 }
 
 func (l *fakeLink) await(ctx context.Context) error {
@@ -183,6 +188,7 @@ func (b *testSession) put(generation uint64, mute devices.Tri) {
 }
 
 func TestSessionSaysNothingBeforeTheFirstSnapshot(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := runSession(t, &fakeLink{})
 		time.Sleep(time.Hour)
@@ -194,6 +200,7 @@ func TestSessionSaysNothingBeforeTheFirstSnapshot(t *testing.T) {
 }
 
 func TestSessionSendsOnlyWhatTheClientLacks(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := runSession(t, &fakeLink{})
 		for g, mute := range []devices.Tri{devices.False, devices.False, devices.True, devices.True} {
@@ -210,6 +217,7 @@ func TestSessionSendsOnlyWhatTheClientLacks(t *testing.T) {
 }
 
 func TestSessionKeepsOneListInFlightAndTheNewestWaiting(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := runSession(t, &fakeLink{takes: time.Second})
 		b.put(1, devices.False)
@@ -232,6 +240,7 @@ func TestSessionKeepsOneListInFlightAndTheNewestWaiting(t *testing.T) {
 
 // TestSessionPacesAStorm toggles faster than anything may be sent.
 func TestSessionPacesAStorm(t *testing.T) {
+	t.Parallel()
 	for name, takes := range map[string]time.Duration{"instant answers": 0, "slow answers": 30 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -260,6 +269,7 @@ func TestSessionPacesAStorm(t *testing.T) {
 
 // TestSessionSendsAStateThatIsAlone shows that pacing costs a lone change nothing.
 func TestSessionSendsAStateThatIsAlone(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := runSession(t, &fakeLink{})
 		for g := uint64(1); g <= 20; g++ {
@@ -277,6 +287,7 @@ func TestSessionSendsAStateThatIsAlone(t *testing.T) {
 // TestSessionTakesBackAToggle shows that a state which returns to what the client has while
 // its turn is awaited is not sent.
 func TestSessionTakesBackAToggle(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := runSession(t, &fakeLink{})
 		for g := uint64(1); g <= paceBurst; g++ { // uses up the burst; ends with true
@@ -298,6 +309,7 @@ func refuse(int) error {
 }
 
 func TestSessionRepeatsARefusedListWithGrowingWaits(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := runSession(t, &fakeLink{answer: refuse})
 		b.put(1, devices.True)
@@ -318,6 +330,7 @@ func TestSessionRepeatsARefusedListWithGrowingWaits(t *testing.T) {
 }
 
 func TestSessionStartsTheWaitingOverForAnotherList(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := runSession(t, &fakeLink{answer: refuse})
 		for i := range 12 {
@@ -333,6 +346,7 @@ func TestSessionStartsTheWaitingOverForAnotherList(t *testing.T) {
 }
 
 func TestSessionSendsAChangedListAtOnceAfterARefusal(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := &fakeLink{answer: func(n int) error {
 			if n < 8 || n == 9 {
@@ -367,6 +381,7 @@ func TestSessionSendsAChangedListAtOnceAfterARefusal(t *testing.T) {
 // TestSessionBelievesNothingAfterARefusal shows that the list which the client had before the
 // refused one is sent again, although it is what was delivered last.
 func TestSessionBelievesNothingAfterARefusal(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := runSession(t, &fakeLink{answer: func(n int) error {
 			if n == 1 {
@@ -387,6 +402,7 @@ func TestSessionBelievesNothingAfterARefusal(t *testing.T) {
 }
 
 func TestSessionResends(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := runSession(t, &fakeLink{takes: time.Second})
 		b.mailbox.askResend() // before there is anything to send
@@ -406,6 +422,7 @@ func TestSessionResends(t *testing.T) {
 }
 
 func TestSessionEnds(t *testing.T) {
+	t.Parallel()
 	notAuthorized := &Error{Phase: PhaseCommand, Code: CodeNotAuthorized}
 	cases := map[string]struct {
 		link *fakeLink
@@ -437,6 +454,7 @@ func TestSessionEnds(t *testing.T) {
 }
 
 func TestSessionEndsWhilePacing(t *testing.T) {
+	t.Parallel()
 	for name, end := range map[string]func(*testSession){
 		"stop": func(b *testSession) { b.cancel() },
 		"lost": func(b *testSession) { close(b.link.gone) },
@@ -460,6 +478,7 @@ func TestSessionEndsWhilePacing(t *testing.T) {
 }
 
 func TestFarewellIsAnEmptyListAndHasADeadline(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := runSession(t, &fakeLink{})
 		b.put(1, devices.True)
@@ -481,6 +500,7 @@ func TestFarewellIsAnEmptyListAndHasADeadline(t *testing.T) {
 
 // A mute that is on its way when the agent stops is taken back as one that has arrived.
 func TestFarewellTakesBackAMuteInFlight(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		link *fakeLink
 		want int // lists that the client is sent
@@ -508,6 +528,7 @@ func TestFarewellTakesBackAMuteInFlight(t *testing.T) {
 }
 
 func TestMailboxKeepsTheNewest(t *testing.T) {
+	t.Parallel()
 	m := newMailbox()
 	_, ok, resend := m.take()
 	require.False(t, ok)

@@ -14,6 +14,7 @@ import (
 // TestASilentClientIsAskedOnce: one that greets and never answers, as the open
 // re-implementations do. Whatever happens, it is asked again only when it restarts.
 func TestASilentClientIsAskedOnce(t *testing.T) {
+	t.Parallel()
 	for _, tr := range []Transport{IPC, WebSocket, HTTP} {
 		t.Run(string(tr), func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, m *machine) {
@@ -44,6 +45,7 @@ func TestASilentClientIsAskedOnce(t *testing.T) {
 
 // TestALateAnswerIsAnAnswer: a client that was merely busy is not given up for good.
 func TestALateAnswerIsAnAnswer(t *testing.T) {
+	t.Parallel()
 	for _, tr := range []Transport{IPC, WebSocket} {
 		t.Run(string(tr), func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, m *machine) {

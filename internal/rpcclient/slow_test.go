@@ -14,6 +14,7 @@ import (
 // A client that freezes keeps its link, and has the right state as soon as it goes on. Whether the
 // list that it had in its hands when it froze, or one after, is the newest makes no difference.
 func TestAFrozenClientHasTheNewestStateWhenItGoesOn(t *testing.T) {
+	t.Parallel()
 	for _, tr := range []Transport{IPC, WebSocket} {
 		for _, changes := range [][]devices.Tri{{devices.False}, {devices.False, devices.True, devices.False}} {
 			t.Run(fmt.Sprint(tr, " ", changes), func(t *testing.T) {
@@ -98,28 +99,31 @@ func TestAFrozenClientThatIsKilledIsForgotten(t *testing.T) {
 
 // A client of a kind that never answers leaves its socket behind when it is killed.
 func TestAKilledClientIsNotCalledUnsupported(t *testing.T) {
+	t.Parallel()
 	for _, since := range []time.Duration{0, time.Hour} {
-		inVirtualTime(t, func(t *testing.T, v *machine) {
-			process := v.program(100)
-			s := v.client(process, fakeserver.Options{Profile: fakeserver.ArRPC, IPCDir: ipcDir})
-			h := v.start(Options{})
-			h.publish(devices.True)
-			pass(time.Minute)
-			require.Equal(t, Unsupported, h.session().State)
-			if since > 0 { // its link has ended before: only looking tells
-				s.DropConnections()
-				pass(since)
+		t.Run(since.String(), func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, v *machine) {
+				process := v.program(100)
+				s := v.client(process, fakeserver.Options{Profile: fakeserver.ArRPC, IPCDir: ipcDir})
+				h := v.start(Options{})
+				h.publish(devices.True)
+				pass(time.Minute)
 				require.Equal(t, Unsupported, h.session().State)
-				require.Zero(t, h.session().NextTry)
-				require.Len(t, s.Payloads(), 1, "it is not asked again")
-			}
-			process.Kill()
-			if since > 0 {
-				pass(6 * time.Minute)
-			}
-			pass(time.Second)
-			require.Empty(t, h.Status().Sessions)
-			require.Equal(t, Searching, h.Status().State)
+				if since > 0 { // its link has ended before: only looking tells
+					s.DropConnections()
+					pass(since)
+					require.Equal(t, Unsupported, h.session().State)
+					require.Zero(t, h.session().NextTry)
+					require.Len(t, s.Payloads(), 1, "it is not asked again")
+				}
+				process.Kill()
+				if since > 0 {
+					pass(6 * time.Minute)
+				}
+				pass(time.Second)
+				require.Empty(t, h.Status().Sessions)
+				require.Equal(t, Searching, h.Status().State)
+			})
 		})
 	}
 }

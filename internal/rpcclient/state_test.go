@@ -48,6 +48,7 @@ func states(t *testing.T) []State {
 }
 
 func TestEveryOutcomeIsDecidedInEveryState(t *testing.T) {
+	t.Parallel()
 	used := make(map[int]bool)
 	for _, on := range declared(t, "outcome") {
 		for _, s := range states(t) {
@@ -74,6 +75,7 @@ func TestEveryOutcomeIsDecidedInEveryState(t *testing.T) {
 }
 
 func TestEveryStateIsReachedAndLeft(t *testing.T) {
+	t.Parallel()
 	reached, queue := map[State]bool{Searching: true}, []State{Searching}
 	for len(queue) > 0 {
 		s := queue[0]
@@ -118,6 +120,7 @@ func table() string {
 }
 
 func TestTheDocumentsShowTheTable(t *testing.T) {
+	t.Parallel()
 	page, err := os.ReadFile("../../docs/architecture.md")
 	require.NoError(t, err)
 	require.Contains(t, string(page), table(), "copy it from here:\n%s", table())

@@ -13,6 +13,7 @@ import (
 // A client that has ended the connection, and is not connected to again at the moment of the end,
 // is reached for its farewell if it can be in time.
 func TestAClientThatWasJustLostIsToldOfTheEnd(t *testing.T) {
+	t.Parallel()
 	for policy, want := range map[ExitPolicy]int{ExitClear: 0, ExitUnmute: 2, ExitLeave: 2} {
 		for _, wait := range []time.Duration{0, 100 * time.Millisecond} {
 			t.Run(string(policy), func(t *testing.T) {
