@@ -108,9 +108,12 @@ func hidStatus(h hid.Status) control.HID {
 		Error: h.Error, Reason: h.Reason, Sources: []control.HIDSource{},
 	}
 	for _, s := range h.Sensors {
-		out.Sources = append(out.Sources, control.HIDSource{
-			Product: s.Product, Rule: s.Rule, Via: s.Via, Value: s.Value, Since: s.Since, Note: s.Note,
-		})
+		source := control.HIDSource{Product: s.Product, Rule: s.Rule, Via: s.Via, Value: s.Value, Since: s.Since}
+		if s.Note != "" {
+			source.Remark = &health.Condition{Code: s.Note, Severity: health.Info}
+			source.Note = health.English.Phrase(*source.Remark)
+		}
+		out.Sources = append(out.Sources, source)
 	}
 	return out
 }

@@ -76,6 +76,8 @@ type HIDSource struct {
 	Value   devices.Tri `json:"value"`
 	Since   time.Time   `json:"since,omitzero"`
 	Note    string      `json:"note,omitempty"` // what stands in the way of a known state
+
+	Remark *health.Condition `json:"remark,omitempty"` // behind Note
 }
 
 // Product is one physical product that is plugged in.

@@ -192,6 +192,11 @@ func TestDiagnose(t *testing.T) {
 			p.Endpoints[0].Mute = devices.Unknown
 			p.HID = []control.HID{{Node: "hidraw3", VID: "1209", PID: "0700", Sources: []control.HIDSource{{Product: "acme-headset-700", Rule: "sources[0]", Via: "hid_usage", Note: "a remark"}}}}
 		}, "flags", health.Problem, "sources[0]: hidraw3: a remark", "'sidetone learn'"},
+		{"mute whose source has a remark with a code", func(p *doctortest.Patient) {
+			silent := &health.Condition{Code: health.HIDSilent, Severity: health.Info}
+			source := control.HIDSource{Product: "acme-headset-700", Rule: "sources[0]", Via: "hid_query", Note: "its words", Remark: silent}
+			p.Endpoints[0].Mute, p.HID = devices.Unknown, []control.HID{{Node: "hidraw3", VID: "1209", PID: "0700", Sources: []control.HIDSource{source}}}
+		}, "flags", health.Problem, "sources[0]: hidraw3: the device did not answer the request of this rule", "'sidetone learn'"},
 		{"HID device", func(p *doctortest.Patient) {
 			p.HID = []control.HID{{Node: "hidraw3", VID: "1209", PID: "0700", Sources: []control.HIDSource{{Product: "acme-headset-700", Rule: "sources[0]", Via: "hid_usage", Value: devices.True}}}}
 		}, "sources", health.OK, "hidraw3 (without a name, 1209:0700) is read; sources of the catalogue that look at it: 1", ""},

@@ -54,7 +54,9 @@ func (d *examination) whyHID(product string, f devices.Field, rule string) healt
 			case s.Value.Known():
 				known = true
 			case s.Note != "":
-				return why(health.WhyHIDRemark, "node", h.Node, "remark", s.Note)
+				remark := why(health.WhyHIDRemark, "node", h.Node)
+				remark.Because = reason(s.Remark, s.Note)
+				return remark
 			case f == devices.HardwareMute:
 				return why(health.WhyHIDMuteNotShown, "node", h.Node)
 			default:

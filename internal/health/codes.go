@@ -103,6 +103,14 @@ const (
 	WhyHIDNotRead        Code = "flags.why_hid_not_read"
 	WhyHIDMissing        Code = "flags.why_hid_missing"
 
+	// What stands in the way of what a source reads off a HID device.
+	HIDControlIllegal Code = "flags.hid_control_illegal"
+	HIDAnchorMissing  Code = "flags.hid_anchor_missing"
+	HIDMuteLamp       Code = "flags.hid_mute_lamp"
+	HIDFeatureMissing Code = "flags.hid_feature_missing"
+	HIDChangesUntold  Code = "flags.hid_changes_untold"
+	HIDSilent         Code = "flags.hid_silent"
+
 	// What the vendor's software pushes.
 	PushInForce      Code = "pushes.in_force"
 	PushWaits        Code = "pushes.waits"

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/health"
 	"sidetone/internal/hid/descriptor"
 )
 
@@ -20,7 +21,7 @@ type sensor struct {
 	since    time.Time
 	statedAt time.Time    // when the device stated what is known, and not only that it has changed; of an answer, when it was asked
 	pending  consequences // what has happened and has yet to be drawn
-	note     string       // what stands in the way, for people
+	note     health.Code  // what its descriptor and its rule put in the way
 
 	held              []devices.Tri // a toggle whose button shows a level: whether it is held down, by field
 	pressed           time.Time     // a toggle: the last press
@@ -60,17 +61,17 @@ const (
 )
 
 // usageNote is what stands in the way of knowing the state of a control.
-func (s *sensor) usageNote(desc *descriptor.Descriptor) string {
+func (s *sensor) usageNote(desc *descriptor.Descriptor) health.Code {
 	has := func(form descriptor.Control) bool {
 		return slices.ContainsFunc(s.fields, func(f descriptor.Field) bool { return s.Usage.form(f) == form })
 	}
 	switch {
 	case has(""):
-		return "its report descriptor declares this control in none of the three legal forms: say in the catalogue what it really does (kind)"
+		return health.HIDControlIllegal
 	case s.Anchor == nil && has(descriptor.Momentary):
-		return "the device sends presses and no state: without an anchor in the catalogue the state stays unknown"
+		return health.HIDAnchorMissing
 	case s.Usage.Request && has(descriptor.Momentary) && len(desc.Find(descriptor.Output, pageLED, usageLED)) > 0:
-		return "the device has a mute lamp: if programs answer its presses by it, a mute in another program turns this state round"
+		return health.HIDMuteLamp
 	}
 	return ""
 }
@@ -317,16 +318,15 @@ func (s *sensor) pollAgain(now time.Time) {
 	}
 }
 
-// statusNote is what stands in the way of a known state, for people.
-func (s *sensor) statusNote() string {
+// statusNote is what stands in the way of a known state.
+func (s *sensor) statusNote() health.Code {
 	switch {
 	case s.pp != nil && s.pp.lacks:
-		return "the device says that it does not have this feature"
+		return health.HIDFeatureMissing
 	case s.missingDependency:
-		return "the rules before it that tell of changes read none of the device's interfaces:" +
-			" it is not asked, since its answer would stay what it was"
+		return health.HIDChangesUntold
 	case s.exchange != nil && s.exchange.silent && !s.value.Known():
-		return "the device did not answer the request of this rule"
+		return health.HIDSilent
 	}
 	return s.note
 }

@@ -22,7 +22,7 @@ type SensorStatus struct {
 	Via     string      `json:"via"`
 	Value   devices.Tri `json:"value"`
 	Since   time.Time   `json:"since,omitzero"`
-	Note    string      `json:"note,omitempty"` // what stands in the way of a known state
+	Note    health.Code `json:"note,omitempty"` // what stands in the way of a known state; "": nothing
 }
 
 // Status returns all devices that are wanted, in the order of their nodes.

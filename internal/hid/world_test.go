@@ -11,6 +11,7 @@ import (
 
 	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
+	"sidetone/internal/health"
 	"sidetone/internal/hid"
 )
 
@@ -153,7 +154,7 @@ func (w *world) note(rule string) string {
 	for _, d := range w.tr.Status() {
 		for _, s := range d.Sensors {
 			if s.Rule == rule {
-				return s.Note
+				return health.English.Phrase(health.Condition{Code: s.Note})
 			}
 		}
 	}
