@@ -222,35 +222,3 @@ func refusal(err error) error {
 
 // Release ends the pushes of holder that have no lease.
 func (a *App) Release(holder string) { a.engine.Release(holder) }
-
-// Metrics are counters and gauges.
-func (a *App) Metrics() map[string]float64 {
-	v, st := a.engine.View(), a.report.status()
-	m := map[string]float64{
-		"generation":         float64(v.Snapshot.Generation),
-		"devices_reported":   float64(len(v.Snapshot.Devices)),
-		"endpoints_withheld": float64(len(v.Snapshot.Withheld)),
-		"pushes":             float64(len(v.Leases)),
-		"deliveries_total":   float64(a.report.deliveries.Load()),
-		"uptime_seconds":     time.Since(a.started).Seconds(),
-		"sources":            float64(len(v.Sources)),
-		"sources_ok":         0,
-		"clients":            float64(len(st.Sessions)),
-		"clients_served":     0,
-		"clients_slow":       0,
-	}
-	for _, s := range v.Sources {
-		if s.Condition == engine.Working {
-			m["sources_ok"]++
-		}
-	}
-	for _, s := range st.Sessions {
-		if s.State == rpcclient.Ready || s.State == rpcclient.Degraded {
-			m["clients_served"]++
-		}
-		if s.State == rpcclient.Slow {
-			m["clients_slow"]++
-		}
-	}
-	return m
-}

@@ -58,7 +58,7 @@ func TestSlowRecording(t *testing.T) {
 	for n := range maxWaiting + 100 {
 		tell(t, a, n) // it would wait for ever if the Engine did
 	}
-	a.report.delivered(rpcclient.Delivery{}) // comes too late, like all that follows
+	a.report.delivered(rpcclient.Delivery{To: rpcclient.Address{Transport: rpcclient.IPC}}) // comes too late, like all that follows
 	close(release)
 	require.ErrorIs(t, <-ended, errLost)
 	last := got.lines[len(got.lines)-1]
@@ -96,7 +96,7 @@ func TestRecordingEnds(t *testing.T) {
 	a.report.delivered(rpcclient.Delivery{To: rpcclient.Address{Transport: rpcclient.IPC, Socket: "/s", Name: "Client", PID: 7}, RoundTrip: time.Second})
 	cancel()
 	require.NoError(t, <-ended)
-	a.report.delivered(rpcclient.Delivery{}) // nobody is there any more
+	a.report.delivered(rpcclient.Delivery{To: rpcclient.Address{Transport: rpcclient.IPC}}) // nobody is there any more
 	require.Empty(t, a.report.hub.buffers)
 	require.Contains(t, got.lines[len(got.lines)-1], `"end":{}`)
 	require.Equal(t, 1000, strings.Count(strings.Join(got.lines, ""), `"push":`))

@@ -23,6 +23,7 @@ type reporter struct {
 	announce func() // tells other agents that the client may have lost devices of theirs; nil: nobody is told
 
 	deliveries atomic.Uint64
+	counters   *clientCounters
 	hub        deliveryHub
 
 	mu   sync.Mutex
@@ -30,7 +31,7 @@ type reporter struct {
 }
 
 func newReporter(log *slog.Logger, ring *timeline.Ring, opts rpcclient.Options) *reporter {
-	r := &reporter{log: log, timeline: ring}
+	r := &reporter{log: log, timeline: ring, counters: newClientCounters()}
 	r.client = rpcclient.New(r.complete(opts))
 	return r
 }
@@ -40,7 +41,7 @@ func (r *reporter) configure(opts rpcclient.Options) { r.client.Reconfigure(r.co
 
 // complete adds what nobody configures.
 func (r *reporter) complete(opts rpcclient.Options) rpcclient.Options {
-	opts.Log, opts.OnDelivery = r.log, r.delivered
+	opts.Log, opts.OnDelivery, opts.OnEvent = r.log, r.delivered, r.counters.event
 	return opts
 }
 
@@ -75,6 +76,7 @@ func (r *reporter) publish(s devices.Snapshot) {
 // delivered writes the one line for a change that the client has accepted.
 func (r *reporter) delivered(d rpcclient.Delivery) {
 	r.deliveries.Add(1)
+	r.counters.delivered(d)
 	r.hub.delivered(d)
 	r.timeline.Acknowledged(timelineClient(rpcclient.Session{Address: d.To}), d.Snapshot)
 	if r.announce != nil && (d.First || removes(d.Changes)) {

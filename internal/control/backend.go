@@ -33,9 +33,8 @@ type Backend interface {
 	// a time, until ctx or the agent ends; the last line says that it is the last. It ends before
 	// that when write fails. write may block; the agent goes on meanwhile.
 	Record(ctx context.Context, write func(lines []byte) error) error
-	// Metrics are counters (their names end in _total) and gauges by name, without labels and
-	// without the prefix "sidetone_".
-	Metrics() map[string]float64
+	// Metrics writes counters, gauges and histograms in the text format 0.0.4 of Prometheus.
+	Metrics(w io.Writer) error
 	// Bundle writes a zip archive for support, with serials and names of users masked. A few MB:
 	// it is held in memory until it is complete.
 	Bundle(w io.Writer) error

@@ -115,7 +115,7 @@ func (c *Client) Push(ctx context.Context, product string, r PushRequest) (PushA
 	return put(ctx, &c.http, product, r)
 }
 
-// Metrics are counters and gauges in the text format of Prometheus.
+// Metrics are counters, gauges and histograms in the text format of Prometheus.
 func (c *Client) Metrics(ctx context.Context) ([]byte, error) {
 	var text bytes.Buffer
 	err := call(ctx, &c.http, http.MethodGet, "/v1/metrics", nil, &text)

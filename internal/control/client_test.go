@@ -23,7 +23,7 @@ import (
 
 func TestClient(t *testing.T) {
 	s := serve(t, nil)
-	s.backend.metrics = map[string]float64{"up": 1}
+	s.backend.metrics = "# TYPE sidetone_up gauge\nsidetone_up 1\n"
 	c := s.client()
 	status, err := c.Status(t.Context())
 	require.NoError(t, err)

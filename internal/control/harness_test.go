@@ -40,7 +40,7 @@ type fake struct {
 	block    chan struct{} // what Push waits for
 	deaf     bool          // Push does so even when it is told to give up
 	entered  chan struct{} // has an element for each Push that has begun
-	metrics  map[string]float64
+	metrics  string
 	calls    map[string]int
 	lines    chan string // of recordings; closed: the agent has no more
 }
@@ -221,7 +221,13 @@ func (f *fake) Record(ctx context.Context, write func(lines []byte) error) error
 	}
 }
 
-func (f *fake) Metrics() map[string]float64 { return f.metrics }
+func (f *fake) Metrics(w io.Writer) error {
+	if f.broken != nil {
+		return f.broken
+	}
+	_, err := io.WriteString(w, f.metrics)
+	return err
+}
 
 func (f *fake) Bundle(w io.Writer) error {
 	if f.broken != nil {

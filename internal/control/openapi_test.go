@@ -190,7 +190,7 @@ func TestDocumentExamples(t *testing.T) {
 // TestAnswersAreDocumented has every field of every answer checked, and then none.
 func TestAnswersAreDocumented(t *testing.T) {
 	s := serve(t, nil)
-	s.backend.metrics = map[string]float64{"pushes_total": 12}
+	s.backend.metrics = "# HELP sidetone_pushes Pushed states.\n# TYPE sidetone_pushes gauge\nsidetone_pushes 12\n"
 	for _, c := range []struct{ method, path, body string }{
 		{"GET", "/v1/status", ""},
 		{"GET", "/v1/devices", ""},
