@@ -2,8 +2,8 @@ package catalogue
 
 import (
 	_ "embed" // for the schema
-	"slices"
 
+	"sidetone/internal/stable"
 	"sidetone/internal/strictyaml"
 )
 
@@ -62,6 +62,6 @@ func placed(doc *strictyaml.Document, list []Fault) []strictyaml.Problem {
 	for _, f := range list {
 		problems = append(problems, doc.Problem(f.Path, f.Message, f.Hint))
 	}
-	slices.SortStableFunc(problems, strictyaml.Compare)
+	stable.Sort(problems, strictyaml.Compare)
 	return problems
 }

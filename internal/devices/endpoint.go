@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sidetone/internal/health"
+	"sidetone/internal/stable"
 )
 
 // Type is what an endpoint does, in the protocol's words.
@@ -172,7 +173,7 @@ func Carry(prev, next []Endpoint, at time.Time) []Endpoint {
 		before[e.Key()] = e
 	}
 	out := slices.Clone(next)
-	slices.SortStableFunc(out, func(a, b Endpoint) int { return compareKeys(a.Key(), b.Key()) })
+	stable.Sort(out, func(a, b Endpoint) int { return compareKeys(a.Key(), b.Key()) })
 	out = slices.CompactFunc(out, func(a, b Endpoint) bool { return a.Key() == b.Key() })
 	for i := range out {
 		out[i] = carryOne(before[out[i].Key()], out[i], at)

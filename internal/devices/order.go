@@ -3,6 +3,8 @@ package devices
 import (
 	"cmp"
 	"slices"
+
+	"sidetone/internal/stable"
 )
 
 // mergeReports joins reports that the client cannot tell apart because type and id are equal:
@@ -30,7 +32,7 @@ func mergeReports(in []Report) []Report {
 
 func merge(a, b Report) Report {
 	a.Endpoints = slices.Concat(a.Endpoints, b.Endpoints)
-	slices.SortFunc(a.Endpoints, compareKeys)
+	stable.Sort(a.Endpoints, compareKeys)
 	a.Related = slices.Concat(a.Related, b.Related)
 	slices.Sort(a.Related)
 	a.Related = slices.Compact(a.Related)
@@ -61,7 +63,7 @@ func order(instances []*instance) []Report {
 	})
 	out := []Report{}
 	for _, inst := range instances {
-		slices.SortFunc(inst.reports, func(a, b Report) int {
+		stable.Sort(inst.reports, func(a, b Report) int {
 			return cmp.Or(cmp.Compare(a.ID, b.ID), compareTypes(a.Type, b.Type))
 		})
 		out = append(out, inst.reports...)

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"sidetone/internal/stable"
 )
 
 // Options are the settings of a Resolver that are not the vendor's.
@@ -55,7 +57,7 @@ func (g *Grouping) Resolve(pushes []Push) Snapshot {
 		g.resolver.report(inst, &s)
 	}
 	s.Devices = order(slices.Clone(g.all))
-	slices.SortFunc(s.Withheld, func(a, b Withheld) int { return compareKeys(a.Key, b.Key) })
+	stable.Sort(s.Withheld, func(a, b Withheld) int { return compareKeys(a.Key, b.Key) })
 	return s
 }
 

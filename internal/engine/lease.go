@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/stable"
 )
 
 // Push is what the vendor's own software says of a product, for a while.
@@ -349,7 +350,7 @@ func (s *state) viewLeases() []Lease {
 		}
 		out = append(out, Lease{Push: l.Push, Until: l.until, Units: units})
 	}
-	slices.SortFunc(out, func(a, b Lease) int {
+	stable.Sort(out, func(a, b Lease) int {
 		return cmp.Or(cmp.Compare(a.Product, b.Product), cmp.Compare(a.Serial, b.Serial), cmp.Compare(a.Owner, b.Owner))
 	})
 	return out

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/stable"
 )
 
 // Record writes a recording: what is known already, then everything that the Engine is told and
@@ -120,7 +121,7 @@ func (s *state) initialInputs() []timedRecord {
 	for _, src := range s.sources {
 		src.initialInputs(s.now, s.opts.RemovalGrace, add)
 	}
-	slices.SortStableFunc(list, func(a, b timedRecord) int { return a.at.Compare(b.at) })
+	stable.Sort(list, func(a, b timedRecord) int { return a.at.Compare(b.at) })
 	for _, l := range s.leases {
 		p := Push{Product: l.Product, Serial: l.Serial, Owner: l.Owner, Seq: l.seq, Holder: l.holder, Unit: l.Unit, HIDLeft: l.hidLeft}
 		if !l.until.IsZero() {
@@ -161,7 +162,7 @@ func (src *source) initialInputs(now time.Time, grace time.Duration, add func(ti
 	if !src.failedAt.IsZero() {
 		begin = src.failedAt
 	}
-	departures := slices.SortedFunc(maps.Values(src.leaving), func(a, b departure) int { return a.until.Compare(b.until) })
+	departures := stable.Sort(slices.Collect(maps.Values(src.leaving)), func(a, b departure) int { return a.until.Compare(b.until) })
 	if len(departures) > 0 {
 		begin = departures[0].until.Add(-grace)
 	}

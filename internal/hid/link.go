@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/stable"
 )
 
 // links are the states of the links that rules watch, as devices.Resolver makes them of the readings:
@@ -59,7 +60,7 @@ func (t *Tracker) updateLinks(at, now time.Time) {
 	t.linkStates = t.links()
 	units := maps.Clone(t.linkStates)
 	maps.Copy(units, before)
-	for _, u := range slices.SortedFunc(maps.Keys(units), unit.compare) {
+	for _, u := range stable.Sort(slices.Collect(maps.Keys(units)), unit.compare) {
 		if before[u] != t.linkStates[u] {
 			t.linkChanged(u, before[u], t.linkStates[u], at, now)
 		}

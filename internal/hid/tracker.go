@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/stable"
 )
 
 // Tracker knows what the rules have read off all devices. It is not safe for concurrent use.
@@ -245,7 +246,7 @@ func (t *Tracker) Requests() []Request {
 		out = append(out, d.requests...)
 		d.requests = nil
 	}
-	slices.SortFunc(out, func(a, b Request) int { return cmp.Compare(a.ID, b.ID) })
+	stable.Sort(out, func(a, b Request) int { return cmp.Compare(a.ID, b.ID) })
 	return out
 }
 

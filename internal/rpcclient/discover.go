@@ -13,6 +13,7 @@ import (
 
 	"sidetone/internal/health"
 	"sidetone/internal/local"
+	"sidetone/internal/stable"
 )
 
 // location is where one client process listens: on an IPC socket, a port or both.
@@ -119,7 +120,7 @@ func (c *Client) scanSockets(ctx context.Context) []foundSocket {
 	for path, d := range c.unreachable {
 		c.notes = append(c.notes, health.Wrap(d.err, health.SocketUnreachable, health.Warning, health.Args{"path": path}).Condition)
 	}
-	slices.SortFunc(c.notes, func(a, b health.Condition) int {
+	stable.Sort(c.notes, func(a, b health.Condition) int {
 		return strings.Compare(health.English.Phrase(a), health.English.Phrase(b))
 	})
 	return seen
@@ -173,7 +174,7 @@ func (c *Client) scanPorts(ctx context.Context) []local.Listener {
 		c.notes = append(c.notes, health.Explained(err.Error())...)
 		return nil
 	}
-	slices.SortFunc(listeners, func(a, b local.Listener) int {
+	stable.Sort(listeners, func(a, b local.Listener) int {
 		return slices.Index(c.opts().Ports, a.Port) - slices.Index(c.opts().Ports, b.Port)
 	})
 	for _, p := range c.peers {

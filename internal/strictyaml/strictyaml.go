@@ -13,6 +13,8 @@ package strictyaml
 import (
 	"reflect"
 	"slices"
+
+	"sidetone/internal/stable"
 )
 
 // MaxSize is the size in bytes above which a file is refused.
@@ -34,7 +36,7 @@ func Decode(file string, data []byte, into any) (*Document, []Problem) {
 	}
 	d := &decoder{doc: doc}
 	d.value(doc.root, "$", v)
-	slices.SortStableFunc(d.problems, Compare)
+	stable.Sort(d.problems, Compare)
 	return doc, d.problems
 }
 

@@ -7,6 +7,7 @@ import (
 	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
 	"sidetone/internal/hid"
+	"sidetone/internal/stable"
 )
 
 // mostChecked is how many candidates of one search are checked, best first.
@@ -14,7 +15,7 @@ const mostChecked = 24
 
 // accept returns the candidates that stand the check.
 func (l *analysis) accept(list []candidate) (out []candidate) {
-	slices.SortStableFunc(list, candidate.compare)
+	stable.Sort(list, candidate.compare)
 	for _, c := range list[:min(len(list), mostChecked)] {
 		if l.acceptOne(&c) {
 			out = append(out, c)

@@ -11,6 +11,7 @@ import (
 	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
 	"sidetone/internal/hid"
+	"sidetone/internal/stable"
 )
 
 // Result is what can be concluded from a Session.
@@ -113,7 +114,7 @@ func (l *analysis) proposals() []Proposal {
 			}
 		}
 	}
-	slices.SortStableFunc(found, candidate.compare)
+	stable.Sort(found, candidate.compare)
 	if len(found) > 0 && !found[0].rank.toggle {
 		found = slices.DeleteFunc(found, func(c candidate) bool { return c.rank.toggle })
 	}

@@ -3,9 +3,9 @@ package files
 import (
 	"fmt"
 	"regexp"
-	"slices"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/stable"
 	"sidetone/internal/strictyaml"
 )
 
@@ -44,6 +44,6 @@ func decodeEndpoints(file string, data []byte) ([]devices.Endpoint, []strictyaml
 			first[e.Key()] = i
 		}
 	}
-	slices.SortFunc(problems, strictyaml.Compare)
+	stable.Sort(problems, strictyaml.Compare)
 	return content.Endpoints, problems
 }

@@ -5,9 +5,10 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"slices"
 	"syscall"
 	"time"
+
+	"sidetone/internal/stable"
 )
 
 // Agent is an agent of this user that runs.
@@ -28,7 +29,7 @@ func Agents(ctx context.Context, getenv func(string) string) ([]Agent, error) {
 			list = append(list, Agent{vendor, address})
 		}
 	}
-	slices.SortFunc(list, func(a, b Agent) int { return cmp.Compare(a.Vendor, b.Vendor) })
+	stable.Sort(list, func(a, b Agent) int { return cmp.Compare(a.Vendor, b.Vendor) })
 	return list, err
 }
 

@@ -18,6 +18,7 @@ import (
 	"syscall"
 
 	"sidetone/internal/local"
+	"sidetone/internal/stable"
 )
 
 // reach127 are the local addresses on which a listener takes connections to 127.0.0.1, in the
@@ -50,7 +51,7 @@ func listeners(proc string, ports []int) ([]local.Listener, error) {
 	rows = slices.DeleteFunc(rows, func(r tcpRow) bool {
 		return !slices.Contains(reach127, r.local.Addr()) || !slices.Contains(ports, int(r.local.Port()))
 	})
-	slices.SortFunc(rows, func(a, b tcpRow) int {
+	stable.Sort(rows, func(a, b tcpRow) int {
 		return cmp.Or(
 			cmp.Compare(a.local.Port(), b.local.Port()),
 			cmp.Compare(slices.Index(reach127, a.local.Addr()), slices.Index(reach127, b.local.Addr())),
