@@ -1,9 +1,11 @@
-// Package audio lists the audio endpoints of the operating system, and tells when they or their mute change.
+// Package audio lists the audio endpoints of the operating system, and tells when they or their mute change: New, of each
+// system's file, returns them as a platform.Source. Beside what the system itself tells, miniaudio lists them by one code on
+// all of them (miniaudio.go).
 package audio
 
 // Options say where the sound server is found.
 type Options struct {
-	Server string              // Linux: its address, in the form of $PULSE_SERVER; "": as the environment says
+	Server string              // Linux: the address of the sound server, in the form of $PULSE_SERVER; "": as the environment says
 	Getenv func(string) string // the user's environment; nil: nothing is set
 }
 

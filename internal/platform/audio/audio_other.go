@@ -4,9 +4,12 @@ package audio
 
 import (
 	"errors"
+	"fmt"
 
 	"sidetone/internal/platform"
 )
 
-// New returns errors.ErrUnsupported: audio endpoints are read on Linux only.
-func New(Options) (platform.Source, error) { return nil, errors.ErrUnsupported }
+// New would return the source "audio". On this OS it cannot, and returns errors.ErrUnsupported.
+func New(Options) (platform.Source, error) {
+	return nil, fmt.Errorf("list audio endpoints: %w on this operating system yet", errors.ErrUnsupported)
+}

@@ -4,10 +4,13 @@ package camera
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 
 	"sidetone/internal/platform"
 )
 
-// New returns errors.ErrUnsupported: cameras are read on Linux only.
-func New(string, *slog.Logger) (platform.Source, error) { return nil, errors.ErrUnsupported }
+// New would return the source "camera". On this OS it cannot, and returns errors.ErrUnsupported.
+func New(string, *slog.Logger) (platform.Source, error) {
+	return nil, fmt.Errorf("list cameras: %w on this operating system yet", errors.ErrUnsupported)
+}

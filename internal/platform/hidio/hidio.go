@@ -1,4 +1,5 @@
-// Package hidio opens HID devices, reads what they send and sends what they are asked.
+// Package hidio opens HID devices, reads what they send and sends what they are asked: New, of each system's file, returns
+// them as Devices.
 package hidio
 
 import (

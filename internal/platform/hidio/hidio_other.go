@@ -10,7 +10,7 @@ import (
 	"sidetone/internal/hid"
 )
 
-// New would return the HID devices. On this OS it cannot, and returns errors.ErrUnsupported.
+// New would return the HID devices of this machine. On this OS it cannot, and returns errors.ErrUnsupported.
 func New(string, func(hid.Device) bool, func(hid.Event), *slog.Logger) (Devices, error) {
 	return nil, fmt.Errorf("read HID devices: %w on this operating system yet", errors.ErrUnsupported)
 }

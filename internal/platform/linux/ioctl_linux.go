@@ -23,15 +23,21 @@ type Ioctl func(request uintptr, arg unsafe.Pointer) error
 // IoctlOf makes them on an open file.
 func IoctlOf(fd int) Ioctl {
 	return func(request uintptr, arg unsafe.Pointer) error {
-		for {
-			_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), request, uintptr(arg))
-			switch errno {
-			case 0:
-				return nil
-			case unix.EINTR:
-			default:
-				return errno
-			}
+		_, err := CallIoctl(fd, request, arg)
+		return err
+	}
+}
+
+// CallIoctl makes one ioctl on an open file, and returns the number that the kernel answers.
+func CallIoctl(fd int, request uintptr, arg unsafe.Pointer) (int, error) {
+	for {
+		n, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), request, uintptr(arg))
+		switch errno {
+		case 0:
+			return int(n), nil
+		case unix.EINTR:
+		default:
+			return 0, errno
 		}
 	}
 }

@@ -49,3 +49,6 @@ func watchClock(set, broke func()) (*linux.Reader, error) {
 	}
 	return linux.StartReader(file, step, broke), nil
 }
+
+// Started is when the machine was started, by the clock on the wall as it is now.
+func Started() time.Time { return time.Now().Round(0).Add(-kernelClocks().boot()) }

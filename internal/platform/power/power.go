@@ -1,2 +1,3 @@
-// Package power tells of sleep, and by which clock the machine runs.
+// Package power tells when the machine has woken from sleep, and when it was started. What each system tells of that is
+// WatchResume and Started of its file; what follows from it is in wake.go.
 package power

@@ -1,0 +1,257 @@
+package hidio
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"sidetone/internal/hid"
+	"sidetone/internal/platform"
+)
+
+// Limits of the kernel.
+const (
+	maxReport     = 16 << 10 // HID_MAX_BUFFER_SIZE; less on older kernels
+	kernelBacklog = 63       // reports that wait for one reader, of a ring of HIDRAW_BUFFER_SIZE
+)
+
+const (
+	// maxQueued is how many requests may wait for a device.
+	maxQueued = 32
+	// requestTimeout ends the waiting for a request. The kernel gives each transfer 5 s, and one
+	// request may need two.
+	requestTimeout = 12 * time.Second
+)
+
+// port is a device that is open. It has one goroutine that reads, and another one while
+// there are requests.
+type port struct {
+	node   string
+	file   *os.File
+	conn   syscall.RawConn
+	source *manager
+	ctx    context.Context // ends with the port
+	cancel context.CancelFunc
+	once   sync.Once
+
+	burst int           // reports read since there was none; of the reading goroutine
+	done  chan struct{} // closed when the reading has ended by itself
+	err   error         // why; to be read after done is closed
+
+	emitting sync.Mutex
+	over     bool // there are no more events
+
+	calls  platform.CallGuard
+	logged string // the last failure of a request that was logged; of the sending goroutine
+
+	queueing sync.Mutex
+	queue    []job
+	sending  bool // somebody takes from queue
+}
+
+// job is a request that waits, or that is to be refused when its turn comes.
+type job struct {
+	hid.Request
+	refused bool
+}
+
+func newPort(h *manager, node string, file *os.File) (*port, error) {
+	conn, err := file.SyscallConn()
+	if err != nil {
+		_ = file.Close()
+		return nil, fmt.Errorf("read %s: %w", file.Name(), err)
+	}
+	p := &port{node: node, file: file, conn: conn, source: h, done: make(chan struct{}), calls: platform.NewCallGuard()}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	return p, nil
+}
+
+// emit hands on an event, after all earlier ones. Gone is the last one.
+func (p *port) emit(e hid.Event) {
+	p.emitting.Lock()
+	defer p.emitting.Unlock()
+	if p.over {
+		return
+	}
+	p.over = e.Kind == hid.Gone
+	e.Node = p.node
+	p.source.handle(e)
+}
+
+// silence lets no event out any more; the callback does not run when it returns.
+func (p *port) silence() {
+	p.emitting.Lock()
+	defer p.emitting.Unlock()
+	p.over = true
+}
+
+// close ends the reading and the sending. It does not wait for the kernel: closing a node does.
+func (p *port) close() {
+	p.once.Do(func() {
+		p.queueing.Lock()
+		p.cancel()
+		p.queue = nil
+		p.queueing.Unlock()
+		p.source.working.Go(func() { _ = p.file.Close() })
+	})
+}
+
+func (p *port) isDone() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// read hands on what the device sends until that fails.
+func (p *port) read() {
+	report := make([]byte, maxReport)
+	for {
+		n, err := p.next(report)
+		at := time.Now()
+		if p.ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			p.fail(err, at)
+			return
+		}
+		p.emit(hid.Event{Kind: hid.Report, Data: bytes.Clone(report[:n]), At: at})
+		p.burst++
+		if p.burst%kernelBacklog == 0 {
+			p.emit(hid.Event{Kind: hid.Lost, At: time.Now()})
+		}
+	}
+}
+
+// next waits for a report.
+func (p *port) next(report []byte) (n int, err error) {
+	waitErr := p.conn.Read(func(fd uintptr) bool {
+		for {
+			n, err = unix.Read(int(fd), report)
+			switch {
+			case errors.Is(err, unix.EINTR):
+			case errors.Is(err, unix.EAGAIN):
+				p.noteDrained()
+				return false
+			default:
+				return true
+			}
+		}
+	})
+	switch {
+	case waitErr != nil:
+		return 0, waitErr
+	case err != nil:
+		return 0, err
+	case n == 0: // no report is empty
+		return 0, io.ErrUnexpectedEOF
+	}
+	return n, nil
+}
+
+// noteDrained notes that no report waits. The kernel keeps kernelBacklog reports for a reader and
+// silently drops what comes while it has that many. It does not tell, but then these at least
+// are read in a row before there is none: so after each kernelBacklog reports of a row (what was
+// dropped came later than those that were then waiting), and at the end of a row that
+// was longer, reports may have been lost.
+func (p *port) noteDrained() {
+	if p.burst > kernelBacklog && p.burst%kernelBacklog != 0 {
+		p.emit(hid.Event{Kind: hid.Lost, At: time.Now()})
+	}
+	p.burst = 0
+}
+
+// fail says that the device is gone. EIO is how the kernel says that it was unplugged.
+func (p *port) fail(err error, at time.Time) {
+	gone := hid.Event{Kind: hid.Gone, At: at}
+	if !errors.Is(err, unix.EIO) && !errors.Is(err, unix.ENODEV) {
+		gone.Error = fmt.Sprintf("read %s: %v", p.file.Name(), err)
+	}
+	p.emit(gone)
+	p.close()
+	p.err = fmt.Errorf("read %s: %w", p.file.Name(), err)
+	close(p.done)
+	p.source.changed.Notify()
+}
+
+// enqueue queues a request. Those that find no room are refused in their turn, as many again; the
+// rest is dropped.
+func (p *port) enqueue(r hid.Request) {
+	p.queueing.Lock()
+	defer p.queueing.Unlock()
+	waiting := len(p.queue)
+	if p.ctx.Err() != nil || waiting >= 2*maxQueued {
+		return
+	}
+	p.queue = append(p.queue, job{r, waiting >= maxQueued})
+	if !p.sending {
+		p.sending = true
+		p.source.working.Go(p.sendQueued)
+	}
+}
+
+// sendQueued does what is queued, then ends.
+func (p *port) sendQueued() {
+	for {
+		p.queueing.Lock()
+		if len(p.queue) == 0 {
+			p.sending = false
+			p.queueing.Unlock()
+			return
+		}
+		job := p.queue[0]
+		p.queue = p.queue[1:]
+		p.queueing.Unlock()
+		p.do(job)
+	}
+}
+
+// do sees to one request. An output report that has been written has no Answer.
+func (p *port) do(job job) {
+	report, err := p.performGuarded(job)
+	if p.ctx.Err() != nil {
+		return
+	}
+	e := hid.Event{Kind: hid.Answer, Request: job.ID, Data: report, At: time.Now()}
+	switch {
+	case err != nil:
+		e.Error = err.Error()
+	case len(job.Feature) == 0 && len(job.Input) == 0 && len(job.LastOutput) == 0:
+		return
+	}
+	if e.Error != "" && e.Error != p.logged {
+		p.logged = e.Error
+		p.source.log.Warn("HID device was not sent what a rule wants", "node", p.node, "err", err)
+	}
+	p.emit(e)
+}
+
+var errQueueFull = fmt.Errorf("%d requests were already waiting for the device", maxQueued)
+
+func (p *port) performGuarded(job job) ([]byte, error) {
+	if job.refused {
+		return nil, errQueueFull
+	}
+	ctx, cancel := context.WithTimeout(p.ctx, requestTimeout)
+	defer cancel()
+	return platform.CallWithContext(ctx, p.calls, func() ([]byte, error) { return p.call(job.Request) })
+}
+
+// call does a request. The file is not closed before that has returned.
+func (p *port) call(r hid.Request) (report []byte, err error) {
+	if gone := p.conn.Control(func(fd uintptr) { report, err = p.source.send(int(fd), p.file.Name(), r) }); gone != nil {
+		return nil, fmt.Errorf("send to %s: %w", p.file.Name(), gone)
+	}
+	return report, err
+}

@@ -1,0 +1,155 @@
+package hidio
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"sidetone/internal/devices"
+	"sidetone/internal/hid"
+	"sidetone/internal/platform/linux"
+)
+
+// maxDescriptor is HID_MAX_DESCRIPTOR_SIZE of the kernel.
+const maxDescriptor = 4096
+
+// identify tells which presence the sysfs entry at path is of; false when it is just going.
+func identify(path string) (presenceID, bool) {
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return presenceID{}, false
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return presenceID{}, false
+	}
+	return presenceID{path, linux.Inode(info)}, true
+}
+
+// describe reads what the kernel knows of the device of a hidraw node, whose sysfs entry is at path.
+func describe(path string) (hid.Device, error) {
+	dir := filepath.Join(path, "device")
+	text, err := os.ReadFile(filepath.Join(dir, "uevent"))
+	if err != nil {
+		return hid.Device{}, fmt.Errorf("what it is cannot be read: %w", err)
+	}
+	u, err := parseUevent(string(text))
+	if err != nil {
+		return hid.Device{}, err
+	}
+	d := hid.Device{
+		Node: filepath.Base(path), Bus: u.bus, VID: u.vid, PID: u.pid, Serial: u.unique, Interface: -1, Name: u.name,
+		Descriptor: readDescriptor(filepath.Join(dir, "report_descriptor")),
+	}
+	switch u.bus {
+	case devices.USB:
+		if usb, ok := linux.USBParent(path); ok {
+			d.Serial, d.Container, d.Interface = cmp.Or(usb.Serial, u.unique), usb.Container, usbInterface(path)
+		}
+	case devices.Bluetooth: // whose USB parent would be the adapter
+		if u.unique != "" {
+			d.Container = "bluetooth:" + strings.ToLower(u.unique)
+		}
+	}
+	return d, nil
+}
+
+// arrivalTime is how long after it was connected the HID interfaces of a USB device may come: until it is
+// let in, its drivers are loaded, and a slow machine has got round to it.
+const arrivalTime = 30 * time.Second
+
+// justConnected is false where the kernel says that the USB device of the sysfs entry at path has been connected
+// for longer than its interfaces take to come: then only its driver is new, as after a program has had the
+// interface to itself.
+func justConnected(bus devices.Bus, path string) bool {
+	usb, ok := linux.USBParent(path)
+	if bus != devices.USB || !ok {
+		return true
+	}
+	root, _, _ := linux.SplitSysfs(path)
+	dir := filepath.Join(root, strings.TrimPrefix(usb.Container, "usb:"))
+	ms, err := strconv.ParseInt(linux.Attribute(dir, "power/connected_duration"), 10, 64)
+	return err != nil || time.Duration(ms)*time.Millisecond < arrivalTime
+}
+
+// readDescriptor returns nil for what cannot be read or is no report descriptor for its length.
+func readDescriptor(path string) []byte {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	b, err := io.ReadAll(io.LimitReader(file, maxDescriptor+1))
+	if err != nil || len(b) > maxDescriptor {
+		return nil
+	}
+	return b
+}
+
+// usbInterface is the number of the USB interface that the sysfs entry at path is part of; -1
+// when there is none.
+func usbInterface(path string) int {
+	if n, err := strconv.ParseUint(linux.Attribute(usbInterfaceDir(path), "bInterfaceNumber"), 16, 8); err == nil {
+		return int(n)
+	}
+	return -1
+}
+
+// usbInterfaceDir is the folder of that interface, which is there as long as the device is connected; "" when there is none.
+func usbInterfaceDir(path string) string {
+	devices, rel, ok := linux.SplitSysfs(path)
+	if !ok {
+		return ""
+	}
+	for ; rel != "."; rel = filepath.Dir(rel) {
+		if dir := filepath.Join(devices, rel); linux.Attribute(dir, "bInterfaceNumber") != "" {
+			return dir
+		}
+	}
+	return ""
+}
+
+// uevent is what the kernel says of a HID device.
+type uevent struct {
+	bus      devices.Bus
+	vid, pid string // 4 lower-case hex digits
+	name     string
+	unique   string // serial number, address, or empty
+}
+
+// parseUevent reads lines of KEY=VALUE. Of a key that is there twice the first counts: the
+// kernel writes the identity before the texts, which come from the device.
+func parseUevent(text string) (uevent, error) {
+	values := make(map[string]string)
+	for line := range strings.Lines(text) {
+		key, value, _ := strings.Cut(line, "=")
+		if _, twice := values[key]; !twice {
+			values[key] = strings.TrimSpace(strings.ToValidUTF8(value, ""))
+		}
+	}
+	ids := strings.Split(values["HID_ID"], ":")
+	if len(ids) == 3 {
+		bus, vid, pid := linux.HexID(ids[0]), linux.HexID(ids[1]), linux.HexID(ids[2])
+		if bus != "" && vid != "" && pid != "" {
+			return uevent{busOf(bus), vid, pid, values["HID_NAME"], values["HID_UNIQ"]}, nil
+		}
+	}
+	return uevent{}, fmt.Errorf("its HID_ID %q is not bus:vendor:product", values["HID_ID"])
+}
+
+// busOf reads a BUS_ number of linux/input.h.
+func busOf(number string) devices.Bus {
+	switch number {
+	case "0003":
+		return devices.USB
+	case "0005":
+		return devices.Bluetooth
+	default:
+		return ""
+	}
+}
