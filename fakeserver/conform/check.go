@@ -53,19 +53,66 @@ func (e expectation) verdict(o outcome) Verdict {
 
 // A check is one question to the server.
 type check struct {
-	id       string
-	group    Group
-	sentence string // at most 36 characters
-	spec     expectation
-	client   expectation
-	needs    string        // id of the check without whose answer this one means nothing
-	cost     int           // tokens of the server's rate limit
-	stranger bool          // they are those of another client id than the target's
-	carries  bool          // success shows that its transport takes commands
-	all      bool          // not part of a quick run
-	limit    bool          // it is about the server's rate limit
-	lasts    time.Duration // besides the wait for tokens, where that is long
-	probe    func(ctx context.Context, r *run) (outcome, error)
+	id            string
+	group         Group
+	sentence      string // at most 36 characters
+	spec          expectation
+	client        expectation
+	needs         string        // id of the check without whose answer this one means nothing
+	cost          int           // tokens of the server's rate limit
+	otherClientID bool          // they are those of another client id than the target's
+	takesCommands bool          // success shows that its transport takes commands
+	all           bool          // not part of a quick run
+	limit         bool          // it is about the server's rate limit
+	lasts         time.Duration // besides the wait for tokens, where that is long
+	probe         probe
+}
+
+// A probe asks the question. The error is a notTried, or ends the run.
+type probe func(ctx context.Context, r *run) (outcome, error)
+
+// notTried is why a check was not tried.
+type notTried string
+
+func (n notTried) Error() string { return string(n) }
+
+// thorough is a check that is not part of a quick run, that costs a token, and that
+// needs the basic check of its group.
+func thorough(g Group, id, sentence string, client expectation, p probe) check {
+	c := check{group: g, sentence: sentence, client: client, cost: 1, all: true, probe: p}
+	switch g {
+	case InHTTP:
+		c.id, c.needs = "http-"+id, "http-empty-list"
+	case InWebSocket:
+		c.id, c.needs = "ws-"+id, "ws-no-origin"
+	default:
+		c.id, c.needs = "ipc-"+id, "ipc-handshake"
+	}
+	return c
+}
+
+// costing is the check at another cost, in tokens.
+func (c check) costing(tokens int) check {
+	c.cost = tokens
+	return c
+}
+
+// lasting is the check with a time that it takes besides the wait for tokens.
+func (c check) lasting(d time.Duration) check {
+	c.lasts = d
+	return c
+}
+
+// after is the check with another one that it needs.
+func (c check) after(id string) check {
+	c.needs = id
+	return c
+}
+
+// asOther is the check at the cost of tokens of another client id, of which a quick run has enough.
+func (c check) asOther() check {
+	c.all, c.otherClientID = false, true
+	return c
 }
 
 // hangs reports whether no reply is an expected outcome.
@@ -77,38 +124,14 @@ func (c check) hangs() bool {
 // what is free, what tells whether there is a rate limit, the rest. What a
 // careless server may not survive comes last.
 func checks(t Target) []check {
-	var all []check
-	if t.URL != "" {
-		all = append(all, freeChecks()...)
-	}
-	if t.IPC != "" {
-		all = append(all, pipeChecks()...)
-	}
-	if t.URL != "" {
-		all = append(all, postChecks()...)
-		all = append(all, socketChecks(t)...)
-	}
-	all = append(all, payloadChecks()...)
-	if t.URL != "" {
-		all = append(all, badPostChecks()...)
-		all = append(all, bodyChecks()...)
-		all = append(all, badSocketChecks(t)...)
-	}
-	if t.IPC != "" {
-		all = append(all, badPipeChecks()...)
-	}
-	if t.URL != "" {
-		all = append(all, postTokenChecks()...)
-	}
-	if t.IPC != "" {
-		all = append(all, pipeTokenChecks()...)
-		all = append(all, roughPipeChecks()...)
-	}
-	if t.URL != "" {
-		all = append(all, roughSocketChecks()...)
-	}
-	if t.IPC != "" {
-		all = append(all, crowdChecks()...)
-	}
-	return all
+	all := slices.Concat(
+		freeChecks(), pipeChecks(), postChecks(), socketChecks(t),
+		payloadChecks(),
+		badPostChecks(), bodyChecks(), badSocketChecks(t), badPipeChecks(),
+		postTokenChecks(), pipeTokenChecks(),
+		invalidFrameChecks(), invalidMessageChecks(), ipcLimitChecks(),
+	)
+	return slices.DeleteFunc(all, func(c check) bool {
+		return t.URL == "" && (c.group == InHTTP || c.group == InWebSocket) || t.IPC == "" && c.group == InIPC
+	})
 }

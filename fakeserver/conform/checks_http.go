@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// strangerOrigin is an origin that no application has registered.
-const strangerOrigin = "https://conformance.invalid"
+// otherOrigin is an origin that no application has registered.
+const otherOrigin = "https://conformance.invalid"
 
 // get is the probe that asks for a page.
-func get(path string) func(context.Context, *run) (outcome, error) {
+func get(path string) probe {
 	return func(ctx context.Context, r *run) (outcome, error) {
 		p, err := r.do(ctx, request{method: http.MethodGet, path: path}, r.opts.Patience)
 		return p.page(), err
@@ -27,7 +27,7 @@ func freeChecks() []check {
 		{id: "http-get-rpc-v", group: InHTTP, sentence: "GET /rpc?v=1", client: says(Ran, "301"), probe: get("/rpc?v=1")},
 		{id: "http-options", group: InHTTP, sentence: "OPTIONS /rpc", client: says(Ran, options), probe: askOptions},
 		{id: "http-cors", group: InHTTP, sentence: "GET / with an Origin", client: says(Ran, echoed), probe: getFromAPage},
-		{id: "http-pipelined", group: InHTTP, sentence: "two GETs in one write", client: says(Ran, bothSaid), probe: getTwice},
+		{id: "http-pipelined", group: InHTTP, sentence: "two GETs in one write", client: says(Ran, bothSaid), probe: onConnection(0, getTwice)},
 	}
 }
 
@@ -41,34 +41,29 @@ func askOptions(ctx context.Context, r *run) (outcome, error) {
 }
 
 func getFromAPage(ctx context.Context, r *run) (outcome, error) {
-	q := request{method: http.MethodGet, path: "/", header: []string{"Origin: " + strangerOrigin}}
+	q := request{method: http.MethodGet, path: "/", header: []string{"Origin: " + otherOrigin}}
 	p, err := r.do(ctx, q, r.opts.Patience)
 	o := p.page()
-	if o.got == fingerprint && p.reader == strangerOrigin {
+	if o.got == fingerprint && p.reader == otherOrigin {
 		o.got = echoed
 	}
 	return o, err
 }
 
-func getTwice(ctx context.Context, r *run) (outcome, error) {
-	t, err := r.rawHTTP(ctx, r.opts.Patience)
-	if err != nil {
-		return outcome{}, err
+func getTwice(r *run, t *rawHTTP) (outcome, error) {
+	q := getRoot.bytes(r.address)
+	t.write(slices.Concat(q, q))
+	if first := t.read(http.MethodGet); first.got != "" {
+		return first.outcome, nil
 	}
-	defer t.close()
-	q := request{method: http.MethodGet, path: "/", keep: true}.bytes(r.address)
-	t.say(slices.Concat(q, q))
-	if first := t.readAnswerRaw(http.MethodGet); first.got != "" {
-		return first.outcome, ctx.Err()
-	}
-	second := t.readAnswerRaw(http.MethodGet)
+	second := t.read(http.MethodGet)
 	second.detail = second.got
 	if second.got != "" {
 		second.got = "the first answered"
 	} else {
 		second.got = bothSaid
 	}
-	return second.outcome, ctx.Err()
+	return second.outcome, nil
 }
 
 // A posting is a POST of a command that differs in one thing from a good one.
@@ -83,7 +78,7 @@ type posting struct {
 }
 
 // postAs is the probe that sends it.
-func postAs(p posting) func(context.Context, *run) (outcome, error) {
+func postAs(p posting) probe {
 	return func(ctx context.Context, r *run) (outcome, error) { return r.post(ctx, p, r.admit) }
 }
 
@@ -106,15 +101,15 @@ func (r *run) post(ctx context.Context, p posting, admit admission) (outcome, er
 	if p.body == "" {
 		p.body = c.text
 	}
-	pass, why, err := admit(ctx, p.clientID, HTTP)
-	if why != "" || err != nil {
-		return skipped(why), err
+	pass, err := admit(ctx, p.clientID, HTTP)
+	if err != nil {
+		return outcome{}, err
 	}
-	before := r.dirty
-	r.dirty = before || p.payload.sets()
+	before := r.mayHoldDevices
+	r.mayHoldDevices = before || p.payload.sets()
 	answer, err := r.do(ctx, request{method: http.MethodPost, path: rpcPath(v, clientID), header: p.header, body: p.body}, pass.wait)
 	o := answer.command(c.cmd, c.nonce)
-	pass.heard(o)
+	pass.answered(o)
 	r.settle(p.payload, o, before)
 	return o, err
 }
@@ -123,41 +118,33 @@ func (r *run) post(ctx context.Context, p posting, admit admission) (outcome, er
 func postChecks() []check {
 	return []check{
 		{
-			id: "http-empty-list", group: InHTTP, sentence: "POST /rpc, empty list", cost: 1, carries: true,
+			id: "http-empty-list", group: InHTTP, sentence: "POST /rpc, empty list", cost: 1, takesCommands: true,
 			spec: says(Specified, httpSuccess), client: says(Read, httpSuccess), probe: postAs(posting{}),
 		},
-		{
-			id: "http-rate", group: InHTTP, sentence: "three POSTs at once", needs: "http-empty-list", cost: 3, all: true,
-			client: says(Ran, queued), probe: rate(HTTP, func(ctx context.Context, r *run) (outcome, error) {
-				return r.post(ctx, posting{}, r.acquireNow)
-			}),
-		},
+		thorough(InHTTP, "rate", "three POSTs at once", says(Ran, queued), rate(HTTP, takePost)).costing(capacity + 1),
 	}
 }
 
 // badPostChecks send what is wrong with a POST as such.
 func badPostChecks() []check {
 	bad := func(id, sentence string, client expectation, p posting) check {
-		return check{
-			id: "http-" + id, group: InHTTP, sentence: sentence, needs: "http-empty-list", cost: 1,
-			stranger: p.clientID != "", all: p.clientID == "",
-			client: client, probe: postAs(p),
+		c := thorough(InHTTP, id, sentence, client, postAs(p))
+		if p.clientID != "" {
+			return c.asOther()
 		}
+		return c
 	}
 	withoutVendor := list(device("audioinput", fields{"vendor": nil}))
 	return []check{
-		{
-			id: "http-get-rpc", group: InHTTP, sentence: "GET /rpc, no v", needs: "http-empty-list", all: true,
-			client: says(Ran, silence), probe: get("/rpc"),
-		},
+		thorough(InHTTP, "get-rpc", "GET /rpc, no v", says(Ran, silence), get("/rpc")).costing(0),
 		bad("no-client-id", "POST, no client_id", says(Read, "400 code 4000"), posting{noClient: true, clientID: "none"}),
 		bad("bad-client-id", "POST, client_id is no number", says(Read, "400 code 4000"), posting{clientID: "conform-http"}),
 		bad("origin", "POST, Origin not registered", says(Ran, "400 code 4001"),
-			posting{header: []string{jsonType, "Origin: " + strangerOrigin}}),
+			posting{header: []string{jsonType, "Origin: " + otherOrigin}}),
 		bad("not-json", "POST, body not JSON", says(Read, "400 code 1003"), posting{body: `{"nonce":`}),
 		bad("unknown-cmd", "POST, unknown cmd", says(Read, "200 ERROR 4002"), posting{payload: payload{cmd: "CONFORMANCE"}}),
 		bad("nonce-missing", "POST, nonce missing", says(Ran, "200 ERROR 4000"), posting{payload: payload{noNonce: true}}),
-		bad("nonce-empty", "POST, nonce empty", says(Ran, "200 ERROR 4000"), posting{payload: payload{voidNonce: true}}),
+		bad("nonce-empty", "POST, nonce empty", says(Ran, "200 ERROR 4000"), posting{payload: payload{otherNonce: ""}}),
 		bad("args-invalid", "POST, device without vendor", says(Read, "200 ERROR 4000"), posting{payload: payload{args: withoutVendor}}),
 		bad("related-missing", "POST, device without related", says(Read, "200 ERROR 1000"),
 			posting{payload: payload{args: list(device("audioinput", fields{"related": nil}))}}),
@@ -177,7 +164,7 @@ func badPostChecks() []check {
 
 // rate asks three times in a row. A client that has a bucket of two lets the
 // third one wait (rule R67).
-func rate(t Transport, ask func(context.Context, *run) (outcome, error)) func(context.Context, *run) (outcome, error) {
+func rate(t Transport, ask probe) probe {
 	return func(ctx context.Context, r *run) (outcome, error) {
 		began := time.Now()
 		for range capacity + 1 {

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// A tokenTaker asks for something that costs a token, at once, and says what came of it.
-type tokenTaker func(ctx context.Context, r *run) (outcome, error)
-
 func takePost(ctx context.Context, r *run) (outcome, error) {
 	return r.post(ctx, posting{}, r.acquireNow)
 }
 
-func takeHandshake(ctx context.Context, r *run) (outcome, error) {
-	return r.tryHandshake(ctx, 1, r.target.ClientID, r.acquireNow)
+// takeOpening is the probe that opens a connection at once, and so takes a token.
+func takeOpening(t Transport) probe {
+	return func(ctx context.Context, r *run) (outcome, error) {
+		return r.tryOpening(ctx, r.opening(t), r.acquireNow)
+	}
 }
 
 const (
@@ -24,49 +24,46 @@ const (
 
 // postTokenChecks tell what a POST does to the rate limit of a server that has one (rules R87, R88).
 func postTokenChecks() []check {
-	about := func(id, sentence string, cost int, want string, probe func(context.Context, *run) (outcome, error)) check {
-		return check{
-			id: "http-" + id, group: InHTTP, sentence: sentence, needs: "http-empty-list", cost: cost, all: true, limit: true,
-			client: says(Ran, want), probe: probe,
-		}
-	}
 	return []check{
-		about("half-close", "POST in line, half-closed", draining+1, hungUp, halfClose),
-		about("abandoned", "POST in line, given up", twice, burnt, abandon(HTTP, leavePost, takePost)),
-		about("late-body", "POST without its body", twice, withHead, lateBody),
+		aboutLimit(InHTTP, "half-close", "POST in line, half-closed", hungUp, halfClose).costing(draining + 1),
+		aboutLimit(InHTTP, "abandoned", "POST in line, given up", burnt, abandon(leavePost, takePost)),
+		aboutLimit(InHTTP, "late-body", "POST without its body", withHead, lateBody),
 	}
 }
 
 // pipeTokenChecks do the same for an IPC connection.
 func pipeTokenChecks() []check {
-	return []check{{
-		id: "ipc-abandoned", group: InIPC, sentence: "handshake in line, given up", needs: "ipc-handshake", cost: twice, all: true, limit: true,
-		client: says(Ran, kept), probe: abandon(IPC, leavePipe, takeHandshake),
-	}}
+	return []check{aboutLimit(InIPC, "abandoned", "handshake in line, given up", kept, abandon(leavePipe, takeOpening(IPC)))}
 }
 
-// drain asks until it has to wait. Then no token is left, and the next one comes
-// after a whole refill. Otherwise the outcome says why that cannot be reached.
-func (r *run) drain(ctx context.Context, take tokenTaker) (outcome, bool, error) {
+func aboutLimit(g Group, id, sentence, want string, p probe) check {
+	c := thorough(g, id, sentence, says(Ran, want), p).costing(twice)
+	c.limit = true
+	return c
+}
+
+// drain takes tokens until it has to wait. Then none is left, and the next one comes
+// after a whole refill. The error says why that cannot be reached.
+func (r *run) drain(ctx context.Context, take probe) error {
 	for range draining {
 		o, err := take(ctx, r)
 		switch {
-		case err != nil || o.skip != "":
-			return o, false, err
+		case err != nil:
+			return err
 		case !o.answered():
-			return skipped("a good request is not answered"), false, nil
+			return notTried("a good request is not answered")
 		case o.waited > r.opts.Refill/2:
-			return outcome{}, true, nil
+			return nil
 		}
 	}
-	return skipped(noLimit), false, nil
+	return notTried(noLimit)
 }
 
 // abandon measures how long a request has to wait behind one that was given up.
-func abandon(t Transport, leave func(context.Context, *run) error, take tokenTaker) func(context.Context, *run) (outcome, error) {
+func abandon(leave func(context.Context, *run) error, take probe) probe {
 	return func(ctx context.Context, r *run) (outcome, error) {
-		if o, empty, err := r.drain(ctx, take); !empty {
-			return o, err
+		if err := r.drain(ctx, take); err != nil {
+			return outcome{}, err
 		}
 		began := time.Now()
 		if err := leave(ctx, r); err != nil {
@@ -96,14 +93,14 @@ func (r *run) queueTime() time.Duration { return min(flight, r.opts.Refill/10) }
 
 // queuePost sends a POST that has to wait for its turn. The caller closes the connection.
 func (r *run) queuePost(ctx context.Context, late bool) (*rawHTTP, command, pass, error) {
-	p, _, _ := r.acquireNow(ctx, r.target.ClientID, HTTP)
+	p, _ := r.acquireNow(ctx, r.target.ClientID, HTTP)
 	t, err := r.rawHTTP(ctx, p.wait)
 	if err != nil {
 		return nil, command{}, p, err
 	}
 	c := r.compose(payload{})
 	post := request{method: http.MethodPost, path: rpcPath("1", r.target.ClientID), header: []string{jsonType}, body: c.text, late: late}
-	t.say(post.bytes(r.address))
+	t.write(post.bytes(r.address))
 	if err := sleep(ctx, r.queueTime()); err != nil {
 		t.close()
 		return nil, c, p, err
@@ -120,20 +117,20 @@ func leavePost(ctx context.Context, r *run) error {
 }
 
 func leavePipe(ctx context.Context, r *run) error {
-	p, _, _ := r.acquireNow(ctx, r.target.ClientID, IPC)
-	l, c, err := r.dialPipe(ctx, p.wait)
+	p, _ := r.acquireNow(ctx, r.target.ClientID, IPC)
+	l, err := r.dialPipe(ctx, p.wait)
 	if err != nil {
 		return err
 	}
 	defer l.close()
-	_ = c.send(opHandshake, handshake(1, r.target.ClientID), time.Now().Add(p.wait)) // a failure shows when the next one waits
+	l.send(opHandshake, handshake(1, r.target.ClientID), p.wait)
 	return sleep(ctx, r.queueTime())
 }
 
 // halfClose closes the sending half of a connection whose POST is in line.
 func halfClose(ctx context.Context, r *run) (outcome, error) {
-	if o, empty, err := r.drain(ctx, takePost); !empty {
-		return o, err
+	if err := r.drain(ctx, takePost); err != nil {
+		return outcome{}, err
 	}
 	t, c, p, err := r.queuePost(ctx, false)
 	if err != nil {
@@ -141,19 +138,19 @@ func halfClose(ctx context.Context, r *run) (outcome, error) {
 	}
 	defer t.close()
 	if !t.finish() {
-		return skipped("this network cannot do that"), nil
+		return outcome{}, notTried("this network cannot do that")
 	}
-	o := t.readAnswerRaw(http.MethodPost).command(c.cmd, c.nonce)
+	o := t.read(http.MethodPost).command(c.cmd, c.nonce)
 	if o.got != hungUp { // what was hung up may still cost its token
-		p.heard(o)
+		p.answered(o)
 	}
 	return o, ctx.Err()
 }
 
 // lateBody holds back the body of a POST until another one was answered.
 func lateBody(ctx context.Context, r *run) (outcome, error) {
-	if o, empty, err := r.drain(ctx, takePost); !empty {
-		return o, err
+	if err := r.drain(ctx, takePost); err != nil {
+		return outcome{}, err
 	}
 	began := time.Now()
 	t, c, _, err := r.queuePost(ctx, true)
@@ -166,8 +163,8 @@ func lateBody(ctx context.Context, r *run) (outcome, error) {
 	if err != nil || !o.answered() {
 		return o, err
 	}
-	t.say([]byte(c.text))
-	if late := t.readAnswerRaw(http.MethodPost).command(c.cmd, c.nonce); late.got != httpSuccess {
+	t.write([]byte(c.text))
+	if late := t.read(http.MethodPost).command(c.cmd, c.nonce); late.got != httpSuccess {
 		o.detail = "the body was answered by " + late.got
 	}
 	return o, ctx.Err()

@@ -30,6 +30,9 @@ type request struct {
 	late         bool // the body follows by itself
 }
 
+// getRoot is the request that any server can answer.
+var getRoot = request{method: http.MethodGet, path: "/", keep: true}
+
 // rpcPath is the path of a command; an empty part is left out.
 func rpcPath(v, clientID string) string {
 	query := url.Values{}
@@ -84,8 +87,8 @@ func (r *run) do(ctx context.Context, q request, wait time.Duration) (reply, err
 		return reply{}, err
 	}
 	defer t.close()
-	t.say(q.bytes(r.address))
-	answer := t.readAnswerRaw(q.method)
+	t.write(q.bytes(r.address))
+	answer := t.read(q.method)
 	answer.waited = time.Since(began)
 	return answer, ctx.Err()
 }
@@ -131,7 +134,7 @@ func (p reply) command(cmd, nonce string) outcome {
 		verdict := a.judge(cmd, nonce)
 		o.got, o.detail = "200 "+verdict.got, verdict.detail
 	case isObject && len(a["code"]) > 0 && len(a["code"]) < 10:
-		o.got, o.detail = fmt.Sprintf("%d code %s", p.status, harmless(string(a["code"]))), harmless(a.text("message"))
+		o.got, o.detail = fmt.Sprintf("%d code %s", p.status, sanitize(string(a["code"]))), sanitize(a.text("message"))
 	default:
 		o.got, o.detail = fmt.Sprint(p.status), p.describe()
 	}
@@ -141,7 +144,7 @@ func (p reply) command(cmd, nonce string) outcome {
 func (p reply) describe() string {
 	parts := []string{}
 	if p.kind != "" {
-		parts = append(parts, harmless(p.kind))
+		parts = append(parts, sanitize(p.kind))
 	}
 	if len(p.body) > 0 {
 		parts = append(parts, compact(p.body))

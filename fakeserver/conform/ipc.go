@@ -24,8 +24,7 @@ const (
 // int32 little endian, and a JSON text.
 type pipe struct{ net.Conn }
 
-func (p pipe) send(op int, data []byte, deadline time.Time) error {
-	_ = p.SetWriteDeadline(deadline)
+func (p pipe) send(op int, data []byte) error {
 	_, err := p.Write(frame(op, data))
 	return err
 }
@@ -79,20 +78,19 @@ func closeFrame(data []byte) outcome {
 	if json.Unmarshal(data, &reason) != nil || reason.Code == nil {
 		return outcome{got: "close without a code", detail: compact(data)}
 	}
-	return outcome{got: closeWith(*reason.Code), detail: harmless(reason.Message)}
+	return outcome{got: closeWith(*reason.Code), detail: sanitize(reason.Message)}
 }
 
 // dialPipe connects without a handshake, which costs no token.
-func (r *run) dialPipe(ctx context.Context, wait time.Duration) (*link, pipe, error) {
+func (r *run) dialPipe(ctx context.Context, wait time.Duration) (*link, error) {
 	within, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	c, err := r.opts.Dial(within, networkIPC, r.target.IPC)
 	if err != nil {
-		return nil, pipe{}, r.reached(ctx, r.target.IPC, err)
+		return nil, r.reached(ctx, r.target.IPC, err)
 	}
 	p := pipe{c}
-	write := func(data []byte, deadline time.Time) error { return p.send(opFrame, data, deadline) }
-	return newLink(IPC, p.next, write, func() { _ = c.Close() }), p, nil
+	return newLink(IPC, c, p.next, p.send), nil
 }
 
 // handshake is the content of the first frame; a nil version is left out.
@@ -110,42 +108,26 @@ const readyTime = 10 * time.Second
 // retryPause keeps the ends of such waits from coming at the very moment of the next token.
 const retryPause = time.Second
 
-// openPipe connects and does the handshake, at the cost of a token. A client that
-// lets it wait in line for too long closes it, which costs none: then it is tried
-// again. Without READY there is no link.
-func (r *run) openPipe(ctx context.Context, v any, clientID string, p pass) (*link, pipe, outcome, error) {
-	began := time.Now()
-	for {
-		left := p.wait - time.Since(began)
+// shakeHands connects and does the handshake. A client that lets it wait in line for
+// too long closes it, which costs no token: then it is tried again.
+func (r *run) shakeHands(ctx context.Context, o opening, wait time.Duration) (*link, outcome, answer, error) {
+	for began := time.Now(); ; {
 		tried := time.Now()
-		l, c, o, err := r.handshakeOnce(ctx, v, clientID, left)
-		timedOut := o.got == closeWith(1006) && time.Since(tried) > readyTime/2
-		if timedOut && time.Since(began)+retryPause < p.wait && err == nil {
-			if err = sleep(ctx, retryPause); err == nil {
-				continue
-			}
+		left := wait - tried.Sub(began)
+		l, err := r.dialPipe(ctx, left)
+		if err != nil {
+			return nil, outcome{}, nil, err
 		}
-		o.waited = time.Since(began)
-		p.heard(o)
-		return l, c, o, err
-	}
-}
-
-func (r *run) handshakeOnce(ctx context.Context, v any, clientID string, wait time.Duration) (*link, pipe, outcome, error) {
-	l, c, err := r.dialPipe(ctx, wait)
-	if err != nil {
-		return nil, pipe{}, outcome{}, err
-	}
-	_ = c.send(opHandshake, handshake(v, clientID), time.Now().Add(wait)) // a failure shows when reading
-	o, hello, err := l.greeting(ctx, wait)
-	if err != nil || o.got != ready {
+		l.send(opHandshake, handshake(o.v, o.clientID), left)
+		got, hello, err := l.greeting(ctx, left)
+		timedOut := got.got == closeWith(1006) && time.Since(tried) > readyTime/2
+		if err != nil || !timedOut || time.Since(began)+retryPause >= wait {
+			got.waited = time.Since(began)
+			return l, got, hello, err
+		}
 		l.close()
-		return nil, pipe{}, o, err
+		if err := sleep(ctx, retryPause); err != nil {
+			return nil, got, nil, err
+		}
 	}
-	r.hello[IPC] = hello
-	var data answer
-	if _ = json.Unmarshal(hello["data"], &data); data["user"] != nil && !data.null("user") {
-		o.got = readyUser
-	}
-	return l, c, o, nil
 }

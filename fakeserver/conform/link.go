@@ -2,9 +2,12 @@ package conform
 
 import (
 	"context"
-	"encoding/json"
+	"net"
+	"strings"
 	"sync"
 	"time"
+
+	"github.com/gorilla/websocket"
 )
 
 // maxMessage is the largest message that a client takes, in bytes (rule R47).
@@ -34,8 +37,8 @@ type event struct {
 // it ends, so that giving up on one answer does not end the connection.
 type link struct {
 	transport Transport
-	write     func(data []byte, deadline time.Time) error // a message
-	hangUp    func()
+	conn      net.Conn                             // for bytes that are no message
+	write     func(kind int, message []byte) error // of an opcode, or a type of WebSocket messages
 	in        chan event
 	done      chan struct{}
 	once      sync.Once
@@ -45,9 +48,9 @@ type link struct {
 }
 
 // newLink begins to read; next returns the next event, an eventClosed at last.
-func newLink(t Transport, next func() event, write func([]byte, time.Time) error, hangUp func()) *link {
+func newLink(t Transport, conn net.Conn, next func() event, write func(int, []byte) error) *link {
 	l := &link{
-		transport: t, write: write, hangUp: hangUp,
+		transport: t, conn: conn, write: write,
 		in: make(chan event), done: make(chan struct{}), nonces: map[string]bool{},
 	}
 	l.reader.Go(func() {
@@ -70,9 +73,31 @@ func newLink(t Transport, next func() event, write func([]byte, time.Time) error
 func (l *link) close() {
 	l.once.Do(func() {
 		close(l.done)
-		l.hangUp()
+		_ = l.conn.Close()
 	})
 	l.reader.Wait()
+}
+
+// send sends a message. A failure shows when reading.
+func (l *link) send(kind int, message []byte, wait time.Duration) {
+	_ = l.conn.SetWriteDeadline(time.Now().Add(wait))
+	_ = l.write(kind, message)
+}
+
+// sendBytes sends what is no message, or several. A failure shows when reading.
+func (l *link) sendBytes(data []byte, wait time.Duration) {
+	_ = l.conn.SetWriteDeadline(time.Now().Add(wait))
+	_, _ = l.conn.Write(data)
+}
+
+// sendCommand sends a command, whose answer may come at any time.
+func (l *link) sendCommand(c command, wait time.Duration) {
+	l.nonces[c.nonce] = true
+	kind := websocket.TextMessage
+	if l.transport == IPC {
+		kind = opFrame
+	}
+	l.send(kind, []byte(c.text), wait)
 }
 
 // await reads events until match has an outcome, the server hangs up, or the
@@ -124,8 +149,7 @@ func (l *link) greeting(ctx context.Context, wait time.Duration) (outcome, answe
 // ask sends a command and waits for its answer. Answers to earlier commands,
 // which came too late, do not count.
 func (l *link) ask(ctx context.Context, c command, wait time.Duration) (outcome, error) {
-	l.nonces[c.nonce] = true
-	_ = l.write([]byte(c.text), time.Now().Add(wait)) // a failure shows when reading
+	l.sendCommand(c, wait)
 	return l.await(ctx, wait, func(e event) (outcome, bool) {
 		if e.kind != eventText {
 			return outcome{got: "another kind of frame"}, true
@@ -141,19 +165,33 @@ func (l *link) ask(ctx context.Context, c command, wait time.Duration) (outcome,
 	})
 }
 
-// complete reports whether a READY says what clients say in it.
-func complete(hello answer) bool {
-	var data struct {
-		V      int
-		Config map[string]json.RawMessage
-	}
-	if json.Unmarshal(hello["data"], &data) != nil || data.V != 1 || !hello.null("nonce") {
-		return false
-	}
-	for _, key := range []string{"cdn_host", "api_endpoint", "environment"} {
-		if data.Config[key] == nil {
-			return false
+// askAfter sends a second command and tells which of the two is answered.
+func (l *link) askAfter(ctx context.Context, first, second command, wait time.Duration) (outcome, error) {
+	l.sendCommand(second, wait)
+	return l.await(ctx, wait, func(e event) (outcome, bool) {
+		a, _ := readAnswer(e.data)
+		switch nonce := a.text("nonce"); {
+		case e.kind != eventText || strings.TrimSpace(nonce) == "":
+			return outcome{}, false
+		case nonce == first.nonce:
+			return outcome{got: taken}, true
+		case nonce == second.nonce:
+			return outcome{got: lost}, true
 		}
+		return outcome{}, false
+	})
+}
+
+// reaction takes any answer for what it is.
+func reaction(e event) (outcome, bool) {
+	a, ok := readAnswer(e.data)
+	switch {
+	case e.kind == eventPong:
+		return outcome{got: pong}, true
+	case !ok || e.kind != eventText:
+		return outcome{got: "answer is not JSON", detail: compact(e.data)}, true
+	case a.text("evt") == "ERROR":
+		return a.judge("", ""), true
 	}
-	return true
+	return outcome{got: "answered", detail: compact(e.data)}, !a.event()
 }

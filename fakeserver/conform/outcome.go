@@ -51,7 +51,7 @@ const (
 // An outcome is what a server did about one check.
 type outcome struct {
 	got    string        // in the words above; "" when the check was not tried
-	detail string        // what else the server said, harmless to a terminal
+	detail string        // what else the server said, sanitized
 	waited time.Duration // for the answer, or until it was given up
 	skip   string        // why the check was not tried
 	via    Transport     // of a payload, which may go over any
@@ -82,6 +82,11 @@ func (a answer) text(key string) string {
 	return s
 }
 
+func (a answer) object(key string) (o answer) {
+	_ = json.Unmarshal(a[key], &o)
+	return o
+}
+
 func (a answer) null(key string) bool { return string(a[key]) == "null" }
 
 // event reports whether the message answers no command.
@@ -92,9 +97,8 @@ func (a answer) event() bool { return a.text("cmd") == "DISPATCH" }
 func (a answer) judge(cmd, nonce string) outcome {
 	echoed := nonce == "" || a.text("nonce") == nonce
 	if a.text("evt") == "ERROR" {
-		var e answer
-		_ = json.Unmarshal(a["data"], &e)
-		o := outcome{got: "ERROR without a code", detail: e.text("message")}
+		e := a.object("data")
+		o := outcome{got: "ERROR without a code", detail: sanitize(e.text("message"))}
 		var code int
 		if e["code"] != nil && json.Unmarshal(e["code"], &code) == nil {
 			o.got = fmt.Sprintf("ERROR %d", code)
@@ -102,7 +106,6 @@ func (a answer) judge(cmd, nonce string) outcome {
 		if !echoed {
 			o.got += ", wrong nonce"
 		}
-		o.detail = harmless(o.detail)
 		return o
 	}
 	switch {
@@ -135,7 +138,7 @@ func failure(err error, some bool) outcome {
 	case ended(err):
 		return outcome{got: hungUp}
 	}
-	return outcome{got: garbage, detail: harmless(err.Error())}
+	return outcome{got: garbage, detail: sanitize(err.Error())}
 }
 
 // ended reports whether the connection is gone.
@@ -147,9 +150,9 @@ func ended(err error) bool {
 
 const shown = 60 // bytes of what a server says that are repeated
 
-// harmless shortens a text of the server, and quotes it if a terminal or a
+// sanitize shortens a text of the server, and quotes it if a terminal or a
 // table could trip over it.
-func harmless(s string) string {
+func sanitize(s string) string {
 	if len(s) > shown {
 		s = strings.ToValidUTF8(s[:shown], "") + ".."
 	}
@@ -189,5 +192,5 @@ func compact(data []byte) string {
 	if len(data) <= 1<<10 && json.Compact(&b, data) == nil {
 		data = b.Bytes()
 	}
-	return harmless(string(data[:min(len(data), 2*shown)]))
+	return sanitize(string(data[:min(len(data), 2*shown)]))
 }

@@ -35,12 +35,12 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-func TestHarmless(t *testing.T) {
-	require.Equal(t, "plain text", harmless("plain text"))
-	require.Equal(t, `"\x1b[2Jx\n"`, harmless("\x1b[2Jx\n"), "nothing may act on a terminal")
-	require.Equal(t, `"a\x7cb\x3cc\x60"`, harmless("a|b<c`"), "nor on a Markdown table")
-	require.LessOrEqual(t, len(harmless(strings.Repeat("é", 1000))), 6*shown)
-	for _, r := range harmless("\u202e\xff") {
+func TestSanitize(t *testing.T) {
+	require.Equal(t, "plain text", sanitize("plain text"))
+	require.Equal(t, `"\x1b[2Jx\n"`, sanitize("\x1b[2Jx\n"), "nothing may act on a terminal")
+	require.Equal(t, `"a\x7cb\x3cc\x60"`, sanitize("a|b<c`"), "nor on a Markdown table")
+	require.LessOrEqual(t, len(sanitize(strings.Repeat("é", 1000))), 6*shown)
+	for _, r := range sanitize("\u202e\xff") {
 		require.Less(t, r, rune(0x7f))
 	}
 }

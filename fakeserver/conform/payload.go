@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -16,21 +17,17 @@ type command struct {
 
 // A payload is a command to be composed; the zero value is an empty list.
 type payload struct {
-	cmd       string         // "" means SET_CERTIFIED_DEVICES
-	args      map[string]any // nil means an empty list
-	noArgs    bool
-	noNonce   bool
-	voidNonce bool   // the nonce is an empty text
-	nonce     string // "" means one of its own
-	oddNonce  any    // a nonce that is no text; nil for none
+	cmd        string         // "" means SET_CERTIFIED_DEVICES
+	args       map[string]any // nil means an empty list
+	noArgs     bool
+	noNonce    bool
+	nonce      string // "" means one of its own
+	otherNonce any    // one that no answer can be known by; nil for none
 }
 
 // compose makes a message with a nonce of its own.
 func (r *run) compose(p payload) command {
-	c := command{cmd: p.cmd}
-	if c.cmd == "" {
-		c.cmd = setDevices
-	}
+	c := command{cmd: cmp.Or(p.cmd, setDevices), nonce: p.nonce}
 	message := map[string]any{"cmd": c.cmd}
 	switch {
 	case p.args != nil:
@@ -39,16 +36,13 @@ func (r *run) compose(p payload) command {
 		message["args"] = list()
 	}
 	switch {
-	case p.voidNonce:
-		message["nonce"] = ""
-	case p.oddNonce != nil:
-		message["nonce"] = p.oddNonce
-	case p.nonce != "":
-		c.nonce = p.nonce
-		message["nonce"] = c.nonce
+	case p.otherNonce != nil:
+		message["nonce"] = p.otherNonce
 	case !p.noNonce:
-		r.sent++
-		c.nonce = fmt.Sprintf("conform-%d", r.sent)
+		if c.nonce == "" {
+			r.sent++
+			c.nonce = fmt.Sprintf("conform-%d", r.sent)
+		}
 		message["nonce"] = c.nonce
 	}
 	text, _ := json.Marshal(message) // texts and booleans: cannot fail

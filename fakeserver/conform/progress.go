@@ -27,20 +27,20 @@ func (r *run) progress(plan []check) Progress {
 func (r *run) ahead(plan []check) (ahead []check) {
 	out := map[string]bool{}
 	tokens := capacity - r.bucket(r.target.ClientID).spent // of a quick run
-	carried := r.uncarried() == ""
+	payloads := r.whyNoPayloads() == ""
 	for _, c := range plan {
 		cost := c.cost
-		if c.stranger {
+		if c.otherClientID {
 			cost = 0
 		}
 		poor := !r.opts.All && cost > tokens
-		if r.skipReason(c) != "" || out[c.needs] || poor || c.group == InPayload && !carried {
+		if r.skipReason(c) != "" || out[c.needs] || poor || c.group == InPayload && !payloads {
 			out[c.id] = true
 			continue
 		}
 		tokens -= cost
-		if c.carries && (c.transport() != HTTP || r.opts.All) {
-			carried = true
+		if c.takesCommands && (c.transport() != HTTP || r.opts.All) {
+			payloads = true
 		}
 		ahead = append(ahead, c)
 	}
@@ -55,7 +55,7 @@ func (r *run) takes(c check) time.Duration {
 		d += r.opts.Patience
 	}
 	t, cost := c.transport(), c.cost
-	if c.group == InPayload && r.opts.All && r.carrier() == HTTP {
+	if c.group == InPayload && r.opts.All && r.commandTransport() == HTTP {
 		t, cost = HTTP, 1
 	}
 	if limited, known := r.limited(t); limited || !known {

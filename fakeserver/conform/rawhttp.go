@@ -30,14 +30,27 @@ func (r *run) rawHTTP(ctx context.Context, wait time.Duration) (*rawHTTP, error)
 	return t, nil
 }
 
+// onConnection is the probe that uses one connection, for so much longer than an answer may take.
+func onConnection(longer time.Duration, use func(*run, *rawHTTP) (outcome, error)) probe {
+	return func(ctx context.Context, r *run) (outcome, error) {
+		t, err := r.rawHTTP(ctx, r.opts.Patience+longer)
+		if err != nil {
+			return outcome{}, err
+		}
+		defer t.close()
+		o, err := use(r, t)
+		return o, cmp.Or(ctx.Err(), err)
+	}
+}
+
 func (t *rawHTTP) close() {
 	t.stop()
 	_ = t.conn.Close()
 }
 
-// say writes in one write. A server may answer and close before it has read all,
-// so a failure shows when hearing.
-func (t *rawHTTP) say(text []byte) { _, _ = t.conn.Write(text) }
+// write writes in one write. A server may answer and close before it has read all,
+// so a failure shows when reading.
+func (t *rawHTTP) write(text []byte) { _, _ = t.conn.Write(text) }
 
 // finish says that nothing follows. It reports false where the network cannot do that.
 func (t *rawHTTP) finish() bool {
@@ -45,8 +58,8 @@ func (t *rawHTTP) finish() bool {
 	return ok && half.CloseWrite() == nil
 }
 
-// readAnswerRaw reads the answer to a request, as it is: nothing is followed, inflated or tried again.
-func (t *rawHTTP) readAnswerRaw(method string) reply {
+// read reads the answer to a request, as it is: nothing is followed, inflated or tried again.
+func (t *rawHTTP) read(method string) reply {
 	began, before := time.Now(), t.conn.read
 	t.conn.err = nil
 	answer, err := readReply(t.in, method)

@@ -33,7 +33,7 @@ func TestReport(t *testing.T) {
 	for i, c := range checks(every) {
 		switch i % 4 {
 		case 0:
-			r.add(c, outcome{got: silence, waited: 1234567890, detail: harmless("\x1b[31m|evil|")})
+			r.add(c, outcome{got: silence, waited: 1234567890, detail: sanitize("\x1b[31m|evil|")})
 		case 1:
 			r.add(c, outcome{got: "answer is quite something nobody expected here"})
 		case 2:

@@ -12,7 +12,7 @@ import (
 const (
 	needsAll = "needs --all"
 
-	maxMisses = 3 // refused connections in a row that end a run
+	maxRefused = 3 // refused connections in a row that end a run
 )
 
 // A run is one conversation with a server.
@@ -26,13 +26,13 @@ type run struct {
 	results map[string]outcome  // by id of the check
 	links   map[Transport]*link // kept open
 	hello   map[Transport]answer
-	pipe    pipe   // of the IPC link
 	origin  string // of the WebSocket link
 	sent    int    // nonces used
 	tried   int    // checks
-	dirty   bool   // the server may hold devices of a check
-	misses  int    // refused connections in a row
+	refused int    // connections in a row
 	last    string // id of the last check that reached the server
+
+	mayHoldDevices bool // the server, devices of a check
 }
 
 // Run asks the server, and leaves an empty device list behind. The error says
@@ -88,7 +88,7 @@ func (r *run) checkReachable(ctx context.Context) error {
 		_ = c.Close()
 	}
 	if r.target.IPC != "" {
-		l, _, err := r.dialPipe(ctx, r.opts.Patience)
+		l, err := r.dialPipe(ctx, r.opts.Patience)
 		if err != nil {
 			return err
 		}
@@ -105,19 +105,20 @@ func (r *run) try(ctx context.Context, c check) (outcome, error) {
 	}
 	o, err := c.probe(ctx, r)
 	var gone *UnreachableError
+	var why notTried
 	switch {
 	case ctx.Err() != nil:
 		return o, ctx.Err()
+	case errors.As(err, &why):
+		return skipped(string(why)), nil
 	case errors.As(err, &gone):
-		if r.misses++; r.misses == maxMisses {
+		if r.refused++; r.refused == maxRefused {
 			return o, gone
 		}
 		return skipped("connection refused"), nil
 	}
-	if o.skip == "" {
-		r.misses, r.last = 0, c.id
-		r.tried++
-	}
+	r.refused, r.last = 0, c.id
+	r.tried++
 	return o, err
 }
 
@@ -148,26 +149,26 @@ type pass struct {
 	bucket *bucket
 }
 
-// heard notes what came.
-func (p pass) heard(o outcome) {
+// answered notes what came.
+func (p pass) answered(o outcome) {
 	if o.answered() {
 		p.bucket.answered(time.Now())
 	}
 }
 
-// An admission grants a pass for a client id, or says why the check is not tried.
-type admission func(ctx context.Context, clientID string, t Transport) (pass, string, error)
+// An admission grants a pass for a client id. The error is a notTried, or the context's.
+type admission func(ctx context.Context, clientID string, t Transport) (pass, error)
 
 // admit grants a pass. A quick run has two for each client id; any other waits
 // for a token where the server is known to count them.
-func (r *run) admit(ctx context.Context, clientID string, t Transport) (pass, string, error) {
+func (r *run) admit(ctx context.Context, clientID string, t Transport) (pass, error) {
 	b := r.bucket(clientID)
 	if !r.opts.All && b.spent >= capacity {
-		return pass{}, needsAll, nil
+		return pass{}, notTried(needsAll)
 	}
 	if limited, known := r.limited(t); limited && known {
 		if err := sleep(ctx, b.wait(time.Now())); err != nil {
-			return pass{}, "", err
+			return pass{}, err
 		}
 	}
 	return r.acquireNow(ctx, clientID, t)
@@ -175,14 +176,14 @@ func (r *run) admit(ctx context.Context, clientID string, t Transport) (pass, st
 
 // acquireNow grants a pass at once. Until a token is surely there, the answer has as
 // much longer to come.
-func (r *run) acquireNow(_ context.Context, clientID string, t Transport) (pass, string, error) {
+func (r *run) acquireNow(_ context.Context, clientID string, t Transport) (pass, error) {
 	b, now := r.bucket(clientID), time.Now()
 	p := pass{wait: r.opts.Patience, bucket: b}
 	if limited, known := r.limited(t); limited || !known {
 		p.wait += b.wait(now)
 	}
 	b.spend(now)
-	return p, "", nil
+	return p, nil
 }
 
 // limited says whether the server has a rate limit on a transport. One that was
@@ -237,23 +238,23 @@ func (r *run) keep(l *link) {
 }
 
 // link is the open connection of a transport, opened anew if the server has
-// closed it. Without one the outcome says why.
-func (r *run) link(ctx context.Context, t Transport) (*link, outcome, error) {
+// closed it.
+func (r *run) link(ctx context.Context, t Transport) (*link, error) {
 	if l := r.links[t]; l != nil && !l.dead {
-		return l, outcome{}, nil
+		return l, nil
 	}
-	p, why, err := r.admit(ctx, r.target.ClientID, t)
-	if why != "" || err != nil {
-		return nil, skipped(why), err
+	p, err := r.admit(ctx, r.target.ClientID, t)
+	if err != nil {
+		return nil, err
 	}
-	var l *link
-	if t == IPC {
-		l, r.pipe, _, err = r.openPipe(ctx, 1, r.target.ClientID, p)
-	} else {
-		l, _, _, err = r.openSocket(ctx, r.goodSocket(r.origin), p)
-	}
+	o := r.opening(t)
+	o.origin = r.origin
+	l, _, err := r.open(ctx, o, p)
 	r.keep(l)
-	return l, skipped("an earlier check ended the connection, and there is no new one"), err
+	if l == nil && err == nil {
+		err = notTried("an earlier check ended the connection, and there is no new one")
+	}
+	return l, err
 }
 
 func (r *run) hangUp() {
@@ -287,9 +288,9 @@ func (r *run) notes(ctx context.Context) []string {
 // clean sends an empty list if the server may hold devices of a check, also
 // when the run was cut short. It reports whether none are left.
 func (r *run) clean(ctx context.Context) bool {
-	t := r.carrier()
-	if !r.dirty || t == "" {
-		return !r.dirty
+	t := r.commandTransport()
+	if !r.mayHoldDevices || t == "" {
+		return !r.mayHoldDevices
 	}
 	r.opts.All = true // whatever it costs
 	wait := 2*r.opts.Patience + r.opts.Refill
@@ -298,6 +299,6 @@ func (r *run) clean(ctx context.Context) bool {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), wait)
 	defer cancel()
-	_, _ = r.ask(ctx, t, payload{}) // what came of it is in dirty
-	return !r.dirty
+	_, _ = r.ask(ctx, t, payload{}) // what came of it is in mayHoldDevices
+	return !r.mayHoldDevices
 }

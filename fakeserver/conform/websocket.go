@@ -9,7 +9,6 @@ import (
 	"math"
 	"net"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -22,26 +21,8 @@ const maxUpgrade = 64 << 10
 // noWebSocket begins the outcome of a server that refuses the upgrade; the HTTP status follows.
 const noWebSocket = "no WebSocket: "
 
-// A socketQuery is what a WebSocket is asked for; an empty part is left out.
-type socketQuery struct {
-	v, clientID, encoding, origin string
-
-	path        string // "" means /
-	emptyOrigin bool   // an Origin with nothing in it is sent
-}
-
-func (q socketQuery) url(address string) string {
-	query := url.Values{}
-	for key, value := range map[string]string{"v": q.v, "client_id": q.clientID, "encoding": q.encoding} {
-		if value != "" {
-			query.Set(key, value)
-		}
-	}
-	return "ws://" + address + cmp.Or(q.path, "/") + "?" + query.Encode()
-}
-
 // dialSocket opens a WebSocket. Without a link the outcome says what came instead.
-func (r *run) dialSocket(ctx context.Context, q socketQuery, wait time.Duration) (*link, *websocket.Conn, outcome, error) {
+func (r *run) dialSocket(ctx context.Context, o opening, wait time.Duration) (*link, outcome, error) {
 	began := time.Now()
 	var raw *capped
 	dialer := websocket.Dialer{
@@ -53,10 +34,10 @@ func (r *run) dialSocket(ctx context.Context, q socketQuery, wait time.Duration)
 		},
 	}
 	head := http.Header{}
-	if q.origin != "" || q.emptyOrigin {
-		head.Set("Origin", q.origin)
+	if o.origin != "" || o.emptyOrigin {
+		head.Set("Origin", o.origin)
 	}
-	ws, resp, err := dialer.DialContext(ctx, q.url(r.address), head)
+	ws, resp, err := dialer.DialContext(ctx, o.url(r.address), head)
 	if resp != nil {
 		defer resp.Body.Close()
 	}
@@ -66,25 +47,17 @@ func (r *run) dialSocket(ctx context.Context, q socketQuery, wait time.Duration)
 		if ws != nil {
 			_ = ws.Close()
 		}
-		return nil, nil, outcome{}, errors.Join(ctx.Err(), err)
+		return nil, outcome{}, errors.Join(ctx.Err(), err)
 	case errors.Is(err, websocket.ErrBadHandshake):
 		body, _ := io.ReadAll(resp.Body) // as much of it as the dialer has kept
-		return nil, nil, outcome{got: noWebSocket + fmt.Sprint(resp.StatusCode), detail: compact(body), waited: time.Since(began)}, nil
+		return nil, outcome{got: noWebSocket + fmt.Sprint(resp.StatusCode), detail: compact(body), waited: time.Since(began)}, nil
 	case err != nil:
 		o := failure(cmp.Or(raw.err, err), raw.read > 0)
 		o.waited = time.Since(began)
-		return nil, nil, o, nil
+		return nil, o, nil
 	}
 	raw.left = math.MaxInt // from here on each message is bounded
-	return socketLink(ws), ws, outcome{}, nil
-}
-
-func socketLink(ws *websocket.Conn) *link {
-	write := func(data []byte, deadline time.Time) error {
-		_ = ws.SetWriteDeadline(deadline)
-		return ws.WriteMessage(websocket.TextMessage, data)
-	}
-	return newLink(WebSocket, func() event { return nextMessage(ws) }, write, func() { _ = ws.Close() })
+	return newLink(WebSocket, ws.NetConn(), func() event { return nextMessage(ws) }, ws.WriteMessage), outcome{}, nil
 }
 
 func nextMessage(ws *websocket.Conn) event {
@@ -96,7 +69,7 @@ func nextMessage(ws *websocket.Conn) event {
 	var closed *websocket.CloseError
 	switch {
 	case errors.As(err, &closed) && closed.Code != websocket.CloseNoStatusReceived && closed.Code != websocket.CloseAbnormalClosure:
-		return event{kind: eventClosed, end: outcome{got: closeWith(closed.Code), detail: harmless(closed.Text)}}
+		return event{kind: eventClosed, end: outcome{got: closeWith(closed.Code), detail: sanitize(closed.Text)}}
 	case errors.As(err, &closed):
 		return event{kind: eventClosed, end: outcome{got: hungUp}}
 	case err != nil:
@@ -113,22 +86,3 @@ func closeWith(code int) string { return fmt.Sprintf("close %d", code) }
 
 // hasCode reports whether a connection was closed with a code.
 func hasCode(got string) bool { return strings.HasPrefix(got, "close ") }
-
-// openSocket opens a WebSocket and waits for READY, at the cost of a token.
-// Without READY there is no link.
-func (r *run) openSocket(ctx context.Context, q socketQuery, p pass) (*link, *websocket.Conn, outcome, error) {
-	deadline := time.Now().Add(p.wait)
-	l, ws, o, err := r.dialSocket(ctx, q, p.wait)
-	if l == nil {
-		p.heard(o)
-		return nil, nil, o, err
-	}
-	o, hello, err := l.greeting(ctx, time.Until(deadline))
-	p.heard(o)
-	if err != nil || o.got != ready {
-		l.close()
-		return nil, nil, o, err
-	}
-	r.hello[WebSocket] = hello
-	return l, ws, o, nil
-}
