@@ -1,0 +1,198 @@
+// Package docs holds what there is to read, and a test that it speaks of what there is.
+package docs
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/config"
+	"sidetone/internal/health"
+)
+
+// tree is what the pages may speak of.
+type tree struct {
+	paths    map[string]bool            // files and folders, from the root
+	names    map[string]bool            // of files, without their folders
+	tests    map[string]bool            // functions that go test runs
+	words    map[string]map[string]bool // identifiers in the Go files of a package that are no tests, by the name of its folder
+	programs map[string]string          // the sources of programs, by name
+	makefile string
+}
+
+// elsewhere are files that pages speak of and that are another program's, or a vendor's.
+var elsewhere = []string{"acme-agent.brand.yaml", "app/com.discordapp.Discord"}
+
+// folders in which a path in the text may begin, beside the root and the page's own.
+var folders = []string{"internal", "internal/platform", "internal/platform/audio", "docs"}
+
+var (
+	testFunc = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark)\w*)\(`)
+	word     = regexp.MustCompile(`[A-Za-z_]\w*`)
+)
+
+func readTree(t *testing.T) *tree {
+	t.Helper()
+	x := &tree{
+		paths: map[string]bool{}, names: map[string]bool{}, tests: map[string]bool{}, words: map[string]map[string]bool{},
+		programs: map[string]string{},
+	}
+	programOf := map[string]string{"cmd/agent": "sidetone", "fakeserver/cmd/fakeserver": "fakeserver"}
+	require.NoError(t, filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.Name() == ".git" && d.IsDir() {
+			return fs.SkipDir
+		}
+		at := filepath.ToSlash(strings.TrimPrefix(path, ".."+string(filepath.Separator)))
+		x.paths[at], x.names[d.Name()] = true, true
+		if d.IsDir() || filepath.Ext(at) != ".go" {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if strings.HasSuffix(at, "_test.go") {
+			for _, m := range testFunc.FindAllSubmatch(text, -1) {
+				x.tests[string(m[1])] = true
+			}
+			return err
+		}
+		folder := filepath.ToSlash(filepath.Dir(at))
+		if name, ok := programOf[folder]; ok {
+			x.programs[name] += string(text)
+		}
+		if x.words[filepath.Base(folder)] == nil {
+			x.words[filepath.Base(folder)] = map[string]bool{}
+		}
+		for _, w := range word.FindAll(text, -1) {
+			x.words[filepath.Base(folder)][string(w)] = true
+		}
+		return err
+	}))
+	makefile, err := os.ReadFile("../Makefile")
+	require.NoError(t, err)
+	x.makefile = string(makefile)
+	return x
+}
+
+var (
+	fence       = regexp.MustCompile("(?ms)^```.*?^```$")
+	command     = regexp.MustCompile(`(?m)^(?:\$ )?(?:bin/)?((?:make|sidetone|fakeserver) [^|>&#\n]*)`)
+	quoted      = regexp.MustCompile("`([^`\n]+)`")
+	makeTarget  = regexp.MustCompile(`^make ([a-z-]+)`)
+	testName    = regexp.MustCompile(`^(?:Test|Fuzz|Benchmark)\w*$`)
+	program     = regexp.MustCompile(`^(sidetone|fakeserver)((?: [a-z][a-z-]*)*)(?: |$)`)
+	flag        = regexp.MustCompile(`(?:^| )--([a-z][a-z-]*)`)
+	fileName    = regexp.MustCompile(`^[\w.-]+\.(?:go|md|yaml|sh|json|jsonl|txt)$`)
+	filePath    = regexp.MustCompile(`^\.?[\w-][\w.-]*(?:/[\w.-]+)+/?$`)
+	placeholder = regexp.MustCompile(`\b(?:NAME|SUBJECT|GOOS|LANGUAGE)`)
+	setting     = regexp.MustCompile(`^(?:rpc|report|sources|push|engine|control|log)\.[a-z_]+$`)
+	identifier  = regexp.MustCompile(`^([a-z]\w*)\.([A-Z]\w*)(?:\.(\w+))?(?:\(.*\))?$`)
+)
+
+// fault says what a quoted piece of text speaks of and is not there; "" if nothing.
+func (x *tree) fault(quote string) string {
+	if m := makeTarget.FindStringSubmatch(quote); m != nil && !strings.Contains(x.makefile, "\n"+m[1]+":") {
+		return "no such target in the Makefile"
+	}
+	if testName.MatchString(quote) && !x.tests[quote] {
+		return "no such test"
+	}
+	missing := fileName.MatchString(quote) && !x.names[quote] || filePath.MatchString(quote) && x.ours(quote) && !x.exists(quote)
+	if missing && !placeholder.MatchString(quote) && !slices.Contains(elsewhere, quote) {
+		return "no such file"
+	}
+	if setting.MatchString(quote) && !x.isSetting(quote) && !fileName.MatchString(quote) {
+		return "no such setting or condition"
+	}
+	if m := identifier.FindStringSubmatch(quote); m != nil && x.words[m[1]] != nil {
+		for _, name := range m[2:] {
+			if name != "" && !x.words[m[1]][name] {
+				return "no such name in the package " + m[1]
+			}
+		}
+	}
+	return x.commandFault(quote)
+}
+
+// commandFault says which verb or flag of one of our programs is not there.
+func (x *tree) commandFault(quote string) string {
+	sources := x.programs["sidetone"] + x.programs["fakeserver"]
+	if m := program.FindStringSubmatch(quote); m != nil {
+		sources = x.programs[m[1]]
+		verbs := strings.Fields(m[2])
+		for i, verb := range verbs[:min(2, len(verbs))] {
+			if i == 0 && !regexp.MustCompile(`Use: +"`+verb+`[ "]`).MatchString(sources) && verb != "help" && verb != "completion" {
+				return "no such verb: " + verb
+			}
+		}
+	} else if !strings.HasPrefix(quote, "--") {
+		return "" // of another program
+	}
+	for _, m := range flag.FindAllStringSubmatch(quote, -1) {
+		isSetting := slices.ContainsFunc(config.Keys(), func(k config.Key) bool { return k.Flag == m[1] })
+		if !isSetting && !strings.Contains(sources, `"`+m[1]+`"`) && m[1] != "help" {
+			return "no such flag: --" + m[1]
+		}
+	}
+	return ""
+}
+
+// ours reports whether a path begins in a folder of the repository.
+func (x *tree) ours(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return x.exists(first)
+}
+
+func (x *tree) exists(path string) bool {
+	path = strings.TrimSuffix(path, "/")
+	return x.paths[path] || slices.ContainsFunc(folders, func(in string) bool { return x.paths[in+"/"+path] })
+}
+
+func (x *tree) isSetting(path string) bool {
+	return health.English.Has(health.Code(path)) || slices.ContainsFunc(config.Keys(), func(k config.Key) bool { return k.Path == path })
+}
+
+// TestPagesSpeakOfWhatThereIs: each file, test, target of make, setting, flag, verb and Go name that a page has in
+// backticks exists, and so do the verbs and flags of its examples.
+func TestPagesSpeakOfWhatThereIs(t *testing.T) {
+	x := readTree(t)
+	pages, err := filepath.Glob("*.md")
+	require.NoError(t, err)
+	for _, page := range append(pages, "../README.md", "../CONTRIBUTING.md") {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		said := quoted.FindAllStringSubmatch(fence.ReplaceAllString(string(text), ""), -1)
+		for _, block := range fence.FindAllString(string(text), -1) {
+			said = append(said, command.FindAllStringSubmatch(block, -1)...)
+		}
+		for _, m := range said {
+			if fault := x.fault(m[1]); fault != "" {
+				t.Errorf("%s: `%s`: %s", filepath.Base(page), m[1], fault)
+			}
+		}
+	}
+}
+
+// TestMissingThingsAreFound: the test above is no use if it finds nothing.
+func TestMissingThingsAreFound(t *testing.T) {
+	x := readTree(t)
+	for quote, want := range map[string]string{
+		"make nothing": "no such target in the Makefile", "make test": "",
+		"TestNothing": "no such test", "TestPagesSpeakOfWhatThereIs": "",
+		"nothing.go": "no such file", "internal/nothing": "no such file", "platform/audio": "",
+		"config.go": "", "/etc/passwd": "", "text/plain": "",
+		"rpc.nothing": "no such setting or condition", "rpc.tokens": "", "sources.works": "",
+		"devices.Nothing": "no such name in the package devices", "devices.Diff": "",
+		"sidetone nothing": "no such verb: nothing", "sidetone catalogue test FILE": "", "sidetone run --nothing": "no such flag: --nothing",
+		"--rpc-ports": "", "--nothing": "no such flag: --nothing", "curl --nothing": "",
+	} {
+		require.Equal(t, want, x.fault(quote), quote)
+	}
+}
