@@ -3,6 +3,7 @@ package memnet
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -21,7 +22,11 @@ import (
 	"sidetone/internal/local"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	_ = flag.Set("test.parallel", "8") // what runs over the machine's sockets waits more than it works
+	goleak.VerifyTestMain(m)
+}
 
 // jitter gives each event an instant of its own.
 func jitter(series string, nth int) time.Duration {
