@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"sidetone/internal/catalogue"
-	"sidetone/internal/devices"
+	. "sidetone/internal/devices"
 
 	"github.com/stretchr/testify/require"
 )
@@ -21,7 +21,7 @@ func catalogueOf(products ...catalogue.Product) *catalogue.Catalogue {
 			p.Priority = 1
 		}
 		if p.Endpoints == nil {
-			p.Endpoints = []catalogue.EndpointRule{{Type: devices.AudioInput}, {Type: devices.AudioOutput}, {Type: devices.VideoInput}}
+			p.Endpoints = []catalogue.EndpointRule{{Type: AudioInput}, {Type: AudioOutput}, {Type: VideoInput}}
 		}
 	}
 	return &catalogue.Catalogue{
@@ -33,23 +33,23 @@ func catalogueOf(products ...catalogue.Product) *catalogue.Catalogue {
 
 // resolve resolves endpoints under a catalogue on Linux, with native ids unless opts say
 // otherwise, which keeps ids and names apart.
-func resolve(t *testing.T, cat *catalogue.Catalogue, opts devices.Options, endpoints ...devices.Endpoint) devices.Snapshot {
+func resolve(t *testing.T, cat *catalogue.Catalogue, opts Options, endpoints ...Endpoint) Snapshot {
 	t.Helper()
 	require.Empty(t, cat.Check(), "a test's catalogue must be one that could be in use")
 	if opts.OS == "" {
-		opts.OS = devices.Linux
+		opts.OS = Linux
 	}
 	r, err := catalogue.NewResolver(cat, opts)
 	require.NoError(t, err)
-	s := r.Resolve(devices.Inputs{Endpoints: endpoints})
+	s := r.Resolve(Inputs{Endpoints: endpoints})
 	require.NoError(t, validate(s.Wire()))
 	return s
 }
 
-var native = devices.Options{AudioID: devices.IDNative, VideoID: devices.IDNative}
+var native = Options{AudioID: IDNative, VideoID: IDNative}
 
 // ids are the wire ids in their order.
-func ids(s devices.Snapshot) []string {
+func ids(s Snapshot) []string {
 	out := []string{}
 	for _, d := range s.Devices {
 		out = append(out, d.ID)
@@ -58,7 +58,7 @@ func ids(s devices.Snapshot) []string {
 }
 
 // reasons are those for which endpoints are withheld, by id.
-func reasons(s devices.Snapshot) map[string]string {
+func reasons(s Snapshot) map[string]string {
 	out := make(map[string]string)
 	for _, w := range s.Withheld {
 		out[w.ID] = w.Reason
@@ -66,56 +66,56 @@ func reasons(s devices.Snapshot) map[string]string {
 	return out
 }
 
-func usb(id string, typ devices.Type, pid string) devices.Endpoint {
-	return devices.Endpoint{Source: "audio", ID: id, Type: typ, Name: "Name of " + id, Bus: devices.USB, VID: "1209", PID: pid, Attached: epoch}
+func usb(id string, typ Type, pid string) Endpoint {
+	return endpoint{Source: "audio", ID: id, Type: typ, Name: "Name of " + id, Bus: USB, VID: "1209", PID: pid, Attached: epoch}
 }
 
 func usbLink(pids ...string) catalogue.Link {
-	return catalogue.Link{Kind: catalogue.LinkUSB, VID: "1209", PIDs: pids}
+	return link{Kind: catalogue.LinkUSB, VID: "1209", PIDs: pids}
 }
 
 func TestLinks(t *testing.T) {
-	mic := func(e devices.Endpoint) devices.Endpoint {
-		e.Source, e.ID, e.Type = "audio", "x", devices.AudioInput
+	mic := func(e Endpoint) Endpoint {
+		e.Source, e.ID, e.Type = "audio", "x", AudioInput
 		return e
 	}
-	hardware := devices.Endpoint{Bus: devices.USB, VID: "1209", PID: "07ab"}
+	hardware := endpoint{Bus: USB, VID: "1209", PID: "07ab"}
 	cases := map[string]struct {
 		link     catalogue.Link
-		endpoint devices.Endpoint
+		endpoint Endpoint
 		want     bool
 	}{
 		"usb":                                         {usbLink("07ab"), hardware, true},
-		"usb, upper case in the catalogue":            {catalogue.Link{Kind: catalogue.LinkUSB, VID: "1209", PIDs: []string{"07AB"}}, hardware, true},
+		"usb, upper case in the catalogue":            {link{Kind: catalogue.LinkUSB, VID: "1209", PIDs: []string{"07AB"}}, hardware, true},
 		"usb, second of several ids":                  {usbLink("0001", "07ab"), hardware, true},
 		"usb, another product":                        {usbLink("0001"), hardware, false},
-		"usb, another vendor":                         {catalogue.Link{Kind: catalogue.LinkUSB, VID: "120a", PIDs: []string{"07ab"}}, hardware, false},
-		"usb, but on Bluetooth":                       {usbLink("07ab"), devices.Endpoint{Bus: devices.Bluetooth, VID: "1209", PID: "07ab"}, false},
-		"usb, bus unknown":                            {usbLink("07ab"), devices.Endpoint{VID: "1209", PID: "07ab"}, false},
-		"usb, no product id":                          {usbLink("07ab"), devices.Endpoint{Bus: devices.USB, VID: "1209"}, false},
-		"usb with a name":                             {catalogue.Link{Kind: catalogue.LinkUSB, VID: "1209", PIDs: []string{"07ab"}, NameRegex: "Pro$"}, devices.Endpoint{Bus: devices.USB, VID: "1209", PID: "07ab", Name: "Acme Pro"}, true},
-		"usb with another name":                       {catalogue.Link{Kind: catalogue.LinkUSB, VID: "1209", PIDs: []string{"07ab"}, NameRegex: "Pro$"}, devices.Endpoint{Bus: devices.USB, VID: "1209", PID: "07ab", Name: "Acme Pro 2"}, false},
-		"usb, a virtual endpoint that copies the ids": {usbLink("07ab"), devices.Endpoint{Bus: devices.USB, VID: "1209", PID: "07ab", Virtual: true}, false},
-		"dongle":                           {catalogue.Link{Kind: catalogue.LinkDongle, VID: "1209", PIDs: []string{"07ab"}}, hardware, true},
-		"bluetooth by id":                  {catalogue.Link{Kind: catalogue.LinkBluetooth, VID: "1209", PIDs: []string{"07ab"}}, devices.Endpoint{Bus: devices.Bluetooth, VID: "1209", PID: "07ab"}, true},
-		"bluetooth by id, but on USB":      {catalogue.Link{Kind: catalogue.LinkBluetooth, VID: "1209", PIDs: []string{"07ab"}}, hardware, false},
-		"bluetooth by name":                {catalogue.Link{Kind: catalogue.LinkBluetooth, NameRegex: "^Acme"}, devices.Endpoint{Bus: devices.Bluetooth, Name: "Acme BT"}, true},
-		"bluetooth by name, but on USB":    {catalogue.Link{Kind: catalogue.LinkBluetooth, NameRegex: "^Acme"}, devices.Endpoint{Bus: devices.USB, Name: "Acme BT"}, false},
-		"bluetooth by name, but virtual":   {catalogue.Link{Kind: catalogue.LinkBluetooth, NameRegex: "^Acme"}, devices.Endpoint{Bus: devices.Bluetooth, Name: "Acme BT", Virtual: true}, false},
-		"bluetooth by name, another":       {catalogue.Link{Kind: catalogue.LinkBluetooth, NameRegex: "^Acme"}, devices.Endpoint{Bus: devices.Bluetooth, Name: "My Acme"}, false},
-		"jack":                             {catalogue.Link{Kind: catalogue.LinkJack, NameRegex: "Front"}, devices.Endpoint{Bus: devices.PCI, Name: "Front Mic"}, true},
-		"jack, but on USB":                 {catalogue.Link{Kind: catalogue.LinkJack, NameRegex: "Front"}, devices.Endpoint{Bus: devices.USB, Name: "Front Mic"}, false},
-		"jack, but virtual":                {catalogue.Link{Kind: catalogue.LinkJack, NameRegex: "Front"}, devices.Endpoint{Bus: devices.PCI, Name: "Front Mic", Virtual: true}, false},
-		"virtual":                          {catalogue.Link{Kind: catalogue.LinkVirtual, NameRegex: "^Acme"}, devices.Endpoint{Name: "Acme Mixer", Virtual: true}, true},
-		"virtual, but hardware":            {catalogue.Link{Kind: catalogue.LinkVirtual, NameRegex: "^Acme"}, devices.Endpoint{Name: "Acme Mixer"}, false},
-		"by the OS's id instead of a name": {catalogue.Link{Kind: catalogue.LinkVirtual, NameRegex: "^x$"}, devices.Endpoint{Name: "Acme Mixer", Virtual: true}, true},
-		"for this system":                  {catalogue.Link{Kind: catalogue.LinkUSB, VID: "1209", PIDs: []string{"07ab"}, OS: []devices.OS{devices.Darwin, devices.Linux}}, hardware, true},
-		"for another system":               {catalogue.Link{Kind: catalogue.LinkUSB, VID: "1209", PIDs: []string{"07ab"}, OS: []devices.OS{devices.Windows}}, hardware, false},
-		"by name, for another system":      {catalogue.Link{Kind: catalogue.LinkBluetooth, NameRegex: "^Acme", OS: []devices.OS{devices.Windows}}, devices.Endpoint{Bus: devices.Bluetooth, Name: "Acme BT"}, false},
+		"usb, another vendor":                         {link{Kind: catalogue.LinkUSB, VID: "120a", PIDs: []string{"07ab"}}, hardware, false},
+		"usb, but on Bluetooth":                       {usbLink("07ab"), endpoint{Bus: Bluetooth, VID: "1209", PID: "07ab"}, false},
+		"usb, bus unknown":                            {usbLink("07ab"), endpoint{VID: "1209", PID: "07ab"}, false},
+		"usb, no product id":                          {usbLink("07ab"), endpoint{Bus: USB, VID: "1209"}, false},
+		"usb with a name":                             {link{Kind: catalogue.LinkUSB, VID: "1209", PIDs: []string{"07ab"}, NameRegex: "Pro$"}, endpoint{Bus: USB, VID: "1209", PID: "07ab", Name: "Acme Pro"}, true},
+		"usb with another name":                       {link{Kind: catalogue.LinkUSB, VID: "1209", PIDs: []string{"07ab"}, NameRegex: "Pro$"}, endpoint{Bus: USB, VID: "1209", PID: "07ab", Name: "Acme Pro 2"}, false},
+		"usb, a virtual endpoint that copies the ids": {usbLink("07ab"), endpoint{Bus: USB, VID: "1209", PID: "07ab", Virtual: true}, false},
+		"dongle":                           {link{Kind: catalogue.LinkDongle, VID: "1209", PIDs: []string{"07ab"}}, hardware, true},
+		"bluetooth by id":                  {link{Kind: catalogue.LinkBluetooth, VID: "1209", PIDs: []string{"07ab"}}, endpoint{Bus: Bluetooth, VID: "1209", PID: "07ab"}, true},
+		"bluetooth by id, but on USB":      {link{Kind: catalogue.LinkBluetooth, VID: "1209", PIDs: []string{"07ab"}}, hardware, false},
+		"bluetooth by name":                {link{Kind: catalogue.LinkBluetooth, NameRegex: "^Acme"}, endpoint{Bus: Bluetooth, Name: "Acme BT"}, true},
+		"bluetooth by name, but on USB":    {link{Kind: catalogue.LinkBluetooth, NameRegex: "^Acme"}, endpoint{Bus: USB, Name: "Acme BT"}, false},
+		"bluetooth by name, but virtual":   {link{Kind: catalogue.LinkBluetooth, NameRegex: "^Acme"}, endpoint{Bus: Bluetooth, Name: "Acme BT", Virtual: true}, false},
+		"bluetooth by name, another":       {link{Kind: catalogue.LinkBluetooth, NameRegex: "^Acme"}, endpoint{Bus: Bluetooth, Name: "My Acme"}, false},
+		"jack":                             {link{Kind: catalogue.LinkJack, NameRegex: "Front"}, endpoint{Bus: PCI, Name: "Front Mic"}, true},
+		"jack, but on USB":                 {link{Kind: catalogue.LinkJack, NameRegex: "Front"}, endpoint{Bus: USB, Name: "Front Mic"}, false},
+		"jack, but virtual":                {link{Kind: catalogue.LinkJack, NameRegex: "Front"}, endpoint{Bus: PCI, Name: "Front Mic", Virtual: true}, false},
+		"virtual":                          {link{Kind: catalogue.LinkVirtual, NameRegex: "^Acme"}, endpoint{Name: "Acme Mixer", Virtual: true}, true},
+		"virtual, but hardware":            {link{Kind: catalogue.LinkVirtual, NameRegex: "^Acme"}, endpoint{Name: "Acme Mixer"}, false},
+		"by the OS's id instead of a name": {link{Kind: catalogue.LinkVirtual, NameRegex: "^x$"}, endpoint{Name: "Acme Mixer", Virtual: true}, true},
+		"for this system":                  {link{Kind: catalogue.LinkUSB, VID: "1209", PIDs: []string{"07ab"}, OS: []OS{Darwin, Linux}}, hardware, true},
+		"for another system":               {link{Kind: catalogue.LinkUSB, VID: "1209", PIDs: []string{"07ab"}, OS: []OS{Windows}}, hardware, false},
+		"by name, for another system":      {link{Kind: catalogue.LinkBluetooth, NameRegex: "^Acme", OS: []OS{Windows}}, endpoint{Bus: Bluetooth, Name: "Acme BT"}, false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			s := resolve(t, catalogueOf(catalogue.Product{ID: "p", Links: []catalogue.Link{c.link}}), native, mic(c.endpoint))
+			s := resolve(t, catalogueOf(product{ID: "p", Links: links{c.link}}), native, mic(c.endpoint))
 			if c.want {
 				require.Equal(t, []string{"x"}, ids(s))
 				return
@@ -130,31 +130,31 @@ func TestLinks(t *testing.T) {
 
 // TestPriorityDecidesBetweenProducts that match the same hardware, however they match it.
 func TestPriorityDecidesBetweenProducts(t *testing.T) {
-	named := catalogue.Link{Kind: catalogue.LinkUSB, VID: "1209", PIDs: []string{"0700"}, NameRegex: "Special"}
-	bluetooth := catalogue.Link{Kind: catalogue.LinkBluetooth, VID: "1209", PIDs: []string{"0700"}}
-	byName := catalogue.Link{Kind: catalogue.LinkBluetooth, NameRegex: "Special"}
-	plain, special := usb("plain", devices.AudioInput, "0700"), usb("special", devices.AudioInput, "0700")
+	named := link{Kind: catalogue.LinkUSB, VID: "1209", PIDs: []string{"0700"}, NameRegex: "Special"}
+	bluetooth := link{Kind: catalogue.LinkBluetooth, VID: "1209", PIDs: []string{"0700"}}
+	byName := link{Kind: catalogue.LinkBluetooth, NameRegex: "Special"}
+	plain, special := usb("plain", AudioInput, "0700"), usb("special", AudioInput, "0700")
 	special.Name = "Special"
 	air := special
-	air.Bus = devices.Bluetooth
+	air.Bus = Bluetooth
 	cases := map[string]struct {
 		products []catalogue.Product
-		endpoint devices.Endpoint
+		endpoint Endpoint
 		want     string
 	}{
-		"lower number first":            {[]catalogue.Product{{ID: "a", Priority: 2, Links: []catalogue.Link{usbLink("0700")}}, {ID: "b", Priority: 1, Links: []catalogue.Link{named}}}, special, "b"},
-		"a name that does not fit":      {[]catalogue.Product{{ID: "a", Priority: 2, Links: []catalogue.Link{usbLink("0700")}}, {ID: "b", Priority: 1, Links: []catalogue.Link{named}}}, plain, "a"},
-		"equal priority, then the id":   {[]catalogue.Product{{ID: "b", Links: []catalogue.Link{named}}, {ID: "a", Links: []catalogue.Link{named}}}, special, "a"},
-		"a name before hardware ids":    {[]catalogue.Product{{ID: "a", Priority: 2, Links: []catalogue.Link{bluetooth}}, {ID: "b", Priority: 1, Links: []catalogue.Link{byName}}}, air, "b"},
-		"hardware ids before a name":    {[]catalogue.Product{{ID: "a", Priority: 1, Links: []catalogue.Link{bluetooth}}, {ID: "b", Priority: 2, Links: []catalogue.Link{byName}}}, air, "a"},
-		"any one link of a product":     {[]catalogue.Product{{ID: "a", Links: []catalogue.Link{usbLink("0001"), byName, usbLink("0700")}}}, plain, "a"},
-		"the same product by two links": {[]catalogue.Product{{ID: "a", Links: []catalogue.Link{bluetooth, byName}}}, air, "a"},
+		"lower number first":            {[]catalogue.Product{{ID: "a", Priority: 2, Links: links{usbLink("0700")}}, {ID: "b", Priority: 1, Links: links{named}}}, special, "b"},
+		"a name that does not fit":      {[]catalogue.Product{{ID: "a", Priority: 2, Links: links{usbLink("0700")}}, {ID: "b", Priority: 1, Links: links{named}}}, plain, "a"},
+		"equal priority, then the id":   {[]catalogue.Product{{ID: "b", Links: links{named}}, {ID: "a", Links: links{named}}}, special, "a"},
+		"a name before hardware ids":    {[]catalogue.Product{{ID: "a", Priority: 2, Links: links{bluetooth}}, {ID: "b", Priority: 1, Links: links{byName}}}, air, "b"},
+		"hardware ids before a name":    {[]catalogue.Product{{ID: "a", Priority: 1, Links: links{bluetooth}}, {ID: "b", Priority: 2, Links: links{byName}}}, air, "a"},
+		"any one link of a product":     {[]catalogue.Product{{ID: "a", Links: links{usbLink("0001"), byName, usbLink("0700")}}}, plain, "a"},
+		"the same product by two links": {[]catalogue.Product{{ID: "a", Links: links{bluetooth, byName}}}, air, "a"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			r, err := catalogue.NewResolver(catalogueOf(c.products...), native)
 			require.NoError(t, err)
-			s := r.Resolve(devices.Inputs{Endpoints: []devices.Endpoint{c.endpoint}})
+			s := r.Resolve(Inputs{Endpoints: endpoints{c.endpoint}})
 			require.Len(t, s.Devices, 1)
 			require.Equal(t, c.want, s.Devices[0].Product)
 		})
@@ -169,18 +169,18 @@ func TestEndpointRules(t *testing.T) {
 		want  []string // ids reported of: stereo, chat (audio inputs), out (audio output)
 		why   string   // for one that is withheld
 	}{
-		"each type has to be named":   {[]catalogue.EndpointRule{{Type: devices.AudioInput}}, []string{"chat", "stereo"}, `no audiooutput of product "p"`},
-		"pick narrows":                {[]catalogue.EndpointRule{{Type: devices.AudioInput, Pick: pick("chat")}}, []string{"chat"}, `no audioinput of product "p"`},
-		"pick by the OS's id":         {[]catalogue.EndpointRule{{Type: devices.AudioInput, Pick: pick("^stereo$")}}, []string{"stereo"}, ""},
-		"never":                       {[]catalogue.EndpointRule{{Type: devices.AudioInput, Pick: pick("chat"), Report: &no}, {Type: devices.AudioInput}}, []string{"stereo"}, "the catalogue says not to report it"},
-		"the first that fits decides": {[]catalogue.EndpointRule{{Type: devices.AudioInput, Pick: pick("chat")}, {Type: devices.AudioInput, Report: &no}}, []string{"chat"}, "the catalogue says not to report it"},
-		"report: true":                {[]catalogue.EndpointRule{{Type: devices.AudioOutput, Report: &yes}}, []string{"out"}, ""},
-		"nothing at all":              {[]catalogue.EndpointRule{{Type: devices.VideoInput}}, []string{}, `no audioinput of product "p"`},
+		"each type has to be named":   {[]catalogue.EndpointRule{{Type: AudioInput}}, []string{"chat", "stereo"}, `no audiooutput of product "p"`},
+		"pick narrows":                {[]catalogue.EndpointRule{{Type: AudioInput, Pick: pick("chat")}}, []string{"chat"}, `no audioinput of product "p"`},
+		"pick by the OS's id":         {[]catalogue.EndpointRule{{Type: AudioInput, Pick: pick("^stereo$")}}, []string{"stereo"}, ""},
+		"never":                       {[]catalogue.EndpointRule{{Type: AudioInput, Pick: pick("chat"), Report: &no}, {Type: AudioInput}}, []string{"stereo"}, "the catalogue says not to report it"},
+		"the first that fits decides": {[]catalogue.EndpointRule{{Type: AudioInput, Pick: pick("chat")}, {Type: AudioInput, Report: &no}}, []string{"chat"}, "the catalogue says not to report it"},
+		"report: true":                {[]catalogue.EndpointRule{{Type: AudioOutput, Report: &yes}}, []string{"out"}, ""},
+		"nothing at all":              {[]catalogue.EndpointRule{{Type: VideoInput}}, []string{}, `no audioinput of product "p"`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			s := resolve(t, catalogueOf(catalogue.Product{ID: "p", Links: []catalogue.Link{usbLink("0700")}, Endpoints: c.rules}), native,
-				usb("stereo", devices.AudioInput, "0700"), usb("chat", devices.AudioInput, "0700"), usb("out", devices.AudioOutput, "0700"))
+			s := resolve(t, catalogueOf(product{ID: "p", Links: links{usbLink("0700")}, Endpoints: c.rules}), native,
+				usb("stereo", AudioInput, "0700"), usb("chat", AudioInput, "0700"), usb("out", AudioOutput, "0700"))
 			require.Equal(t, c.want, ids(s))
 			require.Len(t, s.Withheld, 3-len(c.want))
 			if c.why != "" {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"sidetone/internal/catalogue"
-	"sidetone/internal/devices"
+	. "sidetone/internal/devices"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -15,8 +15,8 @@ import (
 
 // validate is the client's check of a list, written down a second time: one bad device would
 // reject all of them.
-func validate(list []devices.Device) error {
-	lastByID := make(map[string]devices.Type)
+func validate(list []Device) error {
+	lastByID := make(map[string]Type)
 	ids := make(map[string]bool)
 	for _, d := range list {
 		ids[d.ID] = true
@@ -25,15 +25,15 @@ func validate(list []devices.Device) error {
 		switch {
 		case d.ID == "" || d.Vendor.Name == "" || d.Vendor.URL == "" || d.Model.Name == "" || d.Model.URL == "":
 			return fmt.Errorf("device %d: empty string in %+v", i, d)
-		case d.Type != devices.AudioInput && d.Type != devices.AudioOutput && d.Type != devices.VideoInput:
+		case d.Type != AudioInput && d.Type != AudioOutput && d.Type != VideoInput:
 			return fmt.Errorf("device %d: type %q", i, d.Type)
 		case d.Related == nil:
 			return fmt.Errorf("device %d: related missing", i)
 		case !utf8.ValidString(d.ID):
 			return fmt.Errorf("device %d: id is not UTF-8", i)
-		case d.Type != devices.AudioInput && (d.HardwareMute != nil || d.EchoCancellation != nil || d.NoiseSuppression != nil || d.AutomaticGainControl != nil):
+		case d.Type != AudioInput && (d.HardwareMute != nil || d.EchoCancellation != nil || d.NoiseSuppression != nil || d.AutomaticGainControl != nil):
 			return fmt.Errorf("device %d: flags on a %s", i, d.Type)
-		case lastByID[d.ID] == devices.AudioInput:
+		case lastByID[d.ID] == AudioInput:
 			return fmt.Errorf("device %d: %s after the audioinput of the same id", i, d.Type)
 		case lastByID[d.ID] == d.Type:
 			return fmt.Errorf("device %d: twice", i)
@@ -50,20 +50,20 @@ func validate(list []devices.Device) error {
 
 func TestResolveProperties(t *testing.T) {
 	resolvers := []*catalogue.Resolver{
-		testResolver(devices.Options{IDMaxBytes: 127}),
-		testResolver(devices.Options{OS: devices.Windows}),
-		testResolver(devices.Options{OS: devices.Linux, AudioID: devices.IDNative, IDMaxBytes: 3}),
-		testResolver(devices.Options{OS: devices.Darwin, Fields: []devices.Field{devices.HardwareMute}}),
+		testResolver(Options{IDMaxBytes: 127}),
+		testResolver(Options{OS: Windows}),
+		testResolver(Options{OS: Linux, AudioID: IDNative, IDMaxBytes: 3}),
+		testResolver(Options{OS: Darwin, Fields: []Field{HardwareMute}}),
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		in := endpoints().Draw(t, "in")
+		in := anyEndpoints().Draw(t, "in")
 		for _, r := range resolvers {
-			s := r.Resolve(devices.Inputs{Endpoints: in})
+			s := r.Resolve(Inputs{Endpoints: in})
 			require.NoError(t, validate(s.Wire()))
-			require.Empty(t, devices.Diff(s, s))
+			require.Empty(t, Diff(s, s))
 			require.True(t, s.Equal(s))
 
-			other := r.Resolve(devices.Inputs{Endpoints: shuffled(in, rapid.Uint64().Draw(t, "seed"))})
+			other := r.Resolve(Inputs{Endpoints: shuffled(in, rapid.Uint64().Draw(t, "seed"))})
 			require.Equal(t, s, other, "the order of the inputs must not matter")
 
 			total := len(s.Withheld)
@@ -76,51 +76,51 @@ func TestResolveProperties(t *testing.T) {
 }
 
 func TestNoFlagWithoutEvidence(t *testing.T) {
-	r := testResolver(devices.Options{})
+	r := testResolver(Options{})
 	rapid.Check(t, func(t *rapid.T) {
-		in := endpoints().Draw(t, "in")
+		in := anyEndpoints().Draw(t, "in")
 		for i := range in {
-			in[i].Mute, in[i].Effects, in[i].Controls = devices.Unknown, nil, nil
+			in[i].Mute, in[i].Effects, in[i].Controls = Unknown, nil, nil
 		}
-		for _, d := range r.Resolve(devices.Inputs{Endpoints: in}).Devices {
+		for _, d := range r.Resolve(Inputs{Endpoints: in}).Devices {
 			require.Nil(t, d.HardwareMute)
 			require.Nil(t, d.EchoCancellation)
 			for f, flag := range d.Flags {
-				require.True(t, flag.Value == devices.Unknown || flag.Origin.Via == devices.ViaConst, "%s: %v", f, flag)
+				require.True(t, flag.Value == Unknown || flag.Origin.Via == ViaConst, "%s: %v", f, flag)
 			}
 		}
 	})
 }
 
 func TestDiffTellsEveryWireChange(t *testing.T) {
-	r := testResolver(devices.Options{})
+	r := testResolver(Options{})
 	rapid.Check(t, func(t *rapid.T) {
-		a := r.Resolve(devices.Inputs{Endpoints: endpoints().Draw(t, "a")})
-		b := r.Resolve(devices.Inputs{Endpoints: endpoints().Draw(t, "b")})
-		same := devices.SameWire(a.Wire(), b.Wire())
-		require.Equal(t, same, len(devices.Diff(a, b)) == 0, "%s", devices.Reasons(devices.Diff(a, b)))
+		a := r.Resolve(Inputs{Endpoints: anyEndpoints().Draw(t, "a")})
+		b := r.Resolve(Inputs{Endpoints: anyEndpoints().Draw(t, "b")})
+		same := SameWire(a.Wire(), b.Wire())
+		require.Equal(t, same, len(Diff(a, b)) == 0, "%s", Reasons(Diff(a, b)))
 	})
 }
 
 func TestCarryProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		a := devices.Carry(nil, endpoints().Draw(t, "a"), epoch)
+		a := Carry(nil, anyEndpoints().Draw(t, "a"), epoch)
 		later := epoch.Add(1e9)
-		require.Equal(t, a, devices.Carry(a, a, later), "nothing changed, nothing is restamped")
-		b := devices.Carry(a, shuffled(a, 1), later)
+		require.Equal(t, a, Carry(a, a, later), "nothing changed, nothing is restamped")
+		b := Carry(a, shuffled(a, 1), later)
 		require.Equal(t, a, b)
 	})
 }
 
 func FuzzEndpointJSON(f *testing.F) {
 	f.Add([]byte(`{"id":"mic","type":"audioinput","bus":"usb","vid":"1209","pid":"0700","mute":true,"controls":{"x":null}}`))
-	r := testResolver(devices.Options{})
+	r := testResolver(Options{})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var e devices.Endpoint
+		var e Endpoint
 		if json.Unmarshal(data, &e) != nil {
 			return
 		}
-		s := r.Resolve(devices.Inputs{Endpoints: []devices.Endpoint{e}})
+		s := r.Resolve(Inputs{Endpoints: endpoints{e}})
 		require.NoError(t, validate(s.Wire()))
 	})
 }

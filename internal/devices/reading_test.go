@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"sidetone/internal/catalogue"
-	"sidetone/internal/devices"
+	. "sidetone/internal/devices"
 
 	"github.com/stretchr/testify/require"
 )
@@ -14,14 +14,14 @@ import (
 // hidProduct is a headset whose flags and link HID tells.
 func hidProduct(change func(*catalogue.Product)) *catalogue.Catalogue {
 	report := func(id catalogue.Byte) catalogue.SourceKind {
-		return catalogue.SourceKind{HIDReport: &catalogue.HIDReport{ReportID: &id, Value: &catalogue.ByteValue{Byte: 1}}}
+		return kind{HIDReport: &catalogue.HIDReport{ReportID: &id, Value: &catalogue.ByteValue{Byte: 1}}}
 	}
-	p := catalogue.Product{
-		ID: "p", Links: []catalogue.Link{usbLink("0700")},
-		Sources: []catalogue.SourceRule{
-			{Field: devices.HardwareMute, SourceKind: report(1)},
-			{Field: devices.NoiseSuppression, SourceKind: catalogue.SourceKind{Derive: &catalogue.Derive{Or: []catalogue.SourceKind{report(2), report(3)}}}},
-			{Field: devices.EchoCancellation, SourceKind: catalogue.SourceKind{Derive: &catalogue.Derive{And: []catalogue.SourceKind{report(4), report(5)}}}},
+	p := product{
+		ID: "p", Links: links{usbLink("0700")},
+		Sources: rules{
+			{Field: HardwareMute, SourceKind: report(1)},
+			{Field: NoiseSuppression, SourceKind: kind{Derive: &catalogue.Derive{Or: kinds{report(2), report(3)}}}},
+			{Field: EchoCancellation, SourceKind: kind{Derive: &catalogue.Derive{And: kinds{report(4), report(5)}}}},
 		},
 		LinkState: []catalogue.LinkRule{{SourceKind: report(6)}, {SourceKind: report(7)}},
 	}
@@ -32,19 +32,19 @@ func hidProduct(change func(*catalogue.Product)) *catalogue.Catalogue {
 }
 
 // reading is what a rule of the headset has read off a device of that container and serial number.
-func reading(rule, container, serial string, v devices.Tri) devices.Reading {
-	r := devices.Reading{Product: "p", Rule: rule, Container: container, Serial: serial, Value: v}
+func reading(rule, container, serial string, v Tri) Reading {
+	r := Reading{Product: "p", Rule: rule, Container: container, Serial: serial, Value: v}
 	if v.Known() {
-		r.Origin, r.Since = devices.Origin{Via: devices.ViaHIDReport, Detail: "hidraw-" + container + serial}, epoch
+		r.Origin, r.Since = Origin{Via: ViaHIDReport, Detail: "hidraw-" + container + serial}, epoch
 	}
 	return r
 }
 
-func resolveReadings(t *testing.T, cat *catalogue.Catalogue, in devices.Inputs) devices.Snapshot {
+func resolveReadings(t *testing.T, cat *catalogue.Catalogue, in Inputs) Snapshot {
 	t.Helper()
 	require.Empty(t, cat.Check())
 	opts := native
-	opts.OS = devices.Linux
+	opts.OS = Linux
 	r, err := catalogue.NewResolver(cat, opts)
 	require.NoError(t, err)
 	s := r.Resolve(in)
@@ -53,8 +53,8 @@ func resolveReadings(t *testing.T, cat *catalogue.Catalogue, in devices.Inputs) 
 }
 
 // flagsOf are the known values of a flag by wire id.
-func flagsOf(s devices.Snapshot, f devices.Field) map[string]devices.Tri {
-	out := make(map[string]devices.Tri)
+func flagsOf(s Snapshot, f Field) map[string]Tri {
+	out := make(map[string]Tri)
 	for _, r := range s.Devices {
 		if v := r.Flags[f].Value; v.Known() {
 			out[r.ID] = v
@@ -64,68 +64,68 @@ func flagsOf(s devices.Snapshot, f devices.Field) map[string]devices.Tri {
 }
 
 func TestReadingsFindTheirUnit(t *testing.T) {
-	mic := func(id, container, serial string) devices.Endpoint {
-		return with(usb(id, devices.AudioInput, "0700"), func(e *devices.Endpoint) { e.Container, e.Serial = container, serial })
+	mic := func(id, container, serial string) Endpoint {
+		return with(usb(id, AudioInput, "0700"), func(e *endpoint) { e.Container, e.Serial = container, serial })
 	}
-	muted := func(container, serial string) devices.Reading {
-		return reading("sources[0]", container, serial, devices.True)
+	muted := func(container, serial string) Reading {
+		return reading("sources[0]", container, serial, True)
 	}
 	for name, c := range map[string]struct {
-		by        devices.GroupBy
-		endpoints []devices.Endpoint
-		readings  []devices.Reading
-		want      map[string]devices.Tri
+		by        GroupBy
+		endpoints []Endpoint
+		readings  []Reading
+		want      map[string]Tri
 	}{
-		"by container":                                      {"", []devices.Endpoint{mic("a", "c1", ""), mic("b", "c2", "")}, []devices.Reading{muted("c2", "")}, map[string]devices.Tri{"b": devices.True}},
-		"by container, other serial numbers":                {"", []devices.Endpoint{mic("a", "c1", "s1"), mic("b", "c2", "s2")}, []devices.Reading{muted("c2", "s1")}, map[string]devices.Tri{"b": devices.True}},
-		"by container, all bear one serial number":          {"", []devices.Endpoint{mic("a", "c1", "s1"), mic("b", "c2", "s1")}, []devices.Reading{muted("c2", "s1")}, map[string]devices.Tri{"b": devices.True}},
-		"all bear one serial number, and no more":           {"", []devices.Endpoint{mic("a", "c1", "s1"), mic("b", "c2", "s1")}, []devices.Reading{muted("", "s1")}, map[string]devices.Tri{}},
-		"by serial number":                                  {"", []devices.Endpoint{mic("a", "", "s1"), mic("b", "", "s2")}, []devices.Reading{muted("", "s2")}, map[string]devices.Tri{"b": devices.True}},
-		"of nothing there":                                  {"", []devices.Endpoint{mic("a", "c1", "s1")}, []devices.Reading{muted("c2", "s2")}, map[string]devices.Tri{}},
-		"unsure, one unit":                                  {"", []devices.Endpoint{mic("a", "c1", "")}, []devices.Reading{muted("", "s1")}, map[string]devices.Tri{"a": devices.True}},
-		"unsure, two units":                                 {"", []devices.Endpoint{mic("a", "c1", ""), mic("b", "c2", "")}, []devices.Reading{muted("", "s1")}, map[string]devices.Tri{}},
-		"unsure, but the other is surely not it":            {"", []devices.Endpoint{mic("a", "c1", ""), mic("b", "c2", "s2")}, []devices.Reading{muted("", "s1")}, map[string]devices.Tri{"a": devices.True}},
-		"two units, each its own":                           {"", []devices.Endpoint{mic("a", "c1", ""), mic("b", "c2", "")}, []devices.Reading{muted("c1", ""), reading("sources[0]", "c2", "", devices.False)}, map[string]devices.Tri{"a": devices.True, "b": devices.False}},
-		"all bear one serial number, and one none":          {"", []devices.Endpoint{mic("a", "c1", "s1"), mic("b", "c2", "s1"), mic("c", "c3", "")}, []devices.Reading{muted("", "s1")}, map[string]devices.Tri{}},
-		"several USB devices":                               {devices.GroupSerial, []devices.Endpoint{mic("a", "c1", "s1"), mic("b", "c2", "s2")}, []devices.Reading{muted("c3", "s2")}, map[string]devices.Tri{"b": devices.True}},
-		"several USB devices, and one of another":           {devices.GroupSerial, []devices.Endpoint{mic("a", "c1", "s1"), mic("b", "c2", "s2")}, []devices.Reading{muted("c1", "s2")}, map[string]devices.Tri{"b": devices.True}},
-		"several USB devices, one never speaks":             {devices.GroupSerial, []devices.Endpoint{mic("a", "c1", "s1")}, []devices.Reading{muted("c1", "s1"), reading("sources[0]", "c2", "s1", devices.Unknown)}, map[string]devices.Tri{"a": devices.True}},
-		"model: all are muted":                              {devices.GroupModel, []devices.Endpoint{mic("a", "c1", "")}, []devices.Reading{muted("c1", ""), muted("c2", "")}, map[string]devices.Tri{"a": devices.True}},
-		"model: one is not":                                 {devices.GroupModel, []devices.Endpoint{mic("a", "c1", "")}, []devices.Reading{muted("c1", ""), reading("sources[0]", "c2", "", devices.False)}, map[string]devices.Tri{"a": devices.False}},
-		"model: of one nobody knows":                        {devices.GroupModel, []devices.Endpoint{mic("a", "c1", "")}, []devices.Reading{muted("c1", ""), reading("sources[0]", "c2", "", devices.Unknown)}, map[string]devices.Tri{}},
-		"another product":                                   {"", []devices.Endpoint{mic("a", "c1", "")}, []devices.Reading{{Product: "q", Rule: "sources[0]", Container: "c1", Value: devices.True}}, map[string]devices.Tri{}},
-		"another rule":                                      {"", []devices.Endpoint{mic("a", "c1", "")}, []devices.Reading{reading("sources[9]", "c1", "", devices.True)}, map[string]devices.Tri{}},
-		"two interfaces, one of which never speaks":         {"", []devices.Endpoint{mic("a", "c1", "")}, []devices.Reading{reading("sources[0]", "c1", "", devices.Unknown), muted("c1", ""), reading("sources[0]", "c1", "", devices.Unknown)}, map[string]devices.Tri{"a": devices.True}},
-		"a device of its own with the unit's serial number": {"", []devices.Endpoint{mic("a", "c1", "s1")}, []devices.Reading{reading("sources[0]", "c1", "s1", devices.Unknown), muted("", "s1")}, map[string]devices.Tri{"a": devices.True}},
-		"another device with the same serial number":        {"", []devices.Endpoint{mic("a", "c1", "s1")}, []devices.Reading{reading("sources[0]", "c1", "s1", devices.Unknown), muted("c2", "s1")}, map[string]devices.Tri{}},
+		"by container":                                      {"", endpoints{mic("a", "c1", ""), mic("b", "c2", "")}, readings{muted("c2", "")}, states{"b": True}},
+		"by container, other serial numbers":                {"", endpoints{mic("a", "c1", "s1"), mic("b", "c2", "s2")}, readings{muted("c2", "s1")}, states{"b": True}},
+		"by container, all bear one serial number":          {"", endpoints{mic("a", "c1", "s1"), mic("b", "c2", "s1")}, readings{muted("c2", "s1")}, states{"b": True}},
+		"all bear one serial number, and no more":           {"", endpoints{mic("a", "c1", "s1"), mic("b", "c2", "s1")}, readings{muted("", "s1")}, states{}},
+		"by serial number":                                  {"", endpoints{mic("a", "", "s1"), mic("b", "", "s2")}, readings{muted("", "s2")}, states{"b": True}},
+		"of nothing there":                                  {"", endpoints{mic("a", "c1", "s1")}, readings{muted("c2", "s2")}, states{}},
+		"unsure, one unit":                                  {"", endpoints{mic("a", "c1", "")}, readings{muted("", "s1")}, states{"a": True}},
+		"unsure, two units":                                 {"", endpoints{mic("a", "c1", ""), mic("b", "c2", "")}, readings{muted("", "s1")}, states{}},
+		"unsure, but the other is surely not it":            {"", endpoints{mic("a", "c1", ""), mic("b", "c2", "s2")}, readings{muted("", "s1")}, states{"a": True}},
+		"two units, each its own":                           {"", endpoints{mic("a", "c1", ""), mic("b", "c2", "")}, readings{muted("c1", ""), reading("sources[0]", "c2", "", False)}, states{"a": True, "b": False}},
+		"all bear one serial number, and one none":          {"", endpoints{mic("a", "c1", "s1"), mic("b", "c2", "s1"), mic("c", "c3", "")}, readings{muted("", "s1")}, states{}},
+		"several USB devices":                               {GroupSerial, endpoints{mic("a", "c1", "s1"), mic("b", "c2", "s2")}, readings{muted("c3", "s2")}, states{"b": True}},
+		"several USB devices, and one of another":           {GroupSerial, endpoints{mic("a", "c1", "s1"), mic("b", "c2", "s2")}, readings{muted("c1", "s2")}, states{"b": True}},
+		"several USB devices, one never speaks":             {GroupSerial, endpoints{mic("a", "c1", "s1")}, readings{muted("c1", "s1"), reading("sources[0]", "c2", "s1", Unknown)}, states{"a": True}},
+		"model: all are muted":                              {GroupModel, endpoints{mic("a", "c1", "")}, readings{muted("c1", ""), muted("c2", "")}, states{"a": True}},
+		"model: one is not":                                 {GroupModel, endpoints{mic("a", "c1", "")}, readings{muted("c1", ""), reading("sources[0]", "c2", "", False)}, states{"a": False}},
+		"model: of one nobody knows":                        {GroupModel, endpoints{mic("a", "c1", "")}, readings{muted("c1", ""), reading("sources[0]", "c2", "", Unknown)}, states{}},
+		"another product":                                   {"", endpoints{mic("a", "c1", "")}, readings{{Product: "q", Rule: "sources[0]", Container: "c1", Value: True}}, states{}},
+		"another rule":                                      {"", endpoints{mic("a", "c1", "")}, readings{reading("sources[9]", "c1", "", True)}, states{}},
+		"two interfaces, one of which never speaks":         {"", endpoints{mic("a", "c1", "")}, readings{reading("sources[0]", "c1", "", Unknown), muted("c1", ""), reading("sources[0]", "c1", "", Unknown)}, states{"a": True}},
+		"a device of its own with the unit's serial number": {"", endpoints{mic("a", "c1", "s1")}, readings{reading("sources[0]", "c1", "s1", Unknown), muted("", "s1")}, states{"a": True}},
+		"another device with the same serial number":        {"", endpoints{mic("a", "c1", "s1")}, readings{reading("sources[0]", "c1", "s1", Unknown), muted("c2", "s1")}, states{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cat := hidProduct(func(p *catalogue.Product) { p.GroupBy = c.by })
-			s := resolveReadings(t, cat, devices.Inputs{Endpoints: c.endpoints, Readings: c.readings})
+			s := resolveReadings(t, cat, Inputs{Endpoints: c.endpoints, Readings: c.readings})
 			require.Len(t, s.Devices, len(c.endpoints))
-			require.Equal(t, c.want, flagsOf(s, devices.HardwareMute))
+			require.Equal(t, c.want, flagsOf(s, HardwareMute))
 			slices.Reverse(c.endpoints)
-			require.Equal(t, c.want, flagsOf(resolveReadings(t, cat, devices.Inputs{Endpoints: c.endpoints, Readings: c.readings}), devices.HardwareMute))
+			require.Equal(t, c.want, flagsOf(resolveReadings(t, cat, Inputs{Endpoints: c.endpoints, Readings: c.readings}), HardwareMute))
 		})
 	}
 }
 
 // Of two interfaces that both have spoken the latest stands for the device.
 func TestLatestInterfaceCounts(t *testing.T) {
-	early, late := reading("sources[0]", "c1", "", devices.True), reading("sources[0]", "c1", "", devices.False)
+	early, late := reading("sources[0]", "c1", "", True), reading("sources[0]", "c1", "", False)
 	late.Since = epoch.Add(time.Second)
-	mic := with(usb("a", devices.AudioInput, "0700"), func(e *devices.Endpoint) { e.Container = "c1" })
-	for _, readings := range [][]devices.Reading{{early, late}, {late, early}} {
-		s := resolveReadings(t, hidProduct(nil), devices.Inputs{Endpoints: []devices.Endpoint{mic}, Readings: readings})
-		require.Equal(t, devices.Flag{devices.False, late.Origin, late.Since}, s.Devices[0].Flags[devices.HardwareMute])
+	mic := with(usb("a", AudioInput, "0700"), func(e *endpoint) { e.Container = "c1" })
+	for _, readings := range []readings{{early, late}, {late, early}} {
+		s := resolveReadings(t, hidProduct(nil), Inputs{Endpoints: endpoints{mic}, Readings: readings})
+		require.Equal(t, Flag{False, late.Origin, late.Since}, s.Devices[0].Flags[HardwareMute])
 	}
 }
 
 func TestDerive(t *testing.T) {
-	mic := with(usb("a", devices.AudioInput, "0700"), func(e *devices.Endpoint) { e.Container = "c1" })
-	for _, a := range []devices.Tri{devices.Unknown, devices.False, devices.True} {
-		for _, b := range []devices.Tri{devices.Unknown, devices.False, devices.True} {
-			readings := []devices.Reading{
+	mic := with(usb("a", AudioInput, "0700"), func(e *endpoint) { e.Container = "c1" })
+	for _, a := range []Tri{Unknown, False, True} {
+		for _, b := range []Tri{Unknown, False, True} {
+			readings := readings{
 				reading("sources[1].derive.or[0]", "c1", "", a), reading("sources[1].derive.or[1]", "c1", "", b),
 				reading("sources[2].derive.and[0]", "c1", "", a), reading("sources[2].derive.and[1]", "c1", "", b),
 			}
@@ -133,52 +133,52 @@ func TestDerive(t *testing.T) {
 				readings[i].Since = epoch.Add(time.Duration(i%2) * time.Second)
 			}
 			or, and := a.Not().And(b.Not()).Not(), a.And(b)
-			flags := resolveReadings(t, hidProduct(nil), devices.Inputs{Endpoints: []devices.Endpoint{mic}, Readings: readings}).Devices[0].Flags
-			require.Equal(t, or, flags[devices.NoiseSuppression].Value, "%v or %v", a, b)
-			require.Equal(t, and, flags[devices.EchoCancellation].Value, "%v and %v", a, b)
-			require.Equal(t, or, devices.Derive{Or: true}.Of([]devices.Tri{a, b}))
-			require.Equal(t, and, devices.Derive{}.Of([]devices.Tri{b, a}))
+			flags := resolveReadings(t, hidProduct(nil), Inputs{Endpoints: endpoints{mic}, Readings: readings}).Devices[0].Flags
+			require.Equal(t, or, flags[NoiseSuppression].Value, "%v or %v", a, b)
+			require.Equal(t, and, flags[EchoCancellation].Value, "%v and %v", a, b)
+			require.Equal(t, or, Derive{Or: true}.Of([]Tri{a, b}))
+			require.Equal(t, and, Derive{}.Of([]Tri{b, a}))
 			if or.Known() {
-				require.Equal(t, devices.Origin{Via: devices.ViaDerive, Detail: "hid_report (hidraw-c1)"}, flags[devices.NoiseSuppression].Origin)
+				require.Equal(t, Origin{Via: ViaDerive, Detail: "hid_report (hidraw-c1)"}, flags[NoiseSuppression].Origin)
 			}
-			if a == devices.True && b == devices.True {
-				require.Equal(t, epoch, flags[devices.NoiseSuppression].Since, "true since the first one is")
-				require.Equal(t, epoch.Add(time.Second), flags[devices.EchoCancellation].Since, "true since the last one is")
+			if a == True && b == True {
+				require.Equal(t, epoch, flags[NoiseSuppression].Since, "true since the first one is")
+				require.Equal(t, epoch.Add(time.Second), flags[EchoCancellation].Since, "true since the last one is")
 			}
-			if a == devices.False && b == devices.False {
-				require.Equal(t, epoch.Add(time.Second), flags[devices.NoiseSuppression].Since)
-				require.Equal(t, epoch, flags[devices.EchoCancellation].Since)
+			if a == False && b == False {
+				require.Equal(t, epoch.Add(time.Second), flags[NoiseSuppression].Since)
+				require.Equal(t, epoch, flags[EchoCancellation].Since)
 			}
 		}
 	}
 }
 
 func TestLinkState(t *testing.T) {
-	same := func(e *devices.Endpoint) { e.Container = "c1" }
-	endpoints := []devices.Endpoint{with(usb("mic", devices.AudioInput, "0700"), same), with(usb("out", devices.AudioOutput, "0700"), same)}
-	first := func(v devices.Tri) devices.Reading { return reading("link_state[0]", "c1", "", v) }
-	second := func(v devices.Tri) devices.Reading { return reading("link_state[1]", "c1", "", v) }
-	other := func(v devices.Tri) devices.Reading { return reading("link_state[0]", "c2", "", v) }
+	same := func(e *endpoint) { e.Container = "c1" }
+	endpoints := endpoints{with(usb("mic", AudioInput, "0700"), same), with(usb("out", AudioOutput, "0700"), same)}
+	first := func(v Tri) Reading { return reading("link_state[0]", "c1", "", v) }
+	second := func(v Tri) Reading { return reading("link_state[1]", "c1", "", v) }
+	other := func(v Tri) Reading { return reading("link_state[0]", "c2", "", v) }
 	for name, c := range map[string]struct {
-		by       devices.GroupBy
-		readings []devices.Reading
+		by       GroupBy
+		readings []Reading
 		want     []string
 	}{
 		"nobody knows":                   {"", nil, []string{"mic", "out"}},
-		"unknown":                        {"", []devices.Reading{first(devices.Unknown)}, []string{"mic", "out"}},
-		"up":                             {"", []devices.Reading{first(devices.True)}, []string{"mic", "out"}},
-		"down":                           {"", []devices.Reading{first(devices.False)}, []string{}},
-		"the first that knows decides":   {"", []devices.Reading{second(devices.False), first(devices.True)}, []string{"mic", "out"}},
-		"the second where it does not":   {"", []devices.Reading{second(devices.False), first(devices.Unknown)}, []string{}},
-		"another unit":                   {"", []devices.Reading{other(devices.False)}, []string{"mic", "out"}},
-		"model: one is enough":           {devices.GroupModel, []devices.Reading{first(devices.False), other(devices.True)}, []string{"mic", "out"}},
-		"model: of one nobody knows":     {devices.GroupModel, []devices.Reading{first(devices.False), other(devices.Unknown)}, []string{"mic", "out"}},
-		"model: none is there":           {devices.GroupModel, []devices.Reading{first(devices.False), other(devices.False)}, []string{}},
-		"model: the second rule decides": {devices.GroupModel, []devices.Reading{first(devices.False), other(devices.Unknown), second(devices.False)}, []string{}},
+		"unknown":                        {"", readings{first(Unknown)}, []string{"mic", "out"}},
+		"up":                             {"", readings{first(True)}, []string{"mic", "out"}},
+		"down":                           {"", readings{first(False)}, []string{}},
+		"the first that knows decides":   {"", readings{second(False), first(True)}, []string{"mic", "out"}},
+		"the second where it does not":   {"", readings{second(False), first(Unknown)}, []string{}},
+		"another unit":                   {"", readings{other(False)}, []string{"mic", "out"}},
+		"model: one is enough":           {GroupModel, readings{first(False), other(True)}, []string{"mic", "out"}},
+		"model: of one nobody knows":     {GroupModel, readings{first(False), other(Unknown)}, []string{"mic", "out"}},
+		"model: none is there":           {GroupModel, readings{first(False), other(False)}, []string{}},
+		"model: the second rule decides": {GroupModel, readings{first(False), other(Unknown), second(False)}, []string{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cat := hidProduct(func(p *catalogue.Product) { p.GroupBy = c.by })
-			s := resolveReadings(t, cat, devices.Inputs{Endpoints: endpoints, Readings: c.readings})
+			s := resolveReadings(t, cat, Inputs{Endpoints: endpoints, Readings: c.readings})
 			require.ElementsMatch(t, c.want, ids(s))
 			if len(c.want) == 0 && c.by == "" {
 				for _, id := range []string{"mic", "out"} {
@@ -191,95 +191,95 @@ func TestLinkState(t *testing.T) {
 
 // A link may be derived from several sources, too, and a mixer may tell it.
 func TestLinkStateOfOtherSources(t *testing.T) {
-	mic := with(usb("mic", devices.AudioInput, "0700"), func(e *devices.Endpoint) {
-		e.Container, e.Controls = "c1", map[string]devices.Tri{"Jack": devices.False}
+	mic := with(usb("mic", AudioInput, "0700"), func(e *endpoint) {
+		e.Container, e.Controls = "c1", states{"Jack": False}
 	})
 	id := catalogue.Byte(1)
-	report := catalogue.SourceKind{HIDReport: &catalogue.HIDReport{ReportID: &id, Value: &catalogue.ByteValue{Byte: 1}}}
+	report := kind{HIDReport: &catalogue.HIDReport{ReportID: &id, Value: &catalogue.ByteValue{Byte: 1}}}
 	cat := hidProduct(func(p *catalogue.Product) {
 		p.Sources = nil
-		p.LinkState = []catalogue.LinkRule{{SourceKind: catalogue.SourceKind{Derive: &catalogue.Derive{Or: []catalogue.SourceKind{{ALSACtl: &catalogue.ALSACtl{Name: "Jack"}}, report}}}}}
+		p.LinkState = []catalogue.LinkRule{{SourceKind: kind{Derive: &catalogue.Derive{Or: kinds{{ALSACtl: &catalogue.ALSACtl{Name: "Jack"}}, report}}}}}
 	})
-	in := devices.Inputs{Endpoints: []devices.Endpoint{mic}, Readings: []devices.Reading{reading("link_state[0].derive.or[1]", "c1", "", devices.True)}}
+	in := Inputs{Endpoints: endpoints{mic}, Readings: readings{reading("link_state[0].derive.or[1]", "c1", "", True)}}
 	require.Len(t, resolveReadings(t, cat, in).Devices, 1)
-	in.Readings[0].Value = devices.False
+	in.Readings[0].Value = False
 	require.Empty(t, resolveReadings(t, cat, in).Devices)
 	cat = hidProduct(func(p *catalogue.Product) {
-		p.Endpoints, p.Sources = []catalogue.EndpointRule{{Type: devices.AudioOutput}}, nil
+		p.Endpoints, p.Sources = []catalogue.EndpointRule{{Type: AudioOutput}}, nil
 		p.LinkState = p.LinkState[:1]
 	})
-	out := with(usb("out", devices.AudioOutput, "0700"), func(e *devices.Endpoint) { e.Container = "c1" })
-	in = devices.Inputs{Endpoints: []devices.Endpoint{out}, Readings: []devices.Reading{reading("link_state[0]", "c1", "", devices.False)}}
+	out := with(usb("out", AudioOutput, "0700"), func(e *endpoint) { e.Container = "c1" })
+	in = Inputs{Endpoints: endpoints{out}, Readings: readings{reading("link_state[0]", "c1", "", False)}}
 	require.Empty(t, resolveReadings(t, cat, in).Devices, "a loudspeaker has a link, too")
 }
 
 // A virtual endpoint that carries the headset's sound is as mute as the headset.
 func TestVirtualEndpointGetsTheUnitsReadings(t *testing.T) {
 	cat := hidProduct(func(p *catalogue.Product) {
-		p.Endpoints = []catalogue.EndpointRule{{Type: devices.AudioInput}}
-		p.VirtualEndpoints = []catalogue.VirtualRule{{Type: devices.AudioInput, NameRegex: "echo"}}
+		p.Endpoints = []catalogue.EndpointRule{{Type: AudioInput}}
+		p.VirtualEndpoints = []catalogue.VirtualRule{{Type: AudioInput, NameRegex: "echo"}}
 	})
-	mic := with(usb("mic", devices.AudioInput, "0700"), func(e *devices.Endpoint) { e.Container = "c1" })
-	echo := devices.Endpoint{Source: "audio", ID: "echo", Name: "echo-cancel", Type: devices.AudioInput, Virtual: true, Master: "mic"}
-	in := devices.Inputs{Endpoints: []devices.Endpoint{mic, echo}, Readings: []devices.Reading{reading("sources[0]", "c1", "", devices.True)}}
-	require.Equal(t, map[string]devices.Tri{"mic": devices.True, "echo": devices.True}, flagsOf(resolveReadings(t, cat, in), devices.HardwareMute))
-	in.Readings = append(in.Readings, reading("link_state[0]", "c1", "", devices.False))
+	mic := with(usb("mic", AudioInput, "0700"), func(e *endpoint) { e.Container = "c1" })
+	echo := endpoint{Source: "audio", ID: "echo", Name: "echo-cancel", Type: AudioInput, Virtual: true, Master: "mic"}
+	in := Inputs{Endpoints: endpoints{mic, echo}, Readings: readings{reading("sources[0]", "c1", "", True)}}
+	require.Equal(t, states{"mic": True, "echo": True}, flagsOf(resolveReadings(t, cat, in), HardwareMute))
+	in.Readings = append(in.Readings, reading("link_state[0]", "c1", "", False))
 	s := resolveReadings(t, cat, in)
 	require.Empty(t, s.Devices, "nor is it there without the headset")
 	require.Len(t, reasons(s), 2)
 }
 
 func TestPushBeatsHID(t *testing.T) {
-	mic := with(usb("mic", devices.AudioInput, "0700"), func(e *devices.Endpoint) { e.Container, e.Serial = "c1", "s1" })
+	mic := with(usb("mic", AudioInput, "0700"), func(e *endpoint) { e.Container, e.Serial = "c1", "s1" })
 	cat := hidProduct(nil)
-	in := devices.Inputs{Endpoints: []devices.Endpoint{mic}, Readings: []devices.Reading{
-		reading("sources[0]", "c1", "", devices.True), reading("sources[1].derive.or[1]", "c1", "", devices.True),
+	in := Inputs{Endpoints: endpoints{mic}, Readings: readings{
+		reading("sources[0]", "c1", "", True), reading("sources[1].derive.or[1]", "c1", "", True),
 	}}
-	in.Pushes = []devices.Push{{Product: "p", Owner: "suite", State: map[devices.Field]devices.Tri{devices.HardwareMute: devices.False}}}
+	in.Pushes = []Push{{Product: "p", Owner: "suite", State: flagStates{HardwareMute: False}}}
 	s := resolveReadings(t, cat, in)
-	require.Equal(t, map[string]devices.Tri{"mic": devices.False}, flagsOf(s, devices.HardwareMute))
-	require.Equal(t, map[string]devices.Tri{"mic": devices.True}, flagsOf(s, devices.NoiseSuppression))
-	in.Pushes[0].State[devices.HardwareMute] = devices.Unknown
-	require.Equal(t, map[string]devices.Tri{"mic": devices.True}, flagsOf(resolveReadings(t, cat, in), devices.HardwareMute), "a push that does not know")
+	require.Equal(t, states{"mic": False}, flagsOf(s, HardwareMute))
+	require.Equal(t, states{"mic": True}, flagsOf(s, NoiseSuppression))
+	in.Pushes[0].State[HardwareMute] = Unknown
+	require.Equal(t, states{"mic": True}, flagsOf(resolveReadings(t, cat, in), HardwareMute), "a push that does not know")
 
-	r, err := catalogue.NewResolver(cat, devices.Options{OS: devices.Linux, AudioID: devices.IDNative})
+	r, err := catalogue.NewResolver(cat, Options{OS: Linux, AudioID: IDNative})
 	require.NoError(t, err)
 	explained := r.Explain(in)[mic.Key()]
-	require.Equal(t, []devices.Considered{
-		{devices.ViaPush, devices.Flag{Origin: devices.Origin{Via: devices.ViaPush, Detail: "suite"}}},
-		{"sources[0]", devices.Flag{devices.True, devices.Origin{Via: devices.ViaHIDReport, Detail: "hidraw-c1"}, epoch}},
-	}, explained[devices.HardwareMute])
-	require.Equal(t, []devices.Considered{
-		{"sources[1]", devices.Flag{devices.True, devices.Origin{Via: devices.ViaDerive, Detail: "hid_report (hidraw-c1)"}, epoch}},
-	}, explained[devices.NoiseSuppression])
-	require.Equal(t, []devices.Considered{{"sources[2]", devices.Flag{}}}, explained[devices.EchoCancellation], "it does not know")
+	require.Equal(t, []Considered{
+		{ViaPush, Flag{Origin: Origin{Via: ViaPush, Detail: "suite"}}},
+		{"sources[0]", Flag{True, Origin{Via: ViaHIDReport, Detail: "hidraw-c1"}, epoch}},
+	}, explained[HardwareMute])
+	require.Equal(t, []Considered{
+		{"sources[1]", Flag{True, Origin{Via: ViaDerive, Detail: "hid_report (hidraw-c1)"}, epoch}},
+	}, explained[NoiseSuppression])
+	require.Equal(t, []Considered{{"sources[2]", Flag{}}}, explained[EchoCancellation], "it does not know")
 }
 
 // Makers give one serial number to many devices: what one of them says is not of another.
 func TestEqualSerialNumbers(t *testing.T) {
-	here := with(usb("mic", devices.AudioInput, "0700"), func(e *devices.Endpoint) { e.Container, e.Serial = "c2", "0001" })
-	there := with(usb("other", devices.AudioInput, "0700"), func(e *devices.Endpoint) { e.Container, e.Serial = "c1", "0001" })
-	bare := with(usb("bare", devices.AudioInput, "0700"), func(e *devices.Endpoint) { e.Serial = "0001" })
-	first, second := reading("sources[0]", "c1", "0001", devices.True), reading("sources[0]", "c2", "0001", devices.False)
-	without := reading("sources[0]", "", "0001", devices.True)
+	here := with(usb("mic", AudioInput, "0700"), func(e *endpoint) { e.Container, e.Serial = "c2", "0001" })
+	there := with(usb("other", AudioInput, "0700"), func(e *endpoint) { e.Container, e.Serial = "c1", "0001" })
+	bare := with(usb("bare", AudioInput, "0700"), func(e *endpoint) { e.Serial = "0001" })
+	first, second := reading("sources[0]", "c1", "0001", True), reading("sources[0]", "c2", "0001", False)
+	without := reading("sources[0]", "", "0001", True)
 	for name, c := range map[string]struct {
-		by        devices.GroupBy
-		endpoints []devices.Endpoint
-		readings  []devices.Reading
-		want      map[string]devices.Tri
+		by        GroupBy
+		endpoints []Endpoint
+		readings  []Reading
+		want      map[string]Tri
 	}{
-		"of a headset without endpoints":    {"", []devices.Endpoint{here}, []devices.Reading{first}, map[string]devices.Tri{}},
-		"both":                              {"", []devices.Endpoint{here}, []devices.Reading{first, second}, map[string]devices.Tri{"mic": devices.False}},
-		"both are there":                    {"", []devices.Endpoint{here, there}, []devices.Reading{first, second}, map[string]devices.Tri{"mic": devices.False, "other": devices.True}},
-		"no container to compare":           {"", []devices.Endpoint{bare}, []devices.Reading{first}, map[string]devices.Tri{"bare": devices.True}},
-		"no container, of several":          {"", []devices.Endpoint{here, there}, []devices.Reading{without}, map[string]devices.Tri{}},
-		"no container, of one":              {"", []devices.Endpoint{here}, []devices.Reading{without}, map[string]devices.Tri{"mic": devices.True}},
-		"the vendor groups by it":           {devices.GroupSerial, []devices.Endpoint{here}, []devices.Reading{first}, map[string]devices.Tri{"mic": devices.True}},
-		"the vendor takes all for one unit": {devices.GroupModel, []devices.Endpoint{here}, []devices.Reading{first}, map[string]devices.Tri{"mic": devices.True}},
+		"of a headset without endpoints":    {"", endpoints{here}, readings{first}, states{}},
+		"both":                              {"", endpoints{here}, readings{first, second}, states{"mic": False}},
+		"both are there":                    {"", endpoints{here, there}, readings{first, second}, states{"mic": False, "other": True}},
+		"no container to compare":           {"", endpoints{bare}, readings{first}, states{"bare": True}},
+		"no container, of several":          {"", endpoints{here, there}, readings{without}, states{}},
+		"no container, of one":              {"", endpoints{here}, readings{without}, states{"mic": True}},
+		"the vendor groups by it":           {GroupSerial, endpoints{here}, readings{first}, states{"mic": True}},
+		"the vendor takes all for one unit": {GroupModel, endpoints{here}, readings{first}, states{"mic": True}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cat := hidProduct(func(p *catalogue.Product) { p.GroupBy = c.by })
-			require.Equal(t, c.want, flagsOf(resolveReadings(t, cat, devices.Inputs{Endpoints: c.endpoints, Readings: c.readings}), devices.HardwareMute))
+			require.Equal(t, c.want, flagsOf(resolveReadings(t, cat, Inputs{Endpoints: c.endpoints, Readings: c.readings}), HardwareMute))
 		})
 	}
 }
