@@ -24,7 +24,7 @@ var arRPCOrigins = []string{"https://discord.com", "https://ptb.discord.com", "h
 // serveArRPC is plain HTTP as arRPC has it: nothing is answered (rule R13).
 func (s *Server) serveArRPC(w http.ResponseWriter, req *http.Request) {
 	if req.Method != http.MethodPost {
-		s.probed()
+		s.count(&s.stats.Probes)
 	}
 	if !s.recordIgnored(w, req, FaultNone, neverAnswered) {
 		_ = connOf(req).Close()

@@ -23,7 +23,7 @@ func (s *Server) swallowRequests(c *conn) {
 			break
 		}
 		if req.Method != http.MethodPost {
-			s.probed()
+			s.count(&s.stats.Probes)
 			continue
 		}
 		p := Payload{Time: c.readAt(), Transport: HTTP, Conn: c.id, ClientID: req.URL.Query().Get("client_id"), Raw: body}
@@ -46,7 +46,7 @@ func (s *Server) swallowFrames(c *conn) {
 		}
 		switch h.op {
 		case opHandshake:
-			s.handshakeDone()
+			s.count(&s.stats.Handshakes)
 			if fields, err := decode(body); err == nil && stringOf(fields["client_id"]) != nil {
 				clientID = *stringOf(fields["client_id"])
 			}

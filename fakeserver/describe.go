@@ -1,6 +1,7 @@
 package fakeserver
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,22 +17,20 @@ func Describe(before, after []Device) string {
 	case len(after) == 0:
 		return "list emptied"
 	}
-	d := newDifference(before, after)
+	was, is := entries(before), entries(after)
+	added, removed := without(is, was), without(was, is)
 	var parts []string
-	if len(d.added) > 0 {
-		parts = append(parts, d.count("+", d.added))
+	if len(added) > 0 {
+		parts = append(parts, counted("+", added))
 	}
-	if len(d.removed) > 0 {
-		parts = append(parts, d.count("-", d.removed))
+	if len(removed) > 0 {
+		parts = append(parts, counted("-", removed))
 	}
-	parts = append(parts, d.changed...)
-	if d.reordered {
+	parts = append(parts, changed(was, is)...)
+	if !slices.EqualFunc(without(was, removed), without(is, added), func(a, b entry) bool { return a.key == b.key }) {
 		parts = append(parts, "order changed")
 	}
-	if len(parts) == 0 {
-		return "unchanged"
-	}
-	return strings.Join(parts, "; ")
+	return cmp.Or(strings.Join(parts, "; "), "unchanged")
 }
 
 // A key tells the devices of a list apart. Ids need not be unique, so equal
@@ -41,51 +40,9 @@ type key struct {
 	nth      int
 }
 
-type difference struct {
-	names          map[string]map[key]bool // which devices bear a name
-	added, removed []entry
-	changed        []string
-	reordered      bool
-}
-
 type entry struct {
 	key    key
 	device Device
-}
-
-func newDifference(before, after []Device) *difference {
-	was, is := entries(before), entries(after)
-	d := &difference{names: map[string]map[key]bool{}}
-	for _, e := range slices.Concat(was, is) {
-		name := nameOf(e.device)
-		if d.names[name] == nil {
-			d.names[name] = map[key]bool{}
-		}
-		d.names[name][e.key] = true
-	}
-	var stayedWas, stayedIs []key
-	now := index(is)
-	for _, e := range was {
-		if _, ok := now[e.key]; ok {
-			stayedWas = append(stayedWas, e.key)
-		} else {
-			d.removed = append(d.removed, e)
-		}
-	}
-	old := index(was)
-	for _, e := range is {
-		before, ok := old[e.key]
-		if !ok {
-			d.added = append(d.added, e)
-			continue
-		}
-		stayedIs = append(stayedIs, e.key)
-		if c := changes(before, e.device); len(c) > 0 {
-			d.changed = append(d.changed, d.name(e)+": "+strings.Join(c, ", "))
-		}
-	}
-	d.reordered = !slices.Equal(stayedWas, stayedIs)
-	return d
 }
 
 func entries(list []Device) []entry {
@@ -107,7 +64,16 @@ func index(list []entry) map[key]Device {
 	return m
 }
 
-func (d *difference) count(sign string, list []entry) string {
+// without is what is in a list and not in another.
+func without(list, other []entry) []entry {
+	others := index(other)
+	return slices.DeleteFunc(slices.Clone(list), func(e entry) bool {
+		_, there := others[e.key]
+		return there
+	})
+}
+
+func counted(sign string, list []entry) string {
 	noun := "devices"
 	if len(list) == 1 {
 		noun = "device"
@@ -119,13 +85,31 @@ func (d *difference) count(sign string, list []entry) string {
 	return fmt.Sprintf("%s%d %s: %s", sign, len(list), noun, strings.Join(names, ", "))
 }
 
-// name is what a device is called, with its id where another bears the name too.
-func (d *difference) name(e entry) string {
-	name := nameOf(e.device)
-	if len(d.names[name]) > 1 {
-		name += " [" + printable(e.device.ID) + "]"
+// changed says what has changed of each device that is in both lists. It is called by its name,
+// with its id where another bears the name too.
+func changed(was, is []entry) (parts []string) {
+	bearers := map[string]map[key]bool{}
+	for _, e := range slices.Concat(was, is) {
+		name := nameOf(e.device)
+		if bearers[name] == nil {
+			bearers[name] = map[key]bool{}
+		}
+		bearers[name][e.key] = true
 	}
-	return name
+	old := index(was)
+	for _, e := range is {
+		before, there := old[e.key]
+		list := changes(before, e.device)
+		if !there || len(list) == 0 {
+			continue
+		}
+		name := nameOf(e.device)
+		if len(bearers[name]) > 1 {
+			name += " [" + printable(e.device.ID) + "]"
+		}
+		parts = append(parts, name+": "+strings.Join(list, ", "))
+	}
+	return parts
 }
 
 func nameOf(d Device) string {

@@ -82,9 +82,6 @@ func (s *Server) meetFault(t Transport, drawn Fault, kinds ...FaultKind) (Fault,
 	if drawn.Kind == FaultNone || !slices.Contains(kinds, drawn.Kind) {
 		return Fault{}, false
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.stats.Faults++
-	s.notify()
+	s.count(&s.stats.Faults)
 	return drawn, true
 }

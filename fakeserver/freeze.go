@@ -60,7 +60,7 @@ func (s *Server) Freeze() {
 	}
 	s.gate.close()
 	s.limiter.freeze()
-	s.tell()
+	s.wake()
 }
 
 // Frozen reports whether the server is, see [Server.Freeze].
@@ -77,12 +77,5 @@ func (s *Server) Thaw() {
 func (s *Server) thaw() {
 	s.gate.open()
 	s.limiter.thaw()
-	s.tell()
-}
-
-// tell wakes all who wait for a change.
-func (s *Server) tell() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.notify()
+	s.wake()
 }

@@ -52,20 +52,20 @@ func (s *Server) serveHTTP(w http.ResponseWriter, req *http.Request) {
 	case rpc && req.Method == http.MethodPost:
 		s.serveRPC(w, req)
 	case s.opts.NoFingerprint:
-		s.probed()
+		s.count(&s.stats.Probes)
 		s.notFound(w)
 	case s.opts.Profile.real() && req.Method == http.MethodOptions:
-		s.probed()
+		s.count(&s.stats.Probes)
 		write(w, http.StatusOK, jsonType, []byte(optionsBody))
 	case req.URL.Path == "/rpc" && req.Method == http.MethodGet:
-		s.probed()
+		s.count(&s.stats.Probes)
 		if s.badVersion(req) != nil {
 			s.hang(w)
 			return
 		}
 		w.WriteHeader(http.StatusMovedPermanently)
 	default:
-		s.probed()
+		s.count(&s.stats.Probes)
 		s.notFound(w)
 	}
 }
@@ -77,13 +77,6 @@ func allowOrigin(w http.ResponseWriter, req *http.Request) {
 		w.Header().Set("Access-Control-Allow-Methods", "GET, POST, OPTIONS")
 		w.Header().Set("Access-Control-Allow-Headers", "Content-Type")
 	}
-}
-
-func (s *Server) probed() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.stats.Probes++
-	s.notify()
 }
 
 // notFound answers what the client answers to all it does not know, the one
@@ -112,7 +105,7 @@ func (s *Server) notAClient(w http.ResponseWriter, req *http.Request, kind Fault
 // serveSquatter answers as a program does that is not the client.
 func (s *Server) serveSquatter(w http.ResponseWriter, req *http.Request) {
 	if req.Method != http.MethodPost {
-		s.probed()
+		s.count(&s.stats.Probes)
 	}
 	s.recordIgnored(w, req, FaultNone, "profile squatter: not taken")
 	write(w, http.StatusNotFound, "text/html; charset=utf-8", []byte(squatterBody))

@@ -15,8 +15,6 @@ const (
 	maxIPC = 100
 	// readyTimeout is how long a connection may take to READY (rule R80).
 	readyTimeout = 10 * time.Second
-	// ipcSlots is how many sockets there are: discord-ipc-0 to discord-ipc-9.
-	ipcSlots = 10
 	// acceptPause is the wait after a connection could not be accepted, for
 	// want of file descriptors for instance.
 	acceptPause = 50 * time.Millisecond
@@ -182,7 +180,7 @@ func (k *ipcSocket) pong(data []byte) bool {
 // handshake greets the peer, or says why not.
 func (k *ipcSocket) handshake(body []byte) {
 	k.handshook = true
-	k.srv.handshakeDone()
+	k.srv.count(&k.srv.stats.Handshakes)
 	if _, ok := k.srv.useFault(IPC, FaultHang); ok {
 		k.settle()
 		return
@@ -226,13 +224,6 @@ func (s *Server) badHandshake(fields map[string]any) *Rejection {
 		return reject(codeVersion, "v is %s, not 1", show(n.String()))
 	}
 	return nil
-}
-
-func (s *Server) handshakeDone() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.stats.Handshakes++
-	s.notify()
 }
 
 // An ipcWire writes whole frames, from any goroutine.

@@ -22,27 +22,16 @@ const probeTimeout = time.Second
 // ipcStart keeps two servers of one process from replacing the same dead file.
 var ipcStart sync.Mutex
 
-// listenIPC binds the first free socket of the folder.
-func listenIPC(dir string) (net.Listener, string, error) {
-	for slot := range ipcSlots {
-		path := filepath.Join(dir, fmt.Sprintf("discord-ipc-%d", slot))
-		ln, err := listenSocket(path)
-		if err == nil {
-			return ln, path, nil
-		}
-		if !errors.Is(err, syscall.EADDRINUSE) {
-			return nil, "", err
-		}
-	}
-	return nil, "", fmt.Errorf("none of discord-ipc-0 to -9 in %s is free, other clients may hold them", dir)
+func ipcPath(dir string, slot int) string {
+	return filepath.Join(dir, fmt.Sprintf("discord-ipc-%d", slot))
 }
 
-// reopenIPC binds the socket again that was closed by a fault.
-func reopenIPC(path string) (net.Listener, error) { return listenSocket(path) }
+// isTaken reports whether a socket cannot be bound because somebody has it.
+func isTaken(err error) bool { return errors.Is(err, syscall.EADDRINUSE) }
 
-// listenSocket binds a socket that only its user may open. The file of a
+// ReopenIPC binds a socket that only its user may open. The file of a
 // server that died is replaced.
-func listenSocket(path string) (net.Listener, error) {
+func (thisMachine) ReopenIPC(path string) (net.Listener, error) {
 	if len(path) > maxSocketPath {
 		return nil, fmt.Errorf("cannot open the IPC socket %s: the path has %d bytes, a socket's may have %d at most",
 			path, len(path), maxSocketPath)
@@ -50,7 +39,7 @@ func listenSocket(path string) (net.Listener, error) {
 	ipcStart.Lock()
 	defer ipcStart.Unlock()
 	ln, err := net.Listen("unix", path)
-	if errors.Is(err, syscall.EADDRINUSE) && abandoned(path) {
+	if isTaken(err) && abandoned(path) {
 		if err = os.Remove(path); err == nil {
 			ln, err = net.Listen("unix", path)
 		}

@@ -12,28 +12,15 @@ import (
 // pipeSecurity lets the owner and the system open the pipe, and nobody else.
 const pipeSecurity = "D:P(A;;GA;;;OW)(A;;GA;;;SY)"
 
-// listenIPC binds the first free named pipe. Pipes have no folder.
-func listenIPC(string) (net.Listener, string, error) {
-	var first error
-	for slot := range ipcSlots {
-		path := fmt.Sprintf(`\\.\pipe\discord-ipc-%d`, slot)
-		ln, err := reopenIPC(path)
-		if err == nil {
-			return ln, path, nil
-		}
-		if !errors.Is(err, os.ErrPermission) && !errors.Is(err, os.ErrExist) {
-			return nil, "", err
-		}
-		if first == nil {
-			first = err
-		}
-	}
-	return nil, "", fmt.Errorf("none of the pipes discord-ipc-0 to -9 is free, other clients may hold them: %w", first)
-}
+// ipcPath is the name of a pipe. Pipes have no folder.
+func ipcPath(_ string, slot int) string { return fmt.Sprintf(`\\.\pipe\discord-ipc-%d`, slot) }
 
-// reopenIPC binds one named pipe. A pipe that is taken is refused as one
+// isTaken reports whether a pipe cannot be bound because somebody has it, which is refused as if
 // without permission.
-func reopenIPC(path string) (net.Listener, error) {
+func isTaken(err error) bool { return errors.Is(err, os.ErrPermission) || errors.Is(err, os.ErrExist) }
+
+// ReopenIPC binds one named pipe.
+func (thisMachine) ReopenIPC(path string) (net.Listener, error) {
 	ln, err := winio.ListenPipe(path, &winio.PipeConfig{SecurityDescriptor: pipeSecurity})
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the IPC pipe %s: %w", path, err)

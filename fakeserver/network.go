@@ -1,8 +1,10 @@
 package fakeserver
 
 import (
+	"cmp"
 	"fmt"
 	"net"
+	"path/filepath"
 )
 
 // A Network is where a server listens. A test may give one that exists in memory only.
@@ -18,24 +20,36 @@ type Network interface {
 // thisMachine is the network of the operating system.
 type thisMachine struct{}
 
-func (thisMachine) ListenPort(ports []int) (net.Listener, int, error)  { return listenLoopback(ports) }
-func (thisMachine) ListenIPC(dir string) (net.Listener, string, error) { return listenIPC(dir) }
-func (thisMachine) ReopenIPC(path string) (net.Listener, error)        { return reopenIPC(path) }
-
-// listenLoopback binds the first free port. The error tells of the first one.
-func listenLoopback(ports []int) (net.Listener, int, error) {
+// ListenPort binds the first free port. The error tells of the first one.
+func (thisMachine) ListenPort(ports []int) (net.Listener, int, error) {
 	var first error
 	for _, port := range ports {
 		ln, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port))
 		if err == nil {
 			return ln, ln.Addr().(*net.TCPAddr).Port, nil
 		}
-		if first == nil {
-			first = err
-		}
+		first = cmp.Or(first, err)
 	}
 	if len(ports) == 1 {
 		return nil, 0, fmt.Errorf("cannot open the port, another client may hold it: %w", first)
 	}
 	return nil, 0, fmt.Errorf("none of the %d ports can be opened, other clients may hold them: %w", len(ports), first)
+}
+
+// ipcSlots is how many sockets there are: discord-ipc-0 to discord-ipc-9.
+const ipcSlots = 10
+
+// ListenIPC binds the first free socket of the folder.
+func (m thisMachine) ListenIPC(dir string) (net.Listener, string, error) {
+	for slot := range ipcSlots {
+		path := ipcPath(dir, slot)
+		ln, err := m.ReopenIPC(path)
+		switch {
+		case err == nil:
+			return ln, path, nil
+		case !isTaken(err):
+			return nil, "", err
+		}
+	}
+	return nil, "", fmt.Errorf("none of discord-ipc-0 to -9 in %s is free, other clients may hold them", filepath.Dir(ipcPath(dir, 0)))
 }

@@ -60,10 +60,19 @@ var profileSpecs = []profileSpec{
 	{Flaky, "desktop with random faults, the same for the same seed"},
 }
 
-// ParseProfile reads the name of a profile.
+// Profiles are the names of all profiles.
+func Profiles() []string {
+	names := make([]string, len(profileSpecs))
+	for i, s := range profileSpecs {
+		names[i] = string(s.profile)
+	}
+	return names
+}
+
+// ParseProfile reads the name of a profile. The error names all.
 func ParseProfile(name string) (Profile, error) {
-	if !slices.Contains(profileNames(), name) {
-		return "", fmt.Errorf("unknown profile %q, want one of %s", name, strings.Join(profileNames(), ", "))
+	if !slices.Contains(Profiles(), name) {
+		return "", fmt.Errorf("unknown profile %q, want one of %s", name, strings.Join(Profiles(), ", "))
 	}
 	return Profile(name), nil
 }
@@ -75,14 +84,6 @@ func ProfileHelp() string {
 		fmt.Fprintf(&b, "  %-12s %s\n", s.profile, s.help)
 	}
 	return b.String()
-}
-
-func profileNames() []string {
-	names := make([]string, len(profileSpecs))
-	for i, s := range profileSpecs {
-		names[i] = string(s.profile)
-	}
-	return names
 }
 
 // real reports whether the profile is the client that users run, with or

@@ -105,14 +105,14 @@ const maxClients = 64
 type store []clientList
 
 type clientList struct {
-	clientID string
-	devices  []Device
+	ClientID string   `json:"client_id"`
+	Devices  []Device `json:"devices"`
 }
 
 func (s store) of(clientID string) []Device {
 	for _, l := range s {
-		if l.clientID == clientID {
-			return l.devices
+		if l.ClientID == clientID {
+			return l.Devices
 		}
 	}
 	return nil
@@ -122,21 +122,21 @@ func (s store) last() []Device {
 	if len(s) == 0 {
 		return nil
 	}
-	return s[len(s)-1].devices
+	return s[len(s)-1].Devices
 }
 
 // put replaces the list of a client id, and returns the devices that were in
 // lists which are no more.
 func (s *store) put(clientID string, devices []Device) (gone []Device) {
 	for i, l := range *s {
-		if l.clientID == clientID {
-			gone = l.devices
+		if l.ClientID == clientID {
+			gone = l.Devices
 			*s = slices.Delete(*s, i, i+1)
 			break
 		}
 	}
 	if len(*s) == maxClients {
-		gone = slices.Concat(gone, (*s)[0].devices)
+		gone = slices.Concat(gone, (*s)[0].Devices)
 		*s = slices.Delete(*s, 0, 1)
 	}
 	*s = append(*s, clientList{clientID, devices})
@@ -146,7 +146,7 @@ func (s *store) put(clientID string, devices []Device) (gone []Device) {
 // restarted is what a start of the client does to the store.
 func (s store) restarted() {
 	for i := range s {
-		s[i].devices = unmuted(s[i].devices)
+		s[i].Devices = unmuted(s[i].Devices)
 	}
 }
 
@@ -174,7 +174,7 @@ func (r registry) replace(old, list []Device) {
 func (s store) registry() registry {
 	r := registry{}
 	for _, l := range s {
-		r.replace(nil, l.devices)
+		r.replace(nil, l.Devices)
 	}
 	return r
 }

@@ -15,15 +15,9 @@ import (
 // largest lists of all client ids over IPC.
 const maxState = 256 << 20
 
-// A stateFile is what a state file holds: the list of every client id, that of
-// the last reporter last.
+// A stateFile is what a state file holds.
 type stateFile struct {
-	Lists []storedList `json:"lists"`
-}
-
-type storedList struct {
-	ClientID string   `json:"client_id"`
-	Devices  []Device `json:"devices"`
+	Lists store `json:"lists"`
 }
 
 // loadState reads the stored lists as a start of the client does (rules R50,
@@ -40,7 +34,7 @@ func loadState(path string) (store, error) {
 			return nil, fmt.Errorf("the state file %s is corrupt, mend or remove it: %w", path, err)
 		}
 	}
-	var lists store
+	lists := store{}
 	for _, l := range state.Lists {
 		lists.put(l.ClientID, l.Devices)
 	}
@@ -50,11 +44,7 @@ func loadState(path string) (store, error) {
 
 // saveState writes the file anew and puts it in place of the old one in one step.
 func saveState(path string, lists store) error {
-	state := stateFile{Lists: make([]storedList, len(lists))}
-	for i, l := range lists {
-		state.Lists[i] = storedList{l.clientID, l.devices}
-	}
-	if err := replaceFile(path, mustJSON(state)); err != nil {
+	if err := replaceFile(path, mustJSON(stateFile{lists})); err != nil {
 		return fmt.Errorf("cannot write the state file %s: %w", path, err)
 	}
 	return nil
@@ -66,15 +56,13 @@ func replaceFile(path string, data []byte) error {
 		return err
 	}
 	_, err = f.Write(data)
-	if err := errors.Join(err, f.Close()); err != nil {
-		_ = os.Remove(f.Name())
-		return err
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
 	}
-	if err := os.Rename(f.Name(), path); err != nil {
+	if err != nil {
 		_ = os.Remove(f.Name())
-		return err
 	}
-	return nil
+	return err
 }
 
 // save writes the lists to the state file, if there is to be one.

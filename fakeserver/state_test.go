@@ -52,7 +52,7 @@ func TestStateOrderOfClients(t *testing.T) {
 	require.NoError(t, saveState(file, lists))
 	again, err := loadState(file)
 	require.NoError(t, err)
-	require.Equal(t, "b", again[0].clientID)
+	require.Equal(t, "b", again[0].ClientID)
 	require.Equal(t, AudioOutput, again.registry()["x"].device.Type, "the last reporter is still the last")
 }
 

@@ -20,15 +20,18 @@ func (s *Server) wake() {
 	s.notify()
 }
 
+// count adds one to a count of stats.
+func (s *Server) count(n *int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	*n++
+	s.notify()
+}
+
 // wait returns when the condition holds, which is looked at after each change.
 func (s *Server) wait(ctx context.Context, holds func() bool) error {
 	for {
-		s.mu.Lock()
-		if s.listening == nil {
-			s.listening = make(chan struct{})
-		}
-		changed, closed := s.listening, s.closed
-		s.mu.Unlock()
+		changed, closed := s.Changed(), s.isClosed()
 		if holds() {
 			return nil
 		}
@@ -41,6 +44,12 @@ func (s *Server) wait(ctx context.Context, holds func() bool) error {
 			return ctx.Err()
 		}
 	}
+}
+
+func (s *Server) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
 }
 
 // Wait returns when the list in force (see [Server.Devices]) is as wanted. A

@@ -50,7 +50,7 @@ func (s *Server) Apps() []string {
 	defer s.mu.Unlock()
 	var ids []string
 	for _, l := range s.store {
-		ids = append(ids, l.clientID)
+		ids = append(ids, l.ClientID)
 	}
 	return ids
 }

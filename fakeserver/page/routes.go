@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strconv"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"sidetone/fakeserver"
@@ -178,14 +179,12 @@ func readable(raw []byte) []byte {
 		if len(out) >= maxRaw {
 			return fmt.Appendf(out, "\n… the first %d of %d bytes", maxRaw, b.Len())
 		}
-		switch {
-		case r == '\n' || unicode.IsGraphic(r):
+		if r == '\n' || unicode.IsGraphic(r) {
 			out = utf8.AppendRune(out, r)
-		case r > 0xffff:
-			r -= 0x10000
-			out = fmt.Appendf(out, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
-		default:
-			out = fmt.Appendf(out, `\u%04x`, r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			out = fmt.Appendf(out, `\u%04x`, unit)
 		}
 	}
 	return out

@@ -76,9 +76,41 @@ func (c *client) forget() {
 	c.before = nil
 }
 
-func (c *client) start(ports []int) error {
+// do does what a step says, and says what came of it.
+func (c *client) do(d clientAction) (seen string, err error) {
+	switch {
+	case d.verb == "start":
+		return c.start(d.ports)
+	case c.srv == nil:
+		return "", errors.New("it has never run")
+	}
+	switch d.verb {
+	case "stop":
+		return "stopped", c.stop()
+	case "restart":
+		if err := c.stop(); err != nil {
+			return "", err
+		}
+		return c.resume(d.ports)
+	case "resume":
+		return c.resume(d.ports)
+	case "drop":
+		n := c.srv.Connections()
+		c.srv.DropConnections()
+		return fmt.Sprintf("%d connections were open", n), nil
+	case "freeze":
+		c.srv.Freeze()
+		return "frozen", nil
+	case "thaw":
+		c.srv.Thaw()
+		return "thawed", nil
+	}
+	return "set", c.srv.SetFault(d.fault)
+}
+
+func (c *client) start(ports []int) (seen string, err error) {
 	if c.running {
-		return errors.New("it runs already")
+		return "", errors.New("it runs already")
 	}
 	o := c.spec.options
 	if len(ports) > 0 {
@@ -86,12 +118,12 @@ func (c *client) start(ports []int) error {
 	}
 	srv, err := fakeserver.Start(o)
 	if err != nil {
-		return err
+		return "", err
 	}
 	c.close()
 	c.srv, c.running, c.seq = srv, true, 0
 	c.before, c.payloads, c.cursor = nil, nil, 0
-	return nil
+	return c.address(), nil
 }
 
 func (c *client) stop() error {
@@ -103,19 +135,16 @@ func (c *client) stop() error {
 	return nil
 }
 
-func (c *client) resume(ports []int) error {
-	switch {
-	case c.srv == nil:
-		return errors.New("it has never run")
-	case c.running:
-		return errors.New("it runs already")
+func (c *client) resume(ports []int) (seen string, err error) {
+	if c.running {
+		return "", errors.New("it runs already")
 	}
 	c.forget()
 	if err := c.srv.Resume(ports...); err != nil {
-		return err
+		return "", err
 	}
 	c.running = true
-	return nil
+	return c.address(), nil
 }
 
 // close ends the client for good.

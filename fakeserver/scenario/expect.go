@@ -69,17 +69,23 @@ func (d expectAction) expected() string {
 
 func (d expectAction) limit() time.Duration { return d.within }
 
+func (d expectAction) judged() string { return d.client }
+
 func (d expectAction) run(ctx context.Context, r *runner) outcome {
-	c := r.clients[d.client]
-	for {
+	o := r.watch(ctx, d.client, d.judge)
+	if d.once && !o.failed {
+		r.settleLater(d)
+	}
+	return o
+}
+
+// watch judges a client anew with each payload, until that is decided.
+func (r *runner) watch(ctx context.Context, name string, judge func(h history, over time.Duration) verdict) outcome {
+	for c := r.clients[name]; ; {
 		over := time.Since(r.anchor) // before the reading, which has all that came until then
-		h := c.history(r.anchor)
-		v := d.judge(h, over)
+		v := judge(c.history(r.anchor), over)
 		if v.decided {
 			c.cursor = max(c.cursor, v.cursor)
-			if d.once && !v.failed {
-				r.watch(d, c)
-			}
 			return v.outcome
 		}
 		if err := c.next(ctx, r.anchor.Add(v.until)); err != nil {
@@ -215,21 +221,11 @@ func (d neverAction) expected() string { return fmt.Sprintf("never %s", d.condit
 
 func (d neverAction) limit() time.Duration { return d.lasts }
 
+func (d neverAction) judged() string { return d.client }
+
 func (d neverAction) run(ctx context.Context, r *runner) outcome {
-	c := r.clients[d.client]
 	lasts := time.Since(r.anchor) + d.lasts
-	for {
-		over := time.Since(r.anchor) // before the reading, which has all that came until then
-		h := c.history(r.anchor)
-		v := d.judge(h, lasts, over)
-		if v.decided {
-			c.cursor = max(c.cursor, v.cursor)
-			return v.outcome
-		}
-		if err := c.next(ctx, r.anchor.Add(v.until)); err != nil {
-			return failure(err.Error())
-		}
-	}
+	return r.watch(ctx, d.client, func(h history, over time.Duration) verdict { return d.judge(h, lasts, over) })
 }
 
 // judge is told how long the time lasts from the anchor, of which over has passed.

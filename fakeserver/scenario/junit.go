@@ -84,15 +84,11 @@ func (r *Report) JUnit(w io.Writer) error {
 		suite.Output = printable(strings.Join(r.Notes, "\n"))
 	}
 	all.Seconds = seconds(r.Took)
-	if _, err := io.WriteString(w, xml.Header); err != nil {
-		return fmt.Errorf("write the JUnit report: %w", err)
+	text, err := xml.MarshalIndent(all, "", "  ")
+	if err == nil {
+		_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, text)
 	}
-	enc := xml.NewEncoder(w)
-	enc.Indent("", "  ")
-	if err := enc.Encode(all); err != nil {
-		return fmt.Errorf("write the JUnit report: %w", err)
-	}
-	if _, err := io.WriteString(w, "\n"); err != nil {
+	if err != nil {
 		return fmt.Errorf("write the JUnit report: %w", err)
 	}
 	return nil

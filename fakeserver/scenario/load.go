@@ -61,11 +61,6 @@ func (l *loader) scenario(root *strictyaml.Node) *Scenario {
 	return sc
 }
 
-var profiles = []string{
-	string(fakeserver.Documented), string(fakeserver.Desktop), string(fakeserver.ArRPC),
-	string(fakeserver.Squatter), string(fakeserver.Blackhole), string(fakeserver.Flaky),
-}
-
 func (l *loader) client(n *strictyaml.Node, lines map[string]int) clientSpec {
 	spec := clientSpec{line: n.Line}
 	k, ok := l.keys(n, []string{"name", "profile", "port", "ports", "ipc", "seed", "bucket", "refill", "stopped"})
@@ -76,7 +71,7 @@ func (l *loader) client(n *strictyaml.Node, lines map[string]int) clientSpec {
 	spec.stopped = l.boolean(k.value("stopped"))
 	l.running[spec.name], l.started[spec.name] = !spec.stopped, !spec.stopped
 	o := fakeserver.Options{Name: spec.name}
-	o.Profile = fakeserver.Profile(l.oneOf(k.value("profile"), profiles...))
+	o.Profile = fakeserver.Profile(l.oneOf(k.value("profile"), fakeserver.Profiles()...))
 	o.Ports = l.ports(k)
 	switch folder := l.text(k.value("ipc")); folder {
 	case "", "off":
@@ -223,12 +218,8 @@ func (l *loader) action(name string, k keys) action {
 		return nil
 	}
 	switch name {
-	case "start", "stop", "restart", "resume":
-		return l.lifecycle(name, n, k)
-	case "drop":
-		return dropAction{l.known(n)}
-	case "freeze", "thaw":
-		return l.freeze(name, n)
+	case "start", "stop", "restart", "resume", "drop", "freeze", "thaw":
+		return l.clientAction(name, n, k)
 	case "fault":
 		return l.fault(n, k)
 	case "prompt":
@@ -263,41 +254,33 @@ func (l *loader) addressed(k keys) string {
 	return l.known(k.need("client"))
 }
 
-// lifecycle reads a step that starts or ends a client, and checks that it can.
-func (l *loader) lifecycle(verb string, n *strictyaml.Node, k keys) action {
-	d := lifecycleAction{verb: verb, client: l.known(n)}
+// clientAction reads a step whose value is a client, and checks that the client can do that.
+func (l *loader) clientAction(verb string, n *strictyaml.Node, k keys) action {
+	d := clientAction{verb: verb, client: l.known(n)}
 	if port := k.value("port"); port != nil {
 		d.ports = []int{l.port(port)}
 	}
-	name := d.client
-	if name == "" {
+	if d.client == "" || verb == "drop" {
 		return d
 	}
-	running, started := l.running[name], l.started[name]
+	running, started := l.running[d.client], l.started[d.client]
+	starts := verb == "start" || verb == "resume"
 	switch {
-	case running && (verb == "start" || verb == "resume"):
-		l.complain(n, "%s runs already at this step", name)
-	case !running && (verb == "stop" || verb == "restart"):
-		l.complain(n, "%s does not run at this step", name)
-	case !started && verb == "resume":
-		l.complain(n, "%s has never run at this step; use start", name)
-	}
-	l.running[name] = verb != "stop"
-	l.started[name] = true
-	return d
-}
-
-// freeze reads a step that freezes or thaws a client, which has to run.
-func (l *loader) freeze(verb string, n *strictyaml.Node) action {
-	d := freezeAction{verb: verb, client: l.known(n)}
-	if d.client != "" && !l.running[d.client] {
+	case running && starts:
+		l.complain(n, "%s runs already at this step", d.client)
+	case !running && !starts:
 		l.complain(n, "%s does not run at this step", d.client)
+	case !started && verb == "resume":
+		l.complain(n, "%s has never run at this step; use start", d.client)
+	}
+	if verb != "freeze" && verb != "thaw" {
+		l.running[d.client], l.started[d.client] = verb != "stop", true
 	}
 	return d
 }
 
 func (l *loader) fault(n *strictyaml.Node, k keys) action {
-	d := faultAction{client: l.addressed(k)}
+	d := clientAction{verb: "fault", client: l.addressed(k)}
 	if s := l.text(n); s != "" {
 		fault, err := fakeserver.ParseFault(s)
 		if err != nil {

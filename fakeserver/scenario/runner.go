@@ -116,7 +116,7 @@ func (r *runner) all(ctx context.Context) {
 		}
 		r.clients[spec.name] = &client{spec: spec}
 		if !spec.stopped {
-			first = append(first, step{spec.line, "start " + spec.name, lifecycleAction{verb: "start", client: spec.name}})
+			first = append(first, step{spec.line, "start " + spec.name, clientAction{verb: "start", client: spec.name}})
 		}
 	}
 	r.some(ctx, append(first, r.scenario.setup...))
@@ -150,7 +150,7 @@ func (r *runner) some(ctx context.Context, steps []step) {
 }
 
 func (r *runner) do(ctx context.Context, s step, result *Result) {
-	_, looks := s.do.(expectation)
+	e, looks := s.do.(expectation)
 	_, waits := s.do.(waitAction)
 	acts := !looks && !waits
 	if acts {
@@ -167,16 +167,9 @@ func (r *runner) do(ctx context.Context, s step, result *Result) {
 		result.Status, result.Excerpt = Failed, o.excerpt
 		r.broken = !looks
 		if looks {
-			result.Excerpt = r.clients[clientOf(s.do)].excerpt()
+			result.Excerpt = r.clients[e.judged()].excerpt()
 		}
 	}
-}
-
-func clientOf(d action) string {
-	if e, ok := d.(expectAction); ok {
-		return e.client
-	}
-	return d.(neverAction).client
 }
 
 // beginAction ends what the expectations look at, and begins anew.
@@ -187,9 +180,9 @@ func (r *runner) beginAction() {
 	}
 }
 
-// watch looks at an expectation again when the next action begins.
-func (r *runner) watch(d expectAction, c *client) {
-	r.pending = append(r.pending, pending{len(r.report.Results), d, c})
+// settleLater has an expectation looked at again when the next action begins.
+func (r *runner) settleLater(d expectAction) {
+	r.pending = append(r.pending, pending{len(r.report.Results), d, r.clients[d.client]})
 }
 
 // settlePending judges the expectations again of which all has been seen now.

@@ -49,12 +49,15 @@ type action interface {
 
 // An expectation looks at what the clients were told and changes nothing. The times of
 // expectations count from the end of the action before them.
-type expectation interface{ expected() string }
+type expectation interface {
+	expected() string // in words
+	judged() string   // name of the client
+}
 
 // A limited action takes no longer than that; 0: as long as it likes.
 type limited interface{ limit() time.Duration }
 
-// An outcome is what became of a action.
+// An outcome is what became of an action.
 type outcome struct {
 	failed   bool
 	measured *time.Duration // from the end of the action before to the payload that brought what was expected

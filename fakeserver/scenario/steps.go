@@ -9,95 +9,32 @@ import (
 	"sidetone/fakeserver"
 )
 
-// A lifecycleAction starts, stops, restarts or resumes a client.
-type lifecycleAction struct {
-	verb   string
+// A clientAction starts or ends a client, closes its connections, or makes it freeze or misbehave.
+type clientAction struct {
+	verb   string // key of the step
 	client string
-	ports  []int // empty: those of the client, or the one it had
+	ports  []int            // of start, restart and resume; empty: those of the client, or the one it had
+	fault  fakeserver.Fault // of fault
 }
 
-func (d lifecycleAction) String() string {
-	text := d.verb + " " + d.client
-	if len(d.ports) > 0 {
-		text += fmt.Sprintf(" on port %d", d.ports[0])
-	}
-	return text
-}
-
-func (d lifecycleAction) run(_ context.Context, r *runner) outcome {
-	c := r.clients[d.client]
-	var err error
-	switch d.verb {
-	case "start":
-		err = c.start(d.ports)
-	case "stop":
-		err = c.stop()
-	case "resume":
-		err = c.resume(d.ports)
-	default:
-		if err = c.stop(); err == nil {
-			err = c.resume(d.ports)
-		}
-	}
+func (d clientAction) String() string {
 	switch {
-	case err != nil:
-		return failure(err.Error())
-	case d.verb == "stop":
-		return outcome{seen: "stopped"}
+	case d.verb == "drop":
+		return "drop the connections of " + d.client
+	case d.verb == "fault":
+		return fmt.Sprintf("fault %s on %s", d.fault, d.client)
+	case len(d.ports) > 0:
+		return fmt.Sprintf("%s %s on port %d", d.verb, d.client, d.ports[0])
 	}
-	return outcome{seen: c.address()}
+	return d.verb + " " + d.client
 }
 
-// A dropAction closes a client's connections.
-type dropAction struct{ client string }
-
-func (d dropAction) String() string { return "drop the connections of " + d.client }
-
-func (d dropAction) run(_ context.Context, r *runner) outcome {
-	c := r.clients[d.client]
-	if c.srv == nil {
-		return failure("it has never run")
-	}
-	n := c.srv.Connections()
-	c.srv.DropConnections()
-	return outcome{seen: fmt.Sprintf("%d connections were open", n)}
-}
-
-// A freezeAction makes a client do nothing at all, or go on.
-type freezeAction struct{ verb, client string }
-
-func (d freezeAction) String() string { return d.verb + " " + d.client }
-
-func (d freezeAction) run(_ context.Context, r *runner) outcome {
-	c := r.clients[d.client]
-	if c.srv == nil {
-		return failure("it has never run")
-	}
-	if d.verb == "freeze" {
-		c.srv.Freeze()
-		return outcome{seen: "frozen"}
-	}
-	c.srv.Thaw()
-	return outcome{seen: "thawed"}
-}
-
-// A faultAction makes a client misbehave, or behave.
-type faultAction struct {
-	client string
-	fault  fakeserver.Fault
-}
-
-func (d faultAction) String() string { return fmt.Sprintf("fault %s on %s", d.fault, d.client) }
-
-func (d faultAction) run(_ context.Context, r *runner) outcome {
-	c := r.clients[d.client]
-	if c.srv == nil {
-		return failure("it has never run")
-	}
-	if err := c.srv.SetFault(d.fault); err != nil {
+func (d clientAction) run(_ context.Context, r *runner) outcome {
+	seen, err := r.clients[d.client].do(d)
+	if err != nil {
 		return failure(err.Error())
 	}
-	return outcome{seen: "set"}
+	return outcome{seen: seen}
 }
 
 // A promptAction tells the operator what to do.

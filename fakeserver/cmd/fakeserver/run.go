@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -126,13 +125,11 @@ func load(file string, stderr io.Writer) (*scenario.Scenario, error) {
 // confirm returns what waits for Enter. When stdin has ended nobody attends, and nothing is
 // waited for.
 func confirm(ctx context.Context, stdin io.Reader, stderr io.Writer) func(context.Context) error {
-	enter := make(chan struct{})
-	started := false
+	var enter <-chan string
 	return func(step context.Context) error {
 		fmt.Fprintln(stderr, "    Press Enter when it is done.")
-		if !started {
-			started = true
-			go readEnter(ctx, stdin, enter)
+		if enter == nil {
+			enter = readLines(ctx, stdin)
 		}
 		select {
 		case <-enter: // pressed before the prompt was there
@@ -143,19 +140,6 @@ func confirm(ctx context.Context, stdin io.Reader, stderr io.Writer) func(contex
 			return nil
 		case <-step.Done():
 			return fmt.Errorf("the prompt was not confirmed: %w", context.Cause(step))
-		}
-	}
-}
-
-// readEnter ends with the context, or when the read that is under way returns. Its channel is
-// closed at the end of stdin.
-func readEnter(ctx context.Context, stdin io.Reader, enter chan<- struct{}) {
-	defer close(enter)
-	for scan := bufio.NewScanner(stdin); scan.Scan(); {
-		select {
-		case enter <- struct{}{}:
-		case <-ctx.Done():
-			return
 		}
 	}
 }
