@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"sidetone/fakeserver"
-	"sidetone/internal/testlab"
 )
 
 // absence is how clients go and come back to an agent that runs.
@@ -32,12 +31,7 @@ type absence struct {
 type arrivals struct{ agent, bare sample }
 
 // measureAppear lets clients go, and come back as new ones.
-func measureAppear(ctx context.Context, b *bench) (rows []row, err error) {
-	l, err := b.openLab(ctx, testlab.PulseAudio)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, l.close()) }()
+func measureAppear(ctx context.Context, b *bench, l *lab) (rows []row, err error) {
 	moment := func() time.Duration { return time.Second/2 + rand.N(time.Second/2) }
 	first := absence{
 		figure: "a client with an IPC socket appears", scene: overIPC, agents: 1, times: pick(b, 20, 5),

@@ -68,28 +68,6 @@ func TestBusiest(t *testing.T) {
 	}
 }
 
-func TestParseBenchmarks(t *testing.T) {
-	r, err := parseBenchmarks(`goos: linux
-BenchmarkScan/nobody-else-2         	    1000	    422207 ns/op	     22824 connect-p50-ns
-BenchmarkX/endpoints=10/products=100-16  5  1.5 ns/op
-BenchmarkX/endpoints=10/products=100
-PASS
-`)
-	require.NoError(t, err)
-	require.Equal(t, map[string]map[string]float64{
-		"BenchmarkScan/nobody-else":            {"ns/op": 422207, "connect-p50-ns": 22824},
-		"BenchmarkX/endpoints=10/products=100": {"ns/op": 1.5},
-	}, r.metrics)
-	require.Equal(t, 1.5, r.get("BenchmarkX/endpoints=10/products=100", "ns/op"))
-	require.NoError(t, r.missing)
-	r.get("BenchmarkScan/nobody-else", "allocs/op")
-	r.get("BenchmarkY", "ns/op")
-	require.ErrorContains(t, r.missing, "allocs/op")
-
-	_, err = parseBenchmarks("BenchmarkZ-2 10 fast ns/op\n")
-	require.ErrorContains(t, err, "BenchmarkZ")
-}
-
 func TestReadUsage(t *testing.T) {
 	before, err := readUsage(os.Getpid())
 	require.NoError(t, err)
@@ -414,7 +392,7 @@ func TestHIDAgent(t *testing.T) {
 func TestHIDBare(t *testing.T) {
 	_, headset := plugHID(t)
 	c := openPlace(t, overIPC)
-	runs(t, runHIDBare, headset.Path(), string(fakeserver.IPC), c.clients[0].IPCPath(), preparedPayloads(t))
+	runs(t, programs[hidBare], headset.Path(), string(fakeserver.IPC), c.clients[0].IPCPath(), preparedPayloads(t))
 	arrives(t, c, "the headset", lists)
 	for i, mute := range []bool{true, false, false, true} {
 		require.NoError(t, headset.Report(muteReport(mute)))
@@ -426,7 +404,7 @@ func TestHIDBare(t *testing.T) {
 
 func TestPushes(t *testing.T) {
 	c := openPlace(t, overIPC)
-	runs(t, runPushBare, c.controlSocket(), string(fakeserver.IPC), c.clients[0].IPCPath(), preparedPayloads(t))
+	runs(t, programs[pushBare], c.controlSocket(), string(fakeserver.IPC), c.clients[0].IPCPath(), preparedPayloads(t))
 	arrives(t, c, "the headset", lists)
 	r, err := pushRig(t.Context(), c)
 	require.NoError(t, err)
@@ -449,7 +427,7 @@ func TestFlood(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	ended := make(chan error, 1)
-	go func() { ended <- runPushBare(ctx, args) }()
+	go func() { ended <- programs[pushBare](ctx, args) }()
 	arrives(t, c, "the headset", lists)
 	f := &flood{child: c}
 	defer f.close()

@@ -4,20 +4,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-
-	"sidetone/internal/testlab"
 )
 
 // measureClients presses the mute button with one client and with three, in turns, and takes
 // the time until the last of them has it.
-func measureClients(ctx context.Context, b *bench) (rows []row, err error) {
-	l, err := b.openLab(ctx, testlab.PulseAudio)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, l.close()) }()
+func measureClients(ctx context.Context, b *bench, l *lab) (rows []row, err error) {
 	one, three := overIPC, overIPC
 	three.clients = 3
 	slowest, single, err := sideBySide(ctx, 10, pick(b, 20, 10), l.way(b.startAgent, three), l.way(b.startAgent, one))

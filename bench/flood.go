@@ -14,7 +14,6 @@ import (
 	"sidetone/fakeserver"
 	"sidetone/internal/control"
 	"sidetone/internal/platform/ipc"
-	"sidetone/internal/testlab"
 )
 
 const (
@@ -45,12 +44,7 @@ type floodResult struct {
 func (r floodResult) each() time.Duration { return (r.last.cpu - r.first.cpu) / time.Duration(r.sent) }
 
 // measureFlood pushes 10,000 times per second.
-func measureFlood(ctx context.Context, b *bench) (rows []row, err error) {
-	l, err := b.openLab(ctx, testlab.PulseAudio)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, l.close()) }()
+func measureFlood(ctx context.Context, b *bench, l *lab) (rows []row, err error) {
 	length := pick(b, 10*time.Second, 2*time.Second)
 	bare, err := l.flood(ctx, b.startPushBare, length, nil)
 	if err != nil {

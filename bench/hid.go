@@ -57,8 +57,12 @@ func (b *bench) openHIDLab(ctx context.Context) (*hidLab, error) {
 	if err == nil {
 		l.payloads, err = os.MkdirTemp(b.dir, "payloads")
 	}
+	var agent *driven
 	if err == nil {
-		err = l.capture(ctx, b)
+		agent, err = l.startAgent(ctx, b, overIPC)
+	}
+	if err == nil {
+		err = agent.capture(ctx, l.payloads)
 	}
 	if err != nil {
 		return nil, errors.Join(err, l.close())
@@ -76,26 +80,6 @@ func (l *hidLab) close() error {
 // turn turns the headset's switch.
 func (l *hidLab) turn(_ context.Context, mute bool) error { return l.headset.Report(muteReport(mute)) }
 
-func (l *hidLab) capture(ctx context.Context, b *bench) error {
-	agent, err := l.startAgent(ctx, b, overIPC)
-	if err != nil {
-		return err
-	}
-	for _, mute := range []bool{true, false} {
-		err := l.turn(ctx, mute)
-		if err == nil {
-			_, err = agent.awaitMute(ctx, mute)
-		}
-		if err == nil {
-			err = os.WriteFile(payloadFile(l.payloads, mute), agent.clients[0].last.Raw, 0o600)
-		}
-		if err != nil {
-			return errors.Join(err, agent.stop())
-		}
-	}
-	return agent.stop()
-}
-
 func (l *hidLab) startAgent(ctx context.Context, b *bench, s scene) (*driven, error) {
 	c, err := b.spawn(ctx, "agent", s, func(p *place) ([]string, []string) {
 		return []string{b.self, hidAgentArgument, l.Root()}, append(clean(os.Environ()), s.settings(p)...)
@@ -104,10 +88,7 @@ func (l *hidLab) startAgent(ctx context.Context, b *bench, s scene) (*driven, er
 }
 
 func (l *hidLab) startBare(ctx context.Context, b *bench, s scene) (*driven, error) {
-	c, err := b.spawn(ctx, "bare path", s, func(p *place) ([]string, []string) {
-		over := s.transports[0]
-		return []string{b.self, hidBareArgument, l.headset.Path(), string(over), p.clients[0].address(over), l.payloads}, os.Environ()
-	})
+	c, err := b.spawnBare(ctx, s, l.payloads, func(*place) []string { return []string{hidBare, l.headset.Path()} })
 	return l.driven(c, err)
 }
 

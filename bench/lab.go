@@ -56,6 +56,18 @@ func (b *bench) openLab(ctx context.Context, kind testlab.SoundKind) (*lab, erro
 	return l, nil
 }
 
+// inLab makes a measure of one that needs a sound server with a headset.
+func inLab(run func(context.Context, *bench, *lab) ([]row, error)) func(context.Context, *bench) ([]row, error) {
+	return func(ctx context.Context, b *bench) ([]row, error) {
+		l, err := b.openLab(ctx, testlab.PulseAudio)
+		if err != nil {
+			return nil, err
+		}
+		rows, err := run(ctx, b, l)
+		return rows, errors.Join(err, l.close())
+	}
+}
+
 func (l *lab) furnish(ctx context.Context, b *bench) error {
 	headset, err := l.server.PlugHeadset(ctx, testlab.Headset{
 		Name: "acme", Description: "Acme Headset 700", Vendor: "Acme Audio", VID: "1209", PID: "0700", Serial: "A700-0001",
@@ -72,7 +84,11 @@ func (l *lab) furnish(ctx context.Context, b *bench) error {
 		return err
 	}
 	b.servers[string(l.server.Kind())] = info.PackageName + " " + info.PackageVersion
-	return l.capture(ctx, b)
+	agent, err := l.way(b.startAgent, overIPC)(ctx)
+	if err != nil {
+		return err
+	}
+	return agent.capture(ctx, l.payloads)
 }
 
 func (l *lab) close() error {
@@ -87,27 +103,6 @@ func (l *lab) press(ctx context.Context, mute bool) error {
 	ctx, cancel := context.WithTimeout(ctx, stepLimit)
 	defer cancel()
 	return l.button.SetSourceMute(ctx, l.mic, mute)
-}
-
-// capture stores the agent's own two payloads, of an open and of a muted microphone.
-func (l *lab) capture(ctx context.Context, b *bench) error {
-	agent, err := b.startAgent(ctx, l, overIPC)
-	if err != nil {
-		return err
-	}
-	for _, mute := range []bool{false, true} {
-		if err := l.press(ctx, mute); err != nil {
-			return errors.Join(err, agent.stop())
-		}
-		p, err := agent.awaitMute(ctx, mute)
-		if err == nil {
-			err = os.WriteFile(payloadFile(l.payloads, mute), p.Raw, 0o600)
-		}
-		if err != nil {
-			return errors.Join(err, agent.stop())
-		}
-	}
-	return errors.Join(agent.stop(), l.press(ctx, false))
 }
 
 func payloadFile(dir string, mute bool) string {
@@ -128,12 +123,9 @@ func clean(env []string) []string {
 	return slices.DeleteFunc(env, func(e string) bool { return strings.HasPrefix(e, "SIDETONE_") })
 }
 
-// startBare starts the bare path likewise. It knows the first client only.
+// startBare starts the bare path likewise.
 func (b *bench) startBare(ctx context.Context, l *lab, s scene) (*child, error) {
-	return b.spawn(ctx, "bare path", s, func(p *place) ([]string, []string) {
-		over := s.transports[0]
-		return []string{b.self, bareArgument, l.server.Socket(), l.mic, string(over), p.clients[0].address(over), l.payloads}, os.Environ()
-	})
+	return b.spawnBare(ctx, s, l.payloads, func(*place) []string { return []string{soundBare, l.server.Socket(), l.mic} })
 }
 
 // mutes reports whether a payload lists the headset with the given mute.

@@ -27,29 +27,26 @@ type measure struct {
 
 var measures = []measure{
 	{"mute", "mute to payload, against the bare path", 10 * time.Minute, measureMute},
-	{"clients", "mute to three clients at once", 5 * time.Minute, measureClients},
-	{"start", "start to first payload", 3 * time.Minute, measureStart},
-	{"appear", "a client appears", 5 * time.Minute, measureAppear},
-	{"tokens", "HTTP only, within the client's rate limit", 5 * time.Minute, measureTokens},
-	{"scan", "search for the client's port", 5 * time.Minute, measureScan},
+	{"clients", "mute to three clients at once", 5 * time.Minute, inLab(measureClients)},
+	{"start", "start to first payload", 3 * time.Minute, inLab(measureStart)},
+	{"appear", "a client appears", 5 * time.Minute, inLab(measureAppear)},
+	{"tokens", "HTTP only, within the client's rate limit", 5 * time.Minute, inLab(measureTokens)},
 	{"idle", "what doing nothing costs", 15 * time.Minute, measureIdle},
 	{"memory", "memory after many toggles", 10 * time.Minute, measureMemory},
-	{"storm", "1,000 toggles per second", 5 * time.Minute, measureStorm},
+	{"storm", "1,000 toggles per second", 5 * time.Minute, inLab(measureStorm)},
 	{"hid", "HID report to payload, against the bare path", 5 * time.Minute, measureHID},
-	{"push", "push to payload, against a bare server", 5 * time.Minute, measurePush},
-	{"flood", "10,000 pushes per second", 5 * time.Minute, measureFlood},
-	{"status", "what 'sidetone status' takes", 3 * time.Minute, measureStatus},
-	{"replay", "replay of a recording of an hour", 3 * time.Minute, measureReplay},
-	{"resolve", "resolve and diff", 10 * time.Minute, measureResolve},
+	{"push", "push to payload, against a bare server", 5 * time.Minute, inLab(measurePush)},
+	{"flood", "10,000 pushes per second", 5 * time.Minute, inLab(measureFlood)},
+	{"status", "what 'sidetone status' takes", 3 * time.Minute, inLab(measureStatus)},
 	{"size", "size of the binary", 3 * time.Minute, measureSize},
 }
 
 // programs are what this one is instead of the bench, by its first argument.
 var programs = map[string]func(context.Context, []string) error{
-	bareArgument:     runBare,
+	soundBare:        bareProgram(followSound),
+	hidBare:          bareProgram(followHID),
+	pushBare:         bareProgram(servePushes),
 	hidAgentArgument: runHIDAgent,
-	hidBareArgument:  runHIDBare,
-	pushBareArgument: runPushBare,
 }
 
 func main() {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"time"
 )
 
@@ -102,6 +103,24 @@ func (r *driven) alternate(ctx context.Context, n int) (sample, error) {
 		}
 	}
 	return took, nil
+}
+
+// capture stores the agent's own payloads, of a muted and of an open microphone, and stops it.
+func (r *driven) capture(ctx context.Context, folder string) (err error) {
+	defer func() { err = errors.Join(err, r.stop()) }()
+	for _, mute := range []bool{true, false} {
+		if err := r.set(ctx, mute); err != nil {
+			return err
+		}
+		p, err := r.awaitMute(ctx, mute)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(payloadFile(folder, mute), p.Raw, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // overBare is the row of one percentile, whose target is what the agent may take longer than

@@ -11,15 +11,12 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
-	"sidetone/fakeserver"
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
-	"sidetone/internal/testlab"
 )
 
 // pushedProduct is what the vendor's software speaks of: the headset of the lab.
@@ -27,12 +24,7 @@ const pushedProduct = "acme-headset-700"
 
 // measurePush pushes the mute over the local API, as a vendor's software does, and takes the
 // time until the client has the whole payload, in turns to the agent and to a bare server.
-func measurePush(ctx context.Context, b *bench) (rows []row, err error) {
-	l, err := b.openLab(ctx, testlab.PulseAudio)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, l.close()) }()
+func measurePush(ctx context.Context, b *bench, l *lab) (rows []row, err error) {
 	through := func(start starter) way {
 		return func(ctx context.Context) (*driven, error) {
 			c, err := start(ctx, l, overIPC)
@@ -120,29 +112,14 @@ func (p *pusher) push(seq uint64, state string) error {
 	})
 }
 
-// pushBareArgument makes this program the bare server of pushes instead of the bench.
-const pushBareArgument = "bare-push-path"
-
-// startPushBare starts the bare server of pushes. It knows the first client only.
+// startPushBare starts the bare server of pushes.
 func (b *bench) startPushBare(ctx context.Context, l *lab, s scene) (*child, error) {
-	return b.spawn(ctx, "bare server", s, func(p *place) ([]string, []string) {
-		over := s.transports[0]
-		return []string{b.self, pushBareArgument, p.controlSocket(), string(over), p.clients[0].address(over), l.payloads}, os.Environ()
-	})
+	return b.spawnBare(ctx, s, l.payloads, func(p *place) []string { return []string{pushBare, p.controlSocket()} })
 }
 
-// runPushBare serves until ctx ends. args are the path of its socket, the transport, the
-// client's address and the folder of the payloads.
-func runPushBare(ctx context.Context, args []string) error {
-	if len(args) != 4 {
-		return errors.New("the bare server of pushes needs 4 arguments")
-	}
-	b, err := prepare(ctx, fakeserver.Transport(args[1]), args[2], args[3])
-	if err != nil {
-		return err
-	}
-	defer b.client.Close()
-	l, err := net.Listen("unix", args[0])
+// servePushes sends a message for each push. from is the path of the socket.
+func servePushes(ctx context.Context, b *bare, from []string) error {
+	l, err := net.Listen("unix", from[0])
 	if err != nil {
 		return err
 	}
@@ -150,14 +127,8 @@ func runPushBare(ctx context.Context, args []string) error {
 		return err
 	}
 	server := &http.Server{Handler: &barePushes{client: b}, ReadHeaderTimeout: stepLimit}
-	defer context.AfterFunc(ctx, func() {
-		_ = b.client.Close()
-		_ = server.Close()
-	})()
-	if err := server.Serve(l); ctx.Err() == nil {
-		return err
-	}
-	return nil
+	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
+	return server.Serve(l)
 }
 
 // barePushes sends a message for each push, in whatever order they come.

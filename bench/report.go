@@ -46,12 +46,13 @@ and bare path use the socket.
 
 const goBenchmarks = "```" + `
 
-scan, replay and resolve read Go benchmarks:
+What needs no process beside it is a Go benchmark. Its target:
 
 ` + "```" + `
-go test -run '^$' -bench Scan -benchtime 100x ./internal/rpcclient
-go test -run '^$' -bench Replay ./internal/engine
-go test -run '^$' -bench ResolveDiff ./internal/devices
+go test -run '^$' -bench Scan -benchtime 100x ./internal/rpcclient   # eleven ports: at most 10 connects; black holes are not waited for
+go test -run '^$' -bench Replay ./internal/engine                    # at least 1000 times as fast as it happened
+go test -run '^$' -bench Push ./internal/engine                      # ten times the endpoints: at most 13 times as long
+go test -run '^$' -bench ResolveDiff ./internal/devices              # 100 × 100: at most 1 ms; ten times as much: at most 13 times as long
 ` + "```\n"
 
 func report(rows []row, machine []string) string {

@@ -4,21 +4,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
-
-	"sidetone/internal/testlab"
 )
 
 // measureStart starts the agent and the bare path in turns and takes the time until the
 // client has the headset. The lab has started the agent before, so the files are in memory.
-func measureStart(ctx context.Context, b *bench) (rows []row, err error) {
-	l, err := b.openLab(ctx, testlab.PulseAudio)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, l.close()) }()
+func measureStart(ctx context.Context, b *bench, l *lab) (rows []row, err error) {
 	var agent, bare sample
 	for range pick(b, 20, 5) {
 		for _, way := range []struct {

@@ -12,17 +12,11 @@ import (
 
 	"sidetone/internal/control"
 	"sidetone/internal/rpcclient"
-	"sidetone/internal/testlab"
 )
 
 // measureStatus runs 'sidetone status' beside an agent with three clients, in turns with a verb
 // that does nothing.
-func measureStatus(ctx context.Context, b *bench) (rows []row, err error) {
-	l, err := b.openLab(ctx, testlab.PulseAudio)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, l.close()) }()
+func measureStatus(ctx context.Context, b *bench, l *lab) (rows []row, err error) {
 	s := overIPC
 	s.clients = 3
 	c, err := b.startAgent(ctx, l, s)

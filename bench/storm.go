@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"sidetone/internal/testlab"
 )
 
 // minRate is the rate of toggles below which a storm is none, and proves nothing.
@@ -24,12 +22,7 @@ type stormResult struct {
 }
 
 // measureStorm presses the button 1,000 times per second.
-func measureStorm(ctx context.Context, b *bench) (rows []row, err error) {
-	l, err := b.openLab(ctx, testlab.PulseAudio)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, l.close()) }()
+func measureStorm(ctx context.Context, b *bench, l *lab) (rows []row, err error) {
 	length := pick(b, 10*time.Second, 3*time.Second)
 	bare, err := l.storm(ctx, b.startBare, length)
 	if err != nil {

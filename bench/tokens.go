@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"sidetone/fakeserver"
-	"sidetone/internal/testlab"
 )
 
 const (
@@ -46,12 +45,7 @@ type httpReporter struct {
 // measureTokens presses the button at random pauses. An agent and a bare path report over HTTP
 // to a client with a bucket like the real one's, and two more to one that refills fast, which
 // shows more lists in the same time.
-func measureTokens(ctx context.Context, b *bench) (rows []row, err error) {
-	l, err := b.openLab(ctx, testlab.PulseAudio)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, l.close()) }()
+func measureTokens(ctx context.Context, b *bench, l *lab) (rows []row, err error) {
 	real := pick(b, 30*time.Second, 7*time.Second)
 	refills := []time.Duration{real, time.Second}
 	var agents, bares []*httpReporter
