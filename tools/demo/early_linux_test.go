@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"sidetone/internal/platform/audio"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -17,6 +19,7 @@ import (
 const childEnv = "DEMO_TEST_CHILD"
 
 func TestMain(m *testing.M) {
+	audio.ServeChild() // the demo's children are this binary, too
 	if os.Getenv(childEnv) != "" {
 		main()
 		return

@@ -23,6 +23,7 @@ import (
 	"sidetone/internal/app"
 	"sidetone/internal/catalogue"
 	"sidetone/internal/config"
+	"sidetone/internal/platform/audio"
 	"sidetone/internal/rpcclient"
 )
 
@@ -32,6 +33,7 @@ const stepLimit = 15 * time.Second
 var errInterrupted = errors.New("interrupted")
 
 func main() {
+	audio.ServeChild()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// A write that nobody reads fails, and does not end the demo before it has tidied up.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
