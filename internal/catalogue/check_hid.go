@@ -237,9 +237,9 @@ func (f *faults) traces(path string, list []string) {
 	}
 }
 
-// tells reports whether the device tells each new state by itself. A toggle that is unknown, or what
+// reportsChanges reports whether the device sends each new state by itself. A toggle that is unknown, or what
 // is derived from an unknown state, stays unknown when something changes: then the next source decides.
-func (k SourceKind) tells() bool {
+func (k SourceKind) reportsChanges() bool {
 	switch {
 	case k.HIDUsage != nil:
 		return k.HIDUsage.Kind == HIDLevel || k.HIDUsage.Kind == HIDButtons

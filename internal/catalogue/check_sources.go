@@ -28,7 +28,7 @@ func (f *faults) rules(path string, p Product, rules []placedRule) {
 		f.reachable(at, r, rules[:i])
 		untold := systems(r.OS)
 		for _, e := range rules[:i] {
-			if e.Field == r.Field && e.tells() {
+			if e.Field == r.Field && e.reportsChanges() {
 				untold = remaining(untold, e.OS)
 			}
 		}

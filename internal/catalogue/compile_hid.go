@@ -38,7 +38,7 @@ func HIDRules(cat *Catalogue, os devices.OS) *hid.Rules {
 			rule := base
 			rule.Place, rule.Link = r.place, r.Field == linkField
 			list = append(list, r.hidRules(rule, r.Field, told[r.Field])...)
-			if r.tells() {
+			if r.reportsChanges() {
 				told[r.Field] = append(slices.Clip(told[r.Field]), r.place)
 			}
 		}
@@ -75,7 +75,7 @@ func (k SourceKind) hidRules(rule hid.Rule, f devices.Field, levels []string) (o
 	var anchor *Anchor
 	mute := f == devices.HardwareMute
 	base := rule
-	switch rule.Tells = k.tells(); {
+	switch rule.ReportsChanges = k.reportsChanges(); {
 	case k.HIDUsage != nil:
 		u := k.HIDUsage
 		rule.Interface, anchor, rule.Debounce, rule.Usage = u.Interface, u.Anchor, milliseconds(u.DebounceMS), u.compile()
@@ -96,10 +96,10 @@ func (k SourceKind) hidRules(rule hid.Rule, f devices.Field, levels []string) (o
 		return []hid.Rule{rule}
 	}
 	rule.Anchor = &hid.Anchor{Start: anchor.Start, LinkUp: anchor.LinkUp}
-	for _, teller := range []SourceKind{{HIDReport: anchor.HIDReport}, {HIDQuery: anchor.HIDQuery}} {
+	for _, source := range []SourceKind{{HIDReport: anchor.HIDReport}, {HIDQuery: anchor.HIDQuery}} {
 		base.AnchorOf = rule.Place
-		base.Place = rule.Place + "." + k.Via() + ".anchor." + teller.Via()
-		rule.Anchor.Tellers = append(rule.Anchor.Tellers, teller.hidRules(base, f, nil)...)
+		base.Place = rule.Place + "." + k.Via() + ".anchor." + source.Via()
+		rule.Anchor.Sources = append(rule.Anchor.Sources, source.hidRules(base, f, nil)...)
 	}
 	return []hid.Rule{rule}
 }
@@ -140,8 +140,8 @@ func (q *HIDQuery) compile(mute bool) *hid.Query {
 	}
 }
 
-func (p *HIDPP) compile(mute bool) *hid.PPFeature {
-	out := &hid.PPFeature{
+func (p *HIDPP) compile(mute bool) *hid.HIDPPFeature {
+	out := &hid.HIDPPFeature{
 		Device: hidppItself, Feature: hex16(p.Feature), Read: p.Read, Event: p.Event,
 		AskOn: compileTests(p.AskOn), Value: p.Value.Compile(mute), Timeout: milliseconds(cmp.Or(p.TimeoutMS, defaultTimeout)),
 	}

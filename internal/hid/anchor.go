@@ -9,15 +9,15 @@ import (
 // applyAnchors sets toggles to what their anchors have told, and asks the anchors of those that need it.
 func (t *Tracker) applyAnchors(at, now time.Time) {
 	for d, s := range t.sensors() {
-		if s.pending.draw(tellToggles) && s.value.Known() {
+		if s.pending.take(setToggles) && s.value.Known() {
 			t.applyAnchor(d, s, at)
 		}
 	}
 	for _, s := range t.sensors() {
-		if s.pending.draw(askNow) {
+		if s.pending.take(askNow) {
 			t.askAnchors(s, AtResume, at, now)
 		}
-		if s.pending.draw(askLater) { // it may have been pressed before an answer or after it
+		if s.pending.take(askLater) { // it may have been pressed before an answer or after it
 			t.askSoon(now, func(other *sensor) bool { return other.isAnchorOf(s) })
 		}
 	}
@@ -26,9 +26,9 @@ func (t *Tracker) applyAnchors(at, now time.Time) {
 // applyAnchor sets the toggles of an anchor that an interface has told. What comes on another way than the
 // presses may overtake them: an answer says nothing if there was one since the question, and one that
 // comes soon after it may be older than it.
-func (t *Tracker) applyAnchor(teller *tracked, anchor *sensor, at time.Time) {
+func (t *Tracker) applyAnchor(source *tracked, anchor *sensor, at time.Time) {
 	for d, s := range t.sensors() {
-		apart := d != teller || anchor.exchange != nil && !anchor.exchange.answeredByReport()
+		apart := d != source || anchor.exchange != nil && !anchor.exchange.answeredByReport()
 		switch {
 		case !anchor.isAnchorOf(s):
 		case apart && anchor.exchange != nil && !s.pressed.Before(anchor.lastAsked):

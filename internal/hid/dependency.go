@@ -49,13 +49,13 @@ func (t *Tracker) invalidateDependents(level *sensor, at, now time.Time) (out []
 // whichever interface.
 func (t *Tracker) invalidateUnknown(at, now time.Time) {
 	for _, s := range t.sensors() {
-		if !s.pending.draw(invalidateUnknown) {
+		if !s.pending.take(invalidateUnknown) {
 			continue
 		}
 		t.invalidateDependents(s, at, now)
 		t.forgetAll(at, now, func(o *sensor) bool { return o != s && o.isTwinOf(s) })
 		// The product may have been away since what is known of it was told.
-		if s.pending.draw(suspectLink) && !t.links()[s.unit].Known() {
+		if s.pending.take(suspectLink) && !t.links()[s.unit].Known() {
 			t.forgetAll(at, now, func(o *sensor) bool { return !o.Link && o.value.Known() && o.unit == s.unit })
 		}
 	}

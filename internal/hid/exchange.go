@@ -122,7 +122,7 @@ func (q *query) length(report []byte, kind descriptor.Kind) int {
 	if n := lengthOf(report[0], q.desc, kind); n > 0 {
 		return n
 	}
-	return longestFeature
+	return maxUnknownLength
 }
 
 func (q *query) answer(step int, data []byte) (devices.Tri, bool) {
@@ -150,8 +150,8 @@ func (q *query) answeredByReport() bool { return len(q.Output) > 0 }
 
 func (q *query) timeout() time.Duration { return q.Timeout }
 
-// longestFeature is how much is read of a report whose length nobody tells.
-const longestFeature = 4096
+// maxUnknownLength is how much is read of a report whose length nobody tells.
+const maxUnknownLength = 4096
 
 // lengthOf is the length of a report as it travels, with its number; 0: unknown.
 func lengthOf(id byte, desc *descriptor.Descriptor, kind descriptor.Kind) int {

@@ -21,8 +21,8 @@ func NewRules(list []Rule, links map[string][]devices.Source) *Rules {
 	for i := range list {
 		r.list = append(r.list, &list[i])
 		if a := list[i].Anchor; a != nil {
-			for j := range a.Tellers {
-				r.list = append(r.list, &a.Tellers[j])
+			for j := range a.Sources {
+				r.list = append(r.list, &a.Sources[j])
 			}
 		}
 	}
@@ -32,20 +32,20 @@ func NewRules(list []Rule, links map[string][]devices.Source) *Rules {
 // Rule is one source at its place in a product, or what a toggle there starts from. Exactly one of Usage, Report, Query
 // and HIDPP is set.
 type Rule struct {
-	Product   string
-	Place     string   // sources[1], link_state[0], sources[2].derive.or[1], sources[1].hid_usage.anchor.hid_query
-	AnchorOf  string   // the place of the toggle that starts from it; empty: it is a source of its own
-	Link      bool     // it tells the state of the product's link
-	BySerial  bool     // the product is several USB devices with one serial number
-	Tells     bool     // the device tells each new state by itself
-	DependsOn []string // the places of levels, one of which must tell when an answer is over; empty: it needs none
-	Models    []Model
-	Interface *int // number of the USB interface; nil: any
+	Product        string
+	Place          string   // sources[1], link_state[0], sources[2].derive.or[1], sources[1].hid_usage.anchor.hid_query
+	AnchorOf       string   // the place of the toggle that starts from it; empty: it is a source of its own
+	Link           bool     // it tells the state of the product's link
+	BySerial       bool     // the product is several USB devices with one serial number
+	ReportsChanges bool     // the device tells each new state by itself
+	DependsOn      []string // the places of levels, one of which must tell when an answer is over; empty: it needs none
+	Models         []Model
+	Interface      *int // number of the USB interface; nil: any
 
 	Usage  *Usage
 	Report *InputReport
 	Query  *Query
-	HIDPP  *PPFeature
+	HIDPP  *HIDPPFeature
 
 	Debounce time.Duration // a toggle: what follows a press so soon does not count; a level: a value counts that lasts so long
 	Anchor   *Anchor       // of a toggle; nil: it has none, and is never known
@@ -78,7 +78,7 @@ type InputReport struct {
 type Anchor struct {
 	Start   *bool  // the state after plugging in
 	LinkUp  *bool  // the state after link_state has become true
-	Tellers []Rule // reports and queries of the device that tell its state
+	Sources []Rule // reports and queries of the device that tell its state
 }
 
 // Query is the device's answer to a request: exactly one of Output, Feature, Input and LastOutput is set.
@@ -97,8 +97,8 @@ type Query struct {
 	Timeout    time.Duration // of each answer
 }
 
-// PPFeature is a feature of HID++ 2.0.
-type PPFeature struct {
+// HIDPPFeature is a feature of HID++ 2.0.
+type HIDPPFeature struct {
 	Device  byte // which one behind a receiver; 0xff: the one that is asked
 	Feature uint16
 	Read    *int // number of the function that tells the state
@@ -161,9 +161,9 @@ func (r *Rule) reading() Rule {
 	out.Models, out.DependsOn = nil, nil
 	if r.Anchor != nil {
 		anchor := *r.Anchor
-		anchor.Tellers = nil
-		for i := range r.Anchor.Tellers {
-			anchor.Tellers = append(anchor.Tellers, r.Anchor.Tellers[i].reading())
+		anchor.Sources = nil
+		for i := range r.Anchor.Sources {
+			anchor.Sources = append(anchor.Sources, r.Anchor.Sources[i].reading())
 		}
 		out.Anchor = &anchor
 	}

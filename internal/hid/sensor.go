@@ -20,7 +20,7 @@ type sensor struct {
 	value    devices.Tri
 	since    time.Time
 	statedAt time.Time    // when the device stated what is known, and not only that it has changed; of an answer, when it was asked
-	pending  consequences // what has happened and has yet to be drawn
+	pending  consequences // what has happened and is yet to be applied
 	note     health.Code  // what its descriptor and its rule put in the way
 
 	held              []devices.Tri // a toggle whose button shows a level: whether it is held down, by field
@@ -47,7 +47,7 @@ func newSensor(rl *Rule, d *tracked) *sensor {
 	case rl.Query != nil:
 		s.exchange = &exchange{script: &query{*rl.Query, d.device.Node, d.desc}}
 	case rl.HIDPP != nil:
-		s.pp = &hidpp{PPFeature: *rl.HIDPP, node: d.device.Node}
+		s.pp = &hidpp{HIDPPFeature: *rl.HIDPP, node: d.device.Node}
 		s.exchange = &exchange{script: s.pp}
 	}
 	s.setHeld(devices.False)
@@ -144,10 +144,10 @@ func (s *sensor) noteChange() {
 // isReading reports whether what it knows is a reading: what an anchor knows is its toggle's affair.
 func (s *sensor) isReading() bool { return s.AnchorOf == "" }
 
-// learn takes what the device has told. An anchor that tells the same again is news to its toggles, and
+// update takes a state that the device has stated. An anchor that tells the same again is news to its toggles, and
 // a level that does may be news after what another interface has told.
-func (s *sensor) learn(v devices.Tri, at time.Time) {
-	on := onTold
+func (s *sensor) update(v devices.Tri, at time.Time) {
+	on := onStated
 	switch {
 	case !v.Known():
 		on = onUnrecognised
@@ -158,8 +158,8 @@ func (s *sensor) learn(v devices.Tri, at time.Time) {
 	s.statedAt = at
 }
 
-// hear takes an input report.
-func (s *sensor) hear(data []byte, at, now time.Time) {
+// handleReport takes an input report.
+func (s *sensor) handleReport(data []byte, at, now time.Time) {
 	switch {
 	case s.Usage != nil:
 		s.usage(data, at, now)
@@ -167,7 +167,7 @@ func (s *sensor) hear(data []byte, at, now time.Time) {
 		s.report(data, at, now)
 	case s.pp != nil:
 		if v, ok := s.pp.event(data); ok {
-			s.learn(v, at)
+			s.update(v, at)
 		}
 	}
 }
@@ -256,7 +256,7 @@ func (s *sensor) level(v devices.Tri, at, now time.Time) {
 	switch {
 	case v == s.value || s.Debounce == 0:
 		s.due = time.Time{}
-		s.learn(v, at)
+		s.update(v, at)
 	case s.due.IsZero() || s.next != v:
 		s.next, s.due = v, now.Add(s.Debounce)
 	}
@@ -265,7 +265,7 @@ func (s *sensor) level(v devices.Tri, at, now time.Time) {
 // expire lets a level count that has lasted long enough.
 func (s *sensor) expire(now time.Time) {
 	if !s.due.IsZero() && !now.Before(s.due) {
-		s.learn(s.next, s.due)
+		s.update(s.next, s.due)
 		s.due = time.Time{}
 	}
 }

@@ -26,7 +26,7 @@ type outcome string
 
 const (
 	onStarted      outcome = "the device was plugged in, or its headset switched on, and starts with a state"
-	onTold         outcome = "the device has told a state"
+	onStated       outcome = "the device has told a state"
 	onRepeated     outcome = "the device has told the state that was known"
 	onUnrecognised outcome = "the device has told something that the rule does not know"
 	onUnconfirmed  outcome = "it was asked, and no state came; or a receiver says that its device has come or gone"
@@ -41,13 +41,13 @@ const (
 	onPressedEarly outcome = "it was pressed while its anchor's level had yet to last"
 )
 
-// consequence is what an outcome means for other rules, and for what is asked. The Tracker draws them when the event has
-// been heard by all.
+// consequence is what an outcome means for other rules, and for what is asked. The Tracker applies them when all sensors
+// have seen the event.
 type consequence string
 
 const (
 	compare           consequence = "if another interface has told the opposite since, this one counts from now"
-	tellToggles       consequence = "of an anchor: its toggles take it over"
+	setToggles        consequence = "of an anchor: its toggles take it over"
 	invalidateUnknown consequence = "of a level: what depends on it, and what other interfaces have told by the rule, is forgotten"
 	suspectLink       consequence = "of a link that is not known: what is known of the product is forgotten"
 	askNow            consequence = "its anchors are forgotten and asked"
@@ -65,8 +65,8 @@ type transition struct {
 // transitions is all that decides what is known after an outcome. docs/architecture.md shows it.
 var transitions = []transition{
 	{onStarted, nil, stated, nil},
-	{onTold, nil, stated, []consequence{tellToggles}},
-	{onRepeated, nil, stated, []consequence{compare, tellToggles}},
+	{onStated, nil, stated, []consequence{setToggles}},
+	{onRepeated, nil, stated, []consequence{compare, setToggles}},
 	{onUnrecognised, []state{unrecognised}, "", []consequence{invalidateUnknown}},
 	{onUnrecognised, nil, unrecognised, []consequence{invalidateUnknown, suspectLink}},
 	{onUnconfirmed, []state{unrecognised}, "", nil},
@@ -114,18 +114,18 @@ func (s *sensor) enter(on outcome, v devices.Tri, at time.Time) {
 // mayHave reports whether the consequence concerns a rule of this kind.
 func (s *sensor) mayHave(c consequence) bool {
 	switch c {
-	case tellToggles:
+	case setToggles:
 		return !s.isReading()
 	case invalidateUnknown:
-		return s.isReading() && s.Tells
+		return s.isReading() && s.ReportsChanges
 	case suspectLink:
-		return s.isReading() && s.Tells && s.Link
+		return s.isReading() && s.ReportsChanges && s.Link
 	default:
 		return true
 	}
 }
 
-// consequences are those that have yet to be drawn.
+// consequences are those that are yet to be applied.
 type consequences []consequence
 
 func (l *consequences) add(c consequence) {
@@ -134,8 +134,8 @@ func (l *consequences) add(c consequence) {
 	}
 }
 
-// draw takes one out; it is false if it is not there.
-func (l *consequences) draw(c consequence) bool {
+// take removes one; it is false if it is not there.
+func (l *consequences) take(c consequence) bool {
 	i := slices.Index(*l, c)
 	if i < 0 {
 		return false

@@ -6,7 +6,7 @@ import "time"
 // is right, also if it says what it said before the other one spoke.
 func (t *Tracker) preferLatest(at time.Time) {
 	for _, s := range t.sensors() {
-		if s.pending.draw(compare) && t.isContradicted(s) {
+		if s.pending.take(compare) && t.isContradicted(s) {
 			s.since = at
 			s.noteChange()
 		}

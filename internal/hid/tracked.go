@@ -119,15 +119,15 @@ func (d *tracked) awaited() uint64 {
 	return 0
 }
 
-// hear lets some sensors take an input report, which may be the answer to the awaited request.
-func (d *tracked) hear(data []byte, awaited uint64, which func(*sensor) bool, at, now time.Time) {
+// handleReport lets some sensors take an input report, which may be the answer to the awaited request.
+func (d *tracked) handleReport(data []byte, awaited uint64, which func(*sensor) bool, at, now time.Time) {
 	var told *sensor
 	if s := d.conversation(); s != nil && which(s) && awaited != 0 && d.asked == awaited && d.answer(s, data, at, now) {
 		told = s
 	}
 	for _, s := range d.sensors {
 		if which(s) {
-			s.hear(data, at, now)
+			s.handleReport(data, at, now)
 			if s != told {
 				s.checkAskOn(data, now)
 			}
@@ -178,7 +178,7 @@ func (d *tracked) answer(s *sensor, data []byte, at, now time.Time) bool {
 		s.askSoon(now)
 	}
 	if v.Known() {
-		s.learn(v, at)
+		s.update(v, at)
 		s.statedAt = s.lastAsked
 	}
 	d.send(s.exchange.next(now))

@@ -43,7 +43,7 @@ func (t *Tracker) Apply(e Event, now time.Time) (changed bool) {
 			t.askUnit(d, AtAttach, now, isForgotten)
 		}
 	case e.Kind == Report:
-		t.hear(d, e.Data, at, now)
+		t.handleReport(d, e.Data, at, now)
 	case e.Kind == Answer:
 		d.answered(e.Request, e.Data, at, now)
 	case e.Kind == Lost:
@@ -300,13 +300,13 @@ func (t *Tracker) place(node string) (i int, there bool) {
 	return slices.BinarySearchFunc(t.devices, node, func(d *tracked, node string) int { return cmp.Compare(d.device.Node, node) })
 }
 
-// hear takes an input report: first what it says of links, since a report that tells that the link
+// handleReport takes an input report: first what it says of links, since a report that tells that the link
 // has come up often tells the rest, too. It is an answer only to what was asked before.
-func (t *Tracker) hear(d *tracked, data []byte, at, now time.Time) {
+func (t *Tracker) handleReport(d *tracked, data []byte, at, now time.Time) {
 	awaited := d.awaited()
-	d.hear(data, awaited, func(s *sensor) bool { return s.Link }, at, now)
+	d.handleReport(data, awaited, func(s *sensor) bool { return s.Link }, at, now)
 	t.follow(at, now)
-	d.hear(data, awaited, func(s *sensor) bool { return !s.Link }, at, now)
+	d.handleReport(data, awaited, func(s *sensor) bool { return !s.Link }, at, now)
 }
 
 // reconcile lets follow from what has been read what it means for other states.
@@ -318,10 +318,10 @@ func (t *Tracker) reconcile(at, now time.Time) (changed bool) {
 
 // follow is reconcile for those who go on.
 func (t *Tracker) follow(at, now time.Time) {
-	if t.changes.pending.draw(compare) {
+	if t.changes.pending.take(compare) {
 		t.preferLatest(at)
 	}
-	if t.changes.pending.draw(invalidateUnknown) {
+	if t.changes.pending.take(invalidateUnknown) {
 		t.invalidateUnknown(at, now)
 	}
 	if len(t.changes.pending) > 0 {

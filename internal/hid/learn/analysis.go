@@ -9,8 +9,8 @@ import (
 	"sidetone/internal/hid/descriptor"
 )
 
-// leastPresses is from how many presses a rule is learnt: with fewer, anything that flickers fits.
-const leastPresses = 3
+// minPresses is from how many presses a rule is learnt: with fewer, anything that flickers fits.
+const minPresses = 3
 
 // phase is the time up to a mark.
 type phase struct {
@@ -76,9 +76,9 @@ func (e *UnfitError) Error() string { return e.Problem }
 func parseSession(s Session) (*analysis, error) {
 	l := &analysis{session: s}
 	l.mark()
-	if n := l.presses(); n < leastPresses {
+	if n := l.presses(); n < minPresses {
 		return nil, &UnfitError{fmt.Sprintf(
-			"the session has %d presses of mute: at least %d are needed, each followed by the mark muted or unmuted", n, leastPresses)}
+			"the session has %d presses of mute: at least %d are needed, each followed by the mark muted or unmuted", n, minPresses)}
 	}
 	if err := l.sort(); err != nil {
 		return nil, err

@@ -54,7 +54,7 @@ func (l *analysis) occasionalLevel() *catalogue.HIDReport {
 // often enough not to be chance.
 func (c column) agrees(phases []phase) (invert, ok bool) {
 	for _, invert := range []bool{false, true} {
-		if c.turnsWith(phases, invert) >= leastPresses {
+		if c.turnsWith(phases, invert) >= minPresses {
 			return invert, true
 		}
 	}

@@ -10,13 +10,13 @@ import (
 	"sidetone/internal/stable"
 )
 
-// mostChecked is how many candidates of one search are checked, best first.
-const mostChecked = 24
+// maxChecked is how many candidates of one search are checked, best first.
+const maxChecked = 24
 
-// accept returns the candidates that stand the check.
+// accept returns the candidates that pass the check.
 func (l *analysis) accept(list []candidate) (out []candidate) {
 	stable.Sort(list, candidate.compare)
-	for _, c := range list[:min(len(list), mostChecked)] {
+	for _, c := range list[:min(len(list), maxChecked)] {
 		if l.acceptOne(&c) {
 			out = append(out, c)
 		}
@@ -93,7 +93,7 @@ func (l *analysis) check(c *candidate) bool {
 			return false
 		}
 	}
-	return c.Right >= leastPresses
+	return c.Right >= minPresses
 }
 
 // firstUnmuted is where in the session the first mark is that says unmuted. A rule that counts

@@ -16,7 +16,7 @@ type class struct {
 // Limits of the search for conditions. What tells kinds of reports apart stands near their
 // beginning and has few values; more of either would let chance find conditions.
 const (
-	mostTests    = 2
+	maxTests     = 2
 	testedBytes  = 16 // from the beginning, by one condition
 	pairedBytes  = 8  // by two
 	testedValues = 8  // different ones of such a byte
@@ -159,7 +159,7 @@ func (c column) noisyBits() byte {
 	}
 	var noisy byte
 	for bit, n := range turns {
-		if n > reports/8 && (n > 1 || reports < 2*leastPresses) {
+		if n > reports/8 && (n > 1 || reports < 2*minPresses) {
 			noisy |= 1 << bit
 		}
 	}
@@ -214,5 +214,5 @@ func (c column) isCounterOfBits(low, high int) bool {
 			}
 		}
 	}
-	return steps >= leastPresses && different > 2
+	return steps >= minPresses && different > 2
 }

@@ -33,8 +33,8 @@ type Proposal struct {
 	Doubts  []string   // what a person should make sure of
 }
 
-// mostProposals is how many are worth reading.
-const mostProposals = 3
+// maxProposals is how many are worth reading.
+const maxProposals = 3
 
 // Infer looks for rules that tell from the reports of a session what its marks say. The error is
 // an *UnfitError; that nothing was found is none.
@@ -47,7 +47,7 @@ func Infer(s Session) (Result, error) {
 	return Result{Device: l.product, Proposals: found, Notes: l.notes(len(found)), Seen: l.seen()}, nil
 }
 
-// candidate is a proposal that is yet to be checked, or has stood the check.
+// candidate is a proposal that is yet to be checked, or has passed the check.
 type candidate struct {
 	Proposal
 	rank rank
@@ -102,7 +102,7 @@ func compareBools(a, b bool) int {
 	}
 }
 
-// proposals are the candidates that stand the check. Beside a state that the device shows, presses
+// proposals are the candidates that pass the check. Beside a state that the device shows, presses
 // are not worth counting.
 func (l *analysis) proposals() []Proposal {
 	found := l.usages()
@@ -120,7 +120,7 @@ func (l *analysis) proposals() []Proposal {
 	}
 	found = distinct(found)
 	var out []Proposal
-	for _, c := range found[:min(len(found), mostProposals)] {
+	for _, c := range found[:min(len(found), maxProposals)] {
 		out = append(out, c.Proposal)
 	}
 	return out
@@ -147,7 +147,7 @@ func distinct(list []candidate) (out []candidate) {
 // search looks for rules with as few conditions as will do.
 func (l *analysis) search(s *stream) (out []candidate) {
 	levels, toggles := false, false
-	for tests := 0; tests <= mostTests && !levels; tests++ {
+	for tests := 0; tests <= maxTests && !levels; tests++ {
 		var found []candidate
 		for _, c := range l.classes(s, tests) {
 			found = append(found, l.levels(c)...)

@@ -12,8 +12,8 @@ import (
 
 // Limits for a list of values that mean muted, or not muted.
 const (
-	mostValues = 4
-	leastSeen  = 2 // phases in which each value was seen: a counter has each value once
+	maxValues = 4
+	minSeen   = 2 // phases in which each value was seen: a counter has each value once
 )
 
 // levels finds where the reports of a class show the state.
@@ -117,7 +117,7 @@ func (c column) lists(phases []phase) (catalogue.ByteValue, bool) {
 	}
 	var out catalogue.ByteValue
 	for v, means := range meaning {
-		if means.Known() && seen[v] < leastSeen {
+		if means.Known() && seen[v] < minSeen {
 			return catalogue.ByteValue{}, false
 		}
 		switch means {
@@ -130,7 +130,7 @@ func (c column) lists(phases []phase) (catalogue.ByteValue, bool) {
 	if mask != 0xff {
 		out.Mask = ref(mask)
 	}
-	return out, len(out.On) <= mostValues && len(out.Off) <= mostValues
+	return out, len(out.On) <= maxValues && len(out.Off) <= maxValues
 }
 
 // level is the candidate that reads a value.

@@ -31,8 +31,8 @@ type SeenReport struct {
 	Times int
 }
 
-// mostSeen is how many different reports of a phase a person wants to see.
-const mostSeen = 6
+// maxSeen is how many different reports of a phase a person wants to see.
+const maxSeen = 6
 
 func (l *analysis) seen() []Seen {
 	var out []Seen
@@ -46,7 +46,7 @@ func (l *analysis) seen() []Seen {
 		}
 		for i := range seen.Phases {
 			p := &seen.Phases[i]
-			p.More = max(0, len(p.Reports)-mostSeen)
+			p.More = max(0, len(p.Reports)-maxSeen)
 			p.Reports = p.Reports[p.More:]
 		}
 		out = append(out, seen)

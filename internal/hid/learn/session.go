@@ -83,8 +83,8 @@ func (s Session) Write(w io.Writer) error {
 
 // Limits of a session's file: it is a few minutes of one headset.
 const (
-	longestLine  = 1 << 20 // bytes; a descriptor in hex has 128 KiB at most
-	longestSteps = 1 << 18
+	maxLine  = 1 << 20 // bytes; a descriptor in hex has 128 KiB at most
+	maxSteps = 1 << 18
 )
 
 // SessionError is why a file is no Session.
@@ -101,7 +101,7 @@ func (e *SessionError) Error() string { return fmt.Sprintf("line %d: %s", e.Line
 func ReadSession(r io.Reader) (Session, error) {
 	var s Session
 	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, longestLine)
+	lines.Buffer(nil, maxLine)
 	n := 0
 	for lines.Scan() {
 		n++
@@ -115,13 +115,13 @@ func ReadSession(r io.Reader) (Session, error) {
 		if problem := step.problem(); problem != "" {
 			return nil, &SessionError{n, problem}
 		}
-		if len(s) == longestSteps {
-			return nil, &SessionError{n, fmt.Sprintf("a session has at most %d lines", longestSteps)}
+		if len(s) == maxSteps {
+			return nil, &SessionError{n, fmt.Sprintf("a session has at most %d lines", maxSteps)}
 		}
 		s = append(s, step)
 	}
 	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return nil, &SessionError{n + 1, fmt.Sprintf("longer than %d bytes", longestLine)}
+		return nil, &SessionError{n + 1, fmt.Sprintf("longer than %d bytes", maxLine)}
 	} else if err != nil {
 		return nil, err
 	}

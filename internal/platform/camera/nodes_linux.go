@@ -77,7 +77,7 @@ func (c *source) scan() ([]*presence, error) {
 }
 
 // ask gives every node an answer. Drivers are asked side by side, so that one that hangs costs
-// the others nothing; its late answer rings.
+// the others nothing; a late answer notifies.
 func (c *source) ask(ctx context.Context, nodes []*presence) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()

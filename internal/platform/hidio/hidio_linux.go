@@ -228,7 +228,7 @@ func (h *manager) Read(ctx context.Context) error {
 		return os.ErrClosed
 	}
 	h.notes, h.retry = nil, 0
-	want, announced := h.takeWishes()
+	want, announced := h.takePending()
 	present, err := h.scan()
 	if err != nil {
 		h.retry = readRetry
@@ -261,8 +261,8 @@ func (h *manager) isClosed() bool {
 	}
 }
 
-// takeWishes returns what the next Read is to go by.
-func (h *manager) takeWishes() (want func(hid.Device) bool, announced map[string]bool) {
+// takePending returns what the next Read is to go by.
+func (h *manager) takePending() (want func(hid.Device) bool, announced map[string]bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	announced, h.announced = h.announced, make(map[string]bool)
@@ -395,7 +395,7 @@ func (h *manager) awaitOpening(ctx context.Context, p *presence) {
 		case o := <-p.opening:
 			h.handleOpened(p, o)
 		case <-ctx.Done():
-			p.late.Store(true) // from now on it rings
+			p.late.Store(true) // from now on its end notifies
 		case <-h.closed:
 			return
 		}

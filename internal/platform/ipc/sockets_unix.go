@@ -145,17 +145,17 @@ func (m Machine) Watch(ctx context.Context, notify func()) error {
 		return fmt.Errorf("watch for clients' sockets: %w", cmp.Or(watchLimit(err), err))
 	}
 	defer watch.Close()
-	said := "" // what the log has of folders that cannot be watched
+	logged := "" // which folders that cannot be watched the log has
 	for {
-		blind, err := armIPC(watch)
+		unwatched, err := armIPC(watch)
 		if err != nil {
 			return fmt.Errorf("watch for clients' sockets: %w", err)
 		}
-		if blind != said && blind != "" {
+		if unwatched != logged && unwatched != "" {
 			m.log.Warn("clients' sockets: a client that starts may go unnoticed in a folder that cannot be watched; let this user read it",
-				"folders", blind)
+				"folders", unwatched)
 		}
-		said = blind
+		logged = unwatched
 		notify()
 		if _, err := changed.Wait(ctx, 0, nil); err != nil {
 			return nil // the end of ctx is no failure
@@ -164,7 +164,7 @@ func (m Machine) Watch(ctx context.Context, notify func()) error {
 }
 
 // armIPC says which folders cannot be watched, or that none can.
-func armIPC(watch *files.PathWatch) (blind string, err error) {
+func armIPC(watch *files.PathWatch) (unwatched string, err error) {
 	sees, errs := watch.Arm()
 	var texts []string
 	for _, err := range errs {
@@ -173,9 +173,9 @@ func armIPC(watch *files.PathWatch) (blind string, err error) {
 		}
 		texts = append(texts, err.Error())
 	}
-	blind = strings.Join(texts, "; ")
-	if blind != "" && !sees {
-		return "", errors.New(blind)
+	unwatched = strings.Join(texts, "; ")
+	if unwatched != "" && !sees {
+		return "", errors.New(unwatched)
 	}
-	return blind, nil
+	return unwatched, nil
 }

@@ -59,7 +59,7 @@ func WatchResume(ctx context.Context, log *slog.Logger, resumed func(woke time.T
 		<-ctx.Done()
 		return nil
 	}
-	logind := resumeWatch{address: address, log: log, resumed: w.onLogindResume, patience: busTimeout, pause: busPause}
+	logind := resumeWatch{address: address, log: log, resumed: w.onLogindResume, timeout: busTimeout, pause: busPause}
 	logind.run(ctx)
 	return nil
 }
@@ -91,18 +91,18 @@ func unixBus(address string) (string, error) {
 	}
 }
 
-// busPause grows from one second to one minute; the dice keep the agents of a machine apart.
+// busPause grows from one second to one minute; what is random in it keeps the agents of a machine apart.
 func busPause(failures int) time.Duration {
 	d := min(busRetryMin<<min(failures, 6), busRetryMax)
 	return d/2 + rand.N(d/2)
 }
 
 type resumeWatch struct {
-	address  string
-	log      *slog.Logger
-	resumed  func()
-	patience time.Duration
-	pause    func(failures int) time.Duration
+	address string
+	log     *slog.Logger
+	resumed func()
+	timeout time.Duration
+	pause   func(failures int) time.Duration
 }
 
 func (w *resumeWatch) run(ctx context.Context) {
@@ -132,7 +132,7 @@ func (w *resumeWatch) run(ctx context.Context) {
 func (w *resumeWatch) follow(ctx context.Context, again bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // closes the connection too
-	late := time.AfterFunc(w.patience, cancel)
+	late := time.AfterFunc(w.timeout, cancel)
 	signals := make(chan *dbus.Signal, 8)
 	err := w.subscribe(ctx, signals)
 	if !late.Stop() {

@@ -104,15 +104,15 @@ func (j *journal) await(t *testing.T, text string, times int) {
 }
 
 // watching starts a resumeWatch on address; stop ends it and waits for its end.
-func watching(t *testing.T, address string, patience time.Duration, resumed func()) (log *journal, stop func()) {
+func watching(t *testing.T, address string, timeout time.Duration, resumed func()) (log *journal, stop func()) {
 	log = &journal{}
 	ctx, cancel := context.WithCancel(t.Context())
 	w := resumeWatch{
-		address:  address,
-		log:      slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		resumed:  resumed,
-		patience: patience,
-		pause:    func(int) time.Duration { return 10 * time.Millisecond },
+		address: address,
+		log:     slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		resumed: resumed,
+		timeout: timeout,
+		pause:   func(int) time.Duration { return 10 * time.Millisecond },
 	}
 	done := make(chan struct{})
 	go func() {
