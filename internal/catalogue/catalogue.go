@@ -192,7 +192,7 @@ type ALSACtl struct {
 	Name   string `json:"name" yaml:"name" jsonschema:"minLength=1" jsonschema_description:"The control's name as 'sidetone devices' shows it, such as Auto Gain Control."`
 	Invert bool   `json:"invert,omitempty" yaml:"invert,omitempty" jsonschema_description:"true: on means false, as with a capture switch that is on when not muted."`
 
-	SharedWithButton bool `json:"shared_with_button,omitempty" yaml:"shared_with_button,omitempty" jsonschema_description:"true: the button and the OS move one control. A hardware_mute from a capture switch needs that word: sound servers and mixers set it, too."`
+	SharedWithButton bool `json:"shared_with_button,omitempty" yaml:"shared_with_button,omitempty" jsonschema_description:"true: the button and the OS move one control. A hardware_mute from a capture switch needs it: sound servers and mixers set it, too."`
 
 	On  []string `json:"on,omitempty" yaml:"on,omitempty" jsonschema_description:"For a control that is no switch: the items, or numbers, that mean true. Needs off."`
 	Off []string `json:"off,omitempty" yaml:"off,omitempty" jsonschema_description:"Those that mean false. Any other is unknown."`

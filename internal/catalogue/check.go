@@ -239,7 +239,7 @@ func distinct[S ~string](f *faults, path string, list []S, what string) {
 	}
 	for i, s := range list {
 		if slices.Contains(list[:i], s) {
-			f.add(fmt.Sprintf("%s[%d]", path, i), "", "%s stands twice", s)
+			f.add(fmt.Sprintf("%s[%d]", path, i), "", "%s is listed twice", s)
 		}
 	}
 }

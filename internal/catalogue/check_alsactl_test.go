@@ -26,7 +26,7 @@ func TestCheckOfControlsThatAreNoSwitches(t *testing.T) {
 		"a capture switch":   {[]SourceRule{rule(ALSACtl{Name: "Mic Capture Switch", Invert: true})}, "sources[0].alsa_ctl: sound servers and mixers set a capture switch, too, and nothing tells who has, so this rule says nothing"},
 		"the second of one":  {[]SourceRule{rule(ALSACtl{Name: "Mic Capture Switch,1"})}, "sources[0].alsa_ctl: sound servers and mixers set a capture switch, too, and nothing tells who has, so this rule says nothing"},
 		"one that is shared": {[]SourceRule{rule(ALSACtl{Name: "Mic Capture Switch", SharedWithButton: true})}, ""},
-		"shared and no mute": {[]SourceRule{{Field: devices.AutomaticGainControl, SourceKind: SourceKind{ALSACtl: &ALSACtl{Name: "A", SharedWithButton: true}}}}, "sources[0].alsa_ctl.shared_with_button: shared_with_button is a word on hardware_mute"},
+		"shared and no mute": {[]SourceRule{{Field: devices.AutomaticGainControl, SourceKind: SourceKind{ALSACtl: &ALSACtl{Name: "A", SharedWithButton: true}}}}, "sources[0].alsa_ctl.shared_with_button: shared_with_button is for hardware_mute only"},
 		"after a switch":     {[]SourceRule{rule(ALSACtl{Name: "A"}), rule(ALSACtl{Name: "A", On: []string{"x"}, Off: []string{"y"}})}, ""},
 		"after one of more":  {[]SourceRule{rule(ALSACtl{Name: "A", On: []string{"x"}, Off: []string{"y", "z"}}), rule(ALSACtl{Name: "A", On: []string{"y"}, Off: []string{"x"}})}, "sources[1]: unreachable source"},
 		"after one of less":  {[]SourceRule{rule(ALSACtl{Name: "A", On: []string{"x"}, Off: []string{"y"}}), rule(ALSACtl{Name: "A", On: []string{"x"}, Off: []string{"z"}})}, ""},

@@ -13,7 +13,7 @@ func (f *faults) hidUsage(path string, r HIDUsage, u usage) {
 	f.hex16(path+".usage", r.Usage)
 	f.milliseconds(path+".debounce_ms", r.DebounceMS, 0, 5000)
 	if r.Kind == HIDToggle && r.Invert {
-		f.add(path+".invert", "", "a toggle has no meaning that could be turned round")
+		f.add(path+".invert", "", "a toggle has no meaning that could be inverted")
 	}
 	switch {
 	case r.Anchor != nil && (r.Kind == HIDLevel || r.Kind == HIDButtons):
@@ -192,7 +192,7 @@ func (f *faults) byteValue(path string, v ByteValue) {
 	f.masked(path+".off", v.Mask, v.Off...)
 	for i, b := range v.Off {
 		if slices.Contains(v.On, b) {
-			f.add(fmt.Sprintf("%s.off[%d]", path, i), "", "it stands in on, too")
+			f.add(fmt.Sprintf("%s.off[%d]", path, i), "", "it is listed in on, too")
 		}
 	}
 }
@@ -216,7 +216,7 @@ func (f *faults) notEmpty(path string, list []Byte) {
 func (f *faults) place(path string, at int, mask *Byte) {
 	f.within(path+".byte", at, 0, maxByte, "no report has such a byte")
 	if mask != nil && *mask == 0 {
-		f.add(path+".mask", "", "a mask without bits")
+		f.add(path+".mask", "", "a mask with no bit set")
 	}
 }
 

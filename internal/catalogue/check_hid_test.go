@@ -37,8 +37,8 @@ func TestCheckHIDFaults(t *testing.T) {
 		"usage, toggle without an anchor": {usage(HIDUsage{Kind: HIDToggle}), []Fault{
 			{at + ".hid_usage", "a toggle without an anchor is never known", "see 'anchor'"},
 		}},
-		"usage, toggle turned round": {usage(HIDUsage{Kind: HIDToggle, Invert: true, Anchor: start}), []Fault{
-			{at + ".hid_usage.invert", "a toggle has no meaning that could be turned round", ""},
+		"usage, toggle inverted": {usage(HIDUsage{Kind: HIDToggle, Invert: true, Anchor: start}), []Fault{
+			{at + ".hid_usage.invert", "a toggle has no meaning that could be inverted", ""},
 		}},
 		"usage, level with an anchor": {usage(HIDUsage{Kind: HIDLevel, Anchor: start}), []Fault{
 			{at + ".hid_usage.anchor", "only a toggle has an anchor", ""},
@@ -89,7 +89,7 @@ func TestCheckHIDFaults(t *testing.T) {
 		}}), []Fault{
 			{at + ".hid_report.when[0].byte", "no report has such a byte", "0 to 8191"},
 			{at + ".hid_report.when[1].byte", "no report has such a byte", "0 to 8191"},
-			{at + ".hid_report.when[1].mask", "a mask without bits", ""},
+			{at + ".hid_report.when[1].mask", "a mask with no bit set", ""},
 			{at + ".hid_report.when[2]", "want exactly one comparison, found 0", "one of eq, in, or min and max"},
 			{at + ".hid_report.when[3]", "want exactly one comparison, found 2", "one of eq, in, or min and max"},
 			{at + ".hid_report.when[4].in", "an empty list never fits", ""},
@@ -100,7 +100,7 @@ func TestCheckHIDFaults(t *testing.T) {
 		"value": {report(HIDReport{Value: &ByteValue{Byte: 9000, Mask: ptr(Byte(3)), On: []Byte{1, 4}, Off: []Byte{2, 1}}}), []Fault{
 			{at + ".hid_report.value.byte", "no report has such a byte", "0 to 8191"},
 			{at + ".hid_report.value.on", "0x04 has bits that the mask 0x03 leaves out", ""},
-			{at + ".hid_report.value.off[1]", "it stands in on, too", ""},
+			{at + ".hid_report.value.off[1]", "it is listed in on, too", ""},
 		}},
 		"value of empty lists": {report(HIDReport{Value: &ByteValue{On: []Byte{}, Off: []Byte{}}}), []Fault{
 			{at + ".hid_report.value.on", "an empty list never fits", ""},
@@ -116,7 +116,7 @@ func TestCheckHIDFaults(t *testing.T) {
 			{at + ".hid_query.at", "empty list of moments", "leave it out for all moments"},
 		}},
 		"query of a feature needs no expect": {query(HIDQuery{Feature: hid.Bytes{1}, At: []hid.Moment{hid.AtAttach, hid.AtResume, hid.AtAttach}, AskOn: again}), []Fault{
-			{at + ".hid_query.at[2]", "attach stands twice", ""},
+			{at + ".hid_query.at[2]", "attach is listed twice", ""},
 		}},
 		"query, what is read": {query(HIDQuery{Input: hid.Bytes{1}, AskOn: again, DelayMS: 30, RetryOn: again}), nil},
 		"query, readings": {query(HIDQuery{
@@ -165,7 +165,7 @@ func TestCheckHIDFaults(t *testing.T) {
 		}},
 		"hidpp": {SourceKind{HIDPP: &HIDPP{Interface: ptr(-1), Feature: "601", TimeoutMS: 10001, Value: ByteValue{Mask: ptr(Byte(0))}}}, []Fault{
 			{at + ".hidpp.interface", "not the number of an interface", "0 to 255"},
-			{at + ".hidpp.value.mask", "a mask without bits", ""},
+			{at + ".hidpp.value.mask", "a mask with no bit set", ""},
 			{at + ".hidpp.timeout_ms", "out of range", "10 to 10000"},
 			{at + ".hidpp.feature", "not a feature id", `four hex digits such as "0601"`},
 			{at + ".hidpp", "nothing would ever tell the state", "read, event or both"},
@@ -376,7 +376,7 @@ func TestCheckWarnings(t *testing.T) {
 	lamp := &HIDQuery{LastOutput: hid.Bytes{1}, Value: ByteValue{Byte: 1, Mask: ptr(Byte(1))}, PollMS: 2000}
 	dongle := Link{Kind: LinkDongle, VID: "1209", PIDs: []string{"0701"}}
 	lamps := Fault{
-		at + ".hid_usage", "where programs answer a press by the mute lamp, a mute in another program turns the state round",
+		at + ".hid_usage", "where programs answer a press by the mute lamp, a mute in another program inverts the state",
 		"hid_query with last_output and poll_ms, if the device lets its mute lamp be read",
 	}
 	for name, c := range map[string]struct {

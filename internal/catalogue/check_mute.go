@@ -46,7 +46,7 @@ func (f *faults) answeredByLamp(path string, r HIDUsage) {
 		return
 	}
 	f.warn(path, "hid_query with last_output and poll_ms, if the device lets its mute lamp be read",
-		"where programs answer a press by the mute lamp, a mute in another program turns the state round")
+		"where programs answer a press by the mute lamp, a mute in another program inverts the state")
 }
 
 // isRequest reports whether a press may be a request to mute, which programs answer, and no query tells how: where

@@ -180,7 +180,7 @@ func (f *faults) system(path string, k SourceKind, u usage) {
 			"add shared_with_button: true if its button and the OS move one switch; else take the rule out, and push the state",
 			"sound servers and mixers set a capture switch, too, and nothing tells who has, so this rule says nothing")
 	case !mute && k.ALSACtl != nil && k.ALSACtl.SharedWithButton:
-		f.add(path+".alsa_ctl.shared_with_button", "", "shared_with_button is a word on hardware_mute")
+		f.add(path+".alsa_ctl.shared_with_button", "", "shared_with_button is for hardware_mute only")
 	case k.ALSACtl != nil:
 		f.control(path+".alsa_ctl", *k.ALSACtl)
 	}
@@ -193,7 +193,7 @@ func (f *faults) control(path string, c ALSACtl) {
 	case len(c.On) == 0 || len(c.Off) == 0:
 		f.add(path, "name what means true (on) and what means false (off); what is in neither is unknown", "on and off go together")
 	case c.Invert:
-		f.add(path+".invert", "exchange on and off", "invert is for switches")
+		f.add(path+".invert", "swap on and off", "invert is for switches")
 	}
 	for i, value := range c.Off {
 		if slices.Contains(c.On, value) {

@@ -144,7 +144,7 @@ func TestCheckFaults(t *testing.T) {
 			h.Links[0].OS, h.VirtualEndpoints[0].OS, h.Sources[4].OS = []devices.OS{}, []devices.OS{devices.Linux, devices.Linux}, []devices.OS{}
 		}, []Fault{
 			{"$.products[0].links[0].os", "empty list of systems", "leave it out for all systems"},
-			{"$.products[0].virtual_endpoints[0].os[1]", "linux stands twice", ""},
+			{"$.products[0].virtual_endpoints[0].os[1]", "linux is listed twice", ""},
 			{"$.products[0].sources[4].os", "empty list of systems", "leave it out for all systems"},
 			{"$.products[0].sources[5]", "unreachable source", "sources[4] decides before it"},
 			{"$.products[0].sources[6]", "unreachable source", "sources[4] decides before it"},

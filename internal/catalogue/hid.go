@@ -75,7 +75,7 @@ type ByteValue struct {
 	Mask   *Byte  `json:"mask,omitempty" yaml:"mask,omitempty" jsonschema_description:"Which bits of it count. All if left out."`
 	On     []Byte `json:"on,omitempty" yaml:"on,omitempty" jsonschema_description:"The values of the masked byte that mean true."`
 	Off    []Byte `json:"off,omitempty" yaml:"off,omitempty" jsonschema_description:"The values of the masked byte that mean false."`
-	Invert bool   `json:"invert,omitempty" yaml:"invert,omitempty" jsonschema_description:"true: turns the meaning round."`
+	Invert bool   `json:"invert,omitempty" yaml:"invert,omitempty" jsonschema_description:"true: inverts the meaning."`
 }
 
 // HIDQuery takes a state from the device's answer to a request. It is sent to the device, so

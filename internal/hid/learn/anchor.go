@@ -96,7 +96,7 @@ func (c *candidate) doubtAnchor(a *catalogue.Anchor) {
 		c.doubt("%s seems to tell the state now and then, so it became a second anchor: make sure that it does",
 			place(*a.HIDReport.Value)+" of "+reportName(a.HIDReport))
 	}
-	c.doubt("a press that the agent does not hear turns the state round;" +
+	c.doubt("a press that the agent does not hear inverts the state;" +
 		" prefer a report or a query (hid_query) that tells the state, if the device has one")
 }
 
