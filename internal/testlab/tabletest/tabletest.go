@@ -1,0 +1,118 @@
+// Package tabletest holds the tests of a table of transitions: what says which state follows from another, in the file state.go of
+// the tested package and in docs/architecture.md.
+package tabletest
+
+import (
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Declared returns the constants of the type that state.go of the tested package declares: a test that lists them itself would
+// miss the next one.
+func Declared[T ~string](t *testing.T, kind string) (all []T) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "state.go", nil, 0)
+	require.NoError(t, err)
+	ast.Inspect(file, func(n ast.Node) bool {
+		v, ok := n.(*ast.ValueSpec)
+		if !ok || v.Type == nil {
+			return true
+		}
+		if id, ok := v.Type.(*ast.Ident); ok && id.Name == kind {
+			all = append(all, T(strings.Trim(v.Values[0].(*ast.BasicLit).Value, `"`)))
+		}
+		return true
+	})
+	require.NotEmpty(t, all)
+	return all
+}
+
+// A Line says what something in one of the states becomes after an outcome.
+type Line[State, Outcome ~string] struct {
+	On   Outcome
+	From []State // nil: every state that no line before names for this outcome
+	To   State   // "": the state stays
+	Then string  // what else follows, in the words of the documents; "": nothing
+}
+
+// A Table is what is tested.
+type Table[State, Outcome ~string] struct {
+	Lines []Line[State, Outcome]
+	Start State
+	// After is how the package finds the new state, and what else follows.
+	After func(State, Outcome) (to State, then string)
+}
+
+// Walk requires that exactly one line says what follows from each outcome in each state, that each line is used, and that each
+// state is reached from the start and can be left.
+func (table Table[S, O]) Walk(t *testing.T, states []S, outcomes []O) {
+	t.Helper()
+	used := make(map[int]bool)
+	for _, on := range outcomes {
+		for _, s := range states {
+			var fits []int
+			for i, line := range table.Lines {
+				if line.On == on && (line.From == nil || slices.Contains(line.From, s)) {
+					fits = append(fits, i)
+				}
+			}
+			require.NotEmpty(t, fits, "%s in state %s", on, s)
+			used[fits[0]] = true
+			for _, i := range fits[1:] {
+				require.Nil(t, table.Lines[i].From, "%s in state %s has two lines", on, s)
+			}
+			to, then := table.After(s, on)
+			require.Equal(t, table.Lines[fits[0]].Then, then)
+			require.Contains(t, states, to)
+		}
+	}
+	for i, line := range table.Lines {
+		require.True(t, used[i], "nothing ever gets to the line %+v", line)
+	}
+	reached, queue := map[S]bool{table.Start: true}, []S{table.Start}
+	for len(queue) > 0 {
+		s := queue[0]
+		queue = queue[1:]
+		leads := false
+		for _, on := range outcomes {
+			to, _ := table.After(s, on)
+			leads = leads || to != s
+			if !reached[to] {
+				reached[to] = true
+				queue = append(queue, to)
+			}
+		}
+		require.True(t, leads, "no way out of %s", s)
+	}
+	for _, s := range states {
+		require.True(t, reached[s], "no way leads to %s", s)
+	}
+}
+
+// Shown requires that docs/architecture.md, two folders up, shows the table, with that heading over what else follows.
+func (table Table[S, O]) Shown(t *testing.T, heading string) {
+	t.Helper()
+	var b strings.Builder
+	fmt.Fprintf(&b, "| what happens | in state | new state | %s |\n|---|---|---|---|\n", heading)
+	for _, line := range table.Lines {
+		from := "any other"
+		if line.From != nil {
+			from = strings.Trim(strings.ReplaceAll(fmt.Sprint(line.From), " ", ", "), "[]")
+		} else if !slices.ContainsFunc(table.Lines, func(o Line[S, O]) bool { return o.On == line.On && o.From != nil }) {
+			from = "any"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", line.On, from, cmp.Or(line.To, "the same"), cmp.Or(line.Then, "–"))
+	}
+	page, err := os.ReadFile("../../docs/architecture.md")
+	require.NoError(t, err)
+	require.Contains(t, string(page), b.String(), "copy it from here:\n%s", b.String())
+}
