@@ -130,6 +130,7 @@ type publication struct {
 func TestHourAgainstModel(t *testing.T) {
 	for _, seed := range seeds(1, 2, 3, 4) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
 			synctest.Test(t, func(t *testing.T) { playAgainstModel(t, seed) })
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,12 +51,18 @@ var replayDescriptor = []byte{
 	0x85, 0x02, 0x09, 0x02, 0x81, 0x02, 0x85, 0x03, 0x09, 0x03, 0x81, 0x02, 0x85, 0x04, 0x09, 0x04, 0xb1, 0x02, 0xc0,
 }
 
+var replayed = sync.OnceValue(func() *catalogue.Catalogue {
+	cat, problems := catalogue.Decode("replay.yaml", []byte(replayCatalogue))
+	if len(problems) > 0 {
+		panic(fmt.Sprint(problems))
+	}
+	return cat
+})
+
 func replaySettings(t testing.TB, opts devices.Options) Settings {
 	t.Helper()
-	cat, problems := catalogue.Decode("replay.yaml", []byte(replayCatalogue))
-	require.Empty(t, problems)
 	opts.OS = devices.Linux
-	r, err := catalogue.NewResolver(cat, opts)
+	r, err := catalogue.NewResolver(replayed(), opts)
 	require.NoError(t, err)
 	return Settings{Resolver: r, RemovalGrace: grace, StaleAfter: stale}
 }
@@ -132,6 +139,7 @@ func (th *theatre) act() {
 func TestReplay(t *testing.T) {
 	for seed := range uint64(40) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
 			var lines [][]byte
 			synctest.Test(t, func(t *testing.T) {
 				th := &theatre{t: t, rng: rand.New(rand.NewPCG(seed, 1)), asked: make(chan hid.Request, 1000)}
