@@ -1,34 +1,12 @@
 package world
 
 import (
-	"context"
 	"slices"
 	"time"
 
+	"sidetone/internal/devices"
 	"sidetone/internal/rpcclient"
 )
-
-// reporter is the product's Client while it runs.
-type reporter struct {
-	*rpcclient.Client
-	stop func() // in order
-}
-
-// report starts to report as is set.
-func (c *clients) report() *reporter {
-	r := &reporter{Client: rpcclient.New(c.options())}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		r.Run(ctx)
-		close(done)
-	}()
-	r.stop = func() {
-		cancel()
-		<-done
-	}
-	return r
-}
 
 // options are those of the product's defaults, but for the machine and what is set.
 func (c *clients) options() rpcclient.Options {
@@ -44,4 +22,108 @@ func (c *clients) options() rpcclient.Options {
 		o.Clients = rpcclient.FirstClient
 	}
 	return o
+}
+
+// publish is the Engine's door to what reports. Without clients it leads nowhere.
+func (c *clients) publish(s devices.Snapshot) {
+	if len(c.all) == 0 {
+		return
+	}
+	c.mu.Lock()
+	c.history = append(c.history, canonical(s.Wire()))
+	c.last, c.published = s, time.Now()
+	c.mu.Unlock()
+	if c.reporting != nil {
+		c.reporting.Publish(s)
+	}
+}
+
+// startAgent begins to report, as a new process of the agent.
+func (c *clients) startAgent() {
+	if c.reporting != nil || len(c.all) == 0 {
+		return
+	}
+	c.mu.Lock()
+	c.leaving, c.reloaded = false, false
+	for _, k := range c.all {
+		k.linked, k.holds = time.Time{}, -1
+	}
+	last, some := c.last, len(c.history) > 0
+	if some {
+		c.history = c.history[len(c.history)-1:]
+	}
+	c.mu.Unlock()
+	c.reporting = rpcclient.New(c.options())
+	c.endAgent = inBackground(c.reporting.Run)
+	if some {
+		c.reporting.Publish(last)
+	}
+}
+
+// restart begins to report as a new process of the agent, which has no list yet.
+func (c *clients) restart() {
+	c.mu.Lock()
+	c.history, c.last = nil, devices.Snapshot{}
+	c.mu.Unlock()
+	c.startAgent()
+}
+
+func (c *clients) configure(set Reporting) {
+	set.Sight = c.set.Sight
+	if set.First != c.set.First {
+		for _, k := range c.all {
+			k.disturbed()
+		}
+	}
+	c.set = set
+	c.mu.Lock()
+	c.reloaded = true
+	c.mu.Unlock()
+	if c.reporting != nil {
+		c.reporting.Reconfigure(c.options())
+	}
+}
+
+// stopAgent ends the agent in order, and looks at what the clients are left with.
+func (c *clients) stopAgent() {
+	if c.reporting == nil {
+		return
+	}
+	type left struct {
+		k    *client
+		held string
+	}
+	var reached []left
+	c.mu.Lock()
+	c.leaving = true
+	for _, k := range c.all {
+		if k.works() && k.calmFor(prompt) && !k.linked.IsZero() && time.Since(k.linked) >= prompt {
+			reached = append(reached, left{k, k.list()})
+		}
+		for _, list := range c.history {
+			if k.frozen {
+				k.waiting = append(k.waiting, list, unmuted(list))
+			}
+		}
+	}
+	c.mu.Unlock()
+	c.endAgent()
+	c.reporting = nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, l := range reached {
+		want, policy := canonical([]devices.Device{}), c.set.OnExit
+		switch policy {
+		case rpcclient.ExitLeave:
+			want = l.held
+		case rpcclient.ExitUnmute:
+			want = unmuted(c.newest())
+		}
+		if time.Since(c.published) < prompt && policy != rpcclient.ExitClear && policy != "" {
+			continue // the last list may have been on its way
+		}
+		if got := l.k.list(); got != want {
+			l.k.violate("farewell", "was left with %s, on_exit is %q", got, policy)
+		}
+	}
 }

@@ -1,12 +1,22 @@
 package world
 
 import (
+	"math/rand/v2"
+
 	"sidetone/fakeserver"
 	"sidetone/internal/rpcclient"
 )
 
 // maxLate is how long after its start a client may open its last door, in ms.
 const maxLate = 200_000
+
+// GenerateClients draws a scenario of clients alone.
+func GenerateClients(seed uint64) Scenario {
+	g := &generator{rand.New(rand.NewPCG(seed, 2))}
+	s := Scenario{Seed: seed, Reporting: drawReporting(g), Clients: drawClients(g), Long: g.one(6)}
+	s.Steps = drawClientSteps(g, len(s.Clients), pick(g, g.IntN(6), g.IntN(28)), s.Reporting)
+	return plain(s)
+}
 
 func drawReporting(g *generator) Reporting {
 	return Reporting{
@@ -76,68 +86,93 @@ var faults = []string{
 }
 
 // drawClientSteps draws what happens to so many clients, and to what reports to them.
-func drawClientSteps(g *generator, clients, steps int, set Reporting) []ClientStep {
-	var list []ClientStep
+func drawClientSteps(g *generator, clients, steps int, set Reporting) []Step {
+	var list []Step
 	for range steps {
-		s := ClientStep{Client: g.IntN(clients), After: pick(g, g.IntN(100), g.IntN(2000), g.IntN(2000), g.IntN(8000), g.IntN(40_000))}
+		s := Step{Client: g.IntN(clients), After: pick(g, g.IntN(100), g.IntN(2000), g.IntN(2000), g.IntN(8000), g.IntN(40_000))}
 		s.Do = pick(g, Publish, Publish, Publish, Publish, ClientFreezes, ClientFreezes, ClientThaws, ClientThaws, Configure, Configure,
 			ClientStart, ClientStart, ClientStop, ClientKill, ClientMoves, ClientFault, ClientFault, ClientMended, ClientMended,
 			ClientDrops, ClientSpends, Resend, StopAgent, StartAgent)
 		switch s.Do {
 		case ClientFault:
-			s.Fault = pick(g, faults...)
-		case Configure: // often more than once, and a list soon after
-			for n := range pick(g, 1, 1, 2, 3) {
-				set.Timing++
-				if g.one(3) {
-					set.OnExit = drawReporting(g).OnExit
-				}
-				if g.one(2) {
-					set.Without = pick(g, "", rpcclient.WebSocket, rpcclient.HTTP)
-				}
-				next := set
-				s.Reporting = &next
-				if n > 0 {
-					s.After = g.IntN(2000)
-				}
-				list = append(list, s)
-			}
-			s = ClientStep{Do: Publish, After: g.IntN(2000)}
-		case ClientFreezes: // mostly while something changes, and for a while
-			rounds := pick(g, 0, 1, 1, 1, 2, 3, 4)
-			for n := range rounds {
-				list = append(list, s, ClientStep{Do: Publish, After: g.IntN(3000)})
-				s = ClientStep{Do: ClientThaws, Client: s.Client, After: pick(g, g.IntN(10_000), 5000+g.IntN(5000), g.IntN(30_000))}
-				if n < rounds-1 {
-					list = append(list, s)
-					s = ClientStep{Do: ClientFreezes, Client: s.Client, After: g.IntN(5000)}
-				}
-			}
+			list = append(list, g.fault(s)...)
+		case Configure:
+			list = append(list, g.reload(s, &set)...)
+		case ClientFreezes:
+			list = append(list, g.freezes(s)...)
 		case ClientSpends: // mostly all that there are
 			for range g.IntN(4) {
 				list = append(list, s)
 				s.After = g.IntN(100)
 			}
-		case ClientKill, ClientStop: // others may be quick to take its port, most of all just after it was told something
-			if g.one(2) {
-				told := ClientStep{Do: Publish, After: s.After}
-				s.After = g.IntN(2000)
-				list = append(list, told, s, ClientStep{Do: ClientStart, Client: pick(g, g.IntN(clients), clients-1)})
-				s = ClientStep{Do: Publish, After: g.IntN(8000)}
-			}
-		}
-		if s.Do == ClientFault && g.one(3) { // it has it from its start
 			list = append(list, s)
-			s = ClientStep{Do: ClientStart, Client: s.Client, After: g.IntN(2000)}
+		case ClientKill, ClientStop:
+			list = append(list, g.end(s, clients)...)
+		default:
+			list = append(list, s)
 		}
-		list = append(list, s)
 	}
 	for i := range clients { // mostly all is well at the end
 		if !g.one(8) {
-			list = append(list,
-				ClientStep{Do: ClientThaws, Client: i, After: g.IntN(2000)},
-				ClientStep{Do: ClientMended, Client: i, After: g.IntN(2000)})
+			list = append(list, Step{Do: ClientThaws, Client: i, After: g.IntN(2000)}, Step{Do: ClientMended, Client: i, After: g.IntN(2000)})
 		}
 	}
-	return append(list, ClientStep{Do: StartAgent})
+	return append(list, Step{Do: StartAgent})
+}
+
+// fault befalls a client as it runs, or before it is started again.
+func (g *generator) fault(s Step) []Step {
+	s.Fault = pick(g, faults...)
+	if g.one(3) {
+		return []Step{s, {Do: ClientStart, Client: s.Client, After: g.IntN(2000)}}
+	}
+	return []Step{s}
+}
+
+// reload is of settings: often more than one, and a list soon after.
+func (g *generator) reload(s Step, set *Reporting) (list []Step) {
+	for n := range pick(g, 1, 1, 2, 3) {
+		set.Timing++
+		if g.one(3) {
+			set.OnExit = drawReporting(g).OnExit
+		}
+		if g.one(2) {
+			set.Without = pick(g, "", rpcclient.WebSocket, rpcclient.HTTP)
+		}
+		next := *set
+		s.Reporting = &next
+		if n > 0 {
+			s.After = g.IntN(2000)
+		}
+		list = append(list, s)
+	}
+	return append(list, Step{Do: Publish, After: g.IntN(2000)})
+}
+
+// freezes are mostly while something changes, and for a while.
+func (g *generator) freezes(s Step) (list []Step) {
+	rounds := pick(g, 0, 1, 1, 1, 2, 3, 4)
+	if rounds == 0 {
+		return []Step{s}
+	}
+	for n := range rounds {
+		if n > 0 {
+			s = Step{Do: ClientFreezes, Client: s.Client, After: g.IntN(5000)}
+		}
+		list = append(list, s, Step{Do: Publish, After: g.IntN(3000)},
+			Step{Do: ClientThaws, Client: s.Client, After: pick(g, g.IntN(10_000), 5000+g.IntN(5000), g.IntN(30_000))})
+	}
+	return list
+}
+
+// end is one after which others may be quick to take the port, most of all just after it was told something.
+func (g *generator) end(s Step, clients int) []Step {
+	if !g.one(2) {
+		return []Step{s}
+	}
+	told := Step{Do: Publish, After: s.After}
+	s.After = g.IntN(2000)
+	return []Step{
+		told, s, {Do: ClientStart, Client: pick(g, g.IntN(clients), clients-1)}, {Do: Publish, After: g.IntN(8000)},
+	}
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"sidetone/fakeserver"
-	"sidetone/internal/devices"
 	"sidetone/internal/rpcclient"
 )
 
@@ -22,9 +21,6 @@ func (k *client) calmFor(d time.Duration) bool {
 
 // checkPrompt looks at the clients that take lists over a socket: nothing is owed there.
 func (c *clients) checkPrompt() {
-	if c == nil {
-		return
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.reporting == nil || len(c.history) == 0 || time.Since(c.published) < prompt {
@@ -97,48 +93,4 @@ func (c *clients) excuse(k *client) string {
 		return "it may be the same as one that is served over its socket"
 	}
 	return ""
-}
-
-// stopAgent ends the agent in order, and looks at what the clients are left with.
-func (c *clients) stopAgent() {
-	if c == nil || c.reporting == nil {
-		return
-	}
-	type left struct {
-		k    *client
-		held string
-	}
-	var reached []left
-	c.mu.Lock()
-	c.leaving = true
-	for _, k := range c.all {
-		if k.works() && k.calmFor(prompt) && !k.linked.IsZero() && time.Since(k.linked) >= prompt {
-			reached = append(reached, left{k, k.list()})
-		}
-		for _, list := range c.history {
-			if k.frozen {
-				k.waiting = append(k.waiting, list, unmuted(list))
-			}
-		}
-	}
-	c.mu.Unlock()
-	c.reporting.stop()
-	c.reporting = nil
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, l := range reached {
-		want, policy := canonical([]devices.Device{}), c.set.OnExit
-		switch policy {
-		case rpcclient.ExitLeave:
-			want = l.held
-		case rpcclient.ExitUnmute:
-			want = unmuted(c.newest())
-		}
-		if time.Since(c.published) < prompt && policy != rpcclient.ExitClear && policy != "" {
-			continue // the last list may have been on its way
-		}
-		if got := l.k.list(); got != want {
-			l.k.violate("farewell", "was left with %s, on_exit is %q", got, policy)
-		}
-	}
 }

@@ -43,33 +43,21 @@ type Reporting struct {
 	Without rpcclient.Transport `json:"without,omitempty"` // one that rpc.transports leaves out
 }
 
-// ClientDeed is what a ClientStep does.
-type ClientDeed string
-
-// The deeds.
+// What happens to clients, and to what reports to them.
 const (
-	ClientStart   ClientDeed = "start"   // it is started, or started again in order
-	ClientStop    ClientDeed = "stop"    // it ends in order
-	ClientKill    ClientDeed = "kill"    // it ends as by SIGKILL
-	ClientMoves   ClientDeed = "moves"   // it starts again in order, as the same process on another port
-	ClientFreezes ClientDeed = "freezes" // until it thaws
-	ClientThaws   ClientDeed = "thaws"
-	ClientFault   ClientDeed = "fault" // of fakeserver, until it is mended
-	ClientMended  ClientDeed = "mended"
-	ClientDrops   ClientDeed = "drops"     // all its connections
-	ClientSpends  ClientDeed = "spends"    // another agent spends one of its tokens for the same application
-	Publish       ClientDeed = "publish"   // the agent has another list
-	Configure     ClientDeed = "configure" // the agent's settings change
-	Resend        ClientDeed = "resend"    // the machine has slept
-	StopAgent     ClientDeed = "stop agent"
-	StartAgent    ClientDeed = "start agent"
+	ClientStart   Deed = "start"   // it is started, or started again in order
+	ClientStop    Deed = "stop"    // it ends in order
+	ClientKill    Deed = "kill"    // it ends as by SIGKILL
+	ClientMoves   Deed = "moves"   // it starts again in order, as the same process on another port
+	ClientFreezes Deed = "freezes" // until it thaws
+	ClientThaws   Deed = "thaws"
+	ClientFault   Deed = "fault" // of fakeserver, until it is mended
+	ClientMended  Deed = "mended"
+	ClientDrops   Deed = "drops"     // all its connections
+	ClientSpends  Deed = "spends"    // another agent spends one of its tokens for the same application
+	Publish       Deed = "publish"   // the agent has another list
+	Configure     Deed = "configure" // the agent's settings change
+	Resend        Deed = "resend"    // the machine has slept
+	StopAgent     Deed = "stop agent"
+	StartAgent    Deed = "start agent"
 )
-
-// ClientStep is one thing that happens to a client, or to what reports to it.
-type ClientStep struct {
-	After     int        `json:"after"` // ms since the step before
-	Do        ClientDeed `json:"do"`
-	Client    int        `json:"client,omitempty"`
-	Fault     string     `json:"fault,omitempty"`
-	Reporting *Reporting `json:"reporting,omitempty"` // Configure: the new settings
-}

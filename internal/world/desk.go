@@ -1,13 +1,12 @@
 package world
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
-	"io"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing/synctest"
 	"time"
@@ -29,16 +28,16 @@ const (
 // happen at one instant, so that equal scenarios give equal runs.
 type desk struct {
 	Scenario
-	start    time.Time
+	story
 	agenda   []entry
 	entries  int
 	headsets []*headset
 	ready    map[string]time.Time // by node: when the last event on its way arrives
 	suites   []*suite
-	clients  *clients // nil: nobody listens
+	clients  *clients
+	lists    int // that were made up, without an Engine
 	version  int
 	deaf     bool // the sound server is away
-	deafAt   time.Time
 	asleep   bool
 	woke     time.Time // when the machine woke last, as far as the agent has heard
 	dreams   int       // how often the machine has slept without the agent having heard of it
@@ -49,11 +48,9 @@ type desk struct {
 	rules  *hid.Rules
 	wake   signal.Signal
 
-	mu         sync.Mutex // of what the Engine's goroutine hands over
-	asked      []hid.Request
-	list       devices.Snapshot
-	story      []string // what has happened, for people and for comparison
-	violations []Violation
+	handed sync.Mutex // of what the Engine's goroutine hands over
+	asked  []hid.Request
+	list   devices.Snapshot
 }
 
 // entry is something that will happen.
@@ -62,8 +59,9 @@ type entry struct {
 	do func()
 }
 
-func newDesk(s Scenario) *desk {
-	d := &desk{Scenario: s, start: time.Now(), wake: signal.New(), ready: make(map[string]time.Time)}
+func newDesk(s Scenario, withStory bool) *desk {
+	d := &desk{Scenario: s, wake: signal.New(), ready: make(map[string]time.Time)}
+	d.began, d.told = time.Now(), withStory
 	for i, u := range s.Units {
 		m := &s.Models[u.Model]
 		h := &headset{
@@ -82,9 +80,7 @@ func newDesk(s Scenario) *desk {
 	for i, s := range s.Suites {
 		d.suites = append(d.suites, &suite{Suite: s, desk: d, name: fmt.Sprint("suite-", i)})
 	}
-	if len(s.Clients) > 0 {
-		d.clients = newClients(s.Seed, s.Clients, s.Reporting)
-	}
+	d.clients = newClients(s, &d.story)
 	return d
 }
 
@@ -97,24 +93,32 @@ func (d *desk) play() {
 		}
 	}
 	for _, s := range d.Steps {
-		d.rest(time.Duration(s.After) * time.Millisecond)
-		d.clients.checkPrompt()
-		d.note("step %s", text(s))
+		d.pass(time.Duration(s.After) * time.Millisecond)
+		d.note(ofDesk, "step %s", text(s))
 		d.apply(s)
 		d.settle()
 	}
 	d.awaitClients()
 	d.stop()
 	synctest.Wait()
-	if d.clients != nil {
-		d.clients.close()
-		synctest.Wait()
+	d.clients.close()
+	synctest.Wait()
+}
+
+// pass lets the time pass between two steps, and looks whether what had to be prompt was.
+func (d *desk) pass(span time.Duration) {
+	if early := prompt + 100*time.Millisecond; span > early {
+		d.rest(early)
+		d.clients.checkPrompt()
+		span -= early
 	}
+	d.rest(span)
+	d.clients.checkPrompt()
 }
 
 // awaitClients lets pass what the agent may owe to clients, since the last change of the list.
 func (d *desk) awaitClients() {
-	if d.clients == nil {
+	if len(d.Clients) == 0 {
 		return
 	}
 	for range 4 {
@@ -135,26 +139,13 @@ func text(v any) string {
 	return string(b)
 }
 
-// note writes a line of the story.
-func (d *desk) note(format string, args ...any) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.story = append(d.story, fmt.Sprintf("%v ", time.Since(d.start))+fmt.Sprintf(format, args...))
-}
-
-func (d *desk) violate(rule, format string, args ...any) {
-	v := Violation{time.Since(d.start), rule, fmt.Sprintf(format, args...)}
-	d.note("VIOLATION %v", v)
-	d.violations = append(d.violations, v)
-}
-
 // instant is the next free one, at or after t. Times between things that happen are whole tenths of
 // milliseconds and the agent's are, too: so none of its timers ends at an instant of the desk.
 func (d *desk) instant(t time.Time) time.Time {
 	d.entries++
 	const tick = 100 * time.Microsecond
-	since := t.Sub(d.start)
-	return d.start.Add((since + tick - 1).Truncate(tick) + time.Duration(d.entries%99_000+500))
+	since := t.Sub(d.began)
+	return d.began.Add((since + tick - 1).Truncate(tick) + time.Duration(d.entries%99_000+500))
 }
 
 // after has something happen later.
@@ -167,7 +158,7 @@ func (d *desk) after(wait time.Duration, do func()) {
 // delay is how long something takes, drawn from the seed: up to most.
 func (d *desk) delay(most time.Duration, what ...any) time.Duration {
 	h := fnv.New64a()
-	fmt.Fprintln(h, d.Seed, time.Since(d.start).Round(100*time.Microsecond), what)
+	fmt.Fprintln(h, d.Seed, time.Since(d.began).Round(100*time.Microsecond), what)
 	return time.Duration(h.Sum64() % uint64(most))
 }
 
@@ -208,10 +199,10 @@ func (d *desk) sleep(t time.Time) bool {
 // settle waits until nothing is going on, and takes what the agent has asked for.
 func (d *desk) settle() {
 	synctest.Wait()
-	d.mu.Lock()
+	d.handed.Lock()
 	asked := d.asked
 	d.asked = nil
-	d.mu.Unlock()
+	d.handed.Unlock()
 	for _, r := range asked {
 		d.request(r)
 	}
@@ -220,6 +211,14 @@ func (d *desk) settle() {
 
 // boot starts the agent.
 func (d *desk) boot() {
+	if len(d.Models) == 0 {
+		if d.lists == 0 {
+			d.madeUp()
+		}
+		d.clients.startAgent()
+		d.stop = d.clients.stopAgent
+		return
+	}
 	cat, err := vendorCatalogue(d.Models, d.version)
 	if err != nil {
 		d.violate("catalogue", "%v", err)
@@ -228,20 +227,13 @@ func (d *desk) boot() {
 	set := d.settings(cat)
 	d.rules = set.HIDRules()
 	d.engine = engine.New(engine.Options{
-		Settings: set, Sources: []string{"audio", "hid"}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Publish: d.publish, Ask: d.ask,
+		Settings: set, Sources: []string{"audio", "hid"}, Log: slog.New(slog.DiscardHandler), Publish: d.publish, Ask: d.ask,
 	})
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		d.engine.Run(ctx)
-		close(done)
-	}()
+	stop := inBackground(d.engine.Run)
 	d.clients.restart()
 	d.stop = func() {
 		d.clients.stopAgent()
-		cancel()
-		<-done
+		stop()
 	}
 	for _, h := range d.headsets {
 		if h.plugged {
@@ -256,6 +248,19 @@ func (d *desk) boot() {
 	d.look()
 }
 
+// madeUp publishes a list without an Engine. No two are equal.
+func (d *desk) madeUp() {
+	muted, model := d.lists%2 == 1, fmt.Sprintf("Model %d", d.lists)
+	if d.Long {
+		model += strings.Repeat(".", 64<<10)
+	}
+	d.lists++
+	d.clients.publish(devices.Snapshot{Generation: uint64(d.lists), At: time.Now(), Devices: []devices.Report{{Device: devices.Device{
+		Type: devices.AudioInput, ID: "mic", Vendor: devices.Company{Name: "Acme", URL: "https://acme.example"},
+		Model: devices.Company{Name: model, URL: "https://acme.example"}, Related: []string{}, HardwareMute: &muted,
+	}}}})
+}
+
 func (d *desk) settings(cat *catalogue.Catalogue) engine.Settings {
 	r, err := catalogue.NewResolver(cat, devices.Options{OS: devices.Linux, IDMaxBytes: 127})
 	if err != nil {
@@ -265,25 +270,25 @@ func (d *desk) settings(cat *catalogue.Catalogue) engine.Settings {
 }
 
 func (d *desk) publish(s devices.Snapshot) {
-	d.note("list %d %s", s.Generation, text(s.Wire()))
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.note(ofDesk, "list %d %s", s.Generation, text(s.Wire()))
+	d.handed.Lock()
+	defer d.handed.Unlock()
 	d.list = s
 	d.clients.publish(s)
 }
 
 func (d *desk) ask(r hid.Request) {
-	d.note("request %d to %s: % x % x", r.ID, r.Node, r.Output, r.Feature)
-	d.mu.Lock()
+	d.note(ofDesk, "request %d to %s: % x % x", r.ID, r.Node, r.Output, r.Feature)
+	d.handed.Lock()
 	d.asked = append(d.asked, r)
-	d.mu.Unlock()
+	d.handed.Unlock()
 	d.wake.Notify()
 }
 
 // published is the list that the agent reports.
 func (d *desk) published() devices.Snapshot {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.handed.Lock()
+	defer d.handed.Unlock()
 	return d.list
 }
 
@@ -308,7 +313,7 @@ func (d *desk) look() {
 					o.Endpoints = append(o.Endpoints, h.endpoints()...)
 				}
 			}
-			d.note("audio %s %v", text(o.Endpoints), o.Err)
+			d.note(ofDesk, "audio %s %v", text(o.Endpoints), o.Err)
 			d.engine.Observe(o)
 		})
 	})
@@ -400,7 +405,7 @@ func (d *desk) deliver(h *headset, n *node, e hid.Event, then func()) {
 				return
 			}
 			e.At = time.Now()
-			d.note("hid %s", text(e))
+			d.note(ofDesk, "hid %s", text(e))
 			if then != nil && e.Kind != hid.Report {
 				then()
 			}

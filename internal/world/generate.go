@@ -175,7 +175,7 @@ func (g *generator) clients(s *Scenario) {
 				s.Steps, own = append(s.Steps, own[0]), own[1:]
 			}
 		}
-		s.Steps = append(s.Steps, Step{After: step.After, Do: ToClient, Client: &step})
+		s.Steps = append(s.Steps, step)
 	}
 	s.Steps = append(s.Steps, own...)
 }

@@ -1,8 +1,6 @@
 package world
 
-import (
-	"slices"
-)
+import "slices"
 
 // Reduce returns the shortest scenario that it finds which still fails, by leaving out ever smaller
 // parts and by making plain what is left.
@@ -36,193 +34,156 @@ func Reduce(s Scenario, fails func(Scenario) bool) Scenario {
 		for i := len(s.Models) - 1; i >= 0; i-- {
 			try(s.withoutModel(i))
 		}
-		s.simplify(try)
+		for i := 0; ; i++ {
+			next := plain(s)
+			all := next.simplifications()
+			if i >= len(all) {
+				break
+			}
+			all[i]()
+			try(next)
+		}
 	}
 	return s
 }
 
 func (s Scenario) withoutSteps(at, n int) Scenario {
-	s.Steps = slices.Delete(slices.Clone(s.Steps), at, at+n)
+	s.Steps = without(s.Steps, at, n)
 	return s
 }
 
 func (s Scenario) withoutSuite(i int) Scenario {
-	s.Suites = slices.Delete(slices.Clone(s.Suites), i, i+1)
-	s.Steps = mapSteps(s.Steps, func(st Step) (Step, bool) {
-		if st.Do != Run {
-			return st, true
-		}
-		keep := st.N != i
-		if st.N > i {
-			st.N--
-		}
-		return st, keep
-	})
+	s.Suites = without(s.Suites, i, 1)
+	s.Steps = mapSteps(s.Steps, func(st *Step) bool { return st.Do != Run || closeGap(&st.N, i) })
 	return s
 }
 
 func (s Scenario) withoutClient(i int) Scenario {
-	s.Clients = slices.Delete(slices.Clone(s.Clients), i, i+1)
-	s.Steps = mapSteps(s.Steps, func(st Step) (Step, bool) {
-		if st.Client == nil {
-			return st, true
-		}
-		keep, c := st.Client.Client != i, *st.Client
-		if c.Client > i {
-			c.Client--
-		}
-		st.Client = &c
-		return st, keep && len(s.Clients) > 0
-	})
+	s.Clients = without(s.Clients, i, 1)
+	s.Steps = mapSteps(s.Steps, func(st *Step) bool { return atClient[st.Do].do == nil || closeGap(&st.Client, i) })
 	return s
 }
 
 func (s Scenario) withoutUnit(i int) Scenario {
-	s.Units = slices.Delete(slices.Clone(s.Units), i, i+1)
-	s.Steps = mapSteps(s.Steps, func(st Step) (Step, bool) {
-		keep := !st.Do.ofUnit() || st.Unit != i
-		if st.Unit >= i && st.Unit > 0 {
-			st.Unit--
-		}
-		return st, keep
-	})
+	s.Units = without(s.Units, i, 1)
+	s.Steps = mapSteps(s.Steps, func(st *Step) bool { return atHeadset[st.Do] == nil || closeGap(&st.Unit, i) })
 	return s
 }
 
 // withoutModel leaves out a model that has neither units nor suites.
 func (s Scenario) withoutModel(i int) Scenario {
-	if slices.ContainsFunc(s.Units, func(u Unit) bool { return u.Model == i }) ||
-		slices.ContainsFunc(s.Suites, func(u Suite) bool { return u.Model == i }) || len(s.Models) == 1 {
+	next := s
+	next.Models, next.Units, next.Suites = without(s.Models, i, 1), slices.Clone(s.Units), slices.Clone(s.Suites)
+	unused := len(next.Models) > 0
+	for k := range next.Units {
+		unused = closeGap(&next.Units[k].Model, i) && unused
+	}
+	for k := range next.Suites {
+		unused = closeGap(&next.Suites[k].Model, i) && unused
+	}
+	if !unused {
 		return s
 	}
-	s.Models, s.Units, s.Suites = slices.Delete(slices.Clone(s.Models), i, i+1), slices.Clone(s.Units), slices.Clone(s.Suites)
-	for k := range s.Units {
-		if s.Units[k].Model > i {
-			s.Units[k].Model--
-		}
-	}
-	for k := range s.Suites {
-		if s.Suites[k].Model > i {
-			s.Suites[k].Model--
-		}
-	}
-	return s
+	return next
 }
 
-// ofUnit reports whether the deed is done to a headset.
-func (d Deed) ofUnit() bool {
-	switch d {
-	case Server, Sleep, Run, Reload, Restart, Rest, ToClient:
-		return false
+func without[T any](list []T, at, n int) []T { return slices.Delete(slices.Clone(list), at, at+n) }
+
+// closeGap adapts a number to a list that is without the ith; false: it was the number of that.
+func closeGap(number *int, i int) bool {
+	if *number > i {
+		*number--
+		return true
 	}
-	return true
+	return *number != i
 }
 
-func mapSteps(steps []Step, f func(Step) (Step, bool)) []Step {
+// mapSteps returns the steps that are kept, as they have been made.
+func mapSteps(steps []Step, keep func(*Step) bool) []Step {
 	var out []Step
 	for _, s := range steps {
-		s.During = mapSteps(s.During, f)
-		if s, keep := f(s); keep {
+		s.During = mapSteps(s.During, keep)
+		if keep(&s) {
 			out = append(out, s)
 		}
 	}
 	return out
 }
 
-// simplify tries plainer values, one after the other.
-func (s *Scenario) simplify(try func(Scenario) bool) {
-	change := func(f func(*Scenario)) {
-		next := plain(*s)
-		f(&next)
-		try(next)
-	}
+// simplifications each make one part of the scenario plainer.
+func (s *Scenario) simplifications() (all []func()) {
 	for i := range s.Steps {
-		change(func(s *Scenario) { s.Steps[i].During = nil })
-		for k := len(s.Steps[i].During) - 1; k >= 0; k-- {
-			change(func(s *Scenario) { s.Steps[i].During = slices.Delete(s.Steps[i].During, k, k+1) })
-		}
-		for _, ms := range []int{0, 100} {
-			change(func(s *Scenario) {
-				if s.Steps[i].MS > ms && s.Steps[i].Do != Rest {
-					s.Steps[i].MS = ms
-				}
-			})
-		}
-		for _, ms := range []int{1000, 200} {
-			change(func(s *Scenario) {
-				if s.Steps[i].After > ms || s.Steps[i].After < ms && ms == 1000 {
-					s.Steps[i].After = ms
-				}
-			})
-		}
-		change(func(s *Scenario) {
-			if s.Steps[i].Do == Rest {
-				s.Steps[i].MS = 40_000
-			}
-		})
+		all = append(all, s.Steps[i].simplifications()...)
 	}
 	for i := range s.Units {
-		for _, f := range []func(*Unit){
-			func(u *Unit) {
-				if m := s.Models[u.Model]; !m.Split && !m.Unsighted {
-					u.Serial = ""
-				}
-			},
-			func(u *Unit) { u.Off = false }, func(u *Unit) { u.Away = false }, func(u *Unit) { u.NoAudio = false },
-			func(u *Unit) { u.Muted = false }, func(u *Unit) { u.BoomUp = false },
-			func(u *Unit) {
-				if u.Port == 0 {
-					u.Port = 7 + i
-				}
-			},
-		} {
-			change(func(s *Scenario) { f(&s.Units[i]) })
-		}
+		all = append(all, s.Units[i].simplifications(s.Models[s.Units[i].Model], 7+i)...)
 	}
 	for i := range s.Models {
-		for _, f := range []func(*Model){
-			func(m *Model) { m.Noise = nil },
-			func(m *Model) { m.NamedIDs = false },
-			func(m *Model) { m.LED = false },
-			func(m *Model) { m.Split = false },
-			func(m *Model) { m.Unsighted = false },
-			func(m *Model) { m.OSMute = OSNone },
-			func(m *Model) { m.Flagged = false },
-			func(m *Model) { m.Keeps = false },
-			func(m *Model) { m.Versions = m.Versions[:1] },
-		} {
-			change(func(s *Scenario) { f(&s.Models[i]) })
-		}
-		for v := range s.Models[i].Versions {
-			for k := len(s.Models[i].Versions[v].Sources) - 1; k >= 0; k-- {
-				change(func(s *Scenario) {
-					w := &s.Models[i].Versions[v]
-					w.Sources = slices.Delete(w.Sources, k, k+1)
-				})
-			}
-		}
-		for k := range s.Models[i].Tells {
-			for _, f := range []func(*Tell){
-				func(t *Tell) { t.AtLink = false }, func(t *Tell) { t.Busy = 0 }, func(t *Tell) { t.BothWays = false },
-			} {
-				change(func(s *Scenario) { f(&s.Models[i].Tells[k]) })
-			}
-		}
+		all = append(all, s.Models[i].simplifications()...)
 	}
 	for i := range s.Clients {
-		for _, f := range []func(*ClientSpec){
-			func(c *ClientSpec) { c.Foreign = false }, func(c *ClientSpec) { c.Hidden = false }, func(c *ClientSpec) { c.Relay = false },
-			func(c *ClientSpec) { c.NoSocket = false }, func(c *ClientSpec) { c.NoPort = false }, func(c *ClientSpec) { c.PortLate = 0 },
-			func(c *ClientSpec) { c.SocketLate = 0 }, func(c *ClientSpec) { c.SlowGet = false }, func(c *ClientSpec) { c.Unspecified = false },
-			func(c *ClientSpec) { c.Off = false }, func(c *ClientSpec) { c.Fault = "" },
-		} {
-			change(func(s *Scenario) { f(&s.Clients[i]) })
+		c := &s.Clients[i]
+		all = append(all, zero(&c.Foreign), zero(&c.Hidden), zero(&c.Relay), zero(&c.NoSocket), zero(&c.NoPort), zero(&c.PortLate),
+			zero(&c.SocketLate), zero(&c.SlowGet), zero(&c.Unspecified), zero(&c.Off), zero(&c.Fault))
+	}
+	for i := range s.Suites {
+		all = append(all, zero(&s.Suites[i].Serials), zero(&s.Suites[i].Tidy), func() { s.Suites[i].Runs = true })
+	}
+	return append(all, zero(&s.Reporting), zero(&s.Long))
+}
+
+// zero is the simplification that empties a part.
+func zero[T any](part *T) func() {
+	return func() {
+		var none T
+		*part = none
+	}
+}
+
+func (s *Step) simplifications() []func() {
+	all := []func(){zero(&s.During)}
+	for k := range slices.Backward(s.During) {
+		all = append(all, func() { s.During = slices.Delete(s.During, k, k+1) })
+	}
+	shortest := 0
+	if s.Do == Rest {
+		shortest = 40_000
+	}
+	for _, ms := range []int{shortest, shortest + 100} {
+		all = append(all, func() { s.MS = min(s.MS, ms) })
+	}
+	return append(all, func() {
+		if s.After != 200 {
+			s.After = 1000
+		}
+	}, func() { s.After = min(s.After, 200) })
+}
+
+func (u *Unit) simplifications(m Model, port int) []func() {
+	all := []func(){zero(&u.Off), zero(&u.Away), zero(&u.NoAudio), zero(&u.Muted), zero(&u.BoomUp)}
+	if !m.Split && !m.Unsighted {
+		all = append(all, zero(&u.Serial))
+	}
+	if u.Port == 0 {
+		all = append(all, func() { u.Port = port })
+	}
+	return all
+}
+
+func (m *Model) simplifications() []func() {
+	all := []func(){
+		zero(&m.Noise), zero(&m.NamedIDs), zero(&m.LED), zero(&m.Split), zero(&m.Unsighted), zero(&m.OSMute), zero(&m.Flagged), zero(&m.Keeps),
+		func() { m.Versions = m.Versions[:1] },
+	}
+	for v := range m.Versions {
+		w := &m.Versions[v]
+		for k := range slices.Backward(w.Sources) {
+			all = append(all, func() { w.Sources = slices.Delete(w.Sources, k, k+1) })
 		}
 	}
-	change(func(s *Scenario) { s.Reporting = Reporting{} })
-	for i := range s.Suites {
-		change(func(s *Scenario) { s.Suites[i].Serials = false })
-		change(func(s *Scenario) { s.Suites[i].Tidy = false })
-		change(func(s *Scenario) { s.Suites[i].Runs = true })
+	for i := range m.Tells {
+		t := &m.Tells[i]
+		all = append(all, zero(&t.AtLink), zero(&t.Busy), zero(&t.BothWays))
 	}
+	return all
 }

@@ -35,9 +35,9 @@ func (d *desk) inspect(rep devices.Report, key devices.Key) {
 		d.violate("ghost", "%s is reported and not there", key.ID)
 	case h == nil, !h.reachable(), d.blind(h):
 	case flag.Value == devices.True && !h.muted() && !d.excused(h, rep):
-		d.violate("true", "headset %d is not muted, and reported as muted since %v by %v", h.index, flag.Since.Sub(d.start), flag.Origin)
+		d.violate("true", "headset %d is not muted, and reported as muted since %v by %v", h.index, flag.Since.Sub(d.began), flag.Origin)
 	case flag.Value == devices.False && h.muted() && len(rep.Endpoints) == 1 && flag.Origin.Via != devices.ViaPush:
-		d.violate("false", "headset %d is muted, and reported as not muted since %v by %v", h.index, flag.Since.Sub(d.start), flag.Origin)
+		d.violate("false", "headset %d is muted, and reported as not muted since %v by %v", h.index, flag.Since.Sub(d.began), flag.Origin)
 	case flag.Value == devices.Unknown && len(rep.Endpoints) == 1:
 		if why := d.known(h); why != "" {
 			d.violate("known", "the mute of headset %d is reported as unknown, but %s", h.index, why)
@@ -116,7 +116,7 @@ func (d *desk) tells(h *headset, i int, r Rule, linked bool) string {
 		// As an anchor it may be overtaken by presses that come on another way.
 		if press := h.Tells[r.Reads[0]]; press.Form.shows() || press.Interface == t.Interface && !t.Twin {
 			if at, told := h.told[i]; told && at.After(h.lapsed) {
-				return fmt.Sprintf("it was told at %v by %s", at.Sub(d.start).Round(time.Millisecond), text(r.Says))
+				return fmt.Sprintf("it was told at %v by %s", at.Sub(d.began).Round(time.Millisecond), text(r.Says))
 			}
 		}
 	}

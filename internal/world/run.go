@@ -1,10 +1,9 @@
 package world
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 )
@@ -12,23 +11,21 @@ import (
 // Result is what came of a scenario.
 type Result struct {
 	Violations []Violation `json:"violations,omitempty"`
-	Hash       string      `json:"hash"` // of the story
+	Hash       string      `json:"hash,omitempty"` // of the plot, if the story was asked for
 	Story      []string    `json:"story,omitempty"`
 }
 
 // Play runs a scenario in a bubble of its own.
-func Play(t *testing.T, s Scenario) (r Result) {
+func Play(t *testing.T, s Scenario, withStory bool) (r Result) {
 	synctest.Test(t, func(*testing.T) {
-		d := newDesk(s)
+		d := newDesk(s, withStory)
 		d.play()
-		plot := d.story
-		if d.clients != nil {
-			violations, story, told := d.clients.told()
-			d.violations = append(d.violations, violations...)
-			plot, d.story = append(slices.Clone(plot), told...), append(d.story, story...)
+		r.Violations = d.violations
+		if withStory {
+			r.Story = d.report()
+			sum := sha256.Sum256([]byte(d.plot()))
+			r.Hash = hex.EncodeToString(sum[:8])
 		}
-		sum := sha256.Sum256([]byte(strings.Join(plot, "\n")))
-		r = Result{d.violations, hex.EncodeToString(sum[:8]), d.story}
 	})
 	return r
 }
@@ -40,4 +37,18 @@ func (r Result) rules() map[string]bool {
 		out[v.Rule] = true
 	}
 	return out
+}
+
+// inBackground runs f until stop is called, which waits for its end.
+func inBackground(f func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		f(ctx)
+		close(done)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
 }

@@ -9,15 +9,16 @@ import (
 	"strings"
 )
 
-// Scenario is all that a run depends on.
+// Scenario is all that a run depends on. Without models there is no Engine: the lists that clients are to get come from steps.
 type Scenario struct {
 	Seed   uint64  `json:"seed"` // of latencies; the seed that it was drawn from
-	Models []Model `json:"models"`
-	Units  []Unit  `json:"units"`
+	Models []Model `json:"models,omitempty"`
+	Units  []Unit  `json:"units,omitempty"`
 	Suites []Suite `json:"suites,omitempty"`
 
 	Clients   []ClientSpec `json:"clients,omitempty"`
 	Reporting Reporting    `json:"reporting,omitzero"`
+	Long      bool         `json:"long,omitempty"` // without models: the lists are longer than what a client reads ahead
 
 	Steps []Step `json:"steps"`
 }
@@ -148,60 +149,56 @@ type Deed string
 
 // The deeds.
 const (
-	Plug     Deed = "plug"    // into Port; the sound comes MS later
-	Unplug   Deed = "unplug"  // the sound goes MS later
-	Press    Deed = "press"   // the mute button
-	Boom     Deed = "boom"    // up or down
-	Auto     Deed = "auto"    // the firmware changes the mute by itself
-	LED      Deed = "led"     // a host does, by an output report
-	OSSet    Deed = "os_mute" // somebody changes the OS's mute
-	Power    Deed = "power"   // on or off
-	Range    Deed = "range"   // in or out
-	Sound    Deed = "sound"   // the endpoints come or go alone
-	Volume   Deed = "volume"  // another control is used
-	Lose     Deed = "lose"    // the button is pressed, and the OS loses the report
-	Break    Deed = "break"   // reading an interface fails; it is opened again MS later, or never if that is negative
-	Server   Deed = "server"  // the sound server goes or returns
-	Sleep    Deed = "sleep"   // During happens, the agent hears of it MS after the waking; N 1: and not when that was
-	Run      Deed = "run"     // the suite N starts or crashes
-	Reload   Deed = "reload"  // version N of the catalogue
-	Restart  Deed = "restart" // the agent ends in order and starts again
-	ToClient Deed = "client"  // Client happens
-	Rest     Deed = "rest"    // nothing happens for MS; then the invariants hold
+	Plug    Deed = "plug"    // into Port; the sound comes MS later
+	Unplug  Deed = "unplug"  // the sound goes MS later
+	Press   Deed = "press"   // the mute button
+	Boom    Deed = "boom"    // up or down
+	Auto    Deed = "auto"    // the firmware changes the mute by itself
+	LED     Deed = "led"     // a host does, by an output report
+	OSSet   Deed = "os_mute" // somebody changes the OS's mute
+	Power   Deed = "power"   // on or off
+	Range   Deed = "range"   // in or out
+	Sound   Deed = "sound"   // the endpoints come or go alone
+	Volume  Deed = "volume"  // another control is used
+	Lose    Deed = "lose"    // the button is pressed, and the OS loses the report
+	Break   Deed = "break"   // reading an interface fails; it is opened again MS later, or never if that is negative
+	Server  Deed = "server"  // the sound server goes or returns
+	Sleep   Deed = "sleep"   // During happens, the agent hears of it MS after the waking; N 1: and not when that was
+	Run     Deed = "run"     // the suite N starts or crashes
+	Reload  Deed = "reload"  // version N of the catalogue
+	Restart Deed = "restart" // the agent ends in order and starts again
+	Rest    Deed = "rest"    // nothing happens for MS; then the invariants hold
 )
 
 // Step is one thing that happens.
 type Step struct {
-	After  int         `json:"after,omitempty"` // ms since the step before
-	Do     Deed        `json:"do"`
-	Unit   int         `json:"unit,omitempty"`
-	N      int         `json:"n,omitempty"`
-	Port   int         `json:"port,omitempty"`
-	MS     int         `json:"ms,omitempty"`
-	During []Step      `json:"during,omitempty"`
-	Client *ClientStep `json:"client,omitempty"`
+	After  int    `json:"after,omitempty"` // ms since the step before
+	Do     Deed   `json:"do"`
+	Unit   int    `json:"unit,omitempty"`
+	N      int    `json:"n,omitempty"`
+	Port   int    `json:"port,omitempty"`
+	MS     int    `json:"ms,omitempty"`
+	During []Step `json:"during,omitempty"`
+
+	Client    int        `json:"client,omitempty"`
+	Fault     string     `json:"fault,omitempty"`
+	Reporting *Reporting `json:"reporting,omitempty"` // Configure: the new settings
 }
 
 // String is the scenario for people: a line for each part.
 func (s Scenario) String() string {
 	var b strings.Builder
-	for i, m := range s.Models {
-		fmt.Fprintf(&b, "  model %d: %s\n", i, text(m))
-	}
-	for i, u := range s.Units {
-		fmt.Fprintf(&b, "  headset %d: %s\n", i, text(u))
-	}
-	for i, u := range s.Suites {
-		fmt.Fprintf(&b, "  suite %d: %s\n", i, text(u))
-	}
-	for i, c := range s.Clients {
-		fmt.Fprintf(&b, "  client %d: %s\n", i, text(c))
-	}
-	if len(s.Clients) > 0 {
-		fmt.Fprintf(&b, "  reporting: %s\n", text(s.Reporting))
-	}
-	for _, st := range s.Steps {
-		fmt.Fprintf(&b, "  %s\n", text(st))
-	}
+	list(&b, "model", s.Models)
+	list(&b, "headset", s.Units)
+	list(&b, "suite", s.Suites)
+	list(&b, "client", s.Clients)
+	list(&b, "reporting", []Reporting{s.Reporting})
+	list(&b, "step", s.Steps)
 	return b.String()
+}
+
+func list[T any](b *strings.Builder, what string, parts []T) {
+	for i, p := range parts {
+		fmt.Fprintf(b, "  %s %d: %s\n", what, i, text(p))
+	}
 }

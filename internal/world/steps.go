@@ -8,87 +8,115 @@ import (
 	"sidetone/internal/hid"
 )
 
-// apply does what a step says. One that makes no sense as things are does nothing.
-func (d *desk) apply(s Step) {
-	var h *headset
-	if s.Unit < len(d.headsets) {
-		h = d.headsets[s.Unit]
-	}
-	wait := time.Duration(s.MS) * time.Millisecond
-	switch s.Do {
-	case Plug:
-		d.plug(h, s.Port, wait)
-	case Unplug:
-		d.unplug(h, wait)
-	case Press:
-		d.press(h)
-	case Boom:
+// atHeadset is what may happen to a headset, also while the machine sleeps.
+var atHeadset = map[Deed]func(*desk, *headset, Step){
+	Plug:   func(d *desk, h *headset, s Step) { d.plug(h, s.Port, s.wait()) },
+	Unplug: func(d *desk, h *headset, s Step) { d.unplug(h, s.wait()) },
+	Press:  func(d *desk, h *headset, _ Step) { d.press(h) },
+	Boom: func(d *desk, h *headset, _ Step) {
 		if h.Boom && h.on {
 			d.change(h, byOther, func() { h.boomUp = !h.boomUp })
 		}
-	case Auto, LED:
-		if h.reachable() && (s.Do == Auto || h.LED) {
-			d.change(h, byOther, func() { h.pressed = !h.pressed })
-		}
-	case OSSet:
-		d.osMute(h)
-	case Power:
-		if h.Bus == Dongle {
-			d.change(h, byLink, func() {
-				if h.on = !h.on; h.on && !h.Keeps {
-					h.pressed = false
-				}
-				d.pair(h)
-			})
-		}
-	case Range:
-		if h.Bus == Dongle {
-			d.change(h, byLink, func() {
-				h.near = !h.near
-				d.pair(h)
-			})
-		}
-	case Sound:
-		if h.plugged {
-			h.sound = !h.sound
-			d.look()
-			for _, s := range d.suites {
-				s.stir(h)
+	},
+	Auto:  func(d *desk, h *headset, _ Step) { d.turn(h, h.reachable()) },
+	LED:   func(d *desk, h *headset, _ Step) { d.turn(h, h.reachable() && h.LED) },
+	OSSet: func(d *desk, h *headset, _ Step) { d.osMute(h) },
+	Power: func(d *desk, h *headset, _ Step) {
+		d.link(h, func() {
+			if h.on = !h.on; h.on && !h.Keeps {
+				h.pressed = false
 			}
+		})
+	},
+	Range: func(d *desk, h *headset, _ Step) { d.link(h, func() { h.near = !h.near }) },
+	Sound: func(d *desk, h *headset, _ Step) {
+		if h.plugged {
+			d.setSound(h, !h.sound)
 		}
-	case Volume:
+	},
+	Volume: func(d *desk, h *headset, s Step) {
 		if len(h.Noise) > 0 && h.reachable() {
 			d.sendOn(h, 0, []byte{byte(h.Noise[s.Port%len(h.Noise)]), byte(s.N), byte(s.N >> 8), 0}, nil)
 		}
-	case Lose:
-		d.lose(h)
-	case Break:
-		d.breakNode(h, s.N, wait)
-	case Server:
-		if d.deaf = !d.deaf; d.deaf {
-			d.deafAt = time.Now()
-		}
-		d.look()
-	case Sleep:
-		d.sleepThrough(s.During, wait, s.N == 0)
-	case Run:
-		if s.N < len(d.suites) {
-			if s := d.suites[s.N]; s.runs {
-				s.crash()
-			} else {
-				s.launch()
-			}
-		}
-	case Reload:
-		d.reload(s.N)
-	case Restart:
-		d.restart()
-	case ToClient:
-		d.clients.do(*s.Client)
-	case Rest:
-		d.rest(wait)
+	},
+	Lose:  func(d *desk, h *headset, _ Step) { d.lose(h) },
+	Break: func(d *desk, h *headset, s Step) { d.breakNode(h, s.N, s.wait()) },
+}
+
+// atDesk is what may happen to the rest, but for clients.
+var atDesk = map[Deed]func(*desk, Step){
+	Server:  func(d *desk, _ Step) { d.turnServer() },
+	Sleep:   func(d *desk, s Step) { d.sleepThrough(s.During, s.wait(), s.N == 0) },
+	Run:     func(d *desk, s Step) { d.runSuite(s.N) },
+	Reload:  func(d *desk, s Step) { d.reload(s.N) },
+	Restart: func(d *desk, _ Step) { d.restart() },
+	Rest: func(d *desk, s Step) {
+		d.rest(s.wait())
 		d.clients.checkPrompt()
 		d.atRest()
+	},
+	Publish: func(d *desk, _ Step) { d.madeUp() },
+}
+
+func (s Step) wait() time.Duration { return time.Duration(s.MS) * time.Millisecond }
+
+// apply does what a step says. One that makes no sense as things are does nothing.
+func (d *desk) apply(s Step) {
+	if do, is := atDesk[s.Do]; is {
+		do(d, s)
+	} else if !d.applyToHeadset(s) {
+		d.clients.do(s)
+	}
+}
+
+func (d *desk) applyToHeadset(s Step) bool {
+	do, is := atHeadset[s.Do]
+	if is && s.Unit < len(d.headsets) {
+		do(d, d.headsets[s.Unit], s)
+	}
+	return is
+}
+
+// turn changes the mute by other means than the button, if it can be.
+func (d *desk) turn(h *headset, can bool) {
+	if can {
+		d.change(h, byOther, func() { h.pressed = !h.pressed })
+	}
+}
+
+// link changes something of what a headset needs to be heard by its dongle.
+func (d *desk) link(h *headset, f func()) {
+	if h.Bus == Dongle {
+		d.change(h, byLink, func() {
+			f()
+			d.pair(h)
+		})
+	}
+}
+
+// setSound has the OS list the endpoints of a headset, or not.
+func (d *desk) setSound(h *headset, on bool) {
+	h.sound = on
+	d.look()
+	for _, s := range d.suites {
+		s.stir(h)
+	}
+}
+
+func (d *desk) turnServer() {
+	d.deaf = !d.deaf
+	d.look()
+}
+
+// runSuite starts a suite, or crashes it.
+func (d *desk) runSuite(n int) {
+	if n >= len(d.suites) {
+		return
+	}
+	if s := d.suites[n]; s.runs {
+		s.crash()
+	} else {
+		s.launch()
 	}
 }
 
@@ -101,9 +129,7 @@ func (d *desk) press(h *headset) {
 	case h.plugged && !d.asleep:
 		presence := h.presence
 		d.after(50*time.Millisecond+d.delay(50*time.Millisecond, h.index, "lamp"), func() {
-			if h.plugged && h.presence == presence {
-				d.change(h, byOther, func() { h.pressed = !h.pressed })
-			}
+			d.turn(h, h.plugged && h.presence == presence)
 		})
 	}
 }
@@ -152,11 +178,7 @@ func (d *desk) plug(h *headset, port int, wait time.Duration) {
 	d.after(max(wait, 50*time.Millisecond), func() {
 		if h.plugged && h.presence == presence && !h.NoAudio {
 			h.id = d.freeID(h)
-			h.sound = true
-			d.look()
-			for _, s := range d.suites {
-				s.stir(h)
-			}
+			d.setSound(h, true)
 		}
 	})
 }
@@ -188,9 +210,7 @@ func (d *desk) osMute(h *headset) {
 		h.osMute = !h.osMute
 		d.look()
 	case OSShared:
-		if h.up() {
-			d.change(h, byOther, func() { h.pressed = !h.pressed })
-		}
+		d.turn(h, h.up())
 	}
 }
 
@@ -237,8 +257,8 @@ func (d *desk) sleepThrough(during []Step, wait time.Duration, known bool) {
 	d.asleep = true
 	d.dreams++
 	for _, s := range during {
-		if s.Do != Sleep && s.Do != Rest && s.Do != Reload && s.Do != Restart && s.Do != Run && s.Do != ToClient {
-			d.apply(s)
+		if !d.applyToHeadset(s) && s.Do == Server {
+			d.turnServer()
 		}
 	}
 	d.asleep = false
@@ -252,7 +272,7 @@ func (d *desk) sleepThrough(during []Step, wait time.Duration, known bool) {
 		f()
 	}
 	d.after(wait, func() {
-		d.note("resumed")
+		d.note(ofDesk, "resumed")
 		d.dreams--
 		if !known {
 			woke = time.Time{}
@@ -264,7 +284,7 @@ func (d *desk) sleepThrough(during []Step, wait time.Duration, known bool) {
 			d.woke = time.Now()
 		}
 		d.engine.Resumed(woke)
-		d.after(time.Millisecond, func() { d.clients.do(ClientStep{Do: Resend}) })
+		d.after(time.Millisecond, func() { d.clients.do(Step{Do: Resend}) })
 		d.look()
 	})
 }

@@ -47,7 +47,7 @@ func (s *suite) release() {
 	if s.runs {
 		return
 	}
-	s.desk.note("release %s", s.name)
+	s.desk.note(ofDesk, "release %s", s.name)
 	s.desk.engine.Release(s.name)
 	s.words = slices.DeleteFunc(s.words, func(w word) bool { return w.until.IsZero() })
 }
@@ -130,7 +130,7 @@ func (s *suite) say(h *headset, v devices.Tri) {
 	if err == nil {
 		s.desk.contradict(s, w)
 	}
-	s.desk.note("push by %s of headset %d (%s): %v: %v %v", s.name, h.index, p.Serial, v, units, err)
+	s.desk.note(ofDesk, "push by %s of headset %d (%s): %v: %v %v", s.name, h.index, p.Serial, v, units, err)
 }
 
 // contradict takes back what other suites have said of the headset if w says the contrary.

@@ -27,8 +27,20 @@ const resultMark = "result "
 // job is a scenario to be played: one that is drawn from a seed, or a given one.
 type job struct {
 	Seed     uint64    `json:"seed"`
+	Clients  bool      `json:"clients,omitempty"` // of GenerateClients
 	Scenario *Scenario `json:"scenario,omitempty"`
 	Story    bool      `json:"story,omitempty"` // it is wanted, too
+}
+
+func (j job) scenario() Scenario {
+	switch {
+	case j.Scenario != nil:
+		return *j.Scenario
+	case j.Clients:
+		return GenerateClients(j.Seed)
+	default:
+		return Generate(j.Seed)
+	}
 }
 
 // TestChild plays the scenarios that its parent sends. Without one it has nothing to do.
@@ -44,14 +56,7 @@ func TestChild(t *testing.T) {
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		if j.Scenario == nil {
-			s := Generate(j.Seed)
-			j.Scenario = &s
-		}
-		r := Play(t, *j.Scenario)
-		if !j.Story {
-			r.Story = nil
-		}
+		r := Play(t, j.scenario(), j.Story)
 		fmt.Print(resultMark)
 		require.NoError(t, out.Encode(r))
 	}

@@ -18,7 +18,7 @@ import (
 var (
 	firstSeed = flag.Uint64("seed", 0, "the first seed that TestWorld plays")
 	seeds     = flag.Uint64("seeds", 200, "how many seeds TestWorld plays")
-	story     = flag.Bool("story", false, "have TestWorld tell all that happens in a failure")
+	withStory = flag.Bool("story", false, "have TestWorld tell all that happens in a failure")
 	save      = flag.String("save", "", "folder in which TestWorld keeps the shortest scenarios")
 	failures  = flag.Int("failures", 3, "after how many failures TestWorld stops")
 )
@@ -28,7 +28,12 @@ const replays = 20
 
 // TestWorld plays what random seeds draw. Any violation is a bug of the agent or a wrong claim of
 // docs/world.md.
-func TestWorld(t *testing.T) {
+func TestWorld(t *testing.T) { search(t, *seeds, job{}) }
+
+// TestWorldOfClients plays clients alone, with lists from nowhere.
+func TestWorldOfClients(t *testing.T) { search(t, max(*seeds, 200), job{Clients: true}) }
+
+func search(t *testing.T, seeds uint64, j job) {
 	var next, found atomic.Uint64
 	next.Store(*firstSeed)
 	var wg sync.WaitGroup
@@ -37,13 +42,14 @@ func TestWorld(t *testing.T) {
 			w := &worker{}
 			defer w.stop()
 			for {
-				seed := next.Add(1) - 1
-				if seed >= *firstSeed+*seeds || found.Load() >= uint64(*failures) {
+				j := j
+				j.Seed = next.Add(1) - 1
+				if j.Seed >= *firstSeed+seeds || found.Load() >= uint64(*failures) {
 					return
 				}
-				if r := w.play(job{Seed: seed}); len(r.Violations) > 0 {
+				if r := w.play(j); len(r.Violations) > 0 {
 					found.Add(1)
-					t.Error(explain(w, seed, r))
+					t.Error(explain(t.Name(), w, j, r))
 				}
 			}
 		})
@@ -52,9 +58,9 @@ func TestWorld(t *testing.T) {
 }
 
 // explain reduces a failure, and says how to see it again.
-func explain(w *worker, seed uint64, r Result) string {
+func explain(test string, w *worker, j job, r Result) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "seed %d:\n", seed)
+	fmt.Fprintf(&out, "seed %d:\n", j.Seed)
 	for _, v := range r.Violations {
 		fmt.Fprintf(&out, "  %v\n", v)
 	}
@@ -63,30 +69,30 @@ func explain(w *worker, seed uint64, r Result) string {
 		rules := w.play(job{Scenario: &s}).rules()
 		return rules[rule] && (rule == "catalogue" || !rules["catalogue"])
 	}
-	short := Reduce(Generate(seed), fails)
+	short := Reduce(j.scenario(), fails)
 	last := w.play(job{Scenario: &short, Story: true})
 	fmt.Fprintf(&out, "the shortest scenario with a violation of %q:\n%s", rule, short)
 	for _, v := range last.Violations {
 		fmt.Fprintf(&out, "  %v\n", v)
 	}
 	for n := range replays {
-		if again := w.play(job{Scenario: &short}); again.Hash != last.Hash {
+		if again := w.play(job{Scenario: &short, Story: true}); again.Hash != last.Hash {
 			fmt.Fprintf(&out, "and replay %d of it took another way: the world is not deterministic\n", n)
 			break
 		}
 	}
-	if *story {
+	if *withStory {
 		fmt.Fprintln(&out, strings.Join(last.Story, "\n"))
 	}
 	if *save != "" {
-		file := filepath.Join(*save, fmt.Sprintf("%s-%d.json", rule, seed))
+		file := filepath.Join(*save, fmt.Sprintf("%s-%s-%d.json", test, rule, j.Seed))
 		data, err := json.MarshalIndent(short, "", "  ")
 		if err == nil {
 			err = os.WriteFile(file, append(data, '\n'), 0o644)
 		}
 		fmt.Fprintf(&out, "it is in %s (%v)\n", file, err)
 	}
-	fmt.Fprintf(&out, "play it again: go test ./internal/world -run TestWorld -seed %d -seeds 1 -story\n", seed)
+	fmt.Fprintf(&out, "play it again: go test ./internal/world -run '^%s$' -seed %d -seeds 1 -story\n", test, j.Seed)
 	return out.String()
 }
 
@@ -113,8 +119,10 @@ func TestEqualSeedsGiveEqualRuns(t *testing.T) {
 	one, other := &worker{}, &worker{}
 	defer one.stop()
 	defer other.stop()
-	for seed := range uint64(8) {
-		j := job{Seed: seed}
-		require.Equal(t, one.play(j).Hash, other.play(j).Hash, "seed %d", seed)
+	for seed := range uint64(20) {
+		for _, clients := range []bool{false, true} {
+			j := job{Seed: seed, Clients: clients, Story: true}
+			require.Equal(t, one.play(j).Hash, other.play(j).Hash, "%+v", j)
+		}
 	}
 }

@@ -1,0 +1,353 @@
+package world
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"sidetone/fakeserver"
+	"sidetone/internal/local"
+	"sidetone/internal/memnet"
+	"sidetone/internal/rpcclient"
+)
+
+// client is one program.
+type client struct {
+	ClientSpec
+	index      int
+	desk       *clients
+	srv        *fakeserver.Server // nil before the first start
+	process    *memnet.Process    // of its socket, and of its port but for a relay
+	relay      *memnet.Process
+	on, frozen bool
+	calm       time.Time // since when nothing has happened to it that a link feels
+	lateAt     time.Time // when its doors are all open
+	frozenAt   time.Time
+
+	// Guarded by desk.mu.
+	stale    time.Time                     // when it went on after its links had been given up: then it takes what had queued on them
+	linked   time.Time                     // since when it takes lists over a socket; zero: it does not
+	holds    int                           // place in history of the list that it has taken last
+	silent   map[fakeserver.Transport]bool // since its start a list has gone without an answer
+	waiting  []string                      // what agents that have ended may have sent it while it was frozen
+	thawedAt time.Time                     // when it went on
+}
+
+func (k *client) violate(rule, format string, args ...any) {
+	k.desk.violate(rule, fmt.Sprintf("client %d ", k.index)+format, args...)
+}
+
+// start begins a life of the program, of a process of its own or of the one before.
+func (k *client) start() {
+	if k.on {
+		return
+	}
+	d := k.desk
+	user, name := myUser, fmt.Sprintf("client %d", k.index)
+	if k.Foreign {
+		user = otherUser
+	}
+	if k.Hidden {
+		name = hidden
+	}
+	d.pid += 2
+	d.mu.Lock()
+	k.process = d.net.Process(local.Process{PID: d.pid, UID: user, Name: name})
+	if k.Shares && k.index > 0 && d.all[k.index-1].on && !d.all[k.index-1].frozen {
+		k.process = d.all[k.index-1].process
+	}
+	k.relay = k.process
+	if k.Relay {
+		k.relay = d.net.Process(local.Process{PID: d.pid + 1, UID: user, Name: name})
+	}
+	d.mu.Unlock()
+	k.open()
+}
+
+// open opens its doors.
+func (k *client) open() {
+	k.disturbed()
+	k.on, k.frozen = true, false
+	k.desk.mu.Lock()
+	clear(k.silent)
+	k.waiting = nil
+	k.desk.mu.Unlock()
+	k.lateAt = time.Now().Add(time.Duration(max(k.PortLate, k.SocketLate)) * time.Millisecond)
+	var err error
+	if k.srv != nil {
+		at := slices.Index(searched, k.srv.Port()) + 1
+		err = k.srv.Resume(append(slices.Clone(searched[at:]), searched[:at]...)...)
+	} else {
+		o := fakeserver.Options{
+			Profile: k.Profile, Ports: searched, NoTCP: k.NoPort, Network: k, NoFingerprint: k.Unspecified, OnPayload: k.takes,
+			Seed: k.desk.seed,
+		}
+		o.Fault, _ = fakeserver.ParseFault(k.Fault)
+		if !k.NoSocket {
+			o.IPCDir = folder
+		}
+		k.srv, err = fakeserver.Start(o)
+	}
+	if err != nil { // all sockets are taken
+		k.on = false
+	}
+}
+
+// ListenPort makes a client a network: its doors are those of its processes.
+func (k *client) ListenPort(ports []int) (net.Listener, int, error) {
+	ln, port, err := k.relay.ListenPort(ports)
+	if err != nil {
+		return nil, 0, err
+	}
+	later(ln.(*memnet.Listener), k.PortLate)
+	if k.SlowGet {
+		ln = slowListener{ln}
+	}
+	return ln, port, nil
+}
+
+// ListenIPC binds a socket. One that comes late has no file before.
+func (k *client) ListenIPC(dir string) (net.Listener, string, error) {
+	ln, path, err := k.process.ListenIPC(dir)
+	if err == nil {
+		later(ln.(*memnet.Listener), k.SocketLate)
+	}
+	return ln, path, err
+}
+
+// ReopenIPC binds a socket that a fault has closed.
+func (k *client) ReopenIPC(path string) (net.Listener, error) { return k.process.ReopenIPC(path) }
+
+func later(ln *memnet.Listener, ms int) {
+	if ms > 0 {
+		ln.Hide()
+		time.AfterFunc(time.Duration(ms)*time.Millisecond, ln.Show)
+	}
+}
+
+// end ends the life of the program, and of those that share its process. In order it closes its connections
+// first, then its doors.
+func (k *client) end(kill bool) {
+	if !kill && k.on {
+		k.thaw(false)
+		k.disturbed()
+		k.srv.DropConnections()
+		time.Sleep(k.desk.delay(fmt.Sprint("end of ", k.index), int(time.Since(k.desk.began))))
+	}
+	if !k.on {
+		return
+	}
+	for _, o := range k.sharing() {
+		o.thaw(kill)
+		o.disturbed()
+		o.on = false
+		if kill {
+			o.process.Kill()
+			o.relay.Kill()
+		}
+		o.srv.Stop()
+	}
+}
+
+// sharing are the programs that run in its process, itself included.
+func (k *client) sharing() (list []*client) {
+	for _, o := range k.desk.all {
+		if o.on && o.process == k.process {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+func (k *client) freeze() {
+	for _, o := range k.sharing() {
+		if !o.frozen {
+			o.frozen, o.frozenAt = true, time.Now()
+			o.relay.Freeze()
+		}
+	}
+	k.process.Freeze()
+}
+
+func (k *client) thaw(quietly bool) {
+	if !k.frozen {
+		return
+	}
+	for _, o := range k.sharing() {
+		o.frozen = false
+		o.thawed()
+	}
+	if quietly {
+		return
+	}
+	k.process.Thaw()
+	for _, o := range k.sharing() {
+		if o.relay != k.process {
+			o.relay.Thaw()
+		}
+	}
+	time.Sleep(awake)
+}
+
+// thawed says that it goes on. When it was frozen for long its links have been given up, and lists may have gone without an answer.
+func (k *client) thawed() {
+	k.desk.mu.Lock()
+	defer k.desk.mu.Unlock()
+	k.calm, k.thawedAt = time.Now(), time.Now()
+	if frozen := time.Since(k.frozenAt); frozen > longFreeze || k.desk.set.First && frozen > rpcclient.DefaultOptions.AnswerTimeout {
+		k.linked, k.stale = time.Time{}, time.Now()
+		k.silent[fakeserver.IPC], k.silent[fakeserver.HTTP] = true, true
+	}
+}
+
+// disturbed says that something has happened to it that its links feel.
+func (k *client) disturbed() {
+	k.desk.mu.Lock()
+	defer k.desk.mu.Unlock()
+	k.linked, k.calm = time.Time{}, time.Now()
+}
+
+// takes hears of all that the program is told.
+func (k *client) takes(p fakeserver.Payload) {
+	d := k.desk
+	list := canonical(p.Devices)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.note(k.index, "%s %x, err %v, fault %s", p.Transport, d.hash(list)%0xffff, p.Err, p.Fault)
+	if p.Fault != fakeserver.FaultNone || p.EndedBy == fakeserver.Sender { // its line was too long
+		k.silent[p.Transport] = true
+	}
+	if p.Fault == fakeserver.FaultCloseAfter { // that has ended the link
+		k.linked = time.Time{}
+	}
+	switch {
+	case len(p.Devices) > 0 && (k.Profile == fakeserver.Squatter ||
+		k.process.UID != myUser && (d.view.sight.ports() || p.Transport == fakeserver.IPC)):
+		k.violate("confided", "got a list that is not for it")
+	case p.ClientID != application:
+	case p.Err != nil || d.leaving:
+	case len(p.Devices) == 0 && p.Transport == fakeserver.HTTP && k.Profile != fakeserver.Flaky && d.newest() != list &&
+		!k.linked.IsZero() && k.srv.Links()[fakeserver.IPC] > 0:
+		k.violate("wiped", "is served over its socket, and got an empty list over HTTP")
+	case len(p.Devices) == 0 && p.Transport == fakeserver.HTTP: // it may be the question whether this is a client at all
+	case k.wasWaiting(list): // of an agent before this one
+	case slices.Contains(d.history, list): // else it is of an agent before this one, too
+		place := slices.Index(d.history[max(k.holds, 0):], list)
+		if place < 0 && k.isFarewell(list) {
+			break
+		}
+		if place < 0 {
+			k.violate("order", "took list %d over %s after list %d", slices.Index(d.history, list), p.Transport, k.holds)
+			k.holds = slices.Index(d.history, list)
+			break
+		}
+		k.holds = max(k.holds, 0) + place
+		if p.Transport == fakeserver.IPC && k.linked.IsZero() && p.Fault == fakeserver.FaultNone && time.Since(k.stale) > backlog {
+			k.linked = time.Now()
+		}
+	}
+}
+
+// isFarewell reports whether the list may be what is left with a client over a transport that new settings
+// leave out, or over a socket that is not to be seen when they come. mu is held.
+func (k *client) isFarewell(list string) bool {
+	return k.desk.reloaded && list == unmuted(k.desk.history[max(k.holds, 0)])
+}
+
+// wasWaiting reports whether the list is one that an agent may have sent, or left it with, before that ended, while
+// it was frozen. mu is held.
+func (k *client) wasWaiting(list string) bool {
+	return time.Since(k.thawedAt) <= backlog && slices.Contains(k.waiting, list)
+}
+
+// atClient is what may happen to a client, and what has to be so for it.
+var atClient = map[Deed]struct {
+	can func(*client) bool
+	do  func(*client, Step)
+}{
+	ClientStart:   {(*client).always, func(k *client, _ Step) { k.restart() }},
+	ClientStop:    {(*client).runs, func(k *client, _ Step) { k.end(false) }},
+	ClientKill:    {(*client).runs, func(k *client, _ Step) { k.end(true) }},
+	ClientMoves:   {(*client).runs, func(k *client, _ Step) { k.move() }},
+	ClientFreezes: {(*client).runs, func(k *client, _ Step) { k.freeze() }},
+	ClientThaws:   {(*client).runs, func(k *client, _ Step) { k.thaw(false) }},
+	ClientFault:   {(*client).reacts, func(k *client, s Step) { k.fail(s.Fault) }},
+	ClientMended:  {(*client).reacts, func(k *client, _ Step) { k.mend() }},
+	ClientDrops:   {(*client).reacts, func(k *client, _ Step) { k.drop() }},
+	ClientSpends:  {(*client).reacts, func(k *client, _ Step) { k.spend() }},
+}
+
+func (k *client) always() bool { return true }
+func (k *client) runs() bool   { return k.on }
+func (k *client) reacts() bool { return k.on && !k.frozen }
+
+func (k *client) do(s Step) {
+	if deed := atClient[s.Do]; deed.can(k) {
+		deed.do(k, s)
+	}
+}
+
+func (k *client) restart() {
+	if k.on {
+		k.end(false)
+		time.Sleep(awake) // no two things happen at one instant
+	}
+	k.start()
+}
+
+// move starts it again as the same process, on another port.
+func (k *client) move() {
+	if !k.Shares {
+		k.end(false)
+		time.Sleep(awake)
+		k.open()
+	}
+}
+
+func (k *client) fail(how string) {
+	f, err := fakeserver.ParseFault(how)
+	if err == nil && k.srv.SetFault(f) == nil {
+		k.disturbed()
+	}
+}
+
+func (k *client) mend() {
+	if k.srv.SetFault(fakeserver.Fault{}) != nil { // its port was taken meanwhile
+		k.end(false)
+	}
+	k.disturbed()
+}
+
+func (k *client) drop() {
+	k.srv.DropConnections()
+	k.disturbed()
+}
+
+func (k *client) list() string { return canonical(k.srv.DevicesOf(application)) }
+
+// canonical is a list in one form, whoever wrote it.
+func canonical(list any) string {
+	b, _ := json.Marshal(list)
+	var read []fakeserver.Device
+	_ = json.Unmarshal(b, &read)
+	for i := range read {
+		if len(read[i].Related) == 0 {
+			read[i].Related = nil
+		}
+	}
+	b, _ = json.Marshal(read)
+	return strings.ReplaceAll(string(b), "null", "[]")
+}
+
+// unmuted is a canonical list without a word about mutes.
+func unmuted(list string) string {
+	var read []fakeserver.Device
+	_ = json.Unmarshal([]byte(list), &read)
+	for i := range read {
+		read[i].HardwareMute = nil
+	}
+	return canonical(read)
+}

@@ -1,0 +1,80 @@
+package world
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Violation is something that must never be.
+type Violation struct {
+	At   time.Duration `json:"at"`   // since the scenario began
+	Rule string        `json:"rule"` // which invariant, for people
+	What string        `json:"what"`
+}
+
+func (v Violation) String() string { return fmt.Sprintf("%v: %s: %s", v.At, v.Rule, v.What) }
+
+// story is what happens in a run: for people, and to compare runs.
+type story struct {
+	began time.Time
+	told  bool // somebody wants to know more than the violations
+
+	mu         sync.Mutex
+	lines      []line
+	violations []Violation
+}
+
+// line is one event, at the desk or at a client.
+type line struct {
+	at     time.Duration
+	client int // ofDesk: of no client
+	text   string
+}
+
+// ofDesk stands in place of a client's number.
+const ofDesk = -1
+
+// note adds a line.
+func (s *story) note(client int, format string, args ...any) {
+	if s.told {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.lines = append(s.lines, line{time.Since(s.began), client, fmt.Sprintf(format, args...)})
+	}
+}
+
+// violate says that an invariant does not hold.
+func (s *story) violate(rule, format string, args ...any) {
+	v := Violation{time.Since(s.began), rule, fmt.Sprintf(format, args...)}
+	s.note(ofDesk, "VIOLATION %v", v)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.violations = append(s.violations, v)
+}
+
+// report is the story for people.
+func (s *story) report() []string {
+	var out []string
+	for _, l := range s.lines {
+		out = append(out, fmt.Sprintf("%v client %d: %s", l.at, l.client, l.text))
+	}
+	return out
+}
+
+// plot is what happened at the desk, with its times, and what each client was told, in its order. Equal seeds give equal plots:
+// two timers of the agent that end at one instant may have microseconds moved for clients.
+func (s *story) plot() string {
+	slices.SortStableFunc(s.lines, func(a, b line) int { return cmp.Compare(a.client, b.client) })
+	var b strings.Builder
+	for _, l := range s.lines {
+		if l.client == ofDesk {
+			fmt.Fprintf(&b, "%v ", l.at)
+		}
+		fmt.Fprintf(&b, "client %d: %s\n", l.client, l.text)
+	}
+	return b.String()
+}

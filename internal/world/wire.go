@@ -1,0 +1,75 @@
+package world
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"sidetone/internal/memnet"
+)
+
+// spend is another agent that connects for the same application, and goes, or that posts no more
+// than the head of a request.
+func (k *client) spend() {
+	hello := fmt.Sprintf(`{"v":1,"client_id":"%s"}`, application)
+	hello = string(binary.LittleEndian.AppendUint32(make([]byte, 4), uint32(len(hello)))) + hello
+	request := "POST /rpc?v=1&client_id=" + application + " HTTP/1.1\r\n" +
+		"Host: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n"
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		conn, _, err := k.desk.agent.DialIPC(ctx, k.srv.IPCPath())
+		first := hello
+		if err != nil {
+			first = request
+			conn, err = k.desk.agent.DialPort(ctx, k.srv.Port())
+		}
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		_, _ = conn.Write([]byte(first))
+		_ = conn.SetReadDeadline(time.Now().Add(time.Second))
+		_, _ = conn.Read(make([]byte, 1))
+	}()
+}
+
+// slowListener is that of a program that answers GET late.
+type slowListener struct{ net.Listener }
+
+func (l slowListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &slowConn{Conn: c.(*memnet.Conn)}, nil
+}
+
+type slowConn struct {
+	*memnet.Conn
+	mu  sync.Mutex
+	get bool
+}
+
+func (c *slowConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.get = c.get || strings.HasPrefix(string(p[:n]), "GET / ")
+	return n, err
+}
+
+func (c *slowConn) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	late := c.get
+	c.get = false
+	c.mu.Unlock()
+	if late {
+		time.Sleep(slowGet)
+	}
+	return c.Conn.Write(p)
+}
