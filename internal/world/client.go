@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"slices"
-	"strings"
 	"time"
 
 	"sidetone/fakeserver"
@@ -216,7 +215,7 @@ func (k *client) takes(p fakeserver.Payload) {
 	list := canonical(p.Devices)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.note(k.index, "%s %x, err %v, fault %s", p.Transport, d.hash(list)%0xffff, p.Err, p.Fault)
+	d.note(k.index, "%s %s, err %v, fault %s", p.Transport, digest(list), p.Err, p.Fault)
 	if p.Fault != fakeserver.FaultNone || p.EndedBy == fakeserver.Sender { // its line was too long
 		k.silent[p.Transport] = true
 	}
@@ -329,23 +328,25 @@ func (k *client) drop() {
 func (k *client) list() string { return canonical(k.srv.DevicesOf(application)) }
 
 // canonical is a list in one form, whoever wrote it.
-func canonical(list any) string {
-	b, _ := json.Marshal(list)
-	var read []fakeserver.Device
-	_ = json.Unmarshal(b, &read)
-	for i := range read {
-		if len(read[i].Related) == 0 {
-			read[i].Related = nil
+func canonical(list []fakeserver.Device) string {
+	list = append([]fakeserver.Device{}, list...) // never nil
+	for i := range list {
+		if len(list[i].Related) == 0 {
+			list[i].Related = []string{}
 		}
 	}
-	b, _ = json.Marshal(read)
-	return strings.ReplaceAll(string(b), "null", "[]")
+	return text(list)
+}
+
+// received is a list as clients read it.
+func received(list string) (read []fakeserver.Device) {
+	_ = json.Unmarshal([]byte(list), &read)
+	return read
 }
 
 // unmuted is a canonical list without a word about mutes.
 func unmuted(list string) string {
-	var read []fakeserver.Device
-	_ = json.Unmarshal([]byte(list), &read)
+	read := received(list)
 	for i := range read {
 		read[i].HardwareMute = nil
 	}

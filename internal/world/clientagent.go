@@ -30,7 +30,7 @@ func (c *clients) publish(s devices.Snapshot) {
 		return
 	}
 	c.mu.Lock()
-	c.history = append(c.history, canonical(s.Wire()))
+	c.history = append(c.history, canonical(received(text(s.Wire()))))
 	c.last, c.published = s, time.Now()
 	c.mu.Unlock()
 	if c.reporting != nil {
@@ -112,7 +112,7 @@ func (c *clients) stopAgent() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, l := range reached {
-		want, policy := canonical([]devices.Device{}), c.set.OnExit
+		want, policy := canonical(nil), c.set.OnExit
 		switch policy {
 		case rpcclient.ExitLeave:
 			want = l.held

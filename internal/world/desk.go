@@ -1,7 +1,6 @@
 package world
 
 import (
-	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"log/slog"
@@ -94,7 +93,7 @@ func (d *desk) play() {
 	}
 	for _, s := range d.Steps {
 		d.pass(time.Duration(s.After) * time.Millisecond)
-		d.note(ofDesk, "step %s", text(s))
+		d.note(ofDesk, "step %s", asJSON{s})
 		d.apply(s)
 		d.settle()
 	}
@@ -128,15 +127,6 @@ func (d *desk) awaitClients() {
 		}
 	}
 	d.clients.checkRest()
-}
-
-// text is v in JSON.
-func text(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err.Error()
-	}
-	return string(b)
 }
 
 // instant is the next free one, at or after t. Times between things that happen are whole tenths of
@@ -270,7 +260,7 @@ func (d *desk) settings(cat *catalogue.Catalogue) engine.Settings {
 }
 
 func (d *desk) publish(s devices.Snapshot) {
-	d.note(ofDesk, "list %d %s", s.Generation, text(s.Wire()))
+	d.note(ofDesk, "list %d %s", s.Generation, asJSON{s.Wire()})
 	d.handed.Lock()
 	defer d.handed.Unlock()
 	d.list = s
@@ -313,7 +303,7 @@ func (d *desk) look() {
 					o.Endpoints = append(o.Endpoints, h.endpoints()...)
 				}
 			}
-			d.note(ofDesk, "audio %s %v", text(o.Endpoints), o.Err)
+			d.note(ofDesk, "audio %s %v", asJSON{o.Endpoints}, o.Err)
 			d.engine.Observe(o)
 		})
 	})
@@ -405,7 +395,7 @@ func (d *desk) deliver(h *headset, n *node, e hid.Event, then func()) {
 				return
 			}
 			e.At = time.Now()
-			d.note(ofDesk, "hid %s", text(e))
+			d.note(ofDesk, "hid %s", asJSON{e})
 			if then != nil && e.Kind != hid.Report {
 				then()
 			}

@@ -221,6 +221,6 @@ func (d *desk) bring(n *node, e hid.Event) {
 		return
 	}
 	e.Kind, e.Node, e.At = hid.Answer, n.device.Node, time.Now()
-	d.note(ofDesk, "hid %s", text(e))
+	d.note(ofDesk, "hid %s", asJSON{e})
 	d.engine.HID(e)
 }

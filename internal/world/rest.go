@@ -3,6 +3,7 @@ package world
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"sidetone/internal/catalogue"
@@ -64,12 +65,14 @@ func (d *desk) blind(h *headset) bool {
 
 // owner is the headset that the OS lists an endpoint of.
 func (d *desk) owner(id string) *headset {
-	for _, h := range d.headsets {
-		if slices.ContainsFunc(h.endpoints(), func(e devices.Endpoint) bool { return e.ID == id }) {
-			return h
-		}
+	part, name, _ := strings.Cut(id, ".")
+	i := slices.IndexFunc(d.headsets, func(h *headset) bool {
+		return h.plugged && h.sound && h.id == name && (part != "echo" || h.Filtered)
+	})
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return d.headsets[i]
 }
 
 // known says why the mute of a headset has to be known, or "".

@@ -2,8 +2,6 @@ package world
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"testing"
 	"testing/synctest"
 )
@@ -23,8 +21,7 @@ func Play(t *testing.T, s Scenario, withStory bool) (r Result) {
 		r.Violations = d.violations
 		if withStory {
 			r.Story = d.report()
-			sum := sha256.Sum256([]byte(d.plot()))
-			r.Hash = hex.EncodeToString(sum[:8])
+			r.Hash = digest(d.plot()).String()
 		}
 	})
 	return r

@@ -2,6 +2,9 @@ package world
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -45,6 +48,28 @@ func (s *story) note(client int, format string, args ...any) {
 		defer s.mu.Unlock()
 		s.lines = append(s.lines, line{time.Since(s.began), client, fmt.Sprintf(format, args...)})
 	}
+}
+
+// asJSON is written so in a line, if that is written at all.
+type asJSON struct{ any }
+
+func (v asJSON) String() string { return text(v.any) }
+
+// text is v in JSON.
+func text(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}
+
+// digest stands for a long text in a line.
+type digest string
+
+func (d digest) String() string {
+	sum := sha256.Sum256([]byte(d))
+	return hex.EncodeToString(sum[:8])
 }
 
 // violate says that an invariant does not hold.
