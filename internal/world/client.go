@@ -31,6 +31,7 @@ type client struct {
 	linked   time.Time                     // since when it takes lists over a socket; zero: it does not
 	holds    int                           // place in history of the list that it has taken last
 	silent   map[fakeserver.Transport]bool // since its start a list has gone without an answer
+	answered map[fakeserver.Transport]bool // since its start it has answered to a list
 	waiting  []string                      // what agents that have ended may have sent it while it was frozen
 	thawedAt time.Time                     // when it went on
 }
@@ -72,6 +73,7 @@ func (k *client) open() {
 	k.on, k.frozen = true, false
 	k.desk.mu.Lock()
 	clear(k.silent)
+	clear(k.answered)
 	k.waiting = nil
 	k.desk.mu.Unlock()
 	k.lateAt = time.Now().Add(time.Duration(max(k.PortLate, k.SocketLate)) * time.Millisecond)
@@ -216,8 +218,11 @@ func (k *client) takes(p fakeserver.Payload) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.note(k.index, "%s %s, err %v, fault %s", p.Transport, digest(list), p.Err, p.Fault)
-	if p.Fault != fakeserver.FaultNone || p.EndedBy == fakeserver.Sender { // its line was too long
+	switch left := p.Fault != fakeserver.FaultNone || p.EndedBy == fakeserver.Sender; { // its line was too long
+	case left && !k.answered[p.Transport]:
 		k.silent[p.Transport] = true
+	case !left && p.Err == nil:
+		k.answered[p.Transport] = true
 	}
 	if p.Fault == fakeserver.FaultCloseAfter { // that has ended the link
 		k.linked = time.Time{}

@@ -79,9 +79,10 @@ func (c *clients) said(k *client) string {
 func (c *clients) excuse(k *client) string {
 	nameless := func(o *client) bool { return o.Hidden || c.set.Sight != SeesAll }
 	served := func(o *client) bool { return o != k && o.on }
+	first := func(o *client) bool { return served(o) && (!o.works() || o.list() == c.newest()) }
 	other := func(o *client) bool { return served(o) && !o.NoSocket && (nameless(o) || nameless(k)) }
 	switch {
-	case c.set.First:
+	case c.set.First && slices.ContainsFunc(c.all, first):
 		return "only one is to be served"
 	case k.NoSocket && c.set.Without == rpcclient.HTTP:
 		return "the settings leave out the only way to it"

@@ -56,7 +56,7 @@ func newClients(s Scenario, told *story) *clients {
 	c.agent = c.net.Process(local.Process{PID: 1, UID: myUser, Name: "agent"})
 	c.view = &view{clients: c, sight: s.Reporting.Sight}
 	for i, spec := range s.Clients {
-		c.all = append(c.all, &client{ClientSpec: spec, index: i, desk: c, holds: -1, silent: make(map[fakeserver.Transport]bool)})
+		c.all = append(c.all, &client{ClientSpec: spec, index: i, desk: c, holds: -1, silent: make(map[fakeserver.Transport]bool), answered: make(map[fakeserver.Transport]bool)})
 	}
 	for _, k := range c.all {
 		if !k.Off {

@@ -32,12 +32,12 @@ func (d *desk) inspect(rep devices.Report, key devices.Key) {
 	h := d.owner(key.ID)
 	flag := rep.Flags[devices.HardwareMute]
 	switch {
-	case h == nil && !d.deaf:
+	case h == nil, d.deaf:
 		d.violate("ghost", "%s is reported and not there", key.ID)
-	case h == nil, !h.reachable(), d.blind(h):
-	case flag.Value == devices.True && !h.muted() && !d.excused(h, rep):
+	case !h.reachable(), d.blind(h):
+	case flag.Value == devices.True && !h.muted() && !d.excused(rep, h):
 		d.violate("true", "headset %d is not muted, and reported as muted since %v by %v", h.index, flag.Since.Sub(d.began), flag.Origin)
-	case flag.Value == devices.False && h.muted() && len(rep.Endpoints) == 1 && flag.Origin.Via != devices.ViaPush:
+	case flag.Value == devices.False && d.allMuted(rep) && !d.saidUnmuted(rep):
 		d.violate("false", "headset %d is muted, and reported as not muted since %v by %v", h.index, flag.Since.Sub(d.began), flag.Origin)
 	case flag.Value == devices.Unknown && len(rep.Endpoints) == 1:
 		if why := d.known(h); why != "" {
@@ -46,10 +46,28 @@ func (d *desk) inspect(rep devices.Report, key devices.Key) {
 	}
 }
 
-// excused reports whether a headset is reported as muted because of what software has said of it. What is said of
-// several headsets that the client cannot tell apart has the origin of one of them.
-func (d *desk) excused(h *headset, rep devices.Report) bool {
-	return (rep.Flags[devices.HardwareMute].Origin.Via == devices.ViaPush || len(rep.Endpoints) > 1) && d.vouches(h)
+// allMuted reports whether all headsets are muted that the client cannot tell apart.
+func (d *desk) allMuted(rep devices.Report) bool {
+	return !slices.ContainsFunc(rep.Endpoints, func(k devices.Key) bool {
+		h := d.owner(k.ID)
+		return h == nil || !h.reachable() || d.blind(h) || !h.muted()
+	})
+}
+
+// excused reports whether a headset is reported as muted because of what software has said of it.
+func (d *desk) excused(rep devices.Report, h *headset) bool {
+	return pushed(rep) && d.vouches(h, devices.True)
+}
+
+// saidUnmuted reports whether software has said so of one of the headsets that are reported as not muted.
+func (d *desk) saidUnmuted(rep devices.Report) bool {
+	return pushed(rep) && slices.ContainsFunc(rep.Endpoints, func(k devices.Key) bool { return d.vouches(d.owner(k.ID), devices.False) })
+}
+
+// pushed reports whether software may have said what is reported. What is said of several headsets that the client cannot tell
+// apart has the origin of one of them.
+func pushed(rep devices.Report) bool {
+	return rep.Flags[devices.HardwareMute].Origin.Via == devices.ViaPush || len(rep.Endpoints) > 1
 }
 
 // blind reports whether the agent cannot read all on which a headset tells of its link, or of one state.
@@ -183,7 +201,7 @@ func (d *desk) wrong(h *headset) (via string, wrong bool) {
 	for _, rep := range d.published().Devices {
 		flag := rep.Flags[devices.HardwareMute]
 		if flag.Value == devices.True && slices.ContainsFunc(rep.Endpoints, func(k devices.Key) bool { return d.owner(k.ID) == h }) {
-			return flag.Origin.Via, !d.excused(h, rep)
+			return flag.Origin.Via, !d.excused(rep, h)
 		}
 	}
 	return "", false

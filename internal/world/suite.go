@@ -142,14 +142,14 @@ func (d *desk) contradict(speaker *suite, w word) {
 	}
 }
 
-// vouches reports whether a suite's word that the headset is muted is still in force. It ends with its lease, when another
+// vouches reports whether a suite's word that the headset is muted, or not, is still in force. It ends with its lease, when another
 // suite says the contrary, when the headset leaves or its link is told to be down, and when the machine has slept.
-func (d *desk) vouches(h *headset) bool {
+func (d *desk) vouches(h *headset, v devices.Tri) bool {
 	linked := len(h.words(d.version).Link) > 0
 	for _, s := range d.suites {
 		for _, w := range s.words {
 			switch {
-			case w.of != h, w.value != devices.True, w.presence != h.presence && !w.waits, w.said.Before(d.woke), linked && w.said.Before(h.left):
+			case w.of != h, w.value != v, w.presence != h.presence && !w.waits, w.said.Before(d.woke), linked && w.said.Before(h.left):
 			case w.until.IsZero(), time.Now().Before(w.until):
 				return true
 			}
