@@ -47,24 +47,11 @@ const (
 	subclassVideoStreaming = 0x02
 	subclassCollection     = 0x03
 
-	videoControlHeader  = 0x01
-	videoInputTerminal  = 0x02
-	videoOutputTerminal = 0x03
-
-	videoInputHeader        = 0x01
-	videoFormatUncompressed = 0x04
-	videoFrameUncompressed  = 0x05
-
-	videoEndpointInterrupt = 0x03
-
-	terminalCamera = 0x0201
-
 	getLength  = 0x85
 	getInfo    = 0x86
 	getDefault = 0x87
 
 	controlPrivacy      = 0x11 // of the camera terminal
-	hasPrivacy          = 1 << 18
 	controlErrorCode    = 0x02 // of the interface
 	errorInvalidControl = 0x06
 	controlProbe        = 0x01 // of the streaming interface
@@ -83,84 +70,22 @@ const (
 	frameSize     = frameWidth * frameHeight * pixelBytes
 	framesPerSec  = 10
 	frameInterval = 10_000_000 / framesPerSec // in units of 100 ns
-	frameBitRate  = frameSize * 8 * framesPerSec
 	maxPayload    = 16384
 	cameraClock   = 48_000_000
-	bulkMaxPacket = 512
 )
 
-// yuy2 is the format's GUID in wire order.
-var yuy2 = [16]byte{'Y', 'U', 'Y', '2', 0, 0, 0x10, 0, 0x80, 0, 0, 0xaa, 0, 0x38, 0x9b, 0x71}
-
-type (
-	videoHeaderFields struct {
-		Version     uint16
-		TotalLength uint16
-		Clock       uint32
-		Streams     uint8
-		Interface   uint8
-	}
-	cameraTerminalFields struct {
-		ID          uint8
-		Type        uint16
-		Associated  uint8
-		Name        uint8
-		FocalMin    uint16
-		FocalMax    uint16
-		FocalLength uint16
-		ControlSize uint8
-		Controls    [3]uint8
-	}
-	videoInputHeaderFields struct {
-		Formats            uint8
-		TotalLength        uint16
-		Endpoint           uint8
-		Info               uint8
-		Terminal           uint8
-		StillCapture       uint8
-		Trigger            uint8
-		TriggerUsage       uint8
-		ControlSize        uint8
-		FirstFormatControl uint8
-	}
-	videoFormatFields struct {
-		Index            uint8
-		Frames           uint8
-		GUID             [16]byte
-		BitsPerPixel     uint8
-		DefaultFrame     uint8
-		AspectX, AspectY uint8
-		Interlace        uint8
-		CopyProtect      uint8
-	}
-	videoFrameFields struct {
-		Index           uint8
-		Capabilities    uint8
-		Width, Height   uint16
-		MinRate         uint32
-		MaxRate         uint32
-		MaxFrameSize    uint32
-		DefaultInterval uint32
-		Intervals       uint8
-		Interval        uint32
-	}
-	videoStatusEndpointFields struct {
-		Subtype     uint8
-		MaxTransfer uint16
-	}
-	// streamParameters are what host and camera agree on before streaming (probe and commit control).
-	streamParameters struct {
-		Hint          uint16
-		Format, Frame uint8
-		Interval      uint32
-		_             [5]uint16 // compression, delay
-		MaxFrameSize  uint32
-		MaxPayload    uint32
-		Clock         uint32
-		Framing       uint8
-		_             [3]uint8 // versions
-	}
-)
+// streamParameters are what host and camera agree on before streaming (probe and commit control).
+type streamParameters struct {
+	Hint          uint16
+	Format, Frame uint8
+	Interval      uint32
+	_             [5]uint16 // compression, delay
+	MaxFrameSize  uint32
+	MaxPayload    uint32
+	Clock         uint32
+	Framing       uint8
+	_             [3]uint8 // versions
+}
 
 // NewCamera returns a camera that is not plugged in, its shutter open. It fails on strings that are too long for USB.
 func NewCamera(id Identity) (*Camera, error) {
@@ -170,83 +95,36 @@ func NewCamera(id Identity) (*Camera, error) {
 	// A device with an interface association says so in its class (USB ECN Interface Association Descriptors).
 	associated := deviceClass{class: 0xef, subclass: 0x02, protocol: 0x01}
 	return &Camera{
-		standard: newStandardDevice(id, associated, cameraConfiguration(), ""),
+		standard: newStandardDevice(id, associated, configuration(cameraInterfaces, cameraDescriptors), ""),
 		status:   newInterruptQueue(),
 	}, nil
 }
 
-func cameraConfiguration() []byte {
-	return configuration(cameraInterfaces,
-		descriptor(descriptorAssociation, associationFields{
-			FirstInterface: cameraControl, Interfaces: cameraInterfaces,
-			Class: classVideo, Subclass: subclassCollection, Name: stringName,
-		}),
-		videoControlInterface(),
-		videoStreamingInterface(),
-	)
-}
+// cameraDescriptors are those of the camera's interfaces: length, type and fields (USB Video Class 1.1, chapter 3; of the
+// pictures: Uncompressed Payload, 3.1).
+var cameraDescriptors = []byte{
+	8, descriptorAssociation, cameraControl, cameraInterfaces, classVideo, subclassCollection, 0, stringName,
 
-func videoControlInterface() []byte {
-	entities := concat(
-		classInterface(videoInputTerminal, cameraTerminalFields{
-			ID: entityCamera, Type: terminalCamera,
-			ControlSize: 3, Controls: [3]uint8{hasPrivacy & 0xff, hasPrivacy >> 8 & 0xff, hasPrivacy >> 16},
-		}),
-		classInterface(videoOutputTerminal, outputTerminalFields{
-			ID: entityCameraStream, Type: terminalUSBStreaming, Source: entityCamera,
-		}),
-	)
-	const (
-		headerLen = 13
-		statusLen = 16
-	)
-	return concat(
-		descriptor(descriptorInterface, interfaceFields{
-			Number: cameraControl, Endpoints: 1, Class: classVideo, Subclass: subclassVideoControl, Name: stringName,
-		}),
-		classInterface(videoControlHeader, videoHeaderFields{
-			Version:     0x0110,
-			TotalLength: uint16(headerLen + len(entities)),
-			Clock:       cameraClock,
-			Streams:     1,
-			Interface:   cameraStreaming,
-		}),
-		entities,
-		descriptor(descriptorEndpoint, endpointFields{
-			Address: endpointCameraStatus | endpointIn, Attributes: interrupt, MaxPacket: statusLen, Interval: 6,
-		}),
-		descriptor(descriptorClassEndpoint, videoStatusEndpointFields{Subtype: videoEndpointInterrupt, MaxTransfer: statusLen}),
-	)
-}
+	9, descriptorInterface, cameraControl, 0, 1, classVideo, subclassVideoControl, 0, stringName,
+	// header: version 1.10, 40 bytes with the two terminals, a clock of 48 MHz, one stream
+	13, descriptorClassInterface, 0x01, 0x10, 0x01, 40, 0, 0x00, 0x6c, 0xdc, 0x02, 1, cameraStreaming,
+	// camera terminal: no lens, three bytes of controls, of which it has the privacy shutter (bit 18)
+	18, descriptorClassInterface, 0x02, entityCamera, 0x01, 0x02, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 1 << 2,
+	// output terminal: USB streaming
+	9, descriptorClassInterface, 0x03, entityCameraStream, 0x01, 0x01, 0, entityCamera, 0,
+	7, descriptorEndpoint, endpointCameraStatus | endpointIn, interrupt, 16, 0, 6,
+	5, descriptorClassEndpoint, 0x03, 16, 0,
 
-func videoStreamingInterface() []byte {
-	format := concat(
-		classInterface(videoFormatUncompressed, videoFormatFields{
-			Index: 1, Frames: 1, GUID: yuy2, BitsPerPixel: pixelBytes * 8, DefaultFrame: 1,
-		}),
-		classInterface(videoFrameUncompressed, videoFrameFields{
-			Index: 1, Width: frameWidth, Height: frameHeight,
-			MinRate: frameBitRate, MaxRate: frameBitRate, MaxFrameSize: frameSize,
-			DefaultInterval: frameInterval, Intervals: 1, Interval: frameInterval,
-		}),
-	)
-	const headerLen = 14
-	return concat(
-		descriptor(descriptorInterface, interfaceFields{
-			Number: cameraStreaming, Endpoints: 1, Class: classVideo, Subclass: subclassVideoStreaming,
-		}),
-		classInterface(videoInputHeader, videoInputHeaderFields{
-			Formats:     1,
-			TotalLength: uint16(headerLen + len(format)),
-			Endpoint:    endpointVideo | endpointIn,
-			Terminal:    entityCameraStream,
-			ControlSize: 1,
-		}),
-		format,
-		descriptor(descriptorEndpoint, endpointFields{
-			Address: endpointVideo | endpointIn, Attributes: bulk, MaxPacket: bulkMaxPacket,
-		}),
-	)
+	9, descriptorInterface, cameraStreaming, 0, 1, classVideo, subclassVideoStreaming, 0, 0,
+	// input header: one format, 71 bytes with it and its frame, one byte of controls
+	14, descriptorClassInterface, 0x01, 1, 71, 0, endpointVideo | endpointIn, 0, entityCameraStream, 0, 0, 0, 1, 0,
+	// format 1: uncompressed, one frame, YUY2 as a GUID, 16 bits a pixel
+	27, descriptorClassInterface, 0x04, 1, 1,
+	'Y', 'U', 'Y', '2', 0, 0, 0x10, 0, 0x80, 0, 0, 0xaa, 0, 0x38, 0x9b, 0x71, pixelBytes * 8, 1, 0, 0, 0, 0,
+	// frame 1: width and height, bits a second at least and at most, bytes, the interval that is usual and the one that there is
+	30, descriptorClassInterface, 0x05, 1, 0, frameWidth, 0, frameHeight, 0,
+	0x00, 0xe0, 0x2e, 0x00, 0x00, 0xe0, 0x2e, 0x00, 0x00, 0x96, 0x00, 0x00, 0x40, 0x42, 0x0f, 0x00, 1, 0x40, 0x42, 0x0f, 0x00,
+	7, descriptorEndpoint, endpointVideo | endpointIn, bulk, 0, 2, 0, // packets of 512 bytes
 }
 
 // Speed implements [Device].

@@ -86,11 +86,6 @@ type (
 		Attributes  uint8
 		MaxPower    uint8 // in units of 2 mA
 	}
-	associationFields struct {
-		FirstInterface, Interfaces uint8
-		Class, Subclass, Protocol  uint8
-		Name                       uint8
-	}
 	interfaceFields struct {
 		Number, Alternate         uint8
 		Endpoints                 uint8
@@ -125,11 +120,6 @@ func descriptor(kind uint8, fields ...any) []byte {
 	const headerLen = 2
 	body := encode(fields...)
 	return append([]byte{uint8(headerLen + len(body)), kind}, body...)
-}
-
-// classInterface encodes a class-specific interface descriptor.
-func classInterface(subtype uint8, fields ...any) []byte {
-	return descriptor(descriptorClassInterface, append([]any{subtype}, fields...)...)
 }
 
 // configuration puts the configuration's own descriptor before those of its interfaces.

@@ -82,20 +82,9 @@ const (
 	subclassAudioControl   = 0x01
 	subclassAudioStreaming = 0x02
 
-	audioControlHeader  = 0x01
 	audioInputTerminal  = 0x02
 	audioOutputTerminal = 0x03
 	audioFeatureUnit    = 0x06
-
-	streamingGeneral    = 0x01
-	streamingFormatType = 0x02
-	formatTypeI         = 0x01
-	formatPCM           = 0x0001
-
-	endpointGeneral = 0x01
-
-	terminalUSBStreaming = 0x0101
-	terminalSpeaker      = 0x0301
 
 	setCurrent    = 0x01
 	getCurrent    = 0x81
@@ -128,7 +117,7 @@ const (
 	sampleRate       = 48000
 	samplesPerPacket = sampleRate / 1000
 	speakerChannels  = 2
-	frontLeftRight   = 0x0003
+	frontLeftRight   = 0x03
 )
 
 // A control is one knob of the headset.
@@ -140,60 +129,6 @@ type control struct {
 var (
 	microphoneMute = control{entityMicrophoneFeature, controlMute}
 	microphoneGain = control{entityMicrophoneFeature, controlGain}
-)
-
-type (
-	audioHeaderFields struct {
-		Version     uint16
-		TotalLength uint16
-		Streams     uint8
-		Interfaces  [2]uint8
-	}
-	inputTerminalFields struct {
-		ID            uint8
-		Type          uint16
-		Associated    uint8
-		Channels      uint8
-		ChannelConfig uint16
-		ChannelNames  uint8
-		Name          uint8
-	}
-	outputTerminalFields struct {
-		ID         uint8
-		Type       uint16
-		Associated uint8
-		Source     uint8
-		Name       uint8
-	}
-	featureUnitFields struct {
-		ID          uint8
-		Source      uint8
-		ControlSize uint8
-	}
-	streamingGeneralFields struct {
-		Terminal uint8
-		Delay    uint8
-		Format   uint16
-	}
-	formatTypeIFields struct {
-		Type        uint8
-		Channels    uint8
-		SampleBytes uint8
-		SampleBits  uint8
-		Rates       uint8
-		Rate        [3]uint8
-	}
-	audioEndpointFields struct {
-		endpointFields
-		Refresh      uint8
-		SyncEndpoint uint8
-	}
-	generalEndpointFields struct {
-		Subtype    uint8
-		Attributes uint8
-		DelayUnits uint8
-		Delay      uint16
-	}
 )
 
 // NewHeadset returns a headset that is not plugged in, unmuted, with automatic gain control off. It fails on strings that
@@ -229,18 +164,8 @@ func NewHeadset(o HeadsetOptions) (*Headset, error) {
 	}, nil
 }
 
+// headsetConfiguration has a descriptor on each line: length, type and fields (USB Audio Class 1.0, chapter 4).
 func headsetConfiguration(o HeadsetOptions, telephony *telephony) []byte {
-	return configuration(headsetInterfaces,
-		audioControlInterface(o),
-		streamingInterface(headsetPlayback, entityPlaybackStream, speakerChannels,
-			endpointFields{Address: endpointPlayback, Attributes: isochronousAdaptive}),
-		streamingInterface(headsetCapture, entityCaptureStream, 1,
-			endpointFields{Address: endpointCapture | endpointIn, Attributes: isochronousAsync}),
-		telephony.interfaceDescriptors(),
-	)
-}
-
-func audioControlInterface(o HeadsetOptions) []byte {
 	microphoneControls, name := uint8(hasMute|hasVolume), uint8(0)
 	if o.GainControl {
 		microphoneControls |= hasGain
@@ -248,61 +173,37 @@ func audioControlInterface(o HeadsetOptions) []byte {
 	if o.Feature != "" {
 		name = stringFeature
 	}
-	entities := concat(
-		classInterface(audioInputTerminal, inputTerminalFields{
-			ID: entityPlaybackStream, Type: terminalUSBStreaming, Channels: speakerChannels, ChannelConfig: frontLeftRight,
-		}),
-		featureUnit(entitySpeakerFeature, entityPlaybackStream, 0, hasMute|hasVolume, 0, 0),
-		classInterface(audioOutputTerminal, outputTerminalFields{
-			ID: entitySpeaker, Type: terminalSpeaker, Source: entitySpeakerFeature,
-		}),
-		classInterface(audioInputTerminal, inputTerminalFields{ID: entityMicrophone, Type: o.Terminal, Channels: 1}),
-		featureUnit(entityMicrophoneFeature, entityMicrophone, name, microphoneControls, 0),
-		classInterface(audioOutputTerminal, outputTerminalFields{
-			ID: entityCaptureStream, Type: terminalUSBStreaming, Source: entityMicrophoneFeature,
-		}),
+	return configuration(headsetInterfaces, []byte{
+		9, descriptorInterface, headsetControl, 0, 1, classAudio, subclassAudioControl, 0, 0,
+		// header: version 1.00, 71 bytes with the units and terminals, two streams
+		10, descriptorClassInterface, 0x01, 0x00, 0x01, 71, 0, 2, headsetPlayback, headsetCapture,
+		// terminals and feature units; a unit has a byte of controls for the master channel and one for each channel
+		12, descriptorClassInterface, audioInputTerminal, entityPlaybackStream, 0x01, 0x01, 0, speakerChannels, frontLeftRight, 0, 0, 0,
+		10, descriptorClassInterface, audioFeatureUnit, entitySpeakerFeature, entityPlaybackStream, 1, hasMute | hasVolume, 0, 0, 0,
+		9, descriptorClassInterface, audioOutputTerminal, entitySpeaker, 0x01, 0x03, 0, entitySpeakerFeature, 0,
+		12, descriptorClassInterface, audioInputTerminal, entityMicrophone, uint8(o.Terminal), uint8(o.Terminal >> 8), 0, 1, 0, 0, 0, 0,
+		9, descriptorClassInterface, audioFeatureUnit, entityMicrophoneFeature, entityMicrophone, 1, microphoneControls, 0, name,
+		9, descriptorClassInterface, audioOutputTerminal, entityCaptureStream, 0x01, 0x01, 0, entityMicrophoneFeature, 0,
+		9, descriptorEndpoint, endpointStatus | endpointIn, interrupt, 2, 0, 4, 0, 0,
+	},
+		streamingInterface(headsetPlayback, entityPlaybackStream, speakerChannels, endpointPlayback, isochronousAdaptive),
+		streamingInterface(headsetCapture, entityCaptureStream, 1, endpointCapture|endpointIn, isochronousAsync),
+		telephony.interfaceDescriptors(),
 	)
-	const headerLen = 10
-	return concat(
-		descriptor(descriptorInterface, interfaceFields{
-			Number: headsetControl, Endpoints: 1, Class: classAudio, Subclass: subclassAudioControl,
-		}),
-		classInterface(audioControlHeader, audioHeaderFields{
-			Version:     0x0100,
-			TotalLength: uint16(headerLen + len(entities)),
-			Streams:     2,
-			Interfaces:  [2]uint8{headsetPlayback, headsetCapture},
-		}),
-		entities,
-		descriptor(descriptorEndpoint, audioEndpointFields{endpointFields: endpointFields{
-			Address: endpointStatus | endpointIn, Attributes: interrupt, MaxPacket: 2, Interval: 4,
-		}}),
-	)
-}
-
-// featureUnit has one byte of controls for the master channel and one for each channel.
-func featureUnit(id, source, name uint8, controls ...uint8) []byte {
-	return classInterface(audioFeatureUnit, featureUnitFields{ID: id, Source: source, ControlSize: 1}, controls, name)
 }
 
 // streamingInterface is silent in alternate setting 0 and streams in 1.
-func streamingInterface(number, terminal, channels uint8, ep endpointFields) []byte {
-	ep.MaxPacket = uint16(channels) * samplesPerPacket * sampleBytes
-	ep.Interval = 1
-	idle := interfaceFields{Number: number, Class: classAudio, Subclass: subclassAudioStreaming}
-	active := idle
-	active.Alternate, active.Endpoints = 1, 1
-	return concat(
-		descriptor(descriptorInterface, idle),
-		descriptor(descriptorInterface, active),
-		classInterface(streamingGeneral, streamingGeneralFields{Terminal: terminal, Delay: 1, Format: formatPCM}),
-		classInterface(streamingFormatType, formatTypeIFields{
-			Type: formatTypeI, Channels: channels, SampleBytes: sampleBytes, SampleBits: sampleBytes * 8,
-			Rates: 1, Rate: [3]uint8{sampleRate & 0xff, sampleRate >> 8 & 0xff, sampleRate >> 16},
-		}),
-		descriptor(descriptorEndpoint, audioEndpointFields{endpointFields: ep}),
-		descriptor(descriptorClassEndpoint, generalEndpointFields{Subtype: endpointGeneral}),
-	)
+func streamingInterface(number, terminal, channels, address, attributes uint8) []byte {
+	return []byte{
+		9, descriptorInterface, number, 0, 0, classAudio, subclassAudioStreaming, 0, 0,
+		9, descriptorInterface, number, 1, 1, classAudio, subclassAudioStreaming, 0, 0,
+		7, descriptorClassInterface, 0x01, terminal, 1, 0x01, 0x00, // a delay of one frame, PCM
+		// format type I: its one rate has three bytes
+		11, descriptorClassInterface, 0x02, 1, channels, sampleBytes, sampleBytes * 8, 1,
+		sampleRate & 0xff, sampleRate >> 8 & 0xff, sampleRate >> 16,
+		9, descriptorEndpoint, address, attributes, channels * samplesPerPacket * sampleBytes, 0, 1, 0, 0,
+		7, descriptorClassEndpoint, 0x01, 0, 0, 0, 0,
+	}
 }
 
 // Speed implements [Device].
