@@ -406,7 +406,7 @@ func TestPushes(t *testing.T) {
 	c := openPlace(t, overIPC)
 	runs(t, programs[pushBare], c.controlSocket(), string(fakeserver.IPC), c.clients[0].IPCPath(), preparedPayloads(t))
 	arrives(t, c, "the headset", lists)
-	r, err := pushRig(t.Context(), c)
+	r, err := drivenByPushes(t.Context(), c)
 	require.NoError(t, err)
 	defer r.leave()
 	took, err := r.alternate(t.Context(), 4)

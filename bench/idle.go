@@ -37,18 +37,18 @@ func measureIdle(ctx context.Context, b *bench) (rows []row, err error) {
 		}
 	}()
 	for _, kind := range testlab.SoundKinds {
-		i, err := b.newIdler(ctx, kind)
+		i, err := b.newIdlePair(ctx, kind)
 		if err != nil {
 			return nil, fmt.Errorf("on %s: %w", kind, err)
 		}
 		idlers = append(idlers, i)
 	}
-	lonely, err := b.startAgent(ctx, idlers[0].lab, overIPC)
+	clientless, err := b.startAgent(ctx, idlers[0].lab, overIPC)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, lonely.stop()) }()
-	lonely.clients[0].Stop()
+	defer func() { err = errors.Join(err, clientless.stop()) }()
+	clientless.clients[0].Stop()
 	if err := pause(ctx, settling); err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func measureIdle(ctx context.Context, b *bench) (rows []row, err error) {
 	}
 	var searching, resting []usage
 	quiet, err := countPeriods(ctx, period, idlers, func() error {
-		of, err := watch(ctx, period, lonely, idlers[0].bare)
+		of, err := watch(ctx, period, clientless, idlers[0].bare)
 		if err == nil {
 			searching, resting = append(searching, of[0]...), append(resting, of[1]...)
 		}
@@ -82,10 +82,10 @@ func measureIdle(ctx context.Context, b *bench) (rows []row, err error) {
 	for n, i := range idlers {
 		rows = append(rows, i.rows(period, quiet[n], beside[n], rss)...)
 	}
-	return append(append(rows, within...), lonelyRow(idlePeriods*period, searching, resting)), nil
+	return append(append(rows, within...), noClientRow(idlePeriods*period, searching, resting)), nil
 }
 
-func (b *bench) newIdler(ctx context.Context, kind testlab.SoundKind) (*idlePair, error) {
+func (b *bench) newIdlePair(ctx context.Context, kind testlab.SoundKind) (*idlePair, error) {
 	l, err := b.openLab(ctx, kind)
 	if err != nil {
 		return nil, err

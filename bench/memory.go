@@ -26,7 +26,7 @@ const growthAllowed = 512 << 10
 // measureMemory presses the button as fast as the sound server can follow. The first tenth of
 // the presses fills the runtime's heap to the size that it keeps; growth is what comes after.
 func measureMemory(ctx context.Context, b *bench) (rows []row, err error) {
-	i, err := b.newIdler(ctx, testlab.PulseAudio)
+	i, err := b.newIdlePair(ctx, testlab.PulseAudio)
 	if err != nil {
 		return nil, err
 	}

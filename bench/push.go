@@ -31,7 +31,7 @@ func measurePush(ctx context.Context, b *bench, l *lab) (rows []row, err error) 
 			if err != nil {
 				return nil, err
 			}
-			return pushRig(ctx, c)
+			return drivenByPushes(ctx, c)
 		}
 	}
 	agent, bare, err := sideBySide(ctx, 5, pick(b, 40, 10), through(b.startAgent), through(b.startPushBare))
@@ -50,8 +50,8 @@ func measurePush(ctx context.Context, b *bench, l *lab) (rows []row, err error) 
 	}}, nil
 }
 
-// pushRig sets the mute by pushes over one connection. It takes over c.
-func pushRig(ctx context.Context, c *child) (*driven, error) {
+// drivenByPushes sets the mute by pushes over one connection. It takes over c.
+func drivenByPushes(ctx context.Context, c *child) (*driven, error) {
 	p, err := dialPusher(ctx, c.controlSocket())
 	if err != nil {
 		return nil, errors.Join(err, c.stop())

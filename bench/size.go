@@ -47,7 +47,8 @@ func measureSize(ctx context.Context, b *bench) ([]row, error) {
 		figure: "stripped binary", measured: mib(agent), baseline: mib(nothing) + ", a Go program that does nothing",
 		ratio: times(ratioOf(agent, nothing)), target: "≤ " + mib(limit), met: agent <= limit,
 	}, {
-		figure: "functions that call methods by reflection", measured: cmp.Or(strings.Join(keepers, ", "), "none"), target: "none", met: len(keepers) == 0,
+		figure:   "functions that call methods by reflection",
+		measured: cmp.Or(strings.Join(keepers, ", "), "none"), target: "none", met: len(keepers) == 0,
 		note: "One function that calls methods by reflection makes the linker keep every exported method: 1.8 MiB here. Export of godbus is one.",
 	}}, budgets(code)...), nil
 }

@@ -27,7 +27,7 @@ func measureStatus(ctx context.Context, b *bench, l *lab) (rows []row, err error
 	verb := func(args ...string) ([]byte, time.Duration, error) {
 		return b.verb(ctx, append(clean(l.server.Env()), append(s.settings(c.place), "XDG_CONFIG_HOME="+l.config)...), args...)
 	}
-	var status, nothing sample
+	var status, noop sample
 	for range warmUp + pick(b, 30, 10) {
 		_, none, err := verb("version")
 		if err != nil {
@@ -40,15 +40,15 @@ func measureStatus(ctx context.Context, b *bench, l *lab) (rows []row, err error
 		if err := complete(said, s.clients); err != nil {
 			return nil, err
 		}
-		nothing, status = append(nothing, none), append(status, took)
+		noop, status = append(noop, none), append(status, took)
 	}
-	nothing, status = nothing[warmUp:], status[warmUp:]
+	noop, status = noop[warmUp:], status[warmUp:]
 	const limit = 20 * time.Millisecond
-	a, z := status.percentile(50), nothing.percentile(50)
+	a, z := status.percentile(50), noop.percentile(50)
 	return []row{{
 		figure:   fmt.Sprintf("'sidetone status --json' with %d clients and a headset, the whole process, p50 of %d", s.clients, len(status)),
 		measured: fmt.Sprintf("%s, %s (max %s)", ms(a), more(a-z), ms(status.max())),
-		baseline: fmt.Sprintf("%s (max %s), 'sidetone version'", ms(z), ms(nothing.max())),
+		baseline: fmt.Sprintf("%s (max %s), 'sidetone version'", ms(z), ms(noop.max())),
 		ratio:    times(ratioOf(a, z)), target: "≤ " + ms(limit), met: a <= limit,
 		excuse: "The maxima tell how busy the machine was.",
 	}}, nil

@@ -59,7 +59,7 @@ func measureTokens(ctx context.Context, b *bench, l *lab) (rows []row, err error
 			start starter
 			into  *[]*httpReporter
 		}{{b.startAgent, &agents}, {b.startBare, &bares}} {
-			s, err := newSpender(ctx, l, way.start, overHTTP(refill))
+			s, err := newHTTPReporter(ctx, l, way.start, overHTTP(refill))
 			if err != nil {
 				return nil, err
 			}
@@ -81,7 +81,7 @@ func measureTokens(ctx context.Context, b *bench, l *lab) (rows []row, err error
 	return rows, nil
 }
 
-func newSpender(ctx context.Context, l *lab, start starter, s scene) (*httpReporter, error) {
+func newHTTPReporter(ctx context.Context, l *lab, start starter, s scene) (*httpReporter, error) {
 	p := &httpReporter{}
 	s.options.OnPayload = func(list fakeserver.Payload) {
 		p.mu.Lock()
@@ -131,26 +131,26 @@ func tokenRows(ctx context.Context, refill, length time.Duration, agent, bare *h
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	mine, theirs := agent.lists(), bare.lists()
-	late := lateness(mine, presses, refill)
-	var trips sample
+	agentLists, bareLists := agent.lists(), bare.lists()
+	late := lateness(agentLists, presses, refill)
+	var hellos sample
 	for range len(late) {
 		took, err := hello(ctx, c)
 		if err != nil {
 			return nil, err
 		}
-		trips = append(trips, took)
+		hellos = append(hellos, took)
 	}
 	what := fmt.Sprintf("HTTP only, %d tokens and one more each %s, %d toggles at random in %s: ", bucketSize, refill, len(presses), length)
 	used, bareUsed := c.Stats(), bare.clients[0].Stats()
-	over, bareOver := outdated(mine, presses), outdated(theirs, presses)
+	over, bareOver := outdated(agentLists, presses), outdated(bareLists, presses)
 	const limit = 100 * time.Millisecond
 	return []row{
 		{
 			figure:   what + fmt.Sprintf("newest state at the client after the token for it was free, slowest of %d", len(late)),
 			measured: fmt.Sprintf("%s (p50 %s), last state delivered: %t", ms(late.max()), ms(late.percentile(50)), delivered),
-			baseline: fmt.Sprintf("%s (p50 %s), one bare connect and HTTP request", ms(trips.max()), ms(trips.percentile(50))),
-			ratio:    times(ratioOf(late.max(), trips.max())), target: "≤ " + ms(limit) + ", true", met: delivered && late.max() <= limit,
+			baseline: fmt.Sprintf("%s (p50 %s), one bare connect and HTTP request", ms(hellos.max()), ms(hellos.percentile(50))),
+			ratio:    times(ratioOf(late.max(), hellos.max())), target: "≤ " + ms(limit) + ", true", met: delivered && late.max() <= limit,
 		},
 		{
 			figure:   what + "requests that had to wait in the client's line",
@@ -160,7 +160,7 @@ func tokenRows(ctx context.Context, refill, length time.Duration, agent, bare *h
 		},
 		{
 			figure:   what + "lists that were out of date when the client took them",
-			measured: fmt.Sprintf("%d of %d", over, len(mine)), baseline: fmt.Sprintf("%d of %d, bare path", bareOver, len(theirs)),
+			measured: fmt.Sprintf("%d of %d", over, len(agentLists)), baseline: fmt.Sprintf("%d of %d, bare path", bareOver, len(bareLists)),
 			target: "0", met: over == 0,
 			note: "Out of date is a list whose state was no longer that of the microphone. An older state after a newer one would be one of them.",
 		},

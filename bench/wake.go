@@ -61,7 +61,7 @@ func searched(before, after usage) bool { return after.read-before.read >= 2*150
 // has any number of bytes.
 func looked(before, after usage) bool { return after.reads-before.reads >= 8 }
 
-func lonelyRow(period time.Duration, searching, resting []usage) row {
+func noClientRow(period time.Duration, searching, resting []usage) row {
 	const limit = 3 // wake-ups a minute
 	aMinute := func(n int) float64 { return float64(n) / period.Minutes() }
 	awake := func(list []usage) string {
