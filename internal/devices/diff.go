@@ -42,7 +42,7 @@ func Diff(a, b Snapshot) []Change {
 	out = append(out, presence(a, after, Removed)...)
 	out = append(out, presence(b, before, Added)...)
 	for _, r := range b.Devices {
-		if old, ok := before[wireKey{r.Type, r.ID}]; ok {
+		if old, ok := before[r.key()]; ok {
 			out = append(out, compareReports(old, r)...)
 		}
 	}
@@ -64,15 +64,18 @@ func Reasons(changes []Change) string {
 	return strings.Join(parts, "; ")
 }
 
+// wireKey is by what the client tells devices apart.
 type wireKey struct {
 	t  Type
 	id string
 }
 
+func (r Report) key() wireKey { return wireKey{r.Type, r.ID} }
+
 func index(s Snapshot) map[wireKey]Report {
 	m := make(map[wireKey]Report, len(s.Devices))
 	for _, r := range s.Devices {
-		m[wireKey{r.Type, r.ID}] = r
+		m[r.key()] = r
 	}
 	return m
 }
@@ -82,7 +85,7 @@ func presence(s Snapshot, other map[wireKey]Report, kind ChangeKind) []Change {
 	var out []Change
 	at := make(map[string]int)
 	for _, r := range s.Devices {
-		if _, ok := other[wireKey{r.Type, r.ID}]; ok {
+		if _, ok := other[r.key()]; ok {
 			continue
 		}
 		i, ok := at[r.Unit]

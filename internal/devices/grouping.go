@@ -67,7 +67,7 @@ func (r *Resolver) Group(endpoints []Endpoint, readings []Reading) *Grouping {
 		}
 	}
 	for _, o := range g.adopt(virtual) {
-		g.withhold(o.endpoint, o.reason())
+		g.withheld = append(g.withheld, withhold(o.endpoint, o.reason()))
 	}
 	for _, inst := range g.all {
 		g.products[inst.product.ID].index(inst)
@@ -122,10 +122,6 @@ func groupID(by GroupBy, container, serial string) string {
 	default:
 		return cmp.Or(container, serial)
 	}
-}
-
-func (g *Grouping) withhold(e *Endpoint, reason string) {
-	g.withheld = append(g.withheld, Withheld{Key: e.Key(), Name: e.Name, Reason: reason})
 }
 
 // orphan is a virtual endpoint that is looking for the product whose sound it carries.

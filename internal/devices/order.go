@@ -11,14 +11,10 @@ import (
 // two units of one model under a scheme that sends names. A flag is true only if all are.
 // The first keeps its place (rule R63).
 func mergeReports(in []Report) []Report {
-	type wire struct {
-		t  Type
-		id string
-	}
-	at := make(map[wire]int, len(in))
+	at := make(map[wireKey]int, len(in))
 	out := in[:0:0]
 	for _, rep := range in {
-		k := wire{rep.Type, rep.ID}
+		k := rep.key()
 		i, dup := at[k]
 		if !dup {
 			at[k] = len(out)

@@ -66,7 +66,7 @@ func (r *Resolver) report(inst *instance, s *Snapshot) {
 	inst.reports, inst.firstID = nil, ""
 	if link := inst.link(); link.Value == False {
 		for _, e := range inst.endpoints {
-			s.withhold(e, fmt.Sprintf("the product is switched off or out of reach: %v says so", link.Origin))
+			s.Withheld = append(s.Withheld, withhold(e, fmt.Sprintf("the product is switched off or out of reach: %v says so", link.Origin)))
 		}
 		return
 	}
@@ -74,7 +74,7 @@ func (r *Resolver) report(inst *instance, s *Snapshot) {
 		adopted := i >= inst.own
 		id := wireID(*e, r.scheme(inst.product, e.Type), r.opts.IDMaxBytes)
 		if reason := inst.reasonToWithhold(e, adopted, id); reason != "" {
-			s.withhold(e, reason)
+			s.Withheld = append(s.Withheld, withhold(e, reason))
 			continue
 		}
 		rep := Report{
@@ -179,6 +179,6 @@ func (inst *instance) fillRelated() {
 	}
 }
 
-func (s *Snapshot) withhold(e *Endpoint, reason string) {
-	s.Withheld = append(s.Withheld, Withheld{Key: e.Key(), Name: e.Name, Reason: reason})
+func withhold(e *Endpoint, reason string) Withheld {
+	return Withheld{Key: e.Key(), Name: e.Name, Reason: reason}
 }
