@@ -11,7 +11,7 @@ import (
 
 func TestCheckOfControlsThatAreNoSwitches(t *testing.T) {
 	rule := func(c ALSACtl) SourceRule {
-		return SourceRule{Field: devices.HardwareMute, SourceKind: SourceKind{ALSACtl: &c}}
+		return muteOf(SourceKind{ALSACtl: &c})
 	}
 	for name, c := range map[string]struct {
 		rules []SourceRule

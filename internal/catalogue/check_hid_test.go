@@ -176,7 +176,7 @@ func TestCheckHIDFaults(t *testing.T) {
 		}},
 		"derive of nothing":  {SourceKind{Derive: &Derive{}}, []Fault{{at + ".derive", "want either or, or and", ""}}},
 		"derive of both":     {SourceKind{Derive: &Derive{Or: []SourceKind{level, level}, And: []SourceKind{level, level}}}, []Fault{{at + ".derive", "want either or, or and", ""}}},
-		"derive of one":      {SourceKind{Derive: &Derive{Or: []SourceKind{level}}}, []Fault{{at + ".derive", "want two sources or more to derive from", ""}}},
+		"derive of one":      {or(level), []Fault{{at + ".derive", "want two sources or more to derive from", ""}}},
 		"derive of an empty": {SourceKind{Derive: &Derive{And: []SourceKind{}}}, []Fault{{at + ".derive", "want two sources or more to derive from", ""}}},
 		"derive of faults": {SourceKind{Derive: &Derive{And: []SourceKind{level, {}, {Derive: &Derive{Or: []SourceKind{{Const: ptr(true)}, usage(HIDUsage{Page: "g"})}}}}}}, []Fault{
 			{at + ".derive.and[1]", "want exactly one kind of source, found 0", "one of os_endpoint_mute, os_effects, alsa_ctl, hid_usage, hid_report, hid_query, hidpp, derive, const"},
@@ -185,7 +185,7 @@ func TestCheckHIDFaults(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := Product{ID: "p", Links: []Link{usbLink("0700")}, AllowWrite: true, Sources: []SourceRule{{Field: devices.HardwareMute, SourceKind: c.kind}}}
+			p := Product{ID: "p", Links: []Link{usbLink("0700")}, AllowWrite: true, Sources: []SourceRule{muteOf(c.kind)}}
 			require.Equal(t, c.want, catalogueOf(p).Check())
 		})
 	}
@@ -193,13 +193,13 @@ func TestCheckHIDFaults(t *testing.T) {
 	notThere := "this source does not know whether the product is there"
 	instead := "hid_report, hid_query, hid_usage, hidpp, alsa_ctl or derive"
 	mixer := SourceKind{ALSACtl: &ALSACtl{Name: "Jack"}}
-	mute := []SourceRule{{Field: devices.HardwareMute, SourceKind: level}}
+	mute := []SourceRule{muteOf(level)}
 	for name, c := range map[string]struct {
 		product Product
 		want    []Fault
 	}{
 		"no writing": {Product{Sources: []SourceRule{
-			{Field: devices.HardwareMute, SourceKind: query(HIDQuery{Feature: hid.Bytes{1}, AskOn: again})},
+			muteOf(query(HIDQuery{Feature: hid.Bytes{1}, AskOn: again})),
 			{Field: devices.NoiseSuppression, SourceKind: SourceKind{HIDPP: &HIDPP{Feature: "0903", Read: ptr(0), Event: ptr(0)}}},
 			{Field: devices.EchoCancellation, SourceKind: usage(HIDUsage{Anchor: &Anchor{HIDQuery: &HIDQuery{Feature: hid.Bytes{1}}}})},
 		}}, []Fault{
@@ -211,16 +211,16 @@ func TestCheckHIDFaults(t *testing.T) {
 			{at + ".hid_report", "no link has vid and pids, so no HID device is this product's", "a link of kind usb, dongle or bluetooth with them"},
 		}},
 		"no hardware for an anchor": {Product{Links: []Link{{Kind: LinkVirtual, NameRegex: "Front"}}, Sources: []SourceRule{
-			{Field: devices.HardwareMute, SourceKind: SourceKind{Derive: &Derive{Or: []SourceKind{usage(HIDUsage{Anchor: &Anchor{HIDReport: &HIDReport{Value: value}}}), mixer}}}},
+			muteOf(or(usage(HIDUsage{Anchor: &Anchor{HIDReport: &HIDReport{Value: value}}}), mixer)),
 		}}, []Fault{
 			{at + ".derive.or[0].hid_usage", "no link has vid and pids, so no HID device is this product's", "a link of kind usb, dongle or bluetooth with them"},
 		}},
 		"a query hides what is newer": {Product{AllowWrite: true, Sources: []SourceRule{
 			{Field: devices.HardwareMute, OS: []devices.OS{devices.Windows}, SourceKind: query(HIDQuery{Feature: hid.Bytes{1}, AskOn: again})},
 			{Field: devices.HardwareMute, OS: []devices.OS{devices.Linux}, SourceKind: level},
-			{Field: devices.HardwareMute, SourceKind: SourceKind{Derive: &Derive{Or: []SourceKind{level, usage(HIDUsage{})}}}},
-			{Field: devices.HardwareMute, SourceKind: query(HIDQuery{Feature: hid.Bytes{2}, AskOn: again})},
-			{Field: devices.HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true}}},
+			muteOf(or(level, usage(HIDUsage{}))),
+			muteOf(query(HIDQuery{Feature: hid.Bytes{2}, AskOn: again})),
+			muteOf(SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true}}),
 		}}, []Fault{
 			{"$.products[0].sources[2]", "sources[0] decides before it with what was true when it asked", "put hid_query behind it"},
 		}},
@@ -236,13 +236,13 @@ func TestCheckHIDFaults(t *testing.T) {
 		"link by a mixer, flags by HID": {Product{LinkState: []LinkRule{{SourceKind: mixer}}, Sources: mute}, []Fault{
 			{link + ".alsa_ctl", "the product's HID sources would not hear of it and keep what they knew before", "hid_report, hid_query, hid_usage or hidpp"},
 		}},
-		"link_up": {Product{LinkState: []LinkRule{{SourceKind: level}}, Sources: []SourceRule{{Field: devices.HardwareMute, SourceKind: usage(HIDUsage{Anchor: &Anchor{LinkUp: ptr(true)}})}}}, nil},
+		"link_up": {Product{LinkState: []LinkRule{{SourceKind: level}}, Sources: []SourceRule{muteOf(usage(HIDUsage{Anchor: &Anchor{LinkUp: ptr(true)}}))}}, nil},
 		"link by its own toggle": {Product{LinkState: []LinkRule{{SourceKind: usage(HIDUsage{Kind: HIDToggle, Anchor: &Anchor{LinkUp: ptr(true)}})}}}, []Fault{
 			{link + ".hid_usage.anchor.link_up", "what tells of the link cannot wait for it", ""},
 		}},
 		"one value of two, of another flag": {Product{Sources: []SourceRule{{Field: devices.NoiseSuppression, SourceKind: report(HIDReport{ReportID: ptr(Byte(1)), Value: &ByteValue{On: []Byte{1}}})}}}, nil},
 		"a lamp that nobody looks at before a toggle": {Product{AllowWrite: true, Sources: []SourceRule{
-			{Field: devices.HardwareMute, SourceKind: query(HIDQuery{LastOutput: hid.Bytes{1}, PollMS: 1000})}, {Field: devices.HardwareMute, SourceKind: usage(HIDUsage{})},
+			muteOf(query(HIDQuery{LastOutput: hid.Bytes{1}, PollMS: 1000})), muteOf(usage(HIDUsage{})),
 		}}, nil},
 		"link without a source": {Product{LinkState: []LinkRule{{}}}, []Fault{
 			{link, "want exactly one kind of source, found 0", "one of os_endpoint_mute, os_effects, alsa_ctl, hid_usage, hid_report, hid_query, hidpp, derive, const"},
@@ -320,7 +320,7 @@ func TestCheckStaleStates(t *testing.T) {
 			var sources []SourceRule
 			var link []LinkRule
 			for _, k := range append(c.before, c.kind) {
-				sources = append(sources, SourceRule{Field: devices.HardwareMute, SourceKind: k})
+				sources = append(sources, muteOf(k))
 				link = append(link, LinkRule{SourceKind: k})
 			}
 			check(sources, nil, fmt.Sprintf("$.products[0].sources[%d]", len(c.before)))
@@ -337,17 +337,17 @@ func TestCheckStaleStates(t *testing.T) {
 		return out
 	}
 	require.Equal(t, []string{"$.products[0].sources[1].hid_query"}, paths(Product{Sources: []SourceRule{
-		{Field: devices.NoiseSuppression, SourceKind: level}, {Field: devices.HardwareMute, SourceKind: query},
+		{Field: devices.NoiseSuppression, SourceKind: level}, muteOf(query),
 	}}), "what tells another flag")
 	require.Equal(t, []string{"$.products[0].sources[0].hid_query"}, paths(Product{Sources: []SourceRule{
-		{Field: devices.HardwareMute, SourceKind: query}, {Field: devices.NoiseSuppression, SourceKind: level},
+		muteOf(query), {Field: devices.NoiseSuppression, SourceKind: level},
 	}}))
 	require.Equal(t, []string{"$.products[0].sources[0].hidpp", "$.products[0].sources[1].hid_query"}, paths(Product{Sources: []SourceRule{
-		{Field: devices.HardwareMute, SourceKind: read}, {Field: devices.HardwareMute, SourceKind: query},
+		muteOf(read), muteOf(query),
 	}}), "neither tells")
 	for _, list := range [][]devices.OS{{devices.Linux}, {devices.Windows, devices.Darwin}} {
 		require.Equal(t, []string{"$.products[0].sources[1].hid_query"}, paths(Product{Sources: []SourceRule{
-			{Field: devices.HardwareMute, OS: list, SourceKind: level}, {Field: devices.HardwareMute, SourceKind: query},
+			{Field: devices.HardwareMute, OS: list, SourceKind: level}, muteOf(query),
 		}}), "on the other systems nothing does")
 		require.Equal(t, []string{"$.products[0].link_state[1].hid_query"}, paths(Product{LinkState: []LinkRule{
 			{OS: list, SourceKind: level}, {SourceKind: query},
@@ -359,7 +359,7 @@ func TestCheckStaleStates(t *testing.T) {
 	require.Empty(t, paths(Product{Sources: []SourceRule{
 		{Field: devices.HardwareMute, OS: []devices.OS{devices.Linux}, SourceKind: level},
 		{Field: devices.HardwareMute, OS: []devices.OS{devices.Windows, devices.Darwin}, SourceKind: event},
-		{Field: devices.HardwareMute, SourceKind: query},
+		muteOf(query),
 	}}), "together they do")
 }
 
@@ -399,12 +399,12 @@ func TestCheckWarnings(t *testing.T) {
 		"a media key":                  {Product{}, usage(HIDUsage{Page: "0c", Usage: "e2", Kind: HIDToggle, Anchor: &Anchor{Start: ptr(false)}}), nil},
 		"any report":                   {Product{}, SourceKind{HIDReport: &HIDReport{Value: &ByteValue{Mask: ptr(Byte(1))}}}, []Fault{{at + ".hid_report", "any report counts, so this rule is not applied where reports have numbers", "report_id, or when"}}},
 		"a value that says nothing":    {Product{}, SourceKind{HIDReport: &HIDReport{ReportID: ptr(Byte(1)), Value: &ByteValue{Byte: 1}}}, []Fault{{at + ".hid_report.value", "0 is not muted, 1 is muted, and every other value is unknown", "on and off, both with the values that the device sends"}}},
-		"the same in a derived state":  {Product{}, SourceKind{Derive: &Derive{Or: []SourceKind{usage(HIDUsage{}), usage(HIDUsage{Kind: HIDToggle, Anchor: &Anchor{Start: ptr(false)}})}}}, []Fault{{at + ".derive.or[1].hid_usage", lamps.Message, lamps.Hint}}},
+		"the same in a derived state":  {Product{}, or(usage(HIDUsage{}), usage(HIDUsage{Kind: HIDToggle, Anchor: &Anchor{Start: ptr(false)}})), []Fault{{at + ".derive.or[1].hid_usage", lamps.Message, lamps.Hint}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := c.product
 			p.ID, p.AllowWrite = "p", true
-			p.Sources = []SourceRule{{Field: devices.HardwareMute, SourceKind: c.kind}}
+			p.Sources = []SourceRule{muteOf(c.kind)}
 			if p.Links == nil {
 				p.Links = []Link{usbLink("0700")}
 			}

@@ -28,8 +28,8 @@ func soundCatalogue() *Catalogue {
 				VirtualEndpoints: []VirtualRule{{Type: devices.AudioInput, NameRegex: "echo", OS: []devices.OS{devices.Linux}}, {Type: devices.AudioInput, NameRegex: "echo", OS: []devices.OS{devices.Windows}}},
 				IDScheme:         &IDSchemes{Windows: devices.IDGUID, Linux: devices.IDBusInfo},
 				Sources: []SourceRule{
-					{Field: devices.HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true}}},
-					{Field: devices.HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true, RequireHardwareSupport: &no}}},
+					muteOf(SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true}}),
+					muteOf(SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true, RequireHardwareSupport: &no}}),
 					{Field: devices.EchoCancellation, SourceKind: SourceKind{OSEffects: &OSEffects{Effect: devices.NoiseSuppression}}},
 					{Field: devices.EchoCancellation, SourceKind: SourceKind{OSEffects: &OSEffects{}}},
 					{Field: devices.EchoCancellation, OS: []devices.OS{devices.Windows}, SourceKind: SourceKind{Const: &yes}},
@@ -187,11 +187,11 @@ func TestCheckFaults(t *testing.T) {
 		"source and field": {func(_ *Catalogue, h, _ *Product) {
 			h.Sources = []SourceRule{
 				{Field: devices.EchoCancellation, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true}}},
-				{Field: devices.HardwareMute, SourceKind: SourceKind{OSEffects: &OSEffects{}}},
+				muteOf(SourceKind{OSEffects: &OSEffects{}}),
 				{Field: devices.NoiseSuppression, SourceKind: SourceKind{OSEffects: &OSEffects{Effect: devices.HardwareMute}}},
-				{Field: devices.HardwareMute, SourceKind: SourceKind{ALSACtl: &ALSACtl{Name: " "}}},
+				muteOf(SourceKind{ALSACtl: &ALSACtl{Name: " "}}),
 				{Field: devices.AutomaticGainControl, OS: []devices.OS{devices.Windows, devices.Darwin}, SourceKind: SourceKind{ALSACtl: &ALSACtl{Name: "A"}}},
-				{Field: devices.HardwareMute, SourceKind: SourceKind{Const: &yes}},
+				muteOf(SourceKind{Const: &yes}),
 			}
 		}, []Fault{
 			{"$.products[0].sources[0].os_endpoint_mute", "os_endpoint_mute knows nothing but hardware_mute", ""},
@@ -212,8 +212,8 @@ func TestCheckFaults(t *testing.T) {
 		}},
 		"unreachable sources": {func(_ *Catalogue, h, _ *Product) {
 			h.Sources = []SourceRule{
-				{Field: devices.HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true, RequireHardwareSupport: &no}}},
-				{Field: devices.HardwareMute, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true}}}, // weaker than 0
+				muteOf(SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true, RequireHardwareSupport: &no}}),
+				muteOf(SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true}}), // weaker than 0
 				{Field: devices.EchoCancellation, OS: []devices.OS{devices.Linux}, SourceKind: SourceKind{OSEffects: &OSEffects{}}},
 				{Field: devices.EchoCancellation, SourceKind: SourceKind{OSEffects: &OSEffects{Effect: devices.EchoCancellation}}}, // left: windows, darwin
 				{Field: devices.EchoCancellation, SourceKind: SourceKind{OSEffects: &OSEffects{}}},                                 // the same as 2 and 3

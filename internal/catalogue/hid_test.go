@@ -38,10 +38,10 @@ func hidCatalogue() *Catalogue {
 	return catalogueOf(Product{
 		ID: "p", Links: []Link{usbLink("0700")}, AllowWrite: true, Traces: []string{"traces/p.jsonl"},
 		Sources: []SourceRule{
-			{Field: devices.HardwareMute, SourceKind: SourceKind{HIDUsage: &usage}},
-			{Field: devices.HardwareMute, SourceKind: SourceKind{HIDUsage: &HIDUsage{Invert: true}}},
+			muteOf(SourceKind{HIDUsage: &usage}),
+			muteOf(SourceKind{HIDUsage: &HIDUsage{Invert: true}}),
 			{Field: devices.HardwareMute, OS: []devices.OS{devices.Linux}, SourceKind: SourceKind{HIDReport: &toggle}},
-			{Field: devices.HardwareMute, SourceKind: SourceKind{HIDQuery: &query}},
+			muteOf(SourceKind{HIDQuery: &query}),
 			{Field: devices.NoiseSuppression, SourceKind: SourceKind{HIDPP: &pp}},
 			{Field: devices.AutomaticGainControl, SourceKind: SourceKind{HIDQuery: &reads}},
 			{Field: devices.AutomaticGainControl, SourceKind: SourceKind{HIDQuery: &input}},
