@@ -199,37 +199,33 @@ var deviceKeys = []string{
 
 func knownType(s string) bool { return s == AudioInput || s == AudioOutput || s == VideoInput }
 
-// text reads a non-empty string. It reports whether there is one; an absent
-// one is an error only when required.
-func (c *checker) text(path string, fields map[string]any, key string, required bool) (string, bool) {
+// member reads a member of an object. It reports whether there is one of the type, which want
+// names; an absent one is an error only when required.
+func member[T any](c *checker, path string, fields map[string]any, key, want string, required bool) (v T, ok bool) {
 	value, present := fields[key]
-	if !present && !required {
+	v, ok = value.(T)
+	switch {
+	case !present && required:
+		c.reject(path, "missing")
+	case present && !ok:
+		c.reject(path, "%s, not %s", kindOf(value), want)
+	}
+	return v, ok
+}
+
+// text reads a string that must not be empty.
+func (c *checker) text(path string, fields map[string]any, key string, required bool) (string, bool) {
+	s, ok := member[string](c, path, fields, key, "a string", required)
+	if ok && s == "" {
+		c.reject(path, "empty string")
 		return "", false
 	}
-	s, ok := value.(string)
-	switch {
-	case !present:
-		c.reject(path, "missing")
-	case !ok:
-		c.reject(path, "%s, not a string", kindOf(value))
-	case s == "":
-		c.reject(path, "empty string")
-	default:
-		return s, true
-	}
-	return "", false
+	return s, ok
 }
 
 // object reads a required object; nil when there is none.
 func (c *checker) object(path string, fields map[string]any, key string) map[string]any {
-	value, present := fields[key]
-	object, ok := value.(map[string]any)
-	switch {
-	case !present:
-		c.reject(path, "missing")
-	case !ok:
-		c.reject(path, "%s, not an object", kindOf(value))
-	}
+	object, _ := member[map[string]any](c, path, fields, key, "an object", true)
 	return object
 }
 
@@ -245,14 +241,12 @@ func (c *checker) named(path string, fields map[string]any, key string) (n Named
 }
 
 func (c *checker) related(path string, fields map[string]any) []string {
-	value, present := fields["related"]
-	if !present {
+	if _, present := fields["related"]; !present {
 		c.crashes = note(c.crashes, path, "missing (an empty array is fine)")
 		return nil
 	}
-	items, ok := value.([]any)
+	items, ok := member[[]any](c, path, fields, "related", "an array", false)
 	if !ok {
-		c.reject(path, "%s, not an array", kindOf(value))
 		return nil
 	}
 	ids := make([]string, 0, len(items))
@@ -270,13 +264,8 @@ func (c *checker) related(path string, fields map[string]any) []string {
 }
 
 func (c *checker) boolean(path string, fields map[string]any, key, deviceType string) *bool {
-	value, present := fields[key]
-	if !present {
-		return nil
-	}
-	b, ok := value.(bool)
+	b, ok := member[bool](c, path, fields, key, "a boolean", false)
 	if !ok {
-		c.reject(path, "%s, not a boolean", kindOf(value))
 		return nil
 	}
 	if deviceType != AudioInput {

@@ -2,6 +2,7 @@ package page
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -218,7 +219,13 @@ type stream struct {
 
 func follow(t *testing.T, p *Page) *stream {
 	t.Helper()
-	transport := &http.Transport{DisableKeepAlives: true}
+	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(ctx, network, addr)
+		if err == nil {
+			err = c.(*net.TCPConn).SetReadBuffer(64 << 10) // so that a browser that does not read is soon a slow one
+		}
+		return c, err
+	}}
 	resp, err := transport.RoundTrip(request(t, http.MethodGet, p.URL()+"events", "").WithContext(deadline(t)))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = resp.Body.Close() })
@@ -302,12 +309,13 @@ func TestSlowBrowser(t *testing.T) {
 	slow.next()
 	quick := follow(t, p)
 	quick.next()
-	const payloads, devices = maxShown + 50, 60 // some 20 MB of changes, more than sockets hold
+	const payloads, devices = maxShown + 50, 20 // some 7 MB of changes, more than sockets hold
 	long := strings.Repeat("n", maxName)
 	for i := range payloads {
 		var all []string
 		for n := range devices {
-			all = append(all, fmt.Sprintf(`{"type":"audioinput","id":"%s%d","vendor":{"name":%[1]q},"model":{"name":%[1]q},"related":[],"hardware_mute":%[3]t}`, long, n, i%2 == 0))
+			all = append(all, fmt.Sprintf(`{"type":"audioinput","id":"%s%d","vendor":{"name":%[1]q},"model":{"name":%[1]q},`+
+				`"related":[],"hardware_mute":%[3]t}`, long, n, i%2 == 0))
 		}
 		report(t, srv, list(fmt.Sprint(i), all...))
 	}
