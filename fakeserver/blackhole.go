@@ -6,9 +6,9 @@ import (
 	"net/http"
 )
 
-// swallowRequests reads what a peer confides to a black hole over TCP, and
+// serveBlackholeHTTP reads what a peer confides to a black hole over TCP, and
 // never answers. What is not HTTP is read away.
-func (s *Server) swallowRequests(c *conn) {
+func (s *Server) serveBlackholeHTTP(c *conn) {
 	defer c.Close()
 	bounded := &io.LimitedReader{R: c}
 	r := bufio.NewReader(bounded)
@@ -27,13 +27,13 @@ func (s *Server) swallowRequests(c *conn) {
 			continue
 		}
 		p := Payload{Time: c.readAt(), Transport: HTTP, Conn: c.id, ClientID: req.URL.Query().Get("client_id"), Raw: body}
-		s.swallow(p, FaultNone, "profile blackhole: not taken")
+		s.recordUnread(p, FaultNone, "profile blackhole: not taken")
 	}
 	_, _ = io.Copy(io.Discard, c)
 }
 
-// swallowFrames is the same over IPC.
-func (s *Server) swallowFrames(c *conn) {
+// serveBlackholeIPC is the same over IPC.
+func (s *Server) serveBlackholeIPC(c *conn) {
 	clientID := ""
 	for {
 		h, err := readHead(c)
@@ -52,7 +52,7 @@ func (s *Server) swallowFrames(c *conn) {
 			}
 		case opFrame:
 			p := Payload{Time: c.readAt(), Transport: IPC, Conn: c.id, ClientID: clientID, Raw: body}
-			s.swallow(p, FaultNone, "profile blackhole: not taken")
+			s.recordUnread(p, FaultNone, "profile blackhole: not taken")
 		}
 	}
 	_, _ = io.Copy(io.Discard, c)

@@ -38,7 +38,7 @@ type bucket struct {
 type turn struct {
 	limiter *limiter
 	bucket  *bucket       // nil when there is no limit
-	come    chan struct{} // closed when the request is let through
+	granted chan struct{} // closed when the request is let through
 }
 
 func newLimiter(size int, refill time.Duration, changed func()) *limiter {
@@ -87,9 +87,9 @@ func (l *limiter) state() limits {
 // join takes a token, or a place in the line. A request without a client id
 // needs none.
 func (l *limiter) join(id string) *turn {
-	t := &turn{limiter: l, come: make(chan struct{})}
+	t := &turn{limiter: l, granted: make(chan struct{})}
 	if l.size <= 0 || id == "" {
-		close(t.come)
+		close(t.granted)
 		return t
 	}
 	l.mu.Lock()
@@ -142,7 +142,7 @@ func (l *limiter) serve(b *bucket) {
 	}
 	l.addTokens(b)
 	for len(b.line) > 0 && b.tokens > 0 {
-		close(b.line[0].come)
+		close(b.line[0].granted)
 		b.line[0] = nil
 		b.line = b.line[1:]
 		b.tokens--
@@ -176,18 +176,18 @@ func (l *limiter) due(b *bucket) {
 // wait returns when the turn has come. It reports false when one of the
 // channels was closed before; the place in the line is then given up.
 func (t *turn) wait(closed, gone <-chan struct{}) bool {
-	if t.stay(closed, gone) {
+	if t.waitInPlace(closed, gone) {
 		return true
 	}
 	t.limiter.leave(t)
 	return false
 }
 
-// stay is like wait, but the place is kept: it will cost a token that nobody
+// waitInPlace is like wait, but the place is kept: it will cost a token that nobody
 // uses (rule R88).
-func (t *turn) stay(closed, gone <-chan struct{}) bool {
+func (t *turn) waitInPlace(closed, gone <-chan struct{}) bool {
 	select {
-	case <-t.come:
+	case <-t.granted:
 		return true
 	case <-closed:
 	case <-gone:

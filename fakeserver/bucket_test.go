@@ -12,7 +12,7 @@ import (
 // has reports whether a turn has come.
 func has(t *turn) bool {
 	select {
-	case <-t.come:
+	case <-t.granted:
 		return true
 	default:
 		return false

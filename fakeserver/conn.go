@@ -23,7 +23,7 @@ type conn struct {
 	ipc      bool
 	buffer   *[]byte       // of the last packet; nil: all of it has been handed on
 	rest     []byte        // of the last packet: not yet handed on
-	read     atomic.Int64  // of the last packet, in nanoseconds since srv.born
+	read     atomic.Int64  // of the last packet, in nanoseconds since srv.started
 	packet   atomic.Int64  // the number of the packet from which bytes were last handed on
 	count    atomic.Int64  // packets read
 	closed   chan struct{} // when it is
@@ -32,7 +32,7 @@ type conn struct {
 	admitted bool // it takes one of the places of run.seated; guarded by srv.mu
 }
 
-// newConn counts nothing yet; see [run.adopt].
+// newConn counts nothing yet; see [run.addConn].
 func newConn(raw net.Conn, r *run, ipc bool) *conn {
 	return &conn{Conn: raw, run: r, ipc: ipc, closed: make(chan struct{})}
 }
@@ -47,7 +47,7 @@ func (c *conn) Read(p []byte) (int, error) {
 			return 0, err
 		}
 		c.buffer, c.rest = buffer, (*buffer)[:n]
-		c.read.Store(int64(time.Since(c.run.srv.born)))
+		c.read.Store(int64(time.Since(c.run.srv.started)))
 		c.count.Add(1)
 	}
 	n := copy(p, c.rest)
@@ -69,7 +69,7 @@ func (c *conn) Write(p []byte) (int, error) {
 }
 
 func (c *conn) readAt() time.Time {
-	return c.run.srv.born.Add(time.Duration(c.read.Load()))
+	return c.run.srv.started.Add(time.Duration(c.read.Load()))
 }
 
 // Close closes the socket and ends everything that waits on the connection.
@@ -78,7 +78,7 @@ func (c *conn) Close() error {
 	c.once.Do(func() {
 		close(c.closed)
 		err = c.Conn.Close()
-		c.run.forget(c)
+		c.run.removeConn(c)
 	})
 	return err
 }

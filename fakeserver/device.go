@@ -47,9 +47,9 @@ var flags = []flag{
 	{"hardware_mute", func(d *Device) **bool { return &d.HardwareMute }},
 }
 
-// understood is what the client makes of a device of the list: related ids of
+// asSeenByClient is what the client makes of a device of the list: related ids of
 // other lists and flags that only an audioinput has are ignored (rules R33, R36).
-func (d Device) understood(list []Device) Device {
+func (d Device) asSeenByClient(list []Device) Device {
 	d.Related = slices.DeleteFunc(slices.Clone(d.Related), func(id string) bool {
 		return !slices.ContainsFunc(list, func(other Device) bool { return other.ID == id })
 	})

@@ -161,8 +161,8 @@ func (s faultSpec) meets(t Transport) bool {
 	return s.only == nil || slices.Contains(s.only, t)
 }
 
-// listed is the transports as a sentence has them: "a, b or c".
-func listed(list []Transport, word string) string {
+// joinTransports is the transports as a sentence has them: "a, b or c".
+func joinTransports(list []Transport, word string) string {
 	text := string(list[0])
 	for i, t := range list[1:] {
 		if i == len(list)-2 {
@@ -185,9 +185,9 @@ func (f Fault) check() error {
 	case !ok:
 		return fmt.Errorf("unknown fault %q, did you mean %q?", f.Kind, nearestFault(string(f.Kind)))
 	case f.Transport != "" && !slices.Contains(transports, f.Transport):
-		return fmt.Errorf("fault %s: unknown transport %q, want %s", f.Kind, f.Transport, listed(transports, "or"))
+		return fmt.Errorf("fault %s: unknown transport %q, want %s", f.Kind, f.Transport, joinTransports(transports, "or"))
 	case f.Transport != "" && !spec.meets(f.Transport):
-		return fmt.Errorf("fault %s: only ever meets %s, not %s", f.Kind, listed(spec.only, "and"), f.Transport)
+		return fmt.Errorf("fault %s: only ever meets %s, not %s", f.Kind, joinTransports(spec.only, "and"), f.Transport)
 	case f.Times < 0:
 		return fmt.Errorf("fault %s: cannot apply %d times", f.Kind, f.Times)
 	case f.Kind == FaultRefuse && (f.Times > 0 || f.Transport != "" && f.Transport != IPC):

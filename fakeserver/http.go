@@ -21,7 +21,7 @@ func (r *run) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	s := r.srv
 	if f, ok := s.useFault(transport, FaultHang, FaultSquatter); ok {
-		s.notAClient(w, req, f.Kind)
+		s.answerUnderFault(w, req, f.Kind)
 		return
 	}
 	switch {
@@ -40,12 +40,12 @@ func (r *run) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 
 // takesSocket reports whether a WebSocket may be opened at a path (rule R77).
 func (o Options) takesSocket(path string) bool {
-	return path == "/" || o.Profile == ArRPC || o.Profile.real()
+	return path == "/" || o.Profile == ArRPC || o.Profile.isDesktop()
 }
 
 // serveHTTP answers a request that opens no WebSocket.
 func (s *Server) serveHTTP(w http.ResponseWriter, req *http.Request) {
-	if s.opts.Profile.real() {
+	if s.opts.Profile.isDesktop() {
 		allowOrigin(w, req)
 	}
 	switch rpc := req.URL.Path == "/rpc" && !s.opts.NoHTTP; {
@@ -54,7 +54,7 @@ func (s *Server) serveHTTP(w http.ResponseWriter, req *http.Request) {
 	case s.opts.NoFingerprint:
 		s.count(&s.stats.Probes)
 		s.notFound(w)
-	case s.opts.Profile.real() && req.Method == http.MethodOptions:
+	case s.opts.Profile.isDesktop() && req.Method == http.MethodOptions:
 		s.count(&s.stats.Probes)
 		write(w, http.StatusOK, jsonType, []byte(optionsBody))
 	case req.URL.Path == "/rpc" && req.Method == http.MethodGet:
@@ -89,9 +89,9 @@ func (s *Server) notFound(w http.ResponseWriter) {
 	write(w, http.StatusNotFound, jsonType, []byte(notFoundBody))
 }
 
-// notAClient treats a request as a program does that is not the client or no
+// answerUnderFault treats a request as a program does that is not the client or no
 // longer works.
-func (s *Server) notAClient(w http.ResponseWriter, req *http.Request, kind FaultKind) {
+func (s *Server) answerUnderFault(w http.ResponseWriter, req *http.Request, kind FaultKind) {
 	if !s.recordIgnored(w, req, kind, fmt.Sprintf("fault %s: not taken", kind)) {
 		return
 	}
@@ -116,7 +116,7 @@ func (s *Server) serveSquatter(w http.ResponseWriter, req *http.Request) {
 func (s *Server) recordIgnored(w http.ResponseWriter, req *http.Request, kind FaultKind, reason string) bool {
 	p, err := s.readPayload(w, req)
 	if err == nil && req.Method == http.MethodPost {
-		s.swallow(p, kind, reason)
+		s.recordUnread(p, kind, reason)
 	}
 	return err == nil
 }
@@ -133,7 +133,7 @@ func (s *Server) serveRPC(w http.ResponseWriter, req *http.Request) {
 	}
 	d := delivery{Payload: s.payloadFrom(req), injected: injected, refusal: s.badRequest(req)}
 	_, origin := req.Header["Origin"]
-	d.noScope = s.opts.Profile.real() && origin
+	d.noScope = s.opts.Profile.isDesktop() && origin
 	var err error
 	if d.refusal != nil {
 		err = s.upload(w, req, nil).readAll(&d)
@@ -191,7 +191,7 @@ func oversize(err error) *Rejection {
 // would (rules R25, R26). Such a request costs no token.
 func (s *Server) badRequest(req *http.Request) *Rejection {
 	kind := req.Header.Get("Content-Type")
-	if s.opts.Profile.real() {
+	if s.opts.Profile.isDesktop() {
 		if _, sub, _ := strings.Cut(kind, "/"); sub != "json" {
 			return reject(0, "request: Content-Type %s, not exactly json after its slash: never answered", show(kind))
 		}
@@ -205,8 +205,8 @@ func (s *Server) badRequest(req *http.Request) *Rejection {
 func (s *Server) badVersion(req *http.Request) *Rejection {
 	query := req.URL.Query()
 	switch v := query.Get("v"); {
-	case s.opts.Profile.real() && goodVersion(queryValue(query, "v")):
-	case s.opts.Profile.real() || v != "1" && req.Method == http.MethodPost:
+	case s.opts.Profile.isDesktop() && goodVersion(queryValue(query, "v")):
+	case s.opts.Profile.isDesktop() || v != "1" && req.Method == http.MethodPost:
 		return reject(0, "request: v is %s, not 1: never answered", show(v))
 	}
 	return nil
@@ -229,12 +229,12 @@ func (s *Server) refusal(req *http.Request) *Rejection {
 // refusesOrigin reports whether an HTTP request is refused for its origin. An
 // empty one is one too to the real client (rule R24).
 func (o Options) refusesOrigin(origin string) bool {
-	return (origin != "" || o.Profile.real()) && !o.allowsOrigin(origin)
+	return (origin != "" || o.Profile.isDesktop()) && !o.allowsOrigin(origin)
 }
 
 func (s *Server) requestWarnings(req *http.Request) []string {
 	var warnings []string
-	if origin, sent := req.Header["Origin"]; sent && (origin[0] != "" || s.opts.Profile.real()) {
+	if origin, sent := req.Header["Origin"]; sent && (origin[0] != "" || s.opts.Profile.isDesktop()) {
 		warnings = append(warnings, fmt.Sprintf("request: Origin %s sent: a native program has none", show(origin[0])))
 	}
 	if req.ContentLength < 0 {
@@ -246,7 +246,7 @@ func (s *Server) requestWarnings(req *http.Request) []string {
 func (s *Server) answer(w http.ResponseWriter, req *http.Request, v verdict, arrived time.Time) {
 	c := connOf(req)
 	switch {
-	case v.do == ignore && v.lost && s.opts.Profile.real():
+	case v.do == ignore && v.lost && s.opts.Profile.isDesktop():
 		s.hang(w)
 	case v.do == ignore:
 		silence(req)

@@ -34,7 +34,7 @@ func (r *run) serveIPC(ln net.Listener) {
 			case <-r.done:
 			}
 		default:
-			c := r.adopt(raw, true)
+			c := r.addConn(raw, true)
 			room := r.admit(c)
 			r.wg.Go(func() { r.srv.handleIPC(c, room) })
 		}
@@ -45,7 +45,7 @@ func (r *run) serveIPC(ln net.Listener) {
 func (s *Server) handleIPC(c *conn, room bool) {
 	defer c.Close()
 	if s.opts.Profile == Blackhole {
-		s.swallowFrames(c)
+		s.serveBlackholeIPC(c)
 		return
 	}
 	if _, ok := s.useFault(IPC, FaultHang); ok {
@@ -59,7 +59,7 @@ func (s *Server) handleIPC(c *conn, room bool) {
 	switch {
 	case !room:
 		k.turnAway(reject(codeCapacity, "Server at capacity"))
-	case s.opts.Profile.real():
+	case s.opts.Profile.isDesktop():
 		k.tasks.Go(k.expire)
 	}
 	k.read()
@@ -82,7 +82,7 @@ func (k *ipcSocket) expire() {
 	case <-timer.C:
 		k.srv.gate.pass(k.conn.closed)
 		k.turnAway(reject(codeCapacity, "READY was not reached within %s", readyTimeout))
-	case <-k.settled:
+	case <-k.readyWaitOver:
 	case <-k.ended:
 	case <-k.conn.closed:
 	}
@@ -99,7 +99,7 @@ func (k *ipcSocket) read() {
 			_, _ = io.Copy(io.Discard, k.conn)
 			return
 		}
-		if h.op > opPong && k.srv.opts.Profile.real() {
+		if h.op > opPong && k.srv.opts.Profile.isDesktop() {
 			k.turnAway(reject(codeBadJSON, "unknown opcode %d", h.op))
 			continue
 		}
@@ -118,19 +118,19 @@ func (k *ipcSocket) read() {
 			return
 		}
 		k.limit(0)
-		if !k.obey(h, body, injected) {
+		if !k.handleFrame(h, body, injected) {
 			return
 		}
 	}
 }
 
-// obey does what one frame says; the body is nil when it was too large. It reports
+// handleFrame does what one frame says; the body is nil when it was too large. It reports
 // whether the connection goes on.
-func (k *ipcSocket) obey(h head, body []byte, injected Fault) bool {
+func (k *ipcSocket) handleFrame(h head, body []byte, injected Fault) bool {
 	refusal := k.srv.badFrame(h, body)
-	real := k.srv.opts.Profile.real()
+	desktop := k.srv.opts.Profile.isDesktop()
 	switch {
-	case h.op == opFrame && (k.handshook || real && refusal == nil):
+	case h.op == opFrame && (k.handshook || desktop && refusal == nil):
 		p := Payload{Time: k.conn.readAt(), Transport: IPC, Conn: k.conn.id, ClientID: k.clientID, Raw: body}
 		return k.take(p, injected, refusal)
 	case refusal != nil:
@@ -143,7 +143,7 @@ func (k *ipcSocket) obey(h head, body []byte, injected Fault) bool {
 		k.handshake(body)
 	case h.op == opPing:
 		return k.pong(body)
-	case h.op == opClose && real:
+	case h.op == opClose && desktop:
 		k.shut(codeNormal, "closed by the peer")
 	case h.op == opClose:
 		return false
@@ -162,7 +162,7 @@ func (s *Server) badFrame(h head, body []byte) *Rejection {
 		return badArRPCFrame(h, body)
 	case h.size > maxMessage:
 		return reject(codeBadJSON, "message: larger than %d bytes", maxMessage)
-	case s.opts.Profile.real() && h.op != opFrame && !json.Valid(decoded(body, nil)):
+	case s.opts.Profile.isDesktop() && h.op != opFrame && !json.Valid(decoded(body, nil)):
 		return reject(codeBadJSON, "frame of opcode %d: not JSON", h.op)
 	}
 	return nil
@@ -171,7 +171,7 @@ func (s *Server) badFrame(h head, body []byte) *Rejection {
 // pong answers a ping, which costs nothing and needs no handshake (rule R69).
 // It reports whether the connection goes on.
 func (k *ipcSocket) pong(data []byte) bool {
-	if _, ok := k.srv.useFault(IPC, FaultHang); ok || k.muted.Load() {
+	if _, ok := k.srv.useFault(IPC, FaultHang); ok || k.writesNoMore.Load() {
 		return true
 	}
 	return k.frames.put(opPong, data) == nil
@@ -182,10 +182,10 @@ func (k *ipcSocket) handshake(body []byte) {
 	k.handshook = true
 	k.srv.count(&k.srv.stats.Handshakes)
 	if _, ok := k.srv.useFault(IPC, FaultHang); ok {
-		k.settle()
+		k.endReadyWait()
 		return
 	}
-	if k.srv.opts.Profile.real() {
+	if k.srv.opts.Profile.isDesktop() {
 		body = decoded(body, nil)
 	}
 	fields, err := decode(body)
@@ -196,7 +196,7 @@ func (k *ipcSocket) handshake(body []byte) {
 	if id := stringOf(fields["client_id"]); id != nil {
 		k.clientID = *id
 	}
-	k.enter(k.srv.draw(IPC, connectEvent), k.srv.badHandshake(fields), func() *Rejection {
+	k.admit(k.srv.draw(IPC, connectEvent), k.srv.badHandshake(fields), func() *Rejection {
 		if k.srv.opts.knowsClient(k.clientID) {
 			return nil
 		}
@@ -210,9 +210,9 @@ func (s *Server) badHandshake(fields map[string]any) *Rejection {
 	v, present := fields["v"]
 	n, ok := v.(json.Number)
 	switch {
-	case s.opts.Profile.real() && (!present || goodVersion(v)):
+	case s.opts.Profile.isDesktop() && (!present || goodVersion(v)):
 		return nil
-	case s.opts.Profile.real():
+	case s.opts.Profile.isDesktop():
 		return reject(codeBadJSON, "Invalid Version: %s", mustJSON(v))
 	case s.opts.Profile == ArRPC && (v == nil || v == "1"):
 		return nil
@@ -242,14 +242,14 @@ func (w *ipcWire) write(data []byte) error {
 	return err
 }
 
-func (w *ipcWire) say(text []byte) error { return w.put(opFrame, text) }
+func (w *ipcWire) writeMessage(text []byte) error { return w.put(opFrame, text) }
 
-func (w *ipcWire) half(text []byte) error {
+func (w *ipcWire) writeHalf(text []byte) error {
 	return w.write(frame(opFrame, text)[:headSize+len(text)/2])
 }
 
-// bye says the code and then, where the OS can do that, that nothing follows.
-func (w *ipcWire) bye(code int, reason string) error {
+// writeClose says the code and then, where the OS can do that, that nothing follows.
+func (w *ipcWire) writeClose(code int, reason string) error {
 	if err := w.put(opClose, mustJSON(errorData{code, reason})); err != nil {
 		return fmt.Errorf("close the IPC connection: %w", err)
 	}

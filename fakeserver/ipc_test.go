@@ -195,8 +195,8 @@ func TestIPCBeforeReadyIsLost(t *testing.T) {
 func TestIPCWritesAFrameAtOnce(t *testing.T) {
 	writes := &countingConn{}
 	w := &ipcWire{conn: newConn(writes, &run{srv: &Server{}}, true)}
-	require.NoError(t, w.say([]byte("{}")))
-	require.NoError(t, w.bye(1000, "x"))
+	require.NoError(t, w.writeMessage([]byte("{}")))
+	require.NoError(t, w.writeClose(1000, "x"))
 	require.Equal(t, []string{
 		"\x01\x00\x00\x00\x02\x00\x00\x00{}",
 		"\x02\x00\x00\x00\x1b\x00\x00\x00" + `{"code":1000,"message":"x"}`,

@@ -104,7 +104,7 @@ func (o Options) withDefaults() (Options, error) {
 			o.Ports = append(o.Ports, port)
 		}
 	}
-	if o.Origins == nil && o.Profile.real() {
+	if o.Origins == nil && o.Profile.isDesktop() {
 		o.Origins = []string{}
 	}
 	if o.Bucket == 0 {

@@ -86,13 +86,13 @@ func ProfileHelp() string {
 	return b.String()
 }
 
-// real reports whether the profile is the client that users run, with or
+// isDesktop reports whether the profile is the client that users run, with or
 // without faults.
-func (p Profile) real() bool { return p == Desktop || p == Flaky }
+func (p Profile) isDesktop() bool { return p == Desktop || p == Flaky }
 
 // idleTimeout is how long a connection stays open between two requests (rule R84).
 func (p Profile) idleTimeout() time.Duration {
-	if p.real() {
+	if p.isDesktop() {
 		return 5 * time.Second
 	}
 	return 2 * time.Minute
@@ -100,7 +100,7 @@ func (p Profile) idleTimeout() time.Duration {
 
 // maxBody is the largest body of a request, in bytes (rule R85).
 func (p Profile) maxBody() int64 {
-	if p.real() {
+	if p.isDesktop() {
 		return 64 << 20
 	}
 	return maxMessage
@@ -109,7 +109,7 @@ func (p Profile) maxBody() int64 {
 // lastPort is the last port the program tries: the specification's range is
 // one longer than that of the real client.
 func (p Profile) lastPort() int {
-	if p.real() || p == ArRPC {
+	if p.isDesktop() || p == ArRPC {
 		return lastRealPort
 	}
 	return lastPort
@@ -117,7 +117,7 @@ func (p Profile) lastPort() int {
 
 // bucket is how many requests are let through at once; 0: any number (rule R67).
 func (p Profile) bucket() int {
-	if p.real() {
+	if p.isDesktop() {
 		return 2
 	}
 	return 0

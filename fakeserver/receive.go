@@ -16,8 +16,8 @@ type delivery struct {
 }
 
 // text is what the client makes of the bytes. A WebSocket has to carry UTF-8.
-func (d *delivery) text(real bool) []byte {
-	if !real || d.Transport == WebSocket || whole(d.Raw, d.cuts) {
+func (d *delivery) text(desktop bool) []byte {
+	if !desktop || d.Transport == WebSocket || whole(d.Raw, d.cuts) {
 		return d.Raw
 	}
 	d.Warnings = append(d.Warnings, "message: a character is not whole UTF-8 in one packet: it becomes U+FFFD")
@@ -26,11 +26,11 @@ func (d *delivery) text(real bool) []byte {
 
 // receive judges, records and reports a payload, and says what to do about it.
 func (s *Server) receive(d delivery) verdict {
-	real := s.opts.Profile.real()
-	text := d.text(real)
+	desktop := s.opts.Profile.isDesktop()
+	text := d.text(desktop)
 	p := d.Payload
-	m := p.parse(text, real)
-	if real && p.Transport == HTTP && d.refusal == nil && isNull(text) {
+	m := p.parse(text, desktop)
+	if desktop && p.Transport == HTTP && d.refusal == nil && isNull(text) {
 		d.refusal = reject(0, "request: the body is null: never answered")
 	}
 	if d.noScope {
@@ -38,7 +38,7 @@ func (s *Server) receive(d delivery) verdict {
 	}
 	s.order.Lock()
 	defer s.order.Unlock()
-	d.cached = real && d.injected.Kind != FaultOffline && s.hasLookedUp(p.ClientID)
+	d.cached = desktop && d.injected.Kind != FaultOffline && s.hasLookedUp(p.ClientID)
 	v := judge(m, d.refusal)
 	switch {
 	case d.refusal != nil:
@@ -74,9 +74,9 @@ func (d delivery) faults() []FaultKind {
 	return payloadFaults
 }
 
-// swallow records a payload that was not read as one, for the reason given.
-func (s *Server) swallow(p Payload, kind FaultKind, reason string) {
-	p.parse(p.Raw, s.opts.Profile.real())
+// recordUnread records a payload that was not read as one, for the reason given.
+func (s *Server) recordUnread(p Payload, kind FaultKind, reason string) {
+	p.parse(p.Raw, s.opts.Profile.isDesktop())
 	p.Fault, p.Err = kind, reject(0, "%s", reason)
 	s.order.Lock()
 	defer s.order.Unlock()

@@ -43,8 +43,8 @@ type Payload struct {
 }
 
 // parse reads the text of the payload and fills in what it says.
-func (p *Payload) parse(text []byte, real bool) message {
-	m := parse(text, real)
+func (p *Payload) parse(text []byte, desktop bool) message {
+	m := parse(text, desktop)
 	switch nonce := m.nonce.(type) {
 	case nil:
 	case string:
@@ -57,8 +57,8 @@ func (p *Payload) parse(text []byte, real bool) message {
 	return m
 }
 
-// bounded forgets the text of a payload that is too large.
-func (p Payload) bounded() Payload {
+// withoutOversized forgets the text of a payload that is too large.
+func (p Payload) withoutOversized() Payload {
 	if len(p.Raw) > maxMessage {
 		p.Raw = nil
 	}

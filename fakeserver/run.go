@@ -98,11 +98,11 @@ func (r *run) stop() {
 	r.srv.mu.Unlock()
 	close(r.done)
 	_ = r.http.Close()
-	r.drop()
+	r.closeConns()
 	r.wg.Wait()
 }
 
-func (r *run) drop() {
+func (r *run) closeConns() {
 	r.srv.mu.Lock()
 	conns := make([]*conn, 0, len(r.conns))
 	for c := range r.conns {
@@ -114,9 +114,9 @@ func (r *run) drop() {
 	}
 }
 
-// adopt makes an accepted socket a connection of the run; one that came in
+// addConn makes an accepted socket a connection of the run; one that came in
 // while the run was being stopped is closed at once.
-func (r *run) adopt(raw net.Conn, ipc bool) *conn {
+func (r *run) addConn(raw net.Conn, ipc bool) *conn {
 	s := r.srv
 	c := newConn(raw, r, ipc)
 	s.gate.pass(r.done)
@@ -133,7 +133,7 @@ func (r *run) adopt(raw net.Conn, ipc bool) *conn {
 	return c
 }
 
-func (r *run) forget(c *conn) {
+func (r *run) removeConn(c *conn) {
 	r.srv.mu.Lock()
 	defer r.srv.mu.Unlock()
 	delete(r.conns, c)
@@ -151,7 +151,7 @@ func (r *run) admit(c *conn) bool {
 	if _, open := r.conns[c]; !open {
 		return true
 	}
-	if r.admitted == maxIPC && r.srv.opts.Profile.real() {
+	if r.admitted == maxIPC && r.srv.opts.Profile.isDesktop() {
 		return false
 	}
 	c.admitted = true
@@ -172,9 +172,9 @@ func (l listener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		c := l.run.adopt(raw, false)
+		c := l.run.addConn(raw, false)
 		if l.run.srv.opts.Profile == Blackhole {
-			l.run.wg.Go(func() { l.run.srv.swallowRequests(c) })
+			l.run.wg.Go(func() { l.run.srv.serveBlackholeHTTP(c) })
 			continue
 		}
 		if _, ok := l.run.srv.useFault("", FaultHang); !ok {

@@ -17,9 +17,9 @@ var ErrClosed = errors.New("the fake server is closed")
 // A Server stands in for one client. Its methods may be called from any
 // goroutine.
 type Server struct {
-	opts Options
-	log  *slog.Logger
-	born time.Time
+	opts    Options
+	log     *slog.Logger
+	started time.Time
 
 	life sync.Mutex // one change between running, refusing and stopped at a time
 	run  *run       // nil when stopped; written under life and mu
@@ -68,7 +68,7 @@ func Start(opts Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("fake server: %w", err)
 	}
-	s := &Server{opts: opts, log: opts.Logger, born: time.Now(), fault: opts.Fault, left: opts.Fault.Times}
+	s := &Server{opts: opts, log: opts.Logger, started: time.Now(), fault: opts.Fault, left: opts.Fault.Times}
 	s.record.limit = opts.KeepPayloads
 	s.rng = newRNG(opts.Seed)
 	s.limiter = newLimiter(opts.Bucket, opts.Refill, s.wake)
@@ -263,7 +263,7 @@ func (s *Server) DropConnections() {
 	r := s.run
 	s.mu.Unlock()
 	if r != nil {
-		r.drop()
+		r.closeConns()
 	}
 }
 
@@ -299,7 +299,7 @@ func (s *Server) Lookup(id string) (Device, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r, ok := s.known[id]
-	return s.understood(r), ok
+	return s.asSeenByClient(r), ok
 }
 
 // Known is all that [Server.Lookup] would find, in order of the ids.
@@ -308,14 +308,14 @@ func (s *Server) Known() []Device {
 	defer s.mu.Unlock()
 	var list []Device
 	for _, id := range slices.Sorted(maps.Keys(s.known)) {
-		list = append(list, s.understood(s.known[id]))
+		list = append(list, s.asSeenByClient(s.known[id]))
 	}
 	return list
 }
 
-func (s *Server) understood(r registered) Device {
-	if s.opts.Profile.real() {
-		return r.device.understood(r.list)
+func (s *Server) asSeenByClient(r registered) Device {
+	if s.opts.Profile.isDesktop() {
+		return r.device.asSeenByClient(r.list)
 	}
 	return r.device
 }

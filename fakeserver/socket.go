@@ -16,20 +16,20 @@ const (
 // A socket is one WebSocket or IPC connection. One goroutine reads, another
 // writes, so that a late answer does not keep the next payload waiting.
 type socket struct {
-	srv       *Server
-	conn      *conn
-	wire      wire
-	transport Transport
-	hello     []byte // READY
-	clientID  string
-	out       chan outgoing
-	tasks     sync.WaitGroup
-	ready     atomic.Bool   // READY was sent
-	early     atomic.Int64  // packets that had come by then
-	muted     atomic.Bool   // half a message was sent, or the peer hears no more: not a word more
-	ended     chan struct{} // closed with over
-	settled   chan struct{} // closed when READY was sent, or a fault keeps it back
-	once      sync.Once
+	srv                *Server
+	conn               *conn
+	wire               wire
+	transport          Transport
+	hello              []byte // READY
+	clientID           string
+	out                chan outgoing
+	tasks              sync.WaitGroup
+	ready              atomic.Bool   // READY was sent
+	packetsBeforeReady atomic.Int64  // packets that had come by then
+	writesNoMore       atomic.Bool   // half a message was sent, or the peer hears no more: not a word more
+	ended              chan struct{} // closed with over
+	readyWaitOver      chan struct{} // closed when READY was sent, or a fault keeps it back
+	once               sync.Once
 
 	mu   sync.Mutex
 	over bool // the server closes the connection; guarded by mu
@@ -38,18 +38,18 @@ type socket struct {
 func newSocket(s *Server, c *conn, t Transport, hello string) socket {
 	return socket{
 		srv: s, conn: c, transport: t, hello: []byte(hello), out: make(chan outgoing, queued),
-		ended: make(chan struct{}), settled: make(chan struct{}),
+		ended: make(chan struct{}), readyWaitOver: make(chan struct{}),
 	}
 }
 
-// settle ends the wait for READY.
-func (k *socket) settle() { k.once.Do(func() { close(k.settled) }) }
+// endReadyWait ends the wait for READY.
+func (k *socket) endReadyWait() { k.once.Do(func() { close(k.readyWaitOver) }) }
 
 // A wire puts messages on the connection of a socket.
 type wire interface {
-	say(text []byte) error             // a whole message
-	half(text []byte) error            // the beginning of a message
-	bye(code int, reason string) error // the server's half of a closing handshake
+	writeMessage(text []byte) error           // a whole message
+	writeHalf(text []byte) error              // the beginning of a message
+	writeClose(code int, reason string) error // the server's half of a closing handshake
 }
 
 // An outgoing message is sent when it is due, in order.
@@ -60,9 +60,9 @@ type outgoing struct {
 	half  bool // it breaks off
 }
 
-// enter lets the socket in when its turn comes, or turns it away. Some
+// admit lets the socket in when its turn comes, or turns it away. Some
 // refusals are known at once, others when its turn has come.
-func (k *socket) enter(injected Fault, refusal *Rejection, later func() *Rejection) {
+func (k *socket) admit(injected Fault, refusal *Rejection, later func() *Rejection) {
 	if f, ok := k.srv.meetFault(k.transport, injected, FaultCloseCode, FaultLogin); ok {
 		code := f.Code
 		if f.Kind == FaultLogin {
@@ -76,18 +76,18 @@ func (k *socket) enter(injected Fault, refusal *Rejection, later func() *Rejecti
 	}
 	turn := k.srv.limiter.join(k.clientID)
 	select {
-	case <-turn.come:
-		k.begin(injected, later())
+	case <-turn.granted:
+		k.greet(injected, later())
 	default:
 		k.tasks.Go(func() {
 			if turn.wait(k.conn.closed, k.ended) {
-				k.begin(injected, later())
+				k.greet(injected, later())
 			}
 		})
 	}
 }
 
-func (k *socket) begin(injected Fault, refusal *Rejection) {
+func (k *socket) greet(injected Fault, refusal *Rejection) {
 	if !k.cached() || injected.Kind == FaultOffline {
 		if _, ok := k.srv.meetFault(k.transport, injected, FaultOffline); ok {
 			refusal = reject(codeClientID, offlineMessage)
@@ -100,7 +100,7 @@ func (k *socket) begin(injected Fault, refusal *Rejection) {
 	k.srv.lookedUp(k.clientID)
 	hello := outgoing{data: k.hello, ready: true}
 	if f, ok := k.srv.meetFault(k.transport, injected, FaultReadyLate, FaultReadyNever); ok {
-		k.settle()
+		k.endReadyWait()
 		if f.Kind == FaultReadyNever {
 			return
 		}
@@ -112,7 +112,7 @@ func (k *socket) begin(injected Fault, refusal *Rejection) {
 // cached reports whether the client lets the peer in without looking its
 // application up (rule R81).
 func (k *socket) cached() bool {
-	return k.transport == IPC && k.srv.opts.Profile.real() && k.srv.hasLookedUp(k.clientID)
+	return k.transport == IPC && k.srv.opts.Profile.isDesktop() && k.srv.hasLookedUp(k.clientID)
 }
 
 func (k *socket) turnAway(r *Rejection) {
@@ -140,7 +140,7 @@ func (k *socket) write() {
 					_ = k.conn.Close()
 					return
 				}
-				k.muted.Store(true) // the peer has gone; what it said before still counts (rule R89)
+				k.writesNoMore.Store(true) // the peer has gone; what it said before still counts (rule R89)
 			}
 		case <-k.conn.closed:
 			return
@@ -150,21 +150,21 @@ func (k *socket) write() {
 
 func (k *socket) put(m outgoing) error {
 	switch {
-	case k.muted.Load() || k.ending():
+	case k.writesNoMore.Load() || k.ending():
 		return nil
 	case m.half:
-		k.muted.Store(true)
-		return k.wire.half(m.data)
+		k.writesNoMore.Store(true)
+		return k.wire.writeHalf(m.data)
 	case m.ready:
 		k.markReady()
 	}
-	return k.wire.say(m.data)
+	return k.wire.writeMessage(m.data)
 }
 
 func (k *socket) markReady() {
-	k.early.Store(k.conn.count.Load())
+	k.packetsBeforeReady.Store(k.conn.count.Load())
 	k.ready.Store(true)
-	k.settle()
+	k.endReadyWait()
 	k.srv.mu.Lock()
 	defer k.srv.mu.Unlock()
 	k.conn.ready = true
@@ -184,7 +184,7 @@ func (k *socket) take(p Payload, injected Fault, refusal *Rejection) bool {
 	case v.do == hangUp:
 		return false
 	case v.do == crash:
-		k.conn.run.drop()
+		k.conn.run.closeConns()
 		return false
 	case v.close != 0:
 		k.shut(v.close, v.reason)
@@ -200,13 +200,13 @@ func (k *socket) take(p Payload, injected Fault, refusal *Rejection) bool {
 
 // tooEarly reports whether what was just read had come before READY was sent (rule R16).
 func (k *socket) tooEarly() bool {
-	return !k.ready.Load() || k.conn.packet.Load() <= k.early.Load()
+	return !k.ready.Load() || k.conn.packet.Load() <= k.packetsBeforeReady.Load()
 }
 
 // noScope reports whether the command needs an authorization that the
 // connection cannot have (rule R20).
 func (k *socket) noScope() bool {
-	return k.transport == WebSocket && k.srv.opts.Profile.real()
+	return k.transport == WebSocket && k.srv.opts.Profile.isDesktop()
 }
 
 // limit sets how long the peer may take for what it has begun to say; 0: for
@@ -236,7 +236,7 @@ func (k *socket) shut(code int, reason string) {
 	close(k.ended)
 	_ = k.conn.SetReadDeadline(time.Now().Add(closeTimeout))
 	k.mu.Unlock()
-	if k.muted.Load() || k.wire.bye(code, reason) != nil {
+	if k.writesNoMore.Load() || k.wire.writeClose(code, reason) != nil {
 		_ = k.conn.Close()
 	}
 }

@@ -65,7 +65,7 @@ func (u *upload) readAll(d *delivery) error {
 func (u *upload) wait(c *conn) error {
 	_ = u.deadline.SetReadDeadline(time.Time{})
 	gone := u.req.Context().Done()
-	u.turn.stay(c.closed, gone)
+	u.turn.waitInPlace(c.closed, gone)
 	switch {
 	case isClosed(c.closed):
 		return errDropped

@@ -40,8 +40,8 @@ type message struct {
 	err      *Rejection // nil when the client would take it
 }
 
-// parse reads and judges one command message; real: as the client that users run.
-func parse(raw []byte, real bool) message {
+// parse reads and judges one command message; desktop: as the client that users run.
+func parse(raw []byte, desktop bool) message {
 	fields, err := decode(raw)
 	if err != nil {
 		return message{err: err}
@@ -51,10 +51,10 @@ func parse(raw []byte, real bool) message {
 	c.nonASCII(raw)
 	c.unknownKeys("message", fields, "nonce", "cmd", "args")
 	m.nonce, m.cmd = fields["nonce"], stringOf(fields["cmd"])
-	if _, isText := m.nonce.(string); !isText && !real {
+	if _, isText := m.nonce.(string); !isText && !desktop {
 		m.nonce = nil
 	}
-	if m.err = c.envelope(fields, real); m.err == nil {
+	if m.err = c.envelope(fields, desktop); m.err == nil {
 		m.devices, m.err = c.args(fields)
 	}
 	m.warnings = c.warnings
@@ -120,10 +120,10 @@ func note(said []string, path, format string, args ...any) []string {
 
 // envelope judges nonce and cmd (rules R29, R40). The client looks at the nonce
 // first. The real one takes any but an empty text and null.
-func (c *checker) envelope(fields map[string]any, real bool) *Rejection {
+func (c *checker) envelope(fields map[string]any, desktop bool) *Rejection {
 	_, isText := fields["nonce"].(string)
 	switch nonce, present := fields["nonce"]; {
-	case real && present && nonce != nil && !isText:
+	case desktop && present && nonce != nil && !isText:
 		c.warn("nonce", "%s, not a string", kindOf(nonce))
 	default:
 		c.text("nonce", fields, "nonce", true)

@@ -35,7 +35,7 @@ func (s *Server) serveWebSocket(w http.ResponseWriter, req *http.Request) {
 	k.wire, k.clientID = webWire{ws}, req.URL.Query().Get("client_id")
 	ws.SetPingHandler(k.pong)
 	k.tasks.Go(k.write)
-	k.enter(s.draw(WebSocket, connectEvent), s.badQuery(req), func() *Rejection { return s.refusePeer(req) })
+	k.admit(s.draw(WebSocket, connectEvent), s.badQuery(req), func() *Rejection { return s.refusePeer(req) })
 	k.read()
 	_ = c.Close()
 	k.tasks.Wait()
@@ -48,11 +48,11 @@ func (s *Server) badQuery(req *http.Request) *Rejection {
 	switch {
 	case s.opts.Profile == ArRPC:
 		return badArRPCQuery(req)
-	case s.opts.Profile.real() && !goodVersion(queryValue(query, "v")):
+	case s.opts.Profile.isDesktop() && !goodVersion(queryValue(query, "v")):
 		return reject(codeVersion, "v is %s, not 1", show(query.Get("v")))
-	case s.opts.Profile.real() && (!query.Has("encoding") || query.Get("encoding") == "json"):
+	case s.opts.Profile.isDesktop() && (!query.Has("encoding") || query.Get("encoding") == "json"):
 		return nil
-	case s.opts.Profile.real():
+	case s.opts.Profile.isDesktop():
 		return reject(codeEncoding, "encoding is %s, not json", show(query.Get("encoding")))
 	case query.Get("v") != "1":
 		return reject(codeVersion, "v is %s, not 1", show(query.Get("v")))
@@ -107,7 +107,7 @@ func (k *webSocket) read() {
 		}
 		k.limit(0)
 		p := Payload{Time: arrived, Transport: WebSocket, Conn: k.conn.id, ClientID: k.clientID, Raw: raw}
-		if !k.take(p.bounded(), injected, k.badMessage(len(raw), kind)) {
+		if !k.take(p.withoutOversized(), injected, k.badMessage(len(raw), kind)) {
 			return
 		}
 	}
@@ -126,7 +126,7 @@ func (k *webSocket) badMessage(size, kind int) *Rejection {
 }
 
 func (k *webSocket) pong(data string) error {
-	if !k.muted.Load() {
+	if !k.writesNoMore.Load() {
 		_ = k.ws.WriteControl(websocket.PongMessage, []byte(data), time.Now().Add(writeTimeout))
 	}
 	return nil
@@ -135,13 +135,13 @@ func (k *webSocket) pong(data string) error {
 // A webWire speaks WebSocket.
 type webWire struct{ ws *websocket.Conn }
 
-func (w webWire) say(text []byte) error {
+func (w webWire) writeMessage(text []byte) error {
 	_ = w.ws.SetWriteDeadline(time.Now().Add(writeTimeout))
 	return w.ws.WriteMessage(websocket.TextMessage, text)
 }
 
-// half writes a frame of its own making, as the library writes whole ones only.
-func (w webWire) half(text []byte) error {
+// writeHalf writes a frame of its own making, as the library writes whole ones only.
+func (w webWire) writeHalf(text []byte) error {
 	const finalText, length16, length64 = 0x81, 126, 127
 	head := []byte{finalText, byte(len(text))}
 	switch {
@@ -155,7 +155,7 @@ func (w webWire) half(text []byte) error {
 	return err
 }
 
-func (w webWire) bye(code int, reason string) error {
+func (w webWire) writeClose(code int, reason string) error {
 	const room = 123 // bytes, in a control frame beside the code
 	if len(reason) > room {
 		reason = strings.ToValidUTF8(reason[:room], "")

@@ -37,7 +37,7 @@ type expectation struct {
 	want  []string // one of these outcomes
 }
 
-func says(basis Basis, want ...string) expectation { return expectation{basis, want} }
+func expects(basis Basis, want ...string) expectation { return expectation{basis, want} }
 
 func (e expectation) verdict(o outcome) Verdict {
 	switch {
@@ -76,9 +76,9 @@ type notTried string
 
 func (n notTried) Error() string { return string(n) }
 
-// thorough is a check that is not part of a quick run, that costs a token, and that
+// fullCheck is a check that is not part of a quick run, that costs a token, and that
 // needs the basic check of its group.
-func thorough(g Group, id, sentence string, client expectation, p probe) check {
+func fullCheck(g Group, id, sentence string, client expectation, p probe) check {
 	c := check{group: g, sentence: sentence, client: client, cost: 1, all: true, probe: p}
 	switch g {
 	case InHTTP:

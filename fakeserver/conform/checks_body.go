@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// flight is the time within which what was sent is surely read, or within which
+// transit is the time within which what was sent is surely read, or within which
 // READY may have been on its way when a command was sent.
-const flight = 100 * time.Millisecond
+const transit = 100 * time.Millisecond
 
 const (
 	// idleTime is how long a connection that is not used is watched.
@@ -24,7 +24,7 @@ const (
 // bodyChecks are about how requests follow each other, and how bodies come.
 func bodyChecks() []check {
 	body := func(id, sentence, want string, p probe) check {
-		return thorough(InHTTP, id, sentence, says(Ran, want), p)
+		return fullCheck(InHTTP, id, sentence, expects(Ran, want), p)
 	}
 	large := func(text string) []string { return []string{text + strings.Repeat(" ", largeBody-len(text))} }
 	return []check{
@@ -74,7 +74,7 @@ func (r *run) postPieces(ctx context.Context, q request, pieces []string, cmd, n
 	q.method, q.path, q.header, q.body = http.MethodPost, rpcPath("1", r.target.ClientID), []string{jsonType}, strings.Join(pieces, "")
 	t.write(q.bytes(r.address))
 	for _, piece := range pieces {
-		if err := sleep(ctx, flight); err != nil {
+		if err := sleep(ctx, transit); err != nil {
 			return outcome{}, err
 		}
 		t.write([]byte(piece))
@@ -105,7 +105,7 @@ func afterHang(r *run, t *rawHTTP) (outcome, error) {
 		method: http.MethodPost, path: rpcPath("2", r.target.ClientID), header: []string{jsonType}, body: r.compose(payload{}).text, keep: true,
 	}
 	t.write(hang.bytes(r.address))
-	if !t.quiet(min(5*flight, r.opts.Patience/3)) {
+	if !t.quiet(min(5*transit, r.opts.Patience/3)) {
 		return outcome{}, notTried("the POST is answered, or ends the connection")
 	}
 	t.write(getRoot.bytes(r.address))

@@ -22,12 +22,15 @@ func get(path string) probe {
 // freeChecks cost no token.
 func freeChecks() []check {
 	return []check{
-		{id: "http-root", group: InHTTP, sentence: "GET /", client: says(Read, fingerprint), probe: get("/")},
-		{id: "http-other-path", group: InHTTP, sentence: "GET /conformance", client: says(Read, fingerprint), probe: get("/conformance")},
-		{id: "http-get-rpc-v", group: InHTTP, sentence: "GET /rpc?v=1", client: says(Ran, "301"), probe: get("/rpc?v=1")},
-		{id: "http-options", group: InHTTP, sentence: "OPTIONS /rpc", client: says(Ran, options), probe: askOptions},
-		{id: "http-cors", group: InHTTP, sentence: "GET / with an Origin", client: says(Ran, echoed), probe: getFromAPage},
-		{id: "http-pipelined", group: InHTTP, sentence: "two GETs in one write", client: says(Ran, bothSaid), probe: onConnection(0, getTwice)},
+		{id: "http-root", group: InHTTP, sentence: "GET /", client: expects(Read, fingerprint), probe: get("/")},
+		{id: "http-other-path", group: InHTTP, sentence: "GET /conformance", client: expects(Read, fingerprint), probe: get("/conformance")},
+		{id: "http-get-rpc-v", group: InHTTP, sentence: "GET /rpc?v=1", client: expects(Ran, "301"), probe: get("/rpc?v=1")},
+		{id: "http-options", group: InHTTP, sentence: "OPTIONS /rpc", client: expects(Ran, options), probe: askOptions},
+		{id: "http-cors", group: InHTTP, sentence: "GET / with an Origin", client: expects(Ran, echoed), probe: getFromAPage},
+		{
+			id: "http-pipelined", group: InHTTP, sentence: "two GETs in one write",
+			client: expects(Ran, bothSaid), probe: onConnection(0, getTwice),
+		},
 	}
 }
 
@@ -119,16 +122,16 @@ func postChecks() []check {
 	return []check{
 		{
 			id: "http-empty-list", group: InHTTP, sentence: "POST /rpc, empty list", cost: 1, takesCommands: true,
-			spec: says(Specified, httpSuccess), client: says(Read, httpSuccess), probe: postAs(posting{}),
+			spec: expects(Specified, httpSuccess), client: expects(Read, httpSuccess), probe: postAs(posting{}),
 		},
-		thorough(InHTTP, "rate", "three POSTs at once", says(Ran, queued), rate(HTTP, takePost)).costing(capacity + 1),
+		fullCheck(InHTTP, "rate", "three POSTs at once", expects(Ran, queued), rate(HTTP, takePost)).costing(capacity + 1),
 	}
 }
 
 // badPostChecks send what is wrong with a POST as such.
 func badPostChecks() []check {
 	bad := func(id, sentence string, client expectation, p posting) check {
-		c := thorough(InHTTP, id, sentence, client, postAs(p))
+		c := fullCheck(InHTTP, id, sentence, client, postAs(p))
 		if p.clientID != "" {
 			return c.asOther()
 		}
@@ -136,29 +139,29 @@ func badPostChecks() []check {
 	}
 	withoutVendor := list(device("audioinput", fields{"vendor": nil}))
 	return []check{
-		thorough(InHTTP, "get-rpc", "GET /rpc, no v", says(Ran, silence), get("/rpc")).costing(0),
-		bad("no-client-id", "POST, no client_id", says(Read, "400 code 4000"), posting{noClient: true, clientID: "none"}),
-		bad("bad-client-id", "POST, client_id is no number", says(Read, "400 code 4000"), posting{clientID: "conform-http"}),
-		bad("origin", "POST, Origin not registered", says(Ran, "400 code 4001"),
+		fullCheck(InHTTP, "get-rpc", "GET /rpc, no v", expects(Ran, silence), get("/rpc")).costing(0),
+		bad("no-client-id", "POST, no client_id", expects(Read, "400 code 4000"), posting{noClient: true, clientID: "none"}),
+		bad("bad-client-id", "POST, client_id is no number", expects(Read, "400 code 4000"), posting{clientID: "conform-http"}),
+		bad("origin", "POST, Origin not registered", expects(Ran, "400 code 4001"),
 			posting{header: []string{jsonType, "Origin: " + otherOrigin}}),
-		bad("not-json", "POST, body not JSON", says(Read, "400 code 1003"), posting{body: `{"nonce":`}),
-		bad("unknown-cmd", "POST, unknown cmd", says(Read, "200 ERROR 4002"), posting{payload: payload{cmd: "CONFORMANCE"}}),
-		bad("nonce-missing", "POST, nonce missing", says(Ran, "200 ERROR 4000"), posting{payload: payload{noNonce: true}}),
-		bad("nonce-empty", "POST, nonce empty", says(Ran, "200 ERROR 4000"), posting{payload: payload{otherNonce: ""}}),
-		bad("args-invalid", "POST, device without vendor", says(Read, "200 ERROR 4000"), posting{payload: payload{args: withoutVendor}}),
-		bad("related-missing", "POST, device without related", says(Read, "200 ERROR 1000"),
+		bad("not-json", "POST, body not JSON", expects(Read, "400 code 1003"), posting{body: `{"nonce":`}),
+		bad("unknown-cmd", "POST, unknown cmd", expects(Read, "200 ERROR 4002"), posting{payload: payload{cmd: "CONFORMANCE"}}),
+		bad("nonce-missing", "POST, nonce missing", expects(Ran, "200 ERROR 4000"), posting{payload: payload{noNonce: true}}),
+		bad("nonce-empty", "POST, nonce empty", expects(Ran, "200 ERROR 4000"), posting{payload: payload{otherNonce: ""}}),
+		bad("args-invalid", "POST, device without vendor", expects(Read, "200 ERROR 4000"), posting{payload: payload{args: withoutVendor}}),
+		bad("related-missing", "POST, device without related", expects(Read, "200 ERROR 1000"),
 			posting{payload: payload{args: list(device("audioinput", fields{"related": nil}))}}),
-		bad("empty-origin", "POST, Origin empty", says(Ran, "400 code 4001"), posting{header: []string{jsonType, "Origin: "}}),
-		bad("text-json", "POST, Content-Type text/json", says(Ran, httpSuccess), posting{header: []string{"Content-Type: text/json"}}),
-		bad("v-text", "POST, v=abc", says(Ran, httpSuccess), posting{v: "abc"}),
-		bad("v-decimal", "POST, v=1.0", says(Ran, httpSuccess), posting{v: "1.0"}),
-		bad("v-zero", "POST, v=0", says(Ran, silence), posting{v: "0"}),
-		bad("v-half", "POST, v=0.5", says(Ran, silence), posting{v: "0.5"}),
-		bad("null", "POST, body null", says(Ran, silence), posting{body: "null"}),
-		bad("wrong-v", "POST, v=2", says(Ran, silence), posting{v: "2"}),
-		bad("no-v", "POST, no v", says(Ran, silence), posting{noV: true}),
-		bad("charset", "POST, Content-Type with a charset", says(Ran, silence), posting{header: []string{jsonType + "; charset=utf-8"}}),
-		bad("no-content-type", "POST, no Content-Type", says(Ran, silence), posting{header: []string{}}),
+		bad("empty-origin", "POST, Origin empty", expects(Ran, "400 code 4001"), posting{header: []string{jsonType, "Origin: "}}),
+		bad("text-json", "POST, Content-Type text/json", expects(Ran, httpSuccess), posting{header: []string{"Content-Type: text/json"}}),
+		bad("v-text", "POST, v=abc", expects(Ran, httpSuccess), posting{v: "abc"}),
+		bad("v-decimal", "POST, v=1.0", expects(Ran, httpSuccess), posting{v: "1.0"}),
+		bad("v-zero", "POST, v=0", expects(Ran, silence), posting{v: "0"}),
+		bad("v-half", "POST, v=0.5", expects(Ran, silence), posting{v: "0.5"}),
+		bad("null", "POST, body null", expects(Ran, silence), posting{body: "null"}),
+		bad("wrong-v", "POST, v=2", expects(Ran, silence), posting{v: "2"}),
+		bad("no-v", "POST, no v", expects(Ran, silence), posting{noV: true}),
+		bad("charset", "POST, Content-Type with a charset", expects(Ran, silence), posting{header: []string{jsonType + "; charset=utf-8"}}),
+		bad("no-content-type", "POST, no Content-Type", expects(Ran, silence), posting{header: []string{}}),
 	}
 }
 

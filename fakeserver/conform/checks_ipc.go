@@ -13,19 +13,19 @@ func pipeChecks() []check {
 	return []check{
 		{
 			id: "ipc-handshake", group: InIPC, sentence: "handshake", cost: 1,
-			client: says(Read, readyUser), probe: connect(IPC, ""),
+			client: expects(Read, readyUser), probe: connect(IPC, ""),
 		},
-		{id: "ipc-ping", group: InIPC, sentence: "PING", needs: "ipc-handshake", client: says(Read, pongSame), probe: ping},
+		{id: "ipc-ping", group: InIPC, sentence: "PING", needs: "ipc-handshake", client: expects(Read, pongSame), probe: ping},
 		{
 			id: "ipc-command", group: InIPC, sentence: "empty list", needs: "ipc-handshake", takesCommands: true,
-			client: says(Read, success), probe: func(ctx context.Context, r *run) (outcome, error) {
+			client: expects(Read, success), probe: func(ctx context.Context, r *run) (outcome, error) {
 				if err := r.saidReady(IPC); err != nil {
 					return outcome{}, err
 				}
 				return r.ask(ctx, IPC, payload{})
 			},
 		},
-		thorough(InIPC, "rate", "three handshakes at once", says(Ran, queued), rate(IPC, takeOpening(IPC))).costing(capacity + 1),
+		fullCheck(InIPC, "rate", "three handshakes at once", expects(Ran, queued), rate(IPC, takeOpening(IPC))).costing(capacity + 1),
 	}
 }
 
@@ -51,10 +51,10 @@ func ping(ctx context.Context, r *run) (outcome, error) {
 // badPipeChecks are connections that a client closes or lets pass, and messages at its limits.
 func badPipeChecks() []check {
 	version := func(id, sentence string, want string, v any) check {
-		return thorough(InIPC, id, sentence, says(Ran, want), opened(IPC, func(o *opening) { o.v = v }))
+		return fullCheck(InIPC, id, sentence, expects(Ran, want), opened(IPC, func(o *opening) { o.v = v }))
 	}
 	return []check{
-		thorough(InIPC, "bad-client-id", "handshake, client_id is no number", says(Inferred, closeWith(4000)),
+		fullCheck(InIPC, "bad-client-id", "handshake, client_id is no number", expects(Inferred, closeWith(4000)),
 			opened(IPC, func(o *opening) { o.clientID = "conform-ipc" })).asOther(),
 		version("wrong-v", "handshake, v is 2", closeWith(1003), 2),
 		// Versions that the client takes though they are not 1 (rule R79).
@@ -62,11 +62,11 @@ func badPipeChecks() []check {
 		version("v-number-text", `handshake, v is "1"`, readyUser, "1"),
 		version("v-text", `handshake, v is "abc"`, readyUser, "abc"),
 		version("v-true", "handshake, v is true", readyUser, true),
-		thorough(InIPC, "early-write", "command in the handshake's write", says(Ran, lost), commandWithHandshake),
-		thorough(InIPC, "largest", "message of exactly 3 MiB", says(Ran, success), largest).
+		fullCheck(InIPC, "early-write", "command in the handshake's write", expects(Ran, lost), commandWithHandshake),
+		fullCheck(InIPC, "largest", "message of exactly 3 MiB", expects(Ran, success), largest).
 			after("ipc-command").costing(0).lasting(largeTime),
-		thorough(InIPC, "pipelined", "200 commands in one write", says(Ran, inOrder), pipelined).after("ipc-command").costing(0),
-		thorough(InIPC, "close", "CLOSE", says(Ran, closeWith(1000)), sendMessage(IPC, opClose, "{}")),
+		fullCheck(InIPC, "pipelined", "200 commands in one write", expects(Ran, inOrder), pipelined).after("ipc-command").costing(0),
+		fullCheck(InIPC, "close", "CLOSE", expects(Ran, closeWith(1000)), sendMessage(IPC, opClose, "{}")),
 	}
 }
 
@@ -133,19 +133,19 @@ func pipelined(ctx context.Context, r *run) (outcome, error) {
 
 // invalidFrameChecks break the rules of the transport.
 func invalidFrameChecks() []check {
-	closes := says(Ran, closeWith(1003))
+	closes := expects(Ran, closeWith(1003))
 	invalid := func(id, sentence string, parts ...[]byte) check {
-		return thorough(InIPC, id, sentence, closes, beforeHandshake(func(ctx context.Context, r *run, l *link) (outcome, error) {
+		return fullCheck(InIPC, id, sentence, closes, beforeHandshake(func(ctx context.Context, r *run, l *link) (outcome, error) {
 			l.sendBytes(slices.Concat(parts...), r.opts.Patience)
 			return l.await(ctx, r.opts.Patience, reaction)
 		})).costing(0)
 	}
 	return []check{
-		thorough(InIPC, "early-frame", "command before the handshake", says(Ran, lost), beforeHandshake(commandWithoutHandshake)).costing(0),
-		thorough(InIPC, "bad-json", "frame that is not JSON", says(Inferred, closeWith(1003)), sendMessage(IPC, opFrame, `{"nonce":`)),
-		thorough(InIPC, "large", "message of more than 3 MiB", closes,
+		fullCheck(InIPC, "early-frame", "command before the handshake", expects(Ran, lost), beforeHandshake(commandWithoutHandshake)).costing(0),
+		fullCheck(InIPC, "bad-json", "frame that is not JSON", expects(Inferred, closeWith(1003)), sendMessage(IPC, opFrame, `{"nonce":`)),
+		fullCheck(InIPC, "large", "message of more than 3 MiB", closes,
 			sendMessage(IPC, opFrame, `{"pad":"`+strings.Repeat("x", maxMessage)+`"}`)).lasting(largeTime),
-		thorough(InIPC, "second-handshake", "second handshake", closes, func(ctx context.Context, r *run) (outcome, error) {
+		fullCheck(InIPC, "second-handshake", "second handshake", closes, func(ctx context.Context, r *run) (outcome, error) {
 			return sendMessage(IPC, opHandshake, string(handshake(1, r.target.ClientID)))(ctx, r)
 		}),
 		invalid("opcode", "unknown opcode", frame(9, []byte("{}"))),
@@ -187,11 +187,11 @@ const (
 
 // ipcLimitChecks are about limits of the client as a whole.
 func ipcLimitChecks() []check {
-	turnedAway := says(Ran, closeWith(1006))
+	turnedAway := expects(Ran, closeWith(1006))
 	return []check{
-		thorough(InIPC, "ready-time", "no handshake, a PING every 3 s", turnedAway, beforeHandshake(neverReady)).
+		fullCheck(InIPC, "ready-time", "no handshake, a PING every 3 s", turnedAway, beforeHandshake(neverReady)).
 			costing(0).lasting(readyTime + 2*pingTime),
-		thorough(InIPC, "crowd", "101 connections", turnedAway, manyConnections).costing(0),
+		fullCheck(InIPC, "crowd", "101 connections", turnedAway, manyConnections).costing(0),
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 // least. An empty list comes last.
 func payloadChecks() []check {
 	return slices.Concat(validPayloads(), invalidDevices(), invalidMessages(),
-		[]check{validPayload("empty-list", "empty list", says(Specified, success), list())})
+		[]check{validPayload("empty-list", "empty list", expects(Specified, success), list())})
 }
 
 func payloadCheck(id, sentence string, spec, client expectation, p payload) check {
@@ -21,14 +21,14 @@ func payloadCheck(id, sentence string, spec, client expectation, p payload) chec
 }
 
 func validPayload(id, sentence string, spec expectation, args fields) check {
-	return payloadCheck(id, sentence, spec, says(Read, success), payload{args: args})
+	return payloadCheck(id, sentence, spec, expects(Read, success), payload{args: args})
 }
 
 // microphone is the args of a list of one valid microphone, with changes.
 func microphone(changes ...fields) fields { return list(device("audioinput", changes...)) }
 
 func validPayloads() []check {
-	specified, unspecified := says(Specified, success), expectation{}
+	specified, unspecified := expects(Specified, success), expectation{}
 	good := validPayload
 	return []check{
 		good("list", "microphone, speaker and camera", specified,
@@ -50,7 +50,7 @@ func validPayloads() []check {
 }
 
 func invalidDevices() []check {
-	refused, fails, ignored := says(Read, "ERROR 4000"), says(Read, "ERROR 1000"), says(Ran, success)
+	refused, fails, ignored := expects(Read, "ERROR 4000"), expects(Read, "ERROR 1000"), expects(Ran, success)
 	bad := func(id, sentence string, client expectation, args fields) check {
 		return payloadCheck(id, sentence, expectation{}, client, payload{args: args})
 	}
@@ -85,13 +85,13 @@ func invalidMessages() []check {
 		return payloadCheck(id, sentence, expectation{}, client, p)
 	}
 	return []check{
-		bad("args-missing", "args missing", says(Read, "ERROR 4000"), payload{noArgs: true}),
-		bad("nonce-missing", "nonce missing", says(Read, "ERROR 4000"), payload{noNonce: true}),
-		bad("nonce-empty", "nonce empty", says(Read, "ERROR 4000"), payload{otherNonce: ""}),
-		bad("nonce-null", "nonce null", says(Ran, "ERROR 4000"), payload{otherNonce: null}),
-		bad("nonce-zero", "nonce 0", says(Ran, success), payload{otherNonce: 0}),
-		bad("nonce-object", "nonce is an object", says(Ran, success), payload{otherNonce: fields{"conformance": true}}),
-		bad("unknown-cmd", "unknown cmd", says(Read, "ERROR 4002"), payload{cmd: "CONFORMANCE"}),
+		bad("args-missing", "args missing", expects(Read, "ERROR 4000"), payload{noArgs: true}),
+		bad("nonce-missing", "nonce missing", expects(Read, "ERROR 4000"), payload{noNonce: true}),
+		bad("nonce-empty", "nonce empty", expects(Read, "ERROR 4000"), payload{otherNonce: ""}),
+		bad("nonce-null", "nonce null", expects(Ran, "ERROR 4000"), payload{otherNonce: null}),
+		bad("nonce-zero", "nonce 0", expects(Ran, success), payload{otherNonce: 0}),
+		bad("nonce-object", "nonce is an object", expects(Ran, success), payload{otherNonce: fields{"conformance": true}}),
+		bad("unknown-cmd", "unknown cmd", expects(Read, "ERROR 4002"), payload{cmd: "CONFORMANCE"}),
 	}
 }
 

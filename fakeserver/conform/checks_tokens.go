@@ -18,14 +18,14 @@ func takeOpening(t Transport) probe {
 }
 
 const (
-	draining = capacity + 1 // tokens, to know that none is left
-	twice    = draining + 2 // and for two more requests
+	tokensToDrain = capacity + 1      // tokens, to know that none is left
+	costOfTwo     = tokensToDrain + 2 // and for two more requests
 )
 
 // postTokenChecks tell what a POST does to the rate limit of a server that has one (rules R87, R88).
 func postTokenChecks() []check {
 	return []check{
-		aboutLimit(InHTTP, "half-close", "POST in line, half-closed", hungUp, halfClose).costing(draining + 1),
+		aboutLimit(InHTTP, "half-close", "POST in line, half-closed", hungUp, halfClose).costing(tokensToDrain + 1),
 		aboutLimit(InHTTP, "abandoned", "POST in line, given up", burnt, abandon(leavePost, takePost)),
 		aboutLimit(InHTTP, "late-body", "POST without its body", withHead, lateBody),
 	}
@@ -37,7 +37,7 @@ func pipeTokenChecks() []check {
 }
 
 func aboutLimit(g Group, id, sentence, want string, p probe) check {
-	c := thorough(g, id, sentence, says(Ran, want), p).costing(twice)
+	c := fullCheck(g, id, sentence, expects(Ran, want), p).costing(costOfTwo)
 	c.limit = true
 	return c
 }
@@ -45,7 +45,7 @@ func aboutLimit(g Group, id, sentence, want string, p probe) check {
 // drain takes tokens until it has to wait. Then none is left, and the next one comes
 // after a whole refill. The error says why that cannot be reached.
 func (r *run) drain(ctx context.Context, take probe) error {
-	for range draining {
+	for range tokensToDrain {
 		o, err := take(ctx, r)
 		switch {
 		case err != nil:
@@ -89,7 +89,7 @@ func (r *run) waitedFor(o outcome, began time.Time, second, first string) outcom
 }
 
 // queueTime is how long a request stays in line before it is given up.
-func (r *run) queueTime() time.Duration { return min(flight, r.opts.Refill/10) }
+func (r *run) queueTime() time.Duration { return min(transit, r.opts.Refill/10) }
 
 // queuePost sends a POST that has to wait for its turn. The caller closes the connection.
 func (r *run) queuePost(ctx context.Context, late bool) (*rawHTTP, command, pass, error) {

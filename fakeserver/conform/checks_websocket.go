@@ -10,34 +10,34 @@ import (
 // socketChecks tell whether there is a WebSocket and whether it takes
 // commands, with the target's origin and without.
 func socketChecks(t Target) []check {
-	opens := says(Specified, ready, openSilent)
+	opens := expects(Specified, ready, openSilent)
 	all := []check{
 		{
 			id: "ws-no-origin", group: InWebSocket, sentence: "connect without Origin", cost: 1,
-			spec: opens, client: says(Ran, closeWith(4001)), probe: connect(WebSocket, ""),
+			spec: opens, client: expects(Ran, closeWith(4001)), probe: connect(WebSocket, ""),
 		},
 		{
 			id: "ws-no-origin-command", group: InWebSocket, sentence: "then an empty list", needs: "ws-no-origin", takesCommands: true,
-			spec: says(Specified, success), client: says(Ran, closeWith(4001)), probe: askSocket("ws-no-origin", ""),
+			spec: expects(Specified, success), client: expects(Ran, closeWith(4001)), probe: askSocket("ws-no-origin", ""),
 		},
 	}
 	if t.Origin != "" {
 		all = append(all,
 			check{
 				id: "ws-origin", group: InWebSocket, sentence: "connect with the --origin given", cost: 1,
-				spec: opens, client: says(Ran, ready), probe: connect(WebSocket, t.Origin),
+				spec: opens, client: expects(Ran, ready), probe: connect(WebSocket, t.Origin),
 			},
 			check{
 				id: "ws-origin-command", group: InWebSocket, sentence: "then an empty list", needs: "ws-origin", takesCommands: true,
-				spec: says(Specified, success), client: says(Ran, "ERROR 4006"), probe: askSocket("ws-origin", t.Origin),
+				spec: expects(Specified, success), client: expects(Ran, "ERROR 4006"), probe: askSocket("ws-origin", t.Origin),
 			})
 	}
 	return append(all,
 		check{
 			id: "ws-ready", group: InWebSocket, sentence: "READY names version and hosts", needs: "ws-no-origin",
-			client: says(Read, "complete"), probe: readyComplete,
+			client: expects(Read, "complete"), probe: readyComplete,
 		},
-		thorough(InWebSocket, "rate", "three connects at once", says(Ran, queued), rate(WebSocket, takeOpening(WebSocket))).
+		fullCheck(InWebSocket, "rate", "three connects at once", expects(Ran, queued), rate(WebSocket, takeOpening(WebSocket))).
 			costing(capacity+1))
 }
 
@@ -69,29 +69,29 @@ func badSocketChecks(t Target) []check {
 	if t.Origin != "" {
 		good = ready
 	}
-	begun := func(id, sentence string, basis Basis, want string, change func(*opening)) check {
-		return thorough(InWebSocket, id, sentence, says(basis, want), opened(WebSocket, change))
+	connectCheck := func(id, sentence string, basis Basis, want string, change func(*opening)) check {
+		return fullCheck(InWebSocket, id, sentence, expects(basis, want), opened(WebSocket, change))
 	}
 	return []check{
-		begun("bad-client-id", "connect, client_id is no number", Read, closeWith(4000),
+		connectCheck("bad-client-id", "connect, client_id is no number", Read, closeWith(4000),
 			func(o *opening) { o.clientID = "conform-websocket" }).asOther(),
-		begun("strange-origin", "connect, Origin not registered", Ran, closeWith(4001), func(o *opening) { o.origin = otherOrigin }),
-		begun("wrong-v", "connect, v=2", Read, closeWith(4004), func(o *opening) { o.v = 2 }),
-		begun("etf", "connect, encoding=etf", Read, closeWith(4005), func(o *opening) { o.encoding = "etf" }),
-		begun("no-encoding", "connect, no encoding", Ran, good, func(o *opening) { o.encoding = "" }),
-		begun("no-v", "connect, no v", Inferred, closeWith(4004), func(o *opening) { o.v = nil }),
-		begun("v-text", "connect, v=abc", Ran, good, func(o *opening) { o.v = "abc" }),
-		begun("path", "connect at another path", Ran, good, func(o *opening) { o.path = "/conformance" }),
-		begun("empty-origin", "connect, Origin empty", Ran, closeWith(4001), func(o *opening) { o.origin, o.emptyOrigin = "", true }),
-		thorough(InWebSocket, "early-frame", "command before READY", says(Ran, lost), commandBeforeReady),
+		connectCheck("strange-origin", "connect, Origin not registered", Ran, closeWith(4001), func(o *opening) { o.origin = otherOrigin }),
+		connectCheck("wrong-v", "connect, v=2", Read, closeWith(4004), func(o *opening) { o.v = 2 }),
+		connectCheck("etf", "connect, encoding=etf", Read, closeWith(4005), func(o *opening) { o.encoding = "etf" }),
+		connectCheck("no-encoding", "connect, no encoding", Ran, good, func(o *opening) { o.encoding = "" }),
+		connectCheck("no-v", "connect, no v", Inferred, closeWith(4004), func(o *opening) { o.v = nil }),
+		connectCheck("v-text", "connect, v=abc", Ran, good, func(o *opening) { o.v = "abc" }),
+		connectCheck("path", "connect at another path", Ran, good, func(o *opening) { o.path = "/conformance" }),
+		connectCheck("empty-origin", "connect, Origin empty", Ran, closeWith(4001), func(o *opening) { o.origin, o.emptyOrigin = "", true }),
+		fullCheck(InWebSocket, "early-frame", "command before READY", expects(Ran, lost), commandBeforeReady),
 	}
 }
 
 // invalidMessageChecks break the rules of the transport.
 func invalidMessageChecks() []check {
 	return []check{
-		thorough(InWebSocket, "binary", "binary frame", says(Read, closeWith(1003)), sendMessage(WebSocket, websocket.BinaryMessage, "{}")),
-		thorough(InWebSocket, "bad-json", "frame that is not JSON", says(Read, closeWith(1003)),
+		fullCheck(InWebSocket, "binary", "binary frame", expects(Read, closeWith(1003)), sendMessage(WebSocket, websocket.BinaryMessage, "{}")),
+		fullCheck(InWebSocket, "bad-json", "frame that is not JSON", expects(Read, closeWith(1003)),
 			sendMessage(WebSocket, websocket.TextMessage, `{"nonce":`)),
 	}
 }
@@ -120,7 +120,7 @@ func commandBeforeReady(ctx context.Context, r *run) (outcome, error) {
 	if err != nil || o.got != ready {
 		return o, err
 	}
-	prompt := time.Since(begin) < flight
+	prompt := time.Since(begin) < transit
 	o, err = l.askAfter(ctx, first, r.compose(payload{}), r.opts.Patience)
 	switch {
 	case err != nil:

@@ -50,13 +50,13 @@ func TestFailureOfAnUnknownKind(t *testing.T) {
 }
 
 func TestVerdict(t *testing.T) {
-	e := says(Read, "close 4000", "x")
+	e := expects(Read, "close 4000", "x")
 	require.Equal(t, Same, e.verdict(outcome{got: "x"}))
 	require.Equal(t, Differs, e.verdict(outcome{got: "y"}))
 	require.Equal(t, NotTried, e.verdict(skipped("why")))
 	require.Equal(t, NotTried, expectation{}.verdict(skipped("why")))
 	require.Equal(t, NotSaid, expectation{}.verdict(outcome{got: "x"}))
-	require.Equal(t, Same, says(Read, anyClose).verdict(outcome{got: "close 1009"}))
-	require.Equal(t, Same, says(Read, anyClose).verdict(outcome{got: hungUp}))
-	require.Equal(t, Differs, says(Read, anyClose).verdict(outcome{got: silence}))
+	require.Equal(t, Same, expects(Read, anyClose).verdict(outcome{got: "close 1009"}))
+	require.Equal(t, Same, expects(Read, anyClose).verdict(outcome{got: hungUp}))
+	require.Equal(t, Differs, expects(Read, anyClose).verdict(outcome{got: silence}))
 }

@@ -11,7 +11,7 @@ import (
 type message struct {
 	Start   string      `json:"start,omitempty"` // of the page; with everything only
 	Faults  []faultView `json:"faults,omitempty"`
-	Clients []news      `json:"clients"`
+	Clients []update    `json:"clients"`
 }
 
 // serveEvents tells a browser everything and then each change, until one of the

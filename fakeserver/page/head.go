@@ -66,7 +66,7 @@ func linkState(links map[fakeserver.Transport]int, running, frozen, refuses bool
 func nameOf(srv *fakeserver.Server, index, total int) string {
 	switch {
 	case srv.Name() != "":
-		return clip(srv.Name(), maxNonce)
+		return truncate(srv.Name(), maxNonce)
 	case total == 1:
 		return "Client"
 	}

@@ -161,7 +161,7 @@ func (b *broadcast) notify() {
 	}
 }
 
-// next returns a channel that is closed at the next ring.
+// next returns a channel that is closed at the next change.
 func (b *broadcast) next() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()

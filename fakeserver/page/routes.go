@@ -27,7 +27,7 @@ const (
 		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 	tokenHeader = "X-Page-Token"
-	maxOrder    = 4 << 10   // bytes of a POST
+	maxCommand  = 4 << 10   // bytes of a POST
 	maxRaw      = 256 << 10 // bytes of a payload that are shown
 )
 
@@ -59,7 +59,7 @@ func (p *Page) guard(next http.Handler) http.Handler {
 			http.Error(w, "this page is at "+p.URL(), http.StatusForbidden)
 			return
 		}
-		if req.Method == http.MethodPost && !p.ours(req) {
+		if req.Method == http.MethodPost && !p.fromPage(req) {
 			http.Error(w, "not from the page itself, load it again", http.StatusForbidden)
 			return
 		}
@@ -67,8 +67,8 @@ func (p *Page) guard(next http.Handler) http.Handler {
 	})
 }
 
-// ours reports whether a POST was made by the page.
-func (p *Page) ours(req *http.Request) bool {
+// fromPage reports whether a POST was made by the page.
+func (p *Page) fromPage(req *http.Request) bool {
 	origins, named := req.Header["Origin"]
 	if named && (len(origins) != 1 || origins[0] != "http://"+p.host) {
 		return false
@@ -94,10 +94,10 @@ func send(w http.ResponseWriter, kind string, data []byte) {
 	_, _ = w.Write(data) // a browser that has gone needs nothing
 }
 
-// An order is what a button of the page wants done.
-type order struct {
+// A command is what a button of the page wants done.
+type command struct {
 	Client int    `json:"client"` // which one, counted from 0
-	Do     string `json:"do"`     // what carryOut knows
+	Do     string `json:"do"`     // what execute knows
 	Fault  string `json:"fault"`  // as ParseFault reads it
 }
 
@@ -106,8 +106,8 @@ func (p *Page) serveDo(w http.ResponseWriter, req *http.Request) {
 		http.Error(w, "want application/json", http.StatusUnsupportedMediaType)
 		return
 	}
-	var o order
-	if err := json.NewDecoder(http.MaxBytesReader(w, req.Body, maxOrder)).Decode(&o); err != nil {
+	var o command
+	if err := json.NewDecoder(http.MaxBytesReader(w, req.Body, maxCommand)).Decode(&o); err != nil {
 		http.Error(w, "cannot read the order: "+err.Error(), http.StatusBadRequest)
 		return
 	}
@@ -115,14 +115,14 @@ func (p *Page) serveDo(w http.ResponseWriter, req *http.Request) {
 		http.Error(w, fmt.Sprintf("no client %d", o.Client), http.StatusNotFound)
 		return
 	}
-	if err := o.carryOut(p.screens[o.Client].srv); err != nil {
+	if err := o.execute(p.screens[o.Client].srv); err != nil {
 		http.Error(w, err.Error(), http.StatusUnprocessableEntity)
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
 }
 
-func (o order) carryOut(srv *fakeserver.Server) error {
+func (o command) execute(srv *fakeserver.Server) error {
 	switch o.Do {
 	case "fault":
 		f, err := fakeserver.ParseFault(o.Fault)

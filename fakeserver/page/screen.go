@@ -78,8 +78,8 @@ type cursor struct {
 	seq     int
 }
 
-// A news item is what a browser has not been told yet.
-type news struct {
+// An update is what a browser has not been told yet.
+type update struct {
 	Client   int           `json:"client"` // which one, counted from 0
 	Head     headView      `json:"head"`
 	Lists    *[]listView   `json:"lists,omitempty"`    // all of them, when one has changed
@@ -88,7 +88,7 @@ type news struct {
 
 // since returns what has changed since the cursor, which it moves. Whoever was
 // slow gets the latest state and what is left of the payloads.
-func (s *screen) since(c *cursor) (n news, changed bool) {
+func (s *screen) since(c *cursor) (n update, changed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n.Head = s.head

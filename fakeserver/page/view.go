@@ -14,15 +14,15 @@ import (
 
 // What is sent is bounded, since a payload may have 3 MiB. In characters.
 const (
-	maxName   = 300
-	maxText   = 600
-	maxNonce  = 80
-	maxURL    = 2000
-	maxOthers = 20 // related devices that are named
+	maxName    = 300
+	maxText    = 600
+	maxNonce   = 80
+	maxURL     = 2000
+	maxRelated = 20 // related devices that are named
 )
 
-// clip shortens a text and says how long it was.
-func clip(s string, limit int) string {
+// truncate shortens a text and says how long it was.
+func truncate(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}
@@ -41,10 +41,10 @@ type listView struct {
 }
 
 func listOf(app string, list []fakeserver.Device) listView {
-	v := listView{App: clip(app, maxName)}
+	v := listView{App: truncate(app, maxName)}
 	names := make(map[string]relatedView, len(list))
 	for _, d := range list {
-		names[d.ID] = relatedView{Name: title(d), Word: strings.ToLower(words[d.Type])}
+		names[d.ID] = relatedView{Name: title(d), Word: strings.ToLower(typeNames[d.Type])}
 	}
 	seen := map[string]int{}
 	for i, d := range list {
@@ -80,8 +80,8 @@ type deviceView struct {
 	Flags   []flagView    `json:"flags,omitempty"` // of a microphone
 }
 
-// words name the types for people.
-var words = map[string]string{
+// typeNames are the types of devices, for people.
+var typeNames = map[string]string{
 	fakeserver.AudioInput:  "Microphone",
 	fakeserver.AudioOutput: "Speaker",
 	fakeserver.VideoInput:  "Camera",
@@ -95,12 +95,12 @@ type linkView struct {
 }
 
 func linkOf(n fakeserver.Named) linkView {
-	v := linkView{Name: clip(n.Name, maxName)}
+	v := linkView{Name: truncate(n.Name, maxName)}
 	u, err := url.Parse(n.URL)
 	if err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && len(n.URL) <= maxURL {
 		v.Href = u.String()
 	} else {
-		v.Text = clip(n.URL, maxName)
+		v.Text = truncate(n.URL, maxName)
 	}
 	return v
 }
@@ -109,7 +109,7 @@ func linkOf(n fakeserver.Named) linkView {
 func title(d fakeserver.Device) string {
 	for _, name := range []string{d.Model.Name, d.Vendor.Name, d.ID} {
 		if name != "" {
-			return clip(name, maxName)
+			return truncate(name, maxName)
 		}
 	}
 	return ""
@@ -139,17 +139,17 @@ func state(b *bool) string {
 
 func deviceOf(d fakeserver.Device, key string, names map[string]relatedView) deviceView {
 	v := deviceView{
-		Key: key, Type: d.Type, Word: words[d.Type], Title: title(d),
-		Vendor: linkOf(d.Vendor), Model: linkOf(d.Model), ID: clip(d.ID, maxName),
+		Key: key, Type: d.Type, Word: typeNames[d.Type], Title: title(d),
+		Vendor: linkOf(d.Vendor), Model: linkOf(d.Model), ID: truncate(d.ID, maxName),
 	}
 	for i, id := range d.Related {
-		if i == maxOthers {
-			v.More = len(d.Related) - maxOthers
+		if i == maxRelated {
+			v.More = len(d.Related) - maxRelated
 			break
 		}
 		other, ok := names[id]
 		if !ok {
-			other.Name = clip(id, maxName)
+			other.Name = truncate(id, maxName)
 		}
 		v.Related = append(v.Related, other)
 	}
@@ -192,12 +192,12 @@ type reasonView struct {
 func payloadOf(p fakeserver.Payload) payloadView {
 	v := payloadView{
 		Seq: p.Seq, Time: p.Time.Format("15:04:05.000"), Stamp: p.Time.Format(time.RFC3339Nano),
-		Transport: transportName(p.Transport), Conn: p.Conn, App: clip(p.ClientID, maxNonce),
-		Nonce: clip(p.Nonce, maxNonce), Bytes: len(p.Raw),
+		Transport: transportName(p.Transport), Conn: p.Conn, App: truncate(p.ClientID, maxNonce),
+		Nonce: truncate(p.Nonce, maxNonce), Bytes: len(p.Raw),
 		Warnings: reasonsOf(p.Warnings), Fault: string(p.Fault),
 	}
 	if p.Err == nil {
-		v.Change = clip(fakeserver.Describe(p.Previous, p.Devices), maxText)
+		v.Change = truncate(fakeserver.Describe(p.Previous, p.Devices), maxText)
 		return v
 	}
 	v.Rejected = true
@@ -214,7 +214,7 @@ func reasonsOf(list []string) (out []reasonView) {
 		if !ok || strings.Contains(path, " ") {
 			path, text = "", s
 		}
-		out = append(out, reasonView{Path: clip(path, maxText), Text: clip(text, maxText)})
+		out = append(out, reasonView{Path: truncate(path, maxText), Text: truncate(text, maxText)})
 	}
 	return out
 }

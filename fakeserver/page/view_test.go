@@ -42,20 +42,20 @@ func TestOnlyWebAddressesAreLinks(t *testing.T) {
 func TestEverythingIsBounded(t *testing.T) {
 	var list []fakeserver.Device
 	for range maxDevices + 7 {
-		list = append(list, fakeserver.Device{Type: fakeserver.AudioInput, ID: "same", Related: make([]string, maxOthers+3)})
+		list = append(list, fakeserver.Device{Type: fakeserver.AudioInput, ID: "same", Related: make([]string, maxRelated+3)})
 	}
 	v := listOf("app", list)
 	require.Len(t, v.Devices, maxDevices)
 	require.Equal(t, 7, v.More)
-	require.Len(t, v.Devices[0].Related, maxOthers)
+	require.Len(t, v.Devices[0].Related, maxRelated)
 	require.Equal(t, 3, v.Devices[0].More)
 	keys := map[string]bool{}
 	for _, d := range v.Devices {
 		keys[d.Key] = true
 	}
 	require.Len(t, keys, maxDevices, "equal ids are told apart")
-	require.Equal(t, "ééé… (5 characters)", clip("ééééé", 3))
-	require.Equal(t, "ééééé", clip("ééééé", 5))
+	require.Equal(t, "ééé… (5 characters)", truncate("ééééé", 3))
+	require.Equal(t, "ééééé", truncate("ééééé", 5))
 }
 
 func TestReasons(t *testing.T) {

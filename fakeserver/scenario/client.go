@@ -28,8 +28,8 @@ func (c *client) history(anchor time.Time) history {
 	return history{c.before, c.payloads, anchor, c.cursor}
 }
 
-// past is a context that has ended: what waits with it looks once.
-var past = func() context.Context {
+// expired is a context that has ended: what waits with it looks once.
+var expired = func() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	return ctx
@@ -38,7 +38,7 @@ var past = func() context.Context {
 // read takes over what was recorded and not read yet.
 func (c *client) read() {
 	for c.srv != nil {
-		p, err := c.srv.WaitPayload(past, c.seq)
+		p, err := c.srv.WaitPayload(expired, c.seq)
 		if err != nil {
 			return
 		}
@@ -70,8 +70,8 @@ func (c *client) beginAction() {
 	c.payloads, c.cursor = nil, 0
 }
 
-// forget is a new life of the client, which was told nothing yet.
-func (c *client) forget() {
+// restartHistory is for a new life of the client, which was told nothing yet.
+func (c *client) restartHistory() {
 	c.beginAction()
 	c.before = nil
 }
@@ -139,7 +139,7 @@ func (c *client) resume(ports []int) (seen string, err error) {
 	if c.running {
 		return "", errors.New("it runs already")
 	}
-	c.forget()
+	c.restartHistory()
 	if err := c.srv.Resume(ports...); err != nil {
 		return "", err
 	}

@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	// late is how long is waited beyond the time allowed, so that a report can say how much
+	// grace is how long is waited beyond the time allowed, so that a report can say how much
 	// too late something came.
-	late = time.Second
+	grace = time.Second
 	// recordingTime is how long a payload that came within the time may take to be recorded.
 	recordingTime = 50 * time.Millisecond
 )
@@ -110,14 +110,14 @@ func (d expectAction) judge(h history, over time.Duration) verdict {
 	if !d.condition.empty() {
 		met, wrong = d.judgeState(h, &v)
 	}
-	inTime := h.come(d.within)
+	inTime := h.countWithin(d.within)
 	for _, c := range d.counts {
 		n := c.of(h, inTime)
 		if c.span.max >= 0 && n > c.span.max {
 			wrong = fmt.Sprintf("%s %d", c.name, n)
 		}
 		met = met && n >= c.span.min
-		v.reach(h, c)
+		v.measureUntil(h, c)
 	}
 	switch {
 	case wrong != "":
@@ -126,16 +126,16 @@ func (d expectAction) judge(h history, over time.Duration) verdict {
 		v.decided, v.seen = true, d.seen(h, inTime)
 	case met:
 		v.until = d.within + recordingTime
-	case over < d.within+late:
-		v.until = d.within + late
+	case over < d.within+grace:
+		v.until = d.within + grace
 	default:
 		v.decided, v.outcome = true, failure(d.seen(h, len(h.payloads)))
 	}
 	return v
 }
 
-// reach extends the measured time to the payload that brought the least number of a count.
-func (v *verdict) reach(h history, c count) {
+// measureUntil extends the measured time to the payload that brought the least number of a count.
+func (v *verdict) measureUntil(h history, c count) {
 	if c.span.min == 0 {
 		return
 	}
@@ -143,7 +143,7 @@ func (v *verdict) reach(h history, c count) {
 		if c.of(h, n) < c.span.min {
 			continue
 		}
-		if took := h.at(n); v.measured == nil || took > *v.measured {
+		if took := h.arrival(n); v.measured == nil || took > *v.measured {
 			v.measured = &took
 		}
 		return
@@ -152,7 +152,7 @@ func (v *verdict) reach(h history, c count) {
 
 // judgeState reports whether the condition was met, and what makes it impossible.
 func (d expectAction) judgeState(h history, v *verdict) (met bool, wrong string) {
-	course := h.course(d.condition)
+	course := h.conditionHistory(d.condition)
 	if d.once {
 		if wrong := d.notOnce(course); wrong != "" {
 			return false, wrong
@@ -162,7 +162,7 @@ func (d expectAction) judgeState(h history, v *verdict) (met bool, wrong string)
 	if !ok {
 		return false, ""
 	}
-	took := h.at(since)
+	took := h.arrival(since)
 	if took > d.within {
 		return false, fmt.Sprintf("only after %v: %s", round(took), d.condition.seen(h.reported(since)))
 	}
@@ -171,8 +171,8 @@ func (d expectAction) judgeState(h history, v *verdict) (met bool, wrong string)
 }
 
 // notOnce says why the condition was not brought by exactly one payload for good.
-func (d expectAction) notOnce(c course) string {
-	came, went := c.turns()
+func (d expectAction) notOnce(c conditionHistory) string {
+	came, went := c.transitions()
 	switch {
 	case c[0]:
 		return "it was so before the step"
@@ -230,12 +230,12 @@ func (d neverAction) run(ctx context.Context, r *runner) outcome {
 
 // judge is told how long the time lasts from the anchor, of which over has passed.
 func (d neverAction) judge(h history, lasts, over time.Duration) verdict {
-	course := h.course(d.condition)
+	course := h.conditionHistory(d.condition)
 	reached, _, ok := course.from(h.cursor)
 	switch {
-	case ok && h.at(reached) <= lasts:
+	case ok && h.arrival(reached) <= lasts:
 		v := verdict{decided: true, cursor: len(h.payloads)}
-		took := h.at(reached)
+		took := h.arrival(reached)
 		v.outcome = failure(d.condition.seen(h.reported(reached)))
 		v.measured = &took
 		return v

@@ -24,32 +24,32 @@ func (h history) reported(n int) *fakeserver.Payload {
 	return h.before
 }
 
-// at is when the nth payload came, from the end of the action. What came while the action was still
+// arrival is when the nth payload came, from the end of the action. What came while the action was still
 // under way came at once, and so did what was so before (n is 0).
-func (h history) at(n int) time.Duration {
+func (h history) arrival(n int) time.Duration {
 	if n == 0 {
 		return 0
 	}
 	return max(0, h.payloads[n-1].Time.Sub(h.anchor))
 }
 
-// come is how many payloads came before the time was over. Their order is that of their
+// countWithin is how many payloads came before the time was over. Their order is that of their
 // numbers, from which their times may differ slightly when there are several connections.
-func (h history) come(limit time.Duration) int {
+func (h history) countWithin(limit time.Duration) int {
 	n := 0
 	for i := range h.payloads {
-		if h.at(i+1) <= limit {
+		if h.arrival(i+1) <= limit {
 			n++
 		}
 	}
 	return n
 }
 
-// A course is how a condition fared: from the number of payloads that had come, 0 first.
-type course []bool
+// A conditionHistory is how a condition fared: from the number of payloads that had come, 0 first.
+type conditionHistory []bool
 
-func (h history) course(c condition) course {
-	held := make(course, len(h.payloads)+1)
+func (h history) conditionHistory(c condition) conditionHistory {
+	held := make(conditionHistory, len(h.payloads)+1)
 	held[0] = c.holds(h.before)
 	for i := range h.payloads {
 		held[i+1] = held[i]
@@ -62,7 +62,7 @@ func (h history) course(c condition) course {
 
 // from finds the first time at or after the cursor that the condition held, and since when it
 // had held then.
-func (c course) from(cursor int) (met, since int, ok bool) {
+func (c conditionHistory) from(cursor int) (met, since int, ok bool) {
 	for met = cursor; met < len(c); met++ {
 		if !c[met] {
 			continue
@@ -76,8 +76,8 @@ func (c course) from(cursor int) (met, since int, ok bool) {
 	return 0, 0, false
 }
 
-// turns counts how often the condition came to hold, and how often it ceased to.
-func (c course) turns() (came, went int) {
+// transitions counts how often the condition came to hold, and how often it ceased to.
+func (c conditionHistory) transitions() (came, went int) {
 	for i := 1; i < len(c); i++ {
 		switch {
 		case c[i] && !c[i-1]:

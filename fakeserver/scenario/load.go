@@ -84,7 +84,7 @@ func (l *loader) client(n *strictyaml.Node, lines map[string]int) clientSpec {
 	o.Bucket = l.bucket(k.value("bucket"))
 	o.Refill = l.duration(k.value("refill"))
 	if err := o.Check(); err != nil {
-		l.complain(n, "%v", err)
+		l.report(n, "%v", err)
 	}
 	spec.options = o
 	return spec
@@ -116,11 +116,11 @@ func (l *loader) clientName(n *strictyaml.Node, lines map[string]int) string {
 		return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 	}
 	if strings.ContainsFunc(name, odd) {
-		l.complain(n, "the name %s has more than letters, digits, - and _", quote(name))
+		l.report(n, "the name %s has more than letters, digits, - and _", quote(name))
 	}
 	key := variable(name)
 	if first, twice := lines[key]; twice {
-		l.complain(n, "the name %q is taken (line %d)", name, first)
+		l.report(n, "the name %q is taken (line %d)", name, first)
 	} else {
 		lines[key] = n.Line
 		l.clients = append(l.clients, name)
@@ -130,7 +130,7 @@ func (l *loader) clientName(n *strictyaml.Node, lines map[string]int) string {
 
 func (l *loader) ports(k keys) []int {
 	if k.has("port") && k.has("ports") {
-		l.complainOfKey(k.byName["ports"], "\"ports\" does not go with \"port\"")
+		l.reportKey(k.byName["ports"], "\"ports\" does not go with \"port\"")
 	}
 	if port := k.value("port"); port != nil {
 		return []int{l.port(port)}
@@ -195,18 +195,18 @@ func (l *loader) actionName(k keys) string {
 		case name == "":
 			name = f.Name
 		default:
-			l.complainOfKey(f, "a step does one thing, and this one does %q already", name)
+			l.reportKey(f, "a step does one thing, and this one does %q already", name)
 		}
 	}
 	if name == "" {
-		if len(k.byName) == len(k.node.Fields) { // else the misspelt key has been complained of
-			l.complain(k.node, "the step does nothing, want one of: %s", strings.Join(actionNames, ", "))
+		if len(k.byName) == len(k.node.Fields) { // else the misspelt key has been reported
+			l.report(k.node, "the step does nothing, want one of: %s", strings.Join(actionNames, ", "))
 		}
 		return ""
 	}
 	for option, f := range k.byName {
 		if _, is := actions[option]; !is && option != "title" && !slices.Contains(actions[name], option) {
-			l.complainOfKey(f, "%q does not go with %q", option, name)
+			l.reportKey(f, "%q does not go with %q", option, name)
 		}
 	}
 	return name
@@ -267,11 +267,11 @@ func (l *loader) clientAction(verb string, n *strictyaml.Node, k keys) action {
 	starts := verb == "start" || verb == "resume"
 	switch {
 	case running && starts:
-		l.complain(n, "%s runs already at this step", d.client)
+		l.report(n, "%s runs already at this step", d.client)
 	case !running && !starts:
-		l.complain(n, "%s does not run at this step", d.client)
+		l.report(n, "%s does not run at this step", d.client)
 	case !started && verb == "resume":
-		l.complain(n, "%s has never run at this step; use start", d.client)
+		l.report(n, "%s has never run at this step; use start", d.client)
 	}
 	if verb != "freeze" && verb != "thaw" {
 		l.running[d.client], l.started[d.client] = verb != "stop", true
@@ -284,12 +284,12 @@ func (l *loader) fault(n *strictyaml.Node, k keys) action {
 	if s := l.text(n); s != "" {
 		fault, err := fakeserver.ParseFault(s)
 		if err != nil {
-			l.complain(n, "%v", err)
+			l.report(n, "%v", err)
 		}
 		d.fault = fault
 	}
 	if d.client != "" && !l.started[d.client] {
-		l.complain(n, "%s has never run at this step", d.client)
+		l.report(n, "%s has never run at this step", d.client)
 	}
 	return d
 }
@@ -308,7 +308,7 @@ func (l *loader) program(n *strictyaml.Node, k keys) action {
 		d.deadline = deadline
 	}
 	if d.background && k.has("deadline") {
-		l.complainOfKey(k.byName["deadline"], "\"deadline\" does not go with \"background\": it runs until the end")
+		l.reportKey(k.byName["deadline"], "\"deadline\" does not go with \"background\": it runs until the end")
 	}
 	if !k.has("as") {
 		return d
@@ -318,9 +318,9 @@ func (l *loader) program(n *strictyaml.Node, k keys) action {
 	first, twice := l.programs[d.name]
 	switch {
 	case !d.background:
-		l.complainOfKey(k.byName["as"], "\"as\" goes with \"background: true\" only")
+		l.reportKey(k.byName["as"], "\"as\" goes with \"background: true\" only")
 	case twice:
-		l.complain(as, "the name %q is taken (line %d)", d.name, first)
+		l.report(as, "the name %q is taken (line %d)", d.name, first)
 	case d.name != "":
 		l.programs[d.name] = as.Line
 	}

@@ -28,9 +28,9 @@ func (l *loader) expect(n *strictyaml.Node) action {
 	}
 	switch {
 	case k.empty(countNames):
-		l.complain(n, "nothing is expected")
+		l.report(n, "nothing is expected")
 	case d.once && k.empty(nil):
-		l.complainOfKey(k.byName["once"], "\"once\" needs a state that is brought once")
+		l.reportKey(k.byName["once"], "\"once\" needs a state that is brought once")
 	}
 	return d
 }
@@ -43,7 +43,7 @@ func (l *loader) never(n *strictyaml.Node) action {
 	d := neverAction{lasts: l.duration(k.need("for"))}
 	d.client, d.condition = l.condition(k)
 	if k.empty(nil) {
-		l.complain(n, "nothing is said that must not be")
+		l.report(n, "nothing is said that must not be")
 	}
 	return d
 }
@@ -61,7 +61,7 @@ func (k keys) empty(others []string) bool {
 func (l *loader) condition(k keys) (client string, c condition) {
 	client = l.addressed(k)
 	if client != "" && !l.started[client] {
-		l.complain(k.node, "%s has never run at this step", client)
+		l.report(k.node, "%s has never run at this step", client)
 	}
 	c.device = l.selector(k.value("device"))
 	for _, name := range flagNames {
@@ -74,11 +74,11 @@ func (l *loader) condition(k keys) (client string, c condition) {
 		c.present = &present
 		switch {
 		case !k.has("device"):
-			l.complain(n, "\"present\" needs a \"device\"")
+			l.report(n, "\"present\" needs a \"device\"")
 		case !present && len(c.flags) > 0:
-			l.complain(n, "a device that is not present has no flags")
+			l.report(n, "a device that is not present has no flags")
 		case k.has("devices"):
-			l.complain(n, "\"present\" does not go with \"devices\"")
+			l.report(n, "\"present\" does not go with \"devices\"")
 		}
 	}
 	if n := k.value("devices"); n != nil {
@@ -97,7 +97,7 @@ func (l *loader) selector(n *strictyaml.Node) (s selector) {
 		return s
 	}
 	if len(n.Fields) == 0 {
-		l.complain(n, "no device is named, want id, model, vendor or type")
+		l.report(n, "no device is named, want id, model, vendor or type")
 	}
 	return selector{
 		id:     l.text(k.value("id")),
@@ -120,9 +120,9 @@ func (l *loader) span(n *strictyaml.Node) span {
 	}
 	switch {
 	case len(n.Fields) == 0:
-		l.complain(n, "no bound is given, want min or max")
+		l.report(n, "no bound is given, want min or max")
 	case s.max >= 0 && s.max < s.min:
-		l.complain(n, "the least number, %d, is above the greatest, %d", s.min, s.max)
+		l.report(n, "the least number, %d, is above the greatest, %d", s.min, s.max)
 	}
 	return s
 }

@@ -28,10 +28,10 @@ func start(d runAction, folder, scratch string, env []string) (*program, error) 
 	cmd := exec.Command(d.args[0], d.args[1:]...)
 	cmd.Dir, cmd.Env = folder, env
 	cmd.Stdout, cmd.Stderr = output, output
-	ownGroup(cmd)
+	setOwnGroup(cmd)
 	p := &program{name: d.name, cmd: cmd, output: output, done: make(chan struct{})}
 	if err := cmd.Start(); err != nil {
-		p.forget()
+		p.release()
 		return nil, fmt.Errorf("cannot start %s: %w", d.args[0], err)
 	}
 	go func() {
@@ -58,7 +58,7 @@ func (p *program) finish(ctx context.Context, deadline time.Duration) outcome {
 		wrong = reason(ctx).Error()
 	}
 	p.terminate(context.WithoutCancel(ctx), killAfter)
-	return outcome{failed: true, seen: wrong, excerpt: p.lastWords()}
+	return outcome{failed: true, seen: wrong, excerpt: p.outputTail()}
 }
 
 // killAfter is how long a program may take to end at the end of a run.
@@ -72,7 +72,7 @@ func (p *program) terminate(ctx context.Context, deadline time.Duration) bool {
 	if ended, _ := p.ended(); ended {
 		return true
 	}
-	askGroup(p.cmd.Process)
+	terminateGroup(p.cmd.Process)
 	timer := time.NewTimer(deadline)
 	defer timer.Stop()
 	select {
@@ -99,8 +99,8 @@ func (p *program) ended() (ended bool, how string) {
 	return true, "exit status 0"
 }
 
-// lastWords is the end of the program's output, in printable characters.
-func (p *program) lastWords() string {
+// outputTail is the end of the program's output, in printable characters.
+func (p *program) outputTail() string {
 	const most = 2 << 10 // bytes
 	info, err := p.output.Stat()
 	if err != nil {
@@ -114,8 +114,8 @@ func (p *program) lastWords() string {
 	return printable(string(data))
 }
 
-// forget releases what is kept of a program that has ended.
-func (p *program) forget() {
+// release releases what is kept of a program that has ended.
+func (p *program) release() {
 	_ = p.output.Close()
 	_ = os.Remove(p.output.Name())
 }

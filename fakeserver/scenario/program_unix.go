@@ -8,12 +8,12 @@ import (
 	"syscall"
 )
 
-// ownGroup gives a program a process group of its own, so that what it starts ends with it, and
+// setOwnGroup gives a program a process group of its own, so that what it starts ends with it, and
 // Ctrl-C in the operator's terminal reaches the scenario only, which ends all in order.
-func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+func setOwnGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// askGroup and killGroup are for a program whose end was not seen yet. A process that has just
+// terminateGroup and killGroup are for a program whose end was not seen yet. A process that has just
 // ended is no error.
-func askGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGTERM) }
+func terminateGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGTERM) }
 
 func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }

@@ -5,9 +5,9 @@ import (
 	"os/exec"
 )
 
-func ownGroup(*exec.Cmd) {}
+func setOwnGroup(*exec.Cmd) {}
 
-// askGroup kills: Windows has no way to ask a program without a window to end.
-func askGroup(p *os.Process) { _ = p.Kill() }
+// terminateGroup kills: Windows has no way to ask a program without a window to end.
+func terminateGroup(p *os.Process) { _ = p.Kill() }
 
 func killGroup(p *os.Process) { _ = p.Kill() }

@@ -14,7 +14,7 @@ import (
 type Problem = strictyaml.Problem
 
 // A reader turns nodes into values and notes everything that is wrong. A node that is nil
-// stands for a value that is absent, or has been complained of: it gives the zero value.
+// stands for a value that is absent, or has been reported: it gives the zero value.
 type reader struct {
 	file     string
 	problems []Problem
@@ -29,20 +29,20 @@ func (r *reader) add(at *strictyaml.Node, message, hint string) {
 	}
 }
 
-func (r *reader) complain(n *strictyaml.Node, format string, args ...any) {
+func (r *reader) report(n *strictyaml.Node, format string, args ...any) {
 	r.add(n, fmt.Sprintf(format, args...), "")
 }
 
-// complainOfKey complains of the key rather than of its value.
-func (r *reader) complainOfKey(f strictyaml.Field, format string, args ...any) {
-	r.complain(keyOf(f), format, args...)
+// reportKey reports the key rather than of its value.
+func (r *reader) reportKey(f strictyaml.Field, format string, args ...any) {
+	r.report(keyOf(f), format, args...)
 }
 
 func keyOf(f strictyaml.Field) *strictyaml.Node {
 	return &strictyaml.Node{Line: f.Line, Column: f.Column}
 }
 
-// unknown complains of a name that is none of the valid ones, and suggests one.
+// unknown reports a name that is none of the valid ones, and suggests one.
 func (r *reader) unknown(at *strictyaml.Node, what, name string, valid []string) {
 	hint := strictyaml.Suggest(name, valid)
 	if len(valid) == 0 {
@@ -56,7 +56,7 @@ func (r *reader) want(n *strictyaml.Node, what string) {
 	if n.Kind < strictyaml.List && n.Text != "" {
 		found += " " + quote(n.Text)
 	}
-	r.complain(n, "want %s, found %s", what, found)
+	r.report(n, "want %s, found %s", what, found)
 }
 
 // quote shows a text that came with the file, cut when it is long.
@@ -93,11 +93,11 @@ func (r *reader) keys(n *strictyaml.Node, valid []string) (keys, bool) {
 		case !slices.Contains(valid, f.Name):
 			r.unknown(keyOf(f), "unknown key", f.Name, unused)
 		case twice:
-			r.complainOfKey(f, "duplicate key %q (first on line %d)", f.Name, first.Line)
+			r.reportKey(f, "duplicate key %q (first on line %d)", f.Name, first.Line)
 		default:
 			k.byName[f.Name] = f
 			if f.Value.Kind == strictyaml.Null {
-				r.complainOfKey(f, "%q has no value", f.Name)
+				r.reportKey(f, "%q has no value", f.Name)
 			}
 		}
 	}
@@ -128,7 +128,7 @@ func (k keys) value(name string) *strictyaml.Node {
 // need is value for a key that must be there.
 func (k keys) need(name string) *strictyaml.Node {
 	if !k.has(name) {
-		k.reader.complain(k.node, "%q is missing", name)
+		k.reader.report(k.node, "%q is missing", name)
 	}
 	return k.value(name)
 }
@@ -137,11 +137,11 @@ func (r *reader) text(n *strictyaml.Node) string {
 	switch {
 	case n == nil:
 	case n.Kind == strictyaml.Number || n.Kind == strictyaml.Boolean:
-		r.complain(n, "want text, found %v (put it in quotes: %q)", n.Kind, n.Text)
+		r.report(n, "want text, found %v (put it in quotes: %q)", n.Kind, n.Text)
 	case n.Kind != strictyaml.Text:
 		r.want(n, "text")
 	case n.Text == "":
-		r.complain(n, "empty text")
+		r.report(n, "empty text")
 	default:
 		return n.Text
 	}
@@ -181,7 +181,7 @@ func (r *reader) whole(n *strictyaml.Node, least, most int) int {
 	case n.Kind != strictyaml.Number || err != nil:
 		r.want(n, "a whole number")
 	case value < least || value > most:
-		r.complain(n, "want a number from %d to %d, found %d", least, most, value)
+		r.report(n, "want a number from %d to %d, found %d", least, most, value)
 	default:
 		return value
 	}
@@ -196,11 +196,11 @@ func (r *reader) duration(n *strictyaml.Node) time.Duration {
 	d, err := time.ParseDuration(n.Text)
 	switch {
 	case n.Kind == strictyaml.Number && err != nil:
-		r.complain(n, "want %s, found a number %q (add a unit: %sms)", want, n.Text, n.Text)
+		r.report(n, "want %s, found a number %q (add a unit: %sms)", want, n.Text, n.Text)
 	case n.Kind > strictyaml.Text || err != nil:
 		r.want(n, want)
 	case d <= 0:
-		r.complain(n, "want %s, above zero", want)
+		r.report(n, "want %s, above zero", want)
 	default:
 		return d
 	}
@@ -214,7 +214,7 @@ func (r *reader) list(n *strictyaml.Node, what string) []*strictyaml.Node {
 	case n.Kind != strictyaml.List:
 		r.want(n, what)
 	case len(n.Items) == 0:
-		r.complain(n, "the list is empty, want %s", what)
+		r.report(n, "the list is empty, want %s", what)
 	}
 	return n.Items
 }

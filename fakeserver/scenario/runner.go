@@ -65,7 +65,7 @@ type runner struct {
 	pending  []pending
 	round    int
 	broken   bool // a step could not be done: the rest is skipped
-	saying   sync.Mutex
+	printing sync.Mutex
 }
 
 // A pending expectation was met, and fails after all when what it saw is taken back before
@@ -100,15 +100,15 @@ func (s *Scenario) Run(ctx context.Context, opts Options) (*Report, error) {
 		return r.report, r.report.Ended
 	}
 	r.anchor = time.Now()
-	r.all(ctx)
+	r.runAll(ctx)
 	r.report.Ended = reason(ctx)
 	r.end()
 	r.report.Took = time.Since(r.report.Began)
 	return r.report, r.report.Ended
 }
 
-// all runs everything there is to do.
-func (r *runner) all(ctx context.Context) {
+// runAll runs everything there is to do.
+func (r *runner) runAll(ctx context.Context) {
 	var first []step
 	for _, spec := range r.scenario.clients {
 		if spec.privateIPC {
@@ -119,20 +119,20 @@ func (r *runner) all(ctx context.Context) {
 			first = append(first, step{spec.line, "start " + spec.name, clientAction{verb: "start", client: spec.name}})
 		}
 	}
-	r.some(ctx, append(first, r.scenario.setup...))
+	r.runSteps(ctx, append(first, r.scenario.setup...))
 	for r.round = 1; r.round <= max(1, r.opts.Repeat); r.round++ {
 		if r.round > 1 && (r.broken || ctx.Err() != nil) {
 			return
 		}
 		before := len(r.programs)
-		r.some(ctx, r.scenario.steps)
+		r.runSteps(ctx, r.scenario.steps)
 		r.settlePending()
 		r.endPrograms(before)
 	}
 }
 
-// some runs steps one after another, or skips them.
-func (r *runner) some(ctx context.Context, steps []step) {
+// runSteps runs steps one after another, or skips them.
+func (r *runner) runSteps(ctx context.Context, steps []step) {
 	for i, s := range steps {
 		result := Result{Round: r.round, Line: s.line, Title: s.title, Status: Skipped}
 		if e, ok := s.do.(expectation); ok {
@@ -140,7 +140,7 @@ func (r *runner) some(ctx context.Context, steps []step) {
 		}
 		label := r.label(i+1, len(steps))
 		if !r.broken && ctx.Err() == nil {
-			end := r.tellOfWait(label, s)
+			end := r.reportWait(label, s)
 			r.do(ctx, s, &result)
 			end()
 		}
@@ -150,23 +150,23 @@ func (r *runner) some(ctx context.Context, steps []step) {
 }
 
 func (r *runner) do(ctx context.Context, s step, result *Result) {
-	e, looks := s.do.(expectation)
+	e, judges := s.do.(expectation)
 	_, waits := s.do.(waitAction)
-	acts := !looks && !waits
-	if acts {
+	changes := !judges && !waits
+	if changes {
 		r.beginAction()
 	}
 	result.Began = time.Now()
 	o := s.do.run(ctx, r)
 	result.Took = time.Since(result.Began)
-	if acts {
+	if changes {
 		r.anchor = time.Now()
 	}
 	result.Status, result.Measured, result.Seen = Passed, o.measured, o.seen
 	if o.failed {
 		result.Status, result.Excerpt = Failed, o.excerpt
-		r.broken = !looks
-		if looks {
+		r.broken = !judges
+		if judges {
 			result.Excerpt = r.clients[e.judged()].excerpt()
 		}
 	}
@@ -189,12 +189,12 @@ func (r *runner) settleLater(d expectAction) {
 func (r *runner) settlePending() {
 	for _, p := range r.pending {
 		result := &r.report.Results[p.result]
-		wrong := p.action.notOnce(p.client.history(r.anchor).course(p.action.condition))
+		wrong := p.action.notOnce(p.client.history(r.anchor).conditionHistory(p.action.condition))
 		if wrong == "" || result.Status != Passed {
 			continue
 		}
 		result.Status, result.Seen, result.Excerpt = Failed, wrong+" before the next step", p.client.excerpt()
-		r.say("        FAILED after all: %s: %s\n", printable(result.name()), printable(result.Seen))
+		r.printf("        FAILED after all: %s: %s\n", printable(result.name()), printable(result.Seen))
 	}
 	r.pending = nil
 }
@@ -234,11 +234,11 @@ func (r *runner) endPrograms(keep int) {
 			title = p.name
 		}
 		if ended, how := p.ended(); ended && !p.asked {
-			r.note("%s ended by itself: %s\n%s", title, how, p.lastWords())
+			r.note("%s ended by itself: %s\n%s", title, how, p.outputTail())
 		} else if !ended && !p.terminate(context.Background(), killAfter) {
 			r.note("%s did not end within %v and was killed", title, killAfter)
 		}
-		p.forget()
+		p.release()
 	}
 	r.programs = r.programs[:keep]
 	for _, c := range r.clients {
@@ -263,12 +263,12 @@ func (r *runner) end() {
 func (r *runner) note(format string, args ...any) {
 	text := strings.TrimSpace(fmt.Sprintf(format, args...))
 	r.report.Notes = append(r.report.Notes, text)
-	r.say("note: %s\n", text)
+	r.printf("note: %s\n", text)
 }
 
-func (r *runner) say(format string, args ...any) {
-	r.saying.Lock()
-	defer r.saying.Unlock()
+func (r *runner) printf(format string, args ...any) {
+	r.printing.Lock()
+	defer r.printing.Unlock()
 	fmt.Fprintf(r.opts.Progress, format, args...)
 }
 
@@ -284,25 +284,25 @@ func (r *runner) label(number, of int) string {
 	return label
 }
 
-// tellEvery is how often somebody is told that a step goes on.
-const tellEvery = 5 * time.Second
+// reportEvery is how often somebody is told that a step goes on.
+const reportEvery = 5 * time.Second
 
-// tellOfWait says now and then that a step goes on, and how long it may take. The function that
+// reportWait says now and then that a step goes on, and how long it may take. The function that
 // it returns ends that.
-func (r *runner) tellOfWait(label string, s step) (end func()) {
+func (r *runner) reportWait(label string, s step) (end func()) {
 	most := ""
 	if l, ok := s.do.(limited); ok && l.limit() > 0 {
 		most = fmt.Sprintf(" of %v at most", l.limit())
 	}
 	done := make(chan struct{})
-	var telling sync.WaitGroup
-	telling.Go(func() {
-		tick := time.NewTicker(tellEvery)
+	var reporting sync.WaitGroup
+	reporting.Go(func() {
+		tick := time.NewTicker(reportEvery)
 		defer tick.Stop()
 		for began := time.Now(); ; {
 			select {
 			case <-tick.C:
-				r.say("[%s] goes on, %v%s  %s\n", label, time.Since(began).Round(time.Second), most, printable(s.title))
+				r.printf("[%s] goes on, %v%s  %s\n", label, time.Since(began).Round(time.Second), most, printable(s.title))
 			case <-done:
 				return
 			}
@@ -310,20 +310,20 @@ func (r *runner) tellOfWait(label string, s step) (end func()) {
 	})
 	return func() {
 		close(done)
-		telling.Wait()
+		reporting.Wait()
 	}
 }
 
 func (r *runner) progress(label string, result Result) {
-	r.say("[%s] %-7s %8s  %s\n", label, result.Status, result.time(), printable(result.name()))
+	r.printf("[%s] %-7s %8s  %s\n", label, result.Status, result.time(), printable(result.name()))
 	if result.Status == Failed {
-		r.say("        seen: %s\n", printable(result.Seen))
+		r.printf("        seen: %s\n", printable(result.Seen))
 		lines := slices.Collect(strings.Lines(result.Excerpt))
-		for _, line := range lines[max(0, len(lines)-lastWords):] {
-			r.say("        | %s\n", printable(strings.TrimSuffix(line, "\n")))
+		for _, line := range lines[max(0, len(lines)-maxExcerptLines):] {
+			r.printf("        | %s\n", printable(strings.TrimSuffix(line, "\n")))
 		}
 	}
 }
 
-// lastWords is how many lines of an excerpt are shown at once; the reports have it whole.
-const lastWords = 10
+// maxExcerptLines is how many lines of an excerpt are shown at once; the reports have it whole.
+const maxExcerptLines = 10

@@ -47,7 +47,7 @@ func (d promptAction) String() string { return "prompt: " + firstLine(d.text) }
 
 func (d promptAction) run(ctx context.Context, r *runner) outcome {
 	wait := d.confirm && r.opts.Confirm != nil
-	r.say("\n>>> %s\n", strings.ReplaceAll(printable(strings.TrimRight(d.text, "\n")), "\n", "\n    "))
+	r.printf("\n>>> %s\n", strings.ReplaceAll(printable(strings.TrimRight(d.text, "\n")), "\n", "\n    "))
 	if !wait {
 		return outcome{seen: "shown"}
 	}
@@ -112,7 +112,7 @@ func (d runAction) run(ctx context.Context, r *runner) outcome {
 		r.programs = append(r.programs, p)
 		return outcome{seen: "started"}
 	}
-	defer p.forget()
+	defer p.release()
 	return p.finish(ctx, d.deadline)
 }
 
@@ -132,10 +132,10 @@ func (d terminateAction) run(ctx context.Context, r *runner) outcome {
 		return failure("it was not started")
 	}
 	if ended, how := p.ended(); ended {
-		return outcome{failed: true, seen: "it had ended by itself: " + how, excerpt: p.lastWords()}
+		return outcome{failed: true, seen: "it had ended by itself: " + how, excerpt: p.outputTail()}
 	}
 	if !p.terminate(ctx, d.deadline) {
-		return outcome{failed: true, seen: fmt.Sprintf("it did not end within %v and was killed", d.deadline), excerpt: p.lastWords()}
+		return outcome{failed: true, seen: fmt.Sprintf("it did not end within %v and was killed", d.deadline), excerpt: p.outputTail()}
 	}
 	_, how := p.ended()
 	return outcome{seen: how}

@@ -31,7 +31,7 @@ type conformFlags struct {
 	target           conform.Target
 	opts             conform.Options
 	quick, json      bool
-	markdown, demand string
+	markdown, required string
 }
 
 // newConformCommand is the verb that asks another server.
@@ -86,7 +86,7 @@ func (f *conformFlags) register(cmd *cobra.Command) {
 	set.DurationVar(&f.opts.Patience, "patience", conform.DefaultPatience, "`time` an answer may take that has no reason to be queued")
 	set.BoolVar(&f.json, "json", false, "print JSON instead of a table")
 	set.StringVar(&f.markdown, "markdown", "", "also write the report to this `file`")
-	set.StringVar(&f.demand, "require", "", "exit 1 when the server differs from this `model`: spec or client")
+	set.StringVar(&f.required, "require", "", "exit 1 when the server differs from this `model`: spec or client")
 }
 
 func (f *conformFlags) check() error {
@@ -95,15 +95,15 @@ func (f *conformFlags) check() error {
 		return errors.New("no server to ask: name --url, --ipc or both")
 	case f.quick && f.opts.All:
 		return errors.New("--quick and --all exclude each other")
-	case f.demand != "" && f.demand != "spec" && f.demand != "client":
-		return fmt.Errorf("--require %q: want spec or client", f.demand)
+	case f.required != "" && f.required != "spec" && f.required != "client":
+		return fmt.Errorf("--require %q: want spec or client", f.required)
 	}
 	return nil
 }
 
 // print writes the report, if there is one, in the forms that were asked for,
 // each even when the other cannot be written. The error says what could not be,
-// or which demand is not met.
+// or how the server differs from the model that is required.
 func (f *conformFlags) print(report *conform.Report, stdout io.Writer) error {
 	if report == nil {
 		return nil
@@ -119,12 +119,12 @@ func (f *conformFlags) print(report *conform.Report, stdout io.Writer) error {
 			err = errors.Join(err, fmt.Errorf("cannot write the report: %w", failed))
 		}
 	}
-	return errors.Join(err, f.demanded(report))
+	return errors.Join(err, f.checkRequired(report))
 }
 
-func (f *conformFlags) demanded(report *conform.Report) error {
+func (f *conformFlags) checkRequired(report *conform.Report) error {
 	count, model := report.Client(), "real client"
-	switch f.demand {
+	switch f.required {
 	case "":
 		return nil
 	case "spec":

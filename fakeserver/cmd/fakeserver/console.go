@@ -28,8 +28,8 @@ type console struct {
 	out     io.Writer
 }
 
-// obey does what a line says. It reports false when that is to quit.
-func (c console) obey(line string) bool {
+// execute does what a line says. It reports false when that is to quit.
+func (c console) execute(line string) bool {
 	servers, line, err := c.addressed(strings.TrimSpace(line))
 	if err != nil {
 		fmt.Fprintln(c.out, err)
@@ -91,7 +91,7 @@ func label(srv *fakeserver.Server) string {
 	return srv.Name() + ": "
 }
 
-// do obeys one verb, and returns what is to be said about it. A usageError is
+// do executes one verb, and returns what is to be said about it. A usageError is
 // a mistake in the line itself.
 func do(srv *fakeserver.Server, verb, arg string, oneOfSeveral bool) (string, error) {
 	switch verb {

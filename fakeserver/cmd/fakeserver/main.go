@@ -1,5 +1,5 @@
 // Command fakeserver stands in for the local RPC server of the Discord client:
-// it shows what a device agent reports and misbehaves on demand.
+// it shows what a device agent reports and misbehaves on required.
 package main
 
 import (

@@ -24,7 +24,7 @@ func serve(ctx context.Context, clients []fakeserver.Options, page string, s sty
 		if len(clients) > 1 {
 			name = clients[i].Name
 		}
-		clients[i].OnPayload = func(p fakeserver.Payload) { pass(ctx, payloads, received{name, p}) }
+		clients[i].OnPayload = func(p fakeserver.Payload) { forward(ctx, payloads, received{name, p}) }
 	}
 	servers, err := startAll(clients)
 	if err != nil {
@@ -43,7 +43,7 @@ func serve(ctx context.Context, clients []fakeserver.Options, page string, s sty
 	}
 
 	c := console{servers: servers, out: stderr}
-	err = loop(ctx, c, readLines(ctx, stdin), printed)
+	err = handleLines(ctx, c, readLines(ctx, stdin), printed)
 	cancel()
 	closeAll(servers)
 	close(payloads)
@@ -76,9 +76,9 @@ func closeAll(servers []*fakeserver.Server) {
 	}
 }
 
-// pass hands a payload on. When stdout is not read at all, ending must still
+// forward hands a payload on. When stdout is not read at all, ending must still
 // be possible.
-func pass(ctx context.Context, payloads chan<- received, r received) {
+func forward(ctx context.Context, payloads chan<- received, r received) {
 	select {
 	case payloads <- r:
 		return
@@ -90,8 +90,8 @@ func pass(ctx context.Context, payloads chan<- received, r received) {
 	}
 }
 
-// loop obeys the lines of stdin until it is time to end.
-func loop(ctx context.Context, c console, lines <-chan string, printed <-chan error) error {
+// handleLines executes the lines of stdin until it is time to end.
+func handleLines(ctx context.Context, c console, lines <-chan string, printed <-chan error) error {
 	for {
 		select {
 		case <-ctx.Done():
@@ -101,7 +101,7 @@ func loop(ctx context.Context, c console, lines <-chan string, printed <-chan er
 		case line, ok := <-lines:
 			if !ok {
 				lines = nil // stdin has ended, which is no reason to stop serving
-			} else if !c.obey(line) {
+			} else if !c.execute(line) {
 				return nil
 			}
 		}
