@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sidetone/internal/app"
 	"sidetone/internal/control"
 )
 
@@ -52,7 +53,7 @@ Exit code 1 if no agent runs or the file cannot be written.`,
 	return cmd
 }
 
-// showArchive prints every file of the archive.
+// showArchive prints every file of the archive. What is there twice, as data and as a page, is shown as data.
 func showArchive(w io.Writer, archive string) error {
 	z, err := zip.NewReader(strings.NewReader(archive), int64(len(archive)))
 	if err != nil {
@@ -60,6 +61,10 @@ func showArchive(w io.Writer, archive string) error {
 	}
 	for _, f := range z.File {
 		fmt.Fprintf(w, "--- %s\n", f.Name)
+		if f.Name == app.BundledReport {
+			fmt.Fprintf(w, "(status.json and timeline.json as a page, %d bytes)\n\n", f.UncompressedSize64)
+			continue
+		}
 		r, err := f.Open()
 		if err != nil {
 			return err

@@ -197,7 +197,11 @@ func (t *trace) update() error {
 			out.Write(append(list, '\n'))
 		}
 	}
-	return replaceFile(t.path, out.Bytes())
+	info, err := os.Stat(t.path)
+	if err != nil {
+		return err
+	}
+	return replaceFile(t.path, out.Bytes(), info.Mode().Perm())
 }
 
 // line is a list as it is written into the trace.

@@ -19,6 +19,7 @@ import (
 
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
+	"sidetone/internal/report"
 	"sidetone/internal/testlab"
 	"sidetone/internal/timeline"
 )
@@ -216,6 +217,7 @@ func TestControl(t *testing.T) {
 		require.Contains(t, errs, "nothing was written")
 		require.NoFileExists(t, file)
 		require.Contains(t, out, "--- devices.json")
+		require.Regexp(t, `--- report.html\s+\(status.json and timeline.json as a page, [1-9]\d+ bytes\)\s+---`, out)
 		require.Regexp(t, `(?s)--- timeline.json.*"kind": "acknowledged"`, out)
 		require.Regexp(t, `"path": "catalogue",\s+"value": "[^"]+",\s+"origin": "[^"]+"`, out, "as 'config show --json' has it")
 		require.Contains(t, out, `"serial": "SERIAL-`)
@@ -226,6 +228,35 @@ func TestControl(t *testing.T) {
 		_, _, code = d.ask("bundle", "--yes", file)
 		require.Zero(t, code)
 		require.FileExists(t, file)
+	})
+	t.Run("report", func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "report.html")
+		for range 2 { // the second one takes the place of the first
+			out, errs, code := d.ask("report", file)
+			require.Zero(t, code, errs)
+			require.Empty(t, out+errs)
+		}
+		info, err := os.Stat(file)
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), info.Mode())
+		page := read(t, file)
+		require.Regexp(t, `(?s)<html lang="en" dir="ltr">.*<h1>.*Acme Audio.*</html>`, page)
+		require.Contains(t, page, "accepted by")
+		out, _, _ := d.ask("report", "-")
+		require.Contains(t, out, report.Mark)
+
+		require.NoError(t, os.WriteFile(file, []byte("<p>something else</p>"), 0o644))
+		_, errs, code := d.ask("report", file)
+		require.Equal(t, exitFailed, code)
+		require.Contains(t, errs, "is no report: name another file, or overwrite it with --force")
+		require.Equal(t, "<p>something else</p>", read(t, file))
+		_, errs, code = d.ask("report", "--force", file)
+		require.Zero(t, code, errs)
+		require.Contains(t, read(t, file), report.Mark)
+
+		_, errs, code = d.ask("report", "--lang", "tlh", file)
+		require.Equal(t, exitBadInput, code)
+		require.Contains(t, errs, `no language "tlh": want one of`)
 	})
 	t.Run("reload", func(t *testing.T) {
 		status, _ := d.request(http.MethodPost, "/v1/reload", "")

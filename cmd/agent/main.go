@@ -100,7 +100,8 @@ Exit codes: 0 done; 1 it did not work, or the answer is no; 2 the input is wrong
 	root.SetFlagErrorFunc(badFlag)
 	root.AddCommand(
 		runCommand(), statusCommand(), watchCommand(), explainCommand(), pushCommand(), recordCommand(), replayCommand(),
-		bundleCommand(), doctorCommand(), devicesCommand(), learnCommand(), catalogueCommand(), configCommand(), versionCommand(),
+		reportCommand(), bundleCommand(), doctorCommand(), devicesCommand(), learnCommand(), catalogueCommand(), configCommand(),
+		versionCommand(),
 	)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

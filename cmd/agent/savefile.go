@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -28,11 +29,7 @@ func finish(f *os.File, write func(io.Writer) error) error {
 }
 
 // replaceFile puts a new file in the place of another: whoever reads it meets one of them, whole.
-func replaceFile(path string, content []byte) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
+func replaceFile(path string, content []byte, mode fs.FileMode) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".sidetone-*")
 	if err != nil {
 		return err
@@ -41,7 +38,7 @@ func replaceFile(path string, content []byte) error {
 		if _, err := w.Write(content); err != nil {
 			return err
 		}
-		return f.Chmod(info.Mode().Perm())
+		return f.Chmod(mode)
 	})
 	if err != nil {
 		return err

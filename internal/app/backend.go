@@ -57,13 +57,24 @@ func (a *App) Status() control.Status {
 
 // state is a Status, whose conditions have no words yet.
 func (a *App) state() (control.Status, []health.Condition) {
-	v, clients, set := a.engine.View(), a.report.status(), a.current()
+	v, set := a.engine.View(), a.current()
+	st := statusOf(v)
+	st.Version, st.PID, st.Started = a.opts.Version, os.Getpid(), a.started
+	st.Vendor, st.Catalogue = set.Catalogue.Vendor.Name, set.Config.Catalogue
+	st.Clients = sessions(a.report.status())
+	var conditions []health.Condition
+	if refused := a.refused.Load(); refused != nil {
+		conditions = append(conditions, *refused)
+	}
+	in, _ := a.engine.Inputs()
+	return st, append(conditions, doctor.Standing(factsOf(st, v.Snapshot.Devices, in, time.Now()))...)
+}
+
+// statusOf is what an Engine contributes to a status.
+func statusOf(v engine.View) control.Status {
 	st := control.Status{
-		Version: a.opts.Version, PID: os.Getpid(), Started: a.started,
-		Vendor: set.Catalogue.Vendor.Name, Catalogue: set.Config.Catalogue,
 		Generation: v.Snapshot.Generation, Changed: v.Snapshot.At,
-		Sources: []control.Source{}, Products: control.ProductsOf(v.Snapshot.Devices),
-		HID: []control.HID{}, Pushes: []control.Push{}, Clients: sessions(clients),
+		Sources: []control.Source{}, Products: control.ProductsOf(v.Snapshot.Devices), HID: []control.HID{}, Pushes: []control.Push{},
 	}
 	for _, s := range v.Sources {
 		st.Sources = append(st.Sources, sourceOf(s))
@@ -77,17 +88,12 @@ func (a *App) state() (control.Status, []health.Condition) {
 			State: l.State, Until: l.Until, Unit: l.Unit, Units: l.Units,
 		})
 	}
-	var conditions []health.Condition
-	if refused := a.refused.Load(); refused != nil {
-		conditions = append(conditions, *refused)
-	}
-	return st, append(conditions, doctor.Standing(a.facts(st, v.Snapshot.Devices))...)
+	return st
 }
 
-// facts are what the agent judges itself by.
-func (a *App) facts(st control.Status, reported []devices.Report) doctor.Facts {
-	in, _ := a.engine.Inputs()
-	f := doctor.Facts{Status: &st, Sources: st.Sources, HID: st.HID, CataloguePath: st.Catalogue, Now: time.Now()}
+// factsOf are what an agent judges itself by.
+func factsOf(st control.Status, reported []devices.Report, in devices.Inputs, now time.Time) doctor.Facts {
+	f := doctor.Facts{Status: &st, Sources: st.Sources, HID: st.HID, CataloguePath: st.Catalogue, Now: now}
 	f.Devices.Reported = reported
 	for _, e := range in.Endpoints {
 		f.Devices.Endpoints = append(f.Devices.Endpoints, control.Endpoint{Endpoint: e})

@@ -10,9 +10,16 @@ import (
 	"runtime"
 	"time"
 
+	"sidetone/internal/control"
 	"sidetone/internal/platform"
 	"sidetone/internal/platform/system"
+	"sidetone/internal/report"
+	"sidetone/internal/texts"
+	"sidetone/internal/timeline"
 )
+
+// BundledReport is the file of a bundle that shows its status.json and timeline.json as a page.
+const BundledReport = "report.html"
 
 // Bundle writes what support needs to see: the state of the agent, its last lines of log, what it runs on, and the
 // catalogue in force. Serial numbers, Bluetooth addresses and the user's name are masked.
@@ -29,6 +36,13 @@ func (a *App) Bundle(w io.Writer) error {
 		mask.serial(h.Serial)
 	}
 	z := zip.NewWriter(w)
+	page, err := maskedReport(mask, a.Status(), a.Timeline())
+	if err == nil {
+		err = store(z, BundledReport, string(page))
+	}
+	if err != nil {
+		return err
+	}
 	for _, part := range []struct {
 		name string
 		what any
@@ -37,7 +51,7 @@ func (a *App) Bundle(w io.Writer) error {
 		if err != nil {
 			return fmt.Errorf("bundle: %s: %w", part.name, err)
 		}
-		if err := store(z, part.name, mask.apply(string(text))); err != nil {
+		if err := store(z, part.name, string(mask.json(text))); err != nil {
 			return err
 		}
 	}
@@ -50,6 +64,21 @@ func (a *App) Bundle(w io.Writer) error {
 		}
 	}
 	return z.Close()
+}
+
+// maskedReport is the page of an agent, made of what is masked: in its HTML a name may be written otherwise.
+func maskedReport(m *mask, st control.Status, t timeline.Timeline) ([]byte, error) {
+	in := report.Input{Now: time.Now()}
+	for _, part := range []struct{ from, into any }{{st, &in.Status}, {t, &in.Timeline}} {
+		text, err := json.Marshal(part.from)
+		if err != nil {
+			return nil, fmt.Errorf("bundle: %s: %w", BundledReport, err)
+		}
+		if err = json.Unmarshal(m.json(text), part.into); err != nil {
+			return nil, fmt.Errorf("bundle: %s: %w", BundledReport, err)
+		}
+	}
+	return report.Build(in, texts.For(texts.English)).HTML(), nil
 }
 
 // systemInfo is what an agent runs on.

@@ -2,12 +2,14 @@ package app
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os/user"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // mask replaces what names a person or a single device.
@@ -55,4 +57,25 @@ func (m *mask) apply(text string) string {
 		pairs = append(pairs, what, m.names[what])
 	}
 	return strings.NewReplacer(pairs...).Replace(text)
+}
+
+// text is a JSON text.
+var text = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
+// json masks the texts of a JSON document and leaves times and numbers alone, in which a short serial number may be found, too.
+func (m *mask) json(document []byte) []byte {
+	return text.ReplaceAllFunc(document, func(quoted []byte) []byte {
+		var s string
+		if json.Unmarshal(quoted, &s) != nil {
+			return quoted
+		}
+		if _, err := time.Parse(time.RFC3339, s); err == nil {
+			return quoted
+		}
+		masked, err := json.Marshal(m.apply(s))
+		if err != nil {
+			return quoted
+		}
+		return masked
+	})
 }

@@ -9,6 +9,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/control"
+	"sidetone/internal/devices"
+	"sidetone/internal/timeline"
 )
 
 // TestMask: a serial number that begins with another must not be left half in the open.
@@ -30,6 +34,28 @@ func TestMaskOfAddresses(t *testing.T) {
 	m.serial("AC:BF:71:00:11:22")
 	masked := m.apply(`bluez_input.AC_BF_71_00_11_22.0 and ac:bf:71:00:11:22, beside 00-1A-7D-DA-71-13 at 12:34:56 on 2026-01-02`)
 	require.Equal(t, `bluez_input.ADDRESS-1.0 and ADDRESS-1, beside ADDRESS-2 at 12:34:56 on 2026-01-02`, masked)
+}
+
+// TestMaskedReport: no serial number is in the page of a bundle, however HTML writes it, and one that is a part of a time or a number does no harm.
+func TestMaskedReport(t *testing.T) {
+	m := newMask(Host{Getenv: func(string) string { return "" }})
+	for _, s := range []string{"20", "<A&1>", "00:1A:7D:DA:71:13"} {
+		m.serial(s)
+	}
+	now := time.Date(2026, 3, 20, 20, 20, 20, 0, time.UTC)
+	status := control.Status{Started: now, Generation: 2020, Products: []control.Product{{Name: "Acme 700", Devices: []control.Device{
+		{Type: devices.AudioInput, ID: "usb-<A&1>", Flags: map[devices.Field]devices.Flag{devices.HardwareMute: {Value: devices.True, Since: now}}},
+		{Type: devices.AudioOutput, ID: "bluez_output.00_1A_7D_DA_71_13"},
+	}}}}
+	lane := timeline.Lane{Subject: timeline.Subject{Kind: timeline.KindFlag, Device: "usb-<A&1>", Flag: devices.HardwareMute}, Changes: []timeline.Change{
+		{At: now, To: timeline.True, Origin: &devices.Origin{Via: devices.ViaHIDReport, Detail: "<A&1>"}},
+	}}
+	page, err := maskedReport(m, status, timeline.Timeline{From: now, To: now.Add(time.Hour), Lanes: []timeline.Lane{lane}})
+	require.NoError(t, err)
+	require.NotContains(t, string(page), "A&amp;1")
+	require.NotContains(t, string(page), "1A_7D")
+	require.Regexp(t, `usb-SERIAL-\d.*bluez_output.ADDRESS-1`, string(page))
+	require.Contains(t, string(page), `datetime="2026-03-20T20:20:20Z"`)
 }
 
 // TestLogTail keeps the newest lines.

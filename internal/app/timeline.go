@@ -34,6 +34,11 @@ func timelineClient(s rpcclient.Session) timeline.Client {
 	}
 	return timeline.Client{
 		ID: id, Name: cmp.Or(s.Name, place), State: string(s.State), Via: string(s.Transport),
-		Holds: s.State == rpcclient.Ready || s.State == rpcclient.Degraded || s.State == rpcclient.Slow,
+		Holds: holds(s.State),
 	}
+}
+
+// holds reports whether a client in that state has the list that it has accepted last.
+func holds(s rpcclient.State) bool {
+	return s == rpcclient.Ready || s == rpcclient.Degraded || s == rpcclient.Slow
 }

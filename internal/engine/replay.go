@@ -42,6 +42,8 @@ func Replay(recording []Record, fallback Settings, instead bool) (Replayed, erro
 
 // Player replays a recording, record by record, under a virtual clock.
 type Player struct {
+	Published func(devices.Snapshot) // gets each list with where it comes from, and the one that is in force at the beginning; may be nil
+
 	fallback Settings
 	instead  bool // the settings of the recording do not count
 
@@ -157,6 +159,9 @@ func (p *Player) settings(h *Header) (Settings, error) {
 
 func (p *Player) publish(s devices.Snapshot) {
 	if !p.past {
+		if p.Published != nil {
+			p.Published(s)
+		}
 		p.out.Lists = append(p.out.Lists, Record{T: Span(p.state.now.Sub(p.started)), List: &List{s.Generation, s.Wire()}})
 	}
 }
@@ -227,6 +232,20 @@ func (p *Player) begin(b Begin, now time.Time) {
 		s.snapshot.Generation = b.Generation
 	}
 	s.dirty, p.past = !s.sent, false
+	if s.sent && p.Published != nil {
+		p.Published(s.snapshot)
+	}
+}
+
+// Now is the time of the replay. Like the two below it is for after the first record.
+func (p *Player) Now() time.Time { return p.state.now }
+
+// View is what the Engine of the replay shows of its state.
+func (p *Player) View() View { return p.state.view() }
+
+// Inputs are what its present list was resolved from, and by what.
+func (p *Player) Inputs() (devices.Inputs, *catalogue.Resolver) {
+	return p.state.inputs(), p.state.opts.Resolver
 }
 
 // stamp gives an input that was written by hand its time.

@@ -1,7 +1,6 @@
 package timeline
 
 import (
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -47,14 +46,16 @@ type Ring struct {
 	wallZero time.Time     // what the wall clock shows at Elapsed 0, when last looked at
 }
 
-// NewRing makes a ring that notes the start of an agent of that version.
+// NewRing makes a ring that notes the start of an agent of that version; "" is not the start of one.
 func NewRing(clock Clock, version string) *Ring { return newRing(clock, version, Limit) }
 
 func newRing(clock Clock, version string, limit int) *Ring {
 	r := &Ring{clock: clock, limit: limit, store: newStore()}
 	r.begun, r.began = clock.Now(), clock.Elapsed()
 	r.from, r.wallZero = r.began, r.begun.Round(0).Add(-r.began)
-	r.mark(r.began, value{state: Started, detail: version})
+	if version != "" {
+		r.mark(r.began, value{state: Started, detail: version})
+	}
 	return r
 }
 
@@ -278,7 +279,5 @@ func (r *Ring) Timeline() Timeline {
 	defer r.mu.Unlock()
 	now, elapsed := r.clock.Now().Round(0), r.clock.Elapsed()
 	wall := func(at time.Duration) time.Time { return now.Add(at - elapsed).Truncate(time.Microsecond) }
-	t := Timeline{Version: Version, From: wall(r.from), To: wall(elapsed), Lanes: r.store.show(wall), Omitted: r.omitted}
-	slices.SortFunc(t.Lanes, func(a, b Lane) int { return a.compare(b.Subject) })
-	return t
+	return Timeline{Version: Version, From: wall(r.from), To: wall(elapsed), Lanes: r.store.show(wall), Omitted: r.omitted}
 }

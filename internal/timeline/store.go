@@ -1,7 +1,9 @@
 package timeline
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 	"unsafe"
@@ -206,8 +208,11 @@ func (s *store) sweep() {
 
 // show is all that is there, with times by the wall clock.
 func (s *store) show(wall func(time.Duration) time.Time) []Lane {
-	lanes := make([]Lane, len(s.ids))
-	for i, l := range s.ids {
+	order, place := slices.Clone(s.ids), make([]int, len(s.ids)) // by lane.id
+	slices.SortFunc(order, func(a, b *lane) int { return a.compare(b) })
+	lanes := make([]Lane, len(order))
+	for i, l := range order {
+		place[l.id] = i
 		lanes[i] = Lane{Subject: l.Subject, AtStart: s.values[l.now].state, Changes: make([]Change, 0, l.records)}
 		if l.extra > 0 {
 			condition := l.condition
@@ -216,7 +221,7 @@ func (s *store) show(wall func(time.Duration) time.Time) []Lane {
 	}
 	for _, c := range s.chunks {
 		for _, r := range c {
-			l, to := &lanes[r.lane], s.values[r.to]
+			l, to := &lanes[place[r.lane]], s.values[r.to]
 			change := Change{At: wall(r.at), From: s.values[r.from].state, To: to.state, Detail: to.detail}
 			if r.count > 1 {
 				change.Count, change.Until = int(r.count), wall(r.until)
@@ -231,4 +236,14 @@ func (s *store) show(wall func(time.Duration) time.Time) []Lane {
 		}
 	}
 	return lanes
+}
+
+// compare is the order in which lanes are shown.
+func (l *lane) compare(o *lane) int {
+	return cmp.Or(
+		cmp.Compare(slices.Index(kinds, l.Kind), slices.Index(kinds, o.Kind)), strings.Compare(l.Client, o.Client),
+		strings.Compare(l.Product, o.Product), cmp.Compare(l.Number, o.Number), strings.Compare(l.Device, o.Device),
+		cmp.Compare(slices.Index(devices.Fields, l.Flag), slices.Index(devices.Fields, o.Flag)),
+		strings.Compare(string(l.condition.Code), string(o.condition.Code)), strings.Compare(l.condition.Subject, o.condition.Subject),
+	)
 }

@@ -4,9 +4,6 @@
 package timeline
 
 import (
-	"cmp"
-	"slices"
-	"strings"
 	"time"
 
 	"sidetone/internal/devices"
@@ -45,24 +42,8 @@ type Subject struct {
 	Condition *health.Condition `json:"condition,omitempty"` // as it was last
 }
 
+// kinds are in the order in which they are shown.
 var kinds = []Kind{KindAgent, KindProduct, KindFlag, KindClient, KindListed, KindAcknowledged, KindCondition}
-
-// compare is the order in which lanes are shown.
-func (s Subject) compare(o Subject) int {
-	return cmp.Or(
-		cmp.Compare(slices.Index(kinds, s.Kind), slices.Index(kinds, o.Kind)), strings.Compare(s.Client, o.Client),
-		strings.Compare(s.Product, o.Product), cmp.Compare(s.Number, o.Number), strings.Compare(s.Device, o.Device),
-		cmp.Compare(slices.Index(devices.Fields, s.Flag), slices.Index(devices.Fields, o.Flag)),
-		strings.Compare(s.conditionName(), o.conditionName()),
-	)
-}
-
-func (s Subject) conditionName() string {
-	if s.Condition == nil {
-		return ""
-	}
-	return string(s.Condition.Code) + " " + s.Condition.Subject
-}
 
 // Kind says what the values of a lane are.
 type Kind string

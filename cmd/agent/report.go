@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sidetone/internal/app"
+	"sidetone/internal/control"
+	"sidetone/internal/engine"
+	"sidetone/internal/report"
+	"sidetone/internal/texts"
+)
+
+func reportCommand() *cobra.Command {
+	var in askFlags
+	var recording, catalogue, lang string
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "report FILE.html",
+		Short: "Write a page of what the agent knows and of what has happened in the last hours",
+		Long: `Writes a web page for a user, or for who supports one: devices, each flag with where it comes from and since
+when, clients, what to look at with its remedy, and the timeline of the last hours (docs/report.md). It is one file, which loads
+nothing and has no script. FILE - is standard output.
+
+It is about the running agent, or with --recording about a recording ('sidetone record'); one that was written by hand needs --catalogue.
+The language is that of the desktop, or --lang. FILE is overwritten if it is such a page already, anything else with --force only.
+
+The page may hold names and serial numbers of devices; in that of 'sidetone bundle' they are masked.
+
+Exit codes: 0 done; 1 no agent runs, or the file cannot be written; 2 the recording or the catalogue is wrong.`,
+		Args: cobra.ExactArgs(1),
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		say, err := printerFor(lang)
+		if err != nil {
+			return err
+		}
+		var about report.Input
+		if recording != "" {
+			about, err = reportRecording(cmd, recording, catalogue)
+		} else {
+			about, err = reportAgent(cmd, &in)
+		}
+		if err != nil {
+			return err
+		}
+		page := report.Build(about, say).HTML()
+		if args[0] == "-" {
+			_, err = cmd.OutOrStdout().Write(page)
+			return err
+		}
+		return saveReport(args[0], page, force)
+	}
+	in.add(cmd)
+	cmd.Flags().Var((*fileName)(&recording), "recording", "make it of this recording; - is standard input")
+	cmd.Flags().StringVar(&catalogue, "catalogue", "", "catalogue to replay the recording with, instead of the recorded one")
+	cmd.Flags().StringVar(&lang, "lang", "", "language of the page: "+strings.Join(texts.Shipped.Languages(), ", ")+" (default: the desktop's)")
+	cmd.Flags().BoolVar(&force, "force", false, "overwrite FILE whatever it is")
+	return cmd
+}
+
+// printerFor speaks the language that is asked for, or that of the desktop.
+func printerFor(lang string) (texts.Printer, error) {
+	if lang == "" {
+		return texts.For(texts.Shipped.Match(texts.FromEnvironment(host.Getenv)...)), nil
+	}
+	say := texts.For(lang)
+	if say.Lang() != lang {
+		return say, badInput(fmt.Errorf("--lang: no language %q: want one of %s", lang, strings.Join(texts.Shipped.Languages(), ", ")))
+	}
+	return say, nil
+}
+
+// reportAgent asks the running agent.
+func reportAgent(cmd *cobra.Command, in *askFlags) (about report.Input, err error) {
+	var c *control.Client
+	if c, err = in.client(cmd); err != nil {
+		return about, err
+	}
+	if about.Status, err = c.Status(cmd.Context()); err != nil {
+		return about, err
+	}
+	about.Timeline, err = c.Timeline(cmd.Context())
+	about.Now = time.Now()
+	return about, err
+}
+
+// reportRecording replays a recording.
+func reportRecording(cmd *cobra.Command, path, catalogue string) (about report.Input, err error) {
+	set, err := replaySettings(catalogue)
+	if err != nil {
+		return about, err
+	}
+	file, err := openAbortable(cmd.Context(), path)
+	if err != nil {
+		return about, badInput(err)
+	}
+	defer file.Close()
+	player := engine.NewPlayer(set, catalogue != "")
+	history := app.NewHistory(player)
+	_, err = replay(cmd.ErrOrStderr(), path, file, player, func(_ int, r engine.Record, _ engine.Replayed) { history.Played(r) })
+	switch {
+	case errors.Is(err, errInterrupted):
+		return about, errInterrupted
+	case err != nil:
+		return about, badInput(err)
+	}
+	return history.Report(path), nil
+}
+
+// saveReport writes a page, also over another one: who makes one each day does not want to name a new file each day.
+func saveReport(path string, page []byte, force bool) error {
+	whole := func(w io.Writer) error {
+		_, err := w.Write(page)
+		return err
+	}
+	err := saveNew(path, whole)
+	if errors.Is(err, fs.ErrExist) {
+		if !force && !isReport(path) {
+			return fmt.Errorf("report: %s exists and is no report: name another file, or overwrite it with --force", path)
+		}
+		if info, failed := os.Stat(path); failed == nil && !info.Mode().IsRegular() {
+			return fmt.Errorf("report: %s is no regular file: name another one, or - for standard output", path)
+		}
+		err = replaceFile(path, page, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("report: nothing was saved: %w", err)
+	}
+	return nil
+}
+
+// isReport reports whether a file is a page that was made by this program.
+func isReport(path string) bool {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head, _ := io.ReadAll(io.LimitReader(f, 512))
+	return bytes.Contains(head, []byte(report.Mark))
+}

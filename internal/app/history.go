@@ -1,0 +1,120 @@
+package app
+
+import (
+	"slices"
+	"time"
+
+	"sidetone/internal/control"
+	"sidetone/internal/devices"
+	"sidetone/internal/doctor"
+	"sidetone/internal/engine"
+	"sidetone/internal/health"
+	"sidetone/internal/hid"
+	"sidetone/internal/report"
+	"sidetone/internal/rpcclient"
+	"sidetone/internal/timeline"
+)
+
+// History is what has happened in a recording, for a report. It is told of each record when that has been played.
+type History struct {
+	player  *engine.Player
+	started time.Time
+	begun   bool // what was known before has been told
+	program string
+	now     time.Time // what happens with clients may be later than what the Engine was told last
+	ring    *timeline.Ring
+	lists   []devices.Snapshot // the last ones, of which clients may accept one
+	clients []timeline.Client
+}
+
+// maxInFlight is how many lists a client may be behind.
+const maxInFlight = 64
+
+// NewHistory follows a player that has not begun.
+func NewHistory(p *engine.Player) *History {
+	h := &History{player: p}
+	p.Published = h.published
+	return h
+}
+
+// published may come before the first record has been played to its end.
+func (h *History) published(s devices.Snapshot) {
+	h.goOn(h.player.Now())
+	h.ring.Snapshot(s)
+	if h.lists = append(h.lists, s); len(h.lists) > maxInFlight {
+		h.lists = h.lists[1:]
+	}
+}
+
+// goOn lets the time be now, which does not run backwards.
+func (h *History) goOn(now time.Time) {
+	if now.After(h.now) {
+		h.now = now
+	}
+	if h.ring == nil {
+		h.started = h.now
+		h.ring = timeline.NewRing(timeline.Clock{
+			Now: func() time.Time { return h.now }, Elapsed: func() time.Duration { return h.now.Sub(h.started) },
+		}, "")
+	}
+}
+
+// Played takes the record that has just been played.
+func (h *History) Played(r engine.Record) {
+	h.goOn(h.player.Now())
+	switch {
+	case r.Header != nil:
+		h.program = r.Header.Program
+	case r.Resumed != nil:
+		h.ring.Resumed()
+	case r.Client != nil:
+		h.goOn(h.started.Add(time.Duration(r.T)))
+		h.client(*r.Client)
+	}
+	h.begun = h.begun || r.Begin != nil || r.Header != nil && !r.Header.Ticks
+	if h.begun && (r.Begin != nil || r.Observe != nil || r.Configure != nil || r.HID != nil && r.HID.Kind != hid.Report) {
+		h.ring.Conditions(h.conditions(h.status()))
+	}
+}
+
+// client notes what has happened with one.
+func (h *History) client(c engine.Client) {
+	now := timeline.Client{ID: c.To, Name: c.To, State: c.Event, Holds: holds(rpcclient.State(c.Event))}
+	switch c.Event {
+	case "delivered":
+		if i := slices.IndexFunc(h.lists, func(s devices.Snapshot) bool { return s.Generation == c.Generation }); i >= 0 {
+			h.ring.Acknowledged(now, h.lists[i])
+		}
+		return
+	case "gone":
+		h.clients = slices.DeleteFunc(h.clients, func(o timeline.Client) bool { return o.ID == now.ID })
+	default:
+		if i := slices.IndexFunc(h.clients, func(o timeline.Client) bool { return o.ID == now.ID }); i >= 0 {
+			h.clients[i] = now
+		} else {
+			h.clients = append(h.clients, now)
+		}
+	}
+	h.ring.Clients(func() []timeline.Client { return h.clients })
+}
+
+func (h *History) status() control.Status {
+	st := statusOf(h.player.View())
+	_, resolver := h.player.Inputs()
+	st.Version, st.Vendor, st.Started = h.program, resolver.Catalogue.Vendor.Name, h.started
+	return st
+}
+
+// conditions are what the agent would have said of itself, but for clients: of those a recording does not tell enough.
+func (h *History) conditions(st control.Status) []health.Condition {
+	in, _ := h.player.Inputs()
+	found := doctor.Standing(factsOf(st, h.player.View().Snapshot.Devices, in, h.now))
+	return slices.DeleteFunc(found, func(c health.Condition) bool { return c.Code.Area() == "clients" })
+}
+
+// Report is what the recording comes to, once records of it have been played.
+func (h *History) Report(file string) report.Input {
+	st := h.status()
+	st.Conditions = control.ConditionsOf(h.conditions(st))
+	return report.Input{Status: st, Timeline: h.ring.Timeline(), Recording: file, Now: h.now.Local(), Made: time.Now()}
+}

@@ -1,0 +1,310 @@
+// Package report makes a page of what an agent is and of what has happened, for a user and for who supports one: a file that
+// needs no server, no script and nothing from elsewhere. Build says what is on it, Page.HTML writes it.
+package report
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+
+	"sidetone/internal/control"
+	"sidetone/internal/devices"
+	"sidetone/internal/health"
+	"sidetone/internal/texts"
+	"sidetone/internal/timeline"
+)
+
+// Input is what a page is made of.
+type Input struct {
+	Status    control.Status
+	Timeline  timeline.Timeline
+	Recording string    // the file that it was read from; "": a running agent
+	Now       time.Time // up to when all this is, in the time zone of the reader
+	Made      time.Time // the page; zero: Now
+}
+
+// Page is what is on a page, in words. Texts that others have chosen, such as names of devices, hold nothing that acts on what is around them.
+type Page struct {
+	Lang       string
+	RightLeft  bool // the language is written from right to left
+	Title      string
+	Facts      []string // in small print below the title
+	Conditions Section[Condition]
+	Devices    Section[Product]
+	Clients    Section[Client]
+	Timeline   Timeline
+	Private    string // what to know before the page is given away
+	Label      Labels
+}
+
+// Section is a part of the page.
+type Section[T any] struct {
+	Heading string
+	None    string // is said where there is nothing
+	List    []T
+}
+
+// Labels head columns and facts.
+type Labels struct{ Flag, Value, Origin, Since, Transport, Process, Delivered, Error, Remedy, Time, Subject, Change string }
+
+// Time is a moment, for people and for programs.
+type Time struct {
+	Text string
+	At   time.Time
+}
+
+// Condition is one thing to look at.
+type Condition struct{ Severity, Word, Message, Remedy string }
+
+// Product is a unit that is plugged in.
+type Product struct {
+	Name    string
+	Devices []Device
+}
+
+// Device is a part of a product that the client knows.
+type Device struct {
+	Type, ID string
+	Flags    []Flag
+}
+
+// Flag is one setting of a microphone.
+type Flag struct {
+	Name   string
+	Value  Value
+	Origin Origin
+	Since  Time // empty: not known
+}
+
+// Value is what something is, and how it looks.
+type Value struct {
+	Look Look
+	Text string
+}
+
+// Origin is where a value comes from.
+type Origin struct{ Text, Detail string }
+
+// Client is a session with a client.
+type Client struct {
+	Name, Place, Process string
+	State                Value
+	Transport            string
+	Delivered            string
+	Error, Remedy        string
+}
+
+// builder makes a Page. All texts go through it.
+type builder struct {
+	Input
+	say    texts.Printer
+	health health.Texts
+}
+
+// Build says what is on the page of an agent, in the printer's language.
+func Build(in Input, say texts.Printer) Page {
+	say = say.Isolated()
+	b := &builder{in, say, health.Texts{Printer: say}}
+	st, made := in.Status, in.Made
+	if made.IsZero() {
+		made = in.Now
+	}
+	p := Page{
+		Lang: say.Lang(), RightLeft: rightLeft(say.Lang()),
+		Title:   b.text("report.title", texts.Args{"vendor": clean(st.Vendor)}),
+		Private: b.text("report.private", nil), Label: b.labels(),
+		Facts: []string{b.text("report.generated", texts.Args{"time": made.Format(day + " " + clock + " -07:00")})},
+	}
+	if st.Version != "" {
+		p.Facts = append(p.Facts, b.text("report.version", texts.Args{"version": clean(st.Version)}))
+	}
+	if in.Recording != "" {
+		p.Facts = append(p.Facts, b.text("report.from_recording", texts.Args{"path": clean(in.Recording)}))
+	} else {
+		p.Facts = append(p.Facts, b.text("report.agent.uptime", texts.Args{"age": in.Now.Sub(st.Started).String()}))
+	}
+	p.Conditions = Section[Condition]{b.text("report.conditions", nil), b.text("report.conditions.none", nil), b.conditions()}
+	p.Devices = Section[Product]{b.text("report.devices", nil), b.text("report.devices.none", nil), b.products()}
+	p.Clients = Section[Client]{b.text("report.clients", nil), b.noClients(), b.clients()}
+	p.Timeline = b.timeline()
+	return p
+}
+
+func (b *builder) text(key string, args texts.Args) string { return b.say.Text(key, args) }
+
+// word is one of a group of words, or what is no such word.
+func (b *builder) word(group, value string) string {
+	if key := group + "." + value; b.say.Template(key) != nil {
+		return b.text(key, nil)
+	}
+	return clean(value)
+}
+
+func (b *builder) labels() Labels {
+	label := func(name string) string { return b.text("report."+name, nil) }
+	return Labels{
+		label("flag"), label("value"), label("origin"), label("since"), label("transport"), label("process"), label("delivered.heading"),
+		label("error"), label("remedy"), label("timeline.time"), label("timeline.subject"), label("timeline.change"),
+	}
+}
+
+// severities are those worth a word, the worst first.
+var severities = []health.Severity{health.Problem, health.Warning, health.Info}
+
+func (b *builder) conditions() (list []Condition) {
+	for _, severity := range severities {
+		for _, c := range b.Status.Conditions {
+			if c.Severity == severity {
+				list = append(list, b.condition(c.Condition))
+			}
+		}
+	}
+	return list
+}
+
+func (b *builder) condition(c health.Condition) Condition {
+	c = cleaned(c)
+	return Condition{string(c.Severity), b.word("severity", string(c.Severity)), b.health.Message(c), b.health.Remedy(c)}
+}
+
+// cleaned is a condition whose arguments are clean.
+func cleaned(c health.Condition) health.Condition {
+	args := make(health.Args, len(c.Args))
+	for name, value := range c.Args {
+		args[name] = clean(value)
+	}
+	c.Subject, c.Args, c.Because = clean(c.Subject), args, slices.Clone(c.Because)
+	for i := range c.Because {
+		c.Because[i] = cleaned(c.Because[i])
+	}
+	return c
+}
+
+func (b *builder) products() (list []Product) {
+	seen := make(map[string]int)
+	for _, p := range b.Status.Products {
+		seen[p.ID]++
+		out := Product{Name: numbered(clean(p.Name), seen[p.ID])}
+		for _, d := range p.Devices {
+			out.Devices = append(out.Devices, Device{b.word("type", string(d.Type)), clean(d.ID), b.flags(d)})
+		}
+		list = append(list, out)
+	}
+	return list
+}
+
+// numbered tells several things of one name apart.
+func numbered(name string, n int) string {
+	if n > 1 {
+		name += " (" + strconv.Itoa(n) + ")"
+	}
+	return name
+}
+
+func (b *builder) flags(d control.Device) (list []Flag) {
+	for _, f := range devices.Fields {
+		flag, may := d.Flags[f]
+		if !may {
+			continue
+		}
+		out := Flag{Name: b.word("flag", string(f)), Value: b.flagValue(f, flag.Value.String()), Origin: b.origin(flag.Origin)}
+		if !flag.Since.IsZero() {
+			out.Since = b.since(flag.Since)
+		}
+		list = append(list, out)
+	}
+	return list
+}
+
+// flagValue is the value of a flag in words.
+func (b *builder) flagValue(f devices.Field, value string) Value {
+	word, look := "unknown", LookUnknown
+	switch {
+	case value == timeline.True && f == devices.HardwareMute:
+		word, look = "muted", LookOn
+	case value == timeline.False && f == devices.HardwareMute:
+		word, look = "unmuted", LookOff
+	case value == timeline.True:
+		word, look = "on", LookOn
+	case value == timeline.False:
+		word, look = "off", LookOff
+	}
+	return Value{look, b.word("value", word)}
+}
+
+func (b *builder) origin(o devices.Origin) Origin {
+	via := cmp.Or(o.Via, "none")
+	if o.Shared {
+		via += "_shared"
+	}
+	out := Origin{b.word("origin", via), clean(o.Detail)}
+	if o.Stale {
+		out.Text = b.text("report.origin.stale", texts.Args{"origin": out.Text})
+	}
+	return out
+}
+
+// noClients is what is said where there is no session.
+func (b *builder) noClients() string {
+	if b.Recording != "" {
+		return b.text("report.clients.unknown", nil)
+	}
+	return b.text("report.clients.none", nil)
+}
+
+func (b *builder) clients() (list []Client) {
+	for _, s := range b.Status.Clients.Sessions {
+		place := clean(s.Socket)
+		if place == "" && s.Port != 0 {
+			place = "127.0.0.1:" + strconv.Itoa(s.Port)
+		}
+		c := Client{
+			Name: cmp.Or(clean(s.Name), place), Place: place, State: Value{lookOfClient(s.State), b.word("client", s.State)},
+			Delivered: b.text("report.delivered.never", nil),
+		}
+		if s.Transport != "" {
+			c.Transport = b.word("transport", s.Transport)
+		}
+		if s.PID != 0 {
+			c.Process = strconv.Itoa(s.PID)
+		}
+		if !s.Delivered.IsZero() {
+			age := max(0, b.Now.Sub(s.Delivered)).String()
+			c.Delivered = b.text("report.delivered", texts.Args{"n": strconv.Itoa(s.Devices), "age": age})
+			if s.Generation < b.Status.Generation {
+				c.Delivered += " " + b.text("report.delivered.older", nil)
+			}
+		}
+		if s.Reason != nil {
+			reason := cleaned(*s.Reason)
+			c.Error, c.Remedy = b.health.Message(reason), b.health.Remedy(reason)
+		} else {
+			c.Error = clean(s.Error)
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// day and clock are how times are written in all languages.
+const (
+	day   = "2006-01-02"
+	clock = "15:04:05"
+)
+
+// time is a moment; of another day with its date.
+func (b *builder) time(at time.Time) Time {
+	at = at.In(b.Now.Location())
+	if at.Format(day) != b.Now.Format(day) {
+		return Time{at.Format(day + " " + clock), at}
+	}
+	return Time{at.Format(clock), at}
+}
+
+// since is a moment and how long ago it was.
+func (b *builder) since(at time.Time) Time {
+	t := b.time(at)
+	t.Text = b.text("report.at", texts.Args{"time": t.Text, "age": max(0, b.Now.Sub(at)).String()})
+	return t
+}

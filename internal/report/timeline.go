@@ -1,0 +1,425 @@
+package report
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"sidetone/internal/devices"
+	"sidetone/internal/health"
+	"sidetone/internal/texts"
+	"sidetone/internal/timeline"
+)
+
+// Look is how a value is drawn. Each differs from the others by pattern or height and not only by colour.
+type Look string
+
+// The looks.
+const (
+	LookOn      Look = "on"
+	LookOff     Look = "off"
+	LookUnknown Look = "unknown"
+	LookSeveral Look = "several" // many changes in a short time
+	LookThere   Look = "there"   // a product
+	LookWell    Look = "well"    // a client that has the list
+	LookTrouble Look = "trouble" // a client that has not, or a condition
+	LookMark    Look = "mark"    // a moment
+	lookNone    Look = ""        // nothing is drawn
+)
+
+// Timeline is what has happened: a chart of lanes, and the same as a table.
+type Timeline struct {
+	Heading, None string
+	Range         string // of the chart
+	Omitted       string // said where something is missing
+	Ticks         []Tick
+	Groups        []Group
+	Legend        []Value
+	TableHeading  string
+	Rows          []Row // the newest first
+	Older         string
+}
+
+// Tick is a time on the axis, at percent of its width.
+type Tick struct {
+	At   float64
+	Text string
+}
+
+// Group is the lanes of a product, of the agent, of all clients or of all conditions.
+type Group struct {
+	Name  string // "": the lane says it
+	Lanes []Lane
+}
+
+// Lane is one line of the chart.
+type Lane struct {
+	Label    string
+	Sub      bool // it belongs to the one above: what a client has accepted of it
+	Sentence bool // the label is one
+	Segments []Segment
+}
+
+// Segment is a part of a lane, in percent of its width.
+type Segment struct {
+	From, Width float64
+	Look        Look
+	Text        string
+}
+
+// Row is one change.
+type Row struct {
+	Time            Time
+	Subject, Change string
+	Look            Look
+	Origin          Origin // empty: of no flag
+}
+
+const (
+	// longest is how much of the past the chart shows, and shortest how much at least.
+	longest, shortest = 24 * time.Hour, time.Minute
+	// narrow is the smallest width of a segment, in percent: what is less is widened to it, or drawn with what is beside it.
+	narrow = 0.4
+	// maxRows bounds the table.
+	maxRows = 500
+)
+
+// chart puts lanes on an axis.
+type chart struct {
+	*builder
+	from, to time.Time
+}
+
+func (b *builder) timeline() Timeline {
+	t := b.Timeline
+	c := chart{b, t.From, t.To}
+	if limit := t.To.Add(-longest); c.from.Before(limit) {
+		c.from = limit
+	}
+	if limit := t.To.Add(-shortest); c.from.After(limit) {
+		c.from = limit
+	}
+	out := Timeline{
+		Heading: b.text("report.timeline", nil), None: b.text("report.timeline.none", nil), TableHeading: b.text("report.timeline.table", nil),
+		Range: b.text("report.timeline.range", texts.Args{"from": b.time(c.from).Text, "to": b.time(c.to).Text}),
+		Ticks: c.ticks(), Groups: c.groups(), Legend: b.legend(),
+	}
+	var older int
+	if out.Rows, older = b.rows(); older > 0 {
+		out.Older = b.text("report.timeline.older", texts.Args{"n": strconv.Itoa(older)})
+	}
+	if t.Omitted {
+		out.Omitted = b.text("report.timeline.omitted", nil)
+	}
+	return out
+}
+
+func (b *builder) legend() []Value {
+	both := func(f devices.Field, value string) string {
+		return b.flagValue(devices.HardwareMute, value).Text + " / " + b.flagValue(f, value).Text
+	}
+	return []Value{
+		{LookOn, both(devices.NoiseSuppression, timeline.True)},
+		{LookOff, both(devices.NoiseSuppression, timeline.False)},
+		{LookUnknown, b.word("value", timeline.Unknown)},
+		{LookSeveral, b.text("report.timeline.many", nil)},
+	}
+}
+
+// steps are the distances of ticks.
+var steps = []time.Duration{
+	10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
+	time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour,
+}
+
+// ticks are at round times, at most eight of them.
+func (c chart) ticks() (list []Tick) {
+	step := steps[len(steps)-1]
+	for _, s := range slices.Backward(steps) {
+		if c.to.Sub(c.from)/s <= 8 {
+			step = s
+		}
+	}
+	form := "15:04"
+	if step < time.Minute {
+		form = clock
+	}
+	local := c.from.In(c.Now.Location())
+	_, zone := local.Zone()
+	first := local.Add(time.Duration(zone) * time.Second).Truncate(step).Add(-time.Duration(zone) * time.Second)
+	for at := first; !at.After(c.to); at = at.Add(step) {
+		if x := c.place(at); !at.Before(c.from) && x >= 3 && x <= 97 {
+			list = append(list, Tick{x, at.Format(form)})
+		}
+	}
+	return list
+}
+
+// place is where a moment is on the axis.
+func (c chart) place(at time.Time) float64 {
+	share := float64(at.Sub(c.from)) / float64(c.to.Sub(c.from)) * 100
+	return min(100, max(0, share))
+}
+
+// groups are the lanes in the order in which they are drawn: what clients accepted is below what was reported.
+func (c chart) groups() (list []Group) {
+	add := func(group string, lane Lane, l timeline.Lane) {
+		if lane.Segments = c.segments(l); len(lane.Segments) == 0 {
+			return
+		}
+		i := slices.IndexFunc(list, func(g Group) bool { return g.Name == group })
+		if i < 0 {
+			i = len(list)
+			list = append(list, Group{Name: group})
+		}
+		list[i].Lanes = append(list[i].Lanes, lane)
+	}
+	for _, l := range c.Timeline.Lanes {
+		name := numbered(clean(l.Name), l.Number)
+		switch l.Kind {
+		case timeline.KindProduct:
+			add(name, Lane{Label: c.text("report.timeline.presence", nil)}, l)
+		case timeline.KindFlag:
+			if !everKnown(l) {
+				continue
+			}
+			add(name, Lane{Label: c.word("flag", string(l.Flag))}, l)
+			for _, held := range c.Timeline.Lanes {
+				if held.Kind == timeline.KindAcknowledged && sameFlag(l.Subject, held.Subject) {
+					accepted := c.text("report.timeline.accepted", texts.Args{"client": clean(held.Client)})
+					add(name, Lane{Label: accepted, Sub: true}, held)
+				}
+			}
+		case timeline.KindClient:
+			add(c.text("report.clients", nil), Lane{Label: clean(l.Client)}, l)
+		case timeline.KindCondition:
+			add(c.text("report.conditions", nil), Lane{Label: c.subject(l), Sentence: true}, l)
+		case timeline.KindAgent:
+			add("", Lane{Label: c.text("report.agent", nil)}, l)
+		}
+	}
+	return list
+}
+
+func sameFlag(a, b timeline.Subject) bool {
+	return a.Product == b.Product && a.Number == b.Number && a.Device == b.Device && a.Flag == b.Flag
+}
+
+// everKnown reports whether a flag had a value at any time.
+func everKnown(l timeline.Lane) bool {
+	known := func(v string) bool { return v == timeline.True || v == timeline.False }
+	return known(l.AtStart) || slices.ContainsFunc(l.Changes, func(c timeline.Change) bool { return known(c.To) })
+}
+
+// piece is a time in which a lane had a value, or in which it had several.
+type piece struct {
+	from, to time.Time
+	Value
+	changes int // within it
+}
+
+// segments are what is drawn of a lane.
+func (c chart) segments(l timeline.Lane) (list []Segment) {
+	if l.Kind == timeline.KindAgent {
+		return c.marks(l)
+	}
+	for _, p := range c.pieces(l) {
+		x, text := c.place(p.from), p.Text
+		if p.Look == LookSeveral {
+			text = c.text("report.timeline.several", texts.Args{"n": strconv.Itoa(p.changes)})
+		}
+		s := Segment{From: x, Width: max(narrow, c.place(p.to)-x), Look: p.Look}
+		s.From = min(s.From, 100-s.Width)
+		s.Text = c.text("report.timeline.span", texts.Args{"value": text, "from": c.time(p.from).Text, "to": c.time(p.to).Text})
+		list = append(list, s)
+	}
+	return list
+}
+
+// pieces are the parts of a lane that are seen, those joined that are too short to be seen alone.
+func (c chart) pieces(l timeline.Lane) (list []piece) {
+	short := time.Duration(float64(c.to.Sub(c.from)) * narrow / 100)
+	add := func(p piece) {
+		if p.Look == lookNone || !p.to.After(p.from) || !p.to.After(c.from) {
+			return
+		}
+		if n := len(list); n > 0 && p.to.Sub(p.from) < short {
+			if last := &list[n-1]; p.to.Sub(last.from) < short {
+				last.to, last.Look, last.changes = p.to, LookSeveral, last.changes+p.changes
+				return
+			}
+		}
+		list = append(list, p)
+	}
+	now := piece{from: c.Timeline.From, Value: c.value(l, l.AtStart)}
+	for _, change := range l.Changes {
+		now.to = change.At
+		add(now)
+		now = piece{from: change.At, Value: c.value(l, change.To), changes: 1}
+		if change.Count > 1 {
+			add(piece{change.At, change.Until, Value{LookSeveral, ""}, change.Count})
+			now.from = change.Until
+		}
+	}
+	now.to = c.to
+	add(now)
+	return list
+}
+
+func (c chart) marks(l timeline.Lane) (list []Segment) {
+	for _, change := range l.Changes {
+		if !change.At.Before(c.from) {
+			text := strings.Join([]string{c.value(l, change.To).Text, clean(change.Detail), c.time(change.At).Text}, " ")
+			list = append(list, Segment{min(c.place(change.At), 100-narrow), narrow, LookMark, text})
+		}
+	}
+	return list
+}
+
+// value is a value of a lane in words.
+func (b *builder) value(l timeline.Lane, value string) Value {
+	switch l.Kind {
+	case timeline.KindFlag, timeline.KindAcknowledged:
+		return b.flagOrAbsent(l, value)
+	case timeline.KindClient:
+		if value == timeline.Gone || value == "" {
+			return Value{lookNone, b.word("event", timeline.Gone)}
+		}
+		return Value{lookOfClient(value), b.word("client", value)}
+	case timeline.KindCondition:
+		if value == timeline.Ended || value == "" {
+			return Value{lookNone, b.word("event", timeline.Ended)}
+		}
+		return Value{LookTrouble, b.word("severity", value)}
+	case timeline.KindAgent:
+		return Value{LookMark, b.word("event", value)}
+	case timeline.KindListed:
+		return b.listed(value)
+	}
+	if value == timeline.Present {
+		return Value{LookThere, b.word("event", value)}
+	}
+	return Value{lookNone, b.word("event", timeline.Absent)}
+}
+
+func (b *builder) flagOrAbsent(l timeline.Lane, value string) Value {
+	switch {
+	case value != timeline.Absent && value != "":
+		return b.flagValue(l.Flag, value)
+	case l.Kind == timeline.KindAcknowledged:
+		return Value{lookNone, b.word("event", "unlisted")}
+	default:
+		return Value{lookNone, b.word("event", timeline.Absent)}
+	}
+}
+
+// listed is whether a client has a product in its list.
+func (b *builder) listed(value string) Value {
+	switch value {
+	case timeline.Present:
+		return Value{LookThere, b.word("event", "listed")}
+	case timeline.Unknown:
+		return Value{LookUnknown, b.word("value", value)}
+	default:
+		return Value{lookNone, b.word("event", "unlisted")}
+	}
+}
+
+func lookOfClient(state string) Look {
+	switch state {
+	case "ready", "degraded":
+		return LookWell
+	case "connecting", "waiting", "searching", "stopped":
+		return LookOff
+	default:
+		return LookTrouble
+	}
+}
+
+// rows are the newest changes, and how many older ones there are. Of what happened at one moment the order is that of the lanes.
+func (b *builder) rows() (list []Row, older int) {
+	type place struct {
+		lane   *timeline.Lane
+		change *timeline.Change
+	}
+	var all []*place // pointers: sorting is compiled once for all of them
+	for i := range b.Timeline.Lanes {
+		l := &b.Timeline.Lanes[i]
+		if l.Kind == timeline.KindFlag && !everKnown(*l) {
+			continue
+		}
+		for n := range l.Changes {
+			all = append(all, &place{l, &l.Changes[n]})
+		}
+	}
+	slices.Reverse(all)
+	slices.SortStableFunc(all, func(x, y *place) int { return y.change.At.Compare(x.change.At) })
+	older = max(0, len(all)-maxRows)
+	for _, p := range all[:len(all)-older] {
+		l, c := *p.lane, *p.change
+		row := Row{Time: b.moment(c.At), Subject: b.subject(l), Change: b.step(l, c), Look: b.value(l, c.To).Look}
+		if c.Origin != nil {
+			row.Origin = b.origin(*c.Origin)
+		}
+		list = append(list, row)
+	}
+	return list, older
+}
+
+// moment is a time to the millisecond: between a mute and the client's answer are some of them.
+func (b *builder) moment(at time.Time) Time {
+	t := b.time(at)
+	t.Text += t.At.Format(".000")
+	return t
+}
+
+// step is a change in words.
+func (b *builder) step(l timeline.Lane, c timeline.Change) string {
+	text := b.value(l, c.To).Text
+	switch {
+	case l.Kind == timeline.KindAgent, l.Kind == timeline.KindClient && c.Detail != "":
+		if l.Kind == timeline.KindClient {
+			c.Detail = b.word("transport", c.Detail)
+		}
+		if c.Detail != "" {
+			text += " (" + clean(c.Detail) + ")"
+		}
+	case c.From != "" && l.Kind != timeline.KindCondition && l.Kind != timeline.KindProduct:
+		text = b.text("report.timeline.step", texts.Args{"before": b.value(l, c.From).Text, "after": text})
+	}
+	if c.Count > 1 {
+		several := b.text("report.timeline.several", texts.Args{"n": strconv.Itoa(c.Count)})
+		text = b.text("report.timeline.span", texts.Args{"value": several, "from": b.moment(c.At).Text, "to": b.moment(c.Until).Text}) + ". " + text
+	}
+	return text
+}
+
+// subject is what a lane is about, in words.
+func (b *builder) subject(l timeline.Lane) string {
+	args := texts.Args{"product": numbered(clean(l.Name), l.Number), "client": clean(l.Client), "flag": string(l.Flag)}
+	switch l.Kind {
+	case timeline.KindFlag:
+		return b.text("report.timeline.subject.flag", args)
+	case timeline.KindAcknowledged:
+		return b.text("report.timeline.subject.accepted", args)
+	case timeline.KindListed:
+		return b.text("report.timeline.subject.listed", args)
+	case timeline.KindClient:
+		return args["client"]
+	case timeline.KindCondition:
+		return b.health.Message(cleaned(conditionOf(l)))
+	case timeline.KindAgent:
+		return b.text("report.agent", nil)
+	default:
+		return args["product"]
+	}
+}
+
+// conditionOf is what a lane is about that may lack it, if another version of the agent has made it.
+func conditionOf(l timeline.Lane) health.Condition {
+	if l.Condition == nil {
+		return health.Condition{}
+	}
+	return *l.Condition
+}
