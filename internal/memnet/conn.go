@@ -18,19 +18,19 @@ type Conn struct {
 	series        string // of the delays of what it sends
 
 	// Guarded by the network's lock.
-	readable, writable *sync.Cond
-	in                 []byte   // has arrived, was not read yet
-	coming             []packet // on its way to this end, in order
-	flying             int      // bytes of it
-	ended              bool     // the other end sends no more
-	broken             bool     // it was reset
-	finished           bool     // this end sends no more
-	closed             bool
-	abort              bool // closing resets
-	frozen             bool
-	sent               int  // packets
-	writing            bool // a Write is under way
-	readBy, writeBy    deadline
+	readable, writable          *sync.Cond
+	in                          []byte   // has arrived, was not read yet
+	incoming                    []packet // on its way to this end, in order
+	inFlight                    int      // bytes of it
+	peerFinished                bool     // the other end sends no more
+	broken                      bool     // it was reset
+	finished                    bool     // this end sends no more
+	closed                      bool
+	abort                       bool // closing resets
+	frozen                      bool
+	sent                        int  // packets
+	writing                     bool // a Write is under way
+	readDeadline, writeDeadline deadline
 }
 
 // A packet is what travels from one end to the other: bytes, or a word on the connection itself.
@@ -81,7 +81,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 		case c.closed:
 			return 0, c.fail("read", net.ErrClosed)
 		case c.stalled():
-		case first && c.readBy.passed:
+		case first && c.readDeadline.passed:
 			return 0, c.fail("read", os.ErrDeadlineExceeded)
 		case len(p) == 0:
 			return 0, nil
@@ -92,9 +92,9 @@ func (c *Conn) Read(p []byte) (int, error) {
 			return n, nil
 		case c.broken:
 			return 0, c.fail("read", syscall.ECONNRESET)
-		case c.ended:
+		case c.peerFinished:
 			return 0, io.EOF
-		case c.readBy.passed:
+		case c.readDeadline.passed:
 			return 0, c.fail("read", os.ErrDeadlineExceeded)
 		}
 		c.readable.Wait()
@@ -143,7 +143,7 @@ func (c *Conn) cannotWrite() error {
 		return net.ErrClosed
 	case c.stalled():
 		return nil
-	case c.writeBy.passed:
+	case c.writeDeadline.passed:
 		return os.ErrDeadlineExceeded
 	case c.finished, c.broken, c.peer.closed && c.local.Network() == "unix":
 		return syscall.EPIPE
@@ -152,7 +152,7 @@ func (c *Conn) cannotWrite() error {
 }
 
 // room is how much the buffer of the other end still takes.
-func (c *Conn) room() int { return c.owner.net.opts.Buffer - len(c.peer.in) - c.peer.flying }
+func (c *Conn) room() int { return c.owner.net.opts.Buffer - len(c.peer.in) - c.peer.inFlight }
 
 // send puts a packet on its way. The network's lock is held.
 func (c *Conn) send(k packet) {
@@ -163,25 +163,25 @@ func (c *Conn) send(k packet) {
 	}
 	c.sent++
 	k.at = time.Now().Add(n.delay(c.series, c.sent))
-	to.flying += len(k.data)
-	to.coming = append(to.coming, k)
-	if len(to.coming) == 1 {
+	to.inFlight += len(k.data)
+	to.incoming = append(to.incoming, k)
+	if len(to.incoming) == 1 {
 		to.expect()
 	}
 }
 
-func (c *Conn) expect() { time.AfterFunc(time.Until(c.coming[0].at), c.arrive) }
+func (c *Conn) expect() { time.AfterFunc(time.Until(c.incoming[0].at), c.arrive) }
 
 // arrive takes what is due. A packet waits for those before it.
 func (c *Conn) arrive() {
 	defer c.lock()()
-	for len(c.coming) > 0 && !c.coming[0].at.After(time.Now()) {
-		k := c.coming[0]
-		c.coming = c.coming[1:]
-		c.flying -= len(k.data)
+	for len(c.incoming) > 0 && !c.incoming[0].at.After(time.Now()) {
+		k := c.incoming[0]
+		c.incoming = c.incoming[1:]
+		c.inFlight -= len(k.data)
 		c.take(k)
 	}
-	if len(c.coming) > 0 {
+	if len(c.incoming) > 0 {
 		c.expect()
 	}
 }
@@ -191,7 +191,7 @@ func (c *Conn) take(k packet) {
 	case k.reset:
 		c.broken = true
 	case k.last:
-		c.ended = true
+		c.peerFinished = true
 	case c.closed: // for nobody any more
 		if !c.peer.closed {
 			c.send(packet{reset: true})
@@ -224,15 +224,15 @@ func (c *Conn) Close() error {
 	if c.closed {
 		return c.fail("close", net.ErrClosed)
 	}
-	c.shut()
+	c.closeLocked()
 	return nil
 }
 
-// shut is the end of this end, whoever causes it. The network's lock is held.
-func (c *Conn) shut() {
+// closeLocked is the end of this end, whoever causes it. The network's lock is held.
+func (c *Conn) closeLocked() {
 	c.closed = true
-	c.readBy.stop()
-	c.writeBy.stop()
+	c.readDeadline.stop()
+	c.writeDeadline.stop()
 	delete(c.owner.conns, c)
 	switch {
 	case len(c.in) > 0 || c.abort:
@@ -267,10 +267,14 @@ func (c *Conn) SetDeadline(t time.Time) error {
 }
 
 // SetReadDeadline bounds reads.
-func (c *Conn) SetReadDeadline(t time.Time) error { return c.setDeadline(&c.readBy, c.readable, t) }
+func (c *Conn) SetReadDeadline(t time.Time) error {
+	return c.setDeadline(&c.readDeadline, c.readable, t)
+}
 
 // SetWriteDeadline bounds writes.
-func (c *Conn) SetWriteDeadline(t time.Time) error { return c.setDeadline(&c.writeBy, c.writable, t) }
+func (c *Conn) SetWriteDeadline(t time.Time) error {
+	return c.setDeadline(&c.writeDeadline, c.writable, t)
+}
 
 func (c *Conn) setDeadline(d *deadline, waits *sync.Cond, t time.Time) error {
 	defer c.lock()()

@@ -78,7 +78,7 @@ func (l *Listener) Close() error {
 	if l.closed {
 		return net.ErrClosed
 	}
-	l.shut()
+	l.closeLocked()
 	if a, ok := l.addr.(*net.UnixAddr); ok {
 		delete(n.files, a.Name)
 		n.filesChanged()
@@ -86,8 +86,8 @@ func (l *Listener) Close() error {
 	return nil
 }
 
-// shut is the end of the listener, whoever causes it. The network's lock is held.
-func (l *Listener) shut() {
+// closeLocked is the end of the listener, whoever causes it. The network's lock is held.
+func (l *Listener) closeLocked() {
 	l.closed = true
 	delete(l.owner.listeners, l)
 	switch a := l.addr.(type) {
@@ -98,7 +98,7 @@ func (l *Listener) shut() {
 	}
 	for _, c := range l.queue {
 		c.abort = true
-		c.shut()
+		c.closeLocked()
 	}
 	l.queue = nil
 	l.makeRoom()

@@ -28,8 +28,8 @@ type Options struct {
 
 // Network is one machine. All of it is guarded by one lock, which nobody holds while waiting.
 type Network struct {
-	opts Options
-	born time.Time
+	opts    Options
+	started time.Time
 
 	mu       sync.Mutex
 	ports    map[int]*Listener
@@ -54,7 +54,7 @@ func New(opts Options) *Network {
 		opts.Backlog = 128
 	}
 	return &Network{
-		opts: opts, born: time.Now(), ports: make(map[int]*Listener), files: make(map[string]*file),
+		opts: opts, started: time.Now(), ports: make(map[int]*Listener), files: make(map[string]*file),
 		watchers: make(map[*func()]struct{}),
 	}
 }
@@ -124,7 +124,7 @@ func (n *Network) delay(series string, nth int) time.Duration {
 // instant names events by what they are and when they happen, so that one more or less changes
 // nothing later, and it does not matter which of two that happen at once is the first.
 func (n *Network) instant(what string) string {
-	return fmt.Sprintf("%s at %v", what, time.Since(n.born))
+	return fmt.Sprintf("%s at %v", what, time.Since(n.started))
 }
 
 // newID is one that nothing else has. n.mu is held.

@@ -79,10 +79,10 @@ func (p *Process) Kill() {
 	defer p.net.mu.Unlock()
 	p.killed = true
 	for l := range p.listeners {
-		l.shut()
+		l.closeLocked()
 	}
 	for c := range p.conns {
-		c.shut()
+		c.closeLocked()
 	}
 	p.wake()
 }

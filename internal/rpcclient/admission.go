@@ -7,7 +7,7 @@ import (
 	"sidetone/internal/health"
 )
 
-// waitForAdmission waits until p may be talked to. An attempt that had to wait ends with errMoved, and
+// waitForAdmission waits until p may be talked to. An attempt that had to wait ends with errReconnect, and
 // begins anew: what it knew of p may be hours old.
 func (c *Client) waitForAdmission(ctx context.Context, p *peer, to Address) error {
 	return c.waitUntil(ctx, func() bool { return c.admit(p) }, func() {
@@ -33,7 +33,7 @@ func (c *Client) waitUntil(ctx context.Context, may func() bool, waiting func())
 		})
 		switch {
 		case ok && waited:
-			return errMoved
+			return errReconnect
 		case ok:
 			return nil
 		}
@@ -86,7 +86,7 @@ func maybeSameClient(p, q *peer) bool {
 	return p != q && p.portOnly && q.socketOnly && !unrelated(p.lineagePID, q.lineagePID, p.lineage, q.lineage)
 }
 
-// isSurplus reports whether p is talked to beside another one although new settings want only the first.
+// isSurplus reports whether p is talked to beside another client although new settings want the first one only.
 func (c *Client) isSurplus(p *peer) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

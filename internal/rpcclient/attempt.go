@@ -69,7 +69,7 @@ func (c *Client) handleResult(p *peer, r *attempt) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p.progress = progress{}
-	p.admitted = p.admitted && errors.Is(r.err, errMoved) && !r.yielding // then it goes on in a moment
+	p.admitted = p.admitted && errors.Is(r.err, errReconnect) && !r.yielding // then it goes on in a moment
 	defer c.notifyAll()
 	if on == onStillListening {
 		return
@@ -90,7 +90,7 @@ func (c *Client) outcomeOf(p *peer, r *attempt) outcome {
 	var refusal *Error
 	restarted := p.changedSince(r.at) // then what it said was said before
 	switch err := r.err; {
-	case errors.Is(err, errMoved), errors.Is(err, errYielded), errors.Is(err, errOwnerChanged), errors.Is(err, errExcluded):
+	case errors.Is(err, errReconnect), errors.Is(err, errYielded), errors.Is(err, errOwnerChanged), errors.Is(err, errExcluded):
 		return onInterrupted
 	case errors.Is(err, errStillListening):
 		r.err = p.givenUp
@@ -123,7 +123,7 @@ func isUnsupported(err error) bool {
 	return errors.Is(err, ErrUnsupported) || errors.Is(err, &Error{Phase: PhaseCommand, Code: codeUnknownCommand})
 }
 
-// prune forgets the clients that have gone, and ends attempts that there is no more reason for.
+// prune forgets the clients that have gone, and ends the attempts that there is no reason for any more.
 func (c *Client) prune() {
 	gone := func(p *peer) bool { return p.empty() && p.attempt == nil }
 	for _, p := range c.peers {
@@ -144,7 +144,7 @@ func (c *Client) prune() {
 	c.locked(func() { c.peers = slices.DeleteFunc(c.peers, gone) })
 }
 
-// beforeSession reports whether p has no session yet.
+// beforeSession reports whether p has not come to a session yet.
 func (c *Client) beforeSession(p *peer) bool {
 	switch c.stateOf(p) {
 	case Searching, occupied, Connecting, Waiting:

@@ -1,19 +1,14 @@
 package rpcclient
 
 import (
-	"math/rand/v2"
 	"time"
 )
 
-// backoff gives growing, jittered waits. The zero backoff is not usable; see newBackoff.
+// backoff gives growing waits, each lengthened by chance. Options.backoff makes one.
 type backoff struct {
 	first, max time.Duration
 	next       time.Duration
 	jitter     func() float64
-}
-
-func newBackoff(first, ceiling time.Duration) *backoff {
-	return &backoff{first: min(first, ceiling), max: ceiling, jitter: rand.Float64}
 }
 
 // wait returns the next wait: doubled each time up to the ceiling, and lengthened by up to a

@@ -7,6 +7,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// newBackoff goes by the default options.
+func newBackoff(first, ceiling time.Duration) *backoff {
+	return Options{}.withDefaults().backoff(first, ceiling)
+}
+
 func TestBackoffGrowsToItsCeiling(t *testing.T) {
 	t.Parallel()
 	const first, ceiling = 250 * time.Millisecond, 5 * time.Second

@@ -29,21 +29,21 @@ type Client struct {
 	notes          []health.Condition
 	searchBackoff  *backoff
 	lastSearch     time.Time     // since when the next one is waited for; zero: it is due
-	searchPause    time.Duration // until then, at full pace
-	lastScan       time.Time     // when last
+	searchPause    time.Duration // how long that is, at full pace
+	lastScan       time.Time     // when the last scan began
 	searchingSince time.Time     // since when there has been no client, and nothing has told of one
 	nextResend     time.Time     // zero: never
-	newsSearch     time.Time     // when to search because there is a new list; zero: there is none
+	newListSearch  time.Time     // when to search because there is a new list; zero: there is none
 
 	unwatched atomic.Bool // nothing tells of new clients
 
 	mu           sync.Mutex
-	newOptions   *Options // to be put into force
+	newOptions   *Options // that Run has yet to put into force
 	newest       *devices.Snapshot
 	changed      chan struct{} // closed at the next change of a session
 	resendAsked  bool          // the whole list was asked for again
 	loggedReason string        // the last reason for having no client that was logged; "" after a delivery
-	status       Status        // but for the sessions
+	status       Status        // without the sessions, which are those of peers
 }
 
 // New returns a Client that does nothing before Run.
@@ -61,7 +61,7 @@ func New(opts Options) *Client {
 // opts are the options in force. They may be others at the next call.
 func (c *Client) opts() *Options { return c.options.Load() }
 
-// Publish makes s the list to report. It never blocks; only the newest matters.
+// Publish makes s the list to report. It never blocks. Only the newest matters: one that was not sent yet is replaced (rule R71).
 func (c *Client) Publish(s devices.Snapshot) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,8 +72,8 @@ func (c *Client) Publish(s devices.Snapshot) {
 	c.news.Notify()
 }
 
-// Resend sends the whole list again even if nothing changed, as after a resume (rule R52), and
-// gives those clients another chance that were given up.
+// Resend has the whole list sent again even if nothing has changed, as after the machine has slept (rule R52), and gives clients
+// that were given up another chance. It never blocks.
 func (c *Client) Resend() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,10 +84,10 @@ func (c *Client) Resend() {
 	c.somethingNew.Notify()
 }
 
-// Repeat sends the whole list once more over the connections on which that costs no token, IPC and
-// WebSocket, because another application's list may have taken devices of it away. A list that is in
-// flight goes once more, too: which came first is not known. Clients that were given up stay so, and
-// a list that was refused goes on waiting for its next try.
+// Repeat has the whole list sent once more over the connections on which that costs no token, IPC and
+// WebSocket (rule R68), because another application's list may have taken devices of it away (rule R90). A list that
+// is in flight goes once more, too: which came first is not known. Clients that were given up stay so, and
+// a list that was refused goes on waiting for its next try. It never blocks.
 func (c *Client) Repeat() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -98,7 +98,7 @@ func (c *Client) Repeat() {
 	}
 }
 
-// Status returns the present state.
+// Status returns the present state of all sessions, in the order in which clients are preferred. The caller may keep it.
 func (c *Client) Status() Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -117,15 +117,15 @@ func (c *Client) Status() Status {
 	return st
 }
 
-// Changed returns a channel that is closed at the next change of the status. Who asks for it
-// before Status misses nothing.
+// Changed returns a channel that is closed at the next change of the status. A caller that asks for it
+// before it asks for the Status misses nothing.
 func (c *Client) Changed() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.changed
 }
 
-// updateSession changes the status of one session and wakes who waits for a turn.
+// updateSession changes the status of one session, and wakes the attempts that wait for their turn.
 func (c *Client) updateSession(p *peer, f func(*Session)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -140,7 +140,7 @@ func (c *Client) locked(f func()) {
 	f()
 }
 
-// notifyAll is called with mu held.
+// notifyAll wakes whoever waits for a change of the status. mu is held.
 func (c *Client) notifyAll() {
 	close(c.changed)
 	c.changed = make(chan struct{})
@@ -212,7 +212,7 @@ const minScanInterval = 50 * time.Millisecond
 // waitForWork waits until there is something to do.
 func (c *Client) waitForWork(ctx context.Context) {
 	news := c.news
-	if c.searching() || !c.newsSearch.IsZero() {
+	if c.searching() || !c.newListSearch.IsZero() {
 		news = nil
 	}
 	var due <-chan time.Time
@@ -226,7 +226,7 @@ func (c *Client) waitForWork(ctx context.Context) {
 	case <-c.attemptChanged:
 	case <-due:
 	case <-news: // no scan for each list
-		c.newsSearch = c.lastScan.Add(newsInterval)
+		c.newListSearch = c.lastScan.Add(newListInterval)
 		c.waitForWork(ctx)
 	case <-c.somethingNew:
 		sleep(ctx, minScanInterval-time.Since(c.lastScan))
@@ -240,7 +240,7 @@ func (c *Client) nextDue() (at time.Time) {
 	if c.searching() {
 		at = c.nextSearch()
 	}
-	at = earlier(at, c.newsSearch)
+	at = earlier(at, c.newListSearch)
 	me, farewell := c.opts().Local.User(), c.farewellUnderWay()
 	for _, p := range c.peers {
 		switch {
@@ -286,9 +286,9 @@ func (c *Client) connected() bool {
 // those without a socket.
 const slowSearchFactor = 6
 
-// newsInterval is from a scan to the search for a new list: nothing tells of a client without a socket,
+// newListInterval is from a scan to the search for a new list: nothing tells of a client without a socket,
 // and while another one is served no timer runs.
-const newsInterval = 30 * time.Second
+const newListInterval = 30 * time.Second
 
 // quickSearchFor is for how long a search that finds nothing goes on at its full pace: clients with a
 // socket, as all that users run, are noticed by an event (rule R72).
@@ -305,12 +305,12 @@ func (c *Client) nextSearch() time.Time {
 
 // searchIsDue reports whether this scan is a search.
 func (c *Client) searchIsDue() bool {
-	return c.searching() && !c.nextSearch().After(c.lastScan) || !c.newsSearch.IsZero() && !c.newsSearch.After(c.lastScan)
+	return c.searching() && !c.nextSearch().After(c.lastScan) || !c.newListSearch.IsZero() && !c.newListSearch.After(c.lastScan)
 }
 
 // pauseSearch begins to wait for the next search.
 func (c *Client) pauseSearch() {
-	c.lastSearch, c.searchPause, c.newsSearch = time.Now(), c.searchBackoff.wait(), time.Time{}
+	c.lastSearch, c.searchPause, c.newListSearch = time.Now(), c.searchBackoff.wait(), time.Time{}
 }
 
 // restartSearch makes the next searches follow fast.
@@ -333,7 +333,7 @@ func (c *Client) resetGivenUp() {
 		case p.attempt == nil:
 			c.forgetRefusals(p)
 		case state == Unsupported:
-			p.attempt.cancel(errMoved)
+			p.attempt.cancel(errReconnect)
 		case state == Connecting: // its first list may be without an answer yet
 			c.locked(func() { p.askOnceMore = true })
 		}

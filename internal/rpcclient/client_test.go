@@ -100,16 +100,16 @@ func TestProofs(t *testing.T) {
 	cases := map[string]struct {
 		server fakeserver.Options
 		set    Transport
-		proof  Proof
+		proof  Transport
 		tr     Transport
 		probes int // payloads that carry no device
 	}{
-		"fingerprint":                {fakeserver.Options{}, all, ProofFingerprint, WebSocket, 0},
-		"fingerprint, no origin":     {fakeserver.Options{}, all, ProofFingerprint, HTTP, 0}, // the client's own would refuse, and take a token
-		"specification, websocket":   {fakeserver.Options{NoFingerprint: true}, all, ProofReady, WebSocket, 0},
-		"specification, http alone":  {fakeserver.Options{NoFingerprint: true, NoWebSocket: true}, all, ProofAnswer, HTTP, 1},
-		"specification, http wanted": {fakeserver.Options{NoFingerprint: true}, HTTP, ProofAnswer, HTTP, 1},
-		"fingerprint, http alone":    {fakeserver.Options{NoWebSocket: true}, all, ProofFingerprint, HTTP, 0},
+		"fingerprint":                {fakeserver.Options{}, all, "", WebSocket, 0},
+		"fingerprint, no origin":     {fakeserver.Options{}, all, "", HTTP, 0}, // the client's own would refuse, and take a token
+		"specification, websocket":   {fakeserver.Options{NoFingerprint: true}, all, WebSocket, WebSocket, 0},
+		"specification, http alone":  {fakeserver.Options{NoFingerprint: true, NoWebSocket: true}, all, HTTP, HTTP, 1},
+		"specification, http wanted": {fakeserver.Options{NoFingerprint: true}, HTTP, HTTP, HTTP, 1},
+		"fingerprint, http alone":    {fakeserver.Options{NoWebSocket: true}, all, "", HTTP, 0},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -124,7 +124,7 @@ func TestProofs(t *testing.T) {
 				prober := New(probing)
 				p, err := prober.prove(ctx, prober.newPeer(local.Process{}), location{port: local.Listener{Port: s.Port()}}, prober.portTransports())
 				require.NoError(t, err)
-				require.Equal(t, c.proof, p.proof)
+				require.Equal(t, c.proof, p.over)
 				p.close()
 				opts := quick(s.Port())
 				opts.Transports = only(c.set)

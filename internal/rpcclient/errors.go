@@ -167,5 +167,5 @@ func leavesOtherTransports(err error) bool {
 	if errors.As(err, &refusal) {
 		return refusal.Phase == PhaseConnect && refusal.Code == CodeRateLimited
 	}
-	return !errors.Is(err, ErrLost) && !errors.Is(err, ErrUnsupported) && !errors.Is(err, errMoved) && !errors.Is(err, errOwnerChanged)
+	return !errors.Is(err, ErrLost) && !errors.Is(err, ErrUnsupported) && !errors.Is(err, errReconnect) && !errors.Is(err, errOwnerChanged)
 }

@@ -52,15 +52,10 @@ func (c *Client) farewell(ctx context.Context, p *peer, s *session) {
 		c.opts().Log.Warn("the client keeps the last list: it could not be changed", "client", s.to, "reason", err)
 		return
 	}
-	c.farewellDone(p)
-}
-
-// farewellDone notes that p has had its farewell.
-func (c *Client) farewellDone(p *peer) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	p.mayHold = nil
-	c.supersede(p, nil)
+	c.locked(func() {
+		p.mayHold = nil
+		c.supersede(p, nil)
+	})
 }
 
 // supersede notes that p has taken a list, or its farewell if that is nil, in place of what was sent to

@@ -59,7 +59,7 @@ func (c *Client) upgrade(p *peer) {
 	switch {
 	case r.excluded:
 	case !inSession && (better != "" || !c.transportAllowed(p, now)): // nothing is lost
-		r.cancel(errMoved)
+		r.cancel(errReconnect)
 	case !inSession || r.nextUpgrade.After(time.Now()):
 	case better != "":
 		r.upgrade = c.prepareLink(p, better)

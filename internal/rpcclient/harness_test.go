@@ -3,7 +3,6 @@ package rpcclient
 import (
 	"cmp"
 	"context"
-	"flag"
 	"log/slog"
 	"net"
 	"slices"
@@ -18,11 +17,7 @@ import (
 	"sidetone/internal/devices"
 )
 
-func TestMain(m *testing.M) {
-	flag.Parse()
-	_ = flag.Set("test.parallel", "6") // the tests over sockets wait more than they work
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const clientID = "123456789012345678"
 

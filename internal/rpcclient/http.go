@@ -41,7 +41,7 @@ func openHTTP(ctx context.Context, t target, prove func(context.Context) error, 
 	l.lifetime, l.endLifetime = context.WithCancel(context.Background())
 	if _, err := l.dial(ctx); err != nil {
 		l.endLifetime()
-		return nil, fmt.Errorf("http to %s: %w", t.addr(), timeoutAs(ctx, err))
+		return nil, fmt.Errorf("http to %s: %w", t.addr(), asNoAnswer(ctx, err))
 	}
 	return l, nil
 }
@@ -83,7 +83,7 @@ func (l *httpLink) useConn(conn net.Conn, proven bool) (*httpConn, error) {
 func (l *httpLink) deliver(ctx context.Context, nonce string, payload []byte) error {
 	reply, err := l.post(ctx, payload)
 	if err != nil {
-		return fmt.Errorf("POST device list to %s: %w", l.target.addr(), timeoutAs(ctx, err))
+		return fmt.Errorf("POST device list to %s: %w", l.target.addr(), asNoAnswer(ctx, err))
 	}
 	return postResult(reply, nonce)
 }

@@ -172,21 +172,21 @@ func TestHTTPPauseBeforeANewConnection(t *testing.T) {
 		young := func() *httpConn { return &httpConn{opened: time.Now()} }
 		served := &httpConn{opened: time.Now(), served: true}
 		old := &httpConn{opened: time.Now().Add(-redialInterval)}
-		require.Zero(t, l.pause(served))
-		require.Zero(t, l.pause(old))
+		require.Zero(t, l.redialDelay(served))
+		require.Zero(t, l.redialDelay(old))
 		last := time.Duration(0)
 		for range 4 {
-			p := l.pause(young())
+			p := l.redialDelay(young())
 			require.Greater(t, p, last)
 			last = p
 		}
 		for range 10 {
-			p := l.pause(young())
+			p := l.redialDelay(young())
 			require.GreaterOrEqual(t, p, redialInterval/2)
 			require.LessOrEqual(t, p, redialInterval*6/5)
 		}
-		require.Zero(t, l.pause(served))
-		require.LessOrEqual(t, l.pause(young()), retryFirst*6/5, "after a good one the pauses are short again")
+		require.Zero(t, l.redialDelay(served))
+		require.LessOrEqual(t, l.redialDelay(young()), retryFirst*6/5, "after a good one the pauses are short again")
 	})
 }
 

@@ -82,7 +82,7 @@ func readReply(r *bufio.Reader) (reply httpReply, last bool, err error) {
 // replaceConn follows the end of a connection. A server may close one merely because it is idle;
 // only when it cannot be reached again has the client gone.
 func (l *httpLink) replaceConn(c *httpConn) {
-	pause := l.pause(c)
+	pause := l.redialDelay(c)
 	sleep(l.lifetime, pause)
 	if !l.holds(c) {
 		return
@@ -110,8 +110,8 @@ func (l *httpLink) replaceConn(c *httpConn) {
 	}
 }
 
-// pause is how long to wait before c, which has ended, is replaced.
-func (l *httpLink) pause(c *httpConn) time.Duration {
+// redialDelay is how long to wait before c, which has ended, is replaced.
+func (l *httpLink) redialDelay(c *httpConn) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if c.served || time.Since(c.opened) >= redialInterval {

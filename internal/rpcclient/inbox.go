@@ -7,8 +7,8 @@ import (
 )
 
 // inbox hands the one awaited answer from the reader of a link to whoever waits for it.
-// Everything else that a server says is dropped: events, answers to commands that were given
-// up, to none that was ever sent, and to one that was answered before.
+// Everything else that a server says is dropped: events, and answers to a command that was given
+// up, was never sent, or was answered before.
 type inbox struct {
 	mu     sync.Mutex
 	wanted string       // nonce; "" = none
@@ -59,7 +59,7 @@ func (b *inbox) await(ctx context.Context) error {
 			return fmt.Errorf("device list: %w", b.err)
 		}
 	case <-ctx.Done():
-		return fmt.Errorf("device list: %w", timeoutAs(ctx, ctx.Err()))
+		return fmt.Errorf("device list: %w", asNoAnswer(ctx, ctx.Err()))
 	}
 }
 

@@ -45,17 +45,17 @@ type link interface {
 // writeTimeout bounds one write: a loopback peer that does not read for so long hangs.
 const writeTimeout = 5 * time.Second
 
-// lastWrite bounds a write for which there is no time left: on loopback that is plenty.
-const lastWrite = 100 * time.Millisecond
+// finalWriteTimeout bounds a write for which there is no time left: on loopback that is plenty.
+const finalWriteTimeout = 100 * time.Millisecond
 
 // streamLink is a link over a connection on which messages come at any time, IPC or WebSocket. One
 // goroutine reads; deliver writes, and so does the reader, to answer a ping.
 type streamLink struct {
 	inbox
-	conn    net.Conn
-	next    func() (message, error)    // reads one message
-	send    func(payload []byte) error // writes one, which may be cut short by a deadline of conn
-	goodbye func()                     // says that the connection ends; nil: nobody wants to hear it
+	conn      net.Conn
+	next      func() (message, error)    // reads one message
+	send      func(payload []byte) error // writes one, which may be cut short by a deadline of conn
+	sendClose func()                     // says that the connection ends; nil: nobody wants to hear it
 
 	writing sync.Mutex
 }
@@ -92,7 +92,7 @@ func (l *streamLink) write(ctx context.Context, f func() error) error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	_ = l.conn.SetWriteDeadline(time.Now().Add(writeTimeout))
-	stop := context.AfterFunc(ctx, func() { _ = l.conn.SetWriteDeadline(time.Now().Add(lastWrite)) })
+	stop := context.AfterFunc(ctx, func() { _ = l.conn.SetWriteDeadline(time.Now().Add(finalWriteTimeout)) })
 	defer stop()
 	if err := f(); err != nil {
 		return fmt.Errorf("%w: %w", ErrLost, err)
@@ -103,8 +103,8 @@ func (l *streamLink) write(ctx context.Context, f func() error) error {
 
 // close ends the connection and waits for the reader.
 func (l *streamLink) close() {
-	if l.goodbye != nil {
-		l.goodbye()
+	if l.sendClose != nil {
+		l.sendClose()
 	}
 	_ = l.conn.Close()
 	<-l.gone
@@ -117,7 +117,7 @@ func awaitReady(ctx context.Context, conn net.Conn, next func() (message, error)
 	for {
 		m, err := next()
 		if ctx.Err() != nil || err == nil && m.ready() && !stop() { // the deadline may fall between the message and here
-			err = timeoutAs(ctx, ctx.Err())
+			err = asNoAnswer(ctx, ctx.Err())
 		}
 		switch {
 		case err != nil:
@@ -128,8 +128,8 @@ func awaitReady(ctx context.Context, conn net.Conn, next func() (message, error)
 	}
 }
 
-// timeoutAs turns an error that is only ctx's deadline into ErrNoAnswer.
-func timeoutAs(ctx context.Context, err error) error {
+// asNoAnswer turns an error that is only ctx's deadline into ErrNoAnswer.
+func asNoAnswer(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) || errors.Is(context.Cause(ctx), ErrNoAnswer) {
 		return ErrNoAnswer
 	}

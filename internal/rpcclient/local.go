@@ -25,8 +25,8 @@ type Local interface {
 	Identify([]local.Listener)
 	// LineageOf tells how a process is related to others.
 	LineageOf(pid int) local.Lineage
-	// Watch calls notify when an IPC socket may have appeared or gone, until ctx ends. An
-	// error means that nothing will tell. notify does not block.
+	// Watch calls notify, which does not block, when an IPC socket may have appeared or gone, until ctx
+	// ends. An error means that nothing will tell of that.
 	Watch(ctx context.Context, notify func()) error
 	// User is the user of this process, in the form of local.Process.UID; "" is unknown.
 	User() string
@@ -39,7 +39,7 @@ func unrelated(a, b int, as, bs local.Lineage) bool {
 	return known && as.Exe != bs.Exe && !slices.Contains(as.Parents, b) && !slices.Contains(bs.Parents, a)
 }
 
-// noLocal knows nothing.
+// noLocal is a system that tells nothing of its sockets.
 type noLocal struct{}
 
 func (noLocal) Sockets() ([]local.Socket, []health.Condition) { return nil, nil }

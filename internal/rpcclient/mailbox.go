@@ -38,25 +38,17 @@ func (m *mailbox) askResend() {
 // askRepeat is askResend because of another application.
 func (m *mailbox) askRepeat() {
 	m.mu.Lock()
-	m.repeat = true
-	m.mu.Unlock()
-	m.askResend()
-}
-
-// takeRepeat reports whether the list was asked for because of another application, since it was last called.
-func (m *mailbox) takeRepeat() (repeat bool) {
-	m.mu.Lock()
 	defer m.mu.Unlock()
-	repeat, m.repeat = m.repeat, false
-	return repeat
+	m.resend, m.repeat = true, true
+	m.news.Notify()
 }
 
-// take returns the newest snapshot; ok is false before the first one. It clears resend and
+// take returns the newest snapshot; ok is false before the first one. It clears what was asked, and
 // the wake-up that announced what it returns.
-func (m *mailbox) take() (s devices.Snapshot, ok, resend bool) {
+func (m *mailbox) take() (s devices.Snapshot, ok, resend, repeat bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	resend, m.resend = m.resend, false
+	resend, repeat, m.resend, m.repeat = m.resend, m.repeat, false, false
 	m.news.Clear()
-	return m.snap, m.filled, resend
+	return m.snap, m.filled, resend, repeat
 }

@@ -10,7 +10,7 @@ import (
 	"sidetone/internal/health"
 )
 
-// sessionObserver keeps the status of one session.
+// sessionObserver keeps the status of one session up to date, and logs what becomes of it.
 type sessionObserver struct {
 	*Client
 	p        *peer
@@ -118,7 +118,7 @@ func (o *sessionObserver) unsupported(err error) (end error) {
 		o.p.commandUnknown = !errors.Is(err, ErrUnsupported)
 	})
 	if again {
-		return errMoved
+		return errReconnect
 	}
 	o.ignored = true
 	o.applySessionOutcome(o.p, onUnanswered, func(s *Session) { *s = Session{Address: o.to, Error: err.Error(), Reason: ReasonOf(err)} })
@@ -129,7 +129,7 @@ func (o *sessionObserver) unsupported(err error) (end error) {
 	return nil
 }
 
-// refusals says why the client lets nobody in over some transports for as long as it runs. mu is held.
+// refusals says why the client lets nobody in over some transports for as long as it runs; "" if it does. mu is held.
 func (c *Client) refusals(p *peer) string {
 	var why []string
 	for _, tr := range c.opts().Transports {

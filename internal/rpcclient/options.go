@@ -113,7 +113,5 @@ func (o Options) withDefaults() Options {
 
 // backoff is a new one that goes by the chance of the options.
 func (o Options) backoff(first, ceiling time.Duration) *backoff {
-	b := newBackoff(first, ceiling)
-	b.jitter = o.Jitter
-	return b
+	return &backoff{first: min(first, ceiling), max: ceiling, jitter: o.Jitter}
 }

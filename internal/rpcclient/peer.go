@@ -45,8 +45,8 @@ type peer struct {
 	admitted      bool                // it may be talked to
 	progress                          // of the attempt that runs
 
-	// By what it is told which ports may belong to which sockets (rule R76), guarded by Client.mu.
-	lineagePID int // whose lineage it is
+	// What tells which ports may belong to which sockets (rule R76), guarded by Client.mu.
+	lineagePID int // the process whose lineage it is
 	lineage    local.Lineage
 	portOnly   bool // it has a port, and its socket is not known
 	socketOnly bool // it has a socket, and its port is not known
@@ -83,13 +83,13 @@ type attempt struct {
 
 // The causes with which an attempt is ended from outside.
 var (
-	errStopping = errors.New("the agent stops")               // in order, with a farewell
-	errMoved    = errors.New("there is a better way now")     // to the same client: without a farewell
-	errYielded  = errors.New("it may no longer be talked to") // without a farewell
-	errExcluded = errors.New("the settings leave it out now") // with a farewell
+	errStopping  = errors.New("the agent stops")               // in order, with a farewell
+	errReconnect = errors.New("there is a better way now")     // to the same client: without a farewell
+	errYielded   = errors.New("it may no longer be talked to") // without a farewell
+	errExcluded  = errors.New("the settings leave it out now") // with a farewell
 )
 
-// What an attempt has found that concerns the location, not the client.
+// Errors that tell something of the location, not of the client.
 var (
 	errNotClient      = errors.New("the program on the port does not answer as a client does")
 	errUnreachable    = errors.New("nobody listens on the socket")

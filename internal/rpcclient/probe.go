@@ -11,24 +11,14 @@ import (
 	"time"
 )
 
-// Proof says how a port's owner proved to be a client. Names and ids of devices go to no one
-// who has not (rule R10).
-type Proof string
-
-// The proofs, in the order in which they are asked for.
-const (
-	ProofFingerprint Proof = "fingerprint" // GET / is answered as only the client does; costs it nothing (rule R8)
-	ProofReady       Proof = "ready"       // its WebSocket says READY (rule R11)
-	ProofAnswer      Proof = "answer"      // it answers an empty device list as the specification says (rule R12)
-)
-
-// provenPort is a port whose owner is a client. link is what proving it opened, if anything.
+// provenPort is a port whose owner has proved to be a client. Names and ids of devices go to nobody else (rule R10).
 type provenPort struct {
 	target
-	proof  Proof
-	link   link
-	over   Transport // of link
-	counts bool      // it may be the client itself, which counts tokens (rule R67)
+	// over is the transport whose answer was the proof: a WebSocket's READY (rule R11), or an answer to an empty list over HTTP
+	// (rule R12). "" is the fingerprint, which costs the client nothing (rule R8).
+	over   Transport
+	link   link // what proving it has opened; nil: nothing
+	counts bool // it may be the client itself, which counts tokens (rule R67)
 }
 
 func (p *provenPort) close() {
@@ -46,7 +36,7 @@ func (c *Client) prove(ctx context.Context, p *peer, at location, by []Transport
 	free := fingerprint(ctx, t, c.opts().AnswerTimeout)
 	switch {
 	case free == nil:
-		return &provenPort{target: t, proof: ProofFingerprint, counts: true}, nil
+		return &provenPort{target: t, counts: true}, nil
 	case errors.Is(free, ErrNoClient):
 		return nil, free
 	}
@@ -54,11 +44,10 @@ func (c *Client) prove(ctx context.Context, p *peer, at location, by []Transport
 		return nil, err
 	}
 	refused := fmt.Errorf("%w: %s: %w", errNotClient, t.addr(), ErrNotRPC)
-	for _, tr := range by {
-		proof := map[Transport]Proof{WebSocket: ProofReady, HTTP: ProofAnswer}[tr]
-		l, err := c.proveBy(ctx, p, t, proof, free)
+	for _, over := range by {
+		l, err := c.proveBy(ctx, p, t, over, free)
 		if err == nil {
-			return &provenPort{t, proof, l, tr, mayCountTokens(free)}, nil
+			return &provenPort{t, over, l, mayCountTokens(free)}, nil
 		}
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -96,9 +85,9 @@ func mayCountTokens(free error) bool { return !errors.Is(free, errOtherAnswer) }
 // Discord's own client, which would take it for its vendor's: a server that is merely late is asked for
 // the free proof again another time (rule R12). The answer may take as long as that to any list: a server
 // with a line would only make the next request wait behind one that was given up (rule R88).
-func (c *Client) proveBy(ctx context.Context, p *peer, t target, proof Proof, free error) (link, error) {
+func (c *Client) proveBy(ctx context.Context, p *peer, t target, over Transport, free error) (link, error) {
 	if mayCountTokens(free) {
-		if proof == ProofAnswer {
+		if over == HTTP {
 			return nil, free
 		}
 		if err := c.waitForToken(ctx, p, WebSocket); err != nil {
@@ -108,12 +97,12 @@ func (c *Client) proveBy(ctx context.Context, p *peer, t target, proof Proof, fr
 		defer func() { spent(time.Now()) }()
 	}
 	limit := c.opts().ProbeTimeout
-	if proof == ProofAnswer {
+	if over == HTTP {
 		limit = c.opts().HTTPTimeout
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	if proof == ProofReady {
+	if over == WebSocket {
 		l, err := openWebSocket(ctx, t)
 		c.countRefusal(WebSocket, err)
 		return l, err
@@ -125,7 +114,7 @@ func (c *Client) proveBy(ctx context.Context, p *peer, t target, proof Proof, fr
 	if err != nil {
 		return nil, err
 	}
-	l.prove = c.reprove(p, &provenPort{target: t, proof: proof})
+	l.prove = c.reprove(p, &provenPort{target: t, over: over})
 	return l, nil
 }
 
@@ -133,10 +122,10 @@ func (c *Client) proveBy(ctx context.Context, p *peer, t target, proof Proof, fr
 func (c *Client) reprove(p *peer, port *provenPort) func(context.Context) error {
 	return func(ctx context.Context) error {
 		free := fingerprint(ctx, port.target, c.opts().AnswerTimeout)
-		if free == nil || port.proof == ProofFingerprint {
+		if free == nil || port.over == "" {
 			return free
 		}
-		l, err := c.proveBy(ctx, p, port.target, port.proof, free)
+		l, err := c.proveBy(ctx, p, port.target, port.over, free)
 		if err == nil {
 			l.close()
 		}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Reconfigure puts other options into force, while Run runs or before. The newest count. Sessions
+// Reconfigure puts other options into force, before Run or while it runs. The newest count. Sessions
 // go on: what concerns times and pace holds from the next message on; a transport, a port or a
 // folder that is left out is given up once there is another link to the same client or, where there
 // is none, after the client was told as OnExit says. Another ClientID begins all over.
@@ -18,7 +18,7 @@ func (c *Client) Reconfigure(opts Options) {
 	c.attemptChanged.Notify()
 }
 
-// reconfigure puts into force what is wanted. It reports whether sockets are to be watched anew.
+// reconfigure puts the options into force that Reconfigure was given. It reports whether sockets are to be watched anew.
 func (c *Client) reconfigure() (watch bool) {
 	var now *Options
 	c.locked(func() { now, c.newOptions = c.newOptions, nil })

@@ -46,7 +46,7 @@ func TestRepeatSpares(t *testing.T) {
 		p := &peer{mailbox: newMailbox(), status: Session{State: c.state, Address: Address{Transport: c.transport}}}
 		client.peers = []*peer{p}
 		client.Repeat()
-		_, _, again := p.mailbox.take()
+		_, _, again, _ := p.mailbox.take()
 		require.Equal(t, c.want, again, "%s over %s", c.state, c.transport)
 	}
 }

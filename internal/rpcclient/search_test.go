@@ -74,7 +74,7 @@ func TestAClientWithoutASocketIsFoundBesideAnother(t *testing.T) {
 			second = v.client(process, fakeserver.Options{Profile: fakeserver.Desktop, Ports: []int{6464}})
 			value = value.Not()
 			h.publish(value)
-			pass(newsInterval + time.Second)
+			pass(newListInterval + time.Second)
 			require.Equal(t, value, mute(second), "else a little later")
 			require.Len(t, h.Status().Sessions, 2)
 			process.Kill()

@@ -70,7 +70,7 @@ func (s *session) run(ctx context.Context) error {
 	for {
 		select {
 		case <-s.endWhenIdle:
-			return errMoved
+			return errReconnect
 		default:
 		}
 		snap, ok := s.take()
@@ -103,13 +103,13 @@ func (s *session) delay(now time.Time) time.Duration {
 	return wait
 }
 
-// take returns the newest snapshot; ok is false before the first one.
+// take returns the newest snapshot, and notes whether it is to be sent again; ok is false before the first one.
 func (s *session) take() (snap devices.Snapshot, ok bool) {
-	snap, ok, resend := s.mailbox.take()
+	snap, ok, resend, repeat := s.mailbox.take()
 	if resend {
 		s.acceptedIsKnown = false
-		s.repeating = s.mailbox.takeRepeat() || s.repeating
 	}
+	s.repeating = s.repeating || repeat
 	return snap, ok
 }
 
@@ -138,7 +138,7 @@ func (s *session) sleep(ctx context.Context, d time.Duration, news signal.Signal
 	case <-s.link.lost():
 		return s.link.cause()
 	case <-s.endWhenIdle:
-		return errMoved
+		return errReconnect
 	case <-news:
 	case <-timeout:
 	}
@@ -161,7 +161,7 @@ func (s *session) send(ctx context.Context, snap devices.Snapshot) error {
 		if end := s.observer.unsupported(silent); end != nil {
 			return end
 		}
-		if err = s.awaitLateAnswer(ctx); err != nil && !errors.As(err, new(*Error)) && !errors.Is(err, errMoved) {
+		if err = s.awaitLateAnswer(ctx); err != nil && !errors.As(err, new(*Error)) && !errors.Is(err, errReconnect) {
 			err = silent // whatever ended the wait, what counts is that it never answered
 		}
 	}
@@ -198,14 +198,14 @@ func (s *session) send(ctx context.Context, snap devices.Snapshot) error {
 	}
 }
 
-// promptly is how soon a client that is well answers.
-const promptly = 100 * time.Millisecond
+// promptAnswer is how soon a client that is well answers.
+const promptAnswer = 100 * time.Millisecond
 
 // overtaken reports whether the client may have taken a repeated list before that of the other application because of
 // which it was repeated. A client that was frozen reads its connections in any order, and with the later of two lists it
 // may drop devices that both report (rule R90). So the list goes out once more.
 func (s *session) overtaken(roundTrip time.Duration) bool {
-	return s.repeating && s.bucket == nil && roundTrip > promptly
+	return s.repeating && s.bucket == nil && roundTrip > promptAnswer
 }
 
 // deliver sends a list and waits for its answer. A client that has answered before may be frozen
@@ -242,24 +242,24 @@ func (s *session) deliver(ctx context.Context, nonce string, payload []byte, sna
 		if err := <-done; err == nil { // it has just answered
 			return nil
 		}
-		return errMoved
+		return errReconnect
 	}
 }
 
-// awaitLateAnswer waits whether a client that seems not to know the command answers after all.
+// awaitLateAnswer waits for the answer of a client that seems not to know the command, in case one comes after all.
 func (s *session) awaitLateAnswer(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() {
 		select {
 		case <-s.endWhenIdle:
-			cancel(errMoved)
+			cancel(errReconnect)
 		case <-ctx.Done():
 		}
 	}()
 	err := s.link.await(ctx)
-	if errors.Is(context.Cause(ctx), errMoved) {
-		return errMoved
+	if errors.Is(context.Cause(ctx), errReconnect) {
+		return errReconnect
 	}
 	return err
 }

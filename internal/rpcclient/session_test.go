@@ -48,7 +48,7 @@ func (l *fakeLink) deliver(ctx context.Context, nonce string, payload []byte) er
 	select {
 	case <-time.After(l.takes):
 	case <-ctx.Done():
-		return timeoutAs(ctx, ctx.Err())
+		return asNoAnswer(ctx, ctx.Err())
 	case <-l.gone:
 		return ErrLost
 	}
@@ -530,7 +530,7 @@ func TestFarewellTakesBackAMuteInFlight(t *testing.T) {
 func TestMailboxKeepsTheNewest(t *testing.T) {
 	t.Parallel()
 	m := newMailbox()
-	_, ok, resend := m.take()
+	_, ok, resend, _ := m.take()
 	require.False(t, ok)
 	require.False(t, resend)
 	for g := uint64(1); g <= 3; g++ {
@@ -538,12 +538,12 @@ func TestMailboxKeepsTheNewest(t *testing.T) {
 	}
 	m.askResend()
 	require.Len(t, m.news, 1)
-	s, ok, resend := m.take()
+	s, ok, resend, _ := m.take()
 	require.True(t, ok)
 	require.True(t, resend)
 	require.Equal(t, uint64(3), s.Generation)
 	require.Empty(t, m.news, "what was taken wakes nobody")
-	s, ok, resend = m.take()
+	s, ok, resend, _ = m.take()
 	require.True(t, ok, "the newest stays")
 	require.False(t, resend)
 	require.Equal(t, uint64(3), s.Generation)

@@ -31,7 +31,7 @@ func (c *Client) tryTransports(ctx context.Context, p *peer, at location, endWhe
 			}
 		}
 		switch {
-		case tr == WebSocket && port.proof == ProofAnswer: // the proof over HTTP has shown what works
+		case tr == WebSocket && port.over == HTTP: // the proof over HTTP has shown what works
 			continue
 		case tr == WebSocket && c.originRefused(port):
 			err = errNoOrigin
@@ -62,7 +62,7 @@ var errNoOrigin = errors.New("its WebSocket lets in registered origins only, and
 // originRefused reports whether the WebSocket is certain to refuse us, and HTTP may be tried instead:
 // only the client itself has the fingerprint, and it admits registered origins only (rules R8, R19).
 func (c *Client) originRefused(port *provenPort) bool {
-	return port.proof == ProofFingerprint && c.opts().Origin == "" && slices.Contains(c.opts().Transports, HTTP)
+	return port.over == "" && c.opts().Origin == "" && slices.Contains(c.opts().Transports, HTTP)
 }
 
 // portTransports are the transports that use a port.

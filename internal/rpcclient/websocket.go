@@ -31,7 +31,7 @@ func openWebSocket(ctx context.Context, t target) (link, error) {
 		if resp != nil {
 			return nil, fmt.Errorf("websocket to %s: %w: HTTP %d", t.addr(), ErrNotRPC, resp.StatusCode)
 		}
-		return nil, fmt.Errorf("websocket to %s: %w", t.addr(), timeoutAs(ctx, err))
+		return nil, fmt.Errorf("websocket to %s: %w", t.addr(), asNoAnswer(ctx, err))
 	}
 	conn.SetReadLimit(maxAnswer)
 	if err := awaitReady(ctx, conn.NetConn(), func() (message, error) { return readMessage(conn) }); err != nil {
@@ -47,9 +47,9 @@ func newWebSocketLink(conn *websocket.Conn) link {
 		_ = conn.SetWriteDeadline(time.Now().Add(writeTimeout)) // it sets that of the connection by its own
 		return conn.WriteMessage(websocket.TextMessage, payload)
 	}
-	l.goodbye = func() { // heard where the peer still reads
+	l.sendClose = func() { // heard where the peer still reads
 		end := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
-		_ = conn.WriteControl(websocket.CloseMessage, end, time.Now().Add(lastWrite))
+		_ = conn.WriteControl(websocket.CloseMessage, end, time.Now().Add(finalWriteTimeout))
 	}
 	l.start()
 	return l
@@ -59,10 +59,10 @@ func newWebSocketLink(conn *websocket.Conn) link {
 // more than maxAnswer bytes, because a header need not have an end.
 type boundedConn struct {
 	net.Conn
-	target target
-	free   bool // no limit any more
-	left   int
-	stop   func() bool
+	target    target
+	unlimited bool // no limit any more
+	left      int
+	stop      func() bool
 }
 
 func (c *boundedConn) dial(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -75,16 +75,16 @@ func (c *boundedConn) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	return c, nil
 }
 
-// unbind lets go of ctx and of the limit.
+// unbind ends the handshake: ctx and the limit hold no longer.
 func (c *boundedConn) unbind() {
-	c.free = true
+	c.unlimited = true
 	if c.stop != nil {
 		c.stop()
 	}
 }
 
 func (c *boundedConn) Read(p []byte) (int, error) {
-	if c.free {
+	if c.unlimited {
 		return c.Conn.Read(p)
 	}
 	if c.left <= 0 {

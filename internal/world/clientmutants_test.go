@@ -7,7 +7,7 @@ var clientMutants = []mutant{
 	}},
 	{"who is late with the free proof gets an empty list", []edit{
 		{"internal/rpcclient/probe.go", "if err := c.waitToProbe(ctx, p); err != nil {", "if err := ctx.Err(); err != nil {"},
-		{"internal/rpcclient/probe.go", "\t\tif proof == ProofAnswer {\n\t\t\treturn nil, free\n\t\t}\n", ""},
+		{"internal/rpcclient/probe.go", "\t\tif over == HTTP {\n\t\t\treturn nil, free\n\t\t}\n", ""},
 		{"internal/rpcclient/probe.go", "free := fingerprint(ctx, t, c.opts().AnswerTimeout)", "free := fingerprint(ctx, t, c.opts().ProbeTimeout/2)"},
 	}},
 	{"a good link is dropped at the first late answer", []edit{
@@ -15,10 +15,10 @@ var clientMutants = []mutant{
 	}},
 	{"a reload of any setting closes links that work", []edit{
 		{"internal/rpcclient/reconfigure.go", "case reach:\n", "default:\n"},
-		{"internal/rpcclient/reconfigure.go", "p.attempt.reconsider()", "p.attempt.cancel(errMoved)"},
+		{"internal/rpcclient/reconfigure.go", "p.attempt.reconsider()", "p.attempt.cancel(errReconnect)"},
 	}},
 	{"a reload of what concerns the ways to a client closes links that go on", []edit{
-		{"internal/rpcclient/reconfigure.go", "p.attempt.reconsider()", "p.attempt.cancel(errMoved)"},
+		{"internal/rpcclient/reconfigure.go", "p.attempt.reconsider()", "p.attempt.cancel(errReconnect)"},
 	}},
 	{"the end says nothing over the link that works", []edit{
 		{"internal/rpcclient/transports.go", "(errors.Is(cause, errStopping) || errors.Is(cause, errExcluded))", "errors.Is(cause, errExcluded)"},
@@ -28,7 +28,7 @@ var clientMutants = []mutant{
 		{"internal/rpcclient/admission.go", "!unrelated(p.lineagePID, q.lineagePID, p.lineage, q.lineage)", "(p.lineagePID == 0 || q.lineagePID == 0)"},
 	}},
 	{"whoever did not answer over HTTP is not asked over its socket", []edit{
-		{"internal/rpcclient/session.go", "\t\tcase <-s.endWhenIdle:\n\t\t\tcancel(errMoved)\n", ""},
+		{"internal/rpcclient/session.go", "\t\tcase <-s.endWhenIdle:\n\t\t\tcancel(errReconnect)\n", ""},
 	}},
 	{"a port goes on although a socket that may be the same client's has greeted", []edit{
 		{"internal/rpcclient/admission.go", "return q.greeted && blocks(p, q)", "return false && q.greeted && blocks(p, q)"},
