@@ -16,24 +16,24 @@ import (
 // client is one program.
 type client struct {
 	ClientSpec
-	index      int
-	desk       *clients
-	srv        *fakeserver.Server // nil before the first start
-	process    *memnet.Process    // of its socket, and of its port but for a relay
-	relay      *memnet.Process
-	on, frozen bool
-	calm       time.Time // since when nothing has happened to it that a link feels
-	lateAt     time.Time // when its doors are all open
-	frozenAt   time.Time
+	index            int
+	desk             *clients
+	srv              *fakeserver.Server // nil before the first start
+	process          *memnet.Process    // of its socket, and of its port but for a relay
+	relay            *memnet.Process
+	on, frozen       bool
+	undisturbedSince time.Time // since when nothing has happened to it that a link feels
+	fullyOpenAt      time.Time // when its doors are all open
+	frozenAt         time.Time
 
 	// Guarded by desk.mu.
-	stale    time.Time                     // when it went on after its links had been given up: then it takes what had queued on them
-	linked   time.Time                     // since when it takes lists over a socket; zero: it does not
-	holds    int                           // place in history of the list that it has taken last
-	silent   map[fakeserver.Transport]bool // since its start a list has gone without an answer
-	answered map[fakeserver.Transport]bool // since its start it has answered to a list
-	waiting  []string                      // what agents that have ended may have sent it while it was frozen
-	thawedAt time.Time                     // when it went on
+	stale       time.Time                     // when it went on after its links had been given up: then it takes what had queued on them
+	linkedSince time.Time                     // since when it takes lists over a socket; zero: it does not
+	lastTaken   int                           // place in history of the list that it has taken last
+	unanswered  map[fakeserver.Transport]bool // since its start a list has gone without an answer
+	answered    map[fakeserver.Transport]bool // since its start it has answered to a list
+	queued      []string                      // what agents that have ended may have sent it while it was frozen
+	thawedAt    time.Time                     // when it went on
 }
 
 func (k *client) violate(rule, format string, args ...any) {
@@ -72,23 +72,23 @@ func (k *client) open() {
 	k.disturbed()
 	k.on, k.frozen = true, false
 	k.desk.mu.Lock()
-	clear(k.silent)
+	clear(k.unanswered)
 	clear(k.answered)
-	k.waiting = nil
+	k.queued = nil
 	k.desk.mu.Unlock()
-	k.lateAt = time.Now().Add(time.Duration(max(k.PortLate, k.SocketLate)) * time.Millisecond)
+	k.fullyOpenAt = time.Now().Add(time.Duration(max(k.PortLate, k.SocketLate)) * time.Millisecond)
 	var err error
 	if k.srv != nil {
 		at := slices.Index(searched, k.srv.Port()) + 1
 		err = k.srv.Resume(append(slices.Clone(searched[at:]), searched[:at]...)...)
 	} else {
 		o := fakeserver.Options{
-			Profile: k.Profile, Ports: searched, NoTCP: k.NoPort, Network: k, NoFingerprint: k.Unspecified, OnPayload: k.takes,
+			Profile: k.Profile, Ports: searched, NoTCP: k.NoPort, Network: k, NoFingerprint: k.Unspecified, OnPayload: k.onPayload,
 			Seed: k.desk.seed,
 		}
 		o.Fault, _ = fakeserver.ParseFault(k.Fault)
 		if !k.NoSocket {
-			o.IPCDir = folder
+			o.IPCDir = socketDir
 		}
 		k.srv, err = fakeserver.Start(o)
 	}
@@ -197,10 +197,10 @@ func (k *client) thaw(quietly bool) {
 func (k *client) thawed() {
 	k.desk.mu.Lock()
 	defer k.desk.mu.Unlock()
-	k.calm, k.thawedAt = time.Now(), time.Now()
+	k.undisturbedSince, k.thawedAt = time.Now(), time.Now()
 	if frozen := time.Since(k.frozenAt); frozen > longFreeze || k.desk.set.First && frozen > rpcclient.DefaultOptions.AnswerTimeout {
-		k.linked, k.stale = time.Time{}, time.Now()
-		k.silent[fakeserver.IPC], k.silent[fakeserver.HTTP] = true, true
+		k.linkedSince, k.stale = time.Time{}, time.Now()
+		k.unanswered[fakeserver.IPC], k.unanswered[fakeserver.HTTP] = true, true
 	}
 }
 
@@ -208,11 +208,11 @@ func (k *client) thawed() {
 func (k *client) disturbed() {
 	k.desk.mu.Lock()
 	defer k.desk.mu.Unlock()
-	k.linked, k.calm = time.Time{}, time.Now()
+	k.linkedSince, k.undisturbedSince = time.Time{}, time.Now()
 }
 
-// takes hears of all that the program is told.
-func (k *client) takes(p fakeserver.Payload) {
+// onPayload hears of all that the program is told.
+func (k *client) onPayload(p fakeserver.Payload) {
 	d := k.desk
 	list := canonical(p.Devices)
 	d.mu.Lock()
@@ -220,37 +220,37 @@ func (k *client) takes(p fakeserver.Payload) {
 	d.note(k.index, "%s %s, err %v, fault %s", p.Transport, digest(list), p.Err, p.Fault)
 	switch left := p.Fault != fakeserver.FaultNone || p.EndedBy == fakeserver.Sender; { // its line was too long
 	case left && !k.answered[p.Transport]:
-		k.silent[p.Transport] = true
+		k.unanswered[p.Transport] = true
 	case !left && p.Err == nil:
 		k.answered[p.Transport] = true
 	}
 	if p.Fault == fakeserver.FaultCloseAfter { // that has ended the link
-		k.linked = time.Time{}
+		k.linkedSince = time.Time{}
 	}
 	switch {
 	case len(p.Devices) > 0 && (k.Profile == fakeserver.Squatter ||
 		k.process.UID != myUser && (d.view.sight.ports() || p.Transport == fakeserver.IPC)):
 		k.violate("confided", "got a list that is not for it")
-	case p.ClientID != application:
+	case p.ClientID != clientID:
 	case p.Err != nil || d.leaving:
 	case len(p.Devices) == 0 && p.Transport == fakeserver.HTTP && k.Profile != fakeserver.Flaky && d.newest() != list &&
-		!k.linked.IsZero() && k.srv.Links()[fakeserver.IPC] > 0:
+		!k.linkedSince.IsZero() && k.srv.Links()[fakeserver.IPC] > 0:
 		k.violate("wiped", "is served over its socket, and got an empty list over HTTP")
 	case len(p.Devices) == 0 && p.Transport == fakeserver.HTTP: // it may be the question whether this is a client at all
-	case k.wasWaiting(list): // of an agent before this one
+	case k.wasQueued(list): // of an agent before this one
 	case slices.Contains(d.history, list): // else it is of an agent before this one, too
-		place := slices.Index(d.history[max(k.holds, 0):], list)
+		place := slices.Index(d.history[max(k.lastTaken, 0):], list)
 		if place < 0 && k.isFarewell(list) {
 			break
 		}
 		if place < 0 {
-			k.violate("order", "took list %d over %s after list %d", slices.Index(d.history, list), p.Transport, k.holds)
-			k.holds = slices.Index(d.history, list)
+			k.violate("order", "took list %d over %s after list %d", slices.Index(d.history, list), p.Transport, k.lastTaken)
+			k.lastTaken = slices.Index(d.history, list)
 			break
 		}
-		k.holds = max(k.holds, 0) + place
-		if p.Transport == fakeserver.IPC && k.linked.IsZero() && p.Fault == fakeserver.FaultNone && time.Since(k.stale) > backlog {
-			k.linked = time.Now()
+		k.lastTaken = max(k.lastTaken, 0) + place
+		if p.Transport == fakeserver.IPC && k.linkedSince.IsZero() && p.Fault == fakeserver.FaultNone && time.Since(k.stale) > backlog {
+			k.linkedSince = time.Now()
 		}
 	}
 }
@@ -258,17 +258,17 @@ func (k *client) takes(p fakeserver.Payload) {
 // isFarewell reports whether the list may be what is left with a client over a transport that new settings
 // leave out, or over a socket that is not to be seen when they come. mu is held.
 func (k *client) isFarewell(list string) bool {
-	return k.desk.reloaded && list == unmuted(k.desk.history[max(k.holds, 0)])
+	return k.desk.reloaded && list == unmuted(k.desk.history[max(k.lastTaken, 0)])
 }
 
-// wasWaiting reports whether the list is one that an agent may have sent, or left it with, before that ended, while
+// wasQueued reports whether the list is one that an agent may have sent, or left it with, before that ended, while
 // it was frozen. mu is held.
-func (k *client) wasWaiting(list string) bool {
-	return time.Since(k.thawedAt) <= backlog && slices.Contains(k.waiting, list)
+func (k *client) wasQueued(list string) bool {
+	return time.Since(k.thawedAt) <= backlog && slices.Contains(k.queued, list)
 }
 
 // atClient is what may happen to a client, and what has to be so for it.
-var atClient = map[Deed]struct {
+var atClient = map[Action]struct {
 	can func(*client) bool
 	do  func(*client, Step)
 }{
@@ -289,8 +289,8 @@ func (k *client) runs() bool   { return k.on }
 func (k *client) reacts() bool { return k.on && !k.frozen }
 
 func (k *client) do(s Step) {
-	if deed := atClient[s.Do]; deed.can(k) {
-		deed.do(k, s)
+	if action := atClient[s.Do]; action.can(k) {
+		action.do(k, s)
 	}
 }
 
@@ -330,7 +330,7 @@ func (k *client) drop() {
 	k.disturbed()
 }
 
-func (k *client) list() string { return canonical(k.srv.DevicesOf(application)) }
+func (k *client) list() string { return canonical(k.srv.DevicesOf(clientID)) }
 
 // canonical is a list in one form, whoever wrote it.
 func canonical(list []fakeserver.Device) string {

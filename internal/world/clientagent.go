@@ -11,7 +11,7 @@ import (
 // options are those of the product's defaults, but for the machine and what is set.
 func (c *clients) options() rpcclient.Options {
 	o := rpcclient.DefaultOptions
-	o.ClientID, o.Ports, o.Jitter = application, searched, c.chance
+	o.ClientID, o.Ports, o.Jitter = clientID, searched, c.chance
 	o.Local, o.DialPort = c.view, c.agent.DialPort
 	o.AnswerTimeout += time.Duration(c.set.Timing) * time.Millisecond
 	if c.set.OnExit != "" {
@@ -46,7 +46,7 @@ func (c *clients) startAgent() {
 	c.mu.Lock()
 	c.leaving, c.reloaded = false, false
 	for _, k := range c.all {
-		k.linked, k.holds = time.Time{}, -1
+		k.linkedSince, k.lastTaken = time.Time{}, -1
 	}
 	last, some := c.last, len(c.history) > 0
 	if some {
@@ -69,7 +69,7 @@ func (c *clients) restart() {
 }
 
 func (c *clients) configure(set Reporting) {
-	set.Sight = c.set.Sight
+	set.Visibility = c.set.Visibility
 	if set.First != c.set.First {
 		for _, k := range c.all {
 			k.disturbed()
@@ -97,12 +97,12 @@ func (c *clients) stopAgent() {
 	c.mu.Lock()
 	c.leaving = true
 	for _, k := range c.all {
-		if k.works() && k.calmFor(prompt) && !k.linked.IsZero() && time.Since(k.linked) >= prompt {
+		if k.knowsCommand() && k.undisturbedFor(prompt) && !k.linkedSince.IsZero() && time.Since(k.linkedSince) >= prompt {
 			reached = append(reached, left{k, k.list()})
 		}
 		for _, list := range c.history {
 			if k.frozen {
-				k.waiting = append(k.waiting, list, unmuted(list))
+				k.queued = append(k.queued, list, unmuted(list))
 			}
 		}
 	}

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	application = "123456789012345678"
-	folder      = "/run/user/1000"
+	clientID  = "123456789012345678"
+	socketDir = "/run/user/1000"
 
 	socketBuffer = 208 << 10 // as of Linux, in bytes
 
@@ -50,13 +50,13 @@ type clients struct {
 	reloaded  bool // the settings have changed since the agent's start
 }
 
-func newClients(s Scenario, told *story) *clients {
-	c := &clients{story: told, seed: s.Seed, pid: 100, set: s.Reporting}
+func newClients(s Scenario, events *story) *clients {
+	c := &clients{story: events, seed: s.Seed, pid: 100, set: s.Reporting}
 	c.net = memnet.New(memnet.Options{Buffer: socketBuffer, Delay: c.delay})
 	c.agent = c.net.Process(local.Process{PID: 1, UID: myUser, Name: "agent"})
-	c.view = &view{clients: c, sight: s.Reporting.Sight}
+	c.view = &view{clients: c, sight: s.Reporting.Visibility}
 	for i, spec := range s.Clients {
-		c.all = append(c.all, &client{ClientSpec: spec, index: i, desk: c, holds: -1, silent: make(map[fakeserver.Transport]bool), answered: make(map[fakeserver.Transport]bool)})
+		c.all = append(c.all, &client{ClientSpec: spec, index: i, desk: c, lastTaken: -1, unanswered: make(map[fakeserver.Transport]bool), answered: make(map[fakeserver.Transport]bool)})
 	}
 	for _, k := range c.all {
 		if !k.Off {

@@ -22,42 +22,42 @@ type ClientSpec struct {
 	Fault       string             `json:"fault,omitempty"`       // which it has when it is first started, as fakeserver writes it
 }
 
-// Sight is what the OS tells the agent of others.
-type Sight string
+// Visibility is what the OS tells the agent of others.
+type Visibility string
 
 // The sights.
 const (
-	SeesAll     Sight = ""          // sockets, ports, and whose they are
-	SeesUsers   Sight = "users"     // no processes, as from a PID namespace of one's own
-	SeesSockets Sight = "sockets"   // nothing of ports, as on Windows and macOS
-	SeesNothing Sight = "unwatched" // as SeesSockets, and nothing tells of new sockets
+	SeesAll     Visibility = ""          // sockets, ports, and whose they are
+	SeesUsers   Visibility = "users"     // no processes, as from a PID namespace of one's own
+	SeesSockets Visibility = "sockets"   // nothing of ports, as on Windows and macOS
+	SeesNothing Visibility = "unwatched" // as SeesSockets, and nothing tells of new sockets
 )
 
 // Reporting is how the agent reports.
 type Reporting struct {
-	Sight  Sight                `json:"sight,omitempty"`
-	OnExit rpcclient.ExitPolicy `json:"on_exit,omitempty"`
-	Timing int                  `json:"timing,omitempty"` // which of some settings of times; any two differ
-	First  bool                 `json:"first,omitempty"`  // rpc.clients is first
+	Visibility Visibility           `json:"sight,omitempty"`
+	OnExit     rpcclient.ExitPolicy `json:"on_exit,omitempty"`
+	Timing     int                  `json:"timing,omitempty"` // which of some settings of times; any two differ
+	First      bool                 `json:"first,omitempty"`  // rpc.clients is first
 
 	Without rpcclient.Transport `json:"without,omitempty"` // one that rpc.transports leaves out
 }
 
 // What happens to clients, and to what reports to them.
 const (
-	ClientStart   Deed = "start"   // it is started, or started again in order
-	ClientStop    Deed = "stop"    // it ends in order
-	ClientKill    Deed = "kill"    // it ends as by SIGKILL
-	ClientMoves   Deed = "moves"   // it starts again in order, as the same process on another port
-	ClientFreezes Deed = "freezes" // until it thaws
-	ClientThaws   Deed = "thaws"
-	ClientFault   Deed = "fault" // of fakeserver, until it is mended
-	ClientMended  Deed = "mended"
-	ClientDrops   Deed = "drops"     // all its connections
-	ClientSpends  Deed = "spends"    // another agent spends one of its tokens for the same application
-	Publish       Deed = "publish"   // the agent has another list
-	Configure     Deed = "configure" // the agent's settings change
-	Resend        Deed = "resend"    // the machine has slept
-	StopAgent     Deed = "stop agent"
-	StartAgent    Deed = "start agent"
+	ClientStart   Action = "start"   // it is started, or started again in order
+	ClientStop    Action = "stop"    // it ends in order
+	ClientKill    Action = "kill"    // it ends as by SIGKILL
+	ClientMoves   Action = "moves"   // it starts again in order, as the same process on another port
+	ClientFreezes Action = "freezes" // until it thaws
+	ClientThaws   Action = "thaws"
+	ClientFault   Action = "fault" // of fakeserver, until it is mended
+	ClientMended  Action = "mended"
+	ClientDrops   Action = "drops"     // all its connections
+	ClientSpends  Action = "spends"    // another agent spends one of its tokens for the same application
+	Publish       Action = "publish"   // the agent has another list
+	Configure     Action = "configure" // the agent's settings change
+	Resend        Action = "resend"    // the machine has slept
+	StopAgent     Action = "stop agent"
+	StartAgent    Action = "start agent"
 )

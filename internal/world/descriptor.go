@@ -19,7 +19,7 @@ func (m *Model) descriptor(iface int) []byte {
 		d = append(d, 0x95, n, 0x09, 0x02, item, 0x02)
 	}
 	const input, output, feature = 0x81, 0x91, 0xb1
-	for _, t := range m.Tells {
+	for _, t := range m.Channels {
 		if t.Interface != iface && !t.Twin {
 			continue
 		}
@@ -51,7 +51,7 @@ func (m *Model) descriptor(iface int) []byte {
 	} else {
 		d = nil
 	}
-	for _, t := range m.Tells {
+	for _, t := range m.Channels {
 		if (t.Interface == iface || t.Twin) && slices.Contains(usageForms, t.Form) {
 			d = append(d, phoneMute(t)...)
 		}
@@ -62,7 +62,7 @@ func (m *Model) descriptor(iface int) []byte {
 var usageForms = []Form{FormSwitch, FormPress, FormButtons}
 
 // phoneMute declares a headset's Phone Mute in one of the three legal forms (HID Usage Tables, section 3.4.1.2).
-func phoneMute(t Tell) []byte {
+func phoneMute(t Channel) []byte {
 	d := []byte{0x05, 0x0b, 0x09, 0x05, 0xa1, 0x01}
 	if t.Report != 0 {
 		d = append(d, 0x85, t.Report)

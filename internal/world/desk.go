@@ -28,19 +28,19 @@ const (
 type desk struct {
 	Scenario
 	story
-	agenda   []entry
-	entries  int
-	headsets []*headset
-	ready    map[string]time.Time // by node: when the last event on its way arrives
-	suites   []*suite
-	clients  *clients
-	lists    int // that were made up, without an Engine
-	version  int
-	deaf     bool // the sound server is away
-	asleep   bool
-	woke     time.Time // when the machine woke last, as far as the agent has heard
-	dreams   int       // how often the machine has slept without the agent having heard of it
-	waiting  []func()  // what the agent hears when it wakes
+	agenda        []scheduled
+	entries       int
+	headsets      []*headset
+	ready         map[string]time.Time // by node: when the last event on its way arrives
+	suites        []*suite
+	clients       *clients
+	lists         int // that were made up, without an Engine
+	version       int
+	serverDown    bool // the sound server is away
+	asleep        bool
+	woke          time.Time // when the machine woke last, as far as the agent has heard
+	unheardSleeps int       // how often the machine has slept without the agent having heard of it
+	waiting       []func()  // what the agent hears when it wakes
 
 	engine *engine.Engine
 	stop   func()
@@ -52,20 +52,20 @@ type desk struct {
 	list   devices.Snapshot
 }
 
-// entry is something that will happen.
-type entry struct {
+// scheduled is something that will happen.
+type scheduled struct {
 	at time.Time
 	do func()
 }
 
 func newDesk(s Scenario, withStory bool) *desk {
 	d := &desk{Scenario: s, wake: signal.New(), ready: make(map[string]time.Time)}
-	d.began, d.told = time.Now(), withStory
+	d.began, d.detailed = time.Now(), withStory
 	for i, u := range s.Units {
 		m := &s.Models[u.Model]
 		h := &headset{
 			Unit: u, Model: m, index: i, on: !u.Off, near: !u.Away, pressed: u.Muted, boomUp: u.BoomUp,
-			told: make(map[int]time.Time), stuck: make(map[int]bool),
+			heardAt: make(map[int]time.Time), stuck: make(map[int]bool),
 		}
 		if m.Bus != Dongle {
 			h.on, h.near = true, true
@@ -121,8 +121,8 @@ func (d *desk) awaitClients() {
 		return
 	}
 	for range 4 {
-		d.rest(owed + maxLate*time.Millisecond)
-		if d.clients.quietFor(owed) {
+		d.rest(maxRecovery + maxLate*time.Millisecond)
+		if d.clients.quietFor(maxRecovery) {
 			break
 		}
 	}
@@ -140,8 +140,8 @@ func (d *desk) instant(t time.Time) time.Time {
 
 // after has something happen later.
 func (d *desk) after(wait time.Duration, do func()) {
-	e := entry{d.instant(time.Now().Add(wait)), do}
-	i, _ := slices.BinarySearchFunc(d.agenda, e, func(a, b entry) int { return a.at.Compare(b.at) })
+	e := scheduled{d.instant(time.Now().Add(wait)), do}
+	i, _ := slices.BinarySearchFunc(d.agenda, e, func(a, b scheduled) int { return a.at.Compare(b.at) })
 	d.agenda = slices.Insert(d.agenda, i, e)
 }
 
@@ -196,14 +196,14 @@ func (d *desk) settle() {
 	for _, r := range asked {
 		d.request(r)
 	}
-	d.watch()
+	d.checkInMotion()
 }
 
 // boot starts the agent.
 func (d *desk) boot() {
 	if len(d.Models) == 0 {
 		if d.lists == 0 {
-			d.madeUp()
+			d.publishMadeUp()
 		}
 		d.clients.startAgent()
 		d.stop = d.clients.stopAgent
@@ -228,18 +228,18 @@ func (d *desk) boot() {
 	for _, h := range d.headsets {
 		if h.plugged {
 			d.enumerate(h)
-			h.lapse()
+			h.invalidate()
 		}
 	}
 	d.open(false)
 	d.after(d.delay(20*time.Millisecond, "hid"), func() {
 		d.engine.Observe(devices.Observation{Source: "hid", At: time.Now()})
 	})
-	d.look()
+	d.readSound()
 }
 
-// madeUp publishes a list without an Engine. No two are equal.
-func (d *desk) madeUp() {
+// publishMadeUp publishes a list without an Engine. No two are equal.
+func (d *desk) publishMadeUp() {
 	muted, model := d.lists%2 == 1, fmt.Sprintf("Model %d", d.lists)
 	if d.Long {
 		model += strings.Repeat(".", 64<<10)
@@ -282,8 +282,8 @@ func (d *desk) published() devices.Snapshot {
 	return d.list
 }
 
-// tell has the agent hear of something, or as soon as it is awake.
-func (d *desk) tell(f func()) {
+// whenAwake has the agent hear of something now, or as soon as it is awake.
+func (d *desk) whenAwake(f func()) {
 	if d.asleep {
 		d.waiting = append(d.waiting, f)
 		return
@@ -291,12 +291,12 @@ func (d *desk) tell(f func()) {
 	f()
 }
 
-// look has the sound server's news read.
-func (d *desk) look() {
-	d.tell(func() {
+// readSound has the sound server's news read.
+func (d *desk) readSound() {
+	d.whenAwake(func() {
 		d.after(d.delay(40*time.Millisecond, "look"), func() {
 			o := devices.Observation{Source: "audio", At: time.Now()}
-			if d.deaf {
+			if d.serverDown {
 				o.Err = fmt.Errorf("the sound server is away")
 			} else {
 				for _, h := range d.headsets {
@@ -370,18 +370,18 @@ func (d *desk) open(plugged bool) {
 func (d *desk) attach(h *headset, n *node, plugged bool) {
 	d.deliver(h, n, hid.Event{Kind: hid.Attached, Node: n.device.Node, Device: &n.device, Plugged: plugged}, func() {
 		n.open = true
-		h.lapse()
+		h.invalidate()
 	})
 }
 
 func (d *desk) close(h *headset, n *node, failure string) {
 	n.open = false
-	d.deliver(h, n, hid.Event{Kind: hid.Gone, Node: n.device.Node, Error: failure}, h.lapse)
+	d.deliver(h, n, hid.Event{Kind: hid.Gone, Node: n.device.Node, Error: failure}, h.invalidate)
 }
 
 // deliver has the agent hear an event of a node after those before it.
 func (d *desk) deliver(h *headset, n *node, e hid.Event, then func()) {
-	d.tell(func() {
+	d.whenAwake(func() {
 		at := time.Now().Add(d.delay(12*time.Millisecond, n.device.Node, e.Kind))
 		if ready := d.ready[n.device.Node]; at.Before(ready) {
 			at = ready

@@ -16,13 +16,13 @@ const (
 	byLink         // it has come into reach, or gone
 )
 
-// lapse is for what makes all that was told before count no more.
-func (h *headset) lapse() { h.lapsed = time.Now() }
+// invalidate is for what makes all that was told before count no more.
+func (h *headset) invalidate() { h.validSince = time.Now() }
 
 // change changes something of the headset, and has it tell what is new.
 func (d *desk) change(h *headset, why cause, f func()) {
-	before := make([]bool, len(h.Tells))
-	for i, t := range h.Tells {
+	before := make([]bool, len(h.Channels))
+	for i, t := range h.Channels {
 		before[i] = h.state(t.Of)
 	}
 	was, muted := h.reachable(), h.muted()
@@ -32,16 +32,16 @@ func (d *desk) change(h *headset, why cause, f func()) {
 	}
 	arrived := why == byLink && h.reachable() && !was
 	if h.reachable() != was {
-		h.lapse()
+		h.invalidate()
 	}
 	if was && !h.reachable() {
 		h.left = time.Now()
 	}
-	for i, t := range h.Tells {
+	for i, t := range h.Channels {
 		changed := before[i] != h.state(t.Of)
 		if t.Of == OfLink {
 			if changed && h.plugged {
-				d.speak(h, i, false)
+				d.sendState(h, i, false)
 			}
 			continue
 		}
@@ -51,24 +51,24 @@ func (d *desk) change(h *headset, why cause, f func()) {
 			wait := 400*time.Millisecond + d.delay(100*time.Millisecond, h.index, i)
 			d.after(wait, func() {
 				if h.reachable() {
-					d.speak(h, i, true)
+					d.sendState(h, i, true)
 				}
 			})
 		case changed && why != byLink, why == byButton && (t.Form == FormPress || t.Form == FormEvent || t.Form == FormHeld):
-			d.speak(h, i, false)
+			d.sendState(h, i, false)
 		}
 	}
 	if h.muted() != muted && h.mutesInOS() {
-		d.look()
+		d.readSound()
 	}
 	for _, s := range d.suites {
-		s.stir(h)
+		s.notice(h)
 	}
 }
 
-// speak has the headset tell by one of its ways.
-func (d *desk) speak(h *headset, i int, arriving bool) {
-	t := h.Tells[i]
+// sendState has the headset tell by one of its ways.
+func (d *desk) sendState(h *headset, i int, arriving bool) {
+	t := h.Channels[i]
 	v := h.state(t.Of)
 	h.stuck[i] = false
 	switch t.Form {
@@ -131,16 +131,16 @@ func bit(v bool) byte {
 }
 
 // send sends an input report, if somebody reads it. shows says that it shows a state.
-func (d *desk) send(h *headset, tell int, data []byte, shows bool) {
-	iface := h.Tells[tell].Interface
-	if h.Tells[tell].Twin {
-		iface = int(d.delay(2, "twin", h.index, tell))
+func (d *desk) send(h *headset, channel int, data []byte, shows bool) {
+	iface := h.Channels[channel].Interface
+	if h.Channels[channel].Twin {
+		iface = int(d.delay(2, "twin", h.index, channel))
 	}
 	d.sendOn(h, iface, data, func() {
 		if shows {
-			h.told[tell] = time.Now()
-		} else if h.Tells[tell].Form == FormLevel {
-			delete(h.told, tell)
+			h.heardAt[channel] = time.Now()
+		} else if h.Channels[channel].Form == FormLevel {
+			delete(h.heardAt, channel)
 		}
 	})
 }
@@ -158,20 +158,20 @@ func (d *desk) request(r hid.Request) {
 	for _, h := range d.headsets {
 		for _, n := range h.nodes {
 			if n.device.Node == r.Node && !n.gone {
-				d.after(d.delay(10*time.Millisecond, r.ID), func() { d.arrive(h, n, r) })
+				d.after(d.delay(10*time.Millisecond, r.ID), func() { d.handleRequest(h, n, r) })
 				return
 			}
 		}
 	}
 }
 
-// arrive is a request at the device.
-func (d *desk) arrive(h *headset, n *node, r hid.Request) {
+// handleRequest is for a request at the device.
+func (d *desk) handleRequest(h *headset, n *node, r hid.Request) {
 	if n.gone || !n.open || d.asleep {
 		return
 	}
 	answered := false
-	for i, t := range h.Tells {
+	for i, t := range h.Channels {
 		if t.Interface != n.iface && !t.Twin || t.Of != OfLink && !h.up() {
 			continue
 		}
@@ -205,18 +205,18 @@ func (d *desk) arrive(h *headset, n *node, r hid.Request) {
 		}
 	}
 	if len(r.Output) == 0 && !answered {
-		d.after(time.Millisecond, func() { d.bring(n, hid.Event{Request: r.ID, Error: "the device does not answer"}) })
+		d.after(time.Millisecond, func() { d.deliverAnswer(n, hid.Event{Request: r.ID, Error: "the device does not answer"}) })
 	}
 }
 
 // answer brings a report that was asked for: on a way of its own, which input reports may overtake.
 func (d *desk) answer(n *node, r hid.Request, data []byte) {
 	d.after(d.delay(10*time.Millisecond, "answer", r.ID), func() {
-		d.bring(n, hid.Event{Request: r.ID, Data: data})
+		d.deliverAnswer(n, hid.Event{Request: r.ID, Data: data})
 	})
 }
 
-func (d *desk) bring(n *node, e hid.Event) {
+func (d *desk) deliverAnswer(n *node, e hid.Event) {
 	if n.gone || !n.open || d.asleep {
 		return
 	}

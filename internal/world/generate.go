@@ -151,7 +151,7 @@ func (m *Model) seen() bool {
 	for _, w := range m.Versions {
 		for _, r := range w.Sources {
 			for _, i := range r.Reads {
-				if f := m.Tells[i].Form; f == FormPress || f == FormHeld || f == FormEvent {
+				if f := m.Channels[i].Form; f == FormPress || f == FormHeld || f == FormEvent {
 					return false
 				}
 			}

@@ -181,8 +181,8 @@ func (m *Model) simplifications() []func() {
 			all = append(all, func() { w.Sources = slices.Delete(w.Sources, k, k+1) })
 		}
 	}
-	for i := range m.Tells {
-		t := &m.Tells[i]
+	for i := range m.Channels {
+		t := &m.Channels[i]
 		all = append(all, zero(&t.AtLink), zero(&t.Busy), zero(&t.BothWays))
 	}
 	return all

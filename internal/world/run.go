@@ -9,7 +9,7 @@ import (
 // Result is what came of a scenario.
 type Result struct {
 	Violations []Violation `json:"violations,omitempty"`
-	Hash       string      `json:"hash,omitempty"` // of the plot, if the story was asked for
+	Hash       string      `json:"hash,omitempty"` // of what is comparable in the story, if the story was asked for
 	Story      []string    `json:"story,omitempty"`
 }
 
@@ -21,7 +21,7 @@ func Play(t *testing.T, s Scenario, withStory bool) (r Result) {
 		r.Violations = d.violations
 		if withStory {
 			r.Story = d.report()
-			r.Hash = digest(d.plot()).String()
+			r.Hash = digest(d.comparable()).String()
 		}
 	})
 	return r

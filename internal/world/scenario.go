@@ -35,20 +35,20 @@ const (
 
 // Model is what the firmware of a headset does, and what its vendor says of it.
 type Model struct {
-	Bus       Bus     `json:"bus"`
-	Keeps     bool    `json:"keeps,omitempty"`     // the mute outlasts power-off and unplugging; else it begins as false
-	ResetsUp  bool    `json:"resets_up,omitempty"` // the mute is off whenever the link comes up
-	Boom      bool    `json:"boom,omitempty"`      // a boom mutes beside the button
-	OSMute    OSMute  `json:"os_mute,omitempty"`   // what the OS's mute does
-	Flagged   bool    `json:"flagged,omitempty"`   // the OS says that its mute is a switch in the device
-	NamedIDs  bool    `json:"named_ids,omitempty"` // the list names endpoints as the OS shows them, equal for all units
-	Split     bool    `json:"split,omitempty"`     // HID and sound are two USB devices with one serial number
-	Unsighted bool    `json:"unsighted,omitempty"` // its endpoints have no hardware identity but the serial number
-	Tells     []Tell  `json:"tells"`               // how it tells states
-	Noise     []int   `json:"noise,omitempty"`     // reports of other controls, on interface 0
-	Versions  []Words `json:"versions"`            // what the vendor says of it; a reload changes the version
-	Filtered  bool    `json:"filtered,omitempty"`  // an echo canceller of the OS carries its sound, too
-	LED       bool    `json:"led,omitempty"`       // a host may set the mute by an output report
+	Bus       Bus       `json:"bus"`
+	Keeps     bool      `json:"keeps,omitempty"`     // the mute outlasts power-off and unplugging; else it begins as false
+	ResetsUp  bool      `json:"resets_up,omitempty"` // the mute is off whenever the link comes up
+	Boom      bool      `json:"boom,omitempty"`      // a boom mutes beside the button
+	OSMute    OSMute    `json:"os_mute,omitempty"`   // what the OS's mute does
+	Flagged   bool      `json:"flagged,omitempty"`   // the OS says that its mute is a switch in the device
+	NamedIDs  bool      `json:"named_ids,omitempty"` // the list names endpoints as the OS shows them, equal for all units
+	Split     bool      `json:"split,omitempty"`     // HID and sound are two USB devices with one serial number
+	Unsighted bool      `json:"unsighted,omitempty"` // its endpoints have no hardware identity but the serial number
+	Channels  []Channel `json:"channels"`            // how it tells states
+	Noise     []int     `json:"noise,omitempty"`     // reports of other controls, on interface 0
+	Versions  []Entry   `json:"versions"`            // what the vendor says of it; a reload changes the version
+	Filtered  bool      `json:"filtered,omitempty"`  // an echo canceller of the OS carries its sound, too
+	LED       bool      `json:"led,omitempty"`       // a host may set the mute by an output report
 }
 
 // OSMute is what a mute in the OS does to a device.
@@ -61,7 +61,7 @@ const (
 	OSShared OSMute = "shared" // device and OS have one mute
 )
 
-// Subject is what a Tell tells of.
+// Subject is what a Channel tells of.
 type Subject string
 
 // The subjects.
@@ -93,8 +93,8 @@ const (
 // shows reports whether what is told is a state, and not a press.
 func (f Form) shows() bool { return f != FormPress && f != FormHeld && f != FormEvent }
 
-// Tell is one way in which a firmware tells a state.
-type Tell struct {
+// Channel is one way in which a firmware tells a state.
+type Channel struct {
 	Of        Subject `json:"of"`
 	Form      Form    `json:"form"`
 	Interface int     `json:"interface"`
@@ -111,15 +111,15 @@ type Tell struct {
 	BothWays  bool    `json:"both_ways,omitempty"`
 }
 
-// Words are a version of what a vendor says of a model.
-type Words struct {
+// Entry is what a vendor says of a model, in one version of the catalogue.
+type Entry struct {
 	Link    []Rule `json:"link,omitempty"`
 	Sources []Rule `json:"sources"`
 }
 
-// Rule is a source of the catalogue, and which tells it reads.
+// Rule is a source of the catalogue, and which channels it reads.
 type Rule struct {
-	Reads []int          `json:"reads,omitempty"` // places of tells
+	Reads []int          `json:"reads,omitempty"` // numbers of channels
 	Says  map[string]any `json:"says"`
 }
 
@@ -144,36 +144,36 @@ type Suite struct {
 	Runs    bool `json:"runs,omitempty"`    // from the beginning
 }
 
-// Deed is what a step does.
-type Deed string
+// Action is what a step does.
+type Action string
 
-// The deeds.
+// The actions.
 const (
-	Plug    Deed = "plug"    // into Port; the sound comes MS later
-	Unplug  Deed = "unplug"  // the sound goes MS later
-	Press   Deed = "press"   // the mute button
-	Boom    Deed = "boom"    // up or down
-	Auto    Deed = "auto"    // the firmware changes the mute by itself
-	LED     Deed = "led"     // a host does, by an output report
-	OSSet   Deed = "os_mute" // somebody changes the OS's mute
-	Power   Deed = "power"   // on or off
-	Range   Deed = "range"   // in or out
-	Sound   Deed = "sound"   // the endpoints come or go alone
-	Volume  Deed = "volume"  // another control is used
-	Lose    Deed = "lose"    // the button is pressed, and the OS loses the report
-	Break   Deed = "break"   // reading an interface fails; it is opened again MS later, or never if that is negative
-	Server  Deed = "server"  // the sound server goes or returns
-	Sleep   Deed = "sleep"   // During happens, the agent hears of it MS after the waking; N 1: and not when that was
-	Run     Deed = "run"     // the suite N starts or crashes
-	Reload  Deed = "reload"  // version N of the catalogue
-	Restart Deed = "restart" // the agent ends in order and starts again
-	Rest    Deed = "rest"    // nothing happens for MS; then the invariants hold
+	Plug    Action = "plug"    // into Port; the sound comes MS later
+	Unplug  Action = "unplug"  // the sound goes MS later
+	Press   Action = "press"   // the mute button
+	Boom    Action = "boom"    // up or down
+	Auto    Action = "auto"    // the firmware changes the mute by itself
+	LED     Action = "led"     // a host does, by an output report
+	OSSet   Action = "os_mute" // somebody changes the OS's mute
+	Power   Action = "power"   // on or off
+	Range   Action = "range"   // in or out
+	Sound   Action = "sound"   // the endpoints come or go alone
+	Volume  Action = "volume"  // another control is used
+	Lose    Action = "lose"    // the button is pressed, and the OS loses the report
+	Break   Action = "break"   // reading an interface fails; it is opened again MS later, or never if that is negative
+	Server  Action = "server"  // the sound server goes or returns
+	Sleep   Action = "sleep"   // During happens, the agent hears of it MS after the waking; N 1: and not when that was
+	Run     Action = "run"     // the suite N starts or crashes
+	Reload  Action = "reload"  // version N of the catalogue
+	Restart Action = "restart" // the agent ends in order and starts again
+	Rest    Action = "rest"    // nothing happens for MS; then the invariants hold
 )
 
 // Step is one thing that happens.
 type Step struct {
 	After  int    `json:"after,omitempty"` // ms since the step before
-	Do     Deed   `json:"do"`
+	Do     Action `json:"do"`
 	Unit   int    `json:"unit,omitempty"`
 	N      int    `json:"n,omitempty"`
 	Port   int    `json:"port,omitempty"`

@@ -9,7 +9,7 @@ import (
 )
 
 // atHeadset is what may happen to a headset, also while the machine sleeps.
-var atHeadset = map[Deed]func(*desk, *headset, Step){
+var atHeadset = map[Action]func(*desk, *headset, Step){
 	Plug:   func(d *desk, h *headset, s Step) { d.plug(h, s.Port, s.wait()) },
 	Unplug: func(d *desk, h *headset, s Step) { d.unplug(h, s.wait()) },
 	Press:  func(d *desk, h *headset, _ Step) { d.press(h) },
@@ -44,7 +44,7 @@ var atHeadset = map[Deed]func(*desk, *headset, Step){
 }
 
 // atDesk is what may happen to the rest, but for clients.
-var atDesk = map[Deed]func(*desk, Step){
+var atDesk = map[Action]func(*desk, Step){
 	Server:  func(d *desk, _ Step) { d.turnServer() },
 	Sleep:   func(d *desk, s Step) { d.sleepThrough(s.During, s.wait(), s.N == 0) },
 	Run:     func(d *desk, s Step) { d.runSuite(s.N) },
@@ -55,7 +55,7 @@ var atDesk = map[Deed]func(*desk, Step){
 		d.clients.checkPrompt()
 		d.atRest()
 	},
-	Publish: func(d *desk, _ Step) { d.madeUp() },
+	Publish: func(d *desk, _ Step) { d.publishMadeUp() },
 }
 
 func (s Step) wait() time.Duration { return time.Duration(s.MS) * time.Millisecond }
@@ -97,15 +97,15 @@ func (d *desk) link(h *headset, f func()) {
 // setSound has the OS list the endpoints of a headset, or not.
 func (d *desk) setSound(h *headset, on bool) {
 	h.sound = on
-	d.look()
+	d.readSound()
 	for _, s := range d.suites {
-		s.stir(h)
+		s.notice(h)
 	}
 }
 
 func (d *desk) turnServer() {
-	d.deaf = !d.deaf
-	d.look()
+	d.serverDown = !d.serverDown
+	d.readSound()
 }
 
 // runSuite starts a suite, or crashes it.
@@ -124,7 +124,7 @@ func (d *desk) runSuite(n int) {
 func (d *desk) press(h *headset) {
 	switch {
 	case !h.on:
-	case !slices.ContainsFunc(h.Tells, func(t Tell) bool { return t.Form == FormLamp }):
+	case !slices.ContainsFunc(h.Channels, func(t Channel) bool { return t.Form == FormLamp }):
 		d.change(h, byButton, func() { h.pressed = !h.pressed })
 	case h.plugged && !d.asleep:
 		presence := h.presence
@@ -162,7 +162,7 @@ func (d *desk) plug(h *headset, port int, wait time.Duration) {
 		}
 		h.sound = false
 		d.enumerate(h)
-		h.lapse()
+		h.invalidate()
 		for _, n := range h.nodes {
 			if d.rules.Wants(n.device) {
 				d.attach(h, n, !d.asleep)
@@ -170,9 +170,9 @@ func (d *desk) plug(h *headset, port int, wait time.Duration) {
 		}
 		d.pair(h)
 	})
-	d.look() // the OS does not miss that it was gone
-	if d.deaf {
-		d.unseen(h)
+	d.readSound() // the OS does not miss that it was gone
+	if d.serverDown {
+		d.missAbsence(h)
 	}
 	presence := h.presence
 	d.after(max(wait, 50*time.Millisecond), func() {
@@ -196,19 +196,19 @@ func (d *desk) unplug(h *headset, wait time.Duration) {
 			}
 		}
 		h.nodes = nil
-		h.lapse()
+		h.invalidate()
 	})
-	d.after(wait, d.look)
+	d.after(wait, d.readSound)
 }
 
 func (d *desk) osMute(h *headset) {
-	if !h.plugged || !h.sound || d.deaf {
+	if !h.plugged || !h.sound || d.serverDown {
 		return
 	}
 	switch h.OSMute {
 	case OSSoft:
 		h.osMute = !h.osMute
-		d.look()
+		d.readSound()
 	case OSShared:
 		d.turn(h, h.up())
 	}
@@ -228,7 +228,7 @@ func (d *desk) lose(h *headset) {
 	d.change(h, byButton, func() { h.pressed = !h.pressed })
 	for _, n := range open {
 		n.open = true
-		d.deliver(h, n, hid.Event{Kind: hid.Lost, Node: n.device.Node}, h.lapse)
+		d.deliver(h, n, hid.Event{Kind: hid.Lost, Node: n.device.Node}, h.invalidate)
 	}
 }
 
@@ -240,7 +240,7 @@ func (d *desk) breakNode(h *headset, iface int, wait time.Duration) {
 	}
 	d.close(h, n, "input/output error")
 	if wait < 0 {
-		d.deliver(h, n, hid.Event{Kind: hid.Denied, Node: n.device.Node, Device: &n.device, Error: "permission denied"}, h.lapse)
+		d.deliver(h, n, hid.Event{Kind: hid.Denied, Node: n.device.Node, Device: &n.device, Error: "permission denied"}, h.invalidate)
 		n.denied = true
 		return
 	}
@@ -255,7 +255,7 @@ func (d *desk) breakNode(h *headset, iface int, wait time.Duration) {
 // hears, but for what is plugged in or not when it wakes.
 func (d *desk) sleepThrough(during []Step, wait time.Duration, known bool) {
 	d.asleep = true
-	d.dreams++
+	d.unheardSleeps++
 	for _, s := range during {
 		if !d.applyToHeadset(s) && s.Do == Server {
 			d.turnServer()
@@ -266,18 +266,18 @@ func (d *desk) sleepThrough(during []Step, wait time.Duration, known bool) {
 	waiting := d.waiting
 	d.waiting = nil
 	for _, h := range d.headsets {
-		h.lapse()
+		h.invalidate()
 	}
 	for _, f := range waiting {
 		f()
 	}
 	d.after(wait, func() {
 		d.note(ofDesk, "resumed")
-		d.dreams--
+		d.unheardSleeps--
 		if !known {
 			woke = time.Time{}
 			for _, h := range d.headsets {
-				h.lapse()
+				h.invalidate()
 			}
 		}
 		if d.woke = woke; !known {
@@ -285,7 +285,7 @@ func (d *desk) sleepThrough(during []Step, wait time.Duration, known bool) {
 		}
 		d.engine.Resumed(woke)
 		d.after(time.Millisecond, func() { d.clients.do(Step{Do: Resend}) })
-		d.look()
+		d.readSound()
 	})
 }
 
@@ -300,7 +300,7 @@ func (d *desk) reload(version int) {
 	d.rules = set.HIDRules()
 	d.engine.Configure(set)
 	for _, h := range d.headsets {
-		h.lapse()
+		h.invalidate()
 	}
 	d.open(false)
 }
@@ -315,9 +315,9 @@ func (d *desk) restart() {
 	d.list = devices.Snapshot{}
 	d.boot()
 	for _, s := range d.suites {
-		s.words = nil
+		s.statements = nil
 		for _, h := range d.headsets {
-			s.stir(h)
+			s.notice(h)
 		}
 	}
 }

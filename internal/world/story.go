@@ -23,8 +23,8 @@ func (v Violation) String() string { return fmt.Sprintf("%v: %s: %s", v.At, v.Ru
 
 // story is what happens in a run: for people, and to compare runs.
 type story struct {
-	began time.Time
-	told  bool // somebody wants to know more than the violations
+	began    time.Time
+	detailed bool // somebody wants to know more than the violations
 
 	mu         sync.Mutex
 	lines      []line
@@ -43,7 +43,7 @@ const ofDesk = -1
 
 // note adds a line.
 func (s *story) note(client int, format string, args ...any) {
-	if s.told {
+	if s.detailed {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.lines = append(s.lines, line{time.Since(s.began), client, fmt.Sprintf(format, args...)})
@@ -90,9 +90,9 @@ func (s *story) report() []string {
 	return out
 }
 
-// plot is what happened at the desk, with its times, and what each client was told, in its order. Equal seeds give equal plots:
+// comparable is what happened at the desk, with its times, and what each client was told, in its order. Equal seeds give equal ones:
 // two timers of the agent that end at one instant may have microseconds moved for clients.
-func (s *story) plot() string {
+func (s *story) comparable() string {
 	slices.SortStableFunc(s.lines, func(a, b line) int { return cmp.Compare(a.client, b.client) })
 	var b strings.Builder
 	for _, l := range s.lines {

@@ -11,15 +11,15 @@ import (
 // suite is the vendor's software for a model, which knows the mute by ways of its own.
 type suite struct {
 	Suite
-	desk  *desk
-	name  string
-	runs  bool
-	life  int
-	words []word
+	desk       *desk
+	name       string
+	runs       bool
+	life       int
+	statements []statement
 }
 
-// word is something that the suite has said, and of which headset.
-type word struct {
+// statement is something that the suite has said, and of which headset.
+type statement struct {
 	of       *headset
 	presence int
 	waits    bool // the agent does not see the headset yet
@@ -32,14 +32,14 @@ func (s *suite) launch() {
 	s.runs = true
 	s.life++
 	for _, h := range s.desk.headsets {
-		s.stir(h)
+		s.notice(h)
 	}
 }
 
 func (s *suite) crash() {
 	s.runs = false
 	if s.TTL == 0 {
-		s.desk.tell(func() { s.desk.after(s.desk.delay(30*time.Millisecond, s.name), s.release) })
+		s.desk.whenAwake(func() { s.desk.after(s.desk.delay(30*time.Millisecond, s.name), s.release) })
 	}
 }
 
@@ -49,27 +49,27 @@ func (s *suite) release() {
 	}
 	s.desk.note(ofDesk, "release %s", s.name)
 	s.desk.engine.Release(s.name)
-	s.words = slices.DeleteFunc(s.words, func(w word) bool { return w.until.IsZero() })
+	s.statements = slices.DeleteFunc(s.statements, func(w statement) bool { return w.until.IsZero() })
 }
 
-// stir has the suite look at a headset, if it is its business.
-func (s *suite) stir(h *headset) {
+// notice has the suite look at a headset, if it is its business.
+func (s *suite) notice(h *headset) {
 	if !s.runs || h.Unit.Model != s.Model {
 		return
 	}
 	life := s.life
-	s.desk.tell(func() {
+	s.desk.whenAwake(func() {
 		s.desk.after(200*time.Millisecond+s.desk.delay(150*time.Millisecond, s.name, h.index), func() {
 			if s.runs && s.life == life {
-				s.look(h)
+				s.report(h)
 			}
 		})
 	})
 }
 
-// look says what the headset is like. A suite that names no unit speaks only while there is one, and
+// report says what the headset is like. A suite that names no unit speaks only while there is one, and
 // its sound is there; one that does speaks only if the serial number tells it from the others.
-func (s *suite) look(h *headset) {
+func (s *suite) report(h *headset) {
 	var there []*headset
 	for _, o := range s.desk.headsets {
 		if o.plugged && o.Unit.Model == s.Model {
@@ -81,35 +81,35 @@ func (s *suite) look(h *headset) {
 		return o != h && o.Unit.Model == s.Model && o.serial() == h.serial()
 	})
 	switch {
-	case h.plugged && s.Serials && twin && (!h.sound || s.desk.deaf):
+	case h.plugged && s.Serials && twin && (!h.sound || s.desk.serverDown):
 		return // the agent would take the word for the first one that it sees
 	case h.plugged && s.Serials && (len(same) != 1 || h.serial() == ""), h.plugged && !s.Serials && (len(there) != 1 || !h.sound):
 		return
 	case h.plugged && h.up():
-		s.say(h, devices.Of(h.muted()))
-	case !s.Tidy || !s.said(h):
+		s.push(h, devices.Of(h.muted()))
+	case !s.Tidy || !s.hasSaid(h):
 		return
 	case !s.Serials && len(there) > 0 && !h.plugged:
-		return // it would speak of another
+		return // it would sendState of another
 	default:
-		s.say(h, devices.Unknown)
+		s.push(h, devices.Unknown)
 		return
 	}
 	if s.TTL > 0 && s.TTL < 600_000 {
 		presence, life := h.presence, s.life
 		s.desk.after(time.Duration(s.TTL)*time.Millisecond/2, func() {
 			if s.runs && s.life == life && h.plugged && h.presence == presence && !s.desk.asleep {
-				s.look(h)
+				s.report(h)
 			}
 		})
 	}
 }
 
-func (s *suite) said(h *headset) bool {
-	return slices.ContainsFunc(s.words, func(w word) bool { return w.of == h && w.value.Known() })
+func (s *suite) hasSaid(h *headset) bool {
+	return slices.ContainsFunc(s.statements, func(w statement) bool { return w.of == h && w.value.Known() })
 }
 
-func (s *suite) say(h *headset, v devices.Tri) {
+func (s *suite) push(h *headset, v devices.Tri) {
 	p := engine.Push{
 		Product: productID(s.Model), Owner: s.name, TTL: time.Duration(s.TTL) * time.Millisecond, At: time.Now(),
 		State: map[devices.Field]devices.Tri{devices.HardwareMute: v},
@@ -120,12 +120,12 @@ func (s *suite) say(h *headset, v devices.Tri) {
 	if s.TTL == 0 {
 		p.Holder = s.name
 	}
-	w := word{of: h, presence: h.presence, waits: !h.sound || s.desk.deaf, value: v, said: time.Now()}
+	w := statement{of: h, presence: h.presence, waits: !h.sound || s.desk.serverDown, value: v, said: time.Now()}
 	if s.TTL > 0 {
 		w.until = time.Now().Add(p.TTL)
 	}
-	s.words = slices.DeleteFunc(s.words, func(o word) bool { return o.of == h })
-	s.words = append(s.words, w)
+	s.statements = slices.DeleteFunc(s.statements, func(o statement) bool { return o.of == h })
+	s.statements = append(s.statements, w)
 	units, err := s.desk.engine.Push(p)
 	if err == nil {
 		s.desk.contradict(s, w)
@@ -134,20 +134,20 @@ func (s *suite) say(h *headset, v devices.Tri) {
 }
 
 // contradict takes back what other suites have said of the headset if w says the contrary.
-func (d *desk) contradict(speaker *suite, w word) {
+func (d *desk) contradict(speaker *suite, w statement) {
 	for _, s := range d.suites {
-		s.words = slices.DeleteFunc(s.words, func(o word) bool {
+		s.statements = slices.DeleteFunc(s.statements, func(o statement) bool {
 			return s != speaker && o.of == w.of && o.value.Known() && w.value.Known() && o.value != w.value
 		})
 	}
 }
 
-// vouches reports whether a suite's word that the headset is muted, or not, is still in force. It ends with its lease, when another
+// stillSays reports whether a suite's word that the headset is muted, or not, is still in force. It ends with its lease, when another
 // suite says the contrary, when the headset leaves or its link is told to be down, and when the machine has slept.
-func (d *desk) vouches(h *headset, v devices.Tri) bool {
-	linked := len(h.words(d.version).Link) > 0
+func (d *desk) stillSays(h *headset, v devices.Tri) bool {
+	linked := len(h.entry(d.version).Link) > 0
 	for _, s := range d.suites {
-		for _, w := range s.words {
+		for _, w := range s.statements {
 			switch {
 			case w.of != h, w.value != v, w.presence != h.presence && !w.waits, w.said.Before(d.woke), linked && w.said.Before(h.left):
 			case w.until.IsZero(), time.Now().Before(w.until):
@@ -158,11 +158,11 @@ func (d *desk) vouches(h *headset, v devices.Tri) bool {
 	return false
 }
 
-// unseen is for a headset that was unplugged and is back before the agent could have noticed.
-func (d *desk) unseen(h *headset) {
+// missAbsence is for a headset that was unplugged and is back before the agent could have noticed.
+func (d *desk) missAbsence(h *headset) {
 	for _, s := range d.suites {
-		for i := range s.words {
-			if w := &s.words[i]; w.of == h {
+		for i := range s.statements {
+			if w := &s.statements[i]; w.of == h {
 				w.waits = true
 			}
 		}

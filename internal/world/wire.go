@@ -15,10 +15,10 @@ import (
 // spend is another agent that connects for the same application, and goes, or that posts no more
 // than the head of a request.
 func (k *client) spend() {
-	hello := fmt.Sprintf(`{"v":1,"client_id":"%s"}`, application)
+	hello := fmt.Sprintf(`{"v":1,"client_id":"%s"}`, clientID)
 	hello = string(binary.LittleEndian.AppendUint32(make([]byte, 4), uint32(len(hello)))) + hello
-	request := "POST /rpc?v=1&client_id=" + application + " HTTP/1.1\r\n" +
-		"Host: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n"
+	request := "POST /rpc?v=1&client_id=" + clientID + " HTTP/1.1\r\n" +
+		"Host: 127.0.0.1\r\nContent-Type: clientID/json\r\nContent-Length: 2\r\n\r\n"
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()

@@ -25,12 +25,12 @@ type headset struct {
 	paired     bool // a dongle has met the headset since it was plugged in
 	id         string
 	nodes      []*node
-	told       map[int]time.Time // when the agent last heard a state, by the place of the tell
+	heardAt    map[int]time.Time // when the agent last heard a state, by the number of the channel
 	wrongSince time.Time         // since when it is reported as muted and is not
 	left       time.Time         // when it went out of reach last
-	stuck      map[int]bool      // says that it does not know its state, by the place of the tell
+	stuck      map[int]bool      // says that it does not know its state, by the number of the channel
 	turned     time.Time         // when the mute changed last
-	lapsed     time.Time         // since when all that was told before counts no more
+	validSince time.Time         // since when all that was told before counts no more
 }
 
 // node is a HID interface of a headset that is plugged in.
@@ -73,15 +73,15 @@ func (h *headset) state(of Subject) bool {
 	}
 }
 
-func (t Tell) code(v bool) uint8 {
+func (t Channel) code(v bool) uint8 {
 	if v {
 		return t.On
 	}
 	return t.Off
 }
 
-// report is an input report of the tell that says v, for forms that show a state.
-func (t Tell) report(code uint8) []byte {
+// report is an input report of the channel that says v, for forms that show a state.
+func (t Channel) report(code uint8) []byte {
 	if t.Report == 0 {
 		data := make([]byte, reportBytes)
 		data[t.Byte] = code
@@ -91,14 +91,14 @@ func (t Tell) report(code uint8) []byte {
 }
 
 // reportOf is a report of that number that says it.
-func (t Tell) reportOf(number, code uint8) []byte {
+func (t Channel) reportOf(number, code uint8) []byte {
 	data := make([]byte, 1+reportBytes)
 	data[0], data[t.Byte] = number, code
 	return data
 }
 
 // usage is an input report of a Phone Mute.
-func (t Tell) usage(bits byte) []byte {
+func (t Channel) usage(bits byte) []byte {
 	if t.Report == 0 {
 		return []byte{bits}
 	}
@@ -154,7 +154,7 @@ func (h *headset) endpoints() []devices.Endpoint {
 		mic.Mute = devices.Of(h.muted())
 	}
 	mic.MuteInHardware = h.Flagged
-	for _, t := range h.Tells {
+	for _, t := range h.Channels {
 		if t.Form == FormALSA {
 			mic.Mixer, mic.Controls = "controlC1", map[string]devices.Tri{alsaControl: devices.Of(!h.state(t.Of))}
 		}
@@ -172,5 +172,5 @@ const alsaControl = "Mic Capture Switch"
 
 // mutesInOS reports whether the OS's endpoint shows the mute.
 func (h *headset) mutesInOS() bool {
-	return h.OSMute == OSShared || slices.ContainsFunc(h.Tells, func(t Tell) bool { return t.Form == FormALSA })
+	return h.OSMute == OSShared || slices.ContainsFunc(h.Channels, func(t Channel) bool { return t.Form == FormALSA })
 }

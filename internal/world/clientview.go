@@ -12,7 +12,7 @@ import (
 // view lets the agent's process see the sockets of the machine.
 type view struct {
 	*clients
-	sight Sight
+	sight Visibility
 }
 
 func (l *view) Sockets() ([]local.Socket, []health.Condition) {
@@ -29,7 +29,7 @@ func (l *view) Dial(ctx context.Context, path string) (net.Conn, local.Process, 
 }
 
 // ports reports whether the OS tells whose a port is.
-func (s Sight) ports() bool { return s == SeesAll || s == SeesUsers }
+func (s Visibility) ports() bool { return s == SeesAll || s == SeesUsers }
 
 // hidden is the name of a program of which nobody is told the process.
 const hidden = "hidden"

@@ -26,7 +26,7 @@ func (g *generator) model() Model {
 	if g.one(2) {
 		m.Noise = append(m.Noise, int(b.next()))
 	}
-	b.tells()
+	b.channels()
 	for range 1 + g.IntN(2) {
 		m.Versions = append(m.Versions, b.accepted())
 	}
@@ -45,8 +45,8 @@ func (b *builder) next() uint8 {
 	return b.report - 1
 }
 
-func (b *builder) tell(of Subject, f Form) int {
-	t := Tell{Of: of, Form: f, Interface: b.IntN(2), Byte: 1 + b.IntN(2), On: 1, AtLink: b.one(2)}
+func (b *builder) addChannel(of Subject, f Form) int {
+	t := Channel{Of: of, Form: f, Interface: b.IntN(2), Byte: 1 + b.IntN(2), On: 1, AtLink: b.one(2)}
 	if b.one(3) {
 		t.On, t.Off = pick[uint8](b.generator, 2, 0xb1, 0x80), pick[uint8](b.generator, 0, 1, 0x31)
 	}
@@ -77,11 +77,11 @@ func (b *builder) tell(of Subject, f Form) int {
 		t.Report = b.next()
 	}
 	t.Twin = of != OfLink && t.Report != 0 && (f == FormLevel || f == FormSwitch) && b.one(6)
-	b.m.Tells = append(b.m.Tells, t)
-	return len(b.m.Tells) - 1
+	b.m.Channels = append(b.m.Channels, t)
+	return len(b.m.Channels) - 1
 }
 
-func (b *builder) tells() {
+func (b *builder) channels() {
 	m := b.m
 	first := pick(b.generator, FormSwitch, FormPress, FormPress, FormButtons, FormHeld, FormEvent, FormEvent, FormLevel, FormLevel, FormLevel,
 		FormFeature, FormAnswer, FormHIDPP, FormALSA, FormALSA, FormLamp, "")
@@ -97,29 +97,29 @@ func (b *builder) tells() {
 		of, m.Boom = OfButton, true
 	}
 	if first != "" {
-		b.tell(of, first)
+		b.addChannel(of, first)
 	} else if b.one(2) {
 		m.OSMute = OSShared
 	}
 	if m.Boom {
-		b.tell(OfBoom, FormLevel)
+		b.addChannel(OfBoom, FormLevel)
 	}
 	if of == OfButton && !m.Boom && (m.Keeps || b.one(3)) || of == OfMute && b.one(3) {
-		b.tell(OfMute, pick(b.generator, FormFeature, FormAnswer, FormLevel))
+		b.addChannel(OfMute, pick(b.generator, FormFeature, FormAnswer, FormLevel))
 	}
 	if m.Bus == Dongle {
-		b.tell(OfLink, pick(b.generator, FormLevel, FormLevel, FormLevel, FormAnswer))
-		m.Tells[len(m.Tells)-1].Busy, m.Tells[len(m.Tells)-1].Stuck = 0, false
+		b.addChannel(OfLink, pick(b.generator, FormLevel, FormLevel, FormLevel, FormAnswer))
+		m.Channels[len(m.Channels)-1].Busy, m.Channels[len(m.Channels)-1].Stuck = 0, false
 	}
-	if len(m.Noise) == 0 && len(m.Tells) == 1 && (m.Tells[0].Form == FormLevel || m.Tells[0].Form == FormEvent) && b.one(2) {
-		m.Tells[0].Report, m.Tells[0].Byte, m.Tells[0].Interface = 0, b.IntN(2), 0
+	if len(m.Noise) == 0 && len(m.Channels) == 1 && (m.Channels[0].Form == FormLevel || m.Channels[0].Form == FormEvent) && b.one(2) {
+		m.Channels[0].Report, m.Channels[0].Byte, m.Channels[0].Interface = 0, b.IntN(2), 0
 	}
 }
 
-// accepted are words that the check accepts.
-func (b *builder) accepted() Words {
+// accepted is an entry that the check accepts.
+func (b *builder) accepted() Entry {
 	for range 30 {
-		w := b.words()
+		w := b.entry()
 		b.m.Versions = append(b.m.Versions, w)
 		_, err := vendorCatalogue([]Model{*b.m}, len(b.m.Versions)-1)
 		b.m.Versions = b.m.Versions[:len(b.m.Versions)-1]
@@ -127,18 +127,18 @@ func (b *builder) accepted() Words {
 			return w
 		}
 	}
-	return Words{}
+	return Entry{}
 }
 
-func (b *builder) words() Words {
-	var w Words
-	for i, t := range b.m.Tells {
+func (b *builder) entry() Entry {
+	var w Entry
+	for i, t := range b.m.Channels {
 		if t.Of == OfLink {
 			w.Link = append(w.Link, Rule{[]int{i}, b.rule(i)})
 		}
 	}
 	var button, boom, whole []int
-	for i, t := range b.m.Tells {
+	for i, t := range b.m.Channels {
 		switch t.Of {
 		case OfButton:
 			button = append(button, i)
@@ -165,7 +165,7 @@ func (b *builder) words() Words {
 		if !b.one(5) {
 			add(Rule{[]int{i}, b.rule(i)})
 		}
-		if t := b.m.Tells[i]; t.Form == FormLevel && t.Report != 0 && b.one(4) {
+		if t := b.m.Channels[i]; t.Form == FormLevel && t.Report != 0 && b.one(4) {
 			add(Rule{[]int{i}, object{"hid_query": object{"input": bytesText(t.Report), "value": b.value(t, t.Byte)}}})
 		}
 	}
@@ -188,9 +188,9 @@ func (b *builder) words() Words {
 // shared says that button and OS have one mute, in the words that the catalogue has for it.
 func (b *builder) shared() object { return object{"shared_with_button": true} }
 
-// rule is what the vendor writes of a tell.
+// rule is what the vendor writes of a channel.
 func (b *builder) rule(i int) object {
-	t := b.m.Tells[i]
+	t := b.m.Channels[i]
 	out := object{}
 	if b.one(2) && b.m.Bus != Bluetooth && !t.Twin {
 		out["interface"] = t.Interface
@@ -227,7 +227,7 @@ func (b *builder) rule(i int) object {
 	return out
 }
 
-func (b *builder) query(t Tell, out object, hint bool) object {
+func (b *builder) query(t Channel, out object, hint bool) object {
 	out["value"] = b.value(t, t.Byte)
 	if hint {
 		out["ask_on"] = []any{object{"byte": 0, "eq": t.Hint}}
@@ -246,7 +246,7 @@ func (b *builder) query(t Tell, out object, hint bool) object {
 func bytesText(b ...byte) string { t, _ := hid.Bytes(b).MarshalText(); return string(t) }
 
 // numbered says which report it is. A sloppy vendor forgets that.
-func (b *builder) numbered(t Tell, out object) {
+func (b *builder) numbered(t Channel, out object) {
 	switch {
 	case t.Report == 0, t.Of != OfLink && b.one(4):
 	case b.one(5):
@@ -257,7 +257,7 @@ func (b *builder) numbered(t Tell, out object) {
 }
 
 // value is where a state stands.
-func (b *builder) value(t Tell, at int) object {
+func (b *builder) value(t Channel, at int) object {
 	out := object{"byte": at}
 	n := b.IntN(4)
 	if n == 0 && t.Off != 0 || n == 3 && !b.one(4) {
@@ -278,7 +278,7 @@ func (b *builder) value(t Tell, at int) object {
 
 // toggle is what the vendor writes of presses, and of what shows on which side they are.
 func (b *builder) toggle(i int, whole []int, reads *[]int) object {
-	t := b.m.Tells[i]
+	t := b.m.Channels[i]
 	anchor := object{}
 	if !b.m.Keeps && !b.one(3) {
 		anchor["start"] = false
@@ -287,7 +287,7 @@ func (b *builder) toggle(i int, whole []int, reads *[]int) object {
 		anchor["link_up"] = false
 	}
 	for _, w := range whole {
-		other := b.m.Tells[w]
+		other := b.m.Channels[w]
 		switch {
 		case b.one(3):
 			continue

@@ -20,9 +20,9 @@ func GenerateClients(seed uint64) Scenario {
 
 func drawReporting(g *generator) Reporting {
 	return Reporting{
-		Sight:  pick(g, SeesAll, SeesAll, SeesAll, SeesUsers, SeesSockets, SeesNothing),
-		OnExit: pick(g, "", rpcclient.ExitClear, rpcclient.ExitUnmute, rpcclient.ExitLeave),
-		First:  g.one(12),
+		Visibility: pick(g, SeesAll, SeesAll, SeesAll, SeesUsers, SeesSockets, SeesNothing),
+		OnExit:     pick(g, "", rpcclient.ExitClear, rpcclient.ExitUnmute, rpcclient.ExitLeave),
+		First:      g.one(12),
 	}
 }
 

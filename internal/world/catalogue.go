@@ -13,7 +13,7 @@ import (
 func vendorCatalogue(models []Model, version int) (*catalogue.Catalogue, error) {
 	var products []any
 	for i := range models {
-		products = append(products, models[i].product(i, models[i].words(version)))
+		products = append(products, models[i].product(i, models[i].entry(version)))
 	}
 	data, err := json.MarshalIndent(map[string]any{
 		"schema":   catalogue.SchemaVersion,
@@ -34,7 +34,7 @@ func vendorCatalogue(models []Model, version int) (*catalogue.Catalogue, error) 
 	return cat, nil
 }
 
-func (m *Model) words(version int) Words { return m.Versions[version%len(m.Versions)] }
+func (m *Model) entry(version int) Entry { return m.Versions[version%len(m.Versions)] }
 
 func productID(model int) string { return fmt.Sprint("model-", model) }
 
@@ -44,7 +44,7 @@ func pid(model int) string { return fmt.Sprintf("07%02x", model) }
 const vid = "1209"
 
 // product is the model's entry in the catalogue.
-func (m *Model) product(i int, w Words) map[string]any {
+func (m *Model) product(i int, w Entry) map[string]any {
 	p := map[string]any{
 		"id": productID(i), "name": m.name(i), "url": "https://acme.example/" + productID(i), "priority": i + 1,
 		"links":     []any{map[string]any{"kind": m.Bus, "vid": vid, "pids": []string{pid(i)}}},
@@ -85,7 +85,7 @@ func says(rules []Rule) []any {
 // interfaces is how many HID interfaces the model has.
 func (m *Model) interfaces() int {
 	n := 0
-	for _, t := range m.Tells {
+	for _, t := range m.Channels {
 		if t.Form != FormALSA {
 			n = max(n, t.Interface+1)
 			if t.Twin {

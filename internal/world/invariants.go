@@ -22,25 +22,25 @@ func (d *desk) atRest() {
 			continue
 		}
 		for _, key := range rep.Endpoints {
-			d.inspect(rep, key)
+			d.checkReport(rep, key)
 		}
 	}
 }
 
-// inspect looks at what a list says of a headset.
-func (d *desk) inspect(rep devices.Report, key devices.Key) {
+// checkReport looks at what a list says of a headset.
+func (d *desk) checkReport(rep devices.Report, key devices.Key) {
 	h := d.owner(key.ID)
 	flag := rep.Flags[devices.HardwareMute]
 	switch {
-	case h == nil, d.deaf:
+	case h == nil, d.serverDown:
 		d.violate("ghost", "%s is reported and not there", key.ID)
-	case !h.reachable(), d.blind(h):
+	case !h.reachable(), d.unreadable(h):
 	case flag.Value == devices.True && !h.muted() && !d.excused(rep, h):
 		d.violate("true", "headset %d is not muted, and reported as muted since %v by %v", h.index, flag.Since.Sub(d.began), flag.Origin)
 	case flag.Value == devices.False && d.allMuted(rep) && !d.saidUnmuted(rep):
 		d.violate("false", "headset %d is muted, and reported as not muted since %v by %v", h.index, flag.Since.Sub(d.began), flag.Origin)
 	case flag.Value == devices.Unknown && len(rep.Endpoints) == 1:
-		if why := d.known(h); why != "" {
+		if why := d.whyKnown(h); why != "" {
 			d.violate("known", "the mute of headset %d is reported as unknown, but %s", h.index, why)
 		}
 	}
@@ -50,18 +50,18 @@ func (d *desk) inspect(rep devices.Report, key devices.Key) {
 func (d *desk) allMuted(rep devices.Report) bool {
 	return !slices.ContainsFunc(rep.Endpoints, func(k devices.Key) bool {
 		h := d.owner(k.ID)
-		return h == nil || !h.reachable() || d.blind(h) || !h.muted()
+		return h == nil || !h.reachable() || d.unreadable(h) || !h.muted()
 	})
 }
 
 // excused reports whether a headset is reported as muted because of what software has said of it.
 func (d *desk) excused(rep devices.Report, h *headset) bool {
-	return pushed(rep) && d.vouches(h, devices.True)
+	return pushed(rep) && d.stillSays(h, devices.True)
 }
 
 // saidUnmuted reports whether software has said so of one of the headsets that are reported as not muted.
 func (d *desk) saidUnmuted(rep devices.Report) bool {
-	return pushed(rep) && slices.ContainsFunc(rep.Endpoints, func(k devices.Key) bool { return d.vouches(d.owner(k.ID), devices.False) })
+	return pushed(rep) && slices.ContainsFunc(rep.Endpoints, func(k devices.Key) bool { return d.stillSays(d.owner(k.ID), devices.False) })
 }
 
 // pushed reports whether software may have said what is reported. What is said of several headsets that the client cannot tell
@@ -70,12 +70,12 @@ func pushed(rep devices.Report) bool {
 	return rep.Flags[devices.HardwareMute].Origin.Via == devices.ViaPush || len(rep.Endpoints) > 1
 }
 
-// blind reports whether the agent cannot read all on which a headset tells of its link, or of one state.
-func (d *desk) blind(h *headset) bool {
-	w := h.words(d.version)
+// unreadable reports whether the agent cannot read all on which a headset tells of its link, or of one state.
+func (d *desk) unreadable(h *headset) bool {
+	w := h.entry(d.version)
 	return slices.ContainsFunc(slices.Concat(w.Link, w.Sources), func(r Rule) bool {
 		return slices.ContainsFunc(r.Reads, func(i int) bool {
-			t := h.Tells[i]
+			t := h.Channels[i]
 			return (t.Of == OfLink || t.Twin) && !h.reads(t)
 		})
 	})
@@ -93,10 +93,10 @@ func (d *desk) owner(id string) *headset {
 	return d.headsets[i]
 }
 
-// known says why the mute of a headset has to be known, or "".
-func (d *desk) known(h *headset) string {
-	w := h.words(d.version)
-	told := make(map[int]bool) // the tells that are read so far
+// whyKnown says why the mute of a headset has to be known, or "".
+func (d *desk) whyKnown(h *headset) string {
+	w := h.entry(d.version)
+	told := make(map[int]bool) // the channels that are read so far
 	for _, r := range w.Sources {
 		if r.Says["field"] != string(devices.HardwareMute) || r.Says["derive"] != nil {
 			continue
@@ -105,8 +105,8 @@ func (d *desk) known(h *headset) string {
 			continue // the level that tells when it is over is not read
 		}
 		for _, i := range r.Reads {
-			told[i] = !vague(r.Says, h.Tells[i])
-			if why := d.tells(h, i, r, len(w.Link) > 0); why != "" {
+			told[i] = !unclear(r.Says, h.Channels[i])
+			if why := d.howKnown(h, i, r, len(w.Link) > 0); why != "" {
 				return why
 			}
 		}
@@ -114,13 +114,13 @@ func (d *desk) known(h *headset) string {
 	return ""
 }
 
-// tells says how the agent knows by a rule what a headset tells in a way, or "".
-func (d *desk) tells(h *headset, i int, r Rule, linked bool) string {
-	t := h.Tells[i]
-	if t.Form == FormALSA && !d.deaf {
+// howKnown says how the agent knows by a rule what a headset tells in a way, or "".
+func (d *desk) howKnown(h *headset, i int, r Rule, linked bool) string {
+	t := h.Channels[i]
+	if t.Form == FormALSA && !d.serverDown {
 		return "a mixer switch shows it"
 	}
-	if t.Of != OfMute || t.Form == FormALSA || h.stuck[i] || !h.reads(t) || !h.reads(h.Tells[r.Reads[0]]) || vague(r.Says, t) {
+	if t.Of != OfMute || t.Form == FormALSA || h.stuck[i] || !h.reads(t) || !h.reads(h.Channels[r.Reads[0]]) || unclear(r.Says, t) {
 		return ""
 	}
 	switch t.Form {
@@ -135,8 +135,8 @@ func (d *desk) tells(h *headset, i int, r Rule, linked bool) string {
 			return "the device answers " + text(r.Says)
 		}
 		// As an anchor it may be overtaken by presses that come on another way.
-		if press := h.Tells[r.Reads[0]]; press.Form.shows() || press.Interface == t.Interface && !t.Twin {
-			if at, told := h.told[i]; told && at.After(h.lapsed) {
+		if press := h.Channels[r.Reads[0]]; press.Form.shows() || press.Interface == t.Interface && !t.Twin {
+			if at, told := h.heardAt[i]; told && at.After(h.validSince) {
 				return fmt.Sprintf("it was told at %v by %s", at.Sub(d.began).Round(time.Millisecond), text(r.Says))
 			}
 		}
@@ -144,9 +144,9 @@ func (d *desk) tells(h *headset, i int, r Rule, linked bool) string {
 	return ""
 }
 
-// vague reports whether the vendor has not said what the values of the tell mean, or in which of several reports
+// unclear reports whether the vendor has not said what the values of the channel mean, or in which of several reports
 // they are.
-func vague(says any, t Tell) bool {
+func unclear(says any, t Channel) bool {
 	switch says := says.(type) {
 	case map[string]any:
 		if report, ok := says["hid_report"].(map[string]any); ok && t.Report != 0 && report["report_id"] == nil && report["when"] == nil {
@@ -159,7 +159,7 @@ func vague(says any, t Tell) bool {
 			}
 		}
 		for _, v := range says {
-			if vague(v, t) {
+			if unclear(v, t) {
 				return true
 			}
 		}
@@ -168,7 +168,7 @@ func vague(says any, t Tell) bool {
 }
 
 // reads reports whether the agent reads all interfaces on which a headset tells.
-func (h *headset) reads(t Tell) bool {
+func (h *headset) reads(t Channel) bool {
 	ok := func(iface int) bool { n := h.node(iface); return n != nil && n.open }
 	return ok(t.Interface) && (!t.Twin || ok(1-t.Interface))
 }
@@ -176,10 +176,10 @@ func (h *headset) reads(t Tell) bool {
 // tooLong is how long a mute that has ended may be reported in motion.
 const tooLong = 5 * time.Second
 
-// watch looks in motion for a mute that has ended and is reported all the same.
-func (d *desk) watch() {
+// checkInMotion looks in motion for a mute that has ended and is reported all the same.
+func (d *desk) checkInMotion() {
 	for _, h := range d.headsets {
-		if via, wrong := d.wrong(h); !wrong || d.deaf && (via == devices.ViaOSEndpointMute || via == devices.ViaALSACtl) || d.drowsy() {
+		if via, wrong := d.falselyMuted(h); !wrong || d.serverDown && (via == devices.ViaOSEndpointMute || via == devices.ViaALSACtl) || d.sleptUnheard() {
 			h.wrongSince = time.Time{}
 		} else if h.wrongSince.IsZero() {
 			h.wrongSince = time.Now()
@@ -190,12 +190,12 @@ func (d *desk) watch() {
 	}
 }
 
-// drowsy reports whether the agent has yet to hear that the machine slept.
-func (d *desk) drowsy() bool { return d.dreams > 0 }
+// sleptUnheard reports whether the agent has yet to hear that the machine slept.
+func (d *desk) sleptUnheard() bool { return d.unheardSleeps > 0 }
 
-// wrong reports whether a headset is reported as muted that is not, and by what.
-func (d *desk) wrong(h *headset) (via string, wrong bool) {
-	if !h.reachable() || h.muted() || d.blind(h) {
+// falselyMuted reports whether a headset is reported as muted that is not, and by what.
+func (d *desk) falselyMuted(h *headset) (via string, wrong bool) {
+	if !h.reachable() || h.muted() || d.unreadable(h) {
 		return "", false
 	}
 	for _, rep := range d.published().Devices {

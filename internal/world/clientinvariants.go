@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	prompt = time.Second      // after which a link that works has brought the newest list
-	owed   = 65 * time.Minute // after which all waits of the agent have ended
+	prompt      = time.Second      // after which a link that works has brought the newest list
+	maxRecovery = 65 * time.Minute // after which all waits of the agent have ended
 )
 
-// calmFor reports whether nothing that its links feel has happened to it for the time.
-func (k *client) calmFor(d time.Duration) bool {
-	return k.on && !k.frozen && time.Since(k.calm) >= d && time.Since(k.lateAt) >= d
+// undisturbedFor reports whether nothing that its links feel has happened to it for the time.
+func (k *client) undisturbedFor(d time.Duration) bool {
+	return k.on && !k.frozen && time.Since(k.undisturbedSince) >= d && time.Since(k.fullyOpenAt) >= d
 }
 
-// checkPrompt looks at the clients that take lists over a socket: nothing is owed there.
+// checkPrompt looks at the clients that take lists over a socket: nothing has to be waited for there.
 func (c *clients) checkPrompt() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -27,9 +27,9 @@ func (c *clients) checkPrompt() {
 		return
 	}
 	for _, k := range c.all {
-		if k.works() && k.calmFor(prompt) && !k.linked.IsZero() && time.Since(k.linked) >= prompt && k.list() != c.newest() {
+		if k.knowsCommand() && k.undisturbedFor(prompt) && !k.linkedSince.IsZero() && time.Since(k.linkedSince) >= prompt && k.list() != c.newest() {
 			k.violate("late", "takes lists over its socket since %v, and holds list %d of %d, %v after the last change, %v after it went on",
-				k.linked.Sub(c.began), slices.Index(c.history, k.list()), len(c.history)-1, time.Since(c.published), time.Since(k.calm))
+				k.linkedSince.Sub(c.began), slices.Index(c.history, k.list()), len(c.history)-1, time.Since(c.published), time.Since(k.undisturbedSince))
 		}
 	}
 }
@@ -41,23 +41,23 @@ func (c *clients) newest() string {
 	return c.history[len(c.history)-1]
 }
 
-// works reports whether it is one of those that know the command.
-func (k *client) works() bool {
+// knowsCommand reports whether it is one of those that know the command.
+func (k *client) knowsCommand() bool {
 	if k.srv == nil || k.process.UID != myUser || k.srv.Fault().Kind != fakeserver.FaultNone {
 		return false
 	}
 	return k.Profile == fakeserver.Desktop || k.Profile == fakeserver.Documented
 }
 
-// checkRest looks at all clients once nothing has happened for as long as anything is owed.
+// checkRest looks at all clients once nothing has happened for as long as the agent may need.
 func (c *clients) checkRest() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.reporting == nil || len(c.history) == 0 || time.Since(c.published) < owed {
+	if c.reporting == nil || len(c.history) == 0 || time.Since(c.published) < maxRecovery {
 		return
 	}
 	for _, k := range c.all {
-		if k.works() && k.calmFor(owed) && k.list() != c.newest() && c.excuse(k) == "" {
+		if k.knowsCommand() && k.undisturbedFor(maxRecovery) && k.list() != c.newest() && c.excuse(k) == "" {
 			k.violate("rest", "holds list %d of %d: %s; the agent says %s",
 				slices.Index(c.history, k.list()), len(c.history)-1, k.list(), c.said(k))
 		}
@@ -77,18 +77,18 @@ func (c *clients) said(k *client) string {
 
 // excuse says why a client may hold something else at rest, or "".
 func (c *clients) excuse(k *client) string {
-	nameless := func(o *client) bool { return o.Hidden || c.set.Sight != SeesAll }
+	nameless := func(o *client) bool { return o.Hidden || c.set.Visibility != SeesAll }
 	served := func(o *client) bool { return o != k && o.on }
-	first := func(o *client) bool { return served(o) && (!o.works() || o.list() == c.newest()) }
+	first := func(o *client) bool { return served(o) && (!o.knowsCommand() || o.list() == c.newest()) }
 	other := func(o *client) bool { return served(o) && !o.NoSocket && (nameless(o) || nameless(k)) }
 	switch {
 	case c.set.First && slices.ContainsFunc(c.all, first):
 		return "only one is to be served"
 	case k.NoSocket && c.set.Without == rpcclient.HTTP:
 		return "the settings leave out the only way to it"
-	case k.NoSocket && c.published.Before(k.calm) && slices.ContainsFunc(c.all, served):
+	case k.NoSocket && c.published.Before(k.undisturbedSince) && slices.ContainsFunc(c.all, served):
 		return "nobody looks for it before the list changes"
-	case k.silent[fakeserver.IPC], k.NoSocket && len(k.silent) > 0:
+	case k.unanswered[fakeserver.IPC], k.NoSocket && len(k.unanswered) > 0:
 		return "it may have been given up"
 	case k.NoSocket && slices.ContainsFunc(c.all, other):
 		return "it may be the same as one that is served over its socket"
