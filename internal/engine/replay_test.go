@@ -67,68 +67,68 @@ func replaySettings(t testing.TB, opts devices.Options) Settings {
 	return Settings{Resolver: r, RemovalGrace: grace, StaleAfter: stale}
 }
 
-// theatre is an Engine at which random things happen.
-type theatre struct {
+// simulation is an Engine at which random things happen.
+type simulation struct {
 	*Engine
 	t     *testing.T
 	rng   *rand.Rand
 	asked chan hid.Request
 }
 
-func (th *theatre) act() {
-	now := func() time.Time { return time.Now().Add(-time.Duration(th.rng.IntN(2000)) * time.Microsecond) }
-	unit := th.rng.IntN(2)
+func (sim *simulation) act() {
+	now := func() time.Time { return time.Now().Add(-time.Duration(sim.rng.IntN(2000)) * time.Microsecond) }
+	unit := sim.rng.IntN(2)
 	container, node := fmt.Sprintf("usb:1-%d", unit), fmt.Sprintf("hidraw%d", unit)
-	switch th.rng.IntN(16) {
+	switch sim.rng.IntN(16) {
 	case 0, 1, 2:
 		var list []devices.Endpoint
 		for u := range 2 {
-			if th.rng.IntN(3) == 0 {
+			if sim.rng.IntN(3) == 0 {
 				continue
 			}
 			mic := devices.Endpoint{
 				ID: fmt.Sprintf("mic%d", u), Name: fmt.Sprintf("Mic %d", u), Type: devices.AudioInput, Bus: devices.USB, VID: "1209", PID: "0700",
-				Container: fmt.Sprintf("usb:1-%d", u), Serial: fmt.Sprint(u), Mute: devices.Tri(th.rng.IntN(3)), MuteInHardware: true,
+				Container: fmt.Sprintf("usb:1-%d", u), Serial: fmt.Sprint(u), Mute: devices.Tri(sim.rng.IntN(3)), MuteInHardware: true,
 			}
 			speaker := mic
 			speaker.ID, speaker.Type, speaker.Name = fmt.Sprintf("spk%d", u), devices.AudioOutput, "Speaker"
 			list = append(list, mic, speaker)
 		}
-		th.Observe(devices.Observation{Source: "audio", Endpoints: list, At: now()})
+		sim.Observe(devices.Observation{Source: "audio", Endpoints: list, At: now()})
 	case 3:
-		th.Observe(devices.Observation{Source: "audio", Err: errors.New("no answer"), At: now()})
+		sim.Observe(devices.Observation{Source: "audio", Err: errors.New("no answer"), At: now()})
 	case 4:
-		if th.rng.IntN(3) == 0 {
-			th.HID(hid.Event{Kind: hid.Gone, Node: node, At: now()})
+		if sim.rng.IntN(3) == 0 {
+			sim.HID(hid.Event{Kind: hid.Gone, Node: node, At: now()})
 			return
 		}
-		th.HID(hid.Event{Kind: hid.Attached, Node: node, Plugged: th.rng.IntN(2) == 0, At: now(), Device: &hid.Device{
+		sim.HID(hid.Event{Kind: hid.Attached, Node: node, Plugged: sim.rng.IntN(2) == 0, At: now(), Device: &hid.Device{
 			Node: node, Bus: devices.USB, VID: "1209", PID: "0700", Container: container, Serial: fmt.Sprint(unit), Descriptor: replayDescriptor,
 		}})
 	case 5, 6, 7, 8:
-		data := [][]byte{{1, 1}, {1, 0}, {2, 0x80}, {2, 0}, {3, 1}, {3, 0}, {9, 9}}[th.rng.IntN(7)]
-		th.HID(hid.Event{Kind: hid.Report, Node: node, Data: data, At: now()})
+		data := [][]byte{{1, 1}, {1, 0}, {2, 0x80}, {2, 0}, {3, 1}, {3, 0}, {9, 9}}[sim.rng.IntN(7)]
+		sim.HID(hid.Event{Kind: hid.Report, Node: node, Data: data, At: now()})
 	case 9:
-		th.HID(hid.Event{Kind: hid.Lost, Node: node, At: now()})
+		sim.HID(hid.Event{Kind: hid.Lost, Node: node, At: now()})
 	case 10, 11:
 		p := Push{
-			Product: "headset", Serial: []string{"", "0", "1"}[th.rng.IntN(3)], Owner: []string{"suite", "tool"}[th.rng.IntN(2)], At: now(),
-			State: map[devices.Field]devices.Tri{devices.Fields[th.rng.IntN(4)]: devices.Tri(th.rng.IntN(3))}, Seq: uint64(th.rng.IntN(3)),
+			Product: "headset", Serial: []string{"", "0", "1"}[sim.rng.IntN(3)], Owner: []string{"suite", "tool"}[sim.rng.IntN(2)], At: now(),
+			State: map[devices.Field]devices.Tri{devices.Fields[sim.rng.IntN(4)]: devices.Tri(sim.rng.IntN(3))}, Seq: uint64(sim.rng.IntN(3)),
 		}
-		if p.Holder = "conn 1"; th.rng.IntN(2) == 0 {
-			p.TTL = time.Duration(th.rng.IntN(3000)+1) * time.Millisecond
+		if p.Holder = "conn 1"; sim.rng.IntN(2) == 0 {
+			p.TTL = time.Duration(sim.rng.IntN(3000)+1) * time.Millisecond
 		}
-		_, _ = th.Push(p)
+		_, _ = sim.Push(p)
 	case 12:
-		th.Release("conn 1")
+		sim.Release("conn 1")
 	case 13:
-		th.Resumed([]time.Time{{}, now()}[th.rng.IntN(2)])
+		sim.Resumed([]time.Time{{}, now()}[sim.rng.IntN(2)])
 	case 14:
-		th.Configure(replaySettings(th.t, devices.Options{IDMaxBytes: []int{0, 3}[th.rng.IntN(2)]}))
+		sim.Configure(replaySettings(sim.t, devices.Options{IDMaxBytes: []int{0, 3}[sim.rng.IntN(2)]}))
 	case 15:
 		select {
-		case r := <-th.asked:
-			th.HID(hid.Event{Kind: hid.Answer, Node: r.Node, Request: r.ID, Data: []byte{4, byte(th.rng.IntN(2))}, At: now()})
+		case r := <-sim.asked:
+			sim.HID(hid.Event{Kind: hid.Answer, Node: r.Node, Request: r.ID, Data: []byte{4, byte(sim.rng.IntN(2))}, At: now()})
 		default:
 		}
 	}
@@ -142,24 +142,24 @@ func TestReplay(t *testing.T) {
 			t.Parallel()
 			var lines [][]byte
 			synctest.Test(t, func(t *testing.T) {
-				th := &theatre{t: t, rng: rand.New(rand.NewPCG(seed, 1)), asked: make(chan hid.Request, 1000)}
-				th.Engine = New(Options{
+				sim := &simulation{t: t, rng: rand.New(rand.NewPCG(seed, 1)), asked: make(chan hid.Request, 1000)}
+				sim.Engine = New(Options{
 					Settings: replaySettings(t, devices.Options{}), Sources: []string{"audio"}, Publish: func(devices.Snapshot) {},
-					Ask: func(r hid.Request) { th.asked <- r }, Log: slog.New(slog.DiscardHandler),
+					Ask: func(r hid.Request) { sim.asked <- r }, Log: slog.New(slog.DiscardHandler),
 				})
 				ctx, cancel := context.WithCancel(t.Context())
-				go th.Run(ctx)
-				begin := th.rng.IntN(150)
+				go sim.Run(ctx)
+				begin := sim.rng.IntN(150)
 				for i := range 400 {
 					if i == begin {
-						th.Record("test", func(r Record) {
+						sim.Record("test", func(r Record) {
 							b, err := json.Marshal(r)
 							require.NoError(t, err)
 							lines = append(lines, b)
 						})
 					}
-					th.act()
-					time.Sleep(time.Duration(th.rng.ExpFloat64() * float64(200*time.Millisecond)))
+					sim.act()
+					time.Sleep(time.Duration(sim.rng.ExpFloat64() * float64(200*time.Millisecond)))
 				}
 				time.Sleep(time.Minute)
 				cancel()
