@@ -157,7 +157,7 @@ func (a *App) Push(ctx context.Context, product string, r control.PushRequest, h
 	prompt := a.behind(a.engine.View().Snapshot.Generation) == 0
 	pushed, err := a.engine.Push(engine.Push{
 		Product: product, Serial: r.Serial, Owner: r.Owner, Seq: r.Seq, Holder: holder,
-		TTL: time.Duration(r.TTLms) * time.Millisecond, State: state, At: time.Now(),
+		TTL: engine.Span(time.Duration(r.TTLms) * time.Millisecond), State: state, At: time.Now(),
 	})
 	if err != nil {
 		return control.PushAnswer{}, refusal(err)

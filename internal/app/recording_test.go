@@ -20,7 +20,7 @@ import (
 func tell(t *testing.T, a *App, n int) {
 	t.Helper()
 	_, err := a.engine.Push(engine.Push{
-		Product: "acme-headset-700", Owner: "suite", At: time.Now(), TTL: time.Hour, State: map[devices.Field]devices.Tri{devices.HardwareMute: devices.Of(n%2 == 0)},
+		Product: "acme-headset-700", Owner: "suite", At: time.Now(), TTL: engine.Span(time.Hour), State: map[devices.Field]devices.Tri{devices.HardwareMute: devices.Of(n%2 == 0)},
 	})
 	require.NoError(t, err)
 }

@@ -159,7 +159,7 @@ func (f *stateFile) pushStatement(of statementKey, before, next statement, seq u
 	maps.Copy(state, next.state)
 	_, err := f.push(engine.Push{
 		Product: of.product, Serial: of.serial, Owner: of.owner, Seq: seq,
-		TTL: next.until.Sub(now), Holder: "state file", State: state, At: written,
+		TTL: engine.Span(next.until.Sub(now)), Holder: "state file", State: state, At: written,
 	})
 	return err
 }

@@ -207,7 +207,7 @@ func TestStateFileIsTheWholeWord(t *testing.T) {
 func TestStateFileLeavesOtherPushesAlone(t *testing.T) {
 	s := newSuite(t, statesPath(t), "A1")
 	_, err := s.engine.Push(engine.Push{
-		Product: "acme-headset-700", Owner: "api", TTL: time.Hour, At: time.Now(),
+		Product: "acme-headset-700", Owner: "api", TTL: engine.Span(time.Hour), At: time.Now(),
 		State: map[devices.Field]devices.Tri{devices.HardwareMute: devices.True},
 	})
 	require.NoError(t, err)

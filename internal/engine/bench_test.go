@@ -36,7 +36,7 @@ func BenchmarkPush(b *testing.B) {
 			push := func(i int, v devices.Tri) {
 				s.step(now, func(s *state) {
 					s.take(Input{Push: &Push{
-						Product: "headset", Serial: fmt.Sprint(i % n), Owner: fmt.Sprint("suite ", i), TTL: time.Hour, At: now,
+						Product: "headset", Serial: fmt.Sprint(i % n), Owner: fmt.Sprint("suite ", i), TTL: Span(time.Hour), At: now,
 						State: map[devices.Field]devices.Tri{devices.HardwareMute: v},
 					}})
 				})
@@ -137,7 +137,7 @@ func busyInput(at time.Duration, i int) Input {
 		return sends(2, mute)
 	case every(20*time.Second, 2*time.Second):
 		return Input{Push: &Push{
-			Product: "headset", Owner: "desk", TTL: 5 * time.Second, State: map[devices.Field]devices.Tri{devices.NoiseSuppression: devices.True},
+			Product: "headset", Owner: "desk", TTL: Span(5 * time.Second), State: map[devices.Field]devices.Tri{devices.NoiseSuppression: devices.True},
 		}}
 	default:
 		return sends(9, byte(i))

@@ -16,10 +16,10 @@ import (
 // Push is what the vendor's own software says of a product, for a while.
 type Push struct {
 	Product string                        `json:"product"`
-	Serial  string                        `json:"serial,omitempty"` // which unit; "" = the only one
-	Owner   string                        `json:"owner"`            // names the software
-	Seq     uint64                        `json:"seq,omitempty"`    // of two pushes of an owner the higher one counts; 0 = the later
-	TTL     time.Duration                 `json:"-"`
+	Serial  string                        `json:"serial,omitempty"`   // which unit; "" = the only one
+	Owner   string                        `json:"owner"`              // names the software
+	Seq     uint64                        `json:"seq,omitempty"`      // of two pushes of an owner the higher one counts; 0 = the later
+	TTL     Span                          `json:"ttl,omitempty"`      // 0 = until Holder is released
 	Holder  string                        `json:"holder,omitempty"`   // who takes it back by Release, if TTL is 0
 	State   map[devices.Field]devices.Tri `json:"state"`              // Unknown takes a flag back; what is absent stays as it is
 	At      time.Time                     `json:"at,omitzero"`        // when it was said
@@ -246,7 +246,7 @@ func (l *lease) renew(p Push, now time.Time) {
 	l.seq, l.heard = max(l.seq, p.Seq), p.At
 	l.until, l.holder = time.Time{}, p.Holder
 	if p.TTL > 0 {
-		l.until = now.Add(p.TTL)
+		l.until = now.Add(time.Duration(p.TTL))
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 type flags = map[devices.Field]devices.Tri
 
 func suite(ttl time.Duration, state flags) Push {
-	return Push{Product: "headset", Owner: "suite", TTL: ttl, State: state, At: time.Now()}
+	return Push{Product: "headset", Owner: "suite", TTL: Span(ttl), State: state, At: time.Now()}
 }
 
 // push must be accepted.

@@ -153,35 +153,12 @@ func decode(data []byte, into any) error {
 	return err
 }
 
-// pushFields and settingsFields are a Push and Settings without the methods below.
-type (
-	pushFields     Push
-	settingsFields struct {
-		Catalogue *catalogue.Catalogue `json:"catalogue"`
-		devices.Options
-		RemovalGrace Span `json:"removal_grace"`
-		StaleAfter   Span `json:"stale_after"`
-	}
-)
-
-// recordedPush is the JSON of a Push.
-type recordedPush struct {
-	pushFields
-	TTL Span `json:"ttl,omitempty"`
-}
-
-// MarshalJSON writes the length of the lease for people.
-func (p Push) MarshalJSON() ([]byte, error) {
-	return json.Marshal(recordedPush{pushFields(p), Span(p.TTL)})
-}
-
-// UnmarshalJSON reads what MarshalJSON writes, and nothing else.
-func (p *Push) UnmarshalJSON(data []byte) error {
-	var v recordedPush
-	err := decode(data, &v)
-	*p = Push(v.pushFields)
-	p.TTL = time.Duration(v.TTL)
-	return err
+// settingsFields is the JSON of Settings.
+type settingsFields struct {
+	Catalogue *catalogue.Catalogue `json:"catalogue"`
+	devices.Options
+	RemovalGrace Span `json:"removal_grace"`
+	StaleAfter   Span `json:"stale_after"`
 }
 
 // MarshalJSON returns what the settings are made from.

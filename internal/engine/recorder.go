@@ -125,7 +125,7 @@ func (s *state) initialInputs() []timedRecord {
 	for _, l := range s.leases {
 		p := Push{Product: l.Product, Serial: l.Serial, Owner: l.Owner, Seq: l.seq, Holder: l.holder, Unit: l.Unit, HIDLeft: l.hidLeft}
 		if !l.until.IsZero() {
-			p.TTL = l.until.Sub(s.now)
+			p.TTL = Span(l.until.Sub(s.now))
 		}
 		say := func(state map[devices.Field]devices.Tri, at time.Time) {
 			p.State, p.At = state, at

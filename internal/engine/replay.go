@@ -218,7 +218,7 @@ func (p *Player) begin(b Begin, now time.Time) {
 	s.regroup()
 	for _, r := range p.pushes {
 		in := *r.Push
-		left := in.TTL - now.Sub(p.started.Add(time.Duration(r.T)))
+		left := in.TTL - Span(now.Sub(p.started.Add(time.Duration(r.T))))
 		if in.TTL == 0 || left > 0 {
 			in.TTL = max(0, left)
 			_, _ = s.push(in) // one that was without effect may be refused

@@ -116,7 +116,7 @@ func (sim *simulation) act() {
 			State: map[devices.Field]devices.Tri{devices.Fields[sim.rng.IntN(4)]: devices.Tri(sim.rng.IntN(3))}, Seq: uint64(sim.rng.IntN(3)),
 		}
 		if p.Holder = "conn 1"; sim.rng.IntN(2) == 0 {
-			p.TTL = time.Duration(sim.rng.IntN(3000)+1) * time.Millisecond
+			p.TTL = Span(sim.rng.IntN(3000)+1) * Span(time.Millisecond)
 		}
 		_, _ = sim.Push(p)
 	case 12:

@@ -190,7 +190,7 @@ func (k *client) thaw(quietly bool) {
 			o.relay.Thaw()
 		}
 	}
-	time.Sleep(awake)
+	time.Sleep(pause)
 }
 
 // thawed says that it goes on. When it was frozen for long its links have been given up, and lists may have gone without an answer.
@@ -229,7 +229,7 @@ func (k *client) onPayload(p fakeserver.Payload) {
 	}
 	switch {
 	case len(p.Devices) > 0 && (k.Profile == fakeserver.Squatter ||
-		k.process.UID != myUser && (d.view.sight.ports() || p.Transport == fakeserver.IPC)):
+		k.process.UID != myUser && (d.view.visibility.ports() || p.Transport == fakeserver.IPC)):
 		k.violate("confided", "got a list that is not for it")
 	case p.ClientID != clientID:
 	case p.Err != nil || d.leaving:
@@ -297,7 +297,7 @@ func (k *client) do(s Step) {
 func (k *client) restart() {
 	if k.on {
 		k.end(false)
-		time.Sleep(awake) // no two things happen at one instant
+		time.Sleep(pause) // no two things happen at one instant
 	}
 	k.start()
 }
@@ -306,7 +306,7 @@ func (k *client) restart() {
 func (k *client) move() {
 	if !k.Shares {
 		k.end(false)
-		time.Sleep(awake)
+		time.Sleep(pause)
 		k.open()
 	}
 }

@@ -97,7 +97,7 @@ func (c *clients) stopAgent() {
 	c.mu.Lock()
 	c.leaving = true
 	for _, k := range c.all {
-		if k.knowsCommand() && k.undisturbedFor(prompt) && !k.linkedSince.IsZero() && time.Since(k.linkedSince) >= prompt {
+		if k.isReached() {
 			reached = append(reached, left{k, k.list()})
 		}
 		for _, list := range c.history {

@@ -27,11 +27,16 @@ func (c *clients) checkPrompt() {
 		return
 	}
 	for _, k := range c.all {
-		if k.knowsCommand() && k.undisturbedFor(prompt) && !k.linkedSince.IsZero() && time.Since(k.linkedSince) >= prompt && k.list() != c.newest() {
+		if k.isReached() && k.list() != c.newest() {
 			k.violate("late", "takes lists over its socket since %v, and holds list %d of %d, %v after the last change, %v after it went on",
 				k.linkedSince.Sub(c.began), slices.Index(c.history, k.list()), len(c.history)-1, time.Since(c.published), time.Since(k.undisturbedSince))
 		}
 	}
+}
+
+// isReached reports whether what the agent sends over the socket arrives at once.
+func (k *client) isReached() bool {
+	return k.knowsCommand() && k.undisturbedFor(prompt) && !k.linkedSince.IsZero() && time.Since(k.linkedSince) >= prompt
 }
 
 func (c *clients) newest() string {
@@ -77,10 +82,10 @@ func (c *clients) said(k *client) string {
 
 // excuse says why a client may hold something else at rest, or "".
 func (c *clients) excuse(k *client) string {
-	nameless := func(o *client) bool { return o.Hidden || c.set.Visibility != SeesAll }
+	unidentified := func(o *client) bool { return o.Hidden || c.set.Visibility != SeesAll }
 	served := func(o *client) bool { return o != k && o.on }
 	first := func(o *client) bool { return served(o) && (!o.knowsCommand() || o.list() == c.newest()) }
-	other := func(o *client) bool { return served(o) && !o.NoSocket && (nameless(o) || nameless(k)) }
+	other := func(o *client) bool { return served(o) && !o.NoSocket && (unidentified(o) || unidentified(k)) }
 	switch {
 	case c.set.First && slices.ContainsFunc(c.all, first):
 		return "only one is to be served"

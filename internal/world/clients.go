@@ -21,7 +21,7 @@ const (
 	socketBuffer = 208 << 10 // as of Linux, in bytes
 
 	slowGet    = 600 * time.Millisecond
-	awake      = time.Millisecond      // for what a program does first that goes on
+	pause      = time.Millisecond      // for what a program does first that goes on
 	backlog    = 50 * time.Millisecond // for what has queued on a link
 	longFreeze = time.Minute           // beyond it no link needs to hold; where only the first is wanted: beyond the time for an answer
 )
@@ -29,7 +29,7 @@ const (
 var searched = []int{6463, 6464, 6465, 6466, 6467, 6468, 6469, 6470, 6471, 6472, 6473}
 
 // clients is the clients' half of the desk: programs on a machine of its own, and what reports to
-// them. All but notes is owned by the goroutine of the desk.
+// them. All but the story, and what mu guards, is owned by the goroutine of the desk.
 type clients struct {
 	*story
 	seed      uint64
@@ -54,9 +54,12 @@ func newClients(s Scenario, events *story) *clients {
 	c := &clients{story: events, seed: s.Seed, pid: 100, set: s.Reporting}
 	c.net = memnet.New(memnet.Options{Buffer: socketBuffer, Delay: c.delay})
 	c.agent = c.net.Process(local.Process{PID: 1, UID: myUser, Name: "agent"})
-	c.view = &view{clients: c, sight: s.Reporting.Visibility}
+	c.view = &view{clients: c, visibility: s.Reporting.Visibility}
 	for i, spec := range s.Clients {
-		c.all = append(c.all, &client{ClientSpec: spec, index: i, desk: c, lastTaken: -1, unanswered: make(map[fakeserver.Transport]bool), answered: make(map[fakeserver.Transport]bool)})
+		c.all = append(c.all, &client{
+			ClientSpec: spec, index: i, desk: c, lastTaken: -1,
+			unanswered: make(map[fakeserver.Transport]bool), answered: make(map[fakeserver.Transport]bool),
+		})
 	}
 	for _, k := range c.all {
 		if !k.Off {

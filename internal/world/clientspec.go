@@ -25,7 +25,7 @@ type ClientSpec struct {
 // Visibility is what the OS tells the agent of others.
 type Visibility string
 
-// The sights.
+// What the OS may tell.
 const (
 	SeesAll     Visibility = ""          // sockets, ports, and whose they are
 	SeesUsers   Visibility = "users"     // no processes, as from a PID namespace of one's own
@@ -35,7 +35,7 @@ const (
 
 // Reporting is how the agent reports.
 type Reporting struct {
-	Visibility Visibility           `json:"sight,omitempty"`
+	Visibility Visibility           `json:"visibility,omitempty"`
 	OnExit     rpcclient.ExitPolicy `json:"on_exit,omitempty"`
 	Timing     int                  `json:"timing,omitempty"` // which of some settings of times; any two differ
 	First      bool                 `json:"first,omitempty"`  // rpc.clients is first

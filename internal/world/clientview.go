@@ -12,7 +12,7 @@ import (
 // view lets the agent's process see the sockets of the machine.
 type view struct {
 	*clients
-	sight Visibility
+	visibility Visibility
 }
 
 func (l *view) Sockets() ([]local.Socket, []health.Condition) {
@@ -22,7 +22,7 @@ func (l *view) Sockets() ([]local.Socket, []health.Condition) {
 func (l *view) Dial(ctx context.Context, path string) (net.Conn, local.Process, error) {
 	conn, owner, err := l.agent.DialIPC(ctx, path)
 	who := l.shown(owner)
-	if !l.sight.ports() { // a pipe tells the process of its server
+	if !l.visibility.ports() { // a pipe tells the process of its server
 		who.PID, who.Name = owner.PID, owner.Name
 	}
 	return conn, who, err
@@ -35,14 +35,14 @@ func (s Visibility) ports() bool { return s == SeesAll || s == SeesUsers }
 const hidden = "hidden"
 
 func (l *view) shown(o local.Process) local.Process {
-	if o.Name == hidden || l.sight != SeesAll {
+	if o.Name == hidden || l.visibility != SeesAll {
 		return local.Process{UID: o.UID}
 	}
 	return o
 }
 
 func (l *view) Listeners(ports []int) ([]local.Listener, error) {
-	if !l.sight.ports() {
+	if !l.visibility.ports() {
 		return nil, errors.ErrUnsupported
 	}
 	var list []local.Listener
@@ -53,7 +53,7 @@ func (l *view) Listeners(ports []int) ([]local.Listener, error) {
 }
 
 func (l *view) Identify(list []local.Listener) {
-	if !l.sight.ports() {
+	if !l.visibility.ports() {
 		return
 	}
 	for i, known := range list {
@@ -67,7 +67,7 @@ func (l *view) Identify(list []local.Listener) {
 func (l *view) LineageOf(pid int) local.Lineage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.sight == SeesAll {
+	if l.visibility == SeesAll {
 		for _, k := range l.all {
 			switch {
 			case k.process == nil || k.Hidden:
@@ -82,7 +82,7 @@ func (l *view) LineageOf(pid int) local.Lineage {
 }
 
 func (l *view) Watch(ctx context.Context, notify func()) error {
-	if l.sight == SeesNothing {
+	if l.visibility == SeesNothing {
 		return errors.ErrUnsupported
 	}
 	l.net.Watch(ctx, notify)

@@ -90,7 +90,7 @@ func (s *suite) report(h *headset) {
 	case !s.Tidy || !s.hasSaid(h):
 		return
 	case !s.Serials && len(there) > 0 && !h.plugged:
-		return // it would sendState of another
+		return // it would speak of another
 	default:
 		s.push(h, devices.Unknown)
 		return
@@ -111,7 +111,7 @@ func (s *suite) hasSaid(h *headset) bool {
 
 func (s *suite) push(h *headset, v devices.Tri) {
 	p := engine.Push{
-		Product: productID(s.Model), Owner: s.name, TTL: time.Duration(s.TTL) * time.Millisecond, At: time.Now(),
+		Product: productID(s.Model), Owner: s.name, TTL: engine.Span(s.TTL) * engine.Span(time.Millisecond), At: time.Now(),
 		State: map[devices.Field]devices.Tri{devices.HardwareMute: v},
 	}
 	if s.Serials {
@@ -122,7 +122,7 @@ func (s *suite) push(h *headset, v devices.Tri) {
 	}
 	w := statement{of: h, presence: h.presence, waits: !h.sound || s.desk.serverDown, value: v, said: time.Now()}
 	if s.TTL > 0 {
-		w.until = time.Now().Add(p.TTL)
+		w.until = time.Now().Add(time.Duration(p.TTL))
 	}
 	s.statements = slices.DeleteFunc(s.statements, func(o statement) bool { return o.of == h })
 	s.statements = append(s.statements, w)
