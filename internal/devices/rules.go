@@ -25,9 +25,9 @@ type Product struct {
 
 // Link matches the endpoints of a product: by the ids of the hardware, or by name alone where there are none.
 type Link struct {
-	Bus  Bus // the bus of the hardware; of a link by name Bluetooth, PCI (a jack) or Virtual
-	VID  string
-	PIDs []string
+	Bus  Bus            // the bus of the hardware; of a link by name Bluetooth, PCI (a jack) or Virtual
+	VID  string         // 4 lower-case hex digits; "": by name alone
+	PIDs []string       // as VID
 	Name *regexp.Regexp // what the endpoint's name or OS id must contain; nil: anything
 }
 
@@ -56,11 +56,11 @@ type Source struct {
 	Place  string // in the product: sources[1], sources[0].derive.or[1], link_state[0]
 	Stated bool   // the device itself says what its state is; a toggle does not, it counts presses
 
-	EndpointMute *EndpointMute
-	Effect       Field // processing that the OS says is active
-	Control      *Control
-	Derive       *Derive
-	Const        Tri
+	EndpointMute *EndpointMute // the OS's mute of the endpoint
+	Effect       Field         // processing that the OS says is active
+	Control      *Control      // a control of the device's mixer
+	Derive       *Derive       // several sources together
+	Const        Tri           // a fixed value
 }
 
 // EndpointMute is the OS's mute of the endpoint, which the device's button moves, too.
@@ -70,7 +70,7 @@ type EndpointMute struct {
 
 // Control is a control of the device's mixer.
 type Control struct {
-	Name   string
+	Name   string         // as ALSA has it
 	Means  map[string]Tri // what the values of a control that is no switch mean; nil: it is a switch
 	Invert bool           // of a switch: on means false
 	Shared bool           // the button and the OS both move it

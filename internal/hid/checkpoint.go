@@ -10,7 +10,7 @@ import (
 
 // Checkpoint is all that a Tracker knows, so that the replay of a recording can go on from there.
 type Checkpoint struct {
-	LastRequest uint64             `json:"last_request,omitempty"`
+	LastRequest uint64             `json:"last_request,omitempty"` // the ID of the last request
 	Devices     []DeviceCheckpoint `json:"devices,omitempty"`
 }
 
@@ -31,24 +31,24 @@ type SensorCheckpoint struct {
 	Rule              string        `json:"rule"`
 	Value             devices.Tri   `json:"value"`
 	Since             time.Time     `json:"since,omitzero"`
-	Stated            time.Time     `json:"stated,omitzero"`
-	Held              []devices.Tri `json:"held"`
+	Stated            time.Time     `json:"stated,omitzero"` // when the device stated the value
+	Held              []devices.Tri `json:"held"`            // a toggle: whether its button is held down, by field
 	LastPress         time.Time     `json:"last_press,omitzero"`
 	State             state         `json:"state,omitempty"`
-	Strange           bool          `json:"strange,omitempty"` // of recordings without State: what a link told last is neither up nor down
-	PressedSinceReset bool          `json:"stirred,omitempty"` // pressed since all was forgotten
-	Answered          time.Time     `json:"answered,omitzero"` // when an answer set the toggle that had another way than presses
-	Next              devices.Tri   `json:"next,omitzero"`
-	Due               time.Time     `json:"due,omitzero"`
-	Step              int           `json:"step,omitempty"`
-	Until             time.Time     `json:"until,omitzero"`   // zero: it waits for no answer
-	Pausing           time.Time     `json:"pausing,omitzero"` // until when the request of this step does not go out
-	Silent            bool          `json:"silent,omitempty"`
-	LateAnswerUntil   time.Time     `json:"stray,omitzero"` // until when an answer may be the one to a question that was broken off
-	Place             byte          `json:"place,omitempty"`
-	WasPlace          byte          `json:"was_place,omitempty"`
-	Lacks             bool          `json:"lacks,omitempty"`
-	AskAgain          time.Time     `json:"ask_again,omitzero"` // when it is asked once more
+	Strange           bool          `json:"strange,omitempty"`   // of recordings without State: what a link told last is neither up nor down
+	PressedSinceReset bool          `json:"stirred,omitempty"`   // pressed since all was forgotten
+	Answered          time.Time     `json:"answered,omitzero"`   // when an answer set the toggle that had another way than presses
+	Next              devices.Tri   `json:"next,omitzero"`       // a level that has yet to last
+	Due               time.Time     `json:"due,omitzero"`        // until when
+	Step              int           `json:"step,omitempty"`      // of the conversation, from 0
+	Until             time.Time     `json:"until,omitzero"`      // zero: it waits for no answer
+	Pausing           time.Time     `json:"pausing,omitzero"`    // until when the request of this step does not go out
+	Silent            bool          `json:"silent,omitempty"`    // the device did not answer the last time
+	LateAnswerUntil   time.Time     `json:"stray,omitzero"`      // until when an answer may be the one to a question that was broken off
+	Place             byte          `json:"place,omitempty"`     // index of the HID++ feature; 0: not known
+	WasPlace          byte          `json:"was_place,omitempty"` // the last index that was known
+	Lacks             bool          `json:"lacks,omitempty"`     // the device does not have the feature
+	AskAgain          time.Time     `json:"ask_again,omitzero"`  // when it is asked once more
 	LastAsked         time.Time     `json:"last_asked,omitzero"`
 }
 

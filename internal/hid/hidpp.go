@@ -23,7 +23,7 @@ const (
 
 // hidpp is the script of a hidpp source: first where the device keeps the feature, then its state.
 type hidpp struct {
-	HIDPPFeature
+	PPFeature
 	node      string
 	index     byte // of the feature on this device; 0: not known
 	lastIndex byte // the last place that was known

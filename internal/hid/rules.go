@@ -32,20 +32,20 @@ func NewRules(list []Rule, links map[string][]devices.Source) *Rules {
 // Rule is one source at its place in a product, or what a toggle there starts from. Exactly one of Usage, Report, Query
 // and HIDPP is set.
 type Rule struct {
-	Product        string
+	Product        string   // its id in the catalogue
 	Place          string   // sources[1], link_state[0], sources[2].derive.or[1], sources[1].hid_usage.anchor.hid_query
 	AnchorOf       string   // the place of the toggle that starts from it; empty: it is a source of its own
 	Link           bool     // it tells the state of the product's link
 	BySerial       bool     // the product is several USB devices with one serial number
 	ReportsChanges bool     // the device tells each new state by itself
 	DependsOn      []string // the places of levels, one of which must tell when an answer is over; empty: it needs none
-	Models         []Model
-	Interface      *int // number of the USB interface; nil: any
+	Models         []Model  // hardware of the product, any of which will do
+	Interface      *int     // number of the USB interface; nil: any
 
-	Usage  *Usage
-	Report *InputReport
-	Query  *Query
-	HIDPP  *HIDPPFeature
+	Usage  *Usage       // of a hid_usage
+	Report *InputReport // of a hid_report
+	Query  *Query       // of a hid_query
+	HIDPP  *PPFeature   // of a hidpp
 
 	Debounce time.Duration // a toggle: what follows a press so soon does not count; a level: a value counts that lasts so long
 	Anchor   *Anchor       // of a toggle; nil: it has none, and is never known
@@ -53,14 +53,14 @@ type Rule struct {
 
 // Model is hardware of the rule's product.
 type Model struct {
-	Bus      devices.Bus
-	VID, PID string
-	Wireless bool // it comes without the headset being switched on: a dongle, or Bluetooth
+	Bus      devices.Bus // usb or bluetooth
+	VID, PID string      // 4 lower-case hex digits each
+	Wireless bool        // it comes without the headset being switched on: a dongle, or Bluetooth
 }
 
 // Usage is a control that the report descriptor declares.
 type Usage struct {
-	Page, Usage uint16
+	Page, Usage uint16             // as the descriptor declares them (HID Usage Tables)
 	Form        descriptor.Control // what the device really does; empty: what the descriptor says
 	Invert      bool               // 1 means false
 	Request     bool               // a press may be a request that programs answer, and no query tells how
@@ -68,8 +68,8 @@ type Usage struct {
 
 // InputReport is bytes of an input report.
 type InputReport struct {
-	ID     *byte // number of the report; nil: any
-	When   []Test
+	ID     *byte  // number of the report; nil: any
+	When   []Test // all of which a report that counts meets
 	Value  *Value // nil: each report is a press
 	Toggle bool   // it changes the state, whatever that is
 }
@@ -83,12 +83,12 @@ type Anchor struct {
 
 // Query is the device's answer to a request: exactly one of Output, Feature, Input and LastOutput is set.
 type Query struct {
-	Output     []Bytes // reports to send, each after the answer to the one before
-	Feature    Bytes   // number of the report, and what to set it to first
-	Input      Bytes   // number of the report
-	LastOutput Bytes   // number of the report
-	Expect     []Test  // of the answer to the last request
-	Value      Value
+	Output     []Bytes       // reports to send, each after the answer to the one before
+	Feature    Bytes         // number of the report, and what to set it to first
+	Input      Bytes         // number of the report
+	LastOutput Bytes         // number of the report
+	Expect     []Test        // of the answer to the last request
+	Value      Value         // in the answer to the last request
 	At         []Moment      // nil: all
 	AskOn      []Test        // of a report that gives cause to ask again
 	RetryOn    []Test        // of an answer that says not yet
@@ -97,27 +97,27 @@ type Query struct {
 	Timeout    time.Duration // of each answer
 }
 
-// HIDPPFeature is a feature of HID++ 2.0.
-type HIDPPFeature struct {
-	Device  byte // which one behind a receiver; 0xff: the one that is asked
-	Feature uint16
-	Read    *int // number of the function that tells the state
-	Event   *int // number of the event that does
-	AskOn   []Test
-	Value   Value // in the parameters
-	Timeout time.Duration
+// PPFeature is a feature of HID++ 2.0.
+type PPFeature struct {
+	Device  byte          // which one behind a receiver; 0xff: the one that is asked
+	Feature uint16        // id of the feature, not its index on the device
+	Read    *int          // number of the function that tells the state
+	Event   *int          // number of the event that does
+	AskOn   []Test        // of a report that gives cause to ask again
+	Value   Value         // in the parameters
+	Timeout time.Duration // of each answer
 }
 
 // Test is a condition on one byte of a report. A report that is too short does not meet it.
 type Test struct {
-	Byte int
-	Fits [256]bool
+	Byte int       // which, from 0
+	Fits [256]bool // by its value: whether the condition is met
 }
 
 // Value is what the values of one byte of a report mean.
 type Value struct {
-	Byte  int
-	Means [256]devices.Tri
+	Byte  int              // which, from 0
+	Means [256]devices.Tri // by its value; Unknown: it tells no state
 }
 
 // Moment is when a device is asked.

@@ -47,7 +47,7 @@ func newSensor(rl *Rule, d *tracked) *sensor {
 	case rl.Query != nil:
 		s.exchange = &exchange{script: &query{*rl.Query, d.device.Node, d.desc}}
 	case rl.HIDPP != nil:
-		s.pp = &hidpp{HIDPPFeature: *rl.HIDPP, node: d.device.Node}
+		s.pp = &hidpp{PPFeature: *rl.HIDPP, node: d.device.Node}
 		s.exchange = &exchange{script: s.pp}
 	}
 	s.setHeld(devices.False)

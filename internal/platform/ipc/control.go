@@ -14,6 +14,7 @@ type ErrRunning struct {
 	ClientID string // for which it speaks; "": it has the same address
 }
 
+// Error says which agent runs, and what to do.
 func (e *ErrRunning) Error() string {
 	who := "another agent"
 	if e.PID != 0 {
