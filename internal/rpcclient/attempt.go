@@ -90,7 +90,7 @@ func (c *Client) outcomeOf(p *peer, r *attempt) outcome {
 	var refusal *Error
 	restarted := p.changedSince(r.at) // then what it said was said before
 	switch err := r.err; {
-	case errors.Is(err, errReconnect), errors.Is(err, errYielded), errors.Is(err, errOwnerChanged), errors.Is(err, errExcluded):
+	case errors.Is(err, errReconnect), errors.Is(err, errOwnerChanged), errors.Is(err, errExcluded):
 		return onInterrupted
 	case errors.Is(err, errStillListening):
 		r.err = p.givenUp
@@ -132,7 +132,7 @@ func (c *Client) prune() {
 			p.dropConn()
 		case p.attempt == nil, p.attempt.excluded: // its farewell is under way
 		case p.empty() && c.beforeSession(p):
-			p.attempt.cancel(errYielded)
+			c.yield(p)
 		case c.isSurplus(p):
 			p.attempt.exclude()
 		case c.mustYield(p):
@@ -162,7 +162,7 @@ func (c *Client) yield(p *peer) {
 		p.attempt.finish()
 		return
 	}
-	p.attempt.cancel(errYielded)
+	p.attempt.cancel(errReconnect)
 }
 
 // exclude ends r with a farewell.

@@ -83,10 +83,9 @@ type attempt struct {
 
 // The causes with which an attempt is ended from outside.
 var (
-	errStopping  = errors.New("the agent stops")               // in order, with a farewell
-	errReconnect = errors.New("there is a better way now")     // to the same client: without a farewell
-	errYielded   = errors.New("it may no longer be talked to") // without a farewell
-	errExcluded  = errors.New("the settings leave it out now") // with a farewell
+	errStopping  = errors.New("the agent stops")                                             // in order, with a farewell
+	errReconnect = errors.New("there is a better way now, or it may no longer be talked to") // without a farewell
+	errExcluded  = errors.New("the settings leave it out now")                               // with a farewell
 )
 
 // Errors that tell something of the location, not of the client.
