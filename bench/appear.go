@@ -15,15 +15,15 @@ import (
 
 // absence is how clients go and come back to an agent that runs.
 type absence struct {
-	figure string
-	scene  scene
-	agents int                  // that all go through it at once
-	times  int                  // one after the other
-	calm   bool                 // the agent has ended its search for more clients when the first one goes
-	gone   func() time.Duration // how long a client stays away
-	limit  time.Duration        // the target; 0: none
-	note   string
-	excuse string
+	figure     string
+	scene      scene
+	agents     int                  // that all go through it at once
+	times      int                  // one after the other
+	searchOver bool                 // the agent has ended its search for more clients when the first one goes
+	gone       func() time.Duration // how long a client stays away
+	limit      time.Duration        // the target; 0: none
+	note       string
+	excuse     string
 }
 
 // arrivals are how long it took from right before a client started until it had the whole
@@ -47,7 +47,7 @@ func measureAppear(ctx context.Context, b *bench, l *lab) (rows []row, err error
 		},
 		{
 			figure: "a client without an IPC socket is back 1 s after it went", scene: portOnly, agents: pick(b, 10, 3), times: 1,
-			calm: true, gone: func() time.Duration { return time.Second }, limit: 2 * time.Second,
+			searchOver: true, gone: func() time.Duration { return time.Second }, limit: 2 * time.Second,
 			excuse: "Nothing tells when a port is opened: it is found by the next search.",
 		},
 		{
@@ -109,7 +109,7 @@ func (b *bench) returnsTo(ctx context.Context, l *lab, a absence) (got arrivals,
 		return got, err
 	}
 	defer func() { err = errors.Join(err, agent.stop()) }()
-	if a.calm {
+	if a.searchOver {
 		if err := pause(ctx, settling); err != nil {
 			return got, err
 		}
