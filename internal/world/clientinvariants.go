@@ -29,7 +29,8 @@ func (c *clients) checkPrompt() {
 	for _, k := range c.all {
 		if k.isReached() && k.list() != c.newest() {
 			k.violate("late", "takes lists over its socket since %v, and holds list %d of %d, %v after the last change, %v after it went on",
-				k.linkedSince.Sub(c.began), slices.Index(c.history, k.list()), len(c.history)-1, time.Since(c.published), time.Since(k.undisturbedSince))
+				k.linkedSince.Sub(c.began), slices.Index(c.history, k.list()), len(c.history)-1,
+				time.Since(c.published), time.Since(k.undisturbedSince))
 		}
 	}
 }

@@ -179,7 +179,9 @@ const tooLong = 5 * time.Second
 // checkInMotion looks in motion for a mute that has ended and is reported all the same.
 func (d *desk) checkInMotion() {
 	for _, h := range d.headsets {
-		if via, wrong := d.falselyMuted(h); !wrong || d.serverDown && (via == devices.ViaOSEndpointMute || via == devices.ViaALSACtl) || d.sleptUnheard() {
+		via, wrong := d.falselyMuted(h)
+		old := d.serverDown && (via == devices.ViaOSEndpointMute || via == devices.ViaALSACtl) || d.sleptUnheard()
+		if !wrong || old {
 			h.wrongSince = time.Time{}
 		} else if h.wrongSince.IsZero() {
 			h.wrongSince = time.Now()

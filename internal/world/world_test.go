@@ -116,13 +116,18 @@ func TestFixtures(t *testing.T) {
 
 // TestEqualSeedsGiveEqualRuns plays some seeds in two processes.
 func TestEqualSeedsGiveEqualRuns(t *testing.T) {
-	one, other := &worker{}, &worker{}
-	defer one.stop()
-	defer other.stop()
-	for seed := range uint64(20) {
-		for _, clients := range []bool{false, true} {
-			j := job{Seed: seed, Clients: clients, Story: true}
-			require.Equal(t, one.play(j).Hash, other.play(j).Hash, "%+v", j)
-		}
+	var workers [2]worker
+	var hashes [2][]string
+	var wg sync.WaitGroup
+	for i := range workers {
+		wg.Go(func() {
+			defer workers[i].stop()
+			for n := range uint64(40) {
+				j := job{Seed: n / 2, Clients: n%2 == 1, Story: true}
+				hashes[i] = append(hashes[i], fmt.Sprintf("%+v: %s", j, workers[i].play(j).Hash))
+			}
+		})
 	}
+	wg.Wait()
+	require.Equal(t, hashes[0], hashes[1])
 }
