@@ -62,7 +62,8 @@ Exit codes: 0 done; 1 no agent runs, or the file cannot be written; 2 the record
 	in.add(cmd)
 	cmd.Flags().Var((*fileName)(&recording), "recording", "make it of this recording; - is standard input")
 	cmd.Flags().StringVar(&catalogue, "catalogue", "", "catalogue to replay the recording with, instead of the recorded one")
-	cmd.Flags().StringVar(&lang, "lang", "", "language of the page: "+strings.Join(texts.Shipped.Languages(), ", ")+" (default: the desktop's)")
+	languages := strings.Join(texts.Shipped.Languages(), ", ")
+	cmd.Flags().StringVar(&lang, "lang", "", "language of the page: "+languages+" (default: the desktop's)")
 	cmd.Flags().BoolVar(&force, "force", false, "overwrite FILE whatever it is")
 	return cmd
 }

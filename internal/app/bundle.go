@@ -46,7 +46,10 @@ func (a *App) Bundle(w io.Writer) error {
 	for _, part := range []struct {
 		name string
 		what any
-	}{{"status.json", a.Status()}, {"timeline.json", a.Timeline()}, {"devices.json", found}, {"settings.json", set.Origins}, {"system.json", a.system()}} {
+	}{
+		{"status.json", a.Status()}, {"timeline.json", a.Timeline()}, {"devices.json", found}, {"settings.json", set.Origins},
+		{"system.json", a.system()},
+	} {
 		text, err := json.MarshalIndent(part.what, "", "  ")
 		if err != nil {
 			return fmt.Errorf("bundle: %s: %w", part.name, err)

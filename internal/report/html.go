@@ -342,11 +342,12 @@ func percent(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) + "%"
 
 // patterns are what segments are filled with that are neither there nor not there.
 var patterns = `<svg width="0" height="0" aria-hidden="true" class="defs"><defs>` +
-	pattern("hatched", "back", "stripe", "6", 45) + pattern("striped", "back", "dense", "4", 0) + pattern("crossed", "crossing", "gap", "8", -45) +
+	pattern("hatched", "back", "stripe", 6, 45) + pattern("striped", "back", "dense", 4, 0) + pattern("crossed", "crossing", "gap", 8, -45) +
 	`</defs></svg>`
 
 // pattern is lines of one class on a ground of another.
-func pattern(id, ground, line, distance string, turned int) string {
-	return `<pattern id="` + id + `" width="` + distance + `" height="12" patternUnits="userSpaceOnUse" patternTransform="rotate(` + strconv.Itoa(turned) + `)">` +
-		`<rect class="` + ground + `" width="` + distance + `" height="12"/><rect class="` + line + `" width="2" height="12"/></pattern>`
+func pattern(id, ground, line string, distance, turned int) string {
+	size := `width="` + strconv.Itoa(distance) + `" height="12"`
+	return `<pattern id="` + id + `" ` + size + ` patternUnits="userSpaceOnUse" patternTransform="rotate(` + strconv.Itoa(turned) + `)">` +
+		`<rect class="` + ground + `" ` + size + `/><rect class="` + line + `" width="2" height="12"/></pattern>`
 }

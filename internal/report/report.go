@@ -24,7 +24,8 @@ type Input struct {
 	Made      time.Time // the page; zero: Now
 }
 
-// Page is what is on a page, in words. Texts that others have chosen, such as names of devices, hold nothing that acts on what is around them.
+// Page is what is on a page, in words. Texts that others have chosen, such as names of devices, hold nothing that acts on what
+// is around them.
 type Page struct {
 	Lang       string
 	RightLeft  bool // the language is written from right to left

@@ -98,7 +98,7 @@ func workday() Input {
 	p.at(7, 30, 0)
 	p.Resumed()
 	report(first(devices.Unknown), second)
-	p.at(7, 31, 0)
+	p.at(7, 52, 0)
 	report(first(devices.False), second)
 	p.at(8, 59, 0)
 	report(first(devices.True), second)

@@ -390,7 +390,8 @@ func (b *builder) step(l timeline.Lane, c timeline.Change) string {
 	}
 	if c.Count > 1 {
 		several := b.text("report.timeline.several", texts.Args{"n": strconv.Itoa(c.Count)})
-		text = b.text("report.timeline.span", texts.Args{"value": several, "from": b.moment(c.At).Text, "to": b.moment(c.Until).Text}) + ". " + text
+		args := texts.Args{"value": several, "from": b.moment(c.At).Text, "to": b.moment(c.Until).Text}
+		text = b.text("report.timeline.span", args) + ". " + text
 	}
 	return text
 }

@@ -105,7 +105,8 @@ func (s *store) text(t string) string {
 // add makes the lane of a key.
 func (s *store) add(k key, about Subject) *lane {
 	k.client, k.product, k.device, k.subject = s.text(k.client), s.text(k.product), s.text(k.device), s.text(k.subject)
-	about.Client, about.Product, about.Name, about.Device = s.text(about.Client), s.text(about.Product), s.text(about.Name), s.text(about.Device)
+	about.Client, about.Product = s.text(about.Client), s.text(about.Product)
+	about.Name, about.Device = s.text(about.Name), s.text(about.Device)
 	l := &lane{Subject: about, id: uint32(len(s.ids))}
 	s.ids, s.lanes[k] = append(s.ids, l), l
 	return l

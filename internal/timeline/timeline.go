@@ -36,7 +36,7 @@ type Subject struct {
 	Client    string            `json:"client,omitempty"`  // of KindClient, KindListed and KindAcknowledged: its name
 	Product   string            `json:"product,omitempty"` // its id in the catalogue
 	Name      string            `json:"name,omitempty"`    // of the product
-	Number    int               `json:"number,omitempty"`  // from 2 on: of several clients, or units of a product, of one name at the same time
+	Number    int               `json:"number,omitempty"`  // from 2 on: of several units of the product at the same time
 	Device    string            `json:"device,omitempty"`  // of a flag: the microphone's id
 	Flag      devices.Field     `json:"flag,omitempty"`
 	Condition *health.Condition `json:"condition,omitempty"` // as it was last

@@ -1,0 +1,196 @@
+// Package browser shows pages in a real browser without a window, for tests.
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/accessibility"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Patience is how long a test waits for what must happen. It is no claim about speed.
+const Patience = 60 * time.Second
+
+// chromium is one browser for all tests of a package, started by the first.
+var chromium shared
+
+type shared struct {
+	mu  sync.Mutex
+	ctx context.Context // in which tabs are opened; nil before the start
+	end []context.CancelFunc
+}
+
+func (b *shared) start(t testing.TB) context.Context {
+	t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ctx != nil {
+		return b.ctx
+	}
+	path, err := find()
+	require.NoError(t, err)
+	home, err := os.MkdirTemp("", "browser")
+	require.NoError(t, err)
+	b.end = append(b.end, func() { _ = os.RemoveAll(home) })
+	alloc, endAlloc := chromedp.NewExecAllocator(context.Background(), // with a folder for its data that is removed at the end
+		chromedp.ExecPath(path),
+		chromedp.Env("HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home, "XDG_DATA_HOME="+home, "XDG_RUNTIME_DIR="+home,
+			"DBUS_SESSION_BUS_ADDRESS=unix:path="+filepath.Join(home, "no-bus"), "PULSE_SERVER=unix:"+filepath.Join(home, "no-sound")),
+		chromedp.NoFirstRun,
+		chromedp.NoSandbox, // root has none, and the browser only ever loads the test's pages
+		chromedp.DisableGPU,
+		chromedp.Flag("headless", "new"),
+		chromedp.Flag("disable-background-networking", true),
+		chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("disable-dev-shm-usage", true),
+		chromedp.Flag("disable-sync", true),
+		chromedp.Flag("force-color-profile", "srgb"),
+		chromedp.Flag("hide-scrollbars", true),
+	)
+	ctx, endBrowser := chromedp.NewContext(alloc)
+	b.end = append(b.end, endAlloc, endBrowser)
+	require.NoError(t, chromedp.Do(ctx), "%s does not start", path)
+	b.ctx = ctx
+	return ctx
+}
+
+// Close ends the browser, if one was started. It is for the end of TestMain.
+func Close() {
+	for _, end := range slices.Backward(chromium.end) {
+		end()
+	}
+}
+
+func find() (string, error) {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", errors.New("the tests of pages need Chromium, which is missing: `make deps` installs it")
+}
+
+// A Tab is one look at a page.
+type Tab struct {
+	t   testing.TB
+	ctx context.Context
+
+	mu         sync.Mutex
+	complaints []string // of the browser: errors, violations of the page's policy
+	requests   []string // addresses
+}
+
+// Open shows a page at a width, light or dark. That the browser has anything to complain about fails the test at its end.
+func Open(t testing.TB, url string, width int64, scheme string) *Tab {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(chromium.start(t), chromedp.WithNewBrowserContext())
+	t.Cleanup(cancel)
+	require.NoError(t, chromedp.Do(ctx)) // a tab must not be opened under a deadline
+	ctx, cancel = context.WithTimeout(ctx, Patience)
+	t.Cleanup(cancel)
+	b := &Tab{t: t, ctx: ctx}
+	t.Cleanup(func() { assert.Empty(t, b.complaints) })
+	require.NoError(t, chromedp.Listen(ctx, b.hear))
+	_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+		{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+	}})
+	require.NoError(t, err)
+	_, err = chromedp.Call(ctx, network.Enable, network.EnableParams{})
+	require.NoError(t, err)
+	b.Do(chromedp.EmulateViewport(width, 900), chromedp.Navigate(url))
+	return b
+}
+
+func (b *Tab) hear(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch e := event.(type) {
+	case *log.EventEntryAdded:
+		b.complaints = append(b.complaints, fmt.Sprintf("%s: %s (%s)", e.Entry.Source, e.Entry.Text, e.Entry.URL))
+	case *runtime.EventExceptionThrown:
+		b.complaints = append(b.complaints, e.ExceptionDetails.Text)
+	case *runtime.EventConsoleAPICalled:
+		b.complaints = append(b.complaints, fmt.Sprintf("console.%s was called", e.Type))
+	case *network.EventRequestWillBeSent:
+		b.requests = append(b.requests, e.Request.URL)
+	}
+}
+
+// Requests are the addresses that the page and what it loads have come from.
+func (b *Tab) Requests() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.requests)
+}
+
+// Do does what a user may do.
+func (b *Tab) Do(actions ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	require.NoError(b.t, chromedp.Do(b.ctx, actions...))
+}
+
+// Resize makes the window another width.
+func (b *Tab) Resize(width int64) {
+	b.t.Helper()
+	b.Do(chromedp.EmulateViewport(width, 900))
+}
+
+// Eval evaluates an expression, or awaits it, into what a pointer points to; nil for nothing.
+func (b *Tab) Eval(expression string, into any) {
+	b.t.Helper()
+	yes := true
+	r, err := chromedp.Call(b.ctx, runtime.Evaluate, runtime.EvaluateParams{Expression: expression, ReturnByValue: &yes, AwaitPromise: &yes})
+	require.NoError(b.t, err, expression)
+	if r.ExceptionDetails != nil {
+		require.Fail(b.t, r.ExceptionDetails.Exception.Description, expression)
+	}
+	if into != nil {
+		require.NoError(b.t, json.Unmarshal(r.Result.Value, into), expression)
+	}
+}
+
+// Names are what a screen reader gets: the names of all that is not hidden, by role and in the order of the page.
+func (b *Tab) Names() map[string][]string {
+	b.t.Helper()
+	r, err := chromedp.Call(b.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
+	require.NoError(b.t, err)
+	text := func(v *accessibility.Value) (s string) {
+		if v != nil {
+			_ = json.Unmarshal(v.Value, &s) // not a text: it has none
+		}
+		return s
+	}
+	names := make(map[string][]string)
+	for _, n := range r.Nodes {
+		if !n.Ignored {
+			names[text(n.Role)] = append(names[text(n.Role)], text(n.Name))
+		}
+	}
+	return names
+}
+
+// Screenshot is the whole page as a PNG.
+func (b *Tab) Screenshot() []byte {
+	b.t.Helper()
+	all := true
+	r, err := chromedp.Call(b.ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{CaptureBeyondViewport: &all})
+	require.NoError(b.t, err)
+	return r.Data
+}
