@@ -23,7 +23,7 @@ func languages() map[string]Messages {
 func TestEveryLanguageHasEveryMessage(t *testing.T) {
 	for lang, m := range languages() {
 		for _, key := range Keys() {
-			require.Contains(t, m, key, lang)
+			require.NotEmpty(t, m[key], "%s: %s is missing", lang, key)
 		}
 		for key, template := range m {
 			require.Contains(t, english(), key, "%s: English has no such message", lang)
