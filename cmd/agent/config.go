@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"text/tabwriter"
@@ -48,7 +49,7 @@ func configCheckCommand() *cobra.Command {
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), checkedConfig{OK: true, Catalogue: set.Config.Catalogue})
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "settings are in order; catalogue: %s\n", orNone(set.Config.Catalogue))
+			fmt.Fprintf(cmd.OutOrStdout(), "settings are in order; catalogue: %s\n", cmp.Or(set.Config.Catalogue, "none"))
 			return nil
 		},
 	}
@@ -74,7 +75,7 @@ func configShowCommand() *cobra.Command {
 			}
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			for _, s := range list {
-				fmt.Fprintf(w, "%s\t%s\t%s\n", s.Path, orNone(s.Value), s.Origin)
+				fmt.Fprintf(w, "%s\t%s\t%s\n", s.Path, cmp.Or(s.Value, "none"), s.Origin)
 			}
 			return w.Flush()
 		},

@@ -38,7 +38,7 @@ type desk struct {
 func newDesk(t *testing.T, sound *testlab.SoundServer, settings ...string) *desk {
 	t.Helper()
 	a := newAgentRun(t, sound, append([]string{"SIDETONE_RPC_TOKENS=1000"}, settings...)...)
-	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{0}, IPCDir: a.folder, ClientIDs: []string{clientID}})
+	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{freePort(t)}, IPCDir: a.folder, ClientIDs: []string{clientID}})
 	require.NoError(t, err)
 	t.Cleanup(func() { client.Close() })
 	a.ports = []int{client.Port()}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -108,7 +109,7 @@ func (a deviceAnswer) print(w io.Writer) {
 		line(w, "%d. %s  %s", i+1, r.Type, r.Model.Name)
 		line(w, "   id       %s", r.ID)
 		line(w, "   product  %s of %s", r.Product, r.Vendor.Name)
-		line(w, "   related  %s", orNone(strings.Join(r.Related, ", ")))
+		line(w, "   related  %s", cmp.Or(strings.Join(r.Related, ", "), "none"))
 		for _, k := range r.Endpoints {
 			printEndpoint(w, byKey[k])
 		}
@@ -123,7 +124,7 @@ func (a deviceAnswer) print(w io.Writer) {
 	line(w, "not reported: %d", len(a.Withheld))
 	for _, h := range a.Withheld {
 		fmt.Fprintln(w)
-		line(w, "-  %s  %s", h.Type, orNone(h.Name))
+		line(w, "-  %s  %s", h.Type, cmp.Or(h.Name, "none"))
 		line(w, "   because  %s", h.Reason)
 		printEndpoint(w, byKey[h.Key])
 	}
@@ -184,11 +185,4 @@ func onOff(t devices.Tri) string {
 	default:
 		return "unknown"
 	}
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return s
 }

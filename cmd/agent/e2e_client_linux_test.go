@@ -2,9 +2,11 @@ package main
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -263,10 +265,22 @@ func TestEndpointFile(t *testing.T) {
 	d.stop()
 }
 
+// nextPort is tried next by freePort.
+var nextPort atomic.Int32
+
+// freePort is a port for one test. It lies below those that the system gives to who asks for any: a client that restarts finds it
+// free again.
 func freePort(t *testing.T) int {
 	t.Helper()
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	const first, ports = 16000, 16000
+	nextPort.CompareAndSwap(0, rand.Int32N(ports))
+	for range ports {
+		port := first + int(nextPort.Add(1))%ports
+		if l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			require.NoError(t, l.Close())
+			return port
+		}
+	}
+	require.FailNow(t, "no port is free")
+	return 0
 }

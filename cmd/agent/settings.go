@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -25,7 +26,7 @@ type settingsFlags struct{ file string }
 func (f *settingsFlags) add(cmd *cobra.Command) {
 	configFlag(cmd, &f.file)
 	for _, k := range config.Keys() {
-		cmd.Flags().String(k.Flag, "", fmt.Sprintf("%s (default %s; env %s)", k.Help, orNone(k.Default), k.Env))
+		cmd.Flags().String(k.Flag, "", fmt.Sprintf("%s (default %s; env %s)", k.Help, cmp.Or(k.Default, "none"), k.Env))
 		if k.Values != nil {
 			_ = cmd.RegisterFlagCompletionFunc(k.Flag, completeWords(k.Values)) // fails for a flag that is not there
 		}
@@ -78,19 +79,11 @@ func (f *settingsFlags) load(cmd *cobra.Command) (*app.Settings, error) {
 }
 
 func logger(w io.Writer, l config.Log) *slog.Logger {
-	opts := &slog.HandlerOptions{Level: l.Level.Slog(), ReplaceAttr: withoutEmpty}
+	opts := &slog.HandlerOptions{Level: l.Level.Slog()}
 	if l.Format == config.LogJSON {
 		return slog.New(slog.NewJSONHandler(w, opts))
 	}
 	return slog.New(slog.NewTextHandler(w, opts))
-}
-
-// withoutEmpty leaves out a reason or a remedy that there is none of.
-func withoutEmpty(_ []string, a slog.Attr) slog.Attr {
-	if (a.Key == "remedy" || a.Key == "reason") && a.Value.String() == "" {
-		return slog.Attr{}
-	}
-	return a
 }
 
 // stateFileFlag lets 'run' take --state-file for the flag of the setting push.state_file.

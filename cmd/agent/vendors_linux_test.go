@@ -111,7 +111,7 @@ func TestTwoVendors(t *testing.T) {
 			t.Run(transport+" "+name, func(t *testing.T) {
 				t.Parallel()
 				folder := privateFolder(t)
-				client, err := fakeserver.Start(fakeserver.Options{Ports: []int{0}, IPCDir: folder})
+				client, err := fakeserver.Start(fakeserver.Options{Ports: []int{freePort(t)}, IPCDir: folder})
 				require.NoError(t, err)
 				defer client.Close()
 				acme, beta := twoMakers(t, client, folder, [2]string{microphone(mics[0]), microphone(mics[1])}, "SIDETONE_RPC_TRANSPORTS="+transport)
@@ -153,7 +153,7 @@ func sentAfter(client *fakeserver.Server, clientID string, seq int) bool {
 func TestUnpluggingBesideAnotherVendor(t *testing.T) {
 	t.Parallel()
 	folder := privateFolder(t)
-	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{0}, IPCDir: folder})
+	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{freePort(t)}, IPCDir: folder})
 	require.NoError(t, err)
 	defer client.Close()
 	acme, beta := twoMakers(t, client, folder, [2]string{microphone("USB Headset"), microphone("USB Headset")})
@@ -176,7 +176,7 @@ func TestUnpluggingBesideAnotherVendor(t *testing.T) {
 func TestSecondAgent(t *testing.T) {
 	t.Parallel()
 	folder := privateFolder(t)
-	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{0}, IPCDir: folder})
+	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{freePort(t)}, IPCDir: folder})
 	require.NoError(t, err)
 	defer client.Close()
 	acme, _ := twoMakers(t, client, folder, [2]string{microphone("Mic"), ""})
@@ -212,7 +212,7 @@ func TestSecondAgent(t *testing.T) {
 func TestVerbsFindTheAgent(t *testing.T) {
 	t.Parallel()
 	folder := privateFolder(t)
-	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{0}, IPCDir: folder})
+	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{freePort(t)}, IPCDir: folder})
 	require.NoError(t, err)
 	defer client.Close()
 	acme, beta := twoMakers(t, client, folder, [2]string{microphone("Mic of Acme"), microphone("Mic of Beta")})
@@ -263,7 +263,7 @@ func TestVerbsFindTheAgent(t *testing.T) {
 func TestStoppedAgent(t *testing.T) {
 	t.Parallel()
 	folder := privateFolder(t)
-	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{0}, IPCDir: folder})
+	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{freePort(t)}, IPCDir: folder})
 	require.NoError(t, err)
 	defer client.Close()
 	acme, _ := twoMakers(t, client, folder, [2]string{microphone("Mic"), ""})
@@ -290,7 +290,7 @@ func TestStoppedAgent(t *testing.T) {
 func TestIdentityStays(t *testing.T) {
 	t.Parallel()
 	folder := privateFolder(t)
-	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{0}, IPCDir: folder})
+	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{freePort(t)}, IPCDir: folder})
 	require.NoError(t, err)
 	defer client.Close()
 	acme, beta := twoMakers(t, client, folder, [2]string{microphone("Mic"), ""})

@@ -136,7 +136,7 @@ func (a *App) Run(ctx context.Context) {
 	defer cancel()
 	if a.lock != nil {
 		wg.Go(func() {
-			if err := a.lock.Watch(ctx, a.log, a.report.repeat); err != nil {
+			if err := a.lock.Watch(ctx, a.log, a.report.Repeat); err != nil {
 				a.log.Warn("after another vendor's agent has ended, devices with the same id stay away until the next change", "reason", err)
 			}
 		})
@@ -174,7 +174,7 @@ func (a *App) reportUntil(ctx context.Context) {
 		}
 	})
 
-	a.report.run(ctx)
+	a.report.Run(ctx)
 	stopInputs()
 	wg.Wait()
 }
@@ -241,7 +241,7 @@ func (a *App) resumed(woke time.Time) {
 // Refresh reads all sources afresh and sends the whole list again.
 func (a *App) Refresh() {
 	a.kick()
-	a.report.resend()
+	a.report.Resend()
 }
 
 // kick has all sources read afresh.

@@ -20,7 +20,7 @@ import (
 // joinChanges makes one signal of those of the Engine and of the sessions.
 func (a *App) joinChanges(ctx context.Context) {
 	for {
-		engine, clients := a.engine.Changed(), a.report.changes()
+		engine, clients := a.engine.Changed(), a.report.Changed()
 		a.announce() // what changed between the last wake-up and the line above
 		a.noteState()
 		select {
@@ -61,7 +61,7 @@ func (a *App) state() (control.Status, []health.Condition) {
 	st := statusOf(v)
 	st.Version, st.PID, st.Started = a.opts.Version, os.Getpid(), a.started
 	st.Vendor, st.Catalogue = set.Catalogue.Vendor.Name, set.Config.Catalogue
-	st.Clients = sessions(a.report.status())
+	st.Clients = sessions(a.report.Status())
 	var conditions []health.Condition
 	if refused := a.refused.Load(); refused != nil {
 		conditions = append(conditions, *refused)
@@ -147,17 +147,11 @@ func (a *App) Devices() control.Devices {
 
 // Push applies what the vendor's software says, and waits a moment for clients to have it.
 func (a *App) Push(ctx context.Context, product string, r control.PushRequest, holder string) (control.PushAnswer, error) {
-	state := make(map[devices.Field]devices.Tri, len(r.State))
-	for f, v := range r.State {
-		if state[f] = devices.Unknown; v != nil {
-			state[f] = devices.Of(*v)
-		}
-	}
 	// Clients that are behind already are not waited for: a flood of pushes must not wait in line.
 	prompt := a.behind(a.engine.View().Snapshot.Generation) == 0
 	pushed, err := a.engine.Push(engine.Push{
 		Product: product, Serial: r.Serial, Owner: r.Owner, Seq: r.Seq, Holder: holder,
-		TTL: engine.Span(time.Duration(r.TTLms) * time.Millisecond), State: state, At: time.Now(),
+		TTL: engine.Span(time.Duration(r.TTLms) * time.Millisecond), State: statesOf(r.State), At: time.Now(),
 	})
 	if err != nil {
 		return control.PushAnswer{}, refusal(err)
@@ -167,7 +161,7 @@ func (a *App) Push(ctx context.Context, product string, r control.PushRequest, h
 		a.awaitClients(ctx, generation)
 	}
 	answer := control.PushAnswer{Generation: generation, Units: pushed.Units, Until: pushed.Until, OtherSerials: pushed.Others}
-	for _, s := range a.report.status().Sessions {
+	for _, s := range a.report.Status().Sessions {
 		if s.Generation >= generation && (s.State == rpcclient.Ready || s.State == rpcclient.Degraded) {
 			answer.Clients++
 		}
@@ -177,7 +171,7 @@ func (a *App) Push(ctx context.Context, product string, r control.PushRequest, h
 
 // behind counts the clients that could have a list by now and have not.
 func (a *App) behind(generation uint64) (n int) {
-	for _, s := range a.report.status().Sessions {
+	for _, s := range a.report.Status().Sessions {
 		if s.State == rpcclient.Ready && s.Generation < generation {
 			n++
 		}
@@ -193,7 +187,7 @@ func (a *App) awaitClients(ctx context.Context, generation uint64) {
 	ctx, cancel := context.WithTimeout(ctx, clientsPatience)
 	defer cancel()
 	for {
-		changed := a.report.changes()
+		changed := a.report.Changed()
 		if a.behind(generation) == 0 {
 			return
 		}

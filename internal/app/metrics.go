@@ -92,7 +92,7 @@ func (a *App) Metrics(w io.Writer) error { return metrics.Write(w, a.families())
 
 // families are all metrics, as docs/metrics.md lists them. What this system does not tell is left out.
 func (a *App) families() []metrics.Family {
-	view, sessions := a.engine.View(), a.report.status().Sessions
+	view, sessions := a.engine.View(), a.report.Status().Sessions
 	working := countOf(view.Sources, func(s engine.SourceStatus) bool { return s.Condition == engine.Working })
 	inState := func(states ...rpcclient.State) float64 {
 		return countOf(sessions, func(s rpcclient.Session) bool { return slices.Contains(states, s.State) })

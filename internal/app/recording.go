@@ -23,8 +23,8 @@ func (a *App) Record(ctx context.Context, write func(lines []byte) error) error 
 	var changed <-chan struct{}
 	for running := true; running; {
 		if changed == nil {
-			changed = a.report.changes()
-			r.sessions(a.report.status().Sessions)
+			changed = a.report.Changed()
+			r.sessions(a.report.Status().Sessions)
 		}
 		select {
 		case <-changed:

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -14,10 +13,10 @@ import (
 	"sidetone/internal/timeline"
 )
 
-// reporter owns the rpcclient, and says in the log what becomes of changes.
+// reporter is the rpcclient, and says in the log what becomes of changes.
 type reporter struct {
+	*rpcclient.Client
 	log      *slog.Logger
-	client   *rpcclient.Client
 	timeline *timeline.Ring
 
 	announce func() // tells other agents that the client may have lost devices of theirs; nil: nobody is told
@@ -32,12 +31,12 @@ type reporter struct {
 
 func newReporter(log *slog.Logger, ring *timeline.Ring, opts rpcclient.Options) *reporter {
 	r := &reporter{log: log, timeline: ring, counters: newClientCounters()}
-	r.client = rpcclient.New(r.complete(opts))
+	r.Client = rpcclient.New(r.complete(opts))
 	return r
 }
 
 // configure puts new options into force.
-func (r *reporter) configure(opts rpcclient.Options) { r.client.Reconfigure(r.complete(opts)) }
+func (r *reporter) configure(opts rpcclient.Options) { r.Reconfigure(r.complete(opts)) }
 
 // complete adds what nobody configures.
 func (r *reporter) complete(opts rpcclient.Options) rpcclient.Options {
@@ -45,28 +44,15 @@ func (r *reporter) complete(opts rpcclient.Options) rpcclient.Options {
 	return opts
 }
 
-func (r *reporter) run(ctx context.Context) { r.client.Run(ctx) }
-
-func (r *reporter) status() rpcclient.Status { return r.client.Status() }
-
-// changes is closed at the next change of the status.
-func (r *reporter) changes() <-chan struct{} { return r.client.Changed() }
-
-func (r *reporter) resend() { r.client.Resend() }
-
-// repeat sends the whole list once more where that costs nothing: another agent's list may have taken
-// devices away that both report.
-func (r *reporter) repeat() { r.client.Repeat() }
-
 // publish is called by the Engine for every change.
 func (r *reporter) publish(s devices.Snapshot) {
-	r.client.Publish(s) // first of all: the rest is for people
+	r.Publish(s) // first of all: the rest is for people
 	r.timeline.Snapshot(s)
 	r.mu.Lock()
 	before := r.last
 	r.last = s
 	r.mu.Unlock()
-	if st := r.client.Status(); !st.Connected() {
+	if st := r.Status(); !st.Connected() {
 		if changes := devices.Diff(before, s); len(changes) > 0 {
 			r.log.Info("changed", "what", devices.Reasons(changes), "devices", len(s.Devices), "sent to", "no one: "+string(st.State))
 		}

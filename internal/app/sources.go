@@ -49,7 +49,7 @@ func (s *Settings) openEndpoints(host Host, log *slog.Logger) (list []platform.W
 		log.Warn("audio endpoints and cameras are not read on this operating system yet; endpoint files are")
 	}
 	for _, path := range from.Files {
-		if err := add(files.NewEndpoints(path, log)); err != nil {
+		if err := add(files.NewEndpoints(path)); err != nil {
 			return list, err
 		}
 	}

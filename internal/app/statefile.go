@@ -50,7 +50,7 @@ type futureTime struct{ written, seen time.Time }
 
 // newStateFile reads the file at path and hands each state in it to push.
 func newStateFile(path string, log *slog.Logger, push func(engine.Push) (engine.Pushed, error)) (*stateFile, error) {
-	file, err := files.NewStateFile(path, log)
+	file, err := files.NewStateFile(path)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ func (a *App) Timeline() timeline.Timeline { return a.timeline.Timeline() }
 // noteState tells the timeline how clients are, and what is to be looked at.
 func (a *App) noteState() {
 	a.timeline.Clients(func() (list []timeline.Client) {
-		for _, s := range a.report.status().Sessions {
+		for _, s := range a.report.Status().Sessions {
 			list = append(list, timelineClient(s))
 		}
 		return list

@@ -38,11 +38,7 @@ func (c *Config) check() []fault {
 	if len(c.RPC.Transports) == 0 {
 		add("rpc.transports", "", "no transport", "want at least one of ipc, websocket, http")
 	}
-	for i, t := range c.RPC.Transports {
-		if slices.Contains(c.RPC.Transports[:i], t) {
-			add(fmt.Sprintf("rpc.transports[%d]", i), string(t), "listed twice", "")
-		}
-	}
+	faults = append(faults, twice("rpc.transports", c.RPC.Transports)...)
 	if n := c.RPC.Tokens; n < 1 || n > maxTokens {
 		add("rpc.tokens", strconv.Itoa(n), "out of range", fmt.Sprintf("want 1 to %d", maxTokens))
 	}
@@ -51,25 +47,23 @@ func (c *Config) check() []fault {
 			add(d.path, short(d.value), "out of range", fmt.Sprintf("want %s to %s", short(d.least), short(d.most)))
 		}
 	}
-	for i, f := range c.Report.Fields {
-		if slices.Contains(c.Report.Fields[:i], f) {
-			add(fmt.Sprintf("report.fields[%d]", i), string(f), "listed twice", "")
-		}
-	}
+	faults = append(faults, twice("report.fields", c.Report.Fields)...)
 	if n := c.Report.IDMaxBytes; n != 0 && (n < minIDBytes || n > maxIDBytes) {
 		add("report.id_max_bytes", strconv.Itoa(n), "out of range", fmt.Sprintf("want 0 for never, or %d to %d", minIDBytes, maxIDBytes))
 	}
-	paths := func(setting string, list []string) {
-		for i, file := range list {
-			if path := fmt.Sprintf("%s[%d]", setting, i); file == "" {
-				add(path, "", "empty path", "")
-			} else if slices.Contains(list[:i], file) {
-				add(path, file, "listed twice", "")
-			}
+	faults = append(faults, twice("rpc.ipc_folders", c.RPC.IPCFolders)...)
+	return append(faults, twice("sources.files", c.Sources.Files)...)
+}
+
+// twice returns the elements of a list that are empty, or there already.
+func twice[T ~string](setting string, list []T) (faults []fault) {
+	for i, element := range list {
+		if path := fmt.Sprintf("%s[%d]", setting, i); element == "" {
+			faults = append(faults, fault{path, "", "empty path", ""})
+		} else if slices.Contains(list[:i], element) {
+			faults = append(faults, fault{path, string(element), "listed twice", ""})
 		}
 	}
-	paths("rpc.ipc_folders", c.RPC.IPCFolders)
-	paths("sources.files", c.Sources.Files)
 	return faults
 }
 

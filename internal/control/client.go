@@ -63,16 +63,18 @@ func NewClient(dial Dialer) *Client {
 		defer cancel()
 		return dial(ctx)
 	}}
-	open := func(ctx context.Context, _, _ string) (net.Conn, error) {
-		raw, err := c.dial(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return newAsking(raw, make(chan struct{})), nil
-	}
-	c.http = httpClient(&http.Transport{DialContext: open, DisableKeepAlives: true})
-	c.stream = httpClient(&http.Transport{DialContext: open, DisableKeepAlives: true, ResponseHeaderTimeout: answerTimeout})
+	c.http = httpClient(&http.Transport{DialContext: c.open, DisableKeepAlives: true})
+	c.stream = httpClient(&http.Transport{DialContext: c.open, DisableKeepAlives: true, ResponseHeaderTimeout: answerTimeout})
 	return c
+}
+
+// open opens a connection for one question.
+func (c *Client) open(ctx context.Context, _, _ string) (net.Conn, error) {
+	raw, err := c.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return newAsking(raw, make(chan struct{})), nil
 }
 
 // httpClient talks over t to the agent and to nobody else.
@@ -151,13 +153,9 @@ func (c *Client) Watch(ctx context.Context, on func(Change) error) error {
 func (c *Client) Record(ctx context.Context, on func(line []byte) error) error {
 	var conn net.Conn
 	recording := httpClient(&http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			raw, err := c.dial(ctx)
-			if err != nil {
-				return nil, err
-			}
-			conn = newAsking(raw, make(chan struct{}))
-			return conn, nil
+		DialContext: func(ctx context.Context, network, address string) (_ net.Conn, err error) {
+			conn, err = c.open(ctx, network, address)
+			return conn, err
 		},
 		DisableKeepAlives:     true,
 		ResponseHeaderTimeout: answerTimeout,

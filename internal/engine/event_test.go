@@ -11,6 +11,7 @@ import (
 
 	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
+	"sidetone/internal/health"
 	"sidetone/internal/hid"
 )
 
@@ -61,6 +62,22 @@ func TestFirstSnapshotAfterPatienceIsDated(t *testing.T) {
 	})
 }
 
+// A source that goes on remarking the same is said to once.
+func TestANoteIsLoggedOnce(t *testing.T) {
+	var log strings.Builder
+	s := newState(Options{
+		Settings: Settings{Resolver: resolver(t)}, Sources: []string{"file"}, Publish: func(devices.Snapshot) {},
+		Log: slog.New(slog.NewTextHandler(&log, nil)),
+	}, time.Now())
+	note := health.Condition{Code: health.EndpointFileKept, Severity: health.Warning, Args: health.Args{"reason": "it is broken", "path": "e.yaml"}}
+	for range 3 {
+		s.step(time.Now(), func(s *state) {
+			s.take(Input{Observe: &devices.Observation{Source: "file", At: time.Now(), Notes: []health.Condition{note}}})
+		})
+	}
+	require.Equal(t, 1, strings.Count(log.String(), "keeping the last good content"), log.String())
+}
+
 // The log names a HID device and says no more of it: a serial number is nobody's business.
 func TestLogHasNoSerialNumbers(t *testing.T) {
 	for name, handler := range map[string]func(*strings.Builder) slog.Handler{
@@ -76,12 +93,15 @@ func TestLogHasNoSerialNumbers(t *testing.T) {
 				{Kind: hid.Denied, Node: "hidraw3", Device: d, Error: "no"},
 				{Kind: hid.Attached, Node: "hidraw4"},
 				{Kind: hid.Denied, Node: "hidraw4"},
+				{Kind: hid.Gone, Node: "hidraw5"},
 			} {
 				s.step(time.Now(), func(s *state) { s.take(Input{HID: &e}) })
 			}
 			require.Equal(t, 2, strings.Count(log.String(), "hidraw3 (Acme, 1209:0700)"), log.String())
 			require.Equal(t, 2, strings.Count(log.String(), "hidraw4"), log.String())
 			require.NotContains(t, log.String(), "SN4711")
+			require.Contains(t, log.String(), "hidraw5")
+			require.NotContains(t, log.String(), "reason", "where there is none")
 		})
 	}
 }

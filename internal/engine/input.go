@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"log/slog"
+
 	"sidetone/internal/devices"
 	"sidetone/internal/hid"
 )
@@ -70,7 +72,11 @@ func (s *state) handleHID(e hid.Event) {
 	case hid.Denied:
 		s.opts.Log.Warn("HID device cannot be read", "device", deviceOf(e), "err", e.Error)
 	case hid.Gone:
-		s.opts.Log.Info("HID device is gone", "node", e.Node, "reason", e.Error)
+		var reason slog.Attr // left out where there is none
+		if e.Error != "" {
+			reason = slog.String("reason", e.Error)
+		}
+		s.opts.Log.Info("HID device is gone", "node", e.Node, reason)
 	case hid.Lost:
 		s.opts.Log.Warn("HID reports may have been lost: what the device's buttons had set is unknown until it shows again", "node", e.Node)
 	}

@@ -129,10 +129,15 @@ func codeOf(err error) health.Code {
 
 // remedy is what to do about err as a part of a line in the log, if there is anything.
 func remedy(err error) slog.Attr {
-	if advice := remedyOf(ReasonOf(err)); advice != "" {
-		return slog.String("remedy", advice)
+	return given("remedy", remedyOf(ReasonOf(err)))
+}
+
+// given is an attribute of the log that is left out where it is empty.
+func given(key, value string) slog.Attr {
+	if value == "" {
+		return slog.Attr{}
 	}
-	return slog.Attr{}
+	return slog.String(key, value)
 }
 
 // Conditions that are not refusals.

@@ -3,6 +3,8 @@ package rpcclient
 import (
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -90,4 +92,21 @@ func TestMessagesOfTheServerCannotForgeLines(t *testing.T) {
 	t.Parallel()
 	err := &Error{Phase: PhaseConnect, Code: 4000, Message: "x\n2024-01-01 level=INFO msg=forged\x1b[31m"}
 	require.False(t, strings.ContainsAny(err.Error(), "\n\x1b"))
+}
+
+// A remedy that is none is left out, in both forms of the log, and so is a reason.
+func TestLogWithoutEmptyRemedy(t *testing.T) {
+	t.Parallel()
+	for _, handler := range []func(io.Writer) slog.Handler{
+		func(w io.Writer) slog.Handler { return slog.NewTextHandler(w, nil) },
+		func(w io.Writer) slog.Handler { return slog.NewJSONHandler(w, nil) },
+	} {
+		var out strings.Builder
+		log := slog.New(handler(&out))
+		log.Info("degraded", given("reason", ""), given("remedy", ""))
+		log.Info("degraded", given("reason", "it is down"), given("remedy", "start it"))
+		require.Equal(t, 1, strings.Count(out.String(), "remedy"), out.String())
+		require.Contains(t, out.String(), "start it")
+		require.Equal(t, 1, strings.Count(out.String(), "reason"), out.String())
+	}
 }

@@ -313,7 +313,7 @@ func (c *Client) runSession(ctx context.Context, p *peer, conn connection) (work
 	c.locked(func() { s.mayHold, p.inSession, why = p.mayHold, true, c.refusals(p) })
 	if o.paced {
 		s.bucket = p.bucket
-		c.logOnce(p, "degraded", "client", to, "reason", why, "remedy", remedyOf(o.overHTTP()))
+		c.logOnce(p, "degraded", "client", to, given("reason", why), given("remedy", remedyOf(o.overHTTP())))
 	}
 	err = s.run(ctx)
 	p.hasAnswered = s.hasAnswered

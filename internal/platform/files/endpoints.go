@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -28,7 +26,6 @@ type fileSource struct {
 	good  *[]devices.Endpoint // the last good content, if there is any
 	notes []health.Condition  // of the last List
 	retry time.Duration       // until List is due without an event; 0 = never
-	said  string              // the notes that the log has
 }
 
 // NewEndpoints returns the source "file:PATH": the endpoints that the YAML or JSON file at path
@@ -39,8 +36,8 @@ type fileSource struct {
 // content in force; the source's notes say so. A file that is not there, or that was never
 // good, is an error of List. Who writes the file should rename a whole one into place: one
 // that is cut between two entries looks whole.
-func NewEndpoints(path string, log *slog.Logger) (platform.Source, error) {
-	watch, err := watchFile("endpoints file", path, log)
+func NewEndpoints(path string) (platform.Source, error) {
+	watch, err := watchFile("endpoints file", path)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +68,6 @@ func (s *fileSource) List(ctx context.Context) ([]devices.Endpoint, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.notes, s.retry = nil, 0
-	defer s.say()
 	r, err := platform.CallWithContext(ctx, s.gate, s.read)
 	if r.unwatched != nil {
 		s.retry = fileRetry
@@ -90,15 +86,6 @@ func (s *fileSource) List(ctx context.Context) ([]devices.Endpoint, error) {
 		s.notes = append(s.notes, health.Wrap(err, health.EndpointFileKept, health.Warning, health.Args{"path": s.given}).Condition)
 	}
 	return slices.Clone(*s.good), nil
-}
-
-// say logs the notes when they have changed.
-func (s *fileSource) say() {
-	text := strings.Join(health.English.Phrases(s.notes), "; ")
-	if text != s.said && text != "" {
-		s.log.Warn("endpoints file: " + text)
-	}
-	s.said = text
 }
 
 type fileReading struct {

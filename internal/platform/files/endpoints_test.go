@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -121,7 +120,7 @@ func FuzzEndpointFile(f *testing.F) {
 // follow opens path as a source that is closed, and whose goroutines have ended, at the end.
 func follow(t *testing.T, path string) platform.Source {
 	platformtest.NoLeak(t)
-	source, err := NewEndpoints(path, platformtest.Quiet())
+	source, err := NewEndpoints(path)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, source.Close()) })
 	return source
@@ -381,25 +380,25 @@ func TestFileListIsACopy(t *testing.T) {
 func TestFileSaysEachTroubleOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "e.yaml")
 	write(t, path, "good")
-	log := &strings.Builder{}
-	source, err := NewEndpoints(path, slog.New(slog.NewTextHandler(log, nil)))
+	source, err := NewEndpoints(path)
 	require.NoError(t, err)
 	defer source.Close()
 	_, err = source.List(t.Context())
 	require.NoError(t, err)
-	require.Empty(t, log.String())
+	noted := source.(platform.Annotator).Notes
+	require.Empty(t, noted())
 	require.NoError(t, os.WriteFile(path, []byte("broken"), 0o600))
 	for range 3 {
 		_, err = source.List(t.Context())
 		require.NoError(t, err)
+		require.Equal(t, 1, strings.Count(strings.Join(health.English.Phrases(noted()), ""), "keeping the last good content"))
 	}
-	require.Equal(t, 1, strings.Count(log.String(), "keeping the last good content"))
 }
 
 func TestFileThatCannotBeWatchedIsReadNowAndThen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "e.yaml")
 	write(t, path, "good")
-	source, err := NewEndpoints(path, platformtest.Quiet())
+	source, err := NewEndpoints(path)
 	require.NoError(t, err)
 	require.NoError(t, source.Close())
 	got, err := source.List(t.Context())

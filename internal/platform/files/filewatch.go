@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
@@ -24,21 +23,20 @@ const (
 // fileWatch tells when one file may have changed, appeared, gone or been replaced. Who reads
 // the file calls arm first, so that no change falls between the two.
 type fileWatch struct {
-	what, path string // such as "endpoints file", and its absolute path
-	log        *slog.Logger
-	watch      *PathWatch
-	changed    signal.Signal
-	closed     chan struct{}
-	once       sync.Once
+	path    string // absolute
+	watch   *PathWatch
+	changed signal.Signal
+	closed  chan struct{}
+	once    sync.Once
 }
 
 // watchFile makes a fileWatch that hears nothing before arm. what names the file for people.
-func watchFile(what, path string, log *slog.Logger) (*fileWatch, error) {
+func watchFile(what, path string) (*fileWatch, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", what, path, err)
 	}
-	w := &fileWatch{what: what, path: absolute, log: log, changed: signal.New(), closed: make(chan struct{})}
+	w := &fileWatch{path: absolute, changed: signal.New(), closed: make(chan struct{})}
 	if w.watch, err = NewPathWatch([]string{absolute}, true, w.changed.Notify); err != nil {
 		return nil, fmt.Errorf("watch the %s %s: %w", what, path, err)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
 	"os"
 	"time"
 
@@ -38,8 +37,8 @@ type StateContent struct {
 }
 
 // NewStateFile makes the reader of the state file at path, which need not exist.
-func NewStateFile(path string, log *slog.Logger) (*StateFile, error) {
-	watch, err := watchFile("state file", path, log)
+func NewStateFile(path string) (*StateFile, error) {
+	watch, err := watchFile("state file", path)
 	if err != nil {
 		return nil, err
 	}

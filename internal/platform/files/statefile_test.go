@@ -22,7 +22,7 @@ import (
 func openStates(t *testing.T, path string) *StateFile {
 	t.Helper()
 	platformtest.NoLeak(t)
-	file, err := NewStateFile(path, platformtest.Quiet())
+	file, err := NewStateFile(path)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, file.Close()) })
 	return file
@@ -141,7 +141,7 @@ func TestStateFileThatHangs(t *testing.T) {
 func TestStateFileThatCannotBeWatched(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "states.json")
 	save(t, path, "[]")
-	file, err := NewStateFile(path, platformtest.Quiet())
+	file, err := NewStateFile(path)
 	require.NoError(t, err)
 	require.NoError(t, file.Close())
 	_, err = file.Read(t.Context())

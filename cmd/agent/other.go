@@ -4,8 +4,11 @@ package main
 
 import "os"
 
-// reloadRequests is rung when 'run' is to read its configuration again; this OS has no signal for it.
+// reloadRequests is nil: this OS has no signal for it.
 func reloadRequests() <-chan os.Signal { return nil }
 
 // keepBrokenPipes does nothing: here they end no program.
 func keepBrokenPipes() {}
+
+// whenUnread does nothing: the next line will fail.
+func whenUnread(*os.File, func()) {}

@@ -5,9 +5,23 @@ package main
 import (
 	"errors"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
+
+// reloadRequests is sent to when 'run' is to read its configuration again.
+func reloadRequests() <-chan os.Signal {
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	return hup
+}
+
+// keepBrokenPipes lets writes to a standard output that nobody reads any more fail. Else they would
+// end the program before it can put away what it has made. Nobody reads the channel: to ignore the
+// signal would have programs ignore it that this one starts.
+func keepBrokenPipes() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
 // whenUnread calls leave once nobody can read any more what is written to f, if f is a pipe or a
 // socket: a verb that waits for the next change would otherwise not learn of it before that. It
