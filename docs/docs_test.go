@@ -26,8 +26,8 @@ type tree struct {
 	makefile string
 }
 
-// elsewhere are files that pages speak of and that are another program's, or a vendor's.
-var elsewhere = []string{"acme-agent.brand.yaml", "app/com.discordapp.Discord"}
+// elsewhere are files that pages speak of and that are a user's, another program's, or a vendor's.
+var elsewhere = []string{"acme-agent.brand.yaml", "app/com.discordapp.Discord", "report.html"}
 
 // folders in which a path in the text may begin, beside the root and the page's own.
 var folders = []string{"internal", "internal/platform", "internal/platform/audio", "docs"}
@@ -89,7 +89,7 @@ var (
 	testName    = regexp.MustCompile(`^(?:Test|Fuzz|Benchmark)\w*$`)
 	program     = regexp.MustCompile(`^(sidetone|fakeserver)((?: [a-z][a-z-]*)*)(?: |$)`)
 	flag        = regexp.MustCompile(`(?:^| )--([a-z][a-z-]*)`)
-	fileName    = regexp.MustCompile(`^[\w.-]+\.(?:go|md|yaml|sh|json|jsonl|txt)$`)
+	fileName    = regexp.MustCompile(`^[A-Za-z0-9.-][\w.-]*\.(?:go|md|yaml|sh|json|jsonl|txt|html|zip)$`)
 	filePath    = regexp.MustCompile(`^\.?[\w-][\w.-]*(?:/[\w.-]+)+/?$`)
 	placeholder = regexp.MustCompile(`\b(?:NAME|SUBJECT|GOOS|LANGUAGE)`)
 	setting     = regexp.MustCompile(`^(?:rpc|report|sources|push|engine|control|log)\.[a-z_]+$`)
