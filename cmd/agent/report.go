@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"sidetone/internal/app"
 	"sidetone/internal/control"
 	"sidetone/internal/engine"
+	"sidetone/internal/platform/paths"
 	"sidetone/internal/report"
 	"sidetone/internal/texts"
 )
@@ -24,11 +26,12 @@ func reportCommand() *cobra.Command {
 	var recording, catalogue, lang string
 	var force bool
 	cmd := &cobra.Command{
-		Use:   "report FILE.html",
+		Use:   "report [FILE.html]",
 		Short: "Write a page of what the agent knows and of what has happened in the last hours",
 		Long: `Writes a web page for a user, or for who supports one: devices, each flag with where it comes from and since
 when, clients, what to look at with its remedy, and the timeline of the last hours (docs/report.md). It is one file, which loads
-nothing and has no script. FILE - is standard output.
+nothing and has no script. FILE - is standard output. Without FILE it goes to the user's downloads, where any browser may
+read it, and its path is printed.
 
 It is about the running agent, or with --recording about a recording ('sidetone record'); one that was written by hand needs --catalogue.
 The language is that of the desktop, or --lang. FILE is overwritten if it is such a page already, anything else with --force only.
@@ -36,7 +39,7 @@ The language is that of the desktop, or --lang. FILE is overwritten if it is suc
 The page may hold names and serial numbers of devices; in that of 'sidetone bundle' they are masked.
 
 Exit codes: 0 done; 1 no agent runs, or the file cannot be written; 2 the recording or the catalogue is wrong.`,
-		Args: cobra.ExactArgs(1),
+		Args: cobra.MaximumNArgs(1),
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		say, err := printerFor(lang)
@@ -53,11 +56,22 @@ Exit codes: 0 done; 1 no agent runs, or the file cannot be written; 2 the record
 			return err
 		}
 		page := report.Build(about, say).HTML()
-		if args[0] == "-" {
+		if len(args) == 1 && args[0] == "-" {
 			_, err = cmd.OutOrStdout().Write(page)
 			return err
 		}
-		return saveReport(args[0], page, force)
+		if len(args) == 1 {
+			return saveReport(args[0], page, force)
+		}
+		folder, err := paths.Downloads(host.Getenv)
+		if err != nil {
+			return err
+		}
+		path := filepath.Join(folder, "sidetone-report.html")
+		if err = saveReport(path, page, force); err == nil {
+			line(cmd.OutOrStdout(), "%s", path)
+		}
+		return err
 	}
 	in.add(cmd)
 	cmd.Flags().Var((*fileName)(&recording), "recording", "make it of this recording; - is standard input")

@@ -17,6 +17,11 @@ func TestReportOfARecording(t *testing.T) {
 	require.Contains(t, o.stdout, "a recording does not tell how clients are now")
 
 	folder := t.TempDir()
+	o = sidetone(t, []string{"HOME=" + folder}, "report", "--recording", exampleTrace, "--catalogue", exampleCatalogue)
+	require.Equal(t, exitOK, o.code, o.stderr)
+	require.Equal(t, filepath.Join(folder, "sidetone-report.html")+"\n", o.stdout)
+	require.NoError(t, os.Remove(filepath.Join(folder, "sidetone-report.html")))
+
 	for name, c := range map[string]struct {
 		args []string
 		code int

@@ -47,7 +47,10 @@ func (a *App) Bundle(w io.Writer) error {
 		name string
 		what any
 	}{
-		{"status.json", a.Status()}, {"timeline.json", a.Timeline()}, {"devices.json", found}, {"settings.json", set.Origins},
+		{"status.json", a.Status()},
+		{"timeline.json", a.Timeline()},
+		{"devices.json", found},
+		{"settings.json", set.Origins},
 		{"system.json", a.system()},
 	} {
 		text, err := json.MarshalIndent(part.what, "", "  ")

@@ -8,6 +8,7 @@ import (
 
 	"sidetone/internal/devices"
 	"sidetone/internal/health"
+	"sidetone/internal/stable"
 	"sidetone/internal/texts"
 	"sidetone/internal/timeline"
 )
@@ -343,18 +344,18 @@ func (b *builder) rows() (list []Row, older int) {
 		lane   *timeline.Lane
 		change *timeline.Change
 	}
-	var all []*place // pointers: sorting is compiled once for all of them
+	var all []place
 	for i := range b.Timeline.Lanes {
 		l := &b.Timeline.Lanes[i]
 		if l.Kind == timeline.KindFlag && !everKnown(*l) {
 			continue
 		}
 		for n := range l.Changes {
-			all = append(all, &place{l, &l.Changes[n]})
+			all = append(all, place{l, &l.Changes[n]})
 		}
 	}
 	slices.Reverse(all)
-	slices.SortStableFunc(all, func(x, y *place) int { return y.change.At.Compare(x.change.At) })
+	stable.Sort(all, func(x, y place) int { return y.change.At.Compare(x.change.At) })
 	older = max(0, len(all)-maxRows)
 	for _, p := range all[:len(all)-older] {
 		l, c := *p.lane, *p.change

@@ -10,6 +10,7 @@ import (
 
 	"sidetone/internal/devices"
 	"sidetone/internal/health"
+	"sidetone/internal/stable"
 )
 
 // store holds lanes and their changes. A change is a few numbers: what is the same in many, a value or a text, is kept
@@ -209,8 +210,8 @@ func (s *store) sweep() {
 
 // show is all that is there, with times by the wall clock.
 func (s *store) show(wall func(time.Duration) time.Time) []Lane {
-	order, place := slices.Clone(s.ids), make([]int, len(s.ids)) // by lane.id
-	slices.SortFunc(order, func(a, b *lane) int { return a.compare(b) })
+	order := stable.Sort(slices.Clone(s.ids), (*lane).compare)
+	place := make([]int, len(order)) // by lane.id
 	lanes := make([]Lane, len(order))
 	for i, l := range order {
 		place[l.id] = i
