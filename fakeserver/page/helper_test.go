@@ -15,11 +15,12 @@ import (
 	"go.uber.org/goleak"
 
 	"sidetone/fakeserver"
+	"sidetone/internal/testlab/browser"
 )
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	chromium.close()
+	browser.Close()
 	if err := goleak.Find(); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1

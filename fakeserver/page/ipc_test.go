@@ -21,13 +21,13 @@ func TestIPC(t *testing.T) {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	srv := client(t, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: dir})
 	b := open(t, show(t, srv), 360, "light")
-	require.Equal(t, "desktop", b.text(".fact.profile dd"))
-	require.Equal(t, srv.IPCPath(), b.text(".fact.socket dd"))
+	require.Equal(t, "desktop", b.Text(".fact.profile dd"))
+	require.Equal(t, srv.IPCPath(), b.Text(".fact.socket dd"))
 	say := dialIPC(t, srv)
-	b.shows(".who .pill", "Connected over IPC")
+	b.Shows(".who .pill", "Connected over IPC")
 	say(list("1", headset(true)))
-	b.shows(".entry", "IPC")
-	b.shows(".notice", "Hardware muted")
+	b.Shows(".entry", "IPC")
+	b.Shows(".notice", "Hardware muted")
 }
 
 // dialIPC connects to the IPC socket and reads READY. The function it returns

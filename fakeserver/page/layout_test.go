@@ -1,17 +1,15 @@
 package page
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/chromedp/cdproto/accessibility"
-	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 
 	"sidetone/fakeserver"
+	"sidetone/internal/testlab/browser"
 )
 
 // What a device says is text, whatever it says.
@@ -19,26 +17,26 @@ func TestHostileNamesAreText(t *testing.T) {
 	const image = `<img src=x onerror=alert(1)>`
 	long := strings.Repeat("W", 10_000)
 	hostile := fmt.Sprintf(`{"type":"audioinput","id":%s,"vendor":{"name":%s,"url":"javascript:alert(1)"},"model":{"name":%s,"url":"https://a.example/%s"},"related":[%[3]s,%[1]s],"hardware_mute":true}`,
-		quote(image+long), quote("\u202egnp.exe\u2066"+long), quote(image), `\"><script>alert(2)</script>`)
-	wide := fmt.Sprintf(`{"type":"audiooutput","id":%s,"vendor":{"name":%[1]s},"model":{"name":%[1]s},"related":[]}`, quote(long))
+		browser.Quote(image+long), browser.Quote("\u202egnp.exe\u2066"+long), browser.Quote(image), `\"><script>alert(2)</script>`)
+	wide := fmt.Sprintf(`{"type":"audiooutput","id":%s,"vendor":{"name":%[1]s},"model":{"name":%[1]s},"related":[]}`, browser.Quote(long))
 	for _, width := range []int64{360, 1440} {
 		srv := client(t, fakeserver.Options{})
 		b := open(t, show(t, srv), width, "light")
 		report(t, srv, list("<b>nonce</b>"+long, hostile, wide))
-		report(t, srv, list(long, strings.Replace(hostile, `"audioinput"`, quote(image+long), 1)))
+		report(t, srv, list(long, strings.Replace(hostile, `"audioinput"`, browser.Quote(image+long), 1)))
 		report(t, srv, long)
-		b.until(`document.querySelectorAll(".card").length === 2 && document.querySelectorAll(".entry").length === 3`)
-		require.Contains(t, b.text(".card h4"), image)
-		require.Contains(t, b.text(".card .vendor"), "No web address: javascript:alert(1)")
-		require.Contains(t, b.text(".entry"), "Rejected")
+		b.Until(`document.querySelectorAll(".card").length === 2 && document.querySelectorAll(".entry").length === 3`)
+		require.Contains(t, b.Text(".card h4"), image)
+		require.Contains(t, b.Text(".card .vendor"), "No web address: javascript:alert(1)")
+		require.Contains(t, b.Text(".entry"), "Rejected")
 		var markup int
-		b.eval(`document.querySelectorAll("img, main script, main b, a[href^='javascript:']").length`, &markup)
+		b.Eval(`document.querySelectorAll("img, main script, main b, a[href^='javascript:']").length`, &markup)
 		require.Zero(t, markup)
 		var turned []string // directions of what surrounds the names
-		b.eval(`[...document.querySelectorAll(".card .vendor bdi")].map((n) => getComputedStyle(n).unicodeBidi)`, &turned)
+		b.Eval(`[...document.querySelectorAll(".card .vendor bdi")].map((n) => getComputedStyle(n).unicodeBidi)`, &turned)
 		require.Contains(t, turned, "isolate")
-		b.eval(`document.querySelectorAll("details").forEach((d) => { d.open = true; })`, nil)
-		b.until(`[...document.querySelectorAll("pre")].every((pre) => pre.textContent !== "Loading…")`)
+		b.Eval(`document.querySelectorAll("details").forEach((d) => { d.open = true; })`, nil)
+		b.Until(`[...document.querySelectorAll("pre")].every((pre) => pre.textContent !== "Loading…")`)
 		b.fits()
 	}
 }
@@ -47,12 +45,12 @@ func TestHostileNamesAreText(t *testing.T) {
 func (b *tab) fits() {
 	b.t.Helper()
 	var wide []string
-	b.eval(`[...document.querySelectorAll("body, main *")]
+	b.Eval(`[...document.querySelectorAll("body, main *")]
 		.filter((n) => !n.closest(".unseen") && n.getBoundingClientRect().right > innerWidth + 0.5)
 		.map((n) => n.tagName + "." + n.className + " " + n.getBoundingClientRect().right)`, &wide)
 	require.Empty(b.t, wide)
 	var widths []int
-	b.eval(`[document.documentElement.scrollWidth, innerWidth]`, &widths)
+	b.Eval(`[document.documentElement.scrollWidth, innerWidth]`, &widths)
 	require.LessOrEqual(b.t, widths[0], widths[1])
 }
 
@@ -73,14 +71,14 @@ func TestFitsAndContrasts(t *testing.T) {
 		for _, scheme := range []string{"light", "dark"} {
 			t.Run(fmt.Sprint(width, scheme), func(t *testing.T) {
 				b := open(t, p, width, scheme)
-				b.until(`document.querySelectorAll(".card").length === 3 && document.querySelectorAll(".entry").length === 3`)
-				b.eval(`document.querySelectorAll("details").forEach((d) => { d.open = true; })`, nil)
+				b.Until(`document.querySelectorAll(".card").length === 3 && document.querySelectorAll(".entry").length === 3`)
+				b.Eval(`document.querySelectorAll("details").forEach((d) => { d.open = true; })`, nil)
 				b.fits()
 				var background string
-				b.eval(`getComputedStyle(document.body).backgroundColor`, &background)
+				b.Eval(`getComputedStyle(document.body).backgroundColor`, &background)
 				require.Equal(t, map[string]string{"light": "rgb(244, 245, 248)", "dark": "rgb(18, 20, 27)"}[scheme], background)
 				var weak []string
-				b.eval(contrasts, &weak)
+				b.Eval(contrasts, &weak)
 				require.Empty(t, weak, "WCAG AA wants 4.5 to 1")
 			})
 		}
@@ -121,18 +119,18 @@ const contrasts = `(() => {
 
 func TestEveryControlIsReachedAndNamed(t *testing.T) {
 	b := open(t, show(t, full(t)), 1440, "light")
-	b.until(`document.querySelectorAll(".card").length === 3 && document.querySelectorAll(".entry").length === 3`)
+	b.Until(`document.querySelectorAll(".card").length === 3 && document.querySelectorAll(".entry").length === 3`)
 	const controls = `[...document.querySelectorAll("a, button, input, summary")].filter((n) => n.checkVisibility())`
 	var total int
-	b.eval(controls+".length", &total)
+	b.Eval(controls+".length", &total)
 	require.Greater(t, total, 30)
 
-	b.eval(`document.activeElement.blur(); window.reached = []`, nil)
+	b.Eval(`document.activeElement.blur(); window.reached = []`, nil)
 	var order []float64
 	for range total + 10 {
-		b.press(kb.Tab)
+		b.Press(kb.Tab)
 		var outlined bool
-		b.eval(`(() => {
+		b.Eval(`(() => {
 			const n = document.activeElement;
 			if (n === document.body) return true;
 			window.reached.push(n);
@@ -141,21 +139,15 @@ func TestEveryControlIsReachedAndNamed(t *testing.T) {
 		require.True(t, outlined, "the focus is visible")
 	}
 	var missed []string
-	b.eval(controls+`.filter((n) => !window.reached.includes(n)).map((n) => n.outerHTML)`, &missed)
+	b.Eval(controls+`.filter((n) => !window.reached.includes(n)).map((n) => n.outerHTML)`, &missed)
 	require.Empty(t, missed)
-	b.eval(`window.reached.slice(0, `+fmt.Sprint(total)+`).map((n) => [...document.querySelectorAll("*")].indexOf(n))`, &order)
+	b.Eval(`window.reached.slice(0, `+fmt.Sprint(total)+`).map((n) => [...document.querySelectorAll("*")].indexOf(n))`, &order)
 	require.IsIncreasing(t, order, "the order of the document")
 
-	nodes := b.tree()
-	named, roles := 0, map[string][]string{}
-	for _, n := range nodes {
-		role, name := valueOf(n.Role), valueOf(n.Name)
-		roles[role] = append(roles[role], name)
-		switch role {
-		case "button", "link", "textbox", "DisclosureTriangle":
-			require.NotEmpty(t, name, "%s %v", role, n.Properties)
-			named++
-		}
+	named, roles := 0, b.Names()
+	for _, role := range []string{"button", "link", "textbox", "DisclosureTriangle"} {
+		require.NotContains(t, roles[role], "", role)
+		named += len(roles[role])
 	}
 	require.GreaterOrEqual(t, named, total)
 	for _, landmark := range []string{"banner", "main", "contentinfo"} {
@@ -165,23 +157,8 @@ func TestEveryControlIsReachedAndNamed(t *testing.T) {
 	require.Contains(t, roles["button"], "squatter")
 	require.Contains(t, roles["textbox"], "error: CODE[:MESSAGE]")
 	var levels []int
-	b.eval(`[...document.querySelectorAll("h1, h2, h3, h4, h5")].map((h) => Number(h.tagName[1]))`, &levels)
+	b.Eval(`[...document.querySelectorAll("h1, h2, h3, h4, h5")].map((h) => Number(h.tagName[1]))`, &levels)
 	for i := 1; i < len(levels); i++ {
 		require.LessOrEqual(t, levels[i], levels[i-1]+1, "no level of headings is left out")
 	}
-}
-
-func (b *tab) tree() []*accessibility.Node {
-	b.t.Helper()
-	r, err := chromedp.Call(b.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
-	require.NoError(b.t, err)
-	return r.Nodes
-}
-
-// valueOf is the text of a property of the accessibility tree.
-func valueOf(v *accessibility.Value) (text string) {
-	if v != nil {
-		_ = json.Unmarshal(v.Value, &text) // not a text: it has none
-	}
-	return text
 }

@@ -16,51 +16,51 @@ import (
 func TestCardsShowWhatIsReported(t *testing.T) {
 	srv := client(t, fakeserver.Options{Name: "PTB"})
 	b := open(t, show(t, srv), 1440, "light")
-	b.shows(".empty .lead", "No certified device is reported.")
-	require.Equal(t, "PTB", b.text("h2"))
-	require.Equal(t, "documented", b.text(".fact.profile dd"))
-	require.Equal(t, strings.TrimPrefix(srv.URL(), "http://"), b.text(".fact.address dd"))
+	b.Shows(".empty .lead", "No certified device is reported.")
+	require.Equal(t, "PTB", b.Text("h2"))
+	require.Equal(t, "documented", b.Text(".fact.profile dd"))
+	require.Equal(t, strings.TrimPrefix(srv.URL(), "http://"), b.Text(".fact.address dd"))
 
 	report(t, srv, list("n-1", headset(true), speaker, webcam))
-	b.until(`document.querySelectorAll(".card").length === 3`)
+	b.Until(`document.querySelectorAll(".card").length === 3`)
 	const mic = ".card.audioinput "
-	require.Equal(t, "Acme Headset 700", b.text(mic+"h4"))
-	require.Equal(t, "Acme Audio", b.text(mic+".vendor"))
-	require.Equal(t, "Microphone", b.text(mic+".kind"))
-	require.Equal(t, "✓ Certified", b.text(mic+".badge"))
-	require.Equal(t, "Hardware muted. Unmute on the device.", b.text(mic+".notice"))
-	require.Contains(t, b.text(mic+".mute"), "only in a call")
-	require.Equal(t, "Related\nAcme Headset 700 (speaker)", b.text(mic+".related"))
-	require.Contains(t, b.text(mic+".id"), "Acme Headset 700 Mono")
+	require.Equal(t, "Acme Headset 700", b.Text(mic+"h4"))
+	require.Equal(t, "Acme Audio", b.Text(mic+".vendor"))
+	require.Equal(t, "Microphone", b.Text(mic+".kind"))
+	require.Equal(t, "✓ Certified", b.Text(mic+".badge"))
+	require.Equal(t, "Hardware muted. Unmute on the device.", b.Text(mic+".notice"))
+	require.Contains(t, b.Text(mic+".mute"), "only in a call")
+	require.Equal(t, "Related\nAcme Headset 700 (speaker)", b.Text(mic+".related"))
+	require.Contains(t, b.Text(mic+".id"), "Acme Headset 700 Mono")
 	require.Equal(t, []string{
 		"Echo cancellation On The client’s own switch is locked",
 		"Noise suppression Off The client’s own switch is free",
 		"Automatic gain control Unknown The client’s own switch is free",
 	}, b.flags())
 	var links []string
-	b.eval(`[...document.querySelectorAll(".card.audioinput a")].map((a) => a.href)`, &links)
+	b.Eval(`[...document.querySelectorAll(".card.audioinput a")].map((a) => a.href)`, &links)
 	require.Equal(t, []string{"https://acme.example/headset-700", "https://acme.example/"}, links)
 
-	require.Equal(t, "Speaker", b.text(".card.audiooutput .kind"))
-	require.Equal(t, "(none)", b.text(".card.audiooutput .flags"))
-	require.Equal(t, "Related\ngone (not in the list)", b.text(".card.videoinput .related"))
-	require.Equal(t, "3", b.text(".devices .count"))
+	require.Equal(t, "Speaker", b.Text(".card.audiooutput .kind"))
+	require.Equal(t, "(none)", b.Text(".card.audiooutput .flags"))
+	require.Equal(t, "Related\ngone (not in the list)", b.Text(".card.videoinput .related"))
+	require.Equal(t, "3", b.Text(".devices .count"))
 
 	report(t, srv, list("n-2", headset(false), speaker, webcam))
-	b.shows(mic+".mute-state", "Not muted on the device")
-	b.shows("#announce", "Acme Headset 700: no longer hardware muted")
+	b.Shows(mic+".mute-state", "Not muted on the device")
+	b.Shows("#announce", "Acme Headset 700: no longer hardware muted")
 	report(t, srv, list("n-3", headset(true)))
-	b.until(`document.querySelectorAll(".card").length === 1`)
-	require.Contains(t, b.text("#announce"), "Acme Headset 700: hardware muted")
+	b.Until(`document.querySelectorAll(".card").length === 1`)
+	require.Contains(t, b.Text("#announce"), "Acme Headset 700: hardware muted")
 	report(t, srv, list("n-4"))
-	b.shows(".empty .lead", "No certified device is reported.")
-	b.shows("#announce", "Acme Headset 700: no longer reported")
+	b.Shows(".empty .lead", "No certified device is reported.")
+	b.Shows("#announce", "Acme Headset 700: no longer reported")
 }
 
 // flags are the voice features of the microphone, one line each.
 func (b *tab) flags() (lines []string) {
 	b.t.Helper()
-	b.eval(`[...document.querySelectorAll(".flags li")].map((li) => [...li.children].map((part) => part.innerText).join(" "))`, &lines)
+	b.Eval(`[...document.querySelectorAll(".flags li")].map((li) => [...li.children].map((part) => part.innerText).join(" "))`, &lines)
 	return lines
 }
 
@@ -71,12 +71,12 @@ func TestTimelineTellsOfEachPayload(t *testing.T) {
 	report(t, srv, list("second", headset(true)))
 	report(t, srv, list("third", noVendor))
 	report(t, srv, "{not json \u202e")
-	b.until(`document.querySelectorAll(".entry").length === 4`)
+	b.Until(`document.querySelectorAll(".entry").length === 4`)
 
 	var numbers []string
-	b.eval(`[...document.querySelectorAll(".entry")].map((li) => li.dataset.seq)`, &numbers)
+	b.Eval(`[...document.querySelectorAll(".entry")].map((li) => li.dataset.seq)`, &numbers)
 	require.Equal(t, []string{"4", "3", "2", "1"}, numbers, "the newest first")
-	entry := func(seq int) string { return b.text(fmt.Sprintf(`[data-seq="%d"]`, seq)) }
+	entry := func(seq int) string { return b.Text(fmt.Sprintf(`[data-seq="%d"]`, seq)) }
 	require.Contains(t, entry(1), "✓ Taken")
 	require.Contains(t, entry(1), "HTTP")
 	require.Contains(t, entry(1), "connection 1")
@@ -86,21 +86,21 @@ func TestTimelineTellsOfEachPayload(t *testing.T) {
 	require.Contains(t, entry(3), "code 4000")
 	require.Contains(t, entry(3), "devices[0].vendor: missing")
 	require.Contains(t, entry(4), "code 1003")
-	require.Contains(t, b.text("#announce"), "Payload 3 rejected: devices[0].vendor: missing")
-	require.Equal(t, "2", b.text(".fact.rejected dd"))
+	require.Contains(t, b.Text("#announce"), "Payload 3 rejected: devices[0].vendor: missing")
+	require.Equal(t, "2", b.Text(".fact.rejected dd"))
 
-	b.tabTo(`[data-seq="3"] summary`)
-	b.press(kb.Enter)
-	b.shows(`[data-seq="3"] pre`, "  \"nonce\": \"third\",\n")
-	b.tabTo(`[data-seq="4"] summary`)
-	b.press(kb.Enter)
-	b.shows(`[data-seq="4"] pre`, `not JSON: "{not json \u202e"`)
+	b.TabTo(`[data-seq="3"] summary`)
+	b.Press(kb.Enter)
+	b.Shows(`[data-seq="3"] pre`, "  \"nonce\": \"third\",\n")
+	b.TabTo(`[data-seq="4"] summary`)
+	b.Press(kb.Enter)
+	b.Shows(`[data-seq="4"] pre`, `not JSON: "{not json \u202e"`)
 
 	setFault(t, srv, "no-answer")
 	conn := dial(t, srv) // over which nobody has to wait for an answer
 	require.NoError(t, conn.WriteMessage(websocket.TextMessage,
 		[]byte(list("fifth", `{"type":"audiooutput","id":"é","vendor":{},"model":{},"related":[],"hardware_mute":true}`))))
-	b.shows(`[data-seq="5"]`, "fault: no-answer")
+	b.Shows(`[data-seq="5"]`, "fault: no-answer")
 	require.Contains(t, entry(5), "Warning: devices[0].hardware_mute: only for an audioinput device, ignored")
 	require.Contains(t, entry(5), "Warning: message: non-ASCII byte")
 }
@@ -111,13 +111,13 @@ func TestTimelineIsBounded(t *testing.T) {
 		report(t, srv, list(fmt.Sprint(i), headset(i%2 == 0)))
 	}
 	b := open(t, show(t, srv), 1440, "light")
-	b.until(fmt.Sprintf(`document.querySelectorAll(".entry").length === %d`, maxShown))
+	b.Until(fmt.Sprintf(`document.querySelectorAll(".entry").length === %d`, maxShown))
 	report(t, srv, list("last"))
-	b.shows(".entry", "nonce last")
+	b.Shows(".entry", "nonce last")
 	var n int
-	b.eval(`document.querySelectorAll(".entry").length`, &n)
+	b.Eval(`document.querySelectorAll(".entry").length`, &n)
 	require.Equal(t, maxShown, n)
-	require.Equal(t, fmt.Sprintf("latest %d of %d", maxShown, maxShown+6), b.text(".received .count"))
+	require.Equal(t, fmt.Sprintf("latest %d of %d", maxShown, maxShown+6), b.Text(".received .count"))
 }
 
 func TestFaultsAndOrdersByKeyboard(t *testing.T) {
@@ -127,63 +127,63 @@ func TestFaultsAndOrdersByKeyboard(t *testing.T) {
 		return fmt.Sprintf(`[...document.querySelectorAll(".fault[aria-pressed=true]")].map((b) => b.textContent).join() === %q`, name)
 	}
 	fault := func() string { return srv.Fault().String() }
-	b.until(pressed("none"))
+	b.Until(pressed("none"))
 
-	b.tabTo(`[data-fault="squatter"] button`)
-	b.press(kb.Enter)
-	b.until(pressed("squatter"))
+	b.TabTo(`[data-fault="squatter"] button`)
+	b.Press(kb.Enter)
+	b.Until(pressed("squatter"))
 	require.Equal(t, "squatter", fault())
-	require.Equal(t, "Active: squatter", b.text(".active"))
-	b.press(" ")
-	b.until(pressed("none"))
+	require.Equal(t, "Active: squatter", b.Text(".active"))
+	b.Press(" ")
+	b.Until(pressed("none"))
 	require.Equal(t, "none", fault())
 
-	b.tabTo(`[data-fault="error"] button`)
-	b.press(kb.Enter)
-	b.until(pressed("error"))
+	b.TabTo(`[data-fault="error"] button`)
+	b.Press(kb.Enter)
+	b.Until(pressed("error"))
 	require.Equal(t, "error=4006:Not authenticated", fault())
-	b.tabTo(`[data-fault="answer-late"] input`)
-	b.expect("422") // the browser reports the answer, rightly
-	b.press("1" + kb.Enter)
-	b.shows(".said", `cannot read "1"`)
+	b.TabTo(`[data-fault="answer-late"] input`)
+	b.Expect("422") // the browser reports the answer, rightly
+	b.Press("1" + kb.Enter)
+	b.Shows(".said", `cannot read "1"`)
 	require.Equal(t, "error=4006:Not authenticated", fault())
-	b.press("m" + kb.Enter)
-	b.until(pressed("answer-late"))
+	b.Press("m" + kb.Enter)
+	b.Until(pressed("answer-late"))
 	require.Equal(t, "answer-late=1m0s", fault())
-	require.Empty(t, b.text(".said"))
+	require.Empty(t, b.Text(".said"))
 
 	setFault(t, srv, "3*http/bad-json")
-	b.until(pressed("bad-json"))
-	require.Equal(t, "Active: 3*http/bad-json", b.text(".active"))
-	b.tabTo(`[data-fault="none"] button`)
-	b.press(kb.Enter)
-	b.until(pressed("none"))
+	b.Until(pressed("bad-json"))
+	require.Equal(t, "Active: 3*http/bad-json", b.Text(".active"))
+	b.TabTo(`[data-fault="none"] button`)
+	b.Press(kb.Enter)
+	b.Until(pressed("none"))
 
 	press := func(verb string) {
-		b.eval(fmt.Sprintf(`[...document.querySelectorAll(".verbs button")].find((b) => b.textContent === %q).focus()`, verb), nil)
-		b.press(kb.Enter)
+		b.Eval(fmt.Sprintf(`[...document.querySelectorAll(".verbs button")].find((b) => b.textContent === %q).focus()`, verb), nil)
+		b.Press(kb.Enter)
 	}
 	press("Stop")
-	b.shows(".who .pill", "Stopped: the client is not there")
+	b.Shows(".who .pill", "Stopped: the client is not there")
 	require.False(t, srv.Running())
 	press("Resume")
-	b.shows(".who .pill", "No reporter connected")
+	b.Shows(".who .pill", "No reporter connected")
 	require.True(t, srv.Running())
 	report(t, srv, list("muted", headset(true)))
-	b.shows(".notice", "Hardware muted")
+	b.Shows(".notice", "Hardware muted")
 	press("Restart")
-	b.shows(".mute-state", "Not muted on the device") // as at each start of the client (rule R51)
+	b.Shows(".mute-state", "Not muted on the device") // as at each start of the client (rule R51)
 	conn := dial(t, srv)
-	b.shows(".who .pill", "Connected over WebSocket")
+	b.Shows(".who .pill", "Connected over WebSocket")
 	press("Drop connections")
-	b.shows(".who .pill", "No reporter connected")
+	b.Shows(".who .pill", "No reporter connected")
 	_, _, err := conn.ReadMessage()
 	require.Error(t, err)
 	press("Freeze")
-	b.shows(".who .pill", "Frozen: the client does nothing")
+	b.Shows(".who .pill", "Frozen: the client does nothing")
 	require.True(t, srv.Frozen())
 	press("Thaw")
-	b.shows(".who .pill", "No reporter connected")
+	b.Shows(".who .pill", "No reporter connected")
 	require.False(t, srv.Frozen())
 }
 
@@ -193,9 +193,9 @@ func TestCardsOfAStoppedClientDoNotLookLive(t *testing.T) {
 		t.Run(scheme, func(t *testing.T) {
 			srv := full(t)
 			b := open(t, show(t, srv), 1080, scheme)
-			b.until(`document.querySelectorAll(".card").length === 3 && document.querySelector(".past").hidden`)
+			b.Until(`document.querySelectorAll(".card").length === 3 && document.querySelector(".past").hidden`)
 			look := func() (shown []string) {
-				b.eval(`[".card", ".mute", ".badge", ".state.on"].map((part) => {
+				b.Eval(`[".card", ".mute", ".badge", ".state.on"].map((part) => {
 					const style = getComputedStyle(document.querySelector(part));
 					return [style.borderStyle, style.backgroundColor, style.color].join(" ");
 				})`, &shown)
@@ -203,17 +203,17 @@ func TestCardsOfAStoppedClientDoNotLookLive(t *testing.T) {
 			}
 			live := look()
 			srv.Stop()
-			b.until(`!document.querySelector(".past").hidden && document.querySelector(".client").classList.contains("gone")`)
+			b.Until(`!document.querySelector(".past").hidden && document.querySelector(".client").classList.contains("gone")`)
 			for i, part := range look() {
 				require.NotEqual(t, live[i], part)
 				require.Contains(t, part, "dashed")
 			}
 			b.fits()
 			var weak []string
-			b.eval(contrasts, &weak)
+			b.Eval(contrasts, &weak)
 			require.Empty(t, weak)
 			require.NoError(t, srv.Resume())
-			b.until(`document.querySelector(".past").hidden && !document.querySelector(".client").classList.contains("gone")`)
+			b.Until(`document.querySelector(".past").hidden && !document.querySelector(".client").classList.contains("gone")`)
 		})
 	}
 }
@@ -224,16 +224,16 @@ func TestSeveralClientsAndApplications(t *testing.T) {
 	report(t, stable, list("a", headset(true)))
 	reportAs(t, stable, "876543210987654321", list("b", webcam))
 	report(t, canary, list("c", noVendor))
-	b.until(`document.querySelectorAll(".client:not([hidden]) .card").length === 2`)
-	b.shows(".app", "Application 876543210987654321")
-	b.shows("#announce", "Payload 1 rejected")
-	require.Equal(t, "Stable\nClient 2", strings.TrimSpace(b.text("#clients")))
+	b.Until(`document.querySelectorAll(".client:not([hidden]) .card").length === 2`)
+	b.Shows(".app", "Application 876543210987654321")
+	b.Shows("#announce", "Payload 1 rejected")
+	require.Equal(t, "Stable\nClient 2", strings.TrimSpace(b.Text("#clients")))
 
-	b.eval(`document.querySelectorAll(".tab")[1].focus()`, nil)
-	b.press(kb.Enter)
-	b.until(`document.querySelector(".tab[aria-current]").textContent === "Client 2"`)
-	require.Equal(t, "Client 2", b.text(".client:not([hidden]) h2"))
-	require.Contains(t, b.text(".client:not([hidden]) .timeline"), "devices[0].vendor: missing")
+	b.Eval(`document.querySelectorAll(".tab")[1].focus()`, nil)
+	b.Press(kb.Enter)
+	b.Until(`document.querySelector(".tab[aria-current]").textContent === "Client 2"`)
+	require.Equal(t, "Client 2", b.Text(".client:not([hidden]) h2"))
+	require.Contains(t, b.Text(".client:not([hidden]) .timeline"), "devices[0].vendor: missing")
 }
 
 // The focus stays where it is when a card changes under it.
@@ -241,21 +241,21 @@ func TestFocusSurvivesAChange(t *testing.T) {
 	srv := client(t, fakeserver.Options{})
 	report(t, srv, list("1", headset(false), speaker))
 	b := open(t, show(t, srv), 1440, "light")
-	b.tabTo(".card.audioinput .vendor a")
+	b.TabTo(".card.audioinput .vendor a")
 	report(t, srv, list("2", headset(true), speaker))
-	b.shows(".notice", "Hardware muted")
+	b.Shows(".notice", "Hardware muted")
 	var still bool
-	b.eval(`document.activeElement.matches(".card.audioinput .vendor a")`, &still)
+	b.Eval(`document.activeElement.matches(".card.audioinput .vendor a")`, &still)
 	require.True(t, still)
 }
 
 func TestSaysThatTheServerIsGone(t *testing.T) {
 	p := show(t, client(t, fakeserver.Options{}))
 	b := open(t, p, 360, "light")
-	b.expect("ERR_") // the browser reports what it cannot load, rightly
+	b.Expect("ERR_") // the browser reports what it cannot load, rightly
 	require.NoError(t, p.Close())
-	b.shows("#live", "Connection lost. Trying again…")
-	b.eval(`document.querySelector(".fault").click()`, nil)
-	b.shows(".said", "The fake client cannot be reached.")
-	b.do(chromedp.Navigate("about:blank"))
+	b.Shows("#live", "Connection lost. Trying again…")
+	b.Eval(`document.querySelector(".fault").click()`, nil)
+	b.Shows(".said", "The fake client cannot be reached.")
+	b.Do(chromedp.Navigate("about:blank"))
 }

@@ -88,9 +88,3 @@ func TestLinkState(t *testing.T) {
 		require.Equal(t, c.want, text)
 	}
 }
-
-func TestMissingChromiumIsSaid(t *testing.T) {
-	t.Setenv("PATH", t.TempDir())
-	_, err := findChromium()
-	require.ErrorContains(t, err, "`make deps` installs it")
-}

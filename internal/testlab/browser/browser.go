@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -21,6 +22,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -94,6 +96,7 @@ type Tab struct {
 
 	mu         sync.Mutex
 	complaints []string // of the browser: errors, violations of the page's policy
+	expected   string   // part of a complaint that is right
 	requests   []string // addresses
 }
 
@@ -106,7 +109,7 @@ func Open(t testing.TB, url string, width int64, scheme string) *Tab {
 	ctx, cancel = context.WithTimeout(ctx, Patience)
 	t.Cleanup(cancel)
 	b := &Tab{t: t, ctx: ctx}
-	t.Cleanup(func() { assert.Empty(t, b.complaints) })
+	t.Cleanup(b.content)
 	require.NoError(t, chromedp.Listen(ctx, b.hear))
 	_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
 		{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
@@ -131,6 +134,22 @@ func (b *Tab) hear(event any) {
 	case *network.EventRequestWillBeSent:
 		b.requests = append(b.requests, e.Request.URL)
 	}
+}
+
+// content requires that the browser had nothing to complain about.
+func (b *Tab) content() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, complaint := range b.complaints {
+		assert.True(b.t, b.expected != "" && strings.Contains(complaint, b.expected), complaint)
+	}
+}
+
+// Expect excuses complaints that have a text in them.
+func (b *Tab) Expect(text string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.expected = text
 }
 
 // Requests are the addresses that the page and what it loads have come from.
@@ -193,4 +212,59 @@ func (b *Tab) Screenshot() []byte {
 	r, err := chromedp.Call(b.ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{CaptureBeyondViewport: &all})
 	require.NoError(b.t, err)
 	return r.Data
+}
+
+// Press presses keys, one after the other.
+func (b *Tab) Press(keys string) {
+	b.t.Helper()
+	b.Do(chromedp.KeyEvent(keys))
+}
+
+// Until waits until an expression holds. It is looked at before each frame.
+func (b *Tab) Until(expression string) {
+	b.t.Helper()
+	var seen string
+	b.Eval(fmt.Sprintf(`new Promise((done) => {
+		const end = Date.now() + %d;
+		const look = () => {
+			if (%s) done("");
+			else if (Date.now() > end) done("it reads:\n" + document.body.innerText);
+			else requestAnimationFrame(look);
+		};
+		look();
+	})`, (Patience/2).Milliseconds(), expression), &seen)
+	require.Empty(b.t, seen, expression)
+}
+
+// Text is what a person reads in the first element of a selector.
+func (b *Tab) Text(selector string) (text string) {
+	b.t.Helper()
+	b.Eval(fmt.Sprintf("document.querySelector(%s)?.innerText ?? '(none)'", Quote(selector)), &text)
+	return text
+}
+
+// Shows waits until one of the elements of a selector has a text in it.
+func (b *Tab) Shows(selector, text string) {
+	b.t.Helper()
+	b.Until(fmt.Sprintf("[...document.querySelectorAll(%s)].some((node) => node.innerText.includes(%s))", Quote(selector), Quote(text)))
+}
+
+// TabTo presses Tab until the element of a selector has the focus.
+func (b *Tab) TabTo(selector string) {
+	b.t.Helper()
+	for range 200 {
+		b.Press(kb.Tab)
+		var there bool
+		b.Eval(fmt.Sprintf("document.activeElement.matches(%s)", Quote(selector)), &there)
+		if there {
+			return
+		}
+	}
+	require.Fail(b.t, "not reached by Tab", selector)
+}
+
+// Quote writes a text as JSON and JavaScript do.
+func Quote(s string) string {
+	data, _ := json.Marshal(s)
+	return string(data)
 }
