@@ -3,6 +3,8 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,6 +17,26 @@ func TestReportOfARecording(t *testing.T) {
 	require.Regexp(t, `From the recording .*headset-700-mute.jsonl`, o.stdout)
 	require.Contains(t, o.stdout, "Not muted\u2069 → \u2068Muted")
 	require.Contains(t, o.stdout, "a recording does not tell how clients are now")
+
+	_, trace := vendor(t)
+	edit(t, trace, `{"t": "1.5s", "observe"`, `{"t":"1s","client":{"event":"ready","to":"Discord over ipc"}}
+{"t":"1s","client":{"event":"delivered","to":"Discord over ipc","generation":1}}
+{"t": "1.5s", "observe"`, `{"t": "5s", "observe"`, `{"t":"2.25s","client":{"event":"delivered","to":"Discord over ipc","generation":2}}
+{"t":"4s","client":{"event":"gone","to":"Discord over ipc"}}
+{"t": "5s", "observe"`)
+	o = sidetone(t, []string{"TZ=UTC"}, "report", "--recording", trace, "--catalogue", exampleCatalogue, "--lang", "en", "-")
+	require.Equal(t, exitOK, o.code, o.stderr)
+	plain := strings.NewReplacer("\u2068", "", "\u2069", "").Replace(o.stdout)
+	for _, row := range []string{ // the newest first
+		`00:00:04.000.*Microphone mute, accepted by Discord over ipc.*Muted → Unknown`,
+		`00:00:02.250.*Microphone mute, accepted by Discord over ipc.*Not muted → Muted`,
+		`00:00:01.500.*Microphone mute.*Not muted → Muted`,
+		`00:00:01.000.*Discord over ipc.*Connected`,
+	} {
+		at := regexp.MustCompile(`(?m)^<tr.*` + row).FindStringIndex(plain)
+		require.NotNil(t, at, "%s in %s", row, plain)
+		plain = plain[at[1]:]
+	}
 
 	folder := t.TempDir()
 	o = sidetone(t, []string{"HOME=" + folder}, "report", "--recording", exampleTrace, "--catalogue", exampleCatalogue)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/testlab/browser"
+	"sidetone/internal/texts"
 )
 
 func TestMain(m *testing.M) {
@@ -18,10 +19,10 @@ func TestMain(m *testing.M) {
 }
 
 // show opens a page from a file, as a user does.
-func show(t *testing.T, in Input, width int64, scheme string) (b *browser.Tab, url string) {
+func show(t *testing.T, p Page, width int64, scheme string) (b *browser.Tab, url string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "report.html")
-	require.NoError(t, os.WriteFile(file, english(in).HTML(), 0o600))
+	require.NoError(t, os.WriteFile(file, p.HTML(), 0o600))
 	url = "file://" + file
 	return browser.Open(t, url, width, scheme), url
 }
@@ -34,7 +35,7 @@ func TestInABrowser(t *testing.T) {
 		for scheme, background := range map[string]string{"light": "rgb(245, 246, 248)", "dark": "rgb(18, 21, 27)"} {
 			t.Run(name+" "+scheme, func(t *testing.T) {
 				t.Parallel()
-				b, url := show(t, in, 320, scheme)
+				b, url := show(t, english(in), 320, scheme)
 				var shown string
 				b.Eval(`getComputedStyle(document.body).backgroundColor`, &shown)
 				require.Equal(t, background, shown)
@@ -57,6 +58,21 @@ func TestInABrowser(t *testing.T) {
 	}
 }
 
+// TestEveryLanguageFits: the longest words of each language find their place.
+func TestEveryLanguageFits(t *testing.T) {
+	for _, lang := range texts.Shipped.Languages() {
+		t.Run(lang, func(t *testing.T) {
+			t.Parallel()
+			b, _ := show(t, Build(workday(), texts.For(lang)), 320, "light")
+			fits(t, b)
+			for _, width := range []int64{800, 1400} {
+				b.Resize(width)
+				fits(t, b)
+			}
+		})
+	}
+}
+
 // fits requires that nothing is wider than its place, nor the page than the window.
 func fits(t *testing.T, b *browser.Tab) {
 	t.Helper()
@@ -69,7 +85,7 @@ func fits(t *testing.T, b *browser.Tab) {
 
 // TestPatternsDiffer: on, off, unknown and many changes are told apart without colour: what is drawn differs in shape.
 func TestPatternsDiffer(t *testing.T) {
-	b, _ := show(t, workday(), 1400, "light")
+	b, _ := show(t, english(workday()), 1400, "light")
 	var looks []string
 	b.Eval(`[...document.querySelectorAll(".legend .swatch rect")].map((n) => {
 		const fill = getComputedStyle(n).fill;
@@ -81,7 +97,7 @@ func TestPatternsDiffer(t *testing.T) {
 // TestTableForScreenReaders: what the chart shows is a table in the tree that a screen reader gets, at any width.
 func TestTableForScreenReaders(t *testing.T) {
 	for _, width := range []int64{320, 1400} {
-		b, _ := show(t, workday(), width, "light")
+		b, _ := show(t, english(workday()), width, "light")
 		tree := b.Names()
 		plain := strings.NewReplacer("\u2068", "", "\u2069", "")
 		require.Subset(t, tree["columnheader"], []string{"Time", "Subject", "Change", "Where it comes from"})
@@ -96,7 +112,7 @@ func TestPicture(t *testing.T) {
 	if !*update {
 		t.Skip("the picture is made with -update")
 	}
-	b, _ := show(t, workday(), 800, "light")
+	b, _ := show(t, english(workday()), 800, "light")
 	b.Eval(`document.querySelectorAll(".conditions .card:nth-of-type(n+2), .devices .card:nth-of-type(n+2), .changes tr:nth-child(n+4), footer").forEach((n) => n.remove())`, nil)
 	require.NoError(t, os.WriteFile("../../docs/images/report.png", b.Screenshot(), 0o644))
 }
