@@ -48,6 +48,19 @@ func (c Condition) Equal(other Condition) bool {
 		maps.Equal(c.Args, other.Args) && slices.EqualFunc(c.Because, other.Because, Condition.Equal)
 }
 
+// Map is the condition with change made to all in it that others have chosen, such as names.
+func (c Condition) Map(change func(string) string) Condition {
+	args := make(Args, len(c.Args))
+	for name, value := range c.Args {
+		args[name] = change(value)
+	}
+	c.Subject, c.Args, c.Because = change(c.Subject), args, slices.Clone(c.Because)
+	for i := range c.Because {
+		c.Because[i] = c.Because[i].Map(change)
+	}
+	return c
+}
+
 // Explained are warnings of which there are words only.
 func Explained(words ...string) (list []Condition) {
 	for _, w := range words {

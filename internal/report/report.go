@@ -4,7 +4,6 @@ package report
 
 import (
 	"cmp"
-	"slices"
 	"strconv"
 	"time"
 
@@ -113,15 +112,15 @@ func Build(in Input, say texts.Printer) Page {
 	}
 	p := Page{
 		Lang: say.Lang(), RightLeft: rightLeft(say.Lang()),
-		Title:   b.text("report.title", texts.Args{"vendor": clean(st.Vendor)}),
+		Title:   b.text("report.title", texts.Args{"vendor": texts.Clean(st.Vendor)}),
 		Private: b.text("report.private", nil), Label: b.labels(),
 		Facts: []string{b.text("report.generated", texts.Args{"time": made.Format(day + " " + clock + " -07:00")})},
 	}
 	if st.Version != "" {
-		p.Facts = append(p.Facts, b.text("report.version", texts.Args{"version": clean(st.Version)}))
+		p.Facts = append(p.Facts, b.text("report.version", texts.Args{"version": texts.Clean(st.Version)}))
 	}
 	if in.Recording != "" {
-		p.Facts = append(p.Facts, b.text("report.from_recording", texts.Args{"path": clean(in.Recording)}))
+		p.Facts = append(p.Facts, b.text("report.from_recording", texts.Args{"path": texts.Clean(in.Recording)}))
 	} else {
 		p.Facts = append(p.Facts, b.text("report.agent.uptime", texts.Args{"age": in.Now.Sub(st.Started).String()}))
 	}
@@ -139,7 +138,7 @@ func (b *builder) word(group, value string) string {
 	if key := group + "." + value; b.say.Template(key) != nil {
 		return b.text(key, nil)
 	}
-	return clean(value)
+	return texts.Clean(value)
 }
 
 func (b *builder) labels() Labels {
@@ -165,30 +164,17 @@ func (b *builder) conditions() (list []Condition) {
 }
 
 func (b *builder) condition(c health.Condition) Condition {
-	c = cleaned(c)
+	c = c.Map(texts.Clean)
 	return Condition{string(c.Severity), b.word("severity", string(c.Severity)), b.health.Message(c), b.health.Remedy(c)}
-}
-
-// cleaned is a condition whose arguments are clean.
-func cleaned(c health.Condition) health.Condition {
-	args := make(health.Args, len(c.Args))
-	for name, value := range c.Args {
-		args[name] = clean(value)
-	}
-	c.Subject, c.Args, c.Because = clean(c.Subject), args, slices.Clone(c.Because)
-	for i := range c.Because {
-		c.Because[i] = cleaned(c.Because[i])
-	}
-	return c
 }
 
 func (b *builder) products() (list []Product) {
 	seen := make(map[string]int)
 	for _, p := range b.Status.Products {
 		seen[p.ID]++
-		out := Product{Name: numbered(clean(p.Name), seen[p.ID])}
+		out := Product{Name: numbered(texts.Clean(p.Name), seen[p.ID])}
 		for _, d := range p.Devices {
-			out.Devices = append(out.Devices, Device{b.word("type", string(d.Type)), clean(d.ID), b.flags(d)})
+			out.Devices = append(out.Devices, Device{b.word("type", string(d.Type)), texts.Clean(d.ID), b.flags(d)})
 		}
 		list = append(list, out)
 	}
@@ -239,7 +225,7 @@ func (b *builder) origin(o devices.Origin) Origin {
 	if o.Shared {
 		via += "_shared"
 	}
-	out := Origin{b.word("origin", via), clean(o.Detail)}
+	out := Origin{b.word("origin", via), texts.Clean(o.Detail)}
 	if o.Stale {
 		out.Text = b.text("report.origin.stale", texts.Args{"origin": out.Text})
 	}
@@ -256,12 +242,12 @@ func (b *builder) noClients() string {
 
 func (b *builder) clients() (list []Client) {
 	for _, s := range b.Status.Clients.Sessions {
-		place := clean(s.Socket)
+		place := texts.Clean(s.Socket)
 		if place == "" && s.Port != 0 {
 			place = "127.0.0.1:" + strconv.Itoa(s.Port)
 		}
 		c := Client{
-			Name: cmp.Or(clean(s.Name), place), Place: place, State: Value{lookOfClient(s.State), b.word("client", s.State)},
+			Name: cmp.Or(texts.Clean(s.Name), place), Place: place, State: Value{lookOfClient(s.State), b.word("client", s.State)},
 			Delivered: b.text("report.delivered.never", nil),
 		}
 		if s.Transport != "" {
@@ -278,10 +264,10 @@ func (b *builder) clients() (list []Client) {
 			}
 		}
 		if s.Reason != nil {
-			reason := cleaned(*s.Reason)
+			reason := s.Reason.Map(texts.Clean)
 			c.Error, c.Remedy = b.health.Message(reason), b.health.Remedy(reason)
 		} else {
-			c.Error = clean(s.Error)
+			c.Error = texts.Clean(s.Error)
 		}
 		list = append(list, c)
 	}
