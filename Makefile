@@ -70,6 +70,10 @@ vet: ## go vet for every operating system
 generate: ## write the catalogue's JSON Schema anew from the Go types
 	$(GO) generate $(PACKAGES)
 
+.PHONY: icons
+icons: ## draw the tray's icons anew from internal/tray/icon/icon.svg
+	$(GO) run ./tools/icons
+
 .PHONY: bench
 bench: deps build ## measure, and write bench/RESULTS.md
 	$(GO) run ./bench

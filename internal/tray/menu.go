@@ -1,0 +1,236 @@
+// Package tray shows the agent on the desktop: an icon, and a menu of what it knows. menu says what is in the menu, purely; a Run
+// follows an agent over its local API and hands each menu to a host, which draws it.
+package tray
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"sidetone/internal/control"
+	"sidetone/internal/devices"
+	"sidetone/internal/health"
+	"sidetone/internal/texts"
+)
+
+// Action is what happens when an item is chosen.
+type Action string
+
+// The actions.
+const (
+	ActionStart     Action = "start"
+	ActionDetails   Action = "details"
+	ActionCopy      Action = "copy"
+	ActionAutostart Action = "autostart"
+	ActionQuit      Action = "quit"
+)
+
+// Item is a row of the menu.
+type Item struct {
+	Action    Action // "": none; the row tells something
+	Text      string // "": it is not shown
+	Check     *bool  // nil: it has none
+	Disabled  bool
+	Separator bool
+	Children  []Item // a menu of its own
+}
+
+// How many there are at most of what may be many. A menu always has the same rows, some of them hidden: so each has its place, and
+// an open menu never has to be built anew.
+const (
+	maxProducts = 8
+	maxParts    = 10 // of a product: its devices and their flags
+	maxClients  = 4
+	maxTrouble  = 2
+	maxRows     = 3 // of a sentence
+)
+
+var separator = Item{Separator: true}
+
+// menu is the menu of what is known. Of any two the rows correspond to each other.
+func menu(v View, say texts.Printer) []Item {
+	b := builder{v, say.Isolated()}
+	return slices.Concat(
+		[]Item{b.line(name(v.Vendor))},
+		b.agent(), b.products(), b.clients(),
+		[]Item{separator},
+		b.trouble(),
+		[]Item{b.notice(), b.act(ActionDetails, "tray.details", v.Agent == Up), b.act(ActionCopy, "tray.copy", v.Agent == Up), separator},
+		[]Item{b.check(ActionAutostart, "tray.autostart", v.Autostart), b.about(), b.act(ActionQuit, "tray.quit", true)},
+	)
+}
+
+// builder makes items in one language.
+type builder struct {
+	View
+	say texts.Printer
+}
+
+func (b builder) text(key string, args texts.Args) string {
+	return shorten(b.say.Text(key, args), maxLine)
+}
+
+// line is a row that tells something.
+func (b builder) line(text string) Item { return Item{Text: shorten(text, maxLine), Disabled: true} }
+
+// lineIf is the row of a message, hidden unless it applies.
+func (b builder) lineIf(applies bool, key string, args texts.Args) Item {
+	if !applies {
+		return Item{Disabled: true}
+	}
+	return b.line(b.say.Text(key, args))
+}
+
+// act is a row that can be chosen.
+func (b builder) act(a Action, key string, enabled bool) Item {
+	return Item{Action: a, Text: b.text(key, nil), Disabled: !enabled}
+}
+
+func (b builder) check(a Action, key string, on bool) Item {
+	return Item{Action: a, Text: b.text(key, nil), Check: &on}
+}
+
+// slots are rows for n things, of which list are there. hidden is one that is not.
+func slots(n int, list []Item, hidden Item) []Item {
+	list = slices.Clone(list[:min(n, len(list))])
+	for len(list) < n {
+		list = append(list, hidden)
+	}
+	return list
+}
+
+// agent is how the agent is, unless that shows by what it says.
+func (b builder) agent() []Item {
+	start := Item{Action: ActionStart}
+	if b.Agent == Down {
+		start = b.act(ActionStart, "tray.agent.start", true)
+	}
+	key := map[AgentState]string{Down: "tray.agent.down", Starting: "tray.agent.starting"}[b.Agent]
+	return []Item{b.lineIf(key != "", key, nil), start}
+}
+
+// products are a row for each product with what is known of it in a menu of its own, and one for its mute.
+func (b builder) products() []Item {
+	list := b.Status.Products
+	if b.Agent != Up {
+		list = nil
+	}
+	noParts := slots(maxParts, nil, Item{Disabled: true})
+	var rows []Item
+	for _, p := range list {
+		product := Item{Text: name(cmp.Or(p.Name, p.ID)), Children: b.parts(p)}
+		rows = append(rows, product, b.mute(p))
+	}
+	rows = rows[:min(len(rows), 2*maxProducts)]
+	for len(rows) < 2*maxProducts {
+		rows = append(rows, Item{Children: noParts}, Item{Disabled: true})
+	}
+	more := len(list) - maxProducts
+	return append(rows,
+		b.lineIf(b.Agent == Up && len(list) == 0, "tray.product.none", nil),
+		b.lineIf(more > 0, "tray.product.more", texts.Args{"n": strconv.Itoa(more)}))
+}
+
+// mute is the mute of a product's first microphone that may report one.
+func (b builder) mute(p control.Product) Item {
+	for _, d := range p.Devices {
+		if flag, may := d.Flags[devices.HardwareMute]; may {
+			return b.flag(devices.HardwareMute, flag)
+		}
+	}
+	return Item{Disabled: true}
+}
+
+// parts are the devices of a product and their flags.
+func (b builder) parts(p control.Product) []Item {
+	var rows []Item
+	for _, d := range p.Devices {
+		rows = append(rows, b.line(b.text("type."+string(d.Type), nil)))
+		for _, f := range devices.Fields {
+			if flag, may := d.Flags[f]; may {
+				rows = append(rows, b.flag(f, flag))
+			}
+		}
+	}
+	if len(rows) > maxParts {
+		rows[maxParts-1] = b.line("…")
+	}
+	return slots(maxParts, rows, Item{Disabled: true})
+}
+
+// flag is the value of a flag, and where it comes from.
+func (b builder) flag(f devices.Field, flag devices.Flag) Item {
+	args := texts.Args{"flag": string(f), "origin": originWord(flag.Origin)}
+	group, values := "tray.flag.", map[devices.Tri]string{devices.True: "on", devices.False: "off"}
+	if f == devices.HardwareMute {
+		group, values = "tray.mute.", map[devices.Tri]string{devices.True: "muted", devices.False: "unmuted"}
+	}
+	return b.line(b.say.Text(group+cmp.Or(values[flag.Value], "unknown"), args))
+}
+
+// originWord is the last part of the key of the words for an origin; "": there is none.
+func originWord(o devices.Origin) string {
+	if o.Shared {
+		return o.Via + "_shared"
+	}
+	return o.Via
+}
+
+// httpPace is how often a client takes an update over HTTP (rule R67).
+const httpPace = "30s"
+
+// clients are a row for each client, or one that says that there is none.
+func (b builder) clients() []Item {
+	known := b.Agent == Up
+	var rows []Item
+	for _, s := range b.Status.Clients.Sessions {
+		if key := "tray.client." + s.State; known && b.say.Template(key) != nil {
+			args := texts.Args{"client": name(cmp.Or(s.Name, s.Client())), "transport": s.Transport, "every": httpPace}
+			rows = append(rows, b.line(b.say.Text(key, args)))
+		}
+	}
+	more := len(rows) - maxClients
+	none := "tray.client.none"
+	if b.Status.Clients.Error == "" {
+		none = "tray.client.searching"
+	}
+	return append(slots(maxClients, rows, Item{Disabled: true}),
+		b.lineIf(known && len(rows) == 0, none, nil),
+		b.lineIf(more > 0, "tray.client.more", texts.Args{"n": strconv.Itoa(more)}))
+}
+
+// trouble is a sentence for each thing that is wrong, and one for what to do.
+func (b builder) trouble() []Item {
+	words := health.Texts{Printer: b.say}
+	all := b.View.trouble()
+	var rows []Item
+	for _, c := range all {
+		c = c.Map(name)
+		rows = append(rows, b.sentence(words.Message(c))...)
+		remedy := words.Remedy(c)
+		if remedy != "" {
+			remedy = b.say.Text("tray.trouble.remedy", texts.Args{"remedy": remedy})
+		}
+		rows = append(rows, b.sentence(remedy)...)
+	}
+	more := len(all) - maxTrouble
+	return append(slots(2*maxRows*maxTrouble, rows, Item{Disabled: true}),
+		b.lineIf(more > 0, "tray.trouble.more", texts.Args{"n": strconv.Itoa(more)}))
+}
+
+// sentence is a text in rows, as long as it may be.
+func (b builder) sentence(text string) (rows []Item) {
+	for _, row := range wrap(text, maxRows) {
+		rows = append(rows, b.line(row))
+	}
+	return slots(maxRows, rows, Item{Disabled: true})
+}
+
+// notice is what has become of the user's last wish.
+func (b builder) notice() Item { return b.lineIf(b.Notice.Key != "", b.Notice.Key, b.Notice.Args) }
+
+func (b builder) about() Item {
+	return Item{Text: b.text("tray.about", texts.Args{"program": name(b.Program)}), Children: []Item{
+		b.lineIf(true, "tray.about.version", texts.Args{"version": name(b.Version)}),
+	}}
+}

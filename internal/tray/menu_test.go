@@ -1,0 +1,248 @@
+package tray
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/control"
+	"sidetone/internal/devices"
+	"sidetone/internal/health"
+	"sidetone/internal/texts"
+	"sidetone/internal/tray/icon"
+)
+
+var update = flag.Bool("update", false, "write the expected menus anew")
+
+// headset is a product with a microphone, whose mute is known, and headphones.
+func headset(n int, label string, mute devices.Tri) control.Product {
+	return control.Product{ID: fmt.Sprint("p", n), Name: label, Unit: fmt.Sprint("u", n), Devices: []control.Device{
+		{Type: devices.AudioInput, ID: "in", Flags: map[devices.Field]devices.Flag{
+			devices.HardwareMute:     {Value: mute, Origin: devices.Origin{Via: devices.ViaHIDReport}},
+			devices.NoiseSuppression: {Value: devices.True, Origin: devices.Origin{Via: devices.ViaPush}},
+			devices.EchoCancellation: {},
+		}},
+		{Type: devices.AudioOutput, ID: "out"},
+	}}
+}
+
+// view is an agent in whose world all is well.
+func view(change ...func(*View)) View {
+	v := View{
+		Program: "Sidetone", Version: "1.4.0", Vendor: "Acme Audio", Agent: Up, Autostart: true,
+		Status: control.Status{
+			Vendor: "Acme Audio", Products: []control.Product{headset(1, "Acme Headset 700", devices.False)},
+			Clients: control.Clients{State: "ready", Sessions: []control.Session{{State: "ready", Name: "Discord", Transport: "ipc", Devices: 2}}},
+		},
+	}
+	for _, f := range change {
+		f(&v)
+	}
+	return v
+}
+
+func conditions(list ...health.Condition) func(*View) {
+	return func(v *View) { v.Status.Conditions = control.ConditionsOf(list) }
+}
+
+func clients(list ...control.Session) func(*View) {
+	return func(v *View) { v.Status.Clients = control.Clients{Sessions: list} }
+}
+
+func products(list ...control.Product) func(*View) {
+	return func(v *View) { v.Status.Products = list }
+}
+
+func agent(s AgentState) func(*View) {
+	return func(v *View) { v.Agent = s }
+}
+
+// many makes n of something.
+func many[T any](n int, one func(int) T) (list []T) {
+	for i := range n {
+		list = append(list, one(i))
+	}
+	return list
+}
+
+var (
+	noCamera = health.Condition{
+		Code: health.SourceUnreadable, Severity: health.Problem, Subject: "camera",
+		Because: []health.Condition{{
+			Code: health.CameraDenied, Args: health.Args{"reason": "permission denied", "path": "/dev/video0", "camera": "Acme Webcam"},
+		}},
+	}
+	defaultInput = health.Condition{Code: health.UserDefaultInput, Severity: health.Info, Subject: "Acme Headset 700"}
+)
+
+const arabic = "سماعة الرأس \u202eالذكية"
+
+// views are what the tray may have to show.
+var views = map[string]View{
+	"reporting":     view(),
+	"muted":         view(products(headset(1, "Acme Headset 700", devices.True), headset(2, "Acme Desk", devices.Unknown))),
+	"default_input": view(conditions(defaultInput)),
+	"down":          view(agent(Down)),
+	"starting":      view(agent(Starting)),
+	"silent": view(agent(Silent), func(v *View) {
+		v.Reason = &health.Condition{Code: health.AgentSilent, Severity: health.Problem}
+	}),
+	"trouble": view(conditions(
+		health.Condition{Code: health.ClientConnecting, Severity: health.Warning, Subject: "DiscordPTB"}, noCamera, defaultInput)),
+	"nothing": view(products(), clients(), func(v *View) { v.Autostart = false }),
+	"no_client": view(clients(), func(v *View) {
+		v.Status.Clients.Error = "none"
+		v.Status.Conditions = control.ConditionsOf([]health.Condition{{Code: health.ClientsNone, Severity: health.Problem}})
+	}),
+	"clients": view(clients(many(7, func(i int) control.Session {
+		states := []string{"ready", "degraded", "slow", "connecting", "unsupported", "refused", "foreign"}
+		return control.Session{State: states[i], Name: fmt.Sprint("Client ", i), Transport: "http"}
+	})...)),
+	"many_products": view(products(many(40, func(i int) control.Product { return headset(i, fmt.Sprint("Headset ", i), devices.False) })...)),
+	"many_devices": view(products(control.Product{Name: "Dock", Devices: many(30, func(int) control.Device {
+		return control.Device{Type: devices.VideoInput}
+	})})),
+	"long_names": view(
+		products(headset(1, strings.Repeat("Very long name ", 20), devices.True), headset(2, strings.Repeat("👩🏽", 150), devices.True)),
+		conditions(health.Condition{Code: health.UserDefaultInput, Severity: health.Info, Subject: strings.Repeat("Mic ", 75)})),
+	"right_to_left": view(products(headset(1, arabic, devices.True)), conditions(
+		health.Condition{Code: health.UserDefaultInput, Severity: health.Info, Subject: arabic})),
+	"notice": view(func(v *View) { v.Notice = Notice{"tray.failed", texts.Args{"reason": "no browser"}} }),
+}
+
+// TestMenus compares each menu with the expected one. Another language needs no change here.
+func TestMenus(t *testing.T) {
+	pseudo := make(texts.Messages)
+	for _, key := range texts.Keys() {
+		pseudo[key] = make(texts.Template)
+		for form, text := range texts.For(texts.English).Template(key) {
+			pseudo[key][form] = "⟦" + text + "⟧"
+		}
+	}
+	for lang, say := range map[string]texts.Printer{texts.English: texts.For(texts.English), "qps": texts.Of("qps", pseudo)} {
+		for which, v := range views {
+			got := fmt.Sprintf("%s: %s\n\n%s", v.state(), tooltip(v, say), draw(menu(v, say), ""))
+			golden := filepath.Join("testdata", lang, which+".txt")
+			if *update {
+				require.NoError(t, os.MkdirAll(filepath.Dir(golden), 0o755))
+				require.NoError(t, os.WriteFile(golden, []byte(got), 0o644))
+			}
+			want, err := os.ReadFile(golden)
+			require.NoError(t, err)
+			require.Equal(t, string(want), got, "%s: if this is meant, run the test with -update", golden)
+		}
+	}
+}
+
+// draw writes a menu as text.
+func draw(items []Item, indent string) string {
+	var b strings.Builder
+	for _, it := range items {
+		mark := "- "
+		switch {
+		case it.Separator:
+			b.WriteString(indent + "---\n")
+			continue
+		case it.Text == "":
+			continue
+		case it.Check != nil && *it.Check:
+			mark = "[x] "
+		case it.Check != nil:
+			mark = "[ ] "
+		case it.Action != "" && !it.Disabled:
+			mark = "> "
+		case it.Action != "":
+			mark = "(>) "
+		}
+		text := strings.NewReplacer("\u2068", "<", "\u2069", ">").Replace(it.Text)
+		b.WriteString(indent + mark + text + "\n" + draw(it.Children, indent+"    "))
+	}
+	return b.String()
+}
+
+// shape is a menu without what may change while it is open.
+func shape(items []Item) (s string) {
+	for _, it := range items {
+		s += fmt.Sprintf("%v %s %v (%s)\n", it.Separator, it.Action, it.Check != nil, shape(it.Children))
+	}
+	return s
+}
+
+// TestAllMenusHaveTheSameRows: only so is an open menu never built anew.
+func TestAllMenusHaveTheSameRows(t *testing.T) {
+	want := shape(menu(View{}, texts.For(texts.English)))
+	for which, v := range views {
+		for _, lang := range texts.Shipped.Languages() {
+			require.Equal(t, want, shape(menu(v, texts.For(lang))), which)
+		}
+	}
+}
+
+// TestEveryRowFits in every language that there is: it says something, is no longer than a row may be, and leaves nothing open.
+func TestEveryRowFits(t *testing.T) {
+	var check func(items []Item)
+	check = func(items []Item) {
+		for _, it := range items {
+			require.LessOrEqual(t, utf8.RuneCountInString(it.Text), maxLine+2)
+			require.Equal(t, strings.Count(it.Text, "\u2068"), strings.Count(it.Text, "\u2069"), it.Text)
+			require.NotRegexp(t, `\{[a-z]|tray\.|\x{202e}`, it.Text)
+			require.True(t, utf8.ValidString(it.Text))
+			check(it.Children)
+		}
+	}
+	for _, v := range views {
+		for _, lang := range texts.Shipped.Languages() {
+			check(menu(v, texts.For(lang)))
+		}
+	}
+}
+
+func TestIconTellsWhatMattersMost(t *testing.T) {
+	for want, list := range map[icon.State][]string{
+		icon.Reporting: {"reporting", "default_input", "many_products"},
+		icon.Muted:     {"muted", "right_to_left"},
+		icon.NoClient:  {"no_client", "nothing"},
+		icon.Trouble:   {"trouble"},
+		icon.Down:      {"down", "starting", "silent"},
+	} {
+		for _, which := range list {
+			require.Equal(t, want, views[which].state(), which)
+		}
+	}
+}
+
+func TestWrap(t *testing.T) {
+	long := "The \u2068" + strings.Repeat("long ", 30) + "name\u2069 is bad."
+	rows := wrap(long, 3)
+	require.Len(t, rows, 3)
+	plain := strings.NewReplacer("\u2068", "", "\u2069", "")
+	require.Equal(t, plain.Replace(long), plain.Replace(strings.Join(rows, " ")))
+	for _, row := range rows {
+		require.Equal(t, 1, strings.Count(row, "\u2068"), row)
+	}
+	require.Equal(t, []string{"short"}, wrap("short", 3))
+	require.Equal(t, []string{strings.Repeat("字", 80), strings.Repeat("字", 79) + "…"}, wrap(strings.Repeat("字", 200), 2))
+}
+
+func TestShorten(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"abcde", "abcde"},
+		{"abcdef", "abcd…"},
+		{"abc  fgh", "abc…"},
+		{"abcde\u0301f", "abcd…"},          // e with an accent
+		{"abce\u0301fg", "abc…"},           // the same, at the cut
+		{"abc👍🏽de", "abc…"},                // a skin colour
+		{"🇩🇪🇫🇷🇮🇹", "🇩🇪🇫🇷…"},                // flags are of two letters each
+		{"a🇩🇪🇫🇷🇮🇹", "a🇩🇪…"},                // likewise
+		{"abc\u1112\u1161\u11abd", "abc…"}, // a syllable of three parts
+		{"ab\u2068cdefg\u2069", "ab\u2068c…\u2069"},
+	} {
+		require.Equal(t, c.want, shorten(c.text, 5), "%q", c.text)
+	}
+}

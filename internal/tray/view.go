@@ -1,0 +1,138 @@
+package tray
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"sidetone/internal/control"
+	"sidetone/internal/devices"
+	"sidetone/internal/health"
+	"sidetone/internal/rpcclient"
+	"sidetone/internal/texts"
+	"sidetone/internal/tray/icon"
+)
+
+// AgentState is how the agent is to the tray.
+type AgentState string
+
+// The states of the agent.
+const (
+	Down     AgentState = "down"     // it does not run
+	Starting AgentState = "starting" // the user has started it here
+	Up       AgentState = "up"
+	Silent   AgentState = "silent" // it is there and cannot be asked
+)
+
+// View is all that the tray knows.
+type View struct {
+	Program   string // by its own name, for About
+	Version   string // of the tray
+	Vendor    string
+	Agent     AgentState
+	Status    control.Status    // if it is Up
+	Reason    *health.Condition // why it is Silent
+	Autostart bool              // the tray is started at each log-in
+	Notice    Notice
+}
+
+// Notice is what has become of what the user has wanted: a message; without a key there is nothing to say.
+type Notice struct {
+	Key  string
+	Args texts.Args
+}
+
+// state is what the icon shows: the first of these that is so.
+func (v View) state() icon.State {
+	switch {
+	case v.Agent != Up:
+		return icon.Down
+	case len(v.Status.Clients.Sessions) == 0:
+		return icon.NoClient
+	case len(v.Status.Conditions) > 0 && v.worst().Severity == health.Problem:
+		return icon.Trouble
+	case v.muted() != "":
+		return icon.Muted
+	default:
+		return icon.Reporting
+	}
+}
+
+// muted is the name of the first product that is muted on its hardware; "": none is.
+func (v View) muted() string {
+	for _, p := range v.Status.Products {
+		if slices.ContainsFunc(p.Devices, func(d control.Device) bool { return d.Flags[devices.HardwareMute].Value == devices.True }) {
+			return cmp.Or(p.Name, p.ID)
+		}
+	}
+	return ""
+}
+
+// severities are those that the menu tells of, the worst first.
+var severities = []health.Severity{health.Problem, health.Warning}
+
+// trouble is what the user has to know, the worst first: what is wrong, and with which setting of the client nothing can be
+// shown although all is right.
+func (v View) trouble() (list []health.Condition) {
+	switch {
+	case v.Agent == Silent && v.Reason != nil:
+		return []health.Condition{*v.Reason}
+	case v.Agent != Up:
+		return nil
+	}
+	for _, severity := range severities {
+		for _, c := range v.Status.Conditions {
+			if c.Severity == severity {
+				list = append(list, c.Condition)
+			}
+		}
+	}
+	for _, c := range v.Status.Conditions {
+		if c.Code == health.UserDefaultInput {
+			list = append(list, c.Condition)
+		}
+	}
+	return list
+}
+
+// worst is the condition that matters most; the zero Condition: there is none.
+func (v View) worst() health.Condition {
+	if list := v.trouble(); len(list) > 0 {
+		return list[0]
+	}
+	return health.Condition{}
+}
+
+// served is how many devices the clients have been told of: those of the one that knows most.
+func (v View) served() (most int) {
+	for _, s := range v.Status.Clients.Sessions {
+		if state := rpcclient.State(s.State); state == rpcclient.Ready || state == rpcclient.Degraded {
+			most = max(most, s.Devices)
+		}
+	}
+	return most
+}
+
+// tooltip is what the icon means.
+func tooltip(v View, say texts.Printer) string {
+	args := texts.Args{"vendor": name(v.Vendor)}
+	key := "tray.tooltip.down"
+	switch v.state() {
+	case icon.NoClient:
+		key = "tray.tooltip.no_client"
+	case icon.Trouble:
+		key = "tray.tooltip.trouble"
+		args["trouble"] = health.Texts{Printer: say}.Message(v.worst().Map(name))
+	case icon.Muted:
+		key = "tray.tooltip.muted"
+		args["product"] = name(v.muted())
+	case icon.Reporting:
+		key = "tray.tooltip.reporting"
+		args["n"] = strconv.Itoa(v.served())
+	}
+	if v.Agent == Silent && v.Reason != nil {
+		key = "tray.tooltip.trouble"
+		args["trouble"] = health.Texts{Printer: say}.Message(v.Reason.Map(name))
+	}
+	return shorten(say.Text(key, args), maxTooltip)
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"image"
+	"image/draw"
+	"image/png"
+	"regexp"
+	"strings"
+
+	"github.com/srwiley/oksvg"
+	"github.com/srwiley/rasterx"
+)
+
+// states are the columns of the source, by the names of internal/tray/icon.
+var states = []string{"reporting", "muted", "noclient", "trouble", "down"}
+
+// columnWidth is that of one in the source.
+const columnWidth = 24
+
+// shades are the colours of the icons, for dark and for light panels.
+var shades = map[string]string{"light": "#f2f2f2", "dark": "#3a3a3a"}
+
+var (
+	pngSizes = []int{22, 24, 44}
+	icoSizes = []int{16, 20, 24, 32, 40, 48, 64, 256}
+)
+
+// templateSize is that of macOS at its highest resolution. The system gives a template its colour, only how opaque it is counts.
+const templateSize = 44
+
+// drawAll makes every file, by name.
+func drawAll(source string) (map[string][]byte, error) {
+	files := make(map[string][]byte)
+	for column, state := range states {
+		for shade, colour := range shades {
+			pictures := make(map[int][]byte)
+			for _, size := range append(append([]int{}, pngSizes...), icoSizes...) {
+				picture, err := drawOne(source, column, size, colour)
+				if err != nil {
+					return nil, fmt.Errorf("%s at %d pixels: %w", state, size, err)
+				}
+				pictures[size] = picture
+			}
+			for _, size := range pngSizes {
+				files[fmt.Sprintf("%s-%s-%d.png", state, shade, size)] = pictures[size]
+			}
+			files[fmt.Sprintf("%s-%s.ico", state, shade)] = ico(pictures)
+		}
+		template, err := drawOne(source, column, templateSize, "#000")
+		if err != nil {
+			return nil, err
+		}
+		files[state+"-template.png"] = template
+	}
+	return files, nil
+}
+
+// layer begins a part of the source that draws, or takes away.
+var layer = regexp.MustCompile(`<!-- (draw|erase) -->`)
+
+// drawOne is one column of the source as a PNG file.
+func drawOne(source string, column, size int, colour string) ([]byte, error) {
+	source = strings.ReplaceAll(source, "currentColor", colour)
+	whole := image.NewRGBA(image.Rect(0, 0, size, size))
+	begins := layer.FindAllStringSubmatchIndex(source, -1)
+	if len(begins) == 0 {
+		return nil, fmt.Errorf("the source has no layers")
+	}
+	open, closing := source[:begins[0][0]], "</svg>"
+	for i, at := range begins {
+		end := strings.LastIndex(source, closing)
+		if i+1 < len(begins) {
+			end = begins[i+1][0]
+		}
+		drawn, err := rasterise(open+source[at[1]:end]+closing, column, size)
+		if err != nil {
+			return nil, err
+		}
+		if source[at[2]:at[3]] == "draw" {
+			draw.Draw(whole, whole.Bounds(), drawn, image.Point{}, draw.Over)
+		} else {
+			erase(whole, drawn)
+		}
+	}
+	var file bytes.Buffer
+	err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&file, whole)
+	return file.Bytes(), err
+}
+
+// rasterise draws a column of an SVG.
+func rasterise(svg string, column, size int) (*image.RGBA, error) {
+	icon, err := oksvg.ReadIconStream(strings.NewReader(svg), oksvg.StrictErrorMode)
+	if err != nil {
+		return nil, err
+	}
+	icon.SetTarget(float64(-column*size), 0, float64(len(states)*size), float64(size))
+	for i := range icon.SVGPaths {
+		icon.SVGPaths[i].LineWidth *= float64(size) / columnWidth // which the library does not scale
+	}
+	drawn := image.NewRGBA(image.Rect(0, 0, size, size))
+	icon.Draw(rasterx.NewDasher(size, size, rasterx.NewScannerGV(size, size, drawn, drawn.Bounds())), 1)
+	return drawn, nil
+}
+
+// erase takes away what mask covers.
+func erase(from, mask *image.RGBA) {
+	for i := 0; i < len(from.Pix); i += 4 {
+		left := 255 - int(mask.Pix[i+3])
+		for c := range 4 {
+			from.Pix[i+c] = byte(int(from.Pix[i+c]) * left / 255)
+		}
+	}
+}
+
+// ico is a file of several sizes for Windows, which reads PNG pictures in it since Vista.
+func ico(pictures map[int][]byte) []byte {
+	const header, entry = 6, 16
+	var file, body bytes.Buffer
+	_ = binary.Write(&file, binary.LittleEndian, []uint16{0, 1, uint16(len(icoSizes))})
+	for _, size := range icoSizes {
+		side := byte(size) // 256 is written as 0
+		file.Write([]byte{side, side, 0, 0})
+		_ = binary.Write(&file, binary.LittleEndian, []uint16{1, 32})
+		offset := header + entry*len(icoSizes) + body.Len()
+		_ = binary.Write(&file, binary.LittleEndian, []uint32{uint32(len(pictures[size])), uint32(offset)})
+		body.Write(pictures[size])
+	}
+	file.Write(body.Bytes())
+	return file.Bytes()
+}

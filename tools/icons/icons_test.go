@@ -1,0 +1,26 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestFilesAreWhatTheSourceDraws: after a change of the source, run 'make icons'.
+func TestFilesAreWhatTheSourceDraws(t *testing.T) {
+	top := filepath.Join("../..", folder)
+	source, err := os.ReadFile(filepath.Join(top, "icon.svg"))
+	require.NoError(t, err)
+	want, err := drawAll(string(source))
+	require.NoError(t, err)
+	have, err := os.ReadDir(filepath.Join(top, "files"))
+	require.NoError(t, err)
+	require.Len(t, have, len(want))
+	for name, data := range want {
+		file, err := os.ReadFile(filepath.Join(top, "files", name))
+		require.NoError(t, err)
+		require.Equal(t, data, file, "%s: run 'make icons'", name)
+	}
+}

@@ -1,0 +1,37 @@
+// Command icons draws the tray's icons from their one source, internal/tray/icon/icon.svg, into the files beside it.
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// folder holds the source and the files, seen from the top of the repository.
+const folder = "internal/tray/icon"
+
+func main() {
+	if err := write(folder); err != nil {
+		fmt.Fprintln(os.Stderr, "icons:", err)
+		os.Exit(1)
+	}
+}
+
+func write(folder string) error {
+	source, err := os.ReadFile(filepath.Join(folder, "icon.svg"))
+	if err != nil {
+		return err
+	}
+	files, err := drawAll(string(source))
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := os.WriteFile(filepath.Join(folder, "files", name), files[name], 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
