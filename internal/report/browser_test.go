@@ -94,6 +94,17 @@ func TestPatternsDiffer(t *testing.T) {
 	require.Equal(t, []string{`plain 12`, `plain 5`, `url("#hatched") 12`, `url("#striped") 12`}, looks)
 }
 
+// TestPrints: on white paper, with what the chart is drawn with.
+func TestPrints(t *testing.T) {
+	b, _ := show(t, english(workday()), 700, "dark")
+	b.Print()
+	fits(t, b)
+	var look []string
+	b.Eval(`[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.querySelector(".card")).backgroundColor,
+		getComputedStyle(document.body).color, getComputedStyle(document.querySelector(".lane svg")).printColorAdjust]`, &look)
+	require.Equal(t, []string{"rgb(255, 255, 255)", "rgb(255, 255, 255)", "rgb(0, 0, 0)", "exact"}, look)
+}
+
 // TestTableForScreenReaders: what the chart shows is a table in the tree that a screen reader gets, at any width.
 func TestTableForScreenReaders(t *testing.T) {
 	for _, width := range []int64{320, 1400} {

@@ -171,6 +171,13 @@ func (b *Tab) Resize(width int64) {
 	b.Do(chromedp.EmulateViewport(width, 900))
 }
 
+// Print shows the page as it is printed.
+func (b *Tab) Print() {
+	b.t.Helper()
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
+	require.NoError(b.t, err)
+}
+
 // Eval evaluates an expression, or awaits it, into what a pointer points to; nil for nothing.
 func (b *Tab) Eval(expression string, into any) {
 	b.t.Helper()
