@@ -33,17 +33,21 @@ const maxInFlight = 64
 // NewHistory follows a player that has not begun.
 func NewHistory(p *engine.Player) *History {
 	h := &History{player: p}
-	p.Published = h.published
+	p.Published, p.Known = h.published, h.known
 	return h
 }
 
 // published may come before the first record has been played to its end.
 func (h *History) published(s devices.Snapshot) {
 	h.goOn(h.player.Now())
-	h.ring.Snapshot(s)
 	if h.lists = append(h.lists, s); len(h.lists) > maxInFlight {
 		h.lists = h.lists[1:]
 	}
+}
+
+func (h *History) known(s devices.Snapshot) {
+	h.goOn(h.player.Now())
+	h.ring.Snapshot(s)
 }
 
 // goOn lets the time be now, which does not run backwards.
@@ -72,7 +76,7 @@ func (h *History) Played(r engine.Record) {
 		h.client(*r.Client)
 	}
 	h.begun = h.begun || r.Begin != nil || r.Header != nil && !r.Header.Ticks
-	if h.begun && (r.Begin != nil || r.Observe != nil || r.Configure != nil || r.HID != nil && r.HID.Kind != hid.Report) {
+	if h.begun && (r.Begin != nil || r.Observe != nil || r.Configure != nil || r.Pause != nil || r.Unpause || r.HID != nil && r.HID.Kind != hid.Report) {
 		h.ring.Conditions(h.conditions(h.status()))
 	}
 }

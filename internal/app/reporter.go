@@ -47,7 +47,6 @@ func (r *reporter) complete(opts rpcclient.Options) rpcclient.Options {
 // publish is called by the Engine for every change.
 func (r *reporter) publish(s devices.Snapshot) {
 	r.Publish(s) // first of all: the rest is for people
-	r.timeline.Snapshot(s)
 	r.mu.Lock()
 	before := r.last
 	r.last = s

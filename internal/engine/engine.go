@@ -19,14 +19,18 @@ type Settings struct {
 	Resolver     *catalogue.Resolver
 	RemovalGrace time.Duration // how long an endpoint that is gone is still reported: a USB reset is not an unplug
 	StaleAfter   time.Duration // how long a failed source's last good endpoints are kept
+	PauseList    devices.PauseList
 }
 
 // Options are what an Engine needs for life.
 type Options struct {
 	Settings
 	Sources []string // names of all sources; nothing is published before each has answered once
-	// Publish gets every new snapshot, from the Engine's goroutine. It must not block.
+	Pause   *Pause   // in force from the start; nil: none
+	// Publish gets every new list for clients, from the Engine's goroutine. It must not block.
 	Publish func(devices.Snapshot)
+	// Known gets what is known whenever that changes, likewise: the same as Publish, but also during a pause. Nil: nobody needs it.
+	Known func(devices.Snapshot)
 	// Ask gets what HID rules want to be sent to devices, from the Engine's goroutine. It must not
 	// block. Nil: nothing is asked.
 	Ask func(hid.Request)
@@ -53,6 +57,12 @@ func (e *Engine) HID(ev hid.Event) { e.tell(Input{HID: &ev}) }
 
 // Configure puts new settings into force: the list is resolved afresh from what is known.
 func (e *Engine) Configure(set Settings) { e.tell(Input{Configure: &set}) }
+
+// Pause has clients told nothing of what is known, until it ends. One that is in force is replaced.
+func (e *Engine) Pause(p Pause) { e.tell(Input{Pause: &p}) }
+
+// Unpause ends the pause, if there is one.
+func (e *Engine) Unpause() { e.tell(Input{Unpause: true}) }
 
 // View returns the present snapshot and the condition of every source, in the order given to New.
 func (e *Engine) View() View {
@@ -98,7 +108,7 @@ type event struct {
 }
 
 // Run owns the state until ctx ends. Its one timer runs only while something is due: the end
-// of a grace period or of a failed source's patience, of a lease, of the wait for a device.
+// of a grace period or of a failed source's patience, of a lease, of a pause, of the wait for a device.
 func (e *Engine) Run(ctx context.Context) {
 	defer close(e.done)
 	s := newState(e.opts, time.Now())
@@ -138,14 +148,16 @@ type state struct {
 	groups    *devices.Grouping // of what is known now; nil: to be made
 	bound     bool              // the leases have been compared with it
 	hid       *hid.Tracker
-	snapshot  devices.Snapshot
-	changed   chan struct{} // closed at the next change of the view
-	sent      bool          // a snapshot has been published
-	dirty     bool          // what the list is resolved from may have changed
-	now       time.Time     // of this step
-	told      bool          // this step has an input
-	plugged   bool          // which is that a HID device was plugged in
-	at        time.Time     // when the event that is being applied happened; zero: now
+	paused    *Paused          // nil: what is known is reported
+	known     devices.Snapshot // the present list but for a pause
+	snapshot  devices.Snapshot // that was published
+	changed   chan struct{}    // closed at the next change of the view
+	sent      bool             // a snapshot has been published
+	dirty     bool             // what the list is resolved from may have changed
+	now       time.Time        // of this step
+	told      bool             // this step has an input
+	plugged   bool             // which is that a HID device was plugged in
+	at        time.Time        // when the event that is being applied happened; zero: now
 	recorders []*recorder
 }
 
@@ -157,6 +169,7 @@ func newState(opts Options, now time.Time) *state {
 	for _, name := range opts.Sources {
 		s.sources = append(s.sources, &source{name: name})
 	}
+	s.pause(opts.Pause)
 	return s
 }
 
@@ -217,6 +230,9 @@ func (s *state) due() time.Time {
 		add(l.until)
 	}
 	add(s.hid.Due())
+	if s.paused != nil {
+		add(s.paused.Until)
+	}
 	if !s.sent && s.answered() && !s.settled() {
 		add(s.started.Add(s.opts.StaleAfter))
 	}
@@ -244,6 +260,7 @@ func (s *state) expire() {
 		s.regroup()
 		s.touch()
 	}
+	s.expirePause()
 }
 
 // regroup notes that something else may be there now, or in another state.
@@ -269,20 +286,28 @@ func (s *state) publish() {
 		return
 	}
 	s.dirty = false
-	next := s.grouping().Resolve(s.pushes())
-	if s.sent && next.Equal(s.snapshot) {
+	known := s.grouping().Resolve(s.pushes())
+	if !s.sent && !s.presentable(known) {
 		return
 	}
-	if !s.sent && !s.presentable(next) {
+	known.Generation, known.At = s.snapshot.Generation, s.snapshot.At
+	next := s.forClients(known)
+	if !s.sent || !next.Equal(s.snapshot) {
+		next.Generation++
+		if next.At = s.at; next.At.IsZero() {
+			next.At = s.now
+		}
+		known.Generation, known.At = next.Generation, next.At
+		s.snapshot, s.sent = next, true
+		s.opts.Publish(next)
+		s.record(Record{List: &List{Generation: next.Generation, Devices: next.Wire()}})
+	} else if known.Equal(s.known) {
 		return
 	}
-	next.Generation = s.snapshot.Generation + 1
-	if next.At = s.at; next.At.IsZero() {
-		next.At = s.now
+	s.known = known
+	if s.opts.Known != nil {
+		s.opts.Known(known)
 	}
-	s.snapshot, s.sent = next, true
-	s.opts.Publish(next)
-	s.record(Record{List: &List{Generation: next.Generation, Devices: next.Wire()}})
 	s.touch()
 }
 

@@ -15,7 +15,9 @@ type Input struct {
 	Release   string               `json:"release,omitempty"` // the holder of pushes without a lease
 	Resumed   *Resumed             `json:"resumed,omitempty"`
 	Configure *Settings            `json:"configure,omitempty"`
-	Tick      bool                 `json:"tick,omitempty"` // time has passed, and something was due
+	Pause     *Pause               `json:"pause,omitempty"`
+	Unpause   bool                 `json:"unpause,omitempty"` // the end of the pause
+	Tick      bool                 `json:"tick,omitempty"`    // time has passed, and something was due
 }
 
 // Resumed says that the machine has slept.
@@ -47,6 +49,10 @@ func (s *state) take(in Input) (out outcome) {
 		s.resumed(*in.Resumed)
 	case in.Configure != nil:
 		s.configure(*in.Configure)
+	case in.Pause != nil:
+		s.pause(in.Pause)
+	case in.Unpause:
+		s.pause(nil)
 	}
 	return out
 }

@@ -136,6 +136,7 @@ func (s *state) resumed(r Resumed) {
 			l.until = s.now.Add(l.until.Sub(s.now) - time.Duration(r.Slept)) // which the clock of the process has not seen
 		}
 	}
+	s.sleepPause(time.Duration(r.Slept))
 	s.endLeases(func(l *lease, f devices.Field) bool { return l.said[f].Before(s.woke) }, "the machine has slept since")
 	s.dropLeases(func(l *lease) bool { return !l.until.IsZero() && !s.now.Before(l.until) }, "its lease ran out while the machine slept")
 	if s.hid.Resume(s.woke, s.now) {

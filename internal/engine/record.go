@@ -86,7 +86,7 @@ func (d *Span) UnmarshalText(text []byte) error {
 func (r *Record) kinds() (n int) {
 	for _, is := range []bool{
 		r.Header != nil, r.Begin != nil, r.Observe != nil, r.HID != nil, r.Push != nil, r.Release != "", r.Resumed != nil,
-		r.Configure != nil, r.Tick, r.List != nil, r.Client != nil, r.End != nil,
+		r.Configure != nil, r.Pause != nil, r.Unpause, r.Tick, r.List != nil, r.Client != nil, r.End != nil,
 	} {
 		if is {
 			n++
@@ -104,7 +104,7 @@ func (r *Record) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	if n := r.kinds(); n != 1 {
-		return fmt.Errorf("want beside t one of recording, begin, observe, hid, push, release, resumed, configure, tick, list, client and end, "+
+		return fmt.Errorf("want beside t one of recording, begin, observe, hid, push, release, resumed, configure, pause, unpause, tick, list, client and end, "+
 			"not %d of them", n)
 	}
 	return r.check()
@@ -157,13 +157,14 @@ func decode(data []byte, into any) error {
 type settingsFields struct {
 	Catalogue *catalogue.Catalogue `json:"catalogue"`
 	devices.Options
-	RemovalGrace Span `json:"removal_grace"`
-	StaleAfter   Span `json:"stale_after"`
+	RemovalGrace Span              `json:"removal_grace"`
+	StaleAfter   Span              `json:"stale_after"`
+	PauseList    devices.PauseList `json:"pause_list,omitempty"`
 }
 
 // MarshalJSON returns what the settings are made from.
 func (set Settings) MarshalJSON() ([]byte, error) {
-	return json.Marshal(settingsFields{set.Resolver.Catalogue, set.Resolver.Options(), Span(set.RemovalGrace), Span(set.StaleAfter)})
+	return json.Marshal(settingsFields{set.Resolver.Catalogue, set.Resolver.Options(), Span(set.RemovalGrace), Span(set.StaleAfter), set.PauseList})
 }
 
 // UnmarshalJSON makes settings of it.
@@ -179,6 +180,6 @@ func (set *Settings) UnmarshalJSON(data []byte) error {
 		return errors.New("its catalogue: " + faults[0].Path + ": " + faults[0].Message)
 	}
 	r, err := catalogue.NewResolver(v.Catalogue, v.Options)
-	*set = Settings{Resolver: r, RemovalGrace: time.Duration(v.RemovalGrace), StaleAfter: time.Duration(v.StaleAfter)}
+	*set = Settings{Resolver: r, RemovalGrace: time.Duration(v.RemovalGrace), StaleAfter: time.Duration(v.StaleAfter), PauseList: v.PauseList}
 	return err
 }

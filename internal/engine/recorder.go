@@ -122,6 +122,9 @@ func (s *state) initialInputs() []timedRecord {
 		src.initialInputs(s.now, s.opts.RemovalGrace, add)
 	}
 	stable.Sort(list, func(a, b timedRecord) int { return a.at.Compare(b.at) })
+	if p := s.paused; p != nil {
+		add(s.now, Input{Pause: p.rest(s.now)})
+	}
 	for _, l := range s.leases {
 		p := Push{Product: l.Product, Serial: l.Serial, Owner: l.Owner, Seq: l.seq, Holder: l.holder, Unit: l.Unit, HIDLeft: l.hidLeft}
 		if !l.until.IsZero() {

@@ -43,6 +43,7 @@ func Replay(recording []Record, fallback Settings, instead bool) (Replayed, erro
 // Player replays a recording, record by record, under a virtual clock.
 type Player struct {
 	Published func(devices.Snapshot) // gets each list with where it comes from, and the one that is in force at the beginning; may be nil
+	Known     func(devices.Snapshot) // gets what is known likewise, of which clients are told less during a pause; may be nil
 
 	fallback Settings
 	instead  bool // the settings of the recording do not count
@@ -132,7 +133,7 @@ func (p *Player) open(r Record) error {
 		p.started = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 	}
 	p.out.Exact = !p.auto
-	p.state = newState(Options{Settings: set, Sources: h.Sources, Log: slog.New(slog.DiscardHandler), Publish: p.publish}, p.started)
+	p.state = newState(Options{Settings: set, Sources: h.Sources, Log: slog.New(slog.DiscardHandler), Publish: p.publish, Known: p.known}, p.started)
 	return nil
 }
 
@@ -163,6 +164,12 @@ func (p *Player) publish(s devices.Snapshot) {
 			p.Published(s)
 		}
 		p.out.Lists = append(p.out.Lists, Record{T: Span(p.state.now.Sub(p.started)), List: &List{s.Generation, s.Wire()}})
+	}
+}
+
+func (p *Player) known(s devices.Snapshot) {
+	if !p.past && p.Known != nil {
+		p.Known(s)
 	}
 }
 
@@ -226,14 +233,18 @@ func (p *Player) begin(b Begin, now time.Time) {
 	}
 	s.woke = b.Woke
 	s.sent = b.Generation > 0
-	s.snapshot = devices.Snapshot{}
+	s.known = devices.Snapshot{}
 	if s.sent {
-		s.snapshot = s.grouping().Resolve(s.pushes())
-		s.snapshot.Generation = b.Generation
+		s.known = s.grouping().Resolve(s.pushes())
+		s.known.Generation = b.Generation
 	}
+	s.snapshot = s.forClients(s.known)
 	s.dirty, p.past = !s.sent, false
 	if s.sent && p.Published != nil {
 		p.Published(s.snapshot)
+	}
+	if s.sent {
+		p.known(s.known)
 	}
 }
 

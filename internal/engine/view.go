@@ -31,14 +31,15 @@ type SourceStatus struct {
 
 // View is what the Engine shows of its state.
 type View struct {
-	Snapshot devices.Snapshot `json:"snapshot"`
+	Snapshot devices.Snapshot `json:"snapshot"` // what is known; during a pause clients are told less
 	Sources  []SourceStatus   `json:"sources"`
 	Leases   []Lease          `json:"leases"`
 	HID      []hid.Status     `json:"hid"`
+	Paused   *Paused          `json:"paused,omitempty"` // nil: clients are told of it
 }
 
 func (s *state) view() View {
-	v := View{Snapshot: s.snapshot, Leases: s.viewLeases(), HID: s.hid.Status()}
+	v := View{Snapshot: s.known, Paused: s.paused, Leases: s.viewLeases(), HID: s.hid.Status()}
 	for _, src := range s.sources {
 		v.Sources = append(v.Sources, src.status())
 	}
