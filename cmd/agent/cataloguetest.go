@@ -15,6 +15,7 @@ import (
 	"sidetone/internal/app"
 	"sidetone/internal/catalogue"
 	"sidetone/internal/engine"
+	"sidetone/internal/platform/files"
 	"sidetone/internal/strictyaml"
 )
 
@@ -201,7 +202,7 @@ func (t *trace) update() error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(t.path, out.Bytes(), info.Mode().Perm())
+	return files.Replace(t.path, out.Bytes(), info.Mode().Perm())
 }
 
 // line is a list as it is written into the trace.

@@ -232,7 +232,7 @@ func TestDocumentedRecords(t *testing.T) {
 	for _, name := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\|").FindAllStringSubmatch(text, -1) {
 		require.True(t, kinds[name[1]], name[1])
 	}
-	require.Len(t, kinds, 13, "t, and each kind")
+	require.Len(t, kinds, 15, "t, and each kind")
 
 	_, example, _ := strings.Cut(text, "```json\n")
 	example, _, _ = strings.Cut(example, "```")

@@ -16,6 +16,7 @@ import (
 	"sidetone/internal/app"
 	"sidetone/internal/control"
 	"sidetone/internal/engine"
+	"sidetone/internal/platform/files"
 	"sidetone/internal/platform/paths"
 	"sidetone/internal/report"
 	"sidetone/internal/texts"
@@ -145,7 +146,7 @@ func saveReport(path string, page []byte, force bool) error {
 		if info, failed := os.Stat(path); failed == nil && !info.Mode().IsRegular() {
 			return fmt.Errorf("report: %s is no regular file: name another one, or - for standard output", path)
 		}
-		err = replaceFile(path, page, 0o600)
+		err = files.Replace(path, page, 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("report: nothing was saved: %w", err)

@@ -50,6 +50,9 @@ func printStatus(w io.Writer, st control.Status, list control.Devices, now time.
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row(t, fmt.Sprintf("sidetone %s (pid %d), %s, up %s", st.Version, st.PID, st.Vendor, age(st.Started, now)))
 	row(t, "catalogue "+st.Catalogue)
+	if st.Pause != nil {
+		row(t, "reporting is paused "+pauseWords(*st.Pause))
+	}
 
 	printSources(t, st)
 	printProducts(t, st, list, now)

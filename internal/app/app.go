@@ -61,6 +61,8 @@ type App struct {
 	reloading sync.Mutex                       // one reading at a time, whoever asks
 	refused   atomic.Pointer[health.Condition] // the last reload, if it was
 
+	pausing sync.Mutex // a pause and what is kept of it change together
+
 	mu      sync.Mutex
 	changed chan struct{} // closed at the next change of anything
 }
@@ -105,7 +107,9 @@ func (a *App) open() error {
 		names[i] = src.Name()
 		a.kicks = append(a.kicks, signal.New())
 	}
-	a.engine = engine.New(engine.Options{Settings: resolving, Sources: names, Publish: a.report.publish, Ask: a.ask, Log: a.log})
+	a.engine = engine.New(engine.Options{
+		Settings: resolving, Sources: names, Pause: a.keptPause(), Publish: a.report.publish, Known: a.timeline.Snapshot, Ask: a.ask, Log: a.log,
+	})
 	a.settings.Store(set)
 	return nil
 }

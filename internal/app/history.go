@@ -104,6 +104,7 @@ func (h *History) client(c engine.Client) {
 
 func (h *History) status() control.Status {
 	st := statusOf(h.player.View())
+	st.Pause = pauseOf(h.player.View().Paused, "")
 	_, resolver := h.player.Inputs()
 	st.Version, st.Vendor, st.Started = h.program, resolver.Catalogue.Vendor.Name, h.started
 	return st

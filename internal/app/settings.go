@@ -102,7 +102,8 @@ func (s *Settings) resolver() (*catalogue.Resolver, error) {
 // Engine is what the Engine goes by.
 func (s *Settings) Engine() (engine.Settings, error) {
 	r, err := s.resolver()
-	return engine.Settings{Resolver: r, RemovalGrace: s.Config.Engine.RemovalGrace, StaleAfter: s.Config.Engine.StaleAfter}, err
+	c := s.Config
+	return engine.Settings{Resolver: r, RemovalGrace: c.Engine.RemovalGrace, StaleAfter: c.Engine.StaleAfter, PauseList: c.Pause.List}, err
 }
 
 // rpc is what the rpcclient goes by.

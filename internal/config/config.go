@@ -21,6 +21,7 @@ type Config struct {
 	Sources   Sources `yaml:"sources,omitempty"`
 	Push      Push    `yaml:"push,omitempty"`
 	Engine    Engine  `yaml:"engine,omitempty"`
+	Pause     Pause   `yaml:"pause,omitempty"`
 	Control   Control `yaml:"control,omitempty"`
 	Log       Log     `yaml:"log,omitempty"`
 }
@@ -68,6 +69,11 @@ type Push struct {
 type Engine struct {
 	RemovalGrace time.Duration `yaml:"removal_grace,omitempty" help:"how long a device may be gone before that is reported"`
 	StaleAfter   time.Duration `yaml:"stale_after,omitempty" help:"how long the devices of a failed source are kept"`
+}
+
+// Pause is what clients have while the user has paused reporting.
+type Pause struct {
+	List devices.PauseList `yaml:"list,omitempty" help:"what clients have while reporting is paused: empty or unmuted"`
 }
 
 // Control is where the local API is, for the command line and the vendor's own software.
@@ -139,6 +145,7 @@ func Default() *Config {
 		Report:  Report{Fields: append([]devices.Field{}, devices.Fields...), IDMaxBytes: 127},
 		Sources: Sources{Audio: true, Camera: true, HID: true, Files: []string{}},
 		Engine:  Engine{RemovalGrace: time.Second, StaleAfter: 30 * time.Second},
+		Pause:   Pause{List: devices.PauseEmpty},
 		Log:     Log{Level: LogInfo, Format: LogText},
 	}
 }

@@ -74,6 +74,7 @@ func TestDefaults(t *testing.T) {
 		"push.state_file=",
 		"engine.removal_grace=1s",
 		"engine.stale_after=30s",
+		"pause.list=empty",
 		"control.socket=",
 		"log.level=info",
 		"log.format=text",
@@ -247,6 +248,7 @@ report: {fields: [noise_suppression], audio_id: name, video_id: bus_info, id_max
 sources: {audio: false, camera: false, hid: false, files: [a.yaml, b.yaml], pulse_server: "unix:/run/x"}
 push: {state_file: /run/x/states.json}
 engine: {removal_grace: 10ms, stale_after: 90s}
+pause: {list: unmuted}
 control: {socket: /run/x/agent.sock}
 log: {level: error, format: json}
 `)

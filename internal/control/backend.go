@@ -29,6 +29,10 @@ type Backend interface {
 	Refresh()
 	// Reload reads settings and catalogue again. An error means that the old ones are in force.
 	Reload() error
+	// Pause has clients told nothing of what is known, for as long as r says, in place of a pause that is in force.
+	Pause(r PauseRequest) Pause
+	// Resume ends the pause, if there is one.
+	Resume()
 	// Record writes a recording of what the agent is told and what it says, whole lines of JSON at
 	// a time, until ctx or the agent ends; the last line says that it is the last. It ends before
 	// that when write fails. write may block; the agent goes on meanwhile.

@@ -112,6 +112,16 @@ func (c *Client) Reload(ctx context.Context) error {
 	return call(ctx, &c.http, http.MethodPost, "/v1/reload", nil, nil)
 }
 
+// Pause has clients told nothing of what is known, for as long as r says.
+func (c *Client) Pause(ctx context.Context, r PauseRequest) (p Pause, err error) {
+	return p, ask(ctx, &c.http, http.MethodPost, "/v1/pause", r, &p)
+}
+
+// Resume ends the pause, if there is one.
+func (c *Client) Resume(ctx context.Context) error {
+	return call(ctx, &c.http, http.MethodPost, "/v1/resume", nil, nil)
+}
+
 // Push says the state of a product for the time of its lease. One without a lease needs a Hold.
 func (c *Client) Push(ctx context.Context, product string, r PushRequest) (PushAnswer, error) {
 	return put(ctx, &c.http, product, r)
@@ -219,18 +229,23 @@ func get(ctx context.Context, c *http.Client, path string, into any) error {
 }
 
 func put(ctx context.Context, c *http.Client, product string, r PushRequest) (a PushAnswer, err error) {
-	request, err := json.Marshal(r)
+	return a, ask(ctx, c, http.MethodPut, "/v1/states/"+url.PathEscape(product), r, &a)
+}
+
+// ask sends a request that has a body, and reads the answer.
+func ask(ctx context.Context, c *http.Client, method, path string, request, into any) error {
+	text, err := json.Marshal(request)
 	if err != nil {
-		return a, err
+		return err
 	}
 	var body bytes.Buffer
-	if err := call(ctx, c, http.MethodPut, "/v1/states/"+url.PathEscape(product), request, &body); err != nil {
-		return a, err
+	if err := call(ctx, c, method, path, text, &body); err != nil {
+		return err
 	}
-	if err := json.Unmarshal(body.Bytes(), &a); err != nil {
-		return PushAnswer{}, unreadable(err)
+	if err := json.Unmarshal(body.Bytes(), into); err != nil {
+		return unreadable(err)
 	}
-	return a, nil
+	return nil
 }
 
 // call sends a request and copies what is answered to into, if there is an answer.

@@ -42,6 +42,7 @@ type fake struct {
 	entered  chan struct{} // has an element for each Push that has begun
 	metrics  string
 	calls    map[string]int
+	paused   PauseRequest
 	lines    chan string // of recordings; closed: the agent has no more
 }
 
@@ -61,6 +62,7 @@ func newFake() *fake {
 				{State: "ready", Transport: "ipc", Socket: "/run/discord-ipc-0", PID: 9, Name: "Discord", Generation: 7, Delivered: at(2), Devices: 1},
 				{State: "refused", Transport: "http", Port: 6463, NextTry: at(5), Error: "4000", Remedy: "ask", Reason: &gone},
 			}},
+			Pause: &Pause{Until: at(5), UntilLogin: true, List: devices.PauseUnmuted},
 			Conditions: ConditionsOf([]health.Condition{
 				{Code: health.SourceUnreadable, Severity: health.Problem, Subject: "camera", Because: []health.Condition{gone}},
 			}),
@@ -202,6 +204,16 @@ func (f *fake) releases() map[string]int {
 
 func (f *fake) Refresh()      { f.count("refresh") }
 func (f *fake) Reload() error { f.count("reload"); return f.broken }
+
+func (f *fake) Resume() { f.count("resume") }
+
+// Pause answers with all that there may be in one.
+func (f *fake) Pause(r PauseRequest) Pause {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.paused = r
+	return Pause{Until: at(5), UntilLogin: true, List: devices.PauseEmpty}
+}
 
 // Record writes lines until it is told to end, and then a last one.
 func (f *fake) Record(ctx context.Context, write func(lines []byte) error) error {

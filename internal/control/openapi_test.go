@@ -199,6 +199,8 @@ func TestAnswersAreDocumented(t *testing.T) {
 		{"GET", "/v1/bundle", ""},
 		{"POST", "/v1/refresh", ""},
 		{"POST", "/v1/reload", ""},
+		{"POST", "/v1/pause", `{"for_ms":1000}`},
+		{"POST", "/v1/resume", ""},
 		{"PUT", "/v1/states/acme-700", aPush},
 	} {
 		answer, _ := s.ask(c.method, c.path, c.body)

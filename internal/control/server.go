@@ -81,6 +81,8 @@ func newServer(backend Backend, log *slog.Logger, limits limits) *Server {
 		"/v1/bundle":   {http.MethodGet: s.bundle},
 		"/v1/refresh":  {http.MethodPost: s.refresh},
 		"/v1/reload":   {http.MethodPost: s.reload},
+		"/v1/pause":    {http.MethodPost: s.pause},
+		"/v1/resume":   {http.MethodPost: s.resume},
 		statesPath:     {http.MethodPut: s.push},
 	}
 	return s

@@ -25,7 +25,8 @@ type Status struct {
 	HID        []HID       `json:"hid"`      // the HID devices that the catalogue has sources for
 	Pushes     []Push      `json:"pushes"`   // in force, or waiting for their product
 	Clients    Clients     `json:"clients"`
-	Conditions []Condition `json:"conditions"` // all that is not in order, or may mislead the user
+	Conditions []Condition `json:"conditions"`      // all that is not in order, or may mislead the user
+	Pause      *Pause      `json:"pause,omitempty"` // nil: what is known is reported
 }
 
 // Condition is one thing that a user may have to know, and what it is in English.
@@ -177,6 +178,22 @@ type PushAnswer struct {
 type Change struct {
 	Status
 	What string `json:"what,omitempty"` // "" where only the status differs
+}
+
+// MaxPause is the longest pause that has an end by itself.
+const MaxPause = 30 * 24 * time.Hour
+
+// PauseRequest is the body of POST /v1/pause. Without any member the pause is until somebody ends it.
+type PauseRequest struct {
+	ForMS      int64 `json:"for_ms,omitempty"`      // how long, in ms, at most MaxPause
+	UntilLogin bool  `json:"until_login,omitempty"` // until the user logs in the next time
+}
+
+// Pause is one that is in force.
+type Pause struct {
+	Until      time.Time         `json:"until,omitzero"` // absent: until somebody ends it, or the next log-in
+	UntilLogin bool              `json:"until_login,omitempty"`
+	List       devices.PauseList `json:"list"` // what clients have meanwhile
 }
 
 // Problem is the body of every answer that refuses. As an error of a Client it also is the

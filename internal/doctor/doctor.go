@@ -38,6 +38,7 @@ type Facts struct {
 func Examine(f Facts) []health.Condition {
 	d := newExamination(f)
 	d.agent()
+	d.paused()
 	d.settings()
 	d.sources()
 	d.devices()
@@ -61,6 +62,7 @@ func Examine(f Facts) []health.Condition {
 // what is pushed to it, and what may mislead the user. It needs Status, Sources, HID, Devices and Now.
 func Standing(f Facts) []health.Condition {
 	d := newExamination(f)
+	d.paused()
 	d.sources()
 	d.hidDevices()
 	d.pushes()
@@ -114,6 +116,25 @@ func (d *examination) agent() {
 	if d.Status == nil {
 		d.add(health.Info, health.AgentNotAsked, "", nil)
 	}
+}
+
+// paused tells that somebody has paused reporting: he may have forgotten it.
+func (d *examination) paused() {
+	if d.Status == nil || d.Status.Pause == nil {
+		return
+	}
+	args := make(health.Args)
+	switch p := d.Status.Pause; {
+	case p.UntilLogin:
+		args["login"] = "true"
+	case !p.Until.IsZero():
+		until, layout := p.Until.In(d.Now.Location()), "15:04"
+		if until.YearDay() != d.Now.YearDay() || until.Year() != d.Now.Year() {
+			layout = "2006-01-02 15:04"
+		}
+		args["until"] = until.Format(layout)
+	}
+	d.add(health.Warning, health.AgentPaused, "", args)
 }
 
 func (d *examination) settings() {

@@ -3,6 +3,7 @@ package doctor_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -34,6 +35,16 @@ func TestStanding(t *testing.T) {
 		"the microphone is the system's default": {
 			func(p *doctortest.Patient) { p.Endpoints[0].Default = true },
 			[]health.Code{health.UserDefaultInput},
+		},
+		"reporting is paused": {
+			func(p *doctortest.Patient) {
+				p.Status.Pause = &control.Pause{Until: doctortest.Now.Add(time.Hour), List: devices.PauseEmpty}
+			},
+			[]health.Code{health.AgentPaused},
+		},
+		"it is until the next log-in": {
+			func(p *doctortest.Patient) { p.Status.Pause = &control.Pause{UntilLogin: true} },
+			[]health.Code{health.AgentPaused},
 		},
 		"the speaker is": {func(p *doctortest.Patient) { p.Endpoints[1].Default = true }, nil},
 		"a source fails": {func(p *doctortest.Patient) {

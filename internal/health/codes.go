@@ -8,7 +8,8 @@ const (
 	AgentSilent      Code = "agent.silent"      // it takes requests and does not answer
 	AgentUnreachable Code = "agent.unreachable" // it could not be asked, for another reason
 	AgentVersion     Code = "agent.other_version"
-	AgentNotAsked    Code = "agent.not_asked"   // the command has looked itself
+	AgentNotAsked    Code = "agent.not_asked" // the command has looked itself
+	AgentPaused      Code = "agent.paused"
 	Unexplained      Code = "agent.unexplained" // an error that has no code of its own
 
 	// Settings and catalogue.

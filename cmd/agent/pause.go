@@ -1,0 +1,69 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sidetone/internal/control"
+	"sidetone/internal/devices"
+)
+
+func pauseCommand() *cobra.Command {
+	var r control.PauseRequest
+	var length time.Duration
+	cmd := askCommand(&cobra.Command{
+		Use:   "pause",
+		Short: "Have the running agent tell clients nothing for a while",
+		Long: `Clients get an empty list, or with the setting pause.list the devices without a word about their
+mute, until 'sidetone resume', until the time of --for is over, or until the next log-in. 'sidetone status'
+goes on to show what is known, and says that reporting is paused. A start of the agent does not end a pause.
+
+Exit code 1 if no agent runs.`,
+		Args: noArgs,
+	}, func(cmd *cobra.Command, _ []string, c *control.Client) error {
+		switch {
+		case length != 0 && r.UntilLogin:
+			return badInput(errors.New("give one of --for and --until-login"))
+		case length != 0 && (length < time.Millisecond || length > control.MaxPause):
+			return badInput(fmt.Errorf("--for %v: want 1ms to %v", length, control.MaxPause))
+		}
+		r.ForMS = length.Milliseconds()
+		p, err := c.Pause(cmd.Context(), r)
+		if err == nil {
+			fmt.Fprintln(cmd.OutOrStdout(), "paused "+pauseWords(p))
+		}
+		return err
+	})
+	cmd.Flags().DurationVar(&length, "for", 0, "how long, such as 1h; 0: until 'sidetone resume'")
+	cmd.Flags().BoolVar(&r.UntilLogin, "until-login", false, "until the next log-in")
+	return cmd
+}
+
+func resumeCommand() *cobra.Command {
+	return askCommand(&cobra.Command{
+		Use:   "resume",
+		Short: "End the pause of the running agent",
+		Long: `Has the agent tell clients again what is known. Nothing happens if it does so already.
+
+Exit code 1 if no agent runs.`,
+		Args: noArgs,
+	}, func(cmd *cobra.Command, _ []string, c *control.Client) error { return c.Resume(cmd.Context()) })
+}
+
+// pauseWords say until when, and what clients have.
+func pauseWords(p control.Pause) string {
+	until := "until 'sidetone resume'"
+	switch {
+	case p.UntilLogin:
+		until = "until the next log-in"
+	case !p.Until.IsZero():
+		until = "until " + p.Until.Local().Format(time.DateTime)
+	}
+	if p.List == devices.PauseUnmuted {
+		return until + "; clients have the devices, and no word about their mute"
+	}
+	return until + "; clients have no devices"
+}

@@ -1,0 +1,135 @@
+package app
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"sidetone/internal/control"
+	"sidetone/internal/devices"
+	"sidetone/internal/engine"
+	"sidetone/internal/platform/files"
+	"sidetone/internal/platform/paths"
+)
+
+// Pause has clients told nothing of what is known, and keeps that for the next start of the agent.
+func (a *App) Pause(r control.PauseRequest) control.Pause {
+	a.pausing.Lock()
+	defer a.pausing.Unlock()
+	p := engine.Pause{For: engine.Span(time.Duration(r.ForMS) * time.Millisecond), UntilLogin: r.UntilLogin}
+	until := time.Now().Round(0).Add(time.Duration(p.For))
+	a.engine.Pause(p)
+	if err := a.keepPause(p, until); err != nil {
+		a.log.Warn("the pause ends with this agent", "reason", err)
+	}
+	list := a.current().Config.Pause.List
+	if now := pauseOf(a.engine.View().Paused, list); now != nil {
+		return *now
+	}
+	return control.Pause{List: list} // it was short, and is over
+}
+
+// Resume ends the pause.
+func (a *App) Resume() {
+	a.pausing.Lock()
+	defer a.pausing.Unlock()
+	a.engine.Unpause()
+	if err := a.forgetPause(); err != nil {
+		a.log.Warn("the next start of the agent would find the pause again", "reason", err)
+	}
+}
+
+// pauseOf says it in the local API's words.
+func pauseOf(p *engine.Paused, list devices.PauseList) *control.Pause {
+	if p == nil {
+		return nil
+	}
+	return &control.Pause{Until: p.Until.Round(0), UntilLogin: p.UntilLogin, List: list}
+}
+
+// keptPause is a pause as a file has it. One until the next log-in is in a folder that ends with the session: so a log-in
+// is told from a mere start of the agent. Where there is no such folder it ends with the agent, which starts at log-in.
+type keptPause struct {
+	Until time.Time `json:"until,omitzero"` // zero: until somebody ends it, or the next log-in
+}
+
+// pauseFolders are where a pause may be kept: beyond the session, and within it.
+var pauseFolders = []func(getenv func(string) string, vendor string) (string, error){paths.StateFolder, paths.SessionFolder}
+
+func (a *App) pauseFile(untilLogin bool) (string, error) {
+	in := pauseFolders[0]
+	if untilLogin {
+		in = pauseFolders[1]
+	}
+	folder, err := in(a.opts.Host.Getenv, a.opts.Settings.Identity.ID)
+	return filepath.Join(folder, "pause.json"), err
+}
+
+func (a *App) keepPause(p engine.Pause, until time.Time) error {
+	var kept keptPause
+	if p.For > 0 {
+		kept.Until = until
+	}
+	text, err := json.Marshal(kept)
+	if err != nil {
+		return err
+	}
+	if err = a.forgetPause(); err != nil {
+		return err
+	}
+	path, err := a.pauseFile(p.UntilLogin)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), 0o700)
+	}
+	if err == nil {
+		err = files.Replace(path, text, 0o600)
+	}
+	return err
+}
+
+func (a *App) forgetPause() error {
+	for _, untilLogin := range []bool{false, true} {
+		if path, err := a.pauseFile(untilLogin); err == nil {
+			if err = os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// keptPause is the pause that an agent before this one has left; nil: none.
+func (a *App) keptPause() *engine.Pause {
+	for _, untilLogin := range []bool{false, true} {
+		path, err := a.pauseFile(untilLogin)
+		if err != nil {
+			continue
+		}
+		kept, err := readPause(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			a.log.Warn("a pause is not kept up", "reason", err)
+		case kept.Until.IsZero():
+			return &engine.Pause{UntilLogin: untilLogin}
+		case kept.Until.After(time.Now()):
+			return &engine.Pause{For: engine.Span(min(time.Until(kept.Until), control.MaxPause))}
+		}
+	}
+	return nil
+}
+
+func readPause(path string) (kept keptPause, err error) {
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(text, &kept)
+	}
+	if err != nil {
+		return kept, fmt.Errorf("read %s, or remove it: %w", path, err)
+	}
+	return kept, nil
+}

@@ -1,0 +1,29 @@
+package files
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Replace puts a new file in the place of another, or where there was none: whoever reads it meets one of them, whole.
+func Replace(path string, content []byte, mode fs.FileMode) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".sidetone-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err == nil {
+		err = f.Chmod(mode)
+	}
+	if closing := f.Close(); err == nil {
+		err = closing
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
