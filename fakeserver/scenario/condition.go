@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"sidetone/fakeserver"
@@ -11,56 +12,67 @@ import (
 // A condition is what the list that a client was told last has to be like. What is not set
 // is not looked at.
 type condition struct {
-	device    selector
-	flags     []flag
-	present   *bool
-	devices   *span
-	transport fakeserver.Transport
+	Device               selector  `yaml:"device,omitempty"`
+	HardwareMute         flagValue `yaml:"hardware_mute,omitempty"`
+	EchoCancellation     flagValue `yaml:"echo_cancellation,omitempty"`
+	NoiseSuppression     flagValue `yaml:"noise_suppression,omitempty"`
+	AutomaticGainControl flagValue `yaml:"automatic_gain_control,omitempty"`
+	Present              *bool     `yaml:"present,omitempty"`
+	Devices              *span     `yaml:"devices,omitempty"`
+	Transport            transport `yaml:"transport,omitempty"`
 }
 
 // A selector picks devices of a list. An empty field fits all.
-type selector struct{ id, model, vendor, kind string }
-
-// A flag is the wanted value of one of the optional booleans: true, false or absent.
-type flag struct{ name, want string }
-
-// A span is a number with bounds. max is -1 when there is no upper one.
-type span struct{ min, max int }
-
-var flagFields = map[string]func(fakeserver.Device) *bool{
-	"hardware_mute":          func(d fakeserver.Device) *bool { return d.HardwareMute },
-	"echo_cancellation":      func(d fakeserver.Device) *bool { return d.EchoCancellation },
-	"noise_suppression":      func(d fakeserver.Device) *bool { return d.NoiseSuppression },
-	"automatic_gain_control": func(d fakeserver.Device) *bool { return d.AutomaticGainControl },
+type selector struct {
+	ID     string     `yaml:"id,omitempty"`
+	Model  string     `yaml:"model,omitempty"`
+	Vendor string     `yaml:"vendor,omitempty"`
+	Type   deviceType `yaml:"type,omitempty"`
 }
 
-var flagNames = []string{"hardware_mute", "echo_cancellation", "noise_suppression", "automatic_gain_control"}
+// A flag is one of the optional booleans of a device, and its wanted value.
+type flag struct {
+	name string
+	want flagValue
+	of   func(fakeserver.Device) *bool
+}
+
+// flags are those that are looked at.
+func (c condition) flags() []flag {
+	all := []flag{
+		{"hardware_mute", c.HardwareMute, func(d fakeserver.Device) *bool { return d.HardwareMute }},
+		{"echo_cancellation", c.EchoCancellation, func(d fakeserver.Device) *bool { return d.EchoCancellation }},
+		{"noise_suppression", c.NoiseSuppression, func(d fakeserver.Device) *bool { return d.NoiseSuppression }},
+		{"automatic_gain_control", c.AutomaticGainControl, func(d fakeserver.Device) *bool { return d.AutomaticGainControl }},
+	}
+	return slices.DeleteFunc(all, func(f flag) bool { return f.want == "" })
+}
 
 // value is the flag as a scenario writes it.
-func (f flag) value(d fakeserver.Device) string {
-	if b := flagFields[f.name](d); b != nil {
-		return fmt.Sprint(*b)
+func (f flag) value(d fakeserver.Device) flagValue {
+	if b := f.of(d); b != nil {
+		return flagValue(strconv.FormatBool(*b))
 	}
 	return "absent"
 }
 
 func (c condition) empty() bool {
-	return c.device == selector{} && len(c.flags) == 0 && c.present == nil && c.devices == nil && c.transport == ""
+	return c == condition{}
 }
 
 // holds reports whether a list is as wanted. Before the first report nothing holds: p is nil.
 func (c condition) holds(p *fakeserver.Payload) bool {
-	if p == nil || c.transport != "" && p.Transport != c.transport {
+	if p == nil || c.Transport != "" && string(p.Transport) != string(c.Transport) {
 		return false
 	}
 	found := c.find(p.Devices)
-	if c.devices != nil && !c.devices.contains(len(found)) {
+	if c.Devices != nil && !c.Devices.contains(len(found)) {
 		return false
 	}
-	if c.present != nil && *c.present != (len(found) > 0) {
+	if c.Present != nil && *c.Present != (len(found) > 0) {
 		return false
 	}
-	if c.device != (selector{}) && c.present == nil && c.devices == nil && len(found) == 0 {
+	if c.Device != (selector{}) && c.Present == nil && c.Devices == nil && len(found) == 0 {
 		return false
 	}
 	return c.flagsHold(p.Devices)
@@ -68,12 +80,12 @@ func (c condition) holds(p *fakeserver.Payload) bool {
 
 // flagsHold reports whether there is a device to look at and all of them have the flags.
 func (c condition) flagsHold(list []fakeserver.Device) bool {
-	if len(c.flags) == 0 {
+	if len(c.flags()) == 0 {
 		return true
 	}
 	flagged := c.flagged(list)
 	for _, d := range flagged {
-		for _, f := range c.flags {
+		for _, f := range c.flags() {
 			if f.value(d) != f.want {
 				return false
 			}
@@ -85,7 +97,7 @@ func (c condition) flagsHold(list []fakeserver.Device) bool {
 func (c condition) find(list []fakeserver.Device) []fakeserver.Device {
 	var found []fakeserver.Device
 	for _, d := range list {
-		if c.device.fits(d) {
+		if c.Device.fits(d) {
 			found = append(found, d)
 		}
 	}
@@ -96,17 +108,17 @@ func (c condition) find(list []fakeserver.Device) []fakeserver.Device {
 // the others count only when the scenario asks for their type.
 func (c condition) flagged(list []fakeserver.Device) []fakeserver.Device {
 	found := c.find(list)
-	if c.device.kind != "" {
+	if c.Device.Type != "" {
 		return found
 	}
 	return slices.DeleteFunc(found, func(d fakeserver.Device) bool { return d.Type != fakeserver.AudioInput })
 }
 
 func (s selector) fits(d fakeserver.Device) bool {
-	return (s.id == "" || s.id == d.ID) &&
-		(s.model == "" || s.model == d.Model.Name) &&
-		(s.vendor == "" || s.vendor == d.Vendor.Name) &&
-		(s.kind == "" || s.kind == d.Type)
+	return (s.ID == "" || s.ID == d.ID) &&
+		(s.Model == "" || s.Model == d.Model.Name) &&
+		(s.Vendor == "" || s.Vendor == d.Vendor.Name) &&
+		(s.Type == "" || string(s.Type) == d.Type)
 }
 
 func (s span) contains(n int) bool { return n >= s.min && (s.max < 0 || n <= s.max) }
@@ -114,9 +126,9 @@ func (s span) contains(n int) bool { return n >= s.min && (s.max < 0 || n <= s.m
 // String is the condition in words, for reports.
 func (c condition) String() string {
 	var parts []string
-	of := c.device.String()
-	for _, f := range c.flags {
-		parts = append(parts, f.name+" "+f.want)
+	of := c.Device.String()
+	for _, f := range c.flags() {
+		parts = append(parts, f.name+" "+string(f.want))
 	}
 	text := strings.Join(parts, ", ")
 	if text != "" && of != "" {
@@ -127,26 +139,26 @@ func (c condition) String() string {
 		parts = append(parts, text)
 	}
 	switch {
-	case c.devices != nil:
+	case c.Devices != nil:
 		noun := "devices"
-		if *c.devices == (span{1, 1}) {
+		if *c.Devices == (span{1, 1}) {
 			noun = "device"
 		}
-		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%v %s %s", c.devices, noun, of)))
-	case c.present != nil && !*c.present:
+		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%v %s %s", c.Devices, noun, of)))
+	case c.Present != nil && !*c.Present:
 		parts = append(parts, "no "+of)
-	case of != "" && len(c.flags) == 0 || c.present != nil:
+	case of != "" && len(c.flags()) == 0 || c.Present != nil:
 		parts = append(parts, of+" present")
 	}
-	if c.transport != "" {
-		parts = append(parts, "by "+string(c.transport))
+	if c.Transport != "" {
+		parts = append(parts, "by "+string(c.Transport))
 	}
 	return strings.Join(parts, ", ")
 }
 
 func (s selector) String() string {
 	var parts []string
-	for _, part := range [][2]string{{"type", s.kind}, {"vendor", s.vendor}, {"model", s.model}, {"id", s.id}} {
+	for _, part := range [][2]string{{"type", string(s.Type)}, {"vendor", s.Vendor}, {"model", s.Model}, {"id", s.ID}} {
 		if part[1] != "" {
 			parts = append(parts, fmt.Sprintf("%s %q", part[0], part[1]))
 		}
@@ -172,18 +184,18 @@ func (c condition) seen(p *fakeserver.Payload) string {
 		return "nothing was reported"
 	}
 	var parts []string
-	if len(c.flags) > 0 {
+	if len(c.flags()) > 0 {
 		parts = append(parts, c.seenFlags(p.Devices))
 	}
 	found := c.find(p.Devices)
-	if c.devices != nil || c.present != nil || len(c.flags) == 0 {
+	if c.Devices != nil || c.Present != nil || len(c.flags()) == 0 {
 		noun := "devices"
 		if len(found) == 1 {
 			noun = "device"
 		}
-		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%d %s %v", len(found), noun, c.device)))
+		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%d %s %v", len(found), noun, c.Device)))
 	}
-	if c.transport != "" {
+	if c.Transport != "" {
 		parts = append(parts, "by "+string(p.Transport))
 	}
 	return strings.Join(parts, ", ")
@@ -196,7 +208,7 @@ func (c condition) seenFlags(list []fakeserver.Device) string {
 	}
 	var parts []string
 	for _, d := range flagged {
-		for _, f := range c.flags {
+		for _, f := range c.flags() {
 			parts = append(parts, fmt.Sprintf("%s %s of %q", f.name, f.value(d), d.ID))
 		}
 	}

@@ -3,6 +3,7 @@ package scenario
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -17,20 +18,26 @@ const (
 
 // An expectAction wants a condition to hold within a time, and counts to be right at its end.
 type expectAction struct {
-	client    string
-	condition condition
-	within    time.Duration
-	once      bool
-	counts    []count
+	Client string        `yaml:"client,omitempty"`
+	Within time.Duration `yaml:"within"`
+	condition
+	Once     bool  `yaml:"once,omitempty"`
+	Payloads *span `yaml:"payloads,omitempty"`
+	Rejected *span `yaml:"rejected,omitempty"`
+	Warnings *span `yaml:"warnings,omitempty"`
 }
 
 // A count is how many payloads of a sort may come.
 type count struct {
 	name string
-	span span
+	span *span
 }
 
-var countNames = []string{"payloads", "rejected", "warnings"}
+// counts are those that are looked at.
+func (d expectAction) counts() []count {
+	all := []count{{"payloads", d.Payloads}, {"rejected", d.Rejected}, {"warnings", d.Warnings}}
+	return slices.DeleteFunc(all, func(c count) bool { return c.span == nil })
+}
 
 // of counts among the first n payloads.
 func (c count) of(h history, n int) int {
@@ -49,31 +56,31 @@ func (c count) of(h history, n int) int {
 }
 
 func (d expectAction) String() string {
-	return fmt.Sprintf("%s within %v", d.client, d.within)
+	return fmt.Sprintf("%s within %v", d.Client, d.Within)
 }
 
 func (d expectAction) expected() string {
 	var parts []string
-	if !d.condition.empty() {
+	if !d.empty() {
 		text := d.condition.String()
-		if d.once {
+		if d.Once {
 			text += ", once"
 		}
 		parts = append(parts, text)
 	}
-	for _, c := range d.counts {
+	for _, c := range d.counts() {
 		parts = append(parts, fmt.Sprintf("%s %v", c.name, c.span))
 	}
 	return strings.Join(parts, "; ")
 }
 
-func (d expectAction) limit() time.Duration { return d.within }
+func (d expectAction) limit() time.Duration { return d.Within }
 
-func (d expectAction) judged() string { return d.client }
+func (d expectAction) judged() string { return d.Client }
 
 func (d expectAction) run(ctx context.Context, r *runner) outcome {
-	o := r.watch(ctx, d.client, d.judge)
-	if d.once && !o.failed {
+	o := r.watch(ctx, d.Client, d.judge)
+	if d.Once && !o.failed {
 		r.settleLater(d)
 	}
 	return o
@@ -107,11 +114,11 @@ type verdict struct {
 func (d expectAction) judge(h history, over time.Duration) verdict {
 	v := verdict{cursor: h.cursor}
 	met, wrong := true, ""
-	if !d.condition.empty() {
+	if !d.empty() {
 		met, wrong = d.judgeState(h, &v)
 	}
-	inTime := h.countWithin(d.within)
-	for _, c := range d.counts {
+	inTime := h.countWithin(d.Within)
+	for _, c := range d.counts() {
 		n := c.of(h, inTime)
 		if c.span.max >= 0 && n > c.span.max {
 			wrong = fmt.Sprintf("%s %d", c.name, n)
@@ -122,12 +129,12 @@ func (d expectAction) judge(h history, over time.Duration) verdict {
 	switch {
 	case wrong != "":
 		v.decided, v.outcome = true, failure(wrong)
-	case met && (!d.lastsWhole() || over >= d.within+recordingTime):
+	case met && (!d.lastsWhole() || over >= d.Within+recordingTime):
 		v.decided, v.seen = true, d.seen(h, inTime)
 	case met:
-		v.until = d.within + recordingTime
-	case over < d.within+grace:
-		v.until = d.within + grace
+		v.until = d.Within + recordingTime
+	case over < d.Within+grace:
+		v.until = d.Within + grace
 	default:
 		v.decided, v.outcome = true, failure(d.seen(h, len(h.payloads)))
 	}
@@ -153,7 +160,7 @@ func (v *verdict) measureUntil(h history, c count) {
 // judgeState reports whether the condition was met, and what makes it impossible.
 func (d expectAction) judgeState(h history, v *verdict) (met bool, wrong string) {
 	course := h.conditionHistory(d.condition)
-	if d.once {
+	if d.Once {
 		if wrong := d.notOnce(course); wrong != "" {
 			return false, wrong
 		}
@@ -163,7 +170,7 @@ func (d expectAction) judgeState(h history, v *verdict) (met bool, wrong string)
 		return false, ""
 	}
 	took := h.arrival(since)
-	if took > d.within {
+	if took > d.Within {
 		return false, fmt.Sprintf("only after %v: %s", round(took), d.condition.seen(h.reported(since)))
 	}
 	v.cursor, v.measured = reached, &took
@@ -186,21 +193,21 @@ func (d expectAction) notOnce(c conditionHistory) string {
 
 // lastsWhole reports whether the expectation has to wait until its time is over.
 func (d expectAction) lastsWhole() bool {
-	for _, c := range d.counts {
+	for _, c := range d.counts() {
 		if c.span.max >= 0 {
 			return true
 		}
 	}
-	return d.once
+	return d.Once
 }
 
 // seen says what the client was told by the first n payloads.
 func (d expectAction) seen(h history, n int) string {
 	var parts []string
-	if !d.condition.empty() {
+	if !d.empty() {
 		parts = append(parts, d.condition.seen(h.reported(n)))
 	}
-	for _, c := range d.counts {
+	for _, c := range d.counts() {
 		parts = append(parts, fmt.Sprintf("%s %d", c.name, c.of(h, n)))
 	}
 	return strings.Join(parts, "; ")
@@ -208,24 +215,24 @@ func (d expectAction) seen(h history, n int) string {
 
 // A neverAction wants a condition not to hold for a time, which counts from its own beginning.
 type neverAction struct {
-	client    string
-	condition condition
-	lasts     time.Duration
+	Client string        `yaml:"client,omitempty"`
+	For    time.Duration `yaml:"for"`
+	condition
 }
 
 func (d neverAction) String() string {
-	return fmt.Sprintf("%s for %v", d.client, d.lasts)
+	return fmt.Sprintf("%s for %v", d.Client, d.For)
 }
 
 func (d neverAction) expected() string { return fmt.Sprintf("never %s", d.condition) }
 
-func (d neverAction) limit() time.Duration { return d.lasts }
+func (d neverAction) limit() time.Duration { return d.For }
 
-func (d neverAction) judged() string { return d.client }
+func (d neverAction) judged() string { return d.Client }
 
 func (d neverAction) run(ctx context.Context, r *runner) outcome {
-	lasts := time.Since(r.anchor) + d.lasts
-	return r.watch(ctx, d.client, func(h history, over time.Duration) verdict { return d.judge(h, lasts, over) })
+	lasts := time.Since(r.anchor) + d.For
+	return r.watch(ctx, d.Client, func(h history, over time.Duration) verdict { return d.judge(h, lasts, over) })
 }
 
 // judge is told how long the time lasts from the anchor, of which over has passed.

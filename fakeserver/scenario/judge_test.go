@@ -33,14 +33,14 @@ func told(payloads ...fakeserver.Payload) history {
 }
 
 func TestJudgeExpect(t *testing.T) {
-	muted := condition{flags: []flag{{"hardware_mute", "true"}}}
+	muted := condition{HardwareMute: "true"}
 	const ms = time.Millisecond
-	want := expectAction{client: "A", condition: muted, within: 100 * ms}
+	want := expectAction{Client: "A", condition: muted, Within: 100 * ms}
 	once := want
-	once.once = true
+	once.Once = true
 	counted := want
-	counted.counts = []count{{"payloads", span{1, 2}}}
-	many := expectAction{within: 100 * ms, counts: []count{{"payloads", span{2, -1}}}}
+	counted.Payloads = &span{1, 2}
+	many := expectAction{Within: 100 * ms, Payloads: &span{2, -1}}
 
 	for name, tc := range map[string]struct {
 		action   expectAction
@@ -109,7 +109,7 @@ func ptr(p fakeserver.Payload) *fakeserver.Payload { return &p }
 
 func TestJudgeNever(t *testing.T) {
 	const ms = time.Millisecond
-	never := neverAction{client: "A", condition: condition{flags: []flag{{"hardware_mute", "true"}}}}
+	never := neverAction{Client: "A", condition: condition{HardwareMute: "true"}}
 	for name, tc := range map[string]struct {
 		history         history
 		cursor          int

@@ -1,8 +1,13 @@
 package scenario
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -10,268 +15,250 @@ import (
 	"sidetone/internal/strictyaml"
 )
 
+// A Problem is one thing that is wrong with a scenario file.
+type Problem = strictyaml.Problem
+
+// maxProblems is how many problems of one file are told.
+const maxProblems = 100
+
 // Load reads a scenario. file is its name, which problems bear and whose folder relative paths
 // start at; it is not opened. Up to 100 problems are returned, in order of position; of a file
 // that is not YAML, the first. The scenario is nil when there is a problem.
 func Load(file string, text []byte) (*Scenario, []Problem) {
-	root, problem := strictyaml.Parse(file, text)
-	if problem != nil {
-		return nil, []Problem{*problem}
+	var f scenarioFile
+	doc, problems := strictyaml.DecodeScript(file, text, &f)
+	l := &loader{
+		doc: doc, malformed: problems, problems: problems,
+		names: map[string]string{}, running: map[string]bool{}, started: map[string]bool{}, programs: map[string]string{},
 	}
-	if root == nil {
-		return nil, []Problem{{File: file, Line: 1, Column: 1, Message: "the file is empty"}}
-	}
-	l := &loader{reader: reader{file: file}, running: map[string]bool{}, started: map[string]bool{}, programs: map[string]int{}}
-	sc := l.scenario(root)
+	sc := l.scenario(f)
 	if len(l.problems) > 0 {
 		slices.SortStableFunc(l.problems, strictyaml.Compare)
-		return nil, l.problems
+		return nil, l.problems[:min(len(l.problems), maxProblems)]
 	}
 	return sc, nil
 }
 
-// A loader reads the parts of a scenario, and follows along which clients would run.
+// A loader looks for mistakes that the types of a file cannot tell, and follows along which clients
+// would run. at is always the path of what is looked at.
 type loader struct {
-	reader
-	clients  []string
-	running  map[string]bool
-	started  map[string]bool // at least once
-	programs map[string]int  // the names of background programs, and the line where each begins
+	doc       *strictyaml.Document
+	malformed []Problem // of what has no value
+	problems  []Problem
+	clients   []string
+	names     map[string]string // where each client is named, by its environment variable
+	running   map[string]bool
+	started   map[string]bool   // at least once
+	programs  map[string]string // where each background program is named
 }
 
-func (l *loader) scenario(root *strictyaml.Node) *Scenario {
-	k, ok := l.keys(root, []string{"name", "clients", "setup", "steps"})
-	if !ok {
-		return nil
+// report adds a problem, unless it is about something that has no value for another reason.
+func (l *loader) report(at, message, hint string) {
+	inside := func(path, of string) bool {
+		return path == of || strings.HasPrefix(path, of+".") || strings.HasPrefix(path, of+"[")
 	}
-	sc := &Scenario{file: l.file, name: l.text(k.value("name"))}
-	if sc.name == "" {
-		sc.name = strings.TrimSuffix(filepath.Base(l.file), filepath.Ext(l.file))
+	about := func(p Problem) bool { return inside(p.Path, at) || inside(at, p.Path) }
+	if slices.ContainsFunc(l.malformed, about) {
+		return
 	}
-	lines := map[string]int{}
-	for _, n := range l.list(k.need("clients"), "a list of clients") {
-		sc.clients = append(sc.clients, l.client(n, lines))
+	p := l.doc.Problem(at, message, hint)
+	if strings.Contains(message, strconv.Quote(p.Text)) {
+		p.Text = ""
 	}
-	for _, n := range l.list(k.value("setup"), "a list of steps") {
-		sc.setup = append(sc.setup, l.step(n))
+	l.problems = append(l.problems, p)
+}
+
+// firstAt is the hint for a name that stands twice.
+func (l *loader) firstAt(path string) string {
+	line, _ := l.doc.Position(path)
+	return fmt.Sprintf("first on line %d", line)
+}
+
+func (l *loader) aboveZero(at string, d time.Duration) time.Duration {
+	if l.doc.Has(at) && d <= 0 {
+		l.report(at, "want a time above zero", "such as 100ms, 2s or 1m")
 	}
-	for _, n := range l.list(k.need("steps"), "a list of steps") {
-		sc.steps = append(sc.steps, l.step(n))
+	return d
+}
+
+func (l *loader) between(at string, n, least, most int) int {
+	if l.doc.Has(at) && (n < least || n > most) {
+		l.report(at, fmt.Sprintf("want a number from %d to %d", least, most), "")
+	}
+	return n
+}
+
+func (l *loader) scenario(f scenarioFile) *Scenario {
+	file := l.doc.File()
+	sc := &Scenario{file: file, name: cmp.Or(f.Name, strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)))}
+	for i, c := range f.Clients {
+		sc.clients = append(sc.clients, l.client(fmt.Sprintf("$.clients[%d]", i), c))
+	}
+	for i, s := range f.Setup {
+		sc.setup = append(sc.setup, l.step(fmt.Sprintf("$.setup[%d]", i), s))
+	}
+	for i, s := range f.Steps {
+		sc.steps = append(sc.steps, l.step(fmt.Sprintf("$.steps[%d]", i), s))
 	}
 	return sc
 }
 
-func (l *loader) client(n *strictyaml.Node, lines map[string]int) clientSpec {
-	spec := clientSpec{line: n.Line}
-	k, ok := l.keys(n, []string{"name", "profile", "port", "ports", "ipc", "seed", "bucket", "refill", "stopped"})
-	if !ok {
-		return spec
+func (l *loader) client(at string, f clientFile) clientSpec {
+	l.clientName(at+".name", f.Name)
+	l.running[f.Name], l.started[f.Name] = !f.Stopped, !f.Stopped
+	o := fakeserver.Options{
+		Name: f.Name, Profile: fakeserver.Profile(f.Profile), Ports: l.ports(at, f), Bucket: int(f.Bucket),
+		Seed:   uint64(l.between(at+".seed", f.Seed, 0, 1<<31-1)),
+		Refill: l.aboveZero(at+".refill", f.Refill),
 	}
-	spec.name = l.clientName(k.need("name"), lines)
-	spec.stopped = l.boolean(k.value("stopped"))
-	l.running[spec.name], l.started[spec.name] = !spec.stopped, !spec.stopped
-	o := fakeserver.Options{Name: spec.name}
-	o.Profile = fakeserver.Profile(l.oneOf(k.value("profile"), fakeserver.Profiles()...))
-	o.Ports = l.ports(k)
-	switch folder := l.text(k.value("ipc")); folder {
-	case "", "off":
-	case "private":
-		spec.privateIPC = true
+	if f.IPC != "" && f.IPC != "off" && f.IPC != "private" {
+		o.IPCDir = f.IPC
+		if !filepath.IsAbs(f.IPC) {
+			o.IPCDir = filepath.Join(filepath.Dir(l.doc.File()), f.IPC)
+		}
+	}
+	before := len(l.problems)
+	if err := o.Check(); err != nil && before == len(l.problems) {
+		l.report(at, err.Error(), "")
+	}
+	line, _ := l.doc.Position(at)
+	return clientSpec{name: f.Name, line: line, stopped: f.Stopped, privateIPC: f.IPC == "private", options: o}
+}
+
+// variableName is a name that an environment variable can bear too.
+var variableName = regexp.MustCompile(`^[A-Za-z0-9_-]*$`)
+
+func (l *loader) clientName(at, name string) {
+	if !variableName.MatchString(name) {
+		l.report(at, "the name has more than letters, digits, - and _", "")
+	}
+	first, twice := l.names[variable(name)]
+	switch {
+	case name == "": // not readable
+	case twice:
+		l.report(at, "the name is taken", l.firstAt(first))
 	default:
-		o.IPCDir = l.path(folder)
-	}
-	o.Seed = uint64(l.whole(k.value("seed"), 0, 1<<31-1))
-	o.Bucket = l.bucket(k.value("bucket"))
-	o.Refill = l.duration(k.value("refill"))
-	if err := o.Check(); err != nil {
-		l.report(n, "%v", err)
-	}
-	spec.options = o
-	return spec
-}
-
-// path is a path of the file, which starts at the file's folder.
-func (l *loader) path(p string) string {
-	if filepath.IsAbs(p) {
-		return p
-	}
-	return filepath.Join(filepath.Dir(l.file), p)
-}
-
-// bucket reads how many requests are let through at once, or off for all.
-func (l *loader) bucket(n *strictyaml.Node) int {
-	if n != nil && n.Kind == strictyaml.Text && n.Text == "off" {
-		return -1
-	}
-	return l.whole(n, 1, 1000)
-}
-
-// clientName reads a name that an environment variable can bear too.
-func (l *loader) clientName(n *strictyaml.Node, lines map[string]int) string {
-	name := l.text(n)
-	if name == "" {
-		return ""
-	}
-	odd := func(r rune) bool {
-		return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
-	}
-	if strings.ContainsFunc(name, odd) {
-		l.report(n, "the name %s has more than letters, digits, - and _", quote(name))
-	}
-	key := variable(name)
-	if first, twice := lines[key]; twice {
-		l.report(n, "the name %q is taken (line %d)", name, first)
-	} else {
-		lines[key] = n.Line
+		l.names[variable(name)] = at
 		l.clients = append(l.clients, name)
 	}
-	return name
 }
 
-func (l *loader) ports(k keys) []int {
-	if k.has("port") && k.has("ports") {
-		l.reportKey(k.byName["ports"], "\"ports\" does not go with \"port\"")
+func (l *loader) ports(at string, f clientFile) []int {
+	if f.Port != nil && f.Ports != nil {
+		l.report(at+".ports", `"ports" does not go with "port"`, "remove one of them")
 	}
-	if port := k.value("port"); port != nil {
-		return []int{l.port(port)}
+	for i, port := range f.Ports {
+		l.port(fmt.Sprintf("%s.ports[%d]", at, i), &port)
 	}
-	var ports []int
-	for _, n := range l.list(k.value("ports"), "a list of ports") {
-		ports = append(ports, l.port(n))
+	if f.Port != nil {
+		return l.port(at+".port", f.Port)
 	}
-	return ports
+	return f.Ports
 }
 
-func (l *loader) port(n *strictyaml.Node) int { return l.whole(n, 0, 65535) }
+// port is the list of a port, which may be absent.
+func (l *loader) port(at string, port *int) []int {
+	if port == nil {
+		return nil
+	}
+	return []int{l.between(at, *port, 0, 65535)}
+}
 
 // actions are the keys of which each step has one, with the keys that may go with each.
-var actions = map[string][]string{
-	"start":     {"port"},
-	"stop":      nil,
-	"restart":   {"port"},
-	"resume":    {"port"},
-	"drop":      nil,
-	"freeze":    nil,
-	"thaw":      nil,
-	"fault":     {"client"},
-	"prompt":    {"confirm"},
-	"run":       {"deadline", "background", "as"},
-	"terminate": {"deadline"},
-	"wait":      nil,
-	"expect":    nil,
-	"never":     nil,
+var actions = []struct {
+	name    string
+	options []string
+	read    func(l *loader, at, name string, s stepFile) action
+}{
+	{"start", []string{"port"}, (*loader).clientAction},
+	{"stop", nil, (*loader).clientAction},
+	{"restart", []string{"port"}, (*loader).clientAction},
+	{"resume", []string{"port"}, (*loader).clientAction},
+	{"drop", nil, (*loader).clientAction},
+	{"freeze", nil, (*loader).clientAction},
+	{"thaw", nil, (*loader).clientAction},
+	{"fault", []string{"client"}, (*loader).fault},
+	{"prompt", []string{"confirm"}, func(_ *loader, _, _ string, s stepFile) action { return promptAction{s.Prompt, s.Confirm} }},
+	{"run", []string{"deadline", "background", "as"}, (*loader).program},
+	{"terminate", []string{"deadline"}, (*loader).terminate},
+	{"wait", nil, func(l *loader, at, _ string, s stepFile) action { return waitAction{l.aboveZero(at+".wait", s.Wait)} }},
+	{"expect", nil, func(l *loader, at, _ string, s stepFile) action { return l.expect(at+".expect", s.Expect) }},
+	{"never", nil, func(l *loader, at, _ string, s stepFile) action { return l.never(at+".never", s.Never) }},
 }
 
-var actionNames = []string{
-	"start", "stop", "restart", "resume", "drop", "freeze", "thaw", "fault", "prompt", "run", "terminate", "wait", "expect", "never",
-}
+var stepOptions = []string{"port", "client", "confirm", "deadline", "background", "as"}
 
-var stepKeys = append(slices.Clone(actionNames), "title", "port", "client", "confirm", "deadline", "background", "as")
-
-func (l *loader) step(n *strictyaml.Node) step {
-	s := step{line: n.Line}
-	k, ok := l.keys(n, stepKeys)
-	if !ok {
-		return s
+func (l *loader) step(at string, f stepFile) step {
+	s := step{title: f.Title}
+	s.line, _ = l.doc.Position(at)
+	var names []string
+	does := ""
+	for _, a := range actions {
+		names = append(names, a.name)
+		switch {
+		case !l.doc.Has(at + "." + a.name):
+		case does != "":
+			l.report(at+"."+a.name, fmt.Sprintf("a step does one thing, and this one does %q already", does), "make it a step of its own")
+		default:
+			does = a.name
+			s.do = a.read(l, at, a.name, f)
+			for _, option := range stepOptions {
+				if l.doc.Has(at+"."+option) && !slices.Contains(a.options, option) {
+					l.report(at+"."+option, fmt.Sprintf("%q does not go with %q", option, a.name), "")
+				}
+			}
+		}
 	}
-	name := l.actionName(k)
-	if name == "" {
-		return s
-	}
-	s.do = l.action(name, k)
-	if s.title = l.text(k.value("title")); s.title == "" && s.do != nil {
+	if does == "" {
+		l.report(at, "the step does nothing", "want one of: "+strings.Join(names, ", "))
+	} else if s.title == "" {
 		s.title = s.do.String()
 	}
 	return s
 }
 
-// actionName finds the one thing that a step does.
-func (l *loader) actionName(k keys) string {
-	name := ""
-	for _, f := range k.node.Fields {
-		_, is := actions[f.Name]
-		switch {
-		case !is || !k.has(f.Name) || f.Name == name:
-		case name == "":
-			name = f.Name
-		default:
-			l.reportKey(f, "a step does one thing, and this one does %q already", name)
-		}
-	}
-	if name == "" {
-		if len(k.byName) == len(k.node.Fields) { // else the misspelt key has been reported
-			l.report(k.node, "the step does nothing, want one of: %s", strings.Join(actionNames, ", "))
-		}
-		return ""
-	}
-	for option, f := range k.byName {
-		if _, is := actions[option]; !is && option != "title" && !slices.Contains(actions[name], option) {
-			l.reportKey(f, "%q does not go with %q", option, name)
-		}
+// known checks the name of a client that stands at a path.
+func (l *loader) known(at, name string) string {
+	if !slices.Contains(l.clients, name) {
+		l.report(at, "there is no such client", strictyaml.Suggest(name, l.clients))
 	}
 	return name
 }
 
-func (l *loader) action(name string, k keys) action {
-	n := k.value(name)
-	if n == nil {
-		return nil
-	}
-	switch name {
-	case "start", "stop", "restart", "resume", "drop", "freeze", "thaw":
-		return l.clientAction(name, n, k)
-	case "fault":
-		return l.fault(n, k)
-	case "prompt":
-		return promptAction{l.text(n), l.boolean(k.value("confirm"))}
-	case "run":
-		return l.program(n, k)
-	case "terminate":
-		return l.terminate(n, k)
-	case "wait":
-		return waitAction{l.duration(n)}
-	case "expect":
-		return l.expect(n)
-	}
-	return l.never(n)
-}
-
-// known reads the name of a client.
-func (l *loader) known(n *strictyaml.Node) string {
-	name := l.text(n)
-	if name != "" && !slices.Contains(l.clients, name) {
-		l.unknown(n, "there is no client", name, l.clients)
+// addressed is the client of a step, which need not be named when there is only one. It must have run.
+func (l *loader) addressed(at, name string) string {
+	where := at + ".client"
+	switch {
+	case name != "":
+		l.known(where, name)
+	case len(l.clients) == 1:
+		name, where = l.clients[0], at
+	default:
+		l.report(where, `"client" is missing`, "want one of: "+strings.Join(l.clients, ", "))
 		return ""
 	}
-	return name
-}
-
-// addressed reads "client", which may be left out when there is only one.
-func (l *loader) addressed(k keys) string {
-	if len(l.clients) == 1 && !k.has("client") {
-		return l.clients[0]
+	if !l.started[name] && slices.Contains(l.clients, name) {
+		l.report(where, "this client has never run at this step", "start it first")
 	}
-	return l.known(k.need("client"))
+	return name
 }
 
 // clientAction reads a step whose value is a client, and checks that the client can do that.
-func (l *loader) clientAction(verb string, n *strictyaml.Node, k keys) action {
-	d := clientAction{verb: verb, client: l.known(n)}
-	if port := k.value("port"); port != nil {
-		d.ports = []int{l.port(port)}
-	}
-	if d.client == "" || verb == "drop" {
+func (l *loader) clientAction(at, verb string, s stepFile) action {
+	where := at + "." + verb
+	d := clientAction{verb: verb, client: l.known(where, l.doc.Text(where)), ports: l.port(at+".port", s.Port)}
+	if verb == "drop" || !slices.Contains(l.clients, d.client) {
 		return d
 	}
 	running, started := l.running[d.client], l.started[d.client]
 	starts := verb == "start" || verb == "resume"
 	switch {
 	case running && starts:
-		l.report(n, "%s runs already at this step", d.client)
+		l.report(where, "this client runs already at this step", "")
 	case !running && !starts:
-		l.report(n, "%s does not run at this step", d.client)
+		l.report(where, "this client does not run at this step", "start it first")
 	case !started && verb == "resume":
-		l.report(n, "%s has never run at this step; use start", d.client)
+		l.report(where, "this client has never run at this step", "use start")
 	}
 	if verb != "freeze" && verb != "thaw" {
 		l.running[d.client], l.started[d.client] = verb != "stop", true
@@ -279,19 +266,12 @@ func (l *loader) clientAction(verb string, n *strictyaml.Node, k keys) action {
 	return d
 }
 
-func (l *loader) fault(n *strictyaml.Node, k keys) action {
-	d := clientAction{verb: "fault", client: l.addressed(k)}
-	if s := l.text(n); s != "" {
-		fault, err := fakeserver.ParseFault(s)
-		if err != nil {
-			l.report(n, "%v", err)
-		}
-		d.fault = fault
+func (l *loader) fault(at, verb string, s stepFile) action {
+	fault, err := fakeserver.ParseFault(s.Fault)
+	if err != nil {
+		l.report(at+".fault", err.Error(), "")
 	}
-	if d.client != "" && !l.started[d.client] {
-		l.report(n, "%s has never run at this step", d.client)
-	}
-	return d
+	return clientAction{verb: verb, client: l.addressed(at, s.Client), fault: fault}
 }
 
 const (
@@ -299,46 +279,63 @@ const (
 	terminateDeadline = 10 * time.Second
 )
 
-func (l *loader) program(n *strictyaml.Node, k keys) action {
-	d := runAction{deadline: runDeadline, background: l.boolean(k.value("background"))}
-	for _, item := range l.list(n, "a list of a program and its arguments") {
-		d.args = append(d.args, l.text(item))
-	}
-	if deadline := l.duration(k.value("deadline")); deadline > 0 {
-		d.deadline = deadline
-	}
-	if d.background && k.has("deadline") {
-		l.reportKey(k.byName["deadline"], "\"deadline\" does not go with \"background\": it runs until the end")
-	}
-	if !k.has("as") {
-		return d
-	}
-	as := k.value("as")
-	d.name = l.text(as)
-	first, twice := l.programs[d.name]
+func (l *loader) program(at, _ string, s stepFile) action {
+	deadline := cmp.Or(l.aboveZero(at+".deadline", s.Deadline), runDeadline)
+	first, twice := l.programs[s.As]
 	switch {
-	case !d.background:
-		l.reportKey(k.byName["as"], "\"as\" goes with \"background: true\" only")
+	case s.Background && l.doc.Has(at+".deadline"):
+		l.report(at+".deadline", `"deadline" does not go with "background"`, "it runs until the end")
+	case s.As != "" && !s.Background:
+		l.report(at+".as", `"as" goes with "background: true" only`, "")
 	case twice:
-		l.report(as, "the name %q is taken (line %d)", d.name, first)
-	case d.name != "":
-		l.programs[d.name] = as.Line
+		l.report(at+".as", "the name is taken", l.firstAt(first))
+	case s.As != "":
+		l.programs[s.As] = at + ".as"
+	}
+	return runAction{args: s.Run, background: s.Background, name: s.As, deadline: deadline}
+}
+
+func (l *loader) terminate(at, _ string, s stepFile) action {
+	if names := slices.Sorted(maps.Keys(l.programs)); !slices.Contains(names, s.Terminate) {
+		l.report(at+".terminate", "no step before this one runs a program under this name",
+			cmp.Or(strictyaml.Suggest(s.Terminate, names), `give it one with "background: true" and "as"`))
+	}
+	return terminateAction{name: s.Terminate, deadline: cmp.Or(l.aboveZero(at+".deadline", s.Deadline), terminateDeadline)}
+}
+
+func (l *loader) expect(at string, d expectAction) action {
+	d.Client = l.addressed(at, d.Client)
+	l.aboveZero(at+".within", d.Within)
+	l.condition(at, d.condition)
+	switch {
+	case d.empty() && len(d.counts()) == 0:
+		l.report(at, "nothing is expected", "say of which device or list, or how many payloads")
+	case d.Once && d.empty():
+		l.report(at+".once", `"once" needs a state that is brought once`, "")
 	}
 	return d
 }
 
-func (l *loader) terminate(n *strictyaml.Node, k keys) action {
-	d := terminateAction{name: l.text(n), deadline: terminateDeadline}
-	if deadline := l.duration(k.value("deadline")); deadline > 0 {
-		d.deadline = deadline
-	}
-	if _, ok := l.programs[d.name]; !ok && d.name != "" {
-		var names []string
-		for name := range l.programs {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		l.unknown(n, "no step before this one runs a program as", d.name, names)
+func (l *loader) never(at string, d neverAction) action {
+	d.Client = l.addressed(at, d.Client)
+	l.aboveZero(at+".for", d.For)
+	l.condition(at, d.condition)
+	if d.empty() {
+		l.report(at, "nothing is said that must not be", "say what of which device or list")
 	}
 	return d
+}
+
+func (l *loader) condition(at string, c condition) {
+	if c.Present == nil {
+		return
+	}
+	switch at += ".present"; {
+	case c.Device == selector{}:
+		l.report(at, `"present" needs a "device"`, "")
+	case !*c.Present && len(c.flags()) > 0:
+		l.report(at, "a device that is not present has no flags", "")
+	case c.Devices != nil:
+		l.report(at, `"present" does not go with "devices"`, "remove one of them")
+	}
 }

@@ -182,7 +182,7 @@ func (r *runner) beginAction() {
 
 // settleLater has an expectation looked at again when the next action begins.
 func (r *runner) settleLater(d expectAction) {
-	r.pending = append(r.pending, pending{len(r.report.Results), d, r.clients[d.client]})
+	r.pending = append(r.pending, pending{len(r.report.Results), d, r.clients[d.Client]})
 }
 
 // settlePending judges the expectations again of which all has been seen now.

@@ -36,7 +36,7 @@ func clean(doc *Document, data []byte) (string, *Problem) {
 			return "", doc.syntax(i+1, 1, "", fmt.Sprintf("more than %d blank lines in a row", maxBlank), "remove them")
 		}
 	}
-	if doc.blocks {
+	if doc.script {
 		return src, nil // what stands in a block of text stays as it is
 	}
 	return indent(doc, src, lines)

@@ -27,6 +27,10 @@ func (d *decoder) wrong(n *Node, path, want, hint string) {
 }
 
 func (d *decoder) value(n *Node, path string, v reflect.Value) {
+	if d.doc.script && n.empty() {
+		d.report(n, path, "the value is missing", "write one, or leave the key out")
+		return
+	}
 	if v.Kind() == reflect.Pointer {
 		if v.IsNil() {
 			v.Set(reflect.New(v.Type().Elem()))
@@ -75,6 +79,7 @@ func (d *decoder) special(n *Node, path string, v reflect.Value) bool {
 			d.report(n, path, err.Error(), "")
 		}
 	case json.Unmarshaler:
+		d.unique(n, path) // of two equal keys JSON takes the last
 		if err := into.UnmarshalJSON(n.json()); err != nil {
 			d.report(n, path, err.Error(), "")
 		}

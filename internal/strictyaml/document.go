@@ -7,7 +7,7 @@ type Document struct {
 	file   string
 	lines  []int // length of each line in characters
 	root   *Node
-	blocks bool // blocks of text are taken
+	script bool // blocks of text are taken, and nothing may be empty
 }
 
 // File is the name that was given to Decode.

@@ -50,6 +50,11 @@ func (n *Node) field(name string) *Node {
 	return nil
 }
 
+// empty reports whether nothing is there: no text, no item and no key.
+func (n *Node) empty() bool {
+	return n.Kind == Null || n.Text == "" && len(n.Items)+len(n.Fields) == 0
+}
+
 // numeric is what some YAML reader somewhere takes for a number. It is wider than YAML 1.2's
 // own rule on purpose: 0b0e, 0710 and 1e10 are USB ids in one reader and numbers in the next.
 var numeric = regexp.MustCompile(`^[-+]?(0[xXoObB][0-9A-Za-z_]+|(\.[0-9_]+|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9]+)?|\.(?i:inf|nan))$`)

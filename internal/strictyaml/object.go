@@ -55,7 +55,7 @@ func (d *decoder) object(n *Node, path string, v reflect.Value) {
 			continue
 		}
 		field := v.FieldByIndex(keys[i].index)
-		if f.Value.Kind == Null && !keys[i].required {
+		if f.Value.Kind == Null && !keys[i].required && !d.doc.script {
 			continue
 		}
 		d.value(f.Value, join(path, f.Name), field)

@@ -26,29 +26,28 @@ const MaxSize = 1 << 20
 // order of position, except that a file that is not valid YAML has one problem only. The
 // Document is never nil. If there is a problem, do not use what into points to.
 func Decode(file string, data []byte, into any) (*Document, []Problem) {
-	doc := &Document{file: file}
-	v := reflect.ValueOf(into).Elem()
-	if problem := doc.read(data); problem != nil {
-		return doc, []Problem{*problem}
-	}
-	if doc.root == nil {
-		return doc, empty(doc, v.Type())
-	}
-	d := &decoder{doc: doc}
-	d.value(doc.root, "$", v)
-	stable.Sort(d.problems, Compare)
-	return doc, d.problems
+	return (&Document{file: file}).decode(data, into)
 }
 
-// Parse reads data into a tree, for files whose shape no struct describes. Unlike Decode it takes
-// blocks of text, which begin with | or >. file is the name used in the problem; it is not
-// opened. The root is nil if there is a problem, or no content.
-func Parse(file string, data []byte) (root *Node, problem *Problem) {
-	doc := &Document{file: file, blocks: true}
-	if problem := doc.read(data); problem != nil {
-		return nil, problem
+// DecodeScript is Decode for files that say what to do. It takes blocks of text too, which begin
+// with | or >, and nothing that stands there may be empty: no text, no list, and no key may be
+// without a value, since what was to be done there has been forgotten.
+func DecodeScript(file string, data []byte, into any) (*Document, []Problem) {
+	return (&Document{file: file, script: true}).decode(data, into)
+}
+
+func (d *Document) decode(data []byte, into any) (*Document, []Problem) {
+	v := reflect.ValueOf(into).Elem()
+	if problem := d.read(data); problem != nil {
+		return d, []Problem{*problem}
 	}
-	return doc.root, nil
+	if d.root == nil {
+		return d, empty(d, v.Type())
+	}
+	decoding := &decoder{doc: d}
+	decoding.value(d.root, "$", v)
+	stable.Sort(decoding.problems, Compare)
+	return d, decoding.problems
 }
 
 func (d *Document) read(data []byte) *Problem {

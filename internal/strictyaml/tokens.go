@@ -37,7 +37,7 @@ func checkTokens(doc *Document, tokens token.Tokens, lines []string) *Problem {
 	if len(tokens) > maxTokens {
 		return doc.syntax(1, 1, "", fmt.Sprintf("the file has more than %d words and signs", maxTokens), "take out what is not needed")
 	}
-	c := tokenChecker{lines: lines, blocks: doc.blocks, before: &token.Token{Position: &token.Position{}}}
+	c := tokenChecker{lines: lines, blocks: doc.script, before: &token.Token{Position: &token.Position{}}}
 	for _, tk := range tokens {
 		if message, hint := c.check(tk); message != "" {
 			line, column := start(tk)

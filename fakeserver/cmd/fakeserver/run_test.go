@@ -79,7 +79,7 @@ func TestRunRefuses(t *testing.T) {
 		args []string
 		want string
 	}{
-		"a wrong file":       {"clients: []\n", []string{"FILE"}, "FILE:1:1: \"steps\" is missing\nFILE:1:10: the list is empty, want a list of clients\nfakeserver: the scenario has problems (2)\n"},
+		"a wrong file":       {"clients: []\n", []string{"FILE"}, "FILE:1:1: missing key: \"steps\"\nFILE:1:10: the value is missing (write one, or leave the key out)\nfakeserver: the scenario has problems (2)\n"},
 		"a wrong file alone": {"clients: []\n", []string{"FILE", "--check"}, "fakeserver: the scenario has problems (2)\n"},
 		"no file there":      {passing, []string{"FILE.txt"}, "fakeserver: cannot read the scenario: open FILE.txt"},
 		"no file":            {passing, nil, "fakeserver: want one scenario file, found 0, see run --help\n"},
