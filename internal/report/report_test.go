@@ -14,6 +14,7 @@ import (
 
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
+	"sidetone/internal/health"
 	"sidetone/internal/texts"
 	"sidetone/internal/timeline"
 )
@@ -150,6 +151,29 @@ func TestRightToLeft(t *testing.T) {
 	require.Contains(t, string(p.HTML()), `<html lang="he" dir="rtl">`)
 	require.Equal(t, "התקנים", p.Devices.Heading)
 	require.Contains(t, string(english(workday()).HTML()), `<html lang="en" dir="ltr">`)
+}
+
+// TestMomentsAreLeftOut: while an agent starts, much is not in order for a moment.
+func TestMomentsAreLeftOut(t *testing.T) {
+	shown := func(seconds ...int) bool { // for how long it was raised, and ended between
+		p := newPast(time.Hour)
+		at := 0
+		for _, s := range seconds {
+			p.at(0, 1, at)
+			p.Conditions([]health.Condition{unreadable})
+			p.at(0, 1, at+s)
+			p.Conditions(nil)
+			at += s + 5
+		}
+		tl := english(Input{Now: madeAt, Timeline: p.Timeline()}).Timeline
+		require.Equal(t, len(tl.Groups) == 2, len(tl.Rows) > 1)
+		return len(tl.Groups) == 2
+	}
+	require.False(t, shown(1))
+	require.False(t, shown(1, 0, 1))
+	require.True(t, shown(3))
+	require.True(t, shown(1, 3))
+	require.True(t, shown(slices.Repeat([]int{1}, 20)...), "again and again")
 }
 
 // TestOfAnotherVersion: an agent that knows more than this program still gets a page.

@@ -177,14 +177,14 @@ func (c chart) groups() (list []Group) {
 		list[i].Lanes = append(list[i].Lanes, lane)
 	}
 	for _, l := range c.Timeline.Lanes {
+		if !worthShowing(l) {
+			continue
+		}
 		name := numbered(texts.Clean(l.Name), l.Number)
 		switch l.Kind {
 		case timeline.KindProduct:
 			add(name, Lane{Label: c.text("report.timeline.presence", nil)}, l)
 		case timeline.KindFlag:
-			if !everKnown(l) {
-				continue
-			}
 			add(name, Lane{Label: c.word("flag", string(l.Flag))}, l)
 			for _, held := range c.Timeline.Lanes {
 				if held.Kind == timeline.KindAcknowledged && sameFlag(l.Subject, held.Subject) {
@@ -205,6 +205,26 @@ func (c chart) groups() (list []Group) {
 
 func sameFlag(a, b timeline.Subject) bool {
 	return a.Product == b.Product && a.Number == b.Number && a.Device == b.Device && a.Flag == b.Flag
+}
+
+// moment is for how long a condition may last that nobody needs to hear of, such as that a source has not answered yet.
+const moment = 2 * time.Second
+
+// worthShowing reports whether a lane has anything to show.
+func worthShowing(l timeline.Lane) bool {
+	switch l.Kind {
+	case timeline.KindFlag, timeline.KindAcknowledged:
+		return everKnown(l)
+	case timeline.KindCondition:
+		raised := l.AtStart != "" && l.AtStart != timeline.Ended
+		for i, c := range l.Changes {
+			ended := i+1 < len(l.Changes) && l.Changes[i+1].To == timeline.Ended
+			raised = raised || c.Count > 1 || c.To != timeline.Ended && !(ended && l.Changes[i+1].At.Sub(c.At) < moment)
+		}
+		return raised
+	default:
+		return true
+	}
 }
 
 // everKnown reports whether a flag had a value at any time.
@@ -347,7 +367,7 @@ func (b *builder) rows() (list []Row, older int) {
 	var all []place
 	for i := range b.Timeline.Lanes {
 		l := &b.Timeline.Lanes[i]
-		if l.Kind == timeline.KindFlag && !everKnown(*l) {
+		if !worthShowing(*l) {
 			continue
 		}
 		for n := range l.Changes {

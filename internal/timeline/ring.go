@@ -51,6 +51,7 @@ func NewRing(clock Clock, version string) *Ring { return newRing(clock, version,
 
 func newRing(clock Clock, version string, limit int) *Ring {
 	r := &Ring{clock: clock, limit: limit, store: newStore()}
+	r.clients.index, r.units.index = make(map[named]int), make(map[named]int)
 	r.begun, r.began = clock.Now(), clock.Elapsed()
 	r.from, r.wallZero = r.began, r.begun.Round(0).Add(-r.began)
 	if version != "" {
@@ -111,7 +112,11 @@ func (r *Ring) Resumed() {
 func (r *Ring) Snapshot(s devices.Snapshot) {
 	r.tell(s.At, func(at time.Duration) {
 		for _, d := range s.Devices {
-			n := r.units.place(d.Unit, d.Product, r.pass)
+			r.units.name(d.Unit, d.Product, r.pass)
+		}
+		r.units.leave(r.pass)
+		for _, d := range s.Devices {
+			n := r.units.place(d.Unit, d.Product)
 			r.product(at, key{kind: KindProduct, product: d.Product, number: n}, d)
 			for _, f := range devices.Fields {
 				if flag, may := d.Flags[f]; may {
@@ -119,7 +124,6 @@ func (r *Ring) Snapshot(s devices.Snapshot) {
 				}
 			}
 		}
-		r.units.leave(r.pass)
 		r.rest(at, Absent, func(k key) bool { return k.kind == KindProduct || k.kind == KindFlag })
 	})
 }
@@ -127,9 +131,9 @@ func (r *Ring) Snapshot(s devices.Snapshot) {
 // Acknowledged notes the list that a client has accepted.
 func (r *Ring) Acknowledged(c Client, s devices.Snapshot) {
 	r.tell(time.Time{}, func(at time.Duration) {
-		number := r.clients.place(c.ID, c.Name, r.pass)
+		number := r.clients.place(c.ID, c.Name)
 		for _, d := range s.Devices {
-			n := r.units.place(d.Unit, d.Product, r.pass)
+			n := r.units.place(d.Unit, d.Product)
 			k := key{kind: KindListed, client: c.Name, clientNumber: number, product: d.Product, number: n}
 			r.product(at, k, d)
 			k.kind, k.device = KindAcknowledged, d.ID
@@ -148,8 +152,13 @@ func (r *Ring) Acknowledged(c Client, s devices.Snapshot) {
 // while no other change is noted.
 func (r *Ring) Clients(read func() []Client) {
 	r.tell(time.Time{}, func(at time.Duration) {
-		for _, c := range read() {
-			number := r.clients.place(c.ID, c.Name, r.pass)
+		list := read()
+		for _, c := range list {
+			r.clients.name(c.ID, c.Name, r.pass)
+		}
+		r.clients.leave(r.pass)
+		for _, c := range list {
+			number := r.clients.place(c.ID, c.Name)
 			k := key{kind: KindClient, client: c.Name, clientNumber: number}
 			if r.named(k) {
 				continue
@@ -159,7 +168,6 @@ func (r *Ring) Clients(read func() []Client) {
 				r.rest(at, Unknown, func(k key) bool { return k.ofList() && k.client == c.Name && k.clientNumber == number })
 			}
 		}
-		r.clients.leave(r.pass)
 		r.rest(at, Gone, func(k key) bool { return k.kind == KindClient })
 		r.rest(at, Unknown, func(k key) bool { return k.ofList() && !r.clients.live(k.client, k.clientNumber) })
 	})

@@ -1,58 +1,80 @@
 package timeline
 
-import "slices"
-
-// slots number things of one name that are there at the same time. Who comes after another of its name has gone
+// slots number things of one name that are there at the same time. Who comes when another of its name has gone
 // takes its place, and with that its lane: a client that restarts goes on in the same.
-type slots []slot
-
-type slot struct {
-	id, name string
-	number   int // from 1 on, for each name
-	alive    bool
-	pass     uint64 // when it was named last
+type slots struct {
+	list  []slot
+	index map[named]int // by who has it
 }
 
-// place finds the number of a thing, or gives it one.
-func (all *slots) place(id, name string, pass uint64) int {
-	free, highest := -1, 0
-	for i, s := range *all {
-		if s.name != name {
-			continue
-		}
-		if s.id == id {
-			(*all)[i].alive, (*all)[i].pass = true, pass
-			return s.number
-		}
-		if !s.alive && free < 0 {
-			free = i
-		}
-		highest = max(highest, s.number)
+type named struct{ id, name string }
+
+type slot struct {
+	named
+	number int // from 1 on, for each name
+	alive  bool
+	pass   uint64 // when it was named last
+}
+
+// name says that a thing is there, if it has a place.
+func (s *slots) name(id, name string, pass uint64) {
+	if i, ok := s.index[named{id, name}]; ok {
+		s.list[i].pass = pass
 	}
-	if free >= 0 {
-		(*all)[free] = slot{id, name, (*all)[free].number, true, pass}
-		return (*all)[free].number
-	}
-	*all = append(*all, slot{id, name, highest + 1, true, pass})
-	return highest + 1
 }
 
 // leave frees the places of those that were not named in this pass.
-func (all slots) leave(pass uint64) {
-	for i := range all {
-		all[i].alive = all[i].pass == pass
+func (s *slots) leave(pass uint64) {
+	for i := range s.list {
+		s.list[i].alive = s.list[i].pass == pass
 	}
 }
 
-// forget drops those that have gone and whose name is none of these.
-func (all *slots) forget(names map[string]bool) {
-	*all = slices.DeleteFunc(*all, func(s slot) bool { return !s.alive && !names[s.name] })
+// place finds the number of a thing, or gives it one.
+func (s *slots) place(id, name string) int {
+	who := named{id, name}
+	i, ok := s.index[who]
+	if !ok {
+		i = s.free(name)
+		s.list[i].named = who
+		s.index[who] = i
+	}
+	s.list[i].alive = true
+	return s.list[i].number
 }
 
-func (all slots) live(name string, number int) bool {
-	for _, s := range all {
-		if s.name == name && s.number == number {
-			return s.alive
+// free finds a place of that name that nobody has, or makes one.
+func (s *slots) free(name string) int {
+	highest := 0
+	for i, other := range s.list {
+		if other.name == name && !other.alive {
+			delete(s.index, other.named)
+			return i
+		}
+		if other.name == name {
+			highest = max(highest, other.number)
+		}
+	}
+	s.list = append(s.list, slot{number: highest + 1})
+	return len(s.list) - 1
+}
+
+// forget drops those that have gone and whose name is none of these.
+func (s *slots) forget(names map[string]bool) {
+	kept := slots{index: make(map[named]int)}
+	for _, one := range s.list {
+		if one.alive || names[one.name] {
+			kept.index[one.named] = len(kept.list)
+			kept.list = append(kept.list, one)
+		}
+	}
+	*s = kept
+}
+
+func (s *slots) live(name string, number int) bool {
+	for _, one := range s.list {
+		if one.name == name && one.number == number {
+			return one.alive
 		}
 	}
 	return false
