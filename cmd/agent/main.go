@@ -99,8 +99,8 @@ Exit codes: 0 done; 1 it did not work, or the answer is no; 2 the input is wrong
 	root.SetOut(out)
 	root.SetFlagErrorFunc(badFlag)
 	root.AddCommand(
-		runCommand(), statusCommand(), watchCommand(), explainCommand(), pushCommand(), pauseCommand(), resumeCommand(), recordCommand(), replayCommand(),
-		reportCommand(), bundleCommand(), doctorCommand(), devicesCommand(), learnCommand(), catalogueCommand(), configCommand(),
+		runCommand(), statusCommand(), watchCommand(), explainCommand(), pushCommand(), pauseCommand(), resumeCommand(), recordCommand(),
+		replayCommand(), reportCommand(), bundleCommand(), doctorCommand(), devicesCommand(), learnCommand(), catalogueCommand(), configCommand(),
 		versionCommand(),
 	)
 	root.InitDefaultHelpCmd()
