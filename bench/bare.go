@@ -24,18 +24,9 @@ const (
 
 // bare is a connection to a client, and the two messages that it is to get.
 type bare struct {
-	client   *wire
+	*wire
 	messages map[bool][]byte // by mute
 	sent     bool            // the mute that was sent last
-}
-
-// spawnBare starts a bare path of the given name and arguments. It knows the first client only.
-func (b *bench) spawnBare(ctx context.Context, s scene, payloads string, command func(*place) []string) (*child, error) {
-	return b.spawn(ctx, "bare path", s, func(p *place) ([]string, []string) {
-		over := s.transports[0]
-		args := append([]string{b.self}, command(p)...)
-		return append(args, string(over), p.clients[0].address(over), payloads), os.Environ()
-	})
 }
 
 // bareProgram is the program that follows what its first arguments name until ctx ends. The last three are the
@@ -46,12 +37,20 @@ func bareProgram(follow func(context.Context, *bare, []string) error) func(conte
 		if n < 1 {
 			return errors.New("a bare path needs what to follow, a transport, an address and a folder")
 		}
-		b, err := prepare(ctx, fakeserver.Transport(args[n]), args[n+1], args[n+2])
+		w, err := wireTo(ctx, fakeserver.Transport(args[n]), args[n+1])
 		if err != nil {
 			return err
 		}
-		defer b.client.Close()
-		defer context.AfterFunc(ctx, func() { _ = b.client.Close() })()
+		defer w.Close()
+		defer context.AfterFunc(ctx, func() { _ = w.Close() })()
+		b := &bare{wire: w, messages: make(map[bool][]byte)}
+		for _, mute := range []bool{false, true} {
+			payload, err := os.ReadFile(payloadFile(args[n+2], mute))
+			if err != nil {
+				return err
+			}
+			b.messages[mute] = w.prepare(payload)
+		}
 		if err := follow(ctx, b, args[:n]); ctx.Err() == nil {
 			return err
 		}
@@ -59,26 +58,10 @@ func bareProgram(follow func(context.Context, *bare, []string) error) func(conte
 	}
 }
 
-// prepare connects to a client and prepares the messages.
-func prepare(ctx context.Context, over fakeserver.Transport, address, payloads string) (*bare, error) {
-	b := &bare{messages: make(map[bool][]byte)}
-	var err error
-	if b.client, err = wireTo(ctx, over, address); err != nil {
-		return nil, err
-	}
-	for _, mute := range []bool{false, true} {
-		payload, err := os.ReadFile(payloadFile(payloads, mute))
-		if err != nil {
-			return nil, errors.Join(err, b.client.Close())
-		}
-		b.messages[mute] = b.client.prepare(payload)
-	}
-	return b, nil
-}
-
-func (b *bare) send(mute bool) error {
+// report sends the message for a mute.
+func (b *bare) report(mute bool) error {
 	b.sent = mute
-	return b.client.send(b.messages[mute])
+	return b.send(b.messages[mute])
 }
 
 // followSound sends the mute of a sound server's source. from are the server's socket and the source's name.
@@ -105,7 +88,7 @@ func followSound(ctx context.Context, b *bare, from []string) error {
 	if i < 0 {
 		return fmt.Errorf("the sound server has no source %s", from[1])
 	}
-	if err := b.send(sources[i].Mute); err != nil {
+	if err := b.report(sources[i].Mute); err != nil {
 		return err
 	}
 	for {
@@ -118,7 +101,7 @@ func followSound(ctx context.Context, b *bare, from []string) error {
 		}
 		s, err := sound.Source(ctx, sources[i].Index)
 		if err == nil && s.Mute != b.sent {
-			err = b.send(s.Mute)
+			err = b.report(s.Mute)
 		}
 		if err != nil {
 			return err
@@ -134,7 +117,7 @@ func followHID(ctx context.Context, b *bare, from []string) error {
 	}
 	defer node.Close()
 	defer context.AfterFunc(ctx, func() { _ = node.Close() })()
-	if err := b.send(false); err != nil {
+	if err := b.report(false); err != nil {
 		return err
 	}
 	report := make([]byte, 64)
@@ -146,7 +129,7 @@ func followHID(ctx context.Context, b *bare, from []string) error {
 		if n != len(muteReport(true)) || report[0] != phoneReport {
 			return fmt.Errorf("the headset sent % x", report[:n])
 		}
-		if err := b.send(report[1]&1 != 0); err != nil {
+		if err := b.report(report[1]&1 != 0); err != nil {
 			return err
 		}
 	}

@@ -3,13 +3,16 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -42,7 +45,7 @@ func TestPercentile(t *testing.T) {
 		require.Equal(t, c.want, c.s.percentile(c.p), "p%d of %v", c.p, c.s)
 	}
 	require.Equal(t, time.Duration(100), hundred[0], "the sample keeps its order")
-	require.Equal(t, time.Duration(100), hundred.max())
+	require.Equal(t, time.Duration(100), hundred.percentile(slowest))
 }
 
 func TestBusiest(t *testing.T) {
@@ -80,7 +83,6 @@ func TestReadUsage(t *testing.T) {
 	require.NoError(t, err)
 	require.Greater(t, after.cpu, before.cpu)
 	require.Greater(t, after.switches, before.switches)
-	require.Greater(t, after.read, before.read)
 
 	_, err = readUsage(1 << 30)
 	require.Error(t, err)
@@ -89,17 +91,17 @@ func TestReadUsage(t *testing.T) {
 func TestReport(t *testing.T) {
 	text := report([]row{
 		{figure: "speed", measured: "1 ms", baseline: "2 ms", ratio: "0.50×", target: "≤ 1×", met: true, note: "A note."},
-		{figure: "size", measured: "13 MiB", target: "≤ 12 MiB", note: "A note.", excuse: "It is fat."},
-		{figure: "wait", measured: "5 s", excuse: "It waits."},
+		{figure: "size", measured: "13 MiB", target: "≤ 12 MiB", note: "A note."},
+		{figure: "wait", measured: "5 s"},
 	}, []string{"CPU: fast"})
 	require.Contains(t, text, "- CPU: fast\n")
 	require.Contains(t, text, "| wait | 5 s | – | – | – | – |\n")
-	require.NotContains(t, text, "It waits.", "without a target nothing is missed")
+	require.NotContains(t, text, "- wait", "without a target nothing is missed")
 	require.Contains(t, text, "| speed | 1 ms | 2 ms | 0.50× | ≤ 1× | yes |\n")
 	require.Contains(t, text, "| size | 13 MiB | – | – | ≤ 12 MiB | **no** |\n")
 	require.Equal(t, 1, strings.Count(text, "A note."))
-	require.Contains(t, text, "## Missed targets\n\n- size: 13 MiB, target ≤ 12 MiB. It is fat.\n")
-	for _, m := range measures {
+	require.Contains(t, text, "## Missed targets\n\n- size: 13 MiB, target ≤ 12 MiB.\n")
+	for _, m := range scenes {
 		require.Contains(t, text, "-only "+m.name)
 	}
 
@@ -109,12 +111,18 @@ func TestReport(t *testing.T) {
 func TestChoose(t *testing.T) {
 	all, err := choose("")
 	require.NoError(t, err)
-	require.Len(t, all, len(measures))
+	require.Len(t, all, len(scenes))
 	one, err := choose("storm")
 	require.NoError(t, err)
 	require.Equal(t, "storm", one[0].name)
 	_, err = choose("strom")
 	require.ErrorContains(t, err, "storm")
+}
+
+func TestMethodKeepers(t *testing.T) {
+	require.Empty(t, methodKeepers("main.main -> fmt.Println\n"))
+	require.Equal(t, []string{"a.Run", "b.(*T).Export"}, methodKeepers("b.(*T).Export <ReflectMethod> -> x\n"+
+		"a.Run <ReflectMethod>\nmain.main -> a.Run <ReflectMethod>\nb.(*T).Export <ReflectMethod>\n"))
 }
 
 func TestBudgets(t *testing.T) {
@@ -139,92 +147,7 @@ func TestBudgets(t *testing.T) {
 // at returns a moment, in milliseconds of the test's own time.
 func at(ms int) time.Time { return time.Unix(1, 0).Add(time.Duration(ms) * time.Millisecond) }
 
-func TestTokensFree(t *testing.T) {
-	for _, c := range []struct {
-		arrived []int
-		want    []int // -1: there was one from the start
-	}{
-		{[]int{0, 5, 1000, 2000}, []int{-1, -1, 1000, 2000}},
-		{[]int{0, 5, 1010, 2020}, []int{-1, -1, 1000, 2000}},
-		{[]int{0, 1500, 1600, 2600}, []int{-1, -1, 1500, 2500}},
-		{[]int{0, 5, 1700, 1800}, []int{-1, -1, 1000, 2000}},
-		{[]int{0, 9000, 9001, 10000}, []int{-1, -1, 9000, 10000}},
-	} {
-		var lists []taken
-		for _, ms := range c.arrived {
-			lists = append(lists, taken{arrived: at(ms)})
-		}
-		free := tokensFree(lists, time.Second)
-		for i, ms := range c.want {
-			if ms < 0 {
-				require.False(t, free[i].After(at(c.arrived[i])), "%d of %v", i, c.arrived)
-				continue
-			}
-			require.True(t, free[i].Equal(at(ms)), "%d of %v: %s", i, c.arrived, free[i].Sub(at(0)))
-		}
-	}
-}
-
-// pressesAt alternate, from mute on.
-func pressesAt(ms ...int) []press {
-	var list []press
-	for i, begin := range ms {
-		list = append(list, press{at(begin), at(begin + 1), i%2 == 0})
-	}
-	return list
-}
-
-func TestLateness(t *testing.T) {
-	presses := pressesAt(200, 400, 600, 800, 2500, 3480, 3700)
-	lists := []taken{
-		{arrived: at(0)},
-		{arrived: at(203), mute: true},  // after its press
-		{arrived: at(1007)},             // after its token
-		{arrived: at(2504), mute: true}, // after its press, with a token from 2000
-		{arrived: at(3001), mute: true}, // says nothing new
-		{arrived: at(4010)},             // after its token, which came after its press
-	}
-	var want sample
-	for _, ms := range []time.Duration{3, 7, 4, 10} {
-		want = append(want, ms*time.Millisecond)
-	}
-	require.Equal(t, want, lateness(lists, presses[:6], time.Second))
-	require.Empty(t, lateness(nil, presses, time.Second))
-
-	slow := []taken{{arrived: at(0)}, {arrived: at(650), mute: true}}
-	require.Equal(t, sample{450 * time.Millisecond}, lateness(slow, presses, time.Second), "it was owed from the first press on")
-	brief := []taken{{arrived: at(0)}, {arrived: at(1)}, {arrived: at(1304), mute: true}}
-	require.Equal(t, sample{4 * time.Millisecond}, lateness(brief, pressesAt(950, 1002, 1300), time.Second), "the first state was over when its token came")
-}
-
-func TestOutdated(t *testing.T) {
-	presses := pressesAt(1000, 2000)
-	for _, c := range []struct {
-		at   int
-		mute bool
-		want int
-	}{
-		{500, false, 0},
-		{500, true, 1},
-		{999, true, 1},
-		{1000, true, 0},
-		{1000, false, 0},
-		{1050, false, 0},
-		{1150, false, 1},
-		{1500, true, 0},
-		{2050, true, 0},
-		{2150, true, 1},
-		{2000, false, 0},
-		{9000, false, 0},
-		{9000, true, 1},
-	} {
-		require.Equal(t, c.want, outdated([]taken{{at: at(c.at), mute: c.mute}}, presses), "%t at %d", c.mute, c.at)
-	}
-	require.Equal(t, 1, outdated([]taken{{at: at(500), mute: true}}, nil))
-	require.Less(t, current, shortPause, "else a list could be two presses old")
-}
-
-func TestBursts(t *testing.T) {
+func TestWakeUps(t *testing.T) {
 	for _, c := range []struct {
 		switches []int
 		want     int
@@ -240,18 +163,15 @@ func TestBursts(t *testing.T) {
 		for _, n := range c.switches {
 			readings = append(readings, usage{switches: n})
 		}
-		require.Equal(t, c.want, bursts(readings, ran), "%v", c.switches)
+		require.Equal(t, c.want, wakeUps(readings), "%v", c.switches)
 	}
-	require.True(t, searched(usage{read: 50}, usage{read: 350}))
-	require.False(t, searched(usage{read: 50}, usage{read: 349}))
 }
 
 func TestWire(t *testing.T) {
 	payload := []byte(`{"cmd":"SET_CERTIFIED_DEVICES","nonce":"1","args":{"devices":[]}}`)
-	scenes := map[fakeserver.Transport]scene{
-		fakeserver.IPC: overIPC, fakeserver.WebSocket: overWebSocket, fakeserver.HTTP: overHTTP(time.Minute),
-	}
-	for over, s := range scenes {
+	long := slices.Insert(slices.Clone(payload), 1, bytes.Repeat([]byte(" "), 1000)...)
+	for _, s := range []setup{overIPC, overWebSocket, overHTTP} {
+		over := s.transports[0]
 		t.Run(string(over), func(t *testing.T) {
 			p, err := s.open(t.TempDir())
 			require.NoError(t, err)
@@ -260,7 +180,7 @@ func TestWire(t *testing.T) {
 			w, err := wireTo(t.Context(), over, c.address(over))
 			require.NoError(t, err)
 			defer w.Close()
-			for seq := range 2 {
+			for seq, payload := range [][]byte{payload, long, payload} {
 				require.NoError(t, w.send(w.prepare(payload)))
 				got, err := c.WaitPayload(t.Context(), seq)
 				require.NoError(t, err)
@@ -278,29 +198,58 @@ func TestWire(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
-	s := overHTTP(7 * time.Second)
+	s := overHTTP
 	s.clients = 2
 	p, err := s.open(t.TempDir())
 	require.NoError(t, err)
 	require.Equal(t, []string{
 		fmt.Sprintf("SIDETONE_RPC_PORTS=%d,%d", p.clients[0].Port(), p.clients[1].Port()),
 		"SIDETONE_RPC_IPC_FOLDERS=" + p.folder, "SIDETONE_RPC_TRANSPORTS=http",
-		"SIDETONE_CONTROL_SOCKET=" + filepath.Join(p.folder, "agent.sock"), "XDG_RUNTIME_DIR=" + p.folder, "SIDETONE_RPC_TOKEN_EVERY=7s",
-	}, s.settings(p))
+		"SIDETONE_CONTROL_SOCKET=" + filepath.Join(p.folder, "agent.sock"), "XDG_RUNTIME_DIR=" + p.folder, "SIDETONE_RPC_TOKEN_EVERY=1ms",
+	}, p.settings())
 	require.NoError(t, p.close())
 	require.NoDirExists(t, p.folder)
-	require.Equal(t, []string{"HOME=/x"}, clean([]string{"SIDETONE_LOG_LEVEL=debug", "HOME=/x", "SIDETONE_RPC_PORTS=1"}))
+	require.Equal(t, []string{"HOME=/x"}, withoutSettings([]string{"SIDETONE_LOG_LEVEL=debug", "HOME=/x", "SIDETONE_RPC_PORTS=1"}))
 }
 
-func TestOverBare(t *testing.T) {
-	agent, bare := sample{3 * time.Millisecond}, sample{time.Millisecond}
-	slow := overBare("x", 50, agent, bare, 2*time.Millisecond-1)
-	require.False(t, slow.met)
-	require.Equal(t, "3.00 ms, 2.00 ms more (max 3.00 ms)", slow.measured)
-	require.True(t, overBare("x", 50, agent, bare, 2*time.Millisecond).met)
-	fast := overBare("x", 50, bare, agent, 0)
-	require.True(t, fast.met)
-	require.Equal(t, "1.00 ms, 2.00 ms less (max 1.00 ms)", fast.measured)
+func TestComparison(t *testing.T) {
+	c := comparison{agent: sample{3 * time.Millisecond}, bare: sample{time.Millisecond}}
+	for _, k := range []struct {
+		most   limit
+		target string
+		met    bool
+	}{
+		{limit{overBare: 2 * time.Millisecond}, "≤ 2.00 ms over the bare path", true},
+		{limit{overBare: 2*time.Millisecond - 1}, "≤ 2.00 ms over the bare path", false},
+		{limit{ratio: 3}, "≤ 3×", true},
+		{limit{ratio: 2.5}, "≤ 2.5×", false},
+		{limit{inAll: 3 * time.Millisecond}, "≤ 3.00 ms", true},
+		{limit{inAll: time.Millisecond}, "≤ 1.00 ms", false},
+	} {
+		got := c.row("x", 50, "bare", k.most)
+		require.Equal(t, row{
+			figure: "x, p50 of 1", measured: "3.00 ms (p99 3.00 ms, slowest 3.00 ms)",
+			baseline: "1.00 ms (p99 1.00 ms, slowest 1.00 ms), bare",
+			ratio:    "3.00×", target: k.target, met: k.met,
+		}, got)
+	}
+	require.Equal(t, "no target", c.row("x", 50, "bare", limit{}).verdict())
+}
+
+func TestInTurns(t *testing.T) {
+	var order []string
+	round := func(name string, took time.Duration) func(context.Context) (sample, error) {
+		return func(context.Context) (sample, error) {
+			order = append(order, name)
+			return sample{took, took}, nil
+		}
+	}
+	c, err := inTurns(t.Context(), 2, round("agent", 2), round("bare", 1))
+	require.NoError(t, err)
+	require.Equal(t, []string{"bare", "agent", "bare", "agent"}, order)
+	require.Equal(t, comparison{agent: sample{2, 2, 2, 2}, bare: sample{1, 1, 1, 1}}, c)
+	_, err = inTurns(t.Context(), 2, round("agent", 2), func(context.Context) (sample, error) { return nil, os.ErrClosed })
+	require.ErrorIs(t, err, os.ErrClosed)
 }
 
 func TestProgramsCheckTheirArguments(t *testing.T) {
@@ -310,7 +259,7 @@ func TestProgramsCheckTheirArguments(t *testing.T) {
 }
 
 // openPlace starts one client of a scene.
-func openPlace(t *testing.T, s scene) *child {
+func openPlace(t *testing.T, s setup) *child {
 	p, err := s.open(t.TempDir())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, p.close()) })
@@ -367,18 +316,18 @@ func plugHID(t *testing.T) (*testlab.HIDTree, *testlab.HIDNode) {
 func turnAndSee(t *testing.T, headset *testlab.HIDNode, c *child) {
 	arrives(t, c, "the headset", lists)
 	for _, mute := range []bool{true, false, true} {
-		require.NoError(t, headset.Report([]byte{batteryReport, 7})) // of which nothing follows
+		require.NoError(t, headset.Report([]byte{phoneReport + 1, 7})) // of which nothing follows
 		require.NoError(t, headset.Report(muteReport(mute)))
 		arrives(t, c, fmt.Sprint("the mute ", mute), func(p fakeserver.Payload) bool { return mutes(p, mute) })
 	}
 }
 
 func TestHIDAgent(t *testing.T) {
-	for _, s := range []scene{overIPC, overWebSocket} {
+	for _, s := range []setup{overIPC, overWebSocket} {
 		t.Run(string(s.transports[0]), func(t *testing.T) {
 			lab, headset := plugHID(t)
 			c := openPlace(t, s)
-			for _, setting := range s.settings(c.place) {
+			for _, setting := range c.settings() {
 				name, value, _ := strings.Cut(setting, "=")
 				t.Setenv(name, value)
 			}
@@ -406,10 +355,7 @@ func TestPushes(t *testing.T) {
 	c := openPlace(t, overIPC)
 	runs(t, programs[pushBare], c.controlSocket(), string(fakeserver.IPC), c.clients[0].IPCPath(), preparedPayloads(t))
 	arrives(t, c, "the headset", lists)
-	r, err := drivenByPushes(t.Context(), c)
-	require.NoError(t, err)
-	defer r.leave()
-	took, err := r.alternate(t.Context(), 4)
+	took, err := c.alternatePushes(t.Context(), 4)
 	require.NoError(t, err)
 	require.Len(t, took, 4)
 	require.True(t, mutes(c.clients[0].last, false))
@@ -429,44 +375,49 @@ func TestFlood(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- programs[pushBare](ctx, args) }()
 	arrives(t, c, "the headset", lists)
-	f := &flood{child: c}
-	defer f.close()
-	require.NoError(t, f.connect(t.Context()))
-	require.NoError(t, f.wave(t.Context(), 100*time.Millisecond))
-	require.NoError(t, f.mark())
-	require.Positive(t, f.seq)
-	last, err := c.clients[0].WaitPayload(t.Context(), int(f.seq)) // one more came before the pushes
+	f, err := connectPushers(t.Context(), c)
 	require.NoError(t, err)
-	require.Equal(t, int(f.seq)+1, last.Seq)
-	require.Equal(t, last.Seq, f.newest().Seq)
-	require.True(t, mutes(last, muteOf(f.seq)))
-	require.False(t, marked(last), "the bare server knows one flag only")
+	defer f.close()
+	require.NoError(t, f.wave(t.Context(), 10_000, 100*time.Millisecond))
+	require.NoError(t, f.last(t.Context(), int(f.next.Add(1))))
+	sent := int(f.sent.Load()) + 1
+	require.Greater(t, sent, 1)
+	last, err := c.clients[0].WaitPayload(t.Context(), sent) // one more came before the pushes
+	require.NoError(t, err)
+	require.Equal(t, sent+1, last.Seq)
+	require.Equal(t, last.Seq, c.newest().Seq)
+	require.True(t, mutes(last, true))
+	require.False(t, f.isLast(last), "the bare server knows one flag only")
 	yes := true
 	last.Devices[0].NoiseSuppression = &yes
-	require.True(t, marked(last))
+	require.True(t, f.isLast(last))
 
 	stop()
 	require.NoError(t, <-ended)
-	err = f.wave(t.Context(), time.Hour)
-	require.ErrorContains(t, err, "flood the program")
-	require.ErrorContains(t, err, "last words")
+	require.ErrorContains(t, f.wave(t.Context(), 10_000, time.Hour), "10000 times a second")
 }
 
-func TestFloodPlan(t *testing.T) {
-	began, f := time.Now().Add(time.Hour), &flood{seq: 5}
-	n := 0
-	for ; ; n++ {
-		seq, due, more := f.next(began, 10*time.Millisecond, 5)
-		if !more {
-			break
+func TestWave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		var made []int
+		f := &changer{sources: []func(context.Context, int) error{func(_ context.Context, n int) error {
+			require.Equal(t, time.Duration(n)*100*time.Microsecond, time.Since(began))
+			made = append(made, n)
+			return nil
+		}}}
+		require.NoError(t, f.wave(t.Context(), 10_000, 10*time.Millisecond))
+		require.Len(t, made, 100)
+		require.Equal(t, 99, made[99])
+		require.EqualValues(t, 100, f.sent.Load())
+
+		f.sources[0] = func(context.Context, int) error {
+			time.Sleep(time.Millisecond)
+			return nil
 		}
-		require.EqualValues(t, 6+n, seq)
-		require.True(t, due.Equal(began.Add(time.Duration(n)*100*time.Microsecond)))
-	}
-	require.Equal(t, 100, n)
-	require.EqualValues(t, 105, f.seq, "the last one was sent")
-	_, _, more := f.next(time.Now().Add(-time.Hour), time.Hour, f.seq)
-	require.False(t, more, "what could not be sent in time is not made up for")
+		require.NoError(t, f.wave(t.Context(), 10_000, 10*time.Millisecond))
+		require.EqualValues(t, 110, f.sent.Load(), "what could not be made in time is not made up for")
+	})
 }
 
 func TestComplete(t *testing.T) {

@@ -16,6 +16,12 @@ import (
 	"sidetone/fakeserver"
 )
 
+// command is how a program is started.
+type command struct {
+	name      string
+	args, env []string
+}
+
 // child is a running agent or bare path, and the clients that it reports to.
 type child struct {
 	name string
@@ -28,16 +34,15 @@ type child struct {
 	ended   context.CancelCauseFunc // its end ends all waiting
 }
 
-// spawn starts the clients and a program, and waits until it has reported the headset to
-// each. command returns its arguments and environment.
-func (b *bench) spawn(ctx context.Context, name string, s scene, command func(*place) (args, env []string)) (*child, error) {
+// start starts the clients and a program, and waits until it has reported the headset to each.
+func (b *bench) start(ctx context.Context, program func(*place) command, s setup) (*child, error) {
 	p, err := s.open(b.dir)
 	if err != nil {
 		return nil, err
 	}
-	c := &child{name: name, place: p}
-	if err := c.start(b.dir, command); err != nil {
-		return nil, errors.Join(err, p.close())
+	c := &child{place: p}
+	if err := c.start(b.dir, program(p)); err != nil {
+		return nil, errors.Join(fmt.Errorf("start the %s: %w", c.name, err), p.close())
 	}
 	for _, cl := range c.clients {
 		if err := c.await(ctx, cl, "its first payload", lists); err != nil {
@@ -48,27 +53,21 @@ func (b *bench) spawn(ctx context.Context, name string, s scene, command func(*p
 	return c, nil
 }
 
-// lists reports whether a payload has the headset.
-func lists(p fakeserver.Payload) bool { return len(p.Devices) > 1 }
-
-func (c *child) start(dir string, command func(*place) (args, env []string)) error {
+func (c *child) start(dir string, what command) error {
+	c.name = what.name
 	log, err := os.CreateTemp(dir, "child-*.log")
 	if err != nil {
-		return fmt.Errorf("start the %s: %w", c.name, err)
+		return err
 	}
 	defer log.Close()
-	args, env := command(c.place)
 	c.log = log.Name()
-	c.cmd = exec.Command(args[0], args[1:]...)
-	c.cmd.Env, c.cmd.Stdout, c.cmd.Stderr = env, log, log
+	c.cmd = exec.Command(what.args[0], what.args[1:]...)
+	c.cmd.Env, c.cmd.Stdout, c.cmd.Stderr = what.env, log, log
 	c.waiting, c.ended = context.WithCancelCause(context.Background())
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	started := make(chan error)
 	go c.run(started)
-	if err := <-started; err != nil {
-		return fmt.Errorf("start the %s: %w", c.name, err)
-	}
-	return nil
+	return <-started
 }
 
 // run starts the program and waits for its end. The kernel sends the death signal when the

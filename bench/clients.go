@@ -3,25 +3,121 @@
 package main
 
 import (
-	"context"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"sidetone/fakeserver"
 )
 
-// measureClients presses the mute button with one client and with three, in turns, and takes
-// the time until the last of them has it.
-func measureClients(ctx context.Context, b *bench, l *lab) (rows []row, err error) {
-	one, three := overIPC, overIPC
-	three.clients = 3
-	slowest, single, err := sideBySide(ctx, 10, pick(b, 20, 10), l.way(b.startAgent, three), l.way(b.startAgent, one))
-	if err != nil {
-		return nil, err
+// setup says which clients a program finds, and what the agent is told of them.
+type setup struct {
+	transports []fakeserver.Transport // the agent's setting; the bare path takes the first
+	clients    int
+	options    fakeserver.Options // of each client; the bench chooses the port and the folder
+	socket     bool               // each has an IPC socket
+}
+
+var (
+	overWebSocket = setup{transports: []fakeserver.Transport{fakeserver.WebSocket}, clients: 1}
+	overIPC       = setup{
+		transports: []fakeserver.Transport{fakeserver.IPC, fakeserver.WebSocket, fakeserver.HTTP}, clients: 1,
+		options: fakeserver.Options{Profile: fakeserver.Desktop}, socket: true,
 	}
-	const limit = 2
-	a, z := slowest.percentile(50), single.percentile(50)
-	return []row{{
-		figure:   fmt.Sprintf("mute over ipc to payload complete at the slowest of %d clients, p50 of %d", three.clients, len(slowest)),
-		measured: fmt.Sprintf("%s (p99 %s, max %s)", ms(a), ms(slowest.percentile(99)), ms(slowest.max())),
-		baseline: fmt.Sprintf("%s (p99 %s, max %s), agent with one client", ms(z), ms(single.percentile(99)), ms(single.max())),
-		ratio:    times(ratioOf(a, z)), target: fmt.Sprintf("≤ %d×", limit), met: a <= limit*z,
-	}}, nil
+	// overHTTP refills the client's bucket so fast that no change has to wait for a token.
+	overHTTP = setup{
+		transports: []fakeserver.Transport{fakeserver.HTTP}, clients: 1,
+		options: fakeserver.Options{Profile: fakeserver.Desktop, Refill: time.Millisecond},
+	}
+)
+
+// place is where the clients of one program listen, and nobody else's.
+type place struct {
+	setup
+	folder  string // for IPC sockets
+	clients []*client
+}
+
+// client is a stand-in client, and how much of what it got was looked at.
+type client struct {
+	*fakeserver.Server
+	last fakeserver.Payload // the last that was looked at
+}
+
+// open starts the clients.
+func (s setup) open(dir string) (*place, error) {
+	folder, err := os.MkdirTemp(dir, "ipc")
+	if err != nil {
+		return nil, fmt.Errorf("make a folder for sockets: %w", err)
+	}
+	p := &place{setup: s, folder: folder}
+	for range s.clients {
+		o := s.options
+		o.Ports = []int{0}
+		if s.socket {
+			o.IPCDir = folder
+		}
+		server, err := fakeserver.Start(o)
+		if err != nil {
+			return nil, errors.Join(err, p.close())
+		}
+		p.clients = append(p.clients, &client{Server: server})
+	}
+	return p, nil
+}
+
+func (p *place) close() error {
+	for _, c := range p.clients {
+		_ = c.Close() // has no error
+	}
+	return os.RemoveAll(p.folder)
+}
+
+// settings are the agent's, as environment. It must not find the clients of people.
+func (p *place) settings() []string {
+	var ports, transports []string
+	for _, c := range p.clients {
+		ports = append(ports, fmt.Sprint(c.Port()))
+	}
+	for _, t := range p.transports {
+		transports = append(transports, string(t))
+	}
+	env := []string{
+		"SIDETONE_RPC_PORTS=" + strings.Join(ports, ","),
+		"SIDETONE_RPC_IPC_FOLDERS=" + p.folder,
+		"SIDETONE_RPC_TRANSPORTS=" + strings.Join(transports, ","),
+		"SIDETONE_CONTROL_SOCKET=" + p.controlSocket(),
+		"XDG_RUNTIME_DIR=" + p.folder, // several agents run at once, each for the same application
+	}
+	if p.options.Refill > 0 {
+		env = append(env, "SIDETONE_RPC_TOKEN_EVERY="+p.options.Refill.String())
+	}
+	return env
+}
+
+// controlSocket is where the agent of the place has its local API.
+func (p *place) controlSocket() string { return filepath.Join(p.folder, "agent.sock") }
+
+// address is what wireTo needs.
+func (c *client) address(over fakeserver.Transport) string {
+	if over == fakeserver.IPC {
+		return c.IPCPath()
+	}
+	return fmt.Sprintf("127.0.0.1:%d", c.Port())
+}
+
+// lists reports whether a payload has the headset.
+func lists(p fakeserver.Payload) bool { return len(p.Devices) > 1 }
+
+// mutes reports whether a payload lists the headset with the given mute.
+func mutes(p fakeserver.Payload, mute bool) bool {
+	for _, d := range p.Devices {
+		if d.HardwareMute != nil {
+			return *d.HardwareMute == mute
+		}
+	}
+	return false
 }

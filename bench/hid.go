@@ -6,95 +6,102 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
+	"path/filepath"
+	"runtime/debug"
 	"time"
 
+	"sidetone/examples"
+	"sidetone/internal/app"
+	"sidetone/internal/catalogue"
+	"sidetone/internal/config"
 	"sidetone/internal/testlab"
 )
 
-// measureHID turns the mute switch of a headset's HID interface and takes the time until the
-// client has the whole payload, in turns through the agent and through a process that only
-// reads and writes.
-func measureHID(ctx context.Context, b *bench) (rows []row, err error) {
-	l, err := b.openHIDLab(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, l.close()) }()
-	for _, s := range []scene{overIPC, overWebSocket} {
-		over := s.transports[0]
-		agent, bare, err := sideBySide(ctx, 5, pick(b, 40, 10),
-			func(ctx context.Context) (*driven, error) { return l.startAgent(ctx, b, s) },
-			func(ctx context.Context) (*driven, error) { return l.startBare(ctx, b, s) })
-		if err != nil {
-			return nil, fmt.Errorf("over %s: %w", over, err)
-		}
-		what := fmt.Sprintf("HID report over %s", over)
-		rows = append(rows, overBare(what, 50, agent, bare, time.Millisecond), overBare(what, 99, agent, bare, 10*time.Millisecond))
-	}
-	rows[0].note = "HID: a pipe in packet mode stands for the hidraw node, and the agent's source, Engine and client run in a " +
-		"process of this program. The bare path is blocked in a read of the same pipe, looks at one bit and writes one of two prepared messages."
-	return rows, nil
+// hidAgent makes this program an agent whose HID devices are in another folder than those of the
+// system, which the shipped one cannot be told.
+const hidAgent = "hid-agent"
+
+const phoneReport = 1 // number of the input report
+
+// hidHeadset is the HID interface of a headset whose Phone Mute is a switch that shows its state
+// (absolute, no preferred state).
+var hidHeadset = testlab.HIDDevice{
+	Node: "hidraw0", Port: "1-3", Interface: 3,
+	VID: "1209", PID: "0700", Serial: "A700-0001", Name: "Acme Headset 700",
+	Descriptor: []byte{
+		0x05, 0x0b, 0x09, 0x05, 0xa1, 0x01, // telephony, headset
+		0x85, phoneReport, 0x15, 0x00, 0x25, 0x01, 0x75, 0x01, 0x95, 0x01, 0x09, 0x2f, 0x81, 0x22, // phone mute
+		0x95, 0x07, 0x81, 0x03, 0xc0,
+	},
 }
 
-// hidLab is a headset without a sound server.
-type hidLab struct {
-	*testlab.HIDTree
-	headset  *testlab.HIDNode
-	payloads string // folder of what the bare path sends
+// muteReport is what the headset sends when its switch is turned.
+func muteReport(mute bool) []byte {
+	if mute {
+		return []byte{phoneReport, 1}
+	}
+	return []byte{phoneReport, 0}
 }
 
-// openHIDLab lets the agent run once, to learn what the bare path has to send.
-func (b *bench) openHIDLab(ctx context.Context) (*hidLab, error) {
+// headsetEndpoints is what a sound server says of the headset, as an endpoint file.
+var headsetEndpoints = fmt.Sprintf(`{"endpoints": [
+	{"id": "mic", "name": "Acme Headset 700 Mono", "type": "audioinput", %[1]s},
+	{"id": "speaker", "name": "Acme Headset 700 Analog Stereo", "type": "audiooutput", %[1]s}
+]}`, fmt.Sprintf(`"bus": "usb", "vid": %q, "pid": %q, "serial": %q, "container": %q`,
+	hidHeadset.VID, hidHeadset.PID, hidHeadset.Serial, hidHeadset.Container()))
+
+// openHID is a headset without a sound server.
+func openHID(ctx context.Context, b *bench) (*lab, error) {
 	root, err := os.MkdirTemp(b.dir, "hid")
 	if err != nil {
-		return nil, fmt.Errorf("make a folder for the headset: %w", err)
+		return nil, err
 	}
-	l := &hidLab{}
-	if l.HIDTree, err = testlab.NewHIDTree(root); err == nil {
-		l.headset, err = l.Plug(hidHeadset)
-	}
-	if err == nil {
-		l.payloads, err = os.MkdirTemp(b.dir, "payloads")
-	}
-	var agent *driven
-	if err == nil {
-		agent, err = l.startAgent(ctx, b, overIPC)
-	}
-	if err == nil {
-		err = agent.capture(ctx, l.payloads)
-	}
-	if err != nil {
-		return nil, errors.Join(err, l.close())
-	}
-	return l, nil
-}
-
-func (l *hidLab) close() error {
-	if l.headset == nil {
-		return nil
-	}
-	return l.headset.Unplug()
-}
-
-// turn turns the headset's switch.
-func (l *hidLab) turn(_ context.Context, mute bool) error { return l.headset.Report(muteReport(mute)) }
-
-func (l *hidLab) startAgent(ctx context.Context, b *bench, s scene) (*driven, error) {
-	c, err := b.spawn(ctx, "agent", s, func(p *place) ([]string, []string) {
-		return []string{b.self, hidAgentArgument, l.Root()}, append(clean(os.Environ()), s.settings(p)...)
-	})
-	return l.driven(c, err)
-}
-
-func (l *hidLab) startBare(ctx context.Context, b *bench, s scene) (*driven, error) {
-	c, err := b.spawnBare(ctx, s, l.payloads, func(*place) []string { return []string{hidBare, l.headset.Path()} })
-	return l.driven(c, err)
-}
-
-func (l *hidLab) driven(c *child, err error) (*driven, error) {
+	tree, err := testlab.NewHIDTree(root)
 	if err != nil {
 		return nil, err
 	}
-	return &driven{child: c, set: l.turn}, nil
+	headset, err := tree.Plug(hidHeadset)
+	if err != nil {
+		return nil, err
+	}
+	l := &lab{
+		bench: b, kind: "hid", what: "HID report", p50: limit{overBare: time.Millisecond}, p99: limit{overBare: 10 * time.Millisecond},
+		press:     func(_ context.Context, mute bool) error { return headset.Report(muteReport(mute)) },
+		agentArgs: []string{b.self, hidAgent, root}, env: withoutSettings(os.Environ()), bareArgs: []string{hidBare, headset.Path()},
+		note: "HID: a pipe in packet mode stands for the hidraw node, and the agent's source, Engine and client run in a process of " +
+			"this program. The bare path is blocked in a read of the same pipe, looks at one bit and writes one of two prepared messages.",
+		close: headset.Unplug,
+	}
+	return l.opened(ctx, nil)
+}
+
+// runHIDAgent is the agent until ctx ends. args is the folder that holds sys and dev; the settings are in the environment.
+func runHIDAgent(ctx context.Context, args []string) error {
+	if len(args) != 1 {
+		return errors.New("the agent needs the folder that holds sys and dev")
+	}
+	debug.SetGCPercent(app.GCPercent)
+	c, _, problems := config.Load(config.Options{Env: os.Environ()})
+	if len(problems) > 0 {
+		return errors.New(problems[0].String())
+	}
+	endpoints := filepath.Join(args[0], "endpoints.json")
+	if err := os.WriteFile(endpoints, []byte(headsetEndpoints), 0o600); err != nil {
+		return err
+	}
+	c.Sources = config.Sources{HID: true, Files: []string{endpoints}}
+	cat, problems := catalogue.Decode("acme.yaml", examples.Acme)
+	if len(problems) > 0 {
+		return errors.New(problems[0].String())
+	}
+	agent, err := app.New(app.Options{
+		Settings: app.NewSettings(c, cat), Host: app.Host{Getenv: os.Getenv, HIDRoot: args[0]},
+		Version: "bench", Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+	})
+	if err == nil {
+		agent.Run(ctx)
+	}
+	return err
 }

@@ -15,38 +15,52 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"sidetone/internal/testlab"
 )
 
-// measure is one step of the bench.
-type measure struct {
-	name  string
-	what  string
-	limit time.Duration // after which it has failed
-	run   func(context.Context, *bench) ([]row, error)
+const (
+	agentPath   = "bin/sidetone" // as 'make build' makes it
+	resultsPath = "bench/RESULTS.md"
+	sceneLimit  = 15 * time.Minute // after which a scene has failed
+)
+
+// scene is one step of the bench.
+type scene struct {
+	name, what string
+	labs       []openLab // what it needs; measure gets them in this order
+	measure    func(context.Context, *bench, []*lab) ([]row, error)
 }
 
-var measures = []measure{
-	{"mute", "mute to payload, against the bare path", 10 * time.Minute, measureMute},
-	{"clients", "mute to three clients at once", 5 * time.Minute, inLab(measureClients)},
-	{"start", "start to first payload", 3 * time.Minute, inLab(measureStart)},
-	{"appear", "a client appears", 5 * time.Minute, inLab(measureAppear)},
-	{"tokens", "HTTP only, within the client's rate limit", 5 * time.Minute, inLab(measureTokens)},
-	{"idle", "what doing nothing costs", 15 * time.Minute, measureIdle},
-	{"memory", "memory after many toggles", 10 * time.Minute, measureMemory},
-	{"storm", "1,000 toggles per second", 5 * time.Minute, inLab(measureStorm)},
-	{"hid", "HID report to payload, against the bare path", 5 * time.Minute, measureHID},
-	{"push", "push to payload, against a bare server", 5 * time.Minute, inLab(measurePush)},
-	{"flood", "10,000 pushes per second", 5 * time.Minute, inLab(measureFlood)},
-	{"status", "what 'sidetone status' takes", 3 * time.Minute, inLab(measureStatus)},
-	{"size", "size of the binary", 3 * time.Minute, measureSize},
+var (
+	onPulseAudio = openSound(testlab.PulseAudio)
+	onPipeWire   = openSound(testlab.PipeWire)
+)
+
+var scenes = []scene{
+	{
+		"mute", "mute to payload, against the bare path",
+		[]openLab{onPulseAudio, onPipeWire},
+		measureChanges(overIPC, overWebSocket, overHTTP),
+	},
+	{"hid", "HID report to payload, against the bare path", []openLab{openHID}, measureChanges(overIPC, overWebSocket)},
+	{"push", "push to payload, against a bare server", []openLab{onPulseAudio}, measurePush},
+	{"clients", "mute to three clients at once", []openLab{onPulseAudio}, measureClients},
+	{"start", "start to first payload", []openLab{onPulseAudio}, measureStart},
+	{"appear", "a client appears", []openLab{onPulseAudio}, measureAppear},
+	{"status", "what 'sidetone status' takes", []openLab{onPulseAudio}, measureStatus},
+	{"idle", "what doing nothing costs", []openLab{onPulseAudio, onPipeWire}, measureIdle},
+	{"storm", "1,000 toggles per second", []openLab{onPulseAudio}, measureStorm},
+	{"flood", "10,000 pushes per second", []openLab{onPulseAudio}, measureFlood},
+	{"size", "size of the binary", nil, measureSize},
 }
 
 // programs are what this one is instead of the bench, by its first argument.
 var programs = map[string]func(context.Context, []string) error{
-	soundBare:        bareProgram(followSound),
-	hidBare:          bareProgram(followHID),
-	pushBare:         bareProgram(servePushes),
-	hidAgentArgument: runHIDAgent,
+	soundBare: bareProgram(followSound),
+	hidBare:   bareProgram(followHID),
+	pushBare:  bareProgram(servePushes),
+	hidAgent:  runHIDAgent,
 }
 
 func main() {
@@ -58,17 +72,16 @@ func main() {
 	} else {
 		err = run(ctx, os.Args[1:])
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		stop()
 		os.Exit(1)
 	}
 }
 
-// bench is what all measures share.
+// bench is what all scenes share.
 type bench struct {
 	quick   bool
-	agent   string            // path of the sidetone binary
 	self    string            // path of this binary
 	dir     string            // for temporary files
 	servers map[string]string // versions of the sound servers that were measured with, by kind
@@ -85,22 +98,23 @@ func pick[T any](b *bench, full, quick T) T {
 func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	quick := flags.Bool("quick", false, "shorter rounds, for development")
-	only := flags.String("only", "", "run one measure: "+strings.Join(names(), ", "))
-	agent := flags.String("agent", "bin/sidetone", "the agent, as 'make build' makes it")
-	out := flags.String("o", "bench/RESULTS.md", "where a full run writes its results")
+	only := flags.String("only", "", "run one scene: "+strings.Join(names(), ", "))
 	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return nil
-		}
 		return err
 	}
 	chosen, err := choose(*only)
 	if err != nil {
 		return err
 	}
-	b, err := newBench(*agent, *quick)
-	if err != nil {
-		return err
+	if _, err := os.Stat(agentPath); err != nil {
+		return fmt.Errorf("find the agent: %w (run 'make build' first, and the bench from the repository's root)", err)
+	}
+	b := &bench{quick: *quick, servers: make(map[string]string)}
+	if b.self, err = os.Executable(); err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
+	if b.dir, err = os.MkdirTemp("", "sidetone-bench"); err != nil {
+		return fmt.Errorf("make a temporary folder: %w", err)
 	}
 	defer os.RemoveAll(b.dir)
 
@@ -114,38 +128,21 @@ func run(ctx context.Context, args []string) error {
 		fmt.Print(text)
 		return nil
 	}
-	if err := os.WriteFile(*out, []byte(text), 0o644); err != nil {
+	if err := os.WriteFile(resultsPath, []byte(text), 0o644); err != nil {
 		return fmt.Errorf("write the results: %w", err)
 	}
-	fmt.Fprintln(os.Stderr, "wrote", *out)
+	fmt.Fprintln(os.Stderr, "wrote", resultsPath)
 	return nil
 }
 
-func newBench(agent string, quick bool) (*bench, error) {
-	if _, err := os.Stat(agent); err != nil {
-		return nil, fmt.Errorf("find the agent: %w (run 'make build' first, and the bench from the repository's root)", err)
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("find this program: %w", err)
-	}
-	dir, err := os.MkdirTemp("", "sidetone-bench")
-	if err != nil {
-		return nil, fmt.Errorf("make a temporary folder: %w", err)
-	}
-	return &bench{quick: quick, agent: agent, self: self, dir: dir, servers: make(map[string]string)}, nil
-}
-
-func (b *bench) perform(ctx context.Context, chosen []measure) ([]row, error) {
+func (b *bench) perform(ctx context.Context, chosen []scene) ([]row, error) {
 	var all []row
-	for _, m := range chosen {
+	for _, s := range chosen {
 		start := time.Now()
-		fmt.Fprintf(os.Stderr, "%-8s %s\n", m.name, m.what)
-		limited, cancel := context.WithTimeout(ctx, m.limit)
-		rows, err := m.run(limited, b)
-		cancel()
+		fmt.Fprintf(os.Stderr, "%-8s %s\n", s.name, s.what)
+		rows, err := b.play(ctx, s)
 		if err != nil {
-			return nil, fmt.Errorf("%s (%s): %w", m.name, m.what, err)
+			return nil, fmt.Errorf("%s (%s): %w", s.name, s.what, err)
 		}
 		for _, r := range rows {
 			fmt.Fprintf(os.Stderr, "         %s: %s, %s\n", r.figure, r.measured, r.verdict())
@@ -156,21 +153,37 @@ func (b *bench) perform(ctx context.Context, chosen []measure) ([]row, error) {
 	return all, nil
 }
 
+// play opens what a scene needs, measures, and closes it again.
+func (b *bench) play(ctx context.Context, s scene) (rows []row, err error) {
+	ctx, cancel := context.WithTimeout(ctx, sceneLimit)
+	defer cancel()
+	var labs []*lab
+	for _, open := range s.labs {
+		l, err := open(ctx, b)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, l.close()) }()
+		labs = append(labs, l)
+	}
+	return s.measure(ctx, b, labs)
+}
+
 func names() []string {
 	var list []string
-	for _, m := range measures {
-		list = append(list, m.name)
+	for _, s := range scenes {
+		list = append(list, s.name)
 	}
 	return list
 }
 
-func choose(only string) ([]measure, error) {
+func choose(only string) ([]scene, error) {
 	if only == "" {
-		return measures, nil
+		return scenes, nil
 	}
-	i := slices.IndexFunc(measures, func(m measure) bool { return m.name == only })
+	i := slices.Index(names(), only)
 	if i < 0 {
-		return nil, fmt.Errorf("no measure is called %q, use one of %s", only, strings.Join(names(), ", "))
+		return nil, fmt.Errorf("no scene is called %q, use one of %s", only, strings.Join(names(), ", "))
 	}
-	return measures[i : i+1], nil
+	return scenes[i : i+1], nil
 }

@@ -11,7 +11,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -23,48 +22,42 @@ import (
 const pushedProduct = "acme-headset-700"
 
 // measurePush pushes the mute over the local API, as a vendor's software does, and takes the
-// time until the client has the whole payload, in turns to the agent and to a bare server.
-func measurePush(ctx context.Context, b *bench, l *lab) (rows []row, err error) {
-	through := func(start starter) way {
-		return func(ctx context.Context) (*driven, error) {
-			c, err := start(ctx, l, overIPC)
+// time until the client has the whole payload.
+func measurePush(ctx context.Context, b *bench, labs []*lab) ([]row, error) {
+	l := labs[0]
+	pushes := func(program func(*place) command) func(context.Context) (sample, error) {
+		return func(ctx context.Context) (took sample, err error) {
+			c, err := l.start(ctx, program, overIPC)
 			if err != nil {
 				return nil, err
 			}
-			return drivenByPushes(ctx, c)
+			defer func() { err = errors.Join(err, c.stop()) }()
+			return c.alternatePushes(ctx, pick(b, 40, 10))
 		}
 	}
-	agent, bare, err := sideBySide(ctx, 5, pick(b, 40, 10), through(b.startAgent), through(b.startPushBare))
+	took, err := inTurns(ctx, 5, pushes(l.agent), pushes(l.pushServer))
 	if err != nil {
 		return nil, err
 	}
-	const limit = time.Millisecond
-	a, z := agent.percentile(50), bare.percentile(50)
-	return []row{{
-		figure:   fmt.Sprintf("push over a kept connection to payload complete at the client, p50 of %d", len(agent)),
-		measured: fmt.Sprintf("%s (p99 %s, max %s)", ms(a), ms(agent.percentile(99)), ms(agent.max())),
-		baseline: fmt.Sprintf("%s (p99 %s, max %s), bare server", ms(z), ms(bare.percentile(99)), ms(bare.max())),
-		ratio:    times(ratioOf(a, z)), target: "≤ " + ms(limit), met: a <= limit,
-		note:   "Pushes: the bare server is Go's HTTP server on a socket, which decodes the same JSON and writes one of two prepared messages.",
-		excuse: "The maxima tell how busy the machine was.",
-	}}, nil
+	what := "push over a kept connection to payload complete at the client"
+	r := took.row(what, 50, "bare server", limit{inAll: time.Millisecond})
+	r.note = "Pushes: the bare server is Go's HTTP server on a socket, which decodes the same JSON and writes one of two prepared messages."
+	return []row{r}, nil
 }
 
-// drivenByPushes sets the mute by pushes over one connection. It takes over c.
-func drivenByPushes(ctx context.Context, c *child) (*driven, error) {
+// alternatePushes is alternate over one connection.
+func (c *child) alternatePushes(ctx context.Context, n int) (sample, error) {
 	p, err := dialPusher(ctx, c.controlSocket())
 	if err != nil {
-		return nil, errors.Join(err, c.stop())
+		return nil, err
 	}
-	seq := uint64(0)
-	return &driven{child: c, leave: func() { _ = p.Close() }, set: func(_ context.Context, mute bool) error {
+	defer p.Close()
+	seq := 0
+	return c.alternate(ctx, n, func(_ context.Context, mute bool) error {
 		seq++
 		return p.push(seq, muted(mute))
-	}}, nil
+	})
 }
-
-// controlSocket is where the agent of the place has its local API, see settings.
-func (p *place) controlSocket() string { return filepath.Join(p.folder, "agent.sock") }
 
 // pusher is a vendor's software with one connection. It talks HTTP by hand, which costs the
 // machine less than a client does.
@@ -88,70 +81,63 @@ func muted(mute bool) string { return fmt.Sprintf(`{"hardware_mute":%t}`, mute) 
 
 // push returns when the push has been answered. One that a later push has overtaken is refused,
 // which is as it should be.
-func (p *pusher) push(seq uint64, state string) error {
+func (p *pusher) push(seq int, state string) error {
 	body := fmt.Sprintf(`{"owner":"bench","seq":%d,"ttl_ms":600000,"state":%s}`, seq, state)
-	request := fmt.Sprintf("PUT /v1/states/%s HTTP/1.1\r\nHost: sidetone\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
-		pushedProduct, len(body), body)
-	return within(p.SetDeadline, func() error {
-		if _, err := io.WriteString(p, request); err != nil {
-			return fmt.Errorf("push: %w", err)
-		}
-		reply, err := http.ReadResponse(p.in, nil)
-		if err != nil {
-			return fmt.Errorf("the answer to a push: %w", err)
-		}
-		defer reply.Body.Close()
-		said, err := io.ReadAll(reply.Body)
-		if err != nil {
-			return fmt.Errorf("the answer to a push: %w", err)
-		}
-		if reply.StatusCode != http.StatusOK && reply.StatusCode != http.StatusConflict {
-			return fmt.Errorf("the answer to a push: %s: %s", reply.Status, said)
-		}
-		return nil
-	})
+	_ = p.SetDeadline(time.Now().Add(stepLimit))
+	_, err := fmt.Fprintf(p, "PUT /v1/states/%s HTTP/1.1\r\nHost: sidetone\r\nContent-Type: application/json\r\n"+
+		"Content-Length: %d\r\n\r\n%s", pushedProduct, len(body), body)
+	if err != nil {
+		return fmt.Errorf("push: %w", err)
+	}
+	reply, err := http.ReadResponse(p.in, nil)
+	if err != nil {
+		return fmt.Errorf("the answer to a push: %w", err)
+	}
+	defer reply.Body.Close()
+	said, err := io.ReadAll(reply.Body)
+	if err != nil {
+		return fmt.Errorf("the answer to a push: %w", err)
+	}
+	if reply.StatusCode != http.StatusOK && reply.StatusCode != http.StatusConflict {
+		return fmt.Errorf("the answer to a push: %s: %s", reply.Status, said)
+	}
+	return nil
 }
 
-// startPushBare starts the bare server of pushes.
-func (b *bench) startPushBare(ctx context.Context, l *lab, s scene) (*child, error) {
-	return b.spawnBare(ctx, s, l.payloads, func(p *place) []string { return []string{pushBare, p.controlSocket()} })
+// pushServer is the bare server of pushes.
+func (l *lab) pushServer(p *place) command {
+	return l.bareProgram("bare server", p, pushBare, p.controlSocket())
 }
 
-// servePushes sends a message for each push. from is the path of the socket.
+// servePushes sends a message for each push, in whatever order they come. from is the path of the socket.
 func servePushes(ctx context.Context, b *bare, from []string) error {
 	l, err := net.Listen("unix", from[0])
 	if err != nil {
 		return err
 	}
-	if err := b.send(false); err != nil {
+	if err := b.report(false); err != nil {
 		return err
 	}
-	server := &http.Server{Handler: &barePushes{client: b}, ReadHeaderTimeout: stepLimit}
+	var one sync.Mutex
+	answer := func(w http.ResponseWriter, r *http.Request) {
+		var p control.PushRequest
+		err := json.NewDecoder(r.Body).Decode(&p)
+		mute := p.State[devices.HardwareMute]
+		if err != nil || mute == nil {
+			http.Error(w, "this is no push", http.StatusBadRequest)
+			return
+		}
+		one.Lock()
+		err = b.report(*mute)
+		one.Unlock()
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"generation":1,"units":1,"clients":1}`)
+	}
+	server := &http.Server{Handler: http.HandlerFunc(answer), ReadHeaderTimeout: stepLimit}
 	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
 	return server.Serve(l)
-}
-
-// barePushes sends a message for each push, in whatever order they come.
-type barePushes struct {
-	mu     sync.Mutex
-	client *bare
-}
-
-func (s *barePushes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var p control.PushRequest
-	err := json.NewDecoder(r.Body).Decode(&p)
-	mute := p.State[devices.HardwareMute]
-	if err != nil || mute == nil {
-		http.Error(w, "this is no push", http.StatusBadRequest)
-		return
-	}
-	s.mu.Lock()
-	err = s.client.send(*mute)
-	s.mu.Unlock()
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = io.WriteString(w, `{"generation":1,"units":1,"clients":1}`)
 }

@@ -4,36 +4,89 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
+
+	"sidetone/fakeserver"
 )
 
-// measureStart starts the agent and the bare path in turns and takes the time until the
-// client has the headset. The lab has started the agent before, so the files are in memory.
-func measureStart(ctx context.Context, b *bench, l *lab) (rows []row, err error) {
-	var agent, bare sample
-	for range pick(b, 20, 5) {
-		for _, way := range []struct {
-			start starter
-			into  *sample
-		}{{b.startBare, &bare}, {b.startAgent, &agent}} {
-			c, err := way.start(ctx, l, overIPC)
+// measureStart takes the time from the start of the process until the client has the headset.
+// The lab has started the agent before, so the files are in memory.
+func measureStart(ctx context.Context, b *bench, labs []*lab) ([]row, error) {
+	l := labs[0]
+	starts := func(program func(*place) command) func(context.Context) (sample, error) {
+		return func(ctx context.Context) (sample, error) {
+			c, err := l.start(ctx, program, overIPC)
 			if err != nil {
 				return nil, err
 			}
-			*way.into = append(*way.into, c.first)
-			if err := c.stop(); err != nil {
-				return nil, err
-			}
+			return sample{c.first}, c.stop()
 		}
 	}
-	const limit = 250 * time.Millisecond
-	return []row{{
-		figure:   fmt.Sprintf("start of the process to first payload at the client, warm, slowest of %d", len(agent)),
-		measured: fmt.Sprintf("%s (p50 %s)", ms(agent.max()), ms(agent.percentile(50))),
-		baseline: fmt.Sprintf("%s (p50 %s), bare path", ms(bare.max()), ms(bare.percentile(50))),
-		ratio:    times(ratioOf(agent.max(), bare.max())),
-		target:   "≤ " + ms(limit),
-		met:      agent.max() <= limit,
-	}}, nil
+	took, err := inTurns(ctx, pick(b, 20, 5), starts(l.agent), starts(l.bare))
+	if err != nil {
+		return nil, err
+	}
+	what := "start of the process to first payload at the client, warm"
+	return []row{took.row(what, slowest, "bare path", limit{inAll: 250 * time.Millisecond})}, nil
+}
+
+// measureAppear lets a client go and come back as a new one. It takes the time from right before
+// the client starts until it has the whole list, and, with the client running, until a program
+// that knows where has said hello.
+func measureAppear(ctx context.Context, b *bench, labs []*lab) (rows []row, err error) {
+	byPort := overIPC
+	byPort.transports = []fakeserver.Transport{fakeserver.WebSocket, fakeserver.HTTP}
+	for _, s := range []struct {
+		how   string
+		setup setup
+		most  time.Duration
+	}{
+		{"", overIPC, 100 * time.Millisecond},
+		{", the agent may use its port only", byPort, 2 * time.Second},
+	} {
+		took, err := labs[0].returns(ctx, s.setup, pick(b, 20, 5))
+		if err != nil {
+			return nil, err
+		}
+		what := fmt.Sprintf("a client with an IPC socket appears%s: from its start to the whole list", s.how)
+		rows = append(rows, took.row(what, slowest, "one bare connect and hello", limit{inAll: s.most}))
+	}
+	return rows, nil
+}
+
+func (l *lab) returns(ctx context.Context, s setup, times int) (took comparison, err error) {
+	agent, err := l.start(ctx, l.agent, s)
+	if err != nil {
+		return took, err
+	}
+	defer func() { err = errors.Join(err, agent.stop()) }()
+	c := agent.clients[0]
+	for range times {
+		c.Stop()
+		c.last.Seq = c.Stats().Payloads
+		if err := pause(ctx, time.Second/2+rand.N(time.Second/2)); err != nil {
+			return took, err
+		}
+		start := time.Now()
+		if err := c.Resume(); err != nil {
+			return took, err
+		}
+		if err := agent.await(ctx, c, "the list to a new client", lists); err != nil {
+			return took, err
+		}
+		took.agent = append(took.agent, c.last.Time.Sub(start))
+		start = time.Now()
+		w, err := wireTo(ctx, c.last.Transport, c.address(c.last.Transport))
+		if err != nil {
+			return took, err
+		}
+		took.bare = append(took.bare, time.Since(start))
+		if err := w.Close(); err != nil {
+			return took, err
+		}
+	}
+	return took, nil
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -21,7 +22,80 @@ func (s sample) percentile(p int) time.Duration {
 	return sorted[max(0, (len(sorted)*p+99)/100-1)]
 }
 
-func (s sample) max() time.Duration { return s.percentile(100) }
+const slowest = 100 // as a percentile
+
+var rank = map[int]string{50: "p50", 99: "p99", slowest: "slowest"}
+
+// show shows one percentile, and beside it the others.
+func (s sample) show(p int) string {
+	var others []string
+	for _, other := range []int{50, 99, slowest} {
+		if other != p {
+			others = append(others, rank[other]+" "+ms(s.percentile(other)))
+		}
+	}
+	return fmt.Sprintf("%s (%s)", ms(s.percentile(p)), strings.Join(others, ", "))
+}
+
+// comparison is how long the agent took for something, and the baseline.
+type comparison struct{ agent, bare sample }
+
+// inTurns takes the times of the agent and of the baseline in several rounds. Only one of them
+// runs at a time, so that neither pays for the other.
+func inTurns(ctx context.Context, rounds int, agent, bare func(context.Context) (sample, error)) (c comparison, err error) {
+	for range rounds {
+		for _, side := range []struct {
+			round func(context.Context) (sample, error)
+			into  *sample
+		}{{bare, &c.bare}, {agent, &c.agent}} {
+			took, err := side.round(ctx)
+			if err != nil {
+				return c, err
+			}
+			*side.into = append(*side.into, took...)
+		}
+	}
+	return c, nil
+}
+
+// limit is the most that the agent may take. One of its fields is set, or none: there is no target.
+type limit struct {
+	ratio    float64       // of what the baseline takes
+	overBare time.Duration // more than the baseline
+	inAll    time.Duration
+}
+
+func (l limit) target() string {
+	switch {
+	case l.ratio > 0:
+		return fmt.Sprintf("≤ %g×", l.ratio)
+	case l.overBare > 0:
+		return "≤ " + ms(l.overBare) + " over the bare path"
+	case l.inAll > 0:
+		return "≤ " + ms(l.inAll)
+	}
+	return ""
+}
+
+func (l limit) met(agent, bare time.Duration) bool {
+	switch {
+	case l.ratio > 0:
+		return ratioOf(agent, bare) <= l.ratio
+	case l.overBare > 0:
+		return agent-bare <= l.overBare
+	}
+	return agent <= l.inAll
+}
+
+// row is that of one percentile.
+func (c comparison) row(what string, p int, baseline string, most limit) row {
+	agent, bare := c.agent.percentile(p), c.bare.percentile(p)
+	return row{
+		figure:   fmt.Sprintf("%s, %s of %d", what, rank[p], len(c.agent)),
+		measured: c.agent.show(p), baseline: c.bare.show(p) + ", " + baseline, ratio: times(ratioOf(agent, bare)),
+		target: most.target(), met: most.met(agent, bare),
+	}
+}
 
 // busiest returns the largest number of times, which are in rising order, that fall into any
 // one window of the given length.
@@ -55,16 +129,13 @@ func times(ratio float64) string { return fmt.Sprintf("%.2f×", ratio) }
 // ms shows a duration with the digits that mean something.
 func ms(d time.Duration) string {
 	v := float64(d) / float64(time.Millisecond)
-	switch {
-	case v >= 100:
-		return fmt.Sprintf("%.0f ms", v)
-	case v >= 10:
-		return fmt.Sprintf("%.1f ms", v)
-	case v >= 1:
-		return fmt.Sprintf("%.2f ms", v)
-	default:
-		return fmt.Sprintf("%.3f ms", v)
+	digits := 3
+	for above := 1.0; v >= above && digits > 0; above *= 10 {
+		digits--
 	}
+	return fmt.Sprintf("%.*f ms", digits, v)
 }
 
 func mib(bytes int64) string { return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20)) }
+
+func kib(bytes int64) string { return fmt.Sprintf("%+d KiB", bytes>>10) }

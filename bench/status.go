@@ -16,58 +16,46 @@ import (
 
 // measureStatus runs 'sidetone status' beside an agent with three clients, in turns with a verb
 // that does nothing.
-func measureStatus(ctx context.Context, b *bench, l *lab) (rows []row, err error) {
-	s := overIPC
-	s.clients = 3
-	c, err := b.startAgent(ctx, l, s)
+func measureStatus(ctx context.Context, b *bench, labs []*lab) (rows []row, err error) {
+	three := overIPC
+	three.clients = 3
+	c, err := labs[0].start(ctx, labs[0].agent, three)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, c.stop()) }()
-	verb := func(args ...string) ([]byte, time.Duration, error) {
-		return b.verb(ctx, append(clean(l.server.Env()), append(s.settings(c.place), "XDG_CONFIG_HOME="+l.config)...), args...)
+	status := func(ctx context.Context) (sample, error) {
+		said, took, err := runVerb(ctx, c.cmd.Env, "status", "--json")
+		if err == nil {
+			err = complete(said, three.clients)
+		}
+		return sample{took}, err
 	}
-	var status, noop sample
-	for range warmUp + pick(b, 30, 10) {
-		_, none, err := verb("version")
-		if err != nil {
-			return nil, err
-		}
-		said, took, err := verb("status", "--json")
-		if err != nil {
-			return nil, err
-		}
-		if err := complete(said, s.clients); err != nil {
-			return nil, err
-		}
-		noop, status = append(noop, none), append(status, took)
+	version := func(ctx context.Context) (sample, error) {
+		_, took, err := runVerb(ctx, c.cmd.Env, "version")
+		return sample{took}, err
 	}
-	noop, status = noop[warmUp:], status[warmUp:]
-	const limit = 20 * time.Millisecond
-	a, z := status.percentile(50), noop.percentile(50)
-	return []row{{
-		figure:   fmt.Sprintf("'sidetone status --json' with %d clients and a headset, the whole process, p50 of %d", s.clients, len(status)),
-		measured: fmt.Sprintf("%s, %s (max %s)", ms(a), more(a-z), ms(status.max())),
-		baseline: fmt.Sprintf("%s (max %s), 'sidetone version'", ms(z), ms(noop.max())),
-		ratio:    times(ratioOf(a, z)), target: "≤ " + ms(limit), met: a <= limit,
-		excuse: "The maxima tell how busy the machine was.",
-	}}, nil
+	took, err := inTurns(ctx, pick(b, 30, 10), status, version)
+	if err != nil {
+		return nil, err
+	}
+	what := fmt.Sprintf("'sidetone status --json' with %d clients and a headset, the whole process", three.clients)
+	return []row{took.row(what, 50, "'sidetone version'", limit{inAll: 20 * time.Millisecond})}, nil
 }
 
-// verb runs the agent's program to its end and returns what it prints and how long that took.
-func (b *bench) verb(ctx context.Context, env []string, args ...string) ([]byte, time.Duration, error) {
+// runVerb runs the agent's program to its end and returns what it prints and how long that took.
+func runVerb(ctx context.Context, env []string, args ...string) ([]byte, time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, stepLimit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, b.agent, args...)
+	cmd := exec.CommandContext(ctx, agentPath, args...)
 	cmd.Env, cmd.WaitDelay = env, time.Second
 	start := time.Now()
 	said, err := cmd.Output()
 	took := time.Since(start)
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		err = fmt.Errorf("%w: %s", err, exit.Stderr)
+	}
 	if err != nil {
-		var exit *exec.ExitError
-		if errors.As(err, &exit) {
-			err = fmt.Errorf("%w: %s", err, exit.Stderr)
-		}
 		return nil, 0, fmt.Errorf("sidetone %s: %w", args[0], err)
 	}
 	return said, took, nil

@@ -1,0 +1,85 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+const (
+	// changeGap keeps the changes so far apart that the agent's pacing never has to wait.
+	changeGap = 30 * time.Millisecond
+	// changeSpread keeps them from falling into step with a timer of anybody.
+	changeSpread = 10 * time.Millisecond
+	warmUp       = 10 // changes of each round that do not count
+)
+
+// measureChanges presses the headset's mute button and takes the time until the client has the
+// whole payload, through the agent and through the bare path.
+func measureChanges(setups ...setup) func(context.Context, *bench, []*lab) ([]row, error) {
+	return func(ctx context.Context, b *bench, labs []*lab) (rows []row, err error) {
+		for _, s := range setups {
+			for _, l := range labs {
+				took, err := inTurns(ctx, 10, l.changes(l.agent, s), l.changes(l.bare, s))
+				if err != nil {
+					return nil, fmt.Errorf("over %s: %w", s.transports[0], err)
+				}
+				what := fmt.Sprintf("%s over %s to payload complete at the client", l.what, s.transports[0])
+				rows = append(rows, took.row(what, 50, "bare path", l.p50), took.row(what, 99, "bare path", l.p99))
+			}
+		}
+		rows[0].note = labs[0].note
+		return rows, nil
+	}
+}
+
+// measureClients does so with one client and with three, and takes the time until the last of
+// them has the payload.
+func measureClients(ctx context.Context, _ *bench, labs []*lab) ([]row, error) {
+	l, three := labs[0], overIPC
+	three.clients = 3
+	took, err := inTurns(ctx, 10, l.changes(l.agent, three), l.changes(l.agent, overIPC))
+	if err != nil {
+		return nil, err
+	}
+	what := fmt.Sprintf("mute over ipc to payload complete at the slowest of %d clients", three.clients)
+	return []row{took.row(what, 50, "agent with one client", limit{ratio: 2})}, nil
+}
+
+// changes is a round in which a program is started and the button pressed. It returns how long each press took.
+func (l *lab) changes(program func(*place) command, s setup) func(context.Context) (sample, error) {
+	return func(ctx context.Context) (took sample, err error) {
+		c, err := l.start(ctx, program, s)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, c.stop()) }()
+		return c.alternate(ctx, pick(l.bench, 40, 10), l.press)
+	}
+}
+
+// alternate sets the mute n times, an even number, beyond those that warm up, and returns how
+// long each change took to arrive at the last of the clients. It ends unmuted.
+func (c *child) alternate(ctx context.Context, n int, set func(ctx context.Context, mute bool) error) (sample, error) {
+	var took sample
+	for i := range warmUp + n {
+		mute := i%2 == 0
+		start := time.Now()
+		if err := set(ctx, mute); err != nil {
+			return nil, fmt.Errorf("set the mute %t for the %s: %w", mute, c.name, err)
+		}
+		p, err := c.awaitMute(ctx, mute)
+		if err != nil {
+			return nil, err
+		}
+		took = append(took, p.Time.Sub(start))
+		if err := pause(ctx, changeGap+rand.N(changeSpread)-time.Since(start)); err != nil {
+			return nil, err
+		}
+	}
+	return took[warmUp:], nil
+}

@@ -1,0 +1,242 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"sidetone/fakeserver"
+)
+
+const (
+	// maxRSS is the target for resident memory after much has happened.
+	maxRSS = 20 << 20
+	// maxPerSecond is how many payloads a second a client may get.
+	maxPerSecond = 50
+	// floodConnections is how many connections share the pushes: each waits for its answer.
+	floodConnections = 8
+)
+
+// load is many more changes of the mute than a client takes lists.
+type load struct {
+	what      string // that the changes are, for the rows
+	rate      int    // changes per second that are tried; below nine tenths of it nothing is proven
+	length    time.Duration
+	maxGrowth int64 // what two readings of the memory of a process that does not grow may differ by
+	connect   func(context.Context, *child) (*changer, error)
+}
+
+// changer is what makes the changes.
+type changer struct {
+	sources []func(ctx context.Context, n int) error // they take turns; each waits until its change is made
+	last    func(ctx context.Context, n int) error   // one more, behind all others
+	isLast  func(fakeserver.Payload) bool            // tells the payload that bears it
+	close   func()
+
+	next atomic.Int64 // number of the next change
+	sent atomic.Int64
+}
+
+// loadResult is what has become of a program under load.
+type loadResult struct {
+	rate              float64       // changes per second
+	sent              int           // changes
+	first, last       usage         // before and after them
+	payloads, busiest int           // payloads in all, and in the busiest second
+	right             bool          // the last payload bore the last change
+	late              time.Duration // from the last change to the last payload, 0 if that came before
+}
+
+// measureStorm presses the mute button 1,000 times per second.
+func measureStorm(ctx context.Context, b *bench, labs []*lab) ([]row, error) {
+	l := labs[0]
+	return load{
+		what: "toggles", rate: 1000, length: pick(b, 100*time.Second, 3*time.Second), maxGrowth: 512 << 10, // some pages of the heap
+		connect: func(context.Context, *child) (*changer, error) {
+			return &changer{
+				sources: []func(context.Context, int) error{func(ctx context.Context, n int) error { return l.press(ctx, n%2 == 0) }},
+				last:    func(ctx context.Context, _ int) error { return l.press(ctx, true) },
+				isLast:  func(p fakeserver.Payload) bool { return mutes(p, true) },
+				close:   func() { _ = l.press(ctx, false) },
+			}, nil
+		},
+	}.measure(ctx, l, l.bare, "bare path")
+}
+
+// measureFlood pushes 10,000 times per second.
+func measureFlood(ctx context.Context, b *bench, labs []*lab) ([]row, error) {
+	l := labs[0]
+	return load{
+		what: fmt.Sprintf("pushes over %d connections", floodConnections), rate: 10_000, length: pick(b, 10*time.Second, 2*time.Second),
+		maxGrowth: 1 << 20, // every connection has buffers and goroutines
+		connect:   connectPushers,
+	}.measure(ctx, l, l.pushServer, "bare server")
+}
+
+// connectPushers connects as many pushes of one owner. Their numbers tell which of them is the
+// last, whichever way they come; the last one bears a flag that no push before it has.
+func connectPushers(ctx context.Context, c *child) (*changer, error) {
+	var all []*pusher
+	f := &changer{close: func() {
+		for _, p := range all {
+			_ = p.Close()
+		}
+	}}
+	for range floodConnections {
+		p, err := dialPusher(ctx, c.controlSocket())
+		if err != nil {
+			f.close()
+			return nil, err
+		}
+		all = append(all, p)
+		f.sources = append(f.sources, func(_ context.Context, n int) error { return p.push(n+1, muted(n%2 == 0)) })
+	}
+	f.last = func(_ context.Context, n int) error {
+		return all[0].push(n+1, `{"hardware_mute":true,"noise_suppression":true}`)
+	}
+	f.isLast = func(p fakeserver.Payload) bool {
+		suppresses := func(d fakeserver.Device) bool { return d.NoiseSuppression != nil && *d.NoiseSuppression }
+		return mutes(p, true) && slices.ContainsFunc(p.Devices, suppresses)
+	}
+	return f, nil
+}
+
+func (o load) measure(ctx context.Context, l *lab, baseline func(*place) command, name string) ([]row, error) {
+	bare, err := o.on(ctx, l, baseline)
+	if err != nil {
+		return nil, err
+	}
+	agent, err := o.on(ctx, l, l.agent)
+	if err != nil {
+		return nil, err
+	}
+	what := fmt.Sprintf("%d %s per second for %s: ", o.rate, o.what, o.length)
+	enough := o.rate * 9 / 10
+	growth := agent.last.rss - agent.first.rss
+	speed := func(r loadResult) string {
+		return fmt.Sprintf("%.0f (%s of CPU time each)", r.rate, ms((r.last.cpu-r.first.cpu)/time.Duration(r.sent)))
+	}
+	memory := func(r loadResult) string {
+		return fmt.Sprintf("%s (to %s)", kib(r.last.rss-r.first.rss), r.last.memory())
+	}
+	return []row{
+		{
+			figure: what + "answered per second", measured: speed(agent), baseline: speed(bare) + ", " + name,
+			ratio:  times(ratioOf(agent.rate, bare.rate)),
+			target: fmt.Sprintf("≥ %d", enough), met: agent.rate >= float64(enough),
+		},
+		{
+			figure: what + "payloads in the busiest second", measured: fmt.Sprintf("%d (%d in all)", agent.busiest, agent.payloads),
+			baseline: fmt.Sprintf("%d (%d in all), %s", bare.busiest, bare.payloads, name),
+			ratio:    times(ratioOf(agent.busiest, bare.busiest)),
+			target:   fmt.Sprintf("≤ %d", maxPerSecond), met: agent.busiest <= maxPerSecond,
+		},
+		{
+			figure: what + "last state at the client", measured: fmt.Sprintf("%t, after %s", agent.right, ms(agent.late)),
+			baseline: fmt.Sprintf("after %s, %s", ms(bare.late), name), target: "true", met: agent.right,
+		},
+		{
+			figure:   what + fmt.Sprintf("growth of resident memory over the last %d", agent.sent),
+			measured: memory(agent), baseline: memory(bare) + ", " + name,
+			target: fmt.Sprintf("≤ %s, to ≤ %s", kib(o.maxGrowth), mib(maxRSS)), met: growth <= o.maxGrowth && agent.last.rss <= maxRSS,
+			note: "Growth of memory: after as much as a tenth of the load, which fills heap and buffers to the size that they keep.",
+		},
+	}, nil
+}
+
+// on puts the load on a program: a tenth of it that does not count, and then all of it.
+func (o load) on(ctx context.Context, l *lab, program func(*place) command) (r loadResult, err error) {
+	c, err := l.start(ctx, program, overIPC)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, c.stop()) }()
+	f, err := o.connect(ctx, c)
+	if err != nil {
+		return r, err
+	}
+	defer f.close()
+	if err := f.wave(ctx, o.rate, o.length/10); err != nil {
+		return r, err
+	}
+	if r.first, err = c.rest(ctx); err != nil {
+		return r, err
+	}
+	before, sent, began := c.newest().Seq, f.sent.Load(), time.Now()
+	err = f.wave(ctx, o.rate, o.length)
+	if err == nil {
+		err = f.last(ctx, int(f.next.Add(1)))
+	}
+	if err != nil {
+		return r, err
+	}
+	ended := time.Now()
+	if r.last, err = c.rest(ctx); err != nil {
+		return r, err
+	}
+	var arrived []time.Time
+	for _, p := range c.clients[0].Payloads() {
+		if p.Seq > before {
+			arrived = append(arrived, p.Time)
+		}
+	}
+	last := c.newest()
+	r.sent, r.payloads, r.busiest = int(f.sent.Load()-sent), last.Seq-before, busiest(arrived, time.Second)
+	r.rate = float64(r.sent) / ended.Sub(began).Seconds()
+	r.right, r.late = f.isLast(last), max(0, last.Time.Sub(ended))
+	return r, nil
+}
+
+// wave makes changes for a while. What could not be made in time is not made up for.
+func (f *changer) wave(ctx context.Context, rate int, length time.Duration) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	began, before := time.Now(), f.next.Load()
+	var changing sync.WaitGroup
+	for _, change := range f.sources {
+		changing.Go(func() {
+			for {
+				n := f.next.Add(1) - 1
+				due := time.Duration(n-before) * time.Second / time.Duration(rate)
+				if due >= length || time.Since(began) >= length {
+					return
+				}
+				err := pause(ctx, time.Until(began.Add(due)))
+				if err == nil {
+					err = change(ctx, int(n))
+				}
+				if err != nil {
+					stop(err)
+					return
+				}
+				f.sent.Add(1)
+			}
+		})
+	}
+	changing.Wait()
+	if err := context.Cause(ctx); err != nil {
+		return fmt.Errorf("change the mute %d times a second: %w", rate, err)
+	}
+	return nil
+}
+
+// rest leaves a program alone for a second, in which whatever else there is comes, and returns
+// what it has used by then.
+func (c *child) rest(ctx context.Context) (usage, error) {
+	if err := pause(ctx, time.Second); err != nil {
+		return usage{}, err
+	}
+	return c.usage()
+}
+
+// newest is the last payload that the first client has got.
+func (c *child) newest() fakeserver.Payload {
+	all := c.clients[0].Payloads()
+	return all[len(all)-1]
+}
