@@ -15,6 +15,7 @@ import (
 
 	"sidetone/internal/app"
 	"sidetone/internal/platform/audio"
+	"sidetone/internal/service"
 )
 
 // The exit codes, as every verb's help documents them.
@@ -55,10 +56,14 @@ func execute(ctx context.Context, args []string) int {
 		return int(code)
 	}
 	printError(root.ErrOrStderr(), err)
-	if errors.As(err, new(app.InputError)) {
+	switch {
+	case !errors.As(err, new(app.InputError)):
+		return exitFailed
+	case len(args) > 0 && args[0] == "run" && service.Supervised(host.Getenv):
+		return service.ExitConfig
+	default:
 		return exitBadInput
 	}
-	return exitFailed
 }
 
 // printError says what is wrong, each problem in a line of its own.
@@ -101,7 +106,7 @@ Exit codes: 0 done; 1 it did not work, or the answer is no; 2 the input is wrong
 	root.AddCommand(
 		runCommand(), statusCommand(), watchCommand(), explainCommand(), pushCommand(), pauseCommand(), resumeCommand(), recordCommand(),
 		replayCommand(), reportCommand(), bundleCommand(), doctorCommand(), devicesCommand(), learnCommand(), catalogueCommand(), configCommand(),
-		versionCommand(),
+		serviceCommand(), versionCommand(),
 	)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

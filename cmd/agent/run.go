@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sidetone/internal/app"
+	"sidetone/internal/service"
 )
 
 func runCommand() *cobra.Command {
@@ -24,7 +25,8 @@ OS event the client had answered.
 (docs/api.md).
 
 SIGHUP reads settings and catalogue again; if they are wrong, the old ones stay in force.
-SIGTERM and SIGINT empty the client's list and end with exit code 0.`,
+SIGTERM and SIGINT empty the client's list and end with exit code 0. Under systemd, which it tells
+that it is ready and still answers, wrong input is exit code 78 (docs/service.md).`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			// First of all, and never taken back: a SIGHUP that comes while the agent starts or ends would kill it.
@@ -34,18 +36,22 @@ SIGTERM and SIGINT empty the client's list and end with exit code 0.`,
 				return err
 			}
 			debug.SetGCPercent(app.GCPercent)
+			log := logger(cmd.ErrOrStderr(), set.Config.Log)
 			agent, err := app.New(app.Options{
 				Settings: set, Load: func() (*app.Settings, error) { return in.load(cmd) },
-				Host: host, Version: version, Log: logger(cmd.ErrOrStderr(), set.Config.Log),
+				Host: host, Version: version, Log: log,
 			})
 			if err != nil {
 				return err
 			}
 			ctx, cancel := context.WithCancel(cmd.Context())
-			var reloads sync.WaitGroup
-			defer reloads.Wait()
+			var beside sync.WaitGroup
+			defer beside.Wait()
 			defer cancel()
-			reloads.Go(func() { reloadAt(ctx, hup, agent) })
+			beside.Go(func() { reloadAt(ctx, hup, agent) })
+			if n := service.NewNotifier(host.Getenv); n != nil {
+				beside.Go(func() { n.Run(ctx, agent.Ping, log) })
+			}
 			agent.Run(ctx)
 			return nil
 		},

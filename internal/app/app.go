@@ -157,6 +157,9 @@ func (a *App) Run(ctx context.Context) {
 	a.log.Info("sidetone has stopped")
 }
 
+// Ping returns when the Engine, through which all that happens goes, has got to it.
+func (a *App) Ping() { a.engine.Ping() }
+
 // startTime is when all has been read once. What that took is not needed again, and goes back to the system.
 const startTime = 5 * time.Second
 

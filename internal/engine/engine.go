@@ -85,6 +85,9 @@ func (e *Engine) Inputs() (in devices.Inputs, r *catalogue.Resolver) {
 	return in, r
 }
 
+// Ping returns when the Engine has got to it: at once, unless it hangs. Once Run has ended there is nothing to wait for.
+func (e *Engine) Ping() { e.do(func(*state) {}) }
+
 // tell has the Engine take in one input.
 func (e *Engine) tell(in Input) (out outcome) {
 	e.do(func(s *state) { out = s.take(in) })

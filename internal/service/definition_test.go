@@ -1,0 +1,52 @@
+package service
+
+import (
+	"flag"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func TestDefinitions(t *testing.T) {
+	a := Agent{
+		Name: "acme-agent", Executable: "/opt/Acme Audio/bin/acme-agent", Arguments: []string{"run", "--catalogue=/opt/Acme Audio/acme.yaml"},
+	}
+	for file, got := range map[string]string{"testdata/acme-agent.service": a.Unit(), "testdata/acme-agent.desktop": a.Entry()} {
+		if *update {
+			require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
+		}
+		want, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Equal(t, string(want), got, file)
+	}
+}
+
+// TestWordsAreQuoted: systemd-analyze and desktops read the same words back, whatever is in them.
+func TestWordsAreQuoted(t *testing.T) {
+	for word, want := range map[string]struct{ program, unit, entry string }{
+		`/usr/bin/sidetone`: {`"/usr/bin/sidetone"`, `"/usr/bin/sidetone"`, `"/usr/bin/sidetone"`},
+		`a b`:               {`"a b"`, `"a b"`, `"a b"`},
+		`100%`:              {`"100%%"`, `"100%%"`, `"100%%"`},
+		`$HOME`:             {`"$HOME"`, `"$$HOME"`, `"\\$HOME"`},
+		`say "hi"`:          {`"say \"hi\""`, `"say \"hi\""`, `"say \\"hi\\""`},
+		`back\slash`:        {`"back\\slash"`, `"back\\slash"`, `"back\\\\slash"`},
+		"`date`":            {"\"`date`\"", "\"`date`\"", "\"\\\\`date\\\\`\""},
+	} {
+		require.Equal(t, want.program, unitWord(word, true), word)
+		require.Equal(t, want.unit, unitWord(word, false), word)
+		require.Equal(t, want.entry, entryWord(word), word)
+		a := Agent{Executable: word, Arguments: []string{"run", word}}
+		read, err := entryCommand(a.Entry())
+		require.NoError(t, err)
+		require.Equal(t, []string{word, "run", word}, read)
+	}
+	_, err := entryCommand("Exec=/usr/bin/other\n")
+	require.ErrorContains(t, err, "not as 'service install' writes it")
+	_, err = entryCommand("Name=x\n")
+	require.ErrorContains(t, err, "no Exec")
+	require.NoError(t, Agent{Name: "a", Executable: "/b", Arguments: []string{"c d"}}.check())
+	require.ErrorContains(t, Agent{Name: "a", Executable: "/b", Arguments: []string{"c\nExecStartPre=d"}}.check(), "control character")
+}

@@ -1,0 +1,87 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strconv"
+	"time"
+)
+
+// The variables by which systemd says where it wants to hear of the agent, and how often.
+const (
+	notifySocket  = "NOTIFY_SOCKET"
+	watchdogUsec  = "WATCHDOG_USEC"
+	watchdogPID   = "WATCHDOG_PID"
+	notifyTimeout = time.Second
+)
+
+// Notifier tells who has started the agent that it is ready, that it still answers, and that it stops: systemd's sd_notify(3), which is one
+// datagram each.
+type Notifier struct {
+	send  func(state string) error
+	every time.Duration // between two signs of life; 0: nobody waits for any
+}
+
+// Supervised reports whether somebody wants to hear of the agent.
+func Supervised(getenv func(string) string) bool { return getenv(notifySocket) != "" }
+
+// NewNotifier makes one of what the environment says; nil: nobody wants to hear of the agent.
+func NewNotifier(getenv func(string) string) *Notifier {
+	address := getenv(notifySocket)
+	if address == "" {
+		return nil
+	}
+	n := &Notifier{send: func(state string) error { return sendState(address, state) }}
+	limit, err := strconv.ParseInt(getenv(watchdogUsec), 10, 64)
+	if pid := getenv(watchdogPID); err == nil && limit > 0 && (pid == "" || pid == strconv.Itoa(os.Getpid())) {
+		n.every = time.Duration(limit) * time.Microsecond / 2
+	}
+	return n
+}
+
+// sendState sends one datagram. An address that begins with @ is an abstract one, for net as for systemd.
+func sendState(address, state string) error {
+	conn, err := net.DialTimeout("unixgram", address, notifyTimeout)
+	if err != nil {
+		return fmt.Errorf("tell the service manager %s: %w", state, err)
+	}
+	defer conn.Close()
+	_ = conn.SetWriteDeadline(time.Now().Add(notifyTimeout))
+	if _, err := conn.Write([]byte(state)); err != nil {
+		return fmt.Errorf("tell the service manager %s: %w", state, err)
+	}
+	return nil
+}
+
+// Run says that the agent is ready once answers has returned for the first time, and from then on, where somebody waits for it, that it
+// is alive as often as answers returns: one that hangs falls silent. It returns when ctx has ended.
+func (n *Notifier) Run(ctx context.Context, answers func(), log *slog.Logger) {
+	tell := func(state string) {
+		if err := n.send(state); err != nil {
+			log.Warn("the service manager may take the agent for hung, and restart it", "reason", err)
+		}
+	}
+	if answers(); ctx.Err() == nil {
+		tell("READY=1")
+	}
+	var due <-chan time.Time
+	if n.every > 0 {
+		ticker := time.NewTicker(n.every)
+		defer ticker.Stop()
+		due = ticker.C
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			_ = n.send("STOPPING=1")
+			return
+		case <-due:
+			if answers(); ctx.Err() == nil {
+				tell("WATCHDOG=1")
+			}
+		}
+	}
+}

@@ -1,0 +1,238 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kardianos/service"
+	"golang.org/x/sys/unix"
+)
+
+// systemd registers with the user's service manager.
+type systemd struct {
+	Agent
+	lib  service.Service
+	path string // of the unit
+}
+
+// neverRun is for the library, which also runs services of Windows: ours run by themselves.
+type neverRun struct{}
+
+func (neverRun) Start(service.Service) error { return nil }
+func (neverRun) Stop(service.Service) error  { return nil }
+
+func newSystemd(a Agent, home string) (*systemd, error) {
+	text := a.Unit()
+	if strings.Contains(text, "{{") {
+		return nil, fmt.Errorf("a unit cannot be made of what contains {{: rename %q", append([]string{a.Executable}, a.Arguments...))
+	}
+	if strings.ContainsAny(a.Executable, `\"'`) {
+		return nil, fmt.Errorf("systemd starts no program with quotes or backslashes in its path: move %s", a.Executable)
+	}
+	config := &service.Config{
+		Name: a.Name, Executable: a.Executable, Arguments: a.Arguments,
+		Option: service.KeyValue{"UserService": true, "SystemdScript": text},
+	}
+	for _, system := range service.AvailableSystems() {
+		if system.String() == "linux-systemd" {
+			lib, err := system.New(neverRun{}, config)
+			return &systemd{a, lib, filepath.Join(home, ".config/systemd/user", a.Name+".service")}, err
+		}
+	}
+	return nil, errors.ErrUnsupported
+}
+
+func (s *systemd) unitName() string { return s.Name + ".service" }
+
+// systemctl is the text of a command.
+func (s *systemd) systemctl(action string) string {
+	return "systemctl --user " + action + " " + s.unitName()
+}
+
+func (s *systemd) Install(ctx context.Context) (Plan, error) {
+	st, err := s.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var p Plan
+	if old, err := os.ReadFile(s.path); err == nil {
+		if st.Installed && st.Enabled && string(old) == s.Unit() {
+			return nil, nil
+		}
+		p = append(p, s.removal()) // the library refuses to write over it
+	}
+	text := fmt.Sprintf("%s\n%s\nsystemctl --user daemon-reload", writing(s.path, s.Unit()), s.systemctl("enable"))
+	return append(p, Step{text, func(context.Context) error { return s.lib.Install() }}), nil
+}
+
+func (s *systemd) Uninstall(ctx context.Context) (Plan, error) {
+	st, err := s.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var p Plan
+	if st.Running || st.Restarts > 0 {
+		p = append(p, s.stop())
+	}
+	if _, err := os.Lstat(s.path); err == nil {
+		p = append(p, s.removal())
+	}
+	if st.Result != "" {
+		p = append(p, Step{s.systemctl("reset-failed"), func(ctx context.Context) error {
+			_, _ = s.output(ctx, "reset-failed", s.unitName()) // it fails where nothing is left to forget
+			return nil
+		}})
+	}
+	return p, nil
+}
+
+// removal takes the unit away. An agent that runs goes on.
+func (s *systemd) removal() Step {
+	text := fmt.Sprintf("%s\nremove %s\nsystemctl --user daemon-reload", s.systemctl("disable"), s.path)
+	return Step{text, func(context.Context) error { return s.lib.Uninstall() }}
+}
+
+func (s *systemd) stop() Step {
+	return Step{s.systemctl("stop"), func(context.Context) error { return s.lib.Stop() }}
+}
+
+func (s *systemd) Start(ctx context.Context) (Plan, error) {
+	st, err := s.needInstalled(ctx)
+	if err != nil || st.Running {
+		return nil, err
+	}
+	if p, err := s.Agent.Running(ctx); err == nil {
+		return nil, fmt.Errorf("an agent that was started otherwise runs (process %d): end it first", p.PID)
+	}
+	return s.starting("start", st, s.lib.Start), nil
+}
+
+func (s *systemd) Restart(ctx context.Context) (Plan, error) {
+	st, err := s.needInstalled(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.starting("restart", st, s.lib.Restart), nil
+}
+
+// starting starts an agent, which returns when that has said that it is ready. One that was given up may be tried again.
+func (s *systemd) starting(action string, st State, start func() error) Plan {
+	var p Plan
+	if st.Result == "start-limit-hit" {
+		p = append(p, Step{s.systemctl("reset-failed"), func(ctx context.Context) error {
+			_, err := s.output(ctx, "reset-failed", s.unitName())
+			return err
+		}})
+	}
+	return append(p, Step{s.systemctl(action), func(ctx context.Context) error {
+		err := start()
+		if err == nil {
+			return nil
+		}
+		if now, stateErr := s.State(ctx); stateErr == nil && now.Exit == ExitConfig {
+			return fmt.Errorf("the agent finds its settings wrong: see '%s service logs', or '%s config check'", s.Name, s.Name)
+		}
+		return fmt.Errorf("%w: see '%s service logs'", err, s.Name)
+	}})
+}
+
+func (s *systemd) Stop(ctx context.Context) (Plan, error) {
+	st, err := s.State(ctx)
+	if err != nil || !st.Running && st.Restarts == 0 {
+		return nil, err
+	}
+	return Plan{s.stop()}, nil
+}
+
+func (s *systemd) needInstalled(ctx context.Context) (State, error) {
+	st, err := s.State(ctx)
+	if err == nil && !st.Installed {
+		err = fmt.Errorf("%s is not installed: '%s service install' does that", s.unitName(), s.Name)
+	}
+	return st, err
+}
+
+func (s *systemd) State(ctx context.Context) (State, error) {
+	out, err := s.output(ctx, "show", s.unitName(), "--property",
+		"LoadState,UnitFileState,ActiveState,MainPID,NRestarts,Result,ExecMainStatus,FragmentPath,ActiveEnterTimestampMonotonic")
+	if err != nil {
+		return State{}, err
+	}
+	props := make(map[string]string)
+	for line := range strings.Lines(out) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		props[name] = value
+	}
+	number := func(name string) int { n, _ := strconv.Atoi(props[name]); return n }
+	st := State{
+		Kind: Systemd, Path: props["FragmentPath"], Installed: props["LoadState"] == "loaded",
+		Enabled: strings.HasPrefix(props["UnitFileState"], "enabled"), Running: props["ActiveState"] == "active",
+		PID: number("MainPID"), Restarts: number("NRestarts"), Exit: number("ExecMainStatus"),
+	}
+	if st.Path == "" {
+		st.Path = s.path
+	}
+	if props["Result"] != "success" {
+		st.Result = props["Result"]
+	}
+	if st.Running {
+		st.Since = sinceBoot(number("ActiveEnterTimestampMonotonic"))
+	}
+	return st, nil
+}
+
+// sinceBoot is when the clock that counts from the machine's start showed as many microseconds.
+func sinceBoot(usec int) time.Time {
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
+		return time.Time{}
+	}
+	return time.Now().Add(time.Duration(usec)*time.Microsecond - time.Duration(now.Nano())).Round(time.Millisecond)
+}
+
+func (s *systemd) Logs(ctx context.Context, w io.Writer, lines int, follow bool) error {
+	args := []string{"--user-unit", s.unitName(), "--output", "cat", "--quiet", "--lines", strconv.Itoa(lines)}
+	if follow {
+		args = append(args, "--follow")
+	}
+	_, err := command(ctx, w, "journalctl", args...)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// askTimeout bounds a question to the service manager.
+const askTimeout = 10 * time.Second
+
+// output asks the service manager.
+func (s *systemd) output(ctx context.Context, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	return command(ctx, nil, "systemctl", append([]string{"--user"}, args...)...)
+}
+
+// command runs a program that writes to w, or else into the result.
+func command(ctx context.Context, w io.Writer, name string, args ...string) (string, error) {
+	var out, complaint bytes.Buffer
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.WaitDelay = time.Second
+	cmd.Env = append(os.Environ(), "LC_ALL=C")
+	cmd.Stdout, cmd.Stderr = w, &complaint
+	if w == nil {
+		cmd.Stdout = &out
+	}
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("%s: %w: %s", strings.Join(append([]string{name}, args...), " "), err, strings.TrimSpace(complaint.String()))
+	}
+	return out.String(), nil
+}

@@ -1,0 +1,62 @@
+package service
+
+import (
+	"strconv"
+	"strings"
+)
+
+// unit is the systemd unit. docs/service.md says why each line is as it is, and which are missing.
+const unit = `# Written by '@NAME@ service install'. Changes belong into a drop-in: systemctl --user edit @NAME@
+[Unit]
+Description=Tells the chat client which certified devices are there (@NAME@)
+After=pipewire-pulse.socket pulseaudio.socket
+StartLimitIntervalSec=60
+StartLimitBurst=10
+
+[Service]
+Type=notify
+ExecStart=@COMMAND@
+ExecReload=kill -HUP $MAINPID
+Restart=on-failure
+RestartSec=2
+RestartPreventExitStatus=@EXITCONFIG@
+WatchdogSec=240
+TimeoutStartSec=30
+TimeoutStopSec=5
+KillMode=mixed
+KeyringMode=private
+UMask=0077
+NoNewPrivileges=yes
+LockPersonality=yes
+MemoryDenyWriteExecute=yes
+RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+SystemCallFilter=~@resources @privileged
+SystemCallErrorNumber=EPERM
+
+[Install]
+WantedBy=default.target
+`
+
+// Unit is the text of the agent's systemd unit.
+func (a Agent) Unit() string {
+	words := []string{unitWord(a.Executable, true)}
+	for _, arg := range a.Arguments {
+		words = append(words, unitWord(arg, false))
+	}
+	return strings.NewReplacer("@NAME@", a.Name, "@COMMAND@", strings.Join(words, " "), "@EXITCONFIG@", strconv.Itoa(ExitConfig)).Replace(unit)
+}
+
+// unitWord quotes a word of a command line of systemd, which would else replace specifiers (%h) and, but for the program itself,
+// variables ($HOME).
+func unitWord(word string, program bool) string {
+	word = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "%", "%%").Replace(word)
+	if !program {
+		word = strings.ReplaceAll(word, "$", "$$")
+	}
+	return `"` + word + `"`
+}
