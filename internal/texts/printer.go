@@ -1,6 +1,7 @@
 package texts
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -101,12 +102,17 @@ func (p Printer) Sentence(phrase string, capital bool) string {
 	return p.Text("join.sentence", Args{"phrase": phrase})
 }
 
-// Capital is a phrase as it stands at the beginning of a sentence.
+// setting is a name such as sources.audio at the beginning of a phrase.
+var setting = regexp.MustCompile(`^[a-z]+[._][a-z]`)
+
+// Capital is a phrase as it stands at the beginning of a sentence. The name of a setting stays as it is written.
 func (p Printer) Capital(phrase string) string {
 	r, n := utf8.DecodeRuneInString(phrase)
 	switch {
 	case n == 0:
 		return ""
+	case setting.MatchString(phrase):
+		return phrase
 	case p.lang == "tr" || p.lang == "az":
 		return string(unicode.TurkishCase.ToUpper(r)) + phrase[n:] // i becomes İ
 	default:

@@ -67,6 +67,7 @@ func TestSentence(t *testing.T) {
 	require.Equal(t, "a.yaml is bad.", en.Sentence("a.yaml\nis bad.", false))
 	require.Empty(t, en.Sentence(" ", true))
 	require.Equal(t, "İyi.", tr.Sentence("iyi", true))
+	require.Equal(t, "sources.audio ayarı.", tr.Sentence("sources.audio ayarı", true), "the name of a setting")
 	require.Equal(t, "良い。", ja.Sentence("良い", true))
 	require.Equal(t, "良い。", ja.Sentence("良い。", true))
 	require.Equal(t, "a; b; c", en.Join("join.phrases", []string{"a", "b", "c"}))
