@@ -76,7 +76,8 @@ func (h *History) Played(r engine.Record) {
 		h.client(*r.Client)
 	}
 	h.begun = h.begun || r.Begin != nil || r.Header != nil && !r.Header.Ticks
-	if h.begun && (r.Begin != nil || r.Observe != nil || r.Configure != nil || r.Pause != nil || r.Unpause || r.HID != nil && r.HID.Kind != hid.Report) {
+	changes := r.Begin != nil || r.Observe != nil || r.Configure != nil || r.Pause != nil || r.Unpause
+	if h.begun && (changes || r.HID != nil && r.HID.Kind != hid.Report) {
 		h.ring.Conditions(h.conditions(h.status()))
 	}
 }

@@ -218,8 +218,8 @@ func worthShowing(l timeline.Lane) bool {
 	case timeline.KindCondition:
 		raised := l.AtStart != "" && l.AtStart != timeline.Ended
 		for i, c := range l.Changes {
-			ended := i+1 < len(l.Changes) && l.Changes[i+1].To == timeline.Ended
-			raised = raised || c.Count > 1 || c.To != timeline.Ended && !(ended && l.Changes[i+1].At.Sub(c.At) < moment)
+			brief := i+1 < len(l.Changes) && l.Changes[i+1].To == timeline.Ended && l.Changes[i+1].At.Sub(c.At) < moment
+			raised = raised || c.Count > 1 || c.To != timeline.Ended && !brief
 		}
 		return raised
 	default:
