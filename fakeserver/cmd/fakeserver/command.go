@@ -31,6 +31,16 @@ Exit codes:
   1  cannot open the port or the IPC socket, cannot use the state file, or cannot write to stdout
   2  wrong flag or argument`
 
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		return usageError{fmt.Errorf("unexpected argument %q, did you mean %q?", args[0], near[0])}
+	}
+	return usageError{fmt.Errorf("unexpected argument %q, see --help", args[0])}
+}
+
 func newCommand(stdin io.Reader, stdout, stderr io.Writer) *cobra.Command {
 	var f flags
 	root := &cobra.Command{
@@ -43,15 +53,7 @@ func newCommand(stdin io.Reader, stdout, stderr io.Writer) *cobra.Command {
 
 		SuggestionsMinimumDistance: 2,
 
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-				return usageError{fmt.Errorf("unexpected argument %q, did you mean %q?", args[0], near[0])}
-			}
-			return usageError{fmt.Errorf("unexpected argument %q, see --help", args[0])}
-		},
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			clients, err := f.clients()
 			if err != nil {
@@ -61,7 +63,7 @@ func newCommand(stdin io.Reader, stdout, stderr io.Writer) *cobra.Command {
 			for i := range clients {
 				clients[i].Logger = log
 			}
-			return serve(cmd.Context(), clients, f.page, f.style(), stdin, stdout, stderr)
+			return serve(cmd.Context(), clients, f.page, f.format(), stdin, stdout, stderr)
 		},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{wrongFlag(err)} })

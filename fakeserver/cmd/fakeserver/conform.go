@@ -28,9 +28,9 @@ Exit codes:
   2  wrong flag or argument`
 
 type conformFlags struct {
-	target           conform.Target
-	opts             conform.Options
-	quick, json      bool
+	target             conform.Target
+	opts               conform.Options
+	quick, json        bool
 	markdown, required string
 }
 
@@ -41,12 +41,7 @@ func newConformCommand(stdout, stderr io.Writer) *cobra.Command {
 		Use:   "conform",
 		Short: "Ask a server how it behaves, and compare it with the specification and the real client",
 		Long:  conformLong,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usageError{fmt.Errorf("unexpected argument %q, see --help", args[0])}
-			}
-			return nil
-		},
+		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check(); err != nil {
 				return usageError{err}

@@ -11,18 +11,15 @@ import (
 	"github.com/spf13/pflag"
 
 	"sidetone/fakeserver"
+	"sidetone/fakeserver/page"
 )
 
 // flags are those of the servers to start, and of what is printed.
 type flags struct {
-	port, fault, ipc, state, page      string
-	profiles, clientIDs, origins       []string
-	bucket                             int
-	refill                             time.Duration
-	seed                               uint64
-	pretty, json                       bool
-	noFingerprint, noWebSocket, noHTTP bool
-	noTCP                              bool
+	common                 fakeserver.Options // what all servers share
+	port, fault, ipc, page string
+	profiles               []string
+	pretty, json           bool
 
 	given func(flag string) bool // on the command line
 }
@@ -36,22 +33,23 @@ func (f *flags) register(set *pflag.FlagSet) {
 		"(default 6463-6473, of a desktop, arrpc or flaky client 6463-6472)")
 	set.StringVar(&f.ipc, "ipc", "",
 		"auto: IPC in the folder the client uses; off; or the `folder` for the socket (default auto, of a documented client off)")
-	set.BoolVar(&f.noTCP, "no-tcp", false, "no port, as where the system reserves them all: IPC only")
-	set.StringSliceVar(&f.clientIDs, "client-id", nil, "known application `id`, may be repeated (default any)")
+	set.BoolVar(&f.common.NoTCP, "no-tcp", false, "no port, as where the system reserves them all: IPC only")
+	set.StringSliceVar(&f.common.ClientIDs, "client-id", nil, "known application `id`, may be repeated (default any)")
 	set.StringVar(&f.fault, "fault", "none", "`fault` to begin with, see above")
 	set.BoolVar(&f.pretty, "pretty", false, "print the JSON of each payload below its line")
 	set.BoolVar(&f.json, "json", false, "print one JSON object for each payload instead of a line of text")
-	set.StringArrayVar(&f.origins, "origin", nil, "registered `origin`, may be repeated; a WebSocket then needs one "+
+	set.StringArrayVar(&f.common.Origins, "origin", nil, "registered `origin`, may be repeated; a WebSocket then needs one "+
 		"(default none needed, of a desktop or flaky client none registered)")
-	set.IntVar(&f.bucket, "bucket", 0,
+	set.IntVar(&f.common.Bucket, "bucket", 0,
 		"`number` of requests let through at once for each client id, -1 for no limit (default no limit, of a desktop or flaky client 2)")
-	set.DurationVar(&f.refill, "refill", 30*time.Second, "`time` after which one more request is let through")
-	set.Uint64Var(&f.seed, "seed", 0, "`number` that determines the faults of a flaky client")
-	set.StringVar(&f.state, "state", "", "`file` to keep the device lists in; with several servers FILE-NAME each (default memory only)")
-	set.StringVar(&f.page, "page", "", pageHelp)
-	set.BoolVar(&f.noFingerprint, "no-fingerprint", false, "follow the written specification only: 404 answers do not bear the client's body")
-	set.BoolVar(&f.noWebSocket, "no-websocket", false, "switch WebSocket off")
-	set.BoolVar(&f.noHTTP, "no-http", false, "switch HTTP off")
+	set.DurationVar(&f.common.Refill, "refill", 30*time.Second, "`time` after which one more request is let through")
+	set.Uint64Var(&f.common.Seed, "seed", 0, "`number` that determines the faults of a flaky client")
+	set.StringVar(&f.common.StateFile, "state", "", "`file` to keep the device lists in; with several servers FILE-NAME each (default memory only)")
+	set.StringVar(&f.page, "page", "",
+		"show a live page of the client on this loopback `address`, such as 127.0.0.1:8080; port 0 is any free port (default none)")
+	set.BoolVar(&f.common.NoFingerprint, "no-fingerprint", false, "follow the written specification only: 404 answers do not bear the client's body")
+	set.BoolVar(&f.common.NoWebSocket, "no-websocket", false, "switch WebSocket off")
+	set.BoolVar(&f.common.NoHTTP, "no-http", false, "switch HTTP off")
 }
 
 // clients are the options of each server to start. They are told apart by name,
@@ -64,19 +62,23 @@ func (f *flags) clients() ([]fakeserver.Options, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--profile: %w", err)
 	}
-	common, err := f.options()
-	if err != nil {
-		return nil, err
+	if f.port != "" {
+		if f.common.Ports, err = parsePorts(f.port); err != nil {
+			return nil, fmt.Errorf("--port: %w", err)
+		}
+	}
+	if f.common.Fault, err = fakeserver.ParseFault(f.fault); err != nil {
+		return nil, fmt.Errorf("--fault: %w", err)
 	}
 	clients := make([]fakeserver.Options, len(profiles))
 	for i, profile := range profiles {
-		o := common
-		o.Profile, o.IPCDir, o.StateFile = profile, f.ipcDir(profile), f.state
+		o := f.common
+		o.Profile, o.IPCDir = profile, f.ipcDir(profile)
 		if len(profiles) > 1 || profile != fakeserver.Documented {
 			o.Name = clientName(i)
 		}
-		if len(profiles) > 1 && f.state != "" {
-			o.StateFile = f.state + "-" + o.Name
+		if len(profiles) > 1 && o.StateFile != "" {
+			o.StateFile += "-" + o.Name
 		}
 		if err := o.Check(); err != nil {
 			return nil, err
@@ -91,38 +93,20 @@ func (f *flags) check() error {
 	switch {
 	case f.pretty && f.json:
 		return errors.New("--pretty and --json exclude each other")
-	case f.given("bucket") && f.bucket == 0:
+	case f.given("bucket") && f.common.Bucket == 0:
 		return errors.New("--bucket: 0 would let nothing through: want at least 1, or -1 for no limit")
-	case f.refill == 0:
+	case f.common.Refill == 0:
 		return errors.New("--refill: want a time above zero, not 0s")
-	case slices.Contains(f.clientIDs, ""), f.given("client-id") && len(f.clientIDs) == 0:
+	case slices.Contains(f.common.ClientIDs, ""), f.given("client-id") && len(f.common.ClientIDs) == 0:
 		return errors.New("--client-id: the id is empty")
 	}
-	return checkPage(f.page)
-}
-
-// options are those that all servers share.
-func (f *flags) options() (opts fakeserver.Options, err error) {
-	opts = fakeserver.Options{
-		NoTCP:         f.noTCP,
-		ClientIDs:     f.clientIDs,
-		NoFingerprint: f.noFingerprint,
-		NoWebSocket:   f.noWebSocket,
-		NoHTTP:        f.noHTTP,
-		Origins:       f.origins,
-		Bucket:        f.bucket,
-		Refill:        f.refill,
-		Seed:          f.seed,
+	if f.page == "" {
+		return nil
 	}
-	if f.port != "" {
-		if opts.Ports, err = parsePorts(f.port); err != nil {
-			return opts, fmt.Errorf("--port: %w", err)
-		}
+	if err := page.CheckAddr(f.page); err != nil {
+		return fmt.Errorf("--page: %w", err)
 	}
-	if opts.Fault, err = fakeserver.ParseFault(f.fault); err != nil {
-		return opts, fmt.Errorf("--fault: %w", err)
-	}
-	return opts, nil
+	return nil
 }
 
 // wanted are what flags take, by the type that pflag gives them.
@@ -147,14 +131,14 @@ func wrongFlag(err error) error {
 	return fmt.Errorf("--%s: want %s, not %q", flag.Name, want, invalid.GetValue())
 }
 
-func (f *flags) style() style {
+func (f *flags) format() format {
 	switch {
 	case f.json:
-		return jsonLines
+		return jsonLine
 	case f.pretty:
 		return prettyText
 	}
-	return plainText
+	return textLine
 }
 
 // ipcDir is the folder for the socket of a client; "" for none.

@@ -14,15 +14,6 @@ import (
 	"sidetone/fakeserver"
 )
 
-// A style is a form of output.
-type style int
-
-const (
-	plainText style = iota
-	prettyText
-	jsonLines
-)
-
 // received is a payload with the name of the server that got it; "" when there
 // is but one server.
 type received struct {
@@ -30,25 +21,20 @@ type received struct {
 	fakeserver.Payload
 }
 
+// A format is how a payload is printed.
+type format func(received) []byte
+
 // printAll prints payloads as they come, until there are no more or the writer fails.
-func printAll(w io.Writer, s style, payloads <-chan received) error {
+func printAll(w io.Writer, print format, payloads <-chan received) error {
 	for r := range payloads {
-		if _, err := w.Write(render(r, s)); err != nil {
+		if _, err := w.Write(print(r)); err != nil {
 			return cannotPrint(err)
 		}
 	}
 	return nil
 }
 
-func render(p received, s style) []byte {
-	switch s {
-	case jsonLines:
-		return jsonLine(p)
-	case prettyText:
-		return append(textLine(p), indented(p.Raw)...)
-	}
-	return textLine(p)
-}
+func prettyText(p received) []byte { return append(textLine(p), indented(p.Raw)...) }
 
 func textLine(p received) []byte {
 	var b strings.Builder

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sidetone/fakeserver"
+	"sidetone/fakeserver/page"
 )
 
 // flushTimeout is how long the last lines may take to be read by whoever reads
@@ -15,7 +16,7 @@ import (
 const flushTimeout = time.Second
 
 // serve runs servers until the context ends, quit is read or stdout fails.
-func serve(ctx context.Context, clients []fakeserver.Options, page string, s style, stdin io.Reader, stdout, stderr io.Writer) error {
+func serve(ctx context.Context, clients []fakeserver.Options, pageAddr string, print format, stdin io.Reader, stdout, stderr io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	payloads := make(chan received, 1024)
@@ -30,14 +31,17 @@ func serve(ctx context.Context, clients []fakeserver.Options, page string, s sty
 	if err != nil {
 		return err
 	}
-	closePage, err := openPage(page, servers, stderr)
-	if err != nil {
-		closeAll(servers)
-		return err
+	if pageAddr != "" {
+		p, err := page.Start(pageAddr, servers...)
+		if err != nil {
+			closeAll(servers)
+			return err
+		}
+		defer func() { _ = p.Close() }()
+		fmt.Fprintf(stderr, "page at %s\n", p.URL())
 	}
-	defer closePage()
 	printed := make(chan error, 1)
-	go func() { printed <- printAll(stdout, s, payloads) }()
+	go func() { printed <- printAll(stdout, print, payloads) }()
 	for _, srv := range servers {
 		fmt.Fprintf(stderr, "%slistening on %s\n", label(srv), address(srv))
 	}

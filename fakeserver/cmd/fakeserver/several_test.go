@@ -220,7 +220,7 @@ func TestClientOptions(t *testing.T) {
 	clients, err := f.clients()
 	require.NoError(t, err)
 	require.Equal(t, []fakeserver.Options{{
-		Profile: fakeserver.Flaky, Name: "Stable", Bucket: 5, Refill: 7, Seed: 9, StateFile: "s", ClientIDs: f.clientIDs,
+		Profile: fakeserver.Flaky, Name: "Stable", Bucket: 5, Refill: 7, Seed: 9, StateFile: "s", ClientIDs: f.common.ClientIDs,
 		Fault: fakeserver.Fault{Kind: fakeserver.FaultHang, Transport: fakeserver.IPC},
 	}}, clients)
 }
