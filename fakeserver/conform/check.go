@@ -76,18 +76,42 @@ type notTried string
 
 func (n notTried) Error() string { return string(n) }
 
+// transports are those of the groups, with the prefix of their ids and their basic check. A payload
+// may go over any.
+var transports = map[Group]struct {
+	Transport
+	prefix, basic string
+}{
+	InHTTP:      {HTTP, "http-", "http-empty-list"},
+	InWebSocket: {WebSocket, "ws-", "ws-no-origin"},
+	InIPC:       {IPC, "ipc-", "ipc-handshake"},
+	InPayload:   {"", "payload-", ""},
+}
+
+func (c check) transport() Transport { return transports[c.group].Transport }
+
+// quickCheck is a check that is part of a quick run, and that costs nothing.
+func quickCheck(g Group, id, sentence string, client expectation, p probe) check {
+	return check{id: transports[g].prefix + id, group: g, sentence: sentence, client: client, probe: p}
+}
+
 // fullCheck is a check that is not part of a quick run, that costs a token, and that
 // needs the basic check of its group.
 func fullCheck(g Group, id, sentence string, client expectation, p probe) check {
-	c := check{group: g, sentence: sentence, client: client, cost: 1, all: true, probe: p}
-	switch g {
-	case InHTTP:
-		c.id, c.needs = "http-"+id, "http-empty-list"
-	case InWebSocket:
-		c.id, c.needs = "ws-"+id, "ws-no-origin"
-	default:
-		c.id, c.needs = "ipc-"+id, "ipc-handshake"
-	}
+	c := quickCheck(g, id, sentence, client, p).costing(1).after(transports[g].basic)
+	c.all = true
+	return c
+}
+
+// specified is the check with what the specification says of it.
+func (c check) specified(want ...string) check {
+	c.spec = expects(Specified, want...)
+	return c
+}
+
+// commanding is the check as one whose success shows that its transport takes commands.
+func (c check) commanding() check {
+	c.takesCommands = true
 	return c
 }
 

@@ -13,44 +13,47 @@ const otherOrigin = "https://conformance.invalid"
 
 // get is the probe that asks for a page.
 func get(path string) probe {
+	return pageOf(request{method: http.MethodGet, path: path}, func(_ reply, got string) string { return got })
+}
+
+// pageOf is the probe of a request without a command. name may know a better name for what came.
+func pageOf(q request, name func(p reply, got string) string) probe {
 	return func(ctx context.Context, r *run) (outcome, error) {
-		p, err := r.do(ctx, request{method: http.MethodGet, path: path}, r.opts.Patience)
-		return p.page(), err
+		p, err := r.do(ctx, q, r.opts.Patience)
+		o := p.page()
+		o.got = name(p, o.got)
+		return o, err
 	}
 }
 
 // freeChecks cost no token.
 func freeChecks() []check {
+	free := func(id, sentence string, basis Basis, want string, p probe) check {
+		return quickCheck(InHTTP, id, sentence, expects(basis, want), p)
+	}
 	return []check{
-		{id: "http-root", group: InHTTP, sentence: "GET /", client: expects(Read, fingerprint), probe: get("/")},
-		{id: "http-other-path", group: InHTTP, sentence: "GET /conformance", client: expects(Read, fingerprint), probe: get("/conformance")},
-		{id: "http-get-rpc-v", group: InHTTP, sentence: "GET /rpc?v=1", client: expects(Ran, "301"), probe: get("/rpc?v=1")},
-		{id: "http-options", group: InHTTP, sentence: "OPTIONS /rpc", client: expects(Ran, options), probe: askOptions},
-		{id: "http-cors", group: InHTTP, sentence: "GET / with an Origin", client: expects(Ran, echoed), probe: getFromAPage},
-		{
-			id: "http-pipelined", group: InHTTP, sentence: "two GETs in one write",
-			client: expects(Ran, bothSaid), probe: onConnection(0, getTwice),
-		},
+		free("root", "GET /", Read, fingerprint, get("/")),
+		free("other-path", "GET /conformance", Read, fingerprint, get("/conformance")),
+		free("get-rpc-v", "GET /rpc?v=1", Ran, "301", get("/rpc?v=1")),
+		free("options", "OPTIONS /rpc", Ran, options, pageOf(request{method: http.MethodOptions, path: rpcPath("1", "")}, isOptions)),
+		free("cors", "GET / with an Origin", Ran, echoed,
+			pageOf(request{method: http.MethodGet, path: "/", header: []string{"Origin: " + otherOrigin}}, isEchoed)),
+		free("pipelined", "two GETs in one write", Ran, bothSaid, onConnection(0, getTwice)),
 	}
 }
 
-func askOptions(ctx context.Context, r *run) (outcome, error) {
-	p, err := r.do(ctx, request{method: http.MethodOptions, path: rpcPath("1", "")}, r.opts.Patience)
-	o := p.page()
+func isOptions(p reply, got string) string {
 	if p.status == http.StatusOK && string(p.body) == `{"body":""}` {
-		o.got = options
+		return options
 	}
-	return o, err
+	return got
 }
 
-func getFromAPage(ctx context.Context, r *run) (outcome, error) {
-	q := request{method: http.MethodGet, path: "/", header: []string{"Origin: " + otherOrigin}}
-	p, err := r.do(ctx, q, r.opts.Patience)
-	o := p.page()
-	if o.got == fingerprint && p.reader == otherOrigin {
-		o.got = echoed
+func isEchoed(p reply, got string) string {
+	if got == fingerprint && p.reader == otherOrigin {
+		return echoed
 	}
-	return o, err
+	return got
 }
 
 func getTwice(r *run, t *rawHTTP) (outcome, error) {
@@ -120,10 +123,8 @@ func (r *run) post(ctx context.Context, p posting, admit admission) (outcome, er
 // postChecks tell whether commands are taken over HTTP, and how fast.
 func postChecks() []check {
 	return []check{
-		{
-			id: "http-empty-list", group: InHTTP, sentence: "POST /rpc, empty list", cost: 1, takesCommands: true,
-			spec: expects(Specified, httpSuccess), client: expects(Read, httpSuccess), probe: postAs(posting{}),
-		},
+		quickCheck(InHTTP, "empty-list", "POST /rpc, empty list", expects(Read, httpSuccess), postAs(posting{})).
+			costing(1).specified(httpSuccess).commanding(),
 		fullCheck(InHTTP, "rate", "three POSTs at once", expects(Ran, queued), rate(HTTP, takePost)).costing(capacity + 1),
 	}
 }

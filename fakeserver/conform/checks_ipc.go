@@ -10,21 +10,14 @@ import (
 
 // pipeChecks tell whether there is an IPC server and whether it takes commands.
 func pipeChecks() []check {
+	ipc := func(id, sentence, want string, p probe) check {
+		return quickCheck(InIPC, id, sentence, expects(Read, want), p)
+	}
+	askPipe := func(ctx context.Context, r *run) (outcome, error) { return r.ask(ctx, IPC, payload{}) }
 	return []check{
-		{
-			id: "ipc-handshake", group: InIPC, sentence: "handshake", cost: 1,
-			client: expects(Read, readyUser), probe: connect(IPC, ""),
-		},
-		{id: "ipc-ping", group: InIPC, sentence: "PING", needs: "ipc-handshake", client: expects(Read, pongSame), probe: ping},
-		{
-			id: "ipc-command", group: InIPC, sentence: "empty list", needs: "ipc-handshake", takesCommands: true,
-			client: expects(Read, success), probe: func(ctx context.Context, r *run) (outcome, error) {
-				if err := r.saidReady(IPC); err != nil {
-					return outcome{}, err
-				}
-				return r.ask(ctx, IPC, payload{})
-			},
-		},
+		ipc("handshake", "handshake", readyUser, connect(IPC, "")).costing(1),
+		ipc("ping", "PING", pongSame, ping).after("ipc-handshake"),
+		ipc("command", "empty list", success, afterReady(IPC, askPipe)).after("ipc-handshake").commanding(),
 		fullCheck(InIPC, "rate", "three handshakes at once", expects(Ran, queued), rate(IPC, takeOpening(IPC))).costing(capacity + 1),
 	}
 }
@@ -62,20 +55,16 @@ func badPipeChecks() []check {
 		version("v-number-text", `handshake, v is "1"`, readyUser, "1"),
 		version("v-text", `handshake, v is "abc"`, readyUser, "abc"),
 		version("v-true", "handshake, v is true", readyUser, true),
-		fullCheck(InIPC, "early-write", "command in the handshake's write", expects(Ran, lost), commandWithHandshake),
-		fullCheck(InIPC, "largest", "message of exactly 3 MiB", expects(Ran, success), largest).
+		fullCheck(InIPC, "early-write", "command in the handshake's write", expects(Ran, lost), paying(IPC, commandWithHandshake)),
+		fullCheck(InIPC, "largest", "message of exactly 3 MiB", expects(Ran, success), onLink(largest)).
 			after("ipc-command").costing(0).lasting(largeTime),
-		fullCheck(InIPC, "pipelined", "200 commands in one write", expects(Ran, inOrder), pipelined).after("ipc-command").costing(0),
+		fullCheck(InIPC, "pipelined", "200 commands in one write", expects(Ran, inOrder), onLink(pipelined)).after("ipc-command").costing(0),
 		fullCheck(InIPC, "close", "CLOSE", expects(Ran, closeWith(1000)), sendMessage(IPC, opClose, "{}")),
 	}
 }
 
 // commandWithHandshake sends handshake and command at once, and another command after READY (rule R16).
-func commandWithHandshake(ctx context.Context, r *run) (outcome, error) {
-	p, err := r.admit(ctx, r.target.ClientID, IPC)
-	if err != nil {
-		return outcome{}, err
-	}
+func commandWithHandshake(ctx context.Context, r *run, p pass) (outcome, error) {
 	l, err := r.dialPipe(ctx, p.wait)
 	if err != nil {
 		return outcome{}, err
@@ -92,23 +81,26 @@ func commandWithHandshake(ctx context.Context, r *run) (outcome, error) {
 	return l.askAfter(ctx, first, r.compose(payload{}), r.opts.Patience)
 }
 
-// largest sends the largest message that a client takes (rule R47).
-func largest(ctx context.Context, r *run) (outcome, error) {
-	l, err := r.link(ctx, IPC)
-	if err != nil {
-		return outcome{}, err
+// onLink is the probe that uses the open connection.
+func onLink(use func(context.Context, *run, *link) (outcome, error)) probe {
+	return func(ctx context.Context, r *run) (outcome, error) {
+		l, err := r.link(ctx, IPC)
+		if err != nil {
+			return outcome{}, err
+		}
+		return use(ctx, r, l)
 	}
+}
+
+// largest sends the largest message that a client takes (rule R47).
+func largest(ctx context.Context, r *run, l *link) (outcome, error) {
 	c := r.compose(payload{})
 	c.text += strings.Repeat(" ", maxMessage-len(c.text))
 	return l.ask(ctx, c, r.opts.Patience+largeTime)
 }
 
 // pipelined sends many commands in one write (rule R89).
-func pipelined(ctx context.Context, r *run) (outcome, error) {
-	l, err := r.link(ctx, IPC)
-	if err != nil {
-		return outcome{}, err
-	}
+func pipelined(ctx context.Context, r *run, l *link) (outcome, error) {
 	const count = 200
 	var all []byte
 	order := make([]string, count)

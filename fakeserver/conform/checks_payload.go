@@ -10,88 +10,87 @@ import (
 // least. An empty list comes last.
 func payloadChecks() []check {
 	return slices.Concat(validPayloads(), invalidDevices(), invalidMessages(),
-		[]check{validPayload("empty-list", "empty list", expects(Specified, success), list())})
+		[]check{payloadCheck("empty-list", "empty list", Read, success, payload{}).specified(success)})
 }
 
-func payloadCheck(id, sentence string, spec, client expectation, p payload) check {
-	return check{
-		id: "payload-" + id, group: InPayload, sentence: sentence, spec: spec, client: client,
-		probe: func(ctx context.Context, r *run) (outcome, error) { return r.askAnywhere(ctx, p) },
-	}
+func payloadCheck(id, sentence string, basis Basis, want string, p payload) check {
+	return quickCheck(InPayload, id, sentence, expects(basis, want), func(ctx context.Context, r *run) (outcome, error) {
+		return r.askAnywhere(ctx, p)
+	})
 }
 
-func validPayload(id, sentence string, spec expectation, args fields) check {
-	return payloadCheck(id, sentence, spec, expects(Read, success), payload{args: args})
+// devicesCheck is the check of a list, which rests on the client's code.
+func devicesCheck(id, sentence, want string, args fields) check {
+	return payloadCheck(id, sentence, Read, want, payload{args: args})
 }
 
 // microphone is the args of a list of one valid microphone, with changes.
 func microphone(changes ...fields) fields { return list(device("audioinput", changes...)) }
 
 func validPayloads() []check {
-	specified, unspecified := expects(Specified, success), expectation{}
-	good := validPayload
+	unspecified := func(id, sentence string, args fields) check { return devicesCheck(id, sentence, success, args) }
+	good := func(id, sentence string, args fields) check {
+		return unspecified(id, sentence, args).specified(success)
+	}
 	return []check{
-		good("list", "microphone, speaker and camera", specified,
+		good("list", "microphone, speaker and camera",
 			list(device("audioinput", allFlags()), device("audiooutput"), device("videoinput"))),
-		good("flags", "microphone with all four flags", specified, microphone(allFlags())),
-		good("no-flags", "microphone without flags", specified, microphone()),
-		good("speaker", "speaker", specified, list(device("audiooutput"))),
-		good("camera", "camera", specified, list(device("videoinput"))),
-		good("related", "two devices, related to each other", specified, list(
+		good("flags", "microphone with all four flags", microphone(allFlags())),
+		good("no-flags", "microphone without flags", microphone()),
+		good("speaker", "speaker", list(device("audiooutput"))),
+		good("camera", "camera", list(device("videoinput"))),
+		good("related", "two devices, related to each other", list(
 			device("audioinput", fields{"related": []string{"conformance-check-audiooutput"}}),
 			device("audiooutput", fields{"related": []string{"conformance-check-audioinput"}}))),
-		good("related-stranger", "related to an id not in the list", unspecified,
+		unspecified("related-stranger", "related to an id not in the list",
 			microphone(fields{"related": []string{"conformance-check-none"}})),
-		good("no-names", "vendor, model without name and url", unspecified, microphone(fields{"vendor": fields{}, "model": fields{}})),
-		good("same-id", "two devices with one id", unspecified,
+		unspecified("no-names", "vendor, model without name and url", microphone(fields{"vendor": fields{}, "model": fields{}})),
+		unspecified("same-id", "two devices with one id",
 			list(device("audiooutput"), device("audioinput", fields{"id": "conformance-check-audiooutput"}))),
-		good("flag-on-speaker", "flag on a speaker", unspecified, list(device("audiooutput", fields{"hardware_mute": true}))),
+		unspecified("flag-on-speaker", "flag on a speaker", list(device("audiooutput", fields{"hardware_mute": true}))),
 	}
 }
 
 func invalidDevices() []check {
-	refused, fails, ignored := expects(Read, "ERROR 4000"), expects(Read, "ERROR 1000"), expects(Ran, success)
-	bad := func(id, sentence string, client expectation, args fields) check {
-		return payloadCheck(id, sentence, expectation{}, client, payload{args: args})
+	const refused, fails = "ERROR 4000", "ERROR 1000"
+	ignored := func(id, sentence string, args fields) check {
+		return payloadCheck(id, sentence, Ran, success, payload{args: args})
 	}
 	return []check{
-		bad("type-unknown", "type unknown", refused, list(device("conformance"))),
-		bad("type-missing", "type missing", refused, microphone(fields{"type": nil})),
-		bad("id-empty", "id empty", refused, microphone(fields{"id": ""})),
-		bad("id-missing", "id missing", refused, microphone(fields{"id": nil})),
-		bad("id-null", "id null", refused, microphone(fields{"id": null})),
-		bad("vendor-missing", "vendor missing", refused, microphone(fields{"vendor": nil})),
-		bad("vendor-null", "vendor null", refused, microphone(fields{"vendor": null})),
-		bad("model-missing", "model missing", refused, microphone(fields{"model": nil})),
-		bad("vendor-name-empty", "vendor.name empty", refused, microphone(fields{"vendor": fields{"name": ""}})),
-		bad("vendor-url-empty", "vendor.url empty", refused, microphone(fields{"vendor": fields{"url": ""}})),
-		bad("model-name-empty", "model.name empty", refused, microphone(fields{"model": fields{"name": ""}})),
-		bad("model-url-empty", "model.url empty", refused, microphone(fields{"model": fields{"url": ""}})),
-		bad("flag-text", "flag is a text", refused, microphone(fields{"hardware_mute": "true"})),
-		bad("flag-null", "flag is null", refused, microphone(fields{"hardware_mute": null})),
-		bad("related-missing", "related missing", fails, microphone(fields{"related": nil})),
-		bad("related-empty-id", "related holds an empty id", refused, microphone(fields{"related": []string{""}})),
-		bad("related-number", "related holds a number", refused, microphone(fields{"related": []int{1}})),
-		bad("one-bad", "one good device, one bad", refused, list(device("audioinput"), device("audiooutput", fields{"id": ""}))),
-		bad("unknown-key", "unknown key in a device", ignored, microphone(fields{"conformance": true})),
-		bad("unknown-vendor-key", "unknown key in vendor", ignored, microphone(fields{"vendor": fields{"conformance": true}})),
-		bad("devices-missing", "devices missing", fails, fields{}),
-		bad("devices-object", "devices is an object", refused, fields{"devices": fields{}}),
+		devicesCheck("type-unknown", "type unknown", refused, list(device("conformance"))),
+		devicesCheck("type-missing", "type missing", refused, microphone(fields{"type": nil})),
+		devicesCheck("id-empty", "id empty", refused, microphone(fields{"id": ""})),
+		devicesCheck("id-missing", "id missing", refused, microphone(fields{"id": nil})),
+		devicesCheck("id-null", "id null", refused, microphone(fields{"id": null})),
+		devicesCheck("vendor-missing", "vendor missing", refused, microphone(fields{"vendor": nil})),
+		devicesCheck("vendor-null", "vendor null", refused, microphone(fields{"vendor": null})),
+		devicesCheck("model-missing", "model missing", refused, microphone(fields{"model": nil})),
+		devicesCheck("vendor-name-empty", "vendor.name empty", refused, microphone(fields{"vendor": fields{"name": ""}})),
+		devicesCheck("vendor-url-empty", "vendor.url empty", refused, microphone(fields{"vendor": fields{"url": ""}})),
+		devicesCheck("model-name-empty", "model.name empty", refused, microphone(fields{"model": fields{"name": ""}})),
+		devicesCheck("model-url-empty", "model.url empty", refused, microphone(fields{"model": fields{"url": ""}})),
+		devicesCheck("flag-text", "flag is a text", refused, microphone(fields{"hardware_mute": "true"})),
+		devicesCheck("flag-null", "flag is null", refused, microphone(fields{"hardware_mute": null})),
+		devicesCheck("related-missing", "related missing", fails, microphone(fields{"related": nil})),
+		devicesCheck("related-empty-id", "related holds an empty id", refused, microphone(fields{"related": []string{""}})),
+		devicesCheck("related-number", "related holds a number", refused, microphone(fields{"related": []int{1}})),
+		devicesCheck("one-bad", "one good device, one bad", refused, list(device("audioinput"), device("audiooutput", fields{"id": ""}))),
+		ignored("unknown-key", "unknown key in a device", microphone(fields{"conformance": true})),
+		ignored("unknown-vendor-key", "unknown key in vendor", microphone(fields{"vendor": fields{"conformance": true}})),
+		devicesCheck("devices-missing", "devices missing", fails, fields{}),
+		devicesCheck("devices-object", "devices is an object", refused, fields{"devices": fields{}}),
 	}
 }
 
 func invalidMessages() []check {
-	bad := func(id, sentence string, client expectation, p payload) check {
-		return payloadCheck(id, sentence, expectation{}, client, p)
-	}
 	return []check{
-		bad("args-missing", "args missing", expects(Read, "ERROR 4000"), payload{noArgs: true}),
-		bad("nonce-missing", "nonce missing", expects(Read, "ERROR 4000"), payload{noNonce: true}),
-		bad("nonce-empty", "nonce empty", expects(Read, "ERROR 4000"), payload{otherNonce: ""}),
-		bad("nonce-null", "nonce null", expects(Ran, "ERROR 4000"), payload{otherNonce: null}),
-		bad("nonce-zero", "nonce 0", expects(Ran, success), payload{otherNonce: 0}),
-		bad("nonce-object", "nonce is an object", expects(Ran, success), payload{otherNonce: fields{"conformance": true}}),
-		bad("unknown-cmd", "unknown cmd", expects(Read, "ERROR 4002"), payload{cmd: "CONFORMANCE"}),
+		payloadCheck("args-missing", "args missing", Read, "ERROR 4000", payload{noArgs: true}),
+		payloadCheck("nonce-missing", "nonce missing", Read, "ERROR 4000", payload{noNonce: true}),
+		payloadCheck("nonce-empty", "nonce empty", Read, "ERROR 4000", payload{otherNonce: ""}),
+		payloadCheck("nonce-null", "nonce null", Ran, "ERROR 4000", payload{otherNonce: null}),
+		payloadCheck("nonce-zero", "nonce 0", Ran, success, payload{otherNonce: 0}),
+		payloadCheck("nonce-object", "nonce is an object", Ran, success, payload{otherNonce: fields{"conformance": true}}),
+		payloadCheck("unknown-cmd", "unknown cmd", Read, "ERROR 4002", payload{cmd: "CONFORMANCE"}),
 	}
 }
 

@@ -10,41 +10,28 @@ import (
 // socketChecks tell whether there is a WebSocket and whether it takes
 // commands, with the target's origin and without.
 func socketChecks(t Target) []check {
-	opens := expects(Specified, ready, openSilent)
+	ws := func(id, sentence, want string, p probe) check {
+		return quickCheck(InWebSocket, id, sentence, expects(Ran, want), p)
+	}
 	all := []check{
-		{
-			id: "ws-no-origin", group: InWebSocket, sentence: "connect without Origin", cost: 1,
-			spec: opens, client: expects(Ran, closeWith(4001)), probe: connect(WebSocket, ""),
-		},
-		{
-			id: "ws-no-origin-command", group: InWebSocket, sentence: "then an empty list", needs: "ws-no-origin", takesCommands: true,
-			spec: expects(Specified, success), client: expects(Ran, closeWith(4001)), probe: askSocket("ws-no-origin", ""),
-		},
+		ws("no-origin", "connect without Origin", closeWith(4001), connect(WebSocket, "")).costing(1).specified(ready, openSilent),
+		ws("no-origin-command", "then an empty list", closeWith(4001), askSocket("ws-no-origin", "")).
+			after("ws-no-origin").specified(success).commanding(),
 	}
 	if t.Origin != "" {
 		all = append(all,
-			check{
-				id: "ws-origin", group: InWebSocket, sentence: "connect with the --origin given", cost: 1,
-				spec: opens, client: expects(Ran, ready), probe: connect(WebSocket, t.Origin),
-			},
-			check{
-				id: "ws-origin-command", group: InWebSocket, sentence: "then an empty list", needs: "ws-origin", takesCommands: true,
-				spec: expects(Specified, success), client: expects(Ran, "ERROR 4006"), probe: askSocket("ws-origin", t.Origin),
-			})
+			ws("origin", "connect with the --origin given", ready, connect(WebSocket, t.Origin)).costing(1).specified(ready, openSilent),
+			ws("origin-command", "then an empty list", "ERROR 4006", askSocket("ws-origin", t.Origin)).
+				after("ws-origin").specified(success).commanding())
 	}
 	return append(all,
-		check{
-			id: "ws-ready", group: InWebSocket, sentence: "READY names version and hosts", needs: "ws-no-origin",
-			client: expects(Read, "complete"), probe: readyComplete,
-		},
+		quickCheck(InWebSocket, "ready", "READY names version and hosts", expects(Read, "complete"), afterReady(WebSocket, readyComplete)).
+			after("ws-no-origin"),
 		fullCheck(InWebSocket, "rate", "three connects at once", expects(Ran, queued), rate(WebSocket, takeOpening(WebSocket))).
 			costing(capacity+1))
 }
 
 func readyComplete(_ context.Context, r *run) (outcome, error) {
-	if err := r.saidReady(WebSocket); err != nil {
-		return outcome{}, err
-	}
 	if hello := r.hello[WebSocket]; !complete(hello) {
 		return outcome{got: "incomplete", detail: compact(hello["data"])}, nil
 	}
@@ -83,7 +70,8 @@ func badSocketChecks(t Target) []check {
 		connectCheck("v-text", "connect, v=abc", Ran, good, func(o *opening) { o.v = "abc" }),
 		connectCheck("path", "connect at another path", Ran, good, func(o *opening) { o.path = "/conformance" }),
 		connectCheck("empty-origin", "connect, Origin empty", Ran, closeWith(4001), func(o *opening) { o.origin, o.emptyOrigin = "", true }),
-		fullCheck(InWebSocket, "early-frame", "command before READY", expects(Ran, lost), commandBeforeReady),
+		fullCheck(InWebSocket, "early-frame", "command before READY", expects(Ran, lost),
+			afterReady(WebSocket, paying(WebSocket, commandBeforeReady))),
 	}
 }
 
@@ -98,14 +86,7 @@ func invalidMessageChecks() []check {
 
 // commandBeforeReady sends a command as soon as the WebSocket is open. Where READY is there
 // at once nothing can be sent before it.
-func commandBeforeReady(ctx context.Context, r *run) (outcome, error) {
-	if err := r.saidReady(WebSocket); err != nil {
-		return outcome{}, err
-	}
-	p, err := r.admit(ctx, r.target.ClientID, WebSocket)
-	if err != nil {
-		return outcome{}, err
-	}
+func commandBeforeReady(ctx context.Context, r *run, p pass) (outcome, error) {
 	deadline := time.Now().Add(p.wait)
 	l, o, err := r.dialSocket(ctx, r.opening(WebSocket), p.wait)
 	if l == nil {

@@ -101,32 +101,42 @@ func opened(t Transport, change func(*opening)) probe {
 	}
 }
 
-// connect is the probe that opens a connection and keeps it for the checks that follow.
-func connect(t Transport, origin string) probe {
+// paying is the probe that gets a pass for the target's client id first.
+func paying(t Transport, use func(ctx context.Context, r *run, p pass) (outcome, error)) probe {
 	return func(ctx context.Context, r *run) (outcome, error) {
 		p, err := r.admit(ctx, r.target.ClientID, t)
 		if err != nil {
 			return outcome{}, err
 		}
+		return use(ctx, r, p)
+	}
+}
+
+// afterReady is a probe for a server that has said READY on a transport.
+func afterReady(t Transport, p probe) probe {
+	return func(ctx context.Context, r *run) (outcome, error) {
+		if r.hello[t] == nil {
+			return outcome{}, notTried("no READY")
+		}
+		return p(ctx, r)
+	}
+}
+
+// connect is the probe that opens a connection and keeps it for the checks that follow.
+func connect(t Transport, origin string) probe {
+	return paying(t, func(ctx context.Context, r *run, p pass) (outcome, error) {
 		o := r.opening(t)
 		o.origin = origin
 		l, got, err := r.open(ctx, o, p)
 		r.keep(l)
 		return got, err
-	}
+	})
 }
 
 // sendMessage is the probe that sends one message on a connection of its own. kind is an opcode of IPC,
 // or a type of WebSocket messages.
 func sendMessage(t Transport, kind int, message string) probe {
-	return func(ctx context.Context, r *run) (outcome, error) {
-		if err := r.saidReady(t); err != nil {
-			return outcome{}, err
-		}
-		p, err := r.admit(ctx, r.target.ClientID, t)
-		if err != nil {
-			return outcome{}, err
-		}
+	return afterReady(t, paying(t, func(ctx context.Context, r *run, p pass) (outcome, error) {
 		l, got, err := r.open(ctx, r.opening(t), p)
 		if l == nil {
 			return got, err
@@ -138,15 +148,7 @@ func sendMessage(t Transport, kind int, message string) probe {
 		}
 		l.send(kind, []byte(message), wait)
 		return l.await(ctx, wait, reaction)
-	}
-}
-
-// saidReady says that a check is not tried unless the server has said READY on a transport.
-func (r *run) saidReady(t Transport) error {
-	if r.hello[t] == nil {
-		return notTried("no READY")
-	}
-	return nil
+	}))
 }
 
 // complete reports whether a READY says what clients say in it.

@@ -18,17 +18,7 @@ const (
 	InPayload   Group = "Payload"
 )
 
-func (c check) transport() Transport {
-	switch c.group {
-	case InHTTP:
-		return HTTP
-	case InWebSocket:
-		return WebSocket
-	case InIPC:
-		return IPC
-	}
-	return ""
-}
+var groups = []Group{InHTTP, InWebSocket, InIPC, InPayload}
 
 // A Verdict compares what the server did with one of the two models.
 type Verdict string

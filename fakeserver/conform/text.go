@@ -23,7 +23,7 @@ func (r *Report) Text() string {
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	row("CHECK", "THIS SERVER", "SPECIFICATION", "REAL CLIENT")
-	for _, g := range []Group{InHTTP, InWebSocket, InIPC, InPayload} {
+	for _, g := range groups {
 		checks := r.in(g)
 		if len(checks) == 0 {
 			continue
@@ -127,7 +127,7 @@ func (r *Report) Markdown() string {
 	for _, note := range r.Notes {
 		fmt.Fprintf(&b, "\n> %s\n", note)
 	}
-	for _, g := range []Group{InHTTP, InWebSocket, InIPC, InPayload} {
+	for _, g := range groups {
 		checks := r.in(g)
 		if len(checks) == 0 {
 			continue
