@@ -28,9 +28,9 @@ func bodyChecks() []check {
 	}
 	large := func(text string) []string { return []string{text + strings.Repeat(" ", largeBody-len(text))} }
 	return []check{
-		body("pieces", "POST, body in three writes", httpSuccess, postIn(request{late: true}, inThree)),
-		body("chunked", "POST, body in chunks", httpSuccess, postIn(request{chunked: true}, inChunks)),
-		body("large", "POST, body of 4 MiB", httpSuccess, postIn(request{late: true}, large)).lasting(largeTime),
+		body("pieces", "POST, body in three writes", httpSuccess, postIn(false, inThree)),
+		body("chunked", "POST, body in chunks", httpSuccess, postIn(true, inChunks)),
+		body("large", "POST, body of 4 MiB", httpSuccess, postIn(false, large)).lasting(largeTime),
 		body("split-character", "POST, character split over packets", damaged, splitCharacter),
 		body("after-hang", "GET after a POST that hangs", bare, onConnection(0, afterHang)).costing(0),
 		body("idle", "connection that is not used", idle, onConnection(idleTime, unused)).after("http-root").costing(0).lasting(idleTime),
@@ -50,15 +50,15 @@ func inChunks(text string) (chunks []string) {
 }
 
 // postIn sends an empty list whose body comes in several writes.
-func postIn(q request, cut func(text string) []string) probe {
+func postIn(chunked bool, cut func(text string) []string) probe {
 	return func(ctx context.Context, r *run) (outcome, error) {
 		c := r.compose(payload{})
-		return r.postPieces(ctx, q, cut(c.text), c.cmd, c.nonce)
+		return r.postPieces(ctx, chunked, cut(c.text), c.cmd, c.nonce)
 	}
 }
 
 // postPieces sends a command in pieces, at the cost of a token.
-func (r *run) postPieces(ctx context.Context, q request, pieces []string, cmd, nonce string) (outcome, error) {
+func (r *run) postPieces(ctx context.Context, chunked bool, pieces []string, cmd, nonce string) (outcome, error) {
 	p, err := r.admit(ctx, r.target.ClientID, HTTP)
 	if err != nil {
 		return outcome{}, err
@@ -71,7 +71,8 @@ func (r *run) postPieces(ctx context.Context, q request, pieces []string, cmd, n
 		return outcome{}, err
 	}
 	defer t.close()
-	q.method, q.path, q.header, q.body = http.MethodPost, rpcPath("1", r.target.ClientID), []string{jsonType}, strings.Join(pieces, "")
+	q := r.goodPost(strings.Join(pieces, ""))
+	q.chunked, q.late = chunked, true
 	t.write(q.bytes(r.address))
 	for _, piece := range pieces {
 		if err := sleep(ctx, transit); err != nil {
@@ -89,7 +90,7 @@ func (r *run) postPieces(ctx context.Context, q request, pieces []string, cmd, n
 func splitCharacter(ctx context.Context, r *run) (outcome, error) {
 	c := r.compose(payload{nonce: "conform-\u20ac"})
 	at := strings.Index(c.text, "\u20ac") + 1
-	o, err := r.postPieces(ctx, request{late: true}, []string{c.text[:at], c.text[at:]}, c.cmd, c.nonce)
+	o, err := r.postPieces(ctx, false, []string{c.text[:at], c.text[at:]}, c.cmd, c.nonce)
 	switch o.got {
 	case httpSuccess:
 		o.got = undamaged
@@ -101,9 +102,8 @@ func splitCharacter(ctx context.Context, r *run) (outcome, error) {
 
 // afterHang sends a request that the client never answers, and a good one on the same connection (rule R82).
 func afterHang(r *run, t *rawHTTP) (outcome, error) {
-	hang := request{
-		method: http.MethodPost, path: rpcPath("2", r.target.ClientID), header: []string{jsonType}, body: r.compose(payload{}).text, keep: true,
-	}
+	hang := r.goodPost(r.compose(payload{}).text)
+	hang.path, hang.keep = rpcPath("2", r.target.ClientID), true
 	t.write(hang.bytes(r.address))
 	if !t.quiet(min(5*transit, r.opts.Patience/3)) {
 		return outcome{}, notTried("the POST is answered, or ends the connection")

@@ -99,7 +99,8 @@ func (r *run) queuePost(ctx context.Context, late bool) (*rawHTTP, command, pass
 		return nil, command{}, p, err
 	}
 	c := r.compose(payload{})
-	post := request{method: http.MethodPost, path: rpcPath("1", r.target.ClientID), header: []string{jsonType}, body: c.text, late: late}
+	post := r.goodPost(c.text)
+	post.late = late
 	t.write(post.bytes(r.address))
 	if err := sleep(ctx, r.queueTime()); err != nil {
 		t.close()

@@ -33,6 +33,11 @@ type request struct {
 // getRoot is the request that any server can answer.
 var getRoot = request{method: http.MethodGet, path: "/", keep: true}
 
+// goodPost is a request with a command, as clients take it.
+func (r *run) goodPost(body string) request {
+	return request{method: http.MethodPost, path: rpcPath("1", r.target.ClientID), header: []string{jsonType}, body: body}
+}
+
 // rpcPath is the path of a command; an empty part is left out.
 func rpcPath(v, clientID string) string {
 	query := url.Values{}

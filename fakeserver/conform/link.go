@@ -104,8 +104,7 @@ func (l *link) sendCommand(c command, wait time.Duration) {
 // deadline passes.
 func (l *link) await(ctx context.Context, wait time.Duration, match func(event) (outcome, bool)) (outcome, error) {
 	began := time.Now()
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
+	timeout := time.After(wait)
 	for {
 		if l.dead {
 			return outcome{got: hungUp, waited: time.Since(began)}, nil
@@ -121,7 +120,7 @@ func (l *link) await(ctx context.Context, wait time.Duration, match func(event) 
 				o.waited = time.Since(began)
 				return o, nil
 			}
-		case <-timer.C:
+		case <-timeout:
 			return outcome{got: silence, waited: time.Since(began)}, nil
 		case <-ctx.Done():
 			return outcome{}, context.Cause(ctx)

@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -87,9 +88,7 @@ func (t Target) withDefaults() (Target, error) {
 	if t.URL == "" && t.IPC == "" {
 		return t, &TargetError{"target", "", "name a URL or an IPC path"}
 	}
-	if t.ClientID == "" {
-		t.ClientID = ExampleClientID
-	}
+	t.ClientID = cmp.Or(t.ClientID, ExampleClientID)
 	if strings.TrimFunc(t.ClientID, func(r rune) bool { return r >= '0' && r <= '9' }) != "" {
 		return t, &TargetError{"client id", t.ClientID, "not a number; it is the application id of the developer portal"}
 	}
@@ -136,12 +135,8 @@ func (o Options) withDefaults() (Options, error) {
 	case o.Patience < 0:
 		return o, &TargetError{"patience", o.Patience.String(), "negative"}
 	}
-	if o.Refill == 0 {
-		o.Refill = DefaultRefill
-	}
-	if o.Patience == 0 {
-		o.Patience = DefaultPatience
-	}
+	o.Refill = cmp.Or(o.Refill, DefaultRefill)
+	o.Patience = cmp.Or(o.Patience, DefaultPatience)
 	if o.Progress == nil {
 		o.Progress = func(Progress) {}
 	}

@@ -2,6 +2,7 @@ package conform
 
 import (
 	"fmt"
+	"go/doc/comment"
 	"strings"
 	"time"
 )
@@ -100,23 +101,10 @@ func cut(s string, width int) string {
 	return s
 }
 
-func wrap(s string, width int, indent string) string {
-	var b strings.Builder
-	n := 0
-	for i, word := range strings.Fields(s) {
-		switch {
-		case i == 0:
-		case n+1+len(word) > width:
-			b.WriteString("\n" + indent)
-			n = 0
-		default:
-			b.WriteByte(' ')
-			n++
-		}
-		b.WriteString(word)
-		n += len(word)
-	}
-	return b.String()
+// wrap breaks a note into lines that begin with an indent, but for the first.
+func wrap(note string, width int, indent string) string {
+	lines := (&comment.Printer{TextWidth: width}).Text(new(comment.Parser).Parse(note))
+	return strings.ReplaceAll(strings.TrimSpace(string(lines)), "\n", "\n"+indent)
 }
 
 // Markdown is the report as a document, with all that is known of each check.

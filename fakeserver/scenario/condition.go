@@ -140,11 +140,7 @@ func (c condition) String() string {
 	}
 	switch {
 	case c.Devices != nil:
-		noun := "devices"
-		if *c.Devices == (span{1, 1}) {
-			noun = "device"
-		}
-		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%v %s %s", c.Devices, noun, of)))
+		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%v %s", plural(c.Devices, "device"), of)))
 	case c.Present != nil && !*c.Present:
 		parts = append(parts, "no "+of)
 	case of != "" && len(c.flags()) == 0 || c.Present != nil:
@@ -189,11 +185,7 @@ func (c condition) seen(p *fakeserver.Payload) string {
 	}
 	found := c.find(p.Devices)
 	if c.Devices != nil || c.Present != nil || len(c.flags()) == 0 {
-		noun := "devices"
-		if len(found) == 1 {
-			noun = "device"
-		}
-		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%d %s %v", len(found), noun, c.Device)))
+		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %v", plural(len(found), "device"), c.Device)))
 	}
 	if c.Transport != "" {
 		parts = append(parts, "by "+string(p.Transport))

@@ -43,8 +43,6 @@ func start(d runAction, folder, scratch string, env []string) (*program, error) 
 
 // finish waits for the end of a program that has to end by itself.
 func (p *program) finish(ctx context.Context, deadline time.Duration) outcome {
-	timer := time.NewTimer(deadline)
-	defer timer.Stop()
 	var wrong string
 	select {
 	case <-p.done:
@@ -52,7 +50,7 @@ func (p *program) finish(ctx context.Context, deadline time.Duration) outcome {
 			return outcome{seen: "exit status 0"}
 		}
 		wrong = p.err.Error()
-	case <-timer.C:
+	case <-time.After(deadline):
 		wrong = fmt.Sprintf("it did not end within %v", deadline)
 	case <-ctx.Done():
 		wrong = reason(ctx).Error()
@@ -73,12 +71,10 @@ func (p *program) terminate(ctx context.Context, deadline time.Duration) bool {
 		return true
 	}
 	terminateGroup(p.cmd.Process)
-	timer := time.NewTimer(deadline)
-	defer timer.Stop()
 	select {
 	case <-p.done:
 		return true
-	case <-timer.C:
+	case <-time.After(deadline):
 	case <-ctx.Done():
 	}
 	killGroup(p.cmd.Process)

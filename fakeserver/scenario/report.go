@@ -81,11 +81,7 @@ func (r *Report) count(s Status) int {
 
 // String is the report in one line.
 func (r *Report) String() string {
-	steps := "steps"
-	if len(r.Results) == 1 {
-		steps = "step"
-	}
-	parts := []string{fmt.Sprintf("%d %s", len(r.Results), steps)}
+	parts := []string{plural(len(r.Results), "step")}
 	for _, s := range []Status{Failed, Skipped} {
 		if n := r.count(s); n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, strings.ToLower(string(s))))
@@ -101,6 +97,15 @@ func (r *Report) String() string {
 		text += ": " + r.Ended.Error()
 	}
 	return printable(text)
+}
+
+// plural is how many there are of something.
+func plural(n any, noun string) string {
+	count := fmt.Sprint(n)
+	if count != "1" {
+		noun += "s"
+	}
+	return count + " " + noun
 }
 
 // printable replaces what may act on a terminal or is no text. Line ends stay.

@@ -68,10 +68,8 @@ func (d waitAction) String() string { return fmt.Sprintf("wait %v", d.lasts) }
 func (d waitAction) limit() time.Duration { return d.lasts }
 
 func (d waitAction) run(ctx context.Context, r *runner) outcome {
-	timer := time.NewTimer(d.lasts)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d.lasts):
 	case <-ctx.Done():
 		return failure(reason(ctx).Error())
 	}
