@@ -41,7 +41,7 @@ type openLab func(context.Context, *bench) (*lab, error)
 // openSound is a private sound server with a headset in it.
 func openSound(kind testlab.SoundKind) openLab {
 	return func(ctx context.Context, b *bench) (*lab, error) {
-		server, err := testlab.StartSound(ctx, testlab.SoundOptions{Kind: kind})
+		server, err := testlab.StartSound(ctx, kind)
 		if err != nil {
 			return nil, err
 		}

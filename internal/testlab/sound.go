@@ -12,7 +12,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -33,17 +32,6 @@ const (
 
 // SoundKinds lists every kind.
 var SoundKinds = []SoundKind{PulseAudio, PipeWire}
-
-// SoundOptions of StartSound.
-type SoundOptions struct {
-	Kind SoundKind
-	// Dir is the server's folder, created by StartSound and removed by Close. It must be empty or
-	// not exist. Its path must be short, since a socket's path has at most 107 bytes. Empty
-	// means a new temporary folder.
-	Dir string
-	// Log receives what the server's programs print, nil drops it.
-	Log io.Writer
-}
 
 // SoundServer is a running private sound server. Its methods may be called from any goroutine,
 // but those that start or end processes one at a time.
@@ -67,71 +55,32 @@ const (
 )
 
 // StartSound starts a server and returns when it answers requests. ctx bounds the start only.
-func StartSound(ctx context.Context, o SoundOptions) (*SoundServer, error) {
-	if err := SoundAvailable(o.Kind); err != nil {
+func StartSound(ctx context.Context, kind SoundKind) (*SoundServer, error) {
+	if err := SoundAvailable(kind); err != nil {
 		return nil, err
 	}
-	dir, err := makeDir(o.Dir)
+	const pattern = "testlab-"
+	parent := os.TempDir()
+	if !usable(filepath.Join(parent, pattern+"4294967295")) {
+		parent = "/tmp"
+	}
+	dir, err := os.MkdirTemp(parent, pattern)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("testlab: make folder: %w", err)
 	}
-	s := &SoundServer{kind: o.Kind, dir: dir, log: &logTail{out: o.Log}}
+	s := &SoundServer{kind: kind, dir: dir, log: &logTail{}}
 	if err := s.start(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
-func makeDir(dir string) (string, error) {
-	if dir == "" {
-		return makeTempDir()
-	}
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return "", fmt.Errorf("testlab: find folder: %w", err)
-	}
-	if err := checkPath(dir); err != nil {
-		return "", err
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("testlab: make folder: %w", err)
-	}
-	switch entries, err := os.ReadDir(dir); {
-	case err != nil:
-		return "", fmt.Errorf("testlab: read folder: %w", err)
-	case len(entries) > 0:
-		return "", fmt.Errorf("testlab: %s is not empty: give a folder of its own, it is removed at the end", dir)
-	}
-	return dir, nil
-}
-
-// makeTempDir makes a folder in /tmp where the user's own temporary folder cannot be used.
-func makeTempDir() (string, error) {
-	const pattern = "testlab-"
-	parent := os.TempDir()
-	if checkPath(filepath.Join(parent, pattern+"4294967295")) != nil {
-		parent = "/tmp"
-	}
-	dir, err := os.MkdirTemp(parent, pattern)
-	if err != nil {
-		return "", fmt.Errorf("testlab: make folder: %w", err)
-	}
-	return dir, nil
-}
-
 // plainPath has nothing that the programs' settings and arguments would have to quote.
 var plainPath = regexp.MustCompile(`^[A-Za-z0-9/._+@-]+$`)
 
-func checkPath(dir string) error {
-	switch {
-	case len(dir)+len(longestSocket) > maxSocketPath:
-		return fmt.Errorf("testlab: the path %s is too long for sockets in it: use one of at most %d bytes",
-			dir, maxSocketPath-len(longestSocket))
-	case !plainPath.MatchString(dir):
-		return fmt.Errorf("testlab: the path %q has characters that sound servers do not take: "+
-			"use letters, digits and / . _ + @ -", dir)
-	}
-	return nil
+// usable reports whether a server can have its sockets in a folder.
+func usable(dir string) bool {
+	return len(dir)+len(longestSocket) <= maxSocketPath && plainPath.MatchString(dir)
 }
 
 // start starts the processes in a prepared folder and waits until the server answers.
@@ -281,14 +230,13 @@ func (s *SoundServer) waitFor(ctx context.Context, what string, check func(conte
 	}
 }
 
-// logTail passes the programs' output on and keeps its end for error messages.
+// logTail keeps the end of what the server's programs print.
 type logTail struct {
 	mu   sync.Mutex
-	out  io.Writer
 	last []byte
 }
 
-const tailSize = 4 << 10
+const tailSize = 16 << 10
 
 func (l *logTail) Write(p []byte) (int, error) {
 	l.mu.Lock()
@@ -296,9 +244,6 @@ func (l *logTail) Write(p []byte) (int, error) {
 	l.last = append(l.last, p...)
 	if extra := len(l.last) - tailSize; extra > 0 {
 		l.last = slices.Delete(l.last, 0, extra)
-	}
-	if l.out != nil {
-		_, _ = l.out.Write(p) // a full log must not stop the server
 	}
 	return len(p), nil
 }

@@ -16,7 +16,7 @@ func ForEachSound(t *testing.T, f func(t *testing.T, s *SoundServer)) {
 }
 
 // SoundForTest starts a server that ends with the test. If the test fails, what the server's
-// programs printed is in its log.
+// programs printed last is in its log.
 func SoundForTest(tb testing.TB, kind SoundKind) *SoundServer {
 	tb.Helper()
 	if err := SoundAvailable(kind); err != nil {
@@ -24,8 +24,7 @@ func SoundForTest(tb testing.TB, kind SoundKind) *SoundServer {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	var log Output
-	s, err := StartSound(ctx, SoundOptions{Kind: kind, Log: &log})
+	s, err := StartSound(ctx, kind)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -33,8 +32,8 @@ func SoundForTest(tb testing.TB, kind SoundKind) *SoundServer {
 		if err := s.Close(); err != nil {
 			tb.Error(err)
 		}
-		if text := log.String(); tb.Failed() && text != "" {
-			tb.Logf("%s printed:\n%s", kind, text)
+		if tb.Failed() {
+			tb.Logf("the last words of %s:\n%s", kind, s.log.tail())
 		}
 	})
 	return s

@@ -25,7 +25,7 @@ func newTestbed(ctx context.Context, talk io.Writer) (testbed, error) {
 	err := testlab.SoundAvailable(testlab.PulseAudio)
 	if err == nil {
 		var server *testlab.SoundServer
-		if server, err = testlab.StartSound(ctx, testlab.SoundOptions{Kind: testlab.PulseAudio}); err == nil {
+		if server, err = testlab.StartSound(ctx, testlab.PulseAudio); err == nil {
 			return &soundServer{server: server}, server.Adopt() // this process plays the agent
 		}
 	}
