@@ -9,11 +9,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"syscall"
 	"time"
 
 	"sidetone/fakeserver"
+	"sidetone/internal/testlab"
 )
 
 // command is how a program is started.
@@ -28,10 +28,9 @@ type child struct {
 	cmd  *exec.Cmd
 	log  string // path of what it prints
 	*place
-	began   time.Time     // right before it was started
-	first   time.Duration // from then until its clients had the headset
-	waiting context.Context
-	ended   context.CancelCauseFunc // its end ends all waiting
+	began   time.Time       // right before it was started
+	first   time.Duration   // from then until its clients had the headset
+	waiting context.Context // ends with it
 }
 
 // start starts the clients and a program, and waits until it has reported the headset to each.
@@ -63,25 +62,18 @@ func (c *child) start(dir string, what command) error {
 	c.log = log.Name()
 	c.cmd = exec.Command(what.args[0], what.args[1:]...)
 	c.cmd.Env, c.cmd.Stdout, c.cmd.Stderr = what.env, log, log
-	c.waiting, c.ended = context.WithCancelCause(context.Background())
-	c.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	started := make(chan error)
-	go c.run(started)
-	return <-started
-}
-
-// run starts the program and waits for its end. The kernel sends the death signal when the
-// thread that started the program ends, not the process: so this goroutine keeps its thread.
-func (c *child) run(started chan<- error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	c.began = time.Now()
-	err := c.cmd.Start()
-	started <- err
-	if err == nil {
-		_ = c.cmd.Wait() // how it ended is in ProcessState
-		c.ended(fmt.Errorf("it has ended: %s", c.cmd.ProcessState))
+	ended, err := testlab.StartBound(c.cmd)
+	if err != nil {
+		return err
 	}
+	waiting, stop := context.WithCancelCause(context.Background())
+	c.waiting = waiting
+	go func() {
+		<-ended
+		stop(fmt.Errorf("it has ended: %s", c.cmd.ProcessState))
+	}()
+	return nil
 }
 
 // await returns when a client has got the next payload that is wanted, and leaves it in last.

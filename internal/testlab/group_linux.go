@@ -20,40 +20,48 @@ type group struct {
 
 type process struct {
 	name  string
-	ended chan struct{} // closed when it has been waited for
+	ended <-chan struct{} // closed when it has been waited for
 }
 
 // start starts cmd as a member of the group.
 func (g *group) start(cmd *exec.Cmd) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pgid: g.id, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pgid: g.id}
 	cmd.WaitDelay = time.Second // for output that somebody else still holds open
-	p := &process{name: cmd.Args[0], ended: make(chan struct{})}
-	started := make(chan error, 1)
-	go p.run(cmd, started)
-	if err := <-started; err != nil {
-		return fmt.Errorf("start %s: %w", p.name, err)
+	ended, err := StartBound(cmd)
+	if err != nil {
+		return fmt.Errorf("start %s: %w", cmd.Args[0], err)
 	}
 	if g.id == 0 {
 		g.id = cmd.Process.Pid
 	}
-	g.procs = append(g.procs, p)
+	g.procs = append(g.procs, &process{cmd.Args[0], ended})
 	return nil
 }
 
-// run starts cmd and waits for its end. The kernel sends the death signal when the thread
-// that started the child ends, not the process: so this goroutine keeps its thread.
-func (p *process) run(cmd *exec.Cmd, started chan<- error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	err := cmd.Start()
-	started <- err
-	if err != nil {
-		return
+// StartBound starts a program that dies with this process. ended is closed when it has been waited for;
+// how it ended is in its ProcessState then.
+//
+// The kernel sends the death signal when the thread that started the program ends, not the process:
+// so a goroutine keeps that thread.
+func StartBound(cmd *exec.Cmd) (ended <-chan struct{}, err error) {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
-	_ = cmd.Wait() // how it ended does not matter, its log tells
-	close(p.ended)
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	started, waited := make(chan error), make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait()
+			close(waited)
+		}
+	}()
+	return waited, <-started
 }
 
 // firstEnded names a process that has ended, "" if all run.

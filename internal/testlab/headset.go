@@ -17,7 +17,6 @@ type Headset struct {
 	Vendor      string // the vendor's name
 	VID, PID    string // 4 hex digits
 	Serial      string
-	FormFactor  string // "headset" if empty; "microphone", "webcam", …
 }
 
 // PluggedHeadset is a headset that is plugged in.
@@ -38,7 +37,7 @@ func (h Headset) validate() error {
 	if !nameForm.MatchString(h.Name) {
 		return fmt.Errorf("testlab: headset name %q: only letters, digits, '.', '_' and '-' can be in it", h.Name)
 	}
-	for _, text := range []string{h.Description, h.Vendor, h.VID, h.PID, h.Serial, h.FormFactor} {
+	for _, text := range []string{h.Description, h.Vendor, h.VID, h.PID, h.Serial} {
 		if !textForm.MatchString(text) {
 			return fmt.Errorf("testlab: headset %s: quotes, backslashes and control characters cannot be in %q", h.Name, text)
 		}
@@ -51,7 +50,7 @@ func (h Headset) properties() string {
 	pairs := []string{
 		"device.class=sound", // what hardware has; these modules would say "filter" or nothing
 		"device.bus=usb",
-		"device.form_factor=" + cmp.Or(h.FormFactor, "headset"),
+		"device.form_factor=headset",
 		`device.description="` + cmp.Or(h.Description, h.Name) + `"`,
 	}
 	for _, p := range []struct{ key, value string }{
