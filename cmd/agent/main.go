@@ -104,9 +104,9 @@ Exit codes: 0 done; 1 it did not work, or the answer is no; 2 the input is wrong
 	root.SetOut(out)
 	root.SetFlagErrorFunc(badFlag)
 	root.AddCommand(
-		runCommand(), statusCommand(), watchCommand(), explainCommand(), pushCommand(), pauseCommand(), resumeCommand(), recordCommand(),
-		replayCommand(), reportCommand(), bundleCommand(), doctorCommand(), devicesCommand(), learnCommand(), catalogueCommand(), configCommand(),
-		serviceCommand(), versionCommand(),
+		runCommand(), statusCommand(), watchCommand(), explainCommand(), pushCommand(), pauseCommand(), resumeCommand(), stopCommand(),
+		logLevelCommand(), recordCommand(), replayCommand(), reportCommand(), bundleCommand(), doctorCommand(), devicesCommand(),
+		learnCommand(), catalogueCommand(), configCommand(), serviceCommand(), versionCommand(),
 	)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"log/slog"
 	"os"
 	"runtime/debug"
 	"sync"
@@ -36,10 +37,12 @@ that it is ready and still answers, wrong input is exit code 78 (docs/service.md
 				return err
 			}
 			debug.SetGCPercent(app.GCPercent)
-			log := logger(cmd.ErrOrStderr(), set.Config.Log)
+			level := new(slog.LevelVar)
+			level.Set(set.Config.Log.Level.Slog())
+			log := logger(cmd.ErrOrStderr(), set.Config.Log, level)
 			agent, err := app.New(app.Options{
 				Settings: set, Load: func() (*app.Settings, error) { return in.load(cmd) },
-				Host: host, Version: version, Log: log,
+				Host: host, Version: version, Log: log, LogLevel: level,
 			})
 			if err != nil {
 				return err

@@ -78,8 +78,8 @@ func (f *settingsFlags) load(cmd *cobra.Command) (*app.Settings, error) {
 	return app.Load(f.options(cmd), host)
 }
 
-func logger(w io.Writer, l config.Log) *slog.Logger {
-	opts := &slog.HandlerOptions{Level: l.Level.Slog()}
+func logger(w io.Writer, l config.Log, level slog.Leveler) *slog.Logger {
+	opts := &slog.HandlerOptions{Level: level}
 	if l.Format == config.LogJSON {
 		return slog.New(slog.NewJSONHandler(w, opts))
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sidetone/internal/config"
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
 	"sidetone/internal/rpcclient"
@@ -50,6 +51,9 @@ func printStatus(w io.Writer, st control.Status, list control.Devices, now time.
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row(t, fmt.Sprintf("sidetone %s (pid %d), %s, up %s", st.Version, st.PID, st.Vendor, age(st.Started, now)))
 	row(t, "catalogue "+st.Catalogue)
+	if st.LogLevel != "" && st.LogLevel != string(config.LogInfo) {
+		row(t, "log level "+st.LogLevel)
+	}
 	if st.Pause != nil {
 		row(t, "reporting is paused "+pauseWords(*st.Pause))
 	}

@@ -39,6 +39,7 @@ type Options struct {
 	Host     Host
 	Version  string // of the program
 	Log      *slog.Logger
+	LogLevel *slog.LevelVar // of Log; nil: it cannot be changed
 }
 
 // App is an agent: sources feed the Engine, the Engine feeds the client. It is the control.Backend of its
@@ -65,14 +66,22 @@ type App struct {
 
 	mu      sync.Mutex
 	changed chan struct{} // closed at the next change of anything
+
+	stop     chan struct{} // closed to end the agent
+	stopOnce func()
+	farewell chan struct{} // closed when clients have been told of the end
 }
 
 // New opens all that the settings name; Run closes it. It fails, and leaves nothing open, where another
 // agent speaks for the same vendor or client id, or the settings cannot be met.
 func New(o Options) (*App, error) {
-	a := &App{opts: o, started: time.Now(), changed: make(chan struct{})}
+	a := &App{opts: o, started: time.Now(), changed: make(chan struct{}), stop: make(chan struct{}), farewell: make(chan struct{})}
+	a.stopOnce = sync.OnceFunc(func() { close(a.stop) })
 	a.timeline = timeline.NewRing(timeline.Clock{Now: time.Now, Elapsed: power.Elapsed}, o.Version)
-	a.log = a.tail.attach(o.Log)
+	if a.opts.LogLevel == nil {
+		a.opts.LogLevel = new(slog.LevelVar)
+	}
+	a.log = a.tail.attach(o.Log, a.opts.LogLevel)
 	if err := a.open(); err != nil {
 		a.close()
 		return nil, err
@@ -153,7 +162,17 @@ func (a *App) Run(ctx context.Context) {
 			}
 		})
 	}
-	a.reportUntil(ctx)
+	reporting, end := context.WithCancel(ctx)
+	defer end()
+	wg.Go(func() {
+		select {
+		case <-a.stop:
+			end() // the local API goes on until it has been told of the farewell
+		case <-ctx.Done():
+		}
+	})
+	a.reportUntil(reporting)
+	close(a.farewell)
 	a.log.Info("sidetone has stopped")
 }
 

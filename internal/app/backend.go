@@ -62,6 +62,7 @@ func (a *App) state() (control.Status, []health.Condition) {
 	st.Version, st.PID, st.Started = a.opts.Version, os.Getpid(), a.started
 	st.Vendor, st.Catalogue = set.Catalogue.Vendor.Name, set.Config.Catalogue
 	st.Clients = sessions(a.report.Status())
+	st.LogLevel = levelName(a.opts.LogLevel.Level())
 	st.Pause = pauseOf(v.Paused, set.Config.Pause.List)
 	var conditions []health.Condition
 	if refused := a.refused.Load(); refused != nil {

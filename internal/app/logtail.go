@@ -18,8 +18,8 @@ type logTail struct {
 }
 
 // attach returns a log that goes on as before, and into the tail.
-func (t *logTail) attach(log *slog.Logger) *slog.Logger {
-	return slog.New(slog.NewMultiHandler(log.Handler(), slog.NewTextHandler(t, nil)))
+func (t *logTail) attach(log *slog.Logger, level slog.Leveler) *slog.Logger {
+	return slog.New(slog.NewMultiHandler(log.Handler(), slog.NewTextHandler(t, &slog.HandlerOptions{Level: level})))
 }
 
 // Write takes one line.

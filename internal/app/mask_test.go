@@ -61,7 +61,7 @@ func TestMaskedReport(t *testing.T) {
 // TestLogTail keeps the newest lines.
 func TestLogTail(t *testing.T) {
 	var tail logTail
-	log := tail.attach(slog.New(slog.DiscardHandler))
+	log := tail.attach(slog.New(slog.DiscardHandler), slog.LevelInfo)
 	for n := range 5000 {
 		log.Info("a change", "number", n)
 	}

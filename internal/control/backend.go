@@ -33,6 +33,10 @@ type Backend interface {
 	Pause(r PauseRequest) Pause
 	// Resume ends the pause, if there is one.
 	Resume()
+	// SetLogLevel changes the least level that is logged, until the agent ends. An error says which there are.
+	SetLogLevel(level string) error
+	// Stop ends the agent in order. It returns when clients have been told, or ctx ends.
+	Stop(ctx context.Context)
 	// Record writes a recording of what the agent is told and what it says, whole lines of JSON at
 	// a time, until ctx or the agent ends; the last line says that it is the last. It ends before
 	// that when write fails. write may block; the agent goes on meanwhile.

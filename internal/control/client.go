@@ -122,6 +122,20 @@ func (c *Client) Resume(ctx context.Context) error {
 	return call(ctx, &c.http, http.MethodPost, "/v1/resume", nil, nil)
 }
 
+// Stop ends the agent in order. When it returns clients have been told.
+func (c *Client) Stop(ctx context.Context) error {
+	return call(ctx, &c.http, http.MethodPost, "/v1/stop", nil, nil)
+}
+
+// SetLogLevel changes the least level that the agent logs, until it ends.
+func (c *Client) SetLogLevel(ctx context.Context, level string) error {
+	text, err := json.Marshal(LogLevel{level})
+	if err != nil {
+		return err
+	}
+	return call(ctx, &c.http, http.MethodPost, "/v1/log-level", text, nil)
+}
+
 // Push says the state of a product for the time of its lease. One without a lease needs a Hold.
 func (c *Client) Push(ctx context.Context, product string, r PushRequest) (PushAnswer, error) {
 	return put(ctx, &c.http, product, r)

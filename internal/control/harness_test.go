@@ -62,7 +62,7 @@ func newFake() *fake {
 				{State: "ready", Transport: "ipc", Socket: "/run/discord-ipc-0", PID: 9, Name: "Discord", Generation: 7, Delivered: at(2), Devices: 1},
 				{State: "refused", Transport: "http", Port: 6463, NextTry: at(5), Error: "4000", Remedy: "ask", Reason: &gone},
 			}},
-			Pause: &Pause{Until: at(5), UntilLogin: true, List: devices.PauseUnmuted},
+			LogLevel: "info", Pause: &Pause{Until: at(5), UntilLogin: true, List: devices.PauseUnmuted},
 			Conditions: ConditionsOf([]health.Condition{
 				{Code: health.SourceUnreadable, Severity: health.Problem, Subject: "camera", Because: []health.Condition{gone}},
 			}),
@@ -204,6 +204,13 @@ func (f *fake) releases() map[string]int {
 
 func (f *fake) Refresh()      { f.count("refresh") }
 func (f *fake) Reload() error { f.count("reload"); return f.broken }
+
+func (f *fake) Stop(context.Context) { f.count("stop") }
+
+func (f *fake) SetLogLevel(level string) error {
+	f.count("level " + level)
+	return f.broken
+}
 
 func (f *fake) Resume() { f.count("resume") }
 

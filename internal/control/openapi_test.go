@@ -201,6 +201,8 @@ func TestAnswersAreDocumented(t *testing.T) {
 		{"POST", "/v1/reload", ""},
 		{"POST", "/v1/pause", `{"for_ms":1000}`},
 		{"POST", "/v1/resume", ""},
+		{"POST", "/v1/stop", ""},
+		{"POST", "/v1/log-level", `{"level":"debug"}`},
 		{"PUT", "/v1/states/acme-700", aPush},
 	} {
 		answer, _ := s.ask(c.method, c.path, c.body)

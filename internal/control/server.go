@@ -22,7 +22,7 @@ type limits struct {
 	header      time.Duration // until the head of a request is there
 	request     time.Duration // until all of a request is there
 	recordings  int           // made at once
-	push        time.Duration // until the Backend has applied a push
+	push        time.Duration // until the Backend has applied a push, or told clients of its end
 	write       time.Duration // until an answer, or a line of a watch, is taken
 	idle        time.Duration // between two requests on a connection that holds no push
 	grace       time.Duration // for answers under way when the server ends
@@ -72,18 +72,20 @@ func newServer(backend Backend, log *slog.Logger, limits limits) *Server {
 	s := &Server{backend: backend, log: log, limits: limits, recordings: make(chan struct{}, limits.recordings)}
 	s.gate = gate{server: s, places: make(chan struct{}, limits.connections), spare: make(chan struct{}, limits.connections)}
 	s.routes = map[string]map[string]http.HandlerFunc{
-		"/v1/status":   {http.MethodGet: s.status},
-		"/v1/timeline": {http.MethodGet: s.timeline},
-		"/v1/devices":  {http.MethodGet: s.devices},
-		"/v1/watch":    {http.MethodGet: s.watch},
-		"/v1/record":   {http.MethodGet: s.record},
-		"/v1/metrics":  {http.MethodGet: s.metrics},
-		"/v1/bundle":   {http.MethodGet: s.bundle},
-		"/v1/refresh":  {http.MethodPost: s.refresh},
-		"/v1/reload":   {http.MethodPost: s.reload},
-		"/v1/pause":    {http.MethodPost: s.pause},
-		"/v1/resume":   {http.MethodPost: s.resume},
-		statesPath:     {http.MethodPut: s.push},
+		"/v1/status":    {http.MethodGet: s.status},
+		"/v1/timeline":  {http.MethodGet: s.timeline},
+		"/v1/devices":   {http.MethodGet: s.devices},
+		"/v1/watch":     {http.MethodGet: s.watch},
+		"/v1/record":    {http.MethodGet: s.record},
+		"/v1/metrics":   {http.MethodGet: s.metrics},
+		"/v1/bundle":    {http.MethodGet: s.bundle},
+		"/v1/refresh":   {http.MethodPost: s.refresh},
+		"/v1/reload":    {http.MethodPost: s.reload},
+		"/v1/pause":     {http.MethodPost: s.pause},
+		"/v1/resume":    {http.MethodPost: s.resume},
+		"/v1/stop":      {http.MethodPost: s.stop},
+		"/v1/log-level": {http.MethodPost: s.logLevel},
+		statesPath:      {http.MethodPut: s.push},
 	}
 	return s
 }

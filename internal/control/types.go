@@ -25,8 +25,9 @@ type Status struct {
 	HID        []HID       `json:"hid"`      // the HID devices that the catalogue has sources for
 	Pushes     []Push      `json:"pushes"`   // in force, or waiting for their product
 	Clients    Clients     `json:"clients"`
-	Conditions []Condition `json:"conditions"`      // all that is not in order, or may mislead the user
-	Pause      *Pause      `json:"pause,omitempty"` // nil: what is known is reported
+	Conditions []Condition `json:"conditions"`          // all that is not in order, or may mislead the user
+	Pause      *Pause      `json:"pause,omitempty"`     // nil: what is known is reported
+	LogLevel   string      `json:"log_level,omitempty"` // the least that is logged
 }
 
 // Condition is one thing that a user may have to know, and what it is in English.
@@ -178,6 +179,11 @@ type PushAnswer struct {
 type Change struct {
 	Status
 	What string `json:"what,omitempty"` // "" where only the status differs
+}
+
+// LogLevel is the body of POST /v1/log-level.
+type LogLevel struct {
+	Level string `json:"level"` // debug, info, warn or error
 }
 
 // MaxPause is the longest pause that has an end by itself.

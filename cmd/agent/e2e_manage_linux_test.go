@@ -1,0 +1,33 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/testlab"
+)
+
+// TestManage changes the log's level, and ends the agent, from the command line.
+func TestManage(t *testing.T) {
+	t.Parallel()
+	sound := testlab.SoundForTest(t, testlab.PulseAudio)
+	d := newControlled(t, sound)
+	d.plugForTest(headset700)
+	d.start()
+	d.hasList(pair("Acme Headset 700", false)...)
+	_, errs, code := d.ask("log-level", "debug")
+	require.Zero(t, code, errs)
+	require.Equal(t, "debug", d.logged("log level changed")["level"])
+	out, _, _ := d.ask("status")
+	require.Contains(t, out, "log level debug")
+	_, errs, code = d.ask("log-level", "loud")
+	require.Equal(t, exitBadInput, code)
+	require.Contains(t, errs, `no level "loud": want one of debug, info, warn, error`)
+
+	_, errs, code = d.ask("stop")
+	require.Zero(t, code, errs)
+	require.Empty(t, d.client.Devices(), "when it answers, the client's list is empty")
+	require.NotNil(t, d.client.Devices())
+	d.exit()
+}

@@ -1,0 +1,36 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"sidetone/internal/config"
+)
+
+// Stop ends Run in order, and returns when clients have been told or ctx ends.
+func (a *App) Stop(ctx context.Context) {
+	a.log.Info("told to stop")
+	a.stopOnce()
+	select {
+	case <-a.farewell:
+	case <-ctx.Done():
+	}
+}
+
+// SetLogLevel changes the least level that is logged, until the agent ends.
+func (a *App) SetLogLevel(level string) error {
+	known := config.LogLevel("").Enum()
+	if !slices.Contains(known, level) {
+		return fmt.Errorf("no level %.40q: want one of %s", level, strings.Join(known, ", "))
+	}
+	a.opts.LogLevel.Set(config.LogLevel(level).Slog())
+	a.log.Info("log level changed", "level", level)
+	a.announce()
+	return nil
+}
+
+// levelName is the setting's word for a level.
+func levelName(l slog.Level) string { return strings.ToLower(l.String()) }

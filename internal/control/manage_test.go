@@ -1,0 +1,24 @@
+package control
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestManage(t *testing.T) {
+	s := serve(t, nil)
+	require.NoError(t, s.client().Stop(t.Context()))
+	require.Equal(t, 1, s.backend.calls["stop"])
+	require.NoError(t, s.client().SetLogLevel(t.Context(), "debug"))
+	require.Equal(t, 1, s.backend.calls["level debug"])
+	s.backend.broken = errors.New("want one of these")
+	require.ErrorContains(t, s.client().SetLogLevel(t.Context(), "loud"), "want one of these")
+	for body, says := range map[string]string{`{}`: "$.level: want text, not nothing", `[]`: "want an object", `{"level":1}`: "not a number"} {
+		answer, text := s.ask(http.MethodPost, "/v1/log-level", body)
+		require.Equal(t, http.StatusBadRequest, answer.StatusCode)
+		require.Contains(t, text, says)
+	}
+}
