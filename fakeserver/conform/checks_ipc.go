@@ -58,7 +58,8 @@ func badPipeChecks() []check {
 		fullCheck(InIPC, "early-write", "command in the handshake's write", expects(Ran, lost), paying(IPC, commandWithHandshake)),
 		fullCheck(InIPC, "largest", "message of exactly 3 MiB", expects(Ran, success), onLink(largest)).
 			after("ipc-command").costing(0).lasting(largeTime),
-		fullCheck(InIPC, "pipelined", "200 commands in one write", expects(Ran, inOrder), onLink(pipelined)).after("ipc-command").costing(0),
+		fullCheck(InIPC, "pipelined", "200 commands in one write", expects(Ran, inOrder), onLink(pipelined)).
+			after("ipc-command").costing(0),
 		fullCheck(InIPC, "close", "CLOSE", expects(Ran, closeWith(1000)), sendMessage(IPC, opClose, "{}")),
 	}
 }

@@ -25,9 +25,9 @@ const (
 // postTokenChecks tell what a POST does to the rate limit of a server that has one (rules R87, R88).
 func postTokenChecks() []check {
 	return []check{
-		aboutLimit(InHTTP, "half-close", "POST in line, half-closed", hungUp, halfClose).costing(tokensToDrain + 1),
+		aboutLimit(InHTTP, "half-close", "POST in line, half-closed", hungUp, drained(takePost, halfClose)).costing(tokensToDrain + 1),
 		aboutLimit(InHTTP, "abandoned", "POST in line, given up", burnt, abandon(leavePost, takePost)),
-		aboutLimit(InHTTP, "late-body", "POST without its body", withHead, lateBody),
+		aboutLimit(InHTTP, "late-body", "POST without its body", withHead, drained(takePost, lateBody)),
 	}
 }
 
@@ -59,19 +59,26 @@ func (r *run) drain(ctx context.Context, take probe) error {
 	return notTried(noLimit)
 }
 
-// abandon measures how long a request has to wait behind one that was given up.
-func abandon(leave func(context.Context, *run) error, take probe) probe {
+// drained is a probe for when no token is left.
+func drained(take, p probe) probe {
 	return func(ctx context.Context, r *run) (outcome, error) {
 		if err := r.drain(ctx, take); err != nil {
 			return outcome{}, err
 		}
+		return p(ctx, r)
+	}
+}
+
+// abandon measures how long a request has to wait behind one that was given up.
+func abandon(leave func(context.Context, *run) error, take probe) probe {
+	return drained(take, func(ctx context.Context, r *run) (outcome, error) {
 		began := time.Now()
 		if err := leave(ctx, r); err != nil {
 			return outcome{}, err
 		}
 		o, err := take(ctx, r)
 		return r.waitedFor(o, began, burnt, kept), err
-	}
+	})
 }
 
 // waitedFor tells by the time since no token was left whether a request got the
@@ -130,9 +137,6 @@ func leavePipe(ctx context.Context, r *run) error {
 
 // halfClose closes the sending half of a connection whose POST is in line.
 func halfClose(ctx context.Context, r *run) (outcome, error) {
-	if err := r.drain(ctx, takePost); err != nil {
-		return outcome{}, err
-	}
 	t, c, p, err := r.queuePost(ctx, false)
 	if err != nil {
 		return outcome{}, err
@@ -150,9 +154,6 @@ func halfClose(ctx context.Context, r *run) (outcome, error) {
 
 // lateBody holds back the body of a POST until another one was answered.
 func lateBody(ctx context.Context, r *run) (outcome, error) {
-	if err := r.drain(ctx, takePost); err != nil {
-		return outcome{}, err
-	}
 	began := time.Now()
 	t, c, _, err := r.queuePost(ctx, true)
 	if err != nil {

@@ -157,18 +157,18 @@ func (p reply) describe() string {
 	return strings.Join(parts, ": ")
 }
 
-// dialTCP connects to the server; an error is an *UnreachableError, or the context's.
+// dialTCP connects to the server of the URL.
 func (r *run) dialTCP(ctx context.Context, wait time.Duration) (net.Conn, error) {
-	within, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
-	c, err := r.opts.Dial(within, networkTCP, r.address)
-	return c, r.reached(ctx, r.address, err)
+	return r.dial(ctx, networkTCP, r.address, wait)
 }
 
-// reached tells the end of the context from the end of the server.
-func (r *run) reached(ctx context.Context, address string, err error) error {
-	if err == nil {
-		return nil
+// dial tells the end of the server, an *UnreachableError, from the end of the context.
+func (r *run) dial(ctx context.Context, network, address string, wait time.Duration) (net.Conn, error) {
+	within, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	c, err := r.opts.Dial(within, network, address)
+	if err != nil {
+		return nil, errors.Join(ctx.Err(), &UnreachableError{address, err})
 	}
-	return errors.Join(ctx.Err(), &UnreachableError{address, err})
+	return c, nil
 }

@@ -83,11 +83,9 @@ func closeFrame(data []byte) outcome {
 
 // dialPipe connects without a handshake, which costs no token.
 func (r *run) dialPipe(ctx context.Context, wait time.Duration) (*link, error) {
-	within, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
-	c, err := r.opts.Dial(within, networkIPC, r.target.IPC)
+	c, err := r.dial(ctx, networkIPC, r.target.IPC, wait)
 	if err != nil {
-		return nil, r.reached(ctx, r.target.IPC, err)
+		return nil, err
 	}
 	p := pipe{c}
 	return newLink(IPC, c, p.next, p.send), nil

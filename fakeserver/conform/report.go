@@ -62,16 +62,16 @@ func (c Count) String() string { return fmt.Sprintf("%d/%d", c.Same, c.Said) }
 
 // A Report is what was learned of a server.
 type Report struct {
-	Target  Target
-	All     bool
-	Refill  time.Duration
-	Version string // of the program that asked; "" when it did not say
-	Host    string // name of the machine that it ran on; "" when it does not say
-	System  string // operating system and architecture of that machine
-	Began   time.Time
-	Took    time.Duration
-	Checks  []Check
-	Notes   []string // what a reader must know, whole sentences
+	Target  Target        `json:"-"`
+	All     bool          `json:"-"`
+	Refill  time.Duration `json:"-"`
+	Version string        `json:"version,omitempty"` // of the program that asked; "" when it did not say
+	Host    string        `json:"host,omitempty"`    // name of the machine that it ran on; "" when it does not say
+	System  string        `json:"system,omitempty"`  // operating system and architecture of that machine
+	Began   time.Time     `json:"began"`
+	Took    time.Duration `json:"-"`
+	Checks  []Check       `json:"checks"`
+	Notes   []string      `json:"notes,omitempty"` // what a reader must know, whole sentences
 }
 
 func (r *Report) add(c check, o outcome) {
@@ -143,27 +143,17 @@ func (r *Report) JSON() []byte {
 		mode = "all"
 	}
 	data, _ := json.MarshalIndent(struct { // texts and numbers: cannot fail
-		URL      string           `json:"url,omitempty"`
-		IPC      string           `json:"ipc,omitempty"`
-		ClientID string           `json:"client_id"`
-		Origin   string           `json:"origin,omitempty"`
-		Mode     string           `json:"mode"`
-		Version  string           `json:"version,omitempty"`
-		Host     string           `json:"host,omitempty"`
-		System   string           `json:"system,omitempty"`
-		RefillMS int64            `json:"refill_ms"`
-		Began    time.Time        `json:"began"`
-		TookMS   int64            `json:"took_ms"`
-		Checks   []Check          `json:"checks"`
+		Target
+		Mode     string `json:"mode"`
+		RefillMS int64  `json:"refill_ms"`
+		TookMS   int64  `json:"took_ms"`
+		*Report
 		Summary  map[string]Count `json:"summary"`
 		NotTried int              `json:"not_tried"`
-		Notes    []string         `json:"notes,omitempty"`
 	}{
-		r.Target.URL, r.Target.IPC, r.Target.ClientID, r.Target.Origin, mode, r.Version, r.Host, r.System,
-		r.Refill.Milliseconds(), r.Began, r.Took.Milliseconds(),
-		r.Checks,
+		r.Target, mode, r.Refill.Milliseconds(), r.Took.Milliseconds(), r,
 		map[string]Count{"specification": r.Spec(), "real_client": r.Client()},
-		r.NotTried(), r.Notes,
+		r.NotTried(),
 	}, "", "  ")
 	return append(data, '\n')
 }

@@ -31,10 +31,14 @@ const (
 // A Target is the server to ask. URL or IPC must be set; a transport that is
 // not named is not tried.
 type Target struct {
-	URL      string // http://127.0.0.1:PORT; nothing but a loopback address
-	IPC      string // path of a unix socket, or name of a local named pipe on Windows
-	ClientID string // application id; "" means [ExampleClientID]. Its device list is empty after a run
-	Origin   string // an origin registered for the application, for WebSockets; "" when there is none
+	// URL is http://127.0.0.1:PORT; nothing but a loopback address.
+	URL string `json:"url,omitempty"`
+	// IPC is the path of a unix socket, or the name of a local named pipe on Windows.
+	IPC string `json:"ipc,omitempty"`
+	// ClientID is an application id; "" means [ExampleClientID]. Its device list is empty after a run.
+	ClientID string `json:"client_id"`
+	// Origin is one registered for the application, for WebSockets; "" when there is none.
+	Origin string `json:"origin,omitempty"`
 }
 
 // Options say how thoroughly to ask. The zero value asks what costs two tokens

@@ -148,12 +148,9 @@ func (l *loader) ports(at string, f clientFile) []int {
 		l.report(at+".ports", `"ports" does not go with "port"`, "remove one of them")
 	}
 	for i, port := range f.Ports {
-		l.port(fmt.Sprintf("%s.ports[%d]", at, i), &port)
+		l.between(fmt.Sprintf("%s.ports[%d]", at, i), port, 0, 65535)
 	}
-	if f.Port != nil {
-		return l.port(at+".port", f.Port)
-	}
-	return f.Ports
+	return append(f.Ports, l.port(at+".port", f.Port)...)
 }
 
 // port is the list of a port, which may be absent.

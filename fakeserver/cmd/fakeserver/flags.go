@@ -44,10 +44,12 @@ func (f *flags) register(set *pflag.FlagSet) {
 		"`number` of requests let through at once for each client id, -1 for no limit (default no limit, of a desktop or flaky client 2)")
 	set.DurationVar(&f.common.Refill, "refill", 30*time.Second, "`time` after which one more request is let through")
 	set.Uint64Var(&f.common.Seed, "seed", 0, "`number` that determines the faults of a flaky client")
-	set.StringVar(&f.common.StateFile, "state", "", "`file` to keep the device lists in; with several servers FILE-NAME each (default memory only)")
+	set.StringVar(&f.common.StateFile, "state", "",
+		"`file` to keep the device lists in; with several servers FILE-NAME each (default memory only)")
 	set.StringVar(&f.page, "page", "",
 		"show a live page of the client on this loopback `address`, such as 127.0.0.1:8080; port 0 is any free port (default none)")
-	set.BoolVar(&f.common.NoFingerprint, "no-fingerprint", false, "follow the written specification only: 404 answers do not bear the client's body")
+	set.BoolVar(&f.common.NoFingerprint, "no-fingerprint", false,
+		"follow the written specification only: 404 answers do not bear the client's body")
 	set.BoolVar(&f.common.NoWebSocket, "no-websocket", false, "switch WebSocket off")
 	set.BoolVar(&f.common.NoHTTP, "no-http", false, "switch HTTP off")
 }

@@ -16,7 +16,7 @@ import (
 const flushTimeout = time.Second
 
 // serve runs servers until the context ends, quit is read or stdout fails.
-func serve(ctx context.Context, clients []fakeserver.Options, pageAddr string, print format, stdin io.Reader, stdout, stderr io.Writer) error {
+func serve(ctx context.Context, clients []fakeserver.Options, addr string, print format, stdin io.Reader, stdout, stderr io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	payloads := make(chan received, 1024)
@@ -31,8 +31,8 @@ func serve(ctx context.Context, clients []fakeserver.Options, pageAddr string, p
 	if err != nil {
 		return err
 	}
-	if pageAddr != "" {
-		p, err := page.Start(pageAddr, servers...)
+	if addr != "" {
+		p, err := page.Start(addr, servers...)
 		if err != nil {
 			closeAll(servers)
 			return err
