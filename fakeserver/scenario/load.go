@@ -104,6 +104,7 @@ func (l *loader) scenario(f scenarioFile) *Scenario {
 }
 
 func (l *loader) client(at string, f clientFile) clientSpec {
+	before := len(l.problems)
 	l.clientName(at+".name", f.Name)
 	l.running[f.Name], l.started[f.Name] = !f.Stopped, !f.Stopped
 	o := fakeserver.Options{
@@ -117,7 +118,6 @@ func (l *loader) client(at string, f clientFile) clientSpec {
 			o.IPCDir = filepath.Join(filepath.Dir(l.doc.File()), f.IPC)
 		}
 	}
-	before := len(l.problems)
 	if err := o.Check(); err != nil && before == len(l.problems) {
 		l.report(at, err.Error(), "")
 	}
@@ -230,6 +230,8 @@ func (l *loader) addressed(at, name string) string {
 		l.known(where, name)
 	case len(l.clients) == 1:
 		name, where = l.clients[0], at
+	case len(l.clients) == 0: // which has been told
+		return ""
 	default:
 		l.report(where, `"client" is missing`, "want one of: "+strings.Join(l.clients, ", "))
 		return ""

@@ -151,6 +151,9 @@ func TestLoadRefuses(t *testing.T) {
 				"f:6:99: want a whole number up to 1000000, or its bounds such as {min: 1, max: 3}\n" +
 				"f:6:119: want a whole number up to 1000000, or its bounds such as {min: 1, max: 3}",
 		},
+		"port in a list":   {"clients: [{name: A, ports: [1, 99999]}]\nsteps: [{wait: 1s}]\n", `f:1:32: want a number from 0 to 65535: "99999"`},
+		"no client at all": {"clients: [{name: ''}]\nsteps: [{never: {for: 1s, devices: 1}}]\n", "f:1:18: the value is missing (write one, or leave the key out)"},
+		"no step at all":   {"clients: [{name: A}]\nsteps: [~]\n", `f:2:9: the value is missing: "~" (write one, or leave the key out)`},
 		"bucket": {
 			"clients: [{name: A, bucket: 0}, {name: B, bucket: \"5\"}, {name: C, bucket: 1001}, {name: D, bucket: [1]}]\nsteps: [{wait: 1s}]\n",
 			"f:1:29: want a whole number from 1 to 1000, or off: \"0\"\n" +
