@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"flag"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -151,6 +152,15 @@ func TestRightToLeft(t *testing.T) {
 	require.Contains(t, string(p.HTML()), `<html lang="he" dir="rtl">`)
 	require.Equal(t, "התקנים", p.Devices.Heading)
 	require.Contains(t, string(english(workday()).HTML()), `<html lang="en" dir="ltr">`)
+}
+
+// TestSeveralChanges: how many there were is a sentence of its own, as the language ends one.
+func TestSeveralChanges(t *testing.T) {
+	change := timeline.Change{To: timeline.Started, Count: 2, At: madeAt, Until: madeAt}
+	for lang, end := range map[string]string{"en": ". Started", "ja": "。 開始", "zh-Hans": "。 已启动"} {
+		b := &builder{Input: Input{Now: madeAt}, say: texts.For(lang)}
+		require.Regexp(t, `:\d\d\.000`+regexp.QuoteMeta(end)+`$`, b.step(timeline.Lane{Subject: timeline.Subject{Kind: timeline.KindAgent}}, change))
+	}
 }
 
 // TestMomentsAreLeftOut: while an agent starts, much is not in order for a moment.

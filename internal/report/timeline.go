@@ -412,7 +412,7 @@ func (b *builder) step(l timeline.Lane, c timeline.Change) string {
 	if c.Count > 1 {
 		several := b.text("report.timeline.several", texts.Args{"n": strconv.Itoa(c.Count)})
 		args := texts.Args{"value": several, "from": b.moment(c.At).Text, "to": b.moment(c.Until).Text}
-		text = b.text("report.timeline.span", args) + ". " + text
+		text = b.say.Sentence(b.text("report.timeline.span", args), false) + " " + text
 	}
 	return text
 }
