@@ -182,6 +182,20 @@ func (s *Server) Port() int {
 // is of no use when there is no port.
 func (s *Server) URL() string { return fmt.Sprintf("http://127.0.0.1:%d", s.Port()) }
 
+// Address is where the server listens, for people: host and port, the IPC socket, or both.
+func (s *Server) Address() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch host := fmt.Sprintf("127.0.0.1:%d", s.port); {
+	case s.port == 0:
+		return s.ipcPath
+	case s.ipcPath == "":
+		return host
+	default:
+		return host + " and " + s.ipcPath
+	}
+}
+
 // Close closes the port, the IPC socket and all connections and waits until every goroutine of
 // the server has ended. Everything recorded can still be read. It always
 // returns nil and may be called twice.

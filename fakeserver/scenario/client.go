@@ -123,7 +123,7 @@ func (c *client) start(ports []int) (seen string, err error) {
 	c.close()
 	c.srv, c.running, c.seq = srv, true, 0
 	c.before, c.payloads, c.cursor = nil, nil, 0
-	return c.address(), nil
+	return "listens on " + c.srv.Address(), nil
 }
 
 func (c *client) stop() error {
@@ -144,7 +144,7 @@ func (c *client) resume(ports []int) (seen string, err error) {
 		return "", err
 	}
 	c.running = true
-	return c.address(), nil
+	return "listens on " + c.srv.Address(), nil
 }
 
 // close ends the client for good.
@@ -153,15 +153,6 @@ func (c *client) close() {
 		_ = c.srv.Close() // always nil
 	}
 	c.running = false
-}
-
-// address is where the client listens.
-func (c *client) address() string {
-	text := fmt.Sprintf("listens on 127.0.0.1:%d", c.srv.Port())
-	if path := c.srv.IPCPath(); path != "" {
-		text += " and " + path
-	}
-	return text
 }
 
 // variable is the part of an environment variable's name that stands for a client.

@@ -145,17 +145,5 @@ func start(srv *fakeserver.Server, arg string, oneOfSeveral bool, start func(...
 	if err := start(ports...); err != nil {
 		return "", err
 	}
-	return "listening on " + address(srv), nil
-}
-
-// address is where a server listens.
-func address(srv *fakeserver.Server) string {
-	var parts []string
-	if port := srv.Port(); port != 0 {
-		parts = append(parts, fmt.Sprintf("127.0.0.1:%d", port))
-	}
-	if path := srv.IPCPath(); path != "" {
-		parts = append(parts, path)
-	}
-	return strings.Join(parts, " and ")
+	return "listening on " + srv.Address(), nil
 }

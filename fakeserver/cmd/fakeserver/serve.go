@@ -43,7 +43,7 @@ func serve(ctx context.Context, clients []fakeserver.Options, addr string, print
 	printed := make(chan error, 1)
 	go func() { printed <- printAll(stdout, print, payloads) }()
 	for _, srv := range servers {
-		fmt.Fprintf(stderr, "%slistening on %s\n", label(srv), address(srv))
+		fmt.Fprintf(stderr, "%slistening on %s\n", label(srv), srv.Address())
 	}
 
 	c := console{servers: servers, out: stderr}
