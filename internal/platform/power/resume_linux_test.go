@@ -1,13 +1,10 @@
 package power
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"log/slog"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -22,67 +19,15 @@ import (
 	"sidetone/internal/testlab"
 )
 
-// A systemBusDaemon is a real dbus-daemon of the test's own.
-type systemBusDaemon struct {
-	t       *testing.T
-	socket  string
-	process *exec.Cmd
-}
-
-func startBus(t *testing.T) *systemBusDaemon {
-	if _, err := exec.LookPath("dbus-daemon"); err != nil {
-		t.Fatal("dbus-daemon is not installed: run 'make deps'")
-	}
-	dir, err := os.MkdirTemp("", "bus") // short: a socket's path is limited to 107 bytes
-	require.NoError(t, err)
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	b := &systemBusDaemon{t: t, socket: filepath.Join(dir, "s")}
-	b.start()
-	t.Cleanup(b.kill)
-	return b
-}
-
-func (b *systemBusDaemon) address() string { return "unix:path=" + b.socket }
-
-// start returns when the daemon accepts connections.
-func (b *systemBusDaemon) start() {
-	config := filepath.Join(filepath.Dir(b.socket), "config")
-	require.NoError(b.t, os.WriteFile(config, fmt.Appendf(nil, `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "busconfig.dtd">
-<busconfig>
-  <listen>%s</listen>
-  <auth>EXTERNAL</auth>
-  <policy context="default">
-    <allow user="*"/> <allow own="*"/> <allow send_type="method_call"/> <allow send_type="signal"/>
-    <allow send_requested_reply="true"/> <allow receive_type="signal"/> <allow receive_type="method_call"/> <allow receive_requested_reply="true"/>
-  </policy>
-</busconfig>
-`, b.address()), 0o600))
-	b.process = exec.Command("dbus-daemon", "--config-file="+config, "--nofork", "--nopidfile", "--print-address=1")
-	out, err := b.process.StdoutPipe()
-	require.NoError(b.t, err)
-	var complaints bytes.Buffer
-	b.process.Stderr = &complaints
-	require.NoError(b.t, b.process.Start())
-	if _, err = out.Read(make([]byte, 256)); err != nil { // it prints its address when it listens
-		b.kill()
-		b.t.Fatalf("dbus-daemon does not start: %v: %s", err, &complaints)
-	}
-}
-
-func (b *systemBusDaemon) kill() {
-	_ = b.process.Process.Kill()
-	_ = b.process.Wait()
-}
-
 // connect is another process on the bus, which owns name unless that is "".
-func (b *systemBusDaemon) connect(name string) *dbus.Conn {
-	conn, err := dbus.Connect(b.address())
-	require.NoError(b.t, err)
-	b.t.Cleanup(func() { conn.Close() })
+func connect(t *testing.T, b *testlab.Bus, name string) *dbus.Conn {
+	conn, err := dbus.Connect(b.Address())
+	require.NoError(t, err)
+	t.Cleanup(func() { conn.Close() })
 	if name != "" {
 		reply, err := conn.RequestName(name, dbus.NameFlagDoNotQueue)
-		require.NoError(b.t, err)
-		require.Equal(b.t, dbus.RequestNameReplyPrimaryOwner, reply)
+		require.NoError(t, err)
+		require.Equal(t, dbus.RequestNameReplyPrimaryOwner, reply)
 	}
 	return conn
 }
@@ -127,14 +72,14 @@ func watching(t *testing.T, address string, timeout time.Duration, resumed func(
 
 func TestResume(t *testing.T) {
 	platformtest.NoLeak(t)
-	bus := startBus(t)
-	logind := bus.connect(logindName)
+	bus := testlab.StartBus(t)
+	logind := connect(t, bus, logindName)
 	heard := signal.New()
 	var times atomic.Int32
-	log, stop := watching(t, bus.address(), busTimeout, func() { times.Add(1); heard.Notify() })
+	log, stop := watching(t, bus.Address(), busTimeout, func() { times.Add(1); heard.Notify() })
 	log.await(t, "watching logind", 1)
 
-	sleepSignal(t, bus.connect(""), false) // not logind
+	sleepSignal(t, connect(t, bus, ""), false) // not logind
 	sleepSignal(t, logind, true)
 	sleepSignal(t, logind, "false") // not logind's own form
 	sleepSignal(t, logind, false)
@@ -144,11 +89,11 @@ func TestResume(t *testing.T) {
 	platformtest.Hear(t, heard)
 	require.EqualValues(t, 2, times.Load())
 
-	bus.kill()
+	bus.Kill()
 	log.await(t, "until the system bus is back", 1)
-	bus.start()
+	bus.Start()
 	log.await(t, "tells of sleep again", 1)
-	logind = bus.connect(logindName)
+	logind = connect(t, bus, logindName)
 	sleepSignal(t, logind, false)
 	platformtest.Hear(t, heard)
 	require.EqualValues(t, 3, times.Load())
@@ -158,8 +103,8 @@ func TestResume(t *testing.T) {
 
 func TestResumeWithoutLogind(t *testing.T) {
 	platformtest.NoLeak(t)
-	bus := startBus(t)
-	log, stop := watching(t, bus.address(), busTimeout, func() {})
+	bus := testlab.StartBus(t)
+	log, stop := watching(t, bus.Address(), busTimeout, func() {})
 	log.await(t, "systemd-logind does not run", 1)
 	stop()
 }
@@ -204,8 +149,8 @@ func TestWatchResumeWithoutBus(t *testing.T) {
 
 func TestWatchResume(t *testing.T) {
 	platformtest.NoLeak(t)
-	bus := startBus(t)
-	t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path="+bus.socket+"-absent;tcp:host=localhost;unix:path="+bus.socket+",guid=0")
+	bus := testlab.StartBus(t)
+	t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", bus.Address()+"-absent;tcp:host=localhost;"+bus.Address()+",guid=0")
 	log := &journal{}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)

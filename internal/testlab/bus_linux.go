@@ -1,0 +1,91 @@
+package testlab
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// A Bus is a real dbus-daemon of the test's own.
+type Bus struct {
+	tb      testing.TB
+	socket  string
+	process *exec.Cmd
+}
+
+// NewBus prepares a bus, which is not there before Start.
+func NewBus(tb testing.TB) *Bus {
+	tb.Helper()
+	if _, err := exec.LookPath("dbus-daemon"); err != nil {
+		tb.Fatal("dbus-daemon is not installed: run 'make deps'")
+	}
+	folder, err := os.MkdirTemp("", "bus") // short: a socket's path is limited to 107 bytes
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = os.RemoveAll(folder) })
+	return &Bus{tb: tb, socket: filepath.Join(folder, "bus")}
+}
+
+// StartBus starts one.
+func StartBus(tb testing.TB) *Bus {
+	tb.Helper()
+	b := NewBus(tb)
+	b.Start()
+	return b
+}
+
+// Address is where programs find it.
+func (b *Bus) Address() string { return "unix:path=" + b.socket }
+
+// Folder holds the socket, which is named as that of a session's bus in the runtime folder.
+func (b *Bus) Folder() string { return filepath.Dir(b.socket) }
+
+// Start returns when the daemon accepts connections. It ends with the test.
+func (b *Bus) Start() {
+	b.tb.Helper()
+	config := filepath.Join(b.Folder(), "config")
+	err := os.WriteFile(config, fmt.Appendf(nil, `<!DOCTYPE busconfig PUBLIC
+ "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "busconfig.dtd">
+<busconfig>
+  <listen>%s</listen>
+  <auth>EXTERNAL</auth>
+  <policy context="default">
+    <allow user="*"/> <allow own="*"/> <allow send_type="method_call"/> <allow send_type="signal"/>
+    <allow send_requested_reply="true"/> <allow receive_type="signal"/> <allow receive_type="method_call"/>
+    <allow receive_requested_reply="true"/>
+  </policy>
+</busconfig>
+`, b.Address()), 0o600)
+	if err != nil {
+		b.tb.Fatal(err)
+	}
+	process := exec.Command("dbus-daemon", "--config-file="+config, "--nofork", "--nopidfile", "--print-address=1")
+	out, err := process.StdoutPipe()
+	if err != nil {
+		b.tb.Fatal(err)
+	}
+	var complaints bytes.Buffer
+	process.Stderr = &complaints
+	if err := process.Start(); err != nil {
+		b.tb.Fatal(err)
+	}
+	b.process = process
+	b.tb.Cleanup(b.Kill)
+	if _, err = out.Read(make([]byte, 256)); err != nil { // it prints its address when it listens
+		b.Kill()
+		b.tb.Fatalf("dbus-daemon does not start: %v: %s", err, &complaints)
+	}
+}
+
+// Kill ends the daemon without a word to those who are on it.
+func (b *Bus) Kill() {
+	if b.process != nil {
+		_ = b.process.Process.Kill()
+		_ = b.process.Wait()
+		b.process = nil
+	}
+}
