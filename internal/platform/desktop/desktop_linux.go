@@ -1,0 +1,149 @@
+package desktop
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+
+	"sidetone/internal/platform/paths"
+)
+
+const (
+	// copyTimeout is how long a clipboard's program may take.
+	copyTimeout = 5 * time.Second
+	// systemAutostart is where packages say what is started for all users.
+	systemAutostart = "/etc/xdg/autostart"
+)
+
+// Open shows a file in the program that the user has chosen for its kind. It returns when that has been started; ended is called
+// if it then fails.
+func (d Desktop) Open(path string, ended func(error)) error {
+	cmd := exec.Command("xdg-open", path)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a browser that it becomes is to outlive this program
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("show %s: %w: install xdg-utils, or open the file yourself", path, err)
+	}
+	go func() {
+		if err := cmd.Wait(); err != nil {
+			ended(fmt.Errorf("xdg-open %s: %w", path, err))
+		}
+	}()
+	return nil
+}
+
+// Copy puts a text into the clipboard, by a program that keeps it there. An error that is exec.ErrNotFound means that there is none.
+func (d Desktop) Copy(ctx context.Context, text []byte) error {
+	var cmd []string
+	switch {
+	case d.Getenv("WAYLAND_DISPLAY") != "":
+		cmd = []string{"wl-copy"}
+	case d.Getenv("DISPLAY") != "":
+		cmd = []string{"xclip", "-selection", "clipboard"}
+	default:
+		return fmt.Errorf("copy to the clipboard: no display: %w", exec.ErrNotFound)
+	}
+	ctx, cancel := context.WithTimeout(ctx, copyTimeout)
+	defer cancel()
+	copying := exec.CommandContext(ctx, cmd[0], cmd[1:]...)
+	copying.Stdin = bytes.NewReader(text)
+	if err := copying.Run(); err != nil {
+		return fmt.Errorf("copy to the clipboard by %s: %w", cmd[0], err)
+	}
+	return nil
+}
+
+// Save writes a file of this user into the folder of downloads, where every browser may read it, and returns its path.
+func (d Desktop) Save(name string, data []byte) (string, error) {
+	folder, err := paths.Downloads(d.Getenv)
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(folder, name)
+	return path, write(path, data)
+}
+
+func (d Desktop) config() string {
+	if folder := d.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(folder) {
+		return folder
+	}
+	return filepath.Join(d.Getenv("HOME"), ".config")
+}
+
+func (d Desktop) autostart(e Entry) string {
+	return filepath.Join(d.config(), "autostart", e.ID+".desktop")
+}
+
+// hidden is how the user's own file switches off what a package starts.
+var hidden = regexp.MustCompile(`(?m)^Hidden\s*=\s*true\s*$`)
+
+// Autostarts reports whether the program is started at each log-in.
+func (d Desktop) Autostarts(e Entry) bool {
+	for _, path := range []string{d.autostart(e), filepath.Join(systemAutostart, e.ID+".desktop")} {
+		if file, err := os.ReadFile(path); err == nil {
+			return !hidden.Match(file)
+		}
+	}
+	return false
+}
+
+// SetAutostart has the program started at each log-in, or not any more.
+func (d Desktop) SetAutostart(e Entry, on bool) error {
+	path := d.autostart(e)
+	_, err := os.Stat(filepath.Join(systemAutostart, e.ID+".desktop"))
+	if !on && errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("start at log-in: %w", err)
+		}
+		return nil
+	}
+	lines := []string{"[Desktop Entry]", "Type=Application", "Name=" + e.Name, "Exec=" + quoted(e.Command), "Terminal=false", "NoDisplay=true"}
+	if !on {
+		lines = append(lines, "Hidden=true")
+	}
+	err = os.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		err = write(path, []byte(strings.Join(lines, "\n")+"\n"))
+	}
+	if err != nil {
+		return fmt.Errorf("start at log-in: %w", err)
+	}
+	return nil
+}
+
+// escapes are those within quotes of an Exec key; a backslash is escaped once more, as in every string of the file.
+var escapes = strings.NewReplacer(`\`, `\\\\`, `"`, `\\"`, "`", "\\\\`", "$", `\\$`, "%", "%%", "\n", `\n`)
+
+// quoted is a command as an Exec key has it.
+func quoted(command []string) string {
+	var words []string
+	for _, w := range command {
+		words = append(words, `"`+escapes.Replace(w)+`"`)
+	}
+	return strings.Join(words, " ")
+}
+
+// write makes a file of this user, whole or not at all.
+func write(path string, data []byte) error {
+	file, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name()) // it is gone unless something fails
+	_, err = file.Write(data)
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), path)
+}

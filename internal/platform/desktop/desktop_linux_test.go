@@ -1,0 +1,41 @@
+package desktop
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func home(t *testing.T) (Desktop, string) {
+	t.Helper()
+	folder := t.TempDir()
+	return Desktop{func(name string) string { return map[string]string{"HOME": folder}[name] }}, folder
+}
+
+func TestSave(t *testing.T) {
+	d, folder := home(t)
+	for _, content := range []string{"x", "y"} {
+		path, err := d.Save("a.html", []byte(content))
+		require.NoError(t, err)
+		require.Equal(t, filepath.Join(folder, "a.html"), path)
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, content, string(data))
+	}
+}
+
+func TestAutostart(t *testing.T) {
+	d, folder := home(t)
+	e := Entry{"acme-tray", "Acme", []string{"/opt/a b/acme", "tray", `--x=100%$"`}}
+	require.False(t, d.Autostarts(e))
+	require.NoError(t, d.SetAutostart(e, false))
+	require.NoError(t, d.SetAutostart(e, true))
+	require.True(t, d.Autostarts(e))
+	file, err := os.ReadFile(filepath.Join(folder, ".config/autostart/acme-tray.desktop"))
+	require.NoError(t, err)
+	require.Contains(t, string(file), `Exec="/opt/a b/acme" "tray" "--x=100%%\\$\\""`)
+	require.NoError(t, d.SetAutostart(e, false))
+	require.False(t, d.Autostarts(e))
+}

@@ -1,0 +1,23 @@
+//go:build !linux
+
+package desktop
+
+import (
+	"context"
+	"errors"
+)
+
+// Open shows a file in the program that the user has chosen for its kind.
+func (Desktop) Open(string, func(error)) error { return errors.ErrUnsupported }
+
+// Copy puts a text into the clipboard.
+func (Desktop) Copy(context.Context, []byte) error { return errors.ErrUnsupported }
+
+// Save writes a file where every browser may read it, and returns its path.
+func (Desktop) Save(string, []byte) (string, error) { return "", errors.ErrUnsupported }
+
+// Autostarts reports whether the program is started at each log-in.
+func (Desktop) Autostarts(Entry) bool { return false }
+
+// SetAutostart has the program started at each log-in, or not any more.
+func (Desktop) SetAutostart(Entry, bool) error { return errors.ErrUnsupported }
