@@ -23,6 +23,15 @@ func (f *askFlags) add(cmd *cobra.Command) {
 
 // client asks the agent of this user.
 func (f *askFlags) client(cmd *cobra.Command) (*control.Client, error) {
+	c, err := f.settings(cmd)
+	if err != nil {
+		return nil, err
+	}
+	return app.FindAgent(cmd.Context(), c, host)
+}
+
+// settings say which agent is asked.
+func (f *askFlags) settings(cmd *cobra.Command) (*config.Config, error) {
 	options := (&settingsFlags{file: f.file}).options(cmd)
 	options.Flags = map[string]string{}
 	for setting, value := range map[string]string{"control.socket": f.socket, "vendor": f.vendor} {
@@ -31,10 +40,7 @@ func (f *askFlags) client(cmd *cobra.Command) (*control.Client, error) {
 		}
 	}
 	c, _, problems := config.Load(options)
-	if err := app.Input(problems, nil); err != nil {
-		return nil, err
-	}
-	return app.FindAgent(cmd.Context(), c, host)
+	return c, app.Input(problems, nil)
 }
 
 // askCommand makes a verb that asks the agent.

@@ -106,7 +106,7 @@ Exit codes: 0 done; 1 it did not work, or the answer is no; 2 the input is wrong
 	root.AddCommand(
 		runCommand(), statusCommand(), watchCommand(), explainCommand(), pushCommand(), pauseCommand(), resumeCommand(), stopCommand(),
 		logLevelCommand(), recordCommand(), replayCommand(), reportCommand(), bundleCommand(), doctorCommand(), devicesCommand(),
-		learnCommand(), catalogueCommand(), configCommand(), serviceCommand(), versionCommand(),
+		learnCommand(), catalogueCommand(), configCommand(), serviceCommand(), trayCommand(), versionCommand(),
 	)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

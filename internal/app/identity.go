@@ -41,28 +41,39 @@ func (s *Settings) controlAddress(host Host) (string, error) {
 	return paths.ControlAddress(host.Getenv, s.Identity.ID)
 }
 
-// FindAgent makes a client of the agent that the settings mean: at the address that they name, of their vendor, else
-// of this program's brand, else the only one that runs. An InputError says why none or several could be meant.
+// FindAgent makes a client of the agent that the settings mean. An InputError says why none or several could be meant.
 func FindAgent(ctx context.Context, c *config.Config, host Host) (*control.Client, error) {
-	address := c.Control.Socket
-	if address == "" {
-		who, err := identity(c, nil, host)
-		if err != nil {
-			return nil, InputError{err}
-		}
-		if who.ID != "" {
-			address, err = paths.ControlAddress(host.Getenv, who.ID)
-		} else {
-			address, err = onlyAgent(ctx, host)
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
-		if err != nil {
-			return control.NewClient(func(context.Context) (net.Conn, error) { return nil, err }), nil
-		}
+	address, err := AgentAddress(ctx, c, host)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return control.NewClient(func(context.Context) (net.Conn, error) { return nil, err }), nil
+	case err != nil:
+		return nil, err
 	}
-	return control.NewClient(func(ctx context.Context) (net.Conn, error) { return ipc.DialControl(ctx, address) }), nil
+	return ClientOf(address), nil
+}
+
+// ClientOf makes a client of the agent at an address.
+func ClientOf(address string) *control.Client {
+	return control.NewClient(func(ctx context.Context) (net.Conn, error) { return ipc.DialControl(ctx, address) })
+}
+
+// AgentAddress is where the agent that the settings mean is, or would be: the address that they name, that of their vendor, else
+// of this program's brand, else of the only agent that runs. An InputError says why several could be meant; fs.ErrNotExist, that
+// nothing says which.
+func AgentAddress(ctx context.Context, c *config.Config, host Host) (string, error) {
+	if c.Control.Socket != "" {
+		return c.Control.Socket, nil
+	}
+	who, err := identity(c, nil, host)
+	switch {
+	case err != nil:
+		return "", InputError{err}
+	case who.ID != "":
+		return paths.ControlAddress(host.Getenv, who.ID)
+	default:
+		return onlyAgent(ctx, host)
+	}
 }
 
 // onlyAgent finds the address of the one agent that runs. fs.ErrNotExist means that none does.

@@ -23,6 +23,11 @@ const (
 	ActionCopy      Action = "copy"
 	ActionAutostart Action = "autostart"
 	ActionQuit      Action = "quit"
+
+	ActionPause      Action = "pause"
+	ActionPauseHour  Action = "pause_hour"
+	ActionPauseLogin Action = "pause_login"
+	ActionResume     Action = "resume"
 )
 
 // Item is a row of the menu.
@@ -54,7 +59,7 @@ func menu(v View, say texts.Printer) []Item {
 		[]Item{b.line(name(v.Vendor))},
 		b.agent(), b.products(), b.clients(),
 		[]Item{separator},
-		b.trouble(),
+		b.trouble(), b.pause(),
 		[]Item{b.notice(), b.act(ActionDetails, "tray.details", v.Agent == Up), b.act(ActionCopy, "tray.copy", v.Agent == Up), separator},
 		[]Item{b.check(ActionAutostart, "tray.autostart", v.Autostart), b.about(), b.act(ActionQuit, "tray.quit", true)},
 	)
@@ -224,6 +229,28 @@ func (b builder) sentence(text string) (rows []Item) {
 		rows = append(rows, b.line(row))
 	}
 	return slots(maxRows, rows, Item{Disabled: true})
+}
+
+// pause is how long nothing is reported, if it is so, and how to begin or end that.
+func (b builder) pause() []Item {
+	up, paused := b.Agent == Up, b.Status.Pause
+	state := b.lineIf(up && paused != nil && !paused.UntilLogin, "tray.paused", nil)
+	if up && paused != nil && paused.UntilLogin {
+		state = b.lineIf(true, "tray.paused.next_login", nil)
+	}
+	begin := Item{Children: []Item{
+		b.act(ActionPause, "tray.pause.until_resumed", true),
+		{Action: ActionPauseHour, Text: b.text("tray.pause.hours", texts.Args{"n": "1"})},
+		b.act(ActionPauseLogin, "tray.pause.next_login", true),
+	}}
+	end := Item{Action: ActionResume}
+	switch {
+	case up && paused == nil:
+		begin.Text = b.text("tray.pause", nil)
+	case up:
+		end = b.act(ActionResume, "tray.resume", true)
+	}
+	return []Item{state, begin, end}
 }
 
 // notice is what has become of the user's last wish.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
@@ -113,7 +114,9 @@ var views = map[string]View{
 		conditions(health.Condition{Code: health.UserDefaultInput, Severity: health.Info, Subject: strings.Repeat("Mic ", 75)})),
 	"right_to_left": view(products(headset(1, arabic, devices.True)), conditions(
 		health.Condition{Code: health.UserDefaultInput, Severity: health.Info, Subject: arabic})),
-	"notice": view(func(v *View) { v.Notice = Notice{"tray.failed", texts.Args{"reason": "no browser"}} }),
+	"paused":       view(func(v *View) { v.Status.Pause = &control.Pause{Until: time.Unix(1, 0)} }),
+	"paused_login": view(func(v *View) { v.Status.Pause = &control.Pause{UntilLogin: true} }),
+	"notice":       view(func(v *View) { v.Notice = Notice{"tray.failed", texts.Args{"reason": "no browser"}} }),
 }
 
 // TestMenus compares each menu with the expected one. Another language needs no change here.
@@ -208,7 +211,7 @@ func TestIconTellsWhatMattersMost(t *testing.T) {
 	for want, list := range map[icon.State][]string{
 		icon.Reporting: {"reporting", "default_input", "many_products"},
 		icon.Muted:     {"muted", "right_to_left"},
-		icon.NoClient:  {"no_client", "nothing"},
+		icon.NoClient:  {"no_client", "nothing", "paused", "paused_login"},
 		icon.Trouble:   {"trouble"},
 		icon.Down:      {"down", "starting", "silent"},
 	} {

@@ -47,7 +47,7 @@ func (v View) state() icon.State {
 	switch {
 	case v.Agent != Up:
 		return icon.Down
-	case len(v.Status.Clients.Sessions) == 0:
+	case len(v.Status.Clients.Sessions) == 0 || v.Status.Pause != nil:
 		return icon.NoClient
 	case len(v.Status.Conditions) > 0 && v.worst().Severity == health.Problem:
 		return icon.Trouble
@@ -82,7 +82,7 @@ func (v View) trouble() (list []health.Condition) {
 	}
 	for _, severity := range severities {
 		for _, c := range v.Status.Conditions {
-			if c.Severity == severity {
+			if c.Severity == severity && c.Code != health.AgentPaused { // which has rows of its own
 				list = append(list, c.Condition)
 			}
 		}
@@ -120,6 +120,9 @@ func tooltip(v View, say texts.Printer) string {
 	switch v.state() {
 	case icon.NoClient:
 		key = "tray.tooltip.no_client"
+		if v.Status.Pause != nil {
+			key = "tray.tooltip.paused"
+		}
 	case icon.Trouble:
 		key = "tray.tooltip.trouble"
 		args["trouble"] = health.Texts{Printer: say}.Message(v.worst().Map(name))

@@ -1,0 +1,76 @@
+package tray
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"sidetone/internal/control"
+	"sidetone/internal/health"
+	"sidetone/internal/platform/files"
+	"sidetone/internal/signal"
+)
+
+// An agent that is there and cannot be asked says nothing when that is over: it is tried again after a time that grows.
+const (
+	firstRetry = time.Second
+	lastRetry  = time.Minute
+)
+
+// follow tells of the agent at address until ctx ends: of every change of its status, and of whether it can be asked. It never
+// polls one that runs, nor one that does not: its socket's folder says when it is there.
+func follow(ctx context.Context, address string, c *control.Client, tell func(func(*View))) error {
+	appeared := signal.New()
+	watch, err := files.NewPathWatch([]string{address}, false, appeared.Notify)
+	if err != nil {
+		return fmt.Errorf("watch for the agent's socket %s: %w", address, err)
+	}
+	defer watch.Close()
+	retry := firstRetry
+	for {
+		if sees, errs := watch.Arm(); !sees {
+			return fmt.Errorf("watch for the agent's socket %s: %w", address, errors.Join(errs...))
+		}
+		err := c.Watch(ctx, func(change control.Change) error {
+			retry = firstRetry
+			tell(func(v *View) {
+				v.Agent, v.Status = Up, change.Status
+				v.Vendor = cmp.Or(change.Vendor, v.Vendor)
+			})
+			return nil
+		})
+		var wait time.Duration // 0: for the socket alone
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, control.ErrEnded):
+			continue // whether another one is there already is asked at once
+		case errors.Is(err, control.ErrNotRunning):
+			tell(down)
+		default:
+			reason := unreachable(err)
+			tell(func(v *View) { v.Agent, v.Reason = Silent, &reason })
+			wait, retry = retry, min(2*retry, lastRetry)
+		}
+		if _, err := appeared.Wait(ctx, wait, nil); err != nil {
+			return nil // the end of ctx is no failure
+		}
+	}
+}
+
+// down notes that no agent runs. One that was started a moment ago is given its time.
+func down(v *View) {
+	if v.Agent != Starting {
+		v.Agent = Down
+	}
+}
+
+// unreachable says why an agent that is there cannot be asked.
+func unreachable(err error) health.Condition {
+	if errors.Is(err, control.ErrSilent) {
+		return health.Condition{Code: health.AgentSilent, Severity: health.Problem}
+	}
+	return health.Wrap(err, health.AgentUnreachable, health.Problem, nil).Condition
+}

@@ -1,0 +1,475 @@
+package tray
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/godbus/dbus/v5"
+	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/devices"
+	"sidetone/internal/testlab"
+	"sidetone/internal/texts"
+)
+
+const (
+	menuPath = "/StatusNotifierItem/menu"
+	itemPath = "/StatusNotifierItem"
+)
+
+// session is a desktop's session: a bus, and an agent that may run.
+type session struct {
+	t     *testing.T
+	bus   *testlab.Bus
+	home  string
+	agent *fakeAgent
+}
+
+func newSession(t *testing.T) *session {
+	t.Parallel()
+	bus := testlab.NewBus(t)
+	s := &session{t: t, bus: bus, home: t.TempDir(), agent: newAgent(t, bus.Folder())}
+	bin := filepath.Join(s.home, "bin")
+	require.NoError(t, os.Mkdir(bin, 0o700))
+	// What is opened is noted; there is no clipboard.
+	for name, does := range map[string]string{
+		"xdg-open": `echo "$1" > "$HOME/opened.new" && mv "$HOME/opened.new" "$HOME/opened"`,
+		"agent":    `echo first >&2; echo no catalogue >&2; exit 1`,
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+does+"\n"), 0o700))
+	}
+	return s
+}
+
+// process is a tray.
+type process struct {
+	*exec.Cmd
+	t     *testing.T
+	log   *buffer
+	ended chan struct{}
+}
+
+// tray starts one.
+func (s *session) tray(env ...string) *process {
+	s.t.Helper()
+	self, err := os.Executable()
+	require.NoError(s.t, err)
+	p := &process{Cmd: exec.Command(self), t: s.t, log: &buffer{}, ended: make(chan struct{})}
+	p.Env = append([]string{
+		addressEnv + "=" + s.agent.address, startEnv + "=" + filepath.Join(s.home, "bin", "agent"), "HOME=" + s.home,
+		"PATH=" + filepath.Join(s.home, "bin") + ":/usr/bin:/bin", "XDG_RUNTIME_DIR=" + s.bus.Folder(), "GORACE=atexit_sleep_ms=10",
+	}, env...)
+	p.Stderr = p.log
+	require.NoError(s.t, p.Start())
+	go func() {
+		defer close(p.ended)
+		_ = p.Wait()
+	}()
+	s.t.Cleanup(func() {
+		_ = p.Process.Kill()
+		<-p.ended
+		if s.t.Failed() {
+			s.t.Logf("the tray said:\n%s", p.log)
+		}
+	})
+	return p
+}
+
+// end waits for the process's end, and returns its exit code.
+func (p *process) end() int {
+	p.t.Helper()
+	testlab.Eventually(p.t, "the tray ends", func() bool {
+		select {
+		case <-p.ended:
+			return true
+		default:
+			return false
+		}
+	})
+	return p.ProcessState.ExitCode()
+}
+
+// buffer is what a process says.
+type buffer struct {
+	mu  sync.Mutex
+	all bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.all.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.all.String()
+}
+
+// panel is a desktop's tray that takes icons.
+type panel struct {
+	t     *testing.T
+	conn  *dbus.Conn
+	items chan string // names on the bus of who registers
+}
+
+func (s *session) panel() *panel {
+	s.t.Helper()
+	p := &panel{t: s.t, conn: s.connect(), items: make(chan string, 10)}
+	require.NoError(s.t, p.conn.Export(p, "/StatusNotifierWatcher", watcher))
+	reply, err := p.conn.RequestName(watcher, dbus.NameFlagDoNotQueue)
+	require.NoError(s.t, err)
+	require.Equal(s.t, dbus.RequestNameReplyPrimaryOwner, reply)
+	return p
+}
+
+func (s *session) connect() *dbus.Conn {
+	s.t.Helper()
+	conn, err := dbus.Connect(s.bus.Address())
+	require.NoError(s.t, err)
+	s.t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+// RegisterStatusNotifierItem is called by an icon.
+func (p *panel) RegisterStatusNotifierItem(sender dbus.Sender, _ string) *dbus.Error {
+	p.items <- string(sender)
+	return nil
+}
+
+// icon waits until an icon is registered.
+func (p *panel) icon() *iconOnBus {
+	p.t.Helper()
+	select {
+	case name := <-p.items:
+		return &iconOnBus{p.t, p.conn, name}
+	case <-time.After(90 * time.Second):
+		require.FailNow(p.t, "no icon")
+		return nil
+	}
+}
+
+// iconOnBus is the icon of a tray, as a panel sees it.
+type iconOnBus struct {
+	t    *testing.T
+	conn *dbus.Conn
+	name string
+}
+
+func (i *iconOnBus) property(name string) any {
+	i.t.Helper()
+	v, err := i.conn.Object(i.name, itemPath).GetProperty("org.kde.StatusNotifierItem." + name)
+	require.NoError(i.t, err)
+	return v.Value()
+}
+
+// layout is a row as com.canonical.dbusmenu says it.
+type layout struct {
+	ID       int32
+	Props    map[string]dbus.Variant
+	Children []dbus.Variant
+}
+
+func (i *iconOnBus) layout() layout {
+	i.t.Helper()
+	var revision uint32
+	var root layout
+	for { // the first answer has no submenus, for the sake of libdbusmenu
+		call := i.conn.Object(i.name, menuPath).Call("com.canonical.dbusmenu.GetLayout", 0, int32(0), int32(-1), []string{})
+		require.NoError(i.t, call.Store(&revision, &root))
+		for _, child := range root.Children {
+			var l layout
+			require.NoError(i.t, dbus.Store([]any{child.Value()}, &l))
+			if len(l.Children) > 0 {
+				return root
+			}
+		}
+	}
+}
+
+// shown is the menu as a panel shows it.
+func (i *iconOnBus) shown() string {
+	i.t.Helper()
+	var b strings.Builder
+	i.write(&b, i.layout(), "")
+	return b.String()
+}
+
+func (i *iconOnBus) write(b *strings.Builder, of layout, indent string) {
+	for _, child := range of.Children {
+		var l layout
+		require.NoError(i.t, dbus.Store([]any{child.Value()}, &l))
+		value := func(name string) any { return l.Props[name].Value() }
+		switch {
+		case value("visible") == false:
+			continue
+		case value("type") == "separator":
+			b.WriteString(indent + "---\n")
+			continue
+		}
+		on := value("toggle-state") == int32(1)
+		fmt.Fprintf(b, "%s%s enabled=%v check=%v\n", indent, strings.ReplaceAll(value("label").(string), "__", "_"), value("enabled"), on)
+		i.write(b, l, indent+"  ")
+	}
+}
+
+// expected is the same of what menu says.
+func expected(v View) string { return expectedRows(menu(v, texts.For(texts.English)), "") }
+
+func expectedRows(items []Item, indent string) (s string) {
+	for _, it := range items {
+		switch {
+		case it.Separator:
+			s += indent + "---\n"
+		case it.Text != "":
+			s += fmt.Sprintf("%s%s enabled=%v check=%v\n", indent, it.Text, !it.Disabled, it.Check != nil && *it.Check)
+			s += expectedRows(it.Children, indent+"  ")
+		}
+	}
+	return s
+}
+
+// shows waits until the menu is that of v.
+func (i *iconOnBus) shows(v View) {
+	i.t.Helper()
+	v.Autostart = false
+	var got string
+	want := expected(v)
+	look := func() <-chan time.Time { return time.After(10 * time.Millisecond) }
+	testlab.Until(look, func() bool {
+		got = i.shown()
+		return got == want
+	})
+	require.Equal(i.t, want, got)
+}
+
+// click chooses the row with that text.
+func (i *iconOnBus) click(text string) {
+	i.t.Helper()
+	require.True(i.t, i.clickIn(i.layout(), text), "no such row: %s", text)
+}
+
+func (i *iconOnBus) clickIn(rows layout, text string) bool {
+	for _, child := range rows.Children {
+		var l layout
+		require.NoError(i.t, dbus.Store([]any{child.Value()}, &l))
+		if l.Props["label"].Value() == text {
+			call := i.conn.Object(i.name, menuPath).Call("com.canonical.dbusmenu.Event", 0, l.ID, "clicked", dbus.MakeVariant(0), uint32(0))
+			require.NoError(i.t, call.Err)
+			return true
+		}
+		if i.clickIn(l, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestTheBusShowsTheMenu: what a panel gets is what menu says, for each of the views, one after the other in the same menu.
+func TestTheBusShowsTheMenu(t *testing.T) {
+	s := newSession(t)
+	s.bus.Start()
+	s.agent.start()
+	panel := s.panel()
+	s.tray()
+	icon := panel.icon()
+	for _, which := range []string{
+		"reporting", "muted", "many_products", "trouble", "nothing", "long_names", "right_to_left", "clients", "many_devices", "no_client", "paused",
+		"reporting",
+	} {
+		s.agent.say(views[which])
+		icon.shows(views[which])
+		require.Equal(t, "Acme Audio", icon.property("Title"))
+		require.Equal(t, tooltip(views[which], texts.For(texts.English)), icon.property("ToolTip").([]any)[2])
+		require.NotEmpty(t, icon.property("IconPixmap"))
+	}
+}
+
+func TestAgentComesAndGoes(t *testing.T) {
+	s := newSession(t)
+	s.bus.Start()
+	panel := s.panel()
+	s.tray()
+	icon := panel.icon()
+	icon.shows(views["down"])
+	s.agent.start()
+	icon.shows(views["reporting"])
+	s.agent.stop()
+	gone := views["down"]
+	icon.shows(gone)
+	s.agent.start()
+	icon.shows(views["reporting"])
+}
+
+func TestAgentThatCannotBeStarted(t *testing.T) {
+	s := newSession(t)
+	s.bus.Start()
+	panel := s.panel()
+	s.tray()
+	icon := panel.icon()
+	icon.click("Start")
+	icon.shows(view(agent(Down), func(v *View) {
+		v.Notice = Notice{"tray.agent.failed", texts.Args{"reason": "no catalogue"}}
+	}))
+}
+
+func TestClicks(t *testing.T) {
+	s := newSession(t)
+	s.bus.Start()
+	s.agent.start()
+	panel := s.panel()
+	tray := s.tray()
+	icon := panel.icon()
+	icon.shows(view())
+
+	opened := func(file string) string {
+		testlab.Eventually(t, file+" is opened", func() bool {
+			name, _ := os.ReadFile(filepath.Join(s.home, "opened"))
+			return strings.TrimSpace(string(name)) == filepath.Join(s.home, file)
+		})
+		data, err := os.ReadFile(filepath.Join(s.home, file))
+		require.NoError(t, err)
+		return string(data)
+	}
+	icon.click("Details…")
+	require.Contains(t, opened("Sidetone-report.html"), "Acme Headset 700")
+	icon.click("Copy diagnostics")
+	require.Equal(t, "all is well\n", opened("Sidetone-diagnostics.txt"))
+
+	icon.click("For 1 hour")
+	icon.shows(views["paused"])
+	icon.click("Resume reporting")
+	icon.shows(view())
+
+	entry := filepath.Join(s.home, ".config/autostart/sidetone-tray.desktop")
+	icon.click("Start at login")
+	testlab.Eventually(t, "it starts at login", func() bool {
+		_, err := os.Stat(entry)
+		return err == nil && strings.Contains(icon.shown(), "Start at login enabled=true check=true")
+	})
+	icon.click("Start at login")
+	testlab.Eventually(t, "it does not any more", func() bool {
+		_, err := os.Stat(entry)
+		return err != nil && strings.Contains(icon.shown(), "Start at login enabled=true check=false")
+	})
+	icon.click("Quit")
+	require.Zero(t, tray.end(), tray.log)
+}
+
+// TestNoPanel: the tray runs on, and its icon is there as soon as a panel is, and again after the panel has restarted.
+func TestNoPanel(t *testing.T) {
+	s := newSession(t)
+	s.bus.Start()
+	s.agent.start()
+	tray := s.tray()
+	testlab.Eventually(t, "it says that there is no tray", func() bool { return strings.Contains(tray.log.String(), "shows no tray icons yet") })
+	panel := s.panel()
+	panel.icon().shows(view())
+	require.NoError(t, panel.conn.Close())
+	s.panel().icon().shows(view())
+	require.Equal(t, 1, strings.Count(tray.log.String(), "\n"), tray.log)
+}
+
+// TestNoBus: the tray runs on, starts no bus of its own, and is there as soon as there is a bus.
+func TestNoBus(t *testing.T) {
+	s := newSession(t)
+	s.agent.start()
+	launch := filepath.Join(s.home, "bin", "dbus-launch")
+	require.NoError(t, os.WriteFile(launch, []byte("#!/bin/sh\ntouch \"$HOME/launched\"\n"), 0o700))
+	tray := s.tray()
+	testlab.Eventually(t, "it says that there is no bus", func() bool { return strings.Contains(tray.log.String(), "no session bus") })
+	s.bus.Start()
+	s.panel().icon().shows(view())
+	require.NoFileExists(t, filepath.Join(s.home, "launched"))
+
+	nowhere := s.tray("XDG_RUNTIME_DIR=")
+	require.Equal(t, 1, nowhere.end())
+	require.Contains(t, nowhere.log.String(), "start this in the desktop's session")
+}
+
+func TestBusEnds(t *testing.T) {
+	s := newSession(t)
+	s.bus.Start()
+	s.agent.start()
+	panel := s.panel()
+	tray := s.tray()
+	panel.icon().shows(view())
+	s.bus.Kill()
+	require.Equal(t, 1, tray.end())
+	require.Contains(t, tray.log.String(), ErrBusEnded.Error())
+}
+
+func TestOneInASession(t *testing.T) {
+	s := newSession(t)
+	s.bus.Start()
+	panel := s.panel()
+	first := s.tray()
+	panel.icon()
+	second := s.tray()
+	require.Equal(t, 1, second.end())
+	require.Contains(t, second.log.String(), fmt.Sprintf("has a tray icon of this agent already (process %d", first.Process.Pid))
+	require.NoError(t, first.Process.Signal(syscall.SIGTERM))
+	require.Zero(t, first.end())
+	s.tray()
+	panel.icon()
+}
+
+// TestOnlyWhatChangesIsSent: nothing is on the bus while nothing changes; when a mute does, only its rows and what the icon shows.
+func TestOnlyWhatChangesIsSent(t *testing.T) {
+	s := newSession(t)
+	s.bus.Start()
+	s.agent.start()
+	panel := s.panel()
+	s.tray()
+	icon := panel.icon()
+	icon.shows(view())
+	signals := make(chan *dbus.Signal, 1000)
+	ears := s.connect()
+	require.NoError(t, ears.AddMatchSignal(dbus.WithMatchSender(icon.name)))
+	ears.Signal(signals)
+
+	s.agent.say(view()) // equal: nothing to draw
+	muted := view(products(headset(1, "Acme Headset 700", devices.True)))
+	s.agent.say(muted)
+	icon.shows(muted)
+	rows := make(map[string]bool)
+	var others []string
+	for done := false; !done; {
+		select {
+		case sig := <-signals:
+			member := sig.Name[strings.LastIndex(sig.Name, ".")+1:]
+			if member != "ItemsPropertiesUpdated" {
+				others = append(others, member)
+				continue
+			}
+			var updated []struct {
+				ID    int32
+				Props map[string]dbus.Variant
+			}
+			require.NoError(t, dbus.Store(sig.Body[:1], &updated))
+			for _, u := range updated {
+				rows[u.Props["label"].Value().(string)] = true
+			}
+		case <-time.After(500 * time.Millisecond): // longer than anything takes that was already sent
+			done = true
+		}
+	}
+	require.Equal(t, map[string]bool{"Microphone: muted, reported by the device": true}, rows)
+	require.Contains(t, others, "NewIcon")
+	require.Contains(t, others, "NewToolTip")
+
+	select {
+	case sig := <-signals:
+		require.FailNow(t, "something is sent although nothing has changed", sig.Name)
+	case <-time.After(2 * time.Second):
+	}
+}

@@ -1,0 +1,238 @@
+package tray
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os/exec"
+	"time"
+
+	"sidetone/internal/control"
+	"sidetone/internal/platform/desktop"
+	"sidetone/internal/report"
+	"sidetone/internal/texts"
+	"sidetone/internal/tray/icon"
+)
+
+// Options are what a tray needs to know.
+type Options struct {
+	Address     string          // of the agent's control socket
+	Client      *control.Client // of that agent
+	Program     string          // as users know it
+	Version     string
+	Vendor      string // what it is called before the agent has said its name
+	Say         texts.Printer
+	Shade       icon.Shade
+	Getenv      func(string) string
+	Start       []string // the command that starts the agent
+	Autostart   desktop.Entry
+	Diagnostics func(context.Context) ([]byte, error) // what is copied for support
+	Log         *slog.Logger
+}
+
+// frame is all that is to be seen.
+type frame struct {
+	items   []Item
+	icon    []byte
+	tooltip string
+}
+
+// host draws frames where the desktop has its tray. show returns at once; it may be called before run, which returns when ctx ends or
+// the desktop does. chosen is called with what the user chooses, and must not block.
+type host interface {
+	show(frame)
+	run(ctx context.Context, chosen func(Action)) error
+}
+
+// tray is what runs.
+type tray struct {
+	Options
+	desktop desktop.Desktop
+	host    host
+	view    View
+	changes chan func(*View) // all that changes view, in order
+	quit    context.CancelFunc
+}
+
+// Run shows the agent until ctx ends, the user wants it to, or the desktop's session bus has ended, which is an error.
+func Run(ctx context.Context, o Options) error {
+	ctx, quit := context.WithCancel(ctx)
+	defer quit()
+	h, err := newHost(o)
+	if err != nil {
+		return err
+	}
+	t := &tray{Options: o, desktop: desktop.Desktop{Getenv: o.Getenv}, host: h, changes: make(chan func(*View)), quit: quit}
+	t.view = View{Program: o.Program, Version: o.Version, Vendor: o.Vendor, Agent: Down, Autostart: t.desktop.Autostarts(o.Autostart)}
+	t.host.show(t.frame())
+
+	failed := make(chan error, 2)
+	following := make(chan struct{})
+	go func() {
+		defer close(following)
+		if err := follow(ctx, o.Address, o.Client, func(change func(*View)) { t.tell(ctx, change) }); err != nil {
+			failed <- err
+			quit()
+		}
+	}()
+	drawing := make(chan struct{})
+	go func() {
+		defer close(drawing)
+		t.draw(ctx)
+	}()
+	err = t.host.run(ctx, func(a Action) { go t.act(ctx, a) })
+	quit()
+	<-following
+	<-drawing
+	select {
+	case f := <-failed:
+		return f
+	default:
+		return err
+	}
+}
+
+// tell has the one goroutine that owns the view change it.
+func (t *tray) tell(ctx context.Context, change func(*View)) {
+	select {
+	case t.changes <- change:
+	case <-ctx.Done():
+	}
+}
+
+// draw shows each change.
+func (t *tray) draw(ctx context.Context) {
+	for {
+		select {
+		case change := <-t.changes:
+			change(&t.view)
+			t.host.show(t.frame())
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (t *tray) frame() frame {
+	return frame{menu(t.view, t.Say), icon.File(t.view.state(), t.Shade), tooltip(t.view, t.Say)}
+}
+
+// act does what the user has chosen, and says in the menu if that has failed.
+func (t *tray) act(ctx context.Context, a Action) {
+	var err error
+	notice := Notice{}
+	switch a {
+	case ActionQuit:
+		t.quit()
+		return
+	case ActionStart:
+		err = t.start(ctx)
+	case ActionDetails:
+		err = t.details(ctx)
+	case ActionCopy:
+		if err = t.copy(ctx); err == nil {
+			notice = Notice{Key: "tray.copied"}
+		}
+	case ActionPause, ActionPauseHour, ActionPauseLogin, ActionResume:
+		err = t.pause(ctx, a)
+	case ActionAutostart:
+		on := !t.desktop.Autostarts(t.Autostart)
+		if err = t.desktop.SetAutostart(t.Autostart, on); err == nil {
+			t.tell(ctx, func(v *View) { v.Autostart = on })
+		}
+	}
+	if err != nil {
+		t.failed(ctx, err)
+		return
+	}
+	t.tell(ctx, func(v *View) { v.Notice = notice })
+}
+
+func (t *tray) failed(ctx context.Context, err error) {
+	t.Log.Warn("tray: what was chosen failed", "error", err)
+	t.tell(ctx, func(v *View) { v.Notice = failure("tray.failed", err) })
+}
+
+func failure(key string, err error) Notice {
+	return Notice{key, texts.Args{"reason": texts.Clean(err.Error())}}
+}
+
+// start starts the agent, as a process that outlives the tray. That it runs shows by its socket; that it has failed by its end.
+func (t *tray) start(ctx context.Context) error {
+	agent := exec.Command(t.Start[0], t.Start[1:]...)
+	ended, err := startDetached(agent)
+	if err != nil {
+		return err
+	}
+	t.tell(ctx, func(v *View) { v.Agent = Starting })
+	go func() {
+		err := <-ended
+		t.tell(ctx, func(v *View) {
+			if v.Agent != Starting {
+				return
+			}
+			v.Agent = Down
+			if err != nil {
+				v.Notice = failure("tray.agent.failed", err)
+			}
+		})
+	}()
+	return nil
+}
+
+// pause begins or ends a pause. What has come of it is said by the agent.
+func (t *tray) pause(ctx context.Context, a Action) error {
+	var request control.PauseRequest
+	switch a {
+	case ActionResume:
+		return t.Client.Resume(ctx)
+	case ActionPauseHour:
+		request.ForMS = time.Hour.Milliseconds()
+	case ActionPauseLogin:
+		request.UntilLogin = true
+	}
+	_, err := t.Client.Pause(ctx, request)
+	return err
+}
+
+// askTimeout bounds what is asked of the agent for one action.
+const askTimeout = 10 * time.Second
+
+// details shows the report in the user's browser.
+func (t *tray) details(ctx context.Context) error {
+	ask, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	about := report.Input{}
+	var err error
+	if about.Status, err = t.Client.Status(ask); err != nil {
+		return err
+	}
+	if about.Timeline, err = t.Client.Timeline(ask); err != nil {
+		return err
+	}
+	about.Now = time.Now()
+	return t.open(ctx, t.Program+"-report.html", report.Build(about, t.Say).HTML())
+}
+
+// copy puts what support wants to know into the clipboard; where there is no program for that it shows it.
+func (t *tray) copy(ctx context.Context) error {
+	ask, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	text, err := t.Diagnostics(ask)
+	if err != nil {
+		return err
+	}
+	if err = t.desktop.Copy(ctx, text); errors.Is(err, exec.ErrNotFound) {
+		return t.open(ctx, t.Program+"-diagnostics.txt", text)
+	}
+	return err
+}
+
+// open shows a file that it makes.
+func (t *tray) open(ctx context.Context, file string, data []byte) error {
+	path, err := t.desktop.Save(file, data)
+	if err != nil {
+		return err
+	}
+	return t.desktop.Open(path, func(err error) { t.failed(ctx, err) })
+}
