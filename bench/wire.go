@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"time"
 
 	"sidetone/fakeserver"
 )
@@ -111,11 +112,14 @@ func (w *wire) prepare(payload []byte) []byte {
 	}
 }
 
+// send writes with a deadline that does not outlive it: its timer would wake an idle process.
 func (w *wire) send(message []byte) error {
 	if w.over == fakeserver.HTTP {
 		return w.exchange(message)
 	}
+	_ = w.SetWriteDeadline(time.Now().Add(stepLimit))
 	_, err := w.Write(message)
+	_ = w.SetWriteDeadline(time.Time{})
 	return err
 }
 
