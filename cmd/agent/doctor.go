@@ -20,6 +20,7 @@ import (
 
 	"sidetone/internal/engine"
 	"sidetone/internal/health"
+	"sidetone/internal/platform/desktop"
 	"sidetone/internal/strictyaml"
 )
 
@@ -103,6 +104,7 @@ func gather(cmd *cobra.Command, in *settingsFlags) (doctor.Facts, error) {
 		err = askFacts(cmd.Context(), client, &g)
 	}
 	g.AgentErr = err
+	g.NoTrayHost = desktop.Desktop{Getenv: host.Getenv}.LacksTray(cmd.Context())
 	loadCatalogue(&g)
 	if g.Status == nil {
 		readFacts(cmd.Context(), c, &g)

@@ -30,6 +30,8 @@ type Facts struct {
 	Problems      []strictyaml.Problem // with settings and catalogue
 	OwnProblems   []strictyaml.Problem // with OwnCatalogue, where the agent has another
 
+	NoTrayHost bool // there is a desktop, which shows no tray icons
+
 	Version string // of this command
 	Now     time.Time
 }
@@ -112,6 +114,9 @@ func (d *examination) agent() {
 		})
 	default:
 		d.add(health.OK, health.AgentRuns, "", health.Args{"pid": strconv.Itoa(d.Status.PID), "age": age(d.Status.Started, d.Now)})
+	}
+	if d.NoTrayHost {
+		d.add(health.Info, health.TrayHostMissing, "", nil)
 	}
 	if d.Status == nil {
 		d.add(health.Info, health.AgentNotAsked, "", nil)

@@ -404,3 +404,13 @@ func TestDiagnoseRefusedReload(t *testing.T) {
 	p.Status.Conditions = control.ConditionsOf([]health.Condition{refused.Condition})
 	require.Contains(t, inJSON(examine(t, p)), "The old settings and catalogue stay in force: another application id.")
 }
+
+func TestDesktopWithoutTray(t *testing.T) {
+	p := doctortest.New(t)
+	p.NoTrayHost = true
+	found := examine(t, p)
+	require.False(t, wrong(found))
+	require.True(t, slices.ContainsFunc(found, func(c control.Condition) bool {
+		return c.Code == health.TrayHostMissing && strings.Contains(c.Remedy, "AppIndicator")
+	}))
+}

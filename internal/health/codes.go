@@ -10,6 +10,7 @@ const (
 	AgentVersion     Code = "agent.other_version"
 	AgentNotAsked    Code = "agent.not_asked" // the command has looked itself
 	AgentPaused      Code = "agent.paused"
+	TrayHostMissing  Code = "agent.no_tray_host"
 	Unexplained      Code = "agent.unexplained" // an error that has no code of its own
 
 	// Settings and catalogue.

@@ -8,12 +8,12 @@ import (
 	"log"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"fyne.io/systray"
 	"github.com/godbus/dbus/v5"
 
+	"sidetone/internal/platform/desktop"
 	"sidetone/internal/platform/files"
 	"sidetone/internal/platform/ipc"
 	"sidetone/internal/signal"
@@ -22,9 +22,6 @@ import (
 // ErrBusEnded means that the session bus has ended, and the session with it as a rule. The tray ends, too: who starts it for each
 // session starts it again, and the library that it draws with knows only one bus in its life.
 var ErrBusEnded = errors.New("the session bus has ended, and the tray with it: start it again when there is one")
-
-// watcher is the name under which a desktop's tray takes icons.
-const watcher = "org.kde.StatusNotifierWatcher"
 
 // A notifier draws by StatusNotifierItem and com.canonical.dbusmenu, on D-Bus.
 type notifier struct {
@@ -36,7 +33,7 @@ type notifier struct {
 }
 
 func newHost(o Options) (host, error) {
-	bus, err := busAddress(o.Getenv)
+	bus, err := desktop.Desktop{Getenv: o.Getenv}.Bus()
 	if err != nil {
 		return nil, err
 	}
@@ -48,18 +45,6 @@ func newHost(o Options) (host, error) {
 	log.SetFlags(0)
 	log.SetOutput(slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug).Writer())
 	return &notifier{bus, o.Vendor, o.Log, lock, make(chan frame, 1)}, nil
-}
-
-// busAddress is where the session bus is, or will be.
-func busAddress(getenv func(string) string) (string, error) {
-	if address := getenv("DBUS_SESSION_BUS_ADDRESS"); address != "" {
-		return address, nil
-	}
-	if folder := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(folder) {
-		return "unix:path=" + filepath.Join(folder, "bus"), nil
-	}
-	return "", errors.New("there is no session bus, as DBUS_SESSION_BUS_ADDRESS and XDG_RUNTIME_DIR are not set: " +
-		"start this in the desktop's session")
 }
 
 func (n *notifier) show(f frame) {
@@ -76,8 +61,7 @@ func (n *notifier) run(ctx context.Context, chosen func(Action)) error {
 	if err != nil || bus == nil {
 		return err
 	}
-	var has bool
-	if bus.BusObject().Call("org.freedesktop.DBus.NameHasOwner", 0, watcher).Store(&has) == nil && !has {
+	if desktop.LacksTray(ctx, bus) {
 		n.log.Warn("tray: this desktop shows no tray icons yet; GNOME needs the extension AppIndicator. The icon appears when there is a tray")
 	}
 	first := <-n.frames

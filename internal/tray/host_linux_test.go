@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/platform/desktop"
 	"sidetone/internal/testlab"
 	"sidetone/internal/texts"
 )
@@ -125,8 +126,8 @@ type panel struct {
 func (s *session) panel() *panel {
 	s.t.Helper()
 	p := &panel{t: s.t, conn: s.connect(), items: make(chan string, 10)}
-	require.NoError(s.t, p.conn.Export(p, "/StatusNotifierWatcher", watcher))
-	reply, err := p.conn.RequestName(watcher, dbus.NameFlagDoNotQueue)
+	require.NoError(s.t, p.conn.Export(p, "/StatusNotifierWatcher", desktop.TrayHost))
+	reply, err := p.conn.RequestName(desktop.TrayHost, dbus.NameFlagDoNotQueue)
 	require.NoError(s.t, err)
 	require.Equal(s.t, dbus.RequestNameReplyPrimaryOwner, reply)
 	return p

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/platform/desktop"
 	"sidetone/internal/testlab"
 )
 
@@ -73,7 +74,7 @@ func newDesk(t *testing.T) *desk {
 	conn := d.connect()
 	d.owned(conn, "org.xfce.Xfconf")
 	d.run(exec.Command("xfce4-panel", "--disable-wm-check"))
-	d.owned(conn, watcher)
+	d.owned(conn, desktop.TrayHost)
 	return d
 }
 

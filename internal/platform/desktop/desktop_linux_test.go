@@ -5,7 +5,10 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/godbus/dbus/v5"
 	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/testlab"
 )
 
 func home(t *testing.T) (Desktop, string) {
@@ -38,4 +41,21 @@ func TestAutostart(t *testing.T) {
 	require.Contains(t, string(file), `Exec="/opt/a b/acme" "tray" "--x=100%%\\$\\""`)
 	require.NoError(t, d.SetAutostart(e, false))
 	require.False(t, d.Autostarts(e))
+}
+
+func TestLacksTray(t *testing.T) {
+	bus := testlab.StartBus(t)
+	env := map[string]string{"XDG_RUNTIME_DIR": bus.Folder()}
+	d := Desktop{func(name string) string { return env[name] }}
+	require.False(t, d.LacksTray(t.Context()), "there is no desktop")
+	env["DISPLAY"] = ":0"
+	require.True(t, d.LacksTray(t.Context()))
+	panel, err := dbus.Connect(bus.Address())
+	require.NoError(t, err)
+	defer panel.Close()
+	_, err = panel.RequestName(TrayHost, dbus.NameFlagDoNotQueue)
+	require.NoError(t, err)
+	require.False(t, d.LacksTray(t.Context()))
+	bus.Kill()
+	require.False(t, d.LacksTray(t.Context()), "nobody knows")
 }

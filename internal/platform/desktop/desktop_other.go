@@ -21,3 +21,6 @@ func (Desktop) Autostarts(Entry) bool { return false }
 
 // SetAutostart has the program started at each log-in, or not any more.
 func (Desktop) SetAutostart(Entry, bool) error { return errors.ErrUnsupported }
+
+// LacksTray reports whether there is a desktop, and it shows no tray icons.
+func (Desktop) LacksTray(context.Context) bool { return false }
