@@ -247,6 +247,8 @@ func printService(w io.Writer, st service.State, now time.Time) error {
 	switch {
 	case st.Running:
 		row(t, "runs", fmt.Sprintf("as process %d, for %s", st.PID, age(st.Since, now)))
+	case st.Waiting:
+		row(t, "runs", "not yet, or not again: it is about to be started")
 	case st.Misconfigured():
 		row(t, "runs", "no: it finds its settings wrong, and is not started again ('sidetone service logs' says what is wrong)")
 	case st.Result != "":

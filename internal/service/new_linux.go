@@ -3,10 +3,8 @@ package service
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
-	"time"
 
 	"sidetone/internal/platform/session"
 )
@@ -43,14 +41,11 @@ func New(a Agent, getenv func(string) string) (Manager, error) {
 	return &withManager{unit, desktop}, nil
 }
 
-// managerIn reports whether the user's service manager listens in a runtime folder.
+// managerIn reports whether the user's service manager has its socket in a runtime folder, which goes with it. Nobody connects: it
+// would log that.
 func managerIn(runtime string) bool {
-	conn, err := net.DialTimeout("unix", filepath.Join(runtime, "systemd/private"), time.Second)
-	if err != nil {
-		return false
-	}
-	_ = conn.Close()
-	return true
+	info, err := os.Stat(filepath.Join(runtime, "systemd/private"))
+	return err == nil && info.Mode().Type() == os.ModeSocket
 }
 
 // withManager is a unit where there may be an autostart entry from a time without a service manager: both would start the agent.

@@ -65,6 +65,7 @@ type State struct {
 	Installed bool      `json:"installed"` // the definition is there
 	Enabled   bool      `json:"enabled"`   // it starts at log-in
 	Running   bool      `json:"running"`
+	Waiting   bool      `json:"waiting,omitempty"` // it starts, or is about to be started again
 	PID       int       `json:"pid,omitempty"`
 	Since     time.Time `json:"since,omitzero"`   // of Running
 	Restarts  int       `json:"restarts"`         // after failures, since it was started; nothing restarts one of Autostart

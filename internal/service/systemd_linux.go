@@ -80,7 +80,7 @@ func (s *systemd) Uninstall(ctx context.Context) (Plan, error) {
 		return nil, err
 	}
 	var p Plan
-	if st.Running || st.Restarts > 0 {
+	if st.Running || st.Waiting {
 		p = append(p, s.stop())
 	}
 	if _, err := os.Lstat(s.path); err == nil {
@@ -147,7 +147,7 @@ func (s *systemd) starting(action string, st State, start func() error) Plan {
 
 func (s *systemd) Stop(ctx context.Context) (Plan, error) {
 	st, err := s.State(ctx)
-	if err != nil || !st.Running && st.Restarts == 0 {
+	if err != nil || !st.Running && !st.Waiting {
 		return nil, err
 	}
 	return Plan{s.stop()}, nil
@@ -175,7 +175,8 @@ func (s *systemd) State(ctx context.Context) (State, error) {
 	number := func(name string) int { n, _ := strconv.Atoi(props[name]); return n }
 	st := State{
 		Kind: Systemd, Path: props["FragmentPath"], Installed: props["LoadState"] == "loaded",
-		Enabled: strings.HasPrefix(props["UnitFileState"], "enabled"), Running: props["ActiveState"] == "active",
+		Enabled: strings.HasPrefix(props["UnitFileState"], "enabled"),
+		Running: props["ActiveState"] == "active", Waiting: props["ActiveState"] == "activating",
 		PID: number("MainPID"), Restarts: number("NRestarts"), Exit: number("ExecMainStatus"),
 	}
 	if st.Path == "" {
