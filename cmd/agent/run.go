@@ -42,7 +42,7 @@ that it is ready and still answers, wrong input is exit code 78 (docs/service.md
 			log := logger(cmd.ErrOrStderr(), set.Config.Log, level)
 			agent, err := app.New(app.Options{
 				Settings: set, Load: func() (*app.Settings, error) { return in.load(cmd) },
-				Host: host, Version: version, Log: log, LogLevel: level,
+				Host: host, Version: version, Log: log, LogLevel: level, GuardCrashes: true,
 			})
 			if err != nil {
 				return err

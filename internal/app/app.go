@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"sidetone/internal/control"
+	"sidetone/internal/crash"
 	"sidetone/internal/engine"
 	"sidetone/internal/health"
 	"sidetone/internal/hid"
@@ -34,12 +35,13 @@ const GCPercent = 25
 
 // Options configure an App.
 type Options struct {
-	Settings *Settings                 // in force at the start
-	Load     func() (*Settings, error) // reads them again for Reload
-	Host     Host
-	Version  string // of the program
-	Log      *slog.Logger
-	LogLevel *slog.LevelVar // of Log; nil: it cannot be changed
+	Settings     *Settings                 // in force at the start
+	Load         func() (*Settings, error) // reads them again for Reload
+	Host         Host
+	Version      string // of the program
+	Log          *slog.Logger
+	GuardCrashes bool           // crashes of this process, which is the agent and nothing else, are reported, and lead to safe mode
+	LogLevel     *slog.LevelVar // of Log; nil: it cannot be changed
 }
 
 // App is an agent: sources feed the Engine, the Engine feeds the client. It is the control.Backend of its
@@ -55,6 +57,8 @@ type App struct {
 	engine   *engine.Engine
 	report   *reporter
 	timeline *timeline.Ring
+	guard    *crash.Guard             // nil: crashes are not reported
+	safe     bool                     // in safe mode
 	lock     *ipc.ClientLock          // nil: another agent for the same client id would not be noticed
 	listener net.Listener             // nil: there is no local API
 	settings atomic.Pointer[Settings] // in force
@@ -101,6 +105,7 @@ func (a *App) open() error {
 	if a.lock, err = a.lockClient(); err != nil {
 		return err
 	}
+	a.guardCrashes()
 	if err = a.openSources(resolving.HIDRules()); err != nil {
 		return err
 	}
@@ -131,6 +136,9 @@ func (a *App) close() {
 	for _, src := range a.sources {
 		_ = src.Close()
 	}
+	if a.guard != nil {
+		a.guard.Close()
+	}
 	if a.lock != nil {
 		_ = a.lock.Close()
 	}
@@ -142,6 +150,9 @@ func (a *App) Run(ctx context.Context) {
 	a.log.Info("sidetone runs", "version", a.opts.Version, "vendor", set.Catalogue.Vendor.Name, "products", len(set.Catalogue.Products))
 	if a.lock != nil {
 		defer func() { _ = a.lock.Close() }() // after the farewell: it tells the others that the client has it
+	}
+	if a.guard != nil {
+		defer a.guard.Close()
 	}
 	var wg sync.WaitGroup
 	defer wg.Wait()

@@ -68,6 +68,9 @@ func (a *App) state() (control.Status, []health.Condition) {
 	if refused := a.refused.Load(); refused != nil {
 		conditions = append(conditions, *refused)
 	}
+	if a.safe {
+		conditions = append(conditions, safeMode)
+	}
 	in, _ := a.engine.Inputs()
 	return st, append(conditions, doctor.Standing(factsOf(st, v.Snapshot.Devices, in, time.Now()))...)
 }

@@ -21,7 +21,7 @@ import (
 // BundledReport is the file of a bundle that shows its status.json and timeline.json as a page.
 const BundledReport = "report.html"
 
-// Bundle writes what support needs to see: the state of the agent, its last lines of log, what it runs on, and the
+// Bundle writes what support needs to see: the state of the agent, its last lines of log, reports of crashes, what it runs on, and the
 // catalogue in force. Serial numbers, Bluetooth addresses and the user's name are masked.
 func (a *App) Bundle(w io.Writer) error {
 	set, found, view := a.current(), a.Devices(), a.engine.View()
@@ -63,6 +63,13 @@ func (a *App) Bundle(w io.Writer) error {
 	}
 	if err := store(z, "log.txt", mask.apply(a.tail.String())); err != nil {
 		return err
+	}
+	if a.guard != nil {
+		for _, r := range a.guard.Reports() {
+			if err := store(z, r.Name, mask.apply(r.Text)); err != nil {
+				return err
+			}
+		}
 	}
 	if text, err := os.ReadFile(set.Config.Catalogue); err == nil {
 		if err := store(z, "catalogue"+filepath.Ext(set.Config.Catalogue), mask.apply(string(text))); err != nil {

@@ -30,7 +30,7 @@ func Look(ctx context.Context, set *Settings, host Host, log *slog.Logger) ([]co
 	if err != nil {
 		return nil, control.Devices{}, err
 	}
-	sources, err := set.openEndpoints(host, log)
+	sources, err := set.openEndpoints(host, log, false)
 	if err != nil {
 		return nil, control.Devices{}, err
 	}

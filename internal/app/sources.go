@@ -13,8 +13,8 @@ import (
 	"sidetone/internal/platform/hidio"
 )
 
-// openEndpoints opens the sources of endpoints that the settings name. On an error none is left open.
-func (s *Settings) openEndpoints(host Host, log *slog.Logger) (list []platform.Watcher, err error) {
+// openEndpoints opens the sources of endpoints that the settings name, in safe mode without miniaudio. On an error none is left open.
+func (s *Settings) openEndpoints(host Host, log *slog.Logger, safe bool) (list []platform.Watcher, err error) {
 	defer func() {
 		if err != nil {
 			for _, src := range list {
@@ -41,7 +41,7 @@ func (s *Settings) openEndpoints(host Host, log *slog.Logger) (list []platform.W
 		}
 	}
 	if from.Audio {
-		if err := add(audio.New(audio.Options{Server: from.PulseServer, Getenv: host.Getenv})); err != nil {
+		if err := add(audio.New(audio.Options{Server: from.PulseServer, Getenv: host.Getenv, Alone: safe})); err != nil {
 			return list, err
 		}
 	}
@@ -61,7 +61,7 @@ func (s *Settings) openEndpoints(host Host, log *slog.Logger) (list []platform.W
 func (a *App) openSources(rules *hid.Rules) error {
 	set, host := a.opts.Settings, a.opts.Host
 	var err error
-	if a.sources, err = set.openEndpoints(host, a.log); err != nil {
+	if a.sources, err = set.openEndpoints(host, a.log, a.safe); err != nil {
 		return err
 	}
 	if path := set.Config.Push.StateFile; path != "" {
@@ -71,7 +71,7 @@ func (a *App) openSources(rules *hid.Rules) error {
 		}
 		a.sources = append(a.sources, states)
 	}
-	if !set.Config.Sources.HID {
+	if !set.Config.Sources.HID || a.safe {
 		return nil
 	}
 	src, err := hidio.New(host.HIDRoot, rules.Wants, func(e hid.Event) { a.engine.HID(e) }, a.log)

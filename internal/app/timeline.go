@@ -21,6 +21,7 @@ func (a *App) noteState() {
 	})
 	_, conditions := a.state()
 	a.timeline.Conditions(conditions)
+	a.noteForCrash(conditions)
 }
 
 func timelineClient(s rpcclient.Session) timeline.Client {

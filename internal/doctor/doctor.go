@@ -40,6 +40,7 @@ type Facts struct {
 func Examine(f Facts) []health.Condition {
 	d := newExamination(f)
 	d.agent()
+	d.ofAgent(health.AgentSafeMode)
 	d.paused()
 	d.settings()
 	d.sources()
@@ -158,7 +159,7 @@ func (d *examination) settings() {
 			"path": d.CataloguePath, "products": strconv.Itoa(len(d.Catalogue.Products)), "vendor": d.Catalogue.Vendor.Name,
 		})
 	}
-	d.refusedReload()
+	d.ofAgent(health.ReloadRefused) // settings that it has not taken over
 	for _, p := range d.OwnProblems {
 		d.add(health.Problem, health.CatalogueOtherMistake, "", health.Args{"mistake": p.String(), "path": d.OwnCatalogue})
 	}
@@ -167,13 +168,13 @@ func (d *examination) settings() {
 	}
 }
 
-// refusedReload tells of settings that the agent has not taken over: it alone knows of them.
-func (d *examination) refusedReload() {
+// ofAgent tells what the agent alone knows.
+func (d *examination) ofAgent(code health.Code) {
 	if d.Status == nil {
 		return
 	}
 	for _, c := range d.Status.Conditions {
-		if c.Code == health.ReloadRefused {
+		if c.Code == code {
 			d.found = append(d.found, c.Condition)
 		}
 	}

@@ -11,6 +11,7 @@ const (
 	AgentNotAsked    Code = "agent.not_asked" // the command has looked itself
 	AgentPaused      Code = "agent.paused"
 	TrayHostMissing  Code = "agent.no_tray_host"
+	AgentSafeMode    Code = "agent.safe_mode"   // it has crashed too often
 	Unexplained      Code = "agent.unexplained" // an error that has no code of its own
 
 	// Settings and catalogue.

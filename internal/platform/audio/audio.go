@@ -6,6 +6,7 @@ package audio
 // Options say where the sound server is found.
 type Options struct {
 	Server string              // Linux: the address of the sound server, in the form of $PULSE_SERVER; "": as the environment says
+	Alone  bool                // without miniaudio
 	Getenv func(string) string // the user's environment; nil: nothing is set
 }
 

@@ -32,6 +32,7 @@ type source struct {
 	last    pulse.Snapshot
 	version atomic.Pointer[string] // of the server, as it was read last
 	findUSB usbFinder
+	alone   bool     // miniaudio is not asked
 	asked   []string // endpoints known when miniaudio was last asked
 	miniErr error    // what is wrong with miniaudio, for Notes
 }
@@ -39,6 +40,7 @@ type source struct {
 // New returns the source "audio". The address of the sound server is looked up for every new connection.
 func New(o Options) (platform.Source, error) {
 	a := newSource(o.address)
+	a.alone = o.Alone
 	a.cookie = func() []byte { return pulse.LoadCookie(o.env) }
 	return a, nil
 }
@@ -195,6 +197,9 @@ func (a *source) readSource(ctx context.Context, index uint32) error {
 
 // enumerate joins miniaudio's list, and asks for a new one when endpoints came or went.
 func (a *source) enumerate(endpoints []devices.Endpoint) {
+	if a.alone {
+		return
+	}
 	keys := make([]string, len(endpoints))
 	for i, e := range endpoints {
 		keys[i] = string(e.Type) + e.ID

@@ -1,0 +1,178 @@
+// Package crash keeps what the Go runtime says when the program crashes, and tells when that happens again and again.
+package crash
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"sidetone/internal/platform/files"
+)
+
+const (
+	// Limit crashes within Within are a loop.
+	Limit  = 3
+	Within = time.Minute
+
+	kept     = 5        // reports
+	maxBytes = 64 << 10 // of a report
+)
+
+// Guard takes note of the crash of one process. A process that is killed (kill -9, for want of memory, or as the machine
+// stops) leaves no word of its own, and has not crashed: nothing that safe mode leaves out is to blame for it.
+type Guard struct {
+	folder, header string
+	file           *os.File
+	noted          []string
+	reports        []string // names
+}
+
+// Open makes a report of what the process before has left, and has the runtime write what this one may leave. The folder
+// must be this user's alone, and this the only process that does so; header says what runs.
+func Open(folder, header string) (*Guard, error) {
+	g := &Guard{folder: folder, header: header}
+	err := os.MkdirAll(folder, 0o700)
+	if err == nil {
+		err = g.report()
+	}
+	if err == nil {
+		g.reports, err = reports(folder)
+	}
+	if err == nil {
+		g.file, err = os.OpenFile(g.path(output), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	}
+	if err == nil {
+		err = debug.SetCrashOutput(g.file, debug.CrashOptions{})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("keep crash reports: %w", err)
+	}
+	g.Note(nil)
+	return g, nil
+}
+
+// The files beside the reports: what the runtime writes, and what was not in order before that.
+const (
+	output     = "crash-output.txt"
+	conditions = "crash-conditions.txt"
+)
+
+func (g *Guard) path(name string) string { return filepath.Join(g.folder, name) }
+
+// Note says by code what is not in order, for the report.
+func (g *Guard) Note(codes []string) {
+	if g.noted != nil && slices.Equal(g.noted, codes) {
+		return
+	}
+	g.noted = append([]string{}, codes...)
+	_ = files.Replace(g.path(conditions), []byte(g.header+"\nconditions: "+strings.Join(codes, ", ")+"\n"), 0o600)
+}
+
+// Looping reports whether there were Limit crashes in the time Within before now.
+func (g *Guard) Looping(now time.Time) bool {
+	n := 0
+	for _, name := range g.reports {
+		if at := timeOf(name); !at.After(now) && now.Sub(at) <= Within {
+			n++
+		}
+	}
+	return n >= Limit
+}
+
+// Close is for an orderly end. The reports stay.
+func (g *Guard) Close() {
+	_ = debug.SetCrashOutput(nil, debug.CrashOptions{})
+	_ = g.file.Close()
+	_ = os.Remove(g.path(output))
+	_ = os.Remove(g.path(conditions))
+}
+
+// Reports are what crashes have left, by file name, the newest last.
+func (g *Guard) Reports() (all []Report) {
+	for _, name := range g.reports {
+		if text, err := os.ReadFile(g.path(name)); err == nil {
+			all = append(all, Report{name, string(text)})
+		}
+	}
+	return all
+}
+
+// Report is that of one crash.
+type Report struct{ Name, Text string }
+
+// report makes one of what the process before has left.
+func (g *Guard) report() error {
+	info, err := os.Stat(g.path(output))
+	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	said, err := os.ReadFile(g.path(output))
+	if err != nil {
+		return err
+	}
+	if strings.HasPrefix(string(said), "SIGQUIT") {
+		return nil // somebody asked for it, as with Ctrl-\
+	}
+	before, _ := os.ReadFile(g.path(conditions)) // it may be missing
+	text := string(before) + nameless(string(said))
+	name := fmt.Sprintf("crash-%d.txt", info.ModTime().UnixMilli())
+	if err = files.Replace(g.path(name), []byte(text[:min(len(text), maxBytes)]), 0o600); err != nil {
+		return err
+	}
+	all, err := reports(g.folder)
+	for len(all) > kept {
+		_ = os.Remove(g.path(all[0]))
+		all = all[1:]
+	}
+	return err
+}
+
+// plain begins a line in which the runtime says why the program ends, in words of its own.
+var plain = regexp.MustCompile(`^(SIG[A-Z]+: |PC=|\[signal |fatal error: |runtime: |panic: runtime error: )`)
+
+// nameless leaves out the words of a panic: they may be of a device, a path or a person. The stacks name nobody.
+func nameless(said string) string {
+	var out []string
+	stack := false
+	for line := range strings.Lines(said) {
+		stack = stack || strings.HasPrefix(line, "goroutine ")
+		switch {
+		case stack || plain.MatchString(line):
+			out = append(out, line)
+		case strings.HasPrefix(line, "panic: "):
+			out = append(out, "panic: (its words are left out)\n")
+		}
+	}
+	return strings.Join(out, "")
+}
+
+// reports are their names, the oldest first.
+func reports(folder string) (names []string, err error) {
+	all, err := os.ReadDir(folder)
+	for _, entry := range all {
+		if !timeOf(entry.Name()).IsZero() {
+			names = append(names, entry.Name())
+		}
+	}
+	return names, err
+}
+
+// timeOf is when the crash of a report was; zero: it is no report.
+func timeOf(name string) time.Time {
+	ms, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimPrefix(name, "crash-"), ".txt"), 10, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms)
+}

@@ -1,0 +1,79 @@
+package crash
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// crashed is a run that has said so, at a time.
+func crashed(t *testing.T, folder, said string, at time.Time) {
+	t.Helper()
+	path := filepath.Join(folder, output)
+	require.NoError(t, os.WriteFile(path, []byte(said), 0o600))
+	require.NoError(t, os.Chtimes(path, at, at))
+}
+
+func open(t *testing.T, folder string) *Guard {
+	t.Helper()
+	g, err := Open(folder, "sidetone 1.0")
+	require.NoError(t, err)
+	return g
+}
+
+func TestLoop(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "state")
+	now := time.Now()
+	g := open(t, folder)
+	require.False(t, g.Looping(now))
+	for n, ago := range []time.Duration{61 * time.Second, 30 * time.Second, 20 * time.Second, 10 * time.Second} {
+		crashed(t, folder, "fatal error: x\n\ngoroutine 1 [running]:\n", now.Add(-ago))
+		g = open(t, folder)
+		require.Equal(t, n == 3, g.Looping(now), "%v", g.Reports())
+	}
+	require.False(t, g.Looping(now.Add(time.Minute)), "a later start is an ordinary one")
+	require.False(t, g.Looping(now.Add(-time.Hour)), "the clock was set back")
+	g.Close()
+	g = open(t, folder)
+	require.Len(t, g.Reports(), 4)
+	g.Close()
+	for n := range 2 * kept {
+		crashed(t, folder, "fatal error: x\n", now.Add(time.Duration(n)*time.Hour))
+		open(t, folder).Close()
+	}
+	require.Len(t, open(t, folder).Reports(), kept, "the oldest go")
+}
+
+// TestNoCrash: an orderly end, a kill, and a dump that somebody asked for are none.
+func TestNoCrash(t *testing.T) {
+	folder := t.TempDir()
+	open(t, folder).Close()
+	open(t, folder) // killed
+	crashed(t, folder, "SIGQUIT: quit\nPC=0x47\n\ngoroutine 1 [running]:\n", time.Now())
+	require.Empty(t, open(t, folder).Reports())
+}
+
+func TestReportNamesNobody(t *testing.T) {
+	folder := t.TempDir()
+	g := open(t, folder)
+	g.Note([]string{"sources.unreadable"})
+	crashed(t, folder, "panic: cannot read Anna's Headset\nof /home/anna\n\ngoroutine 7 [running]:\nmain.main()\n"+strings.Repeat("x", maxBytes), time.Now())
+	g = open(t, folder)
+	all := g.Reports()
+	require.Len(t, all, 1)
+	require.NotContains(t, all[0].Text, "nna")
+	require.Contains(t, all[0].Text, "sidetone 1.0\nconditions: sources.unreadable\npanic: (its words are left out)\ngoroutine 7 [running]:\nmain.main()\n")
+	require.Len(t, all[0].Text, maxBytes)
+	info, err := os.Stat(filepath.Join(folder, all[0].Name))
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode())
+
+	_, err = Open(filepath.Join(folder, all[0].Name, "below"), "")
+	require.ErrorContains(t, err, "keep crash reports")
+	require.Zero(t, timeOf(fmt.Sprint(output)))
+}
