@@ -28,6 +28,7 @@ require (
 	golang.org/x/net v0.49.0
 	golang.org/x/sys v0.49.0
 	golang.org/x/text v0.33.0
+	gopkg.in/natefinch/lumberjack.v2 v2.2.1
 	pgregory.net/rapid v1.3.0
 )
 

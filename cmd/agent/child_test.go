@@ -75,7 +75,7 @@ func privateEnv(t *testing.T, base []string, extra ...string) []string {
 	}
 	// The race detector would sleep for a second at the end of each process.
 	env = append(env, childEnv+"=1", "GORACE="+os.Getenv("GORACE")+" atexit_sleep_ms=10")
-	env = append(env, "HOME="+home, "XDG_CONFIG_HOME="+filepath.Join(home, "config"), "AppData="+home, "ProgramData="+home,
+	env = append(env, "HOME="+home, "XDG_CONFIG_HOME="+filepath.Join(home, "config"), "XDG_STATE_HOME="+filepath.Join(home, "state"), "AppData="+home, "ProgramData="+home,
 		"XDG_RUNTIME_DIR="+home)
 	return append(env, extra...)
 }

@@ -39,10 +39,10 @@ that it is ready and still answers, wrong input is exit code 78 (docs/service.md
 			debug.SetGCPercent(app.GCPercent)
 			level := new(slog.LevelVar)
 			level.Set(set.Config.Log.Level.Slog())
-			log := logger(cmd.ErrOrStderr(), set.Config.Log, level)
+			log, logFile := runLog(cmd.ErrOrStderr(), set, level)
 			agent, err := app.New(app.Options{
 				Settings: set, Load: func() (*app.Settings, error) { return in.load(cmd) },
-				Host: host, Version: version, Log: log, LogLevel: level, GuardCrashes: true,
+				Host: host, Version: version, Log: log, LogLevel: level, LogFile: logFile, GuardCrashes: true,
 			})
 			if err != nil {
 				return err

@@ -41,6 +41,7 @@ type Options struct {
 	Version      string // of the program
 	Log          *slog.Logger
 	GuardCrashes bool           // crashes of this process, which is the agent and nothing else, are reported, and lead to safe mode
+	LogFile      string         // in which Log is kept, for the bundle; "": none
 	LogLevel     *slog.LevelVar // of Log; nil: it cannot be changed
 }
 

@@ -21,6 +21,9 @@ import (
 // BundledReport is the file of a bundle that shows its status.json and timeline.json as a page.
 const BundledReport = "report.html"
 
+// LogFile is the name of the log's file in the state folder. Older ones have a time before the dot.
+const LogFile = "agent.log"
+
 // Bundle writes what support needs to see: the state of the agent, its last lines of log, reports of crashes, what it runs on, and the
 // catalogue in force. Serial numbers, Bluetooth addresses and the user's name are masked.
 func (a *App) Bundle(w io.Writer) error {
@@ -64,6 +67,9 @@ func (a *App) Bundle(w io.Writer) error {
 	if err := store(z, "log.txt", mask.apply(a.tail.String())); err != nil {
 		return err
 	}
+	if err := a.storeLogs(z, mask); err != nil {
+		return err
+	}
 	if a.guard != nil {
 		for _, r := range a.guard.Reports() {
 			if err := store(z, r.Name, mask.apply(r.Text)); err != nil {
@@ -77,6 +83,24 @@ func (a *App) Bundle(w io.Writer) error {
 		}
 	}
 	return z.Close()
+}
+
+// storeLogs stores the log's files.
+func (a *App) storeLogs(z *zip.Writer, mask *mask) error {
+	if a.opts.LogFile == "" {
+		return nil
+	}
+	all, err := filepath.Glob(filepath.Join(filepath.Dir(a.opts.LogFile), "agent*.log"))
+	for _, path := range all {
+		text, failed := os.ReadFile(path)
+		if failed != nil {
+			continue // it has just been put aside
+		}
+		if err = store(z, filepath.Base(path), mask.apply(string(text))); err != nil {
+			return err
+		}
+	}
+	return err
 }
 
 // maskedReport is the page of an agent, made of what is masked: in its HTML a name may be written otherwise.

@@ -19,7 +19,8 @@ func (a *App) guardCrashes() {
 	}
 	folder, err := paths.StateFolder(a.opts.Host.Getenv, a.opts.Settings.Identity.ID)
 	if err == nil {
-		a.guard, err = crash.Open(folder, fmt.Sprintf("sidetone %s, %s, %s/%s", a.opts.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH))
+		about := fmt.Sprintf("sidetone %s, %s, %s/%s", a.opts.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		a.guard, err = crash.Open(folder, about)
 	}
 	if err != nil {
 		a.log.Warn("a crash would leave no report", "reason", err)
@@ -31,7 +32,9 @@ func (a *App) guardCrashes() {
 }
 
 // safeMode is the condition of an agent that has crashed too often.
-var safeMode = health.Condition{Code: health.AgentSafeMode, Severity: health.Problem, Args: health.Args{"crashes": strconv.Itoa(crash.Limit)}}
+var safeMode = health.Condition{
+	Code: health.AgentSafeMode, Severity: health.Problem, Args: health.Args{"crashes": strconv.Itoa(crash.Limit)},
+}
 
 // noteForCrash keeps what is not in order, by code, for the report of a crash.
 func (a *App) noteForCrash(conditions []health.Condition) {

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"gopkg.in/natefinch/lumberjack.v2"
+
+	"sidetone/internal/app"
+	"sidetone/internal/platform/paths"
+)
+
+// logFileMB is how large the log's file grows before it is put aside. One older file is kept: 10 MB in all.
+const logFileMB = 5
+
+// runLog is the log of 'run': on standard error, for the journal with priorities, and where neither that nor a terminal keeps it also
+// in a file, whose path it returns.
+func runLog(stderr io.Writer, set *app.Settings, level slog.Leveler) (log *slog.Logger, file string) {
+	if isJournal(os.Stderr, host.Getenv("JOURNAL_STREAM")) {
+		out := &prioritized{Writer: stderr}
+		return slog.New(journal{logger(out, set.Config.Log, level).Handler(), out}), ""
+	}
+	log = logger(stderr, set.Config.Log, level)
+	if isTerminal(os.Stderr) {
+		return log, ""
+	}
+	folder, err := paths.StateFolder(host.Getenv, set.Identity.ID)
+	if err == nil {
+		err = os.MkdirAll(folder, 0o700)
+	}
+	if err != nil {
+		log.Warn("the log is kept in no file", "reason", err)
+		return log, ""
+	}
+	file = filepath.Join(folder, app.LogFile)
+	rotated := &lumberjack.Logger{Filename: file, MaxSize: logFileMB, MaxBackups: 1}
+	return slog.New(slog.NewMultiHandler(log.Handler(), logger(rotated, set.Config.Log, level).Handler())), file
+}
+
+// isTerminal reports whether somebody may be reading f: a device of characters, and not the one that swallows all.
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(info, null)
+}
+
+// journal is a Handler that says the priority of each line, as journald reads it (sd-daemon(3)).
+type journal struct {
+	slog.Handler
+	out *prioritized
+}
+
+func (j journal) Handle(ctx context.Context, r slog.Record) error {
+	j.out.mu.Lock()
+	defer j.out.mu.Unlock()
+	j.out.priority = priorityOf(r.Level)
+	return j.Handler.Handle(ctx, r)
+}
+
+func (j journal) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return journal{j.Handler.WithAttrs(attrs), j.out}
+}
+
+func (j journal) WithGroup(name string) slog.Handler {
+	return journal{j.Handler.WithGroup(name), j.out}
+}
+
+// prioritized writes the priority before each line.
+type prioritized struct {
+	io.Writer
+	mu       sync.Mutex
+	priority string
+}
+
+func (p *prioritized) Write(line []byte) (int, error) {
+	n, err := p.Writer.Write(append([]byte(p.priority), line...))
+	return max(0, n-len(p.priority)), err
+}
+
+func priorityOf(l slog.Level) string {
+	switch {
+	case l >= slog.LevelError:
+		return "<3>"
+	case l >= slog.LevelWarn:
+		return "<4>"
+	case l >= slog.LevelInfo:
+		return "<6>"
+	default:
+		return "<7>"
+	}
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/config"
+)
+
+// TestJournal: journald learns the level of each line.
+func TestJournal(t *testing.T) {
+	t.Parallel()
+	var text bytes.Buffer
+	out := &prioritized{Writer: &text}
+	log := slog.New(journal{logger(out, config.Log{Format: config.LogText}, slog.LevelDebug).Handler(), out}).With("a", 1)
+	log.Debug("one")
+	log.Info("two")
+	log.WithGroup("g").Warn("three", "b", 2)
+	log.Error("four")
+	var lines []string
+	for line := range strings.Lines(text.String()) {
+		lines = append(lines, line[:3]+line[strings.Index(line, " "):])
+	}
+	require.Equal(t, []string{
+		"<7> level=DEBUG msg=one a=1\n", "<6> level=INFO msg=two a=1\n", "<4> level=WARN msg=three a=1 g.b=2\n", "<3> level=ERROR msg=four a=1\n",
+	}, lines)
+
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	defer r.Close()
+	defer w.Close()
+	info, err := w.Stat()
+	require.NoError(t, err)
+	st := info.Sys().(*syscall.Stat_t)
+	require.True(t, isJournal(w, fmt.Sprintf("%d:%d", st.Dev, st.Ino)))
+	require.False(t, isJournal(w, fmt.Sprintf("%d:%d", st.Dev, st.Ino+1)), "it was inherited from another program")
+	require.False(t, isJournal(w, ""))
+	require.False(t, isTerminal(w))
+	null, err := os.Open(os.DevNull)
+	require.NoError(t, err)
+	defer null.Close()
+	require.False(t, isTerminal(null))
+}
+
+// TestLogFile: where neither a terminal nor the journal keeps the log a file does, for this user alone, and the bundle holds it.
+func TestLogFile(t *testing.T) {
+	t.Parallel()
+	d := newControlled(t, nil)
+	state := t.TempDir()
+	d.env = append(d.env, "XDG_STATE_HOME="+state, "SIDETONE_SOURCES_AUDIO=false")
+	d.start()
+	d.logged("full list sent")
+	path := filepath.Join(state, "sidetone", "acme", "agent.log")
+	require.Contains(t, read(t, path), "full list sent")
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode())
+	info, err = os.Stat(filepath.Dir(path))
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+	out, errs, code := d.ask("bundle", filepath.Join(state, "b.zip"))
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "--- agent.log\n")
+	d.signal(syscall.SIGTERM)
+	d.exit()
+}
