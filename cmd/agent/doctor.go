@@ -103,13 +103,26 @@ func gather(cmd *cobra.Command, in *settingsFlags) (doctor.Facts, error) {
 	if err == nil {
 		err = askFacts(cmd.Context(), client, &g)
 	}
-	g.AgentErr = err
+	g.AgentErr, g.Service = err, registered(cmd.Context())
 	g.NoTrayHost = desktop.Desktop{Getenv: host.Getenv}.LacksTray(cmd.Context())
 	loadCatalogue(&g)
 	if g.Status == nil {
 		readFacts(cmd.Context(), c, &g)
 	}
 	return g, cmd.Context().Err()
+}
+
+// registered is how the agent is registered to start at log-in, if that can be told.
+func registered(ctx context.Context) *doctor.Service {
+	m, err := serviceManager(nil)
+	if err != nil {
+		return nil
+	}
+	st, err := m.State(ctx)
+	if err != nil {
+		return nil
+	}
+	return &doctor.Service{Path: st.Path, Installed: st.Installed, Running: st.Running}
 }
 
 // asks is how often the agent is asked while its two answers are of different moments.

@@ -32,8 +32,17 @@ type Facts struct {
 
 	NoTrayHost bool // there is a desktop, which shows no tray icons
 
+	Service *Service // nil: not known
+
 	Version string // of this command
 	Now     time.Time
+}
+
+// Service is how the agent is registered to start at log-in.
+type Service struct {
+	Path      string // of the definition
+	Installed bool
+	Running   bool // as it is registered, not from a terminal
 }
 
 // Examine follows the way of a mute from the headset to the client, and says of each part how it is.
@@ -118,6 +127,13 @@ func (d *examination) agent() {
 	}
 	if d.NoTrayHost {
 		d.add(health.Info, health.TrayHostMissing, "", nil)
+	}
+	switch {
+	case d.Service == nil:
+	case !d.Service.Installed:
+		d.add(health.Info, health.ServiceMissing, "", nil)
+	case !d.Service.Running:
+		d.add(health.Warning, health.ServiceStopped, "", health.Args{"path": d.Service.Path})
 	}
 	if d.Status == nil {
 		d.add(health.Info, health.AgentNotAsked, "", nil)

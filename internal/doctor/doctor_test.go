@@ -87,6 +87,10 @@ func TestDiagnose(t *testing.T) {
 			p.OwnCatalogue, p.OwnProblems = "/nope.yaml", []strictyaml.Problem{{File: "/nope.yaml", Message: "cannot read the file, file does not exist"}}
 		}, "settings", health.Problem, "/nope.yaml: cannot read the file", "'sidetone catalogue check /nope.yaml' finds nothing, or leave it out"},
 		{"silent agent", func(p *doctortest.Patient) { p.Alone(fmt.Errorf("%w (late)", control.ErrSilent)) }, "agent", health.Problem, "does not answer", "End it and start it again"},
+		{"service that does not run", func(p *doctortest.Patient) {
+			p.Service = &doctor.Service{Path: "/u/agent.service", Installed: true}
+		}, "agent", health.Warning, "start at log-in (/u/agent.service), and does not run that way", "'sidetone service start'"},
+		{"no service", func(p *doctortest.Patient) { p.Service = &doctor.Service{} }, "agent", health.Info, "not installed to start at log-in", "'sidetone service install'"},
 		{"another catalogue", func(p *doctortest.Patient) { p.OwnCatalogue = "/new.yaml" }, "settings", health.Warning, "which name /new.yaml", "restart the agent"},
 
 		{"source", func(*doctortest.Patient) {}, "sources", health.OK, "source audio works; it lists 2 endpoints", ""},

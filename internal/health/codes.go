@@ -8,7 +8,9 @@ const (
 	AgentSilent      Code = "agent.silent"      // it takes requests and does not answer
 	AgentUnreachable Code = "agent.unreachable" // it could not be asked, for another reason
 	AgentVersion     Code = "agent.other_version"
-	AgentNotAsked    Code = "agent.not_asked" // the command has looked itself
+	ServiceStopped   Code = "agent.service_stopped" // it is registered, and does not run
+	ServiceMissing   Code = "agent.service_missing" // nothing starts it at log-in
+	AgentNotAsked    Code = "agent.not_asked"       // the command has looked itself
 	AgentPaused      Code = "agent.paused"
 	TrayHostMissing  Code = "agent.no_tray_host"
 	AgentSafeMode    Code = "agent.safe_mode"   // it has crashed too often

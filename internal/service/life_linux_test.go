@@ -303,6 +303,9 @@ func stop(t *testing.T, one, _ *person) {
 	require.False(t, st.Running)
 	require.Empty(t, st.Result)
 	require.True(t, st.Enabled, "it starts at the next log-in")
+	says, err := one.Command(folder+"/acme-agent", "doctor", "--catalogue", one.catalogue).Output()
+	require.Error(t, err, "no agent runs")
+	require.Contains(t, string(says), "is installed to start at log-in ("+st.Path+"), and does not run that way")
 }
 
 // wrongSettings are said once, not every two seconds.
