@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// autostart has the desktop start the agent at log-in. Nothing restarts it, and nobody keeps its log.
+// autostart has the desktop start the agent at log-in. Nothing restarts it, and it keeps its log itself.
 type autostart struct {
 	Agent
 	path string // of the entry
@@ -220,6 +220,6 @@ func (s *autostart) State(ctx context.Context) (State, error) {
 }
 
 func (s *autostart) Logs(context.Context, io.Writer, int, bool) error {
-	return fmt.Errorf("the desktop keeps what the agent writes, often in ~/.xsession-errors: here is no journal of a service manager; "+
+	return fmt.Errorf("here is no journal of a service manager: the agent keeps its log in ~/.local/state/sidetone/VENDOR; "+
 		"'%s run' in a terminal shows it", s.Name)
 }

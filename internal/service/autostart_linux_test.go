@@ -61,7 +61,7 @@ func TestAutostartEntry(t *testing.T) {
 	p, err = m.Uninstall(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, p)
-	require.ErrorContains(t, m.Logs(t.Context(), nil, 1, false), ".xsession-errors")
+	require.ErrorContains(t, m.Logs(t.Context(), nil, 1, false), "keeps its log in ~/.local/state/sidetone/")
 }
 
 // TestKindFollowsTheServiceManager: its socket, not a program or a folder, says that there is one.
