@@ -243,13 +243,13 @@ func (d neverAction) judge(h history, lasts, over time.Duration) verdict {
 	case ok && h.arrival(reached) <= lasts:
 		v := verdict{decided: true, cursor: len(h.payloads)}
 		took := h.arrival(reached)
-		v.outcome = failure(d.condition.seen(h.reported(reached)))
+		v.outcome = failure(d.seen(h.reported(reached)))
 		v.measured = &took
 		return v
 	case over < lasts+recordingTime:
 		return verdict{until: lasts + recordingTime}
 	}
-	return verdict{decided: true, cursor: len(h.payloads), outcome: outcome{seen: d.condition.seen(h.reported(len(h.payloads)))}}
+	return verdict{decided: true, cursor: len(h.payloads), outcome: outcome{seen: d.seen(h.reported(len(h.payloads)))}}
 }
 
 // round makes a measured time readable.

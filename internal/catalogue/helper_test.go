@@ -28,8 +28,7 @@ func catalogueOf(products ...Product) *Catalogue {
 
 func usbLink(pids ...string) Link { return Link{Kind: LinkUSB, VID: "1209", PIDs: pids} }
 
-func or(terms ...SourceKind) SourceKind  { return SourceKind{Derive: &Derive{Or: terms}} }
-func and(terms ...SourceKind) SourceKind { return SourceKind{Derive: &Derive{And: terms}} }
+func or(terms ...SourceKind) SourceKind { return SourceKind{Derive: &Derive{Or: terms}} }
 
 // muteOf is a source of hardware_mute.
 func muteOf(k SourceKind) SourceRule { return SourceRule{Field: devices.HardwareMute, SourceKind: k} }

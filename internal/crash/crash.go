@@ -19,7 +19,8 @@ import (
 
 const (
 	// Limit crashes within Within are a loop.
-	Limit  = 3
+	Limit = 3
+	// Within is the time in which they make one.
 	Within = time.Minute
 
 	kept     = 5        // reports

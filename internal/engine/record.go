@@ -104,7 +104,8 @@ func (r *Record) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	if n := r.kinds(); n != 1 {
-		return fmt.Errorf("want beside t one of recording, begin, observe, hid, push, release, resumed, configure, pause, unpause, tick, list, client and end, "+
+		return fmt.Errorf("want beside t one of recording, begin, observe, hid, push, release, resumed, configure, "+
+			"pause, unpause, tick, list, client and end, "+
 			"not %d of them", n)
 	}
 	return r.check()
@@ -164,7 +165,9 @@ type settingsFields struct {
 
 // MarshalJSON returns what the settings are made from.
 func (set Settings) MarshalJSON() ([]byte, error) {
-	return json.Marshal(settingsFields{set.Resolver.Catalogue, set.Resolver.Options(), Span(set.RemovalGrace), Span(set.StaleAfter), set.PauseList})
+	return json.Marshal(settingsFields{
+		set.Resolver.Catalogue, set.Resolver.Options(), Span(set.RemovalGrace), Span(set.StaleAfter), set.PauseList,
+	})
 }
 
 // UnmarshalJSON makes settings of it.

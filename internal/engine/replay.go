@@ -133,7 +133,9 @@ func (p *Player) open(r Record) error {
 		p.started = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 	}
 	p.out.Exact = !p.auto
-	p.state = newState(Options{Settings: set, Sources: h.Sources, Log: slog.New(slog.DiscardHandler), Publish: p.publish, Known: p.known}, p.started)
+	p.state = newState(Options{
+		Settings: set, Sources: h.Sources, Log: slog.New(slog.DiscardHandler), Publish: p.publish, Known: p.known,
+	}, p.started)
 	return nil
 }
 

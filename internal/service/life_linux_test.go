@@ -214,8 +214,8 @@ func sight(t *testing.T, one, _ *person) {
 	require.NoError(t, json.Unmarshal([]byte(one.Run(folder+"/acme-agent", "status", "--json")), &st))
 	own, foreign := 0, 0
 	for _, s := range st.Clients.Sessions {
-		switch {
-		case s.State == "foreign":
+		switch s.State {
+		case "foreign":
 			require.Equal(t, 6464, s.Port, "it is the other user's")
 			foreign++
 		default:

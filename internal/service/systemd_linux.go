@@ -110,7 +110,7 @@ func (s *systemd) Start(ctx context.Context) (Plan, error) {
 	if err != nil || st.Running {
 		return nil, err
 	}
-	if p, err := s.Agent.Running(ctx); err == nil {
+	if p, err := s.Running(ctx); err == nil {
 		return nil, fmt.Errorf("an agent that was started otherwise runs (process %d): end it first", p.PID)
 	}
 	return s.starting("start", st, s.lib.Start), nil

@@ -6,8 +6,9 @@ import (
 	"golang.org/x/text/language"
 )
 
-// Match is the language of the set for somebody who prefers these, the best first, as BCP 47 tags. A dialect is taken for its language, another
-// script is not: who reads traditional Chinese may prefer English to simplified Chinese. It is English if nothing fits.
+// Match is the language of the set for somebody who prefers these, the best first, as BCP 47 tags. A dialect is taken for
+// its language, another script is not: who reads traditional Chinese may prefer English to simplified Chinese. It is English
+// if nothing fits.
 func (s *Set) Match(preferred ...string) string {
 	list := s.Languages()
 	tags := make([]language.Tag, len(list))
@@ -27,8 +28,8 @@ func (s *Set) Match(preferred ...string) string {
 	return English
 }
 
-// FromEnvironment are the languages that a POSIX environment asks for, the best first, as BCP 47 tags: the list in LANGUAGE, which counts unless the
-// locale is C, and that of LC_ALL, LC_MESSAGES or LANG.
+// FromEnvironment are the languages that a POSIX environment asks for, the best first, as BCP 47 tags: the list in LANGUAGE,
+// which counts unless the locale is C, and that of LC_ALL, LC_MESSAGES or LANG.
 func FromEnvironment(getenv func(string) string) (preferred []string) {
 	var locale string
 	for _, name := range []string{"LC_ALL", "LC_MESSAGES", "LANG"} {
