@@ -85,12 +85,16 @@ Exit codes: 0 done; 1 no agent runs, or the file cannot be written; 2 the record
 
 // printerFor speaks the language that is asked for, or that of the desktop.
 func printerFor(lang string) (texts.Printer, error) {
-	if lang == "" {
-		return texts.For(texts.Shipped.Match(texts.FromEnvironment(host.Getenv)...)), nil
+	set, err := app.Languages(host)
+	if err != nil {
+		return texts.Printer{}, badInput(err)
 	}
-	say := texts.For(lang)
+	if lang == "" {
+		return set.For(set.Match(texts.FromEnvironment(host.Getenv)...)), nil
+	}
+	say := set.For(lang)
 	if say.Lang() != lang {
-		return say, badInput(fmt.Errorf("--lang: no language %q: want one of %s", lang, strings.Join(texts.Shipped.Languages(), ", ")))
+		return say, badInput(fmt.Errorf("--lang: no language %q: want one of %s", lang, strings.Join(set.Languages(), ", ")))
 	}
 	return say, nil
 }

@@ -14,15 +14,12 @@ import (
 	"sidetone/internal/control"
 	"sidetone/internal/platform/ipc"
 	"sidetone/internal/platform/paths"
+	"sidetone/internal/texts"
 )
 
 // identity says whose agent this is, or is asked. cat is nil where no catalogue says it.
 func identity(c *config.Config, cat *catalogue.Catalogue, host Host) (brand.Identity, error) {
-	self, err := host.Executable()
-	if err != nil {
-		return brand.Identity{}, fmt.Errorf("find this program, and the brand file beside it: %w", err)
-	}
-	file, err := brand.Load(brand.Path(self))
+	file, err := ownBrand(host)
 	if err != nil {
 		return brand.Identity{}, err
 	}
@@ -31,6 +28,24 @@ func identity(c *config.Config, cat *catalogue.Catalogue, host Host) (brand.Iden
 		vendor = &brand.Identity{ID: cat.Vendor.ID, ClientID: cat.Vendor.ClientID}
 	}
 	return brand.Resolve(c.Vendor, file, vendor)
+}
+
+// ownBrand reads the brand file beside this program; nil: it has none.
+func ownBrand(host Host) (*brand.File, error) {
+	self, err := host.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program, and the brand file beside it: %w", err)
+	}
+	return brand.Load(brand.Path(self))
+}
+
+// Languages are those that this program speaks: the ones that ship, and what its brand adds.
+func Languages(host Host) (*texts.Set, error) {
+	file, err := ownBrand(host)
+	if err != nil {
+		return nil, err
+	}
+	return file.Languages(), nil
 }
 
 // controlAddress is where the local API of this agent is.

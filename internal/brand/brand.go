@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"sidetone/internal/strictyaml"
+	"sidetone/internal/texts"
 )
 
 // Identity tells the agents of two vendors apart. It is the same for all catalogues of a brand, and
@@ -24,6 +25,18 @@ type Identity struct {
 type File struct {
 	Path   string   `yaml:"-"`
 	Vendor Identity `yaml:"vendor"`
+	// Texts are messages in the vendor's words, or in languages that do not ship, by BCP 47 tag and key.
+	Texts map[string]texts.Messages `yaml:"texts,omitempty"`
+
+	languages *texts.Set
+}
+
+// Languages are those that the agent speaks: the ones that ship, and in front of them the vendor's Texts. f may be nil.
+func (f *File) Languages() *texts.Set {
+	if f == nil {
+		return texts.Shipped
+	}
+	return f.languages
 }
 
 // suffix ends the name of a brand file. What comes before is the binary's name, so that the
@@ -46,7 +59,12 @@ func Load(path string) (*File, error) {
 		return nil, fmt.Errorf("brand file: %w", err)
 	}
 	f := &File{Path: path}
-	_, problems := strictyaml.Decode(path, data, f)
+	doc, problems := strictyaml.Decode(path, data, f)
+	var mistakes []texts.Mistake
+	f.languages, mistakes = texts.Shipped.With(f.Texts)
+	for _, m := range mistakes {
+		problems = append(problems, placed(doc, m))
+	}
 	if len(problems) > 0 {
 		return nil, fmt.Errorf("brand file: %s", problems[0])
 	}
@@ -57,6 +75,17 @@ func Load(path string) (*File, error) {
 		return nil, fmt.Errorf("brand file %s: vendor.client_id is not 17 to 20 digits", path)
 	}
 	return f, nil
+}
+
+// placed is the mistake with its place in the file.
+func placed(doc *strictyaml.Document, m texts.Mistake) strictyaml.Problem {
+	path := fmt.Sprintf("$.texts[%q]", m.Language)
+	if m.Key == "" {
+		return doc.Problem(path, "language "+m.Language+": "+m.Message, "")
+	}
+	p := doc.Problem(fmt.Sprintf("%s[%q]", path, m.Key), m.Key+": "+m.Message, strictyaml.Suggest(m.Key, m.Valid))
+	p.Text = "" // the message shows what is wrong with it
+	return p
 }
 
 // Resolve says whose agent it is: the asked-for vendor's (""  = none was asked for), else the brand

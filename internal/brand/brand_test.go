@@ -3,9 +3,12 @@ package brand
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/texts"
 )
 
 const (
@@ -58,6 +61,7 @@ func TestLoad(t *testing.T) {
 	f, err := Load(path)
 	require.NoError(t, err)
 	require.Nil(t, f)
+	require.Same(t, texts.Shipped, f.Languages())
 	for text, fault := range map[string]string{
 		"vendor: {id: acme, client_id: \"" + one + "\"}":              "",
 		"vendor: {id: Acme, client_id: \"" + one + "\"}":              `vendor.id: "Acme" is not lower-case letters`,
@@ -72,6 +76,42 @@ func TestLoad(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err, text)
-		require.Equal(t, &File{Path: path, Vendor: Identity{"acme", one}}, f)
+		require.Equal(t, path, f.Path)
+		require.Equal(t, Identity{"acme", one}, f.Vendor)
+		require.Equal(t, "de", f.Languages().Match("de-AT"))
 	}
+}
+
+// TestTexts is the example of docs/translations.md.
+func TestTexts(t *testing.T) {
+	page, err := os.ReadFile("../../docs/translations.md")
+	require.NoError(t, err)
+	_, rest, found := strings.Cut(string(page), "```yaml\n")
+	require.True(t, found)
+	example, _, _ := strings.Cut(rest, "```")
+	path := filepath.Join(t.TempDir(), "acme-agent.brand.yaml")
+	load := func(text string) (*File, error) {
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return Load(path)
+	}
+	f, err := load(example)
+	require.NoError(t, err)
+	say := f.Languages().For
+	require.Equal(t, "Mit Acme beenden", say("de").Text("tray.quit", nil))
+	require.Equal(t, texts.For("de").Text("tray.resume", nil), say("de").Text("tray.resume", nil), "what the vendor does not say")
+	require.Equal(t, "nl", f.Languages().Match("nl-BE", "de"))
+	require.Equal(t, "2 apparaten extra", say("nl").Text("tray.product.more", texts.Args{"n": "2"}))
+	require.Equal(t, texts.For("en").Text("tray.resume", nil), say("nl").Text("tray.resume", nil), "English stands in")
+
+	for line, fault := range map[string]string{
+		"tray.quitt: Stop":        `:7:17: tray.quitt: unknown key (did you mean "tray.quit"?)`,
+		`tray.quit: "{who} stop"`: ":7:16: tray.quit: there is no argument {who}: this message has none",
+		"tray.quit: {one: x}":     `the form "other" is missing`,
+		"tray.quit: [a]":          "want a text, or forms",
+	} {
+		_, err := load(strings.Replace(example, "tray.quit: Afsluiten", line, 1))
+		require.ErrorContains(t, err, fault, line)
+	}
+	_, err = load(strings.Replace(example, "nl:", "dutch_:", 1))
+	require.ErrorContains(t, err, "want the tag of a language (BCP 47)")
 }
