@@ -202,10 +202,11 @@ func (c *Client) startAttempts(ctx context.Context, search bool) {
 			p.dropConn()
 			c.applyOutcome(p, onOtherUser)
 			reason := p.foreignReason(me)
+			phrase := health.English.Phrase(reason)
 			c.updateSession(p, func(s *Session) {
-				*s = Session{State: Foreign, Address: p.address(""), Error: health.English.Phrase(reason), Reason: &reason}
+				*s = Session{State: Foreign, Address: p.address(""), Error: phrase, Reason: &reason}
 			})
-			c.logOnce(p, "client of another user is left alone", "client", p.address(""), "reason", reason)
+			c.logOnce(p, "client of another user is left alone", "client", p.address(""), "reason", phrase)
 		default:
 			c.startAttempt(ctx, p)
 		}

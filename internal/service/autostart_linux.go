@@ -92,7 +92,7 @@ func (s *autostart) start() (Step, error) {
 		}
 		defer ready.close()
 		cmd := exec.Command(words[0], words[1:]...) //nolint:noctx // it is to outlive this command
-		cmd.Env = append(os.Environ(), notifySocket+"="+ready.address())
+		cmd.Env = append(cmd.Environ(), notifySocket+"="+ready.address())
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 		cmd.Dir = "/"
 		if err := cmd.Start(); err != nil {

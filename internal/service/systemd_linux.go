@@ -227,7 +227,7 @@ func command(ctx context.Context, w io.Writer, name string, args ...string) (str
 	var out, complaint bytes.Buffer
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.WaitDelay = time.Second
-	cmd.Env = append(os.Environ(), "LC_ALL=C")
+	cmd.Env = append(cmd.Environ(), "LC_ALL=C")
 	cmd.Stdout, cmd.Stderr = w, &complaint
 	if w == nil {
 		cmd.Stdout = &out
