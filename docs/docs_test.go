@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/stretchr/testify/require"
 
@@ -34,7 +35,6 @@ var folders = []string{"internal", "internal/platform", "internal/platform/audio
 
 var (
 	testFunc = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark)\w*)\(`)
-	word     = regexp.MustCompile(`[A-Za-z_]\w*`)
 )
 
 func readTree(t *testing.T) *tree {
@@ -70,8 +70,8 @@ func readTree(t *testing.T) *tree {
 		if x.words[filepath.Base(folder)] == nil {
 			x.words[filepath.Base(folder)] = map[string]bool{}
 		}
-		for _, w := range word.FindAll(text, -1) {
-			x.words[filepath.Base(folder)][string(w)] = true
+		for w := range strings.FieldsFuncSeq(string(text), func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+			x.words[filepath.Base(folder)][w] = true
 		}
 		return err
 	}))
