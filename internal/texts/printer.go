@@ -99,7 +99,7 @@ func (p Printer) Sentence(phrase string, capital bool) string {
 	if strings.HasSuffix(phrase, ".") || strings.HasSuffix(phrase, "。") {
 		return phrase
 	}
-	return p.Text("join.sentence", Args{"phrase": phrase})
+	return Printer{layers: p.layers}.Text("join.sentence", Args{"phrase": phrase})
 }
 
 // setting is a name such as sources.audio at the beginning of a phrase.
