@@ -33,9 +33,7 @@ var elsewhere = []string{"acme-agent.brand.yaml", "app/com.discordapp.Discord", 
 // folders in which a path in the text may begin, beside the root and the page's own.
 var folders = []string{"internal", "internal/platform", "internal/platform/audio", "docs"}
 
-var (
-	testFunc = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark)\w*)\(`)
-)
+var testFunc = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark)\w*)\(`)
 
 func readTree(t *testing.T) *tree {
 	t.Helper()
