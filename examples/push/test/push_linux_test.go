@@ -127,7 +127,7 @@ type desk struct {
 
 // env is what differs for a program of this desk, whose runtime folder is the given one.
 func (d *desk) env(folder string) []string {
-	return []string{"HOME=" + d.home, "XDG_CONFIG_HOME=" + d.home, "XDG_RUNTIME_DIR=" + folder}
+	return []string{"HOME=" + d.home, "XDG_CONFIG_HOME=" + d.home, "XDG_STATE_HOME=" + d.home, "XDG_RUNTIME_DIR=" + folder}
 }
 
 // newDesk starts both, and returns when the client shows the headset as not muted.
