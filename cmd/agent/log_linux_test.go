@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/config"
+	"sidetone/internal/testlab"
 )
 
 // TestJournal: journald learns the level of each line.
@@ -59,7 +60,9 @@ func TestLogFile(t *testing.T) {
 	d.start()
 	d.logged("full list sent")
 	path := filepath.Join(state, "sidetone", "acme", "agent.log")
-	require.Contains(t, read(t, path), "full list sent")
+	testlab.Eventually(t, "the file has the line, which is written to it after standard error", func() bool {
+		return strings.Contains(read(t, path), "full list sent")
+	})
 	info, err := os.Stat(path)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode())
