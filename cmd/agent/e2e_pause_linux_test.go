@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -70,7 +69,6 @@ func TestPause(t *testing.T) {
 	d.mute(hs, true)
 	d.hasList(muted...)
 	do("", "pause", "--for", "1ms")
-	time.Sleep(2 * time.Millisecond)
 	d.signal(syscall.SIGKILL)
 	<-d.ended
 	d.start()

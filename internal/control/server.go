@@ -94,8 +94,7 @@ func newServer(backend Backend, log *slog.Logger, limits limits) *Server {
 const statesPath = "/v1/states/{product}"
 
 // Serve answers connections of l, whose peers are those of this user and which may tell their process (PeerPID() int), until
-// ctx ends; then it
-// closes l, ends every connection, releases what they held and returns nil. To be called once.
+// ctx ends; then it closes l, ends every connection, releases what they held and returns nil. To be called once.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	server := &http.Server{
 		Handler:                      http.HandlerFunc(s.handle),

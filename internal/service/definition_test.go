@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
 	"go.uber.org/goleak"
+	"sidetone/internal/platform/desktop"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -40,7 +42,7 @@ func TestWordsAreQuoted(t *testing.T) {
 	} {
 		require.Equal(t, want.program, unitWord(word, true), word)
 		require.Equal(t, want.unit, unitWord(word, false), word)
-		require.Equal(t, want.entry, entryWord(word), word)
+		require.Equal(t, want.entry, desktop.ExecLine([]string{word}), word)
 		a := Agent{Executable: word, Arguments: []string{"run", word}}
 		read, err := entryCommand(a.Entry())
 		require.NoError(t, err)

@@ -3,6 +3,8 @@ package service
 import (
 	"errors"
 	"strings"
+
+	"sidetone/internal/platform/desktop"
 )
 
 // entry is the autostart entry, of the Desktop Application Autostart Specification.
@@ -20,17 +22,8 @@ X-GNOME-Autostart-enabled=true
 
 // Entry is the text of the agent's autostart entry.
 func (a Agent) Entry() string {
-	words := []string{entryWord(a.Executable)}
-	for _, arg := range a.Arguments {
-		words = append(words, entryWord(arg))
-	}
-	return strings.NewReplacer("@NAME@", a.Name, "@COMMAND@", strings.Join(words, " ")).Replace(entry)
-}
-
-// entryWord quotes a word of Exec: first as an argument, then as a string of the file, in which a backslash is two.
-func entryWord(word string) string {
-	word = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "`", "\\`", "$", `\$`, "%", "%%").Replace(word)
-	return `"` + strings.ReplaceAll(word, `\`, `\\`) + `"`
+	command := desktop.ExecLine(append([]string{a.Executable}, a.Arguments...))
+	return strings.NewReplacer("@NAME@", a.Name, "@COMMAND@", command).Replace(entry)
 }
 
 // entryCommand reads the words of Exec back, as Entry writes them.

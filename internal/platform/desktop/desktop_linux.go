@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"sidetone/internal/platform/files"
 	"sidetone/internal/platform/paths"
 )
 
@@ -68,7 +69,7 @@ func (d Desktop) Save(name string, data []byte) (string, error) {
 		return "", err
 	}
 	path := filepath.Join(folder, name)
-	return path, write(path, data)
+	return path, files.Replace(path, data, 0o600)
 }
 
 func (d Desktop) config() string {
@@ -105,45 +106,16 @@ func (d Desktop) SetAutostart(e Entry, on bool) error {
 		}
 		return nil
 	}
-	lines := []string{"[Desktop Entry]", "Type=Application", "Name=" + e.Name, "Exec=" + quoted(e.Command), "Terminal=false", "NoDisplay=true"}
+	lines := []string{"[Desktop Entry]", "Type=Application", "Name=" + e.Name, "Exec=" + ExecLine(e.Command), "Terminal=false", "NoDisplay=true"}
 	if !on {
 		lines = append(lines, "Hidden=true")
 	}
 	err = os.MkdirAll(filepath.Dir(path), 0o700)
 	if err == nil {
-		err = write(path, []byte(strings.Join(lines, "\n")+"\n"))
+		err = files.Replace(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("start at log-in: %w", err)
 	}
 	return nil
-}
-
-// escapes are those within quotes of an Exec key; a backslash is escaped once more, as in every string of the file.
-var escapes = strings.NewReplacer(`\`, `\\\\`, `"`, `\\"`, "`", "\\\\`", "$", `\\$`, "%", "%%", "\n", `\n`)
-
-// quoted is a command as an Exec key has it.
-func quoted(command []string) string {
-	var words []string
-	for _, w := range command {
-		words = append(words, `"`+escapes.Replace(w)+`"`)
-	}
-	return strings.Join(words, " ")
-}
-
-// write makes a file of this user, whole or not at all.
-func write(path string, data []byte) error {
-	file, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(file.Name()) // it is gone unless something fails
-	_, err = file.Write(data)
-	if closed := file.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), path)
 }
