@@ -106,7 +106,10 @@ func (d Desktop) SetAutostart(e Entry, on bool) error {
 		}
 		return nil
 	}
-	lines := []string{"[Desktop Entry]", "Type=Application", "Name=" + e.Name, "Exec=" + ExecLine(e.Command), "Terminal=false", "NoDisplay=true"}
+	lines := []string{
+		"[Desktop Entry]", "Type=Application", "Name=" + e.Name, "Exec=" + ExecLine(e.Command),
+		"Terminal=false", "NoDisplay=true",
+	}
 	if !on {
 		lines = append(lines, "Hidden=true")
 	}
