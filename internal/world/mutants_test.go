@@ -32,17 +32,17 @@ var mutants = []mutant{
 		{"internal/engine/lease.go", "s.hid.Resume(s.woke, s.now)", "s.hid.Resume(s.now, s.now)"},
 	}},
 	{"what software has said outlives the headset", []edit{
-		{"internal/engine/binding.go", "!there || !l.isOf(u) || ", "false && "},
+		{"internal/engine/lease_unit.go", "!there || !l.isOf(u) || ", "false && "},
 	}},
 	{"what software has said moves to another headset of the model", []edit{
-		{"internal/engine/binding.go", "!there || !l.isOf(u) || ", "false && "},
+		{"internal/engine/lease_unit.go", "!there || !l.isOf(u) || ", "false && "},
 		{"internal/devices/push.go", "if p.Unit == \"\" {", "if true {"},
 	}},
 	{"what software has said outlives sleep", []edit{
 		{"internal/engine/lease.go", "return l.said[f].Before(s.woke) }", "return false }"},
 	}},
 	{"a serial number makes one headset's state another's", []edit{
-		{"internal/devices/members.go", "\tif len(owners) == 0 {\n", "\tif len(owners) == 0 && r.Serial != \"\" {\n\t\towners = m.bySerial[r.Serial]\n\t}\n\tif len(owners) == 0 {\n"},
+		{"internal/devices/unitindex.go", "\tif len(owners) == 0 {\n", "\tif len(owners) == 0 && r.Serial != \"\" {\n\t\towners = m.bySerial[r.Serial]\n\t}\n\tif len(owners) == 0 {\n"},
 	}},
 	{"a dropout of the radio is taken for a power cycle", []edit{
 		{"internal/hid/sensor.go", "func (s *sensor) linkUp(at time.Time) {\n", "func (s *sensor) linkUp(at time.Time) {\n\ts.plugIn(at)\n"},
