@@ -38,8 +38,8 @@ func printResult(w io.Writer, l learn.Result) {
 	}
 	if len(l.Proposals) == 0 {
 		fmt.Fprint(w, "#\n# No rule was found: nothing that came follows the marks.\n")
-		for _, s := range l.Seen {
-			printSeen(w, s)
+		for _, s := range l.Summaries {
+			printSummary(w, s)
 		}
 	}
 }
@@ -51,9 +51,9 @@ func unknownBefore(p learn.Proposal) string {
 	return fmt.Sprintf("; unknown at the %d before its first report", p.Marks-p.Right)
 }
 
-// printSeen prints reports under each other. Under each stand signs below the bytes that are not
+// printSummary prints reports under each other. Under each stand signs below the bytes that are not
 // what they were in the one before.
-func printSeen(w io.Writer, s learn.Seen) {
+func printSummary(w io.Writer, s learn.ReportSummary) {
 	fmt.Fprintf(w, "#\n# %s", s.Device.Node)
 	if s.Device.Interface >= 0 {
 		fmt.Fprintf(w, ", interface %d", s.Device.Interface)

@@ -82,7 +82,7 @@ type App struct {
 func New(o Options) (*App, error) {
 	a := &App{opts: o, started: time.Now(), changed: make(chan struct{}), stop: make(chan struct{}), farewell: make(chan struct{})}
 	a.stopOnce = sync.OnceFunc(func() { close(a.stop) })
-	a.timeline = timeline.NewRing(timeline.Clock{Now: time.Now, Elapsed: power.Elapsed}, o.Version)
+	a.timeline = timeline.NewRing(timeline.Clock{Now: time.Now, Elapsed: power.Uptime}, o.Version)
 	if a.opts.LogLevel == nil {
 		a.opts.LogLevel = new(slog.LevelVar)
 	}

@@ -35,12 +35,12 @@ func anchored(k catalogue.SourceKind, a *catalogue.Anchor) catalogue.SourceKind 
 // in a report that the device sends by its own clock.
 func (l *analysis) occasionalLevel() *catalogue.HIDReport {
 	for _, s := range l.streams {
-		c := class{stream: s, reports: s.reports}
+		c := subset{stream: s, reports: s.reports}
 		for at := s.first(); at < min(s.longest, descriptor.MaxReport); at++ {
 			col := l.column(s.reports, at)
 			for bit := byte(1); bit != 0; bit <<= 1 {
 				invert, ok := col.masked(bit).agrees(l.phases)
-				if ok && (s.keys[at]|l.counters(c, col, at, bit))&bit == 0 && !l.byChance(c, col, bit) {
+				if ok && (s.keys[at]|l.counters(c, col, at, bit))&bit == 0 && !l.mayBeChance(c, col, bit) {
 					return l.rule(c, &catalogue.ByteValue{Byte: at, Mask: ref(bit), Invert: invert})
 				}
 			}

@@ -14,10 +14,10 @@ const (
 	maxFalsePositives = 0.05
 )
 
-// byChance reports whether bits of a byte may follow the marks only because so many others turn
+// mayBeChance reports whether bits of a byte may follow the marks only because so many others turn
 // all the time: timestamps, checksums, levels of sound. Bits of a byte that has no noise but for them are
 // taken at their word.
-func (l *analysis) byChance(c class, col column, follow byte) bool {
+func (l *analysis) mayBeChance(c subset, col column, follow byte) bool {
 	if col.noisyBits()&^follow == 0 {
 		return false
 	}

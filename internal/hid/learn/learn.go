@@ -19,7 +19,7 @@ type Result struct {
 	Device    hid.Device // the headset; one of its HID devices
 	Proposals []Proposal // best first; each one was run over the session and gave the marked states
 	Notes     []string   // what else a person should know
-	Seen      []Seen     // the reports that came
+	Summaries      []ReportSummary     // the reports that came
 }
 
 // Proposal is a source of hardware_mute that explains a Session.
@@ -44,7 +44,7 @@ func Infer(s Session) (Result, error) {
 		return Result{}, err
 	}
 	found := l.proposals()
-	return Result{Device: l.product, Proposals: found, Notes: l.notes(len(found)), Seen: l.seen()}, nil
+	return Result{Device: l.product, Proposals: found, Notes: l.notes(len(found)), Summaries: l.summaries()}, nil
 }
 
 // candidate is a proposal that is yet to be checked, or has passed the check.
@@ -149,7 +149,7 @@ func (l *analysis) search(s *stream) (out []candidate) {
 	levels, toggles := false, false
 	for tests := 0; tests <= maxTests && !levels; tests++ {
 		var found []candidate
-		for _, c := range l.classes(s, tests) {
+		for _, c := range l.subsets(s, tests) {
 			found = append(found, l.levels(c)...)
 			if !toggles {
 				found = append(found, l.toggles(c)...)
@@ -163,8 +163,8 @@ func (l *analysis) search(s *stream) (out []candidate) {
 	return out
 }
 
-// rule reads a value off the reports of a class.
-func (l *analysis) rule(c class, v *catalogue.ByteValue) *catalogue.HIDReport {
+// rule reads a value off the reports of a subset.
+func (l *analysis) rule(c subset, v *catalogue.ByteValue) *catalogue.HIDReport {
 	return &catalogue.HIDReport{Interface: l.interfaceOf(c.device), ReportID: c.id, When: c.when, Value: v}
 }
 
@@ -194,8 +194,8 @@ func (c candidate) readsSameBits(o candidate) bool {
 	return false
 }
 
-// rank is the rank of a candidate for the class.
-func (c class) rank(toggle bool, form form) rank {
+// rank is the rank of a candidate for the subset.
+func (c subset) rank(toggle bool, form form) rank {
 	r := rank{toggle: toggle, bytes: true, tests: len(c.when), form: form}
 	for _, t := range c.when {
 		if *t.Eq == 0 {
@@ -205,7 +205,7 @@ func (c class) rank(toggle bool, form form) rank {
 	return r
 }
 
-// conditions are the conditions of a class in words.
+// conditions are the conditions of a subset in words.
 func conditions(when []catalogue.ByteTest) string {
 	var parts []string
 	for _, t := range when {

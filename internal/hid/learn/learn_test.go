@@ -348,7 +348,7 @@ func TestLearnNothing(t *testing.T) {
 		s.act(6, silent, nil, nil)
 		l := infer(t, s.session)
 		require.Empty(t, l.Proposals)
-		require.Empty(t, l.Seen)
+		require.Empty(t, l.Summaries)
 		require.Contains(t, strings.Join(l.Notes, "\n"), "in a call")
 	})
 	t.Run("speaker mute", func(t *testing.T) {
@@ -365,8 +365,8 @@ func TestLearnNothing(t *testing.T) {
 		s.act(6, func(bool) { n++; s.sends("hidraw0", []byte{7, bit(n > 3)}) }, nil, nil)
 		l := infer(t, s.session)
 		require.NotContains(t, strings.Join(printed(l), "\n"), "value", "its bit follows nothing")
-		require.Equal(t, 6, l.Seen[0].Reports)
-		require.Equal(t, []learn.SeenReport{{hid.Bytes{7, 0}, 1}}, l.Seen[0].Phases[3].Reports)
+		require.Equal(t, 6, l.Summaries[0].Reports)
+		require.Equal(t, []learn.DistinctReport{{hid.Bytes{7, 0}, 1}}, l.Summaries[0].Phases[3].Reports)
 	})
 	t.Run("marks that nothing follows", func(t *testing.T) {
 		s := newStudio(headset("hidraw0", 3, vendorReports(7)))

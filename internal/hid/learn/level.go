@@ -16,8 +16,8 @@ const (
 	minSeen   = 2 // phases in which each value was seen: a counter has each value once
 )
 
-// levels finds where the reports of a class show the state.
-func (l *analysis) levels(c class) []candidate {
+// levels finds where the reports of a subset show the state.
+func (l *analysis) levels(c subset) []candidate {
 	var out []candidate
 	for at := c.first(); at < min(c.longest, descriptor.MaxReport); at++ {
 		col := l.column(c.reports, at)
@@ -27,7 +27,7 @@ func (l *analysis) levels(c class) []candidate {
 		switch {
 		case direct|inverse != 0:
 			cand := l.bitLevel(c, col, at, direct, inverse)
-			if cand.rank.turns <= l.presses() && !l.byChance(c, col, direct|inverse) { // else it is noise
+			if cand.rank.turns <= l.presses() && !l.mayBeChance(c, col, direct|inverse) { // else it is noise
 				out = append(out, cand)
 			}
 		case c.keys[at] == 0:
@@ -40,8 +40,8 @@ func (l *analysis) levels(c class) []candidate {
 	return out
 }
 
-// counters are those of some bits that count, be it among the reports of the class or among all.
-func (l *analysis) counters(c class, col column, at int, among byte) byte {
+// counters are those of some bits that count, be it among the reports of the subset or among all.
+func (l *analysis) counters(c subset, col column, at int, among byte) byte {
 	var mask byte
 	for bit := range 8 {
 		if among&(1<<bit) != 0 && (col.isCounter(bit) || len(c.when) > 0 && l.column(c.stream.reports, at).isCounter(bit)) {
@@ -74,7 +74,7 @@ func (c column) bitsThatFollow(phases []phase) (direct, inverse byte) {
 }
 
 // bitLevel is the level that some bits of a byte show.
-func (l *analysis) bitLevel(c class, col column, at int, direct, inverse byte) candidate {
+func (l *analysis) bitLevel(c subset, col column, at int, direct, inverse byte) candidate {
 	mask := direct | inverse
 	v := catalogue.ByteValue{Byte: at}
 	if mask != 0xff {
@@ -134,7 +134,7 @@ func (c column) lists(phases []phase) (catalogue.ByteValue, bool) {
 }
 
 // level is the candidate that reads a value.
-func (l *analysis) level(c class, col column, v catalogue.ByteValue, form form) candidate {
+func (l *analysis) level(c subset, col column, v catalogue.ByteValue, form form) candidate {
 	cand := newCandidate(catalogue.SourceKind{HIDReport: l.rule(c, &v)}, c.device, c.rank(false, form), len(c.reports))
 	cand.Why = fmt.Sprintf("%s%s: %s", c.name(), conditions(c.when), levelWords(v))
 	mask := maskOf(v.Mask)

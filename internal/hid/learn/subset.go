@@ -6,8 +6,8 @@ import (
 	"sidetone/internal/catalogue"
 )
 
-// class is the reports of a stream that meet some conditions.
-type class struct {
+// subset is the reports of a stream that meet some conditions.
+type subset struct {
 	*stream
 	when    []catalogue.ByteTest
 	reports []phasedReport
@@ -22,27 +22,27 @@ const (
 	testedValues = 8  // different ones of such a byte
 )
 
-// classes are the classes with so many conditions. A class without a report in each press is left
+// subsets are the subsets with so many conditions. One without a report in each press is left
 // out: it cannot follow the state.
-func (l *analysis) classes(s *stream, tests int) []class {
-	out := []class{{stream: s, reports: s.reports}}
+func (l *analysis) subsets(s *stream, tests int) []subset {
+	out := []subset{{stream: s, reports: s.reports}}
 	for range tests {
-		var narrower []class
+		var narrower []subset
 		for _, c := range out {
 			narrower = append(narrower, l.narrow(c)...)
 		}
 		out = narrower
 	}
-	return slices.DeleteFunc(out, func(c class) bool { return !l.inEachPress(c.reports) })
+	return slices.DeleteFunc(out, func(c subset) bool { return !l.inEachPress(c.reports) })
 }
 
 // narrow adds one condition, on a byte behind those that have one.
-func (l *analysis) narrow(c class) []class {
+func (l *analysis) narrow(c subset) []subset {
 	from, to := c.first(), min(testedBytes, c.longest)
 	if n := len(c.when); n > 0 {
 		from, to = c.when[n-1].Byte+1, min(pairedBytes, to)
 	}
-	var out []class
+	var out []subset
 	for at := from; at < to; at++ {
 		if c.keys[at] != 0 {
 			continue
@@ -63,7 +63,7 @@ func (l *analysis) narrow(c class) []class {
 			}
 			eq := catalogue.Byte(v)
 			test := catalogue.ByteTest{Byte: at, Eq: &eq}
-			out = append(out, class{c.stream, append(slices.Clone(c.when), test), reports})
+			out = append(out, subset{c.stream, append(slices.Clone(c.when), test), reports})
 		}
 	}
 	return out
@@ -80,139 +80,4 @@ func (l *analysis) inEachPress(reports []phasedReport) bool {
 		}
 	}
 	return true
-}
-
-// column is what one byte of the reports of a class was, by phase.
-type column [][]byte
-
-func (l *analysis) column(reports []phasedReport, at int) column {
-	c := make(column, len(l.phases))
-	for _, r := range reports {
-		if at < len(r.data) {
-			c[r.phase] = append(c[r.phase], r.data[at])
-		}
-	}
-	return c
-}
-
-// masked is the column with some bits only.
-func (c column) masked(mask byte) column {
-	out := make(column, len(c))
-	for i, values := range c {
-		for _, v := range values {
-			out[i] = append(out[i], v&mask)
-		}
-	}
-	return out
-}
-
-// values are the different values that it had, in order.
-func (c column) values() []byte {
-	var seen [256]bool
-	for _, values := range c {
-		for _, v := range values {
-			seen[v] = true
-		}
-	}
-	var out []byte
-	for v, is := range seen {
-		if is {
-			out = append(out, byte(v))
-		}
-	}
-	return out
-}
-
-// noise are the bits that changed while mute was not touched.
-func (c column) noise(phases []phase) byte {
-	var noise byte
-	for i, p := range phases {
-		before, known := c.before(i)
-		if p.role != still {
-			continue
-		}
-		for _, v := range c[i] {
-			if known {
-				noise |= v ^ before
-			}
-			before, known = v, true
-		}
-	}
-	return noise
-}
-
-// noisyBits are the bits that turned all the time.
-func (c column) noisyBits() byte {
-	var turns [8]int
-	var last byte
-	reports := 0
-	for _, values := range c {
-		for _, v := range values {
-			for bit := range turns {
-				if reports > 0 && (v^last)&(1<<bit) != 0 {
-					turns[bit]++
-				}
-			}
-			last = v
-			reports++
-		}
-	}
-	var noisy byte
-	for bit, n := range turns {
-		if n > reports/8 && (n > 1 || reports < 2*minPresses) {
-			noisy |= 1 << bit
-		}
-	}
-	return noisy
-}
-
-// before is the last value before a phase; false if there is none.
-func (c column) before(phase int) (byte, bool) {
-	for i := phase - 1; i >= 0; i-- {
-		if n := len(c[i]); n > 0 {
-			return c[i][n-1], true
-		}
-	}
-	return 0, false
-}
-
-// isCounter reports whether a bit is part of a counter: of some bits in a row which always grow, or
-// always shrink, by the same number. Its lowest bit turns with each press as a state does.
-func (c column) isCounter(bit int) bool {
-	for low := range bit + 1 {
-		for high := max(bit, low+1); high < 8; high++ {
-			if c.isCounterOfBits(low, high) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// isCounterOfBits reports whether the bits from low to high are a counter.
-func (c column) isCounterOfBits(low, high int) bool {
-	mask := byte(1<<(high-low+1) - 1)
-	var last, step byte
-	steps, known := 0, false
-	var seen [256]bool
-	different := 0
-	for _, values := range c {
-		for _, v := range values {
-			v = v >> low & mask
-			switch d := (v - last) & mask; {
-			case !known, d == 0:
-			case step == 0 || d == step:
-				step = d
-				steps++
-			default:
-				return false
-			}
-			last, known = v, true
-			if !seen[v] {
-				seen[v] = true
-				different++
-			}
-		}
-	}
-	return steps >= minPresses && different > 2
 }

@@ -1,32 +1,29 @@
 package learn
 
 import (
-	"fmt"
 	"slices"
 
 	"sidetone/internal/catalogue"
-	"sidetone/internal/devices"
 	"sidetone/internal/hid"
-	"sidetone/internal/hid/descriptor"
 )
 
-// Seen is the reports of one number that one device has sent, for a person to compare.
-type Seen struct {
+// ReportSummary is the reports of one number that one device has sent, for a person to compare.
+type ReportSummary struct {
 	Device  hid.Device
 	ID      *catalogue.Byte // nil: reports have no number
 	Reports int
-	Phases  []SeenPhase
+	Phases  []PhaseSummary
 }
 
-// SeenPhase is what came up to one mark.
-type SeenPhase struct {
+// PhaseSummary is what came up to one mark.
+type PhaseSummary struct {
 	Mark    Mark
-	Reports []SeenReport // in the order in which each one came last
+	Reports []DistinctReport // in the order in which each one came last
 	More    int          // how many different ones are left out: the earliest
 }
 
-// SeenReport is a report, which may have come several times.
-type SeenReport struct {
+// DistinctReport is a report, which may have come several times.
+type DistinctReport struct {
 	Data  hid.Bytes
 	Times int
 }
@@ -34,12 +31,12 @@ type SeenReport struct {
 // maxSeen is how many different reports of a phase a person wants to see.
 const maxSeen = 6
 
-func (l *analysis) seen() []Seen {
-	var out []Seen
+func (l *analysis) summaries() []ReportSummary {
+	var out []ReportSummary
 	for _, s := range l.streams {
-		seen := Seen{Device: s.device, ID: s.id, Reports: len(s.reports)}
+		seen := ReportSummary{Device: s.device, ID: s.id, Reports: len(s.reports)}
 		for _, p := range l.phases {
-			seen.Phases = append(seen.Phases, SeenPhase{Mark: p.Mark})
+			seen.Phases = append(seen.Phases, PhaseSummary{Mark: p.Mark})
 		}
 		for _, r := range s.reports {
 			seen.Phases[r.phase].add(r.data)
@@ -54,79 +51,12 @@ func (l *analysis) seen() []Seen {
 	return out
 }
 
-func (p *SeenPhase) add(data []byte) {
-	r := SeenReport{data, 1}
-	same := func(o SeenReport) bool { return slices.Equal(o.Data, r.Data) }
+func (p *PhaseSummary) add(data []byte) {
+	r := DistinctReport{data, 1}
+	same := func(o DistinctReport) bool { return slices.Equal(o.Data, r.Data) }
 	if i := slices.IndexFunc(p.Reports, same); i >= 0 {
 		r.Times += p.Reports[i].Times
 		p.Reports = slices.Delete(p.Reports, i, i+1)
 	}
 	p.Reports = append(p.Reports, r)
-}
-
-// notes are what a person should know beside the proposals, and why there may be none.
-func (l *analysis) notes(found int) []string {
-	var out []string
-	note := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	if l.product.Bus != devices.USB && l.product.Bus != devices.Bluetooth {
-		note("the device is neither on USB nor on Bluetooth: no link of a catalogue can name it, so no rule can read it")
-	}
-	for _, e := range l.denied {
-		note("%s could not be read, so its reports are missing: %s", e.Node, e.Error)
-	}
-	if len(l.interruptions) > 0 {
-		note("the device went away or reports were lost %d times during the recording: learn again, that may hide the rule",
-			len(l.interruptions))
-	}
-	if l.rejectedAsNoise > 0 && found == 0 {
-		note("many bits of the reports turn all the time; some followed the marks, but no better than chance would:" +
-			" learn again with more rounds")
-	}
-	if len(l.streams) == 0 {
-		note("the device sent no report at all. Many headsets send their mute only in a call:" +
-			" start one, in a program that supports the headset, and learn again." +
-			" If it then sends nothing either, its mute never leaves the device;" +
-			" see whether it moves the OS's own mute ('sidetone devices', os_endpoint_mute)")
-		return out
-	}
-	for _, d := range l.devices {
-		desc := hid.Describe(*d)
-		if desc == nil {
-			note("the report descriptor of %s makes no sense or could not be read: rules for bytes only were tried", d.Node)
-			continue
-		}
-		if fields := new(catalogue.HIDUsage).Fields(desc); len(fields) > 0 && l.countReports(*d, fields) == 0 {
-			note("%s declares Phone Mute, but sent no report with it. Many headsets do that only in a call: start one and learn again", d.Node)
-		}
-		if n := l.pressesOf(*d, desc.Find(descriptor.Input, pageConsumer, consumerMute)); n > 0 {
-			note("%s sent Mute of the Consumer page (page 0c, usage e2) %d times: that key asks the host to mute its speaker."+
-				" It is no hardware mute and tells nothing of the microphone", d.Node, n)
-		}
-	}
-	return out
-}
-
-// consumerMute is the usage of the speaker's mute (HID Usage Tables, section 15).
-const consumerMute = 0xe2
-
-// pressesOf counts how often one of some fields became 1.
-func (l *analysis) pressesOf(d hid.Device, fields []descriptor.Field) int {
-	n := 0
-	for _, f := range fields {
-		var was int32
-		for _, s := range l.streams {
-			if s.device.Node != d.Node {
-				continue
-			}
-			for _, r := range s.reports {
-				if v, ok := f.Value(r.data); ok {
-					if v != 0 && was == 0 {
-						n++
-					}
-					was = v
-				}
-			}
-		}
-	}
-	return n
 }

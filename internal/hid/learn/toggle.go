@@ -8,8 +8,8 @@ import (
 	"sidetone/internal/hid/descriptor"
 )
 
-// toggles finds what the reports of a class do once for each press of mute, and never else.
-func (l *analysis) toggles(c class) []candidate {
+// toggles finds what the reports of a subset do once for each press of mute, and never else.
+func (l *analysis) toggles(c subset) []candidate {
 	var out []candidate
 	if v, ok := l.oncePerPress(c); ok {
 		out = append(out, v)
@@ -20,7 +20,7 @@ func (l *analysis) toggles(c class) []candidate {
 		unfit := c.keys[at] | l.counters(c, col, at, up|down)
 		up, down = up&^unfit, down&^unfit
 		if v, ok := button(up, down); ok {
-			if v.Byte = at; !l.byChance(c, col, up|down) {
+			if v.Byte = at; !l.mayBeChance(c, col, up|down) {
 				out = append(out, l.toggle(c, &v, bitForm))
 			}
 		} else if c.keys[at] == 0 && (len(c.when) == 0 || len(col.values()) <= maxDistinct) {
@@ -33,8 +33,8 @@ func (l *analysis) toggles(c class) []candidate {
 	return out
 }
 
-// oncePerPress takes each report of the class for a press.
-func (l *analysis) oncePerPress(c class) (candidate, bool) {
+// oncePerPress takes each report of the subset for a press.
+func (l *analysis) oncePerPress(c subset) (candidate, bool) {
 	if len(c.when) == 0 && len(c.keys) > 0 || c.id == nil && len(c.when) == 0 {
 		return candidate{}, false
 	}
@@ -129,7 +129,7 @@ func (l *analysis) codes(col column) []catalogue.ByteValue {
 }
 
 // toggle is the candidate that counts presses. v is nil if each report is one.
-func (l *analysis) toggle(c class, v *catalogue.ByteValue, form form) candidate {
+func (l *analysis) toggle(c subset, v *catalogue.ByteValue, form form) candidate {
 	r := l.rule(c, v)
 	r.Kind = catalogue.HIDToggle
 	cand := newCandidate(catalogue.SourceKind{HIDReport: r}, c.device, c.rank(true, form), len(c.reports))

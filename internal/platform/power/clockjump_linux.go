@@ -5,28 +5,16 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"sidetone/internal/platform/linux"
 )
 
-func kernelClocks() clocks {
-	read := func(id int32) func() time.Duration {
-		return func() time.Duration {
-			var t unix.Timespec
-			_ = unix.ClockGettime(id, &t) // these two cannot fail
-			return time.Duration(t.Nano())
-		}
-	}
-	return clocks{boot: read(unix.CLOCK_BOOTTIME), monotonic: read(unix.CLOCK_MONOTONIC), now: time.Now}
-}
-
-// watchClock calls set each time the wall clock has jumped against the monotonic one, as it
+// watchClockJumps calls set each time the wall clock has jumped against the monotonic one, as it
 // does when the machine wakes, and broke when it can tell no more. It costs nothing until
 // then. Neither may block.
-func watchClock(set, broke func()) (*linux.Reader, error) {
+func watchClockJumps(set, broke func()) (*linux.Reader, error) {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_REALTIME, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {
 		return nil, fmt.Errorf("watch the wall clock: %w", err)
@@ -49,6 +37,3 @@ func watchClock(set, broke func()) (*linux.Reader, error) {
 	}
 	return linux.StartReader(file, step, broke), nil
 }
-
-// Started is when the machine was started, by the clock on the wall as it is now.
-func Started() time.Time { return time.Now().Round(0).Add(-kernelClocks().boot()) }

@@ -25,7 +25,7 @@ func TestClocksOfTheKernel(t *testing.T) {
 func TestAClockThatIsSetIsHeard(t *testing.T) {
 	platformtest.NoLeak(t)
 	heard, broke := signal.New(), signal.New()
-	r, err := watchClock(heard.Notify, broke.Notify)
+	r, err := watchClockJumps(heard.Notify, broke.Notify)
 	require.NoError(t, err)
 	defer r.Close()
 	for range 2 {

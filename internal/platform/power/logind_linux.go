@@ -1,13 +1,11 @@
 package power
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"time"
 
@@ -32,37 +30,6 @@ const (
 	logindInterface = "org.freedesktop.login1.Manager"
 	prepareForSleep = "PrepareForSleep"
 )
-
-// WatchResume calls resumed once each time the machine has woken from sleep, until ctx ends; then
-// it returns nil. The kernel tells, by the wall clock that jumps, and beside it systemd-logind on
-// the system bus: not each machine has a clock that runs while it sleeps. A bus that dies is
-// dialled again, with growing pauses. Where neither can tell it returns at once with an error for
-// people to read.
-//
-// woke is not before the machine fell asleep, and as near to when it woke as is known; it bears a
-// monotonic reading. resumed must not block.
-func WatchResume(ctx context.Context, log *slog.Logger, resumed func(woke time.Time)) error {
-	w := newWakeDetector(kernelClocks(), resumed)
-	lost := func() { log.Warn("resume from sleep is noticed by logind alone: the wall clock is watched no longer") }
-	clock, clockErr := watchClock(w.onClockSet, lost)
-	if clockErr == nil {
-		defer clock.Close()
-	}
-	address, busErr := unixBus(cmp.Or(os.Getenv("DBUS_SYSTEM_BUS_ADDRESS"), systemBus))
-	switch {
-	case clockErr != nil && busErr != nil:
-		return fmt.Errorf("resume from sleep is not noticed: %w; %w", clockErr, busErr)
-	case clockErr != nil:
-		log.Warn("resume from sleep is noticed by logind alone", "err", clockErr)
-	case busErr != nil:
-		log.Debug("resume from sleep is noticed by the kernel's clocks alone", "err", busErr)
-		<-ctx.Done()
-		return nil
-	}
-	logind := resumeWatch{address: address, log: log, resumed: w.onLogindResume, timeout: busTimeout, pause: busPause}
-	logind.run(ctx)
-	return nil
-}
 
 // unixBus keeps the unix sockets of a D-Bus address, which is a list. A socket file that does
 // not exist is left out.
@@ -97,7 +64,7 @@ func busPause(failures int) time.Duration {
 	return d/2 + rand.N(d/2)
 }
 
-type resumeWatch struct {
+type logindWatch struct {
 	address string
 	log     *slog.Logger
 	resumed func()
@@ -105,7 +72,7 @@ type resumeWatch struct {
 	pause   func(failures int) time.Duration
 }
 
-func (w *resumeWatch) run(ctx context.Context) {
+func (w *logindWatch) run(ctx context.Context) {
 	for failures := 0; ; failures++ {
 		began := time.Now()
 		err := w.follow(ctx, failures > 0)
@@ -129,7 +96,7 @@ func (w *resumeWatch) run(ctx context.Context) {
 }
 
 // follow serves one connection until it ends; the error says why, or why it did not come to be.
-func (w *resumeWatch) follow(ctx context.Context, again bool) error {
+func (w *logindWatch) follow(ctx context.Context, again bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // closes the connection too
 	late := time.AfterFunc(w.timeout, cancel)
@@ -156,7 +123,7 @@ func (w *resumeWatch) follow(ctx context.Context, again bool) error {
 
 // subscribe connects to the bus and has logind's signals sent to signals, which is closed when
 // the connection ends. The connection lives until ctx ends.
-func (w *resumeWatch) subscribe(ctx context.Context, signals chan<- *dbus.Signal) error {
+func (w *logindWatch) subscribe(ctx context.Context, signals chan<- *dbus.Signal) error {
 	conn, err := dbus.Connect(w.address, dbus.WithContext(ctx))
 	if err != nil {
 		return fmt.Errorf("connect to the system bus: %w", err)

@@ -48,11 +48,11 @@ func (j *journal) await(t *testing.T, text string, times int) {
 	}
 }
 
-// watching starts a resumeWatch on address; stop ends it and waits for its end.
+// watching starts a logindWatch on address; stop ends it and waits for its end.
 func watching(t *testing.T, address string, timeout time.Duration, resumed func()) (log *journal, stop func()) {
 	log = &journal{}
 	ctx, cancel := context.WithCancel(t.Context())
-	w := resumeWatch{
+	w := logindWatch{
 		address: address,
 		log:     slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		resumed: resumed,

@@ -18,3 +18,9 @@ func WatchResume(context.Context, *slog.Logger, func(woke time.Time)) error {
 
 // Started is when the machine was started; zero: nobody knows.
 func Started() time.Time { return time.Time{} }
+
+var processStart = time.Now()
+
+// Uptime is how long this process has been running, in place of the machine. No change of the wall clock moves it; whether it
+// counts sleep is the system's choice.
+func Uptime() time.Duration { return time.Since(processStart) }

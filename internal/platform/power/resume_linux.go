@@ -1,0 +1,48 @@
+package power
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// WatchResume calls resumed once each time the machine has woken from sleep, until ctx ends; then
+// it returns nil. The kernel tells, by the wall clock that jumps, and beside it systemd-logind on
+// the system bus: not each machine has a clock that runs while it sleeps. A bus that dies is
+// dialled again, with growing pauses. Where neither can tell it returns at once with an error for
+// people to read.
+//
+// woke is not before the machine fell asleep, and as near to when it woke as is known; it bears a
+// monotonic reading. resumed must not block.
+func WatchResume(ctx context.Context, log *slog.Logger, resumed func(woke time.Time)) error {
+	w := newWakeDetector(kernelClocks(), resumed)
+	lost := func() { log.Warn("resume from sleep is noticed by logind alone: the wall clock is watched no longer") }
+	clock, clockErr := watchClockJumps(w.onClockSet, lost)
+	if clockErr == nil {
+		defer clock.Close()
+	}
+	address, busErr := unixBus(cmp.Or(os.Getenv("DBUS_SYSTEM_BUS_ADDRESS"), systemBus))
+	switch {
+	case clockErr != nil && busErr != nil:
+		return fmt.Errorf("resume from sleep is not noticed: %w; %w", clockErr, busErr)
+	case clockErr != nil:
+		log.Warn("resume from sleep is noticed by logind alone", "err", clockErr)
+	case busErr != nil:
+		log.Debug("resume from sleep is noticed by the kernel's clocks alone", "err", busErr)
+		<-ctx.Done()
+		return nil
+	}
+	logind := logindWatch{address: address, log: log, resumed: w.onLogindResume, timeout: busTimeout, pause: busPause}
+	logind.run(ctx)
+	return nil
+}
+
+func kernelClocks() clocks {
+	monotonic := func() time.Duration { return readClock(unix.CLOCK_MONOTONIC) }
+	return clocks{boot: Uptime, monotonic: monotonic, now: time.Now}
+}
