@@ -46,9 +46,9 @@ Exit code 1 if no agent runs or it refuses.`,
 			}
 			return err
 		}
-		hold := c.Hold()
-		defer hold.Close()
-		answer, err := hold.Push(cmd.Context(), args[0], r)
+		conn := c.PushConn()
+		defer conn.Close()
+		answer, err := conn.Push(cmd.Context(), args[0], r)
 		if err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ Exit code 1 if no agent runs or it refuses.`,
 		select {
 		case <-cmd.Context().Done():
 			return nil
-		case <-hold.Done():
+		case <-conn.Done():
 			return control.ErrEnded
 		}
 	})

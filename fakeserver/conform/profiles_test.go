@@ -118,7 +118,7 @@ func TestATokenThatSomebodyElseHasSpent(t *testing.T) {
 	t.Parallel()
 	inMemory(t, func(t *testing.T, m machine) {
 		srv, target := m.launch(t, fakeserver.Options{Profile: fakeserver.Desktop})
-		r := &run{target: target, opts: Options{Patience: time.Second, Refill: DefaultRefill, Dial: m.dial}, buckets: map[string]*bucket{}}
+		r := &run{target: target, opts: Options{Patience: time.Second, Refill: DefaultRefill, Dial: m.dial}, buckets: map[string]*tokenEstimate{}}
 		r.target.ClientID = ExampleClientID
 		require.NoError(t, r.checkReachable(t.Context()))
 		for range capacity {

@@ -21,10 +21,10 @@ type run struct {
 	opts    Options
 	address string // host and port of the URL
 
-	buckets map[string]*bucket  // by client id
-	limits  map[Transport]bool  // whether there is a rate limit, where that was measured
-	results map[string]outcome  // by id of the check
-	links   map[Transport]*link // kept open
+	buckets map[string]*tokenEstimate // by client id
+	limits  map[Transport]bool        // whether there is a rate limit, where that was measured
+	results map[string]outcome        // by id of the check
+	links   map[Transport]*link       // kept open
 	hello   map[Transport]answer
 	origin  string // of the WebSocket link
 	sent    int    // nonces used
@@ -49,7 +49,7 @@ func Run(ctx context.Context, t Target, o Options) (*Report, error) {
 	}
 	r := &run{
 		target: t, opts: o,
-		buckets: map[string]*bucket{}, limits: map[Transport]bool{}, results: map[string]outcome{},
+		buckets: map[string]*tokenEstimate{}, limits: map[Transport]bool{}, results: map[string]outcome{},
 		links: map[Transport]*link{}, hello: map[Transport]answer{},
 	}
 	defer r.hangUp()
@@ -146,7 +146,7 @@ func (r *run) skipReason(c check) string {
 // A pass allows one request that costs a token.
 type pass struct {
 	wait   time.Duration // for the answer, standing in line included
-	bucket *bucket
+	bucket *tokenEstimate
 }
 
 // answered notes what came.
@@ -206,10 +206,10 @@ func (r *run) unlimited(t Transport) bool {
 	return known && !limited
 }
 
-func (r *run) bucket(clientID string) *bucket {
+func (r *run) bucket(clientID string) *tokenEstimate {
 	b := r.buckets[clientID]
 	if b == nil {
-		b = newBucket(r.opts.Refill, time.Now())
+		b = newTokenEstimate(r.opts.Refill, time.Now())
 		r.buckets[clientID] = b
 	}
 	return b

@@ -5,27 +5,27 @@ import "time"
 // capacity is how many requests of one client id a client lets through at once (rule R67).
 const capacity = 2
 
-// A bucket models the server's rate limit for one client id from our side. It
+// A tokenEstimate models the server's rate limit for one client id from our side. It
 // counts the tokens that must be there whatever others did before the run:
 // none at first.
-type bucket struct {
+type tokenEstimate struct {
 	refill time.Duration
 	sure   float64 // tokens; negative: requests that may still stand in line
 	at     time.Time
 	spent  int
 }
 
-func newBucket(refill time.Duration, now time.Time) *bucket {
-	return &bucket{refill: refill, at: now}
+func newTokenEstimate(refill time.Duration, now time.Time) *tokenEstimate {
+	return &tokenEstimate{refill: refill, at: now}
 }
 
-func (b *bucket) advance(now time.Time) {
+func (b *tokenEstimate) advance(now time.Time) {
 	b.sure = min(capacity, b.sure+float64(now.Sub(b.at))/float64(b.refill))
 	b.at = now
 }
 
 // wait is the time until a token is surely there; while it lasts, an answer may be queued.
-func (b *bucket) wait(now time.Time) time.Duration {
+func (b *tokenEstimate) wait(now time.Time) time.Duration {
 	b.advance(now)
 	if b.sure >= 1 {
 		return 0
@@ -33,14 +33,14 @@ func (b *bucket) wait(now time.Time) time.Duration {
 	return time.Duration((1 - b.sure) * float64(b.refill))
 }
 
-func (b *bucket) spend(now time.Time) {
+func (b *tokenEstimate) spend(now time.Time) {
 	b.advance(now)
 	b.sure--
 	b.spent++
 }
 
 // answered notes that the last request is through: nothing of ours is in line.
-func (b *bucket) answered(now time.Time) {
+func (b *tokenEstimate) answered(now time.Time) {
 	b.advance(now)
 	b.sure = max(b.sure, 0)
 }

@@ -30,7 +30,7 @@ var ErrNotRunning = errors.New("the agent is not running: start it with 'sideton
 var ErrSilent = errors.New("the agent does not answer: it hangs, or was stopped (kill -STOP); " +
 	"end it and start it again, or let it go on (kill -CONT)")
 
-// ErrEnded means that the agent has ended a watch or a Hold, as it does when it stops.
+// ErrEnded means that the agent has ended a watch or a PushConn, as it does when it stops.
 var ErrEnded = errors.New("the agent has ended the connection: it has stopped, or is about to")
 
 const (
@@ -136,7 +136,7 @@ func (c *Client) SetLogLevel(ctx context.Context, level string) error {
 	return call(ctx, &c.http, http.MethodPost, "/v1/log-level", text, nil)
 }
 
-// Push says the state of a product for the time of its lease. One without a lease needs a Hold.
+// Push says the state of a product for the time of its lease. One without a lease needs a PushConn.
 func (c *Client) Push(ctx context.Context, product string, r PushRequest) (PushAnswer, error) {
 	return put(ctx, &c.http, product, r)
 }

@@ -76,7 +76,7 @@ func TestClientWithoutAnAgent(t *testing.T) {
 		require.ErrorIs(t, err, ErrNotRunning)
 		require.ErrorContains(t, err, "start it with 'sidetone run'")
 		require.NotContains(t, err.Error(), "http://")
-		_, err = c.Hold().Push(t.Context(), "x", honestPush(1))
+		_, err = c.PushConn().Push(t.Context(), "x", honestPush(1))
 		require.ErrorIs(t, err, ErrNotRunning)
 	}
 	denied := NewClient(func(context.Context) (net.Conn, error) { return nil, fs.ErrPermission })
@@ -130,7 +130,7 @@ func TestClientDeadlines(t *testing.T) {
 			}()
 			return near, nil
 		})
-		hold := silent.Hold()
+		conn := silent.PushConn()
 		for name, ask := range map[string]func() error{
 			"status":  func() error { _, err := silent.Status(t.Context()); return err },
 			"devices": func() error { _, err := silent.Devices(t.Context()); return err },
@@ -142,7 +142,7 @@ func TestClientDeadlines(t *testing.T) {
 			"reload":  func() error { return silent.Reload(t.Context()) },
 			"push":    func() error { _, err := silent.Push(t.Context(), "x", honestPush(1)); return err },
 			"hold": func() error {
-				_, err := hold.Push(t.Context(), "x", honestPush(1))
+				_, err := conn.Push(t.Context(), "x", honestPush(1))
 				require.ErrorIs(t, err, ErrEnded)
 				return err
 			},
@@ -153,7 +153,7 @@ func TestClientDeadlines(t *testing.T) {
 			require.EqualError(t, err, ErrSilent.Error(), name)
 			require.Equal(t, 3*time.Second, time.Since(begin), "%s, in the bubble's time", name)
 		}
-		require.NoError(t, hold.Close())
+		require.NoError(t, conn.Close())
 		undialled := NewClient(func(ctx context.Context) (net.Conn, error) { <-ctx.Done(); return nil, ctx.Err() })
 		_, err := undialled.Status(t.Context())
 		require.ErrorIs(t, err, context.DeadlineExceeded)
@@ -167,50 +167,50 @@ func unleased() PushRequest {
 	return p
 }
 
-func TestHold(t *testing.T) {
+func TestPushConn(t *testing.T) {
 	s := serve(t, func(l *limits) {
 		l.idle, l.header, l.request = 50*time.Millisecond, 50*time.Millisecond, 100*time.Millisecond
 	})
 	other := s.raw()
-	hold := s.client().Hold()
+	conn := s.client().PushConn()
 	for range 3 {
-		_, err := hold.Push(t.Context(), "acme-700", unleased())
+		_, err := conn.Push(t.Context(), "acme-700", unleased())
 		require.NoError(t, err)
 	}
 	require.Len(t, s.backend.pushes, 1, "one connection, one holder")
 	_, err := other.Read(make([]byte, 1))
-	require.Error(t, err, "an idle connection that holds nothing is closed")
+	require.Error(t, err, "an idle connection that conns nothing is closed")
 	require.NotErrorIs(t, err, context.DeadlineExceeded)
-	require.Empty(t, s.backend.releases(), "one that holds a push is not")
-	_, err = hold.Push(t.Context(), "acme-700", unleased())
+	require.Empty(t, s.backend.releases(), "one that conns a push is not")
+	_, err = conn.Push(t.Context(), "acme-700", unleased())
 	require.NoError(t, err)
 	select {
-	case <-hold.Done():
+	case <-conn.Done():
 		t.Fatal("it has not ended")
 	default:
 	}
-	require.NoError(t, hold.Close())
-	<-hold.Done()
-	require.NoError(t, hold.Close())
+	require.NoError(t, conn.Close())
+	<-conn.Done()
+	require.NoError(t, conn.Close())
 	testlab.Eventually(t, "the push ends", func() bool { return len(s.backend.releases()) == 1 })
 	for holder, n := range s.backend.releases() {
 		require.Equal(t, 1, n)
 		require.Contains(t, s.backend.pushes, holder)
 	}
-	_, err = hold.Push(t.Context(), "acme-700", unleased())
+	_, err = conn.Push(t.Context(), "acme-700", unleased())
 	require.ErrorIs(t, err, ErrEnded, "no other connection takes its place")
 }
 
-// A connection over which nothing came into force holds nothing.
+// A connection over which nothing came into force conns nothing.
 func TestRefusedPushHoldsNothing(t *testing.T) {
 	s := serve(t, func(l *limits) { l.idle = 50 * time.Millisecond })
 	s.backend.refused = &Refusal{Kind: ErrAmbiguous, Message: "give serial"}
-	hold := s.client().Hold()
-	defer hold.Close()
-	_, err := hold.Push(t.Context(), "acme-700", unleased())
+	conn := s.client().PushConn()
+	defer conn.Close()
+	_, err := conn.Push(t.Context(), "acme-700", unleased())
 	require.ErrorIs(t, err, ErrAmbiguous)
 	select {
-	case <-hold.Done():
+	case <-conn.Done():
 	case <-time.After(20 * time.Second):
 		t.Fatal("it is kept open for ever")
 	}
@@ -218,32 +218,32 @@ func TestRefusedPushHoldsNothing(t *testing.T) {
 	require.Empty(t, s.backend.releases())
 }
 
-func TestHoldOfAnAgentThatStops(t *testing.T) {
+func TestPushConnOfAnAgentThatStops(t *testing.T) {
 	s := serve(t, nil)
-	holds := []*Hold{s.client().Hold(), s.client().Hold()}
-	for _, h := range holds {
+	conns := []*PushConn{s.client().PushConn(), s.client().PushConn()}
+	for _, h := range conns {
 		_, err := h.Push(t.Context(), "acme-700", unleased())
 		require.NoError(t, err)
 	}
 	s.stop()
 	require.Len(t, s.backend.releases(), 2, "Serve has released all before it returns")
-	for _, h := range holds {
+	for _, h := range conns {
 		<-h.Done()
 		_, err := h.Push(t.Context(), "acme-700", unleased())
 		require.ErrorIs(t, err, ErrEnded)
 	}
 }
 
-func TestHoldIsRefused(t *testing.T) {
+func TestPushConnIsRefused(t *testing.T) {
 	s := serve(t, nil)
-	hold := s.client().Hold()
-	defer hold.Close()
+	conn := s.client().PushConn()
+	defer conn.Close()
 	s.backend.refused = &Refusal{Kind: ErrUnknown, Message: "no"}
-	_, err := hold.Push(t.Context(), "acme-700", unleased())
+	_, err := conn.Push(t.Context(), "acme-700", unleased())
 	require.ErrorIs(t, err, ErrUnknown)
 	require.NotErrorIs(t, err, ErrEnded)
 	s.backend.refused = nil
-	_, err = hold.Push(t.Context(), "acme-700", unleased())
+	_, err = conn.Push(t.Context(), "acme-700", unleased())
 	require.NoError(t, err, "the connection has outlived it")
 }
 

@@ -33,7 +33,7 @@ func (s *stand) talk(out string) string {
 	return string(in)
 }
 
-// fine asserts that the server still answers, and holds nothing of what was done to it.
+// fine asserts that the server still answers, and conns nothing of what was done to it.
 func (s *stand) fine() {
 	s.t.Helper()
 	testlab.Eventually(s.t, "all connections are let go", func() bool { return s.served() == 0 })
@@ -187,16 +187,16 @@ func honestPush(seq uint64) PushRequest {
 func TestManyKeptOpen(t *testing.T) {
 	s := serve(t, func(l *limits) { l.header = time.Second })
 	before := files(t)
-	hold := s.client().Hold()
-	defer hold.Close()
-	_, err := hold.Push(t.Context(), "acme-700", honestPush(0))
+	conn := s.client().PushConn()
+	defer conn.Close()
+	_, err := conn.Push(t.Context(), "acme-700", honestPush(0))
 	require.NoError(t, err)
 	var open []net.Conn
 	for range 2000 {
 		open = append(open, s.raw())
 	}
 	require.LessOrEqual(t, s.served(), 128)
-	_, err = hold.Push(t.Context(), "acme-700", honestPush(1))
+	_, err = conn.Push(t.Context(), "acme-700", honestPush(1))
 	require.NoError(t, err, "who is inside is served")
 	// The others have asked for nothing: they are cut off, and there is room again.
 	testlab.Eventually(t, "a new connection gets through", func() bool {
@@ -207,7 +207,7 @@ func TestManyKeptOpen(t *testing.T) {
 		_, _ = io.Copy(io.Discard, c)
 		c.Close()
 	}
-	require.NoError(t, hold.Close())
+	require.NoError(t, conn.Close())
 	s.fine()
 	require.Equal(t, 1, strings.Count(s.log.String(), "too many connections"), "the log says it once: %s", s.log)
 	testlab.Eventually(t, "every file is closed", func() bool { return files(t) <= before })

@@ -9,9 +9,9 @@ import (
 	"sync"
 )
 
-// Hold makes pushes without a lease, all over one connection: they are in force until it ends.
+// PushConn makes pushes without a lease, all over one connection: they are in force until it ends.
 // It is to be closed.
-type Hold struct {
+type PushConn struct {
 	http http.Client
 	dial Dialer
 	done chan struct{} // closed when the connection has ended
@@ -20,15 +20,15 @@ type Hold struct {
 	conn net.Conn // nil before the first push
 }
 
-// Hold prepares pushes without a lease. The connection is opened by the first of them.
-func (c *Client) Hold() *Hold {
-	h := &Hold{dial: c.dial, done: make(chan struct{})}
+// PushConn prepares pushes without a lease. The connection is opened by the first of them.
+func (c *Client) PushConn() *PushConn {
+	h := &PushConn{dial: c.dial, done: make(chan struct{})}
 	h.http = httpClient(&http.Transport{DialContext: h.open, MaxConnsPerHost: 1})
 	return h
 }
 
-// open opens the connection, once: another would hold nothing.
-func (h *Hold) open(ctx context.Context, _, _ string) (net.Conn, error) {
+// open opens the connection, once: on another one nothing of what was pushed would be in force.
+func (h *PushConn) open(ctx context.Context, _, _ string) (net.Conn, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.conn != nil {
@@ -42,10 +42,10 @@ func (h *Hold) open(ctx context.Context, _, _ string) (net.Conn, error) {
 	return h.conn, nil
 }
 
-// Push says the state of a product until the Hold ends, or for the time of its lease. Errors
+// Push says the state of a product until the PushConn ends, or for the time of its lease. Errors
 // are as those of Client; ErrEnded means that nothing that was pushed is in force any more. It
 // has ended, too, when ctx ends before the answer.
-func (h *Hold) Push(ctx context.Context, product string, r PushRequest) (PushAnswer, error) {
+func (h *PushConn) Push(ctx context.Context, product string, r PushRequest) (PushAnswer, error) {
 	answer, err := put(ctx, &h.http, product, r)
 	var refused *Problem
 	if err == nil || errors.As(err, &refused) {
@@ -63,10 +63,10 @@ func (h *Hold) Push(ctx context.Context, product string, r PushRequest) (PushAns
 }
 
 // Done is closed when the connection has ended, by Close or by the agent.
-func (h *Hold) Done() <-chan struct{} { return h.done }
+func (h *PushConn) Done() <-chan struct{} { return h.done }
 
 // Close ends what was pushed without a lease.
-func (h *Hold) Close() error {
+func (h *PushConn) Close() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.conn == nil {

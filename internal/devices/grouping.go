@@ -2,7 +2,6 @@ package devices
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 )
@@ -13,9 +12,9 @@ type Grouping struct {
 	resolver *Resolver
 	all      []*instance
 	byKey    map[string]*instance
-	products map[string]*members // by product id
-	silent   map[string]*members // those units of which only HID devices are there
-	withheld []Withheld          // endpoints of no unit
+	products map[string]*unitIndex // by product id
+	silent   map[string]*unitIndex // those units of which only HID devices are there
+	withheld []Withheld            // endpoints of no unit
 }
 
 // instance is one physical product: the endpoints that belong together.
@@ -52,7 +51,7 @@ func (GroupBy) Enum() []string {
 // Group sorts endpoints and readings into units. It keeps both, and they must not change.
 func (r *Resolver) Group(endpoints []Endpoint, readings []Reading) *Grouping {
 	g := &Grouping{
-		resolver: r, byKey: make(map[string]*instance), products: make(map[string]*members), silent: make(map[string]*members),
+		resolver: r, byKey: make(map[string]*instance), products: make(map[string]*unitIndex), silent: make(map[string]*unitIndex),
 	}
 	var virtual []*Endpoint
 	for _, e := range sorted(endpoints) {
@@ -70,7 +69,7 @@ func (r *Resolver) Group(endpoints []Endpoint, readings []Reading) *Grouping {
 		g.withheld = append(g.withheld, withhold(o.endpoint, o.reason()))
 	}
 	for _, inst := range g.all {
-		g.products[inst.product.ID].index(inst)
+		g.products[inst.product.ID].add(inst)
 	}
 	g.assignReadings(readings)
 	return g
@@ -93,7 +92,7 @@ func (g *Grouping) add(p *product, e *Endpoint) {
 		g.byKey[key] = inst
 		g.all = append(g.all, inst)
 		if g.products[p.ID] == nil {
-			g.products[p.ID] = newMembers()
+			g.products[p.ID] = newUnitIndex()
 		}
 		g.products[p.ID].all = append(g.products[p.ID].all, inst)
 	}
@@ -122,91 +121,4 @@ func groupID(by GroupBy, container, serial string) string {
 	default:
 		return cmp.Or(container, serial)
 	}
-}
-
-// orphan is a virtual endpoint that is looking for the product whose sound it carries.
-type orphan struct {
-	endpoint *Endpoint
-	wanted   []*instance // where the OS does not tell what it carries: units of the products that name such an endpoint
-	fit      int         // how many units it may belong to
-}
-
-// unitsByEndpoint are the units by the ids of their endpoints.
-type unitsByEndpoint map[string][]*instance
-
-func (h unitsByEndpoint) add(id string, inst *instance) {
-	if !slices.Contains(h[id], inst) {
-		h[id] = append(h[id], inst)
-	}
-}
-
-// adopt gives virtual endpoints to the units whose sound they carry and returns those for
-// which there is not exactly one. One may carry the sound of another that has to find its
-// unit first, hence the repetition.
-func (g *Grouping) adopt(virtual []*Endpoint) []orphan {
-	if len(virtual) == 0 {
-		return nil
-	}
-	hold := make(unitsByEndpoint)
-	for _, inst := range g.all {
-		for _, e := range inst.endpoints {
-			hold.add(e.ID, inst)
-		}
-	}
-	orphans := make([]orphan, len(virtual))
-	for i, e := range virtual {
-		orphans[i] = orphan{endpoint: e}
-		if e.Master == "" {
-			orphans[i].wanted = g.wanting(e)
-		}
-	}
-	for {
-		var rest []orphan
-		for _, o := range orphans {
-			fit := o.units(hold)
-			if len(fit) == 1 {
-				fit[0].endpoints = append(fit[0].endpoints, o.endpoint)
-				hold.add(o.endpoint.ID, fit[0])
-				continue
-			}
-			o.fit = len(fit)
-			rest = append(rest, o)
-		}
-		if len(rest) == len(orphans) {
-			return rest
-		}
-		orphans = rest
-	}
-}
-
-// wanting are the units of the products that name such a virtual endpoint.
-func (g *Grouping) wanting(e *Endpoint) []*instance {
-	var out []*instance
-	for _, p := range g.resolver.matcher.wanting(e) {
-		if m := g.products[p.ID]; m != nil {
-			out = append(out, m.all...)
-		}
-	}
-	return out
-}
-
-// units are those that it may belong to: where the OS tells what it carries, whose that is.
-func (o orphan) units(hold unitsByEndpoint) []*instance {
-	if o.endpoint.Master == "" {
-		return o.wanted
-	}
-	var out []*instance
-	for _, inst := range hold[o.endpoint.Master] {
-		if inst.product.wantsVirtual(o.endpoint) {
-			out = append(out, inst)
-		}
-	}
-	return out
-}
-
-func (o orphan) reason() string {
-	if o.fit > 0 {
-		return fmt.Sprintf("virtual, and %d products are there whose sound it may carry", o.fit)
-	}
-	return "virtual, and the catalogue names no such virtual endpoint of a product that is there"
 }

@@ -49,14 +49,14 @@ func (g *Grouping) fitting(product, serial string) []*instance {
 	return g.products[product].fitting(serial)
 }
 
-func (m *members) fitting(serial string) []*instance {
+func (x *unitIndex) fitting(serial string) []*instance {
 	switch {
-	case m == nil:
+	case x == nil:
 		return nil
 	case serial != "":
-		return m.bySerial[serial]
+		return x.bySerial[serial]
 	default:
-		return m.all
+		return x.all
 	}
 }
 
@@ -85,7 +85,7 @@ func (inst *instance) unit() Unit {
 // Units are those that a push of this product and serial may mean: those with endpoints, and where there is none, those of
 // which only HID devices are there. One that is switched off or out of reach, as its link_state has it, is not there.
 func (g *Grouping) Units(product, serial string) (units []Unit) {
-	for _, m := range []*members{g.products[product], g.silent[product]} {
+	for _, m := range []*unitIndex{g.products[product], g.silent[product]} {
 		for _, inst := range m.fitting(serial) {
 			if u := inst.unit(); !u.Left() && inst.link().Value != False {
 				units = append(units, u)

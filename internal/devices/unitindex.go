@@ -1,8 +1,8 @@
 package devices
 
-// members are the units of one product, by what identifies the devices in them: a device finds its
+// unitIndex has the units of one product, by what identifies the devices in them: a device finds its
 // unit at a cost that does not grow with their number.
-type members struct {
+type unitIndex struct {
 	all         []*instance
 	byContainer map[string][]*instance
 	bySerial    map[string][]*instance
@@ -15,12 +15,12 @@ const (
 	knowsSerial
 )
 
-func newMembers() *members {
-	return &members{byContainer: make(map[string][]*instance), bySerial: make(map[string][]*instance), byKey: make(map[string]*instance)}
+func newUnitIndex() *unitIndex {
+	return &unitIndex{byContainer: make(map[string][]*instance), bySerial: make(map[string][]*instance), byKey: make(map[string]*instance)}
 }
 
-// index takes in the identities of a unit, whose endpoints are complete.
-func (m *members) index(inst *instance) {
+// add takes in the identities of a unit, whose endpoints are complete.
+func (x *unitIndex) add(inst *instance) {
 	add := func(to map[string][]*instance, id string) {
 		if list := to[id]; len(list) == 0 || list[len(list)-1] != inst {
 			to[id] = append(list, inst)
@@ -28,14 +28,14 @@ func (m *members) index(inst *instance) {
 	}
 	for _, e := range inst.endpoints[:inst.own] {
 		if e.Container != "" {
-			add(m.byContainer, e.Container)
+			add(x.byContainer, e.Container)
 		}
 		if e.Serial != "" {
-			add(m.bySerial, e.Serial)
+			add(x.bySerial, e.Serial)
 		}
 	}
 	k := inst.identities()
-	m.knowing[k] = append(m.knowing[k], inst)
+	x.knowing[k] = append(x.knowing[k], inst)
 }
 
 // identities is by what a device can be compared with the unit.
@@ -60,11 +60,11 @@ func identities(container, serial string) (k int) {
 // Two containers that are known and differ are two units: makers give one serial number to many
 // devices. Only where the vendor groups by serial number does that decide.
 func (g *Grouping) owners(r Reading) []*instance {
-	m := g.products[r.Product]
-	if m == nil {
+	x := g.products[r.Product]
+	if x == nil {
 		return nil
 	}
-	p := m.all[0].product
+	p := x.all[0].product
 	id := groupID(p.GroupBy, r.Container, r.Serial)
 	if inst := g.byKey[unitKey(p, id)]; inst != nil && (id != "" || p.GroupBy == GroupModel) {
 		return []*instance{inst}
@@ -72,9 +72,9 @@ func (g *Grouping) owners(r Reading) []*instance {
 	var owners []*instance
 	switch {
 	case p.GroupBy == GroupSerial:
-		owners = m.byContainer[r.Container]
+		owners = x.byContainer[r.Container]
 	case r.Container == "":
-		owners = m.bySerial[r.Serial]
+		owners = x.bySerial[r.Serial]
 	default: // one without a container goes by its serial number
 		inst := g.byKey[unitKey(p, r.Serial)]
 		if r.Serial != "" && inst != nil && inst.identities()&knowsContainer == 0 {
@@ -82,7 +82,7 @@ func (g *Grouping) owners(r Reading) []*instance {
 		}
 	}
 	if len(owners) == 0 {
-		owners = m.incomparable(identities(r.Container, r.Serial))
+		owners = x.incomparable(identities(r.Container, r.Serial))
 	}
 	return owners
 }
@@ -97,27 +97,27 @@ func (g *Grouping) silentOf(r Reading) *instance {
 	if id == "" && p.GroupBy != GroupModel {
 		return nil
 	}
-	m := g.silent[p.ID]
-	if m == nil {
-		m = newMembers()
-		g.silent[p.ID] = m
+	x := g.silent[p.ID]
+	if x == nil {
+		x = newUnitIndex()
+		g.silent[p.ID] = x
 	}
 	key := unitKey(p, id)
-	if inst := m.byKey[key]; inst != nil {
+	if inst := x.byKey[key]; inst != nil {
 		return inst
 	}
 	inst := &instance{product: p, key: key, serial: r.Serial}
-	m.byKey[key] = inst
-	m.all = append(m.all, inst)
+	x.byKey[key] = inst
+	x.all = append(x.all, inst)
 	if r.Serial != "" {
-		m.bySerial[r.Serial] = append(m.bySerial[r.Serial], inst)
+		x.bySerial[r.Serial] = append(x.bySerial[r.Serial], inst)
 	}
 	return inst
 }
 
 // incomparable are up to two units that know nothing of what a device knows.
-func (m *members) incomparable(device int) (out []*instance) {
-	for k, list := range m.knowing {
+func (x *unitIndex) incomparable(device int) (out []*instance) {
+	for k, list := range x.knowing {
 		if k&device == 0 {
 			out = append(out, list[:min(len(list), 2)]...)
 		}

@@ -165,14 +165,15 @@ func (src *source) initialInputs(now time.Time, grace time.Duration, add func(ti
 	if !src.failedAt.IsZero() {
 		begin = src.failedAt
 	}
-	departures := stable.Sort(slices.Collect(maps.Values(src.leaving)), func(a, b departure) int { return a.until.Compare(b.until) })
-	if len(departures) > 0 {
-		begin = departures[0].until.Add(-grace)
+	earlier := func(a, b leavingEndpoint) int { return a.shownUntil.Compare(b.shownUntil) }
+	leaving := stable.Sort(slices.Collect(maps.Values(src.leaving)), earlier)
+	if len(leaving) > 0 {
+		begin = leaving[0].shownUntil.Add(-grace)
 	}
 	observe(begin, devices.Observation{Endpoints: list, Notes: src.notes, At: begin})
-	for _, d := range departures {
+	for _, d := range leaving {
 		list = slices.DeleteFunc(slices.Clone(list), func(e devices.Endpoint) bool { return src.leaving[e.Key()] == d })
-		observe(d.until.Add(-grace), devices.Observation{Endpoints: list, Notes: src.notes, At: d.at})
+		observe(d.shownUntil.Add(-grace), devices.Observation{Endpoints: list, Notes: src.notes, At: d.goneAt})
 	}
 	if src.err != nil {
 		observe(src.failedAt, devices.Observation{Err: src.err, Notes: src.notes, At: src.failedAt})

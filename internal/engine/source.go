@@ -14,14 +14,14 @@ type source struct {
 	answered  bool // has given a reading or an error
 	succeeded bool // has given a reading
 	endpoints []devices.Endpoint
-	leaving   map[devices.Key]departure // gone and still reported
+	leaving   map[devices.Key]leavingEndpoint // gone and still reported
 	err       error
 	failedAt  time.Time // zero while it works
 	notes     []health.Condition
 }
 
-// departure is when an endpoint went, and until when it is reported all the same.
-type departure struct{ at, until time.Time }
+// leavingEndpoint is when an endpoint went, and until when it is reported all the same.
+type leavingEndpoint struct{ goneAt, shownUntil time.Time }
 
 // replace takes over a full reading. Endpoints that it no longer lists stay for the grace
 // period, with their last state.
@@ -32,7 +32,7 @@ func (src *source) replace(o devices.Observation, now time.Time, grace time.Dura
 	for _, e := range next {
 		present[e.Key()] = true
 	}
-	leaving := make(map[devices.Key]departure)
+	leaving := make(map[devices.Key]leavingEndpoint)
 	for _, e := range old {
 		k := e.Key()
 		if present[k] {
@@ -40,7 +40,7 @@ func (src *source) replace(o devices.Observation, now time.Time, grace time.Dura
 		}
 		d, ok := src.leaving[k]
 		if !ok {
-			d = departure{o.At, now.Add(grace)}
+			d = leavingEndpoint{o.At, now.Add(grace)}
 		}
 		leaving[k] = d
 		e.Leaving = true
@@ -68,8 +68,8 @@ func (src *source) fail(o devices.Observation, now time.Time) {
 func (src *source) due(staleAfter time.Duration) time.Time {
 	var next time.Time
 	for _, d := range src.leaving {
-		if next.IsZero() || d.until.Before(next) {
-			next = d.until
+		if next.IsZero() || d.shownUntil.Before(next) {
+			next = d.shownUntil
 		}
 	}
 	if !src.failedAt.IsZero() && len(src.endpoints) > 0 {
@@ -84,12 +84,12 @@ func (src *source) due(staleAfter time.Duration) time.Time {
 // whether there were any.
 func (src *source) forget(now time.Time) (at time.Time, any bool) {
 	for k, d := range src.leaving {
-		if d.until.After(now) {
+		if d.shownUntil.After(now) {
 			continue
 		}
 		any = true
-		if d.at.After(at) {
-			at = d.at
+		if d.goneAt.After(at) {
+			at = d.goneAt
 		}
 		delete(src.leaving, k)
 		src.endpoints = slices.DeleteFunc(slices.Clone(src.endpoints), func(e devices.Endpoint) bool { return e.Key() == k })

@@ -18,7 +18,7 @@ import (
 type peer struct {
 	location        // owned by Client.Run
 	mailbox         *mailbox
-	bucket          *bucket
+	bucket          *tokenBucket
 	retryBackoff    *backoff // after a session that ended
 	refusalBackoff  *backoff // after a refusal to talk
 	probeBackoff    *backoff // after an answer, or a silence, that is not a client's
@@ -98,7 +98,7 @@ var (
 
 func (c *Client) newPeer(who local.Process) *peer {
 	p := &peer{
-		location: location{Process: who}, mailbox: newMailbox(), bucket: newBucket(c.opts().Tokens, c.opts().TokenEvery),
+		location: location{Process: who}, mailbox: newMailbox(), bucket: newTokenBucket(c.opts().Tokens, c.opts().TokenEvery),
 		probeBackoff: c.opts().backoff(probeFirst, probeMax), refused: make(map[Transport]error), logged: make(map[string]bool),
 		status: Session{State: Searching}, // no session before it has proved to be a client
 	}

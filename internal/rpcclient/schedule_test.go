@@ -142,7 +142,7 @@ func TestOverHTTPTheNewestStateGoesWithTheNextToken(t *testing.T) {
 // play lets a session live through the schedule and returns what it posted.
 func (s schedule) play(t *testing.T) []posted {
 	l := &postLink{takes: s.takes, gone: make(chan struct{}), start: time.Now()}
-	bucket := newBucket(2, 30*time.Second)
+	bucket := newTokenBucket(2, 30*time.Second)
 	b := &testSession{result: make(chan error, 1)}
 	b.session = &session{
 		link: l, to: Address{Transport: HTTP}, mailbox: newMailbox(), limits: func() limits { return DefaultOptions.answerLimits(HTTP) },

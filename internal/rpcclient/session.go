@@ -27,9 +27,9 @@ type session struct {
 	to          Address
 	mailbox     *mailbox
 	limits      func() limits
-	pacer       *bucket
-	bucket      *bucket  // of the client, where each list costs a token of it; else nil (rule R67)
-	retry       *backoff // after refused lists
+	pacer       *tokenBucket
+	bucket      *tokenBucket // of the client, where each list costs a token of it; else nil (rule R67)
+	retry       *backoff     // after refused lists
 	observer    observer
 	endWhenIdle <-chan struct{} // closed: end as soon as nothing is in flight
 

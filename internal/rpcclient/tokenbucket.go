@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// bucket is a token bucket: size tokens, and one more in each interval, which run from the first use
+// tokenBucket holds size tokens, and one more in each interval, which run from the first use
 // of a full one. A new one is full. One counts along what is left of the tokens of a client (rule
 // R67): a session and a better link that is about to follow it draw on the same one. Another paces
 // a session.
-type bucket struct {
+type tokenBucket struct {
 	mu       sync.Mutex
 	size     int
 	every    time.Duration
@@ -17,10 +17,12 @@ type bucket struct {
 	reserved int       // tokens that links will take
 }
 
-func newBucket(size int, every time.Duration) *bucket { return &bucket{size: size, every: every} }
+func newTokenBucket(size int, every time.Duration) *tokenBucket {
+	return &tokenBucket{size: size, every: every}
+}
 
 // newPacer limits the lists of one session, hence never more than 50 in any second (rule R70).
-func newPacer() *bucket { return newBucket(paceBurst, time.Second/pacePerSecond) }
+func newPacer() *tokenBucket { return newTokenBucket(paceBurst, time.Second/pacePerSecond) }
 
 const (
 	paceBurst     = 10
@@ -28,14 +30,14 @@ const (
 )
 
 // configure changes what a full bucket holds. What was spent stays spent.
-func (b *bucket) configure(size int, every time.Duration) {
+func (b *tokenBucket) configure(size int, every time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.size, b.every = size, every
 }
 
 // refill makes it full, as that of another application is.
-func (b *bucket) refill() {
+func (b *tokenBucket) refill() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.fullAt = time.Time{}
@@ -43,7 +45,7 @@ func (b *bucket) refill() {
 
 // delay is how long a list has to wait for a token that no link has reserved. It uses nothing up. A
 // nil bucket has no limit.
-func (b *bucket) delay(now time.Time) time.Duration {
+func (b *tokenBucket) delay(now time.Time) time.Duration {
 	if b == nil {
 		return 0
 	}
@@ -53,14 +55,14 @@ func (b *bucket) delay(now time.Time) time.Duration {
 }
 
 // linkDelay is how long a link has to wait for its token.
-func (b *bucket) linkDelay(now time.Time) time.Duration {
+func (b *tokenBucket) linkDelay(now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.delayFor(now, 1)
 }
 
 // delayFor says how long to wait until there are n tokens. mu is held.
-func (b *bucket) delayFor(now time.Time, n int) time.Duration {
+func (b *tokenBucket) delayFor(now time.Time, n int) time.Duration {
 	switch {
 	case n > b.size:
 		return b.every // there never are; by then one may be enough
@@ -72,7 +74,7 @@ func (b *bucket) delayFor(now time.Time, n int) time.Duration {
 
 // reserve sets a token aside for a link: it is worth more than a list over the link before.
 // Whoever reserves calls release, whether or not it was spent.
-func (b *bucket) reserve() (release func()) {
+func (b *tokenBucket) reserve() (release func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.reserved++
@@ -86,7 +88,7 @@ func (b *bucket) reserve() (release func()) {
 // spend takes one token. A client that was busy, or whose bucket is not as full as we think,
 // takes it later: what is returned says when it certainly was. Without that our count would run
 // ahead of the client's, and the next request would wait in its line.
-func (b *bucket) spend(now time.Time) (spent func(time.Time)) {
+func (b *tokenBucket) spend(now time.Time) (spent func(time.Time)) {
 	if b == nil {
 		return func(time.Time) {}
 	}
@@ -107,7 +109,7 @@ func (b *bucket) spend(now time.Time) (spent func(time.Time)) {
 }
 
 // giveBack takes back what one spend has taken.
-func (b *bucket) giveBack() {
+func (b *tokenBucket) giveBack() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.fullAt = b.fullAt.Add(-b.every)

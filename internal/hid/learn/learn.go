@@ -16,10 +16,10 @@ import (
 
 // Result is what can be concluded from a Session.
 type Result struct {
-	Device    hid.Device // the headset; one of its HID devices
-	Proposals []Proposal // best first; each one was run over the session and gave the marked states
-	Notes     []string   // what else a person should know
-	Summaries      []ReportSummary     // the reports that came
+	Device    hid.Device      // the headset; one of its HID devices
+	Proposals []Proposal      // best first; each one was run over the session and gave the marked states
+	Notes     []string        // what else a person should know
+	Summaries []ReportSummary // the reports that came
 }
 
 // Proposal is a source of hardware_mute that explains a Session.

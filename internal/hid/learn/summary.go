@@ -19,7 +19,7 @@ type ReportSummary struct {
 type PhaseSummary struct {
 	Mark    Mark
 	Reports []DistinctReport // in the order in which each one came last
-	More    int          // how many different ones are left out: the earliest
+	More    int              // how many different ones are left out: the earliest
 }
 
 // DistinctReport is a report, which may have come several times.
