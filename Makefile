@@ -40,8 +40,9 @@ deps: ## install by apt what the build, the tests and the demo need; does nothin
 	  Xvfb:xvfb xfce4-panel:xfce4-panel xdotool:xdotool import:imagemagick systemctl:systemd runuser:util-linux useradd:passwd
 
 .PHONY: build
-build: ## build bin/sidetone and bin/fakeserver
+build: ## build bin/sidetone, bin/sidetone-tray and bin/fakeserver
 	$(GO) build -trimpath $(AGENTFLAGS) -o $(BIN)/sidetone ./cmd/agent
+	CGO_ENABLED=0 $(GO) build -trimpath $(AGENTFLAGS) -o $(BIN)/sidetone-tray ./cmd/tray
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/fakeserver ./fakeserver/cmd/fakeserver
 
 .PHONY: run

@@ -135,7 +135,7 @@ func TestBudgets(t *testing.T) {
 	_, err = codeOf("bench_test.go")
 	require.Error(t, err)
 
-	code = map[string]int64{"sidetone/internal/tray": 1 << 20, "sidetone/internal/tray/menu": 1, "fyne.io/systrays": 5}
+	code = map[string]int64{"sidetone/internal/service": 1 << 20, "sidetone/internal/service/unit": 1, "github.com/kardianos/services": 5}
 	require.EqualValues(t, 1<<20+1, features[0].size(code))
 	require.Equal(t, features[0].rss, linked(code, func(f feature) int64 { return f.rss }))
 	rows := budgets(code)

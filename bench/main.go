@@ -21,6 +21,7 @@ import (
 
 const (
 	agentPath   = "bin/sidetone" // as 'make build' makes it
+	trayPath    = "bin/sidetone-tray"
 	resultsPath = "bench/RESULTS.md"
 	sceneLimit  = 15 * time.Minute // after which a scene has failed
 )

@@ -9,14 +9,24 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestShippedBinary: what ships to users links nothing that only tests and the demo need.
-func TestShippedBinary(t *testing.T) {
+// TestShippedBinaries: what ships to users links nothing that only tests and the demo need, and neither program what the other one is for.
+func TestShippedBinaries(t *testing.T) {
 	t.Parallel()
-	list, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
-	require.NoError(t, err)
-	foreign := regexp.MustCompile(`^(testing(/.*)?|sidetone/(fakeserver|bench|tools|internal/(testlab|memnet|world))(/.*)?|github.com/stretchr/.*|go.uber.org/goleak)$`)
-	for _, dep := range strings.Fields(string(list)) {
-		require.NotRegexp(t, foreign, dep)
+	foreign := `testing(/.*)?|sidetone/(fakeserver|bench|tools|internal/(testlab|memnet|world))(/.*)?|github.com/stretchr/.*|go.uber.org/goleak`
+	for program, c := range map[string]struct{ needs, lacks string }{
+		"sidetone/cmd/agent": {"sidetone/internal/app", `fyne.io/.*|github.com/godbus/dbus/v5/.+|sidetone/internal/tray(/.*)?`},
+		"sidetone/cmd/tray": {
+			"fyne.io/systray",
+			`github.com/(gen2brain/malgo|gorilla/websocket|spf13/.*|kardianos/.*|jfreymuth/.*)|` +
+				`sidetone/internal/(app|catalogue|config|doctor|engine|hid|rpcclient|service|platform/(audio|camera|hidio|power))(/.*)?`,
+		},
+	} {
+		list, err := exec.CommandContext(t.Context(), "go", "list", "-deps", program).Output()
+		require.NoError(t, err)
+		refused := regexp.MustCompile("^(" + foreign + "|" + c.lacks + ")$")
+		for dep := range strings.FieldsSeq(string(list)) {
+			require.NotRegexp(t, refused, dep, program)
+		}
+		require.Contains(t, string(list), c.needs+"\n")
 	}
-	require.Contains(t, string(list), "sidetone/internal/app\n")
 }

@@ -85,18 +85,11 @@ Exit codes: 0 done; 1 no agent runs, or the file cannot be written; 2 the record
 
 // printerFor speaks the language that is asked for, or that of the desktop.
 func printerFor(lang string) (texts.Printer, error) {
-	set, err := app.Languages(host)
+	say, err := app.Printer(lang, host)
 	if err != nil {
-		return texts.Printer{}, badInput(err)
+		err = badInput(err)
 	}
-	if lang == "" {
-		return set.For(set.Match(texts.FromEnvironment(host.Getenv)...)), nil
-	}
-	say := set.For(lang)
-	if say.Lang() != lang {
-		return say, badInput(fmt.Errorf("--lang: no language %q: want one of %s", lang, strings.Join(set.Languages(), ", ")))
-	}
-	return say, nil
+	return say, err
 }
 
 // reportAgent asks the running agent.

@@ -8,13 +8,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"sidetone/internal/app"
+	"sidetone/internal/brand"
 	"sidetone/internal/config"
 	"sidetone/internal/control"
 	"sidetone/internal/service"
@@ -128,7 +128,7 @@ func serviceManager(args []string) (service.Manager, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find this program, which is to be started at log-in: %w", err)
 	}
-	name := strings.TrimSuffix(filepath.Base(self), ".exe")
+	name := brand.ProgramName(self)
 	return service.New(service.Agent{Name: name, Executable: self, Arguments: args, Running: runningAgent}, host.Getenv)
 }
 

@@ -39,13 +39,13 @@ func ownBrand(host Host) (*brand.File, error) {
 	return brand.Load(brand.Path(self))
 }
 
-// Languages are those that this program speaks: the ones that ship, and what its brand adds.
-func Languages(host Host) (*texts.Set, error) {
+// Printer speaks the language that is asked for, or "", that of the desktop, in the words of this program's brand.
+func Printer(asked string, host Host) (texts.Printer, error) {
 	file, err := ownBrand(host)
 	if err != nil {
-		return nil, err
+		return texts.Printer{}, err
 	}
-	return file.Languages(), nil
+	return file.Printer(asked, texts.FromEnvironment(host.Getenv))
 }
 
 // controlAddress is where the local API of this agent is.
@@ -65,12 +65,7 @@ func FindAgent(ctx context.Context, c *config.Config, host Host) (*control.Clien
 	case err != nil:
 		return nil, err
 	}
-	return ClientOf(address), nil
-}
-
-// ClientOf makes a client of the agent at an address.
-func ClientOf(address string) *control.Client {
-	return control.NewClient(func(ctx context.Context) (net.Conn, error) { return ipc.DialControl(ctx, address) })
+	return control.NewClient(func(ctx context.Context) (net.Conn, error) { return ipc.DialControl(ctx, address) }), nil
 }
 
 // AgentAddress is where the agent that the settings mean is, or would be: the address that they name, that of their vendor, else

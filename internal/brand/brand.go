@@ -39,13 +39,26 @@ func (f *File) Languages() *texts.Set {
 	return f.languages
 }
 
+// Printer speaks the language that --lang asks for; "": the first of those preferred that there is. f may be nil.
+func (f *File) Printer(asked string, preferred []string) (texts.Printer, error) {
+	set := f.Languages()
+	if asked == "" {
+		return set.For(set.Match(preferred...)), nil
+	}
+	say := set.For(asked)
+	if say.Lang() != asked {
+		return say, fmt.Errorf("--lang: no language %q: want one of %s", asked, strings.Join(set.Languages(), ", "))
+	}
+	return say, nil
+}
+
 // suffix ends the name of a brand file. What comes before is the binary's name, so that the
 // binaries of two brands may share a folder.
 const suffix = ".brand.yaml"
 
 // Path is where the brand file of a binary is: beside it.
 func Path(executable string) string {
-	return strings.TrimSuffix(executable, ".exe") + suffix
+	return strings.TrimSuffix(executable, windowsEnding) + suffix
 }
 
 // Load reads a brand file. nil without an error means that there is none: the binary is nobody's in

@@ -44,6 +44,9 @@ func (d Devices) UnitWords(p Product, all []Product) []string {
 	return words
 }
 
+// Connected reports whether the client is told of changes.
+func (s Session) Connected() bool { return s.State == "ready" || s.State == "degraded" }
+
 // Client says with which client a session is, such as "Discord (pid 4711) over ipc /run/user/1000/discord-ipc-0".
 func (s Session) Client() string {
 	who := s.Name

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"flag"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"os/signal"
@@ -45,9 +44,6 @@ func runTray(address string) int {
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	err := Run(ctx, Options{
 		Address: address,
-		Client: control.NewClient(func(ctx context.Context) (net.Conn, error) {
-			return ipc.DialControl(ctx, address)
-		}),
 		Program: "Sidetone", Version: "1.4.0", Vendor: "Acme Audio", Say: texts.For(texts.English), Shade: icon.Light, Getenv: os.Getenv,
 		Start:       []string{os.Getenv(startEnv)},
 		Autostart:   desktop.Entry{ID: "sidetone-tray", Name: "Sidetone", Command: []string{"sidetone", "tray"}},

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"os/exec"
 	"time"
 
 	"sidetone/internal/control"
 	"sidetone/internal/platform/desktop"
+	"sidetone/internal/platform/ipc"
 	"sidetone/internal/report"
 	"sidetone/internal/texts"
 	"sidetone/internal/tray/icon"
@@ -16,9 +18,8 @@ import (
 
 // Options are what a tray needs to know.
 type Options struct {
-	Address     string          // of the agent's control socket
-	Client      *control.Client // of that agent
-	Program     string          // as users know it
+	Address     string // of the agent's control socket
+	Program     string // as users know it
 	Version     string
 	Vendor      string // what it is called before the agent has said its name
 	Say         texts.Printer
@@ -47,6 +48,7 @@ type host interface {
 // tray is what runs.
 type tray struct {
 	Options
+	agent   *control.Client
 	desktop desktop.Desktop
 	host    host
 	view    View
@@ -62,7 +64,10 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	t := &tray{Options: o, desktop: desktop.Desktop{Getenv: o.Getenv}, host: h, changes: make(chan func(*View)), quit: quit}
+	t := &tray{
+		Options: o, desktop: desktop.Desktop{Getenv: o.Getenv}, host: h, changes: make(chan func(*View)), quit: quit,
+		agent: control.NewClient(func(ctx context.Context) (net.Conn, error) { return ipc.DialControl(ctx, o.Address) }),
+	}
 	t.view = View{Program: o.Program, Version: o.Version, Vendor: o.Vendor, Agent: Down, Autostart: t.desktop.Autostarts(o.Autostart)}
 	t.host.show(t.frame())
 
@@ -70,7 +75,7 @@ func Run(ctx context.Context, o Options) error {
 	following := make(chan struct{})
 	go func() {
 		defer close(following)
-		if err := follow(ctx, o.Address, o.Client, func(change func(*View)) { t.tell(ctx, change) }); err != nil {
+		if err := follow(ctx, o.Address, t.agent, func(change func(*View)) { t.tell(ctx, change) }); err != nil {
 			failed <- err
 			quit()
 		}
@@ -185,13 +190,13 @@ func (t *tray) pause(ctx context.Context, a Action) error {
 	var request control.PauseRequest
 	switch a {
 	case ActionResume:
-		return t.Client.Resume(ctx)
+		return t.agent.Resume(ctx)
 	case ActionPauseHour:
 		request.ForMS = time.Hour.Milliseconds()
 	case ActionPauseLogin:
 		request.UntilLogin = true
 	}
-	_, err := t.Client.Pause(ctx, request)
+	_, err := t.agent.Pause(ctx, request)
 	return err
 }
 
@@ -204,10 +209,10 @@ func (t *tray) details(ctx context.Context) error {
 	defer cancel()
 	about := report.Input{}
 	var err error
-	if about.Status, err = t.Client.Status(ask); err != nil {
+	if about.Status, err = t.agent.Status(ask); err != nil {
 		return err
 	}
-	if about.Timeline, err = t.Client.Timeline(ask); err != nil {
+	if about.Timeline, err = t.agent.Timeline(ask); err != nil {
 		return err
 	}
 	about.Now = time.Now()

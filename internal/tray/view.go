@@ -8,7 +8,6 @@ import (
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
 	"sidetone/internal/health"
-	"sidetone/internal/rpcclient"
 	"sidetone/internal/texts"
 	"sidetone/internal/tray/icon"
 )
@@ -106,7 +105,7 @@ func (v View) worst() health.Condition {
 // served is how many devices the clients have been told of: those of the one that knows most.
 func (v View) served() (most int) {
 	for _, s := range v.Status.Clients.Sessions {
-		if state := rpcclient.State(s.State); state == rpcclient.Ready || state == rpcclient.Degraded {
+		if s.Connected() {
 			most = max(most, s.Devices)
 		}
 	}

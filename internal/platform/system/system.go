@@ -1,2 +1,3 @@
-// Package system says which operating system this is, for people who look for the cause of a fault, and what this process uses of it.
+// Package system says which operating system this is, for people who look for the cause of a fault, what this process uses of it, and lets
+// another program take its place.
 package system

@@ -1,0 +1,106 @@
+// Command tray is the icon on the desktop: a program of its own beside the agent's, since it runs all day and needs little of what that
+// links. 'sidetone tray' starts it.
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"syscall"
+
+	"sidetone/internal/brand"
+	"sidetone/internal/platform/desktop"
+	"sidetone/internal/platform/system"
+	"sidetone/internal/texts"
+	"sidetone/internal/tray"
+	"sidetone/internal/tray/icon"
+)
+
+// version is set by the build.
+var version = "dev"
+
+// gcPercent keeps the heap of a program small that runs all day and has next to nothing on it.
+const gcPercent = 25
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	debug.SetGCPercent(gcPercent)
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "sidetone:", texts.Clean(err.Error()))
+		os.Exit(1)
+	}
+}
+
+// run is the tray of the agent that 'sidetone tray' has found. Who starts this program otherwise gets that verb, which reads settings and
+// knows all flags.
+func run(ctx context.Context, args []string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this program, and the agent's beside it: %w", err)
+	}
+	agent := brand.AgentOf(self)
+	if len(args) == 0 || !strings.HasPrefix(args[0], "--address=") {
+		return startedBy(self, agent, args)
+	}
+	o, lang, err := options(agent, args)
+	if err != nil {
+		return err
+	}
+	own, err := brand.Load(brand.Path(agent))
+	if err != nil {
+		return err
+	}
+	if o.Say, err = own.Printer(lang, texts.FromEnvironment(os.Getenv)); err != nil {
+		return err
+	}
+	return tray.Run(ctx, o)
+}
+
+// startedBy has the agent's program start this one.
+func startedBy(self, agent string, args []string) error {
+	if _, err := os.Stat(agent); err != nil || agent == self {
+		return fmt.Errorf("the tray is started by the agent's program, which is not there: %s: install both into one folder, "+
+			"this one by the name of the other and %q", agent, filepath.Base(brand.TrayOf("")))
+	}
+	return system.Exec(agent, append([]string{"tray"}, args...))
+}
+
+// options are those that the arguments say. Behind the flags are those by which the agent's verbs mean the same agent.
+func options(agent string, args []string) (o tray.Options, lang string, err error) {
+	flags := flag.NewFlagSet("tray", flag.ContinueOnError)
+	flags.StringVar(&o.Address, "address", "", "the agent's control socket")
+	flags.StringVar(&lang, "lang", "", "language")
+	flags.StringVar((*string)(&o.Shade), "icon", string(icon.Light), "shade of the icon")
+	if err := flags.Parse(args); err != nil {
+		return o, "", err
+	}
+	program, same := brand.ProgramName(agent), flags.Args()
+	o.Program, o.Version, o.Vendor, o.Getenv = program, version, filepath.Base(filepath.Dir(o.Address)), os.Getenv
+	o.Start = append([]string{agent, "run"}, same...)
+	o.Autostart = desktop.Entry{ID: program + "-tray", Name: program, Command: append([]string{agent, "tray"}, same...)}
+	o.Diagnostics = func(ctx context.Context) ([]byte, error) { return status(ctx, agent, same) }
+	o.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
+	return o, lang, nil
+}
+
+// status is what 'sidetone status' prints.
+func status(ctx context.Context, agent string, flags []string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, agent, append([]string{"status"}, flags...)...)
+	var complaint bytes.Buffer
+	cmd.Stderr = &complaint
+	text, err := cmd.Output()
+	if why := strings.TrimSpace(complaint.String()); err != nil && why != "" {
+		err = errors.New(why)
+	}
+	return text, err
+}

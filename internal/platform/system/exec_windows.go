@@ -1,0 +1,20 @@
+package system
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+)
+
+// Exec lets another program take the place of this one: it waits for that, and ends as that has ended. It returns only if that has failed.
+func Exec(path string, args []string) error {
+	cmd := exec.Command(path, args...) //nolint:noctx // it lives as long as this program
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	err := cmd.Run()
+	if ended := (*exec.ExitError)(nil); err != nil && !errors.As(err, &ended) {
+		return fmt.Errorf("start %s: %w", path, err)
+	}
+	os.Exit(cmd.ProcessState.ExitCode())
+	return nil
+}
