@@ -17,6 +17,7 @@ import (
 
 	"sidetone/internal/control"
 	"sidetone/internal/crash"
+	"sidetone/internal/devices"
 	"sidetone/internal/engine"
 	"sidetone/internal/health"
 	"sidetone/internal/hid"
@@ -58,6 +59,7 @@ type App struct {
 	engine   *engine.Engine
 	report   *reporter
 	timeline *timeline.Ring
+	serials  serials                  // for the mask of the bundle
 	guard    *crash.Guard             // nil: crashes are not reported
 	safe     bool                     // in safe mode
 	lock     *ipc.ClientLock          // nil: another agent for the same client id would not be noticed
@@ -204,7 +206,7 @@ func (a *App) reportUntil(ctx context.Context) {
 	wg.Go(func() { a.engine.Run(inputs) })
 	defer time.AfterFunc(startTime, debug.FreeOSMemory).Stop()
 	for i, src := range a.sources {
-		wg.Go(func() { platform.Follow(inputs, src, a.kicks[i], a.engine.Observe) })
+		wg.Go(func() { platform.Follow(inputs, src, a.kicks[i], a.observe) })
 	}
 	wg.Go(func() {
 		if err := power.WatchResume(inputs, a.log, a.resumed); err != nil {
@@ -260,6 +262,14 @@ func (a *App) Reload() error {
 
 // current are the settings in force.
 func (a *App) current() *Settings { return a.settings.Load() }
+
+// observe hands on what a source has read.
+func (a *App) observe(o devices.Observation) {
+	for _, e := range o.Endpoints {
+		a.serials.add(e.Serial)
+	}
+	a.engine.Observe(o)
+}
 
 // ask sends what the Engine wants to know to a HID device.
 func (a *App) ask(r hid.Request) {

@@ -27,16 +27,13 @@ const LogFile = "agent.log"
 // Bundle writes what support needs to see: the state of the agent, its last lines of log, reports of crashes, what it runs on, and the
 // catalogue in force. Serial numbers, Bluetooth addresses and the user's name are masked.
 func (a *App) Bundle(w io.Writer) error {
-	set, found, view := a.current(), a.Devices(), a.engine.View()
+	set, found := a.current(), a.Devices()
 	mask := newMask(a.opts.Host)
-	for _, e := range found.Endpoints {
-		mask.serial(e.Serial)
+	for _, serial := range a.serials.all() {
+		mask.serial(serial)
 	}
-	for _, l := range view.Leases {
+	for _, l := range a.engine.View().Leases {
 		mask.serial(l.Serial)
-	}
-	for _, h := range view.HID {
-		mask.serial(h.Serial)
 	}
 	z := zip.NewWriter(w)
 	page, err := maskedReport(mask, a.Status(), a.Timeline())
@@ -90,17 +87,21 @@ func (a *App) storeLogs(z *zip.Writer, mask *mask) error {
 	if a.opts.LogFile == "" {
 		return nil
 	}
-	all, err := filepath.Glob(filepath.Join(filepath.Dir(a.opts.LogFile), "agent*.log"))
-	for _, path := range all {
-		text, failed := os.ReadFile(path)
+	folder := filepath.Dir(a.opts.LogFile)
+	all, _ := os.ReadDir(folder) // without it the last lines are in the bundle all the same
+	for _, entry := range all {
+		if is, _ := filepath.Match("agent*.log", entry.Name()); !is || !entry.Type().IsRegular() {
+			continue
+		}
+		text, failed := os.ReadFile(filepath.Join(folder, entry.Name()))
 		if failed != nil {
 			continue // it has just been put aside
 		}
-		if err = store(z, filepath.Base(path), mask.apply(string(text))); err != nil {
+		if err := store(z, entry.Name(), mask.apply(string(text))); err != nil {
 			return err
 		}
 	}
-	return err
+	return nil
 }
 
 // maskedReport is the page of an agent, made of what is masked: in its HTML a name may be written otherwise.

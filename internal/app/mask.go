@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -37,6 +38,39 @@ func (m *mask) serial(s string) {
 	if _, known := m.names[s]; !known {
 		m.names[s] = fmt.Sprintf("SERIAL-%d", len(m.names))
 	}
+	inName := notInNames.ReplaceAllString(strings.Join(strings.Fields(s), "_"), "_")
+	if _, known := m.names[inName]; !known {
+		m.names[inName] = m.names[s]
+	}
+}
+
+// notInNames is what udev and PulseAudio replace where a serial number becomes a part of a name.
+var notInNames = regexp.MustCompile(`[^A-Za-z0-9._-]`)
+
+// serials are the serial numbers that the agent has met: its timeline speaks of units that have gone.
+type serials struct {
+	mu   sync.Mutex
+	seen []string // the newest last
+}
+
+// maxSerials bounds them. The timeline holds fewer units.
+const maxSerials = 4096
+
+func (s *serials) add(serial string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if serial == "" || slices.Contains(s.seen, serial) {
+		return
+	}
+	if s.seen = append(s.seen, strings.Clone(serial)); len(s.seen) > maxSerials {
+		s.seen = slices.Delete(s.seen, 0, 1)
+	}
+}
+
+func (s *serials) all() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.seen)
 }
 
 // address is how a Bluetooth address is written, by people, in paths of BlueZ and in names of the sound server.

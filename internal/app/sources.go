@@ -74,7 +74,7 @@ func (a *App) openSources(rules *hid.Rules) error {
 	if !set.Config.Sources.HID || a.safe {
 		return nil
 	}
-	src, err := hidio.New(host.HIDRoot, rules.Wants, func(e hid.Event) { a.engine.HID(e) }, a.log)
+	src, err := hidio.New(host.HIDRoot, rules.Wants, a.hidEvent, a.log)
 	switch {
 	case err == nil:
 		a.hid, a.sources = src, append(a.sources, src)
@@ -82,4 +82,12 @@ func (a *App) openSources(rules *hid.Rules) error {
 		a.log.Warn("the catalogue's sources of HID devices have no effect", "reason", err)
 	}
 	return nil
+}
+
+// hidEvent hands on what has happened to a HID device.
+func (a *App) hidEvent(e hid.Event) {
+	if e.Device != nil {
+		a.serials.add(e.Device.Serial)
+	}
+	a.engine.HID(e)
 }
