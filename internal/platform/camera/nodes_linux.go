@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sidetone/internal/health"
+	"sidetone/internal/platform"
 	"sidetone/internal/platform/linux"
 )
 
@@ -115,7 +116,7 @@ func (n *presence) await(ctx context.Context) {
 		case answer := <-n.asking.answer:
 			n.answer, n.asking = &answer, nil
 		default:
-			n.answer = &answered{err: linux.ErrNoAnswer}
+			n.answer = &answered{err: platform.ErrNoAnswer}
 		}
 	}
 	if n.answer.err == nil {
@@ -129,8 +130,8 @@ func (c *source) reportUnread(n *presence) {
 	if n.failing.IsZero() {
 		n.failing = time.Now()
 	}
-	if wait := linux.NextTry(n.failing, queryRetries); wait > 0 {
-		c.retry = linux.Sooner(c.retry, wait)
+	if wait := platform.NextTry(n.failing, queryRetries); wait > 0 {
+		c.retry = platform.Sooner(c.retry, wait)
 		return
 	}
 	path, name := filepath.Join(c.Dev, n.name), linux.Attribute(n.sysfs, "name")

@@ -1,5 +1,5 @@
-// Package hidio opens HID devices, reads what they send and sends what they are asked: New, of each system's file, returns
-// them as Devices.
+// Package hidio opens HID devices, reads what they send and sends what they are asked. What a system has to offer for that is
+// a backend.
 package hidio
 
 import (

@@ -161,7 +161,19 @@ func (c hidEvents) expect(t *testing.T, what hid.EventKind, node string) hid.Eve
 	return e
 }
 
-func mustRead(t *testing.T, h *manager) {
+// managed is a manager with its backend.
+type managed struct {
+	*manager
+	*hidraw
+}
+
+// newManaged returns one that is told of nothing.
+func newManaged(root string, want func(hid.Device) bool, handle func(hid.Event), log *slog.Logger) managed {
+	b := newHidraw(linux.TreeIn(root), log)
+	return managed{newManager(b, want, handle, log), b}
+}
+
+func mustRead(t *testing.T, h managed) {
 	t.Helper()
 	require.NoError(t, h.Read(t.Context()))
 }
@@ -169,12 +181,13 @@ func mustRead(t *testing.T, h *manager) {
 func anyHID(hid.Device) bool { return true }
 
 // openHID returns a source of the tree and what it hands on.
-func openHID(t *testing.T, f hidTree) (*manager, hidEvents) {
+func openHID(t *testing.T, f hidTree) (managed, hidEvents) {
 	events := newHIDEvents()
 	h, err := New(f.Root, anyHID, events.handle, platformtest.Quiet())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, h.Close()) })
-	return h.(*manager), events
+	m := h.(*manager)
+	return managed{m, m.backend.(*hidraw)}, events
 }
 
 // followHID reads the source as the program does.
@@ -281,7 +294,7 @@ func TestHIDUnplugIsNoticedByTheReader(t *testing.T) {
 
 	h, events := openHID(t, f)
 	var opened atomic.Int32
-	h.open = func(path string) (*os.File, error) { // a terminal whose other side is closed gives EIO
+	h.openNode = func(path string) (*os.File, error) { // a terminal whose other side is closed gives EIO
 		opened.Add(1)
 		return os.NewFile(uintptr(terminal), path), nil
 	}
@@ -301,7 +314,7 @@ func TestHIDUnplugIsNoticedByTheReader(t *testing.T) {
 	h.Send(hid.Request{Node: "hidraw0", Output: []byte{1, 2}}) // leads nowhere
 
 	// The OS says something of the node: then it is worth a try.
-	h.open = openNode
+	h.openNode = openNode
 	f.makeNode("hidraw0", 0o600)
 	require.NoError(t, h.Wait(platformtest.Deadline(t)))
 	mustRead(t, h)
@@ -414,8 +427,8 @@ func TestHIDDenied(t *testing.T) {
 	events := newHIDEvents()
 	synctest.Test(t, func(t *testing.T) {
 		d := &denying{unix.EACCES}
-		h := newManager(linux.TreeIn(f.Root), anyHID, events.handle, slog.New(slog.NewTextHandler(&log, nil)))
-		h.open = d.open
+		h := newManaged(f.Root, anyHID, events.handle, slog.New(slog.NewTextHandler(&log, nil)))
+		h.openNode = d.open
 		trouble := "no permission to read " + f.Path("dev/hidraw0") + ": install the udev rule ('sidetone catalogue udev FILE' prints it) and plug the device in again"
 		for range 3 {
 			mustRead(t, h)
@@ -450,8 +463,8 @@ func TestHIDAccessComesLate(t *testing.T) {
 	events := newHIDEvents()
 	synctest.Test(t, func(t *testing.T) {
 		d := &denying{unix.EACCES}
-		h := newManager(linux.TreeIn(f.Root), anyHID, events.handle, platformtest.Quiet())
-		h.open = d.open
+		h := newManaged(f.Root, anyHID, events.handle, platformtest.Quiet())
+		h.openNode = d.open
 		mustRead(t, h)
 		f.plug(headsetHID("hidraw0"))
 		start := time.Now()
@@ -472,8 +485,8 @@ func TestHIDAccessComesLate(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		d := &denying{unix.EACCES}
-		h := newManager(linux.TreeIn(f.Root), func(d hid.Device) bool { return d.Node == "hidraw1" }, events.handle, platformtest.Quiet())
-		h.open = d.open
+		h := newManaged(f.Root, func(d hid.Device) bool { return d.Node == "hidraw1" }, events.handle, platformtest.Quiet())
+		h.openNode = d.open
 		mustRead(t, h)
 		f.plug(headsetHID("hidraw1"))
 		mustRead(t, h)
@@ -488,8 +501,8 @@ func TestHIDAccessComesLate(t *testing.T) {
 	f.Device(headsetUSB+"/power", map[string]string{"connected_duration": "3600000"})
 	synctest.Test(t, func(t *testing.T) { // only its driver is new, and its node is as new as another's
 		d := &denying{unix.EACCES}
-		h := newManager(linux.TreeIn(f.Root), anyHID, events.handle, platformtest.Quiet())
-		h.open = d.open
+		h := newManaged(f.Root, anyHID, events.handle, platformtest.Quiet())
+		h.openNode = d.open
 		mustRead(t, h)
 		f.plug(headsetHID("hidraw2"))
 		mustRead(t, h)
@@ -512,9 +525,9 @@ func TestHIDOpeningThatHangs(t *testing.T) {
 	events := newHIDEvents()
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		h := newManager(linux.TreeIn(f.Root), anyHID, events.handle, platformtest.Quiet())
+		h := newManaged(f.Root, anyHID, events.handle, platformtest.Quiet())
 		opened := 0
-		h.open = func(path string) (*os.File, error) {
+		h.openNode = func(path string) (*os.File, error) {
 			if filepath.Base(path) == "hidraw0" {
 				opened++
 				<-release
@@ -549,9 +562,9 @@ func TestHIDOpeningThatHangsAndFails(t *testing.T) {
 	f.plug(headsetHID("hidraw0"))
 	events := newHIDEvents()
 	synctest.Test(t, func(t *testing.T) {
-		h := newManager(linux.TreeIn(f.Root), anyHID, events.handle, platformtest.Quiet())
+		h := newManaged(f.Root, anyHID, events.handle, platformtest.Quiet())
 		var opened atomic.Int32
-		h.open = func(string) (*os.File, error) {
+		h.openNode = func(string) (*os.File, error) {
 			opened.Add(1)
 			time.Sleep(5 * time.Second)
 			return nil, unix.EIO
@@ -572,8 +585,8 @@ func TestHIDCloseWhileOpening(t *testing.T) {
 	events := newHIDEvents()
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		h := newManager(linux.TreeIn(f.Root), anyHID, events.handle, platformtest.Quiet())
-		h.open = func(path string) (*os.File, error) {
+		h := newManaged(f.Root, anyHID, events.handle, platformtest.Quiet())
+		h.openNode = func(path string) (*os.File, error) {
 			<-release
 			return openNode(path)
 		}
@@ -613,7 +626,7 @@ func TestHIDCloseWaitsForTheCallback(t *testing.T) {
 	f.plug(headsetHID("hidraw0"), "one", "two", "three")
 	entered, proceed := make(chan hid.Event), make(chan struct{})
 	var returned, entries atomic.Int32
-	h := newManager(linux.TreeIn(f.Root), anyHID, func(e hid.Event) {
+	h := newManaged(f.Root, anyHID, func(e hid.Event) {
 		entries.Add(1)
 		if e.Kind == hid.Report {
 			entered <- e
@@ -662,11 +675,11 @@ func TestHIDStorm(t *testing.T) {
 func TestHIDNoneIsNotUnknown(t *testing.T) {
 	none := newHIDTree(t)
 	require.NoError(t, os.Remove(none.Path("sys/class/hidraw")))
-	h := newManager(linux.TreeIn(none.Root), anyHID, nil, platformtest.Quiet())
+	h := newManaged(none.Root, anyHID, nil, platformtest.Quiet())
 	require.NoError(t, h.Read(t.Context()))
 
 	noSysfs := t.TempDir()
-	h = newManager(linux.TreeIn(noSysfs), anyHID, nil, platformtest.Quiet())
+	h = newManaged(noSysfs, anyHID, nil, platformtest.Quiet())
 	err := h.Read(t.Context())
 	require.ErrorContains(t, err, filepath.Join(noSysfs, "sys/class"))
 	require.Equal(t, readRetry, h.retry)

@@ -146,9 +146,9 @@ func TestHIDLoss(t *testing.T) {
 }
 
 // attachHID returns a source of one device whose requests go to send.
-func attachHID(t *testing.T, f hidTree, send sender) (*manager, hidEvents) {
+func attachHID(t *testing.T, f hidTree, send sender) (managed, hidEvents) {
 	events := newHIDEvents()
-	h := newManager(linux.TreeIn(f.Root), anyHID, events.handle, platformtest.Quiet())
+	h := newManaged(f.Root, anyHID, events.handle, platformtest.Quiet())
 	h.send = send
 	mustRead(t, h)
 	events.expect(t, hid.Attached, "hidraw0")
@@ -203,8 +203,8 @@ func TestHIDRequestFromTheCallback(t *testing.T) {
 	f := newHIDTree(t)
 	f.plug(headsetHID("hidraw0"))
 	events := newHIDEvents()
-	var h *manager
-	h = newManager(linux.TreeIn(f.Root), anyHID, func(e hid.Event) {
+	var h managed
+	h = newManaged(f.Root, anyHID, func(e hid.Event) {
 		if e.Kind == hid.Attached {
 			for i := range uint64(3 * maxQueued) {
 				h.Send(hid.Request{ID: i, Node: e.Node, Feature: []byte{1}, Length: 2})
@@ -258,16 +258,15 @@ func TestHIDRequestThatHangs(t *testing.T) {
 		proceed := make(chan struct{})
 		var calls atomic.Int32
 		events := newHIDEvents()
-		h := newManager(linux.TreeIn(f.Root), anyHID, events.handle, platformtest.Quiet())
+		h := newManaged(f.Root, anyHID, events.handle, platformtest.Quiet())
 		h.send = func(int, string, hid.Request) ([]byte, error) {
 			calls.Add(1)
 			<-proceed
 			return []byte{1}, nil
 		}
-		file, err := openNode(f.Path("dev/hidraw0"))
+		conn, err := h.open("hidraw0")
 		require.NoError(t, err)
-		p, err := newPort(h, "hidraw0", file)
-		require.NoError(t, err)
+		p := newPort(h.manager, "hidraw0", conn)
 		ask := func(id uint64) hid.Event {
 			p.enqueue(hid.Request{ID: id, Feature: []byte{1}, Length: 2})
 			e := events.expect(t, hid.Answer, "hidraw0")
@@ -294,8 +293,8 @@ func TestHIDCloseDuringARequest(t *testing.T) {
 	require.NoError(t, err)
 	defer unix.Close(pair[1])
 	events := newHIDEvents()
-	h := newManager(linux.TreeIn(f.Root), anyHID, events.handle, platformtest.Quiet())
-	h.open = func(path string) (*os.File, error) { return os.NewFile(uintptr(pair[0]), path), nil }
+	h := newManaged(f.Root, anyHID, events.handle, platformtest.Quiet())
+	h.openNode = func(path string) (*os.File, error) { return os.NewFile(uintptr(pair[0]), path), nil }
 	begun := make(chan struct{})
 	h.send = func(fd int, path string, r hid.Request) ([]byte, error) {
 		close(begun)

@@ -18,17 +18,17 @@ import (
 // maxDescriptor is HID_MAX_DESCRIPTOR_SIZE of the kernel.
 const maxDescriptor = 4096
 
-// identify tells which presence the sysfs entry at path is of; false when it is just going.
-func identify(path string) (presenceID, bool) {
+// identify tells which entry of sysfs the one at path is; false when it is just going.
+func identify(path string) (sysfsID, bool) {
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return presenceID{}, false
+		return sysfsID{}, false
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return presenceID{}, false
+		return sysfsID{}, false
 	}
-	return presenceID{path, linux.Inode(info)}, true
+	return sysfsID{path, linux.Inode(info)}, true
 }
 
 // describe reads what the kernel knows of the device of a hidraw node, whose sysfs entry is at path.

@@ -2,7 +2,6 @@ package linux
 
 import (
 	"bytes"
-	"errors"
 	"io/fs"
 	"os"
 	"strings"
@@ -28,6 +27,3 @@ func CString(b []byte) string {
 	b, _, _ = bytes.Cut(b, []byte{0})
 	return strings.TrimSpace(strings.ToValidUTF8(string(b), ""))
 }
-
-// ErrNoAnswer is what keeps a device from being used whose driver hangs.
-var ErrNoAnswer = errors.New("its driver does not answer")

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -17,6 +19,13 @@ import (
 // maxIoctlSize is what an ioctl number can say on every port of Linux.
 const maxIoctlSize = 1<<13 - 1
 
+// node is a device that is open: a connection.
+type node struct {
+	file *os.File
+	raw  syscall.RawConn
+	send sender
+}
+
 // openNode opens a node for reading, beside other readers.
 func openNode(path string) (*os.File, error) {
 	fd, err := openRetry(path, unix.O_RDONLY|unix.O_NONBLOCK)
@@ -25,6 +34,50 @@ func openNode(path string) (*os.File, error) {
 	}
 	return os.NewFile(uintptr(fd), path), nil
 }
+
+func newNode(file *os.File, send sender) (*node, error) {
+	raw, err := file.SyscallConn()
+	if err != nil {
+		_ = file.Close()
+		return nil, fmt.Errorf("read %s: %w", file.Name(), err)
+	}
+	return &node{file, raw, send}, nil
+}
+
+func (n *node) read(report []byte, drained func()) (size int, err error) {
+	waitErr := n.raw.Read(func(fd uintptr) bool {
+		for {
+			size, err = unix.Read(int(fd), report)
+			switch {
+			case errors.Is(err, unix.EINTR):
+			case errors.Is(err, unix.EAGAIN):
+				drained()
+				return false
+			default:
+				return true
+			}
+		}
+	})
+	switch {
+	case waitErr != nil:
+		return 0, waitErr
+	case err != nil:
+		return 0, err
+	case size == 0: // no report is empty
+		return 0, io.ErrUnexpectedEOF
+	}
+	return size, nil
+}
+
+// request does a request. The file is not closed before that has returned.
+func (n *node) request(r hid.Request) (report []byte, err error) {
+	if gone := n.raw.Control(func(fd uintptr) { report, err = n.send(int(fd), n.file.Name(), r) }); gone != nil {
+		return nil, fmt.Errorf("send to %s: %w", n.file.Name(), gone)
+	}
+	return report, err
+}
+
+func (n *node) close() error { return n.file.Close() }
 
 func openRetry(path string, flags int) (int, error) {
 	for {

@@ -7,15 +7,13 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
-	"regexp"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"sidetone/internal/health"
 	"sidetone/internal/hid"
-	"sidetone/internal/platform/linux"
+	"sidetone/internal/platform"
 	"sidetone/internal/signal"
 )
 
@@ -31,22 +29,19 @@ const (
 )
 
 // openRetries are the times after the first failure at which a device that cannot be read is
-// tried again by itself: at the kernel's "add" udev has not yet set the node's access, and a
-// device that is going is still listed for a moment.
+// tried again by itself: when the OS first tells of a device its access may not be set yet, and one
+// that is going is still listed for a moment.
 var openRetries = []time.Duration{50 * time.Millisecond, 200 * time.Millisecond, time.Second}
 
-// manager opens hidraw nodes.
+// manager keeps those devices open that are wanted.
 type manager struct {
-	linux.Tree
+	backend backend
 	handle  func(hid.Event)
-	open    func(path string) (*os.File, error)
-	send    sender
 	log     *slog.Logger
 	changed signal.Signal
 	closed  chan struct{}
 	once    sync.Once
-	working sync.WaitGroup // every goroutine but those of hotplug
-	hotplug *linux.Hotplug // nil: nothing is watched
+	working sync.WaitGroup // every goroutine but those of the backend
 
 	mu        sync.Mutex // guards the next three, for moments only
 	want      func(hid.Device) bool
@@ -55,26 +50,15 @@ type manager struct {
 
 	listing   sync.Mutex // guards what a Read does; held while the callback runs
 	presences map[presenceID]*presence
-	detached  map[presenceID]bool // USB interfaces that are there, but for a HID device of theirs that has gone
-	listed    bool                // there has been a Read
-	notes     []health.Condition  // of the last Read
-	retry     time.Duration       // until Read is due without an event; 0 = never
-}
-
-// presenceID tells one presence of a device from the next one that gets the same node. The kernel
-// numbers HID devices in the order of their coming, and the number is part of the path:
-// .../0003:1209:0700.0007/hidraw/hidraw3.
-type presenceID struct {
-	path  string // below /sys, without links
-	inode uint64
+	listed    bool               // there has been a Read
+	notes     []health.Condition // of the last Read
+	retry     time.Duration      // until Read is due without an event; 0 = never
 }
 
 // presence is a device from its coming to its going.
 type presence struct {
-	device  hid.Device
-	iface   presenceID      // the USB interface that it is; zero: none
+	entry
 	arrived bool            // it was seen to come just now
-	plugged bool            // and not only its driver
 	opening chan openResult // not nil while the kernel opens it; gets one value
 	late    *atomic.Bool    // nobody waits for the opening any more
 	port    *port           // not nil while it is read
@@ -85,30 +69,27 @@ type presence struct {
 }
 
 type openResult struct {
-	file *os.File
+	conn connection
 	err  error
 }
 
-// New returns the HID devices. root is the folder that holds sys and dev; "" means that of
-// the running system. want is asked which devices to open, with all that is known of them
-// without opening them; handle gets every event (see Devices for what it may do). What cannot be
-// watched is said in the notes.
+// New returns the HID devices. root is the folder in which the OS's own are looked for; "" means those of the running system. want
+// is asked which devices to open, with all that is known of them without opening them; handle gets every event (see Devices for
+// what it may do). What cannot be watched is said in the notes. On an OS without a backend the error is errors.ErrUnsupported.
 func New(root string, want func(hid.Device) bool, handle func(hid.Event), log *slog.Logger) (Devices, error) {
-	tree, err := linux.OpenTree(root)
+	b, err := newBackend(root, log)
 	if err != nil {
-		return nil, fmt.Errorf("hid source: %w", err)
+		return nil, err
 	}
-	h := newManager(tree, want, handle, log)
-	h.watch()
+	h := newManager(b, want, handle, log)
+	b.watch(h.announce, h.changed.Notify)
 	return h, nil
 }
 
-func newManager(tree linux.Tree, want func(hid.Device) bool, handle func(hid.Event), log *slog.Logger) *manager {
+func newManager(b backend, want func(hid.Device) bool, handle func(hid.Event), log *slog.Logger) *manager {
 	return &manager{
-		Tree:      tree,
+		backend:   b,
 		handle:    handle,
-		open:      openNode,
-		send:      sendRequest,
 		log:       log,
 		changed:   signal.New(),
 		closed:    make(chan struct{}),
@@ -116,25 +97,14 @@ func newManager(tree linux.Tree, want func(hid.Device) bool, handle func(hid.Eve
 		announced: make(map[string]bool),
 		ports:     make(map[string]*port),
 		presences: make(map[presenceID]*presence),
-		detached:  make(map[presenceID]bool),
 	}
 }
 
-func (h *manager) watch() {
-	h.hotplug = linux.WatchHotplug("HID device", "hidraw", h.Dev, h.announce, h.log, h.changed.Notify)
-}
-
-var hidrawName = regexp.MustCompile(`^hidraw[0-9]+$`)
-
-// announce notes that something has happened to a node, and is false for other files.
-func (h *manager) announce(name string) bool {
-	if !hidrawName.MatchString(name) {
-		return false
-	}
+// announce notes that something has happened to a node.
+func (h *manager) announce(node string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.announced[name] = true
-	return true
+	h.announced[node] = true
 }
 
 // Name is "hid".
@@ -172,11 +142,7 @@ func (h *manager) Wait(ctx context.Context) error {
 func (h *manager) Notes() []health.Condition {
 	h.listing.Lock()
 	defer h.listing.Unlock()
-	var notes []health.Condition
-	if h.hotplug != nil {
-		notes = h.hotplug.Notes()
-	}
-	return append(notes, h.notes...)
+	return append(h.backend.unwatched(), h.notes...)
 }
 
 // Close ends Wait, the watching and the reading. There is no event after it. It returns an
@@ -185,9 +151,7 @@ func (h *manager) Close() error {
 	var errs []error
 	h.once.Do(func() {
 		close(h.closed)
-		if h.hotplug != nil {
-			errs = append(errs, h.hotplug.Close())
-		}
+		errs = append(errs, h.backend.close())
 		h.listing.Lock()
 		defer h.listing.Unlock()
 		for _, p := range h.presences {
@@ -269,57 +233,33 @@ func (h *manager) takePending() (want func(hid.Device) bool, announced map[strin
 	return h.want, announced
 }
 
-// scan returns the devices that sysfs lists, in the order of their nodes' numbers, after it
-// has let go of those that it does not list any more.
+// scan returns the devices that the OS lists, after it has let go of those that it does not list any more.
 func (h *manager) scan() ([]*presence, error) {
-	entries, err := h.Class("hidraw")
+	entries, err := h.backend.list()
 	if err != nil {
 		return nil, err
 	}
 	found := make(map[presenceID]*presence)
 	var present []*presence
-	for _, entry := range entries {
-		name := filepath.Base(entry)
-		id, ok := identify(entry)
-		if !hidrawName.MatchString(name) || !ok { // an entry that leads nowhere is just going
+	for _, e := range entries {
+		if e.unclear != nil {
+			h.note(e.device.Node, e.unclear)
 			continue
 		}
-		p := h.presences[id]
+		p := h.presences[e.id]
 		if p == nil {
-			device, err := describe(id.path)
-			if err != nil {
-				if linux.Exists(id.path) {
-					h.note(name, health.Wrap(err, health.Unexplained, health.Warning, nil))
-				}
-				continue
-			}
-			p = &presence{device: device, arrived: h.listed, plugged: justConnected(device.Bus, id.path)}
-			if dir := usbInterfaceDir(id.path); dir != "" {
-				p.iface, _ = identify(dir)
-				p.plugged = p.plugged && !h.detached[p.iface]
-			}
+			p = &presence{entry: e, arrived: h.listed}
 		}
-		found[id] = p
+		found[e.id] = p
 		present = append(present, p)
 	}
 	for id, p := range h.presences {
 		if found[id] == nil {
 			h.release(p)
-			h.leave(p)
 		}
 	}
 	h.presences, h.listed = found, true
 	return present, nil
-}
-
-// leave notes that a HID device has gone, and forgets the USB interfaces that are gone as well.
-func (h *manager) leave(p *presence) {
-	h.detached[p.iface] = true
-	for id := range h.detached {
-		if now, _ := identify(id.path); now != id {
-			delete(h.detached, id)
-		}
-	}
 }
 
 // review looks whether a device has failed since the last Read. One whose reading has failed is
@@ -354,7 +294,7 @@ func (h *manager) release(p *presence) {
 	} else if p.denied != nil {
 		h.handle(gone)
 	}
-	*p = presence{device: p.device, iface: p.iface, broken: p.broken, err: p.err, failing: p.failing}
+	*p = presence{entry: entry{device: p.device, id: p.id}, broken: p.broken, err: p.err, failing: p.failing}
 }
 
 // startOpening begins to open a device that is not open.
@@ -362,26 +302,24 @@ func (h *manager) startOpening(p *presence) {
 	if p.port != nil || p.opening != nil || p.broken {
 		return
 	}
-	opened, late, path := make(chan openResult, 1), new(atomic.Bool), h.path(p)
+	opened, late, node := make(chan openResult, 1), new(atomic.Bool), p.device.Node
 	p.opening, p.late = opened, late
 	h.working.Go(func() {
-		file, err := h.open(path)
-		opened <- openResult{file, err}
+		conn, err := h.backend.open(node)
+		opened <- openResult{conn, err}
 		if late.Load() {
 			h.changed.Notify()
 		}
 	})
 }
 
-func (h *manager) path(p *presence) string { return filepath.Join(h.Dev, p.device.Node) }
-
 // abandon closes what is being opened as soon as it is open.
 func (h *manager) abandon(p *presence) {
 	if opened := p.opening; opened != nil {
 		p.opening = nil
 		h.working.Go(func() {
-			if o := <-opened; o.file != nil {
-				_ = o.file.Close()
+			if o := <-opened; o.err == nil {
+				_ = o.conn.close()
 			}
 		})
 	}
@@ -405,7 +343,7 @@ func (h *manager) awaitOpening(ctx context.Context, p *presence) {
 		case o := <-p.opening:
 			h.handleOpened(p, o)
 		default:
-			p.noteFailure(linux.ErrNoAnswer)
+			p.noteFailure(platform.ErrNoAnswer)
 		}
 	}
 	if p.port == nil {
@@ -415,13 +353,11 @@ func (h *manager) awaitOpening(ctx context.Context, p *presence) {
 
 func (h *manager) handleOpened(p *presence, o openResult) {
 	p.opening = nil
-	if o.err == nil {
-		p.port, o.err = newPort(h, p.device.Node, o.file)
-	}
 	if o.err != nil {
 		p.noteFailure(o.err)
 		return
 	}
+	p.port = newPort(h, p.device.Node, o.conn)
 	h.mu.Lock()
 	h.ports[p.device.Node] = p.port // before the event, which may bring requests
 	h.mu.Unlock()
@@ -444,15 +380,15 @@ func (p *presence) noteFailure(err error) {
 // that is said. Access to a device that was there from the start does not come by itself.
 func (h *manager) reportUnread(p *presence) {
 	if p.arrived || p.broken || !errors.Is(p.err, fs.ErrPermission) {
-		if wait := linux.NextTry(p.failing, openRetries); wait > 0 {
-			h.retry = linux.Sooner(h.retry, wait)
+		if wait := platform.NextTry(p.failing, openRetries); wait > 0 {
+			h.retry = platform.Sooner(h.retry, wait)
 			if p.denied != nil { // what was said stands until then
 				h.note(p.device.String(), p.denied)
 			}
 			return
 		}
 	}
-	trouble := openTrouble(h.path(p), p.err)
+	trouble := openTrouble(h.backend.path(p.device.Node), p.err)
 	h.note(p.device.String(), trouble)
 	if p.broken || p.denied != nil && p.denied.Equal(trouble.Condition) {
 		return

@@ -3,30 +3,20 @@ package hidio
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"sync"
-	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"sidetone/internal/hid"
 	"sidetone/internal/platform"
 )
 
-// Limits of the kernel.
 const (
-	maxReport     = 16 << 10 // HID_MAX_BUFFER_SIZE; less on older kernels
-	kernelBacklog = 63       // reports that wait for one reader, of a ring of HIDRAW_BUFFER_SIZE
-)
-
-const (
+	// maxReport is the most that any OS lets a report have.
+	maxReport = 16 << 10
 	// maxQueued is how many requests may wait for a device.
 	maxQueued = 32
-	// requestTimeout ends the waiting for a request. The kernel gives each transfer 5 s, and one
+	// requestTimeout ends the waiting for a request. The OS gives each transfer some 5 s, and one
 	// request may need two.
 	requestTimeout = 12 * time.Second
 )
@@ -35,8 +25,7 @@ const (
 // there are requests.
 type port struct {
 	node   string
-	file   *os.File
-	conn   syscall.RawConn
+	conn   connection
 	source *manager
 	ctx    context.Context // ends with the port
 	cancel context.CancelFunc
@@ -63,15 +52,10 @@ type job struct {
 	refused bool
 }
 
-func newPort(h *manager, node string, file *os.File) (*port, error) {
-	conn, err := file.SyscallConn()
-	if err != nil {
-		_ = file.Close()
-		return nil, fmt.Errorf("read %s: %w", file.Name(), err)
-	}
-	p := &port{node: node, file: file, conn: conn, source: h, done: make(chan struct{}), calls: platform.NewCallGuard()}
+func newPort(h *manager, node string, conn connection) *port {
+	p := &port{node: node, conn: conn, source: h, done: make(chan struct{}), calls: platform.NewCallGuard()}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
-	return p, nil
+	return p
 }
 
 // emit hands on an event, after all earlier ones. Gone is the last one.
@@ -100,7 +84,7 @@ func (p *port) close() {
 		p.cancel()
 		p.queue = nil
 		p.queueing.Unlock()
-		p.source.working.Go(func() { _ = p.file.Close() })
+		p.source.working.Go(func() { _ = p.conn.close() })
 	})
 }
 
@@ -117,7 +101,7 @@ func (p *port) isDone() bool {
 func (p *port) read() {
 	report := make([]byte, maxReport)
 	for {
-		n, err := p.next(report)
+		n, err := p.conn.read(report, p.noteDrained)
 		at := time.Now()
 		if p.ctx.Err() != nil {
 			return
@@ -128,59 +112,33 @@ func (p *port) read() {
 		}
 		p.emit(hid.Event{Kind: hid.Report, Data: bytes.Clone(report[:n]), At: at})
 		p.burst++
-		if p.burst%kernelBacklog == 0 {
+		if p.burst%p.source.backend.backlog() == 0 {
 			p.emit(hid.Event{Kind: hid.Lost, At: time.Now()})
 		}
 	}
 }
 
-// next waits for a report.
-func (p *port) next(report []byte) (n int, err error) {
-	waitErr := p.conn.Read(func(fd uintptr) bool {
-		for {
-			n, err = unix.Read(int(fd), report)
-			switch {
-			case errors.Is(err, unix.EINTR):
-			case errors.Is(err, unix.EAGAIN):
-				p.noteDrained()
-				return false
-			default:
-				return true
-			}
-		}
-	})
-	switch {
-	case waitErr != nil:
-		return 0, waitErr
-	case err != nil:
-		return 0, err
-	case n == 0: // no report is empty
-		return 0, io.ErrUnexpectedEOF
-	}
-	return n, nil
-}
-
-// noteDrained notes that no report waits. The kernel keeps kernelBacklog reports for a reader and
-// silently drops what comes while it has that many. It does not tell, but then these at least
-// are read in a row before there is none: so after each kernelBacklog reports of a row (what was
-// dropped came later than those that were then waiting), and at the end of a row that
-// was longer, reports may have been lost.
+// noteDrained notes that no report waits. An OS keeps so many reports for a reader (backlog) and silently drops what comes while it
+// has that many. It does not tell, but then these at least are read in a row before there is none: so after each backlog of reports
+// in a row (what was dropped came later than those that were then waiting), and at the end of a row that was longer, reports may
+// have been lost.
 func (p *port) noteDrained() {
-	if p.burst > kernelBacklog && p.burst%kernelBacklog != 0 {
+	if backlog := p.source.backend.backlog(); p.burst > backlog && p.burst%backlog != 0 {
 		p.emit(hid.Event{Kind: hid.Lost, At: time.Now()})
 	}
 	p.burst = 0
 }
 
-// fail says that the device is gone. EIO is how the kernel says that it was unplugged.
+// fail says that the device is gone, and why unless it was unplugged.
 func (p *port) fail(err error, at time.Time) {
 	gone := hid.Event{Kind: hid.Gone, At: at}
-	if !errors.Is(err, unix.EIO) && !errors.Is(err, unix.ENODEV) {
-		gone.Error = fmt.Sprintf("read %s: %v", p.file.Name(), err)
+	err = fmt.Errorf("read %s: %w", p.source.backend.path(p.node), err)
+	if !p.source.backend.isUnplugged(err) {
+		gone.Error = err.Error()
 	}
 	p.emit(gone)
 	p.close()
-	p.err = fmt.Errorf("read %s: %w", p.file.Name(), err)
+	p.err = err
 	close(p.done)
 	p.source.changed.Notify()
 }
@@ -245,13 +203,5 @@ func (p *port) performGuarded(job job) ([]byte, error) {
 	}
 	ctx, cancel := context.WithTimeout(p.ctx, requestTimeout)
 	defer cancel()
-	return platform.CallWithContext(ctx, p.calls, func() ([]byte, error) { return p.call(job.Request) })
-}
-
-// call does a request. The file is not closed before that has returned.
-func (p *port) call(r hid.Request) (report []byte, err error) {
-	if gone := p.conn.Control(func(fd uintptr) { report, err = p.source.send(int(fd), p.file.Name(), r) }); gone != nil {
-		return nil, fmt.Errorf("send to %s: %w", p.file.Name(), gone)
-	}
-	return report, err
+	return platform.CallWithContext(ctx, p.calls, func() ([]byte, error) { return p.conn.request(job.Request) })
 }

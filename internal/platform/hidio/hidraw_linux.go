@@ -1,0 +1,153 @@
+package hidio
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"golang.org/x/sys/unix"
+
+	"sidetone/internal/health"
+	"sidetone/internal/platform/linux"
+)
+
+// kernelBacklog is how many reports wait for one reader, of a ring of HIDRAW_BUFFER_SIZE.
+const kernelBacklog = 63
+
+var hidrawName = regexp.MustCompile(`^hidraw[0-9]+$`)
+
+// hidraw is the backend: the nodes that the kernel makes of HID devices.
+type hidraw struct {
+	linux.Tree
+	openNode func(path string) (*os.File, error)
+	send     sender
+	log      *slog.Logger
+	hotplug  *linux.Hotplug // nil: nothing is watched
+
+	known    map[sysfsID]known
+	detached map[sysfsID]bool // USB interfaces that are there, but for a HID device of theirs that has gone
+}
+
+// known is a device that was listed.
+type known struct {
+	entry
+	iface sysfsID // the USB interface that it is; zero: none
+}
+
+// sysfsID is an entry of sysfs. The kernel numbers HID devices in the order of their coming, and the number is part of the path:
+// .../0003:1209:0700.0007/hidraw/hidraw3.
+type sysfsID struct {
+	path  string // below /sys, without links
+	inode uint64
+}
+
+// newBackend returns the HID devices of the machine whose sys and dev are in the folder root.
+func newBackend(root string, log *slog.Logger) (backend, error) {
+	tree, err := linux.OpenTree(root)
+	if err != nil {
+		return nil, fmt.Errorf("hid source: %w", err)
+	}
+	return newHidraw(tree, log), nil
+}
+
+func newHidraw(tree linux.Tree, log *slog.Logger) *hidraw {
+	return &hidraw{Tree: tree, openNode: openNode, send: sendRequest, log: log, detached: make(map[sysfsID]bool)}
+}
+
+// list returns what sysfs lists, in the order of the nodes' numbers.
+func (r *hidraw) list() ([]entry, error) {
+	paths, err := r.Class("hidraw")
+	if err != nil {
+		return nil, err
+	}
+	var entries []entry
+	found := make(map[sysfsID]known)
+	for _, path := range paths {
+		id, ok := identify(path)
+		if !hidrawName.MatchString(filepath.Base(path)) || !ok { // an entry that leads nowhere is just going
+			continue
+		}
+		k, ok := r.known[id]
+		if !ok {
+			if k, err = r.describe(id); err != nil {
+				if linux.Exists(id.path) {
+					e := entry{unclear: health.Wrap(err, health.Unexplained, health.Warning, nil)}
+					e.device.Node = filepath.Base(path)
+					entries = append(entries, e)
+				}
+				continue
+			}
+		}
+		found[id] = k
+		entries = append(entries, k.entry)
+	}
+	for id, k := range r.known {
+		if _, there := found[id]; !there {
+			r.detached[k.iface] = true
+		}
+	}
+	for id := range r.detached {
+		if now, _ := identify(id.path); now != id {
+			delete(r.detached, id)
+		}
+	}
+	r.known = found
+	return entries, nil
+}
+
+func (r *hidraw) describe(id sysfsID) (known, error) {
+	device, err := describe(id.path)
+	if err != nil {
+		return known{}, err
+	}
+	k := known{entry: entry{id: id, device: device, plugged: justConnected(device.Bus, id.path)}}
+	if dir := usbInterfaceDir(id.path); dir != "" {
+		k.iface, _ = identify(dir)
+		k.plugged = k.plugged && !r.detached[k.iface]
+	}
+	return k, nil
+}
+
+func (r *hidraw) path(node string) string { return filepath.Join(r.Dev, node) }
+
+func (r *hidraw) open(node string) (connection, error) {
+	file, err := r.openNode(r.path(node))
+	if err != nil {
+		return nil, err
+	}
+	return newNode(file, r.send)
+}
+
+func (r *hidraw) backlog() int { return kernelBacklog }
+
+func (r *hidraw) isUnplugged(err error) bool {
+	return errors.Is(err, unix.EIO) || errors.Is(err, unix.ENODEV)
+}
+
+func (r *hidraw) watch(announce func(node string), changed func()) {
+	match := func(node string) bool {
+		if !hidrawName.MatchString(node) {
+			return false
+		}
+		announce(node)
+		return true
+	}
+	r.hotplug = linux.WatchHotplug("HID device", "hidraw", r.Dev, match, r.log, changed)
+}
+
+func (r *hidraw) unwatched() []health.Condition {
+	if r.hotplug == nil {
+		return nil
+	}
+	return r.hotplug.Notes()
+}
+
+func (r *hidraw) close() error {
+	if r.hotplug == nil {
+		return nil
+	}
+	return r.hotplug.Close()
+}
