@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"sidetone/internal/testlab/ipctest"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -17,7 +19,7 @@ var ipcFaultTests = map[FaultKind]func(*testing.T, *Server){
 	FaultRefuse: func(t *testing.T, srv *Server) {
 		p := greet(t, srv)
 		setFault(t, srv, "ipc/refuse")
-		_, err := dialEndpoint(deadline(t), srv.IPCPath())
+		_, err := ipctest.Dial(deadline(t), srv.IPCPath())
 		require.Error(t, err)
 		p.send(opFrame, msg("n"))
 		require.Equal(t, success("n"), p.answer(), "an existing connection goes on")
@@ -32,7 +34,7 @@ var ipcFaultTests = map[FaultKind]func(*testing.T, *Server){
 		connect(t, srv)
 		setFault(t, srv, "ipc/refuse")
 		require.NoError(t, srv.Restart(), "a fault outlives a restart")
-		_, err = dialEndpoint(deadline(t), srv.IPCPath())
+		_, err = ipctest.Dial(deadline(t), srv.IPCPath())
 		require.Error(t, err)
 	},
 	FaultHang: func(t *testing.T, srv *Server) {

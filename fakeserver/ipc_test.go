@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"sidetone/internal/testlab/ipctest"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -219,7 +221,7 @@ func TestIPCPath(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("pipes have no files")
 	}
-	dir := ipcFolder(t)
+	dir := ipctest.Folder(t)
 	path := func(slot string) string { return filepath.Join(dir, "discord-ipc-"+slot) }
 	first := launch(t, Options{IPCDir: dir})
 	require.Equal(t, path("0"), first.IPCPath())
@@ -251,7 +253,7 @@ func TestIPCReplacesADeadSocket(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("pipes have no files")
 	}
-	dir := ipcFolder(t)
+	dir := ipctest.Folder(t)
 	dead, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, "discord-ipc-0"), Net: "unix"})
 	require.NoError(t, err)
 	dead.SetUnlinkOnClose(false)
@@ -265,7 +267,7 @@ func TestIPCCannotStart(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("pipes have no files")
 	}
-	dir := ipcFolder(t)
+	dir := ipctest.Folder(t)
 	_, err := Start(Options{Ports: []int{0}, IPCDir: filepath.Join(dir, "nowhere")})
 	require.ErrorContains(t, err, "cannot open the IPC socket "+filepath.Join(dir, "nowhere", "discord-ipc-0"))
 	_, err = Start(Options{Ports: []int{0}, IPCDir: filepath.Join(dir, strings.Repeat("x", 100))})
@@ -288,7 +290,7 @@ func TestIPCOnly(t *testing.T) {
 	require.False(t, *srv.Devices()[0].HardwareMute)
 	greet(t, srv)
 	setFault(t, srv, "refuse")
-	_, err := dialEndpoint(deadline(t), srv.IPCPath())
+	_, err := ipctest.Dial(deadline(t), srv.IPCPath())
 	require.Error(t, err)
 	setFault(t, srv, "none")
 	greet(t, srv)

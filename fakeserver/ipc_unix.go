@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
@@ -21,10 +20,6 @@ const probeTimeout = time.Second
 
 // ipcStart keeps two servers of one process from replacing the same dead file.
 var ipcStart sync.Mutex
-
-func ipcPath(dir string, slot int) string {
-	return filepath.Join(dir, fmt.Sprintf("discord-ipc-%d", slot))
-}
 
 // isTaken reports whether a socket cannot be bound because somebody has it.
 func isTaken(err error) bool { return errors.Is(err, syscall.EADDRINUSE) }

@@ -7,13 +7,12 @@ import (
 	"os"
 
 	"github.com/Microsoft/go-winio"
+
+	"sidetone/internal/winpipe"
 )
 
 // pipeSecurity lets the owner and the system open the pipe, and nobody else.
 const pipeSecurity = "D:P(A;;GA;;;OW)(A;;GA;;;SY)"
-
-// ipcPath is the name of a pipe. Pipes have no folder.
-func ipcPath(_ string, slot int) string { return fmt.Sprintf(`\\.\pipe\discord-ipc-%d`, slot) }
 
 // isTaken reports whether a pipe cannot be bound because somebody has it, which is refused as if
 // without permission.
@@ -21,7 +20,7 @@ func isTaken(err error) bool { return errors.Is(err, os.ErrPermission) || errors
 
 // ReopenIPC binds one named pipe.
 func (thisMachine) ReopenIPC(path string) (net.Listener, error) {
-	ln, err := winio.ListenPipe(path, &winio.PipeConfig{SecurityDescriptor: pipeSecurity})
+	ln, err := winpipe.Listen(path, winio.PipeConfig{SecurityDescriptor: pipeSecurity})
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the IPC pipe %s: %w", path, err)
 	}

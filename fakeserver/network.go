@@ -42,7 +42,7 @@ const ipcSlots = 10
 // ListenIPC binds the first free socket of the folder.
 func (m thisMachine) ListenIPC(dir string) (net.Listener, string, error) {
 	for slot := range ipcSlots {
-		path := ipcPath(dir, slot)
+		path := filepath.Join(dir, fmt.Sprintf("discord-ipc-%d", slot))
 		ln, err := m.ReopenIPC(path)
 		switch {
 		case err == nil:
@@ -51,5 +51,5 @@ func (m thisMachine) ListenIPC(dir string) (net.Listener, string, error) {
 			return nil, "", err
 		}
 	}
-	return nil, "", fmt.Errorf("none of discord-ipc-0 to -9 in %s is free, other clients may hold them", filepath.Dir(ipcPath(dir, 0)))
+	return nil, "", fmt.Errorf("none of discord-ipc-0 to -9 in %s is free, other clients may hold them", dir)
 }

@@ -33,8 +33,9 @@ type Options struct {
 	// Windows reserves them: only IPC is left.
 	NoTCP bool
 	// IPCDir is the folder in which the first free socket of discord-ipc-0..9
-	// is bound; empty means no IPC. On Windows it may be any text, and the named
-	// pipes \\.\pipe\discord-ipc-0..9 are used. [Squatter] never has IPC.
+	// is bound; empty means no IPC. On Windows, where sockets are named pipes, it
+	// is how their names begin: \\.\pipe for those of the real client. [Squatter]
+	// never has IPC.
 	IPCDir string
 	// Network is where the server listens; nil means this machine's loopback
 	// interface and file system.

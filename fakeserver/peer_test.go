@@ -5,26 +5,18 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-)
 
-// ipcFolder is a folder for sockets, whose paths must be short.
-func ipcFolder(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "ipc")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	return dir
-}
+	"sidetone/internal/testlab/ipctest"
+)
 
 // launchIPC starts a server that has IPC too.
 func launchIPC(t *testing.T, opts Options) *Server {
 	t.Helper()
-	opts.IPCDir = ipcFolder(t)
+	opts.IPCDir = ipctest.Folder(t)
 	return launch(t, opts)
 }
 
@@ -36,7 +28,7 @@ type peer struct {
 
 func dialIPC(t *testing.T, srv *Server) *peer {
 	t.Helper()
-	c, err := dialEndpoint(deadline(t), srv.IPCPath())
+	c, err := ipctest.Dial(deadline(t), srv.IPCPath())
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	require.NoError(t, c.SetDeadline(time.Now().Add(patience)))

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"sidetone/internal/testlab/ipctest"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -292,7 +294,7 @@ func turmoil(t *testing.T, profile Profile) {
 					_, _ = post(t, srv, msg("n", mic, speaker))
 					continue
 				case 1:
-					if c, err := dialEndpoint(deadline(t), srv.IPCPath()); err == nil {
+					if c, err := ipctest.Dial(deadline(t), srv.IPCPath()); err == nil {
 						_, _ = c.Write(frame(opHandshake, []byte(handshake(1, clientID))))
 						_, _ = c.Write(frame(opFrame, []byte(msg("n", mic))))
 						_, _ = io.CopyN(io.Discard, c, headSize)

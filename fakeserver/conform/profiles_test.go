@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/fakeserver"
+	"sidetone/internal/testlab/ipctest"
 )
 
 // launch starts a fake server on the machine, with IPC unless its profile has none.
@@ -27,10 +27,7 @@ func (m machine) launch(t *testing.T, opts fakeserver.Options) (*fakeserver.Serv
 // launch starts a fake server on real sockets.
 func launch(t *testing.T, opts fakeserver.Options) (*fakeserver.Server, Target) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "conform")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	opts.Ports, opts.IPCDir = []int{0}, dir
+	opts.Ports, opts.IPCDir = []int{0}, ipctest.Folder(t)
 	return start(t, opts)
 }
 

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"sidetone/internal/testlab/ipctest"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -49,7 +51,7 @@ func TestNoServer(t *testing.T) {
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, ln.Close())
-	for _, target := range []Target{{URL: "http://" + ln.Addr().String()}, {IPC: t.TempDir() + "/discord-ipc-0"}} {
+	for _, target := range []Target{{URL: "http://" + ln.Addr().String()}, {IPC: ipctest.Path(t)}} {
 		report, err := Run(deadline(t), target, Options{})
 		gone := new(UnreachableError)
 		require.ErrorAs(t, err, &gone)

@@ -1,25 +1,20 @@
-//go:build unix
-
 package page
 
 import (
 	"encoding/binary"
 	"io"
 	"net"
-	"os"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"sidetone/fakeserver"
+	"sidetone/internal/testlab/ipctest"
 )
 
 func TestIPC(t *testing.T) {
-	dir, err := os.MkdirTemp("", "page") // t.TempDir may be too long for a socket
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	srv := client(t, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: dir})
+	srv := client(t, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipctest.Folder(t)})
 	b := open(t, show(t, srv), 360, "light")
 	require.Equal(t, "desktop", b.Text(".fact.profile dd"))
 	require.Equal(t, srv.IPCPath(), b.Text(".fact.socket dd"))
@@ -34,7 +29,7 @@ func TestIPC(t *testing.T) {
 // sends a message and reads the answer.
 func dialIPC(t *testing.T, srv *fakeserver.Server) (say func(text string)) {
 	t.Helper()
-	conn, err := net.Dial("unix", srv.IPCPath())
+	conn, err := ipctest.Dial(t.Context(), srv.IPCPath())
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	require.NoError(t, conn.SetDeadline(time.Now().Add(patience)))

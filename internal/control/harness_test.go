@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -22,6 +21,7 @@ import (
 	"sidetone/internal/devices"
 	"sidetone/internal/health"
 	"sidetone/internal/testlab"
+	"sidetone/internal/testlab/ipctest"
 	"sidetone/internal/timeline"
 )
 
@@ -280,16 +280,13 @@ func serve(t testing.TB, tune func(*limits)) *stand {
 // serveOn is like serve, on what of makes of the listener.
 func serveOn(t testing.TB, tune func(*limits), of func(net.Listener) net.Listener) *stand {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "ctl")
-	require.NoError(t, err)
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	s := &stand{t: t, backend: newFake(), path: filepath.Join(dir, "s"), log: &testlab.Output{}}
+	s := &stand{t: t, backend: newFake(), path: ipctest.Path(t), log: &testlab.Output{}}
 	limits := defaultLimits()
 	if tune != nil {
 		tune(&limits)
 	}
 	s.server = newServer(s.backend, slog.New(slog.NewTextHandler(s.log, nil)), limits)
-	l, err := net.Listen("unix", s.path)
+	l, err := ipctest.Listen(s.path)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -302,18 +299,16 @@ func serveOn(t testing.TB, tune func(*limits), of func(net.Listener) net.Listene
 	return s
 }
 
-func (s *stand) dial(ctx context.Context) (net.Conn, error) {
-	return new(net.Dialer).DialContext(ctx, "unix", s.path)
-}
+func (s *stand) dial(ctx context.Context) (net.Conn, error) { return ipctest.Dial(ctx, s.path) }
 
 // raw is a connection on which a test writes what it likes, for at most 20 s.
-func (s *stand) raw() *net.UnixConn {
+func (s *stand) raw() net.Conn {
 	s.t.Helper()
 	c, err := s.dial(s.t.Context())
 	require.NoError(s.t, err)
 	s.t.Cleanup(func() { c.Close() })
 	require.NoError(s.t, c.SetDeadline(time.Now().Add(20*time.Second)))
-	return c.(*net.UnixConn)
+	return c
 }
 
 func (s *stand) client() *Client { return NewClient(s.dial) }

@@ -281,7 +281,7 @@ func TestShareOfAProcess(t *testing.T) {
 		_, err := s.client().Status(t.Context())
 		return err
 	}
-	var leaked []*net.UnixConn
+	var leaked []net.Conn
 	for range 16 {
 		pids <- leaking
 		leaked = append(leaked, s.raw())

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +17,7 @@ import (
 	"sidetone/fakeserver"
 	"sidetone/internal/health"
 	"sidetone/internal/local"
+	"sidetone/internal/testlab/ipctest"
 )
 
 // user is whose the agent and all clients are.
@@ -75,13 +75,7 @@ type machine struct {
 
 func newMachine(t *testing.T) *machine {
 	t.Helper()
-	if runtime.GOOS == "windows" {
-		t.Skip("this Windows offers no unix sockets that fakeserver would use")
-	}
-	dir, err := os.MkdirTemp("", "hour") // the names of sockets must be short
-	require.NoError(t, err)
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return &machine{dir: dir, notify: func() {}}
+	return &machine{dir: ipctest.Folder(t), notify: func() {}}
 }
 
 // start begins the first life of a new actor.
@@ -207,8 +201,7 @@ func (m *machine) Sockets() (sockets []local.Socket, notes []health.Condition) {
 func (m *machine) Dial(ctx context.Context, path string) (net.Conn, local.Process, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "unix", path)
+	conn, err := ipctest.Dial(ctx, path)
 	if err != nil {
 		return nil, local.Process{}, err
 	}

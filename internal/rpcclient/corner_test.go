@@ -68,7 +68,7 @@ func (b *bent) Dial(ctx context.Context, path string) (net.Conn, local.Process, 
 // ipcServer is a socket that does on each connection whatever a test wants.
 type ipcServer struct {
 	net.Listener
-	kill func() // ends it as a process that is killed, which leaves the socket's file
+	kill func() // ends it as a process that is killed
 }
 
 // serveIPC listens on the socket, and calls handle for each connection.
@@ -76,12 +76,9 @@ func (m *machine) serveIPC(path string, handle func(f frames)) *ipcServer {
 	m.t.Helper()
 	s := &ipcServer{}
 	if m.Network == nil {
-		l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+		var err error
+		s.Listener, s.kill, err = listenFile(path)
 		require.NoError(m.t, err)
-		s.Listener, s.kill = l, func() {
-			l.SetUnlinkOnClose(false)
-			l.Close()
-		}
 	} else {
 		process := m.Process(local.Process{})
 		l, err := process.ReopenIPC(path)

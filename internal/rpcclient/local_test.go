@@ -1,6 +1,7 @@
 package rpcclient
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ import (
 	"sidetone/internal/health"
 	"sidetone/internal/local"
 	"sidetone/internal/memnet"
+	"sidetone/internal/testlab/ipctest"
 )
 
 const (
@@ -42,7 +44,7 @@ type machine struct {
 	mu       sync.Mutex
 	owners   map[string]local.Process // by path of a socket, or by port as text
 	lineages map[int]local.Lineage    // by pid
-	links    map[string]string        // to sockets, in memory
+	links    map[string]string        // to sockets, where there are no files
 	hidden   []int                    // ports of which nobody knows whose they are
 	notify   func()
 	looks    int
@@ -80,10 +82,10 @@ func inMemory(t *testing.T, n *memnet.Network) *machine {
 
 func newMachine(t *testing.T) *machine {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "rpc") // the names of sockets must be short
-	require.NoError(t, err)
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return &machine{t: t, dir: dir, user: someUser, owners: make(map[string]local.Process), lineages: make(map[int]local.Lineage)}
+	return &machine{
+		t: t, dir: ipctest.Folder(t), user: someUser,
+		owners: make(map[string]local.Process), lineages: make(map[int]local.Lineage), links: make(map[string]string),
+	}
 }
 
 // elsewhere is the same machine with another folder of sockets.
@@ -106,7 +108,7 @@ func (m *machine) own(what any, p local.Process) {
 // link gives a socket another name.
 func (m *machine) link(socket, name string) {
 	m.t.Helper()
-	if m.Network == nil {
+	if m.Network == nil && runtime.GOOS != "windows" {
 		require.NoError(m.t, os.Symlink(socket, name))
 		return
 	}
@@ -115,10 +117,13 @@ func (m *machine) link(socket, name string) {
 	m.links[name] = socket
 }
 
-// remove removes a socket on which nobody listens any more.
+// remove removes a socket on which nobody listens any more. A pipe is gone with its listener.
 func (m *machine) remove(path string) {
 	m.t.Helper()
-	if m.Network == nil {
+	switch {
+	case m.Network == nil && runtime.GOOS == "windows":
+		return
+	case m.Network == nil:
 		require.NoError(m.t, os.Remove(path))
 		return
 	}
@@ -165,32 +170,13 @@ func (m *machine) Sockets() (sockets []local.Socket, notes []health.Condition) {
 	return sockets, nil
 }
 
-func (m *machine) files() (sockets []local.Socket, notes []health.Condition) {
-	for i := range 10 {
-		path := filepath.Join(m.dir, fmt.Sprintf("discord-ipc-%d", i))
-		info, err := os.Stat(path)
-		switch {
-		case err != nil:
-		case info.Mode()&os.ModeSocket == 0:
-			notes = append(notes, health.Explained(path+" is no socket")...)
-		default:
-			sockets = append(sockets, local.Socket{Path: path, ID: fmt.Sprint(info.ModTime().UnixNano())})
-		}
-	}
-	return sockets, notes
-}
-
 func (m *machine) Dial(ctx context.Context, path string) (conn net.Conn, owner local.Process, err error) {
+	m.mu.Lock()
+	to := cmp.Or(m.links[path], path)
+	m.mu.Unlock()
 	if m.Network == nil {
-		var d net.Dialer
-		conn, err = d.DialContext(ctx, "unix", path)
+		conn, err = ipctest.Dial(ctx, to)
 	} else {
-		m.mu.Lock()
-		to := m.links[path]
-		m.mu.Unlock()
-		if to == "" {
-			to = path
-		}
 		conn, owner, err = m.me.DialIPC(ctx, to)
 	}
 	m.mu.Lock()

@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"sidetone/internal/testlab/ipctest"
+
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 )
@@ -429,7 +431,7 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 
 // Whoever reads stdout goes away, as head does: what was opened is put away.
 func TestPipeCloses(t *testing.T) {
-	cmd := command(t, "--port", "0", "--ipc", ipcFolder(t))
+	cmd := command(t, "--port", "0", "--ipc", ipctest.Folder(t))
 	stderr, err := cmd.StderrPipe()
 	require.NoError(t, err)
 	stdout, err := cmd.StdoutPipe()

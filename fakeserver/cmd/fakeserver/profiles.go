@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 
@@ -51,9 +52,11 @@ func clientName(i int) string {
 	return fmt.Sprintf("client-%d", i+1)
 }
 
-// clientIPCDir is the folder in which the client has its IPC socket. Windows
-// has named pipes and no folder.
+// clientIPCDir is the folder in which the client has its IPC socket.
 func clientIPCDir() string {
+	if runtime.GOOS == "windows" {
+		return `\\.\pipe`
+	}
 	for _, name := range []string{"XDG_RUNTIME_DIR", "TMPDIR", "TMP", "TEMP"} {
 		if dir := os.Getenv(name); dir != "" {
 			return dir

@@ -5,11 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -17,21 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/fakeserver"
+	"sidetone/internal/testlab/ipctest"
 )
 
-// ipcFolder is a folder for sockets, whose paths must be short.
-func ipcFolder(t *testing.T) string {
-	t.Helper()
-	if runtime.GOOS == "windows" {
-		t.Skip("Windows has pipes, which have no folder")
-	}
-	dir, err := os.MkdirTemp("", "ipc")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	return dir
-}
-
-var startup = regexp.MustCompile(`^(?:(\S+): )?listening on (127\.0\.0\.1:\d+)?(?: and )?(/\S+)?$`)
+var startup = regexp.MustCompile(`^(?:(\S+): )?listening on (127\.0\.0\.1:\d+)?(?: and )?([/\\]\S+)?$`)
 
 // where reads a line that says where a server listens.
 func (s *session) where() (name, address, path string) {
@@ -43,14 +30,14 @@ func (s *session) where() (name, address, path string) {
 }
 
 func TestOneDesktop(t *testing.T) {
-	dir := ipcFolder(t)
+	dir := ipctest.Folder(t)
 	s := launchCommand(t, "--profile", "desktop", "--ipc", dir)
 	name, address, path := s.where()
 	require.Equal(t, "Stable", name)
 	require.Equal(t, filepath.Join(dir, "discord-ipc-0"), path)
 	require.Contains(t, post(t, address, message("1", mic)), `"evt":null`)
 	require.Equal(t, "http +1 device: Acme Headset 700 (audioinput)", s.change(), "one server needs no name")
-	c, err := net.Dial("unix", path)
+	c, err := ipctest.Dial(t.Context(), path)
 	require.NoError(t, err)
 	require.NoError(t, c.Close())
 
@@ -65,7 +52,7 @@ func TestOneDesktop(t *testing.T) {
 }
 
 func TestSeveral(t *testing.T) {
-	dir := ipcFolder(t)
+	dir := ipctest.Folder(t)
 	s := launchCommand(t, "--profile", "3*desktop", "--profile", "arrpc,documented", "--ipc", dir)
 	var names, addresses []string
 	for n := range 5 {
@@ -128,7 +115,7 @@ func TestSeveralAsJSON(t *testing.T) {
 }
 
 func TestIPCFlag(t *testing.T) {
-	dir := ipcFolder(t)
+	dir := ipctest.Folder(t)
 	for _, name := range []string{"TEMP", "TMP", "TMPDIR", "XDG_RUNTIME_DIR"} {
 		t.Setenv(name, dir)
 	}
@@ -201,7 +188,7 @@ func TestStateFiles(t *testing.T) {
 
 // One that cannot start takes the others with it.
 func TestSeveralCannotStart(t *testing.T) {
-	dir := ipcFolder(t)
+	dir := ipctest.Folder(t)
 	var out, errs bytes.Buffer
 	code := execute(context.Background(), []string{"--port", "0", "--profile", "11*desktop", "--ipc", dir}, strings.NewReader(""), &out, &errs)
 	require.Equal(t, exitFailed, code)

@@ -1,0 +1,13 @@
+// Package ipctest gives tests IPC addresses of their own: the paths of Unix sockets, and on Windows the names of pipes.
+package ipctest
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+// Path is an address on which nobody listens yet, in a Folder of its own.
+func Path(t testing.TB) string {
+	t.Helper()
+	return filepath.Join(Folder(t), "s")
+}

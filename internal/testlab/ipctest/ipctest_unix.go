@@ -1,0 +1,34 @@
+//go:build unix
+
+package ipctest
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Folder is a place for sockets that ends with the test. Its path leaves room for their names (a socket's path has 103 bytes at most),
+// and other users may enter it.
+func Folder(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "ipc")
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	require.NoError(t, os.Chmod(dir, 0o755))
+	dir, err = filepath.EvalSymlinks(dir)
+	require.NoError(t, err)
+	return dir
+}
+
+// Listen listens on a path.
+func Listen(path string) (net.Listener, error) { return net.Listen("unix", path) }
+
+// Dial connects to a path.
+func Dial(ctx context.Context, path string) (net.Conn, error) {
+	return new(net.Dialer).DialContext(ctx, "unix", path)
+}

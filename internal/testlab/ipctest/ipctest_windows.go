@@ -1,0 +1,23 @@
+package ipctest
+
+import (
+	"context"
+	"crypto/rand"
+	"net"
+	"testing"
+
+	"github.com/Microsoft/go-winio"
+
+	"sidetone/internal/winpipe"
+)
+
+// Folder is how the names of a test's pipes begin.
+func Folder(testing.TB) string { return `\\.\pipe\sidetone-test-` + rand.Text() }
+
+// Listen listens on a pipe.
+func Listen(path string) (net.Listener, error) { return winpipe.Listen(path, winio.PipeConfig{}) }
+
+// Dial connects to a pipe.
+func Dial(ctx context.Context, path string) (net.Conn, error) {
+	return winio.DialPipeContext(ctx, path)
+}

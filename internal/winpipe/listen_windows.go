@@ -1,0 +1,47 @@
+// Package winpipe listens on named pipes of Windows.
+package winpipe
+
+import (
+	"errors"
+	"net"
+
+	"github.com/Microsoft/go-winio"
+	"golang.org/x/sys/windows"
+)
+
+// Listen is winio.ListenPipe for Windows and Wine. go-winio makes a first end of the pipe that only holds its name: Windows connects
+// nobody to it. Wine does, and that client would wait for ever; so this function is that client there.
+func Listen(path string, config winio.PipeConfig) (net.Listener, error) {
+	l, err := winio.ListenPipe(path, &config)
+	if err != nil || !isWine() {
+		return l, err
+	}
+	name, err := windows.UTF16PtrFromString(path)
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	end, err := windows.CreateFile(name, windows.GENERIC_READ, 0, nil, windows.OPEN_EXISTING, 0, 0)
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return &listener{l, end}, nil
+}
+
+func isWine() bool {
+	return windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
+}
+
+type listener struct {
+	net.Listener
+	end windows.Handle
+}
+
+// Close closes the end of which nobody hears, too.
+func (l *listener) Close() error {
+	err := l.Listener.Close()
+	if l.end != windows.InvalidHandle {
+		err = errors.Join(err, windows.CloseHandle(l.end))
+		l.end = windows.InvalidHandle
+	}
+	return err
+}

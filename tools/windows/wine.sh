@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# Wine in a root of its own below the cache folder: nothing of it is installed on this machine, and no test touches another's
+# registry.
+#
+#   wine.sh deps              installs the Debian packages that this and the build for Windows need (or, without root, says how)
+#   wine.sh build             builds the root and the template of a prefix into the cache; does nothing if they are there
+#   wine.sh prefix DIR        makes DIR a prefix, by copying the template
+#   wine.sh run PROGRAM ...   runs a Windows program in $WINEPREFIX, in this folder and with this machine's paths (Z:\ is /)
+#   wine.sh end               ends what runs in $WINEPREFIX and deletes it
+#
+# Environment: SIDETONE_WINE_CACHE (default ${XDG_CACHE_HOME:-~/.cache}/sidetone-wine), WINEDEBUG (default -all; err+all shows why
+# a program did not even start).
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+cache=${SIDETONE_WINE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/sidetone-wine}
+# The first Debian with Wine 10. Older ones cannot run what Go builds today.
+release=trixie
+image=$cache/$(sha256sum "${BASH_SOURCE[0]}" | cut -c1-16)
+bin=/usr/lib/wine
+
+die() {
+	echo "wine.sh: $*" >&2
+	exit 1
+}
+
+deps() {
+	local wanted=(gcc-mingw-w64-x86-64 mmdebstrap util-linux) missing=() package
+	# mmdebstrap needs it to work without root.
+	[[ $EUID -eq 0 ]] || wanted+=(uidmap)
+	for package in "${wanted[@]}"; do
+		[[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) == installed ]] || missing+=("$package")
+	done
+	[[ ${#missing[@]} -gt 0 ]] || return 0
+	if [[ $EUID -ne 0 ]]; then
+		die "packages are missing; install them with: sudo apt-get install --no-install-recommends ${missing[*]}"
+	fi
+	apt-get -q update
+	DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends "${missing[@]}"
+}
+
+# mirror is the archive that this machine takes Debian from.
+mirror() {
+	local uri
+	# shellcheck disable=SC2016 # apt expands it, not the shell
+	uri=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' | sort -u | sed -n 1p)
+	[[ -n $uri ]] || die "no Debian in this machine's apt sources: run it on Debian amd64, after apt-get update"
+	echo "$uri"
+}
+
+# build_root DIR: packages are installed, not only unpacked. Wine's own scripts mark its DLLs as builtin; without that, whatever
+# shows a window or a menu ends silently with status 53.
+build_root() {
+	mmdebstrap --quiet --mode=auto --format=directory --variant=minbase --include=wine64,libpulse0 \
+		--aptopt='Acquire::Languages "none"' \
+		--dpkgopt='path-exclude=/usr/share/doc/*' \
+		--dpkgopt='path-exclude=/usr/share/man/*' \
+		--dpkgopt='path-exclude=/usr/share/locale/*' \
+		"$release" "$1" "deb $(mirror) $release main"
+	# Two thirds of Wine are debugging symbols, which would be read at each start, too.
+	find "$1"/usr/lib/x86_64-linux-gnu/wine/x86_64-windows -type f -exec x86_64-w64-mingw32-strip --strip-debug {} +
+}
+
+build() {
+	mkdir -p "$cache"
+	exec 9>"$cache/lock"
+	flock 9
+	if [[ ! -d $image ]]; then
+		# Only the build in use is kept. The names are matched because the folder may be shared.
+		find "$cache" -mindepth 1 -maxdepth 1 -type d -regextype posix-extended -regex '.*/([0-9a-f]{16}|partial)' -exec rm -rf {} +
+		mkdir "$cache/partial"
+		build_root "$cache/partial/root" 9>&-
+		WINEPREFIX=$cache/partial/prefix in_root "$cache/partial/root" "$bin/wine64" wineboot.exe -i 9>&-
+		WINEPREFIX=$cache/partial/prefix in_root "$cache/partial/root" "$bin/wineserver64" -w 9>&-
+		mv "$cache/partial" "$image"
+	fi
+	exec 9>&-
+}
+
+# in_root ROOT PROGRAM ...: runs a Linux program of the root. All mounts are in a namespace that ends with it, so that nothing is to
+# be unmounted, nor deleted by mistake.
+#
+# Wine's services inherit the output of the first program and live on: who reads it from a pipe would wait for them. So it
+# goes through a file.
+in_root() {
+	local root=$1 user=() output status=0
+	shift
+	[[ $EUID -eq 0 ]] || user=(--map-root-user)
+	mkdir -p "$WINEPREFIX"
+	output=$(mktemp)
+	# shellcheck disable=SC2064 # the file of now
+	trap "rm -f '$output'" EXIT
+	env --unset=DISPLAY --unset=WAYLAND_DISPLAY --unset=DBUS_SESSION_BUS_ADDRESS --unset=XDG_RUNTIME_DIR \
+		HOME="$WINEPREFIX" PATH="$bin:/usr/bin:/bin" WINEPREFIX="$WINEPREFIX" WINEARCH=win64 WINESERVER="$bin/wineserver64" \
+		WINEDEBUG="${WINEDEBUG:--all}" WINEDLLOVERRIDES="mscoree,mshtml=" PULSE_SERVER="${PULSE_SERVER:-unix:/nonexistent}" \
+		unshare "${user[@]}" --mount --propagation private "$here/in-root.sh" "$root" "$@" >"$output" 2>&1 </dev/null || status=$?
+	cat "$output"
+	return "$status"
+}
+
+case "${1:-} $#" in
+"deps 1") deps ;;
+"build 1") build ;;
+"prefix 2") build && mkdir -p "$2" && cp -a --reflink=auto "$image/prefix/." "$2" ;;
+"run "[2-9]* | "run 1"[0-9]*)
+	[[ -d ${WINEPREFIX:?} ]] || die "$WINEPREFIX is no prefix: make it by wine.sh prefix"
+	shift
+	in_root "$image/root" "$bin/wine64" "$@"
+	;;
+"end 1")
+	in_root "$image/root" "$bin/wineserver64" -k || true # it has ended already
+	rm -rf "${WINEPREFIX:?}"
+	;;
+*)
+	sed -n '5,9s/^# *//p' "$0" >&2
+	exit 2
+	;;
+esac
