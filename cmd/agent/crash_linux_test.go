@@ -3,15 +3,82 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"regexp"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/health"
 	"sidetone/internal/testlab"
 )
+
+// panicEnv has the agent of a test panic at SIGUSR1, with words that name a person.
+const panicEnv = "AGENT_TEST_PANIC"
+
+func init() {
+	if os.Getenv(panicEnv) == "" {
+		return
+	}
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGUSR1)
+	go func() {
+		<-c
+		panic("cannot read Anna's Headset\nof /home/anna")
+	}()
+}
+
+// TestPanics has the running agent panic. Each leaves a report with the stacks and without the names, and three lead to safe mode, of
+// which 'service status' knows.
+func TestPanics(t *testing.T) {
+	t.Parallel()
+	d := newControlled(t, nil)
+	state := t.TempDir()
+	d.env = append(d.env, "XDG_STATE_HOME="+state, "SIDETONE_SOURCES_AUDIO=false", panicEnv+"=1")
+	service := func() (st serviceStatus, text string) {
+		for _, as := range []string{"--json=true", "--json=false"} {
+			o := sidetone(t, []string{d.setting(), "XDG_STATE_HOME=" + state}, "service", "status", as)
+			if json.Unmarshal([]byte(o.stdout), &st) != nil {
+				text = o.stdout
+			}
+		}
+		return st, text
+	}
+	for n := range 3 {
+		d.start()
+		d.logged("full list sent")
+		require.Len(t, d.crashes(state), n)
+		st, text := service()
+		require.True(t, st.Running)
+		require.False(t, st.SafeMode)
+		require.Equal(t, n > 0, st.LastCrash != nil)
+		require.NotContains(t, text, "safe mode")
+		d.signal(syscall.SIGUSR1)
+		<-d.ended
+	}
+	d.start()
+	d.logged("safe mode: no HID devices, no writes to devices, no miniaudio")
+	reports := d.crashes(state)
+	require.Len(t, reports, 3)
+	for _, path := range reports {
+		text := read(t, path)
+		require.Contains(t, text, "panic: (its words are left out)\n")
+		require.Contains(t, text, "goroutine ")
+		require.Contains(t, text, "crash_linux_test.go")
+		require.NotContains(t, text, "nna")
+	}
+	st, text := service()
+	require.True(t, st.SafeMode)
+	require.Equal(t, reports[2], st.LastCrash.Report)
+	require.WithinDuration(t, time.Now(), st.LastCrash.Time, time.Minute)
+	require.Regexp(t, `runs +as process .*, in safe mode`, text)
+	require.Regexp(t, `last crash +\d+s ago: `+regexp.QuoteMeta(reports[2]), text)
+	d.signal(syscall.SIGTERM)
+	d.exit()
+}
 
 // TestCrashLoop kills the agent in several ways. Three crashes lead to safe mode; an end in order and kill -9 are none.
 func TestCrashLoop(t *testing.T) {

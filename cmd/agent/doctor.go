@@ -114,7 +114,7 @@ func gather(cmd *cobra.Command, in *settingsFlags) (doctor.Facts, error) {
 
 // registered is how the agent is registered to start at log-in, if that can be told.
 func registered(ctx context.Context) *doctor.Service {
-	m, err := serviceManager(nil)
+	m, err := serviceManager(nil, nil)
 	if err != nil {
 		return nil
 	}

@@ -15,6 +15,7 @@ import (
 
 	"sidetone/internal/app"
 	"sidetone/internal/platform/audio"
+	"sidetone/internal/platform/ipc"
 	"sidetone/internal/service"
 )
 
@@ -57,12 +58,24 @@ func execute(ctx context.Context, args []string) int {
 	}
 	printError(root.ErrOrStderr(), err)
 	switch {
-	case !errors.As(err, new(app.InputError)):
-		return exitFailed
 	case len(args) > 0 && args[0] == "run" && service.Supervised(host.Getenv):
-		return service.ExitConfig
-	default:
+		return supervisedExit(err)
+	case errors.As(err, new(app.InputError)):
 		return exitBadInput
+	default:
+		return exitFailed
+	}
+}
+
+// supervisedExit tells a service manager whether a new start may help.
+func supervisedExit(err error) int {
+	switch {
+	case errors.As(err, new(app.InputError)):
+		return service.ExitConfig
+	case errors.As(err, new(*ipc.ErrRunning)):
+		return service.ExitRunning
+	default:
+		return exitFailed
 	}
 }
 

@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"text/tabwriter"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +16,7 @@ import (
 	"sidetone/internal/brand"
 	"sidetone/internal/config"
 	"sidetone/internal/control"
+	"sidetone/internal/platform/desktop"
 	"sidetone/internal/service"
 )
 
@@ -63,11 +63,11 @@ an agent that runs takes it over when it is started anew.`,
 			if err := forThisUser(); err != nil {
 				return err
 			}
-			args, err := in.runArguments(cmd)
+			args, trayFlags, err := in.runArguments(cmd)
 			if err != nil {
 				return err
 			}
-			m, err := serviceManager(args)
+			m, err := serviceManager(args, trayFlags)
 			if err != nil {
 				return err
 			}
@@ -89,24 +89,24 @@ func forThisUser() error {
 	return nil
 }
 
-// runArguments are those of an agent with the settings that are given as flags. They are checked with what it will find: not the
-// environment of this shell.
-func (f *settingsFlags) runArguments(cmd *cobra.Command) ([]string, error) {
+// runArguments are those of an agent with the settings that are given as flags, and the flags of its tray. They are checked with what
+// it will find: not the environment of this shell.
+func (f *settingsFlags) runArguments(cmd *cobra.Command) (args, trayFlags []string, err error) {
 	o := f.options(cmd)
 	o.Env = []string{"HOME=" + host.Getenv("HOME")}
 	set, err := app.Load(o, host)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if set.Catalogue == nil {
-		return nil, badInput(errors.New("no catalogue: the agent would not start. Say which devices are yours with --catalogue FILE, " +
+		return nil, nil, badInput(errors.New("no catalogue: the agent would not start. Say which devices are yours with --catalogue FILE, " +
 			"or 'catalogue:' in the settings file"))
 	}
-	args := []string{"run"}
+	args = []string{"run"}
 	if f.file != "" {
 		file, err := filepath.Abs(f.file)
 		if err != nil {
-			return nil, badInput(err)
+			return nil, nil, badInput(err)
 		}
 		args = append(args, "--config="+file)
 	}
@@ -119,42 +119,69 @@ func (f *settingsFlags) runArguments(cmd *cobra.Command) ([]string, error) {
 			args = append(args, "--"+flags[s.Path]+"="+s.Value) // with absolute paths
 		}
 	}
-	return args, nil
+	// It may start before the agent, and so has to be told whose.
+	return args, (&askFlags{file: f.file, socket: set.Config.Control.Socket, vendor: set.Identity.ID}).flags(), nil
 }
 
-// serviceManager is what starts the agent that this program is, with these arguments; nil: those with which it is installed do not matter.
-func serviceManager(args []string) (service.Manager, error) {
+// serviceManager is what starts the agent that this program is, with these arguments, and its tray with such flags; nil: those with
+// which they are installed do not matter.
+func serviceManager(args, trayFlags []string) (service.Manager, error) {
 	self, err := host.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program, which is to be started at log-in: %w", err)
 	}
-	name := brand.ProgramName(self)
-	return service.New(service.Agent{Name: name, Executable: self, Arguments: args, Running: runningAgent}, host.Getenv)
+	tray := desktop.TrayEntry(brand.ProgramName(self), self, trayFlags)
+	if _, err := os.Stat(brand.TrayOf(self)); err != nil {
+		tray.Command = nil
+	}
+	return service.New(service.Agent{
+		Name: brand.ProgramName(self), Executable: self, Arguments: args, Tray: tray, Running: runningAgent, LogFile: ownLog,
+	}, host.Getenv)
 }
 
 // runningAgent finds the agent of this user and this program's brand.
-func runningAgent(ctx context.Context) (service.Process, error) {
-	st, err := ownStatus(ctx)
+func runningAgent(ctx context.Context) (p service.Process, err error) {
+	client, err := app.FindAgent(ctx, ownSettings(), host)
+	if err != nil {
+		return p, err
+	}
+	st, err := client.Status(ctx)
 	if errors.Is(err, control.ErrNotRunning) {
 		err = fs.ErrNotExist
 	}
-	return service.Process{PID: st.PID, Started: st.Started}, err
+	return service.Process{PID: st.PID, Started: st.Started, Stop: client.Stop}, err
 }
 
-// ownStatus asks the agent of this user, where the settings files say that it is.
-func ownStatus(ctx context.Context) (control.Status, error) {
+// ownSettings are those of the settings files.
+func ownSettings() *config.Config {
 	var in settingsFlags
 	cmd := &cobra.Command{}
 	in.add(cmd)
 	c, _, problems := config.Load(in.options(cmd))
 	if len(problems) > 0 {
-		c = config.Default()
+		return config.Default()
 	}
-	client, err := app.FindAgent(ctx, c, host)
+	return c
+}
+
+// ownLog is the file that the agent of this user has last logged to.
+func ownLog() (string, error) {
+	folders, err := app.StateFolders(ownSettings(), host)
 	if err != nil {
-		return control.Status{}, err
+		return "", err
 	}
-	return client.Status(ctx)
+	var newest string
+	var at time.Time
+	for _, folder := range folders {
+		path := filepath.Join(folder, app.LogFile)
+		if info, err := os.Stat(path); err == nil && info.ModTime().After(at) {
+			newest, at = path, info.ModTime()
+		}
+	}
+	if newest == "" {
+		return "", fmt.Errorf("no agent has kept a log in %s", strings.Join(folders, ", "))
+	}
+	return newest, nil
 }
 
 // serviceVerb makes a verb that plans, and then does or prints it. says is what it answers when all is done, and when nothing had to be.
@@ -167,7 +194,7 @@ func serviceVerb(
 		Short: short,
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			m, err := serviceManager(nil)
+			m, err := serviceManager(nil, nil)
 			if err != nil {
 				return err
 			}
@@ -199,69 +226,6 @@ func carryOut(cmd *cobra.Command, dry bool, says [2]string, plan func(context.Co
 	return nil
 }
 
-func serviceStatusCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "status",
-		Short: "Show whether the agent starts at log-in, whether it runs, and since when",
-		Long: `Shows what starts the agent, whether it does so at log-in, whether it runs, since when and how often it had to
-be started again.
-
-Exit code 1 if it does not run.`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			m, err := serviceManager(nil)
-			if err != nil {
-				return err
-			}
-			st, err := m.State(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				err = printJSON(cmd.OutOrStdout(), st)
-			} else {
-				err = printService(cmd.OutOrStdout(), st, time.Now())
-			}
-			if err == nil && !st.Running {
-				return exitCode(exitFailed)
-			}
-			return err
-		},
-	}
-	jsonFlag(cmd, &asJSON)
-	return cmd
-}
-
-// starters are what people call the kinds.
-var starters = map[service.Kind]string{
-	service.Systemd:   "systemd, the user's service manager, which restarts it after a failure",
-	service.Autostart: "the desktop, at log-in; nothing restarts it",
-}
-
-func printService(w io.Writer, st service.State, now time.Time) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	row(t, "started by", starters[st.Kind])
-	row(t, "definition", st.Path+map[bool]string{true: "", false: " (not there)"}[st.Installed])
-	row(t, "at log-in", map[bool]string{true: "it starts", false: "it does not start"}[st.Enabled])
-	switch {
-	case st.Running:
-		row(t, "runs", fmt.Sprintf("as process %d, for %s", st.PID, age(st.Since, now)))
-	case st.Waiting:
-		row(t, "runs", "not yet, or not again: it is about to be started")
-	case st.Misconfigured():
-		row(t, "runs", "no: it finds its settings wrong, and is not started again ('sidetone service logs' says what is wrong)")
-	case st.Result != "":
-		row(t, "runs", fmt.Sprintf("no: %s, %d", st.Result, st.Exit))
-	default:
-		row(t, "runs", "no")
-	}
-	if st.Kind == service.Systemd {
-		row(t, "restarts", fmt.Sprint(st.Restarts))
-	}
-	return t.Flush()
-}
-
 func serviceLogsCommand() *cobra.Command {
 	var lines int
 	var follow bool
@@ -270,7 +234,7 @@ func serviceLogsCommand() *cobra.Command {
 		Short: "Show the log of the installed agent",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			m, err := serviceManager(nil)
+			m, err := serviceManager(nil, nil)
 			if err != nil {
 				return err
 			}

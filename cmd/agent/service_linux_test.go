@@ -24,7 +24,12 @@ func TestServiceWithoutManager(t *testing.T) {
 	settings := write(t, "settings.yaml", "sources: {audio: false, camera: false, files: ["+
 		write(t, "endpoints.yaml", "endpoints: ["+microphone("Mic")+"]\n")+fmt.Sprintf("]}\nrpc: {ports: %d}\n", port))
 	home := filepath.Join(folder, "home")
-	env := []string{"XDG_RUNTIME_DIR=" + folder, "HOME=" + home, "XDG_CONFIG_HOME=" + filepath.Join(home, ".config")}
+	self, err := os.Executable()
+	require.NoError(t, err)
+	program := filepath.Join(folder, "acme-agent")
+	require.NoError(t, os.Symlink(self, program))
+	require.NoError(t, os.WriteFile(program+"-tray", nil, 0o700))
+	env := []string{"XDG_RUNTIME_DIR=" + folder, "HOME=" + home, "XDG_CONFIG_HOME=" + filepath.Join(home, ".config"), brandEnv + "=" + program}
 	service := func(args ...string) output { return sidetone(t, env, append([]string{"service"}, args...)...) }
 	install := []string{"install", "--config", settings, "--catalogue", catalogue}
 
@@ -34,13 +39,17 @@ func TestServiceWithoutManager(t *testing.T) {
 	require.Contains(t, o.stdout, "(not there)")
 	o = service(append(install, "--print")...)
 	require.Equal(t, exitOK, o.code, o.stderr)
-	entry := filepath.Join(home, ".config/autostart", programName(t)+".desktop")
-	require.True(t, strings.HasPrefix(o.stdout, "write "+entry+":\n\n    # Written by"), o.stdout)
+	entry := filepath.Join(home, ".config/autostart", "acme-agent.desktop")
+	require.True(t, strings.HasPrefix(o.stdout, "write "+entry+":\n\n    [Desktop Entry]\n"), o.stdout)
 	require.Contains(t, o.stdout, `"run" "--config=`+settings+`" "--catalogue=`+catalogue+`"`)
+	icon := strings.TrimSuffix(entry, ".desktop") + "-tray.desktop"
+	require.Contains(t, o.stdout, "write "+icon+":\n")
+	require.Contains(t, o.stdout, `"tray" "--config=`+settings+`" "--vendor=acme"`, "it may start before the agent")
 	require.NoDirExists(t, filepath.Join(home, ".config"), "--print does nothing")
 
 	require.Contains(t, service(install...).stdout, "installed: it starts at the next log-in")
 	require.FileExists(t, entry)
+	require.FileExists(t, icon)
 	require.Contains(t, service(install...).stdout, "already installed")
 	o = service("start")
 	require.Equal(t, "started\n", o.stdout, o.stderr)
@@ -50,25 +59,28 @@ func TestServiceWithoutManager(t *testing.T) {
 	require.Equal(t, exitOK, o.code, o.stderr)
 	require.Contains(t, o.stdout, "as process ")
 
+	env = append(env, "XDG_STATE_HOME="+filepath.Join(home, "elsewhere"))
+	o = service("logs")
+	require.Contains(t, o.stderr, "no agent has kept a log")
+	require.Contains(t, service("restart").stdout, "started anew")
+	log := filepath.Join(home, "elsewhere/sidetone/acme/agent.log")
+	o = service("logs", "--lines", "1000")
+	require.True(t, strings.HasPrefix(o.stdout, log+":\n"), o.stdout+o.stderr)
+	require.Contains(t, o.stdout, "sidetone runs")
+	comes(t, client, "the list", func() bool { return len(client.DevicesOf("123456789012345678")) == 1 })
+
 	sent := len(client.Payloads())
 	require.Contains(t, service("restart").stdout, "started anew")
 	comes(t, client, "the list of the new one", func() bool {
 		return len(client.Payloads()) > sent+1 && len(client.DevicesOf("123456789012345678")) == 1
 	})
-	require.Contains(t, service("uninstall", "--print").stdout, "kill -TERM")
+	require.Contains(t, service("uninstall", "--print").stdout, " stop, and wait for the end of process ")
 	require.Contains(t, service("uninstall").stdout, "uninstalled")
 	payloads := client.Payloads()
 	require.Empty(t, payloads[len(payloads)-1].Devices, "the farewell")
 	require.NoFileExists(t, entry)
+	require.NoFileExists(t, icon)
 	require.Contains(t, service("uninstall").stdout, "not installed, and it does not run")
-}
-
-// programName is what this test's agent is called.
-func programName(t *testing.T) string {
-	t.Helper()
-	self, err := os.Executable()
-	require.NoError(t, err)
-	return filepath.Base(self)
 }
 
 // TestServiceRefusesWhatWouldNotStart: wrong settings are seen when they are given, not at the next log-in.
@@ -96,4 +108,18 @@ func TestExitCodeUnderAServiceManager(t *testing.T) {
 	require.Equal(t, 78, sidetone(t, supervised, "run", "--no-such-flag").code)
 	require.Equal(t, exitBadInput, sidetone(t, nil, "run").code)
 	require.Equal(t, exitBadInput, sidetone(t, supervised, "config", "check", "--no-such-flag").code)
+}
+
+// TestExitCodeBesideAnotherAgent: a service manager need not try again every two seconds.
+func TestExitCodeBesideAnotherAgent(t *testing.T) {
+	t.Parallel()
+	d := newControlled(t, nil)
+	d.env = append(d.env, "SIDETONE_SOURCES_AUDIO=false")
+	d.start()
+	d.logged("full list sent")
+	second := func(env ...string) int {
+		return sidetone(t, append(env, d.setting()), "run", "--catalogue", d.catalogue).code
+	}
+	require.Equal(t, exitFailed, second())
+	require.Equal(t, 69, second("NOTIFY_SOCKET="+filepath.Join(t.TempDir(), "nobody")))
 }

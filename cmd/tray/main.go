@@ -87,7 +87,7 @@ func options(agent string, args []string) (o tray.Options, lang string, err erro
 	program, same := brand.ProgramName(agent), flags.Args()
 	o.Program, o.Version, o.Vendor, o.Getenv = program, version, filepath.Base(filepath.Dir(o.Address)), os.Getenv
 	o.Start = append([]string{agent, "run"}, same...)
-	o.Autostart = desktop.Entry{ID: program + "-tray", Name: program, Command: append([]string{agent, "tray"}, same...)}
+	o.Autostart = desktop.TrayEntry(program, agent, same)
 	o.Diagnostics = func(ctx context.Context) ([]byte, error) { return status(ctx, agent, same) }
 	o.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	return o, lang, nil

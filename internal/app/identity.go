@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"sidetone/internal/brand"
@@ -84,6 +86,28 @@ func AgentAddress(ctx context.Context, c *config.Config, host Host) (string, err
 	default:
 		return onlyAgent(ctx, host)
 	}
+}
+
+// StateFolders are those in which the agent that the settings mean keeps its log and the reports of crashes: that of their vendor or of
+// this program's brand, else those of all vendors' agents that have been here.
+func StateFolders(c *config.Config, host Host) ([]string, error) {
+	who, err := identity(c, nil, host)
+	if err != nil {
+		return nil, InputError{err}
+	}
+	folder, err := paths.StateFolder(host.Getenv, who.ID)
+	if err != nil || who.ID != "" {
+		return []string{folder}, err
+	}
+	all, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var folders []string
+	for _, entry := range all {
+		folders = append(folders, filepath.Join(folder, entry.Name()))
+	}
+	return folders, nil
 }
 
 // onlyAgent finds the address of the one agent that runs. fs.ErrNotExist means that none does.

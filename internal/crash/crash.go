@@ -106,6 +106,19 @@ func (g *Guard) Reports() (all []Report) {
 	return all
 }
 
+// Last is the newest report in several folders, and when that crash was; "": there is none.
+func Last(folders []string) (path string, at time.Time) {
+	for _, folder := range folders {
+		all, _ := reports(folder)
+		for _, name := range all {
+			if t := timeOf(name); t.After(at) {
+				path, at = filepath.Join(folder, name), t
+			}
+		}
+	}
+	return path, at
+}
+
 // Report is that of one crash.
 type Report struct{ Name, Text string }
 

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,34 +11,49 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"sidetone/internal/platform/desktop"
 )
 
 // autostart has the desktop start the agent at log-in. Nothing restarts it, and it keeps its log itself.
 type autostart struct {
 	Agent
-	path string // of the entry
+	desktop desktop.Desktop
+	path    string // of the agent's entry
 }
 
-func newAutostart(a Agent, config string) *autostart {
-	return &autostart{a, filepath.Join(config, "autostart", a.Name+".desktop")}
+func newAutostart(a Agent, getenv func(string) string) *autostart {
+	s := &autostart{Agent: a, desktop: desktop.Desktop{Getenv: getenv}}
+	s.path = s.desktop.AutostartFile(s.entry())
+	return s
 }
 
 func (s *autostart) Install(context.Context) (Plan, error) {
-	text := s.Entry()
-	if old, err := os.ReadFile(s.path); err == nil && string(old) == text {
-		return nil, nil
+	return append(s.adding(s.entry()), s.addingTray()...), nil
+}
+
+// adding writes an entry, where it is not there as it is to be.
+func (s *autostart) adding(e desktop.Entry) Plan {
+	path := s.desktop.AutostartFile(e)
+	if old, err := os.ReadFile(path); err == nil && string(old) == e.File() {
+		return nil
 	}
-	return Plan{{writing(s.path, text), func(context.Context) error {
-		if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
-			return err
-		}
-		return os.WriteFile(s.path, []byte(text), 0o644)
-	}}}, nil
+	return Plan{{writing(path, e.File()), func(context.Context) error { return s.desktop.SetAutostart(e, true) }}}
+}
+
+// addingTray writes the tray's entry, but where there is one that starts nothing: the user has said so.
+func (s *autostart) addingTray() Plan {
+	_, err := os.Lstat(s.desktop.AutostartFile(s.Tray))
+	if len(s.Tray.Command) == 0 || err == nil && !s.desktop.Autostarts(s.Tray) {
+		return nil
+	}
+	return s.adding(s.Tray)
 }
 
 func (s *autostart) Uninstall(ctx context.Context) (Plan, error) {
@@ -45,15 +61,18 @@ func (s *autostart) Uninstall(ctx context.Context) (Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(p, s.removal()...), nil
+	return append(p, s.removing(s.entry(), s.Tray)...), nil
 }
 
-// removal takes the entry away, where there is one. An agent that runs goes on.
-func (s *autostart) removal() Plan {
-	if _, err := os.Lstat(s.path); err != nil {
-		return nil
+// removing takes entries away, where they are. What they have started goes on.
+func (s *autostart) removing(entries ...desktop.Entry) (p Plan) {
+	for _, e := range entries {
+		path := s.desktop.AutostartFile(e)
+		if _, err := os.Lstat(path); err == nil {
+			p = append(p, Step{"remove " + path, func(context.Context) error { return os.Remove(path) }})
+		}
 	}
-	return Plan{{"remove " + s.path, func(context.Context) error { return os.Remove(s.path) }}}
+	return p
 }
 
 func (s *autostart) Start(ctx context.Context) (Plan, error) {
@@ -81,7 +100,7 @@ func (s *autostart) start() (Step, error) {
 	if err != nil {
 		return Step{}, err
 	}
-	words, err := entryCommand(string(text))
+	words, err := desktop.CommandIn(string(text))
 	if err != nil {
 		return Step{}, fmt.Errorf("%s: %w: '%s service install' writes it anew", s.path, err, s.Name)
 	}
@@ -158,26 +177,30 @@ func (s *autostart) Stop(ctx context.Context) (Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Plan{{fmt.Sprintf("kill -TERM %d, and wait for its end", p.PID), func(context.Context) error { return end(p.PID) }}}, nil
+	return Plan{{fmt.Sprintf("%s stop, and wait for the end of process %d", s.Name, p.PID), func(ctx context.Context) error {
+		return end(ctx, p)
+	}}}, nil
 }
 
 // endTimeout is how long an agent may take to empty the clients' lists and end: ten times what it needs.
 const endTimeout = 5 * time.Second
 
-// end has a process end, and waits for it.
-func end(pid int) error {
-	fd, err := unix.PidfdOpen(pid, 0)
-	if err == nil {
-		defer unix.Close(fd)
-		err = unix.PidfdSendSignal(fd, unix.SIGTERM, nil, 0)
-	}
+// end has an agent end, and waits for it.
+func end(ctx context.Context, p Process) error {
+	fd, err := unix.PidfdOpen(p.PID, 0)
 	if errors.Is(err, unix.ESRCH) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	deadline := time.Now().Add(endTimeout)
+	defer unix.Close(fd)
+	ctx, cancel := context.WithTimeout(ctx, endTimeout)
+	defer cancel()
+	if err := p.Stop(ctx); err != nil {
+		return fmt.Errorf("process %d does not take it: %w: end it with kill %d", p.PID, err, p.PID)
+	}
+	deadline, _ := ctx.Deadline()
 	for {
 		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(max(0, time.Until(deadline)).Milliseconds()))
 		switch {
@@ -185,7 +208,7 @@ func end(pid int) error {
 		case err != nil:
 			return err
 		case n == 0:
-			return fmt.Errorf("process %d has not ended after %s: end it with kill -KILL %d", pid, endTimeout, pid)
+			return fmt.Errorf("process %d has not ended after %s: end it with kill -KILL %d", p.PID, endTimeout, p.PID)
 		default:
 			return nil
 		}
@@ -210,7 +233,9 @@ func (s *autostart) State(ctx context.Context) (State, error) {
 		return State{}, err
 	}
 	there := err == nil
-	st := State{Kind: Autostart, Path: s.path, Installed: there, Enabled: there}
+	st := State{
+		Kind: Autostart, Path: s.path, Installed: there, Enabled: there && s.desktop.Autostarts(s.entry()), Tray: s.desktop.Autostarts(s.Tray),
+	}
 	p, err := s.Running(ctx)
 	if errors.Is(err, fs.ErrNotExist) {
 		return st, nil
@@ -219,7 +244,17 @@ func (s *autostart) State(ctx context.Context) (State, error) {
 	return st, err
 }
 
-func (s *autostart) Logs(context.Context, io.Writer, int, bool) error {
-	return fmt.Errorf("here is no journal of a service manager: the agent keeps its log in ~/.local/state/sidetone/VENDOR; "+
-		"'%s run' in a terminal shows it", s.Name)
+// Logs names the file in which the agent keeps its log where there is no journal, and shows its end.
+func (s *autostart) Logs(ctx context.Context, w io.Writer, lines int, follow bool) error {
+	path, err := s.LogFile()
+	if err != nil {
+		return fmt.Errorf("%w: '%s run' in a terminal shows its log", err, s.Name)
+	}
+	fmt.Fprintf(w, "%s:\n", path)
+	args := []string{"--lines", strconv.Itoa(lines), path}
+	if follow {
+		args = append([]string{"--follow=name", "--retry"}, args...) // the file is put aside when it is full
+	}
+	_, err = command(ctx, w, "tail", args...)
+	return cmp.Or(ctx.Err(), err)
 }

@@ -117,12 +117,14 @@ func TestUnderSystemd(t *testing.T) {
 		t.Skip(err)
 	}
 	m := systemd.Boot(t)
-	for name, of := range map[string]string{"acme-agent": "../../cmd/agent", "fakeserver": "../../fakeserver/cmd/fakeserver"} {
+	for name, of := range map[string]string{
+		"acme-agent": "../../cmd/agent", "acme-agent-tray": "../../cmd/tray", "fakeserver": "../../fakeserver/cmd/fakeserver",
+	} {
 		out, err := exec.Command("go", "build", "-o", filepath.Join(m.Share, name), of).CombinedOutput()
 		require.NoError(t, err, "%s", out)
 	}
 	m.Run("root", "mkdir", "-p", folder)
-	m.Run("root", "cp", "/share/acme-agent", folder)
+	m.Run("root", "cp", "/share/acme-agent", "/share/acme-agent-tray", folder)
 	m.Run("root", "mknod", "-m", "666", "/dev/hidraw9", "c", "1", "3")
 
 	one, two := newPerson(t, m, "one", 6463), newPerson(t, m, "two", 6464)
@@ -139,9 +141,12 @@ func TestUnderSystemd(t *testing.T) {
 		{"hardening", hardening},
 		{"kill", kill},
 		{"hang", hang},
+		{"three crashes", threeCrashes},
+		{"upgrade", upgrade},
 		{"second user", secondUser},
 		{"stop", stop},
 		{"wrong settings", wrongSettings},
+		{"another agent", anotherAgent},
 		{"uninstall", uninstall},
 	} {
 		if !t.Run(step.name, func(t *testing.T) {
@@ -180,14 +185,15 @@ func install(t *testing.T, one, two *person) {
 	require.Equal(t, service.State{Kind: service.Systemd, Path: unit}, one.state())
 	plan := one.install("--print")
 	require.Contains(t, plan, "write "+unit+":\n\n    # Written by 'acme-agent service install'")
-	require.True(t, strings.HasSuffix(plan, "\nsystemctl --user enable acme-agent.service\nsystemctl --user daemon-reload\n"), plan)
+	require.Contains(t, plan, "\nsystemctl --user enable acme-agent.service\nsystemctl --user daemon-reload\nwrite "+
+		one.Home()+"/.config/autostart/acme-agent-tray.desktop:\n")
 	require.False(t, one.state().Installed, "--print does nothing")
 
 	for _, p := range []*person{one, two} {
 		require.Contains(t, p.install(), "installed: it starts at the next log-in")
 		require.Equal(t, "already installed\n", p.install())
 	}
-	require.Equal(t, service.State{Kind: service.Systemd, Path: unit, Installed: true, Enabled: true}, one.state())
+	require.Equal(t, service.State{Kind: service.Systemd, Path: unit, Installed: true, Enabled: true, Tray: true}, one.state())
 	require.Contains(t, one.install("--log-level=debug"), "installed", "with other settings")
 	require.Contains(t, one.Run("cat", unit), `"--log-level=debug"`)
 	one.install()
@@ -278,6 +284,38 @@ func hang(t *testing.T, one, _ *person) {
 	one.Run("systemctl", "--user", "daemon-reload")
 }
 
+// threeCrashes within a minute lead to safe mode, which the agent's status and the service's tell.
+func threeCrashes(t *testing.T, one, _ *person) {
+	for range 3 {
+		lists, _ := one.client.count()
+		one.Run("systemctl", "--user", "kill", "--signal=ABRT", "--kill-whom=main", "acme-agent")
+		one.client.comes(t, lists, 1)
+	}
+	require.Contains(t, one.Run(folder+"/acme-agent", "status"), "runs in safe mode")
+	status := one.service("status")
+	require.Regexp(t, `runs +as process .*, in safe mode`, status)
+	require.Regexp(t, `last crash +\d+s ago: `+one.Home()+`/\.local/state/sidetone/acme/crash-\d+\.txt`, status)
+	one.Run("rm", "-r", one.Home()+"/.local/state/sidetone")
+	require.Equal(t, "started anew\n", one.service("restart"))
+	one.client.comes(t, 0, 1)
+	require.NotContains(t, one.service("status"), "safe mode")
+}
+
+// upgrade replaces the program while it runs, as a package does, and starts it anew.
+func upgrade(t *testing.T, one, _ *person) {
+	lists, _ := one.client.count()
+	program := func() string {
+		return one.Run("stat", "--dereference", "--format=%i", "/proc/"+one.show("MainPID")+"/exe")
+	}
+	before := program()
+	one.Machine.Run("root", "cp", "/share/acme-agent", folder+"/new")
+	one.Machine.Run("root", "mv", folder+"/new", folder+"/acme-agent")
+	require.Equal(t, before, program(), "the old one goes on")
+	require.Equal(t, "started anew\n", one.service("restart"))
+	one.client.comes(t, lists, 1)
+	require.NotEqual(t, before, program())
+}
+
 // secondUser has an agent of the same name at the same time. Neither sees the other's client.
 func secondUser(t *testing.T, one, two *person) {
 	require.Equal(t, "started\n", two.service("start"))
@@ -315,10 +353,33 @@ func wrongSettings(t *testing.T, one, _ *person) {
 	require.Error(t, err)
 	require.Contains(t, string(out), "the agent finds its settings wrong")
 	st := one.state()
-	require.True(t, st.Misconfigured(), "%+v", st)
+	require.True(t, st.EndedWith(service.ExitConfig), "%+v", st)
 	require.Zero(t, st.Restarts)
 	require.Equal(t, "failed", one.show("ActiveState"), "no start is due")
 	one.Run("mv", one.catalogue+".away", one.catalogue)
+	require.Equal(t, "started\n", one.service("start"))
+}
+
+// anotherAgent of the user, from a terminal, keeps the unit's from starting. Nobody tries that again every two seconds.
+func anotherAgent(t *testing.T, one, _ *person) {
+	require.Equal(t, "stopped\n", one.service("stop"))
+	other := one.Command(folder+"/acme-agent", "run", "--catalogue", one.catalogue, "--sources-audio=false")
+	require.NoError(t, other.Start())
+	ended := make(chan error, 1)
+	go func() { ended <- other.Wait() }()
+	testlab.Eventually(t, "the other agent answers", func() bool { return one.Command(folder+"/acme-agent", "status").Run() == nil })
+	out, err := one.Command(folder+"/acme-agent", "service", "start").CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(out), "an agent that was started otherwise runs (process ")
+	require.Error(t, one.Command("systemctl", "--user", "start", "acme-agent").Run())
+	st := one.state()
+	require.True(t, st.EndedWith(service.ExitRunning), "%+v", st)
+	require.Zero(t, st.Restarts)
+	require.Equal(t, "failed", one.show("ActiveState"), "no start is due")
+	says, _ := one.Command(folder+"/acme-agent", "service", "status").Output()
+	require.Contains(t, string(says), "another agent ran already")
+	one.Run(folder+"/acme-agent", "stop")
+	require.NoError(t, <-ended)
 	require.Equal(t, "started\n", one.service("start"))
 }
 
@@ -328,7 +389,7 @@ func uninstall(t *testing.T, one, two *person) {
 	for _, p := range []*person{one, two} {
 		require.Equal(t, "uninstalled\n", p.service("uninstall"))
 		require.Equal(t, "not installed, and it does not run\n", p.service("uninstall"))
-		require.Empty(t, p.Run("find", p.Home()+"/.config/systemd", "-not", "-type", "d"))
+		require.Empty(t, p.Run("find", p.Home()+"/.config/systemd", p.Home()+"/.config/autostart", "-not", "-type", "d"))
 		require.NotContains(t, p.Run("systemctl", "--user", "list-units", "--all", "--no-pager"), "acme-agent")
 	}
 	one.client.comes(t, lists, 0)

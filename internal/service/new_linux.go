@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"sidetone/internal/platform/session"
 )
@@ -18,11 +19,7 @@ func New(a Agent, getenv func(string) string) (Manager, error) {
 	if !filepath.IsAbs(home) {
 		return nil, fmt.Errorf("where the agent is registered: HOME is not set to an absolute path")
 	}
-	config := getenv("XDG_CONFIG_HOME")
-	if !filepath.IsAbs(config) { // the XDG base directory specification says to ignore a relative path
-		config = filepath.Join(home, ".config")
-	}
-	desktop := newAutostart(a, config)
+	desktop := newAutostart(a, getenv)
 	runtime := getenv("XDG_RUNTIME_DIR")
 	if runtime == "" {
 		runtime = filepath.Join("/run/user", session.User())
@@ -48,7 +45,8 @@ func managerIn(runtime string) bool {
 	return err == nil && info.Mode().Type() == os.ModeSocket
 }
 
-// withManager is a unit where there may be an autostart entry from a time without a service manager: both would start the agent.
+// withManager is a unit, and the tray's entry beside it. There may be an autostart entry of the agent from a time without a service
+// manager: both would start it.
 type withManager struct {
 	*systemd
 	desktop *autostart
@@ -56,10 +54,16 @@ type withManager struct {
 
 func (m *withManager) Install(ctx context.Context) (Plan, error) {
 	p, err := m.systemd.Install(ctx)
-	return append(p, m.desktop.removal()...), err
+	return slices.Concat(p, m.desktop.removing(m.desktop.entry()), m.desktop.addingTray()), err
 }
 
 func (m *withManager) Uninstall(ctx context.Context) (Plan, error) {
 	p, err := m.systemd.Uninstall(ctx)
-	return append(p, m.desktop.removal()...), err
+	return append(p, m.desktop.removing(m.desktop.entry(), m.Tray)...), err
+}
+
+func (m *withManager) State(ctx context.Context) (State, error) {
+	st, err := m.systemd.State(ctx)
+	st.Tray = m.desktop.desktop.Autostarts(m.Tray)
+	return st, err
 }

@@ -115,8 +115,8 @@ func TestPlan(t *testing.T) {
 	require.NoError(t, Plan(nil).Do(t.Context()))
 }
 
-func TestMisconfigured(t *testing.T) {
-	require.True(t, State{Result: "exit-code", Exit: ExitConfig}.Misconfigured())
-	require.False(t, State{Result: "exit-code", Exit: 2}.Misconfigured())
-	require.False(t, State{Running: true, Exit: ExitConfig}.Misconfigured())
+func TestEndedWith(t *testing.T) {
+	require.True(t, State{Result: "exit-code", Exit: ExitConfig}.EndedWith(ExitConfig))
+	require.False(t, State{Result: "exit-code", Exit: 2}.EndedWith(ExitConfig))
+	require.False(t, State{Running: true, Exit: ExitConfig}.EndedWith(ExitConfig))
 }

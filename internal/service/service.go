@@ -12,6 +12,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"sidetone/internal/platform/desktop"
 )
 
 // Kind is what starts the agent.
@@ -23,9 +25,17 @@ const (
 	Autostart Kind = "autostart" // an entry that the desktop starts at log-in
 )
 
-// ExitConfig ends an agent that a service manager has started and that has no settings to work with: a new start would not help. It
-// is not the usual 2, with which a Go program ends that panics, and which must be started again. sysexits.h calls it EX_CONFIG.
-const ExitConfig = 78
+// The codes of sysexits.h with which an agent ends that a service manager has started, where a new start would not help.
+const (
+	// ExitConfig says that there are no settings to work with. It is not the usual 2, with which a Go program ends that panics, and
+	// which must be started again.
+	ExitConfig = 78
+	// ExitRunning says that another agent of this user, or for the same client id, runs already.
+	ExitRunning = 69
+)
+
+// about is what unit and entry say of the agent.
+const about = "Tells the chat client which certified devices are there"
 
 // Agent is what is to be registered.
 type Agent struct {
@@ -33,14 +43,19 @@ type Agent struct {
 	Executable string   // absolute path
 	Arguments  []string // with which it runs
 
+	Tray desktop.Entry // is started at log-in as well; without a command: there is no such program
+
 	// Running finds the one that runs, whoever has started it. fs.ErrNotExist means that none does.
 	Running func(context.Context) (Process, error)
+	// LogFile is the path of the log that it keeps where there is no journal.
+	LogFile func() (string, error)
 }
 
 // Process is an agent that runs.
 type Process struct {
 	PID     int
 	Started time.Time
+	Stop    func(context.Context) error // has it end in order; it may live on for a moment
 }
 
 // Manager registers one agent with one kind of starter.
@@ -64,6 +79,7 @@ type State struct {
 	Path      string    `json:"path"`      // of the definition
 	Installed bool      `json:"installed"` // the definition is there
 	Enabled   bool      `json:"enabled"`   // it starts at log-in
+	Tray      bool      `json:"tray"`      // the icon starts at log-in
 	Running   bool      `json:"running"`
 	Waiting   bool      `json:"waiting,omitempty"` // it starts, or is about to be started again
 	PID       int       `json:"pid,omitempty"`
@@ -73,8 +89,8 @@ type State struct {
 	Exit      int       `json:"exit,omitempty"`   // the code, or the number of the signal, with which it ended last
 }
 
-// Misconfigured reports whether the agent found its settings wrong and is not started again until somebody does.
-func (s State) Misconfigured() bool { return !s.Running && s.Result != "" && s.Exit == ExitConfig }
+// EndedWith reports whether the agent has ended with a code of this package, and is not started again until somebody does.
+func (s State) EndedWith(code int) bool { return !s.Running && s.Result != "" && s.Exit == code }
 
 // Step is one thing to do.
 type Step struct {
@@ -119,6 +135,11 @@ func indent(text string) string {
 		b.WriteString(line)
 	}
 	return b.String()
+}
+
+// entry has a desktop start the agent.
+func (a Agent) entry() desktop.Entry {
+	return desktop.Entry{ID: a.Name, Name: a.Name, Comment: about, Command: append([]string{a.Executable}, a.Arguments...)}
 }
 
 // check refuses what no definition can say.

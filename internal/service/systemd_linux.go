@@ -138,8 +138,12 @@ func (s *systemd) starting(action string, st State, start func() error) Plan {
 		if err == nil {
 			return nil
 		}
-		if now, stateErr := s.State(ctx); stateErr == nil && now.Exit == ExitConfig {
+		now, stateErr := s.State(ctx)
+		switch {
+		case stateErr == nil && now.EndedWith(ExitConfig):
 			return fmt.Errorf("the agent finds its settings wrong: see '%s service logs', or '%s config check'", s.Name, s.Name)
+		case stateErr == nil && now.EndedWith(ExitRunning):
+			return fmt.Errorf("another agent runs: end it with '%s stop'; '%s service logs' says which", s.Name, s.Name)
 		}
 		return fmt.Errorf("%w: see '%s service logs'", err, s.Name)
 	}})

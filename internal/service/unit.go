@@ -1,14 +1,14 @@
 package service
 
 import (
-	"strconv"
+	"fmt"
 	"strings"
 )
 
 // unit is the systemd unit. docs/service.md says why each line is as it is, and which are missing.
 const unit = `# Written by '@NAME@ service install'. Changes belong into a drop-in: systemctl --user edit @NAME@
 [Unit]
-Description=Tells the chat client which certified devices are there (@NAME@)
+Description=@ABOUT@ (@NAME@)
 After=pipewire-pulse.socket pulseaudio.socket
 StartLimitIntervalSec=60
 StartLimitBurst=10
@@ -19,7 +19,7 @@ ExecStart=@COMMAND@
 ExecReload=kill -HUP $MAINPID
 Restart=on-failure
 RestartSec=2
-RestartPreventExitStatus=@EXITCONFIG@
+RestartPreventExitStatus=@FINAL@
 WatchdogSec=240
 TimeoutStartSec=30
 TimeoutStopSec=5
@@ -48,7 +48,8 @@ func (a Agent) Unit() string {
 	for _, arg := range a.Arguments {
 		words = append(words, unitWord(arg, false))
 	}
-	return strings.NewReplacer("@NAME@", a.Name, "@COMMAND@", strings.Join(words, " "), "@EXITCONFIG@", strconv.Itoa(ExitConfig)).Replace(unit)
+	return strings.NewReplacer("@NAME@", a.Name, "@ABOUT@", about, "@COMMAND@", strings.Join(words, " "),
+		"@FINAL@", fmt.Sprint(ExitConfig, ExitRunning)).Replace(unit)
 }
 
 // unitWord quotes a word of a command line of systemd, which would else replace specifiers (%h) and, but for the program itself,

@@ -6,10 +6,3 @@ package desktop
 type Desktop struct {
 	Getenv func(string) string
 }
-
-// Entry is a program that may be started at each log-in.
-type Entry struct {
-	ID      string   // names its file
-	Name    string   // for people
-	Command []string // with its arguments
-}

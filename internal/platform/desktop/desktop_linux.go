@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"syscall"
 	"time"
 
@@ -79,7 +78,8 @@ func (d Desktop) config() string {
 	return filepath.Join(d.Getenv("HOME"), ".config")
 }
 
-func (d Desktop) autostart(e Entry) string {
+// AutostartFile is where an entry of this user is, if there is one.
+func (d Desktop) AutostartFile(e Entry) string {
 	return filepath.Join(d.config(), "autostart", e.ID+".desktop")
 }
 
@@ -88,7 +88,7 @@ var hidden = regexp.MustCompile(`(?m)^Hidden\s*=\s*true\s*$`)
 
 // Autostarts reports whether the program is started at each log-in.
 func (d Desktop) Autostarts(e Entry) bool {
-	for _, path := range []string{d.autostart(e), filepath.Join(systemAutostart, e.ID+".desktop")} {
+	for _, path := range []string{d.AutostartFile(e), filepath.Join(systemAutostart, e.ID+".desktop")} {
 		if file, err := os.ReadFile(path); err == nil {
 			return !hidden.Match(file)
 		}
@@ -98,7 +98,7 @@ func (d Desktop) Autostarts(e Entry) bool {
 
 // SetAutostart has the program started at each log-in, or not any more.
 func (d Desktop) SetAutostart(e Entry, on bool) error {
-	path := d.autostart(e)
+	path := d.AutostartFile(e)
 	_, err := os.Stat(filepath.Join(systemAutostart, e.ID+".desktop"))
 	if !on && errors.Is(err, fs.ErrNotExist) {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -106,16 +106,13 @@ func (d Desktop) SetAutostart(e Entry, on bool) error {
 		}
 		return nil
 	}
-	lines := []string{
-		"[Desktop Entry]", "Type=Application", "Name=" + e.Name, "Exec=" + ExecLine(e.Command),
-		"Terminal=false", "NoDisplay=true",
-	}
+	text := e.File()
 	if !on {
-		lines = append(lines, "Hidden=true")
+		text += "Hidden=true\n"
 	}
 	err = os.MkdirAll(filepath.Dir(path), 0o700)
 	if err == nil {
-		err = files.Replace(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600)
+		err = files.Replace(path, []byte(text), 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("start at log-in: %w", err)

@@ -31,7 +31,7 @@ func TestSave(t *testing.T) {
 
 func TestAutostart(t *testing.T) {
 	d, folder := home(t)
-	e := Entry{"acme-tray", "Acme", []string{"/opt/a b/acme", "tray", `--x=100%$"`}}
+	e := Entry{ID: "acme-tray", Name: "Acme", Command: []string{"/opt/a b/acme", "tray", `--x=100%$"`}}
 	require.False(t, d.Autostarts(e))
 	require.NoError(t, d.SetAutostart(e, false))
 	require.NoError(t, d.SetAutostart(e, true))

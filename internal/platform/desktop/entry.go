@@ -1,0 +1,74 @@
+package desktop
+
+import (
+	"errors"
+	"strings"
+)
+
+// Entry is a program that may be started at each log-in, as a file of the Desktop Application Autostart Specification says it.
+type Entry struct {
+	ID      string   // names its file
+	Name    string   // for people
+	Comment string   // the same, what it does
+	Command []string // with its arguments
+}
+
+// TrayEntry has the icon of an agent's program come at log-in, by the flags that mean the same agent.
+func TrayEntry(name, agent string, flags []string) Entry {
+	return Entry{
+		ID: name + "-tray", Name: name, Comment: "Shows which certified devices the chat client knows of",
+		Command: append([]string{agent, "tray"}, flags...),
+	}
+}
+
+// File is the text of its file.
+func (e Entry) File() string {
+	return "[Desktop Entry]\nType=Application\nName=" + e.Name + "\nComment=" + e.Comment + "\nExec=" + execLine(e.Command) +
+		"\nTerminal=false\nNoDisplay=true\n"
+}
+
+// escapes are those within quotes of an Exec key; a backslash is escaped once more, as in every string of the file.
+var escapes = strings.NewReplacer(`\`, `\\\\`, `"`, `\\"`, "`", "\\\\`", "$", `\\$`, "%", "%%", "\n", `\n`)
+
+// execLine is a command as the Exec key has it (Desktop Entry Specification, The Exec key).
+func execLine(command []string) string {
+	var words []string
+	for _, w := range command {
+		words = append(words, `"`+escapes.Replace(w)+`"`)
+	}
+	return strings.Join(words, " ")
+}
+
+// CommandIn reads the words of Exec back, as File writes them.
+func CommandIn(file string) (words []string, err error) {
+	for line := range strings.Lines(file) {
+		exec, is := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "Exec=")
+		if !is {
+			continue
+		}
+		exec = strings.ReplaceAll(exec, `\\`, `\`)
+		var word strings.Builder
+		var quoted, escaped bool
+		for _, r := range exec {
+			switch {
+			case !quoted && r == ' ':
+			case !quoted && r != '"':
+				return nil, errors.New("its Exec has words without quotes, which are not ours")
+			case escaped, quoted && r != '\\' && r != '"':
+				word.WriteRune(r)
+				escaped = false
+			case r == '\\':
+				escaped = true
+			default:
+				if quoted = !quoted; !quoted {
+					words = append(words, strings.ReplaceAll(word.String(), "%%", "%"))
+					word.Reset()
+				}
+			}
+		}
+	}
+	if len(words) == 0 {
+		return nil, errors.New("it has no Exec")
+	}
+	return words, nil
+}
