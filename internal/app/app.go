@@ -69,7 +69,8 @@ type App struct {
 	reloading sync.Mutex                       // one reading at a time, whoever asks
 	refused   atomic.Pointer[health.Condition] // the last reload, if it was
 
-	pausing sync.Mutex // a pause and what is kept of it change together
+	pausing   sync.Mutex // a pause and what is kept of it change together
+	pauseKept bool       // there may be a file of it
 
 	mu      sync.Mutex
 	changed chan struct{} // closed at the next change of anything

@@ -23,6 +23,7 @@ func (a *App) joinChanges(ctx context.Context) {
 		engine, clients := a.engine.Changed(), a.report.Changed()
 		a.announce() // what changed between the last wake-up and the line above
 		a.noteState()
+		a.forgetEndedPause()
 		select {
 		case <-engine:
 		case <-clients:

@@ -14,6 +14,7 @@ import (
 	"sidetone/internal/engine"
 	"sidetone/internal/platform/files"
 	"sidetone/internal/platform/paths"
+	"sidetone/internal/strictyaml"
 )
 
 // Pause has clients told nothing of what is known, and keeps that for the next start of the agent.
@@ -54,7 +55,8 @@ func pauseOf(p *engine.Paused, list devices.PauseList) *control.Pause {
 // keptPause is a pause as a file has it. One until the next log-in is in a folder that ends with the session: so a log-in
 // is told from a mere start of the agent. Where there is no such folder it ends with the agent, which starts at log-in.
 type keptPause struct {
-	Until time.Time `json:"until,omitzero"` // zero: until somebody ends it, or the next log-in
+	Until time.Time   `json:"until,omitzero"` // zero: until somebody ends it, or the next log-in
+	For   engine.Span `json:"for,omitzero"`   // how long it was to be: a clock that was set back makes it no longer
 }
 
 // pauseFolders are where a pause may be kept: beyond the session, and within it.
@@ -72,7 +74,7 @@ func (a *App) pauseFile(untilLogin bool) (string, error) {
 func (a *App) keepPause(p engine.Pause, until time.Time) error {
 	var kept keptPause
 	if p.For > 0 {
-		kept.Until = until
+		kept = keptPause{until, p.For}
 	}
 	text, err := json.Marshal(kept)
 	if err != nil {
@@ -81,6 +83,7 @@ func (a *App) keepPause(p engine.Pause, until time.Time) error {
 	if err = a.forgetPause(); err != nil {
 		return err
 	}
+	a.pauseKept = true
 	path, err := a.pauseFile(p.UntilLogin)
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(path), 0o700)
@@ -91,15 +94,34 @@ func (a *App) keepPause(p engine.Pause, until time.Time) error {
 	return err
 }
 
-func (a *App) forgetPause() error {
+func (a *App) forgetPause() (err error) {
 	for _, untilLogin := range []bool{false, true} {
-		if path, err := a.pauseFile(untilLogin); err == nil {
-			if err = os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
+		path, missing := a.pauseFile(untilLogin)
+		if missing != nil {
+			continue
+		}
+		if failed := os.Remove(path); failed != nil && !errors.Is(failed, fs.ErrNotExist) {
+			err = errors.Join(err, failed)
 		}
 	}
-	return nil
+	a.pauseKept = err != nil
+	return err
+}
+
+// forgetEndedPause removes what is kept of a pause that has come to its end: were the clock set back, the next start of the agent would
+// find it again. An Engine that has ended, and says nothing of a pause, has no list either.
+func (a *App) forgetEndedPause() {
+	a.pausing.Lock()
+	defer a.pausing.Unlock()
+	if !a.pauseKept {
+		return
+	}
+	if v := a.engine.View(); v.Paused == nil && v.Snapshot.Generation > 0 {
+		if err := a.forgetPause(); err != nil {
+			a.log.Warn("a pause that is over is still kept", "reason", err)
+		}
+		a.pauseKept = false // one warning is enough
+	}
 }
 
 // keptPause is the pause that an agent before this one has left; nil: none.
@@ -110,26 +132,34 @@ func (a *App) keptPause() *engine.Pause {
 			continue
 		}
 		kept, err := readPause(path)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
-			a.log.Warn("a pause is not kept up", "reason", err)
-		case kept.Until.IsZero():
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			a.log.Warn("a pause is not kept up", "remedy", "remove "+path, "reason", err)
+			continue
+		}
+		a.pauseKept = true
+		if kept.Until.IsZero() {
 			return &engine.Pause{UntilLogin: untilLogin}
-		case kept.Until.After(time.Now()):
-			return &engine.Pause{For: engine.Span(min(time.Until(kept.Until), control.MaxPause))}
+		}
+		longest := control.MaxPause
+		if kept.For > 0 {
+			longest = min(longest, time.Duration(kept.For))
+		}
+		if left := min(time.Until(kept.Until), longest); left > 0 {
+			return &engine.Pause{For: engine.Span(left)}
 		}
 	}
 	return nil
 }
 
 func readPause(path string) (kept keptPause, err error) {
-	text, err := os.ReadFile(path)
+	text, err := strictyaml.ReadFile(path) // which does not wait for a pipe
 	if err == nil {
-		err = json.Unmarshal(text, &kept)
+		if err = json.Unmarshal(text, &kept); err != nil {
+			err = fmt.Errorf("cannot read %s: %w", path, err)
+		}
 	}
-	if err != nil {
-		return kept, fmt.Errorf("read %s, or remove it: %w", path, err)
-	}
-	return kept, nil
+	return kept, err
 }
