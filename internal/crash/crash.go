@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"sidetone/internal/platform/files"
+	"sidetone/internal/stable"
 )
 
 const (
@@ -125,11 +126,15 @@ type Report struct{ Name, Text string }
 // report makes one of what the process before has left.
 func (g *Guard) report() error {
 	info, err := os.Stat(g.path(output))
-	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil
-	}
-	if err != nil {
+	case err != nil:
 		return err
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is no regular file: remove it", g.path(output)) // a pipe would be waited for
+	case info.Size() == 0:
+		return nil
 	}
 	said, err := os.ReadFile(g.path(output))
 	if err != nil {
@@ -146,8 +151,12 @@ func (g *Guard) report() error {
 	}
 	all, err := reports(g.folder)
 	for len(all) > kept {
-		_ = os.Remove(g.path(all[0]))
-		all = all[1:]
+		drop := 0
+		if last := len(all) - 1; timeOf(all[last]).After(info.ModTime()) {
+			drop = last // of a clock that was ahead: beside it this report would be the oldest for years
+		}
+		_ = os.Remove(g.path(all[drop]))
+		all = slices.Delete(all, drop, drop+1)
 	}
 	return err
 }
@@ -179,13 +188,14 @@ func reports(folder string) (names []string, err error) {
 			names = append(names, entry.Name())
 		}
 	}
-	return names, err
+	return stable.Sort(names, func(a, b string) int { return timeOf(a).Compare(timeOf(b)) }), err
 }
 
 // timeOf is when the crash of a report was; zero: it is no report.
 func timeOf(name string) time.Time {
-	ms, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimPrefix(name, "crash-"), ".txt"), 10, 64)
-	if err != nil {
+	middle, is := strings.CutPrefix(name, "crash-")
+	ms, err := strconv.ParseInt(strings.TrimSuffix(middle, ".txt"), 10, 64)
+	if !is || err != nil {
 		return time.Time{}
 	}
 	return time.UnixMilli(ms)

@@ -49,6 +49,27 @@ func TestLoop(t *testing.T) {
 	require.Len(t, open(t, folder).Reports(), kept, "the oldest go")
 }
 
+// TestLoopOfAClockThatWasSetBack: reports of a clock that was ahead, or that had forgotten the year, do not push away those of now.
+func TestLoopOfAClockThatWasSetBack(t *testing.T) {
+	folder := t.TempDir()
+	now := time.Now()
+	for n := range kept {
+		for _, wrong := range []time.Time{now.Add(time.Duration(n+1) * 24 * time.Hour), time.Unix(int64(n), 0)} {
+			require.NoError(t, os.WriteFile(filepath.Join(folder, fmt.Sprintf("crash-%d.txt", wrong.UnixMilli())), nil, 0o600))
+		}
+	}
+	other := filepath.Join(folder, "1000.txt")
+	require.NoError(t, os.WriteFile(other, nil, 0o600))
+	for n := range Limit {
+		require.False(t, open(t, folder).Looping(now))
+		crashed(t, folder, "fatal error: x\n", now.Add(time.Duration(n-Limit)*time.Second))
+	}
+	g := open(t, folder)
+	require.True(t, g.Looping(now))
+	require.Len(t, g.Reports(), kept)
+	require.FileExists(t, other, "it is no report")
+}
+
 // TestNoCrash: an orderly end, a kill, and a dump that somebody asked for are none.
 func TestNoCrash(t *testing.T) {
 	folder := t.TempDir()
@@ -76,4 +97,9 @@ func TestReportNamesNobody(t *testing.T) {
 	_, err = Open(filepath.Join(folder, all[0].Name, "below"), "")
 	require.ErrorContains(t, err, "keep crash reports")
 	require.Zero(t, timeOf(fmt.Sprint(output)))
+
+	require.NoError(t, os.Remove(filepath.Join(folder, output)))
+	require.NoError(t, os.Mkdir(filepath.Join(folder, output), 0o700))
+	_, err = Open(folder, "")
+	require.ErrorContains(t, err, "is no regular file: remove it")
 }
