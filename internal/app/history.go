@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -27,8 +28,10 @@ type History struct {
 	clients []timeline.Client
 }
 
-// maxInFlight is how many lists a client may be behind.
-const maxInFlight = 64
+const (
+	maxInFlight = 64 // lists that a client may be behind
+	maxClients  = 64 // that there may be at once
+)
 
 // NewHistory follows a player that has not begun.
 func NewHistory(p *engine.Player) *History {
@@ -84,7 +87,7 @@ func (h *History) Played(r engine.Record) {
 
 // client notes what has happened with one.
 func (h *History) client(c engine.Client) {
-	now := timeline.Client{ID: c.To, Name: c.To, State: c.Event, Holds: holds(rpcclient.State(c.Event))}
+	now := timeline.Client{ID: c.To, Name: cmp.Or(c.To, "?"), State: c.Event, Holds: holds(rpcclient.State(c.Event))}
 	switch c.Event {
 	case "delivered":
 		if i := slices.IndexFunc(h.lists, func(s devices.Snapshot) bool { return s.Generation == c.Generation }); i >= 0 {
@@ -97,7 +100,7 @@ func (h *History) client(c engine.Client) {
 		if i := slices.IndexFunc(h.clients, func(o timeline.Client) bool { return o.ID == now.ID }); i >= 0 {
 			h.clients[i] = now
 		} else {
-			h.clients = append(h.clients, now)
+			h.clients = append(h.clients[max(0, len(h.clients)+1-maxClients):], now)
 		}
 	}
 	h.ring.Clients(func() []timeline.Client { return h.clients })

@@ -34,3 +34,12 @@ func TestPageIsBounded(t *testing.T) {
 	in := Input{Now: madeAt, Timeline: p.Timeline(), Status: control.Status{Products: control.ProductsOf(last.Devices)}}
 	require.Less(t, len(english(in).HTML()), 4<<20)
 }
+
+// TestLongTexts: in a recording that somebody else has made a name may have any length.
+func TestLongTexts(t *testing.T) {
+	page := english(hostile(strings.Repeat("語", 1<<20))).HTML()
+	require.Less(t, len(page), 1<<18)
+	require.Contains(t, string(page), strings.Repeat("語", maxText)+"…")
+	require.Equal(t, long, clean(long))
+	require.Equal(t, strings.Repeat("a", maxText), clean(strings.Repeat("a", maxText)))
+}

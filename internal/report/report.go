@@ -112,15 +112,15 @@ func Build(in Input, say texts.Printer) Page {
 	}
 	p := Page{
 		Lang: say.Lang(), RightLeft: rightLeft(say.Lang()),
-		Title:   b.text("report.title", texts.Args{"vendor": texts.Clean(st.Vendor)}),
+		Title:   b.text("report.title", texts.Args{"vendor": clean(st.Vendor)}),
 		Private: b.text("report.private", nil), Label: b.labels(),
 		Facts: []string{b.text("report.generated", texts.Args{"time": made.Format(day + " " + clock + " -07:00")})},
 	}
 	if st.Version != "" {
-		p.Facts = append(p.Facts, b.text("report.version", texts.Args{"version": texts.Clean(st.Version)}))
+		p.Facts = append(p.Facts, b.text("report.version", texts.Args{"version": clean(st.Version)}))
 	}
 	if in.Recording != "" {
-		p.Facts = append(p.Facts, b.text("report.from_recording", texts.Args{"path": texts.Clean(in.Recording)}))
+		p.Facts = append(p.Facts, b.text("report.from_recording", texts.Args{"path": clean(in.Recording)}))
 	} else {
 		p.Facts = append(p.Facts, b.text("report.agent.uptime", texts.Args{"age": in.Now.Sub(st.Started).String()}))
 	}
@@ -133,12 +133,26 @@ func Build(in Input, say texts.Printer) Page {
 
 func (b *builder) text(key string, args texts.Args) string { return b.say.Text(key, args) }
 
+// maxText bounds what others have chosen, in characters. No name of a device is as long; in a recording anything may stand.
+const maxText = 500
+
+// clean is a text that others have chosen, as it may stand on the page.
+func clean(s string) string {
+	n := 0
+	for at := range s {
+		if n++; n > maxText {
+			return texts.Clean(s[:at]) + "…"
+		}
+	}
+	return texts.Clean(s)
+}
+
 // word is one of a group of words, or what is no such word.
 func (b *builder) word(group, value string) string {
 	if key := group + "." + value; b.say.Template(key) != nil {
 		return b.text(key, nil)
 	}
-	return texts.Clean(value)
+	return clean(value)
 }
 
 func (b *builder) labels() Labels {
@@ -164,7 +178,7 @@ func (b *builder) conditions() (list []Condition) {
 }
 
 func (b *builder) condition(c health.Condition) Condition {
-	c = c.Map(texts.Clean)
+	c = c.Map(clean)
 	return Condition{string(c.Severity), b.word("severity", string(c.Severity)), b.health.Message(c), b.health.Remedy(c)}
 }
 
@@ -172,9 +186,9 @@ func (b *builder) products() (list []Product) {
 	seen := make(map[string]int)
 	for _, p := range b.Status.Products {
 		seen[p.ID]++
-		out := Product{Name: numbered(texts.Clean(p.Name), seen[p.ID])}
+		out := Product{Name: numbered(clean(p.Name), seen[p.ID])}
 		for _, d := range p.Devices {
-			out.Devices = append(out.Devices, Device{b.word("type", string(d.Type)), texts.Clean(d.ID), b.flags(d)})
+			out.Devices = append(out.Devices, Device{b.word("type", string(d.Type)), clean(d.ID), b.flags(d)})
 		}
 		list = append(list, out)
 	}
@@ -225,7 +239,7 @@ func (b *builder) origin(o devices.Origin) Origin {
 	if o.Shared {
 		via += "_shared"
 	}
-	out := Origin{b.word("origin", via), texts.Clean(o.Detail)}
+	out := Origin{b.word("origin", via), clean(o.Detail)}
 	if o.Stale {
 		out.Text = b.text("report.origin.stale", texts.Args{"origin": out.Text})
 	}
@@ -242,12 +256,12 @@ func (b *builder) noClients() string {
 
 func (b *builder) clients() (list []Client) {
 	for _, s := range b.Status.Clients.Sessions {
-		place := texts.Clean(s.Socket)
+		place := clean(s.Socket)
 		if place == "" && s.Port != 0 {
 			place = "127.0.0.1:" + strconv.Itoa(s.Port)
 		}
 		c := Client{
-			Name: cmp.Or(texts.Clean(s.Name), place), Place: place, State: Value{lookOfClient(s.State), b.word("client", s.State)},
+			Name: cmp.Or(clean(s.Name), place), Place: place, State: Value{lookOfClient(s.State), b.word("client", s.State)},
 			Delivered: b.text("report.delivered.never", nil),
 		}
 		if s.Transport != "" {
@@ -264,10 +278,10 @@ func (b *builder) clients() (list []Client) {
 			}
 		}
 		if s.Reason != nil {
-			reason := s.Reason.Map(texts.Clean)
+			reason := s.Reason.Map(clean)
 			c.Error, c.Remedy = b.health.Message(reason), b.health.Remedy(reason)
 		} else {
-			c.Error = texts.Clean(s.Error)
+			c.Error = clean(s.Error)
 		}
 		list = append(list, c)
 	}

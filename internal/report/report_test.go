@@ -131,7 +131,7 @@ func FuzzNamesAreText(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, name string) {
 		text := checkElements(t, english(hostile(name)).HTML())
-		require.Contains(t, text, texts.Clean(name))
+		require.Contains(t, text, clean(name))
 		for _, r := range "\u202a\u202b\u202d\u202e\u2066\u2067" {
 			require.NotContains(t, text, string(r), "nothing turns the text around it")
 		}

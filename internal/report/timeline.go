@@ -180,7 +180,7 @@ func (c chart) groups() (list []Group) {
 		if !worthShowing(l) {
 			continue
 		}
-		name := numbered(texts.Clean(l.Name), l.Number)
+		name := numbered(clean(l.Name), l.Number)
 		switch l.Kind {
 		case timeline.KindProduct:
 			add(name, Lane{Label: c.text("report.timeline.presence", nil)}, l)
@@ -188,12 +188,12 @@ func (c chart) groups() (list []Group) {
 			add(name, Lane{Label: c.word("flag", string(l.Flag))}, l)
 			for _, held := range c.Timeline.Lanes {
 				if held.Kind == timeline.KindAcknowledged && sameFlag(l.Subject, held.Subject) {
-					accepted := c.text("report.timeline.accepted", texts.Args{"client": texts.Clean(held.Client)})
+					accepted := c.text("report.timeline.accepted", texts.Args{"client": clean(held.Client)})
 					add(name, Lane{Label: accepted, Sub: true}, held)
 				}
 			}
 		case timeline.KindClient:
-			add(c.text("report.clients", nil), Lane{Label: texts.Clean(l.Client)}, l)
+			add(c.text("report.clients", nil), Lane{Label: clean(l.Client)}, l)
 		case timeline.KindCondition:
 			add(c.text("report.conditions", nil), Lane{Label: c.subject(l), Sentence: true}, l)
 		case timeline.KindAgent:
@@ -291,7 +291,7 @@ func (c chart) pieces(l timeline.Lane) (list []piece) {
 func (c chart) marks(l timeline.Lane) (list []Segment) {
 	for _, change := range l.Changes {
 		if !change.At.Before(c.from) {
-			text := strings.Join([]string{c.value(l, change.To).Text, texts.Clean(change.Detail), c.time(change.At).Text}, " ")
+			text := strings.Join([]string{c.value(l, change.To).Text, clean(change.Detail), c.time(change.At).Text}, " ")
 			list = append(list, Segment{min(c.place(change.At), 100-narrow), narrow, LookMark, text})
 		}
 	}
@@ -404,7 +404,7 @@ func (b *builder) step(l timeline.Lane, c timeline.Change) string {
 			c.Detail = b.word("transport", c.Detail)
 		}
 		if c.Detail != "" {
-			text += " (" + texts.Clean(c.Detail) + ")"
+			text += " (" + clean(c.Detail) + ")"
 		}
 	case c.From != "" && l.Kind != timeline.KindCondition && l.Kind != timeline.KindProduct:
 		text = b.text("report.timeline.step", texts.Args{"before": b.value(l, c.From).Text, "after": text})
@@ -419,7 +419,7 @@ func (b *builder) step(l timeline.Lane, c timeline.Change) string {
 
 // subject is what a lane is about, in words.
 func (b *builder) subject(l timeline.Lane) string {
-	args := texts.Args{"product": numbered(texts.Clean(l.Name), l.Number), "client": texts.Clean(l.Client), "flag": string(l.Flag)}
+	args := texts.Args{"product": numbered(clean(l.Name), l.Number), "client": clean(l.Client), "flag": string(l.Flag)}
 	switch l.Kind {
 	case timeline.KindFlag:
 		return b.text("report.timeline.subject.flag", args)
@@ -430,7 +430,7 @@ func (b *builder) subject(l timeline.Lane) string {
 	case timeline.KindClient:
 		return args["client"]
 	case timeline.KindCondition:
-		return b.health.Message(conditionOf(l).Map(texts.Clean))
+		return b.health.Message(conditionOf(l).Map(clean))
 	case timeline.KindAgent:
 		return b.text("report.agent", nil)
 	default:
