@@ -37,7 +37,7 @@ deps: ## install by apt what the build, the tests and the demo need; does nothin
 	@sh tools/deps.sh gcc:gcc stdio.h:libc6-dev pulseaudio:pulseaudio pactl:pulseaudio-utils pipewire:pipewire pipewire-pulse:pipewire-pulse \
 	  wireplumber:wireplumber pw-cli:pipewire-bin dbus-daemon:dbus libpulse.so.0:libpulse0 setpriv:util-linux chromium:chromium \
 	  g++:g++ python3:python3 mcs:mono-mcs mono:mono-runtime \
-	  Xvfb:xvfb xfce4-panel:xfce4-panel xdotool:xdotool import:imagemagick systemctl:systemd runuser:util-linux useradd:passwd
+	  Xvfb:xvfb xfce4-panel:xfce4-panel lxqt-panel:lxqt-panel xdotool:xdotool import:imagemagick systemctl:systemd runuser:util-linux useradd:passwd
 
 .PHONY: build
 build: ## build bin/sidetone, bin/sidetone-tray and bin/fakeserver

@@ -16,7 +16,7 @@ func TestShippedBinaries(t *testing.T) {
 	for program, c := range map[string]struct{ needs, lacks string }{
 		"sidetone/cmd/agent": {"sidetone/internal/app", `fyne.io/.*|github.com/godbus/dbus/v5/.+|sidetone/internal/tray(/.*)?`},
 		"sidetone/cmd/tray": {
-			"fyne.io/systray",
+			"sidetone/internal/tray",
 			`github.com/(gen2brain/malgo|gorilla/websocket|spf13/.*|kardianos/.*|jfreymuth/.*)|` +
 				`sidetone/internal/(app|catalogue|config|doctor|engine|hid|rpcclient|service|platform/(audio|camera|hidio|power))(/.*)?`,
 		},

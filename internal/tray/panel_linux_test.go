@@ -1,191 +1,83 @@
 package tray
 
 import (
-	"bytes"
-	"fmt"
 	"image"
-	"image/png"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/godbus/dbus/v5"
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/devices"
-	"sidetone/internal/platform/desktop"
 	"sidetone/internal/testlab"
 )
 
-// panelSettings put a tray, and nothing else, to the right of a panel at the top of the screen.
-const panelSettings = `<?xml version="1.0" encoding="UTF-8"?>
-<channel name="xfce4-panel" version="1.0">
-  <property name="configver" type="int" value="2"/>
-  <property name="panels" type="array">
-    <value type="int" value="1"/>
-    <property name="panel-1" type="empty">
-      <property name="position" type="string" value="p=6;x=0;y=0"/>
-      <property name="length" type="uint" value="100"/>
-      <property name="position-locked" type="bool" value="true"/>
-      <property name="size" type="uint" value="30"/>
-      <property name="plugin-ids" type="array"><value type="int" value="1"/><value type="int" value="2"/></property>
-    </property>
-  </property>
-  <property name="plugins" type="empty">
-    <property name="plugin-1" type="string" value="separator"><property name="expand" type="bool" value="true"/></property>
-    <property name="plugin-2" type="string" value="systray"/>
-  </property>
-</channel>
-`
-
-const panelHeight = 30
-
-// desk is a session with a screen and a real panel.
-type desk struct {
-	*session
-	env []string
-}
-
-func newDesk(t *testing.T) *desk {
-	d := &desk{session: newSession(t)}
-	d.bus.Start()
-	settings := filepath.Join(d.home, ".config/xfce4/xfconf/xfce-perchannel-xml")
-	require.NoError(t, os.MkdirAll(settings, 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(settings, "xfce4-panel.xml"), []byte(panelSettings), 0o600))
-	number, write, err := os.Pipe()
-	require.NoError(t, err)
-	x := exec.Command("Xvfb", "-displayfd", "3", "-screen", "0", "900x620x24", "-nolisten", "tcp")
-	x.ExtraFiles = []*os.File{write}
-	d.run(x)
-	require.NoError(t, write.Close())
-	display := make([]byte, 8)
-	n, err := number.Read(display)
-	require.NoError(t, err)
-	d.env = []string{
-		"DISPLAY=:" + strings.TrimSpace(string(display[:n])), "HOME=" + d.home, "XDG_RUNTIME_DIR=" + d.bus.Folder(), "PATH=/usr/bin:/bin",
-		"DBUS_SESSION_BUS_ADDRESS=" + d.bus.Address(), "NO_AT_BRIDGE=1", "GSETTINGS_BACKEND=memory", "LC_ALL=C.UTF-8",
-	}
-	found, err := filepath.Glob("/usr/lib/*/xfce4/xfconf/xfconfd")
-	require.NoError(t, err)
-	require.NotEmpty(t, found, "xfconf is not installed: run 'make deps'")
-	d.run(exec.Command(found[0]))
-	conn := d.connect()
-	d.owned(conn, "org.xfce.Xfconf")
-	d.run(exec.Command("xfce4-panel", "--disable-wm-check"))
-	d.owned(conn, desktop.TrayHost)
-	return d
-}
-
-// run starts a program that ends with the test.
-func (d *desk) run(cmd *exec.Cmd) {
-	d.t.Helper()
-	cmd.Env = append(cmd.Env, d.env...)
-	require.NoError(d.t, cmd.Start(), "run 'make deps'")
-	d.t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-}
-
-// owned waits until somebody has a name on the bus.
-func (d *desk) owned(conn *dbus.Conn, name string) {
-	d.t.Helper()
-	testlab.Eventually(d.t, name+" is on the bus", func() bool {
-		var has bool
-		err := conn.BusObject().Call("org.freedesktop.DBus.NameHasOwner", 0, name).Store(&has)
-		return err == nil && has
-	})
-}
-
-// do runs a program to its end, and returns what it prints.
-func (d *desk) do(name string, args ...string) []byte {
-	d.t.Helper()
-	cmd := exec.Command(name, args...)
-	cmd.Env = d.env
-	out, err := cmd.Output()
-	require.NoError(d.t, err, name)
-	return out
-}
-
-// screen is what is on it.
-func (d *desk) screen() image.Image {
-	d.t.Helper()
-	picture, err := png.Decode(bytes.NewReader(d.do("import", "-window", "root", "png:-")))
-	require.NoError(d.t, err)
-	return picture
-}
-
-// used is the part of the screen below the panel on which something is: the rest is black.
-func used(screen image.Image) (r image.Rectangle) {
-	b := screen.Bounds()
-	for y := panelHeight + 5; y < b.Max.Y; y++ {
-		for x := b.Min.X; x < b.Max.X; x++ {
-			if red, green, blue, _ := screen.At(x, y).RGBA(); red+green+blue > 0 {
-				r = r.Union(image.Rect(x, y, x+1, y+1))
-			}
-		}
-	}
-	return r
-}
-
-// differing is how many pixels of a part of the screen differ.
-func differing(a, b image.Image, in image.Rectangle) (n int) {
-	for y := in.Min.Y; y < in.Max.Y; y++ {
-		for x := in.Min.X; x < in.Max.X; x++ {
-			if a.At(x, y) != b.At(x, y) {
-				n++
-			}
-		}
-	}
-	return n
-}
-
-// TestOnARealPanel: the icon is drawn, and drawn anew for a mute; a menu that is open stays open while a row of it changes; a real
-// click and real keys choose its last row.
+// TestOnARealPanel: the icon is drawn; a real click opens the menu, with all its rows, and keys a menu of one of them; a menu that is open stays open
+// while a mute changes a row of it, and the icon; a click sets a check; the icon is there again after the panel has restarted; keys
+// choose the last row.
 func TestOnARealPanel(t *testing.T) {
-	d := newDesk(t)
-	d.agent.start()
-	calm := views["default_input"]
-	d.agent.say(calm)
-	corner := image.Rect(900-panelHeight, 0, 900, panelHeight)
-	empty := d.screen()
-	tray := d.tray()
-	var before, after image.Image
-	testlab.Eventually(t, "the icon is drawn", func() bool {
-		before = d.screen()
-		return differing(empty, before, corner) > 30
-	})
-	require.True(t, used(before).Empty(), "a menu is open")
+	for name, kind := range realPanels {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, kind)
+			d.agent.start()
+			d.agent.say(views["default_input"])
+			empty := d.screen()
+			tray := d.tray()
+			testlab.Eventually(t, "the icon is drawn", func() bool { return differing(empty, d.screen(), corner).Dx() > panelHeight/3 })
+			require.True(t, used(d.screen()).Empty(), "a menu is open")
 
-	testlab.Eventually(t, "the menu is open", func() bool {
-		d.do("xdotool", "mousemove", fmt.Sprint(900-panelHeight/2), fmt.Sprint(panelHeight/2), "click", "3")
-		soon(func() bool {
+			before, open := d.openMenu()
+			muted := view(products(headset(1, "Acme Headset 700", devices.True)), conditions(defaultInput))
+			d.agent.say(muted)
+			var after image.Image
+			testlab.Eventually(t, "a row of the open menu has changed", func() bool {
+				after = d.screen()
+				return !differing(before, after, open).Empty() && !differing(before, after, corner).Empty()
+			})
+			require.Equal(t, open, used(after), "the menu has been closed, or built anew")
+
+			d.do("xdotool", "key", "Up")
+			var last image.Rectangle
+			testlab.Eventually(t, "the last row is chosen", func() bool {
+				last = differing(after, d.screen(), open)
+				return last.Dx() > open.Dx()/2
+			})
+			rows := strings.Count(expected(muted), "\n") - strings.Count(expected(muted), "\n  ") - strings.Count(expected(muted), "---\n")
+			require.InDelta(t, open.Dy(), rows*last.Dy(), float64(2*last.Dy()), "not all rows are there: %d", rows)
+
+			for range 5 {
+				d.do("xdotool", "key", "Up")
+			}
+			d.do("xdotool", "key", "Right")
+			beside := image.Rect(0, 0, open.Min.X, screenHeight)
+			testlab.Eventually(t, "the three rows of its menu are beside the one that pauses", func() bool {
+				return differing(after, d.screen(), beside).Dy() >= 3*last.Dy()*9/10
+			})
+			d.click(centre(last).Sub(image.Pt(0, 2*last.Dy())), "1")
+			testlab.Eventually(t, "it starts at login", func() bool {
+				_, err := os.Stat(filepath.Join(d.home, ".config/autostart/sidetone-tray.desktop"))
+				return err == nil
+			})
+			testlab.Eventually(t, "the menu is closed", func() bool { return used(d.screen()).Empty() })
+			checked, again := d.openMenu()
+			require.Equal(t, open, again)
+			mark := differing(after, checked, open)
+			require.Less(t, mark.Dx(), last.Dy(), "more than a mark is new")
+			require.Positive(t, mark.Dx(), "it is not drawn as checked")
+			d.do("xdotool", "key", "Escape")
+			testlab.Eventually(t, "the menu is closed", func() bool { return used(d.screen()).Empty() })
+
 			before = d.screen()
-			return !used(before).Empty()
+			require.NoError(t, d.panel.Process.Kill())
+			_ = d.panel.Wait() // it was killed
+			testlab.Eventually(t, "the panel is gone", func() bool { return !differing(before, d.screen(), corner).Empty() })
+			d.startPanel()
+			testlab.Eventually(t, "all looks as before", func() bool { return differing(before, d.screen(), corner).Empty() })
+
+			d.openMenu()
+			d.do("xdotool", "key", "Up", "Return")
+			require.Zero(t, tray.end())
 		})
-		return !used(before).Empty()
-	})
-	open := used(before)
-
-	muted := view(products(headset(1, "Acme Headset 700", devices.True)), conditions(defaultInput))
-	d.agent.say(muted)
-	testlab.Eventually(t, "a row of the open menu has changed", func() bool {
-		after = d.screen()
-		return differing(before, after, open) > 30 && differing(before, after, corner) > 30
-	})
-	require.Equal(t, open, used(after), "the menu has been closed, or built anew")
-
-	d.do("xdotool", "key", "Up", "Return")
-	require.Zero(t, tray.end())
-}
-
-// soon gives what was just caused a few looks to show.
-func soon(shows func() bool) {
-	for range 20 {
-		if shows() {
-			return
-		}
 	}
 }

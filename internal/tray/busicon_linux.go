@@ -1,0 +1,106 @@
+package tray
+
+import (
+	"bytes"
+	"fmt"
+	"image/color"
+	"image/png"
+	"os"
+
+	"github.com/godbus/dbus/v5"
+	"github.com/godbus/dbus/v5/prop"
+
+	"sidetone/internal/platform/desktop"
+)
+
+const (
+	iconPath      = "/StatusNotifierItem"
+	iconInterface = "org.kde.StatusNotifierItem"
+)
+
+// busIcon is a tray icon on the bus, as org.kde.StatusNotifierItem has it, with its menu.
+type busIcon struct {
+	bus   *dbus.Conn
+	props *prop.Properties
+	menu  *busMenu
+	last  frame
+}
+
+// pixmap is a picture in the interface: each point is four bytes, alpha first.
+type pixmap struct {
+	Width, Height int32
+	Points        []byte
+}
+
+type busTooltip struct {
+	Icon        string
+	Pictures    []pixmap
+	Title, Text string
+}
+
+// exportIcon puts an icon on the bus, where nobody shows it before it is registered.
+func exportIcon(bus *dbus.Conn, title string, f frame, chosen func(Action)) (*busIcon, error) {
+	menu, err := exportMenu(bus, f.items, chosen)
+	if err != nil {
+		return nil, err
+	}
+	props, err := prop.Export(bus, iconPath, constants(iconInterface, map[string]any{
+		"Category": "ApplicationStatus", "Id": title, "Title": title, "Status": "Active", "IconName": "", "IconThemePath": "",
+		"IconPixmap": []pixmap{picture(f.icon)}, "ToolTip": busTooltip{Title: f.tooltip}, "ItemIsMenu": true, "Menu": dbus.ObjectPath(menuPath),
+	}))
+	if err != nil {
+		return nil, err
+	}
+	_, err = bus.RequestName(fmt.Sprintf("%s-%d-1", iconInterface, os.Getpid()), dbus.NameFlagDoNotQueue)
+	return &busIcon{bus, props, menu, f}, err
+}
+
+// register asks the desktop's panel, if there is one, to show the icon.
+func (i *busIcon) register() {
+	panel := i.bus.Object(desktop.TrayHost, "/StatusNotifierWatcher")
+	panel.Go(desktop.TrayHost+".RegisterStatusNotifierItem", dbus.FlagNoReplyExpected, nil, iconPath)
+}
+
+// draw tells of what differs, and of nothing else: so a menu that is open stays as it is.
+func (i *busIcon) draw(next frame) {
+	if string(next.icon) != string(i.last.icon) {
+		i.set("IconPixmap", []pixmap{picture(next.icon)}, "NewIcon")
+	}
+	if next.tooltip != i.last.tooltip {
+		i.set("ToolTip", busTooltip{Title: next.tooltip}, "NewToolTip")
+	}
+	if changed := i.menu.set(next.items); len(changed) > 0 {
+		i.emit(menuPath, menuInterface+".ItemsPropertiesUpdated", changed, []struct {
+			ID    int32
+			Names []string
+		}{})
+	}
+	i.last = next
+}
+
+func (i *busIcon) set(name string, value any, signal string) {
+	i.props.SetMust(iconInterface, name, value)
+	i.emit(iconPath, iconInterface+"."+signal)
+}
+
+// emit sends a signal. That fails when the bus has ended, which is heard of.
+func (i *busIcon) emit(from dbus.ObjectPath, signal string, values ...any) {
+	_ = i.bus.Emit(from, signal, values...)
+}
+
+// picture is a PNG file for a panel.
+func picture(file []byte) pixmap {
+	decoded, err := png.Decode(bytes.NewReader(file))
+	if err != nil {
+		panic(err) // a mistake of the build, which no test survives
+	}
+	b := decoded.Bounds()
+	p := pixmap{Width: int32(b.Dx()), Height: int32(b.Dy())}
+	for y := b.Min.Y; y < b.Max.Y; y++ {
+		for x := b.Min.X; x < b.Max.X; x++ {
+			c := color.NRGBAModel.Convert(decoded.At(x, y)).(color.NRGBA)
+			p.Points = append(p.Points, c.A, c.R, c.G, c.B)
+		}
+	}
+	return p
+}

@@ -1,0 +1,206 @@
+package tray
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/godbus/dbus/v5"
+	"github.com/godbus/dbus/v5/prop"
+)
+
+const (
+	menuPath      = "/StatusNotifierItem/menu"
+	menuInterface = "com.canonical.dbusmenu"
+)
+
+// busMenu is a menu as com.canonical.dbusmenu has it. The number of a row is its place, since all menus have the same rows. Panels are
+// told of what changes in a row, and never that the rows are other ones (LayoutUpdated): upon that Qt closes a menu that is open.
+type busMenu struct {
+	chosen func(Action)
+	mu     sync.Mutex
+	rows   []busRow // the first is the menu itself
+}
+
+type busRow struct {
+	action   Action
+	props    map[string]dbus.Variant
+	children []int32
+}
+
+// rowProps, rowLayout and rowEvent are structures of the interface.
+type rowProps struct {
+	ID    int32
+	Props map[string]dbus.Variant
+}
+
+type rowLayout struct {
+	ID       int32
+	Props    map[string]dbus.Variant
+	Children []dbus.Variant // of rowLayouts
+}
+
+type rowEvent struct {
+	ID   int32
+	Name string
+	Data dbus.Variant
+	Time uint32
+}
+
+// exportMenu puts a menu on the bus.
+func exportMenu(bus *dbus.Conn, items []Item, chosen func(Action)) (*busMenu, error) {
+	m := &busMenu{chosen: chosen, rows: busRows(items)}
+	if err := bus.Export(m, menuPath, menuInterface); err != nil {
+		return nil, err
+	}
+	_, err := prop.Export(bus, menuPath, constants(menuInterface, map[string]any{
+		"Version": uint32(3), "TextDirection": "ltr", "Status": "normal", "IconThemePath": []string{},
+	}))
+	return m, err
+}
+
+func busRows(items []Item) []busRow {
+	rows := []busRow{{props: map[string]dbus.Variant{"children-display": dbus.MakeVariant("submenu")}}}
+	rows[0].children = addRows(&rows, items)
+	return rows
+}
+
+// addRows adds rows, each before those of its own menu, and returns their numbers.
+func addRows(rows *[]busRow, items []Item) (numbers []int32) {
+	for _, it := range items {
+		n := len(*rows)
+		*rows = append(*rows, busRow{action: it.Action, props: it.props()})
+		children := addRows(rows, it.Children)
+		(*rows)[n].children = children
+		numbers = append(numbers, int32(n))
+	}
+	return numbers
+}
+
+// props are what a panel needs to know of a row.
+func (it Item) props() map[string]dbus.Variant {
+	if it.Separator {
+		return map[string]dbus.Variant{"type": dbus.MakeVariant("separator")}
+	}
+	props := map[string]dbus.Variant{
+		"label":   dbus.MakeVariant(strings.ReplaceAll(it.Text, "_", "__")), // one alone marks the letter of a key
+		"enabled": dbus.MakeVariant(!it.Disabled),
+		"visible": dbus.MakeVariant(it.Text != ""),
+	}
+	if it.Check != nil {
+		state := map[bool]int32{true: 1}[*it.Check]
+		props["toggle-type"], props["toggle-state"] = dbus.MakeVariant("checkmark"), dbus.MakeVariant(state)
+	}
+	if len(it.Children) > 0 {
+		props["children-display"] = dbus.MakeVariant("submenu")
+	}
+	return props
+}
+
+// set changes the rows, and returns what is different in them.
+func (m *busMenu) set(items []Item) (changed []rowProps) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	next := busRows(items)
+	for n, row := range next {
+		differs := make(map[string]dbus.Variant)
+		for key, value := range row.props {
+			if value.Value() != m.rows[n].props[key].Value() {
+				differs[key] = value
+			}
+		}
+		if len(differs) > 0 {
+			changed = append(changed, rowProps{int32(n), differs})
+		}
+	}
+	m.rows = next
+	return changed
+}
+
+var errNoRow = dbus.MakeFailedError(dbus.Error{Name: "com.canonical.dbusmenu.NoSuchRow"})
+
+func (m *busMenu) has(id int32) bool { return id >= 0 && int(id) < len(m.rows) }
+
+// GetLayout is asked by panels, as what is below; depth -1 is all.
+func (m *busMenu) GetLayout(id, depth int32, _ []string) (revision uint32, layout rowLayout, _ *dbus.Error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.has(id) {
+		return 0, layout, errNoRow
+	}
+	return 1, m.layout(id, depth), nil
+}
+
+func (m *busMenu) layout(id, depth int32) rowLayout {
+	l := rowLayout{id, m.rows[id].props, []dbus.Variant{}}
+	if depth != 0 {
+		for _, child := range m.rows[id].children {
+			l.Children = append(l.Children, dbus.MakeVariant(m.layout(child, depth-1)))
+		}
+	}
+	return l
+}
+
+// GetGroupProperties tells of these rows, or of all.
+func (m *busMenu) GetGroupProperties(ids []int32, _ []string) ([]rowProps, *dbus.Error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	list := []rowProps{}
+	for id, row := range m.rows {
+		if len(ids) == 0 || slices.Contains(ids, int32(id)) {
+			list = append(list, rowProps{int32(id), row.props})
+		}
+	}
+	return list, nil
+}
+
+// GetProperty tells one thing of a row.
+func (m *busMenu) GetProperty(id int32, name string) (dbus.Variant, *dbus.Error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.has(id) || m.rows[id].props[name].Value() == nil {
+		return dbus.MakeVariant(""), errNoRow
+	}
+	return m.rows[id].props[name], nil
+}
+
+// Event says what the user does.
+func (m *busMenu) Event(id int32, name string, _ dbus.Variant, _ uint32) *dbus.Error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.has(id) {
+		return errNoRow
+	}
+	if action := m.rows[id].action; name == "clicked" && action != "" {
+		m.chosen(action)
+	}
+	return nil
+}
+
+// EventGroup is several at once.
+func (m *busMenu) EventGroup(events []rowEvent) (unknown []int32, _ *dbus.Error) {
+	unknown = []int32{}
+	for _, e := range events {
+		if m.Event(e.ID, e.Name, e.Data, e.Time) != nil {
+			unknown = append(unknown, e.ID)
+		}
+	}
+	return unknown, nil
+}
+
+// AboutToShow is asked before a menu is shown: whether it has to be read anew.
+func (m *busMenu) AboutToShow(int32) (bool, *dbus.Error) { return false, nil }
+
+// AboutToShowGroup is several at once.
+func (m *busMenu) AboutToShowGroup([]int32) (anew, unknown []int32, _ *dbus.Error) {
+	return []int32{}, []int32{}, nil
+}
+
+// constants are properties that do not change.
+func constants(of string, values map[string]any) prop.Map {
+	props := make(map[string]*prop.Prop)
+	for name, value := range values {
+		props[name] = &prop.Prop{Value: value}
+	}
+	return prop.Map{of: props}
+}
