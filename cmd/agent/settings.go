@@ -14,6 +14,7 @@ import (
 
 	"sidetone/internal/app"
 	"sidetone/internal/config"
+	"sidetone/internal/platform/paths"
 )
 
 // host is the machine that the agent runs on. Only tests have another.
@@ -57,8 +58,8 @@ func (f *settingsFlags) options(cmd *cobra.Command) config.Options {
 	o := config.Options{
 		Flags:      make(map[string]string),
 		Env:        os.Environ(),
-		UserFile:   config.UserFile(runtime.GOOS, host.Getenv),
-		SystemFile: config.SystemFile(runtime.GOOS, host.Getenv),
+		UserFile:   paths.UserSettings(runtime.GOOS, host.Getenv),
+		SystemFile: paths.SystemSettings(runtime.GOOS, host.Getenv),
 		Explicit:   f.file,
 	}
 	paths := make(map[string]string)

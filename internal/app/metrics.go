@@ -11,6 +11,7 @@ import (
 	"sidetone/internal/metrics"
 	"sidetone/internal/platform/system"
 	"sidetone/internal/rpcclient"
+	"sidetone/internal/rpcclient/policy"
 )
 
 // answerBounds are the upper bounds of the histogram of answers, in seconds: a client that is well takes
@@ -30,7 +31,7 @@ func newClientCounters() *clientCounters {
 		answers: make(map[rpcclient.Transport]*metrics.Histogram),
 		events:  make(map[rpcclient.Event]map[rpcclient.Transport]int),
 	}
-	for _, over := range rpcclient.DefaultTransports {
+	for _, over := range policy.Transports {
 		c.answers[over] = metrics.NewHistogram(answerBounds)
 	}
 	return c
@@ -52,7 +53,7 @@ func (c *clientCounters) event(e rpcclient.Event, over rpcclient.Transport) {
 // perTransport is a metric with a sample for each transport.
 func perTransport(name string, of metrics.Type, help string, sample func(rpcclient.Transport) metrics.Sample) metrics.Family {
 	f := metrics.Family{Name: name, Help: help, Type: of, Label: "transport"}
-	for _, over := range rpcclient.DefaultTransports {
+	for _, over := range policy.Transports {
 		s := sample(over)
 		s.Of = string(over)
 		f.Samples = append(f.Samples, s)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"runtime"
+	"slices"
 	"strings"
 
 	"sidetone/internal/brand"
@@ -12,6 +13,7 @@ import (
 	"sidetone/internal/devices"
 	"sidetone/internal/engine"
 	"sidetone/internal/platform/ipc"
+	"sidetone/internal/platform/paths"
 	"sidetone/internal/rpcclient"
 	"sidetone/internal/strictyaml"
 )
@@ -116,9 +118,17 @@ func (s *Settings) rpc(host Host, log *slog.Logger) rpcclient.Options {
 	return rpcclient.Options{
 		ClientID: s.Catalogue.Vendor.ClientID, Origin: origin,
 		Clients: rpc.Clients, Transports: rpc.Transports, Ports: rpc.Ports,
-		Local:        ipc.NewMachine(s.Config.IPCFolders(runtime.GOOS, host.Getenv), log),
+		Local:        ipc.NewMachine(s.ipcFolders(host), log),
 		ProbeTimeout: rpc.ProbeTimeout, AnswerTimeout: rpc.AnswerTimeout, HTTPTimeout: rpc.HTTPTimeout,
 		Tokens: rpc.Tokens, TokenEvery: rpc.TokenEvery, RetryMax: rpc.RetryMax, ResendEvery: rpc.ResendEvery,
 		OnExit: rpc.OnExit,
 	}
+}
+
+// ipcFolders are those that the settings name, else the system's.
+func (s *Settings) ipcFolders(host Host) []string {
+	if named := s.Config.RPC.IPCFolders; len(named) > 0 {
+		return slices.Clone(named)
+	}
+	return paths.ClientSockets(runtime.GOOS, host.Getenv)
 }

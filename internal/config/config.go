@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"sidetone/internal/devices"
-	"sidetone/internal/rpcclient"
+	"sidetone/internal/rpcclient/policy"
 )
 
 // Config is the agent's settings, complete and checked. Paths in it are absolute.
@@ -28,19 +28,19 @@ type Config struct {
 
 // RPC is how clients are found and talked to.
 type RPC struct {
-	Clients       rpcclient.Selection   `yaml:"clients,omitempty" help:"whom to report to: all clients that run, or the first that connects"`
-	Transports    []rpcclient.Transport `yaml:"transports,omitempty" help:"how to talk to a client, best first: ipc, websocket, http"`
-	Ports         Ports                 `yaml:"ports,omitempty" help:"ports to look for clients on, in this order, as 6463-6473 or 6463,6470"`
-	IPCFolders    []string              `yaml:"ipc_folders,omitempty" help:"folders of clients' IPC sockets, instead of the system's"`
-	Origin        string                `yaml:"origin,omitempty" help:"origin to send on WebSocket, instead of the catalogue's"`
-	OnExit        rpcclient.ExitPolicy  `yaml:"on_exit,omitempty" help:"what an orderly end leaves in the client: clear, unmute or leave"`
-	ProbeTimeout  time.Duration         `yaml:"probe_timeout,omitempty" help:"how long a port may take to prove that it is a client"`
-	AnswerTimeout time.Duration         `yaml:"answer_timeout,omitempty" help:"how long a client may take to answer over IPC and WebSocket"`
-	HTTPTimeout   time.Duration         `yaml:"http_timeout,omitempty" help:"how long a client may take where it makes callers wait in line"`
-	Tokens        int                   `yaml:"tokens,omitempty" help:"how many connects and HTTP requests a client lets through at once"`
-	TokenEvery    time.Duration         `yaml:"token_every,omitempty" help:"how long a client takes to allow one more"`
-	RetryMax      time.Duration         `yaml:"retry_max,omitempty" help:"longest pause between two searches, in the first minutes without a client"`
-	ResendEvery   time.Duration         `yaml:"resend_every,omitempty" help:"how often every client is sent its list again; 0 is never"`
+	Clients       policy.Selection   `yaml:"clients,omitempty" help:"whom to report to: all clients that run, or the first that connects"`
+	Transports    []policy.Transport `yaml:"transports,omitempty" help:"how to talk to a client, best first: ipc, websocket, http"`
+	Ports         Ports              `yaml:"ports,omitempty" help:"ports to look for clients on, in this order, as 6463-6473 or 6463,6470"`
+	IPCFolders    []string           `yaml:"ipc_folders,omitempty" help:"folders of clients' IPC sockets, instead of the system's"`
+	Origin        string             `yaml:"origin,omitempty" help:"origin to send on WebSocket, instead of the catalogue's"`
+	OnExit        policy.Exit        `yaml:"on_exit,omitempty" help:"what an orderly end leaves in the client: clear, unmute or leave"`
+	ProbeTimeout  time.Duration      `yaml:"probe_timeout,omitempty" help:"how long a port may take to prove that it is a client"`
+	AnswerTimeout time.Duration      `yaml:"answer_timeout,omitempty" help:"how long a client may take to answer over IPC and WebSocket"`
+	HTTPTimeout   time.Duration      `yaml:"http_timeout,omitempty" help:"how long a client may take where it makes callers wait in line"`
+	Tokens        int                `yaml:"tokens,omitempty" help:"how many connects and HTTP requests a client lets through at once"`
+	TokenEvery    time.Duration      `yaml:"token_every,omitempty" help:"how long a client takes to allow one more"`
+	RetryMax      time.Duration      `yaml:"retry_max,omitempty" help:"longest pause between two searches, in the first minutes without a client"`
+	ResendEvery   time.Duration      `yaml:"resend_every,omitempty" help:"how often every client is sent its list again; 0 is never"`
 }
 
 // Report is what is told to the client.
@@ -135,12 +135,11 @@ func Default() *Config {
 	for p := 6463; p <= 6473; p++ {
 		ports = append(ports, p)
 	}
-	rpc := rpcclient.DefaultOptions
 	return &Config{
 		RPC: RPC{
-			Clients: rpc.Clients, Transports: slices.Clone(rpc.Transports), Ports: ports, IPCFolders: []string{}, OnExit: rpc.OnExit,
-			ProbeTimeout: rpc.ProbeTimeout, AnswerTimeout: rpc.AnswerTimeout, HTTPTimeout: rpc.HTTPTimeout,
-			Tokens: rpc.Tokens, TokenEvery: rpc.TokenEvery, RetryMax: rpc.RetryMax, ResendEvery: rpc.ResendEvery,
+			Clients: policy.AllClients, Transports: slices.Clone(policy.Transports), Ports: ports, IPCFolders: []string{}, OnExit: policy.ExitClear,
+			ProbeTimeout: policy.ProbeTimeout, AnswerTimeout: policy.AnswerTimeout, HTTPTimeout: policy.HTTPTimeout,
+			Tokens: policy.Tokens, TokenEvery: policy.TokenEvery, RetryMax: policy.RetryMax,
 		},
 		Report:  Report{Fields: append([]devices.Field{}, devices.Fields...), IDMaxBytes: 127},
 		Sources: Sources{Audio: true, Camera: true, HID: true, Files: []string{}},

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/devices"
-	"sidetone/internal/rpcclient"
+	"sidetone/internal/rpcclient/policy"
 	"sidetone/internal/strictyaml/strictyamltest"
 )
 
@@ -104,7 +104,7 @@ func TestPrecedence(t *testing.T) {
 		"log.level=warn @ " + system + ":7",
 	}, values(settings))
 	require.Equal(t, RPC{
-		Clients: rpcclient.AllClients, Transports: []rpcclient.Transport{rpcclient.HTTP}, Ports: Ports{6464, 6465}, IPCFolders: []string{}, OnExit: rpcclient.ExitClear,
+		Clients: policy.AllClients, Transports: []policy.Transport{policy.HTTP}, Ports: Ports{6464, 6465}, IPCFolders: []string{}, OnExit: policy.ExitClear,
 		ProbeTimeout: 4 * time.Second, AnswerTimeout: 5 * time.Second, HTTPTimeout: 90 * time.Second,
 		Tokens: 2, TokenEvery: 30 * time.Second, RetryMax: 6 * time.Second,
 	}, cfg.RPC)
@@ -286,28 +286,6 @@ func TestExampleIsTheDefault(t *testing.T) {
 	for _, k := range Keys() {
 		name := k.Path[strings.LastIndex(k.Path, ".")+1:]
 		require.Regexp(t, regexp.MustCompile(`(?m)^ *`+name+`:`), string(text))
-	}
-}
-
-func TestUserAndSystemFile(t *testing.T) {
-	for _, tc := range []struct {
-		name, goos   string
-		env          map[string]string
-		user, system string
-	}{
-		{"linux", "linux", map[string]string{"HOME": "/home/u"}, "/home/u/.config/sidetone/config.yaml", "/etc/sidetone/config.yaml"},
-		{"xdg", "linux", map[string]string{"HOME": "/home/u", "XDG_CONFIG_HOME": "/cfg/"}, "/cfg/sidetone/config.yaml", "/etc/sidetone/config.yaml"},
-		{"relative xdg", "linux", map[string]string{"HOME": "/home/u", "XDG_CONFIG_HOME": "cfg"}, "/home/u/.config/sidetone/config.yaml", "/etc/sidetone/config.yaml"},
-		{"nothing", "linux", nil, "", "/etc/sidetone/config.yaml"},
-		{"darwin", "darwin", map[string]string{"HOME": "/Users/u"}, "/Users/u/Library/Application Support/Sidetone/config.yaml", "/Library/Application Support/Sidetone/config.yaml"},
-		{"windows", "windows", map[string]string{"AppData": `C:\Users\u\AppData\Roaming`, "ProgramData": `C:\ProgramData\`}, `C:\Users\u\AppData\Roaming\Sidetone\config.yaml`, `C:\ProgramData\Sidetone\config.yaml`},
-		{"windows, nothing", "windows", nil, "", ""},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			getenv := func(key string) string { return tc.env[key] }
-			require.Equal(t, tc.user, UserFile(tc.goos, getenv))
-			require.Equal(t, tc.system, SystemFile(tc.goos, getenv))
-		})
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"sidetone/fakeserver"
 	"sidetone/internal/rpcclient"
+	"sidetone/internal/rpcclient/policy"
 )
 
 var seed = flag.Uint64("seed", 0, "play only the hour of this seed")
@@ -51,7 +52,7 @@ func TestHour(t *testing.T) {
 		transports []rpcclient.Transport
 		deck       []string
 	}{
-		{"every transport", rpcclient.DefaultTransports, slices.Concat(anywhere, onSockets, onIPC, []string{"ipc/error=4006:Not authenticated", "ipc/no-answer"})},
+		{"every transport", policy.Transports, slices.Concat(anywhere, onSockets, onIPC, []string{"ipc/error=4006:Not authenticated", "ipc/no-answer"})},
 		{"websocket", []rpcclient.Transport{rpcclient.WebSocket}, slices.Concat(anywhere, onSockets, onTCP)},
 		{"http", []rpcclient.Transport{rpcclient.HTTP}, slices.Concat(anywhere, onTCP, onHTTP)},
 		{"ipc", []rpcclient.Transport{rpcclient.IPC}, slices.Concat(anywhere, onSockets, onIPC)},
@@ -92,7 +93,7 @@ func TestHourOfMany(t *testing.T) {
 			events := record(seed, func(r *rand.Rand) []event {
 				return commotion(r, everybody, []string{"stable", "ptb", "documented", "flaky"}, []string{"documented"}, deck)
 			})
-			s := newStage(t, rpcclient.DefaultTransports, cast...)
+			s := newStage(t, policy.Transports, cast...)
 			s.plays("TestHourOfMany", seed, events)
 		})
 	}

@@ -9,23 +9,6 @@ import (
 	"time"
 )
 
-// Transport is a way to talk to a client.
-type Transport string
-
-// The transports (rules R7, R15, R23).
-const (
-	IPC       Transport = "ipc"
-	WebSocket Transport = "websocket"
-	HTTP      Transport = "http"
-)
-
-// Enum lists the transports.
-func (Transport) Enum() []string { return []string{string(IPC), string(WebSocket), string(HTTP)} }
-
-// DefaultTransports are all of them, best first: only the first reports in real time to the
-// client that users run (rule R68). One that the client refuses gives way to the next.
-var DefaultTransports = []Transport{IPC, WebSocket, HTTP}
-
 // A link is one conversation with one client over one transport. A session does not know which it uses.
 type link interface {
 	// deliver sends one command and returns nil when the answer with its nonce accepts it

@@ -7,19 +7,30 @@ import (
 	"math/rand/v2"
 	"net"
 	"time"
+
+	"sidetone/internal/rpcclient/policy"
 )
 
-// Selection says whom to report to.
-type Selection string
+type (
+	// Selection says whom to report to.
+	Selection = policy.Selection
+	// Transport is a way to talk to a client.
+	Transport = policy.Transport
+	// ExitPolicy says what an orderly end leaves in the client (rule R53).
+	ExitPolicy = policy.Exit
+)
 
-// The choices (rules R3, R5).
+// The words of these settings.
 const (
-	AllClients  Selection = "all"   // every client that runs
-	FirstClient Selection = "first" // the first that connects, for as long as it runs
+	AllClients  = policy.AllClients
+	FirstClient = policy.FirstClient
+	IPC         = policy.IPC
+	WebSocket   = policy.WebSocket
+	HTTP        = policy.HTTP
+	ExitClear   = policy.ExitClear
+	ExitUnmute  = policy.ExitUnmute
+	ExitLeave   = policy.ExitLeave
 )
-
-// Enum lists the choices.
-func (Selection) Enum() []string { return []string{string(AllClients), string(FirstClient)} }
 
 // Options configure a Client. What is zero takes the default of DefaultOptions.
 type Options struct {
@@ -49,18 +60,18 @@ type Options struct {
 
 // DefaultOptions are the settings that the protocol suggests.
 var DefaultOptions = Options{
-	Clients:       AllClients,
-	Transports:    DefaultTransports,
+	Clients:       policy.AllClients,
+	Transports:    policy.Transports,
 	Local:         noLocal{},
 	DialPort:      dialLoopback,
-	ProbeTimeout:  time.Second,
-	AnswerTimeout: 5 * time.Second,
-	HTTPTimeout:   90 * time.Second,
-	Tokens:        2,
-	TokenEvery:    30 * time.Second,
-	RetryMax:      5 * time.Second,
+	ProbeTimeout:  policy.ProbeTimeout,
+	AnswerTimeout: policy.AnswerTimeout,
+	HTTPTimeout:   policy.HTTPTimeout,
+	Tokens:        policy.Tokens,
+	TokenEvery:    policy.TokenEvery,
+	RetryMax:      policy.RetryMax,
 	RefusedWait:   30 * time.Second,
-	OnExit:        ExitClear,
+	OnExit:        policy.ExitClear,
 	StopTimeout:   500 * time.Millisecond,
 }
 

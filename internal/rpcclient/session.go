@@ -277,21 +277,6 @@ func (s *session) asUnsupported(err error) error {
 	}
 }
 
-// ExitPolicy says what an orderly end leaves in the client (rule R53).
-type ExitPolicy string
-
-// The policies.
-const (
-	ExitClear  ExitPolicy = "clear"  // nothing: an empty list
-	ExitUnmute ExitPolicy = "unmute" // the devices, and no word about their mute
-	ExitLeave  ExitPolicy = "leave"  // everything as it is
-)
-
-// Enum lists the policies.
-func (ExitPolicy) Enum() []string {
-	return []string{string(ExitClear), string(ExitUnmute), string(ExitLeave)}
-}
-
 // farewell does what policy says. What was in flight is not waited for: the order of the link
 // keeps the last list last. Where a list costs a token and there is none in time, nothing is
 // sent: it would only hang.

@@ -6,6 +6,7 @@ import (
 
 	"sidetone/internal/devices"
 	"sidetone/internal/rpcclient"
+	"sidetone/internal/rpcclient/policy"
 )
 
 // options are those of the product's defaults, but for the machine and what is set.
@@ -17,7 +18,7 @@ func (c *clients) options() rpcclient.Options {
 	if c.set.OnExit != "" {
 		o.OnExit = c.set.OnExit
 	}
-	o.Transports = slices.DeleteFunc(slices.Clone(rpcclient.DefaultTransports), func(t rpcclient.Transport) bool { return t == c.set.Without })
+	o.Transports = slices.DeleteFunc(slices.Clone(policy.Transports), func(t rpcclient.Transport) bool { return t == c.set.Without })
 	if c.set.First {
 		o.Clients = rpcclient.FirstClient
 	}

@@ -1,9 +1,8 @@
-package config
+package paths
 
 import (
 	"cmp"
 	"path"
-	"slices"
 	"strings"
 )
 
@@ -17,15 +16,11 @@ var sandboxed = []string{
 	"snap.discord-canary",
 }
 
-// IPCFolders returns the folders in which clients open discord-ipc-0 to -9 on an OS (a GOOS
+// ClientSockets returns the folders in which clients open discord-ipc-0 to -9 on an OS (a GOOS
 // value), best first (rule R7): the first that is set of XDG_RUNTIME_DIR, TMPDIR, TMP and TEMP,
 // else /tmp, then those of Flatpak and Snap. A variable with a relative path does not count:
-// what it is relative to is the client's secret. Windows has one place for all pipes. The
-// setting rpc.ipc_folders replaces them all.
-func (c *Config) IPCFolders(goos string, getenv func(string) string) []string {
-	if len(c.RPC.IPCFolders) > 0 {
-		return slices.Clone(c.RPC.IPCFolders)
-	}
+// nobody but the client knows what it is relative to. Windows has one place for all pipes.
+func ClientSockets(goos string, getenv func(string) string) []string {
 	if goos == "windows" {
 		return []string{`\\.\pipe\`}
 	}

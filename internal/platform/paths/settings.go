@@ -1,10 +1,10 @@
-package config
+package paths
 
 import "strings"
 
-// UserFile returns where the user's settings are on an OS (a GOOS value), or "" where the
+// UserSettings returns where the user's settings are on an OS (a GOOS value), or "" where the
 // environment does not say.
-func UserFile(goos string, getenv func(string) string) string {
+func UserSettings(goos string, getenv func(string) string) string {
 	switch goos {
 	case "windows":
 		return under(getenv("AppData"), `\Sidetone\config.yaml`)
@@ -18,9 +18,9 @@ func UserFile(goos string, getenv func(string) string) string {
 	return under(getenv("HOME"), "/.config/sidetone/config.yaml")
 }
 
-// SystemFile returns where the administrator's settings are on an OS (a GOOS value), or ""
+// SystemSettings returns where the administrator's settings are on an OS (a GOOS value), or ""
 // where the environment does not say.
-func SystemFile(goos string, getenv func(string) string) string {
+func SystemSettings(goos string, getenv func(string) string) string {
 	switch goos {
 	case "windows":
 		return under(getenv("ProgramData"), `\Sidetone\config.yaml`)
