@@ -28,15 +28,14 @@ func runLog(stderr io.Writer, set *app.Settings, level slog.Leveler) (log *slog.
 	if isTerminal(os.Stderr) {
 		return log, ""
 	}
-	folder, err := paths.StateFolder(host.Getenv, set.Identity.ID)
+	file, err := paths.LogFile(host.Getenv, set.Identity.ID)
 	if err == nil {
-		err = os.MkdirAll(folder, 0o700)
+		err = os.MkdirAll(filepath.Dir(file), 0o700)
 	}
 	if err != nil {
 		log.Warn("the log is kept in no file", "reason", err)
 		return log, ""
 	}
-	file = filepath.Join(folder, app.LogFile)
 	rotated := &lumberjack.Logger{Filename: file, MaxSize: logFileMB, MaxBackups: 1}
 	return slog.New(slog.NewMultiHandler(log.Handler(), logger(rotated, set.Config.Log, level).Handler())), file
 }

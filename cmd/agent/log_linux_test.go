@@ -72,6 +72,8 @@ func TestLogFile(t *testing.T) {
 	out, errs, code := d.ask("bundle", filepath.Join(state, "b.zip"))
 	require.Zero(t, code, errs)
 	require.Contains(t, out, "--- agent.log\n")
+	out, _, _ = d.ask("status", "--json")
+	require.Contains(t, out, `"log_file": "`+path+`"`)
 	d.signal(syscall.SIGTERM)
 	d.exit()
 }

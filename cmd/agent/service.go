@@ -17,6 +17,7 @@ import (
 	"sidetone/internal/config"
 	"sidetone/internal/control"
 	"sidetone/internal/platform/desktop"
+	"sidetone/internal/platform/paths"
 	"sidetone/internal/service"
 )
 
@@ -173,7 +174,7 @@ func ownLog() (string, error) {
 	var newest string
 	var at time.Time
 	for _, folder := range folders {
-		path := filepath.Join(folder, app.LogFile)
+		path := filepath.Join(folder, paths.LogName)
 		if info, err := os.Stat(path); err == nil && info.ModTime().After(at) {
 			newest, at = path, info.ModTime()
 		}

@@ -86,7 +86,7 @@ func options(agent string, args []string) (o tray.Options, lang string, err erro
 	}
 	program, same := brand.ProgramName(agent), flags.Args()
 	o.Program, o.Version, o.Vendor, o.Getenv = program, version, filepath.Base(filepath.Dir(o.Address)), os.Getenv
-	o.Start = append([]string{agent, "run"}, same...)
+	o.Agent, o.Flags = agent, same
 	o.Autostart = desktop.TrayEntry(program, agent, same)
 	o.Diagnostics = func(ctx context.Context) ([]byte, error) { return status(ctx, agent, same) }
 	o.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))

@@ -21,9 +21,6 @@ import (
 // BundledReport is the file of a bundle that shows its status.json and timeline.json as a page.
 const BundledReport = "report.html"
 
-// LogFile is the name of the log's file in the state folder. Older ones have a time before the dot.
-const LogFile = "agent.log"
-
 // Bundle writes what support needs to see: the state of the agent, its last lines of log, reports of crashes, what it runs on, and the
 // catalogue in force. Serial numbers, Bluetooth addresses and the user's name are masked.
 func (a *App) Bundle(w io.Writer) error {

@@ -26,7 +26,7 @@ func TestBundleMasksWhatHasGone(t *testing.T) {
 	for _, name := range []string{"agent.log", "agent-2026-01-01.log", "other.log"} {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte("said of SN 42/7\n"), 0o600))
 	}
-	a := startApp(t, Options{Settings: set, LogFile: filepath.Join(folder, LogFile)})
+	a := startApp(t, Options{Settings: set, LogFile: filepath.Join(folder, "agent.log")})
 	mic := devices.Endpoint{
 		ID: "alsa_input.usb-Acme_Headset_SN_42_7-00.mono", Type: devices.AudioInput, Name: "Acme Headset", Bus: devices.USB, VID: "1209", PID: "0700",
 		Serial: "SN 42/7", Container: "usb:1", Mute: devices.True,

@@ -28,6 +28,7 @@ type Status struct {
 	Conditions []Condition `json:"conditions"`          // all that is not in order, or may mislead the user
 	Pause      *Pause      `json:"pause,omitempty"`     // nil: what is known is reported
 	LogLevel   string      `json:"log_level,omitempty"` // the least that is logged
+	LogFile    string      `json:"log_file,omitempty"`  // that keeps the log; absent: a journal or a terminal has it
 }
 
 // Condition is one thing that a user may have to know, and what it is in English.

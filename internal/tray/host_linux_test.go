@@ -303,6 +303,37 @@ func TestAgentThatCannotBeStarted(t *testing.T) {
 	}))
 }
 
+// TestStartByTheService: an agent that is started at log-in is started in that way, with the settings that it has there.
+func TestStartByTheService(t *testing.T) {
+	s := newSession(t)
+	s.bus.Start()
+	panel := s.panel()
+	s.tray()
+	icon := panel.icon()
+	program := filepath.Join(s.home, "bin", "agent")
+	for installed, want := range map[bool]string{true: "service start", false: "run"} {
+		require.NoError(t, os.WriteFile(program, fmt.Appendf(nil,
+			"#!/bin/sh\ncase $1-$2 in service-status) echo '{\"installed\": %t}';; *) echo \"$@\" >&2;; esac\nexit 1\n", installed), 0o700))
+		icon.click("Start")
+		icon.shows(view(agent(Down), func(v *View) { v.Notice = Notice{"tray.agent.failed", texts.Args{"reason": want}} }))
+	}
+}
+
+// TestLogOfBefore: the log of an agent that does not run is found where it keeps it.
+func TestLogOfBefore(t *testing.T) {
+	s := newSession(t)
+	s.bus.Start()
+	log := filepath.Join(s.home, ".local/state/sidetone/acme/agent.log")
+	require.NoError(t, os.MkdirAll(filepath.Dir(log), 0o700))
+	require.NoError(t, os.WriteFile(log, nil, 0o600))
+	panel := s.panel()
+	s.tray()
+	icon := panel.icon()
+	icon.shows(view(agent(Down), func(v *View) { v.OldLog = log }))
+	s.agent.start()
+	icon.shows(view())
+}
+
 func TestClicks(t *testing.T) {
 	s := newSession(t)
 	s.bus.Start()
@@ -325,6 +356,17 @@ func TestClicks(t *testing.T) {
 	require.Contains(t, opened("Sidetone-report.html"), "Acme Headset 700")
 	icon.click("Copy diagnostics")
 	require.Equal(t, "all is well\n", opened("Sidetone-diagnostics.txt"))
+
+	logged := view(func(v *View) {
+		v.Status.LogFile, v.Notice.Key = filepath.Join(s.home, "state", "agent.log"), "tray.copied"
+	})
+	s.agent.say(logged)
+	icon.shows(logged)
+	icon.click("Open log folder")
+	testlab.Eventually(t, "the folder is opened", func() bool {
+		name, _ := os.ReadFile(filepath.Join(s.home, "opened"))
+		return strings.TrimSpace(string(name)) == filepath.Join(s.home, "state")
+	})
 
 	icon.click("For 1 hour")
 	icon.shows(views["paused"])

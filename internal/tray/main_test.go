@@ -45,7 +45,7 @@ func runTray(address string) int {
 	err := Run(ctx, Options{
 		Address: address,
 		Program: "Sidetone", Version: "1.4.0", Vendor: "Acme Audio", Say: texts.For(texts.English), Shade: icon.Light, Getenv: os.Getenv,
-		Start:       []string{os.Getenv(startEnv)},
+		Agent:       os.Getenv(startEnv),
 		Autostart:   desktop.Entry{ID: "sidetone-tray", Name: "Sidetone", Command: []string{"sidetone", "tray"}},
 		Diagnostics: func(context.Context) ([]byte, error) { return []byte("all is well\n"), nil },
 		Log:         log,

@@ -21,6 +21,7 @@ const (
 	ActionStart     Action = "start"
 	ActionDetails   Action = "details"
 	ActionCopy      Action = "copy"
+	ActionLogs      Action = "logs"
 	ActionAutostart Action = "autostart"
 	ActionQuit      Action = "quit"
 
@@ -60,7 +61,8 @@ func menu(v View, say texts.Printer) []Item {
 		b.agent(), b.products(), b.clients(),
 		[]Item{separator},
 		b.trouble(), b.pause(),
-		[]Item{b.notice(), b.act(ActionDetails, "tray.details", v.Agent == Up), b.act(ActionCopy, "tray.copy", v.Agent == Up), separator},
+		[]Item{b.notice(), b.act(ActionDetails, "tray.details", v.Agent == Up), b.act(ActionCopy, "tray.copy", v.Agent == Up)},
+		[]Item{b.logs(), separator},
 		[]Item{b.check(ActionAutostart, "tray.autostart", v.Autostart), b.about(), b.act(ActionQuit, "tray.quit", true)},
 	)
 }
@@ -255,6 +257,14 @@ func (b builder) pause() []Item {
 
 // notice is what has become of the user's last wish.
 func (b builder) notice() Item { return b.lineIf(b.Notice.Key != "", b.Notice.Key, b.Notice.Args) }
+
+// logs is hidden where the log is in no file.
+func (b builder) logs() Item {
+	if b.logFile() == "" {
+		return Item{Action: ActionLogs}
+	}
+	return b.act(ActionLogs, "tray.logs", true)
+}
 
 func (b builder) about() Item {
 	return Item{Text: b.text("tray.about", texts.Args{"program": name(b.Program)}), Children: []Item{

@@ -116,6 +116,7 @@ var views = map[string]View{
 		health.Condition{Code: health.UserDefaultInput, Severity: health.Info, Subject: arabic})),
 	"paused":       view(func(v *View) { v.Status.Pause = &control.Pause{Until: time.Unix(1, 0)} }),
 	"paused_login": view(func(v *View) { v.Status.Pause = &control.Pause{UntilLogin: true} }),
+	"log_file":     view(func(v *View) { v.Status.LogFile = "/home/me/.local/state/sidetone/acme/agent.log" }),
 	"notice":       view(func(v *View) { v.Notice = Notice{"tray.failed", texts.Args{"reason": "no browser"}} }),
 }
 

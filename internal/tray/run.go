@@ -2,15 +2,19 @@ package tray
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"net"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"time"
 
 	"sidetone/internal/control"
 	"sidetone/internal/platform/desktop"
 	"sidetone/internal/platform/ipc"
+	"sidetone/internal/platform/paths"
 	"sidetone/internal/report"
 	"sidetone/internal/texts"
 	"sidetone/internal/tray/icon"
@@ -25,7 +29,8 @@ type Options struct {
 	Say         texts.Printer
 	Shade       icon.Shade
 	Getenv      func(string) string
-	Start       []string // the command that starts the agent
+	Agent       string   // the agent's program
+	Flags       []string // by which its verbs mean the same agent
 	Autostart   desktop.Entry
 	Diagnostics func(context.Context) ([]byte, error) // what is copied for support
 	Log         *slog.Logger
@@ -68,7 +73,10 @@ func Run(ctx context.Context, o Options) error {
 		Options: o, desktop: desktop.Desktop{Getenv: o.Getenv}, host: h, changes: make(chan func(*View)), quit: quit,
 		agent: control.NewClient(func(ctx context.Context) (net.Conn, error) { return ipc.DialControl(ctx, o.Address) }),
 	}
-	t.view = View{Program: o.Program, Version: o.Version, Vendor: o.Vendor, Agent: Down, Autostart: t.desktop.Autostarts(o.Autostart)}
+	t.view = View{
+		Program: o.Program, Version: o.Version, Vendor: o.Vendor, Agent: Down, OldLog: oldLog(o),
+		Autostart: t.desktop.Autostarts(o.Autostart),
+	}
 	t.host.show(t.frame())
 
 	failed := make(chan error, 2)
@@ -97,12 +105,35 @@ func Run(ctx context.Context, o Options) error {
 	}
 }
 
+// oldLog is the file that an agent before has kept its log in; "": there is none.
+func oldLog(o Options) string {
+	path, err := paths.LogFile(o.Getenv, filepath.Base(filepath.Dir(o.Address)))
+	if err == nil {
+		_, err = os.Stat(path)
+	}
+	if err != nil {
+		return ""
+	}
+	return path
+}
+
 // tell has the one goroutine that owns the view change it.
 func (t *tray) tell(ctx context.Context, change func(*View)) {
 	select {
 	case t.changes <- change:
 	case <-ctx.Done():
 	}
+}
+
+// known is what the tray knows now.
+func (t *tray) known(ctx context.Context) (v View) {
+	got := make(chan View, 1)
+	t.tell(ctx, func(now *View) { got <- *now })
+	select {
+	case v = <-got:
+	case <-ctx.Done():
+	}
+	return v
 }
 
 // draw shows each change.
@@ -140,6 +171,8 @@ func (t *tray) act(ctx context.Context, a Action) {
 		}
 	case ActionPause, ActionPauseHour, ActionPauseLogin, ActionResume:
 		err = t.pause(ctx, a)
+	case ActionLogs:
+		err = t.show(ctx, filepath.Dir(t.known(ctx).logFile()))
 	case ActionAutostart:
 		on := !t.desktop.Autostarts(t.Autostart)
 		if err = t.desktop.SetAutostart(t.Autostart, on); err == nil {
@@ -162,10 +195,14 @@ func failure(key string, err error) Notice {
 	return Notice{key, texts.Args{"reason": texts.Clean(err.Error())}}
 }
 
-// start starts the agent, as a process that outlives the tray. That it runs shows by its socket; that it has failed by its end.
+// start starts the agent, as a process that outlives the tray, or has who starts it at log-in do that. That it runs shows by its socket;
+// that it has failed by the end of what was started.
 func (t *tray) start(ctx context.Context) error {
-	agent := exec.Command(t.Start[0], t.Start[1:]...)
-	ended, err := startDetached(agent)
+	args := append([]string{"run"}, t.Flags...)
+	if t.installed(ctx) {
+		args = []string{"service", "start"}
+	}
+	ended, err := startDetached(exec.Command(t.Agent, args...))
 	if err != nil {
 		return err
 	}
@@ -183,6 +220,17 @@ func (t *tray) start(ctx context.Context) error {
 		})
 	}()
 	return nil
+}
+
+// installed reports whether the agent is started at log-in, with the settings that it was installed with.
+func (t *tray) installed(ctx context.Context) bool {
+	ask, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	text, _ := exec.CommandContext(ask, t.Agent, "service", "status", "--json").Output() // it fails while the agent does not run
+	var state struct {
+		Installed bool `json:"installed"`
+	}
+	return json.Unmarshal(text, &state) == nil && state.Installed
 }
 
 // pause begins or ends a pause. What has come of it is said by the agent.
@@ -239,5 +287,10 @@ func (t *tray) open(ctx context.Context, file string, data []byte) error {
 	if err != nil {
 		return err
 	}
+	return t.show(ctx, path)
+}
+
+// show has the desktop show a file or a folder.
+func (t *tray) show(ctx context.Context, path string) error {
 	return t.desktop.Open(path, func(err error) { t.failed(ctx, err) })
 }

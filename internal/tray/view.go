@@ -31,6 +31,7 @@ type View struct {
 	Agent     AgentState
 	Status    control.Status    // if it is Up
 	Reason    *health.Condition // why it is Silent
+	OldLog    string            // the file with the log of an agent of before, where the Status knows of none
 	Autostart bool              // the tray is started at each log-in
 	Notice    Notice
 }
@@ -65,6 +66,14 @@ func (v View) muted() string {
 		}
 	}
 	return ""
+}
+
+// logFile is the agent's; "": a journal or a terminal has its log.
+func (v View) logFile() string {
+	if v.Agent == Up {
+		return v.Status.LogFile
+	}
+	return cmp.Or(v.Status.LogFile, v.OldLog)
 }
 
 // severities are those that the menu tells of, the worst first.
