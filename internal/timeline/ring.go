@@ -33,6 +33,7 @@ type Ring struct {
 	clock Clock
 	limit int
 
+	reading  sync.Mutex // before mu: of those who read, one at most is in the way of those who tell
 	mu       sync.Mutex
 	store    store
 	clients  slots
@@ -283,6 +284,8 @@ func (r *Ring) drop() bool {
 
 // Timeline is what the ring holds.
 func (r *Ring) Timeline() Timeline {
+	r.reading.Lock()
+	defer r.reading.Unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now, elapsed := r.clock.Now().Round(0), r.clock.Elapsed()

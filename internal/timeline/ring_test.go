@@ -1,10 +1,13 @@
 package timeline
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -315,4 +318,40 @@ func BenchmarkSnapshot(b *testing.B) {
 			}
 		})
 	}
+}
+
+// TestReadersWaitInLine: the Engine tells the ring of each change, and waits for a reading or two, however many programs read.
+func TestReadersWaitInLine(t *testing.T) {
+	d := newDesk(Limit)
+	for n := range 200 { // a ring, whose reading takes a while
+		d.pass(2 * refill)
+		var s devices.Snapshot
+		for unit := range 20 {
+			s.Devices = append(s.Devices, mic(fmt.Sprint(unit), "Acme 700", devices.Of(n%2 == 0)))
+		}
+		d.Snapshot(s)
+	}
+	var read atomic.Int64
+	var readers sync.WaitGroup
+	ctx, stop := context.WithCancel(t.Context())
+	for range 32 {
+		readers.Go(func() {
+			for ctx.Err() == nil {
+				d.Timeline()
+				read.Add(1)
+			}
+		})
+	}
+	var waited int64
+	for range 10 {
+		before := read.Load()
+		d.Clients(func() []Client { return nil })
+		waited = max(waited, read.Load()-before)
+		for before = read.Load(); read.Load() < before+2; {
+			runtime.Gosched()
+		}
+	}
+	stop()
+	readers.Wait()
+	require.Less(t, waited, int64(12))
 }
