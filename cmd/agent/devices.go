@@ -14,6 +14,7 @@ import (
 	"sidetone/internal/app"
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
+	"sidetone/internal/health"
 )
 
 // deviceAnswer is the JSON of 'sidetone devices'. Endpoints are in the form that an endpoint
@@ -116,7 +117,7 @@ func (a deviceAnswer) print(w io.Writer) {
 		for _, f := range devices.Fields {
 			if flag, ok := r.Flags[f]; ok {
 				hasSource := slices.ContainsFunc(r.Endpoints, func(k devices.Key) bool { return len(a.considered[k][f]) > 0 })
-				line(w, "   %-24s %-8s %s", f, flag.Value, origin(flag, hasSource, time.Now()))
+				line(w, "   %-24s %-8s %s", f, flag.Value, words{health.English, time.Now()}.origin(flag, hasSource))
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,11 +18,11 @@ import (
 	"sidetone/internal/config"
 	"sidetone/internal/control"
 	"sidetone/internal/doctor"
-
 	"sidetone/internal/engine"
 	"sidetone/internal/health"
 	"sidetone/internal/platform/desktop"
 	"sidetone/internal/strictyaml"
+	"sidetone/internal/texts"
 )
 
 // finding is one thing that was looked at, and how it is.
@@ -57,11 +58,15 @@ Exit codes: 0 nothing is wrong; 1 there is a problem; 2 the input is wrong.`,
 			if err != nil {
 				return err
 			}
+			say, err := wordsFor(cmd)
+			if err != nil {
+				return err
+			}
 			found := doctor.Examine(gathered)
 			if asJSON {
 				err = printJSON(cmd.OutOrStdout(), doctorAnswer{!doctor.Wrong(found), findings(found)})
 			} else {
-				err = printFindings(cmd.OutOrStdout(), findings(found))
+				err = printFindings(cmd.OutOrStdout(), say, found)
 			}
 			if err == nil && doctor.Wrong(found) {
 				return exitCode(exitFailed)
@@ -187,7 +192,7 @@ func readFacts(ctx context.Context, c *config.Config, g *doctor.Facts) {
 	}
 }
 
-// findings puts what was found into words.
+// findings puts what was found into English words, for programs.
 func findings(found []health.Condition) []finding {
 	out := make([]finding, 0, len(found))
 	for _, c := range control.ConditionsOf(found) {
@@ -198,26 +203,27 @@ func findings(found []health.Condition) []finding {
 }
 
 // printFindings writes them for people, and what they come to.
-func printFindings(w io.Writer, found []finding) error {
+func printFindings(w io.Writer, say health.Texts, found []health.Condition) error {
 	var b strings.Builder
 	at := ""
 	number := make(map[health.Severity]int)
-	for _, f := range found {
-		if f.Step != at {
-			at = f.Step
+	for _, c := range found {
+		if area := say.Text("area."+c.Code.Area(), nil); area != at {
+			at = area
 			fmt.Fprintf(&b, "%s\n", at)
 		}
-		number[f.Severity]++
-		fmt.Fprintf(&b, "  %-8s %s\n", f.Severity, printable(f.Message))
-		if f.Remedy != "" {
-			fmt.Fprintf(&b, "  %-8s -> %s\n", "", printable(f.Remedy))
+		number[c.Severity]++
+		fmt.Fprintf(&b, "  %-8s %s\n", say.Text("severity."+string(c.Severity), nil), printable(say.Message(c)))
+		if remedy := say.Remedy(c); remedy != "" {
+			fmt.Fprintf(&b, "  %-8s -> %s\n", "", printable(remedy))
 		}
 	}
+	key := "doctor.fine"
 	if number[health.Problem] > 0 {
-		fmt.Fprintf(&b, "\nproblems: %d, warnings: %d\n", number[health.Problem], number[health.Warning])
-	} else {
-		fmt.Fprintf(&b, "\nnothing is wrong, warnings: %d\n", number[health.Warning])
+		key = "doctor.wrong"
 	}
+	args := texts.Args{"problems": strconv.Itoa(number[health.Problem]), "warnings": strconv.Itoa(number[health.Warning])}
+	fmt.Fprintf(&b, "\n%s\n", say.Text(key, args))
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -53,7 +53,7 @@ func TestDoctor(t *testing.T) {
 		a := d.doctor(health.OK, "has accepted the latest list, of 2 devices")
 		require.True(t, a.OK, text(a))
 		all := text(a)
-		require.Contains(t, all, `\"Acme Headset 700\" is muted, says os_endpoint_mute`)
+		require.Contains(t, all, `\"Acme Headset 700\" is muted, by the button or in the sound settings (os_endpoint_mute`)
 		require.Contains(t, all, "set the input device to")
 		out, errs, code := d.ask("doctor")
 		require.Equal(t, exitOK, code, errs)
@@ -123,6 +123,6 @@ func TestDoctor(t *testing.T) {
 		require.Len(t, a.problems(), 1, o.stdout)
 		require.Contains(t, a.problems()[0].Message, "No agent runs")
 		require.Contains(t, o.stdout, "read by this command itself")
-		require.Contains(t, o.stdout, `\"Acme Headset 700\" is muted, says os_endpoint_mute`)
+		require.Contains(t, o.stdout, `\"Acme Headset 700\" is muted, by the button or in the sound settings (os_endpoint_mute`)
 	})
 }

@@ -8,18 +8,22 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sidetone/internal/control"
 	"sidetone/internal/health"
+	"sidetone/internal/texts"
 )
 
 func TestPrintFindings(t *testing.T) {
 	t.Parallel()
-	say := func(step string, how health.Severity, message, remedy string) finding {
-		return finding{step, control.Condition{Condition: health.Condition{Severity: how}, Message: message, Remedy: remedy}}
+	of := func(code health.Code, how health.Severity) health.Condition {
+		return health.Condition{Code: code, Severity: how, Subject: "Odd\x1b[31m"}
 	}
+	say := health.Texts{Printer: texts.Of("en", texts.Messages{
+		"condition.agent.a.text": {"other": "it runs"}, "condition.sources.b.text": {"other": "{subject}"}, "condition.sources.b.remedy": {"other": "look"},
+		"condition.sources.c.text": {"other": "bad"}, "condition.sources.c.remedy": {"other": "do"},
+	})}
 	var b strings.Builder
-	require.NoError(t, printFindings(&b, []finding{
-		say("agent", health.OK, "It runs.", ""), say("sources", health.Warning, "Odd\x1b[31m.", "Look."), say("sources", health.Problem, "Bad.", "Do."),
+	require.NoError(t, printFindings(&b, say, []health.Condition{
+		of("agent.a", health.OK), of("sources.b", health.Warning), of("sources.c", health.Problem),
 	}))
 	require.Equal(t, `agent
   ok       It runs.
@@ -32,7 +36,7 @@ sources
 problems: 1, warnings: 1
 `, b.String())
 	b.Reset()
-	require.NoError(t, printFindings(&b, []finding{say("agent", health.OK, "It runs.", "")}))
+	require.NoError(t, printFindings(&b, say, []health.Condition{of("agent.a", health.OK)}))
 	require.Contains(t, b.String(), "\nnothing is wrong, warnings: 0\n")
 }
 
@@ -61,7 +65,7 @@ func TestDoctorReadsFiles(t *testing.T) {
 	require.Contains(t, out, missing+": cannot read the file, ")
 
 	a, out := ask("--catalogue", acme(t, "schema: 1", "schema: 1"))
-	require.Contains(t, out, `\"Acme\" is muted, says os_endpoint_mute`)
+	require.Contains(t, out, `\"Acme\" is muted, by the button or in the sound settings (os_endpoint_mute`)
 	for _, f := range a.Findings {
 		require.True(t, f.Severity != health.Problem || f.Step == "agent", f)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"sidetone/internal/devices"
 	"sidetone/internal/doctor"
 	"sidetone/internal/health"
+	"sidetone/internal/texts"
 )
 
 func explainCommand() *cobra.Command {
@@ -42,7 +44,11 @@ Exit codes: 1 no agent runs, or there is no such endpoint; 2 the input is wrong.
 			return err
 		}
 		loadCatalogue(&g)
-		return explain(cmd.OutOrStdout(), g, e)
+		say, err := wordsFor(cmd)
+		if err != nil {
+			return err
+		}
+		return explain(cmd.OutOrStdout(), say, g, e)
 	})
 }
 
@@ -75,54 +81,64 @@ func findEndpoint(d control.Devices, name string) (control.Endpoint, error) {
 	return control.Endpoint{}, fmt.Errorf("no endpoint %q; 'sidetone devices' lists them", name)
 }
 
+// explanation is what is printed of an endpoint, and how.
+type explanation struct {
+	words
+	doctor.Facts
+	t *tabwriter.Writer
+}
+
 // explain says of e what is sent and why.
-func explain(w io.Writer, f doctor.Facts, e control.Endpoint) error {
+func explain(w io.Writer, say health.Texts, f doctor.Facts, e control.Endpoint) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	row(t, fmt.Sprintf("%s (%s), %s, source %s", e.ID, e.Type, e.Name, e.Source))
+	x := explanation{words{say, f.Now}, f, t}
+	row(t, say.Text("cli.explain.head", texts.Args{"id": e.ID, "type": string(e.Type), "name": e.Name, "source": e.Source}))
 	r, reported := f.Devices.ReportOf(e)
 	if !reported {
 		for _, held := range f.Devices.Withheld {
 			if held.Key == e.Key() {
-				row(t, "not reported: "+held.Reason)
+				row(t, say.Text("cli.explain.withheld", texts.Args{"because": say.Join("join.phrases", say.Phrases(doctor.WhyWithheld(held)))}))
 			}
 		}
 		return t.Flush()
 	}
-	row(t, fmt.Sprintf("reported as product %s of the catalogue", r.Product))
-	if len(r.Endpoints) > 1 {
-		row(t, fmt.Sprintf("together with %d more, which the client cannot tell apart", len(r.Endpoints)-1))
+	row(t, say.Text("cli.explain.product", texts.Args{"product": r.Product}))
+	if n := len(r.Endpoints) - 1; n > 0 {
+		row(t, say.Text("cli.explain.together", texts.Args{"n": strconv.Itoa(n)}))
 	}
-	row(t, "  type", string(r.Type), "of the endpoint")
-	row(t, "  id", r.ID, "from the system")
-	row(t, "  vendor", r.Vendor.Name+", "+r.Vendor.URL, "catalogue: vendor")
-	row(t, "  model", r.Model.Name+", "+r.Model.URL, "catalogue: product "+r.Product)
-	row(t, "  related", cmp.Or(strings.Join(r.Related, ", "), "none"), "the product's other endpoints in the list")
+	from := func(key string) string { return say.Text("cli.explain."+key, texts.Args{"product": r.Product}) }
+	row(t, "  type", string(r.Type), from("type"))
+	row(t, "  id", r.ID, from("id"))
+	row(t, "  vendor", r.Vendor.Name+", "+r.Vendor.URL, from("vendor"))
+	row(t, "  model", r.Model.Name+", "+r.Model.URL, from("model"))
+	row(t, "  related", cmp.Or(strings.Join(r.Related, ", "), from("unrelated")), from("related"))
 	for _, field := range devices.Fields {
 		if flag, may := r.Flags[field]; may {
-			explainFlag(t, f, r, e, field, flag)
+			x.flag(r, e, field, flag)
 		}
 	}
 	return t.Flush()
 }
 
-// explainFlag shows who decides about a flag, and what everybody else says of it.
-func explainFlag(t *tabwriter.Writer, f doctor.Facts, r devices.Report, e control.Endpoint, field devices.Field, flag devices.Flag) {
+// flag shows who decides about a flag, and what everybody else says of it.
+func (x explanation) flag(r devices.Report, e control.Endpoint, field devices.Field, flag devices.Flag) {
 	all := e.Considered[field]
-	row(t, "  "+string(field), flag.Value.String(), origin(flag, len(all) > 0, f.Now))
-	decided := false
+	row(x.t, "  "+string(field), flag.Value.String(), x.origin(flag, len(all) > 0))
+	verdict := "cli.explain.decides"
 	for _, c := range all {
 		if !c.Flag.Value.Known() {
-			kind, why := doctor.Why(f, r.Product, e, field, c.Rule)
-			row(t, "    "+strings.TrimSpace(c.Rule+" "+kind), "", strings.TrimSuffix("does not know: "+health.English.Reason(why), ": "))
+			kind, why := doctor.Why(x.Facts, r.Product, e, field, c.Rule)
+			args := texts.Args{}
+			if why.Code != "" {
+				args["because"] = x.Reason(why)
+			}
+			row(x.t, "    "+strings.TrimSpace(c.Rule+" "+kind), "", x.Text("cli.explain.unknown", args))
 			continue
 		}
-		verdict := "overruled"
-		if !decided {
-			verdict, decided = "decides", true
-		}
-		row(t, "    "+c.Rule, "", fmt.Sprintf("%s, %s: %s", c.Flag.Value, origin(c.Flag, true, f.Now), verdict))
+		row(x.t, "    "+c.Rule, "", x.Text(verdict, texts.Args{"value": c.Flag.Value.String(), "origin": x.origin(c.Flag, true)}))
+		verdict = "cli.explain.overruled"
 	}
 	if len(all) == 0 {
-		row(t, "    ", "", "the catalogue names no source of it, and nobody pushes it")
+		row(x.t, "    ", "", x.Text("cli.explain.sourceless", nil))
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
 	"sidetone/internal/doctor/doctortest"
+	"sidetone/internal/health"
 )
 
 // explained is what 'explain' says of the first endpoint.
@@ -18,7 +19,7 @@ func explained(t *testing.T, p *doctortest.Patient) string {
 	t.Helper()
 	p.Resolve(t)
 	var b strings.Builder
-	require.NoError(t, explain(&b, p.Facts, p.Devices.Endpoints[0]))
+	require.NoError(t, explain(&b, health.English, p.Facts, p.Devices.Endpoints[0]))
 	return b.String()
 }
 
@@ -128,7 +129,7 @@ func TestExplainUnknown(t *testing.T) {
 		for _, now := range []*catalogue.Catalogue{nil, {Products: []catalogue.Product{{ID: "acme-headset-700", Sources: []catalogue.SourceRule{rule(devices.EchoCancellation, mute)}}}}} {
 			var b strings.Builder
 			p.Catalogue = now
-			require.NoError(t, explain(&b, p.Facts, p.Devices.Endpoints[0]))
+			require.NoError(t, explain(&b, health.English, p.Facts, p.Devices.Endpoints[0]))
 			require.Regexp(t, `sources\[0\] +does not know: its kind is not known, because acme\.yaml cannot be read or has changed`, b.String())
 		}
 	})

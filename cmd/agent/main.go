@@ -116,6 +116,7 @@ Exit codes: 0 done; 1 it did not work, or the answer is no; 2 the input is wrong
 	root.Flags().BoolVar(&asVersion, "version", false, "print the version, as the verb does")
 	root.SetOut(out)
 	root.SetFlagErrorFunc(badFlag)
+	langFlag(root)
 	root.AddCommand(
 		runCommand(), statusCommand(), watchCommand(), explainCommand(), pushCommand(), pauseCommand(), resumeCommand(), stopCommand(),
 		logLevelCommand(), recordCommand(), replayCommand(), reportCommand(), bundleCommand(), doctorCommand(), devicesCommand(),

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"sidetone/internal/control"
-	"sidetone/internal/devices"
 )
 
 func pauseCommand() *cobra.Command {
@@ -30,10 +29,14 @@ Exit code 1 if no agent runs.`,
 		case length != 0 && (length < time.Millisecond || length > control.MaxPause):
 			return badInput(fmt.Errorf("--for %v: want 1ms to %v", length, control.MaxPause))
 		}
+		say, err := wordsFor(cmd)
+		if err != nil {
+			return err
+		}
 		r.ForMS = length.Milliseconds()
 		p, err := c.Pause(cmd.Context(), r)
 		if err == nil {
-			fmt.Fprintln(cmd.OutOrStdout(), "paused "+pauseWords(p))
+			fmt.Fprintln(cmd.OutOrStdout(), words{Texts: say}.pause(p))
 		}
 		return err
 	})
@@ -51,19 +54,4 @@ func resumeCommand() *cobra.Command {
 Exit code 1 if no agent runs.`,
 		Args: noArgs,
 	}, func(cmd *cobra.Command, _ []string, c *control.Client) error { return c.Resume(cmd.Context()) })
-}
-
-// pauseWords say until when, and what clients have.
-func pauseWords(p control.Pause) string {
-	until := "until 'sidetone resume'"
-	switch {
-	case p.UntilLogin:
-		until = "until the next log-in"
-	case !p.Until.IsZero():
-		until = "until " + p.Until.Local().Format(time.DateTime)
-	}
-	if p.List == devices.PauseUnmuted {
-		return until + "; clients have the devices, and no word about their mute"
-	}
-	return until + "; clients have no devices"
 }

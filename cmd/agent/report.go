@@ -8,23 +8,22 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"sidetone/internal/app"
+	"sidetone/internal/brand"
 	"sidetone/internal/control"
 	"sidetone/internal/engine"
 	"sidetone/internal/platform/files"
 	"sidetone/internal/platform/paths"
 	"sidetone/internal/report"
-	"sidetone/internal/texts"
 )
 
 func reportCommand() *cobra.Command {
 	var in askFlags
-	var recording, catalogue, lang string
+	var recording, catalogue string
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "report [FILE.html]",
@@ -43,7 +42,7 @@ Exit codes: 0 done; 1 no agent runs, or the file cannot be written; 2 the record
 		Args: cobra.MaximumNArgs(1),
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		say, err := printerFor(lang)
+		say, err := printerFor(cmd, brand.DesktopLanguage)
 		if err != nil {
 			return err
 		}
@@ -77,19 +76,8 @@ Exit codes: 0 done; 1 no agent runs, or the file cannot be written; 2 the record
 	in.add(cmd)
 	cmd.Flags().Var((*fileName)(&recording), "recording", "make it of this recording; - is standard input")
 	cmd.Flags().StringVar(&catalogue, "catalogue", "", "catalogue to replay the recording with, instead of the recorded one")
-	languages := strings.Join(texts.Shipped.Languages(), ", ")
-	cmd.Flags().StringVar(&lang, "lang", "", "language of the page: "+languages+" (default: the desktop's)")
 	cmd.Flags().BoolVar(&force, "force", false, "overwrite FILE whatever it is")
 	return cmd
-}
-
-// printerFor speaks the language that is asked for, or that of the desktop.
-func printerFor(lang string) (texts.Printer, error) {
-	say, err := app.Printer(lang, host)
-	if err != nil {
-		err = badInput(err)
-	}
-	return say, err
 }
 
 // reportAgent asks the running agent.

@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"text/tabwriter"
 	"time"
 
@@ -15,6 +15,7 @@ import (
 	"sidetone/internal/crash"
 	"sidetone/internal/health"
 	"sidetone/internal/service"
+	"sidetone/internal/texts"
 )
 
 // serviceStatus is what 'service status' says: how the registered agent is, and whether it has crashed.
@@ -52,7 +53,11 @@ Exit code 1 if it does not run.`,
 			if asJSON {
 				err = printJSON(cmd.OutOrStdout(), st)
 			} else {
-				err = printService(cmd.OutOrStdout(), st, time.Now())
+				var say health.Texts
+				if say, err = wordsFor(cmd); err != nil {
+					return err
+				}
+				err = printService(cmd.OutOrStdout(), words{say, time.Now()}, st)
 			}
 			if err == nil && !st.Running {
 				return exitCode(exitFailed)
@@ -84,46 +89,44 @@ func (st *serviceStatus) addCrashes(ctx context.Context) {
 	}
 }
 
-// starters are what people call the kinds.
-var starters = map[service.Kind]string{
-	service.Systemd:   "systemd, the user's service manager, which restarts it after a failure",
-	service.Autostart: "the desktop, at log-in; nothing restarts it",
-}
-
-// starts says whether something starts at log-in.
-var starts = map[bool]string{true: "it starts", false: "it does not start"}
-
-func printService(w io.Writer, st serviceStatus, now time.Time) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	row(t, "started by", starters[st.Kind])
-	row(t, "definition", st.Path+map[bool]string{true: "", false: " (not there)"}[st.Installed])
-	row(t, "at log-in", starts[st.Enabled])
-	row(t, "its tray", starts[st.Tray])
-	row(t, "runs", runs(st, now))
+func printService(out io.Writer, w words, st serviceStatus) error {
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	say := func(label, key string, args texts.Args) {
+		row(t, w.Text("cli.service."+label, nil), w.Text("cli.service."+key, args))
+	}
+	starts := map[bool]string{true: "enabled", false: "enabled.not"}
+	say("starter", "starter."+string(st.Kind), nil)
+	say("definition", map[bool]string{true: "path", false: "path.not"}[st.Installed], texts.Args{"path": st.Path})
+	say("login", starts[st.Enabled], nil)
+	say("tray", starts[st.Tray], nil)
+	say("runs", st.runs(), texts.Args{
+		"pid": strconv.Itoa(st.PID), "age": age(st.Since, w.now), "result": st.Result, "exit": strconv.Itoa(st.Exit),
+	})
 	if st.Kind == service.Systemd {
-		row(t, "restarts", fmt.Sprint(st.Restarts))
+		row(t, w.Text("cli.service.restarts", nil), strconv.Itoa(st.Restarts))
 	}
 	if st.LastCrash != nil {
-		row(t, "last crash", fmt.Sprintf("%s ago: %s", age(st.LastCrash.Time, now), st.LastCrash.Report))
+		say("crash", "crashed", texts.Args{"age": age(st.LastCrash.Time, w.now), "path": st.LastCrash.Report})
 	}
 	return t.Flush()
 }
 
-func runs(st serviceStatus, now time.Time) string {
+// runs names the message that says whether it runs, and if not, why.
+func (st *serviceStatus) runs() string {
 	switch {
 	case st.Running && st.SafeMode:
-		return fmt.Sprintf("as process %d, for %s, in safe mode: it has crashed again and again", st.PID, age(st.Since, now))
+		return "running.safe"
 	case st.Running:
-		return fmt.Sprintf("as process %d, for %s", st.PID, age(st.Since, now))
+		return "running"
 	case st.Waiting:
-		return "not yet, or not again: it is about to be started"
+		return "waiting"
 	case st.EndedWith(service.ExitConfig):
-		return "no: it finds its settings wrong, and is not started again ('sidetone service logs' says what is wrong)"
+		return "misconfigured"
 	case st.EndedWith(service.ExitRunning):
-		return "no: another agent ran already, and it is not started again ('sidetone service logs' says which)"
+		return "other"
 	case st.Result != "":
-		return fmt.Sprintf("no: %s, %d", st.Result, st.Exit)
+		return "failed"
 	default:
-		return "no"
+		return "stopped"
 	}
 }

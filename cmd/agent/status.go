@@ -1,11 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
-	"strings"
+	"strconv"
 	"text/tabwriter"
 	"time"
 
@@ -14,7 +13,9 @@ import (
 	"sidetone/internal/config"
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
+	"sidetone/internal/health"
 	"sidetone/internal/rpcclient"
+	"sidetone/internal/texts"
 )
 
 func statusCommand() *cobra.Command {
@@ -36,124 +37,164 @@ Exit code 1 if no agent runs.`,
 			}
 			return printJSON(cmd.OutOrStdout(), st)
 		}
+		say, err := wordsFor(cmd)
+		if err != nil {
+			return err
+		}
 		st, list, err := askBoth(cmd.Context(), c)
 		if err != nil {
 			return err
 		}
-		return printStatus(cmd.OutOrStdout(), st, list, time.Now())
+		return printStatus(cmd.OutOrStdout(), say, st, list, time.Now())
 	})
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
-// printStatus writes st for people, with what list adds to it. Every value says where it comes from.
-func printStatus(w io.Writer, st control.Status, list control.Devices, now time.Time) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	row(t, fmt.Sprintf("sidetone %s (pid %d), %s, up %s", st.Version, st.PID, st.Vendor, age(st.Started, now)))
-	row(t, "catalogue "+st.Catalogue)
-	if st.LogLevel != "" && st.LogLevel != string(config.LogInfo) {
-		row(t, "log level "+st.LogLevel)
-	}
-	if st.Pause != nil {
-		row(t, "reporting is paused "+pauseWords(*st.Pause))
-	}
-
-	printSources(t, st)
-	printProducts(t, st, list, now)
-	printHIDDevices(t, st, now)
-	if len(st.Pushes) > 0 {
-		fmt.Fprintln(t, "\npushed by the vendor's software")
-	}
-	for _, p := range st.Pushes {
-		row(t, "  "+p.Product+serialOf(p), p.Owner, pushWords(p, now))
-	}
-	printClients(t, st, now)
-	printConditions(t, st)
-	return t.Flush()
+// statusTable is what is printed, and how. Names that commands and files have for something stay as they are in every language.
+type statusTable struct {
+	control.Status
+	words
+	list control.Devices
+	t    *tabwriter.Writer
 }
 
-func printSources(t *tabwriter.Writer, st control.Status) {
-	fmt.Fprintln(t, "\nsources")
-	for _, s := range st.Sources {
-		row(t, "  "+s.Name, s.Condition, cmp.Or(s.Error, sourceWords(s, st)))
-		for _, n := range s.Notes {
-			row(t, "  ", "", n)
+// printStatus writes st for people, with what list adds to it. Every value says where it comes from.
+func printStatus(w io.Writer, say health.Texts, st control.Status, list control.Devices, now time.Time) error {
+	s := statusTable{st, words{say, now}, list, tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
+	s.row(s.Text("cli.head", texts.Args{"version": st.Version, "pid": strconv.Itoa(st.PID), "vendor": st.Vendor, "age": age(st.Started, now)}))
+	s.row(s.Text("cli.catalogue", texts.Args{"path": st.Catalogue}))
+	if st.LogLevel != "" && st.LogLevel != string(config.LogInfo) {
+		s.row(s.Text("cli.log_level", texts.Args{"level": st.LogLevel}))
+	}
+	if st.Pause != nil {
+		s.row(s.pause(*st.Pause))
+	}
+
+	s.sources()
+	s.products()
+	s.hidDevices()
+	if len(st.Pushes) > 0 {
+		s.heading("cli.pushes")
+	}
+	for _, p := range st.Pushes {
+		s.row("  "+p.Product+serialOf(p), p.Owner, s.push(p))
+	}
+	s.clients()
+	s.conditions()
+	return s.t.Flush()
+}
+
+func (s statusTable) row(cells ...string) { row(s.t, cells...) }
+
+func (s statusTable) heading(key string) { fmt.Fprintln(s.t, "\n"+s.Text(key, nil)) }
+
+func (s statusTable) sources() {
+	s.heading("area.sources")
+	for _, src := range s.Sources {
+		says := s.source(src)
+		if src.Error != "" {
+			says = s.because(src.Reason, src.Error)
+		}
+		s.row("  "+src.Name, src.Condition, says)
+		for _, n := range s.notes(src.Remarks, src.Notes) {
+			s.row("  ", "", n)
 		}
 	}
 }
 
-func printProducts(t *tabwriter.Writer, st control.Status, list control.Devices, now time.Time) {
-	fmt.Fprintln(t, "\nproducts")
-	if len(st.Products) == 0 {
-		row(t, "  none is plugged in ('sidetone devices' shows what there is)")
+func (s statusTable) products() {
+	s.heading("cli.products")
+	if len(s.Products) == 0 {
+		s.row("  " + s.Text("cli.products.none", nil))
 	}
-	for _, p := range st.Products {
-		row(t, fmt.Sprintf("  %s (%s)", p.Name, strings.Join(append([]string{p.ID}, list.UnitWords(p, st.Products)...), ", ")))
+	for _, p := range s.Products {
+		names := []string{p.ID}
+		unit, serials := s.list.UnitNames(p, s.Products)
+		if unit != "" {
+			names = append(names, s.Text("cli.unit", texts.Args{"unit": unit}))
+		}
+		for _, serial := range serials {
+			names = append(names, s.Text("cli.serial", texts.Args{"serial": serial}))
+		}
+		s.row(fmt.Sprintf("  %s (%s)", p.Name, s.Join("join.words", names)))
 		for _, d := range p.Devices {
-			row(t, "    "+string(d.Type), d.ID)
+			s.row("    "+string(d.Type), d.ID)
 			for _, f := range devices.Fields {
 				if flag, may := d.Flags[f]; may {
-					row(t, "      "+string(f), flag.Value.String(), origin(flag, hasSource(list, d, f), now))
+					s.row("      "+string(f), flag.Value.String(), s.origin(flag, hasSource(s.list, d, f)))
 				}
 			}
 		}
 	}
 }
 
-func printHIDDevices(t *tabwriter.Writer, st control.Status, now time.Time) {
-	if len(st.HID) > 0 {
-		fmt.Fprintln(t, "\nHID devices")
+func (s statusTable) hidDevices() {
+	if len(s.HID) > 0 {
+		s.heading("cli.hid")
 	}
-	for _, h := range st.HID {
-		row(t, "  "+h.Node, h.Name, h.VID+":"+h.PID+interfaceOf(h))
+	for _, h := range s.HID {
+		id := h.VID + ":" + h.PID
+		if h.Interface >= 0 {
+			id = s.Text("cli.hid.interface", texts.Args{"id": id, "n": strconv.Itoa(h.Interface)})
+		}
+		s.row("  "+h.Node, h.Name, id)
 		if h.Error != "" {
-			row(t, "  ", h.Error)
+			s.row("  ", s.because(h.Reason, h.Error))
 		}
-		for _, s := range h.Sources {
-			says := s.Via
+		for _, src := range h.Sources {
+			says := s.Text("cli.hid.not_shown", nil)
 			switch {
-			case s.Value.Known():
-				says += ", for " + age(s.Since, now)
-			case s.Note != "":
-				says += ": " + s.Note
+			case src.Value.Known():
+				says = s.Join("join.words", []string{src.Via, s.age(src.Since)})
+			case src.Note != "":
+				says = s.after(src.Via, s.because(src.Remark, src.Note))
 			default:
-				says += ": the device has not shown it yet"
+				says = s.after(src.Via, says)
 			}
-			row(t, "    "+s.Product+" "+s.Rule, s.Value.String(), says)
+			s.row("    "+src.Product+" "+src.Rule, src.Value.String(), says)
 		}
 	}
 }
 
-func printClients(t *tabwriter.Writer, st control.Status, now time.Time) {
-	fmt.Fprintln(t, "\nclients")
-	for _, s := range st.Clients.Sessions {
-		row(t, "  "+s.State, s.Client(), sessionWords(s, st.Generation, now))
-		if why := trouble(s); why != "" {
-			row(t, "  ", why)
+func (s statusTable) clients() {
+	s.heading("area.clients")
+	for _, c := range s.Clients.Sessions {
+		s.row("  "+c.State, s.Client(c.Args()), s.session(c, s.Generation))
+		if why := s.trouble(c); why != "" {
+			s.row("  ", why)
 		}
-		if s.Remedy != "" {
-			row(t, "  ", "what to do: "+s.Remedy)
-		}
+		s.remedy(c.Reason, c.Remedy)
 	}
-	if len(st.Clients.Sessions) == 0 {
-		row(t, "  "+st.Clients.State, st.Clients.Error)
-		if st.Clients.Remedy != "" {
-			row(t, "  ", "what to do: "+st.Clients.Remedy)
-		}
+	if c := s.Clients; len(c.Sessions) == 0 {
+		s.row("  "+c.State, s.because(c.Reason, c.Error))
+		s.remedy(c.Reason, c.Remedy)
 	}
-	for _, n := range st.Clients.Notes {
-		row(t, "  note", n)
+	for _, n := range s.notes(s.Clients.Remarks, s.Clients.Notes) {
+		s.row("  "+s.Text("cli.note", nil), n)
 	}
 }
 
-func printConditions(t *tabwriter.Writer, st control.Status) {
-	if len(st.Conditions) > 0 {
-		fmt.Fprintln(t, "\nwhat to look at")
+// remedy is that of a reason that is known here, or else the agent's own words.
+func (s statusTable) remedy(reason *health.Condition, own string) {
+	if own == "" {
+		return
 	}
-	for _, c := range st.Conditions {
-		row(t, "  "+string(c.Severity), c.Message)
-		if c.Remedy != "" {
-			row(t, "  ", "-> "+c.Remedy)
+	if reason != nil && s.Has(reason.Code) {
+		own = s.Advice(*reason)
+	}
+	s.row("  ", s.Text("cli.remedy", texts.Args{"remedy": own}))
+}
+
+func (s statusTable) conditions() {
+	if len(s.Conditions) > 0 {
+		s.heading("cli.conditions")
+	}
+	for _, c := range s.Conditions {
+		message, remedy := s.condition(c)
+		s.row("  "+s.Text("severity."+string(c.Severity), nil), message)
+		if remedy != "" {
+			s.row("  ", "-> "+remedy)
 		}
 	}
 }
@@ -166,38 +207,15 @@ func hasSource(list control.Devices, d control.Device, f devices.Field) bool {
 	})
 }
 
-// sourceWords is what a source that works has to show.
-func sourceWords(s control.Source, st control.Status) string {
-	switch s.Name {
+// source is what a source that works has to show.
+func (s statusTable) source(src control.Source) string {
+	switch src.Name {
 	case "hid":
-		return count(len(st.HID), "device")
+		return s.Text("cli.devices", texts.Args{"devices": strconv.Itoa(len(s.HID))})
 	case "state-file":
-		return "states, see below"
+		return s.Text("cli.states", nil)
 	}
-	return count(s.Endpoints, "endpoint")
-}
-
-// origin is where the value of a flag comes from. hasSource tells whether anything could know it.
-func origin(f devices.Flag, hasSource bool, now time.Time) string {
-	switch {
-	case f.Value.Known():
-	case hasSource:
-		return "not sent: no source knows"
-	default:
-		return "not sent: no source"
-	}
-	s := f.Origin.String()
-	if !f.Since.IsZero() {
-		s += ", for " + age(f.Since, now)
-	}
-	return s
-}
-
-func interfaceOf(h control.HID) string {
-	if h.Interface < 0 {
-		return ""
-	}
-	return fmt.Sprintf(", interface %d", h.Interface)
+	return s.Text("cli.endpoints", texts.Args{"endpoints": strconv.Itoa(src.Endpoints)})
 }
 
 func serialOf(p control.Push) string {
@@ -207,59 +225,51 @@ func serialOf(p control.Push) string {
 	return " (" + p.Serial + ")"
 }
 
-func pushWords(p control.Push, now time.Time) string {
-	lease := "for as long as its connection lives"
+func (s statusTable) push(p control.Push) string {
+	args := texts.Args{}
 	if !p.Until.IsZero() {
-		lease = "for another " + seconds(p.Until.Sub(now))
+		args["lease"] = seconds(p.Until.Sub(s.now))
 	}
+	says := []string{s.Join("join.words", []string{p.Flags(), s.Text("cli.push", args)})}
 	switch {
 	case p.Units == 0:
-		lease += "; the product is not plugged in"
+		says = append(says, s.Text("cli.push.absent", nil))
 	case p.Units > 1:
-		lease += fmt.Sprintf("; no effect: %s could be meant", count(p.Units, "product"))
+		says = append(says, s.Text("cli.push.ambiguous", texts.Args{"units": strconv.Itoa(p.Units)}))
 	}
-	return p.Flags() + ", " + lease
+	return s.Join("join.phrases", says)
 }
 
 // trouble is what stands between a client and its list; "" if nothing does.
-func trouble(s control.Session) string {
+func (s statusTable) trouble(c control.Session) string {
 	switch {
-	case s.State != string(rpcclient.Connecting):
-		return s.Error
-	case s.Error == "":
-		return "it has not answered yet"
-	case s.Transport == "" && s.Socket != "": // the error may be of the port, which is not shown
-		return "what was tried last: " + s.Error
+	case c.State == string(rpcclient.Connecting) && c.Error == "":
+		return s.Text("cli.session.silent", nil)
+	case c.State == string(rpcclient.Connecting) && c.TriedOtherwise():
+		return s.Text("cli.session.other_way", texts.Args{"because": s.because(c.Reason, c.Error)})
 	default:
-		return s.Error
+		return s.because(c.Reason, c.Error)
 	}
 }
 
-func sessionWords(s control.Session, generation uint64, now time.Time) string {
+// session is what a client has, and what comes next.
+func (s statusTable) session(c control.Session, generation uint64) string {
 	var parts []string
-	if !s.Since.IsZero() {
-		parts = append(parts, slowWords(s, now))
+	if !c.Since.IsZero() {
+		args := texts.Args{"age": age(c.Since, s.now), "muted": texts.List(c.Muted...)}
+		parts = append(parts, s.Text("cli.session.slow", args))
 	}
-	if !s.Delivered.IsZero() {
-		part := fmt.Sprintf("%s, delivered %s ago", count(s.Devices, "device"), age(s.Delivered, now))
-		if s.Generation < generation {
-			part += ", not yet the latest list"
+	if !c.Delivered.IsZero() {
+		has := []string{s.Text("cli.session.delivered", texts.Args{"devices": strconv.Itoa(c.Devices), "age": age(c.Delivered, s.now)})}
+		if c.Generation < generation {
+			has = append(has, s.Text("cli.session.older", nil))
 		}
-		parts = append(parts, part)
+		parts = append(parts, s.Join("join.words", has))
 	}
-	if s.NextTry.After(now) {
-		parts = append(parts, fmt.Sprintf("next try in %s", seconds(s.NextTry.Sub(now))))
+	if c.NextTry.After(s.now) {
+		parts = append(parts, s.Text("cli.session.next_try", texts.Args{"wait": seconds(c.NextTry.Sub(s.now))}))
 	}
-	return strings.Join(parts, "; ")
-}
-
-// slowWords says since when an answer is overdue, and what the client may hold meanwhile.
-func slowWords(s control.Session, now time.Time) string {
-	words := fmt.Sprintf("no answer for %s", age(s.Since, now))
-	if len(s.Muted) > 0 {
-		words += ", may take for muted: " + strings.Join(s.Muted, ", ")
-	}
-	return words
+	return s.Join("join.phrases", parts)
 }
 
 func age(since, now time.Time) string { return seconds(now.Sub(since)) }

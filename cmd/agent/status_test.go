@@ -11,6 +11,7 @@ import (
 	"sidetone/internal/devices"
 	"sidetone/internal/doctor"
 	"sidetone/internal/doctor/doctortest"
+	"sidetone/internal/health"
 )
 
 // status is what 'status' says of the patient.
@@ -20,7 +21,7 @@ func status(t *testing.T, p *doctortest.Patient) string {
 	p.Status.Products = control.ProductsOf(p.Devices.Reported)
 	p.Status.Conditions = control.ConditionsOf(doctor.Standing(p.Facts))
 	var b strings.Builder
-	require.NoError(t, printStatus(&b, *p.Status, p.Devices, p.Now))
+	require.NoError(t, printStatus(&b, health.English, *p.Status, p.Devices, p.Now))
 	return b.String()
 }
 
@@ -104,5 +105,5 @@ func TestStatusCounts(t *testing.T) {
 	all := p.Examine(t)
 	require.Contains(t, all, "it has 1 product of Acme Audio")
 	require.Contains(t, all, "it lists 1 endpoint.")
-	require.Contains(t, all, "the latest list, of 1 device, 1m0s ago")
+	require.Contains(t, all, "the latest list, of 1 device, 1 min ago")
 }

@@ -6,19 +6,17 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"sidetone/internal/app"
 	"sidetone/internal/brand"
 	"sidetone/internal/platform/system"
-	"sidetone/internal/texts"
 )
 
 func trayCommand() *cobra.Command {
 	var in askFlags
-	var lang, shade string
+	var shade string
 	cmd := &cobra.Command{
 		Use:   "tray",
 		Short: "Show an icon on the desktop that tells how the agent is",
@@ -30,7 +28,7 @@ Exit codes: 0 done; 1 this session has an icon already, or its bus has ended; 2 
 		Args: noArgs,
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if _, err := printerFor(lang); err != nil {
+		if _, err := printerFor(cmd, brand.DesktopLanguage); err != nil {
 			return err
 		}
 		if shade != "light" && shade != "dark" {
@@ -40,11 +38,10 @@ Exit codes: 0 done; 1 this session has an icon already, or its bus has ended; 2 
 		if err != nil {
 			return err
 		}
+		lang := cmd.Flag("lang").Value.String()
 		return execTray(append([]string{"--address=" + address, "--lang=" + lang, "--icon=" + shade, "--"}, in.flags()...))
 	}
 	in.add(cmd)
-	cmd.Flags().StringVar(&lang, "lang", "",
-		"language of the menu: "+strings.Join(texts.Shipped.Languages(), ", ")+" (default: the desktop's)")
 	cmd.Flags().StringVar(&shade, "icon", "light", "light for a dark panel, or dark")
 	return cmd
 }

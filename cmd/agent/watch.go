@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"sidetone/internal/control"
+	"sidetone/internal/texts"
 )
 
 func watchCommand() *cobra.Command {
@@ -29,30 +29,28 @@ Exit code 1 if no agent runs, or when it stops.`,
 		ctx, cancel := context.WithCancel(cmd.Context())
 		defer cancel()
 		whenUnread(os.Stdout, cancel)
-		first, last := true, ""
-		var known []control.Condition
-		err := c.Watch(ctx, func(change control.Change) error {
+		say, err := wordsFor(cmd)
+		if err != nil {
+			return err
+		}
+		w := words{Texts: say}
+		var before control.Status
+		var last string
+		err = c.Watch(ctx, func(change control.Change) error {
 			if asJSON {
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(change)
 			}
-			if first {
-				change.What = control.Difference(control.Status{}, change.Status)
-				first = false
-			}
-			var parts []string
-			if change.What != "" {
-				parts = append(parts, change.What)
-			}
-			if clients := clientWords(change.Clients); clients != last {
+			parts := control.Difference(w.Printer, before, change.Status)
+			if clients := w.clients(change.Clients); clients != last {
 				parts = append(parts, clients)
 				last = clients
 			}
-			parts = append(parts, newConditions(known, change.Conditions)...)
-			known = change.Conditions
+			parts = append(parts, w.newConditions(before.Conditions, change.Conditions)...)
+			before = change.Status
 			if len(parts) == 0 {
 				return nil
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s  %s\n", time.Now().Format("15:04:05.000"), printable(strings.Join(parts, "; ")))
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s  %s\n", time.Now().Format("15:04:05.000"), printable(w.Join("join.phrases", parts)))
 			return err
 		})
 		if ctx.Err() != nil {
@@ -65,31 +63,33 @@ Exit code 1 if no agent runs, or when it stops.`,
 }
 
 // newConditions says what has come up and what is over. One whose arguments alone are others, such as a time, is the same.
-func newConditions(before, after []control.Condition) (parts []string) {
+func (w words) newConditions(before, after []control.Condition) (parts []string) {
 	has := func(list []control.Condition, c control.Condition) bool {
 		return slices.ContainsFunc(list, func(o control.Condition) bool { return o.Code == c.Code && o.Subject == c.Subject })
 	}
 	for _, c := range after {
 		if !has(before, c) {
-			parts = append(parts, fmt.Sprintf("%s: %s", c.Severity, c.Message))
+			message, _ := w.condition(c)
+			parts = append(parts, w.after(w.Text("severity."+string(c.Severity), nil), message))
 		}
 	}
 	for _, c := range before {
 		if !has(after, c) {
-			parts = append(parts, "over: "+c.Message)
+			message, _ := w.condition(c)
+			parts = append(parts, w.Text("cli.over", texts.Args{"message": message}))
 		}
 	}
 	return parts
 }
 
-// clientWords is the state of all sessions in short.
-func clientWords(c control.Clients) string {
+// clients is the state of all sessions in short.
+func (w words) clients(c control.Clients) string {
 	if len(c.Sessions) == 0 {
 		return c.State
 	}
 	var parts []string
 	for _, s := range c.Sessions {
-		parts = append(parts, fmt.Sprintf("%s: %s", s.Client(), s.State))
+		parts = append(parts, w.after(w.Client(s.Args()), s.State))
 	}
-	return strings.Join(parts, ", ")
+	return w.Join("join.words", parts)
 }

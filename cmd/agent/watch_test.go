@@ -17,7 +17,7 @@ func TestNewConditions(t *testing.T) {
 			{Code: health.ClientSlow, Severity: health.Problem, Subject: "Discord", Args: health.Args{"age": age}},
 		})
 	}
-	require.Equal(t, []string{"problem: Discord hangs, and may show an older state: no answer for 5s."}, newConditions(nil, slow("5s")))
-	require.Empty(t, newConditions(slow("5s"), slow("6s")))
-	require.Equal(t, []string{"over: Discord hangs, and may show an older state: no answer for 6s."}, newConditions(slow("6s"), nil))
+	require.Equal(t, []string{"problem: Discord hangs, and may show an older state: no answer for 5 s."}, words{Texts: health.English}.newConditions(nil, slow("5s")))
+	require.Empty(t, words{Texts: health.English}.newConditions(slow("5s"), slow("6s")))
+	require.Equal(t, []string{"over: Discord hangs, and may show an older state: no answer for 6 s."}, words{Texts: health.English}.newConditions(slow("6s"), nil))
 }

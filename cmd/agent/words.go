@@ -5,6 +5,12 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+	"time"
+
+	"sidetone/internal/control"
+	"sidetone/internal/devices"
+	"sidetone/internal/health"
+	"sidetone/internal/texts"
 )
 
 // count is n of the things that are called one: "1 product", "2 products".
@@ -26,4 +32,78 @@ func row(t *tabwriter.Writer, cells ...string) {
 		cells[i] = printable(c)
 	}
 	fmt.Fprintln(t, strings.Join(cells, "\t"))
+}
+
+// words say in one language what several verbs say.
+type words struct {
+	health.Texts
+	now time.Time
+}
+
+// because is a reason, or what an agent of another version says of it in its own words.
+func (w words) because(reason *health.Condition, own string) string {
+	if reason == nil || w.Lang() == texts.English || !w.Has(reason.Code) {
+		return own
+	}
+	return w.Phrase(*reason)
+}
+
+// notes are because for several.
+func (w words) notes(known []health.Condition, own []string) []string {
+	if len(known) != len(own) {
+		return own
+	}
+	out := make([]string, len(own))
+	for i := range known {
+		out[i] = w.because(&known[i], own[i])
+	}
+	return out
+}
+
+// condition is a condition and its remedy, each a sentence.
+func (w words) condition(c control.Condition) (message, remedy string) {
+	if w.Lang() == texts.English || !w.Has(c.Code) {
+		return c.Message, c.Remedy
+	}
+	return w.Message(c.Condition), w.Remedy(c.Condition)
+}
+
+// after is a phrase after what it is about.
+func (w words) after(subject, phrase string) string {
+	return w.Text("join.reason", texts.Args{"subject": subject, "phrase": phrase})
+}
+
+func (w words) age(since time.Time) string {
+	return w.Text("cli.for", texts.Args{"age": age(since, w.now)})
+}
+
+// origin is where the value of a flag comes from. hasSource tells whether anything could know it.
+func (w words) origin(f devices.Flag, hasSource bool) string {
+	switch {
+	case f.Value.Known():
+	case hasSource:
+		return w.Text("cli.not_sent", nil)
+	default:
+		return w.Text("cli.not_sent.sourceless", nil)
+	}
+	says := []string{f.Origin.Say(w.Printer)}
+	if !f.Since.IsZero() {
+		says = append(says, w.age(f.Since))
+	}
+	return w.Join("join.words", says)
+}
+
+// pause is until when reporting is paused, and what clients have meanwhile.
+func (w words) pause(p control.Pause) string {
+	args := texts.Args{}
+	switch {
+	case p.UntilLogin:
+		args["login"] = "true"
+	case !p.Until.IsZero():
+		args["until"] = p.Until.Local().Format(time.DateTime)
+	}
+	if p.List == devices.PauseUnmuted {
+		args["unmuted"] = "true"
+	}
+	return w.Text("cli.paused", args)
 }

@@ -103,26 +103,26 @@ func TestHostileNames(t *testing.T) {
 		"status": func(b *strings.Builder, name string) error {
 			st := filled[control.Status](name)
 			st.Products = append(st.Products, control.Product{ID: name, Unit: "2"})
-			return printStatus(b, st, filled[control.Devices](name), doctortest.Now)
+			return printStatus(b, health.English, st, filled[control.Devices](name), doctortest.Now)
 		},
 		"status without clients": func(b *strings.Builder, name string) error {
 			st := filled[control.Status](name)
 			st.Clients.Sessions, st.Sources[0].Error, st.HID[0].Sources[0].Note = nil, "", ""
 			st.HID[0].Sources[0].Value = devices.True
-			return printStatus(b, st, filled[control.Devices](name), doctortest.Now)
+			return printStatus(b, health.English, st, filled[control.Devices](name), doctortest.Now)
 		},
 		"explain": func(b *strings.Builder, name string) error {
 			in := microphone(input(name))
 			in.Devices.Reported[0].Flags[devices.HardwareMute] = devices.Flag{Value: devices.True, Origin: devices.Origin{Via: name, Detail: name}}
-			return explain(b, in, in.Devices.Endpoints[0])
+			return explain(b, health.English, in, in.Devices.Endpoints[0])
 		},
 		"explain what is not reported": func(b *strings.Builder, name string) error {
 			in := input(name)
 			in.Devices.Reported = nil
-			return explain(b, in, in.Devices.Endpoints[0])
+			return explain(b, health.English, in, in.Devices.Endpoints[0])
 		},
 		"doctor": func(b *strings.Builder, name string) error {
-			return printFindings(b, findings(doctor.Examine(microphone(input(name)))))
+			return printFindings(b, health.English, doctor.Examine(microphone(input(name))))
 		},
 	} {
 		t.Run(what, func(t *testing.T) {

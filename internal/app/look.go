@@ -11,6 +11,7 @@ import (
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
 	"sidetone/internal/engine"
+	"sidetone/internal/health"
 	"sidetone/internal/hid"
 	"sidetone/internal/platform"
 	"sidetone/internal/platform/hidio"
@@ -83,6 +84,9 @@ func devicesOf(s devices.Snapshot, in devices.Inputs, r *catalogue.Resolver) con
 	out := control.Devices{
 		Generation: s.Generation, Endpoints: []control.Endpoint{},
 		Reported: slices.Concat([]devices.Report{}, s.Devices), Withheld: slices.Concat([]devices.Withheld{}, s.Withheld),
+	}
+	for i, w := range out.Withheld {
+		out.Withheld[i].Reason = health.English.Phrase(w.Condition())
 	}
 	considered := r.Explain(in)
 	for _, e := range in.Endpoints {

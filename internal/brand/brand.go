@@ -39,15 +39,18 @@ func (f *File) Languages() *texts.Set {
 	return f.languages
 }
 
-// Printer speaks the language that --lang asks for; "": the first of those preferred that there is. f may be nil.
+// DesktopLanguage is what --lang asks for to get the language of the desktop.
+const DesktopLanguage = "auto"
+
+// Printer speaks the language that --lang asks for; "" and "auto": the first of those preferred that there is. f may be nil.
 func (f *File) Printer(asked string, preferred []string) (texts.Printer, error) {
 	set := f.Languages()
-	if asked == "" {
+	if asked == "" || asked == DesktopLanguage {
 		return set.For(set.Match(preferred...)), nil
 	}
 	say := set.For(asked)
 	if say.Lang() != asked {
-		return say, fmt.Errorf("--lang: no language %q: want one of %s", asked, strings.Join(set.Languages(), ", "))
+		return say, fmt.Errorf("--lang: no language %q: want one of auto, %s", asked, strings.Join(set.Languages(), ", "))
 	}
 	return say, nil
 }

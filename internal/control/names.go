@@ -3,9 +3,12 @@ package control
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/health"
+	"sidetone/internal/texts"
 )
 
 // ReportOf is what is reported of an endpoint.
@@ -28,47 +31,57 @@ func (d Devices) Serials(of func(devices.Report) bool) []string {
 	return found
 }
 
-// UnitWords tell a unit from the others of its product that are there; none if it is the only one.
+// UnitNames tell a unit from the others of its product that are there; none if it is the only one.
 // Units that the client cannot tell apart are one here too, with the serial number of each.
-func (d Devices) UnitWords(p Product, all []Product) []string {
-	var words []string
-	known := d.Serials(func(r devices.Report) bool { return r.Unit == p.Unit })
+func (d Devices) UnitNames(p Product, all []Product) (unit string, serials []string) {
+	serials = d.Serials(func(r devices.Report) bool { return r.Unit == p.Unit })
 	if slices.ContainsFunc(all, func(other Product) bool { return other.ID == p.ID && other.Unit != p.Unit }) {
-		words = append(words, "unit "+strings.TrimPrefix(p.Unit, p.ID+" "))
-	} else if len(known) < 2 {
-		return nil
+		return strings.TrimPrefix(p.Unit, p.ID+" "), serials
 	}
-	for _, serial := range known {
-		words = append(words, "serial "+serial)
+	if len(serials) < 2 {
+		return "", nil
 	}
-	return words
+	return "", serials
 }
 
 // Connected reports whether the client is told of changes.
 func (s Session) Connected() bool { return s.State == "ready" || s.State == "degraded" }
 
-// Client says with which client a session is, such as "Discord (pid 4711) over ipc /run/user/1000/discord-ipc-0".
-func (s Session) Client() string {
-	who := s.Name
-	if who == "" {
-		who = "a client"
+// Args are those of a condition about the client of a session.
+func (s Session) Args() health.Args {
+	args := make(health.Args)
+	for name, value := range map[string]string{"name": s.Name, "transport": s.Transport, "socket": s.Socket} {
+		if value != "" {
+			args[name] = value
+		}
 	}
 	if s.PID != 0 {
-		who += fmt.Sprintf(" (pid %d)", s.PID)
+		args["pid"] = strconv.Itoa(s.PID)
 	}
-	switch {
-	case s.Socket != "" && s.Transport == "":
-		return who + " at " + s.Socket
-	case s.Socket != "":
-		return who + " over ipc " + s.Socket
-	case s.Transport != "":
-		return fmt.Sprintf("%s over %s on port %d", who, s.Transport, s.Port)
-	default:
-		return fmt.Sprintf("%s on port %d", who, s.Port)
+	if s.Socket == "" {
+		args["port"] = strconv.Itoa(s.Port)
 	}
+	return args
 }
 
-// Flags are what a push says, such as "hardware_mute true".
+// Client says in English with which client a session is, such as "Discord (pid 4711) over ipc /run/user/1000/discord-ipc-0".
+func (s Session) Client() string { return health.English.Client(s.Args()) }
+
+// TriedOtherwise reports whether Error may be of the client's port, of which nothing is shown.
+func (s Session) TriedOtherwise() bool { return s.Transport == "" && s.Socket != "" }
+
+// States are what a push says, as a list for texts.
+func (p Push) States() string {
+	var says []string
+	for _, f := range devices.Fields {
+		if v, ok := p.State[f]; ok {
+			says = append(says, string(f)+"="+f.ValueWord(v))
+		}
+	}
+	return texts.List(says...)
+}
+
+// Flags are what a push says by the names that commands have for it, such as "hardware_mute true".
 func (p Push) Flags() string {
 	var says []string
 	for _, f := range devices.Fields {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/texts"
 )
 
 // watch writes a line for the present state, unless the peer has it already, and one for each
@@ -39,7 +40,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 		}
 		before := next.Status
 		status, changed = s.backend.Watch()
-		next, wanted = Change{status, Difference(before, status)}, true
+		next, wanted = Change{status, strings.Join(Difference(texts.For(texts.English), before, status), "; ")}, true
 	}
 }
 
@@ -89,39 +90,40 @@ func sinceOf(query string) (since uint64, known bool, err error) {
 	return since, true, nil
 }
 
-// Difference says in words what products came and went, and which flags have which value now and
-// why; "" if none. Seen from the zero Status, that is all there is.
-func Difference(before, after Status) string {
+// Difference says in a language what products came and went, and which flags have which value now and
+// why; nothing if none. Seen from the zero Status, that is all there is.
+func Difference(say texts.Printer, before, after Status) (parts []string) {
 	was, is := unitsOf(before), unitsOf(after)
-	var parts []string
-	say := func(format string, args ...any) {
-		if part := fmt.Sprintf(format, args...); !slices.Contains(parts, part) {
+	tell := func(key string, args texts.Args) {
+		if part := say.Text("change."+key, args); !slices.Contains(parts, part) {
 			parts = append(parts, part)
 		}
 	}
 	for _, p := range before.Products {
 		if _, still := is[unitOf(p)]; !still {
-			say("%s unplugged", p.Name)
+			tell("unplugged", texts.Args{"product": p.Name})
 		}
 	}
 	for _, p := range after.Products {
 		old, known := was[unitOf(p)]
 		if !known {
-			say("%s plugged in", p.Name)
+			tell("plugged", texts.Args{"product": p.Name})
 		}
 		for _, d := range p.Devices {
 			for _, f := range devices.Fields {
-				switch now := d.Flags[f]; {
-				case valueOf(old, d, f) == now.Value:
-				case now.Value.Known():
-					say("%s: %s is %v, from %v", p.Name, f, now.Value, now.Origin)
-				default:
-					say("%s: %s is unknown", p.Name, f)
+				now := d.Flags[f]
+				if valueOf(old, d, f) == now.Value {
+					continue
 				}
+				args := texts.Args{"product": p.Name, "flag": string(f), "value": now.Value.String()}
+				if now.Value.Known() {
+					args["origin"] = now.Origin.Say(say)
+				}
+				tell("flag", args)
 			}
 		}
 	}
-	return strings.Join(parts, "; ")
+	return parts
 }
 
 type unit struct{ product, unit string }

@@ -14,6 +14,7 @@ import (
 
 	"sidetone/internal/devices"
 	"sidetone/internal/testlab"
+	"sidetone/internal/texts"
 )
 
 // watching is a GET /v1/watch under way.
@@ -100,7 +101,7 @@ func TestDifference(t *testing.T) {
 		{with(headset(devices.True), other), with(other, headset(devices.Unknown)), "Acme 700: hardware_mute is unknown"},
 		{with(Product{ID: "acme-700", Unit: "acme-700 usb-1-2"}), with(headset(devices.False)), "Acme 700: hardware_mute is false, from push (suite)"},
 	} {
-		require.Equal(t, c.want, Difference(c.before, c.after))
+		require.Equal(t, c.want, strings.Join(Difference(texts.For(texts.English), c.before, c.after), "; "))
 	}
 }
 

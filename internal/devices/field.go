@@ -1,8 +1,11 @@
 package devices
 
 import (
+	"cmp"
 	"strings"
 	"time"
+
+	"sidetone/internal/texts"
 )
 
 // Field names one of the four flags that the protocol knows for an audio input.
@@ -47,22 +50,44 @@ type Origin struct {
 // sharedMute is how a mute has come about that button and OS share.
 const sharedMute = "by the button or in the sound settings"
 
-// String is "via" or "via (detail)".
-func (o Origin) String() string {
-	s := o.Via
-	if s == "" {
-		s = "no source"
+// String is Say in English.
+func (o Origin) String() string { return o.Say(texts.For(texts.English)) }
+
+// Say is "via" or "via (detail)", and what else is to be known of it.
+func (o Origin) Say(say texts.Printer) string {
+	args := texts.Args{"via": cmp.Or(o.Via, say.Text("cli.origin.none", nil)), "detail": o.Detail}
+	if o.Shared {
+		args["shared"] = "true"
 	}
-	switch {
-	case o.Shared:
-		s += " (" + strings.TrimPrefix(o.Detail+", set "+sharedMute, ", ") + ")"
-	case o.Detail != "":
-		s += " (" + o.Detail + ")"
-	}
+	s := say.Text("cli.origin", args)
 	if o.Stale {
-		s += ", stale"
+		s = say.Join("join.words", []string{s, say.Text("cli.origin.stale", nil)})
 	}
 	return s
+}
+
+// Source is the kind of the source and which one it is, by the names that catalogue and system have for them.
+func (o Origin) Source() string { return strings.TrimSuffix(o.Via+" "+o.Detail, " ") }
+
+// Word names the origin for texts (origin.WORD).
+func (o Origin) Word() string {
+	switch {
+	case o.Via == "":
+		return "none"
+	case o.Shared:
+		return o.Via + "_shared"
+	default:
+		return o.Via
+	}
+}
+
+// ValueWord names a value of the flag for texts (value.WORD).
+func (f Field) ValueWord(v Tri) string {
+	words := [...]string{Unknown: "unknown", False: "off", True: "on"}
+	if f == HardwareMute {
+		words = [...]string{Unknown: "unknown", False: "unmuted", True: "muted"}
+	}
+	return words[v]
 }
 
 // Flag is one reported state: its value, where it came from and since when it holds.

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"sidetone/internal/health"
 )
 
 // Grouping is what is there at one moment: the endpoints sorted into units, each a physical product,
@@ -62,11 +64,11 @@ func (r *Resolver) Group(endpoints []Endpoint, readings []Reading) *Grouping {
 		case e.Virtual:
 			virtual = append(virtual, e)
 		default:
-			g.withheld = append(g.withheld, Withheld{Key: e.Key(), Name: e.Name, Reason: "the catalogue names no such device", Unknown: true})
+			g.withheld = append(g.withheld, Withheld{Key: e.Key(), Name: e.Name, Unknown: true, Why: Why{Code: health.WithheldUnknown}})
 		}
 	}
 	for _, o := range g.adopt(virtual) {
-		g.withheld = append(g.withheld, withhold(o.endpoint, o.reason()))
+		g.withheld = append(g.withheld, withhold(o.endpoint, o.why()))
 	}
 	for _, inst := range g.all {
 		g.products[inst.product.ID].add(inst)

@@ -2,9 +2,10 @@ package devices
 
 import (
 	"cmp"
-	"fmt"
 	"regexp"
 	"slices"
+
+	"sidetone/internal/health"
 )
 
 // matcher finds the product of an endpoint. Hardware ids are indexed, so that its cost does
@@ -86,17 +87,17 @@ func (c candidate) fitsByName(e *Endpoint) bool {
 }
 
 // wants returns whether the product reports a hardware endpoint of its own, and if not, why.
-func (p *product) wants(e *Endpoint) (bool, string) {
+func (p *product) wants(e *Endpoint) (bool, Why) {
 	for _, r := range p.Endpoints {
 		switch {
 		case !r.fits(e):
 			continue
 		case !r.Report:
-			return false, "the catalogue says not to report it"
+			return false, Why{Code: health.WithheldByRule}
 		}
-		return true, ""
+		return true, Why{}
 	}
-	return false, fmt.Sprintf("the catalogue reports no %s of product %q that fits it", e.Type, p.ID)
+	return false, Why{Code: health.WithheldNoRule, Product: p.ID}
 }
 
 func (p *product) wantsVirtual(e *Endpoint) bool {

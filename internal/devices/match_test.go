@@ -5,6 +5,7 @@ import (
 
 	"sidetone/internal/catalogue"
 	. "sidetone/internal/devices"
+	"sidetone/internal/health"
 
 	"github.com/stretchr/testify/require"
 )
@@ -61,7 +62,7 @@ func ids(s Snapshot) []string {
 func reasons(s Snapshot) map[string]string {
 	out := make(map[string]string)
 	for _, w := range s.Withheld {
-		out[w.ID] = w.Reason
+		out[w.ID] = health.English.Phrase(w.Condition())
 	}
 	return out
 }
@@ -123,7 +124,7 @@ func TestLinks(t *testing.T) {
 			require.Empty(t, ids(s))
 			require.Len(t, s.Withheld, 1)
 			require.Equal(t, "x", s.Withheld[0].ID)
-			require.Contains(t, s.Withheld[0].Reason, "the catalogue names no such")
+			require.Contains(t, reasons(s)["x"], "the catalogue names no such")
 		})
 	}
 }

@@ -182,7 +182,7 @@ func TestLinkState(t *testing.T) {
 			require.ElementsMatch(t, c.want, ids(s))
 			if len(c.want) == 0 && c.by == "" {
 				for _, id := range []string{"mic", "out"} {
-					require.Equal(t, "the product is switched off or out of reach: hid_report (hidraw-c1) says so", reasons(s)[id])
+					require.Equal(t, "the product is switched off or out of reach, reported by the device (hid_report hidraw-c1)", reasons(s)[id])
 				}
 			}
 		})

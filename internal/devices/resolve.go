@@ -2,9 +2,9 @@ package devices
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
+	"sidetone/internal/health"
 	"sidetone/internal/stable"
 )
 
@@ -66,15 +66,15 @@ func (r *Resolver) report(inst *instance, s *Snapshot) {
 	inst.reports, inst.firstID = nil, ""
 	if link := inst.link(); link.Value == False {
 		for _, e := range inst.endpoints {
-			s.Withheld = append(s.Withheld, withhold(e, fmt.Sprintf("the product is switched off or out of reach: %v says so", link.Origin)))
+			s.Withheld = append(s.Withheld, withhold(e, Why{Code: health.WithheldAway, Origin: link.Origin}))
 		}
 		return
 	}
 	for i, e := range inst.endpoints {
 		adopted := i >= inst.own
 		id := wireID(*e, r.scheme(inst.product, e.Type), r.opts.IDMaxBytes)
-		if reason := inst.reasonToWithhold(e, adopted, id); reason != "" {
-			s.Withheld = append(s.Withheld, withhold(e, reason))
+		if why := inst.whyWithheld(e, adopted, id); why.Code != "" {
+			s.Withheld = append(s.Withheld, withhold(e, why))
 			continue
 		}
 		rep := Report{
@@ -128,20 +128,21 @@ func (inst *instance) hardwareBehind(e *Endpoint, adopted bool) []*Endpoint {
 	}
 }
 
-// reasonToWithhold returns why an endpoint of the product is not reported, or "".
-func (inst *instance) reasonToWithhold(e *Endpoint, adopted bool, id string) string {
+// whyWithheld returns why an endpoint of the product is not reported; without a Code it is.
+func (inst *instance) whyWithheld(e *Endpoint, adopted bool, id string) Why {
 	if !adopted {
-		if ok, reason := inst.product.wants(e); !ok {
-			return reason
+		if ok, why := inst.product.wants(e); !ok {
+			return why
 		}
 	}
-	if e.Plugged == False {
-		return "nothing is plugged into its jack"
+	switch {
+	case e.Plugged == False:
+		return Why{Code: health.WithheldJackEmpty}
+	case id == "":
+		return Why{Code: health.WithheldNoID}
+	default:
+		return Why{}
 	}
-	if id == "" {
-		return "the OS gives it no id of the kind that the client uses"
-	}
-	return ""
 }
 
 // scheme is the catalogue's, else the user's, else the OS's. A scheme that only one type of
@@ -179,6 +180,6 @@ func (inst *instance) fillRelated() {
 	}
 }
 
-func withhold(e *Endpoint, reason string) Withheld {
-	return Withheld{Key: e.Key(), Name: e.Name, Reason: reason}
+func withhold(e *Endpoint, why Why) Withheld {
+	return Withheld{Key: e.Key(), Name: e.Name, Why: why}
 }

@@ -3,7 +3,10 @@ package devices
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"time"
+
+	"sidetone/internal/health"
 )
 
 // Company is a vendor or a model as the client shows it.
@@ -49,8 +52,32 @@ func (r *Report) setFlags(flags map[Field]Flag) {
 type Withheld struct {
 	Key
 	Name    string `json:"name,omitempty"`
-	Reason  string `json:"reason"`
+	Reason  string `json:"reason"`            // Why, in English; where it is shown
 	Unknown bool   `json:"unknown,omitempty"` // no product of the catalogue is meant
+	Why     Why    `json:"why,omitzero"`
+}
+
+// Why is why an endpoint is not reported.
+type Why struct {
+	Code    health.Code `json:"code"`
+	Product string      `json:"product,omitempty"` // of the catalogue
+	Several int         `json:"several,omitempty"` // so many products are meant
+	Origin  Origin      `json:"origin,omitzero"`   // of what says so
+}
+
+// Condition is why it is not reported.
+func (w Withheld) Condition() health.Condition {
+	c := health.Condition{Code: w.Why.Code, Severity: health.Info, Args: make(health.Args)}
+	if w.Why.Product != "" {
+		c.Args["type"], c.Args["product"] = string(w.Type), w.Why.Product
+	}
+	if w.Why.Several > 0 {
+		c.Args["products"] = strconv.Itoa(w.Why.Several)
+	}
+	if w.Why.Origin != (Origin{}) {
+		c.Args["origin"], c.Args["source"] = w.Why.Origin.Word(), w.Why.Origin.Source()
+	}
+	return c
 }
 
 // Snapshot is the whole result of one resolution. It is immutable once published.

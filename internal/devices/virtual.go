@@ -1,8 +1,9 @@
 package devices
 
 import (
-	"fmt"
 	"slices"
+
+	"sidetone/internal/health"
 )
 
 // orphan is a virtual endpoint that is looking for the product whose sound it carries.
@@ -85,9 +86,9 @@ func (o orphan) units(hold unitsByEndpoint) []*instance {
 	return out
 }
 
-func (o orphan) reason() string {
+func (o orphan) why() Why {
 	if o.fit > 0 {
-		return fmt.Sprintf("virtual, and %d products are there whose sound it may carry", o.fit)
+		return Why{Code: health.WithheldOfSeveral, Several: o.fit}
 	}
-	return "virtual, and the catalogue names no such virtual endpoint of a product that is there"
+	return Why{Code: health.WithheldVirtual}
 }

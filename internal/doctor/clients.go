@@ -3,12 +3,12 @@ package doctor
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
 	"sidetone/internal/health"
 	"sidetone/internal/rpcclient"
+	"sidetone/internal/texts"
 )
 
 func (d *examination) clients() {
@@ -40,53 +40,51 @@ func (d *examination) clients() {
 // session judges the conversation with one client. One that gets nothing is a problem unless
 // another one is served.
 func (d *examination) session(s control.Session, served bool) {
-	who, how, because := s.Client(), health.Problem, reason(s.Reason, s.Error)
+	how, because := health.Problem, reason(s.Reason, s.Error)
 	if served {
 		how = health.Info
 	}
 	latest := s.Generation >= d.Status.Generation
+	args := s.Args()
+	add := func(how health.Severity, code health.Code, because ...health.Condition) {
+		d.add(how, code, s.Client(), args, because...)
+	}
 	switch rpcclient.State(s.State) {
 	case rpcclient.Ready:
 		if !latest {
-			d.add(health.Warning, health.ClientBehind, who, nil)
+			add(health.Warning, health.ClientBehind)
 			return
 		}
-		d.add(health.OK, health.ClientServed, who, health.Args{"devices": strconv.Itoa(s.Devices), "age": age(s.Delivered, d.Now)})
+		args["devices"], args["age"] = strconv.Itoa(s.Devices), age(s.Delivered, d.Now)
+		add(health.OK, health.ClientServed)
 	case rpcclient.Degraded:
-		args := health.Args{}
 		if latest {
 			args["latest"] = "true"
 		}
 		if !s.NextTry.IsZero() {
 			args["wait"] = seconds(s.NextTry.Sub(d.Now))
 		}
-		d.add(health.Warning, health.ClientLate, who, args, because...)
+		add(health.Warning, health.ClientLate, because...)
 	case rpcclient.Slow:
-		args := health.Args{"age": age(s.Since, d.Now)}
+		args["age"] = age(s.Since, d.Now)
 		if len(s.Muted) > 0 {
-			args["muted"] = strings.Join(s.Muted, ", ")
+			args["muted"] = texts.List(s.Muted...)
 		}
-		d.add(health.Problem, health.ClientSlow, who, args)
+		add(health.Problem, health.ClientSlow)
 	case rpcclient.Connecting:
-		d.connecting(s, because)
+		if len(because) > 0 && s.TriedOtherwise() {
+			args["other_way"] = "true"
+		}
+		add(health.Warning, health.ClientConnecting, because...)
 	case rpcclient.Unsupported:
-		d.add(how, health.ClientUnsupported, who, nil, because...)
+		add(how, health.ClientUnsupported, because...)
 	case rpcclient.Foreign:
-		d.add(how, health.ClientForeign, who, nil, because...)
+		add(how, health.ClientForeign, because...)
 	case rpcclient.Waiting:
-		d.add(how, health.ClientWaiting, who, nil)
+		add(how, health.ClientWaiting)
 	default:
-		d.add(health.Problem, health.ClientRefuses, who, nil, because...)
+		add(health.Problem, health.ClientRefuses, because...)
 	}
-}
-
-// connecting tells of a client that was found and has no list.
-func (d *examination) connecting(s control.Session, because []health.Condition) {
-	args := health.Args{}
-	if len(because) > 0 && s.Transport == "" && s.Socket != "" { // it may be of the port, which is not shown
-		args["other_way"] = "true"
-	}
-	d.add(health.Warning, health.ClientConnecting, s.Client(), args, because...)
 }
 
 func (d *examination) pushes() {
@@ -112,10 +110,10 @@ func (d *examination) push(p control.Push, args health.Args) {
 		args["units"] = strconv.Itoa(p.Units)
 		d.add(health.Problem, health.PushAmbiguous, p.Owner, d.withSerials(args, isOf))
 	case len(idle) > 0:
-		args["flags"] = strings.Join(idle, ", ")
+		args["flags"] = texts.List(idle...)
 		d.add(health.Warning, health.PushNoEffect, p.Owner, args)
 	default:
-		args["flags"] = p.Flags()
+		args["states"] = p.States()
 		if !p.Until.IsZero() {
 			args["lease"] = seconds(p.Until.Sub(d.Now))
 		}
@@ -126,7 +124,7 @@ func (d *examination) push(p control.Push, args health.Args) {
 // withSerials adds the serial numbers of what is plugged in of certain products, if any is known.
 func (d *examination) withSerials(args health.Args, of func(devices.Report) bool) health.Args {
 	if known := d.Devices.Serials(of); len(known) > 0 {
-		args["serials"] = strings.Join(known, ", ")
+		args["serials"] = texts.List(known...)
 	}
 	return args
 }

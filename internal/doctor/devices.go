@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"sidetone/internal/devices"
 	"sidetone/internal/engine"
 	"sidetone/internal/health"
+	"sidetone/internal/texts"
 )
 
 func (d *examination) devices() {
@@ -19,15 +19,19 @@ func (d *examination) devices() {
 	}
 	plugged := control.ProductsOf(d.Devices.Reported)
 	for _, p := range plugged {
-		var types []string
+		var types, ids []string
 		for _, dev := range p.Devices {
-			types = append(types, fmt.Sprintf("%s %q", dev.Type, dev.ID))
+			types, ids = append(types, string(dev.Type)), append(ids, dev.ID)
 		}
-		who := p.Name
-		if words := d.Devices.UnitWords(p, plugged); len(words) > 0 {
-			who += " (" + strings.Join(words, ", ") + ")"
+		args := health.Args{"product": p.Name, "types": texts.List(types...), "endpoints": texts.List(ids...)}
+		unit, serials := d.Devices.UnitNames(p, plugged)
+		if unit != "" {
+			args["unit"] = unit
 		}
-		d.add(health.OK, health.DevicePlugged, p.Unit, health.Args{"product": who, "endpoints": strings.Join(types, ", ")})
+		if len(serials) > 0 {
+			args["serials"] = texts.List(serials...)
+		}
+		d.add(health.OK, health.DevicePlugged, p.Unit, args)
 	}
 	if d.withheld(len(plugged) > 0) || len(plugged) > 0 {
 		return
@@ -71,13 +75,19 @@ func (d *examination) withheld(reported bool) bool {
 }
 
 func (d *examination) withheldOne(how health.Severity, h devices.Withheld, e control.Endpoint) {
-	args := health.Args{"type": string(h.Type), "reason": h.Reason}
+	args := health.Args{"type": string(h.Type)}
 	if e.Plugged == devices.False {
 		d.add(how, health.DeviceJackEmpty, h.Name, args)
 		return
 	}
 	args["path"] = d.catalogueName()
-	d.add(how, health.DeviceWithheld, h.Name, args)
+	d.add(how, health.DeviceWithheld, h.Name, args, WhyWithheld(h)...)
+}
+
+// WhyWithheld is why an endpoint is not reported.
+func WhyWithheld(h devices.Withheld) []health.Condition {
+	why := h.Condition()
+	return reason(&why, h.Reason)
 }
 
 // vendors reports whether a USB vendor id is one of the catalogue's.

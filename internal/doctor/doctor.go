@@ -5,6 +5,7 @@ package doctor
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -117,10 +118,10 @@ func (d *examination) agent() {
 	case d.Status == nil && errors.Is(d.AgentErr, control.ErrSilent):
 		d.add(health.Problem, health.AgentSilent, "", nil)
 	case d.Status == nil:
-		d.add(health.Problem, health.AgentUnreachable, "", health.Args{"reason": words(d.AgentErr)})
+		d.add(health.Problem, health.AgentUnreachable, "", health.Args{"reason": fmt.Sprint(d.AgentErr)})
 	case d.Status.Version != d.Version:
 		d.add(health.Warning, health.AgentVersion, "", health.Args{
-			"pid": strconv.Itoa(d.Status.PID), "version": cmp.Or(d.Status.Version, "unknown"), "own": d.Version,
+			"pid": strconv.Itoa(d.Status.PID), "version": cmp.Or(d.Status.Version, "?"), "own": d.Version,
 		})
 	default:
 		d.add(health.OK, health.AgentRuns, "", health.Args{"pid": strconv.Itoa(d.Status.PID), "age": age(d.Status.Started, d.Now)})
@@ -205,7 +206,7 @@ func (d *examination) reread(args health.Args) health.Args {
 }
 
 // catalogueName is its path, for advice.
-func (d *examination) catalogueName() string { return cmp.Or(d.CataloguePath, "the catalogue") }
+func (d *examination) catalogueName() string { return cmp.Or(d.CataloguePath, "--catalogue") }
 
 // user says what only the user can look at (rules R64, R65).
 func (d *examination) user() {
@@ -240,13 +241,6 @@ func (d *examination) endpoint(r devices.Report) control.Endpoint {
 
 // nameOf is the name that the user knows a device by.
 func (d *examination) nameOf(r devices.Report) string { return cmp.Or(d.endpoint(r).Name, r.ID) }
-
-func words(err error) string {
-	if err == nil {
-		return "unknown"
-	}
-	return err.Error()
-}
 
 func age(since, now time.Time) string { return seconds(now.Sub(since)) }
 

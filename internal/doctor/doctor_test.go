@@ -69,7 +69,7 @@ func TestDiagnose(t *testing.T) {
 		message string // part of it
 		remedy  string // part of it; "" = there is none
 	}{
-		{"agent", func(*doctortest.Patient) {}, "agent", health.OK, "runs as process 4711, for 1h0m0s", ""},
+		{"agent", func(*doctortest.Patient) {}, "agent", health.OK, "runs as process 4711, for 1 h", ""},
 		{"no agent", func(p *doctortest.Patient) { p.Alone(fmt.Errorf("%w (refused)", control.ErrNotRunning)) }, "agent", health.Problem, "No agent runs", "'sidetone run --catalogue FILE'"},
 		{"reads itself", func(p *doctortest.Patient) { p.Alone(control.ErrNotRunning) }, "agent", health.Info, "read by this command itself", "Start the agent"},
 		{"an agent that cannot be asked", func(p *doctortest.Patient) { p.Alone(errors.New("no answer in time")) }, "agent", health.Problem, "could not be asked: no answer in time", "restart the agent"},
@@ -120,7 +120,7 @@ func TestDiagnose(t *testing.T) {
 			p.Sources[0].Remarks = []health.Condition{{Code: health.MiniaudioHangs, Severity: health.Info}}
 		}, "sources", health.Info, "miniaudio hangs", "Nothing to do"},
 
-		{"device", func(*doctortest.Patient) {}, "devices", health.OK, `Acme Headset 700 is plugged in, as audioinput "Acme mic", audiooutput "Acme out"`, ""},
+		{"device", func(*doctortest.Patient) {}, "devices", health.OK, `Acme Headset 700 is plugged in, as Microphone and Headphones or speakers ("Acme mic" and "Acme out")`, ""},
 		{"nothing plugged in", func(p *doctortest.Patient) { p.Endpoints = nil }, "devices", health.Problem, "No product of the catalogue is plugged in", "Plug one in"},
 		{"nothing plugged in, as far as can be seen", func(p *doctortest.Patient) { p.Endpoints, p.Sources[0].Condition = nil, "failing" }, "devices", health.Warning, "No product", "source that does not work first"},
 		{"nothing plugged in yet", func(p *doctortest.Patient) { p.Endpoints, p.Sources[0].Condition = nil, "starting" }, "devices", health.Warning, "No product", "Run this again"},
@@ -150,8 +150,8 @@ func TestDiagnose(t *testing.T) {
 		}, "devices", health.Info, `"Acme mix" is not reported: virtual`, "virtual_endpoints"},
 		{"name begins with default", func(p *doctortest.Patient) { p.Endpoints[0].Name = "Default Mic" }, "devices", health.Warning, `"Default Mic" begins with "default"`, "Rename it"},
 
-		{"not muted", func(*doctortest.Patient) {}, "flags", health.OK, `"Acme mic" is not muted, says os_endpoint_mute (mic, set by the button or in the sound settings)`, "Press the button"},
-		{"muted", func(p *doctortest.Patient) { p.Endpoints[0].Mute = devices.True }, "flags", health.OK, `"Acme mic" is muted, says os_endpoint_mute (mic, set by the button or in the sound settings)`, "Press the button"},
+		{"not muted", func(*doctortest.Patient) {}, "flags", health.OK, `"Acme mic" is not muted, by the button or in the sound settings (os_endpoint_mute mic)`, "Press the button"},
+		{"muted", func(p *doctortest.Patient) { p.Endpoints[0].Mute = devices.True }, "flags", health.OK, `"Acme mic" is muted, by the button or in the sound settings (os_endpoint_mute mic)`, "Press the button"},
 		{"mute in software", func(*doctortest.Patient) {}, "flags", health.Info, "in software, as the catalogue allows", "require_hardware_support: false"},
 		{"stale mute", func(p *doctortest.Patient) { p.Endpoints[0].Stale = true }, "flags", health.Warning, "not muted is the last word of a source that fails now", "See why the source fails"},
 		{"mute is not reported", func(p *doctortest.Patient) { p.Fields = []devices.Field{devices.NoiseSuppression} }, "flags", health.Problem, "report.fields leaves it out", "Add hardware_mute to report.fields"},
@@ -203,7 +203,7 @@ func TestDiagnose(t *testing.T) {
 		}, "flags", health.Problem, "sources[0]: hidraw3: the device did not answer the request of this rule", "'sidetone learn'"},
 		{"HID device", func(p *doctortest.Patient) {
 			p.HID = []control.HID{{Node: "hidraw3", VID: "1209", PID: "0700", Sources: []control.HIDSource{{Product: "acme-headset-700", Rule: "sources[0]", Via: "hid_usage", Value: devices.True}}}}
-		}, "sources", health.OK, "hidraw3 (without a name, 1209:0700) is read; sources of the catalogue that look at it: 1", ""},
+		}, "sources", health.OK, "hidraw3 (1209:0700) is read; sources of the catalogue that look at it: 1", ""},
 		{"HID devices cannot be looked for", func(p *doctortest.Patient) {
 			p.Sources = append(p.Sources, control.Source{Name: "hid", Condition: "failing", Error: "no sysfs"})
 		}, "sources", health.Problem, "HID devices cannot be looked for: no sysfs", "sources.hid"},
@@ -213,14 +213,14 @@ func TestDiagnose(t *testing.T) {
 		{"state file that works", func(p *doctortest.Patient) {
 			p.Sources = append(p.Sources, control.Source{Name: "state-file", Condition: "ok"})
 		}, "sources", health.OK, "The source state-file works; it pushes what its file says.", ""},
-		{"other flags unknown", func(*doctortest.Patient) {}, "flags", health.Info, "echo_cancellation (sources[2] of acme-headset-700), noise_suppression (sources[3] of acme-headset-700), automatic_gain_control (sources[4], sources[5] of acme-headset-700)", "'sidetone explain mic'"},
+		{"other flags unknown", func(*doctortest.Patient) {}, "flags", health.Info, "Echo cancellation, Noise suppression and Automatic gain control (sources[2], sources[3], sources[4] and sources[5] of acme-headset-700)", "'sidetone explain mic'"},
 
 		{"push", func(p *doctortest.Patient) {
 			p.Push(1, "acme-headset-700", "suite", devices.HardwareMute, doctortest.Now)
-		}, "pushes", health.OK, "What suite pushes for acme-headset-700 is in force: hardware_mute true", ""},
+		}, "pushes", health.OK, "What suite pushes for acme-headset-700 is in force: Microphone mute (Muted)", ""},
 		{"a pushed mute", func(p *doctortest.Patient) {
 			p.Push(1, "acme-headset-700", "suite", devices.HardwareMute, doctortest.Now)
-		}, "flags", health.OK, "is muted on the hardware, says push (suite)", "Press the button"},
+		}, "flags", health.OK, "is muted on the hardware, by the vendor's software (push suite)", "Press the button"},
 		{"push that waits", func(p *doctortest.Patient) {
 			p.Push(0, "acme-studio-mic", "suite", devices.HardwareMute, doctortest.Now)
 		}, "pushes", health.Warning, "no such product is plugged in", "compare the product's id"},
@@ -228,7 +228,7 @@ func TestDiagnose(t *testing.T) {
 			p.Twins("A1", "A2")
 			p.Push(0, "acme-headset-700", "suite", devices.HardwareMute, doctortest.Now)
 			p.Status.Pushes[0].Serial = "A3"
-		}, "pushes", health.Warning, "(A3) waits: what is plugged in of that product has other serial numbers: A1, A2", "give one of those"},
+		}, "pushes", health.Warning, "(A3) waits: what is plugged in of that product has other serial numbers: A1 and A2", "give one of those"},
 		{"push for a unit that has no serial", func(p *doctortest.Patient) {
 			p.Push(0, "acme-headset-700", "suite", devices.HardwareMute, doctortest.Now)
 			p.Status.Pushes[0].Serial = "A3"
@@ -239,13 +239,13 @@ func TestDiagnose(t *testing.T) {
 		{"ambiguous push for units that have serials", func(p *doctortest.Patient) {
 			p.Twins("A1", "A2")
 			p.Push(2, "acme-headset-700", "suite", devices.HardwareMute, doctortest.Now)
-		}, "pushes", health.Problem, "could be meant", "(A1, A2)"},
+		}, "pushes", health.Problem, "could be meant", "(A1 and A2)"},
 		{"push without effect", func(p *doctortest.Patient) {
 			p.Push(1, "acme-headset-700", "old", devices.HardwareMute, doctortest.Now)
 			p.Push(1, "acme-headset-700", "suite", devices.HardwareMute, doctortest.Now.Add(time.Second))
-		}, "pushes", health.Warning, "What old pushes for acme-headset-700 has no effect on hardware_mute", "'sidetone explain'"},
+		}, "pushes", health.Warning, "What old pushes for acme-headset-700 has no effect on Microphone mute", "'sidetone explain'"},
 
-		{"client", func(*doctortest.Patient) {}, "clients", health.OK, "Discord (pid 4712) over ipc /run/discord-ipc-0 has accepted the latest list, of 2 devices, 1m0s ago", ""},
+		{"client", func(*doctortest.Patient) {}, "clients", health.OK, "Discord (pid 4712) over ipc /run/discord-ipc-0 has accepted the latest list, of 2 devices, 1 min ago", ""},
 		{"client that lags", func(p *doctortest.Patient) { p.Status.Generation = 8 }, "clients", health.Warning, "has not accepted the latest list yet", "restart the client"},
 		{"no client", func(p *doctortest.Patient) {
 			p.Status.Clients = control.Clients{Error: "no client found on any IPC socket", Reason: &health.Condition{Code: health.ClientsNone, Args: health.Args{"sockets": "true"}}}
@@ -254,11 +254,11 @@ func TestDiagnose(t *testing.T) {
 		{"no client and no remedy", func(p *doctortest.Patient) { p.Status.Clients = control.Clients{Error: "no client"} }, "clients", health.Problem, "No client", "Start the client"},
 		{"degraded", func(p *doctortest.Patient) {
 			p.Session(control.Session{State: "degraded", Transport: "http", Port: 6463, Generation: 7, NextTry: doctortest.Now.Add(20 * time.Second), Reason: &health.Condition{Code: health.ClientOverHTTP, Args: health.Args{"every": "30s"}}})
-		}, "clients", health.Warning, "A client over http on port 6463 is told of changes late: it has the latest list, and takes the next one in 20s", "it needs IPC"},
+		}, "clients", health.Warning, "A client over http on port 6463 is told of changes late: it has the latest list, and takes the next one in 20 s", "it needs IPC"},
 		{"degraded and late", func(p *doctortest.Patient) { p.Session(control.Session{State: "degraded", Port: 6463}) }, "clients", health.Warning, "it does not have the latest list yet", "rpc.transports"},
 		{"slow", func(p *doctortest.Patient) {
 			p.Session(control.Session{State: "slow", Port: 6463, Since: doctortest.Now.Add(-12 * time.Second), Muted: []string{"Mic"}})
-		}, "clients", health.Problem, "A client on port 6463 hangs, and may show an older state: no answer for 12s, may take for muted: Mic", "restart the client"},
+		}, "clients", health.Problem, "A client on port 6463 hangs, and may show an older state: no answer for 12 s, may take for muted: \"Mic\"", "restart the client"},
 		{"connecting", func(p *doctortest.Patient) {
 			p.Session(control.Session{State: "connecting", Port: 6463, Error: "no answer"})
 		}, "clients", health.Warning, "has no list yet: no answer", "Run this again"},
@@ -348,7 +348,7 @@ func TestDiagnoseVirtual(t *testing.T) {
 	p := doctortest.New(t)
 	p.Endpoints = append(p.Endpoints, devices.Endpoint{Source: "audio", ID: "cleaned", Name: "Echo-Cancel", Type: devices.AudioInput, Virtual: true, Master: "mic"})
 	found := examine(t, p)
-	require.Contains(t, inJSON(found), `\"Echo-Cancel\" is not muted, says os_endpoint_mute (mic, set by the button or in the sound settings)`)
+	require.Contains(t, inJSON(found), `\"Echo-Cancel\" is not muted, by the button or in the sound settings (os_endpoint_mute mic)`)
 	require.False(t, wrong(found), inJSON(found))
 }
 

@@ -1,12 +1,10 @@
 package doctor
 
 import (
-	"fmt"
-	"strings"
-
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
 	"sidetone/internal/health"
+	"sidetone/internal/texts"
 )
 
 // mute says whether anybody knows the hardware mute of a microphone.
@@ -33,7 +31,7 @@ func (d *examination) mute(r devices.Report) {
 
 // muteArgs are those of a known mute; one that button and OS share is the hardware's and the OS's.
 func muteArgs(flag devices.Flag) health.Args {
-	args := health.Args{"origin": flag.Origin.String()}
+	args := health.Args{"origin": flag.Origin.Word(), "source": flag.Origin.Source()}
 	if flag.Value == devices.True {
 		args["muted"] = "true"
 	}
@@ -72,19 +70,20 @@ func (d *examination) whyUnknown(all []devices.Considered, r devices.Report, e c
 // otherFlags names those that have sources of which none knows.
 func (d *examination) otherFlags(r devices.Report) {
 	e := d.endpoint(r)
-	var unknown []string
+	var unknown, rules []string
 	for _, f := range devices.Fields {
 		flag, may := r.Flags[f]
 		if f == devices.HardwareMute || !may || flag.Value.Known() || len(e.Considered[f]) == 0 {
 			continue
 		}
-		var rules []string
+		unknown = append(unknown, string(f))
 		for _, c := range e.Considered[f] {
 			rules = append(rules, c.Rule)
 		}
-		unknown = append(unknown, fmt.Sprintf("%s (%s of %s)", f, strings.Join(rules, ", "), r.Product))
 	}
 	if len(unknown) > 0 {
-		d.add(health.Info, health.FlagsUnknown, r.ID, health.Args{"flags": strings.Join(unknown, ", "), "endpoint": e.ID})
+		d.add(health.Info, health.FlagsUnknown, r.ID, health.Args{
+			"flags": texts.List(unknown...), "rules": texts.List(rules...), "product": r.Product, "endpoint": e.ID,
+		})
 	}
 }

@@ -22,7 +22,7 @@ func (d *examination) hidDevices() {
 		}
 	}
 	for _, h := range d.HID {
-		who := fmt.Sprintf("%s (%s, %s:%s)", h.Node, cmp.Or(h.Name, "without a name"), h.VID, h.PID)
+		who := fmt.Sprintf("%s (%s)", h.Node, strings.TrimPrefix(fmt.Sprintf("%s, %s:%s", h.Name, h.VID, h.PID), ", "))
 		if h.Error != "" {
 			d.add(health.Problem, health.HIDUnreadable, who, nil, d.whyUnreadable(h)...)
 			continue

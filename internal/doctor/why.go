@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"sidetone/internal/catalogue"
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
 	"sidetone/internal/health"
+	"sidetone/internal/texts"
 )
 
 // Why says of which kind the source at that place of a product is, and why it does not know a flag of e. The Code is "" where
@@ -103,7 +103,7 @@ func (d *examination) whyControl(product string, hw control.Endpoint, at string,
 	state, isSwitch := hw.Controls[k.Name]
 	setting, isSetting := hw.Settings[k.Name]
 	missing := func(code health.Code, others []string) health.Condition {
-		c := why(code, "control", k.Name, "rule", at, "product", product, "others", strings.Join(others, ", "))
+		c := why(code, "control", k.Name, "rule", at, "product", product, "others", texts.List(others...))
 		d.reread(c.Args)
 		return c
 	}
@@ -115,21 +115,13 @@ func (d *examination) whyControl(product string, hw control.Endpoint, at string,
 	case !k.Switch() && isSwitch, k.Switch() && isSetting:
 		return why(health.WhyControlKind, "control", k.Name)
 	case !k.Switch():
-		return missing(health.WhyControlMissing, quotedKeys(hw.Settings))
+		return missing(health.WhyControlMissing, slices.Sorted(maps.Keys(hw.Settings)))
 	case !isSwitch:
-		return missing(health.WhySwitchMissing, quotedKeys(hw.Controls))
+		return missing(health.WhySwitchMissing, slices.Sorted(maps.Keys(hw.Controls)))
 	case !state.Known():
 		return why(health.WhySwitchAmbiguous, "control", k.Name)
 	}
 	return health.Condition{}
-}
-
-func quotedKeys[V any](m map[string]V) []string {
-	var list []string
-	for _, key := range slices.Sorted(maps.Keys(m)) {
-		list = append(list, fmt.Sprintf("%q", key))
-	}
-	return list
 }
 
 // hardware is the microphone whose switches act on e: e, or the one whose sound it carries, where the

@@ -14,6 +14,7 @@ import (
 
 	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
+	"sidetone/internal/health"
 )
 
 const (
@@ -198,7 +199,7 @@ func TestConfigureResolvesAfresh(t *testing.T) {
 		b.Configure(Settings{Resolver: r, RemovalGrace: grace, StaleAfter: stale})
 		synctest.Wait()
 		require.Empty(t, b.last())
-		require.Contains(t, b.published()[1].Withheld[0].Reason, "names no such device")
+		require.Contains(t, health.English.Phrase(b.published()[1].Withheld[0].Condition()), "names no such device")
 	})
 }
 

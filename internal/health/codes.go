@@ -79,6 +79,16 @@ const (
 	DeviceNameLong     Code = "devices.name_long"    // the client may cut it
 	DeviceNamedDefault Code = "devices.name_default" // the client may take it for its entry "Default"
 
+	// Why an endpoint is not reported.
+	WithheldUnknown   Code = "devices.why_not_in_catalogue"
+	WithheldAway      Code = "devices.why_away" // switched off or out of reach
+	WithheldByRule    Code = "devices.why_by_rule"
+	WithheldNoRule    Code = "devices.why_no_rule"
+	WithheldJackEmpty Code = "devices.why_jack_empty"
+	WithheldNoID      Code = "devices.why_no_id"
+	WithheldOfSeveral Code = "devices.why_of_several" // virtual, and of which product is not known
+	WithheldVirtual   Code = "devices.why_virtual"
+
 	// Flags of a microphone.
 	MuteKnown      Code = "flags.mute_known"
 	MuteStale      Code = "flags.mute_stale" // the last word of a source that fails

@@ -30,7 +30,7 @@ func (c Code) Area() string {
 	return area
 }
 
-// Args fill the places of a text. Names, numbers and times come as a person reads them.
+// Args fill the places of a text (texts.Args): data, which the text's language puts into words.
 type Args map[string]string
 
 // Condition is one thing that is as it is, and that a user may want to know.
@@ -52,7 +52,11 @@ func (c Condition) Equal(other Condition) bool {
 func (c Condition) Map(change func(string) string) Condition {
 	args := make(Args, len(c.Args))
 	for name, value := range c.Args {
-		args[name] = change(value)
+		list := strings.Split(value, "\n") // see texts.List
+		for i := range list {
+			list[i] = change(list[i])
+		}
+		args[name] = strings.Join(list, "\n")
 	}
 	c.Subject, c.Args, c.Because = change(c.Subject), args, slices.Clone(c.Because)
 	for i := range c.Because {

@@ -2,6 +2,7 @@ package health
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"sidetone/internal/texts"
@@ -81,7 +82,7 @@ func (t Texts) Check(c Condition) error {
 		}
 	}
 	for name := range c.Args {
-		if !slices.Contains(slices.Concat(known, more), name) {
+		if !slices.Contains(slices.Concat(known, more, clientArguments), name) {
 			return fmt.Errorf("%s: no text has a place for the argument {%s}", c.Code, name)
 		}
 	}
@@ -92,6 +93,17 @@ func (t Texts) Check(c Condition) error {
 	}
 	return nil
 }
+
+// Client is which client it is that these arguments describe: by the name of its program and its process, where they are known, and
+// by where it is found.
+func (t Texts) Client(args Args) string {
+	where := texts.Args(maps.Clone(args))
+	where["who"] = t.Text("client_name.who", texts.Args(args))
+	return t.Text("client_name.at", where)
+}
+
+// clientArguments are those that Client takes.
+var clientArguments = []string{"name", "pid", "transport", "socket", "port"}
 
 // arguments are those of the texts of a condition.
 func (t Texts) arguments(c Condition) texts.Args {
@@ -104,5 +116,8 @@ func (t Texts) arguments(c Condition) texts.Args {
 		reasons = append(reasons, t.Reason(reason))
 	}
 	args["subject"], args["because"] = c.Subject, t.Join("join.phrases", reasons)
+	if c.Subject != "" && (args["socket"] != "" || args["port"] != "") {
+		args["subject"] = t.Client(c.Args)
+	}
 	return args
 }

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"sidetone/internal/health"
+	"sidetone/internal/texts"
 )
 
 // updateStatus says why there is no client.
@@ -21,7 +21,8 @@ func (c *Client) updateStatus() {
 	for _, p := range c.peers {
 		if c.stateOf(p) == occupied {
 			held = append(held, strconv.Itoa(p.port.Port))
-			args := health.Args{"port": strconv.Itoa(p.port.Port), "program": p.program()}
+			args := p.program()
+			args["port"] = strconv.Itoa(p.port.Port)
 			notes = append(notes, health.Wrap(p.notClientReason, health.PortHeld, health.Warning, args).Condition)
 		}
 	}
@@ -50,14 +51,15 @@ func (c *Client) updateStatus() {
 	}
 }
 
-func (p *peer) program() string {
+// program is what is known of the program that holds a port.
+func (p *peer) program() health.Args {
 	switch {
 	case p.Name != "":
-		return fmt.Sprintf("%s (pid %d)", p.Name, p.PID)
+		return health.Args{"program": p.Name, "pid": strconv.Itoa(p.PID)}
 	case p.UID != "":
-		return "of user " + p.UID
+		return health.Args{"user": p.UID}
 	default:
-		return "unknown"
+		return health.Args{}
 	}
 }
 
@@ -72,10 +74,10 @@ func (c *Client) noClientError(held []string) *health.Error {
 	case len(ports) == 1:
 		where["port"] = strconv.Itoa(ports[0])
 	default:
-		where["ports"] = fmt.Sprintf("%d to %d", ports[0], ports[len(ports)-1])
+		where["ports"] = fmt.Sprintf("%d–%d", ports[0], ports[len(ports)-1])
 	}
 	if len(held) > 0 {
-		where["held"] = strings.Join(held, ", ")
+		where["held"] = texts.List(held...)
 	}
 	return &health.Error{Condition: health.Condition{Code: health.ClientsNone, Severity: health.Problem, Args: where}, Cause: ErrNoClient}
 }

@@ -273,7 +273,7 @@ func scanErrors(t *testing.T, m *machine) {
 		says  []string
 	}{
 		"one port, closed":  {free[:1], []string{"no client found", "on port ", " of 127.0.0.1"}},
-		"two ports, closed": {free, []string{"no client found", "on ports ", " to "}},
+		"two ports, closed": {free, []string{"no client found", "on ports ", "–"}},
 		"held by others":    {[]int{page.port(), free[0]}, []string{"another program holds "}},
 		"refused":           {[]int{free[0], refusing.port()}, []string{"invalid version"}},
 	}

@@ -13,8 +13,11 @@ import (
 )
 
 // Args are the arguments of a message by name: names as they are, numbers in digits, durations as time.Duration writes them,
-// words by the last part of their key. An empty one is none.
+// words by the last part of their key, a state as flag=value, several of one kind as a List. An empty one is none.
 type Args map[string]string
+
+// List is several values as one argument, which a place such as {names:list} shows as the language joins them.
+func List(values ...string) string { return strings.Join(values, "\n") }
 
 // Printer says messages in one language.
 type Printer struct {
@@ -148,14 +151,28 @@ func (p Printer) argument(value, kind string) string {
 		return p.name(value)
 	}
 	var words []string
-	for v := range strings.SplitSeq(value, ", ") {
-		if t, _ := p.find(kind + "." + v); t != nil {
-			words = append(words, p.Text(kind+"."+v, nil))
-		} else {
-			words = append(words, p.name(v))
-		}
+	for v := range strings.SplitSeq(value, "\n") {
+		words = append(words, p.word(v, kind))
+	}
+	if n := len(words) - 1; n > 0 {
+		words = append(words[:n-1], p.Join("join.last", words[n-1:]))
 	}
 	return p.Join("join.words", words)
+}
+
+// word puts one value of a list into words.
+func (p Printer) word(value, kind string) string {
+	switch t, _ := p.find(kind + "." + value); {
+	case kind == "quoted":
+		return p.Text("join.quoted", Args{"name": value})
+	case kind == "state":
+		flag, state, _ := strings.Cut(value, "=")
+		return p.Text("join.state", Args{"flag": flag, "value": state})
+	case t != nil:
+		return p.Text(kind+"."+value, nil)
+	default:
+		return p.name(value)
+	}
 }
 
 // name is a value that is not ours.

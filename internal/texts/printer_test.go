@@ -22,7 +22,8 @@ func TestText(t *testing.T) {
 		want string
 	}{
 		{"a", Args{"name": "Mic", "what": "a"}, "Mic is good"},
-		{"a", Args{"name": "{what}", "what": "a, b"}, "{what} is good, b"},
+		{"a", Args{"name": "{what}", "what": "a\nb"}, "{what} is good and b"},
+		{"a", Args{"name": "x", "what": "a\nc\nb"}, "x is good, c and b"},
 		{"a", Args{"what": "a"}, "{name} is good"},
 		{"b", nil, "b"},
 		{"optional", nil, "it is"},
@@ -36,7 +37,7 @@ func TestText(t *testing.T) {
 	}
 	require.Equal(t, "name", p.Begins("a", Args{"name": "Mic", "what": "a"}))
 	require.Empty(t, p.Begins("for", nil))
-	require.Equal(t, "\u2068{what}\u2069 is good, \u2068b\u2069", p.Isolated().Text("a", Args{"name": "{what}", "what": "a, b"}))
+	require.Equal(t, "\u2068{what}\u2069 is good and \u2068b\u2069", p.Isolated().Text("a", Args{"name": "{what}", "what": "a\nb"}))
 }
 
 func TestPlurals(t *testing.T) {

@@ -13,7 +13,9 @@ import (
 //
 //	"{name} is there"                               {name} is an argument as it is
 //	"for {age:duration}", "{age:ago}"               a time.Duration in words
-//	"{flags:flag}"                                  words: the message flag.VALUE for each of a list
+//	"{flags:flag}"                                  words: the message flag.VALUE for each of a List
+//	"{names:list}", "{names:quoted}"                a List of names, as the language joins and quotes them
+//	"{states:state}"                                a List of states, each with its flag and its value
 //	{"one": "{n:count} mic", "other": "{n:count} mics"}   by the language's plural forms (CLDR) of the argument n
 //	{"pid": "it is {pid}", "kind=a, pid": "…", "other": "it is"} by the arguments that there are, and their values
 //
@@ -24,6 +26,9 @@ const other = "other"
 
 // categories are the plural forms that languages may have (CLDR).
 var categories = []string{"zero", "one", "two", "few", "many", other}
+
+// kinds are those of places beside the groups of words.
+var kinds = []string{"", "count", "duration", "ago", "list", "quoted", "state"}
 
 // place is where an argument goes.
 var place = regexp.MustCompile(`\{([a-z_]+)(?::([a-z]+))?\}`)
@@ -133,7 +138,7 @@ func check(key string, t Template) error {
 	known, _ := english()[key].Arguments()
 	for _, form := range t.Forms() {
 		for _, m := range place.FindAllStringSubmatch(t[form], -1) {
-			if kind := m[2]; !slices.Contains([]string{"", "count", "duration", "ago"}, kind) && !isGroup(kind) {
+			if kind := m[2]; !slices.Contains(kinds, kind) && !isGroup(kind) {
 				return fmt.Errorf("{%s:%s}: there is no kind of words %q", m[1], kind, kind)
 			}
 		}
