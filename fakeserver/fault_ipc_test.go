@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"sidetone/internal/testlab/ipctest"
-
 	"github.com/stretchr/testify/require"
 )
 
@@ -19,23 +17,23 @@ var ipcFaultTests = map[FaultKind]func(*testing.T, *Server){
 	FaultRefuse: func(t *testing.T, srv *Server) {
 		p := greet(t, srv)
 		setFault(t, srv, "ipc/refuse")
-		_, err := ipctest.Dial(deadline(t), srv.IPCPath())
-		require.Error(t, err)
+		refused(t, srv)
 		p.send(opFrame, msg("n"))
 		require.Equal(t, success("n"), p.answer(), "an existing connection goes on")
 		connect(t, srv)
 		path := srv.IPCPath()
 		setFault(t, srv, "refuse")
-		_, err = net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", srv.Port()))
+		_, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", srv.Port()))
 		require.Error(t, err)
+		p.leave(srv)
 		setFault(t, srv, "none")
 		require.Equal(t, path, srv.IPCPath())
-		greet(t, srv)
+		p = greet(t, srv)
 		connect(t, srv)
+		p.leave(srv)
 		setFault(t, srv, "ipc/refuse")
 		require.NoError(t, srv.Restart(), "a fault outlives a restart")
-		_, err = ipctest.Dial(deadline(t), srv.IPCPath())
-		require.Error(t, err)
+		refused(t, srv)
 	},
 	FaultHang: func(t *testing.T, srv *Server) {
 		p, late := greet(t, srv), dialIPC(t, srv)

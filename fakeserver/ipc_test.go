@@ -288,10 +288,10 @@ func TestIPCOnly(t *testing.T) {
 	require.NoError(t, srv.Restart())
 	p.ended()
 	require.False(t, *srv.Devices()[0].HardwareMute)
-	greet(t, srv)
+	p = greet(t, srv)
 	setFault(t, srv, "refuse")
-	_, err := ipctest.Dial(deadline(t), srv.IPCPath())
-	require.Error(t, err)
+	refused(t, srv)
+	p.leave(srv)
 	setFault(t, srv, "none")
 	greet(t, srv)
 }

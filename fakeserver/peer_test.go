@@ -1,6 +1,7 @@
 package fakeserver
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -33,6 +34,23 @@ func dialIPC(t *testing.T, srv *Server) *peer {
 	t.Cleanup(func() { _ = c.Close() })
 	require.NoError(t, c.SetDeadline(time.Now().Add(patience)))
 	return &peer{t, c}
+}
+
+// refused requires that nobody takes a connection. A pipe of which an end is still open is busy for ever.
+func refused(t *testing.T, srv *Server) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, err := ipctest.Dial(ctx, srv.IPCPath())
+	require.Error(t, err)
+}
+
+// leave ends the connection and waits until the server has seen that: the name of a pipe is free when no end of it is open.
+func (p *peer) leave(srv *Server) {
+	p.t.Helper()
+	before := srv.Stats().Connections
+	require.NoError(p.t, p.Close())
+	stats(p.t, srv, func(s Stats) bool { return s.Connections < before })
 }
 
 func (p *peer) send(op opcode, text string) {

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"sidetone/internal/testlab/ipctest"
+
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 )
@@ -43,7 +45,7 @@ func TestMain(m *testing.M) {
 	}
 	flag.Parse()
 	_ = flag.Set("test.parallel", "8") // tests wait for other processes most of the time
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+	goleak.VerifyTestMain(m, ipctest.Kept, goleak.Cleanup(func(code int) {
 		_ = os.RemoveAll(built)
 		os.Exit(code)
 	}))

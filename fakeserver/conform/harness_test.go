@@ -19,13 +19,14 @@ import (
 
 	"sidetone/internal/local"
 	"sidetone/internal/memnet"
+	"sidetone/internal/testlab/ipctest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, ipctest.Kept)
 }
 
 // atLast ends a test that hangs in real time.

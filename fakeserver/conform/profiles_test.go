@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -38,7 +37,7 @@ func start(t *testing.T, opts fakeserver.Options) (*fakeserver.Server, Target) {
 	t.Cleanup(func() { require.NoError(t, srv.Close()) })
 	target := Target{URL: srv.URL()}
 	if opts.Profile != fakeserver.Squatter {
-		target.IPC = filepath.Join(opts.IPCDir, "discord-ipc-0")
+		target.IPC = srv.IPCPath()
 	}
 	return srv, target
 }

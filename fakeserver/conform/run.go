@@ -40,7 +40,7 @@ type run struct {
 // it went away (*[UnreachableError]), or that the context ended; in the latter
 // two cases the report holds what was learned before; it is nil if the server was never reached.
 func Run(ctx context.Context, t Target, o Options) (*Report, error) {
-	t, err := t.withDefaults()
+	t, err := t.withDefaults(o.Dial == nil)
 	if err != nil {
 		return nil, err
 	}

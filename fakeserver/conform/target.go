@@ -87,8 +87,8 @@ func (e *UnreachableError) Error() string {
 
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// withDefaults fills in what is empty and says what makes no sense.
-func (t Target) withDefaults() (Target, error) {
+// withDefaults fills in what is empty and says what makes no sense. Only this machine's sockets must have the paths of its system.
+func (t Target) withDefaults(ofThisMachine bool) (Target, error) {
 	if t.URL == "" && t.IPC == "" {
 		return t, &TargetError{"target", "", "name a URL or an IPC path"}
 	}
@@ -104,7 +104,7 @@ func (t Target) withDefaults() (Target, error) {
 			return t, &TargetError{"url", t.URL, err.Error()}
 		}
 	}
-	if t.IPC != "" {
+	if t.IPC != "" && ofThisMachine {
 		if err := checkIPCPath(t.IPC); err != nil {
 			return t, &TargetError{"ipc", t.IPC, err.Error()}
 		}

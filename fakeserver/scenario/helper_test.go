@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"sidetone/internal/testlab/ipctest"
+
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 )
@@ -38,7 +40,7 @@ func TestMain(m *testing.M) {
 	}
 	// Under the race detector each program would sleep for a second at its end.
 	_ = os.Setenv("GORACE", "atexit_sleep_ms=0")
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, ipctest.Kept)
 }
 
 func exit(err error) {

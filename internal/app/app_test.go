@@ -13,12 +13,13 @@ import (
 	"sidetone/examples"
 	"sidetone/internal/catalogue"
 	"sidetone/internal/config"
+	"sidetone/internal/testlab/ipctest"
 )
 
 // patience is how long a test waits for what must happen. It is no claim about speed.
 const patience = 30 * time.Second
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, ipctest.Kept) }
 
 // bareSettings are those of an agent with the example catalogue that reads no sources and looks for no clients.
 func bareSettings(t *testing.T) *Settings {

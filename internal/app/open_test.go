@@ -14,6 +14,7 @@ import (
 	"sidetone/internal/config"
 	"sidetone/internal/control"
 	"sidetone/internal/platform/ipc"
+	"sidetone/internal/testlab/ipctest"
 )
 
 // TestNothingStaysOpen: an agent that cannot start has closed what it had opened by then. Each source has goroutines
@@ -51,7 +52,7 @@ func TestNothingStaysOpen(t *testing.T) {
 			spoil(set)
 			_, err := New(Options{Settings: set, Host: host, Log: slog.New(slog.DiscardHandler)})
 			require.Error(t, err)
-			goleak.VerifyNone(t, before)
+			goleak.VerifyNone(t, before, ipctest.Kept)
 			lock, err := ipc.LockClient(filepath.Join(folder, "sidetone"), set.Identity.ClientID)
 			require.NoError(t, err, "the lock is free again")
 			require.NoError(t, lock.Close())

@@ -25,7 +25,7 @@ import (
 	"sidetone/internal/timeline"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, ipctest.Kept) }
 
 // fake is a Backend that remembers what it was asked.
 type fake struct {

@@ -13,6 +13,7 @@ import (
 	"sidetone/fakeserver"
 	"sidetone/internal/rpcclient"
 	"sidetone/internal/rpcclient/policy"
+	"sidetone/internal/testlab/ipctest"
 )
 
 var seed = flag.Uint64("seed", 0, "play only the hour of this seed")
@@ -24,7 +25,7 @@ func seeds(fixed ...uint64) []uint64 {
 	return fixed
 }
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, ipctest.Kept) }
 
 // The decks of faults that can meet each transport, in the words of fakeserver.ParseFault.
 var (

@@ -15,7 +15,7 @@ import (
 
 	"sidetone/fakeserver"
 	"sidetone/fakeserver/conform"
-	"sidetone/internal/platform/platformtest"
+	"sidetone/internal/testlab/ipctest"
 )
 
 // A server answers over memory, in virtual time, as it does over this machine's sockets: the golden files are what the tests of
@@ -90,7 +90,7 @@ func overMemory(t *testing.T, name string) map[string]string {
 
 // overSockets is what the server answers over this machine's sockets, by id of the check; "" if that is not asked.
 func (r run) overSockets(t *testing.T) map[string]string {
-	r.server.Ports, r.server.IPCDir = []int{0}, platformtest.ShortDir(t)
+	r.server.Ports, r.server.IPCDir = []int{0}, ipctest.Folder(t)
 	srv, err := fakeserver.Start(r.server)
 	if !assert.NoError(t, err) {
 		return nil
@@ -101,7 +101,7 @@ func (r run) overSockets(t *testing.T) map[string]string {
 		target.URL = srv.URL()
 	}
 	if r.socket {
-		target.IPC = filepath.Join(r.server.IPCDir, "discord-ipc-0")
+		target.IPC = srv.IPCPath()
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,12 +21,13 @@ import (
 	"golang.org/x/net/nettest"
 
 	"sidetone/internal/local"
+	"sidetone/internal/testlab/ipctest"
 )
 
 func TestMain(m *testing.M) {
 	flag.Parse()
 	_ = flag.Set("test.parallel", "8") // what runs over the machine's sockets waits more than it works
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, ipctest.Kept)
 }
 
 // jitter gives each event an instant of its own.
@@ -194,6 +196,9 @@ var scripts = map[string]func(see func(string), w *world, c, s net.Conn){
 }
 
 func TestBehavesAsTheKernel(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("it is Unix that is played")
+	}
 	t.Parallel()
 	for _, network := range []string{"tcp", "unix"} {
 		for name, script := range scripts {

@@ -2,7 +2,6 @@ package rpcclient
 
 import (
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -243,7 +242,7 @@ func TestTheSocketIsPreferredOnceItIsThere(t *testing.T) {
 		h.publish(devices.True)
 		eventually(t, "over WebSocket", func() bool { return h.session().State == Ready && h.session().Transport == WebSocket })
 
-		path := filepath.Join(m.dir, "discord-ipc-0")
+		path := m.socket(0)
 		m.own(path, local.Process{PID: 100, UID: "1000"})
 		m.link(s.IPCPath(), path)
 		m.appear()
@@ -261,7 +260,7 @@ func TestWhatIsNoSocketIsNamed(t *testing.T) {
 		t.Skip("what has a pipe's name is a pipe")
 	}
 	onSockets(t, func(t *testing.T, m *machine) {
-		require.NoError(t, os.WriteFile(filepath.Join(m.dir, "discord-ipc-0"), []byte("x"), 0o600))
+		require.NoError(t, os.WriteFile(m.socket(0), []byte("x"), 0o600))
 		h := m.start(Options{ClientID: clientID, Ports: m.freePorts(1), Local: m})
 		eventually(t, "a note", func() bool {
 			return strings.Contains(strings.Join(health.English.Phrases(h.Status().Notes), "\n"), "discord-ipc-0 is no socket")

@@ -8,7 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -248,7 +248,7 @@ func TestAPortOfUnknownOwnerYieldsToALateREADY(t *testing.T) {
 		h.publish(devices.True)
 		eventually(t, "over its port", h.connected)
 
-		path := filepath.Join(m.dir, "discord-ipc-0")
+		path := m.socket(0)
 		m.own(path, local.Process{PID: 100, UID: "1000"})
 		greet := make(chan struct{})
 		m.serveIPC(path, func(f frames) {
@@ -313,6 +313,9 @@ func TestOneProcessHasOneSession(t *testing.T) {
 		})
 	})
 	t.Run("the socket's times change", func(t *testing.T) {
+		if runtime.GOOS == "windows" {
+			t.Skip("pipes have no times")
+		}
 		onSockets(t, func(t *testing.T, m *machine) {
 			s := m.serve(fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: m.dir, NoTCP: true})
 			m.own(s.IPCPath(), local.Process{PID: 100, UID: "1000"})
@@ -329,7 +332,7 @@ func TestOneProcessHasOneSession(t *testing.T) {
 	t.Run("the socket gets another name", func(t *testing.T) { // as when a Flatpak client's is linked
 		inVirtualTime(t, func(t *testing.T, m *machine) {
 			s := m.serve(fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: m.dir, NoTCP: true})
-			link := filepath.Join(m.dir, "discord-ipc-9")
+			link := m.socket(9)
 			m.own(s.IPCPath(), local.Process{PID: 100, UID: "1000"})
 			m.own(link, local.Process{PID: 100, UID: "1000"})
 			b := &bent{machine: m}
@@ -350,7 +353,7 @@ func TestOneProcessHasOneSession(t *testing.T) {
 // What a client has refused over its socket says nothing of the port that it opened meanwhile.
 func TestAPortThatAppearsDuringARefusalIsTried(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, m *machine) {
-		path := filepath.Join(m.dir, "discord-ipc-0")
+		path := m.socket(0)
 		m.own(path, local.Process{PID: 100, UID: "1000"})
 		refuse := make(chan struct{})
 		m.serveIPC(path, func(f frames) {
@@ -380,7 +383,7 @@ func TestAPortThatAppearsDuringARefusalIsTried(t *testing.T) {
 func TestABusyClientBesideAnotherIsAskedAgain(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, m *machine) {
 		desktops(t, m, 1)
-		path := filepath.Join(m.dir, "discord-ipc-1")
+		path := m.socket(1)
 		m.own(path, local.Process{PID: 200, UID: "1000", Name: "DiscordPTB"})
 		var busy atomic.Bool
 		busy.Store(true)
@@ -417,7 +420,7 @@ func TestABusyClientBesideAnotherIsAskedAgain(t *testing.T) {
 // there is nothing to try again and again.
 func TestTheSocketOfAKilledClientIsLeftAlone(t *testing.T) {
 	everywhere(t, func(t *testing.T, m *machine) {
-		path := filepath.Join(m.dir, "discord-ipc-0")
+		path := m.socket(0)
 		m.own(path, local.Process{PID: 100, UID: "1000", Name: "Discord"})
 		die := make(chan struct{})
 		l := m.serveIPC(path, func(f frames) {
@@ -497,7 +500,7 @@ func TestTheFirstClientKeepsItsTurnWhenItMovesToItsSocket(t *testing.T) {
 		if h.session().Port != first.Port() {
 			first = all[1]
 		}
-		path := filepath.Join(m.dir, "discord-ipc-0")
+		path := m.socket(0)
 		m.own(path, local.Process{PID: h.session().PID, UID: "1000"})
 		m.link(first.IPCPath(), path)
 		m.appear()
@@ -632,7 +635,7 @@ func TestNothingIsDegradedBeforeTheFirstList(t *testing.T) {
 // Who sends back what we said has not accepted it (rule R41), over any transport.
 func TestAnEchoIsNoDelivery(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, m *machine) {
-		m.serveIPC(filepath.Join(m.dir, "discord-ipc-0"), func(f frames) {
+		m.serveIPC(m.socket(0), func(f frames) {
 			_, _, _ = readFrame(f.r)
 			_, _ = f.conn.Write(encodeFrame(opFrame, []byte(hello)))
 			for {

@@ -3,7 +3,6 @@ package rpcclient
 import (
 	"context"
 	"net"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -132,8 +131,8 @@ func TestPingIsAnswered(t *testing.T) {
 }
 
 func TestStaleSocketIsLeftAlone(t *testing.T) {
-	everywhere(t, func(t *testing.T, m *machine) {
-		path := filepath.Join(m.dir, "discord-ipc-0")
+	everywhereWithFiles(t, func(t *testing.T, m *machine) {
+		path := m.socket(0)
 		m.serveIPC(path, func(frames) {}).kill()
 		opts := quick(m.freePorts(1)...)
 		opts.Local = m

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -73,6 +74,15 @@ func everywhere(t *testing.T, f func(t *testing.T, m *machine)) {
 	t.Run("over sockets", func(t *testing.T) { onSockets(t, f) })
 }
 
+// everywhereWithFiles does both where sockets have files, which outlive a listener and tell one from the next.
+func everywhereWithFiles(t *testing.T, f func(t *testing.T, m *machine)) {
+	if runtime.GOOS == "windows" {
+		inVirtualTime(t, f)
+		return
+	}
+	everywhere(t, f)
+}
+
 func inMemory(t *testing.T, n *memnet.Network) *machine {
 	return &machine{
 		Network: n, t: t, me: n.Process(local.Process{PID: 1, UID: someUser, Name: "sidetone"}), others: n.Process(local.Process{}),
@@ -96,6 +106,15 @@ func (m *machine) elsewhere() *machine {
 	other := inMemory(m.t, m.Network)
 	other.dir, other.others = "/elsewhere", m.others
 	return other
+}
+
+// socket is the path of a client's socket. Those in memory are no files of this system.
+func (m *machine) socket(number int) string {
+	name := fmt.Sprintf("discord-ipc-%d", number)
+	if m.Network == nil {
+		return filepath.Join(m.dir, name)
+	}
+	return path.Join(m.dir, name)
 }
 
 // own says whose a socket (by path) or port (by number) is. A socket is this user's unless it says otherwise.
@@ -157,7 +176,7 @@ func (m *machine) Sockets() (sockets []local.Socket, notes []health.Condition) {
 	}
 	all := m.Network.Sockets()
 	for _, s := range all {
-		if filepath.Dir(s.Path) == m.dir {
+		if path.Dir(s.Path) == m.dir {
 			sockets = append(sockets, s)
 		}
 		for name, to := range m.links {

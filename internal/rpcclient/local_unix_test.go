@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 
 	"sidetone/internal/health"
 	"sidetone/internal/local"
@@ -15,7 +14,7 @@ import (
 
 func (m *machine) files() (sockets []local.Socket, notes []health.Condition) {
 	for i := range 10 {
-		path := filepath.Join(m.dir, fmt.Sprintf("discord-ipc-%d", i))
+		path := m.socket(i)
 		info, err := os.Stat(path)
 		switch {
 		case err != nil:

@@ -1,9 +1,7 @@
 package rpcclient
 
 import (
-	"fmt"
 	"net"
-	"path/filepath"
 
 	"sidetone/internal/health"
 	"sidetone/internal/local"
@@ -13,7 +11,7 @@ import (
 
 func (m *machine) files() (sockets []local.Socket, notes []health.Condition) {
 	for i := range 10 {
-		path := filepath.Join(m.dir, fmt.Sprintf("discord-ipc-%d", i))
+		path := m.socket(i)
 		if to := m.links[path]; winpipe.Exists(path) || to != "" && winpipe.Exists(to) {
 			sockets = append(sockets, local.Socket{Path: path})
 		}

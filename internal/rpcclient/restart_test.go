@@ -3,7 +3,6 @@ package rpcclient
 import (
 	"context"
 	"net"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -68,7 +67,7 @@ func TestNothingOvertakesAListInFlight(t *testing.T) {
 		h.publish(devices.False)
 		has(t, s, devices.False)
 
-		path := filepath.Join(m.dir, "discord-ipc-0")
+		path := m.socket(0)
 		m.own(path, local.Process{PID: 100, UID: "1000"})
 		m.link(s.IPCPath(), path)
 		m.appear()
@@ -99,7 +98,7 @@ func (r *rush) Dial(ctx context.Context, path string) (net.Conn, local.Process, 
 // TestARestartBetweenLookAndConnect: the connection leads to the next life of the client, which
 // must not be talked to twice.
 func TestARestartBetweenLookAndConnect(t *testing.T) {
-	everywhere(t, func(t *testing.T, m *machine) {
+	everywhereWithFiles(t, func(t *testing.T, m *machine) {
 		s := m.serve(fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: m.dir, NoTCP: true, Bucket: 10})
 		local := &rush{machine: m, happen: func() {
 			was, _ := m.Sockets()

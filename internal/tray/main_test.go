@@ -19,6 +19,7 @@ import (
 	"sidetone/internal/control"
 	"sidetone/internal/platform/desktop"
 	"sidetone/internal/platform/ipc"
+	"sidetone/internal/testlab/ipctest"
 	"sidetone/internal/texts"
 	"sidetone/internal/tray/icon"
 )
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) {
 	}
 	flag.Parse()
 	_ = flag.Set("test.parallel", "8") // tests wait for other processes most of the time
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, ipctest.Kept)
 }
 
 func runTray(address string) int {

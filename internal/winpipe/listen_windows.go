@@ -21,6 +21,9 @@ func Listen(path string, config winio.PipeConfig) (net.Listener, error) {
 		return nil, errors.Join(err, l.Close())
 	}
 	end, err := windows.CreateFile(name, windows.GENERIC_READ, 0, nil, windows.OPEN_EXISTING, 0, 0)
+	if errors.Is(err, windows.ERROR_PIPE_BUSY) {
+		return l, nil // another client was that client
+	}
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}

@@ -14,9 +14,7 @@ set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${SIDETONE_WINE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/sidetone-wine}
-# The first Debian with Wine 10. Older ones cannot run what Go builds today.
-release=trixie
-image=$cache/$(sha256sum "${BASH_SOURCE[0]}" | cut -c1-16)
+image=$cache/$(sha256sum "$here/root.sh" | cut -c1-16)
 bin=/usr/lib/wine
 
 die() {
@@ -39,28 +37,6 @@ deps() {
 	DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends "${missing[@]}"
 }
 
-# mirror is the archive that this machine takes Debian from.
-mirror() {
-	local uri
-	# shellcheck disable=SC2016 # apt expands it, not the shell
-	uri=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' | sort -u | sed -n 1p)
-	[[ -n $uri ]] || die "no Debian in this machine's apt sources: run it on Debian amd64, after apt-get update"
-	echo "$uri"
-}
-
-# build_root DIR: packages are installed, not only unpacked. Wine's own scripts mark its DLLs as builtin; without that, whatever
-# shows a window or a menu ends silently with status 53.
-build_root() {
-	mmdebstrap --quiet --mode=auto --format=directory --variant=minbase --include=wine64,libpulse0 \
-		--aptopt='Acquire::Languages "none"' \
-		--dpkgopt='path-exclude=/usr/share/doc/*' \
-		--dpkgopt='path-exclude=/usr/share/man/*' \
-		--dpkgopt='path-exclude=/usr/share/locale/*' \
-		"$release" "$1" "deb $(mirror) $release main"
-	# Two thirds of Wine are debugging symbols, which would be read at each start, too.
-	find "$1"/usr/lib/x86_64-linux-gnu/wine/x86_64-windows -type f -exec x86_64-w64-mingw32-strip --strip-debug {} +
-}
-
 build() {
 	mkdir -p "$cache"
 	exec 9>"$cache/lock"
@@ -69,7 +45,7 @@ build() {
 		# Only the build in use is kept. The names are matched because the folder may be shared.
 		find "$cache" -mindepth 1 -maxdepth 1 -type d -regextype posix-extended -regex '.*/([0-9a-f]{16}|partial)' -exec rm -rf {} +
 		mkdir "$cache/partial"
-		build_root "$cache/partial/root" 9>&-
+		"$here/root.sh" "$cache/partial/root" 9>&-
 		WINEPREFIX=$cache/partial/prefix in_root "$cache/partial/root" "$bin/wine64" wineboot.exe -i 9>&-
 		WINEPREFIX=$cache/partial/prefix in_root "$cache/partial/root" "$bin/wineserver64" -w 9>&-
 		mv "$cache/partial" "$image"
@@ -90,8 +66,8 @@ in_root() {
 	output=$(mktemp)
 	# shellcheck disable=SC2064 # the file of now
 	trap "rm -f '$output'" EXIT
-	env --unset=DISPLAY --unset=WAYLAND_DISPLAY --unset=DBUS_SESSION_BUS_ADDRESS --unset=XDG_RUNTIME_DIR \
-		HOME="$WINEPREFIX" PATH="$bin:/usr/bin:/bin" WINEPREFIX="$WINEPREFIX" WINEARCH=win64 WINESERVER="$bin/wineserver64" \
+	env --unset=DISPLAY --unset=WAYLAND_DISPLAY --unset=DBUS_SESSION_BUS_ADDRESS  \
+		HOME="$WINEPREFIX" XDG_RUNTIME_DIR="$WINEPREFIX" PATH="$bin:/usr/bin:/bin" WINEPREFIX="$WINEPREFIX" WINEARCH=win64 WINESERVER="$bin/wineserver64" \
 		WINEDEBUG="${WINEDEBUG:--all}" WINEDLLOVERRIDES="mscoree,mshtml=" PULSE_SERVER="${PULSE_SERVER:-unix:/nonexistent}" \
 		unshare "${user[@]}" --mount --propagation private "$here/in-root.sh" "$root" "$@" >"$output" 2>&1 </dev/null || status=$?
 	cat "$output"

@@ -24,7 +24,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, ipctest.Kept) }
 
 const (
 	patience = 30 * time.Second

@@ -16,6 +16,7 @@ import (
 	"sidetone/internal/devices"
 	"sidetone/internal/platform"
 	"sidetone/internal/signal"
+	"sidetone/internal/testlab/ipctest"
 )
 
 // Quiet is a log that nobody reads.
@@ -31,7 +32,7 @@ func Deadline(t *testing.T) context.Context {
 // NoLeak checks for goroutines that are left over after all cleaning up. To be called first.
 func NoLeak(t *testing.T) {
 	before := goleak.IgnoreCurrent()
-	t.Cleanup(func() { goleak.VerifyNone(t, before) })
+	t.Cleanup(func() { goleak.VerifyNone(t, before, ipctest.Kept) })
 }
 
 // Hear waits for a notification.

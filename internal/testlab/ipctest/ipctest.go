@@ -4,7 +4,12 @@ package ipctest
 import (
 	"path/filepath"
 	"testing"
+
+	"go.uber.org/goleak"
 )
+
+// Kept is for goleak: of all pipes of a process one goroutine hears, for as long as the process lives.
+var Kept = goleak.IgnoreAnyFunction("github.com/Microsoft/go-winio.ioCompletionProcessor")
 
 // Path is an address on which nobody listens yet, in a Folder of its own.
 func Path(t testing.TB) string {
