@@ -148,8 +148,9 @@ func (p *peer) ipc(c net.Conn) {
 		if _, err := io.ReadFull(c, h[:]); err != nil {
 			return
 		}
-		data := make([]byte, binary.LittleEndian.Uint32(h[4:]))
-		if _, err := io.ReadFull(c, data); err != nil {
+		length := int64(binary.LittleEndian.Uint32(h[4:]))
+		data, err := io.ReadAll(io.LimitReader(c, length)) // a length that nobody means costs nothing
+		if err != nil || int64(len(data)) < length {
 			return
 		}
 		switch h[0] {

@@ -186,6 +186,13 @@ func (s *store) sweep() {
 	old := *s
 	*s = newStore()
 	s.chunks, s.first = append([][]record(nil), old.chunks...), old.first
+	ids := make([]uint32, len(old.values)) // new ones by old ones, so that few values are hashed
+	value := func(id uint32) uint32 {
+		if id != 0 && ids[id] == 0 {
+			ids[id] = s.value(old.values[id])
+		}
+		return ids[id]
+	}
 	for k, l := range old.lanes {
 		if l.records == 0 && idle[old.values[l.now].state] {
 			continue
@@ -194,7 +201,7 @@ func (s *store) sweep() {
 		id := kept.id
 		about := kept.Subject
 		*kept = *l
-		kept.Subject, kept.id, kept.now, kept.extra = about, id, s.value(old.values[l.now]), 0
+		kept.Subject, kept.id, kept.now, kept.extra = about, id, value(l.now), 0
 		if l.extra > 0 {
 			s.describe(kept, l.condition)
 		}
@@ -203,7 +210,7 @@ func (s *store) sweep() {
 	for _, c := range s.chunks {
 		for i := range c {
 			r := &c[i]
-			r.lane, r.from, r.to = old.ids[r.lane].id, s.value(old.values[r.from]), s.value(old.values[r.to])
+			r.lane, r.from, r.to = old.ids[r.lane].id, value(r.from), value(r.to)
 		}
 	}
 }

@@ -8,7 +8,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -62,19 +64,50 @@ func TestChild(t *testing.T) {
 	}
 }
 
+// fast is the folder of this test without the race detector, with which playing takes five times as long; "" before it was built.
+var fast string
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	_ = os.RemoveAll(fast)
+	os.Exit(code)
+}
+
+// fastProgram is this test without the race detector.
+var fastProgram = sync.OnceValues(func() (program string, err error) {
+	if !raceDetector {
+		return os.Args[0], nil
+	}
+	if fast, err = os.MkdirTemp("", "world"); err != nil {
+		return "", err
+	}
+	program = filepath.Join(fast, "world.test")
+	if out, err := exec.Command("go", "test", "-c", "-o", program, ".").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the test without the race detector: %w: %s", err, out)
+	}
+	return program, nil
+})
+
 // worker is a child process that plays scenarios one after the other. What ends it, as a deadlock in a
 // bubble does, is a violation of the scenario that was being played.
 type worker struct {
-	cmd    *exec.Cmd
-	in     io.WriteCloser
-	out    *bufio.Reader
-	output *bytes.Buffer // what it says beside results
-	stderr *bytes.Buffer // not to be read before it has ended
+	program string // "" is fastProgram
+	cmd     *exec.Cmd
+	in      io.WriteCloser
+	out     *bufio.Reader
+	output  *bytes.Buffer // what it says beside results
+	stderr  *bytes.Buffer // not to be read before it has ended
 }
 
 func (w *worker) start() error {
-	w.cmd = exec.Command(os.Args[0], "-test.run=^TestChild$", "-test.timeout=0")
-	w.cmd.Env = append(os.Environ(), childEnv+"=1", "GOMAXPROCS=1")
+	program, err := w.program, error(nil)
+	if program == "" {
+		if program, err = fastProgram(); err != nil {
+			return err
+		}
+	}
+	w.cmd = exec.Command(program, "-test.run=^TestChild$", "-test.timeout=0")
+	w.cmd.Env = append(os.Environ(), childEnv+"=1", "GOMAXPROCS=1", "GORACE="+os.Getenv("GORACE")+" atexit_sleep_ms=0")
 	w.output, w.stderr = &bytes.Buffer{}, &bytes.Buffer{}
 	w.cmd.Stderr = w.stderr
 	in, err := w.cmd.StdinPipe()
