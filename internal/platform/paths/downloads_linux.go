@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"sidetone/internal/strictyaml"
 )
 
 // Downloads is the user's folder of downloads, where a page may be put that a browser is to show.
@@ -22,7 +24,7 @@ func Downloads(getenv func(string) string) (string, error) {
 		settings = filepath.Join(home, ".config")
 	}
 	named := filepath.Join(home, "Downloads")
-	if text, err := os.ReadFile(filepath.Join(settings, "user-dirs.dirs")); err == nil {
+	if text, err := strictyaml.ReadFile(filepath.Join(settings, "user-dirs.dirs")); err == nil {
 		for line := range strings.Lines(string(text)) {
 			value, is := strings.CutPrefix(strings.TrimSpace(line), "XDG_DOWNLOAD_DIR=")
 			if is {

@@ -3,6 +3,7 @@ package paths
 import (
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,6 +28,10 @@ func TestDownloads(t *testing.T) {
 	require.Equal(t, filepath.Join(home, "Heruntergeladen"), folder())
 	require.NoError(t, os.WriteFile(names, []byte("XDG_DOWNLOAD_DIR=\"relative\"\n"), 0o600))
 	require.Equal(t, home, folder())
+
+	require.NoError(t, os.Remove(names))
+	require.NoError(t, syscall.Mkfifo(names, 0o600))
+	require.Equal(t, filepath.Join(home, "Downloads"), folder(), "a pipe is not waited for")
 
 	env["XDG_CONFIG_HOME"] = filepath.Join(home, "other")
 	require.Equal(t, filepath.Join(home, "Downloads"), folder())
