@@ -56,7 +56,4 @@ func TestVerdict(t *testing.T) {
 	require.Equal(t, NotTried, e.verdict(skipped("why")))
 	require.Equal(t, NotTried, expectation{}.verdict(skipped("why")))
 	require.Equal(t, NotSaid, expectation{}.verdict(outcome{got: "x"}))
-	require.Equal(t, Same, expects(Read, anyClose).verdict(outcome{got: "close 1009"}))
-	require.Equal(t, Same, expects(Read, anyClose).verdict(outcome{got: hungUp}))
-	require.Equal(t, Differs, expects(Read, anyClose).verdict(outcome{got: silence}))
 }

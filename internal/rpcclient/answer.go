@@ -26,7 +26,7 @@ type fault struct {
 func parseMessage(b []byte) (message, error) {
 	var m message
 	if err := json.Unmarshal(b, &m); err != nil {
-		return message{}, fmt.Errorf("%w: not an RPC message: %w", ErrNotRPC, err)
+		return message{}, fmt.Errorf("%w: not an RPC message: %w", errNotRPC, err)
 	}
 	return m, nil
 }
@@ -48,7 +48,7 @@ func (m message) result() error {
 	}
 	var f fault
 	if err := json.Unmarshal(m.Data, &f); err != nil || f.Code == nil {
-		return &Error{Phase: PhaseCommand, Message: "an error without a code"}
+		return &refusalError{Phase: phaseCommand, Message: "an error without a code"}
 	}
-	return &Error{Phase: PhaseCommand, Code: *f.Code, Message: f.Message}
+	return &refusalError{Phase: phaseCommand, Code: *f.Code, Message: f.Message}
 }

@@ -56,7 +56,7 @@ func (c *Client) handleResult(p *peer, r *attempt) {
 	case onNotClient:
 		p.notClientReason = r.err
 	case onLost, onHung:
-		if errors.Is(r.err, ErrLost) && !r.at.showsRestarts() {
+		if errors.Is(r.err, errLost) && !r.at.showsRestarts() {
 			c.forgetRefusals(p) // it may have restarted
 		}
 	case onAllRefused, onUnknownCommand, onStillListening:
@@ -78,7 +78,7 @@ func (c *Client) handleResult(p *peer, r *attempt) {
 		p.status = Session{State: state, Address: r.at.address("")}
 	}
 	if r.err != nil && on != onInterrupted {
-		p.status.NextTry, p.status.Error, p.status.Reason = retries, r.err.Error(), ReasonOf(r.err)
+		p.status.NextTry, p.status.Error, p.status.Reason = retries, r.err.Error(), reasonOf(r.err)
 		if on != onNotClient {
 			c.logOnce(p, "not connected", "client", p.status.Address, "reason", r.err, remedy(r.err))
 		}
@@ -87,7 +87,7 @@ func (c *Client) handleResult(p *peer, r *attempt) {
 
 // outcomeOf says what the attempt r has shown of p.
 func (c *Client) outcomeOf(p *peer, r *attempt) outcome {
-	var refusal *Error
+	var refusal *refusalError
 	restarted := p.changedSince(r.at) // then what it said was said before
 	switch err := r.err; {
 	case errors.Is(err, errReconnect), errors.Is(err, errOwnerChanged), errors.Is(err, errExcluded):
@@ -99,7 +99,7 @@ func (c *Client) outcomeOf(p *peer, r *attempt) outcome {
 		return onSocketUnreachable
 	case errors.Is(err, errNotClient) && !r.at.hasSocket():
 		return onNotClient
-	case errors.Is(err, ErrNoClient):
+	case errors.Is(err, errNoClient):
 		return onPortClosed
 	case (c.allRefused(p) || isUnsupported(err)) && restarted:
 		return onRestarted
@@ -107,11 +107,11 @@ func (c *Client) outcomeOf(p *peer, r *attempt) outcome {
 		return onUnknownCommand
 	case c.allRefused(p):
 		return onAllRefused
-	case errors.As(err, &refusal) && refusal.Phase == PhaseConnect && refusal.Code != CodeClosed && refusal.Code != CodeAbnormal:
+	case errors.As(err, &refusal) && refusal.Phase == phaseConnect && refusal.Code != codeClosed && refusal.Code != codeAbnormal:
 		return onRefusedForNow
 	case errors.As(err, &refusal):
 		return onClosed
-	case errors.Is(err, ErrNoAnswer):
+	case errors.Is(err, errNoAnswer):
 		return onHung
 	default:
 		return onLost
@@ -120,7 +120,7 @@ func (c *Client) outcomeOf(p *peer, r *attempt) outcome {
 
 // isUnsupported reports whether err is that of a client that does not know the command.
 func isUnsupported(err error) bool {
-	return errors.Is(err, ErrUnsupported) || errors.Is(err, &Error{Phase: PhaseCommand, Code: codeUnknownCommand})
+	return errors.Is(err, errUnsupported) || errors.Is(err, &refusalError{Phase: phaseCommand, Code: codeUnknownCommand})
 }
 
 // prune forgets the clients that have gone, and ends the attempts that there is no reason for any more.

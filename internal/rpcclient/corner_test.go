@@ -599,7 +599,7 @@ func TestAResumeIsForgottenAfterOneTry(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, m *machine) {
 		s := m.serve(fakeserver.Options{
 			Profile: fakeserver.Desktop, Bucket: -1, IPCDir: m.dir, NoTCP: true,
-			Fault: fakeserver.Fault{Kind: fakeserver.FaultCloseCode, Code: CodeInvalidVersion},
+			Fault: fakeserver.Fault{Kind: fakeserver.FaultCloseCode, Code: codeInvalidVersion},
 		})
 		b := &bent{machine: m}
 		opts := quick()

@@ -9,42 +9,42 @@ import (
 	"sidetone/internal/health"
 )
 
-// Phase is the part of a conversation in which an error came.
-type Phase string
+// phase is the part of a conversation in which an error came.
+type phase string
 
 // The phases. The same code means different things in each.
 const (
-	PhaseConnect Phase = "connect" // close code of a WebSocket, or HTTP 400
-	PhaseCommand Phase = "command" // an answer with evt ERROR
+	phaseConnect phase = "connect" // close code of a WebSocket, or HTTP 400
+	phaseCommand phase = "command" // an answer with evt ERROR
 )
 
 // The codes that the client uses (rules R21, R43, R44).
 const (
-	CodeClosed          = 1000 // connect: a normal close; command: the command failed inside the client
-	CodeUnsupportedData = 1003 // bad JSON, or a binary frame
-	CodeAbnormal        = 1006 // no READY within 10 s, as when its tokens are spent, or too many connections (rule R80)
-	CodeInvalidClientID = 4000 // connect: application id; command: the payload fails validation
-	CodeInvalidOrigin   = 4001
-	CodeRateLimited     = 4002 // connect; see codeUnknownCommand
-	CodeTokenRevoked    = 4003
-	CodeInvalidVersion  = 4004
-	CodeInvalidEncoding = 4005
-	CodeNotAuthorized   = 4006 // command: not authenticated, or the scope is missing
+	codeClosed          = 1000 // connect: a normal close; command: the command failed inside the client
+	codeUnsupportedData = 1003 // bad JSON, or a binary frame
+	codeAbnormal        = 1006 // no READY within 10 s, as when its tokens are spent, or too many connections (rule R80)
+	codeInvalidClientID = 4000 // connect: application id; command: the payload fails validation
+	codeInvalidOrigin   = 4001
+	codeRateLimited     = 4002 // connect; see codeUnknownCommand
+	codeTokenRevoked    = 4003
+	codeInvalidVersion  = 4004
+	codeInvalidEncoding = 4005
+	codeNotAuthorized   = 4006 // command: not authenticated, or the scope is missing
 )
 
-// codeUnknownCommand is what CodeRateLimited means in answer to a command.
-const codeUnknownCommand = CodeRateLimited
+// codeUnknownCommand is what codeRateLimited means in answer to a command.
+const codeUnknownCommand = codeRateLimited
 
-// Error is a refusal by the client. Compare with errors.As, or errors.Is against another
-// *Error: a zero Phase or Code there matches any.
-type Error struct {
-	Phase   Phase
+// refusalError is a refusal by the client. Compare with errors.As, or errors.Is against another
+// *refusalError: a zero Phase or Code there matches any.
+type refusalError struct {
+	Phase   phase
 	Code    int
 	Message string // the client's own words, may be empty
 }
 
 // Error says what was refused and the client's reason.
-func (e *Error) Error() string {
+func (e *refusalError) Error() string {
 	s := fmt.Sprintf("refused by the client: %s error %d", e.Phase, e.Code)
 	if meaning := e.meaning(); meaning != "" {
 		s += " (" + meaning + ")"
@@ -56,22 +56,22 @@ func (e *Error) Error() string {
 }
 
 // Is makes a partly filled Error match.
-func (e *Error) Is(target error) bool {
-	t, ok := target.(*Error)
+func (e *refusalError) Is(target error) bool {
+	t, ok := target.(*refusalError)
 	return ok && (t.Phase == "" || t.Phase == e.Phase) && (t.Code == 0 || t.Code == e.Code)
 }
 
 // afterReady tells an orderly end of a conversation from a refusal: a client that has greeted
 // and then closes normally merely goes away.
 func afterReady(err error) error {
-	if errors.Is(err, &Error{Phase: PhaseConnect, Code: CodeClosed}) {
-		return fmt.Errorf("%w: %s", ErrLost, err.Error())
+	if errors.Is(err, &refusalError{Phase: phaseConnect, Code: codeClosed}) {
+		return fmt.Errorf("%w: %s", errLost, err.Error())
 	}
 	return err
 }
 
 type phaseCode struct {
-	phase Phase
+	phase phase
 	code  int
 }
 
@@ -80,26 +80,26 @@ var meanings = map[phaseCode]struct {
 	words string
 	code  health.Code
 }{
-	{PhaseConnect, CodeClosed}:          {"closed", health.ClientNotReady},
-	{PhaseConnect, CodeUnsupportedData}: {"bad data", health.BadData},
-	{PhaseConnect, CodeAbnormal}:        {"busy", health.ClientBusy},
-	{PhaseConnect, CodeInvalidClientID}: {"invalid client id", health.ClientIDRefused},
-	{PhaseConnect, CodeInvalidOrigin}:   {"invalid origin", health.OriginRefused},
-	{PhaseConnect, CodeRateLimited}:     {"rate limited", health.Retried},
-	{PhaseConnect, CodeTokenRevoked}:    {"token revoked", health.TokenRevoked},
-	{PhaseConnect, CodeInvalidVersion}:  {"invalid version", health.VersionRefused},
-	{PhaseConnect, CodeInvalidEncoding}: {"invalid encoding", health.EncodingRefused},
-	{PhaseCommand, CodeClosed}:          {"failed in the client", health.Retried},
-	{PhaseCommand, CodeUnsupportedData}: {"bad data", health.BadData},
-	{PhaseCommand, CodeInvalidClientID}: {"the device list fails validation", health.ListRefused},
-	{PhaseCommand, codeUnknownCommand}:  {"unknown command", health.CommandUnknown},
-	{PhaseCommand, CodeNotAuthorized}:   {"not authorized", health.NotAuthorized},
+	{phaseConnect, codeClosed}:          {"closed", health.ClientNotReady},
+	{phaseConnect, codeUnsupportedData}: {"bad data", health.BadData},
+	{phaseConnect, codeAbnormal}:        {"busy", health.ClientBusy},
+	{phaseConnect, codeInvalidClientID}: {"invalid client id", health.ClientIDRefused},
+	{phaseConnect, codeInvalidOrigin}:   {"invalid origin", health.OriginRefused},
+	{phaseConnect, codeRateLimited}:     {"rate limited", health.Retried},
+	{phaseConnect, codeTokenRevoked}:    {"token revoked", health.TokenRevoked},
+	{phaseConnect, codeInvalidVersion}:  {"invalid version", health.VersionRefused},
+	{phaseConnect, codeInvalidEncoding}: {"invalid encoding", health.EncodingRefused},
+	{phaseCommand, codeClosed}:          {"failed in the client", health.Retried},
+	{phaseCommand, codeUnsupportedData}: {"bad data", health.BadData},
+	{phaseCommand, codeInvalidClientID}: {"the device list fails validation", health.ListRefused},
+	{phaseCommand, codeUnknownCommand}:  {"unknown command", health.CommandUnknown},
+	{phaseCommand, codeNotAuthorized}:   {"not authorized", health.NotAuthorized},
 }
 
-func (e *Error) meaning() string { return meanings[phaseCode{e.Phase, e.Code}].words }
+func (e *refusalError) meaning() string { return meanings[phaseCode{e.Phase, e.Code}].words }
 
-// ReasonOf is the condition that err is; nil for none.
-func ReasonOf(err error) *health.Condition {
+// reasonOf is the condition that err is; nil for none.
+func reasonOf(err error) *health.Condition {
 	if err == nil {
 		return nil
 	}
@@ -110,17 +110,17 @@ func ReasonOf(err error) *health.Condition {
 }
 
 func codeOf(err error) health.Code {
-	var refusal *Error
+	var refusal *refusalError
 	switch {
 	case errors.As(err, &refusal):
 		return cmp.Or(meanings[phaseCode{refusal.Phase, refusal.Code}].code, health.Unexplained)
 	case errors.Is(err, errNoOrigin):
 		return health.OriginRefused
-	case errors.Is(err, ErrUnsupported):
+	case errors.Is(err, errUnsupported):
 		return health.NotCertified
-	case errors.Is(err, ErrNoClient):
+	case errors.Is(err, errNoClient):
 		return health.NobodyThere
-	case errors.Is(err, ErrNoAnswer):
+	case errors.Is(err, errNoAnswer):
 		return health.NoAnswer
 	default:
 		return health.Unexplained
@@ -129,7 +129,7 @@ func codeOf(err error) health.Code {
 
 // remedy is what to do about err as a part of a line in the log, if there is anything.
 func remedy(err error) slog.Attr {
-	return given("remedy", remedyOf(ReasonOf(err)))
+	return given("remedy", remedyOf(reasonOf(err)))
 }
 
 // given is an attribute of the log that is left out where it is empty.
@@ -142,35 +142,35 @@ func given(key, value string) slog.Attr {
 
 // Conditions that are not refusals.
 var (
-	// ErrNoClient means that no socket and no port is held by what proves to be a client.
-	ErrNoClient = errors.New("no client found")
-	// ErrUnsupported means that a client greets and never answers the command.
-	ErrUnsupported = errors.New("this client does not know certified devices")
-	// ErrNoAnswer means that a server took a message and did not answer in time.
-	ErrNoAnswer = errors.New("no answer in time")
-	// ErrLost means that the connection ended.
-	ErrLost = errors.New("connection lost")
-	// ErrNotRPC means that a server answers, but not as the client would.
-	ErrNotRPC = errors.New("not the client's RPC server")
+	// errNoClient means that no socket and no port is held by what proves to be a client.
+	errNoClient = errors.New("no client found")
+	// errUnsupported means that a client greets and never answers the command.
+	errUnsupported = errors.New("this client does not know certified devices")
+	// errNoAnswer means that a server took a message and did not answer in time.
+	errNoAnswer = errors.New("no answer in time")
+	// errLost means that the connection ended.
+	errLost = errors.New("connection lost")
+	// errNotRPC means that a server answers, but not as the client would.
+	errNotRPC = errors.New("not the client's RPC server")
 )
 
 // isPermanent reports whether err will be the same until the client restarts (rules R19 to R21).
 func isPermanent(err error) bool {
-	var refusal *Error
+	var refusal *refusalError
 	if !errors.As(err, &refusal) {
 		return false
 	}
-	if refusal.Phase == PhaseCommand {
-		return refusal.Code == CodeNotAuthorized
+	if refusal.Phase == phaseCommand {
+		return refusal.Code == codeNotAuthorized
 	}
-	return refusal.Code == CodeInvalidOrigin || refusal.Code == CodeInvalidVersion || refusal.Code == CodeInvalidEncoding
+	return refusal.Code == codeInvalidOrigin || refusal.Code == codeInvalidVersion || refusal.Code == codeInvalidEncoding
 }
 
 // leavesOtherTransports reports whether another transport of the same client is worth a try after err.
 func leavesOtherTransports(err error) bool {
-	var refusal *Error
+	var refusal *refusalError
 	if errors.As(err, &refusal) {
-		return refusal.Phase == PhaseConnect && refusal.Code == CodeRateLimited
+		return refusal.Phase == phaseConnect && refusal.Code == codeRateLimited
 	}
-	return !errors.Is(err, ErrLost) && !errors.Is(err, ErrUnsupported) && !errors.Is(err, errReconnect) && !errors.Is(err, errOwnerChanged)
+	return !errors.Is(err, errLost) && !errors.Is(err, errUnsupported) && !errors.Is(err, errReconnect) && !errors.Is(err, errOwnerChanged)
 }

@@ -14,41 +14,41 @@ import (
 func TestEveryRefusalHasAMeaningAndARemedy(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
-		phase            Phase
+		phase            phase
 		code             int
 		meaning, remedy  string
 		tryAnotherMethod bool
 	}{
-		{PhaseConnect, 1000, "closed", "login screen", false},
-		{PhaseConnect, 1003, "bad data", "report this", false},
-		{PhaseConnect, 1006, "busy", "automatic", false},
-		{PhaseConnect, 4000, "invalid client id", "vendor.client_id", false},
-		{PhaseConnect, 4001, "invalid origin", "vendor.rpc_origin", true},
-		{PhaseConnect, 4002, "rate limited", "automatic", true},
-		{PhaseConnect, 4003, "token revoked", "restart the client", false},
-		{PhaseConnect, 4004, "invalid version", "update the agent", true},
-		{PhaseConnect, 4005, "invalid encoding", "update the agent", true},
-		{PhaseCommand, 1000, "failed in the client", "automatic", false},
-		{PhaseCommand, 1003, "bad data", "report this", false},
-		{PhaseCommand, 4000, "fails validation", "catalogue check", false},
-		{PhaseCommand, 4002, "unknown command", "does not know certified devices", false},
-		{PhaseCommand, 4006, "not authorized", "another one is tried", true},
+		{phaseConnect, 1000, "closed", "login screen", false},
+		{phaseConnect, 1003, "bad data", "report this", false},
+		{phaseConnect, 1006, "busy", "automatic", false},
+		{phaseConnect, 4000, "invalid client id", "vendor.client_id", false},
+		{phaseConnect, 4001, "invalid origin", "vendor.rpc_origin", true},
+		{phaseConnect, 4002, "rate limited", "automatic", true},
+		{phaseConnect, 4003, "token revoked", "restart the client", false},
+		{phaseConnect, 4004, "invalid version", "update the agent", true},
+		{phaseConnect, 4005, "invalid encoding", "update the agent", true},
+		{phaseCommand, 1000, "failed in the client", "automatic", false},
+		{phaseCommand, 1003, "bad data", "report this", false},
+		{phaseCommand, 4000, "fails validation", "catalogue check", false},
+		{phaseCommand, 4002, "unknown command", "does not know certified devices", false},
+		{phaseCommand, 4006, "not authorized", "another one is tried", true},
 	}
 	tested := make(map[phaseCode]bool)
 	for _, c := range cases {
 		t.Run(fmt.Sprintf("%s %d", c.phase, c.code), func(t *testing.T) {
-			err := fmt.Errorf("device list: %w", &Error{Phase: c.phase, Code: c.code, Message: "their words"})
+			err := fmt.Errorf("device list: %w", &refusalError{Phase: c.phase, Code: c.code, Message: "their words"})
 			require.ErrorContains(t, err, fmt.Sprintf("refused by the client: %s error %d (", c.phase, c.code))
 			require.ErrorContains(t, err, c.meaning)
 			require.ErrorContains(t, err, `"their words"`)
-			require.Contains(t, remedyOf(ReasonOf(err)), c.remedy)
-			require.ErrorIs(t, err, &Error{})
-			require.ErrorIs(t, err, &Error{Code: c.code})
-			require.ErrorIs(t, err, &Error{Phase: c.phase, Code: c.code})
-			require.NotErrorIs(t, err, &Error{Code: c.code + 10000})
-			require.NotErrorIs(t, err, ErrLost)
-			if c.phase == PhaseConnect {
-				require.NotErrorIs(t, err, &Error{Phase: PhaseCommand})
+			require.Contains(t, remedyOf(reasonOf(err)), c.remedy)
+			require.ErrorIs(t, err, &refusalError{})
+			require.ErrorIs(t, err, &refusalError{Code: c.code})
+			require.ErrorIs(t, err, &refusalError{Phase: c.phase, Code: c.code})
+			require.NotErrorIs(t, err, &refusalError{Code: c.code + 10000})
+			require.NotErrorIs(t, err, errLost)
+			if c.phase == phaseConnect {
+				require.NotErrorIs(t, err, &refusalError{Phase: phaseCommand})
 			}
 			require.Equal(t, c.tryAnotherMethod, isPermanent(err) || leavesOtherTransports(err))
 		})
@@ -61,9 +61,9 @@ func TestEveryRefusalHasAMeaningAndARemedy(t *testing.T) {
 
 func TestUnknownRefusalsAreToldAsTheyAre(t *testing.T) {
 	t.Parallel()
-	err := &Error{Phase: PhaseCommand, Code: 5000}
+	err := &refusalError{Phase: phaseCommand, Code: 5000}
 	require.Equal(t, "refused by the client: command error 5000", err.Error())
-	require.Empty(t, remedyOf(ReasonOf(err)))
+	require.Empty(t, remedyOf(reasonOf(err)))
 	require.False(t, leavesOtherTransports(err))
 }
 
@@ -74,15 +74,15 @@ func TestConditionsThatAreNotRefusals(t *testing.T) {
 		remedy   string
 		givesWay bool
 	}{
-		{ErrNoClient, "start the client", true},
-		{ErrNoAnswer, "may hang or be busy", true},
-		{ErrNotRPC, "", true},
-		{ErrLost, "", false},
+		{errNoClient, "start the client", true},
+		{errNoAnswer, "may hang or be busy", true},
+		{errNotRPC, "", true},
+		{errLost, "", false},
 		{errors.New("anything"), "", true},
 	} {
 		err := fmt.Errorf("websocket to x: %w", c.err)
-		require.Contains(t, remedyOf(ReasonOf(err)), c.remedy)
-		require.Equal(t, c.remedy == "", remedyOf(ReasonOf(err)) == "")
+		require.Contains(t, remedyOf(reasonOf(err)), c.remedy)
+		require.Equal(t, c.remedy == "", remedyOf(reasonOf(err)) == "")
 		require.Equal(t, c.givesWay, leavesOtherTransports(err), c.err)
 	}
 }
@@ -90,7 +90,7 @@ func TestConditionsThatAreNotRefusals(t *testing.T) {
 // TestMessagesOfTheServerCannotForgeLines: they are shown in logs and terminals.
 func TestMessagesOfTheServerCannotForgeLines(t *testing.T) {
 	t.Parallel()
-	err := &Error{Phase: PhaseConnect, Code: 4000, Message: "x\n2024-01-01 level=INFO msg=forged\x1b[31m"}
+	err := &refusalError{Phase: phaseConnect, Code: 4000, Message: "x\n2024-01-01 level=INFO msg=forged\x1b[31m"}
 	require.False(t, strings.ContainsAny(err.Error(), "\n\x1b"))
 }
 

@@ -16,7 +16,7 @@ const (
 
 // countRefusal tells of a connection that a client has refused.
 func (c *Client) countRefusal(over Transport, err error) {
-	if errors.Is(err, &Error{Phase: PhaseConnect}) {
+	if errors.Is(err, &refusalError{Phase: phaseConnect}) {
 		c.opts().OnEvent(ConnectionRefused, over)
 	}
 }

@@ -44,14 +44,14 @@ func TestBadFrames(t *testing.T) {
 		is   error
 		says string
 	}{
-		"nothing":          {"", ErrLost, "EOF"},
-		"half a header":    {"\x01\x00\x00", ErrLost, "EOF"},
-		"half a body":      {"\x01\x00\x00\x00\x05\x00\x00\x00{}", ErrLost, "in the middle of a message"},
-		"HTTP":             {"HTTP/1.1 400 Bad Request\r\n", ErrNotRPC, "opcode"},
-		"unknown opcode":   {"\x05\x00\x00\x00\x00\x00\x00\x00", ErrNotRPC, "opcode 5"},
-		"too long":         {"\x01\x00\x00\x00\x01\x00\x30\x00", ErrNotRPC, "3145729 bytes"},
-		"negative length":  {"\x01\x00\x00\x00\xff\xff\xff\xff", ErrNotRPC, "bytes, more than"},
-		"the longest, cut": {"\x01\x00\x00\x00\x00\x00\x30\x00{", ErrLost, "in the middle"},
+		"nothing":          {"", errLost, "EOF"},
+		"half a header":    {"\x01\x00\x00", errLost, "EOF"},
+		"half a body":      {"\x01\x00\x00\x00\x05\x00\x00\x00{}", errLost, "in the middle of a message"},
+		"HTTP":             {"HTTP/1.1 400 Bad Request\r\n", errNotRPC, "opcode"},
+		"unknown opcode":   {"\x05\x00\x00\x00\x00\x00\x00\x00", errNotRPC, "opcode 5"},
+		"too long":         {"\x01\x00\x00\x00\x01\x00\x30\x00", errNotRPC, "3145729 bytes"},
+		"negative length":  {"\x01\x00\x00\x00\xff\xff\xff\xff", errNotRPC, "bytes, more than"},
+		"the longest, cut": {"\x01\x00\x00\x00\x00\x00\x30\x00{", errLost, "in the middle"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := readFrame(bufio.NewReader(strings.NewReader(c.text)))
@@ -70,7 +70,7 @@ func FuzzReadFrame(f *testing.F) {
 		for {
 			op, body, err := readFrame(r)
 			if err != nil {
-				require.True(t, errors.Is(err, ErrLost) || errors.Is(err, ErrNotRPC), err)
+				require.True(t, errors.Is(err, errLost) || errors.Is(err, errNotRPC), err)
 				return
 			}
 			again := encodeFrame(op, body)

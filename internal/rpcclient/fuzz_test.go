@@ -93,9 +93,9 @@ func FuzzMessage(f *testing.F) {
 			require.True(t, bears(data, ours))
 		}
 		if m.Evt == "ERROR" {
-			var refusal *Error
+			var refusal *refusalError
 			require.ErrorAs(t, m.result(), &refusal)
-			require.Equal(t, PhaseCommand, refusal.Phase)
+			require.Equal(t, phaseCommand, refusal.Phase)
 			require.NotEmpty(t, refusal.Error())
 		}
 	})

@@ -51,11 +51,11 @@ func openHTTP(ctx context.Context, t target, prove func(context.Context) error, 
 func (l *httpLink) dial(ctx context.Context) (*httpConn, error) {
 	conn, err := l.target.connect(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrLost, err)
+		return nil, fmt.Errorf("%w: %w", errLost, err)
 	}
 	if !l.target.sameOwner() {
 		_ = conn.Close()
-		return nil, fmt.Errorf("%w: the port has another owner now", ErrLost)
+		return nil, fmt.Errorf("%w: the port has another owner now", errLost)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -66,7 +66,7 @@ func (l *httpLink) dial(ctx context.Context) (*httpConn, error) {
 func (l *httpLink) useConn(conn net.Conn, proven bool) (*httpConn, error) {
 	if l.lifetime.Err() != nil {
 		_ = conn.Close()
-		return nil, fmt.Errorf("%w: this link is closed", ErrLost)
+		return nil, fmt.Errorf("%w: this link is closed", errLost)
 	}
 	if l.conn != nil {
 		_ = l.conn.Close()
@@ -90,7 +90,7 @@ func (l *httpLink) deliver(ctx context.Context, nonce string, payload []byte) er
 
 // errBroken means that a kept connection broke with a request on it, as when the server closes
 // it at the same moment. The link is still of use.
-var errBroken = fmt.Errorf("%w with the request", ErrLost)
+var errBroken = fmt.Errorf("%w with the request", errLost)
 
 // post sends one request. One on a kept connection that breaks is sent once more on a new one,
 // unless that could cost a second token: then whoever counts them has to send it again.
@@ -100,7 +100,7 @@ func (l *httpLink) post(ctx context.Context, payload []byte) (httpReply, error) 
 		return httpReply{}, err
 	}
 	reply, err := l.exchange(ctx, c, payload)
-	if err == nil || !kept || ctx.Err() != nil || !errors.Is(err, ErrLost) {
+	if err == nil || !kept || ctx.Err() != nil || !errors.Is(err, errLost) {
 		return reply, err
 	}
 	if l.counts {
@@ -147,7 +147,7 @@ func (l *httpLink) connection(ctx context.Context) (c *httpConn, kept bool, err 
 	}
 	if !proven && l.prove != nil {
 		if err := l.prove(ctx); err != nil {
-			return nil, false, fmt.Errorf("%w: the port may have another owner: %w", ErrLost, err)
+			return nil, false, fmt.Errorf("%w: the port may have another owner: %w", errLost, err)
 		}
 	}
 	c, err = l.dial(ctx)
@@ -170,7 +170,7 @@ func (l *httpLink) await(ctx context.Context) error {
 
 func (l *httpLink) lost() <-chan struct{} { return l.gone }
 
-func (l *httpLink) cause() error { return ErrLost }
+func (l *httpLink) cause() error { return errLost }
 
 func (l *httpLink) close() {
 	l.mu.Lock()

@@ -158,7 +158,7 @@ func TestHTTPUnaskedReplies(t *testing.T) {
 			_, err := io.WriteString(far, text)
 			require.NoError(t, err)
 			<-c.done
-			require.ErrorIs(t, c.err, ErrLost)
+			require.ErrorIs(t, c.err, errLost)
 			require.False(t, c.served)
 			require.Empty(t, c.replies)
 		})
@@ -228,6 +228,6 @@ func TestHTTPCloseEndsEverything(t *testing.T) {
 		<-s.accepted
 		l.close()
 		_, _, err = l.connection(context.Background())
-		require.ErrorIs(t, err, ErrLost, "a closed link stays closed")
+		require.ErrorIs(t, err, errLost, "a closed link stays closed")
 	})
 }

@@ -41,18 +41,18 @@ func (c *httpConn) read() {
 		reply, last, err := readReply(r)
 		switch {
 		case err != nil && limit.N <= 0:
-			c.err = fmt.Errorf("%w: a reply of more than %d bytes", ErrNotRPC, maxAnswer)
+			c.err = fmt.Errorf("%w: a reply of more than %d bytes", errNotRPC, maxAnswer)
 		case err != nil:
 			c.err = err
 		case !c.awaitingReply.Swap(false):
-			c.err = fmt.Errorf("%w: the server sent HTTP %d without being asked", ErrLost, reply.status)
+			c.err = fmt.Errorf("%w: the server sent HTTP %d without being asked", errLost, reply.status)
 		case reply.status == http.StatusRequestTimeout: // how servers end a connection that was idle for long
-			c.err = fmt.Errorf("%w: the server tired of waiting", ErrLost)
+			c.err = fmt.Errorf("%w: the server tired of waiting", errLost)
 		default:
 			c.served = true
 			c.replies <- reply
 			if last {
-				c.err = fmt.Errorf("%w: closed by the server after its reply", ErrLost)
+				c.err = fmt.Errorf("%w: closed by the server after its reply", errLost)
 			}
 		}
 		if c.err != nil {
@@ -65,16 +65,16 @@ func (c *httpConn) read() {
 // length of the reply is for r to limit.
 func readReply(r *bufio.Reader) (reply httpReply, last bool, err error) {
 	if _, err := r.Peek(1); err != nil {
-		return httpReply{}, false, fmt.Errorf("%w: %w", ErrLost, err)
+		return httpReply{}, false, fmt.Errorf("%w: %w", errLost, err)
 	}
 	resp, err := http.ReadResponse(r, nil)
 	if err != nil {
-		return httpReply{}, false, fmt.Errorf("%w: %w", ErrNotRPC, err)
+		return httpReply{}, false, fmt.Errorf("%w: %w", errNotRPC, err)
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return httpReply{}, false, fmt.Errorf("%w: %w", ErrLost, err)
+		return httpReply{}, false, fmt.Errorf("%w: %w", errLost, err)
 	}
 	return httpReply{resp.StatusCode, body}, resp.Close, nil
 }
@@ -92,7 +92,7 @@ func (l *httpLink) replaceConn(c *httpConn) {
 	conn, err := l.target.connect(ctx)
 	if err == nil && !l.target.sameOwner() {
 		_ = conn.Close()
-		err = ErrLost // the client has restarted, and forgotten (rule R51)
+		err = errLost // the client has restarted, and forgotten (rule R51)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -133,7 +133,7 @@ func (c *httpConn) exchange(ctx context.Context, request []byte) (httpReply, err
 	defer stop()
 	c.awaitingReply.Store(true)
 	if _, err := c.Write(request); err != nil {
-		return httpReply{}, fmt.Errorf("%w: %w", ErrLost, err)
+		return httpReply{}, fmt.Errorf("%w: %w", errLost, err)
 	}
 	select {
 	case r := <-c.replies:
@@ -173,14 +173,14 @@ func postResult(r httpReply, nonce string) error {
 		case err != nil:
 			return err
 		case !m.answers(nonce):
-			return fmt.Errorf("%w: the reply is not to our command", ErrNotRPC)
+			return fmt.Errorf("%w: the reply is not to our command", errNotRPC)
 		}
 		return m.result()
 	case http.StatusBadRequest:
 		var f fault
-		if json.Unmarshal(r.body, &f) == nil && f.Code != nil && *f.Code >= CodeClosed {
-			return &Error{Phase: PhaseConnect, Code: *f.Code, Message: f.Message}
+		if json.Unmarshal(r.body, &f) == nil && f.Code != nil && *f.Code >= codeClosed {
+			return &refusalError{Phase: phaseConnect, Code: *f.Code, Message: f.Message}
 		}
 	}
-	return fmt.Errorf("%w: HTTP %d", ErrNotRPC, r.status)
+	return fmt.Errorf("%w: HTTP %d", errNotRPC, r.status)
 }

@@ -46,7 +46,7 @@ func (l *ipcLink) deliver(ctx context.Context, nonce string, payload []byte) err
 // message reads one message. Until it begins it waits without end; then it has to end soon.
 func (l *ipcLink) message() (message, error) {
 	if _, err := l.reader.Peek(1); err != nil {
-		return message{}, fmt.Errorf("%w: %w", ErrLost, err)
+		return message{}, fmt.Errorf("%w: %w", errLost, err)
 	}
 	_ = l.conn.SetReadDeadline(time.Now().Add(frameTimeout))
 	m, err := l.frame()
@@ -80,9 +80,9 @@ func (l *ipcLink) frame() (message, error) {
 func closedBy(body []byte) error {
 	var f fault
 	if err := json.Unmarshal(body, &f); err != nil || f.Code == nil {
-		return fmt.Errorf("%w: closed by the client without a reason", ErrLost)
+		return fmt.Errorf("%w: closed by the client without a reason", errLost)
 	}
-	return &Error{Phase: PhaseConnect, Code: *f.Code, Message: f.Message}
+	return &refusalError{Phase: phaseConnect, Code: *f.Code, Message: f.Message}
 }
 
 func (l *ipcLink) sendFrame(op uint32, body []byte) error {

@@ -126,7 +126,7 @@ func TestPingIsAnswered(t *testing.T) {
 	}
 	r.send(t, opClose, `{"code":1000,"message":"bye"}`)
 	<-l.lost()
-	require.ErrorIs(t, l.cause(), ErrLost, "a normal close after READY is the client going away")
+	require.ErrorIs(t, l.cause(), errLost, "a normal close after READY is the client going away")
 	l.close()
 }
 

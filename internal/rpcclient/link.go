@@ -12,10 +12,10 @@ import (
 // A link is one conversation with one client over one transport. A session does not know which it uses.
 type link interface {
 	// deliver sends one command and returns nil when the answer with its nonce accepts it
-	// (rule R41). After an error other than *Error, ErrNoAnswer and errBroken the link is of no
+	// (rule R41). After an error other than *Error, errNoAnswer and errBroken the link is of no
 	// more use.
 	deliver(ctx context.Context, nonce string, payload []byte) error
-	// await goes on waiting for the answer that deliver gave up with ErrNoAnswer.
+	// await goes on waiting for the answer that deliver gave up with errNoAnswer.
 	await(ctx context.Context) error
 	// lost is closed when the client has gone.
 	lost() <-chan struct{}
@@ -78,7 +78,7 @@ func (l *streamLink) write(ctx context.Context, f func() error) error {
 	stop := context.AfterFunc(ctx, func() { _ = l.conn.SetWriteDeadline(time.Now().Add(finalWriteTimeout)) })
 	defer stop()
 	if err := f(); err != nil {
-		return fmt.Errorf("%w: %w", ErrLost, err)
+		return fmt.Errorf("%w: %w", errLost, err)
 	}
 	_ = l.conn.SetWriteDeadline(time.Time{}) // else its timer would wake us for nothing
 	return nil
@@ -111,10 +111,10 @@ func awaitReady(ctx context.Context, conn net.Conn, next func() (message, error)
 	}
 }
 
-// asNoAnswer turns an error that is only ctx's deadline into ErrNoAnswer.
+// asNoAnswer turns an error that is only ctx's deadline into errNoAnswer.
 func asNoAnswer(ctx context.Context, err error) error {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) || errors.Is(context.Cause(ctx), ErrNoAnswer) {
-		return ErrNoAnswer
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) || errors.Is(context.Cause(ctx), errNoAnswer) {
+		return errNoAnswer
 	}
 	return err
 }

@@ -79,5 +79,5 @@ func (c *Client) noClientError(held []string) *health.Error {
 	if len(held) > 0 {
 		where["held"] = texts.List(held...)
 	}
-	return &health.Error{Condition: health.Condition{Code: health.ClientsNone, Severity: health.Problem, Args: where}, Cause: ErrNoClient}
+	return &health.Error{Condition: health.Condition{Code: health.ClientsNone, Severity: health.Problem, Args: where}, Cause: errNoClient}
 }

@@ -103,7 +103,7 @@ func (o *sessionObserver) waits(until time.Time) {
 
 func (o *sessionObserver) refused(err error, again time.Time) {
 	o.opts().OnEvent(ListRefused, o.to.Transport)
-	o.applySessionOutcome(o.p, onListRefused, func(s *Session) { s.NextTry, s.Error, s.Reason = again, err.Error(), ReasonOf(err) })
+	o.applySessionOutcome(o.p, onListRefused, func(s *Session) { s.NextTry, s.Error, s.Reason = again, err.Error(), reasonOf(err) })
 	wait := time.Until(again).Round(time.Millisecond)
 	o.opts().Log.Warn("list refused", "client", o.to, "reason", err, remedy(err), "again in", wait)
 }
@@ -115,13 +115,13 @@ func (o *sessionObserver) unsupported(err error) (end error) {
 	var again bool
 	o.locked(func() {
 		again, o.p.askOnceMore = o.p.askOnceMore, false
-		o.p.commandUnknown = !errors.Is(err, ErrUnsupported)
+		o.p.commandUnknown = !errors.Is(err, errUnsupported)
 	})
 	if again {
 		return errReconnect
 	}
 	o.ignored = true
-	o.applySessionOutcome(o.p, onUnanswered, func(s *Session) { *s = Session{Address: o.to, Error: err.Error(), Reason: ReasonOf(err)} })
+	o.applySessionOutcome(o.p, onUnanswered, func(s *Session) { *s = Session{Address: o.to, Error: err.Error(), Reason: reasonOf(err)} })
 	o.logOnce(o.p, "client does not know certified devices", "client", o.to, "reason", err, remedy(err))
 	if o.opts().Clients == FirstClient {
 		return err

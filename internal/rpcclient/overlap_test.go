@@ -221,7 +221,7 @@ func TestAPortThatChangesHandsDuringTheDialLearnsNothing(t *testing.T) {
 	opts := Options{DialPort: func(context.Context, int) (net.Conn, error) { mine = false; return near, nil }}.withDefaults()
 	to := target{&opts, 6463, func() bool { return mine }}
 	_, err := openHTTP(t.Context(), to, nil, true)
-	require.ErrorIs(t, err, ErrLost)
+	require.ErrorIs(t, err, errLost)
 	_, err = far.Read(make([]byte, 1))
 	require.Error(t, err, "the connection is closed")
 }

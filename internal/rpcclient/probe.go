@@ -37,13 +37,13 @@ func (c *Client) prove(ctx context.Context, p *peer, at location, by []Transport
 	switch {
 	case free == nil:
 		return &provenPort{target: t, counts: true}, nil
-	case errors.Is(free, ErrNoClient):
+	case errors.Is(free, errNoClient):
 		return nil, free
 	}
 	if err := c.waitToProbe(ctx, p); err != nil {
 		return nil, err
 	}
-	refused := fmt.Errorf("%w: %s: %w", errNotClient, t.addr(), ErrNotRPC)
+	refused := fmt.Errorf("%w: %s: %w", errNotClient, t.addr(), errNotRPC)
 	for _, over := range by {
 		l, err := c.proveBy(ctx, p, t, over, free)
 		if err == nil {
@@ -52,7 +52,7 @@ func (c *Client) prove(ctx context.Context, p *peer, at location, by []Transport
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if errors.As(err, new(*Error)) {
+		if errors.As(err, new(*refusalError)) {
 			refused = err // it speaks as a client does, and says why it refuses
 		}
 	}
@@ -108,7 +108,7 @@ func (c *Client) proveBy(ctx context.Context, p *peer, t target, over Transport,
 		return l, err
 	}
 	l, err := proveByAnswer(ctx, t)
-	if err == nil || !errors.Is(err, ErrNotRPC) { // it may have been taken for a list
+	if err == nil || !errors.Is(err, errNotRPC) { // it may have been taken for a list
 		c.resendOthers(p)
 	}
 	if err != nil {
@@ -152,28 +152,28 @@ const fingerprintBody = `{"code":0,"message":"Not Found"}`
 // client's answer is some hundred. A header need not have an end.
 const maxFingerprint = 8 << 10
 
-// fingerprint asks for the free proof. ErrNoClient means that nobody listens.
+// fingerprint asks for the free proof. errNoClient means that nobody listens.
 func fingerprint(ctx context.Context, t target, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	conn, err := t.connect(ctx)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrNoClient, err)
+		return fmt.Errorf("%w: %w", errNoClient, err)
 	}
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: "+t.addr()+"\r\nConnection: close\r\n\r\n"); err != nil {
-		return fmt.Errorf("%w: %w", ErrLost, err)
+		return fmt.Errorf("%w: %w", errLost, err)
 	}
 	resp, err := http.ReadResponse(bufio.NewReaderSize(io.LimitReader(conn, maxFingerprint), 512), nil)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrNotRPC, err)
+		return fmt.Errorf("%w: %w", errNotRPC, err)
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(len(fingerprintBody)+1)))
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrNotRPC, err)
+		return fmt.Errorf("%w: %w", errNotRPC, err)
 	}
 	isJSON := strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json")
 	if resp.StatusCode != http.StatusNotFound || !isJSON || string(body) != fingerprintBody {
@@ -183,7 +183,7 @@ func fingerprint(ctx context.Context, t target, within time.Duration) error {
 }
 
 // errOtherAnswer is that of a server which answers, but not as the client does.
-var errOtherAnswer = fmt.Errorf("%w: it answers GET / in its own way", ErrNotRPC)
+var errOtherAnswer = fmt.Errorf("%w: it answers GET / in its own way", errNotRPC)
 
 // proveByAnswer sends an empty list to a server that follows only the specification's HTTP
 // recipe. It tells nothing but the application id. An answer to the command is proof, even one
@@ -198,7 +198,7 @@ func proveByAnswer(ctx context.Context, t target) (*httpLink, error) {
 	if err == nil {
 		err = l.deliver(ctx, nonce, payload)
 	}
-	if err != nil && !errors.Is(err, &Error{Phase: PhaseCommand}) {
+	if err != nil && !errors.Is(err, &refusalError{Phase: phaseCommand}) {
 		l.close()
 		return nil, err
 	}

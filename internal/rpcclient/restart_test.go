@@ -45,7 +45,7 @@ func TestWhatIsGivenUpHasNoNextTry(t *testing.T) {
 		h := m.start(opts)
 		h.publish(devices.True)
 		eventually(t, "refused for now", func() bool { return h.session().State == Refused && !h.session().NextTry.IsZero() })
-		require.NoError(t, s.SetFault(fakeserver.Fault{Kind: fakeserver.FaultCloseCode, Code: CodeInvalidOrigin}))
+		require.NoError(t, s.SetFault(fakeserver.Fault{Kind: fakeserver.FaultCloseCode, Code: codeInvalidOrigin}))
 		eventually(t, "refused for good", func() bool { return h.session().State == Refused && s.Stats().Faults >= 2 && s.Connections() == 0 })
 		require.NoError(t, s.SetFault(fakeserver.Fault{}))
 		eventually(t, "no next try", func() bool { return h.session().State == Refused && h.session().NextTry.IsZero() })
@@ -133,9 +133,9 @@ func TestRestartIsSeenBeforeTheEnd(t *testing.T) {
 	c := New(opts)
 	p := c.newPeer(local.Process{PID: 100, UID: "1000"})
 	p.socket = local.Socket{Path: "discord-ipc-0", ID: "old"}
-	ended := &attempt{at: p.location, err: ErrUnsupported}
+	ended := &attempt{at: p.location, err: errUnsupported}
 	c.handleResult(p, ended)
-	require.ErrorIs(t, p.givenUp, ErrUnsupported, "nothing to try before it restarts")
+	require.ErrorIs(t, p.givenUp, errUnsupported, "nothing to try before it restarts")
 
 	c.applyOutcome(p, onNewChance)
 	p.socket.ID = "new"

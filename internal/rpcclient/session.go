@@ -161,14 +161,14 @@ func (s *session) send(ctx context.Context, snap devices.Snapshot) error {
 		if end := s.observer.unsupported(silent); end != nil {
 			return end
 		}
-		if err = s.awaitLateAnswer(ctx); err != nil && !errors.As(err, new(*Error)) && !errors.Is(err, errReconnect) {
+		if err = s.awaitLateAnswer(ctx); err != nil && !errors.As(err, new(*refusalError)) && !errors.Is(err, errReconnect) {
 			err = silent // whatever ended the wait, what counts is that it never answered
 		}
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	var refusal *Error
+	var refusal *refusalError
 	switch {
 	case err == nil:
 		s.hasAnswered = true
@@ -181,7 +181,7 @@ func (s *session) send(ctx context.Context, snap devices.Snapshot) error {
 		s.repeating = false
 		s.retry.reset()
 		return nil
-	case errors.As(err, &refusal) && refusal.Phase == PhaseCommand && refusal.Code != CodeNotAuthorized:
+	case errors.As(err, &refusal) && refusal.Phase == phaseCommand && refusal.Code != codeNotAuthorized:
 		s.hasAnswered, s.acceptedIsKnown, s.mayHold = true, false, before
 		if list := snap.Wire(); !devices.SameWire(list, s.rejected) {
 			s.rejected = list
@@ -268,10 +268,10 @@ func (s *session) awaitLateAnswer(ctx context.Context) error {
 // has never answered it (rules R13, R48). Asking again would get the same.
 func (s *session) asUnsupported(err error) error {
 	switch {
-	case errors.Is(err, &Error{Phase: PhaseCommand, Code: codeUnknownCommand}):
+	case errors.Is(err, &refusalError{Phase: phaseCommand, Code: codeUnknownCommand}):
 		return err
-	case errors.Is(err, ErrNoAnswer) && !s.hasAnswered:
-		return fmt.Errorf("%w: %w", ErrUnsupported, err)
+	case errors.Is(err, errNoAnswer) && !s.hasAnswered:
+		return fmt.Errorf("%w: %w", errUnsupported, err)
 	default:
 		return nil
 	}

@@ -50,7 +50,7 @@ func (l *fakeLink) deliver(ctx context.Context, nonce string, payload []byte) er
 	case <-ctx.Done():
 		return asNoAnswer(ctx, ctx.Err())
 	case <-l.gone:
-		return ErrLost
+		return errLost
 	}
 	if l.answer != nil {
 		return l.answer(n)
@@ -83,14 +83,14 @@ func (l *fakeLink) await(ctx context.Context) error {
 	case <-l.late:
 		return nil
 	case <-l.gone:
-		return ErrLost
+		return errLost
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
 func (l *fakeLink) lost() <-chan struct{} { return l.gone }
-func (l *fakeLink) cause() error          { return ErrLost }
+func (l *fakeLink) cause() error          { return errLost }
 func (l *fakeLink) close()                {}
 
 func (l *fakeLink) lists() []sentList {
@@ -305,7 +305,7 @@ func TestSessionTakesBackAToggle(t *testing.T) {
 }
 
 func refuse(int) error {
-	return &Error{Phase: PhaseCommand, Code: CodeInvalidClientID, Message: "devices[0] is bad"}
+	return &refusalError{Phase: phaseCommand, Code: codeInvalidClientID, Message: "devices[0] is bad"}
 }
 
 func TestSessionRepeatsARefusedListWithGrowingWaits(t *testing.T) {
@@ -423,7 +423,7 @@ func TestSessionResends(t *testing.T) {
 
 func TestSessionEnds(t *testing.T) {
 	t.Parallel()
-	notAuthorized := &Error{Phase: PhaseCommand, Code: CodeNotAuthorized}
+	notAuthorized := &refusalError{Phase: phaseCommand, Code: codeNotAuthorized}
 	cases := map[string]struct {
 		link *fakeLink
 		end  func(*testSession) // what ends it, given that a list was put
@@ -432,13 +432,13 @@ func TestSessionEnds(t *testing.T) {
 		"stop while idle":          {&fakeLink{}, func(b *testSession) { b.cancel() }, context.Canceled},
 		"stop while in flight":     {&fakeLink{takes: time.Second}, func(b *testSession) { b.cancel() }, context.Canceled},
 		"stop after a refusal":     {&fakeLink{answer: refuse}, func(b *testSession) { b.cancel() }, context.Canceled},
-		"lost while idle":          {&fakeLink{}, func(b *testSession) { close(b.link.gone) }, ErrLost},
-		"lost while in flight":     {&fakeLink{takes: time.Second}, func(b *testSession) { close(b.link.gone) }, ErrLost},
-		"lost after a refusal":     {&fakeLink{answer: refuse}, func(b *testSession) { close(b.link.gone) }, ErrLost},
-		"no answer":                {&fakeLink{takes: time.Hour}, func(*testSession) {}, ErrNoAnswer},
+		"lost while idle":          {&fakeLink{}, func(b *testSession) { close(b.link.gone) }, errLost},
+		"lost while in flight":     {&fakeLink{takes: time.Second}, func(b *testSession) { close(b.link.gone) }, errLost},
+		"lost after a refusal":     {&fakeLink{answer: refuse}, func(b *testSession) { close(b.link.gone) }, errLost},
+		"no answer":                {&fakeLink{takes: time.Hour}, func(*testSession) {}, errNoAnswer},
 		"not authorized":           {&fakeLink{answer: func(int) error { return notAuthorized }}, func(*testSession) {}, notAuthorized},
-		"refused while connecting": {&fakeLink{answer: func(int) error { return &Error{Phase: PhaseConnect, Code: 4000} }}, func(*testSession) {}, &Error{Phase: PhaseConnect, Code: 4000}},
-		"no RPC":                   {&fakeLink{answer: func(int) error { return ErrNotRPC }}, func(*testSession) {}, ErrNotRPC},
+		"refused while connecting": {&fakeLink{answer: func(int) error { return &refusalError{Phase: phaseConnect, Code: 4000} }}, func(*testSession) {}, &refusalError{Phase: phaseConnect, Code: 4000}},
+		"no RPC":                   {&fakeLink{answer: func(int) error { return errNotRPC }}, func(*testSession) {}, errNotRPC},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -493,7 +493,7 @@ func TestFarewellIsAnEmptyListAndHasADeadline(t *testing.T) {
 		before := time.Now()
 		ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 		defer cancel()
-		require.ErrorIs(t, b.farewell(ctx, ExitClear), ErrNoAnswer)
+		require.ErrorIs(t, b.farewell(ctx, ExitClear), errNoAnswer)
 		require.Equal(t, 500*time.Millisecond, time.Since(before))
 	})
 }

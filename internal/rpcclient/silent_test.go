@@ -78,7 +78,7 @@ func TestAClientThatAnsweredOnceIsNotGivenUp(t *testing.T) {
 		require.NoError(t, s.SetFault(fakeserver.Fault{Kind: fakeserver.FaultNoAnswer, Times: 2}))
 		h.publish(devices.True)
 		has(t, s, devices.True)
-		require.NotErrorIs(t, errors.New(h.trouble()), ErrUnsupported)
+		require.NotErrorIs(t, errors.New(h.trouble()), errUnsupported)
 	})
 }
 

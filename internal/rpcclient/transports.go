@@ -44,7 +44,7 @@ func (c *Client) tryTransports(ctx context.Context, p *peer, at location, endWhe
 			return worked, err // a transport that worked is tried again first: the next may be far worse
 		case isUnsupported(err) && tr == IPC && errors.Is(c.checkListening(ctx, at), errUnreachable):
 			return false, fmt.Errorf("%w: it has ended", errUnreachable)
-		case errors.Is(err, ErrNoAnswer) && tr == c.lastTransport(p): // it is frozen, over any transport
+		case errors.Is(err, errNoAnswer) && tr == c.lastTransport(p): // it is frozen, over any transport
 			return false, err
 		case isPermanent(err):
 			c.locked(func() { p.refused[tr] = err })
@@ -186,7 +186,7 @@ func (c *Client) connect(ctx context.Context, p *peer, at location, tr Transport
 		spent := p.bucket.spend(time.Now())
 		defer func() {
 			spent(time.Now())
-			if errors.Is(err, &Error{Phase: PhaseConnect, Code: CodeAbnormal}) {
+			if errors.Is(err, &refusalError{Phase: phaseConnect, Code: codeAbnormal}) {
 				p.bucket.giveBack() // who is sent away from the line has cost none (rule R80)
 			}
 		}()
@@ -266,11 +266,11 @@ func (c *Client) greetingTimeout(
 	if c.lastTransport(p) == tr {
 		another, longest = false, frozenLimit
 	}
-	limit := time.AfterFunc(longest, func() { cancel(ErrNoAnswer) })
+	limit := time.AfterFunc(longest, func() { cancel(errNoAnswer) })
 	check := time.AfterFunc(c.opts().AnswerTimeout, func() {
 		queues := counts && (!another || (at.hasPort() && fingerprint(ctx, c.target(at), c.opts().AnswerTimeout) == nil))
 		if !queues {
-			cancel(ErrNoAnswer)
+			cancel(errNoAnswer)
 		}
 	})
 	return ctx, func(err error) {

@@ -29,7 +29,7 @@ func openWebSocket(ctx context.Context, t target) (link, error) {
 	}
 	if err != nil {
 		if resp != nil {
-			return nil, fmt.Errorf("websocket to %s: %w: HTTP %d", t.addr(), ErrNotRPC, resp.StatusCode)
+			return nil, fmt.Errorf("websocket to %s: %w: HTTP %d", t.addr(), errNotRPC, resp.StatusCode)
 		}
 		return nil, fmt.Errorf("websocket to %s: %w", t.addr(), asNoAnswer(ctx, err))
 	}
@@ -88,7 +88,7 @@ func (c *boundedConn) Read(p []byte) (int, error) {
 		return c.Conn.Read(p)
 	}
 	if c.left <= 0 {
-		return 0, fmt.Errorf("%w: a handshake of more than %d bytes", ErrNotRPC, maxAnswer)
+		return 0, fmt.Errorf("%w: a handshake of more than %d bytes", errNotRPC, maxAnswer)
 	}
 	n, err := c.Conn.Read(p[:min(len(p), c.left)])
 	c.left -= n
@@ -108,15 +108,15 @@ func readMessage(conn *websocket.Conn) (message, error) {
 	if err != nil {
 		var closed *websocket.CloseError
 		if errors.As(err, &closed) && refuses(closed.Code) {
-			return message{}, &Error{Phase: PhaseConnect, Code: closed.Code, Message: closed.Text}
+			return message{}, &refusalError{Phase: phaseConnect, Code: closed.Code, Message: closed.Text}
 		}
-		return message{}, fmt.Errorf("%w: %w", ErrLost, err)
+		return message{}, fmt.Errorf("%w: %w", errLost, err)
 	}
 	if len(b) > maxAnswer {
-		return message{}, fmt.Errorf("%w: a message of more than %d bytes", ErrNotRPC, maxAnswer)
+		return message{}, fmt.Errorf("%w: a message of more than %d bytes", errNotRPC, maxAnswer)
 	}
 	if kind != websocket.TextMessage {
-		return message{}, fmt.Errorf("%w: a binary frame", ErrNotRPC)
+		return message{}, fmt.Errorf("%w: a binary frame", errNotRPC)
 	}
 	return parseMessage(b)
 }
@@ -124,5 +124,5 @@ func readMessage(conn *websocket.Conn) (message, error) {
 // refuses tells the close codes with which the client refuses from those of any server that
 // merely ends, as "going away" or none at all.
 func refuses(code int) bool {
-	return code == CodeClosed || code == CodeUnsupportedData || code >= CodeInvalidClientID
+	return code == codeClosed || code == codeUnsupportedData || code >= codeInvalidClientID
 }
