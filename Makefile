@@ -102,6 +102,21 @@ deps-vm: ## install by apt what vmtest needs
 vmtest: deps-vm ## the agent on a real kernel with emulated USB devices, in a virtual machine
 	tools/vm/vmtest.sh
 
+.PHONY: deps-windows
+deps-windows: ## install by apt what the build for Windows needs, and make a Wine below the cache folder
+	tools/windows/wine.sh deps
+	tools/windows/wine.sh build
+
+.PHONY: build-windows
+build-windows: ## build sidetone.exe and fakeserver.exe below bin/windows; on arm64, for which there is no C compiler, without miniaudio
+	GOOS=windows GOARCH=amd64 CC=x86_64-w64-mingw32-gcc $(GO) build -trimpath $(AGENTFLAGS) -o $(BIN)/windows/amd64/sidetone.exe ./cmd/agent
+	GOOS=windows GOARCH=amd64 CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/windows/amd64/fakeserver.exe ./fakeserver/cmd/fakeserver
+	GOOS=windows GOARCH=arm64 CGO_ENABLED=0 $(GO) build -trimpath $(AGENTFLAGS) -o $(BIN)/windows/arm64/sidetone.exe ./cmd/agent
+
+.PHONY: test-windows
+test-windows: deps-windows ## the tests that are not of one other system, as Windows programs under Wine
+	GO=$(GO) tools/windows/test.sh -p 2 -timeout 10m $(PACKAGES)
+
 .PHONY: clean
 clean: ## remove what was built
 	rm -rf $(BIN)

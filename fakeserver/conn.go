@@ -92,10 +92,12 @@ func (c *conn) reset() {
 	_ = c.Close()
 }
 
-// finish says that nothing follows, where the network can do that.
+// finish says that nothing follows. A pipe can be closed only as a whole, and keeps what the peer has not read yet.
 func (c *conn) finish() {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		_ = half.CloseWrite()
+	} else {
+		_ = c.Close()
 	}
 }
 

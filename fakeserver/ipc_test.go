@@ -210,6 +210,8 @@ type countingConn struct {
 	list []string
 }
 
+func (c *countingConn) CloseWrite() error { return nil }
+
 func (c *countingConn) SetWriteDeadline(time.Time) error { return nil }
 
 func (c *countingConn) Write(p []byte) (int, error) {

@@ -24,9 +24,12 @@ var ipcStart sync.Mutex
 // isTaken reports whether a socket cannot be bound because somebody has it.
 func isTaken(err error) bool { return errors.Is(err, syscall.EADDRINUSE) }
 
-// ReopenIPC binds a socket that only its user may open. The file of a
-// server that died is replaced.
-func (thisMachine) ReopenIPC(path string) (net.Listener, error) {
+// ReopenIPC binds a socket.
+func (thisMachine) ReopenIPC(path string) (net.Listener, error) { return bindIPC(path) }
+
+// bindIPC binds a socket that only its user may open. The file of a server
+// that died is replaced.
+func bindIPC(path string) (net.Listener, error) {
 	if len(path) > maxSocketPath {
 		return nil, fmt.Errorf("cannot open the IPC socket %s: the path has %d bytes, a socket's may have %d at most",
 			path, len(path), maxSocketPath)

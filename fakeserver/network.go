@@ -40,10 +40,10 @@ func (thisMachine) ListenPort(ports []int) (net.Listener, int, error) {
 const ipcSlots = 10
 
 // ListenIPC binds the first free socket of the folder.
-func (m thisMachine) ListenIPC(dir string) (net.Listener, string, error) {
+func (thisMachine) ListenIPC(dir string) (net.Listener, string, error) {
 	for slot := range ipcSlots {
 		path := filepath.Join(dir, fmt.Sprintf("discord-ipc-%d", slot))
-		ln, err := m.ReopenIPC(path)
+		ln, err := bindIPC(path)
 		switch {
 		case err == nil:
 			return ln, path, nil

@@ -16,12 +16,13 @@ import (
 
 	"sidetone/fakeserver"
 	"sidetone/internal/testlab/browser"
+	"sidetone/internal/testlab/ipctest"
 )
 
 func TestMain(m *testing.M) {
 	code := m.Run()
 	browser.Close()
-	if err := goleak.Find(); err != nil && code == 0 {
+	if err := goleak.Find(ipctest.Kept); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -106,9 +107,12 @@ func TestRecordingEnds(t *testing.T) {
 }
 
 // TestRecordingOfSessions writes what has changed, and nothing twice.
-func TestRecordingOfSessions(t *testing.T) {
+func TestRecordingOfSessions(t *testing.T) { synctest.Test(t, testRecordingOfSessions) }
+
+func testRecordingOfSessions(t *testing.T) {
 	r := newRecordBuffer()
 	r.put(engine.Record{Header: &engine.Header{}})
+	time.Sleep(time.Millisecond) // a real clock is so coarse that nothing might have passed
 	a := rpcclient.Session{State: rpcclient.Connecting, Address: rpcclient.Address{Port: 6463}}
 	r.sessions([]rpcclient.Session{a})
 	a.Generation = 7

@@ -162,13 +162,13 @@ func TestRelativePaths(t *testing.T) {
 
 // TestHome: no shell expands ~ in a file, nor in --flag=~/path.
 func TestHome(t *testing.T) {
-	dir := t.TempDir()
+	dir, home := t.TempDir(), t.TempDir()
 	user := writeFile(t, filepath.Join(dir, "config.yaml"), "catalogue: ~/acme.yaml\nsources: {files: [~/a/b.yaml, ~odd.yaml]}\n")
-	cfg, _, problems := Load(Options{UserFile: user, Env: []string{"HOME=/home/me"}, Flags: map[string]string{"push.state_file": "~/states.json"}})
+	cfg, _, problems := Load(Options{UserFile: user, Env: []string{"HOME=" + home}, Flags: map[string]string{"push.state_file": "~/states.json"}})
 	require.Empty(t, strictyamltest.Texts(problems))
-	require.Equal(t, "/home/me/acme.yaml", cfg.Catalogue)
-	require.Equal(t, []string{"/home/me/a/b.yaml", filepath.Join(dir, "~odd.yaml")}, cfg.Sources.Files)
-	require.Equal(t, "/home/me/states.json", cfg.Push.StateFile)
+	require.Equal(t, filepath.Join(home, "acme.yaml"), cfg.Catalogue)
+	require.Equal(t, []string{filepath.Join(home, "a", "b.yaml"), filepath.Join(dir, "~odd.yaml")}, cfg.Sources.Files)
+	require.Equal(t, filepath.Join(home, "states.json"), cfg.Push.StateFile)
 
 	_, _, problems = Load(Options{UserFile: user, Flags: map[string]string{"push.state_file": "~joe/states.json"}})
 	require.Equal(t, []string{

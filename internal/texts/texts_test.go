@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"sidetone/internal/wine"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -127,6 +129,9 @@ func TestConditionsDiffer(t *testing.T) {
 
 // TestLeaf: everything may use texts, so it uses nothing of ours.
 func TestLeaf(t *testing.T) {
+	if wine.Is() {
+		t.Skip("Wine has no go")
+	}
 	list, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
 	require.NoError(t, err)
 	for _, dep := range strings.Fields(string(list)) {

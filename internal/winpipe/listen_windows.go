@@ -7,13 +7,15 @@ import (
 
 	"github.com/Microsoft/go-winio"
 	"golang.org/x/sys/windows"
+
+	"sidetone/internal/wine"
 )
 
 // Listen is winio.ListenPipe for Windows and Wine. go-winio makes a first end of the pipe that only holds its name: Windows connects
 // nobody to it. Wine does, and that client would wait for ever; so this function is that client there.
 func Listen(path string, config winio.PipeConfig) (net.Listener, error) {
 	l, err := winio.ListenPipe(path, &config)
-	if err != nil || !isWine() {
+	if err != nil || !wine.Is() {
 		return l, err
 	}
 	name, err := windows.UTF16PtrFromString(path)
@@ -28,10 +30,6 @@ func Listen(path string, config winio.PipeConfig) (net.Listener, error) {
 		return nil, errors.Join(err, l.Close())
 	}
 	return &listener{l, end}, nil
-}
-
-func isWine() bool {
-	return windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
 }
 
 type listener struct {

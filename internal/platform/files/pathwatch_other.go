@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -23,7 +24,7 @@ type PathWatch struct {
 	content bool
 	changed func()
 	watcher *fsnotify.Watcher
-	points  atomic.Pointer[map[string]bool] // paths whose events count
+	points  atomic.Pointer[map[string]bool] // paths whose events count; false: only that they come or go
 	hearing sync.WaitGroup
 }
 
@@ -56,8 +57,8 @@ func (w *PathWatch) hear() {
 			if !open {
 				return
 			}
-			counts := w.content || event.Op != fsnotify.Write
-			if counts && (*w.points.Load())[fold(filepath.Clean(event.Name))] {
+			content, isPoint := (*w.points.Load())[fold(filepath.Clean(event.Name))]
+			if isPoint && (event.Op != fsnotify.Write || w.content && content) {
 				w.changed()
 			}
 		case _, open := <-w.watcher.Errors:
@@ -96,11 +97,11 @@ func (w *PathWatch) holders(found []pathStep) (points, folders map[string]bool) 
 		}
 		folders[filepath.Dir(point)] = true
 		points[fold(point)], points[fold(filepath.Dir(point))] = true, true
-		if w.content {
-			continue
+		if w.content && runtime.GOOS == "darwin" {
+			continue // a folder that is watched tells of its own rename
 		}
 		for at, holder := point, filepath.Dir(point); at != holder; at, holder = holder, filepath.Dir(holder) {
-			points[fold(at)] = true
+			points[fold(at)] = points[fold(at)]
 			if !folders[holder] {
 				folders[holder] = false
 			}

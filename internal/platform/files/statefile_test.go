@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sidetone/internal/health"
+	"sidetone/internal/wine"
 
 	"github.com/stretchr/testify/require"
 
@@ -81,6 +82,9 @@ func TestStateFileChangesAreNoticed(t *testing.T) {
 			require.NoError(t, err)
 			require.True(t, got.Written.Equal(info.ModTime()))
 
+			if wine.Is() {
+				t.Skip("Wine tells nobody of a time that was set")
+			}
 			then := time.Now().Add(-time.Hour).Truncate(time.Second)
 			require.NoError(t, os.Chtimes(path, then, then))
 			untilStates(t, file, "its new time", func(c StateContent, err error) bool { return err == nil && c.Written.Equal(then) })

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	goruntime "runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -45,6 +46,9 @@ func (b *shared) start(t testing.TB) context.Context {
 	defer b.mu.Unlock()
 	if b.ctx != nil {
 		return b.ctx
+	}
+	if goruntime.GOOS == "windows" {
+		t.Skip("Wine has no browser, and pages are the same everywhere")
 	}
 	path, err := find()
 	require.NoError(t, err)

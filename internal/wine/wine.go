@@ -1,0 +1,2 @@
+// Package wine tells Wine from Windows.
+package wine
