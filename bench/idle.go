@@ -6,8 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 )
@@ -18,6 +21,8 @@ const (
 	settling = 12 * time.Second
 	// tick is how often watch looks. What a process does within a few of them is one wake-up.
 	tick = 100 * time.Millisecond
+	// watchdog is the time that the user unit gives the agent.
+	watchdog = 240 * time.Second
 	// maxIdleRSS is the target for an agent that has just been started, without the features that
 	// have a budget of their own.
 	maxIdleRSS = 17 << 20
@@ -27,19 +32,25 @@ const (
 type idlers struct {
 	what        string
 	agent, bare *child
-	most        float64 // wake-ups a minute of the agent, in all or above those of the bare path
-	aboveBare   bool
+	most        float64 // wake-ups a minute of the agent
+	switches    float64 // context switches a minute on a quiet machine above those of the bare path; 0: wake-ups count there, too, and in all
 }
 
 // measureIdle leaves agents alone, one on each kind of sound server and beside each a bare path,
 // and counts how often they wake up: beside a program that writes temporary files as compilers do,
-// with such files in the very folders of the sockets, which have to be watched, and on a quiet
-// machine. One more agent has no client: by then it has searched for minutes.
+// with such files in the very folders of the sockets, which have to be watched, and, with a tray, on a
+// quiet machine. One more agent has no client: by then it has searched for minutes.
 func measureIdle(ctx context.Context, b *bench, labs []*lab) (rows []row, err error) {
 	var all []idlers
-	stop := func(c *child) { err = errors.Join(err, c.stop()) }
+	stop := func(c interface{ stop() error }) { err = errors.Join(err, c.stop()) }
+	manager, err := b.listenAsManager()
+	if err != nil {
+		return nil, err
+	}
+	defer manager.Close()
 	for _, l := range labs {
-		i := idlers{what: "connected and idle on " + l.kind, most: 2, aboveBare: true}
+		l.env = append(l.env, "NOTIFY_SOCKET="+manager.LocalAddr().String(), fmt.Sprintf("WATCHDOG_USEC=%d", watchdog.Microseconds()))
+		i := idlers{what: "connected and idle on " + l.kind, most: 2, switches: 2.5}
 		if i.bare, err = l.start(ctx, l.bare, overIPC); err != nil {
 			return nil, err
 		}
@@ -56,6 +67,11 @@ func measureIdle(ctx context.Context, b *bench, labs []*lab) (rows []row, err er
 	}
 	defer stop(clientless)
 	clientless.clients[0].Stop()
+	tray, err := b.startTray(ctx, all[0].agent)
+	if err != nil {
+		return nil, err
+	}
+	defer stop(tray)
 	if err := pause(ctx, settling); err != nil {
 		return nil, err
 	}
@@ -65,37 +81,49 @@ func measureIdle(ctx context.Context, b *bench, labs []*lab) (rows []row, err er
 	for _, i := range all {
 		sockets = append(sockets, i.agent.folder)
 	}
-	searching := idlers{what: "no client for minutes", agent: clientless, bare: all[0].bare, most: 3}
+	quiet := append(slices.Clone(all),
+		idlers{what: "no client for minutes", agent: clientless, bare: all[0].bare, most: 3},
+		idlers{what: "tray of an agent that is connected and idle", agent: tray.child, bare: all[0].bare, switches: 1})
 	for _, s := range []surroundings{
-		{beside: " beside a program that writes temporary files", folders: []string{b.dir}}, // those of the sockets are in it
-		{beside: " with a burst of temporary files in the folder of the sockets each second", folders: sockets, more: 60},
-		{},
+		{all, period, " beside a program that writes temporary files", []string{b.dir}, 0}, // the folders of the sockets are in it
+		{all, period, " with a burst of temporary files in the folder of the sockets each second", sockets, 60},
+		{quiet, pick(b, 10*time.Minute, period), "", nil, 0},
 	} {
-		watched := all
-		if s.folders == nil {
-			watched = append(watched, searching)
-		}
-		counted, err := countWakeUps(ctx, period, watched, s)
+		counted, err := s.count(ctx)
 		if err != nil {
 			return nil, err
 		}
 		rows = append(rows, counted...)
 	}
 	rows[0].note = fmt.Sprintf("Wake-ups are counted from outside, by reading /proc every %s: one is a run of readings with context "+
-		"switches in between, of which there are several, because several threads of the Go runtime take part.", tick)
+		"switches in between, of which there are several, because several threads of the Go runtime take part. Context switches are those "+
+		"of all threads. The agent has a service manager, whose watchdog it tells every %s that it is well.", tick, watchdog/2)
 	memory, err := b.idleMemory(all)
 	return append(rows, memory...), err
 }
 
+// listenAsManager is where a service manager hears from its service. It hears, and does nothing.
+func (b *bench) listenAsManager() (*net.UnixConn, error) {
+	address := filepath.Join(b.dir, "manager")
+	c, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: address, Net: "unixgram"})
+	if err != nil {
+		return nil, fmt.Errorf("listen as a service manager: %w", err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, c) }()
+	return c, nil
+}
+
 // surroundings are what goes on beside idle programs.
 type surroundings struct {
+	idle    []idlers
+	period  time.Duration
 	beside  string
 	folders []string // into which temporary files are written
 	more    float64  // wake-ups a minute that an agent may have for that
 }
 
-// countWakeUps counts those of a period.
-func countWakeUps(ctx context.Context, period time.Duration, all []idlers, s surroundings) ([]row, error) {
+// count counts what idle programs do.
+func (s surroundings) count(ctx context.Context) ([]row, error) {
 	writing, end := context.WithCancel(ctx)
 	defer end()
 	var writers sync.WaitGroup
@@ -104,36 +132,39 @@ func countWakeUps(ctx context.Context, period time.Duration, all []idlers, s sur
 		writers.Go(func() { failed[n] = writeFiles(writing, dir) })
 	}
 	var children []*child
-	for _, i := range all {
+	for _, i := range s.idle {
 		children = append(children, i.agent, i.bare)
 	}
-	readings, err := watch(ctx, period, children)
+	readings, err := watch(ctx, s.period, children)
 	end()
 	writers.Wait()
 	if err := errors.Join(append(failed, err)...); err != nil {
 		return nil, err
 	}
 	var rows []row
-	for n, i := range all {
-		rows = append(rows, i.row(period, s, readings[2*n], readings[2*n+1]))
+	for n, i := range s.idle {
+		rows = append(rows, i.row(s, readings[2*n], readings[2*n+1]))
 	}
 	return rows, nil
 }
 
-func (i idlers) row(period time.Duration, s surroundings, agent, bare []usage) row {
-	perMinute := func(readings []usage) float64 { return float64(wakeUps(readings)) / period.Minutes() }
-	show := func(readings []usage) string {
-		first, last := readings[0], readings[len(readings)-1]
-		switches, cpu := last.switches-first.switches, last.cpu-first.cpu
-		return fmt.Sprintf("%.1f (%d context switches, %s of CPU time)", perMinute(readings), switches, ms(cpu))
+func (i idlers) row(s surroundings, agent, bare []usage) row {
+	unit, count, most, above := "wake-ups", wakeUps, i.most+s.more, i.switches > 0
+	if s.folders == nil && above {
+		unit, count, most = "context switches", switches, i.switches
 	}
-	most := i.most + s.more
+	perMinute := func(readings []usage) float64 { return float64(count(readings)) / s.period.Minutes() }
+	show := func(readings []usage) string {
+		cpu := readings[len(readings)-1].cpu - readings[0].cpu
+		return fmt.Sprintf("%.1f (%d wake-ups, %d context switches, %s of CPU time)",
+			perMinute(readings), wakeUps(readings), switches(readings), ms(cpu))
+	}
 	r := row{
-		figure:   fmt.Sprintf("%s%s, %s: wake-ups a minute", i.what, s.beside, period),
+		figure:   fmt.Sprintf("%s%s, %s: %s a minute", i.what, s.beside, s.period, unit),
 		measured: show(agent), baseline: show(bare) + ", bare path, connected and idle",
 		target: fmt.Sprintf("≤ %g", most), met: perMinute(agent) <= most,
 	}
-	if i.aboveBare {
+	if above {
 		r.target, r.met = fmt.Sprintf("≤ the bare path + %g", most), perMinute(agent)-perMinute(bare) <= most
 	}
 	return r
@@ -214,3 +245,6 @@ func wakeUps(readings []usage) int {
 	}
 	return n
 }
+
+// switches counts context switches.
+func switches(readings []usage) int { return readings[len(readings)-1].switches - readings[0].switches }

@@ -23,7 +23,7 @@ const (
 	agentPath   = "bin/sidetone" // as 'make build' makes it
 	trayPath    = "bin/sidetone-tray"
 	resultsPath = "bench/RESULTS.md"
-	sceneLimit  = 15 * time.Minute // after which a scene has failed
+	sceneLimit  = 20 * time.Minute // after which a scene has failed
 )
 
 // scene is one step of the bench.
@@ -50,6 +50,7 @@ var scenes = []scene{
 	{"start", "start to first payload", []openLab{onPulseAudio}, measureStart},
 	{"appear", "a client appears", []openLab{onPulseAudio}, measureAppear},
 	{"status", "what 'sidetone status' takes", []openLab{onPulseAudio}, measureStatus},
+	{"tray", "mute to the tray's menu", []openLab{onPulseAudio}, measureTray},
 	{"idle", "what doing nothing costs", []openLab{onPulseAudio, onPipeWire}, measureIdle},
 	{"storm", "1,000 toggles per second", []openLab{onPulseAudio}, measureStorm},
 	{"flood", "10,000 pushes per second", []openLab{onPulseAudio}, measureFlood},
