@@ -42,7 +42,7 @@ that it is ready and still answers, wrong input is exit code 78 (docs/service.md
 			log, logFile := runLog(cmd.ErrOrStderr(), set, level)
 			agent, err := app.New(app.Options{
 				Settings: set, Load: func() (*app.Settings, error) { return in.load(cmd) },
-				Host: host, Version: version, Log: log, LogLevel: level, LogFile: logFile, GuardCrashes: true,
+				Host: host, Version: version, Log: log, LogLevel: level, LogFile: logFile, OwnProcess: true,
 			})
 			if err != nil {
 				return err

@@ -21,6 +21,7 @@ import (
 	"sidetone/internal/engine"
 	"sidetone/internal/health"
 	"sidetone/internal/hid"
+	"sidetone/internal/idle"
 	"sidetone/internal/platform"
 	"sidetone/internal/platform/hidio"
 	"sidetone/internal/platform/ipc"
@@ -36,14 +37,14 @@ const GCPercent = 25
 
 // Options configure an App.
 type Options struct {
-	Settings     *Settings                 // in force at the start
-	Load         func() (*Settings, error) // reads them again for Reload
-	Host         Host
-	Version      string // of the program
-	Log          *slog.Logger
-	GuardCrashes bool           // crashes of this process, which is the agent and nothing else, are reported, and lead to safe mode
-	LogFile      string         // in which Log is kept, for the bundle; "": none
-	LogLevel     *slog.LevelVar // of Log; nil: it cannot be changed
+	Settings   *Settings                 // in force at the start
+	Load       func() (*Settings, error) // reads them again for Reload
+	Host       Host
+	Version    string // of the program
+	Log        *slog.Logger
+	OwnProcess bool           // the process is the agent and nothing else: its crashes are reported and lead to safe mode, its garbage waits while it is idle
+	LogFile    string         // in which Log is kept, for the bundle; "": none
+	LogLevel   *slog.LevelVar // of Log; nil: it cannot be changed
 }
 
 // App is an agent: sources feed the Engine, the Engine feeds the client. It is the control.Backend of its
@@ -125,8 +126,16 @@ func (a *App) open() error {
 		names[i] = src.Name()
 		a.kicks = append(a.kicks, signal.New())
 	}
+	known := a.timeline.Snapshot
+	if a.opts.OwnProcess {
+		garbage := idle.NewCollector()
+		known = func(s devices.Snapshot) {
+			garbage.Working()
+			a.timeline.Snapshot(s)
+		}
+	}
 	a.engine = engine.New(engine.Options{
-		Settings: resolving, Sources: names, Pause: a.keptPause(), Publish: a.report.publish, Known: a.timeline.Snapshot, Ask: a.ask, Log: a.log,
+		Settings: resolving, Sources: names, Pause: a.keptPause(), Publish: a.report.publish, Known: known, Ask: a.ask, Log: a.log,
 	})
 	a.settings.Store(set)
 	return nil

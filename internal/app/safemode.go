@@ -14,7 +14,7 @@ import (
 // guardCrashes looks at how the agents before this one have ended. After several crashes in a row this one does without what
 // talks to devices and to foreign code, so that it may live and say so.
 func (a *App) guardCrashes() {
-	if !a.opts.GuardCrashes {
+	if !a.opts.OwnProcess {
 		return
 	}
 	folder, err := paths.StateFolder(a.opts.Host.Getenv, a.opts.Settings.Identity.ID)

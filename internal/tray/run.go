@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sidetone/internal/control"
+	"sidetone/internal/idle"
 	"sidetone/internal/platform/desktop"
 	"sidetone/internal/platform/ipc"
 	"sidetone/internal/platform/paths"
@@ -138,9 +139,11 @@ func (t *tray) known(ctx context.Context) (v View) {
 
 // draw shows each change.
 func (t *tray) draw(ctx context.Context) {
+	garbage := idle.NewCollector()
 	for {
 		select {
 		case change := <-t.changes:
+			garbage.Working()
 			change(&t.view)
 			t.host.show(t.frame())
 		case <-ctx.Done():

@@ -1,0 +1,69 @@
+package idle
+
+import (
+	"runtime"
+	"runtime/debug"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// percent is the runtime's setting; -1: nothing is collected for the sake of its share.
+func percent() int {
+	now := debug.SetGCPercent(100)
+	debug.SetGCPercent(now)
+	return now
+}
+
+func restore(c *Collector) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.turnOn()
+}
+
+func TestGarbageIsCollectedWhileThereIsWork(t *testing.T) {
+	usual := percent()
+	synctest.Test(t, func(t *testing.T) {
+		c := NewCollector()
+		defer restore(c)
+		require.Equal(t, usual, percent())
+		time.Sleep(after + time.Millisecond)
+		require.Equal(t, -1, percent())
+		time.Sleep(time.Hour)
+		require.Equal(t, -1, percent())
+
+		c.Working()
+		require.Equal(t, -1, percent(), "the first step does not wait")
+		time.Sleep(soon + time.Millisecond)
+		for range 10 {
+			require.Equal(t, usual, percent())
+			c.Working()
+			time.Sleep(after)
+		}
+		time.Sleep(after)
+		require.Equal(t, -1, percent())
+	})
+	require.Equal(t, usual, percent())
+}
+
+var sink []byte
+
+// TestWorkThatNobodyTellsOf does not let memory grow.
+func TestWorkThatNobodyTellsOf(t *testing.T) {
+	c := NewCollector()
+	defer restore(c)
+	runtime.GC()
+	c.timer.Stop()
+	c.look()
+	require.Equal(t, -1, percent())
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range 1000 {
+		sink = make([]byte, 100<<10)
+	}
+	runtime.ReadMemStats(&after)
+	require.Greater(t, after.NumGC, before.NumGC)
+	require.LessOrEqual(t, after.Sys-after.HeapReleased, before.Sys-before.HeapReleased+2*room)
+}
