@@ -78,6 +78,10 @@ generate: ## write the catalogue's JSON Schema anew from the Go types
 icons: ## draw the tray's icons anew from internal/tray/icon/icon.svg
 	$(GO) run ./tools/icons
 
+.PHONY: pictures
+pictures: deps ## take the pictures of tray and report in docs/images anew
+	$(GO) test ./internal/tray ./internal/report -count 1 -run '^TestPictures?$$' -update
+
 .PHONY: bench
 bench: deps build ## measure, and write bench/RESULTS.md
 	$(GO) run ./bench

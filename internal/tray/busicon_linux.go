@@ -8,7 +8,6 @@ import (
 	"os"
 
 	"github.com/godbus/dbus/v5"
-	"github.com/godbus/dbus/v5/prop"
 
 	"sidetone/internal/platform/desktop"
 )
@@ -21,7 +20,7 @@ const (
 // busIcon is a tray icon on the bus, as org.kde.StatusNotifierItem has it, with its menu.
 type busIcon struct {
 	bus   *dbus.Conn
-	props *prop.Properties
+	props *busProps
 	menu  *busMenu
 	last  frame
 }
@@ -44,10 +43,10 @@ func exportIcon(bus *dbus.Conn, title string, f frame, chosen func(Action)) (*bu
 	if err != nil {
 		return nil, err
 	}
-	props, err := prop.Export(bus, iconPath, constants(iconInterface, map[string]any{
+	props, err := exportProps(bus, iconPath, iconInterface, map[string]any{
 		"Category": "ApplicationStatus", "Id": title, "Title": title, "Status": "Active", "IconName": "", "IconThemePath": "",
 		"IconPixmap": []pixmap{picture(f.icon)}, "ToolTip": busTooltip{Title: f.tooltip}, "ItemIsMenu": true, "Menu": dbus.ObjectPath(menuPath),
-	}))
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +78,7 @@ func (i *busIcon) draw(next frame) {
 }
 
 func (i *busIcon) set(name string, value any, signal string) {
-	i.props.SetMust(iconInterface, name, value)
+	i.props.set(name, value)
 	i.emit(iconPath, iconInterface+"."+signal)
 }
 

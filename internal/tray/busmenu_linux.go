@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/godbus/dbus/v5"
-	"github.com/godbus/dbus/v5/prop"
 )
 
 const (
@@ -53,9 +53,9 @@ func exportMenu(bus *dbus.Conn, items []Item, chosen func(Action)) (*busMenu, er
 	if err := bus.Export(m, menuPath, menuInterface); err != nil {
 		return nil, err
 	}
-	_, err := prop.Export(bus, menuPath, constants(menuInterface, map[string]any{
+	_, err := exportProps(bus, menuPath, menuInterface, map[string]any{
 		"Version": uint32(3), "TextDirection": "ltr", "Status": "normal", "IconThemePath": []string{},
-	}))
+	})
 	return m, err
 }
 
@@ -83,7 +83,7 @@ func (it Item) props() map[string]dbus.Variant {
 		return map[string]dbus.Variant{"type": dbus.MakeVariant("separator")}
 	}
 	props := map[string]dbus.Variant{
-		"label":   dbus.MakeVariant(strings.ReplaceAll(it.Text, "_", "__")), // one alone marks the letter of a key
+		"label":   dbus.MakeVariant(directed(strings.ReplaceAll(it.Text, "_", "__"))), // one alone marks the letter of a key
 		"enabled": dbus.MakeVariant(!it.Disabled),
 		"visible": dbus.MakeVariant(it.Text != ""),
 	}
@@ -95,6 +95,26 @@ func (it Item) props() map[string]dbus.Variant {
 		props["children-display"] = dbus.MakeVariant("submenu")
 	}
 	return props
+}
+
+// directed begins a text that has names in it with a mark of its direction. GTK takes that from the first letter, also where it is one of
+// a name that is isolated.
+func directed(text string) string {
+	var within int
+	for _, r := range text {
+		switch {
+		case r == isolate:
+			within++
+		case r == closing:
+			within--
+		case within > 0 || !unicode.IsLetter(r) || !strings.ContainsRune(text, isolate):
+		case unicode.In(r, unicode.Arabic, unicode.Hebrew):
+			return "\u200f" + text
+		default:
+			return "\u200e" + text
+		}
+	}
+	return text
 }
 
 // set changes the rows, and returns what is different in them.
@@ -117,7 +137,7 @@ func (m *busMenu) set(items []Item) (changed []rowProps) {
 	return changed
 }
 
-var errNoRow = dbus.MakeFailedError(dbus.Error{Name: "com.canonical.dbusmenu.NoSuchRow"})
+var errNoRow = dbus.NewError(menuInterface+".NoSuchRow", nil)
 
 func (m *busMenu) has(id int32) bool { return id >= 0 && int(id) < len(m.rows) }
 
@@ -194,13 +214,4 @@ func (m *busMenu) AboutToShow(int32) (bool, *dbus.Error) { return false, nil }
 // AboutToShowGroup is several at once.
 func (m *busMenu) AboutToShowGroup([]int32) (anew, unknown []int32, _ *dbus.Error) {
 	return []int32{}, []int32{}, nil
-}
-
-// constants are properties that do not change.
-func constants(of string, values map[string]any) prop.Map {
-	props := make(map[string]*prop.Prop)
-	for name, value := range values {
-		props[name] = &prop.Prop{Value: value}
-	}
-	return prop.Map{of: props}
 }

@@ -15,6 +15,7 @@ import (
 
 	"sidetone/internal/platform/desktop"
 	"sidetone/internal/testlab"
+	"sidetone/internal/tray/icon"
 )
 
 const (
@@ -32,6 +33,7 @@ type realPanel struct {
 	service  string            // pattern of the path of a program that the panel needs, and its name on the bus
 	owns     string
 	panel    []string
+	shade    icon.Shade // that shows on it
 }
 
 // realPanels are made of different libraries throughout: of Xfce with GTK and libdbusmenu, of LXQt with Qt and libdbusmenu-qt.
@@ -39,11 +41,11 @@ var realPanels = map[string]realPanel{
 	"xfce": {
 		settings: map[string]string{"xfce4/xfconf/xfce-perchannel-xml/xfce4-panel.xml": xfceSettings},
 		service:  "/usr/lib/*/xfce4/xfconf/xfconfd", owns: "org.xfce.Xfconf",
-		panel: []string{"xfce4-panel", "--disable-wm-check"},
+		panel: []string{"xfce4-panel", "--disable-wm-check"}, shade: icon.Light,
 	},
 	"lxqt": {
 		settings: map[string]string{"lxqt/panel.conf": lxqtSettings, "lxqt/lxqt.conf": "[General]\ntheme=light\n"},
-		panel:    []string{"lxqt-panel"},
+		panel:    []string{"lxqt-panel"}, shade: icon.Dark,
 	},
 }
 
@@ -111,6 +113,7 @@ func newDesk(t *testing.T, kind realPanel) *desk {
 	d.env = []string{
 		"DISPLAY=:" + strings.TrimSpace(string(display[:n])), "HOME=" + d.home, "XDG_RUNTIME_DIR=" + d.bus.Folder(), "PATH=/usr/bin:/bin",
 		"DBUS_SESSION_BUS_ADDRESS=" + d.bus.Address(), "NO_AT_BRIDGE=1", "GSETTINGS_BACKEND=memory", "LC_ALL=C.UTF-8",
+		"GTK_THEME=Adwaita:dark",
 	}
 	if kind.service != "" {
 		found, err := filepath.Glob(kind.service)
@@ -169,17 +172,22 @@ func (d *desk) screen() image.Image {
 	return picture
 }
 
-// click presses a button of the mouse somewhere, and takes the mouse to where nothing is: so no tooltip covers anything.
+// click presses a button of the mouse somewhere.
 func (d *desk) click(at image.Point, button string) {
 	d.t.Helper()
-	d.do("xdotool", "mousemove", fmt.Sprint(at.X), fmt.Sprint(at.Y), "click", button, "mousemove", "0", fmt.Sprint(screenHeight-1))
+	d.do("xdotool", "mousemove", fmt.Sprint(at.X), fmt.Sprint(at.Y), "click", button)
 }
 
-// openMenu clicks on the icon, and returns the screen, and the part of it where the menu is.
+// openMenu clicks on the icon, and returns the screen, and the part of it where the menu is. It leaves the mouse where nothing is: so no
+// tooltip covers anything.
 func (d *desk) openMenu() (shown image.Image, menu image.Rectangle) {
 	d.t.Helper()
 	testlab.Eventually(d.t, "the menu is open", func() bool {
 		d.click(centre(corner), "3")
+		if !soon(func() bool { return !used(d.screen()).Empty() }) {
+			return false
+		}
+		d.do("xdotool", "mousemove", "0", fmt.Sprint(screenHeight-1))
 		return soon(func() bool {
 			before := menu
 			shown = d.screen()

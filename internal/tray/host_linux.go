@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
-	"os"
 	"strings"
+	"time"
 
 	"github.com/godbus/dbus/v5"
 
@@ -17,9 +18,15 @@ import (
 	"sidetone/internal/signal"
 )
 
-// ErrBusEnded means that the session bus has ended, and the session with it as a rule. The tray ends, too: who starts it for each
-// session starts it again, with the environment of that.
+// ErrBusEnded means that the session bus has ended, and does not come back: the session has ended with it. The tray ends, too: who
+// starts it for each session starts it again, with the environment of that.
 var ErrBusEnded = errors.New("the session bus has ended, and the tray with it: start it again when there is one")
+
+const (
+	busRestart  = 3 * time.Second // what a session bus gets to come back, as when it is restarted
+	busRetry    = 100 * time.Millisecond
+	maxBusTries = 10
+)
 
 // A notifier draws by StatusNotifierItem and com.canonical.dbusmenu, on D-Bus.
 type notifier struct {
@@ -52,24 +59,41 @@ func (n *notifier) show(f frame) {
 
 func (n *notifier) run(ctx context.Context, chosen func(Action)) error {
 	defer n.lock.Close()
-	bus, err := n.connect(ctx)
-	if err != nil || bus == nil {
-		return err
+	first, within := <-n.frames, ctx
+	for {
+		bus, err := n.connect(within)
+		switch {
+		case err != nil || ctx.Err() != nil:
+			return err
+		case bus == nil:
+			return ErrBusEnded
+		}
+		first, err = n.serve(ctx, bus, first, chosen)
+		_ = bus.Close() // it has ended, or the tray does
+		if err != nil || ctx.Err() != nil {
+			return err
+		}
+		var giveUp context.CancelFunc
+		within, giveUp = context.WithTimeout(ctx, busRestart)
+		defer giveUp()
 	}
-	defer bus.Close()
+}
+
+// serve draws each frame on a bus, until ctx or the bus has ended, and returns the last one.
+func (n *notifier) serve(ctx context.Context, bus *dbus.Conn, last frame, chosen func(Action)) (frame, error) {
 	if desktop.LacksTray(ctx, bus) {
 		n.log.Warn("tray: this desktop shows no tray icons yet; GNOME needs the extension AppIndicator. The icon appears when there is a tray")
 	}
-	icon, err := exportIcon(bus, n.title, <-n.frames, chosen)
+	icon, err := exportIcon(bus, n.title, last, chosen)
 	if err != nil {
-		return fmt.Errorf("put the tray icon on the session bus %s: %w", n.bus, err)
+		return last, fmt.Errorf("put the tray icon on the session bus %s: %w", n.bus, err)
 	}
 	panels := make(chan *dbus.Signal, 10)
 	bus.Signal(panels)
 	err = bus.AddMatchSignalContext(ctx, dbus.WithMatchInterface("org.freedesktop.DBus"), dbus.WithMatchMember("NameOwnerChanged"),
 		dbus.WithMatchArg(0, desktop.TrayHost))
 	if err != nil {
-		return fmt.Errorf("hear of panels on the session bus %s: %w", n.bus, err)
+		return last, fmt.Errorf("hear of panels on the session bus %s: %w", n.bus, err)
 	}
 	icon.register()
 	for {
@@ -81,51 +105,55 @@ func (n *notifier) run(ctx context.Context, chosen func(Action)) error {
 				icon.register()
 			}
 		case <-bus.Context().Done():
-			return ErrBusEnded
+			return icon.last, nil
 		case <-ctx.Done():
-			return nil
+			return icon.last, nil
 		}
 	}
 }
 
-// connect opens the session bus, when there is one; nil: ctx has ended before.
+// connect opens the session bus, as soon as there is one; nil: ctx has ended before.
 func (n *notifier) connect(ctx context.Context) (*dbus.Conn, error) {
-	if socket, ok := strings.CutPrefix(n.bus, "unix:path="); ok && !strings.ContainsAny(socket, ",;%") {
-		if err := n.await(ctx, socket); err != nil {
-			return nil, err
+	socket, isPath := strings.CutPrefix(n.bus, "unix:path=")
+	if !isPath || strings.ContainsAny(socket, ",;%") {
+		return n.dial()
+	}
+	appeared := signal.New()
+	watch, err := files.NewPathWatch([]string{socket}, false, appeared.Notify)
+	if err != nil {
+		return nil, fmt.Errorf("watch for the session bus %s: %w", socket, err)
+	}
+	defer watch.Close()
+	said, tries := false, 0
+	for {
+		sees, errs := watch.Arm()
+		bus, err := n.dial()
+		switch {
+		case err == nil:
+			return bus, nil
+		case !sees:
+			return nil, fmt.Errorf("watch for the session bus %s: %w", socket, errors.Join(errs...))
+		case !said:
+			said = true
+			n.log.Warn("tray: there is no session bus; the icon appears when there is one", "socket", socket)
+		}
+		var retry time.Duration // a socket may be there a moment before it is listened on, or nobody's any more
+		if !errors.Is(err, fs.ErrNotExist) && tries < maxBusTries {
+			retry = busRetry
+		}
+		tries++
+		if notified, err := appeared.Wait(ctx, retry, nil); err != nil {
+			return nil, nil // the end of ctx is no failure
+		} else if notified {
+			tries = 0
 		}
 	}
-	if ctx.Err() != nil {
-		return nil, nil
-	}
+}
+
+func (n *notifier) dial() (*dbus.Conn, error) {
 	bus, err := dbus.Connect(n.bus)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the session bus %s: %w", n.bus, err)
 	}
 	return bus, nil
-}
-
-// await returns when there is a session bus, or ctx has ended.
-func (n *notifier) await(ctx context.Context, socket string) error {
-	appeared := signal.New()
-	watch, err := files.NewPathWatch([]string{socket}, false, appeared.Notify)
-	if err != nil {
-		return fmt.Errorf("watch for the session bus %s: %w", socket, err)
-	}
-	defer watch.Close()
-	for said := false; ; said = true {
-		sees, errs := watch.Arm()
-		if _, err := os.Stat(socket); err == nil {
-			return nil
-		}
-		if !sees {
-			return fmt.Errorf("watch for the session bus %s: %w", socket, errors.Join(errs...))
-		}
-		if !said {
-			n.log.Warn("tray: there is no session bus; the icon appears when there is one", "socket", socket)
-		}
-		if _, err := appeared.Wait(ctx, 0, nil); err != nil {
-			return nil // the end of ctx is no failure
-		}
-	}
 }

@@ -198,7 +198,7 @@ func (i *iconOnBus) write(b *strings.Builder, of rowLayout, indent string) {
 			continue
 		}
 		on := value("toggle-state") == int32(1)
-		fmt.Fprintf(b, "%s%s enabled=%v check=%v\n", indent, strings.ReplaceAll(value("label").(string), "__", "_"), value("enabled"), on)
+		fmt.Fprintf(b, "%s%s enabled=%v check=%v\n", indent, strings.NewReplacer("__", "_", "\u200e", "").Replace(value("label").(string)), value("enabled"), on)
 		i.write(b, l, indent+"  ")
 	}
 }
@@ -273,6 +273,26 @@ func TestTheBusShowsTheMenu(t *testing.T) {
 		require.Equal(t, tooltip(views[which], texts.For(texts.English)), icon.property("ToolTip").([]any)[2])
 		require.NotEmpty(t, icon.property("IconPixmap"))
 	}
+}
+
+// TestDirection of a row is that of its sentence, not of a name with which it begins.
+func TestDirection(t *testing.T) {
+	for text, want := range map[string]string{
+		"Quit": "Quit", "\u2068Mic\u2069": "\u2068Mic\u2069", "\"\u2068" + arabic + "\u2069\" is bad": "\u200e\"\u2068" + arabic + "\u2069\" is bad",
+		"\u2068Mic\u2069 רע": "\u200f\u2068Mic\u2069 רע",
+	} {
+		require.Equal(t, want, directed(text))
+	}
+}
+
+// TestAnswersStay as they were when a property changes while one is being sent.
+func TestAnswersStay(t *testing.T) {
+	p := &busProps{of: iconInterface, values: make(map[string]dbus.Variant)}
+	p.set("IconPixmap", []pixmap{{1, 1, []byte{1, 1, 1, 1}}})
+	answer, err := p.GetAll(iconInterface)
+	require.Nil(t, err)
+	p.set("IconPixmap", []pixmap{{1, 1, []byte{2, 2, 2, 2}}})
+	require.Equal(t, []pixmap{{1, 1, []byte{1, 1, 1, 1}}}, answer["IconPixmap"].Value())
 }
 
 func TestAgentComesAndGoes(t *testing.T) {
@@ -417,6 +437,23 @@ func TestNoBus(t *testing.T) {
 	nowhere := s.tray("XDG_RUNTIME_DIR=")
 	require.Equal(t, 1, nowhere.end())
 	require.Contains(t, nowhere.log.String(), "start this in the desktop's session")
+}
+
+// TestBusRestarts: the icon is on the new bus, as it was on the old one, and goes on from there.
+func TestBusRestarts(t *testing.T) {
+	s := newSession(t)
+	s.bus.Start()
+	s.agent.start()
+	s.agent.say(views["muted"])
+	panel := s.panel()
+	s.tray()
+	panel.icon().shows(views["muted"])
+	s.bus.Kill()
+	s.bus.Start()
+	icon := s.panel().icon()
+	icon.shows(views["muted"])
+	s.agent.say(views["reporting"])
+	icon.shows(views["reporting"])
 }
 
 func TestBusEnds(t *testing.T) {

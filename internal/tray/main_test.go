@@ -1,6 +1,7 @@
 package tray
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
@@ -24,8 +25,14 @@ import (
 	"sidetone/internal/tray/icon"
 )
 
-// addressEnv makes this test binary a tray, of the agent at that address: the library that draws it knows one tray in a process.
+// addressEnv makes this test binary a tray, of the agent at that address.
 const addressEnv = "TRAY_TEST_ADDRESS"
+
+// langEnv and shadeEnv are its language and its icon's shade, if not the usual ones.
+const (
+	langEnv  = "TRAY_TEST_LANG"
+	shadeEnv = "TRAY_TEST_SHADE"
+)
 
 // startEnv is the program that such a tray starts as its agent.
 const startEnv = "TRAY_TEST_START"
@@ -45,7 +52,8 @@ func runTray(address string) int {
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	err := Run(ctx, Options{
 		Address: address,
-		Program: "Sidetone", Version: "1.4.0", Vendor: "Acme Audio", Say: texts.For(texts.English), Shade: icon.Light, Getenv: os.Getenv,
+		Program: "Sidetone", Version: "1.4.0", Vendor: "Acme Audio", Say: texts.For(cmp.Or(os.Getenv(langEnv), texts.English)),
+		Shade: icon.Shade(cmp.Or(os.Getenv(shadeEnv), string(icon.Light))), Getenv: os.Getenv,
 		Agent:       os.Getenv(startEnv),
 		Autostart:   desktop.Entry{ID: "sidetone-tray", Name: "Sidetone", Command: []string{"sidetone", "tray"}},
 		Diagnostics: func(context.Context) ([]byte, error) { return []byte("all is well\n"), nil },
