@@ -126,3 +126,11 @@ func TestDoctor(t *testing.T) {
 		require.Contains(t, o.stdout, `\"Acme Headset 700\" is muted, by the button or in the sound settings (os_endpoint_mute`)
 	})
 }
+
+// TestDoctorWhereNoTrayIsShown: a desktop such as GNOME without its extension is told of the remedy.
+func TestDoctorWhereNoTrayIsShown(t *testing.T) {
+	t.Parallel()
+	bus := testlab.StartBus(t)
+	out, _ := child(t, privateEnv(t, nil, "DISPLAY=:0", "DBUS_SESSION_BUS_ADDRESS="+bus.Address()), "doctor").Output()
+	require.Contains(t, string(out), "On GNOME install the extension 'AppIndicator and KStatusNotifierItem Support'")
+}
