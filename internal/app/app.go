@@ -42,7 +42,7 @@ type Options struct {
 	Host       Host
 	Version    string // of the program
 	Log        *slog.Logger
-	OwnProcess bool           // the process is the agent and nothing else: its crashes are reported and lead to safe mode, its garbage waits while it is idle
+	OwnProcess bool           // the process is the agent only: crashes are reported and lead to safe mode, garbage waits while it is idle
 	LogFile    string         // in which Log is kept, for the bundle; "": none
 	LogLevel   *slog.LevelVar // of Log; nil: it cannot be changed
 }
