@@ -49,13 +49,15 @@ func measureIdle(ctx context.Context, b *bench, labs []*lab) (rows []row, err er
 	}
 	defer manager.Close()
 	for _, l := range labs {
-		l.env = append(l.env, "NOTIFY_SOCKET="+manager.LocalAddr().String(), fmt.Sprintf("WATCHDOG_USEC=%d", watchdog.Microseconds()))
 		i := idlers{what: "connected and idle on " + l.kind, most: 2, switches: 2.5}
 		if i.bare, err = l.start(ctx, l.bare, overIPC); err != nil {
 			return nil, err
 		}
 		defer stop(i.bare)
-		if i.agent, err = l.start(ctx, l.agent, overIPC); err != nil {
+		supervised := *l
+		supervised.env = append(slices.Clone(l.env), "NOTIFY_SOCKET="+manager.LocalAddr().String(),
+			fmt.Sprintf("WATCHDOG_USEC=%d", watchdog.Microseconds()))
+		if i.agent, err = l.start(ctx, supervised.agent, overIPC); err != nil {
 			return nil, err
 		}
 		defer stop(i.agent)
@@ -97,7 +99,7 @@ func measureIdle(ctx context.Context, b *bench, labs []*lab) (rows []row, err er
 	}
 	rows[0].note = fmt.Sprintf("Wake-ups are counted from outside, by reading /proc every %s: one is a run of readings with context "+
 		"switches in between, of which there are several, because several threads of the Go runtime take part. Context switches are those "+
-		"of all threads. The agent has a service manager, whose watchdog it tells every %s that it is well.", tick, watchdog/2)
+		"of all threads. An agent that is connected has a service manager, whose watchdog it tells every %s that it is well.", tick, watchdog/2)
 	memory, err := b.idleMemory(all)
 	return append(rows, memory...), err
 }

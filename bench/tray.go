@@ -51,7 +51,7 @@ func (b *bench) startTray(ctx context.Context, agent *child) (t *trayChild, err 
 		return nil, err
 	}
 	t.panel.Signal(t.told)
-	err = t.child.start(b.dir, command{
+	err = t.start(b.dir, command{
 		"tray",
 		[]string{trayPath, "--address=" + agent.controlSocket(), "--lang=en", "--"},
 		[]string{"DBUS_SESSION_BUS_ADDRESS=" + address, "HOME=" + t.bus.folder, "XDG_RUNTIME_DIR=" + t.bus.folder, "PATH=/usr/bin:/bin"},
