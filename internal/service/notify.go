@@ -2,9 +2,7 @@ package service
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"strconv"
 	"time"
@@ -12,10 +10,9 @@ import (
 
 // The variables by which systemd says where it wants to hear of the agent, and how often.
 const (
-	notifySocket  = "NOTIFY_SOCKET"
-	watchdogUsec  = "WATCHDOG_USEC"
-	watchdogPID   = "WATCHDOG_PID"
-	notifyTimeout = time.Second
+	notifySocket = "NOTIFY_SOCKET"
+	watchdogUsec = "WATCHDOG_USEC"
+	watchdogPID  = "WATCHDOG_PID"
 )
 
 // Notifier tells who has started the agent that it is ready, that it still answers, and that it stops: systemd's sd_notify(3), which is one
@@ -23,6 +20,7 @@ const (
 type Notifier struct {
 	send  func(state string) error
 	every time.Duration // between two signs of life; 0: nobody waits for any
+	tick  func(every time.Duration) (due <-chan time.Time, stop func(), err error)
 }
 
 // Supervised reports whether somebody wants to hear of the agent.
@@ -34,26 +32,12 @@ func NewNotifier(getenv func(string) string) *Notifier {
 	if address == "" {
 		return nil
 	}
-	n := &Notifier{send: func(state string) error { return sendState(address, state) }}
+	n := &Notifier{send: func(state string) error { return sendState(address, state) }, tick: tick}
 	limit, err := strconv.ParseInt(getenv(watchdogUsec), 10, 64)
 	if pid := getenv(watchdogPID); err == nil && limit > 0 && (pid == "" || pid == strconv.Itoa(os.Getpid())) {
 		n.every = time.Duration(limit) * time.Microsecond / 2
 	}
 	return n
-}
-
-// sendState sends one datagram. An address that begins with @ is an abstract one, for net as for systemd.
-func sendState(address, state string) error {
-	conn, err := net.DialTimeout("unixgram", address, notifyTimeout)
-	if err != nil {
-		return fmt.Errorf("tell the service manager %s: %w", state, err)
-	}
-	defer conn.Close()
-	_ = conn.SetWriteDeadline(time.Now().Add(notifyTimeout))
-	if _, err := conn.Write([]byte(state)); err != nil {
-		return fmt.Errorf("tell the service manager %s: %w", state, err)
-	}
-	return nil
 }
 
 // Run says that the agent is ready once answers has returned for the first time, and from then on, where somebody waits for it, that it
@@ -69,9 +53,13 @@ func (n *Notifier) Run(ctx context.Context, answers func(), log *slog.Logger) {
 	}
 	var due <-chan time.Time
 	if n.every > 0 {
-		ticker := time.NewTicker(n.every)
-		defer ticker.Stop()
-		due = ticker.C
+		ticks, stop, err := n.tick(n.every)
+		if err != nil {
+			log.Warn("the service manager will take the agent for hung, and restart it", "reason", err)
+			stop = func() {}
+		}
+		defer stop()
+		due = ticks
 	}
 	for {
 		select {

@@ -16,6 +16,10 @@ import (
 // told collects what a Notifier says, with the seconds since the start.
 func told(n *Notifier) *[]string {
 	start, list := time.Now(), new([]string)
+	n.tick = func(every time.Duration) (<-chan time.Time, func(), error) {
+		ticker := time.NewTicker(every)
+		return ticker.C, ticker.Stop, nil
+	}
 	n.send = func(state string) error {
 		*list = append(*list, strconv.Itoa(int(time.Since(start).Seconds()))+" "+state)
 		return nil
