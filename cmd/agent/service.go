@@ -27,14 +27,13 @@ func serviceCommand() *cobra.Command {
 		Short: "Have the agent start at log-in, and look after it",
 		Long: `Registers the agent with the user's service manager (systemd), which starts it at log-in and again if it
 fails. Where there is none the desktop starts it at log-in, and nothing restarts it (docs/service.md).
-It belongs to one user; nothing here needs root.`,
+It belongs to one user; nothing here needs root but --global.`,
 		Args: knownVerb,
 		RunE: needsVerb,
 	}
 	cmd.AddCommand(
 		serviceInstallCommand(),
-		serviceVerb("uninstall", "Stop the agent, and have it not start at log-in any more",
-			[2]string{"uninstalled", "not installed, and it does not run"}, service.Manager.Uninstall),
+		serviceUninstallCommand(),
 		serviceVerb("start", "Start the installed agent", [2]string{"started", "it runs already"}, service.Manager.Start),
 		serviceVerb("stop", "Stop the agent until the next log-in; clients' lists are emptied first",
 			[2]string{"stopped", "it does not run"}, service.Manager.Stop),
@@ -51,35 +50,80 @@ func printFlag(cmd *cobra.Command, v *bool) {
 
 func serviceInstallCommand() *cobra.Command {
 	var in settingsFlags
-	var dry bool
+	var dry, forAll bool
 	cmd := &cobra.Command{
 		Use:   "install",
 		Short: "Have the agent start at log-in",
 		Long: `Has the agent start at each log-in, with the settings that are given as flags here and those of the settings
 files; those of this shell's environment are not there then. Settings and catalogue are checked first.
 It does not start the agent: 'sidetone service start' does. Installing again changes what has changed;
-an agent that runs takes it over when it is started anew.`,
+an agent that runs takes it over when it is started anew.
+
+With --global, as root, it starts for every user of this machine, as that user.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := forThisUser(); err != nil {
+			if err := forThisUser(); err != nil && !forAll {
 				return err
 			}
 			args, trayFlags, err := in.runArguments(cmd)
 			if err != nil {
 				return err
 			}
-			m, err := serviceManager(args, trayFlags)
+			says := "installed: it starts at the next log-in, and now with 'sidetone service start'"
+			if forAll {
+				says = "installed for all users: it starts at their next log-in"
+			}
+			i, err := installer(forAll, args, trayFlags)
 			if err != nil {
 				return err
 			}
-			return carryOut(cmd, dry, [2]string{
-				"installed: it starts at the next log-in, and now with 'sidetone service start'", "already installed",
-			}, m.Install)
+			return carryOut(cmd, dry, [2]string{says, "already installed"}, i.Install)
 		},
 	}
 	in.add(cmd)
-	printFlag(cmd, &dry)
+	installFlags(cmd, &dry, &forAll)
 	return cmd
+}
+
+func serviceUninstallCommand() *cobra.Command {
+	var dry, forAll bool
+	cmd := &cobra.Command{
+		Use:   "uninstall",
+		Short: "Stop the agent, and have it not start at log-in any more",
+		Long: `Stops the agent and removes what 'install' wrote. With --global, as root, it starts for nobody any more whom
+'install --global' had it start for; agents that run go on until their users log out.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			i, err := installer(forAll, nil, nil)
+			if err != nil {
+				return err
+			}
+			says := [2]string{"uninstalled", "not installed, and it does not run"}
+			if forAll {
+				says[1] = "not installed for all users"
+			}
+			return carryOut(cmd, dry, says, i.Uninstall)
+		},
+	}
+	installFlags(cmd, &dry, &forAll)
+	return cmd
+}
+
+func installFlags(cmd *cobra.Command, dry, forAll *bool) {
+	printFlag(cmd, dry)
+	cmd.Flags().BoolVar(forAll, "global", false, "for all users of this machine; needs root")
+}
+
+// installer registers the agent for this user, or for all.
+func installer(forAll bool, args, trayFlags []string) (service.Installer, error) {
+	if !forAll {
+		return serviceManager(args, trayFlags)
+	}
+	a, err := thisAgent(args, trayFlags)
+	if err != nil {
+		return nil, err
+	}
+	return service.NewGlobal(a)
 }
 
 // forThisUser refuses what would register the agent for root, who has no session.
@@ -124,20 +168,29 @@ func (f *settingsFlags) runArguments(cmd *cobra.Command) (args, trayFlags []stri
 	return args, (&askFlags{file: f.file, socket: set.Config.Control.Socket, vendor: set.Identity.ID}).flags(), nil
 }
 
-// serviceManager is what starts the agent that this program is, with these arguments, and its tray with such flags; nil: those with
-// which they are installed do not matter.
+// serviceManager is what starts the agent that this program is.
 func serviceManager(args, trayFlags []string) (service.Manager, error) {
+	a, err := thisAgent(args, trayFlags)
+	if err != nil {
+		return nil, err
+	}
+	return service.New(a, host.Getenv)
+}
+
+// thisAgent is the one that this program is, with these arguments, and its tray with such flags; nil: those with which they are
+// installed do not matter.
+func thisAgent(args, trayFlags []string) (a service.Agent, err error) {
 	self, err := host.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("find this program, which is to be started at log-in: %w", err)
+		return a, fmt.Errorf("find this program, which is to be started at log-in: %w", err)
 	}
 	tray := desktop.TrayEntry(brand.ProgramName(self), self, trayFlags)
 	if _, err := os.Stat(brand.TrayOf(self)); err != nil {
 		tray.Command = nil
 	}
-	return service.New(service.Agent{
+	return service.Agent{
 		Name: brand.ProgramName(self), Executable: self, Arguments: args, Tray: tray, Running: runningAgent, LogFile: ownLog,
-	}, host.Getenv)
+	}, nil
 }
 
 // runningAgent finds the agent of this user and this program's brand.

@@ -148,6 +148,7 @@ func TestUnderSystemd(t *testing.T) {
 		{"wrong settings", wrongSettings},
 		{"another agent", anotherAgent},
 		{"uninstall", uninstall},
+		{"all users", allUsers},
 	} {
 		if !t.Run(step.name, func(t *testing.T) {
 			a, b := *one, *two
@@ -393,4 +394,44 @@ func uninstall(t *testing.T, one, two *person) {
 		require.NotContains(t, p.Run("systemctl", "--user", "list-units", "--all", "--no-pager"), "acme-agent")
 	}
 	one.client.comes(t, lists, 0)
+}
+
+// allUsers have the agent from their next log-in on, and it cannot be taken away by one for all: by the verb, and by what a package ships.
+func allUsers(t *testing.T, one, _ *person) {
+	root := func(args ...string) string { return one.Machine.Run("root", args...) }
+	root("cp", one.catalogue, "/etc/acme.yaml")
+	root("chmod", "644", "/etc/acme.yaml")
+	install := []string{folder + "/acme-agent", "service", "install", "--global", "--catalogue=/etc/acme.yaml", "--sources-audio=false"}
+	require.True(t, strings.HasSuffix(root(append(install, "--print")...), "\nsystemctl --global enable acme-agent.service\n"))
+	require.Equal(t, "installed for all users: it starts at their next log-in\n", root(install...))
+	require.Equal(t, "already installed\n", root(install...))
+	unit := root("cat", "/etc/systemd/user/acme-agent.service")
+	loggedIn := func(name, unit string) *person {
+		p := &person{User: one.Machine.AddUser(name), t: t}
+		st := p.state()
+		require.Equal(t, []any{unit, true, true, true}, []any{st.Path, st.Enabled, st.Running, st.Tray}, "%+v", st)
+		says, err := p.Command(folder+"/acme-agent", "service", "uninstall").CombinedOutput()
+		require.Error(t, err)
+		require.Contains(t, string(says), "it is installed for all users, by "+unit)
+		return p
+	}
+	three := loggedIn("three", "/etc/xdg/systemd/user/acme-agent.service") // which is a link to /etc/systemd/user
+	three.Run("systemctl", "--user", "mask", "--now", "acme-agent.service")
+	require.False(t, three.state().Running)
+
+	uninstall := []string{folder + "/acme-agent", "service", "uninstall", "--global"}
+	require.Equal(t, "uninstalled\n", root(uninstall...))
+	require.Equal(t, "not installed for all users\n", root(uninstall...))
+	require.Empty(t, root("find", "/etc/systemd", "/etc/xdg", "-name", "*acme*"))
+
+	files := map[string]string{
+		"/usr/lib/systemd/user/acme-agent.service":          unit,
+		"/usr/lib/systemd/user-preset/90-acme-agent.preset": "enable acme-agent.service\n",
+		"/etc/xdg/autostart/acme-agent-tray.desktop":        "[Desktop Entry]\nType=Application\nName=Acme\nExec=acme-agent tray --vendor=acme\n",
+	}
+	for path, text := range files {
+		root("sh", "-c", `mkdir -p "$(dirname "$1")" && printf %s "$2" >"$1"`, "sh", path, text)
+	}
+	root("systemctl", "--global", "preset", "acme-agent.service")
+	loggedIn("four", "/usr/lib/systemd/user/acme-agent.service")
 }

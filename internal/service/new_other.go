@@ -12,3 +12,6 @@ import (
 func New(Agent, func(string) string) (Manager, error) {
 	return nil, fmt.Errorf("service on %s: %w", runtime.GOOS, errors.ErrUnsupported)
 }
+
+// NewGlobal registers the agent for all users of this machine.
+func NewGlobal(a Agent) (Installer, error) { return New(a, nil) }

@@ -58,11 +58,16 @@ type Process struct {
 	Stop    func(context.Context) error // has it end in order; it may live on for a moment
 }
 
-// Manager registers one agent with one kind of starter.
-type Manager interface {
-	// Install, Uninstall, Start, Stop and Restart plan what leads to what their names say; if that is so already, nothing.
+// Installer plans what leads to what its methods' names say; if that is so already, nothing.
+type Installer interface {
 	Install(context.Context) (Plan, error)
 	Uninstall(context.Context) (Plan, error)
+}
+
+// Manager registers one user's agent with one kind of starter.
+type Manager interface {
+	Installer
+	// Start, Stop and Restart plan likewise.
 	Start(context.Context) (Plan, error)
 	Stop(context.Context) (Plan, error)
 	Restart(context.Context) (Plan, error)

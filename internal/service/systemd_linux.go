@@ -79,6 +79,10 @@ func (s *systemd) Uninstall(ctx context.Context) (Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if st.Installed && st.Path != s.path {
+		return nil, fmt.Errorf("it is installed for all users, by %s: 'systemctl --user mask --now %s' has it not start for this one, "+
+			"and as root '%s service uninstall --global' for nobody", st.Path, s.unitName(), s.Name)
+	}
 	var p Plan
 	if st.Running || st.Waiting {
 		p = append(p, s.stop())

@@ -39,8 +39,11 @@ SystemCallFilter=~@resources @privileged
 SystemCallErrorNumber=EPERM
 
 [Install]
-WantedBy=default.target
+WantedBy=@WANTEDBY@
 `
+
+// wantedBy starts the agent.
+const wantedBy = "default.target"
 
 // Unit is the text of the agent's systemd unit.
 func (a Agent) Unit() string {
@@ -48,7 +51,7 @@ func (a Agent) Unit() string {
 	for _, arg := range a.Arguments {
 		words = append(words, unitWord(arg, false))
 	}
-	return strings.NewReplacer("@NAME@", a.Name, "@ABOUT@", about, "@COMMAND@", strings.Join(words, " "),
+	return strings.NewReplacer("@NAME@", a.Name, "@ABOUT@", about, "@WANTEDBY@", wantedBy, "@COMMAND@", strings.Join(words, " "),
 		"@FINAL@", fmt.Sprint(ExitConfig, ExitRunning)).Replace(unit)
 }
 

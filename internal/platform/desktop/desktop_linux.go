@@ -20,8 +20,8 @@ import (
 const (
 	// copyTimeout is how long a clipboard's program may take.
 	copyTimeout = 5 * time.Second
-	// systemAutostart is where packages say what is started for all users.
-	systemAutostart = "/etc/xdg/autostart"
+	// SystemAutostart is where packages say what is started for all users.
+	SystemAutostart = "/etc/xdg/autostart"
 )
 
 // Open shows a file in the program that the user has chosen for its kind. It returns when that has been started; ended is called
@@ -88,7 +88,7 @@ var hidden = regexp.MustCompile(`(?m)^Hidden\s*=\s*true\s*$`)
 
 // Autostarts reports whether the program is started at each log-in.
 func (d Desktop) Autostarts(e Entry) bool {
-	for _, path := range []string{d.AutostartFile(e), filepath.Join(systemAutostart, e.ID+".desktop")} {
+	for _, path := range []string{d.AutostartFile(e), filepath.Join(SystemAutostart, e.ID+".desktop")} {
 		if file, err := os.ReadFile(path); err == nil {
 			return !hidden.Match(file)
 		}
@@ -99,7 +99,7 @@ func (d Desktop) Autostarts(e Entry) bool {
 // SetAutostart has the program started at each log-in, or not any more.
 func (d Desktop) SetAutostart(e Entry, on bool) error {
 	path := d.AutostartFile(e)
-	_, err := os.Stat(filepath.Join(systemAutostart, e.ID+".desktop"))
+	_, err := os.Stat(filepath.Join(SystemAutostart, e.ID+".desktop"))
 	if !on && errors.Is(err, fs.ErrNotExist) {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("start at log-in: %w", err)

@@ -1,0 +1,71 @@
+package service
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"sidetone/internal/platform/desktop"
+	"sidetone/internal/platform/files"
+)
+
+// global has systemd and the desktops start agent and tray for every user, each at its next log-in. It needs root.
+type global struct{ Agent }
+
+// NewGlobal registers the agent for all users of this machine. It starts and stops nobody's.
+func NewGlobal(a Agent) (Installer, error) { return &global{a}, a.check() }
+
+// unitsOfAll is where systemd looks for what the administrator adds to all users' service managers.
+const unitsOfAll = "/etc/systemd/user"
+
+func (g *global) unitPath() string { return filepath.Join(unitsOfAll, g.Name+".service") }
+func (g *global) trayPath() string {
+	return filepath.Join(desktop.SystemAutostart, g.Tray.ID+".desktop")
+}
+func (g *global) linkPath() string {
+	return filepath.Join(unitsOfAll, wantedBy+".wants", g.Name+".service")
+}
+
+func (g *global) Install(context.Context) (p Plan, err error) {
+	p = placing(p, g.unitPath(), g.Unit())
+	if len(g.Tray.Command) > 0 {
+		p = placing(p, g.trayPath(), g.Tray.File())
+	}
+	if _, err := os.Lstat(g.linkPath()); err != nil {
+		p = append(p, g.systemctl("enable"))
+	}
+	return p, nil
+}
+
+func (g *global) Uninstall(context.Context) (p Plan, err error) {
+	if _, err := os.Lstat(g.linkPath()); err == nil {
+		p = append(p, g.systemctl("disable"))
+	}
+	for _, path := range []string{g.unitPath(), g.trayPath()} {
+		if _, err := os.Lstat(path); err == nil {
+			p = append(p, Step{"remove " + path, func(context.Context) error { return os.Remove(path) }})
+		}
+	}
+	return p, nil
+}
+
+// placing adds a step that writes a file which everybody may read, if it is not there as it is to be.
+func placing(p Plan, path, text string) Plan {
+	if old, err := os.ReadFile(path); err == nil && string(old) == text {
+		return p
+	}
+	return append(p, Step{writing(path, text), func(context.Context) error {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		return files.Replace(path, []byte(text), 0o644)
+	}})
+}
+
+func (g *global) systemctl(action string) Step {
+	args := []string{"--global", action, g.Name + ".service"}
+	return Step{"systemctl --global " + action + " " + g.Name + ".service", func(ctx context.Context) error {
+		_, err := command(ctx, nil, "systemctl", args...)
+		return err
+	}}
+}
