@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -59,7 +60,13 @@ func runTests(m *testing.M) (status int, err error) {
 		return 1, err
 	}
 	defer func() { err = errors.Join(err, bench.client.Close()) }()
-	if bench.agent, err = startAgent(exampleCatalogue); err != nil {
+	if rebooted() { // the service's agent runs
+		flag.Parse()
+		err = flag.Set("test.run", "^TestServiceAfterReboot$")
+	} else {
+		bench.agent, err = startAgent(exampleCatalogue)
+	}
+	if err != nil {
 		return 1, err
 	}
 	defer func() { err = errors.Join(err, stopAgent()) }()
