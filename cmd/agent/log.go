@@ -36,8 +36,12 @@ func runLog(stderr io.Writer, set *app.Settings, level slog.Leveler) (log *slog.
 		log.Warn("the log is kept in no file", "reason", err)
 		return log, ""
 	}
-	rotated := &lumberjack.Logger{Filename: file, MaxSize: logFileMB, MaxBackups: 1}
-	return slog.New(slog.NewMultiHandler(log.Handler(), logger(rotated, set.Config.Log, level).Handler())), file
+	return slog.New(slog.NewMultiHandler(log.Handler(), logger(rotated(file), set.Config.Log, level).Handler())), file
+}
+
+// rotated writes into the log's file, and puts it aside when it is full.
+func rotated(file string) *lumberjack.Logger {
+	return &lumberjack.Logger{Filename: file, MaxSize: logFileMB, MaxBackups: 1}
 }
 
 // isTerminal reports whether somebody may be reading f: a device of characters, and not the one that swallows all.

@@ -210,6 +210,12 @@ func start(t *testing.T, one, _ *person) {
 	require.Equal(t, "active", one.show("ActiveState"), "it has said that it is ready")
 	one.client.comes(t, 0, 1)
 	testlab.Eventually(t, "the log is in the journal", func() bool { return strings.Contains(one.service("logs"), "full list sent") })
+	journal := func(priority string) string {
+		return one.Run("journalctl", "--user-unit", "acme-agent", "--no-pager", "--priority", priority)
+	}
+	require.Contains(t, journal("info..info"), "full list sent")
+	require.NotContains(t, journal("warning"), "full list sent")
+	require.Equal(t, "4min", one.show("WatchdogUSec"), "of which half is between two signs of life")
 }
 
 // sight is what an agent in a user namespace, or with a /tmp of its own, would not see: whose sockets and ports there are.

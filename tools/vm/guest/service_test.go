@@ -61,7 +61,7 @@ func TestServiceAfterReboot(t *testing.T) {
 		t.Skip("this runs when the machine has been rebooted")
 	}
 	unit := func(property string) string { return unitOf(t, property) }
-	require.Equal(t, "active", unit("ActiveState"))
+	testlab.Eventually(t, "the unit is active", func() bool { return unit("ActiveState") == "active" })
 	require.Equal(t, "0", unit("NRestarts"))
 
 	t.Run("the unit hears a device", func(t *testing.T) {
@@ -125,8 +125,16 @@ func secondUser(t *testing.T) {
 	as := func(args ...string) string {
 		return run(t, "sudo", append([]string{"runuser", "-u", "two", "--", "env", "HOME=/home/two", "XDG_RUNTIME_DIR=" + runtime}, args...)...)
 	}
+	manager := func(state string) {
+		t.Helper()
+		testlab.Eventually(t, "the second user's service manager is "+state, func() bool {
+			return strings.TrimSpace(run(t, "systemctl", "show", "user@"+uid, "--property=ActiveState", "--value")) == state
+		})
+	}
 	login := func() {
-		run(t, "sudo", "systemd-run", "--quiet", "--unit=login-two", "--property=User=two", "--property=PAMName=login", "--property=Type=exec", "sleep", "infinity")
+		t.Helper()
+		run(t, "sudo", "systemd-run", "--quiet", "--unit=login-two", "--property=User=two", "--property=PAMName=login", "sleep", "infinity")
+		manager("active")
 	}
 	const lists = "/tmp/client-two.json"
 	startClient := func() {
@@ -162,13 +170,10 @@ func secondUser(t *testing.T) {
 
 	run(t, "sudo", "systemctl", "stop", "login-two")
 	has(0)
-	testlab.Eventually(t, "the second user's service manager has ended", func() bool {
-		return strings.TrimSpace(run(t, "systemctl", "show", "user@"+uid, "--property=ActiveState", "--value")) == "inactive"
-	})
+	manager("inactive")
 	run(t, "sudo", "systemctl", "stop", "client-two")
 
 	login()
-	require.Equal(t, "active", strings.TrimSpace(as("systemctl", "--user", "show", "sidetone", "--property=ActiveState", "--value")))
 	startClient()
 	has(1)
 	require.Equal(t, "uninstalled\n", as("/share/sidetone", "service", "uninstall"))
