@@ -45,7 +45,8 @@ func TestMain(m *testing.M) {
 	}
 	flag.Parse()
 	_ = flag.Set("test.parallel", "8") // tests wait for other processes most of the time
-	removesOldLogs := goleak.IgnoreTopFunction("gopkg.in/natefinch/lumberjack%2ev2.(*Logger).millRun") // for the process's life
+	// It removes old files of the log, for the process's life.
+	removesOldLogs := goleak.IgnoreTopFunction("gopkg.in/natefinch/lumberjack%2ev2.(*Logger).millRun")
 	goleak.VerifyTestMain(m, ipctest.Kept, removesOldLogs, goleak.Cleanup(func(code int) {
 		_ = os.RemoveAll(built)
 		os.Exit(code)
