@@ -22,6 +22,7 @@ func (g *global) unitPath() string { return filepath.Join(unitsOfAll, g.Name+".s
 func (g *global) trayPath() string {
 	return filepath.Join(desktop.SystemAutostart, g.Tray.ID+".desktop")
 }
+
 func (g *global) linkPath() string {
 	return filepath.Join(unitsOfAll, wantedBy+".wants", g.Name+".service")
 }

@@ -413,7 +413,7 @@ func allUsers(t *testing.T, one, _ *person) {
 	require.Equal(t, "already installed\n", root(install...))
 	unit := root("cat", "/etc/systemd/user/acme-agent.service")
 	loggedIn := func(name, unit string) *person {
-		p := &person{User: one.Machine.AddUser(name), t: t}
+		p := &person{User: one.AddUser(name), t: t}
 		st := p.state()
 		require.Equal(t, []any{unit, true, true, true}, []any{st.Path, st.Enabled, st.Running, st.Tray}, "%+v", st)
 		says, err := p.Command(folder+"/acme-agent", "service", "uninstall").CombinedOutput()
