@@ -31,7 +31,7 @@ Exit codes: 0 done; 1 this session has an icon already, or its bus has ended; 2 
 		if _, err := printerFor(cmd, brand.DesktopLanguage); err != nil {
 			return err
 		}
-		if shade != "light" && shade != "dark" {
+		if shade != "" && shade != "light" && shade != "dark" {
 			return badInput(fmt.Errorf("--icon: want light or dark, not %q", shade))
 		}
 		address, err := in.address(cmd)
@@ -42,7 +42,7 @@ Exit codes: 0 done; 1 this session has an icon already, or its bus has ended; 2 
 		return execTray(append([]string{"--address=" + address, "--lang=" + lang, "--icon=" + shade, "--"}, in.flags()...))
 	}
 	in.add(cmd)
-	cmd.Flags().StringVar(&shade, "icon", "light", "light for a dark panel, or dark")
+	cmd.Flags().StringVar(&shade, "icon", "", "light for a dark panel, or dark (default: by the colours that the desktop prefers)")
 	return cmd
 }
 

@@ -21,7 +21,7 @@ func TestTrayIsAProgramBesideThisOne(t *testing.T) {
 	require.NoError(t, os.WriteFile(agent+"-tray", []byte("#!/bin/sh\necho $0\nprintf '%s\\n' \"$@\"\nexit 7\n"), 0o700))
 	o = sidetone(t, env, "tray", "--vendor=acme", "--lang=de")
 	require.Equal(t, 7, o.code, o.stderr)
-	require.Equal(t, agent+"-tray\n--address="+folder+"/sidetone/acme/agent.sock\n--lang=de\n--icon=light\n--\n--vendor=acme\n", o.stdout)
+	require.Equal(t, agent+"-tray\n--address="+folder+"/sidetone/acme/agent.sock\n--lang=de\n--icon=\n--\n--vendor=acme\n", o.stdout)
 
 	settings := write(t, "settings.yaml", "vendor: beta\n")
 	o = sidetone(t, env, "tray", "--config", settings)

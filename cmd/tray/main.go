@@ -22,7 +22,6 @@ import (
 	"sidetone/internal/platform/system"
 	"sidetone/internal/texts"
 	"sidetone/internal/tray"
-	"sidetone/internal/tray/icon"
 )
 
 // version is set by the build.
@@ -80,7 +79,7 @@ func options(agent string, args []string) (o tray.Options, lang string, err erro
 	flags := flag.NewFlagSet("tray", flag.ContinueOnError)
 	flags.StringVar(&o.Address, "address", "", "the agent's control socket")
 	flags.StringVar(&lang, "lang", "", "language")
-	flags.StringVar((*string)(&o.Shade), "icon", string(icon.Light), "shade of the icon")
+	flags.StringVar((*string)(&o.Shade), "icon", "", "shade of the icon")
 	if err := flags.Parse(args); err != nil {
 		return o, "", err
 	}

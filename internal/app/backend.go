@@ -64,7 +64,7 @@ func (a *App) state() (control.Status, []health.Condition) {
 	st.Vendor, st.Catalogue = set.Catalogue.Vendor.Name, set.Config.Catalogue
 	st.Clients = sessions(a.report.Status())
 	st.LogLevel = levelName(a.opts.LogLevel.Level())
-	st.LogFile = a.opts.LogFile
+	st.LogFile, st.NotifyMute = a.opts.LogFile, set.Config.Tray.NotifyMute
 	st.Pause = pauseOf(v.Paused, set.Config.Pause.List)
 	var conditions []health.Condition
 	if refused := a.refused.Load(); refused != nil {

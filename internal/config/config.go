@@ -23,6 +23,7 @@ type Config struct {
 	Engine    Engine  `yaml:"engine,omitempty"`
 	Pause     Pause   `yaml:"pause,omitempty"`
 	Control   Control `yaml:"control,omitempty"`
+	Tray      Tray    `yaml:"tray,omitempty"`
 	Log       Log     `yaml:"log,omitempty"`
 }
 
@@ -79,6 +80,11 @@ type Pause struct {
 // Control is where the local API is, for the command line and the vendor's own software.
 type Control struct {
 	Socket string `yaml:"socket,omitempty" help:"path of the local API's socket (Windows: name of its pipe), instead of the user's default"`
+}
+
+// Tray is what the icon on the desktop does beside showing itself.
+type Tray struct {
+	NotifyMute bool `yaml:"notify_mute,omitempty" help:"show a notification when a microphone's mute is pressed while a client is connected"`
 }
 
 // Log is what is logged, and how.

@@ -76,6 +76,7 @@ func TestDefaults(t *testing.T) {
 		"engine.stale_after=30s",
 		"pause.list=empty",
 		"control.socket=",
+		"tray.notify_mute=false",
 		"log.level=info",
 		"log.format=text",
 	}, got)
@@ -249,6 +250,7 @@ sources: {audio: false, camera: false, hid: false, files: [a.yaml, b.yaml], puls
 push: {state_file: /run/x/states.json}
 engine: {removal_grace: 10ms, stale_after: 90s}
 pause: {list: unmuted}
+tray: {notify_mute: true}
 control: {socket: /run/x/agent.sock}
 log: {level: error, format: json}
 `)

@@ -25,10 +25,11 @@ type Status struct {
 	HID        []HID       `json:"hid"`      // the HID devices that the catalogue has sources for
 	Pushes     []Push      `json:"pushes"`   // in force, or waiting for their product
 	Clients    Clients     `json:"clients"`
-	Conditions []Condition `json:"conditions"`          // all that is not in order, or may mislead the user
-	Pause      *Pause      `json:"pause,omitempty"`     // nil: what is known is reported
-	LogLevel   string      `json:"log_level,omitempty"` // the least that is logged
-	LogFile    string      `json:"log_file,omitempty"`  // that keeps the log; absent: a journal or a terminal has it
+	Conditions []Condition `json:"conditions"`            // all that is not in order, or may mislead the user
+	Pause      *Pause      `json:"pause,omitempty"`       // nil: what is known is reported
+	LogLevel   string      `json:"log_level,omitempty"`   // the least that is logged
+	NotifyMute bool        `json:"notify_mute,omitempty"` // the tray is to tell the user when a mute button is pressed
+	LogFile    string      `json:"log_file,omitempty"`    // that keeps the log; absent: a journal or a terminal has it
 }
 
 // Condition is one thing that a user may have to know, and what it is in English.

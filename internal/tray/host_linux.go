@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/godbus/dbus/v5"
@@ -30,11 +31,12 @@ const (
 
 // A notifier draws by StatusNotifierItem and com.canonical.dbusmenu, on D-Bus.
 type notifier struct {
-	bus    string // address of the session bus
-	title  string
-	log    *slog.Logger
-	lock   io.Closer
-	frames chan frame // the one to be drawn next
+	bus     string // address of the session bus
+	title   string
+	log     *slog.Logger
+	lock    io.Closer
+	frames  chan frame // the one to be drawn next
+	notices limiter
 }
 
 func newHost(o Options) (host, error) {
@@ -46,8 +48,10 @@ func newHost(o Options) (host, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &notifier{bus, o.Vendor, o.Log, lock, make(chan frame, 1)}, nil
+	return &notifier{bus, o.Vendor, o.Log, lock, make(chan frame, 1), newLimiter()}, nil
 }
+
+func (n *notifier) notify(text string) { n.notices.add(text) }
 
 func (n *notifier) show(f frame) {
 	select {
@@ -57,7 +61,7 @@ func (n *notifier) show(f frame) {
 	n.frames <- f
 }
 
-func (n *notifier) run(ctx context.Context, chosen func(Action)) error {
+func (n *notifier) run(ctx context.Context, says input) error {
 	defer n.lock.Close()
 	first, within := <-n.frames, ctx
 	for {
@@ -68,7 +72,7 @@ func (n *notifier) run(ctx context.Context, chosen func(Action)) error {
 		case bus == nil:
 			return ErrBusEnded
 		}
-		first, err = n.serve(ctx, bus, first, chosen)
+		first, err = n.serve(ctx, bus, first, says)
 		_ = bus.Close() // it has ended, or the tray does
 		if err != nil || ctx.Err() != nil {
 			return err
@@ -80,11 +84,11 @@ func (n *notifier) run(ctx context.Context, chosen func(Action)) error {
 }
 
 // serve draws each frame on a bus, until ctx or the bus has ended, and returns the last one.
-func (n *notifier) serve(ctx context.Context, bus *dbus.Conn, last frame, chosen func(Action)) (frame, error) {
+func (n *notifier) serve(ctx context.Context, bus *dbus.Conn, last frame, says input) (frame, error) {
 	if desktop.LacksTray(ctx, bus) {
 		n.log.Warn("tray: this desktop shows no tray icons yet; GNOME needs the extension AppIndicator. The icon appears when there is a tray")
 	}
-	icon, err := exportIcon(bus, n.title, last, chosen)
+	icon, err := exportIcon(bus, n.title, last, says.chosen)
 	if err != nil {
 		return last, fmt.Errorf("put the tray icon on the session bus %s: %w", n.bus, err)
 	}
@@ -96,12 +100,16 @@ func (n *notifier) serve(ctx context.Context, bus *dbus.Conn, last frame, chosen
 		return last, fmt.Errorf("hear of panels on the session bus %s: %w", n.bus, err)
 	}
 	icon.register()
+	serving, end := context.WithCancel(ctx)
+	beside := n.assist(serving, bus, says.scheme)
+	defer beside.Wait()
+	defer end()
 	for {
 		select {
 		case next := <-n.frames:
 			icon.draw(next)
 		case change := <-panels:
-			if change != nil && change.Name == "org.freedesktop.DBus.NameOwnerChanged" && change.Body[2] != "" {
+			if change != nil && change.Name == "org.freedesktop.DBus.NameOwnerChanged" && change.Body[0] == desktop.TrayHost && change.Body[2] != "" {
 				icon.register()
 			}
 		case <-bus.Context().Done():
@@ -110,6 +118,24 @@ func (n *notifier) serve(ctx context.Context, bus *dbus.Conn, last frame, chosen
 			return icon.last, nil
 		}
 	}
+}
+
+// assist has the desktop show notifications, and tell of its colours, until ctx ends.
+func (n *notifier) assist(ctx context.Context, bus *dbus.Conn, scheme func(desktop.Scheme)) *sync.WaitGroup {
+	session, all := desktop.NewSession(bus), new(sync.WaitGroup)
+	all.Go(func() {
+		n.notices.run(ctx, func(text string) {
+			if err := session.Notify(ctx, n.title, text); err != nil {
+				n.log.Warn("tray: a notification was not shown", "error", err)
+			}
+		})
+	})
+	all.Go(func() {
+		if err := session.FollowScheme(ctx, scheme); err != nil && ctx.Err() == nil {
+			n.log.Warn("tray: the icon does not follow the desktop's colours", "error", err)
+		}
+	})
+	return all
 }
 
 // connect opens the session bus, as soon as there is one; nil: ctx has ended before.

@@ -53,7 +53,7 @@ func runTray(address string) int {
 	err := Run(ctx, Options{
 		Address: address,
 		Program: "Sidetone", Version: "1.4.0", Vendor: "Acme Audio", Say: texts.For(cmp.Or(os.Getenv(langEnv), texts.English)),
-		Shade: icon.Shade(cmp.Or(os.Getenv(shadeEnv), string(icon.Light))), Getenv: os.Getenv,
+		Shade: icon.Shade(os.Getenv(shadeEnv)), Getenv: os.Getenv,
 		Agent:       os.Getenv(startEnv),
 		Autostart:   desktop.Entry{ID: "sidetone-tray", Name: "Sidetone", Command: []string{"sidetone", "tray"}},
 		Diagnostics: func(context.Context) ([]byte, error) { return []byte("all is well\n"), nil },

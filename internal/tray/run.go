@@ -28,7 +28,7 @@ type Options struct {
 	Version     string
 	Vendor      string // what it is called before the agent has said its name
 	Say         texts.Printer
-	Shade       icon.Shade
+	Shade       icon.Shade // "": by the colours that the user prefers
 	Getenv      func(string) string
 	Agent       string   // the agent's program
 	Flags       []string // by which its verbs mean the same agent
@@ -44,11 +44,18 @@ type frame struct {
 	tooltip string
 }
 
-// host draws frames where the desktop has its tray. show returns at once; it may be called before run, which returns when ctx ends or
-// the desktop does. chosen is called with what the user chooses, and must not block.
+// host draws frames where the desktop has its tray. show and notify return at once; they may be called before run, which returns when ctx
+// ends or the desktop does.
 type host interface {
 	show(frame)
-	run(ctx context.Context, chosen func(Action)) error
+	notify(text string)
+	run(ctx context.Context, says input) error
+}
+
+// input is what a host tells: what the user chooses, for which nobody waits, and what colours the user prefers.
+type input struct {
+	chosen func(Action)
+	scheme func(desktop.Scheme)
 }
 
 // tray is what runs.
@@ -94,7 +101,10 @@ func Run(ctx context.Context, o Options) error {
 		defer close(drawing)
 		t.draw(ctx)
 	}()
-	err = t.host.run(ctx, func(a Action) { go t.act(ctx, a) })
+	err = t.host.run(ctx, input{
+		chosen: func(a Action) { go t.act(ctx, a) },
+		scheme: func(s desktop.Scheme) { t.tell(ctx, func(v *View) { v.Scheme = s }) },
+	})
 	quit()
 	<-following
 	<-drawing
@@ -144,8 +154,12 @@ func (t *tray) draw(ctx context.Context) {
 		select {
 		case change := <-t.changes:
 			garbage.Working()
+			before := t.view
 			change(&t.view)
 			t.host.show(t.frame())
+			if text := pressed(before, t.view, t.Say.Isolated()); text != "" {
+				t.host.notify(text)
+			}
 		case <-ctx.Done():
 			return
 		}
@@ -153,7 +167,19 @@ func (t *tray) draw(ctx context.Context) {
 }
 
 func (t *tray) frame() frame {
-	return frame{menu(t.view, t.Say), icon.File(t.view.state(), t.Shade), tooltip(t.view, t.Say)}
+	return frame{menu(t.view, t.Say), icon.File(t.view.state(), t.shade()), tooltip(t.view, t.Say)}
+}
+
+// shade is the one that was asked for, else the one that stands out on what the user prefers.
+func (t *tray) shade() icon.Shade {
+	switch {
+	case t.Shade != "":
+		return t.Shade
+	case t.view.Scheme == desktop.PreferLight:
+		return icon.Dark
+	default:
+		return icon.Light
+	}
 }
 
 // act does what the user has chosen, and says in the menu if that has failed.

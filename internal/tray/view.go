@@ -8,6 +8,7 @@ import (
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
 	"sidetone/internal/health"
+	"sidetone/internal/platform/desktop"
 	"sidetone/internal/texts"
 	"sidetone/internal/tray/icon"
 )
@@ -33,6 +34,7 @@ type View struct {
 	Reason    *health.Condition // why it is Silent
 	OldLog    string            // the file with the log of an agent of before, where the Status knows of none
 	Autostart bool              // the tray is started at each log-in
+	Scheme    desktop.Scheme
 	Notice    Notice
 }
 

@@ -2,6 +2,16 @@
 // each log-in. Where it is at home it knows from the environment that it is given.
 package desktop
 
+// Scheme is what colours a user prefers, as the portal of the desktop counts.
+type Scheme uint32
+
+// The schemes. What another number means is not known.
+const (
+	NoPreference Scheme = iota
+	PreferDark
+	PreferLight
+)
+
 // Desktop is that of one user.
 type Desktop struct {
 	Getenv func(string) string

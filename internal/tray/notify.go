@@ -1,0 +1,90 @@
+package tray
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"sidetone/internal/control"
+	"sidetone/internal/devices"
+	"sidetone/internal/texts"
+)
+
+// noticeInterval is how long a notification stands at least before it is replaced.
+const noticeInterval = 2 * time.Second
+
+// pressed is what the user is told who has just pressed a mute button, if that is wanted; "": nothing. A mute that was not known before
+// tells of no press, and without a client nobody hears the user anyway.
+func pressed(before, now View, say texts.Printer) string {
+	heard := now.Status.Pause == nil && slices.ContainsFunc(now.Status.Clients.Sessions, control.Session.Connected)
+	if !now.Status.NotifyMute || !heard || before.Agent != Up || now.Agent != Up {
+		return ""
+	}
+	old := mutes(before.Status)
+	for _, p := range now.Status.Products {
+		for _, d := range p.Devices {
+			args := texts.Args{"product": name(p.Name)}
+			switch was, is := old[[2]string{p.Unit, d.ID}], d.Flags[devices.HardwareMute].Value; {
+			case was == devices.False && is == devices.True:
+				return say.Text("tray.notify.muted", args)
+			case was == devices.True && is == devices.False:
+				return say.Text("tray.notify.unmuted", args)
+			}
+		}
+	}
+	return ""
+}
+
+// mutes are those of all microphones, by unit and id.
+func mutes(s control.Status) map[[2]string]devices.Tri {
+	all := make(map[[2]string]devices.Tri)
+	for _, p := range s.Products {
+		for _, d := range p.Devices {
+			if flag, may := d.Flags[devices.HardwareMute]; may {
+				all[[2]string{p.Unit, d.ID}] = flag.Value
+			}
+		}
+	}
+	return all
+}
+
+// limiter passes texts on, at most one in noticeInterval. Of those that come faster the last one counts, unless it says what is shown.
+type limiter chan string
+
+func newLimiter() limiter { return make(limiter, 1) }
+
+// add never blocks. One goroutine may call it.
+func (l limiter) add(text string) {
+	select {
+	case <-l: // it is out of date
+	default:
+	}
+	l <- text
+}
+
+// run calls show until ctx ends.
+func (l limiter) run(ctx context.Context, show func(string)) {
+	var shown, held string
+	var over <-chan time.Time // nil: nothing is shown
+	for {
+		select {
+		case text := <-l:
+			if over != nil {
+				held = text
+				continue
+			}
+			shown = text
+		case <-over:
+			over = nil
+			if held == "" || held == shown {
+				held = ""
+				continue
+			}
+			shown, held = held, ""
+		case <-ctx.Done():
+			return
+		}
+		show(shown)
+		over = time.After(noticeInterval)
+	}
+}
