@@ -109,7 +109,7 @@ func (n *notifier) serve(ctx context.Context, bus *dbus.Conn, last frame, says i
 		case next := <-n.frames:
 			icon.draw(next)
 		case change := <-panels:
-			if change != nil && change.Name == "org.freedesktop.DBus.NameOwnerChanged" && change.Body[0] == desktop.TrayHost && change.Body[2] != "" {
+			if change != nil && desktop.Appears(change, desktop.TrayHost) {
 				icon.register()
 			}
 		case <-bus.Context().Done():

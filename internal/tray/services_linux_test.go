@@ -61,8 +61,8 @@ func (p *fakePortal) change(scheme uint32) {
 // picture is what a panel draws.
 func (i *iconOnBus) picture() string { return fmt.Sprint(i.property("IconPixmap")) }
 
-// TestColourSchemeIsFollowed: a desktop with light colours gets the dark icon, at the start and whenever they change, from a portal that was
-// there before and from one that comes later; --icon has the last word.
+// TestColourSchemeIsFollowed: a desktop with light colours gets the dark icon, whenever they change, also from a portal that comes
+// later; --icon has the last word.
 func TestColourSchemeIsFollowed(t *testing.T) {
 	s := newSession(t)
 	s.bus.Start()

@@ -27,6 +27,11 @@ func (d Desktop) Bus() (string, error) {
 		"start this in the desktop's session")
 }
 
+// Appears reports whether a signal says that somebody has taken a name on the bus.
+func Appears(s *dbus.Signal, name string) bool {
+	return s.Name == "org.freedesktop.DBus.NameOwnerChanged" && len(s.Body) == 3 && s.Body[0] == name && s.Body[2] != ""
+}
+
 // LacksTray reports whether there is a desktop, and it shows no tray icons.
 func (d Desktop) LacksTray(ctx context.Context) bool {
 	if d.Getenv("DISPLAY") == "" && d.Getenv("WAYLAND_DISPLAY") == "" {

@@ -72,14 +72,7 @@ func (s *Session) FollowScheme(ctx context.Context, tell func(Scheme)) error {
 
 // mayChangeScheme reports whether there is reason to ask again. A portal that has ended is not started again for this.
 func mayChangeScheme(s *dbus.Signal) bool {
-	switch s.Name {
-	case PortalSettings + ".SettingChanged":
-		return true
-	case "org.freedesktop.DBus.NameOwnerChanged":
-		return len(s.Body) == 3 && s.Body[0] == Portal && s.Body[2] != ""
-	default:
-		return false
-	}
+	return s.Name == PortalSettings+".SettingChanged" || Appears(s, Portal)
 }
 
 // scheme asks the portal.
