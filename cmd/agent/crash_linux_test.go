@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/health"
+	"sidetone/internal/health/healthtest"
 	"sidetone/internal/testlab"
 )
 
@@ -118,6 +119,7 @@ func TestCrashLoop(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal([]byte(out), &st))
 	require.Equal(t, health.AgentSafeMode, st.Conditions[0].Code)
+	healthtest.Raised(t, st.Conditions[0])
 	for _, s := range st.Sources {
 		require.NotEqual(t, "hid", s.Name)
 	}

@@ -10,16 +10,28 @@ import (
 	"sidetone/internal/catalogue"
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
+	"sidetone/internal/doctor"
 	"sidetone/internal/doctor/doctortest"
 	"sidetone/internal/health"
+	"sidetone/internal/health/healthtest"
 )
 
 // explained is what 'explain' says of the first endpoint.
 func explained(t *testing.T, p *doctortest.Patient) string {
 	t.Helper()
 	p.Resolve(t)
+	e := p.Devices.Endpoints[0]
+	if r, reported := p.Devices.ReportOf(e); reported {
+		for field, all := range e.Considered {
+			for _, c := range all {
+				if _, why := doctor.Why(p.Facts, r.Product, e, field, c.Rule); why.Code != "" {
+					healthtest.Raised(t, why)
+				}
+			}
+		}
+	}
 	var b strings.Builder
-	require.NoError(t, explain(&b, health.English, p.Facts, p.Devices.Endpoints[0]))
+	require.NoError(t, explain(&b, health.English, p.Facts, e))
 	return b.String()
 }
 

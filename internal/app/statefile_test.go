@@ -20,6 +20,7 @@ import (
 	"sidetone/internal/devices"
 	"sidetone/internal/engine"
 	"sidetone/internal/health"
+	"sidetone/internal/health/healthtest"
 	"sidetone/internal/platform"
 	"sidetone/internal/platform/power"
 	"sidetone/internal/signal"
@@ -126,6 +127,7 @@ func (s *suite) notes(parts ...string) {
 	s.t.Helper()
 	s.until("notes "+strings.Join(parts, "; "), func(v engine.View) bool {
 		i := slices.IndexFunc(v.Sources, func(st engine.SourceStatus) bool { return st.Name == "state-file" })
+		healthtest.Raised(s.t, v.Sources[i].Notes...)
 		return slices.EqualFunc(health.English.Phrases(v.Sources[i].Notes), parts, strings.Contains)
 	})
 }
@@ -440,6 +442,7 @@ func TestStateFileFromBeforeTheStart(t *testing.T) {
 	require.Empty(t, pushed)
 	require.Len(t, f.Notes(), 1)
 	require.Contains(t, health.English.Phrases(f.Notes())[0], "written before this machine was started")
+	healthtest.Raised(t, f.Notes()...)
 	f.boot = func() time.Time { return time.Now().Add(-time.Minute) }
 	err = f.Read(t.Context())
 	require.NoError(t, err)

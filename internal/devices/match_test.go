@@ -6,6 +6,7 @@ import (
 	"sidetone/internal/catalogue"
 	. "sidetone/internal/devices"
 	"sidetone/internal/health"
+	"sidetone/internal/health/healthtest"
 
 	"github.com/stretchr/testify/require"
 )
@@ -59,10 +60,11 @@ func ids(s Snapshot) []string {
 }
 
 // reasons are those for which endpoints are withheld, by id.
-func reasons(s Snapshot) map[string]string {
+func reasons(t testing.TB, s Snapshot) map[string]string {
 	out := make(map[string]string)
 	for _, w := range s.Withheld {
 		out[w.ID] = health.English.Phrase(w.Condition())
+		healthtest.Raised(t, w.Condition())
 	}
 	return out
 }
@@ -124,7 +126,7 @@ func TestLinks(t *testing.T) {
 			require.Empty(t, ids(s))
 			require.Len(t, s.Withheld, 1)
 			require.Equal(t, "x", s.Withheld[0].ID)
-			require.Contains(t, reasons(s)["x"], "the catalogue names no such")
+			require.Contains(t, reasons(t, s)["x"], "the catalogue names no such")
 		})
 	}
 }
@@ -186,7 +188,7 @@ func TestEndpointRules(t *testing.T) {
 			require.Len(t, s.Withheld, 3-len(c.want))
 			if c.why != "" {
 				all := ""
-				for _, r := range reasons(s) {
+				for _, r := range reasons(t, s) {
 					all += r + "\n"
 				}
 				require.Contains(t, all, c.why)

@@ -182,7 +182,7 @@ func TestLinkState(t *testing.T) {
 			require.ElementsMatch(t, c.want, ids(s))
 			if len(c.want) == 0 && c.by == "" {
 				for _, id := range []string{"mic", "out"} {
-					require.Equal(t, "the product is switched off or out of reach, reported by the device (hid_report hidraw-c1)", reasons(s)[id])
+					require.Equal(t, "the product is switched off or out of reach, reported by the device (hid_report hidraw-c1)", reasons(t, s)[id])
 				}
 			}
 		})
@@ -226,7 +226,7 @@ func TestVirtualEndpointGetsTheUnitsReadings(t *testing.T) {
 	in.Readings = append(in.Readings, reading("link_state[0]", "c1", "", False))
 	s := resolveReadings(t, cat, in)
 	require.Empty(t, s.Devices, "nor is it there without the headset")
-	require.Len(t, reasons(s), 2)
+	require.Len(t, reasons(t, s), 2)
 }
 
 func TestPushBeatsHID(t *testing.T) {

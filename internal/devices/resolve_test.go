@@ -191,7 +191,7 @@ func TestWithheldReasons(t *testing.T) {
 		"jack":     "nothing is plugged into its jack",
 		"stranger": "the catalogue names no such device",
 		"virtual":  "virtual, and the catalogue names no such virtual endpoint of a product that is there",
-	}, reasons(s))
+	}, reasons(t, s))
 	var names []string
 	for _, w := range s.Withheld {
 		names = append(names, w.Name)
@@ -258,7 +258,7 @@ func TestVirtualEndpointsFindTheirProduct(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := resolve(t, echo(), native, append(c.endpoints, c.virtual)...)
 			if c.with == "" {
-				require.Contains(t, reasons(s)[c.virtual.ID], c.why)
+				require.Contains(t, reasons(t, s)[c.virtual.ID], c.why)
 				require.NotContains(t, ids(s), c.virtual.ID)
 				return
 			}

@@ -17,6 +17,7 @@ import (
 	"sidetone/internal/doctor"
 	"sidetone/internal/doctor/doctortest"
 	"sidetone/internal/health"
+	"sidetone/internal/health/healthtest"
 	"sidetone/internal/strictyaml"
 )
 
@@ -28,6 +29,7 @@ func examine(t *testing.T, p *doctortest.Patient) []control.Condition {
 	for _, c := range found {
 		require.NoError(t, health.English.Check(c), "%+v", c)
 	}
+	healthtest.Raised(t, found...)
 	return control.ConditionsOf(found)
 }
 
@@ -46,7 +48,7 @@ func remark(p *doctortest.Patient, c *health.Condition) {
 }
 
 var portHeld = health.Condition{
-	Code: health.PortHeld, Severity: health.Warning, Args: health.Args{"port": "6463", "program": "nginx", "reason": "it is none"},
+	Code: health.PortHeld, Severity: health.Warning, Args: health.Args{"port": "6463", "program": "nginx", "pid": "4713", "reason": "it is none"},
 }
 
 var hidDenied = &health.Condition{Code: health.HIDDenied, Args: health.Args{"path": "/dev/hidraw3"}}

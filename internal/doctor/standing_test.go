@@ -12,6 +12,7 @@ import (
 	"sidetone/internal/doctor"
 	"sidetone/internal/doctor/doctortest"
 	"sidetone/internal/health"
+	"sidetone/internal/health/healthtest"
 )
 
 // standing is what an agent on that machine says of itself.
@@ -20,6 +21,7 @@ func standing(t *testing.T, p *doctortest.Patient) (codes []health.Code) {
 	p.Resolve(t)
 	for _, c := range doctor.Standing(p.Facts) {
 		require.NoError(t, health.English.Check(c), "%+v", c)
+		healthtest.Raised(t, c)
 		codes = append(codes, c.Code)
 	}
 	return codes

@@ -12,6 +12,7 @@ import (
 	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
 	"sidetone/internal/health"
+	"sidetone/internal/health/healthtest"
 	"sidetone/internal/hid"
 )
 
@@ -154,6 +155,9 @@ func (w *world) note(rule string) string {
 	for _, d := range w.tr.Status() {
 		for _, s := range d.Sensors {
 			if s.Rule == rule {
+				if s.Note != "" {
+					healthtest.Raised(w.t, health.Condition{Code: s.Note})
+				}
 				return health.English.Phrase(health.Condition{Code: s.Note})
 			}
 		}

@@ -17,6 +17,7 @@ import (
 	"sidetone/internal/devices"
 	"sidetone/internal/health"
 	"sidetone/internal/texts"
+	"sidetone/internal/texts/textstest"
 	"sidetone/internal/timeline"
 )
 
@@ -152,6 +153,24 @@ func TestRightToLeft(t *testing.T) {
 	require.Contains(t, string(p.HTML()), `<html lang="he" dir="rtl">`)
 	require.Equal(t, "התקנים", p.Devices.Heading)
 	require.Contains(t, string(english(workday()).HTML()), `<html lang="en" dir="ltr">`)
+}
+
+// TestEveryPageIsOfItsLanguage: no word of another one is on it, but names.
+func TestEveryPageIsOfItsLanguage(t *testing.T) {
+	names := []string{"/run/user/1000/discord-ipc-0", "Acme", "Audio", "Headset", "Desk", "Microphone", "Webcam", "axe", "hidraw", "suite"}
+	for _, lang := range texts.Shipped.Languages() {
+		if lang == texts.English {
+			continue
+		}
+		doc, err := html.Parse(strings.NewReader(string(Build(workday(), texts.For(lang)).HTML())))
+		require.NoError(t, err)
+		for n := range doc.Descendants() {
+			if n.Type == html.TextNode && !slices.Contains([]string{"style", "title"}, n.Parent.Data) {
+				text := strings.NewReplacer("\u2068", "", "\u2069", "").Replace(n.Data)
+				require.Empty(t, textstest.Foreign(lang, text, names...), "%s: %s", lang, text)
+			}
+		}
+	}
 }
 
 // TestSeveralChanges: how many there were is a sentence of its own, as the language ends one.

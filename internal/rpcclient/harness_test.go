@@ -15,6 +15,7 @@ import (
 
 	"sidetone/fakeserver"
 	"sidetone/internal/devices"
+	"sidetone/internal/health/healthtest"
 	"sidetone/internal/testlab/ipctest"
 )
 
@@ -33,6 +34,19 @@ type harness struct {
 	mu         sync.Mutex
 	deliveries []Delivery
 	generation uint64
+}
+
+// Status is that of the client; what it says is recorded for the test of all languages.
+func (h *harness) Status() Status {
+	st := h.Client.Status()
+	said := slices.Clone(st.Notes)
+	for _, s := range append(st.Sessions, Session{Reason: st.Reason}) {
+		if s.Reason != nil {
+			said = append(said, *s.Reason)
+		}
+	}
+	healthtest.Raised(h.t, said...)
+	return st
 }
 
 // origin has the WebSocket of a client tried that has the fingerprint.

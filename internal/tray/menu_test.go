@@ -16,6 +16,7 @@ import (
 	"sidetone/internal/devices"
 	"sidetone/internal/health"
 	"sidetone/internal/texts"
+	"sidetone/internal/texts/textstest"
 	"sidetone/internal/tray/icon"
 )
 
@@ -131,7 +132,7 @@ func TestMenus(t *testing.T) {
 	}
 	for lang, say := range map[string]texts.Printer{texts.English: texts.For(texts.English), "qps": texts.Of("qps", pseudo)} {
 		for which, v := range views {
-			got := fmt.Sprintf("%s: %s\n\n%s", v.state(), tooltip(v, say), draw(menu(v, say), ""))
+			got := fmt.Sprintf("%s: %s\n\n%s", v.state(), marked.Replace(tooltip(v, say)), draw(menu(v, say), ""))
 			golden := filepath.Join("testdata", lang, which+".txt")
 			if *update {
 				require.NoError(t, os.MkdirAll(filepath.Dir(golden), 0o755))
@@ -143,6 +144,9 @@ func TestMenus(t *testing.T) {
 		}
 	}
 }
+
+// marked shows where a name is isolated.
+var marked = strings.NewReplacer("\u2068", "<", "\u2069", ">")
 
 // draw writes a menu as text.
 func draw(items []Item, indent string) string {
@@ -164,8 +168,7 @@ func draw(items []Item, indent string) string {
 		case it.Action != "":
 			mark = "(>) "
 		}
-		text := strings.NewReplacer("\u2068", "<", "\u2069", ">").Replace(it.Text)
-		b.WriteString(indent + mark + text + "\n" + draw(it.Children, indent+"    "))
+		b.WriteString(indent + mark + marked.Replace(it.Text) + "\n" + draw(it.Children, indent+"    "))
 	}
 	return b.String()
 }
@@ -204,6 +207,44 @@ func TestEveryRowFits(t *testing.T) {
 	for _, v := range views {
 		for _, lang := range texts.Shipped.Languages() {
 			check(menu(v, texts.For(lang)))
+		}
+	}
+}
+
+// TestEveryMenuIsOfItsLanguage: no word of another one is in it, but names.
+func TestEveryMenuIsOfItsLanguage(t *testing.T) {
+	names := []string{"Sidetone", "Very long name", "Ve…", "Headset", "Acme", "Audio", "Webcam", "Dock", "Desk", "Client", "Mic", "Discord PTB", "no browser", "default"}
+	for which, v := range views {
+		for _, lang := range texts.Shipped.Languages() {
+			if lang == texts.English {
+				continue
+			}
+			shown := marked.Replace(tooltip(v, texts.For(lang))) + "\n" + draw(menu(v, texts.For(lang)), "")
+			plain := strings.NewReplacer("<", "", ">", "", "[x]", "", "[ ]", "", "- ", "").Replace(shown)
+			require.Empty(t, textstest.Foreign(lang, strings.ReplaceAll(plain, "\n", " "), names...), "%s in %s: %s", which, lang, shown)
+		}
+	}
+}
+
+// TestFlagsFitInARow: what each flag is and where that comes from needs no more room than a menu has.
+func TestFlagsFitInARow(t *testing.T) {
+	for _, lang := range texts.Shipped.Languages() {
+		b := builder{View{}, texts.For(lang)}
+		for _, f := range devices.Fields {
+			for _, key := range texts.Keys() {
+				via, is := strings.CutPrefix(key, "origin.")
+				if !is {
+					continue
+				}
+				via, shared := strings.CutSuffix(via, "_shared")
+				for _, value := range []devices.Tri{devices.True, devices.False} {
+					if shared && f != devices.HardwareMute {
+						continue
+					}
+					row := b.flag(f, devices.Flag{Value: value, Origin: devices.Origin{Via: via, Shared: shared}}).Text
+					require.LessOrEqual(t, utf8.RuneCountInString(row), 75, "%s: %s", lang, row)
+				}
+			}
 		}
 	}
 }

@@ -125,6 +125,7 @@ func (v View) served() (most int) {
 
 // tooltip is what the icon means.
 func tooltip(v View, say texts.Printer) string {
+	say = say.Isolated()
 	args := texts.Args{"vendor": name(v.Vendor)}
 	key := "tray.tooltip.down"
 	switch v.state() {

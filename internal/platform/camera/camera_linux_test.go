@@ -17,6 +17,7 @@ import (
 
 	"sidetone/internal/devices"
 	"sidetone/internal/health"
+	"sidetone/internal/health/healthtest"
 	"sidetone/internal/platform"
 	"sidetone/internal/platform/linux"
 	"sidetone/internal/platform/platformtest"
@@ -245,6 +246,7 @@ func TestCameraWithoutAccessIsLeftOutAndSaid(t *testing.T) {
 			require.Zero(t, source.retry, "no timer runs for what stays as it is")
 			require.Len(t, source.Notes(), 1)
 			require.Contains(t, health.English.Phrases(source.Notes())[0], f.Path("dev/video0")+" (Logitech BRIO: Logitech BRIO) is left out: open /dev/video0: permission denied; this user needs")
+			healthtest.Raised(t, source.Notes()...)
 		}
 		require.Equal(t, 1, strings.Count(log.String(), "camera left out"))
 
@@ -271,6 +273,7 @@ func TestCameraDriverThatHangsCostsTheOthersNothing(t *testing.T) {
 			require.NoError(t, source.Wait(t.Context()))
 		}
 		require.Contains(t, health.English.Phrases(source.Notes())[0], "its driver does not answer; unplug")
+		healthtest.Raised(t, source.Notes()...)
 		require.EqualValues(t, 1, d.asked["video0"].Load(), "a driver that hangs is not asked again")
 
 		close(release)
@@ -313,6 +316,7 @@ func TestCameraSaysWhatItCannotWatch(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, platformtest.MustList(t, source))
 	require.Contains(t, strings.Join(health.English.Phrases(source.(platform.Annotator).Notes()), "\n"), "watch "+f.Path("dev")+": no such file or directory")
+	healthtest.Raised(t, source.(platform.Annotator).Notes()...)
 	require.NoError(t, source.Close())
 
 	f.Dir("dev")
@@ -322,6 +326,7 @@ func TestCameraSaysWhatItCannotWatch(t *testing.T) {
 	require.NoError(t, os.Remove(f.Path("dev")))
 	require.NoError(t, source.Wait(platformtest.Deadline(t)))
 	require.Contains(t, strings.Join(health.English.Phrases(source.(platform.Annotator).Notes()), "\n"), "cameras are no longer watched: watch "+f.Path("dev")+": the folder is gone")
+	healthtest.Raised(t, source.(platform.Annotator).Notes()...)
 	require.NoError(t, source.Close())
 }
 

@@ -1,6 +1,7 @@
 package camera
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -135,7 +136,7 @@ func (c *source) reportUnread(n *presence) {
 		return
 	}
 	path, name := filepath.Join(c.Dev, n.name), linux.Attribute(n.sysfs, "name")
-	args := health.Args{"path": path, "camera": name}
+	args := health.Args{"path": path, "camera": cmp.Or(name, n.name)}
 	c.notes = append(c.notes, health.Wrap(n.answer.err, whyLeftOut(n.answer.err), health.Warning, args).Condition)
 	if !n.reported {
 		n.reported = true

@@ -16,6 +16,7 @@ import (
 
 	"sidetone/internal/devices"
 	"sidetone/internal/health"
+	"sidetone/internal/health/healthtest"
 	"sidetone/internal/platform"
 	"sidetone/internal/platform/platformtest"
 	"sidetone/internal/signal"
@@ -353,6 +354,7 @@ func TestFileBrokenKeepsTheLastGoodContent(t *testing.T) {
 			if len(notes) == 1 {
 				require.Contains(t, notes[0], path)
 				require.Contains(t, notes[0], "; keeping the last good content")
+				healthtest.Raised(t, source.(platform.Annotator).Notes()...)
 			}
 			return len(notes) == 1 && (name != "two problems" || strings.Contains(notes[0], path+":2:19: ") && strings.Contains(notes[0], ", and 1 more"))
 		})
@@ -412,6 +414,7 @@ func TestFileThatCannotBeWatchedIsReadNowAndThen(t *testing.T) {
 	require.Len(t, got, 1)
 	require.Len(t, source.(platform.Annotator).Notes(), 1)
 	require.Contains(t, health.English.Phrases(source.(platform.Annotator).Notes())[0], "changes of "+path+" cannot be watched, it is read every 30s: ")
+	healthtest.Raised(t, source.(platform.Annotator).Notes()...)
 	require.ErrorIs(t, source.Wait(t.Context()), os.ErrClosed)
 
 	synctest.Test(t, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -21,6 +22,7 @@ import (
 
 	"sidetone/internal/devices"
 	"sidetone/internal/health"
+	"sidetone/internal/health/healthtest"
 	"sidetone/internal/hid"
 	"sidetone/internal/platform"
 	"sidetone/internal/platform/linux"
@@ -310,6 +312,7 @@ func TestHIDUnplugIsNoticedByTheReader(t *testing.T) {
 	require.Zero(t, h.retry)
 	require.Equal(t, []string{"hidraw0 (Acme Headset 700, 1209:0700) is left out: read " + f.Path("dev/hidraw0") +
 		": input/output error; unplug the device and plug it in again"}, health.English.Phrases(h.Notes()))
+		healthtest.Raised(t, h.Notes()...)
 	require.EqualValues(t, 1, opened.Load(), "it is not opened again")
 	h.Send(hid.Request{Node: "hidraw0", Output: []byte{1, 2}}) // leads nowhere
 
@@ -420,6 +423,12 @@ func (d *denying) open(path string) (*os.File, error) {
 	return openNode(path)
 }
 
+func TestOpenTroubleIsRecorded(t *testing.T) {
+	for _, err := range []error{fs.ErrPermission, fs.ErrNotExist, unix.EIO} {
+		healthtest.Raised(t, openTrouble("/dev/hidraw0", err).Condition)
+	}
+}
+
 func TestHIDDenied(t *testing.T) {
 	f := newHIDTree(t)
 	f.plug(headsetHID("hidraw0"))
@@ -434,6 +443,7 @@ func TestHIDDenied(t *testing.T) {
 			mustRead(t, h)
 			require.Zero(t, h.retry, "no timer runs for what stays as it is")
 			require.Equal(t, []string{"hidraw0 (Acme Headset 700, 1209:0700) is left out: " + trouble}, health.English.Phrases(h.Notes()))
+			healthtest.Raised(t, h.Notes()...)
 		}
 		require.Equal(t, trouble, events.expect(t, hid.Denied, "hidraw0").Error)
 		require.Empty(t, events, "once is enough")
@@ -699,6 +709,7 @@ func TestHIDWithoutWatching(t *testing.T) {
 	h, events := openHID(t, f)
 	mustRead(t, h)
 	require.Contains(t, health.English.Phrases(h.Notes())[0], "a change of access to a HID device goes unnoticed")
+	healthtest.Raised(t, h.Notes()...)
 	require.Empty(t, events)
 }
 
@@ -728,6 +739,7 @@ func TestHIDGarbage(t *testing.T) {
 	require.Empty(t, events)
 	require.Len(t, h.Notes(), 3)
 	require.Contains(t, health.English.Phrases(h.Notes())[0], "hidraw0 is left out: what it is cannot be read: open ")
+	healthtest.Raised(t, h.Notes()...)
 	require.Contains(t, health.English.Phrases(h.Notes())[1], `hidraw1 is left out: its HID_ID "zz::" is not bus:vendor:product`)
 }
 

@@ -58,7 +58,10 @@ func socketsIn(folder string) (sockets []local.Socket, notes []health.Condition)
 		case err != nil:
 			notes = append(notes, socketNote(files.Cause(err), health.SocketLinkBroken, path))
 		case info.Mode()&fs.ModeSocket == 0:
-			args := health.Args{"path": path, kindOf(info): "true"}
+			args := health.Args{"path": path}
+			if kind := kindOf(info); kind != "" {
+				args[kind] = "true"
+			}
 			notes = append(notes, health.Condition{Code: health.SocketIsNone, Severity: health.Warning, Args: args})
 		default:
 			sockets = append(sockets, local.Socket{Path: path, ID: fileID(info)})
@@ -79,7 +82,7 @@ func kindOf(info fs.FileInfo) string {
 	case info.Mode().IsRegular():
 		return "file"
 	}
-	return "other"
+	return ""
 }
 
 // Dial connects to a client's socket and says who listens there, as far as the OS tells. It

@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/health"
+	"sidetone/internal/health/healthtest"
 	"sidetone/internal/local"
 	"sidetone/internal/platform/platformtest"
 	"sidetone/internal/platform/session"
@@ -88,6 +89,7 @@ func TestIPCSocketsNotes(t *testing.T) {
 		require.True(t, strings.HasPrefix(health.English.Phrase(notes[i]), want), health.English.Phrase(notes[i]))
 	}
 	require.Len(t, notes, 6)
+	healthtest.Raised(t, notes...)
 }
 
 func TestIPCSocketsThroughLinks(t *testing.T) {

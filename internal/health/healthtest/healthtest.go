@@ -1,0 +1,99 @@
+// Package healthtest holds conditions as the product raises them, so that each can be tried in every language. The tests of who
+// raises some hand them in; which arguments they have is recorded, in conditions.json.
+package healthtest
+
+import (
+	_ "embed" // the conditions
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/health"
+)
+
+//go:embed conditions.json
+var recorded []byte
+
+// Recorded are the conditions that have been raised in tests, one of each shape.
+var Recorded = sync.OnceValue(func() (list []health.Condition) {
+	if err := json.Unmarshal(recorded, &list); err != nil {
+		panic(err)
+	}
+	return list
+})
+
+var shapes = sync.OnceValue(func() map[string]bool {
+	known := make(map[string]bool)
+	for _, c := range Recorded() {
+		known[shape(c)] = true
+	}
+	return known
+})
+
+// Raised requires that conditions like these are recorded, and those behind them. With RECORD_CONDITIONS set it records what is new.
+func Raised(t testing.TB, raised ...health.Condition) {
+	t.Helper()
+	for _, c := range raised {
+		Raised(t, c.Because...)
+		switch {
+		case shapes()[shape(c)]:
+		case os.Getenv("RECORD_CONDITIONS") != "":
+			record(t, c)
+		default:
+			t.Errorf("%s is not in conditions.json: run this test with RECORD_CONDITIONS=1, and then those of internal/health", shape(c))
+		}
+	}
+}
+
+// shape is what a condition has that its text depends on.
+func shape(c health.Condition) string {
+	s := string(c.Code) + " " + strings.Join(slices.Sorted(maps.Keys(c.Args)), " ")
+	for _, kind := range []string{"origin", "device"} { // whose words each have a message
+		s += " " + c.Args[kind]
+	}
+	if c.Subject != "" {
+		s += " about something"
+	}
+	if len(c.Because) > 0 {
+		s += " because of something"
+	}
+	return s
+}
+
+var mu sync.Mutex
+
+// temporary are folders of the tests, which have other names each time.
+var temporary = regexp.MustCompile(regexp.QuoteMeta(os.TempDir()) + `/[\w.-]+(/\d{3})?`)
+
+// record adds a condition to the file, in which other packages' tests may have written meanwhile.
+func record(t testing.TB, c health.Condition) {
+	t.Helper()
+	mu.Lock()
+	defer mu.Unlock()
+	_, self, _, _ := runtime.Caller(0)
+	path := filepath.Join(filepath.Dir(self), "conditions.json")
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var list []health.Condition
+	require.NoError(t, json.Unmarshal(data, &list))
+	if slices.ContainsFunc(list, func(known health.Condition) bool { return shape(known) == shape(c) }) {
+		return
+	}
+	list = append(list, c.Map(func(s string) string { return temporary.ReplaceAllString(s, "/run/user/1000") }))
+	slices.SortFunc(list, func(a, b health.Condition) int { return strings.Compare(shape(a), shape(b)) })
+	var out strings.Builder
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", " ")
+	require.NoError(t, e.Encode(list))
+	require.NoError(t, os.WriteFile(path, []byte(out.String()), 0o644))
+}

@@ -1,0 +1,38 @@
+package rpcclient
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/health/healthtest"
+	"sidetone/internal/local"
+)
+
+// TestEveryReasonIsRecorded: what a client may answer, and where none is found, for the test that says it in every language.
+func TestEveryReasonIsRecorded(t *testing.T) {
+	errs := []error{errNoOrigin, ErrUnsupported, ErrNoClient, ErrNoAnswer, ErrLost, fmt.Errorf("port 6463: %w", ErrNotRPC), errors.New("dial: refused")}
+	for at := range meanings {
+		errs = append(errs, &Error{at.phase, at.code, "Invalid Client ID"})
+	}
+	for _, err := range errs {
+		require.NotNil(t, ReasonOf(err))
+		healthtest.Raised(t, *ReasonOf(err))
+	}
+	for _, p := range []*peer{{}, {location: location{Process: local.Process{UID: "1001"}}}} {
+		healthtest.Raised(t, p.foreignReason("1000"))
+	}
+	for _, ports := range [][]int{nil, {6463}, {6463, 6464}} {
+		c := &Client{}
+		c.options.Store(&Options{Ports: ports, Transports: []Transport{IPC, WebSocket, HTTP}})
+		for _, held := range [][]string{nil, {"6463"}, {"6463", "6464"}} {
+			healthtest.Raised(t, c.noClientError(held).Condition)
+		}
+	}
+	o := &sessionObserver{Client: &Client{}}
+	o.options.Store(&Options{TokenEvery: 30 * time.Second})
+	healthtest.Raised(t, *o.overHTTP())
+}

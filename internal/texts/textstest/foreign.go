@@ -1,0 +1,49 @@
+// Package textstest looks into texts in languages.
+package textstest
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// quoted is what somebody else says, and what is typed.
+var quoted = regexp.MustCompile(`„[^“”]*[“”]|“[^”]*”|«[^»]*»|「[^」]*」|‘[^’]*’|'[^']*'`)
+
+// english are words that are English, and in none of the languages that ship but in English.
+var english = regexp.MustCompile(`(?i)\b(the|is|are|of|and|not|with|which|cannot|without|unknown|been|from|when|says|its|user|reported)\b`)
+
+// path is that of a file.
+var path = regexp.MustCompile(`\S*/\S*`)
+
+// latin are languages that are written in Latin letters.
+var latin = []string{"de", "es", "fr", "pl", "pt", "tr"}
+
+// international are words that languages with letters of their own write in Latin ones.
+var international = strings.Fields(`Bluetooth USB HID IPC HTTP WebSocket ID PID UID GNOME AppIndicator Windows macOS Linux FILE kill HUP STOP Ctrl Z POST
+	Discord DiscordPTB miniaudio udev Default origin kind os true false on off anchor audio camera pids links endpoints sources ipc all min s h sidetone Miniaudio`)
+
+// Foreign is what is in a text that is not of its language, other than names: words in English, and in a language with letters of its
+// own any in Latin ones.
+func Foreign(lang, text string, names ...string) []string {
+	for _, n := range names {
+		if n != "" {
+			text = strings.ReplaceAll(text, n, " ")
+		}
+	}
+	for quoted.MatchString(text) {
+		text = quoted.ReplaceAllString(text, " ")
+	}
+	if slices.Contains(latin, lang) {
+		return english.FindAllString(path.ReplaceAllString(text, " "), -1)
+	}
+	var found []string
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r > unicode.MaxASCII || strings.ContainsRune(" ()[],;:!?\"\n", r) }) {
+		isName := strings.ContainsAny(word, "0123456789_./:=*-")
+		if strings.ContainsFunc(word, unicode.IsLetter) && !isName && !slices.Contains(international, word) {
+			found = append(found, word)
+		}
+	}
+	return found
+}
