@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sidetone/internal/control"
+	"sidetone/internal/health/healthtest"
 	"sidetone/internal/testlab/browser"
 	"sidetone/internal/texts"
 )
@@ -58,12 +60,14 @@ func TestInABrowser(t *testing.T) {
 	}
 }
 
-// TestEveryLanguageFits: the longest words of each language find their place.
+// TestEveryLanguageFits: the longest words of each language find their place, and every sentence that there is.
 func TestEveryLanguageFits(t *testing.T) {
+	in := workday()
+	in.Status.Conditions = control.ConditionsOf(healthtest.Recorded())
 	for _, lang := range texts.Shipped.Languages() {
 		t.Run(lang, func(t *testing.T) {
 			t.Parallel()
-			b, _ := show(t, Build(workday(), texts.For(lang)), 320, "light")
+			b, _ := show(t, Build(in, texts.For(lang)), 320, "light")
 			fits(t, b)
 			for _, width := range []int64{800, 1400} {
 				b.Resize(width)

@@ -15,6 +15,7 @@ import (
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
 	"sidetone/internal/health"
+	"sidetone/internal/health/healthtest"
 	"sidetone/internal/texts"
 	"sidetone/internal/texts/textstest"
 	"sidetone/internal/tray/icon"
@@ -207,6 +208,11 @@ func TestEveryRowFits(t *testing.T) {
 	for _, v := range views {
 		for _, lang := range texts.Shipped.Languages() {
 			check(menu(v, texts.For(lang)))
+		}
+	}
+	for _, c := range healthtest.Recorded() {
+		for _, lang := range texts.Shipped.Languages() {
+			check(menu(view(conditions(c)), texts.For(lang)))
 		}
 	}
 }

@@ -312,7 +312,7 @@ func TestHIDUnplugIsNoticedByTheReader(t *testing.T) {
 	require.Zero(t, h.retry)
 	require.Equal(t, []string{"hidraw0 (Acme Headset 700, 1209:0700) is left out: read " + f.Path("dev/hidraw0") +
 		": input/output error; unplug the device and plug it in again"}, health.English.Phrases(h.Notes()))
-		healthtest.Raised(t, h.Notes()...)
+	healthtest.Raised(t, h.Notes()...)
 	require.EqualValues(t, 1, opened.Load(), "it is not opened again")
 	h.Send(hid.Request{Node: "hidraw0", Output: []byte{1, 2}}) // leads nowhere
 
