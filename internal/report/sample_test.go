@@ -115,8 +115,10 @@ func workday() Input {
 		Conditions: control.ConditionsOf([]health.Condition{
 			{Code: health.UserDefaultInput, Severity: health.Info, Subject: headset},
 			unreadable,
-			{Code: health.ClientRefuses, Severity: health.Warning, Subject: "DiscordPTB (pid 4820) over websocket on port 6464",
-				Args: health.Args{"name": "DiscordPTB", "pid": "4820", "transport": "websocket", "port": "6464"}, Because: []health.Condition{reason}},
+			{
+				Code: health.ClientRefuses, Severity: health.Warning, Subject: "DiscordPTB (pid 4820) over websocket on port 6464",
+				Args: health.Args{"name": "DiscordPTB", "pid": "4820", "transport": "websocket", "port": "6464"}, Because: []health.Condition{reason},
+			},
 		}),
 	}}
 }

@@ -14,13 +14,13 @@ import (
 
 // TestEveryReasonIsRecorded: what a client may answer, and where none is found, for the test that says it in every language.
 func TestEveryReasonIsRecorded(t *testing.T) {
-	errs := []error{errNoOrigin, ErrUnsupported, ErrNoClient, ErrNoAnswer, ErrLost, fmt.Errorf("port 6463: %w", ErrNotRPC), errors.New("dial: refused")}
+	errs := []error{errNoOrigin, errUnsupported, errNoClient, errNoAnswer, errLost, fmt.Errorf("port 6463: %w", errNotRPC), errors.New("dial: refused")}
 	for at := range meanings {
-		errs = append(errs, &Error{at.phase, at.code, "Invalid Client ID"})
+		errs = append(errs, &refusalError{at.phase, at.code, "Invalid Client ID"})
 	}
 	for _, err := range errs {
-		require.NotNil(t, ReasonOf(err))
-		healthtest.Raised(t, *ReasonOf(err))
+		require.NotNil(t, reasonOf(err))
+		healthtest.Raised(t, *reasonOf(err))
 	}
 	for _, p := range []*peer{{}, {location: location{Process: local.Process{UID: "1001"}}}} {
 		healthtest.Raised(t, p.foreignReason("1000"))

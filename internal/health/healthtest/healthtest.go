@@ -52,7 +52,8 @@ func Raised(t testing.TB, raised ...health.Condition) {
 		}
 		for _, trait := range traits(c) {
 			if !slices.Contains(known()[c.Code], trait) {
-				t.Errorf("%s with %s is not in conditions.json: run this test with RECORD_CONDITIONS=1, and then those of internal/health", c.Code, trait)
+				t.Errorf("%s with %s is not in conditions.json: run this test with RECORD_CONDITIONS=1, and then those of internal/health",
+					c.Code, trait)
 			}
 		}
 	}

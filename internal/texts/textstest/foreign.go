@@ -21,8 +21,11 @@ var path = regexp.MustCompile(`\S*/\S*`)
 var latin = []string{"de", "es", "fr", "pl", "pt", "tr"}
 
 // international are words that languages with letters of their own write in Latin ones.
-var international = strings.Fields(`Bluetooth USB HID IPC HTTP WebSocket ID PID UID GNOME AppIndicator Windows macOS Linux FILE kill HUP STOP Ctrl Z POST
-	Discord DiscordPTB miniaudio udev Default origin kind os true false on off anchor audio camera pids links endpoints sources ipc all min s h sidetone Miniaudio`)
+var international = strings.Fields(`
+	AppIndicator Bluetooth Ctrl Default Discord DiscordPTB FILE GNOME HID HTTP HUP ID IPC Linux Miniaudio PID POST STOP UID USB WebSocket
+	Windows Z all anchor audio camera endpoints false h ipc kill kind links macOS min miniaudio off on origin os pids s sidetone
+	sources true udev
+`)
 
 // Foreign is what is in a text that is not of its language, other than names: words in English, and in a language with letters of its
 // own any in Latin ones.
@@ -39,7 +42,8 @@ func Foreign(lang, text string, names ...string) []string {
 		return english.FindAllString(path.ReplaceAllString(text, " "), -1)
 	}
 	var found []string
-	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r > unicode.MaxASCII || strings.ContainsRune(" ()[],;:!?\"\n", r) }) {
+	separates := func(r rune) bool { return r > unicode.MaxASCII || strings.ContainsRune(" ()[],;:!?\"\n", r) }
+	for _, word := range strings.FieldsFunc(text, separates) {
 		isName := strings.ContainsAny(word, "0123456789_./:=*-")
 		if strings.ContainsFunc(word, unicode.IsLetter) && !isName && !slices.Contains(international, word) {
 			found = append(found, word)
