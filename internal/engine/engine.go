@@ -142,26 +142,26 @@ func (e *Engine) Run(ctx context.Context) {
 // state is everything the Engine knows. It goes by the time that it is given, so that a recording
 // can be replayed.
 type state struct {
-	opts      Options
-	started   time.Time
-	awake     time.Time // when the machine was last known to have started or resumed
-	woke      time.Time // when it woke from its last sleep; zero: it has not slept
-	sources   []*source
-	leases    []*lease
-	groups    *devices.Grouping // of what is known now; nil: to be made
-	bound     bool              // the leases have been compared with it
-	hid       *hid.Tracker
-	paused    *Paused          // nil: what is known is reported
-	known     devices.Snapshot // the present list but for a pause
-	snapshot  devices.Snapshot // that was published
-	changed   chan struct{}    // closed at the next change of the view
-	sent      bool             // a snapshot has been published
-	dirty     bool             // what the list is resolved from may have changed
-	now       time.Time        // of this step
-	told      bool             // this step has an input
-	plugged   bool             // which is that a HID device was plugged in
-	at        time.Time        // when the event that is being applied happened; zero: now
-	recorders []*recorder
+	opts        Options
+	started     time.Time
+	awake       time.Time // when the machine was last known to have started or resumed
+	woke        time.Time // when it woke from its last sleep; zero: it has not slept
+	sources     []*source
+	leases      []*lease
+	groups      *devices.Grouping // of what is known now; nil: to be made
+	leasesBound bool              // the leases have been compared with it
+	hid         *hid.Tracker
+	paused      *Paused          // nil: what is known is reported
+	known       devices.Snapshot // the present list but for a pause
+	snapshot    devices.Snapshot // that was published
+	changed     chan struct{}    // closed at the next change of the view
+	sent        bool             // a snapshot has been published
+	dirty       bool             // what the list is resolved from may have changed
+	now         time.Time        // of this step
+	hasInput    bool             // this step has an input
+	plugged     bool             // which is that a HID device was plugged in
+	eventAt     time.Time        // when the event that is being applied happened; zero: now
+	recorders   []*recorder
 }
 
 func newState(opts Options, now time.Time) *state {
@@ -183,11 +183,11 @@ func (set Settings) HIDRules() *hid.Rules {
 
 // step lets the time be now, applies f, if there is one, and publishes what follows from both.
 func (s *state) step(now time.Time, f func(*state)) {
-	s.now, s.at, s.told, s.plugged = now, time.Time{}, false, false
+	s.now, s.eventAt, s.hasInput, s.plugged = now, time.Time{}, false, false
 	if f != nil {
 		f(s)
 	}
-	if due := s.due(); !s.told && !due.IsZero() && !now.Before(due) {
+	if due := s.due(); !s.hasInput && !due.IsZero() && !now.Before(due) {
 		s.record(Record{Input: Input{Tick: true}})
 	}
 	s.expire()
@@ -206,7 +206,7 @@ func (s *state) observe(o devices.Observation) {
 		s.sources = append(s.sources, &source{name: o.Source})
 		i = len(s.sources) - 1
 	}
-	s.at = o.At
+	s.eventAt = o.At
 	src := s.sources[i]
 	before := src.status()
 	if o.Err != nil {
@@ -249,11 +249,11 @@ func (s *state) expire() {
 		if any {
 			s.regroup()
 		}
-		if gone.After(s.at) {
-			s.at = gone
+		if gone.After(s.eventAt) {
+			s.eventAt = gone
 		}
 		if dropped := src.expire(s.now, s.opts.StaleAfter); dropped > 0 {
-			s.at = s.now
+			s.eventAt = s.now
 			s.regroup()
 			s.opts.Log.Warn("endpoints dropped: their source keeps failing", "source", src.name, "endpoints", dropped, "err", src.err)
 		}
@@ -267,7 +267,7 @@ func (s *state) expire() {
 }
 
 // regroup notes that something else may be there now, or in another state.
-func (s *state) regroup() { s.dirty, s.groups, s.bound = true, nil, false }
+func (s *state) regroup() { s.dirty, s.groups, s.leasesBound = true, nil, false }
 
 // grouping is what is there, made when it is needed: leases ask for it, and each list is resolved from it.
 func (s *state) grouping() *devices.Grouping {
@@ -297,7 +297,7 @@ func (s *state) publish() {
 	next := s.forClients(known)
 	if !s.sent || !next.Equal(s.snapshot) {
 		next.Generation++
-		if next.At = s.at; next.At.IsZero() {
+		if next.At = s.eventAt; next.At.IsZero() {
 			next.At = s.now
 		}
 		known.Generation, known.At = next.Generation, next.At

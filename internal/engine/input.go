@@ -34,7 +34,7 @@ type outcome struct {
 
 // take applies an input, and writes it into the recordings.
 func (s *state) take(in Input) (out outcome) {
-	s.told = true
+	s.hasInput = true
 	s.record(Record{Input: in})
 	switch {
 	case in.Observe != nil:
@@ -67,7 +67,7 @@ func (s *state) configure(set Settings) {
 // handleHID takes in what has happened to a HID device. A report that changes nothing costs little:
 // devices send many that no rule looks at.
 func (s *state) handleHID(e hid.Event) {
-	s.at, s.plugged = e.At, e.Kind == hid.Attached && e.Plugged
+	s.eventAt, s.plugged = e.At, e.Kind == hid.Attached && e.Plugged
 	changed := s.hid.Apply(e, s.now)
 	if changed || e.Kind != hid.Report {
 		s.regroup() // leases go by which devices are there

@@ -136,7 +136,7 @@ func (s *state) resumed(r Resumed) {
 			l.until = s.now.Add(l.until.Sub(s.now) - time.Duration(r.Slept)) // which the clock of the process has not seen
 		}
 	}
-	s.sleepPause(time.Duration(r.Slept))
+	s.subtractSleep(time.Duration(r.Slept))
 	s.endLeases(func(l *lease, f devices.Field) bool { return l.said[f].Before(s.woke) }, "the machine has slept since")
 	s.dropLeases(func(l *lease) bool { return !l.until.IsZero() && !s.now.Before(l.until) }, "its lease ran out while the machine slept")
 	if s.hid.Resume(s.woke, s.now) {
@@ -152,15 +152,20 @@ type lease struct {
 	until  time.Time // zero: until its holder is released
 	holder string
 
-	said    map[devices.Field]time.Time // when each flag was said last
-	heard   time.Time                   // when anything was
-	newest  time.Time                   // of its unit: when the last of the endpoints was attached that it had a moment ago
-	hid     bool                        // of its unit: a HID device was there a moment ago, and always before
-	hidLeft bool                        // of its unit: a HID device has been away
-	unheard bool                        // of its unit: and none is there now
-	silent  bool                        // of its unit: none of its endpoints is there
-	left    bool                        // its unit has left, and is reported a moment longer
-	several int                         // how many units were there when it could first have meant one; it has no effect
+	said       map[devices.Field]time.Time // when each flag was said last
+	heard      time.Time                   // when anything was
+	candidates int                         // how many units were there when it could first have meant one; if several, it has no effect
+	unitState
+}
+
+// unitState is how a lease's unit was when it was last looked at; zero: the lease has none.
+type unitState struct {
+	lastAttached time.Time // when the last of its endpoints was attached
+	hid          bool      // a HID device was there, and always before
+	hidLeft      bool      // a HID device has been away
+	hidAbsent    bool      // and none was there
+	silent       bool      // none of its endpoints was there
+	leaving      bool      // it had left, and was reported a moment longer
 }
 
 func (s *state) push(p Push) (Pushed, error) {
@@ -191,7 +196,7 @@ func (s *state) push(p Push) (Pushed, error) {
 	if p.Seq != 0 && p.Seq < l.seq {
 		return Pushed{}, ErrOvertaken
 	}
-	if l.several > 0 || l.Unit != "" && len(found) < 2 && (len(found) == 0 || found[0].Key != l.Unit) {
+	if l.candidates > 0 || l.Unit != "" && len(found) < 2 && (len(found) == 0 || found[0].Key != l.Unit) {
 		l.State, l.Since, l.said = nil, nil, nil // that was said of nobody knows whom, or of one that has left
 	}
 	l.renew(p, s.now)
@@ -201,7 +206,7 @@ func (s *state) push(p Push) (Pushed, error) {
 		l.hid = l.hid && !l.hidLeft
 	}
 	s.dirty = true
-	s.contradict()
+	s.dropContradicted()
 	out := Pushed{Units: len(found)}
 	if l.silent {
 		out.Units = 0
@@ -212,7 +217,7 @@ func (s *state) push(p Push) (Pushed, error) {
 	if len(found) == 0 && p.Serial != "" {
 		out.Others = serials(s.grouping().Units(p.Product, ""))
 	}
-	s.at = p.At
+	s.eventAt = p.At
 	s.touch()
 	return out, nil
 }
@@ -270,7 +275,7 @@ func (s *state) endLeases(ended func(*lease, devices.Field) bool, why string) {
 		s.dirty = true
 		l.State = state
 		s.opts.Log.Info("pushed state taken back",
-			"product", l.Product, "owner", l.Owner, "was", says(last.State), "is", says(state), "reason", why)
+			"product", l.Product, "owner", l.Owner, "was", stateWords(last.State), "is", stateWords(state), "reason", why)
 		s.touch()
 		if len(state) == 0 {
 			l.bind(nil)
@@ -289,14 +294,14 @@ func (s *state) dropLeases(ended func(*lease) bool, why string) {
 			return true
 		}
 		s.dirty = true
-		s.opts.Log.Info("pushed state taken back", "product", l.Product, "owner", l.Owner, "was", says(l.State), "reason", why)
+		s.opts.Log.Info("pushed state taken back", "product", l.Product, "owner", l.Owner, "was", stateWords(l.State), "reason", why)
 		s.touch()
 		return true
 	})
 }
 
-// says is a state in words.
-func says(state map[devices.Field]devices.Tri) string {
+// stateWords is a state in words.
+func stateWords(state map[devices.Field]devices.Tri) string {
 	var parts []string
 	for _, f := range devices.Fields {
 		if v, ok := state[f]; ok {
@@ -306,9 +311,9 @@ func says(state map[devices.Field]devices.Tri) string {
 	return cmp.Or(strings.Join(parts, ", "), "nothing")
 }
 
-// contradict takes back what an owner said of a flag before another said the contrary of that flag of that unit: it has been overtaken,
-// and is not true again because the newer word ends.
-func (s *state) contradict() {
+// dropContradicted takes back what an owner said of a flag before another said the contrary of that flag of that unit: it has
+// been overtaken, and is not true again because the newer word ends.
+func (s *state) dropContradicted() {
 	type unit struct{ product, key string } // key "": of leases that wait for theirs
 	of := func(l *lease) unit { return unit{l.Product, l.Unit} }
 	byUnit := make(map[unit][]*lease) // there may be many, each of another one
@@ -325,7 +330,7 @@ func (s *state) contradict() {
 // meansTheSame reports whether both, of one product, speak of one unit or, while they wait, may come to.
 func (l *lease) meansTheSame(o *lease) bool {
 	waitForOne := l.Unit == "" && (l.Serial == o.Serial || l.Serial == "" || o.Serial == "")
-	return l.Unit == o.Unit && (l.Unit != "" || waitForOne) && l.several == 0 && o.several == 0
+	return l.Unit == o.Unit && (l.Unit != "" || waitForOne) && l.candidates == 0 && o.candidates == 0
 }
 
 // pushes are those that have a unit.
@@ -345,7 +350,7 @@ func (s *state) viewLeases() []Lease {
 		if len(l.State) == 0 {
 			continue
 		}
-		units := l.several
+		units := l.candidates
 		if l.Unit != "" && !l.silent {
 			units = 1
 		}

@@ -18,8 +18,8 @@ type Paused struct {
 	UntilLogin bool      `json:"until_login,omitempty"`
 }
 
-// rest is what a pause has before it.
-func (p *Paused) rest(now time.Time) *Pause {
+// remaining is what a pause has before it.
+func (p *Paused) remaining(now time.Time) *Pause {
 	rest := &Pause{UntilLogin: p.UntilLogin}
 	if !p.Until.IsZero() {
 		rest.For = Span(p.Until.Sub(now))
@@ -66,8 +66,8 @@ func (s *state) expirePause() {
 	}
 }
 
-// sleepPause takes off a pause what the machine has slept, which the clock of the process has not seen.
-func (s *state) sleepPause(slept time.Duration) {
+// subtractSleep takes off a pause what the machine has slept, which the clock of the process has not seen.
+func (s *state) subtractSleep(slept time.Duration) {
 	if p := s.paused; p != nil && !p.Until.IsZero() {
 		s.paused = &Paused{Until: p.Until.Add(-slept)}
 		s.touch()

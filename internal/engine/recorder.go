@@ -123,7 +123,7 @@ func (s *state) initialInputs() []timedRecord {
 	}
 	stable.Sort(list, func(a, b timedRecord) int { return a.at.Compare(b.at) })
 	if p := s.paused; p != nil {
-		add(s.now, Input{Pause: p.rest(s.now)})
+		add(s.now, Input{Pause: p.remaining(s.now)})
 	}
 	for _, l := range s.leases {
 		p := Push{Product: l.Product, Serial: l.Serial, Owner: l.Owner, Seq: l.seq, Holder: l.holder, Unit: l.Unit, HIDLeft: l.hidLeft}
@@ -136,7 +136,7 @@ func (s *state) initialInputs() []timedRecord {
 			add(s.now, Input{Push: &push})
 		}
 		for f, v := range l.State {
-			if l.several == 0 {
+			if l.candidates == 0 {
 				flag := map[devices.Field]devices.Tri{f: v}
 				say(flag, l.Since[f])
 				say(flag, l.said[f])
