@@ -6,12 +6,17 @@ import (
 	"strings"
 	"testing"
 
+	"sidetone/internal/wine"
+
 	"github.com/stretchr/testify/require"
 )
 
 // TestShippedBinaries: what ships to users links nothing that only tests and the demo need, and neither program what the other one is for.
 func TestShippedBinaries(t *testing.T) {
 	t.Parallel()
+	if wine.Is() {
+		t.Skip("Wine has no go")
+	}
 	foreign := `testing(/.*)?|sidetone/(fakeserver|bench|tools|internal/(testlab|memnet|world))(/.*)?|github.com/stretchr/.*|go.uber.org/goleak`
 	for program, c := range map[string]struct{ needs, lacks string }{
 		"sidetone/cmd/agent": {"sidetone/internal/app", `fyne.io/.*|github.com/godbus/dbus/v5/.+|sidetone/internal/tray(/.*)?`},

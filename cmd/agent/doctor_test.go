@@ -40,6 +40,9 @@ problems: 1, warnings: 1
 	require.Contains(t, b.String(), "\nnothing is wrong, warnings: 0\n")
 }
 
+// asJSON is a path as JSON has it.
+func asJSON(path string) string { return strings.ReplaceAll(path, `\`, `\\`) }
+
 // TestDoctorReadsFiles: mistakes in files are findings, with their place; those of the command
 // line are bad input.
 func TestDoctorReadsFiles(t *testing.T) {
@@ -58,11 +61,11 @@ func TestDoctorReadsFiles(t *testing.T) {
 	}
 	bad, settings := acme(t, "priority: 1", "priority: first"), write(t, "config.yaml", "rpc:\n  transports: [pigeon]\n")
 	_, out := ask("--catalogue", bad, "--config", settings)
-	require.Contains(t, out, bad+":20:15: ")
-	require.Contains(t, out, settings+":2:16: ")
+	require.Contains(t, out, asJSON(bad)+":20:15: ")
+	require.Contains(t, out, asJSON(settings)+":2:16: ")
 	missing := filepath.Join(t.TempDir(), "missing.yaml")
 	_, out = ask("--catalogue", missing)
-	require.Contains(t, out, missing+": cannot read the file, ")
+	require.Contains(t, out, asJSON(missing)+": cannot read the file, ")
 
 	a, out := ask("--catalogue", acme(t, "schema: 1", "schema: 1"))
 	require.Contains(t, out, `\"Acme\" is muted, by the button or in the sound settings (os_endpoint_mute`)

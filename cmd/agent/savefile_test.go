@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -32,7 +33,11 @@ func TestSaveOnAFullDisk(t *testing.T) {
 func TestSessionIsNotLost(t *testing.T) {
 	session := learn.Session{{Mark: learn.MarkUnmuted}, {Mark: learn.MarkMuted}}
 	temp := t.TempDir()
-	t.Setenv("TMPDIR", temp)
+	setTemp := func(folder string) {
+		t.Setenv("TMPDIR", folder)
+		t.Setenv("TMP", folder) // Windows
+	}
+	setTemp(temp)
 	keep := func(talk io.Writer) error {
 		r, full, err := os.Pipe()
 		require.NoError(t, err)
@@ -40,7 +45,11 @@ func TestSessionIsNotLost(t *testing.T) {
 		return (&learner{talk: talk}).keep(full, session)
 	}
 	err := keep(io.Discard)
-	require.ErrorIs(t, err, syscall.EPIPE)
+	gone := syscall.EPIPE
+	if runtime.GOOS == "windows" {
+		gone = 232 // ERROR_NO_DATA
+	}
+	require.ErrorIs(t, err, gone)
 	saved, globErr := filepath.Glob(filepath.Join(temp, "sidetone-learn-*.jsonl"))
 	require.NoError(t, globErr)
 	require.Len(t, saved, 1)
@@ -49,7 +58,7 @@ func TestSessionIsNotLost(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, session, again)
 
-	t.Setenv("TMPDIR", filepath.Join(temp, "missing"))
+	setTemp(filepath.Join(temp, "missing"))
 	var talk strings.Builder
 	require.ErrorContains(t, keep(&talk), "the recording is above")
 	again, err = learn.ReadSession(strings.NewReader(talk.String()))

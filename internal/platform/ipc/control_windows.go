@@ -18,26 +18,29 @@ import (
 
 	"sidetone/internal/platform/paths"
 	"sidetone/internal/platform/session"
+	"sidetone/internal/winpipe"
 )
 
 // pipeBuffer is how many bytes the pipe takes in each direction while the other end does not
 // read.
 const pipeBuffer = 64 << 10
 
-// agentAddresses finds all control pipes of this user and session, by vendor.
+// agentAddresses finds the control pipes of all vendors of this user and session, by vendor, by their lock files. Not every one must
+// have an agent that listens.
 func agentAddresses(func(string) string) (map[string]string, error) {
 	suffix, err := paths.PipeSuffix()
 	if err != nil {
 		return nil, err
 	}
-	names, err := pipesIn(paths.Pipes)
+	folder, err := paths.AgentsFolder(nil)
+	if err != nil {
+		return nil, err
+	}
+	locks, err := filepath.Glob(filepath.Join(folder, paths.PipePrefix+"*"+suffix+lockSuffix))
 	found := map[string]string{}
-	for name := range names {
-		vendor, isAgent := strings.CutPrefix(name, paths.PipePrefix)
-		vendor, isOurs := strings.CutSuffix(vendor, strings.ToLower(suffix))
-		if isAgent && isOurs {
-			found[vendor] = paths.Pipes + paths.PipePrefix + vendor + suffix
-		}
+	for _, lock := range locks {
+		name := strings.TrimSuffix(filepath.Base(lock), lockSuffix)
+		found[strings.TrimSuffix(strings.TrimPrefix(name, paths.PipePrefix), suffix)] = paths.Pipes + name
 	}
 	return found, err
 }
@@ -80,7 +83,7 @@ func ListenControl(address string) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := winio.ListenPipe(address, &winio.PipeConfig{
+	l, err := winpipe.Listen(address, winio.PipeConfig{
 		SecurityDescriptor: fmt.Sprintf("D:P(D;;GA;;;NU)(A;;GA;;;%s)", session.User()),
 		InputBufferSize:    pipeBuffer,
 		OutputBufferSize:   pipeBuffer,
@@ -109,7 +112,7 @@ func controlLockFile(address string) (string, error) {
 	if name == address || strings.ContainsAny(name, `\/:`) {
 		return "", fmt.Errorf(`control pipe %s: want \\.\pipe\ and a name`, address)
 	}
-	return filepath.Join(folder, name+".lock"), nil
+	return filepath.Join(folder, name+lockSuffix), nil
 }
 
 type controlListener struct {

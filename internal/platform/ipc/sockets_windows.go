@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"net"
 	"path/filepath"
-	"strings"
 
 	"github.com/Microsoft/go-winio"
 	"golang.org/x/sys/windows"
@@ -15,51 +14,20 @@ import (
 	"sidetone/internal/health"
 	"sidetone/internal/local"
 	"sidetone/internal/platform/session"
+	"sidetone/internal/winpipe"
 )
 
 // Sockets lists the discord-ipc-0 to -9 that exist now in the folders, in the order of folder
-// and number. It reads the list of pipes: to open one, even for its attributes, is to connect.
-// A folder that cannot be read is one of the notes, which are for people.
+// and number. It asks for each name: to open a pipe, even for its attributes, is to connect.
 func (m Machine) Sockets() (sockets []local.Socket, notes []health.Condition) {
 	for _, folder := range m.list() {
-		folder = strings.TrimSuffix(folder, `\`) + `\`
-		names, err := pipesIn(folder)
-		if err != nil {
-			notes = append(notes, health.Wrap(err, health.FolderUnreadable, health.Warning, health.Args{"path": folder}).Condition)
-		}
 		for i := range ipcNumbers {
-			if names[socketName(i)] {
-				sockets = append(sockets, local.Socket{Path: folder + socketName(i)})
+			if path := filepath.Join(folder, socketName(i)); winpipe.Exists(path) {
+				sockets = append(sockets, local.Socket{Path: path})
 			}
 		}
 	}
-	return sockets, notes
-}
-
-// pipesIn returns the names of the pipes in folder, which ends in a backslash, in lower case.
-func pipesIn(folder string) (map[string]bool, error) {
-	pattern, err := windows.UTF16PtrFromString(folder + "*")
-	if err != nil {
-		return nil, err
-	}
-	var entry windows.Win32finddata
-	search, err := windows.FindFirstFile(pattern, &entry)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer windows.FindClose(search)
-	names := map[string]bool{}
-	for err == nil {
-		names[strings.ToLower(windows.UTF16ToString(entry.FileName[:]))] = true
-		err = windows.FindNextFile(search, &entry)
-	}
-	if errors.Is(err, windows.ERROR_NO_MORE_FILES) {
-		return names, nil
-	}
-	return names, err
+	return sockets, nil
 }
 
 // Dial connects to a client's pipe and says who made it, as far as the OS tells. It takes

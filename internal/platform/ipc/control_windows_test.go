@@ -1,0 +1,139 @@
+package ipc
+
+import (
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/local"
+	"sidetone/internal/platform/paths"
+	"sidetone/internal/platform/platformtest"
+	"sidetone/internal/platform/session"
+	"sidetone/internal/testlab/ipctest"
+)
+
+// answering listens at address until the test ends, and answers every connection with what it sent.
+func answering(t *testing.T, address string) net.Listener {
+	t.Helper()
+	l, err := ListenControl(address)
+	require.NoError(t, err)
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			serving.Go(func() {
+				_, _ = io.Copy(c, c)
+				c.Close()
+			})
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		serving.Wait()
+		lock, err := controlLockFile(address)
+		require.NoError(t, err)
+		require.NoError(t, os.Remove(lock))
+	})
+	return l
+}
+
+func TestControlPipe(t *testing.T) {
+	platformtest.NoLeak(t)
+	address := ipctest.Folder(t)
+	l := answering(t, address)
+	for range 3 {
+		c, err := DialControl(platformtest.Deadline(t), address)
+		require.NoError(t, err)
+		require.NoError(t, c.SetDeadline(time.Now().Add(20*time.Second)))
+		_, err = c.Write([]byte("ping"))
+		require.NoError(t, err)
+		got := make([]byte, 4)
+		_, err = io.ReadFull(c, got)
+		require.NoError(t, err)
+		require.Equal(t, "ping", string(got))
+		require.NoError(t, c.Close())
+	}
+	_, err := ListenControl(address)
+	running := new(ErrRunning)
+	require.ErrorAs(t, err, &running)
+	require.NoError(t, l.Close())
+	require.NoError(t, l.Close(), "twice does no harm")
+	_, err = DialControl(platformtest.Deadline(t), address)
+	require.ErrorIs(t, err, fs.ErrNotExist)
+}
+
+// Whoever has made a pipe of this name first keeps us from it, but does not become the agent.
+func TestControlPipeOfAnotherProgram(t *testing.T) {
+	address := ipctest.Folder(t)
+	squatter, err := ipctest.Listen(address)
+	require.NoError(t, err)
+	_, err = ListenControl(address)
+	require.ErrorContains(t, err, "another program has a pipe of this name; end it")
+	require.NoError(t, squatter.Close())
+	require.NoError(t, answering(t, address).Close(), "the lock was given back")
+	for _, bad := range []string{`C:\agent`, `\\.\pipe\a\b`, `\\.\pipe\a:b`} {
+		_, err = ListenControl(bad)
+		require.ErrorContains(t, err, `want \\.\pipe\ and a name`)
+	}
+}
+
+func TestAgentsOfThisSession(t *testing.T) {
+	vendor := strings.ToLower(strings.TrimPrefix(ipctest.Folder(t), paths.Pipes+paths.PipePrefix))
+	address, err := paths.ControlAddress(nil, vendor)
+	require.NoError(t, err)
+	l := answering(t, address)
+	found, err := Agents(platformtest.Deadline(t), nil)
+	require.NoError(t, err)
+	require.Contains(t, found, Agent{vendor, address})
+	require.NoError(t, l.Close())
+	found, err = Agents(platformtest.Deadline(t), nil)
+	require.NoError(t, err)
+	require.NotContains(t, found, Agent{vendor, address}, "a lock file alone is no agent")
+}
+
+func TestClientsPipes(t *testing.T) {
+	first, second := ipctest.Folder(t), ipctest.Folder(t)
+	machine := NewMachine([]string{first, second}, platformtest.Quiet())
+	sockets, notes := machine.Sockets()
+	require.Empty(t, sockets)
+	require.Empty(t, notes)
+	var want []local.Socket
+	for _, path := range []string{first + `\discord-ipc-0`, first + `\discord-ipc-7`, second + `\discord-ipc-9`} {
+		l, err := ipctest.Listen(path)
+		require.NoError(t, err)
+		defer l.Close()
+		want = append(want, local.Socket{Path: path})
+	}
+	sockets, notes = machine.Sockets()
+	require.Equal(t, want, sockets)
+	require.Empty(t, notes)
+
+	l, err := ipctest.Listen(second + `\discord-ipc-0`)
+	require.NoError(t, err)
+	defer l.Close()
+	accepted := make(chan net.Conn, 1)
+	go func() {
+		if c, err := l.Accept(); err == nil {
+			accepted <- c
+		}
+	}()
+	conn, peer, err := machine.Dial(platformtest.Deadline(t), second+`\discord-ipc-0`)
+	require.NoError(t, err)
+	defer conn.Close()
+	defer (<-accepted).Close()
+	require.Equal(t, os.Getpid(), peer.PID)
+	require.Equal(t, session.User(), peer.UID)
+	require.Contains(t, peer.Name, ".exe")
+	_, _, err = machine.Dial(platformtest.Deadline(t), second+`\discord-ipc-1`)
+	require.ErrorContains(t, err, "the client has ended; start the client")
+}
