@@ -76,7 +76,7 @@ func (c *clientCounters) families() []metrics.Family {
 	return []metrics.Family{
 		count("sidetone_connections_total", "Connections to clients that were opened.", rpcclient.Connected, rpcclient.Reconnected),
 		count("sidetone_reconnects_total",
-			"Connections to a client that was connected to before and has not restarted since.", rpcclient.Reconnected),
+			"Connections to a client that was connected to before and has not restarted since, as far as the system tells.", rpcclient.Reconnected),
 		count("sidetone_connections_refused_total", "Connections that a client has refused, with a reason.", rpcclient.ConnectionRefused),
 		count("sidetone_lists_refused_total", "Lists that a client has refused.", rpcclient.ListRefused),
 		count("sidetone_token_waits_total", "How often a connection or a list had to wait for a client's rate limit.", rpcclient.TokenAwaited),

@@ -4,9 +4,9 @@ package local
 
 // Process is the owner of a socket or a port.
 type Process struct {
-	PID  int    // 0: unknown
-	UID  string // the user (Linux, macOS: decimal uid; Windows: SID); "": unknown
-	Name string // short name of the program, chosen by itself, for people; "": unknown
+	PID  int    `json:"pid,omitempty"`  // 0: unknown
+	UID  string `json:"uid,omitempty"`  // the user (Linux, macOS: decimal uid; Windows: SID); "": unknown
+	Name string `json:"name,omitempty"` // short name of the program, chosen by itself, for people; "": unknown
 }
 
 // Lineage tells how a process is related to others: several processes may be one client.
@@ -17,13 +17,13 @@ type Lineage struct {
 
 // Socket is a file (Windows: a named pipe) on which a client may listen.
 type Socket struct {
-	Path string
-	ID   string // differs after it was removed and made anew (Linux, macOS: dev:inode:ctime in ns); "": unknown
+	Path string `json:"path"`
+	ID   string `json:"id,omitempty"` // differs after it was removed and made anew (Linux, macOS: dev:inode:ctime in ns); "": unknown
 }
 
 // Listener is a TCP port on which somebody accepts connections to 127.0.0.1.
 type Listener struct {
-	Port    int
-	ID      uint64 // differs after its owner has closed the port and opened it again (Linux: the socket's inode); 0: unknown
+	Port    int    `json:"port"`
+	ID      uint64 `json:"id,omitempty"` // differs after its owner has closed the port and opened it again (Linux: the socket's inode); 0: unknown
 	Process        // who opened it
 }

@@ -56,8 +56,9 @@ func (c *Client) handleResult(p *peer, r *attempt) {
 	case onNotClient:
 		p.notClientReason = r.err
 	case onLost, onHung:
-		if errors.Is(r.err, errLost) && !r.at.showsRestarts() {
-			c.forgetRefusals(p) // it may have restarted
+		if errors.Is(r.err, errLost) && !r.at.showsRestarts() { // it may have restarted
+			p.hasGreeted = false
+			c.forgetRefusals(p)
 		}
 	case onAllRefused, onUnknownCommand, onStillListening:
 		if p.showsRestarts() {

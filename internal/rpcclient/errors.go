@@ -38,9 +38,9 @@ const codeUnknownCommand = codeRateLimited
 // refusalError is a refusal by the client. Compare with errors.As, or errors.Is against another
 // *refusalError: a zero Phase or Code there matches any.
 type refusalError struct {
-	Phase   phase
-	Code    int
-	Message string // the client's own words, may be empty
+	Phase   phase  `json:"phase"`
+	Code    int    `json:"code"`
+	Message string `json:"message,omitempty"` // the client's own words, may be empty
 }
 
 // Error says what was refused and the client's reason.

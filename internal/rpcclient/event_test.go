@@ -35,6 +35,23 @@ func (n *eventCounts) all() map[Event]map[Transport]int {
 	return n.of
 }
 
+// TestAClientThatMayHaveRestartedIsNotSaidToBeReconnectedTo where the system does not tell a restart.
+func TestAClientThatMayHaveRestartedIsNotSaidToBeReconnectedTo(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *machine) {
+		v.alike = true
+		var seen eventCounts
+		h := v.start(Options{OnEvent: seen.count, Transports: only(WebSocket)})
+		h.publish(devices.True)
+		for range 2 {
+			process := v.program(100)
+			v.client(process, fakeserver.Options{Profile: fakeserver.Documented})
+			pass(10 * time.Second)
+			process.Kill() // the next one has the port before anybody looks
+		}
+		require.Equal(t, map[Event]map[Transport]int{Connected: {WebSocket: 2}}, seen.all())
+	})
+}
+
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	type counts = map[Event]map[Transport]int

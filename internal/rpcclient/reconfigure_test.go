@@ -302,3 +302,30 @@ func TestNewSettingsHoldForWhoIsBeingConnectedTo(t *testing.T) {
 		require.Equal(t, devices.True, mute(s))
 	})
 }
+
+// Who raises the tokens does not wait for the time that the old ones would have taken, with a list or with a connection.
+func TestMoreTokensCountAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, tr := range []Transport{HTTP, IPC} {
+		t.Run(string(tr), func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, v *machine) {
+				s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, Bucket: 1000})
+				opts := Options{Transports: only(tr), TokenEvery: time.Hour}
+				h := v.start(opts)
+				for _, m := range []devices.Tri{devices.True, devices.False, devices.True} {
+					if tr == IPC {
+						require.NoError(t, s.SetFault(fakeserver.Fault{Kind: fakeserver.FaultDie, Times: 1}))
+					}
+					h.publish(m)
+					pass(2 * time.Second)
+				}
+				require.False(t, h.session().NextTry.IsZero(), "it waits for a token")
+				opts.Tokens = 1000
+				h.Reconfigure(v.complete(h, opts))
+				pass(2 * time.Second)
+				require.Equal(t, devices.True, mute(s))
+				require.True(t, h.session().NextTry.IsZero(), "%v", h.session())
+			})
+		})
+	}
+}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"sidetone/internal/devices"
-	"sidetone/internal/signal"
 )
 
 // Delivery is one list that a client has accepted.
@@ -80,8 +79,9 @@ func (s *session) run(ctx context.Context) error {
 			}
 			continue
 		}
+		changed := s.bucket.changed()
 		if wait := s.delay(time.Now()); wait > 0 {
-			if err := s.sleep(ctx, wait, nil); err != nil {
+			if err := s.sleep(ctx, wait, changed); err != nil {
 				return err
 			}
 			continue // with what is the newest by then
@@ -125,7 +125,7 @@ func (s *session) upToDate(snap devices.Snapshot) bool {
 
 // sleep waits for the given time (0: no limit) or for news (nil: none). It ends with an error when the
 // session does.
-func (s *session) sleep(ctx context.Context, d time.Duration, news signal.Signal) error {
+func (s *session) sleep(ctx context.Context, d time.Duration, news <-chan struct{}) error {
 	var timeout <-chan time.Time
 	if d > 0 {
 		t := time.NewTimer(d)

@@ -13,12 +13,13 @@ type tokenBucket struct {
 	mu       sync.Mutex
 	size     int
 	every    time.Duration
-	fullAt   time.Time // one interval for each used token
-	reserved int       // tokens that links will take
+	fullAt   time.Time     // one interval for each used token
+	reserved int           // tokens that links will take
+	resized  chan struct{} // closed when it holds more or less, or gets a token sooner or later, than before
 }
 
 func newTokenBucket(size int, every time.Duration) *tokenBucket {
-	return &tokenBucket{size: size, every: every}
+	return &tokenBucket{size: size, every: every, resized: make(chan struct{})}
 }
 
 // newPacer limits the lists of one session, hence never more than 50 in any second (rule R70).
@@ -33,7 +34,22 @@ const (
 func (b *tokenBucket) configure(size int, every time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.size == size && b.every == every {
+		return
+	}
 	b.size, b.every = size, every
+	close(b.resized)
+	b.resized = make(chan struct{})
+}
+
+// changed is closed when what delay and linkDelay have said before the call may be wrong, in either direction. That of a nil bucket never is.
+func (b *tokenBucket) changed() <-chan struct{} {
+	if b == nil {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.resized
 }
 
 // refill makes it full, as that of another application is.

@@ -236,6 +236,7 @@ func (c *Client) dialSocket(ctx context.Context, at location) (net.Conn, error) 
 // waitForToken waits until the client has a token to give for a connection over tr (rule R67).
 func (c *Client) waitForToken(ctx context.Context, p *peer, tr Transport) error {
 	for waited := false; ; waited = true {
+		changed := p.bucket.changed()
 		wait := p.bucket.linkDelay(time.Now())
 		if wait <= 0 || ctx.Err() != nil {
 			return ctx.Err()
@@ -247,7 +248,11 @@ func (c *Client) waitForToken(ctx context.Context, p *peer, tr Transport) error 
 		if !held {
 			c.updateSession(p, func(s *Session) { s.NextTry = time.Now().Add(wait) })
 		}
-		sleep(ctx, wait)
+		select {
+		case <-ctx.Done():
+		case <-changed:
+		case <-time.After(wait):
+		}
 		if !held {
 			c.updateSession(p, func(s *Session) { s.NextTry = time.Time{} })
 		}
