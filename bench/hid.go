@@ -101,7 +101,7 @@ func runHIDAgent(ctx context.Context, args []string) error {
 		Version: "bench", Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	})
 	if err == nil {
-		agent.Run(ctx)
+		err = agent.Run(ctx)
 	}
 	return err
 }

@@ -47,6 +47,7 @@ type agentRun struct {
 	env       []string // settings, in the form NAME=value of the environment
 	args      []string // further arguments
 	user      *syscall.SysProcAttr
+	output    *os.File // where its log is, in place of log; nil: there
 
 	cmd   *exec.Cmd
 	log   *lines
@@ -92,6 +93,9 @@ func (a *agentRun) start() {
 	}
 	a.log, a.ended, a.read = newLines(), make(chan struct{}), 0
 	a.cmd.Stdout, a.cmd.Stderr = a.log, a.log
+	if a.output != nil {
+		a.cmd.Stdout, a.cmd.Stderr = a.output, a.output
+	}
 	require.NoError(a.t, a.cmd.Start())
 	cmd, log, ended := a.cmd, a.log, a.ended
 	go func() {

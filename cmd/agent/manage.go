@@ -20,6 +20,20 @@ Exit code 1 if no agent runs.`,
 	}, func(cmd *cobra.Command, _ []string, c *control.Client) error { return c.Stop(cmd.Context()) })
 }
 
+func upgradeCommand() *cobra.Command {
+	return askCommand(&cobra.Command{
+		Use:   "upgrade",
+		Short: "Have the running agent's program, as it is on disk now, go on in its place",
+		Long: `For when a package has put a newer program in the place of the one that runs. The agent starts it with its own
+arguments, and hands over to it once it is ready: clients keep their lists, pushed states and the pause stay in
+force, and to a service manager it is the same unit. If the new program does not get ready the agent goes on.
+That may take a minute, until each client takes a new connection (docs/service.md).
+
+Exit code 1 if no agent runs, or the new program does not get ready.`,
+		Args: noArgs,
+	}, func(cmd *cobra.Command, _ []string, c *control.Client) error { return c.Upgrade(cmd.Context()) })
+}
+
 func logLevelCommand() *cobra.Command {
 	return askCommand(&cobra.Command{
 		Use:   "log-level LEVEL",

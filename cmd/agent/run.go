@@ -4,7 +4,9 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"os/exec"
 	"runtime/debug"
+	"slices"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -15,6 +17,7 @@ import (
 
 func runCommand() *cobra.Command {
 	var in settingsFlags
+	var replace bool
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Report devices to the client until told to stop",
@@ -24,6 +27,10 @@ OS event the client had answered.
 
 --state-file is short for --push-state-file: states that the vendor's software writes into a file
 (docs/api.md).
+
+--replace goes on in place of the agent that runs, once this one is ready: clients keep their lists,
+pushed states and the pause stay in force, and that agent ends with exit code 0. If it does not get that
+far it ends with exit code 1, and that one goes on (docs/service.md).
 
 SIGHUP reads settings and catalogue again; if they are wrong, the old ones stay in force.
 SIGTERM and SIGINT empty the client's list and end with exit code 0. Under systemd, which it tells
@@ -40,10 +47,16 @@ that it is ready and still answers, wrong input is exit code 78 (docs/service.md
 			level := new(slog.LevelVar)
 			level.Set(set.Config.Log.Level.Slog())
 			log, logFile := runLog(cmd.ErrOrStderr(), set, level)
-			agent, err := app.New(app.Options{
+			manager := service.NewNotifier(host.Getenv)
+			options := app.Options{
 				Settings: set, Load: func() (*app.Settings, error) { return in.load(cmd) },
 				Host: host, Version: version, Log: log, LogLevel: level, LogFile: logFile, OwnProcess: true,
-			})
+				Replace: replace, Successor: successor,
+			}
+			if manager != nil {
+				options.Succeeded = manager.HandOver
+			}
+			agent, err := app.New(options)
 			if err != nil {
 				return err
 			}
@@ -52,16 +65,32 @@ that it is ready and still answers, wrong input is exit code 78 (docs/service.md
 			defer beside.Wait()
 			defer cancel()
 			beside.Go(func() { reloadAt(ctx, hup, agent) })
-			if n := service.NewNotifier(host.Getenv); n != nil {
-				beside.Go(func() { n.Run(ctx, agent.Ping, log) })
+			if manager != nil {
+				beside.Go(func() { manager.Run(ctx, func() { agent.Ping(ctx) }, log) })
 			}
-			agent.Run(ctx)
-			return nil
+			return agent.Run(ctx)
 		},
 	}
 	in.add(cmd)
+	cmd.Flags().BoolVar(&replace, "replace", false, "go on in place of the agent that runs")
 	cmd.Flags().SetNormalizeFunc(stateFileFlag)
 	return cmd
+}
+
+// successor is this program as it is on disk now, with the same arguments, to go on in place of this process.
+func successor() (*exec.Cmd, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	args := os.Args[1:]
+	if !slices.Contains(args, "--replace") {
+		args = append(slices.Clone(args), "--replace")
+	}
+	cmd := exec.Command(self, args...) //nolint:noctx // it is to outlive this process
+	cmd.Env = service.SuccessorEnv(os.Environ())
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	return cmd, nil
 }
 
 // reloadAt has the agent read its configuration again at each signal; its log says what comes of it.

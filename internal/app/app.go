@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"os/exec"
 	"reflect"
 	"runtime/debug"
 	"strconv"
@@ -45,6 +46,10 @@ type Options struct {
 	OwnProcess bool           // the process is the agent only: crashes are reported and lead to safe mode, garbage waits while it is idle
 	LogFile    string         // in which Log is kept, for the bundle; "": none
 	LogLevel   *slog.LevelVar // of Log; nil: it cannot be changed
+
+	Replace   bool                      // an agent that runs already is asked to hand over
+	Successor func() (*exec.Cmd, error) // this program as it is on disk now, with Replace; nil: it cannot be started anew
+	Succeeded func(pid int)             // it goes on in place of this agent, which ends; may be nil
 }
 
 // App is an agent: sources feed the Engine, the Engine feeds the client. It is the control.Backend of its
@@ -60,13 +65,14 @@ type App struct {
 	engine   *engine.Engine
 	report   *reporter
 	timeline *timeline.Ring
-	serials  serials                  // for the mask of the bundle
-	guard    *crash.Guard             // nil: crashes are not reported
-	safe     bool                     // in safe mode
-	lock     *ipc.ClientLock          // nil: another agent for the same client id would not be noticed
-	listener net.Listener             // nil: there is no local API
-	settings atomic.Pointer[Settings] // in force
+	serials  serials                     // for the mask of the bundle
+	guard    atomic.Pointer[crash.Guard] // nil: crashes are not reported
+	safe     bool                        // in safe mode
+	lock     *ipc.ClientLock             // nil: another agent for the same client id would not be noticed
+	listener net.Listener                // nil: there is no local API
+	settings atomic.Pointer[Settings]    // in force
 
+	upgrading sync.Mutex                       // one program is started at a time
 	reloading sync.Mutex                       // one reading at a time, whoever asks
 	refused   atomic.Pointer[health.Condition] // the last reload, if it was
 
@@ -79,12 +85,17 @@ type App struct {
 	stop     chan struct{} // closed to end the agent
 	stopOnce func()
 	farewell chan struct{} // closed when clients have been told of the end
+	begun    chan struct{} // closed when this agent reports
+	next     *succession
 }
 
 // New opens all that the settings name; Run closes it. It fails, and leaves nothing open, where another
-// agent speaks for the same vendor or client id, or the settings cannot be met.
+// agent speaks for the same vendor or client id, unless that is to be replaced, or the settings cannot be met.
 func New(o Options) (*App, error) {
-	a := &App{opts: o, started: time.Now(), changed: make(chan struct{}), stop: make(chan struct{}), farewell: make(chan struct{})}
+	a := &App{
+		opts: o, started: time.Now(), changed: make(chan struct{}), stop: make(chan struct{}),
+		farewell: make(chan struct{}), begun: make(chan struct{}), next: newSuccession(),
+	}
 	a.stopOnce = sync.OnceFunc(func() { close(a.stop) })
 	a.timeline = timeline.NewRing(timeline.Clock{Now: time.Now, Elapsed: power.Uptime}, o.Version)
 	if a.opts.LogLevel == nil {
@@ -107,19 +118,24 @@ func (a *App) open() error {
 	if err != nil {
 		return err
 	}
-	if a.lock, err = a.lockClient(); err != nil {
+	switch err = a.takeLocks(); {
+	case err == nil:
+		if a.safe = a.guardCrashes(); a.safe {
+			a.log.Error("safe mode: no HID devices, no writes to devices, no miniaudio", "reason", health.English.Phrase(safeMode))
+		}
+	case a.opts.Replace && errors.As(err, new(*ipc.ErrRunning)):
+		a.next.state = preparing
+	default:
 		return err
 	}
-	a.guardCrashes()
 	if err = a.openSources(resolving.HIDRules()); err != nil {
 		return err
 	}
-	if a.listener, err = a.listenControl(); err != nil {
-		return err
-	}
 	a.report = newReporter(a.log, a.timeline, set.rpc(a.opts.Host, a.log))
-	if a.lock != nil {
-		a.report.announce = a.lock.Announce
+	a.report.announce = func() {
+		if a.lock != nil {
+			a.lock.Announce()
+		}
 	}
 	names := make([]string, len(a.sources))
 	for i, src := range a.sources {
@@ -143,49 +159,74 @@ func (a *App) open() error {
 
 // close releases what was opened and will not run.
 func (a *App) close() {
-	if a.listener != nil {
-		_ = a.listener.Close()
-	}
 	for _, src := range a.sources {
 		_ = src.Close()
 	}
-	if a.guard != nil {
-		a.guard.Close()
+	a.closeLocks()
+}
+
+// closeLocks is for after the farewell: the lock tells other agents that clients have it.
+func (a *App) closeLocks() {
+	if a.listener != nil {
+		_ = a.listener.Close()
 	}
+	a.unguard()
 	if a.lock != nil {
 		_ = a.lock.Close()
 	}
 }
 
-// Run reports until ctx ends and the client's list has been emptied. It can be called once.
-func (a *App) Run(ctx context.Context) {
+// Run reports until ctx ends and the client's list has been emptied, or another agent goes on. It can be called once. An error says why
+// it does not report in place of the agent that it is to replace, or not any more.
+func (a *App) Run(ctx context.Context) error {
+	defer a.closeLocks()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	// The sources and the Engine outlive the reporter's farewell by nothing, but they must not
+	// publish into it: they end first.
+	stopInputs := a.runInputs(context.WithoutCancel(ctx))
+	defer stopInputs()
+	if a.next.state == preparing {
+		if err := a.takeOver(ctx); err != nil {
+			if ctx.Err() != nil {
+				err = nil // it was told to stop
+			}
+			return err
+		}
+	}
+	a.next.happens(onTaken)
 	set := a.current()
 	a.log.Info("sidetone runs", "version", a.opts.Version, "vendor", set.Catalogue.Vendor.Name, "products", len(set.Catalogue.Products))
-	if a.lock != nil {
-		defer func() { _ = a.lock.Close() }() // after the farewell: it tells the others that the client has it
-	}
-	if a.guard != nil {
-		defer a.guard.Close()
-	}
+	close(a.begun)
+	return a.runReporting(ctx, stopInputs)
+}
+
+// runReporting is Run once this agent has the locks.
+func (a *App) runReporting(ctx context.Context, stopInputs func()) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if a.lock != nil {
+	if lock := a.lock; lock != nil {
 		wg.Go(func() {
-			if err := a.lock.Watch(ctx, a.log, a.report.Repeat); err != nil {
+			if err := lock.Watch(ctx, a.log, a.report.Repeat); err != nil {
 				a.log.Warn("after another vendor's agent has ended, devices with the same id stay away until the next change", "reason", err)
 			}
 		})
 	}
 	if a.listener != nil {
 		wg.Go(func() { a.joinChanges(ctx) })
-		wg.Go(func() {
-			if err := control.NewServer(a, a.log).Serve(ctx, a.listener); err != nil {
-				a.log.Error("the local API has ended", "reason", err)
-			}
-		})
 	}
+	serve := func() {
+		if l := a.listener; l != nil {
+			wg.Go(func() {
+				if err := control.NewServer(a, a.log).Serve(ctx, l); err != nil {
+					a.log.Error("the local API has ended", "reason", err)
+				}
+			})
+		}
+	}
+	serve()
 	reporting, end := context.WithCancel(ctx)
 	defer end()
 	wg.Go(func() {
@@ -195,38 +236,47 @@ func (a *App) Run(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	})
-	a.reportUntil(reporting)
+	defer time.AfterFunc(startTime, debug.FreeOSMemory).Stop()
+	err := a.reportToClients(reporting, serve)
+	stopInputs()
 	close(a.farewell)
-	a.log.Info("sidetone has stopped")
+	if a.HasLetGo() {
+		a.log.Info("another agent goes on")
+	} else {
+		a.log.Info("sidetone has stopped")
+	}
+	return err
 }
 
-// Ping returns when the Engine, through which all that happens goes, has got to it.
-func (a *App) Ping() { a.engine.Ping() }
+// Ping returns when this agent reports and the Engine, through which all that happens goes, has got to it, or ctx ends.
+func (a *App) Ping(ctx context.Context) {
+	select {
+	case <-a.begun:
+		a.engine.Ping()
+	case <-ctx.Done():
+	}
+}
 
 // startTime is when all has been read once. What that took is not needed again, and goes back to the system.
 const startTime = 5 * time.Second
 
-// reportUntil returns when ctx has ended and the client's list has been emptied.
-func (a *App) reportUntil(ctx context.Context) {
-	// The sources and the Engine outlive the reporter's farewell by nothing, but they must not
-	// publish into it: they end first.
-	inputs, stopInputs := context.WithCancel(context.WithoutCancel(ctx))
-	defer stopInputs()
+// runInputs runs the Engine and follows the sources until stop is called.
+func (a *App) runInputs(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
-	wg.Go(func() { a.engine.Run(inputs) })
-	defer time.AfterFunc(startTime, debug.FreeOSMemory).Stop()
+	wg.Go(func() { a.engine.Run(ctx) })
 	for i, src := range a.sources {
-		wg.Go(func() { platform.Follow(inputs, src, a.kicks[i], a.observe) })
+		wg.Go(func() { platform.Follow(ctx, src, a.kicks[i], a.observe) })
 	}
 	wg.Go(func() {
-		if err := power.WatchResume(inputs, a.log, a.resumed); err != nil {
+		if err := power.WatchResume(ctx, a.log, a.resumed); err != nil {
 			a.log.Info("power events", "note", err)
 		}
 	})
-
-	a.report.Run(ctx)
-	stopInputs()
-	wg.Wait()
+	return func() {
+		cancel()
+		wg.Wait()
+	}
 }
 
 // Reload puts a new configuration into force, or says what is wrong with it and keeps the old.
@@ -307,6 +357,18 @@ func (a *App) kick() {
 	for _, kick := range a.kicks {
 		kick.Notify()
 	}
+}
+
+// takeLocks takes all that only one agent can have. *ipc.ErrRunning means that another one has something of it.
+func (a *App) takeLocks() (err error) {
+	if a.lock, err = a.lockClient(); err != nil {
+		return err
+	}
+	if a.listener, err = a.listenControl(); err != nil && a.lock != nil {
+		_ = a.lock.Release()
+		a.lock = nil
+	}
+	return err
 }
 
 // lockClient sees to it that no other agent speaks for the same client id. Whatever else is in the way

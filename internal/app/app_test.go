@@ -43,7 +43,7 @@ func startApp(t *testing.T, o Options) *App {
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	running.Go(func() { a.Run(ctx) })
+	running.Go(func() { _ = a.Run(ctx) })
 	t.Cleanup(func() { cancel(); running.Wait() })
 	return a
 }

@@ -226,6 +226,3 @@ func refusal(err error) error {
 		return &control.Refusal{Kind: control.ErrInvalid, Message: err.Error()}
 	}
 }
-
-// Release ends the pushes of holder that have no lease.
-func (a *App) Release(holder string) { a.engine.Release(holder) }

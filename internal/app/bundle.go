@@ -64,8 +64,8 @@ func (a *App) Bundle(w io.Writer) error {
 	if err := a.storeLogs(z, mask); err != nil {
 		return err
 	}
-	if a.guard != nil {
-		for _, r := range a.guard.Reports() {
+	if guard := a.guard.Load(); guard != nil {
+		for _, r := range guard.Reports() {
 			if err := store(z, r.Name, mask.apply(r.Text)); err != nil {
 				return err
 			}

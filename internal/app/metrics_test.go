@@ -28,7 +28,7 @@ func metricsAgent(t *testing.T) *App {
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	a.Run(ctx)
+	_ = a.Run(ctx)
 	c := a.report.counters
 	c.event(rpcclient.Connected, rpcclient.IPC)
 	c.event(rpcclient.Reconnected, rpcclient.IPC)

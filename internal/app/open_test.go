@@ -71,7 +71,7 @@ func TestQuestionsToAnAgentThatHasEnded(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	a.Run(ctx)
+	_ = a.Run(ctx)
 	require.Empty(t, a.Devices().Endpoints)
 	require.Empty(t, a.Status().Products)
 	require.NoError(t, a.Metrics(io.Discard))

@@ -11,23 +11,30 @@ import (
 	"sidetone/internal/platform/paths"
 )
 
-// guardCrashes looks at how the agents before this one have ended. After several crashes in a row this one does without what
-// talks to devices and to foreign code, so that it may live and say so.
-func (a *App) guardCrashes() {
+// guardCrashes has crashes of this process reported, and says whether there were several in a row before it: then it does without
+// what talks to devices and to foreign code, so that it may live and say so.
+func (a *App) guardCrashes() (looping bool) {
 	if !a.opts.OwnProcess {
-		return
+		return false
 	}
+	var guard *crash.Guard
 	folder, err := paths.StateFolder(a.opts.Host.Getenv, a.opts.Settings.Identity.ID)
 	if err == nil {
 		about := fmt.Sprintf("sidetone %s, %s, %s/%s", a.opts.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-		a.guard, err = crash.Open(folder, about)
+		guard, err = crash.Open(folder, about)
 	}
 	if err != nil {
 		a.log.Warn("a crash would leave no report", "reason", err)
-		return
+		return false
 	}
-	if a.safe = a.guard.Looping(time.Now()); a.safe {
-		a.log.Error("safe mode: no HID devices, no writes to devices, no miniaudio", "reason", health.English.Phrase(safeMode))
+	a.guard.Store(guard)
+	return guard.Looping(time.Now())
+}
+
+// unguard leaves reports of crashes to another agent, or ends in order.
+func (a *App) unguard() {
+	if guard := a.guard.Swap(nil); guard != nil {
+		guard.Close()
 	}
 }
 
@@ -38,12 +45,13 @@ var safeMode = health.Condition{
 
 // noteForCrash keeps what is not in order, by code, for the report of a crash.
 func (a *App) noteForCrash(conditions []health.Condition) {
-	if a.guard == nil {
+	guard := a.guard.Load()
+	if guard == nil {
 		return
 	}
 	codes := []string{}
 	for _, c := range conditions {
 		codes = append(codes, string(c.Code))
 	}
-	a.guard.Note(codes)
+	guard.Note(codes)
 }

@@ -159,10 +159,16 @@ func (f *stateFile) pushStatement(of statementKey, before, next statement, seq u
 	maps.Copy(state, next.state)
 	_, err := f.push(engine.Push{
 		Product: of.product, Serial: of.serial, Owner: of.owner, Seq: seq,
-		TTL: engine.Span(next.until.Sub(now)), Holder: "state file", State: state, At: written,
+		TTL: engine.Span(next.until.Sub(now)), Holder: stateFileHolder, State: state, At: written,
 	})
 	return err
 }
+
+// stateFileHolder is the holder of what a state file says.
+const stateFileHolder = "state file"
+
+// isOfStateFile reports whether the next agent reads that itself.
+func isOfStateFile(in engine.Input) bool { return in.Push != nil && in.Push.Holder == stateFileHolder }
 
 // statesOf is what a request says, where null takes a flag back.
 func statesOf(said map[devices.Field]*bool) map[devices.Field]devices.Tri {

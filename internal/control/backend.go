@@ -37,6 +37,16 @@ type Backend interface {
 	SetLogLevel(level string) error
 	// Stop ends the agent in order. It returns when clients have been told, or ctx ends.
 	Stop(ctx context.Context)
+	// HandOver has another agent, of this user, go on in place of this one. It returns when this one has let go of clients, and of all that
+	// only one agent can have; Release(holder) before HandedOver(holder) gives it back. Errors: *Refusal, that of ctx.
+	HandOver(ctx context.Context, r HandoverRequest, holder string) (Handover, error)
+	// HandedOver ends the agent: the other one has everything. Errors: *Refusal.
+	HandedOver(holder string) error
+	// HasLetGo reports whether another agent goes on, or is about to.
+	HasLetGo() bool
+	// Upgrade starts the program of this agent anew, for it to go on, and returns when it does, or has not come to that. Errors: *Refusal,
+	// that of ctx.
+	Upgrade(ctx context.Context) error
 	// Record writes a recording of what the agent is told and what it says, whole lines of JSON at
 	// a time, until ctx or the agent ends; the last line says that it is the last. It ends before
 	// that when write fails. write may block; the agent goes on meanwhile.
@@ -64,6 +74,7 @@ var (
 	ErrAmbiguous = errors.New("several could be meant")    // 409
 	ErrStale     = errors.New("overtaken by a later push") // 409
 	ErrInvalid   = errors.New("not valid")                 // 400
+	ErrConflict  = errors.New("not now, or not this way")  // 409
 	ErrStopping  = errors.New("the agent is stopping")     // 503
 )
 
@@ -77,5 +88,6 @@ var kinds = []struct {
 	{ErrAmbiguous, http.StatusConflict, CodeAmbiguous},
 	{ErrStale, http.StatusConflict, CodeStale},
 	{ErrInvalid, http.StatusBadRequest, CodeInvalid},
+	{ErrConflict, http.StatusConflict, CodeConflict},
 	{ErrStopping, http.StatusServiceUnavailable, CodeStopping},
 }

@@ -29,21 +29,22 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m, ipctest.Kept) }
 
 // fake is a Backend that remembers what it was asked.
 type fake struct {
-	mu       sync.Mutex
-	status   Status
-	changed  chan struct{}
-	pushes   map[string][]PushRequest // by holder
-	products []string
-	released map[string]int
-	refused  error         // what Push answers
-	broken   error         // what Reload and Bundle answer
-	block    chan struct{} // what Push waits for
-	deaf     bool          // Push does so even when it is told to give up
-	entered  chan struct{} // has an element for each Push that has begun
-	metrics  string
-	calls    map[string]int
-	paused   PauseRequest
-	lines    chan string // of recordings; closed: the agent has no more
+	mu        sync.Mutex
+	status    Status
+	changed   chan struct{}
+	pushes    map[string][]PushRequest // by holder
+	products  []string
+	released  map[string]int
+	refused   error         // what Push answers
+	broken    error         // what Reload and Bundle answer
+	block     chan struct{} // what Push waits for
+	deaf      bool          // Push does so even when it is told to give up
+	entered   chan struct{} // has an element for each Push that has begun
+	metrics   string
+	calls     map[string]int
+	paused    PauseRequest
+	successor string      // the connection of the agent that goes on
+	lines     chan string // of recordings; closed: the agent has no more
 }
 
 func newFake() *fake {
@@ -221,6 +222,34 @@ func (f *fake) Pause(r PauseRequest) Pause {
 	f.paused = r
 	return Pause{Until: at(5), UntilLogin: true, List: devices.PauseEmpty}
 }
+
+// HandOver answers for one vendor, and lets go.
+func (f *fake) HandOver(_ context.Context, r HandoverRequest, holder string) (Handover, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if r.Vendor != "acme" || f.successor != "" {
+		return Handover{}, &Refusal{Kind: ErrConflict, Message: "not this one"}
+	}
+	f.successor = holder
+	return Handover{Inputs: []byte("[]"), Clients: []byte("[]")}, nil
+}
+
+func (f *fake) HandedOver(holder string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.successor != holder {
+		return &Refusal{Kind: ErrConflict, Message: "nothing was handed over"}
+	}
+	return nil
+}
+
+func (f *fake) HasLetGo() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.successor != ""
+}
+
+func (f *fake) Upgrade(context.Context) error { return f.broken }
 
 // Record writes lines until it is told to end, and then a last one.
 func (f *fake) Record(ctx context.Context, write func(lines []byte) error) error {

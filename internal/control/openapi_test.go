@@ -179,7 +179,7 @@ func TestDocumentExamples(t *testing.T) {
 	require.Greater(t, n, 9)
 
 	for _, code := range []Code{
-		CodeUnknown, CodeAmbiguous, CodeStale, CodeInvalid, CodeForbidden, CodePath, CodeMethod, CodeTooLarge, CodeMediaType, CodeBusy, CodeStopping, CodeTimeout, CodeInternal,
+		CodeUnknown, CodeAmbiguous, CodeStale, CodeConflict, CodeInvalid, CodeForbidden, CodePath, CodeMethod, CodeTooLarge, CodeMediaType, CodeBusy, CodeStopping, CodeTimeout, CodeInternal,
 	} {
 		require.NoError(t, valid(t, "/components/schemas/Problem", []byte(`{"code":"`+string(code)+`","error":"x"}`)))
 	}
@@ -204,6 +204,7 @@ func TestAnswersAreDocumented(t *testing.T) {
 		{"POST", "/v1/stop", ""},
 		{"POST", "/v1/log-level", `{"level":"debug"}`},
 		{"PUT", "/v1/states/acme-700", aPush},
+		{"POST", "/v1/upgrade", ""},
 	} {
 		answer, _ := s.ask(c.method, c.path, c.body)
 		require.Less(t, answer.StatusCode, 300, c.path)
@@ -211,4 +212,6 @@ func TestAnswersAreDocumented(t *testing.T) {
 	s.backend.set(func(status *Status) { *status = Status{PID: 1, Started: at(0)} })
 	_, body := s.ask("GET", "/v1/status", "")
 	require.Contains(t, body, `"products":[]`)
+	answer, _ := s.ask("POST", "/v1/handover", `{"vendor":"acme","client_id":"1"}`)
+	require.Equal(t, 200, answer.StatusCode)
 }

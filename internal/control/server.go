@@ -84,7 +84,10 @@ func newServer(backend Backend, log *slog.Logger, limits limits) *Server {
 		"/v1/pause":     {http.MethodPost: s.pause},
 		"/v1/resume":    {http.MethodPost: s.resume},
 		"/v1/stop":      {http.MethodPost: s.stop},
+		"/v1/upgrade":   {http.MethodPost: s.upgrade},
+		"/v1/handover":  {http.MethodPost: s.handOver},
 		"/v1/log-level": {http.MethodPost: s.logLevel},
+		handedOverPath:  {http.MethodPost: s.handedOver},
 		statesPath:      {http.MethodPut: s.push},
 	}
 	return s
@@ -93,8 +96,12 @@ func newServer(backend Backend, log *slog.Logger, limits limits) *Server {
 // statesPath is the path of a push, whose last part is any product.
 const statesPath = "/v1/states/{product}"
 
+// handedOverPath is that of the only request which an agent answers that has handed over.
+const handedOverPath = "/v1/handover/done"
+
 // Serve answers connections of l, whose peers are those of this user and which may tell their process (PeerPID() int), until
-// ctx ends; then it closes l, ends every connection, releases what they held and returns nil. To be called once.
+// ctx ends; then it closes l, ends every connection, releases what they held and returns nil. If l is closed before, no more come
+// in, and those that there are go on. To be called once.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	server := &http.Server{
 		Handler:                      http.HandlerFunc(s.handle),
@@ -120,6 +127,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	})
 	s.gate.Listener = l
 	err := server.Serve(&s.gate)
+	if errors.Is(err, net.ErrClosed) {
+		<-ctx.Done()
+	}
 	if !stop() {
 		<-ended
 		err = nil
@@ -152,6 +162,10 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 	methods := s.routes[path]
 	if methods == nil {
 		s.refuse(w, problem(http.StatusNotFound, CodePath, "there is no %.80q here; docs/api.md lists what there is", r.RequestURI))
+		return
+	}
+	if path != handedOverPath && s.backend.HasLetGo() {
+		s.refuse(w, problem(http.StatusServiceUnavailable, CodeStopping, "another agent goes on in place of this one: ask again"))
 		return
 	}
 	answer := methods[r.Method]

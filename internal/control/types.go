@@ -3,6 +3,7 @@
 package control
 
 import (
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -188,6 +189,20 @@ type LogLevel struct {
 	Level string `json:"level"` // debug, info, warn or error
 }
 
+// HandoverRequest is the body of POST /v1/handover: who wants to go on.
+type HandoverRequest struct {
+	Vendor   string `json:"vendor"` // vendor.id of its catalogue
+	ClientID string `json:"client_id"`
+	Version  string `json:"version,omitempty"`
+	PID      int    `json:"-"` // of the peer; 0: not known
+}
+
+// Handover is the answer: what only the agent that ends has known.
+type Handover struct {
+	Inputs  json.RawMessage `json:"inputs"`  // what its Engine would have to be told, as in a recording
+	Clients json.RawMessage `json:"clients"` // what it has learnt of clients; another version may understand less of it
+}
+
 // MaxPause is the longest pause that has an end by itself.
 const MaxPause = 30 * 24 * time.Hour
 
@@ -233,6 +248,7 @@ const (
 	CodeUnknown   Code = "unknown_product" // 404: the catalogue has no such product
 	CodeAmbiguous Code = "ambiguous"       // 409: several could be meant
 	CodeStale     Code = "stale"           // 409: overtaken by a later push of the same owner
+	CodeConflict  Code = "conflict"        // 409: no other agent can go on now, or not that one
 	CodeInvalid   Code = "invalid"         // 400: the request is wrong; 422: a settings file is
 	CodeForbidden Code = "forbidden"       // 403: it came by way of a browser or a relay
 	CodePath      Code = "no_such_path"    // 404

@@ -156,12 +156,15 @@ type state struct {
 	snapshot    devices.Snapshot // that was published
 	changed     chan struct{}    // closed at the next change of the view
 	sent        bool             // a snapshot has been published
+	first       time.Time        // when the first one was
 	dirty       bool             // what the list is resolved from may have changed
 	now         time.Time        // of this step
 	hasInput    bool             // this step has an input
 	plugged     bool             // which is that a HID device was plugged in
 	eventAt     time.Time        // when the event that is being applied happened; zero: now
 	recorders   []*recorder
+
+	handedOver bool // another Engine goes on: pushes would be lost
 }
 
 func newState(opts Options, now time.Time) *state {
@@ -295,6 +298,9 @@ func (s *state) publish() {
 	}
 	known.Generation, known.At = s.snapshot.Generation, s.snapshot.At
 	next := s.forClients(known)
+	if !s.sent {
+		s.first = s.now
+	}
 	if !s.sent || !next.Equal(s.snapshot) {
 		next.Generation++
 		if next.At = s.eventAt; next.At.IsZero() {

@@ -97,7 +97,11 @@ func serials(units []devices.Unit) []string {
 // Push puts what p says into force. When it returns, the list that holds it has been published.
 func (e *Engine) Push(p Push) (Pushed, error) {
 	out := outcome{err: ErrEnded}
-	e.do(func(s *state) { out = s.take(Input{Push: &p}) })
+	e.do(func(s *state) {
+		if !s.handedOver {
+			out = s.take(Input{Push: &p})
+		}
+	})
 	return out.pushed, out.err
 }
 

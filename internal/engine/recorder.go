@@ -125,6 +125,12 @@ func (s *state) initialInputs() []timedRecord {
 	if p := s.paused; p != nil {
 		add(s.now, Input{Pause: p.remaining(s.now)})
 	}
+	s.leaseInputs(func(in Input) { add(s.now, in) })
+	return list
+}
+
+// leaseInputs are the pushes that would bring about the present leases.
+func (s *state) leaseInputs(add func(Input)) {
 	for _, l := range s.leases {
 		p := Push{Product: l.Product, Serial: l.Serial, Owner: l.Owner, Seq: l.seq, Holder: l.holder, Unit: l.Unit, HIDLeft: l.hidLeft}
 		if !l.until.IsZero() {
@@ -133,7 +139,7 @@ func (s *state) initialInputs() []timedRecord {
 		say := func(state map[devices.Field]devices.Tri, at time.Time) {
 			p.State, p.At = state, at
 			push := p
-			add(s.now, Input{Push: &push})
+			add(Input{Push: &push})
 		}
 		for f, v := range l.State {
 			if l.candidates == 0 {
@@ -144,7 +150,6 @@ func (s *state) initialInputs() []timedRecord {
 		}
 		say(nil, l.heard)
 	}
-	return list
 }
 
 // initialInputs tells how the source came to be as it is: with everything, then without what has gone

@@ -24,6 +24,6 @@ type Socket struct {
 // Listener is a TCP port on which somebody accepts connections to 127.0.0.1.
 type Listener struct {
 	Port    int    `json:"port"`
-	ID      uint64 `json:"id,omitempty"` // differs after its owner has closed the port and opened it again (Linux: the socket's inode); 0: unknown
+	ID      uint64 `json:"id,omitempty"` // differs after its owner has opened the port anew (Linux: the socket's inode); 0: unknown
 	Process        // who opened it
 }

@@ -44,6 +44,7 @@ type Client struct {
 	resendAsked  bool          // the whole list was asked for again
 	loggedReason string        // the last reason for having no client that was logged; "" after a delivery
 	status       Status        // without the sessions, which are those of peers
+	learnt       []Learnt      // of clients that have yet to be found
 }
 
 // New returns a Client that does nothing before Run.
@@ -147,10 +148,10 @@ func (c *Client) notifyAll() {
 }
 
 // Run looks for clients and serves them, until ctx ends. Then it leaves them as the policy for
-// the exit says, within StopTimeout, and returns (rules R3, R5, R53).
+// the exit says, within StopTimeout, and returns (rules R3, R5, R53); or as they are, if the cause is ErrHandover.
 func (c *Client) Run(ctx context.Context) {
 	c.locked(func() { c.status = Status{State: Searching} })
-	c.searchingSince = time.Now()
+	c.restartSearch()
 	watch := c.watch(ctx)
 	defer func() { watch.end() }()
 	for ctx.Err() == nil {
@@ -162,6 +163,7 @@ func (c *Client) Run(ctx context.Context) {
 		tick := c.searchIsDue()
 		c.collectEnded()
 		c.reconcile(c.scan(ctx))
+		c.recall()
 		c.updateRelations()
 		c.prune()
 		c.startAttempts(ctx, tick)
@@ -171,6 +173,10 @@ func (c *Client) Run(ctx context.Context) {
 		}
 		c.updateStatus()
 		c.waitForWork(ctx)
+	}
+	if errors.Is(context.Cause(ctx), ErrHandover) {
+		c.leave()
+		return
 	}
 	c.stop()
 }
@@ -355,6 +361,11 @@ func (c *Client) inSession(p *peer) (yes bool) {
 func (c *Client) stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), c.opts().StopTimeout)
 	defer cancel()
+	if len(c.Learnt()) > 0 { // the agent before this one has told them something, which they still have
+		clear(c.unreachable) // the look before may have been broken off
+		c.reconcile(c.scan(ctx))
+		c.recall()
+	}
 	var wg sync.WaitGroup
 	for _, p := range c.peers {
 		if p.attempt != nil {

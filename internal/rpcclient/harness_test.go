@@ -3,6 +3,7 @@ package rpcclient
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"log/slog"
 	"net"
 	"slices"
@@ -31,6 +32,7 @@ type harness struct {
 	*Client
 	t          *testing.T
 	stop       func()
+	leave      func() // stop, and another one goes on
 	mu         sync.Mutex
 	deliveries []Delivery
 	generation uint64
@@ -105,18 +107,42 @@ func (m *machine) start(opts Options) *harness {
 	m.t.Helper()
 	h := &harness{t: m.t}
 	h.Client = New(m.complete(h, opts))
-	ctx, cancel := context.WithCancel(context.Background())
+	h.run()
+	m.t.Cleanup(func() { h.stop() })
+	return h
+}
+
+// run lets it begin, or go on after leave.
+func (h *harness) run() {
+	ctx, cancel := context.WithCancelCause(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		h.Run(ctx)
 	}()
-	h.stop = sync.OnceFunc(func() {
-		cancel()
+	end := func(cause error) {
+		cancel(cause)
 		<-done
-	})
-	m.t.Cleanup(h.stop)
-	return h
+	}
+	h.stop, h.leave = func() { end(nil) }, func() { end(ErrHandover) }
+}
+
+// successor starts another agent that goes on where h ends.
+func (m *machine) successor(h *harness, opts Options) *harness {
+	m.t.Helper()
+	h.leave()
+	text, err := json.Marshal(h.Learnt())
+	require.NoError(m.t, err)
+	var learnt []Learnt
+	require.NoError(m.t, json.Unmarshal(text, &learnt))
+	next := &harness{t: m.t}
+	next.Client = New(m.complete(next, opts))
+	next.Recall(learnt)
+	next.Publish(*h.newest)
+	next.generation = h.generation
+	next.run()
+	m.t.Cleanup(func() { next.stop() })
+	return next
 }
 
 // target is a port of the machine, which nobody takes over.

@@ -43,6 +43,8 @@ type peer struct {
 	nextLink      *pendingLink        // to go on with
 	mayHold       *devices.Snapshot   // the last list that it was sent and has not refused; nil: none
 	admitted      bool                // it may be talked to
+	proof         *Proof              // of its port, for which it was asked; nil: it has given the free one, or none
+	toldProof     *Proof              // by another agent; nil: none, or it was made use of
 	progress                          // of the attempt that runs
 
 	// What tells which ports may belong to which sockets (rule R76), guarded by Client.mu.
@@ -59,6 +61,7 @@ type progress struct {
 	probeIsSlow    bool // it takes long to prove itself, and holds up nobody any more
 	greeted        bool // it has said READY over its socket, and waits for ports that may be its own to fall silent
 	inSession      bool // it has a link that works
+	countsLinks    bool // which may have cost it a token
 	commandUnknown bool // it says that it does not know the command
 }
 

@@ -40,6 +40,9 @@ func (c *Client) prove(ctx context.Context, p *peer, at location, by []Transport
 	case errors.Is(free, errNoClient):
 		return nil, free
 	}
+	if told := c.takeProof(p); told != nil {
+		return &provenPort{target: t, over: told.Over, counts: told.Counts}, nil
+	}
 	if err := c.waitToProbe(ctx, p); err != nil {
 		return nil, err
 	}
@@ -47,7 +50,9 @@ func (c *Client) prove(ctx context.Context, p *peer, at location, by []Transport
 	for _, over := range by {
 		l, err := c.proveBy(ctx, p, t, over, free)
 		if err == nil {
-			return &provenPort{t, over, l, mayCountTokens(free)}, nil
+			proof := &Proof{over, mayCountTokens(free)}
+			c.locked(func() { p.proof = proof })
+			return &provenPort{t, over, l, proof.Counts}, nil
 		}
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -57,6 +62,12 @@ func (c *Client) prove(ctx context.Context, p *peer, at location, by []Transport
 		}
 	}
 	return nil, refused
+}
+
+// takeProof returns how p has proved to be a client to the agent before this one, once: that proof costs a client its list, or a token.
+func (c *Client) takeProof(p *peer) (told *Proof) {
+	c.locked(func() { told, p.toldProof = p.toldProof, nil })
+	return told
 }
 
 // markWhenSlow notes that proving p takes longer than ProbeTimeout, so that others may go first, unless

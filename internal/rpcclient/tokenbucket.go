@@ -42,7 +42,7 @@ func (b *tokenBucket) configure(size int, every time.Duration) {
 	b.resized = make(chan struct{})
 }
 
-// changed is closed when what delay and linkDelay have said before the call may be wrong, in either direction. That of a nil bucket never is.
+// changed is closed when what delay and linkDelay say from now on may be wrong, in either direction. That of a nil bucket never is.
 func (b *tokenBucket) changed() <-chan struct{} {
 	if b == nil {
 		return nil
@@ -57,6 +57,19 @@ func (b *tokenBucket) refill() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.fullAt = time.Time{}
+}
+
+// full is when it is full again, and setFull sets that as another agent has counted it.
+func (b *tokenBucket) full() time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.fullAt
+}
+
+func (b *tokenBucket) setFull(at time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.fullAt = at
 }
 
 // delay is how long a list has to wait for a token that no link has reserved. It uses nothing up. A

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"strconv"
+	"sync/atomic"
 	"time"
 )
 
@@ -21,7 +22,20 @@ type Notifier struct {
 	send  func(state string) error
 	every time.Duration // between two signs of life; 0: nobody waits for any
 	tick  func(every time.Duration) (due <-chan time.Time, stop func(), err error)
+	over  atomic.Bool // another process goes on
 }
+
+// SuccessorEnv is the environment of a process that goes on in place of this one, of which that says its own.
+func SuccessorEnv(own []string) []string { return append(own, watchdogPID+"=") }
+
+// HandOver says that another process of this unit goes on.
+func (n *Notifier) HandOver(pid int) {
+	n.over.Store(true)
+	_ = n.send("MAINPID=" + strconv.Itoa(pid) + "\n" + alive) // who does not hear of it sees this one end in order
+}
+
+// alive is the sign of life.
+const alive = "WATCHDOG=1"
 
 // Supervised reports whether somebody wants to hear of the agent.
 func Supervised(getenv func(string) string) bool { return getenv(notifySocket) != "" }
@@ -64,11 +78,13 @@ func (n *Notifier) Run(ctx context.Context, answers func(), log *slog.Logger) {
 	for {
 		select {
 		case <-ctx.Done():
-			_ = n.send("STOPPING=1")
+			if !n.over.Load() {
+				_ = n.send("STOPPING=1")
+			}
 			return
 		case <-due:
 			if answers(); ctx.Err() == nil {
-				tell("WATCHDOG=1")
+				tell(alive)
 			}
 		}
 	}

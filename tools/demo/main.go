@@ -79,7 +79,7 @@ func demo(ctx context.Context, out, talk io.Writer) (err error) {
 	}
 	run, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
-	wg.Go(func() { agent.Run(run) })
+	wg.Go(func() { _ = agent.Run(run) })
 	defer wg.Wait()
 	defer stop()
 

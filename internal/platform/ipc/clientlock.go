@@ -70,6 +70,9 @@ func (l *ClientLock) Close() error {
 	return l.lock.Unlock()
 }
 
+// Release gives the lock back, for another agent that goes on in place of this one: no list has changed.
+func (l *ClientLock) Release() error { return l.lock.Unlock() }
+
 // Watch calls notify when it has begun to watch, and then whenever another agent announces
 // something, until ctx ends; then it returns nil. notify must not block. An error says what cannot
 // be watched. Whoever tidies up removes a lock file that is held as any other: the log has it.

@@ -48,6 +48,7 @@ type Line[State, Outcome ~string] struct {
 type Table[State, Outcome ~string] struct {
 	Lines []Line[State, Outcome]
 	Start State
+	End   State // there is no way out of it; "": there is of all
 	// After is how the package finds the new state, and what else follows.
 	After func(State, Outcome) (to State, then string)
 }
@@ -91,7 +92,7 @@ func (table Table[S, O]) Walk(t *testing.T, states []S, outcomes []O) {
 				queue = append(queue, to)
 			}
 		}
-		require.True(t, leads, "no way out of %s", s)
+		require.NotEqual(t, s == table.End, leads, "a way out of %s", s)
 	}
 	for _, s := range states {
 		require.True(t, reached[s], "no way leads to %s", s)

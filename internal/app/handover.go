@@ -1,0 +1,260 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"sidetone/internal/control"
+	"sidetone/internal/rpcclient"
+	"sidetone/internal/signal"
+)
+
+const (
+	// roomTimeout is how long an agent that is ready is kept waiting until each client has a token for its connection: one in 30 s.
+	roomTimeout = 90 * time.Second
+	// confirmTimeout is how long it may take to take over what has been let go. It needs milliseconds.
+	confirmTimeout = 10 * time.Second
+	// reclaimTimeout is how long somebody else may have a lock that is to be taken back.
+	reclaimTimeout = 30 * time.Second
+	// lockInterval is from one try to get a lock to the next.
+	lockInterval = 100 * time.Millisecond
+	// heldFor is the lease of what software has pushed over a connection to this agent: it has to find the next one.
+	heldFor = 5 * time.Second
+)
+
+// succession is what passes between this agent and the next one.
+type succession struct {
+	asks      chan ask      // to Run, from HandOver
+	failed    signal.Signal // the connection of the one that asked has ended
+	confirmed chan struct{} // closed when it has everything
+
+	mu    sync.Mutex
+	state life
+	from  ask // the last one
+	child int // the process that Upgrade has started; 0: none
+}
+
+// ask is that of another agent to go on.
+type ask struct {
+	holder string // its connection
+	pid    int
+	answer chan handoverAnswer // has room for one
+}
+
+type handoverAnswer struct {
+	control.Handover
+	err error
+}
+
+func newSuccession() *succession {
+	return &succession{asks: make(chan ask), failed: signal.New(), confirmed: make(chan struct{}), state: taking}
+}
+
+// happens puts the transition after an outcome into force.
+func (s *succession) happens(on outcome) transition {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := transitionFor(s.state, on)
+	s.state = t.to
+	return t
+}
+
+func conflict(format string, args ...any) error {
+	return &control.Refusal{Kind: control.ErrConflict, Message: fmt.Sprintf(format, args...)}
+}
+
+// HandOver lets another agent go on in place of this one, once each client could be connected to anew.
+func (a *App) HandOver(ctx context.Context, r control.HandoverRequest, holder string) (control.Handover, error) {
+	if own := a.current().Identity; r.Vendor != own.ID || r.ClientID != own.ClientID {
+		return control.Handover{}, conflict(
+			"this agent speaks for vendor %s with client_id %s, and the one that wants to go on for %s with %s: stop this one first",
+			own.ID, own.ClientID, r.Vendor, r.ClientID)
+	}
+	if a.next.happens(onAsked).then == thenRefuse {
+		return control.Handover{}, conflict("another agent is about to go on in place of this one, or it ends: ask again")
+	}
+	a.log.Info("another agent is ready to go on", "version", r.Version, "process", r.PID)
+	if err := a.awaitRoom(ctx); err != nil {
+		a.next.happens(onNoClients)
+		a.log.Warn("the other agent does not go on", "reason", err)
+		return control.Handover{}, err
+	}
+	from := ask{holder, r.PID, make(chan handoverAnswer, 1)}
+	select {
+	case a.next.asks <- from:
+	case <-ctx.Done():
+		a.next.happens(onFailed)
+		return control.Handover{}, ctx.Err()
+	case <-a.farewell:
+		return control.Handover{}, &control.Refusal{Kind: control.ErrStopping, Message: "this agent ends: start the other one again"}
+	}
+	answer := <-from.answer
+	return answer.Handover, answer.err
+}
+
+// awaitRoom waits until each client answers and has room for another connection: one that waits for that knows of no change.
+func (a *App) awaitRoom(ctx context.Context) error {
+	limit := time.NewTimer(roomTimeout)
+	defer limit.Stop()
+	for {
+		changed := a.report.Changed()
+		wait, slow := a.report.UntilHandover()
+		if wait <= 0 && slow == nil {
+			return nil
+		}
+		room := time.NewTimer(max(wait, lockInterval))
+		select {
+		case <-changed:
+		case <-room.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-limit.C:
+			if slow == nil {
+				return conflict("a client has no room for another connection for %s", wait.Round(time.Second))
+			}
+			return conflict("%s does not answer, and could take what two agents say in any order: try again later, or stop this one first",
+				slow.Address)
+		}
+		room.Stop()
+	}
+}
+
+// HandedOver ends this agent: the one that has asked over that connection has everything.
+func (a *App) HandedOver(holder string) error {
+	a.next.mu.Lock()
+	same, from, child := a.next.from.holder == holder, a.next.from, a.next.child
+	a.next.mu.Unlock()
+	if !same || a.next.happens(onConfirmed).then == thenRefuse {
+		return conflict("nothing is handed over, or it has been taken back: this agent goes on")
+	}
+	if child != 0 && from.pid == child && a.opts.Succeeded != nil {
+		a.opts.Succeeded(child)
+	}
+	close(a.next.confirmed)
+	return nil
+}
+
+// HasLetGo reports whether another agent goes on, or is about to.
+func (a *App) HasLetGo() bool {
+	a.next.mu.Lock()
+	defer a.next.mu.Unlock()
+	select {
+	case <-a.next.confirmed:
+		return true
+	default:
+		return a.next.state == released || a.next.state == reclaiming
+	}
+}
+
+// Release ends the pushes of holder that have no lease, and takes back what was handed over to it.
+func (a *App) Release(holder string) {
+	a.engine.Release(holder)
+	a.next.mu.Lock()
+	defer a.next.mu.Unlock()
+	if a.next.from.holder == holder {
+		a.next.failed.Notify()
+	}
+}
+
+// reportToClients keeps clients informed until ctx ends and their lists have been emptied, or another agent goes on.
+func (a *App) reportToClients(ctx context.Context, serve func()) error {
+	for {
+		session, end := context.WithCancelCause(ctx)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			a.report.Run(session)
+		}()
+		select {
+		case <-done:
+			end(nil)
+			a.next.happens(onStop)
+			return nil
+		case from := <-a.next.asks:
+			end(rpcclient.ErrHandover)
+			<-done
+			if !errors.Is(context.Cause(session), rpcclient.ErrHandover) { // ctx had ended
+				a.next.happens(onStop)
+				from.answer <- handoverAnswer{err: &control.Refusal{Kind: control.ErrStopping, Message: "this agent ends"}}
+				return nil
+			}
+			a.letGo(from)
+			if back, err := a.awaitSuccessor(ctx); !back {
+				return err
+			}
+			serve()
+		}
+	}
+}
+
+// letGo gives up what only one agent can have, and answers with what only this one knows.
+func (a *App) letGo(from ask) {
+	a.next.failed.Clear()
+	a.next.mu.Lock()
+	a.next.from = from
+	a.next.mu.Unlock()
+	a.next.happens(onClients)
+	inputs := a.engine.Handover(heldFor)
+	inputs = slices.DeleteFunc(inputs, isOfStateFile)
+	var answer handoverAnswer
+	var problems [2]error
+	answer.Inputs, problems[0] = json.Marshal(inputs)
+	answer.Clients, problems[1] = json.Marshal(a.report.Learnt())
+	answer.err = errors.Join(problems[:]...)
+	a.unguard()
+	if a.listener != nil {
+		_ = a.listener.Close()
+	}
+	if a.lock != nil {
+		_ = a.lock.Release()
+	}
+	a.listener, a.lock = nil, nil
+	from.answer <- answer
+}
+
+// awaitSuccessor waits for what becomes of the agent that is to go on. If it fails this one has back what it had.
+func (a *App) awaitSuccessor(ctx context.Context) (back bool, err error) {
+	overdue := time.NewTimer(confirmTimeout)
+	defer overdue.Stop()
+	select {
+	case <-a.next.confirmed:
+		return false, nil
+	case <-ctx.Done():
+		a.next.happens(onStop)
+		return false, nil
+	case <-a.next.failed:
+	case <-overdue.C:
+	}
+	if a.next.happens(onFailed).then != thenReclaim {
+		return false, nil // it has just said that it has everything
+	}
+	a.log.Warn("the other agent has failed: this one goes on")
+	never := time.Now().Add(reclaimTimeout)
+	tick := time.NewTicker(lockInterval)
+	defer tick.Stop()
+	for {
+		if err = a.takeLocks(); err == nil {
+			a.next.happens(onReclaimed)
+			a.guardCrashes()
+			a.engine.Keep()
+			return true, nil
+		}
+		if time.Now().After(never) {
+			a.next.happens(onNeverAgain)
+			return false, fmt.Errorf("the agent that was to go on has failed, and this one cannot: %w", err)
+		}
+		select {
+		case <-a.next.confirmed:
+			return false, nil
+		case <-ctx.Done():
+			a.next.happens(onStop)
+			return false, nil
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"sidetone/internal/control"
+)
+
+// Upgrade starts this program anew, as it is on disk now, and returns when that goes on in place of this one. If it ends before, or ctx
+// does, this one goes on.
+func (a *App) Upgrade(ctx context.Context) error {
+	if a.opts.Successor == nil {
+		return conflict("this agent is part of another program, and cannot be started anew")
+	}
+	ctx, cancel := context.WithTimeout(ctx, control.MaxUpgrade)
+	defer cancel()
+	a.upgrading.Lock()
+	defer a.upgrading.Unlock()
+	cmd, err := a.opts.Successor()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return conflict("this agent goes on, as its program cannot be started: %v", err)
+	}
+	a.log.Info("the program is started anew, to go on in place of this one", "program", cmd.Path, "process", cmd.Process.Pid)
+	a.next.startedAs(cmd.Process.Pid)
+	defer a.next.startedAs(0)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = cmd.Wait()
+	}()
+	select {
+	case <-a.next.confirmed:
+		return nil
+	case <-ended:
+		err = conflict("this agent goes on, as the one that was started has ended (%s): its log says why", cmd.ProcessState)
+	case <-ctx.Done():
+		_ = cmd.Process.Kill()
+		<-ended
+		err = fmt.Errorf("the program that was started was not ready in time: %w", ctx.Err())
+	}
+	select {
+	case <-a.next.confirmed: // it was ready at the last moment
+		return nil
+	default:
+		a.log.Warn("the program was not replaced", "reason", err)
+		return err
+	}
+}
+
+// startedAs notes the process that is to go on; 0: none.
+func (s *succession) startedAs(pid int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.child = pid
+}

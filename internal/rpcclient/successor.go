@@ -1,0 +1,198 @@
+package rpcclient
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"sidetone/internal/devices"
+	"sidetone/internal/local"
+)
+
+// ErrHandover is the cause with which the context of Run ends where another agent goes on in place of this one. Clients keep what they
+// have. Run can be called again, if the other one fails.
+var ErrHandover = errors.New("another agent goes on")
+
+// Learnt is what is known of one client, for whoever goes on in place of this agent. It holds for as long as the client does not restart.
+// One that was silent is not in it: it may have been frozen, and is to be asked anew.
+type Learnt struct {
+	Socket  local.Socket   `json:"socket,omitzero"`
+	Port    local.Listener `json:"port,omitzero"`
+	Process local.Process  `json:"process,omitzero"`
+
+	TokensFull time.Time                   `json:"tokens_full,omitzero"` // when it has all of its tokens again
+	Answered   bool                        `json:"answered,omitempty"`   // the command, at least once
+	Over       Transport                   `json:"over,omitempty"`       // which it has answered last
+	Proof      *Proof                      `json:"proof,omitempty"`      // of the port; nil: it proves itself for nothing
+	Refused    map[Transport]*refusalError `json:"refused,omitempty"`    // until it restarts
+	GivenUp    *refusalError               `json:"given_up,omitempty"`   // likewise, whatever the transport
+	Status     *Session                    `json:"status,omitempty"`     // with a next try, before which nothing is sent
+	Waits      []time.Duration             `json:"waits,omitempty"`      // the next ones after a lost connection and after a refusal
+	MayHold    *devices.Snapshot           `json:"may_hold,omitempty"`   // the last list that it was sent and has not refused
+}
+
+// Proof is how the owner of a port has proved to be a client where that costs it something.
+type Proof struct {
+	Over   Transport `json:"over"`
+	Counts bool      `json:"counts,omitempty"` // it may count tokens
+}
+
+// same reports whether p is the client that l is of.
+func (l *Learnt) same(p *peer) bool {
+	was := location{l.Socket, l.Port, l.Process}
+	if was.PID != p.PID || was.PID == 0 && !was.showsRestarts() {
+		return false
+	}
+	return was.hasSocket() && was.socket == p.socket || was.hasPort() && was.port.Port == p.port.Port && was.port.ID == p.port.ID
+}
+
+// Learnt is what was known of clients when Run ended with ErrHandover.
+func (c *Client) Learnt() []Learnt {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.learnt)
+}
+
+// Recall has Run, which has not begun, go on with what another agent has learnt.
+func (c *Client) Recall(all []Learnt) { c.locked(func() { c.learnt = slices.Clone(all) }) }
+
+// UntilHandover is how long the clients need until another agent could go on at once, as each has a token for its connection; and one
+// that does not answer, nil if all do. One that has answered before and is being connected to gets there first.
+func (c *Client) UntilHandover() (wait time.Duration, slow *Session) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.learnt) > 0 {
+		wait = retryFirst
+	}
+	for _, p := range c.peers {
+		if p.status.State == Slow {
+			status := p.status
+			slow = &status
+		}
+		switch tr := p.status.Transport; {
+		case p.running && !p.inSession && p.lastTransport != "" && p.status.State == Connecting:
+			wait = max(wait, retryFirst)
+		case p.inSession && p.countsLinks && tr != HTTP:
+			wait = max(wait, p.bucket.linkDelay(time.Now()))
+		}
+	}
+	return wait, slow
+}
+
+// leave ends all sessions as soon as nothing is in flight on them, and keeps in mind what was learnt. Clients are told nothing.
+func (c *Client) leave() {
+	ctx, cancel := context.WithTimeout(context.Background(), c.opts().AnswerTimeout)
+	defer cancel()
+	var wg sync.WaitGroup
+	for _, p := range c.peers {
+		r := p.attempt
+		if r == nil {
+			continue
+		}
+		if r.upgrade != nil {
+			r.upgrade.cancel()
+		}
+		if r.finish(); !c.inSession(p) {
+			r.cancel(errReconnect)
+		}
+		wg.Go(func() {
+			select {
+			case <-r.done:
+			case <-ctx.Done():
+				r.cancel(errReconnect)
+				<-r.done
+			}
+			r.upgrade.close()
+			c.takeNextLink(p).close()
+		})
+	}
+	wg.Wait()
+	var learnt []Learnt
+	for _, p := range c.peers {
+		p.dropConn()
+		learnt = append(learnt, c.learntOf(p))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.learnt, c.peers, c.status = learnt, nil, Status{State: Stopped}
+	c.notifyAll()
+}
+
+func (c *Client) learntOf(p *peer) Learnt {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l := Learnt{
+		Socket: p.socket, Port: p.port, Process: p.Process, TokensFull: p.bucket.full(), Answered: p.hasAnswered, Over: p.lastTransport,
+		Proof: p.proof, MayHold: p.mayHold, Refused: make(map[Transport]*refusalError),
+		Waits: []time.Duration{p.retryBackoff.next, p.refusalBackoff.next},
+	}
+	for tr, err := range p.refused {
+		if refusal, ok := errors.AsType[*refusalError](err); ok {
+			l.Refused[tr] = refusal
+		}
+	}
+	switch refusal, known := errors.AsType[*refusalError](p.givenUp); {
+	case p.commandUnknown:
+		l.GivenUp = &refusalError{Phase: phaseCommand, Code: codeUnknownCommand}
+	case known:
+		l.GivenUp = refusal
+	case p.attempt == nil && p.nextTry.After(time.Now()) && slices.Contains([]State{Connecting, Refused}, p.status.State):
+		status := p.status
+		l.Status = &status
+	}
+	return l
+}
+
+// recall gives the clients that were found what was learnt of them.
+func (c *Client) recall() {
+	var all []Learnt
+	c.locked(func() { all = c.learnt })
+	if len(all) == 0 {
+		return
+	}
+	rest := slices.DeleteFunc(all, func(l Learnt) bool {
+		i := slices.IndexFunc(c.peers, func(p *peer) bool { return p.attempt == nil && l.same(p) })
+		if i >= 0 {
+			c.recallOf(c.peers[i], l)
+		}
+		return i >= 0
+	})
+	c.locked(func() { c.learnt = rest })
+}
+
+func (c *Client) recallOf(p *peer, l Learnt) {
+	p.bucket.setFull(l.TokensFull)
+	p.hasAnswered, p.hasGreeted = l.Answered, l.Answered
+	if len(l.Waits) == 2 {
+		p.retryBackoff.next, p.refusalBackoff.next = l.Waits[0], l.Waits[1]
+	}
+	c.locked(func() {
+		p.lastTransport, p.mayHold, p.proof, p.toldProof = l.Over, l.MayHold, l.Proof, l.Proof
+		maps.Copy(p.refused, permanent(l.Refused))
+	})
+	switch {
+	case l.GivenUp != nil:
+		c.applyOutcome(p, onUnknownCommand)
+		p.givenUp = l.GivenUp
+		c.updateSession(p, func(s *Session) {
+			*s = Session{State: s.State, Address: p.address(""), Error: l.GivenUp.Error(), Reason: reasonOf(l.GivenUp)}
+		})
+	case l.Status != nil:
+		p.nextTry = l.Status.NextTry
+		c.updateSession(p, func(s *Session) { *s = *l.Status })
+	}
+}
+
+// permanent are those refusals that are the same until the client restarts.
+func permanent(refused map[Transport]*refusalError) map[Transport]error {
+	out := make(map[Transport]error)
+	for tr, err := range refused {
+		if err != nil && isPermanent(err) {
+			out[tr] = err
+		}
+	}
+	return out
+}

@@ -1,0 +1,226 @@
+package rpcclient
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/fakeserver"
+	"sidetone/internal/devices"
+)
+
+// neverEmptied requires that a client that had a list was never sent an empty one.
+func neverEmptied(t *testing.T, s *fakeserver.Server) {
+	t.Helper()
+	for _, p := range s.Payloads()[1:] {
+		require.NotEmpty(t, p.Devices, "payload %d over %s", p.Seq, p.Transport)
+	}
+}
+
+// Over every transport another agent goes on, and fails, and the first goes on: the client's list is whole all the while.
+func TestAnotherAgentGoesOn(t *testing.T) {
+	t.Parallel()
+	for _, tr := range []Transport{IPC, WebSocket, HTTP} {
+		for _, profile := range []fakeserver.Profile{fakeserver.Desktop, fakeserver.Documented} {
+			if tr == WebSocket && profile == fakeserver.Desktop {
+				continue // lets nobody in
+			}
+			t.Run(string(tr)+" "+string(profile), func(t *testing.T) {
+				inVirtualTime(t, func(t *testing.T, v *machine) {
+					s := v.client(v.program(100), fakeserver.Options{Profile: profile, IPCDir: ipcDir, Bucket: 2, NoFingerprint: true})
+					opts := Options{Transports: only(tr)}
+					h := v.start(opts)
+					h.publish(devices.True)
+					pass(time.Minute)
+					first := len(s.Payloads())
+					next := v.successor(h, opts)
+					pass(time.Minute)
+					require.Equal(t, devices.True, mute(s))
+					require.True(t, next.connected(), "%+v", next.session())
+					next.publish(devices.False)
+					pass(time.Minute)
+					next.leave()
+					h.publish(devices.True)
+					h.Recall(next.Learnt())
+					h.run()
+					pass(time.Minute)
+					require.Equal(t, devices.True, mute(s))
+					for _, p := range s.Payloads()[first:] {
+						require.NotEmpty(t, p.Devices, "payload %d", p.Seq)
+					}
+					require.Zero(t, s.Stats().Waited, "nothing waits in the client's line")
+					h.stop()
+					require.Empty(t, s.Devices())
+				})
+			})
+		}
+	}
+}
+
+// An agent that goes on, and is told to stop before it has come to say anything, leaves nothing in the client.
+func TestAnAgentThatGoesOnAndStopsAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, tr := range []Transport{IPC, HTTP} {
+		for _, after := range []time.Duration{0, 50 * time.Microsecond, 100 * time.Microsecond, 200 * time.Microsecond, 500 * time.Microsecond} {
+			t.Run(string(tr)+" after "+after.String(), func(t *testing.T) {
+				inVirtualTime(t, func(t *testing.T, v *machine) {
+					s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, Bucket: 10})
+					opts := Options{Transports: only(tr), Tokens: 10}
+					h := v.start(opts)
+					h.publish(devices.True)
+					pass(time.Minute)
+					require.NotEmpty(t, s.Devices())
+					h = v.successor(h, opts)
+					time.Sleep(after)
+					h.stop()
+					pass(time.Second)
+					require.Empty(t, s.Devices())
+				})
+			})
+		}
+	}
+}
+
+// The next agent counts what the one before it has spent: its connection and its lists wait here, not in the client's line.
+func TestSpentTokensAreHandedOver(t *testing.T) {
+	t.Parallel()
+	for _, tr := range []Transport{IPC, HTTP} {
+		t.Run(string(tr), func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, v *machine) {
+				s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
+				opts := Options{Transports: only(tr)}
+				h := v.start(opts)
+				h.publish(devices.True)
+				pass(time.Second)
+				wait, slow := h.UntilHandover()
+				require.Zero(t, wait)
+				require.Nil(t, slow)
+				for _, m := range []devices.Tri{devices.False, devices.True, devices.False} {
+					h = v.successor(h, opts)
+					h.publish(m)
+					pass(time.Second)
+				}
+				require.Zero(t, s.Stats().Waited)
+				pass(2 * time.Minute)
+				require.Equal(t, devices.False, mute(s))
+				require.Zero(t, s.Stats().Waited)
+				neverEmptied(t, s)
+			})
+		})
+	}
+}
+
+// Whoever asks before the client has a token again is told how long that takes.
+func TestAHandoverWaitsForATokenOfTheClient(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *machine) {
+		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
+		h := v.start(Options{})
+		h.publish(devices.True)
+		pass(time.Second)
+		h = v.successor(h, Options{})
+		wait, _ := h.UntilHandover()
+		require.NotZero(t, wait, "it has yet to be connected to")
+		pass(time.Second)
+		wait, slow := h.UntilHandover()
+		require.InDelta(t, 28, wait.Seconds(), 1)
+		require.Nil(t, slow)
+		pass(wait)
+		h = v.successor(h, Options{})
+		h.publish(devices.False)
+		pass(time.Second)
+		require.Equal(t, devices.False, mute(s), "at once")
+	})
+}
+
+// A client that is frozen with a list on its way takes its connections in any order when it goes on. What it has then is the newest.
+func TestAHandoverInFrontOfAFrozenClient(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *machine) {
+		process := v.program(100)
+		s := v.client(process, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
+		h := v.start(Options{})
+		h.publish(devices.True)
+		pass(time.Minute)
+		process.Freeze()
+		h.publish(devices.False)
+		pass(10 * time.Second)
+		_, slow := h.UntilHandover()
+		require.NotNil(t, slow)
+		h = v.successor(h, Options{})
+		h.publish(devices.True)
+		pass(10 * time.Second)
+		process.Thaw()
+		pass(time.Minute)
+		require.Equal(t, devices.True, mute(s))
+		require.Equal(t, Ready, h.session().State)
+		neverEmptied(t, s)
+	})
+}
+
+// What a client refuses for as long as it runs is not tried again, and one that is waited with is not tried sooner.
+func TestRefusalsAreHandedOver(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		client fakeserver.Options
+		rpc    Options
+		state  State
+	}{
+		"a transport": {
+			client: fakeserver.Options{Profile: fakeserver.Desktop, Bucket: 1000},
+			rpc:    Options{Origin: origin, Transports: []Transport{WebSocket, HTTP}}, state: Degraded,
+		},
+		"the command": {
+			client: fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, Fault: fakeserver.Fault{Kind: fakeserver.FaultError, Code: codeUnknownCommand}},
+			state:  Unsupported,
+		},
+		"the application, for now": {
+			client: fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, Fault: fakeserver.Fault{Kind: fakeserver.FaultOffline}},
+			state:  Refused,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, v *machine) {
+				s := v.client(v.program(100), c.client)
+				h := v.start(c.rpc)
+				h.publish(devices.True)
+				pass(2 * time.Second)
+				require.Equal(t, c.state, h.session().State, "%+v", h.session())
+				before, spent := h.session(), s.Stats().Spent
+				var seen eventCounts
+				c.rpc.OnEvent = seen.count
+				h = v.successor(h, c.rpc)
+				pass(5 * time.Second)
+				if c.state == Degraded { // its tokens are spent
+					pass(30 * time.Second)
+				}
+				require.Equal(t, c.state, h.session().State)
+				require.Empty(t, seen.all()[ConnectionRefused])
+				if c.state != Degraded {
+					require.Equal(t, spent, s.Stats().Spent)
+					require.Equal(t, before.Reason, h.session().Reason)
+				}
+				pass(time.Minute)
+				require.Equal(t, c.state, h.session().State, "%+v", h.session())
+			})
+		})
+	}
+}
+
+// What was learnt of a client says nothing of the one that runs in its place.
+func TestNothingIsHandedOverOfAClientThatRestarts(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *machine) {
+		process := v.program(100)
+		v.client(process, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, Fault: fakeserver.Fault{Kind: fakeserver.FaultError, Code: codeUnknownCommand}})
+		h := v.start(Options{})
+		h.publish(devices.True)
+		pass(2 * time.Second)
+		h.leave()
+		process.Kill()
+		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
+		next := v.start(Options{})
+		next.Recall(h.Learnt())
+		next.publish(devices.True)
+		pass(2 * time.Second)
+		require.Equal(t, devices.True, mute(s))
+	})
+}
