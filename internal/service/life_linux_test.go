@@ -37,12 +37,20 @@ type client struct {
 	mu    sync.Mutex
 	lists []time.Time
 	last  int // devices in the last list
+	empty int // lists without any
 }
 
 func (c *client) count() (lists, devices int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.lists), c.last
+}
+
+// empties is how many lists without a device there were.
+func (c *client) empties() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.empty
 }
 
 // comes waits for a list with so many devices, after the one with that number, and returns its number.
@@ -79,6 +87,9 @@ func (p *person) startClient(folder string, port int) *client {
 			if json.Unmarshal(lines.Bytes(), &line) == nil {
 				c.mu.Lock()
 				c.lists, c.last = append(c.lists, time.Now()), len(line.Payload.Args.Devices)
+				if c.last == 0 {
+					c.empty++
+				}
 				c.mu.Unlock()
 			}
 		}
@@ -308,7 +319,8 @@ func threeCrashes(t *testing.T, one, _ *person) {
 	require.NotContains(t, one.service("status"), "safe mode")
 }
 
-// upgrade replaces the program while it runs, as a package does, and starts it anew.
+// upgrade replaces the program while it runs, as a package does. By 'upgrade' it is the same unit, which is looked after as before, and no
+// client's list is empty in between; a restart is an end and a start.
 func upgrade(t *testing.T, one, _ *person) {
 	lists, _ := one.client.count()
 	program := func() string {
@@ -318,9 +330,21 @@ func upgrade(t *testing.T, one, _ *person) {
 	one.Machine.Run("root", "cp", "/share/acme-agent", folder+"/new")
 	one.Machine.Run("root", "mv", folder+"/new", folder+"/acme-agent")
 	require.Equal(t, before, program(), "the old one goes on")
+	pid, empty := one.show("MainPID"), one.client.empties()
+	one.Run(folder+"/acme-agent", "upgrade")
+	lists = one.client.comes(t, lists, 1)
+	require.NotEqual(t, before, program())
+	require.NotEqual(t, pid, one.show("MainPID"))
+	require.Equal(t, empty, one.client.empties())
+	st := one.state()
+	require.True(t, st.Running)
+	require.Zero(t, st.Restarts)
+	one.Run("systemctl", "--user", "kill", "--signal=KILL", "--kill-whom=main", "acme-agent")
+	lists = one.client.comes(t, lists, 1)
+	require.Equal(t, 1, one.state().Restarts)
+
 	require.Equal(t, "started anew\n", one.service("restart"))
 	one.client.comes(t, lists, 1)
-	require.NotEqual(t, before, program())
 }
 
 // secondUser has an agent of the same name at the same time. Neither sees the other's client.
