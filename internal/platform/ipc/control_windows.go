@@ -70,6 +70,11 @@ const lockFlags = 0
 // writePID does nothing: Windows lets nobody read a file that is locked.
 func writePID(*flock.Flock) {}
 
+// controlSecurity lets the user in over no network, and no program that the system trusts less than what users start, as those in sandboxes.
+func controlSecurity(user string) string {
+	return "D:P(D;;GA;;;NU)(A;;GA;;;" + user + ")S:(ML;;NW;;;ME)"
+}
+
 // ListenControl opens the pipe at address for this user alone, after it has taken the lock file
 // in the user's local application data: *ErrRunning means that another agent has it. Close
 // gives it back. Windows keeps other users out by the pipe's access list, and other machines
@@ -84,7 +89,7 @@ func ListenControl(address string) (net.Listener, error) {
 		return nil, err
 	}
 	l, err := winpipe.Listen(address, winio.PipeConfig{
-		SecurityDescriptor: fmt.Sprintf("D:P(D;;GA;;;NU)(A;;GA;;;%s)", session.User()),
+		SecurityDescriptor: controlSecurity(session.User()),
 		InputBufferSize:    pipeBuffer,
 		OutputBufferSize:   pipeBuffer,
 	})

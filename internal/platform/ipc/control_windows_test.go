@@ -11,12 +11,14 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/windows"
 
 	"sidetone/internal/local"
 	"sidetone/internal/platform/paths"
 	"sidetone/internal/platform/platformtest"
 	"sidetone/internal/platform/session"
 	"sidetone/internal/testlab/ipctest"
+	"sidetone/internal/wine"
 )
 
 // answering listens at address until the test ends, and answers every connection with what it sent.
@@ -70,6 +72,23 @@ func TestControlPipe(t *testing.T) {
 	require.NoError(t, l.Close(), "twice does no harm")
 	_, err = DialControl(platformtest.Deadline(t), address)
 	require.ErrorIs(t, err, fs.ErrNotExist)
+}
+
+// TestControlPipeSecurity reads back what keeps others out. Wine keeps nobody out by it.
+func TestControlPipeSecurity(t *testing.T) {
+	address := ipctest.Folder(t)
+	answering(t, address)
+	c, err := DialControl(platformtest.Deadline(t), address)
+	require.NoError(t, err)
+	defer c.Close()
+	got, err := windows.GetSecurityInfo(windows.Handle(c.(interface{ Fd() uintptr }).Fd()), windows.SE_KERNEL_OBJECT,
+		windows.DACL_SECURITY_INFORMATION|windows.LABEL_SECURITY_INFORMATION)
+	require.NoError(t, err)
+	want := controlSecurity(session.User())
+	if wine.Is() { // which has no word for a label
+		want = strings.Replace(want, "S:(ML;;NW;", "S:P(;;CC;", 1)
+	}
+	require.Equal(t, want, got.String())
 }
 
 // Whoever has made a pipe of this name first keeps us from it, but does not become the agent.
