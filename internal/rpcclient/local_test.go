@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path"
@@ -314,7 +315,7 @@ func (m *machine) freePorts(n int) (ports []int) {
 		}
 		return ports
 	}
-	for base := 20000 + int(time.Now().UnixNano()%20000); len(ports) < n; base++ {
+	for base := 20000 + rand.IntN(20000); len(ports) < n; base++ {
 		l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", base))
 		if err == nil {
 			l.Close()
