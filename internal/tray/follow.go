@@ -33,6 +33,7 @@ func follow(ctx context.Context, address string, c *control.Client, tell func(fu
 		if sees, errs := watch.Arm(); !sees {
 			return fmt.Errorf("watch for the agent's socket %s: %w", address, errors.Join(errs...))
 		}
+		asked := time.Now()
 		err := c.Watch(ctx, func(change control.Change) error {
 			retry = firstRetry
 			tell(func(v *View) {
@@ -45,8 +46,10 @@ func follow(ctx context.Context, address string, c *control.Client, tell func(fu
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case errors.Is(err, control.ErrEnded):
+		case errors.Is(err, control.ErrEnded) && time.Since(asked) >= firstRetry:
 			continue // whether another one is there already is asked at once
+		case errors.Is(err, control.ErrEnded):
+			wait = firstRetry // one that ends every watch is not asked all the time
 		case errors.Is(err, control.ErrNotRunning):
 			tell(down)
 		default:

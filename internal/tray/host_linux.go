@@ -65,16 +65,21 @@ func (n *notifier) run(ctx context.Context, says input) error {
 	defer n.lock.Close()
 	first, within := <-n.frames, ctx
 	for {
-		bus, err := n.connect(within)
+		bus, err := n.connect(ctx, within)
 		switch {
-		case err != nil || ctx.Err() != nil:
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
 			return err
 		case bus == nil:
 			return ErrBusEnded
 		}
 		first, err = n.serve(ctx, bus, first, says)
 		_ = bus.Close() // it has ended, or the tray does
-		if err != nil || ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
 			return err
 		}
 		var giveUp context.CancelFunc
@@ -94,7 +99,7 @@ func (n *notifier) serve(ctx context.Context, bus *dbus.Conn, last frame, says i
 	}
 	panels := make(chan *dbus.Signal, 10)
 	bus.Signal(panels)
-	err = bus.AddMatchSignalContext(ctx, dbus.WithMatchInterface("org.freedesktop.DBus"), dbus.WithMatchMember("NameOwnerChanged"),
+	err = bus.AddMatchSignalContext(ctx, dbus.WithMatchSender("org.freedesktop.DBus"), dbus.WithMatchMember("NameOwnerChanged"),
 		dbus.WithMatchArg(0, desktop.TrayHost))
 	if err != nil {
 		return last, fmt.Errorf("hear of panels on the session bus %s: %w", n.bus, err)
@@ -138,11 +143,11 @@ func (n *notifier) assist(ctx context.Context, bus *dbus.Conn, scheme func(deskt
 	return all
 }
 
-// connect opens the session bus, as soon as there is one; nil: ctx has ended before.
-func (n *notifier) connect(ctx context.Context) (*dbus.Conn, error) {
+// connect opens the session bus for the time of ctx, as soon as there is one; nil: there is none while within lasts.
+func (n *notifier) connect(ctx, within context.Context) (*dbus.Conn, error) {
 	socket, isPath := strings.CutPrefix(n.bus, "unix:path=")
 	if !isPath || strings.ContainsAny(socket, ",;%") {
-		return n.dial()
+		return n.dial(ctx)
 	}
 	appeared := signal.New()
 	watch, err := files.NewPathWatch([]string{socket}, false, appeared.Notify)
@@ -153,13 +158,13 @@ func (n *notifier) connect(ctx context.Context) (*dbus.Conn, error) {
 	said, tries := false, 0
 	for {
 		sees, errs := watch.Arm()
-		bus, err := n.dial()
+		bus, err := n.dial(ctx)
 		switch {
 		case err == nil:
 			return bus, nil
 		case !sees:
 			return nil, fmt.Errorf("watch for the session bus %s: %w", socket, errors.Join(errs...))
-		case !said:
+		case !said && ctx.Err() == nil:
 			said = true
 			n.log.Warn("tray: there is no session bus; the icon appears when there is one", "socket", socket)
 		}
@@ -168,16 +173,17 @@ func (n *notifier) connect(ctx context.Context) (*dbus.Conn, error) {
 			retry = busRetry
 		}
 		tries++
-		if notified, err := appeared.Wait(ctx, retry, nil); err != nil {
-			return nil, nil // the end of ctx is no failure
+		if notified, err := appeared.Wait(within, retry, nil); err != nil {
+			return nil, nil // the end of a context is no failure
 		} else if notified {
 			tries = 0
 		}
 	}
 }
 
-func (n *notifier) dial() (*dbus.Conn, error) {
-	bus, err := dbus.Connect(n.bus)
+// dial opens the bus. One that hangs is waited for: it takes no time, and who wants to be shown on it has nothing better to do.
+func (n *notifier) dial(ctx context.Context) (*dbus.Conn, error) {
+	bus, err := dbus.Connect(n.bus, dbus.WithContext(ctx))
 	if err != nil {
 		return nil, fmt.Errorf("connect to the session bus %s: %w", n.bus, err)
 	}

@@ -27,9 +27,10 @@ func (d Desktop) Bus() (string, error) {
 		"start this in the desktop's session")
 }
 
-// Appears reports whether a signal says that somebody has taken a name on the bus.
+// Appears reports whether the bus says that somebody has taken a name. Every program of the session can send a signal that looks like it,
+// but not in the name of the bus.
 func Appears(s *dbus.Signal, name string) bool {
-	return s.Name == "org.freedesktop.DBus.NameOwnerChanged" && len(s.Body) == 3 && s.Body[0] == name && s.Body[2] != ""
+	return s.Sender == "org.freedesktop.DBus" && s.Name == "org.freedesktop.DBus.NameOwnerChanged" && len(s.Body) == 3 && s.Body[0] == name && s.Body[2] != ""
 }
 
 // LacksTray reports whether there is a desktop, and it shows no tray icons.
@@ -41,7 +42,9 @@ func (d Desktop) LacksTray(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	bus, err := dbus.Connect(address)
+	ctx, cancel := context.WithTimeout(ctx, busTimeout)
+	defer cancel()
+	bus, err := dbus.Connect(address, dbus.WithContext(ctx))
 	if err != nil {
 		return false
 	}

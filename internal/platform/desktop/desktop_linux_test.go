@@ -1,6 +1,7 @@
 package desktop
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"testing"
@@ -57,5 +58,15 @@ func TestLacksTray(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, d.LacksTray(t.Context()))
 	bus.Kill()
+	require.False(t, d.LacksTray(t.Context()), "nobody knows")
+}
+
+// TestBusThatHangs has nobody wait for it for long.
+func TestBusThatHangs(t *testing.T) {
+	folder := t.TempDir()
+	l, err := net.Listen("unix", filepath.Join(folder, "bus"))
+	require.NoError(t, err)
+	defer l.Close()
+	d := Desktop{func(name string) string { return map[string]string{"XDG_RUNTIME_DIR": folder, "DISPLAY": ":0"}[name] }}
 	require.False(t, d.LacksTray(t.Context()), "nobody knows")
 }

@@ -1,0 +1,96 @@
+package tray
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/godbus/dbus/v5"
+	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/platform/desktop"
+	"sidetone/internal/platform/ipc"
+	"sidetone/internal/testlab"
+)
+
+// TestForgedSignals: every program of the session may send what looks like a word of the bus, and ask for rows that are not there.
+func TestForgedSignals(t *testing.T) {
+	s := newSession(t)
+	s.bus.Start()
+	s.agent.start()
+	panel := s.panel()
+	s.tray()
+	icon := panel.icon()
+	icon.shows(view())
+	stranger := s.connect()
+	for _, body := range [][]any{{desktop.TrayHost}, {}, {desktop.TrayHost, "", ":1.1"}, {desktop.TrayHost, uint32(1), []string{"x"}, "y"}} {
+		require.NoError(t, stranger.Emit("/org/freedesktop/DBus", "org.freedesktop.DBus.NameOwnerChanged", body...))
+		forged := &dbus.Message{Type: dbus.TypeSignal, Headers: map[dbus.HeaderField]dbus.Variant{
+			dbus.FieldPath: dbus.MakeVariant(dbus.ObjectPath("/org/freedesktop/DBus")), dbus.FieldInterface: dbus.MakeVariant("org.freedesktop.DBus"),
+			dbus.FieldMember: dbus.MakeVariant("NameOwnerChanged"), dbus.FieldDestination: dbus.MakeVariant(icon.name),
+		}, Body: body}
+		if len(body) > 0 {
+			forged.Headers[dbus.FieldSignature] = dbus.MakeVariant(dbus.SignatureOf(body...))
+		}
+		stranger.Send(forged, nil)
+	}
+	menu := stranger.Object(icon.name, menuPath)
+	for _, id := range []int32{-1, 1 << 30, -1 << 31} {
+		require.Error(t, menu.Call(menuInterface+".Event", 0, id, "clicked", dbus.MakeVariant(0), uint32(0)).Err)
+		require.Error(t, menu.Call(menuInterface+".GetLayout", 0, id, int32(-1<<31), []string{}).Err)
+		require.Error(t, menu.Call(menuInterface+".GetProperty", 0, id, "label").Err)
+	}
+	icon.shows(view())
+	require.Empty(t, panel.items, "the icon is registered once")
+}
+
+// TestBusThatHangs: the tray waits for a bus that takes connections and says nothing, and ends when it is told to.
+func TestBusThatHangs(t *testing.T) {
+	for name, address := range map[string]string{"socket": "", "address": "unix:path=%s,guid=00"} {
+		t.Run(name, func(t *testing.T) {
+			s := newSession(t)
+			socket := filepath.Join(s.bus.Folder(), "bus")
+			l, err := net.Listen("unix", socket)
+			require.NoError(t, err)
+			defer l.Close()
+			tray := s.tray("DBUS_SESSION_BUS_ADDRESS=" + strings.Replace(address, "%s", socket, 1))
+			conn, err := l.Accept()
+			require.NoError(t, err)
+			defer conn.Close()
+			require.NoError(t, tray.Process.Signal(syscall.SIGTERM))
+			require.Zero(t, tray.end())
+			require.Empty(t, tray.log.String())
+		})
+	}
+}
+
+// TestAgentThatEndsEachWatch is asked once a second, not all the time.
+func TestAgentThatEndsEachWatch(t *testing.T) {
+	for name, word := range map[string]string{"with nothing": "", "with a word": "{}\n"} {
+		t.Run(name, func(t *testing.T) {
+			s := newSession(t)
+			s.bus.Start()
+			require.NoError(t, os.MkdirAll(filepath.Dir(s.agent.address), 0o700))
+			l, err := ipc.ListenControl(s.agent.address)
+			require.NoError(t, err)
+			var asked atomic.Int32
+			server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				asked.Add(1)
+				_, _ = io.WriteString(w, word)
+			})}
+			go server.Serve(l)
+			defer server.Close()
+			begun := time.Now()
+			s.tray()
+			testlab.Eventually(t, "it is asked again", func() bool { return asked.Load() >= 3 })
+			require.GreaterOrEqual(t, time.Since(begun), 2*firstRetry)
+		})
+	}
+}
