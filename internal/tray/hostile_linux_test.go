@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -93,4 +94,11 @@ func TestAgentThatEndsEachWatch(t *testing.T) {
 			require.GreaterOrEqual(t, time.Since(begun), 2*firstRetry)
 		})
 	}
+}
+
+// TestAgentThatSaysMuch is not stopped by that: all is read, and the last line is why it has ended.
+func TestAgentThatSaysMuch(t *testing.T) {
+	ended, err := startDetached(exec.Command("/bin/sh", "-c", "head -c 1000000 /dev/zero | tr '\\0' x >&2; printf '\nno catalogue\n' >&2; exit 1"))
+	require.NoError(t, err)
+	require.EqualError(t, <-ended, "no catalogue")
 }
