@@ -30,7 +30,8 @@ func (d Desktop) Bus() (string, error) {
 // Appears reports whether the bus says that somebody has taken a name. Every program of the session can send a signal that looks like it,
 // but not in the name of the bus.
 func Appears(s *dbus.Signal, name string) bool {
-	return s.Sender == "org.freedesktop.DBus" && s.Name == "org.freedesktop.DBus.NameOwnerChanged" && len(s.Body) == 3 && s.Body[0] == name && s.Body[2] != ""
+	const bus = "org.freedesktop.DBus"
+	return s.Sender == bus && s.Name == bus+".NameOwnerChanged" && len(s.Body) == 3 && s.Body[0] == name && s.Body[2] != ""
 }
 
 // LacksTray reports whether there is a desktop, and it shows no tray icons.
