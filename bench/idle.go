@@ -49,18 +49,16 @@ func measureIdle(ctx context.Context, b *bench, labs []*lab) (rows []row, err er
 	}
 	defer manager.Close()
 	for _, l := range labs {
-		i := idlers{what: "connected and idle on " + l.kind, most: 2, switches: 2.5}
-		if i.bare, err = l.start(ctx, l.bare, overIPC); err != nil {
+		i, err := startIdlers(ctx, l, manager.LocalAddr())
+		if i.bare != nil {
+			defer stop(i.bare)
+		}
+		if i.agent != nil {
+			defer stop(i.agent)
+		}
+		if err != nil {
 			return nil, err
 		}
-		defer stop(i.bare)
-		supervised := *l
-		supervised.env = append(slices.Clone(l.env), "NOTIFY_SOCKET="+manager.LocalAddr().String(),
-			fmt.Sprintf("WATCHDOG_USEC=%d", watchdog.Microseconds()))
-		if i.agent, err = l.start(ctx, supervised.agent, overIPC); err != nil {
-			return nil, err
-		}
-		defer stop(i.agent)
 		all = append(all, i)
 	}
 	clientless, err := labs[0].start(ctx, labs[0].agent, overIPC)
@@ -102,6 +100,19 @@ func measureIdle(ctx context.Context, b *bench, labs []*lab) (rows []row, err er
 		"of all threads. An agent that is connected has a service manager, whose watchdog it tells every %s that it is well.", tick, watchdog/2)
 	memory, err := b.idleMemory(all)
 	return append(rows, memory...), err
+}
+
+// startIdlers starts an agent that is supervised at that address, and the bare path.
+func startIdlers(ctx context.Context, l *lab, manager net.Addr) (i idlers, err error) {
+	i = idlers{what: "connected and idle on " + l.kind, most: 2, switches: 2.5}
+	if i.bare, err = l.start(ctx, l.bare, overIPC); err != nil {
+		return i, err
+	}
+	supervised := *l
+	supervised.env = append(slices.Clone(l.env), "NOTIFY_SOCKET="+manager.String(),
+		fmt.Sprintf("WATCHDOG_USEC=%d", watchdog.Microseconds()))
+	i.agent, err = l.start(ctx, supervised.agent, overIPC)
+	return i, err
 }
 
 // listenAsManager is where a service manager hears from its service. It hears, and does nothing.

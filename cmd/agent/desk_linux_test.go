@@ -15,6 +15,7 @@ import (
 	"sidetone/fakeserver"
 	"sidetone/internal/rpcclient"
 	"sidetone/internal/testlab"
+	"sidetone/internal/testlab/ipctest"
 )
 
 const clientID = "123456789012345678" // of examples/acme.yaml
@@ -38,7 +39,7 @@ type desk struct {
 func newDesk(t *testing.T, sound *testlab.SoundServer, settings ...string) *desk {
 	t.Helper()
 	a := newAgentRun(t, sound, append([]string{"SIDETONE_RPC_TOKENS=1000"}, settings...)...)
-	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{freePort(t)}, IPCDir: a.folder, ClientIDs: []string{clientID}})
+	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{ipctest.Port(t)}, IPCDir: a.folder, ClientIDs: []string{clientID}})
 	require.NoError(t, err)
 	t.Cleanup(func() { client.Close() })
 	a.ports = []int{client.Port()}

@@ -2,11 +2,8 @@ package main
 
 import (
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"os"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -15,6 +12,7 @@ import (
 	"sidetone/fakeserver"
 	"sidetone/internal/rpcclient"
 	"sidetone/internal/testlab"
+	"sidetone/internal/testlab/ipctest"
 )
 
 // forTransports runs f for each transport, each with a PulseAudio of its own: what the client does is the
@@ -32,7 +30,7 @@ func TestClientRestartsOnAnotherPort(t *testing.T) {
 	t.Parallel()
 	forTransports(t, func(t *testing.T, sound *testlab.SoundServer, tr rpcclient.Transport) {
 		d := newDesk(t, sound, over(tr))
-		second := freePort(t)
+		second := ipctest.Port(t)
 		d.env = append(d.env, fmt.Sprintf("SIDETONE_RPC_PORTS=%d,%d", d.client.Port(), second))
 		d.start()
 		hs := d.plugForTest(headset700)
@@ -263,24 +261,4 @@ func TestEndpointFile(t *testing.T) {
 	put("endpoints: []\n")
 	d.hasList(pair("Acme Headset 700", false)...)
 	d.stop()
-}
-
-// nextPort is tried next by freePort.
-var nextPort atomic.Int32
-
-// freePort is a port for one test. It lies below those that the system gives to who asks for any: a client that restarts finds it
-// free again.
-func freePort(t *testing.T) int {
-	t.Helper()
-	const first, ports = 16000, 16000
-	nextPort.CompareAndSwap(0, rand.Int32N(ports))
-	for range ports {
-		port := first + int(nextPort.Add(1))%ports
-		if l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
-			require.NoError(t, l.Close())
-			return port
-		}
-	}
-	require.FailNow(t, "no port is free")
-	return 0
 }

@@ -13,6 +13,7 @@ import (
 	"sidetone/fakeserver"
 	"sidetone/internal/rpcclient"
 	"sidetone/internal/testlab"
+	"sidetone/internal/testlab/ipctest"
 )
 
 // TestClients runs the agent beside clients that are processes of their own, as on a real
@@ -139,7 +140,7 @@ func threeDesktopsOverHTTP(t *testing.T, sound *testlab.SoundServer) {
 // be asked of a client in this process.
 func noTokenLeft(t *testing.T, sound *testlab.SoundServer) {
 	a := newAgentRun(t, sound, "SIDETONE_RPC_ORIGIN=https://acme.example", "SIDETONE_RPC_TOKENS=3", "SIDETONE_RPC_TOKEN_EVERY=1h")
-	client, err := fakeserver.Start(fakeserver.Options{Profile: fakeserver.Desktop, Ports: []int{freePort(t)}, Bucket: 3, Refill: time.Hour})
+	client, err := fakeserver.Start(fakeserver.Options{Profile: fakeserver.Desktop, Ports: []int{ipctest.Port(t)}, Bucket: 3, Refill: time.Hour})
 	require.NoError(t, err)
 	t.Cleanup(func() { client.Close() })
 	a.ports = []int{client.Port()}

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/fakeserver"
+	"sidetone/internal/testlab/ipctest"
 )
 
 // fakeProgram builds the fake client's program, once for all tests. Every user may run it.
@@ -58,7 +59,7 @@ func (a *agentRun) fake(profile string, args ...string) *fake {
 // newFake prepares a fake client but does not start it.
 func (a *agentRun) newFake(profile string, args ...string) *fake {
 	a.t.Helper()
-	f := &fake{t: a.t, folder: a.folder, port: freePort(a.t)}
+	f := &fake{t: a.t, folder: a.folder, port: ipctest.Port(a.t)}
 	f.args = append([]string{"--json", "--profile", profile}, args...)
 	a.ports = append(a.ports, f.port)
 	return f

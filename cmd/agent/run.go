@@ -36,45 +36,48 @@ SIGHUP reads settings and catalogue again; if they are wrong, the old ones stay 
 SIGTERM and SIGINT empty the client's list and end with exit code 0. Under systemd, which it tells
 that it is ready and still answers, wrong input is exit code 78 (docs/service.md).`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			// First of all, and never taken back: a SIGHUP that comes while the agent starts or ends would kill it.
-			hup := reloadRequests()
-			set, err := in.load(cmd)
-			if err != nil {
-				return err
-			}
-			debug.SetGCPercent(app.GCPercent)
-			level := new(slog.LevelVar)
-			level.Set(set.Config.Log.Level.Slog())
-			log, logFile := runLog(cmd.ErrOrStderr(), set, level)
-			manager := service.NewNotifier(host.Getenv)
-			options := app.Options{
-				Settings: set, Load: func() (*app.Settings, error) { return in.load(cmd) },
-				Host: host, Version: version, Log: log, LogLevel: level, LogFile: logFile, OwnProcess: true,
-				Replace: replace, Successor: successor,
-			}
-			if manager != nil {
-				options.Succeeded = manager.HandOver
-			}
-			agent, err := app.New(options)
-			if err != nil {
-				return err
-			}
-			ctx, cancel := context.WithCancel(cmd.Context())
-			var beside sync.WaitGroup
-			defer beside.Wait()
-			defer cancel()
-			beside.Go(func() { reloadAt(ctx, hup, agent) })
-			if manager != nil {
-				beside.Go(func() { manager.Run(ctx, func() { agent.Ping(ctx) }, log) })
-			}
-			return agent.Run(ctx)
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd, &in, replace) },
 	}
 	in.add(cmd)
 	cmd.Flags().BoolVar(&replace, "replace", false, "go on in place of the agent that runs")
 	cmd.Flags().SetNormalizeFunc(stateFileFlag)
 	return cmd
+}
+
+// run is an agent until it is told to end, or another one goes on in its place.
+func run(cmd *cobra.Command, in *settingsFlags, replace bool) error {
+	// First of all, and never taken back: a SIGHUP that comes while the agent starts or ends would kill it.
+	hup := reloadRequests()
+	set, err := in.load(cmd)
+	if err != nil {
+		return err
+	}
+	debug.SetGCPercent(app.GCPercent)
+	level := new(slog.LevelVar)
+	level.Set(set.Config.Log.Level.Slog())
+	log, logFile := runLog(cmd.ErrOrStderr(), set, level)
+	manager := service.NewNotifier(host.Getenv)
+	options := app.Options{
+		Settings: set, Load: func() (*app.Settings, error) { return in.load(cmd) },
+		Host: host, Version: version, Log: log, LogLevel: level, LogFile: logFile, OwnProcess: true,
+		Replace: replace, Successor: successor,
+	}
+	if manager != nil {
+		options.Succeeded = manager.HandOver
+	}
+	agent, err := app.New(options)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(cmd.Context())
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	defer cancel()
+	beside.Go(func() { reloadAt(ctx, hup, agent) })
+	if manager != nil {
+		beside.Go(func() { manager.Run(ctx, func() { agent.Ping(ctx) }, log) })
+	}
+	return agent.Run(ctx)
 }
 
 // successor is this program as it is on disk now, with the same arguments, to go on in place of this process.

@@ -10,13 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/fakeserver"
+	"sidetone/internal/testlab/ipctest"
 )
 
 // TestServiceWithoutManager has the desktop start the agent: the same verbs, and no word of a restart.
 func TestServiceWithoutManager(t *testing.T) {
 	t.Parallel()
 	folder := privateFolder(t)
-	port := freePort(t)
+	port := ipctest.Port(t)
 	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{port}, IPCDir: folder})
 	require.NoError(t, err)
 	defer client.Close()

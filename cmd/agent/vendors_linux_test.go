@@ -19,6 +19,7 @@ import (
 	"sidetone/internal/brand"
 	"sidetone/internal/catalogue"
 	"sidetone/internal/platform/paths"
+	"sidetone/internal/testlab/ipctest"
 )
 
 // maker is one of the vendors of a user, and their agent.
@@ -111,7 +112,7 @@ func TestTwoVendors(t *testing.T) {
 			t.Run(transport+" "+name, func(t *testing.T) {
 				t.Parallel()
 				folder := privateFolder(t)
-				client, err := fakeserver.Start(fakeserver.Options{Ports: []int{freePort(t)}, IPCDir: folder})
+				client, err := fakeserver.Start(fakeserver.Options{Ports: []int{ipctest.Port(t)}, IPCDir: folder})
 				require.NoError(t, err)
 				defer client.Close()
 				acme, beta := twoMakers(t, client, folder, [2]string{microphone(mics[0]), microphone(mics[1])}, "SIDETONE_RPC_TRANSPORTS="+transport)
@@ -153,7 +154,7 @@ func sentAfter(client *fakeserver.Server, clientID string, seq int) bool {
 func TestUnpluggingBesideAnotherVendor(t *testing.T) {
 	t.Parallel()
 	folder := privateFolder(t)
-	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{freePort(t)}, IPCDir: folder})
+	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{ipctest.Port(t)}, IPCDir: folder})
 	require.NoError(t, err)
 	defer client.Close()
 	acme, beta := twoMakers(t, client, folder, [2]string{microphone("USB Headset"), microphone("USB Headset")})
@@ -176,7 +177,7 @@ func TestUnpluggingBesideAnotherVendor(t *testing.T) {
 func TestSecondAgent(t *testing.T) {
 	t.Parallel()
 	folder := privateFolder(t)
-	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{freePort(t)}, IPCDir: folder})
+	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{ipctest.Port(t)}, IPCDir: folder})
 	require.NoError(t, err)
 	defer client.Close()
 	acme, _ := twoMakers(t, client, folder, [2]string{microphone("Mic"), ""})
@@ -212,7 +213,7 @@ func TestSecondAgent(t *testing.T) {
 func TestVerbsFindTheAgent(t *testing.T) {
 	t.Parallel()
 	folder := privateFolder(t)
-	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{freePort(t)}, IPCDir: folder})
+	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{ipctest.Port(t)}, IPCDir: folder})
 	require.NoError(t, err)
 	defer client.Close()
 	acme, beta := twoMakers(t, client, folder, [2]string{microphone("Mic of Acme"), microphone("Mic of Beta")})
@@ -263,7 +264,7 @@ func TestVerbsFindTheAgent(t *testing.T) {
 func TestStoppedAgent(t *testing.T) {
 	t.Parallel()
 	folder := privateFolder(t)
-	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{freePort(t)}, IPCDir: folder})
+	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{ipctest.Port(t)}, IPCDir: folder})
 	require.NoError(t, err)
 	defer client.Close()
 	acme, _ := twoMakers(t, client, folder, [2]string{microphone("Mic"), ""})
@@ -290,7 +291,7 @@ func TestStoppedAgent(t *testing.T) {
 func TestIdentityStays(t *testing.T) {
 	t.Parallel()
 	folder := privateFolder(t)
-	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{freePort(t)}, IPCDir: folder})
+	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{ipctest.Port(t)}, IPCDir: folder})
 	require.NoError(t, err)
 	defer client.Close()
 	acme, beta := twoMakers(t, client, folder, [2]string{microphone("Mic"), ""})

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -257,28 +256,11 @@ func (m *machine) Watch(ctx context.Context, notify func()) error {
 // User is part of rpcclient.Local.
 func (m *machine) User() string { return user }
 
-// ports gives each test others, so that tests which run at once do not meet.
-var ports struct {
-	sync.Mutex
-	next int
-}
-
-// freePorts returns n ports that nobody listens on, below those that the kernel gives to
-// outgoing connections.
-func freePorts(t *testing.T, n int) []int {
+// freePorts returns n ports that nobody listens on.
+func freePorts(t *testing.T, n int) (free []int) {
 	t.Helper()
-	ports.Lock()
-	defer ports.Unlock()
-	if ports.next == 0 {
-		ports.next = 20000 + os.Getpid()%10000
-	}
-	var free []int
-	for ; len(free) < n; ports.next++ {
-		l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", ports.next))
-		if err == nil {
-			require.NoError(t, l.Close())
-			free = append(free, ports.next)
-		}
+	for range n {
+		free = append(free, ipctest.Port(t))
 	}
 	return free
 }

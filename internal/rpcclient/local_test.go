@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"os"
 	"path"
@@ -315,13 +314,10 @@ func (m *machine) freePorts(n int) (ports []int) {
 		}
 		return ports
 	}
-	for base := 20000 + rand.IntN(20000); len(ports) < n; base++ {
-		l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", base))
-		if err == nil {
-			l.Close()
-			ports = append(ports, base)
-		}
+	for range n {
+		ports = append(ports, ipctest.Port(m.t))
 	}
+	slices.Sort(ports)
 	return ports
 }
 

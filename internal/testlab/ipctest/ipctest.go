@@ -1,10 +1,14 @@
-// Package ipctest gives tests IPC addresses of their own: the paths of Unix sockets, and on Windows the names of pipes.
+// Package ipctest gives tests addresses of their own: the paths of Unix sockets, on Windows the names of pipes, and ports.
 package ipctest
 
 import (
+	"fmt"
+	"math/rand/v2"
+	"net"
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 )
 
@@ -15,4 +19,31 @@ var Kept = goleak.IgnoreAnyFunction("github.com/Microsoft/go-winio.ioCompletionP
 func Path(t testing.TB) string {
 	t.Helper()
 	return filepath.Join(Folder(t), "s")
+}
+
+// The ports of tests lie below those that the system gives to who asks for any.
+const firstPort, portCount = 16000, 16000
+
+// Port is a TCP port of 127.0.0.1 on which nobody listens yet. It is this test's until its end, though nobody may listen on it for a
+// while: for that the UDP port of the same number is held.
+func Port(t testing.TB) int {
+	t.Helper()
+	for range portCount {
+		port := firstPort + rand.IntN(portCount)
+		address := fmt.Sprintf("127.0.0.1:%d", port)
+		held, err := net.ListenPacket("udp4", address)
+		if err != nil {
+			continue
+		}
+		free, err := net.Listen("tcp4", address)
+		if err != nil {
+			held.Close()
+			continue
+		}
+		free.Close()
+		t.Cleanup(func() { held.Close() })
+		return port
+	}
+	require.FailNow(t, "no port is free")
+	return 0
 }
