@@ -19,6 +19,7 @@ import (
 
 	"sidetone/internal/brand"
 	"sidetone/internal/platform/desktop"
+	"sidetone/internal/platform/paths"
 	"sidetone/internal/platform/system"
 	"sidetone/internal/texts"
 	"sidetone/internal/tray"
@@ -84,7 +85,7 @@ func options(agent string, args []string) (o tray.Options, lang string, err erro
 		return o, "", err
 	}
 	program, same := brand.ProgramName(agent), flags.Args()
-	o.Program, o.Version, o.Vendor, o.Getenv = program, version, filepath.Base(filepath.Dir(o.Address)), os.Getenv
+	o.Program, o.Version, o.Vendor, o.Getenv = program, version, paths.VendorOf(o.Address), os.Getenv
 	o.Agent, o.Flags = agent, same
 	o.Autostart = desktop.TrayEntry(program, agent, same)
 	o.Diagnostics = func(ctx context.Context) ([]byte, error) { return status(ctx, agent, same) }
@@ -95,6 +96,7 @@ func options(agent string, args []string) (o tray.Options, lang string, err erro
 // status is what 'sidetone status' prints.
 func status(ctx context.Context, agent string, flags []string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, agent, append([]string{"status"}, flags...)...)
+	system.Hide(cmd)
 	var complaint bytes.Buffer
 	cmd.Stderr = &complaint
 	text, err := cmd.Output()

@@ -16,6 +16,7 @@ import (
 	"sidetone/internal/platform/desktop"
 	"sidetone/internal/platform/ipc"
 	"sidetone/internal/platform/paths"
+	"sidetone/internal/platform/system"
 	"sidetone/internal/report"
 	"sidetone/internal/texts"
 	"sidetone/internal/tray/icon"
@@ -118,7 +119,7 @@ func Run(ctx context.Context, o Options) error {
 
 // oldLog is the file that an agent before has kept its log in; "": there is none.
 func oldLog(o Options) string {
-	path, err := paths.LogFile(o.Getenv, filepath.Base(filepath.Dir(o.Address)))
+	path, err := paths.LogFile(o.Getenv, paths.VendorOf(o.Address))
 	if err == nil {
 		_, err = os.Stat(path)
 	}
@@ -255,7 +256,9 @@ func (t *tray) start(ctx context.Context) error {
 func (t *tray) installed(ctx context.Context) bool {
 	ask, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	text, _ := exec.CommandContext(ask, t.Agent, "service", "status", "--json").Output() // it fails while the agent does not run
+	cmd := exec.CommandContext(ask, t.Agent, "service", "status", "--json")
+	system.Hide(cmd)
+	text, _ := cmd.Output() // it fails while the agent does not run
 	var state struct {
 		Installed bool `json:"installed"`
 	}

@@ -39,8 +39,8 @@ func agentAddresses(func(string) string) (map[string]string, error) {
 	locks, err := filepath.Glob(filepath.Join(folder, paths.PipePrefix+"*"+suffix+lockSuffix))
 	found := map[string]string{}
 	for _, lock := range locks {
-		name := strings.TrimSuffix(filepath.Base(lock), lockSuffix)
-		found[strings.TrimSuffix(strings.TrimPrefix(name, paths.PipePrefix), suffix)] = paths.Pipes + name
+		address := paths.Pipes + strings.TrimSuffix(filepath.Base(lock), lockSuffix)
+		found[paths.VendorOf(address)] = address
 	}
 	return found, err
 }

@@ -16,3 +16,6 @@ func ControlAddress(getenv func(string) string, vendor string) (string, error) {
 	}
 	return filepath.Join(folder, vendor, ControlSocket), nil
 }
+
+// VendorOf is the vendor of the agent at address, if that is a usual one.
+func VendorOf(address string) string { return filepath.Base(filepath.Dir(address)) }

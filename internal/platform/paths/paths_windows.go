@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/sys/windows"
 
@@ -41,4 +42,10 @@ func PipeSuffix() (string, error) {
 	}
 	session, err := session.ID()
 	return "-" + sid + "-" + session, err
+}
+
+// VendorOf is the vendor of the agent at address, if that is a usual one.
+func VendorOf(address string) string {
+	suffix, _ := PipeSuffix() // without one there is no usual address
+	return strings.TrimSuffix(strings.TrimPrefix(address, Pipes+PipePrefix), suffix)
 }

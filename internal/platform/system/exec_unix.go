@@ -5,6 +5,7 @@ package system
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"syscall"
 )
 
@@ -15,3 +16,6 @@ func Exec(path string, args []string) error {
 	}
 	return nil
 }
+
+// Hide is for Windows, whose programs for consoles open one where there is none.
+func Hide(*exec.Cmd) {}
