@@ -9,7 +9,6 @@ import (
 
 	"sidetone/internal/control"
 	"sidetone/internal/health"
-	"sidetone/internal/platform/files"
 	"sidetone/internal/signal"
 )
 
@@ -20,10 +19,10 @@ const (
 )
 
 // follow tells of the agent at address until ctx ends: of every change of its status, and of whether it can be asked. It never
-// polls one that runs, nor one that does not: its socket's folder says when it is there.
+// polls one that runs, nor, where something tells when its socket is there, one that does not.
 func follow(ctx context.Context, address string, c *control.Client, tell func(func(*View))) error {
 	appeared := signal.New()
-	watch, err := files.NewPathWatch([]string{address}, false, appeared.Notify)
+	watch, err := watchSocket(address, appeared.Notify)
 	if err != nil {
 		return fmt.Errorf("watch for the agent's socket %s: %w", address, err)
 	}
@@ -52,6 +51,7 @@ func follow(ctx context.Context, address string, c *control.Client, tell func(fu
 			wait = firstRetry // one that ends every watch is not asked all the time
 		case errors.Is(err, control.ErrNotRunning):
 			tell(down)
+			wait = downRetry
 		default:
 			reason := unreachable(err)
 			tell(func(v *View) { v.Agent, v.Reason = Silent, &reason })

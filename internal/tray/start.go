@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
-	"syscall"
 )
 
-// startDetached starts a program in a session of its own. The channel gets one value when it has ended: nil, or why, with the last
+// startDetached starts a program that outlives this one. The channel gets one value when it has ended: nil, or why, with the last
 // line that it has said.
 func startDetached(cmd *exec.Cmd) (<-chan error, error) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.SysProcAttr = detached()
 	said := &tail{}
 	cmd.Stderr = said
 	if err := cmd.Start(); err != nil {
