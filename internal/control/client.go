@@ -39,7 +39,7 @@ const (
 	// askTimeout bounds a question, or a wish, whose context has no deadline. The agent takes milliseconds for
 	// either. Who gives up does not know whether something has been changed.
 	askTimeout = 3 * time.Second
-	// answerTimeout is how long the head of an answer that has no end of its own may take.
+	// answerTimeout is how long the head of an answer that has no end of its own may take, and then the present state.
 	answerTimeout = 3 * time.Second
 	// partingTimeout is how long the last lines of a recording may take.
 	partingTimeout = 15 * time.Second
@@ -157,18 +157,28 @@ func (c *Client) Bundle(ctx context.Context, w io.Writer) error {
 // an error, or the agent ends (ErrEnded), and returns the reason. While on is at work changes
 // are joined to one.
 func (c *Client) Watch(ctx context.Context, on func(Change) error) error {
-	answer, err := send(ctx, &c.stream, http.MethodGet, "/v1/watch", nil)
+	whole, cut := context.WithCancelCause(ctx)
+	defer cut(nil)
+	answer, err := send(whole, &c.stream, http.MethodGet, "/v1/watch", nil)
 	if err != nil {
 		return err
 	}
 	defer answer.Body.Close()
-	return eachLine(ctx, answer.Body, func(line []byte) error {
+	// The present state comes with the head of the answer: who says only that hangs.
+	late := time.AfterFunc(answerTimeout, func() { cut(tooLate{context.DeadlineExceeded}) })
+	defer late.Stop()
+	err = eachLine(ctx, answer.Body, func(line []byte) error {
+		late.Stop()
 		var change Change
 		if err := json.Unmarshal(line, &change); err != nil {
 			return unreadable(err)
 		}
 		return on(change)
 	})
+	if silent := context.Cause(whole); errors.Is(silent, ErrSilent) {
+		return silent
+	}
+	return err
 }
 
 // Record calls on with every line of a recording, without its line break, until ctx ends, on

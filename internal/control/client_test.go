@@ -161,6 +161,35 @@ func TestClientDeadlines(t *testing.T) {
 	})
 }
 
+// TestWatchWithoutAState: an agent that hangs between the head of its answer and what it knows is silent, too; one that has said what it
+// knows may be quiet for as long as it likes.
+func TestWatchWithoutAState(t *testing.T) {
+	for said, want := range map[string]struct {
+		err  error
+		took time.Duration
+	}{
+		"":     {ErrSilent, 3 * time.Second},
+		"{}\n": {ErrEnded, time.Hour},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c := NewClient(func(context.Context) (net.Conn, error) {
+				near, far := net.Pipe()
+				go func() {
+					defer far.Close()
+					_, _ = http.ReadRequest(bufio.NewReader(far))
+					_, _ = far.Write([]byte("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + said))
+					_ = far.SetReadDeadline(time.Now().Add(time.Hour))
+					_, _ = far.Read(make([]byte, 1)) // until the other end closes
+				}()
+				return near, nil
+			})
+			begin := time.Now()
+			require.ErrorIs(t, c.Watch(t.Context(), func(Change) error { return nil }), want.err)
+			require.Equal(t, want.took, time.Since(begin), "in the bubble's time")
+		})
+	}
+}
+
 func unleased() PushRequest {
 	p := honestPush(0)
 	p.TTLms = 0
