@@ -21,7 +21,7 @@ const (
 type Notifier struct {
 	send  func(state string) error
 	every time.Duration // between two signs of life; 0: nobody waits for any
-	tick  func(every time.Duration) (due <-chan time.Time, stop func(), err error)
+	tick  func(every time.Duration) (wait func() error, stop func(), err error)
 	over  atomic.Bool // another process goes on
 }
 
@@ -65,27 +65,21 @@ func (n *Notifier) Run(ctx context.Context, answers func(), log *slog.Logger) {
 	if answers(); ctx.Err() == nil {
 		tell("READY=1")
 	}
-	var due <-chan time.Time
 	if n.every > 0 {
-		ticks, stop, err := n.tick(n.every)
+		wait, stop, err := n.tick(n.every)
 		if err != nil {
 			log.Warn("the service manager will take the agent for hung, and restart it", "reason", err)
-			stop = func() {}
+		} else {
+			context.AfterFunc(ctx, stop)
+			for wait() == nil {
+				if answers(); ctx.Err() == nil {
+					tell(alive)
+				}
+			}
 		}
-		defer stop()
-		due = ticks
 	}
-	for {
-		select {
-		case <-ctx.Done():
-			if !n.over.Load() {
-				_ = n.send("STOPPING=1")
-			}
-			return
-		case <-due:
-			if answers(); ctx.Err() == nil {
-				tell(alive)
-			}
-		}
+	<-ctx.Done()
+	if !n.over.Load() {
+		_ = n.send("STOPPING=1")
 	}
 }

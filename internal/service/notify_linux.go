@@ -29,8 +29,8 @@ func sendState(address, state string) error {
 }
 
 // tick is a time.Ticker that does not wake the agent more than it has to: before a timer of Go its runtime wakes, too, and looks every 20
-// microseconds whether it is late. The kernel's timer is like any other event.
-func tick(every time.Duration) (due <-chan time.Time, stop func(), err error) {
+// microseconds whether it is late. The kernel's timer is like any other event. wait returns when it is time, or an error after stop.
+func tick(every time.Duration) (wait func() error, stop func(), err error) {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_CLOEXEC|unix.TFD_NONBLOCK)
 	if err != nil {
 		return nil, nil, fmt.Errorf("make a timer: %w", err)
@@ -41,17 +41,10 @@ func tick(every time.Duration) (due <-chan time.Time, stop func(), err error) {
 		_ = timer.Close()
 		return nil, nil, fmt.Errorf("set a timer: %w", err)
 	}
-	ticks := make(chan time.Time, 1)
-	go func() {
-		for count := make([]byte, 8); ; {
-			if _, err := timer.Read(count); err != nil {
-				return // it is stopped
-			}
-			select {
-			case ticks <- time.Now():
-			default: // the one before is not taken yet
-			}
-		}
-	}()
-	return ticks, func() { _ = timer.Close() }, nil
+	count := make([]byte, 8)
+	wait = func() error {
+		_, err := timer.Read(count)
+		return err
+	}
+	return wait, func() { _ = timer.Close() }, nil
 }

@@ -2,6 +2,7 @@ package service
 
 import (
 	"net"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -10,11 +11,15 @@ import (
 )
 
 func TestTick(t *testing.T) {
-	due, stop, err := tick(time.Millisecond)
+	wait, stop, err := tick(time.Millisecond)
 	require.NoError(t, err)
-	<-due
-	<-due
-	stop()
+	require.NoError(t, wait())
+	require.NoError(t, wait())
+	time.AfterFunc(time.Millisecond, stop)
+	for err == nil {
+		err = wait()
+	}
+	require.ErrorIs(t, err, os.ErrClosed)
 }
 
 func TestSendState(t *testing.T) {

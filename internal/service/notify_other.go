@@ -9,4 +9,4 @@ import (
 
 func sendState(string, string) error { return errors.ErrUnsupported }
 
-func tick(time.Duration) (<-chan time.Time, func(), error) { return nil, nil, errors.ErrUnsupported }
+func tick(time.Duration) (func() error, func(), error) { return nil, nil, errors.ErrUnsupported }

@@ -16,9 +16,17 @@ import (
 // told collects what a Notifier says, with the seconds since the start.
 func told(n *Notifier) *[]string {
 	start, list := time.Now(), new([]string)
-	n.tick = func(every time.Duration) (<-chan time.Time, func(), error) {
-		ticker := time.NewTicker(every)
-		return ticker.C, ticker.Stop, nil
+	n.tick = func(every time.Duration) (func() error, func(), error) {
+		ticker, stopped := time.NewTicker(every), make(chan struct{})
+		wait := func() error {
+			select {
+			case <-ticker.C:
+				return nil
+			case <-stopped:
+				return os.ErrClosed
+			}
+		}
+		return wait, func() { ticker.Stop(); close(stopped) }, nil
 	}
 	n.send = func(state string) error {
 		*list = append(*list, strconv.Itoa(int(time.Since(start).Seconds()))+" "+state)
