@@ -243,7 +243,7 @@ func TestVerbsFindTheAgent(t *testing.T) {
 		if verb == "explain" || verb == "bundle" {
 			args = append(args, "x")
 		}
-		isBadInput(t, ask(nil, args...), "agents of several vendors run (acme, beta): say which with --vendor")
+		isBadInput(t, ask(nil, args...), "agents of several vendors run (acme, beta): say which with --vendor or SIDETONE_VENDOR")
 	}
 	of(ask(nil, "status", "--vendor", "acme"), acme)
 	of(ask([]string{"SIDETONE_VENDOR=beta"}, "status"), beta)

@@ -34,6 +34,7 @@ const gcPercent = 25
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends it also where a bus that hangs keeps it from ending
 	debug.SetGCPercent(gcPercent)
 	if err := run(ctx, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "sidetone:", texts.Clean(err.Error()))

@@ -126,7 +126,8 @@ func onlyAgent(ctx context.Context, host Host) (string, error) {
 		for i, a := range agents {
 			vendors[i] = a.Vendor
 		}
-		return "", InputError{fmt.Errorf("agents of several vendors run (%s): say which with --vendor", strings.Join(vendors, ", "))}
+		return "", InputError{fmt.Errorf("agents of several vendors run (%s): say which with --vendor or SIDETONE_VENDOR",
+			strings.Join(vendors, ", "))}
 	case err != nil:
 		return "", err
 	}
