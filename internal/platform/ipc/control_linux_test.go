@@ -38,27 +38,6 @@ func listenAt(t *testing.T, address string) net.Listener {
 	return l
 }
 
-// echo answers every connection with what it sent.
-func echo(t *testing.T, l net.Listener) {
-	var serving sync.WaitGroup
-	serving.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			serving.Go(func() {
-				_, _ = io.Copy(c, c)
-				c.Close()
-			})
-		}
-	})
-	t.Cleanup(func() {
-		l.Close()
-		serving.Wait()
-	})
-}
-
 func echoes(t *testing.T, address string) {
 	t.Helper()
 	c, err := DialControl(t.Context(), address)

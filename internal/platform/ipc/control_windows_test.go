@@ -6,7 +6,6 @@ import (
 	"net"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -26,26 +25,12 @@ func answering(t *testing.T, address string) net.Listener {
 	t.Helper()
 	l, err := ListenControl(address)
 	require.NoError(t, err)
-	var serving sync.WaitGroup
-	serving.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			serving.Go(func() {
-				_, _ = io.Copy(c, c)
-				c.Close()
-			})
-		}
-	})
 	t.Cleanup(func() {
-		l.Close()
-		serving.Wait()
 		lock, err := controlLockFile(address)
 		require.NoError(t, err)
 		require.NoError(t, os.Remove(lock))
 	})
+	echo(t, l)
 	return l
 }
 
