@@ -108,7 +108,7 @@ func gather(cmd *cobra.Command, in *settingsFlags) (doctor.Facts, error) {
 	if err == nil {
 		err = askFacts(cmd.Context(), client, &g)
 	}
-	g.AgentErr, g.Service = err, registered(cmd.Context())
+	g.AgentErr, g.Service = err, registered(cmd.Context(), c)
 	g.NoTrayHost = desktop.Desktop{Getenv: host.Getenv}.LacksTray(cmd.Context())
 	loadCatalogue(&g)
 	if g.Status == nil {
@@ -117,8 +117,8 @@ func gather(cmd *cobra.Command, in *settingsFlags) (doctor.Facts, error) {
 	return g, cmd.Context().Err()
 }
 
-// registered is how the agent is registered to start at log-in, if that can be told.
-func registered(ctx context.Context) *doctor.Service {
+// registered is how the agent that the settings mean is registered to start at log-in, if that can be told.
+func registered(ctx context.Context, c *config.Config) *doctor.Service {
 	m, err := serviceManager(nil, nil)
 	if err != nil {
 		return nil
@@ -126,6 +126,11 @@ func registered(ctx context.Context) *doctor.Service {
 	st, err := m.State(ctx)
 	if err != nil {
 		return nil
+	}
+	there := serviceStatus{State: st}
+	there.addAddress(ctx, registeredSettings(ctx, m))
+	if address, err := app.AgentAddress(ctx, c, host); err == nil && there.Address != "" && there.Address != address {
+		return &doctor.Service{} // it is another vendor's
 	}
 	return &doctor.Service{Path: st.Path, Installed: st.Installed, Running: st.Running}
 }

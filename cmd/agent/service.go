@@ -57,9 +57,12 @@ func serviceInstallCommand() *cobra.Command {
 		Long: `Has the agent start at each log-in, with the settings that are given as flags here and those of the settings
 files; those of this shell's environment are not there then. Settings and catalogue are checked first.
 It does not start the agent: 'sidetone service start' does. Installing again changes what has changed;
-an agent that runs takes it over when it is started anew.
+an agent that runs takes it over when it is started anew. One program starts the agent of one vendor: for
+another one's, uninstall the first, or use a program with a brand and a name of its own.
 
-With --global, as root, it starts for every user of this machine, as that user.`,
+With --global, as root, it starts for every user of this machine, as that user.
+
+Exit codes: 0 done; 1 it did not work; 2 the input is wrong, or another vendor's agent is installed.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := forThisUser(); err != nil && !forAll {
@@ -74,6 +77,9 @@ With --global, as root, it starts for every user of this machine, as that user.`
 				says = "installed for all users: it starts at their next log-in"
 			}
 			i, err := installer(forAll, args, trayFlags)
+			if err == nil {
+				err = refuseOtherVendor(cmd.Context(), i, args)
+			}
 			if err != nil {
 				return err
 			}
@@ -126,6 +132,20 @@ func installer(forAll bool, args, trayFlags []string) (service.Installer, error)
 	return service.NewGlobal(a)
 }
 
+// refuseOtherVendor refuses to put the agent with these arguments in the place of another vendor's, which would start no more.
+func refuseOtherVendor(ctx context.Context, i service.Installer, args []string) error {
+	installed, err := i.Arguments(ctx)
+	if err != nil {
+		return err
+	}
+	was, is := settingsOf(installed).Vendor, settingsOf(args).Vendor
+	if installed == nil || was == "" || was == is {
+		return nil
+	}
+	return badInput(fmt.Errorf("the agent of vendor %s is installed, and that of %s would take its place: "+
+		"'sidetone service uninstall' first, or give each vendor a program with a brand file and a name of its own", was, is))
+}
+
 // forThisUser refuses what would register the agent for root, who has no session.
 func forThisUser() error {
 	if os.Geteuid() == 0 && host.Getenv("SUDO_UID") != "" {
@@ -138,7 +158,7 @@ func forThisUser() error {
 // it will find: not the environment of this shell.
 func (f *settingsFlags) runArguments(cmd *cobra.Command) (args, trayFlags []string, err error) {
 	o := f.options(cmd)
-	o.Env = []string{"HOME=" + host.Getenv("HOME")}
+	o.Env = loginEnv()
 	set, err := app.Load(o, host)
 	if err != nil {
 		return nil, nil, err
@@ -164,17 +184,56 @@ func (f *settingsFlags) runArguments(cmd *cobra.Command) (args, trayFlags []stri
 			args = append(args, "--"+flags[s.Path]+"="+s.Value) // with absolute paths
 		}
 	}
-	// It may start before the agent, and so has to be told whose.
+	if _, given := o.Flags["vendor"]; !given {
+		args = append(args, "--vendor="+set.Identity.ID) // that of this catalogue, also when another one is in its place
+	}
+	// The tray may start before the agent, and so has to be told whose.
 	return args, (&askFlags{file: f.file, socket: set.Config.Control.Socket, vendor: set.Identity.ID}).flags(), nil
 }
 
-// serviceManager is what starts the agent that this program is.
-func serviceManager(args, trayFlags []string) (service.Manager, error) {
+// loginEnv is what of this shell's environment is there, too, where a service manager or a desktop starts the agent.
+func loginEnv() []string { return []string{"HOME=" + host.Getenv("HOME")} }
+
+// serviceManager is what starts the agent that this program is. Which one that is its definition says: an agent of another vendor may
+// run as well.
+func serviceManager(args, trayFlags []string) (m service.Manager, err error) {
 	a, err := thisAgent(args, trayFlags)
 	if err != nil {
 		return nil, err
 	}
-	return service.New(a, host.Getenv)
+	a.Running = func(ctx context.Context) (service.Process, error) {
+		return runningAgent(ctx, registeredSettings(ctx, m))
+	}
+	a.LogFile = func(ctx context.Context) (string, error) { return lastLog(registeredSettings(ctx, m)) }
+	m, err = service.New(a, host.Getenv)
+	return m, err
+}
+
+// registeredSettings are those of the agent that is registered; where none is, or not by us, those that this shell's environment says.
+func registeredSettings(ctx context.Context, i service.Installer) *config.Config {
+	args, err := i.Arguments(ctx)
+	if err != nil {
+		args = nil
+	}
+	return settingsOf(args)
+}
+
+// settingsOf are those of an agent with these arguments that is started at log-in; nil: of one that is started here.
+func settingsOf(args []string) *config.Config {
+	var in settingsFlags
+	cmd := &cobra.Command{}
+	in.add(cmd)
+	_ = cmd.ParseFlags(args) // what is not of this version is left out
+	o := in.options(cmd)
+	if args != nil {
+		o.Env = loginEnv()
+	}
+	c, _, problems := config.Load(o)
+	if len(problems) > 0 {
+		c = config.Default()
+		c.Vendor = o.Flags["vendor"]
+	}
+	return c
 }
 
 // thisAgent is the one that this program is, with these arguments, and its tray with such flags; nil: those with which they are
@@ -189,13 +248,13 @@ func thisAgent(args, trayFlags []string) (a service.Agent, err error) {
 		tray.Command = nil
 	}
 	return service.Agent{
-		Name: brand.ProgramName(self), Executable: self, Arguments: args, Tray: tray, Running: runningAgent, LogFile: ownLog,
+		Name: brand.ProgramName(self), Executable: self, Arguments: args, Tray: tray,
 	}, nil
 }
 
-// runningAgent finds the agent of this user and this program's brand.
-func runningAgent(ctx context.Context) (p service.Process, err error) {
-	client, err := app.FindAgent(ctx, ownSettings(), host)
+// runningAgent finds the agent that the settings mean.
+func runningAgent(ctx context.Context, c *config.Config) (p service.Process, err error) {
+	client, err := app.FindAgent(ctx, c, host)
 	if err != nil {
 		return p, err
 	}
@@ -206,21 +265,9 @@ func runningAgent(ctx context.Context) (p service.Process, err error) {
 	return service.Process{PID: st.PID, Started: st.Started, Stop: client.Stop}, err
 }
 
-// ownSettings are those of the settings files.
-func ownSettings() *config.Config {
-	var in settingsFlags
-	cmd := &cobra.Command{}
-	in.add(cmd)
-	c, _, problems := config.Load(in.options(cmd))
-	if len(problems) > 0 {
-		return config.Default()
-	}
-	return c
-}
-
-// ownLog is the file that the agent of this user has last logged to.
-func ownLog() (string, error) {
-	folders, err := app.StateFolders(ownSettings(), host)
+// lastLog is the file that the agent that the settings mean has last logged to.
+func lastLog(c *config.Config) (string, error) {
+	folders, err := app.StateFolders(c, host)
 	if err != nil {
 		return "", err
 	}

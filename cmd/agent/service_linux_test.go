@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -82,6 +83,67 @@ func TestServiceWithoutManager(t *testing.T) {
 	require.NoFileExists(t, entry)
 	require.NoFileExists(t, icon)
 	require.Contains(t, service("uninstall").stdout, "not installed, and it does not run")
+}
+
+// TestServiceOfOneOfTwoVendors: the verbs are about the agent that is installed, whichever else runs, and it is replaced by no other.
+func TestServiceOfOneOfTwoVendors(t *testing.T) {
+	t.Parallel()
+	folder := privateFolder(t)
+	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{ipctest.Port(t)}, IPCDir: folder})
+	require.NoError(t, err)
+	defer client.Close()
+	acme, beta := twoMakers(t, client, folder, [2]string{microphone("Mic of Acme"), microphone("Mic of Beta")})
+	settings := write(t, "settings.yaml",
+		fmt.Sprintf("sources: {audio: false, camera: false, files: [%s]}\nrpc: {ports: %d}\n", acme.file, client.Port()))
+	home := filepath.Join(folder, "home")
+	self, err := os.Executable()
+	require.NoError(t, err)
+	program := filepath.Join(folder, "agent")
+	require.NoError(t, os.Symlink(self, program))
+	env := []string{"XDG_RUNTIME_DIR=" + folder, "HOME=" + home, "XDG_CONFIG_HOME=" + filepath.Join(home, ".config"), brandEnv + "=" + program}
+	ask := func(args ...string) output { return sidetone(t, env, args...) }
+	verb := func(args ...string) string {
+		t.Helper()
+		o := ask(append([]string{"service"}, args...)...)
+		require.Equal(t, exitOK, o.code, o.stderr)
+		return o.stdout
+	}
+	status := func() (st serviceStatus) {
+		t.Helper()
+		o := ask("service", "status", "--json")
+		require.NoError(t, json.Unmarshal([]byte(o.stdout), &st), o.stderr)
+		return st
+	}
+	require.Empty(t, status().Address)
+	verb("install", "--config", settings, "--catalogue", acme.catalogue)
+	beta.start()
+	beta.holds(client, "Mic of Beta")
+
+	st := status()
+	require.Equal(t, []any{"acme", folder + "/sidetone/acme/agent.sock", false}, []any{st.Vendor, st.Address, st.Running})
+	for _, args := range [][]string{nil, {"--print"}} {
+		isBadInput(t, ask(append([]string{"service", "install", "--catalogue", beta.catalogue}, args...)...),
+			"the agent of vendor acme is installed, and that of beta would take its place: 'sidetone service uninstall' first")
+	}
+	o := ask("doctor", "--vendor=beta")
+	require.Contains(t, o.stdout, "not installed to start at log-in")
+	require.Contains(t, ask("doctor", "--vendor=acme").stdout, "is installed to start at log-in")
+
+	require.Equal(t, "started\n", verb("start"))
+	acme.holds(client, "Mic of Acme")
+	require.True(t, status().Running)
+	require.Equal(t, "stopped\n", verb("stop"))
+	require.Equal(t, "it does not run\n", verb("stop"))
+	beta.holds(client, "Mic of Beta")
+
+	require.NoError(t, os.WriteFile(settings, []byte("no: settings\n"), 0o600))
+	require.NoError(t, os.Remove(acme.catalogue))
+	st = status()
+	require.Equal(t, []any{"acme", false}, []any{st.Vendor, st.Running}, "also without its settings")
+	require.Equal(t, "uninstalled\n", verb("uninstall"))
+	beta.holds(client, "Mic of Beta")
+	verb("install", "--catalogue", beta.catalogue)
+	require.Equal(t, "beta", status().Vendor)
 }
 
 // TestServiceRefusesWhatWouldNotStart: wrong settings are seen when they are given, not at the next log-in.

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sidetone/internal/app"
+	"sidetone/internal/config"
 	"sidetone/internal/control"
 	"sidetone/internal/crash"
 	"sidetone/internal/health"
@@ -21,6 +22,8 @@ import (
 // serviceStatus is what 'service status' says: how the registered agent is, and whether it has crashed.
 type serviceStatus struct {
 	service.State
+	Vendor    string     `json:"vendor,omitempty"`  // whose agent is registered, if it says so
+	Address   string     `json:"address,omitempty"` // of its local API, while it is registered
 	SafeMode  bool       `json:"safe_mode"`
 	LastCrash *lastCrash `json:"last_crash,omitempty"`
 }
@@ -36,7 +39,8 @@ func serviceStatusCommand() *cobra.Command {
 		Use:   "status",
 		Short: "Show whether the agent starts at log-in, whether it runs, and since when",
 		Long: `Shows what starts the agent, whether it does so at log-in, whether it runs, since when, how often it had to be
-started again, whether it is in safe mode, and when it crashed last.
+started again, whether it is in safe mode, and when it crashed last. It is about the agent that is installed;
+that of another vendor may run beside it ('sidetone status').
 
 Exit code 1 if it does not run.`,
 		Args: noArgs,
@@ -49,7 +53,9 @@ Exit code 1 if it does not run.`,
 			if st.State, err = m.State(cmd.Context()); err != nil {
 				return err
 			}
-			st.addCrashes(cmd.Context())
+			settings := registeredSettings(cmd.Context(), m)
+			st.addAddress(cmd.Context(), settings)
+			st.addCrashes(cmd.Context(), settings)
 			if asJSON {
 				err = printJSON(cmd.OutOrStdout(), st)
 			} else {
@@ -69,9 +75,17 @@ Exit code 1 if it does not run.`,
 	return cmd
 }
 
+// addAddress adds which agent is registered.
+func (st *serviceStatus) addAddress(ctx context.Context, c *config.Config) {
+	if !st.Installed || c.Vendor == "" && c.Control.Socket == "" {
+		return
+	}
+	st.Vendor = c.Vendor
+	st.Address, _ = app.AgentAddress(ctx, c, host) // a program of another brand has none
+}
+
 // addCrashes adds what can be told of crashes. An agent that does not answer leaves no report unread.
-func (st *serviceStatus) addCrashes(ctx context.Context) {
-	settings := ownSettings()
+func (st *serviceStatus) addCrashes(ctx context.Context, settings *config.Config) {
 	if folders, err := app.StateFolders(settings, host); err == nil {
 		if report, at := crash.Last(folders); report != "" {
 			st.LastCrash = &lastCrash{at, report}

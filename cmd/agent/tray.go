@@ -11,6 +11,7 @@ import (
 
 	"sidetone/internal/app"
 	"sidetone/internal/brand"
+	"sidetone/internal/platform/paths"
 	"sidetone/internal/platform/system"
 )
 
@@ -55,6 +56,11 @@ func (f *askFlags) address(cmd *cobra.Command) (string, error) {
 	address, err := app.AgentAddress(cmd.Context(), c, host)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", badInput(fmt.Errorf("whose agent is meant is not known while none runs: say it with --vendor"))
+	}
+	if who := paths.VendorOf(address); err == nil && f.vendor == "" && f.socket == "" {
+		if usual, err := paths.ControlAddress(host.Getenv, who); err == nil && usual == address {
+			f.vendor = who // the flags mean the same agent when another one runs, too
+		}
 	}
 	return address, err
 }

@@ -28,6 +28,9 @@ func TestTrayIsAProgramBesideThisOne(t *testing.T) {
 	require.Contains(t, o.stdout, "--address="+folder+"/sidetone/beta/agent.sock\n")
 	require.Contains(t, o.stdout, "--\n--config="+settings+"\n")
 
+	o = sidetone(t, append(env, "SIDETONE_VENDOR=beta"), "tray")
+	require.Contains(t, o.stdout, "--\n--vendor=beta\n", "what it starts means the same agent, whatever else runs")
+
 	for fault, args := range map[string][]string{
 		"--icon: want light or dark":                   {"--vendor=acme", "--icon=red"},
 		`no language "tlh"`:                            {"--vendor=acme", "--lang=tlh"},

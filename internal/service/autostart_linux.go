@@ -75,6 +75,10 @@ func (s *autostart) removing(entries ...desktop.Entry) (p Plan) {
 	return p
 }
 
+func (s *autostart) Arguments(context.Context) ([]string, error) {
+	return argumentsIn(s.path, desktop.CommandIn)
+}
+
 func (s *autostart) Start(ctx context.Context) (Plan, error) {
 	st, err := s.State(ctx)
 	if err != nil || st.Running {
@@ -246,7 +250,7 @@ func (s *autostart) State(ctx context.Context) (State, error) {
 
 // Logs names the file in which the agent keeps its log where there is no journal, and shows its end.
 func (s *autostart) Logs(ctx context.Context, w io.Writer, lines int, follow bool) error {
-	path, err := s.LogFile()
+	path, err := s.LogFile(ctx)
 	if err != nil {
 		return fmt.Errorf("%w: '%s run' in a terminal shows its log", err, s.Name)
 	}

@@ -143,7 +143,7 @@ func TestStop(t *testing.T) {
 func TestLogsOfTheFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "agent.log")
 	require.NoError(t, os.WriteFile(file, []byte("one\ntwo\nthree\n"), 0o600))
-	a := Agent{Name: "acme-agent", LogFile: func() (string, error) { return file, nil }}
+	a := Agent{Name: "acme-agent", LogFile: func(context.Context) (string, error) { return file, nil }}
 	m, err := New(a, homeOf(t))
 	require.NoError(t, err)
 	var out strings.Builder
@@ -169,7 +169,7 @@ func TestLogsOfTheFile(t *testing.T) {
 	require.ErrorIs(t, <-done, context.Canceled)
 	require.NoError(t, w.Close())
 
-	a.LogFile = func() (string, error) { return "", errors.New("there is none") }
+	a.LogFile = func(context.Context) (string, error) { return "", errors.New("there is none") }
 	m, err = New(a, homeOf(t))
 	require.NoError(t, err)
 	require.ErrorContains(t, m.Logs(t.Context(), nil, 1, false), "there is none: 'acme-agent run' in a terminal shows its log")

@@ -28,7 +28,7 @@ func TestDefinitions(t *testing.T) {
 	}
 }
 
-// TestWordsAreQuoted: systemd-analyze reads the same words back, whatever is in them.
+// TestWordsAreQuoted: systemd-analyze reads the same words back, whatever is in them, and so do we.
 func TestWordsAreQuoted(t *testing.T) {
 	for word, want := range map[string]struct{ program, unit string }{
 		`/usr/bin/sidetone`: {`"/usr/bin/sidetone"`, `"/usr/bin/sidetone"`},
@@ -41,7 +41,15 @@ func TestWordsAreQuoted(t *testing.T) {
 	} {
 		require.Equal(t, want.program, unitWord(word, true), word)
 		require.Equal(t, want.unit, unitWord(word, false), word)
+		command := []string{word, "run", word}
+		read, err := commandIn(Agent{Name: "a", Executable: word, Arguments: command[1:]}.Unit())
+		require.NoError(t, err)
+		require.Equal(t, command, read)
 	}
+	_, err := commandIn("[Service]\nExecStart=/usr/bin/other\n")
+	require.ErrorContains(t, err, "words without quotes")
+	_, err = commandIn("[Unit]\n")
+	require.ErrorContains(t, err, "is empty")
 	require.NoError(t, Agent{Name: "a", Executable: "/b", Arguments: []string{"c d"}}.check())
 	require.ErrorContains(t, Agent{Name: "a", Executable: "/b", Arguments: []string{"c\nExecStartPre=d"}}.check(), "control character")
 }

@@ -50,6 +50,10 @@ func (g *global) Uninstall(context.Context) (p Plan, err error) {
 	return p, nil
 }
 
+func (g *global) Arguments(context.Context) ([]string, error) {
+	return argumentsIn(g.unitPath(), commandIn)
+}
+
 // placing adds a step that writes a file which everybody may read, if it is not there as it is to be.
 func placing(p Plan, path, text string) Plan {
 	if old, err := os.ReadFile(path); err == nil && string(old) == text {

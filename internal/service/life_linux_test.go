@@ -210,6 +210,19 @@ func install(t *testing.T, one, two *person) {
 	require.Contains(t, one.Run("cat", unit), `"--log-level=debug"`)
 	one.install()
 	require.Empty(t, one.Run("systemd-analyze", "--user", "verify", unit))
+	refusesOtherVendor(t, one.Command(folder+"/acme-agent", "service", "install", "--catalogue", one.otherVendor()))
+}
+
+// otherVendor is the catalogue of one.
+func (p *person) otherVendor() string {
+	return p.Write("beta.yaml", strings.Replace(p.Run("cat", p.catalogue), "\n  id: acme ", "\n  id: beta ", 1))
+}
+
+func refusesOtherVendor(t *testing.T, install *exec.Cmd) {
+	t.Helper()
+	says, err := install.CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(says), "the agent of vendor acme is installed, and that of beta would take its place")
 }
 
 func start(t *testing.T, one, _ *person) {
@@ -435,6 +448,8 @@ func allUsers(t *testing.T, one, _ *person) {
 	require.True(t, strings.HasSuffix(root(append(install, "--print")...), "\nsystemctl --global enable acme-agent.service\n"))
 	require.Equal(t, "installed for all users: it starts at their next log-in\n", root(install...))
 	require.Equal(t, "already installed\n", root(install...))
+	root("cp", one.otherVendor(), "/etc/beta.yaml")
+	refusesOtherVendor(t, one.Machine.Command("root", folder+"/acme-agent", "service", "install", "--global", "--catalogue=/etc/beta.yaml"))
 	unit := root("cat", "/etc/systemd/user/acme-agent.service")
 	loggedIn := func(name, unit string) *person {
 		p := &person{User: one.AddUser(name), t: t}

@@ -62,6 +62,14 @@ func (m *withManager) Uninstall(ctx context.Context) (Plan, error) {
 	return append(p, m.desktop.removing(m.desktop.entry(), m.Tray)...), err
 }
 
+func (m *withManager) Arguments(ctx context.Context) ([]string, error) {
+	args, err := m.systemd.Arguments(ctx)
+	if err == nil && args == nil {
+		args, err = m.desktop.Arguments(ctx)
+	}
+	return args, err
+}
+
 func (m *withManager) State(ctx context.Context) (State, error) {
 	st, err := m.systemd.State(ctx)
 	st.Tray = m.desktop.desktop.Autostarts(m.Tray)

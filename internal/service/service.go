@@ -8,8 +8,11 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"strings"
 	"time"
 
@@ -48,7 +51,7 @@ type Agent struct {
 	// Running finds the one that runs, whoever has started it. fs.ErrNotExist means that none does.
 	Running func(context.Context) (Process, error)
 	// LogFile is the path of the log that it keeps where there is no journal.
-	LogFile func() (string, error)
+	LogFile func(context.Context) (string, error)
 }
 
 // Process is an agent that runs.
@@ -62,6 +65,8 @@ type Process struct {
 type Installer interface {
 	Install(context.Context) (Plan, error)
 	Uninstall(context.Context) (Plan, error)
+	// Arguments are those with which the agent is registered now; nil: it is not, or by a definition that is not ours.
+	Arguments(context.Context) ([]string, error)
 }
 
 // Manager registers one user's agent with one kind of starter.
@@ -145,6 +150,22 @@ func indent(text string) string {
 // entry has a desktop start the agent.
 func (a Agent) entry() desktop.Entry {
 	return desktop.Entry{ID: a.Name, Name: a.Name, Comment: about, Command: append([]string{a.Executable}, a.Arguments...)}
+}
+
+// argumentsIn are those of the program in a definition; nil: there is no such file, or it is not ours.
+func argumentsIn(path string, command func(definition string) ([]string, error)) ([]string, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read how the agent is registered: %w", err)
+	}
+	words, err := command(string(text))
+	if err != nil {
+		return nil, nil // somebody else has written it
+	}
+	return words[1:], nil
 }
 
 // check refuses what no definition can say.

@@ -99,6 +99,14 @@ func (s *systemd) Uninstall(ctx context.Context) (Plan, error) {
 	return p, nil
 }
 
+func (s *systemd) Arguments(ctx context.Context) ([]string, error) {
+	st, err := s.State(ctx)
+	if err != nil || !st.Installed {
+		return nil, err
+	}
+	return argumentsIn(st.Path, commandIn)
+}
+
 // removal takes the unit away. An agent that runs goes on.
 func (s *systemd) removal() Step {
 	text := fmt.Sprintf("%s\nremove %s\nsystemctl --user daemon-reload", s.systemctl("disable"), s.path)

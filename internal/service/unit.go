@@ -3,6 +3,8 @@ package service
 import (
 	"fmt"
 	"strings"
+
+	"sidetone/internal/platform/desktop"
 )
 
 // unit is the systemd unit. docs/service.md says why each line is as it is, and which are missing.
@@ -53,6 +55,17 @@ func (a Agent) Unit() string {
 	}
 	return strings.NewReplacer("@NAME@", a.Name, "@ABOUT@", about, "@WANTEDBY@", wantedBy, "@COMMAND@", strings.Join(words, " "),
 		"@FINAL@", fmt.Sprint(ExitConfig, ExitRunning)).Replace(unit)
+}
+
+// commandIn reads the words of ExecStart back, as Unit writes them.
+func commandIn(unit string) ([]string, error) {
+	_, rest, _ := strings.Cut(unit, "\nExecStart=")
+	line, _, _ := strings.Cut(rest, "\n")
+	words, err := desktop.QuotedWords(line)
+	for i := 1; i < len(words); i++ {
+		words[i] = strings.ReplaceAll(words[i], "$$", "$")
+	}
+	return words, err
 }
 
 // unitWord quotes a word of a command line of systemd, which would else replace specifiers (%h) and, but for the program itself,

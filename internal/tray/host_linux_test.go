@@ -323,7 +323,8 @@ func TestAgentThatCannotBeStarted(t *testing.T) {
 	}))
 }
 
-// TestStartByTheService: an agent that is started at log-in is started in that way, with the settings that it has there.
+// TestStartByTheService: an agent that is started at log-in is started in that way, with the settings that it has there, and that of
+// another vendor is not.
 func TestStartByTheService(t *testing.T) {
 	s := newSession(t)
 	s.bus.Start()
@@ -331,9 +332,14 @@ func TestStartByTheService(t *testing.T) {
 	s.tray()
 	icon := panel.icon()
 	program := filepath.Join(s.home, "bin", "agent")
-	for installed, want := range map[bool]string{true: "service start", false: "run"} {
+	for status, want := range map[string]string{
+		`{"installed": true}`: "service start",
+		`{"installed": true, "address": "` + s.agent.address + `"}`:                         "service start",
+		`{"installed": true, "address": "` + s.bus.Folder() + `/sidetone/beta/agent.sock"}`: "run --vendor=acme",
+		`{"installed": false}`: "run --vendor=acme",
+	} {
 		require.NoError(t, os.WriteFile(program, fmt.Appendf(nil,
-			"#!/bin/sh\ncase $1-$2 in service-status) echo '{\"installed\": %t}';; *) echo \"$@\" >&2;; esac\nexit 1\n", installed), 0o700))
+			"#!/bin/sh\ncase $1-$2 in service-status) echo '%s';; *) echo \"$@\" >&2;; esac\nexit 1\n", status), 0o700))
 		icon.click("Start")
 		icon.shows(view(agent(Down), func(v *View) { v.Notice = Notice{"tray.agent.failed", texts.Args{"reason": want}} }))
 	}

@@ -54,7 +54,7 @@ func runTray(address string) int {
 		Address: address,
 		Program: "Sidetone", Version: "1.4.0", Vendor: "Acme Audio", Say: texts.For(cmp.Or(os.Getenv(langEnv), texts.English)),
 		Shade: icon.Shade(os.Getenv(shadeEnv)), Getenv: os.Getenv,
-		Agent:       os.Getenv(startEnv),
+		Agent: os.Getenv(startEnv), Flags: []string{"--vendor=acme"},
 		Autostart:   desktop.Entry{ID: "sidetone-tray", Name: "Sidetone", Command: []string{"sidetone", "tray"}},
 		Diagnostics: func(context.Context) ([]byte, error) { return []byte("all is well\n"), nil },
 		Log:         log,

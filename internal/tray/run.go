@@ -252,7 +252,7 @@ func (t *tray) start(ctx context.Context) error {
 	return nil
 }
 
-// installed reports whether the agent is started at log-in, with the settings that it was installed with.
+// installed reports whether this agent, and not that of another vendor, is started at log-in, with the settings that it was installed with.
 func (t *tray) installed(ctx context.Context) bool {
 	ask, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -260,9 +260,10 @@ func (t *tray) installed(ctx context.Context) bool {
 	system.Hide(cmd)
 	text, _ := cmd.Output() // it fails while the agent does not run
 	var state struct {
-		Installed bool `json:"installed"`
+		Installed bool   `json:"installed"`
+		Address   string `json:"address"`
 	}
-	return json.Unmarshal(text, &state) == nil && state.Installed
+	return json.Unmarshal(text, &state) == nil && state.Installed && (state.Address == "" || state.Address == t.Address)
 }
 
 // pause begins or ends a pause. What has come of it is said by the agent.

@@ -40,35 +40,39 @@ func execLine(command []string) string {
 }
 
 // CommandIn reads the words of Exec back, as File writes them.
-func CommandIn(file string) (words []string, err error) {
+func CommandIn(file string) ([]string, error) {
 	for line := range strings.Lines(file) {
-		exec, is := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "Exec=")
-		if !is {
-			continue
+		if exec, is := strings.CutPrefix(line, "Exec="); is {
+			return QuotedWords(strings.ReplaceAll(exec, `\\`, `\`))
 		}
-		exec = strings.ReplaceAll(exec, `\\`, `\`)
-		var word strings.Builder
-		var quoted, escaped bool
-		for _, r := range exec {
-			switch {
-			case !quoted && r == ' ':
-			case !quoted && r != '"':
-				return nil, errors.New("its Exec has words without quotes, which are not ours")
-			case escaped, quoted && r != '\\' && r != '"':
-				word.WriteRune(r)
-				escaped = false
-			case r == '\\':
-				escaped = true
-			default:
-				if quoted = !quoted; !quoted {
-					words = append(words, strings.ReplaceAll(word.String(), "%%", "%"))
-					word.Reset()
-				}
+	}
+	return nil, errors.New("it has no Exec")
+}
+
+// QuotedWords are the words of a command line in which each is in quotes, with a backslash before what would end or change it, and two
+// percent signs for one: as unit and entry have it.
+func QuotedWords(line string) (words []string, err error) {
+	var word strings.Builder
+	var quoted, escaped bool
+	for _, r := range strings.TrimSuffix(line, "\n") {
+		switch {
+		case !quoted && r == ' ':
+		case !quoted && r != '"':
+			return nil, errors.New("its command line has words without quotes, which are not ours")
+		case escaped, quoted && r != '\\' && r != '"':
+			word.WriteRune(r)
+			escaped = false
+		case r == '\\':
+			escaped = true
+		default:
+			if quoted = !quoted; !quoted {
+				words = append(words, strings.ReplaceAll(word.String(), "%%", "%"))
+				word.Reset()
 			}
 		}
 	}
 	if len(words) == 0 {
-		return nil, errors.New("it has no Exec")
+		return nil, errors.New("its command line is empty")
 	}
 	return words, nil
 }
