@@ -14,7 +14,7 @@ import (
 
 	"sidetone/internal/devices"
 	"sidetone/internal/hid"
-	"sidetone/internal/hid/descriptor"
+	"sidetone/internal/hid/learn"
 )
 
 // lookTimeout bounds the look at which HID devices there are.
@@ -44,7 +44,7 @@ func (l *learner) choose(ctx context.Context, name string) (oneHeadset, error) {
 	if err != nil {
 		return oneHeadset{}, err
 	}
-	fits := likelyHeadset
+	fits := learn.LikelyHeadset
 	if name != "" {
 		fits = func(all []hid.Device) bool {
 			return slices.ContainsFunc(all, func(d hid.Device) bool {
@@ -110,49 +110,6 @@ func partsOf(h oneHeadset, all []hid.Device) []hid.Device {
 	return out
 }
 
-// Usages of the outermost collections by which devices are told apart (HID Usage Tables).
-const (
-	mousePointer   = 0x00010001
-	mouse          = 0x00010002
-	keyboard       = 0x00010006
-	keypad         = 0x00010007
-	digitizers     = 0x0d
-	telephonyPage  = 0x0b
-	consumerPage   = 0x0c
-	firstOwnPage   = 0xff00 // of the vendor
-	phoneMuteUsage = 0x2f
-)
-
-// likelyHeadset reports whether all HID devices of one product together look like those of a
-// headset: it declares Phone Mute, or it has keys or reports of its own and is not made for typing
-// and pointing.
-func likelyHeadset(parts []hid.Device) bool {
-	may := false
-	for _, d := range parts {
-		if hasPhoneMute(d) {
-			return true
-		}
-		desc, err := descriptor.Parse(d.Descriptor)
-		if err != nil {
-			continue
-		}
-		for _, usage := range desc.Applications {
-			switch page := usage >> 16; {
-			case usage == mousePointer || usage == mouse || usage == keyboard || usage == keypad || page == digitizers:
-				return false
-			case page == telephonyPage || page == consumerPage || page >= firstOwnPage:
-				may = true
-			}
-		}
-	}
-	return may
-}
-
-func hasPhoneMute(d hid.Device) bool {
-	desc, err := descriptor.Parse(d.Descriptor)
-	return err == nil && len(desc.Find(descriptor.Input, telephonyPage, phoneMuteUsage)) > 0
-}
-
 func printHID(w io.Writer, all []hid.Device) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, d := range all {
@@ -161,7 +118,7 @@ func printHID(w io.Writer, all []hid.Device) {
 			facts = fmt.Sprintf("interface %d", d.Interface)
 		}
 		phone := ""
-		if hasPhoneMute(d) {
+		if learn.HasPhoneMute(d) {
 			phone = "declares Phone Mute"
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", d.Node, headsetOf(d).ids(), printable(cmp.Or(d.Name, "without a name")), facts, phone)

@@ -15,24 +15,7 @@ import (
 
 	"sidetone/internal/app"
 	"sidetone/internal/platform/audio"
-	"sidetone/internal/platform/ipc"
-	"sidetone/internal/service"
 )
-
-// The exit codes, as every verb's help documents them.
-const (
-	exitOK       = 0
-	exitFailed   = 1 // it was tried and did not work, or the answer is no
-	exitBadInput = 2 // flags, settings or a file are wrong; nothing was done
-)
-
-// badInput marks an error that the user's input caused.
-func badInput(err error) error { return app.InputError{Err: err} }
-
-// exitCode ends with a code when everything has been said already.
-type exitCode int
-
-func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 
 func main() {
 	audio.ServeChild()
@@ -49,34 +32,11 @@ func execute(ctx context.Context, args []string) int {
 	root := rootCommand(out)
 	root.SetArgs(args)
 	err := out.failure(root.ExecuteContext(ctx))
-	var code exitCode
-	switch {
-	case err == nil:
-		return exitOK
-	case errors.As(err, &code):
-		return int(code)
+	code, said := exitCodeOf(err, args)
+	if !said {
+		printError(root.ErrOrStderr(), err)
 	}
-	printError(root.ErrOrStderr(), err)
-	switch {
-	case len(args) > 0 && args[0] == "run" && service.Supervised(host.Getenv):
-		return supervisedExit(err)
-	case errors.As(err, new(app.InputError)):
-		return exitBadInput
-	default:
-		return exitFailed
-	}
-}
-
-// supervisedExit tells a service manager whether a new start may help.
-func supervisedExit(err error) int {
-	switch {
-	case errors.As(err, new(app.InputError)):
-		return service.ExitConfig
-	case errors.As(err, new(*ipc.ErrRunning)):
-		return service.ExitRunning
-	default:
-		return exitFailed
-	}
+	return code
 }
 
 // printError says what is wrong, each problem in a line of its own.

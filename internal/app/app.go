@@ -7,11 +7,8 @@ import (
 	"errors"
 	"log/slog"
 	"net"
-	"os"
 	"os/exec"
-	"reflect"
 	"runtime/debug"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,11 +19,10 @@ import (
 	"sidetone/internal/engine"
 	"sidetone/internal/health"
 	"sidetone/internal/hid"
-	"sidetone/internal/idle"
+	"sidetone/internal/idlegc"
 	"sidetone/internal/platform"
 	"sidetone/internal/platform/hidio"
 	"sidetone/internal/platform/ipc"
-	"sidetone/internal/platform/paths"
 	"sidetone/internal/platform/power"
 	"sidetone/internal/signal"
 	"sidetone/internal/timeline"
@@ -144,7 +140,7 @@ func (a *App) open() error {
 	}
 	known := a.timeline.Snapshot
 	if a.opts.OwnProcess {
-		garbage := idle.NewCollector()
+		garbage := idlegc.NewCollector()
 		known = func(s devices.Snapshot) {
 			garbage.Working()
 			a.timeline.Snapshot(s)
@@ -163,17 +159,6 @@ func (a *App) close() {
 		_ = src.Close()
 	}
 	a.closeLocks()
-}
-
-// closeLocks is for after the farewell: the lock tells other agents that clients have it.
-func (a *App) closeLocks() {
-	if a.listener != nil {
-		_ = a.listener.Close()
-	}
-	a.unguard()
-	if a.lock != nil {
-		_ = a.lock.Close()
-	}
 }
 
 // Run reports until ctx ends and the client's list has been emptied, or another agent goes on. It can be called once. An error says why
@@ -279,47 +264,6 @@ func (a *App) runInputs(ctx context.Context) (stop func()) {
 	}
 }
 
-// Reload puts a new configuration into force, or says what is wrong with it and keeps the old.
-func (a *App) Reload() error {
-	a.reloading.Lock()
-	defer a.reloading.Unlock()
-	started := a.opts.Settings
-	set, err := a.opts.Load()
-	if err == nil {
-		err = set.needCatalogue()
-	}
-	if err == nil {
-		err = started.Identity.Stays(set.Identity)
-	}
-	var resolving engine.Settings
-	if err == nil {
-		resolving, err = set.Engine()
-	}
-	if err != nil {
-		a.log.Error("the old configuration stays in force", "reason", err)
-		args := health.Args{"agent": strconv.Itoa(os.Getpid())}
-		a.refused.Store(&health.Wrap(err, health.ReloadRefused, health.Warning, args).Condition)
-		a.announce()
-		return err
-	}
-	if a.refused.Swap(nil) != nil {
-		defer a.announce() // that is over, even if nothing else changes
-	}
-	a.settings.Store(set)
-	a.engine.Configure(resolving)
-	if a.hid != nil {
-		a.hid.Want(resolving.HIDRules().Wants)
-	}
-	a.kick() // a state file may speak of products that are new
-	a.report.configure(set.rpc(a.opts.Host, a.log))
-	now, before := set.Config, started.Config
-	if !reflect.DeepEqual(now.Sources, before.Sources) || now.Push != before.Push || now.Log != before.Log || now.Control != before.Control {
-		a.log.Warn("changed settings under sources, push, log and control come into force with the next start")
-	}
-	a.log.Info("configuration read again", "products", len(set.Catalogue.Products))
-	return nil
-}
-
 // current are the settings in force.
 func (a *App) current() *Settings { return a.settings.Load() }
 
@@ -357,50 +301,4 @@ func (a *App) kick() {
 	for _, kick := range a.kicks {
 		kick.Notify()
 	}
-}
-
-// takeLocks takes all that only one agent can have. *ipc.ErrRunning means that another one has something of it.
-func (a *App) takeLocks() (err error) {
-	if a.lock, err = a.lockClient(); err != nil {
-		return err
-	}
-	if a.listener, err = a.listenControl(); err != nil && a.lock != nil {
-		_ = a.lock.Release()
-		a.lock = nil
-	}
-	return err
-}
-
-// lockClient sees to it that no other agent speaks for the same client id. Whatever else is in the way
-// of that does not keep this one from reporting.
-func (a *App) lockClient() (*ipc.ClientLock, error) {
-	folder, err := paths.AgentsFolder(a.opts.Host.Getenv)
-	if err == nil {
-		var lock *ipc.ClientLock
-		if lock, err = ipc.LockClient(folder, a.opts.Settings.Identity.ClientID); err == nil {
-			return lock, nil
-		}
-	}
-	if errors.As(err, new(*ipc.ErrRunning)) {
-		return nil, err
-	}
-	a.log.Warn("another agent for the same client_id would not be noticed, and the two would overwrite each other's list", "reason", err)
-	return nil, nil
-}
-
-// listenControl opens the local API. That another agent runs is an error; whatever else is in
-// its way is not: reporting goes on without it.
-func (a *App) listenControl() (net.Listener, error) {
-	address, err := a.opts.Settings.controlAddress(a.opts.Host)
-	if err == nil {
-		var l net.Listener
-		if l, err = ipc.ListenControl(address); err == nil {
-			return l, nil
-		}
-	}
-	if errors.As(err, new(*ipc.ErrRunning)) {
-		return nil, err
-	}
-	a.log.Warn("no local API: 'sidetone status' and pushed states do not work", "reason", err)
-	return nil, nil
 }

@@ -108,45 +108,8 @@ func (e *Engine) Push(p Push) (Pushed, error) {
 // Release takes back what was pushed by this holder without a lease.
 func (e *Engine) Release(holder string) { e.tell(Input{Release: holder}) }
 
-// Resumed is to be called after the machine has slept. What devices, and the vendor's software, had said
-// before it woke counts no more. woke is when that was, on the clock that events are stamped with; zero:
-// nobody knows, so nothing that was said until now counts.
-func (e *Engine) Resumed(woke time.Time) {
-	e.do(func(s *state) {
-		r := Resumed{Slept: Span(slept(s.awake, s.now))}
-		if !woke.IsZero() {
-			r.Awake = Span(max(0, s.now.Sub(woke)))
-		}
-		s.take(Input{Resumed: &r})
-	})
-}
-
-// slept is by how much the wall clock has run ahead of the clock of the process.
-func slept(from, to time.Time) time.Duration {
-	return max(0, to.Round(0).Sub(from.Round(0))-to.Sub(from))
-}
-
 func (s *state) release(holder string) {
 	s.dropLeases(func(l *lease) bool { return l.until.IsZero() && l.holder == holder }, "its owner's connection has ended")
-}
-
-// resumed forgets what was said before the machine slept: a button may have been pressed, or the device have lost its power,
-// and the software slept as well.
-func (s *state) resumed(r Resumed) {
-	s.awake = s.now
-	s.woke = s.now.Add(-time.Duration(r.Awake))
-	for _, l := range s.leases {
-		if l.heard.Before(s.woke) && !l.until.IsZero() {
-			l.until = s.now.Add(l.until.Sub(s.now) - time.Duration(r.Slept)) // which the clock of the process has not seen
-		}
-	}
-	s.subtractSleep(time.Duration(r.Slept))
-	s.endLeases(func(l *lease, f devices.Field) bool { return l.said[f].Before(s.woke) }, "the machine has slept since")
-	s.dropLeases(func(l *lease) bool { return !l.until.IsZero() && !s.now.Before(l.until) }, "its lease ran out while the machine slept")
-	if s.hid.Resume(s.woke, s.now) {
-		s.regroup()
-		s.touch()
-	}
 }
 
 // lease is what one owner says of one product or unit. It belongs to one unit from when that is known, and ends with it.

@@ -26,7 +26,7 @@ func (t *Tracker) applyAnchors(at, now time.Time) {
 // applyAnchor sets the toggles of an anchor that an interface has told. What comes on another way than the
 // presses may overtake them: an answer says nothing if there was one since the question, and one that
 // comes soon after it may be older than it.
-func (t *Tracker) applyAnchor(source *tracked, anchor *sensor, at time.Time) {
+func (t *Tracker) applyAnchor(source *trackedDevice, anchor *sensor, at time.Time) {
 	for d, s := range t.sensors() {
 		apart := d != source || anchor.exchange != nil && !anchor.exchange.answeredByReport()
 		switch {

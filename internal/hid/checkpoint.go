@@ -92,7 +92,9 @@ func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
 func (t *Tracker) Restore(c Checkpoint) {
 	t.changes.requests = c.LastRequest
 	for _, dc := range c.Devices {
-		d := &tracked{device: dc.Device, desc: Describe(dc.Device), denied: dc.Denied, reason: dc.Reason, asked: dc.Asked, changes: &t.changes}
+		d := &trackedDevice{
+			device: dc.Device, desc: Describe(dc.Device), denied: dc.Denied, reason: dc.Reason, asked: dc.Asked, changes: &t.changes,
+		}
 		t.add(d)
 		if d.denied == "" {
 			d.sensors = t.sensorsOf(d)

@@ -38,7 +38,7 @@ type sensor struct {
 	missingDependency bool      // an answer: none of the levels that it depends on is read, so it is not asked
 }
 
-func newSensor(rl *Rule, d *tracked) *sensor {
+func newSensor(rl *Rule, d *trackedDevice) *sensor {
 	s := &sensor{Rule: rl, changes: d.changes, state: unknown}
 	switch {
 	case rl.Usage != nil:

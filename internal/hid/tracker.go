@@ -14,7 +14,7 @@ import (
 // Every method that may change a reading says whether it did; requests are to be fetched after it.
 type Tracker struct {
 	rules      *Rules
-	devices    []*tracked // in the order of their nodes
+	devices    []*trackedDevice // in the order of their nodes
 	linkStates map[unit]devices.Tri
 	changes    changeFlags
 }
@@ -67,9 +67,9 @@ func isForgotten(s *sensor) bool {
 
 // forgetUnit makes unknown all that is known of the units that the device is a part of: what one of
 // their interfaces said last may be older than what another has missed.
-func (t *Tracker) forgetUnit(d *tracked, at, now time.Time) { t.forgetAll(at, now, d.isOfUnit) }
+func (t *Tracker) forgetUnit(d *trackedDevice, at, now time.Time) { t.forgetAll(at, now, d.isOfUnit) }
 
-func (t *Tracker) askUnit(d *tracked, m Moment, now time.Time, which func(*sensor) bool) {
+func (t *Tracker) askUnit(d *trackedDevice, m Moment, now time.Time, which func(*sensor) bool) {
 	for _, other := range t.devices {
 		other.ask(m, now, func(s *sensor) bool { return d.isOfUnit(s) && which(s) })
 	}
@@ -88,13 +88,13 @@ func (t *Tracker) askSoon(now time.Time, which func(*sensor) bool) {
 }
 
 // isOfUnit reports whether a sensor, of whichever device, belongs to a unit that this device is a part of.
-func (d *tracked) isOfUnit(s *sensor) bool {
+func (d *trackedDevice) isOfUnit(s *sensor) bool {
 	return slices.ContainsFunc(d.sensors, func(mine *sensor) bool { return mine.unit == s.unit })
 }
 
 // drop takes the device away.
-func (t *Tracker) drop(d *tracked, at, now time.Time) {
-	t.devices = slices.DeleteFunc(t.devices, func(o *tracked) bool { return o == d })
+func (t *Tracker) drop(d *trackedDevice, at, now time.Time) {
+	t.devices = slices.DeleteFunc(t.devices, func(o *trackedDevice) bool { return o == d })
 	t.forgetUnit(d, at, now)
 	t.updateDependencies(at, now)
 	t.changes.readings = t.changes.readings || slices.ContainsFunc(d.sensors, (*sensor).isReading)
@@ -109,7 +109,7 @@ func (t *Tracker) attach(e Event, at, now time.Time) {
 	if before := t.at(e.Node); before != nil {
 		t.drop(before, at, now)
 	}
-	d := &tracked{device: *e.Device, desc: Describe(*e.Device), changes: &t.changes}
+	d := &trackedDevice{device: *e.Device, desc: Describe(*e.Device), changes: &t.changes}
 	d.device.Node = e.Node
 	t.add(d)
 	if e.Kind == Denied {
@@ -137,7 +137,7 @@ func (t *Tracker) attach(e Event, at, now time.Time) {
 }
 
 // sensorsOf applies the rules to a device. What rules that stay have read is kept.
-func (t *Tracker) sensorsOf(d *tracked) []*sensor {
+func (t *Tracker) sensorsOf(d *trackedDevice) []*sensor {
 	var out []*sensor
 	for _, rl := range t.rules.list {
 		if !rl.fits(d.device, d.desc) {
@@ -153,7 +153,7 @@ func (t *Tracker) sensorsOf(d *tracked) []*sensor {
 	return out
 }
 
-func (d *tracked) sensorOf(rl *Rule) *sensor {
+func (d *trackedDevice) sensorOf(rl *Rule) *sensor {
 	i := slices.IndexFunc(d.sensors, func(s *sensor) bool { return s.same(rl) })
 	if i < 0 {
 		return nil
@@ -267,8 +267,8 @@ func (t *Tracker) Readings() []devices.Reading {
 }
 
 // sensors yields all sensors with their devices, in the order of the nodes.
-func (t *Tracker) sensors() iter.Seq2[*tracked, *sensor] {
-	return func(yield func(*tracked, *sensor) bool) {
+func (t *Tracker) sensors() iter.Seq2[*trackedDevice, *sensor] {
+	return func(yield func(*trackedDevice, *sensor) bool) {
 		for _, d := range t.devices {
 			for _, s := range d.sensors {
 				if !yield(d, s) {
@@ -280,7 +280,7 @@ func (t *Tracker) sensors() iter.Seq2[*tracked, *sensor] {
 }
 
 // at is the device of a node; nil: there is none.
-func (t *Tracker) at(node string) *tracked {
+func (t *Tracker) at(node string) *trackedDevice {
 	if i, ok := t.place(node); ok {
 		return t.devices[i]
 	}
@@ -288,7 +288,7 @@ func (t *Tracker) at(node string) *tracked {
 }
 
 // add puts a device into the list, in place of the one that had its node.
-func (t *Tracker) add(d *tracked) {
+func (t *Tracker) add(d *trackedDevice) {
 	i, there := t.place(d.device.Node)
 	if !there {
 		t.devices = slices.Insert(t.devices, i, nil)
@@ -297,12 +297,12 @@ func (t *Tracker) add(d *tracked) {
 }
 
 func (t *Tracker) place(node string) (i int, there bool) {
-	return slices.BinarySearchFunc(t.devices, node, func(d *tracked, node string) int { return cmp.Compare(d.device.Node, node) })
+	return slices.BinarySearchFunc(t.devices, node, func(d *trackedDevice, node string) int { return cmp.Compare(d.device.Node, node) })
 }
 
 // handleReport takes an input report: first what it says of links, since a report that tells that the link
 // has come up often tells the rest, too. It is an answer only to what was asked before.
-func (t *Tracker) handleReport(d *tracked, data []byte, at, now time.Time) {
+func (t *Tracker) handleReport(d *trackedDevice, data []byte, at, now time.Time) {
 	awaited := d.awaited()
 	d.handleReport(data, awaited, func(s *sensor) bool { return s.Link }, at, now)
 	t.follow(at, now)

@@ -68,7 +68,7 @@ func (c *Client) Publish(s devices.Snapshot) {
 	defer c.mu.Unlock()
 	c.newest = &s
 	for _, p := range c.peers {
-		p.mailbox.put(s)
+		p.outbox.put(s)
 	}
 	c.news.Notify()
 }
@@ -79,7 +79,7 @@ func (c *Client) Resend() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, p := range c.peers {
-		p.mailbox.askResend()
+		p.outbox.askResend()
 	}
 	c.resendAsked = true
 	c.somethingNew.Notify()
@@ -94,7 +94,7 @@ func (c *Client) Repeat() {
 	defer c.mu.Unlock()
 	for _, p := range c.peers {
 		if p.status.Transport != HTTP && p.status.State != Refused {
-			p.mailbox.askRepeat()
+			p.outbox.askRepeat()
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 // status; transitions says how it changes.
 type peer struct {
 	location        // owned by Client.Run
-	mailbox         *mailbox
+	outbox          *outbox
 	bucket          *tokenBucket
 	retryBackoff    *backoff // after a session that ended
 	refusalBackoff  *backoff // after a refusal to talk
@@ -101,7 +101,7 @@ var (
 
 func (c *Client) newPeer(who local.Process) *peer {
 	p := &peer{
-		location: location{Process: who}, mailbox: newMailbox(), bucket: newTokenBucket(c.opts().Tokens, c.opts().TokenEvery),
+		location: location{Process: who}, outbox: newOutbox(), bucket: newTokenBucket(c.opts().Tokens, c.opts().TokenEvery),
 		probeBackoff: c.opts().backoff(probeFirst, probeMax), refused: make(map[Transport]error), logged: make(map[string]bool),
 		status: Session{State: Searching}, // no session before it has proved to be a client
 	}
@@ -109,7 +109,7 @@ func (c *Client) newPeer(who local.Process) *peer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.newest != nil {
-		p.mailbox.put(*c.newest)
+		p.outbox.put(*c.newest)
 	}
 	c.peers = append(c.peers, p)
 	return p

@@ -43,10 +43,10 @@ func TestRepeatSpares(t *testing.T) {
 		{Slow, WebSocket, true},
 	} {
 		client := New(quick())
-		p := &peer{mailbox: newMailbox(), status: Session{State: c.state, Address: Address{Transport: c.transport}}}
+		p := &peer{outbox: newOutbox(), status: Session{State: c.state, Address: Address{Transport: c.transport}}}
 		client.peers = []*peer{p}
 		client.Repeat()
-		_, _, again, _ := p.mailbox.take()
+		_, _, again, _ := p.outbox.take()
 		require.Equal(t, c.want, again, "%s over %s", c.state, c.transport)
 	}
 }

@@ -145,7 +145,7 @@ func (s schedule) play(t *testing.T) []posted {
 	bucket := newTokenBucket(2, 30*time.Second)
 	b := &testSession{result: make(chan error, 1)}
 	b.session = &session{
-		link: l, to: Address{Transport: HTTP}, mailbox: newMailbox(), limits: func() limits { return DefaultOptions.answerLimits(HTTP) },
+		link: l, to: Address{Transport: HTTP}, outbox: newOutbox(), limits: func() limits { return DefaultOptions.answerLimits(HTTP) },
 		pacer: newPacer(), bucket: bucket, retry: newBackoff(refusedFirst, refusedMax), observer: b,
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -154,7 +154,7 @@ func (s schedule) play(t *testing.T) []posted {
 	for i, c := range s.changes {
 		for len(resends) > 0 && resends[0] < c.at {
 			time.Sleep(time.Until(l.start.Add(resends[0])))
-			b.mailbox.askResend()
+			b.outbox.askResend()
 			synctest.Wait()
 			resends = resends[1:]
 		}

@@ -24,7 +24,7 @@ type Delivery struct {
 type session struct {
 	link        link
 	to          Address
-	mailbox     *mailbox
+	outbox      *outbox
 	limits      func() limits
 	pacer       *tokenBucket
 	bucket      *tokenBucket // of the client, where each list costs a token of it; else nil (rule R67)
@@ -74,7 +74,7 @@ func (s *session) run(ctx context.Context) error {
 		}
 		snap, ok := s.take()
 		if !ok || s.upToDate(snap) {
-			if err := s.sleep(ctx, 0, s.mailbox.news); err != nil {
+			if err := s.sleep(ctx, 0, s.outbox.news); err != nil {
 				return err
 			}
 			continue
@@ -105,7 +105,7 @@ func (s *session) delay(now time.Time) time.Duration {
 
 // take returns the newest snapshot, and notes whether it is to be sent again; ok is false before the first one.
 func (s *session) take() (snap devices.Snapshot, ok bool) {
-	snap, ok, resend, repeat := s.mailbox.take()
+	snap, ok, resend, repeat := s.outbox.take()
 	if resend {
 		s.acceptedIsKnown = false
 	}
@@ -189,7 +189,7 @@ func (s *session) send(ctx context.Context, snap devices.Snapshot) error {
 		}
 		wait := s.retry.wait()
 		s.observer.refused(err, time.Now().Add(wait))
-		return s.sleep(ctx, wait, s.mailbox.news)
+		return s.sleep(ctx, wait, s.outbox.news)
 	case errors.Is(err, errBroken):
 		s.acceptedIsKnown = false
 		return nil // it goes out again, when there is a token for it

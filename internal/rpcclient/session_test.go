@@ -163,7 +163,7 @@ func runSession(t *testing.T, l *fakeLink) *testSession {
 	l.gone = make(chan struct{})
 	b := &testSession{link: l, result: make(chan error, 1)}
 	b.session = &session{
-		link: l, to: Address{Transport: WebSocket, Port: 6463}, mailbox: newMailbox(), limits: usualLimits,
+		link: l, to: Address{Transport: WebSocket, Port: 6463}, outbox: newOutbox(), limits: usualLimits,
 		pacer: newPacer(), retry: newBackoff(refusedFirst, refusedMax), observer: b,
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -184,7 +184,7 @@ func (b *testSession) seen() (deliveries []Delivery, held uint64, waits []time.D
 func (b *testSession) put(generation uint64, mute devices.Tri) {
 	s := snapshot(mute)
 	s.Generation, s.At = generation, time.Now()
-	b.mailbox.put(s)
+	b.outbox.put(s)
 }
 
 func TestSessionSaysNothingBeforeTheFirstSnapshot(t *testing.T) {
@@ -405,15 +405,15 @@ func TestSessionResends(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := runSession(t, &fakeLink{takes: time.Second})
-		b.mailbox.askResend() // before there is anything to send
+		b.outbox.askResend() // before there is anything to send
 		synctest.Wait()
 		require.Empty(t, b.link.lists())
 		b.put(1, devices.True)
 		time.Sleep(500 * time.Millisecond)
-		b.mailbox.askResend() // while a list is in flight: it may have been taken before the client lost it
+		b.outbox.askResend() // while a list is in flight: it may have been taken before the client lost it
 		time.Sleep(time.Minute)
 		require.Len(t, b.link.lists(), 2)
-		b.mailbox.askResend()
+		b.outbox.askResend()
 		time.Sleep(time.Minute)
 		require.Len(t, b.link.lists(), 3)
 		time.Sleep(time.Hour)
@@ -529,7 +529,7 @@ func TestFarewellTakesBackAMuteInFlight(t *testing.T) {
 
 func TestMailboxKeepsTheNewest(t *testing.T) {
 	t.Parallel()
-	m := newMailbox()
+	m := newOutbox()
 	_, ok, resend, _ := m.take()
 	require.False(t, ok)
 	require.False(t, resend)

@@ -311,7 +311,7 @@ func (c *Client) runSession(ctx context.Context, p *peer, conn connection) (work
 	c.opts().OnEvent(p.connectEvent(), conn.over)
 	o := &sessionObserver{Client: c, p: p, to: to, start: start, paced: conn.counts && conn.over == HTTP}
 	s := &session{
-		link: conn.link, to: to, mailbox: p.mailbox, pacer: newPacer(), retry: c.opts().backoff(refusedFirst, refusedMax),
+		link: conn.link, to: to, outbox: p.outbox, pacer: newPacer(), retry: c.opts().backoff(refusedFirst, refusedMax),
 		limits: func() limits { return c.opts().answerLimits(conn.over) }, observer: o, hasAnswered: p.hasAnswered, endWhenIdle: conn.endWhenIdle,
 	}
 	var why string

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"sidetone/internal/control"
-	"sidetone/internal/idle"
+	"sidetone/internal/idlegc"
 	"sidetone/internal/platform/desktop"
 	"sidetone/internal/platform/ipc"
 	"sidetone/internal/platform/paths"
@@ -150,7 +150,7 @@ func (t *tray) known(ctx context.Context) (v View) {
 
 // draw shows each change.
 func (t *tray) draw(ctx context.Context) {
-	garbage := idle.NewCollector()
+	garbage := idlegc.NewCollector()
 	for {
 		select {
 		case change := <-t.changes:

@@ -9,8 +9,8 @@ import (
 	"sidetone/internal/hid/descriptor"
 )
 
-// tracked is a device that is there, and what the rules make of it.
-type tracked struct {
+// trackedDevice is a device that is there, and what the rules make of it.
+type trackedDevice struct {
 	device  Device
 	desc    *descriptor.Descriptor // nil: makes no sense
 	reason  *health.Condition      // behind denied
@@ -42,7 +42,7 @@ func (u unit) compare(v unit) int {
 }
 
 // unitOf is the unit that the device is a part of, by a rule.
-func (d *tracked) unitOf(rl *Rule) unit {
+func (d *trackedDevice) unitOf(rl *Rule) unit {
 	if rl.BySerial {
 		return unit{rl.Product, cmp.Or(d.device.Serial, d.device.Container, d.device.Node)}
 	}
@@ -51,7 +51,7 @@ func (d *tracked) unitOf(rl *Rule) unit {
 
 // ask begins the conversation of every sensor that asks at this moment. One whose first request
 // has yet to go out is not asked twice.
-func (d *tracked) ask(m Moment, now time.Time, which func(*sensor) bool) {
+func (d *trackedDevice) ask(m Moment, now time.Time, which func(*sensor) bool) {
 	for _, s := range d.sensors {
 		if s.asksAt(m) && which(s) {
 			d.enqueue(s)
@@ -60,21 +60,21 @@ func (d *tracked) ask(m Moment, now time.Time, which func(*sensor) bool) {
 	d.proceed(now)
 }
 
-func (d *tracked) enqueue(s *sensor) {
+func (d *trackedDevice) enqueue(s *sensor) {
 	if !slices.Contains(d.queue, s) && !d.isAboutToAsk(s) {
 		d.queue = append(d.queue, s)
 	}
 }
 
 // isAboutToAsk reports whether a conversation is just about to begin.
-func (d *tracked) isAboutToAsk(s *sensor) bool {
+func (d *trackedDevice) isAboutToAsk(s *sensor) bool {
 	return d.conversation() == s && s.exchange.step == 0 && slices.ContainsFunc(d.requests, d.isAsked)
 }
 
-func (d *tracked) isAsked(r Request) bool { return r.ID == d.asked }
+func (d *trackedDevice) isAsked(r Request) bool { return r.ID == d.asked }
 
 // conversation is whose answer is awaited; nil: nobody's.
-func (d *tracked) conversation() *sensor {
+func (d *trackedDevice) conversation() *sensor {
 	if d.asking == nil || !d.asking.exchange.waiting {
 		return nil
 	}
@@ -82,7 +82,7 @@ func (d *tracked) conversation() *sensor {
 }
 
 // proceed begins the next conversation once the one under way is over.
-func (d *tracked) proceed(now time.Time) {
+func (d *trackedDevice) proceed(now time.Time) {
 	for d.conversation() == nil && len(d.queue) > 0 {
 		d.asking, d.queue = d.queue[0], d.queue[1:]
 		d.asking.lastAsked = now
@@ -90,7 +90,7 @@ func (d *tracked) proceed(now time.Time) {
 	}
 }
 
-func (d *tracked) send(r Request, ok bool) {
+func (d *trackedDevice) send(r Request, ok bool) {
 	if !ok {
 		d.asked = 0 // nothing that comes now is an answer
 		return
@@ -101,7 +101,7 @@ func (d *tracked) send(r Request, ok bool) {
 }
 
 // cancel ends the conversation under way. What has not gone out yet does not go out.
-func (d *tracked) cancel() {
+func (d *trackedDevice) cancel() {
 	if s := d.conversation(); s != nil {
 		s.exchange.end()
 		if s.exchange.answeredByReport() && !slices.ContainsFunc(d.requests, d.isAsked) {
@@ -112,7 +112,7 @@ func (d *tracked) cancel() {
 }
 
 // awaited is the request whose answer is awaited, if it may arrive as an input report; 0: there is none.
-func (d *tracked) awaited() uint64 {
+func (d *trackedDevice) awaited() uint64 {
 	if s := d.conversation(); s != nil && s.exchange.answeredByReport() {
 		return d.asked
 	}
@@ -120,7 +120,7 @@ func (d *tracked) awaited() uint64 {
 }
 
 // handleReport lets some sensors take an input report, which may be the answer to the awaited request.
-func (d *tracked) handleReport(data []byte, awaited uint64, which func(*sensor) bool, at, now time.Time) {
+func (d *trackedDevice) handleReport(data []byte, awaited uint64, which func(*sensor) bool, at, now time.Time) {
 	var told *sensor
 	if s := d.conversation(); s != nil && which(s) && awaited != 0 && d.asked == awaited && d.answer(s, data, at, now) {
 		told = s
@@ -137,7 +137,7 @@ func (d *tracked) handleReport(data []byte, awaited uint64, which func(*sensor) 
 }
 
 // askAgain asks those that have cause to doubt what they know.
-func (d *tracked) askAgain(now time.Time) {
+func (d *trackedDevice) askAgain(now time.Time) {
 	for _, s := range d.sensors {
 		if s.askAgainAt.IsZero() || now.Before(s.askAgainAt) {
 			continue
@@ -149,7 +149,7 @@ func (d *tracked) askAgain(now time.Time) {
 }
 
 // answered takes the feature report that a request has brought, or nil if that has failed.
-func (d *tracked) answered(request uint64, data []byte, at, now time.Time) {
+func (d *trackedDevice) answered(request uint64, data []byte, at, now time.Time) {
 	s := d.conversation()
 	if s == nil || request != d.asked {
 		return
@@ -160,7 +160,7 @@ func (d *tracked) answered(request uint64, data []byte, at, now time.Time) {
 }
 
 // answer takes what may be the answer that is awaited; it is false if it is not.
-func (d *tracked) answer(s *sensor, data []byte, at, now time.Time) bool {
+func (d *trackedDevice) answer(s *sensor, data []byte, at, now time.Time) bool {
 	if s.exchange.isBusy(s.exchange.step, data) {
 		if s.exchange.retry(now) {
 			d.asked = 0
@@ -190,7 +190,7 @@ func (d *tracked) answer(s *sensor, data []byte, at, now time.Time) bool {
 }
 
 // finish goes on after a conversation, if it is over.
-func (d *tracked) finish(s *sensor, now time.Time) {
+func (d *trackedDevice) finish(s *sensor, now time.Time) {
 	if !s.exchange.waiting {
 		s.pollAgain(now)
 	}
@@ -198,7 +198,7 @@ func (d *tracked) finish(s *sensor, now time.Time) {
 }
 
 // unanswered goes on without an answer: not every output report has one. What reads a report has failed.
-func (d *tracked) unanswered(s *sensor, now time.Time) {
+func (d *trackedDevice) unanswered(s *sensor, now time.Time) {
 	if s.exchange.answeredByReport() {
 		d.send(s.exchange.next(now))
 	} else {
@@ -211,7 +211,7 @@ func (d *tracked) unanswered(s *sensor, now time.Time) {
 }
 
 // due is when expire has something to do; zero: never.
-func (d *tracked) due() time.Time {
+func (d *trackedDevice) due() time.Time {
 	var t time.Time
 	if s := d.conversation(); s != nil {
 		t = s.exchange.due()
@@ -227,7 +227,7 @@ func (d *tracked) due() time.Time {
 }
 
 // expire ends what has taken long enough.
-func (d *tracked) expire(now time.Time) {
+func (d *trackedDevice) expire(now time.Time) {
 	if s := d.conversation(); s != nil && !now.Before(s.exchange.due()) {
 		if s.exchange.pausedUntil.IsZero() {
 			d.unanswered(s, now)
@@ -242,7 +242,7 @@ func (d *tracked) expire(now time.Time) {
 }
 
 // forget makes unknown what the sensors know, and breaks off what they ask.
-func (d *tracked) forget(at, now time.Time, which func(*sensor) bool) {
+func (d *trackedDevice) forget(at, now time.Time, which func(*sensor) bool) {
 	for _, s := range d.sensors {
 		if which(s) {
 			s.forget(at)
@@ -252,7 +252,7 @@ func (d *tracked) forget(at, now time.Time, which func(*sensor) bool) {
 }
 
 // stopAsking breaks off what the sensors ask.
-func (d *tracked) stopAsking(now time.Time, which func(*sensor) bool) {
+func (d *trackedDevice) stopAsking(now time.Time, which func(*sensor) bool) {
 	d.queue = slices.DeleteFunc(d.queue, which)
 	if s := d.conversation(); s != nil && which(s) {
 		d.cancel()

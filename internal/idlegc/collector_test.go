@@ -1,4 +1,4 @@
-package idle
+package idlegc
 
 import (
 	"runtime"

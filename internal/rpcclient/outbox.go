@@ -7,9 +7,9 @@ import (
 	"sidetone/internal/signal"
 )
 
-// mailbox holds the newest snapshot for one session. Putting never blocks; what was not taken
+// outbox holds the newest snapshot for one session. Putting never blocks; what was not taken
 // is replaced.
-type mailbox struct {
+type outbox struct {
 	mu     sync.Mutex
 	snap   devices.Snapshot
 	filled bool
@@ -18,9 +18,9 @@ type mailbox struct {
 	news   signal.Signal
 }
 
-func newMailbox() *mailbox { return &mailbox{news: signal.New()} }
+func newOutbox() *outbox { return &outbox{news: signal.New()} }
 
-func (m *mailbox) put(s devices.Snapshot) {
+func (m *outbox) put(s devices.Snapshot) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.snap, m.filled = s, true
@@ -28,7 +28,7 @@ func (m *mailbox) put(s devices.Snapshot) {
 }
 
 // askResend makes the next take say that the whole list must go out again.
-func (m *mailbox) askResend() {
+func (m *outbox) askResend() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.resend = true
@@ -36,7 +36,7 @@ func (m *mailbox) askResend() {
 }
 
 // askRepeat is askResend because of another application.
-func (m *mailbox) askRepeat() {
+func (m *outbox) askRepeat() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.resend, m.repeat = true, true
@@ -45,7 +45,7 @@ func (m *mailbox) askRepeat() {
 
 // take returns the newest snapshot; ok is false before the first one. It clears what was asked, and
 // the wake-up that announced what it returns.
-func (m *mailbox) take() (s devices.Snapshot, ok, resend, repeat bool) {
+func (m *outbox) take() (s devices.Snapshot, ok, resend, repeat bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	resend, repeat, m.resend, m.repeat = m.resend, m.repeat, false, false

@@ -1,6 +1,6 @@
-// Package idle keeps the Go runtime from collecting garbage in a process that does nothing. The runtime does so every two minutes once
+// Package idlegc keeps the Go runtime from collecting garbage in a process that does nothing. The runtime does so every two minutes once
 // there has been any, and that wakes several threads, several times each.
-package idle
+package idlegc
 
 import (
 	"math"

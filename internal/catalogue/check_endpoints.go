@@ -1,0 +1,40 @@
+package catalogue
+
+import (
+	"fmt"
+	"slices"
+)
+
+func (f *faults) endpoints(path string, rules []EndpointRule) {
+	if len(rules) == 0 {
+		f.add(path, "", "no endpoints: nothing would be reported of this product")
+	}
+	for i, r := range rules {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if r.Pick != nil {
+			f.needRegex(at+".pick.name_regex", r.Pick.NameRegex)
+		}
+		if j := slices.IndexFunc(rules[:i], r.isAfter); j >= 0 {
+			f.add(at, fmt.Sprintf("endpoints[%d] decides before it", j), "unreachable rule")
+		}
+	}
+}
+
+// isAfter reports whether an earlier rule takes all that r could take.
+func (r EndpointRule) isAfter(earlier EndpointRule) bool {
+	return earlier.Type == r.Type && (earlier.Pick == nil || r.Pick != nil && *r.Pick == *earlier.Pick)
+}
+
+func (f *faults) virtual(path string, rules []VirtualRule) {
+	for i, r := range rules {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		f.systems(at+".os", r.OS)
+		f.needRegex(at+".name_regex", r.NameRegex)
+		same := func(e VirtualRule) bool {
+			return e.Type == r.Type && e.NameRegex == r.NameRegex && len(remaining(systems(r.OS), e.OS)) == 0
+		}
+		if j := slices.IndexFunc(rules[:i], same); j >= 0 {
+			f.add(at, fmt.Sprintf("virtual_endpoints[%d] decides before it", j), "unreachable rule")
+		}
+	}
+}
