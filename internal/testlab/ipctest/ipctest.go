@@ -30,17 +30,15 @@ func Port(t testing.TB) int {
 	t.Helper()
 	for range portCount {
 		port := firstPort + rand.IntN(portCount)
-		address := fmt.Sprintf("127.0.0.1:%d", port)
-		held, err := net.ListenPacket("udp4", address)
+		free, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port))
 		if err != nil {
 			continue
 		}
-		free, err := net.Listen("tcp4", address)
-		if err != nil {
-			held.Close()
-			continue
-		}
+		held, err := holdUDP(port)
 		free.Close()
+		if err != nil {
+			continue
+		}
 		t.Cleanup(func() { held.Close() })
 		return port
 	}

@@ -4,6 +4,8 @@ package ipctest
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -31,4 +33,9 @@ func Listen(path string) (net.Listener, error) { return net.Listen("unix", path)
 // Dial connects to a path.
 func Dial(ctx context.Context, path string) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, "unix", path)
+}
+
+// holdUDP takes a UDP port.
+func holdUDP(port int) (io.Closer, error) {
+	return net.ListenPacket("udp4", fmt.Sprintf("127.0.0.1:%d", port))
 }

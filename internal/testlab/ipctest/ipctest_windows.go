@@ -3,10 +3,12 @@ package ipctest
 import (
 	"context"
 	"crypto/rand"
+	"io"
 	"net"
 	"testing"
 
 	"github.com/Microsoft/go-winio"
+	"golang.org/x/sys/windows"
 
 	"sidetone/internal/winpipe"
 )
@@ -23,3 +25,22 @@ func Listen(path string) (net.Listener, error) {
 func Dial(ctx context.Context, path string) (net.Conn, error) {
 	return winio.DialPipeContext(ctx, path)
 }
+
+// udpPort is a UDP port that is taken.
+type udpPort windows.Handle
+
+// holdUDP takes a UDP port. Package net does not open any under Wine, which lacks what it sets on them.
+func holdUDP(port int) (io.Closer, error) {
+	socket, err := windows.Socket(windows.AF_INET, windows.SOCK_DGRAM, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := windows.Bind(socket, &windows.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		windows.Closesocket(socket)
+		return nil, err
+	}
+	return udpPort(socket), nil
+}
+
+// Close gives the port back.
+func (p udpPort) Close() error { return windows.Closesocket(windows.Handle(p)) }
