@@ -3,6 +3,8 @@ package memnet_test
 import (
 	"cmp"
 	"context"
+	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,23 +36,38 @@ func TestServersAnswerAsOverRealSockets(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			answers := make([]map[string]string, len(runs))
-			var all sync.WaitGroup
-			for i, r := range runs {
-				all.Go(func() { answers[i] = r.overSockets(t) })
-			}
-			all.Wait()
-			for id, want := range overMemory(t, name) {
-				var got string
-				for _, a := range answers {
-					got = cmp.Or(got, a[id])
-				}
-				if !dependsOnSpeed[id] {
-					require.Equal(t, want, got, id)
+			want, got := overMemory(t, name), map[string]string{}
+			for _, slowness := range slownesses {
+				if got = answers(t, runs, slowness); maps.Equal(want, got) {
+					return
 				}
 			}
+			require.Equal(t, want, got)
 		})
 	}
+}
+
+// slownesses are how much more time is given, one after the other: what a busy machine answers too late it answers with more time, and
+// what is answered otherwise over sockets is so with any.
+var slownesses = []time.Duration{1, 4, 16}
+
+// answers are what the servers of the runs say to the wanted checks.
+func answers(t *testing.T, runs []run, slowness time.Duration) map[string]string {
+	each := make([]map[string]string, len(runs))
+	var all sync.WaitGroup
+	for i, r := range runs {
+		all.Go(func() { each[i] = r.overSockets(t, slowness) })
+	}
+	all.Wait()
+	got := make(map[string]string)
+	for _, a := range each {
+		for id, answer := range a {
+			if !dependsOnSpeed[id] {
+				got[id] = cmp.Or(got[id], answer)
+			}
+		}
+	}
+	return got
 }
 
 // A run asks a server over its port or its socket, up to the first check whose name begins like that.
@@ -68,7 +85,8 @@ var dependsOnSpeed = map[string]bool{
 // answerColumn is where the answer begins in a line of a golden file, after a check's id and transport.
 const answerColumn = 37
 
-// overMemory is what a golden file says that the server answers, by id of the check; "" if that is not asked.
+// overMemory is what a golden file says that the server answers, by id of the check, but for those that depend on speed; "" if that is
+// not asked.
 func overMemory(t *testing.T, name string) map[string]string {
 	table, err := os.ReadFile(filepath.Join("../../fakeserver/conform/testdata", name+".golden"))
 	require.NoError(t, err)
@@ -79,6 +97,9 @@ func overMemory(t *testing.T, name string) map[string]string {
 			continue
 		}
 		id, _, _ := strings.Cut(head, " ")
+		if dependsOnSpeed[id] {
+			continue
+		}
 		answers[id] = strings.TrimSpace(head[answerColumn:])
 		if strings.HasPrefix(answers[id], "not tried") {
 			answers[id] = ""
@@ -88,9 +109,10 @@ func overMemory(t *testing.T, name string) map[string]string {
 	return answers
 }
 
-// overSockets is what the server answers over this machine's sockets, by id of the check; "" if that is not asked.
-func (r run) overSockets(t *testing.T) map[string]string {
-	r.server.Ports, r.server.IPCDir = []int{0}, ipctest.Folder(t)
+// overSockets is what the server answers over this machine's sockets, by id of the check; "" if that is not asked. Each time is
+// slowness times as long.
+func (r run) overSockets(t *testing.T, slowness time.Duration) map[string]string {
+	r.server.Ports, r.server.IPCDir, r.server.Refill = []int{0}, ipctest.Folder(t), slowness*r.server.Refill
 	srv, err := fakeserver.Start(r.server)
 	if !assert.NoError(t, err) {
 		return nil
@@ -106,19 +128,17 @@ func (r run) overSockets(t *testing.T) map[string]string {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	report, err := conform.Run(ctx, target, conform.Options{
-		All: true, Refill: cmp.Or(r.server.Refill, time.Second), Patience: 750 * time.Millisecond,
+		All: true, Refill: cmp.Or(r.server.Refill, slowness*time.Second), Patience: slowness * 750 * time.Millisecond,
 		Progress: func(p conform.Progress) {
 			if r.until != "" && strings.HasPrefix(p.Check, r.until) {
 				cancel()
 			}
 		},
 	})
-	if r.until == "" {
-		assert.NoError(t, err)
-	} else {
-		assert.ErrorIs(t, err, context.Canceled)
-	}
 	answers := make(map[string]string)
+	if err != nil && (r.until == "" || !errors.Is(err, context.Canceled)) {
+		answers["conform.Run"] = err.Error()
+	}
 	for _, c := range report.Checks {
 		answers[c.ID] = c.Got
 	}
