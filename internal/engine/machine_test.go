@@ -224,6 +224,9 @@ func (m *machine) Listeners(ports []int) (listeners []local.Listener, err error)
 	return listeners, nil
 }
 
+// HidesListeners is part of rpcclient.Local.
+func (m *machine) HidesListeners() bool { return false }
+
 // Identify is part of rpcclient.Local.
 func (m *machine) Identify(listeners []local.Listener) {
 	m.mu.RLock()

@@ -53,6 +53,8 @@ func (c *Client) handleResult(p *peer, r *attempt) {
 	case onSocketUnreachable:
 		c.markUnreachable(p.socket, r.err)
 		p.socket = local.Socket{}
+	case onPortClosed:
+		c.unlisted.closed(r.at.port.Port)
 	case onNotClient:
 		p.notClientReason = r.err
 	case onLost, onHung:

@@ -34,6 +34,7 @@ type Client struct {
 	searchingSince time.Time     // since when there has been no client, and nothing has told of one
 	nextResend     time.Time     // zero: never
 	newListSearch  time.Time     // when to search because there is a new list; zero: there is none
+	unlisted       unlisted
 
 	unwatched atomic.Bool // nothing tells of new clients
 
@@ -153,7 +154,10 @@ func (c *Client) Run(ctx context.Context) {
 	c.locked(func() { c.status = Status{State: Searching} })
 	c.restartSearch()
 	watch := c.watch(ctx)
-	defer func() { watch.end() }()
+	defer func() {
+		watch.end()
+		c.unlisted.tries.Wait()
+	}()
 	for ctx.Err() == nil {
 		if c.reconfigure() {
 			watch.end()
@@ -169,6 +173,7 @@ func (c *Client) Run(ctx context.Context) {
 		c.startAttempts(ctx, tick)
 		c.resendWhenDue()
 		if tick {
+			c.tryUnlisted(ctx)
 			c.pauseSearch()
 		}
 		c.updateStatus()
@@ -333,6 +338,7 @@ func (c *Client) resetGivenUp() {
 		return
 	}
 	clear(c.unreachable)
+	c.unlisted.due = time.Time{}
 	for _, p := range c.peers {
 		c.applyOutcome(p, onNewChance)
 		switch state := c.stateOf(p); {

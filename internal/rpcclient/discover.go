@@ -160,19 +160,24 @@ func (c *Client) markUnreachable(s local.Socket, err error) {
 }
 
 func (c *Client) scanPorts(ctx context.Context) []local.Listener {
-	if !slices.ContainsFunc(c.opts().Transports, func(t Transport) bool { return t != IPC }) {
+	if !c.usesPorts() {
 		for _, p := range c.peers {
 			p.port = local.Listener{}
 		}
 		return nil
 	}
-	listeners, err := c.opts().Local.Listeners(c.opts().Ports)
+	machine := c.opts().Local
+	listeners, err := machine.Listeners(c.opts().Ports)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
-		listeners = c.connectToPorts(ctx)
+		for _, port := range c.connectToPorts(ctx, c.portsInUse()) {
+			listeners = append(listeners, local.Listener{Port: port})
+		}
 	case err != nil: // whose the ports are is unknown for now: what is known stays, nothing new is asked
 		c.notes = append(c.notes, health.Explained(err.Error())...)
 		return nil
+	case machine.HidesListeners():
+		listeners = append(listeners, c.unlisted.listeners(c.opts().Ports, listeners)...)
 	}
 	stable.Sort(listeners, func(a, b local.Listener) int {
 		return slices.Index(c.opts().Ports, a.Port) - slices.Index(c.opts().Ports, b.Port)
@@ -186,37 +191,44 @@ func (c *Client) scanPorts(ctx context.Context) []local.Listener {
 		listeners = slices.Delete(listeners, i, i+1)
 	}
 	if len(listeners) > 0 {
-		c.opts().Local.Identify(listeners)
+		machine.Identify(listeners)
 	}
 	return listeners
 }
 
+// usesPorts reports whether any transport uses a port.
+func (c *Client) usesPorts() bool { return len(c.portTransports()) > 0 }
+
+// portsInUse are the ports of attempts: that one has closed will be noticed there.
+func (c *Client) portsInUse() (ports []int) {
+	for _, p := range c.peers {
+		if p.attempt != nil && p.hasPort() {
+			ports = append(ports, p.port.Port)
+		}
+	}
+	return ports
+}
+
 // connectToPorts finds the ports with a listener where the system does not tell: by connecting to
-// all of them at once.
-func (c *Client) connectToPorts(ctx context.Context) []local.Listener {
+// all of them at once, but for those in use.
+func (c *Client) connectToPorts(ctx context.Context, inUse []int) (open []int) {
 	ctx, cancel := context.WithTimeout(ctx, c.opts().ProbeTimeout)
 	defer cancel()
-	open := make([]bool, len(c.opts().Ports))
+	ports := slices.Clone(c.opts().Ports)
 	var wg sync.WaitGroup
-	for i, port := range c.opts().Ports {
-		if slices.ContainsFunc(c.peers, func(p *peer) bool { return p.attempt != nil && p.port.Port == port }) {
-			open[i] = true // else it will be noticed there
+	for i, port := range ports {
+		if slices.Contains(inUse, port) {
 			continue
 		}
 		wg.Go(func() {
-			if conn, err := c.opts().DialPort(ctx, port); err == nil {
-				open[i] = conn.Close() == nil
+			conn, err := c.opts().DialPort(ctx, port)
+			if err != nil || conn.Close() != nil {
+				ports[i] = 0
 			}
 		})
 	}
 	wg.Wait()
-	var found []local.Listener
-	for i, port := range c.opts().Ports {
-		if open[i] {
-			found = append(found, local.Listener{Port: port})
-		}
-	}
-	return found
+	return slices.DeleteFunc(ports, func(port int) bool { return port == 0 })
 }
 
 func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }

@@ -21,6 +21,8 @@ type Local interface {
 	// Listeners tells which of the ports have a listener, and of which user. An error means
 	// unknown, never none.
 	Listeners(ports []int) ([]local.Listener, error)
+	// HidesListeners reports whether a port may have a listener that Listeners leaves out.
+	HidesListeners() bool
 	// Identify fills in the process of each listener, where the system tells.
 	Identify([]local.Listener)
 	// LineageOf tells how a process is related to others.
@@ -48,6 +50,7 @@ func (noLocal) Dial(context.Context, string) (net.Conn, local.Process, error) {
 	return nil, local.Process{}, errors.ErrUnsupported
 }
 func (noLocal) Listeners([]int) ([]local.Listener, error) { return nil, errors.ErrUnsupported }
+func (noLocal) HidesListeners() bool                      { return false }
 func (noLocal) Identify([]local.Listener)                 {}
 func (noLocal) LineageOf(int) local.Lineage               { return local.Lineage{} }
 func (noLocal) Watch(ctx context.Context, _ func()) error { return errors.ErrUnsupported }

@@ -48,6 +48,9 @@ type machine struct {
 	links    map[string]string        // to sockets, where there are no files
 	hidden   []int                    // ports of which nobody knows whose they are
 	alike    bool                     // nobody tells a port from the one that was there before it
+	unlisted []int                    // ports that the system does not list
+	hides    bool                     // it says that there are such ports, and a refusal takes as long as on Windows
+	dialled  []int                    // ports that were connected to
 	notify   func()
 	looks    int
 	freed    int // ports that freePorts has given, in memory
@@ -215,7 +218,7 @@ func (m *machine) Listeners(ports []int) (list []local.Listener, err error) {
 	if m.Network == nil {
 		return m.kernelsListeners(ports)
 	}
-	list = m.Ports(ports)
+	list = slices.DeleteFunc(m.Ports(ports), func(l local.Listener) bool { return slices.Contains(m.unlisted, l.Port) })
 	for i, l := range list {
 		if slices.Contains(m.hidden, l.Port) {
 			list[i].Process = local.Process{UID: someUser}
@@ -252,6 +255,8 @@ func (m *machine) kernelsListeners(ports []int) ([]local.Listener, error) {
 	return found, nil
 }
 
+func (m *machine) HidesListeners() bool { return m.hides }
+
 func (m *machine) Identify(listeners []local.Listener) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -287,7 +292,14 @@ func (m *machine) dialPort(ctx context.Context, port int) (net.Conn, error) {
 	if m.Network == nil {
 		return dialLoopback(ctx, port)
 	}
-	return m.me.DialPort(ctx, port)
+	m.mu.Lock()
+	m.dialled = append(m.dialled, port)
+	m.mu.Unlock()
+	conn, err := m.me.DialPort(ctx, port)
+	if err != nil && m.hides {
+		sleep(ctx, 2*time.Second)
+	}
+	return conn, err
 }
 
 // listen binds a port; 0 is any.

@@ -1,6 +1,7 @@
 package rpcclient
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -115,15 +116,18 @@ func (c *Client) newPeer(who local.Process) *peer {
 	return p
 }
 
-// rank puts clients with a socket before those without, then goes by socket and port.
+// rank puts clients with a socket before those without, and ports that the system lists before others, then goes by port.
 func (c *Client) rank(a, b *peer) int {
-	switch {
-	case a.hasSocket() && !b.hasSocket():
-		return -1
-	case b.hasSocket() && !a.hasSocket():
-		return 1
+	class := func(p *peer) int {
+		switch {
+		case p.hasSocket():
+			return 0
+		case p.port.ID != 0:
+			return 1
+		}
+		return 2
 	}
-	return slices.Index(c.opts().Ports, a.port.Port) - slices.Index(c.opts().Ports, b.port.Port)
+	return cmp.Or(class(a)-class(b), slices.Index(c.opts().Ports, a.port.Port)-slices.Index(c.opts().Ports, b.port.Port))
 }
 
 func (c *Client) setBackoffs(p *peer) {

@@ -50,6 +50,7 @@ func (c *Client) reconfigure() (watch bool) {
 	}
 	if reach {
 		clear(c.unreachable)
+		c.unlisted.due = time.Time{}
 		c.restartSearch()
 	}
 	c.locked(c.notifyAll) // who waits may go on

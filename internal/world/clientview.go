@@ -52,6 +52,8 @@ func (l *view) Listeners(ports []int) ([]local.Listener, error) {
 	return list, nil
 }
 
+func (l *view) HidesListeners() bool { return false }
+
 func (l *view) Identify(list []local.Listener) {
 	if !l.visibility.ports() {
 		return

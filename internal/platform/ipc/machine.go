@@ -3,6 +3,7 @@ package ipc
 import (
 	"log/slog"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"sidetone/internal/platform/session"
@@ -21,6 +22,10 @@ func NewMachine(folders []string, log *slog.Logger) Machine {
 }
 
 func (m Machine) list() []string { return filepath.SplitList(m.folders) }
+
+// HidesListeners reports whether a port may have a listener that Listeners leaves out. Windows lists none that it relays to a Linux of its
+// own, and Wine none of the system around it.
+func (Machine) HidesListeners() bool { return runtime.GOOS == "windows" }
 
 // User is the user under which this process runs, in the form of Process.UID; "": unknown.
 func (Machine) User() string { return session.User() }
