@@ -55,13 +55,13 @@ func newSuccession() *succession {
 	return &succession{asks: make(chan ask), failed: signal.New(), confirmed: make(chan struct{}), state: taking}
 }
 
-// happens puts the transition after an outcome into force.
-func (s *succession) happens(on outcome) transition {
+// happens puts the transition after an outcome into force, and says what else follows.
+func (s *succession) happens(on outcome) consequence {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := transitionFor(s.state, on)
-	s.state = t.to
-	return t
+	t := transitions.After(s.state, on)
+	s.state = t.To
+	return t.Then
 }
 
 func conflict(format string, args ...any) error {
@@ -75,7 +75,7 @@ func (a *App) HandOver(ctx context.Context, r control.HandoverRequest, holder st
 			"this agent speaks for vendor %s with client_id %s, and the one that wants to go on for %s with %s: stop this one first",
 			own.ID, own.ClientID, r.Vendor, r.ClientID)
 	}
-	if a.next.happens(onAsked).then == thenRefuse {
+	if a.next.happens(onAsked) == thenRefuse {
 		return control.Handover{}, conflict("another agent is about to go on in place of this one, or it ends: ask again")
 	}
 	a.log.Info("another agent is ready to go on", "version", r.Version, "process", r.PID)
@@ -129,7 +129,7 @@ func (a *App) HandedOver(holder string) error {
 	a.next.mu.Lock()
 	same, from, child := a.next.from.holder == holder, a.next.from, a.next.child
 	a.next.mu.Unlock()
-	if !same || a.next.happens(onConfirmed).then == thenRefuse {
+	if !same || a.next.happens(onConfirmed) == thenRefuse {
 		return conflict("nothing is handed over, or it has been taken back: this agent goes on")
 	}
 	if child != 0 && from.pid == child && a.opts.Succeeded != nil {
@@ -230,7 +230,7 @@ func (a *App) awaitSuccessor(ctx context.Context) (back bool, err error) {
 	case <-a.next.failed:
 	case <-overdue.C:
 	}
-	if a.next.happens(onFailed).then != thenReclaim {
+	if a.next.happens(onFailed) != thenReclaim {
 		return false, nil // it has just said that it has everything
 	}
 	a.log.Warn("the other agent has failed: this one goes on")

@@ -1,6 +1,6 @@
 package app
 
-import "slices"
+import "sidetone/internal/transition"
 
 // life is how far this agent is between the one before it and the one after it. Transitions says how one state follows from another.
 type life string
@@ -55,60 +55,41 @@ const (
 	thenGoOn        consequence = "its sessions begin anew with what was learnt"
 )
 
-// A transition is one line of the table: what an agent in one of the states becomes.
-type transition struct {
-	on   outcome
-	from []life // nil: every state that no line before names for this outcome
-	to   life   // "": the state stays
-	then consequence
-}
+var line = transition.NewLine[life, outcome, consequence]
 
 // transitions is all that decides who reports. docs/architecture.md shows it.
-var transitions = []transition{
-	{onReady, []life{preparing}, asking, thenAsk},
-	{onReady, nil, "", nothing},
-	{onNotReady, []life{preparing}, ended, thenFail},
-	{onNotReady, nil, "", nothing},
-	{onLetGo, []life{asking}, taking, thenTell},
-	{onLetGo, nil, "", nothing},
-	{onGone, []life{asking}, taking, nothing},
-	{onGone, nil, "", nothing},
-	{onRefused, []life{asking}, ended, thenFail},
-	{onRefused, nil, "", nothing},
-	{onTaken, []life{taking}, reporting, thenBegin},
-	{onTaken, nil, "", nothing},
-	{onTooLate, []life{taking}, ended, thenFail},
-	{onTooLate, nil, "", nothing},
+var transitions = transition.Table[life, outcome, consequence]{
+	line(onReady, []life{preparing}, asking, thenAsk),
+	line(onReady, nil, "", nothing),
+	line(onNotReady, []life{preparing}, ended, thenFail),
+	line(onNotReady, nil, "", nothing),
+	line(onLetGo, []life{asking}, taking, thenTell),
+	line(onLetGo, nil, "", nothing),
+	line(onGone, []life{asking}, taking, nothing),
+	line(onGone, nil, "", nothing),
+	line(onRefused, []life{asking}, ended, thenFail),
+	line(onRefused, nil, "", nothing),
+	line(onTaken, []life{taking}, reporting, thenBegin),
+	line(onTaken, nil, "", nothing),
+	line(onTooLate, []life{taking}, ended, thenFail),
+	line(onTooLate, nil, "", nothing),
 
-	{onAsked, []life{reporting}, asked, nothing},
-	{onAsked, nil, "", thenRefuse},
-	{onClients, []life{asked}, released, thenLeave},
-	{onClients, nil, "", nothing},
-	{onNoClients, []life{asked}, reporting, thenRefuse},
-	{onNoClients, nil, "", nothing},
-	{onConfirmed, []life{released, reclaiming}, ended, thenNothingSaid},
-	{onConfirmed, nil, "", thenRefuse},
-	{onFailed, []life{asked}, reporting, nothing},
-	{onFailed, []life{released}, reclaiming, thenReclaim},
-	{onFailed, nil, "", nothing},
-	{onReclaimed, []life{reclaiming}, reporting, thenGoOn},
-	{onReclaimed, nil, "", nothing},
-	{onNeverAgain, []life{reclaiming}, ended, thenFail},
-	{onNeverAgain, nil, "", nothing},
+	line(onAsked, []life{reporting}, asked, nothing),
+	line(onAsked, nil, "", thenRefuse),
+	line(onClients, []life{asked}, released, thenLeave),
+	line(onClients, nil, "", nothing),
+	line(onNoClients, []life{asked}, reporting, thenRefuse),
+	line(onNoClients, nil, "", nothing),
+	line(onConfirmed, []life{released, reclaiming}, ended, thenNothingSaid),
+	line(onConfirmed, nil, "", thenRefuse),
+	line(onFailed, []life{asked}, reporting, nothing),
+	line(onFailed, []life{released}, reclaiming, thenReclaim),
+	line(onFailed, nil, "", nothing),
+	line(onReclaimed, []life{reclaiming}, reporting, thenGoOn),
+	line(onReclaimed, nil, "", nothing),
+	line(onNeverAgain, []life{reclaiming}, ended, thenFail),
+	line(onNeverAgain, nil, "", nothing),
 
-	{onStop, []life{reporting, asked}, ended, thenFarewell},
-	{onStop, nil, ended, thenNothingSaid},
-}
-
-// transitionFor is the transition of an agent in state s.
-func transitionFor(s life, on outcome) transition {
-	for _, t := range transitions {
-		if t.on == on && (t.from == nil || slices.Contains(t.from, s)) {
-			if t.to == "" {
-				t.to = s
-			}
-			return t
-		}
-	}
-	return transition{on: on, to: s} // never: a test walks them all
+	line(onStop, []life{reporting, asked}, ended, thenFarewell),
+	line(onStop, nil, ended, thenNothingSaid),
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/transition"
 )
 
 // state is what is known of a rule on a device. Transitions says how one follows from another.
@@ -54,56 +55,37 @@ const (
 	askLater          consequence = "its anchors are asked, 0.2 s after the last question at the earliest"
 )
 
-// A transition is one line of the table: what a rule in one of the states becomes.
-type transition struct {
-	on   outcome
-	from []state // nil: every state that no line before names for this outcome
-	to   state   // "": the state stays
-	then []consequence
-}
+var line = transition.NewLine[state, outcome, []consequence]
 
 // transitions is all that decides what is known after an outcome. docs/architecture.md shows it.
-var transitions = []transition{
-	{onStarted, nil, stated, nil},
-	{onStated, nil, stated, []consequence{setToggles}},
-	{onRepeated, nil, stated, []consequence{compare, setToggles}},
-	{onUnrecognised, []state{unrecognised}, "", []consequence{invalidateUnknown}},
-	{onUnrecognised, nil, unrecognised, []consequence{invalidateUnknown, suspectLink}},
-	{onUnconfirmed, []state{unrecognised}, "", nil},
-	{onUnconfirmed, nil, unknown, nil},
-	{onForgotten, nil, unknown, nil},
+var transitions = transition.Table[state, outcome, []consequence]{
+	line(onStarted, nil, stated, nil),
+	line(onStated, nil, stated, []consequence{setToggles}),
+	line(onRepeated, nil, stated, []consequence{compare, setToggles}),
+	line(onUnrecognised, []state{unrecognised}, "", []consequence{invalidateUnknown}),
+	line(onUnrecognised, nil, unrecognised, []consequence{invalidateUnknown, suspectLink}),
+	line(onUnconfirmed, []state{unrecognised}, "", nil),
+	line(onUnconfirmed, nil, unknown, nil),
+	line(onForgotten, nil, unknown, nil),
 
-	{onAnchored, nil, stated, nil},
-	{onPressed, []state{stated, counted}, counted, nil},
-	{onPressed, nil, "", nil},
-	{onPressedLate, nil, ambiguous, []consequence{askLater}},
-	{onHeld, nil, ambiguous, []consequence{askNow}},
-	{onAskedBefore, nil, "", []consequence{askLater}},
-	{onPressedEarly, nil, ambiguous, []consequence{askLater}},
-}
-
-// next is the transition of a rule in state s.
-func next(s state, on outcome) transition {
-	for _, t := range transitions {
-		if t.on == on && (t.from == nil || slices.Contains(t.from, s)) {
-			if t.to == "" {
-				t.to = s
-			}
-			return t
-		}
-	}
-	return transition{on: on, to: unknown} // never: a test walks them all
+	line(onAnchored, nil, stated, nil),
+	line(onPressed, []state{stated, counted}, counted, nil),
+	line(onPressed, nil, "", nil),
+	line(onPressedLate, nil, ambiguous, []consequence{askLater}),
+	line(onHeld, nil, ambiguous, []consequence{askNow}),
+	line(onAskedBefore, nil, "", []consequence{askLater}),
+	line(onPressedEarly, nil, ambiguous, []consequence{askLater}),
 }
 
 // enter follows the table. v is the state of the control that the outcome tells, if it is known then.
 func (s *sensor) enter(on outcome, v devices.Tri, at time.Time) {
-	t := next(s.state, on)
-	s.state = t.to
-	if !t.to.known() {
+	t := transitions.After(s.state, on)
+	s.state = t.To
+	if !t.To.known() {
 		v = devices.Unknown
 	}
 	s.set(v, at)
-	for _, c := range t.then {
+	for _, c := range t.Then {
 		if s.mayHave(c) {
 			s.pending.add(c)
 			s.changes.pending.add(c)

@@ -13,7 +13,7 @@ func (c *Client) waitForAdmission(ctx context.Context, p *peer, to Address) erro
 	return c.waitUntil(ctx, func() bool { return c.admit(p) }, func() {
 		if p.status.State != Waiting {
 			p.status = Session{
-				State: transitionFor(p.status.State, onMustWait).to, Address: to,
+				State: transitions.After(p.status.State, onMustWait).To, Address: to,
 				Reason: &health.Condition{Code: health.ClientHeldBack, Severity: health.Info},
 			}
 		}

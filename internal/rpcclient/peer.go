@@ -137,9 +137,9 @@ func (c *Client) setBackoffs(p *peer) {
 
 // applyOutcome puts the transition of p after an outcome into force.
 func (c *Client) applyOutcome(p *peer, on outcome) State {
-	t := transitionFor(c.stateOf(p), on)
+	t := transitions.After(c.stateOf(p), on)
 	p.givenUp, p.notClientReason, p.nextTry = nil, nil, time.Time{}
-	switch now := time.Now(); t.retry {
+	switch now := time.Now(); t.Then {
 	case trySoon:
 		p.nextTry = now.Add(p.retryBackoff.wait())
 	case tryLater, tryAfterRestart:
@@ -147,15 +147,15 @@ func (c *Client) applyOutcome(p *peer, on outcome) State {
 	case trySeldom:
 		p.nextTry = now.Add(p.probeBackoff.wait())
 	}
-	c.locked(func() { p.status.State = t.to })
-	return t.to
+	c.locked(func() { p.status.State = t.To })
+	return t.To
 }
 
 // applySessionOutcome is applyOutcome for what happens while p is talked to: f fills in the status.
 func (c *Client) applySessionOutcome(p *peer, on outcome, f func(*Session)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	to := transitionFor(p.status.State, on).to
+	to := transitions.After(p.status.State, on).To
 	f(&p.status)
 	p.status.State = to
 	c.notifyAll()

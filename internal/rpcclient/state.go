@@ -1,6 +1,6 @@
 package rpcclient
 
-import "slices"
+import "sidetone/internal/transition"
 
 // State is what a client is to us. Transitions says how one follows from another.
 type State string
@@ -69,54 +69,35 @@ const (
 	tryNever        retry = "when its owner changes"
 )
 
-// A transition is one line of the table: what a client in one of the states becomes.
-type transition struct {
-	on    outcome
-	from  []State // nil: every state that no line before names for this outcome
-	to    State   // "": the state stays
-	retry retry
-}
+var line = transition.NewLine[State, outcome, retry]
 
 // transitions is all that decides what follows an outcome. docs/architecture.md shows it.
-var transitions = []transition{
-	{onAdmitted, []State{Slow}, "", noTry},
-	{onAdmitted, nil, Connecting, noTry},
-	{onMustWait, nil, Waiting, noTry},
-	{onAccepted, nil, Ready, noTry},
-	{onAcceptedHTTP, nil, Degraded, noTry},
-	{onOverdue, nil, Slow, noTry},
-	{onUnanswered, nil, Unsupported, noTry},
-	{onListRefused, nil, Refused, noTry},
+var transitions = transition.Table[State, outcome, retry]{
+	line(onAdmitted, []State{Slow}, "", noTry),
+	line(onAdmitted, nil, Connecting, noTry),
+	line(onMustWait, nil, Waiting, noTry),
+	line(onAccepted, nil, Ready, noTry),
+	line(onAcceptedHTTP, nil, Degraded, noTry),
+	line(onOverdue, nil, Slow, noTry),
+	line(onUnanswered, nil, Unsupported, noTry),
+	line(onListRefused, nil, Refused, noTry),
 
-	{onLost, nil, Connecting, trySoon},
-	{onHung, []State{Slow}, "", trySoon},
-	{onHung, nil, Connecting, trySoon},
-	{onRefusedForNow, nil, Refused, tryLater},
-	{onClosed, nil, Refused, trySoon},
-	{onAllRefused, nil, Refused, tryAfterRestart},
-	{onUnknownCommand, nil, Unsupported, tryAfterRestart},
-	{onStillListening, nil, "", tryAfterRestart},
-	{onSocketUnreachable, nil, Searching, tryAtOnce},
-	{onPortClosed, nil, Searching, trySoon},
-	{onNotClient, nil, occupied, trySeldom},
-	{onInterrupted, []State{Slow, Searching, occupied}, "", tryAtOnce},
-	{onInterrupted, nil, Connecting, tryAtOnce},
-	{onRestarted, nil, Connecting, trySoon},
+	line(onLost, nil, Connecting, trySoon),
+	line(onHung, []State{Slow}, "", trySoon),
+	line(onHung, nil, Connecting, trySoon),
+	line(onRefusedForNow, nil, Refused, tryLater),
+	line(onClosed, nil, Refused, trySoon),
+	line(onAllRefused, nil, Refused, tryAfterRestart),
+	line(onUnknownCommand, nil, Unsupported, tryAfterRestart),
+	line(onStillListening, nil, "", tryAfterRestart),
+	line(onSocketUnreachable, nil, Searching, tryAtOnce),
+	line(onPortClosed, nil, Searching, trySoon),
+	line(onNotClient, nil, occupied, trySeldom),
+	line(onInterrupted, []State{Slow, Searching, occupied}, "", tryAtOnce),
+	line(onInterrupted, nil, Connecting, tryAtOnce),
+	line(onRestarted, nil, Connecting, trySoon),
 
-	{onNewChance, []State{occupied, Foreign}, Searching, tryAtOnce},
-	{onNewChance, nil, "", tryAtOnce},
-	{onOtherUser, nil, Foreign, tryNever},
-}
-
-// transitionFor is the transition of a client in state s.
-func transitionFor(s State, on outcome) transition {
-	for _, t := range transitions {
-		if t.on == on && (t.from == nil || slices.Contains(t.from, s)) {
-			if t.to == "" {
-				t.to = s
-			}
-			return t
-		}
-	}
-	return transition{on: on, to: s, retry: trySoon} // never: a test walks them all
+	line(onNewChance, []State{occupied, Foreign}, Searching, tryAtOnce),
+	line(onNewChance, nil, "", tryAtOnce),
+	line(onOtherUser, nil, Foreign, tryNever),
 }

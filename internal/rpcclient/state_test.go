@@ -9,16 +9,7 @@ import (
 	"sidetone/internal/testlab/tabletest"
 )
 
-func table() tabletest.Table[State, outcome] {
-	all := tabletest.Table[State, outcome]{Start: Searching, After: func(s State, on outcome) (State, string) {
-		t := transitionFor(s, on)
-		return t.to, string(t.retry)
-	}}
-	for _, t := range transitions {
-		all.Lines = append(all.Lines, tabletest.Line[State, outcome]{On: t.on, From: t.from, To: t.to, Then: string(t.retry)})
-	}
-	return all
-}
+var table = tabletest.Table[State, outcome, retry]{Lines: transitions, Start: Searching}
 
 func TestEveryOutcomeIsDecidedInEveryState(t *testing.T) {
 	t.Parallel()
@@ -29,10 +20,10 @@ func TestEveryOutcomeIsDecidedInEveryState(t *testing.T) {
 			require.Equal(t, s != Searching && s != occupied, slices.Contains(sessionStates, s), "%s is a session", s)
 		}
 	}
-	table().Walk(t, states, tabletest.Declared[outcome](t, "outcome"))
+	table.Walk(t, states, tabletest.Declared[outcome](t, "outcome"))
 }
 
 func TestTheDocumentsShowTheTable(t *testing.T) {
 	t.Parallel()
-	table().Shown(t, "next try")
+	table.Shown(t, "next try")
 }

@@ -9,11 +9,14 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/transition"
 )
 
 // Declared returns the constants of the type that state.go of the tested package declares: a test that lists them itself would
@@ -36,26 +39,28 @@ func Declared[T ~string](t *testing.T, kind string) (all []T) {
 	return all
 }
 
-// A Line says what something in one of the states becomes after an outcome.
-type Line[State, Outcome ~string] struct {
-	On   Outcome
-	From []State // nil: every state that no line before names for this outcome
-	To   State   // "": the state stays
-	Then string  // what else follows, in the words of the documents; "": nothing
-}
-
 // A Table is what is tested.
-type Table[State, Outcome ~string] struct {
-	Lines []Line[State, Outcome]
+type Table[State, Outcome ~string, Then any] struct {
+	Lines transition.Table[State, Outcome, Then]
 	Start State
 	End   State // there is no way out of it; "": there is of all
-	// After is how the package finds the new state, and what else follows.
-	After func(State, Outcome) (to State, then string)
+}
+
+// words are what else follows, in those of the documents; "": nothing.
+func words(then any) string {
+	if v := reflect.ValueOf(then); v.Kind() == reflect.Slice {
+		all := make([]string, v.Len())
+		for i := range all {
+			all[i] = v.Index(i).String()
+		}
+		return strings.Join(all, "; ")
+	}
+	return fmt.Sprint(then)
 }
 
 // Walk requires that exactly one line says what follows from each outcome in each state, that each line is used, and that each
 // state is reached from the start and can be left.
-func (table Table[S, O]) Walk(t *testing.T, states []S, outcomes []O) {
+func (table Table[S, O, T]) Walk(t *testing.T, states []S, outcomes []O) {
 	t.Helper()
 	used := make(map[int]bool)
 	for _, on := range outcomes {
@@ -71,9 +76,9 @@ func (table Table[S, O]) Walk(t *testing.T, states []S, outcomes []O) {
 			for _, i := range fits[1:] {
 				require.Nil(t, table.Lines[i].From, "%s in state %s has two lines", on, s)
 			}
-			to, then := table.After(s, on)
-			require.Equal(t, table.Lines[fits[0]].Then, then)
-			require.Contains(t, states, to)
+			after := table.Lines.After(s, on)
+			require.Equal(t, table.Lines[fits[0]].Then, after.Then)
+			require.Contains(t, states, after.To)
 		}
 	}
 	for i, line := range table.Lines {
@@ -85,7 +90,7 @@ func (table Table[S, O]) Walk(t *testing.T, states []S, outcomes []O) {
 		queue = queue[1:]
 		leads := false
 		for _, on := range outcomes {
-			to, _ := table.After(s, on)
+			to := table.Lines.After(s, on).To
 			leads = leads || to != s
 			if !reached[to] {
 				reached[to] = true
@@ -100,7 +105,7 @@ func (table Table[S, O]) Walk(t *testing.T, states []S, outcomes []O) {
 }
 
 // Shown requires that docs/architecture.md, two folders up, shows the table, with that heading over what else follows.
-func (table Table[S, O]) Shown(t *testing.T, heading string) {
+func (table Table[S, O, T]) Shown(t *testing.T, heading string) {
 	t.Helper()
 	var b strings.Builder
 	fmt.Fprintf(&b, "| what happens | in state | new state | %s |\n|---|---|---|---|\n", heading)
@@ -108,10 +113,10 @@ func (table Table[S, O]) Shown(t *testing.T, heading string) {
 		from := "any other"
 		if line.From != nil {
 			from = strings.Trim(strings.ReplaceAll(fmt.Sprint(line.From), " ", ", "), "[]")
-		} else if !slices.ContainsFunc(table.Lines, func(o Line[S, O]) bool { return o.On == line.On && o.From != nil }) {
+		} else if !slices.ContainsFunc(table.Lines, func(o transition.Line[S, O, T]) bool { return o.On == line.On && o.From != nil }) {
 			from = "any"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", line.On, from, cmp.Or(line.To, "the same"), cmp.Or(line.Then, "–"))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", line.On, from, cmp.Or(line.To, "the same"), cmp.Or(words(line.Then), "–"))
 	}
 	page, err := os.ReadFile("../../docs/architecture.md")
 	require.NoError(t, err)
