@@ -22,7 +22,6 @@ func (a *App) joinChanges(ctx context.Context) {
 	for {
 		engine, clients := a.engine.Changed(), a.report.Changed()
 		a.announce() // what changed between the last wake-up and the line above
-		a.noteState()
 		a.forgetEndedPause()
 		select {
 		case <-engine:
@@ -155,7 +154,7 @@ func (a *App) Devices() control.Devices {
 // Push applies what the vendor's software says, and waits a moment for clients to have it.
 func (a *App) Push(ctx context.Context, product string, r control.PushRequest, holder string) (control.PushAnswer, error) {
 	// Clients that are behind already are not waited for: a flood of pushes must not wait in line.
-	prompt := a.behind(a.engine.View().Snapshot.Generation) == 0
+	prompt := a.behind(a.report.generation()) == 0
 	pushed, err := a.engine.Push(engine.Push{
 		Product: product, Serial: r.Serial, Owner: r.Owner, Seq: r.Seq, Holder: holder,
 		TTL: engine.Span(time.Duration(r.TTLms) * time.Millisecond), State: statesOf(r.State), At: time.Now(),
@@ -163,7 +162,7 @@ func (a *App) Push(ctx context.Context, product string, r control.PushRequest, h
 	if err != nil {
 		return control.PushAnswer{}, refusal(err)
 	}
-	generation := a.engine.View().Snapshot.Generation
+	generation := a.report.generation()
 	if prompt {
 		a.awaitClients(ctx, generation)
 	}

@@ -58,6 +58,13 @@ func (r *reporter) publish(s devices.Snapshot) {
 	}
 }
 
+// generation is that of the newest list. The Engine has published what follows from an event when it returns.
+func (r *reporter) generation() uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.last.Generation
+}
+
 // delivered writes the one line for a change that the client has accepted.
 func (r *reporter) delivered(d rpcclient.Delivery) {
 	r.deliveries.Add(1)

@@ -2,7 +2,9 @@ package app
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"time"
 
 	"sidetone/internal/rpcclient"
 	"sidetone/internal/timeline"
@@ -10,6 +12,30 @@ import (
 
 // Timeline is what has happened in the last hours.
 func (a *App) Timeline() timeline.Timeline { return a.timeline.Timeline() }
+
+// settling is for how long changes are left to follow from each other before they are noted: clients are told first, and what comes
+// many times a second is noted less often.
+const settling = 5 * time.Millisecond
+
+// noteChanges notes the state at the start and after each change.
+func (a *App) noteChanges(ctx context.Context) {
+	for {
+		a.mu.Lock()
+		changed := a.changed
+		a.mu.Unlock()
+		a.noteState()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case <-time.After(settling):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
 
 // noteState tells the timeline how clients are, and what is to be looked at.
 func (a *App) noteState() {

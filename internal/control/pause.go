@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 )
 
 // pause answers POST /v1/pause.
@@ -56,7 +58,7 @@ func parsePause(body []byte) (p PauseRequest, err error) {
 	} {
 		if value, there := given[name]; there {
 			err = read(value, "$."+name)
-		} else if slip := slipOf(given, name); slip != "" {
+		} else if slip := slipOf(slices.Sorted(maps.Keys(given)), name); slip != "" {
 			err = fmt.Errorf("$.%.40s: did you mean %q? It would be lost", slip, name)
 		}
 		if err != nil {

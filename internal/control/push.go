@@ -40,7 +40,7 @@ func parsePush(body []byte) (PushRequest, error) {
 // pushOf reads the members of the push at path.
 func pushOf(given map[string]json.RawMessage, path string) (PushRequest, error) {
 	var p PushRequest
-	for _, part := range []struct {
+	parts := []struct {
 		name     string
 		required bool
 		read     func(json.RawMessage, string) error
@@ -54,7 +54,12 @@ func pushOf(given map[string]json.RawMessage, path string) (PushRequest, error) 
 			return err
 		}},
 		{"state", true, func(v json.RawMessage, at string) (err error) { p.State, err = flags(v, at); return err }},
-	} {
+	}
+	unknown := slices.Sorted(maps.Keys(given))
+	for _, part := range parts {
+		unknown = slices.DeleteFunc(unknown, func(name string) bool { return name == part.name })
+	}
+	for _, part := range parts {
 		value, there := given[part.name]
 		if there {
 			if err := part.read(value, path+"."+part.name); err != nil {
@@ -62,7 +67,7 @@ func pushOf(given map[string]json.RawMessage, path string) (PushRequest, error) 
 			}
 			continue
 		}
-		slip := slipOf(given, part.name)
+		slip := slipOf(unknown, part.name)
 		switch {
 		case slip != "" && part.required:
 			return PushRequest{}, fmt.Errorf("%s.%s: missing; is it %.40q?", path, part.name, slip)
@@ -75,11 +80,11 @@ func pushOf(given map[string]json.RawMessage, path string) (PushRequest, error) 
 	return p, nil
 }
 
-// slipOf returns the member that was meant to be the one of that name, which is not given, or "". The first word may
-// be all that they have in common: a unit is easily forgotten, or another one.
-func slipOf(given map[string]json.RawMessage, name string) string {
+// slipOf returns which of the given members was meant to be the one of that name, which is not among them, or "". The first
+// word may be all that they have in common: a unit is easily forgotten, or another one.
+func slipOf(given []string, name string) string {
 	word, _, _ := strings.Cut(name, "_")
-	for _, other := range slices.Sorted(maps.Keys(given)) {
+	for _, other := range given {
 		if strings.HasPrefix(strings.ToLower(other), word) || strictyaml.Near(other, name) {
 			return other
 		}

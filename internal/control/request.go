@@ -71,8 +71,10 @@ func checkJSON(body []byte) error {
 	if !utf8.Valid(body) {
 		return errors.New("$: the body is not UTF-8")
 	}
-	var any json.RawMessage
-	err := json.Unmarshal(body, &any)
+	if json.Valid(body) {
+		return nil
+	}
+	err := json.Unmarshal(body, new(json.RawMessage))
 	var syntax *json.SyntaxError
 	switch {
 	case len(bytes.TrimSpace(body)) == 0:

@@ -47,7 +47,9 @@ func (d *examination) session(s control.Session, served bool) {
 	latest := s.Generation >= d.Status.Generation
 	args := s.Args()
 	add := func(how health.Severity, code health.Code, because ...health.Condition) {
-		d.add(how, code, s.Client(), args, because...)
+		if d.tells(how, code) { // words take longer than all else
+			d.add(how, code, s.Client(), args, because...)
+		}
 	}
 	switch rpcclient.State(s.State) {
 	case rpcclient.Ready:

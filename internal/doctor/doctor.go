@@ -75,6 +75,7 @@ func Examine(f Facts) []health.Condition {
 // what is pushed to it, and what may mislead the user. It needs Status, Sources, HID, Devices and Now.
 func Standing(f Facts) []health.Condition {
 	d := newExamination(f)
+	d.standing = true
 	d.paused()
 	d.sources()
 	d.hidDevices()
@@ -83,9 +84,7 @@ func Standing(f Facts) []health.Condition {
 	for _, r := range d.microphones() {
 		d.defaultInput(r)
 	}
-	return slices.DeleteFunc(d.found, func(c health.Condition) bool {
-		return c.Severity == health.OK || c.Code == health.ClientBehind // which lasts for a moment after each change
-	})
+	return d.found
 }
 
 // Wrong reports whether there is a problem.
@@ -95,6 +94,7 @@ func Wrong(found []health.Condition) bool {
 
 type examination struct {
 	Facts
+	standing  bool // an agent examines itself, at each change
 	endpoints map[devices.Key]control.Endpoint
 	found     []health.Condition
 }
@@ -108,7 +108,14 @@ func newExamination(f Facts) *examination {
 }
 
 func (d *examination) add(s health.Severity, code health.Code, subject string, args health.Args, because ...health.Condition) {
-	d.found = append(d.found, health.Condition{Code: code, Severity: s, Subject: subject, Args: args, Because: because})
+	if d.tells(s, code) {
+		d.found = append(d.found, health.Condition{Code: code, Severity: s, Subject: subject, Args: args, Because: because})
+	}
+}
+
+// tells reports whether such a finding is wanted. Standing tells what is not in order, and lasts longer than a moment after each change.
+func (d *examination) tells(s health.Severity, code health.Code) bool {
+	return !d.standing || s != health.OK && code != health.ClientBehind
 }
 
 func (d *examination) agent() {
