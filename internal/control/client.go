@@ -12,10 +12,12 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
 
+	"sidetone/internal/health"
 	"sidetone/internal/timeline"
 )
 
@@ -33,6 +35,12 @@ var ErrSilent = errors.New("the agent does not answer: it hangs, or was stopped 
 // ErrEnded means that the agent has ended a watch or a PushConn, as it does when it stops.
 var ErrEnded = errors.New("the agent has ended the connection: it has stopped, or is about to")
 
+// ErrUnreadable means that what answers at the agent's address does not answer as an agent of this version would.
+var ErrUnreadable = errors.New("the agent's answer cannot be read")
+
+// errNoStatus is an answer without what every agent says: its process.
+var errNoStatus = errors.New("it is no status")
+
 const (
 	// dialTimeout bounds the opening of a connection.
 	dialTimeout = 3 * time.Second
@@ -43,13 +51,17 @@ const (
 	answerTimeout = 3 * time.Second
 	// partingTimeout is how long the last lines of a recording may take.
 	partingTimeout = 15 * time.Second
-	// maxAnswer bounds an answer, or a line of a watch, in bytes.
+	// maxAnswer bounds an answer, or a line of a recording, in bytes.
 	maxAnswer = 16 << 20
+	// maxChange bounds a line of a watch, which a tray keeps in memory. A thousand headsets with all that may be wrong with them
+	// take 3 MiB.
+	maxChange = 4 << 20
 )
 
 // Client asks an agent. Each call has a connection of its own, ends with its context, and
 // after some seconds if that has no deadline. Errors: *Problem where the agent refuses, ErrNotRunning
-// where there is none, ErrSilent where it does not answer in time. It is safe for concurrent use and needs no closing.
+// where there is none, ErrSilent where it does not answer in time, ErrUnreadable where something else does. It is
+// safe for concurrent use and needs no closing.
 type Client struct {
 	http   http.Client
 	stream http.Client // for answers without an end
@@ -88,7 +100,10 @@ func httpClient(t *http.Transport) http.Client {
 
 // Status is the whole agent at one moment.
 func (c *Client) Status(ctx context.Context) (s Status, err error) {
-	return s, get(ctx, &c.http, "/v1/status", &s)
+	if err = get(ctx, &c.http, "/v1/status", &s); err == nil && s.PID == 0 {
+		err = unreadable(errNoStatus)
+	}
+	return s, err
 }
 
 // Devices is what the system says, and what becomes of it.
@@ -167,11 +182,14 @@ func (c *Client) Watch(ctx context.Context, on func(Change) error) error {
 	// The present state comes with the head of the answer: who says only that hangs.
 	late := time.AfterFunc(answerTimeout, func() { cut(tooLate{context.DeadlineExceeded}) })
 	defer late.Stop()
-	err = eachLine(ctx, answer.Body, func(line []byte) error {
+	err = eachLine(ctx, answer.Body, maxChange, func(line []byte) error {
 		late.Stop()
 		var change Change
 		if err := json.Unmarshal(line, &change); err != nil {
 			return unreadable(err)
+		}
+		if change.PID == 0 {
+			return unreadable(errNoStatus)
 		}
 		return on(change)
 	})
@@ -212,14 +230,14 @@ func (c *Client) Record(ctx context.Context, on func(line []byte) error) error {
 		time.AfterFunc(partingTimeout, cut)
 		_, _ = conn.Write([]byte("\n"))
 	})()
-	return eachLine(ctx, answer.Body, on)
+	return eachLine(ctx, answer.Body, maxAnswer, on)
 }
 
 // eachLine calls on with every line of an answer that has no end of its own. One that is cut off
 // is left out.
-func eachLine(ctx context.Context, answer io.Reader, on func(line []byte) error) error {
+func eachLine(ctx context.Context, answer io.Reader, limit int, on func(line []byte) error) error {
 	lines := bufio.NewScanner(answer)
-	lines.Buffer(nil, maxAnswer)
+	lines.Buffer(nil, limit)
 	lines.Split(func(data []byte, _ bool) (int, []byte, error) {
 		line, _, whole := bytes.Cut(data, []byte("\n"))
 		if !whole {
@@ -286,7 +304,7 @@ func call(ctx context.Context, c *http.Client, method, path string, body []byte,
 	}
 	n, err := io.Copy(into, io.LimitReader(answer.Body, maxAnswer+1))
 	if err == nil && n > maxAnswer {
-		err = fmt.Errorf("more than %d bytes", maxAnswer)
+		return unreadable(fmt.Errorf("more than %d bytes", maxAnswer))
 	}
 	if err != nil {
 		return fmt.Errorf("the agent's answer to %s %s: %w", method, path, err)
@@ -313,10 +331,27 @@ func send(ctx context.Context, c *http.Client, method, path string, body []byte)
 	defer answer.Body.Close()
 	p := &Problem{Status: answer.StatusCode}
 	said, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
-	if err != nil || json.Unmarshal(said, p) != nil || p.Message == "" {
+	if err != nil || json.Unmarshal(said, p) != nil || p.Code == "" {
 		p.Message = "the agent answers " + answer.Status
+		return nil, unreadable(p)
 	}
 	return nil, p
+}
+
+// Unreachable is what an error of a Client that has asked an agent means to a user.
+func Unreachable(err error) health.Condition {
+	c := health.Condition{Severity: health.Problem}
+	switch {
+	case errors.Is(err, ErrNotRunning):
+		c.Code = health.AgentNotRunning
+	case errors.Is(err, ErrSilent):
+		c.Code = health.AgentSilent
+	case errors.Is(err, ErrUnreadable):
+		c.Code = health.AgentUnreadable
+	default:
+		c.Code, c.Args = health.AgentUnreachable, health.Args{"reason": fmt.Sprint(err)}
+	}
+	return c
 }
 
 // failure says what it means that there is no answer.
@@ -341,7 +376,7 @@ func (tooLate) Error() string     { return ErrSilent.Error() }
 func (e tooLate) Unwrap() []error { return []error{ErrSilent, e.cause} }
 
 func unreadable(err error) error {
-	return fmt.Errorf("the agent's answer cannot be read: %w; agent and this program may be of different versions", err)
+	return fmt.Errorf("%w: %w; agent and this program may be of different versions, or it is another program's", ErrUnreadable, err)
 }
 
 // bounded gives ctx a deadline if it has none.
@@ -358,6 +393,7 @@ type asking struct {
 	net.Conn
 	asked  chan struct{} // closed when the question is being sent
 	closed chan struct{}
+	begun  bool // the first bytes of the answer were read
 	ask    func()
 	close  func()
 }
@@ -369,14 +405,19 @@ func newAsking(raw net.Conn, closed chan struct{}) *asking {
 	return c
 }
 
-// Read waits until something is asked.
+// Read waits until something is asked. What answers in no way that net/http knows is no agent.
 func (c *asking) Read(b []byte) (int, error) {
 	select {
 	case <-c.asked:
-		return c.Conn.Read(b)
 	case <-c.closed:
 		return 0, net.ErrClosed
 	}
+	n, err := c.Conn.Read(b)
+	if begin := "HTTP/"; n > 0 && !c.begun && !strings.HasPrefix(begin, string(b[:min(n, len(begin))])) {
+		return 0, unreadable(errors.New("it is no HTTP"))
+	}
+	c.begun = c.begun || n > 0
+	return n, err
 }
 
 // Write does not fail: where it does, Read has the answer that was given instead of listening,

@@ -11,11 +11,14 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"sidetone/internal/health"
+	"sidetone/internal/health/healthtest"
 	"sidetone/internal/testlab"
 
 	"github.com/stretchr/testify/require"
@@ -100,8 +103,10 @@ func answering(t *testing.T, answer string) *Client {
 }
 
 func TestClientAndStrangeAnswers(t *testing.T) {
+	head := "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
 	for answer, want := range map[string]string{
-		"": "ask the agent: ",
+		"":                        "ask the agent: ",
+		"SSH-2.0-OpenSSH_9.2\r\n": "it is no HTTP",
 		"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx":                                    "cannot be read",
 		"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}":                                   "unexpected EOF",
 		"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Length: 1\r\n\r\nx":       "the agent answers 431 ",
@@ -111,11 +116,20 @@ func TestClientAndStrangeAnswers(t *testing.T) {
 	} {
 		_, err := answering(t, answer).Status(t.Context())
 		require.ErrorContains(t, err, want, "%q", answer)
+		code := health.AgentUnreadable
+		if answer == "" || want == "unexpected EOF" {
+			code = health.AgentUnreachable
+		}
+		why := Unreachable(err)
+		healthtest.Raised(t, why)
+		require.Equal(t, code, why.Code, "%q", answer)
 		err = answering(t, answer).Watch(t.Context(), func(Change) error { return nil })
 		require.Error(t, err, "%q", answer)
 	}
-	err := answering(t, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{}\nx\n").Watch(t.Context(), func(Change) error { return nil })
-	require.ErrorContains(t, err, "cannot be read")
+	for _, lines := range []string{`{"pid": 1}` + "\nx\n", "{}\n", "{" + strings.Repeat(" ", maxChange)} {
+		err := answering(t, head+lines).Watch(t.Context(), func(Change) error { return nil })
+		require.ErrorIs(t, err, ErrUnreadable)
+	}
 }
 
 // TestClientDeadlines asks an agent that never answers.
@@ -168,8 +182,8 @@ func TestWatchWithoutAState(t *testing.T) {
 		err  error
 		took time.Duration
 	}{
-		"":     {ErrSilent, 3 * time.Second},
-		"{}\n": {ErrEnded, time.Hour},
+		"":                  {ErrSilent, 3 * time.Second},
+		`{"pid": 1}` + "\n": {ErrEnded, time.Hour},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			c := NewClient(func(context.Context) (net.Conn, error) {

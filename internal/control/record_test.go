@@ -56,7 +56,8 @@ func TestClientRecord(t *testing.T) {
 // TestClientRecordTorn breaks the connection within a line.
 func TestClientRecordTorn(t *testing.T) {
 	var got []string
-	err := eachLine(t.Context(), io.MultiReader(strings.NewReader("one\ntwo\nthr"), iotest.ErrReader(io.ErrUnexpectedEOF)), func(line []byte) error {
+	torn := io.MultiReader(strings.NewReader("one\ntwo\nthr"), iotest.ErrReader(io.ErrUnexpectedEOF))
+	err := eachLine(t.Context(), torn, maxAnswer, func(line []byte) error {
 		got = append(got, string(line))
 		return nil
 	})

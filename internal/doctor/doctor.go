@@ -4,8 +4,6 @@ package doctor
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -120,12 +118,8 @@ func (d *examination) tells(s health.Severity, code health.Code) bool {
 
 func (d *examination) agent() {
 	switch {
-	case d.Status == nil && errors.Is(d.AgentErr, control.ErrNotRunning):
-		d.add(health.Problem, health.AgentNotRunning, "", nil)
-	case d.Status == nil && errors.Is(d.AgentErr, control.ErrSilent):
-		d.add(health.Problem, health.AgentSilent, "", nil)
 	case d.Status == nil:
-		d.add(health.Problem, health.AgentUnreachable, "", health.Args{"reason": fmt.Sprint(d.AgentErr)})
+		d.found = append(d.found, control.Unreachable(d.AgentErr))
 	case d.Status.Version != d.Version:
 		d.add(health.Warning, health.AgentVersion, "", health.Args{
 			"pid": strconv.Itoa(d.Status.PID), "version": cmp.Or(d.Status.Version, "?"), "own": d.Version,

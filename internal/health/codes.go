@@ -7,6 +7,7 @@ const (
 	AgentNotRunning  Code = "agent.not_running"
 	AgentSilent      Code = "agent.silent"      // it takes requests and does not answer
 	AgentUnreachable Code = "agent.unreachable" // it could not be asked, for another reason
+	AgentUnreadable  Code = "agent.unreadable"  // something else answers at its address
 	AgentVersion     Code = "agent.other_version"
 	ServiceStopped   Code = "agent.service_stopped" // it is registered, and does not run
 	ServiceMissing   Code = "agent.service_missing" // nothing starts it at log-in

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"sidetone/internal/control"
-	"sidetone/internal/health"
 	"sidetone/internal/signal"
 )
 
@@ -53,7 +52,7 @@ func follow(ctx context.Context, address string, c *control.Client, tell func(fu
 			tell(down)
 			wait = downRetry
 		default:
-			reason := unreachable(err)
+			reason := control.Unreachable(err)
 			tell(func(v *View) { v.Agent, v.Reason = Silent, &reason })
 			wait, retry = retry, min(2*retry, lastRetry)
 		}
@@ -68,12 +67,4 @@ func down(v *View) {
 	if v.Agent != Starting {
 		v.Agent = Down
 	}
-}
-
-// unreachable says why an agent that is there cannot be asked.
-func unreachable(err error) health.Condition {
-	if errors.Is(err, control.ErrSilent) {
-		return health.Condition{Code: health.AgentSilent, Severity: health.Problem}
-	}
-	return health.Wrap(err, health.AgentUnreachable, health.Problem, nil).Condition
 }

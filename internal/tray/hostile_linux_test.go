@@ -1,6 +1,7 @@
 package tray
 
 import (
+	"bufio"
 	"io"
 	"net"
 	"net/http"
@@ -16,6 +17,8 @@ import (
 	"github.com/godbus/dbus/v5"
 	"github.com/stretchr/testify/require"
 
+	"sidetone/internal/control"
+	"sidetone/internal/health"
 	"sidetone/internal/platform/desktop"
 	"sidetone/internal/platform/ipc"
 	"sidetone/internal/testlab"
@@ -74,7 +77,7 @@ func TestBusThatHangs(t *testing.T) {
 
 // TestAgentThatEndsEachWatch is asked once a second, not all the time.
 func TestAgentThatEndsEachWatch(t *testing.T) {
-	for name, word := range map[string]string{"with nothing": "", "with a word": "{}\n"} {
+	for name, word := range map[string]string{"with nothing": "", "with a word": `{"pid": 1}` + "\n"} {
 		t.Run(name, func(t *testing.T) {
 			s := newSession(t)
 			s.bus.Start()
@@ -92,6 +95,43 @@ func TestAgentThatEndsEachWatch(t *testing.T) {
 			s.tray()
 			testlab.Eventually(t, "it is asked again", func() bool { return asked.Load() >= 3 })
 			require.GreaterOrEqual(t, time.Since(begun), 2*firstRetry)
+		})
+	}
+}
+
+// TestJunkInPlaceOfAnAgent: the remedy is not that for an agent that hangs, or is another user's.
+func TestJunkInPlaceOfAnAgent(t *testing.T) {
+	head := "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
+	for name, junk := range map[string]string{
+		"no HTTP":    "SSH-2.0-OpenSSH_9.2\r\n",
+		"no API":     "HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n<html>\n",
+		"no JSON":    head + "<html>\n",
+		"no end":     head + "{" + strings.Repeat(" ", 16<<20),
+		"other JSON": head + `{"status": "up"}` + "\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSession(t)
+			s.bus.Start()
+			require.NoError(t, os.MkdirAll(filepath.Dir(s.agent.address), 0o700))
+			l, err := ipc.ListenControl(s.agent.address)
+			require.NoError(t, err)
+			defer l.Close()
+			go func() {
+				for {
+					conn, err := l.Accept()
+					if err != nil {
+						return
+					}
+					_, _ = http.ReadRequest(bufio.NewReader(conn))
+					_, _ = io.WriteString(conn, junk)
+					_ = conn.Close()
+				}
+			}()
+			panel := s.panel()
+			s.tray()
+			panel.icon().shows(view(agent(Silent), func(v *View) {
+				v.Status, v.Reason = control.Status{}, &health.Condition{Code: health.AgentUnreadable, Severity: health.Problem}
+			}))
 		})
 	}
 }

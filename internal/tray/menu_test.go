@@ -40,7 +40,7 @@ func view(change ...func(*View)) View {
 	v := View{
 		Program: "Sidetone", Version: "1.4.0", Vendor: "Acme Audio", Agent: Up, Autostart: true,
 		Status: control.Status{
-			Vendor: "Acme Audio", Products: []control.Product{headset(1, "Acme Headset 700", devices.False)},
+			PID: 1, Vendor: "Acme Audio", Products: []control.Product{headset(1, "Acme Headset 700", devices.False)},
 			Clients: control.Clients{State: "ready", Sessions: []control.Session{{State: "ready", Name: "Discord", Transport: "ipc", Devices: 2}}},
 		},
 	}
