@@ -61,16 +61,21 @@ func exportMenu(bus *dbus.Conn, items []Item, chosen func(Action)) (*busMenu, er
 
 func busRows(items []Item) []busRow {
 	rows := []busRow{{props: map[string]dbus.Variant{"children-display": dbus.MakeVariant("submenu")}}}
-	rows[0].children = addRows(&rows, items)
+	rows[0].children = addRows(&rows, items, true)
 	return rows
 }
 
-// addRows adds rows, each before those of its own menu, and returns their numbers.
-func addRows(rows *[]busRow, items []Item) (numbers []int32) {
+// addRows adds the rows of a menu, each before those of its own menu, and returns their numbers. What is not shown cannot be chosen,
+// although any program may say so.
+func addRows(rows *[]busRow, items []Item, shown bool) (numbers []int32) {
 	for _, it := range items {
 		n := len(*rows)
-		*rows = append(*rows, busRow{action: it.Action, props: it.props()})
-		children := addRows(rows, it.Children)
+		row, shown := busRow{props: it.props()}, shown && it.Text != ""
+		if shown && !it.Disabled {
+			row.action = it.Action
+		}
+		*rows = append(*rows, row)
+		children := addRows(rows, it.Children, shown)
 		(*rows)[n].children = children
 		numbers = append(numbers, int32(n))
 	}

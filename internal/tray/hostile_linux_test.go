@@ -22,6 +22,7 @@ import (
 	"sidetone/internal/platform/desktop"
 	"sidetone/internal/platform/ipc"
 	"sidetone/internal/testlab"
+	"sidetone/internal/texts"
 )
 
 // TestForgedSignals: every program of the session may send what looks like a word of the bus, and ask for rows that are not there.
@@ -53,6 +54,48 @@ func TestForgedSignals(t *testing.T) {
 	}
 	icon.shows(view())
 	require.Empty(t, panel.items, "the icon is registered once")
+}
+
+// TestForgedClicks: a program that pretends that rows are chosen starts no second agent, and cannot choose what a user does not see.
+func TestForgedClicks(t *testing.T) {
+	s := newSession(t)
+	s.bus.Start()
+	started, hold := filepath.Join(s.home, "started"), filepath.Join(s.home, "hold")
+	require.NoError(t, os.WriteFile(hold, nil, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(s.home, "bin", "agent"), []byte("#!/bin/sh\n"+
+		"[ $1 = service ] && exit 1\necho again >>"+started+"\nwhile [ -e "+hold+" ]; do sleep 0.05; done\necho no catalogue >&2; exit 1\n"), 0o700))
+	panel := s.panel()
+	s.tray()
+	icon := panel.icon()
+	icon.shows(view(agent(Down)))
+	onBus := s.connect().Object(icon.name, menuPath)
+	rows := busRows(menu(view(agent(Down)), texts.For(texts.English)))
+	click := func(a Action) {
+		for id, row := range rows {
+			if row.action == a {
+				require.NoError(t, onBus.Call(menuInterface+".Event", 0, int32(id), "clicked", dbus.MakeVariant(0), uint32(0)).Err)
+			}
+		}
+	}
+	for id := range rows {
+		if rows[id].action != ActionQuit && rows[id].action != ActionAutostart {
+			for range 20 {
+				require.NoError(t, onBus.Call(menuInterface+".Event", 0, int32(id), "clicked", dbus.MakeVariant(0), uint32(0)).Err)
+			}
+		}
+	}
+	icon.shows(view(agent(Starting)))
+	click(ActionAutostart) // it is done after all before
+	testlab.Eventually(t, "the entry is written", func() bool {
+		found, _ := filepath.Glob(filepath.Join(s.home, ".config/autostart/*"))
+		return len(found) > 0
+	})
+	text, err := os.ReadFile(started)
+	require.NoError(t, err)
+	require.Equal(t, "again\n", string(text))
+	require.NoFileExists(t, filepath.Join(s.home, "opened"))
+	require.NoError(t, os.Remove(hold))
+	testlab.Eventually(t, "why it has ended is shown", func() bool { return strings.Contains(icon.shown(), "no catalogue") })
 }
 
 // TestBusThatHangs: the tray waits for a bus that takes connections and says nothing, and ends when it is told to.

@@ -67,6 +67,7 @@ type tray struct {
 	host    host
 	view    View
 	changes chan func(*View) // all that changes view, in order
+	actions *actions
 	quit    context.CancelFunc
 }
 
@@ -79,7 +80,7 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	t := &tray{
-		Options: o, desktop: desktop.Desktop{Getenv: o.Getenv}, host: h, changes: make(chan func(*View)), quit: quit,
+		Options: o, desktop: desktop.Desktop{Getenv: o.Getenv}, host: h, changes: make(chan func(*View)), actions: newActions(), quit: quit,
 		agent: control.NewClient(func(ctx context.Context) (net.Conn, error) { return ipc.DialControl(ctx, o.Address) }),
 	}
 	t.view = View{
@@ -102,8 +103,9 @@ func Run(ctx context.Context, o Options) error {
 		defer close(drawing)
 		t.draw(ctx)
 	}()
+	go t.actions.run(ctx, t.act)
 	err = t.host.run(ctx, input{
-		chosen: func(a Action) { go t.act(ctx, a) },
+		chosen: t.choose,
 		scheme: func(s desktop.Scheme) { t.tell(ctx, func(v *View) { v.Scheme = s }) },
 	})
 	quit()
@@ -148,22 +150,36 @@ func (t *tray) known(ctx context.Context) (v View) {
 	return v
 }
 
-// draw shows each change.
+// drawInterval is how long a menu stands at least before it is drawn anew: an agent that says much keeps no desktop busy.
+const drawInterval = 20 * time.Millisecond
+
+// draw shows each change at once, and of those that come faster than drawInterval the last.
 func (t *tray) draw(ctx context.Context) {
 	garbage := idlegc.NewCollector()
+	var drawn time.Time
+	var due <-chan time.Time // nil: all that is known is drawn
 	for {
 		select {
 		case change := <-t.changes:
 			garbage.Working()
 			before := t.view
 			change(&t.view)
-			t.host.show(t.frame())
 			if text := pressed(before, t.view, t.Say.Isolated()); text != "" {
 				t.host.notify(text)
 			}
+			if wait := drawInterval - time.Since(drawn); due == nil && wait > 0 {
+				due = time.After(wait)
+			}
+			if due != nil {
+				continue
+			}
+		case <-due:
+			due = nil
 		case <-ctx.Done():
 			return
 		}
+		t.host.show(t.frame())
+		drawn = time.Now()
 	}
 }
 
@@ -183,14 +199,20 @@ func (t *tray) shade() icon.Shade {
 	}
 }
 
+// choose takes note of what the user has chosen.
+func (t *tray) choose(a Action) {
+	if a == ActionQuit {
+		t.quit() // whatever else is being done
+		return
+	}
+	t.actions.add(a)
+}
+
 // act does what the user has chosen, and says in the menu if that has failed.
 func (t *tray) act(ctx context.Context, a Action) {
 	var err error
 	notice := Notice{}
 	switch a {
-	case ActionQuit:
-		t.quit()
-		return
 	case ActionStart:
 		err = t.start(ctx)
 	case ActionDetails:
@@ -228,6 +250,9 @@ func failure(key string, err error) Notice {
 // start starts the agent, as a process that outlives the tray, or has who starts it at log-in do that. That it runs shows by its socket;
 // that it has failed by the end of what was started.
 func (t *tray) start(ctx context.Context) error {
+	if t.known(ctx).Agent != Down {
+		return nil // it was chosen more than once
+	}
 	args := append([]string{"run"}, t.Flags...)
 	if t.installed(ctx) {
 		args = []string{"service", "start"}
