@@ -65,6 +65,7 @@ const (
 	HIDNotListed  Code = "sources.hid_not_listed"
 	HIDUnreadable Code = "sources.hid_unreadable"
 	HIDDenied     Code = "sources.hid_denied" // no permission
+	HIDBusy       Code = "sources.hid_busy"   // another program keeps it to itself
 	HIDHidden     Code = "sources.hid_hidden" // its node cannot be seen
 	HIDFails      Code = "sources.hid_fails"
 

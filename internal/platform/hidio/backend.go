@@ -1,6 +1,8 @@
 package hidio
 
 import (
+	"errors"
+
 	"sidetone/internal/health"
 	"sidetone/internal/hid"
 )
@@ -11,7 +13,7 @@ type backend interface {
 	list() ([]entry, error)
 	// path is where people find a node.
 	path(node string) string
-	// open opens a node for reading, beside other readers. It may hang.
+	// open opens a node for reading, beside other readers. It may hang. The error is errBusy where another program lets nobody else read.
 	open(node string) (connection, error)
 	// backlog is how many reports the OS keeps for a reader. While there are so many it drops what comes.
 	backlog() int
@@ -23,6 +25,8 @@ type backend interface {
 	unwatched() []health.Condition
 	close() error
 }
+
+var errBusy = errors.New("another program keeps it to itself")
 
 // presenceID tells one presence of a device from the next one that gets the same node. It is comparable.
 type presenceID any

@@ -424,7 +424,7 @@ func (d *denying) open(path string) (*os.File, error) {
 }
 
 func TestOpenTroubleIsRecorded(t *testing.T) {
-	for _, err := range []error{fs.ErrPermission, fs.ErrNotExist, unix.EIO} {
+	for _, err := range []error{errBusy, fs.ErrPermission, fs.ErrNotExist, unix.EIO} {
 		healthtest.Raised(t, openTrouble("/dev/hidraw0", err).Condition)
 	}
 }

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// readRetry is when a failed Read is tried again without an event.
+	// readRetry is when a failed Read is tried again without an event, and a device that another program keeps to itself.
 	readRetry = 30 * time.Second
 	// openTimeout is how long one Read waits for devices that are being opened: the first
 	// reader of a device wakes it, which takes 50 ms if all is well.
@@ -388,6 +388,9 @@ func (h *manager) reportUnread(p *presence) {
 			return
 		}
 	}
+	if errors.Is(p.err, errBusy) { // nothing tells when that ends
+		h.retry = platform.Sooner(h.retry, readRetry)
+	}
 	trouble := openTrouble(h.backend.path(p.device.Node), p.err)
 	h.note(p.device.String(), trouble)
 	if p.broken || p.denied != nil && p.denied.Equal(trouble.Condition) {
@@ -410,6 +413,9 @@ func (h *manager) note(device string, trouble *health.Error) {
 // openTrouble says why the node at path is not read.
 func openTrouble(path string, err error) *health.Error {
 	switch {
+	case errors.Is(err, errBusy):
+		busy := health.Condition{Code: health.HIDBusy, Severity: health.Problem, Args: health.Args{"path": path}}
+		return &health.Error{Condition: busy, Cause: err}
 	case errors.Is(err, fs.ErrPermission):
 		denied := health.Condition{Code: health.HIDDenied, Severity: health.Problem, Args: health.Args{"path": path}}
 		return &health.Error{Condition: denied, Cause: err}
