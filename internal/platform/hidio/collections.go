@@ -1,0 +1,122 @@
+package hidio
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"sidetone/internal/devices"
+	"sidetone/internal/hid"
+	"sidetone/internal/hid/descriptor"
+	"sidetone/internal/platform/windows"
+	"sidetone/internal/stable"
+)
+
+// collection is an outermost collection of a HID interface. Windows makes a node of each. Its reports have the length of the longest of
+// their kind, and begin with a byte for the number, which is 0 where they have none.
+type collection struct {
+	path     string // to open it
+	instance string // its own id
+	parent   string // that of the interface; its own where that is not known
+	descriptor.Preparsed
+}
+
+// described is a collection that was listed, with what is known of its device.
+type described struct {
+	collection
+	vid, pid  string
+	name      string
+	container string
+	hardware  windows.Hardware
+	plugged   bool
+	presence  int // how often it had gone before
+}
+
+// presences are the collections of an interface, each with which presence of it this is.
+type presences string
+
+// joinCollections puts together what Windows has split: rules are about interfaces, and a report in one collection may be cause to ask
+// in another. It returns the interfaces in the order of their ids, and their collections by the same. What Windows keeps to
+// itself is left out, since nobody else can read it.
+func joinCollections(found map[string]described) ([]entry, map[string][]*collection) {
+	var entries []entry
+	nodes := make(map[string][]*collection)
+	for _, path := range slices.Sorted(maps.Keys(found)) {
+		k := found[path]
+		if slices.Contains(systemOwned, k.Application) {
+			continue
+		}
+		i := slices.IndexFunc(entries, func(e entry) bool { return e.device.Node == k.parent })
+		if i < 0 {
+			i = len(entries)
+			entries = append(entries, entry{id: presences(""), device: k.device(), plugged: k.plugged})
+		}
+		e := &entries[i]
+		e.id = e.id.(presences) + presences(fmt.Sprintf("%s %d\n", path, k.presence))
+		e.device.Descriptor = append(e.device.Descriptor, k.Descriptor...)
+		nodes[k.parent] = append(nodes[k.parent], &k.collection)
+	}
+	for i := range entries {
+		if slices.ContainsFunc(nodes[entries[i].device.Node], func(c *collection) bool { return c.Descriptor == nil }) {
+			entries[i].device.Descriptor = nil // a part of it would be a wrong one
+		}
+	}
+	return stable.Sort(entries, func(a, b entry) int { return cmp.Compare(a.device.Node, b.device.Node) }), nodes
+}
+
+// systemOwned are usages of collections that Windows keeps to itself: mice, keyboards and key pads.
+var systemOwned = []uint32{0x00010002, 0x00010006, 0x00010007}
+
+// device is all that is known of the interface but its descriptor.
+func (k described) device() hid.Device {
+	d := hid.Device{
+		Node: k.parent, Bus: k.hardware.Bus, VID: k.vid, PID: k.pid, Serial: k.hardware.Serial, Container: k.container, Interface: -1, Name: k.name,
+	}
+	if d.Bus == devices.USB {
+		d.Interface = interfaceNumber(k.parent)
+	}
+	return d
+}
+
+var interfaceID = regexp.MustCompile(`(?i)^USB\\.*&MI_([0-9A-F]{2})`)
+
+// isInterface reports whether an instance id is that of one of several interfaces of a USB device.
+func isInterface(instance string) bool { return interfaceID.MatchString(instance) }
+
+// interfaceNumber is the number of the USB interface with an instance id. Where a device has one interface only, its id is the device's.
+func interfaceNumber(instance string) int {
+	if m := interfaceID.FindStringSubmatch(instance); m != nil {
+		n, _ := strconv.ParseUint(m[1], 16, 8) // as the expression has it
+		return int(n)
+	}
+	return 0
+}
+
+// has reports whether a report is the collection's. Of one whose descriptor is not known it may be.
+func (c *collection) has(kind descriptor.Kind, number byte) bool {
+	if c.Descriptor == nil {
+		return c.Lengths[kind] > 0
+	}
+	desc := hid.Describe(hid.Device{Descriptor: c.Descriptor})
+	return desc != nil && desc.Length(kind, number) > 0
+}
+
+// frame brings a report, its number first, to the length that Windows wants.
+func (c *collection) frame(kind descriptor.Kind, report []byte) ([]byte, error) {
+	length := c.Lengths[kind]
+	if len(report) > length {
+		return nil, fmt.Errorf("the longest %s report of this device has %d bytes: asked for %d", kind, length, len(report))
+	}
+	return append(slices.Clone(report), make([]byte, length-len(report))...), nil
+}
+
+// unframe returns an input report as a device sends it: without a number where reports have none.
+func (c *collection) unframe(report []byte) []byte {
+	if len(report) > 0 && report[0] == 0 {
+		return report[1:]
+	}
+	return report
+}

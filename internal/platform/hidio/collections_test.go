@@ -1,0 +1,80 @@
+package hidio
+
+import (
+	"encoding/hex"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/devices"
+	"sidetone/internal/hid"
+	"sidetone/internal/hid/descriptor"
+	"sidetone/internal/platform/windows"
+)
+
+const interfaceThree = `USB\VID_1209&PID_0700&MI_03\7&1A2B3C&0&0000`
+
+// oneReport is a collection with one input report of two bytes, its number included.
+func oneReport(t *testing.T, path string, application uint32, id byte) described {
+	usage := []byte{0x0b, byte(application), byte(application >> 8), byte(application >> 16), byte(application >> 24)}
+	rest, err := hex.DecodeString("a10185" + hex.EncodeToString([]byte{id}) + "150025017501950809098102c0")
+	require.NoError(t, err)
+	return described{
+		collection: collection{path: path, instance: "HID" + path, parent: interfaceThree, Preparsed: descriptor.Preparsed{
+			Application: application, Lengths: map[descriptor.Kind]int{descriptor.Input: 2}, Descriptor: append(usage, rest...),
+		}},
+		vid: "1209", pid: "0700", name: "Acme", container: "{C}", hardware: windows.Hardware{Bus: devices.USB, VID: "1209", PID: "0700", Serial: "SN1"}, plugged: true,
+	}
+}
+
+func TestCollectionsOfOneInterfaceAreOneDevice(t *testing.T) {
+	keys, phone, keyboard := oneReport(t, "col01", 0x000c0001, 1), oneReport(t, "col02", 0x000b0005, 2), oneReport(t, "col03", 0x00010006, 3)
+	entries, nodes := joinCollections(map[string]described{"col02": phone, "col01": keys, "col03": keyboard})
+	require.Len(t, entries, 1)
+	require.True(t, entries[0].plugged)
+	got := entries[0].device
+	desc := hid.Describe(got)
+	require.Equal(t, []uint32{0x000c0001, 0x000b0005}, desc.Applications, "nobody but Windows reads a keyboard")
+	require.Equal(t, 2, desc.Length(descriptor.Input, 1))
+	require.Equal(t, 2, desc.Length(descriptor.Input, 2))
+	require.Zero(t, desc.Length(descriptor.Input, 3))
+	got.Descriptor = nil
+	require.Equal(t, hid.Device{
+		Node: interfaceThree, Bus: devices.USB, VID: "1209", PID: "0700", Serial: "SN1", Container: "{C}", Interface: 3, Name: "Acme",
+	}, got)
+	require.Len(t, nodes[interfaceThree], 2)
+	require.True(t, nodes[interfaceThree][0].has(descriptor.Input, 1))
+	require.False(t, nodes[interfaceThree][0].has(descriptor.Input, 2))
+
+	alone, _ := joinCollections(map[string]described{"col01": keys})
+	require.NotEqual(t, entries[0].id, alone[0].id, "one that comes later makes it another device")
+	phone.presence++
+	again, _ := joinCollections(map[string]described{"col01": keys, "col02": phone})
+	require.NotEqual(t, entries[0].id, again[0].id, "so does one that was gone in between")
+
+	phone.Descriptor = nil
+	unclear, nodes := joinCollections(map[string]described{"col01": keys, "col02": phone})
+	require.Nil(t, unclear[0].device.Descriptor, "half of a descriptor would be a wrong one")
+	require.True(t, nodes[interfaceThree][1].has(descriptor.Input, 7), "what a collection has is not known")
+}
+
+func TestInterfacesAreInOrder(t *testing.T) {
+	one, other := oneReport(t, "a", 0x000b0005, 1), oneReport(t, "b", 0x000b0005, 1)
+	one.parent, other.parent = `USB\VID_1209&PID_0701\SN2`, `BTHENUM\{00001124-0000-1000-8000-00805F9B34FB}_VID&00021209_PID&0702\8&1&0&AABBCCDDEEFF_C00000000`
+	other.hardware = windows.Hardware{Bus: devices.Bluetooth}
+	entries, _ := joinCollections(map[string]described{"a": one, "b": other})
+	require.Equal(t, []string{other.parent, one.parent}, []string{entries[0].device.Node, entries[1].device.Node})
+	require.Equal(t, []int{-1, 0}, []int{entries[0].device.Interface, entries[1].device.Interface})
+}
+
+func TestReportsAreOfWindowsLength(t *testing.T) {
+	c := collection{Preparsed: descriptor.Preparsed{Lengths: map[descriptor.Kind]int{descriptor.Output: 4}}}
+	framed, err := c.frame(descriptor.Output, []byte{1, 2})
+	require.NoError(t, err)
+	require.Equal(t, []byte{1, 2, 0, 0}, framed)
+	_, err = c.frame(descriptor.Output, []byte{1, 2, 3, 4, 5})
+	require.EqualError(t, err, "the longest output report of this device has 4 bytes: asked for 5")
+	require.Equal(t, []byte{7}, c.unframe([]byte{0, 7}), "a report without a number")
+	require.Equal(t, []byte{5, 7}, c.unframe([]byte{5, 7}))
+	require.Empty(t, c.unframe(nil))
+}

@@ -1,0 +1,88 @@
+package hidio
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+
+	"sidetone/internal/devices"
+	"sidetone/internal/hid/descriptor"
+	platformwindows "sidetone/internal/platform/windows"
+)
+
+const (
+	// describeTimeout is how long a device may take to tell its name, where its bus has not asked it.
+	describeTimeout = time.Second
+	// maxString is what Windows lets a string have in bytes.
+	maxString = 4092
+	// arrivalTime is how long after it was connected the interfaces of a USB device may come: see the same on Linux.
+	arrivalTime = 30 * time.Second
+)
+
+// information is HID_COLLECTION_INFORMATION.
+type information struct {
+	Size        uint32 // of the preparsed data
+	_           [2]byte
+	VID, PID, _ uint16
+}
+
+// describe tells what there is behind a path. Only for a name that is not known otherwise the device is asked.
+func describe(i platformwindows.Interface) (k described, err error) {
+	file, err := openPath(i.Path, 0) // to ask the driver, which whoever has the device to itself does not prevent
+	if err != nil {
+		return described{}, err
+	}
+	defer windows.CloseHandle(file) //nolint:errcheck // nothing was written
+	var info information
+	b := make([]byte, binary.Size(info))
+	if _, err := ask(file, 0, describeTimeout, getCollectionInformation, nil, b); err != nil {
+		return described{}, fmt.Errorf("what %s is cannot be read: %w", i.Instance, err)
+	}
+	if _, err := binary.Decode(b, binary.LittleEndian, &info); err != nil {
+		return described{}, err
+	}
+	k.vid, k.pid = hex4(info.VID), hex4(info.PID)
+	k.path, k.instance, k.parent = i.Path, i.Instance, cmp.Or(platformwindows.Parent(i.Instance), i.Instance)
+	if preparsed, err := readPreparsed(file, info.Size); err == nil {
+		k.Preparsed, _ = descriptor.ParsePreparsed(preparsed) // of what makes no sense nothing is known
+	}
+	of := platformwindows.PropertiesOf(k.parent)
+	k.hardware = platformwindows.Identify(k.parent, platformwindows.Parent)
+	k.container = of.Container
+	if k.name = of.Reported; k.name == "" {
+		k.name = productString(file)
+	}
+	k.plugged = k.hardware.Bus != devices.USB || justConnected(k.parent)
+	return k, nil
+}
+
+func readPreparsed(file windows.Handle, size uint32) ([]byte, error) {
+	b := make([]byte, size)
+	n, err := ask(file, 0, describeTimeout, getCollectionDescriptor, nil, b)
+	return b[:n], err
+}
+
+func hex4(v uint16) string { return fmt.Sprintf("%04x", v) }
+
+// productString asks the device how it is called; "" if it does not say.
+func productString(file windows.Handle) string {
+	b := make([]uint16, maxString/2)
+	bytes := unsafe.Slice((*byte)(unsafe.Pointer(&b[0])), maxString)
+	if _, err := ask(file, 0, describeTimeout, getProductString, nil, bytes); err != nil {
+		return ""
+	}
+	return windows.UTF16ToString(b)
+}
+
+// justConnected is false where Windows says that a USB device has been there for longer than its interfaces take to come.
+func justConnected(instance string) bool {
+	if isInterface(instance) {
+		instance = platformwindows.Parent(instance)
+	}
+	arrived := platformwindows.PropertiesOf(instance).Arrived
+	return arrived.IsZero() || time.Since(arrived) < arrivalTime
+}

@@ -1,0 +1,137 @@
+package hidio
+
+import (
+	"errors"
+	"io/fs"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/windows"
+
+	"sidetone/internal/health"
+	platformwindows "sidetone/internal/platform/windows"
+)
+
+// classBacklog is how many reports Windows keeps for a reader unless told otherwise.
+const classBacklog = 32
+
+// hidInterfaces is GUID_DEVINTERFACE_HID.
+var hidInterfaces = windows.GUID{Data1: 0x4d1e55b2, Data2: 0xf16f, Data3: 0x11cf, Data4: [8]byte{0x88, 0xcb, 0, 0x11, 0x11, 0, 0, 0x30}}
+
+// hidclass is the backend: what Windows' HID class driver makes nodes of, put together by the interfaces that they are of.
+type hidclass struct {
+	log      *slog.Logger
+	watching *platformwindows.Watch
+	deaf     error // why nothing is watched
+
+	known map[string]described // of the last list, by path
+
+	mu       sync.Mutex
+	removals map[string]int           // how often something has gone, by path
+	nodes    map[string][]*collection // of the last list
+}
+
+// newBackend returns the HID devices of this machine. There are no others: root means nothing.
+func newBackend(_ string, log *slog.Logger) (backend, error) {
+	return &hidclass{log: log, removals: make(map[string]int)}, nil
+}
+
+// list returns the interfaces, in the order of their instance ids.
+func (h *hidclass) list() ([]entry, error) {
+	interfaces, err := platformwindows.Interfaces(hidInterfaces)
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[string]described)
+	var unclear []entry
+	for _, i := range interfaces {
+		path := strings.ToLower(i.Path)
+		h.mu.Lock()
+		before := h.removals[path]
+		h.mu.Unlock()
+		k, ok := h.known[path]
+		if !ok || k.presence != before {
+			k, err = describe(i)
+			k.presence = before
+		}
+		switch {
+		case err == nil:
+			found[path] = k
+		case !errors.Is(err, fs.ErrNotExist): // which is just going
+			e := entry{unclear: health.Wrap(err, health.Unexplained, health.Warning, nil)}
+			e.device.Node = i.Instance
+			unclear = append(unclear, e)
+		}
+		err = nil
+	}
+	h.known = found
+	entries, nodes := joinCollections(found)
+	h.mu.Lock()
+	h.nodes = nodes
+	h.mu.Unlock()
+	return append(entries, unclear...), nil
+}
+
+// path is what the Device Manager shows.
+func (h *hidclass) path(node string) string { return node }
+
+func (h *hidclass) open(node string) (connection, error) {
+	h.mu.Lock()
+	of := h.nodes[node]
+	h.mu.Unlock()
+	if len(of) == 0 {
+		return nil, &fs.PathError{Op: "open", Path: node, Err: fs.ErrNotExist}
+	}
+	return openNode(of)
+}
+
+func (h *hidclass) backlog() int { return classBacklog }
+
+// isUnplugged: access to what is open already is denied only while it is being removed.
+func (h *hidclass) isUnplugged(err error) bool {
+	for _, gone := range []error{
+		windows.ERROR_DEVICE_NOT_CONNECTED, windows.ERROR_NO_SUCH_DEVICE, windows.ERROR_OPERATION_ABORTED, windows.ERROR_ACCESS_DENIED,
+	} {
+		if errors.Is(err, gone) {
+			return true
+		}
+	}
+	return false
+}
+
+func (h *hidclass) watch(announce func(node string), changed func()) {
+	h.watching, h.deaf = platformwindows.NewWatch(hidInterfaces, func(path string, arrived bool) {
+		path = strings.ToLower(path)
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if !arrived {
+			h.removals[path]++
+		}
+		for node, of := range h.nodes {
+			for _, c := range of {
+				if strings.EqualFold(c.path, path) {
+					announce(node)
+				}
+			}
+		}
+		changed()
+	})
+	if h.deaf != nil {
+		h.log.Warn("HID devices that come and go are not noticed", "err", h.deaf)
+	}
+}
+
+func (h *hidclass) unwatched() []health.Condition {
+	if h.deaf == nil {
+		return nil
+	}
+	return []health.Condition{health.Wrap(h.deaf, health.PlugsUnheard, health.Warning, health.Args{"device": "HID device"}).Condition}
+}
+
+func (h *hidclass) close() error {
+	if h.watching == nil {
+		return nil
+	}
+	return h.watching.Close()
+}

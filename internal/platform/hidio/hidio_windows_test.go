@@ -1,0 +1,322 @@
+package hidio
+
+import (
+	"context"
+	"encoding/hex"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/windows"
+
+	"sidetone/internal/devices"
+	"sidetone/internal/health"
+	"sidetone/internal/hid"
+	"sidetone/internal/hid/descriptor"
+	"sidetone/internal/platform"
+	"sidetone/internal/platform/platformtest"
+	"sidetone/internal/testlab/standin"
+)
+
+// telephony is a headset's report descriptor: hook switch and mute as levels in report 1, three lamps in the output report 1.
+const telephony = "\x05\x0b\x09\x05\xa1\x01\x85\x01\x15\x00\x25\x01\x75\x01\x95\x01\x09\x20\x81\x22\x09\x2f\x81\x22\x95\x06\x81\x01" +
+	"\x05\x08\x95\x03\x09\x17\x09\x09\x09\x18\x91\x22\x95\x05\x91\x01" + standin.Control + "\xc0"
+
+func headset(place int) standin.HID {
+	return standin.HID{
+		VID: 0x1209, PID: 0x0700, Interface: 3, Serial: "SN12345", Container: "{11223344-5566-7788-99aa-bbccddeeff00}",
+		Name: "Acme Headset 700", Product: "Acme", Descriptor: []byte(telephony), Place: place,
+	}
+}
+
+type hidEvents chan hid.Event
+
+func (c hidEvents) next(t *testing.T) hid.Event {
+	t.Helper()
+	select {
+	case e := <-c:
+		return e
+	case <-platformtest.Deadline(t).Done():
+		t.Fatal("no event")
+		return hid.Event{}
+	}
+}
+
+func (c hidEvents) expect(t *testing.T, what hid.EventKind, node string) hid.Event {
+	t.Helper()
+	e := c.next(t)
+	require.Equal(t, what, e.Kind, "%+v", e)
+	require.Equal(t, node, e.Node)
+	return e
+}
+
+// ours wants the devices of tests: Wine has a mouse and a keyboard.
+func ours(d hid.Device) bool { return d.VID == "1209" }
+
+// openHID returns a source that is followed, and what it hands on.
+func openHID(t *testing.T) (*manager, hidEvents) {
+	events := make(hidEvents, 1<<14)
+	h, err := New("", ours, func(e hid.Event) { events <- e }, platformtest.Quiet())
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	var following sync.WaitGroup
+	read := make(chan struct{}, 1000)
+	following.Go(func() { platform.Follow(ctx, h, nil, func(devices.Observation) { read <- struct{}{} }) })
+	t.Cleanup(func() {
+		cancel()
+		following.Wait()
+	})
+	<-read
+	return h.(*manager), events
+}
+
+func TestHIDOfWindowsIsDescribed(t *testing.T) {
+	platformtest.NoLeak(t)
+	plugged := headset(0).Plug(t)
+	_, events := openHID(t)
+	e := events.expect(t, hid.Attached, plugged.Instance())
+	require.False(t, e.Plugged, "it may have been there for long")
+	desc := hid.Describe(*e.Device)
+	e.Device.Descriptor = nil
+	require.Equal(t, hid.Device{
+		Node: plugged.Instance(), Bus: devices.USB, VID: "1209", PID: "0700", Serial: "SN12345", Container: "{11223344-5566-7788-99AA-BBCCDDEEFF00}",
+		Interface: 3, Name: "Acme Headset 700",
+	}, *e.Device)
+	mute := desc.Find(descriptor.Input, 0x0b, 0x2f)
+	require.Len(t, mute, 1)
+	require.Equal(t, descriptor.Level, mute[0].Control())
+	require.Equal(t, 2, desc.Length(descriptor.Input, 1))
+}
+
+// Windows makes a device of each collection.
+func TestHIDOfWindowsIsOneForAllItsCollections(t *testing.T) {
+	platformtest.NoLeak(t)
+	fake := headset(0)
+	fake.Descriptor, fake.Collections = append([]byte("\x05\x0c\x09\x01\xa1\x01\x85\x02\x15\x00\x25\x01\x75\x01\x95\x08\x09\xe9\x81\x02\xc0"), fake.Descriptor...), 2
+	plugged := fake.Plug(t)
+	h, events := openHID(t)
+	node := plugged.Instance()
+	e := events.expect(t, hid.Attached, node)
+	require.Equal(t, []uint32{0x000c0001, 0x000b0005}, hid.Describe(*e.Device).Applications)
+	plugged.Send("\x02\x01")
+	plugged.Send("\x01\x03")
+	require.ElementsMatch(t, []string{"\x02\x01", "\x01\x03"}, []string{
+		string(events.expect(t, hid.Report, node).Data), string(events.expect(t, hid.Report, node).Data),
+	})
+	plugged.State(4)
+	h.Send(hid.Request{Node: node, ID: 1, Feature: []byte{5}, Length: 2})
+	require.Equal(t, "\x05\x04", string(events.expect(t, hid.Answer, node).Data))
+	plugged.Unplug()
+	events.expect(t, hid.Gone, node)
+}
+
+func TestHIDOfWindowsComesAndGoes(t *testing.T) {
+	platformtest.NoLeak(t)
+	_, events := openHID(t)
+	for range 2 {
+		plugged := headset(0).Plug(t)
+		require.True(t, events.expect(t, hid.Attached, plugged.Instance()).Plugged)
+		plugged.Send("\x01\x02")
+		require.Equal(t, "\x01\x02", string(events.expect(t, hid.Report, plugged.Instance()).Data))
+		plugged.Unplug()
+		require.Empty(t, events.expect(t, hid.Gone, plugged.Instance()).Error)
+	}
+	require.Empty(t, events)
+}
+
+func TestHIDOfWindowsIsAsked(t *testing.T) {
+	platformtest.NoLeak(t)
+	plugged := headset(0).Plug(t)
+	h, events := openHID(t)
+	node := plugged.Instance()
+	events.expect(t, hid.Attached, node)
+	plugged.State(0x55)
+	for i, c := range []struct {
+		name   string
+		r      hid.Request
+		answer string
+		err    string
+	}{
+		{"a feature report", hid.Request{Feature: []byte{5}, Length: 2}, "\x05\x55", ""},
+		{"less of it", hid.Request{Feature: []byte{5}, Length: 1}, "\x05", ""},
+		{"one that is set", hid.Request{Feature: []byte{5, 0x66}}, "\x05\x66", ""},
+		{"one that is set and read", hid.Request{Feature: []byte{5, 0x77}, Length: 2}, "\x05\x77", ""},
+		{"an input report", hid.Request{Input: []byte{1}, Length: 2}, "\x01\x77", ""},
+		{"an output report, and what has come of it", hid.Request{Output: []byte{1, 2}, Feature: []byte{7}, Length: 2}, "\x07\x02", ""},
+		{"a report that it does not have", hid.Request{Feature: []byte{9}, Length: 2}, "", "the device has no feature report 0x09"},
+		{"too much to set", hid.Request{Feature: make([]byte, 100), Length: 2}, "", "the device has no feature report 0x00"},
+		{"too long an output report", hid.Request{Output: []byte{1, 2, 3}}, "", "the longest output report of this device has 2 bytes: asked for 3"},
+		{"no length", hid.Request{Feature: []byte{5}}, "", "a report has at least 1 byte: asked to read 0"},
+		{"a lamp", hid.Request{LastOutput: []byte{1}, Length: 2}, "", "read an output report back: Windows cannot do this"},
+	} {
+		c.r.ID, c.r.Node = uint64(i+1), node
+		h.Send(c.r)
+		e := events.expect(t, hid.Answer, node)
+		require.Equal(t, c.r.ID, e.Request, c.name)
+		require.Equal(t, c.answer, string(e.Data), c.name)
+		require.Equal(t, c.err, e.Error, c.name)
+	}
+}
+
+func TestHIDOfWindowsReportsOfOtherLengths(t *testing.T) {
+	platformtest.NoLeak(t)
+	plugged := headset(0).Plug(t)
+	_, events := openHID(t)
+	node := plugged.Instance()
+	events.expect(t, hid.Attached, node)
+	plugged.Send("\x01")
+	plugged.Send("\x01\x02\x03\x04")
+	plugged.Send("\x01\x02")
+	for {
+		if e := events.expect(t, hid.Report, node); string(e.Data) == "\x01\x02" {
+			break
+		}
+	}
+}
+
+// What is lost while a reader is slow is at least said.
+func TestHIDOfWindowsManyReports(t *testing.T) {
+	platformtest.NoLeak(t)
+	plugged := headset(0).Plug(t)
+	_, events := openHID(t)
+	node := plugged.Instance()
+	events.expect(t, hid.Attached, node)
+	const sent = 300
+	for i := range sent {
+		plugged.Send("\x01" + string(rune(i%2)))
+	}
+	plugged.Send("\x01\x03")
+	got, lost := 0, false
+	for {
+		e := events.next(t)
+		got++
+		if e.Kind == hid.Lost {
+			lost = true
+			got--
+		}
+		if string(e.Data) == "\x01\x03" {
+			break
+		}
+	}
+	require.True(t, lost || got == sent+1, "%d of %d have come, and none is said to be lost", got, sent+1)
+}
+
+func TestHIDOfWindowsThatDoesNotAnswer(t *testing.T) {
+	platformtest.NoLeak(t)
+	plugged := headset(0).Plug(t)
+	h, events := openHID(t)
+	node := plugged.Instance()
+	events.expect(t, hid.Attached, node)
+	h.Send(hid.Request{Node: node, ID: 1, Feature: []byte{6}, Length: 2})
+	require.NotEmpty(t, events.expect(t, hid.Answer, node).Error)
+}
+
+// busyBackend is Windows while another program lets nobody else read. Wine lets everybody.
+type busyBackend struct {
+	*hidclass
+	busy atomic.Bool
+}
+
+func (b *busyBackend) open(node string) (connection, error) {
+	if b.busy.Load() {
+		return nil, openError(&fs.PathError{Op: "open", Path: node, Err: windows.ERROR_SHARING_VIOLATION})
+	}
+	return b.hidclass.open(node)
+}
+
+func TestHIDOfWindowsThatAnotherProgramKeepsToItself(t *testing.T) {
+	platformtest.NoLeak(t)
+	plugged := headset(0).Plug(t)
+	b, err := newBackend("", platformtest.Quiet())
+	require.NoError(t, err)
+	busy := &busyBackend{hidclass: b.(*hidclass)}
+	busy.busy.Store(true)
+	events := make(hidEvents, 100)
+	h := newManager(busy, ours, func(e hid.Event) { events <- e }, platformtest.Quiet())
+	for len(events) == 0 {
+		require.NoError(t, h.Read(t.Context()))
+	}
+	require.Equal(t, health.HIDBusy, events.expect(t, hid.Denied, plugged.Instance()).Reason.Code)
+	require.Equal(t, readRetry, h.retry, "it is tried again by itself")
+	busy.busy.Store(false)
+	require.NoError(t, h.Read(t.Context()))
+	events.expect(t, hid.Attached, plugged.Instance())
+	require.NoError(t, h.Close())
+}
+
+// What Wine makes of report descriptors is what internal/hid/descriptor is tested with on every system. With RECORD_PREPARSED=1 it is
+// written there.
+func TestPreparsedDataAreAsRecorded(t *testing.T) {
+	const folder = "../../hid/descriptor/testdata"
+	files, err := filepath.Glob(folder + "/descriptors/*.txt")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, path := range files {
+		name := filepath.Base(path)
+		fake := headset(0)
+		fake.Descriptor = descriptorIn(t, path)
+		desc, err := descriptor.Parse(fake.Descriptor)
+		require.NoError(t, err)
+		if len(desc.Applications) > 1 { // Wine forgets between two what holds until it is declared anew
+			continue
+		}
+		plugged := fake.Plug(t)
+		file, err := openPath(fake.Path(), 0)
+		require.NoError(t, err)
+		preparsed, err := readPreparsed(file, 1<<16)
+		require.NoError(t, err)
+		require.NoError(t, windows.CloseHandle(file))
+		recorded := filepath.Join(folder, "preparsed", name)
+		if os.Getenv("RECORD_PREPARSED") != "" {
+			require.NoError(t, os.WriteFile(recorded, []byte(hex.Dump(preparsed)), 0o644))
+		}
+		want, err := os.ReadFile(recorded)
+		require.NoError(t, err)
+		require.Equal(t, string(want), hex.Dump(preparsed), name)
+		plugged.Unplug()
+	}
+}
+
+// descriptorIn reads a file of bytes in hex, with comments.
+func descriptorIn(t *testing.T, path string) (out hid.Bytes) {
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	for line := range strings.Lines(string(text)) {
+		line, _, _ = strings.Cut(line, "#")
+		var b hid.Bytes
+		require.NoError(t, b.UnmarshalText([]byte(line)))
+		out = append(out, b...)
+	}
+	return out
+}
+
+func TestHIDOfWindowsNames(t *testing.T) {
+	platformtest.NoLeak(t)
+	for _, c := range []struct{ reported, product, want string }{
+		{"", "Acme Air", "Acme Air"},
+		{strings.Repeat("ü", 300), "Acme Air", strings.Repeat("ü", 300)},
+		{"🎧 Acme", "Acme Air", "🎧 Acme"},
+		{"", "🎧 " + strings.Repeat("x", 100), "🎧 " + strings.Repeat("x", 100)},
+	} {
+		fake := headset(0)
+		fake.Name, fake.Product = c.reported, c.product
+		plugged := fake.Plug(t)
+		h, err := newBackend("", platformtest.Quiet())
+		require.NoError(t, err)
+		entries, err := h.list()
+		require.NoError(t, err)
+		for _, e := range entries {
+			if e.device.Node == fake.Instance() {
+				require.Equal(t, c.want, e.device.Name)
+				c.want = ""
+			}
+		}
+		require.Empty(t, c.want, "it is not listed")
+		plugged.Unplug()
+	}
+}

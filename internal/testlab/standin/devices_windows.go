@@ -1,0 +1,172 @@
+package standin
+
+import (
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf16"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/windows"
+	"golang.org/x/sys/windows/registry"
+	"golang.org/x/sys/windows/svc/mgr"
+)
+
+var (
+	setupapi                 = windows.NewLazySystemDLL("setupapi.dll")
+	setupDiRegisterDevice    = setupapi.NewProc("SetupDiRegisterDeviceInfo")
+	setupDiOpenDevice        = setupapi.NewProc("SetupDiOpenDeviceInfoW")
+	setupDiRemoveDevice      = setupapi.NewProc("SetupDiRemoveDevice")
+	setupDiSetDeviceProperty = setupapi.NewProc("SetupDiSetDevicePropertyW")
+)
+
+// folder is where tools/windows/test.sh has built the drivers.
+func folder(t *testing.T) string {
+	dir := os.Getenv("SIDETONE_STANDINS")
+	if dir == "" {
+		t.Skip("this needs the drivers that tools/windows/test.sh builds, and Wine, which loads them unsigned")
+	}
+	return dir
+}
+
+// reenumerate has Wine look for devices of a driver that are new.
+const reenumerate = 128
+
+// plugging is by one test at a time: what a driver makes of a device stands in one place.
+var plugging sync.Mutex
+
+// driver installs a driver of the prefix.
+func driver(t *testing.T, name string) {
+	const drivers = `C:\windows\system32\drivers`
+	binary, err := os.ReadFile(filepath.Join(folder(t), name+".sys"))
+	require.NoError(t, err)
+	path := filepath.Join(drivers, name+".sys")
+	m, err := mgr.Connect()
+	require.NoError(t, err)
+	defer m.Disconnect()
+	if s, err := m.OpenService(name); err == nil {
+		s.Close()
+		return
+	}
+	require.NoError(t, os.MkdirAll(drivers, 0o755))
+	require.NoError(t, os.WriteFile(path, binary, 0o644))
+	s, err := m.CreateService(name, path, mgr.Config{ServiceType: windows.SERVICE_KERNEL_DRIVER, StartType: mgr.StartManual, ErrorControl: mgr.ErrorNormal})
+	require.NoError(t, err)
+	s.Close()
+}
+
+// parameters are what a driver is told of its devices.
+func parameters(t *testing.T, name string) registry.Key {
+	key, _, err := registry.CreateKey(registry.LOCAL_MACHINE, `System\CurrentControlSet\Services\`+name+`\Parameters`, registry.ALL_ACCESS)
+	require.NoError(t, err)
+	return key
+}
+
+// look starts a driver, or has it look for its devices.
+func look(t *testing.T, name string) {
+	m, err := mgr.Connect()
+	require.NoError(t, err)
+	defer m.Disconnect()
+	s, err := m.OpenService(name)
+	require.NoError(t, err)
+	defer s.Close()
+	if s.Start() == nil {
+		return
+	}
+	var status windows.SERVICE_STATUS
+	require.NoError(t, windows.ControlService(s.Handle, reenumerate, &status))
+}
+
+// device makes a device known to Windows, and lets set say more of it.
+func device(t *testing.T, id string, class windows.GUID, set func(windows.DevInfo, *windows.DevInfoData)) {
+	list, err := windows.SetupDiCreateDeviceInfoListEx(&class, 0, "")
+	require.NoError(t, err)
+	defer list.Close()
+	info, err := list.CreateDeviceInfo(id, &class, "", 0, 0)
+	if err != nil { // it has been there before
+		info = open(t, list, id)
+	} else {
+		ok, _, err := setupDiRegisterDevice.Call(uintptr(list), uintptr(unsafe.Pointer(info)), 0, 0, 0, 0)
+		require.NotZero(t, ok, err)
+	}
+	if set != nil {
+		set(list, info)
+	}
+}
+
+func open(t *testing.T, list windows.DevInfo, id string) *windows.DevInfoData {
+	name, err := windows.UTF16PtrFromString(id)
+	require.NoError(t, err)
+	info := new(windows.DevInfoData)
+	*(*uint32)(unsafe.Pointer(info)) = uint32(unsafe.Sizeof(*info))
+	ok, _, err := setupDiOpenDevice.Call(uintptr(list), uintptr(unsafe.Pointer(name)), 0, 0, uintptr(unsafe.Pointer(info)))
+	require.NotZero(t, ok, "%s: %v", id, err)
+	return info
+}
+
+// remove makes a device unknown to Windows.
+func remove(t *testing.T, id string) {
+	list, err := windows.SetupDiCreateDeviceInfoListEx(nil, 0, "")
+	require.NoError(t, err)
+	defer list.Close()
+	ok, _, err := setupDiRemoveDevice.Call(uintptr(list), uintptr(unsafe.Pointer(open(t, list, id))))
+	require.NotZero(t, ok, "%s: %v", id, err)
+}
+
+// byDriver gives a device below ROOT to a driver of a class.
+func byDriver(t *testing.T, name, class string) func(windows.DevInfo, *windows.DevInfoData) {
+	return func(list windows.DevInfo, info *windows.DevInfoData) {
+		for what, text := range map[windows.SPDRP]string{
+			windows.SPDRP_HARDWAREID: `root\` + name + "\x00", windows.SPDRP_SERVICE: name, windows.SPDRP_DRIVER: class + `\0000`,
+		} {
+			require.NoError(t, list.SetDeviceRegistryProperty(info, what, bytesOf(text)))
+		}
+	}
+}
+
+// bytesOf is a text in UTF-16 with a zero behind it.
+func bytesOf(text string) []byte {
+	units := append(utf16.Encode([]rune(text)), 0)
+	return unsafe.Slice((*byte)(unsafe.Pointer(&units[0])), 2*len(units))
+}
+
+// A property is one of devpkey.h.
+type property struct {
+	group string
+	id    uint32
+}
+
+var (
+	parent    = property{"{4340a6c5-93fa-4706-972c-7b648008a5a7}", 8}
+	reported  = property{"{540b947e-8b40-45bc-a8a2-6a0b894cbda2}", 4}
+	container = property{"{8c7ed206-3f8a-4827-b3ab-ae9e1faefc6c}", 2}
+)
+
+// has gives a device properties: texts, and the GUID of its container.
+func has(t *testing.T, properties map[property]string) func(windows.DevInfo, *windows.DevInfoData) {
+	return func(list windows.DevInfo, info *windows.DevInfoData) {
+		for p, value := range properties {
+			group, err := windows.GUIDFromString(p.group)
+			require.NoError(t, err)
+			key := windows.DEVPROPKEY{FmtID: windows.DEVPROPGUID(group), PID: windows.DEVPROPID(p.id)}
+			kind, data := windows.DEVPROPTYPE(windows.DEVPROP_TYPE_STRING), bytesOf(value)
+			if p == container {
+				guid, err := windows.GUIDFromString(value)
+				require.NoError(t, err)
+				kind, data = windows.DEVPROP_TYPE_GUID, (*[16]byte)(unsafe.Pointer(&guid))[:]
+			}
+			ok, _, err := setupDiSetDeviceProperty.Call(uintptr(list), uintptr(unsafe.Pointer(info)), uintptr(unsafe.Pointer(&key)), uintptr(kind),
+				uintptr(unsafe.Pointer(&data[0])), uintptr(len(data)), 0)
+			require.NotZero(t, ok, err)
+		}
+	}
+}
+
+// Waiting for what Wine does beside.
+const (
+	deadline = 20 * time.Second
+	tick     = 10 * time.Millisecond
+)

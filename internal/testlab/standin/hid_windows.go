@@ -1,0 +1,136 @@
+package standin
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/windows"
+)
+
+const hidDriver = "sidetonehid"
+
+// hidClass is that of HID devices, and hidPath ends the path of each.
+var hidClass = windows.GUID{Data1: 0x745a17a0, Data2: 0x74d3, Data3: 0x11d0, Data4: [8]byte{0xb6, 0xfe, 0, 0xa0, 0xc9, 0xf, 0x57, 0xda}}
+
+const hidPath = `#{4d1e55b2-f16f-11cf-88cb-001111000030}`
+
+// HID is a HID interface of a USB device, to plug in.
+type HID struct {
+	VID, PID   uint16
+	Interface  int
+	Serial     string
+	Container  string // {...}
+	Name       string // what its bus reports; "": nothing
+	Product    string // what it answers when asked
+	Descriptor []byte
+	// Collections is how many outermost ones the descriptor has, if more than one. Control is in the last.
+	Collections int
+	Place       int // of several at once, which have one collection each
+}
+
+// Instance is the id of the interface.
+func (h HID) Instance() string {
+	return fmt.Sprintf(`USB\VID_%04X&PID_%04X&MI_%02X\7&%d&0&0000`, h.VID, h.PID, h.Interface, h.Place)
+}
+
+// nodes are the ids of its collections.
+func (h HID) nodes() (ids []string) {
+	if h.Collections < 2 {
+		return []string{fmt.Sprintf(`HID\SIDETONEHID\%04d`, h.Place)}
+	}
+	for i := range h.Collections { // as Wine names them
+		ids = append(ids, fmt.Sprintf(`HID\SIDETONEHID&COL%02d\0&ACME&0&0&%04d`, i+1, i))
+	}
+	return ids
+}
+
+// Path opens the last of its collections.
+func (h HID) Path() string {
+	nodes := h.nodes()
+	return `\\?\` + strings.ReplaceAll(nodes[len(nodes)-1], `\`, "#") + hidPath
+}
+
+func (h HID) root() string { return fmt.Sprintf(`ROOT\SIDETONEHID\%04d`, h.Place) }
+
+// A Plugged is a HID device that is there.
+type Plugged struct {
+	HID
+	t    *testing.T
+	file windows.Handle // by which it is told what to do
+	out  bool
+}
+
+// Plug plugs it in, and unplugs it when the test ends.
+func (h HID) Plug(t *testing.T) *Plugged {
+	plugging.Lock()
+	defer plugging.Unlock()
+	driver(t, hidDriver)
+	key := parameters(t, hidDriver)
+	defer key.Close()
+	require.NoError(t, key.SetBinaryValue("Descriptor", h.Descriptor))
+	require.NoError(t, key.SetDWordValue("VID", uint32(h.VID)))
+	require.NoError(t, key.SetDWordValue("PID", uint32(h.PID)))
+	require.NoError(t, key.SetStringValue("Product", h.Product))
+	whole := fmt.Sprintf(`USB\VID_%04X&PID_%04X\%s`, h.VID, h.PID, h.Serial)
+	device(t, whole, hidClass, nil)
+	about := map[property]string{parent: whole, reported: h.Name}
+	if h.Container != "" {
+		about[container] = h.Container
+	}
+	device(t, h.Instance(), hidClass, has(t, about))
+	for _, node := range h.nodes() {
+		device(t, node, hidClass, has(t, map[property]string{parent: h.Instance()}))
+	}
+	device(t, h.root(), hidClass, byDriver(t, hidDriver, hidClass.String()))
+	look(t, hidDriver)
+	p := &Plugged{HID: h, t: t}
+	require.Eventually(t, func() bool { return p.open() == nil }, deadline, tick, "%s does not come", h.Path())
+	t.Cleanup(p.Unplug)
+	return p
+}
+
+func (p *Plugged) open() error {
+	name, err := windows.UTF16PtrFromString(p.Path())
+	if err != nil {
+		return err
+	}
+	p.file, err = windows.CreateFile(name, 0, windows.FILE_SHARE_READ|windows.FILE_SHARE_WRITE, nil, windows.OPEN_EXISTING, 0, 0)
+	return err
+}
+
+// Unplug unplugs it.
+func (p *Plugged) Unplug() {
+	if p.out {
+		return
+	}
+	p.out = true
+	windows.CloseHandle(p.file)
+	plugging.Lock()
+	defer plugging.Unlock()
+	remove(p.t, p.root())
+	look(p.t, hidDriver)
+}
+
+// Control is the part of a report descriptor by which a device is told what to do: it has to be in its collection.
+const Control = "\x06\x00\xff\x85\x70\x09\x70\x15\x00\x26\xff\x00\x75\x08\x95\x3f\xb1\x02" + // feature report 0x70 of 63 bytes
+	"\x85\x05\x09\x05\x95\x01\xb1\x02" + "\x85\x06\x09\x06\xb1\x02" + "\x85\x07\x09\x07\xb1\x02"
+
+// setFeature is IOCTL_HID_SET_FEATURE.
+const setFeature = 11<<16 | 100<<2 | 1
+
+func (p *Plugged) tell(report ...byte) {
+	report = append(report, make([]byte, 64-len(report))...)
+	var n uint32
+	require.NoError(p.t, windows.DeviceIoControl(p.file, setFeature, &report[0], uint32(len(report)), nil, 0, &n, nil))
+}
+
+// Send has it send an input report.
+func (p *Plugged) Send(report string) {
+	p.tell(append([]byte{0x70, byte(len(report))}, report...)...)
+}
+
+// State sets what its feature report 5, of one byte, and its input reports tell when they are asked for. Feature report 6 has no answer, and 7 is
+// the first byte of the last output report.
+func (p *Plugged) State(state byte) { p.tell(5, state) }
