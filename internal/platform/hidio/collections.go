@@ -73,7 +73,8 @@ var systemOwned = []uint32{0x00010002, 0x00010006, 0x00010007}
 // device is all that is known of the interface but its descriptor.
 func (k described) device() hid.Device {
 	d := hid.Device{
-		Node: k.parent, Bus: k.hardware.Bus, VID: k.vid, PID: k.pid, Serial: k.hardware.Serial, Container: k.container, Interface: -1, Name: k.name,
+		Node: k.parent, Bus: k.hardware.Bus, VID: k.vid, PID: k.pid, Serial: k.hardware.Serial, Container: k.container, Interface: -1,
+		Name: k.name,
 	}
 	if d.Bus == devices.USB {
 		d.Interface = interfaceNumber(k.parent)
@@ -81,10 +82,8 @@ func (k described) device() hid.Device {
 	return d
 }
 
+// interfaceID is the instance id of one of several interfaces of a USB device.
 var interfaceID = regexp.MustCompile(`(?i)^USB\\.*&MI_([0-9A-F]{2})`)
-
-// isInterface reports whether an instance id is that of one of several interfaces of a USB device.
-func isInterface(instance string) bool { return interfaceID.MatchString(instance) }
 
 // interfaceNumber is the number of the USB interface with an instance id. Where a device has one interface only, its id is the device's.
 func interfaceNumber(instance string) int {

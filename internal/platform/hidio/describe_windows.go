@@ -80,7 +80,7 @@ func productString(file windows.Handle) string {
 
 // justConnected is false where Windows says that a USB device has been there for longer than its interfaces take to come.
 func justConnected(instance string) bool {
-	if isInterface(instance) {
+	if interfaceID.MatchString(instance) {
 		instance = platformwindows.Parent(instance)
 	}
 	arrived := platformwindows.PropertiesOf(instance).Arrived

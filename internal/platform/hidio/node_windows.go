@@ -193,7 +193,8 @@ func (n *node) write(report []byte) error {
 		return err
 	}
 	defer windows.CloseHandle(file) //nolint:errcheck // it has been written
-	_, err = perform(file, n.stop, transferTimeout, func(o *windows.Overlapped) error { return windows.WriteFile(file, framed, nil, o) }, framed)
+	send := func(o *windows.Overlapped) error { return windows.WriteFile(file, framed, nil, o) }
+	_, err = perform(file, n.stop, transferTimeout, send, framed)
 	if err != nil {
 		return fmt.Errorf("write the output report %#02x to %s: %w", report[0], p.instance, err)
 	}

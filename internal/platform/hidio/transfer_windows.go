@@ -104,7 +104,8 @@ func openPath(path string, access uint32) (windows.Handle, error) {
 	if err != nil {
 		return 0, err
 	}
-	file, err := windows.CreateFile(name, access, windows.FILE_SHARE_READ|windows.FILE_SHARE_WRITE, nil, windows.OPEN_EXISTING, windows.FILE_FLAG_OVERLAPPED, 0)
+	const shared = windows.FILE_SHARE_READ | windows.FILE_SHARE_WRITE
+	file, err := windows.CreateFile(name, access, shared, nil, windows.OPEN_EXISTING, windows.FILE_FLAG_OVERLAPPED, 0)
 	if err != nil {
 		return 0, &fs.PathError{Op: "open", Path: path, Err: err}
 	}

@@ -29,7 +29,8 @@ func Interfaces(class syswindows.GUID) ([]Interface, error) {
 	for i := 0; ; i++ {
 		found := interfaceData{class: class}
 		found.size = uint32(unsafe.Sizeof(found))
-		ok, _, err := setupDiEnumDeviceInterfaces.Call(uintptr(set), 0, uintptr(unsafe.Pointer(&class)), uintptr(i), uintptr(unsafe.Pointer(&found)))
+		ok, _, err := setupDiEnumDeviceInterfaces.Call(uintptr(set), 0, uintptr(unsafe.Pointer(&class)), uintptr(i),
+			uintptr(unsafe.Pointer(&found)))
 		switch {
 		case ok == 0 && errors.Is(err, syswindows.ERROR_NO_MORE_ITEMS):
 			return list, nil

@@ -51,8 +51,8 @@ var watches sync.Map
 
 // NewWatch calls told for each interface of a class that arrives or is gone, one after another, until Close. told must return at once.
 //
-// It hears by a window of its own that nobody sees. CM_Register_Notification would need neither window nor thread; but Wine does not have it,
-// and this one way is told of the same on both.
+// It hears by a window of its own that nobody sees. CM_Register_Notification would need neither window nor thread; but Wine does not have
+// it, and this one way is told of the same on both.
 func NewWatch(class syswindows.GUID, told func(path string, arrived bool)) (*Watch, error) {
 	w := &Watch{done: make(chan struct{})}
 	ready := make(chan error)

@@ -53,7 +53,8 @@ func driver(t *testing.T, name string) {
 	}
 	require.NoError(t, os.MkdirAll(drivers, 0o755))
 	require.NoError(t, os.WriteFile(path, binary, 0o644))
-	s, err := m.CreateService(name, path, mgr.Config{ServiceType: windows.SERVICE_KERNEL_DRIVER, StartType: mgr.StartManual, ErrorControl: mgr.ErrorNormal})
+	config := mgr.Config{ServiceType: windows.SERVICE_KERNEL_DRIVER, StartType: mgr.StartManual, ErrorControl: mgr.ErrorNormal}
+	s, err := m.CreateService(name, path, config)
 	require.NoError(t, err)
 	s.Close()
 }

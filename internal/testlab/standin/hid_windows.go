@@ -131,6 +131,6 @@ func (p *Plugged) Send(report string) {
 	p.tell(append([]byte{0x70, byte(len(report))}, report...)...)
 }
 
-// State sets what its feature report 5, of one byte, and its input reports tell when they are asked for. Feature report 6 has no answer, and 7 is
-// the first byte of the last output report.
+// State sets what its feature report 5, of one byte, and its input reports tell when they are asked for. Feature report 6 has no
+// answer, and 7 is the first byte of the last output report.
 func (p *Plugged) State(state byte) { p.tell(5, state) }
