@@ -22,7 +22,7 @@ type source struct {
 	cookie  func() []byte // for the sound server; nil: none
 	changed signal.Signal
 	retry   *serverWatch
-	mini    *enumerator
+	mini    *companion
 	mixers  *mixers
 
 	pending pendingChanges // what has changed since it was last read
@@ -32,15 +32,12 @@ type source struct {
 	last    pulse.Snapshot
 	version atomic.Pointer[string] // of the server, as it was read last
 	findUSB usbFinder
-	alone   bool     // miniaudio is not asked
-	asked   []string // endpoints known when miniaudio was last asked
-	miniErr error    // what is wrong with miniaudio, for Notes
 }
 
 // New returns the source "audio". The address of the sound server is looked up for every new connection.
 func New(o Options) (platform.Source, error) {
 	a := newSource(o.address)
-	a.alone = o.Alone
+	a.mini.alone = o.Alone
 	a.cookie = func() []byte { return pulse.LoadCookie(o.env) }
 	return a, nil
 }
@@ -57,7 +54,7 @@ func (o Options) address() (string, error) {
 
 func newSource(address func() (string, error)) *source {
 	a := &source{address: address, changed: signal.New(), retry: newServerWatch()}
-	a.mini = newEnumerator(newLister(), func() { a.mark(miniaudioChanged, 0) })
+	a.mini = newCompanion(func() { a.mark(miniaudioChanged, 0) })
 	a.mixers = newMixers(func() { a.mark(mixerChanged, 0) })
 	return a
 }
@@ -111,7 +108,7 @@ func (a *source) List(ctx context.Context) ([]devices.Endpoint, error) {
 	a.retry.worked()
 	endpoints := endpointsOf(a.last, a.findUSB)
 	a.mixers.fill(ctx, endpoints)
-	a.enumerate(endpoints)
+	a.mini.join(a.server, endpoints)
 	return endpoints, nil
 }
 
@@ -140,7 +137,8 @@ func (a *source) connect(ctx context.Context) error {
 		a.retry.failed(server)
 		return err
 	}
-	a.conn, a.asked = conn, nil
+	a.conn = conn
+	a.mini.forget()
 	a.pending.add(allChanged, 0)
 	return nil
 }
@@ -195,36 +193,8 @@ func (a *source) readSource(ctx context.Context, index uint32) error {
 	return err
 }
 
-// enumerate joins miniaudio's list, and asks for a new one when endpoints came or went.
-func (a *source) enumerate(endpoints []devices.Endpoint) {
-	if a.alone {
-		return
-	}
-	keys := make([]string, len(endpoints))
-	for i, e := range endpoints {
-		keys[i] = string(e.Type) + e.ID
-	}
-	slices.Sort(keys)
-	if a.asked == nil || !slices.Equal(keys, a.asked) {
-		a.asked = keys
-		a.mini.request(a.server)
-	}
-	var found []enumeratedDevice
-	found, a.miniErr = a.mini.latest()
-	join(endpoints, found)
-}
-
 // Notes tells what is missing from the last List.
-func (a *source) Notes() []health.Condition {
-	notes := a.mixers.notes()
-	switch {
-	case errors.Is(a.miniErr, errMiniaudioHangs):
-		notes = append(notes, health.Condition{Code: health.MiniaudioHangs, Severity: health.Info})
-	case a.miniErr != nil:
-		notes = append(notes, health.Wrap(a.miniErr, health.MiniaudioFails, health.Info, nil).Condition)
-	}
-	return notes
-}
+func (a *source) Notes() []health.Condition { return append(a.mixers.notes(), a.mini.notes()...) }
 
 // Wait returns when an event came, the server went, or a new try is due.
 func (a *source) Wait(ctx context.Context) error {

@@ -3,10 +3,12 @@ package audio
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/health"
 )
 
 // miniaudioTimeout is how long one enumeration may take before it counts as hanging. It
@@ -112,4 +114,49 @@ func join(endpoints []devices.Endpoint, found []enumeratedDevice) {
 			e.Default = e.Default || l.Default
 		}
 	}
+}
+
+// companion is miniaudio beside a source that has endpoints of its own, which is asked when they come or go.
+type companion struct {
+	*enumerator
+	alone bool     // it is not asked
+	asked []string // the endpoints of when it was asked last; nil: it was not
+	err   error    // what is wrong with it
+}
+
+func newCompanion(notify func()) *companion {
+	return &companion{enumerator: newEnumerator(newLister(), notify)}
+}
+
+// join joins the last list to endpoints, and asks for a new one if others are there than then.
+func (c *companion) join(server string, endpoints []devices.Endpoint) {
+	if c.alone {
+		return
+	}
+	keys := make([]string, len(endpoints))
+	for i, e := range endpoints {
+		keys[i] = string(e.Type) + e.ID
+	}
+	slices.Sort(keys)
+	if c.asked == nil || !slices.Equal(keys, c.asked) {
+		c.asked = keys
+		c.request(server)
+	}
+	var found []enumeratedDevice
+	found, c.err = c.latest()
+	join(endpoints, found)
+}
+
+// forget has it asked at the next join.
+func (c *companion) forget() { c.asked = nil }
+
+// notes tell what is wrong with it.
+func (c *companion) notes() []health.Condition {
+	switch {
+	case errors.Is(c.err, errMiniaudioHangs):
+		return []health.Condition{{Code: health.MiniaudioHangs, Severity: health.Info}}
+	case c.err != nil:
+		return []health.Condition{health.Wrap(c.err, health.MiniaudioFails, health.Info, nil).Condition}
+	}
+	return nil
 }

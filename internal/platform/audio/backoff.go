@@ -1,0 +1,48 @@
+package audio
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"sidetone/internal/signal"
+)
+
+const (
+	retryFirst    = 100 * time.Millisecond
+	retryVariance = 0.2
+)
+
+// backoff says when what has failed is worth another try: later each time, and not when all others do.
+type backoff struct {
+	retry signal.Signal
+	timer *time.Timer
+	delay time.Duration // 0: all is well
+}
+
+func newBackoff() *backoff { return &backoff{retry: signal.New()} }
+
+// failed arms the next try, not later than ceiling, give or take.
+func (b *backoff) failed(ceiling time.Duration) {
+	b.delay = min(max(2*b.delay, retryFirst), ceiling)
+	spread := 1 - retryVariance + 2*retryVariance*rand.Float64()
+	b.stop()
+	b.timer = time.AfterFunc(time.Duration(float64(b.delay)*spread), b.retry.Notify)
+}
+
+// waiting reports whether something has failed since it worked.
+func (b *backoff) waiting() bool { return b.delay != 0 }
+
+// worked ends the waiting.
+func (b *backoff) worked() {
+	b.delay = 0
+	b.stop()
+}
+
+// due delivers when a try is due.
+func (b *backoff) due() <-chan struct{} { return b.retry }
+
+func (b *backoff) stop() {
+	if b.timer != nil {
+		b.timer.Stop()
+	}
+}
