@@ -23,13 +23,13 @@ func (s *Settings) openEndpoints(host Host, log *slog.Logger, safe bool) (list [
 			list = nil
 		}
 	}()
-	from, unsupported := s.Config.Sources, false
+	from := s.Config.Sources
 	add := func(src platform.Source, err error) error {
 		switch {
 		case err == nil:
 			list = append(list, src)
 		case errors.Is(err, errors.ErrUnsupported):
-			unsupported = true
+			log.Warn("a kind of device is left out; endpoint files may have it", "reason", err)
 		default:
 			return err
 		}
@@ -44,9 +44,6 @@ func (s *Settings) openEndpoints(host Host, log *slog.Logger, safe bool) (list [
 		if err := add(audio.New(audio.Options{Server: from.PulseServer, Getenv: host.Getenv, Alone: safe})); err != nil {
 			return list, err
 		}
-	}
-	if unsupported {
-		log.Warn("audio endpoints and cameras are not read on this operating system yet; endpoint files are")
 	}
 	for _, path := range from.Files {
 		if err := add(files.NewEndpoints(path)); err != nil {

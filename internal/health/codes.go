@@ -35,17 +35,20 @@ const (
 	StateFileWorks   Code = "sources.state_file_works"
 
 	// Sources: why one cannot be read, or what it leaves out.
-	SourcesNotOpened  Code = "sources.not_opened"
-	SoundServerAway   Code = "sources.sound_server_away"
-	CamerasUnreadable Code = "sources.cameras_unreadable"
-	EndpointFileWrong Code = "sources.endpoint_file_wrong"
-	StateFileWrong    Code = "sources.state_file_wrong"
-	StateFileOld      Code = "sources.state_file_old" // from before the machine was started
-	StateRefused      Code = "sources.state_refused"  // one of those in the file
-	AccessDenied      Code = "sources.access_denied"
+	SourcesNotOpened   Code = "sources.not_opened"
+	SoundServerAway    Code = "sources.sound_server_away"
+	AudioServiceAway   Code = "sources.audio_service_away"   // Windows
+	AudioServiceSilent Code = "sources.audio_service_silent" // Windows: a call has not returned
+	CamerasUnreadable  Code = "sources.cameras_unreadable"
+	EndpointFileWrong  Code = "sources.endpoint_file_wrong"
+	StateFileWrong     Code = "sources.state_file_wrong"
+	StateFileOld       Code = "sources.state_file_old" // from before the machine was started
+	StateRefused       Code = "sources.state_refused"  // one of those in the file
+	AccessDenied       Code = "sources.access_denied"
 
 	// Sources: what one leaves out.
 	SoundCardUnreadable Code = "sources.sound_card_unreadable"
+	EndpointUnreadable  Code = "sources.endpoint_unreadable" // in part
 	MiniaudioHangs      Code = "sources.miniaudio_hangs"
 	MiniaudioFails      Code = "sources.miniaudio_fails"
 	CameraDenied        Code = "sources.camera_denied" // no permission

@@ -3,16 +3,12 @@
 // all of them (miniaudio.go).
 package audio
 
-// Options say where the sound server is found.
-type Options struct {
-	Server string              // Linux: the address of the sound server, in the form of $PULSE_SERVER; "": as the environment says
-	Alone  bool                // without miniaudio
-	Getenv func(string) string // the user's environment; nil: nothing is set
-}
+import "sidetone/internal/devices"
 
-func (o Options) env(name string) string {
-	if o.Getenv == nil {
-		return ""
-	}
-	return o.Getenv(name)
+// Options say where the sound server is found, and what is asked.
+type Options struct {
+	Server  string                        // Linux: the address of the sound server, in the form of $PULSE_SERVER; "": as the environment says
+	Alone   bool                          // without miniaudio
+	Effects func(e devices.Endpoint) bool // Windows: of which endpoints a stream is held to learn their effects; nil: of none
+	Getenv  func(string) string           // the user's environment; nil: nothing is set
 }

@@ -52,6 +52,14 @@ func (o Options) address() (string, error) {
 	})
 }
 
+// env is a setting of the user's environment.
+func (o Options) env(name string) string {
+	if o.Getenv == nil {
+		return ""
+	}
+	return o.Getenv(name)
+}
+
 func newSource(address func() (string, error)) *source {
 	a := &source{address: address, changed: signal.New(), retry: newServerWatch()}
 	a.mini = newCompanion(func() { a.mark(miniaudioChanged, 0) })

@@ -29,9 +29,6 @@ func (b *backoff) failed(ceiling time.Duration) {
 	b.timer = time.AfterFunc(time.Duration(float64(b.delay)*spread), b.retry.Notify)
 }
 
-// waiting reports whether something has failed since it worked.
-func (b *backoff) waiting() bool { return b.delay != 0 }
-
 // worked ends the waiting.
 func (b *backoff) worked() {
 	b.delay = 0

@@ -54,7 +54,7 @@ func (m malgoLister) list(_ context.Context, server string) (out []enumeratedDev
 		for i := range infos {
 			info := &infos[i]
 			out = append(out, enumeratedDevice{
-				ID:      strings.TrimRight(string(info.ID[:]), "\x00"),
+				ID:      m.id(info.ID[:]),
 				Type:    typ,
 				Name:    info.Name(),
 				Default: info.IsDefault != 0,
@@ -62,6 +62,14 @@ func (m malgoLister) list(_ context.Context, server string) (out []enumeratedDev
 		}
 	}
 	return out, nil
+}
+
+// id is the endpoint's id in the form of the system's own.
+func (m malgoLister) id(raw []byte) string {
+	if m.backend == malgo.BackendWasapi {
+		return wideText(raw)
+	}
+	return strings.TrimRight(string(raw), "\x00")
 }
 
 // connect makes a context. A failed attempt leaks a descriptor inside miniaudio, so it is called only

@@ -58,7 +58,7 @@ func (w *serverWatch) unwatch() {
 
 // worked ends the waiting.
 func (w *serverWatch) worked() {
-	if w.waiting() {
+	if w.delay != 0 {
 		w.backoff.worked()
 		w.unwatch()
 	}

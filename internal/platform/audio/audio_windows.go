@@ -1,0 +1,96 @@
+package audio
+
+import (
+	"context"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"sidetone/internal/devices"
+	"sidetone/internal/health"
+	"sidetone/internal/platform"
+	"sidetone/internal/platform/audio/wasapi"
+	"sidetone/internal/signal"
+)
+
+// How long to wait, at most, before Core Audio is tried again.
+const (
+	retryAway   = 30 * time.Second // while it is not there
+	retryFaulty = 5 * time.Second  // while something of an endpoint cannot be read; after that only if it says something
+)
+
+// source is that of audio endpoints on Windows: Core Audio, with miniaudio beside it.
+type source struct {
+	client  *wasapi.Client
+	mini    *companion
+	changed signal.Signal
+	retry   *backoff
+	afresh  atomic.Bool // the next List reads everything
+	closed  chan struct{}
+	faults  []wasapi.Fault // of the last List
+}
+
+// New returns the source "audio".
+func New(o Options) (platform.Source, error) {
+	a := &source{changed: signal.New(), retry: newBackoff(), closed: make(chan struct{})}
+	a.client = wasapi.Open(wasapi.Options{Changed: a.changed.Notify, Effects: o.Effects})
+	a.mini = newCompanion(a.changed.Notify)
+	a.mini.alone = o.Alone
+	return a, nil
+}
+
+// Name is "audio".
+func (a *source) Name() string { return "audio" }
+
+// Refresh has the next List read everything.
+func (a *source) Refresh() { a.afresh.Store(true) }
+
+// List reads what Core Audio has said has changed since the last List, or everything after a failure.
+func (a *source) List(ctx context.Context) ([]devices.Endpoint, error) {
+	reading, err := a.client.Read(ctx, a.afresh.Swap(false))
+	a.faults = reading.Faults
+	switch {
+	case err != nil:
+		a.retry.failed(retryAway)
+		a.mini.forget()
+		return nil, err
+	case len(a.faults) == 0:
+		a.retry.worked()
+	case a.retry.delay < retryFaulty:
+		a.retry.failed(retryFaulty)
+	}
+	a.mini.join("", reading.Endpoints)
+	return reading.Endpoints, nil
+}
+
+// Notes tell what of the endpoints could not be read.
+func (a *source) Notes() []health.Condition {
+	notes := a.mini.notes()
+	for _, f := range a.faults {
+		notes = append(notes, f.Condition())
+	}
+	return notes
+}
+
+// Wait returns when Core Audio has said something, or a new try is due.
+func (a *source) Wait(ctx context.Context) error {
+	select {
+	case <-a.changed:
+	case <-a.retry.due():
+		a.Refresh()
+	case <-a.closed:
+		return os.ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
+// Close lets go of Core Audio.
+func (a *source) Close() error {
+	close(a.closed)
+	a.retry.stop()
+	a.mini.close()
+	a.client.Close()
+	return nil
+}

@@ -1,0 +1,74 @@
+package wasapi
+
+import (
+	"cmp"
+	"maps"
+	"strings"
+
+	"sidetone/internal/devices"
+	"sidetone/internal/platform/windows"
+)
+
+// States of endpoints (DEVICE_STATE). Endpoints that are disabled, or whose device is away, no program can use: they are not listed.
+const (
+	active    = 1
+	unplugged = 8
+)
+
+// remote is the form factor of what is at the other end of a remote desktop (RemoteNetworkDevice).
+const remote = 0
+
+// muteInHardware has the device itself apply its mute (ENDPOINT_HARDWARE_SUPPORT_MUTE).
+const muteInHardware = 2
+
+// facts are what Windows says of one endpoint.
+type facts struct {
+	id         string
+	kind       devices.Type
+	state      uint32
+	isDefault  bool
+	name       string
+	formFactor uint32
+	hasForm    bool
+	container  string // in braces
+	hardware   windows.Hardware
+
+	mute     devices.Tri
+	supports uint32 // what the device itself applies
+	effects  map[devices.Field]devices.Tri
+}
+
+// remote reports whether somebody else's computer has the device. Never is such an endpoint reported: the client runs here.
+func (f facts) remote() bool { return f.hasForm && f.formFactor == remote }
+
+// endpoint is what the facts come to.
+func (f facts) endpoint() devices.Endpoint {
+	e := devices.Endpoint{
+		ID:        f.id,
+		Type:      f.kind,
+		Name:      strings.ToValidUTF8(f.name, "\uFFFD"),
+		Bus:       f.hardware.Bus,
+		VID:       f.hardware.VID,
+		PID:       f.hardware.PID,
+		Serial:    f.hardware.Serial,
+		Container: windows.Container(f.container),
+		Virtual:   f.hardware.Bus == devices.Virtual,
+		Default:   f.isDefault,
+		Mute:      f.mute,
+		Effects:   maps.Clone(f.effects),
+		SeenBy:    []string{"wasapi"},
+	}
+	e.MuteInHardware = f.mute.Known() && f.supports&muteInHardware != 0
+	if f.state == unplugged {
+		e.Plugged = devices.False
+	}
+	return e
+}
+
+// instance picks the instance id of an endpoint's device from what Windows says of it, best first: that of the adapter that the
+// endpoint is connected to, the path to that adapter, and a property that has the same where no adapter can be asked, as in
+// "{1}.USB\VID_…".
+func instance(adapter, path, property string) string {
+	_, property, _ = strings.Cut(property, ".")
+	return cmp.Or(adapter, windows.InstanceOf(path), property)
+}

@@ -1,0 +1,278 @@
+package wasapi
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+
+	"sidetone/internal/devices"
+	platform "sidetone/internal/platform/windows"
+	"sidetone/internal/platform/windows/com"
+)
+
+var clearVariant = windows.NewLazySystemDLL("ole32.dll").NewProc("PropVariantClear")
+
+// An endpoint is what is open of one.
+type endpoint struct {
+	facts
+	device     *com.Object
+	identified bool // its hardware was asked for, which does not change
+
+	volume   *com.Object // nil: not open
+	watch    *muteWatch
+	callback *com.Instance // of watch
+
+	processing *processing // nil: not open
+
+	unread struct{ properties, mute, effects error } // why not, as of the last time
+}
+
+func (c *Client) newEndpoint(device *com.Object, id string, kind devices.Type) *endpoint {
+	return &endpoint{facts: facts{id: id, kind: kind}, device: device, watch: &muteWatch{changed: c.options.Changed}}
+}
+
+// replace takes the device as it was listed anew. What was open of one that may have been away is opened again: it could have come back
+// without a word.
+func (e *endpoint) replace(device *com.Object, reopen bool) {
+	e.device.Release()
+	e.device = device
+	if reopen {
+		e.closeVolume()
+		e.closeProcessing()
+	}
+}
+
+// read reads the endpoint: afresh all of it, else what it has said has changed. there is false if it has gone; an error means that the
+// audio service has.
+func (e *endpoint) read(c *Client, afresh bool) (there bool, err error) {
+	if afresh {
+		if there, err = e.readState(); !there {
+			return false, err
+		}
+		e.unread.properties = e.readProperties(c)
+	}
+	if e.watch.take() || afresh {
+		e.unread.mute = e.readMute()
+	}
+	e.unread.effects = e.readEffects(c, afresh)
+	problem := errors.Join(e.unread.properties, e.unread.mute, e.unread.effects)
+	switch {
+	case problem == nil:
+		return true, nil
+	case isAny(problem, absent):
+		return false, problem
+	}
+	return e.readState()
+}
+
+// readState reports whether programs may use the endpoint, or could if something was plugged in.
+func (e *endpoint) readState() (bool, error) {
+	err := e.device.Call(deviceState, uintptr(unsafe.Pointer(&e.state)))
+	switch {
+	case isAny(err, absent):
+		return false, err
+	case err != nil:
+		return false, nil
+	}
+	return e.state == active || e.state == unplugged, nil
+}
+
+// readProperties reads what does not change often. Of what cannot be read it knows nothing.
+func (e *endpoint) readProperties(c *Client) error {
+	store, err := openStore(e.device)
+	if err != nil {
+		return fmt.Errorf("open its properties: %w", err)
+	}
+	defer store.release()
+	e.name = store.text("its name", keyName)
+	e.formFactor, e.hasForm = store.number("its form", keyFormFactor)
+	e.container = store.guid("its container", keyContainer)
+	if !e.identified {
+		id, path := c.adapterOf(e.device, store)
+		e.hardware = platform.Identify(instance(id, path, store.text("its adapter", keyAdapter)), c.parent)
+		e.identified = store.err == nil
+	}
+	return store.err
+}
+
+// adapterOf returns the instance id of the device behind an endpoint, or the path to it; "" where Windows does not tell.
+func (c *Client) adapterOf(device *com.Object, failures *store) (id, path string) {
+	fails := func(err error) bool {
+		if isAny(err, absent) {
+			failures.fail("its adapter", err)
+		}
+		return err != nil
+	}
+	topology, err := device.Object(deviceActivate, uintptr(unsafe.Pointer(&ifaceTopology)), inProcess, 0)
+	if fails(err) {
+		return "", ""
+	}
+	defer topology.Release()
+	connector, err := topology.Object(topologyConnector, 0)
+	if fails(err) {
+		return "", ""
+	}
+	defer connector.Release()
+	path, err = connector.Text(connectorConnected)
+	if fails(err) {
+		return "", ""
+	}
+	name, err := windows.UTF16PtrFromString(path)
+	if err != nil {
+		return "", path
+	}
+	adapter, err := c.enumerator.Object(enumeratorDevice, uintptr(unsafe.Pointer(name)))
+	if fails(err) {
+		return "", path
+	}
+	defer adapter.Release()
+	properties, err := openStore(adapter)
+	if fails(err) {
+		return "", path
+	}
+	defer properties.release()
+	id = properties.text("its adapter", keyInstance)
+	failures.err = errors.Join(failures.err, properties.err)
+	return id, path
+}
+
+// readMute reads the mute, and listens to it from the first time on. One whose changes cannot be heard is unknown.
+func (e *endpoint) readMute() error {
+	e.mute = devices.Unknown
+	if e.state != active {
+		e.closeVolume()
+		return nil
+	}
+	opened := e.volume == nil
+	err := e.openVolume()
+	if err == nil {
+		e.mute, err = e.watch.read(e.askMute)
+	}
+	if err != nil {
+		e.closeVolume()
+	}
+	if errors.Is(err, com.DeviceInvalidated) && !opened { // it was away; what is there now may be open to us
+		return e.readMute()
+	}
+	if err != nil && !isAny(err, unsupported) {
+		return fmt.Errorf("read its mute: %w", err)
+	}
+	return nil
+}
+
+func (e *endpoint) askMute() (devices.Tri, error) {
+	var muted int32
+	if err := e.volume.Call(volumeMute, uintptr(unsafe.Pointer(&muted))); err != nil {
+		return devices.Unknown, err
+	}
+	return devices.Of(muted != 0), nil
+}
+
+func (e *endpoint) openVolume() (err error) {
+	if e.volume != nil {
+		return nil
+	}
+	e.volume, err = e.device.Object(deviceActivate, uintptr(unsafe.Pointer(&ifaceVolume)), inProcess, 0)
+	if err != nil {
+		return err
+	}
+	callback := volumeClass().New(e.watch)
+	if err := e.volume.Call(volumeRegister, callback.Pointer()); err != nil {
+		callback.Release()
+		return fmt.Errorf("listen to it: %w", err)
+	}
+	e.callback, e.supports = callback, 0
+	var supports uint32
+	err = e.volume.Call(volumeSupport, uintptr(unsafe.Pointer(&supports)))
+	if err == nil {
+		e.supports = supports
+	}
+	if isAny(err, absent) {
+		return err
+	}
+	return nil
+}
+
+func (e *endpoint) closeVolume() {
+	if e.callback != nil {
+		_ = e.volume.Call(volumeUnregister, e.callback.Pointer())
+		e.callback.Release()
+		e.callback = nil
+	}
+	e.volume.Release()
+	e.volume = nil
+}
+
+func (e *endpoint) close() {
+	e.closeProcessing()
+	e.closeVolume()
+	e.device.Release()
+}
+
+// faults are what could not be read.
+func (e *endpoint) faults() (list []Fault) {
+	for _, err := range []error{e.unread.properties, e.unread.mute, e.unread.effects} {
+		if err != nil {
+			list = append(list, Fault{cmp.Or(e.name, e.id), err})
+		}
+	}
+	return list
+}
+
+// A store is one of properties, and what could not be read of it.
+type store struct {
+	object *com.Object
+	err    error
+}
+
+func openStore(device *com.Object) (*store, error) {
+	object, err := device.Object(deviceProperties, 0) // to read (STGM_READ)
+	return &store{object: object}, err
+}
+
+func (s *store) release() { s.object.Release() }
+
+// fail notes what could not be read, and why. That a property is not there is no failure.
+func (s *store) fail(what string, err error) {
+	if err != nil && !isAny(err, unsupported) {
+		s.err = errors.Join(s.err, fmt.Errorf("read %s: %w", what, err))
+	}
+}
+
+// value hands a property to decode, while it is there.
+func (s *store) value(what string, key propertyKey, decode func(*variant) error) {
+	var v variant
+	err := s.object.Call(storeValue, uintptr(unsafe.Pointer(&key)), uintptr(unsafe.Pointer(&v)))
+	if err == nil {
+		err = decode(&v)
+		_, _, _ = clearVariant.Call(uintptr(unsafe.Pointer(&v)))
+	}
+	s.fail(what, err)
+}
+
+func (s *store) text(what string, key propertyKey) (text string) {
+	s.value(what, key, func(v *variant) (err error) {
+		text, err = v.text()
+		return err
+	})
+	return text
+}
+
+func (s *store) number(what string, key propertyKey) (n uint32, ok bool) {
+	s.value(what, key, func(v *variant) (err error) {
+		n, ok, err = v.number()
+		return err
+	})
+	return n, ok
+}
+
+func (s *store) guid(what string, key propertyKey) (guid string) {
+	s.value(what, key, func(v *variant) (err error) {
+		guid, err = v.guid()
+		return err
+	})
+	return guid
+}

@@ -1,0 +1,62 @@
+package wasapi
+
+import (
+	"context"
+
+	"sidetone/internal/platform/windows/com"
+)
+
+// A thread does what it is given, one after another.
+type thread struct {
+	work chan func(entered error)
+}
+
+func newThread() *thread {
+	t := &thread{make(chan func(error))}
+	go t.run()
+	return t
+}
+
+func (t *thread) run() {
+	leave, err := com.Enter()
+	for f := range t.work {
+		f(err)
+	}
+	if err == nil {
+		leave()
+	}
+}
+
+// end has the thread end when it has done what it is at.
+func (t *thread) end() { close(t.work) }
+
+// call does something on the thread, and gives up when ctx ends. late is called when something that was given up is done.
+func call[T any](ctx context.Context, t *thread, late func(), do func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	work := func(entered error) {
+		r := result{err: entered}
+		if entered == nil {
+			r.value, r.err = do()
+		}
+		done <- r
+		if ctx.Err() != nil {
+			late()
+		}
+	}
+	var none T
+	select {
+	case t.work <- work:
+	case <-ctx.Done():
+		return none, silent(ctx)
+	}
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		return none, silent(ctx)
+	}
+}

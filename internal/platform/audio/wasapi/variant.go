@@ -1,0 +1,69 @@
+package wasapi
+
+import (
+	"fmt"
+	"unicode/utf16"
+	"unsafe"
+
+	"sidetone/internal/platform/windows/com"
+)
+
+// The types of values that are looked for (VARTYPE).
+const (
+	typeEmpty  = 0
+	typeNumber = 19 // VT_UI4
+	typeText   = 31 // VT_LPWSTR
+	typeGUID   = 72 // VT_CLSID
+)
+
+// variant is the value of a property, as it lies in memory on 64-bit systems (PROPVARIANT). What it points to belongs to Windows.
+type variant struct {
+	Type  uint16
+	_     [3]uint16
+	Value uintptr // a number, which Go's garbage collector would take for a wrong pointer, or a pointer
+	_     uintptr
+}
+
+// pointer is the value as a pointer.
+func (v *variant) pointer() unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&v.Value)) }
+
+// want says whether there is a value, and fails where it is of another type: drivers and their installers write what they like.
+func (v *variant) want(kind uint16) (bool, error) {
+	switch {
+	case v.Type == typeEmpty:
+		return false, nil
+	case v.Type != kind:
+		return false, fmt.Errorf("its type is %d, not %d", v.Type, kind)
+	case kind != typeNumber && v.Value == 0:
+		return false, fmt.Errorf("nothing is where its type, %d, points to", kind)
+	}
+	return true, nil
+}
+
+// text is a text; "" if there is none. Halves of characters become U+FFFD.
+func (v *variant) text() (string, error) {
+	if ok, err := v.want(typeText); !ok {
+		return "", err
+	}
+	var units []uint16
+	for p := (*uint16)(v.pointer()); *p != 0; p = (*uint16)(unsafe.Add(unsafe.Pointer(p), 2)) {
+		units = append(units, *p)
+	}
+	return string(utf16.Decode(units)), nil
+}
+
+// number is a number; false if there is none.
+func (v *variant) number() (uint32, bool, error) {
+	if ok, err := v.want(typeNumber); !ok {
+		return 0, false, err
+	}
+	return uint32(v.Value), true, nil
+}
+
+// guid is a GUID in braces; "" if there is none.
+func (v *variant) guid() (string, error) {
+	if ok, err := v.want(typeGUID); !ok {
+		return "", err
+	}
+	return (*com.GUID)(v.pointer()).String(), nil
+}
