@@ -24,20 +24,20 @@ const maxResident = 15 << 10
 
 // desk is a session with a bus, a panel, an agent and its tray, as a vendor ships them.
 type desk struct {
-	t     *testing.T
-	home  string
-	agent string // the program
-	bus   *dbus.Conn
-	icons chan string // names on the bus of who registers
-	env   []string
+	t       *testing.T
+	home    string
+	agent   string // the program
+	session *testlab.Bus
+	bus     *dbus.Conn
+	icons   chan string // names on the bus of who registers
+	env     []string
 }
 
 func newDesk(t *testing.T) *desk {
 	t.Helper()
 	bus := testlab.StartBus(t)
-	d := &desk{t: t, home: t.TempDir(), icons: make(chan string, 10)}
+	d := &desk{t: t, home: t.TempDir(), session: bus, icons: make(chan string, 10)}
 	d.agent = filepath.Join(d.home, "acme-agent")
-	d.build(d.agent, "../agent")
 	d.build(d.agent+"-tray", ".", "CGO_ENABLED=0") // as the Makefile does
 	opens := `echo "$1" > "$HOME/opened.new" && mv "$HOME/opened.new" "$HOME/opened"`
 	require.NoError(t, os.WriteFile(filepath.Join(d.home, "xdg-open"), []byte("#!/bin/sh\n"+opens+"\n"), 0o700))
@@ -125,12 +125,21 @@ func (d *desk) opened(file string) string {
 	return string(text)
 }
 
-var resident = regexp.MustCompile(`VmRSS:\s+(\d+) kB`)
+// memory is what the kernel says of a process's, in KiB.
+func (d *desk) memory(process *exec.Cmd, which string) int {
+	d.t.Helper()
+	status, err := os.ReadFile("/proc/" + strconv.Itoa(process.Process.Pid) + "/status")
+	require.NoError(d.t, err)
+	kib, err := strconv.Atoi(string(regexp.MustCompile(which + `:\s+(\d+) kB`).FindSubmatch(status)[1]))
+	require.NoError(d.t, err)
+	return kib
+}
 
 // TestTrayBesideItsAgent has both programs, as they ship, live on one desk: the verb becomes the tray's program, which shows the agent, asks
 // the agent's program for what it does not know itself, and stays small. Started by itself it has the verb start it.
 func TestTrayBesideItsAgent(t *testing.T) {
 	d := newDesk(t)
+	d.build(d.agent, "../agent")
 	example, err := os.ReadFile("../../examples/acme.yaml")
 	require.NoError(t, err)
 	catalogue, endpoints := filepath.Join(d.home, "acme.yaml"), filepath.Join(d.home, "endpoints.yaml")
@@ -160,10 +169,7 @@ func TestTrayBesideItsAgent(t *testing.T) {
 		name, _ := os.ReadFile(filepath.Join(d.home, "opened"))
 		return strings.HasPrefix(string(name), filepath.Join(d.home, ".local/state/sidetone/"))
 	})
-	status, err := os.ReadFile("/proc/" + strconv.Itoa(tray.Process.Pid) + "/status")
-	require.NoError(t, err)
-	kib, err := strconv.Atoi(string(resident.FindSubmatch(status)[1]))
-	require.NoError(t, err)
+	kib := d.memory(tray, "VmRSS")
 	t.Logf("resident memory of the tray: %d KiB", kib)
 	require.LessOrEqual(t, kib, maxResident)
 

@@ -41,6 +41,17 @@ func StartBus(tb testing.TB) *Bus {
 // Address is where programs find it.
 func (b *Bus) Address() string { return "unix:path=" + b.socket }
 
+// Socket is the path of the daemon's.
+func (b *Bus) Socket() string { return b.socket }
+
+// Signal sends one to the daemon.
+func (b *Bus) Signal(s os.Signal) {
+	b.tb.Helper()
+	if err := b.process.Process.Signal(s); err != nil {
+		b.tb.Fatal(err)
+	}
+}
+
 // Folder holds the socket, which is named as that of a session's bus in the runtime folder.
 func (b *Bus) Folder() string { return filepath.Dir(b.socket) }
 

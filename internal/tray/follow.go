@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"sidetone/internal/control"
@@ -55,6 +56,7 @@ func follow(ctx context.Context, address string, c *control.Client, tell func(fu
 			reason := control.Unreachable(err)
 			tell(func(v *View) { v.Agent, v.Reason = Silent, &reason })
 			wait, retry = retry, min(2*retry, lastRetry)
+			debug.FreeOSMemory() // what is not an agent may have said much
 		}
 		if _, err := appeared.Wait(ctx, wait, nil); err != nil {
 			return nil // the end of ctx is no failure
