@@ -19,7 +19,7 @@ func (a *App) Reload() error {
 		err = set.needCatalogue()
 	}
 	if err == nil {
-		err = started.Identity.Stays(set.Identity)
+		err = started.Identity.CheckUnchanged(set.Identity)
 	}
 	var resolving engine.Settings
 	if err == nil {

@@ -1,6 +1,5 @@
-// Package brand says whose agent this is. Several vendors ship this agent, and one user may own
-// devices of two; what each has for itself, a local API and a place in the client, goes by its
-// identity.
+// Package brand determines which vendor's agent this is. Several vendors ship this agent, and one user
+// may own devices of two: each agent's local API and its list in the client are keyed by its identity.
 package brand
 
 import (
@@ -14,24 +13,24 @@ import (
 	"sidetone/internal/texts"
 )
 
-// Identity tells the agents of two vendors apart. It is the same for all catalogues of a brand, and
-// for as long as an agent runs.
+// Identity distinguishes the agents of different vendors. It is the same in all catalogues of a brand,
+// and does not change while an agent runs.
 type Identity struct {
-	ID       string `yaml:"id"`        // vendor.id, by which the agent is found; "": not known
-	ClientID string `yaml:"client_id"` // vendor.client_id, by which the client keeps the list; "": not known
+	ID       string `yaml:"id"`        // vendor.id, by which the agent is found; "": unknown
+	ClientID string `yaml:"client_id"` // vendor.client_id, under which the client stores the list; "": unknown
 }
 
-// File is what a brand file says.
+// File is the content of a brand file.
 type File struct {
 	Path   string   `yaml:"-"`
 	Vendor Identity `yaml:"vendor"`
-	// Texts are messages in the vendor's words, or in languages that do not ship, by BCP 47 tag and key.
+	// Texts are messages that replace the shipped ones, or add languages, by BCP 47 tag and key.
 	Texts map[string]texts.Messages `yaml:"texts,omitempty"`
 
 	languages *texts.Set
 }
 
-// Languages are those that the agent speaks: the ones that ship, and in front of them the vendor's Texts. f may be nil.
+// Languages returns the message sets: the vendor's Texts over the shipped ones. f may be nil.
 func (f *File) Languages() *texts.Set {
 	if f == nil {
 		return texts.Shipped
@@ -39,33 +38,33 @@ func (f *File) Languages() *texts.Set {
 	return f.languages
 }
 
-// DesktopLanguage is what --lang asks for to get the language of the desktop.
+// DesktopLanguage is the value of --lang that selects the language of the desktop.
 const DesktopLanguage = "auto"
 
-// Printer speaks the language that --lang asks for; "" and "auto": the first of those preferred that there is. f may be nil.
-func (f *File) Printer(asked string, preferred []string) (texts.Printer, error) {
+// Printer returns a printer for the language requested by --lang; "" and "auto" select the first available one of preferred.
+// f may be nil.
+func (f *File) Printer(requested string, preferred []string) (texts.Printer, error) {
 	set := f.Languages()
-	if asked == "" || asked == DesktopLanguage {
+	if requested == "" || requested == DesktopLanguage {
 		return set.For(set.Match(preferred...)), nil
 	}
-	say := set.For(asked)
-	if say.Lang() != asked {
-		return say, fmt.Errorf("--lang: no language %q: want one of auto, %s", asked, strings.Join(set.Languages(), ", "))
+	say := set.For(requested)
+	if say.Lang() != requested {
+		return say, fmt.Errorf("--lang: no language %q: want one of auto, %s", requested, strings.Join(set.Languages(), ", "))
 	}
 	return say, nil
 }
 
-// suffix ends the name of a brand file. What comes before is the binary's name, so that the
-// binaries of two brands may share a folder.
+// suffix follows the binary's name in the name of a brand file, so that the binaries of two brands may
+// share a folder.
 const suffix = ".brand.yaml"
 
-// Path is where the brand file of a binary is: beside it.
+// Path returns the path of a binary's brand file: beside it.
 func Path(executable string) string {
-	return strings.TrimSuffix(executable, windowsEnding) + suffix
+	return strings.TrimSuffix(executable, exeSuffix) + suffix
 }
 
-// Load reads a brand file. nil without an error means that there is none: the binary is nobody's in
-// particular.
+// Load reads a brand file. nil without an error means that there is none: the binary is unbranded.
 func Load(path string) (*File, error) {
 	data, err := strictyaml.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -79,7 +78,7 @@ func Load(path string) (*File, error) {
 	var mistakes []texts.Mistake
 	f.languages, mistakes = texts.Shipped.With(f.Texts)
 	for _, m := range mistakes {
-		problems = append(problems, placed(doc, m))
+		problems = append(problems, locate(doc, m))
 	}
 	if len(problems) > 0 {
 		return nil, fmt.Errorf("brand file: %s", problems[0])
@@ -93,8 +92,8 @@ func Load(path string) (*File, error) {
 	return f, nil
 }
 
-// placed is the mistake with its place in the file.
-func placed(doc *strictyaml.Document, m texts.Mistake) strictyaml.Problem {
+// locate turns a mistake into a problem with its position in the file.
+func locate(doc *strictyaml.Document, m texts.Mistake) strictyaml.Problem {
 	path := fmt.Sprintf("$.texts[%q]", m.Language)
 	if m.Key == "" {
 		return doc.Problem(path, "language "+m.Language+": "+m.Message, "")
@@ -104,15 +103,15 @@ func placed(doc *strictyaml.Document, m texts.Mistake) strictyaml.Problem {
 	return p
 }
 
-// Resolve says whose agent it is: the asked-for vendor's (""  = none was asked for), else the brand
-// file's (nil: there is none), else the catalogue's (nil: none is given). What contradicts is an error: an agent
-// under a wrong name would be found by another vendor's software, or take another's list away.
-func Resolve(asked string, file *File, catalogue *Identity) (Identity, error) {
-	who := Identity{ID: asked}
+// Resolve determines the agent's identity: the requested vendor ("": none), else that of the brand
+// file (nil: none), else that of the catalogue (nil: none). A contradiction is an error: an agent with a
+// wrong identity would be found by another vendor's software, or overwrite another vendor's list.
+func Resolve(requested string, file *File, catalogue *Identity) (Identity, error) {
+	who := Identity{ID: requested}
 	if file != nil {
-		if asked != "" && asked != file.Vendor.ID {
+		if requested != "" && requested != file.Vendor.ID {
 			return who, fmt.Errorf("this program is of vendor %s (%s) and speaks for no other: %s has its own",
-				file.Vendor.ID, filepath.Base(file.Path), asked)
+				file.Vendor.ID, filepath.Base(file.Path), requested)
 		}
 		who = file.Vendor
 	}
@@ -136,12 +135,12 @@ func Resolve(asked string, file *File, catalogue *Identity) (Identity, error) {
 	return who, nil
 }
 
-// Stays says what keeps an agent that runs from becoming another: its address and the client's list
-// go by its identity.
-func (i Identity) Stays(next Identity) error {
+// CheckUnchanged returns an error if next differs: the running agent's address and its list in the client
+// are keyed by its identity.
+func (i Identity) CheckUnchanged(next Identity) error {
 	if i == next {
 		return nil
 	}
-	return fmt.Errorf("vendor.id and vendor.client_id cannot change while an agent runs (%s and %s, now %s and %s): stop it and start it anew",
+	return fmt.Errorf("vendor.id and vendor.client_id cannot change while an agent runs (%s and %s, now %s and %s): stop it and start it again",
 		i.ID, i.ClientID, next.ID, next.ClientID)
 }

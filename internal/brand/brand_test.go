@@ -46,11 +46,11 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-func TestStays(t *testing.T) {
+func TestCheckUnchanged(t *testing.T) {
 	acme := Identity{"acme", one}
-	require.NoError(t, acme.Stays(acme))
-	require.ErrorContains(t, acme.Stays(Identity{"beta", one}), "stop it and start it anew")
-	require.ErrorContains(t, acme.Stays(Identity{"acme", two}), two)
+	require.NoError(t, acme.CheckUnchanged(acme))
+	require.ErrorContains(t, acme.CheckUnchanged(Identity{"beta", one}), "stop it and start it again")
+	require.ErrorContains(t, acme.CheckUnchanged(Identity{"acme", two}), two)
 }
 
 func TestLoad(t *testing.T) {
@@ -65,7 +65,7 @@ func TestLoad(t *testing.T) {
 	for text, fault := range map[string]string{
 		"vendor: {id: acme, client_id: \"" + one + "\"}":              "",
 		"vendor: {id: Acme, client_id: \"" + one + "\"}":              `vendor.id: "Acme" is not lower-case letters`,
-		"vendor: {id: clients, client_id: \"" + one + "\"}":           "clients is no vendor's id",
+		"vendor: {id: clients, client_id: \"" + one + "\"}":           "clients cannot be a vendor's id",
 		"vendor: {id: acme, client_id: \"12\"}":                       "vendor.client_id is not 17 to 20 digits",
 		"vendor: {id: acme, client_id: \"" + one + "\", colour: red}": "unknown key",
 	} {

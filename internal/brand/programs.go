@@ -5,31 +5,31 @@ import (
 	"strings"
 )
 
-// A brand has two programs in one folder: the agent, and the tray, whose name is that of the agent and an ending. On Windows the ending
-// says that it is the one without a console.
+// A brand has two programs in one folder: the agent, and the tray, which has the agent's name plus a suffix. On Windows the
+// suffix w marks a program without a console, as in pythonw.exe.
 const (
-	trayEnding        = "-tray"
-	trayEndingWindows = "w"
-	windowsEnding     = ".exe"
+	traySuffix        = "-tray"
+	traySuffixWindows = "w"
+	exeSuffix         = ".exe"
 )
 
-// TrayOf is the path of the tray's program that belongs to an agent's.
+// TrayOf returns the path of the tray program that belongs to an agent.
 func TrayOf(agent string) string {
-	if name, is := strings.CutSuffix(agent, windowsEnding); is {
-		return name + trayEndingWindows + windowsEnding
+	if name, ok := strings.CutSuffix(agent, exeSuffix); ok {
+		return name + traySuffixWindows + exeSuffix
 	}
-	return agent + trayEnding
+	return agent + traySuffix
 }
 
-// AgentOf is the path of the agent's program that belongs to a tray's.
+// AgentOf returns the path of the agent that belongs to a tray program.
 func AgentOf(tray string) string {
-	if name, is := strings.CutSuffix(tray, windowsEnding); is {
-		return strings.TrimSuffix(name, trayEndingWindows) + windowsEnding
+	if name, ok := strings.CutSuffix(tray, exeSuffix); ok {
+		return strings.TrimSuffix(name, traySuffixWindows) + exeSuffix
 	}
-	return strings.TrimSuffix(tray, trayEnding)
+	return strings.TrimSuffix(tray, traySuffix)
 }
 
 // ProgramName is what users call the program at a path.
 func ProgramName(path string) string {
-	return strings.TrimSuffix(filepath.Base(path), windowsEnding)
+	return strings.TrimSuffix(filepath.Base(path), exeSuffix)
 }

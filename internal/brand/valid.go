@@ -14,11 +14,11 @@ var (
 	snowflakeShape = regexp.MustCompile(`^[0-9]{17,20}$`)
 )
 
-// maxVendorID is how many bytes a vendor's id may have: it is part of a socket's path, which has few.
+// maxVendorID is in bytes. The id is part of a socket's path, whose length is limited.
 const maxVendorID = 24
 
-// CheckVendorID says what keeps a text from being a vendor's id, by which the vendor's agent is found: its control
-// socket is in a folder of that name, beside one that is called clients.
+// CheckVendorID reports what is wrong with a vendor id. It names the folder of the agent's control socket, beside a
+// folder named clients.
 func CheckVendorID(id string) error {
 	switch {
 	case !vendorIDShape.MatchString(id):
@@ -26,16 +26,15 @@ func CheckVendorID(id string) error {
 	case len(id) > maxVendorID:
 		return fmt.Errorf("a vendor's id has at most %d characters, %q has %d", maxVendorID, id, len(id))
 	case id == "clients":
-		return errors.New("clients is no vendor's id: the folder of that name is for all vendors")
+		return errors.New("clients cannot be a vendor's id: the folder of that name is shared by all vendors")
 	}
 	return nil
 }
 
-// ValidClientID reports whether s has the form of an application's id: a snowflake, 17 to 20 digits.
+// ValidClientID reports whether s has the form of an application id: a snowflake, 17 to 20 digits.
 func ValidClientID(s string) bool { return snowflakeShape.MatchString(s) }
 
-// ValidOrigin reports whether s is an origin: a scheme, a host and perhaps a port, without
-// path or anything else.
+// ValidOrigin reports whether s is an origin: scheme, host and optional port, and nothing else.
 func ValidOrigin(s string) bool {
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme == "" || u.Hostname() == "" || !strings.EqualFold(s, u.Scheme+"://"+u.Host) {

@@ -25,7 +25,7 @@ func TestVendorID(t *testing.T) {
 		"a-2":                   "",
 		strings.Repeat("a", 24): "",
 		strings.Repeat("a", 25): "a vendor's id has at most 24 characters",
-		"clients":               "clients is no vendor's id",
+		"clients":               "clients cannot be a vendor's id",
 		"":                      "not lower-case letters",
 		"Acme":                  "not lower-case letters",
 		"a/../b":                "not lower-case letters",

@@ -287,6 +287,6 @@ func encoded(t *testing.T, c *Catalogue) string {
 func TestCheckOfTheFolderOfAllVendors(t *testing.T) {
 	cat := soundCatalogue()
 	cat.Vendor.ID = "clients"
-	require.Equal(t, []Fault{{"$.vendor.id", "clients is no vendor's id: the folder of that name is for all vendors", "such as acme"}}, cat.Check())
+	require.Equal(t, []Fault{{"$.vendor.id", "clients cannot be a vendor's id: the folder of that name is shared by all vendors", "such as acme"}}, cat.Check())
 	require.Empty(t, cat.CheckRecorded(), "a recording of an agent that was called so can be read")
 }

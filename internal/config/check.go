@@ -9,19 +9,19 @@ import (
 	"sidetone/internal/brand"
 )
 
-// fault is one value that has the right type and is wrong all the same.
+// fault is a value of the right type that is still invalid.
 type fault struct{ path, text, message, hint string }
 
-// minIDBytes keeps cut ids apart; maxIDBytes is beyond any device's name.
+// minIDBytes keeps truncated ids distinct; maxIDBytes is longer than any device name.
 const (
 	minIDBytes = 16
 	maxIDBytes = 4096
 )
 
-// maxTokens is as good as no limit.
+// maxTokens is high enough to mean "no limit".
 const maxTokens = 1_000_000
 
-// check returns the faults in a fixed order.
+// check returns all faults, in a fixed order.
 func (c *Config) check() []fault {
 	var faults []fault
 	add := func(path, text, message, hint string) {
@@ -38,25 +38,25 @@ func (c *Config) check() []fault {
 	if len(c.RPC.Transports) == 0 {
 		add("rpc.transports", "", "no transport", "want at least one of ipc, websocket, http")
 	}
-	faults = append(faults, twice("rpc.transports", c.RPC.Transports)...)
+	faults = append(faults, checkList("rpc.transports", c.RPC.Transports)...)
 	if n := c.RPC.Tokens; n < 1 || n > maxTokens {
 		add("rpc.tokens", strconv.Itoa(n), "out of range", fmt.Sprintf("want 1 to %d", maxTokens))
 	}
 	for _, d := range c.durations() {
-		if d.value < d.least || d.value > d.most {
-			add(d.path, short(d.value), "out of range", fmt.Sprintf("want %s to %s", short(d.least), short(d.most)))
+		if d.value < d.lower || d.value > d.upper {
+			add(d.path, short(d.value), "out of range", fmt.Sprintf("want %s to %s", short(d.lower), short(d.upper)))
 		}
 	}
-	faults = append(faults, twice("report.fields", c.Report.Fields)...)
+	faults = append(faults, checkList("report.fields", c.Report.Fields)...)
 	if n := c.Report.IDMaxBytes; n != 0 && (n < minIDBytes || n > maxIDBytes) {
 		add("report.id_max_bytes", strconv.Itoa(n), "out of range", fmt.Sprintf("want 0 for never, or %d to %d", minIDBytes, maxIDBytes))
 	}
-	faults = append(faults, twice("rpc.ipc_folders", c.RPC.IPCFolders)...)
-	return append(faults, twice("sources.files", c.Sources.Files)...)
+	faults = append(faults, checkList("rpc.ipc_folders", c.RPC.IPCFolders)...)
+	return append(faults, checkList("sources.files", c.Sources.Files)...)
 }
 
-// twice returns the elements of a list that are empty, or there already.
-func twice[T ~string](setting string, list []T) (faults []fault) {
+// checkList returns the elements of a list that are empty or duplicates.
+func checkList[T ~string](setting string, list []T) (faults []fault) {
 	for i, element := range list {
 		if path := fmt.Sprintf("%s[%d]", setting, i); element == "" {
 			faults = append(faults, fault{path, "", "empty path", ""})
@@ -68,11 +68,11 @@ func twice[T ~string](setting string, list []T) (faults []fault) {
 }
 
 type bounds struct {
-	path               string
-	value, least, most time.Duration
+	path                string
+	value, lower, upper time.Duration
 }
 
-// durations gives the bounds of each duration. Zero is meant only where waiting is optional.
+// durations returns each duration with its bounds. Zero is allowed only where the setting can be turned off.
 func (c *Config) durations() []bounds {
 	return []bounds{
 		{"rpc.probe_timeout", c.RPC.ProbeTimeout, 10 * time.Millisecond, time.Minute},

@@ -1,6 +1,5 @@
-// Package config reads what people set: the agent's settings, from files, environment and
-// flags, and the vendor's catalogue. Everything that it reads is checked, and every complaint
-// says where.
+// Package config loads the agent's settings from files, environment variables and flags. All values
+// are validated, and every problem names its place.
 package config
 
 import (
@@ -15,7 +14,7 @@ import (
 // Config is the agent's settings, complete and checked. Paths in it are absolute.
 type Config struct {
 	Catalogue string  `yaml:"catalogue,omitempty" help:"the vendor's catalogue"`
-	Vendor    string  `yaml:"vendor,omitempty" help:"id of the vendor whose agent this is, or is asked; needed only where several run"`
+	Vendor    string  `yaml:"vendor,omitempty" help:"id of the vendor whose agent to run or to ask; needed only where several run"`
 	RPC       RPC     `yaml:"rpc,omitempty"`
 	Report    Report  `yaml:"report,omitempty"`
 	Sources   Sources `yaml:"sources,omitempty"`
@@ -29,27 +28,27 @@ type Config struct {
 
 // RPC is how clients are found and talked to.
 type RPC struct {
-	Clients       policy.Selection   `yaml:"clients,omitempty" help:"whom to report to: all clients that run, or the first that connects"`
+	Clients       policy.Selection   `yaml:"clients,omitempty" help:"which clients to report to: all that run, or the first that connects"`
 	Transports    []policy.Transport `yaml:"transports,omitempty" help:"how to talk to a client, best first: ipc, websocket, http"`
 	Ports         Ports              `yaml:"ports,omitempty" help:"ports to look for clients on, in this order, as 6463-6473 or 6463,6470"`
 	IPCFolders    []string           `yaml:"ipc_folders,omitempty" help:"folders of clients' IPC sockets, instead of the system's"`
 	Origin        string             `yaml:"origin,omitempty" help:"origin to send on WebSocket, instead of the catalogue's"`
-	OnExit        policy.Exit        `yaml:"on_exit,omitempty" help:"what an orderly end leaves in the client: clear, unmute or leave"`
+	OnExit        policy.Exit        `yaml:"on_exit,omitempty" help:"what an orderly shutdown leaves in the client: clear, unmute or leave"`
 	ProbeTimeout  time.Duration      `yaml:"probe_timeout,omitempty" help:"how long a port may take to prove that it is a client"`
 	AnswerTimeout time.Duration      `yaml:"answer_timeout,omitempty" help:"how long a client may take to answer over IPC and WebSocket"`
-	HTTPTimeout   time.Duration      `yaml:"http_timeout,omitempty" help:"how long a client may take where it makes callers wait in line"`
+	HTTPTimeout   time.Duration      `yaml:"http_timeout,omitempty" help:"how long a client that queues its callers may take to answer"`
 	Tokens        int                `yaml:"tokens,omitempty" help:"how many connects and HTTP requests a client lets through at once"`
 	TokenEvery    time.Duration      `yaml:"token_every,omitempty" help:"how long a client takes to allow one more"`
 	RetryMax      time.Duration      `yaml:"retry_max,omitempty" help:"longest pause between two searches, in the first minutes without a client"`
 	ResendEvery   time.Duration      `yaml:"resend_every,omitempty" help:"how often every client is sent its list again; 0 is never"`
 }
 
-// Report is what is told to the client.
+// Report controls what is reported to the client.
 type Report struct {
 	Fields     []devices.Field  `yaml:"fields,omitempty" help:"the flags that may be reported"`
-	AudioID    devices.IDScheme `yaml:"audio_id,omitempty" help:"which id audio devices are reported by, instead of the system's default"`
-	VideoID    devices.IDScheme `yaml:"video_id,omitempty" help:"which id cameras are reported by, instead of the system's default"`
-	IDMaxBytes int              `yaml:"id_max_bytes,omitempty" help:"where ids that are names are cut, as by the client, in bytes; 0 is never"`
+	AudioID    devices.IDScheme `yaml:"audio_id,omitempty" help:"which id to report for audio devices, instead of the system's default"`
+	VideoID    devices.IDScheme `yaml:"video_id,omitempty" help:"which id to report for cameras, instead of the system's default"`
+	IDMaxBytes int              `yaml:"id_max_bytes,omitempty" help:"length in bytes to which ids that are names are cut, as the client does; 0 is never"`
 }
 
 // Sources is where endpoints come from.
@@ -61,20 +60,20 @@ type Sources struct {
 	PulseServer string   `yaml:"pulse_server,omitempty" help:"address of the sound server on Linux, instead of the environment's"`
 }
 
-// Push is how the vendor's own software says states, beside the local API.
+// Push controls how the vendor's own software pushes states, other than through the local API.
 type Push struct {
-	StateFile string `yaml:"state_file,omitempty" help:"file into which software writes states that cannot use the local API"`
+	StateFile string `yaml:"state_file,omitempty" help:"file for states pushed by software that cannot use the local API"`
 }
 
-// Engine is how changes are judged.
+// Engine controls how changes are debounced.
 type Engine struct {
-	RemovalGrace time.Duration `yaml:"removal_grace,omitempty" help:"how long a device may be gone before that is reported"`
+	RemovalGrace time.Duration `yaml:"removal_grace,omitempty" help:"how long a device may be gone before its removal is reported"`
 	StaleAfter   time.Duration `yaml:"stale_after,omitempty" help:"how long the devices of a failed source are kept"`
 }
 
-// Pause is what clients have while the user has paused reporting.
+// Pause controls what clients see while the user has paused reporting.
 type Pause struct {
-	List devices.PauseList `yaml:"list,omitempty" help:"what clients have while reporting is paused: empty or unmuted"`
+	List devices.PauseList `yaml:"list,omitempty" help:"what clients see while reporting is paused: empty or unmuted"`
 }
 
 // Control is where the local API is, for the command line and the vendor's own software.
@@ -82,18 +81,18 @@ type Control struct {
 	Socket string `yaml:"socket,omitempty" help:"path of the local API's socket (Windows: name of its pipe), instead of the user's default"`
 }
 
-// Tray is what the icon on the desktop does beside showing itself.
+// Tray holds options of the tray icon.
 type Tray struct {
 	NotifyMute bool `yaml:"notify_mute,omitempty" help:"show a notification when a microphone's mute is pressed while a client is connected"`
 }
 
 // Log is what is logged, and how.
 type Log struct {
-	Level  LogLevel  `yaml:"level,omitempty" help:"least level that is logged: debug, info, warn or error"`
+	Level  LogLevel  `yaml:"level,omitempty" help:"lowest level that is logged: debug, info, warn or error"`
 	Format LogFormat `yaml:"format,omitempty" help:"text or json"`
 }
 
-// LogLevel is the least level that is logged.
+// LogLevel is the lowest level that is logged.
 type LogLevel string
 
 // The log levels.
@@ -109,7 +108,7 @@ func (LogLevel) Enum() []string {
 	return []string{string(LogDebug), string(LogInfo), string(LogWarn), string(LogError)}
 }
 
-// Slog returns the level in log/slog's terms.
+// Slog converts the level to log/slog's.
 func (l LogLevel) Slog() slog.Level {
 	switch l {
 	case LogDebug:
@@ -123,7 +122,7 @@ func (l LogLevel) Slog() slog.Level {
 	}
 }
 
-// LogFormat is the form of a line in the log.
+// LogFormat is the format of a log line.
 type LogFormat string
 
 // The log formats.
@@ -135,7 +134,7 @@ const (
 // Enum lists the names that a file may use.
 func (LogFormat) Enum() []string { return []string{string(LogText), string(LogJSON)} }
 
-// Default returns the settings of an agent that nobody has told anything.
+// Default returns the settings used where nothing is configured.
 func Default() *Config {
 	ports := make(Ports, 0, 11)
 	for p := 6463; p <= 6473; p++ {

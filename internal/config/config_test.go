@@ -24,7 +24,7 @@ func writeFile(t *testing.T, path, content string) string {
 	return path
 }
 
-// values is the settings that are not the default's, as path=value @ origin.
+// values formats the settings that differ from the defaults, as path=value @ origin.
 func values(settings []Setting) []string {
 	var out []string
 	for _, s := range settings {
@@ -316,7 +316,7 @@ func TestPorts(t *testing.T) {
 		"1-2-3":       errPort.Error(),
 		"1-99999":     errPort.Error(),
 		"2-1":         "the range 2-1 runs backwards",
-		"1,2,1":       "port 1 stands twice",
+		"1,2,1":       "port 1 is listed twice",
 		"100-164":     "more than 64 ports",
 		"1-60, 70-80": "more than 64 ports",
 	} {

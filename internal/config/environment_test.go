@@ -12,14 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// readers are the files of internal that may look into the environment themselves: the first two give programs one, the third
-// looks for the machine's own bus, which is nobody's in particular, then one hands on its own, and the last asks what a test is for.
+// readers are the files of internal that may read the environment themselves.
 var readers = []string{
 	"testlab/sound.go", "testlab/soundservers.go", "platform/power/resume_linux.go", "platform/system/exec_unix.go",
 	"health/healthtest/healthtest.go",
 }
 
-// ports are those of clients, which only settings know.
+// ports matches the clients' ports, which only the settings may name.
 var ports = regexp.MustCompile(`\b64(6[3-9]|7[0-3])\b`)
 
 var environment = regexp.MustCompile(`\bos\.(Getenv|LookupEnv|Environ|ExpandEnv|UserHomeDir|UserConfigDir|UserCacheDir)\b`)

@@ -14,14 +14,14 @@ type Key struct {
 	Flag    string // such as rpc-probe-timeout
 	Default string
 	Help    string
-	Values  []string // the words that it may have; nil: any
+	Values  []string // the allowed values; nil: any
 }
 
 // Keys lists every setting in the order of Config.
 func Keys() []Key {
 	var keys []Key
 	for _, l := range leaves(Default()) {
-		keys = append(keys, Key{Path: l.path, Env: envName(l.path), Flag: flagName(l.path), Default: l.text(), Help: l.help, Values: l.words()})
+		keys = append(keys, Key{Path: l.path, Env: envName(l.path), Flag: flagName(l.path), Default: l.text(), Help: l.help, Values: l.enum()})
 	}
 	return keys
 }
@@ -55,7 +55,7 @@ func leavesOf(prefix string, v reflect.Value) []leaf {
 	return out
 }
 
-// text is the value as an environment variable or flag would give it.
+// text returns the value as an environment variable or flag would give it.
 func (l leaf) text() string {
 	switch v := l.value.Interface().(type) {
 	case time.Duration:
@@ -73,8 +73,8 @@ func (l leaf) text() string {
 	return strings.Join(parts, ",")
 }
 
-// words are the values of a setting, or of each element of one that is a list, where they are words of a few.
-func (l leaf) words() []string {
+// enum returns the allowed values of a setting, or of the elements of a list; nil where any is allowed.
+func (l leaf) enum() []string {
 	typ := l.value.Type()
 	if typ.Kind() == reflect.Slice {
 		typ = typ.Elem()
@@ -82,13 +82,13 @@ func (l leaf) words() []string {
 	if typ.Kind() == reflect.Bool {
 		return []string{"true", "false"}
 	}
-	if words, ok := reflect.Zero(typ).Interface().(interface{ Enum() []string }); ok {
-		return words.Enum()
+	if e, ok := reflect.Zero(typ).Interface().(interface{ Enum() []string }); ok {
+		return e.Enum()
 	}
 	return nil
 }
 
-// short is 1m rather than 1m0s.
+// short formats a duration as 1m rather than 1m0s.
 func short(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {

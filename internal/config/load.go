@@ -12,10 +12,10 @@ import (
 	"sidetone/internal/strictyaml"
 )
 
-// Options say where settings come from. What is empty is left out.
+// Options say where settings come from. Empty fields are skipped.
 type Options struct {
 	Flags      map[string]string // by path, such as rpc.ports; only those that the user gave
-	Env        []string          // KEY=value, as os.Environ has it; an empty value counts as not set
+	Env        []string          // KEY=value, as returned by os.Environ; an empty value counts as not set
 	UserFile   string            // may be missing
 	SystemFile string            // may be missing
 	Explicit   string            // replaces both files and must exist
@@ -28,9 +28,8 @@ type Setting struct {
 	Origin string `json:"origin"` // default, file:line, the variable's name, or the flag
 }
 
-// Load reads all settings. Flags come before the environment, that before the user's file,
-// that before the system's, and that before the defaults. If there is any problem the other
-// results are nil.
+// Load reads all settings. In falling order of precedence: flags, environment, the user's file, the
+// system's file, defaults. If there is any problem the other results are nil.
 func Load(o Options) (*Config, []Setting, []strictyaml.Problem) {
 	l := newLoader()
 	l.home = homeIn(o.Env)
@@ -51,7 +50,7 @@ func Load(o Options) (*Config, []Setting, []strictyaml.Problem) {
 	return l.config, l.settings(), nil
 }
 
-// homeIn is the user's home as an environment says it, "" if it does not.
+// homeIn returns the user's home folder according to an environment, "" if it is not set there.
 func homeIn(env []string) (home string) {
 	for _, kv := range env {
 		if name, value, _ := strings.Cut(kv, "="); (name == "HOME" || name == "USERPROFILE") && filepath.IsAbs(value) {
@@ -65,7 +64,7 @@ type loader struct {
 	config   *Config
 	leaves   []leaf
 	origins  map[string]origin // by path; absent is the default
-	home     string            // the user's; "": not known
+	home     string            // the user's home folder; "": unknown
 	problems []strictyaml.Problem
 }
 
@@ -80,13 +79,13 @@ type origin struct {
 	name string
 }
 
-func (l *loader) file(path string, must bool) {
+func (l *loader) file(path string, required bool) {
 	if path == "" {
 		return
 	}
 	data, err := strictyaml.ReadFile(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && !must:
+	case errors.Is(err, fs.ErrNotExist) && !required:
 		return
 	case err != nil:
 		if readErr, ok := errors.AsType[*strictyaml.ReadError](err); ok {
@@ -108,7 +107,7 @@ func (l *loader) decode(path string, data []byte) {
 	}
 }
 
-// set notes where a value comes from and makes its paths absolute.
+// set records where a value comes from and makes its paths absolute.
 func (l *loader) set(s leaf, from origin, dir string) {
 	l.origins[s.path] = from
 	switch s.path {
@@ -129,7 +128,7 @@ func (l *loader) set(s leaf, from origin, dir string) {
 	}
 }
 
-// absolute completes a path: ~ is the user's home, whatever shell there was or was not.
+// absolute makes a path absolute. It expands ~ itself, since no shell does that in a file.
 func (l *loader) absolute(from origin, setting, dir string, path *string) {
 	first, rest, _ := strings.Cut(filepath.ToSlash(*path), "/")
 	switch {
@@ -149,7 +148,7 @@ func (l *loader) absolute(from origin, setting, dir string, path *string) {
 	}
 }
 
-// report adds what is wrong with a value, at the place where it was set.
+// report adds a problem of a value, at the place where it was set.
 func (l *loader) report(from origin, setting, text, message, hint string) {
 	p := strictyaml.Problem{File: from.name, Path: "$." + setting, Text: text, Message: message, Hint: hint}
 	if from.doc != nil {
@@ -162,7 +161,7 @@ func (l *loader) env(environ []string) {
 	values := make(map[string]string)
 	for _, kv := range environ {
 		if key, value, ok := strings.Cut(kv, "="); ok && strings.HasPrefix(key, envPrefix) {
-			values[key] = value // of a name that stands twice the last counts, as with os/exec
+			values[key] = value // of duplicates the last wins, as in os/exec
 		}
 	}
 	names := make([]string, len(l.leaves))
@@ -175,7 +174,7 @@ func (l *loader) env(environ []string) {
 		case i < 0:
 			l.unknown(name, "unknown environment variable", names)
 		case values[name] != "":
-			l.text(l.leaves[i], name, values[name])
+			l.decodeText(l.leaves[i], name, values[name])
 		}
 	}
 }
@@ -187,7 +186,7 @@ func (l *loader) flags(flags map[string]string) {
 	}
 	for _, path := range slices.Sorted(maps.Keys(flags)) {
 		if i := slices.Index(paths, path); i >= 0 {
-			l.text(l.leaves[i], "--"+flagName(path), flags[path])
+			l.decodeText(l.leaves[i], "--"+flagName(path), flags[path])
 		} else {
 			l.unknown(path, "unknown setting", paths)
 		}
@@ -198,7 +197,7 @@ func (l *loader) unknown(name, message string, valid []string) {
 	l.problems = append(l.problems, strictyaml.Problem{File: name, Message: message, Hint: strictyaml.Suggest(name, valid)})
 }
 
-func (l *loader) text(s leaf, name, value string) {
+func (l *loader) decodeText(s leaf, name, value string) {
 	for _, p := range strictyaml.DecodeText(name, value, s.value.Addr().Interface()) {
 		p.Path = "$." + s.path + strings.TrimPrefix(p.Path, "$")
 		l.problems = append(l.problems, p)
@@ -206,7 +205,7 @@ func (l *loader) text(s leaf, name, value string) {
 	l.set(s, origin{name: name}, "")
 }
 
-// check reports values that are out of bounds where they were set.
+// check reports invalid values, at the place where they were set.
 func (l *loader) check() {
 	for _, f := range l.config.check() {
 		setting, _, _ := strings.Cut(f.path, "[")
@@ -225,7 +224,7 @@ func (l *loader) settings() []Setting {
 	return out
 }
 
-// at is file:line, or the name of the variable or flag.
+// at returns file:line, or the name of the variable or flag.
 func (o origin) at(path string) string {
 	if o.doc == nil {
 		return o.name

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// Ports is a list of TCP ports. Its text is ports and ranges: 6463,6470-6473.
+// Ports is a list of TCP ports, written as ports and ranges: 6463,6470-6473.
 type Ports []int
 
-// maxPorts bounds the work of looking for a client.
+// maxPorts bounds the work of a search for clients.
 const maxPorts = 64
 
-// UnmarshalText reads ports and ranges, in the order in which they stand.
+// UnmarshalText reads ports and ranges, and keeps their order.
 func (p *Ports) UnmarshalText(text []byte) error {
 	var out Ports
 	for part := range strings.SplitSeq(string(text), ",") {
@@ -24,7 +24,7 @@ func (p *Ports) UnmarshalText(text []byte) error {
 		}
 		for port := first; port <= last; port++ {
 			if slices.Contains(out, port) {
-				return fmt.Errorf("port %d stands twice", port)
+				return fmt.Errorf("port %d is listed twice", port)
 			}
 			if out = append(out, port); len(out) > maxPorts {
 				return fmt.Errorf("more than %d ports", maxPorts)
@@ -51,13 +51,13 @@ var errPort = errors.New("want ports from 1 to 65535, such as 6463-6473 or 6463,
 func port(s string) (int, error) {
 	s = strings.TrimSpace(s)
 	n, err := strconv.ParseUint(s, 10, 16)
-	if err != nil || n == 0 || s[0] == '0' { // elsewhere a number that begins with 0 is octal
+	if err != nil || n == 0 || s[0] == '0' { // many readers take a leading 0 for octal
 		return 0, errPort
 	}
 	return int(n), nil
 }
 
-// String writes p so that UnmarshalText reads it; three ports or more in a row are a range.
+// String writes p so that UnmarshalText can read it; three or more consecutive ports become a range.
 func (p Ports) String() string {
 	var parts []string
 	for i := 0; i < len(p); {

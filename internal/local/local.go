@@ -1,29 +1,29 @@
-// Package local holds what there is on this machine that talks over sockets and ports, as far as
-// the operating system tells.
+// Package local describes processes, sockets and listeners of this machine, as the operating system
+// reports them.
 package local
 
 // Process is the owner of a socket or a port.
 type Process struct {
 	PID  int    `json:"pid,omitempty"`  // 0: unknown
 	UID  string `json:"uid,omitempty"`  // the user (Linux, macOS: decimal uid; Windows: SID); "": unknown
-	Name string `json:"name,omitempty"` // short name of the program, chosen by itself, for people; "": unknown
+	Name string `json:"name,omitempty"` // short name that the program chose for itself, for display only; "": unknown
 }
 
-// Lineage tells how a process is related to others: several processes may be one client.
+// Lineage relates a process to others: several processes may be one client.
 type Lineage struct {
 	Exe     string // path of the executable; "": unknown
-	Parents []int  // the parent, its parent and so on, as far as processes can be seen; nil: unknown
+	Parents []int  // parent, grandparent and so on, as far as they are visible; nil: unknown
 }
 
 // Socket is a file (Windows: a named pipe) on which a client may listen.
 type Socket struct {
 	Path string `json:"path"`
-	ID   string `json:"id,omitempty"` // differs after it was removed and made anew (Linux, macOS: dev:inode:ctime in ns); "": unknown
+	ID   string `json:"id,omitempty"` // changes when it is removed and created again (Linux, macOS: dev:inode:ctime in ns); "": unknown
 }
 
-// Listener is a TCP port on which somebody accepts connections to 127.0.0.1.
+// Listener is a TCP port on which a process accepts connections to 127.0.0.1.
 type Listener struct {
 	Port    int    `json:"port"`
-	ID      uint64 `json:"id,omitempty"` // differs after its owner has opened the port anew (Linux: the socket's inode); 0: unknown
-	Process        // who opened it
+	ID      uint64 `json:"id,omitempty"` // changes when the owner opens the port again (Linux: the socket's inode); 0: unknown
+	Process        // the owner
 }

@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxBlank is how many blank lines may follow each other: the lexer takes quadratic time over
-// a longer run in a block of text, and that is before the block can be refused.
+// maxBlank limits consecutive blank lines: the lexer takes quadratic time over a longer run in a
+// block of text, before the block can be refused.
 const maxBlank = 100
 
-// clean refuses what is not text and returns data without byte order mark, with \n as the
-// only line end, and sets doc's lines.
+// clean refuses what is not text, sets doc's lines and returns data without byte order mark and
+// with \n as the only line end.
 func clean(doc *Document, data []byte) (string, *Problem) {
 	doc.lines = []int{0}
 	if len(data) > MaxSize {
@@ -37,7 +37,7 @@ func clean(doc *Document, data []byte) (string, *Problem) {
 		}
 	}
 	if doc.script {
-		return src, nil // what stands in a block of text stays as it is
+		return src, nil // a block of text is kept verbatim
 	}
 	return indent(doc, src, lines)
 }
@@ -56,9 +56,8 @@ func cleanLine(doc *Document, number int, line string) *Problem {
 	return nil
 }
 
-// indent refuses tabs used for indentation; in JSON they mean nothing. Other tabs become spaces
-// and space at the end of a line goes: neither means anything, and both put the library's
-// columns off.
+// indent refuses tabs used for indentation, except in JSON, where they mean nothing. It turns other
+// tabs into spaces and trims trailing space, because both make the library report wrong columns.
 func indent(doc *Document, src string, lines []string) (string, *Problem) {
 	json := strings.HasPrefix(strings.TrimSpace(src), "{") || strings.HasPrefix(strings.TrimSpace(src), "[")
 	for i, line := range lines {
@@ -75,7 +74,7 @@ func indent(doc *Document, src string, lines []string) (string, *Problem) {
 	return strings.Join(lines, "\n"), nil
 }
 
-// untab puts a space in place of each tab outside quotes.
+// untab replaces each tab outside quotes with a space.
 func untab(line string) string {
 	if !strings.Contains(line, "\t") {
 		return line

@@ -59,13 +59,13 @@ func (d *decoder) value(n *Node, path string, v reflect.Value) {
 	}
 }
 
-// hasReader reports whether t reads itself, so that its kind does not matter.
-func hasReader(t reflect.Type) bool {
+// hasUnmarshaler reports whether t decodes itself, whatever its kind.
+func hasUnmarshaler(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) || p.Implements(reflect.TypeFor[json.Unmarshaler]())
 }
 
-// special handles the types that read themselves.
+// special handles the types that are not decoded by their kind.
 func (d *decoder) special(n *Node, path string, v reflect.Value) bool {
 	switch into := v.Addr().Interface().(type) {
 	case *time.Duration:
@@ -79,7 +79,7 @@ func (d *decoder) special(n *Node, path string, v reflect.Value) bool {
 			d.report(n, path, err.Error(), "")
 		}
 	case json.Unmarshaler:
-		d.unique(n, path) // of two equal keys JSON takes the last
+		d.unique(n, path) // encoding/json accepts duplicate keys
 		if err := into.UnmarshalJSON(n.json()); err != nil {
 			d.report(n, path, err.Error(), "")
 		}
@@ -165,7 +165,7 @@ func (d *decoder) int(n *Node, path string, v reflect.Value) {
 	case errors.Is(err, strconv.ErrRange) || err == nil && v.OverflowInt(value):
 		d.report(n, path, "the number is out of range", "")
 	case err != nil || strconv.FormatInt(value, 10) != n.Text:
-		// 0710 is octal to some readers, so it is refused rather than understood.
+		// Some readers take 0710 for octal.
 		d.report(n, path, "want a whole number in decimal digits", "")
 	default:
 		v.SetInt(value)

@@ -2,12 +2,12 @@ package strictyaml
 
 import "strings"
 
-// Document knows where in a file each value stands, for checks that come after decoding.
+// Document holds the position of each value in a file, for checks after decoding.
 type Document struct {
 	file   string
 	lines  []int // length of each line in characters
 	root   *Node
-	script bool // blocks of text are taken, and nothing may be empty
+	script bool // blocks of text are allowed, and nothing may be empty
 }
 
 // File is the name that was given to Decode.
@@ -26,7 +26,7 @@ func (d *Document) Position(path string) (line, column int) {
 	return d.clamp(line, column)
 }
 
-// Text returns the text of the value at path: "" if it is absent, a list or has keys.
+// Text returns the text of the value at path; "" if it is absent or not a scalar.
 func (d *Document) Text(path string) string {
 	if _, _, n := d.find(path); n != nil {
 		return n.Text
@@ -34,13 +34,13 @@ func (d *Document) Text(path string) string {
 	return ""
 }
 
-// Problem makes a Problem of the value at path.
+// Problem returns a Problem with the value at path.
 func (d *Document) Problem(path, message, hint string) Problem {
 	line, column := d.Position(path)
 	return d.problemAt(line, column, path, d.Text(path), message, hint)
 }
 
-// find returns the node at path, or nil with the position of the deepest one on the way.
+// find returns the node at path, or nil and the position of its deepest existing ancestor.
 func (d *Document) find(path string) (line, column int, n *Node) {
 	n = d.root
 	rest := strings.TrimPrefix(path, "$")

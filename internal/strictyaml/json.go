@@ -7,7 +7,7 @@ import (
 
 func (n *Node) scalar() bool { return n.Kind != List && n.Kind != Object }
 
-// json is n for a type with UnmarshalJSON. A number that JSON cannot write becomes text.
+// json encodes n for a type with UnmarshalJSON. A number that is not valid in JSON becomes text.
 func (n *Node) json() []byte {
 	switch n.Kind {
 	case Null:
@@ -38,7 +38,7 @@ func wrap(open byte, parts [][]byte, end byte) []byte {
 	return append(append([]byte{open}, bytes.Join(parts, []byte{','})...), end)
 }
 
-// quote writes text as JSON. Text always encodes.
+// quote encodes s as JSON, which cannot fail for a string.
 func quote(s string) []byte {
 	out, _ := json.Marshal(s)
 	return out

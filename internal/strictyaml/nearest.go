@@ -8,8 +8,8 @@ import (
 // maxNames is how many valid names a hint lists.
 const maxNames = 12
 
-// Suggest makes the hint for an unknown name: the nearest of the valid ones, or all of them
-// if none is near and they are few.
+// Suggest returns the hint for an unknown name: the nearest valid one, or all of them if none is
+// near and they are few.
 func Suggest(name string, valid []string) string {
 	switch best := nearest(name, valid); {
 	case best != "":
@@ -21,10 +21,10 @@ func Suggest(name string, valid []string) string {
 	}
 }
 
-// Near reports whether name is a slip away from the valid one, or begins with it.
+// Near reports whether name looks like a typo of the valid one, or begins with it.
 func Near(name, valid string) bool { return nearest(name, []string{valid}) != "" }
 
-// nearest returns the valid name that is a slip away from name, or its beginning, or "".
+// nearest returns the valid name that name looks like a typo of, or begins with, or "".
 func nearest(name string, valid []string) string {
 	name = strings.ToLower(name)
 	best, distance := "", max(1, len([]rune(name))/3)+1
@@ -41,10 +41,11 @@ func nearest(name string, valid []string) string {
 	return best
 }
 
-// maxName bounds the work of comparing: no valid name is near this length.
+// maxName bounds the work of Edits. All valid names are much shorter.
 const maxName = 100
 
-// Edits counts the insertions, deletions, replacements and swaps of neighbours between a and b.
+// Edits returns the Damerau-Levenshtein distance of a and b: insertions, deletions, replacements and
+// swaps of neighbours.
 func Edits(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	if len(x) > maxName || len(y) > maxName {

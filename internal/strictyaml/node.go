@@ -20,7 +20,7 @@ const (
 	Object
 )
 
-// String names a kind as "found …" needs it.
+// String names a kind as in "found a list".
 func (k Kind) String() string {
 	return [...]string{"nothing", "true or false", "a number", "text", "a list", "keys with values"}[k]
 }
@@ -55,11 +55,11 @@ func (n *Node) empty() bool {
 	return n.Kind == Null || n.Text == "" && len(n.Items)+len(n.Fields) == 0
 }
 
-// numeric is what some YAML reader somewhere takes for a number. It is wider than YAML 1.2's
-// own rule on purpose: 0b0e, 0710 and 1e10 are USB ids in one reader and numbers in the next.
+// numeric matches what any YAML reader may take for a number. It is deliberately wider than YAML 1.2:
+// 0b0e, 0710 and 1e10 are USB ids to one reader and numbers to the next.
 var numeric = regexp.MustCompile(`^[-+]?(0[xXoObB][0-9A-Za-z_]+|(\.[0-9_]+|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9]+)?|\.(?i:inf|nan))$`)
 
-// classify says what an unquoted scalar is.
+// classify returns the kind of an unquoted scalar.
 func classify(plain string) Kind {
 	switch lower := strings.ToLower(plain); {
 	case lower == "" || lower == "~" || lower == "null":
@@ -73,13 +73,13 @@ func classify(plain string) Kind {
 	}
 }
 
-// textNode makes the node that s would be in a file whose author knew what the type wants.
+// textNode returns the node that s would be in a file if it were quoted as type t needs.
 func textNode(s string, t reflect.Type) *Node {
 	switch t.Kind() {
 	case reflect.String:
 		return &Node{Kind: Text, Text: s}
 	case reflect.Slice:
-		if hasReader(t) {
+		if hasUnmarshaler(t) {
 			return &Node{Kind: Text, Text: s}
 		}
 		n := &Node{Kind: List}
@@ -107,7 +107,7 @@ func join(path, name string) string {
 
 func index(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
-// step splits the first key or index off a path, which has lost its leading $.
+// step splits the first key or index off a path without its leading $.
 func step(path string) (name string, i int, rest string) {
 	if quoted, err := strconv.QuotedPrefix(strings.TrimPrefix(path, "[")); err == nil && strings.HasPrefix(path, "[") {
 		name, _ = strconv.Unquote(quoted)

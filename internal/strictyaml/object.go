@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// A key is one field of a struct as a file names it.
+// A key is a field of a struct under its name in files.
 type key struct {
 	name     string
 	index    []int
 	required bool
 }
 
-// keysOf lists the keys of a struct type. Those of an embedded struct are its own.
+// keysOf lists the keys of a struct type, including those of embedded structs.
 func keysOf(t reflect.Type) []key {
 	var keys []key
 	for f := range t.Fields() {
@@ -67,7 +67,7 @@ func (d *decoder) object(n *Node, path string, v reflect.Value) {
 	}
 }
 
-// unique reports keys that stand twice and returns each key's first entry.
+// unique reports duplicate keys and returns the first entry of each key.
 func (d *decoder) unique(n *Node, path string) []Field {
 	lines := make(map[string]int, len(n.Fields))
 	var first []Field
@@ -82,7 +82,7 @@ func (d *decoder) unique(n *Node, path string) []Field {
 	return first
 }
 
-// unknown suggests names that the file does not use yet first.
+// unknown reports an unknown key, and prefers to suggest keys that are not used yet.
 func (d *decoder) unknown(f Field, path string, n *Node, keys []key) {
 	var all, unused []string
 	for _, k := range keys {
@@ -130,7 +130,7 @@ func (d *decoder) dict(n *Node, path string, v reflect.Value) {
 	v.Set(out)
 }
 
-// enumOf returns the names that a text type allows, or nil if any text will do.
+// enumOf returns the names that a text type allows, or nil if any text is allowed.
 func enumOf(t reflect.Type) []string {
 	if e, ok := reflect.Zero(t).Interface().(interface{ Enum() []string }); ok {
 		return e.Enum()

@@ -13,8 +13,8 @@ import (
 
 // parse is the one place that calls the YAML library. The root is nil if src has no content.
 func parse(doc *Document, src string) (root *Node, problem *Problem) {
-	// goccy/go-yaml indexes out of range on some malformed input, and no check of ours can
-	// foresee all of it. A file must never take the agent down, so the panic ends here.
+	// goccy/go-yaml indexes out of range on some malformed input that checkTokens cannot foresee.
+	// No file may crash the agent, so the panic ends here.
 	defer func() {
 		if r := recover(); r != nil {
 			root, problem = nil, doc.syntax(1, 1, "", fmt.Sprintf("not valid YAML: %v", r), "")
@@ -51,7 +51,7 @@ func syntaxError(doc *Document, err error) *Problem {
 	return doc.syntax(tk.Position.Line, tk.Position.Column, tk.Value, message, hint)
 }
 
-// converter turns the library's tree into ours.
+// converter turns the library's tree into Nodes.
 type converter struct {
 	doc     *Document
 	problem *Problem // the first
@@ -73,7 +73,7 @@ func (c *converter) value(in ast.Node) *Node {
 	}
 }
 
-// object begins at its first key, not at the colon where the library has it, or at its brace.
+// object positions a block of keys at its first key (the library has the colon), and a flow mapping at its brace.
 func (c *converter) object(n *ast.MappingNode) *Node {
 	out := &Node{Kind: Object}
 	out.Line, out.Column = c.position(n.GetToken())
@@ -122,7 +122,7 @@ func (c *converter) block(n *ast.LiteralNode) *Node {
 	return out
 }
 
-// refuse takes nodes that checkTokens has missed, which may be nil.
+// refuse reports nodes that checkTokens has missed, which may be nil.
 func (c *converter) refuse(in ast.Node) {
 	line, column := 1, 1
 	if in != nil {
@@ -131,7 +131,7 @@ func (c *converter) refuse(in ast.Node) {
 	c.problem = c.doc.syntax(line, column, "", "not valid YAML: "+noValue, "")
 }
 
-// position is inside the file.
+// position is clamped to the file.
 func (c *converter) position(tk *token.Token) (line, column int) { return c.doc.clamp(position(tk)) }
 
 func position(tk *token.Token) (line, column int) { return tk.Position.Line, tk.Position.Column }

@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// Problem is one thing that is wrong with a file, and where.
+// Problem is one error in a file, with its position.
 type Problem struct {
 	File    string `json:"file"`
 	Line    int    `json:"line,omitempty"`   // from 1; 0 means the whole file, or something that is not a file
@@ -16,7 +16,7 @@ type Problem struct {
 	Path    string `json:"path,omitempty"`   // such as $.products[0].links[1].vid
 	Text    string `json:"text,omitempty"`   // the offending text, if there is any
 	Message string `json:"message"`
-	Hint    string `json:"hint,omitempty"` // what would be right, such as the nearest valid name
+	Hint    string `json:"hint,omitempty"` // how to fix it, such as the nearest valid name
 }
 
 // maxText is how many characters of an offending text are shown.
@@ -61,8 +61,8 @@ func shorten(s string) string {
 	return s
 }
 
-// oneLine guards the terminal and the log against line breaks and control characters that
-// came with a file's name or a key.
+// oneLine protects the terminal and the log from line breaks and control characters in file names
+// and keys.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

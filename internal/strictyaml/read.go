@@ -24,7 +24,7 @@ func (e *ReadError) Unwrap() error { return e.Err }
 func ReadFile(path string) ([]byte, error) {
 	data, err := read(path)
 	if err != nil {
-		// The operation and the path that os puts in front are in ReadError already.
+		// ReadError adds the operation and the path itself.
 		if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 			err = pathErr.Err
 		}

@@ -7,8 +7,8 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// start is where a token begins. Of unquoted text that goes on in the next line with a dash the
-// library gives the end; the spaces and line ends in front of it tell better.
+// start returns where a token begins. For unquoted text over several lines the library reports the
+// end, so the start is counted from the token before it.
 func start(tk *token.Token) (line, column int) {
 	if !overLines(tk) {
 		return position(tk)
@@ -35,8 +35,8 @@ func quoted(tk *token.Token) bool {
 	return tk.Type == token.SingleQuoteType || tk.Type == token.DoubleQuoteType
 }
 
-// closed reports whether the quoted text that begins in column ends on its line. A quote that
-// is never closed takes the lines up to the next quote, and the complaint would be about that.
+// closed reports whether the quoted text that begins in column ends on its line. An unclosed quote
+// runs on to the next one, and the library would report the error there.
 func closed(line string, column int) bool {
 	runes := []rune(line)
 	if column > len(runes) {
@@ -68,8 +68,8 @@ const (
 	colons   = "check the indentation; put text that contains ': ' in quotes"
 )
 
-// checkToken refuses what the library accepts although YAML does not, and some YAML that is
-// nearly always a mistake. before is the token before tk; flow is true inside brackets.
+// checkToken refuses what the library accepts although it is not YAML, and valid YAML that is nearly
+// always a mistake. before is the token before tk; flow is true inside brackets.
 func checkToken(tk, before *token.Token, flow bool) (message, hint string) {
 	switch tk.Type {
 	case token.MappingValueType:
@@ -90,8 +90,8 @@ func checkToken(tk, before *token.Token, flow bool) (message, hint string) {
 	return "", ""
 }
 
-// checkIndent judges the first token of a line. The library gives an empty list entry or key
-// whatever comes next, if a comment is in between.
+// checkIndent checks the first token of a line. After an empty list entry or key and a comment, the
+// library takes whatever comes next for its value.
 func checkIndent(tk, before *token.Token) (message, hint string) {
 	column := tk.Position.Column
 	isKey := tk.Next != nil && tk.Next.Type == token.MappingValueType
@@ -110,7 +110,7 @@ func checkColon(tk, before *token.Token, flow bool) (message, hint string) {
 	after := tk.Next
 	switch {
 	case before.Position.Line != tk.Position.Line:
-		return "want a key before ':'", "a key and its ':' stand on one line"
+		return "want a key before ':'", "a key and its ':' must be on one line"
 	case len(before.Value) > maxKey:
 		return fmt.Sprintf("a key is longer than %d bytes", maxKey), ""
 	case flow && before.Type == token.StringType && after != nil && after.Position.Line == tk.Position.Line &&
@@ -121,12 +121,12 @@ func checkColon(tk, before *token.Token, flow bool) (message, hint string) {
 	}
 }
 
-// checkPlain holds unquoted text to YAML's own rules, and to one line: text that goes on in
-// the next line is most often a key or a list with a wrong indentation.
+// checkPlain holds unquoted text to YAML's own rules, and to one line: text that continues on the
+// next line is most often a key or a list with wrong indentation.
 func checkPlain(tk *token.Token, flow bool) (message, hint string) {
 	switch s := tk.Value; {
 	case overLines(tk):
-		return "unquoted text goes on in the next line", "check the indentation, or put the text in quotes"
+		return "unquoted text continues on the next line", "check the indentation, or put the text in quotes"
 	case s != "" && strings.ContainsRune(",[]{}#|>%@`", rune(s[0])),
 		s == "-", s == "?", strings.HasPrefix(s, "- "), strings.HasPrefix(s, "? "):
 		return reserved, inQuotes

@@ -7,9 +7,9 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// The limits below keep the parser, which recurses over depth, stores a path of all keys for
-// every value and copies the keys of a block for each of them, within a second or so and some
-// 100 MB whatever the file holds. Files that people write come nowhere near.
+// These limits keep the parser within about a second and 100 MB for any file: it recurses over depth,
+// stores the path of every value and copies the keys of a block for each of them. Hand-written files
+// come nowhere near.
 const (
 	maxDepth  = 20
 	maxKey    = 128   // bytes
@@ -17,9 +17,9 @@ const (
 	maxTokens = 200_000
 )
 
-// unsupported is what YAML has and these files do not. Blocks of text are left out where nobody
-// needs them, because the library takes the keys that follow a block for a part of it if its
-// indentation is unusual.
+// unsupported lists the YAML features that are refused. Blocks of text are refused where they are not
+// needed, because the library takes the keys that follow a block with unusual indentation for a part of
+// it.
 var unsupported = map[token.Type][2]string{
 	token.AnchorType:     {"anchors are not supported", "put text that starts with & in quotes"},
 	token.AliasType:      {"aliases are not supported", "put text that starts with * in quotes"},
@@ -49,10 +49,10 @@ func checkTokens(doc *Document, tokens token.Tokens, lines []string) *Problem {
 
 type tokenChecker struct {
 	lines   []string
-	blocks  bool // of text are taken
+	blocks  bool // blocks of text are allowed
 	parts   documentParts
 	nesting nesting
-	before  *token.Token // the last that counts
+	before  *token.Token // the last one that is not a comment or marker
 }
 
 func (c *tokenChecker) check(tk *token.Token) (message, hint string) {
@@ -88,7 +88,7 @@ func textOfBlock(tk, before *token.Token) bool {
 	return tk.Type == token.StringType && (before.Type == token.LiteralType || before.Type == token.FoldedType)
 }
 
-// documentParts are the parts of a document that have come by.
+// documentParts are the parts of a document seen so far.
 type documentParts struct{ header, content, end bool }
 
 // add reports whether tk still belongs to the first document.
@@ -109,16 +109,16 @@ func (p *documentParts) add(tk *token.Token) bool {
 	}
 }
 
-// nesting follows how deep lists and keys are nested.
+// nesting tracks how deep lists and keys are nested.
 type nesting struct {
 	blocks []block // the open ones, outermost first
 	flow   int     // open brackets and braces
 }
 
-// block is a list or the keys that begin in one column.
+// block is a list or a group of keys that begin in the same column.
 type block struct{ column, entries int }
 
-// add returns which limit tk goes over, or "".
+// add returns the limit that tk exceeds, or "".
 func (n *nesting) add(tk *token.Token) string {
 	switch tk.Type {
 	case token.SequenceStartType, token.MappingStartType:
@@ -156,8 +156,8 @@ func (n *nesting) entry(column int) {
 	n.blocks[len(n.blocks)-1].entries++
 }
 
-// explanations put the library's commonest complaints in the words of someone who writes a
-// file by hand. The first whose key is part of the complaint is taken.
+// explanations translate the library's commonest errors for authors of hand-written files. The first
+// whose complaint occurs in the error is used.
 var explanations = []struct{ complaint, message, hint string }{
 	{"tab character", "tab used for indentation, use spaces", ""},
 	{`'\t'`, "tab used for indentation, use spaces", ""},

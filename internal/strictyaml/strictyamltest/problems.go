@@ -1,4 +1,4 @@
-// Package strictyamltest holds what the tests of readers of files share.
+// Package strictyamltest has helpers for tests that decode files with strictyaml.
 package strictyamltest
 
 import (
@@ -12,7 +12,7 @@ import (
 	"sidetone/internal/strictyaml"
 )
 
-// RequireInside checks that all problems are at places that the text has.
+// RequireInside checks that the position of every problem is inside the text.
 func RequireInside(t testing.TB, data []byte, problems []strictyaml.Problem) {
 	t.Helper()
 	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.TrimPrefix(string(data), "\uFEFF"))
@@ -26,7 +26,7 @@ func RequireInside(t testing.TB, data []byte, problems []strictyaml.Problem) {
 	}
 }
 
-// Texts are the problems as people read them.
+// Texts returns the problems' strings.
 func Texts(problems []strictyaml.Problem) []string {
 	var out []string
 	for _, p := range problems {
@@ -35,7 +35,7 @@ func Texts(problems []strictyaml.Problem) []string {
 	return out
 }
 
-// Golden reads every file of a folder, each of which is broken in its own way, and compares the problems with those beside it.
+// Golden reads every file of a folder of broken files and compares its problems with the golden file beside it.
 func Golden(t *testing.T, dir string, update bool, read func(file string, data []byte) []strictyaml.Problem) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
