@@ -1,5 +1,5 @@
-// Package catalogue is the vendor's file: its types and schema, how it is read and checked, and what it compiles to: the
-// rules by which devices are resolved and those by which HID devices are read.
+// Package catalogue defines the vendor's file: its types and schema, how it is loaded and checked, and how it is compiled into
+// the rules of devices (resolution) and hid (reading HID devices).
 package catalogue
 
 import (
@@ -11,8 +11,8 @@ import (
 // SchemaVersion is the version of the catalogue's format that this code reads.
 const SchemaVersion = 1
 
-// Catalogue is what a vendor says about its products: which hardware they are and where
-// each reported flag comes from. It is data only. Field order is the order in the schema.
+// Catalogue describes a vendor's products: which hardware they are and where each reported flag comes
+// from. Field order is the order in the schema.
 type Catalogue struct {
 	Schema   int       `json:"schema" yaml:"schema" jsonschema:"enum=1" jsonschema_description:"Version of this format. 1."`
 	Vendor   Vendor    `json:"vendor" yaml:"vendor" jsonschema_description:"The vendor that the client shows."`
@@ -41,7 +41,7 @@ type Product struct {
 	GroupBy          devices.GroupBy `json:"group_by,omitempty" yaml:"group_by,omitempty" jsonschema_description:"What makes endpoints one physical product. container (default): the OS's hardware identity; serial: the serial number, for products that are several USB devices; model: all endpoints of this model."`
 	IDScheme         *IDSchemes      `json:"id_scheme,omitempty" yaml:"id_scheme,omitempty" jsonschema_description:"Overrides which id is sent, per OS. Only for models whose id the client is known to form differently."`
 	Sources          []SourceRule    `json:"sources,omitempty" yaml:"sources,omitempty" jsonschema_description:"Where each flag comes from, best first: the first source that knows the value decides. A flag without a source is never reported."`
-	LinkState        []LinkRule      `json:"link_state,omitempty" yaml:"link_state,omitempty" jsonschema_description:"Where it comes from whether the product is really there, best first: false, as with a headset that is switched off while its dongle is plugged in, keeps all its endpoints from being reported."`
+	LinkState        []LinkRule      `json:"link_state,omitempty" yaml:"link_state,omitempty" jsonschema_description:"What tells whether the product is really connected, best source first. While false, as for a headset that is switched off while its dongle is plugged in, none of its endpoints is reported."`
 	AllowWrite       bool            `json:"allow_write,omitempty" yaml:"allow_write,omitempty" jsonschema_description:"true: hid_query and hidpp may send their requests to the device. Nothing else is ever written to a device."`
 	Traces           []string        `json:"traces,omitempty" yaml:"traces,omitempty" jsonschema_description:"Recordings of this product, as paths relative to the catalogue, that 'sidetone catalogue test' replays."`
 }
@@ -63,7 +63,7 @@ func (LinkKind) Enum() []string {
 	return devices.Names([]LinkKind{LinkUSB, LinkDongle, LinkBluetooth, LinkJack, LinkVirtual})
 }
 
-// bus is the one on which the OS shows what is attached so.
+// bus returns the bus on which the OS lists hardware attached this way.
 func (k LinkKind) bus() devices.Bus {
 	switch k {
 	case LinkBluetooth:
@@ -77,8 +77,8 @@ func (k LinkKind) bus() devices.Bus {
 	}
 }
 
-// IsWireless reports whether the OS sees such a link come without the headset being switched on: it may have been on,
-// and muted, long before, as behind a dongle that is plugged in, or when Bluetooth is in reach again.
+// IsWireless reports whether such a link may appear without the headset being switched on: plugging in a dongle, or coming
+// back into Bluetooth range, finds a headset that may have been on, and muted, for long.
 func (k LinkKind) IsWireless() bool { return k == LinkDongle || k == LinkBluetooth }
 
 // Link matches the endpoints of a product.
@@ -109,7 +109,7 @@ type VirtualRule struct {
 	OS        []devices.OS `json:"os,omitempty" yaml:"os,omitempty"`
 }
 
-// Related says what the wire field of that name holds.
+// Related is the policy for the wire field of that name.
 type Related string
 
 // The two policies for related.
@@ -175,8 +175,8 @@ type SourceKind struct {
 	Const          *bool           `json:"const,omitempty" yaml:"const,omitempty" jsonschema_description:"A fixed value, for processing that cannot be switched. Not for hardware_mute."`
 }
 
-// OSEndpointMute takes hardware_mute from the OS's mute of the endpoint. The OS says where a mute is
-// applied and never who has set it, so only the vendor can say that the button is behind it.
+// OSEndpointMute takes hardware_mute from the OS's mute of the endpoint. The OS tells where a mute is
+// applied, but never who set it, so only the vendor can vouch that the button moves it.
 type OSEndpointMute struct {
 	SharedWithButton       bool  `json:"shared_with_button,omitempty" yaml:"shared_with_button,omitempty" jsonschema_description:"true: the button and the OS move one mute, so that each shows what the other has set. Without it the OS's mute says nothing of the button, and the rule is refused."`
 	RequireHardwareSupport *bool `json:"require_hardware_support,omitempty" yaml:"require_hardware_support,omitempty" jsonschema_description:"true (default): only where the OS says that the device itself applies the mute. false: also a mute that the OS does in software."`
@@ -198,17 +198,17 @@ type ALSACtl struct {
 	Off []string `json:"off,omitempty" yaml:"off,omitempty" jsonschema_description:"Those that mean false. Any other is unknown."`
 }
 
-// movedByOS reports whether sound servers and mixers set the control, too: by the names of ALSA's
-// convention, a capture switch is the mute that they offer to the user.
+// movedByOS reports whether sound servers and mixers set the control, too: by ALSA's naming convention,
+// a capture switch is the mute that they offer to the user.
 func (c ALSACtl) movedByOS() bool {
-	name, _, _ := strings.Cut(c.Name, ",") // without the number of several that bear one name
+	name, _, _ := strings.Cut(c.Name, ",") // without the index of controls of equal name
 	return strings.HasSuffix(name, "Capture Switch")
 }
 
-// Switch reports whether the control is on or off by itself; else On and Off say what its values mean.
-func (c ALSACtl) Switch() bool { return len(c.On) == 0 && len(c.Off) == 0 }
+// IsSwitch reports whether the control is an on/off switch; if not, On and Off say what its values mean.
+func (c ALSACtl) IsSwitch() bool { return len(c.On) == 0 && len(c.Off) == 0 }
 
-// saysNothingOf reports whether nobody can tell who has set the control: sound servers do, too.
-func (c ALSACtl) saysNothingOf(f devices.Field) bool {
+// isAmbiguousFor reports whether the control does not tell the field's state because sound servers set it, too.
+func (c ALSACtl) isAmbiguousFor(f devices.Field) bool {
 	return f == devices.HardwareMute && c.movedByOS() && !c.SharedWithButton
 }

@@ -13,20 +13,19 @@ import (
 	"sidetone/internal/devices"
 )
 
-// Fault is one thing that is wrong with a catalogue although its form is right.
+// Fault is one error in a catalogue that is well-formed.
 type Fault struct {
 	Path    string // such as $.products[0].links[1].vid
 	Message string
-	Hint    string // what would be right; may be empty
+	Hint    string // how to fix it; may be empty
 }
 
-// Check returns every fault of c, in a fixed order. A catalogue without faults makes
-// a Resolver on every system, and each of its rules can take effect. A catalogue of another
-// version has only that fault.
+// Check returns every fault of c, in a fixed order. A catalogue without faults compiles on every
+// system, and each of its rules can take effect. For an unknown schema version that is the only fault.
 func (c *Catalogue) Check() []Fault { return c.check(false) }
 
-// CheckRecorded is Check for a catalogue out of a recording: what merely keeps a rule from saying anything may have been
-// in order for the agent that made it, and does not keep it from being read.
+// CheckRecorded is Check for a catalogue from a recording. It accepts rules without effect, which the agent that made the
+// recording may have accepted.
 func (c *Catalogue) CheckRecorded() []Fault { return c.check(true) }
 
 func (c *Catalogue) check(recorded bool) []Fault {
@@ -53,8 +52,8 @@ func (c *Catalogue) check(recorded bool) []Fault {
 	return f.list
 }
 
-// Warnings returns what is worth a second look in a catalogue without faults: it may be right for the device,
-// and often is not.
+// Warnings returns what is worth a second look in a catalogue without faults: it may be right for the device, but often
+// is not.
 func (c *Catalogue) Warnings() []Fault {
 	f := faults{}
 	for i, p := range c.Products {
@@ -67,7 +66,7 @@ func (c *Catalogue) Warnings() []Fault {
 type faults struct {
 	list     []Fault
 	warnings []Fault
-	recorded bool // a rule that says nothing is no fault
+	recorded bool // a rule without effect is not a fault
 }
 
 func (f *faults) warn(path, hint, message string) {
@@ -78,7 +77,7 @@ func (f *faults) add(path, hint, format string, args ...any) {
 	f.list = append(f.list, Fault{path, fmt.Sprintf(format, args...), hint})
 }
 
-// addUnlessRecorded adds a fault that does no harm in a recording of an agent that had accepted it, such as of a rule that says nothing.
+// addUnlessRecorded adds a fault that is harmless in a recording, such as a rule without effect.
 func (f *faults) addUnlessRecorded(path, hint, format string, args ...any) {
 	if !f.recorded {
 		f.add(path, hint, format, args...)
@@ -125,7 +124,7 @@ func (f *faults) product(path string, p Product) {
 	f.traces(path+".traces", p.Traces)
 }
 
-// What is longer is no name that a client could show, and no id that anybody would write.
+// Limits in characters, beyond what a client could show or anybody would write.
 const (
 	maxID   = 100
 	maxName = 200
@@ -207,7 +206,7 @@ func (f *faults) hardware(path string, l Link) {
 	}
 }
 
-// regex checks an expression. An empty one is as good as none.
+// regex checks an expression. Empty means none.
 func (f *faults) regex(path, expr string) {
 	if expr == "" {
 		return
@@ -232,7 +231,7 @@ func (f *faults) systems(path string, list []devices.OS) {
 	distinct(f, path, list, "systems")
 }
 
-// distinct checks a list of things each of which stands in it once. Left out it stands for all.
+// distinct checks that a list has no duplicates, and is left out rather than empty.
 func distinct[S ~string](f *faults, path string, list []S, what string) {
 	if list != nil && len(list) == 0 {
 		f.add(path, "leave it out for all "+what, "empty list of %s", what)
@@ -255,7 +254,7 @@ func (f *faults) idSchemes(path string, s *IDSchemes) {
 	}
 }
 
-// systems returns the systems that a list stands for.
+// systems returns the systems that a list means.
 func systems(list []devices.OS) []devices.OS {
 	if len(list) == 0 {
 		return []devices.OS{devices.Windows, devices.Darwin, devices.Linux}
@@ -263,7 +262,7 @@ func systems(list []devices.OS) []devices.OS {
 	return list
 }
 
-// remaining returns the systems of list that a rule for the systems in rule leaves over.
+// remaining returns the systems of list that are not in rule.
 func remaining(list, rule []devices.OS) []devices.OS {
 	var rest []devices.OS
 	for _, os := range list {

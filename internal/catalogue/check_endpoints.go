@@ -14,14 +14,14 @@ func (f *faults) endpoints(path string, rules []EndpointRule) {
 		if r.Pick != nil {
 			f.needRegex(at+".pick.name_regex", r.Pick.NameRegex)
 		}
-		if j := slices.IndexFunc(rules[:i], r.isAfter); j >= 0 {
+		if j := slices.IndexFunc(rules[:i], r.isShadowedBy); j >= 0 {
 			f.add(at, fmt.Sprintf("endpoints[%d] decides before it", j), "unreachable rule")
 		}
 	}
 }
 
-// isAfter reports whether an earlier rule takes all that r could take.
-func (r EndpointRule) isAfter(earlier EndpointRule) bool {
+// isShadowedBy reports whether an earlier rule matches all that r could match.
+func (r EndpointRule) isShadowedBy(earlier EndpointRule) bool {
 	return earlier.Type == r.Type && (earlier.Pick == nil || r.Pick != nil && *r.Pick == *earlier.Pick)
 }
 

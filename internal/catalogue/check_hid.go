@@ -23,7 +23,7 @@ func (f *faults) hidUsage(path string, r HIDUsage, u usage) {
 	case r.Kind == HIDToggle:
 		f.add(path, "see 'anchor'", "a toggle without an anchor is never known")
 	}
-	f.answeredByLamp(path, r)
+	f.muteRequest(path, r)
 }
 
 func (f *faults) hidReport(path string, r HIDReport, u usage) {
@@ -96,7 +96,7 @@ func (f *faults) hidQuery(path string, q HIDQuery, u usage) {
 	f.byteValue(path+".value", q.Value)
 	f.muteValue(path+".value", q.Value, u)
 	f.milliseconds(path+".timeout_ms", q.TimeoutMS, 10, 10000)
-	f.reading(path, q)
+	f.queryExchange(path, q)
 	for i, o := range q.Output {
 		if len(o) == 0 {
 			f.add(fmt.Sprintf("%s.output[%d]", path, i), "", "empty request")
@@ -157,7 +157,7 @@ func (f *faults) hex16(path, s string) {
 	}
 }
 
-// milliseconds checks a span of time; 0 is the default.
+// milliseconds checks a duration; 0 means the default.
 func (f *faults) milliseconds(path string, ms, least, most int) {
 	if ms != 0 {
 		f.within(path, ms, least, most, "out of range")
@@ -169,8 +169,8 @@ const maxByte = 8191 // reports are at most 8 KiB
 func (f *faults) byteTests(path string, tests []ByteTest) {
 	for i, t := range tests {
 		at := fmt.Sprintf("%s[%d]", path, i)
-		f.place(at, t.Byte, t.Mask)
-		if n := count(t.Eq != nil, t.In != nil, t.Min != nil || t.Max != nil); n != 1 {
+		f.byteRef(at, t.Byte, t.Mask)
+		if n := countTrue(t.Eq != nil, t.In != nil, t.Min != nil || t.Max != nil); n != 1 {
 			f.add(at, "one of eq, in, or min and max", "want exactly one comparison, found %d", n)
 		}
 		if t.Eq != nil {
@@ -185,7 +185,7 @@ func (f *faults) byteTests(path string, tests []ByteTest) {
 }
 
 func (f *faults) byteValue(path string, v ByteValue) {
-	f.place(path, v.Byte, v.Mask)
+	f.byteRef(path, v.Byte, v.Mask)
 	f.notEmpty(path+".on", v.On)
 	f.notEmpty(path+".off", v.Off)
 	f.masked(path+".on", v.Mask, v.On...)
@@ -197,10 +197,9 @@ func (f *faults) byteValue(path string, v ByteValue) {
 	}
 }
 
-// count is how many of some things are there.
-func count(given ...bool) (n int) {
-	for _, is := range given {
-		if is {
+func countTrue(conditions ...bool) (n int) {
+	for _, c := range conditions {
+		if c {
 			n++
 		}
 	}
@@ -213,14 +212,14 @@ func (f *faults) notEmpty(path string, list []Byte) {
 	}
 }
 
-func (f *faults) place(path string, at int, mask *Byte) {
+func (f *faults) byteRef(path string, at int, mask *Byte) {
 	f.within(path+".byte", at, 0, maxByte, "no report has such a byte")
 	if mask != nil && *mask == 0 {
 		f.add(path+".mask", "", "a mask with no bit set")
 	}
 }
 
-// masked finds values that the masked byte never has.
+// masked finds values that the masked byte can never have.
 func (f *faults) masked(path string, mask *Byte, values ...Byte) {
 	for _, b := range values {
 		if mask != nil && b&^*mask != 0 {
@@ -237,8 +236,8 @@ func (f *faults) traces(path string, list []string) {
 	}
 }
 
-// reportsChanges reports whether the device sends each new state by itself. A toggle that is unknown, or what
-// is derived from an unknown state, stays unknown when something changes: then the next source decides.
+// reportsChanges reports whether the device sends each new state by itself. An unknown toggle, or a state derived from
+// an unknown one, stays unknown when something changes, so the next source decides.
 func (k SourceKind) reportsChanges() bool {
 	switch {
 	case k.HIDUsage != nil:
@@ -251,40 +250,39 @@ func (k SourceKind) reportsChanges() bool {
 	return false
 }
 
-// onlyAsked reports whether k knows what was true when it asked the device, and nothing tells it
-// when to ask again.
-func (k SourceKind) onlyAsked() bool {
+// neverRefreshed reports whether k asks the device once and nothing makes it ask again.
+func (k SourceKind) neverRefreshed() bool {
 	switch {
 	case k.HIDQuery != nil:
-		return !k.HIDQuery.asksAgain()
+		return !k.HIDQuery.refreshes()
 	case k.HIDPP != nil:
 		return k.HIDPP.Event == nil && len(k.HIDPP.AskOn) == 0
 	}
 	return false
 }
 
-// asksAgain reports whether something makes the query look at each new state. What programs have set is told by
-// nothing that the device sends.
-func (q *HIDQuery) asksAgain() bool {
+// refreshes reports whether something makes the query ask again. The device sends nothing when programs set an output
+// report, so last_output must be polled.
+func (q *HIDQuery) refreshes() bool {
 	if len(q.LastOutput) > 0 {
 		return q.PollMS != 0
 	}
 	return len(q.AskOn) > 0
 }
 
-// staleness finds a state that is only asked for: it would stay what it was at that moment, for ever.
-// told: sources before it hear of each change and decide then.
-func (f *faults) staleness(path string, k SourceKind, told bool) {
+// staleness finds a state that is queried once and would never change again. covered: earlier sources hear of each
+// change, and decide then.
+func (f *faults) staleness(path string, k SourceKind, covered bool) {
 	const stale = "nothing tells when the state changes, so it would stay what it was when it was asked for"
 	switch {
-	case told:
-	case k.HIDQuery != nil && len(k.HIDQuery.LastOutput) > 0 && k.onlyAsked():
+	case covered:
+	case k.HIDQuery != nil && len(k.HIDQuery.LastOutput) > 0 && k.neverRefreshed():
 		f.add(path+".hid_query", "poll_ms, or a level in the device's reports before it",
 			"nothing tells when another program sets it, so it would stay what it was when it was asked for")
-	case k.HIDQuery != nil && k.onlyAsked():
+	case k.HIDQuery != nil && k.neverRefreshed():
 		f.add(path+".hid_query", "ask_on, or a level in the device's reports before it; behind a toggle, make it the toggle's anchor",
 			stale)
-	case k.HIDPP != nil && k.HIDPP.Read != nil && k.onlyAsked():
+	case k.HIDPP != nil && k.HIDPP.Read != nil && k.neverRefreshed():
 		f.add(path+".hidpp", "event, ask_on, or a level in the device's reports before it", stale)
 	case k.Derive != nil:
 		for at, term := range k.Derive.Terms(path) {

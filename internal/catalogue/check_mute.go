@@ -7,15 +7,15 @@ import (
 	"sidetone/internal/devices"
 )
 
-// muteValue checks that what hardware_mute is read off says of every value what it means: one that nobody has
-// thought of must not show somebody as muted, or as not muted.
+// muteValue checks that a rule for hardware_mute defines the meaning of every value: an unforeseen value must not show
+// the user as muted, or as unmuted.
 func (f *faults) muteValue(path string, v ByteValue, u usage) {
 	const want = "on and off, both with the values that the device sends"
 	switch {
 	case u.field != devices.HardwareMute || v.isOneBit() || v.On != nil && v.Off != nil:
 	case v.On != nil || v.Off != nil:
 		f.addUnlessRecorded(path, want, "hardware_mute does not guess what other values mean")
-	case v.Mask != nil && *v.Mask == 0: // a fault of its own
+	case v.Mask != nil && *v.Mask == 0: // reported elsewhere
 	case v.Mask != nil:
 		f.addUnlessRecorded(path, want, "which values mean muted is not said")
 	default:
@@ -23,10 +23,10 @@ func (f *faults) muteValue(path string, v ByteValue, u usage) {
 	}
 }
 
-// isOneBit reports whether the value is that of one bit, and so has no third one.
+// isOneBit reports whether the mask selects a single bit, so that there is no third value.
 func (v ByteValue) isOneBit() bool { return v.Mask != nil && bits.OnesCount8(uint8(*v.Mask)) == 1 }
 
-// start looks for a start that does not count when it should.
+// start warns of a start state that will not apply when expected.
 func (f *faults) start(path string, a Anchor, u usage) {
 	switch {
 	case a.Start == nil || u.field == linkField:
@@ -39,9 +39,9 @@ func (f *faults) start(path string, a Anchor, u usage) {
 	}
 }
 
-// answeredByLamp looks for a press that is a request. The host answers it with the mute lamp, and another
-// program may have set that since.
-func (f *faults) answeredByLamp(path string, r HIDUsage) {
+// muteRequest warns where a press is only a request: the host answers it by setting the mute lamp, which other programs
+// may have changed since.
+func (f *faults) muteRequest(path string, r HIDUsage) {
 	if r.Kind != HIDToggle && (r.Anchor == nil || r.Kind != "" && r.Kind != HIDAuto) || !r.isRequest() {
 		return
 	}
@@ -49,8 +49,8 @@ func (f *faults) answeredByLamp(path string, r HIDUsage) {
 		"where programs answer a press by the mute lamp, a mute in another program inverts the state")
 }
 
-// isRequest reports whether a press may be a request to mute, which programs answer, and no query tells how: where
-// the control is a toggle, it is Telephony's Phone Mute.
+// isRequest reports whether a press may be a request to mute that programs answer, and no query reads the answer back:
+// the case for Telephony's Phone Mute if it is a toggle.
 func (r HIDUsage) isRequest() bool {
 	is := func(digits string, n uint64) bool {
 		v, err := strconv.ParseUint(digits, 16, 16)
@@ -60,5 +60,5 @@ func (r HIDUsage) isRequest() bool {
 	return is(r.Page, 0x0b) && is(r.Usage, 0x2f) && !asked
 }
 
-// AnyReport reports whether the rule looks at every report of the device.
+// AnyReport reports whether the rule applies to every report of the device.
 func (r HIDReport) AnyReport() bool { return r.ReportID == nil && len(r.When) == 0 }

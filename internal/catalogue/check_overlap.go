@@ -7,7 +7,7 @@ import (
 	"sidetone/internal/devices"
 )
 
-// claim is one link's say in one piece of hardware, or in a name where it has no ids.
+// claim is one link's match of hardware ids, or of a name where it has no ids.
 type claim struct {
 	path     string // of the id or expression
 	product  int
@@ -23,9 +23,9 @@ type hardwareClaim struct {
 	vid, pid string
 }
 
-// overlaps finds links that compete for the same hardware in a way that the order of priority
-// does not settle. A link with name_regex is an exception to one without, so it must come
-// first; two different expressions are taken to be meant.
+// overlaps finds links that compete for the same hardware where priority does not decide. A link with
+// name_regex is an exception to one without, so it must come first; two different expressions are
+// assumed to be intended.
 func (f *faults) overlaps(products []Product) {
 	seen := make(map[hardwareClaim][]claim)
 	for i, p := range products {
@@ -53,7 +53,7 @@ func (f *faults) compete(seen map[hardwareClaim][]claim, key hardwareClaim, c cl
 	seen[key] = append(seen[key], c)
 }
 
-// conflict reports a and b if they compete; b comes later in the file.
+// conflict adds a fault if a and b compete; b comes later in the file.
 func (f *faults) conflict(a, b claim) bool {
 	if len(remaining(systems(a.os), b.os)) == len(systems(a.os)) {
 		return false

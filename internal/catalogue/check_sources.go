@@ -17,22 +17,22 @@ func (f *faults) sources(path string, p Product) {
 	f.rules(path, p, p.linkRules())
 }
 
-// rules checks the sources of a product's flags, or of its link_state, which come in the order in which they decide.
-func (f *faults) rules(path string, p Product, rules []placedRule) {
+// rules checks the sources of a product's flags, or of its link_state, which are listed by precedence.
+func (f *faults) rules(path string, p Product, rules []ruleAt) {
 	for i, r := range rules {
-		at := path + "." + r.place
+		at := path + "." + r.path
 		f.systems(at+".os", r.OS)
 		if !f.kind(at, r.SourceKind, p.usage(r.Field, r.OS)) {
 			continue
 		}
 		f.reachable(at, r, rules[:i])
-		untold := systems(r.OS)
+		uncovered := systems(r.OS)
 		for _, e := range rules[:i] {
 			if e.Field == r.Field && e.reportsChanges() {
-				untold = remaining(untold, e.OS)
+				uncovered = remaining(uncovered, e.OS)
 			}
 		}
-		f.staleness(at, r.SourceKind, len(untold) == 0)
+		f.staleness(at, r.SourceKind, len(uncovered) == 0)
 	}
 }
 
@@ -47,7 +47,7 @@ var sourceKinds = []string{
 	devices.ViaHIDQuery, devices.ViaHIDPP, devices.ViaDerive, devices.ViaConst,
 }
 
-// kinds lists the kinds of source that k names.
+// kinds lists the kinds of source that are set in k.
 func (k SourceKind) kinds() []string {
 	named := []bool{
 		k.OSEndpointMute != nil, k.OSEffects != nil, k.ALSACtl != nil, k.HIDUsage != nil, k.HIDReport != nil, k.HIDQuery != nil,
@@ -62,7 +62,7 @@ func (k SourceKind) kinds() []string {
 	return out
 }
 
-// Via is the kind of source that k names, as an Origin has it; "" if it names none.
+// Via is the kind of source that is set in k, as in Origin.Via; "" if none is.
 func (k SourceKind) Via() string {
 	for _, kind := range k.kinds() {
 		return kind
@@ -70,37 +70,37 @@ func (k SourceKind) Via() string {
 	return ""
 }
 
-// linkField stands for the state of the product's link, which is no flag.
+// linkField stands for the product's link_state, which is not a flag.
 const linkField devices.Field = ""
 
-// placedRule is one of a product's sources, or, for linkField, one of its link_state.
-type placedRule struct {
-	place string // in the product: sources[1], link_state[0]
+// ruleAt is an entry of a product's sources or, with linkField, of its link_state.
+type ruleAt struct {
+	path string // within the product: sources[1], link_state[0]
 	SourceRule
 }
 
-func (p Product) flagRules() (out []placedRule) {
+func (p Product) flagRules() (out []ruleAt) {
 	for i, s := range p.Sources {
-		out = append(out, placedRule{fmt.Sprintf("sources[%d]", i), s})
+		out = append(out, ruleAt{fmt.Sprintf("sources[%d]", i), s})
 	}
 	return out
 }
 
-func (p Product) linkRules() (out []placedRule) {
+func (p Product) linkRules() (out []ruleAt) {
 	for i, l := range p.LinkState {
-		out = append(out, placedRule{fmt.Sprintf("link_state[%d]", i), SourceRule{linkField, l.OS, l.SourceKind}})
+		out = append(out, ruleAt{fmt.Sprintf("link_state[%d]", i), SourceRule{linkField, l.OS, l.SourceKind}})
 	}
 	return out
 }
 
-// usage is what a source is used for.
+// usage is the context in which a source is used.
 type usage struct {
 	field      devices.Field // or linkField
 	os         []devices.OS
 	hardware   bool // the product has links with vid and pids
 	hid        bool // it has sources that read HID devices
 	link       bool // it has link_state
-	wireless   bool // all those links are
+	wireless   bool // all of these links are wireless
 	allowWrite bool
 }
 
@@ -114,7 +114,7 @@ func (p Product) usage(f devices.Field, list []devices.OS) usage {
 	}
 }
 
-// readsHID reports whether k, or one of what it is derived from, reads a HID device.
+// readsHID reports whether k, or a term of its derive, reads a HID device.
 func (k SourceKind) readsHID() bool {
 	if k.Derive != nil {
 		return slices.ContainsFunc(slices.Concat(k.Derive.Or, k.Derive.And), SourceKind.readsHID)
@@ -122,7 +122,7 @@ func (k SourceKind) readsHID() bool {
 	return k.HIDUsage != nil || k.HIDReport != nil || k.HIDQuery != nil || k.HIDPP != nil
 }
 
-// kind checks one source; it returns whether it is exactly one.
+// kind checks one source, and returns whether exactly one kind is set.
 func (f *faults) kind(path string, k SourceKind, u usage) bool {
 	kinds := k.kinds()
 	if len(kinds) != 1 {
@@ -145,13 +145,13 @@ func (f *faults) kind(path string, k SourceKind, u usage) bool {
 	case k.Derive != nil:
 		f.derive(path, *k.Derive, u)
 	default:
-		f.system(path, k, u)
+		f.osSource(path, k, u)
 	}
 	return true
 }
 
-// system checks that a source of the OS and its field go together.
-func (f *faults) system(path string, k SourceKind, u usage) {
+// osSource checks that a source of the OS is suitable for its field.
+func (f *faults) osSource(path string, k SourceKind, u usage) {
 	mute := u.field == devices.HardwareMute
 	switch {
 	case u.field == linkField && k.ALSACtl == nil:
@@ -175,7 +175,7 @@ func (f *faults) system(path string, k SourceKind, u usage) {
 		f.add(path+".alsa_ctl.name", "'sidetone devices' shows the names", "empty name of a control")
 	case k.ALSACtl != nil && !forOS(u.os, devices.Linux):
 		f.add(path+".alsa_ctl", "", "alsa_ctl works on linux only, so this rule never applies")
-	case k.ALSACtl != nil && k.ALSACtl.saysNothingOf(u.field):
+	case k.ALSACtl != nil && k.ALSACtl.isAmbiguousFor(u.field):
 		f.addUnlessRecorded(path+".alsa_ctl",
 			"add shared_with_button: true if its button and the OS move one switch; else take the rule out, and push the state",
 			"sound servers and mixers set a capture switch, too, and nothing tells who has, so this rule says nothing")
@@ -189,7 +189,7 @@ func (f *faults) system(path string, k SourceKind, u usage) {
 // control checks what the values of a control mean.
 func (f *faults) control(path string, c ALSACtl) {
 	switch {
-	case c.Switch():
+	case c.IsSwitch():
 	case len(c.On) == 0 || len(c.Off) == 0:
 		f.add(path, "name what means true (on) and what means false (off); what is in neither is unknown", "on and off go together")
 	case c.Invert:
@@ -224,8 +224,8 @@ func (f *faults) derive(path string, d Derive, u usage) {
 	}
 }
 
-// reachable finds rules that never decide, because earlier ones know whenever they would.
-func (f *faults) reachable(path string, r placedRule, earlier []placedRule) {
+// reachable finds rules that never decide, because an earlier one always knows when they do.
+func (f *faults) reachable(path string, r ruleAt, earlier []ruleAt) {
 	left := systems(r.OS)
 	if r.ALSACtl != nil {
 		left = slices.DeleteFunc(slices.Clone(left), func(os devices.OS) bool { return os != devices.Linux })
@@ -239,14 +239,14 @@ func (f *faults) reachable(path string, r placedRule, earlier []placedRule) {
 		}
 		answers := e.HIDQuery != nil && e.HIDQuery.PollMS == 0 && e.Field != linkField
 		if answers && r.HIDQuery == nil && r.readsHID() && len(remaining(left, e.OS)) < len(left) {
-			f.add(path, "put hid_query behind it", "%s decides before it with what was true when it asked", e.place)
+			f.add(path, "put hid_query behind it", "%s decides before it with what was true when it asked", e.path)
 			return
 		}
 		if !e.covers(r.SourceKind, e.Field) {
 			continue
 		}
 		if left = remaining(left, e.OS); len(left) == 0 {
-			f.add(path, e.place+" decides before it", "unreachable source")
+			f.add(path, e.path+" decides before it", "unreachable source")
 			return
 		}
 	}
@@ -258,7 +258,7 @@ func (k SourceKind) covers(l SourceKind, f devices.Field) bool {
 	case f == linkField:
 		return reflect.DeepEqual(k, l)
 	case k.Const != nil:
-		return f != devices.HardwareMute // there it is a fault of its own
+		return f != devices.HardwareMute // for which const is a fault anyway
 	case k.OSEndpointMute != nil && l.OSEndpointMute != nil:
 		return !k.OSEndpointMute.strict() || l.OSEndpointMute.strict()
 	case k.OSEffects != nil && l.OSEffects != nil:
@@ -270,10 +270,10 @@ func (k SourceKind) covers(l SourceKind, f devices.Field) bool {
 	}
 }
 
-// knows reports whether c knows whatever l does of the same control.
+// knows reports whether c knows every value of the control that l knows.
 func (c ALSACtl) knows(l ALSACtl) bool {
-	if c.Switch() || l.Switch() {
-		return c.Switch() == l.Switch()
+	if c.IsSwitch() || l.IsSwitch() {
+		return c.IsSwitch() == l.IsSwitch()
 	}
 	means := slices.Concat(c.On, c.Off)
 	return !slices.ContainsFunc(slices.Concat(l.On, l.Off), func(value string) bool { return !slices.Contains(means, value) })
@@ -283,7 +283,7 @@ func (m *OSEndpointMute) strict() bool {
 	return m.RequireHardwareSupport == nil || *m.RequireHardwareSupport
 }
 
-// effect is the effect that an os_effects source of a flag reads.
+// effect returns the effect that an os_effects source of a flag reads.
 func (k SourceKind) effect(f devices.Field) devices.Field {
 	if k.OSEffects.Effect != "" {
 		return k.OSEffects.Effect

@@ -10,14 +10,14 @@ import (
 	"sidetone/internal/hid"
 )
 
-// Resolver is a catalogue made ready for one OS. It is immutable and safe for concurrent use.
+// Resolver is a catalogue compiled for one OS. It is immutable and safe for concurrent use.
 type Resolver struct {
 	*devices.Resolver
 	HID       *hid.Rules
 	Catalogue *Catalogue // must not be changed
 }
 
-// NewResolver compiles a catalogue. One that passes its checks compiles.
+// NewResolver compiles a catalogue. It fails only for one that does not pass Check.
 func NewResolver(cat *Catalogue, opts devices.Options) (*Resolver, error) {
 	rules := devices.Rules{Vendor: devices.Company{Name: cat.Vendor.Name, URL: cat.Vendor.URL}}
 	for _, p := range cat.Products {
@@ -30,7 +30,7 @@ func NewResolver(cat *Catalogue, opts devices.Options) (*Resolver, error) {
 	return &Resolver{devices.NewResolver(rules, opts), HIDRules(cat, opts.OS), cat}, nil
 }
 
-// compile makes a product ready for an OS: expressions compiled, what is for other systems left out.
+// compile compiles a product for an OS, without what is for other systems.
 func (p Product) compile(os devices.OS) (devices.Product, error) {
 	out := devices.Product{
 		ID: p.ID, Model: devices.Company{Name: p.Name, URL: p.URL}, Priority: p.Priority, Unrelated: p.Related == RelatedNone,
@@ -71,7 +71,7 @@ func (p Product) compile(os devices.OS) (devices.Product, error) {
 	}
 	for _, r := range p.flagRules() {
 		if forOS(r.OS, os) {
-			out.Flags = append(out.Flags, devices.FlagRule{Field: r.Field, Source: r.compile(r.place, r.Field)})
+			out.Flags = append(out.Flags, devices.FlagRule{Field: r.Field, Source: r.compile(r.path, r.Field)})
 		}
 	}
 	return out, nil
@@ -80,34 +80,34 @@ func (p Product) compile(os devices.OS) (devices.Product, error) {
 func (p Product) linkState(os devices.OS) (out []devices.Source) {
 	for _, r := range p.linkRules() {
 		if forOS(r.OS, os) {
-			out = append(out, r.compile(r.place, linkField))
+			out = append(out, r.compile(r.path, linkField))
 		}
 	}
 	return out
 }
 
-// compile makes a source of a field ready. One that the check refuses, as a recording may have it, says nothing.
-func (k SourceKind) compile(place string, f devices.Field) devices.Source {
-	out := devices.Source{Place: place, Stated: k.statedByDevice()}
+// compile compiles the source of a field. One that Check refuses, as a recording may contain, has no effect.
+func (k SourceKind) compile(path string, f devices.Field) devices.Source {
+	out := devices.Source{Path: path, Stated: k.statedByDevice()}
 	switch {
 	case k.OSEndpointMute != nil && k.OSEndpointMute.SharedWithButton:
 		out.EndpointMute = &devices.EndpointMute{InHardware: k.OSEndpointMute.strict()}
 	case k.OSEffects != nil:
 		out.Effect = k.effect(f)
-	case k.ALSACtl != nil && !k.ALSACtl.saysNothingOf(f):
+	case k.ALSACtl != nil && !k.ALSACtl.isAmbiguousFor(f):
 		out.Control = k.ALSACtl.compile()
 	case k.Const != nil:
 		out.Const = devices.Of(*k.Const)
 	case k.Derive != nil:
 		out.Derive = &devices.Derive{Or: k.Derive.Or != nil}
-		for at, term := range k.Derive.Terms(place) {
+		for at, term := range k.Derive.Terms(path) {
 			out.Derive.Terms = append(out.Derive.Terms, term.compile(at, f))
 		}
 	}
 	return out
 }
 
-// statedByDevice reports whether k is what the device itself says of its state; a toggle, which has an anchor, counts presses.
+// statedByDevice reports whether the device itself states the value; a toggle, which has an anchor, only counts presses.
 func (k SourceKind) statedByDevice() bool {
 	switch {
 	case k.Derive != nil:
@@ -122,7 +122,7 @@ func (k SourceKind) statedByDevice() bool {
 
 func (c *ALSACtl) compile() *devices.Control {
 	out := &devices.Control{Name: c.Name, Invert: c.Invert, Shared: c.SharedWithButton}
-	if c.Switch() {
+	if c.IsSwitch() {
 		return out
 	}
 	out.Means = make(map[string]devices.Tri)

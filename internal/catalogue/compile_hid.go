@@ -12,15 +12,15 @@ import (
 	"sidetone/internal/hid/descriptor"
 )
 
-// What a rule means that does not say it (HID Usage Tables, section 14, and HID++).
+// Defaults of rules (HID Usage Tables, section 14, and HID++).
 const (
 	pageTelephony  = "0b"
 	usagePhoneMute = "2f"
-	hidppItself    = 0xff // the device that is asked, not one behind it
-	defaultTimeout = 1000 // milliseconds that a device has for each answer
+	hidppItself    = 0xff // the addressed device, not one behind it
+	defaultTimeout = 1000 // milliseconds, for each answer
 )
 
-// HIDRules compiles what a catalogue that passes its checks says of HID devices.
+// HIDRules compiles the HID sources of a catalogue that passes Check.
 func HIDRules(cat *Catalogue, os devices.OS) *hid.Rules {
 	var list []hid.Rule
 	links := make(map[string][]devices.Source)
@@ -30,23 +30,23 @@ func HIDRules(cat *Catalogue, os devices.OS) *hid.Rules {
 			continue
 		}
 		links[p.ID] = p.linkState(os)
-		told := make(map[devices.Field][]string) // the places of levels so far
+		levels := make(map[devices.Field][]string) // paths of the sources so far that report each change
 		for _, r := range slices.Concat(p.linkRules(), p.flagRules()) {
 			if !forOS(r.OS, os) {
 				continue
 			}
 			rule := base
-			rule.Place, rule.Link = r.place, r.Field == linkField
-			list = append(list, r.hidRules(rule, r.Field, told[r.Field])...)
+			rule.Path, rule.Link = r.path, r.Field == linkField
+			list = append(list, r.hidRules(rule, r.Field, levels[r.Field])...)
 			if r.reportsChanges() {
-				told[r.Field] = append(slices.Clip(told[r.Field]), r.place)
+				levels[r.Field] = append(slices.Clip(levels[r.Field]), r.path)
 			}
 		}
 	}
 	return hid.NewRules(list, links)
 }
 
-// models are the ids of the product's hardware on an OS.
+// models returns the hardware ids of the product on an OS.
 func (p Product) models(os devices.OS) (out []hid.Model) {
 	for _, l := range p.Links {
 		if !forOS(l.OS, os) {
@@ -61,13 +61,13 @@ func (p Product) models(os devices.OS) (out []hid.Model) {
 	return out
 }
 
-// hidRules are the source with its anchors, or those that it is derived from, as far as they read HID devices. levels are
-// the places of those before it that tell of each change.
+// hidRules compiles the source with its anchors, or the terms of its derive, as far as they read HID devices. levels are
+// the paths of earlier sources that report each change.
 func (k SourceKind) hidRules(rule hid.Rule, f devices.Field, levels []string) (out []hid.Rule) {
 	if k.Derive != nil {
-		place := rule.Place
-		for at, term := range k.Derive.Terms(place) {
-			rule.Place = at
+		path := rule.Path
+		for at, term := range k.Derive.Terms(path) {
+			rule.Path = at
 			out = append(out, term.hidRules(rule, f, levels)...)
 		}
 		return out
@@ -89,7 +89,7 @@ func (k SourceKind) hidRules(rule hid.Rule, f devices.Field, levels []string) (o
 	default:
 		return nil
 	}
-	if k.onlyAsked() && rule.AnchorOf == "" {
+	if k.neverRefreshed() && rule.AnchorOf == "" {
 		rule.DependsOn = levels
 	}
 	if anchor == nil {
@@ -97,8 +97,8 @@ func (k SourceKind) hidRules(rule hid.Rule, f devices.Field, levels []string) (o
 	}
 	rule.Anchor = &hid.Anchor{Start: anchor.Start, LinkUp: anchor.LinkUp}
 	for _, source := range []SourceKind{{HIDReport: anchor.HIDReport}, {HIDQuery: anchor.HIDQuery}} {
-		base.AnchorOf = rule.Place
-		base.Place = rule.Place + "." + k.Via() + ".anchor." + source.Via()
+		base.AnchorOf = rule.Path
+		base.Path = rule.Path + "." + k.Via() + ".anchor." + source.Via()
 		rule.Anchor.Sources = append(rule.Anchor.Sources, source.hidRules(base, f, nil)...)
 	}
 	return []hid.Rule{rule}
@@ -112,7 +112,7 @@ func (u *HIDUsage) compile() *hid.Usage {
 	}
 }
 
-// Fields are the input fields of a device that tell of the control.
+// Fields returns the input fields of a device that belong to the control.
 func (u *HIDUsage) Fields(desc *descriptor.Descriptor) []descriptor.Field {
 	c := u.compile()
 	return desc.Find(descriptor.Input, c.Page, c.Usage)
@@ -174,7 +174,7 @@ func (t ByteTest) fits(b Byte) bool {
 	}
 }
 
-// Compile says of each value of the byte what it means. A strict one takes none for what the rule does not say of it.
+// Compile returns the meaning of each value of the byte. If strict, values that the rule does not mention are unknown.
 func (v ByteValue) Compile(strict bool) hid.Value {
 	out := hid.Value{Byte: v.Byte}
 	for b := range out.Means {
@@ -187,7 +187,7 @@ func (v ByteValue) Compile(strict bool) hid.Value {
 	return out
 }
 
-// of is what a masked byte means, not inverted.
+// of returns what a masked byte means, before inversion.
 func (v ByteValue) of(b Byte, strict bool) devices.Tri {
 	switch {
 	case slices.Contains(v.On, b):
@@ -214,7 +214,7 @@ func masked(b int, mask *Byte) Byte {
 	return Byte(b) & *mask
 }
 
-// hex16 reads the hex digits of a catalogue that has been checked.
+// hex16 parses hex digits that Check has accepted.
 func hex16(digits string) uint16 {
 	n, _ := strconv.ParseUint(digits, 16, 16)
 	return uint16(n)

@@ -20,7 +20,7 @@ func (b *Byte) UnmarshalText(text []byte) error {
 		digits, base = hexadecimal, 16
 	}
 	v, err := strconv.ParseUint(digits, base, 8)
-	if err != nil || base == 10 && digits != strconv.FormatUint(v, 10) { // 010 is octal to some, hex to others
+	if err != nil || base == 10 && digits != strconv.FormatUint(v, 10) { // 010 could be meant as octal or hex
 		return errors.New("want a byte such as 0x64 or 100")
 	}
 	*b = Byte(v)

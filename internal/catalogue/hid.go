@@ -7,14 +7,14 @@ import (
 	"sidetone/internal/hid"
 )
 
-// HIDKind says what a HID control or report means for a state.
+// HIDKind is how a HID control or report relates to a state.
 type HIDKind string
 
 // The kinds of control.
 const (
 	HIDAuto    HIDKind = "auto"    // what the report descriptor says
 	HIDLevel   HIDKind = "level"   // it shows the state
-	HIDToggle  HIDKind = "toggle"  // it changes the state, whatever that is
+	HIDToggle  HIDKind = "toggle"  // it flips the state
 	HIDButtons HIDKind = "buttons" // one button switches on, another off
 )
 
@@ -46,9 +46,8 @@ type HIDReport struct {
 	Anchor     *Anchor    `json:"anchor,omitempty" yaml:"anchor,omitempty" jsonschema_description:"What a toggle starts from. A toggle must have one."`
 }
 
-// Anchor is what a toggle starts from: without it, nobody can know on which side it is. After a
-// resume from sleep, lost reports or a new connection the toggle is unknown until its anchor
-// speaks again.
+// Anchor gives a toggle its absolute state, which presses alone do not tell. After a resume from sleep,
+// lost reports or a new connection the toggle is unknown until its anchor tells the state again.
 type Anchor struct {
 	Start     *bool      `json:"start,omitempty" yaml:"start,omitempty" jsonschema_description:"The state that the device's firmware always takes when it is plugged in. It does not count for a link of kind dongle or bluetooth, whose headset has a life of its own."`
 	LinkUp    *bool      `json:"link_up,omitempty" yaml:"link_up,omitempty" jsonschema_description:"The state that the firmware always takes when link_state becomes true after false: only for a headset that is then always switched on afresh. One that was out of range comes back as it was."`
@@ -66,10 +65,9 @@ type ByteTest struct {
 	Max  *Byte  `json:"max,omitempty" yaml:"max,omitempty" jsonschema_description:"The masked byte is at most this."`
 }
 
-// ByteValue reads a state off one byte. With On alone all other values are false, with Off alone
-// true, with both unknown: then a level is not known any more. With neither, zero is false and all
-// else true. For hardware_mute no value is taken for what it was not said to be: with neither, 1 is true, and what is
-// left over is unknown, unless the byte has one bit alone.
+// ByteValue decodes a state from one byte. With On alone all other values are false, with Off alone
+// true, with both unknown. With neither, zero is false and all else true. For hardware_mute only listed
+// values are known, and with neither list 0 is false and 1 is true, unless the mask selects a single bit.
 type ByteValue struct {
 	Byte   int    `json:"byte" yaml:"byte" jsonschema:"minimum=0,maximum=8191" jsonschema_description:"Which byte, from 0."`
 	Mask   *Byte  `json:"mask,omitempty" yaml:"mask,omitempty" jsonschema_description:"Which bits of it count. All if left out."`
@@ -78,8 +76,8 @@ type ByteValue struct {
 	Invert bool   `json:"invert,omitempty" yaml:"invert,omitempty" jsonschema_description:"true: inverts the meaning."`
 }
 
-// HIDQuery takes a state from the device's answer to a request. It is sent to the device, so
-// the product must allow it. Exactly one of Output, Feature, Input and LastOutput is set.
+// HIDQuery takes a state from the device's answer to a request. It writes to the device, so the
+// product needs allow_write. Exactly one of Output, Feature, Input and LastOutput is set.
 type HIDQuery struct {
 	Interface  *int         `json:"interface,omitempty" yaml:"interface,omitempty" jsonschema:"minimum=0,maximum=255" jsonschema_description:"Number of the USB interface. All HID interfaces of the device if left out."`
 	Output     []hid.Bytes  `json:"output,omitempty" yaml:"output,omitempty" jsonschema_description:"Output reports to send, each after the answer to the one before: hex digits, the report's number first (00 where reports have none). They are filled up with zeros to the report's length."`
@@ -96,7 +94,7 @@ type HIDQuery struct {
 	TimeoutMS  int          `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty" jsonschema:"minimum=10,maximum=10000" jsonschema_description:"How long to wait for each answer. 1000 if left out."`
 }
 
-// HIDPP takes a state from a feature of HID++ 2.0, whose place each device tells when asked.
+// HIDPP takes a state from a feature of HID++ 2.0, whose index each device reports on request.
 type HIDPP struct {
 	Interface   *int       `json:"interface,omitempty" yaml:"interface,omitempty" jsonschema:"minimum=0,maximum=255" jsonschema_description:"Number of the USB interface. The ones that have HID++'s long report if left out."`
 	DeviceIndex *Byte      `json:"device_index,omitempty" yaml:"device_index,omitempty" jsonschema_description:"Which device behind a receiver: 1 to 6. 0xff, the device itself, if left out."`
@@ -108,13 +106,13 @@ type HIDPP struct {
 	TimeoutMS   int        `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty" jsonschema:"minimum=10,maximum=10000" jsonschema_description:"How long to wait for each answer. 1000 if left out."`
 }
 
-// Derive makes one state of several: exactly one of its fields is set.
+// Derive combines several states into one: exactly one of its fields is set.
 type Derive struct {
 	Or  []SourceKind `json:"or,omitempty" yaml:"or,omitempty" jsonschema_description:"True if one is true, false if all are false, else unknown."`
 	And []SourceKind `json:"and,omitempty" yaml:"and,omitempty" jsonschema_description:"False if one is false, true if all are true, else unknown."`
 }
 
-// Terms yields the sources that d is made of, with their places.
+// Terms yields the sources that d combines, with their paths below at.
 func (d Derive) Terms(at string) func(yield func(at string, k SourceKind) bool) {
 	return func(yield func(string, SourceKind) bool) {
 		for i, k := range d.Or {

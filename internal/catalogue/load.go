@@ -9,15 +9,14 @@ import (
 
 //go:generate go test -run TestSchemaIsCurrent -update .
 
-// Schema is the JSON Schema of a catalogue, for editors and for other programs. It
-// says less than Load checks.
+// Schema is the JSON Schema of a catalogue, for editors and other programs. Load checks more than it
+// can express.
 //
 //go:embed catalogue.schema.json
 var Schema []byte
 
-// Load reads a vendor's catalogue, in YAML or JSON. The error says that the file
-// cannot be read; the problems say what is wrong in it, in order of position. There is a
-// catalogue only if there is neither.
+// Load reads a vendor's catalogue, in YAML or JSON. The error is set if the file cannot be read; the
+// problems are those of its content, in order of position. The catalogue is nil if there is either.
 func Load(path string) (*Catalogue, []strictyaml.Problem, error) {
 	data, err := strictyaml.ReadFile(path)
 	if err != nil {
@@ -27,14 +26,14 @@ func Load(path string) (*Catalogue, []strictyaml.Problem, error) {
 	return cat, problems, nil
 }
 
-// Decode is Load for a file that has been read. file is its name in problems.
+// Decode is Load for data in memory. file is its name in problems.
 func Decode(file string, data []byte) (*Catalogue, []strictyaml.Problem) {
 	cat := &Catalogue{}
 	doc, problems := strictyaml.Decode(file, data, cat)
-	// Keys that a later version knows would all be unknown; the version says it better. What
-	// the other checks would say of values that could not be read is not worth saying.
+	// For another schema version report only that, not all its unknown keys. Values that could not be
+	// decoded are not checked further.
 	if len(problems) == 0 || cat.Schema != 0 && cat.Schema != SchemaVersion {
-		problems = placed(doc, cat.Check())
+		problems = located(doc, cat.Check())
 	}
 	if len(problems) > 0 {
 		return nil, problems
@@ -53,11 +52,11 @@ func LoadWarnings(path string) ([]strictyaml.Problem, error) {
 	if len(problems) > 0 {
 		return nil, nil
 	}
-	return placed(doc, cat.Warnings()), nil
+	return located(doc, cat.Warnings()), nil
 }
 
-// placed says where in the file faults are.
-func placed(doc *strictyaml.Document, list []Fault) []strictyaml.Problem {
+// located turns faults into problems with their position in the file.
+func located(doc *strictyaml.Document, list []Fault) []strictyaml.Problem {
 	var problems []strictyaml.Problem
 	for _, f := range list {
 		problems = append(problems, doc.Problem(f.Path, f.Message, f.Hint))

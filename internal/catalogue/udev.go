@@ -17,8 +17,8 @@ const udevHead = `# Lets the user who sits at the machine read the HID devices o
 # Devices that are attached already need: udevadm control --reload && udevadm trigger --subsystem-match=hidraw
 `
 
-// UdevRules let the user who sits at the machine open the HID devices of the catalogue's products (Linux): in its order, each
-// once. Empty: no product has a source that reads HID devices.
+// UdevRules returns the udev rules (Linux) that let the user of the local seat open the HID devices of the catalogue's
+// products, without duplicates. Empty: no product has a source that reads HID devices.
 func (c *Catalogue) UdevRules() string {
 	var b strings.Builder
 	var seen []string
@@ -42,7 +42,7 @@ func (c *Catalogue) UdevRules() string {
 	return fmt.Sprintf(udevHead, c.Vendor.Name) + b.String()
 }
 
-// UdevRule lets the user who sits at the machine open the HID devices of a model.
+// UdevRule returns the udev rule that lets the user of the local seat open the HID devices of a model.
 func UdevRule(vid, pid string) string {
 	return fmt.Sprintf(`SUBSYSTEM=="hidraw", KERNELS=="*:%s:%s.*", TAG+="uaccess"`, strings.ToUpper(vid), strings.ToUpper(pid))
 }

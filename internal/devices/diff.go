@@ -34,8 +34,8 @@ type Change struct {
 // String is the reason.
 func (c Change) String() string { return c.Reason }
 
-// Diff says in what a and b differ on the wire, in the order in which a person would tell it:
-// removed, added, changed. Diff(a, a) is empty.
+// Diff returns how a and b differ on the wire: first removals, then additions, then changes.
+// Diff(a, a) is empty.
 func Diff(a, b Snapshot) []Change {
 	before, after := index(a), index(b)
 	var out []Change
@@ -52,8 +52,8 @@ func Diff(a, b Snapshot) []Change {
 	return out
 }
 
-// Reasons joins the changes to one line. What several endpoints of a product have in common,
-// such as the mute of the microphone behind them, is said once.
+// Reasons joins the reasons of the changes into one line, without duplicates: several endpoints may share
+// the mute of one microphone.
 func Reasons(changes []Change) string {
 	var parts []string
 	for _, c := range changes {
@@ -64,7 +64,7 @@ func Reasons(changes []Change) string {
 	return strings.Join(parts, "; ")
 }
 
-// wireKey is by what the client tells devices apart.
+// wireKey is how the client identifies devices.
 type wireKey struct {
 	t  Type
 	id string
@@ -80,7 +80,7 @@ func index(s Snapshot) map[wireKey]Report {
 	return m
 }
 
-// presence lists the devices of s that other lacks, one change for each physical unit.
+// presence lists the devices of s that are not in other, one change for each physical unit.
 func presence(s Snapshot, other map[wireKey]Report, kind ChangeKind) []Change {
 	var out []Change
 	at := make(map[string]int)

@@ -31,7 +31,7 @@ func (Type) Enum() []string { return Names(Types) }
 // Bus is how an endpoint's device is attached.
 type Bus string
 
-// The buses that endpoints are told apart by. The empty Bus is unknown.
+// The buses that are distinguished. The empty Bus is unknown.
 const (
 	USB       Bus = "usb"
 	Bluetooth Bus = "bluetooth"
@@ -48,7 +48,7 @@ type Endpoint struct {
 	Source string `json:"source,omitempty" yaml:"source,omitempty"` // name of the platform source that listed it
 	ID     string `json:"id" yaml:"id"`                             // the OS's own id: a PulseAudio name, /dev/videoN, an endpoint id
 	Type   Type   `json:"type" yaml:"type"`
-	Name   string `json:"name,omitempty" yaml:"name,omitempty"` // what the OS shows to people
+	Name   string `json:"name,omitempty" yaml:"name,omitempty"` // what the OS displays
 
 	Bus       Bus    `json:"bus,omitempty" yaml:"bus,omitempty"`
 	VID       string `json:"vid,omitempty" yaml:"vid,omitempty"`             // vendor id, 4 lower-case hex digits
@@ -74,8 +74,8 @@ type Endpoint struct {
 	SeenBy   []string             `json:"seen_by,omitempty" yaml:"seen_by,omitempty"`  // the enumerators that list it
 	Attached time.Time            `json:"attached,omitzero" yaml:"attached,omitempty"` // when it was first seen in this presence
 	Changed  map[string]time.Time `json:"changed,omitempty" yaml:"changed,omitempty"`  // when each fact took its present value, by fact name
-	Leaving  bool                 `json:"-" yaml:"-"`                                  // it is gone, and reported a moment longer
-	Stale    bool                 `json:"stale,omitempty" yaml:"stale,omitempty"`      // last good answer of a source that fails now
+	Leaving  bool                 `json:"-" yaml:"-"`                                  // it is gone, and still reported for the removal grace
+	Stale    bool                 `json:"stale,omitempty" yaml:"stale,omitempty"`      // the last good answer of a source that now fails
 }
 
 // Key identifies an endpoint among all inputs.
@@ -100,7 +100,7 @@ const (
 	factSetting = "setting:"
 )
 
-// facts calls yield for every fact of e that bears a time; value is nil if it is unknown.
+// facts calls yield for every fact of e whose age is tracked; value is nil if it is unknown.
 func (e Endpoint) facts(yield func(name string, value any)) {
 	tri := func(name string, v Tri) {
 		if v.Known() {
@@ -126,8 +126,8 @@ func (e Endpoint) facts(yield func(name string, value any)) {
 type Observation struct {
 	Source    string             `json:"source"`
 	Endpoints []Endpoint         `json:"endpoints,omitempty"`
-	Notes     []health.Condition `json:"-"`           // what the source says beside its endpoints; as its text, "notes"
-	Err       error              `json:"-"`           // as its text, "error"; then there are no endpoints
+	Notes     []health.Condition `json:"-"`           // what the source reports beside its endpoints; in JSON "notes", as text
+	Err       error              `json:"-"`           // in JSON "error", as text, and without endpoints
 	At        time.Time          `json:"at,omitzero"` // when the OS event behind this reading arrived
 }
 
@@ -149,7 +149,7 @@ func (o Observation) MarshalJSON() ([]byte, error) {
 	return json.Marshal(r)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes, and nothing else.
+// UnmarshalJSON reads what MarshalJSON writes, and refuses unknown keys.
 func (o *Observation) UnmarshalJSON(data []byte) error {
 	var r recordedObservation
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -163,10 +163,10 @@ func (o *Observation) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// Carry returns next with the memory of prev: an endpoint that was there keeps its time of
-// attachment, a fact that did not change keeps its time of change; all else is stamped at, unless
-// it bears a time already. One whose hardware is known to be another's was not there.
-// The result is sorted by key and holds each key once.
+// Carry returns next with the times of prev: an endpoint that was there before keeps its time of
+// attachment, an unchanged fact its time of change. All else gets the time at, unless it has one. An
+// endpoint that is now known to be other hardware counts as new. The result is sorted by key, without
+// duplicates.
 func Carry(prev, next []Endpoint, at time.Time) []Endpoint {
 	before := make(map[Key]Endpoint, len(prev))
 	for _, e := range prev {
@@ -207,5 +207,5 @@ func carryOne(old, e Endpoint, at time.Time) Endpoint {
 	return e
 }
 
-// differ reports whether both are known, and not the same.
+// differ reports whether both are known and different.
 func differ(a, b string) bool { return a != "" && b != "" && a != b }

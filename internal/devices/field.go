@@ -25,7 +25,7 @@ var Fields = []Field{HardwareMute, EchoCancellation, NoiseSuppression, Automatic
 // Enum lists the names that a file may use.
 func (Field) Enum() []string { return Names(Fields) }
 
-// What a state may come from, as it appears in Origin.Via: what the vendor's software says, and the catalogue's kinds of source.
+// Values of Origin.Via: a push by the vendor's software, and the catalogue's kinds of source.
 const (
 	ViaPush           = "push"
 	ViaOSEndpointMute = "os_endpoint_mute"
@@ -43,17 +43,17 @@ const (
 type Origin struct {
 	Via    string `json:"via,omitempty"`    // the kind of source: push, hid_report, os_endpoint_mute, const, ...
 	Detail string `json:"detail,omitempty"` // which one: an endpoint id, a control's name
-	Shared bool   `json:"shared,omitempty"` // a mute that the button and the OS both move: nothing tells which of them has set it
+	Shared bool   `json:"shared,omitempty"` // a mute that both the button and the OS move: either may have set it
 	Stale  bool   `json:"stale,omitempty"`  // the source has failed since; this is its last good answer
 }
 
-// sharedMute is how a mute has come about that button and OS share.
+// sharedMute says how a mute that button and OS share was set.
 const sharedMute = "by the button or in the sound settings"
 
 // String is Say in English.
 func (o Origin) String() string { return o.Say(texts.For(texts.English)) }
 
-// Say is "via" or "via (detail)", and what else is to be known of it.
+// Say returns "via" or "via (detail)", and whether it is shared or stale.
 func (o Origin) Say(say texts.Printer) string {
 	args := texts.Args{"via": cmp.Or(o.Via, say.Text("cli.origin.none", nil)), "detail": o.Detail}
 	if o.Shared {
@@ -66,10 +66,10 @@ func (o Origin) Say(say texts.Printer) string {
 	return s
 }
 
-// Source is the kind of the source and which one it is, by the names that catalogue and system have for them.
+// Source returns the kind of the source and which one it is, by their names in the catalogue and the system.
 func (o Origin) Source() string { return strings.TrimSuffix(o.Via+" "+o.Detail, " ") }
 
-// Word names the origin for texts (origin.WORD).
+// Word returns WORD of the origin's message key, origin.WORD.
 func (o Origin) Word() string {
 	switch {
 	case o.Via == "":
@@ -81,7 +81,7 @@ func (o Origin) Word() string {
 	}
 }
 
-// ValueWord names a value of the flag for texts (value.WORD).
+// ValueWord returns WORD of the message key of a value of the flag, value.WORD.
 func (f Field) ValueWord(v Tri) string {
 	words := [...]string{Unknown: "unknown", False: "off", True: "on"}
 	if f == HardwareMute {
@@ -90,7 +90,7 @@ func (f Field) ValueWord(v Tri) string {
 	return words[v]
 }
 
-// Flag is one reported state: its value, where it came from and since when it holds.
+// Flag is one reported state: its value, where it came from and since when it has held.
 // Since is zero when unknown.
 type Flag struct {
 	Value  Tri       `json:"value"`
@@ -98,7 +98,7 @@ type Flag struct {
 	Since  time.Time `json:"since,omitzero"`
 }
 
-// Names are the values of an enumeration as plain strings.
+// Names returns the values of an enumeration as plain strings.
 func Names[S ~string](list []S) []string {
 	out := make([]string, len(list))
 	for i, s := range list {

@@ -6,9 +6,9 @@ import (
 )
 
 // evaluate returns the flag of one field for an audio input e, whose sound comes from the
-// hardware inputs behind (itself, when e is hardware). What the vendor's software says comes
-// first, then the catalogue's rules in order; the first that knows decides. What a failed source
-// has said last gives way to what the device itself says now.
+// hardware inputs behind (e itself if it is hardware). Pushes by the vendor's software come first,
+// then the catalogue's rules in order; the first known value decides. The last answer of a source that
+// has failed gives way to what the device itself states now.
 func (inst *instance) evaluate(f Field, e *Endpoint, behind []*Endpoint) Flag {
 	for c := range inst.consider(f, e, behind) {
 		switch {
@@ -22,7 +22,6 @@ func (inst *instance) evaluate(f Field, e *Endpoint, behind []*Endpoint) Flag {
 	return Flag{}
 }
 
-// firstKnown is the first flag that is known.
 func firstKnown(ranked []Considered) Flag {
 	for _, c := range ranked {
 		if c.Flag.Value.Known() {
@@ -34,11 +33,11 @@ func firstKnown(ranked []Considered) Flag {
 
 // Considered is one possible origin of a flag, and what it says.
 type Considered struct {
-	Rule string `json:"rule"` // push, or the place of the rule in the product, such as sources[2]
+	Rule string `json:"rule"` // push, or the path of the rule in the product, such as sources[2]
 	Flag Flag   `json:"flag"` // unknown: it does not know
 }
 
-// ranked are all possible origins of the flag, best first.
+// ranked returns all possible origins of the flag, best first.
 func (inst *instance) ranked(f Field, e *Endpoint, behind []*Endpoint) []Considered {
 	all := slices.Collect(inst.consider(f, e, behind))
 	known := func(c Considered) bool { return c.Flag.Value.Known() }
@@ -55,7 +54,7 @@ func (inst *instance) ranked(f Field, e *Endpoint, behind []*Endpoint) []Conside
 }
 
 func (p *product) statedByDevice(rule string) bool {
-	return slices.ContainsFunc(p.Flags, func(r FlagRule) bool { return r.Place == rule && r.Stated })
+	return slices.ContainsFunc(p.Flags, func(r FlagRule) bool { return r.Path == rule && r.Stated })
 }
 
 // consider yields every possible origin of the flag, in the order of the catalogue.
@@ -68,14 +67,14 @@ func (inst *instance) consider(f Field, e *Endpoint, behind []*Endpoint) iter.Se
 			}
 		}
 		for _, r := range inst.product.Flags {
-			if r.Field == f && !yield(Considered{r.Place, inst.read(r.Source, f, e, behind)}) {
+			if r.Field == f && !yield(Considered{r.Path, inst.read(r.Source, f, e, behind)}) {
 				return
 			}
 		}
 	}
 }
 
-// readHardware reads a switch off a hardware endpoint.
+// readHardware reads an endpoint mute or mixer control of a hardware endpoint.
 func (s Source) readHardware(hw *Endpoint) Flag {
 	if m := s.EndpointMute; m != nil {
 		if m.InHardware && !hw.MuteInHardware {
@@ -103,9 +102,9 @@ func (e *Endpoint) flag(v Tri, fact string, o Origin) Flag {
 	return Flag{Value: v, Origin: o, Since: e.Changed[fact]}
 }
 
-// mergeFlags is the state of several inputs that the client cannot tell apart: true only if
-// all are true, and since the last one is; false since the first one is. The first flag that
-// has the merged value lends its origin.
+// mergeFlags combines the states of several inputs that the client cannot tell apart: true if all are
+// true, since the last became so; false if any is false, since the first became so. The origin is that
+// of the first flag with the merged value.
 func mergeFlags(flags []Flag) Flag {
 	if len(flags) == 0 {
 		return Flag{}

@@ -8,34 +8,34 @@ import (
 	"sidetone/internal/health"
 )
 
-// Grouping is what is there at one moment: the endpoints sorted into units, each a physical product,
-// with what was read off their HID devices. Not safe for concurrent use.
+// Grouping holds the endpoints of one moment sorted into units, each a physical product, with the
+// readings of their HID devices. Not safe for concurrent use.
 type Grouping struct {
 	resolver *Resolver
 	all      []*instance
 	byKey    map[string]*instance
 	products map[string]*unitIndex // by product id
-	silent   map[string]*unitIndex // those units of which only HID devices are there
+	hidOnly  map[string]*unitIndex // units without endpoints, only HID devices; by product id
 	withheld []Withheld            // endpoints of no unit
 }
 
-// instance is one physical product: the endpoints that belong together.
+// instance is a unit, one physical product: the endpoints that belong together.
 type instance struct {
 	product   *product
 	key       string
-	endpoints []*Endpoint          // its own, then the virtual ones that it adopted
-	own       int                  // how many are its own
-	pushes    []*Push              // what the vendor's software says of it
-	readings  map[string][]Reading // what was read off its other devices, by the place of the rule
+	endpoints []*Endpoint // its own, then the virtual ones that were assigned to it
+	own       int         // how many are its own
+	pushes    []*Push
+	readings  map[string][]Reading // of its HID devices, by the path of the rule
 	reports   []Report
-	attached  time.Time // of the first of its own endpoints
-	newest    time.Time // of the last of them
-	serial    string    // of its devices, if any tells
+	attached  time.Time // when the first of its own endpoints was attached
+	newest    time.Time // when the last of them was
+	serial    string    // of any of its devices; "": unknown
 	staying   bool      // not all of its own endpoints are leaving
 	firstID   string    // smallest wire id, for the order
 }
 
-// GroupBy says what makes endpoints one physical product.
+// GroupBy is what makes endpoints one physical product.
 type GroupBy string
 
 // The ways to group.
@@ -50,10 +50,10 @@ func (GroupBy) Enum() []string {
 	return Names([]GroupBy{GroupContainer, GroupSerial, GroupModel})
 }
 
-// Group sorts endpoints and readings into units. It keeps both, and they must not change.
+// Group sorts endpoints and readings into units. It retains both; they must not be changed.
 func (r *Resolver) Group(endpoints []Endpoint, readings []Reading) *Grouping {
 	g := &Grouping{
-		resolver: r, byKey: make(map[string]*instance), products: make(map[string]*unitIndex), silent: make(map[string]*unitIndex),
+		resolver: r, byKey: make(map[string]*instance), products: make(map[string]*unitIndex), hidOnly: make(map[string]*unitIndex),
 	}
 	var virtual []*Endpoint
 	for _, e := range sorted(endpoints) {
@@ -112,8 +112,8 @@ func (g *Grouping) add(p *product, e *Endpoint) {
 
 func unitKey(p *product, id string) string { return p.ID + " " + id }
 
-// groupID tells one unit of a model from another. Where the OS gives no hardware identity
-// the serial number does; without that too, all endpoints of the model are one unit.
+// groupID distinguishes the units of a model. Without a hardware identity from the OS the serial number
+// is used; without either, all endpoints of the model are one unit.
 func groupID(by GroupBy, container, serial string) string {
 	switch by {
 	case GroupModel:

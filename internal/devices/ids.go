@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// IDScheme says which of an endpoint's names is its id on the wire. The client compares it
-// with its own id of the device, which differs per OS (rule R54).
+// IDScheme selects an endpoint's id on the wire. The client compares it with its own id of the device,
+// which differs per OS (rule R54).
 type IDScheme string
 
 // The id schemes.
 const (
-	IDNative  IDScheme = "native"   // the OS's id, whole
+	IDNative  IDScheme = "native"   // the OS's id, in full
 	IDGUID    IDScheme = "guid"     // the GUID at the end of a Windows endpoint id, without braces
 	IDName    IDScheme = "name"     // the name that the OS shows
 	IDBusInfo IDScheme = "bus_info" // V4L2 bus_info of a camera
@@ -23,8 +23,7 @@ func (IDScheme) Enum() []string {
 	return Names([]IDScheme{IDNative, IDGUID, IDName, IDBusInfo})
 }
 
-// DefaultIDScheme is the scheme for a type of endpoint on an OS when nobody says otherwise
-// (rules R57 to R60).
+// DefaultIDScheme returns the default scheme for a type of endpoint on an OS (rules R57 to R60).
 func DefaultIDScheme(os OS, t Type) IDScheme {
 	switch {
 	case t == VideoInput && os == Linux:
@@ -38,8 +37,8 @@ func DefaultIDScheme(os OS, t Type) IDScheme {
 
 var trailingGUID = regexp.MustCompile(`\{([0-9A-Fa-f-]{36})\}$`)
 
-// wireID returns e's id under the scheme, or "" where e has no such id. A camera whose native
-// id is missing goes by its name, as in the client (rule R55). Only names are cut.
+// wireID returns e's id under the scheme, or "" where e has no such id. A camera without bus_info
+// falls back to its name, as in the client (rule R55). Only names are cut.
 func wireID(e Endpoint, scheme IDScheme, maxBytes int) string {
 	switch {
 	case scheme == IDNative:

@@ -8,14 +8,14 @@ import (
 	"sidetone/internal/health"
 )
 
-// matcher finds the product of an endpoint. Hardware ids are indexed, so that its cost does
-// not grow with the catalogue; links without ids are tried one by one.
+// matcher finds the product of an endpoint. Hardware ids are indexed, so that the cost does not grow
+// with the catalogue; links without ids are tried one by one.
 type matcher struct {
 	byHardware map[hardware][]candidate
 	byName     []candidate
 	products   []*product // in the order of priority
 	byID       map[string]*product
-	known      nameCache // what was found by name
+	known      nameCache // earlier matches by name
 }
 
 type hardware struct {
@@ -25,11 +25,11 @@ type hardware struct {
 
 type candidate struct {
 	product *product
-	bus     Bus            // of a link by name
+	bus     Bus            // of the link
 	name    *regexp.Regexp // nil matches every name
 }
 
-// product is a Product with its place in the order of priority.
+// product is a Product with its rank in the order of priority.
 type product struct {
 	Product
 	rank int
@@ -60,8 +60,8 @@ func newMatcher(list []Product) *matcher {
 	return m
 }
 
-// find returns e's product, or nil. Of several the one with the best rank wins. Hardware ids
-// that a virtual endpoint bears are those of a device whose sound it carries, not its own.
+// find returns e's product, or nil. Of several the one with the best rank wins. The hardware ids of a
+// virtual endpoint are ignored: they are those of the device whose sound it carries.
 func (m *matcher) find(e *Endpoint) *product {
 	best := m.byNameOf(e)
 	if e.VID != "" && e.PID != "" && !e.Virtual {
@@ -74,7 +74,7 @@ func (m *matcher) find(e *Endpoint) *product {
 	return best
 }
 
-// fitsByName says whether an endpoint is matched by a link that has a name alone.
+// fitsByName reports whether an endpoint matches a link that has only a name.
 func (c candidate) fitsByName(e *Endpoint) bool {
 	switch c.bus {
 	case Virtual:
@@ -86,7 +86,7 @@ func (c candidate) fitsByName(e *Endpoint) bool {
 	}
 }
 
-// wants returns whether the product reports a hardware endpoint of its own, and if not, why.
+// wants returns whether the product reports a hardware endpoint of its own, and if not, why not.
 func (p *product) wants(e *Endpoint) (bool, Why) {
 	for _, r := range p.Endpoints {
 		switch {

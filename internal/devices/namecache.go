@@ -2,14 +2,14 @@ package devices
 
 import "sync"
 
-// nameCache keeps what the expressions of a catalogue come to for an endpoint: they depend on little of
-// it, and the same endpoints are looked at again at every event.
+// nameCache caches which of a catalogue's expressions match an endpoint, because the same endpoints are
+// matched again at every event.
 type nameCache struct {
 	mu    sync.Mutex
 	byKey map[nameKey]nameMatches
 }
 
-// nameKey is all of an endpoint that the search by name depends on.
+// nameKey is the part of an endpoint on which the match by name depends.
 type nameKey struct {
 	typ     Type
 	bus     Bus
@@ -19,14 +19,14 @@ type nameKey struct {
 }
 
 type nameMatches struct {
-	product *product   // the best that has a link which fits by name alone, or nil
-	wanting []*product // those that name such a virtual endpoint
+	product *product   // the best one with a link that matches by name alone, or nil
+	naming  []*product // those whose virtual_endpoints match it
 }
 
-// maxNames bounds the cache against endless new names. More endpoints than that are not there at once.
+// maxNames bounds the cache against ever new names. It is far more endpoints than exist at once.
 const maxNames = 4096
 
-// lookUp returns what the expressions come to for the endpoint, and keeps it.
+// lookUp returns the matches of an endpoint, from the cache if possible.
 func (m *matcher) lookUp(e *Endpoint) nameMatches {
 	k := nameKey{e.Type, e.Bus, e.Virtual, e.Name, e.ID}
 	m.known.mu.Lock()
@@ -43,7 +43,7 @@ func (m *matcher) lookUp(e *Endpoint) nameMatches {
 	if e.Virtual {
 		for _, p := range m.products {
 			if p.wantsVirtual(e) {
-				n.wanting = append(n.wanting, p)
+				n.naming = append(n.naming, p)
 			}
 		}
 	}
@@ -54,13 +54,13 @@ func (m *matcher) lookUp(e *Endpoint) nameMatches {
 	return n
 }
 
-// byNameOf returns the product with the best rank of those whose links fit e by name alone, or nil.
+// byNameOf returns the best-ranked product with a link that matches e by name alone, or nil.
 func (m *matcher) byNameOf(e *Endpoint) *product {
 	if len(m.byName) == 0 || e.Bus == USB && !e.Virtual {
-		return nil // that is found by its ids alone
+		return nil // USB hardware is matched by its ids alone
 	}
 	return m.lookUp(e).product
 }
 
-// wanting returns the products that name such a virtual endpoint, in the order of priority.
-func (m *matcher) wanting(e *Endpoint) []*product { return m.lookUp(e).wanting }
+// naming returns the products whose virtual_endpoints match e, in the order of priority.
+func (m *matcher) naming(e *Endpoint) []*product { return m.lookUp(e).naming }

@@ -7,9 +7,9 @@ import (
 	"sidetone/internal/stable"
 )
 
-// mergeReports joins reports that the client cannot tell apart because type and id are equal:
-// two units of one model under a scheme that sends names. A flag is true only if all are.
-// The first keeps its place (rule R63).
+// mergeReports merges reports with equal type and id, which the client cannot tell apart: two units of
+// one model under a scheme that sends names. A flag is true only if all are. The merged report takes the
+// position of the first (rule R63).
 func mergeReports(in []Report) []Report {
 	at := make(map[wireKey]int, len(in))
 	out := in[:0:0]
@@ -46,7 +46,7 @@ func merge(a, b Report) Report {
 	return a
 }
 
-// order is the list as it is sent: by the vendor's priority, then the unit attached last,
+// order returns the list as it is sent: by the vendor's priority, then the unit attached last,
 // then id. The order is total, so equal inputs give equal lists (rule R30).
 func order(instances []*instance) []Report {
 	slices.SortFunc(instances, func(a, b *instance) int {
@@ -73,10 +73,9 @@ func compareTypes(a, b Type) int {
 	return cmp.Compare(rank(a), rank(b))
 }
 
-// inputsLast moves, among reports of equal id, the audio input behind the others: the client
-// keeps one map of ids in which the last entry wins (rule R56), and only the input carries
-// flags. The others move up to just before it, so that the input keeps its place in the
-// vendor's order.
+// inputsLast moves, among reports of equal id, the others to just before the audio input: the client
+// keeps one map of ids in which the last entry wins (rule R56), and only the input carries flags. The
+// input keeps its position in the vendor's order.
 func inputsLast(in []Report) []Report {
 	input := make(map[string]bool)
 	for _, r := range in {
@@ -84,7 +83,7 @@ func inputsLast(in []Report) []Report {
 			input[r.ID] = true
 		}
 	}
-	late := make(map[string][]Report) // those that stand behind an input of the same id
+	late := make(map[string][]Report) // those after an input of the same id
 	seen := make(map[string]bool)
 	for _, r := range in {
 		switch {

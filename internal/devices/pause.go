@@ -2,19 +2,19 @@ package devices
 
 import "slices"
 
-// PauseList is what clients have while nothing is to be reported.
+// PauseList is the list that clients get while reporting is paused.
 type PauseList string
 
-// The lists of a pause. Neither says of a microphone that it is muted.
+// The lists of a pause. Neither says that a microphone is muted.
 const (
 	PauseEmpty   PauseList = "empty"   // no devices
-	PauseUnmuted PauseList = "unmuted" // the devices, and no word about their mute
+	PauseUnmuted PauseList = "unmuted" // the devices, without hardware_mute
 )
 
-// Enum lists them.
+// Enum lists the names that a file may use.
 func (PauseList) Enum() []string { return []string{string(PauseEmpty), string(PauseUnmuted)} }
 
-// Paused is what clients are told instead of s while nothing is to be reported. s stays as it is.
+// Paused returns what clients are told instead of s while reporting is paused. It does not change s.
 func (s Snapshot) Paused(list PauseList) Snapshot {
 	if list != PauseUnmuted {
 		s.Devices = nil
@@ -23,7 +23,7 @@ func (s Snapshot) Paused(list PauseList) Snapshot {
 	s.Devices = slices.Clone(s.Devices)
 	for i := range s.Devices {
 		d := &s.Devices[i]
-		if _, may := d.Flags[HardwareMute]; may {
+		if _, ok := d.Flags[HardwareMute]; ok {
 			flags := map[Field]Flag{HardwareMute: {}}
 			for f, flag := range d.Flags {
 				if f != HardwareMute {

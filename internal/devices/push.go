@@ -5,19 +5,18 @@ import (
 	"time"
 )
 
-// Push is what the vendor's own software says of a product. It is believed before anything
-// else: only that software knows.
+// Push is a state of a product that the vendor's own software has pushed. It takes precedence over all
+// other sources.
 type Push struct {
 	Product string
-	Serial  string // which unit; "" = the only one
-	Unit    string // the key of the unit that it is bound to; "" = none, and then the only one that product and serial fit is meant
-	Owner   string // names the software
+	Serial  string // of the unit; "": the only one
+	Unit    string // the key of the unit that it is bound to; "": the only unit that matches product and serial
+	Owner   string // name of the software
 	State   map[Field]Tri
 	Since   map[Field]time.Time // when each flag took its value
 }
 
-// assignPushes gives each push to the unit that it speaks of. What waits for its unit, and what could mean
-// several, has no effect.
+// assignPushes assigns each push to its unit. A push whose unit is absent or ambiguous has no effect.
 func (g *Grouping) assignPushes(pushes []Push) {
 	for _, inst := range g.all {
 		inst.pushes = nil
@@ -36,7 +35,7 @@ func (g *Grouping) assignPushes(pushes []Push) {
 	}
 }
 
-// latestFirst are the pushes in the order in which they count for a flag: who has changed it last comes first.
+// latestFirst returns the pushes in order of precedence for a flag: the latest change first.
 func latestFirst(pushes []*Push, f Field) []*Push {
 	if len(pushes) < 2 {
 		return pushes
@@ -44,7 +43,7 @@ func latestFirst(pushes []*Push, f Field) []*Push {
 	return slices.SortedStableFunc(slices.Values(pushes), func(a, b *Push) int { return b.Since[f].Compare(a.Since[f]) })
 }
 
-// fitting are the units that a push of this product and serial may mean.
+// fitting returns the units that a push for this product and serial may mean.
 func (g *Grouping) fitting(product, serial string) []*instance {
 	return g.products[product].fitting(serial)
 }
@@ -60,32 +59,32 @@ func (x *unitIndex) fitting(serial string) []*instance {
 	}
 }
 
-// Unit is one product that is there.
+// Unit is one physical product that is present.
 type Unit struct {
 	Product string    `json:"product"`
 	Key     string    `json:"unit"`
 	Serial  string    `json:"serial,omitempty"`
 	First   time.Time `json:"-"` // when the first of its endpoints was attached
 	Last    time.Time `json:"-"` // when the last of them was
-	HID     bool      `json:"-"` // a HID device of it is there
-	Silent  bool      `json:"-"` // and none of its endpoints
-	Leaving bool      `json:"-"` // its sound is not there any more, and is reported a moment longer
+	HID     bool      `json:"-"` // one of its HID devices is present
+	HIDOnly bool      `json:"-"` // and none of its endpoints
+	Leaving bool      `json:"-"` // its endpoints are gone, and still reported for the removal grace
 }
 
-// Left reports whether nothing of the unit is there any more.
+// Left reports whether nothing of the unit is present any more.
 func (u Unit) Left() bool { return u.Leaving && !u.HID }
 
 func (inst *instance) unit() Unit {
 	return Unit{
 		Product: inst.product.ID, Key: inst.key, Serial: inst.serial, First: inst.attached, Last: inst.newest,
-		HID: len(inst.readings) > 0, Silent: inst.own == 0, Leaving: inst.own > 0 && !inst.staying,
+		HID: len(inst.readings) > 0, HIDOnly: inst.own == 0, Leaving: inst.own > 0 && !inst.staying,
 	}
 }
 
-// Units are those that a push of this product and serial may mean: those with endpoints, and where there is none, those of
-// which only HID devices are there. One that is switched off or out of reach, as its link_state has it, is not there.
+// Units returns the units that a push for this product and serial may mean: those with endpoints, or if there are none, those
+// with only HID devices. A unit whose link_state is false, because it is switched off or out of range, is left out.
 func (g *Grouping) Units(product, serial string) (units []Unit) {
-	for _, m := range []*unitIndex{g.products[product], g.silent[product]} {
+	for _, m := range []*unitIndex{g.products[product], g.hidOnly[product]} {
 		for _, inst := range m.fitting(serial) {
 			if u := inst.unit(); !u.Left() && inst.link().Value != False {
 				units = append(units, u)
@@ -98,10 +97,10 @@ func (g *Grouping) Units(product, serial string) (units []Unit) {
 	return units
 }
 
-// Unit is the one of this key and product, if it is there.
+// Unit returns the unit of this product and key, if it is present.
 func (g *Grouping) Unit(product, key string) (u Unit, there bool) {
 	inst := g.byKey[key]
-	if m := g.silent[product]; inst == nil && m != nil {
+	if m := g.hidOnly[product]; inst == nil && m != nil {
 		inst = m.byKey[key]
 	}
 	if inst == nil || inst.link().Value == False {
@@ -110,7 +109,7 @@ func (g *Grouping) Unit(product, key string) (u Unit, there bool) {
 	return inst.unit(), true
 }
 
-// Products are the ids of all products of the catalogue.
+// Products returns the ids of all products of the catalogue.
 func (r *Resolver) Products() []string {
 	ids := make([]string, len(r.matcher.products))
 	for i, p := range r.matcher.products {
@@ -119,7 +118,7 @@ func (r *Resolver) Products() []string {
 	return ids
 }
 
-// Explain says for every reported audio input how each of its flags came about.
+// Explain returns for every audio input the candidates for each of its flags, best first.
 func (r *Resolver) Explain(in Inputs) map[Key]map[Field][]Considered {
 	out := make(map[Key]map[Field][]Considered)
 	g := r.Group(in.Endpoints, in.Readings)

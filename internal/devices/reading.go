@@ -4,11 +4,10 @@ import (
 	"time"
 )
 
-// Reading is what a rule of a product has read off a device beside its endpoints: a HID report,
-// the answer to a request.
+// Reading is a state that a rule of a product has read from one of its HID devices.
 type Reading struct {
 	Product   string    `json:"product"`
-	Rule      string    `json:"rule"` // the place of the rule in the product: sources[1], sources[0].derive.or[1], link_state[0]
+	Rule      string    `json:"rule"` // the path of the rule in the product: sources[1], sources[0].derive.or[1], link_state[0]
 	Container string    `json:"container,omitempty"`
 	Serial    string    `json:"serial,omitempty"`
 	Value     Tri       `json:"value"`
@@ -16,13 +15,13 @@ type Reading struct {
 	Since     time.Time `json:"since,omitzero"`
 }
 
-// assignReadings gives each reading to the unit that its device is a part of.
+// assignReadings assigns each reading to the unit of its device.
 func (g *Grouping) assignReadings(readings []Reading) {
 	for _, r := range readings {
 		var inst *instance
 		switch owners := g.owners(r); len(owners) {
 		case 0:
-			inst = g.silentOf(r)
+			inst = g.hidOnlyUnit(r)
 		case 1:
 			inst = owners[0]
 		}
@@ -36,8 +35,8 @@ func (g *Grouping) assignReadings(readings []Reading) {
 	}
 }
 
-// join adds r to what the rule has read. A device may have the same control on several of its
-// interfaces, of which one may never speak: the latest that is known stands for the device.
+// join adds r to the readings of the rule. A device may have the same control on several interfaces,
+// some of which may never report it: the latest known reading counts for the device.
 func (inst *instance) join(list []Reading, r Reading) []Reading {
 	for i, other := range list {
 		if inst.same(r, other) {
@@ -50,7 +49,7 @@ func (inst *instance) join(list []Reading, r Reading) []Reading {
 	return append(list, r)
 }
 
-// same reports whether two readings are of one physical device, as far as both tell what they are of.
+// same reports whether two readings are known to be of one physical device.
 func (inst *instance) same(a, b Reading) bool {
 	container := a.Container != "" && b.Container != ""
 	serial := a.Serial != "" && b.Serial != ""
@@ -65,9 +64,9 @@ func (inst *instance) same(a, b Reading) bool {
 	return false
 }
 
-// read evaluates one source for a field. Effects belong to the endpoint that
-// the client records from; a mute or a mixer switch sits in the hardware, also when a virtual
-// endpoint carries its sound; what HID says holds for the whole unit.
+// read evaluates one source for a field. Effects belong to the endpoint that the client records from; a
+// mute or mixer control belongs to the hardware, even if a virtual endpoint carries its sound; a HID
+// reading applies to the whole unit.
 func (inst *instance) read(s Source, f Field, e *Endpoint, behind []*Endpoint) Flag {
 	switch {
 	case s.Effect != "":
@@ -84,7 +83,7 @@ func (inst *instance) read(s Source, f Field, e *Endpoint, behind []*Endpoint) F
 		return inst.derive(*s.Derive, f, e, behind)
 	}
 	var flags []Flag
-	for _, r := range inst.readings[s.Place] {
+	for _, r := range inst.readings[s.Path] {
 		flags = append(flags, Flag{r.Value, r.Origin, r.Since})
 	}
 	if f == linkField {
@@ -93,8 +92,8 @@ func (inst *instance) read(s Source, f Field, e *Endpoint, behind []*Endpoint) F
 	return mergeFlags(flags)
 }
 
-// linkField stands for the state of the unit's link, which is no flag: of several devices that are
-// one unit, one that is there is enough.
+// linkField stands for the unit's link_state, which is not a flag: of several devices that are one unit,
+// one that is connected is enough.
 const linkField Field = ""
 
 func (inst *instance) derive(d Derive, f Field, e *Endpoint, behind []*Endpoint) Flag {
@@ -115,7 +114,7 @@ func (inst *instance) derive(d Derive, f Field, e *Endpoint, behind []*Endpoint)
 	return out
 }
 
-// eitherFlag is true if one flag is, since the first one is; false if all are, since the last one is.
+// eitherFlag is true if any flag is, since the first became so; false if all are, since the last became so.
 func eitherFlag(flags []Flag) Flag {
 	for i := range flags {
 		flags[i].Value = flags[i].Value.Not()
@@ -125,7 +124,7 @@ func eitherFlag(flags []Flag) Flag {
 	return out
 }
 
-// link is whether the unit is really there, as its link_state has it; unknown where nothing says so.
+// link returns the unit's link_state: whether it is really connected.
 func (inst *instance) link() Flag {
 	if len(inst.product.LinkState) == 0 {
 		return Flag{}

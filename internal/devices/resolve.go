@@ -8,13 +8,13 @@ import (
 	"sidetone/internal/stable"
 )
 
-// Options are the settings of a Resolver that are not the vendor's.
+// Options are the settings of a Resolver that do not come from the catalogue.
 type Options struct {
 	OS         OS       `json:"os"`                 // whose default id schemes apply
 	AudioID    IDScheme `json:"audio_id,omitempty"` // overrides the OS's default; the catalogue overrides both
 	VideoID    IDScheme `json:"video_id,omitempty"`
-	IDMaxBytes int      `json:"id_max_bytes,omitempty"` // names that are ids are cut to this many bytes of UTF-8, as in the client; 0 = never
-	Fields     []Field  `json:"fields,omitempty"`       // the flags that may be reported; nil = all
+	IDMaxBytes int      `json:"id_max_bytes,omitempty"` // names used as ids are cut to this many bytes of UTF-8, as in the client; 0: never
+	Fields     []Field  `json:"fields,omitempty"`       // the flags that may be reported; nil: all
 }
 
 // Inputs is everything that the reported list depends on.
@@ -24,14 +24,14 @@ type Inputs struct {
 	Readings  []Reading
 }
 
-// Resolver is Rules made ready to be applied. It is immutable and safe for concurrent use.
+// Resolver applies Rules. It is immutable and safe for concurrent use.
 type Resolver struct {
 	vendor  Company
 	matcher *matcher
 	opts    Options
 }
 
-// NewResolver makes rules ready.
+// NewResolver returns a Resolver for the rules.
 func NewResolver(rules Rules, opts Options) *Resolver {
 	if opts.Fields == nil {
 		opts.Fields = Fields
@@ -39,17 +39,16 @@ func NewResolver(rules Rules, opts Options) *Resolver {
 	return &Resolver{vendor: rules.Vendor, matcher: newMatcher(rules.Products), opts: opts}
 }
 
-// Options are those that the Resolver was made with, defaults filled in.
+// Options returns the Resolver's options, with defaults filled in.
 func (r *Resolver) Options() Options { return r.opts }
 
-// Resolve computes what to report. It depends on nothing but its arguments, and not on the
-// order of in.Endpoints, which must not hold a key twice. Generation and At are left to the
-// caller.
+// Resolve computes what to report. It depends only on its arguments, and not on the order of
+// in.Endpoints, whose keys must be unique. The caller sets Generation and At.
 func (r *Resolver) Resolve(in Inputs) Snapshot {
 	return r.Group(in.Endpoints, in.Readings).Resolve(in.Pushes)
 }
 
-// Resolve computes what to report of what is there, as Resolver.Resolve does.
+// Resolve computes what to report of the grouped endpoints, as Resolver.Resolve does.
 func (g *Grouping) Resolve(pushes []Push) Snapshot {
 	s := Snapshot{Withheld: slices.Clone(g.withheld)}
 	g.assignPushes(pushes)
@@ -99,8 +98,8 @@ func (r *Resolver) report(inst *instance, s *Snapshot) {
 	}
 }
 
-// hardwareBehind are the inputs whose switches act on an audio input of the unit: itself, or, when it
-// carries the sound of others, the one that the OS names, else all that it may be.
+// hardwareBehind returns the inputs whose mutes act on an audio input of the unit: itself, or, if it
+// is virtual, the input that the OS names as its master, else all candidates.
 func (inst *instance) hardwareBehind(e *Endpoint, adopted bool) []*Endpoint {
 	if !e.Virtual {
 		return []*Endpoint{e}
@@ -120,7 +119,7 @@ func (inst *instance) hardwareBehind(e *Endpoint, adopted bool) []*Endpoint {
 	}
 	switch {
 	case !adopted:
-		return []*Endpoint{e} // a link of kind virtual: the endpoint is all there is
+		return []*Endpoint{e} // of a link of kind virtual, which has no hardware
 	case len(reported) > 0:
 		return reported
 	default:
@@ -128,7 +127,7 @@ func (inst *instance) hardwareBehind(e *Endpoint, adopted bool) []*Endpoint {
 	}
 }
 
-// whyWithheld returns why an endpoint of the product is not reported; without a Code it is.
+// whyWithheld returns why an endpoint of the product is not reported. Its Code is empty if it is.
 func (inst *instance) whyWithheld(e *Endpoint, adopted bool, id string) Why {
 	if !adopted {
 		if ok, why := inst.product.wants(e); !ok {
@@ -145,8 +144,8 @@ func (inst *instance) whyWithheld(e *Endpoint, adopted bool, id string) Why {
 	}
 }
 
-// scheme is the catalogue's, else the user's, else the OS's. A scheme that only one type of
-// endpoint can have leaves the other types alone.
+// scheme is the catalogue's, else the user's, else the OS's. guid and bus_info apply only to the types of
+// endpoint that can have them.
 func (r *Resolver) scheme(p *product, t Type) IDScheme {
 	own, set := p.IDScheme, r.opts.AudioID
 	if t == VideoInput {
@@ -166,7 +165,7 @@ func (r *Resolver) flags(inst *instance, e *Endpoint, behind []*Endpoint) map[Fi
 	return out
 }
 
-// fillRelated fills related with the ids of the unit's other endpoints, sorted.
+// fillRelated sets related to the ids of the unit's other endpoints, sorted.
 func (inst *instance) fillRelated() {
 	for i := range inst.reports {
 		rep := &inst.reports[i]

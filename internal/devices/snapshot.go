@@ -9,7 +9,7 @@ import (
 	"sidetone/internal/health"
 )
 
-// Company is a vendor or a model as the client shows it.
+// Company is a vendor or a model as shown by the client.
 type Company struct {
 	Name string `json:"name"`
 	URL  string `json:"url"`
@@ -30,13 +30,13 @@ type Device struct {
 	HardwareMute         *bool `json:"hardware_mute,omitempty"`
 }
 
-// Report is one device of a snapshot together with where it comes from.
+// Report is one device of a snapshot, with its provenance.
 type Report struct {
 	Device
 	Product   string         `json:"product"`         // the catalogue's product id
 	Unit      string         `json:"unit"`            // same value = same physical product
-	Endpoints []Key          `json:"endpoints"`       // the OS endpoints behind it; several when the client cannot tell them apart
-	Flags     map[Field]Flag `json:"flags,omitempty"` // audio inputs only: every reportable flag, unknown ones too
+	Endpoints []Key          `json:"endpoints"`       // the OS endpoints behind it; several if the client cannot tell them apart
+	Flags     map[Field]Flag `json:"flags,omitempty"` // audio inputs only: every reportable flag, including unknown ones
 }
 
 // setFlags fills the flags and their wire form.
@@ -52,20 +52,20 @@ func (r *Report) setFlags(flags map[Field]Flag) {
 type Withheld struct {
 	Key
 	Name    string `json:"name,omitempty"`
-	Reason  string `json:"reason"`            // Why, in English; where it is shown
-	Unknown bool   `json:"unknown,omitempty"` // no product of the catalogue is meant
+	Reason  string `json:"reason"`            // Why, as text; set only for output
+	Unknown bool   `json:"unknown,omitempty"` // it is of no product in the catalogue
 	Why     Why    `json:"why,omitzero"`
 }
 
 // Why is why an endpoint is not reported.
 type Why struct {
 	Code    health.Code `json:"code"`
-	Product string      `json:"product,omitempty"` // of the catalogue
-	Several int         `json:"several,omitempty"` // so many products are meant
-	Origin  Origin      `json:"origin,omitzero"`   // of what says so
+	Product string      `json:"product,omitempty"` // its id in the catalogue
+	Several int         `json:"several,omitempty"` // how many units it may belong to
+	Origin  Origin      `json:"origin,omitzero"`   // of the state that is the cause
 }
 
-// Condition is why it is not reported.
+// Condition returns Why as a condition.
 func (w Withheld) Condition() health.Condition {
 	c := health.Condition{Code: w.Why.Code, Severity: health.Info, Args: make(health.Args)}
 	if w.Why.Product != "" {
@@ -80,7 +80,7 @@ func (w Withheld) Condition() health.Condition {
 	return c
 }
 
-// Snapshot is the whole result of one resolution. It is immutable once published.
+// Snapshot is the result of one resolution. It is immutable once published.
 type Snapshot struct {
 	Generation uint64     `json:"generation"`  // rises with every change
 	At         time.Time  `json:"at,omitzero"` // when the OS event behind the change arrived
@@ -88,7 +88,7 @@ type Snapshot struct {
 	Withheld   []Withheld `json:"withheld"`
 }
 
-// Wire returns the list to send: whole, and never nil (rules R30, R38).
+// Wire returns the list to send: complete, and never nil (rules R30, R38).
 func (s Snapshot) Wire() []Device {
 	out := make([]Device, len(s.Devices))
 	for i, r := range s.Devices {
@@ -100,10 +100,10 @@ func (s Snapshot) Wire() []Device {
 	return out
 }
 
-// SameWire reports whether two lists are the same to the client.
+// SameWire reports whether two lists are equal for the client.
 func SameWire(a, b []Device) bool { return slices.EqualFunc(a, b, Device.equal) }
 
-// equal is written out, and not left to reflection: it compares the list after each event.
+// equal does not use reflection, because it runs for each device after each event.
 func (d Device) equal(o Device) bool {
 	return d.Type == o.Type && d.ID == o.ID && d.Vendor == o.Vendor && d.Model == o.Model && slices.Equal(d.Related, o.Related) &&
 		sameFlag(d.EchoCancellation, o.EchoCancellation) && sameFlag(d.NoiseSuppression, o.NoiseSuppression) &&
@@ -117,8 +117,8 @@ func (r Report) equal(o Report) bool {
 		maps.Equal(r.Flags, o.Flags)
 }
 
-// Equal reports whether two snapshots say the same, origins and reasons included. Generation
-// and At do not count.
+// Equal reports whether two snapshots are equal, including origins and reasons, but not Generation
+// and At.
 func (s Snapshot) Equal(o Snapshot) bool {
 	return slices.EqualFunc(s.Devices, o.Devices, Report.equal) && slices.Equal(s.Withheld, o.Withheld)
 }

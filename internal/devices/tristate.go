@@ -1,6 +1,6 @@
-// Package devices is the pure model of Sidetone: what the OS says (Endpoint), what the
-// vendor says of its products (Rules), what is sent to the client (Device), and the functions between
-// them: Carry, Resolver.Resolve and Diff. It does no I/O, reads no clock and knows no OS.
+// Package devices is the pure model of Sidetone: what the OS lists (Endpoint), how the vendor describes
+// its products (Rules), what is sent to the client (Device), and the functions between them: Carry,
+// Resolver.Resolve and Diff. It does no I/O, reads no clock and has no OS-specific code.
 package devices
 
 import (
@@ -53,7 +53,7 @@ func (t Tri) And(u Tri) Tri {
 	}
 }
 
-// Ptr is the wire form: nil when unknown.
+// Ptr returns the wire form: nil if unknown.
 func (t Tri) Ptr() *bool {
 	if !t.Known() {
 		return nil

@@ -1,25 +1,25 @@
 package devices
 
-// unitIndex has the units of one product, by what identifies the devices in them: a device finds its
-// unit at a cost that does not grow with their number.
+// unitIndex indexes the units of one product by the identities of their devices, so that the cost of
+// finding a device's unit does not grow with their number.
 type unitIndex struct {
-	all         []*instance
-	byContainer map[string][]*instance
-	bySerial    map[string][]*instance
-	byKey       map[string]*instance // of silent units only
-	knowing     [4][]*instance       // by which of a container (1) and a serial number (2) any endpoint has
+	all          []*instance
+	byContainer  map[string][]*instance
+	bySerial     map[string][]*instance
+	byKey        map[string]*instance // of units with only HID devices
+	byIdentities [4][]*instance       // by which identities any endpoint has: hasContainer, hasSerial, both or none
 }
 
 const (
-	knowsContainer = 1 << iota
-	knowsSerial
+	hasContainer = 1 << iota
+	hasSerial
 )
 
 func newUnitIndex() *unitIndex {
 	return &unitIndex{byContainer: make(map[string][]*instance), bySerial: make(map[string][]*instance), byKey: make(map[string]*instance)}
 }
 
-// add takes in the identities of a unit, whose endpoints are complete.
+// add indexes a unit whose endpoints are complete.
 func (x *unitIndex) add(inst *instance) {
 	add := func(to map[string][]*instance, id string) {
 		if list := to[id]; len(list) == 0 || list[len(list)-1] != inst {
@@ -35,10 +35,10 @@ func (x *unitIndex) add(inst *instance) {
 		}
 	}
 	k := inst.identities()
-	x.knowing[k] = append(x.knowing[k], inst)
+	x.byIdentities[k] = append(x.byIdentities[k], inst)
 }
 
-// identities is by what a device can be compared with the unit.
+// identities returns which identities the unit's endpoints have.
 func (inst *instance) identities() (k int) {
 	for _, e := range inst.endpoints[:inst.own] {
 		k |= identities(e.Container, e.Serial)
@@ -48,17 +48,17 @@ func (inst *instance) identities() (k int) {
 
 func identities(container, serial string) (k int) {
 	if container != "" {
-		k = knowsContainer
+		k = hasContainer
 	}
 	if serial != "" {
-		k |= knowsSerial
+		k |= hasSerial
 	}
 	return k
 }
 
-// owners are the units that the reading's device may be a part of; where that can be told it is one.
-// Two containers that are known and differ are two units: makers give one serial number to many
-// devices. Only where the vendor groups by serial number does that decide.
+// owners returns the units that the reading's device may belong to; exactly one if that is certain.
+// Two different containers are two units even with equal serial numbers, since some makers give one
+// serial number to many devices, unless the vendor groups by serial number.
 func (g *Grouping) owners(r Reading) []*instance {
 	x := g.products[r.Product]
 	if x == nil {
@@ -75,9 +75,9 @@ func (g *Grouping) owners(r Reading) []*instance {
 		owners = x.byContainer[r.Container]
 	case r.Container == "":
 		owners = x.bySerial[r.Serial]
-	default: // one without a container goes by its serial number
+	default: // a unit without a container is identified by its serial number
 		inst := g.byKey[unitKey(p, r.Serial)]
-		if r.Serial != "" && inst != nil && inst.identities()&knowsContainer == 0 {
+		if r.Serial != "" && inst != nil && inst.identities()&hasContainer == 0 {
 			owners = []*instance{inst}
 		}
 	}
@@ -87,8 +87,8 @@ func (g *Grouping) owners(r Reading) []*instance {
 	return owners
 }
 
-// silentOf is the unit of a device that is of no unit with endpoints, or nil where nothing identifies it.
-func (g *Grouping) silentOf(r Reading) *instance {
+// hidOnlyUnit returns the unit of a device that belongs to no unit with endpoints, or nil if nothing identifies the device.
+func (g *Grouping) hidOnlyUnit(r Reading) *instance {
 	p := g.resolver.matcher.byID[r.Product]
 	if p == nil {
 		return nil
@@ -97,10 +97,10 @@ func (g *Grouping) silentOf(r Reading) *instance {
 	if id == "" && p.GroupBy != GroupModel {
 		return nil
 	}
-	x := g.silent[p.ID]
+	x := g.hidOnly[p.ID]
 	if x == nil {
 		x = newUnitIndex()
-		g.silent[p.ID] = x
+		g.hidOnly[p.ID] = x
 	}
 	key := unitKey(p, id)
 	if inst := x.byKey[key]; inst != nil {
@@ -115,9 +115,9 @@ func (g *Grouping) silentOf(r Reading) *instance {
 	return inst
 }
 
-// incomparable are up to two units that know nothing of what a device knows.
+// incomparable returns units that share no kind of identity with the device: two of each kind are enough to be ambiguous.
 func (x *unitIndex) incomparable(device int) (out []*instance) {
-	for k, list := range x.knowing {
+	for k, list := range x.byIdentities {
 		if k&device == 0 {
 			out = append(out, list[:min(len(list), 2)]...)
 		}

@@ -96,7 +96,7 @@ func TestMemoryOfNamesIsBounded(t *testing.T) {
 					want = append(want, p)
 				}
 			}
-			require.Equal(t, want, r.matcher.wanting(&e), "round %d", round)
+			require.Equal(t, want, r.matcher.naming(&e), "round %d", round)
 			require.LessOrEqual(t, len(r.matcher.known.byKey), maxNames)
 		}
 	}

@@ -6,14 +6,14 @@ import (
 	"sidetone/internal/health"
 )
 
-// orphan is a virtual endpoint that is looking for the product whose sound it carries.
+// orphan is a virtual endpoint that has yet to be assigned to the unit whose sound it carries.
 type orphan struct {
 	endpoint *Endpoint
-	wanted   []*instance // where the OS does not tell what it carries: units of the products that name such an endpoint
+	wanted   []*instance // without a master: the units of the products whose virtual_endpoints match it
 	fit      int         // how many units it may belong to
 }
 
-// unitsByEndpoint are the units by the ids of their endpoints.
+// unitsByEndpoint maps the ids of endpoints to their units.
 type unitsByEndpoint map[string][]*instance
 
 func (h unitsByEndpoint) add(id string, inst *instance) {
@@ -22,33 +22,33 @@ func (h unitsByEndpoint) add(id string, inst *instance) {
 	}
 }
 
-// adopt gives virtual endpoints to the units whose sound they carry and returns those for
-// which there is not exactly one. One may carry the sound of another that has to find its
-// unit first, hence the repetition.
+// adopt assigns virtual endpoints to the units whose sound they carry, and returns those for which
+// there is not exactly one. It repeats, because the master of one may be another that has yet to be
+// assigned.
 func (g *Grouping) adopt(virtual []*Endpoint) []orphan {
 	if len(virtual) == 0 {
 		return nil
 	}
-	hold := make(unitsByEndpoint)
+	units := make(unitsByEndpoint)
 	for _, inst := range g.all {
 		for _, e := range inst.endpoints {
-			hold.add(e.ID, inst)
+			units.add(e.ID, inst)
 		}
 	}
 	orphans := make([]orphan, len(virtual))
 	for i, e := range virtual {
 		orphans[i] = orphan{endpoint: e}
 		if e.Master == "" {
-			orphans[i].wanted = g.wanting(e)
+			orphans[i].wanted = g.naming(e)
 		}
 	}
 	for {
 		var rest []orphan
 		for _, o := range orphans {
-			fit := o.units(hold)
+			fit := o.units(units)
 			if len(fit) == 1 {
 				fit[0].endpoints = append(fit[0].endpoints, o.endpoint)
-				hold.add(o.endpoint.ID, fit[0])
+				units.add(o.endpoint.ID, fit[0])
 				continue
 			}
 			o.fit = len(fit)
@@ -61,10 +61,10 @@ func (g *Grouping) adopt(virtual []*Endpoint) []orphan {
 	}
 }
 
-// wanting are the units of the products that name such a virtual endpoint.
-func (g *Grouping) wanting(e *Endpoint) []*instance {
+// naming returns the units of the products whose virtual_endpoints match e.
+func (g *Grouping) naming(e *Endpoint) []*instance {
 	var out []*instance
-	for _, p := range g.resolver.matcher.wanting(e) {
+	for _, p := range g.resolver.matcher.naming(e) {
 		if m := g.products[p.ID]; m != nil {
 			out = append(out, m.all...)
 		}
@@ -72,13 +72,13 @@ func (g *Grouping) wanting(e *Endpoint) []*instance {
 	return out
 }
 
-// units are those that it may belong to: where the OS tells what it carries, whose that is.
-func (o orphan) units(hold unitsByEndpoint) []*instance {
+// units returns the units that it may belong to: those of its master, if the OS names one.
+func (o orphan) units(units unitsByEndpoint) []*instance {
 	if o.endpoint.Master == "" {
 		return o.wanted
 	}
 	var out []*instance
-	for _, inst := range hold[o.endpoint.Master] {
+	for _, inst := range units[o.endpoint.Master] {
 		if inst.product.wantsVirtual(o.endpoint) {
 			out = append(out, inst)
 		}

@@ -110,11 +110,11 @@ func (d *examination) whyControl(product string, hw control.Endpoint, at string,
 	switch {
 	case len(hw.Controls)+len(hw.Settings) == 0:
 		return why(health.WhyMixerUnreadable, "control", k.Name)
-	case !k.Switch() && isSetting:
+	case !k.IsSwitch() && isSetting:
 		return why(health.WhyControlValue, "control", k.Name, "value", setting)
-	case !k.Switch() && isSwitch, k.Switch() && isSetting:
+	case !k.IsSwitch() && isSwitch, k.IsSwitch() && isSetting:
 		return why(health.WhyControlKind, "control", k.Name)
-	case !k.Switch():
+	case !k.IsSwitch():
 		return missing(health.WhyControlMissing, slices.Sorted(maps.Keys(hw.Settings)))
 	case !isSwitch:
 		return missing(health.WhySwitchMissing, slices.Sorted(maps.Keys(hw.Controls)))

@@ -143,7 +143,7 @@ func (s *state) push(p Push) (Pushed, error) {
 		return Pushed{}, ErrAsleep
 	}
 	found := s.matchingUnits(p)
-	if len(found) > 1 && found[0].Silent {
+	if len(found) > 1 && found[0].HIDOnly {
 		found = nil // it waits for the first that can be heard
 	}
 	if len(found) > 1 && !p.takesBack() {

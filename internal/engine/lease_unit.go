@@ -21,7 +21,7 @@ func (l *lease) bind(found []devices.Unit) {
 	case len(found) == 1:
 		l.Unit = found[0].Key
 		l.observe(found[0])
-	case len(found) > 1 && !found[0].Silent:
+	case len(found) > 1 && !found[0].HIDOnly:
 		l.candidates = len(found)
 	}
 }
@@ -30,9 +30,9 @@ func (l *lease) bind(found []devices.Unit) {
 // been away as well may be told later, when the HID device is back.
 func (l *lease) observe(u devices.Unit) {
 	l.hidLeft = l.hidLeft || l.hid && !u.HID
-	l.hid, l.silent, l.leaving = u.HID && !l.hidLeft, u.Silent, u.Leaving
+	l.hid, l.silent, l.leaving = u.HID && !l.hidLeft, u.HIDOnly, u.Leaving
 	l.hidAbsent = l.hidLeft && !u.HID
-	if !u.Silent {
+	if !u.HIDOnly {
 		l.lastAttached = u.Last
 	}
 }
@@ -40,7 +40,7 @@ func (l *lease) observe(u devices.Unit) {
 // stillMeans reports whether u has been there without a break since the lease last saw it: a HID device, or an endpoint that was
 // there before. One that left and has come back, however soon, may have lost its power.
 func (l *lease) stillMeans(u devices.Unit) bool {
-	return l.hid && u.HID || l.leaving == u.Leaving && !u.Silent && !u.First.After(l.lastAttached)
+	return l.hid && u.HID || l.leaving == u.Leaving && !u.HIDOnly && !u.First.After(l.lastAttached)
 }
 
 // bindLeases ends the leases of units that have left, and gives those that wait to units that have come.
@@ -63,7 +63,7 @@ func (s *state) bindLeases() {
 		case !there || !l.stillMeans(u) || l.hidAbsent && u.HID && s.plugged:
 			gone[l] = true
 		default:
-			if l.silent != u.Silent {
+			if l.silent != u.HIDOnly {
 				s.touch()
 			}
 			l.observe(u)

@@ -8,24 +8,24 @@ import (
 	"sidetone/internal/health"
 )
 
-// Checkpoint is all that a Tracker knows, so that the replay of a recording can go on from there.
+// Checkpoint is the complete state of a Tracker, from which the replay of a recording starts.
 type Checkpoint struct {
 	LastRequest uint64             `json:"last_request,omitempty"` // the ID of the last request
 	Devices     []DeviceCheckpoint `json:"devices,omitempty"`
 }
 
-// DeviceCheckpoint is what a Tracker knows of one device.
+// DeviceCheckpoint is the state of one device.
 type DeviceCheckpoint struct {
 	Device  Device             `json:"device"`
 	Denied  string             `json:"denied,omitempty"`
 	Reason  *health.Condition  `json:"reason,omitempty"` // behind Denied
 	Sensors []SensorCheckpoint `json:"sensors,omitempty"`
-	Talking *int               `json:"talking,omitempty"` // the sensor whose conversation is under way
-	Asked   uint64             `json:"asked,omitempty"`   // the last request of it
-	Queue   []int              `json:"queue,omitempty"`   // the sensors whose turn comes after it
+	Asking  *int               `json:"talking,omitempty"` // index of the sensor whose exchange is under way
+	Asked   uint64             `json:"asked,omitempty"`   // ID of its last request
+	Queue   []int              `json:"queue,omitempty"`   // indexes of the sensors that come next
 }
 
-// SensorCheckpoint is what one rule knows of a device.
+// SensorCheckpoint is the state of one rule on a device.
 type SensorCheckpoint struct {
 	Product           string        `json:"product"`
 	Rule              string        `json:"rule"`
@@ -35,31 +35,31 @@ type SensorCheckpoint struct {
 	Held              []devices.Tri `json:"held"`            // a toggle: whether its button is held down, by field
 	LastPress         time.Time     `json:"last_press,omitzero"`
 	State             state         `json:"state,omitempty"`
-	Strange           bool          `json:"strange,omitempty"`   // of recordings without State: what a link told last is neither up nor down
-	PressedSinceReset bool          `json:"stirred,omitempty"`   // pressed since all was forgotten
-	Answered          time.Time     `json:"answered,omitzero"`   // when an answer set the toggle that had another way than presses
-	Next              devices.Tri   `json:"next,omitzero"`       // a level that has yet to last
-	Due               time.Time     `json:"due,omitzero"`        // until when
-	Step              int           `json:"step,omitempty"`      // of the conversation, from 0
-	Until             time.Time     `json:"until,omitzero"`      // zero: it waits for no answer
-	Pausing           time.Time     `json:"pausing,omitzero"`    // until when the request of this step does not go out
-	Silent            bool          `json:"silent,omitempty"`    // the device did not answer the last time
-	LateAnswerUntil   time.Time     `json:"stray,omitzero"`      // until when an answer may be the one to a question that was broken off
-	Place             byte          `json:"place,omitempty"`     // index of the HID++ feature; 0: not known
-	WasPlace          byte          `json:"was_place,omitempty"` // the last index that was known
+	Unrecognised      bool          `json:"strange,omitempty"`   // of recordings without State: a link's last value is neither up nor down
+	PressedSinceReset bool          `json:"stirred,omitempty"`   // pressed since the state was last forgotten
+	Answered          time.Time     `json:"answered,omitzero"`   // when an answer on another channel than the presses set the toggle
+	Next              devices.Tri   `json:"next,omitzero"`       // a level within its debounce time
+	Due               time.Time     `json:"due,omitzero"`        // when Next counts
+	Step              int           `json:"step,omitempty"`      // of the exchange, from 0
+	Until             time.Time     `json:"until,omitzero"`      // when the wait for an answer ends; zero: not waiting
+	Pausing           time.Time     `json:"pausing,omitzero"`    // when the request of this step is sent
+	Silent            bool          `json:"silent,omitempty"`    // the device did not answer the last request
+	LateAnswerUntil   time.Time     `json:"stray,omitzero"`      // until when an answer may be to a cancelled request
+	FeatureIndex      byte          `json:"place,omitempty"`     // index of the HID++ feature; 0: unknown
+	LastFeatureIndex  byte          `json:"was_place,omitempty"` // the last known index
 	Lacks             bool          `json:"lacks,omitempty"`     // the device does not have the feature
-	AskAgain          time.Time     `json:"ask_again,omitzero"`  // when it is asked once more
+	AskAgain          time.Time     `json:"ask_again,omitzero"`  // when to query again
 	LastAsked         time.Time     `json:"last_asked,omitzero"`
 }
 
-// Checkpoint returns what t knows, its times passed through clock. Its requests have been fetched.
+// Checkpoint returns the state of t, with its times mapped by clock. Requests must have been fetched before.
 func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
 	c := Checkpoint{LastRequest: t.changes.requests}
 	for _, d := range t.devices {
 		dc := DeviceCheckpoint{Device: d.device, Denied: d.denied, Reason: d.reason, Asked: d.asked}
 		for i, s := range d.sensors {
 			sc := SensorCheckpoint{
-				Product: s.Product, Rule: s.Place, Value: s.value, Since: clock(s.since), State: s.state, Stated: clock(s.statedAt),
+				Product: s.Product, Rule: s.Path, Value: s.value, Since: clock(s.since), State: s.state, Stated: clock(s.statedAt),
 				Held:      slices.Clone(s.held),
 				LastPress: clock(s.pressed), PressedSinceReset: s.pressedSinceReset, Answered: clock(s.answered),
 				Next: s.next, Due: clock(s.due),
@@ -72,11 +72,11 @@ func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
 				}
 			}
 			if s.pp != nil {
-				sc.Place, sc.WasPlace, sc.Lacks = s.pp.index, s.pp.lastIndex, s.pp.lacks
+				sc.FeatureIndex, sc.LastFeatureIndex, sc.Lacks = s.pp.index, s.pp.lastIndex, s.pp.lacks
 			}
 			dc.Sensors = append(dc.Sensors, sc)
 			if d.asking == s {
-				dc.Talking = &i
+				dc.Asking = &i
 			}
 		}
 		for _, s := range d.queue {
@@ -87,8 +87,8 @@ func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
 	return c
 }
 
-// Restore puts a Tracker that is new where another was, under the same rules. What the rules do
-// not know is left out.
+// Restore gives a new Tracker the state of another with the same rules. What belongs to other rules is
+// left out.
 func (t *Tracker) Restore(c Checkpoint) {
 	t.changes.requests = c.LastRequest
 	for _, dc := range c.Devices {
@@ -99,9 +99,9 @@ func (t *Tracker) Restore(c Checkpoint) {
 		if d.denied == "" {
 			d.sensors = t.sensorsOf(d)
 		}
-		var sensors []*sensor // as the checkpoint counts them; nil: unknown
+		var sensors []*sensor // by index in the checkpoint; nil: unknown
 		for _, sc := range dc.Sensors {
-			i := slices.IndexFunc(d.sensors, func(s *sensor) bool { return s.Product == sc.Product && s.Place == sc.Rule })
+			i := slices.IndexFunc(d.sensors, func(s *sensor) bool { return s.Product == sc.Product && s.Path == sc.Rule })
 			if i < 0 {
 				sensors = append(sensors, nil)
 				continue
@@ -115,8 +115,8 @@ func (t *Tracker) Restore(c Checkpoint) {
 			}
 			return sensors[i]
 		}
-		if dc.Talking != nil {
-			d.asking = find(*dc.Talking)
+		if dc.Asking != nil {
+			d.asking = find(*dc.Asking)
 		}
 		for _, i := range dc.Queue {
 			if s := find(i); s != nil {
@@ -130,14 +130,14 @@ func (t *Tracker) Restore(c Checkpoint) {
 	t.linkStates = t.links()
 }
 
-// state is the one that the value shows where a recording has none, or one that it contradicts.
+// state returns State, or what follows from the value if State is missing or contradicts it.
 func (c SensorCheckpoint) state() state {
 	switch {
 	case c.State.known() == c.Value.Known() && c.State != "":
 		return c.State
 	case c.Value.Known():
 		return stated
-	case c.Strange:
+	case c.Unrecognised:
 		return unrecognised
 	default:
 		return unknown
@@ -151,13 +151,13 @@ func (s *sensor) restore(c SensorCheckpoint) {
 	s.askAgainAt, s.lastAsked = c.AskAgain, c.LastAsked
 	copy(s.held, c.Held)
 	if s.pp != nil {
-		s.pp.index, s.pp.lastIndex, s.pp.lacks = c.Place, c.WasPlace, c.Lacks
+		s.pp.index, s.pp.lastIndex, s.pp.lacks = c.FeatureIndex, c.LastFeatureIndex, c.Lacks
 	}
 	if s.exchange == nil {
 		return
 	}
 	s.exchange.silent, s.exchange.lateAnswerUntil = c.Silent, c.LateAnswerUntil
-	// A file may say anything: only a conversation that has such a step is taken up.
+	// The file may be wrong: continue only if the exchange has such a step.
 	if c.Step >= 0 && !c.Until.IsZero() {
 		if _, ok := s.exchange.request(c.Step); ok {
 			s.exchange.step, s.exchange.waiting, s.exchange.until, s.exchange.pausedUntil = c.Step, true, c.Until, c.Pausing

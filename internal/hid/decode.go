@@ -7,7 +7,7 @@ import (
 	"sidetone/internal/hid/descriptor"
 )
 
-// Describe returns what the device declares, or nil if that makes no sense or could not be read.
+// Describe parses the device's report descriptor; nil if it is invalid or could not be read.
 func Describe(d Device) *descriptor.Descriptor {
 	desc, err := descriptor.Parse(d.Descriptor)
 	if err != nil || len(d.Descriptor) == 0 {
@@ -16,19 +16,19 @@ func Describe(d Device) *descriptor.Descriptor {
 	return desc
 }
 
-// isNumbered reports whether the reports of a device have numbers; so may those of one that makes no sense.
+// isNumbered reports whether the reports of a device have, or may have, report IDs.
 func isNumbered(desc *descriptor.Descriptor) bool { return desc == nil || desc.Numbered }
 
-// fields are the input fields of a device that tell of the control.
+// fields returns the input fields of a device that belong to the control.
 func (u *Usage) fields(desc *descriptor.Descriptor) []descriptor.Field {
 	return desc.Find(descriptor.Input, u.Page, u.Usage)
 }
 
-// form is how a field tells of the control; empty: neither the rule nor the descriptor says.
+// form is how a field reports the control; empty: neither the rule nor the descriptor says.
 func (u *Usage) form(f descriptor.Field) descriptor.Control { return cmp.Or(u.Form, f.Control()) }
 
-// concerns reports whether the rule looks at a report at all.
-func (r *InputReport) concerns(report []byte) bool {
+// appliesTo reports whether the rule reads a report at all.
+func (r *InputReport) appliesTo(report []byte) bool {
 	if r.ID != nil && (len(report) == 0 || report[0] != *r.ID) {
 		return false
 	}
@@ -45,8 +45,8 @@ func meets(report []byte, tests []Test) bool {
 	return true
 }
 
-// of reads the state off a report; false where the report is too short to have it.
-func (v *Value) of(report []byte) (devices.Tri, bool) {
+// decode returns the state in a report; false if the report is too short.
+func (v *Value) decode(report []byte) (devices.Tri, bool) {
 	if v.Byte >= len(report) {
 		return devices.Unknown, false
 	}

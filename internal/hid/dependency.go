@@ -6,7 +6,7 @@ import (
 )
 
 // isMissingDependency reports whether none of the levels that an answer depends on is read on any interface of its unit,
-// as when nobody may read it: then nothing would tell that the answer is over.
+// for example for lack of permission: then nothing would tell when the answer is outdated.
 func (t *Tracker) isMissingDependency(s *sensor) bool {
 	if len(s.DependsOn) == 0 {
 		return false
@@ -20,10 +20,10 @@ func (t *Tracker) isMissingDependency(s *sensor) bool {
 }
 
 func (s *sensor) dependsOn(level *sensor) bool {
-	return slices.Contains(s.DependsOn, level.Place) && s.unit == level.unit
+	return slices.Contains(s.DependsOn, level.Path) && s.unit == level.unit
 }
 
-// updateDependencies looks which answers have lost all that they depend on, and forgets them.
+// updateDependencies forgets the answers that have lost all of their dependencies.
 func (t *Tracker) updateDependencies(at, now time.Time) {
 	for d, s := range t.sensors() {
 		was := s.missingDependency
@@ -33,8 +33,8 @@ func (t *Tracker) updateDependencies(at, now time.Time) {
 	}
 }
 
-// invalidateDependents makes unknown what was answered while nothing contradicted it: a level has come that has heard nothing
-// until now, or has heard a state that it does not know. It returns who has to ask again.
+// invalidateDependents makes the answers that depend on a level unknown, because the level is new or has reported an
+// undefined value. It returns the sensors that have to query again.
 func (t *Tracker) invalidateDependents(level *sensor, at, now time.Time) (out []*sensor) {
 	for _, s := range t.sensors() {
 		if s.dependsOn(level) {
@@ -45,8 +45,7 @@ func (t *Tracker) invalidateDependents(level *sensor, at, now time.Time) (out []
 	return out
 }
 
-// invalidateUnknown is for levels that have heard a state that they do not know: what was told before is over, on
-// whichever interface.
+// invalidateUnknown handles levels that have reported an undefined value: earlier states are outdated, on all interfaces.
 func (t *Tracker) invalidateUnknown(at, now time.Time) {
 	for _, s := range t.sensors() {
 		if !s.pending.take(invalidateUnknown) {
@@ -54,14 +53,14 @@ func (t *Tracker) invalidateUnknown(at, now time.Time) {
 		}
 		t.invalidateDependents(s, at, now)
 		t.forgetAll(at, now, func(o *sensor) bool { return o != s && o.isTwinOf(s) })
-		// The product may have been away since what is known of it was told.
+		// The product may have been disconnected since its states were reported.
 		if s.pending.take(suspectLink) && !t.links()[s.unit].Known() {
 			t.forgetAll(at, now, func(o *sensor) bool { return !o.Link && o.value.Known() && o.unit == s.unit })
 		}
 	}
 }
 
-// forgetAll makes unknown what some sensors of all devices know.
+// forgetAll makes the states of some sensors of all devices unknown.
 func (t *Tracker) forgetAll(at, now time.Time, which func(*sensor) bool) {
 	for _, d := range t.devices {
 		d.forget(at, now, which)

@@ -7,40 +7,40 @@ import (
 	"sidetone/internal/hid/descriptor"
 )
 
-// script is a conversation with a device: requests, and what to make of the answers.
+// script defines a sequence of requests to a device, and how to read the answers.
 type script interface {
-	// request returns the next request; false: there is none, the conversation is over.
+	// request returns the request of a step; false: there is none, the exchange is over.
 	request(step int) (Request, bool)
-	// answer takes what may be the answer to a request. It is false if this is something else, and
-	// unknown if it is one that tells no state.
+	// answer decodes data if it is the answer to the request of a step, else it returns false. An answer
+	// without a state is Unknown.
 	answer(step int, data []byte) (v devices.Tri, ok bool)
-	// answeredByReport reports whether the answer to a request arrives as any other input report does.
+	// answeredByReport reports whether answers arrive as input reports.
 	answeredByReport() bool
 	timeout() time.Duration
 	// pause is how long to wait before a request.
 	pause(step int) time.Duration
-	// isBusy reports whether an answer says that the same is to be asked once more, after the pause.
+	// isBusy reports whether the device answered that it is not ready, so that the request is repeated after the pause.
 	isBusy(step int, data []byte) bool
 }
 
-// exchange is a conversation and how far it has come.
+// exchange is a script and its progress.
 type exchange struct {
 	script
 	step            int
 	waiting         bool
 	until           time.Time // while waiting
-	pausedUntil     time.Time // while waiting: until when the request of this step does not go out; zero: it has
-	silent          bool      // the device did not answer the last time
-	lateAnswerUntil time.Time // until when an answer may be the one to a question that was broken off
+	pausedUntil     time.Time // while waiting: when the request of this step will be sent; zero: it has been
+	silent          bool      // the device did not answer the last request
+	lateAnswerUntil time.Time // until when an answer may be to a cancelled request
 }
 
-// start begins anew. It returns the request to send, if there is one.
+// start starts from the first step. It returns the request to send, if there is one.
 func (x *exchange) start(now time.Time) (Request, bool) {
 	x.step = 0
 	return x.send(now)
 }
 
-// send prepares the request of this step. It returns it, if there is one and nothing has to be waited for first.
+// send prepares the request of this step, and returns it if there is one and it has no pause.
 func (x *exchange) send(now time.Time) (Request, bool) {
 	r, ok := x.request(x.step)
 	x.waiting, x.pausedUntil = ok, time.Time{}
@@ -55,23 +55,23 @@ func (x *exchange) send(now time.Time) (Request, bool) {
 	return r, pause == 0
 }
 
-// retry has the request of this step sent once more, after the pause. It is false if there is no time left for that.
+// retry schedules the request of this step again, after the pause. It returns false if there is no time left for that.
 func (x *exchange) retry(now time.Time) bool {
 	x.pausedUntil = now.Add(x.pause(x.step))
 	return x.pausedUntil.Before(x.until)
 }
 
-// proceed returns the request of this step, whose pause is over. What it is late by is not the device's fault.
+// proceed returns the request of this step, whose pause is over. If it is late, the timeout is extended by as much.
 func (x *exchange) proceed(now time.Time) (Request, bool) {
 	x.until = x.until.Add(now.Sub(x.pausedUntil))
 	x.pausedUntil = time.Time{}
 	return x.request(x.step)
 }
 
-// end ends the conversation.
+// end ends the exchange.
 func (x *exchange) end() { x.waiting, x.pausedUntil = false, time.Time{} }
 
-// due is when something is to be done of it, while it waits.
+// due returns when to act next, while waiting.
 func (x *exchange) due() time.Time {
 	if !x.pausedUntil.IsZero() {
 		return x.pausedUntil
@@ -92,7 +92,7 @@ type query struct {
 	desc *descriptor.Descriptor // nil: not understood
 }
 
-// sets reports whether a step sets a feature report that is to be read later.
+// sets reports whether a step sets a feature report that a later step reads.
 func (q *query) sets(step int) bool { return step == 0 && len(q.Feature) > 1 && q.Delay != 0 }
 
 func (q *query) request(step int) (Request, bool) {
@@ -117,7 +117,7 @@ func (q *query) request(step int) (Request, bool) {
 	return Request{}, false
 }
 
-// length is how much is read of a report.
+// length returns how many bytes of a report to read.
 func (q *query) length(report []byte, kind descriptor.Kind) int {
 	if n := lengthOf(report[0], q.desc, kind); n > 0 {
 		return n
@@ -132,7 +132,7 @@ func (q *query) answer(step int, data []byte) (devices.Tri, bool) {
 	if !meets(data, q.Expect) {
 		return devices.Unknown, false
 	}
-	return q.Value.of(data)
+	return q.Value.decode(data)
 }
 
 func (q *query) pause(step int) time.Duration {
@@ -150,22 +150,22 @@ func (q *query) answeredByReport() bool { return len(q.Output) > 0 }
 
 func (q *query) timeout() time.Duration { return q.Timeout }
 
-// maxUnknownLength is how much is read of a report whose length nobody tells.
+// maxUnknownLength is how many bytes to read of a report of unknown length.
 const maxUnknownLength = 4096
 
-// lengthOf is the length of a report as it travels, with its number; 0: unknown.
+// lengthOf returns the length of a report as hidraw transfers it, including its number; 0: unknown.
 func lengthOf(id byte, desc *descriptor.Descriptor, kind descriptor.Kind) int {
 	if desc == nil {
 		return 0
 	}
 	n := desc.Length(kind, id)
 	if n > 0 && !desc.Numbered {
-		n++ // the number 0 travels with it all the same
+		n++ // for the number 0, which is transferred, too
 	}
 	return n
 }
 
-// padded fills a report up with zeros, as devices want it.
+// padded pads a report with zeros to the declared length, which devices require.
 func padded(report []byte, desc *descriptor.Descriptor, kind descriptor.Kind) []byte {
 	if n := lengthOf(report[0], desc, kind); n > len(report) {
 		return append(append(make([]byte, 0, n), report...), make([]byte, n-len(report))...)

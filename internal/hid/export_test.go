@@ -25,11 +25,11 @@ func (t *Tracker) LinkState(product, identity string) devices.Tri {
 }
 
 // Device is one that is there.
-func (t *Tracker) Device(node string) Device { return t.at(node).device }
+func (t *Tracker) Device(node string) Device { return t.deviceAt(node).device }
 
 // Enqueue has a sensor of a device ask next.
 func (t *Tracker) Enqueue(node string, sensor int) {
-	d := t.at(node)
+	d := t.deviceAt(node)
 	d.queue = append(d.queue, d.sensors[sensor])
 }
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Bytes are written as hex digits in JSON and in files: "01 ff" or "01ff".
+// Bytes is written as hex digits in JSON and in files: "01 ff" or "01ff".
 type Bytes []byte
 
 // MarshalText returns hex digits in pairs.

@@ -7,27 +7,27 @@ import (
 	"sidetone/internal/devices"
 )
 
-// HID++ 2.0: a long report has a header of four bytes (report number, device, feature's place,
-// function and software id) and 16 of parameters.
+// HID++ 2.0: a long report has a header of four bytes (report number, device index, feature index,
+// function and software id) and 16 bytes of parameters.
 const (
-	hidppLong     = 0x11
-	hidppShort    = 0x10 // of HID++ 1.0: receivers answer and tell with it for devices that are not there
-	hidppLength   = 20
-	hidppHeader   = 4
-	hidppSoftware = 0x0d // ours: any number but 0, which events have
-	hidppError    = 0xff // in place of the feature's
-	hidppRefusal  = 0x8f // the same in a short report
-	hidppGone     = 0x40 // a receiver's notification, in a short report: the device is no longer connected
-	hidppCame     = 0x41 // the same: it has connected, or is out of reach
+	hidppLong         = 0x11
+	hidppShort        = 0x10 // of HID++ 1.0: receivers use it on behalf of devices that are not connected
+	hidppLength       = 20
+	hidppHeader       = 4
+	hidppSoftware     = 0x0d // our software id: any but 0, which events have
+	hidpp20Error      = 0xff // in place of the feature index
+	hidpp10Error      = 0x8f // the same in a short report
+	hidppDisconnected = 0x40 // a receiver's notification, in a short report: the device has disconnected
+	hidppConnected    = 0x41 // the same: it has connected, or is out of range
 )
 
-// hidpp is the script of a hidpp source: first where the device keeps the feature, then its state.
+// hidpp is the script of a hidpp source: it looks up the feature's index, then reads the state.
 type hidpp struct {
 	PPFeature
 	node      string
-	index     byte // of the feature on this device; 0: not known
-	lastIndex byte // the last place that was known
-	lacks     bool // the device has said that it does not have the feature
+	index     byte // of the feature on this device; 0: unknown
+	lastIndex byte // the last known index
+	lacks     bool // the device does not have the feature
 }
 
 func (h *hidpp) request(step int) (Request, bool) {
@@ -55,8 +55,8 @@ func (h *hidpp) answer(step int, data []byte) (devices.Tri, bool) {
 	}
 	switch {
 	case data[0] == hidppShort:
-		return devices.Unknown, data[2] == hidppRefusal && data[3] == asked && data[4] == function
-	case data[2] == hidppError && data[3] == asked && data[4] == function:
+		return devices.Unknown, data[2] == hidpp10Error && data[3] == asked && data[4] == function
+	case data[2] == hidpp20Error && data[3] == asked && data[4] == function:
 		return devices.Unknown, true
 	case data[2] != asked || data[3] != function:
 		return devices.Unknown, false
@@ -68,14 +68,14 @@ func (h *hidpp) answer(step int, data []byte) (devices.Tri, bool) {
 	return h.value(data)
 }
 
-// event reads a state that the device tells unasked. While the feature's place is looked up again, nobody
-// knows whether what comes from where it was is such an event: if so, the state has changed.
+// event decodes a state that the device sends by itself. While the feature's index is being looked up
+// again, a message with the old index may be such an event, so the state becomes unknown.
 func (h *hidpp) event(data []byte) (devices.Tri, bool) {
-	place := cmp.Or(h.index, h.lastIndex)
-	if h.Event == nil || place == 0 || len(data) < hidppHeader {
+	index := cmp.Or(h.index, h.lastIndex)
+	if h.Event == nil || index == 0 || len(data) < hidppHeader {
 		return devices.Unknown, false
 	}
-	if data[0] != hidppLong || data[1] != h.Device || data[2] != place || data[3] != byte(*h.Event)<<4 {
+	if data[0] != hidppLong || data[1] != h.Device || data[2] != index || data[3] != byte(*h.Event)<<4 {
 		return devices.Unknown, false
 	}
 	if h.index == 0 {
@@ -84,28 +84,28 @@ func (h *hidpp) event(data []byte) (devices.Tri, bool) {
 	return h.value(data)
 }
 
-// isBack reports whether a message that was not asked for shows that a device is there that did not tell what it was
-// asked: it may have been away then.
+// isBack reports whether an unsolicited message shows that a device which has not answered is connected again.
 func (h *hidpp) isBack(data []byte, silent bool) bool {
 	if h.lacks || h.index != 0 && !silent || len(data) < hidppHeader || data[1] != h.Device {
 		return false
 	}
 	switch data[0] {
 	case hidppLong:
-		return data[2] != hidppError && data[3]&0x0f == 0
+		return data[2] != hidpp20Error && data[3]&0x0f == 0
 	case hidppShort: // a notification
 		return data[2] >= 0x40 && data[2] < 0x80
 	}
 	return false
 }
 
-// isConnectionNotice reports whether a receiver tells that the device has come or gone: it may not be what it was.
+// isConnectionNotice reports whether a receiver tells that the device has connected or disconnected, after which its state
+// may differ.
 func (h *hidpp) isConnectionNotice(data []byte) bool {
-	return len(data) >= hidppHeader && data[0] == hidppShort && data[1] == h.Device && (data[2] == hidppGone || data[2] == hidppCame)
+	return len(data) >= hidppHeader && data[0] == hidppShort && data[1] == h.Device && (data[2] == hidppDisconnected || data[2] == hidppConnected)
 }
 
 func (h *hidpp) value(data []byte) (devices.Tri, bool) {
-	return h.Value.of(data[hidppHeader:])
+	return h.Value.decode(data[hidppHeader:])
 }
 
 func (h *hidpp) answeredByReport() bool { return true }

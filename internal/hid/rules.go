@@ -9,13 +9,13 @@ import (
 	"sidetone/internal/hid/descriptor"
 )
 
-// Rules are the sources of a catalogue that read HID devices, on one OS. They are immutable; the zero Rules want no device.
+// Rules are a catalogue's HID sources on one OS. They are immutable; the zero Rules want no device.
 type Rules struct {
 	list  []*Rule
 	links map[string][]devices.Source
 }
 
-// NewRules returns the rules, with what tells the state of each product's link, by the product's id.
+// NewRules returns the rules, with the sources of link_state by product id.
 func NewRules(list []Rule, links map[string][]devices.Source) *Rules {
 	r := &Rules{links: links}
 	for i := range list {
@@ -29,17 +29,16 @@ func NewRules(list []Rule, links map[string][]devices.Source) *Rules {
 	return r
 }
 
-// Rule is one source at its place in a product, or what a toggle there starts from. Exactly one of Usage, Report, Query
-// and HIDPP is set.
+// Rule is one source of a product, or an anchor of a toggle. Exactly one of Usage, Report, Query and HIDPP is set.
 type Rule struct {
 	Product        string   // its id in the catalogue
-	Place          string   // sources[1], link_state[0], sources[2].derive.or[1], sources[1].hid_usage.anchor.hid_query
-	AnchorOf       string   // the place of the toggle that starts from it; empty: it is a source of its own
-	Link           bool     // it tells the state of the product's link
+	Path           string   // sources[1], link_state[0], sources[2].derive.or[1], sources[1].hid_usage.anchor.hid_query
+	AnchorOf       string   // the path of the toggle that it anchors; empty: it is a source of its own
+	Link           bool     // it belongs to link_state
 	BySerial       bool     // the product is several USB devices with one serial number
-	ReportsChanges bool     // the device tells each new state by itself
-	DependsOn      []string // the places of levels, one of which must tell when an answer is over; empty: it needs none
-	Models         []Model  // hardware of the product, any of which will do
+	ReportsChanges bool     // the device reports each new state by itself
+	DependsOn      []string // paths of levels, one of which must tell when an answer is outdated; empty: none needed
+	Models         []Model  // hardware of the product
 	Interface      *int     // number of the USB interface; nil: any
 
 	Usage  *Usage       // of a hid_usage
@@ -47,38 +46,38 @@ type Rule struct {
 	Query  *Query       // of a hid_query
 	HIDPP  *PPFeature   // of a hidpp
 
-	Debounce time.Duration // a toggle: what follows a press so soon does not count; a level: a value counts that lasts so long
-	Anchor   *Anchor       // of a toggle; nil: it has none, and is never known
+	Debounce time.Duration // a toggle: presses within this time of the last are ignored; a level: how long a new value must last
+	Anchor   *Anchor       // of a toggle; nil: none, so its state is never known
 }
 
-// Model is hardware of the rule's product.
+// Model identifies hardware of a product.
 type Model struct {
 	Bus      devices.Bus // usb or bluetooth
 	VID, PID string      // 4 lower-case hex digits each
-	Wireless bool        // it comes without the headset being switched on: a dongle, or Bluetooth
+	Wireless bool        // a dongle, or Bluetooth: it may appear without the headset being switched on
 }
 
 // Usage is a control that the report descriptor declares.
 type Usage struct {
 	Page, Usage uint16             // as the descriptor declares them (HID Usage Tables)
-	Form        descriptor.Control // what the device really does; empty: what the descriptor says
+	Form        descriptor.Control // overrides the descriptor's; empty: does not
 	Invert      bool               // 1 means false
-	Request     bool               // a press may be a request that programs answer, and no query tells how
+	Request     bool               // a press may be a request that programs answer, and no query reads the answer back
 }
 
-// InputReport is bytes of an input report.
+// InputReport selects input reports, and a value in them.
 type InputReport struct {
 	ID     *byte  // number of the report; nil: any
-	When   []Test // all of which a report that counts meets
+	When   []Test // all must be met
 	Value  *Value // nil: each report is a press
-	Toggle bool   // it changes the state, whatever that is
+	Toggle bool   // it flips the state
 }
 
-// Anchor is what a toggle starts from.
+// Anchor gives a toggle its absolute state.
 type Anchor struct {
 	Start   *bool  // the state after plugging in
 	LinkUp  *bool  // the state after link_state has become true
-	Sources []Rule // reports and queries of the device that tell its state
+	Sources []Rule // reports and queries that tell its state
 }
 
 // Query is the device's answer to a request: exactly one of Output, Feature, Input and LastOutput is set.
@@ -90,37 +89,37 @@ type Query struct {
 	Expect     []Test        // of the answer to the last request
 	Value      Value         // in the answer to the last request
 	At         []Moment      // nil: all
-	AskOn      []Test        // of a report that gives cause to ask again
-	RetryOn    []Test        // of an answer that says not yet
+	AskOn      []Test        // of a report that triggers the query
+	RetryOn    []Test        // of an answer that means "not ready"
 	Delay      time.Duration // before a report is read
-	Poll       time.Duration // after an answer; 0: not by itself
+	Poll       time.Duration // after an answer; 0: no polling
 	Timeout    time.Duration // of each answer
 }
 
 // PPFeature is a feature of HID++ 2.0.
 type PPFeature struct {
-	Device  byte          // which one behind a receiver; 0xff: the one that is asked
+	Device  byte          // device index behind a receiver; 0xff: the addressed device itself
 	Feature uint16        // id of the feature, not its index on the device
 	Read    *int          // number of the function that tells the state
-	Event   *int          // number of the event that does
-	AskOn   []Test        // of a report that gives cause to ask again
+	Event   *int          // number of the event that tells it
+	AskOn   []Test        // of a report that triggers the query
 	Value   Value         // in the parameters
 	Timeout time.Duration // of each answer
 }
 
 // Test is a condition on one byte of a report. A report that is too short does not meet it.
 type Test struct {
-	Byte int       // which, from 0
-	Fits [256]bool // by its value: whether the condition is met
+	Byte int       // index, from 0
+	Fits [256]bool // whether the condition is met, by the byte's value
 }
 
-// Value is what the values of one byte of a report mean.
+// Value decodes a state from one byte of a report.
 type Value struct {
-	Byte  int              // which, from 0
-	Means [256]devices.Tri // by its value; Unknown: it tells no state
+	Byte  int              // index, from 0
+	Means [256]devices.Tri // the state, by the byte's value
 }
 
-// Moment is when a device is asked.
+// Moment is when a device is queried.
 type Moment string
 
 // The moments.
@@ -133,10 +132,10 @@ const (
 // Enum lists the names that a file may use.
 func (Moment) Enum() []string { return devices.Names([]Moment{AtAttach, AtResume, AtLinkUp}) }
 
-// AnyReport reports whether the rule looks at every report of the device.
+// AnyReport reports whether the rule applies to every report of the device.
 func (r InputReport) AnyReport() bool { return r.ID == nil && len(r.When) == 0 }
 
-// via is the kind of the rule's source, as an Origin has it.
+// via returns the kind of the rule's source for devices.Origin.
 func (r *Rule) via() string {
 	switch {
 	case r.Usage != nil:
@@ -150,12 +149,12 @@ func (r *Rule) via() string {
 	}
 }
 
-// same reports whether another rule reads the same off the same: another one may apply to more devices, and depend on others.
+// same reports whether another rule reads the same, whatever its models and dependencies.
 func (r *Rule) same(other *Rule) bool {
-	return r.Product == other.Product && r.Place == other.Place && reflect.DeepEqual(r.reading(), other.reading())
+	return r.Product == other.Product && r.Path == other.Path && reflect.DeepEqual(r.reading(), other.reading())
 }
 
-// reading is what the rule reads, of whichever devices.
+// reading returns the rule without its models and dependencies.
 func (r *Rule) reading() Rule {
 	out := *r
 	out.Models, out.DependsOn = nil, nil
@@ -170,35 +169,35 @@ func (r *Rule) reading() Rule {
 	return out
 }
 
-// Wants reports whether a rule can read something off the device: the others need not be opened.
+// Wants reports whether any rule can read the device. Other devices need not be opened.
 func (r *Rules) Wants(d Device) bool {
 	desc := Describe(d)
 	return slices.ContainsFunc(r.list, func(rule *Rule) bool { return rule.fits(d, desc) })
 }
 
-// Empty reports whether no device is wanted at all.
+// Empty reports whether there are no rules.
 func (r *Rules) Empty() bool { return len(r.list) == 0 }
 
-// isOf reports whether the device is hardware of the rule's product.
-func (r *Rule) isOf(d Device) bool {
+// matches reports whether the device is hardware of the rule's product.
+func (r *Rule) matches(d Device) bool {
 	return slices.ContainsFunc(r.Models, func(m Model) bool { return m.Bus == d.Bus && m.VID == d.VID && m.PID == d.PID })
 }
 
-// isWireless reports whether the device comes without its headset being switched on.
+// isWireless reports whether the device may appear without its headset being switched on.
 func (r *Rule) isWireless(d Device) bool {
 	return slices.Contains(r.Models, Model{d.Bus, d.VID, d.PID, true})
 }
 
-// fits says whether the device is of the rule's product and has what the rule reads.
+// fits reports whether the device is of the rule's product and has what the rule reads.
 func (r *Rule) fits(d Device, desc *descriptor.Descriptor) bool {
-	if !r.isOf(d) || r.Interface != nil && *r.Interface != d.Interface {
+	if !r.matches(d) || r.Interface != nil && *r.Interface != d.Interface {
 		return false
 	}
 	if r.Report != nil && r.Report.AnyReport() && isNumbered(desc) {
-		return false // it would take any key for what it reads
+		return false // it would mistake any other report, such as a key, for its own
 	}
 	if desc == nil {
-		return r.Usage == nil // bytes can be compared all the same
+		return r.Usage == nil // the other kinds work without a descriptor
 	}
 	switch {
 	case r.Usage != nil:

@@ -9,33 +9,33 @@ import (
 	"sidetone/internal/hid/descriptor"
 )
 
-// sensor is one rule applied to one device: what it has read, and what it needs to go on.
+// sensor is one rule applied to one device, with its state.
 type sensor struct {
 	*Rule
-	unit    unit // that the device is a part of, by the rule
+	unit    unit // the unit that the device belongs to, by the rule
 	changes *changeFlags
 	fields  []descriptor.Field // of a usage
 
 	state    state
 	value    devices.Tri
 	since    time.Time
-	statedAt time.Time    // when the device stated what is known, and not only that it has changed; of an answer, when it was asked
-	pending  consequences // what has happened and is yet to be applied
-	note     health.Code  // what its descriptor and its rule put in the way
+	statedAt time.Time    // when the device last stated the value, rather than a press; for an answer, when it was requested
+	pending  consequences // yet to be applied
+	note     health.Code  // why descriptor and rule keep the state from being known
 
-	held              []devices.Tri // a toggle whose button shows a level: whether it is held down, by field
+	held              []devices.Tri // a toggle with an absolute button: whether it is held down, by field
 	pressed           time.Time     // a toggle: the last press
-	pressedSinceReset bool          // a toggle: pressed since all was forgotten
-	answered          time.Time     // a toggle: when it was set by an answer that comes on another way than presses
+	pressedSinceReset bool          // a toggle: pressed since its state was last forgotten
+	answered          time.Time     // a toggle: when an answer on another channel than the presses set it
 
-	next devices.Tri // a level that has yet to last
-	due  time.Time   // until when; zero: there is none
+	next devices.Tri // a level within its debounce time
+	due  time.Time   // when next counts; zero: there is none
 
 	exchange          *exchange
 	pp                *hidpp    // of a hidpp source
-	askAgainAt        time.Time // when to ask once more; zero: there is no cause
-	lastAsked         time.Time // when it was asked last
-	missingDependency bool      // an answer: none of the levels that it depends on is read, so it is not asked
+	askAgainAt        time.Time // when to query again; zero: never
+	lastAsked         time.Time
+	missingDependency bool // none of the levels that its answer depends on is read, so it does not query
 }
 
 func newSensor(rl *Rule, d *trackedDevice) *sensor {
@@ -60,7 +60,7 @@ const (
 	usageLED = 0x09 // Mute
 )
 
-// usageNote is what stands in the way of knowing the state of a control.
+// usageNote returns why the state of a control cannot be known.
 func (s *sensor) usageNote(desc *descriptor.Descriptor) health.Code {
 	has := func(form descriptor.Control) bool {
 		return slices.ContainsFunc(s.fields, func(f descriptor.Field) bool { return s.Usage.form(f) == form })
@@ -76,12 +76,12 @@ func (s *sensor) usageNote(desc *descriptor.Descriptor) health.Code {
 	return ""
 }
 
-// asksAt reports whether the rule asks the device at this moment.
+// asksAt reports whether the rule queries the device at this moment.
 func (s *sensor) asksAt(m Moment) bool {
 	return s.exchange != nil && !s.missingDependency && (s.Query == nil || s.Query.At == nil || slices.Contains(s.Query.At, m))
 }
 
-// plugIn puts a toggle where the firmware puts it when the device is plugged in.
+// plugIn sets a toggle to the state in which the firmware starts when the device is plugged in.
 func (s *sensor) plugIn(at time.Time) {
 	if a := s.Anchor; a != nil && a.Start != nil {
 		s.start(*a.Start, at)
@@ -89,8 +89,8 @@ func (s *sensor) plugIn(at time.Time) {
 	}
 }
 
-// linkUp puts a toggle where the firmware puts it when its headset is switched on. That the link was down before
-// may be what was known before the machine slept, so nothing is stated by that.
+// linkUp sets a toggle to the state in which the firmware starts when its headset is switched on. It leaves statedAt:
+// the link may have been down only before the machine slept.
 func (s *sensor) linkUp(at time.Time) {
 	if a := s.Anchor; a != nil && a.LinkUp != nil {
 		s.start(*a.LinkUp, at)
@@ -102,8 +102,8 @@ func (s *sensor) start(v bool, at time.Time) {
 	s.setHeld(devices.False)
 }
 
-// wake forgets what the device stated before the machine woke.
-func (s *sensor) wake(woke, at time.Time) {
+// resume forgets what the device stated before the machine woke up.
+func (s *sensor) resume(woke, at time.Time) {
 	if s.statedAt.After(woke) {
 		return
 	}
@@ -114,7 +114,7 @@ func (s *sensor) wake(woke, at time.Time) {
 	}
 }
 
-// forget makes the state unknown: what has happened since may have changed it.
+// forget makes the state unknown, because it may have changed unnoticed.
 func (s *sensor) forget(at time.Time) {
 	s.enter(onForgotten, devices.Unknown, at)
 	s.due, s.askAgainAt, s.answered, s.statedAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}
@@ -135,17 +135,17 @@ func (s *sensor) set(v devices.Tri, at time.Time) {
 	s.noteChange()
 }
 
-// noteChange tells the Tracker that what is known is not what it was.
+// noteChange tells the Tracker that the state has changed.
 func (s *sensor) noteChange() {
 	s.changes.readings = s.changes.readings || s.isReading()
 	s.changes.links = s.changes.links || s.Link
 }
 
-// isReading reports whether what it knows is a reading: what an anchor knows is its toggle's affair.
+// isReading reports whether its state is a reading, rather than an anchor of a toggle.
 func (s *sensor) isReading() bool { return s.AnchorOf == "" }
 
-// update takes a state that the device has stated. An anchor that tells the same again is news to its toggles, and
-// a level that does may be news after what another interface has told.
+// update handles a state that the device has stated. A repeated state still matters to the toggles of an anchor, and
+// if another interface has reported the opposite.
 func (s *sensor) update(v devices.Tri, at time.Time) {
 	on := onStated
 	switch {
@@ -158,7 +158,7 @@ func (s *sensor) update(v devices.Tri, at time.Time) {
 	s.statedAt = at
 }
 
-// handleReport takes an input report.
+// handleReport handles an input report.
 func (s *sensor) handleReport(data []byte, at, now time.Time) {
 	switch {
 	case s.Usage != nil:
@@ -184,7 +184,7 @@ func (s *sensor) usage(data []byte, at, now time.Time) {
 		case descriptor.Level:
 			one := devices.Of((v != 0) != s.Usage.Invert)
 			if shown && one != level {
-				one = devices.Unknown // many declare padding as more of the last control, so nobody knows which field it is
+				one = devices.Unknown // many devices declare padding as further copies of the last control
 			}
 			level, shown = one, true
 		case descriptor.Momentary:
@@ -206,14 +206,14 @@ func (s *sensor) usage(data []byte, at, now time.Time) {
 
 func (s *sensor) report(data []byte, at, now time.Time) {
 	r := s.Report
-	if !r.concerns(data) {
+	if !r.appliesTo(data) {
 		return
 	}
 	if r.Value == nil {
 		s.press(at)
 		return
 	}
-	v, ok := r.Value.of(data)
+	v, ok := r.Value.decode(data)
 	switch {
 	case !ok:
 	case r.Toggle:
@@ -223,8 +223,8 @@ func (s *sensor) report(data []byte, at, now time.Time) {
 	}
 }
 
-// button takes whether a button is held down. A press is the change from not held to held; if
-// nobody knows what was before, nobody knows whether this is one.
+// button handles whether a button is held down. A press is the change from not held to held; if the
+// state before is unknown, it may or may not be a press.
 func (s *sensor) button(i int, down bool, at time.Time) {
 	was := s.held[i]
 	s.held[i] = devices.Of(down)
@@ -237,21 +237,21 @@ func (s *sensor) button(i int, down bool, at time.Time) {
 	}
 }
 
-// press turns a toggle whose state is known. Contacts bounce: what follows too soon is the same
-// press. A clock that has been set back says nothing.
+// press flips a toggle whose state is known. Contacts bounce, so a press within the debounce time is
+// ignored, but not if the clock was set back.
 func (s *sensor) press(at time.Time) {
 	if since := at.Sub(s.pressed); since >= 0 && since < s.Debounce {
 		return
 	}
 	s.pressed, s.pressedSinceReset = at, true
-	if at.Sub(s.answered).Abs() < askGap { // a press may also be told after the answer that came after it
+	if at.Sub(s.answered).Abs() < askGap { // the answer may have overtaken the press
 		s.enter(onPressedLate, devices.Unknown, at)
 		return
 	}
 	s.enter(onPressed, s.value.Not(), at)
 }
 
-// level takes a state that the device shows. One that has yet to last counts later.
+// level handles a level that the device reports. It counts once its debounce time is over.
 func (s *sensor) level(v devices.Tri, at, now time.Time) {
 	switch {
 	case v == s.value || s.Debounce == 0:
@@ -262,7 +262,7 @@ func (s *sensor) level(v devices.Tri, at, now time.Time) {
 	}
 }
 
-// expire lets a level count that has lasted long enough.
+// expire applies a level whose debounce time is over.
 func (s *sensor) expire(now time.Time) {
 	if !s.due.IsZero() && !now.Before(s.due) {
 		s.update(s.next, s.due)
@@ -270,18 +270,18 @@ func (s *sensor) expire(now time.Time) {
 	}
 }
 
-// askGap is the least time between a question and the next one that a report of the device has given
-// cause to: one that answers with such a report must not be asked without a pause.
+// askGap is the minimum time between a query and another one triggered by a report, in case the device
+// answers with just such a report.
 const askGap = 200 * time.Millisecond
 
-// checkAskOn looks whether a report gives cause to ask again.
+// checkAskOn queries the device again if a report is a trigger for that.
 func (s *sensor) checkAskOn(data []byte, now time.Time) {
-	var causes []Test
+	var triggers []Test
 	switch {
 	case s.Query != nil:
-		causes = s.Query.AskOn
+		triggers = s.Query.AskOn
 	case s.HIDPP != nil:
-		causes = s.HIDPP.AskOn
+		triggers = s.HIDPP.AskOn
 	}
 	if s.pp != nil && s.pp.isConnectionNotice(data) {
 		s.enter(onUnconfirmed, devices.Unknown, now)
@@ -290,12 +290,12 @@ func (s *sensor) checkAskOn(data []byte, now time.Time) {
 		}
 	}
 	back := s.pp != nil && !s.missingDependency && !s.exchange.waiting && s.pp.isBack(data, s.exchange.silent)
-	if back || len(causes) > 0 && meets(data, causes) {
+	if back || len(triggers) > 0 && meets(data, triggers) {
 		s.askSoon(now)
 	}
 }
 
-// askSoon has the device asked once more, now or at the end of the gap. A clock that has been set back says nothing.
+// askSoon schedules another query, now or at the end of the gap (unless the clock was set back).
 func (s *sensor) askSoon(now time.Time) {
 	s.askAgainAt = now
 	if since := now.Sub(s.lastAsked); since >= 0 && since < askGap {
@@ -303,22 +303,22 @@ func (s *sensor) askSoon(now time.Time) {
 	}
 }
 
-// unconfirmed is for a request whose answer has told no state. At the end of a query nothing is known:
-// what was known before may have been asked about because it has changed.
+// unconfirmed handles an answer without a state. At the end of the exchange the state is unknown, because
+// it may have been queried just because it had changed.
 func (s *sensor) unconfirmed(at time.Time) {
 	if !s.exchange.waiting && (s.Query != nil || s.HIDPP.Event == nil) {
 		s.enter(onUnconfirmed, devices.Unknown, at)
 	}
 }
 
-// pollAgain is for a conversation that is over, or broken off: what nothing tells of is asked for again after a while.
+// pollAgain schedules the next poll after an exchange has ended or was cancelled.
 func (s *sensor) pollAgain(now time.Time) {
 	if s.Query != nil && s.Query.Poll != 0 && s.askAgainAt.IsZero() && !s.lastAsked.IsZero() {
 		s.askAgainAt = now.Add(s.Query.Poll)
 	}
 }
 
-// statusNote is what stands in the way of a known state.
+// statusNote returns why the state is not known, or "".
 func (s *sensor) statusNote() health.Code {
 	switch {
 	case s.pp != nil && s.pp.lacks:

@@ -8,56 +8,56 @@ import (
 	"sidetone/internal/transition"
 )
 
-// state is what is known of a rule on a device. Transitions says how one follows from another.
+// state is what is known of a rule on a device. See transitions for how it changes.
 type state string
 
 // The states. The value is known in stated and counted, and in no other.
 const (
-	unknown      state = "unknown"      // nothing has told it since it was forgotten
-	stated       state = "stated"       // the device has told it, or starts with it
-	counted      state = "counted"      // a toggle: presses have turned it since it was stated
-	ambiguous    state = "ambiguous"    // a toggle: it was pressed, and nobody knows on which side it is
-	unrecognised state = "unrecognised" // the device has told something that the rule does not know
+	unknown      state = "unknown"      // not reported since it was last forgotten
+	stated       state = "stated"       // the device has reported it, or starts with it
+	counted      state = "counted"      // a toggle: flipped by presses since it was stated
+	ambiguous    state = "ambiguous"    // a toggle: it was pressed, but its position cannot be told
+	unrecognised state = "unrecognised" // the device reported a value that the rule does not define
 )
 
 func (s state) known() bool { return s == stated || s == counted }
 
-// outcome is what has happened to a rule on a device, as far as it decides what is known.
+// outcome is what an event means to a rule on a device.
 type outcome string
 
 const (
-	onStarted      outcome = "the device was plugged in, or its headset switched on, and starts with a state"
-	onStated       outcome = "the device has told a state"
-	onRepeated     outcome = "the device has told the state that was known"
-	onUnrecognised outcome = "the device has told something that the rule does not know"
-	onUnconfirmed  outcome = "it was asked, and no state came; or a receiver says that its device has come or gone"
-	onForgotten    outcome = "reports were lost, the machine slept, the link or what it depends on is another, or it is asked anew"
+	onStarted      outcome = "the device was plugged in, or its headset switched on, and its start state is known"
+	onStated       outcome = "the device reported a state"
+	onRepeated     outcome = "the device reported the state that was known"
+	onUnrecognised outcome = "the device reported a value that the rule does not define"
+	onUnconfirmed  outcome = "a query returned no state, or a receiver reported that its device connected or disconnected"
+	onForgotten    outcome = "reports were lost, the machine slept, the link or a dependency changed, or it is queried again"
 
-	// Of toggles.
-	onAnchored     outcome = "its anchor has told the state"
+	// For toggles only.
+	onAnchored     outcome = "its anchor reported the state"
 	onPressed      outcome = "it was pressed"
-	onPressedLate  outcome = "it was pressed less than 0.2 s from an answer that came another way"
-	onHeld         outcome = "its button is down, and nobody knows whether it was before"
-	onAskedBefore  outcome = "its anchor has answered what was asked before the press"
-	onPressedEarly outcome = "it was pressed while its anchor's level had yet to last"
+	onPressedLate  outcome = "it was pressed within 0.2 s of an answer on another channel"
+	onHeld         outcome = "its button is down, and may have been down before"
+	onAskedBefore  outcome = "its anchor answered a query from before the press"
+	onPressedEarly outcome = "it was pressed during the debounce time of its anchor"
 )
 
-// consequence is what an outcome means for other rules, and for what is asked. The Tracker applies them when all sensors
-// have seen the event.
+// consequence is what an outcome means for other rules and for queries. The Tracker applies them when all sensors have
+// seen the event.
 type consequence string
 
 const (
-	compare           consequence = "if another interface has told the opposite since, this one counts from now"
-	setToggles        consequence = "of an anchor: its toggles take it over"
-	invalidateUnknown consequence = "of a level: what depends on it, and what other interfaces have told by the rule, is forgotten"
-	suspectLink       consequence = "of a link that is not known: what is known of the product is forgotten"
-	askNow            consequence = "its anchors are forgotten and asked"
-	askLater          consequence = "its anchors are asked, 0.2 s after the last question at the earliest"
+	compare           consequence = "if another interface reported the opposite since, this one counts from now"
+	setToggles        consequence = "of an anchor: its toggles take the state"
+	invalidateUnknown consequence = "of a level: its dependents, and the rule's state on other interfaces, become unknown"
+	suspectLink       consequence = "of an unknown link: all states of the product become unknown"
+	askNow            consequence = "its anchors become unknown and are queried"
+	askLater          consequence = "its anchors are queried, 0.2 s after the last query at the earliest"
 )
 
 var line = transition.NewLine[state, outcome, []consequence]
 
-// transitions is all that decides what is known after an outcome. docs/architecture.md shows it.
+// transitions decides the state after every outcome. docs/architecture.md shows it.
 var transitions = transition.Table[state, outcome, []consequence]{
 	line(onStarted, nil, stated, nil),
 	line(onStated, nil, stated, []consequence{setToggles}),
@@ -77,7 +77,7 @@ var transitions = transition.Table[state, outcome, []consequence]{
 	line(onPressedEarly, nil, ambiguous, []consequence{askLater}),
 }
 
-// enter follows the table. v is the state of the control that the outcome tells, if it is known then.
+// enter applies an outcome by the table. v is the control's new value if the new state is a known one.
 func (s *sensor) enter(on outcome, v devices.Tri, at time.Time) {
 	t := transitions.After(s.state, on)
 	s.state = t.To
@@ -86,15 +86,15 @@ func (s *sensor) enter(on outcome, v devices.Tri, at time.Time) {
 	}
 	s.set(v, at)
 	for _, c := range t.Then {
-		if s.mayHave(c) {
+		if s.appliesTo(c) {
 			s.pending.add(c)
 			s.changes.pending.add(c)
 		}
 	}
 }
 
-// mayHave reports whether the consequence concerns a rule of this kind.
-func (s *sensor) mayHave(c consequence) bool {
+// appliesTo reports whether a consequence applies to a rule of this kind.
+func (s *sensor) appliesTo(c consequence) bool {
 	switch c {
 	case setToggles:
 		return !s.isReading()
@@ -107,7 +107,7 @@ func (s *sensor) mayHave(c consequence) bool {
 	}
 }
 
-// consequences are those that are yet to be applied.
+// consequences is a set of consequences that are yet to be applied.
 type consequences []consequence
 
 func (l *consequences) add(c consequence) {
@@ -116,7 +116,7 @@ func (l *consequences) add(c consequence) {
 	}
 }
 
-// take removes one; it is false if it is not there.
+// take removes c, and returns whether it was there.
 func (l *consequences) take(c consequence) bool {
 	i := slices.Index(*l, c)
 	if i < 0 {

@@ -7,31 +7,31 @@ import (
 	"sidetone/internal/health"
 )
 
-// Status is what is known of one device, for people.
+// Status is the state of one device, for display.
 type Status struct {
 	Device
 	Error   string            `json:"error,omitempty"`  // why it cannot be read
-	Reason  *health.Condition `json:"reason,omitempty"` // behind Error
+	Reason  *health.Condition `json:"reason,omitempty"` // Error as a condition
 	Sensors []SensorStatus    `json:"sensors"`
 }
 
-// SensorStatus is what one rule makes of a device.
+// SensorStatus is the state of one rule on a device.
 type SensorStatus struct {
 	Product string      `json:"product"`
 	Rule    string      `json:"rule"`
 	Via     string      `json:"via"`
 	Value   devices.Tri `json:"value"`
 	Since   time.Time   `json:"since,omitzero"`
-	Note    health.Code `json:"note,omitempty"` // what stands in the way of a known state; "": nothing
+	Note    health.Code `json:"note,omitempty"` // why the state is not known; "": nothing to say
 }
 
-// Status returns all devices that are wanted, in the order of their nodes.
+// Status returns all wanted devices, in the order of their nodes.
 func (t *Tracker) Status() []Status {
 	out := []Status{}
 	for _, d := range t.devices {
 		st := Status{Device: d.device, Error: d.denied, Reason: d.reason, Sensors: []SensorStatus{}}
 		for _, s := range d.sensors {
-			st.Sensors = append(st.Sensors, SensorStatus{s.Product, s.Place, s.via(), s.value, s.since, s.statusNote()})
+			st.Sensors = append(st.Sensors, SensorStatus{s.Product, s.Path, s.via(), s.value, s.since, s.statusNote()})
 		}
 		out = append(out, st)
 	}

@@ -9,39 +9,39 @@ import (
 	"sidetone/internal/hid/descriptor"
 )
 
-// trackedDevice is a device that is there, and what the rules make of it.
+// trackedDevice is a present device with its sensors.
 type trackedDevice struct {
 	device  Device
-	desc    *descriptor.Descriptor // nil: makes no sense
-	reason  *health.Condition      // behind denied
+	desc    *descriptor.Descriptor // nil: invalid
+	reason  *health.Condition      // denied as a condition
 	denied  string                 // why it cannot be read; empty: it can
 	sensors []*sensor
 
-	asking *sensor   // whose conversation is under way; a device has one at a time
-	asked  uint64    // the last request of it
-	queue  []*sensor // whose turn comes after it
-	lost   time.Time // when it was asked because reports were lost
+	asking *sensor   // whose exchange is under way; a device has one at a time
+	asked  uint64    // ID of its last request
+	queue  []*sensor // whose exchanges come next
+	lost   time.Time // when it was last queried because reports were lost
 
 	changes  *changeFlags
 	requests []Request
 }
 
-// changeFlags are what devices and sensors note down for their Tracker.
+// changeFlags is where devices and sensors record changes for their Tracker.
 type changeFlags struct {
-	requests uint64       // the number of the last request
-	readings bool         // a reading is not what it was
-	links    bool         // a sensor of a link is not what it was
-	pending  consequences // those of all sensors
+	requests uint64       // ID of the last request
+	readings bool         // a reading has changed
+	links    bool         // a sensor of a link_state has changed
+	pending  consequences // of all sensors
 }
 
-// unit is one physical product as far as its HID devices tell.
+// unit identifies one physical product by its HID devices.
 type unit struct{ product, identity string }
 
 func (u unit) compare(v unit) int {
 	return cmp.Or(cmp.Compare(u.product, v.product), cmp.Compare(u.identity, v.identity))
 }
 
-// unitOf is the unit that the device is a part of, by a rule.
+// unitOf returns the unit that the device belongs to, by a rule.
 func (d *trackedDevice) unitOf(rl *Rule) unit {
 	if rl.BySerial {
 		return unit{rl.Product, cmp.Or(d.device.Serial, d.device.Container, d.device.Node)}
@@ -49,8 +49,8 @@ func (d *trackedDevice) unitOf(rl *Rule) unit {
 	return unit{rl.Product, cmp.Or(d.device.Container, d.device.Serial, d.device.Node)}
 }
 
-// ask begins the conversation of every sensor that asks at this moment. One whose first request
-// has yet to go out is not asked twice.
+// ask starts the exchange of every sensor that queries at this moment, unless its first request is still
+// to be sent.
 func (d *trackedDevice) ask(m Moment, now time.Time, which func(*sensor) bool) {
 	for _, s := range d.sensors {
 		if s.asksAt(m) && which(s) {
@@ -61,19 +61,19 @@ func (d *trackedDevice) ask(m Moment, now time.Time, which func(*sensor) bool) {
 }
 
 func (d *trackedDevice) enqueue(s *sensor) {
-	if !slices.Contains(d.queue, s) && !d.isAboutToAsk(s) {
+	if !slices.Contains(d.queue, s) && !d.isRequestPending(s) {
 		d.queue = append(d.queue, s)
 	}
 }
 
-// isAboutToAsk reports whether a conversation is just about to begin.
-func (d *trackedDevice) isAboutToAsk(s *sensor) bool {
+// isRequestPending reports whether the first request of a sensor's exchange is still to be sent.
+func (d *trackedDevice) isRequestPending(s *sensor) bool {
 	return d.conversation() == s && s.exchange.step == 0 && slices.ContainsFunc(d.requests, d.isAsked)
 }
 
 func (d *trackedDevice) isAsked(r Request) bool { return r.ID == d.asked }
 
-// conversation is whose answer is awaited; nil: nobody's.
+// conversation returns the sensor whose exchange is under way, or nil.
 func (d *trackedDevice) conversation() *sensor {
 	if d.asking == nil || !d.asking.exchange.waiting {
 		return nil
@@ -81,7 +81,7 @@ func (d *trackedDevice) conversation() *sensor {
 	return d.asking
 }
 
-// proceed begins the next conversation once the one under way is over.
+// proceed starts the next exchange if none is under way.
 func (d *trackedDevice) proceed(now time.Time) {
 	for d.conversation() == nil && len(d.queue) > 0 {
 		d.asking, d.queue = d.queue[0], d.queue[1:]
@@ -92,7 +92,7 @@ func (d *trackedDevice) proceed(now time.Time) {
 
 func (d *trackedDevice) send(r Request, ok bool) {
 	if !ok {
-		d.asked = 0 // nothing that comes now is an answer
+		d.asked = 0 // no answer is expected
 		return
 	}
 	d.changes.requests++
@@ -100,7 +100,7 @@ func (d *trackedDevice) send(r Request, ok bool) {
 	d.requests = append(d.requests, r)
 }
 
-// cancel ends the conversation under way. What has not gone out yet does not go out.
+// cancel ends the exchange under way. A request that was not sent yet is dropped.
 func (d *trackedDevice) cancel() {
 	if s := d.conversation(); s != nil {
 		s.exchange.end()
@@ -111,7 +111,7 @@ func (d *trackedDevice) cancel() {
 	}
 }
 
-// awaited is the request whose answer is awaited, if it may arrive as an input report; 0: there is none.
+// awaited returns the ID of the request whose answer may arrive as an input report; 0: none.
 func (d *trackedDevice) awaited() uint64 {
 	if s := d.conversation(); s != nil && s.exchange.answeredByReport() {
 		return d.asked
@@ -119,16 +119,16 @@ func (d *trackedDevice) awaited() uint64 {
 	return 0
 }
 
-// handleReport lets some sensors take an input report, which may be the answer to the awaited request.
+// handleReport passes an input report, which may be the answer to the awaited request, to some sensors.
 func (d *trackedDevice) handleReport(data []byte, awaited uint64, which func(*sensor) bool, at, now time.Time) {
-	var told *sensor
+	var answered *sensor
 	if s := d.conversation(); s != nil && which(s) && awaited != 0 && d.asked == awaited && d.answer(s, data, at, now) {
-		told = s
+		answered = s
 	}
 	for _, s := range d.sensors {
 		if which(s) {
 			s.handleReport(data, at, now)
-			if s != told {
+			if s != answered {
 				s.checkAskOn(data, now)
 			}
 		}
@@ -136,7 +136,7 @@ func (d *trackedDevice) handleReport(data []byte, awaited uint64, which func(*se
 	d.askAgain(now)
 }
 
-// askAgain asks those that have cause to doubt what they know.
+// askAgain starts the queries that are due.
 func (d *trackedDevice) askAgain(now time.Time) {
 	for _, s := range d.sensors {
 		if s.askAgainAt.IsZero() || now.Before(s.askAgainAt) {
@@ -148,8 +148,8 @@ func (d *trackedDevice) askAgain(now time.Time) {
 	d.proceed(now)
 }
 
-// answered takes the feature report that a request has brought, or nil if that has failed.
-func (d *trackedDevice) answered(request uint64, data []byte, at, now time.Time) {
+// handleAnswer handles the report that was read by a request, or nil if that has failed.
+func (d *trackedDevice) handleAnswer(request uint64, data []byte, at, now time.Time) {
 	s := d.conversation()
 	if s == nil || request != d.asked {
 		return
@@ -159,7 +159,7 @@ func (d *trackedDevice) answered(request uint64, data []byte, at, now time.Time)
 	}
 }
 
-// answer takes what may be the answer that is awaited; it is false if it is not.
+// answer handles data that may be the awaited answer, and returns whether it is.
 func (d *trackedDevice) answer(s *sensor, data []byte, at, now time.Time) bool {
 	if s.exchange.isBusy(s.exchange.step, data) {
 		if s.exchange.retry(now) {
@@ -189,7 +189,7 @@ func (d *trackedDevice) answer(s *sensor, data []byte, at, now time.Time) bool {
 	return true
 }
 
-// finish goes on after a conversation, if it is over.
+// finish continues after an exchange, if it is over.
 func (d *trackedDevice) finish(s *sensor, now time.Time) {
 	if !s.exchange.waiting {
 		s.pollAgain(now)
@@ -197,7 +197,8 @@ func (d *trackedDevice) finish(s *sensor, now time.Time) {
 	d.proceed(now)
 }
 
-// unanswered goes on without an answer: not every output report has one. What reads a report has failed.
+// unanswered continues without an answer, since not every output report has one. An exchange that reads a report has
+// failed.
 func (d *trackedDevice) unanswered(s *sensor, now time.Time) {
 	if s.exchange.answeredByReport() {
 		d.send(s.exchange.next(now))
@@ -210,7 +211,7 @@ func (d *trackedDevice) unanswered(s *sensor, now time.Time) {
 	d.finish(s, now)
 }
 
-// due is when expire has something to do; zero: never.
+// due returns when to call expire; zero: never.
 func (d *trackedDevice) due() time.Time {
 	var t time.Time
 	if s := d.conversation(); s != nil {
@@ -226,7 +227,7 @@ func (d *trackedDevice) due() time.Time {
 	return t
 }
 
-// expire ends what has taken long enough.
+// expire handles the timeouts, pauses and debounce times that are over.
 func (d *trackedDevice) expire(now time.Time) {
 	if s := d.conversation(); s != nil && !now.Before(s.exchange.due()) {
 		if s.exchange.pausedUntil.IsZero() {
@@ -241,7 +242,7 @@ func (d *trackedDevice) expire(now time.Time) {
 	d.askAgain(now)
 }
 
-// forget makes unknown what the sensors know, and breaks off what they ask.
+// forget makes the states of some sensors unknown, and cancels their queries.
 func (d *trackedDevice) forget(at, now time.Time, which func(*sensor) bool) {
 	for _, s := range d.sensors {
 		if which(s) {
@@ -251,7 +252,7 @@ func (d *trackedDevice) forget(at, now time.Time, which func(*sensor) bool) {
 	d.stopAsking(now, which)
 }
 
-// stopAsking breaks off what the sensors ask.
+// stopAsking cancels the queries of some sensors.
 func (d *trackedDevice) stopAsking(now time.Time, which func(*sensor) bool) {
 	d.queue = slices.DeleteFunc(d.queue, which)
 	if s := d.conversation(); s != nil && which(s) {

@@ -10,8 +10,8 @@ import (
 	"sidetone/internal/stable"
 )
 
-// Tracker knows what the rules have read off all devices. It is not safe for concurrent use.
-// Every method that may change a reading says whether it did; requests are to be fetched after it.
+// Tracker applies the rules to all devices and holds the states. It is not safe for concurrent use.
+// Every method that may change a reading returns whether it did; call Requests after it.
 type Tracker struct {
 	rules      *Rules
 	devices    []*trackedDevice // in the order of their nodes
@@ -24,14 +24,13 @@ func NewTracker(r *Rules) *Tracker {
 	return &Tracker{rules: r}
 }
 
-// Apply takes in what has happened to a device; now is the time of the clock that Due and Expire
-// go by.
+// Apply handles an event; now is the time of the clock that Due and Expire use.
 func (t *Tracker) Apply(e Event, now time.Time) (changed bool) {
 	at := e.At
 	if at.IsZero() {
 		at = now
 	}
-	d := t.at(e.Node)
+	d := t.deviceAt(e.Node)
 	switch {
 	case e.Kind == Attached || e.Kind == Denied:
 		t.attach(e, at, now)
@@ -39,17 +38,17 @@ func (t *Tracker) Apply(e Event, now time.Time) (changed bool) {
 		return false
 	case e.Kind == Gone:
 		t.drop(d, at, now)
-		if e.Error != "" { // the rest of the device may still be there
+		if e.Error != "" { // other interfaces of the device may still be present
 			t.askUnit(d, AtAttach, now, isForgotten)
 		}
 	case e.Kind == Report:
 		t.handleReport(d, e.Data, at, now)
 	case e.Kind == Answer:
-		d.answered(e.Request, e.Data, at, now)
+		d.handleAnswer(e.Request, e.Data, at, now)
 	case e.Kind == Lost:
 		t.forgetUnit(d, at, now)
 		if since := now.Sub(d.lost); since >= 0 && since < askGap {
-			t.askSoon(now, d.isOfUnit) // while reports keep being lost it is not asked after each of them
+			t.askSoon(now, d.isOfUnit) // do not query after each of many losses
 			break
 		}
 		d.lost = now
@@ -60,13 +59,13 @@ func (t *Tracker) Apply(e Event, now time.Time) (changed bool) {
 
 func anySensor(*sensor) bool { return true }
 
-// isForgotten are sensors that know nothing, and whose device is not being asked.
+// isForgotten reports whether the state is unknown and not being queried.
 func isForgotten(s *sensor) bool {
 	return !s.value.Known() && (s.exchange == nil || !s.exchange.waiting)
 }
 
-// forgetUnit makes unknown all that is known of the units that the device is a part of: what one of
-// their interfaces said last may be older than what another has missed.
+// forgetUnit makes all states of the device's units unknown: the last report of one interface may be older
+// than one that was lost on another.
 func (t *Tracker) forgetUnit(d *trackedDevice, at, now time.Time) { t.forgetAll(at, now, d.isOfUnit) }
 
 func (t *Tracker) askUnit(d *trackedDevice, m Moment, now time.Time, which func(*sensor) bool) {
@@ -75,7 +74,7 @@ func (t *Tracker) askUnit(d *trackedDevice, m Moment, now time.Time, which func(
 	}
 }
 
-// askSoon has some sensors ask as after a resume, at the end of the gap.
+// askSoon schedules the queries of some sensors, as after a resume, at the end of the gap.
 func (t *Tracker) askSoon(now time.Time, which func(*sensor) bool) {
 	for _, d := range t.devices {
 		for _, s := range d.sensors {
@@ -87,12 +86,12 @@ func (t *Tracker) askSoon(now time.Time, which func(*sensor) bool) {
 	}
 }
 
-// isOfUnit reports whether a sensor, of whichever device, belongs to a unit that this device is a part of.
+// isOfUnit reports whether a sensor, of any device, belongs to one of this device's units.
 func (d *trackedDevice) isOfUnit(s *sensor) bool {
 	return slices.ContainsFunc(d.sensors, func(mine *sensor) bool { return mine.unit == s.unit })
 }
 
-// drop takes the device away.
+// drop removes a device.
 func (t *Tracker) drop(d *trackedDevice, at, now time.Time) {
 	t.devices = slices.DeleteFunc(t.devices, func(o *trackedDevice) bool { return o == d })
 	t.forgetUnit(d, at, now)
@@ -106,7 +105,7 @@ func (t *Tracker) attach(e Event, at, now time.Time) {
 	if e.Device == nil {
 		return
 	}
-	if before := t.at(e.Node); before != nil {
+	if before := t.deviceAt(e.Node); before != nil {
 		t.drop(before, at, now)
 	}
 	d := &trackedDevice{device: *e.Device, desc: Describe(*e.Device), changes: &t.changes}
@@ -136,7 +135,7 @@ func (t *Tracker) attach(e Event, at, now time.Time) {
 	}
 }
 
-// sensorsOf applies the rules to a device. What rules that stay have read is kept.
+// sensorsOf applies the rules to a device. Unchanged rules keep their state.
 func (t *Tracker) sensorsOf(d *trackedDevice) []*sensor {
 	var out []*sensor
 	for _, rl := range t.rules.list {
@@ -161,7 +160,7 @@ func (d *trackedDevice) sensorOf(rl *Rule) *sensor {
 	return d.sensors[i]
 }
 
-// Configure puts other rules into force. What those that stay have read stays known.
+// Configure replaces the rules. Unchanged rules keep their state.
 func (t *Tracker) Configure(r *Rules, now time.Time) (changed bool) {
 	readings := t.Readings()
 	t.rules = r
@@ -201,23 +200,23 @@ func (t *Tracker) Configure(r *Rules, now time.Time) (changed bool) {
 	return !slices.Equal(readings, t.Readings())
 }
 
-// Resume is for when the machine has slept and woken: of what was known nothing is trusted but what devices
-// have stated since it woke. Whatever was asked is asked again.
+// Resume must be called after the machine has slept: it keeps only what devices have stated since it woke up, and repeats all
+// queries.
 func (t *Tracker) Resume(woke, now time.Time) (changed bool) {
 	for _, d := range t.devices {
 		for _, s := range d.sensors {
-			s.wake(woke, now)
+			s.resume(woke, now)
 		}
 		d.stopAsking(now, anySensor)
 	}
-	t.linkStates, t.changes.links = t.links(), false // what belongs to links that are not known any more is forgotten already
+	t.linkStates, t.changes.links = t.links(), false // states that depend on a link are forgotten already
 	for _, d := range t.devices {
 		d.ask(AtResume, now, anySensor)
 	}
 	return t.reconcile(now, now)
 }
 
-// Due is when Expire has something to do; zero: never.
+// Due returns when to call Expire; zero: never.
 func (t *Tracker) Due() time.Time {
 	var due time.Time
 	for _, d := range t.devices {
@@ -228,7 +227,7 @@ func (t *Tracker) Due() time.Time {
 	return due
 }
 
-// Expire ends what has taken long enough: the wait for an answer, the time that a level has to last.
+// Expire handles timeouts of answers, pauses and debounce times that are over.
 func (t *Tracker) Expire(now time.Time) (changed bool) {
 	if due := t.Due(); due.IsZero() || now.Before(due) {
 		return false
@@ -239,7 +238,7 @@ func (t *Tracker) Expire(now time.Time) (changed bool) {
 	return t.reconcile(now, now)
 }
 
-// Requests takes what is to be sent to devices, in order.
+// Requests returns the requests to carry out, in order, and removes them.
 func (t *Tracker) Requests() []Request {
 	var out []Request
 	for _, d := range t.devices {
@@ -250,14 +249,14 @@ func (t *Tracker) Requests() []Request {
 	return out
 }
 
-// Readings is what the rules have read, unknown states too, in a fixed order.
+// Readings returns the states of all rules, including unknown ones, in a fixed order.
 func (t *Tracker) Readings() []devices.Reading {
 	var out []devices.Reading
 	for d, s := range t.sensors() {
 		if !s.isReading() {
 			continue
 		}
-		r := devices.Reading{Product: s.Product, Rule: s.Place, Container: d.device.Container, Serial: d.device.Serial, Value: s.value}
+		r := devices.Reading{Product: s.Product, Rule: s.Path, Container: d.device.Container, Serial: d.device.Serial, Value: s.value}
 		if s.value.Known() {
 			r.Origin, r.Since = devices.Origin{Via: s.via(), Detail: d.device.Node}, s.since
 		}
@@ -279,45 +278,45 @@ func (t *Tracker) sensors() iter.Seq2[*trackedDevice, *sensor] {
 	}
 }
 
-// at is the device of a node; nil: there is none.
-func (t *Tracker) at(node string) *trackedDevice {
-	if i, ok := t.place(node); ok {
+// deviceAt returns the device of a node, or nil.
+func (t *Tracker) deviceAt(node string) *trackedDevice {
+	if i, ok := t.search(node); ok {
 		return t.devices[i]
 	}
 	return nil
 }
 
-// add puts a device into the list, in place of the one that had its node.
+// add inserts a device, or replaces the one with the same node.
 func (t *Tracker) add(d *trackedDevice) {
-	i, there := t.place(d.device.Node)
+	i, there := t.search(d.device.Node)
 	if !there {
 		t.devices = slices.Insert(t.devices, i, nil)
 	}
 	t.devices[i] = d
 }
 
-func (t *Tracker) place(node string) (i int, there bool) {
+func (t *Tracker) search(node string) (i int, there bool) {
 	return slices.BinarySearchFunc(t.devices, node, func(d *trackedDevice, node string) int { return cmp.Compare(d.device.Node, node) })
 }
 
-// handleReport takes an input report: first what it says of links, since a report that tells that the link
-// has come up often tells the rest, too. It is an answer only to what was asked before.
+// handleReport handles an input report: link states first, since a report that the link has come up often
+// contains other states, too. It can only be the answer to a request from before it.
 func (t *Tracker) handleReport(d *trackedDevice, data []byte, at, now time.Time) {
 	awaited := d.awaited()
 	d.handleReport(data, awaited, func(s *sensor) bool { return s.Link }, at, now)
-	t.follow(at, now)
+	t.applyConsequences(at, now)
 	d.handleReport(data, awaited, func(s *sensor) bool { return !s.Link }, at, now)
 }
 
-// reconcile lets follow from what has been read what it means for other states.
+// reconcile applies all consequences, and returns whether a reading has changed.
 func (t *Tracker) reconcile(at, now time.Time) (changed bool) {
-	t.follow(at, now)
+	t.applyConsequences(at, now)
 	changed, t.changes.readings = t.changes.readings, false
 	return changed
 }
 
-// follow is reconcile for those who go on.
-func (t *Tracker) follow(at, now time.Time) {
+// applyConsequences applies what the last event means for other sensors.
+func (t *Tracker) applyConsequences(at, now time.Time) {
 	if t.changes.pending.take(compare) {
 		t.preferLatest(at)
 	}

@@ -1,5 +1,5 @@
-// Package descriptor reads what a HID device declares of its reports (HID 1.11, section 6.2.2): which there are, how long
-// they are, and where in them a usage lies.
+// Package descriptor parses the report descriptors of HID devices (HID 1.11, section 6.2.2): which reports there are, how
+// long they are, and where in them a usage is.
 package descriptor
 
 import (
@@ -7,22 +7,22 @@ import (
 	"math"
 )
 
-// MaxReport is how many bytes a report may have, its number included. No headset's comes near.
+// MaxReport is the maximum length of a report in bytes, including its number. No headset comes near.
 const MaxReport = 8192
 
-// Limits of what else is read, as far from any headset.
+// Further limits, as far from any headset.
 const (
-	maxDescriptor = math.MaxUint16 // bytes; as many as wDescriptorLength can tell (HID 1.11, section 6.2.1)
+	maxDescriptor = math.MaxUint16 // bytes; the maximum of wDescriptorLength (HID 1.11, section 6.2.1)
 	maxFields     = 4096
 )
 
-// Descriptor is what a report descriptor declares (HID 1.11, section 6.2.2).
+// Descriptor is a parsed report descriptor (HID 1.11, section 6.2.2).
 type Descriptor struct {
 	Numbered     bool     // each report begins with its number
-	Fields       []Field  // what carries data and has a usage, in the order of declaration
-	Applications []uint32 // usages of the outermost collections in their order, the page in the upper 16 bits
+	Fields       []Field  // the fields with data and a usage, in the order of declaration
+	Applications []uint32 // usages of the outermost collections, in order; the page is in the upper 16 bits
 
-	bits map[reportKey]int // length of each report, its number included
+	bits map[reportKey]int // length of each report, including its number
 }
 
 type reportKey struct {
@@ -30,19 +30,19 @@ type reportKey struct {
 	id   uint8
 }
 
-// Error is why a report descriptor has no meaning. It is a fault of the device.
+// Error reports an invalid report descriptor, which is a fault of the device.
 type Error struct {
-	At      int // the item's first byte, which counts from 0
+	At      int // offset of the item's first byte
 	Problem string
 }
 
-// Error says where and why.
+// Error returns where and why.
 func (e *Error) Error() string {
 	return fmt.Sprintf("report descriptor: byte %d: %s", e.At, e.Problem)
 }
 
-// Find returns every field that carries a usage. An array that can name it becomes a field of this
-// usage: see Field.Value.
+// Find returns every field with a usage. An array that can list it is returned as a field of this usage:
+// see Field.Value.
 func (d *Descriptor) Find(kind Kind, page, usage uint16) []Field {
 	var found []Field
 	for _, f := range d.Fields {
@@ -59,8 +59,8 @@ func (d *Descriptor) Find(kind Kind, page, usage uint16) []Field {
 	return found
 }
 
-// Length returns how many bytes a report has, its number included. The reports of a device without
-// numbers have the number 0. 0: there is no such report.
+// Length returns the length of a report in bytes, including its number; 0: there is no such report. If
+// reports are not numbered, id is 0.
 func (d *Descriptor) Length(kind Kind, id uint8) int {
 	return (d.bits[reportKey{kind, id}] + 7) / 8
 }

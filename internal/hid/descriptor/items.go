@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Items by their first byte without the size of the data (HID 1.11, sections 6.2.2.4, 6.2.2.7 and 6.2.2.8).
+// Items by their first byte, without the size bits (HID 1.11, sections 6.2.2.4, 6.2.2.7 and 6.2.2.8).
 const (
 	mainInput         = 0x80
 	mainOutput        = 0x90
@@ -41,11 +41,11 @@ const (
 
 // item is the smallest part of a descriptor.
 type item struct {
-	tag  byte // its first byte without the size; longItem: nothing else is known
+	tag  byte // its first byte without the size bits, or longItem
 	data []byte
 }
 
-// readItem returns the first item and how many bytes it takes (HID 1.11, sections 6.2.2.2 and 6.2.2.3).
+// readItem returns the first item and its length in bytes (HID 1.11, sections 6.2.2.2 and 6.2.2.3).
 func readItem(b []byte) (item, int, error) {
 	tag, head, size := b[0]&^3, 1, [4]int{0, 1, 2, 4}[b[0]&3]
 	if b[0] == longItem {
@@ -85,5 +85,5 @@ func (it item) signed() int32 {
 	}
 }
 
-// extended tells whether a usage brings its own page (HID 1.11, section 6.2.2.8).
+// extended reports whether a usage includes its page (HID 1.11, section 6.2.2.8).
 func (it item) extended() bool { return len(it.data) == 4 }

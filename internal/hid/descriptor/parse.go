@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Parse reads a report descriptor. What does no harm is accepted, as Linux does and beyond:
-// fields without a usage, collections that do not end or end too often, items that are not known.
-// An error is an *Error: then the place of fields, or whether there are any, is uncertain.
+// Parse parses a report descriptor. It is at least as lenient as Linux and accepts fields without a usage,
+// unbalanced collections and unknown items. An error is an *Error: then the positions of fields are
+// uncertain.
 func Parse(b []byte) (*Descriptor, error) {
 	if len(b) > maxDescriptor {
 		return nil, &Error{maxDescriptor, fmt.Sprintf("it has %d bytes; at most %d are possible", len(b), maxDescriptor)}
@@ -27,7 +27,7 @@ func Parse(b []byte) (*Descriptor, error) {
 	return p.end(), nil
 }
 
-// parser carries what holds from item to item.
+// parser is the state between items.
 type parser struct {
 	d      *Descriptor
 	global globalItems
@@ -118,7 +118,7 @@ func (p *parser) locals(it item) {
 	}
 }
 
-// number begins, or goes on with, a report.
+// number starts or continues a report.
 func (p *parser) number(id uint32) error {
 	if id == 0 || id > math.MaxUint8 {
 		return fmt.Errorf("report number %d is not allowed; want 1 to 255", id)
@@ -127,7 +127,7 @@ func (p *parser) number(id uint32) error {
 	return nil
 }
 
-// fields puts what a main item declares at the end of the report.
+// fields appends the fields of a main item to the report.
 func (p *parser) fields(kind Kind, flags uint32) error {
 	g, report := p.global, reportKey{kind, p.global.id}
 	offset, known := p.d.bits[report]
@@ -153,7 +153,7 @@ func (p *parser) fields(kind Kind, flags uint32) error {
 		return p.keep(f)
 	}
 	for i := range count {
-		usage, _ := usages.at(min(i, usages.len()-1)) // the last is for all that follow: HID 1.11, section 6.2.2.8
+		usage, _ := usages.at(min(i, usages.len()-1)) // the last one applies to all that follow: HID 1.11, section 6.2.2.8
 		f.Page, f.Usage = uint16(usage>>16), uint16(usage)
 		if err := p.keep(f); err != nil {
 			return err
@@ -171,7 +171,7 @@ func (p *parser) keep(f Field) error {
 	return nil
 }
 
-// application returns the usage of the outermost collection that is open.
+// application returns the usage of the outermost open collection.
 func (p *parser) application() uint32 {
 	if p.depth == 0 {
 		return 0
@@ -179,8 +179,8 @@ func (p *parser) application() uint32 {
 	return p.d.Applications[len(p.d.Applications)-1]
 }
 
-// end returns what has been declared. Where reports have numbers, all have one (HID 1.11, section
-// 6.2.2.7): what was declared before the first number is in no report that could arrive.
+// end returns the result. If reports are numbered, all are (HID 1.11, section 6.2.2.7): fields declared
+// before the first number are in no report that could arrive.
 func (p *parser) end() *Descriptor {
 	if !p.d.Numbered {
 		return p.d

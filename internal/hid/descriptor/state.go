@@ -2,7 +2,7 @@ package descriptor
 
 import "math"
 
-// globalItems hold until they are declared anew (HID 1.11, section 6.2.2.7).
+// globalItems apply until they are redefined (HID 1.11, section 6.2.2.7).
 type globalItems struct {
 	page        uint16
 	min, max    int32
@@ -11,9 +11,8 @@ type globalItems struct {
 	id          uint8
 }
 
-// logical returns the range of values. A maximum has a sign, as -1 in 25 ff. Many descriptors write
-// it without one where the minimum is not negative, so that 25 ff means 255 there: where the sign
-// makes no sense, it is not one.
+// logical returns the range of values. The maximum is signed, so 25 ff is -1. Many descriptors write it
+// unsigned if the minimum is not negative, so a negative maximum is then read as unsigned: 255.
 func (g globalItems) logical() (low, high int32) {
 	if g.min >= 0 && g.max < 0 {
 		return g.min, int32(min(g.unsignedMax, math.MaxInt32))
@@ -21,23 +20,23 @@ func (g globalItems) logical() (low, high int32) {
 	return g.min, g.max
 }
 
-// localItems hold up to the next main item (HID 1.11, section 6.2.2.8).
+// localItems apply up to the next main item (HID 1.11, section 6.2.2.8).
 type localItems struct {
 	usages    usageList
-	low, high *item // ends of a range, until both are there
+	low, high *item // ends of a range, until both are known
 	set       usageSet
 }
 
-// usageSet tells whether usages are alternatives for one control, of which the first is preferred.
+// usageSet is the state of a delimited set: alternative usages of one control, of which the first is preferred.
 type usageSet string
 
 const (
 	usageSetNone  usageSet = ""
 	usageSetOpen  usageSet = "open"
-	usageSetTaken usageSet = "taken" // open, and has its usage
+	usageSetTaken usageSet = "taken" // open, and its usage was read
 )
 
-// add appends usages that lie on one page.
+// add appends a range of usages on one page.
 func (l *localItems) add(first, last uint32, extended bool) {
 	if l.set == usageSetTaken {
 		return
@@ -48,7 +47,7 @@ func (l *localItems) add(first, last uint32, extended bool) {
 	l.usages = l.usages.add(first, last, extended)
 }
 
-// addRange appends a range as soon as both ends are known. One that is empty or goes over pages names nothing.
+// addRange appends a range as soon as both ends are known. A range that is empty or spans pages is ignored.
 func (l *localItems) addRange(page uint16) {
 	if l.low == nil || l.high == nil {
 		return
@@ -69,9 +68,9 @@ func (l *localItems) addRange(page uint16) {
 	}
 }
 
-// complete gives the usages behind which the page was declared their page: a main item "concatenates
-// the last declared Usage Page with a Usage" (HID 1.11, section 6.2.2.8). Those of an item that
-// switches the page between its usages keep theirs, as with Linux.
+// complete applies a page that was declared after the usages: a main item "concatenates the last declared
+// Usage Page with a Usage" (HID 1.11, section 6.2.2.8). If the page changes between the usages, the earlier
+// ones keep theirs, as in Linux.
 func (l *localItems) complete(page uint16) {
 	for i := len(l.usages) - 1; i >= 0; i-- {
 		r := &l.usages[i]

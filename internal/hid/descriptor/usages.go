@@ -5,17 +5,17 @@ import (
 	"sort"
 )
 
-// fullUsage puts a usage behind its page.
+// fullUsage combines a page and a usage.
 func fullUsage(page, usage uint16) uint32 { return uint32(page)<<16 | uint32(usage) }
 
-// usageRange is some usages in a row on one page.
+// usageRange is a range of usages on one page.
 type usageRange struct {
 	first, last uint32 // with the page, both included
-	end         int    // how many usages the list has up to and with this range
+	end         int    // how many usages the list has up to and including this range
 	extended    bool   // the page was declared with the usage (HID 1.11, section 6.2.2.8)
 }
 
-// usageList is the usages of a main item in their order.
+// usageList is the usages of a main item, in order.
 type usageList []usageRange
 
 func (l usageList) add(first, last uint32, extended bool) usageList {
@@ -29,7 +29,7 @@ func (l usageList) len() int {
 	return l[len(l)-1].end
 }
 
-// at returns a usage by its place, which counts from 0.
+// at returns the usage at index i.
 func (l usageList) at(i int) (uint32, bool) {
 	if i < 0 || i >= l.len() {
 		return 0, false

@@ -9,26 +9,26 @@ import (
 	"sidetone/internal/hid/descriptor"
 )
 
-// minPresses is from how many presses a rule is learnt: with fewer, anything that flickers fits.
+// minPresses is the minimum number of presses: with fewer, noise may fit by chance.
 const minPresses = 3
 
-// phase is the time up to a mark.
+// phase is the time between two marks, named by the one at its end.
 type phase struct {
 	Mark
 	role  role
 	muted bool // at its end
 }
 
-// role is what a phase tells about mute.
+// role is what happened to mute in a phase.
 type role string
 
 const (
-	opening role = "opening" // up to the first mark that tells a state: what was before is unknown
-	still   role = "still"   // mute was not touched
-	pressed role = "pressed" // mute was pressed
+	opening   role = "opening" // up to the first mark that tells the state, which is unknown before
+	untouched role = "still"   // mute was not touched
+	pressed   role = "pressed" // mute was pressed
 )
 
-// allBits is the phase's state in each bit of a byte.
+// allBits returns the phase's state in every bit of a byte.
 func (p phase) allBits() byte {
 	if p.muted {
 		return 0xff
@@ -36,12 +36,12 @@ func (p phase) allBits() byte {
 	return 0
 }
 
-// stream is the reports of one number that one device has sent.
+// stream is the reports with one number from one device.
 type stream struct {
 	device  hid.Device
-	desc    *descriptor.Descriptor // nil: makes no sense
+	desc    *descriptor.Descriptor // nil: invalid
 	id      *catalogue.Byte        // nil: the device's reports have no number
-	keys    map[int]byte           // by place: bits that are keys for the host
+	keys    map[int]byte           // by byte: bits that are keys for the host
 	reports []phasedReport         // in order of time
 	longest int                    // bytes
 }
@@ -51,28 +51,28 @@ type phasedReport struct {
 	phase int
 }
 
-// analysis is a Session sorted by phases and reports.
+// analysis is a Session split into phases and streams.
 type analysis struct {
 	session         Session
 	phases          []phase
-	ends            []int         // by phase: where in the session its mark is
-	devices         []*hid.Device // that were there, in order of coming, one for each node
+	ends            []int         // by phase: index of its mark in the session
+	devices         []*hid.Device // in order of arrival, one for each node
 	denied          []hid.Event
 	streams         []*stream
-	interruptions   []hid.EventKind     // what has torn the recording
-	starts          []*catalogue.Anchor // of rules that count presses; nil: not looked for yet
-	noisyBits       *int                // bits that turn all the time; nil: not counted yet
-	rejectedAsNoise int                 // candidates that follow no better than chance would
-	product         hid.Device          // one of the devices, for what they have in common
+	interruptions   []hid.EventKind     // gaps in the recording
+	starts          []*catalogue.Anchor // for rules that count presses; nil: not determined yet
+	noisyBits       *int                // how many bits change all the time; nil: not counted yet
+	rejectedAsNoise int                 // candidates that follow the marks no better than chance
+	product         hid.Device          // any of the devices, for what they have in common
 }
 
-// UnfitError is why nothing can be learnt from a session, and how to make one that fits.
+// UnfitError says why nothing can be learnt from a session, and how to record a better one.
 type UnfitError struct{ Problem string }
 
-// Error says why.
+// Error returns the problem.
 func (e *UnfitError) Error() string { return e.Problem }
 
-// parseSession sorts a session by phases and reports.
+// parseSession splits a session into phases and streams.
 func parseSession(s Session) (*analysis, error) {
 	l := &analysis{session: s}
 	l.mark()
@@ -80,23 +80,23 @@ func parseSession(s Session) (*analysis, error) {
 		return nil, &UnfitError{fmt.Sprintf(
 			"the session has %d presses of mute: at least %d are needed, each followed by the mark muted or unmuted", n, minPresses)}
 	}
-	if err := l.sort(); err != nil {
+	if err := l.sortReports(); err != nil {
 		return nil, err
 	}
 	return l, nil
 }
 
-// mark finds the phases. Those before the first known state are one.
+// mark splits the session into phases. All before the first known state is one.
 func (l *analysis) mark() {
 	for i, step := range l.session {
 		switch {
-		case step.Mark == "" || len(l.phases) == 0 && !step.Mark.tells():
+		case step.Mark == "" || len(l.phases) == 0 && !step.Mark.tellsState():
 			continue
 		case len(l.phases) == 0:
 			l.phases = append(l.phases, phase{step.Mark, opening, step.Mark == MarkMuted})
 		default:
-			p := phase{step.Mark, still, l.phases[len(l.phases)-1].muted}
-			if step.Mark.tells() && p.muted != (step.Mark == MarkMuted) {
+			p := phase{step.Mark, untouched, l.phases[len(l.phases)-1].muted}
+			if step.Mark.tellsState() && p.muted != (step.Mark == MarkMuted) {
 				p.role, p.muted = pressed, !p.muted
 			}
 			l.phases = append(l.phases, p)
@@ -115,8 +115,8 @@ func (l *analysis) presses() int {
 	return n
 }
 
-// sort makes the streams. Reports after the last mark lead to nothing that is known.
-func (l *analysis) sort() error {
+// sortReports builds the streams. Reports after the last mark are ignored, as no mark tells what they led to.
+func (l *analysis) sortReports() error {
 	at := 0
 	for i, step := range l.session[:l.ends[len(l.ends)-1]] {
 		if i > l.ends[at] {
@@ -134,7 +134,7 @@ func (l *analysis) sort() error {
 		case e.Kind == hid.Gone, e.Kind == hid.Lost:
 			l.interruptions = append(l.interruptions, e.Kind)
 		case e.Kind == hid.Report:
-			l.hear(e.Node, e.Data, at)
+			l.addReport(e.Node, e.Data, at)
 		}
 	}
 	if len(l.devices) == 0 {
@@ -157,7 +157,7 @@ func (l *analysis) attach(e hid.Event) error {
 	return nil
 }
 
-func (l *analysis) hear(node string, data []byte, phase int) {
+func (l *analysis) addReport(node string, data []byte, phase int) {
 	i := slices.IndexFunc(l.devices, func(d *hid.Device) bool { return d.Node == node })
 	if i < 0 || len(data) == 0 {
 		return
@@ -167,8 +167,8 @@ func (l *analysis) hear(node string, data []byte, phase int) {
 	s.longest = max(s.longest, len(data))
 }
 
-// stream returns that of a report. Without a descriptor nobody knows whether the first byte is a
-// number: then all are one stream, and the first byte may become a condition.
+// stream returns the stream of a report. Without a descriptor the first byte may or may not be a number:
+// then all reports are one stream, and the first byte may become a condition.
 func (l *analysis) stream(d hid.Device, data []byte) *stream {
 	var id *catalogue.Byte
 	desc := hid.Describe(d)
@@ -187,7 +187,7 @@ func (l *analysis) stream(d hid.Device, data []byte) *stream {
 	return s
 }
 
-// first is the first byte of a report of the stream that may mean something.
+// first returns the index of the first byte after the report's number.
 func (s *stream) first() int {
 	if s.id != nil {
 		return 1
@@ -195,7 +195,7 @@ func (s *stream) first() int {
 	return 0
 }
 
-// name names the stream's reports for people.
+// name describes the stream's reports in words.
 func (s *stream) name() string {
 	where := ""
 	if s.device.Interface >= 0 {
@@ -207,22 +207,21 @@ func (s *stream) name() string {
 	return fmt.Sprintf("report 0x%02x", int(*s.id)) + where
 }
 
-// Usage pages whose controls are keys for the host: what they do is up to the host (HID Usage
-// Tables, sections 10 and 15).
+// Usage pages: the controls of the first two are keys for the host (HID Usage Tables, sections 10 and 15).
 const (
 	pageKeyboard = 0x07
 	pageConsumer = 0x0c
-	pageVendor   = 0xff00 // and all after it: what the vendor likes
+	pageVendor   = 0xff00 // and above: vendor-defined
 )
 
-// keysOf are the bits of a report that are keys for the host, by their place.
+// keysOf returns the bits of a report that are keys for the host, by byte.
 func keysOf(desc *descriptor.Descriptor, id byte) map[int]byte {
 	keys := make(map[int]byte)
 	if desc == nil {
 		return keys
 	}
 	for _, f := range desc.Fields {
-		if f.Kind != descriptor.Input || f.ReportID != 0 && f.ReportID != id || !f.IsOn(pageKeyboard) && !f.IsOn(pageConsumer) {
+		if f.Kind != descriptor.Input || f.ReportID != 0 && f.ReportID != id || !f.HasPage(pageKeyboard) && !f.HasPage(pageConsumer) {
 			continue
 		}
 		for at := f.Offset / 8; f.MaskAt(at) != 0; at++ {
@@ -232,8 +231,7 @@ func keysOf(desc *descriptor.Descriptor, id byte) map[int]byte {
 	return keys
 }
 
-// declared is what the descriptor says of a bit, if that is a meaning of its own and not the
-// vendor's.
+// declared returns the usage that the descriptor declares for a bit, unless it is vendor-defined.
 func (s *stream) declared(at int, mask byte) string {
 	if s.desc == nil {
 		return ""

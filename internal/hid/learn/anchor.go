@@ -5,9 +5,8 @@ import (
 	"sidetone/internal/hid/descriptor"
 )
 
-// anchors are what a rule that counts presses may start from, best first: always that the device
-// starts unmuted, which no session can show, and a report that tells the state now and then, if one
-// came.
+// anchors returns the possible anchors of a rule that counts presses, best first: that the device starts
+// unmuted, which no session can show, combined with a report that occasionally tells the state, if any.
 func (l *analysis) anchors() []*catalogue.Anchor {
 	if l.starts == nil {
 		unmuted := false
@@ -19,7 +18,7 @@ func (l *analysis) anchors() []*catalogue.Anchor {
 	return l.starts
 }
 
-// anchored is a rule that counts presses, with its anchor.
+// anchored returns a rule that counts presses with an anchor.
 func anchored(k catalogue.SourceKind, a *catalogue.Anchor) catalogue.SourceKind {
 	if k.HIDUsage != nil {
 		u := *k.HIDUsage
@@ -31,8 +30,8 @@ func anchored(k catalogue.SourceKind, a *catalogue.Anchor) catalogue.SourceKind 
 	return catalogue.SourceKind{HIDReport: &r}
 }
 
-// occasionalLevel finds a bit that told the state several times, but not after each press: it may be
-// in a report that the device sends by its own clock.
+// occasionalLevel finds a bit that showed the state several times, but not after each press, such as in
+// a periodic report.
 func (l *analysis) occasionalLevel() *catalogue.HIDReport {
 	for _, s := range l.streams {
 		c := subset{stream: s, reports: s.reports}
@@ -49,9 +48,8 @@ func (l *analysis) occasionalLevel() *catalogue.HIDReport {
 	return nil
 }
 
-// agrees reports whether a bit was never wrong where it was told: it has the marked state while
-// mute is not touched, and during a press turns to the new one once at most. It must have turned
-// often enough not to be chance.
+// agrees reports whether a bit was never wrong: it has the marked state while mute is not touched, and
+// changes to the new one at most once during a press. It must have changed often enough to exclude chance.
 func (c column) agrees(phases []phase) (invert, ok bool) {
 	for _, invert := range []bool{false, true} {
 		if c.turnsWith(phases, invert) >= minPresses {
@@ -61,7 +59,7 @@ func (c column) agrees(phases []phase) (invert, ok bool) {
 	return false, false
 }
 
-// turnsWith counts the turns of a bit, or of its opposite; 0: it was wrong once.
+// turnsWith counts the changes of a bit, or of its inverse; 0: it was wrong.
 func (c column) turnsWith(phases []phase, invert bool) int {
 	turns := 0
 	var last, known bool
@@ -75,7 +73,7 @@ func (c column) turnsWith(phases []phase, invert bool) int {
 			switch {
 			case muted == p.muted:
 				turned = true
-			case p.role == still || turned:
+			case p.role == untouched || turned:
 				return 0
 			}
 			if known && muted != last {
@@ -87,16 +85,16 @@ func (c column) turnsWith(phases []phase, invert bool) int {
 	return turns
 }
 
-// doubtAnchor says what a person must make sure of.
+// doubtAnchor adds what a person must verify about the anchor.
 func (c *candidate) doubtAnchor(a *catalogue.Anchor) {
 	c.doubt("the device sends presses and no state: 'start: false' claims that it is always unmuted after it was plugged in." +
 		" Try that; if it is not so, write 'start: true' or remove the line. It never counts" +
 		" for a headset behind a dongle, which needs 'link_up' instead, and a link_state; nor for one on Bluetooth")
 	if a.HIDReport != nil {
 		c.doubt("%s seems to tell the state now and then, so it became a second anchor: make sure that it does",
-			place(*a.HIDReport.Value)+" of "+reportName(a.HIDReport))
+			location(*a.HIDReport.Value)+" of "+reportName(a.HIDReport))
 	}
-	c.doubt("a press that the agent does not hear inverts the state;" +
+	c.doubt("a press that the agent does not addReport inverts the state;" +
 		" prefer a report or a query (hid_query) that tells the state, if the device has one")
 }
 

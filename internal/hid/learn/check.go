@@ -24,7 +24,7 @@ func (l *analysis) accept(list []candidate) (out []candidate) {
 	return out
 }
 
-// acceptOne checks a candidate; of a rule that counts presses it tries the anchors one after another.
+// acceptOne checks a candidate. For a rule that counts presses it tries one anchor after another.
 func (l *analysis) acceptOne(c *candidate) bool {
 	if !c.rank.toggle {
 		return l.check(c)
@@ -39,7 +39,7 @@ func (l *analysis) acceptOne(c *candidate) bool {
 	return false
 }
 
-// catalogueOf is the smallest catalogue with a rule for a device.
+// catalogueOf returns a minimal catalogue with one rule for a device.
 func catalogueOf(r catalogue.SourceRule, d hid.Device) *catalogue.Catalogue {
 	return &catalogue.Catalogue{
 		Schema: catalogue.SchemaVersion,
@@ -53,7 +53,7 @@ func catalogueOf(r catalogue.SourceRule, d hid.Device) *catalogue.Catalogue {
 	}
 }
 
-// linkKind is how a catalogue names the device's bus. Other buses than these two have no name.
+// linkKind returns the kind of a link on the device's bus. Catalogues support only these two.
 func linkKind(d hid.Device) catalogue.LinkKind {
 	if d.Bus == devices.Bluetooth {
 		return catalogue.LinkBluetooth
@@ -61,8 +61,8 @@ func linkKind(d hid.Device) catalogue.LinkKind {
 	return catalogue.LinkUSB
 }
 
-// check runs the rule over the session as the agent would. At each mark its state must be the marked
-// one; only before the device has told anything may it be unknown. It counts the marks at which it was known.
+// check runs the rule over the session as the agent would. At each mark its state must be the marked one;
+// it may be unknown only before the device's first report. It counts the marks at which it was known.
 func (l *analysis) check(c *candidate) bool {
 	c.Right, c.Marks = 0, len(l.phases)
 	cat := catalogueOf(c.Rule, l.product)
@@ -96,8 +96,8 @@ func (l *analysis) check(c *candidate) bool {
 	return c.Right >= minPresses
 }
 
-// firstUnmuted is where in the session the first mark is that says unmuted. A rule that counts
-// presses begins there: that is taken for the moment when the device was plugged in.
+// firstUnmuted returns the index of the first mark that says unmuted. For a rule that counts presses the
+// device is taken to be plugged in there.
 func (l *analysis) firstUnmuted() int {
 	i := slices.IndexFunc(l.phases, func(p phase) bool { return !p.muted })
 	return l.ends[i]
@@ -109,20 +109,20 @@ type replay struct {
 	now time.Time
 }
 
-// plug plugs in the devices that are there after some steps.
+// plug attaches the devices that are present after some steps.
 func (r *replay) plug(before Session) {
-	var there []hid.Event
+	var present []hid.Event
 	for _, step := range before {
 		e := step.Event
 		if e.Kind == hid.Attached || e.Kind == hid.Denied || e.Kind == hid.Gone {
-			there = slices.DeleteFunc(there, func(o hid.Event) bool { return o.Node == e.Node })
+			present = slices.DeleteFunc(present, func(o hid.Event) bool { return o.Node == e.Node })
 		}
 		if step.Mark == "" && e.Kind == hid.Attached {
 			e.Plugged = true
-			there = append(there, e)
+			present = append(present, e)
 		}
 	}
-	for _, e := range there {
+	for _, e := range present {
 		r.take(Step{Event: e})
 	}
 }
@@ -141,7 +141,7 @@ func (r *replay) take(step Step) {
 	}
 }
 
-// state is what the rule knows: what all devices that it reads agree on, muted only if all are.
+// state returns the rule's state over all devices that it reads: muted only if all are.
 func (r *replay) state() devices.Tri {
 	readings := r.t.Readings()
 	if len(readings) == 0 {

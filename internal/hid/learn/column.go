@@ -1,6 +1,6 @@
 package learn
 
-// column is what one byte of the reports of a subset was, by phase.
+// column is the values of one byte in the reports of a subset, by phase.
 type column [][]byte
 
 func (l *analysis) column(reports []phasedReport, at int) column {
@@ -13,7 +13,7 @@ func (l *analysis) column(reports []phasedReport, at int) column {
 	return c
 }
 
-// masked is the column with some bits only.
+// masked returns the column with all values masked.
 func (c column) masked(mask byte) column {
 	out := make(column, len(c))
 	for i, values := range c {
@@ -24,7 +24,7 @@ func (c column) masked(mask byte) column {
 	return out
 }
 
-// values are the different values that it had, in order.
+// values returns the distinct values, sorted.
 func (c column) values() []byte {
 	var seen [256]bool
 	for _, values := range c {
@@ -41,12 +41,12 @@ func (c column) values() []byte {
 	return out
 }
 
-// noise are the bits that changed while mute was not touched.
+// noise returns the bits that changed while mute was not touched.
 func (c column) noise(phases []phase) byte {
 	var noise byte
 	for i, p := range phases {
 		before, known := c.before(i)
-		if p.role != still {
+		if p.role != untouched {
 			continue
 		}
 		for _, v := range c[i] {
@@ -59,7 +59,7 @@ func (c column) noise(phases []phase) byte {
 	return noise
 }
 
-// noisyBits are the bits that turned all the time.
+// noisyBits returns the bits that changed all the time.
 func (c column) noisyBits() byte {
 	var turns [8]int
 	var last byte
@@ -84,7 +84,7 @@ func (c column) noisyBits() byte {
 	return noisy
 }
 
-// before is the last value before a phase; false if there is none.
+// before returns the last value before a phase; false if there is none.
 func (c column) before(phase int) (byte, bool) {
 	for i := phase - 1; i >= 0; i-- {
 		if n := len(c[i]); n > 0 {
@@ -94,8 +94,8 @@ func (c column) before(phase int) (byte, bool) {
 	return 0, false
 }
 
-// isCounter reports whether a bit is part of a counter: of some bits in a row which always grow, or
-// always shrink, by the same number. Its lowest bit turns with each press as a state does.
+// isCounter reports whether a bit is part of a counter: adjacent bits whose value always changes by the
+// same step. A counter's lowest bit flips with each press, as a state does.
 func (c column) isCounter(bit int) bool {
 	for low := range bit + 1 {
 		for high := max(bit, low+1); high < 8; high++ {

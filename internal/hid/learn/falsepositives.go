@@ -6,17 +6,15 @@ import (
 )
 
 const (
-	// maxDistinct is how many values a byte may have under conditions. With enough of both, noise follows
-	// anything.
+	// maxDistinct is how many values a byte may have under conditions. With enough of both, noise fits anything.
 	maxDistinct = 4
-	// maxFalsePositives is how many of the noisy bits of a session may be expected to follow the marks by chance,
-	// if one of them is to be believed.
+	// maxFalsePositives is how many noisy bits of a session may be expected to follow the marks by chance
+	// before a noisy bit is rejected.
 	maxFalsePositives = 0.05
 )
 
-// mayBeChance reports whether bits of a byte may follow the marks only because so many others turn
-// all the time: timestamps, checksums, levels of sound. Bits of a byte that has no noise but for them are
-// taken at their word.
+// mayBeChance reports whether bits of a byte may follow the marks by chance, because many bits change all
+// the time: timestamps, checksums, sound levels. Bits of a byte without other noise are trusted.
 func (l *analysis) mayBeChance(c subset, col column, follow byte) bool {
 	if col.noisyBits()&^follow == 0 {
 		return false
@@ -31,11 +29,11 @@ func (l *analysis) mayBeChance(c subset, col column, follow byte) bool {
 	return expected > maxFalsePositives
 }
 
-// samples is how often a bit had the chance to be wrong.
+// samples returns how often a bit could have been wrong.
 func (c column) samples(phases []phase) int {
 	n := 0
 	for i, p := range phases {
-		if p.role == still {
+		if p.role == untouched {
 			n += len(c[i])
 		} else if len(c[i]) > 0 {
 			n++
@@ -44,7 +42,7 @@ func (c column) samples(phases []phase) int {
 	return n
 }
 
-// countNoisyBits is how many bits of all reports turn all the time.
+// countNoisyBits returns how many bits of all reports change all the time.
 func (l *analysis) countNoisyBits() int {
 	if l.noisyBits == nil {
 		n := 0

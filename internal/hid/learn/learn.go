@@ -1,4 +1,4 @@
-// Package learn infers the rules of a catalogue from what a headset sends while its user presses mute and says what is true.
+// Package learn infers catalogue rules from the reports of a headset while its user presses mute and marks the state.
 package learn
 
 import (
@@ -17,27 +17,27 @@ import (
 // Result is what can be concluded from a Session.
 type Result struct {
 	Device    hid.Device      // the headset; one of its HID devices
-	Proposals []Proposal      // best first; each one was run over the session and gave the marked states
-	Notes     []string        // what else a person should know
-	Summaries []ReportSummary // the reports that came
+	Proposals []Proposal      // best first; each was replayed over the session and gave the marked states
+	Notes     []string        // other hints to the user
+	Summaries []ReportSummary // the reports received
 }
 
 // Proposal is a source of hardware_mute that explains a Session.
 type Proposal struct {
 	Rule    catalogue.SourceRule
 	Device  hid.Device // whose reports it reads
-	Why     string     // what was seen
-	Reports int        // how many reports it rests on
-	Right   int        // at how many marks the rule gave the marked state; at no mark another one
+	Why     string     // the evidence
+	Reports int        // how many reports it is based on
+	Right   int        // at how many marks the rule gave the marked state; at the others it was unknown
 	Marks   int        // how many marks there were
-	Doubts  []string   // what a person should make sure of
+	Doubts  []string   // what a person should verify
 }
 
-// maxProposals is how many are worth reading.
+// maxProposals is how many proposals are shown.
 const maxProposals = 3
 
-// Infer looks for rules that tell from the reports of a session what its marks say. The error is
-// an *UnfitError; that nothing was found is none.
+// Infer searches for rules that derive the marks of a session from its reports. The error is an
+// *UnfitError; finding no rule is not an error.
 func Infer(s Session) (Result, error) {
 	l, err := parseSession(s)
 	if err != nil {
@@ -47,7 +47,7 @@ func Infer(s Session) (Result, error) {
 	return Result{Device: l.product, Proposals: found, Notes: l.notes(len(found)), Summaries: l.summaries()}, nil
 }
 
-// candidate is a proposal that is yet to be checked, or has passed the check.
+// candidate is a proposal that has passed the check or is yet to be checked.
 type candidate struct {
 	Proposal
 	rank rank
@@ -62,27 +62,27 @@ func (c *candidate) doubt(format string, args ...any) {
 	c.Doubts = append(c.Doubts, fmt.Sprintf(format, args...))
 }
 
-// compare puts the better candidate first.
+// compare sorts the better candidate first.
 func (c candidate) compare(o candidate) int { return c.rank.compare(o.rank) }
 
-// rank orders candidates. A state that the device shows beats presses that are counted, what the
-// descriptor declares beats bytes, and of those the fewest bits with the fewest conditions are best.
+// rank orders candidates. A reported state beats counted presses, a declared usage beats bytes, and of
+// those the fewest bits with the fewest conditions are best.
 type rank struct {
 	toggle bool
-	turns  int // changes too many
+	turns  int // excess changes
 	bytes  bool
 	tests  int
-	zeros  int // conditions that a byte is 0: that may be unused room
+	zeros  int // conditions that a byte is 0, which may be unused
 	form   form
 }
 
-// form is what a rule reads off a byte.
+// form is how a rule reads a byte.
 type form int
 
 const (
 	bitForm  form = iota // one bit
-	maskForm             // some bits that change together
-	byteForm             // values of it
+	maskForm             // several bits that change together
+	byteForm             // lists of values
 )
 
 func (r rank) compare(o rank) int {
@@ -90,7 +90,7 @@ func (r rank) compare(o rank) int {
 		cmp.Compare(r.tests, o.tests), cmp.Compare(r.zeros, o.zeros), cmp.Compare(r.form, o.form))
 }
 
-// compareBools puts false before true.
+// compareBools sorts false before true.
 func compareBools(a, b bool) int {
 	switch {
 	case a == b:
@@ -102,8 +102,8 @@ func compareBools(a, b bool) int {
 	}
 }
 
-// proposals are the candidates that pass the check. Beside a state that the device shows, presses
-// are not worth counting.
+// proposals returns the best candidates that pass the check. If any reads a reported state, those that
+// count presses are dropped.
 func (l *analysis) proposals() []Proposal {
 	found := l.usages()
 	declared := found
@@ -126,7 +126,7 @@ func (l *analysis) proposals() []Proposal {
 	return out
 }
 
-// distinct leaves out what reads the same as an earlier one, under other conditions.
+// distinct drops candidates that differ from an earlier one only in their conditions.
 func distinct(list []candidate) (out []candidate) {
 	for _, c := range list {
 		same := func(o candidate) bool {
@@ -144,7 +144,7 @@ func distinct(list []candidate) (out []candidate) {
 	return out
 }
 
-// search looks for rules with as few conditions as will do.
+// search searches for rules with as few conditions as possible.
 func (l *analysis) search(s *stream) (out []candidate) {
 	levels, toggles := false, false
 	for tests := 0; tests <= maxTests && !levels; tests++ {
@@ -163,12 +163,12 @@ func (l *analysis) search(s *stream) (out []candidate) {
 	return out
 }
 
-// rule reads a value off the reports of a subset.
+// rule returns the rule that reads a value from the reports of a subset.
 func (l *analysis) rule(c subset, v *catalogue.ByteValue) *catalogue.HIDReport {
 	return &catalogue.HIDReport{Interface: l.interfaceOf(c.device), ReportID: c.id, When: c.when, Value: v}
 }
 
-// interfaceOf is the number of the device's USB interface, if the product has HID devices on more than one.
+// interfaceOf returns the number of the device's USB interface, or nil if the product has HID devices on only one.
 func (l *analysis) interfaceOf(d hid.Device) *int {
 	several := slices.ContainsFunc(l.devices, func(o *hid.Device) bool { return o.Interface != l.devices[0].Interface })
 	if d.Interface < 0 || !several && len(l.denied) == 0 {
@@ -177,7 +177,7 @@ func (l *analysis) interfaceOf(d hid.Device) *int {
 	return &d.Interface
 }
 
-// readsSameBits reports whether another candidate, of a declared control, reads the same bits.
+// readsSameBits reports whether another candidate, for a declared control, reads the same bits.
 func (c candidate) readsSameBits(o candidate) bool {
 	r, u := c.Rule.HIDReport, o.Rule.HIDUsage
 	if r == nil || u == nil || r.Value == nil || c.Device.Node != o.Device.Node {
@@ -194,7 +194,7 @@ func (c candidate) readsSameBits(o candidate) bool {
 	return false
 }
 
-// rank is the rank of a candidate for the subset.
+// rank returns the rank of a candidate for the subset.
 func (c subset) rank(toggle bool, form form) rank {
 	r := rank{toggle: toggle, bytes: true, tests: len(c.when), form: form}
 	for _, t := range c.when {
@@ -205,7 +205,7 @@ func (c subset) rank(toggle bool, form form) rank {
 	return r
 }
 
-// conditions are the conditions of a subset in words.
+// conditions describes the conditions of a subset.
 func conditions(when []catalogue.ByteTest) string {
 	var parts []string
 	for _, t := range when {
@@ -217,8 +217,8 @@ func conditions(when []catalogue.ByteTest) string {
 	return " where " + strings.Join(parts, " and ")
 }
 
-// levelWords are what a level showed.
-func levelWords(v catalogue.ByteValue) string {
+// describeLevel describes the values of a level.
+func describeLevel(v catalogue.ByteValue) string {
 	on, off := "1", "0"
 	switch {
 	case v.On != nil:
@@ -226,11 +226,11 @@ func levelWords(v catalogue.ByteValue) string {
 	case v.Invert:
 		on, off = off, on
 	}
-	return fmt.Sprintf("%s is %s whenever you said muted and %s whenever not", place(v), on, off)
+	return fmt.Sprintf("%s is %s whenever you said muted and %s whenever not", location(v), on, off)
 }
 
-// toggleWords are what a button showed.
-func toggleWords(v catalogue.ByteValue) string {
+// describeToggle describes the value of a pressed button.
+func describeToggle(v catalogue.ByteValue) string {
 	to := "1"
 	switch {
 	case v.On != nil:
@@ -238,11 +238,11 @@ func toggleWords(v catalogue.ByteValue) string {
 	case v.Invert:
 		to = "0"
 	}
-	return fmt.Sprintf("%s became %s", place(v), to)
+	return fmt.Sprintf("%s became %s", location(v), to)
 }
 
-// place is where a value stands, in words.
-func place(v catalogue.ByteValue) string {
+// location describes where a value is.
+func location(v catalogue.ByteValue) string {
 	mask := maskOf(v.Mask)
 	switch {
 	case mask == 0xff:

@@ -10,24 +10,24 @@ import (
 	"sidetone/internal/hid/descriptor"
 )
 
-// Limits for a list of values that mean muted, or not muted.
+// Limits for lists of values that mean muted, or not muted.
 const (
 	maxValues = 4
-	minSeen   = 2 // phases in which each value was seen: a counter has each value once
+	minSeen   = 2 // phases in which each value must occur: a counter has each value once
 )
 
-// levels finds where the reports of a subset show the state.
+// levels finds the bytes of a subset's reports that show the state.
 func (l *analysis) levels(c subset) []candidate {
 	var out []candidate
 	for at := c.first(); at < min(c.longest, descriptor.MaxReport); at++ {
 		col := l.column(c.reports, at)
 		direct, inverse := col.bitsThatFollow(l.phases)
-		unfit := c.keys[at] | l.counters(c, col, at, direct|inverse)
-		direct, inverse = direct&^unfit, inverse&^unfit
+		excluded := c.keys[at] | l.counters(c, col, at, direct|inverse)
+		direct, inverse = direct&^excluded, inverse&^excluded
 		switch {
 		case direct|inverse != 0:
 			cand := l.bitLevel(c, col, at, direct, inverse)
-			if cand.rank.turns <= l.presses() && !l.mayBeChance(c, col, direct|inverse) { // else it is noise
+			if cand.rank.turns <= l.presses() && !l.mayBeChance(c, col, direct|inverse) {
 				out = append(out, cand)
 			}
 		case c.keys[at] == 0:
@@ -40,7 +40,7 @@ func (l *analysis) levels(c subset) []candidate {
 	return out
 }
 
-// counters are those of some bits that count, be it among the reports of the subset or among all.
+// counters returns the bits of among that are part of a counter, in the subset or in the whole stream.
 func (l *analysis) counters(c subset, col column, at int, among byte) byte {
 	var mask byte
 	for bit := range 8 {
@@ -59,7 +59,7 @@ func (c column) bitsThatFollow(phases []phase) (direct, inverse byte) {
 		if p.role == pressed && len(values) == 0 {
 			return 0, 0
 		}
-		if p.role != still { // only what it led to counts
+		if p.role != untouched { // only the last value counts
 			values = values[max(0, len(values)-1):]
 		}
 		for _, v := range values {
@@ -73,7 +73,7 @@ func (c column) bitsThatFollow(phases []phase) (direct, inverse byte) {
 	return direct, inverse
 }
 
-// bitLevel is the level that some bits of a byte show.
+// bitLevel returns the candidate for bits of a byte that show the state.
 func (l *analysis) bitLevel(c subset, col column, at int, direct, inverse byte) candidate {
 	mask := direct | inverse
 	v := catalogue.ByteValue{Byte: at}
@@ -90,7 +90,7 @@ func (l *analysis) bitLevel(c subset, col column, at int, direct, inverse byte) 
 	return l.level(c, col, v, form)
 }
 
-// lists finds the values of a byte that mean muted, and those that mean not muted.
+// lists finds the values of a byte that mean muted and not muted.
 func (c column) lists(phases []phase) (catalogue.ByteValue, bool) {
 	mask := ^c.noise(phases)
 	if mask == 0 {
@@ -100,7 +100,7 @@ func (c column) lists(phases []phase) (catalogue.ByteValue, bool) {
 	var seen [256]int
 	for i, values := range c.masked(mask) {
 		p := phases[i]
-		if p.role != still {
+		if p.role != untouched {
 			values = values[max(0, len(values)-1):]
 		}
 		if p.role == pressed && len(values) == 0 {
@@ -133,10 +133,10 @@ func (c column) lists(phases []phase) (catalogue.ByteValue, bool) {
 	return out, len(out.On) <= maxValues && len(out.Off) <= maxValues
 }
 
-// level is the candidate that reads a value.
+// level returns the candidate that reads a value.
 func (l *analysis) level(c subset, col column, v catalogue.ByteValue, form form) candidate {
 	cand := newCandidate(catalogue.SourceKind{HIDReport: l.rule(c, &v)}, c.device, c.rank(false, form), len(c.reports))
-	cand.Why = fmt.Sprintf("%s%s: %s", c.name(), conditions(c.when), levelWords(v))
+	cand.Why = fmt.Sprintf("%s%s: %s", c.name(), conditions(c.when), describeLevel(v))
 	mask := maskOf(v.Mask)
 	if cand.rank.turns = l.extraTurns(col, v); cand.rank.turns > 0 {
 		cand.doubt("it changed back and forth within a phase; press mute once for each step, and do not hold it")
@@ -144,13 +144,13 @@ func (l *analysis) level(c subset, col column, v catalogue.ByteValue, form form)
 	if len(c.reports) > 0 && c.reports[0].phase > 0 {
 		cand.doubt("the device told nothing before mute was touched: after it is plugged in, the state will be unknown until then")
 	}
-	if what := c.declared(v.Byte, mask); what != "" {
-		cand.doubt("the report descriptor declares this place as %s: make sure that it shows mute itself", what)
+	if usage := c.declared(v.Byte, mask); usage != "" {
+		cand.doubt("the report descriptor declares this place as %s: make sure that it shows mute itself", usage)
 	}
 	return cand
 }
 
-// extraTurns is how often a level changed more than once in a phase.
+// extraTurns counts a level's changes after the first in each phase.
 func (l *analysis) extraTurns(col column, v catalogue.ByteValue) int {
 	turns := 0
 	means := v.Compile(true).Means

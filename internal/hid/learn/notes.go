@@ -9,7 +9,7 @@ import (
 	"sidetone/internal/hid/descriptor"
 )
 
-// notes are what a person should know beside the proposals, and why there may be none.
+// notes returns hints to the user beside the proposals, such as why there are none.
 func (l *analysis) notes(found int) []string {
 	var out []string
 	note := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
@@ -54,7 +54,7 @@ func (l *analysis) notes(found int) []string {
 // consumerMute is the usage of the speaker's mute (HID Usage Tables, section 15).
 const consumerMute = 0xe2
 
-// pressesOf counts how often one of some fields became 1.
+// pressesOf counts how often one of the fields became 1.
 func (l *analysis) pressesOf(d hid.Device, fields []descriptor.Field) int {
 	n := 0
 	for _, f := range fields {

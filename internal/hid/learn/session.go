@@ -12,23 +12,23 @@ import (
 	"sidetone/internal/hid"
 )
 
-// Mark is what the user of a headset says at one moment of a Session. It ends a phase: what has
-// happened since the mark before it led to it.
+// Mark is a statement by the user of a headset during a Session. It ends a phase and describes what
+// happened in it.
 type Mark string
 
 // The marks.
 const (
 	MarkUnmuted  Mark = "unmuted"   // the microphone is not muted now
 	MarkMuted    Mark = "muted"     // it is muted now
-	MarkHandsOff Mark = "hands_off" // since the mark before, nobody has touched the headset
-	MarkOther    Mark = "other"     // since the mark before, only other controls than mute were used
+	MarkHandsOff Mark = "hands_off" // since the last mark, nobody has touched the headset
+	MarkOther    Mark = "other"     // since the last mark, only controls other than mute were used
 )
 
 // known reports whether m is one of the marks.
-func (m Mark) known() bool { return m.tells() || m == MarkHandsOff || m == MarkOther }
+func (m Mark) known() bool { return m.tellsState() || m == MarkHandsOff || m == MarkOther }
 
-// tells reports whether m tells the state of the microphone.
-func (m Mark) tells() bool { return m == MarkUnmuted || m == MarkMuted }
+// tellsState reports whether m tells the state of the microphone.
+func (m Mark) tellsState() bool { return m == MarkUnmuted || m == MarkMuted }
 
 // Step is one line of a Session: an Event or a Mark.
 type Step struct {
@@ -65,11 +65,11 @@ func (s *Step) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, &s.Event)
 }
 
-// Session is what a headset sent while its user pressed mute, in order of time, with what the user
-// said about it. As a file it is one JSON object a line, each a Step.
+// Session is the events of a headset while its user pressed mute, with the user's marks, in order of time.
+// As a file it has one JSON object per line, each a Step.
 type Session []Step
 
-// Write writes the session as a file has it.
+// Write writes the session in the file format.
 func (s Session) Write(w io.Writer) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
@@ -81,23 +81,22 @@ func (s Session) Write(w io.Writer) error {
 	return nil
 }
 
-// Limits of a session's file: it is a few minutes of one headset.
+// Limits of a session file, which is a few minutes of one headset.
 const (
 	maxLine  = 1 << 20 // bytes; a descriptor in hex has 128 KiB at most
 	maxSteps = 1 << 18
 )
 
-// SessionError is why a file is no Session.
+// SessionError says why a file is not a Session.
 type SessionError struct {
 	Line    int // from 1
 	Problem string
 }
 
-// Error says where and why.
+// Error returns where and why.
 func (e *SessionError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Problem) }
 
-// ReadSession reads a session's file. Empty lines are left out. The error is a *SessionError, or
-// that of r.
+// ReadSession reads a session file, skipping empty lines. The error is a *SessionError, or that of r.
 func ReadSession(r io.Reader) (Session, error) {
 	var s Session
 	lines := bufio.NewScanner(r)
@@ -130,7 +129,7 @@ func ReadSession(r io.Reader) (Session, error) {
 
 var fourHex = regexp.MustCompile(`^[0-9a-f]{4}$`)
 
-// problem is what is wrong with a step; empty: nothing.
+// problem returns what is wrong with a step; empty: nothing.
 func (s Step) problem() string {
 	if s.Mark != "" {
 		if !s.Mark.known() {
@@ -157,7 +156,7 @@ func (s Step) problem() string {
 	return ""
 }
 
-// Suffices reports whether the session has what Infer needs, however early it ended.
+// Suffices reports whether the session has enough presses and marks for Infer.
 func (s Session) Suffices() bool {
 	_, err := parseSession(s)
 	return err == nil

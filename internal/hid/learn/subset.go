@@ -6,24 +6,24 @@ import (
 	"sidetone/internal/catalogue"
 )
 
-// subset is the reports of a stream that meet some conditions.
+// subset is the reports of a stream that meet certain conditions.
 type subset struct {
 	*stream
 	when    []catalogue.ByteTest
 	reports []phasedReport
 }
 
-// Limits of the search for conditions. What tells kinds of reports apart stands near their
-// beginning and has few values; more of either would let chance find conditions.
+// Limits of the search for conditions. The bytes that distinguish kinds of reports are near the start and
+// have few values; beyond that, conditions would fit by chance.
 const (
 	maxTests     = 2
-	testedBytes  = 16 // from the beginning, by one condition
-	pairedBytes  = 8  // by two
-	testedValues = 8  // different ones of such a byte
+	testedBytes  = 16 // from the start, for one condition
+	pairedBytes  = 8  // for two
+	testedValues = 8  // distinct values of such a byte
 )
 
-// subsets are the subsets with so many conditions. One without a report in each press is left
-// out: it cannot follow the state.
+// subsets returns the subsets with the given number of conditions. A subset without a report in each press is
+// left out, because it cannot show the state.
 func (l *analysis) subsets(s *stream, tests int) []subset {
 	out := []subset{{stream: s, reports: s.reports}}
 	for range tests {
@@ -36,7 +36,7 @@ func (l *analysis) subsets(s *stream, tests int) []subset {
 	return slices.DeleteFunc(out, func(c subset) bool { return !l.inEachPress(c.reports) })
 }
 
-// narrow adds one condition, on a byte behind those that have one.
+// narrow returns the subsets with one more condition, on a byte after those that have one.
 func (l *analysis) narrow(c subset) []subset {
 	from, to := c.first(), min(testedBytes, c.longest)
 	if n := len(c.when); n > 0 {

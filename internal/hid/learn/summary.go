@@ -7,7 +7,7 @@ import (
 	"sidetone/internal/hid"
 )
 
-// ReportSummary is the reports of one number that one device has sent, for a person to compare.
+// ReportSummary is the reports with one number from one device, for people to compare.
 type ReportSummary struct {
 	Device  hid.Device
 	ID      *catalogue.Byte // nil: reports have no number
@@ -15,20 +15,20 @@ type ReportSummary struct {
 	Phases  []PhaseSummary
 }
 
-// PhaseSummary is what came up to one mark.
+// PhaseSummary is the reports of one phase.
 type PhaseSummary struct {
 	Mark    Mark
-	Reports []DistinctReport // in the order in which each one came last
-	More    int              // how many different ones are left out: the earliest
+	Reports []DistinctReport // in the order of their last occurrence
+	More    int              // how many earlier ones are left out
 }
 
-// DistinctReport is a report, which may have come several times.
+// DistinctReport is a report and how often it came.
 type DistinctReport struct {
 	Data  hid.Bytes
 	Times int
 }
 
-// maxSeen is how many different reports of a phase a person wants to see.
+// maxSeen is how many distinct reports of a phase are shown.
 const maxSeen = 6
 
 func (l *analysis) summaries() []ReportSummary {

@@ -8,7 +8,7 @@ import (
 	"sidetone/internal/hid/descriptor"
 )
 
-// toggles finds what the reports of a subset do once for each press of mute, and never else.
+// toggles finds what happens in the reports of a subset exactly once in each press of mute, and at no other time.
 func (l *analysis) toggles(c subset) []candidate {
 	var out []candidate
 	if v, ok := l.oncePerPress(c); ok {
@@ -17,8 +17,8 @@ func (l *analysis) toggles(c subset) []candidate {
 	for at := c.first(); at < min(c.longest, descriptor.MaxReport); at++ {
 		col := l.column(c.reports, at)
 		up, down := l.risesOncePerPress(col)
-		unfit := c.keys[at] | l.counters(c, col, at, up|down)
-		up, down = up&^unfit, down&^unfit
+		excluded := c.keys[at] | l.counters(c, col, at, up|down)
+		up, down = up&^excluded, down&^excluded
 		if v, ok := button(up, down); ok {
 			if v.Byte = at; !l.mayBeChance(c, col, up|down) {
 				out = append(out, l.toggle(c, &v, bitForm))
@@ -33,7 +33,7 @@ func (l *analysis) toggles(c subset) []candidate {
 	return out
 }
 
-// oncePerPress takes each report of the subset for a press.
+// oncePerPress returns the candidate for which each report of the subset is a press.
 func (l *analysis) oncePerPress(c subset) (candidate, bool) {
 	if len(c.when) == 0 && len(c.keys) > 0 || c.id == nil && len(c.when) == 0 {
 		return candidate{}, false
@@ -48,8 +48,8 @@ func (l *analysis) oncePerPress(c subset) (candidate, bool) {
 	return l.toggle(c, nil, bitForm), true
 }
 
-// risesOncePerPress finds the bits that become 1 once in each press and never else, and those that become 0.
-// As a Tracker does, it takes a button to be up when the first state is known.
+// risesOncePerPress finds the bits that become 1 once in each press and at no other time, and those that become 0.
+// Like a Tracker, it assumes that the button is up when the first state is known.
 func (l *analysis) risesOncePerPress(col column) (up, down byte) {
 	up, down = 0xff, 0xff
 	var was, wasNot byte
@@ -75,7 +75,7 @@ func (l *analysis) risesOncePerPress(col column) (up, down byte) {
 	return up, down
 }
 
-// counter counts for each bit of a byte whether it was set never, once or more often.
+// counter counts for each bit of a byte whether it was set never, once or more than once.
 type counter struct{ any, more byte }
 
 func (c *counter) add(b byte) {
@@ -86,7 +86,7 @@ func (c *counter) add(b byte) {
 func (c counter) once() byte  { return c.any &^ c.more }
 func (c counter) never() byte { return ^c.any }
 
-// button is what a button shows whose bits become 1, or 0, once in each press.
+// button returns the value of a button whose bits become 1, or 0, once in each press.
 func button(up, down byte) (catalogue.ByteValue, bool) {
 	switch {
 	case bits.OnesCount8(up) > 1:
@@ -103,7 +103,7 @@ func button(up, down byte) (catalogue.ByteValue, bool) {
 	return catalogue.ByteValue{}, false
 }
 
-// codes finds the values that a byte takes on once in each press.
+// codes finds the values that a byte takes once in each press.
 func (l *analysis) codes(col column) []catalogue.ByteValue {
 	values := col.values()
 	if len(values) > testedValues {
@@ -128,20 +128,20 @@ func (l *analysis) codes(col column) []catalogue.ByteValue {
 	return out
 }
 
-// toggle is the candidate that counts presses. v is nil if each report is one.
+// toggle returns the candidate that counts presses. v is nil if each report is one.
 func (l *analysis) toggle(c subset, v *catalogue.ByteValue, form form) candidate {
 	r := l.rule(c, v)
 	r.Kind = catalogue.HIDToggle
 	cand := newCandidate(catalogue.SourceKind{HIDReport: r}, c.device, c.rank(true, form), len(c.reports))
 	what := "it came"
 	if v != nil {
-		what = toggleWords(*v)
+		what = describeToggle(*v)
 		if usage := c.declared(v.Byte, maskOf(v.Mask)); usage != "" {
 			cand.doubt("the report descriptor declares this place as %s: make sure that it is the mute button", usage)
 		}
 	} else if len(c.when) == 0 {
 		cand.doubt("each %s counts as a press; if the device uses it for something else, too, add a condition (when)", c.name())
 	}
-	cand.Why = fmt.Sprintf("%s%s: %s once whenever you pressed mute, and never else", c.name(), conditions(c.when), what)
+	cand.Why = fmt.Sprintf("%s%s: %s once whenever you pressed mute, and at no other time", c.name(), conditions(c.when), what)
 	return cand
 }

@@ -9,15 +9,15 @@ import (
 	"sidetone/internal/hid/descriptor"
 )
 
-// control is a control of the microphone's mute that a descriptor may declare.
+// control is a mute control that a descriptor may declare.
 type control struct {
-	page, usage string // of a rule; empty: what a rule has if it names none
+	page, usage string // as in a rule; empty: the default
 	name        string
 	doubt       string
 }
 
-// controls are those that are tried (HID Usage Tables, sections 4 and 14). Mute of the Consumer page
-// is not among them: it is the speaker's.
+// controls lists the controls to try (HID Usage Tables, sections 4 and 14). Mute of the Consumer page is
+// left out, because it is the speaker's.
 var controls = []control{
 	{name: "Phone Mute (page 0b, usage 2f)"},
 	{
@@ -26,8 +26,7 @@ var controls = []control{
 	},
 }
 
-// usages finds the declared controls that explain the session, each by the first of its meanings
-// that does.
+// usages finds the declared controls that explain the session, each with the first meaning that does.
 func (l *analysis) usages() (out []candidate) {
 	for _, d := range l.devices {
 		for _, c := range controls {
@@ -53,7 +52,7 @@ func (l *analysis) usage(d hid.Device, c control) (candidate, bool) {
 		u := base
 		u.Kind, u.Invert = m.kind, m.invert
 		found := newCandidate(catalogue.SourceKind{HIDUsage: &u}, d, rank{toggle: m.toggle}, l.countReports(d, fields))
-		found.Why = fmt.Sprintf("%s, declared in the report descriptor, %s", c.name, m.words())
+		found.Why = fmt.Sprintf("%s, declared in the report descriptor, %s", c.name, m.description())
 		if l.acceptOne(&found) {
 			found.doubtUsage(u, c, fields)
 			return found, true
@@ -62,15 +61,15 @@ func (l *analysis) usage(d hid.Device, c control) (candidate, bool) {
 	return candidate{}, false
 }
 
-// meaning is what a control may mean.
+// meaning is one interpretation of a control.
 type meaning struct {
 	kind   catalogue.HIDKind // empty: as declared
 	invert bool
 	toggle bool
 }
 
-// meanings are first what the descriptor says, then what devices do whose descriptor is wrong. A
-// state that is shown comes before presses that are counted.
+// meanings lists what the descriptor says first, then what devices with a wrong descriptor do. Reported
+// states come before counted presses.
 var meanings = []meaning{
 	{},
 	{invert: true},
@@ -82,10 +81,10 @@ var meanings = []meaning{
 	{kind: catalogue.HIDToggle, toggle: true},
 }
 
-func (m meaning) words() string {
+func (m meaning) description() string {
 	switch {
 	case m.toggle:
-		return "was pressed once whenever you pressed mute, and never else"
+		return "was pressed once whenever you pressed mute, and at no other time"
 	case m.invert:
 		return "says not muted whenever you said muted, and muted whenever not"
 	default:
@@ -98,7 +97,7 @@ func (c *candidate) doubtUsage(u catalogue.HIDUsage, of control, fields []descri
 		c.doubt("%s", of.doubt)
 	}
 	if u.Kind != "" {
-		declared := "in no legal form"
+		declared := "in none of the legal forms"
 		if f := fields[0].Control(); f != "" {
 			declared = "as " + string(f)
 		}
@@ -106,7 +105,7 @@ func (c *candidate) doubtUsage(u catalogue.HIDUsage, of control, fields []descri
 	}
 }
 
-// countReports is how many reports of a device had one of the fields.
+// countReports counts the reports of a device that contain one of the fields.
 func (l *analysis) countReports(d hid.Device, fields []descriptor.Field) int {
 	n := 0
 	for _, s := range l.streams {

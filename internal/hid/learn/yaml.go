@@ -9,19 +9,18 @@ import (
 	"sidetone/internal/catalogue"
 )
 
-// YAML is the proposal as an item of a product's sources, each line indented as in the example
-// catalogue.
+// YAML returns the proposal as an item of a product's sources, indented as in the example catalogue.
 func (p Proposal) YAML() string {
 	source := flow(reflect.ValueOf(p.Rule.SourceKind))
 	return fmt.Sprintf("      - field: %s\n        %s\n", p.Rule.Field, source[1:len(source)-1])
 }
 
-// LinkYAML is the link that the proposal's product needs.
+// LinkYAML returns the link that the proposal's product needs.
 func (p Proposal) LinkYAML() string {
 	return fmt.Sprintf("{kind: %s, vid: %q, pids: [%q]}", linkKind(p.Device), p.Device.VID, p.Device.PID)
 }
 
-// flow writes a part of a catalogue on one line: bytes in hex, texts in quotes, names without.
+// flow formats a part of a catalogue on one line: bytes in hex, text in quotes, enumerations without.
 func flow(v reflect.Value) string {
 	switch v := v.Interface().(type) {
 	case catalogue.Byte:
