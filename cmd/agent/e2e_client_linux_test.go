@@ -228,7 +228,7 @@ func TestReload(t *testing.T) {
 	// Another application id is another agent: the client keeps one list for each.
 	sent = d.client.Stats().Payloads
 	change(strings.Replace(string(acme), clientID, "123456789012345679", 1))
-	require.Contains(t, d.logged("the old configuration stays in force")["reason"], "stop it and start it again")
+	require.Contains(t, d.logged("the old configuration stays in force")["reason"], "restart it")
 	require.Equal(t, sent, d.client.Stats().Payloads)
 	require.Empty(t, d.client.DevicesOf("123456789012345679"))
 	d.signal(syscall.SIGTERM)

@@ -141,6 +141,6 @@ func (i Identity) CheckUnchanged(next Identity) error {
 	if i == next {
 		return nil
 	}
-	return fmt.Errorf("vendor.id and vendor.client_id cannot change while an agent runs (%s and %s, now %s and %s): stop it and start it again",
+	return fmt.Errorf("vendor.id and vendor.client_id cannot change while an agent runs (%s and %s, now %s and %s): restart it",
 		i.ID, i.ClientID, next.ID, next.ClientID)
 }

@@ -49,7 +49,7 @@ func TestResolve(t *testing.T) {
 func TestCheckUnchanged(t *testing.T) {
 	acme := Identity{"acme", one}
 	require.NoError(t, acme.CheckUnchanged(acme))
-	require.ErrorContains(t, acme.CheckUnchanged(Identity{"beta", one}), "stop it and start it again")
+	require.ErrorContains(t, acme.CheckUnchanged(Identity{"beta", one}), "restart it")
 	require.ErrorContains(t, acme.CheckUnchanged(Identity{"acme", two}), two)
 }
 

@@ -101,7 +101,8 @@ func (h *hidpp) isBack(data []byte, silent bool) bool {
 // isConnectionNotice reports whether a receiver tells that the device has connected or disconnected, after which its state
 // may differ.
 func (h *hidpp) isConnectionNotice(data []byte) bool {
-	return len(data) >= hidppHeader && data[0] == hidppShort && data[1] == h.Device && (data[2] == hidppDisconnected || data[2] == hidppConnected)
+	return len(data) >= hidppHeader && data[0] == hidppShort && data[1] == h.Device &&
+		(data[2] == hidppDisconnected || data[2] == hidppConnected)
 }
 
 func (h *hidpp) value(data []byte) (devices.Tri, bool) {
