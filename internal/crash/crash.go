@@ -25,7 +25,8 @@ const (
 	Within = time.Minute
 
 	kept     = 5        // reports
-	maxBytes = 64 << 10 // of a report
+	maxBytes = 64 << 10 // of a report, and of what is reserved for one
+	minBytes = 4 << 10  // of what stays reserved while a report is written
 )
 
 // Guard takes note of the crash of one process. A process that is killed (kill -9, for want of memory, or as the machine
@@ -49,7 +50,10 @@ func Open(folder, header string) (*Guard, error) {
 		g.reports, err = reports(folder)
 	}
 	if err == nil {
-		g.file, err = os.OpenFile(g.path(output), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+		g.file, err = os.OpenFile(g.path(output), os.O_WRONLY|os.O_CREATE, 0o600)
+	}
+	if err == nil {
+		err = g.reserve()
 	}
 	if err == nil {
 		err = debug.SetCrashOutput(g.file, debug.CrashOptions{})
@@ -61,11 +65,25 @@ func Open(folder, header string) (*Guard, error) {
 	return g, nil
 }
 
-// The files beside the reports: what the runtime writes, and what was not in order before that.
+// The files beside the reports: what the runtime writes, what was not in order before that, and the first of them from an end in order
+// to the next start.
 const (
 	output     = "crash-output.txt"
 	conditions = "crash-conditions.txt"
+	reserved   = "crash-reserved"
 )
+
+// reserve fills the output with zeros, so that a crash finds room for its words also on a disk that is full by then. On one that is
+// full already it is as much as there is, and what was reserved before: a file system may refuse a large write as a whole.
+func (g *Guard) reserve() error {
+	var n int64
+	for zeros := make([]byte, minBytes); n < maxBytes; n += minBytes {
+		if _, err := g.file.WriteAt(zeros, n); err != nil {
+			break
+		}
+	}
+	return g.file.Truncate(n)
+}
 
 func (g *Guard) path(name string) string { return filepath.Join(g.folder, name) }
 
@@ -93,7 +111,7 @@ func (g *Guard) Looping(now time.Time) bool {
 func (g *Guard) Close() {
 	_ = debug.SetCrashOutput(nil, debug.CrashOptions{})
 	_ = g.file.Close()
-	_ = os.Remove(g.path(output))
+	_ = os.Rename(g.path(output), g.path(reserved))
 	_ = os.Remove(g.path(conditions))
 }
 
@@ -128,31 +146,39 @@ func (g *Guard) report() error {
 	info, err := os.Stat(g.path(output))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		_ = os.Rename(g.path(reserved), g.path(output)) // there is none the first time
 		return nil
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s is no regular file: remove it", g.path(output)) // a pipe would be waited for
-	case info.Size() == 0:
-		return nil
 	}
-	said, err := os.ReadFile(g.path(output))
+	all, err := os.ReadFile(g.path(output))
 	if err != nil {
 		return err
 	}
-	if strings.HasPrefix(string(said), "SIGQUIT") {
-		return nil // somebody asked for it, as with Ctrl-\
+	said := strings.TrimRight(string(all), "\x00")
+	if said == "" || strings.HasPrefix(said, "SIGQUIT") {
+		return nil // it was killed, or somebody asked for this, as with Ctrl-\
 	}
 	before, _ := os.ReadFile(g.path(conditions)) // it may be missing
-	text := string(before) + nameless(string(said))
-	name := fmt.Sprintf("crash-%d.txt", info.ModTime().UnixMilli())
-	if err = files.Replace(g.path(name), []byte(text[:min(len(text), maxBytes)]), 0o600); err != nil {
-		return err
+	text := string(before) + nameless(said)
+	path := g.path(fmt.Sprintf("crash-%d.txt", info.ModTime().UnixMilli()))
+	_ = os.Truncate(g.path(output), minBytes) // what was reserved is for the report
+	if files.Replace(path, []byte(text[:min(len(text), maxBytes)]), 0o600) != nil {
+		if err := os.WriteFile(path, nil, 0o600); err != nil { // a report without text counts, too
+			return err
+		}
 	}
+	return g.dropOld(info.ModTime())
+}
+
+// dropOld removes reports of which there are too many, after one of a crash at that time was added.
+func (g *Guard) dropOld(added time.Time) error {
 	all, err := reports(g.folder)
 	for len(all) > kept {
 		drop := 0
-		if last := len(all) - 1; timeOf(all[last]).After(info.ModTime()) {
+		if last := len(all) - 1; timeOf(all[last]).After(added) {
 			drop = last // of a clock that was ahead: beside it this report would be the oldest for years
 		}
 		_ = os.Remove(g.path(all[drop]))
