@@ -108,6 +108,9 @@ func TestTexts(t *testing.T) {
 		`tray.quit: "{who} stop"`: ":7:16: tray.quit: there is no argument {who}: this message has none",
 		"tray.quit: {one: x}":     `the form "other" is missing`,
 		"tray.quit: [a]":          "want a text, or forms",
+		`join.words: {rest: "{first}", other: "{first}, {rest}"}`: ":7:17: join.words: the place {rest} is missing",
+		`join.words: "{first}"`:                                   ":7:17: join.words: the place {rest} is missing",
+		`duration.both: "{first} and more"`:                       ":7:20: duration.both: the place {second} is missing",
 	} {
 		_, err := load(strings.Replace(example, "tray.quit: Afsluiten", line, 1))
 		require.ErrorContains(t, err, fault, line)

@@ -135,8 +135,13 @@ func check(key string, t Template) error {
 	if _, ok := t[other]; !ok {
 		return fmt.Errorf("the form %q is missing, which is taken where no other fits", other)
 	}
-	known, _ := english()[key].Arguments()
+	known, needed := english()[key].Arguments()
 	for _, form := range t.Forms() {
+		for _, name := range needed {
+			if _, shown := (Template{other: t[form]}).Arguments(); carriesOthers(key) && !slices.Contains(shown, name) {
+				return fmt.Errorf("the place {%s} is missing, without which a part of what is said would be lost", name)
+			}
+		}
 		for _, m := range place.FindAllStringSubmatch(t[form], -1) {
 			if kind := m[2]; !slices.Contains(kinds, kind) && !isGroup(kind) {
 				return fmt.Errorf("{%s:%s}: there is no kind of words %q", m[1], kind, kind)
@@ -158,6 +163,9 @@ func check(key string, t Template) error {
 	}
 	return nil
 }
+
+// carriesOthers reports whether a message only holds other messages and names together.
+func carriesOthers(key string) bool { return strings.HasPrefix(key, "join.") || key == "duration.both" }
 
 // isGroup reports whether there are words of that kind.
 func isGroup(kind string) bool {
