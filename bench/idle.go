@@ -76,19 +76,10 @@ func measureIdle(ctx context.Context, b *bench, labs []*lab) (rows []row, err er
 		return nil, err
 	}
 
-	period := pick(b, 150*time.Second, 20*time.Second)
-	var sockets []string
-	for _, i := range all {
-		sockets = append(sockets, i.agent.folder)
-	}
 	quiet := append(slices.Clone(all),
 		idlers{what: "no client for minutes", agent: clientless, bare: all[0].bare, most: 3},
 		idlers{what: "tray of an agent that is connected and idle", agent: tray.child, bare: all[0].bare, switches: 1})
-	for _, s := range []surroundings{
-		{all, period, " beside a program that writes temporary files", []string{b.dir}, 0}, // the folders of the sockets are in it
-		{all, period, " with a burst of temporary files in the folder of the sockets each second", sockets, 60},
-		{quiet, pick(b, 10*time.Minute, period), "", nil, 0},
-	} {
+	for _, s := range b.surroundings(all, quiet) {
 		counted, err := s.count(ctx)
 		if err != nil {
 			return nil, err
@@ -133,6 +124,19 @@ type surroundings struct {
 	beside  string
 	folders []string // into which temporary files are written
 	more    float64  // wake-ups a minute that an agent may have for that
+}
+
+func (b *bench) surroundings(all, quiet []idlers) []surroundings {
+	period := pick(b, 150*time.Second, 20*time.Second)
+	var sockets []string
+	for _, i := range all {
+		sockets = append(sockets, i.agent.folder)
+	}
+	return []surroundings{
+		{all, period, " beside a program that writes temporary files", []string{b.dir}, 0}, // the folders of the sockets are in it
+		{all, period, " with a burst of temporary files in the folder of the sockets each second", sockets, 60},
+		{quiet, pick(b, 10*time.Minute, period), "", nil, 0},
+	}
 }
 
 // count counts what idle programs do.
