@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 	"log/slog"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -46,7 +47,8 @@ func (r *reporter) complete(opts rpcclient.Options) rpcclient.Options {
 
 // publish is called by the Engine for every change.
 func (r *reporter) publish(s devices.Snapshot) {
-	r.Publish(s) // first of all: the rest is for people
+	r.Publish(s)      // first of all: the rest is for people
+	runtime.Gosched() // who sends it goes first, too
 	r.mu.Lock()
 	before := r.last
 	r.last = s
