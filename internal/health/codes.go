@@ -172,6 +172,8 @@ const (
 	ClientHeldBack    Code = "clients.held_back"
 	OwnerUnknown      Code = "clients.owner_unknown"
 	OtherOwner        Code = "clients.other_owner"
+	ClientElevated    Code = "clients.elevated" // it may be another user's as well: the system does not tell
+	OtherSession      Code = "clients.other_session"
 
 	// Clients: none is there, and what stands where one might be.
 	ClientsNone       Code = "clients.none"

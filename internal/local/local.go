@@ -7,6 +7,11 @@ type Process struct {
 	PID  int    `json:"pid,omitempty"`  // 0: unknown
 	UID  string `json:"uid,omitempty"`  // the user (Linux, macOS: decimal uid; Windows: SID); "": unknown
 	Name string `json:"name,omitempty"` // short name that the program chose for itself, for display only; "": unknown
+
+	// Denied: the system does not let this user see whose it is. On Windows a process that runs as administrator is so, or another user's.
+	Denied bool `json:"denied,omitempty"`
+	// OtherSession: it runs in another log-in session than this process, of this user or another one.
+	OtherSession bool `json:"other_session,omitempty"`
 }
 
 // Lineage relates a process to others: several processes may be one client.

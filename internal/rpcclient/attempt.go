@@ -204,22 +204,26 @@ func (c *Client) startAttempts(ctx context.Context, search bool) {
 		case p.ofOtherUser(me):
 			p.dropConn()
 			c.applyOutcome(p, onOtherUser)
+			c.lookAgainLater(p)
 			reason := p.foreignReason(me)
 			phrase := health.English.Phrase(reason)
 			c.updateSession(p, func(s *Session) {
 				*s = Session{State: Foreign, Address: p.address(""), Error: phrase, Reason: &reason}
 			})
-			c.logOnce(p, "client of another user is left alone", "client", p.address(""), "reason", phrase)
+			c.logOnce(p, "client is left alone", "client", p.address(""), "reason", phrase)
 		default:
 			c.startAttempt(ctx, p)
 		}
 	}
 }
 
-// ofOtherUser reports whether p belongs to another user than me, as far as can be told. A socket of
-// unknown owner counts as another user's (rule R6): of a user's own clients the system tells the owner.
+// ofOtherUser reports whether p belongs to another user than me, or to a session or to rights that this process has not, as far as can
+// be told. A socket of unknown owner counts as another user's (rule R6): of a user's own clients the system tells the owner.
 func (p *peer) ofOtherUser(me string) bool {
-	if p.UID == "" {
+	switch {
+	case p.Denied || p.OtherSession:
+		return true
+	case p.UID == "":
 		return p.hasSocket()
 	}
 	return me != "" && p.UID != me
@@ -227,10 +231,18 @@ func (p *peer) ofOtherUser(me string) bool {
 
 // foreignReason says why p is foreign.
 func (p *peer) foreignReason(me string) health.Condition {
-	if p.UID == "" {
-		return health.Condition{Code: health.OwnerUnknown, Severity: health.Problem}
+	why := health.Condition{Severity: health.Problem}
+	switch {
+	case p.Denied:
+		why.Code = health.ClientElevated
+	case p.UID == "":
+		why.Code = health.OwnerUnknown
+	case me != "" && p.UID != me:
+		why.Code, why.Args = health.OtherOwner, health.Args{"owner": p.UID, "own": me}
+	default:
+		why.Code = health.OtherSession
 	}
-	return health.Condition{Code: health.OtherOwner, Severity: health.Problem, Args: health.Args{"owner": p.UID, "own": me}}
+	return why
 }
 
 func (c *Client) startAttempt(ctx context.Context, p *peer) {

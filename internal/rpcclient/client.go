@@ -252,12 +252,12 @@ func (c *Client) nextDue() (at time.Time) {
 		at = c.nextSearch()
 	}
 	at = earlier(at, c.newListSearch)
-	me, farewell := c.opts().Local.User(), c.farewellUnderWay()
+	farewell := c.farewellUnderWay()
 	for _, p := range c.peers {
 		switch {
 		case p.attempt != nil:
 			at = earlier(at, c.nextUpgrade(p))
-		case p.ofOtherUser(me) || farewell:
+		case farewell:
 		case c.stateOf(p) == occupied && p.probeBackoff.atCeiling(): // it is asked with the next search
 		default:
 			at = earlier(at, p.nextTry)

@@ -57,7 +57,7 @@ func (l location) showsRestarts() bool { return l.socket.ID != "" || l.port.ID !
 type foundSocket struct {
 	local.Socket
 	local.Process
-	conn net.Conn
+	conn net.Conn // nil: it is denied
 }
 
 // unreachableSocket is an IPC socket that could not be connected to.
@@ -100,7 +100,7 @@ func (c *Client) scanSockets(ctx context.Context) []foundSocket {
 	}
 	for _, p := range c.peers {
 		i := slices.Index(sockets, p.socket)
-		if i < 0 {
+		if i < 0 || c.hasNewOwner(ctx, p) {
 			p.socket = local.Socket{}
 			continue
 		}
@@ -142,7 +142,7 @@ func (c *Client) dialSockets(ctx context.Context, sockets []local.Socket) []foun
 	wg.Wait()
 	var seen []foundSocket
 	for i, s := range all {
-		if errs[i] == nil {
+		if errs[i] == nil || s.Denied {
 			delete(c.unreachable, s.Path)
 			seen = append(seen, s)
 			continue
@@ -150,6 +150,29 @@ func (c *Client) dialSockets(ctx context.Context, sockets []local.Socket) []foun
 		c.markUnreachable(s.Socket, errs[i])
 	}
 	return seen
+}
+
+// lookAgainLater sets when hasNewOwner looks, where the system would not show a restart: nothing tells a pipe from the next one.
+func (c *Client) lookAgainLater(p *peer) {
+	p.nextTry = time.Time{}
+	if p.hasSocket() && !p.showsRestarts() {
+		p.nextTry = time.Now().Add(p.refusalBackoff.wait())
+	}
+}
+
+// hasNewOwner reports whether the socket of another user's client has come to another process, if it is time to look.
+func (c *Client) hasNewOwner(ctx context.Context, p *peer) bool {
+	if c.stateOf(p) != Foreign || p.nextTry.IsZero() || p.nextTry.After(time.Now()) {
+		return false
+	}
+	c.lookAgainLater(p)
+	ctx, cancel := context.WithTimeout(ctx, c.opts().ProbeTimeout)
+	defer cancel()
+	conn, owner, err := c.opts().Local.Dial(ctx, p.socket.Path)
+	if err == nil {
+		_ = conn.Close()
+	}
+	return (err == nil || owner.Denied) && owner != p.Process
 }
 
 func (c *Client) markUnreachable(s local.Socket, err error) {
@@ -258,7 +281,9 @@ func (c *Client) reconcile(sockets []foundSocket, ports []local.Listener) {
 			p = c.newPeer(seen.Process)
 		}
 		p.socket, p.Process = seen.Socket, seen.Process
-		p.keepConn(seen.conn)
+		if seen.conn != nil {
+			p.keepConn(seen.conn)
+		}
 		c.applyOutcome(p, onNewChance)
 	}
 	for _, l := range ports {

@@ -16,7 +16,7 @@ type Local interface {
 	// Sockets lists the IPC sockets that exist now, best first. The notes say
 	// what was left out and why.
 	Sockets() (sockets []local.Socket, notes []health.Condition)
-	// Dial connects to an IPC socket and says who listens on it.
+	// Dial connects to an IPC socket and says who listens on it. With an error that may be that it is denied.
 	Dial(ctx context.Context, path string) (net.Conn, local.Process, error)
 	// Listeners tells which of the ports have a listener, and of which user. An error means
 	// unknown, never none.

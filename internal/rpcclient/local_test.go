@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path"
@@ -49,7 +50,7 @@ type machine struct {
 	hidden   []int                    // ports of which nobody knows whose they are
 	alike    bool                     // nobody tells a port from the one that was there before it
 	unlisted []int                    // ports that the system does not list
-	hides    bool                     // it says that there are such ports, and a refusal takes as long as on Windows
+	windows  bool                     // it says that there are such ports, a refusal takes 2 s, and sockets have no ids
 	dialled  []int                    // ports that were connected to
 	notify   func()
 	looks    int
@@ -189,6 +190,11 @@ func (m *machine) Sockets() (sockets []local.Socket, notes []health.Condition) {
 			}
 		}
 	}
+	for i := range sockets {
+		if m.windows {
+			sockets[i].ID = ""
+		}
+	}
 	slices.SortFunc(sockets, func(a, b local.Socket) int { return strings.Compare(a.Path, b.Path) })
 	return sockets, nil
 }
@@ -206,6 +212,9 @@ func (m *machine) Dial(ctx context.Context, path string) (conn net.Conn, owner l
 	defer m.mu.Unlock()
 	if said, ok := m.owners[path]; ok {
 		owner = said
+		if owner.Denied && err == nil {
+			return nil, owner, errors.Join(fs.ErrPermission, conn.Close())
+		}
 	} else if owner.UID == "" {
 		owner.UID = m.user
 	}
@@ -255,7 +264,7 @@ func (m *machine) kernelsListeners(ports []int) ([]local.Listener, error) {
 	return found, nil
 }
 
-func (m *machine) HidesListeners() bool { return m.hides }
+func (m *machine) HidesListeners() bool { return m.windows }
 
 func (m *machine) Identify(listeners []local.Listener) {
 	m.mu.Lock()
@@ -296,7 +305,7 @@ func (m *machine) dialPort(ctx context.Context, port int) (net.Conn, error) {
 	m.dialled = append(m.dialled, port)
 	m.mu.Unlock()
 	conn, err := m.me.DialPort(ctx, port)
-	if err != nil && m.hides {
+	if err != nil && m.windows {
 		sleep(ctx, 2*time.Second)
 	}
 	return conn, err

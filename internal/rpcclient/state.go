@@ -66,7 +66,7 @@ const (
 	tryLater        retry = "30 s, growing to 5 min"
 	trySeldom       retry = "1 s, growing to 1 min, then with the searches"
 	tryAfterRestart retry = "when it restarts; whether it is there is seen after 30 s, growing to 5 min"
-	tryNever        retry = "when its owner changes"
+	tryNever        retry = "when its owner changes; where that is not seen it is looked at after 30 s, growing to 5 min"
 )
 
 var line = transition.NewLine[State, outcome, retry]

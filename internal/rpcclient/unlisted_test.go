@@ -26,7 +26,7 @@ func (m *machine) dials(d time.Duration) int {
 // A port that the system does not list is most often closed, and to find that out takes 2 s on Windows.
 func TestPortsThatAreNotListedAreTriedLastAndSeldom(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *machine) {
-		v.hides = true
+		v.windows = true
 		h := v.start(Options{})
 		h.publish(devices.True)
 		require.Zero(t, v.dials(7*time.Second), "the quick search asks the system")
@@ -47,7 +47,7 @@ func TestPortsThatAreNotListedAreTriedLastAndSeldom(t *testing.T) {
 // Whoever appears while a try waits for its refusals is served at once.
 func TestNobodyWaitsForPortsThatAreNotListed(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *machine) {
-		v.hides = true
+		v.windows = true
 		h := v.start(Options{ProbeTimeout: time.Minute})
 		h.publish(devices.True)
 		tries := 0
@@ -66,7 +66,7 @@ func TestNobodyWaitsForPortsThatAreNotListed(t *testing.T) {
 // A relay's port is in no table.
 func TestAClientOnAPortThatIsNotListedIsFound(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *machine) {
-		v.hides, v.unlisted = true, []int{6463}
+		v.windows, v.unlisted = true, []int{6463}
 		process := v.program(100)
 		s := v.client(process, fakeserver.Options{Profile: fakeserver.Desktop})
 		h := v.start(Options{})
@@ -91,7 +91,7 @@ func TestAClientOnAPortThatIsNotListedIsFound(t *testing.T) {
 // What the system tells of goes first.
 func TestPortsThatAreNotListedComeAfterOthers(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *machine) {
-		v.hides, v.unlisted = true, []int{6463}
+		v.windows, v.unlisted = true, []int{6463}
 		hidden := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop})
 		h := v.start(Options{})
 		h.publish(devices.True)

@@ -16,6 +16,7 @@ import (
 	"github.com/gofrs/flock"
 	"golang.org/x/sys/windows"
 
+	"sidetone/internal/local"
 	"sidetone/internal/platform/paths"
 	"sidetone/internal/platform/session"
 	"sidetone/internal/winpipe"
@@ -71,8 +72,9 @@ const lockFlags = 0
 func writePID(*flock.Flock) {}
 
 // controlSecurity lets the user in over no network, and no program that the system trusts less than what users start, as those in sandboxes.
+// The owner is the user also where the agent runs as administrator: clients go by it.
 func controlSecurity(user string) string {
-	return "D:P(D;;GA;;;NU)(A;;GA;;;" + user + ")S:(ML;;NW;;;ME)"
+	return "O:" + user + "D:P(D;;GA;;;NU)(A;;GA;;;" + user + ")S:(ML;;NW;;;ME)"
 }
 
 // ListenControl opens the pipe at address for this user alone, after it has taken the lock file
@@ -133,8 +135,8 @@ func lockHolder(string) int { return 0 }
 
 func lockError(err error) error { return err }
 
-// DialControl connects to the agent of this user at address, and to nobody else: it closes a
-// connection to a process of another user. It takes 5 s at most if ctx has no deadline.
+// DialControl connects to the agent of this user and session at address, and to nobody else: it closes a
+// connection to any other process before a byte is written. It takes 5 s at most if ctx has no deadline.
 // fs.ErrNotExist means that no agent runs. The agent cannot act in this program's name.
 func DialControl(ctx context.Context, address string) (net.Conn, error) {
 	ctx, cancel := dialContext(ctx)
@@ -144,9 +146,26 @@ func DialControl(ctx context.Context, address string) (net.Conn, error) {
 		return nil, fmt.Errorf("control pipe %s: %w", address, withoutPath(err))
 	}
 	pipe, ok := conn.(interface{ Fd() uintptr })
-	if !ok || pipeOwner(windows.Handle(pipe.Fd())).UID != session.User() {
+	err = errors.New("it is no pipe")
+	if ok {
+		err = notMine(pipeOwner(windows.Handle(pipe.Fd())), session.User())
+	}
+	if err != nil {
 		conn.Close()
-		return nil, fmt.Errorf("control pipe %s: the process that listens there belongs to another user", address)
+		return nil, fmt.Errorf("control pipe %s: %w", address, err)
 	}
 	return conn, nil
+}
+
+// notMine says why p, which listens on a pipe, is not the agent of the user me and this session; nil: it may be.
+func notMine(p local.Process, me string) error {
+	switch {
+	case p.Denied:
+		return fmt.Errorf("the process that listens there (%d) runs as administrator or belongs to another user: end it", p.PID)
+	case p.UID != me || me == "":
+		return fmt.Errorf("the process that listens there (%d) belongs to another user: have that user end it", p.PID)
+	case p.OtherSession:
+		return fmt.Errorf("the process that listens there (%d) runs in another session: end it", p.PID)
+	}
+	return nil
 }

@@ -1,11 +1,13 @@
 package ipc
 
 import (
+	"fmt"
 	"io"
 	"io/fs"
 	"net"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -69,7 +71,7 @@ func TestControlPipeSecurity(t *testing.T) {
 	got, err := windows.GetSecurityInfo(windows.Handle(c.(interface{ Fd() uintptr }).Fd()), windows.SE_KERNEL_OBJECT,
 		windows.DACL_SECURITY_INFORMATION|windows.LABEL_SECURITY_INFORMATION)
 	require.NoError(t, err)
-	want := controlSecurity(session.User())
+	_, want, _ := strings.Cut(controlSecurity(session.User()), "O:"+session.User())
 	if wine.Is() { // which has no word for a label
 		want = strings.Replace(want, "S:(ML;;NW;", "S:P(;;CC;", 1)
 	}
@@ -89,6 +91,69 @@ func TestControlPipeOfAnotherProgram(t *testing.T) {
 		_, err = ListenControl(bad)
 		require.ErrorContains(t, err, `want \\.\pipe\ and a name`)
 	}
+}
+
+// A pipe of this name that another user has made before is neither taken over nor talked to.
+func TestControlPipeOfAnotherUser(t *testing.T) {
+	address := ipctest.Folder(t)
+	says, pid, stop := start(t, strangersToken(t), "pipe "+address)
+	require.Contains(t, says, "listens")
+	_, err := ListenControl(address)
+	require.ErrorContains(t, err, "another program has a pipe of this name; end it")
+	_, err = DialControl(platformtest.Deadline(t), address)
+	require.ErrorContains(t, err, fmt.Sprintf("(%d) belongs to another user", pid))
+	_, client, err := NewMachine(nil, platformtest.Quiet()).Dial(platformtest.Deadline(t), address)
+	require.NoError(t, err)
+	require.Equal(t, stranger, client.UID, "as a client it is another user's, too")
+	stop()
+	answering(t, address)
+	says, _, _ = start(t, strangersToken(t), "dial "+address)
+	require.Contains(t, says, "belongs to another user", "it takes this agent for no agent of its own")
+}
+
+// Of agents that are started at once, one has the pipe.
+func TestAgentsThatStartAtOnce(t *testing.T) {
+	address := ipctest.Folder(t)
+	const agents = 3
+	var starting sync.WaitGroup
+	says, stops := make([]string, agents), make([]func(), agents)
+	for i := range agents {
+		starting.Go(func() { says[i], _, stops[i] = start(t, 0, "control "+address) })
+	}
+	starting.Wait()
+	first := -1
+	for i, line := range says {
+		if strings.HasPrefix(line, "listens") {
+			require.Negative(t, first, "two have it: %q", says)
+			first = i
+			continue
+		}
+		require.Contains(t, line, "another agent of this user runs already")
+	}
+	require.GreaterOrEqual(t, first, 0, "nobody has it: %q", says)
+	stops[first]()
+	require.NoError(t, answering(t, address).Close(), "it is free again")
+}
+
+func TestWhoIsNotTheAgent(t *testing.T) {
+	const me = "S-1-5-21-1-1"
+	for _, c := range []struct {
+		who local.Process
+		why string
+	}{
+		{local.Process{UID: me}, ""},
+		{local.Process{UID: "S-1-5-21-1-2"}, "belongs to another user"},
+		{local.Process{}, "belongs to another user"},
+		{local.Process{Denied: true}, "runs as administrator"},
+		{local.Process{UID: me, OtherSession: true}, "runs in another session"},
+	} {
+		if err := notMine(c.who, me); c.why != "" {
+			require.ErrorContains(t, err, c.why)
+		} else {
+			require.NoError(t, err)
+		}
+	}
+	require.Error(t, notMine(local.Process{}, ""), "nobody knows who this is, either")
 }
 
 func TestAgentsOfThisSession(t *testing.T) {

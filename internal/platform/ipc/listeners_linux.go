@@ -2,7 +2,6 @@ package ipc
 
 import (
 	"bufio"
-	"cmp"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
@@ -18,19 +17,7 @@ import (
 	"syscall"
 
 	"sidetone/internal/local"
-	"sidetone/internal/stable"
 )
-
-// reach127 are the local addresses on which a listener takes connections to 127.0.0.1, in the
-// order in which the kernel prefers them. A listener on :: may have refused IPv4 (IPV6_V6ONLY).
-// The table does not say: it counts.
-var reach127 = []netip.Addr{
-	netip.MustParseAddr("127.0.0.1"),
-	netip.MustParseAddr("::ffff:127.0.0.1"),
-	netip.MustParseAddr("0.0.0.0"),
-	netip.MustParseAddr("::ffff:0.0.0.0"),
-	netip.MustParseAddr("::"),
-}
 
 // Listeners tells which of the ports have a listener now, in the order of ports, one each, with
 // UID and ID; for the process see Identify. An error means unknown, never none.
@@ -48,20 +35,10 @@ func listeners(proc string, ports []int) ([]local.Listener, error) {
 		}
 		rows = append(rows, more...)
 	}
-	rows = slices.DeleteFunc(rows, func(r tcpRow) bool {
-		return !slices.Contains(reach127, r.local.Addr()) || !slices.Contains(ports, int(r.local.Port()))
-	})
-	stable.Sort(rows, func(a, b tcpRow) int {
-		return cmp.Or(
-			cmp.Compare(a.local.Port(), b.local.Port()),
-			cmp.Compare(slices.Index(reach127, a.local.Addr()), slices.Index(reach127, b.local.Addr())),
-			cmp.Compare(a.inode, b.inode), // several sockets may share a port (SO_REUSEPORT)
-		)
-	})
-	rows = slices.CompactFunc(rows, func(a, b tcpRow) bool { return a.local.Port() == b.local.Port() })
+	rows = reachable(rows, ports)
 	list := make([]local.Listener, len(rows))
 	for i, r := range rows {
-		list[i] = local.Listener{Port: int(r.local.Port()), ID: r.inode, Process: local.Process{UID: strconv.FormatUint(uint64(r.uid), 10)}}
+		list[i] = local.Listener{Port: int(r.local.Port()), ID: r.id, Process: local.Process{UID: strconv.FormatUint(uint64(r.owner), 10)}}
 	}
 	return list, nil
 }
@@ -77,13 +54,6 @@ func identify(proc string, list []local.Listener) {
 		list[i].PID = owners[list[i].ID]
 		list[i].Name = comm(proc, list[i].PID)
 	}
-}
-
-// tcpRow is a listener in the kernel's table.
-type tcpRow struct {
-	local netip.AddrPort
-	uid   uint32
-	inode uint64
 }
 
 func readTCP(path string) ([]tcpRow, error) {
@@ -123,7 +93,7 @@ func parseTCP(table io.Reader) ([]tcpRow, error) {
 		if err := errors.Join(err, uidErr, inodeErr); err != nil {
 			return nil, fmt.Errorf("not a TCP socket: %q: %w", lines.Text(), err)
 		}
-		rows = append(rows, tcpRow{local: local, uid: uint32(uid), inode: inode})
+		rows = append(rows, tcpRow{local: local, owner: uint32(uid), id: inode})
 	}
 	if err := lines.Err(); err != nil {
 		return nil, err

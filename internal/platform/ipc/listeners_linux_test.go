@@ -151,14 +151,14 @@ func FuzzTCPTable(f *testing.F) {
 		again := tcpHeader
 		for _, r := range rows {
 			require.True(t, r.local.Addr().IsValid())
-			again += tcpLine(r.local.Addr().String(), int(r.local.Port()), "0A", int(r.uid), 0)
+			again += tcpLine(r.local.Addr().String(), int(r.local.Port()), "0A", int(r.owner), 0)
 		}
 		repeated, err := parseTCP(strings.NewReader(again))
 		require.NoError(t, err)
 		require.Len(t, repeated, len(rows))
 		for i, r := range repeated {
 			require.Equal(t, rows[i].local, r.local)
-			require.Equal(t, rows[i].uid, r.uid)
+			require.Equal(t, rows[i].owner, r.owner)
 		}
 	})
 }
@@ -231,7 +231,7 @@ func TestListenersSeenByAnotherUser(t *testing.T) {
 	in().Identify(list)
 	require.NoError(t, err)
 	require.Len(t, list, 1)
-	require.Equal(t, fmt.Sprintf("[{Port:%d ID:%d Process:{PID:0 UID:%s Name:}}] <nil>", port, list[0].ID, session.User()), got)
+	require.Equal(t, fmt.Sprintf("[{Port:%d ID:%d Process:{PID:0 UID:%s Name: Denied:false OtherSession:false}}] <nil>", port, list[0].ID, session.User()), got)
 }
 
 // TestListenersInherited has a socket that a child holds too.

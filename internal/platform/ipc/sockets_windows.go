@@ -14,6 +14,7 @@ import (
 	"sidetone/internal/health"
 	"sidetone/internal/local"
 	"sidetone/internal/platform/session"
+	"sidetone/internal/wine"
 	"sidetone/internal/winpipe"
 )
 
@@ -38,7 +39,7 @@ func (Machine) Dial(ctx context.Context, path string) (net.Conn, local.Process, 
 	defer cancel()
 	conn, err := winio.DialPipeContext(ctx, path)
 	if err != nil {
-		return nil, local.Process{}, dialError("pipe "+path, err)
+		return nil, local.Process{Denied: errors.Is(err, fs.ErrPermission)}, dialError("pipe "+path, err)
 	}
 	var peer local.Process
 	if pipe, ok := conn.(interface{ Fd() uintptr }); ok {
@@ -49,34 +50,46 @@ func (Machine) Dial(ctx context.Context, path string) (net.Conn, local.Process, 
 
 // dialHints say what the reasons mean for which a client's pipe cannot be dialled, and what to do.
 var dialHints = []dialHint{
-	{fs.ErrPermission, "it belongs to another user; run Sidetone as the user who runs the client, and neither of them as administrator"},
+	{fs.ErrPermission, "it runs as administrator or belongs to another user; run both as the same user, and neither of them as administrator"},
 	{fs.ErrNotExist, "the client has ended; start the client"},
 	{context.DeadlineExceeded, "the client does not take connections, it may hang; restart the client"},
 }
 
-// pipeOwner says which process made the pipe.
+// administrators own what one of them makes who has all their rights.
+const administrators = "S-1-5-32-544"
+
+// pipeOwner says whose the connected pipe is.
 func pipeOwner(pipe windows.Handle) local.Process {
 	var pid uint32
 	if err := windows.GetNamedPipeServerProcessId(pipe, &pid); err != nil {
 		return local.Process{}
 	}
-	p := local.Process{PID: int(pid)}
-	process, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, pid)
-	if err != nil {
-		return p
+	p := openProcess(pid)
+	defer p.close()
+	owner := ""
+	if security, err := windows.GetSecurityInfo(pipe, windows.SE_KERNEL_OBJECT, windows.OWNER_SECURITY_INFORMATION); err == nil {
+		if sid, _, err := security.Owner(); err == nil {
+			owner = sid.String()
+		}
 	}
-	defer windows.CloseHandle(process)
-	var path [windows.MAX_LONG_PATH]uint16
-	size := uint32(len(path))
-	if err := windows.QueryFullProcessImageName(process, 0, &path[0], &size); err == nil {
-		p.Name = programName(filepath.Base(windows.UTF16ToString(path[:size])))
+	if wine.Is() { // where all pipes have one owner, that of no user
+		owner = p.UID
 	}
-	var token windows.Token
-	if err := windows.OpenProcessToken(process, windows.TOKEN_QUERY, &token); err != nil {
-		return p
+	return ownedBy(p.Process, owner, session.User())
+}
+
+// ownedBy is the process p, which says that it has made a pipe with that owner. For the owner Windows vouches, for the process it does
+// not: so it can only take away from what the owner proves.
+func ownedBy(p local.Process, owner, me string) local.Process {
+	switch {
+	case owner == administrators: // the process says which of them, unless it is denied
+	case owner == me && p.Denied:
+		p.UID, p.Denied = me, false
+	case owner == "":
+		p.UID = ""
+	case owner != me:
+		p.UID, p.Denied = owner, false
 	}
-	defer token.Close()
-	p.UID = session.UserOf(token)
 	return p
 }
 

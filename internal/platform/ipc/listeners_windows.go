@@ -1,0 +1,144 @@
+package ipc
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+
+	"sidetone/internal/local"
+)
+
+var getExtendedTCPTable = windows.NewLazySystemDLL("iphlpapi.dll").NewProc("GetExtendedTcpTable")
+
+// tcpTableOwnerModuleListener is the kind of table that has the listeners, with owner and time.
+const tcpTableOwnerModuleListener = 6
+
+// tableTries bounds how often what changes again and again is read.
+const tableTries = 8
+
+// Listeners tells which of the ports have a listener now, in the order of ports, one each, with the process and its user. An error means
+// unknown, never none; but not every listener is in the system's table (HidesListeners).
+func (Machine) Listeners(ports []int) ([]local.Listener, error) {
+	rows, err := readListeners(ports)
+	for range tableTries {
+		if err != nil {
+			return nil, fmt.Errorf("who listens on TCP ports is unknown: %w", err)
+		}
+		list, release := ownedListeners(rows)
+		// While the processes are held open, none of their ids goes to another one: if the table is as it was, they are the owners.
+		now, err := readListeners(ports)
+		release()
+		if err == nil && slices.Equal(rows, now) {
+			return list, nil
+		}
+		rows = now
+	}
+	return nil, errors.New("who listens on TCP ports is unknown: it changes all the time")
+}
+
+// ownedListeners looks at the owners of the rows, and holds them open until release is called.
+func ownedListeners(rows []tcpRow) (list []local.Listener, release func()) {
+	owners := make(map[uint32]*process)
+	for _, r := range rows {
+		p := owners[r.owner]
+		if p == nil {
+			p = openProcess(r.owner)
+			owners[r.owner] = p
+		}
+		list = append(list, local.Listener{Port: int(r.local.Port()), ID: cmp.Or(r.id, p.started, uint64(r.owner)), Process: p.Process})
+	}
+	return list, func() {
+		for _, p := range owners {
+			p.close()
+		}
+	}
+}
+
+// Identify has nothing to add to what Listeners says.
+func (Machine) Identify([]local.Listener) {}
+
+func readListeners(ports []int) ([]tcpRow, error) {
+	var rows []tcpRow
+	for _, read := range []func() ([]tcpRow, error){
+		func() ([]tcpRow, error) { return readTable(windows.AF_INET, row4.listener) },
+		func() ([]tcpRow, error) { return readTable(windows.AF_INET6, row6.listener) },
+	} {
+		more, err := read()
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, more...)
+	}
+	return reachable(rows, ports), nil
+}
+
+// row4 is MIB_TCPROW_OWNER_MODULE.
+type row4 struct {
+	state      uint32
+	local      [4]byte
+	port       [4]byte // its first two bytes, in the network's order
+	remote     [2]uint32
+	pid        uint32
+	created    uint64
+	moduleInfo [16]uint64
+}
+
+func (r row4) listener() tcpRow {
+	return tcpRow{addrPort(netip.AddrFrom4(r.local), r.port), r.pid, r.created}
+}
+
+// row6 is MIB_TCP6ROW_OWNER_MODULE.
+type row6 struct {
+	local       [16]byte
+	scope       uint32
+	port        [4]byte
+	remote      [16]byte
+	remoteScope uint32
+	remotePort  uint32
+	state       uint32
+	pid         uint32
+	created     uint64
+	moduleInfo  [16]uint64
+}
+
+func (r row6) listener() tcpRow {
+	return tcpRow{addrPort(netip.AddrFrom16(r.local), r.port), r.pid, r.created}
+}
+
+func addrPort(addr netip.Addr, port [4]byte) netip.AddrPort {
+	return netip.AddrPortFrom(addr, binary.BigEndian.Uint16(port[:]))
+}
+
+// readTable reads the listeners of one family.
+func readTable[R row4 | row6](family uintptr, listener func(R) tcpRow) ([]tcpRow, error) {
+	size := uint32(16 << 10)
+	for range tableTries { // it may grow between two calls
+		table := make([]uint64, (size+7)/8) // as the rows are aligned
+		size = uint32(8 * len(table))
+		result, _, _ := getExtendedTCPTable.Call(
+			uintptr(unsafe.Pointer(&table[0])), uintptr(unsafe.Pointer(&size)), 0, family, tcpTableOwnerModuleListener, 0)
+		switch err := windows.Errno(result); err {
+		case windows.ERROR_SUCCESS:
+			var rows []tcpRow
+			for _, r := range unsafe.Slice((*R)(unsafe.Pointer(&table[1])), *(*uint32)(unsafe.Pointer(&table[0]))) {
+				rows = append(rows, listener(r))
+			}
+			return rows, nil
+		case windows.ERROR_INSUFFICIENT_BUFFER:
+		case windows.ERROR_NOT_SUPPORTED, windows.ERROR_INVALID_PARAMETER:
+			if family == windows.AF_INET6 { // which this machine does not have
+				return nil, nil
+			}
+			return nil, err
+		default:
+			return nil, err
+		}
+	}
+	return nil, windows.ERROR_INSUFFICIENT_BUFFER
+}
