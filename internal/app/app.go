@@ -199,6 +199,7 @@ func (a *App) runReporting(ctx context.Context, stopInputs func()) error {
 			}
 		})
 	}
+	wg.Go(func() { a.watchSession(ctx) })
 	if a.listener != nil {
 		wg.Go(func() { a.joinChanges(ctx) })
 		wg.Go(func() { a.noteChanges(ctx) })

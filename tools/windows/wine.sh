@@ -4,7 +4,7 @@
 #
 #   wine.sh deps              installs the Debian packages that this and the build for Windows need (or, without root, says how)
 #   wine.sh build             builds the root and the template of a prefix into the cache; does nothing if they are there
-#   wine.sh prefix DIR        makes DIR a prefix, by copying the template
+#   wine.sh prefix DIR        makes DIR a prefix, by copying the template. Windows can be made in it without a display
 #   wine.sh run PROGRAM ...   runs a Windows program in $WINEPREFIX, in this folder and with this machine's paths (Z:\ is /)
 #   wine.sh end               ends what runs in $WINEPREFIX and deletes it
 #
@@ -77,7 +77,10 @@ in_root() {
 case "${1:-} $#" in
 "deps 1") deps ;;
 "build 1") build ;;
-"prefix 2") build && mkdir -p "$2" && cp -a --reflink=auto "$image/prefix/." "$2" ;;
+"prefix 2")
+	build && mkdir -p "$2" && cp -a --reflink=auto "$image/prefix/." "$2"
+	printf '\n[Software\\\\Wine\\\\Drivers]\n"Graphics"="x11,null"\n' >>"$2/user.reg"
+	;;
 "run "[2-9]* | "run 1"[0-9]*)
 	[[ -d ${WINEPREFIX:?} ]] || die "$WINEPREFIX is no prefix: make it by wine.sh prefix"
 	shift

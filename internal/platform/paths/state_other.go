@@ -7,9 +7,6 @@ import (
 	"fmt"
 )
 
-// stateFolder is that of all agents.
-func stateFolder(getenv func(string) string) (string, error) { return AgentsFolder(getenv) }
-
 // SessionFolder is where a vendor's agent keeps what ends with the user's log-in session. Here no folder does.
 func SessionFolder(func(string) string, string) (string, error) {
 	return "", fmt.Errorf("folder of the session: %w", errors.ErrUnsupported)

@@ -37,7 +37,7 @@ func WatchResume(ctx context.Context, log *slog.Logger, resumed func(woke time.T
 		<-ctx.Done()
 		return nil
 	}
-	logind := logindWatch{address: address, log: log, resumed: w.onLogindResume, timeout: busTimeout, pause: busPause}
+	logind := logindWatch{address: address, log: log, resumed: w.onResumeTold, timeout: busTimeout, pause: busPause}
 	logind.run(ctx)
 	return nil
 }

@@ -12,7 +12,7 @@ const (
 	// devices are stopped and started, as the monotonic clock counts it. So what a process has
 	// read in that time before it noticed the sleep is from after it.
 	frozenMin = 50 * time.Millisecond
-	// sameWake is for how long after a wake logind's word still concerns that wake.
+	// sameWake is for how long after a wake the system's word still concerns that wake.
 	sameWake = time.Minute
 )
 
@@ -35,14 +35,14 @@ func (c clocks) slept() time.Duration {
 	return least
 }
 
-// wakeDetector tells each wake once, whoever notices it first: the kernel's clocks or logind.
+// wakeDetector tells each wake once, whoever notices it first: the system's clocks, or its word (logind's on Linux).
 type wakeDetector struct {
 	clocks  clocks
 	resumed func(woke time.Time)
 
 	mu       sync.Mutex
 	slept    time.Duration // of which resumed has been reported
-	reported time.Time     // when it was reported by the clocks; zero: logind has spoken since
+	reported time.Time     // when it was reported by the clocks; zero: the system has told of it since
 }
 
 func newWakeDetector(c clocks, resumed func(woke time.Time)) *wakeDetector {
@@ -57,9 +57,9 @@ func (w *wakeDetector) onClockSet() {
 	w.measure()
 }
 
-// onLogindResume is to be called when logind says that a sleep is over. Without a clock that runs
+// onResumeTold is to be called when the system says that a sleep is over. Without a clock that runs
 // while the machine sleeps, as on a board without a battery, its word is all there is.
-func (w *wakeDetector) onLogindResume() {
+func (w *wakeDetector) onResumeTold() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := w.clocks.now()

@@ -1,5 +1,3 @@
-//go:build !linux
-
 package power
 
 import (
@@ -10,7 +8,7 @@ import (
 	"time"
 )
 
-// WatchResume would call resumed each time the machine has woken from sleep. On this OS it cannot, and returns at once with
+// WatchResume would call resumed each time the machine has woken from sleep. On macOS it cannot, and returns at once with
 // errors.ErrUnsupported.
 func WatchResume(context.Context, *slog.Logger, func(woke time.Time)) error {
 	return fmt.Errorf("resume from sleep is not noticed: %w on this operating system yet", errors.ErrUnsupported)

@@ -1,0 +1,30 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"sidetone/internal/platform/session"
+)
+
+// endTime bounds what may be left to do at the end of the session. Windows ends a program that takes 5 s.
+const endTime = 2 * time.Second
+
+// watchSession follows the user's log-in session until ctx ends.
+func (a *App) watchSession(ctx context.Context) {
+	on := session.Events{
+		Returned: func() { // meanwhile another session may have had the devices
+			a.log.Info("the user is back in the session: reading everything again")
+			a.Refresh()
+		},
+		Ending: func() {
+			ctx, cancel := context.WithTimeout(context.Background(), endTime)
+			defer cancel()
+			a.log.Info("the session ends")
+			a.Stop(ctx)
+		},
+	}
+	if err := session.Watch(ctx, a.log, on); err != nil {
+		a.log.Warn("the log-in session is not followed", "reason", err)
+	}
+}

@@ -1,0 +1,52 @@
+package broadcast_test
+
+import (
+	"os"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/platform/platformtest"
+	"sidetone/internal/platform/windows/broadcast"
+	"sidetone/internal/platform/windows/broadcast/broadcasttest"
+)
+
+const own = 0x8000 // WM_APP: for a program's own use
+
+func TestMessages(t *testing.T) {
+	platformtest.NoLeak(t)
+	var mu sync.Mutex
+	var heard []broadcast.Message
+	hear := func(m broadcast.Message) (uintptr, bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		heard = append(heard, m)
+		return 42, m.ID == own
+	}
+	first, err := broadcast.Subscribe(hear, own, own+1)
+	require.NoError(t, err)
+	require.NotZero(t, first.Window())
+	second, err := broadcast.Subscribe(func(broadcast.Message) (uintptr, bool) { return 43, true }, own, own+2)
+	require.NoError(t, err)
+	require.Equal(t, first.Window(), second.Window(), "a process has one")
+	ask := func(id uint32) uintptr {
+		answer, _ := broadcasttest.Send(t, os.Getpid(), id, 7, 8)
+		return answer
+	}
+	require.EqualValues(t, 42, ask(own), "the answer of the first")
+	require.Zero(t, ask(own+1), "that of Windows")
+	require.EqualValues(t, 43, ask(own+2))
+	require.Zero(t, ask(own+3), "nobody listens")
+	require.Equal(t, []broadcast.Message{{ID: own, Param: 7, Data: 8}, {ID: own + 1, Param: 7, Data: 8}}, heard)
+
+	require.NoError(t, first.Close())
+	require.NoError(t, first.Close(), "twice does no harm")
+	require.EqualValues(t, 43, ask(own))
+	require.Len(t, heard, 2)
+	require.NoError(t, second.Close())
+	third, err := broadcast.Subscribe(hear, own)
+	require.NoError(t, err)
+	require.EqualValues(t, 42, ask(own), "there is a window again")
+	require.NoError(t, third.Close())
+}

@@ -1,0 +1,138 @@
+package broadcast
+
+import (
+	"fmt"
+	"runtime"
+	"strconv"
+	"sync"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+var (
+	user32           = windows.NewLazySystemDLL("user32.dll")
+	registerClassEx  = user32.NewProc("RegisterClassExW")
+	createWindowEx   = user32.NewProc("CreateWindowExW")
+	destroyWindow    = user32.NewProc("DestroyWindow")
+	defWindowProc    = user32.NewProc("DefWindowProcW")
+	getMessage       = user32.NewProc("GetMessageW")
+	dispatchMessage  = user32.NewProc("DispatchMessageW")
+	postMessage      = user32.NewProc("PostMessageW")
+	wmClose          = uintptr(0x0010)
+	shownOnNoTaskbar = uintptr(0x08000080) // WS_EX_NOACTIVATE | WS_EX_TOOLWINDOW
+)
+
+// Class is the name of the window's class. Its title is the id of its process.
+const Class = "SidetoneBroadcasts"
+
+// window is a top-level window that is never shown.
+type window struct {
+	handle windows.HWND
+	ended  chan struct{}
+}
+
+// receive is who takes the messages of the window that there is.
+var receive func(Message) (answer uintptr, handled bool)
+
+// openWindow makes the window, of which there is one at a time. Its thread calls take for each message.
+func openWindow(take func(Message) (uintptr, bool)) (*window, error) {
+	receive = take
+	w := &window{ended: make(chan struct{})}
+	ready := make(chan error, 1)
+	go func() {
+		defer close(w.ended)
+		runtime.LockOSThread() // a window belongs to its thread, which ends with this goroutine
+		err := w.create()
+		ready <- err
+		if err == nil {
+			w.run()
+		}
+	}()
+	if err := <-ready; err != nil {
+		<-w.ended
+		return nil, err
+	}
+	return w, nil
+}
+
+func (w *window) create() error {
+	class, err := windowClass()
+	if err != nil {
+		return fmt.Errorf("register a class of windows: %w", err)
+	}
+	title, err := windows.UTF16PtrFromString(strconv.Itoa(int(windows.GetCurrentProcessId())))
+	if err != nil {
+		return err
+	}
+	handle, _, err := createWindowEx.Call(
+		shownOnNoTaskbar, uintptr(unsafe.Pointer(class)), uintptr(unsafe.Pointer(title)), 0, 0, 0, 0, 0, 0, 0, 0, 0)
+	if handle == 0 {
+		return fmt.Errorf("make a window: %w", err)
+	}
+	w.handle = windows.HWND(handle)
+	return nil
+}
+
+// run takes messages until the window is closed.
+func (w *window) run() {
+	var m message
+	for {
+		more, _, _ := getMessage.Call(uintptr(unsafe.Pointer(&m)), 0, 0, 0)
+		if int32(more) <= 0 || m.window == w.handle && uintptr(m.id) == wmClose {
+			break
+		}
+		_, _, _ = dispatchMessage.Call(uintptr(unsafe.Pointer(&m)))
+	}
+	_, _, _ = destroyWindow.Call(uintptr(w.handle))
+}
+
+func (w *window) close() error {
+	if ok, _, err := postMessage.Call(uintptr(w.handle), wmClose, 0, 0); ok == 0 {
+		return fmt.Errorf("close the window for broadcasts: %w", err)
+	}
+	<-w.ended
+	return nil
+}
+
+// message is MSG.
+type message struct {
+	window  windows.HWND
+	id      uint32
+	_, _    uintptr
+	_, _, _ int32
+	_       uint32
+}
+
+// windowClass registers the class once: what Windows calls is never given back.
+var windowClass = sync.OnceValues(func() (*uint16, error) {
+	name, err := windows.UTF16PtrFromString(Class)
+	if err != nil {
+		return nil, err
+	}
+	// WNDCLASSEXW
+	class := struct {
+		size, style            uint32
+		proc                   uintptr
+		_, _                   int32
+		instance, icon, cursor uintptr
+		background             uintptr
+		menu, name             *uint16
+		small                  uintptr
+	}{proc: syscall.NewCallback(handleMessage), name: name}
+	class.size = uint32(unsafe.Sizeof(class))
+	if atom, _, err := registerClassEx.Call(uintptr(unsafe.Pointer(&class))); atom == 0 {
+		return nil, err
+	}
+	return name, nil
+})
+
+// handleMessage is called by Windows, on the window's thread.
+func handleMessage(window, id, param, data uintptr) uintptr {
+	if answer, handled := receive(Message{uint32(id), param, data}); handled {
+		return answer
+	}
+	answer, _, _ := defWindowProc.Call(window, id, param, data)
+	return answer
+}
