@@ -47,6 +47,7 @@ type agentRun struct {
 	env       []string // settings, in the form NAME=value of the environment
 	args      []string // further arguments
 	user      *syscall.SysProcAttr
+	program   string   // a copy of this binary; "": this one
 	output    *os.File // where its log is, in place of log; nil: there
 
 	cmd   *exec.Cmd
@@ -90,6 +91,9 @@ func (a *agentRun) start() {
 		a.cmd.SysProcAttr = a.user
 		a.cmd.Path = "/proc/self/exe" // the folder of this binary may be root's alone
 		a.cmd.Dir = "/"
+	}
+	if a.program != "" {
+		a.cmd.Path = a.program
 	}
 	a.log, a.ended, a.read = newLines(), make(chan struct{}), 0
 	a.cmd.Stdout, a.cmd.Stderr = a.log, a.log

@@ -29,6 +29,9 @@ const hidEnv = "AGENT_TEST_HID"
 // brandEnv makes such an agent take another file for its own program, beside which its brand file is.
 const brandEnv = "AGENT_TEST_EXECUTABLE"
 
+// insteadOfTests is what else this binary can be, by environment variable.
+var insteadOfTests = map[string]func(){}
+
 // patience is how long a test waits for what must happen. It is no claim about speed.
 const patience = 30 * time.Second
 
@@ -36,6 +39,11 @@ const patience = 30 * time.Second
 var built string
 
 func TestMain(m *testing.M) {
+	for name, run := range insteadOfTests {
+		if os.Getenv(name) != "" {
+			run()
+		}
+	}
 	if os.Getenv(childEnv) != "" {
 		host.HIDRoot = os.Getenv(hidEnv)
 		if path := os.Getenv(brandEnv); path != "" {

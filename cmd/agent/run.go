@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -18,6 +19,7 @@ import (
 func runCommand() *cobra.Command {
 	var in settingsFlags
 	var replace bool
+	var inPlaceOf string
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Report devices to the client until told to stop",
@@ -36,31 +38,37 @@ SIGHUP reads settings and catalogue again; if they are wrong, the old ones stay 
 SIGTERM and SIGINT empty the client's list and end with exit code 0. Under systemd, which it tells
 that it is ready and still answers, wrong input is exit code 78 (docs/service.md).`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd, &in, replace) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd, &in, replace, inPlaceOf) },
 	}
 	in.add(cmd)
 	cmd.Flags().BoolVar(&replace, "replace", false, "go on in place of the agent that runs")
+	cmd.Flags().StringVar(&inPlaceOf, "in-place-of", "", "the identity of the agent that has started this one")
+	_ = cmd.Flags().MarkHidden("in-place-of") // for successor
 	cmd.Flags().SetNormalizeFunc(stateFileFlag)
 	return cmd
 }
 
 // run is an agent until it is told to end, or another one goes on in its place.
-func run(cmd *cobra.Command, in *settingsFlags, replace bool) error {
+func run(cmd *cobra.Command, in *settingsFlags, replace bool, inPlaceOf string) error {
 	// First of all, and never taken back: a SIGHUP that comes while the agent starts or ends would kill it.
 	hup := reloadRequests()
 	set, err := in.load(cmd)
 	if err != nil {
 		return err
 	}
+	if own := identityOf(set); inPlaceOf != "" && inPlaceOf != own {
+		return fmt.Errorf("this program and its catalogue are for %s, and the agent that has started it is for %s, and goes on", own, inPlaceOf)
+	}
 	debug.SetGCPercent(app.GCPercent)
 	level := new(slog.LevelVar)
 	level.Set(set.Config.Log.Level.Slog())
 	log, logFile := runLog(cmd.ErrOrStderr(), set, level)
 	manager := service.NewNotifier(host.Getenv)
+	program, unknown := os.Executable() // now: the system would go along with a program that is moved out of the way
 	options := app.Options{
 		Settings: set, Load: func() (*app.Settings, error) { return in.load(cmd) },
 		Host: host, Version: version, Log: log, LogLevel: level, LogFile: logFile, OwnProcess: true,
-		Replace: replace, Successor: successor,
+		Replace: replace, Successor: func() (*exec.Cmd, error) { return successor(program, identityOf(set)), unknown },
 	}
 	if manager != nil {
 		options.Succeeded = manager.HandOver
@@ -80,20 +88,21 @@ func run(cmd *cobra.Command, in *settingsFlags, replace bool) error {
 	return agent.Run(ctx)
 }
 
-// successor is this program as it is on disk now, with the same arguments, to go on in place of this process.
-func successor() (*exec.Cmd, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
+func identityOf(set *app.Settings) string { return set.Identity.ID + "/" + set.Identity.ClientID }
+
+// successor is the program that is on disk now, with the arguments of this process, to go on in place of it. What is there may
+// be for another vendor: then it would find no agent to replace, and go on beside this one.
+func successor(program, identity string) *exec.Cmd {
+	args := slices.Clone(os.Args[1:])
+	for _, further := range []string{"--replace", "--in-place-of=" + identity} {
+		if !slices.Contains(args, further) {
+			args = append(args, further)
+		}
 	}
-	args := os.Args[1:]
-	if !slices.Contains(args, "--replace") {
-		args = append(slices.Clone(args), "--replace")
-	}
-	cmd := exec.Command(self, args...) //nolint:noctx // it is to outlive this process
+	cmd := exec.Command(program, args...) //nolint:noctx // it is to outlive this process
 	cmd.Env = service.SuccessorEnv(os.Environ())
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	return cmd, nil
+	return cmd
 }
 
 // reloadAt has the agent read its configuration again at each signal; its log says what comes of it.

@@ -72,8 +72,9 @@ type App struct {
 	reloading sync.Mutex                       // one reading at a time, whoever asks
 	refused   atomic.Pointer[health.Condition] // the last reload, if it was
 
-	pausing   sync.Mutex // a pause and what is kept of it change together
-	pauseKept bool       // there may be a file of it
+	levelSet  atomic.Bool // the log level is another one than that of the settings
+	pausing   sync.Mutex  // a pause and what is kept of it change together
+	pauseKept bool        // there may be a file of it
 
 	mu      sync.Mutex
 	changed chan struct{} // closed at the next change of anything
@@ -190,7 +191,10 @@ func (a *App) Run(ctx context.Context) error {
 func (a *App) runReporting(ctx context.Context, stopInputs func()) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	ctx, cancel := context.WithCancel(ctx)
+	reporting, end := context.WithCancel(ctx)
+	defer end()
+	// The local API goes on until it has been told of the farewell: without it another agent would take this one for killed, and go on.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	if lock := a.lock; lock != nil {
 		wg.Go(func() {
@@ -214,12 +218,10 @@ func (a *App) runReporting(ctx context.Context, stopInputs func()) error {
 		}
 	}
 	serve()
-	reporting, end := context.WithCancel(ctx)
-	defer end()
 	wg.Go(func() {
 		select {
 		case <-a.stop:
-			end() // the local API goes on until it has been told of the farewell
+			end()
 		case <-ctx.Done():
 		}
 	})

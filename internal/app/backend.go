@@ -21,8 +21,10 @@ import (
 func (a *App) joinChanges(ctx context.Context) {
 	for {
 		engine, clients := a.engine.Changed(), a.report.Changed()
-		a.announce() // what changed between the last wake-up and the line above
-		a.forgetEndedPause()
+		if !a.HasLetGo() { // the next agent says how clients are
+			a.announce() // what changed between the last wake-up and the line above
+			a.forgetEndedPause()
+		}
 		select {
 		case <-engine:
 		case <-clients:

@@ -1,15 +1,18 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"time"
 
 	"sidetone/internal/control"
+	"sidetone/internal/platform/power"
 	"sidetone/internal/rpcclient"
 	"sidetone/internal/signal"
 )
@@ -21,6 +24,8 @@ const (
 	confirmTimeout = 10 * time.Second
 	// reclaimTimeout is how long somebody else may have a lock that is to be taken back.
 	reclaimTimeout = 30 * time.Second
+	// withdrawTimeout is the same where this agent is to end: whoever has told it so does not wait for long.
+	withdrawTimeout = 2 * time.Second
 	// lockInterval is from one try to get a lock to the next.
 	lockInterval = 100 * time.Millisecond
 	// heldFor is the lease of what software has pushed over a connection to this agent: it has to find the next one.
@@ -35,8 +40,8 @@ type succession struct {
 
 	mu    sync.Mutex
 	state life
-	from  ask // the last one
-	child int // the process that Upgrade has started; 0: none
+	from  ask         // the last one
+	child *os.Process // that Upgrade has started; nil: none
 }
 
 // ask is that of another agent to go on.
@@ -74,6 +79,10 @@ func (a *App) HandOver(ctx context.Context, r control.HandoverRequest, holder st
 		return control.Handover{}, conflict(
 			"this agent speaks for vendor %s with client_id %s, and the one that wants to go on for %s with %s: stop this one first",
 			own.ID, own.ClientID, r.Vendor, r.ClientID)
+	}
+	if form := cmp.Or(r.Form, 1); form < control.HandoverForm {
+		return control.Handover{}, conflict("the one that wants to go on reads what is handed over in form %d, and this one has form %d: "+
+			"stop this one first", form, control.HandoverForm)
 	}
 	if a.next.happens(onAsked) == thenRefuse {
 		return control.Handover{}, conflict("another agent is about to go on in place of this one, or it ends: ask again")
@@ -127,28 +136,35 @@ func (a *App) awaitRoom(ctx context.Context) error {
 // HandedOver ends this agent: the one that has asked over that connection has everything.
 func (a *App) HandedOver(holder string) error {
 	a.next.mu.Lock()
-	same, from, child := a.next.from.holder == holder, a.next.from, a.next.child
+	from, child := a.next.from, a.next.child
 	a.next.mu.Unlock()
-	if !same || a.next.happens(onConfirmed) == thenRefuse {
-		return conflict("nothing is handed over, or it has been taken back: this agent goes on")
+	if from.holder != holder || a.next.happens(onConfirmed) == thenRefuse {
+		return conflict("nothing is handed over, or it has been taken back: this agent goes on, or ends by itself")
 	}
-	if child != 0 && from.pid == child && a.opts.Succeeded != nil {
-		a.opts.Succeeded(child)
+	if child != nil && a.opts.Succeeded != nil { // what was started may have started the agent itself
+		a.opts.Succeeded(from.pid)
 	}
 	close(a.next.confirmed)
 	return nil
 }
 
-// HasLetGo reports whether another agent goes on, or is about to.
+// HasLetGo reports whether another agent goes on, or is about to: what this one would answer is not true any more.
 func (a *App) HasLetGo() bool {
-	a.next.mu.Lock()
-	defer a.next.mu.Unlock()
-	select {
-	case <-a.next.confirmed:
+	switch a.next.now() {
+	case released, reclaiming, withdrawing, replaced:
 		return true
+	case asked:
+		return a.report.Status().State == rpcclient.Stopped // its sessions have just ended
 	default:
-		return a.next.state == released || a.next.state == reclaiming
+		return false
 	}
+}
+
+// now is the state.
+func (s *succession) now() life {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state
 }
 
 // Release ends the pushes of holder that have no lease, and takes back what was handed over to it.
@@ -201,7 +217,10 @@ func (a *App) letGo(from ask) {
 	a.next.happens(onClients)
 	inputs := a.engine.Handover(heldFor)
 	inputs = slices.DeleteFunc(inputs, isOfStateFile)
-	var answer handoverAnswer
+	answer := handoverAnswer{Handover: control.Handover{Form: control.HandoverForm, UptimeMS: power.Uptime().Milliseconds()}}
+	if a.levelSet.Load() {
+		answer.LogLevel = levelName(a.opts.LogLevel.Level())
+	}
 	var problems [2]error
 	answer.Inputs, problems[0] = json.Marshal(inputs)
 	answer.Clients, problems[1] = json.Marshal(a.report.Learnt())
@@ -217,24 +236,43 @@ func (a *App) letGo(from ask) {
 	from.answer <- answer
 }
 
-// awaitSuccessor waits for what becomes of the agent that is to go on. If it fails this one has back what it had.
+// awaitSuccessor waits for what becomes of the agent that is to go on. If it fails, or this one is told to stop
+// meanwhile, this one has back what it had.
 func (a *App) awaitSuccessor(ctx context.Context) (back bool, err error) {
 	overdue := time.NewTimer(confirmTimeout)
 	defer overdue.Stop()
+	then, warning := nothing, "the other agent has failed: this one goes on"
 	select {
 	case <-a.next.confirmed:
 		return false, nil
 	case <-ctx.Done():
-		a.next.happens(onStop)
-		return false, nil
+		then, warning = a.next.happens(onStop), "this agent is to end before the other one has everything: it tells clients itself"
 	case <-a.next.failed:
+		then = a.next.happens(onFailed)
 	case <-overdue.C:
+		then = a.next.happens(onFailed)
 	}
-	if a.next.happens(onFailed) != thenReclaim {
-		return false, nil // it has just said that it has everything
+	if then != thenReclaim {
+		<-a.next.confirmed // it has just said that it has everything
+		return false, nil
 	}
-	a.log.Warn("the other agent has failed: this one goes on")
-	never := time.Now().Add(reclaimTimeout)
+	a.log.Warn(warning)
+	a.next.endChild()
+	return a.reclaim(ctx)
+}
+
+// endChild ends what Upgrade has started, if that is what was to go on: it may hang, and have the locks.
+func (s *succession) endChild() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.child != nil && s.child.Pid == s.from.pid {
+		_ = s.child.Kill()
+	}
+}
+
+// reclaim takes back what was handed over.
+func (a *App) reclaim(ctx context.Context) (back bool, err error) {
+	never, stop := time.After(reclaimTimeout), ctx.Done()
 	tick := time.NewTicker(lockInterval)
 	defer tick.Stop()
 	for {
@@ -244,17 +282,19 @@ func (a *App) awaitSuccessor(ctx context.Context) (back bool, err error) {
 			a.engine.Keep()
 			return true, nil
 		}
-		if time.Now().After(never) {
-			a.next.happens(onNeverAgain)
-			return false, fmt.Errorf("the agent that was to go on has failed, and this one cannot: %w", err)
-		}
 		select {
+		case <-tick.C:
 		case <-a.next.confirmed:
 			return false, nil
-		case <-ctx.Done():
+		case <-stop:
 			a.next.happens(onStop)
-			return false, nil
-		case <-tick.C:
+			never, stop = time.After(withdrawTimeout), nil
+		case <-never:
+			if a.next.happens(onNeverAgain) != thenFail {
+				a.log.Warn("clients keep the last list, as another agent is about to go on", "reason", err)
+				return false, nil
+			}
+			return false, fmt.Errorf("the agent that was to go on has failed, and this one cannot: %w", err)
 		}
 	}
 }

@@ -26,6 +26,7 @@ func (a *App) SetLogLevel(level string) error {
 	if !slices.Contains(known, level) {
 		return fmt.Errorf("no level %.40q: want one of %s", level, strings.Join(known, ", "))
 	}
+	a.levelSet.Store(true)
 	a.opts.LogLevel.Set(config.LogLevel(level).Slog())
 	a.log.Info("log level changed", "level", level)
 	a.announce()

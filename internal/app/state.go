@@ -7,14 +7,16 @@ type life string
 
 // The states. In reporting, asked and no other this agent sends lists: it has the locks.
 const (
-	preparing  life = "preparing"  // another agent reports; this one reads everything, to go on in its place
-	asking     life = "asking"     // it is ready, and has asked the other one to let go
-	taking     life = "taking"     // the other one has let go, or is gone: this one takes the locks and the local API
-	reporting  life = "reporting"  // it has all that one agent alone can have
-	asked      life = "asked"      // another one is ready; this one goes on until each client could be connected to anew
-	released   life = "released"   // it has let go of clients, locks and local API, and goes on reading
-	reclaiming life = "reclaiming" // the other one has failed; this one takes back what it had
-	ended      life = "ended"
+	preparing   life = "preparing"   // another agent reports; this one reads everything, to go on in its place
+	asking      life = "asking"      // it is ready, and has asked the other one to let go
+	taking      life = "taking"      // the other one has let go, or is gone: this one takes the locks and the local API
+	reporting   life = "reporting"   // it has all that one agent alone can have
+	asked       life = "asked"       // another one is ready; this one goes on until each client could be connected to anew
+	released    life = "released"    // it has let go of clients, locks and local API, and goes on reading
+	reclaiming  life = "reclaiming"  // the other one has failed; this one takes back what it had
+	withdrawing life = "withdrawing" // likewise, as it was told to stop: clients are to be told of that
+	replaced    life = "replaced"    // the other one has everything, and this one ends
+	ended       life = "ended"
 )
 
 // outcome is what happened, as far as it decides what comes next.
@@ -34,7 +36,7 @@ const (
 	onConfirmed  outcome = "the other agent has everything"
 	onFailed     outcome = "the other agent's connection ends, or it says nothing for 10 s"
 	onReclaimed  outcome = "it has the locks again"
-	onNeverAgain outcome = "somebody else has had a lock for 30 s"
+	onNeverAgain outcome = "somebody else has had a lock for 30 s, or for 2 s where this one is to end"
 	onStop       outcome = "it is told to stop"
 )
 
@@ -80,16 +82,20 @@ var transitions = transition.Table[life, outcome, consequence]{
 	line(onClients, nil, "", nothing),
 	line(onNoClients, []life{asked}, reporting, thenRefuse),
 	line(onNoClients, nil, "", nothing),
-	line(onConfirmed, []life{released, reclaiming}, ended, thenNothingSaid),
+	line(onConfirmed, []life{released, reclaiming}, replaced, thenNothingSaid),
 	line(onConfirmed, nil, "", thenRefuse),
 	line(onFailed, []life{asked}, reporting, nothing),
 	line(onFailed, []life{released}, reclaiming, thenReclaim),
 	line(onFailed, nil, "", nothing),
 	line(onReclaimed, []life{reclaiming}, reporting, thenGoOn),
+	line(onReclaimed, []life{withdrawing}, ended, thenFarewell),
 	line(onReclaimed, nil, "", nothing),
 	line(onNeverAgain, []life{reclaiming}, ended, thenFail),
+	line(onNeverAgain, []life{withdrawing}, ended, thenNothingSaid),
 	line(onNeverAgain, nil, "", nothing),
 
 	line(onStop, []life{reporting, asked}, ended, thenFarewell),
+	line(onStop, []life{released, reclaiming}, withdrawing, thenReclaim),
+	line(onStop, []life{withdrawing, replaced, ended}, "", nothing),
 	line(onStop, nil, ended, thenNothingSaid),
 }

@@ -6,7 +6,7 @@ import (
 	"sidetone/internal/testlab/tabletest"
 )
 
-var table = tabletest.Table[life, outcome, consequence]{Lines: transitions, Start: preparing, End: ended}
+var table = tabletest.Table[life, outcome, consequence]{Lines: transitions, Start: preparing, End: []life{replaced, ended}}
 
 func TestEveryOutcomeIsDecidedInEveryState(t *testing.T) {
 	table.Walk(t, tabletest.Declared[life](t, "life"), tabletest.Declared[outcome](t, "outcome"))

@@ -11,6 +11,7 @@ import (
 	"sidetone/internal/control"
 	"sidetone/internal/engine"
 	"sidetone/internal/platform/ipc"
+	"sidetone/internal/platform/power"
 	"sidetone/internal/rpcclient"
 )
 
@@ -37,8 +38,11 @@ func (a *App) takeOver(ctx context.Context) error {
 	}
 	before := clientOf(address).HandoverConn()
 	defer before.Close()
+	history, untold := clientOf(address).Timeline(ctx)
 	own := a.opts.Settings.Identity
-	known, err := before.HandOver(ctx, control.HandoverRequest{Vendor: own.ID, ClientID: own.ClientID, Version: a.opts.Version})
+	known, err := before.HandOver(ctx, control.HandoverRequest{
+		Form: control.HandoverForm, Vendor: own.ID, ClientID: own.ClientID, Version: a.opts.Version,
+	})
 	if err == nil {
 		a.next.happens(onLetGo)
 	} else if err = a.whyNot(ctx, err); err != nil {
@@ -50,15 +54,31 @@ func (a *App) takeOver(ctx context.Context) error {
 	if err = a.awaitLocks(ctx); err == nil {
 		err = a.goOnWith(known)
 	}
-	if problem := (*control.Problem)(nil); err == nil && known.Inputs != nil && errors.As(before.HandedOver(ctx), &problem) {
-		err = problem // else that agent has ended, and nobody else has the locks
+	if err == nil {
+		err = ctx.Err() // told to stop: the other one goes on, and no client has noticed anything
+	}
+	if err == nil && known.Inputs != nil {
+		err = confirm(ctx, before)
 	}
 	if err != nil {
 		a.next.happens(onTooLate)
 		return err
 	}
 	a.guardCrashes()
+	if untold == nil {
+		a.timeline.GoOn(history)
+		a.timeline.Snapshot(a.engine.View().Snapshot)
+	}
 	return nil
+}
+
+// confirm has the other agent end. From here on clients are this agent's to tell, even of its own end: so whether that one has heard of it
+// is not left open.
+func confirm(ctx context.Context, before control.HandoverConn) error {
+	if problem := (*control.Problem)(nil); errors.As(before.HandedOver(context.WithoutCancel(ctx)), &problem) {
+		return problem
+	}
+	return nil // else that agent has ended, or hangs, and nobody else has the locks
 }
 
 // awaitReady waits until there is a first list, and HID devices have answered.
@@ -126,10 +146,22 @@ func (a *App) goOnWith(known control.Handover) error {
 	if known.Inputs == nil {
 		return nil
 	}
-	if err := errors.Join(json.Unmarshal(known.Inputs, &inputs), json.Unmarshal(known.Clients, &clients)); err != nil {
+	err := errors.Join(json.Unmarshal(known.Inputs, &inputs), json.Unmarshal(known.Clients, &clients))
+	if known.Form > control.HandoverForm {
+		err = fmt.Errorf("its form is %d, and this one reads %d", known.Form, control.HandoverForm)
+	}
+	if err != nil {
 		return fmt.Errorf("what the agent that ran knows cannot be read: %w; stop it first", err)
 	}
-	a.engine.GoOn(inputs)
+	age := power.Uptime() - time.Duration(known.UptimeMS)*time.Millisecond
+	if known.UptimeMS == 0 {
+		age = 0
+	}
+	a.pauseKept = true // that one may have kept one since this one has looked
+	a.engine.GoOn(inputs, max(0, age))
 	a.report.Recall(clients)
+	if known.LogLevel != "" {
+		return a.SetLogLevel(known.LogLevel)
+	}
 	return nil
 }

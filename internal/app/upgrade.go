@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"os"
 
 	"sidetone/internal/control"
 )
@@ -17,6 +18,9 @@ func (a *App) Upgrade(ctx context.Context) error {
 	defer cancel()
 	a.upgrading.Lock()
 	defer a.upgrading.Unlock()
+	if a.HasLetGo() {
+		return &control.Refusal{Kind: control.ErrStopping, Message: "another agent goes on in place of this one: ask that one"}
+	}
 	cmd, err := a.opts.Successor()
 	if err == nil {
 		err = cmd.Start()
@@ -25,8 +29,8 @@ func (a *App) Upgrade(ctx context.Context) error {
 		return conflict("this agent goes on, as its program cannot be started: %v", err)
 	}
 	a.log.Info("the program is started anew, to go on in place of this one", "program", cmd.Path, "process", cmd.Process.Pid)
-	a.next.startedAs(cmd.Process.Pid)
-	defer a.next.startedAs(0)
+	a.next.started(cmd.Process)
+	defer a.next.started(nil)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -51,9 +55,9 @@ func (a *App) Upgrade(ctx context.Context) error {
 	}
 }
 
-// startedAs notes the process that is to go on; 0: none.
-func (s *succession) startedAs(pid int) {
+// started notes the process that is to go on; nil: none.
+func (s *succession) started(child *os.Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.child = pid
+	s.child = child
 }

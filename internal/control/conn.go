@@ -67,8 +67,11 @@ type gate struct {
 	spare  chan struct{} // and for each that is only told
 	stuck  atomic.Bool   // all places are taken, and none has become free of late
 	full   atomic.Bool   // the log has it
-	count  uint64        // connections so far
 }
+
+// connections counts those of all Servers: an agent that has let go of its socket and has it back has two, and each of their holders is
+// another one.
+var connections atomic.Uint64
 
 // tooMany is the answer to a connection that is not even read from.
 const tooMany = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: 84\r\n\r\n" +
@@ -130,8 +133,7 @@ func (g *gate) enter() bool {
 
 // admit makes a connection that gives its place back when it is closed.
 func (g *gate) admit(raw net.Conn, place chan struct{}, closed func()) *conn {
-	g.count++
-	c := &conn{Conn: raw, holder: "connection " + strconv.FormatUint(g.count, 10), surplus: place == g.spare}
+	c := &conn{Conn: raw, holder: "connection " + strconv.FormatUint(connections.Add(1), 10), surplus: place == g.spare}
 	c.closed = sync.OnceFunc(func() {
 		closed()
 		<-place

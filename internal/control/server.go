@@ -123,12 +123,14 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		defer close(ended)
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.limits.grace)
 		defer cancel()
-		_ = server.Shutdown(grace) // what is not over by then is cut
+		_ = server.Shutdown(grace)
+		_ = server.Close() // what is not over by then is cut
 	})
 	s.gate.Listener = l
 	err := server.Serve(&s.gate)
 	if errors.Is(err, net.ErrClosed) {
-		<-ctx.Done()
+		s.open.Wait()
+		err = nil
 	}
 	if !stop() {
 		<-ended

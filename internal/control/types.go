@@ -189,9 +189,13 @@ type LogLevel struct {
 	Level string `json:"level"` // debug, info, warn or error
 }
 
+// HandoverForm is the version of the form of a Handover. One that grows by members which may be left out is the same.
+const HandoverForm = 1
+
 // HandoverRequest is the body of POST /v1/handover: who wants to go on.
 type HandoverRequest struct {
-	Vendor   string `json:"vendor"` // vendor.id of its catalogue
+	Form     int    `json:"form,omitempty"` // the newest that it can read; it can read older ones, too. Absent: 1
+	Vendor   string `json:"vendor"`         // vendor.id of its catalogue
 	ClientID string `json:"client_id"`
 	Version  string `json:"version,omitempty"`
 	PID      int    `json:"-"` // of the peer; 0: not known
@@ -199,8 +203,11 @@ type HandoverRequest struct {
 
 // Handover is the answer: what only the agent that ends has known.
 type Handover struct {
-	Inputs  json.RawMessage `json:"inputs"`  // what its Engine would have to be told, as in a recording
-	Clients json.RawMessage `json:"clients"` // what it has learnt of clients; another version may understand less of it
+	Form     int             `json:"form,omitempty"`      // absent: 1
+	UptimeMS int64           `json:"uptime_ms,omitempty"` // of the machine, sleep included, when this was so
+	Inputs   json.RawMessage `json:"inputs"`              // what its Engine would have to be told, as in a recording
+	Clients  json.RawMessage `json:"clients"`             // what it has learnt of clients; another version may understand less of it
+	LogLevel string          `json:"log_level,omitempty"` // which somebody has set since it started
 }
 
 // MaxPause is the longest pause that has an end by itself.

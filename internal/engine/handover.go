@@ -34,12 +34,12 @@ func (e *Engine) Handover(heldFor time.Duration) (inputs []Input) {
 // Keep has pushes taken again after Handover: the other Engine does not go on.
 func (e *Engine) Keep() { e.do(func(s *state) { s.handedOver = false }) }
 
-// GoOn tells what the Handover of another Engine was, once all that is there has been read. A push is left out whose unit is not there,
-// or has come since it was said: that one has left in between.
-func (e *Engine) GoOn(inputs []Input) {
+// GoOn tells what the Handover of another Engine was, that long ago, once all that is there has been read. A push is left out whose unit is
+// not there, or has come since it was said: that one has left in between.
+func (e *Engine) GoOn(inputs []Input, age time.Duration) {
 	for _, in := range inputs {
 		e.do(func(s *state) {
-			err := error(nil)
+			in, err := in.aged(Span(age), s.now), error(nil)
 			if in.Push != nil {
 				err = s.sameUnit(*in.Push)
 			}
@@ -51,6 +51,25 @@ func (e *Engine) GoOn(inputs []Input) {
 			}
 		})
 	}
+}
+
+// aged is an input of a Handover after some time. A clock that was set back in between would have said it in the future, and all that is
+// said until then would be older.
+func (in Input) aged(by Span, now time.Time) Input {
+	switch {
+	case in.Push != nil:
+		p := *in.Push
+		if p.TTL > 0 {
+			p.TTL = max(1, p.TTL-by) // what is over ends at once
+		}
+		if p.At.After(now) {
+			p.At = now
+		}
+		in.Push = &p
+	case in.Pause != nil && in.Pause.For > 0:
+		in.Pause = &Pause{For: max(1, in.Pause.For-by), UntilLogin: in.Pause.UntilLogin}
+	}
+	return in
 }
 
 // errUnitLeft means that what was pushed was said of a unit that is not there any more.

@@ -35,7 +35,7 @@ func (b *bench) goOn(next *bench) {
 	require.NoError(b.t, err)
 	var inputs []Input
 	require.NoError(b.t, json.Unmarshal(text, &inputs))
-	next.GoOn(inputs)
+	next.GoOn(inputs, 0)
 }
 
 func TestLeasesAreHandedOver(t *testing.T) {
@@ -126,6 +126,44 @@ func TestALeaseIsNotHandedOverToAnotherPresence(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestWhatWasHandedOverLongAgo: leases and the pause have run on, and what was said by a clock that was set back since is no later than now.
+func TestWhatWasHandedOverLongAgo(t *testing.T) {
+	run(t, []string{"audio"}, func(b *bench) {
+		a := headsetAt("a")
+		b.see("audio", a)
+		b.push(suite(time.Minute, muteOn))
+		b.Pause(Pause{For: Span(time.Minute)})
+		inputs := b.Handover(5 * time.Second)
+		for age, want := range map[time.Duration]struct {
+			leases int
+			paused bool
+		}{0: {1, true}, 30 * time.Second: {1, true}, time.Hour: {}} {
+			next := b.successor(a)
+			next.GoOn(inputs, age)
+			if !want.paused {
+				time.Sleep(time.Millisecond)
+			}
+			v := next.View()
+			require.Len(t, v.Leases, want.leases)
+			require.Equal(t, want.paused, v.Paused != nil)
+			if want.paused {
+				require.Equal(t, time.Minute-age, time.Until(v.Paused.Until))
+				require.Equal(t, time.Minute-age, time.Until(v.Leases[0].Until))
+			}
+		}
+		next := b.successor(a)
+		p := suite(10*time.Minute, muteOn)
+		p.At = time.Now().Round(0).Add(time.Hour)
+		next.GoOn([]Input{{Push: &p}}, 0)
+		require.Equal(t, yes, next.mutes()["Mic a"])
+		b.pass(time.Second)
+		p = suite(time.Minute, flags{devices.HardwareMute: devices.False})
+		p.Owner = "other"
+		next.push(p)
+		require.Equal(t, devices.False, next.mutes()["Mic a"], "the newer word counts")
+	})
 }
 
 func TestAPauseIsHandedOver(t *testing.T) {

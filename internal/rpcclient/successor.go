@@ -175,14 +175,22 @@ func (c *Client) recallOf(p *peer, l Learnt) {
 	})
 	switch {
 	case l.GivenUp != nil:
-		c.applyOutcome(p, onUnknownCommand)
+		on := onAllRefused
+		if l.GivenUp.Phase == phaseCommand {
+			on = onUnknownCommand
+		}
+		c.applyOutcome(p, on)
 		p.givenUp = l.GivenUp
 		c.updateSession(p, func(s *Session) {
 			*s = Session{State: s.State, Address: p.address(""), Error: l.GivenUp.Error(), Reason: reasonOf(l.GivenUp)}
 		})
 	case l.Status != nil:
-		p.nextTry = l.Status.NextTry
-		c.updateSession(p, func(s *Session) { *s = *l.Status })
+		status := *l.Status
+		if latest := time.Now().Add(refusedMax); status.NextTry.After(latest) { // the clock was set back
+			status.NextTry = latest
+		}
+		p.nextTry = status.NextTry
+		c.updateSession(p, func(s *Session) { *s = status })
 	}
 }
 

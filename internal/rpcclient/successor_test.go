@@ -206,6 +206,55 @@ func TestRefusalsAreHandedOver(t *testing.T) {
 	}
 }
 
+// One that refuses every transport is shown as refusing, and not as one that does not know the command.
+func TestThatAClientRefusesIsHandedOver(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *machine) {
+		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, Bucket: 1000})
+		opts := Options{Origin: "https://other.example", Transports: only(WebSocket)}
+		h := v.start(opts)
+		h.publish(devices.True)
+		pass(2 * time.Second)
+		before, spent := h.session(), s.Stats().Spent
+		require.Equal(t, Refused, before.State)
+		h = v.successor(h, opts)
+		pass(5 * time.Second)
+		require.Equal(t, Refused, h.session().State)
+		require.Equal(t, before.Reason.Code, h.session().Reason.Code)
+		require.Equal(t, spent, s.Stats().Spent)
+	})
+}
+
+// A clock that was set back makes no client wait longer than it might have to.
+func TestWhatIsHandedOverOutlivesAClockThatIsSetBack(t *testing.T) {
+	for name, opts := range map[string]fakeserver.Options{
+		"a token": {Profile: fakeserver.Desktop, IPCDir: ipcDir},
+		"a wait":  {Profile: fakeserver.Desktop, IPCDir: ipcDir, Fault: fakeserver.Fault{Kind: fakeserver.FaultOffline}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, v *machine) {
+				s := v.client(v.program(100), opts)
+				h := v.start(Options{})
+				h.publish(devices.True)
+				pass(2 * time.Second)
+				h.leave()
+				require.NoError(t, s.SetFault(fakeserver.Fault{}))
+				all := h.Learnt()
+				for i := range all {
+					all[i].TokensFull = time.Now().Add(24 * time.Hour)
+					if all[i].Status != nil {
+						all[i].Status.NextTry = all[i].TokensFull
+					}
+				}
+				next := v.start(Options{})
+				next.Recall(all)
+				next.publish(devices.True)
+				pass(6 * time.Minute)
+				require.Equal(t, Ready, next.session().State, "%+v", next.session())
+			})
+		})
+	}
+}
+
 // What was learnt of a client says nothing of the one that runs in its place.
 func TestNothingIsHandedOverOfAClientThatRestarts(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *machine) {

@@ -70,6 +70,9 @@ func (b *tokenBucket) setFull(at time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.fullAt = at
+	if latest := time.Now().Add(time.Duration(b.size) * b.every); at.After(latest) { // the clock was set back
+		b.fullAt = latest
+	}
 }
 
 // delay is how long a list has to wait for a token that no link has reserved. It uses nothing up. A

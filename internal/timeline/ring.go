@@ -33,6 +33,8 @@ type Ring struct {
 	clock Clock
 	limit int
 
+	version string // of the agent
+
 	reading  sync.Mutex // before mu: of those who read, one at most is in the way of those who tell
 	mu       sync.Mutex
 	store    store
@@ -51,14 +53,18 @@ type Ring struct {
 func NewRing(clock Clock, version string) *Ring { return newRing(clock, version, Limit) }
 
 func newRing(clock Clock, version string, limit int) *Ring {
-	r := &Ring{clock: clock, limit: limit, store: newStore()}
-	r.clients.index, r.units.index = make(map[named]int), make(map[named]int)
+	r := &Ring{clock: clock, limit: limit, store: newStore(), clients: newSlots(), units: newSlots()}
 	r.begun, r.began = clock.Now(), clock.Elapsed()
 	r.from, r.wallZero = r.began, r.begun.Round(0).Add(-r.began)
-	if version != "" {
-		r.mark(r.began, value{state: Started, detail: version})
-	}
+	r.version = version
+	r.markStart()
 	return r
+}
+
+func (r *Ring) markStart() {
+	if r.version != "" {
+		r.mark(r.began, value{state: Started, detail: r.version})
+	}
 }
 
 // tell runs f with the moment at which something happened, as Elapsed counts; zero is now.

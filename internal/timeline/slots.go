@@ -7,6 +7,8 @@ type slots struct {
 	index map[named]int // by who has it
 }
 
+func newSlots() slots { return slots{index: make(map[named]int)} }
+
 type named struct{ id, name string }
 
 type slot struct {
@@ -61,7 +63,7 @@ func (s *slots) free(name string) int {
 
 // forget drops those that have gone and whose name is none of these.
 func (s *slots) forget(names map[string]bool) {
-	kept := slots{index: make(map[named]int)}
+	kept := newSlots()
 	for _, one := range s.list {
 		if one.alive || names[one.name] {
 			kept.index[one.named] = len(kept.list)
