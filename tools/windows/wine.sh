@@ -23,7 +23,7 @@ die() {
 }
 
 deps() {
-	local wanted=(gcc-mingw-w64-x86-64 mmdebstrap util-linux) missing=() package
+	local wanted=(gcc-mingw-w64-x86-64 mmdebstrap pulseaudio util-linux) missing=() package
 	# mmdebstrap needs it to work without root.
 	[[ $EUID -eq 0 ]] || wanted+=(uidmap)
 	for package in "${wanted[@]}"; do

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 	"unsafe"
 
@@ -22,6 +23,7 @@ type Client struct {
 	parent  func(id string) string // of a device, as windows.Parent
 	thread  *thread
 	news    *news
+	closing sync.Once
 
 	enumerator *com.Object // nil: not connected
 	listener   *com.Instance
@@ -46,7 +48,9 @@ func (c *Client) Read(ctx context.Context, afresh bool) (Reading, error) {
 }
 
 // Close lets go of all, unless Core Audio hangs.
-func (c *Client) Close() {
+func (c *Client) Close() { c.closing.Do(c.close) }
+
+func (c *Client) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
 	defer cancel()
 	_, _ = call(ctx, c.thread, func() {}, func() (none struct{}, err error) {

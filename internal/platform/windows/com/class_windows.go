@@ -73,3 +73,12 @@ var (
 		})
 	})
 )
+
+// Held is how many instances there are that somebody has a reference to.
+func Held() (n int) {
+	instances.Range(func(any, any) bool {
+		n++
+		return true
+	})
+	return n
+}

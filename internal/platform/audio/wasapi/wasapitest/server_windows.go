@@ -1,0 +1,236 @@
+package wasapitest
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/windows"
+
+	"sidetone/internal/platform/windows/com"
+)
+
+var (
+	ole32    = windows.NewLazySystemDLL("ole32.dll")
+	register = ole32.NewProc("CoRegisterClassObject")
+	revoke   = ole32.NewProc("CoRevokeClassObject")
+)
+
+// A Server is the stand-in. There is one at a time in a process.
+type Server struct {
+	mu        sync.Mutex
+	endpoints map[string]*Endpoint
+	chosen    map[bool]string // the id of the default, of inputs (true) and outputs
+	failures  map[string]com.HRESULT
+	before    map[string]func() // what happens before a call is answered
+	calls     map[string]int
+
+	listeners []*com.Object
+	volumes   map[string][]*com.Object // callbacks, by id
+	effects   map[string][]*com.Object
+}
+
+// Start has this process find the stand-in where it looks for Core Audio, until the test ends.
+func Start(t testing.TB) *Server {
+	s := &Server{
+		endpoints: make(map[string]*Endpoint), chosen: make(map[bool]string), failures: make(map[string]com.HRESULT),
+		before: make(map[string]func()), calls: make(map[string]int),
+		volumes: make(map[string][]*com.Object), effects: make(map[string][]*com.Object),
+	}
+	begun, end, ended := make(chan error), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		leave, err := com.Enter()
+		if err != nil {
+			begun <- err
+			return
+		}
+		defer leave()
+		factory := factoryClass().New(s)
+		class, cookie := com.MustGUID("BCDE0395-E52F-467C-8E3D-C4579291692E"), uint32(0)
+		const inProcess, manyUses = 1, 1
+		r, _, _ := register.Call(uintptr(unsafe.Pointer(&class)), factory.Pointer(), inProcess, manyUses, uintptr(unsafe.Pointer(&cookie)))
+		begun <- com.HRESULT(r).Err()
+		<-end
+		_, _, _ = revoke.Call(uintptr(cookie))
+		factory.Release()
+	}()
+	require.NoError(t, <-begun)
+	t.Cleanup(func() {
+		close(end)
+		<-ended
+	})
+	return s
+}
+
+// Plug has an endpoint come, or be another from now on.
+func (s *Server) Plug(e Endpoint) {
+	s.mu.Lock()
+	_, known := s.endpoints[e.ID]
+	s.endpoints[e.ID] = &e
+	s.mu.Unlock()
+	if known {
+		s.tell(onState, e.ID, uintptr(e.state()))
+		return
+	}
+	s.tell(onAdded, e.ID)
+}
+
+// Unplug has one go.
+func (s *Server) Unplug(id string) {
+	s.mu.Lock()
+	delete(s.endpoints, id)
+	s.mu.Unlock()
+	s.tell(onRemoved, id)
+}
+
+// Vanish has one go without a word.
+func (s *Server) Vanish(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.endpoints, id)
+}
+
+// Change changes one, and says nothing.
+func (s *Server) Change(id string, change func(*Endpoint)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(s.endpoints[id])
+}
+
+// Rename gives one another name.
+func (s *Server) Rename(id string, name any) {
+	s.Change(id, func(e *Endpoint) { e.Name = name })
+	s.tell(onProperty, id, uintptr(unsafe.Pointer(&keyName)))
+}
+
+// Choose makes one the default.
+func (s *Server) Choose(id string) {
+	s.mu.Lock()
+	input := s.endpoints[id].isInput()
+	s.chosen[input] = id
+	s.mu.Unlock()
+	flow := uintptr(0)
+	if input {
+		flow = 1
+	}
+	text, _ := windows.UTF16PtrFromString(id)
+	for _, l := range s.copyOf(&s.listeners) {
+		_ = l.Call(onDefault, flow, 0, uintptr(unsafe.Pointer(text)))
+	}
+}
+
+// SetMute mutes one, as another program would, and says so.
+func (s *Server) SetMute(id string, mute bool) {
+	s.Change(id, func(e *Endpoint) { e.Mute = mute })
+	s.Volume(id)
+}
+
+// Volume says what the mute of one is, as when its volume has changed.
+func (s *Server) Volume(id string) {
+	s.mu.Lock()
+	var notice struct {
+		context  com.GUID
+		muted    int32
+		master   float32
+		channels uint32
+		volumes  [1]float32
+	}
+	if e := s.endpoints[id]; e != nil && e.Mute {
+		notice.muted = 1
+	}
+	callbacks := slices.Clone(s.volumes[id])
+	s.mu.Unlock()
+	for _, c := range callbacks {
+		_ = c.Call(onVolume, uintptr(unsafe.Pointer(&notice)))
+	}
+}
+
+// SetEffects changes the effects of one, and says so.
+func (s *Server) SetEffects(id string, effects ...Effect) {
+	s.Change(id, func(e *Endpoint) { e.Effects = effects })
+	s.mu.Lock()
+	callbacks := slices.Clone(s.effects[id])
+	s.mu.Unlock()
+	for _, c := range callbacks {
+		_ = c.Call(onEffects)
+	}
+}
+
+// Fail has a method fail, of all endpoints or, as METHOD ID, of one. com.OK ends that.
+func (s *Server) Fail(method string, result com.HRESULT) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failures[method] = result
+}
+
+// Before has something happen in each call of a method, before it is answered.
+func (s *Server) Before(method string, do func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.before[method] = do
+}
+
+// Calls returns how often a method was called.
+func (s *Server) Calls(method string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls[method]
+}
+
+// Callbacks returns how many objects of its callers the stand-in would call.
+func (s *Server) Callbacks() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	callbacks := len(s.listeners)
+	for list := range maps.Values(s.volumes) {
+		callbacks += len(list)
+	}
+	for list := range maps.Values(s.effects) {
+		callbacks += len(list)
+	}
+	return callbacks
+}
+
+// enter is the beginning of each method.
+func (s *Server) enter(method, id string) com.HRESULT {
+	s.mu.Lock()
+	s.calls[method]++
+	before := s.before[method]
+	s.mu.Unlock()
+	if before != nil {
+		before()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h := s.failures[method+" "+id]; h.Err() != nil {
+		return h
+	}
+	return s.failures[method]
+}
+
+func (s *Server) endpoint(id string) (Endpoint, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.endpoints[id]; e != nil {
+		return *e, true
+	}
+	return Endpoint{}, false
+}
+
+func (s *Server) copyOf(list *[]*com.Object) []*com.Object {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(*list)
+}
+
+// tell calls a method of all that listen to what comes and goes, whose first argument is an id.
+func (s *Server) tell(slot int, id string, args ...uintptr) {
+	text, _ := windows.UTF16PtrFromString(id)
+	for _, l := range s.copyOf(&s.listeners) {
+		_ = l.Call(slot, append([]uintptr{uintptr(unsafe.Pointer(text))}, args...)...)
+	}
+}
