@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"sidetone/internal/catalogue"
 	"sidetone/internal/control"
 	"sidetone/internal/crash"
 	"sidetone/internal/devices"
@@ -61,12 +62,13 @@ type App struct {
 	engine   *engine.Engine
 	report   *reporter
 	timeline *timeline.Ring
-	serials  serials                     // for the mask of the bundle
-	guard    atomic.Pointer[crash.Guard] // nil: crashes are not reported
-	safe     bool                        // in safe mode
-	lock     *ipc.ClientLock             // nil: another agent for the same client id would not be noticed
-	listener net.Listener                // nil: there is no local API
-	settings atomic.Pointer[Settings]    // in force
+	serials  serials                            // for the mask of the bundle
+	guard    atomic.Pointer[crash.Guard]        // nil: crashes are not reported
+	safe     bool                               // in safe mode
+	lock     *ipc.ClientLock                    // nil: another agent for the same client id would not be noticed
+	listener net.Listener                       // nil: there is no local API
+	settings atomic.Pointer[Settings]           // in force
+	resolver atomic.Pointer[catalogue.Resolver] // the same
 
 	upgrading sync.Mutex                       // one program is started at a time
 	reloading sync.Mutex                       // one reading at a time, whoever asks
@@ -125,6 +127,7 @@ func (a *App) open() error {
 	default:
 		return err
 	}
+	a.resolver.Store(resolving.Resolver)
 	if err = a.openSources(resolving.HIDRules()); err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func Look(ctx context.Context, set *Settings, host Host, log *slog.Logger) ([]co
 	if err != nil {
 		return nil, control.Devices{}, err
 	}
-	sources, err := set.openEndpoints(host, log, false)
+	sources, err := set.openEndpoints(host, log, false, func() *catalogue.Resolver { return resolver })
 	if err != nil {
 		return nil, control.Devices{}, err
 	}

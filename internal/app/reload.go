@@ -36,6 +36,7 @@ func (a *App) Reload() error {
 		defer a.announce() // that is over, even if nothing else changes
 	}
 	a.settings.Store(set)
+	a.resolver.Store(resolving.Resolver)
 	a.engine.Configure(resolving)
 	if a.hid != nil {
 		a.hid.Want(resolving.HIDRules().Wants)

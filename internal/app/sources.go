@@ -4,6 +4,8 @@ import (
 	"errors"
 	"log/slog"
 
+	"sidetone/internal/catalogue"
+	"sidetone/internal/devices"
 	"sidetone/internal/engine"
 	"sidetone/internal/hid"
 	"sidetone/internal/platform"
@@ -13,8 +15,11 @@ import (
 	"sidetone/internal/platform/hidio"
 )
 
-// openEndpoints opens the sources of endpoints that the settings name, in safe mode without miniaudio. On an error none is left open.
-func (s *Settings) openEndpoints(host Host, log *slog.Logger, safe bool) (list []platform.Watcher, err error) {
+// openEndpoints opens the sources of endpoints that the settings name, in safe mode without miniaudio. resolver is asked of which
+// endpoints the effects are wanted. On an error none is left open.
+func (s *Settings) openEndpoints(
+	host Host, log *slog.Logger, safe bool, resolver func() *catalogue.Resolver,
+) (list []platform.Watcher, err error) {
 	defer func() {
 		if err != nil {
 			for _, src := range list {
@@ -41,7 +46,11 @@ func (s *Settings) openEndpoints(host Host, log *slog.Logger, safe bool) (list [
 		}
 	}
 	if from.Audio {
-		if err := add(audio.New(audio.Options{Server: from.PulseServer, Getenv: host.Getenv, Alone: safe})); err != nil {
+		o := audio.Options{Server: from.PulseServer, Getenv: host.Getenv, Alone: safe}
+		if from.Effects && !safe {
+			o.Effects = func(e devices.Endpoint) bool { return resolver().WantsEffects(e) }
+		}
+		if err := add(audio.New(o)); err != nil {
 			return list, err
 		}
 	}
@@ -58,7 +67,7 @@ func (s *Settings) openEndpoints(host Host, log *slog.Logger, safe bool) (list [
 func (a *App) openSources(rules *hid.Rules) error {
 	set, host := a.opts.Settings, a.opts.Host
 	var err error
-	if a.sources, err = set.openEndpoints(host, a.log, a.safe); err != nil {
+	if a.sources, err = set.openEndpoints(host, a.log, a.safe, a.resolver.Load); err != nil {
 		return err
 	}
 	if path := set.Config.Push.StateFile; path != "" {

@@ -58,6 +58,7 @@ type Sources struct {
 	HID         bool     `yaml:"hid,omitempty" help:"read the HID devices that the catalogue names (Linux)"`
 	Files       []string `yaml:"files,omitempty" help:"files that describe further devices"`
 	PulseServer string   `yaml:"pulse_server,omitempty" help:"address of the sound server on Linux, instead of the environment's"`
+	Effects     bool     `yaml:"effects,omitempty" help:"Windows: hold a silent stream of each microphone whose catalogue asks for os_effects"`
 }
 
 // Push controls how the vendor's own software pushes states, other than through the local API.

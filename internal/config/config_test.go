@@ -71,6 +71,7 @@ func TestDefaults(t *testing.T) {
 		"sources.hid=true",
 		"sources.files=",
 		"sources.pulse_server=",
+		"sources.effects=false",
 		"push.state_file=",
 		"engine.removal_grace=1s",
 		"engine.stale_after=30s",
@@ -246,7 +247,7 @@ func TestSettingsRoundTrip(t *testing.T) {
 vendor: acme
 rpc: {clients: first, transports: [websocket, ipc], on_exit: unmute, ipc_folders: [/run/x], tokens: 3, token_every: 1s, ports: "6463, 6465-6467,6470,6471", origin: "https://a.example", probe_timeout: 1500ms, answer_timeout: 6s, http_timeout: 1h, retry_max: 2m, resend_every: 10m}
 report: {fields: [noise_suppression], audio_id: name, video_id: bus_info, id_max_bytes: 64}
-sources: {audio: false, camera: false, hid: false, files: [a.yaml, b.yaml], pulse_server: "unix:/run/x"}
+sources: {audio: false, camera: false, hid: false, files: [a.yaml, b.yaml], pulse_server: "unix:/run/x", effects: true}
 push: {state_file: /run/x/states.json}
 engine: {removal_grace: 10ms, stale_after: 90s}
 pause: {list: unmuted}

@@ -103,3 +103,22 @@ func (p *product) wants(e *Endpoint) (bool, Why) {
 func (p *product) wantsVirtual(e *Endpoint) bool {
 	return slices.ContainsFunc(p.Virtual, func(r EndpointRule) bool { return r.fits(e) })
 }
+
+// WantsEffects reports whether the product of e has a flag that the OS's own processing of e decides. To learn of that may cost the OS, or
+// the user, more than to list e.
+func (r *Resolver) WantsEffects(e Endpoint) bool {
+	products := r.matcher.naming(&e)
+	if !e.Virtual {
+		products = nil
+		if p := r.matcher.find(&e); p != nil {
+			products = []*product{p}
+		}
+	}
+	return slices.ContainsFunc(products, func(p *product) bool {
+		return slices.ContainsFunc(p.Flags, func(rule FlagRule) bool { return rule.readsEffects() })
+	})
+}
+
+func (s Source) readsEffects() bool {
+	return s.Effect != "" || s.Derive != nil && slices.ContainsFunc(s.Derive.Terms, Source.readsEffects)
+}

@@ -196,3 +196,19 @@ func TestEndpointRules(t *testing.T) {
 		})
 	}
 }
+
+func TestEffectsAreWantedWhereAFlagIsReadOffThem(t *testing.T) {
+	product := func(pid string, flags ...FlagRule) Product {
+		return Product{ID: pid, Links: []Link{{Bus: USB, VID: "046f", PIDs: []string{pid}}}, Flags: flags, Virtual: []EndpointRule{{Type: AudioInput, Report: true}}}
+	}
+	effect := Source{Effect: EchoCancellation}
+	r := NewResolver(Rules{Products: []Product{
+		product("0001", FlagRule{EchoCancellation, effect}),
+		product("0002", FlagRule{EchoCancellation, Source{Derive: &Derive{Or: true, Terms: []Source{{Const: False}, effect}}}}),
+		product("0003", FlagRule{EchoCancellation, Source{Const: True}}),
+	}}, Options{OS: Windows})
+	for pid, want := range map[string]bool{"0001": true, "0002": true, "0003": false, "0004": false} {
+		require.Equal(t, want, r.WantsEffects(Endpoint{Type: AudioInput, Bus: USB, VID: "046f", PID: pid}), pid)
+	}
+	require.True(t, r.WantsEffects(Endpoint{Type: AudioInput, Virtual: true}), "a product names such virtual endpoints")
+}
