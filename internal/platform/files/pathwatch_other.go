@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -24,8 +25,13 @@ type PathWatch struct {
 	content bool
 	changed func()
 	watcher *fsnotify.Watcher
+	add     func(folder string) error       // the watcher's
 	points  atomic.Pointer[map[string]bool] // paths whose events count; false: only that they come or go
+	lost    atomic.Bool                     // events may have been lost: what is watched may no longer be
 	hearing sync.WaitGroup
+
+	mu      sync.Mutex // while the watcher is changed: one that is closed meanwhile might never answer
+	watched map[string]fs.FileInfo
 }
 
 // NewPathWatch makes a PathWatch that hears nothing before arm. content says that what is
@@ -35,20 +41,22 @@ func NewPathWatch(paths []string, content bool, changed func()) (*PathWatch, err
 	if err != nil {
 		return nil, err
 	}
-	w := &PathWatch{paths: paths, content: content, changed: changed, watcher: watcher}
+	w := &PathWatch{paths: paths, content: content, changed: changed, watcher: watcher, add: watcher.Add}
 	w.points.Store(&map[string]bool{})
 	w.hearing.Go(w.hear)
 	return w, nil
 }
 
-// close ends the watching.
+// Close ends the watching.
 func (w *PathWatch) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	err := w.watcher.Close()
 	w.hearing.Wait()
 	return err
 }
 
-// platformtest.Hear ends when the watcher is closed. It has a goroutine of its own because the watcher may
+// hear ends when the watcher is closed. It has a goroutine of its own because the watcher may
 // hold a lock while it delivers.
 func (w *PathWatch) hear() {
 	for {
@@ -65,7 +73,8 @@ func (w *PathWatch) hear() {
 			if !open {
 				return
 			}
-			w.changed() // events may have been lost
+			w.lost.Store(true)
+			w.changed()
 		}
 	}
 }
@@ -113,16 +122,33 @@ func (w *PathWatch) holders(found []pathStep) (points, folders map[string]bool) 
 // watch follows exactly the given folders. Old ones go first: one that was renamed is the same
 // to the kernel. Parents come before their children: so a child that vanishes and returns in
 // between is an event.
+//
+// A folder that is watched already is left alone: adding it anew would have Windows write the next events over those that nobody has
+// read yet.
 func (w *PathWatch) watch(folders map[string]bool) (sees bool, errs []error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before := w.watched
+	w.watched = map[string]fs.FileInfo{}
+	if w.lost.Swap(false) {
+		before = nil
+	}
+	alive := map[string]bool{}
 	for _, old := range w.watcher.WatchList() {
+		alive[old] = true
 		if _, wanted := folders[old]; !wanted {
 			_ = w.watcher.Remove(old) // it may be gone already
 		}
 	}
 	for _, folder := range slices.Sorted(maps.Keys(folders)) {
-		err := w.watcher.Add(folder)
+		var known fs.FileInfo
+		if alive[folder] {
+			known = before[folder]
+		}
+		now, err := w.addAnother(folder, known)
 		switch {
 		case err == nil:
+			w.watched[folder] = now
 			sees = sees || folders[folder]
 		case folders[folder] && !errors.Is(err, fs.ErrNotExist):
 			var path *fs.PathError
@@ -133,6 +159,29 @@ func (w *PathWatch) watch(folders map[string]bool) (sees bool, errs []error) {
 		}
 	}
 	return sees, errs
+}
+
+// addAnother watches a folder, unless it is the one that is known to be watched. It returns which one it is, nil if another took its
+// place meanwhile.
+func (w *PathWatch) addAnother(folder string, known fs.FileInfo) (fs.FileInfo, error) {
+	before := identity(folder)
+	if known != nil && os.SameFile(known, before) {
+		return known, nil
+	}
+	if err := w.add(folder); err != nil {
+		return nil, err
+	}
+	if !os.SameFile(before, identity(folder)) {
+		return nil, nil //nolint:nilnil // it is watched, and will be looked at again
+	}
+	return before, nil
+}
+
+// identity is for SameFile; nil if there is no such folder.
+func identity(folder string) fs.FileInfo {
+	info, _ := os.Stat(folder)
+	os.SameFile(info, info) // Windows is not asked before somebody compares
+	return info
 }
 
 // fold makes names equal that a file system may hold to be equal. Where it does not, an event
