@@ -31,7 +31,10 @@ var (
 // templateSize is that of macOS at its highest resolution. The system gives a template its colour, only how opaque it is counts.
 const templateSize = 44
 
-// drawAll makes every file, by name.
+// programColour is what the icon of a program lies on, since it is seen on backgrounds of any colour.
+const programColour = "#1f6f6b"
+
+// drawAll makes every file, by its path below the source's folder.
 func drawAll(source string) (map[string][]byte, error) {
 	files := make(map[string][]byte)
 	for column, state := range states {
@@ -42,27 +45,56 @@ func drawAll(source string) (map[string][]byte, error) {
 				if err != nil {
 					return nil, fmt.Errorf("%s at %d pixels: %w", state, size, err)
 				}
-				pictures[size] = picture
+				pictures[size] = encode(picture)
 			}
 			for _, size := range pngSizes {
-				files[fmt.Sprintf("%s-%s-%d.png", state, shade, size)] = pictures[size]
+				files[fmt.Sprintf("files/%s-%s-%d.png", state, shade, size)] = pictures[size]
 			}
-			files[fmt.Sprintf("%s-%s.ico", state, shade)] = ico(pictures)
+			files[fmt.Sprintf("files/%s-%s.ico", state, shade)] = ico(pictures)
 		}
 		template, err := drawOne(source, column, templateSize, "#000")
 		if err != nil {
 			return nil, err
 		}
-		files[state+"-template.png"] = template
+		files["files/"+state+"-template.png"] = encode(template)
 	}
-	return files, nil
+	program, err := drawProgram(source)
+	files["program.ico"] = program
+	return files, err
+}
+
+// drawProgram is the first state, light on a tile, at three quarters of its size.
+func drawProgram(source string) ([]byte, error) {
+	pictures := make(map[int][]byte)
+	for _, size := range icoSizes {
+		tile, err := rasterise(fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d"><rect width="%d" height="%d" rx="5" ry="5" fill="%s"/></svg>`,
+			columnWidth*len(states), columnWidth, columnWidth, columnWidth, programColour), 0, size)
+		if err != nil {
+			return nil, err
+		}
+		headset, err := drawOne(source, 0, size*3/4, shades["light"])
+		if err != nil {
+			return nil, err
+		}
+		at := (size - headset.Bounds().Dx()) / 2
+		draw.Draw(tile, headset.Bounds().Add(image.Pt(at, at)), headset, image.Point{}, draw.Over)
+		pictures[size] = encode(tile)
+	}
+	return ico(pictures), nil
+}
+
+// encode is a picture as a PNG file.
+func encode(picture image.Image) []byte {
+	var file bytes.Buffer
+	_ = (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&file, picture) // into memory, which does not fail
+	return file.Bytes()
 }
 
 // layer begins a part of the source that draws, or takes away.
 var layer = regexp.MustCompile(`<!-- (draw|erase) -->`)
 
-// drawOne is one column of the source as a PNG file.
-func drawOne(source string, column, size int, colour string) ([]byte, error) {
+// drawOne is one column of the source.
+func drawOne(source string, column, size int, colour string) (*image.RGBA, error) {
 	source = strings.ReplaceAll(source, "currentColor", colour)
 	whole := image.NewRGBA(image.Rect(0, 0, size, size))
 	begins := layer.FindAllStringSubmatchIndex(source, -1)
@@ -85,9 +117,7 @@ func drawOne(source string, column, size int, colour string) ([]byte, error) {
 			erase(whole, drawn)
 		}
 	}
-	var file bytes.Buffer
-	err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&file, whole)
-	return file.Bytes(), err
+	return whole, nil
 }
 
 // rasterise draws a column of an SVG.

@@ -17,9 +17,9 @@ func TestFilesAreWhatTheSourceDraws(t *testing.T) {
 	require.NoError(t, err)
 	have, err := os.ReadDir(filepath.Join(top, "files"))
 	require.NoError(t, err)
-	require.Len(t, have, len(want))
+	require.Len(t, have, len(want)-1, "all but the program's")
 	for name, data := range want {
-		file, err := os.ReadFile(filepath.Join(top, "files", name))
+		file, err := os.ReadFile(filepath.Join(top, name))
 		require.NoError(t, err)
 		require.Equal(t, data, file, "%s: run 'make icons'", name)
 	}

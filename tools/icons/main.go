@@ -1,4 +1,5 @@
-// Command icons draws the tray's icons from their one source, internal/tray/icon/icon.svg, into the files beside it.
+// Command icons draws the tray's icons, and that of the programs for Windows, from their one source, internal/tray/icon/icon.svg, into the
+// files beside it.
 package main
 
 import (
@@ -29,7 +30,7 @@ func write(folder string) error {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if err := os.WriteFile(filepath.Join(folder, "files", name), files[name], 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(folder, name), files[name], 0o644); err != nil {
 			return err
 		}
 	}
