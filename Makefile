@@ -115,6 +115,7 @@ deps-windows: ## install by apt what the build for Windows needs, and make a Win
 
 .PHONY: build-windows
 build-windows: ## build sidetone.exe, sidetonew.exe (the tray) and fakeserver.exe below bin/windows; on arm64, for which there is no C compiler, without miniaudio
+	GO=$(GO) VERSION=$(VERSION) tools/windows/resources.sh
 	GOOS=windows GOARCH=amd64 CC=x86_64-w64-mingw32-gcc $(GO) build -trimpath $(AGENTFLAGS) -o $(BIN)/windows/amd64/sidetone.exe ./cmd/agent
 	GOOS=windows GOARCH=amd64 CGO_ENABLED=0 $(GO) build -trimpath $(AGENTFLAGS) -ldflags '$(LDFLAGS) -funcalign=16 -H=windowsgui' -o $(BIN)/windows/amd64/sidetonew.exe ./cmd/tray
 	GOOS=windows GOARCH=amd64 CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/windows/amd64/fakeserver.exe ./fakeserver/cmd/fakeserver
@@ -128,4 +129,4 @@ test-windows: deps deps-windows build-windows ## the tests that are not of one o
 
 .PHONY: clean
 clean: ## remove what was built
-	rm -rf $(BIN)
+	rm -rf $(BIN) cmd/*/resources_windows_*.syso

@@ -216,7 +216,7 @@ func TestVersion(t *testing.T) {
 	require.Empty(t, o.stderr)
 	var v versionInfo
 	require.NoError(t, json.Unmarshal([]byte(o.stdout), &v))
-	require.Equal(t, versionInfo{version, runtime.Version(), runtime.GOOS, runtime.GOARCH, builtWithCGO()}, v)
+	require.Equal(t, versionInfo{version, runtime.Version(), runtime.GOOS, runtime.GOARCH, builtWithCGO(), listedBy(runtime.GOOS, builtWithCGO())}, v)
 	o = sidetone(t, nil, "version")
 	require.Equal(t, exitOK, o.code)
 	require.Contains(t, o.stdout, "sidetone "+version)

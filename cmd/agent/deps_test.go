@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -33,5 +34,14 @@ func TestShippedBinaries(t *testing.T) {
 			require.NotRegexp(t, refused, dep, program)
 		}
 		require.Contains(t, string(list), c.needs+"\n")
+	}
+}
+
+// TestMainsBeginWithTheirDLLs: what is called before might load one that somebody has put beside the program.
+func TestMainsBeginWithTheirDLLs(t *testing.T) {
+	for _, file := range []string{"main.go", "../tray/main.go"} {
+		source, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Contains(t, string(source), "\nfunc main() {\n\tsystem.LoadDLLsOfSystemOnly()\n")
 	}
 }

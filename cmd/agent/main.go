@@ -15,9 +15,11 @@ import (
 
 	"sidetone/internal/app"
 	"sidetone/internal/platform/audio"
+	"sidetone/internal/platform/system"
 )
 
 func main() {
+	system.LoadDLLsOfSystemOnly()
 	audio.ServeChild()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -17,7 +17,8 @@ type versionInfo struct {
 	Go      string `json:"go"`
 	OS      string `json:"os"`
 	Arch    string `json:"arch"`
-	CGO     bool   `json:"cgo"` // false: miniaudio is not part of this build
+	CGO     bool   `json:"cgo"`   // false: miniaudio is not part of this build
+	Audio   string `json:"audio"` // what lists the audio endpoints, for people
 }
 
 func versionCommand() *cobra.Command {
@@ -39,12 +40,28 @@ func versionCommand() *cobra.Command {
 }
 
 func thisVersion() versionInfo {
-	return versionInfo{version, runtime.Version(), runtime.GOOS, runtime.GOARCH, builtWithCGO()}
+	cgo := builtWithCGO()
+	return versionInfo{version, runtime.Version(), runtime.GOOS, runtime.GOARCH, cgo, listedBy(runtime.GOOS, cgo)}
 }
 
 func printVersion(w io.Writer) {
 	v := thisVersion()
-	fmt.Fprintf(w, "sidetone %s (%s, %s/%s, cgo %t)\n", v.Version, v.Go, v.OS, v.Arch, v.CGO)
+	fmt.Fprintf(w, "sidetone %s (%s, %s/%s, audio: %s)\n", v.Version, v.Go, v.OS, v.Arch, v.Audio)
+}
+
+// listedBy says what lists the audio endpoints of a system: its own interface, and beside it miniaudio, which needs cgo.
+func listedBy(system string, cgo bool) string {
+	own := map[string]string{"linux": "PulseAudio or ALSA", "windows": "Core Audio"}[system]
+	switch {
+	case cgo && own == "":
+		return "miniaudio"
+	case cgo:
+		return own + " and miniaudio"
+	case own == "":
+		return "none, without miniaudio"
+	default:
+		return own + " alone, without miniaudio"
+	}
 }
 
 func builtWithCGO() bool {

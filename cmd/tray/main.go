@@ -32,6 +32,7 @@ var version = "dev"
 const gcPercent = 25
 
 func main() {
+	system.LoadDLLsOfSystemOnly()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends it also where a bus that hangs keeps it from ending

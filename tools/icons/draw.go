@@ -32,7 +32,11 @@ var (
 const templateSize = 44
 
 // programColour is what the icon of a program lies on, since it is seen on backgrounds of any colour.
-const programColour = "#1f6f6b"
+const (
+	programColour = "#1f6f6b"
+	tileSource    = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]d %[2]d">` +
+		`<rect width="%[2]d" height="%[2]d" rx="5" ry="5" fill="%[3]s"/></svg>`
+)
 
 // drawAll makes every file, by its path below the source's folder.
 func drawAll(source string) (map[string][]byte, error) {
@@ -67,8 +71,7 @@ func drawAll(source string) (map[string][]byte, error) {
 func drawProgram(source string) ([]byte, error) {
 	pictures := make(map[int][]byte)
 	for _, size := range icoSizes {
-		tile, err := rasterise(fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d"><rect width="%d" height="%d" rx="5" ry="5" fill="%s"/></svg>`,
-			columnWidth*len(states), columnWidth, columnWidth, columnWidth, programColour), 0, size)
+		tile, err := rasterise(fmt.Sprintf(tileSource, columnWidth*len(states), columnWidth, programColour), 0, size)
 		if err != nil {
 			return nil, err
 		}

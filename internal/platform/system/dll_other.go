@@ -1,0 +1,6 @@
+//go:build !windows
+
+package system
+
+// LoadDLLsOfSystemOnly is for Windows.
+func LoadDLLsOfSystemOnly() {}
