@@ -1,0 +1,318 @@
+# check.ps1 looks at what only a real Windows can show of Sidetone's agent: docs/windows.md lists its rules.
+#
+#   powershell -ExecutionPolicy Bypass -File check.ps1 -Vendor acme -Program C:\path\sidetone.exe
+#
+#   -Only W4,W7     these rules alone
+#   -OtherUser NAME another account of this machine, whose password is asked for (W5)
+#   -NoQuestions    what a person would have to do or see is only listed
+#
+# Windows PowerShell 5.1, nothing to install. The agent of the vendor runs, as the user who calls this. It changes nothing: what it starts
+# it ends, what it writes is in a folder of its own below %TEMP%. W6 and W15 copy the program there. Exit code 1 if a rule failed.
+#Requires -Version 5.1 -PSEdition Desktop
+param(
+    [Parameter(Mandatory = $true)] [string] $Vendor,
+    [Parameter(Mandatory = $true)] [string] $Program,
+    [string[]] $Only = @(),
+    [string] $OtherUser = '',
+    [switch] $NoQuestions
+)
+$ErrorActionPreference = 'Stop'
+Set-StrictMode -Version 2.0
+
+$Program = (Resolve-Path -LiteralPath $Program).ProviderPath
+$me = [Security.Principal.WindowsIdentity]::GetCurrent()
+$session = (Get-Process -Id $PID).SessionId
+$pipeName = "sidetone-$Vendor-$($me.User.Value)-$session"
+$folder = Join-Path ([IO.Path]::GetTempPath()) ('sidetone-check-' + [Guid]::NewGuid().ToString('N'))
+$counts = @{ PASS = 0; FAIL = 0; ASK = 0; SKIP = 0 }
+# With powershell -File a list comes as one text.
+$wanted = @($Only | ForEach-Object { $_ -split ',' } | Where-Object { $_ })
+
+# The outcome of a rule is one of these. A rule returns the first that it makes.
+function Pass([string] $what) { @{ Outcome = 'PASS'; What = $what } }
+function Fail([string] $what) { @{ Outcome = 'FAIL'; What = $what } }
+function Skip([string] $what) { @{ Outcome = 'SKIP'; What = $what } }
+
+# Ask has a person do something, and say whether what is expected was seen.
+function Ask([string] $todo, [string] $question) {
+    if ($NoQuestions) { return @{ Outcome = 'ASK'; What = "$todo $question" } }
+    Write-Host "      $todo"
+    switch -Regex (Read-Host "      $question [y/n, Enter: not tried]") {
+        '^[yY]' { return Pass "$question Yes" }
+        '^[nN]' { return Fail "$question No" }
+    }
+    @{ Outcome = 'SKIP'; What = 'not tried' }
+}
+
+# Wait-Person has a person do something; false: it is not to be waited for.
+function Wait-Person([string] $todo) {
+    if ($NoQuestions) { return $false }
+    (Read-Host "      $todo Then press Enter, or type n if you cannot") -notmatch '^[nN]'
+}
+
+function Test-Rule([string] $number, [string] $title, [scriptblock] $rule) {
+    if ($wanted.Count -gt 0 -and $wanted -notcontains $number) { return }
+    try {
+        $result = @(& $rule) | Where-Object { $_ -is [hashtable] } | Select-Object -First 1
+        if ($null -eq $result) { $result = Fail 'this rule came to no end' }
+    } catch {
+        $result = Fail $_.Exception.Message
+    }
+    $counts[$result.Outcome]++
+    Write-Host ('{0,-4}  {1,-3}  {2}: {3}' -f $result.Outcome, $number, $title, $result.What)
+}
+
+# Open-Pipe connects to a pipe. The other end cannot act in this user's name.
+function Open-Pipe([string] $name) {
+    $pipe = New-Object System.IO.Pipes.NamedPipeClientStream -ArgumentList @(
+        '.', $name, [IO.Pipes.PipeDirection]::InOut, [IO.Pipes.PipeOptions]::None,
+        [Security.Principal.TokenImpersonationLevel]::Anonymous)
+    try { $pipe.Connect(5000) } catch { $pipe.Dispose(); throw }
+    $pipe
+}
+
+# Get-Agent asks the agent's control API: docs/api.md.
+function Get-Agent([string] $path) {
+    $pipe = Open-Pipe $pipeName
+    try {
+        $bytes = [Text.Encoding]::ASCII.GetBytes("GET $path HTTP/1.0`r`n`r`n")
+        $pipe.Write($bytes, 0, $bytes.Length)
+        $answer = (New-Object System.IO.StreamReader -ArgumentList $pipe).ReadToEnd()
+    } finally {
+        $pipe.Dispose()
+    }
+    $head, $text = $answer -split "`r`n`r`n", 2
+    if ($head -notmatch '^HTTP/1\.[01] 200 ') { throw "the agent refuses ${path}: $text" }
+    $text | ConvertFrom-Json
+}
+
+# Get-Optional is the value or the values of a member that JSON may leave out; nothing if it does.
+function Get-Optional($object, [string] $name) {
+    if ($null -ne $object -and $object.PSObject.Properties[$name]) { $object.$name | Where-Object { $null -ne $_ } }
+}
+
+function Get-Codes { Get-Optional (Get-Agent '/v1/status') 'conditions' | ForEach-Object { $_.code } }
+
+function Get-PipeNames([string] $begin) {
+    [IO.Directory]::GetFiles('\\.\pipe\') | ForEach-Object { $_ -replace '^\\\\\.\\pipe\\', '' } | Where-Object { $_ -like "$begin*" }
+}
+
+# Get-PipeOwner is the SID that owns a pipe, as the kernel keeps it.
+function Get-PipeOwner([string] $name) {
+    $pipe = Open-Pipe $name
+    try {
+        $pipe.GetAccessControl().GetOwner([Security.Principal.SecurityIdentifier]).Value
+    } finally {
+        $pipe.Dispose()
+    }
+}
+
+# Get-Resumes counts how often the agent has seen the machine wake.
+function Get-Resumes {
+    $lanes = Get-Optional (Get-Agent '/v1/timeline') 'lanes' | Where-Object { $_.kind -eq 'agent' }
+    @($lanes | ForEach-Object { Get-Optional $_ 'changes' } | Where-Object { $_.to -eq 'resumed' }).Count
+}
+
+# Get-Endpoints are those that the agent knows, reported or not.
+function Get-Endpoints { Get-Optional (Get-Agent '/v1/devices') 'endpoints' }
+
+# Get-Reported are the devices that the agent reports.
+function Get-Reported { Get-Optional (Get-Agent '/v1/status') 'products' | ForEach-Object { Get-Optional $_ 'devices' } }
+
+# Invoke-Low runs a line of cmd.exe as a program that Windows trusts less, as those in sandboxes are.
+function Invoke-Low([string] $line) {
+    $cmd = Join-Path $folder 'low.exe'
+    Copy-Item -LiteralPath $env:ComSpec -Destination $cmd -Force
+    & icacls.exe $cmd /setintegritylevel Low | Out-Null
+    (Start-Process -FilePath $cmd -ArgumentList "/d /c $line" -WindowStyle Hidden -Wait -PassThru).ExitCode
+}
+
+New-Item -ItemType Directory -Path $folder | Out-Null
+try {
+    Write-Host "Sidetone's agent of $Vendor, $($me.Name), session $session, $([Environment]::OSVersion.VersionString)"
+
+    Test-Rule 'W1' 'Windows 10 1809 or later' {
+        $build = [Environment]::OSVersion.Version.Build
+        if ($build -ge 17763) { Pass "build $build" } else { Fail "build $build is older than 17763" }
+    }
+
+    Test-Rule 'W2' 'the program says who it is' {
+        $info = [Diagnostics.FileVersionInfo]::GetVersionInfo($Program)
+        if (-not $info.ProductName -or -not $info.FileVersion) { return Fail 'it has no product name or version' }
+        Pass "$($info.ProductName) $($info.FileVersion); signature: $((Get-AuthenticodeSignature -LiteralPath $Program).Status)"
+    }
+
+    Test-Rule 'W3' 'the agent answers over its pipe' {
+        $status = Get-Agent '/v1/status'
+        Pass "version $($status.version), process $($status.pid), conditions: $((Get-Codes) -join ', ')"
+    }
+
+    Test-Rule 'W4' 'the pipe''s access list names this user alone, and refuses the network' {
+        $pipe = Open-Pipe $pipeName
+        try { $acl = $pipe.GetAccessControl() } finally { $pipe.Dispose() }
+        $sids = @($acl.GetAccessRules($true, $true, [Security.Principal.SecurityIdentifier]) |
+                Where-Object { $_.AccessControlType -eq 'Allow' } | ForEach-Object { $_.IdentityReference.Value })
+        $denied = @($acl.GetAccessRules($true, $true, [Security.Principal.SecurityIdentifier]) |
+                Where-Object { $_.AccessControlType -eq 'Deny' } | ForEach-Object { $_.IdentityReference.Value })
+        $strangers = @($sids | Where-Object { $_ -ne $me.User.Value })
+        if ($strangers.Count -gt 0) { return Fail "it lets in $($strangers -join ', ')" }
+        if ($denied -notcontains 'S-1-5-2') { return Fail 'it does not refuse the network (S-1-5-2)' }
+        Pass "$($sids -join ', ')"
+    }
+
+    Test-Rule 'W5' 'another user is refused at the pipe' {
+        if (-not $OtherUser) { return Skip 'name another account of this machine with -OtherUser' }
+        if ($NoQuestions) { return Skip 'its password would have to be asked for' }
+        $try = "try { `$p = New-Object IO.Pipes.NamedPipeClientStream '.', '$pipeName', 'InOut'; `$p.Connect(3000); exit 10 } " +
+            "catch [UnauthorizedAccessException] { exit 20 } catch { exit 30 }"
+        $encoded = [Convert]::ToBase64String([Text.Encoding]::Unicode.GetBytes($try))
+        $process = Start-Process -FilePath "$PSHOME\powershell.exe" -ArgumentList "-NoProfile -EncodedCommand $encoded" `
+            -Credential (Get-Credential -UserName $OtherUser -Message 'the other user') -WorkingDirectory $env:SystemRoot -WindowStyle Hidden -PassThru
+        # Without it PowerShell 5.1 forgets the exit code.
+        $null = $process.Handle
+        $process.WaitForExit()
+        switch ($process.ExitCode) {
+            10 { Fail "$OtherUser was let in" }
+            20 { Pass 'access denied' }
+            default { Fail "the attempt ended with $($process.ExitCode), and not with access denied" }
+        }
+    }
+
+    Test-Rule 'W6' 'a program of low integrity is refused at the pipe' {
+        $redirect = "(echo GET / HTTP/1.0) >\\.\pipe\$pipeName"
+        & $env:ComSpec /d /c "$redirect 2>nul"
+        if ($LASTEXITCODE -ne 0) { return Skip 'an ordinary program could not write to the pipe in this way either' }
+        if ((Invoke-Low 'exit 7') -ne 7) { return Skip 'no program of low integrity could be started' }
+        if ((Invoke-Low $redirect) -eq 0) { Fail 'it was let in' } else { Pass 'refused' }
+    }
+
+    Test-Rule 'W7' 'the client''s pipe is this user''s' {
+        $names = @(Get-PipeNames 'discord-ipc-')
+        if ($names.Count -eq 0) { return Skip 'no client runs' }
+        foreach ($name in $names) {
+            $owner = Get-PipeOwner $name
+            if ($owner -eq 'S-1-5-32-544') { return Pass "$name belongs to the administrators: the client runs as administrator; see W9" }
+            if ($owner -ne $me.User.Value) { return Fail "$name belongs to $owner" }
+        }
+        Pass ($names -join ', ')
+    }
+
+    Test-Rule 'W8' 'a refused connect takes its time, and the agent waits for none' {
+        $listener = New-Object System.Net.Sockets.TcpListener -ArgumentList ([Net.IPAddress]::Loopback), 0
+        $listener.Start()
+        $port = $listener.LocalEndpoint.Port
+        $listener.Stop()
+        $watch = [Diagnostics.Stopwatch]::StartNew()
+        try { (New-Object System.Net.Sockets.TcpClient).Connect('127.0.0.1', $port) } catch { $null = $_ }
+        $refused = $watch.ElapsedMilliseconds
+        $watch = [Diagnostics.Stopwatch]::StartNew()
+        $null = Get-Agent '/v1/status'
+        if ($watch.ElapsedMilliseconds -gt 1000) { return Fail "a status took $($watch.ElapsedMilliseconds) ms" }
+        Pass "a refusal took $refused ms here (docs/windows.md: 2 s), a status $($watch.ElapsedMilliseconds) ms"
+    }
+
+    Test-Rule 'W9' 'a client that runs as administrator is told of' {
+        if (-not (Wait-Person 'End the client, start it as administrator, and wait for 10 s.')) { return Skip 'not tried' }
+        $codes = @(Get-Codes)
+        $null = Wait-Person "Conditions: $($codes -join ', '). End the client, and start it as before."
+        if ($codes -contains 'clients.elevated') { return Pass 'clients.elevated' }
+        Ask 'No condition speaks of it.' 'Did the client get the list all the same?'
+    }
+
+    Test-Rule 'W10' 'locking the session changes nothing' {
+        $before = @(Get-Codes)
+        if (-not (Wait-Person 'Lock the session (Windows key and L), wait for 10 s, unlock it.')) { return Skip 'not tried' }
+        $new = @(Get-Codes | Where-Object { $before -notcontains $_ })
+        if ($new.Count -gt 0) { Fail "new conditions: $($new -join ', ')" } else { Pass 'no new condition' }
+    }
+
+    Test-Rule 'W11' 'sleep is noticed, modern standby too' {
+        $kinds = @(& powercfg.exe /a | Where-Object { $_ -match 'S0|S3' } | ForEach-Object { $_.Trim() }) -join '; '
+        $before = Get-Resumes
+        if (-not (Wait-Person 'Put the machine to sleep for two minutes, and wake it.')) { return Skip "not tried; powercfg: $kinds" }
+        if ((Get-Resumes) -gt $before) { Pass $kinds } else { Fail "the timeline has no new 'resumed'; powercfg: $kinds" }
+    }
+
+    Test-Rule 'W12' 'the agent does not use the microphone' {
+        # Windows keeps there which program has used it, and since when: LastUsedTimeStop is 0 while it does.
+        $key = 'HKCU:\Software\Microsoft\Windows\CurrentVersion\CapabilityAccessManager\ConsentStore\microphone\NonPackaged\' +
+            ($Program -replace '\\', '#')
+        if (-not (Test-Path -LiteralPath $key)) { return Pass 'Windows has never seen it use the microphone' }
+        $stop = Get-Optional (Get-ItemProperty -LiteralPath $key) 'LastUsedTimeStop'
+        if ($stop -ne 0) { return Pass 'Windows does not see it use the microphone now' }
+        Ask 'Windows says that the agent uses the microphone now.' 'Does the catalogue ask for os_effects of a microphone that is plugged in?'
+    }
+
+    Test-Rule 'W13' 'effects of Windows are told of' {
+        if ([Environment]::OSVersion.Version.Build -lt 22000) { return Skip 'Windows 10 has no such list' }
+        $with = @(Get-Endpoints | Where-Object { $null -ne (Get-Optional $_ 'effects') })
+        if ($with.Count -eq 0) { return Skip 'no endpoint has any: does the catalogue ask for os_effects?' }
+        Ask "$($with[0].name): $($with[0].effects | ConvertTo-Json -Compress)." 'Does the endpoint''s page in the sound settings say the same?'
+    }
+
+    Test-Rule 'W14' 'it runs where memory integrity (HVCI) is on' {
+        try { $guard = Get-CimInstance -Namespace root\Microsoft\Windows\DeviceGuard -ClassName Win32_DeviceGuard }
+        catch { return Skip "it cannot be read whether it is on: $($_.Exception.Message)" }
+        if (@($guard.SecurityServicesRunning) -notcontains 2) { return Skip 'it is off on this machine' }
+        $null = Get-Agent '/v1/status'
+        Pass 'on, and the agent answers'
+    }
+
+    Test-Rule 'W15' 'a planted DLL is not loaded' {
+        $copy = Join-Path $folder 'planted.exe'
+        Copy-Item -LiteralPath $Program -Destination $copy
+        Add-Type -TypeDefinition 'public static class SidetoneCheckPlanted {}' -OutputAssembly (Join-Path $folder 'winmm.dll') -OutputType Library
+        $names = 'avrt', 'hid', 'propsys', 'version', 'mmdevapi', 'audioses', 'wtsapi32', 'powrprof', 'iphlpapi', 'userenv', 'devobj', 'profapi', 'cryptbase'
+        foreach ($name in $names) {
+            Copy-Item -LiteralPath (Join-Path $folder 'winmm.dll') -Destination (Join-Path $folder "$name.dll")
+        }
+        $catalogue = Join-Path $folder 'catalogue.yaml'
+        Set-Content -LiteralPath $catalogue -Encoding ASCII -Value @(
+            'schema: 1', 'vendor: {id: sidetone-check, name: Check, url: "https://check.invalid", client_id: "123456789012345679"}', 'products:',
+            '  - {id: none, name: None, url: "https://check.invalid", priority: 1, links: [{kind: usb, vid: "ffff", pids: ["ffff"]}],',
+            '     endpoints: [{type: audioinput}]}')
+        $process = Start-Process -FilePath $copy -ArgumentList "run --catalogue `"$catalogue`"" -WorkingDirectory $folder -WindowStyle Hidden -PassThru
+        try {
+            Start-Sleep -Seconds 5
+            if ($process.HasExited) { return Fail 'the copy of the program has ended, perhaps because it loaded one' }
+            $loaded = @($process.Modules | Where-Object { $_.FileName -like "$folder\*.dll" } | ForEach-Object { $_.ModuleName })
+            $all = $process.Modules.Count
+        } finally {
+            if (-not $process.HasExited) { $process.Kill(); $process.WaitForExit() }
+        }
+        if ($loaded.Count -gt 0) { Fail "it loaded $($loaded -join ', ')" } else { Pass "none of $all modules" }
+    }
+
+    Test-Rule 'W16' 'sound over remote desktop is not reported' {
+        if ("$env:SESSIONNAME" -notlike 'RDP-*') { return Skip 'this session is not a remote one' }
+        $ids = @(Get-Reported | ForEach-Object { $_.id })
+        $remote = @(Get-Endpoints | Where-Object { (Get-Optional $_ 'virtual') -and $ids -contains $_.id })
+        if ($remote.Count -gt 0) { Fail "reported: $($remote[0].name)" } else { Pass "$($ids.Count) devices reported, none of them remote" }
+    }
+
+    Test-Rule 'W17' 'each session has an agent of its own' {
+        $names = @(Get-PipeNames "sidetone-$Vendor-")
+        if ($names.Count -lt 2) { return Skip 'the agent runs in one session: log in with a second one, over remote desktop on a server' }
+        $sessions = @($names | ForEach-Object { ($_ -split '-')[-1] } | Sort-Object -Unique)
+        if ($sessions.Count -ne $names.Count) { Fail "two agents in one session: $($names -join ', ')" } else { Pass "sessions $($sessions -join ', ')" }
+    }
+
+    Test-Rule 'W18' 'a Bluetooth headset is one product' {
+        $bluetooth = @(Get-Endpoints | Where-Object { (Get-Optional $_ 'bus') -eq 'bluetooth' })
+        if ($bluetooth.Count -lt 2) { return Skip 'no Bluetooth headset with microphone and speaker is connected' }
+        $groups = @($bluetooth | Group-Object -Property container)
+        Ask (($groups | ForEach-Object { "$($_.Name): $(($_.Group | ForEach-Object { $_.name }) -join ', ')." }) -join ' ') 'Is each line one headset?'
+    }
+
+    Test-Rule 'W19' 'a button that mutes is seen' {
+        if (-not (Wait-Person 'Mute the headset with its own button.')) { return Skip 'not tried' }
+        $flags = @(Get-Reported | ForEach-Object { Get-Optional $_ 'flags' } | ForEach-Object { Get-Optional $_ 'hardware_mute' })
+        if ($flags.Count -eq 0) { return Skip 'the agent reports no hardware mute' }
+        Ask "hardware_mute: $(($flags | ConvertTo-Json -Compress -Depth 3))." 'Is that right?'
+    }
+} finally {
+    Remove-Item -LiteralPath $folder -Recurse -Force -ErrorAction SilentlyContinue
+}
+
+Write-Host ('{0} passed, {1} failed, {2} to be asked, {3} skipped' -f $counts.PASS, $counts.FAIL, $counts.ASK, $counts.SKIP)
+if ($counts.FAIL -gt 0) { exit 1 }
