@@ -64,7 +64,7 @@ func (c *Client) admit(p *peer) bool {
 		switch {
 		case q == p:
 			before = false
-		case c.opts().Clients == FirstClient && (q.admitted || (before && q.running && !q.probeIsSlow)), blocks(p, q):
+		case c.opts().Clients == FirstClient && (q.admitted || before && !p.admitted && q.running && !q.probeIsSlow), blocks(p, q):
 			if p.admitted { // somebody may wait for that to end
 				p.admitted = false
 				c.notifyAll()

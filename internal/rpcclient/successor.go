@@ -24,6 +24,7 @@ type Learnt struct {
 	Process local.Process  `json:"process,omitzero"`
 
 	TokensFull time.Time                   `json:"tokens_full,omitzero"` // when it has all of its tokens again
+	Served     bool                        `json:"served,omitempty"`     // it was the one, or one of those, to be talked to
 	Answered   bool                        `json:"answered,omitempty"`   // the command, at least once
 	Over       Transport                   `json:"over,omitempty"`       // which it has answered last
 	Proof      *Proof                      `json:"proof,omitempty"`      // of the port; nil: it proves itself for nothing
@@ -75,11 +76,29 @@ func (c *Client) UntilHandover() (wait time.Duration, slow *Session) {
 		switch tr := p.status.Transport; {
 		case p.running && !p.inSession && p.lastTransport != "" && p.status.State == Connecting:
 			wait = max(wait, retryFirst)
+		case p.probing && !p.probeIsSlow && !p.inSession, p.inSession && tr == HTTP && p.status.State == Connecting:
+			wait = max(wait, retryFirst) // what is not waited for has cost its token all the same
 		case p.inSession && p.countsLinks && tr != HTTP:
-			wait = max(wait, p.bucket.linkDelay(time.Now()))
+			wait = max(wait, p.bucket.linkDelay(time.Now()), c.sharedDelay(p, time.Now()))
 		}
 	}
 	return wait, slow
+}
+
+// sharedDelay is how long p needs until there is a token for a link also if the ports, or sockets, that may be its own are: then what each
+// has cost was one and the same client's. mu is held.
+func (c *Client) sharedDelay(p *peer, now time.Time) time.Duration {
+	spent, next := p.bucket.outstanding(now)
+	for _, q := range c.peers {
+		if maybeSameClient(p, q) || maybeSameClient(q, p) {
+			n, again := q.bucket.outstanding(now)
+			spent, next = spent+n, max(next, again)
+		}
+	}
+	if spent < c.opts().Tokens {
+		return 0
+	}
+	return next
 }
 
 // leave ends all sessions as soon as nothing is in flight on them, and keeps in mind what was learnt. Clients are told nothing.
@@ -126,7 +145,7 @@ func (c *Client) learntOf(p *peer) Learnt {
 	defer c.mu.Unlock()
 	l := Learnt{
 		Socket: p.socket, Port: p.port, Process: p.Process, TokensFull: p.bucket.full(), Answered: p.hasAnswered, Over: p.lastTransport,
-		Proof: p.proof, MayHold: p.mayHold, Refused: make(map[Transport]*refusalError),
+		Served: p.admitted, Proof: p.proof, MayHold: p.mayHold, Refused: make(map[Transport]*refusalError),
 		Waits: []time.Duration{p.retryBackoff.next, p.refusalBackoff.next},
 	}
 	for tr, err := range p.refused {
@@ -170,6 +189,7 @@ func (c *Client) recallOf(p *peer, l Learnt) {
 		p.retryBackoff.next, p.refusalBackoff.next = l.Waits[0], l.Waits[1]
 	}
 	c.locked(func() {
+		p.admitted = l.Served && c.opts().Clients == FirstClient // else another one might be the first
 		p.lastTransport, p.mayHold, p.proof, p.toldProof = l.Over, l.MayHold, l.Proof, l.Proof
 		maps.Copy(p.refused, permanent(l.Refused))
 	})

@@ -224,6 +224,45 @@ func TestThatAClientRefusesIsHandedOver(t *testing.T) {
 	})
 }
 
+// Where one client is to be served it stays the same: the other would be left with what it has.
+func TestTheNextAgentServesTheSameClient(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *machine) {
+		second := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Documented, Ports: []int{6464}})
+		opts := Options{Clients: FirstClient}
+		h := v.start(opts)
+		h.publish(devices.True)
+		pass(time.Second)
+		require.Equal(t, devices.True, mute(second))
+		first := v.client(v.program(200), fakeserver.Options{Profile: fakeserver.Documented, Ports: []int{6463}})
+		pass(time.Minute)
+		next := v.successor(h, opts)
+		pass(time.Second)
+		next.publish(devices.False)
+		pass(time.Minute)
+		require.Equal(t, devices.False, mute(second))
+		require.Empty(t, first.Devices())
+		next.stop()
+		require.Empty(t, second.Devices())
+	})
+}
+
+// A client whose port does not tell whose it is has its proof before another agent goes on: each one that is given up costs a token.
+func TestAHandoverWaitsForAProof(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *machine) {
+		v.client(v.program(100), fakeserver.Options{
+			Profile: fakeserver.Desktop, NoFingerprint: true, Fault: fakeserver.Fault{Kind: fakeserver.FaultAnswerLate, Delay: 400 * time.Millisecond},
+		})
+		h := v.start(Options{Transports: only(HTTP)})
+		h.publish(devices.True)
+		pass(100 * time.Millisecond)
+		wait, _ := h.UntilHandover()
+		require.NotZero(t, wait)
+		pass(time.Minute)
+		wait, _ = h.UntilHandover()
+		require.Zero(t, wait, "%+v", h.session())
+	})
+}
+
 // A clock that was set back makes no client wait longer than it might have to.
 func TestWhatIsHandedOverOutlivesAClockThatIsSetBack(t *testing.T) {
 	for name, opts := range map[string]fakeserver.Options{

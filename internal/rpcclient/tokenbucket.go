@@ -75,6 +75,18 @@ func (b *tokenBucket) setFull(at time.Time) {
 	}
 }
 
+// outstanding is how many tokens have been spent that are not back yet, and when the next one is.
+func (b *tokenBucket) outstanding(now time.Time) (n int, next time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.fullAt.After(now) {
+		return 0, 0
+	}
+	left := b.fullAt.Sub(now)
+	n = int((left + b.every - 1) / b.every)
+	return n, left - time.Duration(n-1)*b.every
+}
+
 // delay is how long a list has to wait for a token that no link has reserved. It uses nothing up. A
 // nil bucket has no limit.
 func (b *tokenBucket) delay(now time.Time) time.Duration {

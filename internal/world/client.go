@@ -25,6 +25,7 @@ type client struct {
 	undisturbedSince time.Time // since when nothing has happened to it that a link feels
 	fullyOpenAt      time.Time // when its doors are all open
 	frozenAt         time.Time
+	spentAt          time.Time // when tokens of it were spent last of which the agent does not know
 
 	// Guarded by desk.mu.
 	stale       time.Time                     // when it went on after its links had been given up: then it takes what had queued on them
@@ -231,6 +232,8 @@ func (k *client) onPayload(p fakeserver.Payload) {
 	case len(p.Devices) > 0 && (k.Profile == fakeserver.Squatter ||
 		k.process.UID != myUser && (d.view.visibility.ports() || p.Transport == fakeserver.IPC)):
 		k.violate("confided", "got a list that is not for it")
+	case d.replacing && len(p.Devices) == 0 && d.newest() != list && k.answered[p.Transport] && !k.frozen:
+		k.violate("emptied", "got an empty list over %s while one agent goes on in place of another", p.Transport)
 	case p.ClientID != clientID:
 	case p.Err != nil || d.leaving:
 	case len(p.Devices) == 0 && p.Transport == fakeserver.HTTP && k.Profile != fakeserver.Flaky && d.newest() != list &&

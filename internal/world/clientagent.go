@@ -1,6 +1,8 @@
 package world
 
 import (
+	"encoding/json"
+	"errors"
 	"slices"
 	"time"
 
@@ -47,18 +49,62 @@ func (c *clients) startAgent() {
 	c.mu.Lock()
 	c.leaving, c.reloaded = false, false
 	for _, k := range c.all {
-		k.linkedSince, k.lastTaken = time.Time{}, -1
+		if k.linkedSince, k.lastTaken = (time.Time{}), -1; c.endAgent != nil { // there was one before
+			k.spentAt = time.Now()
+		}
 	}
 	last, some := c.last, len(c.history) > 0
 	if some {
 		c.history = c.history[len(c.history)-1:]
 	}
 	c.mu.Unlock()
+	c.report(nil, last, some)
+}
+
+// report begins to report the list, if there is some, with what another agent has learnt.
+func (c *clients) report(learnt []rpcclient.Learnt, last devices.Snapshot, some bool) {
 	c.reporting = rpcclient.New(c.options())
+	c.reporting.Recall(learnt)
 	c.endAgent = inBackground(c.reporting.Run)
 	if some {
 		c.reporting.Publish(last)
 	}
+}
+
+// leave ends the sessions as for another agent, which begins its own with goOn; nil: it would be kept waiting.
+func (c *clients) leave() (goOn func()) {
+	if c.reporting == nil {
+		return func() {}
+	}
+	if wait, slow := c.reporting.UntilHandover(); wait > 0 || slow != nil {
+		return nil
+	}
+	for _, k := range c.all {
+		if time.Since(k.spentAt) < longFreeze || k.Unspecified { // the next agent may have to wait in its line
+			k.disturbed()
+		}
+	}
+	c.setReplacing(true)
+	c.endAgent(rpcclient.ErrHandover)
+	var learnt []rpcclient.Learnt
+	text, err := json.Marshal(c.reporting.Learnt())
+	if err = errors.Join(err, json.Unmarshal(text, &learnt)); err != nil {
+		c.violate("handed over", "%v", err)
+	}
+	c.reporting = nil
+	return func() {
+		c.setReplacing(false)
+		c.mu.Lock()
+		last, some := c.last, len(c.history) > 0
+		c.mu.Unlock()
+		c.report(learnt, last, some)
+	}
+}
+
+func (c *clients) setReplacing(is bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.replacing = is
 }
 
 // restart begins to report as a new process of the agent, which has no list yet.
@@ -108,7 +154,7 @@ func (c *clients) stopAgent() {
 		}
 	}
 	c.mu.Unlock()
-	c.endAgent()
+	c.endAgent(nil)
 	c.reporting = nil
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -40,7 +40,7 @@ type clients struct {
 	pid       int
 	set       Reporting
 	reporting *rpcclient.Client // nil while the agent does not run
-	endAgent  func()            // in order
+	endAgent  func(cause error) // in order, or as the cause says
 
 	mu        sync.Mutex
 	history   []string // lists that were published, as the client has them; guarded by mu
@@ -48,6 +48,7 @@ type clients struct {
 	published time.Time
 	leaving   bool // the agent ends
 	reloaded  bool // the settings have changed since the agent's start
+	replacing bool // another agent goes on in place of this one
 }
 
 func newClients(s Scenario, events *story) *clients {

@@ -42,14 +42,30 @@ type desk struct {
 	unheardSleeps int       // how often the machine has slept without the agent having heard of it
 	waiting       []func()  // what the agent hears when it wakes
 
-	engine *engine.Engine
-	stop   func()
-	rules  *hid.Rules
-	wake   signal.Signal
+	engine      *agentEngine   // that reports
+	hearing     []*agentEngine // that, and one which is to go on in its place
+	stop        func()
+	rules       *hid.Rules
+	wake        signal.Signal
+	paused      bool
+	pausedUntil time.Time // zero: until it is resumed
 
 	handed sync.Mutex // of what the Engine's goroutine hands over
-	asked  []hid.Request
+	asked  []request
 	list   devices.Snapshot
+}
+
+// agentEngine is that of one agent.
+type agentEngine struct {
+	*engine.Engine
+	stop func(cause error)
+	list devices.Snapshot // the newest
+}
+
+// request is one of an Engine.
+type request struct {
+	hid.Request
+	by *agentEngine
 }
 
 // scheduled is something that will happen.
@@ -216,14 +232,12 @@ func (d *desk) boot() {
 	}
 	set := d.settings(cat)
 	d.rules = set.HIDRules()
-	d.engine = engine.New(engine.Options{
-		Settings: set, Sources: []string{"audio", "hid"}, Log: slog.New(slog.DiscardHandler), Publish: d.publish, Ask: d.ask,
-	})
-	stop := inBackground(d.engine.Run)
+	d.engine = d.newEngine(set, d.remainingPause())
+	d.hearing = []*agentEngine{d.engine}
 	d.clients.restart()
 	d.stop = func() {
 		d.clients.stopAgent()
-		stop()
+		d.engine.stop(nil)
 	}
 	for _, h := range d.headsets {
 		if h.plugged {
@@ -232,10 +246,33 @@ func (d *desk) boot() {
 		}
 	}
 	d.open(false)
-	d.after(d.delay(20*time.Millisecond, "hid"), func() {
-		d.engine.Observe(devices.Observation{Source: "hid", At: time.Now()})
-	})
+	d.listHID()
 	d.readSound()
+}
+
+// newEngine starts that of an agent. What it publishes counts once it is the one that reports.
+func (d *desk) newEngine(set engine.Settings, pause *engine.Pause) *agentEngine {
+	e := &agentEngine{}
+	e.Engine = engine.New(engine.Options{
+		Settings: set, Sources: []string{"audio", "hid"}, Log: slog.New(slog.DiscardHandler), Pause: pause,
+		Publish: func(s devices.Snapshot) { d.publish(e, s) }, Ask: func(r hid.Request) { d.ask(request{r, e}) },
+	})
+	e.stop = inBackground(e.Run)
+	return e
+}
+
+// tell has all Engines hear of something.
+func (d *desk) tell(f func(*agentEngine)) {
+	for _, e := range d.hearing {
+		f(e)
+	}
+}
+
+// listHID has the Engines hear that all HID devices have been found.
+func (d *desk) listHID() {
+	d.after(d.delay(20*time.Millisecond, "hid"), func() {
+		d.tell(func(e *agentEngine) { e.Observe(devices.Observation{Source: "hid", At: time.Now()}) })
+	})
 }
 
 // publishMadeUp publishes a list without an Engine. No two are equal.
@@ -259,15 +296,19 @@ func (d *desk) settings(cat *catalogue.Catalogue) engine.Settings {
 	return engine.Settings{Resolver: r, RemovalGrace: removalGrace, StaleAfter: staleAfter}
 }
 
-func (d *desk) publish(s devices.Snapshot) {
-	d.note(ofDesk, "list %d %s", s.Generation, asJSON{s.Wire()})
+func (d *desk) publish(by *agentEngine, s devices.Snapshot) {
 	d.handed.Lock()
 	defer d.handed.Unlock()
+	by.list = s
+	if by != d.engine {
+		return
+	}
+	d.note(ofDesk, "list %d %s", s.Generation, asJSON{s.Wire()})
 	d.list = s
 	d.clients.publish(s)
 }
 
-func (d *desk) ask(r hid.Request) {
+func (d *desk) ask(r request) {
 	d.note(ofDesk, "request %d to %s: % x % x", r.ID, r.Node, r.Output, r.Feature)
 	d.handed.Lock()
 	d.asked = append(d.asked, r)
@@ -304,7 +345,7 @@ func (d *desk) readSound() {
 				}
 			}
 			d.note(ofDesk, "audio %s %v", asJSON{o.Endpoints}, o.Err)
-			d.engine.Observe(o)
+			d.tell(func(e *agentEngine) { e.Observe(o) })
 		})
 	})
 }
@@ -399,7 +440,7 @@ func (d *desk) deliver(h *headset, n *node, e hid.Event, then func()) {
 			if then != nil && e.Kind != hid.Report {
 				then()
 			}
-			d.engine.HID(e)
+			d.tell(func(to *agentEngine) { to.HID(e) })
 			if then != nil && e.Kind == hid.Report {
 				then()
 			}

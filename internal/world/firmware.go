@@ -154,7 +154,7 @@ func (d *desk) sendOn(h *headset, iface int, data []byte, then func()) {
 }
 
 // request is what the agent wants sent to a device.
-func (d *desk) request(r hid.Request) {
+func (d *desk) request(r request) {
 	for _, h := range d.headsets {
 		for _, n := range h.nodes {
 			if n.device.Node == r.Node && !n.gone {
@@ -166,7 +166,7 @@ func (d *desk) request(r hid.Request) {
 }
 
 // handleRequest is for a request at the device.
-func (d *desk) handleRequest(h *headset, n *node, r hid.Request) {
+func (d *desk) handleRequest(h *headset, n *node, r request) {
 	if n.gone || !n.open || d.asleep {
 		return
 	}
@@ -205,22 +205,22 @@ func (d *desk) handleRequest(h *headset, n *node, r hid.Request) {
 		}
 	}
 	if len(r.Output) == 0 && !answered {
-		d.after(time.Millisecond, func() { d.deliverAnswer(n, hid.Event{Request: r.ID, Error: "the device does not answer"}) })
+		d.after(time.Millisecond, func() { d.deliverAnswer(n, r, hid.Event{Request: r.ID, Error: "the device does not answer"}) })
 	}
 }
 
 // answer brings a report that was asked for: on a way of its own, which input reports may overtake.
-func (d *desk) answer(n *node, r hid.Request, data []byte) {
+func (d *desk) answer(n *node, r request, data []byte) {
 	d.after(d.delay(10*time.Millisecond, "answer", r.ID), func() {
-		d.deliverAnswer(n, hid.Event{Request: r.ID, Data: data})
+		d.deliverAnswer(n, r, hid.Event{Request: r.ID, Data: data})
 	})
 }
 
-func (d *desk) deliverAnswer(n *node, e hid.Event) {
+func (d *desk) deliverAnswer(n *node, r request, e hid.Event) {
 	if n.gone || !n.open || d.asleep {
 		return
 	}
 	e.Kind, e.Node, e.At = hid.Answer, n.device.Node, time.Now()
 	d.note(ofDesk, "hid %s", asJSON{e})
-	d.engine.HID(e)
+	r.by.HID(e)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 )
 
 // Generate draws a scenario from a seed.
@@ -27,7 +28,28 @@ func Generate(seed uint64) Scenario {
 	if !g.one(3) {
 		g.clients(&s)
 	}
+	(&generator{rand.New(rand.NewPCG(seed, 3))}).replacements(&s, true)
 	return plain(s)
+}
+
+// replacements mixes into the steps that another agent goes on, and pauses. They are drawn by themselves: what else a seed draws is the
+// same with them.
+func (g *generator) replacements(s *Scenario, pauses bool) {
+	if g.one(2) {
+		return
+	}
+	for range 1 + g.IntN(3) {
+		step := Step{Do: Replace, After: pick(g, g.IntN(50), 100+g.IntN(3000)), MS: pick(g, 100, 500, 3000) + g.IntN(100)}
+		for range pick(g, 0, 1, 1, 2) {
+			if len(s.Units) > 0 {
+				step.During = append(step.During, Step{Do: pick(g, Press, Press, Unplug, Range, Boom), Unit: g.IntN(len(s.Units))})
+			}
+		}
+		if pauses && g.one(3) {
+			step = Step{Do: pick(g, Pause, Pause, Resume), After: g.IntN(2000), MS: pick(g, 0, 1000, 20_000, 100_000)}
+		}
+		s.Steps = slices.Insert(s.Steps, g.IntN(len(s.Steps)+1), step)
+	}
 }
 
 // plain returns the scenario as it comes out of a file.

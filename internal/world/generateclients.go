@@ -15,6 +15,7 @@ func GenerateClients(seed uint64) Scenario {
 	g := &generator{rand.New(rand.NewPCG(seed, 2))}
 	s := Scenario{Seed: seed, Reporting: drawReporting(g), Clients: drawClients(g), Long: g.one(6)}
 	s.Steps = drawClientSteps(g, len(s.Clients), pick(g, g.IntN(6), g.IntN(28)), s.Reporting)
+	(&generator{rand.New(rand.NewPCG(seed, 4))}).replacements(&s, false)
 	return plain(s)
 }
 

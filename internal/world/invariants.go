@@ -14,7 +14,11 @@ import (
 func (d *desk) atRest() {
 	list := d.published()
 	in, r := d.engine.Inputs()
-	if fresh := r.Resolve(in); !devices.SameWire(fresh.Wire(), list.Wire()) {
+	fresh := r.Resolve(in)
+	if d.isPaused() {
+		fresh = fresh.Paused("")
+	}
+	if !devices.SameWire(fresh.Wire(), list.Wire()) {
 		d.violate("resolved", "the list is %s, and what is known says %s", text(list.Wire()), text(fresh.Wire()))
 	}
 	for _, rep := range list.Devices {

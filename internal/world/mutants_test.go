@@ -29,7 +29,7 @@ var mutants = []mutant{
 		{"internal/catalogue/compile.go", "k.OSEndpointMute != nil && k.OSEndpointMute.SharedWithButton:", "k.OSEndpointMute != nil:"},
 	}},
 	{"what a headset says before the news of the waking is thrown away", []edit{
-		{"internal/engine/lease.go", "s.hid.Resume(s.woke, s.now)", "s.hid.Resume(s.now, s.now)"},
+		{"internal/engine/resume.go", "s.hid.Resume(s.woke, s.now)", "s.hid.Resume(s.now, s.now)"},
 	}},
 	{"what software has said outlives the headset", []edit{
 		{"internal/engine/lease_unit.go", "!there || !l.stillMeans(u) || ", "false && "},
@@ -39,7 +39,7 @@ var mutants = []mutant{
 		{"internal/devices/push.go", "if p.Unit == \"\" {", "if true {"},
 	}},
 	{"what software has said outlives sleep", []edit{
-		{"internal/engine/lease.go", "return l.said[f].Before(s.woke) }", "return false }"},
+		{"internal/engine/resume.go", "return l.said[f].Before(s.woke) }", "return false }"},
 	}},
 	{"a serial number makes one headset's state another's", []edit{
 		{"internal/devices/unitindex.go", "\tif len(owners) == 0 {\n", "\tif len(owners) == 0 && r.Serial != \"\" {\n\t\towners = x.bySerial[r.Serial]\n\t}\n\tif len(owners) == 0 {\n"},

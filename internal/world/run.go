@@ -36,16 +36,16 @@ func (r Result) rules() map[string]bool {
 	return out
 }
 
-// inBackground runs f until stop is called, which waits for its end.
-func inBackground(f func(context.Context)) (stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
+// inBackground runs f until stop is called with the cause, which waits for its end.
+func inBackground(f func(context.Context)) (stop func(cause error)) {
+	ctx, cancel := context.WithCancelCause(context.Background())
 	done := make(chan struct{})
 	go func() {
 		f(ctx)
 		close(done)
 	}()
-	return func() {
-		cancel()
+	return func(cause error) {
+		cancel(cause)
 		<-done
 	}
 }

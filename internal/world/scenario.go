@@ -167,7 +167,10 @@ const (
 	Run     Action = "run"     // the suite N starts or crashes
 	Reload  Action = "reload"  // version N of the catalogue
 	Restart Action = "restart" // the agent ends in order and starts again
-	Rest    Action = "rest"    // nothing happens for MS; then the invariants hold
+	Replace Action = "replace" // another agent reads everything for MS, while During happens, and then goes on in place of this one
+	Pause   Action = "pause"   // for MS; 0: until it is resumed
+	Resume  Action = "resume"
+	Rest    Action = "rest" // nothing happens for MS; then the invariants hold
 )
 
 // Step is one thing that happens.

@@ -50,6 +50,9 @@ var atDesk = map[Action]func(*desk, Step){
 	Run:     func(d *desk, s Step) { d.runSuite(s.N) },
 	Reload:  func(d *desk, s Step) { d.reload(s.N) },
 	Restart: func(d *desk, _ Step) { d.restart() },
+	Replace: func(d *desk, s Step) { d.replace(s.During, s.wait()) },
+	Pause:   func(d *desk, s Step) { d.pause(s.wait()) },
+	Resume:  func(d *desk, _ Step) { d.resume() },
 	Rest: func(d *desk, s Step) {
 		d.rest(s.wait())
 		d.clients.checkPrompt()
@@ -283,7 +286,7 @@ func (d *desk) sleepThrough(during []Step, wait time.Duration, known bool) {
 		if d.woke = woke; !known {
 			d.woke = time.Now()
 		}
-		d.engine.Resumed(woke)
+		d.tell(func(e *agentEngine) { e.Resumed(woke) })
 		d.after(time.Millisecond, func() { d.clients.do(Step{Do: Resend}) })
 		d.readSound()
 	})
@@ -298,7 +301,7 @@ func (d *desk) reload(version int) {
 	d.version = version
 	set := d.settings(cat)
 	d.rules = set.HIDRules()
-	d.engine.Configure(set)
+	d.tell(func(e *agentEngine) { e.Configure(set) })
 	for _, h := range d.headsets {
 		h.invalidate()
 	}

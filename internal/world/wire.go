@@ -15,6 +15,7 @@ import (
 // spend is another agent that connects for the same application, and goes, or that posts no more
 // than the head of a request.
 func (k *client) spend() {
+	k.spentAt = time.Now()
 	hello := fmt.Sprintf(`{"v":1,"client_id":"%s"}`, clientID)
 	hello = string(binary.LittleEndian.AppendUint32(make([]byte, 4), uint32(len(hello)))) + hello
 	request := "POST /rpc?v=1&client_id=" + clientID + " HTTP/1.1\r\n" +
