@@ -2,10 +2,13 @@ package service
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"log/slog"
 	"os"
 	"strconv"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -55,7 +58,8 @@ func NewNotifier(getenv func(string) string) *Notifier {
 }
 
 // Run says that the agent is ready once answers has returned for the first time, and from then on, where somebody waits for it, that it
-// is alive as often as answers returns: one that hangs falls silent. It returns when ctx has ended.
+// is alive as often as answers returns: one that hangs falls silent. Where nobody listens the address was another's, as a desktop's,
+// and nobody will miss anything. It returns when ctx has ended.
 func (n *Notifier) Run(ctx context.Context, answers func(), log *slog.Logger) {
 	tell := func(state string) {
 		if err := n.send(state); err != nil {
@@ -63,7 +67,15 @@ func (n *Notifier) Run(ctx context.Context, answers func(), log *slog.Logger) {
 		}
 	}
 	if answers(); ctx.Err() == nil {
-		tell("READY=1")
+		err := n.send("READY=1")
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+			log.Debug("no service manager listens where NOTIFY_SOCKET says", "reason", err)
+			<-ctx.Done()
+			return
+		}
+		if err != nil {
+			log.Warn("the service manager does not know that the agent is ready", "reason", err)
+		}
 	}
 	if n.every > 0 {
 		wait, stop, err := n.tick(n.every)

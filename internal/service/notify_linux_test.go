@@ -1,6 +1,9 @@
 package service
 
 import (
+	"bytes"
+	"context"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -20,6 +23,25 @@ func TestTick(t *testing.T) {
 		err = wait()
 	}
 	require.ErrorIs(t, err, os.ErrClosed)
+}
+
+// TestNobodyListens: an address of another time, as a desktop may leave it, is nothing to warn of, nor does it set a timer.
+func TestNobodyListens(t *testing.T) {
+	left := filepath.Join(t.TempDir(), "left")
+	manager, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: left, Net: "unixgram"})
+	require.NoError(t, err)
+	require.NoError(t, manager.Close())
+	for _, address := range []string{left, filepath.Join(t.TempDir(), "none"), "@" + t.TempDir()} {
+		n := NewNotifier(func(name string) string {
+			return map[string]string{notifySocket: address, watchdogUsec: "240000000"}[name]
+		})
+		n.tick = func(time.Duration) (func() error, func(), error) { panic("a timer") }
+		var log bytes.Buffer
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		n.Run(ctx, func() {}, slog.New(slog.NewTextHandler(&log, nil)))
+		cancel()
+		require.Empty(t, log.String())
+	}
 }
 
 func TestSendState(t *testing.T) {
