@@ -32,8 +32,8 @@ func headsetOf(d hid.Device) oneHeadset {
 
 func (h oneHeadset) ids() string { return h.vid + ":" + h.pid }
 
-// nameOfHID are the ids or the node of a HID device.
-var nameOfHID = regexp.MustCompile(`^([0-9A-Fa-f]{4}:[0-9A-Fa-f]{4}|(/dev/)?hidraw[0-9]+)$`)
+// nameOfHID are the ids or the node of a HID device, which on Windows is an instance id.
+var nameOfHID = regexp.MustCompile(`^([0-9A-Fa-f]{4}:[0-9A-Fa-f]{4}|(/dev/)?hidraw[0-9]+|\w+\\[^\\]+\\[^\\]+)$`)
 
 // choose finds the headset that the user means, without opening any device.
 func (l *learner) choose(ctx context.Context, name string) (oneHeadset, error) {
@@ -48,7 +48,7 @@ func (l *learner) choose(ctx context.Context, name string) (oneHeadset, error) {
 	if name != "" {
 		fits = func(all []hid.Device) bool {
 			return slices.ContainsFunc(all, func(d hid.Device) bool {
-				return strings.EqualFold(name, headsetOf(d).ids()) || strings.TrimPrefix(name, "/dev/") == d.Node
+				return strings.EqualFold(name, headsetOf(d).ids()) || strings.EqualFold(strings.TrimPrefix(name, "/dev/"), d.Node)
 			})
 		}
 	}

@@ -9,7 +9,7 @@ export WINEPREFIX=$folder/prefix GOOS=windows GOARCH=amd64 CGO_ENABLED=1 CC=x86_
 export SIDETONE_STANDINS=Z:$folder/standins
 
 mkdir "$folder/standins"
-for driver in hid; do
+for driver in hid camera; do
 	"$CC" -O1 -fno-builtin -I/usr/x86_64-w64-mingw32/include/ddk -shared -nostdlib -Wl,--subsystem,native -Wl,-e,DriverEntry -s \
 		-o "$folder/standins/sidetone$driver.sys" "$here/standin/$driver.c" -lntoskrnl -lhidclass
 done

@@ -2,6 +2,7 @@ package hidio
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"strings"
@@ -32,8 +33,11 @@ type hidclass struct {
 	nodes    map[string][]*collection // of the last list
 }
 
-// newBackend returns the HID devices of this machine. There are no others: root means nothing.
-func newBackend(_ string, log *slog.Logger) (backend, error) {
+// newBackend returns the HID devices of this machine. There are none in a folder.
+func newBackend(root string, log *slog.Logger) (backend, error) {
+	if root != "" {
+		return nil, fmt.Errorf("read HID devices in %s: %w on Windows", root, errors.ErrUnsupported)
+	}
 	return &hidclass{log: log, removals: make(map[string]int)}, nil
 }
 

@@ -142,6 +142,7 @@ type property struct {
 
 var (
 	parent    = property{"{4340a6c5-93fa-4706-972c-7b648008a5a7}", 8}
+	friendly  = property{"{a45c254e-df1c-4efd-8020-67d146a850e0}", 14}
 	reported  = property{"{540b947e-8b40-45bc-a8a2-6a0b894cbda2}", 4}
 	container = property{"{8c7ed206-3f8a-4827-b3ab-ae9e1faefc6c}", 2}
 )

@@ -1,0 +1,84 @@
+package standin
+
+import (
+	"fmt"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/windows"
+	"golang.org/x/sys/windows/registry"
+)
+
+const (
+	cameraDriver = "sidetonecamera"
+	videoCamera  = "{e5323777-f976-4f5b-9b55-b94699c46e44}" // KSCATEGORY_VIDEO_CAMERA
+)
+
+// cameraClass is that of cameras.
+var cameraClass = windows.GUID{Data1: 0xca3e7ab9, Data2: 0xb4c3, Data3: 0x4ae6, Data4: [8]byte{0x82, 0x51, 0x57, 0x9e, 0xf9, 0x33, 0x89, 0xf}}
+
+var setupDiCreateInterface = setupapi.NewProc("SetupDiCreateDeviceInterfaceW")
+
+// VirtualCamera is a camera of a program, to plug in.
+type VirtualCamera struct{ Name string }
+
+// Path is its symbolic link.
+func (c VirtualCamera) Path() string { return `\\?\root#sidetonecamera#0000#` + videoCamera }
+
+// Plug plugs it in, and returns what unplugs it.
+func (c VirtualCamera) Plug(t *testing.T) (unplug func()) {
+	plugging.Lock()
+	defer plugging.Unlock()
+	driver(t, cameraDriver)
+	const id = `ROOT\SIDETONECAMERA\0000`
+	device(t, id, cameraClass, func(list windows.DevInfo, info *windows.DevInfoData) {
+		byDriver(t, cameraDriver, cameraClass.String())(list, info)
+		has(t, map[property]string{friendly: c.Name})(list, info)
+	})
+	look(t, cameraDriver)
+	return func() {
+		plugging.Lock()
+		defer plugging.Unlock()
+		remove(t, id)
+		look(t, cameraDriver)
+	}
+}
+
+// Camera is a camera at USB that has been there from the start: nothing tells of its coming.
+type Camera struct {
+	VID, PID  uint16
+	Serial    string
+	Container string // {...}
+	Name      string
+}
+
+// Path is its symbolic link.
+func (c Camera) Path() string {
+	return fmt.Sprintf(`\\?\usb#vid_%04x&pid_%04x&mi_00#6&1a2b3c&0&0000#%s\global`, c.VID, c.PID, videoCamera)
+}
+
+// Place puts it into the registry, as Windows has cameras there, and returns what takes it out again.
+func (c Camera) Place(t *testing.T) (end func()) {
+	folder(t)
+	whole := fmt.Sprintf(`USB\VID_%04X&PID_%04X\%s`, c.VID, c.PID, c.Serial)
+	device(t, whole, cameraClass, nil)
+	id := fmt.Sprintf(`USB\VID_%04X&PID_%04X&MI_00\6&1A2B3C&0&0000`, c.VID, c.PID)
+	device(t, id, cameraClass, func(list windows.DevInfo, info *windows.DevInfoData) {
+		has(t, map[property]string{parent: whole, friendly: c.Name, container: c.Container})(list, info)
+		class, err := windows.GUIDFromString(videoCamera)
+		require.NoError(t, err)
+		reference, err := windows.UTF16PtrFromString("GLOBAL")
+		require.NoError(t, err)
+		ok, _, err := setupDiCreateInterface.Call(uintptr(list), uintptr(unsafe.Pointer(info)), uintptr(unsafe.Pointer(&class)),
+			uintptr(unsafe.Pointer(reference)), 0, 0)
+		require.NotZero(t, ok, err)
+	})
+	key, _, err := registry.CreateKey(registry.LOCAL_MACHINE, fmt.Sprintf(
+		`System\CurrentControlSet\Control\DeviceClasses\%s\##?#USB#VID_%04X&PID_%04X&MI_00#6&1A2B3C&0&0000#%s\#GLOBAL\Control`,
+		videoCamera, c.VID, c.PID, videoCamera), registry.ALL_ACCESS)
+	require.NoError(t, err)
+	defer key.Close()
+	require.NoError(t, key.SetDWordValue("Linked", 1))
+	return func() { remove(t, id) }
+}
