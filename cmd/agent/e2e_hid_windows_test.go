@@ -136,10 +136,10 @@ func TestLearnUnderWine(t *testing.T) {
 	})
 	d.send = func(report []byte) {
 		headset.Send(string(report) + "\x00") // Wine drops a report that is shorter than declared
-		for { // until it is recorded
+		for {
 			select {
 			case e := <-heard:
-				if e.Kind == hid.Report {
+				if e.Kind == hid.Report { // it is recorded
 					return
 				}
 			case err := <-d.done:

@@ -16,7 +16,9 @@ const (
 )
 
 // cameraClass is that of cameras.
-var cameraClass = windows.GUID{Data1: 0xca3e7ab9, Data2: 0xb4c3, Data3: 0x4ae6, Data4: [8]byte{0x82, 0x51, 0x57, 0x9e, 0xf9, 0x33, 0x89, 0xf}}
+var cameraClass = windows.GUID{
+	Data1: 0xca3e7ab9, Data2: 0xb4c3, Data3: 0x4ae6, Data4: [8]byte{0x82, 0x51, 0x57, 0x9e, 0xf9, 0x33, 0x89, 0xf},
+}
 
 var setupDiCreateInterface = setupapi.NewProc("SetupDiCreateDeviceInterfaceW")
 
