@@ -32,39 +32,38 @@ type deviceInterface struct {
 
 // A Watch hears of devices that come and go.
 type Watch struct {
-	heard      *broadcast.Subscription
+	messages   *broadcast.Subscription
 	registered uintptr
 }
 
 // NewWatch calls told for each interface of a class that arrives or is gone, one after another, until Close. told must return at once.
 //
-// CM_Register_Notification would need neither window nor thread; but Wine does not have it, and this one way is told of the same on both.
+// CM_Register_Notification would need no window; but Wine does not have it, and this way is the same on both.
 func NewWatch(class syswindows.GUID, told func(path string, arrived bool)) (*Watch, error) {
-	heard, err := broadcast.Subscribe(func(m broadcast.Message) (answer uintptr, handled bool) {
+	messages, err := broadcast.Subscribe(func(m broadcast.Message) (uintptr, bool) {
 		if m.Data == 0 || m.Param != deviceArrival && m.Param != deviceRemoved {
 			return 0, false
 		}
 		event := *(**deviceInterface)(unsafe.Pointer(&m.Data))
-		if event.kind != kindDeviceInterface || event.class != class {
-			return 0, false
+		if event.kind == kindDeviceInterface && event.class == class {
+			told(syswindows.UTF16PtrToString(&event.name[0]), m.Param == deviceArrival)
 		}
-		told(syswindows.UTF16PtrToString(&event.name[0]), m.Param == deviceArrival)
-		return 1, true
+		return 0, false
 	}, broadcast.DeviceChange)
 	if err != nil {
 		return nil, fmt.Errorf("be told of devices: %w", err)
 	}
 	filter := deviceInterface{kind: kindDeviceInterface, class: class}
 	filter.size = uint32(unsafe.Sizeof(filter))
-	registered, _, err := registerDeviceNotification.Call(uintptr(heard.Window()), uintptr(unsafe.Pointer(&filter)), 0)
+	registered, _, err := registerDeviceNotification.Call(uintptr(messages.Window()), uintptr(unsafe.Pointer(&filter)), 0)
 	if registered == 0 {
-		return nil, errors.Join(fmt.Errorf("be told of devices: %w", err), heard.Close())
+		return nil, errors.Join(fmt.Errorf("be told of devices: %w", err), messages.Close())
 	}
-	return &Watch{heard, registered}, nil
+	return &Watch{messages, registered}, nil
 }
 
 // Close ends the watching. told is not called any more when it returns.
 func (w *Watch) Close() error {
-	_, _, _ = unregisterDeviceNotification.Call(w.registered) // the window's end does the same
-	return w.heard.Close()
+	_, _, _ = unregisterDeviceNotification.Call(w.registered) // else it ends with the window
+	return w.messages.Close()
 }
