@@ -3,7 +3,6 @@ package ipc
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"net"
 	"path/filepath"
@@ -91,12 +90,6 @@ func ownedBy(p local.Process, owner, me string) local.Process {
 		p.UID, p.Denied = owner, false
 	}
 	return p
-}
-
-// Watch cannot watch: Windows tells nobody of a new pipe. It returns at once with
-// errors.ErrUnsupported.
-func (Machine) Watch(context.Context, func()) error {
-	return fmt.Errorf("watch for clients' pipes: %w: Windows does not tell of a new pipe", errors.ErrUnsupported)
 }
 
 // watchLimit knows of no limit that could be raised.
