@@ -100,7 +100,9 @@ func gather(cmd *cobra.Command, in *settingsFlags) (doctor.Facts, error) {
 			break
 		}
 	}
-	g := doctor.Facts{OwnCatalogue: c.Catalogue, CataloguePath: c.Catalogue, Problems: problems, Version: version, Now: time.Now()}
+	g := doctor.Facts{
+		OwnCatalogue: c.Catalogue, CataloguePath: c.Catalogue, Problems: problems, Ignored: app.Ignored(o), Version: version, Now: time.Now(),
+	}
 	client, err := app.FindAgent(cmd.Context(), c, host)
 	if errors.As(err, new(app.InputError)) {
 		return doctor.Facts{}, err

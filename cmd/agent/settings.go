@@ -62,6 +62,7 @@ func (f *settingsFlags) options(cmd *cobra.Command) config.Options {
 		SystemFile: paths.SystemSettings(runtime.GOOS, host.Getenv),
 		Explicit:   f.file,
 	}
+	o.Refused = paths.RefuseSystemSettings(o.SystemFile)
 	paths := make(map[string]string)
 	for _, k := range config.Keys() {
 		paths[k.Flag] = k.Path

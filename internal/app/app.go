@@ -117,6 +117,9 @@ func (a *App) open() error {
 	if err != nil {
 		return err
 	}
+	if set.Ignored != nil {
+		a.log.Warn("settings", "note", health.English.Phrase(*set.Ignored))
+	}
 	switch err = a.takeLocks(); {
 	case err == nil:
 		if a.safe = a.guardCrashes(); a.safe {

@@ -71,6 +71,9 @@ func (a *App) state() (control.Status, []health.Condition) {
 	if refused := a.refused.Load(); refused != nil {
 		conditions = append(conditions, *refused)
 	}
+	if set.Ignored != nil {
+		conditions = append(conditions, *set.Ignored)
+	}
 	if a.safe {
 		conditions = append(conditions, safeMode)
 	}

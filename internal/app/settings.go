@@ -12,6 +12,7 @@ import (
 	"sidetone/internal/config"
 	"sidetone/internal/devices"
 	"sidetone/internal/engine"
+	"sidetone/internal/health"
 	"sidetone/internal/platform/ipc"
 	"sidetone/internal/platform/paths"
 	"sidetone/internal/rpcclient"
@@ -24,6 +25,7 @@ type Settings struct {
 	Origins   []config.Setting     // the same, with where each comes from
 	Catalogue *catalogue.Catalogue // nil: none is set
 	Identity  brand.Identity       // as far as it is known without a catalogue
+	Ignored   *health.Condition    // the administrator's settings are; nil: they are not
 }
 
 // NewSettings are those of an agent for a catalogue that is there already.
@@ -37,7 +39,7 @@ func Load(from config.Options, host Host) (*Settings, error) {
 	if err := Input(problems, nil); err != nil {
 		return nil, err
 	}
-	s := &Settings{Config: c, Origins: origins}
+	s := &Settings{Config: c, Origins: origins, Ignored: Ignored(from)}
 	if c.Catalogue == "" {
 		return s, nil
 	}
@@ -50,6 +52,14 @@ func Load(from config.Options, host Host) (*Settings, error) {
 		return nil, InputError{err}
 	}
 	return s, nil
+}
+
+// Ignored says that the administrator's settings do not count; nil: they do, or there are none.
+func Ignored(from config.Options) *health.Condition {
+	if from.Refused == nil || from.Explicit != "" {
+		return nil
+	}
+	return &health.Wrap(from.Refused, health.SettingsIgnored, health.Warning, health.Args{"path": from.SystemFile}).Condition
 }
 
 // InputError marks what is wrong with what the user gave: settings, a file, a flag. Nothing was done.

@@ -18,6 +18,7 @@ type Options struct {
 	Env        []string          // KEY=value, as returned by os.Environ; an empty value counts as not set
 	UserFile   string            // may be missing
 	SystemFile string            // may be missing
+	Refused    error             // why SystemFile, which is there, is not read; nil: it is
 	Explicit   string            // replaces both files and must exist
 }
 
@@ -36,7 +37,9 @@ func Load(o Options) (*Config, []Setting, []strictyaml.Problem) {
 	if o.Explicit != "" {
 		l.file(o.Explicit, true)
 	} else {
-		l.file(o.SystemFile, false)
+		if o.Refused == nil {
+			l.file(o.SystemFile, false)
+		}
 		l.file(o.UserFile, false)
 	}
 	l.env(o.Env)

@@ -27,6 +27,7 @@ type Facts struct {
 	OwnCatalogue  string               // of the settings here
 	Catalogue     *catalogue.Catalogue // nil: there is none in order
 	Problems      []strictyaml.Problem // with settings and catalogue
+	Ignored       *health.Condition    // the administrator's settings are; nil: they are not
 	OwnProblems   []strictyaml.Problem // with OwnCatalogue, where the agent has another
 
 	NoTrayHost bool // there is a desktop, which shows no tray icons
@@ -176,6 +177,9 @@ func (d *examination) settings() {
 		d.add(health.OK, health.SettingsFine, "", health.Args{
 			"path": d.CataloguePath, "products": strconv.Itoa(len(d.Catalogue.Products)), "vendor": d.Catalogue.Vendor.Name,
 		})
+	}
+	if d.Ignored != nil {
+		d.found = append(d.found, *d.Ignored)
 	}
 	d.ofAgent(health.ReloadRefused) // settings that it has not taken over
 	for _, p := range d.OwnProblems {

@@ -1,16 +1,16 @@
-//go:build !linux && !darwin
-
 package files
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+
+	"sidetone/internal/platform/session"
 )
 
-// openState opens a state file for reading if it is a regular file and no link. Who may write
-// to it is left to the access list that its folder passes on: in the user's profile, that is
-// this user and the administrators.
+// openState opens a state file for reading if it is a regular file and no link, and belongs to this user or those who administer the
+// machine. Who else may write to it is left to the access list that its folder passes on: in the user's profile, nobody.
 func openState(path string) (*os.File, fs.FileInfo, error) {
 	info, err := os.Lstat(path)
 	switch {
@@ -25,9 +25,21 @@ func openState(path string) (*os.File, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if info, err = regular(file); err != nil {
+	if info, err = regular(file); err == nil {
+		err = checkOwner(file)
+	}
+	if err != nil {
 		file.Close()
 		return nil, nil, err
 	}
 	return file, info, nil
+}
+
+// checkOwner refuses an opened file that another user has made.
+func checkOwner(file *os.File) error {
+	owner, err := OwnerOf(file)
+	if err == nil && owner != session.User() && !IsAdministrators(owner) {
+		err = fmt.Errorf("it belongs to another user (%s): have the vendor's software write it as the user who runs Sidetone", owner)
+	}
+	return err
 }

@@ -1,0 +1,39 @@
+package paths
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"sidetone/internal/platform/files"
+)
+
+// RefuseSystemSettings says why the administrator's settings at path do not count; nil: they do, or there are none. Every user may make
+// folders in %PROGRAMDATA%, and files in most that are there: so both must belong to those who administer the machine.
+func RefuseSystemSettings(path string) error {
+	if path == "" {
+		return nil
+	}
+	for _, path := range []string{filepath.Dir(path), path} {
+		switch owner, err := ownerAt(path); {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return fmt.Errorf("%s: %w", path, err)
+		case !files.IsAdministrators(owner):
+			return fmt.Errorf("%s belongs to user %s, who is none of the administrators", path, owner)
+		}
+	}
+	return nil
+}
+
+func ownerAt(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	return files.OwnerOf(file)
+}
