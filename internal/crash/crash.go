@@ -29,7 +29,7 @@ const (
 	minBytes = 4 << 10  // of what stays reserved while a report is written
 )
 
-// Guard takes note of the crash of one process. A process that is killed (kill -9, for want of memory, or as the machine
+// Guard records the crashes of this process. A process that is killed (kill -9, for want of memory, or as the machine
 // stops) leaves no word of its own, and has not crashed: nothing that safe mode leaves out is to blame for it.
 type Guard struct {
 	folder, header string
@@ -162,7 +162,7 @@ func (g *Guard) report() error {
 		return nil // it was killed, or somebody asked for this, as with Ctrl-\
 	}
 	before, _ := os.ReadFile(g.path(conditions)) // it may be missing
-	text := string(before) + nameless(said)
+	text := string(before) + anonymous(said)
 	path := g.path(fmt.Sprintf("crash-%d.txt", info.ModTime().UnixMilli()))
 	_ = os.Truncate(g.path(output), minBytes) // what was reserved is for the report
 	if files.Replace(path, []byte(text[:min(len(text), maxBytes)]), 0o600) != nil {
@@ -187,17 +187,17 @@ func (g *Guard) dropOld(added time.Time) error {
 	return err
 }
 
-// plain begins a line in which the runtime says why the program ends, in words of its own.
-var plain = regexp.MustCompile(`^(SIG[A-Z]+: |PC=|\[signal |fatal error: |runtime: |panic: runtime error: )`)
+// runtimeReason begins a line in which the runtime says why the program ends, in words of its own.
+var runtimeReason = regexp.MustCompile(`^(SIG[A-Z]+: |PC=|\[signal |fatal error: |runtime: |panic: runtime error: )`)
 
-// nameless leaves out the words of a panic: they may be of a device, a path or a person. The stacks name nobody.
-func nameless(said string) string {
+// anonymous leaves out the words of a panic: they may be of a device, a path or a person. The stacks name nobody.
+func anonymous(said string) string {
 	var out []string
 	stack := false
 	for line := range strings.Lines(said) {
 		stack = stack || strings.HasPrefix(line, "goroutine ")
 		switch {
-		case stack || plain.MatchString(line):
+		case stack || runtimeReason.MatchString(line):
 			out = append(out, line)
 		case strings.HasPrefix(line, "panic: "):
 			out = append(out, "panic: (its words are left out)\n")

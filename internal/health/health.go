@@ -65,7 +65,7 @@ func (c Condition) Map(change func(string) string) Condition {
 	return c
 }
 
-// Explained are warnings of which there are words only.
+// Explained makes warnings of sentences that have no code.
 func Explained(words ...string) (list []Condition) {
 	for _, w := range words {
 		if w != "" {
@@ -78,7 +78,7 @@ func Explained(words ...string) (list []Condition) {
 // Error is an ordinary error that is a condition as well.
 type Error struct {
 	Condition
-	Cause error // nil: nothing lies below
+	Cause error // nil: there is none
 }
 
 // Wrap makes an error of a cause, which is the argument "reason" of the code's text; nil is none.

@@ -69,10 +69,10 @@ func TestChartIsToScale(t *testing.T) {
 	looks := make(map[Look]int)
 	for i, s := range mute {
 		looks[s.Look]++
-		require.GreaterOrEqual(t, s.Width, narrow)
+		require.GreaterOrEqual(t, s.Width, minWidth)
 		require.LessOrEqual(t, s.From+s.Width, 100.001)
 		if i > 0 {
-			require.InDelta(t, mute[i-1].From+mute[i-1].Width, s.From, 2*narrow, "no gap")
+			require.InDelta(t, mute[i-1].From+mute[i-1].Width, s.From, 2*minWidth, "no gap")
 		}
 	}
 	require.NotZero(t, looks[LookSeveral], "the minute of toggling")

@@ -78,10 +78,10 @@ type Row struct {
 }
 
 const (
-	// longest is how much of the past the chart shows, and shortest how much at least.
-	longest, shortest = 24 * time.Hour, time.Minute
-	// narrow is the smallest width of a segment, in percent: what is less is widened to it, or drawn with what is beside it.
-	narrow = 0.4
+	// maxSpan is how much of the past the chart shows at most, and minSpan at least.
+	maxSpan, minSpan = 24 * time.Hour, time.Minute
+	// minWidth is the smallest width of a segment, in percent. A shorter one is widened to it, or joined with its neighbours.
+	minWidth = 0.4
 	// maxRows bounds the table.
 	maxRows = 500
 )
@@ -95,10 +95,10 @@ type chart struct {
 func (b *builder) timeline() Timeline {
 	t := b.Timeline
 	c := chart{b, t.From, t.To}
-	if limit := t.To.Add(-longest); c.from.Before(limit) {
+	if limit := t.To.Add(-maxSpan); c.from.Before(limit) {
 		c.from = limit
 	}
-	if limit := t.To.Add(-shortest); c.from.After(limit) {
+	if limit := t.To.Add(-minSpan); c.from.After(limit) {
 		c.from = limit
 	}
 	out := Timeline{
@@ -207,8 +207,8 @@ func sameFlag(a, b timeline.Subject) bool {
 	return a.Product == b.Product && a.Number == b.Number && a.Device == b.Device && a.Flag == b.Flag
 }
 
-// moment is for how long a condition may last that nobody needs to hear of, such as that a source has not answered yet.
-const moment = 2 * time.Second
+// briefCondition is how long a condition may last that is left out, such as that a source has not answered yet.
+const briefCondition = 2 * time.Second
 
 // worthShowing reports whether a lane has anything to show.
 func worthShowing(l timeline.Lane) bool {
@@ -218,7 +218,7 @@ func worthShowing(l timeline.Lane) bool {
 	case timeline.KindCondition:
 		raised := l.AtStart != "" && l.AtStart != timeline.Ended
 		for i, c := range l.Changes {
-			brief := i+1 < len(l.Changes) && l.Changes[i+1].To == timeline.Ended && l.Changes[i+1].At.Sub(c.At) < moment
+			brief := i+1 < len(l.Changes) && l.Changes[i+1].To == timeline.Ended && l.Changes[i+1].At.Sub(c.At) < briefCondition
 			raised = raised || c.Count > 1 || c.To != timeline.Ended && !brief
 		}
 		return raised
@@ -233,8 +233,8 @@ func everKnown(l timeline.Lane) bool {
 	return known(l.AtStart) || slices.ContainsFunc(l.Changes, func(c timeline.Change) bool { return known(c.To) })
 }
 
-// piece is a time in which a lane had a value, or in which it had several.
-type piece struct {
+// interval is a time in which a lane had one value, or several.
+type interval struct {
 	from, to time.Time
 	Value
 	changes int // within it
@@ -245,12 +245,12 @@ func (c chart) segments(l timeline.Lane) (list []Segment) {
 	if l.Kind == timeline.KindAgent {
 		return c.marks(l)
 	}
-	for _, p := range c.pieces(l) {
+	for _, p := range c.intervals(l) {
 		x, text := c.place(p.from), p.Text
 		if p.Look == LookSeveral {
 			text = c.text("report.timeline.several", texts.Args{"n": strconv.Itoa(p.changes)})
 		}
-		s := Segment{From: x, Width: max(narrow, c.place(p.to)-x), Look: p.Look}
+		s := Segment{From: x, Width: max(minWidth, c.place(p.to)-x), Look: p.Look}
 		s.From = min(s.From, 100-s.Width)
 		s.Text = c.text("report.timeline.span", texts.Args{"value": text, "from": c.time(p.from).Text, "to": c.time(p.to).Text})
 		list = append(list, s)
@@ -258,10 +258,10 @@ func (c chart) segments(l timeline.Lane) (list []Segment) {
 	return list
 }
 
-// pieces are the parts of a lane that are seen, those joined that are too short to be seen alone.
-func (c chart) pieces(l timeline.Lane) (list []piece) {
-	short := time.Duration(float64(c.to.Sub(c.from)) * narrow / 100)
-	add := func(p piece) {
+// intervals are those of a lane that the chart shows. Neighbours that are too short to be seen alone are joined.
+func (c chart) intervals(l timeline.Lane) (list []interval) {
+	short := time.Duration(float64(c.to.Sub(c.from)) * minWidth / 100)
+	add := func(p interval) {
 		if p.Look == lookNone || !p.to.After(p.from) || !p.to.After(c.from) {
 			return
 		}
@@ -273,13 +273,13 @@ func (c chart) pieces(l timeline.Lane) (list []piece) {
 		}
 		list = append(list, p)
 	}
-	now := piece{from: c.Timeline.From, Value: c.value(l, l.AtStart)}
+	now := interval{from: c.Timeline.From, Value: c.value(l, l.AtStart)}
 	for _, change := range l.Changes {
 		now.to = change.At
 		add(now)
-		now = piece{from: change.At, Value: c.value(l, change.To), changes: 1}
+		now = interval{from: change.At, Value: c.value(l, change.To), changes: 1}
 		if change.Count > 1 {
-			add(piece{change.At, change.Until, Value{LookSeveral, ""}, change.Count})
+			add(interval{change.At, change.Until, Value{LookSeveral, ""}, change.Count})
 			now.from = change.Until
 		}
 	}
@@ -292,7 +292,7 @@ func (c chart) marks(l timeline.Lane) (list []Segment) {
 	for _, change := range l.Changes {
 		if !change.At.Before(c.from) {
 			text := strings.Join([]string{c.value(l, change.To).Text, clean(change.Detail), c.time(change.At).Text}, " ")
-			list = append(list, Segment{min(c.place(change.At), 100-narrow), narrow, LookMark, text})
+			list = append(list, Segment{min(c.place(change.At), 100-minWidth), minWidth, LookMark, text})
 		}
 	}
 	return list
@@ -379,7 +379,7 @@ func (b *builder) rows() (list []Row, older int) {
 	older = max(0, len(all)-maxRows)
 	for _, p := range all[:len(all)-older] {
 		l, c := *p.lane, *p.change
-		row := Row{Time: b.moment(c.At), Subject: b.subject(l), Change: b.step(l, c), Look: b.value(l, c.To).Look}
+		row := Row{Time: b.preciseTime(c.At), Subject: b.subject(l), Change: b.step(l, c), Look: b.value(l, c.To).Look}
 		if c.Origin != nil {
 			row.Origin = b.origin(*c.Origin)
 		}
@@ -388,8 +388,8 @@ func (b *builder) rows() (list []Row, older int) {
 	return list, older
 }
 
-// moment is a time to the millisecond: between a mute and the client's answer are some of them.
-func (b *builder) moment(at time.Time) Time {
+// preciseTime is a time to the millisecond: a client answers to a mute within some of them.
+func (b *builder) preciseTime(at time.Time) Time {
 	t := b.time(at)
 	t.Text += t.At.Format(".000")
 	return t
@@ -411,7 +411,7 @@ func (b *builder) step(l timeline.Lane, c timeline.Change) string {
 	}
 	if c.Count > 1 {
 		several := b.text("report.timeline.several", texts.Args{"n": strconv.Itoa(c.Count)})
-		args := texts.Args{"value": several, "from": b.moment(c.At).Text, "to": b.moment(c.Until).Text}
+		args := texts.Args{"value": several, "from": b.preciseTime(c.At).Text, "to": b.preciseTime(c.Until).Text}
 		text = b.say.Sentence(b.text("report.timeline.span", args), false) + " " + text
 	}
 	return text

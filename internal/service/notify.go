@@ -22,10 +22,10 @@ const (
 // Notifier tells who has started the agent that it is ready, that it still answers, and that it stops: systemd's sd_notify(3), which is one
 // datagram each.
 type Notifier struct {
-	send  func(state string) error
-	every time.Duration // between two signs of life; 0: nobody waits for any
-	tick  func(every time.Duration) (wait func() error, stop func(), err error)
-	over  atomic.Bool // another process goes on
+	send       func(state string) error
+	every      time.Duration // between two signs of life; 0: nobody waits for any
+	tick       func(every time.Duration) (wait func() error, stop func(), err error)
+	handedOver atomic.Bool // another process goes on, and says itself when it stops
 }
 
 // SuccessorEnv is the environment of a process that goes on in place of this one, of which that says its own.
@@ -33,8 +33,8 @@ func SuccessorEnv(own []string) []string { return append(own, watchdogPID+"=") }
 
 // HandOver says that another process of this unit goes on.
 func (n *Notifier) HandOver(pid int) {
-	n.over.Store(true)
-	_ = n.send("MAINPID=" + strconv.Itoa(pid) + "\n" + alive) // who does not hear of it sees this one end in order
+	n.handedOver.Store(true)
+	_ = n.send("MAINPID=" + strconv.Itoa(pid) + "\n" + alive) // if it is lost, the unit ends in order with this process
 }
 
 // alive is the sign of life.
@@ -91,7 +91,7 @@ func (n *Notifier) Run(ctx context.Context, answers func(), log *slog.Logger) {
 		}
 	}
 	<-ctx.Done()
-	if !n.over.Load() {
+	if !n.handedOver.Load() {
 		_ = n.send("STOPPING=1")
 	}
 }

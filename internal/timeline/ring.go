@@ -35,12 +35,12 @@ type Ring struct {
 
 	version string // of the agent
 
-	reading  sync.Mutex // before mu: of those who read, one at most is in the way of those who tell
+	reading  sync.Mutex // is taken before mu, so that no more than one reader at a time makes a writer wait
 	mu       sync.Mutex
 	store    store
 	clients  slots
 	units    slots
-	pass     uint64        // counts what the ring is told
+	pass     uint64        // number of the present update; what it names is marked with it
 	from     time.Duration // since when nothing was dropped
 	omitted  bool
 	begun    time.Time     // with the monotonic clock, which does not count sleep
@@ -260,7 +260,7 @@ func (r *Ring) lane(k key, subject func() Subject) *lane {
 	return r.store.add(k, s)
 }
 
-// rest gives those lanes a value that were not named in this pass.
+// rest gives a value to the lanes that this update has not named.
 func (r *Ring) rest(at time.Duration, state string, which func(key) bool) {
 	for k, l := range r.store.lanes {
 		if l.pass != r.pass && which(k) && r.store.values[l.now].state != state {
@@ -275,7 +275,7 @@ func (r *Ring) bound() {
 	}
 }
 
-// drop forgets the oldest changes; it reports whether there were any to spare. Lanes are other ones after it.
+// drop forgets the oldest changes, and reports whether there were any. Pointers to lanes are invalid after it.
 func (r *Ring) drop() bool {
 	from, ok := r.store.drop()
 	r.from = max(r.from, from)

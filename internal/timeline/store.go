@@ -17,11 +17,11 @@ import (
 // once.
 type store struct {
 	lanes  map[key]*lane
-	ids    []*lane // by record.lane
-	values []value // by record.from and to; the first is that of a lane that has none yet
-	known  map[value]uint32
-	texts  map[string]string
-	extra  int // bytes of texts and conditions
+	ids    []*lane           // by record.lane
+	values []value           // by record.from and to; the first is that of a lane that has none yet
+	known  map[value]uint32  // places in values
+	texts  map[string]string // each text once
+	extra  int               // bytes of texts and conditions
 	chunks [][]record
 	first  uint64 // index of the first record of chunks, counted from the beginning of the ring
 }
@@ -51,7 +51,7 @@ type lane struct {
 	now     uint32        // its value
 	records int           // of it
 	last    uint64        // index of the last of them
-	credit  time.Duration // when it will have changed no more often than once each refill
+	credit  time.Duration // when its burst is whole again: each change moves it by refill into the future, as a token bucket does
 	pass    uint64        // in which it was named last
 }
 
@@ -132,7 +132,7 @@ func (s *store) value(v value) uint32 {
 	return s.known[v]
 }
 
-// note adds a change to a lane, or to the last change of it.
+// note adds a change to a lane or, where it has changed too often, merges it into the last one.
 func (s *store) note(l *lane, at time.Duration, v value) {
 	from := l.now
 	l.now = s.value(v)
@@ -174,15 +174,15 @@ func (s *store) drop() (from time.Duration, ok bool) {
 	}
 	s.chunks[0] = nil
 	s.chunks, s.first = s.chunks[1:], s.first+chunk
-	s.sweep()
+	s.compact()
 	return from, true
 }
 
-// idle are the values of a lane that need not be kept when none of its changes is.
-var idle = map[string]bool{Absent: true, Gone: true, Ended: true, Unknown: true}
+// endValues are those of a lane that need not be kept when none of its changes is.
+var endValues = map[string]bool{Absent: true, Gone: true, Ended: true, Unknown: true}
 
-// sweep numbers anew what is still in use.
-func (s *store) sweep() {
+// compact drops what no record and no lane needs any more, and numbers the rest anew.
+func (s *store) compact() {
 	old := *s
 	*s = newStore()
 	s.chunks, s.first = append([][]record(nil), old.chunks...), old.first
@@ -194,7 +194,7 @@ func (s *store) sweep() {
 		return ids[id]
 	}
 	for k, l := range old.lanes {
-		if l.records == 0 && idle[old.values[l.now].state] {
+		if l.records == 0 && endValues[old.values[l.now].state] {
 			continue
 		}
 		kept := s.add(k, l.Subject)

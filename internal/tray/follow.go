@@ -12,7 +12,7 @@ import (
 	"sidetone/internal/signal"
 )
 
-// An agent that is there and cannot be asked says nothing when that is over: it is tried again after a time that grows.
+// Nothing tells when an agent that is there and could not be asked can be asked again: it is tried after a time that grows.
 const (
 	firstRetry = time.Second
 	lastRetry  = time.Minute

@@ -19,9 +19,9 @@ import (
 	"sidetone/internal/signal"
 )
 
-// ErrBusEnded means that the session bus has ended, and does not come back: the session has ended with it. The tray ends, too: who
+// errBusEnded means that the session bus has ended, and does not come back: the session has ended with it. The tray ends, too: who
 // starts it for each session starts it again, with the environment of that.
-var ErrBusEnded = errors.New("the session bus has ended, and the tray with it: start it again when there is one")
+var errBusEnded = errors.New("the session bus has ended, and the tray with it: start it again when there is one")
 
 const (
 	busRestart  = 3 * time.Second // what a session bus gets to come back, as when it is restarted
@@ -61,7 +61,7 @@ func (n *notifier) show(f frame) {
 	n.frames <- f
 }
 
-func (n *notifier) run(ctx context.Context, says input) error {
+func (n *notifier) run(ctx context.Context, on events) error {
 	defer n.lock.Close()
 	first, within := <-n.frames, ctx
 	for {
@@ -72,9 +72,9 @@ func (n *notifier) run(ctx context.Context, says input) error {
 		case err != nil:
 			return err
 		case bus == nil:
-			return ErrBusEnded
+			return errBusEnded
 		}
-		first, err = n.serve(ctx, bus, first, says)
+		first, err = n.serve(ctx, bus, first, on)
 		_ = bus.Close() // it has ended, or the tray does
 		switch {
 		case ctx.Err() != nil:
@@ -89,11 +89,11 @@ func (n *notifier) run(ctx context.Context, says input) error {
 }
 
 // serve draws each frame on a bus, until ctx or the bus has ended, and returns the last one.
-func (n *notifier) serve(ctx context.Context, bus *dbus.Conn, last frame, says input) (frame, error) {
+func (n *notifier) serve(ctx context.Context, bus *dbus.Conn, last frame, on events) (frame, error) {
 	if desktop.LacksTray(ctx, bus) {
 		n.log.Warn("tray: this desktop shows no tray icons yet; GNOME needs the extension AppIndicator. The icon appears when there is a tray")
 	}
-	icon, err := exportIcon(bus, n.title, last, says.chosen)
+	icon, err := exportIcon(bus, n.title, last, on.chosen)
 	if err != nil {
 		return last, fmt.Errorf("put the tray icon on the session bus %s: %w", n.bus, err)
 	}
@@ -106,7 +106,7 @@ func (n *notifier) serve(ctx context.Context, bus *dbus.Conn, last frame, says i
 	}
 	icon.register()
 	serving, end := context.WithCancel(ctx)
-	beside := n.assist(serving, bus, says.scheme)
+	beside := n.assist(serving, bus, on.scheme)
 	defer beside.Wait()
 	defer end()
 	for {
@@ -181,7 +181,7 @@ func (n *notifier) connect(ctx, within context.Context) (*dbus.Conn, error) {
 	}
 }
 
-// dial opens the bus. One that hangs is waited for: it takes no time, and who wants to be shown on it has nothing better to do.
+// dial opens the bus. One that hangs is waited for: that costs nothing, and there is nothing else to do without it.
 func (n *notifier) dial(ctx context.Context) (*dbus.Conn, error) {
 	bus, err := dbus.Connect(n.bus, dbus.WithContext(ctx))
 	if err != nil {

@@ -471,7 +471,7 @@ func TestBusEnds(t *testing.T) {
 	panel.icon().shows(view())
 	s.bus.Kill()
 	require.Equal(t, 1, tray.end())
-	require.Contains(t, tray.log.String(), ErrBusEnded.Error())
+	require.Contains(t, tray.log.String(), errBusEnded.Error())
 }
 
 func TestOneInASession(t *testing.T) {

@@ -52,7 +52,7 @@ func (b *taskbar) show(f frame) {
 	b.frames <- f
 }
 
-func (b *taskbar) run(ctx context.Context, says input) error {
+func (b *taskbar) run(ctx context.Context, on events) error {
 	defer b.lock.Close()
 	ready := make(chan struct{})
 	go func() {
@@ -65,18 +65,18 @@ func (b *taskbar) run(ctx context.Context, says input) error {
 	case <-time.After(startLimit):
 		return errors.New("put the icon beside the clock: Windows has not taken it: start the tray again when there is a taskbar")
 	}
-	b.draw(ctx, says)
+	b.draw(ctx, on)
 	systray.Quit()
 	<-b.vanished
 	return nil
 }
 
 // draw draws each frame that differs from the one before, until ctx ends or another program has closed the icon's window.
-func (b *taskbar) draw(ctx context.Context, says input) {
+func (b *taskbar) draw(ctx context.Context, on events) {
 	last := <-b.frames
 	decorate(frame{}, last)
-	rows := newRows(ctx, last.items, nil, says.chosen)
-	says.scheme(scheme())
+	rows := newRows(ctx, last.items, nil, on.chosen)
+	on.scheme(scheme())
 	for {
 		select {
 		case next := <-b.frames:

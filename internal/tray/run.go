@@ -50,11 +50,11 @@ type frame struct {
 type host interface {
 	show(frame)
 	notify(text string)
-	run(ctx context.Context, says input) error
+	run(ctx context.Context, on events) error
 }
 
-// input is what a host tells: what the user chooses, for which nobody waits, and what colours the user prefers.
-type input struct {
+// events are what a host tells of: what the user chooses, and what colours the user prefers. chosen does not block.
+type events struct {
 	chosen func(Action)
 	scheme func(desktop.Scheme)
 }
@@ -104,7 +104,7 @@ func Run(ctx context.Context, o Options) error {
 		t.draw(ctx)
 	}()
 	go t.actions.run(ctx, t.act)
-	err = t.host.run(ctx, input{
+	err = t.host.run(ctx, events{
 		chosen: t.choose,
 		scheme: func(s desktop.Scheme) { t.tell(ctx, func(v *View) { v.Scheme = s }) },
 	})

@@ -15,9 +15,9 @@ import (
 // shownFrames is a host that keeps what it is to draw.
 type shownFrames chan frame
 
-func (s shownFrames) show(f frame)                     { s <- f }
-func (s shownFrames) notify(string)                    {}
-func (s shownFrames) run(context.Context, input) error { return nil }
+func (s shownFrames) show(f frame)                      { s <- f }
+func (s shownFrames) notify(string)                     {}
+func (s shownFrames) run(context.Context, events) error { return nil }
 
 // TestStormOfStatuses: of what comes faster than a menu is drawn the last is drawn; what comes alone is drawn at once.
 func TestStormOfStatuses(t *testing.T) {
