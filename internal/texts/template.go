@@ -51,10 +51,8 @@ func (t *Template) UnmarshalJSON(data []byte) error {
 // counted is the argument whose number chooses the form; "" if none does.
 func (t Template) counted() string {
 	for _, text := range t {
-		for _, m := range place.FindAllStringSubmatch(text, -1) {
-			if m[2] == "count" {
-				return m[1]
-			}
+		if before, _, counts := strings.Cut(text, ":count}"); counts {
+			return before[strings.LastIndex(before, "{")+1:]
 		}
 	}
 	return ""
