@@ -17,13 +17,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/platform/desktop"
-	"sidetone/internal/platform/platformtest"
+	"sidetone/internal/testlab/ipctest"
 )
 
 // homeOf is the environment of a user without a service manager.
 func homeOf(t *testing.T) func(string) string {
 	t.Helper()
-	env := map[string]string{"HOME": t.TempDir(), "XDG_RUNTIME_DIR": platformtest.ShortDir(t)}
+	env := map[string]string{"HOME": t.TempDir(), "XDG_RUNTIME_DIR": ipctest.Folder(t)}
 	return func(name string) string { return env[name] }
 }
 
@@ -177,7 +177,7 @@ func TestLogsOfTheFile(t *testing.T) {
 
 // TestKindFollowsTheServiceManager: its socket, not a program or a folder, says that there is one.
 func TestKindFollowsTheServiceManager(t *testing.T) {
-	run := platformtest.ShortDir(t)
+	run := ipctest.Folder(t)
 	require.False(t, managerIn(run))
 	socket := filepath.Join(run, "systemd/private")
 	require.NoError(t, os.MkdirAll(filepath.Dir(socket), 0o700))
@@ -191,7 +191,7 @@ func TestKindFollowsTheServiceManager(t *testing.T) {
 
 // TestDatagram: what systemd would get, by a path and by an abstract address.
 func TestDatagram(t *testing.T) {
-	file := filepath.Join(platformtest.ShortDir(t), "notify")
+	file := filepath.Join(ipctest.Folder(t), "notify")
 	for _, address := range []string{file, "@" + file} {
 		conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: address, Net: "unixgram"})
 		require.NoError(t, err)

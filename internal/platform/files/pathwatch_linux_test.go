@@ -11,6 +11,7 @@ import (
 
 	"sidetone/internal/platform/platformtest"
 	"sidetone/internal/signal"
+	"sidetone/internal/testlab/ipctest"
 )
 
 // socketName is that of a client's socket, which paths are watched for.
@@ -44,7 +45,7 @@ func noise(t *testing.T, folder string) {
 
 // TestFilesAboveTheFolderMakeNoEvent asks the kernel itself.
 func TestFilesAboveTheFolderMakeNoEvent(t *testing.T) {
-	dir := platformtest.ShortDir(t)
+	dir := ipctest.Folder(t)
 	folder := filepath.Join(dir, "run", "app")
 	require.NoError(t, os.MkdirAll(folder, 0o700))
 	require.NoError(t, os.Symlink("run", filepath.Join(dir, "link")))
@@ -85,7 +86,7 @@ func TestWhatIsOnTheWayTellsThatItGoes(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := platformtest.ShortDir(t)
+			dir := ipctest.Folder(t)
 			require.NoError(t, os.MkdirAll(filepath.Join(dir, "run", "app"), 0o700))
 			require.NoError(t, os.Symlink("run", filepath.Join(dir, "link")))
 			_, changed := armed(t, filepath.Join(dir, "link", "app", socketName(0)))
@@ -98,7 +99,7 @@ func TestWhatIsOnTheWayTellsThatItGoes(t *testing.T) {
 // TestAnotherFolderOfTheSameName has another folder take the place of a watched one between two
 // looks: all paths are as before.
 func TestAnotherFolderOfTheSameName(t *testing.T) {
-	folder := filepath.Join(platformtest.ShortDir(t), "app")
+	folder := filepath.Join(ipctest.Folder(t), "app")
 	require.NoError(t, os.Mkdir(folder, 0o700))
 	w, changed := armed(t, filepath.Join(folder, socketName(0)))
 	require.NoError(t, os.Remove(folder))
@@ -111,7 +112,7 @@ func TestAnotherFolderOfTheSameName(t *testing.T) {
 }
 
 func TestWhatIsNoLongerOnTheWayIsLetGo(t *testing.T) {
-	dir := platformtest.ShortDir(t)
+	dir := ipctest.Folder(t)
 	link := filepath.Join(dir, "link")
 	for _, name := range []string{"a", "b"} {
 		require.NoError(t, os.Mkdir(filepath.Join(dir, name), 0o700))

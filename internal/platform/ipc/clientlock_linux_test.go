@@ -15,13 +15,14 @@ import (
 
 	"sidetone/internal/platform/paths"
 	"sidetone/internal/platform/platformtest"
+	"sidetone/internal/testlab/ipctest"
 )
 
 const snowflake = "123456789012345678"
 
 func TestLockClient(t *testing.T) {
 	platformtest.NoLeak(t)
-	folder := filepath.Join(platformtest.ShortDir(t), "sidetone")
+	folder := filepath.Join(ipctest.Folder(t), "sidetone")
 	lock, err := LockClient(folder, snowflake)
 	require.NoError(t, err)
 	for _, private := range []string{folder, filepath.Join(folder, "clients")} {
@@ -49,7 +50,7 @@ func TestLockClient(t *testing.T) {
 // TestLocksOnAFullDisk has files in their place to which nothing can be written.
 func TestLocksOnAFullDisk(t *testing.T) {
 	platformtest.NoLeak(t)
-	folder := filepath.Join(platformtest.ShortDir(t), "sidetone")
+	folder := filepath.Join(ipctest.Folder(t), "sidetone")
 	vendor := filepath.Join(folder, "acme")
 	full := int(unix.Mkdev(1, 7)) // /dev/full
 	for _, path := range []string{filepath.Join(folder, "clients", snowflake+".lock"), filepath.Join(vendor, controlLock)} {
@@ -79,7 +80,7 @@ func TestLocksOnAFullDisk(t *testing.T) {
 
 func TestAgentsTellEachOther(t *testing.T) {
 	platformtest.NoLeak(t)
-	folder := filepath.Join(platformtest.ShortDir(t), "sidetone")
+	folder := filepath.Join(ipctest.Folder(t), "sidetone")
 	lock, err := LockClient(folder, snowflake)
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(platformtest.Deadline(t))
@@ -114,7 +115,7 @@ func TestAgentsTellEachOther(t *testing.T) {
 // TestLockFileIsRemoved by a tidy-up, which the lock does not survive for others to see.
 func TestLockFileIsRemoved(t *testing.T) {
 	platformtest.NoLeak(t)
-	folder := filepath.Join(platformtest.ShortDir(t), "sidetone")
+	folder := filepath.Join(ipctest.Folder(t), "sidetone")
 	lock, err := LockClient(folder, snowflake)
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(platformtest.Deadline(t))
@@ -138,7 +139,7 @@ func TestLockFileIsRemoved(t *testing.T) {
 }
 
 func TestAgents(t *testing.T) {
-	runtime := platformtest.ShortDir(t)
+	runtime := ipctest.Folder(t)
 	env := func(name string) string { return map[string]string{"XDG_RUNTIME_DIR": runtime}[name] }
 	found, err := Agents(t.Context(), env)
 	require.NoError(t, err)

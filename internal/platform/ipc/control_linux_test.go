@@ -22,11 +22,12 @@ import (
 
 	"sidetone/internal/platform/paths"
 	"sidetone/internal/platform/platformtest"
+	"sidetone/internal/testlab/ipctest"
 )
 
 // control listens at a new address until the test ends.
 func control(t *testing.T) (address string, l net.Listener) {
-	address = filepath.Join(platformtest.ShortDir(t), "sidetone", paths.ControlSocket)
+	address = filepath.Join(ipctest.Folder(t), "sidetone", paths.ControlSocket)
 	return address, listenAt(t, address)
 }
 
@@ -103,7 +104,7 @@ func TestControlTwoAgents(t *testing.T) {
 
 // TestControlAgentsRace starts many at once, again and again: one of them gets it each time.
 func TestControlAgentsRace(t *testing.T) {
-	address := filepath.Join(platformtest.ShortDir(t), "sidetone", paths.ControlSocket)
+	address := filepath.Join(ipctest.Folder(t), "sidetone", paths.ControlSocket)
 	for range 30 {
 		var starting sync.WaitGroup
 		got := make(chan net.Listener, 10)
@@ -147,7 +148,7 @@ func TestControlAfterALostLock(t *testing.T) {
 }
 
 func TestControlKilledAgent(t *testing.T) {
-	address := filepath.Join(platformtest.ShortDir(t), "sidetone", paths.ControlSocket)
+	address := filepath.Join(ipctest.Folder(t), "sidetone", paths.ControlSocket)
 	cmd := controlHelper(t, "", "control "+address)
 	require.Equal(t, "listening", start(t, cmd))
 	_, err := ListenControl(address)
@@ -211,7 +212,7 @@ func TestControlPlantedFiles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			platformtest.NoLeak(t)
-			dir := platformtest.ShortDir(t)
+			dir := ipctest.Folder(t)
 			address := filepath.Join(dir, "sidetone", paths.ControlSocket)
 			c.plant(t, dir, address)
 			before := tree(t, dir)
@@ -247,7 +248,7 @@ func tree(t *testing.T, dir string) map[string]string {
 }
 
 func TestControlFolderIsMadePrivate(t *testing.T) {
-	address := filepath.Join(platformtest.ShortDir(t), "sidetone", paths.ControlSocket)
+	address := filepath.Join(ipctest.Folder(t), "sidetone", paths.ControlSocket)
 	require.NoError(t, os.Mkdir(filepath.Dir(address), 0o755))
 	listenAt(t, address)
 	info, err := os.Lstat(filepath.Dir(address))
@@ -267,7 +268,7 @@ func TestControlAddressesThatCannotBe(t *testing.T) {
 	}
 	_, err := DialControl(t.Context(), "@abstract")
 	require.ErrorContains(t, err, "not an absolute path")
-	longest := filepath.Join(platformtest.ShortDir(t), "sidetone")
+	longest := filepath.Join(ipctest.Folder(t), "sidetone")
 	longest += "/" + strings.Repeat("s", maxSocketPath-len(longest)-1)
 	echo(t, listenAt(t, longest))
 	echoes(t, longest)
@@ -291,7 +292,7 @@ func TestControlOfAnotherUser(t *testing.T) {
 
 // TestControlAndRoot has root, as which this test runs, find the agent of a user.
 func TestControlAndRoot(t *testing.T) {
-	dir := platformtest.ShortDir(t)
+	dir := ipctest.Folder(t)
 	require.NoError(t, os.Chmod(dir, 0o777|fs.ModeSticky))
 	address := filepath.Join(dir, "sidetone", paths.ControlSocket)
 	require.Equal(t, "listening", start(t, controlHelper(t, nobody, "control "+address)))
@@ -304,7 +305,7 @@ func TestControlAndRoot(t *testing.T) {
 
 // TestControlInForeignFolders has a user find folders that are not his.
 func TestControlInForeignFolders(t *testing.T) {
-	dir := platformtest.ShortDir(t)
+	dir := ipctest.Folder(t)
 	require.NoError(t, os.Chmod(dir, 0o777|fs.ModeSticky))
 	squatted := filepath.Join(dir, "sidetone", paths.ControlSocket)
 	require.NoError(t, os.Mkdir(filepath.Dir(squatted), 0o755))
@@ -320,7 +321,7 @@ func TestControlInForeignFolders(t *testing.T) {
 
 // TestControlHungAgent finds a socket whose queue is full: somebody has it.
 func TestControlHungAgent(t *testing.T) {
-	address := filepath.Join(platformtest.ShortDir(t), "sidetone", paths.ControlSocket)
+	address := filepath.Join(ipctest.Folder(t), "sidetone", paths.ControlSocket)
 	require.NoError(t, os.Mkdir(filepath.Dir(address), 0o700))
 	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
 	require.NoError(t, err)

@@ -21,6 +21,7 @@ import (
 	"sidetone/internal/health"
 	"sidetone/internal/local"
 	"sidetone/internal/platform/platformtest"
+	"sidetone/internal/testlab/ipctest"
 )
 
 // nobody is the user under whom the tests run helpers.
@@ -134,7 +135,7 @@ func start(t *testing.T, cmd *exec.Cmd) string {
 }
 
 func TestDialIPCWithoutPermission(t *testing.T) {
-	path := filepath.Join(platformtest.ShortDir(t), socketName(0))
+	path := filepath.Join(ipctest.Folder(t), socketName(0))
 	listenIPC(t, path)
 	require.NoError(t, os.Chmod(path, 0))
 	got := output(t, helper(t, unprivileged(), "dial "+path))
@@ -142,7 +143,7 @@ func TestDialIPCWithoutPermission(t *testing.T) {
 }
 
 func TestIPCSocketsWithoutPermission(t *testing.T) {
-	dir := platformtest.ShortDir(t)
+	dir := ipctest.Folder(t)
 	listenIPC(t, filepath.Join(dir, socketName(0)))
 	require.NoError(t, os.Chmod(dir, 0))
 	got := output(t, helper(t, unprivileged(), "sockets "+dir))
@@ -153,7 +154,7 @@ func TestIPCSocketsWithoutPermission(t *testing.T) {
 }
 
 func TestWatchIPCWithoutPermission(t *testing.T) {
-	closed, open := platformtest.ShortDir(t), platformtest.ShortDir(t)
+	closed, open := ipctest.Folder(t), ipctest.Folder(t)
 	require.NoError(t, os.Chmod(closed, 0o111))
 	got := output(t, helper(t, unprivileged(), "watch-unreadable "+closed))
 	require.Equal(t, "watch for clients' sockets: "+closed+": permission denied", got)
@@ -164,7 +165,7 @@ func TestWatchIPCWithoutPermission(t *testing.T) {
 }
 
 func TestWatchIPCHearsOfAccess(t *testing.T) {
-	dir := platformtest.ShortDir(t)
+	dir := ipctest.Folder(t)
 	folder := filepath.Join(dir, "app")
 	require.NoError(t, os.Mkdir(folder, 0o700))
 	w := watchIPC(t, folder)
@@ -173,7 +174,7 @@ func TestWatchIPCHearsOfAccess(t *testing.T) {
 }
 
 func TestWatchIPCLimits(t *testing.T) {
-	dir := platformtest.ShortDir(t)
+	dir := ipctest.Folder(t)
 	for limit, want := range map[string]string{
 		"max_inotify_watches":   "raise fs.inotify.max_user_watches",
 		"max_inotify_instances": "raise fs.inotify.max_user_instances",
@@ -194,7 +195,7 @@ func TestWatchIPCLimits(t *testing.T) {
 }
 
 func TestDialIPCOfAnotherUser(t *testing.T) {
-	dir := platformtest.ShortDir(t)
+	dir := ipctest.Folder(t)
 	require.NoError(t, os.Chmod(dir, 0o777))
 	path := filepath.Join(dir, socketName(0))
 	cmd := helper(t, nobody, "listen unix "+path)
@@ -207,7 +208,7 @@ func TestDialIPCOfAnotherUser(t *testing.T) {
 
 // TestDialIPCHung dials a client that no longer takes connections.
 func TestDialIPCHung(t *testing.T) {
-	path := filepath.Join(platformtest.ShortDir(t), socketName(0))
+	path := filepath.Join(ipctest.Folder(t), socketName(0))
 	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	require.NoError(t, err)
 	defer syscall.Close(fd)

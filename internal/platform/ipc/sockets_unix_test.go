@@ -26,6 +26,7 @@ import (
 	"sidetone/internal/platform/platformtest"
 	"sidetone/internal/platform/session"
 	"sidetone/internal/signal"
+	"sidetone/internal/testlab/ipctest"
 )
 
 // in is the machine with clients' sockets in the given folders.
@@ -47,7 +48,7 @@ func pathsOf(sockets []local.Socket) (paths []string) {
 }
 
 func TestIPCSocketsAreOrdered(t *testing.T) {
-	a, b := platformtest.ShortDir(t), platformtest.ShortDir(t)
+	a, b := ipctest.Folder(t), ipctest.Folder(t)
 	var want []string
 	for i := 9; i >= 0; i-- {
 		listenIPC(t, filepath.Join(b, socketName(i)))
@@ -69,7 +70,7 @@ func TestIPCSocketsAreOrdered(t *testing.T) {
 }
 
 func TestIPCSocketsNotes(t *testing.T) {
-	dir := platformtest.ShortDir(t)
+	dir := ipctest.Folder(t)
 	at := func(i int) string { return filepath.Join(dir, socketName(i)) }
 	require.NoError(t, os.WriteFile(at(0), nil, 0o600))
 	require.NoError(t, os.Mkdir(at(1), 0o700))
@@ -93,7 +94,7 @@ func TestIPCSocketsNotes(t *testing.T) {
 }
 
 func TestIPCSocketsThroughLinks(t *testing.T) {
-	host, sandbox := platformtest.ShortDir(t), platformtest.ShortDir(t)
+	host, sandbox := ipctest.Folder(t), ipctest.Folder(t)
 	link, target := filepath.Join(host, socketName(0)), filepath.Join(sandbox, socketName(0))
 	require.NoError(t, os.Symlink(target, link))
 	sockets, notes := in(host, sandbox).Sockets()
@@ -111,7 +112,7 @@ func TestIPCSocketsThroughLinks(t *testing.T) {
 }
 
 func TestIPCSocketRestart(t *testing.T) {
-	path := filepath.Join(platformtest.ShortDir(t), socketName(0))
+	path := filepath.Join(ipctest.Folder(t), socketName(0))
 	id := func() string {
 		sockets, _ := in(filepath.Dir(path)).Sockets()
 		require.Len(t, sockets, 1)
@@ -130,7 +131,7 @@ func TestIPCSocketRestart(t *testing.T) {
 
 func TestDialIPC(t *testing.T) {
 	platformtest.NoLeak(t)
-	path := filepath.Join(platformtest.ShortDir(t), socketName(0))
+	path := filepath.Join(ipctest.Folder(t), socketName(0))
 	listener, err := net.Listen("unix", path)
 	require.NoError(t, err)
 	defer listener.Close()
@@ -154,7 +155,7 @@ func TestDialIPC(t *testing.T) {
 }
 
 func TestDialIPCErrors(t *testing.T) {
-	dir := platformtest.ShortDir(t)
+	dir := ipctest.Folder(t)
 	at := func(i int) string { return filepath.Join(dir, socketName(i)) }
 	platformtest.LeaveStale(t, at(0))
 	require.NoError(t, os.WriteFile(at(2), nil, 0o600))
@@ -249,7 +250,7 @@ func (w *ipcWatching) becomes(t *testing.T, paths ...string) {
 }
 
 func TestWatchIPCAppearAndRemove(t *testing.T) {
-	dir := platformtest.ShortDir(t)
+	dir := ipctest.Folder(t)
 	w := watchIPC(t, dir)
 	first, second := filepath.Join(dir, socketName(0)), filepath.Join(dir, socketName(9))
 	stop := listenIPC(t, first)
@@ -265,7 +266,7 @@ func TestWatchIPCAppearAndRemove(t *testing.T) {
 }
 
 func TestWatchIPCFolderCreatedLater(t *testing.T) {
-	dir := platformtest.ShortDir(t)
+	dir := ipctest.Folder(t)
 	folder := filepath.Join(dir, "app", "com.discordapp.Discord")
 	w := watchIPC(t, dir, folder)
 	require.NoError(t, os.Mkdir(filepath.Dir(folder), 0o700))
@@ -279,7 +280,7 @@ func TestWatchIPCFolderCreatedLater(t *testing.T) {
 
 // TestWatchIPCFolderCreatedAtOnce hits all phases of a watch that is being set up.
 func TestWatchIPCFolderCreatedAtOnce(t *testing.T) {
-	dir := platformtest.ShortDir(t)
+	dir := ipctest.Folder(t)
 	for i := range 150 {
 		folder := filepath.Join(dir, strconv.Itoa(i), "x")
 		path := filepath.Join(folder, socketName(0))
@@ -309,7 +310,7 @@ func TestWatchIPCFolderCreatedAtOnce(t *testing.T) {
 }
 
 func TestWatchIPCFolderRecreated(t *testing.T) {
-	folder := filepath.Join(platformtest.ShortDir(t), "run", "app")
+	folder := filepath.Join(ipctest.Folder(t), "run", "app")
 	path := filepath.Join(folder, socketName(0))
 	require.NoError(t, os.MkdirAll(folder, 0o700))
 	w := watchIPC(t, folder)
@@ -323,7 +324,7 @@ func TestWatchIPCFolderRecreated(t *testing.T) {
 }
 
 func TestWatchIPCFolderRenamed(t *testing.T) {
-	dir := platformtest.ShortDir(t)
+	dir := ipctest.Folder(t)
 	folder := filepath.Join(dir, "run", "app")
 	require.NoError(t, os.MkdirAll(folder, 0o700))
 	path := filepath.Join(folder, socketName(0))
@@ -337,7 +338,7 @@ func TestWatchIPCFolderRenamed(t *testing.T) {
 }
 
 func TestWatchIPCLink(t *testing.T) {
-	host, sandbox := platformtest.ShortDir(t), filepath.Join(platformtest.ShortDir(t), "app")
+	host, sandbox := ipctest.Folder(t), filepath.Join(ipctest.Folder(t), "app")
 	link, target := filepath.Join(host, socketName(0)), filepath.Join(sandbox, socketName(5))
 	require.NoError(t, os.Symlink(target, link))
 	w := watchIPC(t, host)
@@ -354,7 +355,7 @@ func TestWatchIPCLink(t *testing.T) {
 }
 
 func TestWatchIPCSilentOnForeignNames(t *testing.T) {
-	busy := platformtest.ShortDir(t)
+	busy := ipctest.Folder(t)
 	occupied, err := os.Create(filepath.Join(busy, socketName(9)))
 	require.NoError(t, err)
 	defer occupied.Close()
@@ -386,6 +387,6 @@ func TestWatchIPCSilentOnForeignNames(t *testing.T) {
 func TestWatchIPCEnds(t *testing.T) {
 	platformtest.NoLeak(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	require.NoError(t, in(platformtest.ShortDir(t)).Watch(ctx, cancel))
-	require.NoError(t, in(platformtest.ShortDir(t)).Watch(ctx, func() {}), "ended before it began")
+	require.NoError(t, in(ipctest.Folder(t)).Watch(ctx, cancel))
+	require.NoError(t, in(ipctest.Folder(t)).Watch(ctx, func() {}), "ended before it began")
 }

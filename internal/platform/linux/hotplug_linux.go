@@ -65,9 +65,9 @@ func WatchHotplug(kind, subsystem, dev string, match func(node string) bool, log
 		log.Warn(note.Error())
 		h.notes = append(h.notes, note.Condition)
 	}
-	kernel, err := WatchUevents(notify, subsystem)
+	kernel, err := watchUevents(notify, subsystem)
 	add(kernel, err, health.PlugsUnheard)
-	access, err := WatchNodes(dev, match, notify)
+	access, err := watchNodes(dev, match, notify)
 	add(access, err, health.AccessUnwatched)
 	return h
 }

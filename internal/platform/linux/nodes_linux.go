@@ -15,10 +15,10 @@ import (
 // IN_MODIFY is left out: on older kernels each write to /dev/null is one.
 const nodeEvents = unix.IN_CREATE | unix.IN_DELETE | unix.IN_ATTRIB | unix.IN_MOVED_TO | unix.IN_MOVED_FROM | unix.IN_ONLYDIR
 
-// WatchNodes calls notify when an entry of the folder dir that match accepts appears, goes,
+// watchNodes calls notify when an entry of the folder dir that match accepts appears, goes,
 // or changes its owner, mode or access list, when events may have been lost, and when it can
 // see no more. notify must not block.
-func WatchNodes(dir string, match func(name string) bool, notify func()) (*Reader, error) {
+func watchNodes(dir string, match func(name string) bool, notify func()) (*Reader, error) {
 	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
 	if err != nil {
 		return nil, fmt.Errorf("watch %s: %w", dir, err)

@@ -41,9 +41,9 @@ func parseUevent(msg []byte) (uevent, bool) {
 	return e, e.Subsystem != ""
 }
 
-// WatchUevents calls notify after each kernel event of one of the subsystems, when events may
+// watchUevents calls notify after each kernel event of one of the subsystems, when events may
 // have been lost, and when it can hear no more. notify must not block.
-func WatchUevents(notify func(), subsystems ...string) (*Reader, error) {
+func watchUevents(notify func(), subsystems ...string) (*Reader, error) {
 	file, err := openUevents()
 	if err != nil {
 		return nil, err

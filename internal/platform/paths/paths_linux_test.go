@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sidetone/internal/platform/platformtest"
 	"sidetone/internal/platform/session"
+	"sidetone/internal/testlab/ipctest"
 )
 
 func TestControlAddress(t *testing.T) {
@@ -24,10 +24,10 @@ func TestControlAddress(t *testing.T) {
 		require.Equal(t, agentsFolder("/run/user", "/tmp"), got, unusable)
 	}
 
-	run, me := platformtest.ShortDir(t), session.User()
+	run, me := ipctest.Folder(t), session.User()
 	short := "/tmp/sidetone-" + me
 	require.Equal(t, short, agentsFolder(run, "/tmp"), "there is no session")
-	require.NoError(t, os.Symlink(platformtest.ShortDir(t), filepath.Join(run, me)))
+	require.NoError(t, os.Symlink(ipctest.Folder(t), filepath.Join(run, me)))
 	require.Equal(t, short, agentsFolder(run, "/tmp"), "a link may be anybody's")
 	require.NoError(t, os.Remove(filepath.Join(run, me)))
 	require.NoError(t, os.Mkdir(filepath.Join(run, me), 0o700))

@@ -5,8 +5,6 @@ import (
 	"context"
 	"log/slog"
 	"net"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -51,18 +49,6 @@ func MustList(t *testing.T, source platform.Source) []devices.Endpoint {
 	got, err := source.List(t.Context())
 	require.NoError(t, err)
 	return got
-}
-
-// ShortDir is a folder whose path leaves room for the name of a socket (108 bytes in all), and
-// that other users may enter.
-func ShortDir(t *testing.T) string {
-	dir, err := os.MkdirTemp("", "ipc")
-	require.NoError(t, err)
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	require.NoError(t, os.Chmod(dir, 0o755))
-	dir, err = filepath.EvalSymlinks(dir)
-	require.NoError(t, err)
-	return dir
 }
 
 // LeaveStale leaves a socket at path on which nobody listens.
