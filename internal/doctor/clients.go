@@ -37,8 +37,8 @@ func (d *examination) clients() {
 	}
 }
 
-// session judges the conversation with one client. One that gets nothing is a problem unless
-// another one is served.
+// session assesses the session with one client. One that gets nothing is a problem unless another one is
+// served.
 func (d *examination) session(s control.Session, served bool) {
 	how, because := health.Problem, reason(s.Reason, s.Error)
 	if served {
@@ -99,7 +99,7 @@ func (d *examination) pushes() {
 	}
 }
 
-// push judges one whose product args name.
+// push assesses one push; args name its product.
 func (d *examination) push(p control.Push, args health.Args) {
 	isOf := func(r devices.Report) bool { return r.Product == p.Product }
 	idle := d.withoutEffect(p)
@@ -123,7 +123,7 @@ func (d *examination) push(p control.Push, args health.Args) {
 	}
 }
 
-// withSerials adds the serial numbers of what is plugged in of certain products, if any is known.
+// withSerials adds the known serial numbers of the reported devices that match.
 func (d *examination) withSerials(args health.Args, of func(devices.Report) bool) health.Args {
 	if known := d.Devices.Serials(of); len(known) > 0 {
 		args["serials"] = texts.List(known...)
@@ -131,7 +131,7 @@ func (d *examination) withSerials(args health.Args, of func(devices.Report) bool
 	return args
 }
 
-// withoutEffect are the flags of a push that no microphone of its product has from it.
+// withoutEffect returns the flags of a push that no microphone of its product takes from it.
 func (d *examination) withoutEffect(p control.Push) []string {
 	var idle []string
 	for _, f := range devices.Fields {

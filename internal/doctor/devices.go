@@ -49,29 +49,29 @@ func (d *examination) devices() {
 	d.add(how, code, "", nil)
 }
 
-// withheld tells of the vendor's devices that are not reported, and whether there are any.
+// withheld adds the vendor's devices that are not reported, and returns whether there are any.
 func (d *examination) withheld(reported bool) bool {
 	how, milder := health.Problem, health.Warning
 	if reported {
 		how, milder = health.Warning, health.Info
 	}
-	some := false
-	told := make(map[string]bool) // ids of devices that have several endpoints
+	found := false
+	seen := make(map[string]bool) // vid:pid, since devices may have several endpoints
 	for _, h := range d.Devices.Withheld {
 		e := d.endpoints[h.Key]
 		vendors := d.vendors(e.VID)
 		switch id := e.VID + ":" + e.PID; {
 		case !h.Unknown && (vendors || !e.Virtual):
 			d.withheldOne(milder, h, e)
-		case !vendors || e.Virtual || told[id]:
+		case !vendors || e.Virtual || seen[id]:
 			continue
 		default:
-			told[id] = true
+			seen[id] = true
 			d.add(how, health.DeviceNotKnown, h.Name, d.reread(health.Args{"vid": e.VID, "pid": e.PID, "path": d.catalogueName()}))
 		}
-		some = true
+		found = true
 	}
-	return some
+	return found
 }
 
 func (d *examination) withheldOne(how health.Severity, h devices.Withheld, e control.Endpoint) {
@@ -84,7 +84,7 @@ func (d *examination) withheldOne(how health.Severity, h devices.Withheld, e con
 	d.add(how, health.DeviceWithheld, h.Name, args, WhyWithheld(h)...)
 }
 
-// WhyWithheld is why an endpoint is not reported.
+// WhyWithheld returns why an endpoint is not reported.
 func WhyWithheld(h devices.Withheld) []health.Condition {
 	why := h.Condition()
 	return reason(&why, h.Reason)
@@ -97,10 +97,10 @@ func (d *examination) vendors(vid string) bool {
 	})
 }
 
-// MaxID is where the client may cut a name, in bytes (rule R61).
+// MaxID is the length in bytes to which the client may cut names (rule R61).
 const MaxID = 127
 
-// ids looks for devices that the client may not know by the id that it is sent.
+// ids looks for devices that the client may not recognise by the id it is sent.
 func (d *examination) ids() {
 	for _, r := range d.Devices.Reported {
 		name := d.endpoint(r).Name

@@ -1,5 +1,5 @@
-// Package doctor judges whether the client shows what it should. It gets facts and gives conditions; it asks nobody, and
-// reads codes only, never what another part of the program says in words.
+// Package doctor diagnoses whether the client shows what it should. It is a pure function from facts to conditions, and
+// evaluates codes, never the text of other packages.
 package doctor
 
 import (
@@ -15,24 +15,24 @@ import (
 	"sidetone/internal/strictyaml"
 )
 
-// Facts are all that is judged.
+// Facts is the input of the diagnosis.
 type Facts struct {
 	Status   *control.Status  // nil: no agent answers
-	AgentErr error            // why none does
+	AgentErr error            // why no agent answers
 	Sources  []control.Source // the agent's, or this command's own
 	Devices  control.Devices  // likewise
 	HID      []control.HID    // likewise
 
-	CataloguePath string               // of the agent, or of the settings here; "" = none is set
-	OwnCatalogue  string               // of the settings here
-	Catalogue     *catalogue.Catalogue // nil: there is none in order
-	Problems      []strictyaml.Problem // with settings and catalogue
-	Ignored       *health.Condition    // the administrator's settings are; nil: they are not
-	OwnProblems   []strictyaml.Problem // with OwnCatalogue, where the agent has another
+	CataloguePath string               // of the agent, or of this command's settings; "": not set
+	OwnCatalogue  string               // of this command's settings
+	Catalogue     *catalogue.Catalogue // nil: none that is valid
+	Problems      []strictyaml.Problem // of settings and catalogue
+	Ignored       *health.Condition    // that the administrator's settings are ignored; nil: they are not
+	OwnProblems   []strictyaml.Problem // of OwnCatalogue, where the agent has another
 
-	NoTrayHost bool // there is a desktop, which shows no tray icons
+	NoTrayHost bool // there is a desktop, but it shows no tray icons
 
-	Service *Service // nil: not known
+	Service *Service // nil: unknown
 
 	Version string // of this command
 	Now     time.Time
@@ -42,10 +42,10 @@ type Facts struct {
 type Service struct {
 	Path      string // of the definition
 	Installed bool
-	Running   bool // as it is registered, not from a terminal
+	Running   bool // as the service, not from a terminal
 }
 
-// Examine follows the way of a mute from the headset to the client, and says of each part how it is.
+// Examine checks every step from the headset to the client, and returns the condition of each.
 func Examine(f Facts) []health.Condition {
 	d := newExamination(f)
 	d.agent()
@@ -70,8 +70,8 @@ func Examine(f Facts) []health.Condition {
 	return d.found
 }
 
-// Standing is what an agent says of itself by its facts: all that is not in order with its sources, its clients and
-// what is pushed to it, and what may mislead the user. It needs Status, Sources, HID, Devices and Now.
+// Standing returns the current conditions of an agent: what is wrong with its sources, clients and pushes, and what may
+// mislead the user. It needs Status, Sources, HID, Devices and Now.
 func Standing(f Facts) []health.Condition {
 	d := newExamination(f)
 	d.standing = true
@@ -143,7 +143,7 @@ func (d *examination) agent() {
 	}
 }
 
-// paused tells that somebody has paused reporting: he may have forgotten it.
+// paused reminds the user that reporting is paused.
 func (d *examination) paused() {
 	if d.Status == nil || d.Status.Pause == nil {
 		return
@@ -190,7 +190,7 @@ func (d *examination) settings() {
 	}
 }
 
-// ofAgent tells what the agent alone knows.
+// ofAgent adds a condition that only the agent itself can know.
 func (d *examination) ofAgent(code health.Code) {
 	if d.Status == nil {
 		return
@@ -202,7 +202,7 @@ func (d *examination) ofAgent(code health.Code) {
 	}
 }
 
-// reread adds the process that has to read a corrected file again, if one runs.
+// reread adds the pid of the agent that must reload a corrected file, if one runs.
 func (d *examination) reread(args health.Args) health.Args {
 	if d.Status != nil {
 		args["agent"] = strconv.Itoa(d.Status.PID)
@@ -210,10 +210,10 @@ func (d *examination) reread(args health.Args) health.Args {
 	return args
 }
 
-// catalogueName is its path, for advice.
+// catalogueName returns the catalogue's path, for advice.
 func (d *examination) catalogueName() string { return cmp.Or(d.CataloguePath, "--catalogue") }
 
-// user says what only the user can look at (rules R64, R65).
+// user adds what only the user can check (rules R64, R65).
 func (d *examination) user() {
 	for _, r := range d.microphones() {
 		d.add(health.Info, health.UserInput, d.nameOf(r), nil)
@@ -224,8 +224,8 @@ func (d *examination) user() {
 	}
 }
 
-// defaultInput tells of a microphone from which the client records, too, if its input is set to "Default". Then it knows it by
-// that name, and shows no notice (rule R65).
+// defaultInput warns about a microphone that is the system's default: if the client's input is set to "Default", the client
+// records from it without recognising it, and shows no notice (rule R65).
 func (d *examination) defaultInput(r devices.Report) {
 	if slices.ContainsFunc(r.Endpoints, func(k devices.Key) bool { return d.endpoints[k].Default }) {
 		d.add(health.Info, health.UserDefaultInput, d.nameOf(r), nil)
@@ -236,7 +236,7 @@ func (d *examination) microphones() []devices.Report {
 	return slices.DeleteFunc(slices.Clone(d.Devices.Reported), func(r devices.Report) bool { return r.Type != devices.AudioInput })
 }
 
-// endpoint is the first one behind a report.
+// endpoint returns the first endpoint behind a report.
 func (d *examination) endpoint(r devices.Report) control.Endpoint {
 	if len(r.Endpoints) == 0 {
 		return control.Endpoint{}
@@ -244,7 +244,7 @@ func (d *examination) endpoint(r devices.Report) control.Endpoint {
 	return d.endpoints[r.Endpoints[0]]
 }
 
-// nameOf is the name that the user knows a device by.
+// nameOf returns the name under which the user knows a device.
 func (d *examination) nameOf(r devices.Report) string { return cmp.Or(d.endpoint(r).Name, r.ID) }
 
 func age(since, now time.Time) string { return seconds(now.Sub(since)) }

@@ -7,13 +7,13 @@ import (
 	"sidetone/internal/texts"
 )
 
-// mute says whether anybody knows the hardware mute of a microphone.
+// mute assesses the hardware mute of a microphone.
 func (d *examination) mute(r devices.Report) {
-	flag, may := r.Flags[devices.HardwareMute]
+	flag, reportable := r.Flags[devices.HardwareMute]
 	e := d.endpoint(r)
 	all := e.Considered[devices.HardwareMute]
 	switch {
-	case !may:
+	case !reportable:
 		d.add(health.Problem, health.MuteNotSent, r.ID, d.reread(health.Args{}))
 	case !flag.Value.Known() && len(all) == 0:
 		d.add(health.Warning, health.MuteSourceless, r.ID, health.Args{"product": r.Product})
@@ -29,7 +29,7 @@ func (d *examination) mute(r devices.Report) {
 	}
 }
 
-// muteArgs are those of a known mute; one that button and OS share is the hardware's and the OS's.
+// muteArgs returns the arguments for a known mute.
 func muteArgs(flag devices.Flag) health.Args {
 	args := health.Args{"origin": flag.Origin.Word(), "source": flag.Origin.Source()}
 	if flag.Value == devices.True {
@@ -41,7 +41,7 @@ func muteArgs(flag devices.Flag) health.Args {
 	return args
 }
 
-// origin is the endpoint whose fact the flag is: e, or the one whose sound e carries.
+// origin returns the endpoint from which the flag was read: e, or the one whose sound e carries.
 func (d *examination) origin(f devices.Flag, e control.Endpoint) control.Endpoint {
 	for _, other := range d.Devices.Endpoints {
 		if other.Type == devices.AudioInput && other.ID == f.Origin.Detail {
@@ -51,7 +51,7 @@ func (d *examination) origin(f devices.Flag, e control.Endpoint) control.Endpoin
 	return e
 }
 
-// whyUnknown says of each source of the mute why it does not know.
+// whyUnknown returns for each source of the mute why its value is unknown.
 func (d *examination) whyUnknown(all []devices.Considered, r devices.Report, e control.Endpoint) (reasons []health.Condition) {
 	for _, c := range all {
 		_, reason := d.why(r.Product, e, devices.HardwareMute, c.Rule)
@@ -67,13 +67,13 @@ func (d *examination) whyUnknown(all []devices.Considered, r devices.Report, e c
 	return reasons
 }
 
-// otherFlags names those that have sources of which none knows.
+// otherFlags lists the other flags that have sources but no known value.
 func (d *examination) otherFlags(r devices.Report) {
 	e := d.endpoint(r)
 	var unknown, rules []string
 	for _, f := range devices.Fields {
-		flag, may := r.Flags[f]
-		if f == devices.HardwareMute || !may || flag.Value.Known() || len(e.Considered[f]) == 0 {
+		flag, reportable := r.Flags[f]
+		if f == devices.HardwareMute || !reportable || flag.Value.Known() || len(e.Considered[f]) == 0 {
 			continue
 		}
 		unknown = append(unknown, string(f))

@@ -31,7 +31,7 @@ func (d *examination) hidDevices() {
 	}
 }
 
-// whyUnreadable is why a device cannot be read; the advice names the catalogue, where there is one.
+// whyUnreadable returns why a device cannot be read. The advice names the catalogue, if there is one.
 func (d *examination) whyUnreadable(h control.HID) []health.Condition {
 	list := reason(h.Reason, h.Error)
 	if list[0].Code == health.HIDDenied && d.CataloguePath != "" {
@@ -41,7 +41,7 @@ func (d *examination) whyUnreadable(h control.HID) []health.Condition {
 	return list
 }
 
-// whyHID says why a source of HID devices does not know a flag; its Code is "" if that is not for want of a device.
+// whyHID returns why the value of a HID source is unknown; its Code is "" if a device does report it.
 func (d *examination) whyHID(product string, f devices.Field, rule string) health.Condition {
 	known := false
 	for _, h := range d.HID {
@@ -74,7 +74,7 @@ func (d *examination) whyHID(product string, f devices.Field, rule string) healt
 	}
 }
 
-// isOf reports whether the device bears an id of the product.
+// isOf reports whether the device has an id of the product.
 func (d *examination) isOf(product string, h control.HID) bool {
 	if d.Catalogue == nil {
 		return false

@@ -39,7 +39,7 @@ func (d *examination) source(s control.Source) {
 	}
 }
 
-// reasons are conditions, or what an agent of another version says in words only, or by a code that is not known here.
+// reasons returns known, or, if an agent of another version sent no codes or unknown ones, its words as conditions.
 func reasons(known []health.Condition, words ...string) []health.Condition {
 	unknown := func(c health.Condition) bool { return !health.English.Has(c.Code) }
 	if len(known) > 0 && !slices.ContainsFunc(known, unknown) {
@@ -48,7 +48,7 @@ func reasons(known []health.Condition, words ...string) []health.Condition {
 	return health.Explained(words...)
 }
 
-// reason is reasons for one that may be missing.
+// reason is reasons for a single condition, which may be nil.
 func reason(known *health.Condition, words string) []health.Condition {
 	if known == nil {
 		return reasons(nil, words)

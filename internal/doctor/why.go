@@ -13,26 +13,26 @@ import (
 	"sidetone/internal/texts"
 )
 
-// Why says of which kind the source at that place of a product is, and why it does not know a flag of e. The Code is "" where
-// there is nothing to say.
-func Why(f Facts, product string, e control.Endpoint, field devices.Field, place string) (kind string, reason health.Condition) {
-	return newExamination(f).why(product, e, field, place)
+// Why returns the kind of the source at a path of a product, and why it does not know a flag of e. The Code is "" if there is
+// nothing to say.
+func Why(f Facts, product string, e control.Endpoint, field devices.Field, path string) (kind string, reason health.Condition) {
+	return newExamination(f).why(product, e, field, path)
 }
 
-func (d *examination) why(product string, e control.Endpoint, f devices.Field, place string) (kind string, reason health.Condition) {
-	rule := d.rule(product, place)
+func (d *examination) why(product string, e control.Endpoint, f devices.Field, path string) (kind string, reason health.Condition) {
+	rule := d.rule(product, path)
 	if rule.Field != f {
 		return "", why(health.WhyRuleUnknown, "path", d.catalogueName())
 	}
 	kind = rule.Via()
-	reason = d.whyKind(product, e, f, place, rule.SourceKind)
+	reason = d.whyKind(product, e, f, path, rule.SourceKind)
 	if reason.Code == "" && readsHID(kind) {
 		reason = why(health.WhyOtherUnit)
 	}
 	return kind, reason
 }
 
-// why is a condition with these names and values of arguments, of which those that are empty are left out.
+// why returns a condition with the given names and values of arguments. Empty values are left out.
 func why(code health.Code, args ...string) health.Condition {
 	c := health.Condition{Code: code, Severity: health.Warning}
 	for i := 0; i < len(args); i += 2 {
@@ -51,14 +51,14 @@ func readsHID(kind string) bool {
 	return slices.Contains([]string{devices.ViaHIDUsage, devices.ViaHIDReport, devices.ViaHIDQuery, devices.ViaHIDPP}, kind)
 }
 
-// rule is the one of the catalogue at that place of a product; its zero value if it is not known.
-func (d *examination) rule(product, place string) catalogue.SourceRule {
+// rule returns the source at a path of a product, or the zero value.
+func (d *examination) rule(product, path string) catalogue.SourceRule {
 	if d.Catalogue == nil {
 		return catalogue.SourceRule{}
 	}
 	for _, p := range d.Catalogue.Products {
 		for i, s := range p.Sources {
-			if p.ID == product && place == fmt.Sprintf("sources[%d]", i) {
+			if p.ID == product && path == fmt.Sprintf("sources[%d]", i) {
 				return s
 			}
 		}
@@ -66,7 +66,7 @@ func (d *examination) rule(product, place string) catalogue.SourceRule {
 	return catalogue.SourceRule{}
 }
 
-// whyKind is why for a source of kind k, which may be a term of a derived one.
+// whyKind is why for a source k, which may be a term of a derived one.
 func (d *examination) whyKind(product string, e control.Endpoint, f devices.Field, at string, k catalogue.SourceKind) health.Condition {
 	hw := d.hardware(e)
 	switch via := k.Via(); {
@@ -98,7 +98,7 @@ func (d *examination) whyKind(product string, e control.Endpoint, f devices.Fiel
 	return health.Condition{}
 }
 
-// whyControl is why for a control of the mixer of hw.
+// whyControl is why for a mixer control of hw.
 func (d *examination) whyControl(product string, hw control.Endpoint, at string, k *catalogue.ALSACtl) health.Condition {
 	state, isSwitch := hw.Controls[k.Name]
 	setting, isSetting := hw.Settings[k.Name]
@@ -124,8 +124,7 @@ func (d *examination) whyControl(product string, hw control.Endpoint, at string,
 	return health.Condition{}
 }
 
-// hardware is the microphone whose switches act on e: e, or the one whose sound it carries, where the
-// system tells that.
+// hardware returns the microphone whose mutes act on e: its master if the system names one, else e.
 func (d *examination) hardware(e control.Endpoint) control.Endpoint {
 	for _, other := range d.Devices.Endpoints {
 		if e.Virtual && other.Type == devices.AudioInput && other.ID == e.Master {

@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// Conn is one end of a connection. What is written to it waits in the bounded buffer of the other end.
+// Conn is one end of a connection. Writes fill the bounded buffer of the other end.
 type Conn struct {
-	owner         *Process // whose end it is
+	owner         *Process
 	peer          *Conn
 	local, remote net.Addr
-	series        string // of the delays of what it sends
+	series        string // of the delays of its packets
 
 	// Guarded by the network's lock.
 	readable, writable          *sync.Cond
-	in                          []byte   // has arrived, was not read yet
+	in                          []byte   // arrived and not read yet
 	incoming                    []packet // on its way to this end, in order
-	inFlight                    int      // bytes of it
+	inFlight                    int      // bytes in incoming
 	peerFinished                bool     // the other end sends no more
 	broken                      bool     // it was reset
 	finished                    bool     // this end sends no more
@@ -33,7 +33,7 @@ type Conn struct {
 	readDeadline, writeDeadline deadline
 }
 
-// A packet is what travels from one end to the other: bytes, or a word on the connection itself.
+// A packet travels from one end to the other: bytes, the end of the stream, or a reset.
 type packet struct {
 	at    time.Time // when it arrives
 	data  []byte
@@ -48,7 +48,7 @@ func newConn(owner *Process, local, remote net.Addr, series string) *Conn {
 	return c
 }
 
-// lock returns what unlocks.
+// lock locks the network, and returns the function that unlocks it.
 func (c *Conn) lock() func() {
 	c.owner.net.mu.Lock()
 	return c.owner.net.mu.Unlock
@@ -61,10 +61,10 @@ func (c *Conn) wake() {
 
 func (c *Conn) stalled() bool { return c.frozen || c.owner.frozen }
 
-// Freeze makes this end read, write and close nothing, while the other end can still fill its buffer.
+// Freeze blocks reads, writes and closing at this end, while the other end can still fill its buffer.
 func (c *Conn) Freeze() { c.freeze(true) }
 
-// Thaw lets it go on.
+// Thaw undoes Freeze.
 func (c *Conn) Thaw() { c.freeze(false) }
 
 func (c *Conn) freeze(on bool) {
@@ -73,7 +73,7 @@ func (c *Conn) freeze(on bool) {
 	c.wake()
 }
 
-// Read reads what has arrived, before it tells of an end or a reset that came after.
+// Read returns the data that has arrived before it reports an end or a reset that came after.
 func (c *Conn) Read(p []byte) (int, error) {
 	defer c.lock()()
 	for first := true; ; first = false {
@@ -101,7 +101,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 	}
 }
 
-// Write returns when all of p is in the buffer of the other end, or on its way there.
+// Write returns when all of p is in the buffer of the other end, or in flight.
 func (c *Conn) Write(p []byte) (n int, err error) {
 	defer c.lock()()
 	for c.writing { // one at a time
@@ -120,7 +120,7 @@ func (c *Conn) Write(p []byte) (n int, err error) {
 		case err != nil:
 			return n, c.fail("write", err)
 		case c.stalled():
-		case c.peer.closed: // TCP hears of it by the reset that the write causes
+		case c.peer.closed: // with TCP the write succeeds and causes a reset
 			c.peer.send(packet{reset: true})
 			return len(p), nil
 		default:
@@ -136,7 +136,7 @@ func (c *Conn) Write(p []byte) (n int, err error) {
 	}
 }
 
-// cannotWrite says why nothing more can be written.
+// cannotWrite returns why writing is not possible, or nil.
 func (c *Conn) cannotWrite() error {
 	switch {
 	case c.closed:
@@ -151,10 +151,10 @@ func (c *Conn) cannotWrite() error {
 	return nil
 }
 
-// room is how much the buffer of the other end still takes.
+// room returns the free space in the buffer of the other end.
 func (c *Conn) room() int { return c.owner.net.opts.Buffer - len(c.peer.in) - c.peer.inFlight }
 
-// send puts a packet on its way. The network's lock is held.
+// send sends a packet. The network's lock must be held.
 func (c *Conn) send(k packet) {
 	to, n := c.peer, c.owner.net
 	if n.opts.Delay == nil {
@@ -172,7 +172,7 @@ func (c *Conn) send(k packet) {
 
 func (c *Conn) expect() { time.AfterFunc(time.Until(c.incoming[0].at), c.arrive) }
 
-// arrive takes what is due. A packet waits for those before it.
+// arrive delivers the packets that are due, in order.
 func (c *Conn) arrive() {
 	defer c.lock()()
 	for len(c.incoming) > 0 && !c.incoming[0].at.After(time.Now()) {
@@ -192,7 +192,7 @@ func (c *Conn) take(k packet) {
 		c.broken = true
 	case k.last:
 		c.peerFinished = true
-	case c.closed: // for nobody any more
+	case c.closed:
 		if !c.peer.closed {
 			c.send(packet{reset: true})
 		}
@@ -202,7 +202,7 @@ func (c *Conn) take(k packet) {
 	c.wake()
 }
 
-// CloseWrite says that nothing follows.
+// CloseWrite ends the stream in this direction.
 func (c *Conn) CloseWrite() error {
 	defer c.lock()()
 	if c.closed {
@@ -215,7 +215,7 @@ func (c *Conn) CloseWrite() error {
 	return nil
 }
 
-// Close ends the connection. One on which something was not read is reset. A frozen end waits.
+// Close closes the connection, with a reset if there is unread data. It blocks while frozen.
 func (c *Conn) Close() error {
 	defer c.lock()()
 	for c.stalled() && !c.closed {
@@ -228,7 +228,7 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// closeLocked is the end of this end, whoever causes it. The network's lock is held.
+// closeLocked closes this end. The network's lock must be held.
 func (c *Conn) closeLocked() {
 	c.closed = true
 	c.readDeadline.stop()
@@ -245,7 +245,7 @@ func (c *Conn) closeLocked() {
 	c.peer.writable.Broadcast()
 }
 
-// SetLinger with 0 makes Close reset the connection, with TCP only.
+// SetLinger with 0 makes Close reset the connection. TCP only.
 func (c *Conn) SetLinger(sec int) error {
 	defer c.lock()()
 	if c.local.Network() == "unix" {
@@ -255,10 +255,10 @@ func (c *Conn) SetLinger(sec int) error {
 	return nil
 }
 
-// LocalAddr is this end.
+// LocalAddr returns the address of this end.
 func (c *Conn) LocalAddr() net.Addr { return c.local }
 
-// RemoteAddr is the other end.
+// RemoteAddr returns the address of the other end.
 func (c *Conn) RemoteAddr() net.Addr { return c.remote }
 
 // SetDeadline bounds reads and writes.
@@ -289,7 +289,7 @@ func (c *Conn) fail(op string, err error) error {
 	return &net.OpError{Op: op, Net: c.local.Network(), Source: c.local, Addr: c.remote, Err: err}
 }
 
-// A deadline wakes who waits once it has passed.
+// A deadline wakes the waiters when it passes.
 type deadline struct {
 	passed bool
 	timer  *time.Timer // nil: none runs
@@ -302,7 +302,7 @@ func (d *deadline) stop() {
 	}
 }
 
-// set is called with the lock of waits held.
+// set must be called with the lock of waits held.
 func (d *deadline) set(t time.Time, waits *sync.Cond) {
 	d.stop()
 	left := time.Until(t)
@@ -317,7 +317,7 @@ func (d *deadline) set(t time.Time, waits *sync.Cond) {
 	timer = time.AfterFunc(left, func() {
 		waits.L.Lock()
 		defer waits.L.Unlock()
-		if d.timer == timer { // else it was set anew meanwhile
+		if d.timer == timer { // else it was set again in the meantime
 			d.passed, d.timer = true, nil
 			waits.Broadcast()
 		}

@@ -14,7 +14,7 @@ type Listener struct {
 	// Guarded by the network's lock.
 	queue      []*Conn // connected, not accepted yet
 	acceptable *sync.Cond
-	room       chan struct{} // closed when the queue becomes shorter, or there is none any more
+	room       chan struct{} // closed when the queue shrinks or the listener closes
 	frozen     bool
 	hidden     bool
 	closed     bool
@@ -36,25 +36,25 @@ func (l *Listener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// makeRoom wakes who waits to connect. The network's lock is held.
+// makeRoom wakes those waiting to connect. The network's lock must be held.
 func (l *Listener) makeRoom() {
 	close(l.room)
 	l.room = make(chan struct{})
 }
 
-// Addr is the port or the path.
+// Addr returns the port or the path.
 func (l *Listener) Addr() net.Addr { return l.addr }
 
-// Freeze makes the listener accept nothing; others can still connect.
+// Freeze stops the listener from accepting; others can still connect.
 func (l *Listener) Freeze() { l.set(&l.frozen, true) }
 
-// Thaw lets it go on.
+// Thaw undoes Freeze.
 func (l *Listener) Thaw() { l.set(&l.frozen, false) }
 
-// Hide makes the port or socket one that is not there yet: it is not listed, and nobody can connect.
+// Hide makes the port or socket appear not to exist yet: it is not listed, and connecting fails.
 func (l *Listener) Hide() { l.set(&l.hidden, true) }
 
-// Show opens it.
+// Show undoes Hide.
 func (l *Listener) Show() { l.set(&l.hidden, false) }
 
 func (l *Listener) set(flag *bool, on bool) {
@@ -67,7 +67,7 @@ func (l *Listener) set(flag *bool, on bool) {
 	}
 }
 
-// Close frees the port, or removes the socket's file. Who was not accepted is reset.
+// Close frees the port, or removes the socket's file. Connections not accepted yet are reset.
 func (l *Listener) Close() error {
 	n := l.owner.net
 	n.mu.Lock()
@@ -86,7 +86,7 @@ func (l *Listener) Close() error {
 	return nil
 }
 
-// closeLocked is the end of the listener, whoever causes it. The network's lock is held.
+// closeLocked closes the listener. The network's lock must be held.
 func (l *Listener) closeLocked() {
 	l.closed = true
 	delete(l.owner.listeners, l)
@@ -105,7 +105,7 @@ func (l *Listener) closeLocked() {
 	l.acceptable.Broadcast()
 }
 
-// connect makes a connection of p to l. The network's lock is held.
+// connect connects p to l. The network's lock must be held.
 func (l *Listener) connect(p *Process) *Conn {
 	n := p.net
 	series := n.instant(l.addr.String())

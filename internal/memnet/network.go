@@ -1,7 +1,6 @@
-// Package memnet is the loopback interface and the socket files of one machine, in memory. It
-// serves tests in virtual time: whoever waits for a connection waits on a sync.Cond, so that the
-// clock of a testing/synctest bubble goes on, which it never does over kernel sockets. Programs
-// can be frozen and killed, which the kernel's sockets of one's own process cannot.
+// Package memnet simulates the loopback interface and the socket files of one machine in memory, for
+// tests in virtual time: blocked calls wait on a sync.Cond, so that the clock of a testing/synctest
+// bubble advances, which it does not for kernel sockets. Simulated processes can be frozen and killed.
 package memnet
 
 import (
@@ -15,18 +14,17 @@ import (
 	"sidetone/internal/local"
 )
 
-// Options say what a network is like. The zero value is one without delays.
+// Options configure a Network. The zero value has no delays.
 type Options struct {
 	Buffer  int // bytes that one direction of a connection holds; 0: 64 KiB
 	Backlog int // connections that wait to be accepted; 0: 128
-	// Delay says how long the nth of a series of events takes: the writes of one direction of a
-	// connection, a connect, the news of socket files. nil: no time at all. Where it gives each event
-	// an instant of its own, and depends on a seed only, it is virtual time that orders events and
-	// never the scheduler.
+	// Delay returns how long the nth event of a series takes: the writes of one direction of a
+	// connection, a connect, the notification of socket files. nil: no time. If it gives each event
+	// a distinct instant, and depends only on a seed, virtual time and never the scheduler orders events.
 	Delay func(series string, nth int) time.Duration
 }
 
-// Network is one machine. All of it is guarded by one lock, which nobody holds while waiting.
+// Network is the network of one machine. A single lock guards all of it.
 type Network struct {
 	opts    Options
 	started time.Time
@@ -35,17 +33,17 @@ type Network struct {
 	ports    map[int]*Listener
 	files    map[string]*file
 	ids      uint64 // given to listeners and files
-	dialed   int    // ports given to who connects
+	dialed   int    // how many ports were given to connecting processes
 	watchers map[*func()]struct{}
 }
 
-// A file is that of an IPC socket. It outlives a listener whose process is killed.
+// A file is the file of an IPC socket. It outlives a listener whose process is killed.
 type file struct {
 	id string
-	ln *Listener // nil: nobody listens
+	ln *Listener // nil: none
 }
 
-// New returns a machine on which nothing runs.
+// New returns a network without processes.
 func New(opts Options) *Network {
 	if opts.Buffer == 0 {
 		opts.Buffer = 64 << 10
@@ -74,7 +72,7 @@ func (n *Network) Sockets() []local.Socket {
 	return list
 }
 
-// Ports tells which of the ports have a listener, in the order given.
+// Ports returns the listeners on the given ports, in the order given.
 func (n *Network) Ports(ports []int) []local.Listener {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -87,7 +85,7 @@ func (n *Network) Ports(ports []int) []local.Listener {
 	return list
 }
 
-// Watch calls notify, which must not block, whenever a socket file has come or gone, until ctx ends.
+// Watch calls notify, which must not block, whenever a socket file appears or disappears, until ctx ends.
 func (n *Network) Watch(ctx context.Context, notify func()) {
 	n.mu.Lock()
 	n.watchers[&notify] = struct{}{}
@@ -98,22 +96,22 @@ func (n *Network) Watch(ctx context.Context, notify func()) {
 	delete(n.watchers, &notify)
 }
 
-// filesChanged tells those who watch. n.mu is held.
+// filesChanged notifies the watchers. n.mu must be held.
 func (n *Network) filesChanged() {
 	time.AfterFunc(n.delay(n.instant("files"), 1), func() {
 		n.mu.Lock()
-		var tell []func()
+		var watchers []func()
 		for notify := range n.watchers {
-			tell = append(tell, *notify)
+			watchers = append(watchers, *notify)
 		}
 		n.mu.Unlock()
-		for _, notify := range tell {
+		for _, notify := range watchers {
 			notify()
 		}
 	})
 }
 
-// delay is that of the nth event of a series.
+// delay returns the delay of the nth event of a series.
 func (n *Network) delay(series string, nth int) time.Duration {
 	if n.opts.Delay == nil {
 		return 0
@@ -121,13 +119,13 @@ func (n *Network) delay(series string, nth int) time.Duration {
 	return n.opts.Delay(series, nth)
 }
 
-// instant names events by what they are and when they happen, so that one more or less changes
-// nothing later, and it does not matter which of two that happen at once is the first.
+// instant names a series by kind and time, so that an additional event does not change later delays, and
+// the order of simultaneous events does not matter.
 func (n *Network) instant(what string) string {
 	return fmt.Sprintf("%s at %v", what, time.Since(n.started))
 }
 
-// newID is one that nothing else has. n.mu is held.
+// newID returns a unique id. n.mu must be held.
 func (n *Network) newID() uint64 {
 	n.ids++
 	return n.ids

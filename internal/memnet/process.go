@@ -13,7 +13,7 @@ import (
 	"sidetone/internal/local"
 )
 
-// Process is one program of the machine. It listens (it is a network for fakeserver) and connects.
+// Process is a simulated process, which listens (it implements fakeserver's Network) and connects.
 type Process struct {
 	local.Process
 	net *Network
@@ -25,7 +25,7 @@ type Process struct {
 	listeners      map[*Listener]struct{}
 }
 
-// Process starts a program.
+// Process starts a process.
 func (n *Network) Process(who local.Process) *Process {
 	return &Process{
 		Process: who, net: n, thawed: sync.NewCond(&n.mu),
@@ -33,12 +33,12 @@ func (n *Network) Process(who local.Process) *Process {
 	}
 }
 
-// Freeze stops the process as SIGSTOP does: it accepts, reads, writes and closes nothing, while
-// others still connect and fill its buffers. What it does without its sockets goes on.
+// Freeze stops the process as SIGSTOP does, as far as its sockets go: it accepts, reads, writes and closes
+// nothing, while others can still connect and fill its buffers.
 func (p *Process) Freeze() { p.freeze(true) }
 
-// Thaw lets it go on, with delays in each connection and listener at an instant of its own. Who has
-// been connected for longer is heard first.
+// Thaw undoes Freeze. With delays, each connection and listener thaws at a different instant, and
+// connections before listeners.
 func (p *Process) Thaw() { p.freeze(false) }
 
 func (p *Process) freeze(on bool) {
@@ -61,7 +61,7 @@ func (p *Process) freeze(on bool) {
 	p.wake()
 }
 
-// wake makes all that wait on sockets of p look again. net.mu is held.
+// wake wakes all that wait on sockets of p. net.mu must be held.
 func (p *Process) wake() {
 	p.thawed.Broadcast()
 	for c := range p.conns {
@@ -72,8 +72,8 @@ func (p *Process) wake() {
 	}
 }
 
-// Kill ends the process as SIGKILL does: the kernel closes what it had open, and its socket files
-// stay. All calls on its sockets fail from then on, so that its goroutines end.
+// Kill ends the process as SIGKILL does: its sockets are closed, and its socket files stay. All later
+// calls on its sockets fail, so that its goroutines end.
 func (p *Process) Kill() {
 	p.net.mu.Lock()
 	defer p.net.mu.Unlock()
@@ -87,7 +87,7 @@ func (p *Process) Kill() {
 	p.wake()
 }
 
-// ListenPort binds the first free one of the ports; 0 is any.
+// ListenPort binds the first free port of the list; 0 means any.
 func (p *Process) ListenPort(ports []int) (net.Listener, int, error) {
 	p.net.mu.Lock()
 	defer p.net.mu.Unlock()
@@ -121,7 +121,7 @@ func (p *Process) ListenIPC(dir string) (net.Listener, string, error) {
 	return nil, "", fmt.Errorf("none of discord-ipc-0 to -9 in %s is free: %w", dir, syscall.EADDRINUSE)
 }
 
-// ReopenIPC binds the socket with that path. A file on which nobody listens any more is replaced.
+// ReopenIPC binds the socket with that path. A file without a listener is replaced.
 func (p *Process) ReopenIPC(name string) (net.Listener, error) {
 	p.net.mu.Lock()
 	defer p.net.mu.Unlock()
@@ -137,14 +137,14 @@ func (p *Process) ReopenIPC(name string) (net.Listener, error) {
 	return l, nil
 }
 
-// listen is called with net.mu held.
+// listen adds a listener. net.mu must be held.
 func (p *Process) listen(addr net.Addr) *Listener {
 	l := &Listener{owner: p, addr: addr, id: p.net.newID(), acceptable: sync.NewCond(&p.net.mu), room: make(chan struct{})}
 	p.listeners[l] = struct{}{}
 	return l
 }
 
-// DialPort connects to a port. As the kernel does, it succeeds before anybody has accepted, and
+// DialPort connects to a port. As with the kernel, it succeeds before the connection is accepted, and
 // waits while the backlog is full.
 func (p *Process) DialPort(ctx context.Context, port int) (net.Conn, error) {
 	addr := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1).To4(), Port: port}
@@ -155,7 +155,7 @@ func (p *Process) DialPort(ctx context.Context, port int) (net.Conn, error) {
 	return c, nil
 }
 
-// DialIPC connects to a socket and says who listens on it. As the kernel does, it fails at once
+// DialIPC connects to a socket and returns the listening process. As with the kernel, it fails at once
 // with EAGAIN while the backlog is full.
 func (p *Process) DialIPC(ctx context.Context, name string) (net.Conn, local.Process, error) {
 	addr := &net.UnixAddr{Net: "unix", Name: name}

@@ -11,8 +11,8 @@ import (
 
 var errNotHere = errors.New("testlab: private sound servers run on Linux only")
 
-// SoundAvailable returns nil if a server of this kind can be started here, otherwise an error
-// that says which programs are missing and how to install them.
+// SoundAvailable returns nil if a server of this kind can be started here, otherwise an error with
+// the missing programs and how to install them.
 func SoundAvailable(kind SoundKind) error {
 	if runtime.GOOS != "linux" {
 		return errNotHere
@@ -20,7 +20,7 @@ func SoundAvailable(kind SoundKind) error {
 	return missing(kind, exec.LookPath)
 }
 
-// program is one that a kind of server needs, and the Debian package that has it.
+// program is a program that a server needs, and its Debian package.
 type program struct{ name, pkg string }
 
 var programs = map[SoundKind][]program{

@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// A Bus is a real dbus-daemon of the test's own.
+// A Bus is a private dbus-daemon.
 type Bus struct {
 	tb      testing.TB
 	socket  string
 	process *exec.Cmd
 }
 
-// NewBus prepares a bus, which is not there before Start.
+// NewBus prepares a bus, which Start starts.
 func NewBus(tb testing.TB) *Bus {
 	tb.Helper()
 	if _, err := exec.LookPath("dbus-daemon"); err != nil {
@@ -30,7 +30,7 @@ func NewBus(tb testing.TB) *Bus {
 	return &Bus{tb: tb, socket: filepath.Join(folder, "bus")}
 }
 
-// StartBus starts one.
+// StartBus starts a bus.
 func StartBus(tb testing.TB) *Bus {
 	tb.Helper()
 	b := NewBus(tb)
@@ -38,7 +38,7 @@ func StartBus(tb testing.TB) *Bus {
 	return b
 }
 
-// Address is where programs find it.
+// Address returns the bus address.
 func (b *Bus) Address() string { return "unix:path=" + b.socket }
 
 // Socket is the path of the daemon's.
@@ -52,10 +52,10 @@ func (b *Bus) Signal(s os.Signal) {
 	}
 }
 
-// Folder holds the socket, which is named as that of a session's bus in the runtime folder.
+// Folder returns the folder of the socket, which is named bus, like that of a session bus in its runtime folder.
 func (b *Bus) Folder() string { return filepath.Dir(b.socket) }
 
-// Start returns when the daemon accepts connections. It ends with the test.
+// Start returns when the daemon accepts connections. The daemon is killed at the end of the test.
 func (b *Bus) Start() {
 	b.tb.Helper()
 	config := filepath.Join(b.Folder(), "config")
@@ -92,7 +92,7 @@ func (b *Bus) Start() {
 	}
 }
 
-// Kill ends the daemon without a word to those who are on it.
+// Kill kills the daemon.
 func (b *Bus) Kill() {
 	if b.process != nil {
 		_ = b.process.Process.Kill()

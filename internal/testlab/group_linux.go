@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// group is a set of processes in one process group. They die with this process, and all of
-// them together at kill.
+// group is a set of processes in one process group. They die with this process.
 type group struct {
 	mu    sync.Mutex
 	id    int // of the process group, 0 before the first start
@@ -28,7 +27,7 @@ func (g *group) start(cmd *exec.Cmd) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pgid: g.id}
-	cmd.WaitDelay = time.Second // for output that somebody else still holds open
+	cmd.WaitDelay = time.Second // for output that another process still holds open
 	ended, err := StartBound(cmd)
 	if err != nil {
 		return fmt.Errorf("start %s: %w", cmd.Args[0], err)
@@ -40,8 +39,8 @@ func (g *group) start(cmd *exec.Cmd) error {
 	return nil
 }
 
-// StartBound starts a program that dies with this process. ended is closed when it has been waited for;
-// how it ended is in its ProcessState then.
+// StartBound starts a program that dies with this process. ended is closed when it has been waited for
+// and its ProcessState is set.
 //
 // The kernel sends the death signal when the thread that started the program ends, not the process:
 // so a goroutine keeps that thread.
@@ -64,7 +63,7 @@ func StartBound(cmd *exec.Cmd) (ended <-chan struct{}, err error) {
 	return waited, <-started
 }
 
-// firstEnded names a process that has ended, "" if all run.
+// firstEnded returns the name of a process that has ended, "" if all run.
 func (g *group) firstEnded() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -115,8 +114,7 @@ func (g *group) members() []*process {
 	return g.procs
 }
 
-// signal sends sig to the whole group. To a group that has ended it sends nothing, since its
-// number may be another's by now.
+// signal sends sig to the whole group, unless it has ended: then its id may have been reused.
 func (g *group) signal(sig syscall.Signal) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

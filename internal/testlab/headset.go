@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// Headset describes a pretended USB headset. Name becomes part of the names of its devices;
-// the other fields become their properties, empty ones are left out.
+// Headset describes a simulated USB headset. Name becomes part of the names of its devices;
+// the other fields become their properties, unless they are empty.
 type Headset struct {
 	Name        string // letters, digits, '.', '_' and '-'
-	Description string // what people read; Name if empty
+	Description string // display name; Name if empty
 	Vendor      string // the vendor's name
 	VID, PID    string // 4 hex digits
 	Serial      string
 }
 
-// PluggedHeadset is a headset that is plugged in.
+// PluggedHeadset is a plugged-in headset.
 type PluggedHeadset struct {
 	SourceName string // its microphone
 	SinkName   string // its earphones
@@ -45,7 +45,7 @@ func (h Headset) validate() error {
 	return nil
 }
 
-// properties is the value of a module's sink_properties or source_properties.
+// properties returns the value of a module's sink_properties or source_properties.
 func (h Headset) properties() string {
 	pairs := []string{
 		"device.class=sound", // what hardware has; these modules would say "filter" or nothing
@@ -66,10 +66,9 @@ func (h Headset) properties() string {
 	return "'" + strings.Join(pairs, " ") + "'"
 }
 
-// PlugHeadset plugs a pretended headset in and returns when the server lists it. It is made
-// of a null sink, the earphones, and a remapped monitor of a second null sink, the
-// microphone: of the virtual sources this is the one that can carry properties and works
-// alike on both kinds of server.
+// PlugHeadset plugs in a simulated headset and returns when the server lists it. The earphones are a
+// null sink; the microphone is a remapped monitor of a second null sink, the only virtual source that
+// has properties and works on both kinds of server.
 func (s *SoundServer) PlugHeadset(ctx context.Context, h Headset) (*PluggedHeadset, error) {
 	if err := h.validate(); err != nil {
 		return nil, err
@@ -100,7 +99,7 @@ func (s *SoundServer) PlugHeadset(ctx context.Context, h Headset) (*PluggedHeads
 	return p, nil
 }
 
-// Unplug pulls the headset out and returns when the server no longer lists it.
+// Unplug unplugs the headset and returns when the server no longer lists it.
 func (p *PluggedHeadset) Unplug(ctx context.Context) error {
 	if err := p.unload(ctx); err != nil {
 		return err
@@ -129,7 +128,7 @@ func (p *PluggedHeadset) unload(ctx context.Context) error {
 	return nil
 }
 
-// wait waits until both devices are listed, or neither is: PipeWire answers earlier.
+// wait waits until both devices are listed, or neither is: PipeWire replies before that.
 func (p *PluggedHeadset) wait(ctx context.Context, present bool) error {
 	what := "list the headset"
 	if !present {

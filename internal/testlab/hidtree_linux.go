@@ -8,15 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// HIDTree is a folder in which there are HID devices as hidio.New reads them: the entries of
-// sysfs, and nodes that are pipes on which each write is one report. It is for machines that have
-// no such devices; the kernel's own are tested in the virtual machine (tools/vm).
+// HIDTree is a folder with simulated HID devices for hidio.New: entries as in sysfs, and nodes that are
+// pipes on which each write is one report. Real kernel devices are tested in the virtual machine
+// (tools/vm).
 type HIDTree struct {
 	root    string
-	plugged int // as the kernel counts HID devices
+	plugged int // counts all devices plugged in so far, as the kernel does
 }
 
-// NewHIDTree makes an empty tree in a folder that exists.
+// NewHIDTree makes an empty tree in an existing folder.
 func NewHIDTree(root string) (*HIDTree, error) {
 	for _, dir := range []string{"dev", "sys/class/hidraw"} {
 		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
@@ -26,7 +26,7 @@ func NewHIDTree(root string) (*HIDTree, error) {
 	return &HIDTree{root: root}, nil
 }
 
-// Root is the folder.
+// Root returns the folder.
 func (t *HIDTree) Root() string { return t.root }
 
 // HIDDevice is one HID interface of a USB device.
@@ -42,17 +42,17 @@ type HIDDevice struct {
 
 func (d HIDDevice) usb() string { return "pci0000:00/0000:00:14.0/usb1/" + d.Port }
 
-// Container is what the audio endpoints of the same USB device have in common with it.
+// Container returns the Container of the audio endpoints of the same USB device.
 func (d HIDDevice) Container() string { return "usb:" + d.usb() }
 
-// HIDNode is a device that is plugged in.
+// HIDNode is a plugged-in device.
 type HIDNode struct {
 	tree *HIDTree
 	name string
-	fd   int // the end at which the device sends
+	fd   int // the device's end
 }
 
-// Plug makes the device's entries in sysfs, and then its node.
+// Plug creates the device's entries in sysfs, and then its node.
 func (t *HIDTree) Plug(d HIDDevice) (*HIDNode, error) {
 	t.plugged++
 	port := fmt.Sprintf("%s:1.%d", d.Port, d.Interface)
@@ -91,8 +91,8 @@ func (t *HIDTree) Plug(d HIDDevice) (*HIDNode, error) {
 	return &HIDNode{t, d.Node, fd}, nil
 }
 
-// pipe makes a node on which each write is one packet. It stays open at both sides, so that
-// readers may come and go.
+// pipe creates a node on which each write is one packet. It stays open at both ends, so that readers may
+// come and go.
 func (t *HIDTree) pipe(name string) (fd int, err error) {
 	made := filepath.Join(t.root, name)
 	if err := unix.Mkfifo(made, 0o600); err != nil {
@@ -110,10 +110,10 @@ func (t *HIDTree) pipe(name string) (fd int, err error) {
 	return fd, err
 }
 
-// Path is the node's, as a reader opens it.
+// Path returns the path of the node.
 func (n *HIDNode) Path() string { return filepath.Join(n.tree.root, "dev", n.name) }
 
-// Report has the device send an input report. It fails if nobody has read for long.
+// Report sends an input report. It fails when the pipe is full.
 func (n *HIDNode) Report(report []byte) error {
 	if _, err := unix.Write(n.fd, report); err != nil {
 		return fmt.Errorf("send a report through %s: %w", n.Path(), err)
@@ -121,7 +121,7 @@ func (n *HIDNode) Report(report []byte) error {
 	return nil
 }
 
-// Unplug removes the device's entries, and its node last: that is what can be heard of here.
+// Unplug removes the device's entries, and last its node, whose removal can be watched.
 func (n *HIDNode) Unplug() error {
 	class := filepath.Join(n.tree.root, "sys/class/hidraw", n.name)
 	entry, err := filepath.EvalSymlinks(class)

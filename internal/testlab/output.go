@@ -5,12 +5,12 @@ import (
 	"sync"
 )
 
-// Output keeps what is written to it, as a log or as what a process prints, and wakes who waits
-// for more. The zero value is ready; its methods may be called from any goroutine.
+// Output keeps what is written to it, such as a log or a process's output, and notifies waiters. The
+// zero value is ready; its methods are safe for concurrent use.
 type Output struct {
 	mu      sync.Mutex
 	text    bytes.Buffer
-	changed chan struct{} // closed by the next Write, nil while nobody has asked
+	changed chan struct{} // closed by the next Write; nil: nobody waits
 }
 
 // Write never fails.
@@ -24,7 +24,7 @@ func (o *Output) Write(p []byte) (int, error) {
 	return o.text.Write(p)
 }
 
-// String is all that has been written.
+// String returns everything written so far.
 func (o *Output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

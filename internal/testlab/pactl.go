@@ -31,9 +31,8 @@ func (s *SoundServer) pactl(ctx context.Context, args ...string) (string, error)
 	return out.String(), nil
 }
 
-// LoadModule loads a module of the server and returns its index. An argument with several
-// words or properties is quoted by the caller as the server wants it: inner double quotes in
-// outer single quotes work everywhere, backslashes do not.
+// LoadModule loads a module of the server and returns its index. The caller quotes arguments with
+// several words or properties: double quotes inside single quotes work everywhere, backslashes do not.
 func (s *SoundServer) LoadModule(ctx context.Context, name string, args ...string) (uint32, error) {
 	out, err := s.pactl(ctx, append([]string{"load-module", name}, args...)...)
 	if err != nil {
@@ -66,9 +65,8 @@ func (s *SoundServer) has(ctx context.Context, what, name string) (bool, error) 
 	return false, nil
 }
 
-// SetDefaultSource makes the source with the given name the one that programs record from
-// unless told otherwise. PipeWire's session manager now and then drops the wish while it deals
-// with another change, hence the look and the repetition.
+// SetDefaultSource sets the default source. PipeWire's session manager occasionally loses the request
+// during another change, so it is checked and repeated.
 func (s *SoundServer) SetDefaultSource(ctx context.Context, name string) error {
 	return s.waitFor(ctx, "take "+name+" for its default source", func(ctx context.Context) error {
 		if _, err := s.pactl(ctx, "set-default-source", name); err != nil {

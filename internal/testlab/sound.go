@@ -1,10 +1,10 @@
-// Package testlab is what tests, the demo and the benchmarks share: private sound servers into
-// which pretended headsets are plugged, folders that look like sysfs and /dev with HID devices,
-// and waiting for something without sleeping. It uses nothing of ours.
+// Package testlab is shared by tests, the demo and the benchmarks: private sound servers with simulated
+// headsets, folders that mimic sysfs and /dev with HID devices, and waiting without sleeping. It imports
+// no other package of this module.
 //
-// A private sound server lives in a folder of its own, sees no hardware, and never touches the
-// user's own server, session bus or settings. It works as root and as a normal user, without
-// D-Bus and without a display, and several may run at once.
+// A private sound server lives in its own folder, sees no hardware, and never touches the user's server,
+// session bus or settings. It works as root and as a normal user, without D-Bus and without a display,
+// and several can run at once.
 package testlab
 
 import (
@@ -45,7 +45,7 @@ type SoundServer struct {
 const (
 	startLimit = 30 * time.Second
 	stopLimit  = 5 * time.Second
-	poll       = 5 * time.Millisecond // between two looks for something that cannot be waited for
+	poll       = 5 * time.Millisecond // interval of polling where there is no notification
 )
 
 // The longest name of a socket in the folder, and how long a socket's path may be on Linux.
@@ -75,10 +75,10 @@ func StartSound(ctx context.Context, kind SoundKind) (*SoundServer, error) {
 	return s, nil
 }
 
-// plainPath has nothing that the programs' settings and arguments would have to quote.
+// plainPath matches paths that need no quoting in settings and arguments.
 var plainPath = regexp.MustCompile(`^[A-Za-z0-9/._+@-]+$`)
 
-// usable reports whether a server can have its sockets in a folder.
+// usable reports whether a folder is suitable for a server's sockets.
 func usable(dir string) bool {
 	return len(dir)+len(longestSocket) <= maxSocketPath && plainPath.MatchString(dir)
 }
@@ -103,7 +103,7 @@ func (s *SoundServer) start(ctx context.Context) error {
 		err = s.waitFor(ctx, "answer requests", s.answers)
 	}
 	if err != nil {
-		return fmt.Errorf("testlab: start %s: %w; its last words:\n%s", s.kind, err, s.log.tail())
+		return fmt.Errorf("testlab: start %s: %w; its last output:\n%s", s.kind, err, s.log.tail())
 	}
 	return nil
 }
@@ -117,9 +117,8 @@ func (s *SoundServer) Dir() string { return s.dir }
 // Socket returns the path of the socket on which the PulseAudio protocol is spoken.
 func (s *SoundServer) Socket() string { return filepath.Join(s.pulseDir(), "native") }
 
-// Env returns an environment for programs that shall use this server: that of this process
-// without display, D-Bus and sound settings, with those of this server, and with a home in its
-// folder.
+// Env returns an environment for programs that use this server: that of this process with the server's
+// sound settings and a home in its folder, and without display and D-Bus.
 func (s *SoundServer) Env() []string {
 	env := slices.DeleteFunc(os.Environ(), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
@@ -133,8 +132,8 @@ func (s *SoundServer) Env() []string {
 	return append(env, s.clientEnv()...)
 }
 
-// Adopt gives this very process the environment that Env gives others, for libraries in it that
-// would look for the user's own server and its settings.
+// Adopt sets this environment for the current process, for libraries that would otherwise use the user's
+// server and settings.
 func (s *SoundServer) Adopt() error {
 	for _, setting := range s.clientEnv() {
 		name, value, _ := strings.Cut(setting, "=")
@@ -160,7 +159,7 @@ func (s *SoundServer) clientEnv() []string {
 	}
 }
 
-// ownEnv is the environment of the server's own programs: nothing of the user's.
+// ownEnv returns the environment of the server's own programs, without anything of the user's.
 func (s *SoundServer) ownEnv() []string {
 	env := append(s.clientEnv(),
 		"LC_ALL=C.UTF-8",
@@ -189,8 +188,8 @@ func (s *SoundServer) Suspend() error { return s.group.suspend() }
 // Continue undoes Suspend.
 func (s *SoundServer) Continue() error { return s.group.resume() }
 
-// Restart kills the server if it still runs and starts it anew, on the same socket and with
-// nothing plugged in.
+// Restart kills the server if it still runs and starts it again, on the same socket and with nothing
+// plugged in.
 func (s *SoundServer) Restart(ctx context.Context) error {
 	if err := s.Kill(); err != nil {
 		return err
@@ -210,7 +209,7 @@ func (s *SoundServer) Close() error {
 	return err
 }
 
-// waitFor looks until check succeeds, a process of the server ends, or ctx does.
+// waitFor polls until check succeeds, a process of the server ends, or ctx does.
 func (s *SoundServer) waitFor(ctx context.Context, what string, check func(context.Context) error) error {
 	tick := time.NewTicker(poll)
 	defer tick.Stop()

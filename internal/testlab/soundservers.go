@@ -19,8 +19,8 @@ func (s *SoundServer) run(name string, args ...string) error {
 	return s.group.start(cmd)
 }
 
-// startPulseAudio starts the server without its usual script (-n), which would open the
-// machine's own sound devices.
+// startPulseAudio starts the server without its default script (-n), which would open the machine's
+// own sound devices.
 func (s *SoundServer) startPulseAudio() error {
 	return s.run("pulseaudio", "-n", "--daemonize=no", "--exit-idle-time=-1", "--use-pid-file=no",
 		"--high-priority=no", "--realtime=no", "--log-target=stderr", "--log-level=notice",
@@ -48,9 +48,9 @@ func (s *SoundServer) startPipeWire(ctx context.Context) error {
 	return errors.Join(s.run("wireplumber"), s.run("pipewire-pulse"))
 }
 
-// pipeWireFiles are the files that a PipeWire session needs here. The bus starts no services.
-// WirePlumber must leave the machine's sound cards and cameras to the user's own session; its
-// versions 0.4 and 0.5 are told so in different files.
+// pipeWireFiles returns the configuration of a private PipeWire session. The bus starts no services.
+// WirePlumber must not open the machine's sound cards and cameras; versions 0.4 and 0.5 read that from
+// different files.
 func pipeWireFiles(bus string) map[string]string {
 	return map[string]string{
 		"dbus.conf": `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
@@ -95,7 +95,7 @@ func (s *SoundServer) writeFiles(files map[string]string) error {
 	return nil
 }
 
-// listens returns a check that somebody accepts connections on a socket.
+// listens returns a check that a socket accepts connections.
 func (s *SoundServer) listens(socket string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
@@ -106,8 +106,8 @@ func (s *SoundServer) listens(socket string) func(context.Context) error {
 	}
 }
 
-// answers checks that the server answers and has chosen its default devices, which is the
-// last thing that a starting PipeWire session does.
+// answers checks that the server answers and has chosen its default devices, which is the last step of
+// PipeWire's startup.
 func (s *SoundServer) answers(ctx context.Context) error {
 	info, err := s.pactl(ctx, "info")
 	if err != nil {

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// ForEachSound runs f as a subtest against each kind of sound server. Missing programs fail the
-// test with what to install: a test that skips silently protects nothing.
+// ForEachSound runs f as a subtest for each kind of sound server. Missing programs fail the test.
 func ForEachSound(t *testing.T, f func(t *testing.T, s *SoundServer)) {
 	t.Helper()
 	for _, kind := range SoundKinds {
@@ -15,8 +14,8 @@ func ForEachSound(t *testing.T, f func(t *testing.T, s *SoundServer)) {
 	}
 }
 
-// SoundForTest starts a server that ends with the test. If the test fails, what the server's
-// programs printed last is in its log.
+// SoundForTest starts a server for the duration of the test. If the test fails, it logs the end of the
+// server's output.
 func SoundForTest(tb testing.TB, kind SoundKind) *SoundServer {
 	tb.Helper()
 	if err := SoundAvailable(kind); err != nil {
@@ -33,7 +32,7 @@ func SoundForTest(tb testing.TB, kind SoundKind) *SoundServer {
 			tb.Error(err)
 		}
 		if tb.Failed() {
-			tb.Logf("the last words of %s:\n%s", kind, s.log.tail())
+			tb.Logf("the last output of %s:\n%s", kind, s.log.tail())
 		}
 	})
 	return s

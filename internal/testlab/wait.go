@@ -5,13 +5,12 @@ import (
 	"time"
 )
 
-// patience is how long a test waits for what comes at once where all is well, also in a machine
-// that is emulated.
+// patience is how long a test waits for what normally happens at once. It is generous for emulated machines.
 const patience = 90 * time.Second
 
-// Until looks whether holds is true, now and after each change, and returns false if that takes
-// too long. changed is asked before each look, for a channel that gets something or is closed
-// with the next change.
+// Until waits until holds returns true, checking now and after each change, and returns false if that
+// takes too long. changed is called before each check, for a channel that is sent to or closed at the
+// next change.
 func Until[T any](changed func() <-chan T, holds func() bool) bool {
 	limit := time.NewTimer(patience)
 	defer limit.Stop()
@@ -28,8 +27,7 @@ func Until[T any](changed func() <-chan T, holds func() bool) bool {
 	}
 }
 
-// Eventually waits until holds is true, for what tells nobody of its changes: it looks again and
-// again.
+// Eventually polls until holds returns true, where there is no notification of changes.
 func Eventually(tb testing.TB, what string, holds func() bool) {
 	tb.Helper()
 	tick := time.NewTicker(poll)

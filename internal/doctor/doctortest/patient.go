@@ -1,4 +1,4 @@
-// Package doctortest has a machine for the tests of doctor and of what shows its conditions.
+// Package doctortest provides a test machine for doctor and for what shows its conditions.
 package doctortest
 
 import (
@@ -18,16 +18,16 @@ import (
 // Now is the time of the examination.
 var Now = time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
 
-// Patient is a machine on which all is well, until a test changes it.
+// Patient is a healthy machine, until a test changes it.
 type Patient struct {
 	doctor.Facts
 	Endpoints []devices.Endpoint
 	Pushes    []devices.Push
-	Fields    []devices.Field // that may be reported; nil = all
-	IDBytes   int             // where names are cut; 0 = never
+	Fields    []devices.Field // that may be reported; nil: all
+	IDBytes   int             // length to which names are cut; 0: never
 }
 
-// New is a patient with a headset, a client and an agent.
+// New returns a patient with a headset, a client and an agent.
 func New(t *testing.T) *Patient {
 	t.Helper()
 	cat, problems := catalogue.Decode("acme.yaml", examples.Acme)
@@ -45,7 +45,7 @@ func New(t *testing.T) *Patient {
 	return p
 }
 
-// Endpoint is one of the device of the example catalogue with that product id.
+// Endpoint returns an endpoint of the device with that product id in the example catalogue.
 func Endpoint(id string, typ devices.Type, pid string) devices.Endpoint {
 	return devices.Endpoint{
 		Source: "audio", ID: id, Type: typ, Name: "Acme " + id,
@@ -53,27 +53,27 @@ func Endpoint(id string, typ devices.Type, pid string) devices.Endpoint {
 	}
 }
 
-// Studio exchanges the headset for the microphone whose mute has to be a switch in the device.
+// Studio replaces the headset with the microphone whose mute must be in hardware.
 func (p *Patient) Studio(set func(*devices.Endpoint)) {
 	e := Endpoint("studio", devices.AudioInput, "0710")
 	set(&e)
 	p.Endpoints = []devices.Endpoint{e}
 }
 
-// Session exchanges the client.
+// Session replaces the client's session.
 func (p *Patient) Session(s control.Session) { p.Status.Clients.Sessions = []control.Session{s} }
 
-// Alone takes the agent away.
+// Alone removes the agent.
 func (p *Patient) Alone(err error) { p.Status, p.AgentErr = nil, err }
 
-// Push has the vendor's software say something, as the agent shows it and as it acts on it.
+// Push adds a push by the vendor's software.
 func (p *Patient) Push(units int, product, owner string, f devices.Field, since time.Time) {
 	state := map[devices.Field]devices.Tri{f: devices.True}
 	p.Status.Pushes = append(p.Status.Pushes, control.Push{Product: product, Owner: owner, State: state, Units: units})
 	p.Pushes = append(p.Pushes, devices.Push{Product: product, Owner: owner, State: state, Since: map[devices.Field]time.Time{f: since}})
 }
 
-// Resolve makes of the endpoints what the agent makes of them.
+// Resolve resolves the endpoints as the agent would.
 func (p *Patient) Resolve(t *testing.T) {
 	t.Helper()
 	cat := p.Catalogue
@@ -90,7 +90,7 @@ func (p *Patient) Resolve(t *testing.T) {
 	}
 }
 
-// Twins are two units of one model, with the serial numbers that they have.
+// Twins makes the microphone two units of one model, with these serial numbers.
 func (p *Patient) Twins(serials ...string) {
 	p.Endpoints[0].Serial = serials[0]
 	other := p.Endpoints[0]
@@ -98,7 +98,7 @@ func (p *Patient) Twins(serials ...string) {
 	p.Endpoints = append(p.Endpoints, other)
 }
 
-// Examine is all that doctor says, in the words of its command's JSON.
+// Examine returns all conditions found, as the command's JSON.
 func (p *Patient) Examine(t *testing.T) string {
 	t.Helper()
 	p.Resolve(t)

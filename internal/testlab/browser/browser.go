@@ -1,4 +1,4 @@
-// Package browser shows pages in a real browser without a window, for tests.
+// Package browser opens pages in a real headless browser, for tests.
 package browser
 
 import (
@@ -28,7 +28,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Patience is how long a test waits for what must happen. It is no claim about speed.
+// Patience is a generous limit for what must happen, not a claim about speed.
 const Patience = 60 * time.Second
 
 // chromium is one browser for all tests of a package, started by the first.
@@ -93,18 +93,18 @@ func find() (string, error) {
 	return "", errors.New("the tests of pages need Chromium, which is missing: `make deps` installs it")
 }
 
-// A Tab is one look at a page.
+// A Tab is a tab with one page.
 type Tab struct {
 	t   testing.TB
 	ctx context.Context
 
 	mu         sync.Mutex
 	complaints []string // of the browser: errors, violations of the page's policy
-	expected   string   // part of a complaint that is right
+	expected   string   // part of a complaint that is expected
 	requests   []string // addresses
 }
 
-// Open shows a page at a width, light or dark. That the browser has anything to complain about fails the test at its end.
+// Open opens a page at a width, light or dark. Any complaint by the browser fails the test at its end.
 func Open(t testing.TB, url string, width int64, scheme string) *Tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(chromium.start(t), chromedp.WithNewBrowserContext())
@@ -113,8 +113,8 @@ func Open(t testing.TB, url string, width int64, scheme string) *Tab {
 	ctx, cancel = context.WithTimeout(ctx, Patience)
 	t.Cleanup(cancel)
 	b := &Tab{t: t, ctx: ctx}
-	t.Cleanup(b.content)
-	require.NoError(t, chromedp.Listen(ctx, b.hear))
+	t.Cleanup(b.requireNoComplaints)
+	require.NoError(t, chromedp.Listen(ctx, b.handleEvent))
 	_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
 		{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
 	}})
@@ -125,7 +125,7 @@ func Open(t testing.TB, url string, width int64, scheme string) *Tab {
 	return b
 }
 
-func (b *Tab) hear(event any) {
+func (b *Tab) handleEvent(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch e := event.(type) {
@@ -140,8 +140,8 @@ func (b *Tab) hear(event any) {
 	}
 }
 
-// content requires that the browser had nothing to complain about.
-func (b *Tab) content() {
+// requireNoComplaints fails the test if the browser had anything to complain about.
+func (b *Tab) requireNoComplaints() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, complaint := range b.complaints {
@@ -149,40 +149,41 @@ func (b *Tab) content() {
 	}
 }
 
-// Expect excuses complaints that have a text in them.
+// Expect allows complaints that contain a text.
 func (b *Tab) Expect(text string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.expected = text
 }
 
-// Requests are the addresses that the page and what it loads have come from.
+// Requests returns the addresses of the page and all that it loads.
 func (b *Tab) Requests() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.requests)
 }
 
-// Do does what a user may do.
+// Do performs actions of a user.
 func (b *Tab) Do(actions ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	require.NoError(b.t, chromedp.Do(b.ctx, actions...))
 }
 
-// Resize makes the window another width.
+// Resize changes the width of the window.
 func (b *Tab) Resize(width int64) {
 	b.t.Helper()
 	b.Do(chromedp.EmulateViewport(width, 900))
 }
 
-// Print shows the page as it is printed.
+// Print switches to the print media type.
 func (b *Tab) Print() {
 	b.t.Helper()
 	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
 	require.NoError(b.t, err)
 }
 
-// Eval evaluates an expression, or awaits it, into what a pointer points to; nil for nothing.
+// Eval evaluates, and if necessary awaits, an expression, and unmarshals the result into the value that into points to, unless
+// it is nil.
 func (b *Tab) Eval(expression string, into any) {
 	b.t.Helper()
 	yes := true
@@ -196,7 +197,7 @@ func (b *Tab) Eval(expression string, into any) {
 	}
 }
 
-// Names are what a screen reader gets: the names of all that is not hidden, by role and in the order of the page.
+// Names returns what a screen reader gets: the names of everything that is not hidden, by role and in the order of the page.
 func (b *Tab) Names() map[string][]string {
 	b.t.Helper()
 	r, err := chromedp.Call(b.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
@@ -216,7 +217,7 @@ func (b *Tab) Names() map[string][]string {
 	return names
 }
 
-// Screenshot is the whole page as a PNG.
+// Screenshot returns the whole page as a PNG.
 func (b *Tab) Screenshot() []byte {
 	b.t.Helper()
 	all := true
@@ -231,7 +232,7 @@ func (b *Tab) Press(keys string) {
 	b.Do(chromedp.KeyEvent(keys))
 }
 
-// Until waits until an expression holds. It is looked at before each frame.
+// Until waits until an expression is true, evaluating it before each frame.
 func (b *Tab) Until(expression string) {
 	b.t.Helper()
 	var seen string
@@ -247,14 +248,14 @@ func (b *Tab) Until(expression string) {
 	require.Empty(b.t, seen, expression)
 }
 
-// Text is what a person reads in the first element of a selector.
+// Text returns the visible text of the first element of a selector.
 func (b *Tab) Text(selector string) (text string) {
 	b.t.Helper()
 	b.Eval(fmt.Sprintf("document.querySelector(%s)?.innerText ?? '(none)'", Quote(selector)), &text)
 	return text
 }
 
-// Shows waits until one of the elements of a selector has a text in it.
+// Shows waits until an element of a selector contains a text.
 func (b *Tab) Shows(selector, text string) {
 	b.t.Helper()
 	b.Until(fmt.Sprintf("[...document.querySelectorAll(%s)].some((node) => node.innerText.includes(%s))", Quote(selector), Quote(text)))
@@ -274,7 +275,7 @@ func (b *Tab) TabTo(selector string) {
 	require.Fail(b.t, "not reached by Tab", selector)
 }
 
-// Quote writes a text as JSON and JavaScript do.
+// Quote quotes a string as JSON and JavaScript do.
 func Quote(s string) string {
 	data, _ := json.Marshal(s)
 	return string(data)

@@ -1,4 +1,4 @@
-// Package ipctest gives tests addresses of their own: the paths of Unix sockets, on Windows the names of pipes, and ports.
+// Package ipctest provides unique addresses for tests: paths of Unix sockets, on Windows names of pipes, and ports.
 package ipctest
 
 import (
@@ -12,20 +12,20 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Kept is for goleak: of all pipes of a process one goroutine hears, for as long as the process lives.
+// Kept is an option for goleak: one goroutine serves all pipes of a process for as long as it lives.
 var Kept = goleak.IgnoreAnyFunction("github.com/Microsoft/go-winio.ioCompletionProcessor")
 
-// Path is an address on which nobody listens yet, in a Folder of its own.
+// Path returns an unused address, in a Folder of its own.
 func Path(t testing.TB) string {
 	t.Helper()
 	return filepath.Join(Folder(t), "s")
 }
 
-// The ports of tests lie below those that the system gives to who asks for any.
+// The ports of tests are below the ephemeral ones.
 const firstPort, portCount = 16000, 16000
 
-// Port is a TCP port of 127.0.0.1 on which nobody listens yet. It is this test's until its end, though nobody may listen on it for a
-// while: for that the UDP port of the same number is held.
+// Port returns an unused TCP port of 127.0.0.1, reserved for this test even while nobody listens on it: the test holds the UDP
+// port of the same number.
 func Port(t testing.TB) int {
 	t.Helper()
 	for range portCount {

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Folder is a place for sockets that ends with the test. Its path leaves room for their names (a socket's path has 103 bytes at most),
+// Folder returns a temporary folder for sockets. Its path leaves room for their names (a socket's path has 103 bytes at most),
 // and other users may enter it.
 func Folder(t testing.TB) string {
 	t.Helper()

@@ -13,10 +13,10 @@ import (
 	"sidetone/internal/winpipe"
 )
 
-// Folder is how the names of a test's pipes begin.
+// Folder returns a unique prefix for the names of pipes.
 func Folder(testing.TB) string { return `\\.\pipe\sidetone-test-` + rand.Text() }
 
-// Listen listens on a pipe, which takes as much as a socket while the other end does not read.
+// Listen listens on a pipe, which buffers as much as a socket.
 func Listen(path string) (net.Listener, error) {
 	return winpipe.Listen(path, winio.PipeConfig{InputBufferSize: 64 << 10, OutputBufferSize: 64 << 10})
 }

@@ -1,5 +1,5 @@
-// Package systemd boots a real systemd for tests, as process 1 of namespaces of its own: users log in, their service managers run, and
-// nothing of it is this machine's. It needs no virtual machine and a second or two.
+// Package systemd boots a real systemd for tests, as process 1 in its own namespaces: users log in, their service managers run, and
+// this machine is not affected. It takes a second or two and no virtual machine.
 package systemd
 
 import (
@@ -22,14 +22,14 @@ import (
 //go:embed boot.sh
 var boot string
 
-// Machine is one that has booted. What is in the folder Share is in /share there.
+// Machine is a booted machine. It sees the folder Share as /share.
 type Machine struct {
 	tb    testing.TB
 	Share string
 	pid   string // of its process 1, as seen from here
 }
 
-// Missing says what this machine lacks for Boot; nil: nothing.
+// Missing returns what this machine lacks for Boot, or nil.
 func Missing() error {
 	if os.Geteuid() != 0 {
 		return errors.New("a systemd of the test's own needs root, to make namespaces")
@@ -46,7 +46,7 @@ func Missing() error {
 	return err
 }
 
-// cgroups is where the cgroups of version 2 are.
+// cgroups returns the mount point of cgroup v2.
 func cgroups() (string, error) {
 	mounts, err := os.ReadFile("/proc/self/mounts")
 	for line := range strings.Lines(string(mounts)) {
@@ -57,7 +57,7 @@ func cgroups() (string, error) {
 	return "", errors.Join(errors.New("a systemd of the test's own needs cgroup2 mounted somewhere"), err)
 }
 
-// Boot boots one, until the end of the test.
+// Boot boots a machine, which runs until the end of the test.
 func Boot(tb testing.TB) *Machine {
 	tb.Helper()
 	m := &Machine{tb: tb, Share: tb.TempDir()}
@@ -118,7 +118,7 @@ func removeGroups(tb testing.TB, group string) {
 	})
 }
 
-// User is one who is logged in there for good.
+// User is a user of a Machine who stays logged in.
 type User struct {
 	*Machine
 	Name, UID string
@@ -136,20 +136,20 @@ func (m *Machine) AddUser(name string) *User {
 	return u
 }
 
-// booted reports whether a service manager says that all has started, or failed to: sound servers have no sound card there.
+// booted reports whether a service manager has finished starting, with or without failures: sound servers have no sound card there.
 func booted(ask *exec.Cmd) bool {
 	state, _ := ask.Output()
 	return strings.TrimSpace(string(state)) == "running" || strings.TrimSpace(string(state)) == "degraded"
 }
 
-// Command prepares a program that runs there as a user, or as root.
+// Command prepares a program that runs on the machine as a user, or as root.
 func (m *Machine) Command(user string, args ...string) *exec.Cmd {
 	return exec.Command("nsenter", append([]string{
 		"--target", m.pid, "--mount", "--uts", "--ipc", "--net", "--pid", "--cgroup", "--root", "--wd", "runuser", "-u", user, "--",
 	}, args...)...)
 }
 
-// Run runs a program there to its end, which must be in order, and returns what it has written.
+// Run runs a program on the machine, which must succeed, and returns its output.
 func (m *Machine) Run(user string, args ...string) string {
 	m.tb.Helper()
 	return run(m.tb, m.Command(user, args...))
@@ -181,7 +181,7 @@ func (u *User) CommandWith(env []string, args ...string) *exec.Cmd {
 	return u.Machine.Command(u.Name, append(all, args...)...)
 }
 
-// Run runs a program in the user's session to its end, which must be in order, and returns what it has written.
+// Run runs a program in the user's session, which must succeed, and returns its output.
 func (u *User) Run(args ...string) string {
 	u.tb.Helper()
 	return run(u.tb, u.Command(args...))
