@@ -12,7 +12,7 @@ import (
 	"sidetone/internal/strictyaml"
 )
 
-// badFlag makes a wrong flag bad input, and names the nearest.
+// badFlag turns a flag error into bad input, and suggests the nearest flag.
 func badFlag(cmd *cobra.Command, err error) error {
 	near := ""
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
@@ -25,7 +25,7 @@ func badFlag(cmd *cobra.Command, err error) error {
 	return badInput(fmt.Errorf("%w%s (see '%s --help')", err, near, cmd.CommandPath()))
 }
 
-// knownVerb refuses a verb that does not exist, and names the nearest.
+// knownVerb refuses an unknown verb, and suggests the nearest.
 func knownVerb(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -37,7 +37,7 @@ func knownVerb(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("unknown verb %q", args[0])
 }
 
-// knownTopic refuses to help with a verb that does not exist.
+// knownTopic refuses help on an unknown verb.
 func knownTopic(help *cobra.Command, args []string) error {
 	cmd, rest, err := help.Root().Find(args)
 	if err != nil {
@@ -54,7 +54,7 @@ func noArgs(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// asUsed says in the words of a verb's own Use line which arguments are missing or too many.
+// asUsed reports missing or surplus arguments in the terms of the verb's Use line.
 func asUsed(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if check(cmd, args) == nil {
@@ -69,7 +69,7 @@ func asUsed(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// argsAsInput makes wrong arguments bad input.
+// argsAsInput turns argument errors into bad input.
 func argsAsInput(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {

@@ -21,7 +21,7 @@ func (f *askFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.vendor, "vendor", "", "id of the vendor whose agent is meant, where several run (env SIDETONE_VENDOR)")
 }
 
-// client asks the agent of this user.
+// client returns a client of this user's agent.
 func (f *askFlags) client(cmd *cobra.Command) (*control.Client, error) {
 	c, err := f.settings(cmd)
 	if err != nil {
@@ -30,7 +30,7 @@ func (f *askFlags) client(cmd *cobra.Command) (*control.Client, error) {
 	return app.FindAgent(cmd.Context(), c, host)
 }
 
-// settings say which agent is asked.
+// settings returns the settings that determine which agent is asked.
 func (f *askFlags) settings(cmd *cobra.Command) (*config.Config, error) {
 	options := (&settingsFlags{file: f.file}).options(cmd)
 	options.Flags = map[string]string{}
@@ -52,7 +52,7 @@ func askCommand(cmd *cobra.Command, run func(cmd *cobra.Command, args []string, 
 			return err
 		}
 		if err = run(cmd, args, c); errors.Is(err, context.Canceled) && cmd.Context().Err() != nil {
-			return nil // the user has ended it
+			return nil // interrupted by the user
 		}
 		return err
 	}

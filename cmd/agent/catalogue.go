@@ -26,7 +26,7 @@ type checked struct {
 	OK       bool                 `json:"ok"`
 	Products int                  `json:"products"`
 	Problems []strictyaml.Problem `json:"problems"`
-	Warnings []strictyaml.Problem `json:"warnings,omitempty"` // what is worth a second look, and no problem
+	Warnings []strictyaml.Problem `json:"warnings,omitempty"` // worth a second look, but not wrong
 }
 
 func catalogueCheckCommand() *cobra.Command {

@@ -95,10 +95,10 @@ func testCatalogue(cmd *cobra.Command, file string, update bool) int {
 	return code
 }
 
-// namedTrace is a trace as a catalogue names it.
-type namedTrace struct{ path, file string } // path: in the catalogue
+// namedTrace is a trace listed in a catalogue.
+type namedTrace struct{ path, file string } // path: within the catalogue
 
-// tracesOf are the traces of all products, each once.
+// tracesOf returns the traces of all products, without duplicates.
 func tracesOf(cat *catalogue.Catalogue) []namedTrace {
 	var all []namedTrace
 	for p, product := range cat.Products {
@@ -111,7 +111,7 @@ func tracesOf(cat *catalogue.Catalogue) []namedTrace {
 	return all
 }
 
-// unreadTrace says where a catalogue names a trace that cannot be read.
+// unreadTrace returns the problem of a trace that cannot be read.
 func unreadTrace(file, path string, err *fs.PathError) error {
 	text, unread := strictyaml.ReadFile(file)
 	if unread != nil {
@@ -127,14 +127,14 @@ func unreadTrace(file, path string, err *fs.PathError) error {
 	return errors.New(p.String())
 }
 
-// trace is a recording that has been replayed with a catalogue.
+// trace is a recording replayed with a catalogue.
 type trace struct {
 	engine.Replayed
 	path     string
 	text     []byte
 	byHand   bool
-	recorded []int // the line of each list that the recording has, counted from 1
-	cause    []int // the line behind which each list of the replay belongs
+	recorded []int // line number of each list in the recording, from 1
+	cause    []int // line number after which each list of the replay belongs
 }
 
 func playTrace(cmd *cobra.Command, path string, set engine.Settings) (*trace, error) {
@@ -146,7 +146,7 @@ func playTrace(cmd *cobra.Command, path string, set engine.Settings) (*trace, er
 		return nil, err
 	}
 	t := &trace{path: path, text: text}
-	before := 0 // the line of the record before
+	before := 0 // line number of the last record
 	player := engine.NewPlayer(set, true)
 	t.Replayed, err = replay(cmd.ErrOrStderr(), path, bytes.NewReader(text), player, func(line int, r engine.Record, so engine.Replayed) {
 		switch {
@@ -167,8 +167,7 @@ func playTrace(cmd *cobra.Command, path string, set engine.Settings) (*trace, er
 	return t, err
 }
 
-// update puts the lists of the replay in the place of those of the file. One that is the same keeps
-// its line, byte for byte.
+// update replaces the lists in the file with those of the replay. Unchanged lines are kept byte for byte.
 func (t *trace) update() error {
 	lines := bytes.SplitAfter(t.text, []byte("\n"))
 	line := func(number int) []byte { return bytes.TrimSuffix(lines[number-1], []byte("\n")) }
@@ -205,7 +204,7 @@ func (t *trace) update() error {
 	return files.Replace(t.path, out.Bytes(), info.Mode().Perm())
 }
 
-// line is a list as it is written into the trace.
+// line returns a list as a line of the trace.
 func (t *trace) line(r engine.Record) ([]byte, error) {
 	if t.byHand {
 		r.List = &engine.List{Devices: r.List.Devices}

@@ -13,10 +13,10 @@ import (
 	"sidetone/internal/devices"
 )
 
-// completionPatience is how long a shell that completes a word waits for the agent.
+// completionPatience is how long shell completion waits for the agent.
 const completionPatience = time.Second
 
-// completeWords completes a word, or the last one of a list with commas.
+// completeWords completes a word, or the last one of a comma-separated list.
 func completeWords(words []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		before := typed[:strings.LastIndex(typed, ",")+1]
@@ -30,7 +30,7 @@ func completeWords(words []string) cobra.CompletionFunc {
 	}
 }
 
-// completeByAgent completes arguments by what the agent knows that the command would ask; by nothing where none answers.
+// completeByAgent completes arguments from the agent that the command would ask, or not at all if it does not answer.
 func completeByAgent(words func(ctx context.Context, c *control.Client, args []string) []string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), completionPatience)
@@ -45,7 +45,7 @@ func completeByAgent(words func(ctx context.Context, c *control.Client, args []s
 	}
 }
 
-// pushArguments are a product of the agent's catalogue, and then what can be said of each flag.
+// pushArguments completes a product of the agent's catalogue, and then FLAG=value arguments.
 func pushArguments(ctx context.Context, c *control.Client, args []string) (words []string) {
 	if len(args) == 0 {
 		st, err := c.Status(ctx)
@@ -67,7 +67,7 @@ func pushArguments(ctx context.Context, c *control.Client, args []string) (words
 	return words
 }
 
-// endpointArguments are the endpoints that the agent knows.
+// endpointArguments completes the endpoints that the agent knows.
 func endpointArguments(ctx context.Context, c *control.Client, args []string) (words []string) {
 	if len(args) > 0 {
 		return nil

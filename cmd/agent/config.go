@@ -23,12 +23,12 @@ func configCommand() *cobra.Command {
 	return cmd
 }
 
-// needsVerb is what a noun alone does.
+// needsVerb refuses a noun without a verb.
 func needsVerb(cmd *cobra.Command, _ []string) error {
 	return badInput(errors.New("say what to do (see '" + cmd.CommandPath() + " --help')"))
 }
 
-// checkedConfig is the JSON of settings that are in order.
+// checkedConfig is the JSON of valid settings.
 type checkedConfig struct {
 	OK        bool   `json:"ok"`
 	Catalogue string `json:"catalogue"` // "" if none is set

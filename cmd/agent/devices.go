@@ -17,8 +17,7 @@ import (
 	"sidetone/internal/health"
 )
 
-// deviceAnswer is the JSON of 'sidetone devices'. Endpoints are in the form that an endpoint
-// file takes.
+// deviceAnswer is the JSON of 'sidetone devices'. Endpoints have the format of an endpoint file.
 type deviceAnswer struct {
 	Sources   []sourceAnswer     `json:"sources"`
 	Endpoints []devices.Endpoint `json:"endpoints"`
@@ -131,7 +130,7 @@ func (a deviceAnswer) print(w io.Writer) {
 	}
 }
 
-// printEndpoint writes the facts from which a catalogue entry is made.
+// printEndpoint prints the facts needed to write a catalogue entry.
 func printEndpoint(w io.Writer, e devices.Endpoint) {
 	line(w, "   endpoint %s %s", e.Source, e.ID)
 	var facts []string

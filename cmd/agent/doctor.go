@@ -25,18 +25,18 @@ import (
 	"sidetone/internal/texts"
 )
 
-// finding is one thing that was looked at, and how it is.
+// finding is the result of one check.
 type finding struct {
-	Step string `json:"step"` // on the way from the headset to what the user sees
+	Step string `json:"step"` // between the headset and what the user sees
 	control.Condition
 }
 
-// steps are the areas of conditions, as people read them.
+// steps maps the areas of conditions to display names.
 var steps = map[string]string{"user": "in the client"}
 
 // doctorAnswer is the JSON of 'sidetone doctor'.
 type doctorAnswer struct {
-	OK       bool      `json:"ok"` // there is no problem
+	OK       bool      `json:"ok"` // no problem was found
 	Findings []finding `json:"findings"`
 }
 
@@ -79,8 +79,8 @@ Exit codes: 0 nothing is wrong; 1 there is a problem; 2 the input is wrong.`,
 	return cmd
 }
 
-// gather asks the agent, or else reads everything itself. The error is one of the command
-// line; all others are findings.
+// gather gets the facts from the agent, or else reads everything itself. It returns only errors of the command line;
+// all others are findings.
 func gather(cmd *cobra.Command, in *settingsFlags) (doctor.Facts, error) {
 	o := in.options(cmd)
 	c := config.Default()
@@ -93,7 +93,7 @@ func gather(cmd *cobra.Command, in *settingsFlags) (doctor.Facts, error) {
 			}
 		}
 		if i == 0 {
-			problems = found // of the rest only what is in order is of interest, to go on with
+			problems = found // continue with whatever else is valid
 		}
 		if loaded != nil {
 			c = loaded
@@ -119,7 +119,7 @@ func gather(cmd *cobra.Command, in *settingsFlags) (doctor.Facts, error) {
 	return g, cmd.Context().Err()
 }
 
-// registered is how the agent that the settings mean is registered to start at log-in, if that can be told.
+// registered returns how the agent of these settings is registered to start at log-in; nil if that is unknown.
 func registered(ctx context.Context, c *config.Config) *doctor.Service {
 	m, err := serviceManager(nil, nil)
 	if err != nil {
@@ -132,15 +132,15 @@ func registered(ctx context.Context, c *config.Config) *doctor.Service {
 	there := serviceStatus{State: st}
 	there.addAddress(ctx, registeredSettings(ctx, m))
 	if address, err := app.AgentAddress(ctx, c, host); err == nil && there.Address != "" && there.Address != address {
-		return &doctor.Service{} // it is another vendor's
+		return &doctor.Service{} // of another vendor
 	}
 	return &doctor.Service{Path: st.Path, Installed: st.Installed, Running: st.Running}
 }
 
-// asks is how often the agent is asked while its two answers are of different moments.
+// asks is how often to ask the agent until its two answers have the same generation.
 const asks = 3
 
-// askBoth returns both answers of the agent, of the same moment if that can be had.
+// askBoth returns both answers of the agent, of the same generation if possible.
 func askBoth(ctx context.Context, c *control.Client) (st control.Status, list control.Devices, err error) {
 	for i := 0; i == 0 || i < asks && st.Generation != list.Generation; i++ {
 		if st, err = c.Status(ctx); err != nil {
@@ -153,7 +153,7 @@ func askBoth(ctx context.Context, c *control.Client) (st control.Status, list co
 	return st, list, nil
 }
 
-// askFacts takes everything from the agent, or nothing.
+// askFacts gets either all facts from the agent, or none.
 func askFacts(ctx context.Context, c *control.Client, g *doctor.Facts) error {
 	st, list, err := askBoth(ctx, c)
 	if err == nil {
@@ -162,8 +162,7 @@ func askFacts(ctx context.Context, c *control.Client, g *doctor.Facts) error {
 	return err
 }
 
-// loadCatalogue reads the catalogue that is in force, and looks whether another that was asked for
-// is in order.
+// loadCatalogue reads the catalogue in force, and checks the one in the settings if it is another.
 func loadCatalogue(g *doctor.Facts) {
 	if g.CataloguePath != "" {
 		cat, problems := readCatalogue(g.CataloguePath)
@@ -174,7 +173,7 @@ func loadCatalogue(g *doctor.Facts) {
 	}
 }
 
-// readCatalogue makes a problem of a file that cannot be read.
+// readCatalogue loads a catalogue, and turns a read error into a problem.
 func readCatalogue(path string) (*catalogue.Catalogue, []strictyaml.Problem) {
 	cat, problems, err := catalogue.Load(path)
 	if err != nil {
@@ -186,7 +185,7 @@ func readCatalogue(path string) (*catalogue.Catalogue, []strictyaml.Problem) {
 	return cat, problems
 }
 
-// readFacts looks at this machine's devices as 'sidetone devices' does.
+// readFacts reads this machine's devices as 'sidetone devices' does.
 func readFacts(ctx context.Context, c *config.Config, g *doctor.Facts) {
 	set := &app.Settings{Config: c, Catalogue: g.Catalogue}
 	if c.Sources.HID {
@@ -199,7 +198,7 @@ func readFacts(ctx context.Context, c *config.Config, g *doctor.Facts) {
 	}
 }
 
-// findings puts what was found into English words, for programs.
+// findings renders the conditions in English, for programs.
 func findings(found []health.Condition) []finding {
 	out := make([]finding, 0, len(found))
 	for _, c := range control.ConditionsOf(found) {
@@ -209,7 +208,7 @@ func findings(found []health.Condition) []finding {
 	return out
 }
 
-// printFindings writes them for people, and what they come to.
+// printFindings prints the conditions for people, with a summary.
 func printFindings(w io.Writer, say health.Texts, found []health.Condition) error {
 	var b strings.Builder
 	at := ""

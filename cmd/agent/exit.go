@@ -12,19 +12,19 @@ import (
 // The exit codes, as every verb's help documents them.
 const (
 	exitOK       = 0
-	exitFailed   = 1 // it was tried and did not work, or the answer is no
+	exitFailed   = 1 // the operation failed, or the answer is no
 	exitBadInput = 2 // flags, settings or a file are wrong; nothing was done
 )
 
 // badInput marks an error that the user's input caused.
 func badInput(err error) error { return app.InputError{Err: err} }
 
-// exitCode ends with a code when everything has been said already.
+// exitCode is an error that only sets the exit code, when the message has been printed already.
 type exitCode int
 
 func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 
-// exitCodeOf returns with which code a program that was called with args ends after err, and whether all has been said already.
+// exitCodeOf returns the exit code for err of a program called with args, and whether its message has been printed already.
 func exitCodeOf(err error, args []string) (code int, said bool) {
 	var silent exitCode
 	switch {
@@ -41,7 +41,7 @@ func exitCodeOf(err error, args []string) (code int, said bool) {
 	}
 }
 
-// supervisedExit tells a service manager whether a new start may help.
+// supervisedExit maps an exit code to one that tells a service manager whether a restart may help.
 func supervisedExit(err error) int {
 	switch {
 	case errors.As(err, new(app.InputError)):

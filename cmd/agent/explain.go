@@ -52,7 +52,7 @@ Exit codes: 1 no agent runs, or there is no such endpoint; 2 the input is wrong.
 	})
 }
 
-// findEndpoint finds the one that name means.
+// findEndpoint finds the endpoint that name refers to.
 func findEndpoint(d control.Devices, name string) (control.Endpoint, error) {
 	reported := func(e control.Endpoint) string { r, _ := d.ReportOf(e); return r.ID }
 	for _, fits := range []func(control.Endpoint) bool{
@@ -81,14 +81,14 @@ func findEndpoint(d control.Devices, name string) (control.Endpoint, error) {
 	return control.Endpoint{}, fmt.Errorf("no endpoint %q; 'sidetone devices' lists them", name)
 }
 
-// explanation is what is printed of an endpoint, and how.
+// explanation prints an endpoint.
 type explanation struct {
 	words
 	doctor.Facts
 	t *tabwriter.Writer
 }
 
-// explain says of e what is sent and why.
+// explain prints what is sent of e, and why.
 func explain(w io.Writer, say health.Texts, f doctor.Facts, e control.Endpoint) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	x := explanation{words{say, f.Now}, f, t}
@@ -120,7 +120,7 @@ func explain(w io.Writer, say health.Texts, f doctor.Facts, e control.Endpoint) 
 	return t.Flush()
 }
 
-// flag shows who decides about a flag, and what everybody else says of it.
+// flag prints which source decides a flag, and what the others say.
 func (x explanation) flag(r devices.Report, e control.Endpoint, field devices.Field, flag devices.Flag) {
 	all := e.Considered[field]
 	row(x.t, "  "+string(field), flag.Value.String(), x.origin(flag, len(all) > 0))

@@ -11,25 +11,25 @@ import (
 	"sidetone/internal/texts"
 )
 
-// langFlag gives every verb --lang, and refuses a language that there is not before anything is done.
+// langFlag adds --lang to every verb, and refuses an unknown language before anything else happens.
 func langFlag(root *cobra.Command) {
 	shipped := append([]string{brand.DesktopLanguage}, texts.Shipped.Languages()...)
 	root.PersistentFlags().String("lang", "", "language of what a person reads: "+strings.Join(shipped, ", ")+
 		" or one of the brand; auto is the desktop's (default: English; report and tray: auto)")
-	_ = root.RegisterFlagCompletionFunc("lang", completeWords(shipped)) // it fails for a flag that is not there
+	_ = root.RegisterFlagCompletionFunc("lang", completeWords(shipped)) // fails only for an unknown flag
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		_, err := printerFor(cmd, texts.English)
 		return err
 	}
 }
 
-// wordsFor speaks the language that is asked for, or English.
+// wordsFor returns words in the requested language, or English.
 func wordsFor(cmd *cobra.Command) (health.Texts, error) {
 	say, err := printerFor(cmd, texts.English)
 	return health.Texts{Printer: say}, err
 }
 
-// printerFor speaks the language that is asked for, or another.
+// printerFor returns a printer for the requested language, or the best one available.
 func printerFor(cmd *cobra.Command, otherwise string) (texts.Printer, error) {
 	lang := otherwise
 	if asked := cmd.Flag("lang"); asked != nil && asked.Changed {

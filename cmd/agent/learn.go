@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// learnStill is how long the user is to keep the hands off: long enough for a battery report
-	// or the hum of a dial.
+	// learnStill is how long the user must not touch the headset: long enough for a battery report or the
+	// jitter of a dial.
 	learnStill = 3 * time.Second
 	// learnPatience is how long one step may take.
 	learnPatience = 10 * time.Minute
@@ -82,7 +82,7 @@ it is not clear which device is meant.`,
 	return cmd
 }
 
-// openHID opens the HID devices of this machine. What they are left out for is said by events.
+// openHID opens the HID devices of this machine. Events report why a device was left out.
 func openHID(want func(hid.Device) bool, handle func(hid.Event)) (hidio.Devices, error) {
 	src, err := hidio.New(host.HIDRoot, want, handle, slog.New(slog.DiscardHandler))
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -107,7 +107,7 @@ func readSession(ctx context.Context, path string) (learn.Session, error) {
 	return s, nil
 }
 
-// analyse prints what can be concluded from a session. No rule is an answer, too.
+// analyse prints what can be inferred from a session. Finding no rule is not an error.
 func analyse(w io.Writer, s learn.Session) error {
 	result, err := learn.Infer(s)
 	if err != nil {
@@ -120,7 +120,7 @@ func analyse(w io.Writer, s learn.Session) error {
 	return nil
 }
 
-// learner talks with the user of a headset.
+// learner guides the user of a headset.
 type learner struct {
 	open     func(want func(hid.Device) bool, handle func(hid.Event)) (hidio.Devices, error)
 	in       io.Reader

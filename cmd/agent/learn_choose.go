@@ -17,10 +17,10 @@ import (
 	"sidetone/internal/hid/learn"
 )
 
-// lookTimeout bounds the look at which HID devices there are.
+// lookTimeout bounds the listing of HID devices.
 const lookTimeout = 5 * time.Second
 
-// oneHeadset tells the HID devices of one headset from all others.
+// oneHeadset distinguishes the HID devices of one headset from all others.
 type oneHeadset struct {
 	bus            devices.Bus
 	vid, pid, unit string
@@ -32,7 +32,7 @@ func headsetOf(d hid.Device) oneHeadset {
 
 func (h oneHeadset) ids() string { return h.vid + ":" + h.pid }
 
-// nameOfHID are the ids or the node of a HID device, which on Windows is an instance id.
+// nameOfHID matches the ids or the node of a HID device, which on Windows is an instance id.
 var nameOfHID = regexp.MustCompile(`^([0-9A-Fa-f]{4}:[0-9A-Fa-f]{4}|(/dev/)?hidraw[0-9]+|\w+\\[^\\]+\\[^\\]+)$`)
 
 // choose finds the headset that the user means, without opening any device.

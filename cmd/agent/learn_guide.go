@@ -22,17 +22,17 @@ import (
 // openTimeout is how long a device may take to be opened.
 const openTimeout = 5 * time.Second
 
-// capture keeps what a headset does and what its user says.
+// capture collects the events of a headset and the marks of its user.
 type capture struct {
 	mu       sync.Mutex
 	session  learn.Session
 	attached map[string]bool   // nodes that are read
 	names    []string          // of the devices that are read
-	denied   map[string]string // why others are not, by node
+	denied   map[string]string // why the others are not, by node
 	reports  int               // since the last mark
 	locked   string            // the udev rule for those that only root may read
 	opened   signal.Signal     // a device was opened or denied
-	gone     chan struct{}     // closed when one that was read is not any more
+	gone     chan struct{}     // closed when a device that was read is gone
 }
 
 func newCapture() *capture {
@@ -71,7 +71,7 @@ func (r *capture) handle(e hid.Event) {
 	}
 }
 
-// mark notes what the user says, and returns how many reports led to it.
+// mark adds a mark, and returns the number of reports since the last one.
 func (r *capture) mark(m learn.Mark) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -81,7 +81,7 @@ func (r *capture) mark(m learn.Mark) int {
 	return n
 }
 
-// state is which devices are read, and why others are not.
+// state returns which devices are read, and why the others are not.
 func (r *capture) state() (names []string, denied string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,8 +96,7 @@ func (r *capture) state() (names []string, denied string) {
 	return append([]string(nil), r.names...), denied
 }
 
-// record leads the user through the presses. It returns what there is even if that ended early, and
-// then why.
+// record guides the user through the presses. If that ends early, it returns what was captured, and why.
 func (l *learner) record(ctx context.Context, h oneHeadset) (learn.Session, error) {
 	r := newCapture()
 	src, err := l.open(func(d hid.Device) bool { return headsetOf(d) == h }, r.handle)
@@ -161,14 +160,14 @@ func (l *learner) begin(ctx context.Context, r *capture, listed <-chan devices.O
 	}
 }
 
-// How the conversation may end early.
+// Reasons for which the guide may end early.
 var (
 	errInterrupted = errors.New("interrupted")
 	errNoMoreInput = errors.New("no more input")
 	errGone        = errors.New("the device went away; plug it in and begin anew")
 )
 
-// guide asks for what is to be done, and marks it.
+// guide prompts for each step, and marks it.
 func (l *learner) guide(ctx context.Context, r *capture) error {
 	lines := l.lines(ctx)
 	step := 0
@@ -209,8 +208,8 @@ func (l *learner) guide(ctx context.Context, r *capture) error {
 	return nil
 }
 
-// lines yields a value for each line of input, and ends with it or with ctx. A read that is under
-// way then lasts until there is a line.
+// lines yields a value for each line of input, until the input or ctx ends. A pending read then blocks until
+// there is a line.
 func (l *learner) lines(ctx context.Context) <-chan struct{} {
 	lines := make(chan struct{})
 	go func() {
@@ -248,7 +247,7 @@ func (l *learner) enter(ctx context.Context, r *capture, lines <-chan struct{}) 
 	}
 }
 
-// wait lets the time pass in which nobody touches the headset.
+// wait waits while nobody touches the headset.
 func (l *learner) wait(ctx context.Context, r *capture) error {
 	over := time.NewTimer(l.still)
 	defer over.Stop()

@@ -9,8 +9,7 @@ import (
 	"sidetone/internal/hid/learn"
 )
 
-// printResult prints rules as they can be pasted into a catalogue: all that is not the best one is
-// a comment.
+// printResult prints rules that can be pasted into a catalogue. All but the best one are comments.
 func printResult(w io.Writer, l learn.Result) {
 	fmt.Fprintf(w, "# %s, %s:%s\n", printable(cmp.Or(l.Device.Name, "HID device")), l.Device.VID, l.Device.PID)
 	for i, p := range l.Proposals {
@@ -51,8 +50,8 @@ func unknownBefore(p learn.Proposal) string {
 	return fmt.Sprintf("; unknown at the %d before its first report", p.Marks-p.Right)
 }
 
-// printSummary prints reports under each other. Under each stand signs below the bytes that are not
-// what they were in the one before.
+// printSummary prints reports below each other, with marks under the bytes that differ from the report
+// before.
 func printSummary(w io.Writer, s learn.ReportSummary) {
 	fmt.Fprintf(w, "#\n# %s", s.Device.Node)
 	if s.Device.Interface >= 0 {
@@ -89,7 +88,7 @@ func times(n int) string {
 	return fmt.Sprintf("  %d times", n)
 }
 
-// differences has ^^ for each byte of b that is another than in a.
+// differences returns a line with ^^ under each byte of b that differs from a.
 func differences(a, b []byte) string {
 	if a == nil {
 		return ""

@@ -14,7 +14,7 @@ import (
 	"sidetone/internal/platform/paths"
 )
 
-// logFileMB is how large the log's file grows before it is put aside. One older file is kept: 10 MB in all.
+// logFileMB is the size at which the log file is rotated. One older file is kept: 10 MB in total.
 const logFileMB = 5
 
 // runLog is the log of 'run': on standard error, for the journal with priorities, and where neither that nor a terminal keeps it also
@@ -39,12 +39,12 @@ func runLog(stderr io.Writer, set *app.Settings, level slog.Leveler) (log *slog.
 	return slog.New(slog.NewMultiHandler(log.Handler(), logger(rotated(file), set.Config.Log, level).Handler())), file
 }
 
-// rotated writes into the log's file, and puts it aside when it is full.
+// rotated writes to the log file, and rotates it when it is full.
 func rotated(file string) *lumberjack.Logger {
 	return &lumberjack.Logger{Filename: file, MaxSize: logFileMB, MaxBackups: 1}
 }
 
-// isTerminal reports whether somebody may be reading f: a device of characters, and not the one that swallows all.
+// isTerminal reports whether f may be a terminal: a character device other than the null device.
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
 	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
@@ -54,7 +54,7 @@ func isTerminal(f *os.File) bool {
 	return err != nil || !os.SameFile(info, null)
 }
 
-// journal is a Handler that says the priority of each line, as journald reads it (sd-daemon(3)).
+// journal is a Handler that prefixes each line with its priority for journald (sd-daemon(3)).
 type journal struct {
 	slog.Handler
 	out *prioritized
@@ -75,7 +75,7 @@ func (j journal) WithGroup(name string) slog.Handler {
 	return journal{j.Handler.WithGroup(name), j.out}
 }
 
-// prioritized writes the priority before each line.
+// prioritized writes each line with its priority.
 type prioritized struct {
 	io.Writer
 	mu       sync.Mutex

@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// isJournal reports whether f is the stream to the journal that the service manager has named.
+// isJournal reports whether f is the journal stream of the service manager (JOURNAL_STREAM).
 func isJournal(f *os.File, stream string) bool {
 	info, err := f.Stat()
 	if err != nil {

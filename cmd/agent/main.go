@@ -41,7 +41,7 @@ func execute(ctx context.Context, args []string) int {
 	return code
 }
 
-// printError says what is wrong, each problem in a line of its own.
+// printError prints an error, each problem on its own line.
 func printError(w io.Writer, err error) {
 	lines := []string{err.Error()}
 	var problems app.Problems

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// answer is standard output. Verbs need not look whether it takes what they print: the first failure
-// is kept, and ends a verb that would go on.
+// answer is standard output. Verbs need not check for write errors: the first one is kept, and ends a verb
+// that would continue.
 type answer struct {
 	io.Writer
 	stop func()
@@ -32,8 +32,8 @@ func (a *answer) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// failure replaces what came of a verb by what kept its answer from being written. A reader that has
-// seen enough, as head has, needs no words.
+// failure replaces the result of a verb with the error of writing its output. A reader that has closed the
+// pipe, as head does, needs no message.
 func (a *answer) failure(err error) error {
 	if a.err == nil {
 		return err
@@ -59,7 +59,7 @@ func printJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// printable replaces what could act on a terminal: names come from devices and other programs.
+// printable replaces control characters, since names come from devices and other programs.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsGraphic(r) {

@@ -56,7 +56,7 @@ Exit code 1 if no agent runs, the file exists or cannot be written, or the recor
 	return cmd
 }
 
-// recordFile is the file of a recording that is made. It is opened when there is something to write.
+// recordFile is the output file of a recording. It is opened at the first write.
 type recordFile struct {
 	path   string
 	force  bool
@@ -65,10 +65,10 @@ type recordFile struct {
 	out           io.Writer
 	inputs, lists int
 	length        engine.Span
-	end           *engine.End // nil: the last line has not come
+	end           *engine.End // nil: the last line has not arrived
 }
 
-// write writes a line at once, so that who looks at the file sees all there is.
+// write writes a line unbuffered, so that the file is always up to date.
 func (f *recordFile) write(line []byte) error {
 	if f.out == nil {
 		if err := f.open(); err != nil {
@@ -119,7 +119,7 @@ func (f *recordFile) open() error {
 	}
 	f.out = file
 	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
-		err = file.Chmod(0o600) // one that was there before may be open to others
+		err = file.Chmod(0o600) // an existing file may be readable by others
 		if err != nil {
 			return fmt.Errorf("record: %w", err)
 		}
@@ -134,7 +134,7 @@ func (f *recordFile) close() error {
 	return nil
 }
 
-// summary says what was recorded.
+// summary describes what was recorded.
 func (f *recordFile) summary(talk io.Writer) error {
 	if f.out == nil {
 		return errors.New("record: it has ended before it began; nothing was recorded")
@@ -150,7 +150,7 @@ func (f *recordFile) summary(talk io.Writer) error {
 	return nil
 }
 
-// short rounds for people.
+// short rounds a duration for display.
 func short(d time.Duration) time.Duration {
 	if d < 10*time.Second {
 		return d.Round(time.Millisecond)

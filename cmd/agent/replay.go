@@ -74,7 +74,7 @@ Exit codes: 0 all lists are as recorded; 1 some are not; 2 the recording or the 
 	return cmd
 }
 
-// replaySettings are those for a recording without its own: the defaults, and the catalogue.
+// replaySettings returns the settings for a recording without its own: the defaults, and the catalogue.
 func replaySettings(file string) (engine.Settings, error) {
 	if file == "" {
 		return engine.Settings{}, nil
@@ -99,7 +99,7 @@ func replay(
 		if err := p.Play(r); err != nil {
 			return err
 		}
-		so, _ := p.Result() // the error is for the end
+		so, _ := p.Result() // the error is reported at the end
 		seen(line, r, so)
 		return nil
 	})
@@ -125,10 +125,10 @@ func replay(
 // maxRecord bounds a line of a recording, in bytes.
 const maxRecord = 16 << 20
 
-// readRecords calls on with every record of a file and the number of its line. Empty lines and those
-// that begin with # are passed over. torn is the number of a last line that is not whole, or 0.
+// readRecords calls on with every record of a file and its line number. Empty lines and those that begin
+// with # are skipped. torn is the number of an incomplete last line, or 0.
 func readRecords(name string, file io.Reader, on func(line int, r engine.Record) error) (torn int, err error) {
-	open := false // the line has no end
+	open := false // the line is incomplete
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, maxRecord)
 	lines.Split(func(data []byte, atEOF bool) (int, []byte, error) {

@@ -117,7 +117,7 @@ func reportRecording(cmd *cobra.Command, path, catalogue string) (about report.I
 	return history.Report(path), nil
 }
 
-// saveReport writes a page, also over another one: who makes one each day does not want to name a new file each day.
+// saveReport writes a page. It may overwrite an earlier report, so that a daily report can keep its name.
 func saveReport(path string, page []byte, force bool) error {
 	whole := func(w io.Writer) error {
 		_, err := w.Write(page)
@@ -139,7 +139,7 @@ func saveReport(path string, page []byte, force bool) error {
 	return nil
 }
 
-// isReport reports whether a file is a page that was made by this program.
+// isReport reports whether a file is a report made by this program.
 func isReport(path string) bool {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return false

@@ -48,7 +48,7 @@ that it is ready and still answers, wrong input is exit code 78 (docs/service.md
 	return cmd
 }
 
-// run is an agent until it is told to end, or another one goes on in its place.
+// run runs an agent until it is told to end, or a successor takes over.
 func run(cmd *cobra.Command, in *settingsFlags, replace bool, inPlaceOf string) error {
 	// First of all, and never taken back: a SIGHUP that comes while the agent starts or ends would kill it.
 	hup := reloadRequests()
@@ -90,8 +90,8 @@ func run(cmd *cobra.Command, in *settingsFlags, replace bool, inPlaceOf string) 
 
 func identityOf(set *app.Settings) string { return set.Identity.ID + "/" + set.Identity.ClientID }
 
-// successor is the program that is on disk now, with the arguments of this process, to go on in place of it. What is there may
-// be for another vendor: then it would find no agent to replace, and go on beside this one.
+// successor returns the command of the program that is on disk now, with the arguments of this process, to take over from it.
+// It names this agent's identity, because a program of another vendor would find no agent to replace, and run beside this one.
 func successor(program, identity string) *exec.Cmd {
 	args := slices.Clone(os.Args[1:])
 	for _, further := range []string{"--replace", "--in-place-of=" + identity} {
@@ -105,7 +105,7 @@ func successor(program, identity string) *exec.Cmd {
 	return cmd
 }
 
-// reloadAt has the agent read its configuration again at each signal; its log says what comes of it.
+// reloadAt makes the agent reload its configuration at each signal. The result is logged.
 func reloadAt(ctx context.Context, hup <-chan os.Signal, agent *app.App) {
 	for {
 		select {

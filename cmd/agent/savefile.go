@@ -5,7 +5,7 @@ import (
 	"os"
 )
 
-// saveNew makes a file that was not there, or leaves none.
+// saveNew creates a file that must not exist, and leaves none if it fails.
 func saveNew(path string, write func(io.Writer) error) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -14,14 +14,14 @@ func saveNew(path string, write func(io.Writer) error) error {
 	return finish(f, write)
 }
 
-// finish fills and closes a file that was made for it, or removes it.
+// finish writes and closes a newly created file, or removes it.
 func finish(f *os.File, write func(io.Writer) error) error {
 	err := write(f)
 	if closing := f.Close(); err == nil {
 		err = closing
 	}
 	if err != nil {
-		_ = os.Remove(f.Name()) // half a file would be taken for a whole one, and be in the way of the next try
+		_ = os.Remove(f.Name()) // a partial file could be taken for a complete one, and would block the next try
 	}
 	return err
 }

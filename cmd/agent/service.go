@@ -132,7 +132,7 @@ func installer(forAll bool, args, trayFlags []string) (service.Installer, error)
 	return service.NewGlobal(a)
 }
 
-// refuseOtherVendor refuses to put the agent with these arguments in the place of another vendor's, which would start no more.
+// refuseOtherVendor refuses to replace another vendor's registered agent, which would no longer start.
 func refuseOtherVendor(ctx context.Context, i service.Installer, args []string) error {
 	installed, err := i.Arguments(ctx)
 	if err != nil {
@@ -146,7 +146,7 @@ func refuseOtherVendor(ctx context.Context, i service.Installer, args []string) 
 		"'sidetone service uninstall' first, or give each vendor a program with a brand file and a name of its own", was, is))
 }
 
-// forThisUser refuses what would register the agent for root, who has no session.
+// forThisUser refuses to register the agent for root, who has no session.
 func forThisUser() error {
 	if os.Geteuid() == 0 && host.Getenv("SUDO_UID") != "" {
 		return badInput(errors.New("sudo: the agent belongs to one user's session: run this as that user, without sudo"))
@@ -185,13 +185,13 @@ func (f *settingsFlags) runArguments(cmd *cobra.Command) (args, trayFlags []stri
 		}
 	}
 	if _, given := o.Flags["vendor"]; !given {
-		args = append(args, "--vendor="+set.Identity.ID) // that of this catalogue, also when another one is in its place
+		args = append(args, "--vendor="+set.Identity.ID) // keep this vendor even if the catalogue is replaced
 	}
-	// The tray may start before the agent, and so has to be told whose.
+	// The tray may start before the agent, so it is told which vendor's it belongs to.
 	return args, (&askFlags{file: f.file, socket: set.Config.Control.Socket, vendor: set.Identity.ID}).flags(), nil
 }
 
-// loginEnv is what of this shell's environment is there, too, where a service manager or a desktop starts the agent.
+// loginEnv returns the part of this shell's environment that is also set when a service manager or a desktop starts the agent.
 func loginEnv() []string { return []string{"HOME=" + host.Getenv("HOME")} }
 
 // serviceManager is what starts the agent that this program is. Which one that is its definition says: an agent of another vendor may
@@ -223,7 +223,7 @@ func settingsOf(args []string) *config.Config {
 	var in settingsFlags
 	cmd := &cobra.Command{}
 	in.add(cmd)
-	_ = cmd.ParseFlags(args) // what is not of this version is left out
+	_ = cmd.ParseFlags(args) // flags unknown to this version are ignored
 	o := in.options(cmd)
 	if args != nil {
 		o.Env = loginEnv()
@@ -252,7 +252,7 @@ func thisAgent(args, trayFlags []string) (a service.Agent, err error) {
 	}, nil
 }
 
-// runningAgent finds the agent that the settings mean.
+// runningAgent finds the agent of these settings.
 func runningAgent(ctx context.Context, c *config.Config) (p service.Process, err error) {
 	client, err := app.FindAgent(ctx, c, host)
 	if err != nil {
@@ -306,7 +306,7 @@ func serviceVerb(
 	return cmd
 }
 
-// carryOut does what is planned, or only prints it.
+// carryOut executes a plan, or only prints it.
 func carryOut(cmd *cobra.Command, dry bool, says [2]string, plan func(context.Context) (service.Plan, error)) error {
 	p, err := plan(cmd.Context())
 	if err != nil {
@@ -341,7 +341,7 @@ func serviceLogsCommand() *cobra.Command {
 			}
 			err = m.Logs(cmd.Context(), cmd.OutOrStdout(), lines, follow)
 			if errors.Is(err, context.Canceled) {
-				return nil // the user has ended it
+				return nil // interrupted by the user
 			}
 			return err
 		},

@@ -17,7 +17,7 @@ import (
 	"sidetone/internal/platform/paths"
 )
 
-// host is the machine that the agent runs on. Only tests have another.
+// host is the machine that the agent runs on. Tests replace it.
 var host = app.Host{Getenv: os.Getenv, Executable: os.Executable}
 
 // settingsFlags are the flags of every verb that reads settings: one for each of them, and
@@ -29,7 +29,7 @@ func (f *settingsFlags) add(cmd *cobra.Command) {
 	for _, k := range config.Keys() {
 		cmd.Flags().String(k.Flag, "", fmt.Sprintf("%s (default %s; env %s)", k.Help, cmp.Or(k.Default, "none"), k.Env))
 		if k.Values != nil {
-			_ = cmd.RegisterFlagCompletionFunc(k.Flag, completeWords(k.Values)) // fails for a flag that is not there
+			_ = cmd.RegisterFlagCompletionFunc(k.Flag, completeWords(k.Values)) // fails only for an unknown flag
 		}
 	}
 }
@@ -39,7 +39,7 @@ func configFlag(cmd *cobra.Command, file *string) {
 	cmd.Flags().Var((*fileName)(file), "config", "settings file, instead of the user's and the system's")
 }
 
-// fileName is a flag that names a file, and so something.
+// fileName is the value of a flag that names a file, which must not be empty.
 type fileName string
 
 func (f *fileName) String() string { return string(*f) }
@@ -53,7 +53,7 @@ func (f *fileName) Set(name string) error {
 	return nil
 }
 
-// options gathers what the user said, and where else to look.
+// options collects the flags, environment and files to load settings from.
 func (f *settingsFlags) options(cmd *cobra.Command) config.Options {
 	o := config.Options{
 		Flags:      make(map[string]string),
@@ -75,7 +75,7 @@ func (f *settingsFlags) options(cmd *cobra.Command) config.Options {
 	return o
 }
 
-// load reads settings and, where one is set, the catalogue.
+// load reads settings and, if one is set, the catalogue.
 func (f *settingsFlags) load(cmd *cobra.Command) (*app.Settings, error) {
 	return app.Load(f.options(cmd), host)
 }

@@ -10,5 +10,5 @@ func reloadRequests() <-chan os.Signal { return nil }
 // keepBrokenPipes does nothing: here they end no program.
 func keepBrokenPipes() {}
 
-// whenUnread does nothing: the next line will fail.
+// whenUnread does nothing: the next write will fail.
 func whenUnread(*os.File, func()) {}

@@ -11,28 +11,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reloadRequests is sent to when 'run' is to read its configuration again.
+// reloadRequests receives when 'run' is to reload its configuration.
 func reloadRequests() <-chan os.Signal {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
 	return hup
 }
 
-// keepBrokenPipes lets writes to a standard output that nobody reads any more fail. Else they would
-// end the program before it can put away what it has made. Nobody reads the channel: to ignore the
-// signal would have programs ignore it that this one starts.
+// keepBrokenPipes makes writes to a closed standard output fail instead of killing the program before it
+// can clean up. SIGPIPE goes to a channel that is never read, because child processes would inherit an
+// ignored signal.
 func keepBrokenPipes() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
-// whenUnread calls leave once nobody can read any more what is written to f, if f is a pipe or a
-// socket: a verb that waits for the next change would otherwise not learn of it before that. It
-// waits in a goroutine that ends with the process.
+// whenUnread calls leave when the reader of f, a pipe or a socket, is gone: a verb that waits for the next
+// change would otherwise only notice at its next write. It waits in a goroutine that ends with the
+// process.
 func whenUnread(f *os.File, leave func()) {
 	info, err := f.Stat()
 	if err != nil || info.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 {
 		return
 	}
 	go func() {
-		fds := []unix.PollFd{{Fd: int32(f.Fd())}} // no events: POLLERR and POLLHUP come unasked
+		fds := []unix.PollFd{{Fd: int32(f.Fd())}} // no events: POLLERR and POLLHUP are always reported
 		for {
 			_, err := unix.Poll(fds, -1)
 			if errors.Is(err, unix.EINTR) {

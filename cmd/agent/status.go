@@ -59,7 +59,7 @@ type statusTable struct {
 	t    *tabwriter.Writer
 }
 
-// printStatus writes st for people, with what list adds to it. Every value says where it comes from.
+// printStatus prints st for people, with what list adds to it. Every value is shown with its origin.
 func printStatus(w io.Writer, say health.Texts, st control.Status, list control.Devices, now time.Time) error {
 	s := statusTable{st, words{say, now}, list, tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
 	s.row(s.Text("cli.head", texts.Args{"version": st.Version, "pid": strconv.Itoa(st.PID), "vendor": st.Vendor, "age": age(st.Started, now)}))
@@ -175,7 +175,7 @@ func (s statusTable) clients() {
 	}
 }
 
-// remedy is that of a reason that is known here, or else the agent's own words.
+// remedy returns the remedy of a known reason, or else the agent's own words.
 func (s statusTable) remedy(reason *health.Condition, own string) {
 	if own == "" {
 		return
@@ -199,7 +199,7 @@ func (s statusTable) conditions() {
 	}
 }
 
-// hasSource reports whether anything could know the flag of a device.
+// hasSource reports whether any source exists for the flag of a device.
 func hasSource(list control.Devices, d control.Device, f devices.Field) bool {
 	return slices.ContainsFunc(list.Endpoints, func(e control.Endpoint) bool {
 		r, is := list.ReportOf(e)
@@ -207,7 +207,7 @@ func hasSource(list control.Devices, d control.Device, f devices.Field) bool {
 	})
 }
 
-// source is what a source that works has to show.
+// source describes a working source.
 func (s statusTable) source(src control.Source) string {
 	switch src.Name {
 	case "hid":
@@ -240,7 +240,7 @@ func (s statusTable) push(p control.Push) string {
 	return s.Join("join.phrases", says)
 }
 
-// trouble is what stands between a client and its list; "" if nothing does.
+// trouble returns what keeps a client from getting its list, or "".
 func (s statusTable) trouble(c control.Session) string {
 	switch {
 	case c.State == string(rpcclient.Connecting) && c.Error == "":
@@ -252,7 +252,7 @@ func (s statusTable) trouble(c control.Session) string {
 	}
 }
 
-// session is what a client has, and what comes next.
+// session describes what a client has, and what comes next.
 func (s statusTable) session(c control.Session, generation uint64) string {
 	var parts []string
 	if !c.Since.IsZero() {

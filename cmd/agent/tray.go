@@ -59,7 +59,7 @@ func (f *askFlags) address(cmd *cobra.Command) (string, error) {
 	}
 	if who := paths.VendorOf(address); err == nil && f.vendor == "" && f.socket == "" {
 		if usual, err := paths.ControlAddress(host.Getenv, who); err == nil && usual == address {
-			f.vendor = who // the flags mean the same agent when another one runs, too
+			f.vendor = who // so that the flags identify this agent even if another one runs
 		}
 	}
 	return address, err

@@ -54,7 +54,7 @@ Exit code 1 if no agent runs, or when it stops.`,
 			return err
 		})
 		if ctx.Err() != nil {
-			return nil // somebody, or the end of the reader, has ended it
+			return nil // interrupted by the user, or the reader is gone
 		}
 		return err
 	})
@@ -62,7 +62,8 @@ Exit code 1 if no agent runs, or when it stops.`,
 	return cmd
 }
 
-// newConditions says what has come up and what is over. One whose arguments alone are others, such as a time, is the same.
+// newConditions returns which conditions are new and which are over. Conditions that differ only in arguments, such as a time,
+// count as the same.
 func (w words) newConditions(before, after []control.Condition) (parts []string) {
 	has := func(list []control.Condition, c control.Condition) bool {
 		return slices.ContainsFunc(list, func(o control.Condition) bool { return o.Code == c.Code && o.Subject == c.Subject })
@@ -82,7 +83,7 @@ func (w words) newConditions(before, after []control.Condition) (parts []string)
 	return parts
 }
 
-// clients is the state of all sessions in short.
+// clients summarises the state of all sessions.
 func (w words) clients(c control.Clients) string {
 	if len(c.Sessions) == 0 {
 		return c.State

@@ -13,7 +13,7 @@ import (
 	"sidetone/internal/texts"
 )
 
-// count is n of the things that are called one: "1 product", "2 products".
+// count returns n with a noun: "1 product", "2 products".
 func count(n int, one string) string {
 	if n == 1 {
 		return "1 " + one
@@ -21,12 +21,12 @@ func count(n int, one string) string {
 	return fmt.Sprintf("%d %ss", n, one)
 }
 
-// line writes one line, in which nothing acts on a terminal.
+// line prints one line, without control characters.
 func line(w io.Writer, format string, args ...any) {
 	fmt.Fprintln(w, printable(fmt.Sprintf(format, args...)))
 }
 
-// row writes one line of a table, in which nothing acts on a terminal or on the table.
+// row prints one line of a table, without control characters or column separators.
 func row(t *tabwriter.Writer, cells ...string) {
 	for i, c := range cells {
 		cells[i] = printable(c)
@@ -34,13 +34,13 @@ func row(t *tabwriter.Writer, cells ...string) {
 	fmt.Fprintln(t, strings.Join(cells, "\t"))
 }
 
-// words say in one language what several verbs say.
+// words are phrases in one language that several verbs use.
 type words struct {
 	health.Texts
 	now time.Time
 }
 
-// because is a reason, or what an agent of another version says of it in its own words.
+// because returns a reason, or the words of an agent of another version.
 func (w words) because(reason *health.Condition, own string) string {
 	if reason == nil || w.Lang() == texts.English || !w.Has(reason.Code) {
 		return own
@@ -48,7 +48,7 @@ func (w words) because(reason *health.Condition, own string) string {
 	return w.Phrase(*reason)
 }
 
-// notes are because for several.
+// notes is because for several reasons.
 func (w words) notes(known []health.Condition, own []string) []string {
 	if len(known) != len(own) {
 		return own
@@ -60,7 +60,7 @@ func (w words) notes(known []health.Condition, own []string) []string {
 	return out
 }
 
-// condition is a condition and its remedy, each a sentence.
+// condition returns a condition and its remedy, each as a sentence.
 func (w words) condition(c control.Condition) (message, remedy string) {
 	if w.Lang() == texts.English || !w.Has(c.Code) {
 		return c.Message, c.Remedy
@@ -77,7 +77,7 @@ func (w words) age(since time.Time) string {
 	return w.Text("cli.for", texts.Args{"age": age(since, w.now)})
 }
 
-// origin is where the value of a flag comes from. hasSource tells whether anything could know it.
+// origin describes where the value of a flag comes from. hasSource: whether any source exists for it.
 func (w words) origin(f devices.Flag, hasSource bool) string {
 	switch {
 	case f.Value.Known():
@@ -93,7 +93,7 @@ func (w words) origin(f devices.Flag, hasSource bool) string {
 	return w.Join("join.words", says)
 }
 
-// pause is until when reporting is paused, and what clients have meanwhile.
+// pause describes until when reporting is paused, and what clients see meanwhile.
 func (w words) pause(p control.Pause) string {
 	args := texts.Args{}
 	switch {

@@ -1,5 +1,5 @@
-// Command tray is the icon on the desktop: a program of its own beside the agent's, since it runs all day and needs little of what that
-// links. 'sidetone tray' starts it.
+// Command tray is the tray icon. It is a separate program, because it runs all day and needs little of what the agent links.
+// 'sidetone tray' starts it.
 package main
 
 import (
@@ -28,14 +28,14 @@ import (
 // version is set by the build.
 var version = "dev"
 
-// gcPercent keeps the heap of a program small that runs all day and has next to nothing on it.
+// gcPercent keeps the heap small: the program runs all day and allocates little.
 const gcPercent = 25
 
 func main() {
 	system.LoadDLLsOfSystemOnly()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends it also where a bus that hangs keeps it from ending
+	context.AfterFunc(ctx, stop) // a second signal ends it even if a hanging bus blocks shutdown
 	debug.SetGCPercent(gcPercent)
 	if err := run(ctx, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "sidetone:", texts.Clean(err.Error()))
@@ -68,7 +68,7 @@ func run(ctx context.Context, args []string) error {
 	return tray.Run(ctx, o)
 }
 
-// startedBy has the agent's program start this one.
+// startedBy makes the agent's program start this one.
 func startedBy(self, agent string, args []string) error {
 	if _, err := os.Stat(agent); err != nil || agent == self {
 		return fmt.Errorf("the tray is started by the agent's program, which is not there: %s: install both into one folder, "+
@@ -95,7 +95,7 @@ func options(agent string, args []string) (o tray.Options, lang string, err erro
 	return o, lang, nil
 }
 
-// status is what 'sidetone status' prints.
+// status returns the output of 'sidetone status'.
 func status(ctx context.Context, agent string, flags []string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, agent, append([]string{"status"}, flags...)...)
 	system.Hide(cmd)
