@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -73,7 +74,13 @@ func demo(ctx context.Context, out, talk io.Writer) (err error) {
 		return err
 	}
 	defer os.RemoveAll(folder)
-	agent, err := newAgent(cat, bed.sources(), folder, client.Port())
+	var log agentLog
+	defer func() {
+		if err != nil && ctx.Err() == nil && !errors.Is(err, syscall.EPIPE) {
+			fmt.Fprintf(talk, "What the agent has logged:\n%s\n", log.String())
+		}
+	}()
+	agent, err := newAgent(cat, bed.sources(), folder, client.Port(), &log)
 	if err != nil {
 		return err
 	}
@@ -106,7 +113,7 @@ func demo(ctx context.Context, out, talk io.Writer) (err error) {
 
 // newAgent is an agent that reports to one port only. Its own socket and lock
 // are in a folder of the demo's.
-func newAgent(cat *catalogue.Catalogue, sources config.Sources, folder string, port int) (*app.App, error) {
+func newAgent(cat *catalogue.Catalogue, sources config.Sources, folder string, port int, log io.Writer) (*app.App, error) {
 	c := config.Default()
 	c.Sources = sources
 	c.RPC.Ports, c.RPC.IPCFolders = config.Ports{port}, []string{folder}
@@ -116,8 +123,26 @@ func newAgent(cat *catalogue.Catalogue, sources config.Sources, folder string, p
 		Settings: app.NewSettings(c, cat),
 		Host:     app.Host{Getenv: func(string) string { return folder }},
 		Version:  "demo",
-		Log:      slog.New(slog.DiscardHandler),
+		Log:      slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
+}
+
+// agentLog keeps what the agent logs for a demo that fails.
+type agentLog struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *agentLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *agentLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 // tookInterrupt reports whether Ctrl-C has ended a program that the demo has called: a terminal sends

@@ -33,7 +33,8 @@ func TestDemo(t *testing.T) {
 			var out, talk bytes.Buffer
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 			defer cancel()
-			require.NoError(t, demo(ctx, &out, &talk), "%s", out.String())
+			err := demo(ctx, &out, &talk)
+			require.NoError(t, err, "%s\n%s", out.String(), talk.String())
 			require.Contains(t, out.String(), "sound: "+c.sound)
 			require.Equal(t, c.talk == "", talk.Len() == 0, talk.String())
 			require.Contains(t, talk.String(), c.talk)
