@@ -25,7 +25,7 @@ export GOFLAGS     := -tags=$(TAGS)
 # Functions at every 16th byte instead of every 32nd are no slower here. Nothing looks up the name of a host, by C or otherwise.
 INLINED    := engine devices hid rpcclient platform/audio/... platform/hidio
 AGENTFLAGS := -tags=$(TAGS),netgo -gcflags=all=-l -gcflags=runtime/...= -gcflags=internal/...= $(INLINED:%=-gcflags=sidetone/internal/%=) \
-  -ldflags '$(LDFLAGS) -funcalign=16'
+  -ldflags '$(LDFLAGS) -funcalign=8'
 
 GOLANGCI_LINT := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 GOVULNCHECK   := $(GO) run golang.org/x/vuln/cmd/govulncheck@v1.3.0
@@ -117,10 +117,10 @@ deps-windows: ## install by apt what the build for Windows needs, and make a Win
 build-windows: ## build sidetone.exe, sidetonew.exe (the tray) and fakeserver.exe below bin/windows; on arm64, for which there is no C compiler, without miniaudio
 	GO=$(GO) VERSION=$(VERSION) tools/windows/resources.sh
 	GOOS=windows GOARCH=amd64 CC=x86_64-w64-mingw32-gcc $(GO) build -trimpath $(AGENTFLAGS) -o $(BIN)/windows/amd64/sidetone.exe ./cmd/agent
-	GOOS=windows GOARCH=amd64 CGO_ENABLED=0 $(GO) build -trimpath $(AGENTFLAGS) -ldflags '$(LDFLAGS) -funcalign=16 -H=windowsgui' -o $(BIN)/windows/amd64/sidetonew.exe ./cmd/tray
+	GOOS=windows GOARCH=amd64 CGO_ENABLED=0 $(GO) build -trimpath $(AGENTFLAGS) -ldflags '$(LDFLAGS) -funcalign=8 -H=windowsgui' -o $(BIN)/windows/amd64/sidetonew.exe ./cmd/tray
 	GOOS=windows GOARCH=amd64 CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/windows/amd64/fakeserver.exe ./fakeserver/cmd/fakeserver
 	GOOS=windows GOARCH=arm64 CGO_ENABLED=0 $(GO) build -trimpath $(AGENTFLAGS) -o $(BIN)/windows/arm64/sidetone.exe ./cmd/agent
-	GOOS=windows GOARCH=arm64 CGO_ENABLED=0 $(GO) build -trimpath $(AGENTFLAGS) -ldflags '$(LDFLAGS) -funcalign=16 -H=windowsgui' -o $(BIN)/windows/arm64/sidetonew.exe ./cmd/tray
+	GOOS=windows GOARCH=arm64 CGO_ENABLED=0 $(GO) build -trimpath $(AGENTFLAGS) -ldflags '$(LDFLAGS) -funcalign=8 -H=windowsgui' -o $(BIN)/windows/arm64/sidetonew.exe ./cmd/tray
 
 .PHONY: test-windows
 test-windows: deps deps-windows build-windows ## the tests that are not of one other system, as Windows programs under Wine, and the agent among clients
