@@ -22,7 +22,7 @@ TAGS := nethttpomithttp2,purego
 export GOFLAGS     := -tags=$(TAGS)
 
 # Inlining makes code longer. It is worth that in what runs often: the runtime, and what is between an event and a client's list.
-# Functions at every 16th byte instead of every 32nd are no slower here. Nothing looks up the name of a host, by C or otherwise.
+# Functions at every 8th byte instead of every 32nd are no slower here. Nothing looks up the name of a host, by C or otherwise.
 INLINED    := engine devices hid rpcclient platform/audio/... platform/hidio
 AGENTFLAGS := -tags=$(TAGS),netgo -gcflags=all=-l -gcflags=runtime/...= -gcflags=internal/...= $(INLINED:%=-gcflags=sidetone/internal/%=) \
   -ldflags '$(LDFLAGS) -funcalign=8'
