@@ -79,6 +79,7 @@ func TestStormOfClicks(t *testing.T) {
 		before := done[ActionCopy]
 		clicks.add(ActionCopy)
 		time.Sleep(time.Second)
+		synctest.Wait()
 		require.Equal(t, before+1, done[ActionCopy])
 	})
 }
