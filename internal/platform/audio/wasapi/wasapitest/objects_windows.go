@@ -115,62 +115,13 @@ var enumeratorClass = sync.OnceValue(func() *com.Class {
 			if h := p.enter("RegisterEndpointNotificationCallback", ""); h.Err() != nil {
 				return uintptr(h)
 			}
-			return p.keep(&p.listeners, l)
+			return p.listeners.add("", l)
 		},
 		func(i *com.Instance, l *com.Object) uintptr { // Unregister…
-			p := of(i)
-			return p.drop(&p.listeners, l)
+			return of(i).listeners.remove("", l)
 		},
 	)
 })
-
-// keep adds a caller's object to a list, and drop takes it off.
-func (s *Server) keep(list *[]*com.Object, o *com.Object) uintptr {
-	_ = o.Call(addRef)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	*list = append(*list, o)
-	return 0
-}
-
-func (s *Server) drop(list *[]*com.Object, o *com.Object) uintptr {
-	s.mu.Lock()
-	i := slices.Index(*list, o)
-	if i >= 0 {
-		*list = slices.Delete(*list, i, i+1)
-	}
-	s.mu.Unlock()
-	if i < 0 {
-		return notFound
-	}
-	o.Release()
-	return 0
-}
-
-// keepOf and dropOf are keep and drop in lists by endpoint.
-func (s *Server) keepOf(lists map[string][]*com.Object, id string, o *com.Object) uintptr {
-	s.mu.Lock()
-	list := lists[id]
-	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		lists[id] = list
-	}()
-	return s.keep(&list, o)
-}
-
-func (s *Server) dropOf(lists map[string][]*com.Object, id string, o *com.Object) uintptr {
-	s.mu.Lock()
-	list := lists[id]
-	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		lists[id] = list
-	}()
-	return s.drop(&list, o)
-}
 
 var collectionClass = sync.OnceValue(func() *com.Class {
 	return com.NewClass(com.MustGUID("0BD7A1BE-7A1A-44DB-8397-CC5392387B5E"),
@@ -307,9 +258,9 @@ var volumeClass = sync.OnceValue(func() *com.Class {
 			if h := p.enter("RegisterControlChangeNotify", p.id); h.Err() != nil {
 				return uintptr(h)
 			}
-			return p.keepOf(p.volumes, p.id, c)
+			return p.volumes.add(p.id, c)
 		},
-		func(i *com.Instance, c *com.Object) uintptr { return of(i).dropOf(of(i).volumes, of(i).id, c) },
+		func(i *com.Instance, c *com.Object) uintptr { return of(i).volumes.remove(of(i).id, c) },
 	}
 	for len(methods) < 12 {
 		methods = append(methods, unused)
@@ -365,8 +316,8 @@ var streamClass = sync.OnceValue(func() *com.Class {
 
 var managerClass = sync.OnceValue(func() *com.Class {
 	return com.NewClass(com.MustGUID("4460B3AE-4B44-4527-8676-7548A8ACD260"),
-		func(i *com.Instance, c *com.Object) uintptr { return of(i).keepOf(of(i).effects, of(i).id, c) },
-		func(i *com.Instance, c *com.Object) uintptr { return of(i).dropOf(of(i).effects, of(i).id, c) },
+		func(i *com.Instance, c *com.Object) uintptr { return of(i).effects.add(of(i).id, c) },
+		func(i *com.Instance, c *com.Object) uintptr { return of(i).effects.remove(of(i).id, c) },
 		func(i *com.Instance, out *unsafe.Pointer, count *uint32) uintptr { // GetAudioEffects
 			if h := of(i).enter("GetAudioEffects", of(i).id); h.Err() != nil {
 				return uintptr(h)

@@ -1,8 +1,6 @@
 package wasapitest
 
 import (
-	"maps"
-	"slices"
 	"sync"
 	"testing"
 	"unsafe"
@@ -28,9 +26,9 @@ type Server struct {
 	before    map[string]func() // what happens before a call is answered
 	calls     map[string]int
 
-	listeners []*com.Object
-	volumes   map[string][]*com.Object // callbacks, by id
-	effects   map[string][]*com.Object
+	listeners *callbacks // of the enumerator, whose id is ""
+	volumes   *callbacks
+	effects   *callbacks
 }
 
 // Start has this process find the stand-in where it looks for Core Audio, until the test ends.
@@ -38,7 +36,7 @@ func Start(t testing.TB) *Server {
 	s := &Server{
 		endpoints: make(map[string]*Endpoint), chosen: make(map[bool]string), failures: make(map[string]com.HRESULT),
 		before: make(map[string]func()), calls: make(map[string]int),
-		volumes: make(map[string][]*com.Object), effects: make(map[string][]*com.Object),
+		listeners: newCallbacks(), volumes: newCallbacks(), effects: newCallbacks(),
 	}
 	begun, end, ended := make(chan error), make(chan struct{}), make(chan struct{})
 	go func() {
@@ -118,9 +116,7 @@ func (s *Server) Choose(id string) {
 		flow = 1
 	}
 	text, _ := windows.UTF16PtrFromString(id)
-	for _, l := range s.copyOf(&s.listeners) {
-		_ = l.Call(onDefault, flow, 0, uintptr(unsafe.Pointer(text)))
-	}
+	s.listeners.each("", func(l *com.Object) { _ = l.Call(onDefault, flow, 0, uintptr(unsafe.Pointer(text))) })
 }
 
 // SetMute mutes one, as another program would, and says so.
@@ -142,22 +138,14 @@ func (s *Server) Volume(id string) {
 	if e := s.endpoints[id]; e != nil && e.Mute {
 		notice.muted = 1
 	}
-	callbacks := slices.Clone(s.volumes[id])
 	s.mu.Unlock()
-	for _, c := range callbacks {
-		_ = c.Call(onVolume, uintptr(unsafe.Pointer(&notice)))
-	}
+	s.volumes.each(id, func(c *com.Object) { _ = c.Call(onVolume, uintptr(unsafe.Pointer(&notice))) })
 }
 
 // SetEffects changes the effects of one, and says so.
 func (s *Server) SetEffects(id string, effects ...Effect) {
 	s.Change(id, func(e *Endpoint) { e.Effects = effects })
-	s.mu.Lock()
-	callbacks := slices.Clone(s.effects[id])
-	s.mu.Unlock()
-	for _, c := range callbacks {
-		_ = c.Call(onEffects)
-	}
+	s.effects.each(id, func(c *com.Object) { _ = c.Call(onEffects) })
 }
 
 // Fail has a method fail, of all endpoints or, as METHOD ID, of one. com.OK ends that.
@@ -182,18 +170,7 @@ func (s *Server) Calls(method string) int {
 }
 
 // Callbacks returns how many objects of its callers the stand-in would call.
-func (s *Server) Callbacks() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	callbacks := len(s.listeners)
-	for list := range maps.Values(s.volumes) {
-		callbacks += len(list)
-	}
-	for list := range maps.Values(s.effects) {
-		callbacks += len(list)
-	}
-	return callbacks
-}
+func (s *Server) Callbacks() int { return s.listeners.count() + s.volumes.count() + s.effects.count() }
 
 // enter is the beginning of each method.
 func (s *Server) enter(method, id string) com.HRESULT {
@@ -221,16 +198,8 @@ func (s *Server) endpoint(id string) (Endpoint, bool) {
 	return Endpoint{}, false
 }
 
-func (s *Server) copyOf(list *[]*com.Object) []*com.Object {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(*list)
-}
-
 // tell calls a method of all that listen to what comes and goes, whose first argument is an id.
 func (s *Server) tell(slot int, id string, args ...uintptr) {
 	text, _ := windows.UTF16PtrFromString(id)
-	for _, l := range s.copyOf(&s.listeners) {
-		_ = l.Call(slot, append([]uintptr{uintptr(unsafe.Pointer(text))}, args...)...)
-	}
+	s.listeners.each("", func(l *com.Object) { _ = l.Call(slot, append([]uintptr{uintptr(unsafe.Pointer(text))}, args...)...) })
 }
