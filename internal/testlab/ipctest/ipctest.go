@@ -30,15 +30,17 @@ func Port(t testing.TB) int {
 	t.Helper()
 	for range portCount {
 		port := firstPort + rand.IntN(portCount)
+		// The UDP port comes first: who looked at a port that another test holds would be in its way for that moment.
+		held, err := holdUDP(port)
+		if err != nil {
+			continue
+		}
 		free, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port))
 		if err != nil {
+			held.Close()
 			continue
 		}
-		held, err := holdUDP(port)
 		free.Close()
-		if err != nil {
-			continue
-		}
 		t.Cleanup(func() { held.Close() })
 		return port
 	}
