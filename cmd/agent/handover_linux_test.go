@@ -40,7 +40,7 @@ type predecessor struct {
 	release  func(*predecessor) error // lets go of the lock
 }
 
-// newPredecessor starts one where d looks for it.
+// newPredecessor makes one where d looks for it.
 func newPredecessor(d *controlled, inputs []engine.Input, further map[string]any) *predecessor {
 	d.t.Helper()
 	p := &predecessor{told: make(chan struct{}), release: func(p *predecessor) error { return p.lock.Release() }}
@@ -54,10 +54,15 @@ func newPredecessor(d *controlled, inputs []engine.Input, further map[string]any
 	require.NoError(d.t, err)
 	p.listener, err = ipc.ListenControl(d.socket)
 	require.NoError(d.t, err)
+	d.t.Cleanup(func() { p.listener.Close() })
+	return p
+}
+
+// serve begins to answer.
+func (p *predecessor) serve(d *controlled) {
 	server := &http.Server{Handler: p}
 	go func() { _ = server.Serve(p.listener) }()
 	d.t.Cleanup(func() { server.Close() })
-	return p
 }
 
 func (p *predecessor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -94,6 +99,7 @@ func TestHandoverInAnotherForm(t *testing.T) {
 		t.Parallel()
 		d := newReplaced(t)
 		p := newPredecessor(d, []engine.Input{pushed("suite", time.Hour)}, map[string]any{"mood": "good"})
+		p.serve(d)
 		next := d.beside(nil, "--replace")
 		<-p.told
 		require.Equal(t, control.HandoverForm, p.request.Form)
@@ -104,6 +110,7 @@ func TestHandoverInAnotherForm(t *testing.T) {
 		t.Parallel()
 		d := newReplaced(t)
 		p := newPredecessor(d, []engine.Input{pushed("suite", time.Hour)}, map[string]any{"form": control.HandoverForm + 1})
+		p.serve(d)
 		fails(t, d.beside(nil, "--replace"), exitFailed, fmt.Sprintf("its form is %d, and this one reads %d", control.HandoverForm+1, control.HandoverForm))
 		select {
 		case <-p.told:
@@ -139,6 +146,7 @@ func TestHandoverTakesLong(t *testing.T) {
 	p := newPredecessor(d, []engine.Input{
 		{Pause: &engine.Pause{For: engine.Span(30 * time.Second)}}, pushed("over", 30*time.Second), pushed("suite", 5*time.Minute),
 	}, map[string]any{"uptime_ms": ago})
+	p.serve(d)
 	next := d.beside(nil, "--replace")
 	<-p.told
 	next.logged("full list sent")
@@ -161,6 +169,7 @@ func TestPauseThatIsHandedOverEnds(t *testing.T) {
 		require.NoError(t, os.WriteFile(kept, []byte(`{"until":"2100-01-01T00:00:00Z","for":"1s"}`), 0o600))
 		return p.lock.Release()
 	}
+	p.serve(d)
 	d.beside([]string{"XDG_STATE_HOME=" + state}, "--replace")
 	<-p.told
 	testlab.Eventually(t, "it is forgotten", func() bool { _, err := os.Stat(kept); return os.IsNotExist(err) })
@@ -227,6 +236,7 @@ func TestToldToStopDuringHandover(t *testing.T) {
 				}
 				return http.StatusConflict
 			}
+			p.serve(d)
 			next := d.beside(nil, "--replace")
 			stop <- next
 			<-next.ended
