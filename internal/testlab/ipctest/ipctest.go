@@ -2,9 +2,7 @@
 package ipctest
 
 import (
-	"fmt"
 	"math/rand/v2"
-	"net"
 	"path/filepath"
 	"testing"
 
@@ -35,12 +33,10 @@ func Port(t testing.TB) int {
 		if err != nil {
 			continue
 		}
-		free, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port))
-		if err != nil {
+		if !canListen(port) {
 			held.Close()
 			continue
 		}
-		free.Close()
 		t.Cleanup(func() { held.Close() })
 		return port
 	}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -38,4 +39,18 @@ func Dial(ctx context.Context, path string) (net.Conn, error) {
 // holdUDP takes a UDP port.
 func holdUDP(port int) (io.Closer, error) {
 	return net.ListenPacket("udp4", fmt.Sprintf("127.0.0.1:%d", port))
+}
+
+// canListen reports whether nobody has a TCP port. No child may be started meanwhile: it would have the socket, and so the port, for as
+// long as it takes to become another program.
+func canListen(port int) bool {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = syscall.Close(fd) }()
+	_ = syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1) // as net.Listen has it: ended connections do not count
+	return syscall.Bind(fd, &syscall.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}}) == nil
 }

@@ -3,6 +3,7 @@ package ipctest
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"io"
 	"net"
 	"testing"
@@ -44,3 +45,13 @@ func holdUDP(port int) (io.Closer, error) {
 
 // Close gives the port back.
 func (p udpPort) Close() error { return windows.Closesocket(windows.Handle(p)) }
+
+// canListen reports whether nobody has a TCP port.
+func canListen(port int) bool {
+	listener, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port))
+	if err != nil {
+		return false
+	}
+	_ = listener.Close()
+	return true
+}
