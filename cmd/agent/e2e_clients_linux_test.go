@@ -63,6 +63,7 @@ func threeDesktops(t *testing.T, sound *testlab.SoundServer) {
 	all[0].hasList(pair("Acme Headset 700", false)...)
 	all[2].hasList(pair("Acme Headset 700", false)...)
 	a.mute(hs, true)
+	all[0].hasList(pair("Acme Headset 700", true)...) // the agent knows it
 	all[1].start()
 	for _, f := range all {
 		f.hasList(pair("Acme Headset 700", true)...)
