@@ -24,6 +24,9 @@ var ipcStart sync.Mutex
 // isTaken reports whether a socket cannot be bound because somebody has it.
 func isTaken(err error) bool { return errors.Is(err, syscall.EADDRINUSE) }
 
+// isTakenPort reports whether a port cannot be bound because somebody has it.
+func isTakenPort(err error) bool { return isTaken(err) }
+
 // ReopenIPC binds a socket.
 func (thisMachine) ReopenIPC(path string) (net.Listener, error) { return bindIPC(path) }
 

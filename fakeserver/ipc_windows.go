@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"time"
 
 	"github.com/Microsoft/go-winio"
+	"golang.org/x/sys/windows"
 
 	"sidetone/internal/winpipe"
 )
@@ -19,17 +19,12 @@ const pipeSecurity = "D:P(A;;GA;;;OW)(A;;GA;;;SY)"
 // without permission.
 func isTaken(err error) bool { return errors.Is(err, os.ErrPermission) || errors.Is(err, os.ErrExist) }
 
-// reopenTimeout is how long peers may take to see that their connection has ended.
-const reopenTimeout = 2 * time.Second
+// isTakenPort reports whether a port cannot be bound because somebody has it.
+func isTakenPort(err error) bool { return errors.Is(err, windows.WSAEADDRINUSE) || errors.Is(err, windows.WSAEACCES) }
 
 // ReopenIPC binds a named pipe again. Its name is free when the peers of before have closed their ends, too.
 func (thisMachine) ReopenIPC(path string) (net.Listener, error) {
-	for end := time.Now().Add(reopenTimeout); ; time.Sleep(10 * time.Millisecond) {
-		ln, err := bindIPC(path)
-		if err == nil || !isTaken(err) || time.Now().After(end) {
-			return ln, err
-		}
-	}
+	return listenAgain(func() (net.Listener, error) { return bindIPC(path) }, isTaken)
 }
 
 // bindIPC binds one named pipe.
