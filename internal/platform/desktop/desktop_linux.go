@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"sidetone/internal/platform/files"
-	"sidetone/internal/platform/paths"
 )
 
 const (
@@ -59,16 +58,6 @@ func (d Desktop) Copy(ctx context.Context, text []byte) error {
 		return fmt.Errorf("copy to the clipboard by %s: %w", cmd[0], err)
 	}
 	return nil
-}
-
-// Save writes a file of this user into the folder of downloads, where every browser may read it, and returns its path.
-func (d Desktop) Save(name string, data []byte) (string, error) {
-	folder, err := paths.Downloads(d.Getenv)
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(folder, name)
-	return path, files.Replace(path, data, 0o600)
 }
 
 func (d Desktop) config() string {

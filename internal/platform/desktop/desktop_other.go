@@ -1,4 +1,4 @@
-//go:build !linux
+//go:build !linux && !windows
 
 package desktop
 
@@ -12,9 +12,6 @@ func (Desktop) Open(string, func(error)) error { return errors.ErrUnsupported }
 
 // Copy puts a text into the clipboard.
 func (Desktop) Copy(context.Context, []byte) error { return errors.ErrUnsupported }
-
-// Save writes a file where every browser may read it, and returns its path.
-func (Desktop) Save(string, []byte) (string, error) { return "", errors.ErrUnsupported }
 
 // Autostarts reports whether the program is started at each log-in.
 func (Desktop) Autostarts(Entry) bool { return false }
