@@ -10,12 +10,16 @@ import (
 
 // The messages that are listened to, of winuser.h.
 const (
+	Close           uint32 = 0x0010 // an installer wants to replace the program
 	QueryEndSession uint32 = 0x0011
 	EndSession      uint32 = 0x0016
+	SettingChange   uint32 = 0x001a
 	TimeChange      uint32 = 0x001e
+	DisplayChange   uint32 = 0x007e
 	PowerBroadcast  uint32 = 0x0218
 	DeviceChange    uint32 = 0x0219
 	SessionChange   uint32 = 0x02b1
+	DPIChanged      uint32 = 0x02e0
 )
 
 // Message is what Windows sends to the window.
@@ -67,6 +71,12 @@ func Subscribe(handle Handler, ids ...uint32) (*Subscription, error) {
 
 // Window is the window, for what has to be registered with one.
 func (s *Subscription) Window() windows.HWND { return s.window }
+
+// Do has task called on the window's thread, and does not wait for that. It must not be called after Close. While a task shows a menu, others
+// are called, and messages are heard.
+func (s *Subscription) Do(task func()) error {
+	return (&window{handle: s.window}).do(task)
+}
 
 // Close ends the subscription. Its handler, which must not call it, is not called any more when it returns.
 func (s *Subscription) Close() error {

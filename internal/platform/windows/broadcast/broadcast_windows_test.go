@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/windows"
 
 	"sidetone/internal/platform/platformtest"
 	"sidetone/internal/platform/windows/broadcast"
@@ -49,4 +50,39 @@ func TestMessages(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 42, ask(own), "there is a window again")
 	require.NoError(t, third.Close())
+}
+
+// TestTasks: they are called one after another on the window's thread, which hears messages as before; who pretends that there is one has nothing called.
+func TestTasks(t *testing.T) {
+	platformtest.NoLeak(t)
+	heard := make(chan uintptr, 1)
+	s, err := broadcast.Subscribe(func(m broadcast.Message) (uintptr, bool) {
+		heard <- m.Param
+		return 0, true
+	}, own)
+	require.NoError(t, err)
+	calls := make(chan uint32, 9)
+	for range 9 {
+		require.NoError(t, s.Do(func() { calls <- windows.GetCurrentThreadId() }))
+	}
+	thread := <-calls
+	for range 8 {
+		require.Equal(t, thread, <-calls)
+	}
+	broadcasttest.Send(t, os.Getpid(), 0xbfff, 0, 0)
+	broadcasttest.Send(t, os.Getpid(), own, 7, 0)
+	require.EqualValues(t, 7, <-heard)
+	require.NoError(t, s.Close())
+	require.Error(t, s.Do(func() {}), "there is no window any more")
+}
+
+// TestOnlyItsOwnerClosesTheWindow: an installer asks each window to close.
+func TestOnlyItsOwnerClosesTheWindow(t *testing.T) {
+	platformtest.NoLeak(t)
+	s, err := broadcast.Subscribe(func(broadcast.Message) (uintptr, bool) { return 42, true }, own)
+	require.NoError(t, err)
+	broadcasttest.Send(t, os.Getpid(), broadcast.Close, 0, 0)
+	answer, _ := broadcasttest.Send(t, os.Getpid(), own, 0, 0)
+	require.EqualValues(t, 42, answer)
+	require.NoError(t, s.Close())
 }

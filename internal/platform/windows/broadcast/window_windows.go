@@ -20,7 +20,7 @@ var (
 	getMessage       = user32.NewProc("GetMessageW")
 	dispatchMessage  = user32.NewProc("DispatchMessageW")
 	postMessage      = user32.NewProc("PostMessageW")
-	wmClose          = uintptr(0x0010)
+	postQuitMessage  = user32.NewProc("PostQuitMessage")
 	shownOnNoTaskbar = uintptr(0x08000080) // WS_EX_NOACTIVATE | WS_EX_TOOLWINDOW
 )
 
@@ -35,6 +35,15 @@ type window struct {
 
 // receive is who takes the messages of the window that there is.
 var receive func(Message) (answer uintptr, handled bool)
+
+// runTask has the window call one of the tasks. It is a message, so that they are called also while a menu of the window is open.
+const runTask = 0xbfff // the last one for a program's own use
+
+// tasks are what the window's thread is to call, in order.
+var tasks struct {
+	mu   sync.Mutex
+	list []func()
+}
 
 // openWindow makes the window, of which there is one at a time. Its thread calls take for each message.
 func openWindow(take func(Message) (uintptr, bool)) (*window, error) {
@@ -80,20 +89,47 @@ func (w *window) run() {
 	var m message
 	for {
 		more, _, _ := getMessage.Call(uintptr(unsafe.Pointer(&m)), 0, 0, 0)
-		if int32(more) <= 0 || m.window == w.handle && uintptr(m.id) == wmClose {
-			break
+		if int32(more) <= 0 {
+			return
 		}
 		_, _, _ = dispatchMessage.Call(uintptr(unsafe.Pointer(&m)))
 	}
-	_, _, _ = destroyWindow.Call(uintptr(w.handle))
 }
 
 func (w *window) close() error {
-	if ok, _, err := postMessage.Call(uintptr(w.handle), wmClose, 0, 0); ok == 0 {
+	err := w.do(func() {
+		_, _, _ = destroyWindow.Call(uintptr(w.handle))
+		_, _, _ = postQuitMessage.Call(0)
+	})
+	if err != nil {
 		return fmt.Errorf("close the window for broadcasts: %w", err)
 	}
 	<-w.ended
+	tasks.list = nil
 	return nil
+}
+
+func (w *window) do(task func()) error {
+	tasks.mu.Lock()
+	defer tasks.mu.Unlock()
+	if ok, _, err := postMessage.Call(uintptr(w.handle), runTask, 0, 0); ok == 0 {
+		return err
+	}
+	tasks.list = append(tasks.list, task)
+	return nil
+}
+
+// callTask calls the first of the tasks. There may be none: every program can post a message.
+func callTask() {
+	tasks.mu.Lock()
+	var task func()
+	if len(tasks.list) > 0 {
+		task, tasks.list = tasks.list[0], tasks.list[1:]
+	}
+	tasks.mu.Unlock()
+	if task != nil {
+		task()
+	}
 }
 
 // message is MSG.
@@ -130,8 +166,15 @@ var windowClass = sync.OnceValues(func() (*uint16, error) {
 
 // handleMessage is called by Windows, on the window's thread.
 func handleMessage(window, id, param, data uintptr) uintptr {
+	if id == runTask {
+		callTask()
+		return 0
+	}
 	if answer, handled := receive(Message{uint32(id), param, data}); handled {
 		return answer
+	}
+	if uint32(id) == Close {
+		return 0 // which is the owner's to do
 	}
 	answer, _, _ := defWindowProc.Call(window, id, param, data)
 	return answer
