@@ -110,7 +110,8 @@ func (d *desk) present() (all []int) {
 	return append(all, d.unheardSleeps)
 }
 
-// checkKept looks whether what software has said of headsets that have been there all the while is still said.
+// checkKept looks whether what software has said of headsets that have been there all the while is still said. An id that stands for other
+// endpoints than before tells nothing: the old agent still counts for a moment what has just gone.
 func (d *desk) checkKept(old, next *agentEngine, present []int) {
 	if !slices.Equal(present, d.present()) {
 		return
@@ -118,7 +119,9 @@ func (d *desk) checkKept(old, next *agentEngine, present []int) {
 	is := next.View().Snapshot.Devices
 	for _, was := range old.View().Snapshot.Devices {
 		flag := was.Flags[devices.HardwareMute]
-		i := slices.IndexFunc(is, func(r devices.Report) bool { return r.Type == was.Type && r.ID == was.ID })
+		i := slices.IndexFunc(is, func(r devices.Report) bool {
+			return r.Type == was.Type && r.ID == was.ID && slices.Equal(r.Endpoints, was.Endpoints)
+		})
 		if i < 0 || flag.Origin.Via != devices.ViaPush {
 			continue
 		}
