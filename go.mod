@@ -3,7 +3,6 @@ module sidetone
 go 1.26.0
 
 require (
-	fyne.io/systray v1.12.2
 	github.com/Microsoft/go-winio v0.6.4
 	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.22.1

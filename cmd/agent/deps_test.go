@@ -20,7 +20,7 @@ func TestShippedBinaries(t *testing.T) {
 	}
 	foreign := `testing(/.*)?|sidetone/(fakeserver|bench|tools|internal/(testlab|memnet|world))(/.*)?|github.com/stretchr/.*|go.uber.org/goleak`
 	for program, c := range map[string]struct{ needs, lacks string }{
-		"sidetone/cmd/agent": {"sidetone/internal/app", `fyne.io/.*|github.com/godbus/dbus/v5/.+|sidetone/internal/tray(/.*)?`},
+		"sidetone/cmd/agent": {"sidetone/internal/app", `github.com/godbus/dbus/v5/.+|sidetone/internal/tray(/.*)?`},
 		"sidetone/cmd/tray": {
 			"sidetone/internal/tray",
 			`github.com/(gen2brain/malgo|gorilla/websocket|spf13/.*|kardianos/.*|jfreymuth/.*)|` +

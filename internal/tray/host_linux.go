@@ -31,11 +31,11 @@ const (
 
 // A notifier draws by StatusNotifierItem and com.canonical.dbusmenu, on D-Bus.
 type notifier struct {
+	queue
 	bus     string // address of the session bus
 	title   string
 	log     *slog.Logger
 	lock    io.Closer
-	frames  chan frame // the one to be drawn next
 	notices limiter
 }
 
@@ -48,22 +48,14 @@ func newHost(o Options) (host, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &notifier{bus, o.Vendor, o.Log, lock, make(chan frame, 1), newLimiter()}, nil
+	return &notifier{newQueue(), bus, o.Vendor, o.Log, lock, newLimiter()}, nil
 }
 
 func (n *notifier) notify(text string) { n.notices.add(text) }
 
-func (n *notifier) show(f frame) {
-	select {
-	case <-n.frames: // it is out of date
-	default:
-	}
-	n.frames <- f
-}
-
 func (n *notifier) run(ctx context.Context, on events) error {
 	defer n.lock.Close()
-	first, within := <-n.frames, ctx
+	first, within := <-n.queue, ctx
 	for {
 		bus, err := n.connect(ctx, within)
 		switch {
@@ -111,7 +103,7 @@ func (n *notifier) serve(ctx context.Context, bus *dbus.Conn, last frame, on eve
 	defer end()
 	for {
 		select {
-		case next := <-n.frames:
+		case next := <-n.queue:
 			icon.draw(next)
 		case change := <-panels:
 			if change != nil && desktop.Appears(change, desktop.TrayHost) {

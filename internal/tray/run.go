@@ -45,6 +45,20 @@ type frame struct {
 	tooltip string
 }
 
+// queue holds the frame to be drawn next.
+type queue chan frame
+
+func newQueue() queue { return make(queue, 1) }
+
+// show never blocks. One goroutine may call it.
+func (q queue) show(f frame) {
+	select {
+	case <-q: // it is out of date
+	default:
+	}
+	q <- f
+}
+
 // host draws frames where the desktop has its tray. show and notify return at once; they may be called before run, which returns when ctx
 // ends or the desktop does.
 type host interface {
