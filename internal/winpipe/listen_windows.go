@@ -4,6 +4,7 @@ package winpipe
 import (
 	"errors"
 	"net"
+	"sync"
 
 	"github.com/Microsoft/go-winio"
 	"golang.org/x/sys/windows"
@@ -29,20 +30,13 @@ func Listen(path string, config winio.PipeConfig) (net.Listener, error) {
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	return &listener{l, end}, nil
+	return &listener{l, sync.OnceValue(func() error { return windows.CloseHandle(end) })}, nil
 }
 
 type listener struct {
 	net.Listener
-	end windows.Handle
+	closeEnd func() error
 }
 
 // Close closes the end of which nobody hears, too.
-func (l *listener) Close() error {
-	err := l.Listener.Close()
-	if l.end != windows.InvalidHandle {
-		err = errors.Join(err, windows.CloseHandle(l.end))
-		l.end = windows.InvalidHandle
-	}
-	return err
-}
+func (l *listener) Close() error { return errors.Join(l.Listener.Close(), l.closeEnd()) }
