@@ -20,7 +20,6 @@ import (
 type fileSource struct {
 	*fileWatch
 	given string // the path as it was given
-	gate  platform.CallGuard
 
 	mu    sync.Mutex
 	good  *[]devices.Endpoint // the last good content, if there is any
@@ -41,7 +40,7 @@ func NewEndpoints(path string) (platform.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &fileSource{fileWatch: watch, given: path, gate: platform.NewCallGuard()}, nil
+	return &fileSource{fileWatch: watch, given: path}, nil
 }
 
 // Name is "file:" and the path as it was given.
@@ -68,7 +67,7 @@ func (s *fileSource) List(ctx context.Context) ([]devices.Endpoint, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.notes, s.retry = nil, 0
-	r, err := platform.CallWithContext(ctx, s.gate, s.read)
+	r, err := readInTime(ctx, s.fileWatch, s.read)
 	if r.unwatched != nil {
 		s.retry = fileRetry
 		s.notes = append(s.notes, s.unwatched(s.given, r.unwatched))

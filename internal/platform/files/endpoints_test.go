@@ -1,6 +1,7 @@
 package files
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -440,5 +441,31 @@ func TestFileWaitJoinsOneWrite(t *testing.T) {
 		s.changed.Notify()
 		close(s.closed)
 		require.ErrorIs(t, s.Wait(t.Context()), os.ErrClosed)
+	})
+}
+
+// TestAReadingThatIsLateIsAnEvent: what was read too late would else count only after the next change.
+func TestAReadingThatIsLateIsAnEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &fileWatch{gate: platform.NewCallGuard(), changed: signal.New(), closed: make(chan struct{})}
+		hung := make(chan struct{})
+		read := func() (string, error) {
+			<-hung
+			return "new", nil
+		}
+		for _, why := range []string{"no answer in time", "an earlier call has not returned"} {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			_, err := readInTime(ctx, w, read)
+			cancel()
+			require.ErrorContains(t, err, why)
+			synctest.Wait()
+			require.Empty(t, w.changed, "it would be read again at once, and without end")
+		}
+		close(hung)
+		require.NoError(t, w.wait(t.Context(), 0))
+		got, err := readInTime(t.Context(), w, read)
+		require.NoError(t, err)
+		require.Equal(t, "new", got)
+		require.Empty(t, w.changed, "one that was taken is none")
 	})
 }

@@ -7,9 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sidetone/internal/health"
+	"sidetone/internal/platform"
 	"sidetone/internal/signal"
 )
 
@@ -25,6 +27,7 @@ const (
 type fileWatch struct {
 	path    string // absolute
 	watch   *PathWatch
+	gate    platform.CallGuard
 	changed signal.Signal
 	closed  chan struct{}
 	once    sync.Once
@@ -36,7 +39,7 @@ func watchFile(what, path string) (*fileWatch, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", what, path, err)
 	}
-	w := &fileWatch{path: absolute, changed: signal.New(), closed: make(chan struct{})}
+	w := &fileWatch{path: absolute, gate: platform.NewCallGuard(), changed: signal.New(), closed: make(chan struct{})}
 	if w.watch, err = NewPathWatch([]string{absolute}, true, w.changed.Notify); err != nil {
 		return nil, fmt.Errorf("watch the %s %s: %w", what, path, err)
 	}
@@ -73,6 +76,25 @@ func (w *fileWatch) settle(ctx context.Context) error {
 	}
 	w.changed.Clear()
 	return nil
+}
+
+// readInTime returns what read does, or an error once ctx ends. A reading that takes longer is an event when it is over: what it has seen
+// nobody has taken, and the file may not change again.
+func readInTime[T any](ctx context.Context, w *fileWatch, read func() (T, error)) (T, error) {
+	var ended atomic.Bool // the reading, or the patience with it; whichever is second tells
+	end := func() {
+		if ended.Swap(true) {
+			w.changed.Notify()
+		}
+	}
+	r, err := platform.CallWithContext(ctx, w.gate, func() (T, error) {
+		defer end()
+		return read()
+	})
+	if err != nil && ctx.Err() != nil {
+		end()
+	}
+	return r, err
 }
 
 // arm watches the file and all that leads to it.

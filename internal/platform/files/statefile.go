@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"sidetone/internal/health"
-	"sidetone/internal/platform"
 )
 
 // maxStateFile is how large a state file may be, in bytes: as large as a push over the API.
@@ -24,8 +23,7 @@ const maxStateFile = 1 << 20
 // openState has the rules.
 type StateFile struct {
 	watch     *fileWatch
-	given     string // the path as it was given
-	gate      platform.CallGuard
+	given     string        // the path as it was given
 	unwatched error         // of the last Read
 	retry     time.Duration // until Read is due without an event; 0 = never
 }
@@ -42,14 +40,14 @@ func NewStateFile(path string) (*StateFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &StateFile{watch: watch, given: path, gate: platform.NewCallGuard()}, nil
+	return &StateFile{watch: watch, given: path}, nil
 }
 
 // Read returns the whole file. Errors say what to do; fs.ErrNotExist means that there is none.
 func (f *StateFile) Read(ctx context.Context) (StateContent, error) {
-	r, err := platform.CallWithContext(ctx, f.gate, f.read)
+	r, err := readInTime(ctx, f.watch, f.read)
 	f.unwatched, f.retry = r.unwatched, 0
-	if f.unwatched != nil || errors.Is(err, context.DeadlineExceeded) {
+	if f.unwatched != nil {
 		f.retry = fileRetry
 	}
 	if err != nil {

@@ -130,13 +130,12 @@ func TestStateFileTooLarge(t *testing.T) {
 func TestStateFileThatHangs(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "states.json")
 	file := openStates(t, path)
-	file.gate <- struct{}{} // as if an earlier reading had not returned
+	file.watch.gate <- struct{}{} // as if an earlier reading had not returned
 	ctx, cancel := context.WithDeadline(t.Context(), time.Now())
 	defer cancel()
 	_, err := file.Read(ctx)
 	require.ErrorContains(t, err, "an earlier call has not returned")
-	require.Equal(t, fileRetry, file.retry, "no event tells that it is over")
-	<-file.gate
+	<-file.watch.gate
 	_, err = file.Read(t.Context())
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	require.Zero(t, file.retry)
