@@ -123,8 +123,8 @@ build-windows: ## build sidetone.exe, sidetonew.exe (the tray) and fakeserver.ex
 	GOOS=windows GOARCH=arm64 CGO_ENABLED=0 $(GO) build -trimpath $(AGENTFLAGS) -ldflags '$(LDFLAGS) -funcalign=8 -H=windowsgui' -o $(BIN)/windows/arm64/sidetonew.exe ./cmd/tray
 
 .PHONY: test-windows
-test-windows: deps deps-windows build-windows ## the tests that are not of one other system, as Windows programs under Wine, and the agent among clients
-	GO=$(GO) tools/windows/test.sh -p 2 -timeout 10m $(PACKAGES)
+test-windows: deps deps-windows build-windows ## the tests that are not of one other system, as Windows programs under Wine (RACE=1: with the race detector), and the agent among clients
+	GORACE=atexit_sleep_ms=0 GO=$(GO) tools/windows/test.sh $(if $(RACE),-race) -p 2 -timeout 10m $(PACKAGES)
 	$(GO) test ./tools/windows/endtoend -count 1 -programs $(CURDIR)/$(BIN)/windows/amd64
 
 .PHONY: clean

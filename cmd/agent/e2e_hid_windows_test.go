@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -29,14 +30,20 @@ const switchMicrophone = `endpoints:
      container: "{11223344-5566-7788-99AA-BBCCDDEEFF00}"}
 `
 
+const switchSpeaker = `  - {id: speaker, type: audiooutput, name: Speaker (Acme Headset 700), bus: usb, vid: "1209", pid: "0700", serial: A700-0001,
+     container: "{11223344-5566-7788-99AA-BBCCDDEEFF00}"}
+`
+
 // winDesk is an agent beside a fake client, with the local API on a pipe of its own.
 type winDesk struct {
-	t      *testing.T
-	env    []string
-	client *fakeserver.Server
+	t         *testing.T
+	env       []string
+	client    *fakeserver.Server
+	endpoints string // the file of them
+	agent     *exec.Cmd
 }
 
-func newWinDesk(t *testing.T) *winDesk {
+func newWinDesk(t *testing.T, env ...string) *winDesk {
 	client, err := fakeserver.Start(fakeserver.Options{
 		Ports: []int{ipctest.Port(t)}, IPCDir: ipctest.Folder(t), ClientIDs: []string{"123456789012345678"},
 	})
@@ -44,15 +51,18 @@ func newWinDesk(t *testing.T) *winDesk {
 	t.Cleanup(func() { client.Close() })
 	catalogue, err := filepath.Abs("../../examples/acme.yaml")
 	require.NoError(t, err)
-	return &winDesk{t, privateEnv(t, nil, "SIDETONE_CATALOGUE="+catalogue, "SIDETONE_CONTROL_SOCKET="+ipctest.Folder(t), "SIDETONE_SOURCES_AUDIO=false",
-		"SIDETONE_SOURCES_FILES="+write(t, "endpoints.yaml", switchMicrophone), "SIDETONE_RPC_TOKENS=1000",
-		"SIDETONE_RPC_PORTS="+strconv.Itoa(client.Port()), "LOCALAPPDATA="+t.TempDir()), client}
+	d := &winDesk{t: t, client: client, endpoints: write(t, "endpoints.yaml", switchMicrophone)}
+	d.env = append(privateEnv(t, nil, "SIDETONE_CATALOGUE="+catalogue, "SIDETONE_CONTROL_SOCKET="+ipctest.Folder(t), "SIDETONE_SOURCES_AUDIO=false",
+		"SIDETONE_SOURCES_FILES="+d.endpoints, "SIDETONE_RPC_TOKENS=1000",
+		"SIDETONE_RPC_PORTS="+strconv.Itoa(client.Port()), "LOCALAPPDATA="+t.TempDir()), env...)
+	return d
 }
 
 // start starts the agent, which is killed when the test ends.
 func (d *winDesk) start() {
 	log := newLines()
 	cmd := child(d.t, d.env, "run")
+	d.agent = cmd
 	cmd.Stdout, cmd.Stderr = log, log
 	require.NoError(d.t, cmd.Start())
 	d.t.Cleanup(func() {
@@ -123,6 +133,42 @@ func TestHIDUnderWine(t *testing.T) {
 		list := d.client.Devices()
 		return len(list) == 1 && muted(list[0].HardwareMute)
 	}, patience, patience/1000)
+}
+
+// askedMute is a mute that a device without an answer is asked for.
+const askedMute = `schema: 1
+vendor: {id: acme, name: Acme Audio, url: "https://acme.example", client_id: "123456789012345678"}
+products:
+  - id: headset
+    name: Acme Headset 700
+    url: https://acme.example/headset-700
+    priority: 1
+    allow_write: true
+    links: [{kind: usb, vid: "1209", pids: ["0700"]}]
+    endpoints: [{type: audioinput}, {type: audiooutput}]
+    sources:
+      - {field: hardware_mute, hid_report: {report_id: 0x01, value: {byte: 1, mask: 0x01}}}
+      - {field: hardware_mute, hid_query: {feature: "06", value: {byte: 1, mask: 0x01}}}
+`
+
+// TestADriverThatHangs has the agent ask a device whose driver neither answers nor lets itself be stopped: the mute is unknown, the agent
+// hears of everything else, and ends in order.
+func TestADriverThatHangs(t *testing.T) {
+	switchHeadset.Plug(t)
+	d := newWinDesk(t, "SIDETONE_CATALOGUE="+write(t, "acme.yaml", askedMute))
+	d.start()
+	require.Eventually(t, func() bool {
+		o := runToEnd(t, child(t, d.env, "status"))
+		return strings.Contains(o.stdout, "the device did not answer the request of this rule")
+	}, patience, patience/1000)
+	d.says("no mute", func(m *bool) bool { return m == nil })
+	require.NoError(t, os.WriteFile(d.endpoints, []byte(switchMicrophone+switchSpeaker), 0o600))
+	ctx, cancel := context.WithTimeout(deadline(t), patience)
+	defer cancel()
+	require.NoError(t, d.client.Wait(ctx, func(list []fakeserver.Device) bool { return len(list) == 2 }))
+	d.ask("stop")
+	require.NoError(t, d.agent.Wait())
+	require.Empty(t, d.client.Devices())
 }
 
 // TestLearnUnderWine learns through the real source, by the node's name.

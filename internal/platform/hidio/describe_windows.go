@@ -3,6 +3,7 @@ package hidio
 import (
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"time"
 	"unsafe"
@@ -11,11 +12,12 @@ import (
 
 	"sidetone/internal/devices"
 	"sidetone/internal/hid/descriptor"
+	"sidetone/internal/platform"
 	platformwindows "sidetone/internal/platform/windows"
 )
 
 const (
-	// describeTimeout is how long a device may take to tell its name, where its bus has not asked it.
+	// describeTimeout is how long a device may take to tell its name, where its bus has not asked it. All else the class driver knows.
 	describeTimeout = time.Second
 	// maxString is what Windows lets a string have in bytes.
 	maxString = 4092
@@ -39,7 +41,7 @@ func describe(i platformwindows.Interface) (k described, err error) {
 	defer windows.CloseHandle(file) //nolint:errcheck // nothing was written
 	var info information
 	b := make([]byte, binary.Size(info))
-	if _, err := ask(file, 0, describeTimeout, getCollectionInformation, nil, b); err != nil {
+	if _, err := ask(file, 0, transferTimeout, getCollectionInformation, nil, b); err != nil {
 		return described{}, fmt.Errorf("what %s is cannot be read: %w", i.Instance, err)
 	}
 	if _, err := binary.Decode(b, binary.LittleEndian, &info); err != nil {
@@ -47,7 +49,11 @@ func describe(i platformwindows.Interface) (k described, err error) {
 	}
 	k.vid, k.pid = hex4(info.VID), hex4(info.PID)
 	k.path, k.instance, k.parent = i.Path, i.Instance, cmp.Or(platformwindows.Parent(i.Instance), i.Instance)
-	if preparsed, err := readPreparsed(file, info.Size); err == nil {
+	preparsed, err := readPreparsed(file, info.Size)
+	switch {
+	case errors.Is(err, platform.ErrNoAnswer): // there will be one another time
+		return described{}, fmt.Errorf("what %s sends cannot be read: %w", i.Instance, err)
+	case err == nil:
 		k.Preparsed, _ = descriptor.ParsePreparsed(preparsed) // of what makes no sense nothing is known
 	}
 	of := platformwindows.PropertiesOf(k.parent)
@@ -62,7 +68,7 @@ func describe(i platformwindows.Interface) (k described, err error) {
 
 func readPreparsed(file windows.Handle, size uint32) ([]byte, error) {
 	b := make([]byte, size)
-	n, err := ask(file, 0, describeTimeout, getCollectionDescriptor, nil, b)
+	n, err := ask(file, 0, transferTimeout, getCollectionDescriptor, nil, b)
 	return b[:n], err
 }
 

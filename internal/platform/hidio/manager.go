@@ -244,6 +244,7 @@ func (h *manager) scan() ([]*presence, error) {
 	for _, e := range entries {
 		if e.unclear != nil {
 			h.note(e.device.Node, e.unclear)
+			h.retry = platform.Sooner(h.retry, readRetry)
 			continue
 		}
 		p := h.presences[e.id]

@@ -2,9 +2,11 @@ package standin
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/gofrs/flock"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/windows"
 )
@@ -66,6 +68,7 @@ type Plugged struct {
 func (h HID) Plug(t *testing.T) *Plugged {
 	plugging.Lock()
 	defer plugging.Unlock()
+	holdDevices(t)
 	driver(t, hidDriver)
 	key := parameters(t, hidDriver)
 	defer key.Close()
@@ -98,6 +101,28 @@ func (p *Plugged) open() error {
 	}
 	p.file, err = windows.CreateFile(name, 0, windows.FILE_SHARE_READ|windows.FILE_SHARE_WRITE, nil, windows.OPEN_EXISTING, 0, 0)
 	return err
+}
+
+// users counts what tests of this process have plugged in. Until they end those of other processes wait: all of a prefix are of one kind,
+// and each test would see them.
+var (
+	users int
+	alone *flock.Flock
+)
+
+func holdDevices(t *testing.T) {
+	if users == 0 {
+		alone = flock.New(filepath.Join(folder(t), "hid.lock"))
+		require.NoError(t, alone.Lock())
+	}
+	users++
+	t.Cleanup(func() {
+		plugging.Lock()
+		defer plugging.Unlock()
+		if users--; users == 0 {
+			require.NoError(t, alone.Unlock())
+		}
+	})
 }
 
 // Unplug unplugs it.
