@@ -13,10 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"sidetone/internal/testlab/ipctest"
-
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"sidetone/internal/platform/audio"
+	"sidetone/internal/testlab/ipctest"
 )
 
 // childEnv makes this test binary the agent itself, so that what is tested is the whole
@@ -29,11 +30,15 @@ const hidEnv = "AGENT_TEST_HID"
 // brandEnv makes such an agent take another file for its own program, beside which its brand file is.
 const brandEnv = "AGENT_TEST_EXECUTABLE"
 
+// limitsEnv has such an agent, or who asks one, give up as soon as for a user. Else it waits for as long as a test does: on a busy machine
+// a process may not get to run for seconds.
+const limitsEnv = "AGENT_TEST_LIMITS"
+
 // insteadOfTests is what else this binary can be, by environment variable.
 var insteadOfTests = map[string]func(){}
 
 // patience is how long a test waits for what must happen. It is no claim about speed.
-const patience = 30 * time.Second
+const patience = 60 * time.Second
 
 // built is the folder of a program that tests have built, "" before one has.
 var built string
@@ -49,7 +54,15 @@ func TestMain(m *testing.M) {
 		if path := os.Getenv(brandEnv); path != "" {
 			host.Executable = func() (string, error) { return path, nil }
 		}
-		main()
+		ctx := context.Background()
+		if os.Getenv(limitsEnv) == "" {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, testLimit)
+			defer cancel()
+			host.StopTimeout = patience / 2
+		}
+		audio.ServeChild()
+		serveProcess(ctx)
 	}
 	flag.Parse()
 	_ = flag.Set("test.parallel", "8") // tests wait for other processes most of the time
@@ -61,10 +74,13 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// deadline returns a context for one test; each wait in it has its own patience.
+// testLimit is for a test that hangs although each wait in it has its own patience, and for all processes of it.
+const testLimit = 10 * time.Minute
+
+// deadline returns a context for one test.
 func deadline(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), testLimit)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -97,7 +113,7 @@ func child(t *testing.T, env []string, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), testLimit)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, self, args...)
 	cmd.Env = env

@@ -140,7 +140,11 @@ func TestEnds(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		for _, fault := range []fakeserver.FaultKind{fakeserver.FaultNone, fakeserver.FaultNoAnswer, fakeserver.FaultRefuse} {
 			t.Run(strings.TrimSpace(fmt.Sprint(s, " ", fault)), func(t *testing.T) {
-				d := running(t, sound)
+				var settings []string
+				if fault == fakeserver.FaultNoAnswer {
+					settings = []string{limitsEnv + "=1"} // it gives up after a while
+				}
+				d := running(t, sound, settings...)
 				d.plugForTest(headset700)
 				d.hasList(pair("Acme Headset 700", false)...)
 				require.NoError(t, d.client.SetFault(fakeserver.Fault{Kind: fault}))

@@ -101,7 +101,7 @@ func TestControl(t *testing.T) {
 	d.hasList(pair("Acme Headset 700", false)...)
 
 	t.Run("a push and the end of its lease", func(t *testing.T) {
-		status, answer := d.request(http.MethodPut, "/v1/states/acme-headset-700", `{"owner":"suite","ttl_ms":1500,"state":{"hardware_mute":true}}`)
+		status, answer := d.request(http.MethodPut, "/v1/states/acme-headset-700", muteForAWhile)
 		require.Equal(t, http.StatusOK, status, answer)
 		require.Contains(t, answer, `"units":1`)
 		require.Contains(t, answer, `"until":"20`)
@@ -110,6 +110,8 @@ func TestControl(t *testing.T) {
 		require.Zero(t, code, errs)
 		require.Regexp(t, `hardware_mute +true +push \(suite\)`, out)
 		require.Regexp(t, `sources\[1\] +false, os_endpoint_mute .*: overruled`, out)
+		status, answer = d.request(http.MethodPut, "/v1/states/acme-headset-700", `{"owner":"suite","ttl_ms":100,"state":{"hardware_mute":true}}`)
+		require.Equal(t, http.StatusOK, status, answer)
 		d.hasList(pair("Acme Headset 700", false)...)
 		require.Contains(t, d.logged("pushed state taken back")["reason"], "lease")
 	})
@@ -213,7 +215,7 @@ func TestControl(t *testing.T) {
 	t.Run("bundle", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "bundle.zip")
 		out, errs, code := d.ask("bundle", file)
-		require.Zero(t, code)
+		require.Zero(t, code, errs)
 		require.Contains(t, errs, "nothing was written")
 		require.NoFileExists(t, file)
 		require.Contains(t, out, "--- devices.json")
@@ -225,8 +227,8 @@ func TestControl(t *testing.T) {
 		require.Regexp(t, `(?s)--- log.txt.*msg="sidetone runs".*msg=reported.*--- catalogue`, out)
 		require.Regexp(t, `"os": "[^"]+Linux [0-9.]+`, out)
 		require.Regexp(t, `"audio": "pulseaudio [0-9.]+`, out)
-		_, _, code = d.ask("bundle", "--yes", file)
-		require.Zero(t, code)
+		_, errs, code = d.ask("bundle", "--yes", file)
+		require.Zero(t, code, errs)
 		require.FileExists(t, file)
 	})
 	t.Run("report", func(t *testing.T) {

@@ -50,8 +50,7 @@ func newPredecessor(d *controlled, inputs []engine.Input, further map[string]any
 		p.answer[name] = value
 	}
 	var err error
-	p.lock, err = ipc.LockClient(filepath.Join(d.folder, "sidetone"), clientID)
-	require.NoError(d.t, err)
+	p.lock = d.takeLock()
 	p.listener, err = ipc.ListenControl(d.socket)
 	require.NoError(d.t, err)
 	d.t.Cleanup(func() { p.listener.Close() })
@@ -121,17 +120,16 @@ func TestHandoverInAnotherForm(t *testing.T) {
 	})
 	t.Run("asked for", func(t *testing.T) {
 		t.Parallel()
-		d := newReplaced(t)
-		d.start()
-		d.logged("full list sent")
-		r := control.HandoverRequest{Form: -1, Vendor: "acme", ClientID: clientID}
-		_, err := d.handoverConn().HandOver(t.Context(), r)
+		d := runningReplaced(t)
+		r := ownRequest
+		r.Form = -1
+		_, err := d.handoverConn().HandOver(d.ctx, r)
 		require.ErrorIs(t, err, control.ErrConflict)
 		require.Len(t, d.client.Payloads(), 1, "it has not let go")
 		r.Form = control.HandoverForm + 1 // it reads this one, too
 		hold := d.handoverConn()
 		defer hold.Close()
-		answer, err := hold.HandOver(t.Context(), r)
+		answer, err := hold.HandOver(d.ctx, r)
 		require.NoError(t, err)
 		require.Equal(t, control.HandoverForm, answer.Form)
 		require.InDelta(t, power.Uptime().Milliseconds(), answer.UptimeMS, 10_000)
@@ -180,34 +178,21 @@ func TestToldToStopDuringHandover(t *testing.T) {
 	t.Parallel()
 	t.Run("the old one while the new one takes over", func(t *testing.T) {
 		t.Parallel()
-		d := newReplaced(t)
-		d.start()
-		d.logged("full list sent")
-		hold := d.handoverConn()
-		defer hold.Close()
-		_, err := hold.HandOver(t.Context(), control.HandoverRequest{Vendor: "acme", ClientID: clientID})
-		require.NoError(t, err)
-		lock, err := ipc.LockClient(filepath.Join(d.folder, "sidetone"), clientID)
-		require.NoError(t, err)
+		d := runningReplaced(t)
+		hold, _ := d.letsGo()
+		lock := d.takeLock()
 		d.signal(syscall.SIGTERM)
 		d.logged("this agent is to end before the other one has everything: it tells clients itself")
-		require.ErrorIs(t, hold.HandedOver(t.Context()), control.ErrConflict)
+		require.ErrorIs(t, hold.HandedOver(d.ctx), control.ErrConflict)
 		require.NoError(t, lock.Release())
 		d.exit()
 		d.hasNone()
 	})
 	t.Run("the old one while the new one hangs", func(t *testing.T) {
 		t.Parallel()
-		d := newReplaced(t)
-		d.start()
-		d.logged("full list sent")
-		hold := d.handoverConn()
-		defer hold.Close()
-		_, err := hold.HandOver(t.Context(), control.HandoverRequest{Vendor: "acme", ClientID: clientID})
-		require.NoError(t, err)
-		lock, err := ipc.LockClient(filepath.Join(d.folder, "sidetone"), clientID)
-		require.NoError(t, err)
-		defer lock.Release()
+		d := runningReplaced(t)
+		_, _ = d.letsGo()
+		defer d.takeLock().Release()
 		d.signal(syscall.SIGTERM)
 		d.logged("clients keep the last list, as another agent is about to go on")
 		d.exit()
@@ -216,21 +201,19 @@ func TestToldToStopDuringHandover(t *testing.T) {
 	for name, taken := range map[string]bool{"the new one that has everything": true, "the new one when the old one has taken it back": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := newReplaced(t)
-			d.start()
-			d.logged("full list sent")
-			hold := d.handoverConn()
-			defer hold.Close()
-			learnt, err := hold.HandOver(t.Context(), control.HandoverRequest{Vendor: "acme", ClientID: clientID})
-			require.NoError(t, err)
+			d := runningReplaced(t)
+			_, known := d.letsGo()
 			d.signal(syscall.SIGKILL)
 			<-d.ended
-			p := newPredecessor(d, []engine.Input{}, map[string]any{"clients": learnt.Clients})
+			p := newPredecessor(d, []engine.Input{}, map[string]any{"clients": known.Clients})
 			stop := make(chan *agentRun, 1)
 			p.done = func() int {
 				next := <-stop
 				next.signal(syscall.SIGTERM)
-				time.Sleep(300 * time.Millisecond) // were it to end without the answer it would have ended by then
+				select {
+				case <-next.ended: // without the answer
+				case <-time.After(quiet):
+				}
 				if taken {
 					return http.StatusNoContent
 				}
@@ -252,24 +235,20 @@ func TestToldToStopDuringHandover(t *testing.T) {
 // TestPushesOutliveAHandoverThatFails, each as long as its own connection.
 func TestPushesOutliveAHandoverThatFails(t *testing.T) {
 	t.Parallel()
-	d := newReplaced(t)
-	d.start()
-	d.logged("full list sent")
+	d := runningReplaced(t)
 	client := control.NewClient(func(ctx context.Context) (net.Conn, error) { return ipc.DialControl(ctx, d.socket) })
 	mute := control.PushRequest{Owner: "suite", State: map[devices.Field]*bool{devices.HardwareMute: new(true)}}
 	one := client.PushConn()
 	defer one.Close()
-	_, err := one.Push(t.Context(), "acme-headset-700", mute)
+	_, err := one.Push(d.ctx, "acme-headset-700", mute)
 	require.NoError(t, err)
 	d.hasMute(true)
-	hold := d.handoverConn()
-	_, err = hold.HandOver(t.Context(), control.HandoverRequest{Vendor: "acme", ClientID: clientID})
-	require.NoError(t, err)
+	hold, _ := d.letsGo()
 	require.NoError(t, hold.Close())
 	testlab.Eventually(t, "it goes on", func() bool { _, _, code := d.ask("status"); return code == 0 })
 	for range 20 { // as many connections as there have been, and more
 		two := client.PushConn()
-		_, err = two.Push(t.Context(), "acme-headset-700", control.PushRequest{
+		_, err = two.Push(d.ctx, "acme-headset-700", control.PushRequest{
 			Owner: "other", State: map[devices.Field]*bool{devices.NoiseSuppression: new(true)},
 		})
 		require.NoError(t, err)
@@ -283,9 +262,7 @@ func TestPushesOutliveAHandoverThatFails(t *testing.T) {
 // TestReplaceIsSeen by who watches, in the timeline and in the log level: as one agent that goes on.
 func TestReplaceIsSeen(t *testing.T) {
 	t.Parallel()
-	d := newReplaced(t)
-	d.start()
-	d.logged("full list sent")
+	d := runningReplaced(t)
 	d.pushMute()
 	d.hasMute(true)
 	_, errs, code := d.ask("log-level", "debug")
@@ -295,14 +272,14 @@ func TestReplaceIsSeen(t *testing.T) {
 	watched, begun := make(chan error, 1), make(chan struct{})
 	begin := sync.OnceFunc(func() { close(begun) })
 	go func() {
-		watched <- client.Watch(t.Context(), func(c control.Change) error {
+		watched <- client.Watch(d.ctx, func(c control.Change) error {
 			states = append(states, c.Clients.State)
 			begin()
 			return nil
 		})
 	}()
 	<-begun
-	before, err := client.Timeline(t.Context())
+	before, err := client.Timeline(d.ctx)
 	require.NoError(t, err)
 	next := d.beside(nil, "--replace")
 	d.exit()
@@ -311,7 +288,7 @@ func TestReplaceIsSeen(t *testing.T) {
 	next.logged("full list sent")
 	d.agentRun = next
 	require.Equal(t, "debug", d.status().LogLevel)
-	after, err := client.Timeline(t.Context())
+	after, err := client.Timeline(d.ctx)
 	require.NoError(t, err)
 	require.WithinDuration(t, before.From, after.From, time.Second)
 	lane := func(tl timeline.Timeline, kind timeline.Kind, flag devices.Field) (changes []string) {
@@ -508,7 +485,7 @@ func hang() {
 		return ipc.DialControl(ctx, os.Getenv("SIDETONE_CONTROL_SOCKET"))
 	}
 	hold := control.NewClient(dial).HandoverConn()
-	if _, err := hold.HandOver(context.Background(), control.HandoverRequest{Vendor: "acme", ClientID: clientID}); err != nil {
+	if _, err := hold.HandOver(context.Background(), ownRequest); err != nil {
 		panic(err)
 	}
 	if _, err := ipc.LockClient(filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "sidetone"), clientID); err != nil {

@@ -21,7 +21,12 @@ import (
 func main() {
 	system.LoadDLLsOfSystemOnly()
 	audio.ServeChild()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	serveProcess(context.Background())
+}
+
+// serveProcess does what the command line of this process says, until ctx ends or the user ends it, and exits.
+func serveProcess(ctx context.Context) {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	keepBrokenPipes()
 	os.Exit(execute(ctx, os.Args[1:]))

@@ -47,6 +47,15 @@ func newReplaced(t *testing.T, settings ...string) *controlled {
 	return d
 }
 
+// runningReplaced starts it, and waits until the client has its list.
+func runningReplaced(t *testing.T, settings ...string) *controlled {
+	t.Helper()
+	d := newReplaced(t, settings...)
+	d.start()
+	d.logged("full list sent")
+	return d
+}
+
 // beside starts an agent like that of d, with further arguments.
 func (d *controlled) beside(settings []string, args ...string) *agentRun {
 	d.t.Helper()
@@ -60,6 +69,27 @@ func (d *controlled) beside(settings []string, args ...string) *agentRun {
 func (d *controlled) handoverConn() control.HandoverConn {
 	dial := func(ctx context.Context) (net.Conn, error) { return ipc.DialControl(ctx, d.socket) }
 	return control.NewClient(dial).HandoverConn()
+}
+
+// ownRequest is that of an agent of the same vendor.
+var ownRequest = control.HandoverRequest{Vendor: "acme", ClientID: clientID}
+
+// letsGo has the agent hand over to this process, for as long as the connection is open.
+func (d *controlled) letsGo() (hold control.HandoverConn, known control.Handover) {
+	d.t.Helper()
+	hold = d.handoverConn()
+	d.t.Cleanup(func() { hold.Close() })
+	known, err := hold.HandOver(d.ctx, ownRequest)
+	require.NoError(d.t, err)
+	return hold, known
+}
+
+// takeLock takes the lock of the agent that lets go, as the one that goes on.
+func (d *controlled) takeLock() *ipc.ClientLock {
+	d.t.Helper()
+	lock, err := ipc.LockClient(filepath.Join(d.folder, "sidetone"), clientID)
+	require.NoError(d.t, err, "it was let go")
+	return lock
 }
 
 // status asks the agent that has the local API.
@@ -112,9 +142,7 @@ func TestReplace(t *testing.T) {
 	for _, tr := range []rpcclient.Transport{rpcclient.IPC, rpcclient.HTTP} {
 		t.Run(string(tr), func(t *testing.T) {
 			t.Parallel()
-			d := newReplaced(t, over(tr))
-			d.start()
-			d.logged("full list sent")
+			d := runningReplaced(t, over(tr))
 			d.pushMute()
 			d.hasMute(true)
 			before := d.status()
@@ -226,32 +254,24 @@ func TestReplaceFails(t *testing.T) {
 			next.exit()
 		},
 		"it crashes with everything in its hands": func(t *testing.T, d *controlled) {
-			hold := d.handoverConn()
-			_, err := hold.HandOver(t.Context(), control.HandoverRequest{Vendor: "acme", ClientID: clientID})
-			require.NoError(t, err)
-			lock, err := ipc.LockClient(filepath.Join(d.folder, "sidetone"), clientID)
-			require.NoError(t, err, "it was let go")
+			hold, _ := d.letsGo()
+			lock := d.takeLock()
 			require.NoError(t, hold.Close())
 			d.logged("the other agent has failed: this one goes on")
-			_, err = os.Stat(d.socket)
+			_, err := os.Stat(d.socket)
 			require.Error(t, err, "not before it has the lock")
 			require.NoError(t, lock.Release())
 		},
 		"it hangs with everything in its hands": func(t *testing.T, d *controlled) {
-			hold := d.handoverConn()
-			defer hold.Close()
-			_, err := hold.HandOver(t.Context(), control.HandoverRequest{Vendor: "acme", ClientID: clientID})
-			require.NoError(t, err)
+			hold, _ := d.letsGo()
 			d.logged("the other agent has failed: this one goes on")
 			testlab.Eventually(t, "it goes on", func() bool { _, err := os.Stat(d.socket); return err == nil })
-			require.ErrorIs(t, hold.HandedOver(t.Context()), control.ErrConflict)
+			require.ErrorIs(t, hold.HandedOver(d.ctx), control.ErrConflict)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := newReplaced(t)
-			d.start()
-			d.logged("full list sent")
+			d := runningReplaced(t)
 			d.pushMute()
 			d.hasMute(true)
 			run(t, d)
@@ -277,9 +297,7 @@ func TestReplaceOfAnAgentThatIsKilled(t *testing.T) {
 	l, err := net.Listen("unix", silent)
 	require.NoError(t, err)
 	defer l.Close()
-	d := newReplaced(t)
-	d.start()
-	d.logged("full list sent")
+	d := runningReplaced(t)
 	next := d.beside([]string{"SIDETONE_SOURCES_AUDIO=true", "PULSE_SERVER=unix:" + silent}, "--replace")
 	next.logged("source is waiting", "changed")
 	d.signal(syscall.SIGKILL)
@@ -292,9 +310,7 @@ func TestReplaceOfAnAgentThatIsKilled(t *testing.T) {
 // TestTwoReplaceAtOnce: one goes on, of whichever of the other two.
 func TestTwoReplaceAtOnce(t *testing.T) {
 	t.Parallel()
-	d := newReplaced(t)
-	d.start()
-	d.logged("full list sent")
+	d := runningReplaced(t)
 	d.pushMute()
 	d.hasMute(true)
 	one, two := d.beside(nil, "--replace"), d.beside(nil, "--replace")
@@ -305,7 +321,7 @@ func TestTwoReplaceAtOnce(t *testing.T) {
 		rest = two
 	case <-two.ended:
 		rest = one
-	case <-time.After(5 * time.Second):
+	case <-time.After(patience):
 		require.FailNow(t, "two agents")
 	}
 	testlab.Eventually(t, "the other one goes on", func() bool { _, _, code := d.ask("status"); return code == 0 })

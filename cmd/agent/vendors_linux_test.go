@@ -277,7 +277,7 @@ func TestStoppedAgent(t *testing.T) {
 
 	acme.signal(syscall.SIGSTOP)
 	for _, verb := range []string{"status", "watch"} {
-		o := sidetone(t, runtime, verb)
+		o := sidetone(t, append(runtime, limitsEnv+"=1"), verb)
 		require.Equal(t, exitFailed, o.code)
 		require.Equal(t, "sidetone: the agent does not answer: it hangs, or was stopped (kill -STOP); "+
 			"end it and start it again, or let it go on (kill -CONT)\n", o.stderr)

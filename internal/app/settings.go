@@ -131,7 +131,7 @@ func (s *Settings) rpc(host Host, log *slog.Logger) rpcclient.Options {
 		Local:        ipc.NewMachine(s.ipcFolders(host), log),
 		ProbeTimeout: rpc.ProbeTimeout, AnswerTimeout: rpc.AnswerTimeout, HTTPTimeout: rpc.HTTPTimeout,
 		Tokens: rpc.Tokens, TokenEvery: rpc.TokenEvery, RetryMax: rpc.RetryMax, ResendEvery: rpc.ResendEvery,
-		OnExit: rpc.OnExit,
+		OnExit: rpc.OnExit, StopTimeout: host.StopTimeout,
 	}
 }
 
