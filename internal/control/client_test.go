@@ -211,54 +211,56 @@ func unleased() PushRequest {
 }
 
 func TestPushConn(t *testing.T) {
-	s := serve(t, func(l *limits) {
+	inVirtualTime(t, func(l *limits) {
 		l.idle, l.header, l.request = 50*time.Millisecond, 50*time.Millisecond, 100*time.Millisecond
-	})
-	other := s.raw()
-	conn := s.client().PushConn()
-	for range 3 {
-		_, err := conn.Push(t.Context(), "acme-700", unleased())
+	}, func(t *testing.T, s *stand) {
+		other := s.raw()
+		conn := s.client().PushConn()
+		for range 3 {
+			_, err := conn.Push(t.Context(), "acme-700", unleased())
+			require.NoError(t, err)
+		}
+		require.Len(t, s.backend.pushes, 1, "one connection, one holder")
+		_, err := other.Read(make([]byte, 1))
+		require.Error(t, err, "an idle connection that conns nothing is closed")
+		require.NotErrorIs(t, err, context.DeadlineExceeded)
+		require.Empty(t, s.backend.releases(), "one that conns a push is not")
+		_, err = conn.Push(t.Context(), "acme-700", unleased())
 		require.NoError(t, err)
-	}
-	require.Len(t, s.backend.pushes, 1, "one connection, one holder")
-	_, err := other.Read(make([]byte, 1))
-	require.Error(t, err, "an idle connection that conns nothing is closed")
-	require.NotErrorIs(t, err, context.DeadlineExceeded)
-	require.Empty(t, s.backend.releases(), "one that conns a push is not")
-	_, err = conn.Push(t.Context(), "acme-700", unleased())
-	require.NoError(t, err)
-	select {
-	case <-conn.Done():
-		t.Fatal("it has not ended")
-	default:
-	}
-	require.NoError(t, conn.Close())
-	<-conn.Done()
-	require.NoError(t, conn.Close())
-	testlab.Eventually(t, "the push ends", func() bool { return len(s.backend.releases()) == 1 })
-	for holder, n := range s.backend.releases() {
-		require.Equal(t, 1, n)
-		require.Contains(t, s.backend.pushes, holder)
-	}
-	_, err = conn.Push(t.Context(), "acme-700", unleased())
-	require.ErrorIs(t, err, ErrEnded, "no other connection takes its place")
+		select {
+		case <-conn.Done():
+			t.Fatal("it has not ended")
+		default:
+		}
+		require.NoError(t, conn.Close())
+		<-conn.Done()
+		require.NoError(t, conn.Close())
+		testlab.Eventually(t, "the push ends", func() bool { return len(s.backend.releases()) == 1 })
+		for holder, n := range s.backend.releases() {
+			require.Equal(t, 1, n)
+			require.Contains(t, s.backend.pushes, holder)
+		}
+		_, err = conn.Push(t.Context(), "acme-700", unleased())
+		require.ErrorIs(t, err, ErrEnded, "no other connection takes its place")
+	})
 }
 
 // A connection over which nothing came into force conns nothing.
 func TestRefusedPushHoldsNothing(t *testing.T) {
-	s := serve(t, func(l *limits) { l.idle = 50 * time.Millisecond })
-	s.backend.refused = &Refusal{Kind: ErrAmbiguous, Message: "give serial"}
-	conn := s.client().PushConn()
-	defer conn.Close()
-	_, err := conn.Push(t.Context(), "acme-700", unleased())
-	require.ErrorIs(t, err, ErrAmbiguous)
-	select {
-	case <-conn.Done():
-	case <-time.After(20 * time.Second):
-		t.Fatal("it is kept open for ever")
-	}
-	testlab.Eventually(t, "it is closed", func() bool { return s.served() == 0 })
-	require.Empty(t, s.backend.releases())
+	inVirtualTime(t, func(l *limits) { l.idle = 50 * time.Millisecond }, func(t *testing.T, s *stand) {
+		s.backend.refused = &Refusal{Kind: ErrAmbiguous, Message: "give serial"}
+		conn := s.client().PushConn()
+		defer conn.Close()
+		_, err := conn.Push(t.Context(), "acme-700", unleased())
+		require.ErrorIs(t, err, ErrAmbiguous)
+		select {
+		case <-conn.Done():
+		case <-time.After(20 * time.Second):
+			t.Fatal("it is kept open for ever")
+		}
+		testlab.Eventually(t, "it is closed", func() bool { return s.served() == 0 })
+		require.Empty(t, s.backend.releases())
+	})
 }
 
 func TestPushConnOfAnAgentThatStops(t *testing.T) {
@@ -306,35 +308,37 @@ func TestReleaseComesAfterThePush(t *testing.T) {
 
 // TestServeWaitsForTheBackend stops a server whose Backend does not give up a push when told.
 func TestServeWaitsForTheBackend(t *testing.T) {
-	s := serve(t, func(l *limits) { l.grace = time.Millisecond })
-	s.backend.block, s.backend.deaf = make(chan struct{}), true
-	_, err := s.raw().Write([]byte(request(`{"owner":"x","state":{"hardware_mute":true}}`, "")))
-	require.NoError(t, err)
-	<-s.backend.entered
-	late := time.AfterFunc(200*time.Millisecond, func() { close(s.backend.block) })
-	defer late.Stop()
-	s.stop()
-	require.Len(t, s.backend.releases(), 1)
+	inVirtualTime(t, func(l *limits) { l.grace = time.Millisecond }, func(t *testing.T, s *stand) {
+		s.backend.block, s.backend.deaf = make(chan struct{}), true
+		_, err := s.raw().Write([]byte(request(`{"owner":"x","state":{"hardware_mute":true}}`, "")))
+		require.NoError(t, err)
+		<-s.backend.entered
+		late := time.AfterFunc(200*time.Millisecond, func() { close(s.backend.block) })
+		defer late.Stop()
+		s.stop()
+		require.Len(t, s.backend.releases(), 1)
+	})
 }
 
 // TestDeadlinesEndWithTheRequest has a watch and a push last longer than a request may take to
 // arrive.
 func TestDeadlinesEndWithTheRequest(t *testing.T) {
-	s := serve(t, func(l *limits) { l.header, l.request = 50*time.Millisecond, 50*time.Millisecond })
-	s.backend.block = make(chan struct{})
-	w := s.watching("/v1/watch")
-	w.next()
-	pusher := s.raw()
-	_, err := pusher.Write([]byte(request(aPush, "")))
-	require.NoError(t, err)
-	<-s.backend.entered
-	require.Empty(t, s.talk(""), "one that came later is cut off by now")
-	s.backend.set(func(st *Status) { st.PID = 1 })
-	require.Equal(t, 1, w.next().PID)
-	close(s.backend.block)
-	answer, err := http.ReadResponse(bufio.NewReader(pusher), nil)
-	require.NoError(t, err)
-	require.Equal(t, 200, answer.StatusCode)
+	inVirtualTime(t, func(l *limits) { l.header, l.request = 50*time.Millisecond, 50*time.Millisecond }, func(t *testing.T, s *stand) {
+		s.backend.block = make(chan struct{})
+		w := s.watching("/v1/watch")
+		w.next()
+		pusher := s.raw()
+		_, err := pusher.Write([]byte(request(aPush, "")))
+		require.NoError(t, err)
+		<-s.backend.entered
+		require.Empty(t, s.talk(""), "one that came later is cut off by now")
+		s.backend.set(func(st *Status) { st.PID = 1 })
+		require.Equal(t, 1, w.next().PID)
+		close(s.backend.block)
+		answer, err := http.ReadResponse(bufio.NewReader(pusher), nil)
+		require.NoError(t, err)
+		require.Equal(t, 200, answer.StatusCode)
+	})
 }
 
 func TestServeEndsWithItsListener(t *testing.T) {

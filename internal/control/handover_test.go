@@ -15,23 +15,24 @@ import (
 
 // TestHandover: what was handed over to a connection is given back with its end, and nothing else is answered in between.
 func TestHandover(t *testing.T) {
-	s := serve(t, func(l *limits) { l.request, l.idle = 50*time.Millisecond, 50*time.Millisecond })
-	c := NewClient(s.dial)
-	one, two := c.HandoverConn(), c.HandoverConn()
-	defer two.Close()
-	_, err := two.HandOver(t.Context(), HandoverRequest{Vendor: "other", ClientID: "1"})
-	require.ErrorIs(t, err, ErrConflict)
-	answer, err := one.HandOver(t.Context(), HandoverRequest{Vendor: "acme", ClientID: "1"})
-	require.NoError(t, err)
-	require.JSONEq(t, "[]", string(answer.Inputs))
-	_, err = c.Status(t.Context())
-	require.ErrorIs(t, err, ErrStopping)
-	<-two.conn.Done() // it holds nothing, and was idle for long
-	require.Zero(t, s.released())
-	require.NoError(t, one.HandedOver(t.Context()))
-	require.NoError(t, one.Close())
-	require.Eventually(t, func() bool { return s.released() == 1 }, 20*time.Second, time.Millisecond)
-	require.ErrorIs(t, c.HandoverConn().HandedOver(t.Context()), ErrConflict)
+	inVirtualTime(t, func(l *limits) { l.request, l.idle = 50*time.Millisecond, 50*time.Millisecond }, func(t *testing.T, s *stand) {
+		c := NewClient(s.dial)
+		one, two := c.HandoverConn(), c.HandoverConn()
+		defer two.Close()
+		_, err := two.HandOver(t.Context(), HandoverRequest{Vendor: "other", ClientID: "1"})
+		require.ErrorIs(t, err, ErrConflict)
+		answer, err := one.HandOver(t.Context(), HandoverRequest{Vendor: "acme", ClientID: "1"})
+		require.NoError(t, err)
+		require.JSONEq(t, "[]", string(answer.Inputs))
+		_, err = c.Status(t.Context())
+		require.ErrorIs(t, err, ErrStopping)
+		<-two.conn.Done() // it holds nothing, and was idle for long
+		require.Zero(t, s.released())
+		require.NoError(t, one.HandedOver(t.Context()))
+		require.NoError(t, one.Close())
+		require.Eventually(t, func() bool { return s.released() == 1 }, 20*time.Second, time.Millisecond)
+		require.ErrorIs(t, c.HandoverConn().HandedOver(t.Context()), ErrConflict)
+	})
 }
 
 // TestServedAgain: an agent that has its socket back has another server, beside the connections of the one before. That one ends with the

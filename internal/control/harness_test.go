@@ -13,6 +13,7 @@ import (
 	"os"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -20,6 +21,8 @@ import (
 
 	"sidetone/internal/devices"
 	"sidetone/internal/health"
+	"sidetone/internal/local"
+	"sidetone/internal/memnet"
 	"sidetone/internal/testlab"
 	"sidetone/internal/testlab/ipctest"
 	"sidetone/internal/timeline"
@@ -289,12 +292,13 @@ func (f *fake) Bundle(w io.Writer) error {
 	return errors.Join(err, z.Close())
 }
 
-// stand is a server on a real socket.
+// stand is a server on a real socket, or on one in memory.
 type stand struct {
 	t       testing.TB
 	backend *fake
 	server  *Server
-	path    string
+	dial    Dialer
+	path    string // "": in memory
 	stop    func() // ends the server and waits for that
 	log     *testlab.Output
 }
@@ -309,17 +313,38 @@ func serve(t testing.TB, tune func(*limits)) *stand {
 // serveOn is like serve, on what of makes of the listener.
 func serveOn(t testing.TB, tune func(*limits), of func(net.Listener) net.Listener) *stand {
 	t.Helper()
-	s := &stand{t: t, backend: newFake(), path: ipctest.Path(t), log: &testlab.Output{}}
+	path := ipctest.Path(t)
+	l, err := ipctest.Listen(path)
+	require.NoError(t, err)
+	s := newStand(t, tune, of(l))
+	s.path = path
+	s.dial = func(ctx context.Context) (net.Conn, error) { return ipctest.Dial(ctx, path) }
+	return s
+}
+
+// inVirtualTime runs a test of limits that are so short that a busy machine would exceed them by itself.
+func inVirtualTime(t *testing.T, tune func(*limits), test func(t *testing.T, s *stand)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		process := memnet.New(memnet.Options{}).Process(local.Process{PID: 1})
+		l, port, err := process.ListenPort([]int{1})
+		require.NoError(t, err)
+		s := newStand(t, tune, l)
+		s.dial = func(ctx context.Context) (net.Conn, error) { return process.DialPort(ctx, port) }
+		test(t, s)
+	})
+}
+
+func newStand(t testing.TB, tune func(*limits), l net.Listener) *stand {
+	s := &stand{t: t, backend: newFake(), log: &testlab.Output{}}
 	limits := defaultLimits()
 	if tune != nil {
 		tune(&limits)
 	}
 	s.server = newServer(s.backend, slog.New(slog.NewTextHandler(s.log, nil)), limits)
-	l, err := ipctest.Listen(s.path)
-	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- s.server.Serve(ctx, of(l)) }()
+	go func() { ended <- s.server.Serve(ctx, l) }()
 	s.stop = sync.OnceFunc(func() {
 		cancel()
 		require.NoError(t, <-ended)
@@ -327,8 +352,6 @@ func serveOn(t testing.TB, tune func(*limits), of func(net.Listener) net.Listene
 	t.Cleanup(s.stop)
 	return s
 }
-
-func (s *stand) dial(ctx context.Context) (net.Conn, error) { return ipctest.Dial(ctx, s.path) }
 
 // raw is a connection on which a test writes what it likes, for at most 20 s.
 func (s *stand) raw() net.Conn {

@@ -44,7 +44,6 @@ func (s *stand) fine() {
 const aGet = "GET /v1/status HTTP/1.1\r\nHost: sidetone\r\n"
 
 func TestRawRequests(t *testing.T) {
-	s := serve(t, func(l *limits) { l.header, l.request = 200*time.Millisecond, 400*time.Millisecond })
 	long := strings.Repeat("x", 100_000)
 	for name, c := range map[string]struct {
 		send string
@@ -94,17 +93,18 @@ func TestRawRequests(t *testing.T) {
 		"unknown expectation": {request(aPush, "Expect: a-miracle\r\nConnection: close\r\n"), []string{"417"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s.t = t
-			got := s.talk(c.send)
-			var began []string
-			for _, part := range strings.Split(got, "HTTP/1.")[1:] {
-				began = append(began, part[2:5])
-			}
-			require.Equal(t, c.want, began, "%.300q", got)
+			limits := func(l *limits) { l.header, l.request = 200*time.Millisecond, 400*time.Millisecond }
+			inVirtualTime(t, limits, func(t *testing.T, s *stand) {
+				got := s.talk(c.send)
+				var began []string
+				for _, part := range strings.Split(got, "HTTP/1.")[1:] {
+					began = append(began, part[2:5])
+				}
+				require.Equal(t, c.want, began, "%.300q", got)
+				s.fine()
+			})
 		})
 	}
-	s.t = t
-	s.fine()
 }
 
 const chunkedHead = "PUT /v1/states/acme-700 HTTP/1.1\r\nHost: sidetone\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -115,33 +115,34 @@ func chunked(body string) string {
 
 // TestSlowLoris sends heads and bodies byte by byte, never to their end.
 func TestSlowLoris(t *testing.T) {
-	s := serve(t, func(l *limits) { l.header, l.request = 300*time.Millisecond, 600*time.Millisecond })
-	endless := aGet + strings.Repeat("X: y\r\n", 1000)
-	head, _, _ := strings.Cut(request(strings.Repeat(" ", 5000), ""), "\r\n\r\n")
-	var clients sync.WaitGroup
-	for i := range 40 {
-		c := s.raw()
-		clients.Go(func() {
-			slow, rest := endless, ""
-			if i%2 == 0 {
-				slow, rest = strings.Repeat(" ", 5000), head+"\r\n\r\n"
-			}
-			_, _ = io.WriteString(c, rest)
-			ticks := time.NewTicker(5 * time.Millisecond)
-			defer ticks.Stop()
-			for j := 0; j < len(slow); j++ {
-				<-ticks.C
-				if _, err := c.Write([]byte{slow[j]}); err != nil {
-					return // cut off
+	inVirtualTime(t, func(l *limits) { l.header, l.request = 300*time.Millisecond, 600*time.Millisecond }, func(t *testing.T, s *stand) {
+		endless := aGet + strings.Repeat("X: y\r\n", 1000)
+		head, _, _ := strings.Cut(request(strings.Repeat(" ", 5000), ""), "\r\n\r\n")
+		var clients sync.WaitGroup
+		for i := range 40 {
+			c := s.raw()
+			clients.Go(func() {
+				slow, rest := endless, ""
+				if i%2 == 0 {
+					slow, rest = strings.Repeat(" ", 5000), head+"\r\n\r\n"
 				}
-			}
-			t.Error("it was never cut off")
-		})
-	}
-	_, err := s.client().Push(t.Context(), "acme-700", honestPush(1))
-	require.NoError(t, err, "others are served meanwhile")
-	clients.Wait()
-	s.fine()
+				_, _ = io.WriteString(c, rest)
+				ticks := time.NewTicker(5 * time.Millisecond)
+				defer ticks.Stop()
+				for j := 0; j < len(slow); j++ {
+					<-ticks.C
+					if _, err := c.Write([]byte{slow[j]}); err != nil {
+						return // cut off
+					}
+				}
+				t.Error("it was never cut off")
+			})
+		}
+		_, err := s.client().Push(t.Context(), "acme-700", honestPush(1))
+		require.NoError(t, err, "others are served meanwhile")
+		clients.Wait()
+		s.fine()
+	})
 }
 
 // TestHugeBody offers 1 GiB and counts how much of it was taken.
@@ -308,20 +309,21 @@ func TestShareOfAProcess(t *testing.T) {
 
 // TestStuckGate waits for a place as long as there is hope, and no longer.
 func TestStuckGate(t *testing.T) {
-	s := serve(t, func(l *limits) { l.connections, l.patience = 1, 20*time.Millisecond })
-	ctx, cancel := context.WithCancel(t.Context())
-	watched := make(chan struct{})
-	var watching sync.WaitGroup
-	watching.Go(func() {
-		_ = s.client().Watch(ctx, func(Change) error { close(watched); return nil })
+	inVirtualTime(t, func(l *limits) { l.connections, l.patience = 1, 20*time.Millisecond }, func(t *testing.T, s *stand) {
+		ctx, cancel := context.WithCancel(t.Context())
+		watched := make(chan struct{})
+		var watching sync.WaitGroup
+		watching.Go(func() {
+			_ = s.client().Watch(ctx, func(Change) error { close(watched); return nil })
+		})
+		<-watched
+		require.False(t, s.server.gate.stuck.Load())
+		answer, _ := s.ask("GET", "/v1/status", "")
+		require.Equal(t, 503, answer.StatusCode)
+		require.True(t, s.server.gate.stuck.Load(), "the next are not waited for")
+		cancel()
+		watching.Wait()
+		testlab.Eventually(t, "there is hope again", func() bool { return !s.server.gate.stuck.Load() })
+		s.fine()
 	})
-	<-watched
-	require.False(t, s.server.gate.stuck.Load())
-	answer, _ := s.ask("GET", "/v1/status", "")
-	require.Equal(t, 503, answer.StatusCode)
-	require.True(t, s.server.gate.stuck.Load(), "the next are not waited for")
-	cancel()
-	watching.Wait()
-	testlab.Eventually(t, "there is hope again", func() bool { return !s.server.gate.stuck.Load() })
-	s.fine()
 }
