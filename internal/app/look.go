@@ -17,8 +17,7 @@ import (
 	"sidetone/internal/platform/hidio"
 )
 
-// secondLook is how long Look waits for what a source learns only after its first List, such as
-// miniaudio's own enumeration.
+// secondLook is how long Look waits for what a source learns only after its first List, without knowing that it will.
 const secondLook = 300 * time.Millisecond
 
 // hidLook bounds one look at the HID devices.
@@ -50,7 +49,7 @@ func Look(ctx context.Context, set *Settings, host Host, log *slog.Logger) ([]co
 	return states, devicesOf(resolver.Resolve(in), in, resolver), nil
 }
 
-// observe reads all sources at once, gives each a moment for a second reading, and closes them.
+// observe reads all sources at once, until each has what it asks for, gives each a moment for one more reading, and closes them.
 func observe(ctx context.Context, sources []platform.Watcher) map[string]devices.Observation {
 	var mu sync.Mutex
 	last := make(map[string]devices.Observation)
@@ -60,12 +59,16 @@ func observe(ctx context.Context, sources []platform.Watcher) map[string]devices
 	for _, src := range sources {
 		once := sync.OnceFunc(first.Done)
 		first.Add(1)
+		completer, _ := src.(platform.Completer)
 		followers.Go(func() {
+			defer once()
 			platform.Follow(ctx, src, nil, func(o devices.Observation) {
 				mu.Lock()
 				last[o.Source] = o
 				mu.Unlock()
-				once()
+				if o.Err != nil || completer == nil || !completer.Incomplete() {
+					once()
+				}
 			})
 		})
 	}

@@ -46,6 +46,10 @@ type Annotator interface {
 	Notes() []health.Condition
 }
 
+// A Completer is a Source whose List may lack what is still being asked for. Incomplete tells, of the last List, whether it does: then
+// Wait returns once that is there.
+type Completer interface{ Incomplete() bool }
+
 // A Versioned source reads from another program, of which it knows name and version: "pulseaudio 16.1". It may be
 // called while List runs; "" means that nothing is known yet.
 type Versioned interface {

@@ -83,6 +83,9 @@ func (a *source) Version() string {
 	return ""
 }
 
+// Incomplete tells whether miniaudio has yet to say what it sees.
+func (a *source) Incomplete() bool { return a.mini.late }
+
 // Refresh has the next List read everything.
 func (a *source) Refresh() { a.pending.add(allChanged, 0) }
 

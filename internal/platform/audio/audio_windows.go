@@ -42,6 +42,9 @@ func New(o Options) (platform.Source, error) {
 // Name is "audio".
 func (a *source) Name() string { return "audio" }
 
+// Incomplete tells whether miniaudio has yet to say what it sees.
+func (a *source) Incomplete() bool { return a.mini.late }
+
 // Refresh has the next List read everything.
 func (a *source) Refresh() { a.afresh.Store(true) }
 

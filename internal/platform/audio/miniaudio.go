@@ -44,6 +44,7 @@ type enumerator struct {
 	cancel  context.CancelFunc
 
 	mu     sync.Mutex
+	asking bool // the result is of before
 	result []enumeratedDevice
 	err    error
 }
@@ -61,14 +62,17 @@ func (e *enumerator) request(server string) {
 	case <-e.servers:
 	default:
 	}
+	e.mu.Lock()
+	e.asking = true
+	e.mu.Unlock()
 	e.servers <- server
 }
 
-// latest returns the last enumeration.
-func (e *enumerator) latest() ([]enumeratedDevice, error) {
+// latest returns the last enumeration, and whether there will be another.
+func (e *enumerator) latest() (result []enumeratedDevice, asking bool, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.result, e.err
+	return e.result, e.asking, e.err
 }
 
 // close ends the goroutine once the call under way, if any, has returned. That may be at once.
@@ -92,7 +96,7 @@ func (e *enumerator) work() {
 
 func (e *enumerator) set(result []enumeratedDevice, err error) {
 	e.mu.Lock()
-	e.result, e.err = result, err
+	e.result, e.asking, e.err = result, len(e.servers) > 0, err
 	e.mu.Unlock()
 	e.notify()
 }
@@ -132,6 +136,7 @@ type companion struct {
 	*enumerator
 	alone bool     // it is not asked
 	asked []string // the endpoints of when it was asked last; nil: it was not
+	late  bool     // it has not answered yet
 	err   error    // what is wrong with it
 }
 
@@ -154,7 +159,7 @@ func (c *companion) join(server string, endpoints []devices.Endpoint) {
 		c.request(server)
 	}
 	var found []enumeratedDevice
-	found, c.err = c.latest()
+	found, c.late, c.err = c.latest()
 	join(endpoints, found)
 }
 
