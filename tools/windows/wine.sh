@@ -57,7 +57,7 @@ build() {
 # be unmounted, nor deleted by mistake.
 #
 # Wine's services inherit the output of the first program and live on: who reads it from a pipe would wait for them. So it
-# goes through a file.
+# goes through a file. With TMPDIR set, Wine aborts at its start.
 in_root() {
 	local root=$1 user=() output status=0
 	shift
@@ -66,7 +66,7 @@ in_root() {
 	output=$(mktemp)
 	# shellcheck disable=SC2064 # the file of now
 	trap "rm -f '$output'" EXIT
-	env --unset=DISPLAY --unset=WAYLAND_DISPLAY --unset=DBUS_SESSION_BUS_ADDRESS  \
+	env --unset=DISPLAY --unset=WAYLAND_DISPLAY --unset=DBUS_SESSION_BUS_ADDRESS --unset=TMPDIR \
 		HOME="$WINEPREFIX" XDG_RUNTIME_DIR="$WINEPREFIX" PATH="$bin:/usr/bin:/bin" WINEPREFIX="$WINEPREFIX" WINEARCH=win64 WINESERVER="$bin/wineserver64" \
 		WINEDEBUG="${WINEDEBUG:--all}" WINEDLLOVERRIDES="mscoree,mshtml=" PULSE_SERVER="${PULSE_SERVER:-unix:/nonexistent}" \
 		unshare "${user[@]}" --mount --propagation private "$here/in-root.sh" "$root" "$@" >"$output" 2>&1 </dev/null || status=$?

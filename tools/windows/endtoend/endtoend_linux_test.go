@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,17 +27,21 @@ import (
 var programs = flag.String("programs", "", "the folder of sidetone.exe and fakeserver.exe; none: nothing is tested")
 
 // patience is how long what must happen is waited for. Wine starts a program in half a second, and its services in several.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
-// A prefix is a Wine of the test's own, whose sound is that of a server of the test's own.
+// A prefix is a Wine of the test's own.
 type prefix struct {
 	t   *testing.T
 	env []string
 }
 
-func newPrefix(t *testing.T, sound *testlab.SoundServer) prefix {
+// newPrefix makes one whose sound is that of a server of the test's own.
+func newPrefix(t *testing.T, socket string) prefix {
+	if *programs == "" {
+		t.Skip("no programs for Windows are named: 'make test-windows' does that")
+	}
 	folder := filepath.Join(t.TempDir(), "prefix")
-	p := prefix{t, append(os.Environ(), "WINEPREFIX="+folder, "PULSE_SERVER=unix:"+sound.Socket())}
+	p := prefix{t, append(os.Environ(), "WINEPREFIX="+folder, "PULSE_SERVER=unix:"+socket)}
 	p.wine("prefix", folder)
 	t.Cleanup(func() { p.wine("end") })
 	return p
@@ -53,11 +58,19 @@ func (p prefix) wine(args ...string) {
 	require.NoError(p.t, err, "%s", out)
 }
 
+// path is where a program is: one that is named by its name alone is of those that are tested.
+func path(program string) string {
+	if strings.ContainsAny(program, `/\`) {
+		return program
+	}
+	return filepath.Join(*programs, program)
+}
+
 // run runs a program, and returns what it says and its exit code.
 func (p prefix) run(program string, args ...string) (out string, code int) {
 	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
 	defer cancel()
-	cmd := p.command(ctx, append([]string{"run", filepath.Join(*programs, program)}, args...)...)
+	cmd := p.command(ctx, append([]string{"run", path(program)}, args...)...)
 	said, err := cmd.CombinedOutput()
 	require.NoError(p.t, ctx.Err(), "%s %v says %s", program, args, said)
 	if err != nil {
@@ -66,20 +79,49 @@ func (p prefix) run(program string, args ...string) (out string, code int) {
 	return string(said), cmd.ProcessState.ExitCode()
 }
 
-// start has a program run until the test ends, which ends all of the prefix.
-func (p prefix) start(program string, args ...string) {
-	cmd := p.command(context.Background(), append([]string{"run", filepath.Join(*programs, program)}, args...)...)
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	require.NoError(p.t, cmd.Start())
+// A process is a program that runs in a prefix.
+type process struct {
+	*exec.Cmd
+	output bytes.Buffer // all that it says, when it has ended
+	folder string       // of the file in which that is until then
+	ended  chan struct{}
+}
+
+// start has a program run until it or the test ends, which ends all of the prefix.
+func (p prefix) start(program string, args ...string) *process {
+	c := &process{folder: p.t.TempDir(), ended: make(chan struct{})}
+	c.Cmd = p.command(context.Background(), append([]string{"run", path(program)}, args...)...)
+	c.Env = append(slices.Clone(c.Env), "TMPDIR="+c.folder)
+	c.Stdout, c.Stderr = &c.output, &c.output
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	require.NoError(p.t, c.Start())
+	go func() {
+		_ = c.Wait()
+		close(c.ended)
+	}()
 	p.t.Cleanup(func() {
-		p.wine("end") // it says what it has to say at its end
-		_ = cmd.Wait()
+		p.wine("end")
+		<-c.ended
 		if p.t.Failed() {
-			p.t.Logf("%s %v said:\n%s", program, args, &said)
+			p.t.Logf("%s %v said:\n%s", program, args, &c.output)
 		}
 	})
+	return c
+}
+
+// said is what the program has said so far.
+func (c *process) said() string {
+	select {
+	case <-c.ended:
+		return c.output.String()
+	default:
+	}
+	files, _ := filepath.Glob(filepath.Join(c.folder, "*"))
+	if len(files) == 0 {
+		return ""
+	}
+	text, _ := os.ReadFile(files[0])
+	return string(text)
 }
 
 // microphone is that of the list.
@@ -94,53 +136,86 @@ func microphone(list []fakeserver.Device) (fakeserver.Device, bool) {
 // A headset of PulseAudio is an endpoint of Wine's, which the agent there reports: to a client in there over its pipe, and to one on
 // this side over its port. Each desk has one client: a port beside a pipe could be that of the same client, and waits.
 func TestTheAgentUnderWine(t *testing.T) {
-	if *programs == "" {
-		t.Skip("no programs for Windows are named: 'make test-windows' does that")
-	}
 	sound := testlab.SoundForTest(t, testlab.PulseAudio)
 	_, err := sound.PlugHeadset(t.Context(), testlab.Headset{Name: "headset", Description: "Acme Headset 700", VID: "1209", PID: "0700"})
 	require.NoError(t, err)
+	forEachTransport(t, sound.Socket(), []string{"websocket", "http"}, func(p prefix, client desk) { p.report(client) })
+}
+
+// A desk is a client, and what the agent is to be told of it.
+type desk struct {
+	list  func() []fakeserver.Device
+	flags []string
+}
+
+// forEachTransport tests with a pipe, and with the other transports that are named, each in a prefix of its own.
+func forEachTransport(t *testing.T, sound string, others []string, test func(prefix, desk)) {
 	t.Run("pipe", func(t *testing.T) {
+		t.Parallel()
 		p, kept := newPrefix(t, sound), filepath.Join(t.TempDir(), "kept.json")
 		const pipes = `\\.\pipe\sidetone-test`
 		p.start("fakeserver.exe", "--no-tcp", "--ipc", pipes, "--state", kept)
-		p.report(func() []fakeserver.Device { return keptBy(kept) },
-			"--rpc-transports=ipc", "--rpc-ports", strconv.Itoa(ipctest.Port(t)), "--rpc-ipc-folders", pipes)
+		test(p, desk{
+			func() []fakeserver.Device { return keptBy(kept) },
+			[]string{"--rpc-transports=ipc", "--rpc-ports", strconv.Itoa(ipctest.Port(t)), "--rpc-ipc-folders", pipes},
+		})
 	})
-	for _, transport := range []string{"websocket", "http"} {
+	for _, transport := range others {
 		t.Run(transport, func(t *testing.T) {
+			t.Parallel()
+			p := newPrefix(t, sound)
 			client, err := fakeserver.Start(fakeserver.Options{Ports: []int{0}})
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, client.Close()) })
-			newPrefix(t, sound).report(client.Devices,
+			test(p, desk{client.Devices, []string{
 				"--rpc-transports", transport, "--rpc-ports", strconv.Itoa(client.Port()), "--rpc-ipc-folders", `\\.\pipe\sidetone-none`,
-				"--rpc-tokens=50") // which the client has, too
+				"--rpc-tokens=50", // which the client has, too
+			}})
 		})
 	}
 }
 
-// report runs the agent with further flags, has it report the headset and a mute that another process says, and asks it what it knows.
-func (p prefix) report(list func() []fakeserver.Device, flags ...string) {
+// runAgent has the agent run with the example's catalogue.
+func (p prefix) runAgent(d desk) *process {
+	catalogue := filepath.Join(p.t.TempDir(), "acme.yaml")
+	require.NoError(p.t, os.WriteFile(catalogue, examples.Acme, 0o600))
+	return p.start("sidetone.exe", append([]string{"run", "--catalogue", catalogue}, d.flags...)...)
+}
+
+// eventually waits for what must happen.
+func (p prefix) eventually(what string, check func() bool) {
+	p.t.Helper()
+	require.Eventually(p.t, check, patience, 20*time.Millisecond, what)
+}
+
+// awaitList waits until the client has as many devices.
+func (p prefix) awaitList(d desk, devices int) {
+	p.t.Helper()
+	p.eventually(fmt.Sprintf("%d devices are reported", devices), func() bool { return len(d.list()) == devices })
+}
+
+// awaitMute waits until the client has the mute of the microphone.
+func (p prefix) awaitMute(d desk, on bool) {
+	p.t.Helper()
+	p.eventually(fmt.Sprintf("the mute %t is reported", on), func() bool {
+		mic, ok := microphone(d.list())
+		return ok && mic.HardwareMute != nil && *mic.HardwareMute == on
+	})
+}
+
+// report runs the agent, has it report the headset and a mute that another process says, and asks it what it knows.
+func (p prefix) report(d desk) {
 	t := p.t
-	catalogue := filepath.Join(t.TempDir(), "acme.yaml")
-	require.NoError(t, os.WriteFile(catalogue, examples.Acme, 0o600))
-	p.start("sidetone.exe", append([]string{"run", "--catalogue", catalogue}, flags...)...)
-	eventually := func(what string, check func() bool) {
-		t.Helper()
-		require.Eventually(t, check, patience, 20*time.Millisecond, "%s: %v", what, list())
-	}
-	eventually("the headset is reported", func() bool { return len(list()) == 2 })
-	mic, ok := microphone(list())
+	p.runAgent(d)
+	p.awaitList(d, 2)
+	mic, ok := microphone(d.list())
 	require.True(t, ok)
 	require.Regexp(t, `^\{0\.0\.1\.00000000\}\.\{[0-9A-Fa-f-]{36}\}$`, mic.ID)
 	require.Equal(t, "Acme Headset 700", mic.Model.Name)
 	for _, on := range []bool{true, false} {
 		out, code := p.run("sidetone.exe", "push", "acme-headset-700", "hardware_mute="+strconv.FormatBool(on), "--ttl", "10m")
 		require.Zero(t, code, out)
-		eventually("its mute is reported", func() bool {
-			mic, ok := microphone(list())
-			return ok && mic.HardwareMute != nil && *mic.HardwareMute == on
-		})
+		p.awaitMute(d, on)
 	}
 	for _, c := range []struct{ want, verb string }{
 		{mic.ID, "devices"}, {"audio", "status"}, {mic.ID, "explain " + mic.ID}, {"The source audio works", "doctor"},

@@ -16,6 +16,15 @@ type news struct {
 	mu     sync.Mutex
 	any    bool
 	reopen map[string]bool // the ids of those that have come, gone or changed their state
+	over   bool            // the service is another: nothing of before hears any more
+}
+
+// restarted notes that the service has stopped or started.
+func (n *news) restarted() {
+	n.mu.Lock()
+	n.over = true
+	n.mu.Unlock()
+	n.changed()
 }
 
 // hear notes that something has changed; id may be "".
@@ -31,6 +40,15 @@ func (n *news) hear(id *uint16) uintptr {
 	n.mu.Unlock()
 	n.changed()
 	return uintptr(com.OK)
+}
+
+// ended tells, once, whether the service has stopped or started.
+func (n *news) ended() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	over := n.over
+	n.over = false
+	return over
 }
 
 func (n *news) take() (changed bool, reopen map[string]bool) {

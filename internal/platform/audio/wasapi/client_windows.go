@@ -14,6 +14,9 @@ import (
 	"sidetone/internal/platform/windows/com"
 )
 
+// service is that of Windows for sound. When it is started anew no object of before says so, nor anything else.
+const service = "Audiosrv"
+
 // closeLimit is how long Close waits for Core Audio to let go.
 const closeLimit = time.Second
 
@@ -23,6 +26,7 @@ type Client struct {
 	parent  func(id string) string // of a device, as windows.Parent
 	thread  *thread
 	news    *news
+	unwatch func() // of the service
 	closing sync.Once
 
 	enumerator *com.Object // nil: not connected
@@ -32,7 +36,12 @@ type Client struct {
 
 // Open returns a Client, which connects when it is first read.
 func Open(o Options) *Client {
-	return &Client{options: o, parent: windows.Parent, thread: newThread(), news: &news{changed: o.Changed}}
+	c := &Client{options: o, parent: windows.Parent, thread: newThread(), news: &news{changed: o.Changed}}
+	var err error
+	if c.unwatch, err = windows.WatchService(service, c.news.restarted); err != nil {
+		c.unwatch = func() {} // there is no such service, as under Wine
+	}
+	return c
 }
 
 // Read returns what Windows says now, or why it says nothing. Without afresh it reads what is known to have changed.
@@ -51,6 +60,7 @@ func (c *Client) Read(ctx context.Context, afresh bool) (Reading, error) {
 func (c *Client) Close() { c.closing.Do(c.close) }
 
 func (c *Client) close() {
+	c.unwatch()
 	ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
 	defer cancel()
 	_, _ = call(ctx, c.thread, func() {}, func() (none struct{}, err error) {
@@ -61,6 +71,9 @@ func (c *Client) close() {
 }
 
 func (c *Client) read(afresh bool) (Reading, error) {
+	if c.news.ended() {
+		c.disconnect()
+	}
 	if c.enumerator == nil {
 		if err := c.connect(); err != nil {
 			return Reading{}, err

@@ -151,6 +151,22 @@ func TestAReplugBetweenTwoReadings(t *testing.T) {
 	require.Equal(t, devices.False, b.hear().Endpoints[0].Mute)
 }
 
+// Nothing of before says anything any more: all of it is made anew.
+func TestAServiceThatHasBeenStartedAnew(t *testing.T) {
+	b := newBench(t, nil)
+	b.Plug(wasapitest.Microphone())
+	require.Equal(t, devices.False, b.only().Mute)
+	b.Change(mic(), func(e *wasapitest.Endpoint) { e.Mute = true })
+	require.Equal(t, devices.False, b.only().Mute, "nothing was said")
+	b.changed.Clear()
+	b.news.restarted()
+	require.Equal(t, devices.True, b.hear().Endpoints[0].Mute)
+	require.Equal(t, 2, b.Calls("CreateInstance"))
+	require.Equal(t, 2, b.Callbacks(), "nobody listens to what was before")
+	b.SetMute(mic(), false)
+	require.Equal(t, devices.False, b.hear().Endpoints[0].Mute)
+}
+
 func TestRemoteEndpointsAreNotReported(t *testing.T) {
 	b := newBench(t, nil)
 	far := wasapitest.Microphone()

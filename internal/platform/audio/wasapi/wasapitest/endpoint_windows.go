@@ -54,3 +54,12 @@ func Earphones() Endpoint {
 	e.ID, e.Name, e.Support = "{0.0.0.00000000}.{11111111-0000-4000-8000-000000000001}", "Headset Earphone (Acme One)", 1
 	return e
 }
+
+// Headset700 is the microphone and the earphones of the headset of examples/acme.yaml.
+func Headset700() [2]Endpoint {
+	headset := [2]Endpoint{Microphone(), Earphones()}
+	for i, name := range []string{"Headset Microphone (Acme Headset 700)", "Headset Earphone (Acme Headset 700)"} {
+		headset[i].Name, headset[i].Adapter = name, `USB\VID_1209&PID_0700&MI_00\7&1A2B3C&0&0000`
+	}
+	return headset
+}

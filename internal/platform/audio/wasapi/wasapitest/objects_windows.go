@@ -24,6 +24,12 @@ const (
 	onEffects = 3
 )
 
+var (
+	classEnumerator = com.MustGUID("BCDE0395-E52F-467C-8E3D-C4579291692E") // MMDeviceEnumerator
+	ifaceEnumerator = com.MustGUID("A95664D2-9614-4F35-A746-DE8DB63617E6")
+	ifaceVolume     = com.MustGUID("5CDF2C82-841E-4546-9722-0CF74078229A")
+)
+
 type propertyKey struct {
 	set com.GUID
 	id  uint32
@@ -74,7 +80,7 @@ var factoryClass = sync.OnceValue(func() *com.Class {
 })
 
 var enumeratorClass = sync.OnceValue(func() *com.Class {
-	return com.NewClass(com.MustGUID("A95664D2-9614-4F35-A746-DE8DB63617E6"),
+	return com.NewClass(ifaceEnumerator,
 		func(i *com.Instance, flow, states uintptr, out **com.Instance) uintptr { // EnumAudioEndpoints
 			p := of(i)
 			if h := p.enter("EnumAudioEndpoints", ""); h.Err() != nil {
@@ -149,7 +155,7 @@ var deviceClass = sync.OnceValue(func() *com.Class {
 				iface com.GUID
 				class func() *com.Class
 			}{
-				{"IAudioEndpointVolume", com.MustGUID("5CDF2C82-841E-4546-9722-0CF74078229A"), volumeClass},
+				{"IAudioEndpointVolume", ifaceVolume, volumeClass},
 				{"IDeviceTopology", com.MustGUID("2A07407E-6497-4A18-9787-32F79BD0D98F"), topologyClass},
 				{"IAudioClient2", com.MustGUID("726778CD-F60A-4EDA-82DE-E47610CD78AA"), streamClass},
 			} {
@@ -265,7 +271,7 @@ var volumeClass = sync.OnceValue(func() *com.Class {
 	for len(methods) < 12 {
 		methods = append(methods, unused)
 	}
-	return com.NewClass(com.MustGUID("5CDF2C82-841E-4546-9722-0CF74078229A"), append(methods,
+	return com.NewClass(ifaceVolume, append(methods,
 		func(i *com.Instance, muted *int32) uintptr { // GetMute
 			p := of(i)
 			if h := p.enter("GetMute", p.id); h.Err() != nil {

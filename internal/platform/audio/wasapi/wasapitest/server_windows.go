@@ -48,7 +48,7 @@ func Start(t testing.TB) *Server {
 		}
 		defer leave()
 		factory := factoryClass().New(s)
-		class, cookie := com.MustGUID("BCDE0395-E52F-467C-8E3D-C4579291692E"), uint32(0)
+		class, cookie := classEnumerator, uint32(0)
 		const inProcess, manyUses = 1, 1
 		r, _, _ := register.Call(uintptr(unsafe.Pointer(&class)), factory.Pointer(), inProcess, manyUses, uintptr(unsafe.Pointer(&cookie)))
 		begun <- com.HRESULT(r).Err()

@@ -1,0 +1,85 @@
+// Command coreaudio is whoever does something to the endpoints of the stand-in for Core Audio that all programs of a Wine share.
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/windows/svc"
+
+	"sidetone/internal/platform/audio/wasapi/wasapitest"
+	"sidetone/internal/platform/windows/com"
+)
+
+func main() {
+	if err := do(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "coreaudio:", err)
+		os.Exit(1)
+	}
+}
+
+// do does what its arguments say, one after another.
+func do(args []string) error {
+	if len(args) == 2 && args[0] == "install" {
+		if err := wasapitest.Install(args[1]); err != nil {
+			return err
+		}
+		return createService()
+	}
+	shared, err := wasapitest.Open()
+	if err != nil {
+		return err
+	}
+	if len(args) == 1 && args[0] == "service" {
+		return svc.Run(serviceName, service{shared})
+	}
+	leave, err := com.Enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	for _, what := range args {
+		if err := one(shared, what); err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+	}
+	return nil
+}
+
+func one(shared wasapitest.Shared, what string) error {
+	headset := wasapitest.Headset700()
+	switch what {
+	case "plug":
+		for _, e := range headset {
+			if err := shared.Put(e, true); err != nil {
+				return err
+			}
+		}
+	case "unplug":
+		for _, e := range headset {
+			if err := shared.Unplug(e); err != nil {
+				return err
+			}
+		}
+	case "mute", "unmute":
+		return press(headset[0].ID, func(i int) bool { return what == "mute" }, 1)
+	case "storm": // until its process is ended
+		return press(headset[0].ID, func(i int) bool { return i%2 == 0 }, 1<<30)
+	default: // the result that all calls are to come to
+		result, err := strconv.ParseUint(what, 0, 32)
+		if err != nil {
+			return err
+		}
+		shared.Fail(com.HRESULT(result))
+	}
+	return nil
+}
+
+func press(id string, mute func(i int) bool, times int) error {
+	volume, err := wasapitest.OpenVolume(id)
+	for i := 0; i < times && err == nil; i++ {
+		err = volume.SetMute(mute(i))
+	}
+	return err
+}

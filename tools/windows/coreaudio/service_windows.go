@@ -1,0 +1,51 @@
+package main
+
+import (
+	"os"
+
+	"golang.org/x/sys/windows/svc"
+	"golang.org/x/sys/windows/svc/mgr"
+
+	"sidetone/internal/platform/audio/wasapi/wasapitest"
+	"sidetone/internal/platform/windows/com"
+)
+
+// serviceName is that of Windows' service for sound, which Wine has not.
+const serviceName = "Audiosrv"
+
+// createService makes this program that service, and starts it.
+func createService() error {
+	m, err := mgr.Connect()
+	if err != nil {
+		return err
+	}
+	defer m.Disconnect()
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	s, err := m.CreateService(serviceName, program, mgr.Config{}, "service")
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return s.Start()
+}
+
+// service is Core Audio's: while it does not run no call works, and nothing that was opened before it was started does.
+type service struct{ shared wasapitest.Shared }
+
+func (s service) Execute(_ []string, requests <-chan svc.ChangeRequest, status chan<- svc.Status) (bool, uint32) {
+	s.shared.Restart()
+	status <- svc.Status{State: svc.Running, Accepts: svc.AcceptStop}
+	for r := range requests {
+		switch r.Cmd {
+		case svc.Interrogate:
+			status <- r.CurrentStatus
+		case svc.Stop:
+			s.shared.Fail(com.AudioNotRunning)
+			return false, 0
+		}
+	}
+	return false, 0
+}

@@ -1,0 +1,89 @@
+package endtoend
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// standIn puts the stand-in for Core Audio into a prefix, with the headset of the example's catalogue. It returns what has another process
+// do something to it.
+func (p prefix) standIn() (do func(what ...string), program string) {
+	folder := p.t.TempDir()
+	out, err := exec.Command("../standin/audio.sh", folder).CombinedOutput()
+	require.NoError(p.t, err, "%s", out)
+	program = filepath.Join(folder, "coreaudio.exe")
+	do = func(what ...string) {
+		p.t.Helper()
+		out, code := p.run(program, what...)
+		require.Zero(p.t, code, "%s", out)
+	}
+	do("install", filepath.Join(folder, "sidetoneaudio.dll"))
+	do("plug")
+	return do, program
+}
+
+// What another process does to Core Audio reaches the client, and the service for sound may stop and start meanwhile.
+func TestWhatOtherProcessesDoToCoreAudio(t *testing.T) {
+	forEachTransport(t, "/nonexistent", []string{"websocket"}, func(p prefix, d desk) {
+		do, program := p.standIn()
+		ask := func(verb string, wants ...string) {
+			p.t.Helper()
+			out, _ := p.run("sidetone.exe", verb)
+			for _, want := range wants {
+				require.Contains(p.t, out, want, "sidetone %s", verb)
+			}
+		}
+		const remedy = "Start the service 'Windows Audio' ('net start Audiosrv' as administrator)"
+		service := func(verb string) {
+			p.t.Helper()
+			out, code := p.run(`C:\windows\system32\net.exe`, verb, "Audiosrv")
+			require.Zero(p.t, code, "%s", out)
+		}
+		do("0x80040154") // REGDB_E_CLASSNOTREG: there is no audio service at all
+		agent := p.runAgent(d)
+		p.eventually("the agent knows", func() bool { return strings.Contains(agent.said(), "the class is not registered (0x80040154)") })
+		ask("status", "audio   waiting  the audio service of Windows is not there", remedy)
+		ask("doctor", "the class is not registered", remedy)
+		service("stop")
+		service("start")
+		p.awaitList(d, 2)
+		p.awaitMute(d, false)
+		ask("devices", "container {11223344-5566-7788-99AA-BBCCDDEEFF00}", "seen by wasapi+miniaudio")
+
+		watch := p.start("sidetone.exe", "watch")
+		heard := func(what string) {
+			p.t.Helper()
+			p.eventually("watch says: "+what, func() bool { return strings.Contains(watch.said(), what) })
+		}
+		heard("Acme Headset 700: hardware_mute is false, from os_endpoint_mute")
+		do("mute")
+		p.awaitMute(d, true)
+		heard("Acme Headset 700: hardware_mute is true, from os_endpoint_mute")
+		do("unmute")
+		p.awaitMute(d, false)
+		do("unplug")
+		p.awaitList(d, 0)
+		do("plug", "mute")
+		p.awaitMute(d, true)
+
+		service("stop") // of which no call and no object says anything
+		heard("problem: The source audio cannot be read")
+		ask("status", "the audio service does not run (0x88890010)", remedy)
+		ask("doctor", "the audio service does not run (0x88890010)", remedy)
+		service("start")
+		heard("over: The source audio cannot be read")
+		do("unmute")
+		p.awaitMute(d, false)
+
+		p.start(program, "storm")
+		p.awaitMute(d, true)
+		ask("stop")
+		<-agent.ended
+		require.Zero(p.t, agent.ProcessState.ExitCode(), agent.said())
+		p.awaitList(d, 0)
+	})
+}
