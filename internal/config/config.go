@@ -55,7 +55,7 @@ type Report struct {
 type Sources struct {
 	Audio       bool     `yaml:"audio,omitempty" help:"look for audio devices"`
 	Camera      bool     `yaml:"camera,omitempty" help:"look for cameras"`
-	HID         bool     `yaml:"hid,omitempty" help:"read the HID devices that the catalogue names (Linux)"`
+	HID         bool     `yaml:"hid,omitempty" help:"read the HID devices that the catalogue names"`
 	Files       []string `yaml:"files,omitempty" help:"files that describe further devices"`
 	PulseServer string   `yaml:"pulse_server,omitempty" help:"address of the sound server on Linux, instead of the environment's"`
 	Effects     bool     `yaml:"effects,omitempty" help:"Windows: hold a silent stream of each microphone whose catalogue asks for os_effects"`

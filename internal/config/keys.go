@@ -15,13 +15,16 @@ type Key struct {
 	Default string
 	Help    string
 	Values  []string // the allowed values; nil: any
+	List    bool     // several values, separated by commas
 }
 
 // Keys lists every setting in the order of Config.
 func Keys() []Key {
 	var keys []Key
 	for _, l := range leaves(Default()) {
-		keys = append(keys, Key{Path: l.path, Env: envName(l.path), Flag: flagName(l.path), Default: l.text(), Help: l.help, Values: l.enum()})
+		keys = append(keys, Key{
+			Path: l.path, Env: envName(l.path), Flag: flagName(l.path), Default: l.text(), Help: l.help, Values: l.enum(), List: l.isList(),
+		})
 	}
 	return keys
 }
@@ -87,6 +90,9 @@ func (l leaf) enum() []string {
 	}
 	return nil
 }
+
+// isList reports whether a setting has several values. Ports are among them.
+func (l leaf) isList() bool { return l.value.Kind() == reflect.Slice }
 
 // short formats a duration as 1m rather than 1m0s.
 func short(d time.Duration) string {
