@@ -35,8 +35,8 @@ var ErrSilent = errors.New("the agent does not answer: it hangs, or was stopped 
 // ErrEnded means that the agent has ended a watch or a PushConn, as it does when it stops.
 var ErrEnded = errors.New("the agent has ended the connection: it has stopped, or is about to")
 
-// ErrUnreadable means that what answers at the agent's address does not answer as an agent of this version would.
-var ErrUnreadable = errors.New("the agent's answer cannot be read")
+// errUnreadable means that what answers at the agent's address does not answer as an agent of this version would.
+var errUnreadable = errors.New("the agent's answer cannot be read")
 
 // errNoStatus is an answer without what every agent says: its process.
 var errNoStatus = errors.New("it is no status")
@@ -60,7 +60,7 @@ const (
 
 // Client asks an agent. Each call has a connection of its own, ends with its context, and
 // after some seconds if that has no deadline. Errors: *Problem where the agent refuses, ErrNotRunning
-// where there is none, ErrSilent where it does not answer in time, ErrUnreadable where something else does. It is
+// where there is none, ErrSilent where it does not answer in time, errUnreadable where something else does. It is
 // safe for concurrent use and needs no closing.
 type Client struct {
 	http   http.Client
@@ -346,7 +346,7 @@ func Unreachable(err error) health.Condition {
 		c.Code = health.AgentNotRunning
 	case errors.Is(err, ErrSilent):
 		c.Code = health.AgentSilent
-	case errors.Is(err, ErrUnreadable):
+	case errors.Is(err, errUnreadable):
 		c.Code = health.AgentUnreadable
 	default:
 		c.Code, c.Args = health.AgentUnreachable, health.Args{"reason": fmt.Sprint(err)}
@@ -376,7 +376,7 @@ func (tooLate) Error() string     { return ErrSilent.Error() }
 func (e tooLate) Unwrap() []error { return []error{ErrSilent, e.cause} }
 
 func unreadable(err error) error {
-	return fmt.Errorf("%w: %w; agent and this program may be of different versions, or it is another program's", ErrUnreadable, err)
+	return fmt.Errorf("%w: %w; agent and this program may be of different versions, or it is another program's", errUnreadable, err)
 }
 
 // bounded gives ctx a deadline if it has none.

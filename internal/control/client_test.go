@@ -128,7 +128,7 @@ func TestClientAndStrangeAnswers(t *testing.T) {
 	}
 	for _, lines := range []string{`{"pid": 1}` + "\nx\n", "{}\n", "{" + strings.Repeat(" ", maxChange)} {
 		err := answering(t, head+lines).Watch(t.Context(), func(Change) error { return nil })
-		require.ErrorIs(t, err, ErrUnreadable)
+		require.ErrorIs(t, err, errUnreadable)
 	}
 }
 

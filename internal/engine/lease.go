@@ -44,14 +44,14 @@ type Lease struct {
 // ErrOvertaken means that a push with a higher number came before this one.
 var ErrOvertaken = errors.New("overtaken: a push with a higher seq came before")
 
-// ErrAsleep means that the machine has slept since a push was said.
-var ErrAsleep = errors.New("said before the machine slept: what has happened to the device since is not known")
+// errAsleep means that the machine has slept since a push was said.
+var errAsleep = errors.New("said before the machine slept: what has happened to the device since is not known")
 
 // ErrEnded means that the Engine has stopped, and holds nothing any more.
 var ErrEnded = errors.New("the agent is stopping")
 
-// ErrTooMany means that more leases are in force than anybody needs.
-var ErrTooMany = fmt.Errorf("more than %d leases are in force", maxLeases)
+// errTooMany means that more leases are in force than anybody needs.
+var errTooMany = fmt.Errorf("more than %d leases are in force", maxLeases)
 
 // maxLeases bounds memory against software that names a new owner with each push.
 const maxLeases = 256
@@ -140,7 +140,7 @@ func (s *state) push(p Push) (Pushed, error) {
 		return Pushed{}, &UnknownProductError{p.Product, s.opts.Resolver.Products()}
 	}
 	if p.At.Before(s.woke) {
-		return Pushed{}, ErrAsleep
+		return Pushed{}, errAsleep
 	}
 	found := s.matchingUnits(p)
 	if len(found) > 1 && found[0].HIDOnly {
@@ -154,7 +154,7 @@ func (s *state) push(p Push) (Pushed, error) {
 	})
 	if i < 0 {
 		if len(s.leases) == maxLeases {
-			return Pushed{}, ErrTooMany
+			return Pushed{}, errTooMany
 		}
 		i = len(s.leases)
 		s.leases = append(s.leases, &lease{Push: devices.Push{Product: p.Product, Serial: p.Serial, Owner: p.Owner}})

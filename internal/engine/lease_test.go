@@ -318,7 +318,7 @@ func TestLeasesHaveALimit(t *testing.T) {
 			p := suite(time.Minute, flags{devices.HardwareMute: devices.True})
 			p.Owner = string(rune('a' + i))
 			if _, err := b.Push(p); i == maxLeases {
-				require.ErrorIs(t, err, ErrTooMany)
+				require.ErrorIs(t, err, errTooMany)
 			}
 		}
 		time.Sleep(time.Minute)

@@ -161,7 +161,7 @@ func TestPushEndsWithSleep(t *testing.T) {
 
 		late.At = woke.Add(-time.Nanosecond)
 		_, err := b.Push(late)
-		require.ErrorIs(t, err, ErrAsleep)
+		require.ErrorIs(t, err, errAsleep)
 		b.push(suite(time.Hour, muteOn))
 		require.Equal(t, devices.True, b.flag(devices.HardwareMute).Value)
 		b.pass(time.Second)

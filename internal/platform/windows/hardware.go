@@ -36,11 +36,11 @@ var (
 	productOf = regexp.MustCompile(`(?i)[\\&_]PID[_&]([0-9A-F]{4})(?:[\\&_]|$)`)
 )
 
-// ParseInstance reads the instance id of a device, ENUMERATOR\DEVICE\INSTANCE, as in
+// parseInstance reads the instance id of a device, ENUMERATOR\DEVICE\INSTANCE, as in
 // USB\VID_046F&PID_0001\A1. It knows as much of any other text as of a device of a bus that it does not know: nothing.
 //
 // A last part with '&' in it was made up by Windows, for a device without a serial number, and for each interface of a USB device.
-func ParseInstance(id string) Hardware {
+func parseInstance(id string) Hardware {
 	parts := strings.Split(id, `\`)
 	if len(parts) != 3 {
 		return Hardware{}
@@ -77,13 +77,13 @@ const ancestors = 4
 // that of the USB device, not of its interfaces, and a function of a Bluetooth device may lack all numbers. parent returns the id
 // of the device above, "" where that is not known.
 func Identify(id string, parent func(id string) string) Hardware {
-	h := ParseInstance(id)
+	h := parseInstance(id)
 	for range ancestors {
 		if h.Bus != devices.USB && h.Bus != devices.Bluetooth || h.VID != "" && (h.Bus != devices.USB || h.Serial != "") {
 			break
 		}
 		id = parent(id)
-		above := ParseInstance(id)
+		above := parseInstance(id)
 		if above.Bus != h.Bus || above.VID == "" || h.VID != "" && (above.VID != h.VID || above.PID != h.PID) {
 			break
 		}

@@ -30,7 +30,7 @@ func TestInstanceIdsTellTheHardware(t *testing.T) {
 		`nonsense`:                                                             {},
 		``:                                                                     {},
 	} {
-		require.Equal(t, want, ParseInstance(id), id)
+		require.Equal(t, want, parseInstance(id), id)
 	}
 }
 

@@ -306,7 +306,7 @@ func (c *Conn) read() {
 }
 
 func lost(err error) error {
-	if errors.Is(err, ErrMalformed) {
+	if errors.Is(err, errMalformed) {
 		return err
 	}
 	return fmt.Errorf("connection to the sound server lost: %w", err)
@@ -323,11 +323,11 @@ func (c *Conn) readFrame(r *bufio.Reader) error {
 	}
 	switch {
 	case length > maxFrame:
-		return fmt.Errorf("%w: frame of %d bytes, at most %d are accepted", ErrMalformed, length, maxFrame)
+		return fmt.Errorf("%w: frame of %d bytes, at most %d are accepted", errMalformed, length, maxFrame)
 	case channel != controlChannel: // sound data, which was never asked for
 		return discard(r, length)
 	case length < messagePrefix:
-		return fmt.Errorf("%w: control message of %d bytes", ErrMalformed, length)
+		return fmt.Errorf("%w: control message of %d bytes", errMalformed, length)
 	}
 	return c.readMessage(r, length)
 }
@@ -361,7 +361,7 @@ func (c *Conn) readMessage(r *bufio.Reader, length uint32) error {
 func (c *Conn) readEvent(r *bufio.Reader, length uint32) error {
 	const size = 10
 	if length < size {
-		return fmt.Errorf("%w: event of %d bytes", ErrMalformed, length)
+		return fmt.Errorf("%w: event of %d bytes", errMalformed, length)
 	}
 	b, err := r.Peek(size)
 	if err != nil {

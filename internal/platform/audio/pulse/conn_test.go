@@ -27,9 +27,9 @@ func TestHandshake(t *testing.T) {
 		"too old":         {serve: func(f fake) { f.reply(f.expect(cmdAuth), func(e *encoder) { e.u32(oldestVersion - 1) }) }, fails: "update the sound server"},
 		"refused":         {serve: func(f fake) { f.write(msg(cmdError, f.expect(cmdAuth), func(e *encoder) { e.u32(1) })) }, fails: "PULSE_COOKIE", is: ErrAccess},
 		"hangs up":        {serve: func(f fake) { f.expect(cmdAuth); _ = f.nc.Close() }, fails: "ended the connection", is: io.EOF},
-		"empty answer":    {serve: func(f fake) { f.reply(f.expect(cmdAuth), nil) }, fails: "authenticate", is: ErrMalformed},
-		"no number":       {serve: func(f fake) { f.reply(f.expect(cmdAuth), func(e *encoder) { e.str("x") }) }, fails: "authenticate", is: ErrMalformed},
-		"not this server": {serve: func(f fake) { f.expect(cmdAuth); f.write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n")) }, is: ErrMalformed, fails: "frame of"},
+		"empty answer":    {serve: func(f fake) { f.reply(f.expect(cmdAuth), nil) }, fails: "authenticate", is: errMalformed},
+		"no number":       {serve: func(f fake) { f.reply(f.expect(cmdAuth), func(e *encoder) { e.str("x") }) }, fails: "authenticate", is: errMalformed},
+		"not this server": {serve: func(f fake) { f.expect(cmdAuth); f.write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n")) }, is: errMalformed, fails: "frame of"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ours, theirs := net.Pipe()
@@ -152,9 +152,9 @@ func TestMalformedReplyKeepsTheConnection(t *testing.T) {
 		f.reply(f.expect(cmdModuleList), func(e *encoder) { e.u32(1) })
 	}()
 	_, err := c.Sources(context.Background())
-	require.ErrorIs(t, err, ErrMalformed)
+	require.ErrorIs(t, err, errMalformed)
 	_, err = c.Snapshot(context.Background())
-	require.ErrorIs(t, err, ErrMalformed)
+	require.ErrorIs(t, err, errMalformed)
 	require.ErrorContains(t, err, "read the server info")
 	require.NoError(t, c.Err())
 }
@@ -181,9 +181,9 @@ func TestBrokenFramesEndTheConnection(t *testing.T) {
 			c, f := connect(t, Options{OnEvent: func(Facility, EventType, uint32) { t.Error("event") }})
 			f.write(b)
 			<-c.Done()
-			require.ErrorIs(t, c.Err(), ErrMalformed)
+			require.ErrorIs(t, c.Err(), errMalformed)
 			_, err := c.Sources(context.Background())
-			require.ErrorIs(t, err, ErrMalformed)
+			require.ErrorIs(t, err, errMalformed)
 		})
 	}
 }
@@ -192,7 +192,7 @@ func TestErrorReplyWithoutCodeEndsTheConnection(t *testing.T) {
 	c, f := connect(t, Options{})
 	go func() { f.write(msg(cmdError, f.expect(cmdSourceList), nil)) }()
 	_, err := c.Sources(context.Background())
-	require.ErrorIs(t, err, ErrMalformed)
+	require.ErrorIs(t, err, errMalformed)
 	<-c.Done()
 }
 

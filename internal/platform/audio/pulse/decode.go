@@ -45,7 +45,7 @@ type decoder struct {
 
 func (d *decoder) fail(format string, args ...any) {
 	if d.err == nil {
-		d.err = fmt.Errorf("%w: byte %d: %s", ErrMalformed, d.off, fmt.Sprintf(format, args...))
+		d.err = fmt.Errorf("%w: byte %d: %s", errMalformed, d.off, fmt.Sprintf(format, args...))
 	}
 }
 

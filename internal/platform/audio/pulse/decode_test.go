@@ -99,7 +99,7 @@ func TestMalformed(t *testing.T) {
 		t.Run(c.what+" "+c.fails, func(t *testing.T) {
 			d := decoder{b: []byte(c.in)}
 			read[c.what](&d)
-			require.ErrorIs(t, d.err, ErrMalformed)
+			require.ErrorIs(t, d.err, errMalformed)
 			require.ErrorContains(t, d.err, c.fails)
 			first := d.err
 			for _, f := range read { // after an error nothing is read and the error stays

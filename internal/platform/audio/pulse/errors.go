@@ -11,8 +11,8 @@ import (
 // ErrClosed is what Err returns after Close.
 var ErrClosed = errors.New("connection closed by this side")
 
-// ErrMalformed is wrapped by every error about data that breaks the protocol.
-var ErrMalformed = errors.New("malformed data from the sound server")
+// errMalformed is wrapped by every error about data that breaks the protocol.
+var errMalformed = errors.New("malformed data from the sound server")
 
 // ServerError is a refusal sent by the server. The connection stays usable.
 type ServerError uint32

@@ -19,7 +19,7 @@ func fuzzReply[T any](f *testing.F, file string, parse func([]byte, uint32) (T, 
 	f.Fuzz(func(t *testing.T, b []byte, version uint32) {
 		v, err := parse(b, version)
 		if err != nil {
-			require.ErrorIs(t, err, ErrMalformed)
+			require.ErrorIs(t, err, errMalformed)
 			require.Empty(t, v)
 			return
 		}

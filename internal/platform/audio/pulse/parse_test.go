@@ -86,11 +86,11 @@ func TestWrongVersionIsNoticed(t *testing.T) {
 	var e encoder
 	encodeSource(&e, 35)
 	_, err := parseList(e.b, 33, source)
-	require.ErrorIs(t, err, ErrMalformed)
+	require.ErrorIs(t, err, errMalformed)
 	e = encoder{}
 	encodeSource(&e, 33)
 	_, err = parseList(e.b, 35, source)
-	require.ErrorIs(t, err, ErrMalformed)
+	require.ErrorIs(t, err, errMalformed)
 }
 
 func TestEveryCutIsNoticed(t *testing.T) {
@@ -98,7 +98,7 @@ func TestEveryCutIsNoticed(t *testing.T) {
 	encodeSource(&e, ourVersion)
 	for n := 1; n < len(e.b); n++ {
 		_, err := parseList(e.b[:n], ourVersion, source)
-		require.ErrorIs(t, err, ErrMalformed, "cut at %d", n)
+		require.ErrorIs(t, err, errMalformed, "cut at %d", n)
 	}
 	_, err := parseOne(append(e.b, 'N'), ourVersion, source)
 	require.ErrorContains(t, err, "1 bytes too many")
@@ -144,7 +144,7 @@ func TestCardOfEachVersion(t *testing.T) {
 		}}, cards)
 		for n := 1; n < len(e.b); n++ {
 			_, err := parseList(e.b[:n], version, card)
-			require.ErrorIs(t, err, ErrMalformed, "cut at %d", n)
+			require.ErrorIs(t, err, errMalformed, "cut at %d", n)
 		}
 	}
 }

@@ -74,7 +74,7 @@ func TestRecordedCut(t *testing.T) {
 				require.Len(t, list, whole-1)
 				continue
 			}
-			require.ErrorIs(t, err, ErrMalformed)
+			require.ErrorIs(t, err, errMalformed)
 		}
 	}
 }
