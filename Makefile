@@ -114,13 +114,15 @@ deps-windows: ## install by apt what the build for Windows needs, and make a Win
 	tools/windows/wine.sh build
 
 .PHONY: build-windows
-build-windows: ## build sidetone.exe, sidetonew.exe (the tray) and fakeserver.exe below bin/windows; on arm64, for which there is no C compiler, without miniaudio
+build-windows: ## build sidetone.exe, sidetonew.exe (the tray), sidetone-service.exe and fakeserver.exe below bin/windows; on arm64, for which there is no C compiler, without miniaudio
 	GO=$(GO) VERSION=$(VERSION) tools/windows/resources.sh
 	GOOS=windows GOARCH=amd64 CC=x86_64-w64-mingw32-gcc $(GO) build -trimpath $(AGENTFLAGS) -o $(BIN)/windows/amd64/sidetone.exe ./cmd/agent
 	GOOS=windows GOARCH=amd64 CGO_ENABLED=0 $(GO) build -trimpath $(AGENTFLAGS) -ldflags '$(LDFLAGS) -funcalign=8 -H=windowsgui' -o $(BIN)/windows/amd64/sidetonew.exe ./cmd/tray
+	GOOS=windows GOARCH=amd64 CGO_ENABLED=0 $(GO) build -trimpath $(AGENTFLAGS) -ldflags '$(LDFLAGS) -funcalign=8 -H=windowsgui' -o $(BIN)/windows/amd64/sidetone-service.exe ./cmd/service
 	GOOS=windows GOARCH=amd64 CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/windows/amd64/fakeserver.exe ./fakeserver/cmd/fakeserver
 	GOOS=windows GOARCH=arm64 CGO_ENABLED=0 $(GO) build -trimpath $(AGENTFLAGS) -o $(BIN)/windows/arm64/sidetone.exe ./cmd/agent
 	GOOS=windows GOARCH=arm64 CGO_ENABLED=0 $(GO) build -trimpath $(AGENTFLAGS) -ldflags '$(LDFLAGS) -funcalign=8 -H=windowsgui' -o $(BIN)/windows/arm64/sidetonew.exe ./cmd/tray
+	GOOS=windows GOARCH=arm64 CGO_ENABLED=0 $(GO) build -trimpath $(AGENTFLAGS) -ldflags '$(LDFLAGS) -funcalign=8 -H=windowsgui' -o $(BIN)/windows/arm64/sidetone-service.exe ./cmd/service
 
 .PHONY: test-windows
 test-windows: deps deps-windows build-windows ## the tests that are not of one other system, as Windows programs under Wine (RACE=1: with the race detector), and the agent among clients

@@ -121,7 +121,7 @@ func gather(cmd *cobra.Command, in *settingsFlags) (doctor.Facts, error) {
 
 // registered returns how the agent of these settings is registered to start at log-in; nil if that is unknown.
 func registered(ctx context.Context, c *config.Config) *doctor.Service {
-	m, err := serviceManager(nil, nil)
+	m, err := serviceManager()
 	if err != nil {
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 
 	"sidetone/internal/app"
 	"sidetone/internal/service"
+	"sidetone/internal/supervise"
 )
 
 func runCommand() *cobra.Command {
@@ -78,6 +79,9 @@ func run(cmd *cobra.Command, in *settingsFlags, replace bool, inPlaceOf string) 
 		return err
 	}
 	ctx, cancel := context.WithCancel(cmd.Context())
+	if err := service.WhenAsked(host.Getenv, cancel); err != nil {
+		log.Warn("the agent may be killed before clients are told of its end", "reason", err)
+	}
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	defer cancel()
@@ -85,7 +89,11 @@ func run(cmd *cobra.Command, in *settingsFlags, replace bool, inPlaceOf string) 
 	if manager != nil {
 		beside.Go(func() { manager.Run(ctx, func() { agent.Ping(ctx) }, log) })
 	}
-	return agent.Run(ctx)
+	err = agent.Run(ctx)
+	if err == nil && agent.HasLetGo() && host.Getenv(supervise.StopEventVariable) != "" {
+		err = exitCode(supervise.ExitReplaced)
+	}
+	return err
 }
 
 func identityOf(set *app.Settings) string { return set.Identity.ID + "/" + set.Identity.ClientID }

@@ -26,8 +26,9 @@ func serviceCommand() *cobra.Command {
 		Use:   "service",
 		Short: "Have the agent start at log-in, and look after it",
 		Long: `Registers the agent with the user's service manager (systemd), which starts it at log-in and again if it
-fails. Where there is none the desktop starts it at log-in, and nothing restarts it (docs/service.md).
-It belongs to one user; nothing here needs root but --global.`,
+fails. Where there is none the desktop starts it at log-in, and nothing restarts it. Windows starts it at log-in with a
+program that starts it again if it fails (docs/service.md).
+It belongs to one user; nothing here needs root or an administrator but --global.`,
 		Args: knownVerb,
 		RunE: needsVerb,
 	}
@@ -51,6 +52,7 @@ func printFlag(cmd *cobra.Command, v *bool) {
 func serviceInstallCommand() *cobra.Command {
 	var in settingsFlags
 	var dry, forAll bool
+	var as string
 	cmd := &cobra.Command{
 		Use:   "install",
 		Short: "Have the agent start at log-in",
@@ -60,11 +62,15 @@ It does not start the agent: 'sidetone service start' does. Installing again cha
 an agent that runs takes it over when it is started anew. One program starts the agent of one vendor: for
 another one's, uninstall the first, or use a program with a brand and a name of its own.
 
-With --global, as root, it starts for every user of this machine, as that user.
+With --global, as root or administrator, it starts for every user of this machine, as that user.
+
+--as says what starts it. On Windows: run, a value of the Run key; task, a task of the Task Scheduler; service, a service with
+an agent in each session, which is --global. On Linux: systemd or autostart, of which the former goes first (docs/service.md).
 
 Exit codes: 0 done; 1 it did not work; 2 the input is wrong, or another vendor's agent is installed.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			forAll = forAll || service.Kind(as) == service.Service
 			if err := forThisUser(); err != nil && !forAll {
 				return err
 			}
@@ -76,7 +82,7 @@ Exit codes: 0 done; 1 it did not work; 2 the input is wrong, or another vendor's
 			if forAll {
 				says = "installed for all users: it starts at their next log-in"
 			}
-			i, err := installer(forAll, args, trayFlags)
+			i, err := installer(forAll, service.Kind(as), args, trayFlags)
 			if err == nil {
 				err = refuseOtherVendor(cmd.Context(), i, args)
 			}
@@ -88,6 +94,8 @@ Exit codes: 0 done; 1 it did not work; 2 the input is wrong, or another vendor's
 	}
 	in.add(cmd)
 	installFlags(cmd, &dry, &forAll)
+	cmd.Flags().StringVar(&as, "as", "", "what starts it (default: as it is installed, else the first that there is)")
+	_ = cmd.RegisterFlagCompletionFunc("as", completeWords(service.Kinds())) // fails only for an unknown flag
 	return cmd
 }
 
@@ -100,7 +108,7 @@ func serviceUninstallCommand() *cobra.Command {
 'install --global' had it start for; agents that run go on until their users log out.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			i, err := installer(forAll, nil, nil)
+			i, err := installer(forAll, "", nil, nil)
 			if err != nil {
 				return err
 			}
@@ -117,19 +125,19 @@ func serviceUninstallCommand() *cobra.Command {
 
 func installFlags(cmd *cobra.Command, dry, forAll *bool) {
 	printFlag(cmd, dry)
-	cmd.Flags().BoolVar(forAll, "global", false, "for all users of this machine; needs root")
+	cmd.Flags().BoolVar(forAll, "global", false, "for all users of this machine; needs root or an administrator")
 }
 
 // installer registers the agent for this user, or for all.
-func installer(forAll bool, args, trayFlags []string) (service.Installer, error) {
+func installer(forAll bool, as service.Kind, args, trayFlags []string) (service.Installer, error) {
 	if !forAll {
-		return serviceManager(args, trayFlags)
+		return managerAs(as, args, trayFlags)
 	}
 	a, err := thisAgent(args, trayFlags)
 	if err != nil {
 		return nil, err
 	}
-	return service.NewGlobal(a)
+	return service.NewGlobal(a, as)
 }
 
 // refuseOtherVendor refuses to replace another vendor's registered agent, which would no longer start.
@@ -196,7 +204,10 @@ func loginEnv() []string { return []string{"HOME=" + host.Getenv("HOME")} }
 
 // serviceManager is what starts the agent that this program is. Which one that is its definition says: an agent of another vendor may
 // run as well.
-func serviceManager(args, trayFlags []string) (m service.Manager, err error) {
+func serviceManager() (m service.Manager, err error) { return managerAs("", nil, nil) }
+
+// managerAs registers it with these arguments, and its tray with such flags.
+func managerAs(as service.Kind, args, trayFlags []string) (m service.Manager, err error) {
 	a, err := thisAgent(args, trayFlags)
 	if err != nil {
 		return nil, err
@@ -205,7 +216,7 @@ func serviceManager(args, trayFlags []string) (m service.Manager, err error) {
 		return runningAgent(ctx, registeredSettings(ctx, m))
 	}
 	a.LogFile = func(ctx context.Context) (string, error) { return lastLog(registeredSettings(ctx, m)) }
-	m, err = service.New(a, host.Getenv)
+	m, err = service.New(a, as, host.Getenv)
 	return m, err
 }
 
@@ -295,7 +306,7 @@ func serviceVerb(
 		Short: short,
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			m, err := serviceManager(nil, nil)
+			m, err := serviceManager()
 			if err != nil {
 				return err
 			}
@@ -335,7 +346,7 @@ func serviceLogsCommand() *cobra.Command {
 		Short: "Show the log of the installed agent",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			m, err := serviceManager(nil, nil)
+			m, err := serviceManager()
 			if err != nil {
 				return err
 			}

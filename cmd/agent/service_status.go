@@ -45,7 +45,7 @@ that of another vendor may run beside it ('sidetone status').
 Exit code 1 if it does not run.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			m, err := serviceManager(nil, nil)
+			m, err := serviceManager()
 			if err != nil {
 				return err
 			}

@@ -51,6 +51,9 @@ func run(ctx context.Context, args []string) error {
 		return fmt.Errorf("find this program, and the agent's beside it: %w", err)
 	}
 	agent := brand.AgentOf(self)
+	if code, is := host(agent, args); is {
+		os.Exit(code)
+	}
 	if len(args) == 0 || !strings.HasPrefix(args[0], "--address=") {
 		return startedBy(self, agent, args)
 	}

@@ -10,6 +10,7 @@ import (
 const (
 	traySuffix        = "-tray"
 	traySuffixWindows = "w"
+	serviceSuffix     = "-service"
 	exeSuffix         = ".exe"
 )
 
@@ -19,6 +20,11 @@ func TrayOf(agent string) string {
 		return name + traySuffixWindows + exeSuffix
 	}
 	return agent + traySuffix
+}
+
+// ServiceOf returns the path of the program that is the agent's service on Windows. A package may leave it out.
+func ServiceOf(agent string) string {
+	return strings.TrimSuffix(agent, exeSuffix) + serviceSuffix + exeSuffix
 }
 
 // AgentOf returns the path of the agent that belongs to a tray program.

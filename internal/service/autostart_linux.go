@@ -16,8 +16,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"sidetone/internal/platform/desktop"
 )
 
@@ -95,9 +93,6 @@ func (s *autostart) notInstalled() error {
 	return fmt.Errorf("%s is not there: '%s service install' writes it", s.path, s.Name)
 }
 
-// startTimeout is how long an agent may take until it is ready, or ends.
-const startTimeout = 30 * time.Second
-
 // start starts what the entry says, and waits until that is ready.
 func (s *autostart) start() (Step, error) {
 	text, err := os.ReadFile(s.path)
@@ -173,51 +168,7 @@ func (r *readiness) wait(ctx context.Context, cmd *exec.Cmd) error {
 	}
 }
 
-func (s *autostart) Stop(ctx context.Context) (Plan, error) {
-	p, err := s.Running(ctx)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return Plan{{fmt.Sprintf("%s stop, and wait for the end of process %d", s.Name, p.PID), func(ctx context.Context) error {
-		return end(ctx, p)
-	}}}, nil
-}
-
-// endTimeout is how long an agent may take to empty the clients' lists and end: ten times what it needs.
-const endTimeout = 5 * time.Second
-
-// end has an agent end, and waits for it.
-func end(ctx context.Context, p Process) error {
-	fd, err := unix.PidfdOpen(p.PID, 0)
-	if errors.Is(err, unix.ESRCH) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer unix.Close(fd)
-	ctx, cancel := context.WithTimeout(ctx, endTimeout)
-	defer cancel()
-	if err := p.Stop(ctx); err != nil {
-		return fmt.Errorf("process %d does not take it: %w: end it with kill %d", p.PID, err, p.PID)
-	}
-	deadline, _ := ctx.Deadline()
-	for {
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(max(0, time.Until(deadline)).Milliseconds()))
-		switch {
-		case errors.Is(err, unix.EINTR):
-		case err != nil:
-			return err
-		case n == 0:
-			return fmt.Errorf("process %d has not ended after %s: end it with kill -KILL %d", p.PID, endTimeout, p.PID)
-		default:
-			return nil
-		}
-	}
-}
+func (s *autostart) Stop(ctx context.Context) (Plan, error) { return s.stopping(ctx) }
 
 func (s *autostart) Restart(ctx context.Context) (Plan, error) {
 	p, err := s.Stop(ctx)

@@ -32,7 +32,7 @@ func nobodyRuns(context.Context) (Process, error) { return Process{}, fs.ErrNotE
 func TestAutostartEntry(t *testing.T) {
 	getenv := homeOf(t)
 	a := Agent{Name: "acme-agent", Executable: "/opt/acme-agent", Arguments: []string{"run"}, Running: nobodyRuns}
-	m, err := New(a, getenv)
+	m, err := New(a, "", getenv)
 	require.NoError(t, err)
 	path := filepath.Join(getenv("HOME"), ".config/autostart/acme-agent.desktop")
 	st, err := m.State(t.Context())
@@ -54,7 +54,7 @@ func TestAutostartEntry(t *testing.T) {
 	require.Equal(t, State{Kind: Autostart, Path: path, Installed: true, Enabled: true}, st)
 
 	a.Arguments = append(a.Arguments, "--log-level=debug")
-	changed, err := New(a, getenv)
+	changed, err := New(a, "", getenv)
 	require.NoError(t, err)
 	p, err = changed.Install(t.Context())
 	require.NoError(t, err)
@@ -77,7 +77,7 @@ func TestTrayEntry(t *testing.T) {
 		Name: "acme-agent", Executable: "/opt/acme-agent", Running: nobodyRuns,
 		Tray: desktop.Entry{ID: "acme-agent-tray", Command: []string{"/opt/acme-agent", "tray"}},
 	}
-	m, err := New(a, getenv)
+	m, err := New(a, "", getenv)
 	require.NoError(t, err)
 	do := func(plan func(context.Context) (Plan, error)) int {
 		p, err := plan(t.Context())
@@ -116,7 +116,7 @@ func TestStop(t *testing.T) {
 	require.NoError(t, agent.Start())
 	ended := make(chan struct{})
 	p := Process{PID: agent.Process.Pid, Stop: func(context.Context) error { return errors.New("it is busy") }}
-	m, err := New(Agent{Name: "acme-agent", Running: func(context.Context) (Process, error) { return p, nil }}, homeOf(t))
+	m, err := New(Agent{Name: "acme-agent", Running: func(context.Context) (Process, error) { return p, nil }}, "", homeOf(t))
 	require.NoError(t, err)
 	stop := func() error {
 		plan, err := m.Stop(t.Context())
@@ -144,7 +144,7 @@ func TestLogsOfTheFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "agent.log")
 	require.NoError(t, os.WriteFile(file, []byte("one\ntwo\nthree\n"), 0o600))
 	a := Agent{Name: "acme-agent", LogFile: func(context.Context) (string, error) { return file, nil }}
-	m, err := New(a, homeOf(t))
+	m, err := New(a, "", homeOf(t))
 	require.NoError(t, err)
 	var out strings.Builder
 	require.NoError(t, m.Logs(t.Context(), &out, 2, false))
@@ -170,7 +170,7 @@ func TestLogsOfTheFile(t *testing.T) {
 	require.NoError(t, w.Close())
 
 	a.LogFile = func(context.Context) (string, error) { return "", errors.New("there is none") }
-	m, err = New(a, homeOf(t))
+	m, err = New(a, "", homeOf(t))
 	require.NoError(t, err)
 	require.ErrorContains(t, m.Logs(t.Context(), nil, 1, false), "there is none: 'acme-agent run' in a terminal shows its log")
 }

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -13,7 +14,12 @@ import (
 type global struct{ Agent }
 
 // NewGlobal registers the agent for all users of this machine. It starts and stops nobody's.
-func NewGlobal(a Agent) (Installer, error) { return &global{a}, a.check() }
+func NewGlobal(a Agent, as Kind) (Installer, error) {
+	if as != "" && as != Systemd {
+		return nil, fmt.Errorf("--as %s: for all users only systemd starts it", as)
+	}
+	return &global{a}, a.check()
+}
 
 // unitsOfAll is where systemd looks for what the administrator adds to all users' service managers.
 const unitsOfAll = "/etc/systemd/user"

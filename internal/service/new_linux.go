@@ -10,10 +10,13 @@ import (
 	"sidetone/internal/platform/session"
 )
 
-// New finds what can start the agent on this machine: the user's service manager, else the desktop.
-func New(a Agent, getenv func(string) string) (Manager, error) {
+// New finds what can start the agent on this machine: what is asked for, else the user's service manager, else the desktop.
+func New(a Agent, as Kind, getenv func(string) string) (Manager, error) {
 	if err := a.check(); err != nil {
 		return nil, err
+	}
+	if as != "" && as != Systemd && as != Autostart {
+		return nil, fmt.Errorf("--as %s: want systemd or autostart", as)
 	}
 	home := getenv("HOME")
 	if !filepath.IsAbs(home) {
@@ -24,7 +27,11 @@ func New(a Agent, getenv func(string) string) (Manager, error) {
 	if runtime == "" {
 		runtime = filepath.Join("/run/user", session.User())
 	}
-	if !managerIn(runtime) {
+	there := managerIn(runtime)
+	if as == Systemd && !there {
+		return nil, fmt.Errorf("--as systemd: no service manager of this user runs")
+	}
+	if as == Autostart || !there {
 		return desktop, nil
 	}
 	// Who has come by su or cron has no such variable, and systemctl needs it.

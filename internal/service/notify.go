@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"sidetone/internal/supervise"
 )
 
 // The variables by which systemd says where it wants to hear of the agent, and how often.
@@ -40,8 +42,10 @@ func (n *Notifier) HandOver(pid int) {
 // alive is the sign of life.
 const alive = "WATCHDOG=1"
 
-// Supervised reports whether somebody wants to hear of the agent.
-func Supervised(getenv func(string) string) bool { return getenv(notifySocket) != "" }
+// Supervised reports whether somebody wants to hear of the agent, or of its end.
+func Supervised(getenv func(string) string) bool {
+	return getenv(notifySocket) != "" || getenv(supervise.StopEventVariable) != ""
+}
 
 // NewNotifier makes one of what the environment says; nil: nobody wants to hear of the agent.
 func NewNotifier(getenv func(string) string) *Notifier {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"sidetone/internal/platform/desktop"
+	"sidetone/internal/supervise"
 )
 
 // Kind is what starts the agent.
@@ -26,15 +27,23 @@ type Kind string
 const (
 	Systemd   Kind = "systemd"   // a unit of the user's service manager
 	Autostart Kind = "autostart" // an entry that the desktop starts at log-in
+	Run       Kind = "run"       // a value of a Run key, which Windows starts at log-in
+	Task      Kind = "task"      // a task of Windows' Task Scheduler, likewise
+	Service   Kind = "service"   // a service of Windows, with an agent in each session
 )
+
+// Kinds are their names, as users say them.
+func Kinds() []string {
+	return []string{string(Systemd), string(Autostart), string(Run), string(Task), string(Service)}
+}
 
 // The codes of sysexits.h with which an agent ends that a service manager has started, where a new start would not help.
 const (
 	// ExitConfig says that there are no settings to work with. It is not the usual 2, with which a Go program ends that panics, and
 	// which must be started again.
-	ExitConfig = 78
+	ExitConfig = supervise.ExitConfig
 	// ExitRunning says that another agent of this user, or for the same client id, runs already.
-	ExitRunning = 69
+	ExitRunning = supervise.ExitRunning
 )
 
 // about is what unit and entry say of the agent.

@@ -31,3 +31,4 @@ resources() {
 
 resources cmd/agent "$program" "$product"
 resources cmd/tray "${program}w" "$product (tray)"
+resources cmd/service "${program}-service" "$product (service)"

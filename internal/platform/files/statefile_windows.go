@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"sidetone/internal/platform/session"
+	"sidetone/internal/platform/windows/acl"
 )
 
 // openState opens a state file for reading if it is a regular file and no link, and belongs to this user or those who administer the
@@ -38,7 +39,7 @@ func openState(path string) (*os.File, fs.FileInfo, error) {
 // checkOwner refuses an opened file that another user has made.
 func checkOwner(file *os.File) error {
 	owner, err := OwnerOf(file)
-	if err == nil && owner != session.User() && !IsAdministrators(owner) {
+	if err == nil && owner != session.User() && !acl.IsAdministrators(owner) {
 		err = fmt.Errorf("it belongs to another user (%s): have the vendor's software write it as the user who runs Sidetone", owner)
 	}
 	return err

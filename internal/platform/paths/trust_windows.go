@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"sidetone/internal/platform/files"
+	"sidetone/internal/platform/windows/acl"
 )
 
 // RefuseSystemSettings says why the administrator's settings at path do not count; nil: they do, or there are none. Every user may make
@@ -22,7 +23,7 @@ func RefuseSystemSettings(path string) error {
 			return nil
 		case err != nil:
 			return fmt.Errorf("%s: %w", path, err)
-		case !files.IsAdministrators(owner):
+		case !acl.IsAdministrators(owner):
 			return fmt.Errorf("%s belongs to user %s, who is none of the administrators", path, owner)
 		}
 	}

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+
+	"sidetone/internal/supervise"
+)
+
+// hostVerb is what Windows starts at log-in: this program, since the agent's would open a console.
+const hostVerb = "host"
+
+// host keeps the agent running in this session, without a window, until that ends in order. It is for the verb alone.
+func host(agent string, args []string) (code int, is bool) {
+	if len(args) == 0 || args[0] != hostVerb {
+		return 0, false
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	s := supervise.Supervisor{
+		Machine: supervise.OwnSession{Program: supervise.Program{Path: agent, Args: args[1:]}},
+		Log:     slog.New(slog.DiscardHandler), // the agent has a log of its own
+		Down: func(_ supervise.Session, ended int) {
+			code = ended
+			cancel()
+		},
+	}
+	s.Run(ctx, nil)
+	return code, true
+}

@@ -1,0 +1,114 @@
+// Package acl says who may change files.
+package acl
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// Those who administer a machine, by SID. What belongs to one of them was put there by nobody else.
+const (
+	administrators   = "S-1-5-32-544"
+	localSystem      = "S-1-5-18"
+	trustedInstaller = "S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464"
+)
+
+// IsAdministrators reports whether the SID is that of those who administer the machine, or of the system.
+func IsAdministrators(sid string) bool {
+	return sid == administrators || sid == localSystem || sid == trustedInstaller
+}
+
+// What users may do: read and run programs and what is beside them, and in the folders above also make files of other names.
+const (
+	reading = windows.FILE_GENERIC_READ | windows.FILE_GENERIC_EXECUTE | windows.GENERIC_READ | windows.GENERIC_EXECUTE
+	making  = reading | windows.FILE_GENERIC_WRITE | windows.GENERIC_WRITE
+)
+
+// OnlyAdministratorsChange returns nil if nobody but those who administer the machine can change the program at path, put another one in its
+// place, or a DLL beside it: by its access list, its folder's, and those of all folders above.
+func OnlyAdministratorsChange(path string) error {
+	path = filepath.Clean(path)
+	if volume := filepath.VolumeName(path); !filepath.IsAbs(path) || len(volume) != 2 || driveType(volume+`\`) != windows.DRIVE_FIXED {
+		return fmt.Errorf("%s is not on a disk of this machine", path)
+	}
+	for allowed, level := windows.ACCESS_MASK(reading), 0; ; level++ {
+		if level > 1 {
+			allowed = making
+		}
+		if err := check(path, allowed); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		above := filepath.Dir(path)
+		if above == path {
+			return nil
+		}
+		path = above
+	}
+}
+
+func driveType(root string) uint32 {
+	name, err := windows.UTF16PtrFromString(root)
+	if err != nil {
+		return windows.DRIVE_UNKNOWN
+	}
+	return windows.GetDriveType(name)
+}
+
+func check(path string, allowed windows.ACCESS_MASK) error {
+	name, err := windows.UTF16PtrFromString(path)
+	if err != nil {
+		return err
+	}
+	attributes, err := windows.GetFileAttributes(name)
+	if err != nil {
+		return err
+	}
+	if attributes&windows.FILE_ATTRIBUTE_REPARSE_POINT != 0 {
+		return errors.New("it is a link to another place")
+	}
+	sd, err := windows.GetNamedSecurityInfo(path, windows.SE_FILE_OBJECT, windows.OWNER_SECURITY_INFORMATION|windows.DACL_SECURITY_INFORMATION)
+	if err != nil {
+		return fmt.Errorf("who may change it cannot be told: %w", err)
+	}
+	return onlyAdministrators(sd, allowed)
+}
+
+// An entry of an access list that lets somebody do something, as far as it is laid out alike.
+const accessAllowedCallback = 9
+
+// onlyAdministrators says who else may do more than is allowed.
+func onlyAdministrators(sd *windows.SECURITY_DESCRIPTOR, allowed windows.ACCESS_MASK) error {
+	owner, _, err := sd.Owner()
+	if err != nil || owner == nil {
+		return errors.New("it belongs to nobody who is known")
+	}
+	if sid := owner.String(); !IsAdministrators(sid) {
+		return fmt.Errorf("it belongs to user %s, who is none of the administrators", sid)
+	}
+	list, _, err := sd.DACL()
+	if err != nil || list == nil {
+		return errors.New("everybody may change it")
+	}
+	for i := range list.AceCount {
+		var entry *windows.ACCESS_ALLOWED_ACE
+		if err := windows.GetAce(list, uint32(i), &entry); err != nil {
+			return fmt.Errorf("who may change it cannot be told: %w", err)
+		}
+		header := entry.Header
+		if header.AceType == windows.ACCESS_DENIED_ACE_TYPE || header.AceFlags&windows.INHERIT_ONLY_ACE != 0 {
+			continue
+		}
+		if header.AceType != windows.ACCESS_ALLOWED_ACE_TYPE && header.AceType != accessAllowedCallback {
+			return fmt.Errorf("who may change it cannot be told: its access list has an entry of type %d", header.AceType)
+		}
+		sid := (*windows.SID)(unsafe.Pointer(&entry.SidStart)).String()
+		if entry.Mask&^allowed != 0 && !IsAdministrators(sid) {
+			return fmt.Errorf("user or group %s, who is none of the administrators, may change it", sid)
+		}
+	}
+	return nil
+}

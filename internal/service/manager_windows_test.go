@@ -1,0 +1,209 @@
+package service
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/windows"
+	"golang.org/x/sys/windows/registry"
+
+	"sidetone/internal/brand"
+	"sidetone/internal/platform/desktop"
+	"sidetone/internal/wine"
+)
+
+// agentFor is an agent of that name with its programs, which start nothing, and without one that runs.
+func agentFor(t *testing.T, name string) Agent {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), name+".exe")
+	for _, path := range []string{program, brand.TrayOf(program), brand.ServiceOf(program)} {
+		require.NoError(t, os.WriteFile(path, nil, 0o700))
+	}
+	a := Agent{
+		Name: name, Executable: program, Arguments: []string{"run", `--catalogue=C:\a "b"\acme.yaml`, "--vendor=acme"},
+		Running: func(context.Context) (Process, error) { return Process{}, fs.ErrNotExist },
+	}
+	a.Tray = desktop.Entry{ID: name + "-tray", Command: []string{brand.TrayOf(program), "--vendor=acme"}}
+	return a
+}
+
+// keptTasks has definitions of tasks kept whole until the test ends, beside what Wine keeps of them.
+func keptTasks(t *testing.T) {
+	if !wine.Is() {
+		return
+	}
+	reads, writes, kept := readTask, writeTask, make(map[string]string)
+	t.Cleanup(func() { readTask, writeTask = reads, writes })
+	writeTask = func(name, text string, forAll bool) error {
+		kept[name] = text
+		return writes(name, text, forAll)
+	}
+	readTask = func(name string) (string, bool, error) {
+		text, enabled, err := reads(name)
+		if text != "" {
+			require.Contains(t, text, "<Version>"+taskVersion+"</Version>")
+			text = kept[name]
+		}
+		return text, enabled, err
+	}
+}
+
+// trust has programs be those of the administrators until the test ends.
+func trust(t *testing.T) {
+	was := trusted
+	t.Cleanup(func() { trusted = was })
+	trusted = func(string) error { return nil }
+}
+
+// done does what an Installer plans, and then requires that nothing is left to do.
+func done(t *testing.T, plan func(context.Context) (Plan, error)) string {
+	t.Helper()
+	p, err := plan(t.Context())
+	require.NoError(t, err)
+	require.NotEmpty(t, p)
+	require.NoError(t, p.Do(t.Context()))
+	again, err := plan(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, again, "twice: %s", again)
+	return p.String()
+}
+
+func TestRegistration(t *testing.T) {
+	trust(t)
+	keptTasks(t)
+	for _, c := range []struct {
+		as   Kind
+		all  bool
+		path string
+	}{
+		{Run, false, `HKCU\Software\Microsoft\Windows\CurrentVersion\Run\acme-`},
+		{Run, true, `HKLM\Software\Microsoft\Windows\CurrentVersion\Run\acme-`},
+		{Task, false, `Task Scheduler Library\acme-`},
+		{Task, true, `Task Scheduler Library\acme-`},
+		{Service, true, "service acme-"},
+	} {
+		name := "acme-" + string(c.as) + map[bool]string{true: "-all"}[c.all]
+		t.Run(name, func(t *testing.T) {
+			a := agentFor(t, name)
+			m := &manager{a, c.as, c.all}
+			other := agentFor(t, "other-"+string(c.as)) // another vendor's
+			done(t, (&manager{other, c.as, c.all}).Install)
+			defer func() { done(t, (&manager{other, c.as, c.all}).Uninstall) }()
+
+			st, err := m.State(t.Context())
+			require.NoError(t, err)
+			require.False(t, st.Installed)
+			require.Contains(t, done(t, m.Install), map[bool]string{true: "-service.exe", false: "w.exe"}[c.as == Service])
+			st, err = m.State(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, State{Kind: c.as, Path: st.Path, Installed: true, Enabled: true, Tray: true}, st)
+			require.True(t, strings.HasPrefix(st.Path, c.path), st.Path)
+			args, err := m.Arguments(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, a.Arguments, args)
+
+			a.Arguments = []string{"run", "--vendor=acme"}
+			done(t, (&manager{a, "", c.all}).Install) // as it is
+			st, err = (&manager{Agent: a}).State(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, c.as, st.Kind)
+			args, err = (&manager{Agent: a}).Arguments(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, a.Arguments, args)
+			if c.all {
+				_, err = (&manager{Agent: a}).Uninstall(t.Context())
+				require.ErrorContains(t, err, "installed for all users")
+			}
+			done(t, m.Uninstall)
+			st, err = m.State(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, State{Kind: Run, Path: st.Path}, st)
+			args, err = m.Arguments(t.Context())
+			require.NoError(t, err)
+			require.Nil(t, args)
+		})
+	}
+}
+
+// TestOneWayAtATime: what installs it otherwise takes the way of before back, for two would start it.
+func TestOneWayAtATime(t *testing.T) {
+	trust(t)
+	keptTasks(t)
+	a := agentFor(t, "acme-ways")
+	defer func() { done(t, (&manager{a, "", true}).Uninstall) }()
+	for _, as := range []Kind{Run, Service, Task, Run, Task, Service} {
+		done(t, (&manager{a, as, true}).Install)
+		for _, s := range a.starters(true) {
+			reg, err := s.current()
+			require.NoError(t, err)
+			require.Equal(t, s.kind() == as, reg.command != nil, "%s while it is installed as %s", s.kind(), as)
+		}
+	}
+}
+
+// TestSwitchedOffByTheUser: what a user has switched off in the settings of Windows stays so.
+func TestSwitchedOffByTheUser(t *testing.T) {
+	a := agentFor(t, "acme-off")
+	m := &manager{Agent: a}
+	done(t, m.Install)
+	switchOff(t, a.Name)
+	switchOff(t, a.Tray.ID)
+	a.Arguments = append(a.Arguments, "--log-level=debug")
+	done(t, (&manager{Agent: a}).Install)
+	st, err := m.State(t.Context())
+	require.NoError(t, err)
+	require.True(t, st.Installed)
+	require.False(t, st.Enabled)
+	require.False(t, st.Tray)
+	done(t, m.Uninstall)
+	require.False(t, desktop.RunOfUser.SwitchedOff(a.Name), "nothing is left of it")
+}
+
+// switchOff is what the settings of Windows do.
+func switchOff(t *testing.T, value string) {
+	key, _, err := registry.CreateKey(registry.CURRENT_USER, `Software\Microsoft\Windows\CurrentVersion\Explorer\StartupApproved\Run`, registry.SET_VALUE)
+	require.NoError(t, err)
+	defer key.Close()
+	require.NoError(t, key.SetBinaryValue(value, []byte{3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}))
+}
+
+// TestProgramsOfUsersBecomeNoService: whoever may change them would have the system's rights.
+func TestProgramsOfUsersBecomeNoService(t *testing.T) {
+	a := agentFor(t, "acme-untrusted")
+	_, err := (&manager{a, Service, true}).Install(t.Context())
+	require.ErrorContains(t, err, "install the programs where only administrators may write")
+	_, err = New(a, Service, nil)
+	require.ErrorContains(t, err, "--global")
+	_, err = New(a, Systemd, nil)
+	require.ErrorContains(t, err, "want run, task or service")
+}
+
+func TestWhatIsNotOurs(t *testing.T) {
+	a := agentFor(t, "acme-foreign")
+	require.NoError(t, desktop.RunOfUser.Set(a.Name, `C:\other.exe --quiet`))
+	m := &manager{Agent: a}
+	st, err := m.State(t.Context())
+	require.NoError(t, err)
+	require.False(t, st.Installed)
+	done(t, m.Install)
+	done(t, m.Uninstall)
+	require.ErrorContains(t, desktop.RunOfUser.Set(a.Name, strings.Repeat("x", 261)), "at most 260 characters")
+	require.NoError(t, os.Remove(brand.TrayOf(a.Executable)))
+	_, err = m.Install(t.Context())
+	require.ErrorContains(t, err, "which is not there")
+	_, err = m.Start(t.Context())
+	require.ErrorContains(t, err, "not installed")
+}
+
+func TestPrivilegesHaveNames(t *testing.T) {
+	for _, name := range privileges {
+		name16, err := windows.UTF16PtrFromString(name)
+		require.NoError(t, err)
+		require.NoError(t, windows.LookupPrivilegeValue(nil, name16, new(windows.LUID)), name)
+	}
+}

@@ -1,0 +1,214 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+	"golang.org/x/sys/windows/svc"
+	"golang.org/x/sys/windows/svc/eventlog"
+	"golang.org/x/sys/windows/svc/mgr"
+
+	"sidetone/internal/brand"
+	"sidetone/internal/platform/windows/acl"
+)
+
+// trusted says why a program is none that the system may start; nil: it may. Tests replace it: Wine has no access lists.
+var trusted = acl.OnlyAdministratorsChange
+
+// winService is a service of Windows, whose program has the agent's run in each session.
+type winService struct{ Agent }
+
+func (w winService) kind() Kind   { return Service }
+func (w winService) path() string { return "service " + w.Name }
+
+// command is how Windows starts it: its name and the agent's command are its arguments, so that it has nothing to read from a file.
+func (w winService) command() []string {
+	return append([]string{brand.ServiceOf(w.Executable), w.Name, w.Executable}, w.Arguments...)
+}
+
+// open opens the service with no more rights than are needed; nil: there is none.
+func (w winService) open(rights uint32) (*mgr.Service, error) {
+	manager, err := windows.OpenSCManager(nil, nil, windows.SC_MANAGER_CONNECT)
+	if err != nil {
+		return nil, fmt.Errorf("ask for the service %s: %w", w.Name, err)
+	}
+	defer windows.CloseServiceHandle(manager)
+	name, err := windows.UTF16PtrFromString(w.Name)
+	if err != nil {
+		return nil, err
+	}
+	handle, err := windows.OpenService(manager, name, rights)
+	if errors.Is(err, windows.ERROR_SERVICE_DOES_NOT_EXIST) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the service %s: %w", w.Name, err)
+	}
+	return &mgr.Service{Name: w.Name, Handle: handle}, nil
+}
+
+func (w winService) current() (reg registration, err error) {
+	s, err := w.open(windows.SERVICE_QUERY_CONFIG)
+	if s == nil {
+		return reg, err
+	}
+	defer s.Close()
+	line, startType, err := configOf(s.Handle)
+	if err != nil {
+		return reg, fmt.Errorf("read how the service %s is registered: %w", w.Name, err)
+	}
+	words, err := windows.DecomposeCommandLine(line)
+	if err != nil || len(words) < 3 || words[1] != w.Name {
+		return reg, nil // somebody else has registered it
+	}
+	starts := startType == mgr.StartAutomatic
+	return registration{words[2:], starts, starts && line == windows.ComposeCommandLine(w.command())}, nil
+}
+
+// configOf is what mgr.Service.Config reads first, of which the rest is of no use here, and not known to Wine.
+func configOf(service windows.Handle) (line string, startType uint32, err error) {
+	buffer := make([]byte, 8<<10) // the most that it can be
+	config := (*windows.QUERY_SERVICE_CONFIG)(unsafe.Pointer(&buffer[0]))
+	if err = windows.QueryServiceConfig(service, config, uint32(len(buffer)), new(uint32)); err != nil {
+		return "", 0, err
+	}
+	return windows.UTF16PtrToString(config.BinaryPathName), config.StartType, nil
+}
+
+// running reports whether it runs.
+func (w winService) running() (bool, error) {
+	s, err := w.open(windows.SERVICE_QUERY_STATUS)
+	if s == nil {
+		return false, err
+	}
+	defer s.Close()
+	status, err := s.Query()
+	return status.State == svc.Running || status.State == svc.StartPending, err
+}
+
+// install refuses programs that users may change: they would get the system's rights.
+func (w winService) install() (Step, error) {
+	for _, program := range []string{brand.ServiceOf(w.Executable), w.Executable} {
+		if err := trusted(program); err != nil {
+			return Step{}, fmt.Errorf("the service would run with the rights of the system: %w: install the programs where only "+
+				"administrators may write, as in Program Files, or use --as task", err)
+		}
+	}
+	text := fmt.Sprintf("register the service %s (event log source, restart after failures, few privileges):\n\n    %s",
+		w.Name, windows.ComposeCommandLine(w.command()))
+	return Step{text, func(context.Context) error { return w.register() }}, nil
+}
+
+// privileges are all that the service's program keeps of the system's: to ask for users' tokens, and to start programs with them.
+var privileges = []string{"SeTcbPrivilege", "SeAssignPrimaryTokenPrivilege", "SeIncreaseQuotaPrivilege", "SeChangeNotifyPrivilege"}
+
+func (w winService) register() error {
+	m, err := mgr.Connect()
+	if err != nil {
+		return fmt.Errorf("register the service: %w: it takes an administrator", err)
+	}
+	defer m.Disconnect() //nolint:errcheck // nothing follows from it
+	config := mgr.Config{
+		StartType: mgr.StartAutomatic, ErrorControl: mgr.ErrorNormal, ServiceType: windows.SERVICE_WIN32_OWN_PROCESS,
+		DisplayName: w.Name, Description: about,
+	}
+	s, err := m.OpenService(w.Name)
+	if err == nil {
+		err = w.change(s)
+	} else {
+		s, err = m.CreateService(w.Name, w.command()[0], config, w.command()[1:]...)
+	}
+	if err != nil {
+		return fmt.Errorf("register the service %s: %w", w.Name, err)
+	}
+	defer s.Close()
+	// What of this does not work leaves a service that works, with more rights or without a restart.
+	again := mgr.RecoveryAction{Type: mgr.ServiceRestart, Delay: time.Second}
+	day := uint32((24 * time.Hour).Seconds())
+	_ = s.SetRecoveryActions([]mgr.RecoveryAction{again, {Type: mgr.ServiceRestart, Delay: 30 * time.Second}, {Type: mgr.NoAction}}, day)
+	_ = s.SetRecoveryActionsOnNonCrashFailures(true)
+	_ = requirePrivileges(s)
+	if err := eventlog.InstallAsEventCreate(w.Name, eventlog.Error|eventlog.Warning|eventlog.Info); err != nil && !strings.Contains(err.Error(), "exists") {
+		return fmt.Errorf("register the event log source %s: %w", w.Name, err)
+	}
+	return nil
+}
+
+// change has a service that is there start another command.
+func (w winService) change(s *mgr.Service) error {
+	line, err := windows.UTF16PtrFromString(windows.ComposeCommandLine(w.command()))
+	if err != nil {
+		return err
+	}
+	const same = windows.SERVICE_NO_CHANGE
+	return windows.ChangeServiceConfig(s.Handle, same, mgr.StartAutomatic, same, line, nil, nil, nil, nil, nil, nil)
+}
+
+// requirePrivileges has Windows take all other privileges from the service's process before it starts.
+func requirePrivileges(s *mgr.Service) error {
+	var list []uint16
+	for _, name := range privileges {
+		name16, err := windows.UTF16FromString(name)
+		if err != nil {
+			return err
+		}
+		list = append(list, name16...)
+	}
+	list = append(list, 0)
+	info := struct{ names *uint16 }{&list[0]}
+	return windows.ChangeServiceConfig2(s.Handle, windows.SERVICE_CONFIG_REQUIRED_PRIVILEGES_INFO, (*byte)(unsafe.Pointer(&info)))
+}
+
+func (w winService) remove() Step {
+	return Step{"stop and remove the service " + w.Name + " and its event log source", func(ctx context.Context) error {
+		if err := w.halt(ctx); err != nil {
+			return err
+		}
+		s, err := w.open(windows.DELETE)
+		if s == nil {
+			return err
+		}
+		defer s.Close()
+		if err := s.Delete(); err != nil {
+			return fmt.Errorf("remove the service %s: %w", w.Name, err)
+		}
+		_ = eventlog.Remove(w.Name) // it may be gone
+		return nil
+	}}
+}
+
+// start has Windows start the service.
+func (w winService) start() Step {
+	return Step{"start the service " + w.Name, func(context.Context) error {
+		s, err := w.open(windows.SERVICE_START)
+		if s == nil {
+			return err
+		}
+		defer s.Close()
+		if err := s.Start(); err != nil && !errors.Is(err, windows.ERROR_SERVICE_ALREADY_RUNNING) {
+			return fmt.Errorf("start the service %s: %w", w.Name, err)
+		}
+		return nil
+	}}
+}
+
+// halt has the service end, with the agents of all sessions, and waits for that.
+func (w winService) halt(ctx context.Context) error {
+	s, err := w.open(windows.SERVICE_STOP | windows.SERVICE_QUERY_STATUS)
+	if s == nil {
+		return err
+	}
+	defer s.Close()
+	if _, err := s.Control(svc.Stop); err != nil && !errors.Is(err, windows.ERROR_SERVICE_NOT_ACTIVE) {
+		return fmt.Errorf("stop the service %s: %w", w.Name, err)
+	}
+	return poll(ctx, "the service "+w.Name+" has not ended", func() (bool, error) {
+		status, err := s.Query()
+		return status.State == svc.Stopped, err
+	})
+}

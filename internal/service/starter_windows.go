@@ -1,0 +1,136 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"golang.org/x/sys/windows"
+
+	"sidetone/internal/brand"
+	"sidetone/internal/platform/desktop"
+	"sidetone/internal/platform/session"
+)
+
+// hostVerb has the tray's program, which has no console, keep the agent running.
+const hostVerb = "host"
+
+// starter is one way in which Windows starts the agent.
+type starter interface {
+	kind() Kind
+	path() string // of the definition, for people
+	// current is how the agent is registered; without a command: it is not.
+	current() (registration, error)
+	install() (Step, error)
+	remove() Step
+}
+
+// registration is how an agent is registered.
+type registration struct {
+	command []string // the agent's program and its arguments; nil: it is not registered, or by somebody else
+	starts  bool     // nobody has switched it off
+	same    bool     // as it would be registered now
+}
+
+// hostCommand is what Windows starts at log-in.
+func (a Agent) hostCommand() []string {
+	return append([]string{brand.TrayOf(a.Executable), hostVerb}, a.Arguments...)
+}
+
+// hosted is the agent of such a command; nil: it is none.
+func hosted(command []string) []string {
+	if len(command) < 2 || command[1] != hostVerb {
+		return nil
+	}
+	return append([]string{brand.AgentOf(command[0])}, command[2:]...)
+}
+
+// runKey is a value of a Run key.
+type runKey struct {
+	Agent
+	key desktop.RunKey
+}
+
+func (r runKey) kind() Kind      { return Run }
+func (r runKey) path() string    { return r.key.Path(r.Name) }
+func (r runKey) command() string { return windows.ComposeCommandLine(r.hostCommand()) }
+
+func (r runKey) current() (reg registration, err error) {
+	line, err := r.key.Command(r.Name)
+	if err != nil || line == "" {
+		return reg, err
+	}
+	words, err := windows.DecomposeCommandLine(line)
+	if err != nil {
+		return reg, nil // somebody else has written it
+	}
+	return registration{hosted(words), r.key.Starts(r.Name), line == r.command()}, nil
+}
+
+func (r runKey) install() (Step, error) {
+	return Step{"write " + r.path() + ":\n\n    " + r.command(), func(context.Context) error {
+		return r.key.Set(r.Name, r.command())
+	}}, nil
+}
+
+func (r runKey) remove() Step {
+	return Step{"remove " + r.path(), func(context.Context) error { return r.key.Remove(r.Name) }}
+}
+
+// logonTask is a task of one user, or of all.
+type logonTask struct {
+	Agent
+	user string // SID; "": of all
+}
+
+func (l logonTask) kind() Kind { return Task }
+
+// name is that of the task. Users share one folder of them.
+func (l logonTask) name() string {
+	if l.user == "" {
+		return l.Name
+	}
+	return l.Name + "-" + l.user
+}
+
+func (l logonTask) path() string { return `Task Scheduler Library\` + l.name() }
+
+func (l logonTask) text() string {
+	command := l.hostCommand()
+	return l.taskText(l.user, command[0], windows.ComposeCommandLine(command[1:]))
+}
+
+func (l logonTask) current() (reg registration, err error) {
+	text, enabled, err := readTask(l.name())
+	if err != nil || text == "" {
+		return reg, err
+	}
+	program, arguments, version, err := taskIn(text)
+	if err != nil {
+		return reg, nil // somebody else has written it
+	}
+	words, err := windows.DecomposeCommandLine(windows.EscapeArg(program) + " " + arguments)
+	if err != nil {
+		return reg, nil
+	}
+	own := l.hostCommand()
+	same := version == taskVersion && program == own[0] && arguments == windows.ComposeCommandLine(own[1:])
+	return registration{hosted(words), enabled, same && enabled}, nil
+}
+
+func (l logonTask) install() (Step, error) {
+	text := fmt.Sprintf("register the task %s:\n\n%s", l.name(), indent(l.text()))
+	return Step{strings.TrimSuffix(text, "\n"), func(context.Context) error { return writeTask(l.name(), l.text(), l.user == "") }}, nil
+}
+
+func (l logonTask) remove() Step {
+	return Step{"remove the task " + l.name(), func(context.Context) error { return removeTask(l.name()) }}
+}
+
+// starters are all ways in which Windows may start the agent for this user, the user's own first, or for all users.
+func (a Agent) starters(all bool) (list []starter) {
+	if all {
+		return []starter{runKey{a, desktop.RunOfAll}, logonTask{a, ""}, winService{a}}
+	}
+	return []starter{runKey{a, desktop.RunOfUser}, logonTask{a, session.User()}}
+}

@@ -1,0 +1,57 @@
+package supervise
+
+import (
+	"context"
+	"time"
+
+	"golang.org/x/sys/windows/svc"
+
+	"sidetone/internal/signal"
+)
+
+// Service is a Supervisor as a service of Windows.
+type Service struct {
+	Supervisor
+	Check func() error // says why it must not start
+}
+
+// stopTime is how long Windows is told that the end may take: the agents' and a little.
+const stopTime = endTime + 2*time.Second
+
+// refused is the service's own exit code where it must not start.
+const refused = 1
+
+// Execute runs until Windows has the service stop. What Windows tells of sessions is a hint to look at them: its details are not valid any more
+// by now.
+func (s *Service) Execute(_ []string, requests <-chan svc.ChangeRequest, status chan<- svc.Status) (own bool, code uint32) {
+	status <- svc.Status{State: svc.StartPending}
+	if err := s.Check(); err != nil {
+		s.Log.Error("the service does not start: its programs could be changed by users, who would get the rights of the system", "err", err)
+		return true, refused
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	hints, done := signal.New(), make(chan struct{})
+	go func() {
+		defer close(done)
+		s.Run(ctx, hints)
+	}()
+	const accepts = svc.AcceptStop | svc.AcceptShutdown | svc.AcceptSessionChange
+	status <- svc.Status{State: svc.Running, Accepts: accepts}
+	for {
+		select {
+		case r := <-requests:
+			switch r.Cmd {
+			case svc.Interrogate:
+				status <- r.CurrentStatus
+			case svc.SessionChange:
+				hints.Notify()
+			case svc.Stop, svc.Shutdown:
+				status <- svc.Status{State: svc.StopPending, WaitHint: uint32(stopTime.Milliseconds())}
+				cancel()
+			}
+		case <-done:
+			return false, 0
+		}
+	}
+}

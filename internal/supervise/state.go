@@ -1,0 +1,60 @@
+package supervise
+
+import "sidetone/internal/transition"
+
+// life is how the agent of one session is. transitions says how one state follows from another.
+type life string
+
+// The states.
+const (
+	due     life = "due"     // it is to be started now
+	running life = "running" // a process of it runs
+	waiting life = "waiting" // it has failed, and is started again after a while
+	down    life = "down"    // it is not started again before its user logs on again
+	leaving life = "leaving" // it was asked to end
+	ended   life = "ended"   // nothing of it is left, and it is forgotten
+)
+
+// outcome is what happened, as far as it decides what comes next.
+type outcome string
+
+const (
+	onStarted outcome = "it was started"
+	onFailure outcome = "it has failed, or could not be started"
+	onQuit    outcome = "it has ended in order, or so that a new start would not help"
+	onDue     outcome = "the wait is over"
+	onLeave   outcome = "its user logs off, or the supervisor ends"
+	onOverdue outcome = "it has not ended 3 s after it was asked"
+)
+
+// consequence is what the supervisor does on the way to a state.
+type consequence string
+
+const (
+	nothing   consequence = ""
+	thenStart consequence = "it is started"
+	thenWait  consequence = "the wait begins: 1 s, growing to 1 min; anew after a minute without a failure"
+	thenAsk   consequence = "it is asked to end"
+	thenKill  consequence = "it is killed"
+)
+
+var line = transition.NewLine[life, outcome, consequence]
+
+// transitions is all that decides when an agent is started and ended. docs/architecture.md shows it.
+var transitions = transition.Table[life, outcome, consequence]{
+	line(onStarted, []life{due}, running, nothing),
+	line(onStarted, nil, "", nothing),
+	line(onFailure, []life{due, running}, waiting, thenWait),
+	line(onFailure, []life{leaving}, ended, nothing),
+	line(onFailure, nil, "", nothing),
+	line(onQuit, []life{running}, down, nothing),
+	line(onQuit, []life{leaving}, ended, nothing),
+	line(onQuit, nil, "", nothing),
+	line(onDue, []life{waiting}, due, thenStart),
+	line(onDue, nil, "", nothing),
+	line(onLeave, []life{running}, leaving, thenAsk),
+	line(onLeave, []life{leaving}, "", nothing),
+	line(onLeave, nil, ended, nothing),
+	line(onOverdue, []life{leaving}, "", thenKill),
+	line(onOverdue, nil, "", nothing),
+}

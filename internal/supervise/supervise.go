@@ -1,0 +1,213 @@
+// Package supervise keeps one agent running in each log-in session of a machine, or in one session alone: it starts it, starts it again
+// after a failure, and has it end with its session. It knows nothing of what an agent does, and reads no file.
+package supervise
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// The codes with which an agent ends that somebody supervises, where a new start would not help. The first two are those of sysexits.h.
+const (
+	ExitConfig   = 78 // there are no settings to work with
+	ExitRunning  = 69 // another agent of this user, or for the same client id, runs already
+	ExitReplaced = 75 // another process goes on in its place; where that is none of its own, nobody here looks after it
+)
+
+// StopEventVariable is the environment variable that names the event by which an agent on Windows is asked to end. An agent that has it is
+// supervised.
+const StopEventVariable = "AGENT_STOP_EVENT"
+
+// A Session is one of a user, from log-on to log-off. Its number is used again, the pair is not.
+type Session struct {
+	ID    uint32
+	Logon uint64
+}
+
+// A Machine is what is supervised: where there are users, and how an agent is started for one.
+type Machine interface {
+	// Sessions are those in which a user is logged on, whether or not the user is there.
+	Sessions() ([]Session, error)
+	Start(Session) (Process, error)
+}
+
+// A Process is an agent, with whatever goes on in its place.
+type Process interface {
+	Wait() (code int) // returns when nothing of it is left; called once
+	Ask()             // has it end in order
+	Kill()
+}
+
+const (
+	firstWait = time.Second // after a failure
+	maxWait   = time.Minute // likewise, after many; and how long without one makes the next the first
+	endTime   = 3 * time.Second
+	lookAgain = 5 * time.Second // at sessions, where they could not be listed
+)
+
+// A Supervisor looks after the agents of a Machine.
+type Supervisor struct {
+	Machine Machine
+	Log     *slog.Logger
+	Down    func(Session, int) // an agent has ended with that code, and is not started again; nil: nobody wants to know
+
+	agents map[Session]*agent
+	ends   chan end
+	again  time.Time // when sessions are to be listed again; zero: at the next hint
+	leaves bool      // no agent is started any more
+}
+
+// agent is that of one session.
+type agent struct {
+	session Session
+	state   life
+	process Process
+	started time.Time
+	wait    time.Duration // the last one
+	timer   time.Time     // when the wait, or the time in which it is to end, is over
+}
+
+type end struct {
+	*agent
+	code int
+}
+
+// Run starts an agent in each session and keeps it running until ctx ends; then it returns when all have ended. A hint says that sessions
+// may have changed: it carries no truth, they are listed anew at each.
+func (s *Supervisor) Run(ctx context.Context, hints <-chan struct{}) {
+	s.agents, s.ends = make(map[Session]*agent), make(chan end)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	stop := ctx.Done()
+	s.look()
+	for {
+		timer.Stop()
+		if at := s.next(); !at.IsZero() {
+			timer.Reset(max(0, time.Until(at)))
+		}
+		select {
+		case <-stop:
+			stop, hints, s.leaves = nil, nil, true
+			for _, a := range s.agents {
+				s.happens(a, onLeave)
+			}
+		case <-hints:
+			s.look()
+		case e := <-s.ends:
+			s.ended(e)
+		case <-timer.C:
+			s.expire()
+		}
+		if stop == nil && len(s.agents) == 0 {
+			return
+		}
+	}
+}
+
+// look lists the sessions, and begins and ends agents with them.
+func (s *Supervisor) look() {
+	if s.again = (time.Time{}); s.leaves {
+		return
+	}
+	all, err := s.Machine.Sessions()
+	if err != nil {
+		s.Log.Warn("the sessions of users cannot be listed: they are taken to be those of before", "err", err)
+		s.again = time.Now().Add(lookAgain)
+		return
+	}
+	there := make(map[Session]bool)
+	for _, session := range all {
+		there[session] = true
+		if s.agents[session] == nil {
+			a := &agent{session: session, state: due}
+			s.agents[session] = a
+			s.start(a)
+		}
+	}
+	for session, a := range s.agents {
+		if !there[session] {
+			s.happens(a, onLeave)
+		}
+	}
+}
+
+// happens puts the transition after an outcome into force, and does what else follows.
+func (s *Supervisor) happens(a *agent, on outcome) {
+	t := transitions.After(a.state, on)
+	a.state, a.timer = t.To, time.Time{}
+	switch t.Then {
+	case thenStart:
+		s.start(a)
+	case thenWait:
+		a.wait = min(max(2*a.wait, firstWait), maxWait)
+		if !a.started.IsZero() && time.Since(a.started) >= maxWait {
+			a.wait = firstWait
+		}
+		a.timer = time.Now().Add(a.wait)
+		s.Log.Warn("the agent is started again after a while", "session", a.session.ID, "wait", a.wait)
+	case thenAsk:
+		a.process.Ask()
+		a.timer = time.Now().Add(endTime)
+	case thenKill:
+		s.Log.Warn("the agent has not ended in time, and is killed", "session", a.session.ID)
+		a.process.Kill()
+	}
+	if a.state == ended {
+		delete(s.agents, a.session)
+		s.again = time.Now() // its user may have been there all the time
+	}
+}
+
+func (s *Supervisor) start(a *agent) {
+	var err error
+	if a.process, err = s.Machine.Start(a.session); err != nil {
+		s.Log.Error("the agent cannot be started", "session", a.session.ID, "err", err)
+		a.started = time.Time{}
+		s.happens(a, onFailure)
+		return
+	}
+	a.started = time.Now()
+	s.happens(a, onStarted)
+	go func() { s.ends <- end{a, a.process.Wait()} }()
+}
+
+func (s *Supervisor) ended(e end) {
+	on := onFailure
+	if e.code == 0 || e.code == ExitConfig || e.code == ExitRunning || e.code == ExitReplaced {
+		on = onQuit
+	}
+	s.Log.Info("the agent has ended", "session", e.session.ID, "code", e.code)
+	if s.happens(e.agent, on); e.state == down && s.Down != nil {
+		s.Down(e.session, e.code)
+	}
+}
+
+// next is when something is due; zero: nothing is.
+func (s *Supervisor) next() (at time.Time) {
+	at = s.again
+	for _, a := range s.agents {
+		if !a.timer.IsZero() && (at.IsZero() || a.timer.Before(at)) {
+			at = a.timer
+		}
+	}
+	return at
+}
+
+// expire does what is due.
+func (s *Supervisor) expire() {
+	now := time.Now()
+	if !s.again.IsZero() && !s.again.After(now) {
+		s.look()
+	}
+	for _, a := range s.agents {
+		if a.timer.IsZero() || a.timer.After(now) {
+			continue
+		}
+		on := onDue
+		if a.state == leaving {
+			on = onOverdue
+		}
+		s.happens(a, on)
+	}
+}
