@@ -20,7 +20,9 @@ const pipeSecurity = "D:P(A;;GA;;;OW)(A;;GA;;;SY)"
 func isTaken(err error) bool { return errors.Is(err, os.ErrPermission) || errors.Is(err, os.ErrExist) }
 
 // isTakenPort reports whether a port cannot be bound because somebody has it.
-func isTakenPort(err error) bool { return errors.Is(err, windows.WSAEADDRINUSE) || errors.Is(err, windows.WSAEACCES) }
+func isTakenPort(err error) bool {
+	return errors.Is(err, windows.WSAEADDRINUSE) || errors.Is(err, windows.WSAEACCES)
+}
 
 // ReopenIPC binds a named pipe again. Its name is free when the peers of before have closed their ends, too.
 func (thisMachine) ReopenIPC(path string) (net.Listener, error) {

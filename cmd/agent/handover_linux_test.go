@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -346,7 +345,9 @@ func (d *controlled) installed() *manager {
 	self, err := os.Executable()
 	require.NoError(d.t, err)
 	d.program = filepath.Join(openFolder(d.t), "agent")
-	copyFile(d.t, self, d.program)
+	text, err := os.ReadFile(self)
+	require.NoError(d.t, err)
+	writeProgram(d.t, d.program, text)
 	log, err := os.Create(filepath.Join(d.t.TempDir(), "log"))
 	require.NoError(d.t, err)
 	d.t.Cleanup(func() { log.Close() })
@@ -363,7 +364,7 @@ func (d *controlled) install(script string) {
 	if _, err := os.Stat(first); err != nil {
 		require.NoError(d.t, os.Rename(d.program, first))
 	}
-	require.NoError(d.t, os.WriteFile(d.program+".new", []byte(strings.ReplaceAll(script, "FIRST", first)), 0o755))
+	writeProgram(d.t, d.program+".new", []byte(strings.ReplaceAll(script, "FIRST", first)))
 	require.NoError(d.t, os.Rename(d.program+".new", d.program))
 }
 
@@ -460,19 +461,6 @@ func (d *controlled) processes() (all []int) {
 		}
 	}
 	return all
-}
-
-// copyFile copies a program.
-func copyFile(t *testing.T, from, to string) {
-	t.Helper()
-	in, err := os.Open(from)
-	require.NoError(t, err)
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE, 0o755)
-	require.NoError(t, err)
-	_, err = io.Copy(out, in)
-	require.NoError(t, err)
-	require.NoError(t, out.Close())
 }
 
 // hangEnv makes the test binary an agent that takes over and then hangs.

@@ -262,3 +262,12 @@ func (f *fake) spotless(tr fakeserver.Transport) {
 		said[g.Conn] = list
 	}
 }
+
+// writeProgram writes a program. No child may be started meanwhile: until it has become another program it would have the file open for
+// writing, and what is open so is not executed.
+func writeProgram(t *testing.T, path string, text []byte) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	require.NoError(t, os.WriteFile(path, text, 0o755))
+}

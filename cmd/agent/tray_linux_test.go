@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -18,7 +17,7 @@ func TestTrayIsAProgramBesideThisOne(t *testing.T) {
 	require.Equal(t, exitFailed, o.code)
 	require.Contains(t, o.stderr, "the tray is a program of its own, and is not there: "+agent+"-tray: install it beside acme-agent")
 
-	require.NoError(t, os.WriteFile(agent+"-tray", []byte("#!/bin/sh\necho $0\nprintf '%s\\n' \"$@\"\nexit 7\n"), 0o700))
+	writeProgram(t, agent+"-tray", []byte("#!/bin/sh\necho $0\nprintf '%s\\n' \"$@\"\nexit 7\n"))
 	o = sidetone(t, env, "tray", "--vendor=acme", "--lang=de")
 	require.Equal(t, 7, o.code, o.stderr)
 	require.Equal(t, agent+"-tray\n--address="+folder+"/sidetone/acme/agent.sock\n--lang=de\n--icon=\n--\n--vendor=acme\n", o.stdout)

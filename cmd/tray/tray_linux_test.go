@@ -2,13 +2,14 @@ package main
 
 import (
 	"bytes"
-	"net"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/godbus/dbus/v5"
@@ -38,13 +39,14 @@ func newDesk(t *testing.T) *desk {
 	bus := testlab.StartBus(t)
 	d := &desk{t: t, home: t.TempDir(), session: bus, icons: make(chan string, 10)}
 	d.agent = filepath.Join(d.home, "acme-agent")
-	d.build(d.agent+"-tray", ".", "CGO_ENABLED=0") // as the Makefile does
+	tray, err := built()
+	require.NoError(t, err)
+	require.NoError(t, os.Link(tray, d.agent+"-tray"))
 	opens := `echo "$1" > "$HOME/opened.new" && mv "$HOME/opened.new" "$HOME/opened"`
 	require.NoError(t, os.WriteFile(filepath.Join(d.home, "xdg-open"), []byte("#!/bin/sh\n"+opens+"\n"), 0o700))
 	d.env = []string{
 		"HOME=" + d.home, "XDG_RUNTIME_DIR=" + bus.Folder(), "PATH=" + d.home + ":/usr/bin:/bin", "LC_ALL=C.UTF-8", "GOTRACEBACK=all",
 	}
-	var err error
 	d.bus, err = dbus.Connect(bus.Address())
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = d.bus.Close() })
@@ -54,12 +56,31 @@ func newDesk(t *testing.T) *desk {
 	return d
 }
 
-func (d *desk) build(program, of string, env ...string) {
-	d.t.Helper()
-	build := exec.CommandContext(d.t.Context(), "go", "build", "-o", program, of)
+// folder is that of the program that all tests share.
+var folder string
+
+// built is that program, as the Makefile makes it.
+var built = sync.OnceValues(func() (program string, err error) {
+	if folder, err = os.MkdirTemp("", "tray"); err != nil {
+		return "", err
+	}
+	program = filepath.Join(folder, "tray")
+	return program, build(program, ".", "CGO_ENABLED=0")
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	_ = os.RemoveAll(folder)
+	os.Exit(code)
+}
+
+func build(program, of string, env ...string) error {
+	build := exec.Command("go", "build", "-o", program, of)
 	build.Env = append(os.Environ(), env...)
-	out, err := build.CombinedOutput()
-	require.NoError(d.t, err, "%s", out)
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
 }
 
 // RegisterStatusNotifierItem is called by an icon.
@@ -139,22 +160,18 @@ func (d *desk) memory(process *exec.Cmd, which string) int {
 // the agent's program for what it does not know itself, and stays small. Started by itself it has the verb start it.
 func TestTrayBesideItsAgent(t *testing.T) {
 	d := newDesk(t)
-	d.build(d.agent, "../agent")
+	require.NoError(t, build(d.agent, "../agent"))
 	example, err := os.ReadFile("../../examples/acme.yaml")
 	require.NoError(t, err)
 	catalogue, endpoints := filepath.Join(d.home, "acme.yaml"), filepath.Join(d.home, "endpoints.yaml")
 	require.NoError(t, os.WriteFile(catalogue, bytes.ReplaceAll(example, []byte("\n    traces:"), []byte("\n    #")), 0o600))
 	require.NoError(t, os.WriteFile(endpoints, []byte(
 		`endpoints: [{id: mic, name: Mic, type: audioinput, bus: usb, vid: "1209", pid: "0700", serial: "1"}]`+"\n"), 0o600))
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	port := free.Addr().(*net.TCPAddr).Port
-	require.NoError(t, free.Close())
-	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{port}, IPCDir: d.home})
+	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{0}, IPCDir: d.home})
 	require.NoError(t, err)
 	defer client.Close()
 	d.start(d.agent, "run", "--catalogue", catalogue, "--sources-files", endpoints, "--sources-audio=false", "--sources-camera=false",
-		"--sources-hid=false", "--rpc-ports", strconv.Itoa(port), "--rpc-ipc-folders", d.home, "--control-socket", filepath.Join(d.home, "agent.sock"))
+		"--sources-hid=false", "--rpc-ports", strconv.Itoa(client.Port()), "--rpc-ipc-folders", d.home, "--control-socket", filepath.Join(d.home, "agent.sock"))
 	tray := d.start(d.agent, "tray", "--control-socket", filepath.Join(d.home, "agent.sock"))
 	icon := <-d.icons
 	testlab.Eventually(t, "the menu shows the headset", func() bool { return d.rows(icon)["Acme Headset 700"] != 0 })

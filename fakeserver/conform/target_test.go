@@ -1,7 +1,7 @@
 package conform
 
 import (
-	"net"
+	"fmt"
 	"testing"
 	"time"
 
@@ -48,10 +48,7 @@ func TestTargetsAndOptionsThatMakeNoSense(t *testing.T) {
 }
 
 func TestNoServer(t *testing.T) {
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, ln.Close())
-	for _, target := range []Target{{URL: "http://" + ln.Addr().String()}, {IPC: ipctest.Path(t)}} {
+	for _, target := range []Target{{URL: fmt.Sprintf("http://127.0.0.1:%d", ipctest.Port(t))}, {IPC: ipctest.Path(t)}} {
 		report, err := Run(deadline(t), target, Options{})
 		gone := new(UnreachableError)
 		require.ErrorAs(t, err, &gone)

@@ -509,24 +509,25 @@ func TestOnlyWhatChangesIsSent(t *testing.T) {
 	icon.shows(muted)
 	rows := make(map[string]bool)
 	var others []string
-	for done := false; !done; {
+	for len(rows) == 0 || len(others) < 2 {
+		var sig *dbus.Signal
 		select {
-		case sig := <-signals:
-			member := sig.Name[strings.LastIndex(sig.Name, ".")+1:]
-			if member != "ItemsPropertiesUpdated" {
-				others = append(others, member)
-				continue
-			}
-			var updated []struct {
-				ID    int32
-				Props map[string]dbus.Variant
-			}
-			require.NoError(t, dbus.Store(sig.Body[:1], &updated))
-			for _, u := range updated {
-				rows[u.Props["label"].Value().(string)] = true
-			}
-		case <-time.After(500 * time.Millisecond): // longer than anything takes that was already sent
-			done = true
+		case sig = <-signals:
+		case <-time.After(time.Minute):
+			require.FailNow(t, "not everything is sent", "rows %v, signals %v", rows, others)
+		}
+		member := sig.Name[strings.LastIndex(sig.Name, ".")+1:]
+		if member != "ItemsPropertiesUpdated" {
+			others = append(others, member)
+			continue
+		}
+		var updated []struct {
+			ID    int32
+			Props map[string]dbus.Variant
+		}
+		require.NoError(t, dbus.Store(sig.Body[:1], &updated))
+		for _, u := range updated {
+			rows[u.Props["label"].Value().(string)] = true
 		}
 	}
 	require.Equal(t, map[string]bool{"Microphone: muted, reported by the device": true}, rows)

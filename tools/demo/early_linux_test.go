@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"testing"
 	"time"
 
-	"sidetone/internal/platform/audio"
-
 	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/platform/audio"
 )
 
 // childEnv makes this test binary the demo itself.
@@ -51,7 +52,7 @@ func TestDemoEndsEarly(t *testing.T) {
 			cmd.Stdout, cmd.Stderr = w, &stderr
 			require.NoError(t, cmd.Start())
 			require.NoError(t, w.Close())
-			require.NoError(t, r.SetReadDeadline(time.Now().Add(30*time.Second)))
+			require.NoError(t, r.SetReadDeadline(time.Now().Add(2*time.Minute)))
 			for lines := bufio.NewScanner(r); ; {
 				require.True(t, lines.Scan(), "%v", lines.Err())
 				if strings.HasPrefix(lines.Text(), "2. ") {
@@ -71,6 +72,9 @@ func TestDemoEndsEarly(t *testing.T) {
 
 // TestTookInterrupt tells a program that Ctrl-C has ended from one that has failed.
 func TestTookInterrupt(t *testing.T) {
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, os.Interrupt) // what the shell of these tests ignores, as in the background, their children would ignore, too
+	defer signal.Stop(caught)
 	for script, want := range map[string]bool{"kill -INT $$": true, "kill -KILL $$": false, "exit 1": false} {
 		err := exec.CommandContext(t.Context(), "sh", "-c", script).Run()
 		require.Error(t, err)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"sidetone/internal/testlab/ipctest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -18,13 +20,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // elsewhere are decoys that no other test can meet.
 func elsewhere(t *testing.T) options {
 	t.Helper()
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, l.Close())
 	folder, err := os.MkdirTemp("", "foreign") // with a short path, as sockets need it
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(folder)) })
-	return options{ports: []int{l.Addr().(*net.TCPAddr).Port}, folders: []string{folder}}
+	return options{ports: []int{ipctest.Port(t)}, folders: []string{folder}}
 }
 
 func TestWhatIsTouchedIsTold(t *testing.T) {

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +15,7 @@ import (
 
 	"sidetone/fakeserver"
 	"sidetone/fakeserver/internal/host"
+	"sidetone/internal/testlab/ipctest"
 )
 
 // conformAt runs the verb against a server and returns the exit code and what was printed.
@@ -128,10 +129,7 @@ func TestConformInterrupted(t *testing.T) {
 }
 
 func TestConformWithoutAServer(t *testing.T) {
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, ln.Close())
-	code, out, errs := conformAt(t, "http://"+ln.Addr().String())
+	code, out, errs := conformAt(t, fmt.Sprintf("http://127.0.0.1:%d", ipctest.Port(t)))
 	require.Equal(t, exitFailed, code)
 	require.Empty(t, out)
 	require.Contains(t, errs, "no server at 127.0.0.1:")
