@@ -10,6 +10,7 @@ import (
 
 	"sidetone/internal/app"
 	"sidetone/internal/config"
+	"sidetone/internal/health"
 )
 
 func configCommand() *cobra.Command {
@@ -46,6 +47,7 @@ func configCheckCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			sayIgnored(cmd, set.Ignored)
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), checkedConfig{OK: true, Catalogue: set.Config.Catalogue})
 			}
@@ -58,6 +60,13 @@ func configCheckCommand() *cobra.Command {
 	return cmd
 }
 
+// sayIgnored says, beside the answer, that the administrator's settings do not count, why, and what to do.
+func sayIgnored(cmd *cobra.Command, ignored *health.Condition) {
+	if ignored != nil {
+		line(cmd.ErrOrStderr(), "%s %s", health.English.Message(*ignored), health.English.Remedy(*ignored))
+	}
+}
+
 func configShowCommand() *cobra.Command {
 	var asJSON bool
 	var in settingsFlags
@@ -66,10 +75,12 @@ func configShowCommand() *cobra.Command {
 		Short: "Show every setting, its value and where that comes from",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, list, problems := config.Load(in.options(cmd))
+			from := in.options(cmd)
+			_, list, problems := config.Load(from)
 			if err := app.Input(problems, nil); err != nil {
 				return err
 			}
+			sayIgnored(cmd, app.Ignored(from))
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), list)
 			}
