@@ -15,7 +15,7 @@ func TestRulesAreListed(t *testing.T) {
 	page, err := os.ReadFile("../../docs/windows.md")
 	require.NoError(t, err)
 	var rules, listed []string
-	for _, m := range regexp.MustCompile(`Test-Rule '(W\d+)' '((?:[^']|'')*)'`).FindAllStringSubmatch(script(t), -1) {
+	for _, m := range regexp.MustCompile(`Test-Rule '(W\d+)' '((?:[^']|'')*)'`).FindAllStringSubmatch(read(t, "check.ps1"), -1) {
 		rules = append(rules, m[1]+" "+strings.ReplaceAll(m[2], "''", "'"))
 	}
 	for _, m := range regexp.MustCompile(`(?m)^\| (W\d+) \| ([^|]*) \|`).FindAllStringSubmatch(string(page), -1) {
@@ -28,9 +28,15 @@ func TestRulesAreListed(t *testing.T) {
 // texts are what PowerShell does not read as code: comments and strings. A string in double quotes may hold code in $(...), one level deep.
 var texts = regexp.MustCompile(`(?m)#(?:Requires)? .*$|^#$|'(?:[^']|'')*'|"(?:[^"$` + "`" + `]|` + "`" + `.|\$\((?:[^()"]|\([^()]*\))*\)|\$)*"`)
 
-// TestScriptIsWhole: Windows PowerShell reads a file without a mark as the system's code page, and stops at a bracket that is not closed.
-func TestScriptIsWhole(t *testing.T) {
-	text := script(t)
+// TestScriptsAreWhole: Windows PowerShell reads a file without a mark as the system's code page, and stops at a bracket that is not closed.
+func TestScriptsAreWhole(t *testing.T) {
+	for _, path := range []string{"check.ps1", "../../examples/push/push.ps1"} {
+		t.Run(path, func(t *testing.T) { isWhole(t, read(t, path)) })
+	}
+}
+
+func isWhole(t *testing.T, text string) {
+	t.Helper()
 	require.NotRegexp(t, `[^\n\x20-\x7e]`, text)
 	code := texts.ReplaceAllString(text, "")
 	require.NotRegexp(t, `['"#]`, code, "a string that does not end")
@@ -51,9 +57,9 @@ func TestScriptIsWhole(t *testing.T) {
 	require.Empty(t, open)
 }
 
-func script(t *testing.T) string {
+func read(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile("check.ps1")
+	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	return strings.ReplaceAll(string(text), "\r\n", "\n")
 }

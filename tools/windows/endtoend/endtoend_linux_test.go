@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -217,6 +218,10 @@ func (p prefix) report(d desk) {
 		require.Zero(t, code, out)
 		p.awaitMute(d, on)
 	}
+	out, code := p.run(exampleInC(t), "acme-headset-700", "true")
+	require.Zero(t, code, out)
+	require.Contains(t, out, `"units":1`)
+	p.awaitMute(d, true)
 	for _, c := range []struct{ want, verb string }{
 		{mic.ID, "devices"}, {"audio", "status"}, {mic.ID, "explain " + mic.ID}, {"The source audio works", "doctor"},
 	} {
@@ -238,3 +243,58 @@ func keptBy(path string) []fakeserver.Device {
 	}
 	return state.Lists[0].Devices
 }
+
+// exampleInC is a vendor's program that pushes a state, for Windows.
+func exampleInC(t *testing.T) string {
+	program := filepath.Join(t.TempDir(), "push.exe")
+	out, err := exec.Command("x86_64-w64-mingw32-gcc", "-Wall", "-o", program, "../../../examples/push/push.c", "-ladvapi32").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return program
+}
+
+// What a recording, a session of learning, a catalogue and a file of endpoints come to is the same on each system, to the letter.
+func TestItSaysWhatItSaysOnLinux(t *testing.T) {
+	p := newPrefix(t, "/nonexistent")
+	native := filepath.Join(t.TempDir(), "sidetone")
+	out, err := exec.Command("go", "build", "-o", native, "sidetone/cmd/agent").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	const top = "../../.."
+	acme, mute := top+"/examples/acme.yaml", top+"/examples/traces/headset-700-mute.jsonl"
+	desk := filepath.Join(t.TempDir(), "desk.yaml")
+	require.NoError(t, os.WriteFile(desk, []byte(`endpoints:
+  - {id: mic, type: audioinput, name: Headset, bus: usb, vid: "1209", pid: "0700", serial: A1, container: c, mute: true, default: true}
+  - {id: speaker, type: audiooutput, name: Headset, bus: usb, vid: "1209", pid: "0700", serial: A1, container: c}
+  - {id: other, type: audioinput, name: 'Mikrofon (ünï 🎧)', bus: usb, vid: "0b0e", pid: "0422"}
+`), 0o600))
+	for name, args := range map[string][]string{
+		"replay":         {"replay", mute, "--catalogue", acme},
+		"its lists":      {"replay", mute, "--catalogue", acme, "--lists"},
+		"no recording":   {"replay", acme},
+		"learn":          {"learn", "--from", top + "/internal/hid/learn/testdata/sessions/level-beside-battery.jsonl"},
+		"learn nothing":  {"learn", "--from", top + "/internal/hid/learn/testdata/sessions/silent.jsonl"},
+		"catalogue":      {"catalogue", "check", acme},
+		"its recordings": {"catalogue", "test", acme},
+		"devices": {
+			"devices", "--catalogue", acme, "--sources-files", desk,
+			"--sources-audio=false", "--sources-camera=false", "--sources-hid=false", "--report-audio-id=native", // else each system has its own
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.Command(native, args...)
+			cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "XDG_CONFIG_HOME="+t.TempDir())
+			want, err := cmd.CombinedOutput()
+			if err != nil {
+				require.ErrorAs(t, err, new(*exec.ExitError))
+			}
+			got, code := p.run("sidetone.exe", args...)
+			require.Equal(t, duration.ReplaceAllString(string(want), ""), duration.ReplaceAllString(asOnLinux.Replace(got), ""))
+			require.Equal(t, cmd.ProcessState.ExitCode(), code)
+		})
+	}
+}
+
+// asOnLinux writes paths as Linux does, and duration is how long a replay took.
+var (
+	asOnLinux = strings.NewReplacer("Z:", "", "\\", "/")
+	duration  = regexp.MustCompile(` in [0-9.e-]+ s \([0-9]+ x real time\)`)
+)
