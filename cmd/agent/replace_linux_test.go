@@ -265,7 +265,7 @@ func TestReplaceFails(t *testing.T) {
 		"it hangs with everything in its hands": func(t *testing.T, d *controlled) {
 			hold, _ := d.letsGo()
 			d.logged("the other agent has failed: this one goes on")
-			testlab.Eventually(t, "it goes on", func() bool { _, err := os.Stat(d.socket); return err == nil })
+			testlab.Eventually(t, "it goes on", func() bool { _, _, code := d.ask("status"); return code == 0 })
 			require.ErrorIs(t, hold.HandedOver(d.ctx), control.ErrConflict)
 		},
 	} {

@@ -89,7 +89,7 @@ func drawProgram(source string) ([]byte, error) {
 // encode is a picture as a PNG file.
 func encode(picture image.Image) []byte {
 	var file bytes.Buffer
-	_ = (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&file, picture) // into memory, which does not fail
+	_ = png.Encode(&file, picture) // into memory, which does not fail
 	return file.Bytes()
 }
 
