@@ -1,2 +1,61 @@
 // Package camera lists the cameras of the operating system: New, of each system's file, returns them as a platform.Source.
 package camera
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"sidetone/internal/devices"
+	"sidetone/internal/health"
+	"sidetone/internal/platform"
+	"sidetone/internal/signal"
+)
+
+// listRetry is when a failed List is tried again without an event.
+const listRetry = 30 * time.Second
+
+// watched is what the sources of all systems share.
+type watched struct {
+	changed signal.Signal
+	closed  chan struct{}
+	once    sync.Once
+	unwatch func() error // nil: nothing is watched
+
+	mu    sync.Mutex
+	retry time.Duration // until List is due without an event; 0 = never
+}
+
+func newWatched() *watched { return &watched{changed: signal.New(), closed: make(chan struct{})} }
+
+// Name is "camera".
+func (w *watched) Name() string { return "camera" }
+
+// Close ends Wait and the watching.
+func (w *watched) Close() error {
+	var err error
+	w.once.Do(func() {
+		close(w.closed)
+		if w.unwatch != nil {
+			err = w.unwatch()
+		}
+	})
+	return err
+}
+
+// Wait returns after a hot-plug, after a change of access, and when a List that has failed, or a camera that could not be asked, is due
+// again.
+func (w *watched) Wait(ctx context.Context) error {
+	w.mu.Lock()
+	retry := w.retry
+	w.mu.Unlock()
+	_, err := w.changed.Wait(ctx, retry, w.closed)
+	return err
+}
+
+// unreadable is the answer of a List that has failed. mu is held.
+func (w *watched) unreadable(err error) ([]devices.Endpoint, error) {
+	w.retry = listRetry
+	return nil, platform.Trouble(fmt.Errorf("list cameras: %w", err), health.CamerasUnreadable, nil)
+}

@@ -8,34 +8,25 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"sidetone/internal/devices"
 	"sidetone/internal/health"
 	"sidetone/internal/platform"
 	"sidetone/internal/platform/linux"
-	"sidetone/internal/signal"
 )
-
-// listRetry is when a failed List is tried again without an event.
-const listRetry = 30 * time.Second
 
 // source lists the V4L2 nodes that deliver pictures. Each is opened once per presence:
 // opening a camera wakes it, and what it is does not change.
 type source struct {
 	linux.Tree
+	*watched
 	query   func(path string) (videoNode, error)
 	log     *slog.Logger
-	changed signal.Signal
-	closed  chan struct{}
-	once    sync.Once
 	hotplug *linux.Hotplug // nil: nothing is watched
 
-	mu    sync.Mutex
+	// mu guards what follows.
 	nodes map[nodeID]*presence // of the last scan
 	notes []health.Condition   // of the last List
-	retry time.Duration        // until List is due without an event; 0 = never
 }
 
 // New returns the source "camera": the machine's V4L2 cameras. root is the folder that
@@ -52,36 +43,12 @@ func New(root string, log *slog.Logger) (platform.Source, error) {
 }
 
 func newSource(tree linux.Tree, query func(string) (videoNode, error), log *slog.Logger) *source {
-	return &source{Tree: tree, query: query, log: log, changed: signal.New(), closed: make(chan struct{})}
+	return &source{Tree: tree, watched: newWatched(), query: query, log: log}
 }
 
 func (c *source) watch() {
 	c.hotplug = linux.WatchHotplug("camera", "video4linux", c.Dev, isVideoNode, c.log, c.changed.Notify)
-}
-
-// Name is "camera".
-func (c *source) Name() string { return "camera" }
-
-// Close ends Wait and the watching.
-func (c *source) Close() error {
-	var err error
-	c.once.Do(func() {
-		close(c.closed)
-		if c.hotplug != nil {
-			err = c.hotplug.Close()
-		}
-	})
-	return err
-}
-
-// Wait returns after a hot-plug, after a change of access, and when a node that could not be
-// asked is due again.
-func (c *source) Wait(ctx context.Context) error {
-	c.mu.Lock()
-	retry := c.retry
-	c.mu.Unlock()
-	_, err := c.changed.Wait(ctx, retry, c.closed)
-	return err
+	c.unwatch = c.hotplug.Close
 }
 
 // Notes names the cameras that the last List left out, and what is not watched.
@@ -102,8 +69,7 @@ func (c *source) List(ctx context.Context) ([]devices.Endpoint, error) {
 	c.notes, c.retry = nil, 0
 	nodes, err := c.scan()
 	if err != nil {
-		c.retry = listRetry
-		return nil, platform.Trouble(fmt.Errorf("list cameras: %w", err), health.CamerasUnreadable, nil)
+		return c.unreadable(err)
 	}
 	c.ask(ctx, nodes)
 	endpoints := []devices.Endpoint{}

@@ -3,10 +3,7 @@ package camera
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"log/slog"
-	"sync"
-	"time"
 
 	syswindows "golang.org/x/sys/windows"
 
@@ -14,12 +11,8 @@ import (
 	"sidetone/internal/health"
 	"sidetone/internal/platform"
 	"sidetone/internal/platform/windows"
-	"sidetone/internal/signal"
 	"sidetone/internal/stable"
 )
-
-// listRetry is when a failed List is tried again without an event.
-const listRetry = 30 * time.Second
 
 // videoCameras is KSCATEGORY_VIDEO_CAMERA: cameras for pictures of people, not those by which Windows knows faces.
 var videoCameras = syswindows.GUID{
@@ -28,57 +21,29 @@ var videoCameras = syswindows.GUID{
 
 // source lists the cameras that Windows knows. It opens none.
 type source struct {
-	changed  signal.Signal
-	closed   chan struct{}
-	once     sync.Once
-	watching *windows.Watch // nil: nothing is watched
-	deaf     error          // why not
-
-	mu    sync.Mutex
-	retry time.Duration // until List is due without an event; 0 = never
+	*watched
+	unheard error // why nothing is watched; nil: it is
 }
 
 // New returns the source "camera": the cameras of this machine. There are no others: root means nothing. What cannot be watched is said in
 // the source's notes.
 func New(_ string, log *slog.Logger) (platform.Source, error) {
-	c := &source{changed: signal.New(), closed: make(chan struct{})}
-	c.watching, c.deaf = windows.NewWatch(videoCameras, func(string, bool) { c.changed.Notify() })
-	if c.deaf != nil {
-		log.Warn("cameras that come and go are not noticed", "err", c.deaf)
+	w := newWatched()
+	watch, err := windows.NewWatch(videoCameras, func(string, bool) { w.changed.Notify() })
+	if err != nil {
+		log.Warn("cameras that come and go are not noticed", "err", err)
+	} else {
+		w.unwatch = watch.Close
 	}
-	return c, nil
-}
-
-// Name is "camera".
-func (c *source) Name() string { return "camera" }
-
-// Close ends Wait and the watching.
-func (c *source) Close() error {
-	var err error
-	c.once.Do(func() {
-		close(c.closed)
-		if c.watching != nil {
-			err = c.watching.Close()
-		}
-	})
-	return err
-}
-
-// Wait returns after a hot-plug, and when a List that has failed is due again.
-func (c *source) Wait(ctx context.Context) error {
-	c.mu.Lock()
-	retry := c.retry
-	c.mu.Unlock()
-	_, err := c.changed.Wait(ctx, retry, c.closed)
-	return err
+	return &source{w, err}, nil
 }
 
 // Notes says what is not watched.
 func (c *source) Notes() []health.Condition {
-	if c.deaf == nil {
+	if c.unheard == nil {
 		return nil
 	}
-	return []health.Condition{health.Wrap(c.deaf, health.PlugsUnheard, health.Warning, health.Args{"device": "camera"}).Condition}
+	return []health.Condition{health.Wrap(c.unheard, health.PlugsUnheard, health.Warning, health.Args{"device": "camera"}).Condition}
 }
 
 // List returns the cameras in the order of their ids.
@@ -88,8 +53,7 @@ func (c *source) List(context.Context) ([]devices.Endpoint, error) {
 	defer c.mu.Unlock()
 	c.retry = 0
 	if err != nil {
-		c.retry = listRetry
-		return nil, platform.Trouble(fmt.Errorf("list cameras: %w", err), health.CamerasUnreadable, nil)
+		return c.unreadable(err)
 	}
 	endpoints := []devices.Endpoint{}
 	for _, i := range interfaces {

@@ -34,34 +34,13 @@ func headset(place int) standin.HID {
 	}
 }
 
-type hidEvents chan hid.Event
-
-func (c hidEvents) next(t *testing.T) hid.Event {
-	t.Helper()
-	select {
-	case e := <-c:
-		return e
-	case <-platformtest.Deadline(t).Done():
-		t.Fatal("no event")
-		return hid.Event{}
-	}
-}
-
-func (c hidEvents) expect(t *testing.T, what hid.EventKind, node string) hid.Event {
-	t.Helper()
-	e := c.next(t)
-	require.Equal(t, what, e.Kind, "%+v", e)
-	require.Equal(t, node, e.Node)
-	return e
-}
-
 // ours wants the devices of tests: Wine has a mouse and a keyboard.
 func ours(d hid.Device) bool { return d.VID == "1209" }
 
 // openHID returns a source that is followed, and what it hands on.
 func openHID(t *testing.T) (*manager, hidEvents) {
-	events := make(hidEvents, 1<<14)
-	h, err := New("", ours, func(e hid.Event) { events <- e }, platformtest.Quiet())
+	events := newHIDEvents()
+	h, err := New("", ours, events.handle, platformtest.Quiet())
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	var following sync.WaitGroup
