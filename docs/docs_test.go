@@ -28,7 +28,7 @@ type tree struct {
 }
 
 // elsewhere are files that pages speak of and that are a user's, another program's, or a vendor's.
-var elsewhere = []string{"acme-agent.brand.yaml", "app/com.discordapp.Discord", "report.html", "sidetone-report.html"}
+var elsewhere = []string{"acme-agent.brand.yaml", "acme-agent.defaults.yaml", "acme-agent.policy.yaml", "app/com.discordapp.Discord", "report.html", "sidetone-report.html"}
 
 // folders in which a path in the text may begin, beside the root and the page's own.
 var folders = []string{"internal", "internal/platform", "internal/platform/audio", "docs"}

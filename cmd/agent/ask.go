@@ -17,8 +17,8 @@ type askFlags struct{ file, socket, vendor string }
 func (f *askFlags) add(cmd *cobra.Command) {
 	configFlag(cmd, &f.file)
 	cmd.Flags().StringVar(&f.socket, "control-socket", "",
-		"path of the agent's socket, instead of the user's default (env SIDETONE_CONTROL_SOCKET)")
-	cmd.Flags().StringVar(&f.vendor, "vendor", "", "id of the vendor whose agent is meant, where several run (env SIDETONE_VENDOR)")
+		"path of the agent's socket, instead of the user's default (env "+envPrefix()+"CONTROL_SOCKET)")
+	cmd.Flags().StringVar(&f.vendor, "vendor", "", "id of the vendor whose agent is meant, where several run (env "+envPrefix()+"VENDOR)")
 }
 
 // client returns a client of this user's agent.

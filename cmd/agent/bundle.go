@@ -34,7 +34,7 @@ Exit code 1 if no agent runs or the file cannot be written.`,
 			return err
 		}
 		if !yes {
-			fmt.Fprintf(cmd.ErrOrStderr(), "sidetone: nothing was written; with --yes this goes to %s\n", args[0])
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s: nothing was written; with --yes this goes to %s\n", programName(), args[0])
 			return nil
 		}
 		err := saveNew(args[0], func(w io.Writer) error {

@@ -50,7 +50,7 @@ Exit codes: 0 all are in order, with warnings or without; 2 there are problems, 
 				case err != nil:
 					code = exitBadInput
 					c.Problems = []strictyaml.Problem{{File: file, Message: err.Error()}}
-					fmt.Fprintln(cmd.ErrOrStderr(), "sidetone:", err)
+					fmt.Fprintln(cmd.ErrOrStderr(), programName()+":", err)
 				case !c.OK:
 					code = exitBadInput
 				default:

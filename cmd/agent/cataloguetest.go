@@ -35,8 +35,14 @@ wrong.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			code := exitOK
-			for _, file := range files {
-				code = max(code, testCatalogue(cmd, file, update))
+			for _, path := range files {
+				files, err := catalogue.Files(path) // traces are relative to the catalogue that names them
+				if err != nil {
+					return badInput(err)
+				}
+				for _, file := range files {
+					code = max(code, testCatalogue(cmd, file, update))
+				}
 			}
 			if code != exitOK {
 				return exitCode(code)

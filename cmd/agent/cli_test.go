@@ -117,7 +117,7 @@ func isBadInput(t *testing.T, o output, want ...string) {
 	t.Helper()
 	require.Equal(t, exitBadInput, o.code, "%s", o.stderr)
 	require.Empty(t, o.stdout)
-	require.Regexp(t, `^sidetone: [^\n]+\n$`, o.stderr, "one line")
+	require.Regexp(t, `^[a-z-]+: [^\n]+\n$`, o.stderr, "one line")
 	for _, part := range want {
 		require.Contains(t, o.stderr, part)
 	}

@@ -67,6 +67,14 @@ func sayIgnored(cmd *cobra.Command, ignored *health.Condition) {
 	}
 }
 
+// origin is where a setting comes from, with who has said it where a file's name does not show that.
+func origin(s config.Setting) string {
+	if s.Layer == config.LayerPolicy || s.Layer == config.LayerVendor {
+		return string(s.Layer) + " " + s.Origin
+	}
+	return s.Origin
+}
+
 func configShowCommand() *cobra.Command {
 	var asJSON bool
 	var in settingsFlags
@@ -86,7 +94,7 @@ func configShowCommand() *cobra.Command {
 			}
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			for _, s := range list {
-				fmt.Fprintf(w, "%s\t%s\t%s\n", s.Path, cmp.Or(s.Value, "none"), s.Origin)
+				fmt.Fprintf(w, "%s\t%s\t%s\n", s.Path, cmp.Or(s.Value, "none"), origin(s))
 			}
 			return w.Flush()
 		},

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sidetone/internal/app"
+	"sidetone/internal/brand"
 	"sidetone/internal/platform/audio"
 	"sidetone/internal/platform/system"
 )
@@ -54,7 +55,7 @@ func printError(w io.Writer, err error) {
 		lines = problems.Lines()
 	}
 	for _, line := range lines {
-		fmt.Fprintln(w, "sidetone:", printable(line))
+		fmt.Fprintln(w, programName()+":", printable(brand.Commands(line, programName())))
 	}
 }
 
@@ -92,7 +93,10 @@ Exit codes: 0 done; 1 it did not work, or the answer is no; 2 the input is wrong
 	)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
+	name := programName()
+	root.Use = name
 	for _, c := range all(root) {
+		c.Short, c.Long = brand.Commands(c.Short, name), brand.Commands(c.Long, name)
 		switch {
 		case c.Name() == "help":
 			c.Args = knownTopic

@@ -114,10 +114,10 @@ func replay(
 		return r, fmt.Errorf("%s: %w", name, err)
 	}
 	if torn > 0 {
-		fmt.Fprintf(talk, "sidetone: %s:%d: the last line is not whole: left out\n", name, torn)
+		fmt.Fprintf(talk, "%s: %s:%d: the last line is not whole: left out\n", programName(), name, torn)
 	}
 	if r.Cut != "" {
-		fmt.Fprintf(talk, "sidetone: %s ends before its time: %s; what is there was replayed\n", name, printable(r.Cut))
+		fmt.Fprintf(talk, "%s: %s ends before its time: %s; what is there was replayed\n", programName(), name, printable(r.Cut))
 	}
 	return r, nil
 }

@@ -13,12 +13,24 @@ import (
 	"github.com/spf13/pflag"
 
 	"sidetone/internal/app"
+	"sidetone/internal/brand"
 	"sidetone/internal/config"
 	"sidetone/internal/platform/paths"
 )
 
 // host is the machine that the agent runs on. Tests replace it.
 var host = app.Host{Getenv: os.Getenv, Executable: os.Executable}
+
+// programName is what this program is called, and what is its own on this machine is named after.
+func programName() string {
+	self, err := host.Executable()
+	if err != nil {
+		return brand.Unbranded
+	}
+	return brand.NameOf(self)
+}
+
+func envPrefix() string { return brand.EnvPrefix(programName()) }
 
 // settingsFlags are the flags of every verb that reads settings: one for each of them, and
 // --config.
@@ -27,7 +39,7 @@ type settingsFlags struct{ file string }
 func (f *settingsFlags) add(cmd *cobra.Command) {
 	configFlag(cmd, &f.file)
 	for _, k := range config.Keys() {
-		cmd.Flags().String(k.Flag, "", fmt.Sprintf("%s (default %s; env %s)", k.Help, cmp.Or(k.Default, "none"), k.Env))
+		cmd.Flags().String(k.Flag, "", fmt.Sprintf("%s (default %s; env %s)", k.Help, cmp.Or(k.Default, "none"), envPrefix()+k.Env))
 		if k.Values != nil {
 			_ = cmd.RegisterFlagCompletionFunc(k.Flag, completeWords(k.Values)) // fails only for an unknown flag
 		}
@@ -55,13 +67,16 @@ func (f *fileName) Set(name string) error {
 
 // options collects the flags, environment and files to load settings from.
 func (f *settingsFlags) options(cmd *cobra.Command) config.Options {
+	name := programName()
 	o := config.Options{
 		Flags:      make(map[string]string),
 		Env:        os.Environ(),
-		UserFile:   paths.UserSettings(runtime.GOOS, host.Getenv),
-		SystemFile: paths.SystemSettings(runtime.GOOS, host.Getenv),
+		EnvPrefix:  brand.EnvPrefix(name),
+		UserFile:   paths.UserSettings(runtime.GOOS, name, host.Getenv),
+		SystemFile: paths.SystemSettings(runtime.GOOS, name, host.Getenv),
 		Explicit:   f.file,
 	}
+	o.VendorFile, o.Policy = settingsOfOthers(name)
 	o.Refused = paths.RefuseSystemSettings(o.SystemFile)
 	paths := make(map[string]string)
 	for _, k := range config.Keys() {
@@ -73,6 +88,27 @@ func (f *settingsFlags) options(cmd *cobra.Command) config.Options {
 		}
 	})
 	return o
+}
+
+// settingsOfOthers are the files of the vendor's defaults, and of what vendor and administrator have decided.
+func settingsOfOthers(name string) (defaults string, policy []string) {
+	if self, err := host.Executable(); err == nil && name != brand.Unbranded {
+		var own string
+		if defaults, own = brand.SettingsBeside(self); exists(own) {
+			policy = append(policy, own)
+		}
+	}
+	folder := paths.Policy(runtime.GOOS, name)
+	files, err := paths.PolicyFiles(folder)
+	if err != nil {
+		files = []string{folder} // that it cannot be read is said of each file
+	}
+	return defaults, append(policy, files...)
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // load reads settings and, if one is set, the catalogue.

@@ -256,6 +256,9 @@ func TestVerbsFindTheAgent(t *testing.T) {
 	// A branded program speaks with its own vendor's agent only.
 	branded := brandEnv + "=" + strings.TrimSuffix(write(t, "beta-agent.brand.yaml", `vendor: {id: beta, client_id: "223456789012345678"}`), ".brand.yaml")
 	of(ask([]string{branded}, "status"), beta)
+	o = ask([]string{branded, "SIDETONE_VENDOR=acme"}, "doctor", "--nonsense")
+	require.Contains(t, o.stderr, "beta-agent: ", "it is called as its file is")
+	require.Contains(t, ask([]string{branded}, "run", "--help").stdout, "env BETA_AGENT_RPC_PORTS")
 	isBadInput(t, ask([]string{branded}, "status", "--vendor", "acme"), "this program is of vendor beta")
 	isBadInput(t, ask([]string{branded}, "run", "--catalogue", acme.catalogue), "the catalogue is of vendor acme, and this agent of vendor beta")
 }

@@ -46,7 +46,7 @@ func thisVersion() versionInfo {
 
 func printVersion(w io.Writer) {
 	v := thisVersion()
-	fmt.Fprintf(w, "sidetone %s (%s, %s/%s, audio: %s)\n", v.Version, v.Go, v.OS, v.Arch, v.Audio)
+	fmt.Fprintf(w, "%s %s (%s, %s/%s, audio: %s)\n", programName(), v.Version, v.Go, v.OS, v.Arch, v.Audio)
 }
 
 // listedBy says what lists the audio endpoints of a system: its own interface, and beside it miniaudio, which needs cgo.

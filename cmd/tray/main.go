@@ -38,9 +38,15 @@ func main() {
 	context.AfterFunc(ctx, stop) // a second signal ends it even if a hanging bus blocks shutdown
 	debug.SetGCPercent(gcPercent)
 	if err := run(ctx, os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "sidetone:", texts.Clean(err.Error()))
+		fmt.Fprintln(os.Stderr, name()+":", texts.Clean(err.Error()))
 		os.Exit(1)
 	}
+}
+
+// name is that of the agent's program, by which users know this one.
+func name() string {
+	self, _ := os.Executable()
+	return brand.NameOf(brand.AgentOf(self))
 }
 
 // run is the tray of the agent that 'sidetone tray' has found. Who starts this program otherwise gets that verb, which reads settings and

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"time"
 
+	"sidetone/internal/catalogue"
 	"sidetone/internal/control"
 	"sidetone/internal/platform"
 	"sidetone/internal/platform/system"
@@ -71,8 +72,17 @@ func (a *App) Bundle(w io.Writer) error {
 			}
 		}
 	}
-	if text, err := os.ReadFile(set.Config.Catalogue); err == nil {
-		if err := store(z, "catalogue"+filepath.Ext(set.Config.Catalogue), mask.apply(string(text))); err != nil {
+	files, _ := catalogue.Files(set.Config.Catalogue) // what cannot be read is left out
+	for i, file := range files {
+		name := "catalogue" + filepath.Ext(file)
+		if i > 0 {
+			name = fmt.Sprintf("catalogue-%d%s", i+1, filepath.Ext(file))
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		if err := store(z, name, mask.apply(string(text))); err != nil {
 			return err
 		}
 	}

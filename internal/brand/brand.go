@@ -46,13 +46,23 @@ const DesktopLanguage = "auto"
 func (f *File) Printer(requested string, preferred []string) (texts.Printer, error) {
 	set := f.Languages()
 	if requested == "" || requested == DesktopLanguage {
-		return set.For(set.Match(preferred...)), nil
+		return f.speaker(set.Match(preferred...)), nil
 	}
-	say := set.For(requested)
+	say := f.speaker(requested)
 	if say.Lang() != requested {
 		return say, fmt.Errorf("--lang: no language %q: want one of auto, %s", requested, strings.Join(set.Languages(), ", "))
 	}
 	return say, nil
+}
+
+// speaker is the Printer of a language, which calls the program by its name. f may be nil.
+func (f *File) speaker(lang string) texts.Printer {
+	say := f.Languages().For(lang)
+	if f == nil {
+		return say
+	}
+	program := strings.TrimSuffix(filepath.Base(f.Path), suffix)
+	return say.Rewritten(func(text string) string { return Commands(text, program) })
 }
 
 // suffix follows the binary's name in the name of a brand file, so that the binaries of two brands may

@@ -1,6 +1,7 @@
 package brand
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 )
@@ -38,4 +39,35 @@ func AgentOf(tray string) string {
 // ProgramName is what users call the program at a path.
 func ProgramName(path string) string {
 	return strings.TrimSuffix(filepath.Base(path), exeSuffix)
+}
+
+// Unbranded is the name of an agent's program without a brand, whatever its file is called.
+const Unbranded = "sidetone"
+
+// NameOf is the name of the agent's program at a path, after which is called what it has on this machine: its folders of settings, its
+// variables in the environment, its unit. A brand is told by its file, so that a renamed program has the settings that it had.
+func NameOf(executable string) string {
+	if _, err := os.Stat(Path(executable)); err != nil {
+		return Unbranded
+	}
+	return ProgramName(executable)
+}
+
+// SettingsBeside are the files of settings that a vendor has put beside the agent's program: its defaults, and what users cannot change.
+func SettingsBeside(executable string) (defaults, policy string) {
+	path := strings.TrimSuffix(executable, exeSuffix)
+	return path + ".defaults.yaml", path + ".policy.yaml"
+}
+
+// EnvPrefix is what the names of a program's variables begin with.
+func EnvPrefix(program string) string {
+	return strings.ToUpper(strings.NewReplacer("-", "_", ".", "_").Replace(program)) + "_"
+}
+
+// Commands is a text with a program's name in the commands that it gives, which begin with a quotation mark as in 'sidetone doctor'.
+func Commands(text, program string) string {
+	if program == Unbranded {
+		return text
+	}
+	return strings.ReplaceAll(text, "'"+Unbranded+" ", "'"+program+" ")
 }

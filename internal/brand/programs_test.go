@@ -1,6 +1,8 @@
 package brand
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,4 +18,22 @@ func TestPrograms(t *testing.T) {
 		require.Equal(t, agent, AgentOf(tray))
 	}
 	require.Equal(t, "agent", ProgramName("/opt/acme/agent"))
+}
+
+func TestNamesOfABrand(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "acme-agent")
+	require.Equal(t, Unbranded, NameOf(program), "it was only renamed")
+	require.NoError(t, os.WriteFile(Path(program), []byte("vendor: {id: acme, client_id: \""+one+"\"}"), 0o600))
+	require.Equal(t, "acme-agent", NameOf(program))
+	require.Equal(t, "ACME_AGENT_", EnvPrefix("acme-agent"))
+	defaults, policy := SettingsBeside(program + ".exe")
+	require.Equal(t, [2]string{program + ".defaults.yaml", program + ".policy.yaml"}, [2]string{defaults, policy})
+
+	f, err := Load(Path(program))
+	require.NoError(t, err)
+	say, err := f.Printer("en", nil)
+	require.NoError(t, err)
+	require.Equal(t, "have it start with 'acme-agent service install'", say.Text("condition.agent.service_missing.remedy", nil))
+	require.Equal(t, "run 'sidetone x', not sidetone", Commands("run 'sidetone x', not sidetone", Unbranded))
+	require.Equal(t, "run 'acme x', not sidetone", Commands("run 'sidetone x', not sidetone", "acme"))
 }

@@ -15,9 +15,16 @@ import (
 //go:embed catalogue.schema.json
 var Schema []byte
 
-// Load reads a vendor's catalogue, in YAML or JSON. The error is set if the file cannot be read; the
+// Load reads a vendor's catalogue, in YAML or JSON, or all those of a folder as one. The error is set if a file cannot be read; the
 // problems are those of its content, in order of position. The catalogue is nil if there is either.
 func Load(path string) (*Catalogue, []strictyaml.Problem, error) {
+	files, err := Files(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(files) > 1 || files[0] != path {
+		return loadAll(files)
+	}
 	data, err := strictyaml.ReadFile(path)
 	if err != nil {
 		return nil, nil, err
@@ -26,8 +33,7 @@ func Load(path string) (*Catalogue, []strictyaml.Problem, error) {
 	return cat, problems, nil
 }
 
-// Decode is Load for data in memory. file is its name in problems.
-func Decode(file string, data []byte) (*Catalogue, []strictyaml.Problem) {
+func decode(file string, data []byte) (*Catalogue, *strictyaml.Document, []strictyaml.Problem) {
 	cat := &Catalogue{}
 	doc, problems := strictyaml.Decode(file, data, cat)
 	// For another schema version report only that, not all its unknown keys. Values that could not be
@@ -36,13 +42,31 @@ func Decode(file string, data []byte) (*Catalogue, []strictyaml.Problem) {
 		problems = located(doc, cat.Check())
 	}
 	if len(problems) > 0 {
-		return nil, problems
+		return nil, doc, problems
 	}
-	return cat, nil
+	return cat, doc, nil
 }
 
-// LoadWarnings returns what is worth a second look in a catalogue that has no problems, in order of position.
-func LoadWarnings(path string) ([]strictyaml.Problem, error) {
+// Decode is Load for data in memory. file is its name in problems.
+func Decode(file string, data []byte) (*Catalogue, []strictyaml.Problem) {
+	cat, _, problems := decode(file, data)
+	return cat, problems
+}
+
+// LoadWarnings returns what is worth a second look in a catalogue, or in those of a folder, that has no problems, in order of position.
+func LoadWarnings(path string) (warnings []strictyaml.Problem, err error) {
+	files, err := Files(path)
+	for _, file := range files {
+		list, err := loadWarnings(file)
+		if err != nil {
+			return nil, err
+		}
+		warnings = append(warnings, list...)
+	}
+	return warnings, err
+}
+
+func loadWarnings(path string) ([]strictyaml.Problem, error) {
 	data, err := strictyaml.ReadFile(path)
 	if err != nil {
 		return nil, err

@@ -36,7 +36,7 @@ func TestLoadCatalogueErrors(t *testing.T) {
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	require.Nil(t, problems)
 	_, _, err = Load(dir)
-	require.EqualError(t, err, "cannot read "+dir+": it is a folder, want a file")
+	require.EqualError(t, err, "cannot read "+dir+": no catalogue is in this folder, no file that ends in .yaml or .json")
 
 	broken := filepath.Join(dir, "broken.yaml")
 	require.NoError(t, os.WriteFile(broken, []byte("schema: 1\n"), 0o600))

@@ -13,7 +13,7 @@ import (
 
 // Config is the agent's settings, complete and checked. Paths in it are absolute.
 type Config struct {
-	Catalogue string  `yaml:"catalogue,omitempty" help:"the vendor's catalogue"`
+	Catalogue string  `yaml:"catalogue,omitempty" help:"the vendor's catalogue, or a folder of them"`
 	Vendor    string  `yaml:"vendor,omitempty" help:"id of the vendor whose agent to run or to ask; needed only where several run"`
 	RPC       RPC     `yaml:"rpc,omitempty"`
 	Report    Report  `yaml:"report,omitempty"`

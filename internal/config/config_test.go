@@ -122,6 +122,48 @@ func TestPrecedence(t *testing.T) {
 	}, values(settings))
 }
 
+// TestWhoDecides: the vendor may say what holds where nobody says anything, the administrator what holds whatever anybody says.
+func TestWhoDecides(t *testing.T) {
+	dir := t.TempDir()
+	opts := Options{
+		VendorFile: writeFile(t, filepath.Join(dir, "acme-agent.defaults.yaml"), "catalogue: catalogue\nlog: {level: warn, format: json}\nrpc: {on_exit: leave}\n"),
+		UserFile:   writeFile(t, filepath.Join(dir, "home", "config.yaml"), "log: {level: debug}\nsources: {hid: true}\n"),
+		EnvPrefix:  "ACME_AGENT_",
+		Env:        []string{"ACME_AGENT_SOURCES_HID=true", "SIDETONE_SOURCES_HID=nonsense"},
+		Flags:      map[string]string{"sources.hid": "true", "rpc.on_exit": "unmute"},
+		Policy: []string{
+			writeFile(t, filepath.Join(dir, "policy.d", "10-all.yaml"), "sources: {hid: false, camera: false}\n"),
+			writeFile(t, filepath.Join(dir, "policy.d", "20-lab.yaml"), "sources: {camera: true}\n"),
+		},
+	}
+	cfg, settings, problems := Load(opts)
+	require.Empty(t, strictyamltest.Texts(problems))
+	require.False(t, cfg.Sources.HID)
+	require.Equal(t, filepath.Join(dir, "catalogue"), cfg.Catalogue, "beside the file that says it")
+	layers := make(map[Layer][]string)
+	for _, s := range settings {
+		layers[s.Layer] = append(layers[s.Layer], s.Path+"="+s.Value)
+	}
+	delete(layers, LayerDefault)
+	require.Equal(t, map[Layer][]string{
+		LayerVendor: {"catalogue=" + filepath.Join(dir, "catalogue"), "log.format=json"},
+		LayerUser:   {"log.level=debug"},
+		LayerFlag:   {"rpc.on_exit=unmute"},
+		LayerPolicy: {"sources.camera=true", "sources.hid=false"},
+	}, layers)
+
+	opts.Explicit = writeFile(t, filepath.Join(dir, "explicit.yaml"), "sources: {hid: true}\n")
+	cfg, _, problems = Load(opts)
+	require.Empty(t, strictyamltest.Texts(problems))
+	require.False(t, cfg.Sources.HID, "--config replaces no policy")
+	require.Equal(t, LogWarn, cfg.Log.Level)
+
+	writeFile(t, opts.Policy[1], "sources: {camera: perhaps}\n")
+	_, _, problems = Load(opts)
+	require.Len(t, problems, 1, "what an administrator meant is not guessed")
+	require.Equal(t, opts.Policy[1], problems[0].File)
+}
+
 func TestEveryType(t *testing.T) {
 	cfg, _, problems := Load(Options{
 		Env: []string{"SIDETONE_SOURCES_CAMERA=false", "SIDETONE_REPORT_FIELDS=hardware_mute, noise_suppression", "SIDETONE_REPORT_AUDIO_ID=guid", "SIDETONE_SOURCES_PULSE_SERVER=0"},
@@ -270,7 +312,7 @@ log: {level: error, format: json}
 func TestKeys(t *testing.T) {
 	keys := Keys()
 	require.Equal(t, Key{
-		Path: "rpc.probe_timeout", Env: "SIDETONE_RPC_PROBE_TIMEOUT", Flag: "rpc-probe-timeout", Default: "1s",
+		Path: "rpc.probe_timeout", Env: "RPC_PROBE_TIMEOUT", Flag: "rpc-probe-timeout", Default: "1s",
 		Help: "how long a port may take to prove that it is a client",
 	}, keys[8])
 	for _, k := range keys {

@@ -23,7 +23,7 @@ func FuzzConfig(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		l := newLoader()
-		l.decode("/f", data)
+		l.decode(LayerUser, "/f", data)
 		if len(l.problems) == 0 {
 			l.check()
 		}

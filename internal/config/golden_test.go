@@ -13,7 +13,7 @@ var update = flag.Bool("update", false, "write the golden files")
 func TestBrokenConfigs(t *testing.T) {
 	strictyamltest.Golden(t, "testdata/config", *update, func(file string, data []byte) []strictyaml.Problem {
 		l := newLoader()
-		l.decode(file, data)
+		l.decode(LayerUser, file, data)
 		if len(l.problems) == 0 {
 			l.check()
 		}

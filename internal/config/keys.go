@@ -10,7 +10,7 @@ import (
 // Key describes one setting, for flags and help.
 type Key struct {
 	Path    string // such as rpc.probe_timeout
-	Env     string // such as SIDETONE_RPC_PROBE_TIMEOUT
+	Env     string // such as RPC_PROBE_TIMEOUT, behind the prefix that is this program's
 	Flag    string // such as rpc-probe-timeout
 	Default string
 	Help    string
@@ -29,11 +29,7 @@ func Keys() []Key {
 	return keys
 }
 
-const envPrefix = "SIDETONE_"
-
-func envName(path string) string {
-	return envPrefix + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))
-}
+func envName(path string) string { return strings.ToUpper(strings.ReplaceAll(path, ".", "_")) }
 
 func flagName(path string) string { return strings.NewReplacer(".", "-", "_", "-").Replace(path) }
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,36 +15,59 @@ import (
 
 // Options say where settings come from. Empty fields are skipped.
 type Options struct {
+	Policy     []string          // the administrator's files, which nothing overrides; of two that say the same the last counts
 	Flags      map[string]string // by path, such as rpc.ports; only those that the user gave
 	Env        []string          // KEY=value, as returned by os.Environ; an empty value counts as not set
+	EnvPrefix  string            // with which the names of settings begin in Env; "": SIDETONE_
 	UserFile   string            // may be missing
 	SystemFile string            // may be missing
 	Refused    error             // why SystemFile, which is there, is not read; nil: it is
 	Explicit   string            // replaces both files and must exist
+	VendorFile string            // the vendor's own defaults; may be missing
 }
+
+// Layer says who has set a value.
+type Layer string
+
+// The layers, the weakest first.
+const (
+	LayerDefault     Layer = "default"
+	LayerVendor      Layer = "vendor"
+	LayerSystem      Layer = "system"
+	LayerUser        Layer = "user"
+	LayerExplicit    Layer = "file" // named by --config
+	LayerEnvironment Layer = "environment"
+	LayerFlag        Layer = "flag"
+	LayerPolicy      Layer = "policy"
+)
 
 // Setting is one setting as it is in force.
 type Setting struct {
 	Path   string `json:"path"`
-	Value  string `json:"value"`  // as a flag or environment variable would give it
+	Value  string `json:"value"` // as a flag or environment variable would give it
+	Layer  Layer  `json:"layer"`
 	Origin string `json:"origin"` // default, file:line, the variable's name, or the flag
 }
 
-// Load reads all settings. In falling order of precedence: flags, environment, the user's file, the
-// system's file, defaults. If there is any problem the other results are nil.
+// Load reads all settings. In falling order of precedence: policy, flags, environment, the user's file, the
+// system's file, the vendor's, defaults. If there is any problem the other results are nil.
 func Load(o Options) (*Config, []Setting, []strictyaml.Problem) {
 	l := newLoader()
 	l.home = homeIn(o.Env)
+	l.file(LayerVendor, o.VendorFile, false)
 	if o.Explicit != "" {
-		l.file(o.Explicit, true)
+		l.file(LayerExplicit, o.Explicit, true)
 	} else {
 		if o.Refused == nil {
-			l.file(o.SystemFile, false)
+			l.file(LayerSystem, o.SystemFile, false)
 		}
-		l.file(o.UserFile, false)
+		l.file(LayerUser, o.UserFile, false)
 	}
-	l.env(o.Env)
+	l.env(o.EnvPrefix, o.Env)
 	l.flags(o.Flags)
+	for _, path := range o.Policy {
+		l.file(LayerPolicy, path, true)
+	}
 	if len(l.problems) == 0 {
 		l.check()
 	}
@@ -78,11 +102,12 @@ func newLoader() *loader {
 
 // origin is where a value comes from: a place in a file, or the name of a variable or flag.
 type origin struct {
-	doc  *strictyaml.Document
-	name string
+	layer Layer
+	doc   *strictyaml.Document
+	name  string
 }
 
-func (l *loader) file(path string, required bool) {
+func (l *loader) file(layer Layer, path string, required bool) {
 	if path == "" {
 		return
 	}
@@ -97,15 +122,15 @@ func (l *loader) file(path string, required bool) {
 		l.problems = append(l.problems, strictyaml.Problem{File: path, Message: fmt.Sprintf("cannot read the file, %v", err)})
 		return
 	}
-	l.decode(path, data)
+	l.decode(layer, path, data)
 }
 
-func (l *loader) decode(path string, data []byte) {
+func (l *loader) decode(layer Layer, path string, data []byte) {
 	doc, problems := strictyaml.Decode(path, data, l.config)
 	l.problems = append(l.problems, problems...)
 	for _, s := range l.leaves {
 		if doc.Has("$." + s.path) {
-			l.set(s, origin{doc: doc}, filepath.Dir(path))
+			l.set(s, origin{layer: layer, doc: doc}, filepath.Dir(path))
 		}
 	}
 }
@@ -160,16 +185,17 @@ func (l *loader) report(from origin, setting, text, message, hint string) {
 	l.problems = append(l.problems, p)
 }
 
-func (l *loader) env(environ []string) {
+func (l *loader) env(prefix string, environ []string) {
+	prefix = cmp.Or(prefix, "SIDETONE_")
 	values := make(map[string]string)
 	for _, kv := range environ {
-		if key, value, ok := strings.Cut(kv, "="); ok && strings.HasPrefix(key, envPrefix) {
+		if key, value, ok := strings.Cut(kv, "="); ok && strings.HasPrefix(key, prefix) {
 			values[key] = value // of duplicates the last wins, as in os/exec
 		}
 	}
 	names := make([]string, len(l.leaves))
 	for i, s := range l.leaves {
-		names[i] = envName(s.path)
+		names[i] = prefix + envName(s.path)
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		i := slices.Index(names, name)
@@ -177,7 +203,7 @@ func (l *loader) env(environ []string) {
 		case i < 0:
 			l.unknown(name, "unknown environment variable", names)
 		case values[name] != "":
-			l.decodeText(l.leaves[i], name, values[name])
+			l.decodeText(LayerEnvironment, l.leaves[i], name, values[name])
 		}
 	}
 }
@@ -189,7 +215,7 @@ func (l *loader) flags(flags map[string]string) {
 	}
 	for _, path := range slices.Sorted(maps.Keys(flags)) {
 		if i := slices.Index(paths, path); i >= 0 {
-			l.decodeText(l.leaves[i], "--"+flagName(path), flags[path])
+			l.decodeText(LayerFlag, l.leaves[i], "--"+flagName(path), flags[path])
 		} else {
 			l.unknown(path, "unknown setting", paths)
 		}
@@ -200,12 +226,12 @@ func (l *loader) unknown(name, message string, valid []string) {
 	l.problems = append(l.problems, strictyaml.Problem{File: name, Message: message, Hint: strictyaml.Suggest(name, valid)})
 }
 
-func (l *loader) decodeText(s leaf, name, value string) {
+func (l *loader) decodeText(layer Layer, s leaf, name, value string) {
 	for _, p := range strictyaml.DecodeText(name, value, s.value.Addr().Interface()) {
 		p.Path = "$." + s.path + strings.TrimPrefix(p.Path, "$")
 		l.problems = append(l.problems, p)
 	}
-	l.set(s, origin{name: name}, "")
+	l.set(s, origin{layer: layer, name: name}, "")
 }
 
 // check reports invalid values, at the place where they were set.
@@ -219,9 +245,9 @@ func (l *loader) check() {
 func (l *loader) settings() []Setting {
 	out := make([]Setting, len(l.leaves))
 	for i, s := range l.leaves {
-		out[i] = Setting{Path: s.path, Value: s.text(), Origin: "default"}
+		out[i] = Setting{Path: s.path, Value: s.text(), Layer: LayerDefault, Origin: "default"}
 		if from, set := l.origins[s.path]; set {
-			out[i].Origin = from.at("$." + s.path)
+			out[i].Layer, out[i].Origin = from.layer, from.at("$."+s.path)
 		}
 	}
 	return out

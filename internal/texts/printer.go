@@ -24,6 +24,7 @@ type Printer struct {
 	lang    string
 	layers  []layer
 	isolate bool
+	rewrite func(string) string // nil: as they are
 }
 
 // layer is one source of messages, the first that has a key counts.
@@ -45,6 +46,12 @@ func (p Printer) Lang() string { return p.lang }
 // left disturbs nothing around it. It is for what is drawn, not for a terminal.
 func (p Printer) Isolated() Printer {
 	p.isolate = true
+	return p
+}
+
+// Rewritten is the same with each message, before its arguments are put into it, as rewrite has it.
+func (p Printer) Rewritten(rewrite func(string) string) Printer {
+	p.rewrite = rewrite
 	return p
 }
 
@@ -71,7 +78,11 @@ func (p Printer) Text(key string, args Args) string {
 	if t == nil {
 		return key
 	}
-	return place.ReplaceAllStringFunc(t.form(args, l.category), func(whole string) string {
+	form := t.form(args, l.category)
+	if p.rewrite != nil {
+		form = p.rewrite(form)
+	}
+	return place.ReplaceAllStringFunc(form, func(whole string) string {
 		m := place.FindStringSubmatch(whole)
 		if args[m[1]] == "" {
 			return whole

@@ -1,34 +1,72 @@
 package paths
 
-import "strings"
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
 
-// UserSettings returns where the user's settings are on an OS (a GOOS value), or "" where the
+// UserSettings returns where the user's settings of a program are on an OS (a GOOS value), or "" where the
 // environment does not say.
-func UserSettings(goos string, getenv func(string) string) string {
+func UserSettings(goos, program string, getenv func(string) string) string {
 	switch goos {
 	case "windows":
-		return under(getenv("AppData"), `\Sidetone\config.yaml`)
+		return under(getenv("AppData"), `\`+folder(program)+`\config.yaml`)
 	case "darwin":
-		return under(getenv("HOME"), "/Library/Application Support/Sidetone/config.yaml")
+		return under(getenv("HOME"), "/Library/Application Support/"+folder(program)+"/config.yaml")
 	}
 	// The XDG base directory specification says to ignore a relative path.
 	if dir := getenv("XDG_CONFIG_HOME"); strings.HasPrefix(dir, "/") {
-		return under(dir, "/sidetone/config.yaml")
+		return under(dir, "/"+program+"/config.yaml")
 	}
-	return under(getenv("HOME"), "/.config/sidetone/config.yaml")
+	return under(getenv("HOME"), "/.config/"+program+"/config.yaml")
 }
 
-// SystemSettings returns where the administrator's settings are on an OS (a GOOS value), or ""
+// SystemSettings returns where the administrator's settings of a program are on an OS (a GOOS value), or ""
 // where the environment does not say.
-func SystemSettings(goos string, getenv func(string) string) string {
+func SystemSettings(goos, program string, getenv func(string) string) string {
 	switch goos {
 	case "windows":
-		return under(getenv("ProgramData"), `\Sidetone\config.yaml`)
+		return under(getenv("ProgramData"), `\`+folder(program)+`\config.yaml`)
 	case "darwin":
-		return "/Library/Application Support/Sidetone/config.yaml"
+		return "/Library/Application Support/" + folder(program) + "/config.yaml"
 	default:
-		return "/etc/sidetone/config.yaml"
+		return "/etc/" + program + "/config.yaml"
 	}
+}
+
+// Policy returns the folder in which the administrator says what no user may change, in files like those of settings; "": there is none
+// on this OS.
+func Policy(goos, program string) string {
+	if goos == "windows" {
+		return ""
+	}
+	return strings.TrimSuffix(SystemSettings(goos, program, nil), "config.yaml") + "policy.d"
+}
+
+// PolicyFiles are the files of a folder of policy, in the order of their names. A folder that is not there has none.
+func PolicyFiles(folder string) ([]string, error) {
+	entries, err := os.ReadDir(folder)
+	if folder == "" || errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var names []string
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".yaml") {
+			names = append(names, filepath.Join(folder, e.Name()))
+		}
+	}
+	return names, err
+}
+
+// folder is the name of a program's folder where those of other programs begin with a capital letter.
+func folder(program string) string {
+	if program == "sidetone" {
+		return "Sidetone"
+	}
+	return program
 }
 
 func under(dir, path string) string {

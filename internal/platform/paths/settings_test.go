@@ -1,6 +1,8 @@
 package paths
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,8 +24,37 @@ func TestSettingsFiles(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			getenv := func(key string) string { return tc.env[key] }
-			require.Equal(t, tc.user, UserSettings(tc.goos, getenv))
-			require.Equal(t, tc.system, SystemSettings(tc.goos, getenv))
+			require.Equal(t, tc.user, UserSettings(tc.goos, "sidetone", getenv))
+			require.Equal(t, tc.system, SystemSettings(tc.goos, "sidetone", getenv))
 		})
 	}
+}
+
+// TestSettingsOfABrand: what two vendors' agents are told is in folders of each.
+func TestSettingsOfABrand(t *testing.T) {
+	getenv := func(string) string { return "/base" }
+	for goos, want := range map[string][3]string{
+		"linux":   {"/base/acme-agent/config.yaml", "/etc/acme-agent/config.yaml", "/etc/acme-agent/policy.d"},
+		"darwin":  {"/base/Library/Application Support/acme-agent/config.yaml", "/Library/Application Support/acme-agent/config.yaml", "/Library/Application Support/acme-agent/policy.d"},
+		"windows": {`/base\acme-agent\config.yaml`, `/base\acme-agent\config.yaml`, ""},
+	} {
+		require.Equal(t, want, [3]string{UserSettings(goos, "acme-agent", getenv), SystemSettings(goos, "acme-agent", getenv), Policy(goos, "acme-agent")})
+	}
+}
+
+func TestPolicyFiles(t *testing.T) {
+	folder := t.TempDir()
+	for _, name := range []string{"20-lab.yaml", "10-all.yaml", "10-all.yaml.bak", "README"} {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), nil, 0o600))
+	}
+	files, err := PolicyFiles(folder)
+	require.NoError(t, err)
+	require.Equal(t, []string{filepath.Join(folder, "10-all.yaml"), filepath.Join(folder, "20-lab.yaml")}, files)
+	for _, none := range []string{"", filepath.Join(folder, "missing")} {
+		files, err = PolicyFiles(none)
+		require.NoError(t, err)
+		require.Empty(t, files)
+	}
+	_, err = PolicyFiles(filepath.Join(folder, "README"))
+	require.Error(t, err)
 }
