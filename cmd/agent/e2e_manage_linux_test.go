@@ -31,3 +31,19 @@ func TestManage(t *testing.T) {
 	require.NotNil(t, d.client.Devices())
 	d.exit()
 }
+
+// TestStopEmpty: who uninstalls leaves nothing in clients, whatever the user's settings say.
+func TestStopEmpty(t *testing.T) {
+	t.Parallel()
+	sound := testlab.SoundForTest(t, testlab.PulseAudio)
+	d := newControlled(t, sound)
+	d.env = append(d.env, "SIDETONE_RPC_ON_EXIT=leave")
+	d.plugForTest(headset700)
+	d.start()
+	d.hasList(pair("Acme Headset 700", false)...)
+	_, errs, code := d.ask("stop", "--empty")
+	require.Zero(t, code, errs)
+	require.Empty(t, d.client.Devices())
+	require.NotNil(t, d.client.Devices())
+	d.exit()
+}

@@ -10,14 +10,22 @@ import (
 )
 
 func stopCommand() *cobra.Command {
-	return askCommand(&cobra.Command{
+	var empty bool
+	cmd := askCommand(&cobra.Command{
 		Use:   "stop",
 		Short: "End the running agent in order",
 		Long: `Has the agent tell clients that it ends, as rpc.on_exit has it, and end.
 
 Exit code 1 if no agent runs.`,
 		Args: noArgs,
-	}, func(cmd *cobra.Command, _ []string, c *control.Client) error { return c.Stop(cmd.Context()) })
+	}, func(cmd *cobra.Command, _ []string, c *control.Client) error {
+		if empty {
+			return c.StopEmpty(cmd.Context())
+		}
+		return c.Stop(cmd.Context())
+	})
+	cmd.Flags().BoolVar(&empty, "empty", false, "leave no list in clients, whatever rpc.on_exit says, as for an uninstallation")
+	return cmd
 }
 
 func upgradeCommand() *cobra.Command {

@@ -21,7 +21,7 @@ func (a *App) watchSession(ctx context.Context) {
 			ctx, cancel := context.WithTimeout(context.Background(), endTime)
 			defer cancel()
 			a.log.Info("the session ends")
-			a.Stop(ctx)
+			a.Stop(ctx, false)
 		},
 	}
 	if err := session.Watch(ctx, a.log, on); err != nil {

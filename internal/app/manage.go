@@ -10,9 +10,12 @@ import (
 	"sidetone/internal/config"
 )
 
-// Stop ends Run in order, and returns when clients have been told or ctx ends.
-func (a *App) Stop(ctx context.Context) {
-	a.log.Info("told to stop")
+// Stop ends Run in order, and returns when clients have been told or ctx ends. With empty, that they have no list any more.
+func (a *App) Stop(ctx context.Context, empty bool) {
+	a.log.Info("told to stop", "empty", empty)
+	if empty {
+		a.report.LeaveNothing()
+	}
 	a.stopOnce()
 	select {
 	case <-a.farewell:

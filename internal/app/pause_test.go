@@ -66,7 +66,7 @@ func TestEndedPauseIsForgotten(t *testing.T) {
 		return os.IsNotExist(err) && a.engine.View().Paused == nil
 	})
 	a.Pause(control.PauseRequest{ForMS: time.Hour.Milliseconds()})
-	a.Stop(t.Context())
+	a.Stop(t.Context(), false)
 	testlab.Eventually(t, "the Engine has ended", func() bool { return a.engine.View().Snapshot.Generation == 0 })
 	a.forgetEndedPause()
 	require.FileExists(t, path)

@@ -27,8 +27,9 @@ func Files(path string) ([]string, error) {
 		return nil, &strictyaml.ReadError{Path: path, Err: err}
 	}
 	var files []string
+	formats := []string{".yaml", ".yml", ".json"}
 	for _, e := range entries {
-		if ext := filepath.Ext(e.Name()); !e.IsDir() && !strings.HasPrefix(e.Name(), ".") && slices.Contains([]string{".yaml", ".yml", ".json"}, ext) {
+		if !e.IsDir() && !strings.HasPrefix(e.Name(), ".") && slices.Contains(formats, filepath.Ext(e.Name())) {
 			files = append(files, filepath.Join(path, e.Name()))
 		}
 	}

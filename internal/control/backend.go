@@ -35,8 +35,9 @@ type Backend interface {
 	Resume()
 	// SetLogLevel changes the least level that is logged, until the agent ends. An error says which there are.
 	SetLogLevel(level string) error
-	// Stop ends the agent in order. It returns when clients have been told, or ctx ends.
-	Stop(ctx context.Context)
+	// Stop ends the agent in order; with empty, nothing is left in clients, whatever the settings say. It returns when clients have been
+	// told, or ctx ends.
+	Stop(ctx context.Context, empty bool)
 	// HandOver has another agent, of this user, go on in place of this one. It returns when this one has let go of clients, and of all that
 	// only one agent can have; Release(holder) before HandedOver(holder) gives it back. Errors: *Refusal, that of ctx.
 	HandOver(ctx context.Context, r HandoverRequest, holder string) (Handover, error)

@@ -142,6 +142,11 @@ func (c *Client) Stop(ctx context.Context) error {
 	return call(ctx, &c.http, http.MethodPost, "/v1/stop", nil, nil)
 }
 
+// StopEmpty is Stop that leaves no list in clients, whatever the settings say.
+func (c *Client) StopEmpty(ctx context.Context) error {
+	return call(ctx, &c.http, http.MethodPost, "/v1/stop?list=empty", nil, nil)
+}
+
 // SetLogLevel changes the least level that the agent logs, until it ends.
 func (c *Client) SetLogLevel(ctx context.Context, level string) error {
 	text, err := json.Marshal(LogLevel{level})

@@ -209,7 +209,11 @@ func (f *fake) releases() map[string]int {
 func (f *fake) Refresh()      { f.count("refresh") }
 func (f *fake) Reload() error { f.count("reload"); return f.broken }
 
-func (f *fake) Stop(context.Context) { f.count("stop") }
+func (f *fake) Stop(_ context.Context, empty bool) {
+	if f.count("stop"); empty {
+		f.count("stop empty")
+	}
+}
 
 func (f *fake) SetLogLevel(level string) error {
 	f.count("level " + level)

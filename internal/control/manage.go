@@ -11,9 +11,14 @@ func (s *Server) stop(w http.ResponseWriter, r *http.Request) {
 	if !s.noBody(w, r) {
 		return
 	}
+	list := r.URL.Query().Get("list")
+	if list != "" && list != "empty" {
+		s.refuse(w, problem(http.StatusBadRequest, CodeInvalid, "list: want empty, not %.40q", list))
+		return
+	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.limits.push)
 	defer cancel()
-	s.backend.Stop(ctx)
+	s.backend.Stop(ctx, list == "empty")
 	s.send(w, http.StatusNoContent, "", nil)
 }
 

@@ -37,6 +37,7 @@ type Client struct {
 	unlisted       unlisted
 
 	unwatched atomic.Bool // nothing tells of new clients
+	cleared   atomic.Bool // the farewell is an empty list, whatever the options say
 
 	mu           sync.Mutex
 	newOptions   *Options // that Run has yet to put into force

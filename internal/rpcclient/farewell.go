@@ -7,6 +7,17 @@ import (
 	"sidetone/internal/devices"
 )
 
+// LeaveNothing has the farewell be an empty list, whatever Options.OnExit is or becomes.
+func (c *Client) LeaveNothing() { c.cleared.Store(true) }
+
+// onExit is what the farewell leaves in a client.
+func (c *Client) onExit() ExitPolicy {
+	if c.cleared.Load() {
+		return ExitClear
+	}
+	return c.opts().OnExit
+}
+
 // farewellWithoutLink does what the policy says with a client that holds a list and has no link when
 // the agent stops, since it has just ended its connection, if it can be reached before ctx ends (rule R53).
 func (c *Client) farewellWithoutLink(ctx context.Context, p *peer) {
@@ -15,7 +26,7 @@ func (c *Client) farewellWithoutLink(ctx context.Context, p *peer) {
 	var sent *devices.Snapshot
 	c.locked(func() { sent = p.mayHold })
 	tr := c.lastTransport(p)
-	if sent == nil || tr == "" || c.opts().OnExit == ExitLeave || ctx.Err() != nil || !p.offers(tr) || p.bucket.linkDelay(time.Now()) > 0 {
+	if sent == nil || tr == "" || c.onExit() == ExitLeave || ctx.Err() != nil || !p.offers(tr) || p.bucket.linkDelay(time.Now()) > 0 {
 		return
 	}
 	l, counts, err := c.openNewLink(ctx, p, p.location, tr, c.portTransports())
@@ -25,7 +36,7 @@ func (c *Client) farewellWithoutLink(ctx context.Context, p *peer) {
 		if counts && tr == HTTP {
 			s.bucket = p.bucket
 		}
-		err = s.farewell(ctx, c.opts().OnExit)
+		err = s.farewell(ctx, c.onExit())
 	}
 	if err != nil {
 		c.opts().Log.Warn("the client keeps the last list: it could not be reached", "client", p.address(tr), "reason", err)
@@ -48,7 +59,7 @@ func (c *Client) awaitSameClient(p *peer) {
 func (c *Client) farewell(ctx context.Context, p *peer, s *session) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.opts().StopTimeout)
 	defer cancel()
-	if err := s.farewell(ctx, c.opts().OnExit); err != nil {
+	if err := s.farewell(ctx, c.onExit()); err != nil {
 		c.opts().Log.Warn("the client keeps the last list: it could not be changed", "client", s.to, "reason", err)
 		return
 	}
