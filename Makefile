@@ -129,6 +129,43 @@ test-windows: deps deps-windows build-windows ## the tests that are not of one o
 	GORACE=atexit_sleep_ms=0 GO=$(GO) tools/windows/test.sh $(if $(RACE),-race) -p 2 -timeout 10m $(PACKAGES)
 	$(GO) test ./tools/windows/endtoend -count 1 -programs $(CURDIR)/$(BIN)/windows/amd64
 
+# What a package is made of must be the same wherever and whenever it is built: the times of all files are that of the commit.
+PACKAGES_AT  := $(BIN)/packages
+BRAND        ?= installer/brand.yaml
+EPOCH        = $(shell git log -1 --format=%ct)
+# Package managers want numbers with dots: those of the last tag and the commits since then.
+PACKAGE_VERSION ?= $(shell git describe --tags --match 'v[0-9]*' --long 2>/dev/null | sed -nE 's/^v([0-9.]+)-([0-9]+)-g.*/\1.\2/p' | \
+  grep . || echo 0.0.$$(git rev-list --count HEAD))
+
+.PHONY: deps-packages
+deps-packages: ## install by apt what packages and their tests need
+	@sh tools/deps.sh aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu /usr/aarch64-linux-gnu/include/stdio.h:libc6-dev-arm64-cross \
+	  lintian:lintian rpm:rpm rpmlint:rpmlint cpio:cpio appstreamcli:appstream desktop-file-validate:desktop-file-utils man:man-db osslsigncode:osslsigncode \
+	  gpg:gnupg shellcheck:shellcheck
+
+# $(1): architecture, $(2): C compiler
+define build-linux
+	GOARCH=$(1) CC=$(2) $(GO) build -trimpath $(AGENTFLAGS) -o $(PACKAGES_AT)/linux-$(1)/sidetone ./cmd/agent
+	GOARCH=$(1) CGO_ENABLED=0 $(GO) build -trimpath $(AGENTFLAGS) -o $(PACKAGES_AT)/linux-$(1)/sidetone-tray ./cmd/tray
+	GOARCH=$(1) CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(PACKAGES_AT)/linux-$(1)/fakeserver ./fakeserver/cmd/fakeserver
+
+endef
+
+.PHONY: packages
+packages: deps-packages ## packages of a vendor's agent below bin/packages/dist: BRAND=installer/brand.yaml, SIGN= a command that signs (docs/packaging.md)
+	$(GO) run ./installer -brand $(BRAND) -check
+	rm -rf $(PACKAGES_AT)
+	$(call build-linux,amd64,gcc)
+	$(call build-linux,arm64,aarch64-linux-gnu-gcc)
+	CGO_ENABLED=0 $(GO) build -trimpath -o $(PACKAGES_AT)/tools/sidetone ./cmd/agent
+	CGO_ENABLED=0 $(GO) build -trimpath -tags=$(TAGS),man -ldflags '$(LDFLAGS)' -o $(PACKAGES_AT)/tools/sidetone-man ./cmd/agent
+	CGO_ENABLED=0 $(GO) build -trimpath -tags=$(TAGS),man -o $(PACKAGES_AT)/tools/fakeserver-man ./fakeserver/cmd/fakeserver
+	mkdir $(PACKAGES_AT)/tools/fakeserver-pages
+	SOURCE_DATE_EPOCH=$(EPOCH) $(PACKAGES_AT)/tools/fakeserver-man $(PACKAGES_AT)/tools/fakeserver-pages
+	CGO_ENABLED=0 GOFLAGS= GOBIN=$(CURDIR)/$(PACKAGES_AT)/tools $(GO) install $$(sed -n 's/^const nfpm = "\(.*\)"/\1/p' installer/nfpm.go)
+	$(GO) run ./installer -brand $(BRAND) -programs $(PACKAGES_AT) -out $(PACKAGES_AT)/dist -sign '$(SIGN)' \
+	  -version $(PACKAGE_VERSION) -build $(VERSION) -commit $$(git rev-parse HEAD) -epoch $(EPOCH)
+
 .PHONY: clean
 clean: ## remove what was built
 	rm -rf $(BIN) cmd/*/resources_windows_*.syso

@@ -1,6 +1,6 @@
 #!/bin/sh
 # deps.sh PROGRAM:PACKAGE ... installs with apt the packages whose program is missing. A name
-# that ends in .so.N is a shared library, one that ends in .h a header. It does nothing where
+# that ends in .so.N is a shared library, one that ends in .h a header, a path a file. It does nothing where
 # all is there; without root it prints the one command to run.
 set -eu
 export PATH="$PATH:/usr/sbin:/sbin"
@@ -9,6 +9,7 @@ missing=
 for pair in "$@"; do
 	program=${pair%%:*} package=${pair#*:}
 	case $program in
+	/*) [ -e "$program" ] && continue ;;
 	*.h) [ -e "/usr/include/$program" ] && continue ;;
 	*.so.*) ldconfig -p | grep -q "$program" && continue ;;
 	*) command -v "$program" >/dev/null 2>&1 && continue ;;

@@ -24,18 +24,20 @@ type Identity struct {
 type File struct {
 	Path   string   `yaml:"-"`
 	Vendor Identity `yaml:"vendor"`
+	// Languages are those that users may have, beside English; none: all.
+	Languages []string `yaml:"languages,omitempty"`
 	// Texts are messages that replace the shipped ones, or add languages, by BCP 47 tag and key.
 	Texts map[string]texts.Messages `yaml:"texts,omitempty"`
 
-	languages *texts.Set
+	set *texts.Set
 }
 
-// Languages returns the message sets: the vendor's Texts over the shipped ones. f may be nil.
-func (f *File) Languages() *texts.Set {
+// Set returns the message sets: the vendor's Texts over the shipped ones. f may be nil.
+func (f *File) Set() *texts.Set {
 	if f == nil {
 		return texts.Shipped
 	}
-	return f.languages
+	return f.set
 }
 
 // DesktopLanguage is the value of --lang that selects the language of the desktop.
@@ -44,7 +46,7 @@ const DesktopLanguage = "auto"
 // Printer returns a printer for the language requested by --lang; "" and "auto" select the first available one of preferred.
 // f may be nil.
 func (f *File) Printer(requested string, preferred []string) (texts.Printer, error) {
-	set := f.Languages()
+	set := f.Set()
 	if requested == "" || requested == DesktopLanguage {
 		return f.speaker(set.Match(preferred...)), nil
 	}
@@ -57,7 +59,7 @@ func (f *File) Printer(requested string, preferred []string) (texts.Printer, err
 
 // speaker is the Printer of a language, which calls the program by its name. f may be nil.
 func (f *File) speaker(lang string) texts.Printer {
-	say := f.Languages().For(lang)
+	say := f.Set().For(lang)
 	if f == nil {
 		return say
 	}
@@ -86,12 +88,15 @@ func Load(path string) (*File, error) {
 	f := &File{Path: path}
 	doc, problems := strictyaml.Decode(path, data, f)
 	var mistakes []texts.Mistake
-	f.languages, mistakes = texts.Shipped.With(f.Texts)
+	f.set, mistakes = texts.Shipped.With(f.Texts)
 	for _, m := range mistakes {
-		problems = append(problems, locate(doc, m))
+		problems = append(problems, Locate(doc, m))
 	}
 	if len(problems) > 0 {
 		return nil, fmt.Errorf("brand file: %s", problems[0])
+	}
+	if len(f.Languages) > 0 {
+		f.set = f.set.Only(f.Languages)
 	}
 	if err := CheckVendorID(f.Vendor.ID); err != nil {
 		return nil, fmt.Errorf("brand file %s: vendor.id: %w", path, err)
@@ -102,8 +107,8 @@ func Load(path string) (*File, error) {
 	return f, nil
 }
 
-// locate turns a mistake into a problem with its position in the file.
-func locate(doc *strictyaml.Document, m texts.Mistake) strictyaml.Problem {
+// Locate turns a mistake into a problem with its position in the file.
+func Locate(doc *strictyaml.Document, m texts.Mistake) strictyaml.Problem {
 	path := fmt.Sprintf("$.texts[%q]", m.Language)
 	if m.Key == "" {
 		return doc.Problem(path, "language "+m.Language+": "+m.Message, "")

@@ -61,7 +61,7 @@ func TestLoad(t *testing.T) {
 	f, err := Load(path)
 	require.NoError(t, err)
 	require.Nil(t, f)
-	require.Same(t, texts.Shipped, f.Languages())
+	require.Same(t, texts.Shipped, f.Set())
 	for text, fault := range map[string]string{
 		"vendor: {id: acme, client_id: \"" + one + "\"}":              "",
 		"vendor: {id: Acme, client_id: \"" + one + "\"}":              `vendor.id: "Acme" is not lower-case letters`,
@@ -78,7 +78,13 @@ func TestLoad(t *testing.T) {
 		require.NoError(t, err, text)
 		require.Equal(t, path, f.Path)
 		require.Equal(t, Identity{"acme", one}, f.Vendor)
-		require.Equal(t, "de", f.Languages().Match("de-AT"))
+		require.Equal(t, "de", f.Set().Match("de-AT"))
+
+		require.NoError(t, os.WriteFile(path, []byte(text+"\nlanguages: [ja]"), 0o600))
+		some, err := Load(path)
+		require.NoError(t, err)
+		require.Equal(t, []string{"en", "ja"}, some.Set().Languages())
+		require.Contains(t, f.Set().Languages(), "de", "of another file")
 	}
 }
 
@@ -96,10 +102,10 @@ func TestTexts(t *testing.T) {
 	}
 	f, err := load(example)
 	require.NoError(t, err)
-	say := f.Languages().For
+	say := f.Set().For
 	require.Equal(t, "Mit Acme beenden", say("de").Text("tray.quit", nil))
 	require.Equal(t, texts.For("de").Text("tray.resume", nil), say("de").Text("tray.resume", nil), "what the vendor does not say")
-	require.Equal(t, "nl", f.Languages().Match("nl-BE", "de"))
+	require.Equal(t, "nl", f.Set().Match("nl-BE", "de"))
 	require.Equal(t, "2 apparaten extra", say("nl").Text("tray.product.more", texts.Args{"n": "2"}))
 	require.Equal(t, texts.For("en").Text("tray.resume", nil), say("nl").Text("tray.resume", nil), "English stands in")
 

@@ -39,8 +39,8 @@ func Files(path string) ([]string, error) {
 	return files, nil
 }
 
-// loadAll reads several catalogues of one vendor as one. Each is whole by itself; together they must not contradict each other.
-func loadAll(files []string) (*Catalogue, []strictyaml.Problem, error) {
+// LoadFiles reads several catalogues of one vendor as one. Each is whole by itself; together they must not contradict each other.
+func LoadFiles(files []string) (*Catalogue, []strictyaml.Problem, error) {
 	var parts []part
 	var problems []strictyaml.Problem
 	whole := &Catalogue{}

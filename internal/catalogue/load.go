@@ -23,7 +23,7 @@ func Load(path string) (*Catalogue, []strictyaml.Problem, error) {
 		return nil, nil, err
 	}
 	if len(files) > 1 || files[0] != path {
-		return loadAll(files)
+		return LoadFiles(files)
 	}
 	data, err := strictyaml.ReadFile(path)
 	if err != nil {

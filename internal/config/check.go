@@ -9,8 +9,8 @@ import (
 	"sidetone/internal/brand"
 )
 
-// fault is a value of the right type that is still invalid.
-type fault struct{ path, text, message, hint string }
+// Fault is a value of the right type that is still invalid.
+type Fault struct{ Path, Text, Message, Hint string }
 
 // minIDBytes keeps truncated ids distinct; maxIDBytes is longer than any device name.
 const (
@@ -21,11 +21,11 @@ const (
 // maxTokens is high enough to mean "no limit".
 const maxTokens = 1_000_000
 
-// check returns all faults, in a fixed order.
-func (c *Config) check() []fault {
-	var faults []fault
+// Check returns all faults, in a fixed order.
+func (c *Config) Check() []Fault {
+	var faults []Fault
 	add := func(path, text, message, hint string) {
-		faults = append(faults, fault{path, text, message, hint})
+		faults = append(faults, Fault{path, text, message, hint})
 	}
 	if c.Vendor != "" {
 		if err := brand.CheckVendorID(c.Vendor); err != nil {
@@ -56,12 +56,12 @@ func (c *Config) check() []fault {
 }
 
 // checkList returns the elements of a list that are empty or duplicates.
-func checkList[T ~string](setting string, list []T) (faults []fault) {
+func checkList[T ~string](setting string, list []T) (faults []Fault) {
 	for i, element := range list {
 		if path := fmt.Sprintf("%s[%d]", setting, i); element == "" {
-			faults = append(faults, fault{path, "", "empty path", ""})
+			faults = append(faults, Fault{path, "", "empty path", ""})
 		} else if slices.Contains(list[:i], element) {
-			faults = append(faults, fault{path, string(element), "listed twice", ""})
+			faults = append(faults, Fault{path, string(element), "listed twice", ""})
 		}
 	}
 	return faults

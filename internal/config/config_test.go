@@ -40,7 +40,7 @@ func TestDefaults(t *testing.T) {
 	require.Empty(t, strictyamltest.Texts(problems))
 	require.Equal(t, Default(), cfg)
 	require.Empty(t, values(settings))
-	require.Empty(t, cfg.check())
+	require.Empty(t, cfg.Check())
 
 	var got []string
 	for _, s := range settings {

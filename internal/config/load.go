@@ -236,9 +236,9 @@ func (l *loader) decodeText(layer Layer, s leaf, name, value string) {
 
 // check reports invalid values, at the place where they were set.
 func (l *loader) check() {
-	for _, f := range l.config.check() {
-		setting, _, _ := strings.Cut(f.path, "[")
-		l.report(l.origins[setting], f.path, f.text, f.message, f.hint)
+	for _, f := range l.config.Check() {
+		setting, _, _ := strings.Cut(f.Path, "[")
+		l.report(l.origins[setting], f.Path, f.Text, f.Message, f.Hint)
 	}
 }
 

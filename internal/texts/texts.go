@@ -83,6 +83,15 @@ func (s *Set) For(lang string) Printer {
 	return p
 }
 
+// Only is the set with some of its languages, and English.
+func (s *Set) Only(languages []string) *Set {
+	drop := func(lang string) bool { return lang != English && !slices.Contains(languages, lang) }
+	some := &Set{maps.Clone(s.shipped), maps.Clone(s.vendor)}
+	maps.DeleteFunc(some.shipped, func(lang string, _ func() Messages) bool { return drop(lang) })
+	maps.DeleteFunc(some.vendor, func(lang string, _ Messages) bool { return drop(lang) })
+	return some
+}
+
 // Languages are the BCP 47 tags of all languages, in their alphabetic order.
 func (s *Set) Languages() []string {
 	all := make(map[string]bool)

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"io/fs"
+)
+
+// tarball is a tree as a .tar.gz, the same at each time. Everything belongs to root, and is in one folder.
+func tarball(tree Tree, folder string, r Release) ([]byte, error) {
+	tree, err := tree.below(folder).sorted()
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	w := tar.NewWriter(z)
+	for _, f := range tree {
+		h := &tar.Header{
+			Name: f.Path, Mode: int64(f.Mode & fs.ModePerm), Size: int64(len(f.Data)), ModTime: r.Time, Linkname: f.Target,
+			Typeflag: tar.TypeReg, Uname: "root", Gname: "root", Format: tar.FormatPAX,
+		}
+		if f.Target != "" {
+			h.Typeflag = tar.TypeSymlink
+		}
+		if err := w.WriteHeader(h); err != nil {
+			return nil, err
+		}
+		if _, err := w.Write(f.Data); err != nil {
+			return nil, err
+		}
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	err = z.Close()
+	return b.Bytes(), err
+}

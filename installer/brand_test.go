@@ -1,0 +1,166 @@
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	reflector "github.com/invopop/jsonschema"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/brand"
+	"sidetone/internal/catalogue"
+	"sidetone/internal/config"
+	"sidetone/internal/strictyaml/strictyamltest"
+	"sidetone/internal/texts"
+)
+
+var update = flag.Bool("update", false, "write brand.schema.json")
+
+// generateSchema makes the schema from the Go types.
+func generateSchema(t *testing.T) []byte {
+	t.Helper()
+	r := reflector.Reflector{Anonymous: true, Mapper: func(t reflect.Type) *reflector.Schema {
+		switch t {
+		case reflect.TypeFor[config.Config](), reflect.TypeFor[texts.Messages](): // the agent checks them itself
+			return &reflector.Schema{Type: "object"}
+		}
+		return nil
+	}}
+	schema := r.Reflect(&Brand{})
+	schema.Title = "Sidetone brand"
+	schema.Description = "What a hardware vendor says of its agent."
+	out, err := json.MarshalIndent(schema, "", "  ")
+	require.NoError(t, err)
+	return append(out, '\n')
+}
+
+func TestSchemaIsCurrent(t *testing.T) {
+	want := generateSchema(t)
+	if *update {
+		require.NoError(t, os.WriteFile("brand.schema.json", want, 0o644))
+		return
+	}
+	require.Equal(t, string(want), string(brandSchema), "run 'go generate ./installer'")
+}
+
+// TestExampleIsInOrder by the schema and by LoadBrand.
+func TestExampleIsInOrder(t *testing.T) {
+	var doc, schema any
+	text, err := os.ReadFile("brand.yaml")
+	require.NoError(t, err)
+	require.NoError(t, yaml.Unmarshal(text, &doc))
+	require.NoError(t, json.Unmarshal(brandSchema, &schema))
+	c := jsonschema.NewCompiler()
+	require.NoError(t, c.AddResource("brand.json", schema))
+	compiled, err := c.Compile("brand.json")
+	require.NoError(t, err)
+	asJSON, err := json.Marshal(doc)
+	require.NoError(t, err)
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(string(asJSON)))
+	require.NoError(t, err)
+	require.NoError(t, compiled.Validate(value))
+	_, err = LoadBrand("brand.yaml")
+	require.NoError(t, err)
+}
+
+// changed is the example with changes, in a folder of its own, with what it names.
+func changed(t *testing.T, changes ...string) string {
+	t.Helper()
+	text, err := os.ReadFile("brand.yaml")
+	require.NoError(t, err)
+	require.Zero(t, len(changes)%2)
+	for i := 0; i < len(changes); i += 2 {
+		require.Contains(t, string(text), changes[i])
+	}
+	folder := t.TempDir()
+	here, err := filepath.Abs(".")
+	require.NoError(t, err)
+	out := strings.NewReplacer(append(changes, "../examples", filepath.Dir(here)+"/examples", "icon: icon.svg", "icon: "+here+"/icon.svg")...).Replace(string(text))
+	// Paths are relative to the file, so that absolute ones are led there.
+	out = strings.ReplaceAll(out, filepath.Dir(here), relative(t, folder, filepath.Dir(here)))
+	path := filepath.Join(folder, "brand.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(out), 0o600))
+	return path
+}
+
+func relative(t *testing.T, from, to string) string {
+	t.Helper()
+	path, err := filepath.Rel(from, to)
+	require.NoError(t, err)
+	return path
+}
+
+// TestMistakes are told with line and column.
+func TestMistakes(t *testing.T) {
+	const defaults = "# defaults:\n#   log: {level: warn}"
+	for _, c := range []struct{ was, is, want string }{
+		{"schema: 1", "schema: 2", `:9:9: unknown schema version 2: "2" (want 1)`},
+		{"  id: acme ", "  id: Acme ", `:12:7: "Acme" is not lower-case letters`},
+		{"  id: acme ", "  id: beta ", ":12:7: the catalogue has vendor.id acme"},
+		{`"123456789012345678"`, `"223456789012345678"`, ":13:14: the catalogue has vendor.client_id 123456789012345678"},
+		{`"123456789012345678"`, `"12"`, ":13:14: not 17 to 20 digits"},
+		{"Acme Audio <packages@acme.example>", "packages@acme.example", ":15:12: not a name with an address"},
+		{"url: https://acme.example", "url: acme.example", ":16:8: not an address"},
+		{"program: acme-agent", "program: Acme Agent", ":22:12: not lower-case letters, digits and single dashes"},
+		{"program: acme-agent", "program: sidetone", ":22:12: the name is taken"},
+		{"devices are there\n", "devices are there.\n", ":23:12: ends with a full stop"},
+		{"6B2F6C0E", "6b2f6c0e", ":26:17: not a GUID in upper case"},
+		{"icon: icon.svg", "icon: none.svg", ":25:9: cannot be read: no such file or directory"},
+		{"[../examples/acme.yaml]", "[none.yaml]", "none.yaml: no such file"},
+		{"# languages: [en, de, fr, ja]", "languages: [en, dee]", `:32:17: no such language: "dee" (did you mean`},
+		{"product:", "prodct:", ":20:1: unknown key"},
+		{defaults, "defaults: {log: {level: loud}}", ":39:25:"},
+		{defaults, "defaults: {rpc: {tokens: 0}}", `:39:26: out of range: "0" (want 1 to 1000000)`},
+		{defaults, "policy: {catalogue: x}", ":39:21: the package says it itself"},
+	} {
+		path := changed(t, c.was, c.is)
+		_, err := LoadBrand(path)
+		require.ErrorContains(t, err, c.want, c.is)
+	}
+}
+
+// TestInstalledFilesAreWhatTheAgentReads: a brand's files are read by the same code as in the agent.
+func TestInstalledFilesAreWhatTheAgentReads(t *testing.T) {
+	b, err := LoadBrand(changed(t, "# languages: [en, de, fr, ja]", "languages: [de]", "# texts:\n#   en: {tray.quit: Quit Acme}", "texts: {en: {tray.quit: Quit Acme}}",
+		"# defaults:\n#   log: {level: warn}", "defaults: {log: {level: warn}, rpc: {ports: 6463-6465, retry_max: 3s}}",
+		"# policy:\n#   sources: {camera: false}", "policy: {sources: {camera: false}}"))
+	require.NoError(t, err)
+	tree, err := b.base(programs{[]byte("agent"), []byte("tray")}, "", "-tray")
+	require.NoError(t, err)
+	folder := t.TempDir()
+	require.NoError(t, tree.write(folder))
+
+	program := filepath.Join(folder, "acme-agent")
+	require.Equal(t, "acme-agent", brand.NameOf(program))
+	own, err := brand.Load(brand.Path(program))
+	require.NoError(t, err)
+	require.Equal(t, brand.Identity{ID: "acme", ClientID: "123456789012345678"}, own.Vendor)
+	require.Equal(t, []string{"de", "en"}, own.Set().Languages())
+	require.Equal(t, "Quit Acme", own.Set().For("en").Text("tray.quit", nil))
+
+	defaults, policy := brand.SettingsBeside(program)
+	c, settings, problems := config.Load(config.Options{VendorFile: defaults, Policy: []string{policy}})
+	require.Empty(t, strictyamltest.Texts(problems))
+	require.Equal(t, filepath.Join(folder, "catalogue"), c.Catalogue)
+	layers := make(map[config.Layer]int)
+	for _, s := range settings {
+		layers[s.Layer]++
+	}
+	require.Equal(t, 4, layers[config.LayerVendor])
+	require.Equal(t, 1, layers[config.LayerPolicy])
+	cat, problems, err := catalogue.Load(c.Catalogue)
+	require.NoError(t, err)
+	require.Empty(t, strictyamltest.Texts(problems))
+	require.Equal(t, "acme", cat.Vendor.ID)
+}
+
+// release is one that tests package.
+var release = Release{Version: "1.2.3", Build: "v1.2.3", Commit: "abc", Time: time.Unix(1795402247, 0).UTC()}

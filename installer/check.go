@@ -1,0 +1,193 @@
+package main
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"net/mail"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"sidetone/internal/brand"
+	"sidetone/internal/catalogue"
+	"sidetone/internal/config"
+	"sidetone/internal/strictyaml"
+	"sidetone/internal/texts"
+)
+
+var (
+	programShape = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
+	guidShape    = regexp.MustCompile(`^[0-9A-F]{8}(-[0-9A-F]{4}){3}-[0-9A-F]{12}$`)
+)
+
+// maxProgram keeps the names of units, packages and files short.
+const maxProgram = 32
+
+// schemaVersion is that of brand.yaml.
+const schemaVersion = 1
+
+// add notes a problem at a place in the file, such as $.vendor.id.
+func (b *Brand) add(path, message, hint string) {
+	b.problems = append(b.problems, b.doc.Problem(path, message, hint))
+}
+
+// check finds what is wrong with values that are there.
+func (b *Brand) check() {
+	if b.Schema != schemaVersion {
+		b.add("$.schema", fmt.Sprintf("unknown schema version %d", b.Schema), fmt.Sprintf("want %d", schemaVersion))
+		return
+	}
+	b.checkVendor()
+	b.checkProduct()
+	b.checkCatalogues()
+	b.checkTexts()
+	b.checkSettings("defaults", b.Defaults)
+	b.checkSettings("policy", b.Policy)
+}
+
+func (b *Brand) checkVendor() {
+	v := b.Vendor
+	if err := brand.CheckVendorID(v.ID); err != nil {
+		b.add("$.vendor.id", err.Error(), "such as acme")
+	}
+	if !brand.ValidClientID(v.ClientID) {
+		b.add("$.vendor.client_id", "not 17 to 20 digits", `a snowflake such as "123456789012345678"`)
+	}
+	if a, err := mail.ParseAddress(v.Contact); err != nil || a.Name == "" {
+		b.add("$.vendor.contact", "not a name with an address", "such as Acme Audio <packages@acme.example>")
+	}
+	b.checkLine("$.vendor.publisher", v.Publisher)
+	b.checkURL("$.vendor.url", v.URL, "https", "http")
+	b.checkURL("$.vendor.support", v.Support, "https", "http")
+	b.checkURL("$.vendor.security", v.Security, "https", "http", "mailto")
+}
+
+func (b *Brand) checkProduct() {
+	p := b.Product
+	switch {
+	case !programShape.MatchString(p.Program):
+		b.add("$.product.program", "not lower-case letters, digits and single dashes, with a letter first", "such as acme-agent")
+	case len(p.Program) > maxProgram:
+		b.add("$.product.program", fmt.Sprintf("longer than %d characters", maxProgram), "such as acme-agent")
+	case p.Program == brand.Unbranded || p.Program == "fakeserver":
+		b.add("$.product.program", "the name is taken by a program without a brand", "such as "+b.Vendor.ID+"-agent")
+	}
+	b.checkLine("$.product.name", p.Name)
+	b.checkLine("$.product.summary", p.Summary)
+	if strings.HasSuffix(p.Summary, ".") {
+		b.add("$.product.summary", "ends with a full stop, which package managers do not want", "leave it out")
+	}
+	if strings.TrimSpace(p.Description) == "" {
+		b.add("$.product.description", "is empty", "say in a paragraph what the agent is for")
+	}
+	if !guidShape.MatchString(p.UpgradeGUID) {
+		b.add("$.product.upgrade_guid", "not a GUID in upper case", "make one with: uuidgen | tr a-f A-F")
+	}
+	if err := checkSVG(filepath.Join(b.folder, p.Icon)); err != nil {
+		b.add("$.product.icon", err.Error(), "a square SVG, relative to this file")
+	}
+}
+
+// checkLine wants one line of text, which goes into files of many formats.
+func (b *Brand) checkLine(path, text string) {
+	if strings.TrimSpace(text) != text || text == "" || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' }) {
+		b.add(path, "not one line of text without spaces around it", "")
+	}
+}
+
+func (b *Brand) checkURL(path, text string, schemes ...string) {
+	u, err := url.Parse(text)
+	if err != nil || !slices.Contains(schemes, u.Scheme) || u.Host == "" && u.Opaque == "" {
+		b.add(path, "not an address", "such as https://acme.example/support")
+	}
+}
+
+// checkSVG looks whether a file is a picture of that format.
+func checkSVG(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("cannot be read: %w", errors.Unwrap(err))
+	}
+	defer f.Close()
+	for d := xml.NewDecoder(f); ; {
+		token, err := d.Token()
+		if err != nil {
+			return errors.New("not an SVG")
+		}
+		if start, is := token.(xml.StartElement); is {
+			if start.Name.Local != "svg" {
+				return errors.New("not an SVG")
+			}
+			_, err = io.Copy(io.Discard, f)
+			return err
+		}
+	}
+}
+
+// checkCatalogues reads them as the agent would, all together.
+func (b *Brand) checkCatalogues() {
+	names := make(map[string]string)
+	for i, path := range b.Catalogue {
+		at := fmt.Sprintf("$.catalogue[%d]", i)
+		files, err := catalogue.Files(filepath.Join(b.folder, path))
+		if err != nil {
+			b.add(at, err.Error(), "a catalogue, or a folder of them")
+		}
+		for _, file := range files {
+			if other, taken := names[filepath.Base(file)]; taken {
+				b.add(at, fmt.Sprintf("%s and %s have one name, and are to be in one folder", other, file), "rename one")
+				continue
+			}
+			names[filepath.Base(file)] = file
+			b.files = append(b.files, file)
+		}
+	}
+	if len(b.problems) > 0 {
+		return
+	}
+	whole, wrong, err := catalogue.LoadFiles(b.files)
+	if b.problems = append(b.problems, wrong...); err != nil {
+		b.add("$.catalogue", err.Error(), "")
+	}
+	if whole == nil {
+		return
+	}
+	b.whole = whole
+	if v := whole.Vendor; v.ID != b.Vendor.ID {
+		b.add("$.vendor.id", "the catalogue has vendor.id "+v.ID, "both must be the same")
+	} else if v.ClientID != b.Vendor.ClientID {
+		b.add("$.vendor.client_id", "the catalogue has vendor.client_id "+v.ClientID, "both must be the same")
+	}
+}
+
+func (b *Brand) checkTexts() {
+	set, mistakes := texts.Shipped.With(b.Texts)
+	for _, m := range mistakes {
+		b.problems = append(b.problems, brand.Locate(b.doc, m))
+	}
+	if set == nil {
+		return
+	}
+	for i, lang := range b.Languages {
+		if known := set.Languages(); !slices.Contains(known, lang) {
+			b.add(fmt.Sprintf("$.languages[%d]", i), "no such language", strictyaml.Suggest(lang, known))
+		}
+	}
+}
+
+// checkSettings checks values as 'config check' would, and refuses what only the package can know.
+func (b *Brand) checkSettings(layer string, c *config.Config) {
+	for _, f := range c.Check() {
+		b.add("$."+layer+"."+f.Path, f.Message, f.Hint)
+	}
+	for _, own := range []string{"catalogue", "vendor", "control.socket"} {
+		if path := "$." + layer + "." + own; b.doc.Has(path) {
+			b.add(path, "the package says it itself", "leave it out")
+		}
+	}
+}

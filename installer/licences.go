@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"debug/buildinfo"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/google/licensecheck"
+)
+
+// shippable are the licences, by their SPDX ids, under which a vendor may ship code in a package of its own when it ships their texts, too.
+var shippable = []string{"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "ISC", "MIT", "MIT-0", "Unlicense", "Zlib"}
+
+// Module is code of others in a program, or Go's own library.
+type Module struct {
+	Path, Version, Sum string
+	Licences           []string // SPDX ids
+	Text               string   // of the licences, and of what must be said beside them
+}
+
+// licenceFile is the name of a file that says under which terms a module is.
+var licenceFile = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying|notice|patents)([-_.].*)?$`)
+
+// covered is how much of a licence's text must be known, in percent; the rest is mostly the names of who holds it.
+const covered = 75
+
+// modulesOf are the modules that were linked into programs, in the order of their paths. A licence that a vendor cannot ship, or none that
+// is known, is an error.
+func modulesOf(ctx context.Context, programs ...[]byte) ([]Module, error) {
+	var linked []*debug.Module
+	var goVersion string
+	for _, p := range programs {
+		info, err := buildinfo.Read(bytes.NewReader(p))
+		if err != nil {
+			return nil, fmt.Errorf("which modules are in a program: %w", err)
+		}
+		goVersion = info.GoVersion
+		for _, m := range info.Deps {
+			if m.Replace != nil {
+				m = m.Replace
+			}
+			if !slices.ContainsFunc(linked, func(o *debug.Module) bool { return o.Path == m.Path }) {
+				linked = append(linked, m)
+			}
+		}
+	}
+	folders, err := moduleFolders(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := []Module{{Path: "std", Version: goVersion}}
+	for _, m := range linked {
+		list = append(list, Module{Path: m.Path, Version: m.Version, Sum: m.Sum})
+	}
+	slices.SortFunc(list, func(a, b Module) int { return strings.Compare(a.Path, b.Path) })
+	var wrong []error
+	for i := range list {
+		if err := list[i].readLicences(folders[list[i].Path]); err != nil {
+			wrong = append(wrong, err)
+		}
+	}
+	return list, errors.Join(wrong...)
+}
+
+// moduleFolders are where the sources of all modules are, and those of Go as std.
+func moduleFolders(ctx context.Context) (map[string]string, error) {
+	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-json", "all").Output()
+	if err != nil {
+		return nil, fmt.Errorf("where the sources of modules are: go list: %w", err)
+	}
+	folders := make(map[string]string)
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var m struct{ Path, Dir string }
+		if err := d.Decode(&m); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+		folders[m.Path] = m.Dir
+	}
+	root, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
+	folders["std"] = strings.TrimSpace(string(root))
+	return folders, err
+}
+
+// readLicences reads those of a module whose sources are in a folder.
+func (m *Module) readLicences(folder string) error {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return fmt.Errorf("licence of %s: %w", m.Path, err)
+	}
+	for _, e := range entries {
+		if e.IsDir() || !licenceFile.MatchString(e.Name()) {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(folder, e.Name()))
+		if err != nil {
+			return err
+		}
+		m.Text += strings.TrimSpace(strings.ReplaceAll(string(text), "\r\n", "\n")) + "\n\n"
+		if strings.EqualFold(e.Name(), "PATENTS") {
+			continue // a further grant beside the licence
+		}
+		if known := licensecheck.Scan(text); known.Percent >= covered {
+			for _, match := range known.Match {
+				m.Licences = append(m.Licences, match.ID)
+			}
+		}
+	}
+	slices.Sort(m.Licences)
+	m.Licences = slices.Compact(m.Licences)
+	if len(m.Licences) == 0 {
+		return fmt.Errorf("%s %s is under no licence that is known: leave the module out, or ask for its terms", m.Path, m.Version)
+	}
+	for _, id := range m.Licences {
+		if !slices.Contains(shippable, id) {
+			return fmt.Errorf("%s %s is under %s, which a vendor cannot ship in a package of its own: leave the module out", m.Path, m.Version, id)
+		}
+	}
+	return nil
+}
+
+// licenceTexts is the file that a package has with the licences of everything in it.
+func licenceTexts(own []byte, modules []Module) []byte {
+	var b bytes.Buffer
+	fmt.Fprint(&b, "This program is under the Apache License 2.0, which is the first text below. It contains the following modules,\n"+
+		"whose licences are the texts after it.\n\n")
+	for _, m := range modules {
+		fmt.Fprintf(&b, "    %s %s: %s\n", m.Path, m.Version, strings.Join(m.Licences, ", "))
+	}
+	line := strings.Repeat("=", 78)
+	fmt.Fprintf(&b, "\n%s\n\n%s\n", line, bytes.TrimSpace(own))
+	for _, m := range modules {
+		fmt.Fprintf(&b, "\n%s\n%s\n\n%s\n", line, m.Path, strings.TrimSpace(m.Text))
+	}
+	return b.Bytes()
+}

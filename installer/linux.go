@@ -1,0 +1,218 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	_ "embed" // for the files of a distribution
+	"encoding/xml"
+	"fmt"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+
+	"sidetone/internal/platform/desktop"
+	"sidetone/internal/service"
+)
+
+//go:embed linux/lintian-overrides
+var overrides string
+
+// Release is what is packaged.
+type Release struct {
+	Version string    // for package managers: numbers with dots
+	Build   string    // what the programs say of themselves
+	Commit  string    // of the sources
+	Time    time.Time // of the commit, and of every file
+}
+
+// programs are where the agent and the tray for one system were built.
+type programs struct{ agent, tray []byte }
+
+func readPrograms(folder, suffix, traySuffix string) (p programs, err error) {
+	if p.agent, err = os.ReadFile(filepath.Join(folder, "sidetone"+suffix)); err != nil {
+		return p, err
+	}
+	p.tray, err = os.ReadFile(filepath.Join(folder, "sidetone"+traySuffix+suffix))
+	return p, err
+}
+
+// base is the files that belong together on every system: the programs, what makes them the vendor's, and the catalogues.
+func (b *Brand) base(p programs, suffix, traySuffix string) (t Tree, err error) {
+	name := b.Product.Program
+	t.addProgram(name+suffix, p.agent)
+	t.addProgram(name+traySuffix+suffix, p.tray)
+	own := yaml.MapSlice{{Key: "vendor", Value: yaml.MapSlice{{Key: "id", Value: b.Vendor.ID}, {Key: "client_id", Value: b.Vendor.ClientID}}}}
+	if len(b.Languages) > 0 {
+		own = append(own, yaml.MapItem{Key: "languages", Value: b.Languages})
+	}
+	if len(b.settings.Texts) > 0 {
+		own = append(own, yaml.MapItem{Key: "texts", Value: b.settings.Texts})
+	}
+	defaults := append(yaml.MapSlice{{Key: "catalogue", Value: "catalogue"}}, b.settings.Defaults...)
+	for file, content := range map[string]yaml.MapSlice{"brand": own, "defaults": defaults, "policy": b.settings.Policy} {
+		if len(content) == 0 {
+			continue
+		}
+		text, err := yaml.MarshalWithOptions(content, yaml.UseSingleQuote(false))
+		if err != nil {
+			return nil, err
+		}
+		t.add(name+"."+file+".yaml", text)
+	}
+	for _, file := range b.files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		t.add("catalogue/"+filepath.Base(file), text)
+	}
+	return t, nil
+}
+
+// linux is the files of a package for Linux. texts are man pages and completions, by name.
+func (b *Brand) linux(r Release, format string, p programs, generated map[string][]byte) (Tree, error) {
+	name := b.Product.Program
+	base, err := b.base(p, "", "-tray")
+	if err != nil {
+		return nil, err
+	}
+	t := base.below("/usr/lib/" + name)
+	t.link("/usr/bin/"+name, "../lib/"+name+"/"+name)
+	t.add("/usr/lib/systemd/user/"+name+".service", b.unit())
+	t.add("/usr/lib/systemd/user-preset/90-"+name+".preset", []byte("enable "+name+".service\n"))
+	tray := desktop.TrayEntry(b.Product.Name, "/usr/bin/"+name, nil)
+	t.addConfig("/etc/xdg/autostart/"+name+"-tray.desktop", []byte(tray.File()+"TryExec=/usr/bin/"+name+"\nIcon="+name+"\n"))
+	if rules := b.whole.UdevRules(); rules != "" {
+		t.add("/usr/lib/udev/rules.d/70-"+name+".rules", []byte(strings.ReplaceAll(rules, "so that sidetone needs", "so that "+name+" needs")))
+	}
+	icon, err := os.ReadFile(filepath.Join(b.folder, b.Product.Icon))
+	if err != nil {
+		return nil, err
+	}
+	t.add("/usr/share/icons/hicolor/scalable/apps/"+name+".svg", icon)
+	t.add("/usr/share/applications/"+name+".desktop", b.desktopEntry())
+	t.add("/usr/share/metainfo/"+b.appID()+".metainfo.xml", b.metainfo(r))
+	if format == "deb" {
+		t.add("/usr/share/lintian/overrides/"+name, []byte(strings.ReplaceAll(overrides, "@NAME@", name)))
+	}
+	zsh := "/usr/share/zsh/site-functions/_"
+	if format == "deb" {
+		zsh = "/usr/share/zsh/vendor-completions/_"
+	}
+	for file, text := range generated {
+		switch path.Ext(file) {
+		case ".1":
+			t.add("/usr/share/man/man1/"+file+".gz", zipped(text))
+		case ".bash":
+			t.add("/usr/share/bash-completion/completions/"+name, text)
+		case ".zsh":
+			t.add(zsh+name, text)
+		case ".fish":
+			t.add("/usr/share/fish/vendor_completions.d/"+name+".fish", text)
+		}
+	}
+	return t, nil
+}
+
+func (b *Brand) unit() []byte {
+	name := b.Product.Program
+	unit := service.Agent{Name: name, Executable: "/usr/bin/" + name, Arguments: []string{"run"}}.Unit()
+	_, rest, _ := strings.Cut(unit, "\n") // what says who has written it
+	return []byte("# Part of the package " + name + ". Changes belong into a drop-in: systemctl --user edit " + name + "\n" + rest)
+}
+
+// desktopEntry is what menus show. It shows the icon in the tray, or says that this session has one.
+func (b *Brand) desktopEntry() []byte {
+	p := b.Product
+	return fmt.Appendf(nil, `[Desktop Entry]
+Type=Application
+Name=%s
+Comment=%s
+Exec=/usr/bin/%s tray
+TryExec=/usr/bin/%[3]s
+Icon=%[3]s
+Terminal=false
+Categories=Settings;HardwareSettings;
+Keywords=headset;microphone;mute;
+StartupNotify=false
+`, p.Name, p.Summary, p.Program)
+}
+
+// appID is the id of the product in software centres: the vendor's domain backwards, and the program.
+func (b *Brand) appID() string {
+	u, _ := url.Parse(b.Vendor.URL) // it was checked
+	labels := strings.Split(strings.TrimPrefix(u.Hostname(), "www."), ".")
+	slices.Reverse(labels)
+	return strings.Join(append(labels, strings.ReplaceAll(b.Product.Program, "-", "_")), ".")
+}
+
+// component is what software centres read, as the AppStream specification has it.
+type component struct {
+	XMLName     xml.Name `xml:"component"`
+	Type        string   `xml:"type,attr"`
+	ID          string   `xml:"id"`
+	Name        string   `xml:"name"`
+	Summary     string   `xml:"summary"`
+	Metadata    string   `xml:"metadata_license"`
+	License     string   `xml:"project_license"`
+	Developer   string   `xml:"developer_name"`
+	Description string   `xml:"description>p"`
+	Launchable  struct {
+		Type string `xml:"type,attr"`
+		ID   string `xml:",chardata"`
+	} `xml:"launchable"`
+	URLs     []link   `xml:"url"`
+	Binary   string   `xml:"provides>binary"`
+	Modalias []string `xml:"provides>modalias"`
+	Release  struct {
+		Version string `xml:"version,attr"`
+		Date    string `xml:"date,attr"`
+	} `xml:"releases>release"`
+	Rating struct {
+		Type string `xml:"type,attr"`
+	} `xml:"content_rating"`
+}
+
+type link struct {
+	Type string `xml:"type,attr"`
+	URL  string `xml:",chardata"`
+}
+
+func (b *Brand) metainfo(r Release) []byte {
+	c := component{
+		Type: "desktop-application", ID: b.appID(), Name: b.Product.Name, Summary: b.Product.Summary, Metadata: "CC0-1.0", License: "Apache-2.0",
+		Developer: b.Vendor.Publisher, Description: b.Product.Description, Binary: b.Product.Program,
+		URLs: []link{{"homepage", b.Vendor.URL}, {"help", b.Vendor.Support}},
+	}
+	c.Launchable.Type, c.Launchable.ID = "desktop-id", b.Product.Program+".desktop"
+	for _, p := range b.whole.Products {
+		for _, l := range p.Links {
+			for _, pid := range l.PIDs {
+				c.Modalias = append(c.Modalias, fmt.Sprintf("usb:v%sp%sd*", strings.ToUpper(l.VID), strings.ToUpper(pid)))
+			}
+		}
+	}
+	slices.Sort(c.Modalias)
+	c.Modalias = slices.Compact(c.Modalias)
+	c.Release.Version, c.Release.Date, c.Rating.Type = r.Version, r.Time.Format(time.DateOnly), "oars-1.1"
+	text, err := xml.MarshalIndent(c, "", "  ")
+	if err != nil {
+		panic(err) // it has nothing that has no XML
+	}
+	return append([]byte(xml.Header), append(text, '\n')...)
+}
+
+// zipped is a text as gzip has it, the same at each time.
+func zipped(text []byte) []byte {
+	var b bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	_, _ = w.Write(text)
+	_ = w.Close()
+	return b.Bytes()
+}

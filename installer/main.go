@@ -1,0 +1,257 @@
+// Command installer turns the programs of a release into what a vendor ships: packages, with what belongs beside them. 'make packages'
+// builds the programs and runs it. docs/packaging.md is for who uses it.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	var o options
+	flag.StringVar(&o.brand, "brand", "installer/brand.yaml", "the vendor's brand.yaml")
+	flag.StringVar(&o.programs, "programs", "", "folder of the programs, with one folder for each system")
+	flag.StringVar(&o.out, "out", "", "folder for the packages, which is made anew")
+	flag.StringVar(&o.sign, "sign", "", "command that signs the file whose path is put behind it")
+	flag.StringVar(&o.release.Version, "version", "", "version for package managers: numbers with dots")
+	flag.StringVar(&o.release.Build, "build", "", "what the programs say that they are")
+	flag.StringVar(&o.release.Commit, "commit", "", "commit of the sources")
+	epoch := flag.Int64("epoch", 0, "time of the commit, in seconds since 1970")
+	only := flag.String("only", "", "one format and architecture, such as deb/amd64; left out: all")
+	check := flag.Bool("check", false, "only look whether brand.yaml and what it names are in order")
+	schema := flag.Bool("schema", false, "print the JSON Schema of brand.yaml")
+	flag.Parse()
+	o.format, o.arch, _ = strings.Cut(*only, "/")
+	o.release.Time = time.Unix(*epoch, 0).UTC()
+	err := func() error {
+		if *schema {
+			_, err := os.Stdout.Write(brandSchema)
+			return err
+		}
+		b, err := LoadBrand(o.brand)
+		if err != nil || *check {
+			return err
+		}
+		return o.run(ctx, b)
+	}()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+type options struct {
+	brand, programs, out, sign string
+	format, arch               string // "": all
+	release                    Release
+}
+
+// formats are those that packages for Linux are made in, and what each calls the packages that ours need.
+var formats = []struct{ name, libc, sound string }{
+	{"deb", "libc6 (>= 2.34)", "libpulse0"},
+	{"rpm", "glibc >= 2.34", "pulseaudio-libs"},
+	{"archlinux", "glibc", ""},
+}
+
+// architectures are those that packages for Linux are made for.
+var architectures = []string{"amd64", "arm64"}
+
+// run makes everything.
+func (o options) run(ctx context.Context, b *Brand) error {
+	if err := os.RemoveAll(o.out); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(o.out, 0o755); err != nil {
+		return err
+	}
+	own, err := os.ReadFile("LICENSE")
+	if err != nil {
+		return err
+	}
+	tools := filepath.Join(o.programs, "tools")
+	documents, err := b.documents(ctx, o.release, filepath.Join(tools, "sidetone-man"), filepath.Join(tools, "sidetone"))
+	if err != nil {
+		return err
+	}
+	for _, arch := range architectures {
+		if o.arch != "" && o.arch != arch {
+			continue
+		}
+		folder := filepath.Join(o.programs, "linux-"+arch)
+		p, err := readPrograms(folder, "", "-tray")
+		if err != nil {
+			return err
+		}
+		modules, err := modulesOf(ctx, p.agent, p.tray)
+		if err != nil {
+			return err
+		}
+		if err := o.packages(ctx, b, arch, p, own, modules, documents); err != nil {
+			return err
+		}
+		if o.format != "" {
+			continue
+		}
+		if err := o.portable(b, arch, p, own, modules); err != nil {
+			return err
+		}
+		if err := o.fakeserver(ctx, b, arch, folder, own); err != nil {
+			return err
+		}
+	}
+	return o.finish(ctx)
+}
+
+// packages writes those of one architecture.
+func (o options) packages(
+	ctx context.Context, b *Brand, arch string, p programs, own []byte, modules []Module, documents map[string][]byte,
+) error {
+	for _, f := range formats {
+		if o.format != "" && o.format != f.name {
+			continue
+		}
+		tree, err := b.linux(o.release, f.name, p, documents)
+		if err != nil {
+			return err
+		}
+		name, v := b.Product.Program, b.Vendor
+		tree = append(tree, b.legal(f.name, name, o.release, own, modules)...)
+		pack := Package{
+			Format: f.name, Name: name, Arch: arch, Summary: b.Product.Summary, Description: b.Product.Description, Contact: v.Contact,
+			Publisher: v.Publisher, URL: v.URL, Depends: []string{f.libc}, Scripts: b.scripts(f.name), Tree: tree,
+		}
+		if f.sound != "" {
+			pack.Recommends = []string{f.sound}
+		}
+		if err := o.write(ctx, pack, modules); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// portable writes an archive that needs no package manager: agent and tray, to be registered by each user.
+func (o options) portable(b *Brand, arch string, p programs, own []byte, modules []Module) error {
+	tree, err := b.base(p, "", "-tray")
+	if err != nil {
+		return err
+	}
+	tree.add("licences.txt", licenceTexts(own, modules))
+	if rules := b.whole.UdevRules(); rules != "" {
+		tree.add("70-"+b.Product.Program+".rules", []byte(rules))
+	}
+	tree.add("README", fmt.Appendf(nil, portableReadme, b.Product.Name, o.release.Version, b.Product.Program, b.Vendor.Support))
+	folder := fmt.Sprintf("%s-%s-linux-%s", b.Product.Program, o.release.Version, arch)
+	archive, err := tarball(tree, folder, o.release)
+	if err != nil {
+		return err
+	}
+	if err := o.place(folder+".tar.gz", archive); err != nil {
+		return err
+	}
+	return o.placeSBOM(folder+".tar.gz", b.Product.Program, tree, modules)
+}
+
+const portableReadme = `%s %s
+
+Put this folder where it may stay, and run in it, as yourself and without sudo:
+
+    ./%[3]s service install
+    ./%[3]s service start
+
+Headsets whose mute is read over HID need the udev rule, as root:
+
+    cp 70-%[3]s.rules /etc/udev/rules.d/ && udevadm control --reload && udevadm trigger --subsystem-match=hidraw
+
+An update: put the new files over the old ones, and run ./%[3]s upgrade. If that was interrupted, do it again.
+To remove it: ./%[3]s stop --empty; ./%[3]s service uninstall; remove this folder and the rule.
+
+Help: %[4]s
+`
+
+// write writes a package and what belongs beside it.
+func (o options) write(ctx context.Context, p Package, modules []Module) error {
+	name, err := p.write(ctx, filepath.Join(o.programs, "tools"), o.release, o.out)
+	if err != nil {
+		return err
+	}
+	return o.placeSBOM(name, p.Name, p.Tree, modules)
+}
+
+func (o options) placeSBOM(name, program string, tree Tree, modules []Module) error {
+	tree, err := tree.sorted()
+	if err != nil {
+		return err
+	}
+	text, err := sbom(program, o.release, tree, modules)
+	if err != nil {
+		return err
+	}
+	return o.place(name+".cdx.json", text)
+}
+
+func (o options) place(name string, data []byte) error {
+	return os.WriteFile(filepath.Join(o.out, name), data, 0o644)
+}
+
+// finish signs what is there, and says what it is made of.
+func (o options) finish(ctx context.Context) error {
+	names, err := o.results()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if o.sign == "" || strings.HasSuffix(name, ".json") {
+			continue
+		}
+		cmd := exec.CommandContext(ctx, "sh", "-c", o.sign+` "$1"`, "sign", filepath.Join(o.out, name))
+		cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+		if err := cmd.Run(); err != nil {
+			return fmt.Errorf("sign %s by %q: %w", name, o.sign, err)
+		}
+	}
+	if names, err = o.results(); err != nil { // with signatures beside
+		return err
+	}
+	var sums strings.Builder
+	var subjects []subject
+	for _, name := range names {
+		data, err := os.ReadFile(filepath.Join(o.out, name))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&sums, "%s  %s\n", checksum(data), name)
+		subjects = append(subjects, subject{Name: name, Digest: map[string]string{"sha256": checksum(data)}})
+	}
+	text, err := json.MarshalIndent(o.release.provenance(subjects), "", "  ")
+	if err != nil {
+		return err
+	}
+	text = append(text, '\n')
+	fmt.Fprintf(&sums, "%s  provenance.json\n", checksum(text))
+	if err := o.place("provenance.json", text); err != nil {
+		return err
+	}
+	return o.place("SHA256SUMS", []byte(sums.String()))
+}
+
+// results are the files that were made so far, in the order of their names.
+func (o options) results() (names []string, err error) {
+	entries, err := os.ReadDir(o.out)
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	slices.Sort(names)
+	return names, err
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	_ "embed"
+	"strings"
+)
+
+//go:embed linux/sessions.sh
+var sessions string
+
+// calls are what a package's scripts do, by the package's format and the script's name in nfpm. What the words of the arguments mean is
+// the format's.
+var calls = map[string]map[string]string{
+	"deb": {
+		"postinstall": "case $1 in configure) installed ;; esac",
+		"preremove":   "case $1 in remove) end ;; esac",
+		"postremove":  "case $1 in\nremove) reload ;;\npurge) rm -rf /etc/@NAME@ ;;\nesac",
+	},
+	"rpm": {
+		"postinstall": "installed",
+		"preremove":   "[ \"$1\" -gt 0 ] || end",
+		"postremove":  "[ \"$1\" -gt 0 ] || reload",
+	},
+	"archlinux": {
+		"postinstall": "installed",
+		"postupgrade": "installed",
+		"preremove":   "end",
+		"postremove":  "reload",
+	},
+}
+
+// scripts are those of a package, by their names in nfpm.
+func (b *Brand) scripts(format string) map[string]string {
+	all := make(map[string]string)
+	for name, call := range calls[format] {
+		text := "#!/bin/sh\nset -e\n\n" + sessions + "\n" + call + "\nexit 0\n"
+		if format == "archlinux" { // whose scripts are bodies of functions
+			text = sessions + "\n" + call + "\n"
+		}
+		all[name] = strings.ReplaceAll(text, "@NAME@", b.Product.Program)
+	}
+	return all
+}
