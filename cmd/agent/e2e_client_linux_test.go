@@ -115,7 +115,7 @@ func TestClientNeverAnswers(t *testing.T) {
 	for _, tr := range []rpcclient.Transport{rpcclient.IPC, rpcclient.WebSocket} {
 		t.Run(string(tr), func(t *testing.T) {
 			t.Parallel()
-			d := newDesk(t, testlab.SoundForTest(t, testlab.PulseAudio), over(tr, rpcclient.HTTP), "SIDETONE_RPC_ANSWER_TIMEOUT=300ms", "SIDETONE_RPC_ORIGIN=https://acme.example")
+			d := newDesk(t, testlab.SoundForTest(t, testlab.PulseAudio), over(tr, rpcclient.HTTP), "SIDETONE_RPC_ANSWER_TIMEOUT=2s", "SIDETONE_RPC_ORIGIN=https://acme.example")
 			require.NoError(t, d.client.SetFault(fakeserver.Fault{Kind: fakeserver.FaultNoAnswer}))
 			d.start()
 			hs := d.plugForTest(headset700)

@@ -194,7 +194,7 @@ func neverAnswers(t *testing.T, sound *testlab.SoundServer) {
 // amongStrangers has all that may stand where a client is looked for. The client gets
 // everything, and those that have not proved to be one learn nothing.
 func amongStrangers(t *testing.T, sound *testlab.SoundServer) {
-	a := newAgentRun(t, sound, "SIDETONE_RPC_ANSWER_TIMEOUT=300ms")
+	a := newAgentRun(t, sound, "SIDETONE_RPC_ANSWER_TIMEOUT=2s") // in which the desktop's has to answer
 	arrpc, squatter, hole := a.fake("arrpc"), a.fake("squatter"), a.fake("blackhole")
 	desktop := a.fake("desktop")
 	a.start()

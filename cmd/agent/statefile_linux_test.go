@@ -53,8 +53,9 @@ func TestStateFile(t *testing.T) {
 	d.hasList(known(false)...)
 
 	t.Run("the end of its lease", func(t *testing.T) {
-		replace(state("true", "600000"), 596*time.Second)
+		replace(state("true", "600000"), 0)
 		d.hasList(known(true)...)
+		replace(state("true", "600000"), 595*time.Second)
 		d.hasList(unknown...)
 		require.Contains(t, d.logged("pushed state taken back")["reason"], "lease")
 	})
