@@ -77,6 +77,7 @@ func (f *settingsFlags) options(cmd *cobra.Command) config.Options {
 		Explicit:   f.file,
 	}
 	o.VendorFile, o.Policy = settingsOfOthers(name)
+	o.Registry.Key, o.Registry.Values, o.Registry.Err = paths.PolicyValues(name)
 	o.Refused = paths.RefuseSystemSettings(o.SystemFile)
 	paths := make(map[string]string)
 	for _, k := range config.Keys() {

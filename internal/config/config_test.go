@@ -1,11 +1,13 @@
 package config
 
 import (
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -162,6 +164,31 @@ func TestWhoDecides(t *testing.T) {
 	_, _, problems = Load(opts)
 	require.Len(t, problems, 1, "what an administrator meant is not guessed")
 	require.Equal(t, opts.Policy[1], problems[0].File)
+}
+
+// TestRegistry: values of the registry beat everything, and what is wrong with one is said by its name.
+func TestRegistry(t *testing.T) {
+	opts := Options{
+		Flags:    map[string]string{"rpc.on_exit": "leave"},
+		Policy:   []string{writeFile(t, filepath.Join(t.TempDir(), "all.yaml"), "rpc: {on_exit: unmute}\n")},
+		Registry: Registry{Key: `HKLM\Software\Policies\Sidetone`, Values: map[string]string{"rpc.on_exit": "clear", "report.fields": "hardware_mute", "sources.hid": "false"}},
+	}
+	cfg, settings, problems := Load(opts)
+	require.Empty(t, strictyamltest.Texts(problems))
+	require.False(t, cfg.Sources.HID)
+	i := slices.IndexFunc(settings, func(s Setting) bool { return s.Path == "rpc.on_exit" })
+	require.Equal(t, Setting{Path: "rpc.on_exit", Value: "clear", Layer: LayerPolicy, Origin: `HKLM\Software\Policies\Sidetone\rpc.on_exit`}, settings[i])
+
+	opts.Registry.Values = map[string]string{"rpc.tokens": "many", "rpc.token": "1"}
+	_, _, problems = Load(opts)
+	require.Equal(t, []string{
+		`HKLM\Software\Policies\Sidetone\rpc.token: unknown setting (did you mean "rpc.tokens"?)`,
+		`HKLM\Software\Policies\Sidetone\rpc.tokens: want a whole number, found text: "many"`,
+	}, strictyamltest.Texts(problems))
+
+	opts.Registry = Registry{Err: errors.New(`cannot read HKLM\Software\Policies\Sidetone: Access is denied.`)}
+	_, _, problems = Load(opts)
+	require.Equal(t, []string{`policy: cannot read HKLM\Software\Policies\Sidetone: Access is denied.`}, strictyamltest.Texts(problems), "who cannot read it does not ignore it")
 }
 
 func TestEveryType(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 // Options say where settings come from. Empty fields are skipped.
 type Options struct {
 	Policy     []string          // the administrator's files, which nothing overrides; of two that say the same the last counts
+	Registry   Registry          // the administrator's values on Windows, which beat Policy
 	Flags      map[string]string // by path, such as rpc.ports; only those that the user gave
 	Env        []string          // KEY=value, as returned by os.Environ; an empty value counts as not set
 	EnvPrefix  string            // with which the names of settings begin in Env; "": SIDETONE_
@@ -24,6 +25,13 @@ type Options struct {
 	Refused    error             // why SystemFile, which is there, is not read; nil: it is
 	Explicit   string            // replaces both files and must exist
 	VendorFile string            // the vendor's own defaults; may be missing
+}
+
+// Registry is a key of Windows' registry with values of settings.
+type Registry struct {
+	Key    string            // its whole path
+	Values map[string]string // by path, as an environment variable would give them
+	Err    error             // why they cannot be read
 }
 
 // Layer says who has set a value.
@@ -46,7 +54,7 @@ type Setting struct {
 	Path   string `json:"path"`
 	Value  string `json:"value"` // as a flag or environment variable would give it
 	Layer  Layer  `json:"layer"`
-	Origin string `json:"origin"` // default, file:line, the variable's name, or the flag
+	Origin string `json:"origin"` // default, file:line, the variable's name, the flag, or the registry's value
 }
 
 // Load reads all settings. In falling order of precedence: policy, flags, environment, the user's file, the
@@ -68,6 +76,7 @@ func Load(o Options) (*Config, []Setting, []strictyaml.Problem) {
 	for _, path := range o.Policy {
 		l.file(LayerPolicy, path, true)
 	}
+	l.registry(o.Registry)
 	if len(l.problems) == 0 {
 		l.check()
 	}
@@ -201,7 +210,7 @@ func (l *loader) env(prefix string, environ []string) {
 		i := slices.Index(names, name)
 		switch {
 		case i < 0:
-			l.unknown(name, "unknown environment variable", names)
+			l.unknown(name, name, "unknown environment variable", names)
 		case values[name] != "":
 			l.decodeText(LayerEnvironment, l.leaves[i], name, values[name])
 		}
@@ -209,21 +218,35 @@ func (l *loader) env(prefix string, environ []string) {
 }
 
 func (l *loader) flags(flags map[string]string) {
+	l.texts(LayerFlag, flags, func(path string) string { return "--" + flagName(path) }, func(path string) string { return path })
+}
+
+func (l *loader) registry(r Registry) {
+	if r.Err != nil {
+		l.problems = append(l.problems, strictyaml.Problem{File: "policy", Message: r.Err.Error()})
+	}
+	name := func(path string) string { return r.Key + `\` + path }
+	l.texts(LayerPolicy, r.Values, name, name)
+}
+
+// texts applies values by the path of their setting. name is what a value is called in problems, and stray one with an unknown path.
+func (l *loader) texts(layer Layer, values map[string]string, name, stray func(path string) string) {
 	paths := make([]string, len(l.leaves))
 	for i, s := range l.leaves {
 		paths[i] = s.path
 	}
-	for _, path := range slices.Sorted(maps.Keys(flags)) {
+	for _, path := range slices.Sorted(maps.Keys(values)) {
 		if i := slices.Index(paths, path); i >= 0 {
-			l.decodeText(LayerFlag, l.leaves[i], "--"+flagName(path), flags[path])
+			l.decodeText(layer, l.leaves[i], name(path), values[path])
 		} else {
-			l.unknown(path, "unknown setting", paths)
+			l.unknown(stray(path), path, "unknown setting", paths)
 		}
 	}
 }
 
-func (l *loader) unknown(name, message string, valid []string) {
-	l.problems = append(l.problems, strictyaml.Problem{File: name, Message: message, Hint: strictyaml.Suggest(name, valid)})
+// unknown reports what is called name in problems, and suggests what is like it.
+func (l *loader) unknown(name, like, message string, valid []string) {
+	l.problems = append(l.problems, strictyaml.Problem{File: name, Message: message, Hint: strictyaml.Suggest(like, valid)})
 }
 
 func (l *loader) decodeText(layer Layer, s leaf, name, value string) {

@@ -61,6 +61,9 @@ func PolicyFiles(folder string) ([]string, error) {
 	return names, err
 }
 
+// PolicyKey is the key of a program's group policy, below HKEY_LOCAL_MACHINE.
+func PolicyKey(program string) string { return `Software\Policies\` + folder(program) }
+
 // folder is the name of a program's folder where those of other programs begin with a capital letter.
 func folder(program string) string {
 	if program == "sidetone" {
