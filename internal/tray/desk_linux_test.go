@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"fmt"
 	"image"
+	paint "image/draw"
 	"image/png"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -165,11 +167,13 @@ func (d *desk) do(name string, args ...string) []byte {
 }
 
 // screen is what is on it.
-func (d *desk) screen() image.Image {
+func (d *desk) screen() *image.RGBA {
 	d.t.Helper()
 	picture, err := png.Decode(bytes.NewReader(d.do("import", "-window", "root", "png:-")))
 	require.NoError(d.t, err)
-	return picture
+	screen := image.NewRGBA(picture.Bounds())
+	paint.Draw(screen, screen.Rect, picture, picture.Bounds().Min, paint.Src)
+	return screen
 }
 
 // click presses a button of the mouse somewhere.
@@ -180,7 +184,7 @@ func (d *desk) click(at image.Point, button string) {
 
 // openMenu clicks on the icon, and returns the screen, and the part of it where the menu is. It leaves the mouse where nothing is: so no
 // tooltip covers anything.
-func (d *desk) openMenu() (shown image.Image, menu image.Rectangle) {
+func (d *desk) openMenu() (shown *image.RGBA, menu image.Rectangle) {
 	d.t.Helper()
 	testlab.Eventually(d.t, "the menu is open", func() bool {
 		d.click(centre(corner), "3")
@@ -201,18 +205,23 @@ func (d *desk) openMenu() (shown image.Image, menu image.Rectangle) {
 func centre(of image.Rectangle) image.Point { return of.Min.Add(of.Size().Div(2)) }
 
 // used is the part of the screen below the panel on which something is: the rest is black.
-func used(screen image.Image) (r image.Rectangle) {
-	b := screen.Bounds()
-	return differing(screen, image.NewGray(b), image.Rect(b.Min.X, panelHeight+5, b.Max.X, b.Max.Y))
+func used(screen *image.RGBA) (r image.Rectangle) {
+	b := screen.Rect
+	black := image.NewRGBA(b)
+	paint.Draw(black, b, image.Black, image.Point{}, paint.Src)
+	return differing(screen, black, image.Rect(b.Min.X, panelHeight+5, b.Max.X, b.Max.Y))
 }
 
 // differing is the part of a part of the screen where two pictures differ.
-func differing(a, b image.Image, in image.Rectangle) (r image.Rectangle) {
+func differing(a, b *image.RGBA, in image.Rectangle) (r image.Rectangle) {
+	in = in.Intersect(a.Rect)
 	for y := in.Min.Y; y < in.Max.Y; y++ {
+		from, to := a.PixOffset(in.Min.X, y), a.PixOffset(in.Max.X, y)
+		if bytes.Equal(a.Pix[from:to], b.Pix[from:to]) {
+			continue
+		}
 		for x := in.Min.X; x < in.Max.X; x++ {
-			r1, g1, b1, _ := a.At(x, y).RGBA()
-			r2, g2, b2, _ := b.At(x, y).RGBA()
-			if r1 != r2 || g1 != g2 || b1 != b2 {
+			if a.RGBAAt(x, y) != b.RGBAAt(x, y) {
 				r = r.Union(image.Rect(x, y, x+1, y+1))
 			}
 		}
@@ -220,9 +229,9 @@ func differing(a, b image.Image, in image.Rectangle) (r image.Rectangle) {
 	return r
 }
 
-// soon gives what was just caused a few looks to show.
+// soon gives what was just caused some time to show: a click may have been lost, before a panel was ready.
 func soon(shows func() bool) bool {
-	for range 20 {
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); {
 		if shows() {
 			return true
 		}
