@@ -213,6 +213,7 @@ func (a *App) runReporting(ctx context.Context, stopInputs func()) error {
 	if a.listener != nil {
 		wg.Go(func() { a.joinChanges(ctx) })
 		wg.Go(func() { a.noteChanges(ctx) })
+		wg.Go(func() { a.serveHandover(ctx) })
 	}
 	serve := func() {
 		if l := a.listener; l != nil {

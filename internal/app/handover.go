@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sidetone/internal/control"
+	"sidetone/internal/platform/ipc"
 	"sidetone/internal/platform/power"
 	"sidetone/internal/rpcclient"
 	"sidetone/internal/signal"
@@ -104,6 +105,30 @@ func (a *App) HandOver(ctx context.Context, r control.HandoverRequest, holder st
 	}
 	answer := <-from.answer
 	return answer.Handover, answer.err
+}
+
+// serveHandover answers agents that ask to go on, where they do not ask at the address of the local API, until ctx ends. The agent before
+// this one may still listen there.
+func (a *App) serveHandover(ctx context.Context) {
+	address, err := a.current().controlAddress(a.opts.Host)
+	if err != nil {
+		return // nor is there a local API
+	}
+	for wait := lockInterval; ; wait = min(2*wait, reclaimTimeout) {
+		l, err := ipc.ListenHandover(address)
+		if l != nil && err == nil {
+			err = control.NewServer(a, a.log).Serve(ctx, l)
+		}
+		if err == nil {
+			return
+		}
+		a.log.Debug("no agent can go on in place of this one", "reason", err)
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // awaitRoom waits until each client answers and has room for another connection: one that waits for that knows of no change.
@@ -227,7 +252,7 @@ func (a *App) letGo(from ask) {
 	answer.err = errors.Join(problems[:]...)
 	a.unguard()
 	if a.listener != nil {
-		_ = a.listener.Close()
+		_ = ipc.Release(a.listener)
 	}
 	if a.lock != nil {
 		_ = a.lock.Release()

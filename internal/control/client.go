@@ -66,6 +66,21 @@ type Client struct {
 	http   http.Client
 	stream http.Client // for answers without an end
 	dial   Dialer
+	lasts  Dialer // for connections over which one agent goes on in place of another
+}
+
+// HandoverBy has c connect otherwise where the connection is to outlast that the agent gives up its address.
+func (c *Client) HandoverBy(dial Dialer) *Client {
+	c.lasts = dial
+	return c
+}
+
+// lasting is a client whose connections do.
+func (c *Client) lasting() *Client {
+	if c.lasts == nil {
+		return c
+	}
+	return NewClient(c.lasts)
 }
 
 // NewClient makes a client of the agent that dial leads to.

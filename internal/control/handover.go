@@ -68,14 +68,14 @@ const MaxUpgrade = 3 * time.Minute
 func (c *Client) Upgrade(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, MaxUpgrade)
 	defer cancel()
-	return call(ctx, &c.http, http.MethodPost, "/v1/upgrade", nil, nil)
+	return call(ctx, &c.lasting().http, http.MethodPost, "/v1/upgrade", nil, nil)
 }
 
 // HandoverConn is the one connection over which an agent takes over from another one. It is to be closed.
 type HandoverConn struct{ conn *PushConn }
 
 // HandoverConn prepares a handover.
-func (c *Client) HandoverConn() HandoverConn { return HandoverConn{c.PushConn()} }
+func (c *Client) HandoverConn() HandoverConn { return HandoverConn{c.lasting().PushConn()} }
 
 // Close ends it.
 func (h HandoverConn) Close() error { return h.conn.Close() }

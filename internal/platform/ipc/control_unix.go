@@ -88,6 +88,17 @@ func ListenControl(address string) (net.Listener, error) {
 	return l, nil
 }
 
+// DialHandover is DialControl: a socket can be replaced while there are connections to it.
+func DialHandover(ctx context.Context, address string) (net.Conn, error) {
+	return DialControl(ctx, address)
+}
+
+// ListenHandover has nothing to listen at here: nil.
+func ListenHandover(string) (net.Listener, error) { return nil, nil }
+
+// Release closes a listener of ListenControl, so that another agent can listen there. Connections go on.
+func Release(l net.Listener) error { return l.Close() }
+
 // listenControl is for the holder of the lock.
 func listenControl(address string, lock *flock.Flock) (net.Listener, error) {
 	writePID(lock)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/Microsoft/go-winio"
 	"github.com/fsnotify/fsnotify"
@@ -77,6 +78,9 @@ func controlSecurity(user string) string {
 	return "O:" + user + "D:P(D;;GA;;;NU)(A;;GA;;;" + user + ")S:(ML;;NW;;;ME)"
 }
 
+// nameTimeout is how long the name of a pipe may still be taken by programs that have not noticed yet that an agent has ended.
+const nameTimeout = 2 * time.Second
+
 // ListenControl opens the pipe at address for this user alone, after it has taken the lock file
 // in the user's local application data: *ErrRunning means that another agent has it. Close
 // gives it back. Windows keeps other users out by the pipe's access list, and other machines
@@ -90,19 +94,73 @@ func ListenControl(address string) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
+	l, err := listenPipe(address)
+	for limit := time.Now().Add(nameTimeout); errors.Is(err, fs.ErrPermission) && time.Now().Before(limit); l, err = listenPipe(address) {
+		<-time.After(nameTimeout / 100)
+	}
+	if err != nil {
+		_ = held.Unlock()
+		return nil, err
+	}
+	l.lock = held
+	return l, nil
+}
+
+// listenPipe opens a pipe for this user alone.
+func listenPipe(address string) (*controlListener, error) {
 	l, err := winpipe.Listen(address, winio.PipeConfig{
 		SecurityDescriptor: controlSecurity(session.User()),
 		InputBufferSize:    pipeBuffer,
 		OutputBufferSize:   pipeBuffer,
 	})
+	if errors.Is(err, fs.ErrPermission) {
+		err = fmt.Errorf("%w: another program has a pipe of this name; end it", err)
+	}
 	if err != nil {
-		_ = held.Unlock()
-		if errors.Is(err, fs.ErrPermission) {
-			err = fmt.Errorf("%w: another program has a pipe of this name; end it", err)
-		}
 		return nil, fmt.Errorf("control pipe %s: %w", address, err)
 	}
-	return &controlListener{l, sync.OnceValue(func() error { return errors.Join(l.Close(), held.Unlock()) })}, nil
+	return &controlListener{Listener: l, open: make(map[*controlConn]bool)}, nil
+}
+
+// handoverSuffix ends the name of the pipe at which an agent is asked to let another one go on. It is another one than that of the local API,
+// since the name of a pipe is taken for as long as there is a connection to it, and that one lasts until the other agent has everything.
+const handoverSuffix = "-handover"
+
+// DialHandover is DialControl for what is to outlast that the agent gives up its address. An agent that has just gone on in place of another
+// one may not listen yet: it is waited for until ctx ends.
+func DialHandover(ctx context.Context, address string) (net.Conn, error) {
+	ctx, cancel := dialContext(ctx)
+	defer cancel()
+	for {
+		conn, err := DialControl(ctx, address+handoverSuffix)
+		if !errors.Is(err, fs.ErrNotExist) || !winpipe.Exists(address) {
+			return conn, err
+		}
+		select {
+		case <-time.After(nameTimeout / 100):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
+}
+
+// ListenHandover listens where DialHandover connects to, for an agent that listens at address. fs.ErrPermission means that the one before it
+// still does.
+func ListenHandover(address string) (net.Listener, error) {
+	return listenPipe(address + handoverSuffix)
+}
+
+// Release closes a listener of ListenControl and all connections that it has accepted, so that another agent gets the pipe's name.
+func Release(l net.Listener) error {
+	err := l.Close()
+	if l, is := l.(*controlListener); is {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		for c := range l.open {
+			_ = c.Conn.Close()
+		}
+	}
+	return err
 }
 
 // controlLockFile is the lock file that belongs to the pipe at address, in a folder that is
@@ -122,13 +180,57 @@ func controlLockFile(address string) (string, error) {
 	return filepath.Join(folder, name+lockSuffix), nil
 }
 
+// controlListener knows its connections.
 type controlListener struct {
 	net.Listener
-	close func() error
+	lock *flock.Flock // nil: none
+
+	mu   sync.Mutex
+	open map[*controlConn]bool
+}
+
+// Accept waits for a connection.
+func (l *controlListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	c := &controlConn{Conn: conn, listener: l}
+	if pipe, ok := conn.(interface{ Fd() uintptr }); ok {
+		_ = windows.GetNamedPipeClientProcessId(windows.Handle(pipe.Fd()), &c.pid)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open[c] = true
+	return c, nil
 }
 
 // Close gives back the lock.
-func (l *controlListener) Close() error { return l.close() }
+func (l *controlListener) Close() error {
+	err := l.Listener.Close()
+	if l.lock != nil {
+		err = errors.Join(err, l.lock.Unlock())
+	}
+	return err
+}
+
+// controlConn is a connection of which Windows says from which process it was made.
+type controlConn struct {
+	net.Conn
+	listener *controlListener
+	pid      uint32
+}
+
+// PeerPID is that process; 0: not known.
+func (c *controlConn) PeerPID() int { return int(c.pid) }
+
+// Close closes it.
+func (c *controlConn) Close() error {
+	c.listener.mu.Lock()
+	delete(c.listener.open, c)
+	c.listener.mu.Unlock()
+	return c.Conn.Close()
+}
 
 // lockHolder is unknown: Windows lets nobody read a file that is locked.
 func lockHolder(string) int { return 0 }
