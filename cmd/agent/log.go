@@ -12,6 +12,7 @@ import (
 
 	"sidetone/internal/app"
 	"sidetone/internal/platform/paths"
+	"sidetone/internal/supervise"
 )
 
 // logFileMB is the size at which the log file is rotated. One older file is kept: 10 MB in total.
@@ -37,6 +38,21 @@ func runLog(stderr io.Writer, set *app.Settings, level slog.Leveler) (log *slog.
 		return log, ""
 	}
 	return slog.New(slog.NewMultiHandler(log.Handler(), logger(rotated(file), set.Config.Log, level).Handler())), file
+}
+
+// keepFailure adds to the log file why an agent that was started at log-in on Windows ends: nobody sees its standard error.
+func keepFailure(args []string, err error) {
+	if len(args) == 0 || args[0] != "run" || host.Getenv(supervise.StopEventVariable) == "" {
+		return
+	}
+	set := settingsOf(args[1:])
+	file, unknown := paths.LogFile(host.Getenv, set.Vendor)
+	if unknown != nil || os.MkdirAll(filepath.Dir(file), 0o700) != nil {
+		return
+	}
+	out := rotated(file)
+	defer out.Close()
+	logger(out, set.Log, slog.LevelInfo).Error("the agent ends", "reason", err)
 }
 
 // rotated writes to the log file, and rotates it when it is full.

@@ -43,6 +43,7 @@ func execute(ctx context.Context, args []string) int {
 	code, said := exitCodeOf(err, args)
 	if !said {
 		printError(root.ErrOrStderr(), err)
+		keepFailure(args, err)
 	}
 	return code
 }

@@ -22,6 +22,8 @@ Set-StrictMode -Version 2.0
 $Program = (Resolve-Path -LiteralPath $Program).ProviderPath
 $me = [Security.Principal.WindowsIdentity]::GetCurrent()
 $session = (Get-Process -Id $PID).SessionId
+$name = [IO.Path]::GetFileNameWithoutExtension($Program)
+$service = Get-Service -Name $name -ErrorAction SilentlyContinue
 $pipeName = "sidetone-$Vendor-$($me.User.Value)-$session"
 $folder = Join-Path ([IO.Path]::GetTempPath()) ('sidetone-check-' + [Guid]::NewGuid().ToString('N'))
 $counts = @{ PASS = 0; FAIL = 0; ASK = 0; SKIP = 0 }
@@ -291,7 +293,7 @@ try {
     }
 
     Test-Rule 'W17' 'each session has an agent of its own' {
-        $names = @(Get-PipeNames "sidetone-$Vendor-")
+        $names = @(Get-PipeNames "sidetone-$Vendor-" | Where-Object { $_ -notlike '*-handover' })
         if ($names.Count -lt 2) { return Skip 'the agent runs in one session: log in with a second one, over remote desktop on a server' }
         $sessions = @($names | ForEach-Object { ($_ -split '-')[-1] } | Sort-Object -Unique)
         if ($sessions.Count -ne $names.Count) { Fail "two agents in one session: $($names -join ', ')" } else { Pass "sessions $($sessions -join ', ')" }
@@ -309,6 +311,58 @@ try {
         $flags = @(Get-Reported | ForEach-Object { Get-Optional $_ 'flags' } | ForEach-Object { Get-Optional $_ 'hardware_mute' })
         if ($flags.Count -eq 0) { return Skip 'the agent reports no hardware mute' }
         Ask "hardware_mute: $(($flags | ConvertTo-Json -Compress -Depth 3))." 'Is that right?'
+    }
+
+    Test-Rule 'W20' 'it starts at log-in, and again after its end by force' {
+        $keys = @('HKCU:', 'HKLM:' | ForEach-Object { Get-ItemProperty -LiteralPath "$_\Software\Microsoft\Windows\CurrentVersion\Run" })
+        if (-not @($keys | ForEach-Object { Get-Optional $_ $name }).Count) { return Skip "no Run key has $name" }
+        Ask "End sidetone's process in the task manager, and wait 5 seconds. Then log off and on." 'Does the agent answer after both, without a window?'
+    }
+
+    Test-Rule 'W21' 'a task starts it at log-in, on battery, too' {
+        $tasks = @(Get-ScheduledTask -TaskPath '\' | Where-Object { $_.TaskName -eq $name -or $_.TaskName -eq "$name-$($me.User.Value)" })
+        if ($tasks.Count -eq 0) { return Skip "no task is called $name" }
+        foreach ($task in $tasks) {
+            $set = $task.Settings
+            if ($set.DisallowStartIfOnBatteries -or $set.StopIfGoingOnBatteries) { return Fail 'it does not run on battery' }
+            if ("$($set.MultipleInstances)" -ne 'Parallel') { return Fail "the second session gets none: $($set.MultipleInstances)" }
+            if ($set.ExecutionTimeLimit -and $set.ExecutionTimeLimit -ne 'PT0S') { return Fail "it ends after $($set.ExecutionTimeLimit)" }
+        }
+        Ask 'Log off and on, on battery where there is one.' 'Does the agent answer, without a window?'
+    }
+
+    Test-Rule 'W22' 'the log-off empties the client''s list' {
+        Ask 'Start fakeserver with --state in another session or on another machine of this user, and log off here.' 'Is its list empty?'
+    }
+
+    Test-Rule 'W23' 'the service''s programs can be changed by administrators alone' {
+        $safe = 'S-1-5-32-544', 'S-1-5-18', 'S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464'
+        if (-not $service) { return Skip 'the service is not installed' }
+        for ($path = $Program; $path; $path = Split-Path -Parent $path) {
+            $owner = (Get-Acl -LiteralPath $path).GetOwner([Security.Principal.SecurityIdentifier]).Value
+            if ($safe -notcontains $owner) { return Fail "$path belongs to $owner, and the service was registered" }
+        }
+        Pass $Program
+    }
+
+    Test-Rule 'W24' 'the service has no more privileges than it needs' {
+        if (-not $service) { return Skip 'the service is not installed' }
+        $has = @(& sc.exe qprivs $name | Select-String -Pattern 'Se\w+Privilege' -AllMatches | ForEach-Object { $_.Matches } | ForEach-Object { $_.Value })
+        $more = @($has | Where-Object { 'SeTcbPrivilege', 'SeAssignPrimaryTokenPrivilege', 'SeIncreaseQuotaPrivilege', 'SeChangeNotifyPrivilege' -notcontains $_ })
+        if ($has.Count -eq 0 -or $more.Count -gt 0) { return Fail "it has $($has -join ', ')" }
+        Pass ($has -join ', ')
+    }
+
+    Test-Rule 'W25' 'the service has one agent in each session' {
+        if (-not $service) { return Skip 'the service is not installed' }
+        $twice = @(Get-Process -Name $name | Group-Object SessionId | Where-Object { $_.Count -gt 2 })
+        if ($twice.Count -gt 0) { return Fail "session $($twice[0].Name) has $($twice[0].Count) processes" }
+        Ask 'Switch to another user, look with tasklist, and log that user off.' 'Did that session have an agent, and none is left of it?'
+    }
+
+    Test-Rule 'W26' 'Windows restarts a service that was killed' {
+        if (-not $service) { return Skip 'the service is not installed' }
+        Ask "As administrator: taskkill /f /im $name-service.exe, and wait 5 seconds." 'Do service and agent run again?'
     }
 } finally {
     Remove-Item -LiteralPath $folder -Recurse -Force -ErrorAction SilentlyContinue

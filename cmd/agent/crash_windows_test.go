@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/platform/paths"
+	"sidetone/internal/supervise"
+)
+
+// panicEnv has the agent of a test panic when there is such a file, with words that name a person.
+const panicEnv = "AGENT_TEST_PANIC"
+
+func init() {
+	file := os.Getenv(panicEnv)
+	if file == "" {
+		return
+	}
+	go func() {
+		for os.Remove(file) != nil {
+			time.Sleep(20 * time.Millisecond)
+		}
+		panic("cannot read Anna's Headset\nof C:\\users\\anna")
+	}()
+}
+
+// TestCrashesOnWindows: what keeps the agent running at log-in starts it again after each crash. Each leaves a report with the stacks, three
+// lead to safe mode, and an agent that is stopped stays so.
+func TestCrashesOnWindows(t *testing.T) {
+	d := newWinDesk(t)
+	file := filepath.Join(t.TempDir(), "panic")
+	t.Setenv(panicEnv, file)
+	for _, kv := range os.Environ() {
+		if name, value, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "SIDETONE_") {
+			t.Setenv(name, value) // as it is now, after the test
+			require.NoError(t, os.Unsetenv(name))
+		}
+	}
+	for _, kv := range d.env {
+		name, value, _ := strings.Cut(kv, "=")
+		t.Setenv(name, value)
+	}
+	folder, err := paths.StateFolder(os.Getenv, "acme")
+	require.NoError(t, err)
+	reports := func() []string {
+		all, err := filepath.Glob(filepath.Join(folder, "crash-[0-9]*.txt"))
+		require.NoError(t, err)
+		return all
+	}
+	before := len(reports())
+	t.Cleanup(func() {
+		if t.Failed() {
+			text, _ := os.ReadFile(filepath.Join(folder, paths.LogName))
+			t.Logf("the agent's log:\n%s", text)
+		}
+	})
+	t.Cleanup(func() { // else the agents of other tests would be in safe mode
+		for _, report := range reports() {
+			require.NoError(t, os.Remove(report))
+		}
+	})
+	self, err := os.Executable()
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	down, done := make(chan int, 1), make(chan struct{})
+	host := supervise.Supervisor{
+		Machine: supervise.OwnSession{Program: supervise.Program{Path: self, Args: []string{"run", "--vendor=acme"}}}, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Down: func(_ supervise.Session, code int) { down <- code },
+	}
+	go func() {
+		defer close(done)
+		host.Run(ctx, nil)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+	answers := func(without int) (pid int) {
+		t.Helper()
+		require.Eventually(t, func() bool {
+			if pid = 0; runToEnd(t, child(t, d.env, "status", "--json")).code == exitOK {
+				pid = d.pid()
+			}
+			return pid != 0 && pid != without
+		}, patience, 100*time.Millisecond)
+		return pid
+	}
+	pid := answers(0)
+	for n := range 3 {
+		require.NoError(t, os.WriteFile(file, nil, 0o600))
+		pid = answers(pid)
+		require.Len(t, reports(), before+n+1)
+	}
+	require.Contains(t, d.ask("status", "--json").stdout, `"agent.safe_mode"`)
+	for _, report := range reports()[before:] {
+		text, err := os.ReadFile(report)
+		require.NoError(t, err)
+		require.Contains(t, string(text), "panic: (its words are left out)\n")
+		require.Regexp(t, regexp.MustCompile(`(?s)goroutine .*crash_windows_test\.go`), string(text))
+		require.NotContains(t, string(text), "nna")
+	}
+	zip := filepath.Join(t.TempDir(), "b.zip")
+	require.Contains(t, d.ask("bundle", zip).stdout, "--- crash-")
+	d.ask("stop")
+	require.Equal(t, exitOK, <-down, "nobody starts it again")
+}

@@ -1,0 +1,299 @@
+package supervise
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/windows"
+	"golang.org/x/sys/windows/svc"
+	"golang.org/x/sys/windows/svc/mgr"
+)
+
+// These make this test binary an agent, or the service, with a folder in which agents say that they have started, and read how they are to end.
+const (
+	agentVerb   = "agent-of-a-test"
+	serviceVerb = "service-of-a-test"
+)
+
+// patience is how long a test waits for what must happen.
+const patience = 30 * time.Second
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == agentVerb {
+		os.Exit(agentOfATest(os.Args[2]))
+	}
+	if len(os.Args) > 2 && os.Args[1] == serviceVerb {
+		os.Exit(serviceOfATest(os.Args[2]))
+	}
+	os.Exit(m.Run())
+}
+
+// agentOfATest writes its process id into a file of the folder, and ends as a file there says, or when it is asked.
+func agentOfATest(folder string) int {
+	name, err := windows.UTF16PtrFromString(os.Getenv(StopEventVariable))
+	if err != nil {
+		return 3
+	}
+	stop, err := windows.OpenEvent(windows.SYNCHRONIZE, false, name)
+	if err != nil {
+		return 4
+	}
+	working, _ := os.Getwd()
+	text := strconv.Itoa(os.Getpid()) + " " + strings.ToLower(working)
+	if os.WriteFile(filepath.Join(folder, "started-"+strconv.Itoa(os.Getpid())), []byte(text), 0o600) != nil {
+		return 5
+	}
+	for {
+		if text, err := os.ReadFile(filepath.Join(folder, "end")); err == nil && os.Remove(filepath.Join(folder, "end")) == nil {
+			code, _ := strconv.Atoi(string(text))
+			if code == ExitReplaced && exec.Command(os.Args[0], os.Args[1:]...).Start() != nil { //nolint:noctx // it outlives this one
+				return 6
+			}
+			return code
+		}
+		if event, _ := windows.WaitForSingleObject(stop, 20); event == windows.WAIT_OBJECT_0 {
+			_ = os.WriteFile(filepath.Join(folder, "asked"), nil, 0o600)
+			return 0
+		}
+	}
+}
+
+// serviceOfATest is the service, for programs of any user: Wine has no access lists.
+func serviceOfATest(folder string) int {
+	self, err := os.Executable()
+	if err != nil {
+		return 1
+	}
+	s := &Service{Check: func() error { return nil }, Supervisor: Supervisor{
+		Log: slog.New(slog.DiscardHandler), Machine: AllSessions{Program{self, []string{agentVerb, folder}}},
+	}}
+	if svc.Run(testService, s) != nil {
+		return 1
+	}
+	return 0
+}
+
+const testService = "sidetone-test-service"
+
+// agents are those that have started in a folder, by process id.
+func agents(t *testing.T, folder string) (pids []int) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "started-*"))
+	require.NoError(t, err)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		pid, folder, _ := strings.Cut(string(text), " ")
+		number, _ := strconv.Atoi(pid)
+		if number != 0 {
+			require.Equal(t, `c:\windows\system32`, folder, "no DLL can be planted there")
+			pids = append(pids, number)
+		}
+	}
+	return pids
+}
+
+// started waits until so many have, and returns the last.
+func started(t *testing.T, folder string, n int, before ...int) (pid int) {
+	t.Helper()
+	require.Eventually(t, func() bool { return len(agents(t, folder)) >= n }, patience, 20*time.Millisecond, "%d starts", n)
+	for _, p := range agents(t, folder) {
+		pid = p
+		for _, b := range before {
+			if p == b {
+				pid = 0
+			}
+		}
+		if pid != 0 {
+			return pid
+		}
+	}
+	return 0
+}
+
+func isRunning(pid int) bool {
+	process, err := windows.OpenProcess(windows.SYNCHRONIZE, false, uint32(pid))
+	if err != nil {
+		return false
+	}
+	defer windows.CloseHandle(process)
+	event, _ := windows.WaitForSingleObject(process, 0)
+	return event != windows.WAIT_OBJECT_0
+}
+
+func gone(t *testing.T, pid int) {
+	t.Helper()
+	require.Eventually(t, func() bool { return !isRunning(pid) }, patience, 20*time.Millisecond, "process %d", pid)
+}
+
+func kill(t *testing.T, pid int) {
+	t.Helper()
+	process, err := os.FindProcess(pid)
+	require.NoError(t, err)
+	require.NoError(t, process.Kill())
+}
+
+func ends(t *testing.T, folder string, code int) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "end"), []byte(strconv.Itoa(code)), 0o600))
+}
+
+// TestService runs the service under Windows' own service manager: it starts an agent in the session, again when that is killed, asks it at
+// the end, leaves one alone that has ended in order, and takes it along when it is killed.
+func TestService(t *testing.T) {
+	folder := t.TempDir()
+	s := install(t, folder)
+	require.NoError(t, s.Start())
+	first := started(t, folder, 1)
+	kill(t, first)
+	second := started(t, folder, 2, first)
+
+	_, err := s.Control(svc.Stop)
+	require.NoError(t, err)
+	stopped(t, s)
+	gone(t, second)
+	_, err = os.Stat(filepath.Join(folder, "asked"))
+	require.NoError(t, err, "it was asked before it was killed")
+
+	require.NoError(t, s.Start())
+	third := started(t, folder, 3, first, second)
+	status, err := s.Query()
+	require.NoError(t, err)
+	kill(t, int(status.ProcessId))
+	gone(t, third)
+	stopped(t, s)
+
+	require.NoError(t, s.Start())
+	started(t, folder, 4, first, second, third)
+	ends(t, folder, 0)
+	require.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(folder, "end")); return errors.Is(err, fs.ErrNotExist) }, patience, 20*time.Millisecond)
+	_, err = s.Control(svc.Stop)
+	require.NoError(t, err)
+	stopped(t, s)
+	require.Len(t, agents(t, folder), 4, "what the user quit stays down")
+}
+
+// install registers the service of tests, until the test ends.
+func install(t *testing.T, folder string) *mgr.Service {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	m, err := mgr.Connect()
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = m.Disconnect() })
+	s, err := m.CreateService(testService, self, mgr.Config{StartType: mgr.StartManual}, serviceVerb, folder)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		_, _ = s.Control(svc.Stop)
+		require.NoError(t, s.Delete())
+		_ = s.Close()
+	})
+	return s
+}
+
+func stopped(t *testing.T, s *mgr.Service) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		status, err := s.Query()
+		return err == nil && status.State == svc.Stopped
+	}, patience, 20*time.Millisecond)
+}
+
+// TestOwnSession is what Windows starts at log-in without a service: the agent outlives it.
+func TestOwnSession(t *testing.T) {
+	folder := t.TempDir()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	down, done := make(chan int, 1), make(chan struct{})
+	s := Supervisor{
+		Machine: OwnSession{Program{self, []string{agentVerb, folder}}}, Log: slog.New(slog.DiscardHandler),
+		Down: func(_ Session, code int) { down <- code },
+	}
+	go func() {
+		defer close(done)
+		s.Run(ctx, nil)
+	}()
+	first := started(t, folder, 1)
+	ends(t, folder, 2)
+	second := started(t, folder, 2, first)
+	ends(t, folder, ExitReplaced)
+	next := started(t, folder, 3, first, second)
+	gone(t, second)
+	kill(t, next)
+	last := started(t, folder, 4, first, second, next)
+	require.NotZero(t, last, "what goes on in its place is looked after as well")
+	ends(t, folder, ExitConfig)
+	require.Equal(t, ExitConfig, <-down)
+	cancel()
+	<-done
+	require.Len(t, agents(t, folder), 4)
+}
+
+// TestRefusedService: programs that users may change are not started with the system's rights, and the event log says so.
+func TestRefusedService(t *testing.T) {
+	var log bytes.Buffer
+	s := &Service{Check: func() error { return errors.New("it belongs to user Anna") }, Supervisor: Supervisor{Log: slog.New(slog.NewTextHandler(&log, nil))}}
+	status := make(chan svc.Status, 8)
+	own, code := s.Execute(nil, nil, status)
+	require.True(t, own)
+	require.EqualValues(t, refused, code)
+	require.Equal(t, svc.StartPending, (<-status).State)
+	require.Empty(t, status, "it never ran")
+	require.Contains(t, log.String(), "it belongs to user Anna")
+}
+
+// sessionsOf is a machine of which the test says who is logged on.
+type sessionsOf struct {
+	list    chan []Session
+	started chan Session
+}
+
+func (m sessionsOf) Sessions() ([]Session, error) { return <-m.list, nil }
+
+func (m sessionsOf) Start(s Session) (Process, error) {
+	m.started <- s
+	return ofATest{make(chan int, 1)}, nil
+}
+
+type ofATest struct{ end chan int }
+
+func (p ofATest) Wait() int { return <-p.end }
+func (p ofATest) Ask()      { p.end <- 0 }
+func (p ofATest) Kill()     {}
+
+// TestSessionChanges: what Windows tells of sessions has them listed anew, whatever it says of which.
+func TestSessionChanges(t *testing.T) {
+	m := sessionsOf{make(chan []Session), make(chan Session, 8)}
+	s := &Service{Check: func() error { return nil }, Supervisor: Supervisor{Machine: m, Log: slog.New(slog.DiscardHandler)}}
+	requests, status, done := make(chan svc.ChangeRequest), make(chan svc.Status, 8), make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = s.Execute(nil, requests, status)
+	}()
+	anna, ben := Session{1, 1}, Session{2, 2}
+	m.list <- []Session{anna}
+	require.Equal(t, anna, <-m.started)
+	requests <- svc.ChangeRequest{Cmd: svc.SessionChange, EventType: windows.WTS_SESSION_LOGON}
+	m.list <- []Session{anna, ben}
+	require.Equal(t, ben, <-m.started)
+	requests <- svc.ChangeRequest{Cmd: svc.Interrogate, CurrentStatus: svc.Status{State: svc.Running, CheckPoint: 7}}
+	requests <- svc.ChangeRequest{Cmd: svc.Stop}
+	<-done
+	var states []svc.State
+	for len(status) > 0 {
+		states = append(states, (<-status).State)
+	}
+	require.Equal(t, []svc.State{svc.StartPending, svc.Running, svc.Running, svc.StopPending}, states)
+}
