@@ -16,6 +16,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"sidetone/internal/brand"
 	"sidetone/internal/platform/desktop"
 	"sidetone/internal/service"
 )
@@ -86,7 +87,7 @@ func (b *Brand) linux(r Release, format string, p programs, generated map[string
 	t.link("/usr/bin/"+name, "../lib/"+name+"/"+name)
 	t.add("/usr/lib/systemd/user/"+name+".service", b.unit())
 	t.add("/usr/lib/systemd/user-preset/90-"+name+".preset", []byte("enable "+name+".service\n"))
-	tray := desktop.TrayEntry(b.Product.Name, "/usr/bin/"+name, nil)
+	tray := desktop.TrayEntry(b.Product.Name, brand.TrayCommand("/usr/bin/"+name), nil)
 	t.addConfig("/etc/xdg/autostart/"+name+"-tray.desktop", []byte(tray.File()+"TryExec=/usr/bin/"+name+"\nIcon="+name+"\n"))
 	if rules := b.whole.UdevRules(); rules != "" {
 		t.add("/usr/lib/udev/rules.d/70-"+name+".rules", []byte(strings.ReplaceAll(rules, "so that sidetone needs", "so that "+name+" needs")))

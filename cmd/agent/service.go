@@ -254,7 +254,7 @@ func thisAgent(args, trayFlags []string) (a service.Agent, err error) {
 	if err != nil {
 		return a, fmt.Errorf("find this program, which is to be started at log-in: %w", err)
 	}
-	tray := desktop.TrayEntry(brand.ProgramName(self), self, trayFlags)
+	tray := desktop.TrayEntry(brand.ProgramName(self), brand.TrayCommand(self), trayFlags)
 	if _, err := os.Stat(brand.TrayOf(self)); err != nil {
 		tray.Command = nil
 	}

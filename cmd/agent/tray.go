@@ -18,6 +18,7 @@ import (
 func trayCommand() *cobra.Command {
 	var in askFlags
 	var shade string
+	var detach bool
 	cmd := &cobra.Command{
 		Use:   "tray",
 		Short: "Show an icon on the desktop that tells how the agent is",
@@ -40,9 +41,15 @@ Exit codes: 0 done; 1 this session has an icon already, or its bus has ended; 2 
 			return err
 		}
 		lang := cmd.Flag("lang").Value.String()
-		return execTray(append([]string{"--address=" + address, "--lang=" + lang, "--icon=" + shade, "--"}, in.flags()...))
+		start := system.Exec
+		if detach {
+			start = system.Spawn
+		}
+		return startTray(start, append([]string{"--address=" + address, "--lang=" + lang, "--icon=" + shade, "--"}, in.flags()...))
 	}
 	in.add(cmd)
+	cmd.Flags().BoolVar(&detach, "detach", false, "do not wait for the tray to end")
+	_ = cmd.Flags().MarkHidden("detach") // for the tray's program
 	cmd.Flags().StringVar(&shade, "icon", "", "light for a dark panel, or dark (default: by the colours that the desktop prefers)")
 	return cmd
 }
@@ -65,8 +72,8 @@ func (f *askFlags) address(cmd *cobra.Command) (string, error) {
 	return address, err
 }
 
-// execTray lets the tray's program, which is beside this one, take the place of this one.
-func execTray(args []string) error {
+// startTray lets the tray's program, which is beside this one, take the place of this one.
+func startTray(start func(string, []string) error, args []string) error {
 	self, err := host.Executable()
 	if err != nil {
 		return fmt.Errorf("find this program, and the tray's beside it: %w", err)
@@ -76,7 +83,7 @@ func execTray(args []string) error {
 		return fmt.Errorf("the tray is a program of its own, and is not there: %s: install it beside %s; 'make build' builds both",
 			program, filepath.Base(self))
 	}
-	return system.Exec(program, args)
+	return start(program, args)
 }
 
 // flags are those that were given, for a process that means the same agent, wherever it is started.

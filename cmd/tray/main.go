@@ -83,7 +83,7 @@ func startedBy(self, agent string, args []string) error {
 		return fmt.Errorf("the tray is started by the agent's program, which is not there: %s: install both into one folder, "+
 			"this one by the name of the other and %q", agent, filepath.Base(brand.TrayOf("")))
 	}
-	return system.Exec(agent, append([]string{"tray"}, args...))
+	return system.Spawn(agent, append([]string{"tray", "--detach"}, args...))
 }
 
 // options are those that the arguments say. Behind the flags are those by which the agent's verbs mean the same agent.
@@ -98,7 +98,7 @@ func options(agent string, args []string) (o tray.Options, lang string, err erro
 	program, same := brand.ProgramName(agent), flags.Args()
 	o.Program, o.Version, o.Vendor, o.Getenv = program, version, paths.VendorOf(o.Address), os.Getenv
 	o.Agent, o.Flags = agent, same
-	o.Autostart = desktop.TrayEntry(program, agent, same)
+	o.Autostart = desktop.TrayEntry(program, brand.TrayCommand(agent), same)
 	o.Diagnostics = func(ctx context.Context) ([]byte, error) { return status(ctx, agent, same) }
 	o.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	return o, lang, nil

@@ -23,6 +23,14 @@ func TrayOf(agent string) string {
 	return agent + traySuffix
 }
 
+// TrayCommand returns the command that shows the tray of an agent. On Windows the agent's program would open a console.
+func TrayCommand(agent string) []string {
+	if strings.HasSuffix(agent, exeSuffix) {
+		return []string{TrayOf(agent)}
+	}
+	return []string{agent, "tray"}
+}
+
 // ServiceOf returns the path of the program that is the agent's service on Windows. A package may leave it out.
 func ServiceOf(agent string) string {
 	return strings.TrimSuffix(agent, exeSuffix) + serviceSuffix + exeSuffix

@@ -17,6 +17,9 @@ func TestPrograms(t *testing.T) {
 		require.Equal(t, tray, TrayOf(agent))
 		require.Equal(t, agent, AgentOf(tray))
 	}
+	require.Equal(t, []string{"/opt/agent", "tray"}, TrayCommand("/opt/agent"))
+	require.Equal(t, []string{`C:\Acme\sidetonew.exe`}, TrayCommand(`C:\Acme\sidetone.exe`))
+	require.Equal(t, `C:\Acme\sidetone-service.exe`, ServiceOf(`C:\Acme\sidetone.exe`))
 	require.Equal(t, "agent", ProgramName("/opt/acme/agent"))
 }
 

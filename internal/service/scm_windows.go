@@ -133,7 +133,8 @@ func (w winService) register() error {
 	_ = s.SetRecoveryActions([]mgr.RecoveryAction{again, {Type: mgr.ServiceRestart, Delay: 30 * time.Second}, {Type: mgr.NoAction}}, day)
 	_ = s.SetRecoveryActionsOnNonCrashFailures(true)
 	_ = requirePrivileges(s)
-	if err := eventlog.InstallAsEventCreate(w.Name, eventlog.Error|eventlog.Warning|eventlog.Info); err != nil && !strings.Contains(err.Error(), "exists") {
+	err = eventlog.InstallAsEventCreate(w.Name, eventlog.Error|eventlog.Warning|eventlog.Info)
+	if err != nil && !strings.Contains(err.Error(), "exists") {
 		return fmt.Errorf("register the event log source %s: %w", w.Name, err)
 	}
 	return nil

@@ -153,7 +153,8 @@ func (p *process) successor() (newest windows.Handle) {
 		pids             [64]uintptr
 	}
 	size := uint32(unsafe.Sizeof(list))
-	if err := windows.QueryInformationJobObject(p.job, windows.JobObjectBasicProcessIdList, uintptr(unsafe.Pointer(&list)), size, nil); err != nil {
+	err := windows.QueryInformationJobObject(p.job, windows.JobObjectBasicProcessIdList, uintptr(unsafe.Pointer(&list)), size, nil)
+	if err != nil {
 		return 0
 	}
 	before, err := windows.GetProcessId(p.main)
@@ -180,7 +181,8 @@ func (p *process) successor() (newest windows.Handle) {
 func origin(process windows.Handle) (parent uint32, started int64) {
 	var info windows.PROCESS_BASIC_INFORMATION
 	var made, exited, kernel, user windows.Filetime
-	if windows.NtQueryInformationProcess(process, windows.ProcessBasicInformation, unsafe.Pointer(&info), uint32(unsafe.Sizeof(info)), nil) != nil ||
+	size := uint32(unsafe.Sizeof(info))
+	if windows.NtQueryInformationProcess(process, windows.ProcessBasicInformation, unsafe.Pointer(&info), size, nil) != nil ||
 		windows.GetProcessTimes(process, &made, &exited, &kernel, &user) != nil {
 		return 0, 0
 	}

@@ -21,8 +21,8 @@ const stopTime = endTime + 2*time.Second
 // refused is the service's own exit code where it must not start.
 const refused = 1
 
-// Execute runs until Windows has the service stop. What Windows tells of sessions is a hint to look at them: its details are not valid any more
-// by now.
+// Execute runs until Windows has the service stop. What Windows tells of sessions is a hint to look at them: its details are not valid
+// any more by now.
 func (s *Service) Execute(_ []string, requests <-chan svc.ChangeRequest, status chan<- svc.Status) (own bool, code uint32) {
 	status <- svc.Status{State: svc.StartPending}
 	if err := s.Check(); err != nil {

@@ -2,7 +2,6 @@ package desktop
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 
@@ -33,8 +32,17 @@ func (Desktop) Open(path string, _ func(error)) error {
 // LacksTray is for desktops that may have none.
 func (Desktop) LacksTray(context.Context) bool { return false }
 
-// Autostarts reports whether the program is started at each log-in.
-func (Desktop) Autostarts(Entry) bool { return false }
+// Autostarts reports whether the program is started at each log-in of this user.
+func (Desktop) Autostarts(e Entry) bool { return RunOfUser.Starts(e.ID) || RunOfAll.Starts(e.ID) }
 
-// SetAutostart has the program started at each log-in, or not any more.
-func (Desktop) SetAutostart(Entry, bool) error { return errors.ErrUnsupported }
+// SetAutostart has the program started at each log-in of this user, or not any more. What is started for all only the settings of Windows
+// switch off for one.
+func (d Desktop) SetAutostart(e Entry, on bool) error {
+	if command, err := RunOfAll.Command(e.ID); err == nil && command != "" && d.Autostarts(e) != on {
+		return fmt.Errorf("%s is started at log-in for all users of this machine: switch it on or off in the settings of Windows (Apps, Startup)", e.Name)
+	}
+	if err := RunOfUser.Remove(e.ID); err != nil || !on {
+		return err
+	}
+	return RunOfUser.Set(e.ID, windows.ComposeCommandLine(e.Command))
+}

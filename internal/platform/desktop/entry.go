@@ -2,6 +2,7 @@ package desktop
 
 import (
 	"errors"
+	"slices"
 	"strings"
 )
 
@@ -13,11 +14,11 @@ type Entry struct {
 	Command []string // with its arguments
 }
 
-// TrayEntry has the icon of an agent's program come at log-in, by the flags that mean the same agent.
-func TrayEntry(name, agent string, flags []string) Entry {
+// TrayEntry has the icon of an agent come at log-in, by the command that shows it and the flags that mean the same agent.
+func TrayEntry(name string, command, flags []string) Entry {
 	return Entry{
 		ID: name + "-tray", Name: name, Comment: "Shows which certified devices the chat client knows of",
-		Command: append([]string{agent, "tray"}, flags...),
+		Command: slices.Concat(command, flags),
 	}
 }
 

@@ -122,12 +122,12 @@ func listenPipe(address string) (*controlListener, error) {
 	return &controlListener{Listener: l, open: make(map[*controlConn]bool)}, nil
 }
 
-// handoverSuffix ends the name of the pipe at which an agent is asked to let another one go on. It is another one than that of the local API,
-// since the name of a pipe is taken for as long as there is a connection to it, and that one lasts until the other agent has everything.
+// handoverSuffix ends the name of the pipe at which an agent is asked to let another one go on. It is not that of the local API, since the
+// name of a pipe is taken for as long as there is a connection to it, and that one lasts until the other agent has everything.
 const handoverSuffix = "-handover"
 
-// DialHandover is DialControl for what is to outlast that the agent gives up its address. An agent that has just gone on in place of another
-// one may not listen yet: it is waited for until ctx ends.
+// DialHandover is DialControl for what is to outlast that the agent gives up its address. An agent that has just gone on in place of
+// another one may not listen yet: it is waited for until ctx ends.
 func DialHandover(ctx context.Context, address string) (net.Conn, error) {
 	ctx, cancel := dialContext(ctx)
 	defer cancel()
@@ -144,8 +144,8 @@ func DialHandover(ctx context.Context, address string) (net.Conn, error) {
 	}
 }
 
-// ListenHandover listens where DialHandover connects to, for an agent that listens at address. fs.ErrPermission means that the one before it
-// still does.
+// ListenHandover listens where DialHandover connects to, for an agent that listens at address. fs.ErrPermission means that the one before
+// it still does.
 func ListenHandover(address string) (net.Listener, error) {
 	return listenPipe(address + handoverSuffix)
 }

@@ -17,5 +17,8 @@ func Exec(path string, args []string) error {
 	return nil
 }
 
+// Spawn is Exec: it is Windows that needs another word for a program that nobody waits for.
+func Spawn(path string, args []string) error { return Exec(path, args) }
+
 // Hide is for Windows, whose programs for consoles open one where there is none.
 func Hide(*exec.Cmd) {}

@@ -21,5 +21,15 @@ func Exec(path string, args []string) error {
 	return nil
 }
 
+// Spawn starts another program in place of this one, which is to end then: nobody waits for it.
+func Spawn(path string, args []string) error {
+	cmd := exec.Command(path, args...) //nolint:noctx // it outlives this program
+	Hide(cmd)
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start %s: %w", path, err)
+	}
+	return nil
+}
+
 // Hide keeps a program that is one for consoles from opening one, where this program has none.
 func Hide(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{HideWindow: true} }

@@ -28,8 +28,8 @@ const (
 	making  = reading | windows.FILE_GENERIC_WRITE | windows.GENERIC_WRITE
 )
 
-// OnlyAdministratorsChange returns nil if nobody but those who administer the machine can change the program at path, put another one in its
-// place, or a DLL beside it: by its access list, its folder's, and those of all folders above.
+// OnlyAdministratorsChange returns nil if nobody but those who administer the machine can change the program at path, put another one in
+// its place, or a DLL beside it: by its access list, its folder's, and those of all folders above.
 func OnlyAdministratorsChange(path string) error {
 	path = filepath.Clean(path)
 	if volume := filepath.VolumeName(path); !filepath.IsAbs(path) || len(volume) != 2 || driveType(volume+`\`) != windows.DRIVE_FIXED {
