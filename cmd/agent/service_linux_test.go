@@ -9,22 +9,15 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"sidetone/fakeserver"
-	"sidetone/internal/testlab/ipctest"
 )
 
 // TestServiceWithoutManager has the desktop start the agent: the same verbs, and no word of a restart.
 func TestServiceWithoutManager(t *testing.T) {
 	t.Parallel()
-	folder := privateFolder(t)
-	port := ipctest.Port(t)
-	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{port}, IPCDir: folder})
-	require.NoError(t, err)
-	defer client.Close()
+	client, folder := clientOfAll(t)
 	catalogue := catalogueOf(t, "acme", "123456789012345678")
 	settings := write(t, "settings.yaml", "sources: {audio: false, camera: false, files: ["+
-		write(t, "endpoints.yaml", "endpoints: ["+microphone("Mic")+"]\n")+fmt.Sprintf("]}\nrpc: {ports: %d}\n", port))
+		write(t, "endpoints.yaml", "endpoints: ["+microphone("Mic")+"]\n")+fmt.Sprintf("]}\nrpc: {ports: %d}\n", client.Port()))
 	home := filepath.Join(folder, "home")
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -88,10 +81,7 @@ func TestServiceWithoutManager(t *testing.T) {
 // TestServiceOfOneOfTwoVendors: the verbs are about the agent that is installed, whichever else runs, and it is replaced by no other.
 func TestServiceOfOneOfTwoVendors(t *testing.T) {
 	t.Parallel()
-	folder := privateFolder(t)
-	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{ipctest.Port(t)}, IPCDir: folder})
-	require.NoError(t, err)
-	defer client.Close()
+	client, folder := clientOfAll(t)
 	acme, beta := twoMakers(t, client, folder, [2]string{microphone("Mic of Acme"), microphone("Mic of Beta")})
 	settings := write(t, "settings.yaml",
 		fmt.Sprintf("sources: {audio: false, camera: false, files: [%s]}\nrpc: {ports: %d}\n", acme.file, client.Port()))

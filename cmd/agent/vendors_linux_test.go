@@ -62,6 +62,16 @@ func privateFolder(t *testing.T) string {
 	return folder
 }
 
+// clientOfAll starts a client in a folder of its own, whichever applications talk to it.
+func clientOfAll(t *testing.T) (client *fakeserver.Server, folder string) {
+	t.Helper()
+	folder = privateFolder(t)
+	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{ipctest.Port(t)}, IPCDir: folder})
+	require.NoError(t, err)
+	t.Cleanup(func() { client.Close() })
+	return client, folder
+}
+
 // microphone is one endpoint of the example's headset.
 func microphone(id string) string {
 	return fmt.Sprintf(`{id: %q, name: %q, type: audioinput, bus: usb, vid: "1209", pid: "0700", serial: %q}`, id, id, id)
@@ -111,10 +121,7 @@ func TestTwoVendors(t *testing.T) {
 		for name, mics := range map[string][2]string{"own ids": {"Mic of Acme", "Mic of Beta"}, "equal ids": {"USB Headset", "USB Headset"}} {
 			t.Run(transport+" "+name, func(t *testing.T) {
 				t.Parallel()
-				folder := privateFolder(t)
-				client, err := fakeserver.Start(fakeserver.Options{Ports: []int{ipctest.Port(t)}, IPCDir: folder})
-				require.NoError(t, err)
-				defer client.Close()
+				client, folder := clientOfAll(t)
 				acme, beta := twoMakers(t, client, folder, [2]string{microphone(mics[0]), microphone(mics[1])}, "SIDETONE_RPC_TRANSPORTS="+transport)
 				both := func() {
 					t.Helper()
@@ -153,10 +160,7 @@ func sentAfter(client *fakeserver.Server, clientID string, seq int) bool {
 // is pulled out, until the other agent says again that its own is there.
 func TestUnpluggingBesideAnotherVendor(t *testing.T) {
 	t.Parallel()
-	folder := privateFolder(t)
-	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{ipctest.Port(t)}, IPCDir: folder})
-	require.NoError(t, err)
-	defer client.Close()
+	client, folder := clientOfAll(t)
 	acme, beta := twoMakers(t, client, folder, [2]string{microphone("USB Headset"), microphone("USB Headset")})
 	acme.start()
 	acme.holds(client, "USB Headset")
@@ -176,10 +180,7 @@ func TestUnpluggingBesideAnotherVendor(t *testing.T) {
 // TestSecondAgent is refused in one line that says who is in the way and what to do, wherever its local API would be.
 func TestSecondAgent(t *testing.T) {
 	t.Parallel()
-	folder := privateFolder(t)
-	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{ipctest.Port(t)}, IPCDir: folder})
-	require.NoError(t, err)
-	defer client.Close()
+	client, folder := clientOfAll(t)
 	acme, _ := twoMakers(t, client, folder, [2]string{microphone("Mic"), ""})
 	acme.start()
 	acme.holds(client, "Mic")
@@ -212,10 +213,7 @@ func TestSecondAgent(t *testing.T) {
 // TestVerbsFindTheAgent has no setting that says where it is.
 func TestVerbsFindTheAgent(t *testing.T) {
 	t.Parallel()
-	folder := privateFolder(t)
-	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{ipctest.Port(t)}, IPCDir: folder})
-	require.NoError(t, err)
-	defer client.Close()
+	client, folder := clientOfAll(t)
 	acme, beta := twoMakers(t, client, folder, [2]string{microphone("Mic of Acme"), microphone("Mic of Beta")})
 	runtime := "XDG_RUNTIME_DIR=" + folder
 	ask := func(env []string, args ...string) output {
@@ -266,10 +264,7 @@ func TestVerbsFindTheAgent(t *testing.T) {
 // TestStoppedAgent is one that takes connections and answers nothing.
 func TestStoppedAgent(t *testing.T) {
 	t.Parallel()
-	folder := privateFolder(t)
-	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{ipctest.Port(t)}, IPCDir: folder})
-	require.NoError(t, err)
-	defer client.Close()
+	client, folder := clientOfAll(t)
 	acme, _ := twoMakers(t, client, folder, [2]string{microphone("Mic"), ""})
 	acme.start()
 	acme.holds(client, "Mic")
@@ -293,10 +288,7 @@ func TestStoppedAgent(t *testing.T) {
 // TestIdentityStays while the agent runs: its address and the client's list go by it.
 func TestIdentityStays(t *testing.T) {
 	t.Parallel()
-	folder := privateFolder(t)
-	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{ipctest.Port(t)}, IPCDir: folder})
-	require.NoError(t, err)
-	defer client.Close()
+	client, folder := clientOfAll(t)
 	acme, beta := twoMakers(t, client, folder, [2]string{microphone("Mic"), ""})
 	acme.start()
 	acme.holds(client, "Mic")
