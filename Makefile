@@ -3,7 +3,7 @@
 
 GO       ?= go
 BIN      := bin
-VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+VERSION  ?= $(shell git describe --tags --always --abbrev=12 --dirty 2>/dev/null || echo dev)
 LDFLAGS  := -s -w -X main.version=$(VERSION)
 PACKAGES := ./...
 FUZZCOUNT ?= 50000x
@@ -165,6 +165,10 @@ packages: deps-packages ## packages of a vendor's agent below bin/packages/dist:
 	CGO_ENABLED=0 GOFLAGS= GOBIN=$(CURDIR)/$(PACKAGES_AT)/tools $(GO) install $$(sed -n 's/^const nfpm = "\(.*\)"/\1/p' installer/nfpm.go)
 	$(GO) run ./installer -brand $(BRAND) -programs $(PACKAGES_AT) -out $(PACKAGES_AT)/dist -sign '$(SIGN)' \
 	  -version $(PACKAGE_VERSION) -build $(VERSION) -commit $$(git rev-parse HEAD) -epoch $(EPOCH)
+
+.PHONY: test-packages
+test-packages: deps packages ## install, upgrade, interrupt and remove the packages under a real systemd; build them a second time
+	$(GO) test ./installer/packagetest -count 1 -timeout 30m -packages $(CURDIR)/$(PACKAGES_AT)
 
 .PHONY: clean
 clean: ## remove what was built

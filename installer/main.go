@@ -29,6 +29,7 @@ func main() {
 	flag.StringVar(&o.release.Commit, "commit", "", "commit of the sources")
 	epoch := flag.Int64("epoch", 0, "time of the commit, in seconds since 1970")
 	only := flag.String("only", "", "one format and architecture, such as deb/amd64; left out: all")
+	flag.BoolVar(&o.fast, "fast", false, "compress little, for tests")
 	check := flag.Bool("check", false, "only look whether brand.yaml and what it names are in order")
 	schema := flag.Bool("schema", false, "print the JSON Schema of brand.yaml")
 	flag.Parse()
@@ -54,6 +55,7 @@ func main() {
 type options struct {
 	brand, programs, out, sign string
 	format, arch               string // "": all
+	fast                       bool
 	release                    Release
 }
 
@@ -129,7 +131,7 @@ func (o options) packages(
 		tree = append(tree, b.legal(f.name, name, o.release, own, modules)...)
 		pack := Package{
 			Format: f.name, Name: name, Arch: arch, Summary: b.Product.Summary, Description: b.Product.Description, Contact: v.Contact,
-			Publisher: v.Publisher, URL: v.URL, Depends: []string{f.libc}, Scripts: b.scripts(f.name), Tree: tree,
+			Publisher: v.Publisher, URL: v.URL, Depends: []string{f.libc}, Scripts: b.scripts(f.name), Tree: tree, Fast: o.fast,
 		}
 		if f.sound != "" {
 			pack.Recommends = []string{f.sound}

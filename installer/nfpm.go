@@ -60,6 +60,7 @@ type Package struct {
 	Depends, Recommends                           []string
 	Scripts                                       map[string]string // by nfpm's name
 	Tree                                          Tree
+	Fast                                          bool // compress little
 }
 
 // file is the name by which such a package is known.
@@ -101,7 +102,7 @@ func (p Package) write(ctx context.Context, tools string, r Release, folder stri
 		return "", fmt.Errorf("nfpm, which writes %s: %w: %s", name, err, strings.TrimSpace(string(out)))
 	}
 	if p.Format == "deb" {
-		if err := compressDeb(ctx, filepath.Join(folder, name)); err != nil {
+		if err := compressDeb(ctx, filepath.Join(folder, name), map[bool]string{false: "-9e", true: "-0"}[p.Fast]); err != nil {
 			return "", fmt.Errorf("%s: %w", name, err)
 		}
 	}
@@ -125,7 +126,7 @@ func (p Package) manifest(r Release, work string) (*manifest, error) {
 		Time:    at, NoGlobbing: true, Umask: 0o022, Depends: p.Depends, Recommends: p.Recommends, Scripts: make(map[string]string),
 		Deb: map[string]any{"compression": "none"},
 		RPM: map[string]any{
-			"compression": "xz", "summary": p.Summary, "group": "Unspecified", "buildhost": "reproducible", "packager": p.Contact,
+			"compression": map[bool]string{false: "xz", true: "gzip"}[p.Fast], "summary": p.Summary, "group": "Unspecified", "buildhost": "reproducible", "packager": p.Contact,
 		},
 		Arch2: map[string]any{"packager": p.Contact},
 	}
