@@ -2,6 +2,7 @@ package main
 
 import (
 	"archive/tar"
+	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"io/fs"
@@ -36,6 +37,29 @@ func tarball(tree Tree, folder string, r Release) ([]byte, error) {
 	}
 	if err := w.Close(); err != nil {
 		return nil, err
+	}
+	err = z.Close()
+	return b.Bytes(), err
+}
+
+// zipArchive is a tree as a .zip, the same at each time.
+func zipArchive(tree Tree, r Release) ([]byte, error) {
+	tree, err := tree.sorted()
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for _, f := range tree {
+		h := &zip.FileHeader{Name: f.Path, Method: zip.Deflate, Modified: r.Time}
+		h.SetMode(f.Mode)
+		w, err := z.CreateHeader(h)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := w.Write(f.Data); err != nil {
+			return nil, err
+		}
 	}
 	err = z.Close()
 	return b.Bytes(), err

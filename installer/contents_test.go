@@ -1,6 +1,7 @@
 package main
 
 import (
+	"archive/zip"
 	"bytes"
 	"encoding/json"
 	"os"
@@ -81,7 +82,30 @@ func TestArchive(t *testing.T) {
 	two, err := tarball(tree, "x", release)
 	require.NoError(t, err)
 	require.Equal(t, one, two)
+	zips := [2][]byte{}
+	for i := range zips {
+		zips[i], err = zipArchive(tree[:2], release)
+		require.NoError(t, err)
+		tree[0], tree[1] = tree[1], tree[0]
+	}
+	require.Equal(t, zips[0], zips[1])
 	tree.add("b", nil)
 	_, err = tarball(tree, "x", release)
 	require.ErrorContains(t, err, "x/b would be in the package twice")
+}
+
+// TestTemplates of policies are in an archive as Windows wants them in its folder.
+func TestTemplates(t *testing.T) {
+	b, err := LoadBrand("brand.yaml")
+	require.NoError(t, err)
+	o := options{out: t.TempDir(), release: release}
+	require.NoError(t, o.templates(b))
+	z, err := zip.OpenReader(filepath.Join(o.out, "acme-agent-1.2.3-policies.zip"))
+	require.NoError(t, err)
+	defer z.Close()
+	var names []string
+	for _, f := range z.File {
+		names = append(names, f.Name)
+	}
+	require.Equal(t, []string{"acme-agent.admx", "de-DE/acme-agent.adml", "en-US/acme-agent.adml"}, names)
 }

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"sidetone/installer/admx"
 )
 
 func main() {
@@ -112,7 +114,32 @@ func (o options) run(ctx context.Context, b *Brand) error {
 			return err
 		}
 	}
+	if o.format == "" {
+		if err := o.templates(b); err != nil {
+			return err
+		}
+	}
 	return o.finish(ctx)
+}
+
+// templates writes those by which administrators of Windows set the policy.
+func (o options) templates(b *Brand) error {
+	name := b.Product.Program
+	files, err := admx.Files(admx.Program{
+		Name: name, Title: b.Product.Name, Key: `Software\Policies\` + name, Namespace: b.appID() + ".policies",
+	})
+	if err != nil {
+		return err
+	}
+	var tree Tree
+	for _, f := range files {
+		tree.add(f.Path, f.Data)
+	}
+	archive, err := zipArchive(tree, o.release)
+	if err != nil {
+		return err
+	}
+	return o.place(fmt.Sprintf("%s-%s-policies.zip", name, o.release.Version), archive)
 }
 
 // packages writes those of one architecture.

@@ -126,7 +126,8 @@ func (p Package) manifest(r Release, work string) (*manifest, error) {
 		Time:    at, NoGlobbing: true, Umask: 0o022, Depends: p.Depends, Recommends: p.Recommends, Scripts: make(map[string]string),
 		Deb: map[string]any{"compression": "none"},
 		RPM: map[string]any{
-			"compression": map[bool]string{false: "xz", true: "gzip"}[p.Fast], "summary": p.Summary, "group": "Unspecified", "buildhost": "reproducible", "packager": p.Contact,
+			"compression": map[bool]string{false: "xz", true: "gzip"}[p.Fast], "summary": p.Summary, "group": "Unspecified",
+			"buildhost": "reproducible", "packager": p.Contact,
 		},
 		Arch2: map[string]any{"packager": p.Contact},
 	}

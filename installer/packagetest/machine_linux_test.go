@@ -128,9 +128,12 @@ func copyTo(t *testing.T, m *systemd.Machine, path string) {
 	require.NoError(t, os.WriteFile(filepath.Join(m.Share, filepath.Base(path)), data, 0o755))
 }
 
-// files are all of a machine but those that it writes by itself.
+// listing prints all files that packages may bring, but what the machine writes by itself, and the units.
+const listing = `find /etc /opt /srv /usr /var \( -path /var/log -o -path /var/cache -o -path /var/tmp -o -path /var/lib/dpkg -o -path /var/lib/rpm \
+	-o -path /var/lib/systemd \) -prune -o -not -type d -printf '%p %y %s %l\n' | sort
+systemctl --global list-unit-files --no-legend --no-pager`
+
+// files are all files and units of a machine.
 func files(m *systemd.Machine) []string {
-	return strings.Split(m.Run("root", "sh", "-c", `find / -xdev \( -path /home -o -path /root -o -path /share -o -path /var/log -o -path /var/cache \
-		-o -path /var/lib/dpkg -o -path /var/lib/rpm -o -path /var/lib/systemd -o -path /tmp -o -path /run -o -path /proc -o -path /sys -o -path /dev \
-		-o -path /work -o -path /var/tmp \) -prune -o -printf '%p %y %s %l\n' | grep -v ' d ' | sort; systemctl --global list-unit-files --no-legend --no-pager`), "\n")
+	return strings.Split(m.Run("root", "sh", "-c", listing), "\n")
 }
