@@ -40,13 +40,15 @@ func TestWhatOtherProcessesDoToCoreAudio(t *testing.T) {
 		const remedy = "Start the service 'Windows Audio' ('net start Audiosrv' as administrator)"
 		service := func(verb string) {
 			p.t.Helper()
-			out, code := p.run(`C:\windows\system32\net.exe`, verb, "Audiosrv")
-			require.Zero(p.t, code, "%s", out)
+			p.eventually(verb+" the service", func() bool { // one that is about to stop cannot be started yet
+				_, code := p.run(`C:\windows\system32\net.exe`, verb, "Audiosrv")
+				return code == 0
+			})
 		}
 		do("0x80040154") // REGDB_E_CLASSNOTREG: there is no audio service at all
 		agent := p.runAgent(d)
 		p.eventually("the agent knows", func() bool { return strings.Contains(agent.said(), "the class is not registered (0x80040154)") })
-		ask("status", "audio   waiting  the audio service of Windows is not there", remedy)
+		ask("status", "the audio service of Windows is not there", remedy)
 		ask("doctor", "the class is not registered", remedy)
 		service("stop")
 		service("start")

@@ -1,6 +1,6 @@
-// audio.c stands in for Windows' Core Audio under Wine, for tests: a DLL with the class MMDeviceEnumerator, whose endpoints are the same for
-// all programs of a prefix. They are in a file beside the DLL, which every program that loads it maps, and each is woken by an event of
-// its own when another has changed them. It never ships.
+// audio.c stands in for Windows' Core Audio under Wine, for tests: a DLL with the class MMDeviceEnumerator, whose endpoints are the same
+// for all programs of a prefix. They are in a file beside the DLL, which every program that loads it maps, and each is woken by an event
+// of its own when another has changed them. It never ships.
 #define CINTERFACE
 #define COBJMACROS
 #include <initguid.h>
@@ -112,31 +112,41 @@ static void tell(const callback *c, const endpoint *was, const endpoint *is) {
 	if (c->kind == LISTENER) {
 		if (was->state && (came || !is->state)) IMMNotificationClient_OnDeviceRemoved(listener, was->id);
 		if (is->state && (came || !was->state)) IMMNotificationClient_OnDeviceAdded(listener, is->id);
-		if (was->state && is->state && was->state != is->state) IMMNotificationClient_OnDeviceStateChanged(listener, is->id, is->state);
+		if (was->state && is->state && was->state != is->state)
+			IMMNotificationClient_OnDeviceStateChanged(listener, is->id, is->state);
 		if (is->chosen && !was->chosen) IMMNotificationClient_OnDefaultDeviceChanged(listener, is->id[5] - '0', eConsole, is->id);
 		if (lstrcmpW(was->name, is->name)) IMMNotificationClient_OnPropertyValueChanged(listener, is->id, key_name);
 	} else if (c->kind == VOLUME) {
-		if (was->mute != is->mute) IAudioEndpointVolumeCallback_OnNotify((IAudioEndpointVolumeCallback *)c->target, &volume);
-	} else if (memcmp(was->effect, is->effect, sizeof was->effect)) {
+		IAudioEndpointVolumeCallback_OnNotify((IAudioEndpointVolumeCallback *)c->target, &volume);
+	} else {
 		effects_listener *l = (void *)c->target;
 		l->methods->changed(l);
 	}
 }
 
-// A callback may be removed while it is called, as with Windows.
+// concerns tells whether there is something to tell.
+static BOOL concerns(const callback *c, const endpoint *was, const endpoint *is) {
+	if (c->kind == VOLUME) return was->mute != is->mute;
+	if (c->kind == EFFECTS) return memcmp(was->effect, is->effect, sizeof was->effect);
+	return was->plugged != is->plugged || was->state != is->state || was->chosen != is->chosen || lstrcmpW(was->name, is->name);
+}
+
+// follow calls those whom it concerns, and touches no others: to call into Go takes its time. One may be removed while it is called, as
+// with Windows.
 static DWORD WINAPI follow(void *unused) {
 	static state now;
 	for (;; before = now) {
 		WaitForSingleObject(changed, INFINITE);
 		copy(&now);
-		for (int i = 0; i < KEPT; i++) {
+		for (int i = 0; i < KEPT * MOST; i++) {
+			const endpoint *was = &before.all[i % MOST], *is = &now.all[i % MOST];
 			EnterCriticalSection(&lock);
-			callback c = callbacks[i];
-			if (c.target) IUnknown_AddRef(c.target);
+			callback c = callbacks[i / MOST];
+			BOOL call = c.target && c.life == now.life && !now.result && (c.kind == LISTENER || c.at == i % MOST) && concerns(&c, was, is);
+			if (call) IUnknown_AddRef(c.target);
 			LeaveCriticalSection(&lock);
-			if (!c.target) continue;
-			for (int at = 0; at < MOST && c.life == now.life && !now.result; at++)
-				if (c.kind == LISTENER || c.at == at) tell(&c, &before.all[at], &now.all[at]);
+			if (!call) continue;
+			tell(&c, was, is);
 			IUnknown_Release(c.target);
 		}
 	}
@@ -268,15 +278,16 @@ static HRESULT STDMETHODCALLTYPE stream_service(object *o, const GUID *iface, ob
 	return there(o);
 }
 
-static const void *const stream_methods[] = {query, retain, release, fine /* Initialize */, unused, unused, unused, unused, stream_format, unused, unused,
-	unused, unused, unused, stream_service, unused, fine /* SetClientProperties */, unused};
+static const void *const stream_methods[] = {query, retain, release, fine /* Initialize */, unused, unused, unused, unused, stream_format,
+	unused, unused, unused, unused, unused, stream_service, unused, fine /* SetClientProperties */, unused};
 
 static HRESULT STDMETHODCALLTYPE connector_other(object *o, WCHAR **id) {
 	*id = text(L"{2}.adapter of ", shared->all[o->at].id);
 	return there(o);
 }
 
-static const void *const connector_methods[] = {query, retain, release, unused, unused, unused, unused, unused, unused, unused, connector_other};
+static const void *const connector_methods[] = {query, retain, release, unused, unused, unused, unused, unused, unused, unused,
+	connector_other};
 
 static HRESULT STDMETHODCALLTYPE topology_connector(object *o, UINT n, object **out) {
 	*out = make(connector_methods, o->at);
@@ -309,8 +320,8 @@ static HRESULT STDMETHODCALLTYPE volume_support(object *o, DWORD *support) {
 	return there(o);
 }
 
-static const void *const volume_methods[] = {query, retain, release, volume_register, volume_unregister, unused, unused, unused, unused, unused, unused,
-	unused, unused, unused, volume_set_mute, volume_mute, unused, unused, unused, volume_support, unused};
+static const void *const volume_methods[] = {query, retain, release, volume_register, volume_unregister, unused, unused, unused, unused,
+	unused, unused, unused, unused, unused, volume_set_mute, volume_mute, unused, unused, unused, volume_support, unused};
 
 static HRESULT STDMETHODCALLTYPE store_value(object *o, const PROPERTYKEY *key, PROPVARIANT *value) {
 	const endpoint *e = &shared->all[o->at];
@@ -425,8 +436,8 @@ static HRESULT STDMETHODCALLTYPE enumerator_register(object *o, IUnknown *c) {
 
 static HRESULT STDMETHODCALLTYPE enumerator_unregister(object *o, IUnknown *c) { return forget(LISTENER, o, c); }
 
-static const void *const enumerator_methods[] = {query, retain, release, enumerator_list, enumerator_default, enumerator_device, enumerator_register,
-	enumerator_unregister};
+static const void *const enumerator_methods[] = {query, retain, release, enumerator_list, enumerator_default, enumerator_device,
+	enumerator_register, enumerator_unregister};
 
 static HRESULT STDMETHODCALLTYPE factory_create(object *o, IUnknown *outer, const GUID *iface, object **out) {
 	*out = NULL;

@@ -125,16 +125,19 @@ func (s *Server) SetMute(id string, mute bool) {
 	s.Volume(id)
 }
 
+// volumeNotice is AUDIO_VOLUME_NOTIFICATION_DATA.
+type volumeNotice struct {
+	context  com.GUID
+	muted    int32
+	master   float32
+	channels uint32
+	volumes  [1]float32
+}
+
 // Volume says what the mute of one is, as when its volume has changed.
 func (s *Server) Volume(id string) {
 	s.mu.Lock()
-	var notice struct {
-		context  com.GUID
-		muted    int32
-		master   float32
-		channels uint32
-		volumes  [1]float32
-	}
+	var notice volumeNotice
 	if e := s.endpoints[id]; e != nil && e.Mute {
 		notice.muted = 1
 	}

@@ -3,6 +3,7 @@ package wasapitest
 import (
 	"fmt"
 	"os"
+	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
@@ -37,7 +38,8 @@ func Install(dll string) error {
 	if err := os.WriteFile(installed, binary, 0o644); err != nil {
 		return err
 	}
-	class, _, err := registry.CreateKey(registry.LOCAL_MACHINE, `Software\Classes\CLSID\`+classEnumerator.String()+`\InprocServer32`, registry.ALL_ACCESS)
+	path := `Software\Classes\CLSID\` + classEnumerator.String() + `\InprocServer32`
+	class, _, err := registry.CreateKey(registry.LOCAL_MACHINE, path, registry.ALL_ACCESS)
 	if err != nil {
 		return fmt.Errorf("register the stand-in for Core Audio: %w", err)
 	}
@@ -92,7 +94,7 @@ func (s Shared) Fail(result com.HRESULT) { _, _, _ = s.serve.Call(uintptr(result
 // Restart is another service in the place of the one there was, of which nobody hears.
 func (s Shared) Restart() { _, _, _ = s.serve.Call(0, 1) }
 
-// A Volume is an endpoint's, as a program opens it to set it.
+// A Volume is an endpoint's, as a program opens it.
 type Volume struct{ object *com.Object }
 
 // OpenVolume opens that of an endpoint, on a thread that has entered COM.
@@ -118,6 +120,25 @@ func OpenVolume(id string) (v Volume, err error) {
 // SetMute sets the mute.
 func (v Volume) SetMute(mute bool) error {
 	return v.object.Call(14, uintptr(flag(mute)), 0)
+}
+
+// Mute is the mute.
+func (v Volume) Mute() (bool, error) {
+	var on int32
+	err := v.object.Call(15, uintptr(unsafe.Pointer(&on)))
+	return on != 0, err
+}
+
+var listenerClass = sync.OnceValue(func() *com.Class {
+	return com.NewClass(com.MustGUID("657804FA-D6AD-4496-8A60-352752AF4F89"), func(i *com.Instance, n *volumeNotice) uintptr {
+		i.Value.(func(bool))(n.muted != 0)
+		return 0
+	})
+})
+
+// Listen has each mute told, until the process ends.
+func (v Volume) Listen(told func(mute bool)) error {
+	return v.object.Call(3, listenerClass().New(told).Pointer())
 }
 
 func flag(on bool) uint32 {
