@@ -129,6 +129,10 @@ test-windows: deps deps-windows build-windows ## the tests that are not of one o
 	GORACE=atexit_sleep_ms=0 GO=$(GO) tools/windows/test.sh $(if $(RACE),-race) -p 2 -timeout 10m $(PACKAGES)
 	$(GO) test ./tools/windows/endtoend -count 1 -programs $(CURDIR)/$(BIN)/windows/amd64
 
+.PHONY: bench-windows
+bench-windows: deps-windows build-windows ## measure the agent for Windows under Wine, and write bench/RESULTS-windows.md
+	GO=$(GO) tools/windows/bench.sh
+
 # What a package is made of must be the same wherever and whenever it is built: the times of all files are that of the commit.
 PACKAGES_AT  := $(BIN)/packages
 BRAND        ?= installer/brand.yaml

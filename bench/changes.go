@@ -1,4 +1,4 @@
-//go:build linux
+//go:build linux || windows
 
 package main
 
@@ -58,6 +58,9 @@ func (l *lab) changes(program func(*place) command, s setup) func(context.Contex
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, c.stop()) }()
+		if err := pause(ctx, afterStart); err != nil {
+			return nil, err
+		}
 		return c.alternate(ctx, pick(l.bench, 40, 10), l.press)
 	}
 }

@@ -1,4 +1,4 @@
-//go:build linux
+//go:build linux || windows
 
 package main
 
@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"syscall"
 	"time"
 
 	"sidetone/fakeserver"
@@ -116,7 +115,11 @@ func (c *child) awaitMute(ctx context.Context, mute bool) (slowest fakeserver.Pa
 }
 
 func (c *child) usage() (usage, error) {
-	u, err := readUsage(c.cmd.Process.Pid)
+	pid, err := c.pid()
+	if err != nil {
+		return usage{}, err
+	}
+	u, err := readUsage(pid)
 	if err != nil {
 		return u, fmt.Errorf("%s: %w", c.name, err)
 	}
@@ -127,15 +130,15 @@ func (c *child) usage() (usage, error) {
 func (c *child) stop() error {
 	defer c.close()
 	defer os.Remove(c.log)
-	_ = c.cmd.Process.Signal(syscall.SIGTERM) // one that has ended is told so below
+	c.terminate()
 	select {
 	case <-c.waiting.Done():
 	case <-time.After(stepLimit):
 		_ = c.cmd.Process.Kill()
 		<-c.waiting.Done()
-		return fmt.Errorf("the %s did not end within %s of SIGTERM; its last words:\n%s", c.name, stepLimit, c.tail())
+		return fmt.Errorf("the %s did not end within %s of being told to; its last words:\n%s", c.name, stepLimit, c.tail())
 	}
-	if code := c.cmd.ProcessState.ExitCode(); code != 0 {
+	if code := c.cmd.ProcessState.ExitCode(); code != terminatedCode {
 		return fmt.Errorf("the %s ended with exit code %d; its last words:\n%s", c.name, code, c.tail())
 	}
 	return nil

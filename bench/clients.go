@@ -1,4 +1,4 @@
-//go:build linux
+//go:build linux || windows
 
 package main
 
@@ -49,7 +49,7 @@ type client struct {
 
 // open starts the clients.
 func (s setup) open(dir string) (*place, error) {
-	folder, err := os.MkdirTemp(dir, "ipc")
+	folder, err := socketFolder(dir)
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for sockets: %w", err)
 	}

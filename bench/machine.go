@@ -1,4 +1,4 @@
-//go:build linux
+//go:build linux || windows
 
 package main
 
@@ -15,8 +15,8 @@ import (
 // machine describes what the figures were measured on. It names no host and no path.
 func machine(servers map[string]string, before, after string) []string {
 	lines := []string{
-		fmt.Sprintf("CPU: %s, %d cores", valueIn("/proc/cpuinfo", ":", "model name"), runtime.NumCPU()),
-		"Kernel: Linux " + contents("/proc/sys/kernel/osrelease"),
+		fmt.Sprintf("CPU: %s, %d cores", valueIn(proc+"/cpuinfo", ":", "model name"), runtime.NumCPU()),
+		"Kernel: Linux " + contents(proc+"/sys/kernel/osrelease"),
 		"OS: " + strings.Trim(valueIn("/etc/os-release", "=", "PRETTY_NAME"), `"`),
 		fmt.Sprintf("Go: %s %s/%s", runtime.Version(), runtime.GOOS, runtime.GOARCH),
 	}
@@ -28,7 +28,7 @@ func machine(servers map[string]string, before, after string) []string {
 
 // loadAverage tells how busy the machine is with other things.
 func loadAverage() string {
-	return strings.Join(strings.Fields(contents("/proc/loadavg") + " ? ?")[:3], " ")
+	return strings.Join(strings.Fields(contents(proc+"/loadavg") + " ? ?")[:3], " ")
 }
 
 func valueIn(path, separator, key string) string {

@@ -1,4 +1,4 @@
-//go:build linux
+//go:build linux || windows
 
 package main
 
@@ -21,7 +21,7 @@ type usage struct {
 // readUsage reads a process from /proc. Threads that have ended do not count.
 func readUsage(pid int) (usage, error) {
 	var u usage
-	base := fmt.Sprintf("/proc/%d", pid)
+	base := fmt.Sprintf("%s/%d", proc, pid)
 	threads, err := filepath.Glob(base + "/task/*")
 	if err != nil {
 		return u, err

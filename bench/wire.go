@@ -1,4 +1,4 @@
-//go:build linux
+//go:build linux || windows
 
 package main
 
@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"sidetone/fakeserver"
+	"sidetone/internal/testlab/ipctest"
 )
 
 // bareID is the application id of the bare path: not the agent's, whose tokens are its own.
@@ -30,11 +31,13 @@ type wire struct {
 func wireTo(ctx context.Context, over fakeserver.Transport, address string) (*wire, error) {
 	ctx, cancel := context.WithTimeout(ctx, stepLimit)
 	defer cancel()
-	network := "tcp"
-	if over == fakeserver.IPC {
-		network = "unix"
+	dial := func(ctx context.Context, address string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", address)
 	}
-	c, err := new(net.Dialer).DialContext(ctx, network, address)
+	if over == fakeserver.IPC {
+		dial = ipctest.Dial
+	}
+	c, err := dial(ctx, address)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the client over %s: %w", over, err)
 	}

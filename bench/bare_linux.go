@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"sidetone/internal/platform/audio/pulse"
+	"sidetone/internal/signal"
+)
+
+// What the first argument says this program is instead of the bench: the least that could do the agent's
+// job, the baseline of most figures.
+const (
+	soundBare = "bare-path"      // sends what a sound server says
+	hidBare   = "bare-hid-path"  // sends what a HID device says
+	pushBare  = "bare-push-path" // sends what is pushed
+)
+
+// followSound sends the mute of a sound server's source. from are the server's socket and the source's name.
+func followSound(ctx context.Context, b *bare, from []string) error {
+	if len(from) != 2 {
+		return errors.New("the bare path from a sound server needs its socket and the name of a source")
+	}
+	events := signal.New()
+	sound, err := pulse.Dial(ctx, from[0], pulse.Options{Name: "bare path", OnEvent: func(pulse.Facility, pulse.EventType, uint32) {
+		events.Notify()
+	}})
+	if err != nil {
+		return err
+	}
+	defer sound.Close()
+	if err := sound.Subscribe(ctx, pulse.MaskOf(pulse.OnSource)); err != nil {
+		return err
+	}
+	sources, err := sound.Sources(ctx)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(sources, func(s pulse.Source) bool { return s.Name == from[1] })
+	if i < 0 {
+		return fmt.Errorf("the sound server has no source %s", from[1])
+	}
+	if err := b.report(sources[i].Mute); err != nil {
+		return err
+	}
+	for {
+		select {
+		case <-events:
+		case <-sound.Done():
+			return sound.Err()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		s, err := sound.Source(ctx, sources[i].Index)
+		if err == nil && s.Mute != b.sent {
+			err = b.report(s.Mute)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// followHID sends a message for each report. from is the path of the node.
+func followHID(ctx context.Context, b *bare, from []string) error {
+	node, err := os.Open(from[0])
+	if err != nil {
+		return err
+	}
+	defer node.Close()
+	defer context.AfterFunc(ctx, func() { _ = node.Close() })()
+	if err := b.report(false); err != nil {
+		return err
+	}
+	report := make([]byte, 64)
+	for {
+		n, err := node.Read(report)
+		if err != nil {
+			return err
+		}
+		if n != len(muteReport(true)) || report[0] != phoneReport {
+			return fmt.Errorf("the headset sent % x", report[:n])
+		}
+		if err := b.report(report[1]&1 != 0); err != nil {
+			return err
+		}
+	}
+}

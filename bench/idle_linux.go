@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+const (
+	// watchdog is the time that the user unit gives the agent.
+	watchdog = 240 * time.Second
+	// maxIdleRSS is the target for an agent that has just been started, without the features that
+	// have a budget of their own.
+	maxIdleRSS = 17 << 20
+)
+
+// measureIdle leaves agents alone, one on each kind of sound server and beside each a bare path,
+// and counts how often they wake up: beside a program that writes temporary files as compilers do,
+// with such files in the very folders of the sockets, which have to be watched, and, with a tray, on a
+// quiet machine. One more agent has no client: by then it has searched for minutes.
+func measureIdle(ctx context.Context, b *bench, labs []*lab) (rows []row, err error) {
+	var all []idlers
+	stop := func(c interface{ stop() error }) { err = errors.Join(err, c.stop()) }
+	manager, err := b.listenAsManager()
+	if err != nil {
+		return nil, err
+	}
+	defer manager.Close()
+	for _, l := range labs {
+		i, err := startIdlers(ctx, l, manager.LocalAddr())
+		if i.bare != nil {
+			defer stop(i.bare)
+		}
+		if i.agent != nil {
+			defer stop(i.agent)
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, i)
+	}
+	clientless, err := labs[0].start(ctx, labs[0].agent, overIPC)
+	if err != nil {
+		return nil, err
+	}
+	defer stop(clientless)
+	clientless.clients[0].Stop()
+	tray, err := b.startTray(ctx, all[0].agent)
+	if err != nil {
+		return nil, err
+	}
+	defer stop(tray)
+	if err := pause(ctx, settling); err != nil {
+		return nil, err
+	}
+
+	quiet := append(slices.Clone(all),
+		idlers{what: "no client for minutes", agent: clientless, bare: all[0].bare, most: 3},
+		idlers{what: "tray of an agent that is connected and idle", agent: tray.child, bare: all[0].bare, switches: 1})
+	for _, s := range b.surroundings(all, quiet) {
+		counted, err := s.count(ctx)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, counted...)
+	}
+	rows[0].note = fmt.Sprintf("Wake-ups are counted from outside, by reading /proc every %s: one is a run of readings with context "+
+		"switches in between, of which there are several, because several threads of the Go runtime take part. Context switches are those "+
+		"of all threads. An agent that is connected has a service manager, whose watchdog it tells every %s that it is well.", tick, watchdog/2)
+	memory, err := b.idleMemory(all)
+	return append(rows, memory...), err
+}
+
+// startIdlers starts an agent that is supervised at that address, and the bare path.
+func startIdlers(ctx context.Context, l *lab, manager net.Addr) (i idlers, err error) {
+	i = idlers{what: "connected and idle on " + l.kind, most: 2, switches: 2.5}
+	if i.bare, err = l.start(ctx, l.bare, overIPC); err != nil {
+		return i, err
+	}
+	supervised := *l
+	supervised.env = append(slices.Clone(l.env), "NOTIFY_SOCKET="+manager.String(),
+		fmt.Sprintf("WATCHDOG_USEC=%d", watchdog.Microseconds()))
+	i.agent, err = l.start(ctx, supervised.agent, overIPC)
+	return i, err
+}
+
+// listenAsManager is where a service manager hears from its service. It hears, and does nothing.
+func (b *bench) listenAsManager() (*net.UnixConn, error) {
+	address := filepath.Join(b.dir, "manager")
+	c, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: address, Net: "unixgram"})
+	if err != nil {
+		return nil, fmt.Errorf("listen as a service manager: %w", err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, c) }()
+	return c, nil
+}
+
+func (b *bench) surroundings(all, quiet []idlers) []surroundings {
+	period := pick(b, 150*time.Second, 20*time.Second)
+	var sockets []string
+	for _, i := range all {
+		sockets = append(sockets, i.agent.folder)
+	}
+	return []surroundings{
+		{all, period, " beside a program that writes temporary files", []string{b.dir}, 0}, // the folders of the sockets are in it
+		{all, period, " with a burst of temporary files in the folder of the sockets each second", sockets, 60},
+		{quiet, pick(b, 10*time.Minute, period), "", nil, 0},
+	}
+}
+
+func (b *bench) idleMemory(all []idlers) (rows []row, err error) {
+	code, err := codeOf(agentPath)
+	if err != nil {
+		return nil, err
+	}
+	most := maxIdleRSS + linked(code, func(f feature) int64 { return f.rss })
+	for _, i := range all {
+		agent, err := i.agent.usage()
+		if err != nil {
+			return nil, err
+		}
+		bare, err := i.bare.usage()
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row{
+			figure: i.what + ": resident memory", measured: agent.memory(), baseline: bare.memory() + ", bare path",
+			ratio: times(ratioOf(agent.rss, bare.rss)), target: "≤ " + mib(most), met: agent.rss <= most,
+		})
+	}
+	return rows, nil
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"crypto/rand"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	// proc is where Linux tells of processes, as a Windows program sees it under Wine.
+	proc           = `Z:\proc`
+	terminatedCode = 1 // of a program that was ended: there is no other way
+	// afterStart is as long as the agent is busy after its start: miniaudio lists in a process of its own, which Wine starts slowly.
+	afterStart = 3 * time.Second
+)
+
+// terminated is what the bench itself is ended by.
+var terminated = os.Interrupt
+
+func (c *child) terminate() { _ = c.cmd.Process.Kill() }
+
+// pid is the number that Linux knows the process by: that of whatever has the same last argument, which is of this bench alone.
+func (c *child) pid() (int, error) {
+	processes, err := os.ReadDir(proc)
+	if err != nil {
+		return 0, err
+	}
+	marker := c.cmd.Args[len(c.cmd.Args)-1]
+	for _, p := range processes {
+		pid, err := strconv.Atoi(p.Name())
+		if err != nil {
+			continue
+		}
+		line, err := os.ReadFile(filepath.Join(proc, p.Name(), "cmdline"))
+		if err == nil && strings.Contains(string(line), marker+"\x00") {
+			return pid, nil
+		}
+	}
+	return 0, fmt.Errorf("no process of Linux is the %s", c.name)
+}
+
+// socketFolder is the beginning of the names of new pipes.
+func socketFolder(string) (string, error) { return `\\.\pipe\sidetone-bench-` + rand.Text(), nil }
