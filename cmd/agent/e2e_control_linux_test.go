@@ -221,7 +221,7 @@ func TestControl(t *testing.T) {
 		require.Contains(t, out, "--- devices.json")
 		require.Regexp(t, `--- report.html\s+\(status.json and timeline.json as a page, [1-9]\d+ bytes\)\s+---`, out)
 		require.Regexp(t, `(?s)--- timeline.json.*"kind": "acknowledged"`, out)
-		require.Regexp(t, `"path": "catalogue",\s+"value": "[^"]+",\s+"origin": "[^"]+"`, out, "as 'config show --json' has it")
+		require.Regexp(t, `"path": "catalogue",\s+"value": "[^"]+",\s+"layer": "flag",\s+"origin": "[^"]+"`, out, "as 'config show --json' has it")
 		require.Contains(t, out, `"serial": "SERIAL-`)
 		require.NotContains(t, out, headset700.Serial)
 		require.Regexp(t, `(?s)--- log.txt.*msg="sidetone runs".*msg=reported.*--- catalogue`, out)
