@@ -25,7 +25,10 @@ func do(args []string) error {
 		if err := wasapitest.Install(args[1]); err != nil {
 			return err
 		}
-		return createService()
+		if err := createService(); err != nil {
+			return err
+		}
+		return bring(svc.Running)
 	}
 	shared, err := wasapitest.Open()
 	if err != nil {
@@ -66,6 +69,10 @@ func one(shared wasapitest.Shared, what string) error {
 		return press(headset[0].ID, func(i int) bool { return what == "mute" }, 1)
 	case "storm": // until its process is ended
 		return press(headset[0].ID, func(i int) bool { return i%2 == 0 }, 1<<30)
+	case "start":
+		return bring(svc.Running)
+	case "stop":
+		return bring(svc.Stopped)
 	default: // the result that all calls are to come to
 		result, err := strconv.ParseUint(what, 0, 32)
 		if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"time"
 
 	"golang.org/x/sys/windows/svc"
 	"golang.org/x/sys/windows/svc/mgr"
@@ -13,7 +14,7 @@ import (
 // serviceName is that of Windows' service for sound, which Wine has not.
 const serviceName = "Audiosrv"
 
-// createService makes this program that service, and starts it.
+// createService makes this program that service.
 func createService() error {
 	m, err := mgr.Connect()
 	if err != nil {
@@ -28,8 +29,32 @@ func createService() error {
 	if err != nil {
 		return err
 	}
+	return s.Close()
+}
+
+// bring has the service run or stop, and returns when it does, whatever it is about to do.
+func bring(to svc.State) error {
+	m, err := mgr.Connect()
+	if err != nil {
+		return err
+	}
+	defer m.Disconnect()
+	s, err := m.OpenService(serviceName)
+	if err != nil {
+		return err
+	}
 	defer s.Close()
-	return s.Start()
+	for ; ; time.Sleep(10 * time.Millisecond) {
+		status, err := s.Query()
+		switch {
+		case err != nil || status.State == to:
+			return err
+		case status.State == svc.Stopped:
+			_ = s.Start() // it is looked at again
+		case status.State == svc.Running:
+			_, _ = s.Control(svc.Stop)
+		}
+	}
 }
 
 // service is Core Audio's: while it does not run no call works, and nothing that was opened before it was started does.

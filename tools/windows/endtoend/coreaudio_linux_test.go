@@ -38,20 +38,12 @@ func TestWhatOtherProcessesDoToCoreAudio(t *testing.T) {
 			}
 		}
 		const remedy = "Start the service 'Windows Audio' ('net start Audiosrv' as administrator)"
-		service := func(verb string) {
-			p.t.Helper()
-			p.eventually(verb+" the service", func() bool { // one that is about to stop cannot be started yet
-				_, code := p.run(`C:\windows\system32\net.exe`, verb, "Audiosrv")
-				return code == 0
-			})
-		}
 		do("0x80040154") // REGDB_E_CLASSNOTREG: there is no audio service at all
 		agent := p.runAgent(d)
 		p.eventually("the agent knows", func() bool { return strings.Contains(agent.said(), "the class is not registered (0x80040154)") })
 		ask("status", "the audio service of Windows is not there", remedy)
 		ask("doctor", "the class is not registered", remedy)
-		service("stop")
-		service("start")
+		do("stop", "start")
 		p.awaitList(d, 2)
 		p.awaitMute(d, false)
 		ask("devices", "container {11223344-5566-7788-99AA-BBCCDDEEFF00}", "seen by wasapi+miniaudio")
@@ -72,11 +64,11 @@ func TestWhatOtherProcessesDoToCoreAudio(t *testing.T) {
 		do("plug", "mute")
 		p.awaitMute(d, true)
 
-		service("stop") // of which no call and no object says anything
+		do("stop") // of which no call and no object says anything
 		heard("problem: The source audio cannot be read")
 		ask("status", "the audio service does not run (0x88890010)", remedy)
 		ask("doctor", "the audio service does not run (0x88890010)", remedy)
-		service("start")
+		do("start")
 		heard("over: The source audio cannot be read")
 		do("unmute")
 		p.awaitMute(d, false)
