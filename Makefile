@@ -81,8 +81,9 @@ icons: ## draw the tray's icons anew from internal/tray/icon/icon.svg
 	$(GO) run ./tools/icons
 
 .PHONY: pictures
-pictures: deps ## take the pictures of tray and report in docs/images anew
+pictures: deps deps-windows ## take the pictures of tray and report in docs/images anew
 	$(GO) test ./internal/tray ./internal/report -count 1 -run '^TestPictures?$$' -update
+	$(GO) test ./tools/windows/endtoend -count 1 -run '^TestPictures?$$' -update -programs $(CURDIR)/$(BIN)/windows/amd64
 
 .PHONY: bench
 bench: deps build ## measure, and write bench/RESULTS.md

@@ -3,6 +3,7 @@ module sidetone
 go 1.26.0
 
 require (
+	fyne.io/systray v1.12.2
 	github.com/CycloneDX/cyclonedx-go v0.9.2
 	github.com/Microsoft/go-winio v0.6.4
 	github.com/chromedp/cdproto v0.159.0

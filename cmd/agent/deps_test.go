@@ -22,7 +22,7 @@ func TestShippedBinaries(t *testing.T) {
 	}
 	foreign := `testing(/.*)?|sidetone/(fakeserver|bench|tools|internal/(testlab|memnet|world))(/.*)?|github.com/stretchr/.*|go.uber.org/goleak`
 	for program, c := range map[string]struct{ os, needs, lacks string }{
-		"sidetone/cmd/agent": {runtime.GOOS, "sidetone/internal/app", `github.com/godbus/dbus/v5/.+|sidetone/internal/tray(/.*)?`},
+		"sidetone/cmd/agent": {runtime.GOOS, "sidetone/internal/app", `fyne.io/.*|github.com/godbus/dbus/v5/.+|sidetone/internal/tray(/.*)?`},
 		"sidetone/cmd/tray": {
 			runtime.GOOS, "sidetone/internal/tray",
 			`github.com/(gen2brain/malgo|gorilla/websocket|spf13/.*|kardianos/.*|jfreymuth/.*)|` +

@@ -43,7 +43,19 @@ func TestMain(m *testing.M) {
 	}
 	flag.Parse()
 	_ = flag.Set("test.parallel", "8") // tests wait for other processes most of the time
-	goleak.VerifyTestMain(m, ipctest.Kept)
+	goleak.VerifyTestMain(ending{m}, ipctest.Kept)
+}
+
+// afterTests ends what tests share.
+var afterTests = func() {}
+
+// ending runs the tests, and then that.
+type ending struct{ *testing.M }
+
+func (m ending) Run() int {
+	code := m.M.Run()
+	afterTests()
+	return code
 }
 
 func runTray(address string) int {

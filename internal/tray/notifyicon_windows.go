@@ -7,12 +7,13 @@ import (
 
 	"golang.org/x/sys/windows"
 
-	"sidetone/internal/platform/windows/broadcast"
 	"sidetone/internal/tray/icon"
 )
 
 var (
 	user32                   = windows.NewLazySystemDLL("user32.dll")
+	findWindowEx             = user32.NewProc("FindWindowExW")
+	sendMessage              = user32.NewProc("SendMessageW")
 	findWindow               = user32.NewProc("FindWindowW")
 	registerWindowMessage    = user32.NewProc("RegisterWindowMessageW")
 	dpiForWindow             = user32.NewProc("GetDpiForWindow")
@@ -23,24 +24,25 @@ var (
 	shellNotifyIcon          = windows.NewLazySystemDLL("shell32.dll").NewProc("Shell_NotifyIconW")
 )
 
-// Of shellapi.h: what Shell_NotifyIcon does, which fields count, how a notification is shown, and what the icon tells.
+// Of shellapi.h: what Shell_NotifyIcon does, which fields count, and how a notification is shown.
 const (
-	nimAdd, nimModify, nimDelete, nimSetVersion = 0, 1, 2, 4
+	nimAdd, nimModify, nimDelete = 0, 1, 2
 
-	nifMessage, nifIcon, nifTip, nifInfo, nifRealtime, nifShowTip = 0x1, 0x2, 0x4, 0x10, 0x40, 0x80
+	nifMessage, nifIcon, nifTip, nifState, nifInfo, nifRealtime = 0x1, 0x2, 0x4, 0x8, 0x10, 0x40
+
+	nisHidden = 0x1
 
 	niifUser, niifNoSound, niifRespectQuietTime = 0x4, 0x10, 0x80
-
-	notifyIconVersion4 = 4
-
-	ninSelect, ninKeySelect, wmContextMenu = 0x400, 0x401, 0x7b
 )
-
-// iconMessage is what the taskbar sends the window when the icon is used: WM_APP.
-const iconMessage uint32 = 0x8000
 
 // taskbarName is the class of the taskbar's window.
 var taskbarName = utf16Of("Shell_TrayWnd")
+
+// taskbarWindow is that window; 0: there is none.
+func taskbarWindow() uintptr {
+	window, _, _ := findWindow.Call(uintptr(unsafe.Pointer(taskbarName)), 0)
+	return window
+}
 
 // taskbarCreated is what a taskbar tells all windows that has begun.
 var taskbarCreated = sync.OnceValue(func() uint32 {
@@ -50,26 +52,42 @@ var taskbarCreated = sync.OnceValue(func() uint32 {
 
 // notifyIconData is NOTIFYICONDATAW.
 type notifyIconData struct {
-	size        uint32
-	window      windows.HWND
-	id          uint32
-	flags       uint32
-	message     uint32
-	icon        windows.Handle
-	tip         [128]uint16
-	_, _        uint32
-	info        [256]uint16
-	version     uint32
-	infoTitle   [64]uint16
-	infoFlags   uint32
-	_           windows.GUID
-	balloonIcon windows.Handle
+	size             uint32
+	window           windows.HWND
+	id               uint32
+	flags            uint32
+	message          uint32
+	icon             windows.Handle
+	tip              [128]uint16
+	state, stateMask uint32
+	info             [256]uint16
+	version          uint32
+	infoTitle        [64]uint16
+	infoFlags        uint32
+	_                windows.GUID
+	balloonIcon      windows.Handle
 }
 
-// notifyIcon is the icon beside the clock.
+// libraryIcon is the number that the library gives its icon, libraryClass the class of its window.
+const libraryIcon = 100
+
+var libraryClass = utf16Of("SystrayClass")
+
+// libraryWindow is the library's window; 0: it has none.
+func libraryWindow() windows.HWND {
+	for window := uintptr(0); ; {
+		window, _, _ = findWindowEx.Call(0, window, uintptr(unsafe.Pointer(libraryClass)), 0)
+		var process uint32
+		_, err := windows.GetWindowThreadProcessId(windows.HWND(window), &process)
+		if window == 0 || err == nil && process == windows.GetCurrentProcessId() {
+			return windows.HWND(window)
+		}
+	}
+}
+
+// notifyIcon is the library's icon beside the clock.
 type notifyIcon struct {
 	title  string // of notifications
-	there  bool
 	window windows.HWND
 	handle windows.Handle
 	pixels int // of the handle's picture
@@ -77,23 +95,30 @@ type notifyIcon struct {
 
 // call has the taskbar do something about the icon, and reports whether it has.
 func (n *notifyIcon) call(what uintptr, data notifyIconData) bool {
-	data.size, data.window, data.id = uint32(unsafe.Sizeof(data)), n.window, 1
+	return notify(n.window, libraryIcon, what, data)
+}
+
+func notify(window windows.HWND, id uint32, what uintptr, data notifyIconData) bool {
+	data.size, data.window, data.id = uint32(unsafe.Sizeof(data)), window, id
 	ok, _, _ := shellNotifyIcon.Call(what, uintptr(unsafe.Pointer(&data)))
 	return ok != 0
 }
 
-// put puts it there, and reports whether the taskbar has taken it.
-func (n *notifyIcon) put(window windows.HWND, f frame) bool {
-	n.window = window
-	data := notifyIconData{flags: nifMessage | nifShowTip | nifTip, message: iconMessage}
+// probe reports whether the taskbar takes icons.
+func probe(window windows.HWND) bool {
+	const id = 1
+	took := notify(window, id, nimAdd, notifyIconData{flags: nifState, state: nisHidden, stateMask: nisHidden})
+	notify(window, id, nimDelete, notifyIconData{}) // one that timed out may be there all the same
+	return took
+}
+
+// put puts it there, and reports whether the taskbar has taken it. The library does that when it is told of a taskbar.
+func (n *notifyIcon) put(f frame) bool {
+	_, _, _ = sendMessage.Call(uintptr(n.window), uintptr(taskbarCreated()), 0, 0)
+	data := notifyIconData{flags: nifTip}
 	copyUnits(data.tip[:], f.tooltip)
 	n.picture(f.icon, &data)
-	// One that timed out may be there all the same.
-	n.there = n.call(nimAdd, data) || n.call(nimModify, data)
-	if n.there {
-		n.call(nimSetVersion, notifyIconData{version: notifyIconVersion4})
-	}
-	return n.there
+	return n.call(nimModify, data)
 }
 
 // draw draws what differs.
@@ -103,17 +128,17 @@ func (n *notifyIcon) draw(last, next frame) {
 		n.picture(next.icon, &data)
 	}
 	if last.tooltip != next.tooltip {
-		data.flags |= nifTip | nifShowTip
+		data.flags |= nifTip
 		copyUnits(data.tip[:], next.tooltip)
 	}
-	if n.there && data.flags != 0 {
+	if data.flags != 0 {
 		n.call(nimModify, data)
 	}
 }
 
 // redraw draws the picture in another size, if the taskbar wants it.
 func (n *notifyIcon) redraw(f frame) {
-	if n.there && iconPixels() != n.pixels {
+	if iconPixels() != n.pixels {
 		var data notifyIconData
 		n.picture(f.icon, &data)
 		n.call(nimModify, data)
@@ -125,15 +150,10 @@ func (n *notifyIcon) notify(text string) {
 	data := notifyIconData{flags: nifInfo | nifRealtime, infoFlags: niifUser | niifNoSound | niifRespectQuietTime}
 	copyUnits(data.info[:], text)
 	copyUnits(data.infoTitle[:], n.title)
-	if n.there {
-		n.call(nimModify, data)
-	}
+	n.call(nimModify, data)
 }
 
-func (n *notifyIcon) remove() {
-	n.call(nimDelete, notifyIconData{})
-	_, _, _ = destroyIcon.Call(uintptr(n.handle))
-}
+func (n *notifyIcon) release() { _, _, _ = destroyIcon.Call(uintptr(n.handle)) }
 
 // picture makes data draw a picture, in the size that the taskbar wants.
 func (n *notifyIcon) picture(file []byte, data *notifyIconData) {
@@ -154,30 +174,12 @@ func (n *notifyIcon) picture(file []byte, data *notifyIconData) {
 // iconPixels is how wide an icon is on the taskbar.
 func iconPixels() int {
 	const smallIcon = 49 // SM_CXSMICON
-	taskbar, _, _ := findWindow.Call(uintptr(unsafe.Pointer(taskbarName)), 0)
-	dpi, _, _ := dpiForWindow.Call(taskbar)
+	dpi, _, _ := dpiForWindow.Call(taskbarWindow())
 	if dpi == 0 {
 		dpi, _, _ = dpiForSystem.Call()
 	}
 	pixels, _, _ := systemMetricsForDPI.Call(smallIcon, dpi)
 	return int(pixels)
-}
-
-// asksForMenu reports whether the user has clicked on the icon, or has pressed a key there.
-func asksForMenu(m broadcast.Message) bool {
-	switch uint16(m.Data) {
-	case ninSelect, ninKeySelect, wmContextMenu:
-		return true
-	}
-	return false
-}
-
-// point is a place on the screens, which may be left of the first one.
-type point struct{ x, y int32 }
-
-// pointOf is where that was.
-func pointOf(m broadcast.Message) point {
-	return point{int32(int16(m.Param)), int32(int16(m.Param >> 16))}
 }
 
 // copyUnits copies as much of a text as fits, with a zero behind it.

@@ -51,7 +51,7 @@ var (
 	getMessage      = user32.NewProc("GetMessageW")
 	dispatchMessage = user32.NewProc("DispatchMessageW")
 	postQuitMessage = user32.NewProc("PostQuitMessage")
-	sendMessage     = user32.NewProc("SendMessageW")
+	postMessage     = user32.NewProc("PostMessageW")
 )
 
 const (
@@ -149,18 +149,16 @@ func (b *standInTaskbar) next(what uintptr) shownIcon {
 	return call.icon
 }
 
-// shown waits for the icon, and returns it.
+// shown waits for the icon, which the library puts there without a picture, and returns what it then gets.
 func (b *standInTaskbar) shown() shownIcon {
 	b.t.Helper()
-	icon := b.next(nimAdd)
-	require.EqualValues(b.t, notifyIconVersion4, b.next(nimSetVersion).Version)
-	return icon
-}
-
-// tell has the icon say what the user does with it.
-func (b *standInTaskbar) tell(icon shownIcon, event uint16, at point) {
-	place := uintptr(uint16(at.x)) | uintptr(uint16(at.y))<<16
-	_, _, _ = postMessage.Call(uintptr(icon.Window), uintptr(icon.Message), place, uintptr(event)|uintptr(icon.ID)<<16)
+	for {
+		call := <-b.calls
+		if call.what == nimModify {
+			return call.icon
+		}
+		require.EqualValues(b.t, nimAdd, call.what)
+	}
 }
 
 // tip is the tooltip.

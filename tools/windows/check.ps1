@@ -364,6 +364,41 @@ try {
         if (-not $service) { return Skip 'the service is not installed' }
         Ask "As administrator: taskkill /f /im $name-service.exe, and wait 5 seconds." 'Do service and agent run again?'
     }
+
+    Test-Rule 'W27' 'the icon is sharp at every resolution' {
+        if (-not (Wait-Person 'Start the tray, set the scale of the screen to 100 %, then to 150 % and 200 %.')) { return Skip 'not tried' }
+        Ask 'The icon beside the clock.' 'Was it sharp, and of the size of the others, each time?'
+    }
+
+    Test-Rule 'W28' 'the icon follows the colour of the taskbar' {
+        if (-not (Wait-Person 'Under Settings, Personalisation, Colours, set the mode of Windows to Light, then to Dark.')) { return Skip 'not tried' }
+        Ask 'The icon beside the clock.' 'Was it dark on the light taskbar and light on the dark one, at once?'
+    }
+
+    Test-Rule 'W29' 'the icon is back when the Explorer has restarted' {
+        if (-not (Wait-Person 'In the task manager, restart the Windows Explorer.')) { return Skip 'not tried' }
+        Ask 'The icon beside the clock.' 'Is it there, with its picture, and does its menu open?'
+    }
+
+    Test-Rule 'W30' 'a mute is notified as a toast, without a sound' {
+        if (-not (Wait-Person 'Set tray.notify_mute, connect a client, and mute the headset; then do so in times of quiet.')) { return Skip 'not tried' }
+        Ask 'The notification.' 'Was there one the first time, without a sound, and none in times of quiet?'
+    }
+
+    Test-Rule 'W31' 'a menu that is open follows a mute' {
+        if (-not (Wait-Person 'Open the menu of the icon, and mute the headset meanwhile.')) { return Skip 'not tried' }
+        Ask 'The row of the microphone.' 'Has it changed, without the menu closing?'
+    }
+
+    Test-Rule 'W32' 'names of either direction are shown as they are' {
+        if (-not (Wait-Person 'Give the headset an Arabic or Hebrew name in the settings of sound, and open the menu.')) { return Skip 'not tried' }
+        Ask 'The rows with its name.' 'Are they free of boxes, and is what follows the name behind it?'
+    }
+
+    Test-Rule 'W33' 'the icon comes at log-in' {
+        if (-not (Wait-Person 'Choose Start at login in the menu of the icon, log out and in.')) { return Skip 'not tried' }
+        Ask 'The icon beside the clock.' 'Is it there, and was no console to be seen?'
+    }
 } finally {
     Remove-Item -LiteralPath $folder -Recurse -Force -ErrorAction SilentlyContinue
 }

@@ -8,7 +8,8 @@
 #   wine.sh run PROGRAM ...   runs a Windows program in $WINEPREFIX, in this folder and with this machine's paths (Z:\ is /)
 #   wine.sh end               ends what runs in $WINEPREFIX and deletes it
 #
-# Environment: SIDETONE_WINE_CACHE (default ${XDG_CACHE_HOME:-~/.cache}/sidetone-wine), WINEDEBUG (default -all; err+all shows why
+# Environment: SIDETONE_WINE_CACHE (default ${XDG_CACHE_HOME:-~/.cache}/sidetone-wine), SIDETONE_WINE_DISPLAY (the display on which
+# windows are shown; without it nobody sees them), WINEDEBUG (default -all; err+all shows why
 # a program did not even start).
 set -euo pipefail
 
@@ -66,7 +67,8 @@ in_root() {
 	output=$(mktemp)
 	# shellcheck disable=SC2064 # the file of now
 	trap "rm -f '$output'" EXIT
-	env --unset=DISPLAY --unset=WAYLAND_DISPLAY --unset=DBUS_SESSION_BUS_ADDRESS --unset=TMPDIR \
+	env --unset=DISPLAY --unset=WAYLAND_DISPLAY --unset=DBUS_SESSION_BUS_ADDRESS --unset=TMPDIR --unset=SIDETONE_WINE_DISPLAY \
+		${SIDETONE_WINE_DISPLAY:+DISPLAY="$SIDETONE_WINE_DISPLAY"} \
 		HOME="$WINEPREFIX" XDG_RUNTIME_DIR="$WINEPREFIX" PATH="$bin:/usr/bin:/bin" WINEPREFIX="$WINEPREFIX" WINEARCH=win64 WINESERVER="$bin/wineserver64" \
 		WINEDEBUG="${WINEDEBUG:--all}" WINEDLLOVERRIDES="mscoree,mshtml=" PULSE_SERVER="${PULSE_SERVER:-unix:/nonexistent}" \
 		unshare "${user[@]}" --mount --propagation private "$here/in-root.sh" "$root" "$@" >"$output" 2>&1 </dev/null || status=$?

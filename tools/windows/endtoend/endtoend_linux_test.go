@@ -32,8 +32,9 @@ const patience = 2 * time.Minute
 
 // A prefix is a Wine of the test's own.
 type prefix struct {
-	t   *testing.T
-	env []string
+	t      *testing.T
+	folder string
+	env    []string
 }
 
 // newPrefix makes one whose sound is that of a server of the test's own.
@@ -42,7 +43,7 @@ func newPrefix(t *testing.T, socket string) prefix {
 		t.Skip("no programs for Windows are named: 'make test-windows' does that")
 	}
 	folder := filepath.Join(t.TempDir(), "prefix")
-	p := prefix{t, append(os.Environ(), "WINEPREFIX="+folder, "PULSE_SERVER=unix:"+socket)}
+	p := prefix{t, folder, append(os.Environ(), "WINEPREFIX="+folder, "PULSE_SERVER=unix:"+socket)}
 	p.wine("prefix", folder)
 	t.Cleanup(func() { p.wine("end") })
 	return p

@@ -1,0 +1,107 @@
+// Package screen has screens of a test's own, on which nobody else draws: they can be looked at, clicked on and typed to.
+package screen
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"image"
+	paint "image/draw"
+	"image/png"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A Screen is an X server without a monitor. It ends with the test.
+type Screen struct {
+	tb testing.TB
+	// Display names it, for DISPLAY.
+	Display string
+}
+
+// New starts one of that many pixels.
+func New(tb testing.TB, width, height int) *Screen {
+	tb.Helper()
+	number, write, err := os.Pipe()
+	require.NoError(tb, err)
+	defer number.Close()
+	size := fmt.Sprintf("%dx%dx24", width, height)
+	x := exec.Command("Xvfb", "-displayfd", "3", "-screen", "0", size, "-nolisten", "tcp") //nolint:noctx // it ends with the test
+	x.ExtraFiles = []*os.File{write}
+	require.NoError(tb, x.Start(), "run 'make deps'")
+	tb.Cleanup(func() {
+		_ = x.Process.Kill()
+		_ = x.Wait() // it was killed
+	})
+	require.NoError(tb, write.Close())
+	display, err := bufio.NewReader(number).ReadString('\n')
+	require.NoError(tb, err)
+	return &Screen{tb, ":" + strings.TrimSpace(display)}
+}
+
+// do runs a program to its end, and returns what it prints.
+func (s *Screen) do(name string, args ...string) []byte {
+	s.tb.Helper()
+	cmd := exec.Command(name, args...) //nolint:noctx // it takes no time
+	cmd.Env = []string{"DISPLAY=" + s.Display, "PATH=/usr/bin:/bin"}
+	var complaint bytes.Buffer
+	cmd.Stderr = &complaint
+	out, err := cmd.Output()
+	require.NoError(s.tb, err, "%s: %s", name, &complaint)
+	return out
+}
+
+// Picture is what is on it.
+func (s *Screen) Picture() image.Image {
+	s.tb.Helper()
+	picture, err := png.Decode(bytes.NewReader(s.do("import", "-window", "root", "png:-")))
+	require.NoError(s.tb, err)
+	return picture
+}
+
+// Move moves the mouse.
+func (s *Screen) Move(to image.Point) {
+	s.tb.Helper()
+	s.do("xdotool", "mousemove", fmt.Sprint(to.X), fmt.Sprint(to.Y))
+}
+
+// Click presses a button of the mouse somewhere.
+func (s *Screen) Click(at image.Point, button string) {
+	s.tb.Helper()
+	s.do("xdotool", "mousemove", fmt.Sprint(at.X), fmt.Sprint(at.Y), "click", button)
+}
+
+// Press presses keys, by their names in X.
+func (s *Screen) Press(keys ...string) {
+	s.tb.Helper()
+	s.do("xdotool", append([]string{"key"}, keys...)...)
+}
+
+// Differing is the part of a part of the screen where two pictures differ.
+func Differing(a, b image.Image, in image.Rectangle) (r image.Rectangle) {
+	for y := in.Min.Y; y < in.Max.Y; y++ {
+		for x := in.Min.X; x < in.Max.X; x++ {
+			r1, g1, b1, _ := a.At(x, y).RGBA()
+			r2, g2, b2, _ := b.At(x, y).RGBA()
+			if r1 != r2 || g1 != g2 || b1 != b2 {
+				r = r.Union(image.Rect(x, y, x+1, y+1))
+			}
+		}
+	}
+	return r
+}
+
+// Save writes a part of a picture into a file.
+func Save(tb testing.TB, path string, picture image.Image, part image.Rectangle) {
+	tb.Helper()
+	cut := image.NewRGBA(image.Rectangle{Max: part.Size()})
+	paint.Draw(cut, cut.Bounds(), picture, part.Min, paint.Src)
+	file, err := os.Create(path)
+	require.NoError(tb, err)
+	require.NoError(tb, png.Encode(file, cut))
+	require.NoError(tb, file.Close())
+}

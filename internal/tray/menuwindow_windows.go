@@ -1,0 +1,100 @@
+package tray
+
+import (
+	"sync"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+var (
+	setWindowLongPtr = user32.NewProc("SetWindowLongPtrW")
+	callWindowProc   = user32.NewProc("CallWindowProcW")
+	redrawWindow     = user32.NewProc("RedrawWindow")
+)
+
+// menuWindow is the library's window, which shows the menu while it handles a click on the icon.
+type menuWindow struct {
+	handle   windows.HWND
+	original uintptr // that handles its messages
+	open     bool
+}
+
+// Of winuser.h, and what the library has the taskbar send when the icon is used.
+const (
+	wmCancelMode  = 0x001f
+	wmLButtonUp   = 0x0202
+	wmRButtonUp   = 0x0205
+	libraryClicks = 0x0401
+)
+
+// watched is whose menu it is: the library has one in a process.
+var watched *taskbar
+
+// watchMenu begins to know when the menu is open.
+func (b *taskbar) watchMenu(window windows.HWND) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	watched, b.menu.handle = b, window
+	windowProc := -4 // GWLP_WNDPROC
+	b.menu.original, _, _ = setWindowLongPtr.Call(uintptr(window), uintptr(windowProc), handleMenuMessage())
+}
+
+// handleMenuMessage is called by Windows, on the window's thread. What Windows calls is never given back.
+var handleMenuMessage = sync.OnceValue(func() uintptr {
+	return syscall.NewCallback(func(window, id, param, data uintptr) uintptr {
+		b := watched
+		b.mu.Lock()
+		original := b.menu.original
+		b.mu.Unlock()
+		if id != libraryClicks || data != wmLButtonUp && data != wmRButtonUp {
+			answer, _, _ := callWindowProc.Call(original, window, id, param, data)
+			return answer
+		}
+		if b.opens() {
+			_, _, _ = callWindowProc.Call(original, window, id, param, data) // returns when the menu is closed
+			b.closed()
+		}
+		return 0
+	})
+})
+
+// opens notes that the menu is open; false: it is already.
+func (b *taskbar) opens() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	already := b.menu.open
+	b.menu.open = true
+	return !already
+}
+
+// closed draws what could not be drawn while the menu was open.
+func (b *taskbar) closed() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.menu.open = false
+	b.drawRows()
+}
+
+// close closes the menu.
+func (m *menuWindow) close() { _, _, _ = sendMessage.Call(uintptr(m.handle), wmCancelMode, 0, 0) }
+
+// redraw has the menus on the screen painted again, which Windows does not do by itself.
+func (m *menuWindow) redraw() {
+	const invalidate = 0x1
+	var process uint32
+	thread, _ := windows.GetWindowThreadProcessId(m.handle, &process)
+	for window := uintptr(0); ; {
+		window, _, _ = findWindowEx.Call(0, window, uintptr(unsafe.Pointer(menuClass)), 0)
+		if window == 0 {
+			return
+		}
+		if of, _ := windows.GetWindowThreadProcessId(windows.HWND(window), &process); of == thread {
+			_, _, _ = redrawWindow.Call(window, 0, 0, invalidate)
+		}
+	}
+}
+
+// menuClass is that of the windows of menus.
+var menuClass = utf16Of("#32768")

@@ -1,0 +1,203 @@
+package endtoend
+
+import (
+	"flag"
+	"image"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/examples"
+	"sidetone/internal/testlab"
+	"sidetone/internal/testlab/ipctest"
+	"sidetone/internal/testlab/screen"
+)
+
+var (
+	update   = flag.Bool("update", false, "take the picture of docs/tray.md anew")
+	pictures = flag.String("pictures", "", "folder for pictures of the menus on Wine's desktop, to be looked at")
+)
+
+const (
+	screenWidth  = 1024
+	screenHeight = 768
+	barHeight    = 20
+)
+
+// corner is where the taskbar has its only icon.
+var corner = image.Rect(screenWidth-barHeight, screenHeight-barHeight, screenWidth, screenHeight)
+
+// desktop is Wine's desktop, with a taskbar. It is there from the first program that has a window.
+type desktop struct {
+	prefix
+	screen *screen.Screen
+}
+
+// themes are what a user's registry says of the taskbar's colour, and the colours themselves: Wine has its own.
+var themes = map[string]string{
+	"light": `
+[Software\\Microsoft\\Windows\\CurrentVersion\\Themes\\Personalize]
+"SystemUsesLightTheme"=dword:00000001
+
+[Control Panel\\Colors]
+"GrayText"="109 109 109"
+`,
+	"dark": `
+[Software\\Microsoft\\Windows\\CurrentVersion\\Themes\\Personalize]
+"SystemUsesLightTheme"=dword:00000000
+
+[Control Panel\\Colors]
+"ButtonFace"="32 32 32"
+"ButtonHilight"="43 43 43"
+"ButtonText"="255 255 255"
+"GrayText"="160 160 160"
+"Menu"="43 43 43"
+"MenuText"="255 255 255"
+`,
+}
+
+// desktopOfAll has every program show its windows on the one desktop.
+const desktopOfAll = `
+[Software\\Wine\\Explorer]
+"Desktop"="shell"
+
+[Software\\Wine\\Fonts\\Replacements]
+"Tahoma"="DejaVu Sans"
+
+[Software\\Wine\\Explorer\\Desktops]
+"shell"="1024x768"
+`
+
+// fallbackFont has what Wine's own fonts have not.
+const fallbackFont = `
+[Software\\Microsoft\\Windows NT\\CurrentVersion\\FontLink\\SystemLink]
+"DejaVu Sans"=str(7):"DroidSansFallbackFull.ttf,Droid Sans Fallback\0"
+`
+
+func newDesktop(t *testing.T, theme string) desktop {
+	s := screen.New(t, screenWidth, screenHeight)
+	d := desktop{newPrefix(t, "/nonexistent"), s}
+	d.env = append(d.env, "SIDETONE_WINE_DISPLAY="+s.Display)
+	fonts, err := filepath.Glob("/usr/share/fonts/truetype/droid/DroidSansFallback*.ttf") // for languages that Wine's own fonts have not
+	require.NoError(t, err)
+	for _, font := range fonts {
+		data, err := os.ReadFile(font)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(d.folder, "drive_c/windows/Fonts", filepath.Base(font)), data, 0o600))
+	}
+	for file, text := range map[string]string{"user.reg": desktopOfAll + themes[theme], "system.reg": fallbackFont} {
+		registry, err := os.OpenFile(filepath.Join(d.folder, file), os.O_APPEND|os.O_WRONLY, 0)
+		require.NoError(t, err)
+		_, err = registry.WriteString(text)
+		require.NoError(t, err)
+		require.NoError(t, registry.Close())
+	}
+	return d
+}
+
+// TestTheTrayOnTheDesktop has the programs as they ship: the icon comes, a click opens the menu, which stays open while a mute that another process
+// says changes a row of it, and the icon; a click on the last row ends it.
+func TestTheTrayOnTheDesktop(t *testing.T) {
+	d := newDesktop(t, "dark")
+	folder := t.TempDir()
+	catalogue, endpoints := filepath.Join(folder, "acme.yaml"), filepath.Join(folder, "endpoints.yaml")
+	require.NoError(t, os.WriteFile(catalogue, examples.Acme, 0o600))
+	require.NoError(t, os.WriteFile(endpoints, []byte(
+		`endpoints: [{id: mic, name: Mic, type: audioinput, bus: usb, vid: "1209", pid: "0700", serial: "1"}]`+"\n"), 0o600))
+	kept := filepath.Join(folder, "kept.json")
+	const pipes = `\\.\pipe\sidetone-test`
+	d.start("fakeserver.exe", "--no-tcp", "--ipc", pipes, "--state", kept)
+	d.start("sidetone.exe", "run", "--catalogue", catalogue, "--sources-files", endpoints, "--sources-audio=false", "--sources-camera=false",
+		"--sources-hid=false", "--rpc-transports=ipc", "--rpc-ports", strconv.Itoa(ipctest.Port(t)), "--rpc-ipc-folders", pipes)
+	testlab.Eventually(t, "the headset is reported", func() bool { return len(keptBy(kept)) == 1 })
+	d.start("sidetonew.exe", "--vendor=acme")
+	d.waitForIcon()
+
+	before, menu := d.openMenu()
+	out, code := d.run("sidetone.exe", "push", "acme-headset-700", "hardware_mute=true", "--ttl", "10m")
+	require.Zero(t, code, out)
+	var after image.Image
+	testlab.Eventually(t, "the icon and a row of the open menu have changed", func() bool {
+		after = d.screen.Picture()
+		return !screen.Differing(before, after, menu).Empty() && !screen.Differing(before, after, corner).Empty()
+	})
+	require.Equal(t, menu, used(after), "the menu has been closed, or built anew")
+	d.screen.Click(image.Pt(menu.Min.X+30, menu.Max.Y-10), "1")
+	testlab.Eventually(t, "menu and icon are gone", func() bool {
+		shown := d.screen.Picture()
+		return used(shown).Empty() && icon(shown).Empty()
+	})
+}
+
+// TestPictures takes that of docs/tray.md, and with -pictures many.
+func TestPictures(t *testing.T) {
+	if !*update && *pictures == "" {
+		t.Skip("pictures are made with -update or -pictures")
+	}
+	program := filepath.Join(t.TempDir(), "tray.test.exe")
+	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-o", program, "sidetone/internal/tray")
+	build.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	if *update {
+		takePicture(t, program, "muted", "en", "dark", "../../../docs/images/tray-windows.png")
+	}
+	if *pictures == "" {
+		return
+	}
+	for _, lang := range []string{"en", "de", "ja"} {
+		for _, view := range []string{"muted", "trouble"} {
+			for theme := range themes {
+				takePicture(t, program, view, lang, theme, filepath.Join(*pictures, lang+"-"+view+"-"+theme+".png"))
+			}
+		}
+	}
+}
+
+// takePicture takes one of a menu and the icon below it.
+func takePicture(t *testing.T, program, view, lang, theme, path string) {
+	t.Run(view+" "+lang+" "+theme, func(t *testing.T) {
+		d := newDesktop(t, theme)
+		d.start(program, "-test.run=^TestShow$", "-view="+view, "-lang="+lang)
+		d.waitForIcon()
+		shown, menu := d.openMenu()
+		screen.Save(t, path, shown, image.Rect(menu.Min.X, menu.Min.Y, screenWidth, screenHeight))
+	})
+}
+
+func (d desktop) waitForIcon() {
+	d.t.Helper()
+	testlab.Eventually(d.t, "the icon is drawn", func() bool { return !icon(d.screen.Picture()).Empty() })
+}
+
+// openMenu clicks on the icon, and returns the screen, and the part of it where the menu is, which is above the mouse.
+func (d desktop) openMenu() (shown image.Image, menu image.Rectangle) {
+	d.t.Helper()
+	d.screen.Click(image.Pt(corner.Min.X+barHeight/2, corner.Min.Y+1), "3")
+	d.screen.Move(image.Pt(0, screenHeight/2)) // where nothing is: so no tooltip covers anything
+	testlab.Eventually(d.t, "the menu is open", func() bool {
+		before := menu
+		shown = d.screen.Picture()
+		menu = used(shown)
+		return !menu.Empty() && menu == before
+	})
+	return shown, menu
+}
+
+// used is the part of the screen above the taskbar on which something is.
+func used(shown image.Image) image.Rectangle {
+	return screen.Differing(shown, image.NewUniform(shown.At(0, 0)), image.Rect(0, 0, screenWidth, screenHeight-barHeight))
+}
+
+// icon is the part of the corner on which something is, where there is a taskbar.
+func icon(shown image.Image) image.Rectangle {
+	bar := shown.At(screenWidth/2, screenHeight-barHeight/2)
+	if bar == shown.At(0, 0) {
+		return image.Rectangle{}
+	}
+	return screen.Differing(shown, image.NewUniform(bar), corner)
+}
