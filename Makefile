@@ -148,11 +148,11 @@ deps-packages: ## install by apt what packages and their tests need
 	  lintian:lintian rpm:rpm rpmlint:rpmlint cpio:cpio appstreamcli:appstream desktop-file-validate:desktop-file-utils man:man-db osslsigncode:osslsigncode \
 	  gpg:gnupg shellcheck:shellcheck
 
-# $(1): architecture, $(2): C compiler
+# $(1): architecture, $(2): C compiler. What git says of the folder is left out: the version says which commit it is.
 define build-linux
-	GOARCH=$(1) CC=$(2) $(GO) build -trimpath $(AGENTFLAGS) -o $(PACKAGES_AT)/linux-$(1)/sidetone ./cmd/agent
-	GOARCH=$(1) CGO_ENABLED=0 $(GO) build -trimpath $(AGENTFLAGS) -o $(PACKAGES_AT)/linux-$(1)/sidetone-tray ./cmd/tray
-	GOARCH=$(1) CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(PACKAGES_AT)/linux-$(1)/fakeserver ./fakeserver/cmd/fakeserver
+	GOARCH=$(1) CC=$(2) $(GO) build -trimpath -buildvcs=false $(AGENTFLAGS) -o $(PACKAGES_AT)/linux-$(1)/sidetone ./cmd/agent
+	GOARCH=$(1) CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false $(AGENTFLAGS) -o $(PACKAGES_AT)/linux-$(1)/sidetone-tray ./cmd/tray
+	GOARCH=$(1) CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $(PACKAGES_AT)/linux-$(1)/fakeserver ./fakeserver/cmd/fakeserver
 
 endef
 
