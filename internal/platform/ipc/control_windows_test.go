@@ -96,7 +96,7 @@ func TestControlPipeOfAnotherProgram(t *testing.T) {
 // A pipe of this name that another user has made before is neither taken over nor talked to.
 func TestControlPipeOfAnotherUser(t *testing.T) {
 	address := ipctest.Folder(t)
-	says, pid, stop := start(t, strangersToken(t), "pipe "+address)
+	says, pid, stop := start(t, ipctest.StrangersToken(t), "pipe "+address)
 	require.Contains(t, says, "listens")
 	_, err := ListenControl(address)
 	require.ErrorContains(t, err, "another program has a pipe of this name; end it")
@@ -104,10 +104,10 @@ func TestControlPipeOfAnotherUser(t *testing.T) {
 	require.ErrorContains(t, err, fmt.Sprintf("(%d) belongs to another user", pid))
 	_, client, err := NewMachine(nil, platformtest.Quiet()).Dial(platformtest.Deadline(t), address)
 	require.NoError(t, err)
-	require.Equal(t, stranger, client.UID, "as a client it is another user's, too")
+	require.Equal(t, ipctest.Stranger, client.UID, "as a client it is another user's, too")
 	stop()
 	answering(t, address)
-	says, _, _ = start(t, strangersToken(t), "dial "+address)
+	says, _, _ = start(t, ipctest.StrangersToken(t), "dial "+address)
 	require.Contains(t, says, "belongs to another user", "it takes this agent for no agent of its own")
 }
 

@@ -56,11 +56,11 @@ func TestListenersOfThisProcess(t *testing.T) {
 
 func TestListenersOfAnotherUser(t *testing.T) {
 	port := ipctest.Port(t)
-	says, pid, stop := start(t, strangersToken(t), fmt.Sprintf("tcp 127.0.0.1:%d", port))
+	says, pid, stop := start(t, ipctest.StrangersToken(t), fmt.Sprintf("tcp 127.0.0.1:%d", port))
 	require.Contains(t, says, "listens")
 	got := listenersOf(t, port)
 	require.Len(t, got, 1)
-	require.Equal(t, local.Process{PID: pid, UID: stranger, Name: filepath.Base(os.Args[0])}, got[0].Process)
+	require.Equal(t, local.Process{PID: pid, UID: ipctest.Stranger, Name: filepath.Base(os.Args[0])}, got[0].Process)
 
 	stop()
 	says, pid, _ = start(t, 0, fmt.Sprintf("tcp 127.0.0.1:%d", port))
