@@ -184,7 +184,10 @@ try {
         $redirect = "(echo GET / HTTP/1.0) >\\.\pipe\$pipeName"
         & $env:ComSpec /d /c "$redirect 2>nul"
         if ($LASTEXITCODE -ne 0) { return Skip 'an ordinary program could not write to the pipe in this way either' }
-        if ((Invoke-Low 'exit 7') -ne 7) { return Skip 'no program of low integrity could be started' }
+        # The level of a file counts only for who is not elevated.
+        if ((Invoke-Low '%SystemRoot%\System32\whoami.exe /groups | %SystemRoot%\System32\find.exe "S-1-16-4096" >nul') -ne 0) {
+            return Skip 'no program of low integrity could be started: run this script as an ordinary user, not as administrator'
+        }
         if ((Invoke-Low $redirect) -eq 0) { Fail 'it was let in' } else { Pass 'refused' }
     }
 
@@ -236,11 +239,19 @@ try {
     }
 
     Test-Rule 'W12' 'the agent does not use the microphone' {
-        # Windows keeps there which program has used it, and since when: LastUsedTimeStop is 0 while it does.
-        $key = 'HKCU:\Software\Microsoft\Windows\CurrentVersion\CapabilityAccessManager\ConsentStore\microphone\NonPackaged\' +
-            ($Program -replace '\\', '#')
-        if (-not (Test-Path -LiteralPath $key)) { return Pass 'Windows has never seen it use the microphone' }
-        $stop = Get-Optional (Get-ItemProperty -LiteralPath $key) 'LastUsedTimeStop'
+        # Windows 10 1903 and later keep there which program has used it, and since when: LastUsedTimeStop is 0 while it does. Recent builds
+        # of Windows 11 have a database that only the system reads.
+        $store = 'HKCU:\Software\Microsoft\Windows\CurrentVersion\CapabilityAccessManager\ConsentStore\microphone\NonPackaged'
+        $stops = @{}
+        Get-ChildItem -LiteralPath $store -ErrorAction SilentlyContinue | ForEach-Object {
+            $stop = $_.GetValue('LastUsedTimeStop')
+            if ($null -ne $stop) { $stops[$_.PSChildName] = $stop }
+        }
+        if ($stops.Count -eq 0) {
+            return Ask 'Open Settings, Privacy, Microphone: the list of desktop apps there.' 'Is the agent missing there, or not in use now?'
+        }
+        $stop = $stops[$Program -replace '\\', '#']
+        if ($null -eq $stop) { return Pass 'Windows has never seen it use the microphone' }
         if ($stop -ne 0) { return Pass 'Windows does not see it use the microphone now' }
         Ask 'Windows says that the agent uses the microphone now.' 'Does the catalogue ask for os_effects of a microphone that is plugged in?'
     }
@@ -263,17 +274,21 @@ try {
     Test-Rule 'W15' 'a planted DLL is not loaded' {
         $copy = Join-Path $folder 'planted.exe'
         Copy-Item -LiteralPath $Program -Destination $copy
-        Add-Type -TypeDefinition 'public static class SidetoneCheckPlanted {}' -OutputAssembly (Join-Path $folder 'winmm.dll') -OutputType Library
-        $names = 'avrt', 'hid', 'propsys', 'version', 'mmdevapi', 'audioses', 'wtsapi32', 'powrprof', 'iphlpapi', 'userenv', 'devobj', 'profapi', 'cryptbase'
+        # They are Windows' own: which of two is loaded shows in where it lies. Those that the program names in its file are KnownDLLs, which
+        # Windows looks for nowhere else.
+        $names = 'avrt', 'hid', 'propsys', 'version', 'mmdevapi', 'audioses', 'wtsapi32', 'powrprof', 'iphlpapi', 'userenv', 'devobj', 'profapi',
+            'cryptbase', 'winmm', 'setupapi', 'cfgmgr32', 'mswsock', 'dnsapi'
         foreach ($name in $names) {
-            Copy-Item -LiteralPath (Join-Path $folder 'winmm.dll') -Destination (Join-Path $folder "$name.dll")
+            Copy-Item -LiteralPath (Join-Path ([Environment]::SystemDirectory) "$name.dll") -Destination $folder -ErrorAction SilentlyContinue
         }
         $catalogue = Join-Path $folder 'catalogue.yaml'
         Set-Content -LiteralPath $catalogue -Encoding ASCII -Value @(
             'schema: 1', 'vendor: {id: sidetone-check, name: Check, url: "https://check.invalid", client_id: "123456789012345679"}', 'products:',
             '  - {id: none, name: None, url: "https://check.invalid", priority: 1, links: [{kind: usb, vid: "ffff", pids: ["ffff"]}],',
             '     endpoints: [{type: audioinput}]}')
-        $process = Start-Process -FilePath $copy -ArgumentList "run --catalogue `"$catalogue`"" -WorkingDirectory $folder -WindowStyle Hidden -PassThru
+        # It finds no client: what it would say of itself there is made up.
+        $arguments = "run --catalogue `"$catalogue`" --rpc-transports ipc --rpc-ipc-folders \\.\pipe\sidetone-check"
+        $process = Start-Process -FilePath $copy -ArgumentList $arguments -WorkingDirectory $folder -WindowStyle Hidden -PassThru
         try {
             Start-Sleep -Seconds 5
             if ($process.HasExited) { return Fail 'the copy of the program has ended, perhaps because it loaded one' }
