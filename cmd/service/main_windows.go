@@ -27,7 +27,7 @@ func main() {
 // run is the service of a name, with the agent's program and its arguments, as 'service install' has registered it.
 func run(args []string) error {
 	if len(args) < 2 {
-		return fmt.Errorf("Windows starts this program: 'service install --as service' registers it")
+		return fmt.Errorf("this program is for Windows to start: 'service install --as service' registers it")
 	}
 	events, err := eventlog.Open(args[0])
 	if err != nil {

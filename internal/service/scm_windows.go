@@ -112,7 +112,7 @@ func (w winService) register() error {
 	if err != nil {
 		return fmt.Errorf("register the service: %w: it takes an administrator", err)
 	}
-	defer m.Disconnect() //nolint:errcheck // nothing follows from it
+	defer m.Disconnect()
 	config := mgr.Config{
 		StartType: mgr.StartAutomatic, ErrorControl: mgr.ErrorNormal, ServiceType: windows.SERVICE_WIN32_OWN_PROCESS,
 		DisplayName: w.Name, Description: about,

@@ -8,11 +8,8 @@ package service
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"strings"
 	"time"
 
@@ -159,22 +156,6 @@ func indent(text string) string {
 // entry has a desktop start the agent.
 func (a Agent) entry() desktop.Entry {
 	return desktop.Entry{ID: a.Name, Name: a.Name, Comment: about, Command: append([]string{a.Executable}, a.Arguments...)}
-}
-
-// argumentsIn are those of the program in a definition; nil: there is no such file, or it is not ours.
-func argumentsIn(path string, command func(definition string) ([]string, error)) ([]string, error) {
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read how the agent is registered: %w", err)
-	}
-	words, err := command(string(text))
-	if err != nil {
-		return nil, nil // somebody else has written it
-	}
-	return words[1:], nil
 }
 
 // check refuses what no definition can say.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -252,4 +253,20 @@ func command(ctx context.Context, w io.Writer, name string, args ...string) (str
 		return "", fmt.Errorf("%s: %w: %s", strings.Join(append([]string{name}, args...), " "), err, strings.TrimSpace(complaint.String()))
 	}
 	return out.String(), nil
+}
+
+// argumentsIn are those of the program in a definition; nil: there is no such file, or it is not ours.
+func argumentsIn(path string, command func(definition string) ([]string, error)) ([]string, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read how the agent is registered: %w", err)
+	}
+	words, err := command(string(text))
+	if err != nil {
+		return nil, nil // somebody else has written it
+	}
+	return words[1:], nil
 }

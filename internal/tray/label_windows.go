@@ -20,15 +20,15 @@ func fit(text string, units int) string {
 	return fitting
 }
 
-// Marks of the older kind, which Windows' menus know: what begins a name of either direction and what ends it; and characters of no width that
-// belong to a direction.
+// Marks of the older kind, which Windows' menus know: what begins a name of either direction and what ends it; and characters of no width
+// that belong to a direction.
 const (
 	embedLTR, embedRTL, endEmbedding = '\u202a', '\u202b', '\u202c'
 	markLTR, markRTL                 = '\u200e', '\u200f'
 )
 
-// embedded is a text whose names are not isolated, but embedded, and apart from what follows by a character of the text's own direction. Where
-// nothing is written from right to left they need no marks.
+// embedded is a text whose names are not isolated, but embedded, and apart from what follows by a character of the text's own direction.
+// Where nothing is written from right to left they need no marks.
 func embedded(text string) string {
 	var b strings.Builder
 	mixed := strings.ContainsFunc(text, isRTL)

@@ -46,7 +46,6 @@ var taskbars sync.Map
 
 var (
 	createWindowEx  = user32.NewProc("CreateWindowExW")
-	destroyWindow   = user32.NewProc("DestroyWindow")
 	defWindowProc   = user32.NewProc("DefWindowProcW")
 	getMessage      = user32.NewProc("GetMessageW")
 	dispatchMessage = user32.NewProc("DispatchMessageW")

@@ -2,12 +2,10 @@ package audio
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"slices"
 	"sync"
 	"time"
-	"unicode/utf16"
 
 	"sidetone/internal/devices"
 	"sidetone/internal/health"
@@ -99,15 +97,6 @@ func (e *enumerator) set(result []enumeratedDevice, err error) {
 	e.result, e.asking, e.err = result, len(e.servers) > 0, err
 	e.mu.Unlock()
 	e.notify()
-}
-
-// wideText is the UTF-16 text, little end first, up to the first zero.
-func wideText(raw []byte) string {
-	var units []uint16
-	for ; len(raw) >= 2 && (raw[0] != 0 || raw[1] != 0); raw = raw[2:] {
-		units = append(units, binary.LittleEndian.Uint16(raw))
-	}
-	return string(utf16.Decode(units))
 }
 
 // join marks the endpoints that miniaudio lists too, and takes over its word on the default

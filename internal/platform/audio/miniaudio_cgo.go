@@ -4,9 +4,11 @@ package audio
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"runtime"
 	"strings"
+	"unicode/utf16"
 
 	"github.com/gen2brain/malgo"
 
@@ -88,4 +90,13 @@ func (m malgoLister) connect(server string) (*malgo.AllocatedContext, error) {
 		config.Pulse.PServerName = cstring(server)
 	}
 	return malgo.InitContext([]malgo.Backend{m.backend}, config, nil)
+}
+
+// wideText is the UTF-16 text, little end first, up to the first zero.
+func wideText(raw []byte) string {
+	var units []uint16
+	for ; len(raw) >= 2 && (raw[0] != 0 || raw[1] != 0); raw = raw[2:] {
+		units = append(units, binary.LittleEndian.Uint16(raw))
+	}
+	return string(utf16.Decode(units))
 }

@@ -109,11 +109,11 @@ func pasted(t *testing.T) string {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	require.NoError(t, takeClipboard(t.Context()))
-	defer closeClipboard.Call() //nolint:errcheck // it is open
+	defer closeClipboard.Call()
 	memory, _, err := user32.NewProc("GetClipboardData").Call(unicodeText)
 	require.NotZero(t, memory, err)
 	place, _, err := globalLock.Call(memory)
 	require.NotZero(t, place, err)
-	defer globalUnlock.Call(memory) //nolint:errcheck // it is locked
+	defer globalUnlock.Call(memory)
 	return windows.UTF16PtrToString(*(**uint16)(unsafe.Pointer(&place)))
 }

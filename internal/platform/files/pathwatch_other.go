@@ -110,7 +110,9 @@ func (w *PathWatch) holders(found []pathStep) (points, folders map[string]bool) 
 			continue // a folder that is watched tells of its own rename
 		}
 		for at, holder := point, filepath.Dir(point); at != holder; at, holder = holder, filepath.Dir(holder) {
-			points[fold(at)] = points[fold(at)]
+			if _, is := points[fold(at)]; !is {
+				points[fold(at)] = false
+			}
 			if !folders[holder] {
 				folders[holder] = false
 			}

@@ -38,7 +38,7 @@ func describe(i platformwindows.Interface) (k described, err error) {
 	if err != nil {
 		return described{}, err
 	}
-	defer windows.CloseHandle(file) //nolint:errcheck // nothing was written
+	defer windows.CloseHandle(file)
 	var info information
 	b := make([]byte, binary.Size(info))
 	if _, err := ask(file, 0, transferTimeout, getCollectionInformation, nil, b); err != nil {

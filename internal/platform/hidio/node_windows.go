@@ -193,7 +193,7 @@ func (n *node) write(report []byte) error {
 	if err != nil {
 		return err
 	}
-	defer windows.CloseHandle(file) //nolint:errcheck // it has been written
+	defer windows.CloseHandle(file)
 	send := func(o *windows.Overlapped) error { return windows.WriteFile(file, framed, new(uint32), o) }
 	_, err = perform(file, n.stop, transferTimeout, send, framed)
 	if err != nil {

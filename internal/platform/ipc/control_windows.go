@@ -72,8 +72,8 @@ const lockFlags = 0
 // writePID does nothing: Windows lets nobody read a file that is locked.
 func writePID(*flock.Flock) {}
 
-// controlSecurity lets the user in, but not over a network, nor programs that the system trusts less than what users start, as in sandboxes.
-// The owner is the user also where the agent runs as administrator: clients go by it.
+// controlSecurity lets the user in, but not over a network, nor programs that the system trusts less than what users start, as in
+// sandboxes. The owner is the user also where the agent runs as administrator: clients go by it.
 func controlSecurity(user string) string {
 	return "O:" + user + "D:P(D;;GA;;;NU)(A;;GA;;;" + user + ")S:(ML;;NW;;;ME)"
 }

@@ -80,13 +80,13 @@ func readListeners(ports []int) ([]tcpRow, error) {
 
 // row4 is MIB_TCPROW_OWNER_MODULE.
 type row4 struct {
-	state      uint32
-	local      [4]byte
-	port       [4]byte // its first two bytes, in the network's order
-	remote     [2]uint32
-	pid        uint32
-	created    uint64
-	moduleInfo [16]uint64
+	_       uint32 // state
+	local   [4]byte
+	port    [4]byte   // its first two bytes, in the network's order
+	_       [2]uint32 // remote address and port
+	pid     uint32
+	created uint64
+	_       [16]uint64 // module
 }
 
 func (r row4) listener() tcpRow {
@@ -95,16 +95,13 @@ func (r row4) listener() tcpRow {
 
 // row6 is MIB_TCP6ROW_OWNER_MODULE.
 type row6 struct {
-	local       [16]byte
-	scope       uint32
-	port        [4]byte
-	remote      [16]byte
-	remoteScope uint32
-	remotePort  uint32
-	state       uint32
-	pid         uint32
-	created     uint64
-	moduleInfo  [16]uint64
+	local   [16]byte
+	_       uint32 // scope
+	port    [4]byte
+	_       [7]uint32 // remote address, scope and port, state
+	pid     uint32
+	created uint64
+	_       [16]uint64 // module
 }
 
 func (r row6) listener() tcpRow {

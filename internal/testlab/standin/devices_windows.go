@@ -154,7 +154,7 @@ func has(t *testing.T, properties map[property]string) func(windows.DevInfo, *wi
 			group, err := windows.GUIDFromString(p.group)
 			require.NoError(t, err)
 			key := windows.DEVPROPKEY{FmtID: windows.DEVPROPGUID(group), PID: windows.DEVPROPID(p.id)}
-			kind, data := windows.DEVPROPTYPE(windows.DEVPROP_TYPE_STRING), bytesOf(value)
+			kind, data := windows.DEVPROP_TYPE_STRING, bytesOf(value)
 			if p == container {
 				guid, err := windows.GUIDFromString(value)
 				require.NoError(t, err)

@@ -72,8 +72,8 @@ func Subscribe(handle Handler, ids ...uint32) (*Subscription, error) {
 // Window is the window, for what has to be registered with one.
 func (s *Subscription) Window() windows.HWND { return s.window }
 
-// Do has task called on the window's thread, and does not wait for that. It must not be called after Close. While a task shows a menu, others
-// are called, and messages are heard.
+// Do has task called on the window's thread, and does not wait for that. It must not be called after Close. While a task shows a menu,
+// others are called, and messages are heard.
 func (s *Subscription) Do(task func()) error {
 	return (&window{handle: s.window}).do(task)
 }

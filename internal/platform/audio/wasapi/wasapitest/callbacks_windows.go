@@ -37,7 +37,8 @@ func (c *callbacks) remove(id string, o *com.Object) uintptr {
 	return 0
 }
 
-// each calls what is registered for id. It keeps the objects meanwhile, without holding the lock: they may be removed while they are called.
+// each calls what is registered for id. It keeps the objects meanwhile, without holding the lock: they may be removed while they are
+// called.
 func (c *callbacks) each(id string, call func(*com.Object)) {
 	c.mu.Lock()
 	list := slices.Clone(c.lists[id])

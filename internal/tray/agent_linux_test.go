@@ -1,0 +1,88 @@
+package tray
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/control"
+	"sidetone/internal/platform/ipc"
+)
+
+// fakeAgent answers as an agent does, with the statuses that it is told.
+type fakeAgent struct {
+	t       *testing.T
+	address string
+	server  *http.Server
+	mu      sync.Mutex
+	status  control.Status
+	changed chan struct{}
+}
+
+// newAgent prepares an agent in a runtime folder. It is not there before start.
+func newAgent(t *testing.T, folder string) *fakeAgent {
+	address := filepath.Join(folder, "sidetone", "acme", "agent.sock")
+	return &fakeAgent{t: t, address: address, status: view().Status, changed: make(chan struct{})}
+}
+
+func (a *fakeAgent) start() {
+	a.t.Helper()
+	require.NoError(a.t, os.MkdirAll(filepath.Dir(a.address), 0o700))
+	l, err := ipc.ListenControl(a.address)
+	require.NoError(a.t, err)
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/watch", a.watch)
+	mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, _ *http.Request) {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		_ = json.NewEncoder(w).Encode(a.status)
+	})
+	mux.HandleFunc("GET /v1/timeline", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{}")) })
+	mux.HandleFunc("POST /v1/pause", func(w http.ResponseWriter, _ *http.Request) {
+		a.say(views["paused"])
+		_, _ = w.Write([]byte("{}"))
+	})
+	mux.HandleFunc("POST /v1/resume", func(http.ResponseWriter, *http.Request) { a.say(view()) })
+	a.server = &http.Server{Handler: mux}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = a.server.Serve(l)
+	}()
+	a.t.Cleanup(func() {
+		a.stop()
+		<-ended
+	})
+}
+
+func (a *fakeAgent) stop() { _ = a.server.Close() }
+
+// say has the agent say that all is as in v.
+func (a *fakeAgent) say(v View) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.status = v.Status
+	close(a.changed)
+	a.changed = make(chan struct{})
+}
+
+func (a *fakeAgent) watch(w http.ResponseWriter, r *http.Request) {
+	for {
+		a.mu.Lock()
+		status, changed := a.status, a.changed
+		a.mu.Unlock()
+		if json.NewEncoder(w).Encode(control.Change{Status: status}) != nil || http.NewResponseController(w).Flush() != nil {
+			return
+		}
+		select {
+		case <-changed:
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
