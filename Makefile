@@ -27,7 +27,7 @@ INLINED    := engine devices hid rpcclient platform/audio/... platform/hidio
 AGENTFLAGS := -tags=$(TAGS),netgo -gcflags=all=-l -gcflags=runtime/...= -gcflags=internal/...= $(INLINED:%=-gcflags=sidetone/internal/%=) \
   -ldflags '$(LDFLAGS) -funcalign=8'
 
-GOLANGCI_LINT := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+GOLANGCI      := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 GOVULNCHECK   := $(GO) run golang.org/x/vuln/cmd/govulncheck@v1.3.0
 
 .PHONY: help
@@ -94,8 +94,9 @@ fuzz: ## run every fuzz target with FUZZCOUNT inputs (50000x)
 	GO=$(GO) tools/fuzz/fuzz.sh $(FUZZCOUNT) $(PACKAGES)
 
 .PHONY: lint
-lint: ## golangci-lint and gofumpt's formatting
-	$(GOLANGCI_LINT) run $(PACKAGES)
+lint: ## golangci-lint and gofumpt's formatting, of the files for Linux and for Windows
+	$(GO) run $(GOLANGCI) run $(PACKAGES)
+	$(GO) run -exec 'env GOOS=windows CGO_ENABLED=0' $(GOLANGCI) run ./cmd/... ./fakeserver/... ./installer/... ./internal/... ./tools/...
 
 .PHONY: vuln
 vuln: ## look for known vulnerabilities (needs the internet)

@@ -116,10 +116,10 @@ func (a *App) serveHandover(ctx context.Context) {
 	}
 	for wait := lockInterval; ; wait = min(2*wait, reclaimTimeout) {
 		l, err := ipc.ListenHandover(address)
-		if l != nil && err == nil {
+		if err == nil {
 			err = control.NewServer(a, a.log).Serve(ctx, l)
 		}
-		if err == nil {
+		if err == nil || errors.Is(err, errors.ErrUnsupported) {
 			return
 		}
 		a.log.Debug("no agent can go on in place of this one", "reason", err)

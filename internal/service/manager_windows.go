@@ -72,7 +72,7 @@ func (m *manager) Install(context.Context) (p Plan, err error) {
 		needed = brand.ServiceOf(m.Executable)
 	}
 	if _, err := os.Stat(needed); err != nil {
-		return nil, fmt.Errorf("Windows is to start %s, which is not there: install it beside %s", needed, m.Executable)
+		return nil, fmt.Errorf("what Windows is to start, %s, is not there: install it beside %s", needed, m.Executable)
 	}
 	for _, s := range m.starters(m.all) {
 		reg, err := s.current()

@@ -26,8 +26,8 @@ const startLimit = 10 * time.Second
 // each time. Of one that is started later all windows are told.
 const firstIconRetry, lastIconRetry = time.Second, 2 * time.Minute
 
-// taskbar draws beside the clock of Windows. The library for tray icons owns icon and menu; what it does not do is done to its icon here: a picture in
-// the size that the taskbar wants, notifications, and no row that comes or goes while the menu is open.
+// taskbar draws beside the clock of Windows. The library for tray icons owns icon and menu; what it does not do is done to its icon here:
+// a picture in the size that the taskbar wants, notifications, and no row that comes or goes while the menu is open.
 type taskbar struct {
 	queue
 	log     *slog.Logger

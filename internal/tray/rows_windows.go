@@ -51,8 +51,8 @@ func clicks(ctx context.Context, item *systray.MenuItem, chosen func()) {
 	}
 }
 
-// draw applies what differs, and touches nothing else. In a menu that is open none comes or goes: one that is not to be shown any more cannot be
-// chosen. It reports whether anything in such a menu has changed. A hidden row is left alone, because each change shows it.
+// draw applies what differs, and touches nothing else. In a menu that is open none comes or goes: one that is not to be shown any more
+// cannot be chosen. It reports whether anything in such a menu has changed. A hidden row is left alone, because each change shows it.
 func (r *row) draw(next Item, open bool) (changed bool) {
 	if r.item == nil {
 		return false

@@ -39,7 +39,8 @@ func (Desktop) Autostarts(e Entry) bool { return RunOfUser.Starts(e.ID) || RunOf
 // switch off for one.
 func (d Desktop) SetAutostart(e Entry, on bool) error {
 	if command, err := RunOfAll.Command(e.ID); err == nil && command != "" && d.Autostarts(e) != on {
-		return fmt.Errorf("%s is started at log-in for all users of this machine: switch it on or off in the settings of Windows (Apps, Startup)", e.Name)
+		return fmt.Errorf("%s is started at log-in for all users of this machine: switch it on or off in the settings of Windows (Apps, Startup)",
+			e.Name)
 	}
 	if err := RunOfUser.Remove(e.ID); err != nil || !on {
 		return err

@@ -93,8 +93,8 @@ func DialHandover(ctx context.Context, address string) (net.Conn, error) {
 	return DialControl(ctx, address)
 }
 
-// ListenHandover has nothing to listen at here: nil.
-func ListenHandover(string) (net.Listener, error) { return nil, nil }
+// ListenHandover returns errors.ErrUnsupported: here the next agent asks at the address of the local API.
+func ListenHandover(string) (net.Listener, error) { return nil, errors.ErrUnsupported }
 
 // Release closes a listener of ListenControl, so that another agent can listen there. Connections go on.
 func Release(l net.Listener) error { return l.Close() }
