@@ -1,6 +1,8 @@
 package rpcclient
 
 import (
+	"bytes"
+	"log/slog"
 	"os"
 	"runtime"
 	"strings"
@@ -308,5 +310,25 @@ func TestOnExitOverHTTPWithoutAToken(t *testing.T) {
 		}
 		h.stop()
 		require.Len(t, s.Payloads(), 2)
+	})
+}
+
+// TestAListThatCannotBeTakenBackIsSaid: the client has ended the connection, and lets nobody connect when the agent stops.
+func TestAListThatCannotBeTakenBackIsSaid(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		s := desktops(t, m, 1, func(o *fakeserver.Options) { o.Refill = time.Hour })[0]
+		var log bytes.Buffer
+		opts := quick(s.Port())
+		opts.Local, opts.Transports, opts.Tokens, opts.TokenEvery = m, only(IPC), 1, time.Hour
+		opts.Log = slog.New(slog.NewTextHandler(&log, nil))
+		h := m.start(opts)
+		h.publish(devices.True)
+		eventually(t, "ready", func() bool { return h.session().State == Ready })
+		s.DropConnections()
+		eventually(t, "it waits for a token", func() bool { return h.session().State == Connecting })
+		h.stop()
+		require.Len(t, s.Payloads(), 1)
+		require.Contains(t, log.String(), `msg="the client keeps the last list: it could not be reached"`)
+		require.Contains(t, log.String(), `reason="it lets nobody connect yet"`)
 	})
 }

@@ -2,6 +2,7 @@ package rpcclient
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"sidetone/internal/devices"
@@ -26,21 +27,31 @@ func (c *Client) farewellWithoutLink(ctx context.Context, p *peer) {
 	var sent *devices.Snapshot
 	c.locked(func() { sent = p.mayHold })
 	tr := c.lastTransport(p)
-	if sent == nil || tr == "" || c.onExit() == ExitLeave || ctx.Err() != nil || !p.offers(tr) || p.bucket.linkDelay(time.Now()) > 0 {
+	if sent == nil || tr == "" || c.onExit() == ExitLeave || !p.offers(tr) {
 		return
 	}
-	l, counts, err := c.openNewLink(ctx, p, p.location, tr, c.portTransports())
-	if err == nil {
-		defer l.close()
-		s := &session{link: l, mayHold: sent}
-		if counts && tr == HTTP {
-			s.bucket = p.bucket
-		}
-		err = s.farewell(ctx, c.onExit())
-	}
-	if err != nil {
+	if err := c.farewellOverNewLink(ctx, p, tr, sent); err != nil {
 		c.opts().Log.Warn("the client keeps the last list: it could not be reached", "client", p.address(tr), "reason", err)
 	}
+}
+
+func (c *Client) farewellOverNewLink(ctx context.Context, p *peer, tr Transport, sent *devices.Snapshot) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if p.bucket.linkDelay(time.Now()) > 0 {
+		return errors.New("it lets nobody connect yet")
+	}
+	l, counts, err := c.openNewLink(ctx, p, p.location, tr, c.portTransports())
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	s := &session{link: l, mayHold: sent}
+	if counts && tr == HTTP {
+		s.bucket = p.bucket
+	}
+	return s.farewell(ctx, c.onExit())
 }
 
 // awaitSameClient waits until a client that the port p may belong to has had its farewell over its

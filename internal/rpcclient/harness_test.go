@@ -154,7 +154,9 @@ func (m *machine) target(port int) target {
 // complete says where an agent is. In memory, it looks for clients on the first ports of the range.
 func (m *machine) complete(h *harness, opts Options) Options {
 	opts.DialPort = m.dialPort
-	opts.Log = slog.New(slog.NewTextHandler(m.t.Output(), nil))
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.NewTextHandler(m.t.Output(), nil))
+	}
 	opts.ClientID = cmp.Or(opts.ClientID, clientID)
 	if opts.Local == nil {
 		opts.Local = m
