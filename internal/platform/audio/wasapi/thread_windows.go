@@ -2,6 +2,7 @@ package wasapi
 
 import (
 	"context"
+	"sync/atomic"
 
 	"sidetone/internal/platform/windows/com"
 )
@@ -37,13 +38,14 @@ func call[T any](ctx context.Context, t *thread, late func(), do func() (T, erro
 		err   error
 	}
 	done := make(chan result, 1)
+	var over atomic.Bool // it is done or has been given up: whoever is second knows of the other
 	work := func(entered error) {
 		r := result{err: entered}
 		if entered == nil {
 			r.value, r.err = do()
 		}
 		done <- r
-		if ctx.Err() != nil {
+		if over.Swap(true) {
 			late()
 		}
 	}
@@ -57,6 +59,10 @@ func call[T any](ctx context.Context, t *thread, late func(), do func() (T, erro
 	case r := <-done:
 		return r.value, r.err
 	case <-ctx.Done():
+		if over.Swap(true) {
+			r := <-done
+			return r.value, r.err
+		}
 		return none, silent(ctx)
 	}
 }
