@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -407,12 +408,14 @@ func (s *stand) ask(method, path, body string, header ...string) (*http.Response
 	return answer, string(got)
 }
 
-// files is how many files and sockets this process has open.
+// files is how many files and sockets this process has open. On Windows it is 0: handles are also those of threads and timers, and the
+// files that Linux tells of a program under Wine are also Wine's own.
 func files(t testing.TB) int {
-	entries, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Skip("only Linux tells the open files: ", err)
+	if runtime.GOOS == "windows" {
+		return 0
 	}
+	entries, err := os.ReadDir("/proc/self/fd")
+	require.NoError(t, err)
 	return len(entries)
 }
 

@@ -195,7 +195,7 @@ func TestWhatIsNotOurs(t *testing.T) {
 	require.ErrorContains(t, desktop.RunOfUser.Set(a.Name, strings.Repeat("x", 261)), "at most 260 characters")
 	require.NoError(t, os.Remove(brand.TrayOf(a.Executable)))
 	_, err = m.Install(t.Context())
-	require.ErrorContains(t, err, "which is not there")
+	require.ErrorContains(t, err, "is not there: install it")
 	_, err = m.Start(t.Context())
 	require.ErrorContains(t, err, "not installed")
 }
