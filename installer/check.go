@@ -21,7 +21,7 @@ import (
 )
 
 var (
-	programShape = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
+	programShape = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)+$`) // without a dash it may be anybody's: /etc/pulse, PULSE_SERVER
 	guidShape    = regexp.MustCompile(`^[0-9A-F]{8}(-[0-9A-F]{4}){3}-[0-9A-F]{12}$`)
 )
 
@@ -44,6 +44,7 @@ func (b *Brand) check() {
 	}
 	b.checkVendor()
 	b.checkProduct()
+	b.checkDollars()
 	b.checkCatalogues()
 	b.checkTexts()
 	b.checkSettings("defaults", b.Defaults)
@@ -61,6 +62,7 @@ func (b *Brand) checkVendor() {
 	if a, err := mail.ParseAddress(v.Contact); err != nil || a.Name == "" {
 		b.add("$.vendor.contact", "not a name with an address", "such as Acme Audio <packages@acme.example>")
 	}
+	b.checkLine("$.vendor.contact", v.Contact)
 	b.checkLine("$.vendor.publisher", v.Publisher)
 	b.checkURL("$.vendor.url", v.URL, "https", "http")
 	b.checkURL("$.vendor.support", v.Support, "https", "http")
@@ -70,12 +72,12 @@ func (b *Brand) checkVendor() {
 func (b *Brand) checkProduct() {
 	p := b.Product
 	switch {
-	case !programShape.MatchString(p.Program):
-		b.add("$.product.program", "not lower-case letters, digits and single dashes, with a letter first", "such as acme-agent")
-	case len(p.Program) > maxProgram:
-		b.add("$.product.program", fmt.Sprintf("longer than %d characters", maxProgram), "such as acme-agent")
 	case p.Program == brand.Unbranded || p.Program == "fakeserver":
 		b.add("$.product.program", "the name is taken by a program without a brand", "such as "+b.Vendor.ID+"-agent")
+	case !programShape.MatchString(p.Program):
+		b.add("$.product.program", "not words of lower-case letters and digits with dashes between them, a letter first", "such as acme-agent")
+	case len(p.Program) > maxProgram:
+		b.add("$.product.program", fmt.Sprintf("longer than %d characters", maxProgram), "such as acme-agent")
 	}
 	b.checkLine("$.product.name", p.Name)
 	b.checkLine("$.product.summary", p.Summary)
@@ -97,6 +99,19 @@ func (b *Brand) checkProduct() {
 func (b *Brand) checkLine(path, text string) {
 	if strings.TrimSpace(text) != text || text == "" || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' }) {
 		b.add(path, "not one line of text without spaces around it", "")
+	}
+}
+
+// checkDollars refuses what the program that writes packages would take for variables of the environment.
+func (b *Brand) checkDollars() {
+	v, p := b.Vendor, b.Product
+	for path, text := range map[string]string{
+		"$.vendor.contact": v.Contact, "$.vendor.publisher": v.Publisher, "$.vendor.url": v.URL, "$.vendor.support": v.Support,
+		"$.vendor.security": v.Security, "$.product.summary": p.Summary, "$.product.description": p.Description,
+	} {
+		if strings.Contains(text, "$") {
+			b.add(path, "has a $", "leave it out")
+		}
 	}
 }
 
@@ -139,6 +154,11 @@ func (b *Brand) checkCatalogues() {
 			b.add(at, err.Error(), "a catalogue, or a folder of them")
 		}
 		for _, file := range files {
+			base := filepath.Base(file)
+			if strings.HasPrefix(base, ".") || !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(base)) {
+				b.add(at, base+" would not be read in a folder of catalogues", "a name that ends in .yaml, .yml or .json, without a dot first")
+				continue
+			}
 			if other, taken := names[filepath.Base(file)]; taken {
 				b.add(at, fmt.Sprintf("%s and %s have one name, and are to be in one folder", other, file), "rename one")
 				continue

@@ -157,8 +157,9 @@ func (o options) packages(
 		name, v := b.Product.Program, b.Vendor
 		tree = append(tree, b.legal(f.name, name, o.release, own, modules)...)
 		pack := Package{
-			Format: f.name, Name: name, Arch: arch, Summary: b.Product.Summary, Description: b.Product.Description, Contact: v.Contact,
-			Publisher: v.Publisher, URL: v.URL, Depends: []string{f.libc}, Scripts: b.scripts(f.name), Tree: tree, Fast: o.fast,
+			Format: f.name, Name: name, Arch: arch, Summary: b.Product.Summary, Contact: v.Contact,
+			Description: b.Product.Description + " Help: " + v.Support + " Vulnerabilities: " + v.Security,
+			Publisher:   v.Publisher, URL: v.URL, Depends: []string{f.libc}, Scripts: b.scripts(f.name), Tree: tree, Fast: o.fast,
 		}
 		if f.sound != "" {
 			pack.Recommends = []string{f.sound}
@@ -203,7 +204,8 @@ Headsets whose mute is read over HID need the udev rule, as root:
 
     cp 70-%[3]s.rules /etc/udev/rules.d/ && udevadm control --reload && udevadm trigger --subsystem-match=hidraw
 
-An update: put the new files over the old ones, and run ./%[3]s upgrade. If that was interrupted, do it again.
+An update: remove the folder catalogue and the files that end in .yaml here, put the new files over the old ones, and run
+./%[3]s upgrade. If that was interrupted, do it again.
 To remove it: ./%[3]s stop --empty; ./%[3]s service uninstall; remove this folder and the rule.
 
 Help: %[4]s

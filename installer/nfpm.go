@@ -97,7 +97,7 @@ func (p Package) write(ctx context.Context, tools string, r Release, folder stri
 	name := p.file(r)
 	cmd := exec.CommandContext(ctx, filepath.Join(tools, "nfpm"),
 		"package", "--config", config, "--packager", p.Format, "--target", filepath.Join(folder, name))
-	cmd.Env = append(os.Environ(), fmt.Sprintf("SOURCE_DATE_EPOCH=%d", r.Time.Unix()))
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), fmt.Sprintf("SOURCE_DATE_EPOCH=%d", r.Time.Unix())}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("nfpm, which writes %s: %w: %s", name, err, strings.TrimSpace(string(out)))
 	}
@@ -134,13 +134,13 @@ func (p Package) manifest(r Release, work string) (*manifest, error) {
 	if p.Format != "deb" {
 		m.Release = "1"
 	}
-	special := map[string]map[string]any{"archlinux": m.Arch2}[p.Format]
+	special := map[string]map[string]any{"archlinux": m.Arch2, "rpm": m.RPM}[p.Format]
 	for name, text := range p.Scripts {
 		file := filepath.Join(work, name)
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			return nil, err
 		}
-		if name == "postupgrade" { // which only some formats have
+		if name == "postupgrade" || name == "posttrans" { // which only some formats have
 			special["scripts"] = map[string]string{name: file}
 			continue
 		}

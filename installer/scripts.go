@@ -14,12 +14,13 @@ var calls = map[string]map[string]string{
 	"deb": {
 		"postinstall": "case $1 in configure) installed ;; esac",
 		"preremove":   "case $1 in remove) end ;; esac",
-		"postremove":  "case $1 in\nremove) reload ;;\npurge) rm -rf /etc/@NAME@ ;;\nesac",
+		"postremove": "case $1 in\nremove) reload ;;\npurge)\n\trm -rf /etc/@NAME@/config.yaml /etc/@NAME@/policy.d\n" +
+			"\trmdir /etc/@NAME@ 2>/dev/null || true ;;\nesac",
 	},
 	"rpm": {
-		"postinstall": "installed",
-		"preremove":   "[ \"$1\" -gt 0 ] || end",
-		"postremove":  "[ \"$1\" -gt 0 ] || reload",
+		"posttrans":  "installed", // %post comes before the files are gone that only the version before had
+		"preremove":  "[ \"$1\" -gt 0 ] || end",
+		"postremove": "[ \"$1\" -gt 0 ] || reload",
 	},
 	"archlinux": {
 		"postinstall": "installed",

@@ -85,7 +85,11 @@ func gather(cmd *cobra.Command, in *settingsFlags) (doctor.Facts, error) {
 	o := in.options(cmd)
 	c := config.Default()
 	var problems []strictyaml.Problem
-	for i, from := range []config.Options{o, {Flags: o.Flags, Env: o.Env}, {Flags: o.Flags}} {
+	for i, from := range []config.Options{
+		o,
+		{Flags: o.Flags, Env: o.Env, EnvPrefix: o.EnvPrefix, Policy: o.Policy, Registry: o.Registry},
+		{Flags: o.Flags, Policy: o.Policy, Registry: o.Registry},
+	} {
 		loaded, _, found := config.Load(from)
 		for _, p := range found {
 			if strings.HasPrefix(p.File, "--") || p.File == in.file && p.Line == 0 {

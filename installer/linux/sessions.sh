@@ -6,6 +6,9 @@ enabled=/var/lib/@NAME@/enabled
 # processes PROGRAM: those that run a program of the package, also one that an upgrade has replaced.
 processes() {
 	for exe in /proc/[0-9]*/exe; do
+		# Those of a container, or outside this chroot, have the same path and belong to another system.
+		# shellcheck disable=SC3013 # dash, bash and busybox have -ef
+		[ "${exe%exe}root" -ef / ] || continue
 		file=$(readlink "$exe" 2>/dev/null) || continue
 		case $file in
 		"$1" | "$1 "* | "$1."* | "$1;"*) pid=${exe#/proc/} && echo "${pid%/exe}" ;;
@@ -29,22 +32,23 @@ managers() {
 	done
 }
 
-# as_user UID COMMAND...: runs a command in the user's session, without this terminal.
+# as_user SECONDS UID COMMAND...: runs a command in the user's session, without this terminal. The limit is root's: a user could stop
+# a process that runs as the user.
 as_user() {
-	uid=$1
-	shift
-	entry=$(getent passwd "$uid") || return 1
+	seconds=$1 uid=$2
+	shift 2
+	entry=$(timeout -k 5 30 getent passwd "$uid") || return 1
 	user=${entry%%:*}
 	home=$(echo "$entry" | cut -d: -f6)
 	set -- PATH=/usr/bin:/bin HOME="$home" "$@"
 	[ ! -d "/run/user/$uid" ] || set -- XDG_RUNTIME_DIR="/run/user/$uid" "$@"
-	setsid --wait runuser -u "$user" -- env -i "$@" </dev/null >/dev/null 2>&1
+	setsid --wait timeout -k 5 "$seconds" runuser -u "$user" -- env -i "$@" </dev/null >/dev/null 2>&1
 }
 
 # reload: service managers and udev read what has changed.
 reload() {
 	for uid in $(managers); do
-		as_user "$uid" timeout 30 systemctl --user daemon-reload || true
+		as_user 30 "$uid" systemctl --user daemon-reload || true
 	done
 	if [ -S /run/udev/control ]; then
 		udevadm control --reload || true
@@ -57,14 +61,14 @@ reload() {
 installed() {
 	reload
 	for uid in $(users "$program"); do
-		as_user "$uid" timeout 200 "$program" upgrade ||
+		as_user 200 "$uid" "$program" upgrade ||
 			echo "@NAME@: the agent of user $uid goes on as it was until the next log-in" >&2
 	done
 	[ ! -e "$enabled" ] || return 0
 	command -v systemctl >/dev/null || return 0
 	systemctl --global preset @NAME@.service >/dev/null 2>&1 || true
 	for uid in $(managers); do
-		as_user "$uid" timeout 30 systemctl --user start --no-block @NAME@.service || true
+		as_user 30 "$uid" systemctl --user start --no-block @NAME@.service || true
 	done
 	mkdir -p "${enabled%/*}"
 	: >"$enabled"
@@ -73,10 +77,10 @@ installed() {
 # end: no process of the package is left, and no client has a list of it.
 end() {
 	for uid in $(users "$program"); do
-		as_user "$uid" timeout 30 "$program" stop --empty || true
+		as_user 30 "$uid" "$program" stop --empty || true
 	done
 	for uid in $(managers); do
-		as_user "$uid" timeout 30 systemctl --user stop @NAME@.service || true
+		as_user 30 "$uid" systemctl --user stop @NAME@.service || true
 	done
 	for signal in TERM TERM KILL; do
 		left="$(processes "$program") $(processes "$program-tray")"

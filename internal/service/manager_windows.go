@@ -74,6 +74,11 @@ func (m *manager) Install(context.Context) (p Plan, err error) {
 	if _, err := os.Stat(needed); err != nil {
 		return nil, fmt.Errorf("what Windows is to start, %s, is not there: install it beside %s", needed, m.Executable)
 	}
+	if m.all {
+		if err := m.checkPrograms(needed); err != nil {
+			return nil, err
+		}
+	}
 	for _, s := range m.starters(m.all) {
 		reg, err := s.current()
 		if err != nil {
@@ -91,6 +96,21 @@ func (m *manager) Install(context.Context) (p Plan, err error) {
 		}
 	}
 	return append(p, m.addingTray()...), nil
+}
+
+// checkPrograms refuses to start for all users what some of them may change.
+func (m *manager) checkPrograms(needed string) error {
+	programs := []string{m.Executable, needed}
+	if len(m.Tray.Command) > 0 {
+		programs = append(programs, m.Tray.Command[0])
+	}
+	for _, program := range programs {
+		if err := trusted(program); err != nil {
+			return fmt.Errorf("all users would start it: %w: install the programs where only administrators may write, as in Program Files, "+
+				"or install the agent without --global", err)
+		}
+	}
+	return nil
 }
 
 // trayKey is where the tray is registered.

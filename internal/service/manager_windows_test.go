@@ -175,9 +175,11 @@ func switchOff(t *testing.T, value string) {
 // TestProgramsOfUsersBecomeNoService: whoever may change them would have the system's rights.
 func TestProgramsOfUsersBecomeNoService(t *testing.T) {
 	a := agentFor(t, "acme-untrusted")
-	_, err := (&manager{a, Service, true}).Install(t.Context())
-	require.ErrorContains(t, err, "install the programs where only administrators may write")
-	_, err = New(a, Service, nil)
+	for _, as := range []Kind{Run, Task, Service} {
+		_, err := (&manager{a, as, true}).Install(t.Context())
+		require.ErrorContains(t, err, "install the programs where only administrators may write", as)
+	}
+	_, err := New(a, Service, nil)
 	require.ErrorContains(t, err, "--global")
 	_, err = New(a, Systemd, nil)
 	require.ErrorContains(t, err, "want run, task or service")

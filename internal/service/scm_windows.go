@@ -96,7 +96,7 @@ func (w winService) install() (Step, error) {
 	for _, program := range []string{brand.ServiceOf(w.Executable), w.Executable} {
 		if err := trusted(program); err != nil {
 			return Step{}, fmt.Errorf("the service would run with the rights of the system: %w: install the programs where only "+
-				"administrators may write, as in Program Files, or use --as task", err)
+				"administrators may write, as in Program Files", err)
 		}
 	}
 	text := fmt.Sprintf("register the service %s (event log source, restart after failures, few privileges):\n\n    %s",

@@ -62,8 +62,9 @@ func withFolder(do func(folder *com.Object) error) error {
 		return err
 	}
 	defer scheduler.Release()
-	none := uintptr(unsafe.Pointer(new(variant)))
-	if err := scheduler.Call(slotConnect, none, none, none, none); err != nil {
+	none := new(variant)
+	if err := scheduler.Call(slotConnect, uintptr(unsafe.Pointer(none)), uintptr(unsafe.Pointer(none)),
+		uintptr(unsafe.Pointer(none)), uintptr(unsafe.Pointer(none))); err != nil {
 		return err
 	}
 	root, free := bstr(`\`)
@@ -122,8 +123,9 @@ func register(name, text string, forAll bool) error {
 		if forAll {
 			logon = group
 		}
-		none := uintptr(unsafe.Pointer(new(variant)))
-		task, err := folder.Object(slotRegisterTask, path, definition, createOrUpdate, none, none, logon, none)
+		none := new(variant)
+		task, err := folder.Object(slotRegisterTask, path, definition, createOrUpdate, uintptr(unsafe.Pointer(none)),
+			uintptr(unsafe.Pointer(none)), logon, uintptr(unsafe.Pointer(none)))
 		task.Release()
 		return err
 	})

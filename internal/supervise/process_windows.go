@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"fmt"
 	"os"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf16"
@@ -55,6 +57,10 @@ func (p Program) start(token windows.Token, bound bool) (_ *process, err error) 
 			return nil, fmt.Errorf("the environment of the user: %w", err)
 		}
 	}
+	environment = slices.DeleteFunc(environment, func(variable string) bool { // of two, Windows would give the agent the first
+		name, _, _ := strings.Cut(variable, "=")
+		return strings.EqualFold(name, StopEventVariable)
+	})
 	info, err := p.create(token, append(environment, StopEventVariable+"="+name))
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", p.Path, err)
@@ -94,6 +100,9 @@ func newJob(bound bool) (windows.Handle, error) {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err == nil && bound {
 		limits := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{}
+		var pins runtime.Pinner
+		defer pins.Unpin()
+		pins.Pin(&limits) // its address goes as a number, and a stack may move
 		limits.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
 		_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
 			uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits)))
@@ -153,6 +162,9 @@ func (p *process) successor() (newest windows.Handle) {
 		pids             [64]uintptr
 	}
 	size := uint32(unsafe.Sizeof(list))
+	var pins runtime.Pinner
+	defer pins.Unpin()
+	pins.Pin(&list)
 	err := windows.QueryInformationJobObject(p.job, windows.JobObjectBasicProcessIdList, uintptr(unsafe.Pointer(&list)), size, nil)
 	if err != nil {
 		return 0

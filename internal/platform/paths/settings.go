@@ -54,7 +54,7 @@ func PolicyFiles(folder string) ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".yaml") {
+		if strings.HasSuffix(e.Name(), ".yaml") && !strings.HasPrefix(e.Name(), ".") { // those are of editors and tools
 			names = append(names, filepath.Join(folder, e.Name()))
 		}
 	}

@@ -50,7 +50,7 @@ func TestPolicyKey(t *testing.T) {
 
 func TestPolicyFiles(t *testing.T) {
 	folder := t.TempDir()
-	for _, name := range []string{"20-lab.yaml", "10-all.yaml", "10-all.yaml.bak", "README"} {
+	for _, name := range []string{"20-lab.yaml", "10-all.yaml", "10-all.yaml.bak", ".#10-all.yaml", "README"} {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), nil, 0o600))
 	}
 	files, err := PolicyFiles(folder)
