@@ -1,8 +1,6 @@
 package brand
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,7 +55,7 @@ const Unbranded = "sidetone"
 // NameOf is the name of the agent's program at a path, after which is called what it has on this machine: its folders of settings, its
 // variables in the environment, its unit. A brand is told by its file, so that a renamed program has the settings that it had.
 func NameOf(executable string) string {
-	if _, err := os.Stat(Path(executable)); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(Path(executable)); err != nil {
 		return Unbranded
 	}
 	return ProgramName(executable)
