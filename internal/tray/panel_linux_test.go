@@ -47,7 +47,12 @@ func TestOnARealPanel(t *testing.T) {
 			rows := strings.Count(expected(muted), "\n") - strings.Count(expected(muted), "\n  ") - strings.Count(expected(muted), "---\n")
 			require.InDelta(t, open.Dy(), rows*last.Dy(), float64(2*last.Dy()), "not all rows are there: %d", rows)
 
-			d.do("xdotool", "key", "Up", "Up", "Up", "Up", "Up", "Right") // at once: a row with a menu opens it when it stays chosen
+			if name == "xfce" { // where a row on the way may open a menu of its own, which takes the next key
+				pauses := centre(last).Sub(image.Pt(0, last.Dy()*54/10)) // five rows and a separator above
+				d.do("xdotool", "mousemove", fmt.Sprint(pauses.X), fmt.Sprint(pauses.Y))
+			} else {
+				d.do("xdotool", "key", "Up", "Up", "Up", "Up", "Up", "Right")
+			}
 			beside := image.Rect(0, 0, open.Min.X, screenHeight)
 			testlab.Eventually(t, "the three rows of its menu are beside the one that pauses", func() bool {
 				return differing(after, d.screen(), beside).Dy() >= 3*last.Dy()*9/10
