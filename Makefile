@@ -39,7 +39,7 @@ deps: ## install by apt what the build, the tests and the demo need; does nothin
 	@sh tools/deps.sh gcc:gcc stdio.h:libc6-dev pulseaudio:pulseaudio pactl:pulseaudio-utils pipewire:pipewire pipewire-pulse:pipewire-pulse \
 	  wireplumber:wireplumber pw-cli:pipewire-bin dbus-daemon:dbus libpulse.so.0:libpulse0 setpriv:util-linux chromium:chromium \
 	  g++:g++ python3:python3 mcs:mono-mcs mono:mono-runtime \
-	  Xvfb:xvfb xfce4-panel:xfce4-panel lxqt-panel:lxqt-panel xdotool:xdotool import:imagemagick systemctl:systemd runuser:util-linux useradd:passwd
+	  Xvfb:xvfb xfce4-panel:xfce4-panel lxqt-panel:lxqt-panel xdotool:xdotool import:imagemagick systemctl:systemd runuser:util-linux useradd:passwd gpg:gnupg
 
 .PHONY: build
 build: ## build bin/sidetone, bin/sidetone-tray and bin/fakeserver
@@ -146,8 +146,8 @@ PACKAGE_VERSION ?= $(shell git describe --tags --match 'v[0-9]*' --long 2>/dev/n
 .PHONY: deps-packages
 deps-packages: ## install by apt what packages and their tests need
 	@sh tools/deps.sh aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu /usr/aarch64-linux-gnu/include/stdio.h:libc6-dev-arm64-cross \
-	  lintian:lintian rpm:rpm rpmlint:rpmlint cpio:cpio appstreamcli:appstream desktop-file-validate:desktop-file-utils man:man-db osslsigncode:osslsigncode \
-	  gpg:gnupg shellcheck:shellcheck
+	  lintian:lintian rpm:rpm cpio:cpio appstreamcli:appstream desktop-file-validate:desktop-file-utils man:man-db osslsigncode:osslsigncode \
+	  shellcheck:shellcheck
 
 # $(1): architecture, $(2): C compiler. What git says of the folder is left out: the version says which commit it is.
 define build-linux
