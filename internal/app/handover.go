@@ -251,13 +251,7 @@ func (a *App) letGo(from ask) {
 	answer.Clients, problems[1] = json.Marshal(a.report.Learnt())
 	answer.err = errors.Join(problems[:]...)
 	a.unguard()
-	if a.listener != nil {
-		_ = ipc.Release(a.listener)
-	}
-	if a.lock != nil {
-		_ = a.lock.Release()
-	}
-	a.listener, a.lock = nil, nil
+	a.releaseLocks()
 	from.answer <- answer
 }
 
@@ -302,7 +296,10 @@ func (a *App) reclaim(ctx context.Context) (back bool, err error) {
 	defer tick.Stop()
 	for {
 		if err = a.takeLocks(); err == nil {
-			a.next.happens(onReclaimed)
+			if a.next.happens(onReclaimed) == nothing { // the other one has just said that it has everything
+				a.releaseLocks()
+				return false, nil
+			}
 			a.guardCrashes()
 			a.engine.Keep()
 			return true, nil

@@ -54,6 +54,17 @@ func (a *App) listenControl() (net.Listener, error) {
 	return nil, nil
 }
 
+// releaseLocks leaves them to another agent.
+func (a *App) releaseLocks() {
+	if a.listener != nil {
+		_ = ipc.Release(a.listener)
+	}
+	if a.lock != nil {
+		_ = a.lock.Release()
+	}
+	a.listener, a.lock = nil, nil
+}
+
 // closeLocks is for after the farewell: the lock tells other agents that clients have it.
 func (a *App) closeLocks() {
 	if a.listener != nil {

@@ -154,6 +154,7 @@ func (c *Client) notifyAll() {
 func (c *Client) Run(ctx context.Context) {
 	c.locked(func() { c.status = Status{State: Searching} })
 	c.restartSearch()
+	c.unlisted.expect(c.Learnt())
 	watch := c.watch(ctx)
 	defer func() {
 		watch.end()
@@ -176,6 +177,7 @@ func (c *Client) Run(ctx context.Context) {
 		if tick {
 			c.tryUnlisted(ctx)
 			c.pauseSearch()
+			c.forgetUnfound()
 		}
 		c.updateStatus()
 		c.waitForWork(ctx)
@@ -375,17 +377,16 @@ func (c *Client) stop() {
 	}
 	var wg sync.WaitGroup
 	for _, p := range c.peers {
-		if p.attempt != nil {
-			p.attempt.cancel(errStopping)
-		}
-	}
-	for _, p := range c.peers {
-		if p.attempt != nil {
-			<-p.attempt.done
-			p.attempt.upgrade.close()
-			c.takeNextLink(p).close()
-		}
-		wg.Go(func() { c.farewellWithoutLink(ctx, p) })
+		wg.Go(func() {
+			if p.attempt != nil {
+				c.awaitLastLink(ctx, p)
+				p.attempt.cancel(errStopping)
+				<-p.attempt.done
+				p.attempt.upgrade.close()
+				c.takeNextLink(p).close()
+			}
+			c.farewellWithoutLink(ctx, p)
+		})
 	}
 	wg.Wait()
 	c.mu.Lock()

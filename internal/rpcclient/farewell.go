@@ -19,6 +19,28 @@ func (c *Client) onExit() ExitPolicy {
 	return c.opts().OnExit
 }
 
+// awaitLastLink waits, until ctx ends, for the link to p that is being made, if p holds a list and would let nobody else connect: the
+// agent stops a moment after it has gone on in place of another one.
+func (c *Client) awaitLastLink(ctx context.Context, p *peer) {
+	for {
+		changed := c.Changed()
+		made := false
+		c.locked(func() {
+			made = p.mayHold != nil && p.running && !p.inSession && p.status.NextTry.IsZero() && p.status.State != Waiting
+		})
+		if !made || p.bucket.linkDelay(time.Now()) <= 0 {
+			return
+		}
+		select {
+		case <-changed:
+		case <-p.attempt.done:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // farewellWithoutLink does what the policy says with a client that holds a list and has no link when
 // the agent stops, since it has just ended its connection, if it can be reached before ctx ends (rule R53).
 func (c *Client) farewellWithoutLink(ctx context.Context, p *peer) {

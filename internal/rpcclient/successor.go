@@ -43,12 +43,12 @@ type Proof struct {
 
 // same reports whether p is the client that l is of.
 func (l *Learnt) same(p *peer) bool {
-	was := location{l.Socket, l.Port, l.Process}
-	if was.PID != p.PID || was.PID == 0 && !was.showsRestarts() {
-		return false
-	}
-	return was.hasSocket() && was.socket == p.socket || was.hasPort() && was.port.Port == p.port.Port && was.port.ID == p.port.ID
+	was := l.location()
+	samePort := was.hasPort() && was.port.Port == p.port.Port && was.port.ID == p.port.ID
+	return was.PID == p.PID && (was.hasSocket() && was.socket == p.socket || samePort)
 }
+
+func (l *Learnt) location() location { return location{l.Socket, l.Port, l.Process} }
 
 // Learnt is what was known of clients when Run ended with ErrHandover.
 func (c *Client) Learnt() []Learnt {
@@ -182,15 +182,26 @@ func (c *Client) recall() {
 	c.locked(func() { c.learnt = rest })
 }
 
+// forgetUnfound forgets what was learnt of clients that the quick search has not found: they have ended.
+func (c *Client) forgetUnfound() {
+	if c.searchBackoff.atCeiling() {
+		c.locked(func() { c.learnt = nil })
+	}
+}
+
 func (c *Client) recallOf(p *peer, l Learnt) {
 	p.bucket.setFull(l.TokensFull)
+	c.locked(func() { p.lastTransport, p.mayHold = l.Over, l.MayHold })
+	if l.Process.PID == 0 && !l.location().showsRestarts() {
+		return // it may be another client by now, or none
+	}
 	p.hasAnswered, p.hasGreeted = l.Answered, l.Answered
 	if len(l.Waits) == 2 {
 		p.retryBackoff.next, p.refusalBackoff.next = l.Waits[0], l.Waits[1]
 	}
 	c.locked(func() {
 		p.admitted = l.Served && c.opts().Clients == FirstClient // else another one might be the first
-		p.lastTransport, p.mayHold, p.proof, p.toldProof = l.Over, l.MayHold, l.Proof, l.Proof
+		p.proof, p.toldProof = l.Proof, l.Proof
 		maps.Copy(p.refused, permanent(l.Refused))
 	})
 	switch {

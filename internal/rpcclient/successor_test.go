@@ -58,19 +58,36 @@ func TestAnotherAgentGoesOn(t *testing.T) {
 	}
 }
 
-// An agent that goes on, and is told to stop before it has come to say anything, leaves nothing in the client.
+// An agent that goes on, and is told to stop before it has come to say anything, leaves nothing in the client: whatever that has cost, and
+// wherever the client is.
 func TestAnAgentThatGoesOnAndStopsAtOnce(t *testing.T) {
 	t.Parallel()
-	for _, tr := range []Transport{IPC, HTTP} {
-		for _, after := range []time.Duration{0, 50 * time.Microsecond, 100 * time.Microsecond, 200 * time.Microsecond, 500 * time.Microsecond} {
-			t.Run(string(tr)+" after "+after.String(), func(t *testing.T) {
+	for name, c := range map[string]struct {
+		client fakeserver.Options
+		over   Transport
+		before time.Duration // since the agent before has connected
+		hidden bool          // its port is in no table
+	}{
+		"IPC":                {fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, Bucket: 2}, IPC, time.Minute, false},
+		"IPC, last token":    {fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, Bucket: 2}, IPC, time.Second, false},
+		"HTTP":               {fakeserver.Options{Profile: fakeserver.Desktop, Bucket: 10}, HTTP, time.Minute, false},
+		"WebSocket":          {fakeserver.Options{Profile: fakeserver.Documented, Bucket: 2}, WebSocket, time.Second, false},
+		"a hidden HTTP":      {fakeserver.Options{Profile: fakeserver.Desktop, Bucket: 10}, HTTP, time.Minute, true},
+		"a hidden WebSocket": {fakeserver.Options{Profile: fakeserver.Documented, Bucket: 2}, WebSocket, time.Minute, true},
+	} {
+		for _, after := range []time.Duration{0, 1, 50, 100, 150, 200, 300, 400, 500, 700, 1000, 10000} {
+			after *= time.Microsecond
+			t.Run(name+" after "+after.String(), func(t *testing.T) {
 				inVirtualTime(t, func(t *testing.T, v *machine) {
-					s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, Bucket: 10})
-					opts := Options{Transports: only(tr), Tokens: 10}
+					if v.windows = c.hidden; c.hidden {
+						v.unlisted = []int{6463}
+					}
+					s := v.client(v.program(100), c.client)
+					opts := Options{Transports: only(c.over), Tokens: c.client.Bucket}
 					h := v.start(opts)
 					h.publish(devices.True)
-					pass(time.Minute)
-					require.NotEmpty(t, s.Devices())
+					require.NoError(t, s.Wait(t.Context(), func(list []fakeserver.Device) bool { return len(list) > 0 }))
+					pass(c.before)
 					h = v.successor(h, opts)
 					time.Sleep(after)
 					h.stop()
@@ -310,5 +327,24 @@ func TestNothingIsHandedOverOfAClientThatRestarts(t *testing.T) {
 		next.publish(devices.True)
 		pass(2 * time.Second)
 		require.Equal(t, devices.True, mute(s))
+	})
+}
+
+// A client that has ended meanwhile is in nobody's way.
+func TestAClientThatEndsDuringAHandoverIsNotWaitedFor(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *machine) {
+		process := v.program(100)
+		v.client(process, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
+		h := v.start(Options{})
+		h.publish(devices.True)
+		pass(time.Minute)
+		h.leave()
+		process.Kill()
+		next := v.start(Options{})
+		next.Recall(h.Learnt())
+		pass(time.Minute)
+		wait, slow := next.UntilHandover()
+		require.Zero(t, wait)
+		require.Nil(t, slow)
 	})
 }

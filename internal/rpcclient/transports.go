@@ -315,7 +315,10 @@ func (c *Client) runSession(ctx context.Context, p *peer, conn connection) (work
 		limits: func() limits { return c.opts().answerLimits(conn.over) }, observer: o, hasAnswered: p.hasAnswered, endWhenIdle: conn.endWhenIdle,
 	}
 	var why string
-	c.locked(func() { s.mayHold, p.inSession, p.countsLinks, why = p.mayHold, true, conn.counts, c.refusals(p) })
+	c.locked(func() {
+		s.mayHold, p.inSession, p.countsLinks, why = p.mayHold, true, conn.counts, c.refusals(p)
+		c.notifyAll()
+	})
 	if o.paced {
 		s.bucket = p.bucket
 		c.logOnce(p, "degraded", "client", to, given("reason", why), given("remedy", remedyOf(o.overHTTP())))
