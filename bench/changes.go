@@ -37,19 +37,6 @@ func measureChanges(setups ...setup) func(context.Context, *bench, []*lab) ([]ro
 	}
 }
 
-// measureClients does so with one client and with three, and takes the time until the last of
-// them has the payload.
-func measureClients(ctx context.Context, _ *bench, labs []*lab) ([]row, error) {
-	l, three := labs[0], overIPC
-	three.clients = 3
-	took, err := inTurns(ctx, 10, l.changes(l.agent, three), l.changes(l.agent, overIPC))
-	if err != nil {
-		return nil, err
-	}
-	what := fmt.Sprintf("mute over ipc to payload complete at the slowest of %d clients", three.clients)
-	return []row{took.row(what, 50, "agent with one client", limit{ratio: 2})}, nil
-}
-
 // changes is a round in which a program is started and the button pressed. It returns how long each press took.
 func (l *lab) changes(program func(*place) command, s setup) func(context.Context) (sample, error) {
 	return func(ctx context.Context) (took sample, err error) {

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"sidetone/fakeserver"
 )
@@ -26,11 +25,6 @@ var (
 	overIPC       = setup{
 		transports: []fakeserver.Transport{fakeserver.IPC, fakeserver.WebSocket, fakeserver.HTTP}, clients: 1,
 		options: fakeserver.Options{Profile: fakeserver.Desktop}, socket: true,
-	}
-	// overHTTP refills the client's bucket so fast that no change has to wait for a token.
-	overHTTP = setup{
-		transports: []fakeserver.Transport{fakeserver.HTTP}, clients: 1,
-		options: fakeserver.Options{Profile: fakeserver.Desktop, Refill: time.Millisecond},
 	}
 )
 

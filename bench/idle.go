@@ -13,13 +13,8 @@ import (
 	"time"
 )
 
-const (
-	// settling is what a process gets between its first payload, or the loss of its client, and
-	// the first look at it. An agent searches for up to 9 s with growing waits.
-	settling = 12 * time.Second
-	// tick is how often watch looks. What a process does within a few of them is one wake-up.
-	tick = 100 * time.Millisecond
-)
+// tick is how often watch looks. What a process does within a few of them is one wake-up.
+const tick = 100 * time.Millisecond
 
 // idlers are an agent and a bare path that have nothing to do.
 type idlers struct {

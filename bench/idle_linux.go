@@ -135,3 +135,7 @@ func (b *bench) idleMemory(all []idlers) (rows []row, err error) {
 	}
 	return rows, nil
 }
+
+// settling is what a process gets between its first payload, or the loss of its client, and
+// the first look at it. An agent searches for up to 9 s with growing waits.
+const settling = 12 * time.Second

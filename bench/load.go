@@ -240,3 +240,18 @@ func (c *child) newest() fakeserver.Payload {
 	all := c.clients[0].Payloads()
 	return all[len(all)-1]
 }
+
+// busiest returns the largest number of times, which are in rising order, that fall into any
+// one window of the given length.
+func busiest(times []time.Time, window time.Duration) int {
+	most, first := 0, 0
+	for i, t := range times {
+		for t.Sub(times[first]) >= window {
+			first++
+		}
+		most = max(most, i-first+1)
+	}
+	return most
+}
+
+func kib(bytes int64) string { return fmt.Sprintf("%+d KiB", bytes>>10) }

@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"time"
 
+	"sidetone/fakeserver"
 	"sidetone/internal/testlab"
 )
 
@@ -45,4 +48,23 @@ var programs = map[string]func(context.Context, []string) error{
 	hidBare:   bareProgram(followHID),
 	pushBare:  bareProgram(servePushes),
 	hidAgent:  runHIDAgent,
+}
+
+// measureClients sets the mute with one client and with three, and takes the time until the last of
+// them has the payload.
+func measureClients(ctx context.Context, _ *bench, labs []*lab) ([]row, error) {
+	l, three := labs[0], overIPC
+	three.clients = 3
+	took, err := inTurns(ctx, 10, l.changes(l.agent, three), l.changes(l.agent, overIPC))
+	if err != nil {
+		return nil, err
+	}
+	what := fmt.Sprintf("mute over ipc to payload complete at the slowest of %d clients", three.clients)
+	return []row{took.row(what, 50, "agent with one client", limit{ratio: 2})}, nil
+}
+
+// overHTTP refills the client's bucket so fast that no change has to wait for a token.
+var overHTTP = setup{
+	transports: []fakeserver.Transport{fakeserver.HTTP}, clients: 1,
+	options: fakeserver.Options{Profile: fakeserver.Desktop, Refill: time.Millisecond},
 }

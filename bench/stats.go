@@ -97,19 +97,6 @@ func (c comparison) row(what string, p int, baseline string, most limit) row {
 	}
 }
 
-// busiest returns the largest number of times, which are in rising order, that fall into any
-// one window of the given length.
-func busiest(times []time.Time, window time.Duration) int {
-	most, first := 0, 0
-	for i, t := range times {
-		for t.Sub(times[first]) >= window {
-			first++
-		}
-		most = max(most, i-first+1)
-	}
-	return most
-}
-
 // pause waits, or returns why it may not.
 func pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
@@ -137,5 +124,3 @@ func ms(d time.Duration) string {
 }
 
 func mib(bytes int64) string { return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20)) }
-
-func kib(bytes int64) string { return fmt.Sprintf("%+d KiB", bytes>>10) }
