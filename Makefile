@@ -115,16 +115,20 @@ deps-windows: ## install by apt what the build for Windows needs, and make a Win
 	tools/windows/wine.sh deps
 	tools/windows/wine.sh build
 
+# $(1): architecture, $(2): folder. What git says of the folder is left out: the version says which commit it is.
+define windows-programs
+	GOOS=windows GOARCH=$(1) $(if $(filter amd64,$(1)),CC=x86_64-w64-mingw32-gcc,CGO_ENABLED=0) $(GO) build -trimpath -buildvcs=false $(AGENTFLAGS) -o $(2)/sidetone.exe ./cmd/agent
+	GOOS=windows GOARCH=$(1) CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false $(AGENTFLAGS) -ldflags '$(LDFLAGS) -funcalign=8 -H=windowsgui' -o $(2)/sidetonew.exe ./cmd/tray
+	GOOS=windows GOARCH=$(1) CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false $(AGENTFLAGS) -ldflags '$(LDFLAGS) -funcalign=8 -H=windowsgui' -o $(2)/sidetone-service.exe ./cmd/service
+
+endef
+
 .PHONY: build-windows
 build-windows: ## build sidetone.exe, sidetonew.exe (the tray), sidetone-service.exe and fakeserver.exe below bin/windows; on arm64, for which there is no C compiler, without miniaudio
 	GO=$(GO) VERSION=$(VERSION) tools/windows/resources.sh
-	GOOS=windows GOARCH=amd64 CC=x86_64-w64-mingw32-gcc $(GO) build -trimpath $(AGENTFLAGS) -o $(BIN)/windows/amd64/sidetone.exe ./cmd/agent
-	GOOS=windows GOARCH=amd64 CGO_ENABLED=0 $(GO) build -trimpath $(AGENTFLAGS) -ldflags '$(LDFLAGS) -funcalign=8 -H=windowsgui' -o $(BIN)/windows/amd64/sidetonew.exe ./cmd/tray
-	GOOS=windows GOARCH=amd64 CGO_ENABLED=0 $(GO) build -trimpath $(AGENTFLAGS) -ldflags '$(LDFLAGS) -funcalign=8 -H=windowsgui' -o $(BIN)/windows/amd64/sidetone-service.exe ./cmd/service
+	$(call windows-programs,amd64,$(BIN)/windows/amd64)
+	$(call windows-programs,arm64,$(BIN)/windows/arm64)
 	GOOS=windows GOARCH=amd64 CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/windows/amd64/fakeserver.exe ./fakeserver/cmd/fakeserver
-	GOOS=windows GOARCH=arm64 CGO_ENABLED=0 $(GO) build -trimpath $(AGENTFLAGS) -o $(BIN)/windows/arm64/sidetone.exe ./cmd/agent
-	GOOS=windows GOARCH=arm64 CGO_ENABLED=0 $(GO) build -trimpath $(AGENTFLAGS) -ldflags '$(LDFLAGS) -funcalign=8 -H=windowsgui' -o $(BIN)/windows/arm64/sidetonew.exe ./cmd/tray
-	GOOS=windows GOARCH=arm64 CGO_ENABLED=0 $(GO) build -trimpath $(AGENTFLAGS) -ldflags '$(LDFLAGS) -funcalign=8 -H=windowsgui' -o $(BIN)/windows/arm64/sidetone-service.exe ./cmd/service
 
 .PHONY: test-windows
 test-windows: deps deps-windows build-windows ## the tests that are not of one other system, as Windows programs under Wine (RACE=1: with the race detector), and the agent among clients
@@ -147,9 +151,9 @@ PACKAGE_VERSION ?= $(shell git describe --tags --match 'v[0-9]*' --long 2>/dev/n
 deps-packages: ## install by apt what packages and their tests need
 	@sh tools/deps.sh aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu /usr/aarch64-linux-gnu/include/stdio.h:libc6-dev-arm64-cross \
 	  lintian:lintian rpm:rpm cpio:cpio appstreamcli:appstream desktop-file-validate:desktop-file-utils man:man-db osslsigncode:osslsigncode \
-	  shellcheck:shellcheck
+	  shellcheck:shellcheck x86_64-w64-mingw32-gcc:gcc-mingw-w64-x86-64 wixl:wixl msibuild:msitools openssl:openssl
 
-# $(1): architecture, $(2): C compiler. What git says of the folder is left out: the version says which commit it is.
+# $(1): architecture, $(2): C compiler.
 define build-linux
 	GOARCH=$(1) CC=$(2) $(GO) build -trimpath -buildvcs=false $(AGENTFLAGS) -o $(PACKAGES_AT)/linux-$(1)/sidetone ./cmd/agent
 	GOARCH=$(1) CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false $(AGENTFLAGS) -o $(PACKAGES_AT)/linux-$(1)/sidetone-tray ./cmd/tray
@@ -163,6 +167,9 @@ packages: deps-packages ## packages of a vendor's agent below bin/packages/dist:
 	rm -rf $(PACKAGES_AT)
 	$(call build-linux,amd64,gcc)
 	$(call build-linux,arm64,aarch64-linux-gnu-gcc)
+	rm -f cmd/*/resources_windows_*.syso
+	$(call windows-programs,amd64,$(PACKAGES_AT)/windows-amd64)
+	$(call windows-programs,arm64,$(PACKAGES_AT)/windows-arm64)
 	CGO_ENABLED=0 $(GO) build -trimpath -o $(PACKAGES_AT)/tools/sidetone ./cmd/agent
 	CGO_ENABLED=0 $(GO) build -trimpath -tags=$(TAGS),man -ldflags '$(LDFLAGS)' -o $(PACKAGES_AT)/tools/sidetone-man ./cmd/agent
 	CGO_ENABLED=0 $(GO) build -trimpath -tags=$(TAGS),man -o $(PACKAGES_AT)/tools/fakeserver-man ./fakeserver/cmd/fakeserver
@@ -173,7 +180,7 @@ packages: deps-packages ## packages of a vendor's agent below bin/packages/dist:
 	  -version $(PACKAGE_VERSION) -build $(VERSION) -commit $$(git rev-parse HEAD) -epoch $(EPOCH)
 
 .PHONY: test-packages
-test-packages: deps packages ## install, upgrade, interrupt and remove the packages under a real systemd; build them a second time
+test-packages: deps deps-windows packages ## install, upgrade, interrupt and remove the packages under a real systemd; build them a second time
 	$(GO) test ./installer/packagetest -count 1 -timeout 30m -packages $(CURDIR)/$(PACKAGES_AT)
 
 .PHONY: clean

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"encoding/xml"
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"net/mail"
 	"net/url"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -122,26 +120,16 @@ func (b *Brand) checkURL(path, text string, schemes ...string) {
 	}
 }
 
-// checkSVG looks whether a file is a picture of that format.
+// checkSVG looks whether a file is a picture of that format, of which an icon for Windows can be drawn.
 func checkSVG(path string) error {
-	f, err := os.Open(path)
+	_, err := drawSVG(path, iconSizes[0])
+	if at := (*fs.PathError)(nil); errors.As(err, &at) {
+		return fmt.Errorf("cannot be read: %w", at.Err)
+	}
 	if err != nil {
-		return fmt.Errorf("cannot be read: %w", errors.Unwrap(err))
+		return fmt.Errorf("cannot be drawn: %w", err)
 	}
-	defer f.Close()
-	for d := xml.NewDecoder(f); ; {
-		token, err := d.Token()
-		if err != nil {
-			return errors.New("not an SVG")
-		}
-		if start, is := token.(xml.StartElement); is {
-			if start.Name.Local != "svg" {
-				return errors.New("not an SVG")
-			}
-			_, err = io.Copy(io.Discard, f)
-			return err
-		}
-	}
+	return nil
 }
 
 // checkCatalogues reads them as the agent would, all together.

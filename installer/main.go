@@ -113,6 +113,9 @@ func (o options) run(ctx context.Context, b *Brand) error {
 		if err := o.fakeserver(ctx, b, arch, folder, own); err != nil {
 			return err
 		}
+		if err := o.windows(ctx, b, arch, own); err != nil {
+			return err
+		}
 	}
 	if o.format == "" {
 		if err := o.templates(b); err != nil {
@@ -124,22 +127,27 @@ func (o options) run(ctx context.Context, b *Brand) error {
 
 // templates writes those by which administrators of Windows set the policy.
 func (o options) templates(b *Brand) error {
-	name := b.Product.Program
-	files, err := admx.Files(admx.Program{
-		Name: name, Title: b.Product.Name, Key: `Software\Policies\` + name, Namespace: b.appID() + ".policies",
-	})
+	tree, err := b.policies()
 	if err != nil {
 		return err
-	}
-	var tree Tree
-	for _, f := range files {
-		tree.add(f.Path, f.Data)
 	}
 	archive, err := zipArchive(tree, o.release)
 	if err != nil {
 		return err
 	}
-	return o.place(fmt.Sprintf("%s-%s-policies.zip", name, o.release.Version), archive)
+	return o.place(fmt.Sprintf("%s-%s-policies.zip", b.Product.Program, o.release.Version), archive)
+}
+
+// policies are the templates of group policies.
+func (b *Brand) policies() (tree Tree, err error) {
+	name := b.Product.Program
+	files, err := admx.Files(admx.Program{
+		Name: name, Title: b.Product.Name, Key: `Software\Policies\` + name, Namespace: b.appID() + ".policies",
+	})
+	for _, f := range files {
+		tree.add(f.Path, f.Data)
+	}
+	return tree, err
 }
 
 // packages writes those of one architecture.
@@ -243,13 +251,11 @@ func (o options) finish(ctx context.Context) error {
 		return err
 	}
 	for _, name := range names {
-		if o.sign == "" || strings.HasSuffix(name, ".json") {
+		if strings.HasSuffix(name, ".json") {
 			continue
 		}
-		cmd := exec.CommandContext(ctx, "sh", "-c", o.sign+` "$1"`, "sign", filepath.Join(o.out, name))
-		cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
-		if err := cmd.Run(); err != nil {
-			return fmt.Errorf("sign %s by %q: %w", name, o.sign, err)
+		if err := o.signFile(ctx, filepath.Join(o.out, name)); err != nil {
+			return err
 		}
 	}
 	if names, err = o.results(); err != nil { // with signatures beside
@@ -275,6 +281,19 @@ func (o options) finish(ctx context.Context) error {
 		return err
 	}
 	return o.place("SHA256SUMS", []byte(sums.String()))
+}
+
+// signFile has the vendor's command sign a file, or put a signature beside it.
+func (o options) signFile(ctx context.Context, path string) error {
+	if o.sign == "" {
+		return nil
+	}
+	cmd := exec.CommandContext(ctx, "sh", "-c", o.sign+` "$1"`, "sign", path)
+	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("sign %s by %q: %w", filepath.Base(path), o.sign, err)
+	}
+	return nil
 }
 
 // results are the files that were made so far, in the order of their names.

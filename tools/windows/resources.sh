@@ -13,7 +13,7 @@ product=${PRODUCT:-Sidetone} company=${COMPANY:-Sidetone} program=${PROGRAM:-sid
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cp "${ICON:-$top/internal/tray/icon/program.ico}" "$folder/program.ico"
-cp "$here/program.manifest" "$folder"
+cp "$top/installer/windows/program.manifest" "$folder"
 
 # What Windows compares are four numbers. A version that begins with none, as a commit's hash does, has none.
 number=$(sed -nE 's/^v?([0-9]+(\.[0-9]+){1,3})([^0-9.].*)?$/\1/p' <<<"$version")

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	_ "embed" // for the manifest
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/tc-hib/winres"
+	"github.com/tc-hib/winres/version"
+
+	"sidetone/internal/brand"
+)
+
+// The manifest says to Windows what every program can do: tools/windows links it, too.
+//
+//go:embed windows/program.manifest
+var manifestOfPrograms []byte
+
+// windows writes what there is for Windows, on one architecture.
+func (o options) windows(ctx context.Context, b *Brand, arch string, own []byte) error {
+	folder := filepath.Join(o.programs, "windows-"+arch)
+	p, err := readPrograms(folder, ".exe", "w")
+	if err != nil {
+		return err
+	}
+	service, err := os.ReadFile(filepath.Join(folder, "sidetone-service.exe"))
+	if err != nil {
+		return err
+	}
+	modules, err := modulesOf(ctx, p.agent, p.tray, service)
+	if err != nil {
+		return err
+	}
+	tree, err := b.base(p, ".exe", "w")
+	if err != nil {
+		return err
+	}
+	tree.addProgram(brand.ServiceOf(b.Product.Program), service)
+	tree.add("licences.txt", licenceTexts(own, modules))
+	if err := o.finishPrograms(ctx, b, tree); err != nil {
+		return err
+	}
+	return o.portableWindows(b, arch, tree, modules)
+}
+
+// finishPrograms has the programs of a tree say whose they are, and signs them.
+func (o options) finishPrograms(ctx context.Context, b *Brand, tree Tree) error {
+	icon, err := b.icon()
+	if err != nil {
+		return err
+	}
+	work, err := os.MkdirTemp("", "programs")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	for i, f := range tree {
+		if filepath.Ext(f.Path) != ".exe" {
+			continue
+		}
+		program, err := b.withResources(f.Path, f.Data, icon, o.release)
+		if err != nil {
+			return fmt.Errorf("resources of %s: %w", f.Path, err)
+		}
+		path := filepath.Join(work, f.Path)
+		if err := os.WriteFile(path, program, 0o700); err != nil {
+			return err
+		}
+		if err := o.signFile(ctx, path); err != nil {
+			return err
+		}
+		if tree[i].Data, err = os.ReadFile(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withResources is a program with the vendor's icon, its version, and the manifest. Rules by which companies allow programs go by
+// publisher (of the signature), product, file name and version.
+func (b *Brand) withResources(file string, program []byte, icon *winres.Icon, r Release) ([]byte, error) {
+	name, about := strings.TrimSuffix(file, ".exe"), b.Product.Name
+	switch strings.TrimPrefix(name, b.Product.Program) {
+	case "w":
+		about += " (tray)"
+	case "-service":
+		about += " (service)"
+	}
+	var info version.Info
+	for key, value := range map[string]string{
+		version.CompanyName: b.Vendor.Publisher, version.ProductName: b.Product.Name, version.FileDescription: about,
+		version.InternalName: name, version.OriginalFilename: file,
+		version.LegalCopyright: fmt.Sprintf("© %d %s and the authors of Sidetone", r.Time.Year(), b.Vendor.Publisher),
+	} {
+		if err := info.Set(version.LangDefault, key, value); err != nil {
+			return nil, err
+		}
+	}
+	info.SetFileVersion(r.Version)
+	info.SetProductVersion(r.Version)
+	var resources winres.ResourceSet
+	resources.SetVersionInfo(info)
+	if err := resources.SetIcon(winres.ID(1), icon); err != nil {
+		return nil, err
+	}
+	if err := resources.Set(winres.RT_MANIFEST, winres.ID(1), version.LangDefault, manifestOfPrograms); err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	err := resources.WriteToEXE(&out, bytes.NewReader(program))
+	return out.Bytes(), err
+}
+
+// portableWindows writes an archive that needs no installer: each user registers what is in it.
+func (o options) portableWindows(b *Brand, arch string, tree Tree, modules []Module) error {
+	policies, err := b.policies()
+	if err != nil {
+		return err
+	}
+	tree = append(append(Tree{}, tree...), policies.below("policies")...)
+	readme := fmt.Sprintf(windowsReadme, b.Product.Name, o.release.Version, b.Product.Program, b.Vendor.Support)
+	tree.add("README.txt", []byte(strings.ReplaceAll(readme, "\n", "\r\n")))
+	folder := fmt.Sprintf("%s-%s-windows-%s", b.Product.Program, o.release.Version, arch)
+	archive, err := zipArchive(tree.below(folder), o.release)
+	if err != nil {
+		return err
+	}
+	if err := o.place(folder+".zip", archive); err != nil {
+		return err
+	}
+	return o.placeSBOM(folder+".zip", b.Product.Program, tree, modules)
+}
+
+const windowsReadme = `%s %s
+
+Put this folder where it may stay, and run in it, as yourself:
+
+    .\%[3]s.exe service install
+    .\%[3]s.exe service start
+
+For all users of this machine put it into Program Files, and run as an administrator:
+
+    .\%[3]s.exe service install --global
+
+An update, while the agent runs: rename the files that end in .exe, remove the folder catalogue and the files that end in
+.yaml, put the new files here, and run .\%[3]s.exe upgrade. If that was interrupted, do it again.
+To remove it: .\%[3]s.exe stop --empty; .\%[3]s.exe service uninstall (with --global if it was installed so); end the tray
+by its menu; remove this folder.
+
+policies has the templates for group policies.
+Help: %[4]s
+`
