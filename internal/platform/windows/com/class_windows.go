@@ -61,14 +61,15 @@ var (
 		return syscall.NewCallback(func(i *Instance) uintptr { return uintptr(i.refs.Add(1)) })
 	})
 	release        = sync.OnceValue(func() uintptr { return syscall.NewCallback((*Instance).Release) })
+	// out is no pointer to a pointer: Go's garbage collector would look at what was there before, which may be anything.
 	queryInterface = sync.OnceValue(func() uintptr {
-		return syscall.NewCallback(func(i *Instance, iface *GUID, out **Instance) uintptr {
+		return syscall.NewCallback(func(i *Instance, iface *GUID, out *uintptr) uintptr {
 			if *iface != Unknown && *iface != i.class.iface {
-				*out = nil
+				*out = 0
 				return uintptr(NoInterface)
 			}
 			i.refs.Add(1)
-			*out = i
+			*out = i.Pointer()
 			return uintptr(OK)
 		})
 	})
