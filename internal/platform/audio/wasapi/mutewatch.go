@@ -11,10 +11,9 @@ import (
 type muteWatch struct {
 	changed func()
 
-	mu    sync.Mutex
-	mute  devices.Tri // as it was heard or read last; unknown: whatever is heard is news
-	heard int         // how often the endpoint has said something
-	due   bool        // the mute is to be read
+	mu   sync.Mutex
+	mute devices.Tri // as it was heard or read last; unknown: whatever is heard is news
+	due  bool        // the mute is to be read
 }
 
 // hear takes what the endpoint says.
@@ -22,7 +21,6 @@ func (w *muteWatch) hear(mute devices.Tri) {
 	w.mu.Lock()
 	news := w.mute != mute
 	w.mute = mute
-	w.heard++
 	w.due = w.due || news
 	w.mu.Unlock()
 	if news {
@@ -39,17 +37,16 @@ func (w *muteWatch) take() bool {
 	return due
 }
 
-// read reads the mute. What was heard meanwhile may be older or newer than what was read: then whatever comes next is news.
+// read reads the mute. What is heard meanwhile may be older or newer than what was read, and is news, whatever it is.
 func (w *muteWatch) read(ask func() (devices.Tri, error)) (devices.Tri, error) {
 	w.mu.Lock()
-	before := w.heard
+	w.mute = devices.Unknown
 	w.mu.Unlock()
 	mute, err := ask()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.mute = mute
-	if w.heard != before {
-		w.mute = devices.Unknown
+	if !w.mute.Known() {
+		w.mute = mute
 	}
 	return mute, err
 }

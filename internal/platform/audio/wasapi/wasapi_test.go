@@ -197,6 +197,20 @@ func TestAMuteThatIsHeardWhileItIsReadIsReadAgain(t *testing.T) {
 	require.True(t, w.take(), "it could be of another mute than the one that was read")
 }
 
+// While an endpoint was away nobody heard of its mute: what was known before is nothing to measure by.
+func TestAMuteIsHeardWhileItIsReadForTheFirstTimeAgain(t *testing.T) {
+	told := 0
+	w := &muteWatch{changed: func() { told++ }}
+	_, _ = w.read(func() (devices.Tri, error) { return devices.False, nil })
+	muted, _ := w.read(func() (devices.Tri, error) { // it was muted unheard, and is unmuted now
+		defer w.hear(devices.False)
+		return devices.True, nil
+	})
+	require.Equal(t, devices.True, muted)
+	require.Equal(t, 1, told, "else it stays muted for ever")
+	require.True(t, w.take())
+}
+
 func TestWhatCoreAudioLacksIsSaid(t *testing.T) {
 	require.NoError(t, trouble(nil))
 	ctx, cancel := context.WithCancel(t.Context())
