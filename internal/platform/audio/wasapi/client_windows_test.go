@@ -151,6 +151,26 @@ func TestAReplugBetweenTwoReadings(t *testing.T) {
 	require.Equal(t, devices.False, b.hear().Endpoints[0].Mute)
 }
 
+// What can be told of the device behind an endpoint that is just coming, or going, may be nothing for a moment.
+func TestADeviceThatCouldNotBeToldIsAskedForAgain(t *testing.T) {
+	b := newBench(t, nil)
+	b.Plug(wasapitest.Microphone())
+	b.Fail("Activate IDeviceTopology", com.NotFound)
+	require.Empty(t, b.only().VID)
+	b.Fail("Activate IDeviceTopology", com.OK)
+	b.Rename(mic(), "Acme")
+	require.Equal(t, "046f", b.hear().Endpoints[0].VID)
+	asked := b.Calls("Activate IDeviceTopology")
+	b.Rename(mic(), "Acme One")
+	require.Equal(t, "046f", b.hear().Endpoints[0].VID)
+	require.Equal(t, asked, b.Calls("Activate IDeviceTopology"), "what is known does not change")
+	b.Unplug(mic())
+	other := wasapitest.Microphone()
+	other.Adapter = `USB\VID_0B0E&PID_0420\B2`
+	b.Plug(other)
+	require.Equal(t, "0b0e", b.hear().Endpoints[0].VID, "another device may have come in its place")
+}
+
 // Nothing of before says anything any more: all of it is made anew.
 func TestAServiceThatHasBeenStartedAnew(t *testing.T) {
 	b := newBench(t, nil)

@@ -19,7 +19,7 @@ var clearVariant = windows.NewLazySystemDLL("ole32.dll").NewProc("PropVariantCle
 type endpoint struct {
 	facts
 	device     *com.Object
-	identified bool // its hardware was asked for, which does not change
+	identified bool // its hardware is known, which does not change as long as it is there
 
 	volume   *com.Object // nil: not open
 	watch    *muteWatch
@@ -40,6 +40,7 @@ func (e *endpoint) replace(device *com.Object, reopen bool) {
 	e.device.Release()
 	e.device = device
 	if reopen {
+		e.identified = false
 		e.closeVolume()
 		e.closeProcessing()
 	}
@@ -93,7 +94,7 @@ func (e *endpoint) readProperties(c *Client) error {
 	if !e.identified {
 		id, path := c.adapterOf(e.device, store)
 		e.hardware = platform.Identify(instance(id, path, store.text("its adapter", keyAdapter)), c.parent)
-		e.identified = store.err == nil
+		e.identified = store.err == nil && e.hardware != platform.Hardware{}
 	}
 	return store.err
 }
