@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"sync"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
@@ -15,29 +16,32 @@ var waitAlertably = windows.NewLazySystemDLL("kernel32.dll").NewProc("WaitForSin
 // serviceCalled is what Windows calls on the thread that waits. It need not do anything: the wait is over.
 var serviceCalled = sync.OnceValue(func() uintptr { return syscall.NewCallback(func(uintptr) uintptr { return 0 }) })
 
+// watchRetry is when a service is looked for again that cannot be watched, as while it is installed anew.
+const watchRetry = 30 * time.Second
+
 // A serviceWatch is a thread that waits for a service to start and to stop.
 type serviceWatch struct {
-	manager windows.Handle
 	name    *uint16
 	changed func()
+	retry   time.Duration
 	end     windows.Handle // an event
 	process uint32         // of the service when it was last looked at; 0: it did not run
 }
 
 // WatchService has changed called when a service has stopped or started, until stop is called. It costs a thread that sleeps.
 func WatchService(name string, changed func()) (stop func(), err error) {
-	w := &serviceWatch{changed: changed}
+	return watchService(name, watchRetry, changed)
+}
+
+func watchService(name string, retry time.Duration, changed func()) (stop func(), err error) {
+	w := &serviceWatch{changed: changed, retry: retry}
 	if w.name, err = windows.UTF16PtrFromString(name); err != nil {
 		return nil, err
-	}
-	if w.manager, err = windows.OpenSCManager(nil, nil, windows.SC_MANAGER_CONNECT); err != nil {
-		return nil, fmt.Errorf("watch the service %s: %w", name, err)
 	}
 	if w.process, err = w.look(); err == nil {
 		w.end, err = windows.CreateEvent(nil, 0, 0, nil)
 	}
 	if err != nil {
-		_ = windows.CloseServiceHandle(w.manager)
 		return nil, fmt.Errorf("watch the service %s: %w", name, err)
 	}
 	done := make(chan struct{})
@@ -52,51 +56,71 @@ func WatchService(name string, changed func()) (stop func(), err error) {
 	}, nil
 }
 
-// run returns when it is to end, or the service has been deleted.
+// run returns when it is to end.
 func (w *serviceWatch) run() {
-	runtime.LockOSThread() // Windows says what it has to say to this thread
-	defer runtime.UnlockOSThread()
-	defer windows.CloseServiceHandle(w.manager)
+	// Windows says what it has to say to this thread, and may have it at hand still when nobody waits any more: so the thread ends
+	// with the goroutine.
+	runtime.LockOSThread()
 	notice := &windows.SERVICE_NOTIFY{Version: windows.SERVICE_NOTIFY_STATUS_CHANGE, NotifyCallback: serviceCalled()}
 	var pins runtime.Pinner
 	pins.Pin(notice)
 	defer pins.Unpin()
-	for w.wait(notice) {
-		process, err := w.look()
-		if err != nil {
-			return
-		}
-		if process != w.process {
-			w.process = process
-			w.changed()
-		}
+	for w.next(notice) {
 	}
 }
 
-// wait returns true when the service may run that did not, or not run that did. A service that has been started again is another process.
-func (w *serviceWatch) wait(notice *windows.SERVICE_NOTIFY) bool {
-	service, err := windows.OpenService(w.manager, w.name, windows.SERVICE_QUERY_STATUS)
-	if err != nil {
-		return false
-	}
-	defer windows.CloseServiceHandle(service) // which ends what was asked for
+// next waits until the service may have stopped or started, and tells of it; false: the watch is to end.
+func (w *serviceWatch) next(notice *windows.SERVICE_NOTIFY) bool {
 	wanted := uint32(windows.SERVICE_NOTIFY_STOPPED)
 	if w.process == 0 {
 		wanted = windows.SERVICE_NOTIFY_RUNNING
 	}
-	if windows.NotifyServiceStatusChange(service, wanted, notice) != nil {
-		return false
+	service, err := w.open()
+	if err == nil {
+		defer windows.CloseServiceHandle(service) // which ends what was asked for
+		err = windows.NotifyServiceStatusChange(service, wanted, notice)
 	}
-	if process, err := running(service); err != nil || process != w.process {
-		return err == nil
+	process := uint32(0)
+	if err == nil {
+		process, err = running(service)
+	}
+	wait := uint32(windows.INFINITE)
+	switch {
+	case err != nil:
+		w.process, wait = 0, uint32(w.retry.Milliseconds()) // when it can be watched again it may be another
+	case process != w.process:
+		w.process = process
+		w.changed()
+		return true
 	}
 	const called = 0xC0 // WAIT_IO_COMPLETION
-	r, _, _ := waitAlertably.Call(uintptr(w.end), windows.INFINITE, 1)
-	return r == called
+	switch r, _, _ := waitAlertably.Call(uintptr(w.end), uintptr(wait), 1); uint32(r) {
+	case called:
+		if err != nil || notice.NotificationTriggered&wanted == 0 {
+			return true // it is of what was asked for before
+		}
+		// It may be as it was by now: several services share a process, which does not tell that one of them was started anew.
+		w.process, _ = running(service)
+		w.changed()
+	case uint32(windows.WAIT_TIMEOUT):
+	default:
+		return false
+	}
+	return true
+}
+
+// open opens the service by a connection of its own to their manager, which forgets one that has fallen behind.
+func (w *serviceWatch) open() (windows.Handle, error) {
+	manager, err := windows.OpenSCManager(nil, nil, windows.SC_MANAGER_CONNECT)
+	if err != nil {
+		return 0, err
+	}
+	defer windows.CloseServiceHandle(manager)
+	return windows.OpenService(manager, w.name, windows.SERVICE_QUERY_STATUS)
 }
 
 func (w *serviceWatch) look() (process uint32, err error) {
-	service, err := windows.OpenService(w.manager, w.name, windows.SERVICE_QUERY_STATUS)
+	service, err := w.open()
 	if err != nil {
 		return 0, err
 	}

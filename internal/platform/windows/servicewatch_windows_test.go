@@ -78,3 +78,55 @@ func TestAServiceThatStopsAndStartsIsHeard(t *testing.T) {
 	stop()
 	require.Empty(t, changed, "nothing else was")
 }
+
+// As when a driver's installer replaces the audio service, which then is another one of the same name.
+func TestAServiceThatIsInstalledAnewIsHeard(t *testing.T) {
+	manager, err := mgr.Connect()
+	require.NoError(t, err)
+	defer manager.Disconnect()
+	program, err := os.Executable()
+	require.NoError(t, err)
+	name := fmt.Sprintf("sidetone-test-again-%d", os.Getpid())
+	install := func() *mgr.Service {
+		var service *mgr.Service
+		require.Eventually(t, func() bool { // one that was deleted stays until nobody has it open
+			service, err = manager.CreateService(name, program, mgr.Config{}, asService)
+			return err == nil
+		}, 20*time.Second, time.Millisecond, "%v", err)
+		return service
+	}
+	if service, err := manager.CreateService(name, program, mgr.Config{}, asService); err != nil {
+		t.Skip("this user may not make a service: ", err)
+	} else {
+		require.NoError(t, service.Delete())
+		require.NoError(t, service.Close())
+	}
+	service := install()
+	changed := signal.New()
+	stop, err := watchService(name, time.Millisecond, changed.Notify)
+	require.NoError(t, err)
+	defer stop()
+	hear := func() {
+		t.Helper()
+		select {
+		case <-changed:
+		case <-time.After(20 * time.Second):
+			t.Fatal("nothing was heard")
+		}
+	}
+	require.NoError(t, service.Start())
+	hear()
+	require.NoError(t, service.Delete())
+	_, err = service.Control(svc.Stop)
+	require.NoError(t, err)
+	hear()
+	require.NoError(t, service.Close())
+	service = install()
+	defer service.Close()
+	defer service.Delete()
+	require.NoError(t, service.Start())
+	hear()
+	_, err = service.Control(svc.Stop)
+	require.NoError(t, err)
+	hear()
+}

@@ -26,9 +26,9 @@ type Client struct {
 	parent  func(id string) string // of a device, as windows.Parent
 	thread  *thread
 	news    *news
-	unwatch func() // of the service
 	closing sync.Once
 
+	unwatch    func()      // of the service; nil: not watched
 	enumerator *com.Object // nil: not connected
 	listener   *com.Instance
 	endpoints  map[string]*endpoint // by id
@@ -36,12 +36,7 @@ type Client struct {
 
 // Open returns a Client, which connects when it is first read.
 func Open(o Options) *Client {
-	c := &Client{options: o, parent: windows.Parent, thread: newThread(), news: &news{changed: o.Changed}}
-	var err error
-	if c.unwatch, err = windows.WatchService(service, c.news.restarted); err != nil {
-		c.unwatch = func() {} // there is no such service, as under Wine
-	}
-	return c
+	return &Client{options: o, parent: windows.Parent, thread: newThread(), news: &news{changed: o.Changed}}
 }
 
 // Read returns what Windows says now, or why it says nothing. Without afresh it reads what is known to have changed.
@@ -60,11 +55,13 @@ func (c *Client) Read(ctx context.Context, afresh bool) (Reading, error) {
 func (c *Client) Close() { c.closing.Do(c.close) }
 
 func (c *Client) close() {
-	c.unwatch()
 	ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
 	defer cancel()
 	_, _ = call(ctx, c.thread, func() {}, func() (none struct{}, err error) {
 		c.disconnect()
+		if c.unwatch != nil {
+			c.unwatch()
+		}
 		return none, nil
 	})
 	c.thread.end()
@@ -109,6 +106,9 @@ func (c *Client) read(afresh bool) (Reading, error) {
 
 // connect makes the enumerator, and listens to it before anything is read.
 func (c *Client) connect() (err error) {
+	if c.unwatch == nil {
+		c.unwatch, _ = windows.WatchService(service, c.news.restarted) // Wine has no such service
+	}
 	c.endpoints = make(map[string]*endpoint)
 	if c.enumerator, err = com.Create(classEnumerator, ifaceEnumerator); err != nil {
 		return fmt.Errorf("make its enumerator: %w", err)

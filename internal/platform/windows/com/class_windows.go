@@ -60,7 +60,7 @@ var (
 	addRef = sync.OnceValue(func() uintptr {
 		return syscall.NewCallback(func(i *Instance) uintptr { return uintptr(i.refs.Add(1)) })
 	})
-	release        = sync.OnceValue(func() uintptr { return syscall.NewCallback((*Instance).Release) })
+	release = sync.OnceValue(func() uintptr { return syscall.NewCallback((*Instance).Release) })
 	// out is no pointer to a pointer: Go's garbage collector would look at what was there before, which may be anything.
 	queryInterface = sync.OnceValue(func() uintptr {
 		return syscall.NewCallback(func(i *Instance, iface *GUID, out *uintptr) uintptr {
