@@ -85,6 +85,7 @@ func (d *desk) trayOf(agent http.Handler) *exec.Cmd {
 
 // TestMemoryForJunk: a line without an end costs what the longest of an agent would, and no more.
 func TestMemoryForJunk(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	said := make(chan struct{}, 100)
 	tray := d.trayOf(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -105,6 +106,7 @@ func TestMemoryForJunk(t *testing.T) {
 
 // TestSecondSignal: a tray that waits for a bus which takes nothing any more, whose buffer is full, ends when it is told so again.
 func TestSecondSignal(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	var said atomic.Int64
 	tray := d.trayOf(chatter{&said, t.Context().Done()})

@@ -159,6 +159,7 @@ func (d *desk) memory(process *exec.Cmd, which string) int {
 // TestTrayBesideItsAgent has both programs, as they ship, live on one desk: the verb becomes the tray's program, which shows the agent, asks
 // the agent's program for what it does not know itself, and stays small. Started by itself it has the verb start it.
 func TestTrayBesideItsAgent(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	require.NoError(t, build(d.agent, "../agent"))
 	example, err := os.ReadFile("../../examples/acme.yaml")

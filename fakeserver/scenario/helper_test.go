@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"context"
+	goflag "flag"
 	"fmt"
 	"net/http"
 	"os"
@@ -38,6 +39,8 @@ func TestMain(m *testing.M) {
 			os.Exit(3)
 		}
 	}
+	goflag.Parse()
+	_ = goflag.Set("test.parallel", "8") // tests wait for the ends of expectations most of the time
 	// Under the race detector each program would sleep for a second at its end.
 	_ = os.Setenv("GORACE", "atexit_sleep_ms=0")
 	goleak.VerifyTestMain(m, ipctest.Kept)

@@ -118,6 +118,7 @@ steps:
 }
 
 func TestClients(t *testing.T) {
+	t.Parallel()
 	r := play(t, Options{}, `
 name: Lives
 clients:
@@ -172,6 +173,7 @@ steps:
 
 // Expectations in a row see one state after the other, and a wait brings them to the present.
 func TestOrder(t *testing.T) {
+	t.Parallel()
 	r := play(t, Options{}, `
 clients: [{name: A, port: 0}]
 steps:
@@ -189,6 +191,7 @@ steps:
 
 // The time of never begins with the step, not with the action before it.
 func TestNeverLooksForItsWholeTime(t *testing.T) {
+	t.Parallel()
 	r := play(t, Options{}, `
 clients: [{name: A, port: 0}]
 steps:
@@ -201,6 +204,7 @@ steps:
 }
 
 func TestTooLate(t *testing.T) {
+	t.Parallel()
 	r := play(t, Options{}, `
 clients: [{name: A, port: 0}]
 steps:

@@ -74,10 +74,10 @@ func (s *SoundServer) PlugHeadset(ctx context.Context, h Headset) (*PluggedHeads
 		return nil, err
 	}
 	p := &PluggedHeadset{SourceName: h.Name + "_mic", SinkName: h.Name + "_speaker", server: s}
-	switch taken, err := s.has(ctx, "sinks", p.SinkName); {
+	switch taken, err := s.listed(ctx, p.SinkName); {
 	case err != nil:
 		return nil, err
-	case taken: // the server would choose another name
+	case taken > 0: // the server would choose another name
 		return nil, fmt.Errorf("testlab: a headset %s is plugged in already", h.Name)
 	}
 	bus := h.Name + "_bus"
@@ -130,21 +130,17 @@ func (p *PluggedHeadset) unload(ctx context.Context) error {
 
 // wait waits until both devices are listed, or neither is: PipeWire replies before that.
 func (p *PluggedHeadset) wait(ctx context.Context, present bool) error {
-	what := "list the headset"
+	what, want := "list the headset", 2
 	if !present {
-		what = "drop the headset"
+		what, want = "drop the headset", 0
 	}
 	ctx, cancel := context.WithTimeout(ctx, pactlLimit)
 	defer cancel()
 	return p.server.waitFor(ctx, what, func(ctx context.Context) error {
-		for _, d := range []struct{ what, name string }{{"sources", p.SourceName}, {"sinks", p.SinkName}} {
-			switch has, err := p.server.has(ctx, d.what, d.name); {
-			case err != nil:
-				return err
-			case has != present:
-				return fmt.Errorf("%s: listed is %t", d.name, has)
-			}
+		listed, err := p.server.listed(ctx, p.SourceName, p.SinkName)
+		if err == nil && listed != want {
+			err = fmt.Errorf("%d of %s and %s are listed", listed, p.SourceName, p.SinkName)
 		}
-		return nil
+		return err
 	})
 }

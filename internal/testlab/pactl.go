@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -51,18 +52,19 @@ func (s *SoundServer) UnloadModule(ctx context.Context, index uint32) error {
 	return err
 }
 
-// has reports whether the server lists a device ("sources" or "sinks") of this name.
-func (s *SoundServer) has(ctx context.Context, what, name string) (bool, error) {
-	out, err := s.pactl(ctx, "list", "short", what)
+// listed counts the devices of these names that the server lists.
+func (s *SoundServer) listed(ctx context.Context, names ...string) (int, error) {
+	out, err := s.pactl(ctx, "list", "short")
 	if err != nil {
-		return false, err
+		return 0, err
 	}
+	count := 0
 	for line := range strings.Lines(out) {
-		if fields := strings.Split(line, "\t"); len(fields) > 1 && fields[1] == name {
-			return true, nil
+		if fields := strings.Split(line, "\t"); len(fields) > 1 && slices.Contains(names, fields[1]) {
+			count++
 		}
 	}
-	return false, nil
+	return count, nil
 }
 
 // SetDefaultSource sets the default source. PipeWire's session manager occasionally loses the request

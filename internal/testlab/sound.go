@@ -99,6 +99,9 @@ func (s *SoundServer) start(ctx context.Context) error {
 	} else {
 		err = s.startPulseAudio()
 	}
+	if err == nil { // a connection costs less than a program that asks
+		err = s.waitFor(ctx, "open its socket "+s.Socket(), s.listens(s.Socket()))
+	}
 	if err == nil {
 		err = s.waitFor(ctx, "answer requests", s.answers)
 	}

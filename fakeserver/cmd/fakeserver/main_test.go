@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,7 +25,28 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, ipctest.Kept) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, ipctest.Kept, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(folder)
+		os.Exit(code)
+	}))
+}
+
+// folder is that of the program that all tests share, "" before one has built it.
+var folder string
+
+// built is that program.
+var built = sync.OnceValues(func() (program string, err error) {
+	if folder, err = os.MkdirTemp("", "fakeserver"); err != nil {
+		return "", err
+	}
+	program = filepath.Join(folder, "fakeserver")
+	out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, out)
+	}
+	return program, err
+})
 
 const (
 	patience = 30 * time.Second
@@ -337,6 +359,7 @@ func TestPorts(t *testing.T) {
 }
 
 func TestPortTaken(t *testing.T) {
+	t.Parallel()
 	taken, err := net.Listen("tcp4", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer taken.Close()
@@ -376,6 +399,7 @@ func TestStdoutFails(t *testing.T) {
 
 // Nobody reads stdout: the command still ends.
 func TestStdoutStalls(t *testing.T) {
+	t.Parallel()
 	stdout, stalled := io.Pipe()
 	in, say := io.Pipe()
 	errs, errWriter := newLines(t)
@@ -415,22 +439,22 @@ func TestMisspeltVerb(t *testing.T) {
 	}
 }
 
-// command builds the command and prepares to run it as a process.
+// command prepares to run it as a process.
 func command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no signals that a process can be sent")
 	}
-	binary := filepath.Join(t.TempDir(), "fakeserver")
-	out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput()
-	require.NoError(t, err, string(out))
+	program, err := built()
+	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
-	return exec.CommandContext(ctx, binary, args...)
+	return exec.CommandContext(ctx, program, args...)
 }
 
 // Whoever reads stdout goes away, as head does: what was opened is put away.
 func TestPipeCloses(t *testing.T) {
+	t.Parallel()
 	cmd := command(t, "--port", "0", "--ipc", ipctest.Folder(t))
 	stderr, err := cmd.StderrPipe()
 	require.NoError(t, err)
@@ -453,6 +477,7 @@ func TestPipeCloses(t *testing.T) {
 }
 
 func TestInterrupt(t *testing.T) {
+	t.Parallel()
 	cmd := command(t, "--port", "0")
 	stderr, err := cmd.StderrPipe()
 	require.NoError(t, err)
