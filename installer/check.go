@@ -86,7 +86,7 @@ func (b *Brand) checkProduct() {
 		b.add("$.product.description", "is empty", "say in a paragraph what the agent is for")
 	}
 	if !guidShape.MatchString(p.UpgradeGUID) {
-		b.add("$.product.upgrade_guid", "not a GUID in upper case", "make one with: uuidgen | tr a-f A-F")
+		b.add("$.product.upgrade_guid", "not a GUID in upper case", "make one with: tr a-f A-F </proc/sys/kernel/random/uuid")
 	}
 	if err := checkSVG(filepath.Join(b.folder, p.Icon)); err != nil {
 		b.add("$.product.icon", err.Error(), "a square SVG, relative to this file")

@@ -251,7 +251,7 @@ func (o options) finish(ctx context.Context) error {
 		return err
 	}
 	for _, name := range names {
-		if strings.HasSuffix(name, ".json") {
+		if strings.HasSuffix(name, ".json") { // the checksums have them, which are signed
 			continue
 		}
 		if err := o.signFile(ctx, filepath.Join(o.out, name)); err != nil {
@@ -280,7 +280,10 @@ func (o options) finish(ctx context.Context) error {
 	if err := o.place("provenance.json", text); err != nil {
 		return err
 	}
-	return o.place("SHA256SUMS", []byte(sums.String()))
+	if err := o.place("SHA256SUMS", []byte(sums.String())); err != nil {
+		return err
+	}
+	return o.signFile(ctx, filepath.Join(o.out, "SHA256SUMS"))
 }
 
 // signFile has the vendor's command sign a file, or put a signature beside it.

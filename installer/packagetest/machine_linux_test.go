@@ -34,11 +34,13 @@ func needs(t *testing.T, tools ...string) {
 }
 
 // build makes one package of the programs that are there, and returns its path.
-func build(t *testing.T, brand, format, version, folder string) string {
+func build(t *testing.T, brand, format, version, folder string, more ...string) string {
 	t.Helper()
 	out := t.TempDir()
-	cmd := exec.Command("go", "run", "./installer", "-fast", "-brand", brand, "-programs", *built, "-out", out, "-only", format+"/amd64",
-		"-version", version, "-build", version, "-commit", "none", "-epoch", "1700000000")
+	cmd := exec.Command("go", append([]string{
+		"run", "./installer", "-fast", "-brand", brand, "-programs", *built, "-out", out, "-only", format + "/amd64",
+		"-version", version, "-build", version, "-commit", "none", "-epoch", "1700000000",
+	}, more...)...)
 	cmd.Dir = "../.."
 	said, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", said)
