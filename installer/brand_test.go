@@ -124,6 +124,8 @@ func TestMistakes(t *testing.T) {
 		{"product:", "prodct:", ":20:1: unknown key"},
 		{defaults, "defaults: {log: {level: loud}}", ":39:25:"},
 		{defaults, "defaults: {rpc: {tokens: 0}}", `:39:26: out of range: "0" (want 1 to 1000000)`},
+		{defaults, "defaults: {push: {state_file: state.json}}", `:39:31: not the same place on every system: "state.json" (~/ and the rest`},
+		{defaults, "policy: {sources: {files: [~/a.yaml, /opt/acme/b.yaml]}}", ":39:38: not the same place on every system"},
 		{defaults, "policy: {catalogue: x}", ":39:21: the package says it itself"},
 	} {
 		path := changed(t, c.was, c.is)

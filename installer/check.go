@@ -190,7 +190,7 @@ func (b *Brand) checkTexts() {
 
 // checkSettings checks values as 'config check' would, and refuses what only the package can know.
 func (b *Brand) checkSettings(layer string, c *config.Config) {
-	for _, f := range c.Check() {
+	for _, f := range append(c.Check(), c.CheckShipped()...) {
 		b.add("$."+layer+"."+f.Path, f.Message, f.Hint)
 	}
 	for _, own := range []string{"catalogue", "vendor", "control.socket"} {

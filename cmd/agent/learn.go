@@ -14,6 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sidetone/internal/app"
+	"sidetone/internal/config"
 	"sidetone/internal/hid"
 	"sidetone/internal/hid/learn"
 	"sidetone/internal/platform/hidio"
@@ -72,6 +74,9 @@ it is not clear which device is meant.`,
 			if l.rounds < 2 || l.rounds > 50 {
 				return badInput(fmt.Errorf("--rounds %d: want 2 to 50", l.rounds))
 			}
+			if err := hidAllowed(cmd); err != nil {
+				return err
+			}
 			l.open, l.in, l.talk = openHID, cmd.InOrStdin(), cmd.ErrOrStderr()
 			return l.run(cmd.Context(), cmd.OutOrStdout(), append(args, "")[0], save)
 		},
@@ -89,6 +94,19 @@ func openHID(want func(hid.Device) bool, handle func(hid.Event)) (hidio.Devices,
 		return nil, fmt.Errorf("sidetone cannot read HID devices on %s yet: use --from with a recording of Linux or Windows", runtime.GOOS)
 	}
 	return src, err
+}
+
+// hidAllowed returns an error where policy keeps the agent from HID devices. What users set for their agent does not bind them here.
+func hidAllowed(cmd *cobra.Command) error {
+	o := new(settingsFlags).options(cmd)
+	c, origins, problems := config.Load(config.Options{Policy: o.Policy, Registry: o.Registry})
+	if err := app.Input(problems, nil); err != nil {
+		return err
+	}
+	if where := (&app.Settings{Origins: origins}).Policy("sources.hid"); where != "" && !c.Sources.HID {
+		return fmt.Errorf("HID devices are switched off by policy, by sources.hid at %s: learn from a recording with --from", where)
+	}
+	return nil
 }
 
 func readSession(ctx context.Context, path string) (learn.Session, error) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -42,6 +43,24 @@ func TestLearnFrom(t *testing.T) {
 	require.Contains(t, o.stdout, "# note: hidraw0 sent Mute of the Consumer page")
 	require.Contains(t, o.stdout, "#   muted      02 04\n#              02 00\n#                 ^^\n")
 	require.NotContains(t, o.stdout, "\n ", "nothing that could be pasted")
+}
+
+// TestLearnIsBoundByPolicy: where that keeps the agent from HID devices, its program reads none.
+func TestLearnIsBoundByPolicy(t *testing.T) {
+	t.Parallel()
+	program := strings.TrimSuffix(write(t, "acme-agent.brand.yaml", `vendor: {id: acme, client_id: "123456789012345678"}`), ".brand.yaml")
+	env := []string{brandEnv + "=" + program, hidEnv + "=" + t.TempDir()}
+	for policy, says := range map[string]string{
+		"sources: {hid: true}":   "list HID devices",
+		"sources:\n  hid: false": "by sources.hid at " + program + ".policy.yaml:2",
+	} {
+		require.NoError(t, os.WriteFile(program+".policy.yaml", []byte(policy), 0o600))
+		o := sidetone(t, env, "learn")
+		require.Equal(t, exitFailed, o.code, o.stderr)
+		require.Contains(t, o.stderr, says)
+	}
+	require.NoError(t, os.WriteFile(program+".policy.yaml", []byte("sources: {hib: false}"), 0o600))
+	isBadInput(t, sidetone(t, env, "learn"), "unknown key")
 }
 
 // minimal is a catalogue up to its sources.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"sidetone/internal/config"
+	"sidetone/internal/control"
 )
 
 // Stop ends Run in order, and returns when clients have been told or ctx ends. With empty, that they have no list any more.
@@ -23,11 +24,19 @@ func (a *App) Stop(ctx context.Context, empty bool) {
 	}
 }
 
-// SetLogLevel changes the least level that is logged, until the agent ends.
+// logLevel is the setting that SetLogLevel stands in for.
+const logLevel = "log.level"
+
+// SetLogLevel changes the least level that is logged, until the agent ends, unless policy has decided it.
 func (a *App) SetLogLevel(level string) error {
 	known := config.LogLevel("").Enum()
 	if !slices.Contains(known, level) {
 		return fmt.Errorf("no level %.40q: want one of %s", level, strings.Join(known, ", "))
+	}
+	a.reloading.Lock() // policy may come with a reload
+	defer a.reloading.Unlock()
+	if where := a.current().Policy(logLevel); where != "" {
+		return &control.Refusal{Kind: control.ErrConflict, Message: "the log level is decided by policy: " + logLevel + " at " + where}
 	}
 	a.levelSet.Store(true)
 	a.opts.LogLevel.Set(config.LogLevel(level).Slog())

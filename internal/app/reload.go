@@ -43,7 +43,12 @@ func (a *App) Reload() error {
 	}
 	a.kick() // a state file may speak of products that are new
 	a.report.configure(set.rpc(a.opts.Host, a.log))
-	now, before := set.Config, started.Config
+	now, before := set.Config, *started.Config
+	if set.Policy(logLevel) != "" {
+		a.levelSet.Store(false)
+		a.opts.LogLevel.Set(now.Log.Level.Slog())
+		before.Log.Level = now.Log.Level
+	}
 	if !reflect.DeepEqual(now.Sources, before.Sources) || now.Push != before.Push || now.Log != before.Log || now.Control != before.Control {
 		a.log.Warn("changed settings under sources, push, log and control come into force with the next start")
 	}

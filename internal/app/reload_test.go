@@ -2,11 +2,13 @@ package app
 
 import (
 	"errors"
+	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"sidetone/internal/config"
 	"sidetone/internal/control"
 	"sidetone/internal/health"
 )
@@ -41,4 +43,26 @@ func TestRefusedReloadIsACondition(t *testing.T) {
 	require.NoError(t, a.Reload())
 	<-changed
 	require.Empty(t, refused(a.Status()))
+}
+
+// TestPolicyDecidesTheLogLevel, against who has changed it before, and who would afterwards.
+func TestPolicyDecidesTheLogLevel(t *testing.T) {
+	set, level := bareSettings(t), new(slog.LevelVar)
+	next := *set
+	a := startApp(t, Options{Settings: set, LogLevel: level, Load: func() (*Settings, error) { return &next, nil }})
+	require.NoError(t, a.SetLogLevel("debug"))
+	require.NoError(t, a.Reload())
+	require.Equal(t, slog.LevelDebug, level.Level(), "it is not the settings that have changed")
+
+	decided := *set.Config
+	decided.Log.Level = config.LogError
+	next.Config, next.Origins = &decided, []config.Setting{{Path: "log.level", Layer: config.LayerPolicy, Origin: "/etc/10-all.yaml:2"}}
+	require.NoError(t, a.Reload())
+	require.Equal(t, slog.LevelError, level.Level())
+	require.False(t, a.levelSet.Load(), "the agent after this one is not told of the other level")
+	err := a.SetLogLevel("debug")
+	require.ErrorIs(t, err, control.ErrConflict)
+	require.ErrorContains(t, err, "log.level at /etc/10-all.yaml:2")
+	require.NoError(t, a.goOnWith(control.Handover{Inputs: []byte("[]"), Clients: []byte("[]"), LogLevel: "debug"}))
+	require.Equal(t, slog.LevelError, level.Level())
 }

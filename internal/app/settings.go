@@ -93,6 +93,16 @@ func Input(problems []strictyaml.Problem, err error) error {
 	return InputError{err}
 }
 
+// Policy is where vendor or administrator have decided a setting, such as log.level; "": it is for who uses the agent to decide.
+func (s *Settings) Policy(path string) string {
+	for _, o := range s.Origins {
+		if o.Path == path && o.Layer == config.LayerPolicy {
+			return o.Origin
+		}
+	}
+	return ""
+}
+
 func (s *Settings) needCatalogue() error {
 	if s.Catalogue == nil {
 		return InputError{errors.New("no catalogue: say which devices are yours with --catalogue FILE, " +

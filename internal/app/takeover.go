@@ -160,7 +160,7 @@ func (a *App) goOnWith(known control.Handover) error {
 	a.pauseKept = true // that one may have kept one since this one has looked
 	a.engine.GoOn(inputs, max(0, age))
 	a.report.Recall(clients)
-	if known.LogLevel != "" {
+	if known.LogLevel != "" && a.current().Policy(logLevel) == "" {
 		return a.SetLogLevel(known.LogLevel)
 	}
 	return nil

@@ -166,6 +166,25 @@ func TestWhoDecides(t *testing.T) {
 	require.Equal(t, opts.Policy[1], problems[0].File)
 }
 
+// TestPathsOfVendorAndAdministrator are whole: there is no folder that such a file could mean by another one.
+func TestPathsOfVendorAndAdministrator(t *testing.T) {
+	dir := t.TempDir()
+	vendor := writeFile(t, filepath.Join(dir, "acme-agent.defaults.yaml"), "catalogue: catalogue\npush: {state_file: state.json}\n")
+	policy := writeFile(t, filepath.Join(dir, "10-all.yaml"), "catalogue: catalogue\nsources:\n  files: [~/endpoints.yaml, more.yaml]\n")
+	_, _, problems := Load(Options{
+		VendorFile: vendor, Policy: []string{policy}, Env: []string{"HOME=" + dir},
+		Registry: Registry{Key: "HKLM", Values: map[string]string{"rpc.ipc_folders": "folder"}},
+	})
+	const says = "a relative path, which would lead to where no user may write, or anywhere: "
+	const hint = " (write the whole path, or ~/ and the rest)"
+	require.Equal(t, []string{
+		vendor + ":2:20: " + says + `"state.json"` + hint,
+		policy + ":1:12: " + says + `"catalogue"` + hint,
+		policy + ":3:29: " + says + `"more.yaml"` + hint,
+		`HKLM\rpc.ipc_folders: ` + says + `"folder"` + hint,
+	}, strictyamltest.Texts(problems))
+}
+
 // TestRegistry: values of the registry beat everything, and what is wrong with one is said by its name.
 func TestRegistry(t *testing.T) {
 	opts := Options{

@@ -147,20 +147,9 @@ func (l *loader) decode(layer Layer, path string, data []byte) {
 // set records where a value comes from and makes its paths absolute.
 func (l *loader) set(s leaf, from origin, dir string) {
 	l.origins[s.path] = from
-	switch s.path {
-	case "catalogue":
-		l.absolute(from, s.path, dir, &l.config.Catalogue)
-	case "control.socket":
-		l.absolute(from, s.path, dir, &l.config.Control.Socket)
-	case "push.state_file":
-		l.absolute(from, s.path, dir, &l.config.Push.StateFile)
-	case "sources.files":
-		for i := range l.config.Sources.Files {
-			l.absolute(from, fmt.Sprintf("%s[%d]", s.path, i), dir, &l.config.Sources.Files[i])
-		}
-	case "rpc.ipc_folders":
-		for i := range l.config.RPC.IPCFolders {
-			l.absolute(from, fmt.Sprintf("%s[%d]", s.path, i), dir, &l.config.RPC.IPCFolders[i])
+	for _, p := range l.config.paths() {
+		if setting, _, _ := strings.Cut(p.place, "["); setting == s.path {
+			l.absolute(from, p.place, dir, p.value)
 		}
 	}
 }
@@ -176,6 +165,9 @@ func (l *loader) absolute(from origin, setting, dir string, path *string) {
 		l.report(from, setting, *path, "the environment does not say where ~ is", "write the whole path")
 	case strings.HasPrefix(first, "~") && rest != "":
 		l.report(from, setting, *path, "another user's home is not looked up", "write the whole path")
+	case from.layer == LayerPolicy, from.layer == LayerVendor && setting != "catalogue":
+		const message = "a relative path, which would lead to where no user may write, or anywhere"
+		l.report(from, setting, *path, message, "write the whole path, or ~/ and the rest")
 	default:
 		abs, err := filepath.Abs(filepath.Join(dir, *path))
 		if err != nil {

@@ -33,7 +33,7 @@ type Backend interface {
 	Pause(r PauseRequest) Pause
 	// Resume ends the pause, if there is one.
 	Resume()
-	// SetLogLevel changes the least level that is logged, until the agent ends. An error says which there are.
+	// SetLogLevel changes the least level that is logged, until the agent ends. An error says which there are. Errors also: *Refusal.
 	SetLogLevel(level string) error
 	// Stop ends the agent in order; with empty, nothing is left in clients, whatever the settings say. It returns when clients have been
 	// told, or ctx ends.

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 )
 
@@ -39,7 +40,11 @@ func (s *Server) logLevel(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = s.backend.SetLogLevel(level)
 	}
-	if err != nil {
+	switch {
+	case errors.As(err, new(*Refusal)):
+		s.refuse(w, problemOf(err))
+		return
+	case err != nil:
 		s.refuse(w, problem(http.StatusBadRequest, CodeInvalid, "%v", err))
 		return
 	}

@@ -21,6 +21,8 @@ func TestManage(t *testing.T) {
 	require.Equal(t, 1, s.backend.calls["level debug"])
 	s.backend.broken = errors.New("want one of these")
 	require.ErrorContains(t, s.client().SetLogLevel(t.Context(), "loud"), "want one of these")
+	s.backend.broken = &Refusal{Kind: ErrConflict, Message: "by policy"}
+	require.ErrorIs(t, s.client().SetLogLevel(t.Context(), "debug"), ErrConflict)
 	for body, says := range map[string]string{`{}`: "$.level: want text, not nothing", `[]`: "want an object", `{"level":1}`: "not a number"} {
 		answer, text := s.ask(http.MethodPost, "/v1/log-level", body)
 		require.Equal(t, http.StatusBadRequest, answer.StatusCode)

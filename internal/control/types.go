@@ -255,7 +255,7 @@ const (
 	CodeUnknown   Code = "unknown_product" // 404: the catalogue has no such product
 	CodeAmbiguous Code = "ambiguous"       // 409: several could be meant
 	CodeStale     Code = "stale"           // 409: overtaken by a later push of the same owner
-	CodeConflict  Code = "conflict"        // 409: no other agent can go on now, or not that one
+	CodeConflict  Code = "conflict"        // 409: no other agent can go on now, or not that one; or policy has decided otherwise
 	CodeInvalid   Code = "invalid"         // 400: the request is wrong; 422: a settings file is
 	CodeForbidden Code = "forbidden"       // 403: it came by way of a browser or a relay
 	CodePath      Code = "no_such_path"    // 404
