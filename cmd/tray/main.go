@@ -74,7 +74,11 @@ func run(ctx context.Context, args []string) error {
 	if o.Say, err = own.Printer(lang, texts.FromEnvironment(os.Getenv)); err != nil {
 		return err
 	}
-	return tray.Run(ctx, o)
+	o.Self = self
+	if err = tray.Run(ctx, o); errors.Is(err, tray.ErrReplaced) {
+		return system.Spawn(self, args)
+	}
+	return err
 }
 
 // startedBy makes the agent's program start this one.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -31,6 +32,7 @@ type Options struct {
 	Say         texts.Printer
 	Shade       icon.Shade // "": by the colours that the user prefers
 	Getenv      func(string) string
+	Self        string   // the tray's program; "": it is not looked for
 	Agent       string   // the agent's program
 	Flags       []string // by which its verbs mean the same agent
 	Autostart   desktop.Entry
@@ -83,9 +85,15 @@ type tray struct {
 	changes chan func(*View) // all that changes view, in order
 	actions *actions
 	quit    context.CancelFunc
+	program fs.FileInfo // as it was when this process began; nil: unknown
+	newer   bool        // there is another one now
 }
 
-// Run shows the agent until ctx ends, the user wants it to, or the desktop's session bus has ended, which is an error.
+// ErrReplaced says that another program is on disk in place of this one, and that the agent is of another version: the tray is to be
+// started anew.
+var ErrReplaced = errors.New("the tray's program has been replaced")
+
+// Run shows the agent until ctx ends, the user wants it to, or the desktop's session bus has ended, which is an error. So is ErrReplaced.
 func Run(ctx context.Context, o Options) error {
 	ctx, quit := context.WithCancel(ctx)
 	defer quit()
@@ -101,6 +109,7 @@ func Run(ctx context.Context, o Options) error {
 		Program: o.Program, Version: o.Version, Vendor: o.Vendor, Agent: Down, OldLog: oldLog(o),
 		Autostart: t.desktop.Autostarts(o.Autostart),
 	}
+	t.program, _ = os.Stat(o.Self)
 	t.host.show(t.frame())
 
 	failed := make(chan error, 2)
@@ -129,8 +138,20 @@ func Run(ctx context.Context, o Options) error {
 	case f := <-failed:
 		return f
 	default:
-		return err
 	}
+	if t.newer {
+		return ErrReplaced
+	}
+	return err
+}
+
+// replaced reports whether an upgrade, with which the agent has gone on already, has brought another tray, too.
+func (t *tray) replaced() bool {
+	if t.view.Agent != Up || t.view.Status.Version == t.Version || t.program == nil {
+		return false
+	}
+	now, err := os.Stat(t.Self)
+	return err == nil && (now.Size() != t.program.Size() || !now.ModTime().Equal(t.program.ModTime()))
 }
 
 // oldLog is the file that an agent before has kept its log in; "": there is none.
@@ -178,6 +199,10 @@ func (t *tray) draw(ctx context.Context) {
 			garbage.Working()
 			before := t.view
 			change(&t.view)
+			if t.newer = t.replaced(); t.newer {
+				t.quit()
+				return
+			}
 			if text := pressed(before, t.view, t.Say.Isolated()); text != "" {
 				t.host.notify(text)
 			}
