@@ -79,7 +79,7 @@ func run(cmd *cobra.Command, in *settingsFlags, replace bool, inPlaceOf string) 
 		return err
 	}
 	ctx, cancel := context.WithCancel(cmd.Context())
-	if err := service.WhenAsked(host.Getenv, cancel); err != nil {
+	if err := service.WhenAsked(host.Getenv, cancel, func() { agent.Ping(ctx) }); err != nil {
 		log.Warn("the agent may be killed before clients are told of its end", "reason", err)
 	}
 	var beside sync.WaitGroup

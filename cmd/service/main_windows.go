@@ -35,17 +35,20 @@ func run(args []string) error {
 	}
 	defer events.Close()
 	program := supervise.Program{Path: args[1], Args: args[2:]}
+	check := func() error {
+		self, err := os.Executable()
+		if err == nil {
+			err = acl.OnlyAdministratorsChange(self)
+		}
+		if err == nil {
+			err = acl.OnlyAdministratorsChange(program.Path)
+		}
+		return err
+	}
 	return svc.Run(args[0], &supervise.Service{
-		Supervisor: supervise.Supervisor{Machine: supervise.AllSessions{Program: program}, Log: slog.New(supervise.EventLog(events))},
-		Check: func() error {
-			self, err := os.Executable()
-			if err == nil {
-				err = acl.OnlyAdministratorsChange(self)
-			}
-			if err == nil {
-				err = acl.OnlyAdministratorsChange(program.Path)
-			}
-			return err
+		Supervisor: supervise.Supervisor{
+			Machine: supervise.AllSessions{Program: program, Check: check}, Log: slog.New(supervise.EventLog(events)),
 		},
+		Check: check,
 	})
 }

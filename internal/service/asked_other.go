@@ -2,5 +2,5 @@
 
 package service
 
-// WhenAsked is for Windows: elsewhere signals ask.
-func WhenAsked(func(string) string, func()) error { return nil }
+// WhenAsked is for Windows: elsewhere signals ask, and systemd hears from a Notifier.
+func WhenAsked(getenv func(string) string, stop, answers func()) error { return nil }

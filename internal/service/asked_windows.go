@@ -2,15 +2,20 @@ package service
 
 import (
 	"fmt"
+	"os"
+	"time"
 
 	"golang.org/x/sys/windows"
 
 	"sidetone/internal/supervise"
 )
 
-// WhenAsked has stop called when who has started the agent asks it to end: by an event, since Windows has no signals. It is for the life of
-// the process.
-func WhenAsked(getenv func(string) string, stop func()) error {
+// hangsAfter is how long an agent may take to find itself alive before it looks, too, whether it is asked to end.
+const hangsAfter = time.Second
+
+// WhenAsked serves who has started the agent on Windows, by events, since there are no signals: it has stop called when the agent is asked to
+// end, and answers when it is asked whether it is alive. It is for the life of the process.
+func WhenAsked(getenv func(string) string, stop, answers func()) error {
 	name := getenv(supervise.StopEventVariable)
 	if name == "" {
 		return nil
@@ -19,14 +24,47 @@ func WhenAsked(getenv func(string) string, stop func()) error {
 	if err != nil {
 		return fmt.Errorf("event %q: %w", name, err)
 	}
-	event, err := windows.OpenEvent(windows.SYNCHRONIZE, false, name16)
+	end, err := windows.OpenEvent(windows.SYNCHRONIZE, false, name16)
 	if err != nil {
 		return fmt.Errorf("open the event %s: %w", name, err)
 	}
+	events := []windows.Handle{end}
+	if name16, err = windows.UTF16PtrFromString(supervise.AliveEvent(name, uint32(os.Getpid()))); err == nil {
+		if alive, err := windows.CreateEvent(nil, 1, 0, name16); err == nil {
+			events = append(events, alive)
+		}
+	}
 	go func() {
-		if _, err := windows.WaitForSingleObject(event, windows.INFINITE); err == nil {
-			stop()
+		for {
+			which, err := windows.WaitForMultipleObjects(events, false, windows.INFINITE)
+			if err != nil {
+				return
+			}
+			if which == windows.WAIT_OBJECT_0 || !answer(answers, end, events[len(events)-1]) {
+				stop()
+				return
+			}
 		}
 	}()
 	return nil
+}
+
+// answer resets alive once the agent has found itself alive; false: it was asked to end meanwhile.
+func answer(answers func(), end, alive windows.Handle) bool {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		answers()
+		_ = windows.ResetEvent(alive)
+	}()
+	for {
+		select {
+		case <-done:
+			return true
+		case <-time.After(hangsAfter):
+		}
+		if event, _ := windows.WaitForSingleObject(end, 0); event == windows.WAIT_OBJECT_0 {
+			return false
+		}
+	}
 }

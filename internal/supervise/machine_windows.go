@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"errors"
 	"fmt"
 	"unsafe"
 
@@ -11,39 +12,62 @@ import (
 type OwnSession struct{ Program }
 
 // Sessions is one that never ends: this process ends with it.
-func (OwnSession) Sessions() ([]Session, error) { return []Session{{}}, nil }
+func (OwnSession) Sessions() (Sessions, error) { return Sessions{Users: []Session{{}}}, nil }
 
 // Start starts the agent as this process is, which it outlives.
 func (o OwnSession) Start(Session) (Process, error) { return o.start(0, false) }
 
 // AllSessions is a Machine of all users who are logged on. It takes the rights of the system.
-type AllSessions struct{ Program }
+type AllSessions struct {
+	Program
+	Check func() error // says why no program may be started; before each start
+}
 
-// Sessions asks Windows which there are. One at its log-on screen has no user.
-func (AllSessions) Sessions() (all []Session, err error) {
+// Sessions asks Windows which there are.
+func (AllSessions) Sessions() (Sessions, error) {
 	var list *windows.WTS_SESSION_INFO
 	var n uint32
 	const thisMachine, version = 0, 1
 	if err := windows.WTSEnumerateSessions(thisMachine, 0, version, &list, &n); err != nil {
-		return nil, fmt.Errorf("WTSEnumerateSessions: %w", err)
+		return Sessions{}, fmt.Errorf("WTSEnumerateSessions: %w", err)
 	}
 	defer windows.WTSFreeMemory(uintptr(unsafe.Pointer(list)))
-	for _, s := range unsafe.Slice(list, n) {
-		if s.State != windows.WTSActive && s.State != windows.WTSDisconnected {
-			continue
+	return usersOf(unsafe.Slice(list, n), func(session uint32) (uint64, error) {
+		token, err := userOf(session)
+		if err != nil {
+			return 0, err
 		}
-		if token, err := userOf(s.SessionID); err == nil {
-			if logon, err := logonOf(token); err == nil {
-				all = append(all, Session{s.SessionID, logon})
-			}
-			token.Close()
+		defer token.Close()
+		return logonOf(token)
+	})
+}
+
+// usersOf tells by their tokens who is logged on, whatever the states of sessions are: there are some for a moment only, as while a client
+// of remote desktop connects.
+func usersOf(list []windows.WTS_SESSION_INFO, logonIn func(session uint32) (uint64, error)) (all Sessions, unclear error) {
+	all.Unknown = []uint32{}
+	for _, s := range list {
+		if s.SessionID == 0 || s.State == windows.WTSListen {
+			continue // that of services, and what is none yet: nobody logs on there
+		}
+		logon, err := logonIn(s.SessionID)
+		switch {
+		case err == nil:
+			all.Users = append(all.Users, Session{s.SessionID, logon})
+		case errors.Is(err, windows.ERROR_NO_TOKEN), errors.Is(err, windows.ERROR_FILE_NOT_FOUND), errors.Is(err, windows.ERROR_CTX_WINSTATION_NOT_FOUND):
+			// at its log-on screen, or gone by now
+		default:
+			all.Unknown, unclear = append(all.Unknown, s.SessionID), errors.Join(unclear, err)
 		}
 	}
-	return all, nil
+	return all, unclear
 }
 
 // Start starts the agent as the user of a session.
 func (a AllSessions) Start(s Session) (Process, error) {
+	if err := a.Check(); err != nil {
+		return nil, err
+	}
 	token, err := userOf(s.ID)
 	if err != nil {
 		return nil, err

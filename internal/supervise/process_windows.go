@@ -22,9 +22,11 @@ type Program struct {
 
 // process is an agent in a job of its own, which holds all that it starts.
 type process struct {
-	main windows.Handle
+	name string         // of the event stop
+	main windows.Handle // Wait's alone
 
 	mu        sync.Mutex
+	pid       uint32         // of main
 	job, stop windows.Handle // 0: it has ended
 }
 
@@ -35,7 +37,7 @@ func (p Program) start(token windows.Token, bound bool) (_ *process, err error) 
 	if err != nil {
 		return nil, err
 	}
-	started := &process{}
+	started := &process{name: name}
 	defer func() {
 		if err != nil {
 			started.close()
@@ -66,7 +68,7 @@ func (p Program) start(token windows.Token, bound bool) (_ *process, err error) 
 		return nil, fmt.Errorf("start %s: %w", p.Path, err)
 	}
 	defer windows.CloseHandle(info.Thread)
-	started.main = info.Process
+	started.main, started.pid = info.Process, info.ProcessId
 	if err = windows.AssignProcessToJobObject(started.job, info.Process); err == nil {
 		_, err = windows.ResumeThread(info.Thread)
 	}
@@ -145,18 +147,24 @@ func (p *process) Wait() int {
 		_, _ = windows.WaitForSingleObject(p.main, windows.INFINITE)
 		var code uint32
 		_ = windows.GetExitCodeProcess(p.main, &code)
-		next := p.successor()
-		if code != ExitReplaced || next == 0 {
+		next, pid := windows.Handle(0), uint32(0)
+		if code == ExitReplaced {
+			next, pid = p.successor()
+		}
+		if next == 0 {
 			_ = windows.TerminateJobObject(p.job, 1) // what it has started, as its helper for sound, ends with it
 			return int(code)
 		}
 		_ = windows.CloseHandle(p.main)
 		p.main = next
+		p.mu.Lock()
+		p.pid = pid
+		p.mu.Unlock()
 	}
 }
 
-// successor is the process in the job that was started last by the main one; 0: there is none.
-func (p *process) successor() (newest windows.Handle) {
+// successor is the agent in the job that the main process has started; 0: there is none. An agent starts one at a time.
+func (p *process) successor() (next windows.Handle, pid uint32) {
 	var list struct {
 		assigned, listed uint32
 		pids             [64]uintptr
@@ -167,38 +175,61 @@ func (p *process) successor() (newest windows.Handle) {
 	pins.Pin(&list)
 	err := windows.QueryInformationJobObject(p.job, windows.JobObjectBasicProcessIdList, uintptr(unsafe.Pointer(&list)), size, nil)
 	if err != nil {
-		return 0
+		return 0, 0
 	}
-	before, err := windows.GetProcessId(p.main)
-	if err != nil {
-		return 0
-	}
-	var latest int64
-	for _, pid := range list.pids[:min(list.listed, uint32(len(list.pids)))] {
-		child, err := windows.OpenProcess(windows.SYNCHRONIZE|windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid))
+	for _, id := range list.pids[:min(list.listed, uint32(len(list.pids)))] {
+		alive := p.openAlive(uint32(id))
+		if alive == 0 {
+			continue
+		}
+		_ = windows.CloseHandle(alive)
+		child, err := windows.OpenProcess(windows.SYNCHRONIZE|windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(id))
 		if err != nil {
 			continue
 		}
-		if parent, started := origin(child); parent == before && started > latest {
-			child, newest, latest = newest, child, started
+		if parentOf(child) == p.pid {
+			return child, uint32(id)
 		}
-		if child != 0 {
-			_ = windows.CloseHandle(child)
-		}
+		_ = windows.CloseHandle(child)
 	}
-	return newest
+	return 0, 0
 }
 
-// origin is by whom a process was started, and when.
-func origin(process windows.Handle) (parent uint32, started int64) {
-	var info windows.PROCESS_BASIC_INFORMATION
-	var made, exited, kernel, user windows.Filetime
-	size := uint32(unsafe.Sizeof(info))
-	if windows.NtQueryInformationProcess(process, windows.ProcessBasicInformation, unsafe.Pointer(&info), size, nil) != nil ||
-		windows.GetProcessTimes(process, &made, &exited, &kernel, &user) != nil {
-		return 0, 0
+// openAlive opens the event of a process that is an agent of this supervisor; 0: it is none.
+func (p *process) openAlive(pid uint32) windows.Handle {
+	name, err := windows.UTF16PtrFromString(AliveEvent(p.name, pid))
+	if err != nil {
+		return 0
 	}
-	return uint32(info.InheritedFromUniqueProcessId), made.Nanoseconds()
+	event, err := windows.OpenEvent(windows.SYNCHRONIZE|windows.EVENT_MODIFY_STATE, false, name)
+	if err != nil {
+		return 0
+	}
+	return event
+}
+
+// Answers asks by the event.
+func (p *process) Answers() bool {
+	p.mu.Lock()
+	alive := p.openAlive(p.pid)
+	p.mu.Unlock()
+	if alive == 0 {
+		return true
+	}
+	defer windows.CloseHandle(alive)
+	event, err := windows.WaitForSingleObject(alive, 0)
+	_ = windows.SetEvent(alive)
+	return err != nil || event != windows.WAIT_OBJECT_0
+}
+
+// parentOf is by whom a process was started. The id is nobody else's for as long as a handle to that one is open.
+func parentOf(process windows.Handle) uint32 {
+	var info windows.PROCESS_BASIC_INFORMATION
+	size := uint32(unsafe.Sizeof(info))
+	if windows.NtQueryInformationProcess(process, windows.ProcessBasicInformation, unsafe.Pointer(&info), size, nil) != nil {
+		return 0
+	}
+	return uint32(info.InheritedFromUniqueProcessId)
 }
 
 // Ask sets the event.

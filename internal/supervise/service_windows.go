@@ -15,8 +15,8 @@ type Service struct {
 	Check func() error // says why it must not start
 }
 
-// stopTime is how long Windows is told that the end may take: the agents' and a little.
-const stopTime = endTime + 2*time.Second
+// stopTime is how long Windows is told that the end may take: the agents', also of those that have to be killed, and a little.
+const stopTime = endTime + killTime + 2*time.Second
 
 // refused is the service's own exit code where it must not start.
 const refused = 1

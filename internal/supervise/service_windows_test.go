@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -23,6 +24,7 @@ import (
 // These make this test binary an agent, or the service, with a folder in which agents say that they have started, and read how they are to end.
 const (
 	agentVerb   = "agent-of-a-test"
+	helperVerb  = "helper-of-a-test"
 	serviceVerb = "service-of-a-test"
 )
 
@@ -32,6 +34,10 @@ const patience = 30 * time.Second
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == agentVerb {
 		os.Exit(agentOfATest(os.Args[2]))
+	}
+	if len(os.Args) > 2 && os.Args[1] == helperVerb {
+		_ = os.WriteFile(filepath.Join(os.Args[2], "helped"), nil, 0o600)
+		time.Sleep(patience) // it ends with the job
 	}
 	if len(os.Args) > 2 && os.Args[1] == serviceVerb {
 		os.Exit(serviceOfATest(os.Args[2]))
@@ -49,6 +55,14 @@ func agentOfATest(folder string) int {
 	if err != nil {
 		return 4
 	}
+	own, err := windows.UTF16PtrFromString(AliveEvent(os.Getenv(StopEventVariable), uint32(os.Getpid())))
+	if err != nil {
+		return 7
+	}
+	alive, err := windows.CreateEvent(nil, 1, 0, own)
+	if err != nil {
+		return 8
+	}
 	working, _ := os.Getwd()
 	text := strconv.Itoa(os.Getpid()) + " " + strings.ToLower(working)
 	if os.WriteFile(filepath.Join(folder, "started-"+strconv.Itoa(os.Getpid())), []byte(text), 0o600) != nil {
@@ -57,10 +71,22 @@ func agentOfATest(folder string) int {
 	for {
 		if text, err := os.ReadFile(filepath.Join(folder, "end")); err == nil && os.Remove(filepath.Join(folder, "end")) == nil {
 			code, _ := strconv.Atoi(string(text))
-			if code == ExitReplaced && exec.Command(os.Args[0], os.Args[1:]...).Start() != nil { //nolint:noctx // it outlives this one
-				return 6
+			if code != ExitReplaced {
+				return code
 			}
-			return code
+			for _, args := range [][]string{os.Args[1:], {helperVerb, folder}} { // what is started last does not go on in its place
+				if exec.Command(os.Args[0], args...).Start() != nil { //nolint:noctx // it outlives this one
+					return 6
+				}
+			}
+			for before, _ := said(folder); ; time.Sleep(time.Millisecond) {
+				if now, _ := said(folder); exists(filepath.Join(folder, "helped")) && len(now) > len(before) {
+					return code
+				}
+			}
+		}
+		if !exists(filepath.Join(folder, "hang")) {
+			_ = windows.ResetEvent(alive)
 		}
 		if event, _ := windows.WaitForSingleObject(stop, 20); event == windows.WAIT_OBJECT_0 {
 			_ = os.WriteFile(filepath.Join(folder, "asked"), nil, 0o600)
@@ -76,7 +102,7 @@ func serviceOfATest(folder string) int {
 		return 1
 	}
 	s := &Service{Check: func() error { return nil }, Supervisor: Supervisor{
-		Log: slog.New(slog.DiscardHandler), Machine: AllSessions{Program{self, []string{agentVerb, folder}}},
+		Log: slog.New(slog.DiscardHandler), Machine: AllSessions{Program{self, []string{agentVerb, folder}}, func() error { return nil }},
 	}}
 	if svc.Run(testService, s) != nil {
 		return 1
@@ -86,10 +112,18 @@ func serviceOfATest(folder string) int {
 
 const testService = "sidetone-test-service"
 
+// said are the files of agents that have started in a folder.
+func said(folder string) ([]string, error) { return filepath.Glob(filepath.Join(folder, "started-*")) }
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
 // agents are those that have started in a folder, by process id.
 func agents(t *testing.T, folder string) (pids []int) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(folder, "started-*"))
+	files, err := said(folder)
 	require.NoError(t, err)
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -260,7 +294,7 @@ type sessionsOf struct {
 	started chan Session
 }
 
-func (m sessionsOf) Sessions() ([]Session, error) { return <-m.list, nil }
+func (m sessionsOf) Sessions() (Sessions, error) { return Sessions{Users: <-m.list}, nil }
 
 func (m sessionsOf) Start(s Session) (Process, error) {
 	m.started <- s
@@ -272,6 +306,8 @@ type ofATest struct{ end chan int }
 func (p ofATest) Wait() int { return <-p.end }
 func (p ofATest) Ask()      { p.end <- 0 }
 func (p ofATest) Kill()     {}
+
+func (p ofATest) Answers() bool { return true }
 
 // TestSessionChanges: what Windows tells of sessions has them listed anew, whatever it says of which.
 func TestSessionChanges(t *testing.T) {
@@ -296,4 +332,68 @@ func TestSessionChanges(t *testing.T) {
 		states = append(states, (<-status).State)
 	}
 	require.Equal(t, []svc.State{svc.StartPending, svc.Running, svc.Running, svc.StopPending}, states)
+}
+
+// TestAgentSaysThatItIsAlive: by an event, to whom has started it.
+func TestAgentSaysThatItIsAlive(t *testing.T) {
+	folder := t.TempDir()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	p, err := Program{self, []string{agentVerb, folder}}.start(0, true)
+	require.NoError(t, err)
+	ended := make(chan int)
+	go func() { ended <- p.Wait() }()
+	require.True(t, p.Answers(), "it has promised nothing yet")
+	started(t, folder, 1)
+	require.Eventually(t, p.Answers, patience, time.Millisecond)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "hang"), nil, 0o600))
+	require.Eventually(t, func() bool { return !p.Answers() && !p.Answers() }, patience, time.Millisecond)
+	p.Ask()
+	require.Zero(t, <-ended)
+	require.True(t, p.Answers(), "it is not there any more")
+}
+
+// TestWhoIsLoggedOn goes by tokens: no state of a session ends an agent, and no error does that may be over in a moment.
+func TestWhoIsLoggedOn(t *testing.T) {
+	list := []windows.WTS_SESSION_INFO{{SessionID: 0, State: windows.WTSDisconnected}, {SessionID: 65536, State: windows.WTSListen}}
+	for state := uint32(windows.WTSActive); state <= windows.WTSInit; state++ {
+		if state != windows.WTSListen {
+			list = append(list, windows.WTS_SESSION_INFO{SessionID: 10 + state, State: state})
+		}
+	}
+	all, err := usersOf(list, func(session uint32) (uint64, error) { return uint64(100 + session), nil })
+	require.NoError(t, err)
+	require.Len(t, all.Users, len(list)-2)
+	require.Contains(t, all.Users, Session{10 + windows.WTSConnectQuery, 110 + windows.WTSConnectQuery})
+	for err, unknown := range map[error]bool{
+		windows.ERROR_NO_TOKEN: false, windows.ERROR_FILE_NOT_FOUND: false, windows.ERROR_CTX_WINSTATION_NOT_FOUND: false,
+		windows.ERROR_ACCESS_DENIED: true, windows.ERROR_NOT_ENOUGH_MEMORY: true, windows.RPC_S_SERVER_UNAVAILABLE: true,
+	} {
+		all, unclear := usersOf(list[:3], func(session uint32) (uint64, error) { return 0, fmt.Errorf("session %d: %w", session, err) })
+		require.Empty(t, all.Users)
+		require.NotNil(t, all.Unknown, "else all would be")
+		require.Equal(t, unknown, len(all.Unknown) == 1, err)
+		require.Equal(t, unknown, errors.Is(unclear, err))
+	}
+}
+
+// TestProgramIsCheckedBeforeEachStart: what only administrators could change at the start of the service need not be so any more.
+func TestProgramIsCheckedBeforeEachStart(t *testing.T) {
+	folder := t.TempDir()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	var refusal error
+	m := AllSessions{Program{self, []string{agentVerb, folder}}, func() error { return refusal }}
+	all, err := m.Sessions()
+	require.NoError(t, err)
+	require.Len(t, all.Users, 1)
+	p, err := m.Start(all.Users[0])
+	require.NoError(t, err)
+	started(t, folder, 1)
+	p.Ask()
+	require.Zero(t, p.Wait())
+	refusal = errors.New("user Anna may change it")
+	_, err = m.Start(all.Users[0])
+	require.ErrorIs(t, err, refusal)
+	require.Len(t, agents(t, folder), 1)
 }

@@ -12,6 +12,7 @@ const (
 	waiting life = "waiting" // it has failed, and is started again after a while
 	down    life = "down"    // it is not started again before its user logs on again
 	leaving life = "leaving" // it was asked to end
+	killed  life = "killed"  // it was killed, as it did not end when it was asked
 	ended   life = "ended"   // nothing of it is left, and it is forgotten
 )
 
@@ -24,7 +25,8 @@ const (
 	onQuit    outcome = "it has ended in order, or so that a new start would not help"
 	onDue     outcome = "the wait is over"
 	onLeave   outcome = "its user logs off, or the supervisor ends"
-	onOverdue outcome = "it has not ended 3 s after it was asked"
+	onHung    outcome = "it has not answered two questions in a row, one every 2 min"
+	onOverdue outcome = "it has not ended 3 s after it was asked, or 2 s after it was killed"
 )
 
 // consequence is what the supervisor does on the way to a state.
@@ -35,26 +37,31 @@ const (
 	thenStart consequence = "it is started"
 	thenWait  consequence = "the wait begins: 1 s, growing to 1 min; anew after a minute without a failure"
 	thenAsk   consequence = "it is asked to end"
+	thenWatch consequence = "it is asked every 2 min whether it answers"
 	thenKill  consequence = "it is killed"
+	thenLeave consequence = "it is left alone: nobody can kill it"
 )
 
 var line = transition.NewLine[life, outcome, consequence]
 
 // transitions is all that decides when an agent is started and ended. docs/architecture.md shows it.
 var transitions = transition.Table[life, outcome, consequence]{
-	line(onStarted, []life{due}, running, nothing),
+	line(onStarted, []life{due}, running, thenWatch),
 	line(onStarted, nil, "", nothing),
 	line(onFailure, []life{due, running}, waiting, thenWait),
-	line(onFailure, []life{leaving}, ended, nothing),
+	line(onFailure, []life{leaving, killed}, ended, nothing),
 	line(onFailure, nil, "", nothing),
 	line(onQuit, []life{running}, down, nothing),
-	line(onQuit, []life{leaving}, ended, nothing),
+	line(onQuit, []life{leaving, killed}, ended, nothing),
 	line(onQuit, nil, "", nothing),
 	line(onDue, []life{waiting}, due, thenStart),
 	line(onDue, nil, "", nothing),
 	line(onLeave, []life{running}, leaving, thenAsk),
-	line(onLeave, []life{leaving}, "", nothing),
+	line(onLeave, []life{leaving, killed}, "", nothing),
 	line(onLeave, nil, ended, nothing),
-	line(onOverdue, []life{leaving}, "", thenKill),
+	line(onHung, []life{running}, "", thenKill),
+	line(onHung, nil, "", nothing),
+	line(onOverdue, []life{leaving}, killed, thenKill),
+	line(onOverdue, []life{killed}, ended, thenLeave),
 	line(onOverdue, nil, "", nothing),
 }

@@ -4,7 +4,9 @@ package supervise
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 )
 
@@ -19,16 +21,25 @@ const (
 // supervised.
 const StopEventVariable = "AGENT_STOP_EVENT"
 
+// AliveEvent names the event that an agent with such a variable makes for as long as it lives. Who supervises it sets the event as a question,
+// and the agent resets it once it has found itself alive. By that event an agent is also told from what else it has started.
+func AliveEvent(stopEvent string, pid uint32) string { return fmt.Sprintf("%s-%d", stopEvent, pid) }
+
 // A Session is one of a user, from log-on to log-off. Its number is used again, the pair is not.
 type Session struct {
 	ID    uint32
 	Logon uint64
 }
 
+// Sessions are those of a machine.
+type Sessions struct {
+	Users   []Session // in which a user is logged on, whether or not the user is there
+	Unknown []uint32  // of which the system does not tell: who was logged on there is taken to be so still
+}
+
 // A Machine is what is supervised: where there are users, and how an agent is started for one.
 type Machine interface {
-	// Sessions are those in which a user is logged on, whether or not the user is there.
-	Sessions() ([]Session, error)
+	Sessions() (Sessions, error)
 	Start(Session) (Process, error)
 }
 
@@ -37,13 +48,18 @@ type Process interface {
 	Wait() (code int) // returns when nothing of it is left; called once
 	Ask()             // has it end in order
 	Kill()
+	// Answers reports whether the agent has answered the question of the call before, if it promises to, and asks it anew. It does not wait.
+	Answers() bool
 }
 
 const (
 	firstWait = time.Second // after a failure
 	maxWait   = time.Minute // likewise, after many; and how long without one makes the next the first
 	endTime   = 3 * time.Second
-	lookAgain = 5 * time.Second // at sessions, where they could not be listed
+	killTime  = 2 * time.Second // for a process to end that is killed
+	lookAgain = 5 * time.Second // at sessions, where they could not be listed, growing to maxWait
+	askEvery  = 2 * time.Minute // an agent whether it answers
+	maxSilent = 2               // questions without an answer: one may be asked just before the machine sleeps
 )
 
 // A Supervisor looks after the agents of a Machine.
@@ -54,8 +70,10 @@ type Supervisor struct {
 
 	agents map[Session]*agent
 	ends   chan end
-	again  time.Time // when sessions are to be listed again; zero: at the next hint
-	leaves bool      // no agent is started any more
+	done   chan struct{} // closed: nobody hears of ends any more
+	again  time.Time     // when sessions are to be listed again; zero: at the next hint
+	unsure time.Duration // how long was waited before they were listed last
+	leaves bool          // no agent is started any more
 }
 
 // agent is that of one session.
@@ -65,7 +83,8 @@ type agent struct {
 	process Process
 	started time.Time
 	wait    time.Duration // the last one
-	timer   time.Time     // when the wait, or the time in which it is to end, is over
+	timer   time.Time     // when the wait, or the time in which it is to end, is over, or it is asked again
+	silent  int           // how many questions it has not answered
 }
 
 type end struct {
@@ -76,7 +95,8 @@ type end struct {
 // Run starts an agent in each session and keeps it running until ctx ends; then it returns when all have ended. A hint says that sessions
 // may have changed: it carries no truth, they are listed anew at each.
 func (s *Supervisor) Run(ctx context.Context, hints <-chan struct{}) {
-	s.agents, s.ends = make(map[Session]*agent), make(chan end)
+	s.agents, s.ends, s.done = make(map[Session]*agent), make(chan end), make(chan struct{})
+	defer close(s.done)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	stop := ctx.Done()
@@ -112,12 +132,18 @@ func (s *Supervisor) look() {
 	}
 	all, err := s.Machine.Sessions()
 	if err != nil {
-		s.Log.Warn("the sessions of users cannot be listed: they are taken to be those of before", "err", err)
-		s.again = time.Now().Add(lookAgain)
-		return
+		s.Log.Warn("the sessions of users are taken to be those of before", "err", err)
+	}
+	if s.unsure = min(max(2*s.unsure, lookAgain), maxWait); err == nil {
+		s.unsure = 0
+	} else {
+		s.again = time.Now().Add(s.unsure)
 	}
 	there := make(map[Session]bool)
-	for _, session := range all {
+	for session := range s.agents {
+		there[session] = err != nil && (all.Unknown == nil || slices.Contains(all.Unknown, session.ID))
+	}
+	for _, session := range all.Users {
 		there[session] = true
 		if s.agents[session] == nil {
 			a := &agent{session: session, state: due}
@@ -146,12 +172,17 @@ func (s *Supervisor) happens(a *agent, on outcome) {
 		}
 		a.timer = time.Now().Add(a.wait)
 		s.Log.Warn("the agent is started again after a while", "session", a.session.ID, "wait", a.wait)
+	case thenWatch:
+		a.silent, a.timer = 0, time.Now().Add(askEvery)
 	case thenAsk:
 		a.process.Ask()
 		a.timer = time.Now().Add(endTime)
 	case thenKill:
-		s.Log.Warn("the agent has not ended in time, and is killed", "session", a.session.ID)
+		s.Log.Warn("the agent is killed", "session", a.session.ID, "reason", on)
 		a.process.Kill()
+		a.timer = time.Now().Add(killTime)
+	case thenLeave:
+		s.Log.Error("the agent is left behind: it does not end although it was killed", "session", a.session.ID)
 	}
 	if a.state == ended {
 		delete(s.agents, a.session)
@@ -169,10 +200,18 @@ func (s *Supervisor) start(a *agent) {
 	}
 	a.started = time.Now()
 	s.happens(a, onStarted)
-	go func() { s.ends <- end{a, a.process.Wait()} }()
+	go func() {
+		select {
+		case s.ends <- end{a, a.process.Wait()}:
+		case <-s.done:
+		}
+	}()
 }
 
 func (s *Supervisor) ended(e end) {
+	if s.agents[e.session] != e.agent {
+		return // it was left alone
+	}
 	on := onFailure
 	if e.code == 0 || e.code == ExitConfig || e.code == ExitRunning || e.code == ExitReplaced {
 		on = onQuit
@@ -204,10 +243,24 @@ func (s *Supervisor) expire() {
 		if a.timer.IsZero() || a.timer.After(now) {
 			continue
 		}
-		on := onDue
-		if a.state == leaving {
-			on = onOverdue
+		switch a.state {
+		case running:
+			s.question(a)
+		case leaving, killed:
+			s.happens(a, onOverdue)
+		default:
+			s.happens(a, onDue)
 		}
-		s.happens(a, on)
+	}
+}
+
+// question asks an agent whether it is alive, and has one that hangs end.
+func (s *Supervisor) question(a *agent) {
+	a.timer = time.Now().Add(askEvery)
+	if a.silent++; a.process.Answers() {
+		a.silent = 0
+	}
+	if a.silent == maxSilent {
+		s.happens(a, onHung)
 	}
 }

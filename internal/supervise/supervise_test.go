@@ -27,16 +27,20 @@ func TestTheDocumentsShowTheTable(t *testing.T) { table.Shown(t, "and then") }
 type desk struct {
 	mu       sync.Mutex
 	sessions []Session
-	listing  error // why sessions cannot be listed
+	unknown  []uint32 // sessions of which nothing is known; nil with a listing error: all
+	listing  error    // why sessions cannot be listed
 	starting error // why no agent can be started
 	started  map[Session][]*fakeAgent
 	hints    chan struct{}
 }
 
-func (d *desk) Sessions() ([]Session, error) {
+func (d *desk) Sessions() (Sessions, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.sessions, d.listing
+	if d.listing != nil && d.unknown == nil {
+		return Sessions{}, d.listing
+	}
+	return Sessions{d.sessions, d.unknown}, d.listing
 }
 
 func (d *desk) Start(s Session) (Process, error) {
@@ -80,7 +84,11 @@ type fakeAgent struct {
 	asked   atomic.Bool
 	killed  atomic.Bool
 	hanging atomic.Bool // does not end when it is asked
+	stuck   atomic.Bool // nor when it is killed
+	silent  atomic.Bool // does not say that it is alive
 }
+
+func (p *fakeAgent) Answers() bool { return !p.silent.Load() }
 
 func (p *fakeAgent) Wait() int { return <-p.exit }
 
@@ -91,8 +99,9 @@ func (p *fakeAgent) Ask() {
 }
 
 func (p *fakeAgent) Kill() {
-	p.killed.Store(true)
-	p.exit <- 1
+	if p.killed.Store(true); !p.stuck.Load() {
+		p.exit <- 1
+	}
 }
 
 // ends has an agent end, and lets time pass.
@@ -231,5 +240,78 @@ func TestUserWhoIsBackBeforeTheAgentHasEnded(t *testing.T) {
 		require.Len(t, d.starts(anna), 1)
 		d.last(anna).ends(0, 0)
 		require.Len(t, d.starts(anna), 2)
+	})
+}
+
+// TestAgentThatCannotBeKilled: it holds up neither the end of the supervisor nor the next log-on, and what becomes of it later is nobody's.
+func TestAgentThatCannotBeKilled(t *testing.T) {
+	supervised(t, func(d *desk, end func()) {
+		var stuck []*fakeAgent
+		stick := func(s Session) {
+			p := d.last(s)
+			p.hanging.Store(true)
+			p.stuck.Store(true)
+			stuck = append(stuck, p)
+		}
+		d.now(anna)
+		stick(anna)
+		d.now()
+		time.Sleep(endTime + killTime)
+		synctest.Wait()
+		d.now(anna)
+		require.Len(t, d.starts(anna), 2)
+		stuck[0].exit <- 0
+		d.now(anna)
+		require.Len(t, d.starts(anna), 2, "the end of the other one is not taken for that of this one")
+		require.False(t, d.last(anna).asked.Load())
+
+		stick(anna)
+		began := time.Now()
+		end()
+		require.Equal(t, endTime+killTime, time.Since(began))
+		require.True(t, d.last(anna).killed.Load())
+		stuck[1].exit <- 0
+	})
+}
+
+// TestHungAgentIsStartedAgain: one that has said nothing to two questions is killed. One may have come just before the machine slept.
+func TestHungAgentIsStartedAgain(t *testing.T) {
+	supervised(t, func(d *desk, _ func()) {
+		d.now(anna)
+		time.Sleep(time.Hour)
+		d.last(anna).silent.Store(true)
+		time.Sleep(askEvery + time.Second)
+		d.last(anna).silent.Store(false)
+		time.Sleep(time.Hour)
+		require.False(t, d.last(anna).killed.Load())
+		d.last(anna).silent.Store(true)
+		time.Sleep(maxSilent*askEvery + time.Minute)
+		synctest.Wait()
+		require.True(t, d.starts(anna)[0].killed.Load())
+		require.Len(t, d.starts(anna), 2)
+		time.Sleep(time.Hour)
+		require.Len(t, d.starts(anna), 2)
+	})
+}
+
+// TestSessionsOfWhichNothingIsKnownStay: they are looked at again, ever later, and nobody else waits for that.
+func TestSessionsOfWhichNothingIsKnownStay(t *testing.T) {
+	supervised(t, func(d *desk, _ func()) {
+		d.now(anna)
+		d.fails(errors.New("the user of session 1: not yet"), nil)
+		d.mu.Lock()
+		d.unknown = []uint32{anna.ID}
+		d.mu.Unlock()
+		d.now(ben)
+		require.False(t, d.last(anna).asked.Load(), "unknown is not gone")
+		require.Len(t, d.starts(ben), 1)
+		d.now()
+		require.False(t, d.last(anna).asked.Load())
+		require.True(t, d.last(ben).asked.Load(), "that one is known to be gone")
+		time.Sleep(time.Hour)
+		d.fails(nil, nil)
+		time.Sleep(maxWait)
+		synctest.Wait()
+		require.True(t, d.last(anna).asked.Load())
 	})
 }
