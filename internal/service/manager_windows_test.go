@@ -11,9 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/windows"
 	"golang.org/x/sys/windows/registry"
+	"golang.org/x/sys/windows/svc/mgr"
 
 	"sidetone/internal/brand"
 	"sidetone/internal/platform/desktop"
+	"sidetone/internal/platform/windows/com"
 	"sidetone/internal/wine"
 )
 
@@ -43,15 +45,17 @@ func keptTasks(t *testing.T) {
 		kept[name] = text
 		return writes(name, text, forAll)
 	}
-	readTask = func(name string) (string, bool, error) {
-		text, enabled, err := reads(name)
-		if text != "" {
-			require.Contains(t, text, "<Version>"+taskVersion+"</Version>")
-			text = kept[name]
+	readTask = func(name string) (storedTask, error) {
+		task, err := reads(name)
+		if task.text != "" {
+			require.Contains(t, task.text, "<Version>"+taskVersion+"</Version>")
+			task.text, task.owner = kept[name], administrators
 		}
-		return text, enabled, err
+		return task, err
 	}
 }
+
+const administrators = "S-1-5-32-544"
 
 // trust has programs be those of the administrators until the test ends.
 func trust(t *testing.T) {
@@ -203,9 +207,82 @@ func TestWhatIsNotOurs(t *testing.T) {
 }
 
 func TestPrivilegesHaveNames(t *testing.T) {
-	for _, name := range privileges {
+	for _, name := range Privileges {
 		name16, err := windows.UTF16PtrFromString(name)
 		require.NoError(t, err)
 		require.NoError(t, windows.LookupPrivilegeValue(nil, name16, new(windows.LUID)), name)
 	}
+}
+
+// TestServiceOfSomebodyElse: a service of that name is left as it is, and one of ours is put back as it was registered.
+func TestServiceOfSomebodyElse(t *testing.T) {
+	trust(t)
+	a := agentFor(t, "acme-taken")
+	m, err := mgr.Connect()
+	require.NoError(t, err)
+	defer m.Disconnect()
+	foreign, err := m.CreateService(a.Name, `C:\backup\backup.exe`, mgr.Config{StartType: mgr.StartManual}, a.Name, `C:\backup`)
+	require.NoError(t, err)
+	defer foreign.Close()
+	before, err := configOf(foreign)
+	require.NoError(t, err)
+	_, err = (&manager{a, Service, true}).Install(t.Context())
+	require.ErrorContains(t, err, `there is another service acme-taken, which starts C:\backup\backup.exe`)
+	require.ErrorContains(t, winService{a}.register(), "there is another service", "nor one that has come meanwhile")
+	plan, err := (&manager{a, Service, true}).Uninstall(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, plan)
+	after, err := configOf(foreign)
+	require.NoError(t, err)
+	require.Equal(t, before, after)
+	require.NoError(t, foreign.Delete())
+	require.NoError(t, foreign.Close())
+
+	done(t, (&manager{a, Service, true}).Install)
+	ours, err := m.OpenService(a.Name)
+	require.NoError(t, err)
+	defer ours.Close()
+	require.NoError(t, windows.ChangeServiceConfig(ours.Handle, windows.SERVICE_WIN32_SHARE_PROCESS, windows.SERVICE_NO_CHANGE, windows.SERVICE_NO_CHANGE,
+		nil, nil, nil, nil, windows.StringToUTF16Ptr(`NT AUTHORITY\LocalService`), nil, nil))
+	done(t, (&manager{a, Service, true}).Install)
+	now, err := configOf(ours)
+	require.NoError(t, err)
+	require.Equal(t, localSystem, now.account)
+	require.EqualValues(t, windows.SERVICE_WIN32_OWN_PROCESS, now.kind)
+	require.NoError(t, ours.Close())
+	done(t, (&manager{a, Service, true}).Uninstall)
+}
+
+// TestTaskOfSomebodyElse: what starts the agent of all users belongs to the administrators, and a user's name that another one has taken is no
+// task of the user.
+func TestTaskOfSomebodyElse(t *testing.T) {
+	trust(t)
+	keptTasks(t)
+	a := agentFor(t, "acme-squatted")
+	reads := readTask
+	t.Cleanup(func() { readTask = reads })
+	owned := func(owner string) {
+		readTask = func(name string) (storedTask, error) {
+			task, err := reads(name)
+			task.owner = owner
+			return task, err
+		}
+	}
+	owned(administrators)
+	done(t, (&manager{a, Task, true}).Install)
+	for _, owner := range []string{"S-1-5-21-1-2-3-1001", ""} {
+		owned(owner)
+		plan, err := (&manager{a, Task, true}).Install(t.Context())
+		require.NoError(t, err)
+		require.NotEmpty(t, plan, "its owner could have all users start something else")
+		require.NoError(t, plan.Do(t.Context()))
+	}
+	owned(administrators)
+	done(t, (&manager{a, Task, true}).Uninstall)
+
+	denied := func() error { return inTasks("register", "acme", func(*com.Object) error { return errDenied }) }
+	require.ErrorContains(t, denied(), "another user has made it")
+	task, err := definitionOf("acme-of-nobody")
+	require.NoError(t, err)
+	require.Equal(t, storedTask{}, task)
 }

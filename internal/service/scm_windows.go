@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 	"unsafe"
@@ -58,26 +59,45 @@ func (w winService) current() (reg registration, err error) {
 		return reg, err
 	}
 	defer s.Close()
-	line, startType, err := configOf(s.Handle)
+	has, err := configOf(s)
 	if err != nil {
-		return reg, fmt.Errorf("read how the service %s is registered: %w", w.Name, err)
+		return reg, err
 	}
-	words, err := windows.DecomposeCommandLine(line)
-	if err != nil || len(words) < 3 || words[1] != w.Name {
-		return reg, nil // somebody else has registered it
+	agent := w.agentIn(has)
+	if agent == nil {
+		return reg, nil
 	}
-	starts := startType == mgr.StartAutomatic
-	return registration{words[2:], starts, starts && line == windows.ComposeCommandLine(w.command())}, nil
+	wanted := serviceConfig{windows.SERVICE_WIN32_OWN_PROCESS, mgr.StartAutomatic, localSystem, windows.ComposeCommandLine(w.command())}
+	return registration{agent, has.start == mgr.StartAutomatic, has == wanted}, nil
 }
 
-// configOf is what mgr.Service.Config reads first, of which the rest is of no use here, and not known to Wine.
-func configOf(service windows.Handle) (line string, startType uint32, err error) {
+// agentIn is the agent's command in a service of ours; nil: somebody else has registered it.
+func (w winService) agentIn(c serviceConfig) []string {
+	words, err := windows.DecomposeCommandLine(c.line)
+	if err != nil || len(words) < 3 || words[1] != w.Name ||
+		!strings.EqualFold(filepath.Base(words[0]), filepath.Base(brand.ServiceOf(words[2]))) {
+		return nil
+	}
+	return words[2:]
+}
+
+// localSystem is the account as which the service runs.
+const localSystem = "LocalSystem"
+
+// serviceConfig is how a service is registered. mgr.Service.Config reads more, which is of no use here, and not known to Wine.
+type serviceConfig struct {
+	kind, start   uint32
+	account, line string
+}
+
+func configOf(s *mgr.Service) (c serviceConfig, err error) {
 	buffer := make([]byte, 8<<10) // the most that it can be
 	config := (*windows.QUERY_SERVICE_CONFIG)(unsafe.Pointer(&buffer[0]))
-	if err = windows.QueryServiceConfig(service, config, uint32(len(buffer)), new(uint32)); err != nil {
-		return "", 0, err
+	if err = windows.QueryServiceConfig(s.Handle, config, uint32(len(buffer)), new(uint32)); err != nil {
+		return c, fmt.Errorf("read how the service %s is registered: %w", s.Name, err)
 	}
-	return windows.UTF16PtrToString(config.BinaryPathName), config.StartType, nil
+	account, line := windows.UTF16PtrToString(config.ServiceStartName), windows.UTF16PtrToString(config.BinaryPathName)
+	return serviceConfig{config.ServiceType, config.StartType, account, line}, nil
 }
 
 // running reports whether it runs.
@@ -99,13 +119,18 @@ func (w winService) install() (Step, error) {
 				"administrators may write, as in Program Files", err)
 		}
 	}
+	if s, err := w.open(windows.SERVICE_QUERY_CONFIG); err != nil {
+		return Step{}, err
+	} else if s != nil {
+		defer s.Close()
+		if err := w.ours(s); err != nil {
+			return Step{}, err
+		}
+	}
 	text := fmt.Sprintf("register the service %s (event log source, restart after failures, few privileges):\n\n    %s",
 		w.Name, windows.ComposeCommandLine(w.command()))
 	return Step{text, func(context.Context) error { return w.register() }}, nil
 }
-
-// privileges are all that the service's program keeps of the system's: to ask for users' tokens, and to start programs with them.
-var privileges = []string{"SeTcbPrivilege", "SeAssignPrimaryTokenPrivilege", "SeIncreaseQuotaPrivilege", "SeChangeNotifyPrivilege"}
 
 func (w winService) register() error {
 	m, err := mgr.Connect()
@@ -115,18 +140,22 @@ func (w winService) register() error {
 	defer m.Disconnect()
 	config := mgr.Config{
 		StartType: mgr.StartAutomatic, ErrorControl: mgr.ErrorNormal, ServiceType: windows.SERVICE_WIN32_OWN_PROCESS,
-		DisplayName: w.Name, Description: about,
+		ServiceStartName: localSystem, DisplayName: w.Name, Description: about,
 	}
 	s, err := m.OpenService(w.Name)
-	if err == nil {
-		err = w.change(s)
-	} else {
+	there := err == nil
+	if errors.Is(err, windows.ERROR_SERVICE_DOES_NOT_EXIST) {
 		s, err = m.CreateService(w.Name, w.command()[0], config, w.command()[1:]...)
 	}
 	if err != nil {
 		return fmt.Errorf("register the service %s: %w", w.Name, err)
 	}
 	defer s.Close()
+	if there {
+		if err := w.change(s); err != nil {
+			return fmt.Errorf("change the service %s: %w", w.Name, err)
+		}
+	}
 	// What of this does not work leaves a service that works, with more rights or without a restart.
 	again := mgr.RecoveryAction{Type: mgr.ServiceRestart, Delay: time.Second}
 	day := uint32((24 * time.Hour).Seconds())
@@ -140,20 +169,36 @@ func (w winService) register() error {
 	return nil
 }
 
-// change has a service that is there start another command.
+// ours says why a service is not to be changed: it has our name, and is somebody else's.
+func (w winService) ours(s *mgr.Service) error {
+	c, err := configOf(s)
+	if err == nil && w.agentIn(c) == nil {
+		err = fmt.Errorf("there is another service %s, which starts %s: remove it, or rename this program", w.Name, c.line)
+	}
+	return err
+}
+
+// change has a service of ours start another command, and otherwise be as it is registered.
 func (w winService) change(s *mgr.Service) error {
+	if err := w.ours(s); err != nil {
+		return err
+	}
 	line, err := windows.UTF16PtrFromString(windows.ComposeCommandLine(w.command()))
 	if err != nil {
 		return err
 	}
-	const same = windows.SERVICE_NO_CHANGE
-	return windows.ChangeServiceConfig(s.Handle, same, mgr.StartAutomatic, same, line, nil, nil, nil, nil, nil, nil)
+	account, err := windows.UTF16PtrFromString(localSystem)
+	if err != nil {
+		return err
+	}
+	return windows.ChangeServiceConfig(s.Handle, windows.SERVICE_WIN32_OWN_PROCESS, mgr.StartAutomatic, mgr.ErrorNormal, line,
+		nil, nil, nil, account, new(uint16), nil)
 }
 
 // requirePrivileges has Windows take all other privileges from the service's process before it starts.
 func requirePrivileges(s *mgr.Service) error {
 	var list []uint16
-	for _, name := range privileges {
+	for _, name := range Privileges {
 		name16, err := windows.UTF16FromString(name)
 		if err != nil {
 			return err

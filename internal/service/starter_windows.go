@@ -10,6 +10,7 @@ import (
 	"sidetone/internal/brand"
 	"sidetone/internal/platform/desktop"
 	"sidetone/internal/platform/session"
+	"sidetone/internal/platform/windows/acl"
 )
 
 // hostVerb has the tray's program, which has no console, keep the agent running.
@@ -101,11 +102,11 @@ func (l logonTask) text() string {
 }
 
 func (l logonTask) current() (reg registration, err error) {
-	text, enabled, err := readTask(l.name())
-	if err != nil || text == "" {
+	task, err := readTask(l.name())
+	if err != nil || task.text == "" {
 		return reg, err
 	}
-	program, arguments, version, err := taskIn(text)
+	program, arguments, version, err := taskIn(task.text)
 	if err != nil {
 		return reg, nil // somebody else has written it
 	}
@@ -113,9 +114,10 @@ func (l logonTask) current() (reg registration, err error) {
 	if err != nil {
 		return reg, nil
 	}
-	own := l.hostCommand()
-	same := version == taskVersion && program == own[0] && arguments == windows.ComposeCommandLine(own[1:])
-	return registration{hosted(words), enabled, same && enabled}, nil
+	wanted := l.hostCommand()
+	same := version == taskVersion && program == wanted[0] && arguments == windows.ComposeCommandLine(wanted[1:])
+	own := l.user != "" || acl.IsAdministrators(task.owner) // else its owner could have all users start something else
+	return registration{hosted(words), task.enabled, same && task.enabled && own}, nil
 }
 
 func (l logonTask) install() (Step, error) {

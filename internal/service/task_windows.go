@@ -24,9 +24,11 @@ const (
 	slotDeleteTask   = 15
 	slotRegisterTask = 16
 
-	slotEnabled = 10 // of a task
-	slotXML     = 20
+	slotEnabled  = 10 // of a task
+	slotXML      = 20
+	slotSecurity = 21
 
+	create           = 2
 	createOrUpdate   = 6
 	interactiveToken = 3
 	group            = 4
@@ -40,8 +42,11 @@ var (
 // variant is one that holds nothing. It goes by its address.
 type variant [3]uint64
 
-// errNoTask is what the Task Scheduler says of a name that it does not know.
-const errNoTask = com.HRESULT(0x80070002)
+// What the Task Scheduler says of a name that it does not know, and of a task that another user has made.
+const (
+	errNoTask = com.HRESULT(0x80070002)
+	errDenied = com.HRESULT(0x80070005)
+)
 
 // inTasks calls do with the folder of all tasks.
 func inTasks(what, name string, do func(folder *com.Object) error) error {
@@ -49,6 +54,9 @@ func inTasks(what, name string, do func(folder *com.Object) error) error {
 	if err == nil {
 		defer leave()
 		err = withFolder(do)
+	}
+	if errors.Is(err, errDenied) {
+		err = fmt.Errorf("%w: another user has made it, or it takes an administrator, who can remove it in the Task Scheduler", err)
 	}
 	if err != nil {
 		return fmt.Errorf("%s the task %s: %w", what, name, err)
@@ -83,37 +91,76 @@ var (
 	writeTask = register
 )
 
-// definitionOf is the definition of a task; "": there is none.
-func definitionOf(name string) (text string, enabled bool, err error) {
+// storedTask is a task as Windows has it.
+type storedTask struct {
+	text    string // its definition; "": there is none, or none that this user may read
+	enabled bool
+	owner   string // SID; "": not known
+}
+
+// definitionOf reads a task. One that this user may not read is somebody else's, whatever its name says.
+func definitionOf(name string) (t storedTask, err error) {
 	err = inTasks("read", name, func(folder *com.Object) error {
 		path, free := bstr(name)
 		defer free()
 		task, err := folder.Object(slotGetTask, path)
-		if errors.Is(err, errNoTask) {
+		if errors.Is(err, errNoTask) || errors.Is(err, errDenied) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
 		defer task.Release()
+		t.owner = ownerOf(task)
 		on := new(int16)
 		if err := task.Call(slotEnabled, uintptr(unsafe.Pointer(on))); err != nil {
 			return err
 		}
-		enabled = *on != 0
-		said := new(*uint16)
-		err = task.Call(slotXML, uintptr(unsafe.Pointer(said)))
-		if *said != nil {
-			text = windows.UTF16PtrToString(*said)
-			_, _, _ = sysFreeString.Call(uintptr(unsafe.Pointer(*said)))
-		}
+		t.enabled = *on != 0
+		t.text, err = textOf(task, slotXML)
 		return err
 	})
-	return text, enabled, err
+	return t, err
 }
 
-// register registers a task, or changes it. Only an administrator may do so for all.
+// textOf is what a method returns that takes further arguments first.
+func textOf(task *com.Object, slot int, args ...uintptr) (text string, err error) {
+	said := new(*uint16)
+	err = task.Call(slot, append(args, uintptr(unsafe.Pointer(said)))...)
+	if *said != nil {
+		text = windows.UTF16PtrToString(*said)
+		_, _, _ = sysFreeString.Call(uintptr(unsafe.Pointer(*said)))
+	}
+	return text, err
+}
+
+// ownerOf is the SID of who may change a task as the owner; "": it is not told.
+func ownerOf(task *com.Object) string {
+	text, err := textOf(task, slotSecurity, windows.OWNER_SECURITY_INFORMATION)
+	if err != nil {
+		return ""
+	}
+	sd, err := windows.SecurityDescriptorFromString(text)
+	if err != nil {
+		return ""
+	}
+	owner, _, err := sd.Owner()
+	if err != nil {
+		return ""
+	}
+	return owner.String()
+}
+
+// register registers a task, or changes it. Only an administrator may do so for all: then one that is there is removed first, since whoever has
+// made that may change it.
 func register(name, text string, forAll bool) error {
+	how := uintptr(createOrUpdate)
+	if forAll {
+		how = create
+		if err := removeTask(name); err != nil {
+			return err
+		}
+	}
 	return inTasks("register", name, func(folder *com.Object) error {
 		path, free := bstr(name)
 		defer free()
@@ -124,7 +171,7 @@ func register(name, text string, forAll bool) error {
 			logon = group
 		}
 		none := new(variant)
-		task, err := folder.Object(slotRegisterTask, path, definition, createOrUpdate, uintptr(unsafe.Pointer(none)),
+		task, err := folder.Object(slotRegisterTask, path, definition, how, uintptr(unsafe.Pointer(none)),
 			uintptr(unsafe.Pointer(none)), logon, uintptr(unsafe.Pointer(none)))
 		task.Release()
 		return err

@@ -70,3 +70,21 @@ func TestProgramOfAUser(t *testing.T) {
 		require.ErrorContains(t, OnlyAdministratorsChange(place), "is not on a disk of this machine")
 	}
 }
+
+// TestProgramOnASubstitutedDrive: what such a letter stands for can be changed without a right to the folder. Wine's drive Z is one that
+// leads to its drive C, too.
+func TestProgramOnASubstitutedDrive(t *testing.T) {
+	prefix := os.Getenv("WINEPREFIX")
+	if prefix == "" {
+		t.Skip("only under Wine a drive stands for a folder of another one")
+	}
+	folder := `C:\windows\temp\` + filepath.Base(t.TempDir())
+	require.NoError(t, os.MkdirAll(folder, 0o700))
+	t.Cleanup(func() { os.RemoveAll(folder) })
+	require.NoError(t, os.WriteFile(folder+`\program.exe`, nil, 0o700))
+	require.NoError(t, isReally(folder+`\PROGRAM.exe`))
+	over := `Z:` + filepath.FromSlash(prefix) + `\drive_c` + folder[2:] + `\program.exe`
+	require.ErrorContains(t, isReally(over), over+` is really C:\`)
+	require.ErrorContains(t, OnlyAdministratorsChange(over), "is really")
+	require.ErrorContains(t, OnlyAdministratorsChange(folder+`\none.exe`), "find where")
+}
