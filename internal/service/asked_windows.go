@@ -13,8 +13,8 @@ import (
 // hangsAfter is how long an agent may take to find itself alive before it looks, too, whether it is asked to end.
 const hangsAfter = time.Second
 
-// WhenAsked serves who has started the agent on Windows, by events, since there are no signals: it has stop called when the agent is asked to
-// end, and answers when it is asked whether it is alive. It is for the life of the process.
+// WhenAsked serves who has started the agent on Windows, by events, since there are no signals: it has stop called when the agent is asked
+// to end, and answers when it is asked whether it is alive. It is for the life of the process.
 func WhenAsked(getenv func(string) string, stop, answers func()) error {
 	name := getenv(supervise.StopEventVariable)
 	if name == "" {

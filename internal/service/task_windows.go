@@ -151,8 +151,8 @@ func ownerOf(task *com.Object) string {
 	return owner.String()
 }
 
-// register registers a task, or changes it. Only an administrator may do so for all: then one that is there is removed first, since whoever has
-// made that may change it.
+// register registers a task, or changes it. Only an administrator may do so for all: then one that is there is removed first, since whoever
+// has made that may change it.
 func register(name, text string, forAll bool) error {
 	how := uintptr(createOrUpdate)
 	if forAll {

@@ -54,8 +54,8 @@ func usersOf(list []windows.WTS_SESSION_INFO, logonIn func(session uint32) (uint
 		switch {
 		case err == nil:
 			all.Users = append(all.Users, Session{s.SessionID, logon})
-		case errors.Is(err, windows.ERROR_NO_TOKEN), errors.Is(err, windows.ERROR_FILE_NOT_FOUND), errors.Is(err, windows.ERROR_CTX_WINSTATION_NOT_FOUND):
-			// at its log-on screen, or gone by now
+		case errors.Is(err, windows.ERROR_NO_TOKEN), errors.Is(err, windows.ERROR_FILE_NOT_FOUND),
+			errors.Is(err, windows.ERROR_CTX_WINSTATION_NOT_FOUND): // at its log-on screen, or gone by now
 		default:
 			all.Unknown, unclear = append(all.Unknown, s.SessionID), errors.Join(unclear, err)
 		}

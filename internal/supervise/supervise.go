@@ -21,8 +21,8 @@ const (
 // supervised.
 const StopEventVariable = "AGENT_STOP_EVENT"
 
-// AliveEvent names the event that an agent with such a variable makes for as long as it lives. Who supervises it sets the event as a question,
-// and the agent resets it once it has found itself alive. By that event an agent is also told from what else it has started.
+// AliveEvent names the event that an agent with such a variable makes for as long as it lives. Who supervises it sets the event as a
+// question, and the agent resets it once it has found itself alive. By that event an agent is also told from what else it has started.
 func AliveEvent(stopEvent string, pid uint32) string { return fmt.Sprintf("%s-%d", stopEvent, pid) }
 
 // A Session is one of a user, from log-on to log-off. Its number is used again, the pair is not.

@@ -29,7 +29,7 @@ type desk struct {
 	sessions []Session
 	unknown  []uint32 // sessions of which nothing is known; nil with a listing error: all
 	listing  error    // why sessions cannot be listed
-	starting error // why no agent can be started
+	starting error    // why no agent can be started
 	started  map[Session][]*fakeAgent
 	hints    chan struct{}
 }
