@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"sidetone/internal/platform/audio"
+	"sidetone/internal/platform/paths"
 	"sidetone/internal/testlab/ipctest"
 )
 
@@ -51,6 +52,7 @@ func TestMain(m *testing.M) {
 	}
 	if os.Getenv(childEnv) != "" {
 		host.HIDRoot = os.Getenv(hidEnv)
+		paths.Etc = filepath.Join(os.Getenv("HOME"), "etc")
 		if path := os.Getenv(brandEnv); path != "" {
 			host.Executable = func() (string, error) { return path, nil }
 		}
@@ -64,6 +66,7 @@ func TestMain(m *testing.M) {
 		audio.ServeChild()
 		serveProcess(ctx)
 	}
+	paths.Etc = "/nonexistent" // nor what is set on this machine
 	flag.Parse()
 	_ = flag.Set("test.parallel", "8") // tests wait for other processes most of the time
 	// It removes old files of the log, for the process's life.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -65,22 +64,13 @@ var built = sync.OnceValues(func() (program string, err error) {
 		return "", err
 	}
 	program = filepath.Join(folder, "tray")
-	return program, build(program, ".", "CGO_ENABLED=0")
+	return program, testlab.Build(program, ".", "CGO_ENABLED=0")
 })
 
 func TestMain(m *testing.M) {
 	code := m.Run()
 	_ = os.RemoveAll(folder)
 	os.Exit(code)
-}
-
-func build(program, of string, env ...string) error {
-	build := exec.Command("go", "build", "-o", program, of)
-	build.Env = append(os.Environ(), env...)
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("%w: %s", err, out)
-	}
-	return nil
 }
 
 // RegisterStatusNotifierItem is called by an icon.
@@ -161,7 +151,7 @@ func (d *desk) memory(process *exec.Cmd, which string) int {
 func TestTrayBesideItsAgent(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	require.NoError(t, build(d.agent, "../agent"))
+	require.NoError(t, testlab.Build(d.agent, "../agent"))
 	example, err := os.ReadFile("../../examples/acme.yaml")
 	require.NoError(t, err)
 	catalogue, endpoints := filepath.Join(d.home, "acme.yaml"), filepath.Join(d.home, "endpoints.yaml")

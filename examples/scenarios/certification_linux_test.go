@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,14 +14,17 @@ import (
 
 	"sidetone/fakeserver"
 	"sidetone/fakeserver/scenario"
+	"sidetone/internal/testlab"
 )
 
 // TestTheAgentIsCertified also holds the example to more than one profile over more than one
 // transport: what depends on them has to be tried with each.
 func TestTheAgentIsCertified(t *testing.T) {
 	agent := filepath.Join(t.TempDir(), "sidetone")
-	built, err := exec.CommandContext(t.Context(), "go", "build", "-o", agent, "../../cmd/agent").CombinedOutput()
-	require.NoError(t, err, "%s", built)
+	require.NoError(t, testlab.Build(agent, "../../cmd/agent"))
+	program, err := os.ReadFile(agent)
+	require.NoError(t, err)
+	require.True(t, bytes.Contains(program, []byte("/nonexistent")), "it is linked with another folder than that of this machine's policy")
 	t.Setenv("AGENT", agent)
 
 	const file = "certification.yaml"

@@ -131,8 +131,7 @@ func TestUnderSystemd(t *testing.T) {
 	for name, of := range map[string]string{
 		"acme-agent": "../../cmd/agent", "acme-agent-tray": "../../cmd/tray", "fakeserver": "../../fakeserver/cmd/fakeserver",
 	} {
-		out, err := exec.Command("go", "build", "-o", filepath.Join(m.Share, name), of).CombinedOutput()
-		require.NoError(t, err, "%s", out)
+		require.NoError(t, testlab.Build(filepath.Join(m.Share, name), of))
 	}
 	m.Run("root", "mkdir", "-p", folder)
 	m.Run("root", "cp", "/share/acme-agent", "/share/acme-agent-tray", folder)

@@ -21,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"sidetone/fakeserver"
+	"sidetone/internal/testlab"
 )
 
 // patience is how long a test waits for what must happen. It is no claim about speed.
@@ -142,8 +143,7 @@ func newDesk(t *testing.T) *desk {
 
 	home := t.TempDir()
 	agent := filepath.Join(home, "agent")
-	built := execute(t, nil, "go", "build", "-o", agent, "../../../cmd/agent")
-	require.Zero(t, built.code, "build the agent: %s", built.stderr)
+	require.NoError(t, testlab.Build(agent, "../../../cmd/agent"))
 	file := filepath.Join(home, "endpoints.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(headset), 0o600))
 

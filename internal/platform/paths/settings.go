@@ -24,6 +24,11 @@ func UserSettings(goos, program string, getenv func(string) string) string {
 	return under(getenv("HOME"), "/.config/"+program+"/config.yaml")
 }
 
+// Etc is the folder of the administrator's settings and policy on Linux. Tests that start the agent link it with another one (go build
+// -ldflags -X), so that what is set on a developer's machine changes nothing. No environment variable says it: a user could get round a
+// policy.
+var Etc = "/etc"
+
 // SystemSettings returns where the administrator's settings of a program are on an OS (a GOOS value), or ""
 // where the environment does not say.
 func SystemSettings(goos, program string, getenv func(string) string) string {
@@ -33,7 +38,7 @@ func SystemSettings(goos, program string, getenv func(string) string) string {
 	case "darwin":
 		return "/Library/Application Support/" + folder(program) + "/config.yaml"
 	default:
-		return "/etc/" + program + "/config.yaml"
+		return Etc + "/" + program + "/config.yaml"
 	}
 }
 

@@ -257,8 +257,7 @@ func exampleInC(t *testing.T) string {
 func TestItSaysWhatItSaysOnLinux(t *testing.T) {
 	p := newPrefix(t, "/nonexistent")
 	native := filepath.Join(t.TempDir(), "sidetone")
-	out, err := exec.Command("go", "build", "-o", native, "sidetone/cmd/agent").CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	require.NoError(t, testlab.Build(native, "sidetone/cmd/agent"))
 	const top = "../../.."
 	acme, mute := top+"/examples/acme.yaml", top+"/examples/traces/headset-700-mute.jsonl"
 	desk := filepath.Join(t.TempDir(), "desk.yaml")
