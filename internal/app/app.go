@@ -174,8 +174,7 @@ func (a *App) Run(ctx context.Context) error {
 	defer a.closeLocks()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	// The sources and the Engine outlive the reporter's farewell by nothing, but they must not
-	// publish into it: they end first.
+	// The sources and the Engine must not publish while the reporter says its farewell, so they end first.
 	stopInputs := a.runInputs(context.WithoutCancel(ctx))
 	defer stopInputs()
 	if a.next.state == preparing {
@@ -186,7 +185,7 @@ func (a *App) Run(ctx context.Context) error {
 			return err
 		}
 	}
-	a.next.happens(onTaken)
+	a.next.apply(onTaken)
 	set := a.current()
 	a.log.Info("sidetone runs", "version", a.opts.Version, "vendor", set.Catalogue.Vendor.Name, "products", len(set.Catalogue.Products))
 	close(a.begun)

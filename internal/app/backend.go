@@ -159,7 +159,7 @@ func (a *App) Devices() control.Devices {
 // Push applies what the vendor's software says, and waits a moment for clients to have it.
 func (a *App) Push(ctx context.Context, product string, r control.PushRequest, holder string) (control.PushAnswer, error) {
 	// Clients that are behind already are not waited for: a flood of pushes must not wait in line.
-	prompt := a.behind(a.report.generation()) == 0
+	prompt := a.clientsBehind(a.report.generation()) == 0
 	pushed, err := a.engine.Push(engine.Push{
 		Product: product, Serial: r.Serial, Owner: r.Owner, Seq: r.Seq, Holder: holder,
 		TTL: engine.Span(time.Duration(r.TTLms) * time.Millisecond), State: statesOf(r.State), At: time.Now(),
@@ -180,8 +180,8 @@ func (a *App) Push(ctx context.Context, product string, r control.PushRequest, h
 	return answer, nil
 }
 
-// behind counts the clients that could have a list by now and have not.
-func (a *App) behind(generation uint64) (n int) {
+// clientsBehind counts the clients that could have a list by now and have not.
+func (a *App) clientsBehind(generation uint64) (n int) {
 	for _, s := range a.report.Status().Sessions {
 		if s.State == rpcclient.Ready && s.Generation < generation {
 			n++
@@ -199,7 +199,7 @@ func (a *App) awaitClients(ctx context.Context, generation uint64) {
 	defer cancel()
 	for {
 		changed := a.report.Changed()
-		if a.behind(generation) == 0 {
+		if a.clientsBehind(generation) == 0 {
 			return
 		}
 		select {

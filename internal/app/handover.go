@@ -35,18 +35,18 @@ const (
 
 // succession is what passes between this agent and the next one.
 type succession struct {
-	asks      chan ask      // to Run, from HandOver
-	failed    signal.Signal // the connection of the one that asked has ended
-	confirmed chan struct{} // closed when it has everything
+	requests  chan takeoverRequest // to Run, from HandOver
+	failed    signal.Signal        // the connection of the one that asked has ended
+	confirmed chan struct{}        // closed when it has everything
 
 	mu    sync.Mutex
-	state life
-	from  ask         // the last one
-	child *os.Process // that Upgrade has started; nil: none
+	state handoverState
+	from  takeoverRequest // the last one
+	child *os.Process     // that Upgrade has started; nil: none
 }
 
-// ask is that of another agent to go on.
-type ask struct {
+// takeoverRequest is that of another agent to go on in place of this one.
+type takeoverRequest struct {
 	holder string // its connection
 	pid    int
 	answer chan handoverAnswer // has room for one
@@ -58,11 +58,11 @@ type handoverAnswer struct {
 }
 
 func newSuccession() *succession {
-	return &succession{asks: make(chan ask), failed: signal.New(), confirmed: make(chan struct{}), state: taking}
+	return &succession{requests: make(chan takeoverRequest), failed: signal.New(), confirmed: make(chan struct{}), state: taking}
 }
 
-// happens puts the transition after an outcome into force, and says what else follows.
-func (s *succession) happens(on outcome) consequence {
+// apply puts the transition after an outcome into force, and says what else follows.
+func (s *succession) apply(on outcome) consequence {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := transitions.After(s.state, on)
@@ -85,20 +85,20 @@ func (a *App) HandOver(ctx context.Context, r control.HandoverRequest, holder st
 		return control.Handover{}, conflict("the one that wants to go on reads what is handed over in form %d, and this one has form %d: "+
 			"stop this one first", form, control.HandoverForm)
 	}
-	if a.next.happens(onAsked) == thenRefuse {
+	if a.next.apply(onAsked) == thenRefuse {
 		return control.Handover{}, conflict("another agent is about to go on in place of this one, or it ends: ask again")
 	}
 	a.log.Info("another agent is ready to go on", "version", r.Version, "process", r.PID)
 	if err := a.awaitRoom(ctx); err != nil {
-		a.next.happens(onNoClients)
+		a.next.apply(onNoClients)
 		a.log.Warn("the other agent does not go on", "reason", err)
 		return control.Handover{}, err
 	}
-	from := ask{holder, r.PID, make(chan handoverAnswer, 1)}
+	from := takeoverRequest{holder, r.PID, make(chan handoverAnswer, 1)}
 	select {
-	case a.next.asks <- from:
+	case a.next.requests <- from:
 	case <-ctx.Done():
-		a.next.happens(onFailed)
+		a.next.apply(onFailed)
 		return control.Handover{}, ctx.Err()
 	case <-a.farewell:
 		return control.Handover{}, &control.Refusal{Kind: control.ErrStopping, Message: "this agent ends: start the other one again"}
@@ -163,7 +163,7 @@ func (a *App) HandedOver(holder string) error {
 	a.next.mu.Lock()
 	from, child := a.next.from, a.next.child
 	a.next.mu.Unlock()
-	if from.holder != holder || a.next.happens(onConfirmed) == thenRefuse {
+	if from.holder != holder || a.next.apply(onConfirmed) == thenRefuse {
 		return conflict("nothing is handed over, or it has been taken back: this agent goes on, or ends by itself")
 	}
 	if child != nil && a.opts.Succeeded != nil { // what was started may have started the agent itself
@@ -186,7 +186,7 @@ func (a *App) HasLetGo() bool {
 }
 
 // now is the state.
-func (s *succession) now() life {
+func (s *succession) now() handoverState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state
@@ -214,13 +214,13 @@ func (a *App) reportToClients(ctx context.Context, serve func()) error {
 		select {
 		case <-done:
 			end(nil)
-			a.next.happens(onStop)
+			a.next.apply(onStop)
 			return nil
-		case from := <-a.next.asks:
+		case from := <-a.next.requests:
 			end(rpcclient.ErrHandover)
 			<-done
 			if !errors.Is(context.Cause(session), rpcclient.ErrHandover) { // ctx had ended
-				a.next.happens(onStop)
+				a.next.apply(onStop)
 				from.answer <- handoverAnswer{err: &control.Refusal{Kind: control.ErrStopping, Message: "this agent ends"}}
 				return nil
 			}
@@ -234,12 +234,12 @@ func (a *App) reportToClients(ctx context.Context, serve func()) error {
 }
 
 // letGo gives up what only one agent can have, and answers with what only this one knows.
-func (a *App) letGo(from ask) {
+func (a *App) letGo(from takeoverRequest) {
 	a.next.failed.Clear()
 	a.next.mu.Lock()
 	a.next.from = from
 	a.next.mu.Unlock()
-	a.next.happens(onClients)
+	a.next.apply(onClients)
 	inputs := a.engine.Handover(heldFor)
 	inputs = slices.DeleteFunc(inputs, isOfStateFile)
 	answer := handoverAnswer{Handover: control.Handover{Form: control.HandoverForm, UptimeMS: power.Uptime().Milliseconds()}}
@@ -265,11 +265,11 @@ func (a *App) awaitSuccessor(ctx context.Context) (back bool, err error) {
 	case <-a.next.confirmed:
 		return false, nil
 	case <-ctx.Done():
-		then, warning = a.next.happens(onStop), "this agent is to end before the other one has everything: it tells clients itself"
+		then, warning = a.next.apply(onStop), "this agent is to end before the other one has everything: it tells clients itself"
 	case <-a.next.failed:
-		then = a.next.happens(onFailed)
+		then = a.next.apply(onFailed)
 	case <-overdue.C:
-		then = a.next.happens(onFailed)
+		then = a.next.apply(onFailed)
 	}
 	if then != thenReclaim {
 		<-a.next.confirmed // it has just said that it has everything
@@ -296,7 +296,7 @@ func (a *App) reclaim(ctx context.Context) (back bool, err error) {
 	defer tick.Stop()
 	for {
 		if err = a.takeLocks(); err == nil {
-			if a.next.happens(onReclaimed) == nothing { // the other one has just said that it has everything
+			if a.next.apply(onReclaimed) == nothing { // the other one has just said that it has everything
 				a.releaseLocks()
 				return false, nil
 			}
@@ -309,10 +309,10 @@ func (a *App) reclaim(ctx context.Context) (back bool, err error) {
 		case <-a.next.confirmed:
 			return false, nil
 		case <-stop:
-			a.next.happens(onStop)
+			a.next.apply(onStop)
 			never, stop = time.After(withdrawTimeout), nil
 		case <-never:
-			if a.next.happens(onNeverAgain) != thenFail {
+			if a.next.apply(onNeverAgain) != thenFail {
 				a.log.Warn("clients keep the last list, as another agent is about to go on", "reason", err)
 				return false, nil
 			}

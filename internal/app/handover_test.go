@@ -15,7 +15,7 @@ func TestLocksAreNotTakenBackFromWhoHasEverything(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(a.close)
 	a.releaseLocks()
-	for _, s := range []life{replaced, ended} {
+	for _, s := range []handoverState{replaced, ended} {
 		a.next.state = s
 		back, err := a.reclaim(t.Context())
 		require.NoError(t, err)

@@ -17,11 +17,11 @@ import (
 	"sidetone/internal/platform/hidio"
 )
 
-// secondLook is how long Look waits for what a source learns only after its first List, without knowing that it will.
-const secondLook = 300 * time.Millisecond
+// lateListWait is how long Look waits for what a source learns only after its first List, without knowing that it will.
+const lateListWait = 300 * time.Millisecond
 
-// hidLook bounds one look at the HID devices.
-const hidLook = 5 * time.Second
+// hidListTimeout bounds one look at the HID devices.
+const hidListTimeout = 5 * time.Second
 
 // Look reads all sources once, without an agent, and says in its words what they list and what the
 // catalogue makes of it. An error means that they cannot be opened.
@@ -74,7 +74,7 @@ func observe(ctx context.Context, sources []platform.Watcher) map[string]devices
 	}
 	first.Wait()
 	select {
-	case <-time.After(secondLook):
+	case <-time.After(lateListWait):
 	case <-ctx.Done():
 	}
 	cancel()
@@ -117,7 +117,7 @@ func LookAtHID(ctx context.Context, set *Settings, host Host) []control.HID {
 		return nil // there are none on this system
 	}
 	defer src.Close()
-	ctx, cancel := context.WithTimeout(ctx, hidLook)
+	ctx, cancel := context.WithTimeout(ctx, hidListTimeout)
 	defer cancel()
 	if err := src.Read(ctx); err != nil {
 		return nil

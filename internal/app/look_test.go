@@ -26,7 +26,7 @@ func (s *slowSource) List(context.Context) ([]devices.Endpoint, error) {
 
 func (s *slowSource) Wait(ctx context.Context) error {
 	if s.readings == 1 {
-		time.Sleep(2 * secondLook)
+		time.Sleep(2 * lateListWait)
 		return nil
 	}
 	<-ctx.Done()

@@ -73,13 +73,13 @@ func (s *serials) all() []string {
 	return slices.Clone(s.seen)
 }
 
-// address is how a Bluetooth address is written, by people, in paths of BlueZ and in names of the sound server.
-var address = regexp.MustCompile(`(?i)([0-9a-f]{2}(:[0-9a-f]{2}){5}|[0-9a-f]{2}(-[0-9a-f]{2}){5}|[0-9a-f]{2}(_[0-9a-f]{2}){5})`)
+// bluetoothAddress is how such an address is written, by people, in paths of BlueZ and in names of the sound server.
+var bluetoothAddress = regexp.MustCompile(`(?i)([0-9a-f]{2}(:[0-9a-f]{2}){5}|[0-9a-f]{2}(-[0-9a-f]{2}){5}|[0-9a-f]{2}(_[0-9a-f]{2}){5})`)
 
 // apply masks the longest first: one may be the beginning of another. Addresses come before, since
 // one may be a serial number as well.
 func (m *mask) apply(text string) string {
-	text = address.ReplaceAllStringFunc(text, func(a string) string {
+	text = bluetoothAddress.ReplaceAllStringFunc(text, func(a string) string {
 		a = strings.ToLower(strings.NewReplacer("-", ":", "_", ":").Replace(a))
 		if _, known := m.addresses[a]; !known {
 			m.addresses[a] = fmt.Sprintf("ADDRESS-%d", len(m.addresses)+1)
@@ -93,12 +93,12 @@ func (m *mask) apply(text string) string {
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
-// text is a JSON text.
-var text = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+// jsonString is a string in JSON.
+var jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
 // json masks the texts of a JSON document and leaves times and numbers alone, in which a short serial number may be found, too.
 func (m *mask) json(document []byte) []byte {
-	return text.ReplaceAllFunc(document, func(quoted []byte) []byte {
+	return jsonString.ReplaceAllFunc(document, func(quoted []byte) []byte {
 		var s string
 		if json.Unmarshal(quoted, &s) != nil {
 			return quoted

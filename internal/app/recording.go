@@ -47,17 +47,17 @@ const (
 	// maxWaiting is how many records may wait for whoever takes a recording: those of some seconds
 	// in which a device reports a thousand times a second.
 	maxWaiting = 8192
-	// atOnce is how many bytes are given away at a time, about.
-	atOnce = 32 << 10
+	// chunkSize is about how many bytes are written at a time.
+	chunkSize = 32 << 10
 )
 
 var errLost = errors.New("whoever took the recording was too slow, and later records were lost")
 
 // recordBuffer stands between the Engine, which does not wait, and whoever takes a recording.
 type recordBuffer struct {
-	more signal.Signal            // there is something to take
-	last engine.Span              // of what was taken, on the recording's clock
-	with map[string]engine.Client // what was last said of each session, by the client's address
+	more    signal.Signal            // there is something to take
+	last    engine.Span              // of what was taken, on the recording's clock
+	clients map[string]engine.Client // what was last said of each session, by the client's address
 
 	mu      sync.Mutex
 	began   time.Time // when the recording's clock was zero
@@ -67,7 +67,7 @@ type recordBuffer struct {
 }
 
 func newRecordBuffer() *recordBuffer {
-	return &recordBuffer{more: signal.New(), with: make(map[string]engine.Client)}
+	return &recordBuffer{more: signal.New(), clients: make(map[string]engine.Client)}
 }
 
 // put takes a record without ever waiting.
@@ -110,7 +110,7 @@ func (r *recordBuffer) drain(write func(lines []byte) error) error {
 		if err := out.Encode(rec); err != nil {
 			return err
 		}
-		if lines.Len() < atOnce && i < len(waiting)-1 {
+		if lines.Len() < chunkSize && i < len(waiting)-1 {
 			continue
 		}
 		if err := write(lines.Bytes()); err != nil {
@@ -137,16 +137,16 @@ func (r *recordBuffer) sessions(list []rpcclient.Session) {
 	for _, s := range list {
 		c := engine.Client{Event: string(s.State), To: s.String(), Error: s.Error}
 		now[c.To] = c
-		if r.with[c.To] != c {
+		if r.clients[c.To] != c {
 			r.put(engine.Record{Client: &c})
 		}
 	}
-	for to := range r.with {
+	for to := range r.clients {
 		if _, still := now[to]; !still {
 			r.put(engine.Record{Client: &engine.Client{Event: "gone", To: to}})
 		}
 	}
-	r.with = now
+	r.clients = now
 }
 
 // deliveryHub are the recordings that hear of every delivery.

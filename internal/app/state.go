@@ -2,21 +2,21 @@ package app
 
 import "sidetone/internal/transition"
 
-// life is how far this agent is between the one before it and the one after it. Transitions says how one state follows from another.
-type life string
+// handoverState is how far this agent is between the one before it and the one after it. Transitions says how one state follows from another.
+type handoverState string
 
 // The states. In reporting, asked and no other this agent sends lists: it has the locks.
 const (
-	preparing   life = "preparing"   // another agent reports; this one reads everything, to go on in its place
-	asking      life = "asking"      // it is ready, and has asked the other one to let go
-	taking      life = "taking"      // the other one has let go, or is gone: this one takes the locks and the local API
-	reporting   life = "reporting"   // it has all that one agent alone can have
-	asked       life = "asked"       // another one is ready; this one goes on until each client could be connected to anew
-	released    life = "released"    // it has let go of clients, locks and local API, and goes on reading
-	reclaiming  life = "reclaiming"  // the other one has failed; this one takes back what it had
-	withdrawing life = "withdrawing" // likewise, as it was told to stop: clients are to be told of that
-	replaced    life = "replaced"    // the other one has everything, and this one ends
-	ended       life = "ended"
+	preparing   handoverState = "preparing"   // another agent reports; this one reads everything, to go on in its place
+	asking      handoverState = "asking"      // it is ready, and has asked the other one to let go
+	taking      handoverState = "taking"      // the other one has let go, or is gone: this one takes the locks and the local API
+	reporting   handoverState = "reporting"   // it has all that one agent alone can have
+	asked       handoverState = "asked"       // another one is ready; this one goes on until each client could be connected to anew
+	released    handoverState = "released"    // it has let go of clients, locks and local API, and goes on reading
+	reclaiming  handoverState = "reclaiming"  // the other one has failed; this one takes back what it had
+	withdrawing handoverState = "withdrawing" // likewise, as it was told to stop: clients are to be told of that
+	replaced    handoverState = "replaced"    // the other one has everything, and this one ends
+	ended       handoverState = "ended"
 )
 
 // outcome is what happened, as far as it decides what comes next.
@@ -57,45 +57,45 @@ const (
 	thenGoOn        consequence = "its sessions begin anew with what was learnt"
 )
 
-var line = transition.NewLine[life, outcome, consequence]
+var line = transition.NewLine[handoverState, outcome, consequence]
 
 // transitions is all that decides who reports. docs/architecture.md shows it.
-var transitions = transition.Table[life, outcome, consequence]{
-	line(onReady, []life{preparing}, asking, thenAsk),
+var transitions = transition.Table[handoverState, outcome, consequence]{
+	line(onReady, []handoverState{preparing}, asking, thenAsk),
 	line(onReady, nil, "", nothing),
-	line(onNotReady, []life{preparing}, ended, thenFail),
+	line(onNotReady, []handoverState{preparing}, ended, thenFail),
 	line(onNotReady, nil, "", nothing),
-	line(onLetGo, []life{asking}, taking, thenTell),
+	line(onLetGo, []handoverState{asking}, taking, thenTell),
 	line(onLetGo, nil, "", nothing),
-	line(onGone, []life{asking}, taking, nothing),
+	line(onGone, []handoverState{asking}, taking, nothing),
 	line(onGone, nil, "", nothing),
-	line(onRefused, []life{asking}, ended, thenFail),
+	line(onRefused, []handoverState{asking}, ended, thenFail),
 	line(onRefused, nil, "", nothing),
-	line(onTaken, []life{taking}, reporting, thenBegin),
+	line(onTaken, []handoverState{taking}, reporting, thenBegin),
 	line(onTaken, nil, "", nothing),
-	line(onTooLate, []life{taking}, ended, thenFail),
+	line(onTooLate, []handoverState{taking}, ended, thenFail),
 	line(onTooLate, nil, "", nothing),
 
-	line(onAsked, []life{reporting}, asked, nothing),
+	line(onAsked, []handoverState{reporting}, asked, nothing),
 	line(onAsked, nil, "", thenRefuse),
-	line(onClients, []life{asked}, released, thenLeave),
+	line(onClients, []handoverState{asked}, released, thenLeave),
 	line(onClients, nil, "", nothing),
-	line(onNoClients, []life{asked}, reporting, thenRefuse),
+	line(onNoClients, []handoverState{asked}, reporting, thenRefuse),
 	line(onNoClients, nil, "", nothing),
-	line(onConfirmed, []life{released, reclaiming}, replaced, thenNothingSaid),
+	line(onConfirmed, []handoverState{released, reclaiming}, replaced, thenNothingSaid),
 	line(onConfirmed, nil, "", thenRefuse),
-	line(onFailed, []life{asked}, reporting, nothing),
-	line(onFailed, []life{released}, reclaiming, thenReclaim),
+	line(onFailed, []handoverState{asked}, reporting, nothing),
+	line(onFailed, []handoverState{released}, reclaiming, thenReclaim),
 	line(onFailed, nil, "", nothing),
-	line(onReclaimed, []life{reclaiming}, reporting, thenGoOn),
-	line(onReclaimed, []life{withdrawing}, ended, thenFarewell),
+	line(onReclaimed, []handoverState{reclaiming}, reporting, thenGoOn),
+	line(onReclaimed, []handoverState{withdrawing}, ended, thenFarewell),
 	line(onReclaimed, nil, "", nothing),
-	line(onNeverAgain, []life{reclaiming}, ended, thenFail),
-	line(onNeverAgain, []life{withdrawing}, ended, thenNothingSaid),
+	line(onNeverAgain, []handoverState{reclaiming}, ended, thenFail),
+	line(onNeverAgain, []handoverState{withdrawing}, ended, thenNothingSaid),
 	line(onNeverAgain, nil, "", nothing),
 
-	line(onStop, []life{reporting, asked}, ended, thenFarewell),
-	line(onStop, []life{released, reclaiming}, withdrawing, thenReclaim),
-	line(onStop, []life{withdrawing, replaced, ended}, "", nothing),
+	line(onStop, []handoverState{reporting, asked}, ended, thenFarewell),
+	line(onStop, []handoverState{released, reclaiming}, withdrawing, thenReclaim),
+	line(onStop, []handoverState{withdrawing, replaced, ended}, "", nothing),
 	line(onStop, nil, ended, thenNothingSaid),
 }

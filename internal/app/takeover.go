@@ -27,29 +27,29 @@ const (
 // takeOver goes on in place of the agent that runs, once this one knows what there is. On an error that one goes on, if it can.
 func (a *App) takeOver(ctx context.Context) error {
 	if err := a.awaitReady(ctx); err != nil {
-		a.next.happens(onNotReady)
+		a.next.apply(onNotReady)
 		return err
 	}
-	a.next.happens(onReady)
+	a.next.apply(onReady)
 	address, err := a.opts.Settings.controlAddress(a.opts.Host)
 	if err != nil {
-		a.next.happens(onRefused)
+		a.next.apply(onRefused)
 		return err
 	}
 	before := clientOf(address).HandoverConn()
 	defer before.Close()
-	history, untold := clientOf(address).Timeline(ctx)
+	history, historyErr := clientOf(address).Timeline(ctx)
 	own := a.opts.Settings.Identity
 	known, err := before.HandOver(ctx, control.HandoverRequest{
 		Form: control.HandoverForm, Vendor: own.ID, ClientID: own.ClientID, Version: a.opts.Version,
 	})
 	if err == nil {
-		a.next.happens(onLetGo)
+		a.next.apply(onLetGo)
 	} else if err = a.whyNot(ctx, err); err != nil {
-		a.next.happens(onRefused)
+		a.next.apply(onRefused)
 		return err
 	} else {
-		a.next.happens(onGone)
+		a.next.apply(onGone)
 	}
 	if err = a.awaitLocks(ctx); err == nil {
 		err = a.goOnWith(known)
@@ -61,11 +61,11 @@ func (a *App) takeOver(ctx context.Context) error {
 		err = confirm(ctx, before)
 	}
 	if err != nil {
-		a.next.happens(onTooLate)
+		a.next.apply(onTooLate)
 		return err
 	}
 	a.guardCrashes()
-	if untold == nil {
+	if historyErr == nil {
 		a.timeline.GoOn(history)
 		a.timeline.Snapshot(a.engine.View().Snapshot)
 	}
