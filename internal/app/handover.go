@@ -301,7 +301,7 @@ func (a *App) reclaim(ctx context.Context) (back bool, err error) {
 				return false, nil
 			}
 			a.guardCrashes()
-			a.engine.Keep()
+			a.engine.CancelHandover()
 			return true, nil
 		}
 		select {

@@ -158,7 +158,7 @@ func (a *App) goOnWith(known control.Handover) error {
 		age = 0
 	}
 	a.pauseKept = true // that one may have kept one since this one has looked
-	a.engine.GoOn(inputs, max(0, age))
+	a.engine.ApplyHandover(inputs, max(0, age))
 	a.report.Recall(clients)
 	if known.LogLevel != "" && a.current().Policy(logLevel) == "" {
 		return a.SetLogLevel(known.LogLevel)

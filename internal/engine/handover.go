@@ -7,7 +7,7 @@ import (
 
 // Handover is what another Engine has to be told to go on where this one ends: what was pushed, each with the rest of its lease, and the
 // pause. What was pushed without a lease has one of heldFor: who said it has to find the other agent. From now on pushes are refused, since
-// they would be lost, until Keep is called.
+// they would be lost, until CancelHandover is called.
 //
 // What HID devices have said is not in it. A level that the other Engine cannot ask for is unknown to it until the device says it again,
 // and so is a toggle without an anchor: nobody can tell whether both have counted the same presses, and one press of a difference is a
@@ -31,12 +31,12 @@ func (e *Engine) Handover(heldFor time.Duration) (inputs []Input) {
 	return inputs
 }
 
-// Keep has pushes taken again after Handover: the other Engine does not go on.
-func (e *Engine) Keep() { e.do(func(s *state) { s.handedOver = false }) }
+// CancelHandover has pushes taken again after Handover: the other Engine does not go on.
+func (e *Engine) CancelHandover() { e.do(func(s *state) { s.handedOver = false }) }
 
-// GoOn tells what the Handover of another Engine was, that long ago, once all that is there has been read. A push is left out whose unit is
+// ApplyHandover tells what the Handover of another Engine was, that long ago, once all that is there has been read. A push is left out whose unit is
 // not there, or has come since it was said: that one has left in between.
-func (e *Engine) GoOn(inputs []Input, age time.Duration) {
+func (e *Engine) ApplyHandover(inputs []Input, age time.Duration) {
 	for _, in := range inputs {
 		e.do(func(s *state) {
 			in, err := in.aged(Span(age), s.now), error(nil)

@@ -35,7 +35,7 @@ func (b *bench) goOn(next *bench) {
 	require.NoError(b.t, err)
 	var inputs []Input
 	require.NoError(b.t, json.Unmarshal(text, &inputs))
-	next.GoOn(inputs, 0)
+	next.ApplyHandover(inputs, 0)
 }
 
 func TestLeasesAreHandedOver(t *testing.T) {
@@ -65,7 +65,7 @@ func TestLeasesAreHandedOver(t *testing.T) {
 		p.Seq = 6
 		_, err = next.Push(p)
 		require.ErrorIs(t, err, ErrOvertaken)
-		b.Keep()
+		b.CancelHandover()
 		p.Seq = 7
 		b.push(p)
 
@@ -141,7 +141,7 @@ func TestWhatWasHandedOverLongAgo(t *testing.T) {
 			paused bool
 		}{0: {1, true}, 30 * time.Second: {1, true}, time.Hour: {}} {
 			next := b.successor(a)
-			next.GoOn(inputs, age)
+			next.ApplyHandover(inputs, age)
 			if !want.paused {
 				time.Sleep(time.Millisecond)
 			}
@@ -156,7 +156,7 @@ func TestWhatWasHandedOverLongAgo(t *testing.T) {
 		next := b.successor(a)
 		p := suite(10*time.Minute, muteOn)
 		p.At = time.Now().Round(0).Add(time.Hour)
-		next.GoOn([]Input{{Push: &p}}, 0)
+		next.ApplyHandover([]Input{{Push: &p}}, 0)
 		require.Equal(t, yes, next.mutes()["Mic a"])
 		b.pass(time.Second)
 		p = suite(time.Minute, flags{devices.HardwareMute: devices.False})

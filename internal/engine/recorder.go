@@ -14,16 +14,16 @@ import (
 // what it publishes, and an end when stop is called or Run ends. write is called from the Engine's goroutine
 // and must not block. The channel is closed when no more will be written.
 func (e *Engine) Record(program string, write func(Record)) (stop func(), ended <-chan struct{}) {
-	t := &recorder{write: write, ended: make(chan struct{})}
+	rec := &recorder{write: write, ended: make(chan struct{})}
 	running := false
 	e.do(func(s *state) {
 		running = true
-		s.startRecorder(t, program)
+		s.startRecorder(rec, program)
 	})
 	if !running {
-		close(t.ended)
+		close(rec.ended)
 	}
-	return func() { e.do(func(s *state) { s.endRecorder(t) }) }, t.ended
+	return func() { e.do(func(s *state) { s.endRecorder(rec) }) }, rec.ended
 }
 
 // recorder is a recording under way.
@@ -33,30 +33,30 @@ type recorder struct {
 	ended   chan struct{}
 }
 
-func (s *state) startRecorder(t *recorder, program string) {
+func (s *state) startRecorder(rec *recorder, program string) {
 	// What is due at this moment is over before the recording begins.
 	s.expire()
 	s.bindLeases()
 	s.publish()
-	t.started = s.now
+	rec.started = s.now
 	set := s.opts.Settings
-	t.write(Record{Header: &Header{
+	rec.write(Record{Header: &Header{
 		Version: RecordingVersion, Program: program, Started: s.now.Round(0), Sources: s.opts.Sources, Settings: &set, Ticks: true,
 	}})
 	for _, r := range s.initialInputs() {
-		t.put(r)
+		rec.put(r)
 	}
-	t.write(Record{Begin: &Begin{
-		Generation: s.snapshot.Generation, Uptime: Span(s.now.Sub(s.started)), Woke: t.relative(s.woke), HID: s.hid.Checkpoint(t.relative),
+	rec.write(Record{Begin: &Begin{
+		Generation: s.snapshot.Generation, Uptime: Span(s.now.Sub(s.started)), Woke: rec.relative(s.woke), HID: s.hid.Checkpoint(rec.relative),
 	}})
-	s.recorders = append(s.recorders, t)
+	s.recorders = append(s.recorders, rec)
 }
 
-func (s *state) endRecorder(t *recorder) {
-	if i := slices.Index(s.recorders, t); i >= 0 {
+func (s *state) endRecorder(rec *recorder) {
+	if i := slices.Index(s.recorders, rec); i >= 0 {
 		s.recorders = slices.Delete(s.recorders, i, i+1)
-		t.put(timedRecord{Record{End: &End{}}, s.now})
-		close(t.ended)
+		rec.put(timedRecord{Record{End: &End{}}, s.now})
+		close(rec.ended)
 	}
 }
 
@@ -68,8 +68,8 @@ func (s *state) endRecorders() {
 
 // record writes what happens in this step.
 func (s *state) record(r Record) {
-	for _, t := range s.recorders {
-		t.put(timedRecord{r, s.now})
+	for _, rec := range s.recorders {
+		rec.put(timedRecord{r, s.now})
 	}
 }
 
@@ -80,38 +80,38 @@ type timedRecord struct {
 }
 
 // put writes a record in the recording's own clock, which no change of the wall clock moves.
-func (t *recorder) put(d timedRecord) {
+func (rec *recorder) put(d timedRecord) {
 	r := d.Record
-	r.T = Span(d.at.Sub(t.started))
+	r.T = Span(d.at.Sub(rec.started))
 	switch {
 	case r.Observe != nil:
 		o := *r.Observe
-		o.At, o.Endpoints = t.relative(o.At), slices.Clone(o.Endpoints)
+		o.At, o.Endpoints = rec.relative(o.At), slices.Clone(o.Endpoints)
 		for i := range o.Endpoints {
-			o.Endpoints[i].Attached = t.relative(o.Endpoints[i].Attached)
+			o.Endpoints[i].Attached = rec.relative(o.Endpoints[i].Attached)
 			o.Endpoints[i].Changed = maps.Clone(o.Endpoints[i].Changed)
 			for fact, at := range o.Endpoints[i].Changed {
-				o.Endpoints[i].Changed[fact] = t.relative(at)
+				o.Endpoints[i].Changed[fact] = rec.relative(at)
 			}
 		}
 		r.Observe = &o
 	case r.HID != nil:
 		h := *r.HID
-		h.At = t.relative(h.At)
+		h.At = rec.relative(h.At)
 		r.HID = &h
 	case r.Push != nil:
 		p := *r.Push
-		p.At = t.relative(p.At)
+		p.At = rec.relative(p.At)
 		r.Push = &p
 	}
-	t.write(r)
+	rec.write(r)
 }
 
-func (t *recorder) relative(at time.Time) time.Time {
+func (rec *recorder) relative(at time.Time) time.Time {
 	if at.IsZero() {
 		return at
 	}
-	return t.started.Round(0).Add(at.Sub(t.started))
+	return rec.started.Round(0).Add(at.Sub(rec.started))
 }
 
 // initialInputs are what the Engine would have to be told to know what it knows.

@@ -51,7 +51,7 @@ type Player struct {
 	state   *state // nil before the first record
 	started time.Time
 	last    Span
-	past    bool     // what was known before is being told
+	initial bool     // what was known when the recording began is being told
 	pushes  []Record // that were in force before; to be applied when all is known that they may belong to
 	auto    bool     // what is due happens by itself
 	byHand  bool     // nobody recorded it
@@ -104,7 +104,7 @@ func (p *Player) Result() (Replayed, error) {
 	switch {
 	case p.state == nil:
 		return Replayed{}, errors.New("not a recording: it is empty")
-	case p.past:
+	case p.initial:
 		return Replayed{}, errors.New("the recording was cut off before its beginning was complete")
 	}
 	out := p.out
@@ -127,7 +127,7 @@ func (p *Player) open(r Record) error {
 	if err != nil {
 		return err
 	}
-	p.started, p.past, p.byHand = h.Started, h.Ticks, !h.Ticks
+	p.started, p.initial, p.byHand = h.Started, h.Ticks, !h.Ticks
 	p.auto = p.instead || p.byHand
 	if p.started.IsZero() {
 		p.started = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -161,7 +161,7 @@ func (p *Player) settings(h *Header) (Settings, error) {
 }
 
 func (p *Player) publish(s devices.Snapshot) {
-	if !p.past {
+	if !p.initial {
 		if p.Published != nil {
 			p.Published(s)
 		}
@@ -170,7 +170,7 @@ func (p *Player) publish(s devices.Snapshot) {
 }
 
 func (p *Player) known(s devices.Snapshot) {
-	if !p.past && p.Known != nil {
+	if !p.initial && p.Known != nil {
 		p.Known(s)
 	}
 }
@@ -184,7 +184,7 @@ func (p *Player) input(r Record, now time.Time) error {
 	}
 	p.out.Inputs++
 	p.out.lastInput = r.T
-	if p.past && r.Push != nil {
+	if p.initial && r.Push != nil {
 		p.pushes = append(p.pushes, r)
 		return nil
 	}
@@ -198,12 +198,12 @@ func (p *Player) input(r Record, now time.Time) error {
 	return nil
 }
 
-// busyAgent is by how much a busy agent may have been late. It did at its next record what was due before that, together.
-const busyAgent = 250 * time.Millisecond
+// maxLateness is by how much a busy agent may have been late. It did at its next record what was due before that, together.
+const maxLateness = 250 * time.Millisecond
 
 // wait lets happen what is due before now, the time of a record.
 func (p *Player) wait(now time.Time) error {
-	for steps := 0; p.auto && !p.past; steps++ {
+	for steps := 0; p.auto && !p.initial; steps++ {
 		due := p.state.due()
 		if due.IsZero() || due.After(now) {
 			return nil
@@ -211,7 +211,7 @@ func (p *Player) wait(now time.Time) error {
 		if steps == maxIdleSteps {
 			return errors.New("nothing but time passes: something falls due again and again")
 		}
-		if !p.byHand && now.Sub(due) <= busyAgent {
+		if !p.byHand && now.Sub(due) <= maxLateness {
 			due = now
 		}
 		p.state.step(slices.MaxFunc([]time.Time{due, p.state.now}, time.Time.Compare), nil)
@@ -241,7 +241,7 @@ func (p *Player) begin(b Begin, now time.Time) {
 		s.known.Generation = b.Generation
 	}
 	s.snapshot = s.forClients(s.known)
-	s.dirty, p.past = !s.sent, false
+	s.dirty, p.initial = !s.sent, false
 	if s.sent && p.Published != nil {
 		p.Published(s.snapshot)
 	}

@@ -77,7 +77,7 @@ func (d *desk) handOver(old, next *agentEngine) {
 	if err = errors.Join(err, json.Unmarshal(text, &inputs)); err != nil {
 		d.violate("handed over", "%v", err)
 	}
-	next.GoOn(inputs, 0)
+	next.ApplyHandover(inputs, 0)
 	d.handed.Lock()
 	d.engine, d.hearing, d.list = next, []*agentEngine{next}, next.list
 	list := d.list
