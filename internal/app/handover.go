@@ -248,7 +248,7 @@ func (a *App) letGo(from takeoverRequest) {
 	}
 	var problems [2]error
 	answer.Inputs, problems[0] = json.Marshal(inputs)
-	answer.Clients, problems[1] = json.Marshal(a.report.Learnt())
+	answer.Clients, problems[1] = json.Marshal(a.report.KnownClients())
 	answer.err = errors.Join(problems[:]...)
 	a.unguard()
 	a.releaseLocks()

@@ -2,7 +2,7 @@ package app
 
 import "sidetone/internal/transition"
 
-// handoverState is how far this agent is between the one before it and the one after it. Transitions says how one state follows from another.
+// handoverState is how far this agent is between the one before it and the one after it. Transitions says how one follows from another.
 type handoverState string
 
 // The states. In reporting, asked and no other this agent sends lists: it has the locks.

@@ -142,7 +142,7 @@ func (a *App) awaitLocks(ctx context.Context) error {
 // goOnWith makes known here what the other agent has known.
 func (a *App) goOnWith(known control.Handover) error {
 	var inputs []engine.Input
-	var clients []rpcclient.Learnt
+	var clients []rpcclient.KnownClient
 	if known.Inputs == nil {
 		return nil
 	}

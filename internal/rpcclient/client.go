@@ -19,9 +19,9 @@ import (
 // those are; each is talked to by a goroutine of its own.
 type Client struct {
 	options        atomic.Pointer[Options]
-	somethingNew   signal.Signal // something may have appeared: look closely
+	scanSignal     signal.Signal // something may have appeared: look closely
 	attemptChanged signal.Signal // an attempt has ended, or begun to work
-	news           signal.Signal // there is a new list
+	newList        signal.Signal
 
 	// Owned by Run.
 	peers          []*peer // in order of preference; changed under mu
@@ -46,14 +46,14 @@ type Client struct {
 	resendAsked  bool          // the whole list was asked for again
 	loggedReason string        // the last reason for having no client that was logged; "" after a delivery
 	status       Status        // without the sessions, which are those of peers
-	learnt       []Learnt      // of clients that have yet to be found
+	knownClients []KnownClient // of clients that have yet to be found
 }
 
 // New returns a Client that does nothing before Run.
 func New(opts Options) *Client {
 	opts = opts.withDefaults()
 	c := &Client{
-		somethingNew: signal.New(), attemptChanged: signal.New(), news: signal.New(), changed: make(chan struct{}),
+		scanSignal: signal.New(), attemptChanged: signal.New(), newList: signal.New(), changed: make(chan struct{}),
 		unreachable: make(map[string]*unreachableSocket), searchBackoff: opts.backoff(retryFirst, opts.RetryMax),
 		status: Status{State: Searching},
 	}
@@ -72,7 +72,7 @@ func (c *Client) Publish(s devices.Snapshot) {
 	for _, p := range c.peers {
 		p.outbox.put(s)
 	}
-	c.news.Notify()
+	c.newList.Notify()
 }
 
 // Resend has the whole list sent again even if nothing has changed, as after the machine has slept (rule R52), and gives clients
@@ -84,7 +84,7 @@ func (c *Client) Resend() {
 		p.outbox.askResend()
 	}
 	c.resendAsked = true
-	c.somethingNew.Notify()
+	c.scanSignal.Notify()
 }
 
 // Repeat has the whole list sent once more over the connections on which that costs no token, IPC and
@@ -154,7 +154,7 @@ func (c *Client) notifyAll() {
 func (c *Client) Run(ctx context.Context) {
 	c.locked(func() { c.status = Status{State: Searching} })
 	c.restartSearch()
-	c.unlisted.expect(c.Learnt())
+	c.unlisted.expect(c.KnownClients())
 	watch := c.watch(ctx)
 	defer func() {
 		watch.end()
@@ -207,7 +207,7 @@ func (c *Client) watch(ctx context.Context) watcher {
 	c.unwatched.Store(false)
 	go func() {
 		defer close(w.done)
-		err := machine.Watch(ctx, c.somethingNew.Notify)
+		err := machine.Watch(ctx, c.scanSignal.Notify)
 		if ctx.Err() != nil || !slices.Contains(c.opts().Transports, IPC) {
 			return
 		}
@@ -225,7 +225,7 @@ const minScanInterval = 50 * time.Millisecond
 
 // waitForWork waits until there is something to do.
 func (c *Client) waitForWork(ctx context.Context) {
-	news := c.news
+	news := c.newList
 	if c.searching() || !c.newListSearch.IsZero() {
 		news = nil
 	}
@@ -242,7 +242,7 @@ func (c *Client) waitForWork(ctx context.Context) {
 	case <-news: // no scan for each list
 		c.newListSearch = c.lastScan.Add(newListInterval)
 		c.waitForWork(ctx)
-	case <-c.somethingNew:
+	case <-c.scanSignal:
 		sleep(ctx, minScanInterval-time.Since(c.lastScan))
 		c.restartSearch()
 		c.resetGivenUp()
@@ -370,7 +370,7 @@ func (c *Client) inSession(p *peer) (yes bool) {
 func (c *Client) stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), c.opts().StopTimeout)
 	defer cancel()
-	if len(c.Learnt()) > 0 { // the agent before this one has told them something, which they still have
+	if len(c.KnownClients()) > 0 { // the agent before this one has told them something, which they still have
 		clear(c.unreachable) // the look before may have been broken off
 		c.reconcile(c.scan(ctx))
 		c.recall()

@@ -131,13 +131,13 @@ func (h *harness) run() {
 func (m *machine) successor(h *harness, opts Options) *harness {
 	m.t.Helper()
 	h.leave()
-	text, err := json.Marshal(h.Learnt())
+	text, err := json.Marshal(h.KnownClients())
 	require.NoError(m.t, err)
-	var learnt []Learnt
-	require.NoError(m.t, json.Unmarshal(text, &learnt))
+	var knownClients []KnownClient
+	require.NoError(m.t, json.Unmarshal(text, &knownClients))
 	next := &harness{t: m.t}
 	next.Client = New(m.complete(next, opts))
-	next.Recall(learnt)
+	next.Recall(knownClients)
 	next.Publish(*h.newest)
 	next.generation = h.generation
 	next.run()

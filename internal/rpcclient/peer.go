@@ -37,16 +37,16 @@ type peer struct {
 	attempt *attempt // that runs; nil: none
 
 	// Guarded by Client.mu.
-	status        Session
-	refused       map[Transport]error // for as long as the process lives
-	lastTransport Transport           // over which it has answered last; "": none since it restarted
-	askOnceMore   bool                // if it does not answer
-	nextLink      *pendingLink        // to go on with
-	mayHold       *devices.Snapshot   // the last list that it was sent and has not refused; nil: none
-	admitted      bool                // it may be talked to
-	proof         *Proof              // of its port, for which it was asked; nil: it has given the free one, or none
-	toldProof     *Proof              // by another agent; nil: none, or it was made use of
-	progress                          // of the attempt that runs
+	status         Session
+	refused        map[Transport]error // for as long as the process lives
+	lastTransport  Transport           // over which it has answered last; "": none since it restarted
+	askOnceMore    bool                // if it does not answer
+	nextLink       *pendingLink        // to go on with
+	mayHold        *devices.Snapshot   // the last list that it was sent and has not refused; nil: none
+	admitted       bool                // it may be talked to
+	proof          *Proof              // of its port, for which it was asked; nil: it has given the free one, or none
+	inheritedProof *Proof              // by another agent; nil: none, or it was made use of
+	progress                           // of the attempt that runs
 
 	// What tells which ports may belong to which sockets (rule R76), guarded by Client.mu.
 	lineagePID int // the process whose lineage it is

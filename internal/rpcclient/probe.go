@@ -40,7 +40,7 @@ func (c *Client) prove(ctx context.Context, p *peer, at location, by []Transport
 	case errors.Is(free, errNoClient):
 		return nil, free
 	}
-	if told := c.takeProof(p); told != nil {
+	if told := c.takeInheritedProof(p); told != nil {
 		return &provenPort{target: t, over: told.Over, counts: told.Counts}, nil
 	}
 	if err := c.waitToProbe(ctx, p); err != nil {
@@ -64,9 +64,9 @@ func (c *Client) prove(ctx context.Context, p *peer, at location, by []Transport
 	return nil, refused
 }
 
-// takeProof returns how p has proved to be a client to the agent before this one, once: that proof costs a client its list, or a token.
-func (c *Client) takeProof(p *peer) (told *Proof) {
-	c.locked(func() { told, p.toldProof = p.toldProof, nil })
+// takeInheritedProof returns, once, how p has proved to be a client to the agent before this one: that costs a client its list, or a token.
+func (c *Client) takeInheritedProof(p *peer) (told *Proof) {
+	c.locked(func() { told, p.inheritedProof = p.inheritedProof, nil })
 	return told
 }
 

@@ -16,9 +16,9 @@ import (
 // have. Run can be called again, if the other one fails.
 var ErrHandover = errors.New("another agent goes on")
 
-// Learnt is what is known of one client, for whoever goes on in place of this agent. It holds for as long as the client does not restart.
+// KnownClient is what is known of one client, for whoever goes on in place of this agent, until the client restarts.
 // One that was silent is not in it: it may have been frozen, and is to be asked anew.
-type Learnt struct {
+type KnownClient struct {
 	Socket  local.Socket   `json:"socket,omitzero"`
 	Port    local.Listener `json:"port,omitzero"`
 	Process local.Process  `json:"process,omitzero"`
@@ -42,30 +42,30 @@ type Proof struct {
 }
 
 // same reports whether p is the client that l is of.
-func (l *Learnt) same(p *peer) bool {
+func (l *KnownClient) same(p *peer) bool {
 	was := l.location()
 	samePort := was.hasPort() && was.port.Port == p.port.Port && was.port.ID == p.port.ID
 	return was.PID == p.PID && (was.hasSocket() && was.socket == p.socket || samePort)
 }
 
-func (l *Learnt) location() location { return location{l.Socket, l.Port, l.Process} }
+func (l *KnownClient) location() location { return location{l.Socket, l.Port, l.Process} }
 
-// Learnt is what was known of clients when Run ended with ErrHandover.
-func (c *Client) Learnt() []Learnt {
+// KnownClients is what was known of clients when Run ended with ErrHandover.
+func (c *Client) KnownClients() []KnownClient {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.Clone(c.learnt)
+	return slices.Clone(c.knownClients)
 }
 
 // Recall has Run, which has not begun, go on with what another agent has learnt.
-func (c *Client) Recall(all []Learnt) { c.locked(func() { c.learnt = slices.Clone(all) }) }
+func (c *Client) Recall(all []KnownClient) { c.locked(func() { c.knownClients = slices.Clone(all) }) }
 
 // UntilHandover is how long the clients need until another agent could go on at once, as each has a token for its connection; and one
 // that does not answer, nil if all do. One that has answered before and is being connected to gets there first.
 func (c *Client) UntilHandover() (wait time.Duration, slow *Session) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.learnt) > 0 {
+	if len(c.knownClients) > 0 {
 		wait = retryFirst
 	}
 	for _, p := range c.peers {
@@ -129,21 +129,21 @@ func (c *Client) leave() {
 		})
 	}
 	wg.Wait()
-	var learnt []Learnt
+	var knownClients []KnownClient
 	for _, p := range c.peers {
 		p.dropConn()
-		learnt = append(learnt, c.learntOf(p))
+		knownClients = append(knownClients, c.knownClientOf(p))
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.learnt, c.peers, c.status = learnt, nil, Status{State: Stopped}
+	c.knownClients, c.peers, c.status = knownClients, nil, Status{State: Stopped}
 	c.notifyAll()
 }
 
-func (c *Client) learntOf(p *peer) Learnt {
+func (c *Client) knownClientOf(p *peer) KnownClient {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	l := Learnt{
+	l := KnownClient{
 		Socket: p.socket, Port: p.port, Process: p.Process, TokensFull: p.bucket.full(), Answered: p.hasAnswered, Over: p.lastTransport,
 		Served: p.admitted, Proof: p.proof, MayHold: p.mayHold, Refused: make(map[Transport]*refusalError),
 		Waits: []time.Duration{p.retryBackoff.next, p.refusalBackoff.next},
@@ -167,29 +167,29 @@ func (c *Client) learntOf(p *peer) Learnt {
 
 // recall gives the clients that were found what was learnt of them.
 func (c *Client) recall() {
-	var all []Learnt
-	c.locked(func() { all = c.learnt })
+	var all []KnownClient
+	c.locked(func() { all = c.knownClients })
 	if len(all) == 0 {
 		return
 	}
-	rest := slices.DeleteFunc(all, func(l Learnt) bool {
+	rest := slices.DeleteFunc(all, func(l KnownClient) bool {
 		i := slices.IndexFunc(c.peers, func(p *peer) bool { return p.attempt == nil && l.same(p) })
 		if i >= 0 {
 			c.recallOf(c.peers[i], l)
 		}
 		return i >= 0
 	})
-	c.locked(func() { c.learnt = rest })
+	c.locked(func() { c.knownClients = rest })
 }
 
 // forgetUnfound forgets what was learnt of clients that the quick search has not found: they have ended.
 func (c *Client) forgetUnfound() {
 	if c.searchBackoff.atCeiling() {
-		c.locked(func() { c.learnt = nil })
+		c.locked(func() { c.knownClients = nil })
 	}
 }
 
-func (c *Client) recallOf(p *peer, l Learnt) {
+func (c *Client) recallOf(p *peer, l KnownClient) {
 	p.bucket.setFull(l.TokensFull)
 	c.locked(func() { p.lastTransport, p.mayHold = l.Over, l.MayHold })
 	if l.Process.PID == 0 && !l.location().showsRestarts() {
@@ -201,7 +201,7 @@ func (c *Client) recallOf(p *peer, l Learnt) {
 	}
 	c.locked(func() {
 		p.admitted = l.Served && c.opts().Clients == FirstClient // else another one might be the first
-		p.proof, p.toldProof = l.Proof, l.Proof
+		p.proof, p.inheritedProof = l.Proof, l.Proof
 		maps.Copy(p.refused, permanent(l.Refused))
 	})
 	switch {

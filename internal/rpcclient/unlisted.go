@@ -39,7 +39,7 @@ func (u *unlisted) listeners(ports []int, listed []local.Listener) (found []loca
 }
 
 // expect has those looked at from the beginning on which the agent before this one has found clients.
-func (u *unlisted) expect(all []Learnt) {
+func (u *unlisted) expect(all []KnownClient) {
 	for _, l := range all {
 		if port := l.Port.Port; port != 0 && l.Port.ID == 0 && !slices.Contains(u.open, port) {
 			u.open = append(u.open, port)

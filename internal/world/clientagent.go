@@ -62,7 +62,7 @@ func (c *clients) startAgent() {
 }
 
 // report begins to report the list, if there is some, with what another agent has learnt.
-func (c *clients) report(learnt []rpcclient.Learnt, last devices.Snapshot, some bool) {
+func (c *clients) report(learnt []rpcclient.KnownClient, last devices.Snapshot, some bool) {
 	c.reporting = rpcclient.New(c.options())
 	c.reporting.Recall(learnt)
 	c.endAgent = inBackground(c.reporting.Run)
@@ -86,8 +86,8 @@ func (c *clients) leave() (goOn func()) {
 	}
 	c.setReplacing(true)
 	c.endAgent(rpcclient.ErrHandover)
-	var learnt []rpcclient.Learnt
-	text, err := json.Marshal(c.reporting.Learnt())
+	var learnt []rpcclient.KnownClient
+	text, err := json.Marshal(c.reporting.KnownClients())
 	if err = errors.Join(err, json.Unmarshal(text, &learnt)); err != nil {
 		c.violate("handed over", "%v", err)
 	}
