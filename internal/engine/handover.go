@@ -34,8 +34,8 @@ func (e *Engine) Handover(heldFor time.Duration) (inputs []Input) {
 // CancelHandover has pushes taken again after Handover: the other Engine does not go on.
 func (e *Engine) CancelHandover() { e.do(func(s *state) { s.handedOver = false }) }
 
-// ApplyHandover tells what the Handover of another Engine was, that long ago, once all that is there has been read. A push is left out whose unit is
-// not there, or has come since it was said: that one has left in between.
+// ApplyHandover takes over what the Handover of another Engine told, that long ago, once all that is there has been read. It leaves out
+// a push whose unit is not there, or has come since it was said: that one has left in between.
 func (e *Engine) ApplyHandover(inputs []Input, age time.Duration) {
 	for _, in := range inputs {
 		e.do(func(s *state) {
