@@ -57,34 +57,35 @@ type Preparsed struct {
 	Application uint32       // usage of the collection, the page in the upper 16 bits
 	Lengths     map[Kind]int // bytes of each kind's longest report, with one for the number even where there is none; 0: it has none
 	// Descriptor is a report descriptor of the collection alone. It declares the same fields at the same places. Inner collections, and
-	// in what padding a report ends that is not the longest, are not known any more.
+	// in what padding a report ends that is not the longest, are not known any more. nil: the fields make no sense.
 	Descriptor []byte
 }
 
-// ParsePreparsed reads preparsed data of Windows.
+// ParsePreparsed reads preparsed data of Windows. With an error it returns what there is to know all the same: reports of a device whose
+// fields make no sense can be read by their bytes.
 func ParsePreparsed(b []byte) (Preparsed, error) {
 	var h preparsedHeader
 	n, err := binary.Decode(b, binary.LittleEndian, &h)
 	if err != nil || string(h.Magic[:]) != preparsedMagic {
 		return Preparsed{}, errors.New("preparsed data: not as Windows is known to make them")
 	}
+	p := Preparsed{Application: fullUsage(h.Page, h.Usage), Lengths: make(map[Kind]int)}
+	for i, kind := range []Kind{Input, Output, Feature} {
+		p.Lengths[kind] = int(h.Reports[i].Bytes)
+	}
 	var caps [3][]preparsedCap
 	w := new(writer)
 	for i, r := range h.Reports {
 		if caps[i], err = readCaps(b[n:], int(r.First), int(r.End)); err != nil {
-			return Preparsed{}, fmt.Errorf("preparsed data: %w", err)
+			return p, fmt.Errorf("preparsed data: %w", err)
 		}
 		w.numbered = w.numbered || slices.ContainsFunc(caps[i], func(c preparsedCap) bool { return c.ReportID != 0 })
-	}
-	p := Preparsed{Application: fullUsage(h.Page, h.Usage), Lengths: make(map[Kind]int)}
-	for i, kind := range []Kind{Input, Output, Feature} {
-		p.Lengths[kind] = int(h.Reports[i].Bytes)
 	}
 	w.extended(localUsage, p.Application)
 	w.unsigned(mainCollection, 1)
 	for i, tag := range []byte{mainInput, mainOutput, mainFeature} {
 		if err := w.reports(tag, caps[i], int(h.Reports[i].Bytes)); err != nil {
-			return Preparsed{}, fmt.Errorf("preparsed data: %w", err)
+			return p, fmt.Errorf("preparsed data: %w", err)
 		}
 	}
 	w.item(mainEndCollection, nil)

@@ -140,7 +140,11 @@ func TestPreparsedDataThatMakeNoSense(t *testing.T) {
 		"two fields of report 5 have bit 16":      preparsed(9, valueCap(5, 8, 2, 1), valueCap(5, 8, 2, 2)),
 		"report 5 has 24 bits":                    preparsed(2, valueCap(5, 8, 2, 1)),
 	} {
-		_, err := ParsePreparsed(data)
+		p, err := ParsePreparsed(data)
+		require.Nil(t, p.Descriptor)
+		if !strings.HasPrefix(want, "not as") {
+			require.Equal(t, map[Kind]int{Input: int(binary.LittleEndian.Uint16(data[22:])), Output: 0, Feature: 0}, p.Lengths, "they can be read")
+		}
 		require.ErrorContains(t, err, want)
 	}
 	_, err := ParsePreparsed(nil)

@@ -3,7 +3,6 @@ package hidio
 import (
 	"cmp"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"time"
 	"unsafe"
@@ -12,7 +11,6 @@ import (
 
 	"sidetone/internal/devices"
 	"sidetone/internal/hid/descriptor"
-	"sidetone/internal/platform"
 	platformwindows "sidetone/internal/platform/windows"
 )
 
@@ -50,11 +48,11 @@ func describe(i platformwindows.Interface) (k described, err error) {
 	k.vid, k.pid = hex4(info.VID), hex4(info.PID)
 	k.path, k.instance, k.parent = i.Path, i.Instance, cmp.Or(platformwindows.Parent(i.Instance), i.Instance)
 	preparsed, err := readPreparsed(file, info.Size)
-	switch {
-	case errors.Is(err, platform.ErrNoAnswer): // there will be one another time
+	if err == nil {
+		k.Preparsed, err = descriptor.ParsePreparsed(preparsed)
+	}
+	if k.Lengths == nil { // else its reports can be read. It is asked another time
 		return described{}, fmt.Errorf("what %s sends cannot be read: %w", i.Instance, err)
-	case err == nil:
-		k.Preparsed, _ = descriptor.ParsePreparsed(preparsed) // of what makes no sense nothing is known
 	}
 	of := platformwindows.PropertiesOf(k.parent)
 	k.hardware = platformwindows.Identify(k.parent, platformwindows.Parent)
