@@ -56,7 +56,7 @@ type Versioned interface {
 	Version() string
 }
 
-// A Refresher is a Source whose List reads no more than what is known to have changed. After
+// A Refresher is a Watcher whose reading is of no more than what is known to have changed. After
 // Refresh it reads everything.
 type Refresher interface{ Refresh() }
 

@@ -43,8 +43,9 @@ type manager struct {
 	once    sync.Once
 	working sync.WaitGroup // every goroutine but those of the backend
 
-	mu        sync.Mutex // guards the next three, for moments only
+	mu        sync.Mutex // guards the next four, for moments only
 	want      func(hid.Device) bool
+	afresh    bool             // the next Read opens again what has failed
 	announced map[string]bool  // nodes of which the OS has said something since the last Read
 	ports     map[string]*port // by node
 
@@ -116,6 +117,13 @@ func (h *manager) Want(want func(hid.Device) bool) {
 	h.want = want
 	h.mu.Unlock()
 	h.changed.Notify()
+}
+
+// Refresh has the next Read open again what has failed although the OS has said nothing of it, as over a sleep.
+func (h *manager) Refresh() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.afresh = true
 }
 
 // Send is explained at Devices.
@@ -192,7 +200,7 @@ func (h *manager) Read(ctx context.Context) error {
 		return os.ErrClosed
 	}
 	h.notes, h.retry = nil, 0
-	want, announced := h.takePending()
+	want, announced, afresh := h.takePending()
 	present, err := h.scan()
 	if err != nil {
 		h.retry = readRetry
@@ -200,7 +208,7 @@ func (h *manager) Read(ctx context.Context) error {
 	}
 	var wanted []*presence
 	for _, p := range present {
-		h.review(p, announced[p.device.Node])
+		h.review(p, afresh || announced[p.device.Node])
 		if !want(p.device) {
 			h.release(p)
 			continue
@@ -226,11 +234,12 @@ func (h *manager) isClosed() bool {
 }
 
 // takePending returns what the next Read is to go by.
-func (h *manager) takePending() (want func(hid.Device) bool, announced map[string]bool) {
+func (h *manager) takePending() (want func(hid.Device) bool, announced map[string]bool, afresh bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	announced, h.announced = h.announced, make(map[string]bool)
-	return h.want, announced
+	afresh, h.afresh = h.afresh, false
+	return h.want, announced, afresh
 }
 
 // scan returns the devices that the OS lists, after it has let go of those that it does not list any more.
@@ -264,14 +273,14 @@ func (h *manager) scan() ([]*presence, error) {
 }
 
 // review looks whether a device has failed since the last Read. One whose reading has failed is
-// mostly one that is going: it is opened again only after the OS has said something of it.
-func (h *manager) review(p *presence, announced bool) {
+// mostly one that is going: it is opened again only after the OS has said something of it, or somebody asks for all.
+func (h *manager) review(p *presence, again bool) {
 	if p.port != nil && p.port.isDone() {
 		p.broken = true
 		p.noteFailure(p.port.err)
 		h.forget(p)
 	}
-	if announced && p.broken {
+	if again && p.broken {
 		p.broken, p.err = false, nil
 	}
 }
