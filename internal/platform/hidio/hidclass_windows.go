@@ -1,6 +1,7 @@
 package hidio
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,8 +12,12 @@ import (
 	"golang.org/x/sys/windows"
 
 	"sidetone/internal/health"
+	"sidetone/internal/platform"
 	platformwindows "sidetone/internal/platform/windows"
 )
+
+// askTimeout is how long a list waits for one collection to be described: longer than for its name.
+const askTimeout = 2 * describeTimeout
 
 // classBacklog is how many reports Windows keeps for a reader unless told otherwise.
 const classBacklog = 32
@@ -26,7 +31,9 @@ type hidclass struct {
 	watching *platformwindows.Watch
 	deaf     error // why nothing is watched
 
-	known map[string]described // of the last list, by path
+	known    map[string]described // of the last list, by path
+	describe func(platformwindows.Interface) (described, error)
+	asking   map[string]platform.CallGuard // of those that did not answer, by path
 
 	mu       sync.Mutex
 	removals map[string]int           // how often something has gone, by path
@@ -38,7 +45,9 @@ func newBackend(root string, log *slog.Logger) (backend, error) {
 	if root != "" {
 		return nil, fmt.Errorf("read HID devices in %s: %w on Windows", root, errors.ErrUnsupported)
 	}
-	return &hidclass{log: log, removals: make(map[string]int)}, nil
+	return &hidclass{
+		log: log, removals: make(map[string]int), describe: describe, asking: make(map[string]platform.CallGuard),
+	}, nil
 }
 
 // list returns the interfaces, in the order of their instance ids.
@@ -56,7 +65,7 @@ func (h *hidclass) list() ([]entry, error) {
 		h.mu.Unlock()
 		k, ok := h.known[path]
 		if !ok || k.presence != before {
-			k, err = describe(i)
+			k, err = h.ask(path, i)
 			k.presence = before
 		}
 		switch {
@@ -75,6 +84,27 @@ func (h *hidclass) list() ([]entry, error) {
 	h.nodes = nodes
 	h.mu.Unlock()
 	return append(entries, unclear...), nil
+}
+
+// ask has a collection described. One whose driver hangs costs a goroutine, however often the devices are listed, and holds up no other.
+func (h *hidclass) ask(path string, i platformwindows.Interface) (described, error) {
+	noAnswer := fmt.Errorf("what %s is cannot be read: %w", i.Instance, platform.ErrNoAnswer)
+	guard := h.asking[path]
+	if len(guard) > 0 { // it is asked still
+		return described{}, noAnswer
+	}
+	if guard == nil {
+		guard = platform.NewCallGuard()
+	}
+	delete(h.asking, path)
+	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
+	defer cancel()
+	k, err := platform.CallWithContext(ctx, guard, func() (described, error) { return h.describe(i) })
+	if err != nil && ctx.Err() != nil {
+		h.asking[path] = guard
+		err = noAnswer
+	}
+	return k, err
 }
 
 // path is what the Device Manager shows.

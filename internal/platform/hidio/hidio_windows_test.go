@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/windows"
@@ -20,6 +21,7 @@ import (
 	"sidetone/internal/hid/descriptor"
 	"sidetone/internal/platform"
 	"sidetone/internal/platform/platformtest"
+	platformwindows "sidetone/internal/platform/windows"
 	"sidetone/internal/testlab/standin"
 )
 
@@ -193,6 +195,47 @@ func TestHIDOfWindowsThatDoesNotAnswer(t *testing.T) {
 	events.expect(t, hid.Attached, node)
 	h.Send(hid.Request{Node: node, ID: 1, Feature: []byte{6}, Length: 2})
 	require.NotEmpty(t, events.expect(t, hid.Answer, node).Error)
+}
+
+// A device that hangs while it is asked what it is is left out, for now. The others are there. Wine lets no driver hang then.
+func TestHIDOfWindowsThatDoesNotSayWhatItIs(t *testing.T) {
+	platformtest.NoLeak(t)
+	hanging, other := headset(0).Plug(t), headset(1).Plug(t)
+	b, err := newBackend("", platformtest.Quiet())
+	require.NoError(t, err)
+	h, goOn, asked := b.(*hidclass), make(chan struct{}), atomic.Int32{}
+	h.describe = func(i platformwindows.Interface) (described, error) {
+		if strings.EqualFold(i.Path, hanging.Path()) {
+			asked.Add(1)
+			<-goOn
+		}
+		return describe(i)
+	}
+	list := func() (read, unclear []string) {
+		entries, err := h.list()
+		require.NoError(t, err)
+		for _, e := range entries {
+			switch {
+			case e.unclear != nil:
+				require.ErrorIs(t, e.unclear, platform.ErrNoAnswer)
+				unclear = append(unclear, e.device.Node)
+			case ours(e.device):
+				read = append(read, e.device.Node)
+			}
+		}
+		return read, unclear
+	}
+	for range 5 {
+		read, unclear := list()
+		require.Equal(t, []string{other.Instance()}, read)
+		require.Len(t, unclear, 1)
+	}
+	require.EqualValues(t, 1, asked.Load(), "that it hangs is known")
+	close(goOn)
+	require.Eventually(t, func() bool {
+		read, unclear := list()
+		return len(read) == 2 && unclear == nil
+	}, 20*time.Second, time.Millisecond)
 }
 
 // busyBackend is Windows while another program lets nobody else read. Wine lets everybody.
