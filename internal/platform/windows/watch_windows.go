@@ -30,6 +30,15 @@ type deviceInterface struct {
 	name          [2]uint16
 }
 
+// path is the name, if the event is one of a device's interface: every program can send others of its own making.
+func (d *deviceInterface) path() string {
+	const header, most = unsafe.Offsetof(d.name), 2 * maxPath
+	if uintptr(d.size) < header || d.kind != kindDeviceInterface {
+		return ""
+	}
+	return syswindows.UTF16ToString(unsafe.Slice(&d.name[0], min(uintptr(d.size)-header, most)/2))
+}
+
 // A Watch hears of devices that come and go.
 type Watch struct {
 	messages   *broadcast.Subscription
@@ -45,8 +54,8 @@ func NewWatch(class syswindows.GUID, told func(path string, arrived bool)) (*Wat
 			return 0, false
 		}
 		event := *(**deviceInterface)(unsafe.Pointer(&m.Data))
-		if event.kind == kindDeviceInterface && event.class == class {
-			told(syswindows.UTF16PtrToString(&event.name[0]), m.Param == deviceArrival)
+		if path := event.path(); path != "" && event.class == class {
+			told(path, m.Param == deviceArrival)
 		}
 		return 0, false
 	}, broadcast.DeviceChange)

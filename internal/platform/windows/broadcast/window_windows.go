@@ -165,17 +165,17 @@ var windowClass = sync.OnceValues(func() (*uint16, error) {
 })
 
 // handleMessage is called by Windows, on the window's thread.
-func handleMessage(window, id, param, data uintptr) uintptr {
+func handleMessage(window uintptr, id uint32, param, data uintptr) uintptr {
 	if id == runTask {
 		callTask()
 		return 0
 	}
-	if answer, handled := receive(Message{uint32(id), param, data}); handled {
+	if answer, handled := receive(Message{id, param, data}); handled {
 		return answer
 	}
-	if uint32(id) == Close {
+	if id == Close {
 		return 0 // which is the owner's to do
 	}
-	answer, _, _ := defWindowProc.Call(window, id, param, data)
+	answer, _, _ := defWindowProc.Call(window, uintptr(id), param, data)
 	return answer
 }
