@@ -27,7 +27,7 @@ type wire struct {
 	in   *bufio.Reader
 }
 
-// wireTo connects to a client. Answers are read away.
+// wireTo connects to a client. Answers are read and dropped.
 func wireTo(ctx context.Context, over fakeserver.Transport, address string) (*wire, error) {
 	ctx, cancel := context.WithTimeout(ctx, stepLimit)
 	defer cancel()

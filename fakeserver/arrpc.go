@@ -13,9 +13,9 @@ const (
 	neverAnswered = "profile arrpc: the command is never answered"
 	crashesArRPC  = "profile arrpc: the message ends the program"
 
-	// maxArRPC is the longest IPC message that arRPC takes, in bytes: with its
-	// head, it has to be there at one read.
-	maxArRPC = 64<<10 - headSize
+	// maxArRPC is the longest IPC message that arRPC takes, in bytes: one read has to
+	// bring it with its header.
+	maxArRPC = 64<<10 - frameHeaderSize
 )
 
 // arRPCOrigins are all the origins that arRPC knows.
@@ -51,7 +51,7 @@ func badArRPCQuery(req *http.Request) *Rejection {
 
 // badArRPCFrame says why arRPC would close an IPC connection for a frame,
 // whatever its opcode; nil when it would not.
-func badArRPCFrame(h head, body []byte) *Rejection {
+func badArRPCFrame(h frameHeader, body []byte) *Rejection {
 	switch {
 	case h.size > maxArRPC:
 		return reject(codeBadJSON, "message: larger than %d bytes", maxArRPC)

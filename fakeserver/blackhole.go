@@ -6,8 +6,8 @@ import (
 	"net/http"
 )
 
-// serveBlackholeHTTP reads what a peer confides to a black hole over TCP, and
-// never answers. What is not HTTP is read away.
+// serveBlackholeHTTP reads what a peer sends to a black hole over TCP, and
+// never answers. What is not HTTP is read and dropped.
 func (s *Server) serveBlackholeHTTP(c *conn) {
 	defer c.Close()
 	bounded := &io.LimitedReader{R: c}
@@ -36,7 +36,7 @@ func (s *Server) serveBlackholeHTTP(c *conn) {
 func (s *Server) serveBlackholeIPC(c *conn) {
 	clientID := ""
 	for {
-		h, err := readHead(c)
+		h, err := readFrameHeader(c)
 		if err != nil {
 			return
 		}

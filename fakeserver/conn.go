@@ -29,7 +29,7 @@ type conn struct {
 	closed   chan struct{} // when it is
 	once     sync.Once
 	ready    bool // READY was sent; guarded by srv.mu
-	admitted bool // it takes one of the places of run.seated; guarded by srv.mu
+	admitted bool // run.admitted counts it; guarded by srv.mu
 }
 
 // newConn counts nothing yet; see [run.addConn].

@@ -17,29 +17,29 @@ const (
 	opPong
 )
 
-// headSize is the length of opcode and length, both little-endian.
-const headSize = 8
+// frameHeaderSize is the length of opcode and length, both little-endian.
+const frameHeaderSize = 8
 
 // errTooBig is returned for a frame of which only the head was read.
 var errTooBig = errors.New("the frame is larger than the client takes")
 
-// A head is the beginning of an IPC frame.
-type head struct {
+// A frameHeader is the beginning of an IPC frame.
+type frameHeader struct {
 	op   opcode
 	size uint32 // of the JSON that follows, in bytes
 }
 
-func readHead(r io.Reader) (head, error) {
-	var b [headSize]byte
+func readFrameHeader(r io.Reader) (frameHeader, error) {
+	var b [frameHeaderSize]byte
 	if _, err := io.ReadFull(r, b[:]); err != nil {
-		return head{}, err
+		return frameHeader{}, err
 	}
-	return head{opcode(binary.LittleEndian.Uint32(b[:])), binary.LittleEndian.Uint32(b[4:])}, nil
+	return frameHeader{opcode(binary.LittleEndian.Uint32(b[:])), binary.LittleEndian.Uint32(b[4:])}, nil
 }
 
 // readBody reads what follows a head. A negative length is one that is too
 // large (rule R47).
-func readBody(r io.Reader, h head) ([]byte, error) {
+func readBody(r io.Reader, h frameHeader) ([]byte, error) {
 	if h.size > maxMessage {
 		return nil, errTooBig
 	}
@@ -53,7 +53,7 @@ func readBody(r io.Reader, h head) ([]byte, error) {
 
 // frame is head and body in one piece, for one write.
 func frame(op opcode, body []byte) []byte {
-	b := make([]byte, 0, headSize+len(body))
+	b := make([]byte, 0, frameHeaderSize+len(body))
 	b = binary.LittleEndian.AppendUint32(b, uint32(op))
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(body)))
 	return append(b, body...)

@@ -11,19 +11,19 @@ import (
 
 func TestFrame(t *testing.T) {
 	require.Equal(t, "\x01\x00\x00\x00\x02\x00\x00\x00{}", string(frame(opFrame, []byte("{}"))))
-	h, err := readHead(strings.NewReader("\x03\x00\x00\x00\x00\x01\x00\x00"))
+	h, err := readFrameHeader(strings.NewReader("\x03\x00\x00\x00\x00\x01\x00\x00"))
 	require.NoError(t, err)
-	require.Equal(t, head{opPing, 256}, h)
+	require.Equal(t, frameHeader{opPing, 256}, h)
 
-	_, err = readHead(strings.NewReader(""))
+	_, err = readFrameHeader(strings.NewReader(""))
 	require.ErrorIs(t, err, io.EOF)
-	_, err = readHead(strings.NewReader("\x00\x00\x00"))
+	_, err = readFrameHeader(strings.NewReader("\x00\x00\x00"))
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
-	_, err = readBody(strings.NewReader(""), head{opFrame, 1})
+	_, err = readBody(strings.NewReader(""), frameHeader{opFrame, 1})
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
-	_, err = readBody(strings.NewReader(""), head{opFrame, maxMessage + 1})
+	_, err = readBody(strings.NewReader(""), frameHeader{opFrame, maxMessage + 1})
 	require.ErrorIs(t, err, errTooBig)
-	_, err = readBody(strings.NewReader(""), head{opFrame, 0xffff_ffff})
+	_, err = readBody(strings.NewReader(""), frameHeader{opFrame, 0xffff_ffff})
 	require.ErrorIs(t, err, errTooBig, "a negative length")
 }
 
@@ -37,7 +37,7 @@ func FuzzFrames(f *testing.F) {
 		r := bytes.NewReader(stream)
 		var again []byte
 		for {
-			h, err := readHead(r)
+			h, err := readFrameHeader(r)
 			if err != nil {
 				break
 			}

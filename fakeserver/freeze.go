@@ -53,8 +53,8 @@ func (g *gate) open() {
 // Connections stay open, new ones wait. What it is asked through its methods it
 // answers. A server that is stopped or closed is frozen no more.
 func (s *Server) Freeze() {
-	s.life.Lock()
-	defer s.life.Unlock()
+	s.lifecycle.Lock()
+	defer s.lifecycle.Unlock()
 	if s.run == nil {
 		return
 	}
@@ -68,12 +68,12 @@ func (s *Server) Frozen() bool { return s.gate.isShut() }
 
 // Thaw ends [Server.Freeze]: what came meanwhile is dealt with now.
 func (s *Server) Thaw() {
-	s.life.Lock()
-	defer s.life.Unlock()
+	s.lifecycle.Lock()
+	defer s.lifecycle.Unlock()
 	s.thaw()
 }
 
-// thaw is Thaw for who holds life.
+// thaw is Thaw for who holds lifecycle.
 func (s *Server) thaw() {
 	s.gate.open()
 	s.limiter.thaw()

@@ -111,7 +111,7 @@ func (s *Server) serveSquatter(w http.ResponseWriter, req *http.Request) {
 	write(w, http.StatusNotFound, "text/html; charset=utf-8", []byte(squatterBody))
 }
 
-// recordIgnored records what was confided to a program that is no use to the peer.
+// recordIgnored records a request that has reached a program which ignores it.
 // It reports whether the whole request could be read.
 func (s *Server) recordIgnored(w http.ResponseWriter, req *http.Request, kind FaultKind, reason string) bool {
 	p, err := s.readPayload(w, req)

@@ -14,7 +14,7 @@ func (s *Server) SetFault(f Fault) error {
 	}
 	s.mu.Lock()
 	refusing := s.fault.Kind == FaultRefuse || f.Kind == FaultRefuse
-	s.fault, s.left, s.passed = f, f.Times, 0
+	s.fault, s.timesLeft, s.sinceClose = f, f.Times, 0
 	s.notify()
 	s.mu.Unlock()
 	if refusing {
@@ -25,8 +25,8 @@ func (s *Server) SetFault(f Fault) error {
 
 // updateListeners opens or closes the listeners as the fault of the moment demands.
 func (s *Server) updateListeners() error {
-	s.life.Lock()
-	defer s.life.Unlock()
+	s.lifecycle.Lock()
+	defer s.lifecycle.Unlock()
 	if s.run == nil {
 		return nil
 	}
@@ -68,7 +68,7 @@ func (s *Server) Fault() Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := s.fault
-	f.Times = s.left
+	f.Times = s.timesLeft
 	return f
 }
 
@@ -83,14 +83,14 @@ func (s *Server) useFault(t Transport, kinds ...FaultKind) (Fault, bool) {
 		return Fault{}, false
 	}
 	if f.Kind == FaultCloseAfter {
-		if s.passed++; s.passed < f.Count {
+		if s.sinceClose++; s.sinceClose < f.Count {
 			return Fault{}, false
 		}
-		s.passed = 0
+		s.sinceClose = 0
 	}
 	s.stats.Faults++
-	if s.left > 0 {
-		if s.left--; s.left == 0 {
+	if s.timesLeft > 0 {
+		if s.timesLeft--; s.timesLeft == 0 {
 			s.fault = Fault{}
 		}
 	}

@@ -91,7 +91,7 @@ func (k *ipcSocket) expire() {
 // read serves the connection until it ends.
 func (k *ipcSocket) read() {
 	for {
-		h, err := readHead(k.conn)
+		h, err := readFrameHeader(k.conn)
 		if err != nil {
 			return
 		}
@@ -126,7 +126,7 @@ func (k *ipcSocket) read() {
 
 // handleFrame does what one frame says; the body is nil when it was too large. It reports
 // whether the connection goes on.
-func (k *ipcSocket) handleFrame(h head, body []byte, injected Fault) bool {
+func (k *ipcSocket) handleFrame(h frameHeader, body []byte, injected Fault) bool {
 	refusal := k.srv.badFrame(h, body)
 	desktop := k.srv.opts.Profile.isDesktop()
 	switch {
@@ -156,7 +156,7 @@ func (k *ipcSocket) handleFrame(h head, body []byte, injected Fault) bool {
 
 // badFrame says why a frame is refused for what it is, not for what it says
 // (rule R47).
-func (s *Server) badFrame(h head, body []byte) *Rejection {
+func (s *Server) badFrame(h frameHeader, body []byte) *Rejection {
 	switch {
 	case s.opts.Profile == ArRPC:
 		return badArRPCFrame(h, body)
@@ -245,7 +245,7 @@ func (w *ipcWire) write(data []byte) error {
 func (w *ipcWire) writeMessage(text []byte) error { return w.put(opFrame, text) }
 
 func (w *ipcWire) writeHalf(text []byte) error {
-	return w.write(frame(opFrame, text)[:headSize+len(text)/2])
+	return w.write(frame(opFrame, text)[:frameHeaderSize+len(text)/2])
 }
 
 // writeClose says the code and then, where the OS can do that, that nothing follows.

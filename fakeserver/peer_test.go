@@ -61,7 +61,7 @@ func (p *peer) send(op opcode, text string) {
 
 func (p *peer) read() (opcode, string) {
 	p.t.Helper()
-	h, err := readHead(p)
+	h, err := readFrameHeader(p)
 	require.NoError(p.t, err)
 	body := make([]byte, h.size)
 	_, err = io.ReadFull(p, body)

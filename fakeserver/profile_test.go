@@ -381,7 +381,7 @@ func TestArRPCUnreadable(t *testing.T) {
 	for name, f := range map[string][]byte{
 		"message is not JSON": frame(opFrame, []byte("{")),
 		"message too large":   frame(opFrame, []byte(large+" ")),
-		"far too large":       frame(opFrame, make([]byte, maxMessage+1))[:headSize],
+		"far too large":       frame(opFrame, make([]byte, maxMessage+1))[:frameHeaderSize],
 		"ping is not JSON":    frame(opPing, []byte("x")),
 		"ping is empty":       frame(opPing, nil),
 		"pong is not JSON":    frame(opPong, []byte("x")),

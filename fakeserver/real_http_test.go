@@ -213,9 +213,9 @@ func TestRealCharacterSplitOverPackets(t *testing.T) {
 
 func TestDecoded(t *testing.T) {
 	for _, c := range []struct {
-		raw  string
-		cuts []int
-		want string
+		raw          string
+		packetStarts []int
+		want         string
 	}{
 		{"abc", nil, "abc"},
 		{"a€b", []int{1, 4}, "a€b"},
@@ -225,7 +225,7 @@ func TestDecoded(t *testing.T) {
 		{"😀", []int{3}, "\uFFFD\uFFFD"},
 		{"\xff", nil, "\uFFFD"},
 	} {
-		require.Equal(t, c.want, string(decoded([]byte(c.raw), c.cuts)), "%q %v", c.raw, c.cuts)
+		require.Equal(t, c.want, string(decoded([]byte(c.raw), c.packetStarts)), "%q %v", c.raw, c.packetStarts)
 	}
 }
 

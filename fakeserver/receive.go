@@ -8,20 +8,20 @@ import (
 // A delivery is a payload on its way in, with what the client knows of it.
 type delivery struct {
 	Payload
-	refusal  *Rejection // why the request that carried it is refused as a whole
-	noScope  bool       // the command needs an authorization that is not there
-	injected Fault      // the fault that was drawn for it
-	cached   bool       // the client needs nobody to know the application
-	cuts     []int      // where in it the packets begin in which it came, but for the first
+	refusal      *Rejection // why the request that carried it is refused as a whole
+	noScope      bool       // the command needs an authorization that is not there
+	injected     Fault      // the fault that was drawn for it
+	cached       bool       // the client needs nobody to know the application
+	packetStarts []int      // where in it the packets begin in which it came, but for the first
 }
 
 // text is what the client makes of the bytes. A WebSocket has to carry UTF-8.
 func (d *delivery) text(desktop bool) []byte {
-	if !desktop || d.Transport == WebSocket || whole(d.Raw, d.cuts) {
+	if !desktop || d.Transport == WebSocket || whole(d.Raw, d.packetStarts) {
 		return d.Raw
 	}
 	d.Warnings = append(d.Warnings, "message: a character is not whole UTF-8 in one packet: it becomes U+FFFD")
-	return decoded(d.Raw, d.cuts)
+	return decoded(d.Raw, d.packetStarts)
 }
 
 // receive judges, records and reports a payload, and says what to do about it.

@@ -23,7 +23,7 @@ const (
 type run struct {
 	srv  *Server
 	http *http.Server
-	tcp  net.Listener   // nil while connections are refused; guarded by srv.life
+	tcp  net.Listener   // nil while connections are refused; guarded by srv.lifecycle
 	ipc  net.Listener   // likewise
 	wg   sync.WaitGroup // every goroutine of the run
 

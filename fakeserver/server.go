@@ -21,28 +21,28 @@ type Server struct {
 	log     *slog.Logger
 	started time.Time
 
-	life sync.Mutex // one change between running, refusing and stopped at a time
-	run  *run       // nil when stopped; written under life and mu
+	lifecycle sync.Mutex // one change between running, refusing and stopped at a time
+	run       *run       // nil when stopped; written under lifecycle and mu
 
 	limiter *limiter
 	gate    gate
 
 	order sync.Mutex // one payload is judged, recorded and reported at a time
 
-	mu        sync.Mutex
-	port      int
-	ipcPath   string // of the socket or pipe; "" when there is none
-	closed    bool
-	fault     Fault
-	left      int // times the fault still applies, when it is limited
-	passed    int // payloads since FaultCloseAfter last closed a connection
-	rng       rng // of [Flaky]
-	record    record
-	store     store
-	known     registry
-	cached    map[string]bool // applications that were looked up in this run
-	stats     Stats           // Connections, Ready and Payloads are counted when asked for
-	listening chan struct{}   // closed at the next change; nil when nobody waits
+	mu         sync.Mutex
+	port       int
+	ipcPath    string // of the socket or pipe; "" when there is none
+	closed     bool
+	fault      Fault
+	timesLeft  int // times the fault still applies, when it is limited
+	sinceClose int // payloads since FaultCloseAfter last closed a connection
+	rng        rng // of [Flaky]
+	record     record
+	store      store
+	known      registry
+	cached     map[string]bool // applications that were looked up in this run
+	stats      Stats           // Connections, Ready and Payloads are counted when asked for
+	listening  chan struct{}   // closed at the next change; nil when nobody waits
 }
 
 // Stats are the counts of a server, from its start over all restarts.
@@ -68,7 +68,7 @@ func Start(opts Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("fake server: %w", err)
 	}
-	s := &Server{opts: opts, log: opts.Logger, started: time.Now(), fault: opts.Fault, left: opts.Fault.Times}
+	s := &Server{opts: opts, log: opts.Logger, started: time.Now(), fault: opts.Fault, timesLeft: opts.Fault.Times}
 	s.record.limit = opts.KeepPayloads
 	s.rng = newRNG(opts.Seed)
 	s.limiter = newLimiter(opts.Bucket, opts.Refill, s.wake)
@@ -78,15 +78,15 @@ func Start(opts Options) (*Server, error) {
 		}
 	}
 	s.known = s.store.registry()
-	s.life.Lock()
-	defer s.life.Unlock()
+	s.lifecycle.Lock()
+	defer s.lifecycle.Unlock()
 	if err := s.begin(opts.Ports); err != nil {
 		return nil, fmt.Errorf("fake server: %w", err)
 	}
 	return s, nil
 }
 
-// begin starts a run on the first free port. life is held.
+// begin starts a run on the first free port. lifecycle is held.
 func (s *Server) begin(ports []int) error {
 	r := newRun(s)
 	d, err := s.open(ports)
@@ -139,7 +139,7 @@ type listeners struct {
 	path     string
 }
 
-// end ends the run, if there is one. life is held.
+// end ends the run, if there is one. lifecycle is held.
 func (s *Server) end() {
 	r := s.run
 	if r == nil {
@@ -200,8 +200,8 @@ func (s *Server) Address() string {
 // the server has ended. Everything recorded can still be read. It always
 // returns nil and may be called twice.
 func (s *Server) Close() error {
-	s.life.Lock()
-	defer s.life.Unlock()
+	s.lifecycle.Lock()
+	defer s.lifecycle.Unlock()
 	s.mu.Lock()
 	s.closed = true
 	s.notify()
@@ -214,8 +214,8 @@ func (s *Server) Close() error {
 // are closed and every goroutine has ended when it returns. What was recorded and the device
 // lists stay.
 func (s *Server) Stop() {
-	s.life.Lock()
-	defer s.life.Unlock()
+	s.lifecycle.Lock()
+	defer s.lifecycle.Unlock()
 	s.end()
 }
 
@@ -228,8 +228,8 @@ func (s *Server) Resume(port ...int) error {
 	if err := checkPorts(port); err != nil {
 		return fmt.Errorf("fake server: %w", err)
 	}
-	s.life.Lock()
-	defer s.life.Unlock()
+	s.lifecycle.Lock()
+	defer s.lifecycle.Unlock()
 	return s.resume(port)
 }
 
@@ -238,13 +238,13 @@ func (s *Server) Restart(port ...int) error {
 	if err := checkPorts(port); err != nil {
 		return fmt.Errorf("fake server: %w", err)
 	}
-	s.life.Lock()
-	defer s.life.Unlock()
+	s.lifecycle.Lock()
+	defer s.lifecycle.Unlock()
 	s.end()
 	return s.resume(port)
 }
 
-// resume begins a run, if there is none. life is held.
+// resume begins a run, if there is none. lifecycle is held.
 func (s *Server) resume(ports []int) error {
 	if len(ports) == 0 {
 		ports = []int{s.Port()}

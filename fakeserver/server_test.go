@@ -297,7 +297,7 @@ func turmoil(t *testing.T, profile Profile) {
 					if c, err := ipctest.Dial(deadline(t), srv.IPCPath()); err == nil {
 						_, _ = c.Write(frame(opHandshake, []byte(handshake(1, clientID))))
 						_, _ = c.Write(frame(opFrame, []byte(msg("n", mic))))
-						_, _ = io.CopyN(io.Discard, c, headSize)
+						_, _ = io.CopyN(io.Discard, c, frameHeaderSize)
 						_ = c.Close()
 					}
 					continue

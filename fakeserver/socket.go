@@ -224,7 +224,7 @@ func (k *socket) limit(d time.Duration) {
 }
 
 // shut does the server's half of the closing handshake. What the peer still
-// sends has to be read away, since closing on unread data would reset the
+// sends has to be read and dropped, since closing on unread data would reset the
 // connection and could cost the peer the code.
 func (k *socket) shut(code int, reason string) {
 	k.mu.Lock()

@@ -22,14 +22,14 @@ var (
 
 // An upload is the body of a request on its way in.
 type upload struct {
-	req      *http.Request
-	deadline *http.ResponseController
-	body     io.Reader
-	turn     *turn // nil: it need not wait
-	text     bytes.Buffer
-	cuts     []int // where in text a packet begins, but for the first
-	packet   int64
-	whole    bool
+	req          *http.Request
+	deadline     *http.ResponseController
+	body         io.Reader
+	turn         *turn // nil: it need not wait
+	text         bytes.Buffer
+	packetStarts []int // where in text a packet begins, but for the first
+	packet       int64
+	whole        bool
 }
 
 func (s *Server) upload(w http.ResponseWriter, req *http.Request, t *turn) *upload {
@@ -55,7 +55,7 @@ func (u *upload) readAll(d *delivery) error {
 	if err != nil {
 		return err
 	}
-	d.Raw, d.cuts = u.text.Bytes(), u.cuts
+	d.Raw, d.packetStarts = u.text.Bytes(), u.packetStarts
 	_ = u.deadline.SetReadDeadline(time.Time{}) // an unanswered request may wait for ever
 	return nil
 }
@@ -108,7 +108,7 @@ func (u *upload) read(most int) error {
 
 func (u *upload) add(piece []byte, packet int64) {
 	if u.packet != packet && u.text.Len() > 0 {
-		u.cuts = append(u.cuts, u.text.Len())
+		u.packetStarts = append(u.packetStarts, u.text.Len())
 	}
 	u.packet = packet
 	u.text.Write(piece)
@@ -116,13 +116,13 @@ func (u *upload) add(piece []byte, packet int64) {
 
 // decoded is the text that the client makes of bytes which came in packets: it
 // decodes each for itself, and what is not UTF-8 in it becomes U+FFFD (rule R86).
-func decoded(raw []byte, cuts []int) []byte {
-	if whole(raw, cuts) {
+func decoded(raw []byte, packetStarts []int) []byte {
+	if whole(raw, packetStarts) {
 		return raw
 	}
 	var b strings.Builder
 	start := 0
-	for _, cut := range append(cuts[:len(cuts):len(cuts)], len(raw)) {
+	for _, cut := range append(packetStarts[:len(packetStarts):len(packetStarts)], len(raw)) {
 		decodePacket(&b, raw[start:cut])
 		start = cut
 	}
@@ -130,11 +130,11 @@ func decoded(raw []byte, cuts []int) []byte {
 }
 
 // whole reports whether decoding in packets changes nothing.
-func whole(raw []byte, cuts []int) bool {
+func whole(raw []byte, packetStarts []int) bool {
 	if !utf8.Valid(raw) {
 		return false
 	}
-	for _, cut := range cuts {
+	for _, cut := range packetStarts {
 		if cut < len(raw) && !utf8.RuneStart(raw[cut]) {
 			return false
 		}

@@ -17,7 +17,7 @@ func queryValue(query url.Values, key string) any {
 }
 
 // goodVersion reports whether the client takes a version: it turns the value into
-// a number as its language does, and refuses what is above or below 1. What is
+// a number as JavaScript does, and refuses what is above or below 1. What is
 // no number is neither (rules R26, R78, R79).
 func goodVersion(v any) bool {
 	n := number(v)
