@@ -71,9 +71,13 @@ func readTCP(path string) ([]tcpRow, error) {
 
 // parseTCP returns the listeners of a table in the form of /proc/net/tcp or tcp6. A table that
 // it does not understand is an error: a listener left out would be a wrong "none".
+//
+// The kernel lists listeners before connections. To find all of those it goes through a table that grows with the machine's memory, which
+// takes milliseconds: so no more is read at a time than one line has, and nothing behind the first connection.
 func parseTCP(table io.Reader) ([]tcpRow, error) {
-	const listen = "0A"
+	const listen, established, lineLength = "0A", "01", 150
 	lines := bufio.NewScanner(table)
+	lines.Buffer(make([]byte, lineLength), bufio.MaxScanTokenSize)
 	if !lines.Scan() || !strings.Contains(lines.Text(), "local_address") {
 		return nil, errors.Join(errors.New("not a table of TCP sockets"), lines.Err())
 	}
@@ -83,6 +87,9 @@ func parseTCP(table io.Reader) ([]tcpRow, error) {
 		f := strings.Fields(lines.Text())
 		if len(f) < 10 {
 			return nil, fmt.Errorf("not a TCP socket: %q", lines.Text())
+		}
+		if f[3] == established {
+			return rows, nil
 		}
 		if f[3] != listen {
 			continue

@@ -3,7 +3,9 @@ package ipc
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"os"
@@ -12,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
 
@@ -136,6 +139,14 @@ func TestListenersUnknown(t *testing.T) {
 	}
 	_, err := listeners(t.TempDir(), []int{6463})
 	require.ErrorIs(t, err, os.ErrNotExist, "no table is not an empty table")
+}
+
+// TestConnectionsAreNotRead: the kernel takes milliseconds to list them.
+func TestConnectionsAreNotRead(t *testing.T) {
+	table := tcpHeader + tcpLine("127.0.0.1", 6463, "0A", 0, 7) + tcpLine("127.0.0.1", 6463, "01", 0, 8)
+	rows, err := parseTCP(io.MultiReader(strings.NewReader(table), iotest.ErrReader(errors.New("read on"))))
+	require.NoError(t, err)
+	require.Len(t, rows, 1)
 }
 
 func FuzzTCPTable(f *testing.F) {
