@@ -101,7 +101,7 @@ func TestReport(t *testing.T) {
 	require.Contains(t, text, "| size | 13 MiB | – | – | ≤ 12 MiB | **no** |\n")
 	require.Equal(t, 1, strings.Count(text, "A note."))
 	require.Contains(t, text, "## Missed targets\n\n- size: 13 MiB, target ≤ 12 MiB.\n")
-	for _, m := range scenes {
+	for _, m := range measurements {
 		require.Contains(t, text, "-only "+m.name)
 	}
 
@@ -111,7 +111,7 @@ func TestReport(t *testing.T) {
 func TestChoose(t *testing.T) {
 	all, err := choose("")
 	require.NoError(t, err)
-	require.Len(t, all, len(scenes))
+	require.Len(t, all, len(measurements))
 	one, err := choose("storm")
 	require.NoError(t, err)
 	require.Equal(t, "storm", one[0].name)
@@ -258,7 +258,7 @@ func TestProgramsCheckTheirArguments(t *testing.T) {
 	}
 }
 
-// openPlace starts one client of a scene.
+// openPlace starts one client of a measurement.
 func openPlace(t *testing.T, s setup) *child {
 	p, err := s.open(t.TempDir())
 	require.NoError(t, err)
@@ -378,7 +378,7 @@ func TestFlood(t *testing.T) {
 	f, err := connectPushers(t.Context(), c)
 	require.NoError(t, err)
 	defer f.close()
-	require.NoError(t, f.wave(t.Context(), 10_000, 100*time.Millisecond))
+	require.NoError(t, f.makeChanges(t.Context(), 10_000, 100*time.Millisecond))
 	require.NoError(t, f.last(t.Context(), int(f.next.Add(1))))
 	sent := int(f.sent.Load()) + 1
 	require.Greater(t, sent, 1)
@@ -394,7 +394,7 @@ func TestFlood(t *testing.T) {
 
 	stop()
 	require.NoError(t, <-ended)
-	require.ErrorContains(t, f.wave(t.Context(), 10_000, time.Hour), "10000 times a second")
+	require.ErrorContains(t, f.makeChanges(t.Context(), 10_000, time.Hour), "10000 times a second")
 }
 
 func TestWave(t *testing.T) {
@@ -406,7 +406,7 @@ func TestWave(t *testing.T) {
 			made = append(made, n)
 			return nil
 		}}}
-		require.NoError(t, f.wave(t.Context(), 10_000, 10*time.Millisecond))
+		require.NoError(t, f.makeChanges(t.Context(), 10_000, 10*time.Millisecond))
 		require.Len(t, made, 100)
 		require.Equal(t, 99, made[99])
 		require.EqualValues(t, 100, f.sent.Load())
@@ -415,7 +415,7 @@ func TestWave(t *testing.T) {
 			time.Sleep(time.Millisecond)
 			return nil
 		}
-		require.NoError(t, f.wave(t.Context(), 10_000, 10*time.Millisecond))
+		require.NoError(t, f.makeChanges(t.Context(), 10_000, 10*time.Millisecond))
 		require.EqualValues(t, 110, f.sent.Load(), "what could not be made in time is not made up for")
 	})
 }

@@ -34,11 +34,11 @@ func openCoreAudio(ctx context.Context, b *bench) (*lab, error) {
 		bench: b, kind: "Core Audio", what: "mute on Core Audio by another process", p50: limit{ratio: 1.5}, p99: limit{ratio: 2},
 		close: func() error { leave(); return nil },
 	}
-	return l.opened(ctx, l.furnish(headset[0].ID))
+	return l.opened(ctx, l.setUp(headset[0].ID))
 }
 
-// furnish has the microphone muted by this process, and writes the files that the agent reads.
-func (l *lab) furnish(microphone string) error {
+// setUp has the microphone muted by this process, and writes the files that the agent reads.
+func (l *lab) setUp(microphone string) error {
 	volume, err := wasapitest.OpenVolume(microphone)
 	if err != nil {
 		return err

@@ -162,14 +162,14 @@ func (o load) on(ctx context.Context, l *lab, program func(*place) command) (r l
 		return r, err
 	}
 	defer f.close()
-	if err := f.wave(ctx, o.rate, o.length/10); err != nil {
+	if err := f.makeChanges(ctx, o.rate, o.length/10); err != nil {
 		return r, err
 	}
-	if r.first, err = c.rest(ctx); err != nil {
+	if r.first, err = c.usageAtRest(ctx); err != nil {
 		return r, err
 	}
 	before, sent, began := c.newest().Seq, f.sent.Load(), time.Now()
-	err = f.wave(ctx, o.rate, o.length)
+	err = f.makeChanges(ctx, o.rate, o.length)
 	if err == nil {
 		err = f.last(ctx, int(f.next.Add(1)))
 	}
@@ -177,7 +177,7 @@ func (o load) on(ctx context.Context, l *lab, program func(*place) command) (r l
 		return r, err
 	}
 	ended := time.Now()
-	if r.last, err = c.rest(ctx); err != nil {
+	if r.last, err = c.usageAtRest(ctx); err != nil {
 		return r, err
 	}
 	var arrived []time.Time
@@ -193,8 +193,8 @@ func (o load) on(ctx context.Context, l *lab, program func(*place) command) (r l
 	return r, nil
 }
 
-// wave makes changes for a while. What could not be made in time is not made up for.
-func (f *changer) wave(ctx context.Context, rate int, length time.Duration) error {
+// makeChanges makes changes for a while. What could not be made in time is not made up for.
+func (f *changer) makeChanges(ctx context.Context, rate int, length time.Duration) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	began, before := time.Now(), f.next.Load()
@@ -226,9 +226,9 @@ func (f *changer) wave(ctx context.Context, rate int, length time.Duration) erro
 	return nil
 }
 
-// rest leaves a program alone for a second, in which whatever else there is comes, and returns
+// usageAtRest leaves a program alone for a second, in which whatever else there is comes, and returns
 // what it has used by then.
-func (c *child) rest(ctx context.Context) (usage, error) {
+func (c *child) usageAtRest(ctx context.Context) (usage, error) {
 	if err := pause(ctx, time.Second); err != nil {
 		return usage{}, err
 	}

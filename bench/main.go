@@ -16,10 +16,10 @@ import (
 	"time"
 )
 
-const sceneLimit = 20 * time.Minute // after which a scene has failed
+const measurementLimit = 20 * time.Minute // after which a measurement has failed
 
-// scene is one step of the bench.
-type scene struct {
+// measurement is one step of the bench.
+type measurement struct {
 	name, what string
 	labs       []openLab // what it needs; measure gets them in this order
 	measure    func(context.Context, *bench, []*lab) ([]row, error)
@@ -41,7 +41,7 @@ func main() {
 	}
 }
 
-// bench is what all scenes share.
+// bench is what all measurements share.
 type bench struct {
 	quick   bool
 	self    string            // path of this binary
@@ -60,7 +60,7 @@ func pick[T any](b *bench, full, quick T) T {
 func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	quick := flags.Bool("quick", false, "shorter rounds, for development")
-	only := flags.String("only", "", "run one scene: "+strings.Join(names(), ", "))
+	only := flags.String("only", "", "run one measurement: "+strings.Join(names(), ", "))
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func run(ctx context.Context, args []string) error {
 	defer os.RemoveAll(b.dir)
 
 	before := loadAverage()
-	rows, err := b.perform(ctx, chosen)
+	rows, err := b.measureAll(ctx, chosen)
 	if err != nil {
 		return err
 	}
@@ -97,12 +97,12 @@ func run(ctx context.Context, args []string) error {
 	return nil
 }
 
-func (b *bench) perform(ctx context.Context, chosen []scene) ([]row, error) {
+func (b *bench) measureAll(ctx context.Context, chosen []measurement) ([]row, error) {
 	var all []row
 	for _, s := range chosen {
 		start := time.Now()
 		fmt.Fprintf(os.Stderr, "%-8s %s\n", s.name, s.what)
-		rows, err := b.play(ctx, s)
+		rows, err := b.measureOne(ctx, s)
 		if err != nil {
 			return nil, fmt.Errorf("%s (%s): %w", s.name, s.what, err)
 		}
@@ -115,9 +115,9 @@ func (b *bench) perform(ctx context.Context, chosen []scene) ([]row, error) {
 	return all, nil
 }
 
-// play opens what a scene needs, measures, and closes it again.
-func (b *bench) play(ctx context.Context, s scene) (rows []row, err error) {
-	ctx, cancel := context.WithTimeout(ctx, sceneLimit)
+// measureOne opens what a measurement needs, measures, and closes it again.
+func (b *bench) measureOne(ctx context.Context, s measurement) (rows []row, err error) {
+	ctx, cancel := context.WithTimeout(ctx, measurementLimit)
 	defer cancel()
 	var labs []*lab
 	for _, open := range s.labs {
@@ -133,19 +133,19 @@ func (b *bench) play(ctx context.Context, s scene) (rows []row, err error) {
 
 func names() []string {
 	var list []string
-	for _, s := range scenes {
+	for _, s := range measurements {
 		list = append(list, s.name)
 	}
 	return list
 }
 
-func choose(only string) ([]scene, error) {
+func choose(only string) ([]measurement, error) {
 	if only == "" {
-		return scenes, nil
+		return measurements, nil
 	}
 	i := slices.Index(names(), only)
 	if i < 0 {
-		return nil, fmt.Errorf("no scene is called %q, use one of %s", only, strings.Join(names(), ", "))
+		return nil, fmt.Errorf("no measurement is called %q, use one of %s", only, strings.Join(names(), ", "))
 	}
-	return scenes[i : i+1], nil
+	return measurements[i : i+1], nil
 }

@@ -36,9 +36,9 @@ func report(rows []row, machine []string) string {
 	for _, line := range machine {
 		fmt.Fprintf(&b, "- %s\n", line)
 	}
-	fmt.Fprintf(&b, "\n## Commands\n\n```\n%-*s # all of it, writes this file\n", len(oneScene)+11, target)
-	for _, m := range scenes {
-		fmt.Fprintf(&b, "%s%-11s # %s\n", oneScene, m.name, m.what)
+	fmt.Fprintf(&b, "\n## Commands\n\n```\n%-*s # all of it, writes this file\n", len(oneMeasurement)+11, target)
+	for _, m := range measurements {
+		fmt.Fprintf(&b, "%s%-11s # %s\n", oneMeasurement, m.name, m.what)
 	}
 	b.WriteString(goBenchmarks)
 	b.WriteString("\n## Figures\n\n")

@@ -29,12 +29,12 @@ func openSound(kind testlab.SoundKind) openLab {
 		if kind == testlab.PulseAudio {
 			l.p50.ratio = 1.35
 		}
-		return l.opened(ctx, l.furnish(ctx, server, button))
+		return l.opened(ctx, l.setUp(ctx, server, button))
 	}
 }
 
-// furnish plugs in the headset, and writes the files that the agent reads.
-func (l *lab) furnish(ctx context.Context, server *testlab.SoundServer, button *pulse.Conn) error {
+// setUp plugs in the headset, and writes the files that the agent reads.
+func (l *lab) setUp(ctx context.Context, server *testlab.SoundServer, button *pulse.Conn) error {
 	info, err := button.ServerInfo(ctx)
 	if err != nil {
 		return err

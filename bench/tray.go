@@ -20,14 +20,14 @@ const maxTrayRSS = 15 << 20
 // trayChild is a tray on a session bus of its own, and a panel there.
 type trayChild struct {
 	*child
-	bus   *child
-	panel *dbus.Conn
-	told  chan *dbus.Signal
+	bus     *child
+	panel   *dbus.Conn
+	signals chan *dbus.Signal
 }
 
 // startTray starts the tray of an agent, and reads its menu as a panel does.
 func (b *bench) startTray(ctx context.Context, agent *child) (t *trayChild, err error) {
-	t = &trayChild{bus: &child{place: &place{}}, child: &child{place: &place{}}, told: make(chan *dbus.Signal, 100)}
+	t = &trayChild{bus: &child{place: &place{}}, child: &child{place: &place{}}, signals: make(chan *dbus.Signal, 100)}
 	if t.bus.folder, err = os.MkdirTemp(b.dir, "bus"); err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (b *bench) startTray(ctx context.Context, agent *child) (t *trayChild, err 
 	if err = t.panel.AddMatchSignal(dbus.WithMatchInterface("com.canonical.dbusmenu")); err != nil {
 		return nil, err
 	}
-	t.panel.Signal(t.told)
+	t.panel.Signal(t.signals)
 	err = t.start(b.dir, command{
 		"tray",
 		[]string{trayPath, "--address=" + agent.controlSocket(), "--lang=en", "--"},
@@ -82,7 +82,7 @@ func (t *trayChild) awaitMute(ctx context.Context, mute bool) (time.Time, error)
 	want := map[bool]string{true: "Microphone: muted", false: "Microphone: not muted"}[mute]
 	for {
 		select {
-		case s := <-t.told:
+		case s := <-t.signals:
 			if len(s.Body) > 0 && strings.Contains(fmt.Sprint(s.Body[0]), want) {
 				return time.Now(), nil
 			}

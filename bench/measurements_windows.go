@@ -6,11 +6,11 @@ const (
 	agentPath   = "bin/windows/amd64/sidetone.exe" // as 'make build-windows' makes it
 	resultsPath = "bench/RESULTS-windows.md"
 
-	target   = "make bench-windows"
-	oneScene = "tools/windows/bench.sh -only "
+	target         = "make bench-windows"
+	oneMeasurement = "tools/windows/bench.sh -only "
 )
 
-var scenes = []scene{
+var measurements = []measurement{
 	{"mute", "mute to payload, against the bare path", []openLab{openCoreAudio}, measureChanges(overIPC, overWebSocket)},
 	{"idle", "what doing nothing costs", []openLab{openCoreAudio}, measureIdle},
 }

@@ -14,8 +14,8 @@ const (
 	trayPath    = "bin/sidetone-tray"
 	resultsPath = "bench/RESULTS.md"
 
-	target   = "make bench"
-	oneScene = "go run ./bench -only "
+	target         = "make bench"
+	oneMeasurement = "go run ./bench -only "
 )
 
 var (
@@ -23,7 +23,7 @@ var (
 	onPipeWire   = openSound(testlab.PipeWire)
 )
 
-var scenes = []scene{
+var measurements = []measurement{
 	{
 		"mute", "mute to payload, against the bare path",
 		[]openLab{onPulseAudio, onPipeWire},
