@@ -31,7 +31,7 @@ type Client struct {
 	lastSearch     time.Time     // since when the next one is waited for; zero: it is due
 	searchPause    time.Duration // how long that is, at full pace
 	lastScan       time.Time     // when the last scan began
-	searchingSince time.Time     // since when there has been no client, and nothing has told of one
+	searchingSince time.Time     // since when nothing has told of a client, and none has gone
 	nextResend     time.Time     // zero: never
 	newListSearch  time.Time     // when to search because there is a new list; zero: there is none
 	unlisted       unlisted
@@ -226,7 +226,7 @@ const minScanInterval = 50 * time.Millisecond
 // waitForWork waits until there is something to do.
 func (c *Client) waitForWork(ctx context.Context) {
 	news := c.newList
-	if c.searching() || !c.newListSearch.IsZero() {
+	if !c.served() || !c.newListSearch.IsZero() {
 		news = nil
 	}
 	var due <-chan time.Time
@@ -282,9 +282,10 @@ func earlier(a, b time.Time) time.Time {
 // searching reports whether to look for clients by a timer: where nothing tells of what may appear,
 // while there is no client, and for a while after something has appeared or gone (a client opens its
 // port a moment after its socket). Else one without a socket is looked for when there is a new list.
-func (c *Client) searching() bool {
-	return c.unwatched.Load() || !c.searchBackoff.atCeiling() || !c.connected()
-}
+func (c *Client) searching() bool { return c.unwatched.Load() || !c.served() }
+
+// served reports whether there is a client, and nothing has appeared or gone for a while.
+func (c *Client) served() bool { return c.searchBackoff.atCeiling() && c.connected() }
 
 func (c *Client) connected() bool {
 	c.mu.Lock()
@@ -297,21 +298,27 @@ func (c *Client) connected() bool {
 
 // slowSearchFactor is how many times RetryMax lie between two searches once they are only for what
 // hardly ever appears: clients where nothing tells of them and one is served, and after quickSearchFor
-// those without a socket.
-const slowSearchFactor = 6
+// those without a socket. rareSearchFactor is that for the former then: a new list has them looked for, too.
+const (
+	slowSearchFactor = 6
+	rareSearchFactor = 60
+)
 
 // newListInterval is from a scan to the search for a new list: nothing tells of a client without a socket,
 // and while another one is served no timer runs.
 const newListInterval = 30 * time.Second
 
-// quickSearchFor is for how long a search that finds nothing goes on at its full pace: clients with a
+// quickSearchFor is for how long a search that finds nothing goes on at its pace: clients with a
 // socket, as all that users run, are noticed by an event (rule R72).
 const quickSearchFor = 3 * time.Minute
 
 // nextSearch is when to look for clients next without anything happening.
 func (c *Client) nextSearch() time.Time {
-	connected, factor := c.connected(), time.Duration(1)
-	if c.searchBackoff.atCeiling() && (connected || !c.unwatched.Load() && time.Since(c.searchingSince) >= quickSearchFor) {
+	factor, long := time.Duration(1), time.Since(c.searchingSince) >= quickSearchFor
+	switch {
+	case c.served() && long:
+		factor = rareSearchFactor
+	case c.served(), c.searchBackoff.atCeiling() && long && !c.unwatched.Load():
 		factor = slowSearchFactor
 	}
 	return c.lastSearch.Add(factor * c.searchPause)

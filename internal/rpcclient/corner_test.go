@@ -673,6 +673,34 @@ func TestASecondClientIsFoundWhereNothingTellsOfIt(t *testing.T) {
 	})
 }
 
+// After a while without anything new, that is a search in 5 min. What there is to tell is told at once to whoever has come meanwhile.
+func TestSearchesAreRareWhereNothingTellsOfClientsAndOneIsServed(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		m.client(m.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, NoTCP: true})
+		h := m.start(Options{Local: unwatched{m}})
+		h.publish(devices.True)
+		pass(quickSearchFor + time.Minute)
+		before := m.looked()
+		pass(time.Hour)
+		require.InDelta(t, 11, m.looked()-before, 1)
+
+		second := m.client(m.program(200), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, NoTCP: true})
+		pass(6 * time.Minute)
+		require.Equal(t, devices.True, mute(second), "there is no news")
+		pass(time.Hour)
+		third := m.program(300)
+		newest := m.client(third, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, NoTCP: true})
+		h.publish(devices.False)
+		pass(time.Second)
+		require.Equal(t, devices.False, mute(newest))
+		third.Kill()
+		pass(time.Minute)
+		before = m.looked()
+		pass(time.Minute)
+		require.InDelta(t, 2, m.looked()-before, 1, "it may be back")
+	})
+}
+
 // restless is a machine on which something changes at each look, as another program can have it
 // in a folder that it may write to.
 type restless struct {
