@@ -18,13 +18,22 @@ const (
 )
 
 // AgentsFolder is where all vendors' agents of this user have their locks, in the user's local
-// application data.
+// application data. SHGetKnownFolderPath would have the whole shell loaded, into an agent that uses nothing else of it.
 func AgentsFolder(func(string) string) (string, error) {
-	data, err := windows.KnownFolderPath(windows.FOLDERID_LocalAppData, 0)
+	profile, err := profileFolder()
 	if err != nil {
 		return "", fmt.Errorf("folder of the agents' locks: %w", err)
 	}
-	return filepath.Join(data, "Sidetone"), nil
+	return filepath.Join(profile, `AppData\Local\Sidetone`), nil
+}
+
+func profileFolder() (string, error) {
+	token, err := windows.OpenCurrentProcessToken()
+	if err != nil {
+		return "", err
+	}
+	defer token.Close()
+	return token.GetUserProfileDirectory()
 }
 
 // ControlAddress is the name of a vendor's control pipe, with the user's SID and the session in it:
