@@ -27,5 +27,6 @@ mmdebstrap --quiet --mode=auto --format=directory --variant=minbase --include=wi
 	--dpkgopt='path-exclude=/usr/share/man/*' \
 	--dpkgopt='path-exclude=/usr/share/locale/*' \
 	"$release" "$1" "deb $(mirror) $release main"
-# Two thirds of Wine are debugging symbols, which would be read at each start, too.
-find "$1"/usr/lib/x86_64-linux-gnu/wine/x86_64-windows -type f -exec x86_64-w64-mingw32-strip --strip-debug {} +
+# Two thirds of Wine are debugging symbols, which would be read at each start, too. What does not lie on borders of pages in its file
+# cannot be mapped, and would be read into each process: stripping alone moves it.
+find "$1"/usr/lib/x86_64-linux-gnu/wine/x86_64-windows -type f -exec x86_64-w64-mingw32-objcopy --strip-debug --file-alignment 4096 {} \;

@@ -43,14 +43,17 @@ build() {
 	exec 9>"$cache/lock"
 	flock 9
 	if [[ ! -d $image ]]; then
-		# Only the build in use is kept. The names are matched because the folder may be shared.
-		find "$cache" -mindepth 1 -maxdepth 1 -type d -regextype posix-extended -regex '.*/([0-9a-f]{16}|partial)' -exec rm -rf {} +
+		# Other checkouts may use other builds: kept is what has been used within a week. Names are matched: the folder may be shared.
+		# One that was broken off may have mounts in it.
+		rm -rf --one-file-system "$cache/partial"
+		find "$cache" -mindepth 1 -maxdepth 1 -type d -regextype posix-extended -regex '.*/[0-9a-f]{16}' -mtime +7 -exec rm -rf --one-file-system {} +
 		mkdir "$cache/partial"
 		"$here/root.sh" "$cache/partial/root" 9>&-
 		WINEPREFIX=$cache/partial/prefix in_root "$cache/partial/root" "$bin/wine64" wineboot.exe -i 9>&-
 		WINEPREFIX=$cache/partial/prefix in_root "$cache/partial/root" "$bin/wineserver64" -w 9>&-
 		mv "$cache/partial" "$image"
 	fi
+	touch "$image"
 	exec 9>&-
 }
 
@@ -67,7 +70,7 @@ in_root() {
 	output=$(mktemp)
 	# shellcheck disable=SC2064 # the file of now
 	trap "rm -f '$output'" EXIT
-	env --unset=DISPLAY --unset=WAYLAND_DISPLAY --unset=DBUS_SESSION_BUS_ADDRESS --unset=TMPDIR --unset=SIDETONE_WINE_DISPLAY \
+	env --unset=DISPLAY --unset=WAYLAND_DISPLAY --unset=DBUS_SESSION_BUS_ADDRESS --unset=TMPDIR --unset=SIDETONE_WINE_CACHE --unset=SIDETONE_WINE_DISPLAY \
 		${SIDETONE_WINE_DISPLAY:+DISPLAY="$SIDETONE_WINE_DISPLAY"} \
 		HOME="$WINEPREFIX" XDG_RUNTIME_DIR="$WINEPREFIX" PATH="$bin:/usr/bin:/bin" WINEPREFIX="$WINEPREFIX" WINEARCH=win64 WINESERVER="$bin/wineserver64" \
 		WINEDEBUG="${WINEDEBUG:--all}" WINEDLLOVERRIDES="mscoree,mshtml=" PULSE_SERVER="${PULSE_SERVER:-unix:/nonexistent}" \
