@@ -59,6 +59,12 @@ func one(shared wasapitest.Shared, what string) error {
 				return err
 			}
 		}
+	case "cancel", "leave": // the echo: Windows lists that it could, and noise suppression, which is off
+		headset[0].Effects = []wasapitest.Effect{{ID: wasapitest.EchoCancellation}, {ID: wasapitest.NoiseSuppression}}
+		if what == "cancel" {
+			headset[0].Effects[0].On = 1
+		}
+		return shared.Put(headset[0], true)
 	case "unplug":
 		for _, e := range headset {
 			if err := shared.Unplug(e); err != nil {

@@ -1,8 +1,10 @@
 package endtoend
 
 import (
+	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,6 +45,10 @@ func TestWhatOtherProcessesDoToCoreAudio(t *testing.T) {
 		p.eventually("the agent knows", func() bool { return strings.Contains(agent.said(), "the class is not registered (0x80040154)") })
 		ask("status", "the audio service of Windows is not there", remedy)
 		ask("doctor", "the class is not registered", remedy)
+		do("0x80010108") // RPC_E_DISCONNECTED: it has died
+		p.eventually("the agent knows", func() bool { return strings.Contains(agent.said(), "the object has lost its server (0x80010108)") })
+		ask("status", "the audio service of Windows is not there: ", "the object has lost its server (0x80010108)", remedy)
+		ask("doctor", "the object has lost its server", remedy)
 		do("stop", "start")
 		p.awaitList(d, 2)
 		p.awaitMute(d, false)
@@ -79,5 +85,38 @@ func TestWhatOtherProcessesDoToCoreAudio(t *testing.T) {
 		<-agent.ended
 		require.Zero(p.t, agent.ProcessState.ExitCode(), agent.said())
 		p.awaitList(d, 0)
+	})
+}
+
+// What Windows 11 does to the sound of a microphone reaches the client if the user wants that, where the catalogue asks for it. Windows is
+// asked for no effects else.
+func TestEffectsOfCoreAudio(t *testing.T) {
+	forEachTransport(t, "/nonexistent", []string{"websocket"}, func(p prefix, d desk) {
+		do, _ := p.standIn()
+		do("cancel")
+		unasked := p.runAgent(d)
+		p.awaitMute(d, false)
+		mic, _ := microphone(d.list())
+		require.Nil(p.t, mic.EchoCancellation)
+		out, code := p.run("sidetone.exe", "stop")
+		require.Zero(p.t, code, out)
+		<-unasked.ended
+		p.awaitList(d, 0)
+
+		asked := d
+		asked.flags = append(slices.Clone(d.flags), "--sources-effects=true")
+		p.runAgent(asked)
+		for _, on := range []bool{true, false, true} {
+			do(map[bool]string{true: "cancel", false: "leave"}[on])
+			p.eventually(fmt.Sprintf("echo cancellation is %t", on), func() bool {
+				mic, ok := microphone(d.list())
+				return ok && mic.EchoCancellation != nil && *mic.EchoCancellation == on
+			})
+		}
+		mic, _ = microphone(d.list())
+		require.False(p.t, *mic.NoiseSuppression)
+		require.Nil(p.t, mic.AutomaticGainControl, "Windows does not list it")
+		out, _ = p.run("sidetone.exe", "explain", mic.ID)
+		require.Regexp(p.t, `echo_cancellation +true +os_effects`, out)
 	})
 }
