@@ -28,8 +28,8 @@ func AgentsFolder(func(string) string) (string, error) {
 }
 
 func profileFolder() (string, error) {
-	token, err := windows.OpenCurrentProcessToken()
-	if err != nil {
+	var token windows.Token
+	if err := windows.OpenProcessToken(windows.CurrentProcess(), windows.TOKEN_QUERY, &token); err != nil {
 		return "", err
 	}
 	defer token.Close()
