@@ -23,6 +23,14 @@ func langFlag(root *cobra.Command) {
 	}
 }
 
+// speakAsBrand makes the English of this program, which the agent and all verbs speak unless told otherwise, that of its brand. A mistake in
+// the brand's file is told by who needs what is in it.
+func speakAsBrand() {
+	if say, err := app.Printer(texts.English, host); err == nil {
+		health.English = health.Texts{Printer: say}
+	}
+}
+
 // wordsFor returns words in the requested language, or English.
 func wordsFor(cmd *cobra.Command) (health.Texts, error) {
 	say, err := printerFor(cmd, texts.English)
@@ -35,7 +43,7 @@ func printerFor(cmd *cobra.Command, otherwise string) (texts.Printer, error) {
 	if asked := cmd.Flag("lang"); asked != nil && asked.Changed {
 		lang = asked.Value.String()
 	} else if otherwise == texts.English {
-		return texts.For(otherwise), nil
+		return health.English.Printer, nil
 	}
 	say, err := app.Printer(lang, host)
 	if err != nil {

@@ -30,6 +30,7 @@ func serveProcess(ctx context.Context) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	keepBrokenPipes()
+	speakAsBrand()
 	os.Exit(execute(ctx, os.Args[1:]))
 }
 

@@ -62,7 +62,9 @@ type statusTable struct {
 // printStatus prints st for people, with what list adds to it. Every value is shown with its origin.
 func printStatus(w io.Writer, say health.Texts, st control.Status, list control.Devices, now time.Time) error {
 	s := statusTable{st, words{say, now}, list, tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
-	s.row(s.Text("cli.head", texts.Args{"version": st.Version, "pid": strconv.Itoa(st.PID), "vendor": st.Vendor, "age": age(st.Started, now)}))
+	s.row(s.Text("cli.head", texts.Args{
+		"program": programName(), "version": st.Version, "pid": strconv.Itoa(st.PID), "vendor": st.Vendor, "age": age(st.Started, now),
+	}))
 	s.row(s.Text("cli.catalogue", texts.Args{"path": st.Catalogue}))
 	if st.LogLevel != "" && st.LogLevel != string(config.LogInfo) {
 		s.row(s.Text("cli.log_level", texts.Args{"level": st.LogLevel}))

@@ -252,8 +252,14 @@ func TestVerbsFindTheAgent(t *testing.T) {
 	require.Contains(t, o.stderr, folder+"/sidetone/gamma/agent.sock")
 
 	// A branded program speaks with its own vendor's agent only.
-	branded := brandEnv + "=" + strings.TrimSuffix(write(t, "beta-agent.brand.yaml", `vendor: {id: beta, client_id: "223456789012345678"}`), ".brand.yaml")
-	of(ask([]string{branded}, "status"), beta)
+	branded := brandEnv + "=" + strings.TrimSuffix(write(t, "beta-agent.brand.yaml",
+		"vendor: {id: beta, client_id: \"223456789012345678\"}\ntexts: {en: {cli.products: goods}}\n"), ".brand.yaml")
+	o = ask([]string{branded}, "status")
+	of(o, beta)
+	require.Regexp(t, "^beta-agent dev ", o.stdout)
+	require.Contains(t, o.stdout, "\ngoods\n", "the brand's words are those of English, too")
+	o = ask([]string{branded}, "doctor", "--rpc-ports", "1", "--sources-audio=false", "--catalogue", write(t, "none.yaml", "schema: 1"))
+	require.NotContains(t, o.stdout, "'sidetone ")
 	o = ask([]string{branded, "SIDETONE_VENDOR=acme"}, "doctor", "--nonsense")
 	require.Contains(t, o.stderr, "beta-agent: ", "it is called as its file is")
 	require.Contains(t, ask([]string{branded}, "run", "--help").stdout, "env BETA_AGENT_RPC_PORTS")

@@ -12,7 +12,8 @@ import (
 // written as errors are, without a full stop. {subject} is what the condition is about, {because} what it follows from.
 type Texts struct{ texts.Printer }
 
-// English is the language of the log, of errors and of the local API.
+// English is the language of the log, of errors and of the local API. A program with a brand replaces it by the brand's, before it does
+// anything else.
 var English = Texts{texts.For(texts.English)}
 
 func textOf(code Code) string   { return "condition." + string(code) + ".text" }
