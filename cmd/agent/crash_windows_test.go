@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sidetone/internal/brand"
 	"sidetone/internal/platform/paths"
 	"sidetone/internal/supervise"
 )
@@ -48,7 +49,7 @@ func TestCrashesOnWindows(t *testing.T) {
 		name, value, _ := strings.Cut(kv, "=")
 		t.Setenv(name, value)
 	}
-	folder, err := paths.StateFolder(os.Getenv, "acme")
+	folder, err := paths.StateFolder(os.Getenv, brand.Unbranded, "acme")
 	require.NoError(t, err)
 	reports := func() []string {
 		all, err := filepath.Glob(filepath.Join(folder, "crash-[0-9]*.txt"))

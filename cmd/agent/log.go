@@ -29,7 +29,7 @@ func runLog(stderr io.Writer, set *app.Settings, level slog.Leveler) (log *slog.
 	if isTerminal(os.Stderr) {
 		return log, ""
 	}
-	file, err := paths.LogFile(host.Getenv, set.Identity.ID)
+	file, err := paths.LogFile(host.Getenv, programName(), set.Identity.ID)
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(file), 0o700)
 	}
@@ -46,7 +46,7 @@ func keepFailure(args []string, err error) {
 		return
 	}
 	set := settingsOf(args[1:])
-	file, unknown := paths.LogFile(host.Getenv, set.Vendor)
+	file, unknown := paths.LogFile(host.Getenv, programName(), set.Vendor)
 	if unknown != nil || os.MkdirAll(filepath.Dir(file), 0o700) != nil {
 		return
 	}

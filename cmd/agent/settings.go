@@ -22,13 +22,7 @@ import (
 var host = app.Host{Getenv: os.Getenv, Executable: os.Executable}
 
 // programName is what this program is called, and what is its own on this machine is named after.
-func programName() string {
-	self, err := host.Executable()
-	if err != nil {
-		return brand.Unbranded
-	}
-	return brand.NameOf(self)
-}
+func programName() string { return app.ProgramName(host) }
 
 func envPrefix() string { return brand.EnvPrefix(programName()) }
 

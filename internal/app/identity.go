@@ -32,6 +32,23 @@ func identity(c *config.Config, cat *catalogue.Catalogue, host Host) (brand.Iden
 	return brand.Resolve(c.Vendor, file, vendor)
 }
 
+// ProgramName is what the agent's program is called, and what is its own on this machine is named after.
+func ProgramName(host Host) string {
+	if host.Executable == nil {
+		return brand.Unbranded
+	}
+	self, err := host.Executable()
+	if err != nil {
+		return brand.Unbranded
+	}
+	return brand.NameOf(self)
+}
+
+// stateFolder is where this agent keeps what outlives it.
+func (a *App) stateFolder() (string, error) {
+	return paths.StateFolder(a.opts.Host.Getenv, ProgramName(a.opts.Host), a.opts.Settings.Identity.ID)
+}
+
 // ownBrand reads the brand file beside this program; nil: it has none.
 func ownBrand(host Host) (*brand.File, error) {
 	self, err := host.Executable()
@@ -101,7 +118,7 @@ func StateFolders(c *config.Config, host Host) ([]string, error) {
 	if err != nil {
 		return nil, InputError{err}
 	}
-	folder, err := paths.StateFolder(host.Getenv, who.ID)
+	folder, err := paths.StateFolder(host.Getenv, ProgramName(host), who.ID)
 	if err != nil || who.ID != "" {
 		return []string{folder}, err
 	}

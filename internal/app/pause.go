@@ -59,15 +59,11 @@ type keptPause struct {
 	For   engine.Span `json:"for,omitzero"`   // how long it was to be: a clock that was set back makes it no longer
 }
 
-// pauseFolders are where a pause may be kept: beyond the session, and within it.
-var pauseFolders = []func(getenv func(string) string, vendor string) (string, error){paths.StateFolder, paths.SessionFolder}
-
 func (a *App) pauseFile(untilLogin bool) (string, error) {
-	in := pauseFolders[0]
+	folder, err := a.stateFolder()
 	if untilLogin {
-		in = pauseFolders[1]
+		folder, err = paths.SessionFolder(a.opts.Host.Getenv, a.opts.Settings.Identity.ID)
 	}
-	folder, err := in(a.opts.Host.Getenv, a.opts.Settings.Identity.ID)
 	return filepath.Join(folder, "pause.json"), err
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"sidetone/internal/crash"
 	"sidetone/internal/health"
-	"sidetone/internal/platform/paths"
 )
 
 // guardCrashes has crashes of this process reported, and says whether there were several in a row before it: then it does without
@@ -18,7 +17,7 @@ func (a *App) guardCrashes() (looping bool) {
 		return false
 	}
 	var guard *crash.Guard
-	folder, err := paths.StateFolder(a.opts.Host.Getenv, a.opts.Settings.Identity.ID)
+	folder, err := a.stateFolder()
 	if err == nil {
 		about := fmt.Sprintf("sidetone %s, %s, %s/%s", a.opts.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 		guard, err = crash.Open(folder, about)

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"sidetone/internal/brand"
 	"sidetone/internal/control"
 	"sidetone/internal/idlegc"
 	"sidetone/internal/platform/desktop"
@@ -156,7 +157,7 @@ func (t *tray) replaced() bool {
 
 // oldLog is the file that an agent before has kept its log in; "": there is none.
 func oldLog(o Options) string {
-	path, err := paths.LogFile(o.Getenv, paths.VendorOf(o.Address))
+	path, err := paths.LogFile(o.Getenv, brand.NameOf(o.Agent), paths.VendorOf(o.Address))
 	if err == nil {
 		_, err = os.Stat(path)
 	}

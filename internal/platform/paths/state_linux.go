@@ -6,13 +6,15 @@ import (
 	"path/filepath"
 )
 
-// stateFolder is that of all agents, as the XDG base directory specification has it.
-func stateFolder(getenv func(string) string) (string, error) {
+const stateName = "sidetone"
+
+// stateBase is as the XDG base directory specification has it.
+func stateBase(getenv func(string) string) (string, error) {
 	if state := getenv("XDG_STATE_HOME"); filepath.IsAbs(state) {
-		return filepath.Join(state, "sidetone"), nil
+		return state, nil
 	}
 	if home := getenv("HOME"); filepath.IsAbs(home) {
-		return filepath.Join(home, ".local", "state", "sidetone"), nil
+		return filepath.Join(home, ".local", "state"), nil
 	}
 	return "", errors.New("state folder: neither XDG_STATE_HOME nor HOME is set to an absolute path")
 }

@@ -10,14 +10,17 @@ import (
 func TestStateFolder(t *testing.T) {
 	env := map[string]string{"HOME": "/home/me", "XDG_STATE_HOME": "/state"}
 	getenv := func(name string) string { return env[name] }
-	for _, want := range []string{"/state/sidetone/acme", "/home/me/.local/state/sidetone/acme"} {
-		got, err := StateFolder(getenv, "acme")
+	for _, want := range []string{"/state", "/home/me/.local/state"} {
+		got, err := StateFolder(getenv, "sidetone", "acme")
 		require.NoError(t, err)
-		require.Equal(t, want, got)
+		require.Equal(t, want+"/sidetone/acme", got)
+		got, err = StateFolder(getenv, "acme-agent", "acme")
+		require.NoError(t, err)
+		require.Equal(t, want+"/acme-agent", got)
 		env["XDG_STATE_HOME"] = "relative"
 	}
 	env["HOME"] = ""
-	_, err := StateFolder(getenv, "acme")
+	_, err := StateFolder(getenv, "sidetone", "acme")
 	require.Error(t, err)
 }
 

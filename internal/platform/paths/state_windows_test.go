@@ -9,14 +9,14 @@ import (
 func TestStateFolder(t *testing.T) {
 	env := map[string]string{"LOCALAPPDATA": `C:\Data`}
 	getenv := func(name string) string { return env[name] }
-	got, err := StateFolder(getenv, "acme")
+	got, err := StateFolder(getenv, "sidetone", "acme")
 	require.NoError(t, err)
 	require.Equal(t, `C:\Data\Sidetone\acme`, got)
-	got, err = LogFile(getenv, "acme")
+	got, err = LogFile(getenv, "acme-agent", "acme")
 	require.NoError(t, err)
-	require.Equal(t, `C:\Data\Sidetone\acme\agent.log`, got)
+	require.Equal(t, `C:\Data\acme-agent\agent.log`, got)
 	clear(env)
-	got, err = StateFolder(getenv, "acme")
+	got, err = StateFolder(getenv, "sidetone", "acme")
 	require.NoError(t, err)
 	require.Regexp(t, `\\AppData\\Local\\Sidetone\\acme$`, got, "as Windows has it")
 }
