@@ -23,8 +23,8 @@ func langFlag(root *cobra.Command) {
 	}
 }
 
-// speakAsBrand makes the English of this program, which the agent and all verbs speak unless told otherwise, that of its brand. A mistake in
-// the brand's file is told by who needs what is in it.
+// speakAsBrand makes the English of this program, which the agent and all verbs speak unless told otherwise, that of its brand. A mistake
+// in the brand's file is told by who needs what is in it.
 func speakAsBrand() {
 	if say, err := app.Printer(texts.English, host); err == nil {
 		health.English = health.Texts{Printer: say}

@@ -2,8 +2,8 @@ package paths
 
 import "path/filepath"
 
-// StateFolder is where an agent keeps what outlives it, and its log: a folder called like the program of its brand, or, without a brand, its
-// vendor's in that of all such agents.
+// StateFolder is where an agent keeps what outlives it, and its log: a folder called like the program of its brand, or, without a brand,
+// its vendor's in that of all such agents.
 func StateFolder(getenv func(string) string, program, vendor string) (string, error) {
 	base, err := stateBase(getenv)
 	switch {
