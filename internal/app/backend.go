@@ -77,6 +77,9 @@ func (a *App) state() (control.Status, []health.Condition) {
 	if a.safe {
 		conditions = append(conditions, safeMode)
 	}
+	if a.next.isBlocked() {
+		conditions = append(conditions, updateBlocked)
+	}
 	in, _ := a.engine.Inputs()
 	return st, append(conditions, doctor.Standing(factsOf(st, v.Snapshot.Devices, in, time.Now()))...)
 }

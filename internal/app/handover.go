@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sidetone/internal/control"
+	"sidetone/internal/health"
 	"sidetone/internal/platform/ipc"
 	"sidetone/internal/platform/power"
 	"sidetone/internal/rpcclient"
@@ -39,10 +40,11 @@ type succession struct {
 	failed    signal.Signal        // the connection of the one that asked has ended
 	confirmed chan struct{}        // closed when it has everything
 
-	mu    sync.Mutex
-	state handoverState
-	from  takeoverRequest // the last one
-	child *os.Process     // that Upgrade has started; nil: none
+	mu      sync.Mutex
+	state   handoverState
+	from    takeoverRequest // the last one
+	child   *os.Process     // that Upgrade has started; nil: none
+	blocked bool            // somebody else listens where this agent would be asked
 }
 
 // takeoverRequest is that of another agent to go on in place of this one.
@@ -107,28 +109,56 @@ func (a *App) HandOver(ctx context.Context, r control.HandoverRequest, holder st
 	return answer.Handover, answer.err
 }
 
-// serveHandover answers agents that ask to go on, where they do not ask at the address of the local API, until ctx ends. The agent before
-// this one may still listen there.
+// serveHandover answers agents that ask to go on, where they do not ask at the address of the local API, until ctx ends.
 func (a *App) serveHandover(ctx context.Context) {
 	address, err := a.current().controlAddress(a.opts.Host)
 	if err != nil {
 		return // nor is there a local API
 	}
-	for wait := lockInterval; ; wait = min(2*wait, reclaimTimeout) {
+	a.tryHandover(ctx, func() error {
 		l, err := ipc.ListenHandover(address)
-		if err == nil {
-			err = control.NewServer(a, a.log).Serve(ctx, l)
+		if err != nil {
+			return err
 		}
+		a.next.block(false)
+		return control.NewServer(a, a.log).Serve(ctx, l)
+	})
+}
+
+// tryHandover serves until ctx ends, ever later where that fails. The agent before this one may still be there; what is there longer is not
+// that one.
+func (a *App) tryHandover(ctx context.Context, serve func() error) {
+	for wait := lockInterval; ; wait = min(2*wait, reclaimTimeout) {
+		err := serve()
 		if err == nil || errors.Is(err, errors.ErrUnsupported) {
 			return
 		}
-		a.log.Debug("no agent can go on in place of this one", "reason", err)
+		if wait >= reclaimTimeout && a.next.block(true) {
+			a.log.Warn(health.English.Phrase(updateBlocked), "reason", err)
+		}
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
 			return
 		}
 	}
+}
+
+// updateBlocked is the condition of an agent in whose place no other one can go on.
+var updateBlocked = health.Condition{Code: health.UpdateBlocked, Severity: health.Warning}
+
+// block notes whether somebody else listens where other agents ask, and whether that is news.
+func (s *succession) block(is bool) (news bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	news, s.blocked = s.blocked != is, is
+	return news
+}
+
+func (s *succession) isBlocked() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.blocked
 }
 
 // awaitRoom waits until each client answers and has room for another connection: one that waits for that knows of no change.

@@ -50,6 +50,7 @@ func Examine(f Facts) []health.Condition {
 	d := newExamination(f)
 	d.agent()
 	d.ofAgent(health.AgentSafeMode)
+	d.ofAgent(health.UpdateBlocked)
 	d.paused()
 	d.settings()
 	d.sources()

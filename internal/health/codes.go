@@ -14,8 +14,9 @@ const (
 	AgentNotAsked    Code = "agent.not_asked"       // the command has looked itself
 	AgentPaused      Code = "agent.paused"
 	TrayHostMissing  Code = "agent.no_tray_host"
-	AgentSafeMode    Code = "agent.safe_mode"   // it has crashed too often
-	Unexplained      Code = "agent.unexplained" // an error that has no code of its own
+	AgentSafeMode    Code = "agent.safe_mode"      // it has crashed too often
+	UpdateBlocked    Code = "agent.update_blocked" // Windows: another program has the pipe for that
+	Unexplained      Code = "agent.unexplained"    // an error that has no code of its own
 
 	// Settings and catalogue.
 	SettingsFine          Code = "settings.fine"
