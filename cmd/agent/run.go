@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -68,7 +69,7 @@ func run(cmd *cobra.Command, in *settingsFlags, replace bool, inPlaceOf string) 
 	program, unknown := os.Executable() // now: the system would go along with a program that is moved out of the way
 	options := app.Options{
 		Settings: set, Load: func() (*app.Settings, error) { return in.load(cmd) },
-		Host: host, Version: version, Log: log, LogLevel: level, LogFile: logFile, OwnProcess: true,
+		Host: host, Version: version, Log: log, LogLevel: level, LogFile: logFile, OwnProcess: true, LastCrash: lastExit(),
 		Replace: replace, Successor: func() (*exec.Cmd, error) { return successor(program, identityOf(set)), unknown },
 	}
 	if manager != nil {
@@ -94,6 +95,12 @@ func run(cmd *cobra.Command, in *settingsFlags, replace bool, inPlaceOf string) 
 		err = exitCode(supervise.ExitReplaced)
 	}
 	return err
+}
+
+// lastExit is the code with which the agent before has crashed, as who looks after this one says.
+func lastExit() int {
+	code, _ := strconv.Atoi(host.Getenv(supervise.LastExitVariable))
+	return code
 }
 
 func identityOf(set *app.Settings) string { return set.Identity.ID + "/" + set.Identity.ClientID }

@@ -41,6 +41,7 @@ type Options struct {
 	Version    string // of the program
 	Log        *slog.Logger
 	OwnProcess bool           // the process is the agent only: crashes are reported and lead to safe mode, garbage waits while it is idle
+	LastCrash  int            // the code with which the process before has crashed; 0: it has not, or nobody knows
 	LogFile    string         // in which Log is kept, for the bundle; "": none
 	LogLevel   *slog.LevelVar // of Log; nil: it cannot be changed
 

@@ -20,7 +20,8 @@ func (a *App) guardCrashes() (looping bool) {
 	folder, err := a.stateFolder()
 	if err == nil {
 		about := fmt.Sprintf("sidetone %s, %s, %s/%s", a.opts.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-		guard, err = crash.Open(folder, about)
+		guard, err = crash.Open(folder, about, a.opts.LastCrash)
+		a.opts.LastCrash = 0 // it is reported once
 	}
 	if err != nil {
 		a.log.Warn("a crash would leave no report", "reason", err)

@@ -39,12 +39,13 @@ type Guard struct {
 }
 
 // Open makes a report of what the process before has left, and has the runtime write what this one may leave. The folder
-// must be this user's alone, and this the only process that does so; header says what runs.
-func Open(folder, header string) (*Guard, error) {
+// must be this user's alone, and this the only process that does so; header says what runs. code is that with which the process before has
+// crashed, if somebody knows, else 0: a fault in foreign code may leave no other word.
+func Open(folder, header string, code int) (*Guard, error) {
 	g := &Guard{folder: folder, header: header}
 	err := os.MkdirAll(folder, 0o700)
 	if err == nil {
-		err = g.report()
+		err = g.report(code)
 	}
 	if err == nil {
 		g.reports, err = reports(folder)
@@ -142,7 +143,7 @@ func Last(folders []string) (path string, at time.Time) {
 type Report struct{ Name, Text string }
 
 // report makes one of what the process before has left.
-func (g *Guard) report() error {
+func (g *Guard) report(code int) error {
 	info, err := os.Stat(g.path(output))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -158,6 +159,9 @@ func (g *Guard) report() error {
 		return err
 	}
 	said := strings.TrimRight(string(all), "\x00")
+	if said == "" && code != 0 {
+		said = fmt.Sprintf("Exception 0x%x, of which nothing else is known\n", uint32(code))
+	}
 	if said == "" || strings.HasPrefix(said, "SIGQUIT") {
 		return nil // it was killed, or somebody asked for this, as with Ctrl-\
 	}
@@ -188,7 +192,7 @@ func (g *Guard) dropOld(added time.Time) error {
 }
 
 // runtimeReason begins a line in which the runtime says why the program ends, in words of its own.
-var runtimeReason = regexp.MustCompile(`^(SIG[A-Z]+: |PC=|\[signal |fatal error: |runtime: |panic: runtime error: )`)
+var runtimeReason = regexp.MustCompile(`^(SIG[A-Z]+: |Exception 0x|PC=|\[signal |fatal error: |runtime: |panic: runtime error: )`)
 
 // anonymous leaves out the words of a panic: they may be of a device, a path or a person. The stacks name nobody.
 func anonymous(said string) string {

@@ -23,7 +23,7 @@ func crashed(t *testing.T, folder, said string, at time.Time) {
 
 func open(t *testing.T, folder string) *Guard {
 	t.Helper()
-	g, err := Open(folder, "sidetone 1.0")
+	g, err := Open(folder, "sidetone 1.0", 0)
 	require.NoError(t, err)
 	t.Cleanup(func() { forget(g) })
 	return g
@@ -105,7 +105,7 @@ func TestReportNamesNobody(t *testing.T) {
 		require.Equal(t, os.FileMode(0o600), info.Mode())
 	}
 
-	_, err = Open(filepath.Join(folder, all[0].Name, "below"), "")
+	_, err = Open(filepath.Join(folder, all[0].Name, "below"), "", 0)
 	require.ErrorContains(t, err, "keep crash reports")
 	require.Zero(t, timeOf(fmt.Sprint(output)))
 
@@ -113,6 +113,28 @@ func TestReportNamesNobody(t *testing.T) {
 	g.Close()
 	require.NoFileExists(t, filepath.Join(folder, output))
 	require.NoError(t, os.Mkdir(filepath.Join(folder, output), 0o700))
-	_, err = Open(folder, "")
+	_, err = Open(folder, "", 0)
 	require.ErrorContains(t, err, "is no regular file: remove it")
+}
+
+// TestCrashOfWhichOnlyTheCodeIsKnown counts like others. An agent that has left words is not reported twice.
+func TestCrashOfWhichOnlyTheCodeIsKnown(t *testing.T) {
+	folder := t.TempDir()
+	for n := range Limit {
+		g, err := Open(folder, "sidetone 1.0", 0xc0000005)
+		require.NoError(t, err)
+		require.Len(t, g.Reports(), n, "there was no agent before the first")
+		forget(g)
+		at := time.Now().Add(time.Duration(n-Limit) * time.Second)
+		require.NoError(t, os.Chtimes(filepath.Join(folder, output), at, at))
+	}
+	crashed(t, folder, "fatal error: x\n", time.Now())
+	g, err := Open(folder, "sidetone 1.0", 0xc0000005)
+	require.NoError(t, err)
+	t.Cleanup(func() { forget(g) })
+	require.True(t, g.Looping(time.Now()))
+	all := g.Reports()
+	require.Len(t, all, Limit)
+	require.Contains(t, all[0].Text, "Exception 0xc0000005, of which nothing else is known")
+	require.NotContains(t, all[Limit-1].Text, "Exception")
 }

@@ -24,7 +24,7 @@ func init() {
 	if folder == "" {
 		return
 	}
-	g, err := Open(folder, "sidetone 1.0")
+	g, err := Open(folder, "sidetone 1.0", 0)
 	if err != nil {
 		panic(err)
 	}

@@ -15,7 +15,7 @@ type OwnSession struct{ Program }
 func (OwnSession) Sessions() (Sessions, error) { return Sessions{Users: []Session{{}}}, nil }
 
 // Start starts the agent as this process is, which it outlives.
-func (o OwnSession) Start(Session) (Process, error) { return o.start(0, false) }
+func (o OwnSession) Start(_ Session, last int) (Process, error) { return o.start(0, false, last) }
 
 // AllSessions is a Machine of all users who are logged on. It takes the rights of the system.
 type AllSessions struct {
@@ -64,7 +64,7 @@ func usersOf(list []windows.WTS_SESSION_INFO, logonIn func(session uint32) (uint
 }
 
 // Start starts the agent as the user of a session.
-func (a AllSessions) Start(s Session) (Process, error) {
+func (a AllSessions) Start(s Session, last int) (Process, error) {
 	if err := a.Check(); err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (a AllSessions) Start(s Session) (Process, error) {
 	if logon, err := logonOf(token); err != nil || logon != s.Logon {
 		return nil, fmt.Errorf("session %d is of another user now", s.ID)
 	}
-	return a.start(token, true)
+	return a.start(token, true, last)
 }
 
 // userOf is the token of who is logged on in a session.

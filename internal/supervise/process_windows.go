@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf16"
@@ -32,7 +33,7 @@ type process struct {
 
 // start starts the program as the user of a token, in that user's session, or else as this process is. It inherits nothing, and begins in
 // the system's folder, where nobody puts a DLL. With bound it is killed when this process ends, however that happens.
-func (p Program) start(token windows.Token, bound bool) (_ *process, err error) {
+func (p Program) start(token windows.Token, bound bool, last int) (_ *process, err error) {
 	name, sd, err := stopEvent(token)
 	if err != nil {
 		return nil, err
@@ -61,9 +62,9 @@ func (p Program) start(token windows.Token, bound bool) (_ *process, err error) 
 	}
 	environment = slices.DeleteFunc(environment, func(variable string) bool { // of two, Windows would give the agent the first
 		name, _, _ := strings.Cut(variable, "=")
-		return strings.EqualFold(name, StopEventVariable)
+		return strings.EqualFold(name, StopEventVariable) || strings.EqualFold(name, LastExitVariable)
 	})
-	info, err := p.create(token, append(environment, StopEventVariable+"="+name))
+	info, err := p.create(token, append(environment, StopEventVariable+"="+name, LastExitVariable+"="+strconv.Itoa(last)))
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", p.Path, err)
 	}

@@ -19,6 +19,8 @@ import (
 	"golang.org/x/sys/windows"
 	"golang.org/x/sys/windows/svc"
 	"golang.org/x/sys/windows/svc/mgr"
+
+	"sidetone/internal/testlab/ipctest"
 )
 
 // These make this test binary an agent, or the service, with a folder in which agents say that they have started, and read how they are to end.
@@ -62,6 +64,9 @@ func agentOfATest(folder string) int {
 	alive, err := windows.CreateEvent(nil, 1, 0, own)
 	if err != nil {
 		return 8
+	}
+	if user, err := windows.GetCurrentProcessToken().GetTokenUser(); err == nil {
+		_ = os.WriteFile(filepath.Join(folder, "user"), []byte(user.User.Sid.String()), 0o600)
 	}
 	working, _ := os.Getwd()
 	text := strconv.Itoa(os.Getpid()) + " " + strings.ToLower(working)
@@ -296,7 +301,7 @@ type sessionsOf struct {
 
 func (m sessionsOf) Sessions() (Sessions, error) { return Sessions{Users: <-m.list}, nil }
 
-func (m sessionsOf) Start(s Session) (Process, error) {
+func (m sessionsOf) Start(s Session, _ int) (Process, error) {
 	m.started <- s
 	return ofATest{make(chan int, 1)}, nil
 }
@@ -339,7 +344,7 @@ func TestAgentSaysThatItIsAlive(t *testing.T) {
 	folder := t.TempDir()
 	self, err := os.Executable()
 	require.NoError(t, err)
-	p, err := Program{self, []string{agentVerb, folder}}.start(0, true)
+	p, err := Program{self, []string{agentVerb, folder}}.start(0, true, 0)
 	require.NoError(t, err)
 	ended := make(chan int)
 	go func() { ended <- p.Wait() }()
@@ -387,13 +392,37 @@ func TestProgramIsCheckedBeforeEachStart(t *testing.T) {
 	all, err := m.Sessions()
 	require.NoError(t, err)
 	require.Len(t, all.Users, 1)
-	p, err := m.Start(all.Users[0])
+	p, err := m.Start(all.Users[0], 0)
 	require.NoError(t, err)
 	started(t, folder, 1)
 	p.Ask()
 	require.Zero(t, p.Wait())
 	refusal = errors.New("user Anna may change it")
-	_, err = m.Start(all.Users[0])
+	_, err = m.Start(all.Users[0], 0)
 	require.ErrorIs(t, err, refusal)
 	require.Len(t, agents(t, folder), 1)
+}
+
+// TestAgentOfAnotherUser: it runs as the user of a token, and hears by the event, which that user may wait for, that it is to end.
+func TestAgentOfAnotherUser(t *testing.T) {
+	folder := t.TempDir()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	program := Program{self, []string{agentVerb, folder}}
+	own, err := program.start(0, true, 0)
+	require.NoError(t, err)
+	first := started(t, folder, 1)
+	other, err := program.start(ipctest.StrangersToken(t), true, 0)
+	require.NoError(t, err)
+	second := started(t, folder, 2, first)
+	user, err := os.ReadFile(filepath.Join(folder, "user"))
+	require.NoError(t, err)
+	require.Equal(t, ipctest.Stranger, string(user))
+	require.Eventually(t, other.Answers, patience, time.Millisecond)
+	other.Ask()
+	require.Zero(t, other.Wait())
+	gone(t, second)
+	require.True(t, isRunning(first), "each is asked by an event of its own")
+	own.Ask()
+	require.Zero(t, own.Wait())
 }

@@ -21,6 +21,22 @@ const (
 // supervised.
 const StopEventVariable = "AGENT_STOP_EVENT"
 
+// LastExitVariable is the environment variable that tells an agent with which code the one before it has crashed, in decimals. Who crashes
+// in foreign code may leave no other word.
+const LastExitVariable = "AGENT_LAST_EXIT"
+
+// Crashed reports whether a process on Windows that ended with that code has crashed. Some crashes leave nothing but the code.
+func Crashed(code int) bool {
+	switch uint32(code) {
+	case 3, // abort of the C library
+		0xc0000005, 0xc000001d, 0xc0000094, 0xc00000fd, // access violation, illegal instruction, division by zero, stack overflow
+		0xc0000374, 0xc0000409: // corrupted heap, fail fast
+		return true
+	default:
+		return false
+	}
+}
+
 // AliveEvent names the event that an agent with such a variable makes for as long as it lives. Who supervises it sets the event as a
 // question, and the agent resets it once it has found itself alive. By that event an agent is also told from what else it has started.
 func AliveEvent(stopEvent string, pid uint32) string { return fmt.Sprintf("%s-%d", stopEvent, pid) }
@@ -40,7 +56,7 @@ type Sessions struct {
 // A Machine is what is supervised: where there are users, and how an agent is started for one.
 type Machine interface {
 	Sessions() (Sessions, error)
-	Start(Session) (Process, error)
+	Start(s Session, last int) (Process, error) // last is the code with which the one before has ended, if it has crashed; else 0
 }
 
 // A Process is an agent, with whatever goes on in its place.
@@ -84,6 +100,7 @@ type agent struct {
 	started time.Time
 	wait    time.Duration // the last one
 	timer   time.Time     // when the wait, or the time in which it is to end, is over, or it is asked again
+	last    int           // the code with which it has crashed; 0: it has not
 	silent  int           // how many questions it has not answered
 }
 
@@ -192,7 +209,7 @@ func (s *Supervisor) happens(a *agent, on outcome) {
 
 func (s *Supervisor) start(a *agent) {
 	var err error
-	if a.process, err = s.Machine.Start(a.session); err != nil {
+	if a.process, err = s.Machine.Start(a.session, a.last); err != nil {
 		s.Log.Error("the agent cannot be started", "session", a.session.ID, "err", err)
 		a.started = time.Time{}
 		s.happens(a, onFailure)
@@ -215,6 +232,9 @@ func (s *Supervisor) ended(e end) {
 	on := onFailure
 	if e.code == 0 || e.code == ExitConfig || e.code == ExitRunning || e.code == ExitReplaced {
 		on = onQuit
+	}
+	if e.last = 0; Crashed(e.code) {
+		e.last = e.code
 	}
 	s.Log.Info("the agent has ended", "session", e.session.ID, "code", e.code)
 	if s.happens(e.agent, on); e.state == down && s.Down != nil {

@@ -43,13 +43,13 @@ func (d *desk) Sessions() (Sessions, error) {
 	return Sessions{d.sessions, d.unknown}, d.listing
 }
 
-func (d *desk) Start(s Session) (Process, error) {
+func (d *desk) Start(s Session, last int) (Process, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.starting != nil {
 		return nil, d.starting
 	}
-	p := &fakeAgent{exit: make(chan int, 1)}
+	p := &fakeAgent{exit: make(chan int, 1), last: last}
 	d.started[s] = append(d.started[s], p)
 	return p, nil
 }
@@ -81,6 +81,7 @@ func (d *desk) now(sessions ...Session) {
 
 type fakeAgent struct {
 	exit    chan int
+	last    int // with which the one before has crashed
 	asked   atomic.Bool
 	killed  atomic.Bool
 	hanging atomic.Bool // does not end when it is asked
@@ -313,5 +314,16 @@ func TestSessionsOfWhichNothingIsKnownStay(t *testing.T) {
 		time.Sleep(maxWait)
 		synctest.Wait()
 		require.True(t, d.last(anna).asked.Load())
+	})
+}
+
+// TestNextAgentHearsOfACrash: some leave no other word than their code.
+func TestNextAgentHearsOfACrash(t *testing.T) {
+	supervised(t, func(d *desk, _ func()) {
+		d.now(anna)
+		for _, c := range []struct{ code, heard int }{{2, 0}, {0xc0000005, 0xc0000005}, {1, 0}, {0xc0000409, 0xc0000409}, {0xc000013a, 0}} {
+			d.last(anna).ends(c.code, time.Minute)
+			require.Equal(t, c.heard, d.last(anna).last)
+		}
 	})
 }
