@@ -42,8 +42,8 @@ func init() {
 	}()
 }
 
-// TestCrashesOnWindows: what keeps the agent running at log-in starts it again after each crash. Each leaves a report with the stacks, three
-// lead to safe mode, and an agent that is stopped stays so.
+// TestCrashesOnWindows: what keeps the agent running at log-in starts it again after each crash. Each leaves a report, that of a panic with
+// the stacks, three lead to safe mode, and an agent that is stopped stays so.
 func TestCrashesOnWindows(t *testing.T) {
 	d := newWinDesk(t)
 	file := filepath.Join(t.TempDir(), "panic")
@@ -82,8 +82,9 @@ func TestCrashesOnWindows(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	down, done := make(chan int, 1), make(chan struct{})
 	host := supervise.Supervisor{
-		Machine: supervise.OwnSession{Program: supervise.Program{Path: self, Args: []string{"run", "--vendor=acme"}}}, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
-		Down: func(_ supervise.Session, code int) { down <- code },
+		Machine: supervise.OwnSession{Program: supervise.Program{Path: self, Args: []string{"run", "--vendor=acme"}}},
+		Log:     slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Down:    func(_ supervise.Session, code int) { down <- code },
 	}
 	go func() {
 		defer close(done)

@@ -92,12 +92,14 @@ func TestReportNamesNobody(t *testing.T) {
 	folder := t.TempDir()
 	before := open(t, folder)
 	before.Note([]string{"sources.unreadable"})
-	crashed(t, folder, "panic: cannot read Anna's Headset\nof /home/anna\n\ngoroutine 7 [running]:\nmain.main()\n"+strings.Repeat("x", maxBytes), time.Now())
+	words := "panic: cannot read Anna's Headset\nof /home/anna\n\ngoroutine 7 [running]:\nmain.main()\n"
+	crashed(t, folder, words+strings.Repeat("x", maxBytes), time.Now())
 	g := open(t, folder)
 	all := g.Reports()
 	require.Len(t, all, 1)
 	require.NotContains(t, all[0].Text, "nna")
-	require.Contains(t, all[0].Text, "sidetone 1.0\nconditions: sources.unreadable\npanic: (its words are left out)\ngoroutine 7 [running]:\nmain.main()\n")
+	require.Contains(t, all[0].Text,
+		"sidetone 1.0\nconditions: sources.unreadable\npanic: (its words are left out)\ngoroutine 7 [running]:\nmain.main()\n")
 	require.Len(t, all[0].Text, maxBytes)
 	info, err := os.Stat(filepath.Join(folder, all[0].Name))
 	require.NoError(t, err)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -23,7 +22,8 @@ import (
 	"sidetone/internal/testlab/ipctest"
 )
 
-// These make this test binary an agent, or the service, with a folder in which agents say that they have started, and read how they are to end.
+// These make this test binary an agent, or the service, with a folder in which agents say that they have started, and read how they are to
+// end.
 const (
 	agentVerb   = "agent-of-a-test"
 	helperVerb  = "helper-of-a-test"
@@ -216,7 +216,7 @@ func TestService(t *testing.T) {
 	require.NoError(t, s.Start())
 	started(t, folder, 4, first, second, third)
 	ends(t, folder, 0)
-	require.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(folder, "end")); return errors.Is(err, fs.ErrNotExist) }, patience, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return !exists(filepath.Join(folder, "end")) }, patience, 20*time.Millisecond)
 	_, err = s.Control(svc.Stop)
 	require.NoError(t, err)
 	stopped(t, s)
@@ -283,7 +283,10 @@ func TestOwnSession(t *testing.T) {
 // TestRefusedService: programs that users may change are not started with the system's rights, and the event log says so.
 func TestRefusedService(t *testing.T) {
 	var log bytes.Buffer
-	s := &Service{Check: func() error { return errors.New("it belongs to user Anna") }, Supervisor: Supervisor{Log: slog.New(slog.NewTextHandler(&log, nil))}}
+	s := &Service{
+		Check:      func() error { return errors.New("it belongs to user Anna") },
+		Supervisor: Supervisor{Log: slog.New(slog.NewTextHandler(&log, nil))},
+	}
 	status := make(chan svc.Status, 8)
 	own, code := s.Execute(nil, nil, status)
 	require.True(t, own)
