@@ -28,8 +28,8 @@ func (s *Server) sendJSON(w http.ResponseWriter, status int, v any) {
 	s.send(w, status, "application/json", body)
 }
 
-// filled is what a Backend says with empty lists instead of none at all.
-func filled(status Status) Status {
+// withEmptyLists is what a Backend says with empty lists instead of none at all.
+func withEmptyLists(status Status) Status {
 	status.Sources = list(status.Sources)
 	status.Products = list(status.Products)
 	status.HID = list(status.HID)

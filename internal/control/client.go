@@ -63,24 +63,24 @@ const (
 // where there is none, ErrSilent where it does not answer in time, errUnreadable where something else does. It is
 // safe for concurrent use and needs no closing.
 type Client struct {
-	http   http.Client
-	stream http.Client // for answers without an end
-	dial   Dialer
-	lasts  Dialer // for connections over which one agent goes on in place of another
+	http         http.Client
+	stream       http.Client // for answers without an end
+	dial         Dialer
+	dialHandover Dialer // for connections over which one agent goes on in place of another
 }
 
 // HandoverBy has c connect otherwise where the connection is to outlast that the agent gives up its address.
 func (c *Client) HandoverBy(dial Dialer) *Client {
-	c.lasts = dial
+	c.dialHandover = dial
 	return c
 }
 
-// lasting is a client whose connections do.
-func (c *Client) lasting() *Client {
-	if c.lasts == nil {
+// handoverClient is a client whose connections do.
+func (c *Client) handoverClient() *Client {
+	if c.dialHandover == nil {
 		return c
 	}
-	return NewClient(c.lasts)
+	return NewClient(c.dialHandover)
 }
 
 // NewClient makes a client of the agent that dial leads to.

@@ -18,7 +18,7 @@ func (s *Server) handOver(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, problem(http.StatusBadRequest, CodeInvalid, "$: %v", err))
 		return
 	}
-	s.patient(w)
+	s.withoutTimeLimit(w)
 	c := connOf(r)
 	request.PID = peerPID(c.Conn)
 	answer, err := s.backend.HandOver(r.Context(), request, c.holder)
@@ -47,7 +47,7 @@ func (s *Server) upgrade(w http.ResponseWriter, r *http.Request) {
 	if !s.noBody(w, r) {
 		return
 	}
-	s.patient(w)
+	s.withoutTimeLimit(w)
 	if err := s.backend.Upgrade(r.Context()); err != nil {
 		s.refuse(w, problemOf(err))
 		return
@@ -55,8 +55,8 @@ func (s *Server) upgrade(w http.ResponseWriter, r *http.Request) {
 	s.send(w, http.StatusNoContent, "", nil)
 }
 
-// patient takes the time limit from a request whose answer may take minutes.
-func (s *Server) patient(w http.ResponseWriter) {
+// withoutTimeLimit takes the time limit from a request whose answer may take minutes.
+func (s *Server) withoutTimeLimit(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 }
 
@@ -68,14 +68,14 @@ const MaxUpgrade = 3 * time.Minute
 func (c *Client) Upgrade(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, MaxUpgrade)
 	defer cancel()
-	return call(ctx, &c.lasting().http, http.MethodPost, "/v1/upgrade", nil, nil)
+	return call(ctx, &c.handoverClient().http, http.MethodPost, "/v1/upgrade", nil, nil)
 }
 
 // HandoverConn is the one connection over which an agent takes over from another one. It is to be closed.
 type HandoverConn struct{ conn *PushConn }
 
 // HandoverConn prepares a handover.
-func (c *Client) HandoverConn() HandoverConn { return HandoverConn{c.lasting().PushConn()} }
+func (c *Client) HandoverConn() HandoverConn { return HandoverConn{c.handoverClient().PushConn()} }
 
 // Close ends it.
 func (h HandoverConn) Close() error { return h.conn.Close() }

@@ -191,7 +191,7 @@ func printable(s string, limit int) bool {
 
 func (s *Server) status(w http.ResponseWriter, r *http.Request) {
 	if s.noBody(w, r) {
-		s.sendJSON(w, http.StatusOK, filled(s.backend.Status()))
+		s.sendJSON(w, http.StatusOK, withEmptyLists(s.backend.Status()))
 	}
 }
 

@@ -55,7 +55,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 func (s *Server) line(w http.ResponseWriter, c Change, wanted bool) (err error) {
 	var line []byte
 	if wanted {
-		if line, err = encode(Change{filled(c.Status), c.What}); err != nil {
+		if line, err = encode(Change{withEmptyLists(c.Status), c.What}); err != nil {
 			return err
 		}
 	}

@@ -16,14 +16,20 @@ import (
 // TestPageIsBounded: also of a day on which 40 products with long names do nothing but toggle, and two clients follow them.
 func TestPageIsBounded(t *testing.T) {
 	p := newPast(24 * time.Hour)
-	clients := []timeline.Client{{ID: "1", Name: "Discord", State: "ready", Holds: true}, {ID: "2", Name: "Discord PTB", State: "ready", Holds: true}}
+	clients := []timeline.Client{
+		{ID: "1", Name: "Discord", State: "ready", Holds: true},
+		{ID: "2", Name: "Discord PTB", State: "ready", Holds: true},
+	}
 	p.Clients(func() []timeline.Client { return clients })
+	var names [40]string
+	for n := range names {
+		names[n] = fmt.Sprint(n, strings.Repeat("語", 298))
+	}
 	var last devices.Snapshot
 	for i := range 24 * 60 {
 		p.at(0, i, 0)
 		last = devices.Snapshot{}
-		for n := range 40 {
-			name := fmt.Sprint(n, strings.Repeat("語", 298))
+		for n, name := range names {
 			last.Devices = append(last.Devices, set(fmt.Sprint("u", n), fmt.Sprint("acme-", n), name, devices.Of((i+n)%2 == 0), devices.True))
 		}
 		p.Snapshot(last)

@@ -103,7 +103,7 @@ func demo(ctx context.Context, out, talk io.Writer) (err error) {
 		{"the agent stops", func(context.Context) error { stop(); return nil }, holds(0)},
 	}
 	for i, s := range steps {
-		if err := r.perform(ctx, i+1, s); err != nil {
+		if err := r.runStep(ctx, i+1, s); err != nil {
 			return err
 		}
 	}
@@ -184,8 +184,8 @@ type demoRunner struct {
 	seen   int // payloads shown so far
 }
 
-// perform does one step and waits for a payload that shows it.
-func (r *demoRunner) perform(ctx context.Context, n int, s step) error {
+// runStep does one step and waits for a payload that shows it.
+func (r *demoRunner) runStep(ctx context.Context, n int, s step) error {
 	ctx, cancel := context.WithTimeout(ctx, stepLimit)
 	defer cancel()
 	title := fmt.Sprintf("%d. %s", n, s.name)

@@ -283,18 +283,18 @@ func (s *session) answer(r submitReply, data []byte, packets []isoPacket) {
 	defer s.mu.Unlock()
 	// A failed write means that the connection is gone; the reading side finds that out and ends the session.
 	_ = s.write(r, data, packets)
-	_ = s.settle(r.Sequence, statusOK)
+	_ = s.finish(r.Sequence, statusOK)
 }
 
 // drop ends a transfer that the device has not carried out, because it was unlinked or the session has ended.
 func (s *session) drop(sequence uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_ = s.settle(sequence, statusUnlinked)
+	_ = s.finish(sequence, statusUnlinked)
 }
 
-// settle ends a pending transfer and answers its unlink, if there was one. The caller holds mu.
-func (s *session) settle(sequence uint32, status int32) error {
+// finish ends a pending transfer and answers its unlink, if there was one. The caller holds mu.
+func (s *session) finish(sequence uint32, status int32) error {
 	p := s.pending[sequence]
 	delete(s.pending, sequence)
 	if p == nil || !p.unlinked {
@@ -303,7 +303,7 @@ func (s *session) settle(sequence uint32, status int32) error {
 	return s.write(unlinkReply{messageHeader: replyHeader(replyUnlink, p.unlink), Status: status}, nil, nil)
 }
 
-// unlink only asks the device to stop: whether it still can decides the answer, which therefore comes from settle.
+// unlink only asks the device to stop: whether it still can decides the answer, which therefore comes from finish.
 func (s *session) unlink(m unlinkMessage) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -75,12 +75,6 @@ func (s *Screen) Click(at image.Point, button string) {
 	s.do("xdotool", "mousemove", fmt.Sprint(at.X), fmt.Sprint(at.Y), "click", button)
 }
 
-// Press presses keys, by their names in X.
-func (s *Screen) Press(keys ...string) {
-	s.tb.Helper()
-	s.do("xdotool", append([]string{"key"}, keys...)...)
-}
-
 // Differing is the part of a part of the screen where two pictures differ.
 func Differing(a, b image.Image, in image.Rectangle) (r image.Rectangle) {
 	for y := in.Min.Y; y < in.Max.Y; y++ {
