@@ -96,7 +96,8 @@ func (w *PathWatch) follow(found []pathStep) (sees bool, errs []error) {
 
 // holders returns the paths whose events count, and the folders that hold them. Those that hold a
 // file, a link or the first missing name are true. The others are there for a rename: only the
-// folder that holds a folder tells of it.
+// folder that holds a folder tells of it. fsnotify cannot ask for folders alone: each file that is made
+// there is heard of, too.
 func (w *PathWatch) holders(found []pathStep) (points, folders map[string]bool) {
 	points, folders = map[string]bool{}, map[string]bool{}
 	for _, step := range found {
