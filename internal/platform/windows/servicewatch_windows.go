@@ -22,6 +22,7 @@ const watchRetry = 30 * time.Second
 // A serviceWatch is a thread that waits for a service to start and to stop.
 type serviceWatch struct {
 	name    *uint16
+	open    func() (windows.Handle, error)
 	changed func()
 	retry   time.Duration
 	end     windows.Handle // an event
@@ -30,19 +31,28 @@ type serviceWatch struct {
 
 // WatchService has changed called when a service has stopped or started, until stop is called. It costs a thread that sleeps.
 func WatchService(name string, changed func()) (stop func(), err error) {
-	return watchService(name, watchRetry, changed)
-}
-
-func watchService(name string, retry time.Duration, changed func()) (stop func(), err error) {
-	w := &serviceWatch{changed: changed, retry: retry}
-	if w.name, err = windows.UTF16PtrFromString(name); err != nil {
-		return nil, err
-	}
-	if w.process, err = w.look(); err == nil {
-		w.end, err = windows.CreateEvent(nil, 0, 0, nil)
+	w := &serviceWatch{changed: changed, retry: watchRetry}
+	w.open = w.openService
+	if w.name, err = windows.UTF16PtrFromString(name); err == nil {
+		stop, err = w.start()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("watch the service %s: %w", name, err)
+	}
+	return stop, nil
+}
+
+func (w *serviceWatch) start() (stop func(), err error) {
+	service, err := w.open()
+	if err != nil {
+		return nil, err
+	}
+	defer windows.CloseServiceHandle(service)
+	if w.process, err = running(service); err == nil {
+		w.end, err = windows.CreateEvent(nil, 0, 0, nil)
+	}
+	if err != nil {
+		return nil, err
 	}
 	done := make(chan struct{})
 	go func() {
@@ -75,57 +85,64 @@ func (w *serviceWatch) next(notice *windows.SERVICE_NOTIFY) bool {
 	if w.process == 0 {
 		wanted = windows.SERVICE_NOTIFY_RUNNING
 	}
-	service, err := w.open()
-	if err == nil {
-		defer windows.CloseServiceHandle(service) // which ends what was asked for
-		err = windows.NotifyServiceStatusChange(service, wanted, notice)
+	service, process, err := w.ask(wanted, notice)
+	if err != nil {
+		if w.process != 0 { // when it can be watched again it may be another, or have stopped
+			w.process = 0
+			w.changed()
+		}
+		return w.wait(w.retry) != ended
 	}
-	process := uint32(0)
-	if err == nil {
-		process, err = running(service)
-	}
-	wait := uint32(windows.INFINITE)
-	switch {
-	case err != nil:
-		w.process, wait = 0, uint32(w.retry.Milliseconds()) // when it can be watched again it may be another
-	case process != w.process:
+	defer windows.CloseServiceHandle(service) // which ends what was asked for
+	if process != w.process {
 		w.process = process
 		w.changed()
 		return true
 	}
-	const called = 0xC0 // WAIT_IO_COMPLETION
-	switch r, _, _ := waitAlertably.Call(uintptr(w.end), uintptr(wait), 1); uint32(r) {
-	case called:
-		if err != nil || notice.NotificationTriggered&wanted == 0 {
-			return true // it is of what was asked for before
-		}
+	said := w.wait(windows.INFINITE * time.Millisecond)
+	if said == called && notice.NotificationTriggered&wanted != 0 { // else it is of what was asked for before, or that it is being deleted
 		// It may be as it was by now: several services share a process, which does not tell that one of them was started anew.
 		w.process, _ = running(service)
 		w.changed()
-	case uint32(windows.WAIT_TIMEOUT):
-	default:
-		return false
 	}
-	return true
+	return said != ended
 }
 
-// open opens the service by a connection of its own to their manager, which forgets one that has fallen behind.
-func (w *serviceWatch) open() (windows.Handle, error) {
+// What a wait has come to.
+const (
+	ended  = 0    // the watch is to end: WAIT_OBJECT_0
+	called = 0xC0 // Windows has called: WAIT_IO_COMPLETION
+)
+
+// wait waits until Windows calls or the watch is to end, or for as long as that takes.
+func (w *serviceWatch) wait(most time.Duration) uint32 {
+	r, _, _ := waitAlertably.Call(uintptr(w.end), uintptr(most.Milliseconds()), 1)
+	return uint32(r)
+}
+
+// ask has Windows tell what is wanted of the service, and returns its process as it is after that. One that is to be deleted is
+// let go of, since it stays as long as somebody has it open.
+func (w *serviceWatch) ask(wanted uint32, notice *windows.SERVICE_NOTIFY) (service windows.Handle, process uint32, err error) {
+	if service, err = w.open(); err != nil {
+		return 0, 0, err
+	}
+	if err = windows.NotifyServiceStatusChange(service, wanted|windows.SERVICE_NOTIFY_DELETE_PENDING, notice); err == nil {
+		process, err = running(service)
+	}
+	if err != nil {
+		_ = windows.CloseServiceHandle(service)
+	}
+	return service, process, err
+}
+
+// openService opens the service by a connection of its own to their manager, which forgets one that has fallen behind.
+func (w *serviceWatch) openService() (windows.Handle, error) {
 	manager, err := windows.OpenSCManager(nil, nil, windows.SC_MANAGER_CONNECT)
 	if err != nil {
 		return 0, err
 	}
 	defer windows.CloseServiceHandle(manager)
 	return windows.OpenService(manager, w.name, windows.SERVICE_QUERY_STATUS)
-}
-
-func (w *serviceWatch) look() (process uint32, err error) {
-	service, err := w.open()
-	if err != nil {
-		return 0, err
-	}
-	defer windows.CloseServiceHandle(service)
-	return running(service)
 }
 
 // running is the process of a service that runs, else 0.

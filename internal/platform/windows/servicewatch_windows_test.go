@@ -3,6 +3,7 @@ package windows
 import (
 	"fmt"
 	"os"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -38,95 +39,90 @@ func (idle) Execute(_ []string, requests <-chan svc.ChangeRequest, status chan<-
 	return false, 0
 }
 
-func TestAServiceThatStopsAndStartsIsHeard(t *testing.T) {
+// service makes a service that does nothing.
+func service(t *testing.T) *mgr.Service {
+	t.Helper()
 	manager, err := mgr.Connect()
 	require.NoError(t, err)
-	defer manager.Disconnect()
+	t.Cleanup(func() { _ = manager.Disconnect() })
 	program, err := os.Executable()
 	require.NoError(t, err)
-	name := fmt.Sprintf("sidetone-test-%d", os.Getpid())
+	name := fmt.Sprintf("sidetone-test-%s-%d", t.Name(), os.Getpid())
 	_, err = WatchService(name, nil)
 	require.ErrorIs(t, err, windows.ERROR_SERVICE_DOES_NOT_EXIST)
-	service, err := manager.CreateService(name, program, mgr.Config{}, asService)
+	made, err := manager.CreateService(name, program, mgr.Config{}, asService)
 	if err != nil {
 		t.Skip("this user may not make a service: ", err)
 	}
-	defer service.Close()
-	defer service.Delete()
-	changed := signal.New()
-	stop, err := WatchService(name, changed.Notify)
-	require.NoError(t, err)
-	hear := func() {
-		t.Helper()
-		select {
-		case <-changed:
-		case <-time.After(20 * time.Second):
-			t.Fatal("nothing was heard")
-		}
+	t.Cleanup(func() {
+		_ = made.Delete()
+		_ = made.Close()
+	})
+	return made
+}
+
+func hear(t *testing.T, changed signal.Signal) {
+	t.Helper()
+	select {
+	case <-changed:
+	case <-time.After(20 * time.Second):
+		t.Fatal("nothing was heard")
 	}
+}
+
+func stopService(t *testing.T, s *mgr.Service) {
+	t.Helper()
+	_, err := s.Control(svc.Stop)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		status, err := s.Query()
+		return err == nil && status.State == svc.Stopped
+	}, 20*time.Second, time.Millisecond)
+}
+
+func TestAServiceThatStopsAndStartsIsHeard(t *testing.T) {
+	s, changed := service(t), signal.New()
+	stop, err := WatchService(s.Name, changed.Notify)
+	require.NoError(t, err)
 	for range 3 {
-		require.NoError(t, service.Start())
-		hear()
-		_, err = service.Control(svc.Stop)
-		require.NoError(t, err)
-		hear()
-		require.Eventually(t, func() bool {
-			status, err := service.Query()
-			return err == nil && status.State == svc.Stopped
-		}, 20*time.Second, time.Millisecond)
+		require.NoError(t, s.Start())
+		hear(t, changed)
+		stopService(t, s)
+		hear(t, changed)
 	}
 	stop()
 	require.Empty(t, changed, "nothing else was")
 }
 
-// As when a driver's installer replaces the audio service, which then is another one of the same name.
-func TestAServiceThatIsInstalledAnewIsHeard(t *testing.T) {
-	manager, err := mgr.Connect()
-	require.NoError(t, err)
-	defer manager.Disconnect()
-	program, err := os.Executable()
-	require.NoError(t, err)
-	name := fmt.Sprintf("sidetone-test-again-%d", os.Getpid())
-	install := func() *mgr.Service {
-		var service *mgr.Service
-		require.Eventually(t, func() bool { // one that was deleted stays until nobody has it open
-			service, err = manager.CreateService(name, program, mgr.Config{}, asService)
-			return err == nil
-		}, 20*time.Second, time.Millisecond, "%v", err)
-		return service
+// A service may be away as one for a while, as when it is installed anew, or its manager may forget who is slow to listen.
+func TestAServiceThatCannotBeWatchedForAWhileIsHeardAfterThat(t *testing.T) {
+	s, changed := service(t), signal.New()
+	w := &serviceWatch{changed: changed.Notify, retry: time.Millisecond}
+	var away atomic.Bool
+	tried := signal.New()
+	w.open = func() (windows.Handle, error) {
+		if away.Load() {
+			tried.Notify()
+			return 0, windows.ERROR_SERVICE_NOTIFY_CLIENT_LAGGING
+		}
+		return w.openService()
 	}
-	if service, err := manager.CreateService(name, program, mgr.Config{}, asService); err != nil {
-		t.Skip("this user may not make a service: ", err)
-	} else {
-		require.NoError(t, service.Delete())
-		require.NoError(t, service.Close())
-	}
-	service := install()
-	changed := signal.New()
-	stop, err := watchService(name, time.Millisecond, changed.Notify)
+	var err error
+	w.name, err = windows.UTF16PtrFromString(s.Name)
+	require.NoError(t, err)
+	stop, err := w.start()
 	require.NoError(t, err)
 	defer stop()
-	hear := func() {
-		t.Helper()
-		select {
-		case <-changed:
-		case <-time.After(20 * time.Second):
-			t.Fatal("nothing was heard")
-		}
-	}
-	require.NoError(t, service.Start())
-	hear()
-	require.NoError(t, service.Delete())
-	_, err = service.Control(svc.Stop)
-	require.NoError(t, err)
-	hear()
-	require.NoError(t, service.Close())
-	service = install()
-	defer service.Close()
-	defer service.Delete()
-	require.NoError(t, service.Start())
-	hear()
-	_, err = service.Control(svc.Stop)
-	require.NoError(t, err)
-	hear()
+	require.NoError(t, s.Start())
+	hear(t, changed)
+	away.Store(true)
+	stopService(t, s)
+	hear(t, changed) // that it has stopped, or that it cannot be watched
+	hear(t, tried)
+	require.NoError(t, s.Start())
+	hear(t, tried)
+	away.Store(false)
+	hear(t, changed)
+	stopService(t, s)
+	hear(t, changed)
 }
