@@ -7,12 +7,15 @@ import (
 	"os"
 	"path/filepath"
 
+	"golang.org/x/sys/windows"
+
 	"sidetone/internal/platform/files"
 	"sidetone/internal/platform/windows/acl"
 )
 
 // RefuseSystemSettings says why the administrator's settings at path do not count; nil: they do, or there are none. Every user may make
-// folders in %PROGRAMDATA%, and files in most that are there: so both must belong to those who administer the machine.
+// folders in %PROGRAMDATA%, and files in most that are there: so both must belong to those who administer the machine. What leads to a
+// folder or file of theirs is whose the link is.
 func RefuseSystemSettings(path string) error {
 	if path == "" {
 		return nil
@@ -30,8 +33,9 @@ func RefuseSystemSettings(path string) error {
 	return nil
 }
 
+// ownerAt is the owner of a file or folder, of a link that of the link: whoever has made it can have it lead elsewhere a moment later.
 func ownerAt(path string) (string, error) {
-	file, err := os.Open(path)
+	file, err := os.OpenFile(path, os.O_RDONLY|windows.FILE_FLAG_OPEN_REPARSE_POINT, 0)
 	if err != nil {
 		return "", err
 	}
