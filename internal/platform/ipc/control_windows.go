@@ -38,11 +38,21 @@ func agentAddresses(func(string) string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	locks, err := filepath.Glob(filepath.Join(folder, paths.PipePrefix+"*"+suffix+lockSuffix))
+	return lockedPipes(folder, suffix)
+}
+
+// lockedPipes finds the control pipes of a session by the lock files in a folder, of which any character may be in the name.
+func lockedPipes(folder, suffix string) (map[string]string, error) {
+	files, err := os.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
 	found := map[string]string{}
-	for _, lock := range locks {
-		address := paths.Pipes + strings.TrimSuffix(filepath.Base(lock), lockSuffix)
-		found[paths.VendorOf(address)] = address
+	for _, f := range files {
+		name, isLock := strings.CutSuffix(f.Name(), suffix+lockSuffix)
+		if vendor, ours := strings.CutPrefix(name, paths.PipePrefix); isLock && ours {
+			found[vendor] = paths.Pipes + name + suffix
+		}
 	}
 	return found, err
 }

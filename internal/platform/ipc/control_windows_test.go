@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -179,6 +180,23 @@ func TestAgentsOfThisSession(t *testing.T) {
 	found, err = Agents(platformtest.Deadline(t), nil)
 	require.NoError(t, err)
 	require.NotContains(t, found, Agent{vendor, address}, "a lock file alone is no agent")
+}
+
+// A redirected folder may have any name, also one that would mean something in a pattern.
+func TestAgentsAreFoundInAFolderOfAnyName(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "Zoë [1]")
+	found, err := lockedPipes(folder, "-S-1-5-21-1-1")
+	require.NoError(t, err)
+	require.Empty(t, found)
+	require.NoError(t, os.Mkdir(folder, 0o700))
+	for _, name := range []string{
+		"sidetone-acme-S-1-5-21-1-1.lock", "sidetone-acme-S-1-5-21-1-2.lock", "sidetone-acme-S-1-5-21-1-1", "tray-sidetone-acme-S-1-5-21-1-1.lock",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), nil, 0o600))
+	}
+	found, err = lockedPipes(folder, "-S-1-5-21-1-1")
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"acme": `\\.\pipe\sidetone-acme-S-1-5-21-1-1`}, found)
 }
 
 func TestClientsPipes(t *testing.T) {
