@@ -91,6 +91,9 @@ func (c *Client) read(afresh bool) (Reading, error) {
 		case err != nil:
 			return Reading{}, err
 		case !there:
+			if e.unread.state != nil {
+				r.Faults = append(r.Faults, e.faults()...)
+			}
 			e.close()
 			delete(c.endpoints, id)
 			continue

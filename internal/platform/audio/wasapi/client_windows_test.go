@@ -243,6 +243,26 @@ func TestADeviceGoesWhileItIsRead(t *testing.T) {
 	}
 }
 
+// Of an endpoint that does not even say that it is there something is wrong: it is looked for again.
+func TestAStateThatCannotBeReadIsAFault(t *testing.T) {
+	b := newBench(t, nil)
+	b.Plug(wasapitest.Microphone())
+	require.Equal(t, devices.False, b.only().Mute)
+	b.Fail("GetState", com.Failure)
+	b.Rename(mic(), "Acme")
+	r := b.hear()
+	require.Empty(t, r.Endpoints)
+	require.Equal(t, []Fault{{"Headset Microphone (Acme One)", fmt.Errorf("read its state: %w", com.Failure)}}, r.Faults)
+	b.Fail("GetState", com.DeviceInvalidated)
+	b.Rename(mic(), "Acme")
+	require.Empty(t, b.hear().Faults, "it has gone")
+	b.Fail("GetState", com.OK)
+	b.Rename(mic(), "Acme")
+	r = b.hear()
+	require.Len(t, r.Endpoints, 1)
+	require.Empty(t, r.Faults)
+}
+
 func TestTheAudioServiceIsAway(t *testing.T) {
 	for method, result := range map[string]com.HRESULT{
 		"CreateInstance":                       com.ClassNotRegistered,

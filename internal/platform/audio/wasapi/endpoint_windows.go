@@ -27,7 +27,7 @@ type endpoint struct {
 
 	processing *processing // nil: not open
 
-	unread struct{ properties, mute, effects error } // why not, as of the last time
+	unread struct{ state, properties, mute, effects error } // why not, as of the last time
 }
 
 func (c *Client) newEndpoint(device *com.Object, id string, kind devices.Type) *endpoint {
@@ -72,10 +72,14 @@ func (e *endpoint) read(c *Client, afresh bool) (there bool, err error) {
 // readState reports whether programs may use the endpoint, or could if something was plugged in.
 func (e *endpoint) readState() (bool, error) {
 	err := e.device.Call(deviceState, uintptr(unsafe.Pointer(&e.state)))
+	e.unread.state = nil
 	switch {
 	case isAny(err, absent):
 		return false, err
+	case errors.Is(err, com.DeviceInvalidated):
+		return false, nil
 	case err != nil:
+		e.unread.state = fmt.Errorf("read its state: %w", err)
 		return false, nil
 	}
 	return e.state == active || e.state == unplugged, nil
@@ -215,7 +219,7 @@ func (e *endpoint) close() {
 
 // faults are what could not be read.
 func (e *endpoint) faults() (list []Fault) {
-	for _, err := range []error{e.unread.properties, e.unread.mute, e.unread.effects} {
+	for _, err := range []error{e.unread.state, e.unread.properties, e.unread.mute, e.unread.effects} {
 		if err != nil {
 			list = append(list, Fault{cmp.Or(e.name, e.id), err})
 		}
