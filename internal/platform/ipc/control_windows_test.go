@@ -190,7 +190,8 @@ func TestAgentsAreFoundInAFolderOfAnyName(t *testing.T) {
 	require.Empty(t, found)
 	require.NoError(t, os.Mkdir(folder, 0o700))
 	for _, name := range []string{
-		"sidetone-acme-S-1-5-21-1-1.lock", "sidetone-acme-S-1-5-21-1-2.lock", "sidetone-acme-S-1-5-21-1-1", "tray-sidetone-acme-S-1-5-21-1-1.lock",
+		"sidetone-acme-S-1-5-21-1-1.lock", "sidetone-acme-S-1-5-21-1-2.lock",
+		"sidetone-acme-S-1-5-21-1-1", "tray-sidetone-acme-S-1-5-21-1-1.lock",
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), nil, 0o600))
 	}

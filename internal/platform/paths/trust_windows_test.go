@@ -26,7 +26,9 @@ func TestSettingsOfAnybodyAreNotTheAdministrators(t *testing.T) {
 	}
 	require.Equal(t, session.User(), owner)
 	require.ErrorContains(t, RefuseSystemSettings(file), folder+" belongs to user "+owner)
-	for sid, is := range map[string]bool{"S-1-5-32-544": true, "S-1-5-18": true, "S-1-5-32-545": false, "S-1-1-0": false, "": false, owner: false} {
+	for sid, is := range map[string]bool{
+		"S-1-5-32-544": true, "S-1-5-18": true, "S-1-5-32-545": false, "S-1-1-0": false, "": false, owner: false,
+	} {
 		require.Equal(t, is, acl.IsAdministrators(sid), sid)
 	}
 }

@@ -216,11 +216,13 @@ func TestPropertiesOfWrongTypesAreFaults(t *testing.T) {
 	r := b.read()
 	require.Len(t, r.Endpoints, 1, "what could be read is there")
 	require.Equal(t, devices.Endpoint{
-		ID: mic(), Type: devices.AudioInput, Name: "Headset Microphone (Acme One)", Mute: devices.False, MuteInHardware: true, SeenBy: []string{"wasapi"},
+		ID: mic(), Type: devices.AudioInput, Name: "Headset Microphone (Acme One)", Mute: devices.False, MuteInHardware: true,
+		SeenBy: []string{"wasapi"},
 	}, r.Endpoints[0])
 	require.Len(t, r.Faults, 1)
 	require.Equal(t, "Headset Microphone (Acme One)", r.Faults[0].Endpoint)
-	require.EqualError(t, r.Faults[0].Err, "read its form: its type is 31, not 19\nread its container: its type is 65, not 72\nread its adapter: its type is 72, not 31")
+	require.EqualError(t, r.Faults[0].Err,
+		"read its form: its type is 31, not 19\nread its container: its type is 65, not 72\nread its adapter: its type is 72, not 31")
 	b.Plug(wasapitest.Microphone())
 	require.Empty(t, b.hear().Faults)
 }
@@ -405,11 +407,13 @@ func TestEffectsAreReadWhereTheyAreWanted(t *testing.T) {
 	b.Plug(e)
 	b.Plug(wasapitest.Earphones())
 	r := b.read()
-	require.Equal(t, map[devices.Field]devices.Tri{devices.EchoCancellation: devices.True, devices.NoiseSuppression: devices.False}, r.Endpoints[0].Effects)
+	require.Equal(t,
+		map[devices.Field]devices.Tri{devices.EchoCancellation: devices.True, devices.NoiseSuppression: devices.False}, r.Endpoints[0].Effects)
 	require.Nil(t, r.Endpoints[1].Effects)
 	b.changed.Clear()
 	b.SetEffects(mic(), wasapitest.Effect{ID: wasapitest.EchoCancellation})
-	require.Equal(t, map[devices.Field]devices.Tri{devices.EchoCancellation: devices.False}, b.hear().Endpoints[0].Effects, "what is no longer listed is unknown")
+	require.Equal(t, map[devices.Field]devices.Tri{devices.EchoCancellation: devices.False}, b.hear().Endpoints[0].Effects,
+		"what is no longer listed is unknown")
 	require.Equal(t, 1, b.Calls("Initialize"))
 	require.Zero(t, b.Calls("Start"), "nothing is recorded")
 }
