@@ -5,11 +5,7 @@ package main
 
 import (
 	"fmt"
-	"log/slog"
 	"os"
-
-	"golang.org/x/sys/windows/svc"
-	"golang.org/x/sys/windows/svc/eventlog"
 
 	"sidetone/internal/platform/system"
 	"sidetone/internal/platform/windows/acl"
@@ -18,37 +14,8 @@ import (
 
 func main() {
 	system.LoadDLLsOfSystemOnly()
-	if err := run(os.Args[1:]); err != nil {
+	if err := supervise.RunService(os.Args[1:], acl.OnlyAdministratorsChange); err != nil {
 		fmt.Fprintln(os.Stderr, "sidetone:", err)
 		os.Exit(1)
 	}
-}
-
-// run is the service of a name, with the agent's program and its arguments, as 'service install' has registered it.
-func run(args []string) error {
-	if len(args) < 2 {
-		return fmt.Errorf("this program is for Windows to start: 'service install --as service' registers it")
-	}
-	events, err := eventlog.Open(args[0])
-	if err != nil {
-		return fmt.Errorf("open the event log: %w", err)
-	}
-	defer events.Close()
-	program := supervise.Program{Path: args[1], Args: args[2:]}
-	check := func() error {
-		self, err := os.Executable()
-		if err == nil {
-			err = acl.OnlyAdministratorsChange(self)
-		}
-		if err == nil {
-			err = acl.OnlyAdministratorsChange(program.Path)
-		}
-		return err
-	}
-	return svc.Run(args[0], &supervise.Service{
-		Supervisor: supervise.Supervisor{
-			Machine: supervise.AllSessions{Program: program, Check: check}, Log: slog.New(supervise.EventLog(events)),
-		},
-		Check: check,
-	})
 }

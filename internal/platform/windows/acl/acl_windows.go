@@ -36,8 +36,8 @@ func OnlyAdministratorsChange(path string) error {
 	if volume := filepath.VolumeName(path); !filepath.IsAbs(path) || len(volume) != 2 || driveType(volume+`\`) != windows.DRIVE_FIXED {
 		return fmt.Errorf("%s is not on a disk of this machine", path)
 	}
-	if err := isReally(path); err != nil {
-		return err
+	if err := isVolume(deviceOf(filepath.VolumeName(path))); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	for allowed, level := windows.ACCESS_MASK(reading), 0; ; level++ {
 		if level > 1 {
@@ -54,36 +54,25 @@ func OnlyAdministratorsChange(path string) error {
 	}
 }
 
-// isReally says why a file is not where its path says: a drive's letter may stand for a folder, and for another one tomorrow.
-func isReally(path string) error {
-	final, err := finalPath(path)
+// deviceOf is what a drive's letter stands for; "": that is not told.
+func deviceOf(drive string) string {
+	name, err := windows.UTF16PtrFromString(drive)
 	if err != nil {
-		return fmt.Errorf("find where %s is: %w", path, err)
+		return ""
 	}
-	if !strings.EqualFold(final, path) {
-		return fmt.Errorf("%s is really %s: name it so", path, final)
+	var target [windows.MAX_PATH]uint16
+	if _, err := windows.QueryDosDevice(name, &target[0], uint32(len(target))); err != nil {
+		return ""
 	}
-	return nil
+	return windows.UTF16ToString(target[:])
 }
 
-// finalPath is where the file at path really is, behind substituted drives, links and short names.
-func finalPath(path string) (string, error) {
-	name, err := windows.UTF16PtrFromString(path)
-	if err != nil {
-		return "", err
+// isVolume says why what a drive's letter stands for is no disk: subst has it stand for a folder, and for another one tomorrow.
+func isVolume(device string) error {
+	if folder, is := strings.CutPrefix(device, `\??\`); is {
+		return fmt.Errorf("its drive is really %s: name it so", folder)
 	}
-	const all = windows.FILE_SHARE_READ | windows.FILE_SHARE_WRITE | windows.FILE_SHARE_DELETE
-	file, err := windows.CreateFile(name, 0, all, nil, windows.OPEN_EXISTING, windows.FILE_FLAG_BACKUP_SEMANTICS, 0)
-	if err != nil {
-		return "", err
-	}
-	defer windows.CloseHandle(file)
-	var text [windows.MAX_LONG_PATH]uint16
-	n, err := windows.GetFinalPathNameByHandle(file, &text[0], uint32(len(text)), 0)
-	if err != nil {
-		return "", err
-	}
-	return strings.TrimPrefix(windows.UTF16ToString(text[:min(int(n), len(text))]), `\\?\`), nil
+	return nil
 }
 
 func driveType(root string) uint32 {

@@ -71,20 +71,10 @@ func TestProgramOfAUser(t *testing.T) {
 	}
 }
 
-// TestProgramOnASubstitutedDrive: what such a letter stands for can be changed without a right to the folder. Wine's drive Z is one that
-// leads to its drive C, too.
+// TestProgramOnASubstitutedDrive: what such a letter stands for can be changed without a right to the folder.
 func TestProgramOnASubstitutedDrive(t *testing.T) {
-	prefix := os.Getenv("WINEPREFIX")
-	if prefix == "" {
-		t.Skip("only under Wine a drive stands for a folder of another one")
-	}
-	folder := `C:\windows\temp\` + filepath.Base(t.TempDir())
-	require.NoError(t, os.MkdirAll(folder, 0o700))
-	t.Cleanup(func() { os.RemoveAll(folder) })
-	require.NoError(t, os.WriteFile(folder+`\program.exe`, nil, 0o700))
-	require.NoError(t, isReally(folder+`\PROGRAM.exe`))
-	over := `Z:` + filepath.FromSlash(prefix) + `\drive_c` + folder[2:] + `\program.exe`
-	require.ErrorContains(t, isReally(over), over+` is really C:\`)
-	require.ErrorContains(t, OnlyAdministratorsChange(over), "is really")
-	require.ErrorContains(t, OnlyAdministratorsChange(folder+`\none.exe`), "find where")
+	require.ErrorContains(t, isVolume(`\??\C:\Users\anna\tools`), `its drive is really C:\Users\anna\tools: name it so`)
+	require.NoError(t, isVolume(`\Device\HarddiskVolume3`))
+	require.NoError(t, isVolume(deviceOf("C:")))
+	require.NotEmpty(t, deviceOf("C:"))
 }
