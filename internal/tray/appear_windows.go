@@ -1,15 +1,29 @@
 package tray
 
-import "time"
+import (
+	"time"
 
-// downRetry is how often an agent is looked for that does not run: nothing tells of a new pipe. To find none takes less than 1 ms.
-const downRetry = 3 * time.Second
+	"sidetone/internal/platform/ipc"
+)
 
-// socketWatch hears of nothing.
-type socketWatch struct{}
+// downRetry is how often an agent is looked for that does not run, should its word that it has appeared not have been heard.
+const downRetry = 5 * time.Minute
 
-func watchSocket(string, func()) (socketWatch, error) { return socketWatch{}, nil }
+// socketWatch hears of an agent that appears.
+type socketWatch struct{ stop func() }
+
+// watchSocket succeeds also where nothing can be heard: then there is downRetry.
+func watchSocket(address string, appeared func()) (socketWatch, error) {
+	stop, err := ipc.WatchControl(address, appeared)
+	if err != nil {
+		stop = func() {}
+	}
+	return socketWatch{stop}, nil
+}
 
 func (socketWatch) Arm() (bool, []error) { return true, nil }
 
-func (socketWatch) Close() error { return nil }
+func (w socketWatch) Close() error {
+	w.stop()
+	return nil
+}

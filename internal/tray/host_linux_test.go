@@ -32,7 +32,7 @@ type session struct {
 func newSession(t *testing.T) *session {
 	t.Parallel()
 	bus := testlab.NewBus(t)
-	s := &session{t: t, bus: bus, home: t.TempDir(), agent: newAgent(t, bus.Folder())}
+	s := &session{t: t, bus: bus, home: t.TempDir(), agent: newAgent(t, filepath.Join(bus.Folder(), "sidetone", "acme", "agent.sock"))}
 	bin := filepath.Join(s.home, "bin")
 	require.NoError(t, os.Mkdir(bin, 0o700))
 	// What is opened is noted; there is no clipboard.

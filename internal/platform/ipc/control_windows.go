@@ -113,6 +113,7 @@ func ListenControl(address string) (net.Listener, error) {
 		return nil, err
 	}
 	l.lock = held
+	tellAppeared(address)
 	return l, nil
 }
 

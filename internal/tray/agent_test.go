@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
 
@@ -24,15 +25,16 @@ type fakeAgent struct {
 	changed chan struct{}
 }
 
-// newAgent prepares an agent in a runtime folder. It is not there before start.
-func newAgent(t *testing.T, folder string) *fakeAgent {
-	address := filepath.Join(folder, "sidetone", "acme", "agent.sock")
+// newAgent prepares an agent at an address. It is not there before start.
+func newAgent(t *testing.T, address string) *fakeAgent {
 	return &fakeAgent{t: t, address: address, status: view().Status, changed: make(chan struct{})}
 }
 
 func (a *fakeAgent) start() {
 	a.t.Helper()
-	require.NoError(a.t, os.MkdirAll(filepath.Dir(a.address), 0o700))
+	if runtime.GOOS != "windows" {
+		require.NoError(a.t, os.MkdirAll(filepath.Dir(a.address), 0o700))
+	}
 	l, err := ipc.ListenControl(a.address)
 	require.NoError(a.t, err)
 	mux := http.NewServeMux()

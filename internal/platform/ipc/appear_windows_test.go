@@ -1,0 +1,64 @@
+package ipc
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/windows"
+
+	"sidetone/internal/platform/platformtest"
+	"sidetone/internal/signal"
+	"sidetone/internal/testlab/ipctest"
+)
+
+// TestAnAgentTellsThatItAppears: whoever waits for it hears of each start, and of no other agent's.
+func TestAnAgentTellsThatItAppears(t *testing.T) {
+	platformtest.NoLeak(t)
+	address := ipctest.Folder(t)
+	told, others := signal.New(), signal.New()
+	for at, heard := range map[string]signal.Signal{address: told, address + "-other": others} {
+		stop, err := WatchControl(at, heard.Notify)
+		require.NoError(t, err)
+		defer stop()
+	}
+	require.NoError(t, answering(t, address).Close())
+	<-told
+	again, err := ListenControl(address)
+	require.NoError(t, err)
+	<-told
+	require.NoError(t, again.Close())
+	require.Empty(t, others)
+}
+
+// TestForgedAppearances: a program that pretends all the time that an agent appears is heard a few times a second.
+func TestForgedAppearances(t *testing.T) {
+	platformtest.NoLeak(t)
+	address := ipctest.Folder(t)
+	heard := make(chan struct{}, 1000)
+	stop, err := WatchControl(address, func() { heard <- struct{}{} })
+	require.NoError(t, err)
+	begun := time.Now()
+	tellAppeared(address)
+	<-heard
+	for range 500 {
+		tellAppeared(address)
+	}
+	stop()
+	stop()
+	tellAppeared(address) // nobody waits any more
+	require.LessOrEqual(t, len(heard), 2+2*int(time.Since(begun)/appearInterval))
+}
+
+// TestATakenEventIsAnError: another program may have made something else of that name.
+func TestATakenEventIsAnError(t *testing.T) {
+	address := ipctest.Folder(t)
+	name, err := appearEvent(address)
+	require.NoError(t, err)
+	taken, err := windows.CreateMutex(nil, false, name)
+	require.NoError(t, err)
+	defer windows.CloseHandle(taken)
+	_, err = WatchControl(address, func() {})
+	require.ErrorContains(t, err, "wait for the control pipe "+address)
+	require.NoError(t, answering(t, address).Close(), "an agent starts all the same")
+}
