@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"sidetone/fakeserver"
@@ -93,7 +92,7 @@ func (p *place) settings() []string {
 }
 
 // controlSocket is where the agent of the place has its local API.
-func (p *place) controlSocket() string { return filepath.Join(p.folder, "agent.sock") }
+func (p *place) controlSocket() string { return p.folder + controlName }
 
 // address is what wireTo needs.
 func (c *client) address(over fakeserver.Transport) string {

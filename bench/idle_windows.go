@@ -23,9 +23,7 @@ var idleOver = []struct {
 
 // measureIdle leaves an agent alone, and beside it a Go program that sleeps.
 func measureIdle(ctx context.Context, b *bench, labs []*lab) (rows []row, err error) {
-	sleeper := &child{place: &place{}}
-	program := filepath.Join(filepath.Dir(b.self), "sleeper.exe") // as tools/windows/bench.sh makes it
-	err = sleeper.start(b.dir, command{name: "Go program that sleeps", args: []string{program, b.dir}})
+	sleeper, err := b.startSleeper()
 	if err != nil {
 		return nil, err
 	}
@@ -45,6 +43,13 @@ func measureIdle(ctx context.Context, b *bench, labs []*lab) (rows []row, err er
 	rows[3].note = "Wine tells nobody of a new pipe: an agent that uses pipes looks for the ten names once in 5 to 6 min, " +
 		"after 3 min in which nothing has happened, and does nothing else. On Windows it is told, and sleeps."
 	return rows, nil
+}
+
+// startSleeper starts a Go program that sleeps.
+func (b *bench) startSleeper() (*child, error) {
+	program := filepath.Join(filepath.Dir(b.self), "sleeper.exe") // as tools/windows/bench.sh makes it
+	sleeper := &child{place: &place{}}
+	return sleeper, sleeper.start(b.dir, command{name: "Go program that sleeps", args: []string{program, b.dir}})
 }
 
 // idle counts what an agent does that has a client.

@@ -4,6 +4,7 @@ import "context"
 
 const (
 	agentPath   = "bin/windows/amd64/sidetone.exe" // as 'make build-windows' makes it
+	trayPath    = "bin/windows/amd64/sidetonew.exe"
 	resultsPath = "bench/RESULTS-windows.md"
 
 	target         = "make bench-windows"
@@ -13,6 +14,7 @@ const (
 var measurements = []measurement{
 	{"mute", "mute to payload, against the bare path", []openLab{openCoreAudio}, measureChanges(overIPC, overWebSocket)},
 	{"idle", "what doing nothing costs", []openLab{openCoreAudio}, measureIdle},
+	{"tray", "what a tray costs that nobody uses", []openLab{openCoreAudio}, measureIdleTray},
 }
 
 // programs are what this one is instead of the bench, by its first argument.

@@ -19,5 +19,8 @@ func (c *child) terminate() { _ = c.cmd.Process.Signal(terminated) } // one that
 
 func (c *child) pid() (int, error) { return c.cmd.Process.Pid, nil }
 
+// controlName is that of the agent's own socket, in the folder of the sockets.
+const controlName = "/agent.sock"
+
 // socketFolder is a new folder for sockets.
 func socketFolder(dir string) (string, error) { return os.MkdirTemp(dir, "ipc") }

@@ -40,8 +40,11 @@ func (c *child) pid() (int, error) {
 			return pid, nil
 		}
 	}
-	return 0, fmt.Errorf("no process of Linux is the %s", c.name)
+	return 0, fmt.Errorf("no process of Linux is the %s; its last words:\n%s", c.name, c.tail())
 }
+
+// controlName follows the beginning of the names of pipes in that of the agent's own, which no folder has.
+const controlName = "-agent"
 
 // socketFolder is the beginning of the names of new pipes.
 func socketFolder(string) (string, error) { return `\\.\pipe\sidetone-bench-` + rand.Text(), nil }

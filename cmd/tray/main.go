@@ -8,7 +8,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"log/slog"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -38,7 +37,9 @@ func main() {
 	context.AfterFunc(ctx, stop) // a second signal ends it even if a hanging bus blocks shutdown
 	debug.SetGCPercent(gcPercent)
 	if err := run(ctx, os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, name()+":", texts.Clean(err.Error()))
+		said := texts.Clean(err.Error())
+		fmt.Fprintln(os.Stderr, name()+":", said)
+		keepFailure(os.Args[1:], said)
 		os.Exit(1)
 	}
 }
@@ -48,6 +49,9 @@ func name() string {
 	self, _ := os.Executable()
 	return brand.NameOf(brand.AgentOf(self))
 }
+
+// addressFlag begins what 'sidetone tray' says first.
+const addressFlag = "--address="
 
 // run is the tray of the agent that 'sidetone tray' has found. Who starts this program otherwise gets that verb, which reads settings and
 // knows all flags.
@@ -60,7 +64,7 @@ func run(ctx context.Context, args []string) error {
 	if code, is := host(agent, args); is {
 		os.Exit(code)
 	}
-	if len(args) == 0 || !strings.HasPrefix(args[0], "--address=") {
+	if len(args) == 0 || !strings.HasPrefix(args[0], addressFlag) {
 		return startedBy(self, agent, args)
 	}
 	o, lang, err := options(agent, args)
@@ -71,7 +75,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if o.Say, err = own.Printer(lang, texts.FromEnvironment(os.Getenv)); err != nil {
+	if o.Say, err = own.Printer(lang, append(texts.FromEnvironment(os.Getenv), system.Languages()...)); err != nil {
 		return err
 	}
 	o.Self = self
@@ -87,7 +91,7 @@ func startedBy(self, agent string, args []string) error {
 		return fmt.Errorf("the tray is started by the agent's program, which is not there: %s: install both into one folder, "+
 			"this one by the name of the other and %q", agent, filepath.Base(brand.TrayOf("")))
 	}
-	return system.Spawn(agent, append([]string{"tray", "--detach"}, args...))
+	return start(agent, append([]string{"tray", "--detach"}, args...))
 }
 
 // options are those that the arguments say. Behind the flags are those by which the agent's verbs mean the same agent.
@@ -104,13 +108,17 @@ func options(agent string, args []string) (o tray.Options, lang string, err erro
 	o.Agent, o.Flags = agent, same
 	o.Autostart = desktop.TrayEntry(program, brand.TrayCommand(agent), same)
 	o.Diagnostics = func(ctx context.Context) ([]byte, error) { return status(ctx, agent, same) }
-	o.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
+	o.Log = openLog(o.Vendor)
 	return o, lang, nil
 }
 
 // status returns the output of 'sidetone status'.
 func status(ctx context.Context, agent string, flags []string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, agent, append([]string{"status"}, flags...)...)
+	return output(exec.CommandContext(ctx, agent, append([]string{"status"}, flags...)...))
+}
+
+// output is what a program prints. An error is what it says.
+func output(cmd *exec.Cmd) ([]byte, error) {
 	system.Hide(cmd)
 	var complaint bytes.Buffer
 	cmd.Stderr = &complaint

@@ -89,7 +89,7 @@ func (a *App) Bundle(w io.Writer) error {
 	return z.Close()
 }
 
-// storeLogs stores the log's files.
+// storeLogs stores the log's files, and the tray's, which are beside them on Windows.
 func (a *App) storeLogs(z *zip.Writer, mask *mask) error {
 	if a.opts.LogFile == "" {
 		return nil
@@ -97,7 +97,8 @@ func (a *App) storeLogs(z *zip.Writer, mask *mask) error {
 	folder := filepath.Dir(a.opts.LogFile)
 	all, _ := os.ReadDir(folder) // without it the last lines are in the bundle all the same
 	for _, entry := range all {
-		if is, _ := filepath.Match("agent*.log", entry.Name()); !is || !entry.Type().IsRegular() {
+		ofAgent, _ := filepath.Match("agent*.log", entry.Name())
+		if ofTray, _ := filepath.Match("tray*.log", entry.Name()); !ofAgent && !ofTray || !entry.Type().IsRegular() {
 			continue
 		}
 		text, failed := os.ReadFile(filepath.Join(folder, entry.Name()))

@@ -23,7 +23,7 @@ func TestBundleMasksWhatHasGone(t *testing.T) {
 	set.Config.Engine.RemovalGrace = 0
 	folder := filepath.Join(t.TempDir(), "a[b")
 	require.NoError(t, os.Mkdir(folder, 0o700))
-	for _, name := range []string{"agent.log", "agent-2026-01-01.log", "other.log"} {
+	for _, name := range []string{"agent.log", "agent-2026-01-01.log", "tray.log", "other.log"} {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte("said of SN 42/7\n"), 0o600))
 	}
 	a := startApp(t, Options{Settings: set, LogFile: filepath.Join(folder, "agent.log")})
@@ -55,6 +55,7 @@ func TestBundleMasksWhatHasGone(t *testing.T) {
 	require.Regexp(t, `Headset_SERIAL-\d-00`, held[BundledReport])
 	require.Contains(t, held, "agent.log")
 	require.Contains(t, held, "agent-2026-01-01.log")
+	require.Contains(t, held, "tray.log")
 	require.NotContains(t, held, "other.log")
 }
 

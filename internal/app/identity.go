@@ -16,6 +16,7 @@ import (
 	"sidetone/internal/control"
 	"sidetone/internal/platform/ipc"
 	"sidetone/internal/platform/paths"
+	"sidetone/internal/platform/system"
 	"sidetone/internal/texts"
 )
 
@@ -64,7 +65,7 @@ func Printer(asked string, host Host) (texts.Printer, error) {
 	if err != nil {
 		return texts.Printer{}, err
 	}
-	return file.Printer(asked, texts.FromEnvironment(host.Getenv))
+	return file.Printer(asked, append(texts.FromEnvironment(host.Getenv), system.Languages()...))
 }
 
 // controlAddress is where the local API of this agent is.
