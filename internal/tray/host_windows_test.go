@@ -84,14 +84,23 @@ func (s *shownTray) send(id uint32, param uintptr) {
 
 // popup is the menu on the screen; 0: none is.
 func (s *shownTray) popup() (menu uintptr) {
+	if all := s.popups(); len(all) > 0 {
+		menu = all[len(all)-1]
+	}
+	return menu
+}
+
+// popups are that menu and those of its rows that are open, the last one first.
+func (s *shownTray) popups() (menus []uintptr) {
 	const getMenu = 0x01e1 // MN_GETHMENU
 	for window := uintptr(0); ; {
 		window, _, _ = findWindowEx.Call(0, window, uintptr(unsafe.Pointer(menuClass)), 0)
 		if window == 0 {
-			return menu
+			return menus
 		}
 		if visible, _, _ := user32.NewProc("IsWindowVisible").Call(window); visible != 0 {
-			menu, _, _ = sendMessage.Call(window, getMenu, 0, 0)
+			menu, _, _ := sendMessage.Call(window, getMenu, 0, 0)
+			menus = append(menus, menu)
 		}
 	}
 }
@@ -111,7 +120,7 @@ func (s *shownTray) press(keys ...uintptr) {
 	}
 }
 
-const keyReturn, keyEscape, keyUp = 0x0d, 0x1b, 0x26
+const keyReturn, keyEscape, keyLeft, keyUp, keyRight, keyDown = 0x0d, 0x1b, 0x25, 0x26, 0x27, 0x28
 
 // closed waits until the menu is.
 func (s *shownTray) waitUntilClosed() {
@@ -158,15 +167,21 @@ const (
 	mftSeparator, mfsDisabled, mfsChecked = 0x800, 0x3, 0x8
 )
 
+// rowOf is a row of a menu, as Windows has it.
+func rowOf(menu, place uintptr) (info menuItemInfo, text string) {
+	var units [400]uint16
+	info = menuItemInfo{mask: miimType | miimState | miimString | miimSubmenu, text: &units[0], length: uint32(len(units))}
+	info.size = uint32(unsafe.Sizeof(info))
+	_, _, _ = user32.NewProc("GetMenuItemInfoW").Call(menu, place, 1, uintptr(unsafe.Pointer(&info)))
+	return info, windows.UTF16ToString(units[:])
+}
+
 func readMenu(menu uintptr, indent string) string {
-	getMenuItemCount, getMenuItemInfo := user32.NewProc("GetMenuItemCount"), user32.NewProc("GetMenuItemInfoW")
+	getMenuItemCount := user32.NewProc("GetMenuItemCount")
 	var b strings.Builder
 	count, _, _ := getMenuItemCount.Call(menu)
 	for i := range count {
-		var text [400]uint16
-		info := menuItemInfo{mask: miimType | miimState | miimString | miimSubmenu, text: &text[0], length: uint32(len(text))}
-		info.size = uint32(unsafe.Sizeof(info))
-		_, _, _ = getMenuItemInfo.Call(menu, i, 1, uintptr(unsafe.Pointer(&info)))
+		info, text := rowOf(menu, i)
 		if info.kind&mftSeparator != 0 {
 			b.WriteString(indent + "---\n")
 			continue
@@ -178,7 +193,7 @@ func readMenu(menu uintptr, indent string) string {
 		case info.state&mfsDisabled != 0:
 			mark = "- "
 		}
-		b.WriteString(indent + mark + windows.UTF16ToString(text[:]) + "\n")
+		b.WriteString(indent + mark + text + "\n")
 		if info.submenu != 0 {
 			b.WriteString(readMenu(info.submenu, indent+"    "))
 		}

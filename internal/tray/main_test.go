@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"flag"
+	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -33,6 +34,10 @@ const startEnv = "TRAY_TEST_START"
 func TestMain(m *testing.M) {
 	if address := os.Getenv(addressEnv); address != "" {
 		os.Exit(runTray(address))
+	}
+	if os.Getenv(startEnv) != "" { // what such a tray has started in place of its agent
+		fmt.Fprintln(os.Stderr, "no catalogue")
+		os.Exit(1)
 	}
 	flag.Parse()
 	_ = flag.Set("test.parallel", "8") // tests wait for other processes most of the time

@@ -96,12 +96,16 @@ var ErrReplaced = errors.New("the tray's program has been replaced")
 
 // Run shows the agent until ctx ends, the user wants it to, or the desktop's session bus has ended, which is an error. So is ErrReplaced.
 func Run(ctx context.Context, o Options) error {
-	ctx, quit := context.WithCancel(ctx)
-	defer quit()
 	h, err := newHost(o)
 	if err != nil {
 		return err
 	}
+	return run(ctx, o, h)
+}
+
+func run(ctx context.Context, o Options, h host) error {
+	ctx, quit := context.WithCancel(ctx)
+	defer quit()
 	t := &tray{
 		Options: o, desktop: desktop.Desktop{Getenv: o.Getenv}, host: h, changes: make(chan func(*View)), actions: newActions(), quit: quit,
 		agent: control.NewClient(func(ctx context.Context) (net.Conn, error) { return ipc.DialControl(ctx, o.Address) }),
@@ -128,7 +132,7 @@ func Run(ctx context.Context, o Options) error {
 		t.draw(ctx)
 	}()
 	go t.actions.run(ctx, t.act)
-	err = t.host.run(ctx, events{
+	err := t.host.run(ctx, events{
 		chosen: t.choose,
 		scheme: func(s desktop.Scheme) { t.tell(ctx, func(v *View) { v.Scheme = s }) },
 	})
