@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 )
 
-// measureIdleTray leaves a tray alone, with an agent and without one, and beside it a Go program that sleeps.
+// measureIdleTray leaves a tray alone, with its agent and without it, and beside it a Go program that sleeps.
 func measureIdleTray(ctx context.Context, b *bench, labs []*lab) (rows []row, err error) {
 	sleeper, err := b.startSleeper()
 	if err != nil {
@@ -31,19 +32,27 @@ func measureIdleTray(ctx context.Context, b *bench, labs []*lab) (rows []row, er
 	if err := pause(ctx, searched); err != nil {
 		return nil, err
 	}
-	if rows, err = b.countTray(ctx, "tray of an agent that runs, idle", tray, sleeper); err != nil {
+	period := pick(b, 2*time.Minute, 30*time.Second)
+	readings, err := watch(ctx, period, []*child{agent, tray, sleeper})
+	if err != nil {
 		return nil, err
 	}
+	both := idlers{what: "agent connected over websocket, and its tray, idle", against: "two Go programs that sleep", switches: 3}
+	rows = append(rows, both.row(surroundings{period: period}, together(readings[0], readings[1]), together(readings[2], readings[2])))
 	if err := errors.Join(stopAgent(), pause(ctx, settling)); err != nil {
 		return nil, err
 	}
-	more, err := b.countTray(ctx, "tray without an agent, idle", tray, sleeper)
+	alone := idlers{what: "tray without an agent, idle", agent: tray, bare: sleeper, against: "a Go program that sleeps", switches: 1}
+	more, err := surroundings{period: period, idle: []idlers{alone}}.count(ctx)
 	return append(rows, more...), err
 }
 
-func (b *bench) countTray(ctx context.Context, what string, tray, sleeper *child) ([]row, error) {
-	quiet := surroundings{period: pick(b, 2*time.Minute, 30*time.Second), idle: []idlers{
-		{what: what, agent: tray, bare: sleeper, against: "a Go program that sleeps", switches: 1},
-	}}
-	return quiet.count(ctx)
+// together is what two processes have used.
+func together(one, other []usage) []usage {
+	sum := slices.Clone(one)
+	for n, u := range other {
+		sum[n].switches += u.switches
+		sum[n].cpu += u.cpu
+	}
+	return sum
 }

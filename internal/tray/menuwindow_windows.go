@@ -19,11 +19,14 @@ type menuWindow struct {
 	handle   windows.HWND
 	original uintptr // that handles its messages
 	open     bool
+	offers   bool // it has been opened, and nothing was chosen since
 }
 
 // Of winuser.h, and what the library has the taskbar send when the icon is used.
 const (
+	wmEndSession  = 0x0016
 	wmCancelMode  = 0x001f
+	wmCommand     = 0x0111
 	wmLButtonUp   = 0x0202
 	wmRButtonUp   = 0x0205
 	libraryClicks = 0x0401
@@ -41,14 +44,19 @@ func (b *taskbar) watchMenu(window windows.HWND) {
 	b.menu.original, _, _ = setWindowLongPtr.Call(uintptr(window), uintptr(windowProc), handleMenuMessage())
 }
 
-// handleMenuMessage is called by Windows, on the window's thread. What Windows calls is never given back.
+// handleMenuMessage is called by Windows, on the window's thread. What Windows calls is never given back. The end of the session, for which
+// the library would take the icon away even if it is called off, is told to another window, too.
 var handleMenuMessage = sync.OnceValue(func() uintptr {
 	return syscall.NewCallback(func(window, id, param, data uintptr) uintptr {
 		b := watched
 		b.mu.Lock()
 		original := b.menu.original
 		b.mu.Unlock()
-		if id != libraryClicks || data != wmLButtonUp && data != wmRButtonUp {
+		switch {
+		case id == libraryClicks && (data == wmLButtonUp || data == wmRButtonUp):
+		case id == wmEndSession, id == wmCommand && !b.mayChoose():
+			return 0
+		default:
 			answer, _, _ := callWindowProc.Call(original, window, id, param, data)
 			return answer
 		}
@@ -65,8 +73,17 @@ func (b *taskbar) opens() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	already := b.menu.open
-	b.menu.open = true
+	b.menu.open, b.menu.offers = true, true
 	return !already
+}
+
+// mayChoose reports whether a row that was chosen may be one that a user has seen: any program of the session may pretend that one was.
+func (b *taskbar) mayChoose() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	may := b.menu.offers
+	b.menu.offers = false
+	return may
 }
 
 // closed draws what could not be drawn while the menu was open.
