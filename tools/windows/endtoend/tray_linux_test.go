@@ -2,11 +2,13 @@ package endtoend
 
 import (
 	"flag"
+	"fmt"
 	"image"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,8 +30,10 @@ const (
 	barHeight    = 20
 )
 
-// corner is where the taskbar has its only icon.
-var corner = image.Rect(screenWidth-barHeight, screenHeight-barHeight, screenWidth, screenHeight)
+// corner is where the taskbar has its nth icon.
+func corner(n int) image.Rectangle {
+	return image.Rect(screenWidth-barHeight, screenHeight-barHeight, screenWidth, screenHeight).Sub(image.Pt(n*barHeight, 0))
+}
 
 // desktop is Wine's desktop, with a taskbar. It is there from the first program that has a window.
 type desktop struct {
@@ -78,7 +82,12 @@ const fallbackFont = `
 "DejaVu Sans"=str(7):"DroidSansFallbackFull.ttf,Droid Sans Fallback\0"
 `
 
-func newDesktop(t *testing.T, theme string) desktop {
+// resolution is what a user's registry says of it.
+func resolution(dpi int) string {
+	return fmt.Sprintf("\n[Control Panel\\\\Desktop]\n\"LogPixels\"=dword:%08x\n", dpi)
+}
+
+func newDesktop(t *testing.T, theme string, dpi int) desktop {
 	s := screen.New(t, screenWidth, screenHeight)
 	d := desktop{newPrefix(t, "/nonexistent"), s}
 	d.env = append(d.env, "SIDETONE_WINE_DISPLAY="+s.Display)
@@ -89,7 +98,7 @@ func newDesktop(t *testing.T, theme string) desktop {
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(d.folder, "drive_c/windows/Fonts", filepath.Base(font)), data, 0o600))
 	}
-	for file, text := range map[string]string{"user.reg": desktopOfAll + themes[theme], "system.reg": fallbackFont} {
+	for file, text := range map[string]string{"user.reg": desktopOfAll + themes[theme] + resolution(dpi), "system.reg": fallbackFont} {
 		registry, err := os.OpenFile(filepath.Join(d.folder, file), os.O_APPEND|os.O_WRONLY, 0)
 		require.NoError(t, err)
 		_, err = registry.WriteString(text)
@@ -102,18 +111,8 @@ func newDesktop(t *testing.T, theme string) desktop {
 // TestTheTrayOnTheDesktop has the programs as they ship: the icon comes, a click opens the menu, which stays open while a mute that another process
 // says changes a row of it, and the icon; a click on the last row ends it.
 func TestTheTrayOnTheDesktop(t *testing.T) {
-	d := newDesktop(t, "dark")
-	folder := t.TempDir()
-	catalogue, endpoints := filepath.Join(folder, "acme.yaml"), filepath.Join(folder, "endpoints.yaml")
-	require.NoError(t, os.WriteFile(catalogue, examples.Acme, 0o600))
-	require.NoError(t, os.WriteFile(endpoints, []byte(
-		`endpoints: [{id: mic, name: Mic, type: audioinput, bus: usb, vid: "1209", pid: "0700", serial: "1"}]`+"\n"), 0o600))
-	kept := filepath.Join(folder, "kept.json")
-	const pipes = `\\.\pipe\sidetone-test`
-	d.start("fakeserver.exe", "--no-tcp", "--ipc", pipes, "--state", kept)
-	d.start("sidetone.exe", "run", "--catalogue", catalogue, "--sources-files", endpoints, "--sources-audio=false", "--sources-camera=false",
-		"--sources-hid=false", "--rpc-transports=ipc", "--rpc-ports", strconv.Itoa(ipctest.Port(t)), "--rpc-ipc-folders", pipes)
-	testlab.Eventually(t, "the headset is reported", func() bool { return len(keptBy(kept)) == 1 })
+	d := newDesktop(t, "dark", 96)
+	d.agent("sidetone.exe", "acme", 0)
 	d.start("sidetonew.exe", "--vendor=acme")
 	d.waitForIcon()
 
@@ -123,14 +122,69 @@ func TestTheTrayOnTheDesktop(t *testing.T) {
 	var after image.Image
 	testlab.Eventually(t, "the icon and a row of the open menu have changed", func() bool {
 		after = d.screen.Picture()
-		return !screen.Differing(before, after, menu).Empty() && !screen.Differing(before, after, corner).Empty()
+		return !screen.Differing(before, after, menu).Empty() && !screen.Differing(before, after, corner(0)).Empty()
 	})
 	require.Equal(t, menu, used(after), "the menu has been closed, or built anew")
 	d.screen.Click(image.Pt(menu.Min.X+30, menu.Max.Y-10), "1")
 	testlab.Eventually(t, "menu and icon are gone", func() bool {
 		shown := d.screen.Picture()
-		return used(shown).Empty() && icon(shown).Empty()
+		return used(shown).Empty() && icon(shown, corner(0)).Empty()
 	})
+}
+
+// TestTraysOfTwoBrands: each is a program of its own and shows its own agent in its own words. There is one of each, though two are started at
+// once, and the end of one leaves the other.
+func TestTraysOfTwoBrands(t *testing.T) {
+	d := newDesktop(t, "light", 96)
+	folder := t.TempDir()
+	brands := []string{"acme", "beta"}
+	for n, brand := range brands {
+		for from, to := range map[string]string{"sidetone.exe": brand + ".exe", "sidetonew.exe": brand + "w.exe"} {
+			require.NoError(t, os.Link(filepath.Join(*programs, from), filepath.Join(folder, to)))
+		}
+		require.NoError(t, os.WriteFile(filepath.Join(folder, brand+".brand.yaml"), fmt.Appendf(nil,
+			"vendor: {id: %[1]s, client_id: \"12345678901234567%[2]d\"}\ntexts:\n  en:\n    tray.quit: Leave %[1]s\n", brand, n), 0o600))
+		d.agent(filepath.Join(folder, brand+".exe"), brand, n)
+		for range 2 {
+			d.start(filepath.Join(folder, brand+"w.exe"))
+		}
+		log := filepath.Join(d.folder, "drive_c/users/root/AppData/Local/Sidetone", brand, "tray.log")
+		d.eventually("one is told that there is one", func() bool {
+			text, _ := os.ReadFile(log)
+			return strings.Count(string(text), "has a tray icon of this agent already") == 1
+		})
+	}
+	shown := func() (n int) {
+		for picture := d.screen.Picture(); !icon(picture, corner(n)).Empty(); n++ {
+		}
+		return n
+	}
+	d.eventually("there are two icons", func() bool { return shown() == 2 })
+	for n := len(brands) - 1; n >= 0; n-- {
+		picture, menu := d.openMenuOf(corner(n))
+		if *pictures != "" {
+			screen.Save(t, filepath.Join(*pictures, fmt.Sprint("brand-", n, ".png")), picture, menu)
+		}
+		d.screen.Click(image.Pt(menu.Min.X+30, menu.Max.Y-10), "1")
+		d.eventually("it has left, and the other is there", func() bool { return shown() == n })
+	}
+}
+
+// agent has an agent run in front of a client of its own, with one microphone, which it reports, and its log in a file.
+func (d desktop) agent(program, vendor string, client int) {
+	d.t.Helper()
+	folder := d.t.TempDir()
+	catalogue, endpoints := filepath.Join(folder, "catalogue.yaml"), filepath.Join(folder, "endpoints.yaml")
+	text := strings.Replace(string(examples.Acme), "id: acme ", "id: "+vendor+" ", 1)
+	text = strings.Replace(text, "123456789012345678", fmt.Sprint("12345678901234567", client), 1)
+	require.NoError(d.t, os.WriteFile(catalogue, []byte(text), 0o600))
+	require.NoError(d.t, os.WriteFile(endpoints, []byte(
+		`endpoints: [{id: mic, name: Mic, type: audioinput, bus: usb, vid: "1209", pid: "0700", serial: "1"}]`+"\n"), 0o600))
+	kept, pipes := filepath.Join(folder, "kept.json"), `\\.\pipe\sidetone-test-`+vendor
+	d.start("fakeserver.exe", "--no-tcp", "--ipc", pipes, "--state", kept)
+	d.start(program, "run", "--catalogue", catalogue, "--sources-files", endpoints, "--sources-audio=false", "--sources-camera=false",
+		"--sources-hid=false", "--rpc-transports=ipc", "--rpc-ports", strconv.Itoa(ipctest.Port(d.t)), "--rpc-ipc-folders", pipes)
+	testlab.Eventually(d.t, "the headset is reported", func() bool { return len(keptBy(kept)) == 1 })
 }
 
 // TestPictures takes that of docs/tray.md, and with -pictures many.
@@ -161,7 +215,7 @@ func TestPictures(t *testing.T) {
 // takePicture takes one of a menu and the icon below it.
 func takePicture(t *testing.T, program, view, lang, theme, path string) {
 	t.Run(view+" "+lang+" "+theme, func(t *testing.T) {
-		d := newDesktop(t, theme)
+		d := newDesktop(t, theme, 96)
 		d.start(program, "-test.run=^TestShow$", "-view="+view, "-lang="+lang)
 		d.waitForIcon()
 		shown, menu := d.openMenu()
@@ -171,11 +225,13 @@ func takePicture(t *testing.T, program, view, lang, theme, path string) {
 
 func (d desktop) waitForIcon() {
 	d.t.Helper()
-	testlab.Eventually(d.t, "the icon is drawn", func() bool { return !icon(d.screen.Picture()).Empty() })
+	testlab.Eventually(d.t, "the icon is drawn", func() bool { return !icon(d.screen.Picture(), corner(0)).Empty() })
 }
 
 // openMenu clicks on the icon, and returns the screen, and the part of it where the menu is, which is above the mouse.
-func (d desktop) openMenu() (shown image.Image, menu image.Rectangle) {
+func (d desktop) openMenu() (shown image.Image, menu image.Rectangle) { return d.openMenuOf(corner(0)) }
+
+func (d desktop) openMenuOf(corner image.Rectangle) (shown image.Image, menu image.Rectangle) {
 	d.t.Helper()
 	d.screen.Click(image.Pt(corner.Min.X+barHeight/2, corner.Min.Y+1), "3")
 	d.screen.Move(image.Pt(0, screenHeight/2)) // where nothing is: so no tooltip covers anything
@@ -193,8 +249,8 @@ func used(shown image.Image) image.Rectangle {
 	return screen.Differing(shown, image.NewUniform(shown.At(0, 0)), image.Rect(0, 0, screenWidth, screenHeight-barHeight))
 }
 
-// icon is the part of the corner on which something is, where there is a taskbar.
-func icon(shown image.Image) image.Rectangle {
+// icon is the part of a corner on which something is, where there is a taskbar.
+func icon(shown image.Image, corner image.Rectangle) image.Rectangle {
 	bar := shown.At(screenWidth/2, screenHeight-barHeight/2)
 	if bar == shown.At(0, 0) {
 		return image.Rectangle{}
