@@ -39,7 +39,7 @@ func measureIdleTray(ctx context.Context, b *bench, labs []*lab) (rows []row, er
 	}
 	both := idlers{what: "agent connected over websocket, and its tray, idle", against: "two Go programs that sleep", switches: 3}
 	rows = append(rows, both.row(surroundings{period: period}, together(readings[0], readings[1]), together(readings[2], readings[2])))
-	if err := errors.Join(stopAgent(), pause(ctx, settling)); err != nil {
+	if err := errors.Join(stopAgent(), pause(ctx, searched)); err != nil {
 		return nil, err
 	}
 	alone := idlers{what: "tray without an agent, idle", agent: tray, bare: sleeper, against: "a Go program that sleeps", switches: 1}
