@@ -43,7 +43,7 @@ func TestForgedMessages(t *testing.T) {
 	}
 	_, _, _ = sendMessage.Call(window, wmNull, 0, 0)
 	require.Zero(t, s.popup())
-	s.send(uint32(taskbarCreated()), 0)
+	s.send(taskbarCreated(), 0)
 	s.drawn(frameOf(views["muted"], texts.English))
 	for {
 		call := <-bar.calls

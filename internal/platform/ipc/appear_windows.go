@@ -32,8 +32,8 @@ func tellAppeared(address string) {
 	}
 }
 
-// WatchControl calls notify, which must not block, whenever an agent has begun to listen at address, until stop is called. It costs a thread
-// that sleeps.
+// WatchControl calls notify, which must not block, whenever an agent has begun to listen at address, until stop is called. It costs a
+// thread that sleeps.
 func WatchControl(address string, notify func()) (stop func(), err error) {
 	name, err := appearEvent(address)
 	if err != nil {
