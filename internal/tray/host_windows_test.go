@@ -295,6 +295,21 @@ func TestATaskbarThatRefuses(t *testing.T) {
 	bar.next(nimDelete)
 }
 
+// TestAnotherTaskbarWhileTheIconIsAdded: Windows and the tray both tell the library of a new one, which may be slow.
+func TestAnotherTaskbarWhileTheIconIsAdded(t *testing.T) {
+	s, bar, _ := startTray(t, view())
+	told := make(chan struct{}, 100)
+	bar.mu.Lock()
+	bar.adding = func() {
+		_, _, _ = sendMessage.Call(uintptr(s.icon.window), uintptr(taskbarCreated()), 0, 0)
+		told <- struct{}{}
+	}
+	bar.mu.Unlock()
+	s.send(taskbarCreated(), 0)
+	testlab.Eventually(t, "the library goes on", func() bool { return len(told) > 0 })
+	require.Contains(t, bar.shown().tip(), "2 devices are reported")
+}
+
 // TestTheIconFollowsTheScreen: what its size is to be is looked at when the resolution changes.
 func TestTheIconFollowsTheScreen(t *testing.T) {
 	_, bar, _ := startTray(t, view())

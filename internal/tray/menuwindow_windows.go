@@ -20,10 +20,14 @@ type menuWindow struct {
 	original uintptr // that handles its messages
 	open     bool
 	offers   bool // it has been opened, and nothing was chosen since
+	// adding says that the library waits for the taskbar to take the icon, with a mutex held that it would wait for if it was told of another
+	// taskbar, or to close: meanwhile the window gets what is sent to it. It is the thread's own.
+	adding bool
 }
 
 // Of winuser.h, and what the library has the taskbar send when the icon is used.
 const (
+	wmClose       = 0x0010
 	wmEndSession  = 0x0016
 	wmCancelMode  = 0x001f
 	wmCommand     = 0x0111
@@ -55,6 +59,16 @@ var handleMenuMessage = sync.OnceValue(func() uintptr {
 		switch {
 		case id == libraryClicks && (data == wmLButtonUp || data == wmRButtonUp):
 		case id == wmEndSession, id == wmCommand && !b.mayChoose():
+			return 0
+		case id == wmClose && b.menu.adding:
+			_, _, _ = postMessage.Call(window, id, param, data) // for later
+			return 0
+		case id == uintptr(taskbarCreated()):
+			if !b.menu.adding {
+				b.menu.adding = true
+				_, _, _ = callWindowProc.Call(original, window, id, param, data)
+				b.menu.adding = false
+			}
 			return 0
 		default:
 			answer, _, _ := callWindowProc.Call(original, window, id, param, data)

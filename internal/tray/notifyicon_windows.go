@@ -14,6 +14,7 @@ var (
 	user32                   = windows.NewLazySystemDLL("user32.dll")
 	findWindowEx             = user32.NewProc("FindWindowExW")
 	sendMessage              = user32.NewProc("SendMessageW")
+	postMessage              = user32.NewProc("PostMessageW")
 	findWindow               = user32.NewProc("FindWindowW")
 	registerWindowMessage    = user32.NewProc("RegisterWindowMessageW")
 	dpiForWindow             = user32.NewProc("GetDpiForWindow")

@@ -38,7 +38,8 @@ type standInTaskbar struct {
 	calls  chan notified
 
 	mu      sync.Mutex
-	refused int // of the next calls
+	refused int    // of the next calls
+	adding  func() // happens while an icon is added; nil: nothing
 }
 
 // taskbars are those that there are, by their windows. What Windows calls is never given back.
@@ -50,12 +51,10 @@ var (
 	getMessage      = user32.NewProc("GetMessageW")
 	dispatchMessage = user32.NewProc("DispatchMessageW")
 	postQuitMessage = user32.NewProc("PostQuitMessage")
-	postMessage     = user32.NewProc("PostMessageW")
 )
 
 const (
 	wmDestroy  = 0x0002
-	wmClose    = 0x0010
 	wmCopyData = 0x004a
 )
 
@@ -128,6 +127,9 @@ func (b *standInTaskbar) take(data uintptr) uintptr {
 	if b.refused > 0 {
 		b.refused--
 		return 0
+	}
+	if b.adding != nil && sent.what == nimAdd {
+		b.adding()
 	}
 	b.calls <- notified{sent.what, *sent.icon}
 	return 1
