@@ -9,6 +9,9 @@ import (
 	"time"
 )
 
+// quietTray is after how long a tray, and an agent that has a client over WebSocket, have nothing to do any more.
+const quietTray = 40 * time.Second
+
 // measureIdleTray leaves a tray alone, with its agent and without it, and beside it a Go program that sleeps.
 func measureIdleTray(ctx context.Context, b *bench, labs []*lab) (rows []row, err error) {
 	sleeper, err := b.startSleeper()
@@ -29,7 +32,7 @@ func measureIdleTray(ctx context.Context, b *bench, labs []*lab) (rows []row, er
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, tray.stop()) }()
-	if err := pause(ctx, searched); err != nil {
+	if err := pause(ctx, quietTray); err != nil {
 		return nil, err
 	}
 	period := pick(b, 2*time.Minute, 30*time.Second)
@@ -39,7 +42,7 @@ func measureIdleTray(ctx context.Context, b *bench, labs []*lab) (rows []row, er
 	}
 	both := idlers{what: "agent connected over websocket, and its tray, idle", against: "two Go programs that sleep", switches: 3}
 	rows = append(rows, both.row(surroundings{period: period}, together(readings[0], readings[1]), together(readings[2], readings[2])))
-	if err := errors.Join(stopAgent(), pause(ctx, searched)); err != nil {
+	if err := errors.Join(stopAgent(), pause(ctx, quietTray)); err != nil {
 		return nil, err
 	}
 	alone := idlers{what: "tray without an agent, idle", agent: tray, bare: sleeper, against: "a Go program that sleeps", switches: 1}

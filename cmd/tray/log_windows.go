@@ -29,7 +29,7 @@ func start(agent string, args []string) error {
 // openLog is the log of the tray of a vendor's agent. Without a folder for it, it is standard error alone.
 func openLog(vendor string) *slog.Logger {
 	said := slog.NewTextHandler(os.Stderr, nil)
-	folder, err := paths.StateFolder(os.Getenv, filepath.Base(vendor)) // of an address that is not the usual one it is the whole pipe
+	folder, err := paths.StateFolder(os.Getenv, name(), filepath.Base(vendor)) // of an unusual address it is the whole pipe
 	if err == nil {
 		err = os.MkdirAll(folder, 0o700)
 	}

@@ -152,15 +152,9 @@ var marked = strings.NewReplacer("\u2068", "<", "\u2069", ">")
 
 // draw writes a menu as text.
 func draw(items []Item, indent string) string {
-	var b strings.Builder
-	for _, it := range items {
+	return drawBy(items, indent, func(it Item) string {
 		mark := "- "
 		switch {
-		case it.Separator:
-			b.WriteString(indent + "---\n")
-			continue
-		case it.Text == "":
-			continue
 		case it.Check != nil && *it.Check:
 			mark = "[x] "
 		case it.Check != nil:
@@ -170,7 +164,20 @@ func draw(items []Item, indent string) string {
 		case it.Action != "":
 			mark = "(>) "
 		}
-		b.WriteString(indent + mark + marked.Replace(it.Text) + "\n" + draw(it.Children, indent+"    "))
+		return mark + marked.Replace(it.Text)
+	})
+}
+
+// drawBy writes the rows that are shown.
+func drawBy(items []Item, indent string, row func(Item) string) string {
+	var b strings.Builder
+	for _, it := range items {
+		switch {
+		case it.Separator:
+			b.WriteString(indent + "---\n")
+		case it.Text != "":
+			b.WriteString(indent + row(it) + "\n" + drawBy(it.Children, indent+"    ", row))
+		}
 	}
 	return b.String()
 }

@@ -132,6 +132,21 @@ func TestTheTrayOnTheDesktop(t *testing.T) {
 	})
 }
 
+// TestTheIconHasTheSizeOfTheScreen: what is drawn of one of 24 or 32 pixels is wider than the next smaller one is whole.
+func TestTheIconHasTheSizeOfTheScreen(t *testing.T) {
+	for dpi, pixels := range map[int]int{144: 24, 192: 32} {
+		t.Run(strconv.Itoa(dpi), func(t *testing.T) {
+			d := newDesktop(t, "light", dpi)
+			d.start("sidetonew.exe", "--vendor=acme")
+			lowerRight := image.Rect(screenWidth-2*pixels, screenHeight-pixels, screenWidth, screenHeight)
+			d.eventually("the icon is drawn", func() bool {
+				drawn := icon(d.screen.Picture(), lowerRight).Dx()
+				return drawn > pixels*3/4 && drawn <= pixels
+			})
+		})
+	}
+}
+
 // TestTraysOfTwoBrands: each is a program of its own and shows its own agent in its own words. There is one of each, though two are started at
 // once, and the end of one leaves the other.
 func TestTraysOfTwoBrands(t *testing.T) {
@@ -148,7 +163,7 @@ func TestTraysOfTwoBrands(t *testing.T) {
 		for range 2 {
 			d.start(filepath.Join(folder, brand+"w.exe"))
 		}
-		log := filepath.Join(d.folder, "drive_c/users/root/AppData/Local/Sidetone", brand, "tray.log")
+		log := filepath.Join(d.folder, "drive_c/users/root/AppData/Local", brand, "tray.log")
 		d.eventually("one is told that there is one", func() bool {
 			text, _ := os.ReadFile(log)
 			return strings.Count(string(text), "has a tray icon of this agent already") == 1
