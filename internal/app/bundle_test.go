@@ -28,7 +28,8 @@ func TestBundleMasksWhatHasGone(t *testing.T) {
 	}
 	a := startApp(t, Options{Settings: set, LogFile: filepath.Join(folder, "agent.log")})
 	mic := devices.Endpoint{
-		ID: "alsa_input.usb-Acme_Headset_SN_42_7-00.mono", Type: devices.AudioInput, Name: "Acme Headset", Bus: devices.USB, VID: "1209", PID: "0700",
+		ID: "alsa_input.usb-Acme_Headset_SN_42_7-00.mono", Type: devices.AudioInput, Name: "Acme Headset", Bus: devices.USB,
+		VID: "1209", PID: "0700",
 		Serial: "SN 42/7", Container: "usb:1", Mute: devices.True,
 	}
 	a.observe(devices.Observation{Source: "audio", Endpoints: []devices.Endpoint{mic}, At: time.Now()})

@@ -68,8 +68,8 @@ func (s *shownTray) click(menu, row uintptr) {
 	}
 }
 
-// TestEachRowCanBeReachedByKeys: arrows go through the rows, past separators, into a row's menu and out of it; Esc closes one menu after the
-// other.
+// TestEachRowCanBeReachedByKeys: arrows go through the rows, past separators, into a row's menu and out of it; Esc closes one menu after
+// the other.
 func TestEachRowCanBeReachedByKeys(t *testing.T) {
 	s, _, _ := startTray(t, views["log_file"])
 	rows := menu(views["log_file"], texts.For(texts.English))

@@ -20,7 +20,8 @@ const (
 	wmUser = 0x0400
 )
 
-// TestForgedMessages: a program that pretends that rows are chosen while there is no menu has nothing done, and leaves icon and menu as they are.
+// TestForgedMessages: a program that pretends that rows are chosen while there is no menu has nothing done, and leaves icon and
+// menu as they are.
 func TestForgedMessages(t *testing.T) {
 	s, bar, _ := startTray(t, view())
 	window := uintptr(s.icon.window)

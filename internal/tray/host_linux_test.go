@@ -198,7 +198,8 @@ func (i *iconOnBus) write(b *strings.Builder, of rowLayout, indent string) {
 			continue
 		}
 		on := value("toggle-state") == int32(1)
-		fmt.Fprintf(b, "%s%s enabled=%v check=%v\n", indent, strings.NewReplacer("__", "_", "\u200e", "").Replace(value("label").(string)), value("enabled"), on)
+		label := strings.NewReplacer("__", "_", "\u200e", "").Replace(value("label").(string))
+		fmt.Fprintf(b, "%s%s enabled=%v check=%v\n", indent, label, value("enabled"), on)
 		i.write(b, l, indent+"  ")
 	}
 }
@@ -264,7 +265,8 @@ func TestTheBusShowsTheMenu(t *testing.T) {
 	s.tray()
 	icon := panel.icon()
 	for _, which := range []string{
-		"reporting", "muted", "many_products", "trouble", "nothing", "long_names", "right_to_left", "clients", "many_devices", "no_client", "paused",
+		"reporting", "muted", "many_products", "trouble", "nothing", "long_names", "right_to_left", "clients", "many_devices",
+		"no_client", "paused",
 		"reporting",
 	} {
 		s.agent.say(views[which])
@@ -278,7 +280,8 @@ func TestTheBusShowsTheMenu(t *testing.T) {
 // TestDirection of a row is that of its sentence, not of a name with which it begins.
 func TestDirection(t *testing.T) {
 	for text, want := range map[string]string{
-		"Quit": "Quit", "\u2068Mic\u2069": "\u2068Mic\u2069", "\"\u2068" + arabic + "\u2069\" is bad": "\u200e\"\u2068" + arabic + "\u2069\" is bad",
+		"Quit": "Quit", "\u2068Mic\u2069": "\u2068Mic\u2069",
+		"\"\u2068" + arabic + "\u2069\" is bad": "\u200e\"\u2068" + arabic + "\u2069\" is bad",
 		"\u2068Mic\u2069 רע": "\u200f\u2068Mic\u2069 רע",
 	} {
 		require.Equal(t, want, directed(text))
@@ -423,7 +426,9 @@ func TestNoPanel(t *testing.T) {
 	s.bus.Start()
 	s.agent.start()
 	tray := s.tray()
-	testlab.Eventually(t, "it says that there is no tray", func() bool { return strings.Contains(tray.log.String(), "shows no tray icons yet") })
+	testlab.Eventually(t, "it says that there is no tray", func() bool {
+		return strings.Contains(tray.log.String(), "shows no tray icons yet")
+	})
 	panel := s.panel()
 	panel.icon().shows(view())
 	require.NoError(t, panel.conn.Close())

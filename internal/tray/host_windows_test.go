@@ -322,7 +322,8 @@ func TestTheIconFollowsTheScreen(t *testing.T) {
 }
 
 func TestTheIconFollowsTheTheme(t *testing.T) {
-	key, _, err := registry.CreateKey(registry.CURRENT_USER, `Software\Microsoft\Windows\CurrentVersion\Themes\Personalize`, registry.ALL_ACCESS)
+	const path = `Software\Microsoft\Windows\CurrentVersion\Themes\Personalize`
+	key, _, err := registry.CreateKey(registry.CURRENT_USER, path, registry.ALL_ACCESS)
 	require.NoError(t, err)
 	defer key.Close()
 	s, _, _ := startTray(t, view())

@@ -234,7 +234,10 @@ func TestEveryRowFits(t *testing.T) {
 
 // TestEveryMenuIsOfItsLanguage: no word of another one is in it, but names.
 func TestEveryMenuIsOfItsLanguage(t *testing.T) {
-	names := []string{"Sidetone", "Very long name", "Ve…", "Headset", "Acme", "Audio", "Webcam", "Dock", "Desk", "Client", "Mic", "Discord PTB", "no browser", "default"}
+	names := []string{
+		"Sidetone", "Very long name", "Ve…", "Headset", "Acme", "Audio", "Webcam", "Dock", "Desk", "Client", "Mic", "Discord PTB",
+		"no browser", "default",
+	}
 	for which, v := range views {
 		for _, lang := range texts.Shipped.Languages() {
 			if lang == texts.English {

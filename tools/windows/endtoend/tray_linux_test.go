@@ -108,8 +108,8 @@ func newDesktop(t *testing.T, theme string, dpi int) desktop {
 	return d
 }
 
-// TestTheTrayOnTheDesktop has the programs as they ship: the icon comes, a click opens the menu, which stays open while a mute that another process
-// says changes a row of it, and the icon; a click on the last row ends it.
+// TestTheTrayOnTheDesktop has the programs as they ship: the icon comes, a click opens the menu, which stays open while a mute that another
+// process says changes a row of it, and the icon; a click on the last row ends it.
 func TestTheTrayOnTheDesktop(t *testing.T) {
 	d := newDesktop(t, "dark", 96)
 	d.agent("sidetone.exe", "acme", 0)
@@ -147,8 +147,8 @@ func TestTheIconHasTheSizeOfTheScreen(t *testing.T) {
 	}
 }
 
-// TestTraysOfTwoBrands: each is a program of its own and shows its own agent in its own words. There is one of each, though two are started at
-// once, and the end of one leaves the other.
+// TestTraysOfTwoBrands: each is a program of its own and shows its own agent in its own words. There is one of each, though two are started
+// at once, and the end of one leaves the other.
 func TestTraysOfTwoBrands(t *testing.T) {
 	d := newDesktop(t, "light", 96)
 	folder := t.TempDir()
