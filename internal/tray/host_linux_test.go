@@ -282,7 +282,7 @@ func TestDirection(t *testing.T) {
 	for text, want := range map[string]string{
 		"Quit": "Quit", "\u2068Mic\u2069": "\u2068Mic\u2069",
 		"\"\u2068" + arabic + "\u2069\" is bad": "\u200e\"\u2068" + arabic + "\u2069\" is bad",
-		"\u2068Mic\u2069 רע": "\u200f\u2068Mic\u2069 רע",
+		"\u2068Mic\u2069 רע":                    "\u200f\u2068Mic\u2069 רע",
 	} {
 		require.Equal(t, want, directed(text))
 	}
