@@ -3,7 +3,6 @@
 package main
 
 import (
-	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
@@ -12,64 +11,36 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goccy/go-yaml"
 	reflector "github.com/invopop/jsonschema"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/brand"
 	"sidetone/internal/catalogue"
 	"sidetone/internal/config"
+	"sidetone/internal/strictyaml/schematest"
 	"sidetone/internal/strictyaml/strictyamltest"
 	"sidetone/internal/texts"
 )
 
 var update = flag.Bool("update", false, "write brand.schema.json")
 
-// generateSchema makes the schema from the Go types.
-func generateSchema(t *testing.T) []byte {
-	t.Helper()
-	r := reflector.Reflector{Anonymous: true, Mapper: func(t reflect.Type) *reflector.Schema {
-		switch t {
-		case reflect.TypeFor[config.Config](), reflect.TypeFor[texts.Messages](): // the agent checks them itself
-			return &reflector.Schema{Type: "object"}
-		}
-		return nil
-	}}
-	schema := r.Reflect(&Brand{})
-	schema.Title = "Sidetone brand"
-	schema.Description = "What a hardware vendor says of its agent."
-	out, err := json.MarshalIndent(schema, "", "  ")
-	require.NoError(t, err)
-	return append(out, '\n')
-}
+// schemaRules say what the Go types do not.
+var schemaRules = reflector.Reflector{Anonymous: true, Mapper: func(t reflect.Type) *reflector.Schema {
+	switch t {
+	case reflect.TypeFor[config.Config](), reflect.TypeFor[texts.Messages](): // the agent checks them itself
+		return &reflector.Schema{Type: "object"}
+	}
+	return nil
+}}
 
 func TestSchemaIsCurrent(t *testing.T) {
-	want := generateSchema(t)
-	if *update {
-		require.NoError(t, os.WriteFile("brand.schema.json", want, 0o644))
-		return
-	}
-	require.Equal(t, string(want), string(brandSchema), "run 'go generate ./installer'")
+	schematest.Current(t, *update, "brand.schema.json", brandSchema, schemaRules, &Brand{}, "Sidetone brand", "What a hardware vendor says of its agent.")
 }
 
 // TestExampleIsInOrder by the schema and by LoadBrand.
 func TestExampleIsInOrder(t *testing.T) {
-	var doc, schema any
-	text, err := os.ReadFile("brand.yaml")
-	require.NoError(t, err)
-	require.NoError(t, yaml.Unmarshal(text, &doc))
-	require.NoError(t, json.Unmarshal(brandSchema, &schema))
-	c := jsonschema.NewCompiler()
-	require.NoError(t, c.AddResource("brand.json", schema))
-	compiled, err := c.Compile("brand.json")
-	require.NoError(t, err)
-	asJSON, err := json.Marshal(doc)
-	require.NoError(t, err)
-	value, err := jsonschema.UnmarshalJSON(strings.NewReader(string(asJSON)))
-	require.NoError(t, err)
-	require.NoError(t, compiled.Validate(value))
-	_, err = LoadBrand("brand.yaml")
+	require.NoError(t, schematest.Validate(t, schematest.Compile(t, brandSchema), "brand.yaml"))
+	_, err := LoadBrand("brand.yaml")
 	require.NoError(t, err)
 }
 
