@@ -152,7 +152,7 @@ PACKAGE_VERSION ?= $(shell git describe --tags --match 'v[0-9]*' --long 2>/dev/n
 .PHONY: deps-packages
 deps-packages: ## install by apt what packages and their tests need
 	@sh tools/deps.sh aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu /usr/aarch64-linux-gnu/include/stdio.h:libc6-dev-arm64-cross \
-	  lintian:lintian rpm:rpm cpio:cpio appstreamcli:appstream desktop-file-validate:desktop-file-utils man:man-db osslsigncode:osslsigncode \
+	  lintian:lintian rpm:rpm rpmlint:rpmlint pacman:pacman-package-manager zstd:zstd cpio:cpio appstreamcli:appstream desktop-file-validate:desktop-file-utils man:man-db osslsigncode:osslsigncode \
 	  shellcheck:shellcheck x86_64-w64-mingw32-gcc:gcc-mingw-w64-x86-64 wixl:wixl msibuild:msitools openssl:openssl
 
 # $(1): architecture, $(2): C compiler.

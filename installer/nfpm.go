@@ -161,6 +161,10 @@ func (p Package) manifest(r Release, work string) (*manifest, error) {
 			continue
 		case f.Config:
 			c.Type = "config|noreplace"
+		case p.Format == "rpm" && strings.HasPrefix(f.Path, "/usr/share/man/"):
+			c.Type = "doc"
+		case p.Format == "rpm" && strings.HasPrefix(f.Path, "/usr/share/licenses/"):
+			c.Type = "license"
 		}
 		add(c, int(f.Mode))
 	}

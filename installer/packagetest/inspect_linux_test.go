@@ -1,0 +1,156 @@
+package packagetest
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/testlab/systemd"
+)
+
+// only is the one package that a pattern fits.
+func only(t *testing.T, pattern string) string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(*built, "dist", pattern))
+	require.NoError(t, err)
+	require.Len(t, found, 1, pattern)
+	return found[0]
+}
+
+// unpack unpacks a package into a folder, without running anything of it.
+func unpack(t *testing.T, path string) string {
+	t.Helper()
+	folder := t.TempDir()
+	command := `tar -xf "$0" -C "$1"`
+	switch filepath.Ext(path) {
+	case ".deb":
+		command = `dpkg-deb -x "$0" "$1"`
+	case ".rpm":
+		command = `rpm2cpio "$0" | cpio -idm --quiet --no-absolute-filenames -D "$1"`
+	}
+	out, err := exec.Command("sh", "-c", command, path, folder).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return folder
+}
+
+// TestForOtherProcessors: packages that this machine cannot run hold programs for the processor that they are named after, which ask for
+// nothing that those for this one do not.
+func TestForOtherProcessors(t *testing.T) {
+	needs(t, "dpkg-deb", "rpm2cpio", "cpio", "tar", "zstd")
+	for _, want := range []struct {
+		deb, other  string // what the formats call the processor
+		machine     elf.Machine
+		interpreter string
+	}{
+		{"amd64", "x86_64", elf.EM_X86_64, "/lib64/ld-linux-x86-64.so.2"},
+		{"arm64", "aarch64", elf.EM_AARCH64, "/lib/ld-linux-aarch64.so.1"},
+	} {
+		for _, name := range []string{
+			"acme-agent_*_" + want.deb + ".deb", "acme-agent-*." + want.other + ".rpm", "acme-agent-*-" + want.other + ".pkg.tar.zst",
+		} {
+			folder := filepath.Join(unpack(t, only(t, name)), "usr/lib/acme-agent")
+			agent, err := elf.Open(filepath.Join(folder, "acme-agent"))
+			require.NoError(t, err)
+			defer agent.Close()
+			require.Equal(t, want.machine, agent.Machine, name)
+			require.Equal(t, want.interpreter, interpreter(t, agent), name)
+			libraries, err := agent.ImportedLibraries()
+			require.NoError(t, err)
+			for _, library := range libraries {
+				require.Regexp(t, `^(libc|libm|libdl|libpthread|ld-linux-.*)\.so\.\d+$`, library, name)
+			}
+			symbols, err := agent.ImportedSymbols()
+			require.NoError(t, err)
+			for _, s := range symbols {
+				var minor int
+				if _, err := fmt.Sscanf(s.Version, "GLIBC_2.%d", &minor); err == nil {
+					require.LessOrEqual(t, minor, 34, "%s: %s: the packages say that glibc 2.34 is enough", name, s.Name)
+				}
+			}
+			tray, err := elf.Open(filepath.Join(folder, "acme-agent-tray"))
+			require.NoError(t, err)
+			defer tray.Close()
+			require.Equal(t, want.machine, tray.Machine, name)
+			require.Empty(t, interpreter(t, tray), "%s: the tray needs nothing of the system", name)
+		}
+	}
+}
+
+// interpreter is the program's loader; "": it needs none.
+func interpreter(t *testing.T, program *elf.File) string {
+	t.Helper()
+	for _, p := range program.Progs {
+		if p.Type == elf.PT_INTERP {
+			text := make([]byte, p.Filesz)
+			_, err := p.ReadAt(text, 0)
+			require.NoError(t, err)
+			return string(bytes.TrimRight(text, "\x00"))
+		}
+	}
+	return ""
+}
+
+// TestMeasured: what a package costs, beside one with a single small file. It is printed for docs/packaging.md; only sizes are judged.
+func TestMeasured(t *testing.T) {
+	needs(t, "dpkg", "rpm", "pacman")
+	if err := systemd.Missing(); err != nil {
+		t.Skip(err)
+	}
+	m := systemd.Boot(t)
+	m.Run("root", "rm", "-f", "/var/lib/man-db/auto-update")
+	names := map[string]string{
+		"deb": "acme-agent_*_amd64.deb", "rpm": "acme-agent-*.x86_64.rpm", "archlinux": "acme-agent-*-x86_64.pkg.tar.zst",
+	}
+	for _, p := range managers {
+		path := only(t, names[p.format])
+		var installed int64
+		require.NoError(t, filepath.Walk(unpack(t, path), func(_ string, info os.FileInfo, err error) error {
+			if err == nil && info.Mode().IsRegular() {
+				installed += info.Size()
+			}
+			return err
+		}))
+		require.LessOrEqual(t, installed, int64(25e6), path)
+		took := func(path string) time.Duration {
+			copyTo(t, m, path)
+			start := time.Now()
+			m.Run("root", append(p.install, "/share/"+filepath.Base(path))...)
+			return time.Since(start)
+		}
+		ours, bare := took(path), took(oneFile(t, p.format))
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		t.Logf("%s: %.1f MB, installed %.1f MB, in %.2f s, one file in %.2f s: %.1f times", p.format,
+			float64(info.Size())/1e6, float64(installed)/1e6, ours.Seconds(), bare.Seconds(), ours.Seconds()/bare.Seconds())
+		m.Run("root", append(p.remove, "acme-agent")...)
+	}
+}
+
+// oneFile makes a package with one file and no scripts.
+func oneFile(t *testing.T, format string) string {
+	t.Helper()
+	folder := t.TempDir()
+	file := filepath.Join(folder, "file")
+	require.NoError(t, os.WriteFile(file, []byte("one"), 0o600))
+	config, err := json.Marshal(map[string]any{
+		"name": "onefile", "arch": "amd64", "version": "1.0.0", "release": "1", "maintainer": "Test <test@acme.example>",
+		"description": "One file.",
+		"contents":    []map[string]string{{"src": file, "dst": "/usr/share/onefile." + format}},
+	})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "nfpm.yaml"), config, 0o600))
+	target := filepath.Join(folder, "onefile."+strings.Replace(format, "archlinux", "pkg.tar.zst", 1))
+	out, err := exec.Command(filepath.Join(*built, "tools/nfpm"), "package", "--config", filepath.Join(folder, "nfpm.yaml"),
+		"--packager", format, "--target", target).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return target
+}
