@@ -34,7 +34,8 @@ var schemaRules = reflector.Reflector{Anonymous: true, Mapper: func(t reflect.Ty
 }}
 
 func TestSchemaIsCurrent(t *testing.T) {
-	schematest.Current(t, *update, "brand.schema.json", brandSchema, schemaRules, &Brand{}, "Sidetone brand", "What a hardware vendor says of its agent.")
+	schematest.Current(t, *update, "brand.schema.json", brandSchema, schemaRules, &Brand{},
+		"Sidetone brand", "What a hardware vendor says of its agent.")
 }
 
 // TestExampleIsInOrder by the schema and by LoadBrand.
@@ -56,7 +57,8 @@ func changed(t *testing.T, changes ...string) string {
 	folder := t.TempDir()
 	here, err := filepath.Abs(".")
 	require.NoError(t, err)
-	out := strings.NewReplacer(append(changes, "../examples", filepath.Dir(here)+"/examples", "icon: icon.svg", "icon: "+here+"/icon.svg")...).Replace(string(text))
+	changes = append(changes, "../examples", filepath.Dir(here)+"/examples", "icon: icon.svg", "icon: "+here+"/icon.svg")
+	out := strings.NewReplacer(changes...).Replace(string(text))
 	// Paths are relative to the file, so that absolute ones are led there.
 	out = strings.ReplaceAll(out, filepath.Dir(here), relative(t, folder, filepath.Dir(here)))
 	path := filepath.Join(folder, "brand.yaml")
@@ -107,7 +109,8 @@ func TestMistakes(t *testing.T) {
 
 // TestInstalledFilesAreWhatTheAgentReads: a brand's files are read by the same code as in the agent.
 func TestInstalledFilesAreWhatTheAgentReads(t *testing.T) {
-	b, err := LoadBrand(changed(t, "# languages: [en, de, fr, ja]", "languages: [de]", "# texts:\n#   en: {tray.quit: Quit Acme}", "texts: {en: {tray.quit: Quit Acme}}",
+	b, err := LoadBrand(changed(t, "# languages: [en, de, fr, ja]", "languages: [de]",
+		"# texts:\n#   en: {tray.quit: Quit Acme}", "texts: {en: {tray.quit: Quit Acme}}",
 		"# defaults:\n#   log: {level: warn}", "defaults: {log: {level: warn}, rpc: {ports: 6463-6465, retry_max: 3s}}",
 		"# policy:\n#   sources: {camera: false}", "policy: {sources: {camera: false}}"))
 	require.NoError(t, err)

@@ -56,7 +56,9 @@ func build(t *testing.T, brand, format, version, folder string, more ...string) 
 func second(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
-	for from, to := range map[string]string{"installer/brand.yaml": "brand.yaml", "installer/icon.svg": "icon.svg", "examples/acme.yaml": "catalogue/beta.yaml"} {
+	for from, to := range map[string]string{
+		"installer/brand.yaml": "brand.yaml", "installer/icon.svg": "icon.svg", "examples/acme.yaml": "catalogue/beta.yaml",
+	} {
 		text, err := os.ReadFile(filepath.Join("../..", from))
 		require.NoError(t, err)
 		text = []byte(strings.NewReplacer("acme-agent", "beta-agent", "  id: acme ", "  id: beta ", "123456789012345678", "223456789012345678",
@@ -131,7 +133,8 @@ func copyTo(t *testing.T, m *systemd.Machine, path string) {
 }
 
 // listing prints all files that packages may bring, but what the machine writes by itself, and the units.
-const listing = `find /etc /opt /srv /usr /var \( -path /var/log -o -path /var/cache -o -path /var/tmp -o -path /var/lib/dpkg -o -path /var/lib/rpm -o -path /var/lib/pacman \
+const listing = `find /etc /opt /srv /usr /var \( -path /var/log -o -path /var/cache -o -path /var/tmp -o -path /var/lib/dpkg -o -path /var/lib/rpm \
+	-o -path /var/lib/pacman \
 	-o -path /var/lib/systemd \) -prune -o -not -type d -printf '%p %y %s %l\n' | sort
 systemctl --global list-unit-files --no-legend --no-pager`
 

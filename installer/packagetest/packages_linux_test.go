@@ -69,7 +69,8 @@ func live(t *testing.T, m *systemd.Machine, p manager, one, two, other string) {
 	shared := func(path string) string { return "/share/" + filepath.Base(path) }
 	copyTo(t, m, filepath.Join(*built, "linux-amd64", "fakeserver"))
 	u := m.AddUser("one")
-	devices := u.Write("endpoints.yaml", `endpoints: [{id: Mic, name: Mic, type: audioinput, bus: usb, vid: "1209", pid: "0700", serial: "1"}]`)
+	devices := u.Write("endpoints.yaml",
+		`endpoints: [{id: Mic, name: Mic, type: audioinput, bus: usb, vid: "1209", pid: "0700", serial: "1"}]`)
 	settings := "sources: {audio: false, camera: false, hid: false, files: [" + devices + "]}\nrpc: {on_exit: leave}\n"
 	u.Write(".config/acme-agent/config.yaml", settings)
 	u.Write(".config/beta-agent/config.yaml", settings)
@@ -199,7 +200,9 @@ func TestPortable(t *testing.T) {
 // TestSizes of what is downloaded.
 func TestSizes(t *testing.T) {
 	needs(t)
-	for pattern, limit := range map[string]int64{"*_amd64.deb": 5e6, "*_arm64.deb": 5e6, "*.rpm": 8e6, "*.zst": 9e6, "*.tar.gz": 9e6, "*.zip": 11e6} {
+	for pattern, limit := range map[string]int64{
+		"*_amd64.deb": 5e6, "*_arm64.deb": 5e6, "*.rpm": 8e6, "*.zst": 9e6, "*.tar.gz": 9e6, "*.zip": 11e6,
+	} {
 		found, err := filepath.Glob(filepath.Join(*built, "dist", pattern))
 		require.NoError(t, err)
 		require.NotEmpty(t, found, pattern)

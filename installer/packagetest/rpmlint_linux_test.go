@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rpmlint unpacks packages by cpio, to where the names in them say: to /usr, were they not made relative and this another user, for whom the
-// machine's files are read-only.
+// rpmlint unpacks packages by cpio, to where the names in them say: to /usr, were they not made relative and this another user, for whom
+// the machine's files are read-only.
 const rpmlint = `set -e
 mount -t tmpfs -o mode=0755 tmpfs /mnt
 cp "$1" "$2" /mnt/
@@ -32,8 +32,8 @@ func TestRPMLint(t *testing.T) {
 	}
 	config, err := filepath.Abs("testdata/rpmlint.toml")
 	require.NoError(t, err)
-	cmd := exec.Command("unshare", "--mount", "--propagation", "private", "sh", "-c", rpmlint, "sh", only(t, "acme-agent-*.x86_64.rpm"), config)
-	out, err := cmd.CombinedOutput()
+	out, err := exec.Command("unshare", "--mount", "--propagation", "private", "sh", "-c", rpmlint, "sh",
+		only(t, "acme-agent-*.x86_64.rpm"), config).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Contains(t, string(out), "0 errors, 0 warnings")
 }

@@ -46,7 +46,8 @@ func TestSchemaJudges(t *testing.T) {
 	schema := schematest.Compile(t, Schema)
 	require.NoError(t, schematest.Validate(t, schema, filepath.Join("..", "..", "examples", "acme.yaml")))
 	for _, name := range []string{
-		"unknown-key", "unknown-name", "missing-key", "wrong-type", "number-for-text", "client-id", "empty-names", "hardware-ids", "schema-2", "empty-lists",
+		"unknown-key", "unknown-name", "missing-key", "wrong-type", "number-for-text", "client-id", "empty-names", "hardware-ids",
+		"schema-2", "empty-lists",
 	} {
 		require.Error(t, schematest.Validate(t, schema, filepath.Join("testdata", "broken", name+".yaml")), name)
 	}
