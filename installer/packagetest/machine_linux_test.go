@@ -133,8 +133,8 @@ func copyTo(t *testing.T, m *systemd.Machine, path string) {
 }
 
 // listing prints all files that packages may bring, but what the machine writes by itself, and the units.
-const listing = `find /etc /opt /srv /usr /var \( -path /var/log -o -path /var/cache -o -path /var/tmp -o -path /var/lib/dpkg -o -path /var/lib/rpm \
-	-o -path /var/lib/pacman \
+const listing = `find /etc /opt /srv /usr /var \( -path /var/log -o -path /var/cache -o -path /var/tmp -o -path /var/lib/dpkg \
+	-o -path /var/lib/rpm -o -path /var/lib/pacman \
 	-o -path /var/lib/systemd \) -prune -o -not -type d -printf '%p %y %s %l\n' | sort
 systemctl --global list-unit-files --no-legend --no-pager`
 
