@@ -363,7 +363,7 @@ try {
     Test-Rule 'W24' 'the service has no more privileges than it needs' {
         if (-not $service) { return Skip 'the service is not installed' }
         $has = @(& sc.exe qprivs $name | Select-String -Pattern 'Se\w+Privilege' -AllMatches | ForEach-Object { $_.Matches } | ForEach-Object { $_.Value })
-        $more = @($has | Where-Object { 'SeTcbPrivilege', 'SeAssignPrimaryTokenPrivilege', 'SeIncreaseQuotaPrivilege', 'SeChangeNotifyPrivilege' -notcontains $_ })
+        $more = @($has | Where-Object { 'SeTcbPrivilege', 'SeImpersonatePrivilege', 'SeAssignPrimaryTokenPrivilege', 'SeIncreaseQuotaPrivilege', 'SeChangeNotifyPrivilege' -notcontains $_ })
         if ($has.Count -eq 0 -or $more.Count -gt 0) { return Fail "it has $($has -join ', ')" }
         Pass ($has -join ', ')
     }

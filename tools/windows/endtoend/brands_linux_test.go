@@ -99,8 +99,8 @@ func TestServicesOfTwoVendors(t *testing.T) {
 	require.Equal(t, other, zeta.pid(), "the other one goes on")
 	acme.sc("delete", acme.program)
 
-	out2, code := zeta.run(zeta.folder+zeta.program+".exe", "stop")
-	require.Zero(t, code, out2)
+	said, code := zeta.run(zeta.folder+zeta.program+".exe", "stop")
+	require.Zero(t, code, said)
 	zeta.lists("quit by the user", 0)
 	zeta.sc("stop", zeta.program)
 	zeta.sc("delete", zeta.program)
