@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"sidetone/internal/app"
+	"sidetone/internal/control"
+	"sidetone/internal/installation"
 	"sidetone/internal/service"
 	"sidetone/internal/supervise"
 )
@@ -83,6 +85,9 @@ func run(cmd *cobra.Command, in *settingsFlags, replace bool, inPlaceOf string) 
 	if err := service.WhenAsked(host.Getenv, cancel, func() { agent.Ping(ctx) }); err != nil {
 		log.Warn("the agent may be killed before clients are told of its end", "reason", err)
 	}
+	if err := installation.Listen(func(r installation.Request) { obeyInstaller(r, agent, log) }); err != nil {
+		log.Warn("an installer cannot have the agent end in order", "reason", err)
+	}
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	defer cancel()
@@ -101,6 +106,19 @@ func run(cmd *cobra.Command, in *settingsFlags, replace bool, inPlaceOf string) 
 func lastExit() int {
 	code, _ := strconv.Atoi(host.Getenv(supervise.LastExitVariable))
 	return code
+}
+
+// obeyInstaller does what the package of this program asks.
+func obeyInstaller(r installation.Request, agent *app.App, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(context.Background(), control.MaxUpgrade)
+	defer cancel()
+	log.Info("the installer asks", "request", r)
+	switch r {
+	case installation.End:
+		agent.Stop(ctx, true)
+	case installation.Upgrade:
+		_ = agent.Upgrade(ctx) // which logs what is wrong
+	}
 }
 
 func identityOf(set *app.Settings) string { return set.Identity.ID + "/" + set.Identity.ClientID }

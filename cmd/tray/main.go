@@ -14,9 +14,11 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"sidetone/internal/brand"
+	"sidetone/internal/installation"
 	"sidetone/internal/platform/desktop"
 	"sidetone/internal/platform/paths"
 	"sidetone/internal/platform/system"
@@ -79,7 +81,16 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	o.Self = self
-	if err = tray.Run(ctx, o); errors.Is(err, tray.ErrReplaced) {
+	ctx, quit := context.WithCancel(ctx)
+	defer quit()
+	var anew atomic.Bool
+	if err := installation.Listen(func(r installation.Request) {
+		anew.Store(r == installation.Upgrade)
+		quit()
+	}); err != nil {
+		o.Log.Warn("an installer cannot have the tray end in order", "reason", err)
+	}
+	if err = tray.Run(ctx, o); errors.Is(err, tray.ErrReplaced) || err == nil && anew.Load() {
 		return system.Spawn(self, args)
 	}
 	return err

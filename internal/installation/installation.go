@@ -1,0 +1,115 @@
+// Package installation is how an installer on Windows deals with the programs that run from its folder, whoever has started them. It
+// talks to no pipe of a user, and runs nothing that belongs to one: it sets events that each of the programs has made for that, and
+// what they do then they do as their users.
+package installation
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Request is what an installer asks of a program that runs.
+type Request string
+
+// The requests.
+const (
+	End     Request = "end"     // end, and leave no list in any client
+	Upgrade Request = "upgrade" // have the program that is in this one's place now go on
+)
+
+// eventName is that of the event by which a process is asked. Nobody can take it before the process does: the time of its start, in units
+// of 100 ns, is known to nobody before.
+func eventName(r Request, pid uint32, started int64) string {
+	return fmt.Sprintf(`Global\sidetone-%s-%d-%x`, r, pid, started)
+}
+
+// A Process is one of the installation's programs that runs.
+type Process interface {
+	Ask(Request) (heard bool) // false: it does not listen
+	Wait(time.Duration) (ended bool)
+	Kill() error
+	Close()
+}
+
+const (
+	endTime     = 5 * time.Second  // for an agent to empty the clients' lists and end: ten times what it needs
+	upgradeTime = 20 * time.Second // for agents to be replaced, which go on whether or not they are waited for
+	rounds      = 3                // of looking for processes: a supervisor may just have started another one
+)
+
+// EndAll has all processes end, in order if they listen. list lists them anew at each call.
+func EndAll(list func() ([]Process, error)) error {
+	for range rounds {
+		all, err := list()
+		if err != nil || len(all) == 0 {
+			return err
+		}
+		var wrong []error
+		waitFor(ask(all, End), endTime)
+		for _, p := range all {
+			if !p.Wait(0) {
+				wrong = append(wrong, p.Kill())
+				p.Wait(endTime)
+			}
+			p.Close()
+		}
+		if err := errors.Join(wrong...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// UpgradeAll has all processes that listen go on as the programs that are there now. It returns when they have, or after a while.
+func UpgradeAll(list func() ([]Process, error)) error {
+	all, err := list()
+	if err != nil {
+		return err
+	}
+	waitFor(ask(all, Upgrade), upgradeTime)
+	for _, p := range all {
+		p.Close()
+	}
+	return nil
+}
+
+// ask asks all, and returns those that have heard it.
+func ask(all []Process, r Request) (asked []Process) {
+	for _, p := range all {
+		if p.Ask(r) {
+			asked = append(asked, p)
+		}
+	}
+	return asked
+}
+
+// waitFor waits until all have ended, and no longer than that.
+func waitFor(all []Process, limit time.Duration) {
+	until := time.Now().Add(limit)
+	for _, p := range all {
+		p.Wait(max(0, time.Until(until)))
+	}
+}
+
+// isOf reports whether a program at path is one of those in a folder, by the name that it has or had there before it was set aside.
+func isOf(path, folder string, names []string) bool {
+	dir, base := split(path)
+	if !strings.EqualFold(dir, strings.TrimRight(folder, `\/`)) {
+		return false
+	}
+	if filepath.Ext(base) == asideSuffix {
+		base = strings.TrimSuffix(base, asideSuffix)
+		base = strings.TrimSuffix(base, filepath.Ext(base)) // its number
+	}
+	return slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(base, name) })
+}
+
+// split is filepath.Split for paths of Windows, on every system.
+func split(path string) (dir, base string) {
+	i := strings.LastIndexAny(path, `\/`)
+	return path[:max(0, i)], path[i+1:]
+}
