@@ -104,6 +104,11 @@ func (o options) run(ctx context.Context, b *Brand) error {
 		if err := o.packages(ctx, b, arch, p, own, modules, documents); err != nil {
 			return err
 		}
+		if o.format == "" || o.format == "msi" {
+			if err := o.windows(ctx, b, arch, own); err != nil {
+				return err
+			}
+		}
 		if o.format != "" {
 			continue
 		}
@@ -111,9 +116,6 @@ func (o options) run(ctx context.Context, b *Brand) error {
 			return err
 		}
 		if err := o.fakeserver(ctx, b, arch, folder, own); err != nil {
-			return err
-		}
-		if err := o.windows(ctx, b, arch, own); err != nil {
 			return err
 		}
 	}

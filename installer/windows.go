@@ -41,18 +41,23 @@ func (o options) windows(ctx context.Context, b *Brand, arch string, own []byte)
 	}
 	tree.addProgram(brand.ServiceOf(b.Product.Program), service)
 	tree.add("licences.txt", licenceTexts(own, modules))
-	if err := o.finishPrograms(ctx, b, tree); err != nil {
-		return err
-	}
-	return o.portableWindows(b, arch, tree, modules)
-}
-
-// finishPrograms has the programs of a tree say whose they are, and signs them.
-func (o options) finishPrograms(ctx context.Context, b *Brand, tree Tree) error {
 	icon, err := b.icon()
 	if err != nil {
 		return err
 	}
+	if err := o.finishPrograms(ctx, b, tree, icon); err != nil {
+		return err
+	}
+	if o.format == "" {
+		if err := o.portableWindows(b, arch, tree, modules); err != nil {
+			return err
+		}
+	}
+	return o.msi(ctx, b, arch, tree, modules, icon)
+}
+
+// finishPrograms has the programs of a tree say whose they are, and signs them.
+func (o options) finishPrograms(ctx context.Context, b *Brand, tree Tree, icon *winres.Icon) error {
 	work, err := os.MkdirTemp("", "programs")
 	if err != nil {
 		return err

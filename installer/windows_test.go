@@ -43,13 +43,15 @@ func branded(t *testing.T, sign string) Tree {
 	t.Helper()
 	b, err := LoadBrand("brand.yaml")
 	require.NoError(t, err)
+	icon, err := b.icon()
+	require.NoError(t, err)
 	program := programForWindows(t)
 	var tree Tree
 	for _, name := range []string{"acme-agent.exe", "acme-agentw.exe", "acme-agent-service.exe"} {
 		tree.addProgram(name, program)
 	}
 	tree.add("licences.txt", []byte("text"))
-	require.NoError(t, options{release: release, sign: sign}.finishPrograms(t.Context(), b, tree))
+	require.NoError(t, options{release: release, sign: sign}.finishPrograms(t.Context(), b, tree, icon))
 	return tree
 }
 
@@ -170,5 +172,7 @@ func TestProgramsAreSigned(t *testing.T) {
 	b, err := LoadBrand("brand.yaml")
 	require.NoError(t, err)
 	tree[0].Data = programForWindows(t)
-	require.ErrorContains(t, options{sign: "false"}.finishPrograms(t.Context(), b, tree), `sign acme-agent.exe by "false"`)
+	icon, err := b.icon()
+	require.NoError(t, err)
+	require.ErrorContains(t, options{sign: "false"}.finishPrograms(t.Context(), b, tree, icon), `sign acme-agent.exe by "false"`)
 }

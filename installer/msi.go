@@ -1,0 +1,190 @@
+package main
+
+import (
+	"compress/flate"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/tc-hib/winres"
+)
+
+// msi writes the packages for Windows Installer, one for each language. Its database is written table by table: what makes such
+// packages elsewhere leaves out too much of what an agent needs, or runs on Windows alone.
+func (o options) msi(ctx context.Context, b *Brand, arch string, tree Tree, modules []Module, icon *winres.Icon) error {
+	tree, err := tree.sorted()
+	if err != nil {
+		return err
+	}
+	keys := make([]string, len(tree))
+	for i := range keys {
+		keys[i] = fmt.Sprintf("f%d", i)
+	}
+	level := flate.BestCompression
+	if o.fast {
+		level = flate.BestSpeed
+	}
+	cab, err := cabinet(tree, keys, o.release.Time, level)
+	if err != nil {
+		return err
+	}
+	for _, lang := range b.installerLanguages() {
+		if o.fast && lang != "en" {
+			continue
+		}
+		d := database{brand: b, release: o.release, arch: arch, lang: lang}
+		name := fmt.Sprintf("%s-%s-%s-%s.msi", b.Product.Program, o.release.Version, arch, lang)
+		if err := d.write(ctx, filepath.Join(o.out, name), tree, keys, cab, icon); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if err := o.placeSBOM(name, b.Product.Program, tree, modules); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// database is what Windows Installer reads: tables, as https://learn.microsoft.com/windows/win32/msi/database-tables has them.
+type database struct {
+	brand      *Brand
+	release    Release
+	arch, lang string
+	tables     []table
+}
+
+// A table is one of its tables: columns with their types, of which the first ones are its key, and rows.
+type table struct {
+	name    string
+	columns string // name:type, in the letters of the format
+	keys    int
+	rows    [][]string
+}
+
+func (d *database) add(name, columns string, keys int, rows ...[]string) {
+	d.tables = append(d.tables, table{name, columns, keys, rows})
+}
+
+// row is a row of texts and numbers.
+func row(fields ...any) []string {
+	texts := make([]string, len(fields))
+	for i, f := range fields {
+		texts[i] = fmt.Sprint(f)
+	}
+	return texts
+}
+
+// text is the table as a file that msibuild reads.
+func (t table) text() string {
+	var names, types []string
+	for column := range strings.FieldsSeq(t.columns) {
+		name, kind, _ := strings.Cut(column, ":")
+		names, types = append(names, name), append(types, kind)
+	}
+	lines := [][]string{names, types, append([]string{t.name}, names[:t.keys]...)}
+	var b strings.Builder
+	for _, line := range append(lines, t.rows...) {
+		b.WriteString(strings.Join(line, "\t") + "\r\n")
+	}
+	return b.String()
+}
+
+// write writes the package. What it holds decides its code: Windows keeps one package of each.
+func (d *database) write(ctx context.Context, out string, tree Tree, keys []string, cab []byte, icon *winres.Icon) error {
+	if err := d.fill(tree, keys); err != nil {
+		return err
+	}
+	work, err := os.MkdirTemp("", "msi")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	sum := sha256.New()
+	for _, t := range d.tables {
+		sum.Write([]byte(t.text()))
+	}
+	sum.Write(cab)
+	d.summary(guidOf(string(sum.Sum(nil))))
+	if err := os.WriteFile(filepath.Join(work, "_ForceCodepage.idt"), []byte("\r\n\r\n65001\t_ForceCodepage\r\n"), 0o600); err != nil {
+		return err
+	}
+	args := []string{"package.msi", "-i", "_ForceCodepage.idt"} // with paths in the folder, in which msibuild looks for the icon
+	for _, t := range d.tables {
+		if err := os.WriteFile(filepath.Join(work, t.name+".idt"), []byte(t.text()), 0o600); err != nil {
+			return err
+		}
+		args = append(args, "-i", t.name+".idt")
+	}
+	if err := os.Mkdir(filepath.Join(work, "Icon"), 0o700); err != nil {
+		return err
+	}
+	picture, err := os.Create(filepath.Join(work, "Icon", iconName))
+	if err != nil {
+		return err
+	}
+	err = icon.SaveICO(picture)
+	if closing := picture.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(work, "cab"), cab, 0o600); err != nil {
+		return err
+	}
+	msibuild := exec.CommandContext(ctx, "msibuild", append(args, "-a", cabName, "cab")...)
+	msibuild.Dir = work
+	if said, err := msibuild.CombinedOutput(); err != nil {
+		return fmt.Errorf("msibuild: %w: %s", err, said)
+	}
+	data, err := os.ReadFile(filepath.Join(work, "package.msi"))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(out, data, 0o644)
+}
+
+const (
+	iconName = "program.ico"
+	cabName  = "files.cab"
+)
+
+// guidOf is a GUID that follows from a text.
+func guidOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // of version 8
+	return fmt.Sprintf("{%X-%X-%X-%X-%X}", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
+}
+
+// productCode is that of one release, architecture and language.
+func (d *database) productCode() string {
+	return guidOf(d.brand.Product.UpgradeGUID + " " + d.release.Version + " " + d.arch + " " + d.lang)
+}
+
+// installerVersion is as much of the version as Windows Installer compares: three numbers.
+func (d *database) installerVersion() (string, error) {
+	numbers := strings.Split(d.release.Version, ".")
+	for i, limit := range []int{255, 255, 65535} {
+		if i == len(numbers) {
+			numbers = append(numbers, "0")
+		}
+		if n, err := strconv.Atoi(numbers[i]); err != nil || n > limit {
+			return "", fmt.Errorf("version %s: Windows Installer takes numbers up to 255.255.65535", d.release.Version)
+		}
+	}
+	return strings.Join(numbers[:3], "."), nil
+}
+
+func (d *database) summary(code string) {
+	p, at := d.brand.Product, d.release.Time.UTC().Format("2006/01/02 15:04:05")
+	template := map[string]string{"amd64": "x64", "arm64": "Arm64"}[d.arch] + ";" + strconv.Itoa(installerWords[d.lang].id)
+	const compressed, readOnly, schema = 2, 2, 500
+	d.add("_SummaryInformation", "PropertyId:i2 Value:l255", 1,
+		row(1, 65001), row(2, "Installation Database"), row(3, p.Name+" "+d.release.Version), row(4, d.brand.Vendor.Publisher),
+		row(5, "Installer"), row(6, p.Summary), row(7, template), row(9, code), row(12, at), row(13, at), row(14, schema), row(15, compressed),
+		row(18, "Sidetone"), row(19, readOnly))
+}

@@ -1,0 +1,159 @@
+//go:build linux
+
+package main
+
+import (
+	"compress/flate"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/texts"
+)
+
+// packageOf writes a package of a brand, and returns its path.
+func packageOf(t *testing.T, d database, tree Tree) string {
+	t.Helper()
+	tree, err := tree.sorted()
+	require.NoError(t, err)
+	keys := make([]string, len(tree))
+	for i := range keys {
+		keys[i] = "f" + string(rune('0'+i))
+	}
+	cab, err := cabinet(tree, keys, release.Time, flate.BestSpeed)
+	require.NoError(t, err)
+	icon, err := d.brand.icon()
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "package.msi")
+	require.NoError(t, d.write(context.Background(), path, tree, keys, cab, icon))
+	return path
+}
+
+// exported are the rows of a table, with the columns first.
+func exported(t *testing.T, path, table string) (rows [][]string) {
+	t.Helper()
+	out, err := exec.Command("msiinfo", "export", path, table).Output()
+	require.NoError(t, err, table)
+	for i, line := range strings.Split(strings.TrimRight(string(out), "\r\n\x00"), "\r\n") {
+		if i != 1 && i != 2 { // types, and the table's name
+			rows = append(rows, strings.Split(line, "\t"))
+		}
+	}
+	return rows
+}
+
+// column are the values of one.
+func column(rows [][]string, name string) (values []string) {
+	i := slices.Index(rows[0], name)
+	for _, r := range rows[1:] {
+		values = append(values, r[i])
+	}
+	return values
+}
+
+func exampleTree() (tree Tree) {
+	for _, path := range []string{"acme-agent.exe", "acme-agentw.exe", "acme-agent-service.exe", "acme-agent.brand.yaml", "catalogue/acme.yaml"} {
+		tree.add(path, []byte(path))
+	}
+	return tree
+}
+
+// TestInstallerDatabase: each language has a package in whose tables nothing leads nowhere, and which is the same each time.
+func TestInstallerDatabase(t *testing.T) {
+	b, err := LoadBrand("brand.yaml")
+	require.NoError(t, err)
+	products := make(map[string]bool)
+	for _, lang := range b.installerLanguages() {
+		path := packageOf(t, database{brand: b, release: release, arch: "amd64", lang: lang}, exampleTree())
+		one, err := os.ReadFile(path)
+		require.NoError(t, err)
+		two, err := os.ReadFile(packageOf(t, database{brand: b, release: release, arch: "amd64", lang: lang}, exampleTree()))
+		require.NoError(t, err)
+		require.Equal(t, one, two)
+
+		components, files, rows := exported(t, path, "Component"), exported(t, path, "File"), exported(t, path, "Registry")
+		names := column(components, "Component")
+		require.Subset(t, append(column(files, "File"), column(rows, "Registry")...), column(components, "KeyPath"))
+		for _, table := range []string{"File", "Registry", "FeatureComponents", "ServiceInstall", "ServiceControl", "RemoveFile", "MsiServiceConfig"} {
+			require.Subset(t, names, column(exported(t, path, table), "Component_"), table)
+		}
+		for _, id := range column(components, "ComponentId") {
+			require.Regexp(t, `^\{[0-9A-F]{8}(-[0-9A-F]{4}){3}-[0-9A-F]{12}\}$`, id)
+		}
+		require.Subset(t, column(exported(t, path, "Directory"), "Directory"), column(components, "Directory_"))
+		actions := exported(t, path, "CustomAction")
+		sequence := exported(t, path, "InstallExecuteSequence")
+		require.Subset(t, column(sequence, "Action"), column(actions, "Action"))
+		require.Len(t, slices.Compact(slices.Sorted(slices.Values(column(sequence, "Sequence")))), len(sequence)-1, "one after another")
+		require.Contains(t, exported(t, path, "LaunchCondition")[1][1]+exported(t, path, "LaunchCondition")[2][1], "Acme Headset Agent")
+
+		product := regexp.MustCompile(`ProductCode\t(\S+)`).FindStringSubmatch(rowsText(exported(t, path, "Property")))[1]
+		require.NotContains(t, products, product)
+		products[product] = true
+	}
+	require.Equal(t, texts.Shipped.Languages(), b.installerLanguages())
+}
+
+func rowsText(rows [][]string) (text string) {
+	for _, r := range rows {
+		text += strings.Join(r, "\t") + "\n"
+	}
+	return text
+}
+
+// TestPackageCode differs wherever a byte does: Windows keeps one package of each.
+func TestPackageCode(t *testing.T) {
+	b, err := LoadBrand("brand.yaml")
+	require.NoError(t, err)
+	codes := make(map[string]bool)
+	changed := exampleTree()
+	changed[4].Data = []byte("catalogue/acme.yamm")
+	for _, d := range []database{
+		{brand: b, release: release, arch: "amd64", lang: "en"},
+		{brand: b, release: release, arch: "arm64", lang: "en"},
+		{brand: b, release: release, arch: "amd64", lang: "de"},
+	} {
+		for _, tree := range []Tree{exampleTree(), changed} {
+			out, err := exec.Command("msiinfo", "suminfo", packageOf(t, d, tree)).Output()
+			require.NoError(t, err)
+			code := regexp.MustCompile(`Revision number \(UUID\): (\S+)`).FindStringSubmatch(string(out))[1]
+			require.NotContains(t, codes, code)
+			codes[code] = true
+			require.Contains(t, string(out), "Template: "+map[string]string{"amd64": "x64", "arm64": "Arm64"}[d.arch])
+		}
+	}
+}
+
+func TestVersionsOfWindowsInstaller(t *testing.T) {
+	for version, want := range map[string]string{
+		"1.2.3": "1.2.3", "1.2": "1.2.0", "1.2.3.4": "1.2.3", "255.255.65535": "255.255.65535", "256.0.0": "", "1.0.65536": "", "1.x": "",
+	} {
+		d := database{release: Release{Version: version}}
+		got, err := d.installerVersion()
+		require.Equal(t, want, got, version)
+		require.Equal(t, want == "", err != nil, version)
+	}
+}
+
+// TestPackageIsSigned by the command of docs/packaging.md; a byte that has changed is seen.
+func TestPackageIsSigned(t *testing.T) {
+	b, err := LoadBrand("brand.yaml")
+	require.NoError(t, err)
+	folder := authority(t)
+	path := packageOf(t, database{brand: b, release: release, arch: "amd64", lang: "en"}, exampleTree())
+	require.NoError(t, options{sign: signer(t, folder)}.signFile(t.Context(), path))
+	signed, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, verified(t, folder, signed))
+	at := strings.Index(string(signed), "MSCF")
+	require.Positive(t, at)
+	signed[at+40] ^= 1
+	require.Error(t, verified(t, folder, signed))
+}

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"sidetone/internal/service"
+)
+
+// fill makes the tables.
+func (d *database) fill(tree Tree, keys []string) error {
+	version, err := d.installerVersion()
+	if err != nil {
+		return err
+	}
+	b, words := d.brand, installerWords[d.lang]
+	name, v := b.Product.Program, b.Vendor
+	remembered := []string{"START", "TRAY", "CATALOGUE"}
+	secure := []string{"OLDFOUND", "NEWERFOUND"}
+	for _, p := range remembered {
+		secure = append(secure, p, "OLD"+p)
+	}
+	d.add("Property", "Property:s72 Value:l0", 1,
+		row("ALLUSERS", 1), row("ARPCOMMENTS", b.Product.Summary), row("ARPCONTACT", v.Contact), row("ARPHELPLINK", v.Support),
+		row("ARPNOMODIFY", 1), row("ARPPRODUCTICON", iconName), row("ARPURLINFOABOUT", v.URL), row("Manufacturer", v.Publisher),
+		// Agents and trays are asked in words of their own. The Restart Manager would end them, and the lists with them.
+		row("MSIRESTARTMANAGERCONTROL", "Disable"),
+		row("ProductCode", d.productCode()), row("ProductLanguage", words.id), row("ProductName", b.Product.Name), row("ProductVersion", version),
+		row("REINSTALLMODE", "amus"), // every file is this package's alone, and is written whatever is there
+		row("SecureCustomProperties", strings.Join(secure, ";")), row("UpgradeCode", "{"+b.Product.UpgradeGUID+"}"))
+	d.add("Upgrade", "UpgradeCode:s38 VersionMin:S20 VersionMax:S20 Language:S255 Attributes:i4 Remove:S255 ActionProperty:s72", 5,
+		row("{"+b.Product.UpgradeGUID+"}", "0.0.0", version, "", minInclusive|maxInclusive, "", "OLDFOUND"),
+		row("{"+b.Product.UpgradeGUID+"}", version, "", "", onlyDetect, "", "NEWERFOUND"))
+	newer := strings.ReplaceAll(words.newer, "{product}", b.Product.Name)
+	d.add("LaunchCondition", "Condition:s255 Description:l255", 1, row("Installed OR NOT NEWERFOUND", newer),
+		row(`START="run" OR START="task" OR START="service" OR START="none"`, words.start))
+	d.add("Feature", "Feature:s38 Feature_Parent:S38 Title:L64 Description:L255 Display:I2 Level:i2 Directory_:S72 Attributes:i2", 1,
+		row("Main", "", b.Product.Name, "", 1, 1, "INSTALLDIR", 16))
+	d.add("Icon", "Name:s72 Data:v0", 1, row(iconName, iconName))
+	d.files(tree, keys)
+	d.registration(name)
+	d.actions(keys[slices.IndexFunc(tree, func(f File) bool { return f.Path == name+".exe" })])
+	return nil
+}
+
+// Attributes, in the words of Windows Installer's documentation.
+const (
+	onlyDetect, minInclusive, maxInclusive = 2, 256, 512 // of a row of Upgrade
+	transitive, is64, keyInRegistry        = 64, 256, 4  // of a component
+	localMachine                           = 2           // root of a registry's row
+)
+
+// component adds one; its code is the same for each release.
+func (d *database) component(name, directory, key, condition string, attributes int) {
+	i := slices.IndexFunc(d.tables, func(t table) bool { return t.name == "Component" })
+	if i < 0 {
+		i = len(d.tables)
+		d.add("Component", "Component:s72 ComponentId:S38 Directory_:s72 Attributes:i2 Condition:S255 KeyPath:S72", 1)
+		d.add("FeatureComponents", "Feature_:s38 Component_:s72", 2)
+	}
+	if condition != "" {
+		attributes |= transitive
+	}
+	code := guidOf(d.brand.Product.UpgradeGUID + " component " + name)
+	d.tables[i].rows = append(d.tables[i].rows, row(name, code, directory, attributes|is64, condition, key))
+	d.tables[i+1].rows = append(d.tables[i+1].rows, row("Main", name))
+}
+
+// files adds those of the tree: one component each, of one cabinet. Where they go nobody can change: what the system or all users start
+// is where administrators alone write.
+func (d *database) files(tree Tree, keys []string) {
+	program := d.brand.Product.Program
+	directories := [][]string{
+		row("TARGETDIR", "", "SourceDir"), row("ProgramFiles64Folder", "TARGETDIR", "."),
+		row("INSTALLDIR", "ProgramFiles64Folder", "D0|"+program),
+	}
+	known := map[string]string{".": "INSTALLDIR"}
+	var files [][]string
+	for i, f := range tree {
+		folder, base := path.Split(f.Path)
+		folder = path.Clean(folder)
+		if known[folder] == "" {
+			known[folder] = fmt.Sprintf("d%d", len(known))
+			directories = append(directories, row(known[folder], "INSTALLDIR", fmt.Sprintf("D%d|%s", len(known), folder)))
+		}
+		version, language, condition := "", "", ""
+		if path.Ext(base) == ".exe" {
+			version, language = d.release.Version, "1033"
+		}
+		name := "file." + strings.ReplaceAll(f.Path, "/", ".")
+		if f.Path == program+"-service.exe" {
+			name, condition = "service", `START="service"`
+		}
+		d.component(componentName(name), known[folder], keys[i], condition, 0)
+		short := fmt.Sprintf("F%d.%.3s|%s", i, strings.ToUpper(strings.TrimPrefix(path.Ext(base), ".")), base)
+		files = append(files, row(keys[i], componentName(name), short, len(f.Data), version, language, 512, i+1))
+	}
+	d.add("Directory", "Directory:s72 Directory_Parent:S72 DefaultDir:l255", 1, directories...)
+	d.add("File", "File:s72 Component_:s72 FileName:l255 FileSize:i4 Version:S72 Language:S20 Attributes:I2 Sequence:i2", 1, files...)
+	d.add("Media", "DiskId:i2 LastSequence:i2 DiskPrompt:L64 Cabinet:S255 VolumeLabel:S32 Source:S72", 1,
+		row(1, len(tree), "", "#"+cabName, "", ""))
+	d.add("RemoveFile", "FileKey:s72 Component_:s72 FileName:L255 DirProperty:s72 InstallMode:i2", 1,
+		row("aside", componentName("file."+program+".exe"), "*.old", "INSTALLDIR", 2)) // when it is uninstalled
+}
+
+// componentName is a name as a database may have it.
+func componentName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '_' {
+			return r
+		}
+		return '_'
+	}, name)
+}
+
+// registration adds what has the agent and the tray started: as 'service install --global' would.
+func (d *database) registration(name string) {
+	var rows [][]string
+	value := func(component, condition, key, value, text string) {
+		rows = append(rows, row(component, localMachine, key, value, text, component))
+		d.component(component, "INSTALLDIR", component, condition, keyInRegistry)
+	}
+	const runKey = `Software\Microsoft\Windows\CurrentVersion\Run`
+	tray, vendor := `"[INSTALLDIR]`+name+`w.exe"`, " --vendor="+d.brand.Vendor.ID
+	value("run", `START="run"`, runKey, name, tray+" host run"+vendor)
+	value("tray", `TRAY<>"0"`, runKey, name+"-tray", tray+vendor)
+	value("catalogue", "CATALOGUE", `Software\Policies\`+name, "catalogue", "[CATALOGUE]")
+	value("package", "", `Software\`+name, "Package", "[ProductCode]")
+	rows = append(rows, row("start", localMachine, `Software\`+name, "Start", "[START]", "package"),
+		row("icon", localMachine, `Software\`+name, "Tray", "[TRAY]", "package"))
+	events := `SYSTEM\CurrentControlSet\Services\EventLog\Application\` + name
+	for value, text := range map[string]string{
+		"EventMessageFile": `#%%SystemRoot%\System32\EventCreate.exe`, "CustomSource": "#1", "TypesSupported": "#7",
+	} {
+		rows = append(rows, row("event."+value, localMachine, events, value, text, "service"))
+	}
+	slices.SortFunc(rows, slices.Compare)
+	d.add("Registry", "Registry:s72 Root:i2 Key:l255 Name:L255 Value:L0 Component_:s72", 1, rows...)
+
+	const ownProcess, automatic, normal, ignoreFailure = 0x10, 2, 1, 0x8000
+	d.add("ServiceInstall", "ServiceInstall:s72 Name:s255 DisplayName:L255 ServiceType:i4 StartType:i4 ErrorControl:i4 LoadOrderGroup:S255 "+
+		"Dependencies:S255 StartName:S255 Password:S255 Arguments:S255 Component_:s72 Description:L255", 1,
+		row("service", name, d.brand.Product.Name, ownProcess, automatic, normal, "", "", "", "",
+			name+` "[INSTALLDIR]`+name+`.exe" run`+vendor, "service", d.brand.Product.Summary))
+	const start, stopToUninstall, deleteToUninstall = 1, 0x20, 0x80
+	d.add("ServiceControl", "ServiceControl:s72 Name:l255 Event:i2 Arguments:S255 Wait:I2 Component_:s72", 1,
+		row("start", name, start, "", 0, "service"), row("stop", name, stopToUninstall|deleteToUninstall, "", 1, "service"))
+	const installed, day = 1, 24 * 60 * 60
+	d.add("MsiServiceConfigFailureActions", "MsiServiceConfigFailureActions:s72 Name:s255 Event:i2 ResetPeriod:I4 RebootMessage:L255 "+
+		"Command:L255 Actions:S0 DelayActions:S0 Component_:s72", 1,
+		row("again", name, installed, day, "", "", "1[~]1[~]0", "1000[~]30000[~]0", "service"))
+	const nonCrashFailures, privileges = 4, 6
+	d.add("MsiServiceConfig", "MsiServiceConfig:s72 Name:s255 Event:i2 ConfigType:i4 Argument:S0 Component_:s72", 1,
+		row("failures", name, installed, nonCrashFailures, "1", "service"),
+		row("privileges", name, installed, privileges, strings.Join(service.Privileges, "[~]"), "service"))
+}
+
+// actions adds what is done, in its order.
+func (d *database) actions(agent string) {
+	key := `Software\` + d.brand.Product.Program
+	var searches, locators [][]string
+	for property, at := range map[string][2]string{
+		"OLDSTART": {key, "Start"}, "OLDTRAY": {key, "Tray"}, "OLDCATALOGUE": {`Software\Policies\` + d.brand.Product.Program, "catalogue"},
+	} {
+		const rawValue, in64 = 2, 16
+		searches = append(searches, row(property, property))
+		locators = append(locators, row(property, localMachine, at[0], at[1], rawValue|in64))
+	}
+	slices.SortFunc(searches, slices.Compare)
+	slices.SortFunc(locators, slices.Compare)
+	d.add("AppSearch", "Property:s72 Signature_:s72", 2, searches...)
+	d.add("RegLocator", "Signature_:s72 Root:i2 Key:s255 Name:S255 Type:I2", 1, locators...)
+
+	const setProperty, program, deferred, asSystem, rollback, goOn = 51, 18, 0x400, 0x800, 0x100, 0x40
+	const removed, changed = `REMOVE="ALL" AND NOT UPGRADINGPRODUCTCODE`, `(Installed OR OLDFOUND) AND NOT REMOVE="ALL"`
+	d.add("CustomAction", "Action:s72 Type:i2 Source:S72 Target:S255 ExtendedType:I4", 1,
+		row("KeepStart", setProperty, "START", "[OLDSTART]", ""), row("KeepTray", setProperty, "TRAY", "[OLDTRAY]", ""),
+		row("KeepCatalogue", setProperty, "CATALOGUE", "[OLDCATALOGUE]", ""), row("DefaultStart", setProperty, "START", "run", ""),
+		row("SetLocation", setProperty, "ARPINSTALLLOCATION", "[INSTALLDIR]", ""),
+		row("MakeWay", program|deferred|asSystem|goOn, agent, "installer make-way", ""),
+		row("EndAll", program|deferred|asSystem|goOn, agent, "installer end --package=[ProductCode]", ""),
+		row("HandOver", program|deferred|asSystem|goOn, agent, "installer hand-over", ""),
+		row("UndoTask", program|deferred|asSystem|rollback|goOn, agent, "installer remove-task", ""),
+		row("AddTask", program|deferred|asSystem, agent, "installer add-task", ""),
+		row("RemoveTask", program|deferred|asSystem|goOn, agent, "installer remove-task", ""))
+	before := [][]string{
+		row("FindRelatedProducts", "", 25), row("AppSearch", "", 50), row("KeepStart", "NOT START AND OLDSTART", 51),
+		row("KeepTray", "NOT TRAY AND OLDTRAY", 52), row("KeepCatalogue", "NOT CATALOGUE AND OLDCATALOGUE", 53),
+		row("DefaultStart", "NOT START", 54), row("LaunchConditions", "", 100), row("ValidateProductID", "", 700),
+		row("CostInitialize", "", 800), row("FileCost", "", 900), row("CostFinalize", "", 1000),
+		row("SetLocation", "", 1010),
+	}
+	const sequence = "Action:s72 Condition:S255 Sequence:I2"
+	d.add("InstallUISequence", sequence, 1, append(slices.Clone(before), row("ExecuteAction", "", 1300))...)
+	d.add("InstallExecuteSequence", sequence, 1, append(before,
+		row("MigrateFeatureStates", "", 1200), row("InstallValidate", "", 1400), row("InstallInitialize", "", 1500),
+		row("MakeWay", changed, 1510), row("EndAll", removed, 1520),
+		row("RemoveTask", `OLDSTART="task" AND (`+removed+` OR START<>"task")`, 1530),
+		row("ProcessComponents", "", 1600), row("UnpublishFeatures", "", 1800), row("StopServices", "VersionNT", 1900),
+		row("DeleteServices", "VersionNT", 2000), row("RemoveRegistryValues", "", 2600), row("RemoveFiles", "", 3500),
+		row("InstallFiles", "", 4000), row("WriteRegistryValues", "", 5000), row("InstallServices", "VersionNT", 5800),
+		row("MsiConfigureServices", `VersionMsi>="5.00"`, 5850), row("StartServices", "VersionNT", 5900),
+		row("UndoTask", `START="task" AND NOT Installed AND NOT OLDFOUND`, 5910), row("AddTask", `START="task" AND NOT REMOVE="ALL"`, 5920),
+		row("HandOver", changed, 5950), row("InstallExecute", "", 5970),
+		// Last: what both have in common stays, and nothing is away for a moment. Wine removes the registration of all who share an
+		// upgrade code, so that this comes before the new one.
+		row("RemoveExistingProducts", "", 5980), row("RegisterUser", "", 6000), row("RegisterProduct", "", 6100),
+		row("PublishFeatures", "", 6300), row("PublishProduct", "", 6400), row("InstallFinalize", "", 6600))...)
+	d.add("AdminExecuteSequence", sequence, 1, row("CostInitialize", "", 800), row("FileCost", "", 900), row("CostFinalize", "", 1000),
+		row("InstallValidate", "", 1400), row("InstallInitialize", "", 1500), row("InstallAdminPackage", "", 3900),
+		row("InstallFiles", "", 4000), row("InstallFinalize", "", 6600))
+}

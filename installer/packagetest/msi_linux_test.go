@@ -1,0 +1,174 @@
+package packagetest
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/fakeserver"
+	"sidetone/internal/testlab"
+)
+
+const (
+	msiexec  = `C:\windows\system32\msiexec.exe`
+	wineboot = `C:\windows\system32\wineboot.exe`
+	reg      = `C:\windows\system32\reg.exe`
+)
+
+// The exit codes of msiexec, as Wine's programs hand them on: the last byte.
+const refused = 1603 & 0xff
+
+// TestMSI has a user live with the agents of two vendors on Windows, as far as Wine is one, from the first installation to the last trace.
+func TestMSI(t *testing.T) {
+	needs(t, "msibuild")
+	folder := t.TempDir()
+	one, two := build(t, "installer/brand.yaml", "msi", "1.0.0", folder), build(t, "installer/brand.yaml", "msi", "1.0.1", folder)
+	other := build(t, second(t), "msi", "1.0.0", folder)
+	w := newWine(t)
+	_, _ = w.run(wineboot) // what Windows does once
+	ours, theirs := w.desk("acme"), w.desk("beta")
+	before := w.traces()
+	install := func(package_ string, more ...string) {
+		t.Helper()
+		start := time.Now()
+		out, code := w.run(msiexec, append([]string{"/qn", "/i", inWine(package_)}, more...)...)
+		t.Logf("msiexec %s: %s", filepath.Base(package_), time.Since(start).Round(10*time.Millisecond))
+		require.Zero(t, code, out)
+	}
+
+	install(one)
+	install(other, "TRAY=0")
+	require.Contains(t, w.value(`HKLM\Software\Microsoft\Windows\CurrentVersion\Run`), "acme-agent-tray")
+	require.NotContains(t, w.value(`HKLM\Software\Microsoft\Windows\CurrentVersion\Run`), "beta-agent-tray")
+	_, _ = w.run(wineboot)
+	listed(t, ours, "the log-in starts it", 1)
+	listed(t, theirs, "and the other vendor's", 1)
+
+	sent := len(ours.Payloads())
+	install(two)
+	testlab.Eventually(t, "another process goes on", func() bool { return len(ours.Payloads()) > sent })
+	for _, p := range ours.Payloads() {
+		require.NotEmpty(t, p.Devices, "no client was without the list for a moment")
+	}
+	require.Contains(t, w.value(`HKLM\Software\Microsoft\Windows\CurrentVersion\Uninstall`), "1.0.1")
+
+	out, code := w.run(msiexec, "/qn", "/i", inWine(one))
+	require.Equal(t, refused, code, out)
+
+	program := w.path("Program Files/acme-agent/acme-agentw.exe")
+	require.NoError(t, os.Remove(program))
+	product := regexp.MustCompile(`\{[0-9A-F-]+\}`).FindString(w.value(`HKLM\Software\acme-agent`))
+	out, code = w.run(msiexec, "/qn", "/i", product, "REINSTALL=ALL") // what /f is short for, which Wine has not
+	require.Zero(t, code, out)
+	require.FileExists(t, program)
+	require.Len(t, ours.Devices(), 1)
+
+	out, code = w.run(msiexec, "/qn", "/x", product)
+	require.Zero(t, code, out)
+	require.Empty(t, ours.Devices(), "whatever rpc.on_exit says")
+	require.Len(t, theirs.Devices(), 1)
+	out, code = w.run(msiexec, "/qn", "/x", inWine(other))
+	require.Zero(t, code, out)
+	require.Empty(t, theirs.Devices())
+	require.Empty(t, difference(before, w.traces()), "what was there before is there now")
+}
+
+// inWine is a path of this machine as Wine has it.
+func inWine(path string) string { return "Z:" + strings.ReplaceAll(path, "/", `\`) }
+
+// path is that of a file on Wine's disk.
+func (w wine) path(name string) string {
+	return filepath.Join(strings.TrimPrefix(w.env[len(w.env)-1], "WINEPREFIX="), "drive_c", name)
+}
+
+// desk is a client, and the settings by which the agent of a vendor finds it and a microphone.
+func (w wine) desk(vendor string) *fakeserver.Server {
+	w.t.Helper()
+	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{0}, ClientIDs: []string{acme, beta}})
+	require.NoError(w.t, err)
+	w.t.Cleanup(func() { require.NoError(w.t, client.Close()) })
+	users, err := filepath.Glob(w.path("users/*/AppData/Roaming"))
+	require.NoError(w.t, err)
+	require.Len(w.t, users, 1)
+	endpoints := filepath.Join(w.t.TempDir(), "endpoints.yaml")
+	for path, text := range map[string]string{
+		endpoints: `endpoints: [{id: mic, type: audioinput, name: Mic, bus: usb, vid: "1209", pid: "0700", serial: A1}]`,
+		filepath.Join(users[0], vendor+"-agent", "config.yaml"): fmt.Sprintf(`sources: {audio: false, camera: false, hid: false, files: ['%s']}
+rpc: {ports: "%d", transports: [websocket], ipc_folders: ['\\.\pipe\sidetone-none'], tokens: 50, on_exit: leave}
+`, inWine(endpoints), client.Port()),
+	} {
+		require.NoError(w.t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(w.t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	return client
+}
+
+func listed(t *testing.T, client *fakeserver.Server, what string, n int) {
+	t.Helper()
+	testlab.Eventually(t, what, func() bool { return len(client.Devices()) == n })
+}
+
+// value is a key of the registry, with all below it.
+func (w wine) value(key string) string {
+	out, _ := w.run(reg, "query", key, "/s")
+	return out
+}
+
+// byItself is what Windows changes or makes by itself, and what Windows Installer leaves of itself: an empty folder and keys, and no key
+// that has become empty.
+var byItself = regexp.MustCompile(`^/windows/Installer$|^$|\\Installer(\\UserData)?(\\S-1-5-18)?(\\(Components|Features|Products|UpgradeCodes))?\]$|` +
+	`\\CurrentVersion\\Run\]$|DriverDateData`)
+
+// traces are all files of the disk, and all that the registry has of the machine's programs and services, but what agents write as their
+// users.
+func (w wine) traces() map[string]int {
+	w.t.Helper()
+	all := make(map[string]int)
+	add := func(line string) {
+		if !byItself.MatchString(line) {
+			all[line]++
+		}
+	}
+	root := w.path("")
+	require.NoError(w.t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		name := strings.TrimPrefix(path, root)
+		if d.IsDir() && (name == "/windows/temp" || strings.HasSuffix(name, "/AppData/Local")) {
+			return fs.SkipDir
+		}
+		add(name)
+		return err
+	}))
+	for _, key := range []string{`HKEY_LOCAL_MACHINE\Software`, `HKEY_LOCAL_MACHINE\System\CurrentControlSet\Services`} {
+		export := filepath.Join(w.t.TempDir(), "registry")
+		out, code := w.run(`C:\windows\regedit.exe`, "/E", inWine(export), key)
+		require.Zero(w.t, code, out)
+		data, err := os.ReadFile(export)
+		require.NoError(w.t, err)
+		for line := range strings.SplitSeq(strings.ReplaceAll(string(data), "\x00", ""), "\r\n") {
+			add(line)
+		}
+	}
+	return all
+}
+
+// difference are the lines that one of two has more often.
+func difference(a, b map[string]int) (lines []string) {
+	for line, n := range a {
+		if b[line] != n {
+			lines = append(lines, line)
+		}
+	}
+	for line := range b {
+		if a[line] == 0 {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
