@@ -87,8 +87,17 @@ func TestInstallerDatabase(t *testing.T) {
 		for _, id := range column(components, "ComponentId") {
 			require.Regexp(t, `^\{[0-9A-F]{8}(-[0-9A-F]{4}){3}-[0-9A-F]{12}\}$`, id)
 		}
-		require.Subset(t, column(exported(t, path, "Directory"), "Directory"), column(components, "Directory_"))
+		directories := column(exported(t, path, "Directory"), "Directory")
+		require.Subset(t, directories, column(components, "Directory_"))
+		for _, name := range directories {
+			require.True(t, name == "TARGETDIR" || name != strings.ToUpper(name), "%s would be a property that callers may set", name)
+		}
 		actions := exported(t, path, "CustomAction")
+		for i, target := range column(actions, "Target") {
+			if source := column(actions, "Source")[i]; slices.Contains(column(files, "File"), source) {
+				require.NotContains(t, strings.ReplaceAll(target, "[ProductCode]", ""), "[", "what runs as the system gets no property of a caller")
+			}
+		}
 		sequence := exported(t, path, "InstallExecuteSequence")
 		require.Subset(t, column(sequence, "Action"), column(actions, "Action"))
 		require.Len(t, slices.Compact(slices.Sorted(slices.Values(column(sequence, "Sequence")))), len(sequence)-1, "one after another")

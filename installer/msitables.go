@@ -37,7 +37,7 @@ func (d *database) fill(tree Tree, keys []string) error {
 	d.add("LaunchCondition", "Condition:s255 Description:l255", 1, row("Installed OR NOT NEWERFOUND", newer),
 		row(`START="run" OR START="task" OR START="service" OR START="none"`, words.start))
 	d.add("Feature", "Feature:s38 Feature_Parent:S38 Title:L64 Description:L255 Display:I2 Level:i2 Directory_:S72 Attributes:i2", 1,
-		row("Main", "", b.Product.Name, "", 1, 1, "INSTALLDIR", 16))
+		row("Main", "", b.Product.Name, "", 1, 1, "", 16))
 	d.add("Icon", "Name:s72 Data:v0", 1, row(iconName, iconName))
 	d.files(tree, keys)
 	d.registration(name)
@@ -74,16 +74,16 @@ func (d *database) files(tree Tree, keys []string) {
 	program := d.brand.Product.Program
 	directories := [][]string{
 		row("TARGETDIR", "", "SourceDir"), row("ProgramFiles64Folder", "TARGETDIR", "."),
-		row("INSTALLDIR", "ProgramFiles64Folder", "D0|"+program),
+		row("InstallFolder", "ProgramFiles64Folder", "D0|"+program),
 	}
-	known := map[string]string{".": "INSTALLDIR"}
+	known := map[string]string{".": "InstallFolder"}
 	var files [][]string
 	for i, f := range tree {
 		folder, base := path.Split(f.Path)
 		folder = path.Clean(folder)
 		if known[folder] == "" {
 			known[folder] = fmt.Sprintf("d%d", len(known))
-			directories = append(directories, row(known[folder], "INSTALLDIR", fmt.Sprintf("D%d|%s", len(known), folder)))
+			directories = append(directories, row(known[folder], "InstallFolder", fmt.Sprintf("D%d|%s", len(known), folder)))
 		}
 		version, language, condition := "", "", ""
 		if path.Ext(base) == ".exe" {
@@ -102,7 +102,7 @@ func (d *database) files(tree Tree, keys []string) {
 	d.add("Media", "DiskId:i2 LastSequence:i2 DiskPrompt:L64 Cabinet:S255 VolumeLabel:S32 Source:S72", 1,
 		row(1, len(tree), "", "#"+cabName, "", ""))
 	d.add("RemoveFile", "FileKey:s72 Component_:s72 FileName:L255 DirProperty:s72 InstallMode:i2", 1,
-		row("aside", componentName("file."+program+".exe"), "*.old", "INSTALLDIR", 2)) // when it is uninstalled
+		row("aside", componentName("file."+program+".exe"), "*.old", "InstallFolder", 2)) // when it is uninstalled
 }
 
 // componentName is a name as a database may have it.
@@ -120,10 +120,10 @@ func (d *database) registration(name string) {
 	var rows [][]string
 	value := func(component, condition, key, value, text string) {
 		rows = append(rows, row(component, localMachine, key, value, text, component))
-		d.component(component, "INSTALLDIR", component, condition, keyInRegistry)
+		d.component(component, "InstallFolder", component, condition, keyInRegistry)
 	}
 	const runKey = `Software\Microsoft\Windows\CurrentVersion\Run`
-	tray, vendor := `"[INSTALLDIR]`+name+`w.exe"`, " --vendor="+d.brand.Vendor.ID
+	tray, vendor := `"[InstallFolder]`+name+`w.exe"`, " --vendor="+d.brand.Vendor.ID
 	value("run", `START="run"`, runKey, name, tray+" host run"+vendor)
 	value("tray", `TRAY<>"0"`, runKey, name+"-tray", tray+vendor)
 	value("catalogue", "CATALOGUE", `Software\Policies\`+name, "catalogue", "[CATALOGUE]")
@@ -143,7 +143,7 @@ func (d *database) registration(name string) {
 	d.add("ServiceInstall", "ServiceInstall:s72 Name:s255 DisplayName:L255 ServiceType:i4 StartType:i4 ErrorControl:i4 LoadOrderGroup:S255 "+
 		"Dependencies:S255 StartName:S255 Password:S255 Arguments:S255 Component_:s72 Description:L255", 1,
 		row("service", name, d.brand.Product.Name, ownProcess, automatic, normal, "", "", "", "",
-			name+` "[INSTALLDIR]`+name+`.exe" run`+vendor, "service", d.brand.Product.Summary))
+			name+` "[InstallFolder]`+name+`.exe" run`+vendor, "service", d.brand.Product.Summary))
 	const start, stopToUninstall, deleteToUninstall = 1, 0x20, 0x80
 	d.add("ServiceControl", "ServiceControl:s72 Name:l255 Event:i2 Arguments:S255 Wait:I2 Component_:s72", 1,
 		row("start", name, start, "", 0, "service"), row("stop", name, stopToUninstall|deleteToUninstall, "", 1, "service"))
@@ -178,7 +178,7 @@ func (d *database) actions(agent string) {
 	d.add("CustomAction", "Action:s72 Type:i2 Source:S72 Target:S255 ExtendedType:I4", 1,
 		row("KeepStart", setProperty, "START", "[OLDSTART]", ""), row("KeepTray", setProperty, "TRAY", "[OLDTRAY]", ""),
 		row("KeepCatalogue", setProperty, "CATALOGUE", "[OLDCATALOGUE]", ""), row("DefaultStart", setProperty, "START", "run", ""),
-		row("SetLocation", setProperty, "ARPINSTALLLOCATION", "[INSTALLDIR]", ""),
+		row("SetLocation", setProperty, "ARPINSTALLLOCATION", "[InstallFolder]", ""),
 		row("MakeWay", program|deferred|asSystem|goOn, agent, "installer make-way", ""),
 		row("EndAll", program|deferred|asSystem|goOn, agent, "installer end --package=[ProductCode]", ""),
 		row("HandOver", program|deferred|asSystem|goOn, agent, "installer hand-over", ""),

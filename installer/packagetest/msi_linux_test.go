@@ -80,6 +80,35 @@ func TestMSI(t *testing.T) {
 	require.Empty(t, difference(before, w.traces()), "what was there before is there now")
 }
 
+// TestMSIRefuses: what cannot be done leaves nothing, and a service is registered with what it needs.
+func TestMSIRefuses(t *testing.T) {
+	needs(t, "msibuild")
+	one := inWine(build(t, "installer/brand.yaml", "msi", "1.0.0", t.TempDir()))
+	w := newWine(t)
+	before := w.traces()
+	for _, properties := range [][]string{
+		{"START=always"},
+		{"START=task"}, // which Wine's folders, of users who may write there, do not allow
+	} {
+		out, code := w.run(msiexec, append([]string{"/qn", "/i", one}, properties...)...)
+		require.Equal(t, refused, code, "%s %s", properties, out)
+		require.Empty(t, difference(before, w.traces()), properties)
+	}
+	out, code := w.run(msiexec, "/qn", "/i", one, "START=service", "TRAY=0", `CATALOGUE=C:\acme.yaml`, `InstallFolder=C:\other`)
+	require.Zero(t, code, out)
+	service := w.value(`HKLM\System\CurrentControlSet\Services\acme-agent`)
+	for _, part := range []string{`C:\Program Files\acme-agent\acme-agent-service.exe`, `acme-agent "C:\Program Files\acme-agent\acme-agent.exe" run --vendor=acme`} {
+		require.Contains(t, service, part)
+	}
+	require.NotContains(t, w.value(`HKLM\Software\Microsoft\Windows\CurrentVersion\Run`), "acme-agent")
+	out, code = w.run(`C:\Program Files\acme-agent\acme-agent.exe`, "config", "show")
+	require.Zero(t, code, out)
+	require.Contains(t, out, `policy HKLM\Software\Policies\acme-agent\catalogue`)
+	out, code = w.run(msiexec, "/qn", "/x", one)
+	require.Zero(t, code, out)
+	require.Empty(t, difference(before, w.traces()))
+}
+
 // inWine is a path of this machine as Wine has it.
 func inWine(path string) string { return "Z:" + strings.ReplaceAll(path, "/", `\`) }
 
