@@ -414,6 +414,18 @@ try {
         if (-not (Wait-Person 'Choose Start at login in the menu of the icon, log out and in.')) { return Skip 'not tried' }
         Ask 'The icon beside the clock.' 'Is it there, and was no console to be seen?'
     }
+
+    Test-Rule 'W34' 'an upgrade by the package asks for no restart, and costs no list' {
+        $todo = 'While agent and client run: start /wait msiexec /i NEWER.msi /qn, then echo %ERRORLEVEL%.'
+        if (-not (Wait-Person $todo)) { return Skip 'not tried' }
+        Ask 'The exit code, and the devices in the client.' 'Was it 0, and were the devices there all the time?'
+    }
+
+    Test-Rule 'W35' 'a removal by the system ends the agents of all users, and empties the lists' {
+        $todo = 'With two users logged in: remove the package as the system, as Intune does.'
+        if (-not (Wait-Person $todo)) { return Skip 'not tried' }
+        Ask 'The processes, folders and clients of both.' 'Is nothing of the agent left, and no device in a client?'
+    }
 } finally {
     Remove-Item -LiteralPath $folder -Recurse -Force -ErrorAction SilentlyContinue
 }
