@@ -5,7 +5,6 @@ package installation
 
 import (
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,12 +19,6 @@ const (
 	End     Request = "end"     // end, and leave no list in any client
 	Upgrade Request = "upgrade" // have the program that is in this one's place now go on
 )
-
-// eventName is that of the event by which a process is asked. Nobody can take it before the process does: the time of its start, in units
-// of 100 ns, is known to nobody before.
-func eventName(r Request, pid uint32, started int64) string {
-	return fmt.Sprintf(`Global\sidetone-%s-%d-%x`, r, pid, started)
-}
 
 // A Process is one of the installation's programs that runs.
 type Process interface {

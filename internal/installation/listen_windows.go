@@ -43,6 +43,12 @@ func Listen(asked func(Request)) error {
 	return nil
 }
 
+// eventName is that of the event by which a process is asked. Nobody can take it before the process does: the time of its start, in units
+// of 100 ns, is known to nobody before.
+func eventName(r Request, pid uint32, started int64) string {
+	return fmt.Sprintf(`Global\sidetone-%s-%d-%x`, r, pid, started)
+}
+
 // newEvent makes an event that nobody has made before.
 func newEvent(name string) (windows.Handle, error) {
 	sd, err := windows.SecurityDescriptorFromString(whoMayAsk)
