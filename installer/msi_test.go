@@ -59,7 +59,9 @@ func column(rows [][]string, name string) (values []string) {
 }
 
 func exampleTree() (tree Tree) {
-	for _, path := range []string{"acme-agent.exe", "acme-agentw.exe", "acme-agent-service.exe", "acme-agent.brand.yaml", "catalogue/acme.yaml"} {
+	for _, path := range []string{
+		"acme-agent.exe", "acme-agentw.exe", "acme-agent-service.exe", "acme-agent.brand.yaml", "catalogue/acme.yaml",
+	} {
 		tree.add(path, []byte(path))
 	}
 	return tree
@@ -81,7 +83,9 @@ func TestInstallerDatabase(t *testing.T) {
 		components, files, rows := exported(t, path, "Component"), exported(t, path, "File"), exported(t, path, "Registry")
 		names := column(components, "Component")
 		require.Subset(t, append(column(files, "File"), column(rows, "Registry")...), column(components, "KeyPath"))
-		for _, table := range []string{"File", "Registry", "FeatureComponents", "ServiceInstall", "ServiceControl", "RemoveFile", "MsiServiceConfig"} {
+		for _, table := range []string{
+			"File", "Registry", "FeatureComponents", "ServiceInstall", "ServiceControl", "RemoveFile", "MsiServiceConfig",
+		} {
 			require.Subset(t, names, column(exported(t, path, table), "Component_"), table)
 		}
 		for _, id := range column(components, "ComponentId") {

@@ -153,7 +153,8 @@ func verified(t *testing.T, folder string, file []byte) error {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(path, file, 0o600))
-	out, err := exec.Command("osslsigncode", "verify", "-CAfile", folder+"/ca.crt", "-TSA-CAfile", folder+"/ca.crt", "-in", path).CombinedOutput()
+	ca := folder + "/ca.crt"
+	out, err := exec.Command("osslsigncode", "verify", "-CAfile", ca, "-TSA-CAfile", ca, "-in", path).CombinedOutput()
 	if err == nil {
 		require.Contains(t, string(out), "Timestamp", "%s", out)
 	}

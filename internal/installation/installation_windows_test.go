@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestPrograms of a folder are found under the name that they were started by and under another one, asked, and killed if they do not listen.
+// TestPrograms of a folder are found under the name that they were started by and under another one, and asked.
 func TestPrograms(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
