@@ -153,7 +153,7 @@ func (w wine) value(key string) string {
 
 // byItself is what Windows changes or makes by itself, and what Windows Installer leaves of itself: an empty folder and keys, and no key
 // that has become empty.
-var byItself = regexp.MustCompile(`^/windows/Installer$|^$|\\CurrentVersion\\Run\]$|DriverDateData|` +
+var byItself = regexp.MustCompile(`^/windows/Installer$|^$|\\(CurrentVersion\\Run|Policies|Eventlog\\Application)\]$|DriverDateData|` +
 	`\\Installer(\\UserData)?(\\S-1-5-18)?(\\(Components|Features|Products|UpgradeCodes))?\]$`)
 
 // traces are all files of the disk, and all that the registry has of the machine's programs and services, but what agents write as their
