@@ -279,9 +279,9 @@ func TestAgentThatCannotBeKilled(t *testing.T) {
 func TestHungAgentIsStartedAgain(t *testing.T) {
 	supervised(t, func(d *desk, _ func()) {
 		d.now(anna)
-		time.Sleep(time.Hour)
+		time.Sleep(time.Hour + time.Second) // between two questions
 		d.last(anna).silent.Store(true)
-		time.Sleep(askEvery + time.Second)
+		time.Sleep(askEvery)
 		d.last(anna).silent.Store(false)
 		time.Sleep(time.Hour)
 		require.False(t, d.last(anna).killed.Load())
