@@ -91,6 +91,7 @@ func TestMistakes(t *testing.T) {
 		{"program: acme-agent", "program: sidetone", ":22:12: the name is taken"},
 		{"devices are there\n", "devices are there.\n", ":23:12: ends with a full stop"},
 		{"6B2F6C0E", "6b2f6c0e", ":26:17: not a GUID in upper case"},
+		{"program: acme-agent", "program: beta-agent", ":26:17: that of the example, whose package would be removed for yours"},
 		{"icon: icon.svg", "icon: none.svg", ":25:9: cannot be read: no such file or directory"},
 		{"[../examples/acme.yaml]", "[none.yaml]", "none.yaml: no such file"},
 		{"# languages: [en, de, fr, ja]", "languages: [en, dee]", `:32:17: no such language: "dee" (did you mean`},

@@ -10,6 +10,9 @@ import (
 // blockSize is what a cabinet has in one block, as it was before it was compressed.
 const blockSize = 32 << 10
 
+// maxPacked is what a block may have at most, compressed and with its mark. Windows makes room for no more.
+const maxPacked = blockSize + 12
+
 // msZIP is the way of compression: deflate, block by block, each with the one before as its dictionary.
 const msZIP = 1
 
@@ -61,6 +64,10 @@ func blocksOf(out *bytes.Buffer, all []byte, level int) (n uint16, err error) {
 		if err != nil {
 			return 0, err
 		}
+		if packed.Len() > maxPacked {
+			packed.Truncate(len("CK"))
+			stored(packed, block)
+		}
 		sizes := binary.LittleEndian.AppendUint16(nil, uint16(packed.Len()))
 		sizes = binary.LittleEndian.AppendUint16(sizes, uint16(len(block)))
 		_ = binary.Write(out, binary.LittleEndian, checksumOf(sizes, checksumOf(packed.Bytes(), 0)))
@@ -69,6 +76,14 @@ func blocksOf(out *bytes.Buffer, all []byte, level int) (n uint16, err error) {
 		before, all, n = block, all[len(block):], n+1
 	}
 	return n, nil
+}
+
+// stored writes a block as it is: what cannot be compressed takes more room in several parts than in one.
+func stored(out *bytes.Buffer, block []byte) {
+	const lastAndStored = 1
+	out.WriteByte(lastAndStored)
+	_ = binary.Write(out, binary.LittleEndian, []uint16{uint16(len(block)), ^uint16(len(block))})
+	out.Write(block)
 }
 
 // checksumOf is that of a block: all words by exclusive or, the last bytes the other way round.

@@ -18,6 +18,12 @@ import (
 	"sidetone/internal/texts"
 )
 
+// makeGUID is what to do where there is none yet; exampleGUID is that of the example.
+const (
+	makeGUID    = "make one with: tr a-f A-F </proc/sys/kernel/random/uuid"
+	exampleGUID = "6B2F6C0E-5D0B-4B0E-9C55-3B7B8C1C2A10"
+)
+
 var (
 	programShape = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)+$`) // without a dash it may be anybody's: /etc/pulse, PULSE_SERVER
 	guidShape    = regexp.MustCompile(`^[0-9A-F]{8}(-[0-9A-F]{4}){3}-[0-9A-F]{12}$`)
@@ -86,7 +92,10 @@ func (b *Brand) checkProduct() {
 		b.add("$.product.description", "is empty", "say in a paragraph what the agent is for")
 	}
 	if !guidShape.MatchString(p.UpgradeGUID) {
-		b.add("$.product.upgrade_guid", "not a GUID in upper case", "make one with: tr a-f A-F </proc/sys/kernel/random/uuid")
+		b.add("$.product.upgrade_guid", "not a GUID in upper case", makeGUID)
+	}
+	if p.UpgradeGUID == exampleGUID && p.Program != "acme-agent" {
+		b.add("$.product.upgrade_guid", "that of the example, whose package would be removed for yours", makeGUID)
 	}
 	if err := checkSVG(filepath.Join(b.folder, p.Icon)); err != nil {
 		b.add("$.product.icon", err.Error(), "a square SVG, relative to this file")

@@ -3,8 +3,12 @@
 package main
 
 import (
+	"bytes"
 	"compress/flate"
 	"context"
+	"encoding/binary"
+	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -119,6 +123,43 @@ func rowsText(rows [][]string) (text string) {
 		text += strings.Join(r, "\t") + "\n"
 	}
 	return text
+}
+
+// TestWhatUsersMayAskForIsNotTheirs: a repair may need no rights, and runs as the system. Nothing of it comes from its caller.
+func TestWhatUsersMayAskForIsNotTheirs(t *testing.T) {
+	b, err := LoadBrand("brand.yaml")
+	require.NoError(t, err)
+	path := packageOf(t, database{brand: b, release: release, arch: "amd64", lang: "en"}, exampleTree())
+	properties := rowsText(exported(t, path, "Property"))
+	require.Contains(t, properties, "SecureCustomProperties\tNEWERFOUND;OLDFOUND\n")
+	require.Contains(t, properties, "REBOOT\tReallySuppress\n")
+	for _, action := range column(exported(t, path, "InstallUISequence"), "Action") {
+		require.NotRegexp(t, "AppSearch|Keep|Default|LaunchConditions", action, "only what the system finds itself counts")
+	}
+	require.Len(t, exported(t, path, "Signature"), 1, "empty, but there")
+}
+
+// TestBlocksOfACabinet are never longer than Windows takes them, whatever is in them.
+func TestBlocksOfACabinet(t *testing.T) {
+	random := make([]byte, 20*blockSize+17)
+	_, _ = rand.NewChaCha8([32]byte{1}).Read(random)
+	for _, level := range []int{flate.BestSpeed, flate.BestCompression} {
+		var out bytes.Buffer
+		n, err := blocksOf(&out, append(random, make([]byte, 3*blockSize)...), level)
+		require.NoError(t, err)
+		var got, before []byte
+		for range n {
+			head := out.Next(8)
+			packed := out.Next(int(binary.LittleEndian.Uint16(head[4:])))
+			require.LessOrEqual(t, len(packed), 32<<10+12)
+			block, err := io.ReadAll(flate.NewReaderDict(bytes.NewReader(packed[2:]), before))
+			require.NoError(t, err)
+			require.Len(t, block, int(binary.LittleEndian.Uint16(head[6:])))
+			got, before = append(got, block...), block
+		}
+		require.Zero(t, out.Len())
+		require.True(t, bytes.Equal(append(random, make([]byte, 3*blockSize)...), got))
+	}
 }
 
 // TestPackageCode differs wherever a byte does: Windows keeps one package of each.

@@ -17,27 +17,24 @@ func (d *database) fill(tree Tree, keys []string) error {
 	}
 	b, words := d.brand, installerWords[d.lang]
 	name, v := b.Product.Program, b.Vendor
-	remembered := []string{"START", "TRAY", "CATALOGUE"}
-	secure := []string{"OLDFOUND", "NEWERFOUND"}
-	for _, p := range remembered {
-		secure = append(secure, p, "OLD"+p)
-	}
 	d.add("Property", "Property:s72 Value:l0", 1,
 		row("ALLUSERS", 1), row("ARPCOMMENTS", b.Product.Summary), row("ARPCONTACT", v.Contact), row("ARPHELPLINK", v.Support),
 		row("ARPNOMODIFY", 1), row("ARPPRODUCTICON", iconName), row("ARPURLINFOABOUT", v.URL), row("Manufacturer", v.Publisher),
 		// Agents and trays are asked in words of their own. The Restart Manager would end them, and the lists with them.
 		row("MSIRESTARTMANAGERCONTROL", "Disable"),
 		row("ProductCode", d.productCode()), row("ProductLanguage", words.id), row("ProductName", b.Product.Name), row("ProductVersion", version),
-		row("REINSTALLMODE", "amus"), // every file is this package's alone, and is written whatever is there
-		row("SecureCustomProperties", strings.Join(secure, ";")), row("UpgradeCode", "{"+b.Product.UpgradeGUID+"}"))
+		row("REINSTALLMODE", "amus"),    // every file is this package's alone, and is written whatever is there
+		row("REBOOT", "ReallySuppress"), // a file in use may want a restart, which msiexec without a window would begin at once
+		// START, TRAY and CATALOGUE are none of these: a repair, which users may ask for, would take them from a user.
+		row("SecureCustomProperties", "NEWERFOUND;OLDFOUND"), row("UpgradeCode", "{"+b.Product.UpgradeGUID+"}"))
 	d.add("Upgrade", "UpgradeCode:s38 VersionMin:S20 VersionMax:S20 Language:S255 Attributes:i4 Remove:S255 ActionProperty:s72", 5,
 		row("{"+b.Product.UpgradeGUID+"}", "0.0.0", version, "", minInclusive|maxInclusive, "", "OLDFOUND"),
 		row("{"+b.Product.UpgradeGUID+"}", version, "", "", onlyDetect, "", "NEWERFOUND"))
 	newer := strings.ReplaceAll(words.newer, "{product}", b.Product.Name)
 	d.add("LaunchCondition", "Condition:s255 Description:l255", 1, row("Installed OR NOT NEWERFOUND", newer),
-		row(`START="run" OR START="task" OR START="service" OR START="none"`, words.start))
+		row(`REMOVE~="ALL" OR START~="run" OR START~="task" OR START~="service" OR START~="none"`, words.start))
 	d.add("Feature", "Feature:s38 Feature_Parent:S38 Title:L64 Description:L255 Display:I2 Level:i2 Directory_:S72 Attributes:i2", 1,
-		row("Main", "", b.Product.Name, "", 1, 1, "", 16))
+		row("Main", "", b.Product.Name, "", 1, 1, "", noAdvertising|noAbsence))
 	d.add("Icon", "Name:s72 Data:v0", 1, row(iconName, iconName))
 	d.files(tree, keys)
 	d.registration(name)
@@ -48,6 +45,7 @@ func (d *database) fill(tree Tree, keys []string) error {
 // Attributes, in the words of Windows Installer's documentation.
 const (
 	onlyDetect, minInclusive, maxInclusive = 2, 256, 512 // of a row of Upgrade
+	noAdvertising, noAbsence               = 8, 16       // of a feature
 	transitive, is64, keyInRegistry        = 64, 256, 4  // of a component
 	localMachine                           = 2           // root of a registry's row
 )
@@ -91,7 +89,7 @@ func (d *database) files(tree Tree, keys []string) {
 		}
 		name := "file." + strings.ReplaceAll(f.Path, "/", ".")
 		if f.Path == program+"-service.exe" {
-			name, condition = "service", `START="service"`
+			name, condition = "service", `START~="service"`
 		}
 		d.component(componentName(name), known[folder], keys[i], condition, 0)
 		short := fmt.Sprintf("F%d.%.3s|%s", i, strings.ToUpper(strings.TrimPrefix(path.Ext(base), ".")), base)
@@ -124,7 +122,7 @@ func (d *database) registration(name string) {
 	}
 	const runKey = `Software\Microsoft\Windows\CurrentVersion\Run`
 	tray, vendor := `"[InstallFolder]`+name+`w.exe"`, " --vendor="+d.brand.Vendor.ID
-	value("run", `START="run"`, runKey, name, tray+" host run"+vendor)
+	value("run", `START~="run"`, runKey, name, tray+" host run"+vendor)
 	value("tray", `TRAY<>"0"`, runKey, name+"-tray", tray+vendor)
 	value("catalogue", "CATALOGUE", `Software\Policies\`+name, "catalogue", "[CATALOGUE]")
 	value("package", "", `Software\`+name, "Package", "[ProductCode]")
@@ -139,10 +137,10 @@ func (d *database) registration(name string) {
 	slices.SortFunc(rows, slices.Compare)
 	d.add("Registry", "Registry:s72 Root:i2 Key:l255 Name:L255 Value:L0 Component_:s72", 1, rows...)
 
-	const ownProcess, automatic, normal, ignoreFailure = 0x10, 2, 1, 0x8000
+	const ownProcess, automatic, normal, vital = 0x10, 2, 1, 0x8000
 	d.add("ServiceInstall", "ServiceInstall:s72 Name:s255 DisplayName:L255 ServiceType:i4 StartType:i4 ErrorControl:i4 LoadOrderGroup:S255 "+
 		"Dependencies:S255 StartName:S255 Password:S255 Arguments:S255 Component_:s72 Description:L255", 1,
-		row("service", name, d.brand.Product.Name, ownProcess, automatic, normal, "", "", "", "",
+		row("service", name, d.brand.Product.Name, ownProcess, automatic, normal|vital, "", "", "", "",
 			name+` "[InstallFolder]`+name+`.exe" run`+vendor, "service", d.brand.Product.Summary))
 	const start, stopToUninstall, deleteToUninstall = 1, 0x20, 0x80
 	d.add("ServiceControl", "ServiceControl:s72 Name:l255 Event:i2 Arguments:S255 Wait:I2 Component_:s72", 1,
@@ -151,10 +149,10 @@ func (d *database) registration(name string) {
 	d.add("MsiServiceConfigFailureActions", "MsiServiceConfigFailureActions:s72 Name:s255 Event:i2 ResetPeriod:I4 RebootMessage:L255 "+
 		"Command:L255 Actions:S0 DelayActions:S0 Component_:s72", 1,
 		row("again", name, installed, day, "", "", "1[~]1[~]0", "1000[~]30000[~]0", "service"))
-	const nonCrashFailures, privileges = 4, 6
+	const installedOrRepaired, nonCrashFailures, privileges = 5, 4, 6
 	d.add("MsiServiceConfig", "MsiServiceConfig:s72 Name:s255 Event:i2 ConfigType:i4 Argument:S0 Component_:s72", 1,
-		row("failures", name, installed, nonCrashFailures, "1", "service"),
-		row("privileges", name, installed, privileges, strings.Join(service.Privileges, "[~]"), "service"))
+		row("failures", name, installedOrRepaired, nonCrashFailures, "1", "service"),
+		row("privileges", name, installedOrRepaired, privileges, strings.Join(service.Privileges, "[~]"), "service"))
 }
 
 // actions adds what is done, in its order.
@@ -171,6 +169,9 @@ func (d *database) actions(agent string) {
 	slices.SortFunc(searches, slices.Compare)
 	slices.SortFunc(locators, slices.Compare)
 	d.add("AppSearch", "Property:s72 Signature_:s72", 2, searches...)
+	// Values of the registry have no signature, but Windows Installer wants the table.
+	d.add("Signature", "Signature:s72 FileName:s255 MinVersion:S20 MaxVersion:S20 MinSize:I4 MaxSize:I4 MinDate:I4 MaxDate:I4 "+
+		"Languages:S255", 1)
 	d.add("RegLocator", "Signature_:s72 Root:i2 Key:s255 Name:S255 Type:I2", 1, locators...)
 
 	const setProperty, program, deferred, asSystem, rollback, goOn = 51, 18, 0x400, 0x800, 0x100, 0x40
@@ -186,23 +187,22 @@ func (d *database) actions(agent string) {
 		row("AddTask", program|deferred|asSystem, agent, "installer add-task", ""),
 		row("RemoveTask", program|deferred|asSystem|goOn, agent, "installer remove-task", ""))
 	before := [][]string{
-		row("FindRelatedProducts", "", 25), row("AppSearch", "", 50), row("KeepStart", "NOT START AND OLDSTART", 51),
-		row("KeepTray", "NOT TRAY AND OLDTRAY", 52), row("KeepCatalogue", "NOT CATALOGUE AND OLDCATALOGUE", 53),
-		row("DefaultStart", "NOT START", 54), row("LaunchConditions", "", 100), row("ValidateProductID", "", 700),
-		row("CostInitialize", "", 800), row("FileCost", "", 900), row("CostFinalize", "", 1000),
-		row("SetLocation", "", 1010),
+		row("FindRelatedProducts", "", 25), row("ValidateProductID", "", 700), row("CostInitialize", "", 800), row("FileCost", "", 900),
+		row("CostFinalize", "", 1000), row("SetLocation", "", 1010),
 	}
 	const sequence = "Action:s72 Condition:S255 Sequence:I2"
 	d.add("InstallUISequence", sequence, 1, append(slices.Clone(before), row("ExecuteAction", "", 1300))...)
 	d.add("InstallExecuteSequence", sequence, 1, append(before,
+		row("AppSearch", "", 50), row("KeepStart", "NOT START AND OLDSTART", 51), row("KeepTray", "NOT TRAY AND OLDTRAY", 52),
+		row("KeepCatalogue", "NOT CATALOGUE AND OLDCATALOGUE", 53), row("DefaultStart", "NOT START", 54), row("LaunchConditions", "", 100),
 		row("MigrateFeatureStates", "", 1200), row("InstallValidate", "", 1400), row("InstallInitialize", "", 1500),
 		row("MakeWay", changed, 1510), row("EndAll", removed, 1520),
-		row("RemoveTask", `OLDSTART="task" AND (`+removed+` OR START<>"task")`, 1530),
+		row("RemoveTask", `OLDSTART~="task" AND (`+removed+` OR NOT START~="task")`, 1530),
 		row("ProcessComponents", "", 1600), row("UnpublishFeatures", "", 1800), row("StopServices", "VersionNT", 1900),
 		row("DeleteServices", "VersionNT", 2000), row("RemoveRegistryValues", "", 2600), row("RemoveFiles", "", 3500),
 		row("InstallFiles", "", 4000), row("WriteRegistryValues", "", 5000), row("InstallServices", "VersionNT", 5800),
 		row("MsiConfigureServices", `VersionMsi>="5.00"`, 5850), row("StartServices", "VersionNT", 5900),
-		row("UndoTask", `START="task" AND NOT Installed AND NOT OLDFOUND`, 5910), row("AddTask", `START="task" AND NOT REMOVE="ALL"`, 5920),
+		row("UndoTask", `START~="task" AND NOT Installed AND NOT OLDFOUND`, 5910), row("AddTask", `START~="task" AND NOT REMOVE="ALL"`, 5920),
 		row("HandOver", changed, 5950), row("InstallExecute", "", 5970),
 		// Last: what both have in common stays, and nothing is away for a moment. Wine removes the registration of all who share an
 		// upgrade code, so that this comes before the new one.
