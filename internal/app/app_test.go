@@ -31,8 +31,8 @@ func bareSettings(t *testing.T) *Settings {
 	return NewSettings(c, cat)
 }
 
-// startApp runs an agent in folders of the test's own until the test ends.
-func startApp(t *testing.T, o Options) *App {
+// newApp is an agent in folders of the test's own that does not run yet.
+func newApp(t *testing.T, o Options) *App {
 	t.Helper()
 	folder := t.TempDir()
 	o.Host.Getenv = func(string) string { return folder }
@@ -41,6 +41,13 @@ func startApp(t *testing.T, o Options) *App {
 	}
 	a, err := New(o)
 	require.NoError(t, err)
+	return a
+}
+
+// startApp runs such an agent until the test ends.
+func startApp(t *testing.T, o Options) *App {
+	t.Helper()
+	a := newApp(t, o)
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { _ = a.Run(ctx) })

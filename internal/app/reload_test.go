@@ -63,6 +63,7 @@ func TestPolicyDecidesTheLogLevel(t *testing.T) {
 	err := a.SetLogLevel("debug")
 	require.ErrorIs(t, err, control.ErrConflict)
 	require.ErrorContains(t, err, "log.level at /etc/10-all.yaml:2")
-	require.NoError(t, a.goOnWith(control.Handover{Inputs: []byte("[]"), Clients: []byte("[]"), LogLevel: "debug"}))
+	after := newApp(t, Options{Settings: &next, LogLevel: level})
+	require.NoError(t, after.goOnWith(control.Handover{Inputs: []byte("[]"), Clients: []byte("[]"), LogLevel: "debug"}))
 	require.Equal(t, slog.LevelError, level.Level())
 }
