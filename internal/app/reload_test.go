@@ -48,22 +48,25 @@ func TestRefusedReloadIsACondition(t *testing.T) {
 // TestPolicyDecidesTheLogLevel, against who has changed it before, and who would afterwards.
 func TestPolicyDecidesTheLogLevel(t *testing.T) {
 	set, level := bareSettings(t), new(slog.LevelVar)
-	next := *set
-	a := startApp(t, Options{Settings: set, LogLevel: level, Load: func() (*Settings, error) { return &next, nil }})
+	same := *set
+	loaded := &same
+	a := startApp(t, Options{Settings: set, LogLevel: level, Load: func() (*Settings, error) { return loaded, nil }})
 	require.NoError(t, a.SetLogLevel("debug"))
 	require.NoError(t, a.Reload())
 	require.Equal(t, slog.LevelDebug, level.Level(), "it is not the settings that have changed")
 
 	decided := *set.Config
 	decided.Log.Level = config.LogError
+	next := *set
 	next.Config, next.Origins = &decided, []config.Setting{{Path: "log.level", Layer: config.LayerPolicy, Origin: "/etc/10-all.yaml:2"}}
+	loaded = &next
 	require.NoError(t, a.Reload())
 	require.Equal(t, slog.LevelError, level.Level())
 	require.False(t, a.levelSet.Load(), "the agent after this one is not told of the other level")
 	err := a.SetLogLevel("debug")
 	require.ErrorIs(t, err, control.ErrConflict)
 	require.ErrorContains(t, err, "log.level at /etc/10-all.yaml:2")
-	after := newApp(t, Options{Settings: &next, LogLevel: level})
+	after := newApp(t, Options{Settings: loaded, LogLevel: level})
 	require.NoError(t, after.goOnWith(control.Handover{Inputs: []byte("[]"), Clients: []byte("[]"), LogLevel: "debug"}))
 	require.Equal(t, slog.LevelError, level.Level())
 }
