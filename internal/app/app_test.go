@@ -31,7 +31,7 @@ func bareSettings(t *testing.T) *Settings {
 	return NewSettings(c, cat)
 }
 
-// newApp is an agent in folders of the test's own that does not run yet.
+// newApp is an agent in folders of the test's own that does not run yet, and holds the locks of its identity.
 func newApp(t *testing.T, o Options) *App {
 	t.Helper()
 	folder := t.TempDir()

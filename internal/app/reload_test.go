@@ -66,7 +66,15 @@ func TestPolicyDecidesTheLogLevel(t *testing.T) {
 	err := a.SetLogLevel("debug")
 	require.ErrorIs(t, err, control.ErrConflict)
 	require.ErrorContains(t, err, "log.level at /etc/10-all.yaml:2")
-	after := newApp(t, Options{Settings: loaded, LogLevel: level})
-	require.NoError(t, after.goOnWith(control.Handover{Inputs: []byte("[]"), Clients: []byte("[]"), LogLevel: "debug"}))
+}
+
+// TestPolicyDecidesTheLogLevelAfterAHandover, whatever the agent before was told.
+func TestPolicyDecidesTheLogLevelAfterAHandover(t *testing.T) {
+	set, level := bareSettings(t), new(slog.LevelVar)
+	set.Origins = []config.Setting{{Path: "log.level", Layer: config.LayerPolicy, Origin: "/etc/10-all.yaml:2"}}
+	level.Set(slog.LevelError)
+	a := newApp(t, Options{Settings: set, LogLevel: level})
+	defer a.closeLocks()
+	require.NoError(t, a.goOnWith(control.Handover{Inputs: []byte("[]"), Clients: []byte("[]"), LogLevel: "debug"}))
 	require.Equal(t, slog.LevelError, level.Level())
 }

@@ -673,7 +673,7 @@ func TestASecondClientIsFoundWhereNothingTellsOfIt(t *testing.T) {
 	})
 }
 
-// After a while without anything new, that is a search in 5 min. What there is to tell is told at once to whoever has come meanwhile.
+// After a while without anything new, that is a search in 5 min. What there is to tell is told within 30 s to whoever has come meanwhile.
 func TestSearchesAreRareWhereNothingTellsOfClientsAndOneIsServed(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, m *machine) {
 		m.client(m.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, NoTCP: true})
@@ -691,7 +691,7 @@ func TestSearchesAreRareWhereNothingTellsOfClientsAndOneIsServed(t *testing.T) {
 		third := m.program(300)
 		newest := m.client(third, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, NoTCP: true})
 		h.publish(devices.False)
-		pass(time.Second)
+		pass(newListInterval + time.Second)
 		require.Equal(t, devices.False, mute(newest))
 		third.Kill()
 		pass(time.Minute)
