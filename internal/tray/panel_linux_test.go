@@ -47,14 +47,17 @@ func TestOnARealPanel(t *testing.T) {
 			rows := strings.Count(expected(muted), "\n") - strings.Count(expected(muted), "\n  ") - strings.Count(expected(muted), "---\n")
 			require.InDelta(t, open.Dy(), rows*last.Dy(), float64(2*last.Dy()), "not all rows are there: %d", rows)
 
-			if name == "xfce" { // where a row on the way may open a menu of its own, which takes the next key
-				pauses := centre(last).Sub(image.Pt(0, last.Dy()*54/10)) // five rows and a separator above
-				d.do("xdotool", "mousemove", fmt.Sprint(pauses.X), fmt.Sprint(pauses.Y))
-			} else {
+			// Five rows and a separator above.
+			pauses := centre(last).Sub(image.Pt(0, last.Dy()*54/10))
+			if name != "xfce" { // there a row on the way may open a menu of its own, which takes the next key
 				d.do("xdotool", "key", "Up", "Up", "Up", "Up", "Up", "Right")
 			}
 			beside := image.Rect(0, 0, open.Min.X, screenHeight)
 			testlab.Eventually(t, "the three rows of its menu are beside the one that pauses", func() bool {
+				if name == "xfce" { // GTK takes the first move after a key for none of the user's
+					pauses.X ^= 1
+					d.do("xdotool", "mousemove", fmt.Sprint(pauses.X), fmt.Sprint(pauses.Y))
+				}
 				return differing(after, d.screen(), beside).Dy() >= 3*last.Dy()*9/10
 			})
 			d.click(centre(last).Sub(image.Pt(0, 2*last.Dy())), "1")
