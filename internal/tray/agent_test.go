@@ -6,12 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"sidetone/internal/control"
+	"sidetone/internal/control/controltest"
 	"sidetone/internal/platform/ipc"
 )
 
@@ -20,14 +19,12 @@ type fakeAgent struct {
 	t       *testing.T
 	address string
 	server  *http.Server
-	mu      sync.Mutex
-	status  control.Status
-	changed chan struct{}
+	watch   *controltest.Watch
 }
 
 // newAgent prepares an agent at an address. It is not there before start.
 func newAgent(t *testing.T, address string) *fakeAgent {
-	return &fakeAgent{t: t, address: address, status: view().Status, changed: make(chan struct{})}
+	return &fakeAgent{t: t, address: address, watch: controltest.NewWatch(view().Status)}
 }
 
 func (a *fakeAgent) start() {
@@ -38,11 +35,9 @@ func (a *fakeAgent) start() {
 	l, err := ipc.ListenControl(a.address)
 	require.NoError(a.t, err)
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /v1/watch", a.watch)
+	mux.Handle("GET /v1/watch", a.watch)
 	mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, _ *http.Request) {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		_ = json.NewEncoder(w).Encode(a.status)
+		_ = json.NewEncoder(w).Encode(a.watch.Status())
 	})
 	mux.HandleFunc("GET /v1/timeline", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{}")) })
 	mux.HandleFunc("POST /v1/pause", func(w http.ResponseWriter, _ *http.Request) {
@@ -65,26 +60,4 @@ func (a *fakeAgent) start() {
 func (a *fakeAgent) stop() { _ = a.server.Close() }
 
 // say has the agent say that all is as in v.
-func (a *fakeAgent) say(v View) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.status = v.Status
-	close(a.changed)
-	a.changed = make(chan struct{})
-}
-
-func (a *fakeAgent) watch(w http.ResponseWriter, r *http.Request) {
-	for {
-		a.mu.Lock()
-		status, changed := a.status, a.changed
-		a.mu.Unlock()
-		if json.NewEncoder(w).Encode(control.Change{Status: status}) != nil || http.NewResponseController(w).Flush() != nil {
-			return
-		}
-		select {
-		case <-changed:
-		case <-r.Context().Done():
-			return
-		}
-	}
-}
+func (a *fakeAgent) say(v View) { a.watch.Say(v.Status) }
