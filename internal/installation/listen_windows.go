@@ -43,8 +43,8 @@ func Listen(asked func(Request)) error {
 	return nil
 }
 
-// eventName is that of the event by which a process is asked. Nobody can take it before the process does: the time of its start, in units
-// of 100 ns, is known to nobody before.
+// eventName is that of the event by which a process is asked. The time of its start, in units of 100 ns, is known to nobody before, so that
+// only who watches all processes can take the name in the moment between that and Listen.
 func eventName(r Request, pid uint32, started int64) string {
 	return fmt.Sprintf(`Global\sidetone-%s-%d-%x`, r, pid, started)
 }
