@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -18,36 +19,60 @@ import (
 	"sidetone/internal/supervise"
 )
 
-// panicEnv has the agent of a test crash when there is such a file: by a panic with words that name a person or, if the file says so, by a
-// fault in foreign code.
-const (
-	panicEnv = "AGENT_TEST_PANIC"
-	fault    = "fault"
-)
+// panicEnv has the agent of a test crash when one of two events is set: by a panic with words that name a person, or by a fault in foreign
+// code. It is what the events' names begin with.
+const panicEnv = "AGENT_TEST_PANIC"
+
+// crashes are what the names end with.
+var crashes = []string{"-panic", "-fault"}
 
 func init() {
-	file := os.Getenv(panicEnv)
-	if file == "" {
+	name := os.Getenv(panicEnv)
+	if name == "" {
 		return
 	}
-	go func() {
-		how, err := os.ReadFile(file)
-		for ; err != nil || os.Remove(file) != nil; how, err = os.ReadFile(file) {
-			time.Sleep(20 * time.Millisecond)
+	var events []windows.Handle
+	for _, how := range crashes {
+		name16, err := windows.UTF16PtrFromString(name + how)
+		if err != nil {
+			panic(err)
 		}
-		if string(how) == fault {
+		event, err := windows.OpenEvent(windows.SYNCHRONIZE, false, name16)
+		if err != nil {
+			panic(err)
+		}
+		events = append(events, event)
+	}
+	go func() {
+		which, err := windows.WaitForMultipleObjects(events, false, windows.INFINITE)
+		if err == nil && crashes[which] == "-fault" {
 			_, _, _ = windows.NewLazySystemDLL("msvcrt.dll").NewProc("strlen").Call(1)
 		}
 		panic("cannot read Anna's Headset\nof C:\\users\\anna")
 	}()
 }
 
+// crashEvents makes the events of agents that are started from now on.
+func crashEvents(t *testing.T) (events []windows.Handle) {
+	t.Helper()
+	name := fmt.Sprintf("sidetone-test-crash-%d", os.Getpid())
+	t.Setenv(panicEnv, name)
+	for _, how := range crashes {
+		name16, err := windows.UTF16PtrFromString(name + how)
+		require.NoError(t, err)
+		event, err := windows.CreateEvent(nil, 0, 0, name16)
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = windows.CloseHandle(event) })
+		events = append(events, event)
+	}
+	return events
+}
+
 // TestCrashesOnWindows: what keeps the agent running at log-in starts it again after each crash. Each leaves a report, that of a panic with
 // the stacks, three lead to safe mode, and an agent that is stopped stays so.
 func TestCrashesOnWindows(t *testing.T) {
 	d := newWinDesk(t)
-	file := filepath.Join(t.TempDir(), "panic")
-	t.Setenv(panicEnv, file)
+	events := crashEvents(t)
 	for _, kv := range os.Environ() {
 		if name, value, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "SIDETONE_") {
 			t.Setenv(name, value) // as it is now, after the test
@@ -106,9 +131,7 @@ func TestCrashesOnWindows(t *testing.T) {
 	}
 	pid := answers(0)
 	for n := range 3 {
-		how := []string{"panic", fault, "panic"}[n]
-		require.NoError(t, os.WriteFile(file+".new", []byte(how), 0o600))
-		require.NoError(t, os.Rename(file+".new", file))
+		require.NoError(t, windows.SetEvent(events[n%2])) // a panic, a fault, a panic
 		pid = answers(pid)
 		require.Len(t, reports(), before+n+1)
 	}
