@@ -13,6 +13,7 @@ import (
 	"sidetone/internal/health"
 	"sidetone/internal/local"
 	"sidetone/internal/platform/session"
+	"sidetone/internal/platform/windows/acl"
 	"sidetone/internal/wine"
 	"sidetone/internal/winpipe"
 )
@@ -65,13 +66,8 @@ func pipeOwner(pipe windows.Handle) local.Process {
 	}
 	p := openProcess(pid)
 	defer p.close()
-	owner := ""
-	if security, err := windows.GetSecurityInfo(pipe, windows.SE_KERNEL_OBJECT, windows.OWNER_SECURITY_INFORMATION); err == nil {
-		if sid, _, err := security.Owner(); err == nil {
-			owner = sid.String()
-		}
-	}
-	if wine.Is() { // where all pipes have one owner, that of no user
+	owner, _ := acl.Owner(pipe, windows.SE_KERNEL_OBJECT) // "": unknown
+	if wine.Is() {                                        // where all pipes have one owner, that of no user
 		owner = p.UID
 	}
 	return ownedBy(p.Process, owner, session.User())

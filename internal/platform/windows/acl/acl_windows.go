@@ -1,4 +1,4 @@
-// Package acl says who may change files.
+// Package acl says who may change files, and who has made an event.
 package acl
 
 import (
