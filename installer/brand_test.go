@@ -88,6 +88,8 @@ func TestMistakes(t *testing.T) {
 		{"program: acme-agent", "program: pulse", ":22:12: not words of lower-case letters"},
 		{"url: https://acme.example", "url: https://acme.example/$HOME", ":16:8: has a $"},
 		{"Acme Audio <packages@acme.example>", "\"Acme <p@acme.example> (x\\nPre-Depends: y)\"", ":15:12: not one line of text"},
+		{"name: Acme Headset Agent ", "name: Acme [ProductCode] ", ":21:9: has a bracket that is not round"},
+		{"which Acme devices", "which {Acme} devices", ":23:12: has a bracket that is not round"},
 		{"program: acme-agent", "program: sidetone", ":22:12: the name is taken"},
 		{"devices are there\n", "devices are there.\n", ":23:12: ends with a full stop"},
 		{"6B2F6C0E", "6b2f6c0e", ":26:17: not a GUID in upper case"},
@@ -105,6 +107,38 @@ func TestMistakes(t *testing.T) {
 		path := changed(t, c.was, c.is)
 		_, err := LoadBrand(path)
 		require.ErrorContains(t, err, c.want, c.is)
+	}
+}
+
+// TestNamesOfCatalogues are such as every system can have beside each other.
+func TestNamesOfCatalogues(t *testing.T) {
+	text, err := os.ReadFile("../examples/acme.yaml")
+	require.NoError(t, err)
+	for want, names := range map[string][]string{
+		"a;b.yaml\" is no name that every system takes":            {"a;b.yaml"},
+		"ä.yaml\" is no name that every system takes":              {"ä.yaml"},
+		"is no name that every system takes":                       {strings.Repeat("a", 60) + ".yaml"},
+		"two/Acme.yaml have one name, and are to be in one folder": {"one/acme.yaml", "two/Acme.yaml"},
+	} {
+		var paths []string
+		folder := t.TempDir()
+		for _, name := range names {
+			path := filepath.Join(folder, name)
+			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+			require.NoError(t, os.WriteFile(path, text, 0o600))
+			paths = append(paths, path)
+		}
+		brand := changed(t)
+		whole, err := os.ReadFile(brand)
+		require.NoError(t, err)
+		before, rest, _ := strings.Cut(string(whole), "\ncatalogue: [")
+		_, after, _ := strings.Cut(rest, "]")
+		for i := range paths {
+			paths[i] = "'" + relative(t, filepath.Dir(brand), paths[i]) + "'"
+		}
+		require.NoError(t, os.WriteFile(brand, []byte(before+"\ncatalogue: ["+strings.Join(paths, ", ")+"]"+after), 0o600))
+		_, err = LoadBrand(brand)
+		require.ErrorContains(t, err, want, names)
 	}
 }
 

@@ -26,6 +26,7 @@ const (
 
 var (
 	programShape = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)+$`) // without a dash it may be anybody's: /etc/pulse, PULSE_SERVER
+	fileShape    = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 	guidShape    = regexp.MustCompile(`^[0-9A-F]{8}(-[0-9A-F]{4}){3}-[0-9A-F]{12}$`)
 )
 
@@ -102,8 +103,11 @@ func (b *Brand) checkProduct() {
 	}
 }
 
-// checkLine wants one line of text, which goes into files of many formats.
+// checkLine wants one line of text, which goes into files of many formats. Windows Installer takes brackets for names of properties.
 func (b *Brand) checkLine(path, text string) {
+	if strings.ContainsAny(text, "[]{}") {
+		b.add(path, "has a bracket that is not round", "leave it out")
+	}
 	if strings.TrimSpace(text) != text || text == "" || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' }) {
 		b.add(path, "not one line of text without spaces around it", "")
 	}
@@ -156,11 +160,16 @@ func (b *Brand) checkCatalogues() {
 				b.add(at, base+" would not be read in a folder of catalogues", "a name that ends in .yaml, .yml or .json, without a dot first")
 				continue
 			}
-			if other, taken := names[filepath.Base(file)]; taken {
+			if !fileShape.MatchString(base) {
+				b.add(at, fmt.Sprintf("%q is no name that every system takes", base), "up to 64 of a-z, A-Z, 0-9, dots, dashes and underscores")
+				continue
+			}
+			folded := strings.ToLower(base) // to Windows they are the same
+			if other, taken := names[folded]; taken {
 				b.add(at, fmt.Sprintf("%s and %s have one name, and are to be in one folder", other, file), "rename one")
 				continue
 			}
-			names[filepath.Base(file)] = file
+			names[folded] = file
 			b.files = append(b.files, file)
 		}
 	}

@@ -91,9 +91,9 @@ func TestArchive(t *testing.T) {
 		tree[0], tree[1] = tree[1], tree[0]
 	}
 	require.Equal(t, zips[0], zips[1])
-	tree.add("b", nil)
+	tree.add("B", nil)
 	_, err = tarball(tree, "x", release)
-	require.ErrorContains(t, err, "x/b would be in the package twice")
+	require.ErrorContains(t, err, "x/b would be in the package twice, also as x/B")
 }
 
 // TestTemplates of policies are in an archive as Windows wants them in its folder.

@@ -139,6 +139,28 @@ func TestWhatUsersMayAskForIsNotTheirs(t *testing.T) {
 	require.Len(t, exported(t, path, "Signature"), 1, "empty, but there")
 }
 
+// TestComponentsAreOfPaths: the code of a component is that of what Windows has at a path, which is the same in all letters. Were it
+// another one, the end of an upgrade would remove what the upgrade has just written.
+func TestComponentsAreOfPaths(t *testing.T) {
+	b, err := LoadBrand("brand.yaml")
+	require.NoError(t, err)
+	components := func(catalogues ...string) (codes []string) {
+		tree := exampleTree()[:4]
+		for _, name := range catalogues {
+			tree.add("catalogue/"+name, nil)
+		}
+		rows := exported(t, packageOf(t, database{brand: b, release: release, arch: "amd64", lang: "en"}, tree), "Component")
+		codes = column(rows, "ComponentId")
+		for _, list := range [][]string{codes, column(rows, "Component")} {
+			require.Len(t, slices.Compact(slices.Sorted(slices.Values(list))), len(list), "each is another one")
+		}
+		return codes
+	}
+	require.Equal(t, components("acme.yaml"), components("Acme.yaml"))
+	require.NotEqual(t, components("a-b.yaml"), components("a_b.yaml"))
+	components("a-b.yaml", "a_b.yaml")
+}
+
 // TestBlocksOfACabinet are never longer than Windows takes them, whatever is in them.
 func TestBlocksOfACabinet(t *testing.T) {
 	random := make([]byte, 20*blockSize+17)

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
 
+	"sidetone/internal/brand"
 	"sidetone/internal/service"
 )
 
@@ -50,8 +52,8 @@ const (
 	localMachine                           = 2           // root of a registry's row
 )
 
-// component adds one; its code is the same for each release.
-func (d *database) component(name, directory, key, condition string, attributes int) {
+// component adds one; its code is the same for each release that has what is called so.
+func (d *database) component(name, what, directory, key, condition string, attributes int) {
 	i := slices.IndexFunc(d.tables, func(t table) bool { return t.name == "Component" })
 	if i < 0 {
 		i = len(d.tables)
@@ -61,7 +63,7 @@ func (d *database) component(name, directory, key, condition string, attributes 
 	if condition != "" {
 		attributes |= transitive
 	}
-	code := guidOf(d.brand.Product.UpgradeGUID + " component " + name)
+	code := guidOf(d.brand.Product.UpgradeGUID + " component " + what)
 	d.tables[i].rows = append(d.tables[i].rows, row(name, code, directory, attributes|is64, condition, key))
 	d.tables[i+1].rows = append(d.tables[i+1].rows, row("Main", name))
 }
@@ -87,38 +89,35 @@ func (d *database) files(tree Tree, keys []string) {
 		if path.Ext(base) == ".exe" {
 			version, language = d.release.Version, "1033"
 		}
-		name := "file." + strings.ReplaceAll(f.Path, "/", ".")
-		if f.Path == program+"-service.exe" {
-			name, condition = "service", `START~="service"`
+		if f.Path == brand.ServiceOf(program) {
+			condition = `START~="service"`
 		}
-		d.component(componentName(name), known[folder], keys[i], condition, 0)
+		name := fileComponent(f.Path)
+		d.component(name, "file "+strings.ToLower(f.Path), known[folder], keys[i], condition, 0)
 		short := fmt.Sprintf("F%d.%.3s|%s", i, strings.ToUpper(strings.TrimPrefix(path.Ext(base), ".")), base)
-		files = append(files, row(keys[i], componentName(name), short, len(f.Data), version, language, 512, i+1))
+		files = append(files, row(keys[i], name, short, len(f.Data), version, language, 512, i+1))
 	}
 	d.add("Directory", "Directory:s72 Directory_Parent:S72 DefaultDir:l255", 1, directories...)
 	d.add("File", "File:s72 Component_:s72 FileName:l255 FileSize:i4 Version:S72 Language:S20 Attributes:I2 Sequence:i2", 1, files...)
 	d.add("Media", "DiskId:i2 LastSequence:i2 DiskPrompt:L64 Cabinet:S255 VolumeLabel:S32 Source:S72", 1,
 		row(1, len(tree), "", "#"+cabName, "", ""))
 	d.add("RemoveFile", "FileKey:s72 Component_:s72 FileName:L255 DirProperty:s72 InstallMode:i2", 1,
-		row("aside", componentName("file."+program+".exe"), "*.old", "InstallFolder", 2)) // when it is uninstalled
+		row("aside", fileComponent(program+".exe"), "*.old", "InstallFolder", 2)) // when it is uninstalled
 }
 
-// componentName is a name as a database may have it.
-func componentName(name string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '_' {
-			return r
-		}
-		return '_'
-	}, name)
+// fileComponent is the component of the file at a path. A name in other letters is the same file to Windows.
+func fileComponent(path string) string {
+	sum := sha256.Sum256([]byte(strings.ToLower(path)))
+	return fmt.Sprintf("c.%x", sum[:12])
 }
 
 // registration adds what has the agent and the tray started: as 'service install --global' would.
 func (d *database) registration(name string) {
 	var rows [][]string
+	ofService := fileComponent(brand.ServiceOf(name))
 	value := func(component, condition, key, value, text string) {
 		rows = append(rows, row(component, localMachine, key, value, text, component))
-		d.component(component, "InstallFolder", component, condition, keyInRegistry)
+		d.component(component, component, "InstallFolder", component, condition, keyInRegistry)
 	}
 	const runKey = `Software\Microsoft\Windows\CurrentVersion\Run`
 	tray, vendor := `"[InstallFolder]`+name+`w.exe"`, " --vendor="+d.brand.Vendor.ID
@@ -132,7 +131,7 @@ func (d *database) registration(name string) {
 	for value, text := range map[string]string{
 		"EventMessageFile": `#%%SystemRoot%\System32\EventCreate.exe`, "CustomSource": "#1", "TypesSupported": "#7",
 	} {
-		rows = append(rows, row("event."+value, localMachine, events, value, text, "service"))
+		rows = append(rows, row("event."+value, localMachine, events, value, text, ofService))
 	}
 	slices.SortFunc(rows, slices.Compare)
 	d.add("Registry", "Registry:s72 Root:i2 Key:l255 Name:L255 Value:L0 Component_:s72", 1, rows...)
@@ -141,18 +140,18 @@ func (d *database) registration(name string) {
 	d.add("ServiceInstall", "ServiceInstall:s72 Name:s255 DisplayName:L255 ServiceType:i4 StartType:i4 ErrorControl:i4 LoadOrderGroup:S255 "+
 		"Dependencies:S255 StartName:S255 Password:S255 Arguments:S255 Component_:s72 Description:L255", 1,
 		row("service", name, d.brand.Product.Name, ownProcess, automatic, normal|vital, "", "", "", "",
-			name+` "[InstallFolder]`+name+`.exe" run`+vendor, "service", d.brand.Product.Summary))
+			name+` "[InstallFolder]`+name+`.exe" run`+vendor, ofService, d.brand.Product.Summary))
 	const start, stopToUninstall, deleteToUninstall = 1, 0x20, 0x80
 	d.add("ServiceControl", "ServiceControl:s72 Name:l255 Event:i2 Arguments:S255 Wait:I2 Component_:s72", 1,
-		row("start", name, start, "", 0, "service"), row("stop", name, stopToUninstall|deleteToUninstall, "", 1, "service"))
+		row("start", name, start, "", 0, ofService), row("stop", name, stopToUninstall|deleteToUninstall, "", 1, ofService))
 	const installed, day = 1, 24 * 60 * 60
 	d.add("MsiServiceConfigFailureActions", "MsiServiceConfigFailureActions:s72 Name:s255 Event:i2 ResetPeriod:I4 RebootMessage:L255 "+
 		"Command:L255 Actions:S0 DelayActions:S0 Component_:s72", 1,
-		row("again", name, installed, day, "", "", "1[~]1[~]0", "1000[~]30000[~]0", "service"))
+		row("again", name, installed, day, "", "", "1[~]1[~]0", "1000[~]30000[~]0", ofService))
 	const installedOrRepaired, nonCrashFailures, privileges = 5, 4, 6
 	d.add("MsiServiceConfig", "MsiServiceConfig:s72 Name:s255 Event:i2 ConfigType:i4 Argument:S0 Component_:s72", 1,
-		row("failures", name, installedOrRepaired, nonCrashFailures, "1", "service"),
-		row("privileges", name, installedOrRepaired, privileges, strings.Join(service.Privileges, "[~]"), "service"))
+		row("failures", name, installedOrRepaired, nonCrashFailures, "1", ofService),
+		row("privileges", name, installedOrRepaired, privileges, strings.Join(service.Privileges, "[~]"), ofService))
 }
 
 // actions adds what is done, in its order.

@@ -42,14 +42,17 @@ func (t *Tree) link(path, target string) {
 	*t = append(*t, File{Path: path, Mode: fs.ModeSymlink | 0o777, Target: target})
 }
 
-// sorted is the tree in the order of paths. A path that is there twice is a mistake.
+// sorted is the tree in the order of paths. A path that is there twice is a mistake, in whatever letters: to Windows that is one file.
 func (t Tree) sorted() (Tree, error) {
 	t = slices.Clone(t)
 	slices.SortFunc(t, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
-	for i := 1; i < len(t); i++ {
-		if t[i].Path == t[i-1].Path {
-			return nil, fmt.Errorf("%s would be in the package twice", t[i].Path)
+	known := make(map[string]string)
+	for _, f := range t {
+		folded := strings.ToLower(f.Path)
+		if other, twice := known[folded]; twice {
+			return nil, fmt.Errorf("%s would be in the package twice, also as %s", f.Path, other)
 		}
+		known[folded] = f.Path
 	}
 	return t, nil
 }
