@@ -30,8 +30,11 @@ type Notifier struct {
 	handedOver atomic.Bool // another process goes on, and says itself when it stops
 }
 
-// SuccessorEnv is the environment of a process that goes on in place of this one, of which that says its own.
-func SuccessorEnv(own []string) []string { return append(own, watchdogPID+"=") }
+// SuccessorEnv is the environment of a process that goes on in place of this one, of which that says its own. The agent before it has not
+// crashed.
+func SuccessorEnv(own []string) []string {
+	return append(own, watchdogPID+"=", supervise.LastExitVariable+"=")
+}
 
 // HandOver says that another process of this unit goes on.
 func (n *Notifier) HandOver(pid int) {

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"os/exec"
 	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/supervise"
 )
 
 // told collects what a Notifier says, with the seconds since the start.
@@ -82,6 +85,13 @@ func TestNoTimerWithoutAWatchdog(t *testing.T) {
 		require.Equal(t, []string{"0 READY=1", "86400 STOPPING=1"}, *said)
 		require.Equal(t, 1, asked)
 	})
+}
+
+// TestEnvironmentOfASuccessor: the watchdog's process is named anew, and the agent before it has not crashed.
+func TestEnvironmentOfASuccessor(t *testing.T) {
+	cmd := exec.Cmd{Env: SuccessorEnv([]string{"A=b", watchdogPID + "=7", supervise.LastExitVariable + "=3221225477"})}
+	require.Subset(t, cmd.Environ(), []string{"A=b", watchdogPID + "=", supervise.LastExitVariable + "="})
+	require.NotContains(t, cmd.Environ(), supervise.LastExitVariable+"=3221225477")
 }
 
 func TestWhoWantsToHear(t *testing.T) {
