@@ -98,6 +98,9 @@ func run(cmd *cobra.Command, in *settingsFlags, replace bool, inPlaceOf string) 
 	err = agent.Run(ctx)
 	if err == nil && agent.HasLetGo() && host.Getenv(supervise.StopEventVariable) != "" {
 		err = exitCode(supervise.ExitReplaced)
+		if agent.HasOwnSuccessor() {
+			err = exitCode(supervise.ExitSucceeded)
+		}
 	}
 	return err
 }

@@ -44,6 +44,7 @@ type succession struct {
 	state   handoverState
 	from    takeoverRequest // the last one
 	child   *os.Process     // that Upgrade has started; nil: none
+	own     bool            // the one that goes on is child
 	blocked bool            // somebody else listens where this agent would be asked
 }
 
@@ -192,6 +193,7 @@ func (a *App) awaitRoom(ctx context.Context) error {
 func (a *App) HandedOver(holder string) error {
 	a.next.mu.Lock()
 	from, child := a.next.from, a.next.child
+	a.next.own = child != nil && child.Pid == from.pid
 	a.next.mu.Unlock()
 	if from.holder != holder || a.next.apply(onConfirmed) == thenRefuse {
 		return conflict("nothing is handed over, or it has been taken back: this agent goes on, or ends by itself")
@@ -213,6 +215,13 @@ func (a *App) HasLetGo() bool {
 	default:
 		return false
 	}
+}
+
+// HasOwnSuccessor reports whether what goes on in place of this agent is a process that it has started.
+func (a *App) HasOwnSuccessor() bool {
+	a.next.mu.Lock()
+	defer a.next.mu.Unlock()
+	return a.next.own && a.next.state == replaced
 }
 
 // now is the state.

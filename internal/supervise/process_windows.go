@@ -149,7 +149,7 @@ func (p *process) Wait() int {
 		var code uint32
 		_ = windows.GetExitCodeProcess(p.main, &code)
 		next, pid := windows.Handle(0), uint32(0)
-		if code == ExitReplaced {
+		if code == ExitSucceeded {
 			next, pid = p.successor()
 		}
 		if next == 0 {

@@ -37,6 +37,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == agentVerb {
 		os.Exit(agentOfATest(os.Args[2]))
 	}
+	if len(os.Args) == 2 && os.Args[1] == helperVerb {
+		os.Exit(1)
+	}
 	if len(os.Args) > 2 && os.Args[1] == helperVerb {
 		_ = os.WriteFile(filepath.Join(os.Args[2], "helped"), nil, 0o600)
 		time.Sleep(patience) // it ends with the job
@@ -76,7 +79,13 @@ func agentOfATest(folder string) int {
 	for {
 		if text, err := os.ReadFile(filepath.Join(folder, "end")); err == nil && os.Remove(filepath.Join(folder, "end")) == nil {
 			code, _ := strconv.Atoi(string(text))
-			if code != ExitReplaced {
+			if code != ExitSucceeded {
+				return code
+			}
+			if exists(filepath.Join(folder, "next-fails")) {
+				if exec.Command(os.Args[0], helperVerb).Run() == nil { //nolint:noctx // it ends at once
+					return 9
+				}
 				return code
 			}
 			for _, args := range [][]string{os.Args[1:], {helperVerb, folder}} { // what is started last does not go on in its place
@@ -267,7 +276,7 @@ func TestOwnSession(t *testing.T) {
 	first := started(t, folder, 1)
 	ends(t, folder, 2)
 	second := started(t, folder, 2, first)
-	ends(t, folder, ExitReplaced)
+	ends(t, folder, ExitSucceeded)
 	next := started(t, folder, 3, first, second)
 	gone(t, second)
 	kill(t, next)
@@ -278,6 +287,18 @@ func TestOwnSession(t *testing.T) {
 	cancel()
 	<-done
 	require.Len(t, agents(t, folder), 4)
+}
+
+// TestNextAgentThatFailsAtOnce: where nothing goes on in place of an agent that says so, its end is told, which is a failure.
+func TestNextAgentThatFailsAtOnce(t *testing.T) {
+	folder := t.TempDir()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	p, err := Program{self, []string{agentVerb, folder}}.start(0, true, 0)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "next-fails"), nil, 0o600))
+	ends(t, folder, ExitSucceeded)
+	require.Equal(t, ExitSucceeded, p.Wait())
 }
 
 // TestRefusedService: programs that users may change are not started with the system's rights, and the event log says so.

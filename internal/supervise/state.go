@@ -24,6 +24,7 @@ const (
 	onFailure outcome = "it has failed, or could not be started"
 	onQuit    outcome = "it has ended in order, or so that a new start would not help"
 	onDue     outcome = "the wait is over"
+	onCutOff  outcome = "it was ended from outside, as Windows ends programs at a log-off"
 	onLeave   outcome = "its user logs off, or the supervisor ends"
 	onHung    outcome = "it has not answered two questions in a row, one every 2 min"
 	onOverdue outcome = "it has not ended 3 s after it was asked, or 2 s after it was killed"
@@ -34,8 +35,9 @@ type consequence string
 
 const (
 	nothing   consequence = ""
-	thenStart consequence = "it is started"
+	thenStart consequence = "it is started, if its session is still listed"
 	thenWait  consequence = "the wait begins: 1 s, growing to 1 min; anew after a minute without a failure"
+	thenSee   consequence = "a wait of 1 min begins"
 	thenAsk   consequence = "it is asked to end"
 	thenWatch consequence = "it is asked every 2 min whether it answers"
 	thenKill  consequence = "it is killed"
@@ -54,6 +56,9 @@ var transitions = transition.Table[life, outcome, consequence]{
 	line(onQuit, []life{running}, down, nothing),
 	line(onQuit, []life{leaving, killed}, ended, nothing),
 	line(onQuit, nil, "", nothing),
+	line(onCutOff, []life{running}, waiting, thenSee),
+	line(onCutOff, []life{leaving, killed}, ended, nothing),
+	line(onCutOff, nil, "", nothing),
 	line(onDue, []life{waiting}, due, thenStart),
 	line(onDue, nil, "", nothing),
 	line(onLeave, []life{running}, leaving, thenAsk),

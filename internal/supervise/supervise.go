@@ -14,8 +14,12 @@ import (
 const (
 	ExitConfig   = 78 // there are no settings to work with
 	ExitRunning  = 69 // another agent of this user, or for the same client id, runs already
-	ExitReplaced = 75 // another process goes on in its place; where that is none of its own, nobody here looks after it
+	ExitReplaced = 75 // another's process goes on in its place, and nobody here looks after that
 )
+
+// ExitSucceeded is the code with which an agent ends in whose place a process goes on that it has started. That is looked after from then
+// on; where it has ended by then, too, it has failed.
+const ExitSucceeded = 76
 
 // StopEventVariable is the environment variable that names the event by which an agent on Windows is asked to end. An agent that has it is
 // supervised.
@@ -31,6 +35,17 @@ func Crashed(code int) bool {
 	case 3, // abort of the C library
 		0xc0000005, 0xc000001d, 0xc0000094, 0xc00000fd, // access violation, illegal instruction, division by zero, stack overflow
 		0xc0000374, 0xc0000409: // corrupted heap, fail fast
+		return true
+	default:
+		return false
+	}
+}
+
+// cutOff reports whether a process on Windows that ended with that code was ended from outside, as at a log-off those are that take their
+// time. One that is started then fails, or is ended, too.
+func cutOff(code int) bool {
+	switch uint32(code) {
+	case 0x40010004, 0xc000013a: // ended by the system; by Ctrl-C, a console that is closed, or the log-off
 		return true
 	default:
 		return false
@@ -189,6 +204,8 @@ func (s *Supervisor) happens(a *agent, on outcome) {
 		}
 		a.timer = time.Now().Add(a.wait)
 		s.Log.Warn("the agent is started again after a while", "session", a.session.ID, "wait", a.wait)
+	case thenSee:
+		a.timer = time.Now().Add(maxWait)
 	case thenWatch:
 		a.silent, a.timer = 0, time.Now().Add(askEvery)
 	case thenAsk:
@@ -230,8 +247,11 @@ func (s *Supervisor) ended(e end) {
 		return // it was left alone
 	}
 	on := onFailure
-	if e.code == 0 || e.code == ExitConfig || e.code == ExitRunning || e.code == ExitReplaced {
+	switch {
+	case e.code == 0, e.code == ExitConfig, e.code == ExitRunning, e.code == ExitReplaced:
 		on = onQuit
+	case cutOff(e.code):
+		on = onCutOff
 	}
 	if e.last = 0; Crashed(e.code) {
 		e.last = e.code
@@ -269,7 +289,9 @@ func (s *Supervisor) expire() {
 		case leaving, killed:
 			s.happens(a, onOverdue)
 		default:
-			s.happens(a, onDue)
+			if s.look(); s.agents[a.session] == a {
+				s.happens(a, onDue)
+			}
 		}
 	}
 }

@@ -155,9 +155,10 @@ func TestEachSessionHasItsAgent(t *testing.T) {
 func TestAgentIsStartedAgain(t *testing.T) {
 	supervised(t, func(d *desk, _ func()) {
 		d.now(anna)
-		for _, wait := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
+		codes := []int{2, ExitSucceeded}
+		for try, wait := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
 			n := len(d.starts(anna))
-			d.last(anna).ends(2, wait*time.Second-1)
+			d.last(anna).ends(codes[try%2], wait*time.Second-1)
 			require.Len(t, d.starts(anna), n, "not before %d s", wait)
 			time.Sleep(time.Nanosecond)
 			synctest.Wait()
@@ -182,6 +183,38 @@ func TestWhatTheUserQuitStaysDown(t *testing.T) {
 			require.Len(t, d.starts(Session{1, 101}), 1, "the next log-on")
 		})
 	}
+}
+
+// TestAgentThatEndsWithItsSession is not started into a session that is about to go: Windows ends at a log-off who has not ended by then.
+func TestAgentThatEndsWithItsSession(t *testing.T) {
+	for _, code := range []int{0x40010004, 0xc000013a} {
+		supervised(t, func(d *desk, _ func()) {
+			d.now(anna, ben)
+			d.last(anna).ends(code, 0)
+			d.last(ben).ends(code, maxWait-1)
+			d.mu.Lock()
+			d.sessions = []Session{ben} // and nobody tells of it
+			d.mu.Unlock()
+			require.Len(t, d.starts(anna), 1, "code %#x", code)
+			require.Len(t, d.starts(ben), 1)
+			time.Sleep(time.Hour)
+			synctest.Wait()
+			require.Len(t, d.starts(anna), 1, "the session is gone")
+			require.Len(t, d.starts(ben), 2, "the session has stayed")
+		})
+	}
+}
+
+// TestSessionsAreListedBeforeAStart: after any wait.
+func TestSessionsAreListedBeforeAStart(t *testing.T) {
+	supervised(t, func(d *desk, _ func()) {
+		d.now(anna)
+		d.mu.Lock()
+		d.sessions = nil
+		d.mu.Unlock()
+		d.last(anna).ends(2, time.Hour)
+		require.Len(t, d.starts(anna), 1)
+	})
 }
 
 func TestAgentThatHangsIsKilled(t *testing.T) {
