@@ -35,6 +35,7 @@ type Client struct {
 	nextResend     time.Time     // zero: never
 	newListSearch  time.Time     // when to search because there is a new list; zero: there is none
 	unlisted       unlisted
+	looked         bool // for all clients there are, at least once
 
 	unwatched atomic.Bool // nothing tells of new clients
 	cleared   atomic.Bool // the farewell is an empty list, whatever the options say
@@ -169,6 +170,7 @@ func (c *Client) Run(ctx context.Context) {
 		tick := c.searchIsDue()
 		c.collectEnded()
 		c.reconcile(c.scan(ctx))
+		c.looked = c.looked || ctx.Err() == nil
 		c.recall()
 		c.updateRelations()
 		c.prune()
@@ -377,10 +379,14 @@ func (c *Client) inSession(p *peer) (yes bool) {
 func (c *Client) stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), c.opts().StopTimeout)
 	defer cancel()
-	if len(c.KnownClients()) > 0 { // the agent before this one has told them something, which they still have
+	if !c.looked || len(c.KnownClients()) > 0 { // an agent before this one has told them something, which they still have
 		clear(c.unreachable) // the look before may have been broken off
 		c.reconcile(c.scan(ctx))
 		c.recall()
+	}
+	if !c.looked {
+		c.updateRelations()
+		c.startAttempts(ctx, false)
 	}
 	var wg sync.WaitGroup
 	for _, p := range c.peers {

@@ -19,16 +19,18 @@ func (c *Client) onExit() ExitPolicy {
 	return c.opts().OnExit
 }
 
-// awaitLastLink waits, until ctx ends, for the link to p that is being made, if p holds a list and would let nobody else connect: the
-// agent stops a moment after it has gone on in place of another one.
+// awaitLastLink waits, until ctx ends, for the link to p that is being made: if p holds a list and would let nobody else connect, as the agent
+// stops a moment after it has gone on in place of another one; and if it is the first one, as the agent before may have been killed.
 func (c *Client) awaitLastLink(ctx context.Context, p *peer) {
 	for {
 		changed := c.Changed()
 		made := false
 		c.locked(func() {
-			made = p.mayHold != nil && p.running && !p.inSession && p.status.NextTry.IsZero() && p.status.State != Waiting
+			last := p.mayHold != nil && p.bucket.linkDelay(time.Now()) > 0
+			first := p.mayHold == nil && !p.met
+			made = (last || first) && p.running && !p.inSession && p.status.NextTry.IsZero() && p.status.State != Waiting
 		})
-		if !made || p.bucket.linkDelay(time.Now()) <= 0 {
+		if !made {
 			return
 		}
 		select {

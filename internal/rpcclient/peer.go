@@ -43,6 +43,7 @@ type peer struct {
 	askOnceMore    bool                // if it does not answer
 	nextLink       *pendingLink        // to go on with
 	mayHold        *devices.Snapshot   // the last list that it was sent and has not refused; nil: none
+	met            bool                // there was a link to it that worked
 	admitted       bool                // it may be talked to
 	proof          *Proof              // of its port, for which it was asked; nil: it has given the free one, or none
 	inheritedProof *Proof              // by another agent; nil: none, or it was made use of

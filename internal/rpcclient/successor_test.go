@@ -58,25 +58,35 @@ func TestAnotherAgentGoesOn(t *testing.T) {
 	}
 }
 
+// leftClients have a list of an agent that is not there any more.
+var leftClients = map[string]struct {
+	client fakeserver.Options
+	over   Transport
+	before time.Duration // since that agent has connected
+	hidden bool          // its port is in no table
+}{
+	"IPC":                {fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, Bucket: 2}, IPC, time.Minute, false},
+	"IPC, last token":    {fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, Bucket: 2}, IPC, time.Second, false},
+	"HTTP":               {fakeserver.Options{Profile: fakeserver.Desktop, Bucket: 10}, HTTP, time.Minute, false},
+	"WebSocket":          {fakeserver.Options{Profile: fakeserver.Documented, Bucket: 2}, WebSocket, time.Second, false},
+	"a hidden HTTP":      {fakeserver.Options{Profile: fakeserver.Desktop, Bucket: 10}, HTTP, time.Minute, true},
+	"a hidden WebSocket": {fakeserver.Options{Profile: fakeserver.Documented, Bucket: 2}, WebSocket, time.Minute, true},
+}
+
+// atOnce is when an agent is told to stop that has just begun.
+var atOnce = func() (all []time.Duration) {
+	for _, n := range []time.Duration{0, 1, 50, 100, 150, 200, 300, 400, 500, 700, 1000, 10000} {
+		all = append(all, n*time.Microsecond)
+	}
+	return all
+}()
+
 // An agent that goes on, and is told to stop before it has come to say anything, leaves nothing in the client: whatever that has cost, and
 // wherever the client is.
 func TestAnAgentThatGoesOnAndStopsAtOnce(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		client fakeserver.Options
-		over   Transport
-		before time.Duration // since the agent before has connected
-		hidden bool          // its port is in no table
-	}{
-		"IPC":                {fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, Bucket: 2}, IPC, time.Minute, false},
-		"IPC, last token":    {fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, Bucket: 2}, IPC, time.Second, false},
-		"HTTP":               {fakeserver.Options{Profile: fakeserver.Desktop, Bucket: 10}, HTTP, time.Minute, false},
-		"WebSocket":          {fakeserver.Options{Profile: fakeserver.Documented, Bucket: 2}, WebSocket, time.Second, false},
-		"a hidden HTTP":      {fakeserver.Options{Profile: fakeserver.Desktop, Bucket: 10}, HTTP, time.Minute, true},
-		"a hidden WebSocket": {fakeserver.Options{Profile: fakeserver.Documented, Bucket: 2}, WebSocket, time.Minute, true},
-	} {
-		for _, after := range []time.Duration{0, 1, 50, 100, 150, 200, 300, 400, 500, 700, 1000, 10000} {
-			after *= time.Microsecond
+	for name, c := range leftClients {
+		for _, after := range atOnce {
 			t.Run(name+" after "+after.String(), func(t *testing.T) {
 				inVirtualTime(t, func(t *testing.T, v *machine) {
 					if v.windows = c.hidden; c.hidden {
@@ -89,6 +99,35 @@ func TestAnAgentThatGoesOnAndStopsAtOnce(t *testing.T) {
 					require.NoError(t, s.Wait(t.Context(), func(list []fakeserver.Device) bool { return len(list) > 0 }))
 					pass(c.before)
 					h = v.successor(h, opts)
+					time.Sleep(after)
+					h.stop()
+					pass(time.Second)
+					require.Empty(t, s.Devices())
+				})
+			})
+		}
+	}
+}
+
+// An agent that is told to stop before it has come to say anything, and whose predecessor was killed, leaves nothing in the client that it
+// can see: neither where it knows no devices yet, nor with a mute that only the one before has known of.
+func TestAnAgentThatStopsAtOnceAfterOneThatWasKilled(t *testing.T) {
+	t.Parallel()
+	for name, c := range leftClients {
+		if c.hidden {
+			continue
+		}
+		for _, after := range atOnce {
+			t.Run(name+" after "+after.String(), func(t *testing.T) {
+				inVirtualTime(t, func(t *testing.T, v *machine) {
+					s := v.client(v.program(100), c.client)
+					opts := Options{Transports: only(c.over), Tokens: c.client.Bucket}
+					killed := v.start(opts)
+					killed.publish(devices.True)
+					require.NoError(t, s.Wait(t.Context(), func(list []fakeserver.Device) bool { return len(list) > 0 }))
+					pass(c.before)
+					killed.leave()
+					h := v.start(opts)
 					time.Sleep(after)
 					h.stop()
 					pass(time.Second)
