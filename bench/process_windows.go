@@ -23,20 +23,22 @@ var terminated = os.Interrupt
 
 func (c *child) terminate() { _ = c.cmd.Process.Kill() }
 
-// pid is the number that Linux knows the process by: that of whatever has the same last argument, which is of this bench alone.
+// pid is the number that Linux knows the process by: that of whatever has the same name and arguments, the last of which is of this bench
+// alone.
 func (c *child) pid() (int, error) {
 	processes, err := os.ReadDir(proc)
 	if err != nil {
 		return 0, err
 	}
-	marker := c.cmd.Args[len(c.cmd.Args)-1]
+	words := append([]string{filepath.Base(c.cmd.Args[0])}, c.cmd.Args[1:]...)
+	marker := strings.Join(words, "\x00") + "\x00"
 	for _, p := range processes {
 		pid, err := strconv.Atoi(p.Name())
 		if err != nil {
 			continue
 		}
 		line, err := os.ReadFile(filepath.Join(proc, p.Name(), "cmdline"))
-		if err == nil && strings.Contains(string(line), marker+"\x00") {
+		if err == nil && strings.Contains(string(line), marker) {
 			return pid, nil
 		}
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -19,16 +20,16 @@ func measureIdleTray(ctx context.Context, b *bench, labs []*lab) (rows []row, er
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, sleeper.stop()) }()
-	agent, err := labs[0].start(ctx, labs[0].agent, overWebSocket)
+	host, agent, stopBoth, err := labs[0].startHosted(ctx, overWebSocket)
 	if err != nil {
 		return nil, err
 	}
-	stopAgent := sync.OnceValue(agent.stop)
+	stopAgent := sync.OnceValue(stopBoth)
 	defer func() { err = errors.Join(err, stopAgent()) }()
 	tray := &child{place: &place{}}
 	// What the last argument names is not there, and needs not be: it is for the agent's verbs, of which none is started.
-	of := []string{trayPath, "--address=" + agent.controlSocket(), "--lang=en", "--", "--config=" + filepath.Join(b.dir, "tray.yaml")}
-	if err := tray.start(b.dir, command{name: "tray", args: of}); err != nil {
+	program := []string{trayPath, "--address=" + agent.controlSocket(), "--lang=en", "--", "--config=" + filepath.Join(b.dir, "tray.yaml")}
+	if err := tray.start(b.dir, command{name: "tray", args: program}); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, tray.stop()) }()
@@ -36,12 +37,14 @@ func measureIdleTray(ctx context.Context, b *bench, labs []*lab) (rows []row, er
 		return nil, err
 	}
 	period := pick(b, 2*time.Minute, 30*time.Second)
-	readings, err := watch(ctx, period, []*child{agent, tray, sleeper})
+	readings, err := watch(ctx, period, []*child{agent, tray, host, sleeper})
 	if err != nil {
 		return nil, err
 	}
+	of, bare, over := together(readings[0], readings[1]), readings[3], surroundings{period: period}
 	both := idlers{what: "agent connected over websocket, and its tray, idle", against: "two Go programs that sleep", switches: 3}
-	rows = append(rows, both.row(surroundings{period: period}, together(readings[0], readings[1]), together(readings[2], readings[2])))
+	all := idlers{what: "the same, and what started the agent at log-in", against: "three Go programs that sleep", switches: 3}
+	rows = append(rows, both.row(over, of, together(bare, bare)), all.row(over, together(of, readings[2]), together(bare, bare, bare)))
 	if err := errors.Join(stopAgent(), pause(ctx, quietTray)); err != nil {
 		return nil, err
 	}
@@ -50,12 +53,34 @@ func measureIdleTray(ctx context.Context, b *bench, labs []*lab) (rows []row, er
 	return append(rows, more...), err
 }
 
-// together is what two processes have used.
-func together(one, other []usage) []usage {
+// startHosted starts an agent as Windows does at log-in, by a program that keeps it running. What it returns last ends both.
+func (l *lab) startHosted(ctx context.Context, s setup) (host, agent *child, stop func() error, err error) {
+	host, err = l.start(ctx, func(p *place) command {
+		hosted := l.agent(p)
+		hosted.args = append([]string{trayPath, "host"}, hosted.args[1:]...)
+		return hosted
+	}, s)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	program := l.agent(host.place)
+	agent = &child{name: program.name, place: host.place, cmd: &exec.Cmd{Args: program.args}}
+	return host, agent, func() error {
+		killed := host.stop() // and not the agent with it
+		cmd := exec.Command(agentPath, "stop")
+		cmd.Env = program.env
+		return errors.Join(killed, cmd.Run())
+	}, nil
+}
+
+// together is what several processes have used.
+func together(one []usage, others ...[]usage) []usage {
 	sum := slices.Clone(one)
-	for n, u := range other {
-		sum[n].switches += u.switches
-		sum[n].cpu += u.cpu
+	for _, other := range others {
+		for n, u := range other {
+			sum[n].switches += u.switches
+			sum[n].cpu += u.cpu
+		}
 	}
 	return sum
 }
