@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 
+	"sidetone/internal/idlegc"
 	"sidetone/internal/supervise"
 )
 
@@ -15,6 +16,7 @@ func host(agent string, args []string) (code int, is bool) {
 	if len(args) == 0 || args[0] != hostVerb {
 		return 0, false
 	}
+	idlegc.NewCollector()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	s := supervise.Supervisor{

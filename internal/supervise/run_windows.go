@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/sys/windows/svc"
 	"golang.org/x/sys/windows/svc/eventlog"
+
+	"sidetone/internal/idlegc"
 )
 
 // RunService is the service of a name, with the agent's program and its arguments, as 'service install' has registered it. trusted says why
@@ -32,6 +34,7 @@ func RunService(args []string, trusted func(program string) error) error {
 		}
 		return err
 	}
+	idlegc.NewCollector()
 	machine := AllSessions{Program: program, Check: check}
 	return svc.Run(args[0], &Service{Supervisor: Supervisor{Machine: machine, Log: slog.New(EventLog(events))}, Check: check})
 }
