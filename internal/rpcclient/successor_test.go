@@ -226,8 +226,10 @@ func TestRefusalsAreHandedOver(t *testing.T) {
 			rpc:    Options{Origin: origin, Transports: []Transport{WebSocket, HTTP}}, state: Degraded,
 		},
 		"the command": {
-			client: fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, Fault: fakeserver.Fault{Kind: fakeserver.FaultError, Code: codeUnknownCommand}},
-			state:  Unsupported,
+			client: fakeserver.Options{
+				Profile: fakeserver.Desktop, IPCDir: ipcDir, Fault: fakeserver.Fault{Kind: fakeserver.FaultError, Code: codeUnknownCommand},
+			},
+			state: Unsupported,
 		},
 		"the application, for now": {
 			client: fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, Fault: fakeserver.Fault{Kind: fakeserver.FaultOffline}},
@@ -306,7 +308,8 @@ func TestTheNextAgentServesTheSameClient(t *testing.T) {
 func TestAHandoverWaitsForAProof(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *machine) {
 		v.client(v.program(100), fakeserver.Options{
-			Profile: fakeserver.Desktop, NoFingerprint: true, Fault: fakeserver.Fault{Kind: fakeserver.FaultAnswerLate, Delay: 400 * time.Millisecond},
+			Profile: fakeserver.Desktop, NoFingerprint: true,
+			Fault: fakeserver.Fault{Kind: fakeserver.FaultAnswerLate, Delay: 400 * time.Millisecond},
 		})
 		h := v.start(Options{Transports: only(HTTP)})
 		h.publish(devices.True)
@@ -354,7 +357,9 @@ func TestWhatIsHandedOverOutlivesAClockThatIsSetBack(t *testing.T) {
 func TestNothingIsHandedOverOfAClientThatRestarts(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *machine) {
 		process := v.program(100)
-		v.client(process, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, Fault: fakeserver.Fault{Kind: fakeserver.FaultError, Code: codeUnknownCommand}})
+		v.client(process, fakeserver.Options{
+			Profile: fakeserver.Desktop, IPCDir: ipcDir, Fault: fakeserver.Fault{Kind: fakeserver.FaultError, Code: codeUnknownCommand},
+		})
 		h := v.start(Options{})
 		h.publish(devices.True)
 		pass(2 * time.Second)
