@@ -19,8 +19,8 @@ func (c *Client) onExit() ExitPolicy {
 	return c.opts().OnExit
 }
 
-// awaitLastLink waits, until ctx ends, for the link to p that is being made: if p holds a list and would let nobody else connect, as the agent
-// stops a moment after it has gone on in place of another one; and if it is the first one, as the agent before may have been killed.
+// awaitLastLink waits, until ctx ends, for the link to p that is being made: if p holds a list and would let nobody else connect, as the
+// agent stops a moment after it has gone on in place of another one; and if it is the first one, as the agent before may have been killed.
 func (c *Client) awaitLastLink(ctx context.Context, p *peer) {
 	for {
 		changed := c.Changed()
