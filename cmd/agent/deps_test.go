@@ -20,7 +20,8 @@ func TestShippedBinaries(t *testing.T) {
 	if wine.Is() {
 		t.Skip("Wine has no go")
 	}
-	foreign := `testing(/.*)?|sidetone/(fakeserver|bench|tools|internal/(testlab|memnet|world))(/.*)?|github.com/stretchr/.*|go.uber.org/goleak`
+	foreign := `testing(/.*)?|sidetone/(fakeserver|bench|tools|internal/(testlab|memnet|world))(/.*)?|` +
+		`github.com/stretchr/.*|go.uber.org/goleak`
 	for program, c := range map[string]struct{ os, needs, lacks string }{
 		"sidetone/cmd/agent": {runtime.GOOS, "sidetone/internal/app", `fyne.io/.*|github.com/godbus/dbus/v5/.+|sidetone/internal/tray(/.*)?`},
 		"sidetone/cmd/tray": {
@@ -38,8 +39,8 @@ func TestShippedBinaries(t *testing.T) {
 	}
 }
 
-// TestServiceOfWindows: what has the rights of the system is small. It has no network and no pipes, and reads neither settings, catalogues nor
-// logs: all of that is the agent's, which has a user's rights.
+// TestServiceOfWindows: what has the rights of the system is small. It has no network and no pipes, and reads neither settings, catalogues
+// nor logs: all of that is the agent's, which has a user's rights.
 func TestServiceOfWindows(t *testing.T) {
 	t.Parallel()
 	if wine.Is() {
