@@ -16,6 +16,7 @@ import (
 
 	"sidetone/internal/brand"
 	"sidetone/internal/platform/windows/acl"
+	"sidetone/internal/service/tasks"
 )
 
 // trusted says why a program is none that the system may start; nil: it may. Tests replace it: Wine has no access lists.
@@ -140,7 +141,7 @@ func (w winService) register() error {
 	defer m.Disconnect()
 	config := mgr.Config{
 		StartType: mgr.StartAutomatic, ErrorControl: mgr.ErrorNormal, ServiceType: windows.SERVICE_WIN32_OWN_PROCESS,
-		ServiceStartName: localSystem, DisplayName: w.Name, Description: about,
+		ServiceStartName: localSystem, DisplayName: w.Name, Description: tasks.About,
 	}
 	s, err := m.OpenService(w.Name)
 	there := err == nil

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"sidetone/internal/platform/desktop"
+	"sidetone/internal/service/tasks"
 	"sidetone/internal/supervise"
 )
 
@@ -42,9 +43,6 @@ const (
 	// ExitRunning says that another agent of this user, or for the same client id, runs already.
 	ExitRunning = supervise.ExitRunning
 )
-
-// about is what unit and entry say of the agent.
-const about = "Tells the chat client which certified devices are there"
 
 // Agent is what is to be registered.
 type Agent struct {
@@ -155,7 +153,7 @@ func indent(text string) string {
 
 // entry has a desktop start the agent.
 func (a Agent) entry() desktop.Entry {
-	return desktop.Entry{ID: a.Name, Name: a.Name, Comment: about, Command: append([]string{a.Executable}, a.Arguments...)}
+	return desktop.Entry{ID: a.Name, Name: a.Name, Comment: tasks.About, Command: append([]string{a.Executable}, a.Arguments...)}
 }
 
 // check refuses what no definition can say.

@@ -11,6 +11,7 @@ import (
 	"sidetone/internal/platform/desktop"
 	"sidetone/internal/platform/session"
 	"sidetone/internal/platform/windows/acl"
+	"sidetone/internal/service/tasks"
 )
 
 // hostVerb has the tray's program, which has no console, keep the agent running.
@@ -78,6 +79,12 @@ func (r runKey) remove() Step {
 	return Step{"remove " + r.path(), func(context.Context) error { return r.key.Remove(r.Name) }}
 }
 
+// Tests replace these: Wine leaves out of a definition what it does not know.
+var (
+	readTask  = tasks.Read
+	writeTask = tasks.Register
+)
+
 // logonTask is a task of one user, or of all.
 type logonTask struct {
 	Agent
@@ -98,15 +105,15 @@ func (l logonTask) path() string { return `Task Scheduler Library\` + l.name() }
 
 func (l logonTask) text() string {
 	command := l.hostCommand()
-	return l.taskText(l.user, command[0], windows.ComposeCommandLine(command[1:]))
+	return tasks.Text(l.Name, l.user, command[0], windows.ComposeCommandLine(command[1:]))
 }
 
 func (l logonTask) current() (reg registration, err error) {
 	task, err := readTask(l.name())
-	if err != nil || task.text == "" {
+	if err != nil || task.Text == "" {
 		return reg, err
 	}
-	program, arguments, version, err := taskIn(task.text)
+	program, arguments, version, err := tasks.Parse(task.Text)
 	if err != nil {
 		return reg, nil // somebody else has written it
 	}
@@ -115,9 +122,9 @@ func (l logonTask) current() (reg registration, err error) {
 		return reg, nil
 	}
 	wanted := l.hostCommand()
-	same := version == taskVersion && program == wanted[0] && arguments == windows.ComposeCommandLine(wanted[1:])
-	own := l.user != "" || acl.IsAdministrators(task.owner) // else its owner could have all users start something else
-	return registration{hosted(words), task.enabled, same && task.enabled && own}, nil
+	same := version == tasks.Version && program == wanted[0] && arguments == windows.ComposeCommandLine(wanted[1:])
+	own := l.user != "" || acl.IsAdministrators(task.Owner) // else its owner could have all users start something else
+	return registration{hosted(words), task.Enabled, same && task.Enabled && own}, nil
 }
 
 func (l logonTask) install() (Step, error) {
@@ -126,7 +133,7 @@ func (l logonTask) install() (Step, error) {
 }
 
 func (l logonTask) remove() Step {
-	return Step{"remove the task " + l.name(), func(context.Context) error { return removeTask(l.name()) }}
+	return Step{"remove the task " + l.name(), func(context.Context) error { return tasks.Remove(l.name()) }}
 }
 
 // starters are all ways in which Windows may start the agent for this user, the user's own first, or for all users.

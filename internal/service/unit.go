@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"sidetone/internal/platform/desktop"
+	"sidetone/internal/service/tasks"
 )
 
 // unit is the systemd unit. docs/service.md says why each line is as it is, and which are missing.
@@ -53,7 +54,7 @@ func (a Agent) Unit() string {
 	for _, arg := range a.Arguments {
 		words = append(words, unitWord(arg, false))
 	}
-	return strings.NewReplacer("@NAME@", a.Name, "@ABOUT@", about, "@WANTEDBY@", wantedBy, "@COMMAND@", strings.Join(words, " "),
+	return strings.NewReplacer("@NAME@", a.Name, "@ABOUT@", tasks.About, "@WANTEDBY@", wantedBy, "@COMMAND@", strings.Join(words, " "),
 		"@FINAL@", fmt.Sprint(ExitConfig, ExitRunning)).Replace(unit)
 }
 

@@ -1,4 +1,4 @@
-package service
+package tasks
 
 import (
 	"errors"
@@ -85,21 +85,15 @@ func withFolder(do func(folder *com.Object) error) error {
 	return do(folder)
 }
 
-// Tests replace these: Wine leaves out of a definition what it does not know.
-var (
-	readTask  = definitionOf
-	writeTask = register
-)
-
-// storedTask is a task as Windows has it.
-type storedTask struct {
-	text    string // its definition; "": there is none, or none that this user may read
-	enabled bool
-	owner   string // SID; "": not known
+// Stored is a task as Windows has it.
+type Stored struct {
+	Text    string // its definition; "": there is none, or none that this user may read
+	Enabled bool
+	Owner   string // SID; "": not known
 }
 
-// definitionOf reads a task. One that this user may not read is somebody else's, whatever its name says.
-func definitionOf(name string) (t storedTask, err error) {
+// Read reads a task. One that this user may not read is somebody else's, whatever its name says.
+func Read(name string) (t Stored, err error) {
 	err = inTasks("read", name, func(folder *com.Object) error {
 		path, free := bstr(name)
 		defer free()
@@ -111,13 +105,13 @@ func definitionOf(name string) (t storedTask, err error) {
 			return err
 		}
 		defer task.Release()
-		t.owner = ownerOf(task)
+		t.Owner = ownerOf(task)
 		on := new(int16)
 		if err := task.Call(slotEnabled, uintptr(unsafe.Pointer(on))); err != nil {
 			return err
 		}
-		t.enabled = *on != 0
-		t.text, err = textOf(task, slotXML)
+		t.Enabled = *on != 0
+		t.Text, err = textOf(task, slotXML)
 		return err
 	})
 	return t, err
@@ -151,13 +145,13 @@ func ownerOf(task *com.Object) string {
 	return owner.String()
 }
 
-// register registers a task, or changes it. Only an administrator may do so for all: then one that is there is removed first, since whoever
+// Register registers a task, or changes it. Only an administrator may do so for all: then one that is there is removed first, since whoever
 // has made that may change it.
-func register(name, text string, forAll bool) error {
+func Register(name, text string, forAll bool) error {
 	how := uintptr(createOrUpdate)
 	if forAll {
 		how = create
-		if err := removeTask(name); err != nil {
+		if err := Remove(name); err != nil {
 			return err
 		}
 	}
@@ -178,7 +172,8 @@ func register(name, text string, forAll bool) error {
 	})
 }
 
-func removeTask(name string) error {
+// Remove removes a task; one that is not there is removed already.
+func Remove(name string) error {
 	return inTasks("remove", name, func(folder *com.Object) error {
 		path, free := bstr(name)
 		defer free()
@@ -193,7 +188,7 @@ func removeTask(name string) error {
 func bstr(text string) (argument uintptr, free func()) {
 	text16, err := windows.UTF16PtrFromString(text)
 	if err != nil {
-		return 0, func() {} // check has refused control characters
+		return 0, func() {} // of which no caller has one with a zero byte
 	}
 	argument, _, _ = sysAllocString.Call(uintptr(unsafe.Pointer(text16)))
 	return argument, func() { _, _, _ = sysFreeString.Call(argument) }

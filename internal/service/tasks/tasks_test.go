@@ -1,8 +1,9 @@
-package service
+package tasks
 
 import (
 	"encoding/xml"
 	"errors"
+	"flag"
 	"io"
 	"os"
 	"regexp"
@@ -13,12 +14,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var taskAgent = Agent{Name: "acme-agent", Executable: `C:\Program Files\Acme & Sons\acme-agent.exe`}
+var update = flag.Bool("update", false, "write the golden files")
 
 func TestTaskDefinitions(t *testing.T) {
-	const program, arguments = `C:\Program Files\Acme & Sons\acme-agentw.exe`, `host run "--catalogue=C:\Program Files\Acme & Sons\acme.yaml" --vendor=acme`
+	const program = `C:\Program Files\Acme & Sons\acme-agentw.exe`
+	const arguments = `host run "--catalogue=C:\Program Files\Acme & Sons\acme.yaml" --vendor=acme`
 	for file, user := range map[string]string{"testdata/acme-agent.task.xml": "", "testdata/acme-agent-user.task.xml": "S-1-5-21-1-2-3-1001"} {
-		got := taskAgent.taskText(user, program, arguments)
+		got := Text("acme-agent", user, program, arguments)
 		if *update {
 			require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
 		}
@@ -26,13 +28,13 @@ func TestTaskDefinitions(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, string(want), got, file)
 		followsSchema(t, got)
-		readProgram, readArguments, version, err := taskIn(got)
+		readProgram, readArguments, version, err := Parse(got)
 		require.NoError(t, err)
-		require.Equal(t, []string{program, arguments, taskVersion}, []string{readProgram, readArguments, version})
+		require.Equal(t, []string{program, arguments, Version}, []string{readProgram, readArguments, version})
 	}
-	_, _, _, err := taskIn("<Task></Task>")
+	_, _, _, err := Parse("<Task></Task>")
 	require.ErrorContains(t, err, "starts 0 programs")
-	_, _, _, err = taskIn("<Task>")
+	_, _, _, err = Parse("<Task>")
 	require.ErrorContains(t, err, "the task's definition")
 }
 
@@ -47,7 +49,7 @@ var schema = map[string]struct {
 	"RegistrationInfo":           {children: "URI SecurityDescriptor Source Date Author Version Description Documentation"},
 	"Version":                    {values: `\d+(\.\d+){0,3}`},
 	"Description":                {values: `.*`},
-	"Triggers":                   {children: "BootTrigger RegistrationTrigger IdleTrigger TimeTrigger EventTrigger LogonTrigger SessionStateChangeTrigger CalendarTrigger"},
+	"Triggers":                   {children: triggersOfTask},
 	"LogonTrigger":               {children: "Enabled StartBoundary EndBoundary Repetition ExecutionTimeLimit UserId Delay", ordered: true},
 	"Principals":                 {children: "Principal"},
 	"Principal":                  {children: "UserId LogonType GroupId DisplayName RunLevel"},
@@ -73,9 +75,13 @@ var schema = map[string]struct {
 	"Arguments":                  {values: `.*`},
 }
 
-const settingsOfTask = "AllowStartOnDemand RestartOnFailure MultipleInstancesPolicy DisallowStartIfOnBatteries StopIfGoingOnBatteries AllowHardTerminate " +
-	"StartWhenAvailable NetworkProfileName RunOnlyIfNetworkAvailable WakeToRun Enabled Hidden DeleteExpiredTaskAfter IdleSettings NetworkSettings " +
-	"ExecutionTimeLimit Priority RunOnlyIfIdle"
+const (
+	triggersOfTask = "BootTrigger RegistrationTrigger IdleTrigger TimeTrigger EventTrigger LogonTrigger " +
+		"SessionStateChangeTrigger CalendarTrigger"
+	settingsOfTask = "AllowStartOnDemand RestartOnFailure MultipleInstancesPolicy DisallowStartIfOnBatteries StopIfGoingOnBatteries " +
+		"AllowHardTerminate StartWhenAvailable NetworkProfileName RunOnlyIfNetworkAvailable WakeToRun Enabled Hidden " +
+		"DeleteExpiredTaskAfter IdleSettings NetworkSettings ExecutionTimeLimit Priority RunOnlyIfIdle"
+)
 
 // followsSchema walks a definition: every element is one that its parent may have, at most once, and its text is one of its values.
 func followsSchema(t *testing.T, text string) {

@@ -1,10 +1,14 @@
-package service
+// Package tasks is the task of Windows' Task Scheduler that starts an agent at log-in: what it says, and how it is registered and removed.
+package tasks
 
 import (
 	"encoding/xml"
 	"fmt"
 	"strings"
 )
+
+// About is what the definition says of the agent, and what all other registrations of it say.
+const About = "Tells the chat client which certified devices are there"
 
 // task is the definition of a task that Windows starts at log-in. docs/service.md says why each line is as it is.
 const task = `<?xml version="1.0" encoding="UTF-16"?>
@@ -47,20 +51,20 @@ const task = `<?xml version="1.0" encoding="UTF-16"?>
 </Task>
 `
 
-// taskVersion is raised with each change of task, so that the next 'service install' writes it anew.
-const taskVersion = "1"
+// Version is raised with each change of task, so that the next 'service install' writes it anew.
+const Version = "1"
 
 // users is the group of all who may log on.
 const users = "S-1-5-32-545"
 
-// taskText is the definition of the task for one user, by SID, or for all ("").
-func (a Agent) taskText(user, program, arguments string) string {
+// Text is the definition of the task that starts the agent of that name for one user, by SID, or for all ("").
+func Text(agent, user, program, arguments string) string {
 	who, trigger := "<GroupId>"+users+"</GroupId>", ""
 	if user != "" {
 		who = "<UserId>" + user + "</UserId>\n      <LogonType>InteractiveToken</LogonType>"
 		trigger = "\n      <UserId>" + user + "</UserId>"
 	}
-	return strings.NewReplacer("@VERSION@", taskVersion, "@ABOUT@", about, "@NAME@", inXML(a.Name), "@TRIGGER@", trigger, "@WHO@", who,
+	return strings.NewReplacer("@VERSION@", Version, "@ABOUT@", About, "@NAME@", inXML(agent), "@TRIGGER@", trigger, "@WHO@", who,
 		"@COMMAND@", inXML(program), "@ARGUMENTS@", inXML(arguments)).Replace(task)
 }
 
@@ -70,8 +74,8 @@ func inXML(text string) string {
 	return b.String()
 }
 
-// taskIn reads back what a task's definition starts, and of which version it is.
-func taskIn(text string) (command, arguments, version string, err error) {
+// Parse reads back what a task's definition starts, and of which version it is.
+func Parse(text string) (command, arguments, version string, err error) {
 	var read struct {
 		Version string                                `xml:"RegistrationInfo>Version"`
 		Exec    []struct{ Command, Arguments string } `xml:"Actions>Exec"`
