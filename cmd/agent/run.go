@@ -72,7 +72,8 @@ func run(cmd *cobra.Command, in *settingsFlags, replace bool, inPlaceOf string) 
 	options := app.Options{
 		Settings: set, Load: func() (*app.Settings, error) { return in.load(cmd) },
 		Host: host, Version: version, Log: log, LogLevel: level, LogFile: logFile, OwnProcess: true, LastCrash: lastExit(),
-		Replace: replace, Successor: func() (*exec.Cmd, error) { return successor(program, identityOf(set)), unknown },
+		EndProcess: func() { os.Exit(exitOK) },
+		Replace:    replace, Successor: func() (*exec.Cmd, error) { return successor(program, identityOf(set)), unknown },
 	}
 	if manager != nil {
 		options.Succeeded = manager.HandOver

@@ -5,13 +5,15 @@ import (
 	"log/slog"
 
 	"sidetone/internal/idlegc"
+	"sidetone/internal/platform/windows/broadcast"
 	"sidetone/internal/supervise"
 )
 
 // hostVerb is what Windows starts at log-in: this program, since the agent's would open a console.
 const hostVerb = "host"
 
-// host keeps the agent running in this session, without a window, until that ends in order. It is for the verb alone.
+// host keeps the agent running in this session, without a window, until that ends in order, or Windows has this process end, with the
+// session or for an installer. It is for the verb alone.
 func host(agent string, args []string) (code int, is bool) {
 	if len(args) == 0 || args[0] != hostVerb {
 		return 0, false
@@ -26,6 +28,18 @@ func host(agent string, args []string) (code int, is bool) {
 			code = ended
 			cancel()
 		},
+	}
+	heard, err := broadcast.Subscribe(func(m broadcast.Message) (answer uintptr, handled bool) {
+		if m.ID == broadcast.QueryEndSession {
+			return 1, true
+		}
+		if m.ID == broadcast.Close || m.Param != 0 {
+			cancel()
+		}
+		return 0, true
+	}, broadcast.QueryEndSession, broadcast.EndSession, broadcast.Close)
+	if err == nil { // else Windows ends it by force
+		defer heard.Close()
 	}
 	s.Run(ctx, nil)
 	return code, true

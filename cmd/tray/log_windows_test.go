@@ -19,6 +19,8 @@ func TestMain(m *testing.M) {
 	switch address := os.Args[len(os.Args)-1]; os.Getenv(doesEnv) {
 	case "":
 		os.Exit(m.Run())
+	case agentOfHost:
+		os.Exit(agentUntilAsked(os.Args[len(os.Args)-1]))
 	case "crash":
 		openLog(paths.VendorOf(address))
 		panic("of the test")

@@ -41,6 +41,7 @@ type Options struct {
 	Version    string // of the program
 	Log        *slog.Logger
 	OwnProcess bool           // the process is the agent only: crashes are reported and lead to safe mode, garbage waits while it is idle
+	EndProcess func()         // ends the process in order where the session does, once clients have been told; nil: it ends with Run
 	LastCrash  int            // the code with which the process before has crashed; 0: it has not, or nobody knows
 	LogFile    string         // in which Log is kept, for the bundle; "": none
 	LogLevel   *slog.LevelVar // of Log; nil: it cannot be changed
@@ -235,12 +236,12 @@ func (a *App) runReporting(ctx context.Context, stopInputs func()) error {
 	defer time.AfterFunc(startTime, debug.FreeOSMemory).Stop()
 	err := a.reportToClients(reporting, serve)
 	stopInputs()
-	close(a.farewell)
 	if a.HasLetGo() {
 		a.log.Info("another agent goes on")
 	} else {
 		a.log.Info("sidetone has stopped")
 	}
+	close(a.farewell) // after which the process may end
 	return err
 }
 

@@ -17,11 +17,14 @@ func (a *App) watchSession(ctx context.Context) {
 			a.log.Info("the user is back in the session: reading everything again")
 			a.Refresh()
 		},
-		Ending: func() {
+		Ending: func(now bool) {
 			ctx, cancel := context.WithTimeout(context.Background(), endTime)
 			defer cancel()
-			a.log.Info("the session ends")
+			a.log.Info("Windows has this process end", "now", now)
 			a.Stop(ctx, false)
+			if now && a.opts.EndProcess != nil {
+				a.opts.EndProcess() // Windows may not wait for what is left, and then this end would pass for a failure
+			}
 		},
 	}
 	if err := session.Watch(ctx, a.log, on); err != nil {

@@ -19,18 +19,28 @@ import (
 
 const headset = `endpoints: [{id: mic, type: audioinput, name: Acme Headset 700, bus: usb, vid: "1209", pid: "0700", serial: A1}]`
 
-// Windows tells of sleep, locks and the end of the session by messages, and may end a process as soon as it has answered the last of them.
-func TestWhatWindowsTellsOfTheSession(t *testing.T) {
+// sessionDesk is an agent that has one device, its client, and whether a list was empty when the agent had its process end.
+func sessionDesk(t *testing.T) (a *App, client *fakeserver.Server, ended chan bool) {
 	pipes := ipctest.Folder(t)
 	client, err := fakeserver.Start(fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: pipes, NoTCP: true})
 	require.NoError(t, err)
-	defer client.Close()
+	t.Cleanup(func() { client.Close() })
 	file := filepath.Join(t.TempDir(), "endpoints.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(headset), 0o600))
 	set := bareSettings(t)
 	set.Config.Sources, set.Config.RPC.IPCFolders = config.Sources{Files: []string{file}}, []string{pipes}
 	set.Config.Control.Socket = ipctest.Folder(t)
-	a := startApp(t, Options{Settings: set, Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	ended = make(chan bool, 1)
+	a = startApp(t, Options{
+		Settings: set, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), EndProcess: func() { ended <- len(client.Devices()) == 0 },
+	})
+	return a, client, ended
+}
+
+// Windows tells of sleep, locks and the end of the session by messages, and may end a process as soon as it has answered the last of them.
+// The agent does so itself before: its end is one in order, then, whatever is left to do.
+func TestWhatWindowsTellsOfTheSession(t *testing.T) {
+	a, client, ended := sessionDesk(t)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	lists := func(n int) {
@@ -59,4 +69,25 @@ func TestWhatWindowsTellsOfTheSession(t *testing.T) {
 	default:
 		t.Fatal("the agent goes on")
 	}
+	select {
+	case empty := <-ended:
+		require.True(t, empty, "the list goes before the process")
+	default:
+		t.Fatal("its process is left to Windows")
+	}
+}
+
+// TestTheRestartManagerEndsTheAgent: the session goes on, so the agent ends as ever.
+func TestTheRestartManagerEndsTheAgent(t *testing.T) {
+	a, client, ended := sessionDesk(t)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	require.NoError(t, client.Wait(ctx, func(list []fakeserver.Device) bool { return len(list) == 1 }))
+	const closeApp = 1
+	answer, _ := broadcasttest.Send(t, os.Getpid(), broadcast.QueryEndSession, 0, closeApp)
+	require.EqualValues(t, 1, answer)
+	broadcasttest.Send(t, os.Getpid(), broadcast.EndSession, 1, closeApp)
+	require.Empty(t, client.Devices())
+	<-a.farewell
+	require.Empty(t, ended)
 }

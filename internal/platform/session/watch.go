@@ -4,6 +4,7 @@ package session
 type Events struct {
 	// Returned: the user is there again, after the screen was locked or another user's session was shown.
 	Returned func()
-	// Ending: the session ends. The process may be ended as soon as it returns.
-	Ending func()
+	// Ending: this process is to end. With now it may be ended as soon as this returns, with the session; else an installer wants to replace
+	// its program, and waits for the end.
+	Ending func(now bool)
 }

@@ -17,6 +17,9 @@ const (
 	unlocked         = 0x8
 )
 
+// closeApp is what EndSession says alone where the session goes on: the Restart Manager wants this program to end.
+const closeApp = 0x1
+
 var (
 	registerSession   = windows.NewLazySystemDLL("wtsapi32.dll").NewProc("WTSRegisterSessionNotification")
 	unregisterSession = windows.NewLazySystemDLL("wtsapi32.dll").NewProc("WTSUnRegisterSessionNotification")
@@ -40,7 +43,7 @@ func Watch(ctx context.Context, log *slog.Logger, on Events) error {
 			return 1, true // this process keeps no session from its end, and it may yet go on
 		case broadcast.EndSession:
 			if m.Param != 0 {
-				on.Ending()
+				on.Ending(m.Data != closeApp)
 			}
 			return 0, true
 		}

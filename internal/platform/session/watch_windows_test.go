@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"testing"
 
@@ -19,12 +20,15 @@ func TestWatch(t *testing.T) {
 	ready, err := broadcast.Subscribe(func(broadcast.Message) (uintptr, bool) { return 0, false })
 	require.NoError(t, err) // the window is there
 	go func() {
-		done <- Watch(ctx, platformtest.Quiet(), Events{Returned: func() { heard <- "returned" }, Ending: func() { heard <- "ending" }})
+		done <- Watch(ctx, platformtest.Quiet(), Events{Returned: func() { heard <- "returned" }, Ending: func(now bool) {
+			heard <- fmt.Sprint("ending ", now)
+		}})
 	}()
-	send := func(id uint32, what uintptr) uintptr {
-		answer, _ := broadcasttest.Send(t, os.Getpid(), id, what, 0)
+	sendData := func(id uint32, what, data uintptr) uintptr {
+		answer, _ := broadcasttest.Send(t, os.Getpid(), id, what, data)
 		return answer
 	}
+	send := func(id uint32, what uintptr) uintptr { return sendData(id, what, 0) }
 	for len(heard) == 0 { // it may not listen yet
 		send(broadcast.SessionChange, unlocked)
 	}
@@ -40,8 +44,11 @@ func TestWatch(t *testing.T) {
 	require.Zero(t, send(broadcast.EndSession, 0))
 	require.Empty(t, heard, "the session goes on after all")
 	require.EqualValues(t, 1, send(broadcast.QueryEndSession, 0))
-	require.Zero(t, send(broadcast.EndSession, 1))
-	require.Equal(t, "ending", <-heard)
+	const logOff, critical = 0x80000000, 0x40000000
+	for data, now := range map[uintptr]bool{0: true, logOff: true, closeApp: false, closeApp | critical: true, closeApp | logOff: true} {
+		require.Zero(t, sendData(broadcast.EndSession, 1, data))
+		require.Equal(t, fmt.Sprint("ending ", now), <-heard, "%#x", data)
+	}
 	cancel()
 	require.NoError(t, <-done)
 	require.NoError(t, ready.Close())
