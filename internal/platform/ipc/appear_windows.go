@@ -12,8 +12,17 @@ import (
 	"sidetone/internal/platform/paths"
 )
 
-// appearInterval is the time from one word of an agent that appears to the next. Any program of the session may pretend that there is one.
-const appearInterval = 100 * time.Millisecond
+// appearInterval is the time from one word of an agent that appears to the next. Any program of the session may pretend that there is one:
+// it doubles while words follow each other within lastAppearInterval, up to that.
+const appearInterval, lastAppearInterval = 100 * time.Millisecond, 5 * time.Second
+
+// nextAppearInterval follows another one, and how long nothing was said after that.
+func nextAppearInterval(last, quiet time.Duration) time.Duration {
+	if quiet >= lastAppearInterval {
+		return appearInterval
+	}
+	return min(2*last, lastAppearInterval)
+}
 
 // appearEvent names the event by which an agent tells who waits for it that it listens now: Windows tells nobody of a new pipe alone.
 func appearEvent(address string) (*uint16, error) {
@@ -51,13 +60,17 @@ func WatchControl(address string, notify func()) (stop func(), err error) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
+		interval := appearInterval / 2
 		for {
+			begun := time.Now()
 			which, err := windows.WaitForMultipleObjects([]windows.Handle{end, appears}, false, windows.INFINITE)
 			if err != nil || which == windows.WAIT_OBJECT_0 {
 				return
 			}
+			_ = windows.ResetEvent(appears) // where another program has made it, it may stay set
 			notify()
-			if which, err = windows.WaitForSingleObject(end, uint32(appearInterval.Milliseconds())); err != nil || which == windows.WAIT_OBJECT_0 {
+			interval = nextAppearInterval(interval, time.Since(begun))
+			if which, err = windows.WaitForSingleObject(end, uint32(interval.Milliseconds())); err != nil || which == windows.WAIT_OBJECT_0 {
 				return
 			}
 		}

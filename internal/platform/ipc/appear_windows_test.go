@@ -50,6 +50,37 @@ func TestForgedAppearances(t *testing.T) {
 	require.LessOrEqual(t, len(heard), 2+2*int(time.Since(begun)/appearInterval))
 }
 
+// TestAnEventThatStaysSet: another program may have made it so before. It is one word, and the next one is heard, too.
+func TestAnEventThatStaysSet(t *testing.T) {
+	platformtest.NoLeak(t)
+	address := ipctest.Folder(t)
+	name, err := appearEvent(address)
+	require.NoError(t, err)
+	const stays = 1
+	event, err := windows.CreateEvent(nil, stays, stays, name)
+	require.NoError(t, err)
+	defer windows.CloseHandle(event)
+	set := make(chan bool)
+	stop, err := WatchControl(address, func() {
+		which, _ := windows.WaitForSingleObject(event, 0)
+		set <- which == windows.WAIT_OBJECT_0
+	})
+	require.NoError(t, err)
+	require.False(t, <-set)
+	tellAppeared(address)
+	require.False(t, <-set)
+	stop()
+}
+
+func TestIntervalOfAppearances(t *testing.T) {
+	last := appearInterval / 2
+	for _, want := range []time.Duration{100, 200, 400, 800, 1600, 3200, 5000, 5000} {
+		last = nextAppearInterval(last, lastAppearInterval-1)
+		require.Equal(t, want*time.Millisecond, last)
+	}
+	require.Equal(t, appearInterval, nextAppearInterval(last, lastAppearInterval))
+}
+
 // TestATakenEventIsAnError: another program may have made something else of that name.
 func TestATakenEventIsAnError(t *testing.T) {
 	address := ipctest.Folder(t)
