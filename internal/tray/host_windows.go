@@ -41,6 +41,9 @@ type taskbar struct {
 	scheme   desktop.Scheme // the last one that was told
 	retry    time.Duration  // after which the icon is put there again, if it is not taken
 
+	// allow has a window take a message from programs with fewer rights; nil: the Explorer has no fewer than this one.
+	allow func(window windows.HWND, id uint32) error
+
 	mu   sync.Mutex // the window's thread opens the menu
 	menu menuWindow
 	rows []row
@@ -55,10 +58,27 @@ func newHost(o Options) (host, error) {
 	// The library writes to Go's own log what Windows has refused.
 	log.SetFlags(0)
 	log.SetOutput(slog.NewLogLogger(o.Log.Handler(), slog.LevelWarn).Writer())
-	return &taskbar{
+	b := &taskbar{
 		queue: newQueue(), log: o.Log, lock: lock, notices: newLimiter(), icon: notifyIcon{title: o.Vendor},
 		created: signal.New(), changed: signal.New(), vanished: make(chan struct{}), retry: firstIconRetry,
-	}, nil
+	}
+	if windows.GetCurrentProcessToken().IsElevated() {
+		b.allow = allowMessage
+	}
+	return b, nil
+}
+
+// hearExplorer has a window of a tray that an administrator has started as such hear the Explorer: Windows keeps from it what programs with
+// fewer rights say. Otherwise Windows lets the Explorer through, and programs of low integrity not.
+func (b *taskbar) hearExplorer(window windows.HWND, ids ...uint32) {
+	if b.allow == nil {
+		return
+	}
+	for _, id := range ids {
+		if err := b.allow(window, id); err != nil {
+			b.log.Warn("tray: icon and menu may not answer, as this tray runs as administrator: start it without that", "reason", err)
+		}
+	}
 }
 
 func (b *taskbar) notify(text string) { b.notices.add(text) }
@@ -72,6 +92,7 @@ func (b *taskbar) run(ctx context.Context, on events) error {
 		return err
 	}
 	defer heard.Close()
+	b.hearExplorer(heard.Window(), taskbarCreated())
 	if !b.waitForTaskbar(ctx, heard.Window()) {
 		return nil
 	}
@@ -90,6 +111,7 @@ func (b *taskbar) run(ctx context.Context, on events) error {
 	b.icon.window = libraryWindow()
 	b.rows = newRows(ctx, b.last.items, nil, func(a Action) { b.choose(a, on.chosen) })
 	b.watchMenu(b.icon.window)
+	b.hearExplorer(b.icon.window, taskbarCreated(), libraryClicks)
 	b.scheme = desktop.TaskbarScheme()
 	on.scheme(b.scheme)
 	b.serve(ctx, on)

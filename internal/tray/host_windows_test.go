@@ -29,6 +29,7 @@ type shownTray struct {
 	t       *testing.T
 	chosen  chan Action
 	schemes chan desktop.Scheme
+	allowed []uint32 // messages that programs with fewer rights may send, of the window for broadcasts and then of the icon's
 }
 
 // onlyTray is that one, which ends behind all tests.
@@ -41,6 +42,10 @@ var onlyTray = sync.OnceValue(func() *shownTray {
 		panic(err)
 	}
 	s.taskbar = h.(*taskbar)
+	s.allow = func(window windows.HWND, id uint32) error {
+		s.allowed = append(s.allowed, id)
+		return allowMessage(window, id)
+	}
 	s.show(frameOf(view(), texts.English))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)

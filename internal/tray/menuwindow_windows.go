@@ -12,7 +12,18 @@ var (
 	setWindowLongPtr = user32.NewProc("SetWindowLongPtrW")
 	callWindowProc   = user32.NewProc("CallWindowProcW")
 	redrawWindow     = user32.NewProc("RedrawWindow")
+
+	changeWindowMessageFilterEx = user32.NewProc("ChangeWindowMessageFilterEx")
 )
+
+// allowMessage has a window take a message from programs with fewer rights.
+func allowMessage(window windows.HWND, id uint32) error {
+	const allow = 1 // MSGFLT_ALLOW
+	if ok, _, err := changeWindowMessageFilterEx.Call(uintptr(window), uintptr(id), allow, 0); ok == 0 {
+		return err
+	}
+	return nil
+}
 
 // menuWindow is the library's window, which shows the menu while it handles a click on the icon.
 type menuWindow struct {
