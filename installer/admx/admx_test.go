@@ -74,6 +74,80 @@ func references(data []byte, kind string) (all []string) {
 	return slices.Compact(all)
 }
 
+// TestWhatTheSchemaAsks of templates, where nothing of the types of Go sees to it: the published BaseTypes.xsd for names and references,
+// and what the group policy editor refuses to load.
+func TestWhatTheSchemaAsks(t *testing.T) {
+	files, err := Files(acme)
+	require.NoError(t, err)
+	var d policyDefinitions
+	require.NoError(t, xml.Unmarshal(files[0].Data, &d))
+	require.Equal(t, "1.0", d.Version)
+	name := regexp.MustCompile(`^(\p{L}|\p{N}|_)+$`)
+	categories, supported, policies := make(map[string]bool), make(map[string]bool), make(map[string]bool)
+	for _, s := range d.Supported {
+		supported[s.Name] = true
+	}
+	for _, c := range d.Categories {
+		require.Regexp(t, name, c.Name)
+		require.True(t, c.Parent == nil || categories[c.Parent.To], c.Name)
+		categories[c.Name] = true
+	}
+	for _, p := range d.Policies {
+		require.Regexp(t, name, p.Name)
+		require.False(t, policies[p.Name], "%s is there twice", p.Name)
+		policies[p.Name] = true
+		require.True(t, categories[p.Parent.To], p.Name)
+		require.True(t, supported[p.Supported.To], p.Name)
+		require.Equal(t, p.Elements != nil, p.Presentation != "", "%s: what has boxes has a presentation of them", p.Name)
+		if p.Presentation != "" {
+			require.Equal(t, "$(presentation."+p.Name+")", p.Presentation)
+		}
+	}
+	for _, s := range append(references(files[0].Data, "string"), references(files[0].Data, "presentation")...) {
+		require.Regexp(t, name, s)
+	}
+	for _, f := range files[1:] {
+		var r policyDefinitionResources
+		require.NoError(t, xml.Unmarshal(f.Data, &r))
+		for i, s := range r.Strings {
+			require.False(t, slices.ContainsFunc(r.Strings[:i], func(o stringOf) bool { return o.ID == s.ID }), "%s: %s is there twice", f.Path, s.ID)
+		}
+	}
+}
+
+// TestAgentTakesWhatTemplatesWrite: the values that the editor puts into the registry are settings, and in force.
+func TestAgentTakesWhatTemplatesWrite(t *testing.T) {
+	files, err := Files(acme)
+	require.NoError(t, err)
+	var d policyDefinitions
+	require.NoError(t, xml.Unmarshal(files[0].Data, &d))
+	values := make(map[string][]string)
+	for _, p := range d.Policies {
+		switch {
+		case p.Elements == nil:
+			values[p.Value] = []string{p.Enabled.Text, p.Disabled.Text}
+		case p.Elements.Choice != nil:
+			for _, i := range p.Elements.Choice.Items {
+				values[p.Elements.Choice.Value] = append(values[p.Elements.Choice.Value], i.Value.Text)
+			}
+		}
+	}
+	for _, k := range config.Keys() {
+		if _, fixed := values[k.Path]; !fixed && k.Default != "" { // what the help shows as an example
+			values[k.Path] = []string{k.Default}
+		}
+	}
+	for path, all := range values {
+		for _, v := range all {
+			cfg, settings, problems := config.Load(config.Options{Registry: config.Registry{Key: acme.Key, Values: map[string]string{path: v}}})
+			require.Empty(t, problems, "%s: %s", path, v)
+			require.NotNil(t, cfg)
+			i := slices.IndexFunc(settings, func(s config.Setting) bool { return s.Path == path })
+			require.Equal(t, [2]string{v, string(config.LayerPolicy)}, [2]string{settings[i].Value, string(settings[i].Layer)})
+		}
+	}
+}
+
 func TestKindsOfPolicies(t *testing.T) {
 	files, err := Files(acme)
 	require.NoError(t, err)
