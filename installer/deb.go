@@ -20,7 +20,7 @@ const arHeader = 60
 const arSize = 48
 
 // compressDeb compresses the files in a .deb, which are not yet, by the system's xz: what nfpm does itself leaves it half as large again.
-func compressDeb(ctx context.Context, path, preset string) error {
+func compressDeb(ctx context.Context, path string) error {
 	old, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -38,7 +38,7 @@ func compressDeb(ctx context.Context, path, preset string) error {
 		data := body[arHeader : arHeader+size]
 		body = body[min(len(body), arHeader+size+size%2):]
 		if name := strings.TrimRight(header[:16], " /"); name == "data.tar" {
-			xz := exec.CommandContext(ctx, "xz", preset, "--threads=1", "--stdout")
+			xz := exec.CommandContext(ctx, "xz", "-9e", "--threads=1", "--stdout")
 			xz.Stdin, xz.Stderr = bytes.NewReader(data), os.Stderr
 			if data, err = xz.Output(); err != nil {
 				return fmt.Errorf("compress by xz: %w", err)

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"sidetone/installer/admx"
+	"sidetone/internal/platform/paths"
 )
 
 func main() {
@@ -31,7 +33,7 @@ func main() {
 	flag.StringVar(&o.release.Commit, "commit", "", "commit of the sources")
 	epoch := flag.Int64("epoch", 0, "time of the commit, in seconds since 1970")
 	only := flag.String("only", "", "one format and architecture, such as deb/amd64; left out: all")
-	flag.BoolVar(&o.fast, "fast", false, "compress little, for tests")
+	flag.BoolVar(&o.fast, "fast", false, "compress little or not, for tests")
 	check := flag.Bool("check", false, "only look whether brand.yaml and what it names are in order")
 	schema := flag.Bool("schema", false, "print the JSON Schema of brand.yaml")
 	flag.Parse()
@@ -62,17 +64,25 @@ type options struct {
 }
 
 // formats are those that packages for Linux are made in, and what each calls the packages that ours need.
-var formats = []struct{ name, libc, sound string }{
-	{"deb", "libc6 (>= 2.34)", "libpulse0"},
-	{"rpm", "glibc >= 2.34", "pulseaudio-libs"},
-	{"archlinux", "glibc", ""},
+var formats = []struct {
+	name, sound string
+	needs       []string // the C library, and what the scripts call and a small system may lack
+}{
+	{"deb", "libpulse0", []string{"libc6 (>= 2.34)"}},
+	{"rpm", "pulseaudio-libs", []string{"glibc >= 2.34", "coreutils", "findutils", "sed", "util-linux"}},
+	{"archlinux", "", []string{"glibc"}},
 }
 
 // architectures are those that packages for Linux are made for.
 var architectures = []string{"amd64", "arm64"}
 
-// run makes everything.
-func (o options) run(ctx context.Context, b *Brand) error {
+// run makes everything, or leaves nothing: what is there was made and signed to the end.
+func (o options) run(ctx context.Context, b *Brand) (err error) {
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(o.out))
+		}
+	}()
 	if err := os.RemoveAll(o.out); err != nil {
 		return err
 	}
@@ -144,7 +154,7 @@ func (o options) templates(b *Brand) error {
 func (b *Brand) policies() (tree Tree, err error) {
 	name := b.Product.Program
 	files, err := admx.Files(admx.Program{
-		Name: name, Title: b.Product.Name, Key: `Software\Policies\` + name, Namespace: b.appID() + ".policies",
+		Name: name, Title: b.Product.Name, Key: paths.PolicyKey(name), Namespace: b.appID() + ".policies",
 	})
 	for _, f := range files {
 		tree.add(f.Path, f.Data)
@@ -169,7 +179,7 @@ func (o options) packages(
 		pack := Package{
 			Format: f.name, Name: name, Arch: arch, Summary: b.Product.Summary, Contact: v.Contact,
 			Description: b.Product.Description + " Help: " + v.Support + " Vulnerabilities: " + v.Security,
-			Publisher:   v.Publisher, URL: v.URL, Depends: []string{f.libc}, Scripts: b.scripts(f.name), Tree: tree, Fast: o.fast,
+			Publisher:   v.Publisher, URL: v.URL, Depends: f.needs, Scripts: b.scripts(f.name), Tree: tree, Fast: o.fast,
 		}
 		if f.sound != "" {
 			pack.Recommends = []string{f.sound}

@@ -60,7 +60,7 @@ type Package struct {
 	Depends, Recommends                           []string
 	Scripts                                       map[string]string // by nfpm's name
 	Tree                                          Tree
-	Fast                                          bool // compress little
+	Fast                                          bool // do not compress
 }
 
 // file is the name by which such a package is known.
@@ -101,8 +101,8 @@ func (p Package) write(ctx context.Context, tools string, r Release, folder stri
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("nfpm, which writes %s: %w: %s", name, err, strings.TrimSpace(string(out)))
 	}
-	if p.Format == "deb" {
-		if err := compressDeb(ctx, filepath.Join(folder, name), map[bool]string{false: "-9e", true: "-0"}[p.Fast]); err != nil {
+	if p.Format == "deb" && !p.Fast {
+		if err := compressDeb(ctx, filepath.Join(folder, name)); err != nil {
 			return "", fmt.Errorf("%s: %w", name, err)
 		}
 	}
@@ -120,10 +120,9 @@ func (p Package) manifest(r Release, work string) (*manifest, error) {
 	}
 	at := r.Time.UTC().Format(time.RFC3339)
 	m := &manifest{
-		Name: p.Name, Arch: p.Arch, Platform: "linux", Version: r.Version, VersionSchema: "none", Section: "sound", Priority: "optional",
-		Maintainer: p.Contact, Description: p.Summary + "\n" + wrapped(p.Description), Vendor: p.Publisher, Homepage: p.URL,
-		License: "Apache-2.0",
-		Time:    at, NoGlobbing: true, Umask: 0o022, Depends: p.Depends, Recommends: p.Recommends, Scripts: make(map[string]string),
+		Name: p.Name, Arch: p.Arch, Platform: "linux", Version: r.Version, VersionSchema: "none", Release: "1",
+		Section: "sound", Priority: "optional", Maintainer: p.Contact, Description: wrapped(p.Description), Vendor: p.Publisher, Homepage: p.URL,
+		License: "Apache-2.0", Time: at, NoGlobbing: true, Umask: 0o022, Depends: p.Depends, Recommends: p.Recommends, Scripts: make(map[string]string),
 		Deb: map[string]any{"compression": "none"},
 		RPM: map[string]any{
 			"compression": map[bool]string{false: "xz", true: "gzip"}[p.Fast], "summary": p.Summary, "group": "Unspecified",
@@ -131,8 +130,11 @@ func (p Package) manifest(r Release, work string) (*manifest, error) {
 		},
 		Arch2: map[string]any{"packager": p.Contact},
 	}
-	if p.Format != "deb" {
-		m.Release = "1"
+	switch p.Format {
+	case "deb": // whose first line is the summary
+		m.Release, m.Description = "", p.Summary+"\n"+m.Description
+	case "archlinux": // which has no more than one line
+		m.Description = p.Summary
 	}
 	special := map[string]map[string]any{"archlinux": m.Arch2, "rpm": m.RPM}[p.Format]
 	for name, text := range p.Scripts {

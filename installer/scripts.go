@@ -12,7 +12,7 @@ var sessions string
 // the format's.
 var calls = map[string]map[string]string{
 	"deb": {
-		"postinstall": "case $1 in configure) installed ;; esac",
+		"postinstall": "case $1 in configure | abort-*) installed ;; esac", // a removal that was broken off has ended agents
 		"preremove":   "case $1 in remove) end ;; esac",
 		"postremove": "case $1 in\nremove) reload ;;\npurge)\n\trm -rf /etc/@NAME@/config.yaml /etc/@NAME@/policy.d\n" +
 			"\trmdir /etc/@NAME@ 2>/dev/null || true ;;\nesac",

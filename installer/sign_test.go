@@ -12,6 +12,15 @@ import (
 	"sidetone/installer/signtest"
 )
 
+// TestNothingIsLeftOfABuildThatFails: packages that are in no list of checksums, or without a signature, are not there to be shipped.
+func TestNothingIsLeftOfABuildThatFails(t *testing.T) {
+	b, err := LoadBrand("brand.yaml")
+	require.NoError(t, err)
+	o := options{out: filepath.Join(t.TempDir(), "dist"), programs: t.TempDir(), release: release}
+	require.Error(t, o.run(t.Context(), b))
+	require.NoDirExists(t, o.out)
+}
+
 // TestSigned runs the command of docs/packaging.md with a key of its own: what it signs is verified, and a changed byte is seen by the
 // signature and by the checksums, which are signed, too.
 func TestSigned(t *testing.T) {

@@ -3,8 +3,10 @@ package packagetest
 import (
 	"bytes"
 	"debug/elf"
+	"debug/pe"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -83,6 +85,56 @@ func TestForOtherProcessors(t *testing.T) {
 			require.Empty(t, interpreter(t, tray), "%s: the tray needs nothing of the system", name)
 		}
 	}
+}
+
+// TestForOtherProcessorsOfWindows: the same of the archives and installers for Windows, where all that a program asks for are libraries that
+// every Windows has. What is in the installer is what is in the archive.
+func TestForOtherProcessorsOfWindows(t *testing.T) {
+	needs(t, "msiextract", "python3")
+	for arch, machine := range map[string]uint16{"amd64": pe.IMAGE_FILE_MACHINE_AMD64, "arm64": pe.IMAGE_FILE_MACHINE_ARM64} {
+		archive, installer := t.TempDir(), t.TempDir()
+		for _, command := range [][]string{
+			{"python3", "-m", "zipfile", "-e", only(t, "acme-agent-*-windows-"+arch+".zip"), archive},
+			{"msiextract", "--directory", installer, only(t, "acme-agent-*-"+arch+"-en.msi")},
+		} {
+			out, err := exec.Command(command[0], command[1:]...).CombinedOutput()
+			require.NoError(t, err, "%s", out)
+		}
+		for name, subsystem := range map[string]uint16{
+			"acme-agent.exe": pe.IMAGE_SUBSYSTEM_WINDOWS_CUI, "acme-agentw.exe": pe.IMAGE_SUBSYSTEM_WINDOWS_GUI,
+			"acme-agent-service.exe": pe.IMAGE_SUBSYSTEM_WINDOWS_GUI,
+		} {
+			data, err := os.ReadFile(oneFileOf(t, archive, name))
+			require.NoError(t, err)
+			installed, err := os.ReadFile(oneFileOf(t, installer, name))
+			require.NoError(t, err)
+			require.True(t, bytes.Equal(data, installed), "%s %s", arch, name)
+			program, err := pe.NewFile(bytes.NewReader(data))
+			require.NoError(t, err)
+			require.Equal(t, machine, program.Machine, name)
+			require.Equal(t, subsystem, program.OptionalHeader.(*pe.OptionalHeader64).Subsystem, "%s: no console is opened", name)
+			symbols, err := program.ImportedSymbols()
+			require.NoError(t, err)
+			require.NotEmpty(t, symbols)
+			for _, s := range symbols {
+				require.Regexp(t, `:(?i:kernel32|msvcrt)\.dll$`, s, "%s %s", arch, name)
+			}
+		}
+	}
+}
+
+// oneFileOf is the path of the one file of that name in a folder, at any depth.
+func oneFileOf(t *testing.T, folder, name string) string {
+	t.Helper()
+	var found []string
+	require.NoError(t, filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if d.Name() == name {
+			found = append(found, path)
+		}
+		return err
+	}))
+	require.Len(t, found, 1, name)
+	return found[0]
 }
 
 // interpreter is the program's loader; "": it needs none.

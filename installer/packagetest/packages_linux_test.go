@@ -108,6 +108,14 @@ func live(t *testing.T, m *systemd.Machine, p manager, one, two, other string) {
 	require.NotEqual(t, pid, u.Run("systemctl", "--user", "show", "acme-agent", "--property=MainPID", "--value"), "another process goes on")
 	require.Equal(t, "active\n", u.Run("systemctl", "--user", "show", "acme-agent", "--property=ActiveState", "--value"))
 
+	if p.format == "deb" { // a removal that dpkg breaks off
+		lists = len(c.of(acme))
+		run([]string{"/var/lib/dpkg/info/acme-agent.prerm"}, "remove")
+		c.has(t, acme, lists, 0)
+		run([]string{"/var/lib/dpkg/info/acme-agent.postinst"}, "abort-remove")
+		c.has(t, acme, lists+1, 1)
+		lists++
+	}
 	run(p.remove, "acme-agent")
 	c.has(t, acme, lists+1, 0)
 	require.NotContains(t, c.of(beta), 0, "the other vendor's agent goes on")
