@@ -163,6 +163,16 @@ define build-linux
 
 endef
 
+define build-tools
+	CGO_ENABLED=0 $(GO) build -trimpath -o $(PACKAGES_AT)/tools/sidetone ./cmd/agent
+	CGO_ENABLED=0 $(GO) build -trimpath -tags=$(TAGS),man -ldflags '$(LDFLAGS)' -o $(PACKAGES_AT)/tools/sidetone-man ./cmd/agent
+	CGO_ENABLED=0 $(GO) build -trimpath -tags=$(TAGS),man -o $(PACKAGES_AT)/tools/fakeserver-man ./fakeserver/cmd/fakeserver
+	mkdir $(PACKAGES_AT)/tools/fakeserver-pages
+	SOURCE_DATE_EPOCH=$(EPOCH) $(PACKAGES_AT)/tools/fakeserver-man $(PACKAGES_AT)/tools/fakeserver-pages
+	CGO_ENABLED=0 GOFLAGS= GOBIN=$(CURDIR)/$(PACKAGES_AT)/tools $(GO) install $$(sed -n 's/^const nfpm = "\(.*\)"/\1/p' installer/nfpm.go)
+
+endef
+
 .PHONY: packages
 packages: deps-packages ## packages of a vendor's agent below bin/packages/dist: BRAND=installer/brand.yaml, SIGN= a command that signs (docs/packaging.md)
 	$(GO) run ./installer -brand $(BRAND) -check
@@ -172,14 +182,18 @@ packages: deps-packages ## packages of a vendor's agent below bin/packages/dist:
 	rm -f cmd/*/resources_windows_*.syso
 	$(call windows-programs,amd64,$(PACKAGES_AT)/windows-amd64)
 	$(call windows-programs,arm64,$(PACKAGES_AT)/windows-arm64)
-	CGO_ENABLED=0 $(GO) build -trimpath -o $(PACKAGES_AT)/tools/sidetone ./cmd/agent
-	CGO_ENABLED=0 $(GO) build -trimpath -tags=$(TAGS),man -ldflags '$(LDFLAGS)' -o $(PACKAGES_AT)/tools/sidetone-man ./cmd/agent
-	CGO_ENABLED=0 $(GO) build -trimpath -tags=$(TAGS),man -o $(PACKAGES_AT)/tools/fakeserver-man ./fakeserver/cmd/fakeserver
-	mkdir $(PACKAGES_AT)/tools/fakeserver-pages
-	SOURCE_DATE_EPOCH=$(EPOCH) $(PACKAGES_AT)/tools/fakeserver-man $(PACKAGES_AT)/tools/fakeserver-pages
-	CGO_ENABLED=0 GOFLAGS= GOBIN=$(CURDIR)/$(PACKAGES_AT)/tools $(GO) install $$(sed -n 's/^const nfpm = "\(.*\)"/\1/p' installer/nfpm.go)
+	$(call build-tools)
 	$(GO) run ./installer -brand $(BRAND) -programs $(PACKAGES_AT) -out $(PACKAGES_AT)/dist -sign '$(SIGN)' \
 	  -version $(PACKAGE_VERSION) -build $(VERSION) -commit $$(git rev-parse HEAD) -epoch $(EPOCH)
+
+.PHONY: packages-vm
+packages-vm: PACKAGES_AT := $(BIN)/packages-vm
+packages-vm: ## two versions of a deb, which vmtest installs
+	rm -rf $(PACKAGES_AT)
+	$(call build-linux,amd64,gcc)
+	$(call build-tools)
+	for version in 1.0.0 1.0.1; do $(GO) run ./installer -fast -programs $(PACKAGES_AT) -out $(PACKAGES_AT)/$$version -only deb/amd64 \
+	  -version $$version -build $$version -commit none -epoch $(EPOCH) || exit 1; done
 
 .PHONY: test-packages
 test-packages: deps deps-windows packages ## install, upgrade, interrupt and remove the packages under a real systemd; build them a second time

@@ -17,10 +17,8 @@ chmod 755 "$share"
 
 cd "$root"
 # The agent is built as it is shipped. It and the guest share one release of Debian, hence one libc.
-go build -trimpath -o "$share/sidetone" ./cmd/agent
-CGO_ENABLED=0 go build -trimpath -o "$share/sidetone-tray" ./cmd/tray
-CGO_ENABLED=0 go build -o "$share/fakeserver" ./fakeserver/cmd/fakeserver
-cp examples/acme.yaml installer/linux/70-sidetone-hid.rules "$share"
+make packages-vm
+cp bin/packages-vm/linux-amd64/* bin/packages-vm/1.0.?/acme-agent_1.0.?_amd64.deb examples/acme.yaml installer/linux/70-sidetone-hid.rules "$share"
 CGO_ENABLED=0 go build -o "$share/fakeusbd" ./tools/fakeusb/cmd/fakeusbd
 CGO_ENABLED=0 go test -c -tags vmtest -o "$share/guest.test" ./tools/vm/guest
 # The guest's run.sh gets no arguments and no environment of ours: what it needs is written into it.
