@@ -122,7 +122,8 @@ func (p Package) manifest(r Release, work string) (*manifest, error) {
 	m := &manifest{
 		Name: p.Name, Arch: p.Arch, Platform: "linux", Version: r.Version, VersionSchema: "none", Release: "1",
 		Section: "sound", Priority: "optional", Maintainer: p.Contact, Description: wrapped(p.Description), Vendor: p.Publisher, Homepage: p.URL,
-		License: "Apache-2.0", Time: at, NoGlobbing: true, Umask: 0o022, Depends: p.Depends, Recommends: p.Recommends, Scripts: make(map[string]string),
+		License: "Apache-2.0", Time: at, NoGlobbing: true, Umask: 0o022,
+		Depends: p.Depends, Recommends: p.Recommends, Scripts: make(map[string]string),
 		Deb: map[string]any{"compression": "none"},
 		RPM: map[string]any{
 			"compression": map[bool]string{false: "xz", true: "gzip"}[p.Fast], "summary": p.Summary, "group": "Unspecified",

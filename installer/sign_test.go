@@ -31,7 +31,8 @@ func TestSigned(t *testing.T) {
 	names, err := o.results()
 	require.NoError(t, err)
 	require.Equal(t, []string{
-		"SHA256SUMS", "SHA256SUMS.asc", "acme-agent_1.2.3_amd64.deb", "acme-agent_1.2.3_amd64.deb.asc", "acme-agent_1.2.3_amd64.deb.cdx.json", "provenance.json",
+		"SHA256SUMS", "SHA256SUMS.asc",
+		"acme-agent_1.2.3_amd64.deb", "acme-agent_1.2.3_amd64.deb.asc", "acme-agent_1.2.3_amd64.deb.cdx.json", "provenance.json",
 	}, names)
 
 	sums := func() error {

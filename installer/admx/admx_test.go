@@ -109,8 +109,10 @@ func TestWhatTheSchemaAsks(t *testing.T) {
 	for _, f := range files[1:] {
 		var r policyDefinitionResources
 		require.NoError(t, xml.Unmarshal(f.Data, &r))
-		for i, s := range r.Strings {
-			require.False(t, slices.ContainsFunc(r.Strings[:i], func(o stringOf) bool { return o.ID == s.ID }), "%s: %s is there twice", f.Path, s.ID)
+		ids := make(map[string]bool)
+		for _, s := range r.Strings {
+			require.False(t, ids[s.ID], "%s: %s is there twice", f.Path, s.ID)
+			ids[s.ID] = true
 		}
 	}
 }
@@ -161,7 +163,9 @@ func TestKindsOfPolicies(t *testing.T) {
 	require.Equal(t, [3]string{"sources.hid", "true", "false"}, [3]string{hid.Value, hid.Enabled.Text, hid.Disabled.Text})
 	exit := named["rpc_on_exit"].Elements.Choice
 	require.Equal(t, "rpc.on_exit", exit.Value)
-	require.Equal(t, []item{{"$(string.value_clear)", value{"clear"}}, {"$(string.value_unmute)", value{"unmute"}}, {"$(string.value_leave)", value{"leave"}}}, exit.Items)
+	require.Equal(t, []item{
+		{"$(string.value_clear)", value{"clear"}}, {"$(string.value_unmute)", value{"unmute"}}, {"$(string.value_leave)", value{"leave"}},
+	}, exit.Items)
 	require.Equal(t, "report.fields", named["report_fields"].Elements.Text.Value, "several of few values are written into a box")
 
 	german := string(files[2].Data)

@@ -87,8 +87,8 @@ func TestForOtherProcessors(t *testing.T) {
 	}
 }
 
-// TestForOtherProcessorsOfWindows: the same of the archives and installers for Windows, where all that a program asks for are libraries that
-// every Windows has. What is in the installer is what is in the archive.
+// TestForOtherProcessorsOfWindows: the same of the archives and installers for Windows, where all that a program asks for are libraries
+// that every Windows has. What is in the installer is what is in the archive.
 func TestForOtherProcessorsOfWindows(t *testing.T) {
 	needs(t, "msiextract", "python3")
 	for arch, machine := range map[string]uint16{"amd64": pe.IMAGE_FILE_MACHINE_AMD64, "arm64": pe.IMAGE_FILE_MACHINE_ARM64} {
