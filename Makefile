@@ -122,11 +122,12 @@ define windows-programs
 	GOOS=windows GOARCH=$(1) $(if $(filter amd64,$(1)),CC=x86_64-w64-mingw32-gcc,CGO_ENABLED=0) $(GO) build -trimpath -buildvcs=false $(AGENTFLAGS) -ldflags '$(LDFLAGS) -funcalign=8 -extldflags=-Wl,--file-alignment=4096' -o $(2)/sidetone.exe ./cmd/agent
 	GOOS=windows GOARCH=$(1) CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false $(AGENTFLAGS) -ldflags '$(LDFLAGS) -funcalign=8 -H=windowsgui' -o $(2)/sidetonew.exe ./cmd/tray
 	GOOS=windows GOARCH=$(1) CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false $(AGENTFLAGS) -ldflags '$(LDFLAGS) -funcalign=8 -H=windowsgui' -o $(2)/sidetone-service.exe ./cmd/service
+	GOOS=windows GOARCH=$(1) CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false $(AGENTFLAGS) -ldflags '$(LDFLAGS) -funcalign=8 -H=windowsgui' -o $(2)/sidetone-setup.exe ./cmd/setup
 
 endef
 
 .PHONY: build-windows
-build-windows: ## build sidetone.exe, sidetonew.exe (the tray), sidetone-service.exe and fakeserver.exe below bin/windows; on arm64, for which there is no C compiler, without miniaudio
+build-windows: ## build sidetone.exe, sidetonew.exe (the tray), sidetone-service.exe, sidetone-setup.exe (what packages run) and fakeserver.exe below bin/windows; on arm64, for which there is no C compiler, without miniaudio
 	GO=$(GO) VERSION=$(VERSION) tools/windows/resources.sh
 	$(call windows-programs,amd64,$(BIN)/windows/amd64)
 	$(call windows-programs,arm64,$(BIN)/windows/arm64)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"compress/flate"
 	"context"
 	"crypto/sha256"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,7 +18,8 @@ import (
 
 // msi writes the packages for Windows Installer, one for each language. Its database is written table by table: what makes such
 // packages elsewhere leaves out too much of what an agent needs, or runs on Windows alone.
-func (o options) msi(ctx context.Context, b *Brand, arch string, tree Tree, modules []Module, icon *winres.Icon) error {
+// setup is the program that it runs, and does not install.
+func (o options) msi(ctx context.Context, b *Brand, arch string, tree Tree, setup File, modules []Module, icon *winres.Icon) error {
 	tree, err := tree.sorted()
 	if err != nil {
 		return err
@@ -37,12 +40,12 @@ func (o options) msi(ctx context.Context, b *Brand, arch string, tree Tree, modu
 		if o.fast && lang != "en" {
 			continue
 		}
-		d := database{brand: b, release: o.release, arch: arch, lang: lang}
+		d := database{brand: b, release: o.release, arch: arch, lang: lang, setup: setup.Data}
 		name := fmt.Sprintf("%s-%s-%s-%s.msi", b.Product.Program, o.release.Version, arch, lang)
 		if err := d.write(ctx, filepath.Join(o.out, name), tree, keys, cab, icon); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		if err := o.placeSBOM(name, b.Product.Program, tree, modules); err != nil {
+		if err := o.placeSBOM(name, b.Product.Program, append(slices.Clone(tree), setup), modules); err != nil {
 			return err
 		}
 	}
@@ -54,6 +57,7 @@ type database struct {
 	brand      *Brand
 	release    Release
 	arch, lang string
+	setup      []byte
 	tables     []table
 }
 
@@ -107,33 +111,28 @@ func (d *database) write(ctx context.Context, out string, tree Tree, keys []stri
 	for _, t := range d.tables {
 		sum.Write([]byte(t.text()))
 	}
+	sum.Write(d.setup)
 	sum.Write(cab)
 	d.summary(guidOf(string(sum.Sum(nil))))
 	if err := os.WriteFile(filepath.Join(work, "_ForceCodepage.idt"), []byte("\r\n\r\n65001\t_ForceCodepage\r\n"), 0o600); err != nil {
 		return err
 	}
-	args := []string{"package.msi", "-i", "_ForceCodepage.idt"} // with paths in the folder, in which msibuild looks for the icon
+	args := []string{"package.msi", "-i", "_ForceCodepage.idt"} // with paths in the folder, in which msibuild looks for icon and program
 	for _, t := range d.tables {
 		if err := os.WriteFile(filepath.Join(work, t.name+".idt"), []byte(t.text()), 0o600); err != nil {
 			return err
 		}
 		args = append(args, "-i", t.name+".idt")
 	}
-	if err := os.Mkdir(filepath.Join(work, "Icon"), 0o700); err != nil {
+	var picture bytes.Buffer
+	if err := icon.SaveICO(&picture); err != nil {
 		return err
 	}
-	picture, err := os.Create(filepath.Join(work, "Icon", iconName))
-	if err != nil {
-		return err
+	streams := Tree{{Path: "Icon/" + iconName, Data: picture.Bytes()}, {Path: "Binary/" + setupName, Data: d.setup}, {Path: "cab", Data: cab}}
+	for i := range streams {
+		streams[i].Mode = 0o600
 	}
-	err = icon.SaveICO(picture)
-	if closing := picture.Close(); err == nil {
-		err = closing
-	}
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(work, "cab"), cab, 0o600); err != nil {
+	if err := streams.write(work); err != nil {
 		return err
 	}
 	msibuild := exec.CommandContext(ctx, "msibuild", append(args, "-a", cabName, "cab")...)
@@ -149,8 +148,9 @@ func (d *database) write(ctx context.Context, out string, tree Tree, keys []stri
 }
 
 const (
-	iconName = "program.ico"
-	cabName  = "files.cab"
+	iconName  = "program.ico"
+	setupName = "setup.exe"
+	cabName   = "files.cab"
 )
 
 // guidOf is a GUID that follows from a text.

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -102,8 +103,13 @@ func TestInstallerDatabase(t *testing.T) {
 		}
 		actions := exported(t, path, "CustomAction")
 		for i, target := range column(actions, "Target") {
-			if source := column(actions, "Source")[i]; slices.Contains(column(files, "File"), source) {
-				require.NotContains(t, strings.ReplaceAll(target, "[ProductCode]", ""), "[", "what runs as the system gets no property of a caller")
+			kind, err := strconv.Atoi(column(actions, "Type")[i])
+			require.NoError(t, err)
+			if kind&0x3f != 51 {
+				require.Equal(t, 2, kind&0x3f, "what runs comes from the package, and opens no console")
+				require.Equal(t, "setup.exe", column(actions, "Source")[i])
+				own := strings.NewReplacer("[ProductCode]", "", "[InstallFolder]", "").Replace(target)
+				require.NotContains(t, own, "[", "what runs as the system gets no property of a caller")
 			}
 		}
 		sequence := exported(t, path, "InstallExecuteSequence")

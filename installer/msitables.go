@@ -38,9 +38,10 @@ func (d *database) fill(tree Tree, keys []string) error {
 	d.add("Feature", "Feature:s38 Feature_Parent:S38 Title:L64 Description:L255 Display:I2 Level:i2 Directory_:S72 Attributes:i2", 1,
 		row("Main", "", b.Product.Name, "", 1, 1, "", noAdvertising|noAbsence))
 	d.add("Icon", "Name:s72 Data:v0", 1, row(iconName, iconName))
+	d.add("Binary", "Name:s72 Data:v0", 1, row(setupName, setupName))
 	d.files(tree, keys)
 	d.registration(name)
-	d.actions(keys[slices.IndexFunc(tree, func(f File) bool { return f.Path == name+".exe" })])
+	d.actions()
 	return nil
 }
 
@@ -155,7 +156,7 @@ func (d *database) registration(name string) {
 }
 
 // actions adds what is done, in its order.
-func (d *database) actions(agent string) {
+func (d *database) actions() {
 	key := `Software\` + d.brand.Product.Program
 	var searches, locators [][]string
 	for property, at := range map[string][2]string{
@@ -173,18 +174,24 @@ func (d *database) actions(agent string) {
 		"Languages:S255", 1)
 	d.add("RegLocator", "Signature_:s72 Root:i2 Key:s255 Name:S255 Type:I2", 1, locators...)
 
-	const setProperty, program, deferred, asSystem, rollback, goOn = 51, 18, 0x400, 0x800, 0x100, 0x40
+	const setProperty, deferred, asSystem, goOn = 51, 0x400, 0x800, 0x40
+	const rollback, commit = deferred | 0x100, deferred | 0x200
+	const program = 2 | asSystem // of the table Binary
 	const removed, changed = `REMOVE="ALL" AND NOT UPGRADINGPRODUCTCODE`, `(Installed OR OLDFOUND) AND NOT REMOVE="ALL"`
+	const taskGoes = `OLDSTART~="task" AND (` + removed + ` OR NOT START~="task")`
 	d.add("CustomAction", "Action:s72 Type:i2 Source:S72 Target:S255 ExtendedType:I4", 1,
 		row("KeepStart", setProperty, "START", "[OLDSTART]", ""), row("KeepTray", setProperty, "TRAY", "[OLDTRAY]", ""),
 		row("KeepCatalogue", setProperty, "CATALOGUE", "[OLDCATALOGUE]", ""), row("DefaultStart", setProperty, "START", "run", ""),
 		row("SetLocation", setProperty, "ARPINSTALLLOCATION", "[InstallFolder]", ""),
-		row("MakeWay", program|deferred|asSystem|goOn, agent, "installer make-way", ""),
-		row("EndAll", program|deferred|asSystem|goOn, agent, "installer end --package=[ProductCode]", ""),
-		row("HandOver", program|deferred|asSystem|goOn, agent, "installer hand-over", ""),
-		row("UndoTask", program|deferred|asSystem|rollback|goOn, agent, "installer remove-task", ""),
-		row("AddTask", program|deferred|asSystem, agent, "installer add-task", ""),
-		row("RemoveTask", program|deferred|asSystem|goOn, agent, "installer remove-task", ""))
+		row("MakeWay", program|deferred|goOn, setupName, d.call("make-way"), ""),
+		row("EndAll", program|deferred|goOn, setupName, d.call("end", "[ProductCode]"), ""),
+		// Once nothing can fail any more. Where Windows keeps nothing to go back to, it runs no such action.
+		row("HandOver", program|commit|goOn, setupName, d.call("hand-over"), ""),
+		row("HandOverAtOnce", program|deferred|goOn, setupName, d.call("hand-over"), ""),
+		row("AddTask", program|deferred, setupName, d.addTask(), ""),
+		row("UndoAddTask", program|rollback|goOn, setupName, d.call("remove-task"), ""),
+		row("RemoveTask", program|deferred|goOn, setupName, d.call("remove-task"), ""),
+		row("UndoRemoveTask", program|rollback|goOn, setupName, d.addTask(), ""))
 	before := [][]string{
 		row("FindRelatedProducts", "", 25), row("ValidateProductID", "", 700), row("CostInitialize", "", 800), row("FileCost", "", 900),
 		row("CostFinalize", "", 1000), row("SetLocation", "", 1010),
@@ -196,18 +203,30 @@ func (d *database) actions(agent string) {
 		row("KeepCatalogue", "NOT CATALOGUE AND OLDCATALOGUE", 53), row("DefaultStart", "NOT START", 54), row("LaunchConditions", "", 100),
 		row("MigrateFeatureStates", "", 1200), row("InstallValidate", "", 1400), row("InstallInitialize", "", 1500),
 		row("MakeWay", changed, 1510), row("EndAll", removed, 1520),
-		row("RemoveTask", `OLDSTART~="task" AND (`+removed+` OR NOT START~="task")`, 1530),
+		row("UndoRemoveTask", taskGoes, 1530), row("RemoveTask", taskGoes, 1540),
 		row("ProcessComponents", "", 1600), row("UnpublishFeatures", "", 1800), row("StopServices", "VersionNT", 1900),
 		row("DeleteServices", "VersionNT", 2000), row("RemoveRegistryValues", "", 2600), row("RemoveFiles", "", 3500),
 		row("InstallFiles", "", 4000), row("WriteRegistryValues", "", 5000), row("InstallServices", "VersionNT", 5800),
 		row("MsiConfigureServices", `VersionMsi>="5.00"`, 5850), row("StartServices", "VersionNT", 5900),
-		row("UndoTask", `START~="task" AND NOT Installed AND NOT OLDFOUND`, 5910), row("AddTask", `START~="task" AND NOT REMOVE="ALL"`, 5920),
-		row("HandOver", changed, 5950), row("InstallExecute", "", 5970),
+		row("UndoAddTask", `START~="task" AND NOT OLDSTART~="task" AND NOT REMOVE="ALL"`, 5910),
+		row("AddTask", `START~="task" AND NOT REMOVE="ALL"`, 5920), row("InstallExecute", "", 5970),
 		// Last: what both have in common stays, and nothing is away for a moment. Wine removes the registration of all who share an
 		// upgrade code, so that this comes before the new one.
 		row("RemoveExistingProducts", "", 5980), row("RegisterUser", "", 6000), row("RegisterProduct", "", 6100),
-		row("PublishFeatures", "", 6300), row("PublishProduct", "", 6400), row("InstallFinalize", "", 6600))...)
+		row("PublishFeatures", "", 6300), row("PublishProduct", "", 6400), row("HandOver", changed+" AND NOT RollbackDisabled", 6500),
+		row("HandOverAtOnce", changed+" AND RollbackDisabled", 6510), row("InstallFinalize", "", 6600))...)
 	d.add("AdminExecuteSequence", sequence, 1, row("CostInitialize", "", 800), row("FileCost", "", 900), row("CostFinalize", "", 1000),
 		row("InstallValidate", "", 1400), row("InstallInitialize", "", 1500), row("InstallAdminPackage", "", 3900),
 		row("InstallFiles", "", 4000), row("InstallFinalize", "", 6600))
+}
+
+// call is the command line by which the package's own program does what its verb says. Nothing in it comes from a caller.
+func (d *database) call(verb string, more ...string) string {
+	name := d.brand.Product.Program
+	words := []string{verb, `"[InstallFolder]."`, name + ".exe", name + "w.exe", name + "-service.exe"}
+	return strings.Join(append(words, more...), " ")
+}
+
+func (d *database) addTask() string {
+	return d.call("add-task", "host", "run", "--vendor="+d.brand.Vendor.ID)
 }

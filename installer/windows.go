@@ -31,7 +31,11 @@ func (o options) windows(ctx context.Context, b *Brand, arch string, own []byte)
 	if err != nil {
 		return err
 	}
-	modules, err := modulesOf(ctx, p.agent, p.tray, service)
+	setup, err := os.ReadFile(filepath.Join(folder, "sidetone-setup.exe"))
+	if err != nil {
+		return err
+	}
+	modules, err := modulesOf(ctx, p.agent, p.tray, service, setup)
 	if err != nil {
 		return err
 	}
@@ -41,6 +45,7 @@ func (o options) windows(ctx context.Context, b *Brand, arch string, own []byte)
 	}
 	tree.addProgram(brand.ServiceOf(b.Product.Program), service)
 	tree.add("licences.txt", licenceTexts(own, modules))
+	tree.addProgram(b.Product.Program+"-setup.exe", setup) // is in packages, and not among what they install
 	icon, err := b.icon()
 	if err != nil {
 		return err
@@ -48,12 +53,13 @@ func (o options) windows(ctx context.Context, b *Brand, arch string, own []byte)
 	if err := o.finishPrograms(ctx, b, tree, icon); err != nil {
 		return err
 	}
+	tree, installs := tree[:len(tree)-1], tree[len(tree)-1]
 	if o.format == "" {
 		if err := o.portableWindows(b, arch, tree, modules); err != nil {
 			return err
 		}
 	}
-	return o.msi(ctx, b, arch, tree, modules, icon)
+	return o.msi(ctx, b, arch, tree, installs, modules, icon)
 }
 
 // finishPrograms has the programs of a tree say whose they are, and signs them.
@@ -94,6 +100,8 @@ func (b *Brand) withResources(file string, program []byte, icon *winres.Icon, r 
 		about += " (tray)"
 	case "-service":
 		about += " (service)"
+	case "-setup":
+		about += " (setup)"
 	}
 	var info version.Info
 	for key, value := range map[string]string{

@@ -47,7 +47,7 @@ func branded(t *testing.T, sign string) Tree {
 	require.NoError(t, err)
 	program := programForWindows(t)
 	var tree Tree
-	for _, name := range []string{"acme-agent.exe", "acme-agentw.exe", "acme-agent-service.exe"} {
+	for _, name := range []string{"acme-agent.exe", "acme-agentw.exe", "acme-agent-service.exe", "acme-agent-setup.exe"} {
 		tree.addProgram(name, program)
 	}
 	tree.add("licences.txt", []byte("text"))
@@ -59,7 +59,9 @@ func branded(t *testing.T, sign string) Tree {
 func TestProgramsSayWhoseTheyAre(t *testing.T) {
 	tree := branded(t, "")
 	again := branded(t, "")
-	for i, about := range []string{"Acme Headset Agent", "Acme Headset Agent (tray)", "Acme Headset Agent (service)"} {
+	for i, about := range []string{
+		"Acme Headset Agent", "Acme Headset Agent (tray)", "Acme Headset Agent (service)", "Acme Headset Agent (setup)",
+	} {
 		f := tree[i]
 		require.True(t, bytes.Equal(f.Data, again[i].Data))
 		resources, err := winres.LoadFromEXE(bytes.NewReader(f.Data))
@@ -84,7 +86,7 @@ func TestProgramsSayWhoseTheyAre(t *testing.T) {
 			version.FileVersion: "1.2.3", version.ProductVersion: "1.2.3",
 		}, said.Info["0409"])
 	}
-	require.Equal(t, []byte("text"), tree[3].Data)
+	require.Equal(t, []byte("text"), tree[4].Data)
 }
 
 // authority makes certificates that nobody trusts: its own, one that signs code, and one that says when.
@@ -165,7 +167,7 @@ func verified(t *testing.T, folder string, file []byte) error {
 func TestProgramsAreSigned(t *testing.T) {
 	folder := authority(t)
 	tree := branded(t, signer(t, folder))
-	for _, f := range tree[:3] {
+	for _, f := range tree[:4] {
 		require.NoError(t, verified(t, folder, f.Data), f.Path)
 		f.Data[len(f.Data)/2] ^= 1
 		require.Error(t, verified(t, folder, f.Data), f.Path)

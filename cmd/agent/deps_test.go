@@ -78,6 +78,26 @@ func TestServiceOfWindows(t *testing.T) {
 	}
 }
 
+// TestSetupOfWindows: what packages run with the rights of the system knows processes, files and tasks, and no catalogue, settings,
+// pipes or network of the agent's.
+func TestSetupOfWindows(t *testing.T) {
+	t.Parallel()
+	if wine.Is() {
+		t.Skip("Wine has no go")
+	}
+	for _, dep := range dependencies(t, "windows", "sidetone/cmd/setup") {
+		require.NotRegexp(t, `^(net/(http|rpc|textproto)|crypto/tls|plugin|os/(user|signal))$`, dep)
+		if first, _, _ := strings.Cut(dep, "/"); strings.Contains(first, ".") {
+			require.Regexp(t, `^golang.org/x/sys/windows(/registry)?$`, dep)
+		} else if first == "sidetone" {
+			require.Regexp(t, `^sidetone/(cmd/setup|internal/(installation|platform/(system|windows/(acl|com))|service/tasks))$`, dep)
+		}
+	}
+	source, err := os.ReadFile("../setup/main_windows.go")
+	require.NoError(t, err)
+	require.NotRegexp(t, `os\.(Getenv|LookupEnv|Environ|ReadFile|Open)`, string(source), "everything is in its arguments")
+}
+
 // dependencies are the packages that a program for a system links.
 func dependencies(t *testing.T, system, program string) []string {
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", program)
@@ -89,7 +109,7 @@ func dependencies(t *testing.T, system, program string) []string {
 
 // TestMainsBeginWithTheirDLLs: what is called before might load one that somebody has put beside the program.
 func TestMainsBeginWithTheirDLLs(t *testing.T) {
-	for _, file := range []string{"main.go", "../tray/main.go", "../service/main_windows.go"} {
+	for _, file := range []string{"main.go", "../tray/main.go", "../service/main_windows.go", "../setup/main_windows.go"} {
 		source, err := os.ReadFile(file)
 		require.NoError(t, err)
 		require.Contains(t, string(source), "\nfunc main() {\n\tsystem.LoadDLLsOfSystemOnly()\n")

@@ -93,7 +93,6 @@ Exit codes: 0 done; 1 it did not work, or the answer is no; 2 the input is wrong
 		devicesCommand(),
 		learnCommand(), catalogueCommand(), configCommand(), serviceCommand(), trayCommand(), versionCommand(),
 	)
-	root.AddCommand(installerCommands()...)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	name := programName()

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -205,4 +206,30 @@ func oneFile(t *testing.T, format string) string {
 		"--packager", format, "--target", target).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return target
+}
+
+// TestNothingOfTheSystemHasAConsole: on the desktop of a user, who could start a browser from its window's menu as the system.
+func TestNothingOfTheSystemHasAConsole(t *testing.T) {
+	needs(t, "msiinfo")
+	found, err := filepath.Glob(filepath.Join(*built, "dist", "*.msi"))
+	require.NoError(t, err)
+	require.NotEmpty(t, found)
+	for _, path := range found {
+		actions, err := exec.Command("msiinfo", "export", path, "CustomAction").Output()
+		require.NoError(t, err)
+		const setsAProperty = 51
+		for _, line := range strings.Split(strings.TrimSpace(string(actions)), "\r\n")[3:] {
+			fields := strings.Split(line, "\t")
+			kind, err := strconv.Atoi(fields[1])
+			require.NoError(t, err)
+			if kind&0x3f == setsAProperty {
+				continue
+			}
+			data, err := exec.Command("msiinfo", "extract", path, "Binary."+fields[2]).Output()
+			require.NoError(t, err)
+			program, err := pe.NewFile(bytes.NewReader(data))
+			require.NoError(t, err, line)
+			require.EqualValues(t, pe.IMAGE_SUBSYSTEM_WINDOWS_GUI, program.OptionalHeader.(*pe.OptionalHeader64).Subsystem, line)
+		}
+	}
 }

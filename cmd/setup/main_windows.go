@@ -1,0 +1,94 @@
+// Command setup is what the package for Windows Installer runs, as the system, beside what its tables say. It is in the package and not
+// among what is installed: whatever version is on the machine, whole or not, the package's own deals with it. It has no window and no
+// console, reads no settings, no environment and nothing of a user, and its arguments are the package's constants, but for the folder,
+// which nobody chooses. docs/packaging.md says when it is called.
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/windows"
+	"golang.org/x/sys/windows/registry"
+
+	"sidetone/internal/installation"
+	"sidetone/internal/platform/system"
+	"sidetone/internal/platform/windows/acl"
+	"sidetone/internal/platform/windows/com"
+	"sidetone/internal/service/tasks"
+)
+
+func main() {
+	system.LoadDLLsOfSystemOnly()
+	os.Exit(exitCode(run(os.Args[1:])))
+}
+
+// exitCode is the number of an error, if it is the system's: Windows Installer's log has that and nothing else.
+func exitCode(err error) int {
+	var number syscall.Errno
+	var result com.HRESULT
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &number):
+		return int(number)
+	case errors.As(err, &result):
+		return int(int32(result))
+	}
+	return -1
+}
+
+var errArguments = errors.New("want a verb, the folder, the programs of agent, tray and service, and what the verb wants")
+
+// run does what a verb says with the programs of a folder.
+func run(args []string) error {
+	if len(args) < 5 {
+		return errArguments
+	}
+	verb, folder, programs, more := args[0], filepath.Clean(args[1]), args[2:5], args[5:]
+	name := strings.TrimSuffix(programs[0], ".exe")
+	list := func() ([]installation.Process, error) { return installation.Running(folder, programs[:2]) }
+	switch verb {
+	case "make-way":
+		return errors.Join(installation.RemoveAside(folder), installation.SetAside(folder, programs))
+	case "end":
+		if len(more) != 1 {
+			return errArguments
+		}
+		if other := installedPackage(name); other != "" && other != more[0] {
+			return nil // it was upgraded to another package, whose programs these are
+		}
+		return errors.Join(installation.EndAll(list), installation.RemoveAside(folder))
+	case "hand-over":
+		return errors.Join(installation.UpgradeAll(list), installation.RemoveAside(folder))
+	case "add-task":
+		return addTask(name, folder, programs, more)
+	case "remove-task":
+		return tasks.Remove(name)
+	}
+	return errArguments
+}
+
+// addTask has a task start the tray's program at every user's log-in, unless some of them could put another one in its place.
+func addTask(name, folder string, programs, args []string) error {
+	for _, program := range programs[:2] {
+		if err := acl.OnlyAdministratorsChange(filepath.Join(folder, program)); err != nil {
+			return err
+		}
+	}
+	return tasks.Register(name, tasks.Text(name, "", filepath.Join(folder, programs[1]), windows.ComposeCommandLine(args)), true)
+}
+
+// installedPackage is the code of the package that was installed last; "": none says so.
+func installedPackage(name string) string {
+	key, err := registry.OpenKey(registry.LOCAL_MACHINE, `Software\`+name, registry.QUERY_VALUE)
+	if err != nil {
+		return ""
+	}
+	defer key.Close()
+	code, _, _ := key.GetStringValue("Package")
+	return code
+}
