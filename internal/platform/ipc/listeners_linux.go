@@ -21,7 +21,12 @@ import (
 
 // Listeners tells which of the ports have a listener now, in the order of ports, one each, with
 // UID and ID; for the process see Identify. An error means unknown, never none.
-func (Machine) Listeners(ports []int) ([]local.Listener, error) { return listeners("/proc", ports) }
+func (Machine) Listeners(ports []int) ([]local.Listener, error) {
+	if rows, err := diagListeners(); err == nil {
+		return listenersOf(rows, ports), nil
+	}
+	return listeners("/proc", ports) // slower, and says what is wrong
+}
 
 func listeners(proc string, ports []int) ([]local.Listener, error) {
 	var rows []tcpRow
@@ -35,12 +40,16 @@ func listeners(proc string, ports []int) ([]local.Listener, error) {
 		}
 		rows = append(rows, more...)
 	}
+	return listenersOf(rows, ports), nil
+}
+
+func listenersOf(rows []tcpRow, ports []int) []local.Listener {
 	rows = reachable(rows, ports)
 	list := make([]local.Listener, len(rows))
 	for i, r := range rows {
 		list[i] = local.Listener{Port: int(r.local.Port()), ID: r.id, Process: local.Process{UID: strconv.FormatUint(uint64(r.owner), 10)}}
 	}
-	return list, nil
+	return list
 }
 
 // Identify fills in PID and Name of each listener, if this user may look at its process. It

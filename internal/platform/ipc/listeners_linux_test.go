@@ -17,6 +17,7 @@ import (
 	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"sidetone/internal/local"
 	"sidetone/internal/platform/session"
@@ -35,7 +36,8 @@ func kernelAddress(addr string) string {
 
 // tcpLine is a line of the table; state 0A is LISTEN.
 func tcpLine(addr string, port int, state string, uid, inode int) string {
-	return fmt.Sprintf("   0: %s:%04X 00000000:0000 %s 00000000:00000000 00:00000000 00000000 %5d        0 %d 1 0000000000000000 100 0 0 10 0\n",
+	return fmt.Sprintf("   0: %s:%04X 00000000:0000 %s 00000000:00000000 00:00000000 00000000 %5d        0 %d"+
+		" 1 0000000000000000 100 0 0 10 0\n",
 		kernelAddress(addr), port, state, uid, inode)
 }
 
@@ -77,14 +79,28 @@ func TestListenersOfTable(t *testing.T) {
 		{"any of both kinds", "", tcpLine("::", 6463, "0A", me, 7), []local.Listener{unknown(6463, 7)}},
 		{"loopback in IPv6", "", tcpLine("::ffff:127.0.0.1", 6463, "0A", me, 7), []local.Listener{unknown(6463, 7)}},
 		{"any IPv4 in IPv6", "", tcpLine("::ffff:0.0.0.0", 6463, "0A", me, 7), []local.Listener{unknown(6463, 7)}},
-		{"elsewhere", tcpLine("127.0.0.2", 6463, "0A", me, 7) + tcpLine("192.0.2.1", 6463, "0A", me, 8), tcpLine("::1", 6463, "0A", me, 9), []local.Listener{}},
+		{
+			"elsewhere",
+			tcpLine("127.0.0.2", 6463, "0A", me, 7) + tcpLine("192.0.2.1", 6463, "0A", me, 8), tcpLine("::1", 6463, "0A", me, 9),
+			[]local.Listener{},
+		},
 		{"not a listener", tcpLine("127.0.0.1", 6463, "01", me, 7) + tcpLine("127.0.0.1", 6463, "06", 0, 0), "", []local.Listener{}},
 		{"another port", tcpLine("127.0.0.1", 6474, "0A", me, 7), "", []local.Listener{}},
-		{"in order", tcpLine("127.0.0.1", 6465, "0A", me, 7) + tcpLine("127.0.0.1", 6463, "0A", me, 8), tcpLine("::", 6464, "0A", me, 9), []local.Listener{
-			unknown(6463, 8), unknown(6464, 9), unknown(6465, 7),
-		}},
-		{"the nearest address wins", tcpLine("0.0.0.0", 6463, "0A", me, 6) + tcpLine("127.0.0.1", 6463, "0A", me, 7), tcpLine("::", 6463, "0A", me, 5), []local.Listener{unknown(6463, 7)}},
-		{"a shared port", tcpLine("127.0.0.1", 6463, "0A", me, 9) + tcpLine("127.0.0.1", 6463, "0A", me, 7), "", []local.Listener{unknown(6463, 7)}},
+		{
+			"in order",
+			tcpLine("127.0.0.1", 6465, "0A", me, 7) + tcpLine("127.0.0.1", 6463, "0A", me, 8), tcpLine("::", 6464, "0A", me, 9),
+			[]local.Listener{unknown(6463, 8), unknown(6464, 9), unknown(6465, 7)},
+		},
+		{
+			"the nearest address wins",
+			tcpLine("0.0.0.0", 6463, "0A", me, 6) + tcpLine("127.0.0.1", 6463, "0A", me, 7), tcpLine("::", 6463, "0A", me, 5),
+			[]local.Listener{unknown(6463, 7)},
+		},
+		{
+			"a shared port",
+			tcpLine("127.0.0.1", 6463, "0A", me, 9) + tcpLine("127.0.0.1", 6463, "0A", me, 7), "",
+			[]local.Listener{unknown(6463, 7)},
+		},
 	} {
 		got, err := listeners(fakeProc(t, c.tcp, c.tcp6), []int{6463, 6464, 6465, 6463, -1, 1 << 20})
 		require.NoError(t, err, c.name)
@@ -112,7 +128,8 @@ func TestListenersOwners(t *testing.T) {
 	got, err = listeners(proc, []int{6463})
 	identify(proc, got)
 	require.NoError(t, err)
-	require.Equal(t, []local.Listener{{Port: 6463, ID: 71, Process: local.Process{UID: strconv.Itoa(me + 1)}}}, got, "only that user's processes are asked")
+	foreign := local.Listener{Port: 6463, ID: 71, Process: local.Process{UID: strconv.Itoa(me + 1)}}
+	require.Equal(t, []local.Listener{foreign}, got, "only that user's processes are asked")
 }
 
 func TestListenersUnknown(t *testing.T) {
@@ -182,6 +199,47 @@ func reopen(t *testing.T, network, address string) (port int, stop func()) {
 	return listener.Addr().(*net.TCPAddr).Port, func() { require.NoError(t, listener.Close()) }
 }
 
+// TestSockDiag: it says of this machine's listeners what the tables below /proc say.
+func TestSockDiag(t *testing.T) {
+	var ports []int
+	for _, at := range []string{"127.0.0.1:0", "0.0.0.0:0", "127.0.0.2:0", "[::1]:0", "[::]:0"} {
+		if l, err := net.Listen("tcp", at); err == nil { // there may be no IPv6
+			defer l.Close()
+			ports = append(ports, portOf(t, l.Addr().String()))
+		}
+	}
+	rows, err := diagListeners()
+	require.NoError(t, err)
+	table, err := listeners("/proc", ports)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(table), 2)
+	require.Equal(t, table, listenersOf(rows, ports))
+}
+
+// TestSockDiagUnknown: what is not understood is no empty list.
+func TestSockDiagUnknown(t *testing.T) {
+	message := func(kind uint16, data ...byte) []byte {
+		head := binary.NativeEndian.AppendUint32(nil, uint32(unix.SizeofNlMsghdr+len(data)))
+		return append(append(binary.NativeEndian.AppendUint16(head, kind), make([]byte, 10)...), data...)
+	}
+	missing := -int32(unix.ENOENT)
+	code := binary.NativeEndian.AppendUint32(nil, uint32(missing))
+	for _, kind := range []uint16{unix.NLMSG_ERROR, unix.NLMSG_DONE} { // a kernel without inet_diag answers with either
+		_, _, err := parseDiag(message(kind, code...))
+		require.ErrorIs(t, err, os.ErrNotExist)
+	}
+	for _, datagram := range [][]byte{
+		{1}, message(unix.NLMSG_DONE), message(unix.SOCK_DIAG_BY_FAMILY, 2), message(99, make([]byte, diagMessageSize)...),
+	} {
+		_, _, err := parseDiag(datagram)
+		require.Error(t, err, "%x", datagram)
+	}
+	rows, done, err := parseDiag(message(unix.NLMSG_DONE, 0, 0, 0, 0))
+	require.NoError(t, err)
+	require.True(t, done)
+	require.Empty(t, rows)
+}
+
 func portOf(t *testing.T, address string) int {
 	at, err := netip.ParseAddrPort(address)
 	require.NoError(t, err)
@@ -242,7 +300,8 @@ func TestListenersSeenByAnotherUser(t *testing.T) {
 	in().Identify(list)
 	require.NoError(t, err)
 	require.Len(t, list, 1)
-	require.Equal(t, fmt.Sprintf("[{Port:%d ID:%d Process:{PID:0 UID:%s Name: Denied:false OtherSession:false}}] <nil>", port, list[0].ID, session.User()), got)
+	require.Equal(t, fmt.Sprintf("[{Port:%d ID:%d Process:{PID:0 UID:%s Name: Denied:false OtherSession:false}}] <nil>",
+		port, list[0].ID, session.User()), got)
 }
 
 // TestListenersInherited has a socket that a child holds too.
