@@ -7,13 +7,21 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
-// asideSuffix ends the name of a program that was put out of the way.
-const asideSuffix = ".old"
+// What the names end with of a program that was put out of the way, and of the copy that is to take its place.
+const (
+	asideSuffix = ".old"
+	nextSuffix  = ".new"
+)
+
+// Tests replace it, to have all end in between.
+var rename = os.Rename
 
 // SetAside lets an installer write over programs that run, which Windows allows nobody: each gets another name, under which it goes on,
-// and a copy takes its place. A program that is not there is left out.
+// and a copy takes its place. A program that is not there is left out. Whenever it is broken off, as by a power cut, a whole program is
+// in its place, or the next call puts it there.
 func SetAside(folder string, names []string) error {
 	var wrong []error
 	for _, name := range names {
@@ -25,8 +33,14 @@ func SetAside(folder string, names []string) error {
 }
 
 func setAside(path string) error {
-	if _, err := os.Stat(path); err != nil {
+	next := path + nextSuffix
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return rename(next, path) // broken off between the two below, when the copy was whole
+	} else if err != nil {
 		return err
+	}
+	if err := copyFile(next, path); err != nil {
+		return errors.Join(err, os.Remove(next))
 	}
 	aside := ""
 	for i := 0; aside == ""; i++ {
@@ -37,37 +51,50 @@ func setAside(path string) error {
 			return err
 		}
 	}
-	if err := os.Rename(path, aside); err != nil {
-		return err
+	if err := rename(path, aside); err != nil {
+		return errors.Join(err, os.Remove(next))
 	}
-	if err := copyFile(path, aside); err != nil {
-		return errors.Join(err, os.Remove(path), os.Rename(aside, path))
+	if err := rename(next, path); err != nil {
+		return errors.Join(err, rename(aside, path), os.Remove(next))
 	}
 	return nil
 }
 
+// copyFile returns when the copy is on the disk. What one that was broken off has left is written over.
 func copyFile(to, from string) error {
 	in, err := os.Open(from)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o755)
 	if err != nil {
 		return err
 	}
 	_, err = io.Copy(out, in)
+	if err == nil {
+		err = out.Sync()
+	}
 	return errors.Join(err, out.Close())
 }
 
 // RemoveAside removes what SetAside has left. What still runs is left to the next one: to have Windows remove it at a restart would have
-// every tool of an administrator say that one is due.
+// every tool of an administrator say that one is due. So is a copy that is all there is of its program.
 func RemoveAside(folder string) error {
-	left, err := filepath.Glob(filepath.Join(folder, "*.exe.*"+asideSuffix))
+	old, err := filepath.Glob(filepath.Join(folder, "*.exe.*"+asideSuffix))
 	if err != nil {
 		return err
 	}
-	for _, path := range left {
+	next, err := filepath.Glob(filepath.Join(folder, "*.exe"+nextSuffix))
+	if err != nil {
+		return err
+	}
+	for _, path := range next {
+		if _, err := os.Stat(strings.TrimSuffix(path, nextSuffix)); err == nil {
+			old = append(old, path)
+		}
+	}
+	for _, path := range old {
 		_ = os.Remove(path)
 	}
 	return nil
