@@ -167,6 +167,46 @@ func TestComponentsAreOfPaths(t *testing.T) {
 	components("a-b.yaml", "a_b.yaml")
 }
 
+// TestWhatIsUndone where an installation fails: tasks are, and agents are asked to go on as new programs when it can fail no more.
+func TestWhatIsUndone(t *testing.T) {
+	b, err := LoadBrand("brand.yaml")
+	require.NoError(t, err)
+	path := packageOf(t, database{brand: b, release: release, arch: "amd64", lang: "en"}, exampleTree())
+	actions, sequence := exported(t, path, "CustomAction"), exported(t, path, "InstallExecuteSequence")
+	of := func(rows [][]string, action, name string) string {
+		i := slices.Index(column(rows, "Action"), action)
+		require.GreaterOrEqual(t, i, 0, action)
+		return column(rows, name)[i]
+	}
+	number := func(rows [][]string, action, name string) int {
+		n, err := strconv.Atoi(of(rows, action, name))
+		require.NoError(t, err)
+		return n
+	}
+	const whenRun, atOnce, rollback, commit = 0x700, 0x400, 0x500, 0x600
+	for action, when := range map[string]int{
+		"HandOver": commit, "HandOverAtOnce": atOnce,
+		"AddTask": atOnce, "UndoAddTask": rollback, "RemoveTask": atOnce, "UndoRemoveTask": rollback,
+	} {
+		require.Equal(t, when, number(actions, action, "Type")&whenRun, action)
+	}
+	require.Contains(t, of(sequence, "HandOver", "Condition"), " AND NOT RollbackDisabled", "Windows runs it only where it could go back")
+	require.Equal(t, strings.Replace(of(sequence, "HandOver", "Condition"), "NOT RollbackDisabled", "RollbackDisabled", 1),
+		of(sequence, "HandOverAtOnce", "Condition"))
+	for before, after := range map[string]string{
+		"UndoAddTask": "AddTask", "UndoRemoveTask": "RemoveTask", "RemoveExistingProducts": "HandOver", "HandOver": "InstallFinalize",
+	} {
+		require.Less(t, number(sequence, before, "Sequence"), number(sequence, after, "Sequence"), before)
+	}
+	require.Equal(t, of(sequence, "RemoveTask", "Condition"), of(sequence, "UndoRemoveTask", "Condition"))
+	require.Equal(t, `START~="task" AND NOT OLDSTART~="task" AND NOT REMOVE="ALL"`, of(sequence, "UndoAddTask", "Condition"),
+		"also at an upgrade that adds it")
+	require.Equal(t, `add-task "[InstallFolder]." acme-agent.exe acme-agentw.exe acme-agent-service.exe host run --vendor=acme`,
+		of(actions, "AddTask", "Target"), "all of it is the package's")
+	require.Equal(t, of(actions, "AddTask", "Target"), of(actions, "UndoRemoveTask", "Target"))
+	require.Equal(t, of(actions, "RemoveTask", "Target"), of(actions, "UndoAddTask", "Target"))
+}
+
 // TestBlocksOfACabinet are never longer than Windows takes them, whatever is in them.
 func TestBlocksOfACabinet(t *testing.T) {
 	random := make([]byte, 20*blockSize+17)

@@ -103,7 +103,8 @@ func (d *database) files(tree Tree, keys []string) {
 	d.add("Media", "DiskId:i2 LastSequence:i2 DiskPrompt:L64 Cabinet:S255 VolumeLabel:S32 Source:S72", 1,
 		row(1, len(tree), "", "#"+cabName, "", ""))
 	d.add("RemoveFile", "FileKey:s72 Component_:s72 FileName:L255 DirProperty:s72 InstallMode:i2", 1,
-		row("aside", fileComponent(program+".exe"), "*.old", "InstallFolder", 2)) // when it is uninstalled
+		row("aside", fileComponent(program+".exe"), "*.old", "InstallFolder", 2), // when it is uninstalled
+		row("next", fileComponent(program+".exe"), "*.new", "InstallFolder", 2))
 }
 
 // fileComponent is the component of the file at a path. A name in other letters is the same file to Windows.

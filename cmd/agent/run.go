@@ -54,8 +54,10 @@ that it is ready and still answers, wrong input is exit code 78 (docs/service.md
 
 // run runs an agent until it is told to end, or a successor takes over.
 func run(cmd *cobra.Command, in *settingsFlags, replace bool, inPlaceOf string) error {
-	// First of all, and never taken back: a SIGHUP that comes while the agent starts or ends would kill it.
+	// First of all, and never taken back: a SIGHUP that comes while the agent starts or ends would kill it, and names of events are whose who
+	// takes them first.
 	hup := reloadRequests()
+	requests, deaf := installation.Listen()
 	set, err := in.load(cmd)
 	if err != nil {
 		return err
@@ -86,8 +88,10 @@ func run(cmd *cobra.Command, in *settingsFlags, replace bool, inPlaceOf string) 
 	if err := service.WhenAsked(host.Getenv, cancel, func() { agent.Ping(ctx) }); err != nil {
 		log.Warn("the agent may be killed before clients are told of its end", "reason", err)
 	}
-	if err := installation.Listen(func(r installation.Request) { obeyInstaller(r, agent, log) }); err != nil {
-		log.Warn("an installer cannot have the agent end in order", "reason", err)
+	if deaf != nil {
+		log.Warn("an installer cannot have the agent end in order", "reason", deaf)
+	} else {
+		go obeyInstaller(requests, agent, log)
 	}
 	var beside sync.WaitGroup
 	defer beside.Wait()
@@ -112,16 +116,18 @@ func lastExit() int {
 	return code
 }
 
-// obeyInstaller does what the package of this program asks.
-func obeyInstaller(r installation.Request, agent *app.App, log *slog.Logger) {
-	ctx, cancel := context.WithTimeout(context.Background(), control.MaxUpgrade)
-	defer cancel()
-	log.Info("the installer asks", "request", r)
-	switch r {
-	case installation.End:
-		agent.Stop(ctx, true)
-	case installation.Upgrade:
-		_ = agent.Upgrade(ctx) // which logs what is wrong
+// obeyInstaller does what the package of this program asks, for the life of the process.
+func obeyInstaller(requests <-chan installation.Request, agent *app.App, log *slog.Logger) {
+	for r := range requests {
+		log.Info("the installer asks", "request", r)
+		ctx, cancel := context.WithTimeout(context.Background(), control.MaxUpgrade)
+		switch r {
+		case installation.End:
+			agent.Stop(ctx, true)
+		case installation.Upgrade:
+			_ = agent.Upgrade(ctx) // which logs what is wrong
+		}
+		cancel()
 	}
 }
 

@@ -51,6 +51,7 @@ func run(args []string) error {
 	verb, folder, programs, more := args[0], filepath.Clean(args[1]), args[2:5], args[5:]
 	name := strings.TrimSuffix(programs[0], ".exe")
 	list := func() ([]installation.Process, error) { return installation.Running(folder, programs[:2]) }
+	stop := func() error { return installation.StopService(name, folder, programs[2]) }
 	switch verb {
 	case "make-way":
 		return errors.Join(installation.RemoveAside(folder), installation.SetAside(folder, programs))
@@ -61,7 +62,7 @@ func run(args []string) error {
 		if other := installedPackage(name); other != "" && other != more[0] {
 			return nil // it was upgraded to another package, whose programs these are
 		}
-		return errors.Join(installation.EndAll(list), installation.RemoveAside(folder))
+		return errors.Join(installation.EndAll(list, stop), installation.RemoveAside(folder))
 	case "hand-over":
 		return errors.Join(installation.UpgradeAll(list), installation.RemoveAside(folder))
 	case "add-task":

@@ -69,6 +69,7 @@ func run(ctx context.Context, args []string) error {
 	if len(args) == 0 || !strings.HasPrefix(args[0], addressFlag) {
 		return startedBy(self, agent, args)
 	}
+	requests, deaf := installation.Listen() // first: names of events are whose who takes them first
 	o, lang, err := options(agent, args)
 	if err != nil {
 		return err
@@ -84,11 +85,15 @@ func run(ctx context.Context, args []string) error {
 	ctx, quit := context.WithCancel(ctx)
 	defer quit()
 	var anew atomic.Bool
-	if err := installation.Listen(func(r installation.Request) {
-		anew.Store(r == installation.Upgrade)
-		quit()
-	}); err != nil {
-		o.Log.Warn("an installer cannot have the tray end in order", "reason", err)
+	if deaf != nil {
+		o.Log.Warn("an installer cannot have the tray end in order", "reason", deaf)
+	} else {
+		go func() {
+			for r := range requests {
+				anew.Store(r == installation.Upgrade)
+				quit()
+			}
+		}()
 	}
 	if err = tray.Run(ctx, o); errors.Is(err, tray.ErrReplaced) || err == nil && anew.Load() {
 		return system.Spawn(self, args)

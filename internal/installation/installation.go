@@ -30,31 +30,39 @@ type Process interface {
 
 const (
 	endTime     = 5 * time.Second  // for an agent to empty the clients' lists and end: ten times what it needs
+	endAllTime  = 20 * time.Second // for those of all users, and all that is started meanwhile
 	upgradeTime = 20 * time.Second // for agents to be replaced, which go on whether or not they are waited for
 	rounds      = 3                // of looking for processes: a supervisor may just have started another one
 )
 
-// EndAll has all processes end, in order if they listen. list lists them anew at each call.
-func EndAll(list func() ([]Process, error)) error {
-	for range rounds {
+// EndAll has all processes end, in order if they listen. list lists them anew at each call. stopService has the service end that would
+// start those anew which are killed; not before those that listen have ended, since it would not have them empty clients' lists.
+func EndAll(list func() ([]Process, error), stopService func() error) error {
+	var wrong []error
+	until := time.Now().Add(endAllTime)
+	for round := range rounds {
 		all, err := list()
-		if err != nil || len(all) == 0 {
-			return err
+		if err != nil {
+			return errors.Join(append(wrong, err)...)
 		}
-		var wrong []error
-		waitFor(ask(all, End), endTime)
+		waitFor(ask(all, End), min(endTime, time.Until(until)))
+		if round == 0 {
+			wrong = append(wrong, stopService())
+		}
 		for _, p := range all {
 			if !p.Wait(0) {
 				wrong = append(wrong, p.Kill())
-				p.Wait(endTime)
 			}
+		}
+		waitFor(all, min(endTime, time.Until(until)))
+		for _, p := range all {
 			p.Close()
 		}
-		if err := errors.Join(wrong...); err != nil {
-			return err
+		if len(all) == 0 {
+			break
 		}
 	}
-	return nil
+	return errors.Join(wrong...)
 }
 
 // UpgradeAll has all processes that listen go on as the programs that are there now. It returns when they have, or after a while.

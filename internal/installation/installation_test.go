@@ -2,8 +2,6 @@ package installation
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,7 +16,10 @@ type program struct {
 	said         []Request
 	end          chan struct{}
 	killed, open bool
+	stays        bool // even if it is killed
 }
+
+func noService() error { return nil }
 
 func newProgram(listens bool, takes time.Duration) *program {
 	return &program{listens: listens, takes: takes, end: make(chan struct{}), open: true}
@@ -50,7 +51,9 @@ func (p *program) Wait(limit time.Duration) bool {
 
 func (p *program) Kill() error {
 	p.killed = true
-	close(p.end)
+	if !p.stays {
+		close(p.end)
+	}
 	return nil
 }
 
@@ -73,16 +76,16 @@ func TestEndAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		agent, hung, deaf := newProgram(true, time.Second), newProgram(true, 0), newProgram(false, 0)
 		start := time.Now()
-		require.NoError(t, EndAll(machine(agent, hung, deaf)))
+		require.NoError(t, EndAll(machine(agent, hung, deaf), noService))
 		require.Equal(t, endTime, time.Since(start))
 		require.Equal(t, []Request{End}, agent.said)
 		require.False(t, agent.killed)
 		require.True(t, hung.killed && deaf.killed)
 		require.False(t, agent.open || hung.open || deaf.open)
 
-		require.NoError(t, EndAll(machine()), "nothing runs")
+		require.NoError(t, EndAll(machine(), noService), "nothing runs")
 		fails := errors.New("no list")
-		require.ErrorIs(t, EndAll(func() ([]Process, error) { return nil, fails }), fails)
+		require.ErrorIs(t, EndAll(func() ([]Process, error) { return nil, fails }, noService), fails)
 	})
 }
 
@@ -94,9 +97,41 @@ func TestEndAllThatAreStartedMeanwhile(t *testing.T) {
 		require.NoError(t, EndAll(func() ([]Process, error) {
 			looks++
 			return machine([][]*program{{first}, {first, second}, nil}[looks-1]...)()
-		}))
+		}, noService))
 		require.Equal(t, 3, looks)
 		require.Equal(t, []Request{End}, second.said)
+	})
+}
+
+// TestServiceStopsBetween those that listen, which it would have end by the user's settings, and those that are killed, which it would
+// start anew.
+func TestServiceStopsBetween(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		agent, hung := newProgram(true, time.Second), newProgram(true, 0)
+		stops, fails := 0, errors.New("no right")
+		require.ErrorIs(t, EndAll(machine(agent, hung), func() error {
+			stops++
+			require.True(t, agent.Wait(0))
+			require.False(t, hung.killed)
+			return fails
+		}), fails)
+		require.Equal(t, 1, stops)
+		require.True(t, hung.killed, "all the same")
+	})
+}
+
+// TestNothingIsWaitedForWithoutEnd: not even many that cannot end.
+func TestNothingIsWaitedForWithoutEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var all []*program
+		for range 100 {
+			p := newProgram(true, 0)
+			p.stays = true
+			all = append(all, p)
+		}
+		start := time.Now()
+		require.NoError(t, EndAll(machine(all...), noService))
+		require.Equal(t, endAllTime, time.Since(start))
 	})
 }
 
@@ -131,35 +166,4 @@ func TestWhoseProgramItIs(t *testing.T) {
 	} {
 		require.Equal(t, want, isOf(path, `C:\Program Files\acme-agent\`, names), path)
 	}
-}
-
-// TestSetAside: a copy is in the place of each program, and what was set aside goes when nobody needs it any more.
-func TestSetAside(t *testing.T) {
-	folder := t.TempDir()
-	write := func(name, text string) {
-		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
-	}
-	read := func(name string) string {
-		text, err := os.ReadFile(filepath.Join(folder, name))
-		require.NoError(t, err)
-		return string(text)
-	}
-	names := []string{"agent.exe", "agentw.exe", "missing.exe"}
-	write("agent.exe", "one")
-	write("agentw.exe", "tray")
-	write("agent.brand.yaml.old", "somebody's")
-	require.NoError(t, SetAside(folder, names))
-	require.Equal(t, "one", read("agent.exe"))
-	require.Equal(t, "one", read("agent.exe.0.old"))
-	write("agent.exe", "two")
-	require.NoError(t, SetAside(folder, names))
-	require.Equal(t, "two", read("agent.exe"))
-	require.Equal(t, "one", read("agent.exe.0.old"))
-	require.Equal(t, "two", read("agent.exe.1.old"))
-	require.NoError(t, RemoveAside(folder))
-	left, err := filepath.Glob(filepath.Join(folder, "*"))
-	require.NoError(t, err)
-	require.Equal(t, []string{
-		filepath.Join(folder, "agent.brand.yaml.old"), filepath.Join(folder, "agent.exe"), filepath.Join(folder, "agentw.exe"),
-	}, left)
 }

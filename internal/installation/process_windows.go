@@ -7,6 +7,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/windows"
+
+	"sidetone/internal/platform/windows/acl"
 )
 
 // process is one by its handle.
@@ -57,17 +59,35 @@ func open(pid uint32, folder string, names []string) Process {
 	return nil
 }
 
-func (p *process) Ask(r Request) bool {
-	name, err := windows.UTF16PtrFromString(eventName(r, p.pid, p.started))
+// Ask sets the event that the process has made: one that belongs to its user. Another one is somebody's who wants it to hear nothing.
+func (p *process) Ask(r Request) (heard bool) {
+	user, err := userOf(p.handle)
 	if err != nil {
 		return false
 	}
-	event, err := windows.OpenEvent(windows.EVENT_MODIFY_STATE, false, name)
-	if err != nil {
-		return false
+	for n := range names {
+		event, err := acl.OpenEvent(eventName(r, p.pid, p.started, n), user, windows.EVENT_MODIFY_STATE)
+		if err != nil {
+			continue
+		}
+		heard = windows.SetEvent(event) == nil || heard
+		_ = windows.CloseHandle(event)
 	}
-	defer windows.CloseHandle(event)
-	return windows.SetEvent(event) == nil
+	return heard
+}
+
+// userOf is the SID of whose a process is.
+func userOf(process windows.Handle) (string, error) {
+	var token windows.Token
+	if err := windows.OpenProcessToken(process, windows.TOKEN_QUERY, &token); err != nil {
+		return "", err
+	}
+	defer token.Close()
+	user, err := token.GetTokenUser()
+	if err != nil {
+		return "", err
+	}
+	return user.User.Sid.String(), nil
 }
 
 func (p *process) Wait(limit time.Duration) (ended bool) {
