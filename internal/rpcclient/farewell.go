@@ -19,16 +19,15 @@ func (c *Client) onExit() ExitPolicy {
 	return c.opts().OnExit
 }
 
-// awaitLastLink waits, until ctx ends, for the link to p that is being made: if p holds a list and would let nobody else connect, as the
-// agent stops a moment after it has gone on in place of another one; and if it is the first one, as the agent before may have been killed.
+// awaitLastLink waits, until ctx ends, for the link to p that is being made: if p holds a list, as the agent stops a moment after it has
+// gone on in place of another one, since p might let nobody else connect; and if it is the first one, as the agent before may have been
+// killed.
 func (c *Client) awaitLastLink(ctx context.Context, p *peer) {
 	for {
 		changed := c.Changed()
 		made := false
 		c.locked(func() {
-			last := p.mayHold != nil && p.bucket.linkDelay(time.Now()) > 0
-			first := p.mayHold == nil && !p.met
-			made = (last || first) && p.running && !p.inSession && p.status.NextTry.IsZero() && p.status.State != Waiting
+			made = (p.mayHold != nil || !p.met) && p.running && !p.inSession && p.status.NextTry.IsZero() && p.status.State != Waiting
 		})
 		if !made {
 			return
