@@ -66,7 +66,7 @@ func classify(plain string) Kind {
 		return Null
 	case lower == "true" || lower == "false":
 		return Boolean
-	case numeric.MatchString(plain):
+	case strings.IndexByte("+-.0123456789", plain[0]) >= 0 && numeric.MatchString(plain): // most scalars are words
 		return Number
 	default:
 		return Text

@@ -27,15 +27,15 @@ type Printer struct {
 	rewrite func(string) string // nil: as they are
 }
 
-// layer is one source of messages, the first that has a key counts.
+// layer is one source of messages, the first that has a key counts. They are read when something is said: most commands say nothing.
 type layer struct {
 	tag      language.Tag
-	messages Messages
+	messages func() Messages
 }
 
-func (p *Printer) add(lang string, m Messages) {
-	if m != nil {
-		p.layers = append(p.layers, layer{language.Make(lang), m})
+func (p *Printer) add(lang string, messages func() Messages) {
+	if messages != nil {
+		p.layers = append(p.layers, layer{language.Make(lang), messages})
 	}
 }
 
@@ -58,7 +58,7 @@ func (p Printer) Rewritten(rewrite func(string) string) Printer {
 // find is the template of a key, and the layer that has it.
 func (p Printer) find(key string) (Template, layer) {
 	for _, l := range p.layers {
-		if t, ok := l.messages[key]; ok {
+		if t, ok := l.messages()[key]; ok {
 			return t, l
 		}
 	}

@@ -72,15 +72,20 @@ func (s *Set) For(lang string) Printer {
 		lang = English
 	}
 	p := Printer{lang: lang}
-	p.add(lang, s.vendor[lang])
-	if load, ok := s.shipped[lang]; ok {
-		p.add(lang, load())
-	}
+	p.add(lang, s.ofVendor(lang))
+	p.add(lang, s.shipped[lang])
 	if lang != English {
-		p.add(English, s.vendor[English])
-		p.add(English, s.shipped[English]())
+		p.add(English, s.ofVendor(English))
+		p.add(English, s.shipped[English])
 	}
 	return p
+}
+
+func (s *Set) ofVendor(lang string) func() Messages {
+	if m := s.vendor[lang]; m != nil {
+		return func() Messages { return m }
+	}
+	return nil
 }
 
 // Only is the set with some of its languages, and English.
