@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // mask replaces what names a person or a single device.
@@ -19,13 +21,19 @@ type mask struct {
 	addresses map[string]string // likewise, of Bluetooth devices
 }
 
+// What stands for the user's home folder and name.
+const (
+	home     = "HOME"
+	userName = "USER"
+)
+
 func newMask(host Host) *mask {
 	m := &mask{names: make(map[string]string), addresses: make(map[string]string)}
-	if home := cmp.Or(host.Getenv("HOME"), host.Getenv("USERPROFILE")); len(home) > 1 {
-		m.names[home] = "HOME"
+	if path := cmp.Or(host.Getenv("HOME"), host.Getenv("USERPROFILE")); len(path) > 1 {
+		m.names[path] = home
 	}
 	if u, err := user.Current(); err == nil && len(u.Username) > 2 && u.Username != "root" {
-		m.names[u.Username] = "USER"
+		m.names[u.Username] = userName
 	}
 	return m
 }
@@ -86,12 +94,45 @@ func (m *mask) apply(text string) string {
 		}
 		return m.addresses[a]
 	})
-	var pairs []string
-	for _, what := range slices.SortedFunc(maps.Keys(m.names), func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) }) {
-		pairs = append(pairs, what, m.names[what])
+	byFirst := make(map[byte][]string)
+	longest := func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) }
+	for _, what := range slices.SortedFunc(maps.Keys(m.names), longest) {
+		byFirst[what[0]] = append(byFirst[what[0]], what)
 	}
-	return strings.NewReplacer(pairs...).Replace(text)
+	var out strings.Builder
+	for i := 0; i < len(text); {
+		names := byFirst[text[i]]
+		n := slices.IndexFunc(names, func(what string) bool {
+			return strings.HasPrefix(text[i:], what) && m.stands(what, text[:i], text[i+len(what):])
+		})
+		if n < 0 {
+			out.WriteByte(text[i])
+			i++
+			continue
+		}
+		out.WriteString(m.names[names[n]])
+		i += len(names[n])
+	}
+	return out.String()
 }
+
+// stands reports whether a name stands between two texts, rather than a part of another one: the user "anna" is not in "savannah", and the
+// folder of "annabel" is not that of "anna". Serial numbers become a part of other names.
+func (m *mask) stands(what, before, after string) bool {
+	inWord := func(r rune, _ int) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	ends := !inWord(utf8.DecodeRuneInString(after))
+	switch m.names[what] {
+	case home:
+		return ends
+	case userName:
+		return ends && (!inWord(utf8.DecodeLastRuneInString(before)) || escaped.MatchString(before[max(0, len(before)-len(`\u0000`)):]))
+	default:
+		return true
+	}
+}
+
+// escaped is a character as quoted texts and addresses of the web have it, whose last letter begins no word.
+var escaped = regexp.MustCompile(`(\\[a-z]|\\x[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2})$`)
 
 // jsonString is a string in JSON.
 var jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)

@@ -28,6 +28,25 @@ func TestMask(t *testing.T) {
 	require.NotEqual(t, m.apply("A1"), m.apply("A12"))
 }
 
+// TestMaskOfThePerson: the user's name is masked wherever it is a word, and is no part of another one.
+func TestMaskOfThePerson(t *testing.T) {
+	m := newMask(Host{Getenv: func(string) string { return "" }})
+	m.names = map[string]string{"/home/anna": home, `C:\Users\Anna`: home, "anna": userName, "savannah-7": "SERIAL-1", "an": "SERIAL-2"}
+	for text, want := range map[string]string{
+		"anna":                               "USER",
+		"savannah, annabel, anna2, Ωanna":    "savSERIAL-2nah, SERIAL-2nabel, SERIAL-2na2, ΩSERIAL-2na",
+		"savannah-7":                         "SERIAL-1",
+		"/home/anna":                         "HOME",
+		"file:///home/anna/x, /home/annabel": "file://HOME/x, /home/SERIAL-2nabel",
+		`C:\Users\Anna\AppData`:              `HOME\AppData`,
+		"/media/anna/disk, user=anna@host":   "/media/USER/disk, user=USER@host",
+		"run_anna-1 anna's \"anna\"":         "run_USER-1 USER's \"USER\"",
+		`a\nanna\x20anna\u0020anna%2Fanna%`:  `a\nUSER\x20USER\u0020USER%2FUSER%`,
+	} {
+		require.Equal(t, want, m.apply(text), text)
+	}
+}
+
 // TestMaskOfAddresses: a Bluetooth address says whose headset it is, however it is written.
 func TestMaskOfAddresses(t *testing.T) {
 	m := newMask(Host{Getenv: func(string) string { return "" }})
@@ -36,7 +55,8 @@ func TestMaskOfAddresses(t *testing.T) {
 	require.Equal(t, `bluez_input.ADDRESS-1.0 and ADDRESS-1, beside ADDRESS-2 at 12:34:56 on 2026-01-02`, masked)
 }
 
-// TestMaskedReport: no serial number is in the page of a bundle, however HTML writes it, and one that is a part of a time or a number does no harm.
+// TestMaskedReport: no serial number is in the page of a bundle, however HTML writes it, and one that is a part of a time or a number
+// does no harm.
 func TestMaskedReport(t *testing.T) {
 	m := newMask(Host{Getenv: func(string) string { return "" }})
 	for _, s := range []string{"20", "<A&1>", "00:1A:7D:DA:71:13"} {
@@ -44,12 +64,18 @@ func TestMaskedReport(t *testing.T) {
 	}
 	now := time.Date(2026, 3, 20, 20, 20, 20, 0, time.UTC)
 	status := control.Status{Started: now, Generation: 2020, Products: []control.Product{{Name: "Acme 700", Devices: []control.Device{
-		{Type: devices.AudioInput, ID: "usb-<A&1>", Flags: map[devices.Field]devices.Flag{devices.HardwareMute: {Value: devices.True, Since: now}}},
+		{Type: devices.AudioInput, ID: "usb-<A&1>", Flags: map[devices.Field]devices.Flag{devices.HardwareMute: {
+			Value: devices.True,
+			Since: now,
+		}}},
 		{Type: devices.AudioOutput, ID: "bluez_output.00_1A_7D_DA_71_13"},
 	}}}}
-	lane := timeline.Lane{Subject: timeline.Subject{Kind: timeline.KindFlag, Device: "usb-<A&1>", Flag: devices.HardwareMute}, Changes: []timeline.Change{
-		{At: now, To: timeline.True, Origin: &devices.Origin{Via: devices.ViaHIDReport, Detail: "<A&1>"}},
-	}}
+	lane := timeline.Lane{
+		Subject: timeline.Subject{Kind: timeline.KindFlag, Device: "usb-<A&1>", Flag: devices.HardwareMute},
+		Changes: []timeline.Change{
+			{At: now, To: timeline.True, Origin: &devices.Origin{Via: devices.ViaHIDReport, Detail: "<A&1>"}},
+		},
+	}
 	page, err := maskedReport(m, status, timeline.Timeline{From: now, To: now.Add(time.Hour), Lanes: []timeline.Lane{lane}})
 	require.NoError(t, err)
 	require.NotContains(t, string(page), "A&amp;1")
