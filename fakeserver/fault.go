@@ -62,9 +62,9 @@ const (
 	FaultHalf FaultKind = "half"
 	// FaultDeep takes the payload and answers with JSON that is nested 100000 deep.
 	FaultDeep FaultKind = "deep"
-	// FaultStranger takes the payload and, over WebSocket and IPC, sends a good
+	// FaultExtraAnswer takes the payload and, over WebSocket and IPC, sends a good
 	// answer to a nonce that was never sent before the real answer.
-	FaultStranger FaultKind = "stranger"
+	FaultExtraAnswer FaultKind = "extra-answer"
 	// FaultTwice takes the payload and answers it twice, over WebSocket and IPC.
 	FaultTwice FaultKind = "twice"
 	// FaultError answers evt ERROR with Code and Message.
@@ -127,7 +127,7 @@ var faultSpecs = []faultSpec{
 	{FaultHuge, argNone, nil, "answers have 10 MiB"},
 	{FaultHalf, argNone, nil, "half an answer comes, then nothing"},
 	{FaultDeep, argNone, nil, "answers are nested 100000 deep"},
-	{FaultStranger, argNone, sockets, "an answer to a nonce never sent comes before each answer"},
+	{FaultExtraAnswer, argNone, sockets, "an answer to a nonce never sent comes before each answer"},
 	{FaultTwice, argNone, sockets, "each answer comes twice"},
 	{FaultError, argError, nil, "answers are evt ERROR"},
 	{FaultHTTPError, argError, []Transport{HTTP}, "answers are HTTP 400"},
@@ -137,12 +137,12 @@ var faultSpecs = []faultSpec{
 // payloadFaults are those that meet a payload when it has been read.
 var payloadFaults = []FaultKind{
 	FaultHang, FaultCloseAfter, FaultNoAnswer, FaultAnswerLate, FaultWrongNonce, FaultBadJSON, FaultHuge, FaultHalf,
-	FaultDeep, FaultStranger, FaultTwice, FaultError, FaultHTTPError,
+	FaultDeep, FaultExtraAnswer, FaultTwice, FaultError, FaultHTTPError,
 }
 
 // takenFaults are those under which the client still takes the list.
 var takenFaults = []FaultKind{
-	FaultAnswerLate, FaultWrongNonce, FaultBadJSON, FaultHuge, FaultHalf, FaultDeep, FaultStranger, FaultTwice,
+	FaultAnswerLate, FaultWrongNonce, FaultBadJSON, FaultHuge, FaultHalf, FaultDeep, FaultExtraAnswer, FaultTwice,
 }
 
 func specOf(kind FaultKind) (faultSpec, bool) {

@@ -182,9 +182,9 @@ var ipcFaultTests = map[FaultKind]func(*testing.T, *Server){
 		require.Equal(t, deep, mustPost(t, srv, msg("1", cameraDev)).body)
 		require.Equal(t, []string{"cam"}, ids(srv.Devices()))
 	},
-	FaultStranger: func(t *testing.T, srv *Server) {
+	FaultExtraAnswer: func(t *testing.T, srv *Server) {
 		p, ws := greet(t, srv), connect(t, srv)
-		setFault(t, srv, "stranger")
+		setFault(t, srv, "extra-answer")
 		p.send(opFrame, msg("1", cameraDev))
 		require.Equal(t, success("a nonce that was never sent"), p.answer())
 		require.Equal(t, success("1"), p.answer())

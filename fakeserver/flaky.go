@@ -24,7 +24,7 @@ var faultPool = map[event][]FaultKind{
 	connectEvent: {FaultReadyLate, FaultReadyNever, FaultCloseCode, FaultLogin, FaultOffline},
 	payloadEvent: {
 		FaultDie, FaultCloseAfter, FaultNoAnswer, FaultAnswerLate, FaultWrongNonce, FaultBadJSON, FaultError,
-		FaultHuge, FaultHalf, FaultDeep, FaultStranger, FaultTwice, FaultOffline,
+		FaultHuge, FaultHalf, FaultDeep, FaultExtraAnswer, FaultTwice, FaultOffline,
 	},
 }
 

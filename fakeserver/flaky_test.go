@@ -20,7 +20,7 @@ func TestDice(t *testing.T) {
 		{WebSocket, connectEvent, []FaultKind{FaultLogin}},
 		{IPC, payloadEvent, []FaultKind{FaultOffline}},
 		{WebSocket, payloadEvent, []FaultKind{FaultOffline}},
-		{HTTP, payloadEvent, []FaultKind{FaultStranger, FaultTwice}},
+		{HTTP, payloadEvent, []FaultKind{FaultExtraAnswer, FaultTwice}},
 	} {
 		d, again, hits, seen := newRNG(7), newRNG(7), 0, map[FaultKind]int{}
 		for range count {

@@ -39,7 +39,7 @@ const (
 	// of four connects (WebSocket or IPC) and of four payloads, one meets a
 	// fault on the average. For a connect it is ready-late, ready-never,
 	// close-code, login or offline, for a payload die, close-after, no-answer,
-	// answer-late, wrong-nonce, bad-json, error, huge, half, deep, stranger,
+	// answer-late, wrong-nonce, bad-json, error, huge, half, deep, extra-answer,
 	// twice or offline; delays are below 2 s. What a transport cannot show is
 	// not drawn for it. The nth connect and the nth payload of a server always
 	// meet the same draw, which is void while a fault is set (see [Server.SetFault]).

@@ -48,7 +48,7 @@ const (
 	offlineMessage = "Invalid Client ID"
 	unknownError   = "Unknown Error"
 	scopeMessage   = "Not authenticated or invalid scope"
-	strangerNonce  = "a nonce that was never sent"
+	unsentNonce    = "a nonce that was never sent"
 
 	cutOffAnswer = `{"cmd":"SET_CERTIFIED_DEVICES","data":null,"evt":nu`
 )

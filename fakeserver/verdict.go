@@ -88,9 +88,9 @@ func (f Fault) apply(v verdict, m message) verdict {
 	case FaultHalf:
 		answer = v
 		answer.half = true
-	case FaultStranger:
+	case FaultExtraAnswer:
 		answer = v
-		answer.body, answer.again = successBody(m.cmd, strangerNonce), v.body
+		answer.body, answer.again = successBody(m.cmd, unsentNonce), v.body
 	case FaultTwice:
 		answer = v
 		answer.again = v.body

@@ -42,7 +42,7 @@ func validPayloads() []check {
 		good("related", "two devices, related to each other", list(
 			device("audioinput", fields{"related": []string{"conformance-check-audiooutput"}}),
 			device("audiooutput", fields{"related": []string{"conformance-check-audioinput"}}))),
-		unspecified("related-stranger", "related to an id not in the list",
+		unspecified("related-unknown", "related to an id not in the list",
 			microphone(fields{"related": []string{"conformance-check-none"}})),
 		unspecified("no-names", "vendor, model without name and url", microphone(fields{"vendor": fields{}, "model": fields{}})),
 		unspecified("same-id", "two devices with one id",

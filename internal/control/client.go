@@ -101,7 +101,7 @@ func (c *Client) open(ctx context.Context, _, _ string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newAsking(raw, make(chan struct{})), nil
+	return newRequestConn(raw, make(chan struct{})), nil
 }
 
 // httpClient talks over t to the agent and to nobody else.
@@ -407,9 +407,9 @@ func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, askTimeout)
 }
 
-// asking is a connection on which an answer may come before the question is sent, as it does
+// requestConn is a connection on which an answer may come before the question is sent, as it does
 // where the agent has too many connections. net/http would not know what it belongs to.
-type asking struct {
+type requestConn struct {
 	net.Conn
 	asked  chan struct{} // closed when the question is being sent
 	closed chan struct{}
@@ -418,15 +418,15 @@ type asking struct {
 	close  func()
 }
 
-func newAsking(raw net.Conn, closed chan struct{}) *asking {
-	c := &asking{Conn: raw, asked: make(chan struct{}), closed: closed}
+func newRequestConn(raw net.Conn, closed chan struct{}) *requestConn {
+	c := &requestConn{Conn: raw, asked: make(chan struct{}), closed: closed}
 	c.ask = sync.OnceFunc(func() { close(c.asked) })
 	c.close = sync.OnceFunc(func() { close(c.closed) })
 	return c
 }
 
 // Read waits until something is asked. What answers in no way that net/http knows is no agent.
-func (c *asking) Read(b []byte) (int, error) {
+func (c *requestConn) Read(b []byte) (int, error) {
 	select {
 	case <-c.asked:
 	case <-c.closed:
@@ -442,13 +442,13 @@ func (c *asking) Read(b []byte) (int, error) {
 
 // Write does not fail: where it does, Read has the answer that was given instead of listening,
 // or the error.
-func (c *asking) Write(b []byte) (int, error) {
+func (c *requestConn) Write(b []byte) (int, error) {
 	c.ask()
 	_, _ = c.Conn.Write(b)
 	return len(b), nil
 }
 
-func (c *asking) Close() error {
+func (c *requestConn) Close() error {
 	err := c.Conn.Close()
 	c.close()
 	if errors.Is(err, net.ErrClosed) {

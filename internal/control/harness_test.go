@@ -56,17 +56,26 @@ func newFake() *fake {
 	return &fake{
 		status: Status{
 			Version: "1.4.0", PID: 4711, Started: at(0), Vendor: "Acme", Catalogue: "/acme.yaml", Generation: 7, Changed: at(1),
-			Sources:  []Source{{Name: "audio", Condition: "ok", Endpoints: 3, Notes: []string{"a note"}, Remarks: health.Explained("a note")}, {Name: "camera", Condition: "failing", Error: "gone", Reason: &gone}},
+			Sources: []Source{
+				{Name: "audio", Condition: "ok", Endpoints: 3, Notes: []string{"a note"}, Remarks: health.Explained("a note")},
+				{Name: "camera", Condition: "failing", Error: "gone", Reason: &gone},
+			},
 			Products: []Product{headset(devices.False)},
 			HID: []HID{{
 				Node: "hidraw3", Name: "Acme 700", VID: "1209", PID: "0700", Serial: "A1", Interface: 3, Error: "permission denied", Reason: &gone,
 				Sources: []HIDSource{{Product: "acme-700", Rule: "sources[0]"}},
 			}},
-			Pushes: []Push{{Product: "acme-700", Serial: "A1", Owner: "suite", State: map[devices.Field]devices.Tri{devices.HardwareMute: devices.False}, Until: at(9), Units: 1}},
-			Clients: Clients{State: "ready", Notes: []string{"a note"}, Remarks: health.Explained("a note"), NextTry: at(5), Error: "refused", Remedy: "wait", Reason: &gone, Sessions: []Session{
-				{State: "ready", Transport: "ipc", Socket: "/run/discord-ipc-0", PID: 9, Name: "Discord", Generation: 7, Delivered: at(2), Devices: 1},
-				{State: "refused", Transport: "http", Port: 6463, NextTry: at(5), Error: "4000", Remedy: "ask", Reason: &gone},
+			Pushes: []Push{{
+				Product: "acme-700", Serial: "A1", Owner: "suite",
+				State: map[devices.Field]devices.Tri{devices.HardwareMute: devices.False}, Until: at(9), Units: 1,
 			}},
+			Clients: Clients{
+				State: "ready", Notes: []string{"a note"}, Remarks: health.Explained("a note"), NextTry: at(5), Error: "refused",
+				Remedy: "wait", Reason: &gone, Sessions: []Session{
+					{State: "ready", Transport: "ipc", Socket: "/run/discord-ipc-0", PID: 9, Name: "Discord", Generation: 7, Delivered: at(2), Devices: 1},
+					{State: "refused", Transport: "http", Port: 6463, NextTry: at(5), Error: "4000", Remedy: "ask", Reason: &gone},
+				},
+			},
 			LogLevel: "info", Pause: &Pause{Until: at(5), UntilLogin: true, List: devices.PauseUnmuted},
 			Conditions: ConditionsOf([]health.Condition{
 				{Code: health.SourceUnreadable, Severity: health.Problem, Subject: "camera", Because: []health.Condition{gone}},
@@ -80,10 +89,13 @@ func newFake() *fake {
 func at(minute int) time.Time { return time.Date(2026, 3, 1, 8, minute, 0, 250e6, time.UTC) }
 
 func headset(mute devices.Tri) Product {
-	return Product{ID: "acme-700", Name: "Acme 700", Unit: "acme-700 usb-1-2", Devices: []Device{{Type: devices.AudioInput, ID: "mic", Flags: map[devices.Field]devices.Flag{
-		devices.HardwareMute:     {Value: mute, Origin: devices.Origin{Via: "push", Detail: "suite"}, Since: at(1)},
-		devices.EchoCancellation: {},
-	}}}}
+	return Product{ID: "acme-700", Name: "Acme 700", Unit: "acme-700 usb-1-2", Devices: []Device{{
+		Type: devices.AudioInput, ID: "mic",
+		Flags: map[devices.Field]devices.Flag{
+			devices.HardwareMute:     {Value: mute, Origin: devices.Origin{Via: "push", Detail: "suite"}, Since: at(1)},
+			devices.EchoCancellation: {},
+		},
+	}}}
 }
 
 // set changes the status, and all watchers hear of it.
@@ -125,16 +137,19 @@ func (f *fake) Devices() Devices {
 		Generation: 7,
 		Endpoints: []Endpoint{{
 			Endpoint: devices.Endpoint{
-				Source: "audio", ID: "mic", Type: devices.AudioInput, Name: "Acme <700> Mono", Bus: devices.USB, VID: "1209", PID: "0700", Serial: "A1", Container: "usb-1-2",
+				Source: "audio", ID: "mic", Type: devices.AudioInput, Name: "Acme <700> Mono", Bus: devices.USB, VID: "1209", PID: "0700",
+				Serial: "A1", Container: "usb-1-2",
 				BusInfo: "usb-0000", Virtual: true, Master: "m", Default: true, Plugged: devices.True, Mute: devices.False, MuteInHardware: true,
-				Effects: map[devices.Field]devices.Tri{devices.EchoCancellation: devices.Unknown}, Mixer: "controlC1", Controls: map[string]devices.Tri{"Mic": devices.True},
-				SeenBy: []string{"pulse"}, Attached: at(0), Changed: map[string]time.Time{"mute": at(1)}, Stale: true,
+				Effects: map[devices.Field]devices.Tri{devices.EchoCancellation: devices.Unknown}, Mixer: "controlC1",
+				Controls: map[string]devices.Tri{"Mic": devices.True},
+				SeenBy:   []string{"pulse"}, Attached: at(0), Changed: map[string]time.Time{"mute": at(1)}, Stale: true,
 			},
 			Considered: map[devices.Field][]devices.Considered{devices.HardwareMute: {{Rule: "push", Flag: flag}, {Rule: "sources[0]"}}},
 		}, {Endpoint: devices.Endpoint{ID: "cam", Type: devices.VideoInput}}},
 		Reported: []devices.Report{{
 			Device: devices.Device{
-				Type: devices.AudioInput, ID: "mic", Related: []string{"out"}, HardwareMute: &yes, EchoCancellation: &yes, NoiseSuppression: &yes, AutomaticGainControl: &yes,
+				Type: devices.AudioInput, ID: "mic", Related: []string{"out"}, HardwareMute: &yes, EchoCancellation: &yes, NoiseSuppression: &yes,
+				AutomaticGainControl: &yes,
 			},
 			Product: "acme-700", Unit: "u", Endpoints: []devices.Key{key}, Flags: map[devices.Field]devices.Flag{devices.HardwareMute: flag},
 		}},
@@ -148,13 +163,20 @@ func (f *fake) Timeline() timeline.Timeline {
 		{Subject: timeline.Subject{Kind: timeline.KindAgent}, Changes: []timeline.Change{{At: at(0), To: timeline.Started, Detail: "1.4.0"}}},
 		{
 			Subject: timeline.Subject{
-				Kind: timeline.KindAcknowledged, Client: "Discord", Product: "acme-700", Name: "Acme 700", Number: 2, Device: "mic", Flag: devices.HardwareMute,
+				Kind: timeline.KindAcknowledged, Client: "Discord", Product: "acme-700", Name: "Acme 700", Number: 2, Device: "mic",
+				Flag: devices.HardwareMute,
 			},
 			AtStart: timeline.False,
-			Changes: []timeline.Change{{At: at(1), Until: at(2), Count: 3, From: timeline.False, To: timeline.True, Origin: &devices.Origin{Via: "push"}}},
+			Changes: []timeline.Change{{
+				At: at(1), Until: at(2), Count: 3, From: timeline.False, To: timeline.True,
+				Origin: &devices.Origin{Via: "push"},
+			}},
 		},
 		{
-			Subject: timeline.Subject{Kind: timeline.KindCondition, Condition: &health.Condition{Code: health.SourcesNone, Severity: health.Problem}},
+			Subject: timeline.Subject{Kind: timeline.KindCondition, Condition: &health.Condition{
+				Code:     health.SourcesNone,
+				Severity: health.Problem,
+			}},
 			Changes: []timeline.Change{},
 		},
 	}}
@@ -397,7 +419,7 @@ func (s *stand) ask(method, path, body string, header ...string) (*http.Response
 		if err != nil {
 			return nil, err
 		}
-		return newAsking(raw, make(chan struct{})), nil
+		return newRequestConn(raw, make(chan struct{})), nil
 	}}
 	answer, err := transport.RoundTrip(r)
 	require.NoError(s.t, err)
@@ -423,5 +445,6 @@ const aPush = `{"owner":"suite","ttl_ms":1000,"state":{"hardware_mute":true}}`
 
 // request is a push as it is on the wire.
 func request(body string, header string) string {
-	return fmt.Sprintf("PUT /v1/states/acme-700 HTTP/1.1\r\nHost: sidetone\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n%s", header, len(body), body)
+	return fmt.Sprintf("PUT /v1/states/acme-700 HTTP/1.1\r\n"+
+		"Host: sidetone\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n%s", header, len(body), body)
 }

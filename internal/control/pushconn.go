@@ -38,7 +38,7 @@ func (h *PushConn) open(ctx context.Context, _, _ string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.conn = newAsking(raw, h.done)
+	h.conn = newRequestConn(raw, h.done)
 	return h.conn, nil
 }
 

@@ -37,7 +37,7 @@ var (
 	}
 	onSockets = []string{
 		"ready-late=20ms", "ready-late=400ms", "ready-never", "close-code=1003", "close-code=4001", "close-code=4002", "close-code=4004",
-		"stranger", "twice",
+		"extra-answer", "twice",
 	}
 	onTCP  = []string{"squatter"}
 	onHTTP = []string{"http-error=4000:Invalid Client ID", "http-error=4001:Invalid Origin"}
@@ -54,7 +54,10 @@ func TestHour(t *testing.T) {
 		transports []rpcclient.Transport
 		deck       []string
 	}{
-		{"every transport", policy.Transports, slices.Concat(anywhere, onSockets, onIPC, []string{"ipc/error=4006:Not authenticated", "ipc/no-answer"})},
+		{"every transport", policy.Transports, slices.Concat(anywhere, onSockets, onIPC, []string{
+			"ipc/error=4006:Not authenticated",
+			"ipc/no-answer",
+		})},
 		{"websocket", []rpcclient.Transport{rpcclient.WebSocket}, slices.Concat(anywhere, onSockets, onTCP)},
 		{"http", []rpcclient.Transport{rpcclient.HTTP}, slices.Concat(anywhere, onTCP, onHTTP)},
 		{"ipc", []rpcclient.Transport{rpcclient.IPC}, slices.Concat(anywhere, onSockets, onIPC)},

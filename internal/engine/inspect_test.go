@@ -48,7 +48,8 @@ func (s *stage) inOrder(a *actor) {
 		}
 		possible := generations[text(p.Devices)]
 		i, _ := slices.BinarySearch(possible, reached)
-		require.Less(s.t, i, len(possible), "%s: payload %d over %s is older than generation %d, which the client had: it is of %v\nthe last:\n%s%s",
+		require.Less(s.t, i, len(possible),
+			"%s: payload %d over %s is older than generation %d, which the client had: it is of %v\nthe last:\n%s%s",
 			a.name, p.Seq, p.Transport, reached, possible, brief(all[max(0, n-4):n+1]), p.Raw)
 		reached = possible[i]
 	}
@@ -101,7 +102,8 @@ func silent(a *actor, p fakeserver.Payload) bool {
 // answers reports whether a payload was answered.
 func answers(a *actor, p fakeserver.Payload) bool {
 	answered := []fakeserver.FaultKind{
-		fakeserver.FaultNone, fakeserver.FaultStranger, fakeserver.FaultTwice, fakeserver.FaultAnswerLate, fakeserver.FaultError, fakeserver.FaultHTTPError,
+		fakeserver.FaultNone, fakeserver.FaultExtraAnswer, fakeserver.FaultTwice, fakeserver.FaultAnswerLate, fakeserver.FaultError,
+		fakeserver.FaultHTTPError,
 	}
 	return a.able() && p.EndedBy == "" && slices.Contains(answered, p.Fault)
 }

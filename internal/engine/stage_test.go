@@ -229,7 +229,7 @@ func (s *stage) rerun() {
 // meetsOnlySome are the faults that do not meet every connection that exists already.
 var meetsOnlySome = []fakeserver.FaultKind{
 	fakeserver.FaultHang, fakeserver.FaultSquatter, fakeserver.FaultReadyLate, fakeserver.FaultReadyNever, fakeserver.FaultCloseCode,
-	fakeserver.FaultLogin, fakeserver.FaultOffline, fakeserver.FaultStranger, fakeserver.FaultTwice,
+	fakeserver.FaultLogin, fakeserver.FaultOffline, fakeserver.FaultExtraAnswer, fakeserver.FaultTwice,
 }
 
 // misbehave brings a fault about and waits until it has met the agent.

@@ -54,7 +54,7 @@ func TestFaultsOverIPC(t *testing.T) {
 		"die":                 "lost",
 		"no-answer":           "does not know certified devices",
 		"wrong-nonce":         "does not know certified devices",
-		"stranger":            "",
+		"extra-answer":        "",
 		"twice":               "",
 		"answer-late=100ms":   "",
 		"ready-late=100ms":    "",
