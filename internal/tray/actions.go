@@ -13,19 +13,19 @@ const actionInterval = 200 * time.Millisecond
 // actions are what the user has chosen, each of which waits or runs but once: so there are never more of them than kinds.
 type actions struct {
 	mu      sync.Mutex
-	pending map[Action]bool
-	queue   chan Action
+	pending map[action]bool
+	queue   chan action
 }
 
 // maxActions is more than there are kinds of actions.
 const maxActions = 16
 
 func newActions() *actions {
-	return &actions{pending: make(map[Action]bool), queue: make(chan Action, maxActions)}
+	return &actions{pending: make(map[action]bool), queue: make(chan action, maxActions)}
 }
 
 // add never blocks. What waits or runs already is not added again.
-func (l *actions) add(a Action) {
+func (l *actions) add(a action) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.pending[a] && len(l.pending) < maxActions {
@@ -35,7 +35,7 @@ func (l *actions) add(a Action) {
 }
 
 // run does one after the other until ctx ends.
-func (l *actions) run(ctx context.Context, act func(context.Context, Action)) {
+func (l *actions) run(ctx context.Context, act func(context.Context, action)) {
 	for {
 		select {
 		case a := <-l.queue:

@@ -20,7 +20,7 @@ import (
 // chooser is a host whose user is the test.
 type chooser struct {
 	queue
-	chosen chan Action
+	chosen chan action
 }
 
 func (chooser) notify(string) {}
@@ -52,7 +52,7 @@ func (c chooser) awaits(t *testing.T, text string) {
 // TestWhatRowsDoOnWindows: at the agent, in the registry, in the folder of downloads, and when an agent does not start.
 func TestWhatRowsDoOnWindows(t *testing.T) {
 	a := newAgent(t, ipctest.Folder(t))
-	user := chooser{newQueue(), make(chan Action)}
+	user := chooser{newQueue(), make(chan action)}
 	self, err := os.Executable()
 	require.NoError(t, err)
 	t.Setenv(startEnv, self)
@@ -68,29 +68,29 @@ func TestWhatRowsDoOnWindows(t *testing.T) {
 		}, user)
 	}()
 	user.awaits(t, "> Start\n")
-	user.chosen <- ActionStart
+	user.chosen <- actionStart
 	user.awaits(t, "no catalogue")
 	a.start()
 	user.awaits(t, "> For 1 hour\n")
-	user.chosen <- ActionPauseHour
+	user.chosen <- actionPauseHour
 	user.awaits(t, "> Resume reporting\n")
-	user.chosen <- ActionResume
+	user.chosen <- actionResume
 	user.awaits(t, "> For 1 hour\n")
-	user.chosen <- ActionCopy
+	user.chosen <- actionCopy
 	user.awaits(t, "copied")
-	user.chosen <- ActionAutostart
+	user.chosen <- actionAutostart
 	user.awaits(t, "[x] Start at login\n")
 	require.True(t, desktop.RunOfUser.Starts(program))
-	user.chosen <- ActionAutostart
+	user.chosen <- actionAutostart
 	user.awaits(t, "[ ] Start at login\n")
 	require.False(t, desktop.RunOfUser.Starts(program))
 
 	folder, err := windows.KnownFolderPath(windows.FOLDERID_Downloads, 0)
 	require.NoError(t, err)
 	page := filepath.Join(folder, program+"-report.html")
-	user.chosen <- ActionDetails
+	user.chosen <- actionDetails
 	testlab.Eventually(t, "the report is there", func() bool { return os.Remove(page) == nil })
-	user.chosen <- ActionQuit
+	user.chosen <- actionQuit
 	require.NoError(t, <-ended)
 	end()
 }

@@ -24,7 +24,7 @@ type fakeAgent struct {
 
 // newAgent prepares an agent at an address. It is not there before start.
 func newAgent(t *testing.T, address string) *fakeAgent {
-	return &fakeAgent{t: t, address: address, watch: controltest.NewWatch(view().Status)}
+	return &fakeAgent{t: t, address: address, watch: controltest.NewWatch(viewOf().Status)}
 }
 
 func (a *fakeAgent) start() {
@@ -44,7 +44,7 @@ func (a *fakeAgent) start() {
 		a.say(views["paused"])
 		_, _ = w.Write([]byte("{}"))
 	})
-	mux.HandleFunc("POST /v1/resume", func(http.ResponseWriter, *http.Request) { a.say(view()) })
+	mux.HandleFunc("POST /v1/resume", func(http.ResponseWriter, *http.Request) { a.say(viewOf()) })
 	a.server = &http.Server{Handler: mux}
 	ended := make(chan struct{})
 	go func() {
@@ -60,4 +60,4 @@ func (a *fakeAgent) start() {
 func (a *fakeAgent) stop() { _ = a.server.Close() }
 
 // say has the agent say that all is as in v.
-func (a *fakeAgent) say(v View) { a.watch.Say(v.Status) }
+func (a *fakeAgent) say(v view) { a.watch.Say(v.Status) }

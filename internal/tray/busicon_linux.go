@@ -38,7 +38,7 @@ type busTooltip struct {
 }
 
 // exportIcon puts an icon on the bus, where nobody shows it before it is registered.
-func exportIcon(bus *dbus.Conn, title string, f frame, chosen func(Action)) (*busIcon, error) {
+func exportIcon(bus *dbus.Conn, title string, f frame, chosen func(action)) (*busIcon, error) {
 	menu, err := exportMenu(bus, f.items, chosen)
 	if err != nil {
 		return nil, err

@@ -17,13 +17,13 @@ const (
 // busMenu is a menu as com.canonical.dbusmenu has it. The number of a row is its place, since all menus have the same rows. Panels are
 // told of what changes in a row, and never that the rows are other ones (LayoutUpdated): upon that Qt closes a menu that is open.
 type busMenu struct {
-	chosen func(Action)
+	chosen func(action)
 	mu     sync.Mutex
 	rows   []busRow // the first is the menu itself
 }
 
 type busRow struct {
-	action   Action
+	action   action
 	props    map[string]dbus.Variant
 	children []int32
 }
@@ -48,7 +48,7 @@ type rowEvent struct {
 }
 
 // exportMenu puts a menu on the bus.
-func exportMenu(bus *dbus.Conn, items []Item, chosen func(Action)) (*busMenu, error) {
+func exportMenu(bus *dbus.Conn, items []item, chosen func(action)) (*busMenu, error) {
 	m := &busMenu{chosen: chosen, rows: busRows(items)}
 	if err := bus.Export(m, menuPath, menuInterface); err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func exportMenu(bus *dbus.Conn, items []Item, chosen func(Action)) (*busMenu, er
 	return m, err
 }
 
-func busRows(items []Item) []busRow {
+func busRows(items []item) []busRow {
 	rows := []busRow{{props: map[string]dbus.Variant{"children-display": dbus.MakeVariant("submenu")}}}
 	rows[0].children = addRows(&rows, items, true)
 	return rows
@@ -67,7 +67,7 @@ func busRows(items []Item) []busRow {
 
 // addRows adds the rows of a menu, each before those of its own menu, and returns their numbers. What is not shown cannot be chosen,
 // although any program may say so.
-func addRows(rows *[]busRow, items []Item, shown bool) (numbers []int32) {
+func addRows(rows *[]busRow, items []item, shown bool) (numbers []int32) {
 	for _, it := range items {
 		n := len(*rows)
 		row, shown := busRow{props: it.props()}, shown && it.Text != ""
@@ -83,7 +83,7 @@ func addRows(rows *[]busRow, items []Item, shown bool) (numbers []int32) {
 }
 
 // props are what a panel needs to know of a row.
-func (it Item) props() map[string]dbus.Variant {
+func (it item) props() map[string]dbus.Variant {
 	if it.Separator {
 		return map[string]dbus.Variant{"type": dbus.MakeVariant("separator")}
 	}
@@ -123,7 +123,7 @@ func directed(text string) string {
 }
 
 // set changes the rows, and returns what is different in them.
-func (m *busMenu) set(items []Item) (changed []rowProps) {
+func (m *busMenu) set(items []item) (changed []rowProps) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	next := busRows(items)

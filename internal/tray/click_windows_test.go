@@ -15,8 +15,8 @@ import (
 type place []uintptr
 
 // placesOf are those of all rows that do something, by what they do.
-func placesOf(items []Item) map[Action]place {
-	found := make(map[Action]place)
+func placesOf(items []item) map[action]place {
+	found := make(map[action]place)
 	shown := uintptr(0)
 	for _, it := range items {
 		switch {
@@ -35,7 +35,7 @@ func placesOf(items []Item) map[Action]place {
 
 // TestEachRowCanBeClicked with the mouse, in menus of rows, too.
 func TestEachRowCanBeClicked(t *testing.T) {
-	s, _, _ := startTray(t, view())
+	s, _, _ := startTray(t, viewOf())
 	for _, which := range []string{"log_file", "paused", "paused_login", "down", "many_products", "right_to_left"} {
 		rows := menu(views[which], texts.For(texts.English))
 		s.drawn(frameOf(views[which], texts.English))
@@ -80,11 +80,11 @@ func TestEachRowCanBeReachedByKeys(t *testing.T) {
 		require.Equal(t, action, <-s.chosen)
 		s.waitUntilClosed()
 	}
-	at := placesOf(rows)[ActionPauseHour]
+	at := placesOf(rows)[actionPauseHour]
 	s.openMenu()
 	s.press(s.keysTo(at)...)
 	s.press(keyLeft, keyRight, keyDown, keyReturn)
-	require.Equal(t, ActionPauseHour, <-s.chosen)
+	require.Equal(t, actionPauseHour, <-s.chosen)
 	s.waitUntilClosed()
 	s.openMenu()
 	s.press(s.keysTo(at)...)
@@ -116,7 +116,7 @@ func (s *shownTray) keysTo(at place) (keys []uintptr) {
 
 // TestANotificationIsClicked: it opens no menu and chooses nothing.
 func TestANotificationIsClicked(t *testing.T) {
-	s, bar, _ := startTray(t, view())
+	s, bar, _ := startTray(t, viewOf())
 	s.notify("Acme Headset 700 is muted")
 	bar.next(nimModify)
 	const shown, hidden, timedOut, clicked = 0x402, 0x403, 0x404, 0x405 // NIN_BALLOON

@@ -20,7 +20,7 @@ const (
 
 // follow tells of the agent at address until ctx ends: of every change of its status, and of whether it can be asked. It never
 // polls one that runs, nor, where something tells when its socket is there, one that does not.
-func follow(ctx context.Context, address string, c *control.Client, tell func(func(*View))) error {
+func follow(ctx context.Context, address string, c *control.Client, tell func(func(*view))) error {
 	appeared := signal.New()
 	watch, err := watchSocket(address, appeared.Notify)
 	if err != nil {
@@ -35,8 +35,8 @@ func follow(ctx context.Context, address string, c *control.Client, tell func(fu
 		asked := time.Now()
 		err := c.Watch(ctx, func(change control.Change) error {
 			retry = firstRetry
-			tell(func(v *View) {
-				v.Agent, v.Status = Up, change.Status
+			tell(func(v *view) {
+				v.Agent, v.Status = agentUp, change.Status
 				v.Vendor = cmp.Or(change.Vendor, v.Vendor)
 			})
 			return nil
@@ -54,7 +54,7 @@ func follow(ctx context.Context, address string, c *control.Client, tell func(fu
 			wait = downRetry
 		default:
 			reason := control.Unreachable(err)
-			tell(func(v *View) { v.Agent, v.Reason = Silent, &reason })
+			tell(func(v *view) { v.Agent, v.Reason = agentSilent, &reason })
 			wait, retry = retry, min(2*retry, lastRetry)
 			debug.FreeOSMemory() // what is not an agent may have said much
 		}
@@ -65,8 +65,8 @@ func follow(ctx context.Context, address string, c *control.Client, tell func(fu
 }
 
 // down notes that no agent runs. One that was started a moment ago is given its time.
-func down(v *View) {
-	if v.Agent != Starting {
-		v.Agent = Down
+func down(v *view) {
+	if v.Agent != agentStarting {
+		v.Agent = agentDown
 	}
 }

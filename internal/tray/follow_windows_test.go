@@ -16,26 +16,26 @@ import (
 // TestAnAgentThatAppears is shown at once, each time, and one that has gone, too: nothing is asked for in between.
 func TestAnAgentThatAppears(t *testing.T) {
 	address := ipctest.Folder(t)
-	seen := make(chan AgentState, 99)
+	seen := make(chan agentState, 99)
 	client := control.NewClient(func(ctx context.Context) (net.Conn, error) { return ipc.DialControl(ctx, address) })
 	followed, ctx := make(chan error), t.Context()
 	ctx, end := context.WithCancel(ctx)
 	go func() {
-		followed <- follow(ctx, address, client, func(change func(*View)) {
-			var v View
+		followed <- follow(ctx, address, client, func(change func(*view)) {
+			var v view
 			change(&v)
 			seen <- v.Agent
 		})
 	}()
-	sees := func(want AgentState) {
+	sees := func(want agentState) {
 		testlab.Eventually(t, string(want), func() bool { return len(seen) > 0 })
 		require.Equal(t, want, <-seen)
 	}
 	a := newAgent(t, address)
 	for range 2 {
-		sees(Down)
+		sees(agentDown)
 		a.start()
-		sees(Up)
+		sees(agentUp)
 		a.stop()
 	}
 	end()

@@ -23,7 +23,7 @@ const (
 // TestForgedMessages: a program that pretends that rows are chosen while there is no menu has nothing done, and leaves icon and
 // menu as they are.
 func TestForgedMessages(t *testing.T) {
-	s, bar, _ := startTray(t, view())
+	s, bar, _ := startTray(t, viewOf())
 	window := uintptr(s.icon.window)
 	for id := range uintptr(300) {
 		for _, message := range []struct{ id, param, data uintptr }{
@@ -56,13 +56,13 @@ func TestForgedMessages(t *testing.T) {
 	require.Empty(t, s.chosen)
 	s.openMenu()
 	s.press(keyUp, keyReturn)
-	require.Equal(t, ActionQuit, <-s.chosen)
+	require.Equal(t, actionQuit, <-s.chosen)
 	s.waitUntilClosed()
 }
 
 // TestClicksOnAnOpenMenu: however often the icon is clicked meanwhile, there is one menu, and none when it has been closed.
 func TestClicksOnAnOpenMenu(t *testing.T) {
-	s, _, _ := startTray(t, view())
+	s, _, _ := startTray(t, viewOf())
 	s.openMenu()
 	for range 1000 {
 		_, _, _ = postMessage.Call(uintptr(s.icon.window), libraryClicks, libraryIcon, wmRButtonUp)
@@ -75,11 +75,11 @@ func TestClicksOnAnOpenMenu(t *testing.T) {
 
 // TestAStormWhileTheMenuIsOpen: of a thousand changes the last one is what the menu says.
 func TestAStormWhileTheMenuIsOpen(t *testing.T) {
-	s, _, _ := startTray(t, view())
+	s, _, _ := startTray(t, viewOf())
 	s.openMenu()
 	var last frame
 	for n := range 1000 {
-		last = frameOf(view(products(headset(1, fmt.Sprint("Headset ", n), devices.True))), texts.English)
+		last = frameOf(viewOf(products(headset(1, fmt.Sprint("Headset ", n), devices.True))), texts.English)
 		s.show(last)
 	}
 	s.drawn(last)
@@ -90,7 +90,7 @@ func TestAStormWhileTheMenuIsOpen(t *testing.T) {
 
 // TestTheSessionEndsWhileTheMenuIsOpen: Windows has its answer although the menu waits for the user.
 func TestTheSessionEndsWhileTheMenuIsOpen(t *testing.T) {
-	s, bar, _ := startTray(t, view())
+	s, bar, _ := startTray(t, viewOf())
 	s.openMenu()
 	tell := func(id uint32, param uintptr) (answer uintptr) { // both windows of the tray
 		own, _, _ := sendMessage.Call(uintptr(s.icon.window), uintptr(id), param, 0)
@@ -105,7 +105,7 @@ func TestTheSessionEndsWhileTheMenuIsOpen(t *testing.T) {
 	require.NotZero(t, s.popup())
 	tell(broadcast.QueryEndSession, 0)
 	tell(broadcast.EndSession, 1)
-	require.Equal(t, ActionQuit, <-s.chosen)
+	require.Equal(t, actionQuit, <-s.chosen)
 	s.menu.close()
 	s.waitUntilClosed()
 }

@@ -205,9 +205,9 @@ func (i *iconOnBus) write(b *strings.Builder, of rowLayout, indent string) {
 }
 
 // expected is the same of what menu says.
-func expected(v View) string { return expectedRows(menu(v, texts.For(texts.English)), "") }
+func expected(v view) string { return expectedRows(menu(v, texts.For(texts.English)), "") }
 
-func expectedRows(items []Item, indent string) (s string) {
+func expectedRows(items []item, indent string) (s string) {
 	for _, it := range items {
 		switch {
 		case it.Separator:
@@ -221,7 +221,7 @@ func expectedRows(items []Item, indent string) (s string) {
 }
 
 // shows waits until the menu is that of v.
-func (i *iconOnBus) shows(v View) {
+func (i *iconOnBus) shows(v view) {
 	i.t.Helper()
 	v.Autostart = false
 	var got string
@@ -321,8 +321,8 @@ func TestAgentThatCannotBeStarted(t *testing.T) {
 	s.tray()
 	icon := panel.icon()
 	icon.click("Start")
-	icon.shows(view(agent(Down), func(v *View) {
-		v.Notice = Notice{"tray.agent.failed", texts.Args{"reason": "no catalogue"}}
+	icon.shows(viewOf(agent(agentDown), func(v *view) {
+		v.Notice = notice{"tray.agent.failed", texts.Args{"reason": "no catalogue"}}
 	}))
 }
 
@@ -347,7 +347,7 @@ func TestStartByTheService(t *testing.T) {
 			"#!/bin/sh\ncase $1-$2 in service-status) echo '%s';; *) echo %d \"$@\" >&2;; esac\nexit 1\n", status, starts), 0o700))
 		icon.click("Start")
 		want = fmt.Sprint(starts, " ", want)
-		icon.shows(view(agent(Down), func(v *View) { v.Notice = Notice{"tray.agent.failed", texts.Args{"reason": want}} }))
+		icon.shows(viewOf(agent(agentDown), func(v *view) { v.Notice = notice{"tray.agent.failed", texts.Args{"reason": want}} }))
 	}
 }
 
@@ -361,9 +361,9 @@ func TestLogOfBefore(t *testing.T) {
 	panel := s.panel()
 	s.tray()
 	icon := panel.icon()
-	icon.shows(view(agent(Down), func(v *View) { v.OldLog = log }))
+	icon.shows(viewOf(agent(agentDown), func(v *view) { v.OldLog = log }))
 	s.agent.start()
-	icon.shows(view())
+	icon.shows(viewOf())
 }
 
 func TestClicks(t *testing.T) {
@@ -373,7 +373,7 @@ func TestClicks(t *testing.T) {
 	panel := s.panel()
 	tray := s.tray()
 	icon := panel.icon()
-	icon.shows(view())
+	icon.shows(viewOf())
 
 	opened := func(file string) string {
 		testlab.Eventually(t, file+" is opened", func() bool {
@@ -389,7 +389,7 @@ func TestClicks(t *testing.T) {
 	icon.click("Copy diagnostics")
 	require.Equal(t, "all is well\n", opened("Sidetone-diagnostics.txt"))
 
-	logged := view(func(v *View) {
+	logged := viewOf(func(v *view) {
 		v.Status.LogFile, v.Notice.Key = filepath.Join(s.home, "state", "agent.log"), "tray.copied"
 	})
 	s.agent.say(logged)
@@ -403,7 +403,7 @@ func TestClicks(t *testing.T) {
 	icon.click("For 1 hour")
 	icon.shows(views["paused"])
 	icon.click("Resume reporting")
-	icon.shows(view())
+	icon.shows(viewOf())
 
 	entry := filepath.Join(s.home, ".config/autostart/sidetone-tray.desktop")
 	icon.click("Start at login")
@@ -430,9 +430,9 @@ func TestNoPanel(t *testing.T) {
 		return strings.Contains(tray.log.String(), "shows no tray icons yet")
 	})
 	panel := s.panel()
-	panel.icon().shows(view())
+	panel.icon().shows(viewOf())
 	require.NoError(t, panel.conn.Close())
-	s.panel().icon().shows(view())
+	s.panel().icon().shows(viewOf())
 	require.Equal(t, 1, strings.Count(tray.log.String(), "\n"), tray.log)
 }
 
@@ -445,7 +445,7 @@ func TestNoBus(t *testing.T) {
 	tray := s.tray()
 	testlab.Eventually(t, "it says that there is no bus", func() bool { return strings.Contains(tray.log.String(), "no session bus") })
 	s.bus.Start()
-	s.panel().icon().shows(view())
+	s.panel().icon().shows(viewOf())
 	require.NoFileExists(t, filepath.Join(s.home, "launched"))
 
 	nowhere := s.tray("XDG_RUNTIME_DIR=")
@@ -476,7 +476,7 @@ func TestBusEnds(t *testing.T) {
 	s.agent.start()
 	panel := s.panel()
 	tray := s.tray()
-	panel.icon().shows(view())
+	panel.icon().shows(viewOf())
 	s.bus.Kill()
 	require.Equal(t, 1, tray.end())
 	require.Contains(t, tray.log.String(), errBusEnded.Error())
@@ -505,14 +505,14 @@ func TestOnlyWhatChangesIsSent(t *testing.T) {
 	panel := s.panel()
 	s.tray()
 	icon := panel.icon()
-	icon.shows(view())
+	icon.shows(viewOf())
 	signals := make(chan *dbus.Signal, 1000)
 	ears := s.connect()
 	require.NoError(t, ears.AddMatchSignal(dbus.WithMatchSender(icon.name)))
 	ears.Signal(signals)
 
-	s.agent.say(view()) // equal: nothing to draw
-	muted := view(products(headset(1, "Acme Headset 700", devices.True)))
+	s.agent.say(viewOf()) // equal: nothing to draw
+	muted := viewOf(products(headset(1, "Acme Headset 700", devices.True)))
 	s.agent.say(muted)
 	icon.shows(muted)
 	rows := make(map[string]bool)

@@ -109,7 +109,7 @@ func (b *taskbar) run(ctx context.Context, on events) error {
 		return errors.New("put the icon beside the clock: Windows has not taken it: start the tray again when there is a taskbar")
 	}
 	b.icon.window = libraryWindow()
-	b.rows = newRows(ctx, b.last.items, nil, func(a Action) { b.choose(a, on.chosen) })
+	b.rows = newRows(ctx, b.last.items, nil, func(a action) { b.choose(a, on.chosen) })
 	b.watchMenu(b.icon.window)
 	b.hearExplorer(b.icon.window, taskbarCreated(), libraryClicks)
 	b.scheme = desktop.TaskbarScheme()
@@ -191,7 +191,7 @@ func (b *taskbar) serve(ctx context.Context, on events) {
 }
 
 // handle is called on the thread of the window for broadcasts.
-func (b *taskbar) handle(m broadcast.Message, chosen func(Action)) (answer uintptr, handled bool) {
+func (b *taskbar) handle(m broadcast.Message, chosen func(action)) (answer uintptr, handled bool) {
 	switch m.ID {
 	case taskbarCreated(): // at log-in, when the Explorer has restarted, and where the resolution has changed
 		b.created.Notify()
@@ -201,7 +201,7 @@ func (b *taskbar) handle(m broadcast.Message, chosen func(Action)) (answer uintp
 		return 1, true // the tray keeps no session from its end
 	case broadcast.EndSession, broadcast.Close:
 		if m.Param != 0 || m.ID == broadcast.Close {
-			chosen(ActionQuit)
+			chosen(actionQuit)
 		}
 	}
 	return 0, true
@@ -238,7 +238,7 @@ func (b *taskbar) drawRows() {
 }
 
 // choose passes on what a row does that the user has chosen, unless that is over.
-func (b *taskbar) choose(a Action, chosen func(Action)) {
+func (b *taskbar) choose(a action, chosen func(action)) {
 	b.mu.Lock()
 	is := offers(b.last.items, a)
 	b.mu.Unlock()

@@ -27,14 +27,14 @@ import (
 type shownTray struct {
 	*taskbar
 	t       *testing.T
-	chosen  chan Action
+	chosen  chan action
 	schemes chan desktop.Scheme
 	allowed []uint32 // messages that programs with fewer rights may send, of the window for broadcasts and then of the icon's
 }
 
 // onlyTray is that one, which ends behind all tests.
 var onlyTray = sync.OnceValue(func() *shownTray {
-	s := &shownTray{chosen: make(chan Action, 9), schemes: make(chan desktop.Scheme, 9)}
+	s := &shownTray{chosen: make(chan action, 9), schemes: make(chan desktop.Scheme, 9)}
 	h, err := newHost(Options{
 		Address: `\\.\pipe\sidetone-taskbar-test`, Vendor: "Acme Audio", Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	})
@@ -46,11 +46,11 @@ var onlyTray = sync.OnceValue(func() *shownTray {
 		s.allowed = append(s.allowed, id)
 		return allowMessage(window, id)
 	}
-	s.show(frameOf(view(), texts.English))
+	s.show(frameOf(viewOf(), texts.English))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)
 	go func() {
-		ended <- s.run(ctx, events{func(a Action) { s.chosen <- a }, func(c desktop.Scheme) { s.schemes <- c }})
+		ended <- s.run(ctx, events{func(a action) { s.chosen <- a }, func(c desktop.Scheme) { s.schemes <- c }})
 	}()
 	<-s.schemes // now there is a window
 	afterTests = func() {
@@ -62,13 +62,13 @@ var onlyTray = sync.OnceValue(func() *shownTray {
 	return s
 })
 
-func frameOf(v View, lang string) frame {
+func frameOf(v view, lang string) frame {
 	say := texts.For(lang)
 	return frame{menu(v, say), icon.File(v.state(), icon.Light), tooltip(v, say)}
 }
 
 // startTray has the tray show a view on a taskbar that has just begun.
-func startTray(t *testing.T, v View) (s *shownTray, bar *standInTaskbar, stop func()) {
+func startTray(t *testing.T, v view) (s *shownTray, bar *standInTaskbar, stop func()) {
 	t.Helper()
 	s = onlyTray()
 	s.t = t
@@ -207,8 +207,8 @@ func readMenu(menu uintptr, indent string) string {
 }
 
 // expectedMenu is what readMenu is to find.
-func expectedMenu(items []Item) string {
-	return drawBy(items, "", func(it Item) string {
+func expectedMenu(items []item) string {
+	return drawBy(items, "", func(it item) string {
 		mark := "> "
 		switch {
 		case it.Check != nil && *it.Check:
@@ -222,7 +222,7 @@ func expectedMenu(items []Item) string {
 
 // TestWindowsHasEveryMenu: each row of each view is in the menu that opens, in each language.
 func TestWindowsHasEveryMenu(t *testing.T) {
-	s, _, _ := startTray(t, view())
+	s, _, _ := startTray(t, viewOf())
 	for which, v := range views {
 		for _, lang := range texts.Shipped.Languages() {
 			want := frameOf(v, lang)
@@ -238,38 +238,38 @@ func TestWindowsHasEveryMenu(t *testing.T) {
 
 // TestAMenuThatIsOpenIsNotBuiltAnew: what its rows say changes, and none comes or goes. One whose action is over cannot be chosen any more.
 func TestAMenuThatIsOpenIsNotBuiltAnew(t *testing.T) {
-	s, _, _ := startTray(t, view())
+	s, _, _ := startTray(t, viewOf())
 	s.openMenu()
 	rows := strings.Count(s.read(), "\n")
-	muted := view(products(headset(1, "Acme Headset 700", devices.True), headset(2, "Acme Desk", devices.Unknown)),
-		func(v *View) { v.Autostart = false })
+	muted := viewOf(products(headset(1, "Acme Headset 700", devices.True), headset(2, "Acme Desk", devices.Unknown)),
+		func(v *view) { v.Autostart = false })
 	s.drawn(frameOf(muted, texts.English))
 	require.Contains(t, s.read(), "muted, reported")
 	require.Equal(t, rows, strings.Count(s.read(), "\n"))
 	require.NotContains(t, s.read(), "Acme Desk")
 	require.NotContains(t, s.read(), "[x]")
-	s.drawn(frameOf(view(agent(Down)), texts.English))
+	s.drawn(frameOf(viewOf(agent(agentDown)), texts.English))
 	require.Contains(t, s.read(), "- Pause reporting", "there is nothing to be paused")
 	require.Equal(t, rows, strings.Count(s.read(), "\n"))
 	s.press(keyEscape)
 	s.waitUntilClosed()
 	s.openMenu()
-	require.Equal(t, expectedMenu(menu(view(agent(Down)), texts.For(texts.English))), s.read())
+	require.Equal(t, expectedMenu(menu(viewOf(agent(agentDown)), texts.For(texts.English))), s.read())
 	s.press(keyUp, keyReturn)
-	require.Equal(t, ActionQuit, <-s.chosen)
+	require.Equal(t, actionQuit, <-s.chosen)
 	s.waitUntilClosed()
 }
 
 // TestTheTaskbarShowsTheIcon, in the size that it wants, and again when it has been started anew, with what is so by then.
 func TestTheTaskbarShowsTheIcon(t *testing.T) {
-	s, bar, stop := startTray(t, view())
+	s, bar, stop := startTray(t, viewOf())
 	s.show(frameOf(views["muted"], texts.English))
 	changed := bar.next(nimModify)
 	require.Contains(t, changed.tip(), "is muted")
 	require.EqualValues(t, nifIcon|nifTip, changed.Flags)
 	require.EqualValues(t, iconPixels(), changed.Width)
 	stop()
-	s.drawn(frameOf(view(agent(Down)), texts.English))
+	s.drawn(frameOf(viewOf(agent(agentDown)), texts.English))
 	again, _ := startTaskbar(t)
 	s.send(taskbarCreated(), 0)
 	shown := again.shown()
@@ -279,7 +279,7 @@ func TestTheTaskbarShowsTheIcon(t *testing.T) {
 
 // TestATaskbarThatRefuses, as while the user logs in, is asked again.
 func TestATaskbarThatRefuses(t *testing.T) {
-	s, _, stop := startTray(t, view())
+	s, _, stop := startTray(t, viewOf())
 	stop()
 	bar, _ := startTaskbar(t)
 	bar.refuse(2)
@@ -295,7 +295,7 @@ func TestATaskbarThatRefuses(t *testing.T) {
 
 // TestAnotherTaskbarWhileTheIconIsAdded: Windows and the tray both tell the library of a new one, which may be slow.
 func TestAnotherTaskbarWhileTheIconIsAdded(t *testing.T) {
-	s, bar, _ := startTray(t, view())
+	s, bar, _ := startTray(t, viewOf())
 	told := make(chan struct{}, 100)
 	bar.mu.Lock()
 	bar.adding = func() {
@@ -310,13 +310,13 @@ func TestAnotherTaskbarWhileTheIconIsAdded(t *testing.T) {
 
 // TestTheIconFollowsTheScreen: what its size is to be is looked at when the resolution changes.
 func TestTheIconFollowsTheScreen(t *testing.T) {
-	_, bar, _ := startTray(t, view())
+	_, bar, _ := startTray(t, viewOf())
 	icon := notifyIcon{pixels: 7, window: onlyTray().icon.window}
-	icon.redraw(frameOf(view(), texts.English))
+	icon.redraw(frameOf(viewOf(), texts.English))
 	changed := bar.next(nimModify)
 	require.EqualValues(t, nifIcon, changed.Flags)
 	require.EqualValues(t, iconPixels(), changed.Width)
-	icon.redraw(frameOf(view(), texts.English))
+	icon.redraw(frameOf(viewOf(), texts.English))
 	require.Empty(t, bar.calls, "it was right already")
 	icon.release()
 	b := &taskbar{changed: signal.New()}
@@ -331,7 +331,7 @@ func TestTheIconFollowsTheTheme(t *testing.T) {
 	key, _, err := registry.CreateKey(registry.CURRENT_USER, path, registry.ALL_ACCESS)
 	require.NoError(t, err)
 	defer key.Close()
-	s, _, _ := startTray(t, view())
+	s, _, _ := startTray(t, viewOf())
 	for light, want := range map[uint32]desktop.Scheme{0: desktop.PreferDark, 1: desktop.PreferLight} {
 		require.NoError(t, key.SetDWordValue("SystemUsesLightTheme", light))
 		s.send(broadcast.SettingChange, 0)
@@ -344,7 +344,7 @@ func TestTheIconFollowsTheTheme(t *testing.T) {
 
 // TestNotification: it is shown without a sound, now or never. One that is too long is cut.
 func TestNotification(t *testing.T) {
-	s, bar, _ := startTray(t, view())
+	s, bar, _ := startTray(t, viewOf())
 	s.notify("Acme Headset 700 is muted")
 	said := bar.next(nimModify)
 	require.EqualValues(t, nifInfo|nifRealtime, said.Flags)
@@ -358,19 +358,19 @@ func TestNotification(t *testing.T) {
 
 // TestTheTrayEndsWithItsSession, and where an installer wants to replace it.
 func TestTheTrayEndsWithItsSession(t *testing.T) {
-	s, _, _ := startTray(t, view())
+	s, _, _ := startTray(t, viewOf())
 	answer, _ := broadcasttest.Send(t, os.Getpid(), broadcast.QueryEndSession, 0, 0)
 	require.EqualValues(t, 1, answer)
 	s.send(broadcast.EndSession, 0)
 	require.Empty(t, s.chosen, "the end was called off")
 	s.send(broadcast.EndSession, 1)
-	require.Equal(t, ActionQuit, <-s.chosen)
+	require.Equal(t, actionQuit, <-s.chosen)
 	s.send(broadcast.Close, 0)
-	require.Equal(t, ActionQuit, <-s.chosen)
+	require.Equal(t, actionQuit, <-s.chosen)
 }
 
 // TestTheEndClosesTheMenu: it is left open, and the tray ends behind all tests.
 func TestTheEndClosesTheMenu(t *testing.T) {
-	s, _, _ := startTray(t, view())
+	s, _, _ := startTray(t, viewOf())
 	s.openMenu()
 }

@@ -33,13 +33,14 @@ func TestForgedSignals(t *testing.T) {
 	panel := s.panel()
 	s.tray()
 	icon := panel.icon()
-	icon.shows(view())
+	icon.shows(viewOf())
 	stranger := s.connect()
 	for _, body := range [][]any{{desktop.TrayHost}, {}, {desktop.TrayHost, "", ":1.1"}, {desktop.TrayHost, uint32(1), []string{"x"}, "y"}} {
 		require.NoError(t, stranger.Emit("/org/freedesktop/DBus", "org.freedesktop.DBus.NameOwnerChanged", body...))
 		forged := &dbus.Message{Type: dbus.TypeSignal, Headers: map[dbus.HeaderField]dbus.Variant{
-			dbus.FieldPath: dbus.MakeVariant(dbus.ObjectPath("/org/freedesktop/DBus")), dbus.FieldInterface: dbus.MakeVariant("org.freedesktop.DBus"),
-			dbus.FieldMember: dbus.MakeVariant("NameOwnerChanged"), dbus.FieldDestination: dbus.MakeVariant(icon.name),
+			dbus.FieldPath:      dbus.MakeVariant(dbus.ObjectPath("/org/freedesktop/DBus")),
+			dbus.FieldInterface: dbus.MakeVariant("org.freedesktop.DBus"),
+			dbus.FieldMember:    dbus.MakeVariant("NameOwnerChanged"), dbus.FieldDestination: dbus.MakeVariant(icon.name),
 		}, Body: body}
 		if len(body) > 0 {
 			forged.Headers[dbus.FieldSignature] = dbus.MakeVariant(dbus.SignatureOf(body...))
@@ -52,7 +53,7 @@ func TestForgedSignals(t *testing.T) {
 		require.Error(t, menu.Call(menuInterface+".GetLayout", 0, id, int32(-1<<31), []string{}).Err)
 		require.Error(t, menu.Call(menuInterface+".GetProperty", 0, id, "label").Err)
 	}
-	icon.shows(view())
+	icon.shows(viewOf())
 	require.Empty(t, panel.items, "the icon is registered once")
 }
 
@@ -63,14 +64,15 @@ func TestForgedClicks(t *testing.T) {
 	started, hold := filepath.Join(s.home, "started"), filepath.Join(s.home, "hold")
 	require.NoError(t, os.WriteFile(hold, nil, 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(s.home, "bin", "agent"), []byte("#!/bin/sh\n"+
-		"[ $1 = service ] && exit 1\necho again >>"+started+"\nwhile [ -e "+hold+" ]; do sleep 0.05; done\necho no catalogue >&2; exit 1\n"), 0o700))
+		"[ $1 = service ] && exit 1\necho again >>"+started+"\nwhile [ -e "+hold+" ]; do sleep 0.05; done\necho no catalogue >&2; exit 1\n"),
+		0o700))
 	panel := s.panel()
 	s.tray()
 	icon := panel.icon()
-	icon.shows(view(agent(Down)))
+	icon.shows(viewOf(agent(agentDown)))
 	onBus := s.connect().Object(icon.name, menuPath)
-	rows := busRows(menu(view(agent(Down)), texts.For(texts.English)))
-	click := func(a Action) {
+	rows := busRows(menu(viewOf(agent(agentDown)), texts.For(texts.English)))
+	click := func(a action) {
 		for id, row := range rows {
 			if row.action == a {
 				require.NoError(t, onBus.Call(menuInterface+".Event", 0, int32(id), "clicked", dbus.MakeVariant(0), uint32(0)).Err)
@@ -78,14 +80,14 @@ func TestForgedClicks(t *testing.T) {
 		}
 	}
 	for id := range rows {
-		if rows[id].action != ActionQuit && rows[id].action != ActionAutostart {
+		if rows[id].action != actionQuit && rows[id].action != actionAutostart {
 			for range 20 {
 				require.NoError(t, onBus.Call(menuInterface+".Event", 0, int32(id), "clicked", dbus.MakeVariant(0), uint32(0)).Err)
 			}
 		}
 	}
-	icon.shows(view(agent(Starting)))
-	click(ActionAutostart) // it is done after all before
+	icon.shows(viewOf(agent(agentStarting)))
+	click(actionAutostart) // it is done after all before
 	testlab.Eventually(t, "the entry is written", func() bool {
 		found, _ := filepath.Glob(filepath.Join(s.home, ".config/autostart/*"))
 		return len(found) > 0
@@ -172,7 +174,7 @@ func TestJunkInPlaceOfAnAgent(t *testing.T) {
 			}()
 			panel := s.panel()
 			s.tray()
-			panel.icon().shows(view(agent(Silent), func(v *View) {
+			panel.icon().shows(viewOf(agent(agentSilent), func(v *view) {
 				v.Status, v.Reason = control.Status{}, &health.Condition{Code: health.AgentUnreadable, Severity: health.Problem}
 			}))
 		})
@@ -181,7 +183,8 @@ func TestJunkInPlaceOfAnAgent(t *testing.T) {
 
 // TestAgentThatSaysMuch is not stopped by that: all is read, and the last line is why it has ended.
 func TestAgentThatSaysMuch(t *testing.T) {
-	ended, err := startDetached(exec.Command("/bin/sh", "-c", "head -c 1000000 /dev/zero | tr '\\0' x >&2; printf '\nno catalogue\n' >&2; exit 1"))
+	ended, err := startDetached(exec.Command("/bin/sh", "-c",
+		"head -c 1000000 /dev/zero | tr '\\0' x >&2; printf '\nno catalogue\n' >&2; exit 1"))
 	require.NoError(t, err)
 	require.EqualError(t, <-ended, "no catalogue")
 }

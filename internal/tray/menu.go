@@ -13,32 +13,32 @@ import (
 	"sidetone/internal/texts"
 )
 
-// Action is what happens when an item is chosen.
-type Action string
+// action is what happens when an item is chosen.
+type action string
 
 // The actions.
 const (
-	ActionStart     Action = "start"
-	ActionDetails   Action = "details"
-	ActionCopy      Action = "copy"
-	ActionLogs      Action = "logs"
-	ActionAutostart Action = "autostart"
-	ActionQuit      Action = "quit"
+	actionStart     action = "start"
+	actionDetails   action = "details"
+	actionCopy      action = "copy"
+	actionLogs      action = "logs"
+	actionAutostart action = "autostart"
+	actionQuit      action = "quit"
 
-	ActionPause      Action = "pause"
-	ActionPauseHour  Action = "pause_hour"
-	ActionPauseLogin Action = "pause_login"
-	ActionResume     Action = "resume"
+	actionPause      action = "pause"
+	actionPauseHour  action = "pause_hour"
+	actionPauseLogin action = "pause_login"
+	actionResume     action = "resume"
 )
 
-// Item is a row of the menu.
-type Item struct {
-	Action    Action // "": none; the row tells something
+// item is a row of the menu.
+type item struct {
+	Action    action // "": none; the row tells something
 	Text      string // "": it is not shown
 	Check     *bool  // nil: it has none
 	Disabled  bool
 	Separator bool
-	Children  []Item // a menu of its own
+	Children  []item // a menu of its own
 }
 
 // How many there are at most of what may be many. A menu always has the same rows, some of them hidden: so each has its place, and
@@ -51,25 +51,25 @@ const (
 	maxRows     = 3 // of a sentence
 )
 
-var separator = Item{Separator: true}
+var separator = item{Separator: true}
 
 // menu is the menu of what is known. Of any two the rows correspond to each other.
-func menu(v View, say texts.Printer) []Item {
+func menu(v view, say texts.Printer) []item {
 	b := builder{v, say.Isolated()}
 	return slices.Concat(
-		[]Item{b.line(name(v.Vendor))},
+		[]item{b.line(name(v.Vendor))},
 		b.agent(), b.products(), b.clients(),
-		[]Item{separator},
+		[]item{separator},
 		b.trouble(), b.pause(),
-		[]Item{b.notice(), b.act(ActionDetails, "tray.details", v.Agent == Up), b.act(ActionCopy, "tray.copy", v.Agent == Up)},
-		[]Item{b.logs(), separator},
-		[]Item{b.check(ActionAutostart, "tray.autostart", v.Autostart), b.about(), b.act(ActionQuit, "tray.quit", true)},
+		[]item{b.notice(), b.act(actionDetails, "tray.details", v.Agent == agentUp), b.act(actionCopy, "tray.copy", v.Agent == agentUp)},
+		[]item{b.logs(), separator},
+		[]item{b.check(actionAutostart, "tray.autostart", v.Autostart), b.about(), b.act(actionQuit, "tray.quit", true)},
 	)
 }
 
 // builder makes items in one language.
 type builder struct {
-	View
+	view
 	say texts.Printer
 }
 
@@ -78,27 +78,27 @@ func (b builder) text(key string, args texts.Args) string {
 }
 
 // line is a row that tells something.
-func (b builder) line(text string) Item { return Item{Text: shorten(text, maxLine), Disabled: true} }
+func (b builder) line(text string) item { return item{Text: shorten(text, maxLine), Disabled: true} }
 
 // lineIf is the row of a message, hidden unless it applies.
-func (b builder) lineIf(applies bool, key string, args texts.Args) Item {
+func (b builder) lineIf(applies bool, key string, args texts.Args) item {
 	if !applies {
-		return Item{Disabled: true}
+		return item{Disabled: true}
 	}
 	return b.line(b.say.Text(key, args))
 }
 
 // act is a row that can be chosen.
-func (b builder) act(a Action, key string, enabled bool) Item {
-	return Item{Action: a, Text: b.text(key, nil), Disabled: !enabled}
+func (b builder) act(a action, key string, enabled bool) item {
+	return item{Action: a, Text: b.text(key, nil), Disabled: !enabled}
 }
 
-func (b builder) check(a Action, key string, on bool) Item {
-	return Item{Action: a, Text: b.text(key, nil), Check: &on}
+func (b builder) check(a action, key string, on bool) item {
+	return item{Action: a, Text: b.text(key, nil), Check: &on}
 }
 
 // slots are rows for n things, of which list are there. hidden is one that is not.
-func slots(n int, list []Item, hidden Item) []Item {
+func slots(n int, list []item, hidden item) []item {
 	list = slices.Clone(list[:min(n, len(list))])
 	for len(list) < n {
 		list = append(list, hidden)
@@ -107,50 +107,50 @@ func slots(n int, list []Item, hidden Item) []Item {
 }
 
 // agent is how the agent is, unless that shows by what it says.
-func (b builder) agent() []Item {
-	start := Item{Action: ActionStart}
-	if b.Agent == Down {
-		start = b.act(ActionStart, "tray.agent.start", true)
+func (b builder) agent() []item {
+	start := item{Action: actionStart}
+	if b.Agent == agentDown {
+		start = b.act(actionStart, "tray.agent.start", true)
 	}
-	key := map[AgentState]string{Down: "tray.agent.down", Starting: "tray.agent.starting"}[b.Agent]
-	return []Item{b.lineIf(key != "", key, nil), start}
+	key := map[agentState]string{agentDown: "tray.agent.down", agentStarting: "tray.agent.starting"}[b.Agent]
+	return []item{b.lineIf(key != "", key, nil), start}
 }
 
 // products are a row for each product with what is known of it in a menu of its own, and one for its mute.
-func (b builder) products() []Item {
+func (b builder) products() []item {
 	list := b.Status.Products
-	if b.Agent != Up {
+	if b.Agent != agentUp {
 		list = nil
 	}
-	noParts := slots(maxParts, nil, Item{Disabled: true})
-	var rows []Item
+	noParts := slots(maxParts, nil, item{Disabled: true})
+	var rows []item
 	for _, p := range list {
-		product := Item{Text: name(cmp.Or(p.Name, p.ID)), Children: b.parts(p)}
+		product := item{Text: name(cmp.Or(p.Name, p.ID)), Children: b.parts(p)}
 		rows = append(rows, product, b.mute(p))
 	}
 	rows = rows[:min(len(rows), 2*maxProducts)]
 	for len(rows) < 2*maxProducts {
-		rows = append(rows, Item{Children: noParts}, Item{Disabled: true})
+		rows = append(rows, item{Children: noParts}, item{Disabled: true})
 	}
 	more := len(list) - maxProducts
 	return append(rows,
-		b.lineIf(b.Agent == Up && len(list) == 0, "tray.product.none", nil),
+		b.lineIf(b.Agent == agentUp && len(list) == 0, "tray.product.none", nil),
 		b.lineIf(more > 0, "tray.product.more", texts.Args{"n": strconv.Itoa(more)}))
 }
 
 // mute is the mute of a product's first microphone that may report one.
-func (b builder) mute(p control.Product) Item {
+func (b builder) mute(p control.Product) item {
 	for _, d := range p.Devices {
 		if flag, may := d.Flags[devices.HardwareMute]; may {
 			return b.flag(devices.HardwareMute, flag)
 		}
 	}
-	return Item{Disabled: true}
+	return item{Disabled: true}
 }
 
 // parts are the devices of a product and their flags.
-func (b builder) parts(p control.Product) []Item {
-	var rows []Item
+func (b builder) parts(p control.Product) []item {
+	var rows []item
 	for _, d := range p.Devices {
 		rows = append(rows, b.line(b.text("type."+string(d.Type), nil)))
 		for _, f := range devices.Fields {
@@ -162,11 +162,11 @@ func (b builder) parts(p control.Product) []Item {
 	if len(rows) > maxParts {
 		rows[maxParts-1] = b.line("…")
 	}
-	return slots(maxParts, rows, Item{Disabled: true})
+	return slots(maxParts, rows, item{Disabled: true})
 }
 
 // flag is the value of a flag, and where it comes from.
-func (b builder) flag(f devices.Field, flag devices.Flag) Item {
+func (b builder) flag(f devices.Field, flag devices.Flag) item {
 	args := texts.Args{"flag": string(f), "origin": originWord(flag.Origin)}
 	group, values := "tray.flag.", map[devices.Tri]string{devices.True: "on", devices.False: "off"}
 	if f == devices.HardwareMute {
@@ -187,9 +187,9 @@ func originWord(o devices.Origin) string {
 const httpPace = "30s"
 
 // clients are a row for each client, or one that says that there is none.
-func (b builder) clients() []Item {
-	known := b.Agent == Up
-	var rows []Item
+func (b builder) clients() []item {
+	known := b.Agent == agentUp
+	var rows []item
 	for _, s := range b.Status.Clients.Sessions {
 		if key := "tray.client." + s.State; known && b.say.Template(key) != nil {
 			args := texts.Args{"client": name(cmp.Or(s.Name, s.Client())), "transport": s.Transport, "every": httpPace}
@@ -201,16 +201,16 @@ func (b builder) clients() []Item {
 	if b.Status.Clients.Error == "" {
 		none = "tray.client.searching"
 	}
-	return append(slots(maxClients, rows, Item{Disabled: true}),
+	return append(slots(maxClients, rows, item{Disabled: true}),
 		b.lineIf(known && len(rows) == 0, none, nil),
 		b.lineIf(more > 0, "tray.client.more", texts.Args{"n": strconv.Itoa(more)}))
 }
 
 // trouble is a sentence for each thing that is wrong, and one for what to do.
-func (b builder) trouble() []Item {
+func (b builder) trouble() []item {
 	words := health.Texts{Printer: b.say}
-	all := b.View.trouble()
-	var rows []Item
+	all := b.view.trouble()
+	var rows []item
 	for _, c := range all {
 		c = c.Map(name)
 		rows = append(rows, b.sentence(words.Message(c))...)
@@ -221,53 +221,53 @@ func (b builder) trouble() []Item {
 		rows = append(rows, b.sentence(remedy)...)
 	}
 	more := len(all) - maxTrouble
-	return append(slots(2*maxRows*maxTrouble, rows, Item{Disabled: true}),
+	return append(slots(2*maxRows*maxTrouble, rows, item{Disabled: true}),
 		b.lineIf(more > 0, "tray.trouble.more", texts.Args{"n": strconv.Itoa(more)}))
 }
 
 // sentence is a text in rows, as long as it may be.
-func (b builder) sentence(text string) (rows []Item) {
+func (b builder) sentence(text string) (rows []item) {
 	for _, row := range wrap(text, maxRows) {
 		rows = append(rows, b.line(row))
 	}
-	return slots(maxRows, rows, Item{Disabled: true})
+	return slots(maxRows, rows, item{Disabled: true})
 }
 
 // pause is how long nothing is reported, if it is so, and how to begin or end that.
-func (b builder) pause() []Item {
-	up, paused := b.Agent == Up, b.Status.Pause
+func (b builder) pause() []item {
+	up, paused := b.Agent == agentUp, b.Status.Pause
 	state := b.lineIf(up && paused != nil && !paused.UntilLogin, "tray.paused", nil)
 	if up && paused != nil && paused.UntilLogin {
 		state = b.lineIf(true, "tray.paused.next_login", nil)
 	}
-	begin := Item{Children: []Item{
-		b.act(ActionPause, "tray.pause.until_resumed", true),
-		{Action: ActionPauseHour, Text: b.text("tray.pause.hours", texts.Args{"n": "1"})},
-		b.act(ActionPauseLogin, "tray.pause.next_login", true),
+	begin := item{Children: []item{
+		b.act(actionPause, "tray.pause.until_resumed", true),
+		{Action: actionPauseHour, Text: b.text("tray.pause.hours", texts.Args{"n": "1"})},
+		b.act(actionPauseLogin, "tray.pause.next_login", true),
 	}}
-	end := Item{Action: ActionResume}
+	end := item{Action: actionResume}
 	switch {
 	case up && paused == nil:
 		begin.Text = b.text("tray.pause", nil)
 	case up:
-		end = b.act(ActionResume, "tray.resume", true)
+		end = b.act(actionResume, "tray.resume", true)
 	}
-	return []Item{state, begin, end}
+	return []item{state, begin, end}
 }
 
 // notice is what has become of the user's last wish.
-func (b builder) notice() Item { return b.lineIf(b.Notice.Key != "", b.Notice.Key, b.Notice.Args) }
+func (b builder) notice() item { return b.lineIf(b.Notice.Key != "", b.Notice.Key, b.Notice.Args) }
 
 // logs is hidden where the log is in no file.
-func (b builder) logs() Item {
+func (b builder) logs() item {
 	if b.logFile() == "" {
-		return Item{Action: ActionLogs}
+		return item{Action: actionLogs}
 	}
-	return b.act(ActionLogs, "tray.logs", true)
+	return b.act(actionLogs, "tray.logs", true)
 }
 
-func (b builder) about() Item {
-	return Item{Text: b.text("tray.about", texts.Args{"program": name(b.Program)}), Children: []Item{
+func (b builder) about() item {
+	return item{Text: b.text("tray.about", texts.Args{"program": name(b.Program)}), Children: []item{
 		b.lineIf(true, "tray.about.version", texts.Args{"version": name(b.Version)}),
 	}}
 }

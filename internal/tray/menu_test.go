@@ -36,10 +36,10 @@ func headset(n int, label string, mute devices.Tri) control.Product {
 	}}
 }
 
-// view is an agent in whose world all is well.
-func view(change ...func(*View)) View {
-	v := View{
-		Program: "Sidetone", Version: "1.4.0", Vendor: "Acme Audio", Agent: Up, Autostart: true,
+// viewOf is an agent in whose world all is well.
+func viewOf(change ...func(*view)) view {
+	v := view{
+		Program: "Sidetone", Version: "1.4.0", Vendor: "Acme Audio", Agent: agentUp, Autostart: true,
 		Status: control.Status{
 			PID: 1, Vendor: "Acme Audio", Products: []control.Product{headset(1, "Acme Headset 700", devices.False)},
 			Clients: control.Clients{State: "ready", Sessions: []control.Session{{State: "ready", Name: "Discord", Transport: "ipc", Devices: 2}}},
@@ -51,20 +51,20 @@ func view(change ...func(*View)) View {
 	return v
 }
 
-func conditions(list ...health.Condition) func(*View) {
-	return func(v *View) { v.Status.Conditions = control.ConditionsOf(list) }
+func conditions(list ...health.Condition) func(*view) {
+	return func(v *view) { v.Status.Conditions = control.ConditionsOf(list) }
 }
 
-func clients(list ...control.Session) func(*View) {
-	return func(v *View) { v.Status.Clients = control.Clients{Sessions: list} }
+func clients(list ...control.Session) func(*view) {
+	return func(v *view) { v.Status.Clients = control.Clients{Sessions: list} }
 }
 
-func products(list ...control.Product) func(*View) {
-	return func(v *View) { v.Status.Products = list }
+func products(list ...control.Product) func(*view) {
+	return func(v *view) { v.Status.Products = list }
 }
 
-func agent(s AgentState) func(*View) {
-	return func(v *View) { v.Agent = s }
+func agent(s agentState) func(*view) {
+	return func(v *view) { v.Agent = s }
 }
 
 // many makes n of something.
@@ -88,39 +88,42 @@ var (
 const arabic = "سماعة الرأس \u202eالذكية"
 
 // views are what the tray may have to show.
-var views = map[string]View{
-	"reporting":     view(),
-	"muted":         view(products(headset(1, "Acme Headset 700", devices.True), headset(2, "Acme Desk", devices.Unknown))),
-	"default_input": view(conditions(defaultInput)),
-	"down":          view(agent(Down)),
-	"starting":      view(agent(Starting)),
-	"silent": view(agent(Silent), func(v *View) {
+var views = map[string]view{
+	"reporting":     viewOf(),
+	"muted":         viewOf(products(headset(1, "Acme Headset 700", devices.True), headset(2, "Acme Desk", devices.Unknown))),
+	"default_input": viewOf(conditions(defaultInput)),
+	"down":          viewOf(agent(agentDown)),
+	"starting":      viewOf(agent(agentStarting)),
+	"silent": viewOf(agent(agentSilent), func(v *view) {
 		v.Reason = &health.Condition{Code: health.AgentSilent, Severity: health.Problem}
 	}),
-	"trouble": view(conditions(
+	"trouble": viewOf(conditions(
 		health.Condition{Code: health.ClientConnecting, Severity: health.Warning, Subject: "DiscordPTB"}, noCamera, defaultInput)),
-	"nothing": view(products(), clients(), func(v *View) { v.Autostart = false }),
-	"no_client": view(clients(), func(v *View) {
+	"nothing": viewOf(products(), clients(), func(v *view) { v.Autostart = false }),
+	"no_client": viewOf(clients(), func(v *view) {
 		v.Status.Clients.Error = "none"
 		v.Status.Conditions = control.ConditionsOf([]health.Condition{{Code: health.ClientsNone, Severity: health.Problem}})
 	}),
-	"clients": view(clients(many(7, func(i int) control.Session {
+	"clients": viewOf(clients(many(7, func(i int) control.Session {
 		states := []string{"ready", "degraded", "slow", "connecting", "unsupported", "refused", "foreign"}
 		return control.Session{State: states[i], Name: fmt.Sprint("Client ", i), Transport: "http"}
 	})...)),
-	"many_products": view(products(many(40, func(i int) control.Product { return headset(i, fmt.Sprint("Headset ", i), devices.False) })...)),
-	"many_devices": view(products(control.Product{Name: "Dock", Devices: many(30, func(int) control.Device {
+	"many_products": viewOf(products(many(40, func(i int) control.Product {
+		return headset(i, fmt.Sprint("Headset ", i),
+			devices.False)
+	})...)),
+	"many_devices": viewOf(products(control.Product{Name: "Dock", Devices: many(30, func(int) control.Device {
 		return control.Device{Type: devices.VideoInput}
 	})})),
-	"long_names": view(
+	"long_names": viewOf(
 		products(headset(1, strings.Repeat("Very long name ", 20), devices.True), headset(2, strings.Repeat("👩🏽", 150), devices.True)),
 		conditions(health.Condition{Code: health.UserDefaultInput, Severity: health.Info, Subject: strings.Repeat("Mic ", 75)})),
-	"right_to_left": view(products(headset(1, arabic, devices.True)), conditions(
+	"right_to_left": viewOf(products(headset(1, arabic, devices.True)), conditions(
 		health.Condition{Code: health.UserDefaultInput, Severity: health.Info, Subject: arabic})),
-	"paused":       view(func(v *View) { v.Status.Pause = &control.Pause{Until: time.Unix(1, 0)} }),
-	"paused_login": view(func(v *View) { v.Status.Pause = &control.Pause{UntilLogin: true} }),
-	"log_file":     view(func(v *View) { v.Status.LogFile = "/home/me/.local/state/sidetone/acme/agent.log" }),
-	"notice":       view(func(v *View) { v.Notice = Notice{"tray.failed", texts.Args{"reason": "no browser"}} }),
+	"paused":       viewOf(func(v *view) { v.Status.Pause = &control.Pause{Until: time.Unix(1, 0)} }),
+	"paused_login": viewOf(func(v *view) { v.Status.Pause = &control.Pause{UntilLogin: true} }),
+	"log_file":     viewOf(func(v *view) { v.Status.LogFile = "/home/me/.local/state/sidetone/acme/agent.log" }),
+	"notice":       viewOf(func(v *view) { v.Notice = notice{"tray.failed", texts.Args{"reason": "no browser"}} }),
 }
 
 // TestMenus compares each menu with the expected one. Another language needs no change here.
@@ -151,8 +154,8 @@ func TestMenus(t *testing.T) {
 var marked = strings.NewReplacer("\u2068", "<", "\u2069", ">")
 
 // draw writes a menu as text.
-func draw(items []Item, indent string) string {
-	return drawBy(items, indent, func(it Item) string {
+func draw(items []item, indent string) string {
+	return drawBy(items, indent, func(it item) string {
 		mark := "- "
 		switch {
 		case it.Check != nil && *it.Check:
@@ -169,7 +172,7 @@ func draw(items []Item, indent string) string {
 }
 
 // drawBy writes the rows that are shown.
-func drawBy(items []Item, indent string, row func(Item) string) string {
+func drawBy(items []item, indent string, row func(item) string) string {
 	var b strings.Builder
 	for _, it := range items {
 		switch {
@@ -183,7 +186,7 @@ func drawBy(items []Item, indent string, row func(Item) string) string {
 }
 
 // shape is a menu without what may change while it is open.
-func shape(items []Item) (s string) {
+func shape(items []item) (s string) {
 	for _, it := range items {
 		s += fmt.Sprintf("%v %s %v (%s)\n", it.Separator, it.Action, it.Check != nil, shape(it.Children))
 	}
@@ -192,7 +195,7 @@ func shape(items []Item) (s string) {
 
 // TestAllMenusHaveTheSameRows: only so is an open menu never built anew.
 func TestAllMenusHaveTheSameRows(t *testing.T) {
-	want := shape(menu(View{}, texts.For(texts.English)))
+	want := shape(menu(view{}, texts.For(texts.English)))
 	for which, v := range views {
 		for _, lang := range texts.Shipped.Languages() {
 			require.Equal(t, want, shape(menu(v, texts.For(lang))), which)
@@ -205,8 +208,8 @@ func TestEveryRowFits(t *testing.T) {
 	marks := strings.NewReplacer("\u2068", "", "\u2069", "") // which take no room
 	raw := regexp.MustCompile(`\{[a-z]|tray\.|\x{202e}`)
 	seen := make(map[string]bool)
-	var check func(items []Item)
-	check = func(items []Item) {
+	var check func(items []item)
+	check = func(items []item) {
 		for _, it := range items {
 			check(it.Children)
 			if seen[it.Text] {
@@ -227,7 +230,7 @@ func TestEveryRowFits(t *testing.T) {
 	}
 	for _, c := range healthtest.Recorded() {
 		for _, lang := range texts.Shipped.Languages() {
-			check(menu(view(conditions(c)), texts.For(lang)))
+			check(menu(viewOf(conditions(c)), texts.For(lang)))
 		}
 	}
 }
@@ -253,7 +256,7 @@ func TestEveryMenuIsOfItsLanguage(t *testing.T) {
 // TestFlagsFitInARow: what each flag is and where that comes from needs no more room than a menu has.
 func TestFlagsFitInARow(t *testing.T) {
 	for _, lang := range texts.Shipped.Languages() {
-		b := builder{View{}, texts.For(lang)}
+		b := builder{view{}, texts.For(lang)}
 		for _, f := range devices.Fields {
 			for _, key := range texts.Keys() {
 				via, is := strings.CutPrefix(key, "origin.")

@@ -15,9 +15,9 @@ const noticeInterval = 2 * time.Second
 
 // pressed is what the user is told who has just pressed a mute button, if that is wanted; "": nothing. A mute that was not known before
 // tells of no press, and without a client nobody hears the user anyway.
-func pressed(before, now View, say texts.Printer) string {
+func pressed(before, now view, say texts.Printer) string {
 	heard := now.Status.Pause == nil && slices.ContainsFunc(now.Status.Clients.Sessions, control.Session.Connected)
-	if !now.Status.NotifyMute || !heard || before.Agent != Up || now.Agent != Up {
+	if !now.Status.NotifyMute || !heard || before.Agent != agentUp || now.Agent != agentUp {
 		return ""
 	}
 	old := mutes(before.Status)

@@ -13,20 +13,20 @@ import (
 	"sidetone/internal/texts"
 )
 
-func notifying(mute devices.Tri, change ...func(*View)) View {
-	return view(append([]func(*View){
+func notifying(mute devices.Tri, change ...func(*view)) view {
+	return viewOf(append([]func(*view){
 		products(headset(1, "Acme Headset 700", mute), headset(2, "Acme Desk", devices.True)),
-		func(v *View) { v.Status.NotifyMute = true },
+		func(v *view) { v.Status.NotifyMute = true },
 	}, change...)...)
 }
 
 func TestPressed(t *testing.T) {
 	const muted, unmuted = "Acme Headset 700 is muted", "Acme Headset 700 is no longer muted"
 	on, off, unknown := notifying(devices.True), notifying(devices.False), notifying(devices.Unknown)
-	unwanted := func(v *View) { v.Status.NotifyMute = false }
-	paused := func(v *View) { v.Status.Pause = &control.Pause{} }
+	unwanted := func(v *view) { v.Status.NotifyMute = false }
+	paused := func(v *view) { v.Status.Pause = &control.Pause{} }
 	for name, c := range map[string]struct {
-		before, now View
+		before, now view
 		want        string
 	}{
 		"muted":              {off, on, muted},
@@ -39,8 +39,8 @@ func TestPressed(t *testing.T) {
 		"paused":             {off, notifying(devices.True, paused), ""},
 		"no client":          {off, notifying(devices.True, clients()), ""},
 		"client not ready":   {off, notifying(devices.True, clients(control.Session{State: "connecting"})), ""},
-		"agent was away":     {notifying(devices.False, agent(Down)), on, ""},
-		"agent is away":      {off, notifying(devices.True, agent(Down)), ""},
+		"agent was away":     {notifying(devices.False, agent(agentDown)), on, ""},
+		"agent is away":      {off, notifying(devices.True, agent(agentDown)), ""},
 	} {
 		require.Equal(t, c.want, pressed(c.before, c.now, texts.For(texts.English)), name)
 	}

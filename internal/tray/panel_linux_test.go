@@ -14,9 +14,9 @@ import (
 	"sidetone/internal/testlab"
 )
 
-// TestOnARealPanel: the icon is drawn; a real click opens the menu, with all its rows, and keys a menu of one of them; a menu that is open stays open
-// while a mute changes a row of it, and the icon; a click sets a check; the icon is there again after the panel has restarted; keys
-// choose the last row.
+// TestOnARealPanel: the icon is drawn; a real click opens the menu, with all its rows, and keys a menu of one of them; a menu that is
+// open stays open while a mute changes a row of it, and the icon; a click sets a check; the icon is there again after the panel has
+// restarted; keys choose the last row.
 func TestOnARealPanel(t *testing.T) {
 	for name, kind := range realPanels {
 		t.Run(name, func(t *testing.T) {
@@ -29,7 +29,7 @@ func TestOnARealPanel(t *testing.T) {
 			require.True(t, used(d.screen()).Empty(), "a menu is open")
 
 			before, open := d.openMenu()
-			muted := view(products(headset(1, "Acme Headset 700", devices.True)), conditions(defaultInput))
+			muted := viewOf(products(headset(1, "Acme Headset 700", devices.True)), conditions(defaultInput))
 			d.agent.say(muted)
 			var after *image.RGBA
 			testlab.Eventually(t, "a row of the open menu has changed", func() bool {

@@ -23,11 +23,14 @@ func TestPictures(t *testing.T) {
 	if !*update && *pictures == "" {
 		t.Skip("pictures are made with -update or -pictures")
 	}
-	muted := view(products(headset(1, "Acme Headset 700", devices.True)), conditions(defaultInput))
+	muted := viewOf(products(headset(1, "Acme Headset 700", devices.True)), conditions(defaultInput))
 	trouble := views["trouble"]
 	for name, kind := range realPanels {
 		if *update {
-			takePicture(t, kind, muted, texts.English, map[string]string{"xfce": "../../docs/images/tray.png", "lxqt": "../../docs/images/tray-lxqt.png"}[name])
+			takePicture(t, kind, muted, texts.English, map[string]string{
+				"xfce": "../../docs/images/tray.png",
+				"lxqt": "../../docs/images/tray-lxqt.png",
+			}[name])
 		}
 		if *pictures == "" {
 			continue
@@ -43,10 +46,10 @@ func TestPictures(t *testing.T) {
 }
 
 // takePicture writes one of a menu and the icon above it.
-func takePicture(t *testing.T, kind realPanel, v View, lang, path string) {
+func takePicture(t *testing.T, kind realPanel, v view, lang, path string) {
 	t.Run(filepath.Base(path), func(t *testing.T) {
 		d := newDesk(t, kind)
-		if v.Agent == Up {
+		if v.Agent == agentUp {
 			d.agent.start()
 			d.agent.say(v)
 		}

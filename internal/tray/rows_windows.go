@@ -14,7 +14,7 @@ type row struct {
 }
 
 // newRows makes the rows of a menu. One that can be chosen has a goroutine for that: the library drops a click that nobody waits for.
-func newRows(ctx context.Context, items []Item, parent *systray.MenuItem, chosen func(Action)) []row {
+func newRows(ctx context.Context, items []item, parent *systray.MenuItem, chosen func(action)) []row {
 	add, addSeparator := systray.AddMenuItem, systray.AddSeparator
 	if parent != nil {
 		add, addSeparator = parent.AddSubMenuItem, parent.AddSeparator
@@ -53,7 +53,7 @@ func clicks(ctx context.Context, item *systray.MenuItem, chosen func()) {
 
 // draw applies what differs, and touches nothing else. In a menu that is open none comes or goes: one that is not to be shown any more
 // cannot be chosen. It reports whether anything in such a menu has changed. A hidden row is left alone, because each change shows it.
-func (r *row) draw(next Item, open bool) (changed bool) {
+func (r *row) draw(next item, open bool) (changed bool) {
 	if r.item == nil {
 		return false
 	}
@@ -65,7 +65,7 @@ func (r *row) draw(next Item, open bool) (changed bool) {
 	case open && last == "", last == "" && next.Text == "":
 		return changed
 	case open && next.Text == "":
-		next = Item{Text: last, Disabled: true}
+		next = item{Text: last, Disabled: true}
 	case next.Text == "":
 		r.item.Hide()
 	}
@@ -96,7 +96,7 @@ func set(on bool, yes, no func()) {
 }
 
 // offers reports whether an action can be chosen.
-func offers(items []Item, a Action) (is bool) {
+func offers(items []item, a action) (is bool) {
 	for _, it := range items {
 		is = is || it.Action == a && it.Text != "" && !it.Disabled || offers(it.Children, a)
 	}

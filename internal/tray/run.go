@@ -43,7 +43,7 @@ type Options struct {
 
 // frame is all that is to be seen.
 type frame struct {
-	items   []Item
+	items   []item
 	icon    []byte
 	tooltip string
 }
@@ -72,7 +72,7 @@ type host interface {
 
 // events are what a host tells of: what the user chooses, and what colours the user prefers. chosen does not block.
 type events struct {
-	chosen func(Action)
+	chosen func(action)
 	scheme func(desktop.Scheme)
 }
 
@@ -82,8 +82,8 @@ type tray struct {
 	agent   *control.Client
 	desktop desktop.Desktop
 	host    host
-	view    View
-	changes chan func(*View) // all that changes view, in order
+	view    view
+	changes chan func(*view) // all that changes view, in order
 	actions *actions
 	quit    context.CancelFunc
 	program fs.FileInfo // as it was when this process began; nil: unknown
@@ -107,11 +107,11 @@ func run(ctx context.Context, o Options, h host) error {
 	ctx, quit := context.WithCancel(ctx)
 	defer quit()
 	t := &tray{
-		Options: o, desktop: desktop.Desktop{Getenv: o.Getenv}, host: h, changes: make(chan func(*View)), actions: newActions(), quit: quit,
+		Options: o, desktop: desktop.Desktop{Getenv: o.Getenv}, host: h, changes: make(chan func(*view)), actions: newActions(), quit: quit,
 		agent: control.NewClient(func(ctx context.Context) (net.Conn, error) { return ipc.DialControl(ctx, o.Address) }),
 	}
-	t.view = View{
-		Program: o.Program, Version: o.Version, Vendor: o.Vendor, Agent: Down, OldLog: oldLog(o),
+	t.view = view{
+		Program: o.Program, Version: o.Version, Vendor: o.Vendor, Agent: agentDown, OldLog: oldLog(o),
 		Autostart: t.desktop.Autostarts(o.Autostart),
 	}
 	t.program, _ = os.Stat(o.Self)
@@ -121,7 +121,7 @@ func run(ctx context.Context, o Options, h host) error {
 	following := make(chan struct{})
 	go func() {
 		defer close(following)
-		if err := follow(ctx, o.Address, t.agent, func(change func(*View)) { t.tell(ctx, change) }); err != nil {
+		if err := follow(ctx, o.Address, t.agent, func(change func(*view)) { t.tell(ctx, change) }); err != nil {
 			failed <- err
 			quit()
 		}
@@ -134,7 +134,7 @@ func run(ctx context.Context, o Options, h host) error {
 	go t.actions.run(ctx, t.act)
 	err := t.host.run(ctx, events{
 		chosen: t.choose,
-		scheme: func(s desktop.Scheme) { t.tell(ctx, func(v *View) { v.Scheme = s }) },
+		scheme: func(s desktop.Scheme) { t.tell(ctx, func(v *view) { v.Scheme = s }) },
 	})
 	quit()
 	<-following
@@ -152,7 +152,7 @@ func run(ctx context.Context, o Options, h host) error {
 
 // replaced reports whether an upgrade, with which the agent has gone on already, has brought another tray, too.
 func (t *tray) replaced() bool {
-	if t.view.Agent != Up || t.view.Status.Version == t.Version || t.program == nil {
+	if t.view.Agent != agentUp || t.view.Status.Version == t.Version || t.program == nil {
 		return false
 	}
 	now, err := os.Stat(t.Self)
@@ -172,7 +172,7 @@ func oldLog(o Options) string {
 }
 
 // tell has the one goroutine that owns the view change it.
-func (t *tray) tell(ctx context.Context, change func(*View)) {
+func (t *tray) tell(ctx context.Context, change func(*view)) {
 	select {
 	case t.changes <- change:
 	case <-ctx.Done():
@@ -180,9 +180,9 @@ func (t *tray) tell(ctx context.Context, change func(*View)) {
 }
 
 // known is what the tray knows now.
-func (t *tray) known(ctx context.Context) (v View) {
-	got := make(chan View, 1)
-	t.tell(ctx, func(now *View) { got <- *now })
+func (t *tray) known(ctx context.Context) (v view) {
+	got := make(chan view, 1)
+	t.tell(ctx, func(now *view) { got <- *now })
 	select {
 	case v = <-got:
 	case <-ctx.Done():
@@ -244,8 +244,8 @@ func (t *tray) shade() icon.Shade {
 }
 
 // choose takes note of what the user has chosen.
-func (t *tray) choose(a Action) {
-	if a == ActionQuit {
+func (t *tray) choose(a action) {
+	if a == actionQuit {
 		t.quit() // whatever else is being done
 		return
 	}
@@ -253,48 +253,48 @@ func (t *tray) choose(a Action) {
 }
 
 // act does what the user has chosen, and says in the menu if that has failed.
-func (t *tray) act(ctx context.Context, a Action) {
+func (t *tray) act(ctx context.Context, a action) {
 	var err error
-	notice := Notice{}
+	var done notice
 	switch a {
-	case ActionStart:
+	case actionStart:
 		err = t.start(ctx)
-	case ActionDetails:
+	case actionDetails:
 		err = t.details(ctx)
-	case ActionCopy:
+	case actionCopy:
 		if err = t.copy(ctx); err == nil {
-			notice = Notice{Key: "tray.copied"}
+			done = notice{Key: "tray.copied"}
 		}
-	case ActionPause, ActionPauseHour, ActionPauseLogin, ActionResume:
+	case actionPause, actionPauseHour, actionPauseLogin, actionResume:
 		err = t.pause(ctx, a)
-	case ActionLogs:
+	case actionLogs:
 		err = t.show(ctx, filepath.Dir(t.known(ctx).logFile()))
-	case ActionAutostart:
+	case actionAutostart:
 		on := !t.desktop.Autostarts(t.Autostart)
 		if err = t.desktop.SetAutostart(t.Autostart, on); err == nil {
-			t.tell(ctx, func(v *View) { v.Autostart = on })
+			t.tell(ctx, func(v *view) { v.Autostart = on })
 		}
 	}
 	if err != nil {
 		t.failed(ctx, err)
 		return
 	}
-	t.tell(ctx, func(v *View) { v.Notice = notice })
+	t.tell(ctx, func(v *view) { v.Notice = done })
 }
 
 func (t *tray) failed(ctx context.Context, err error) {
 	t.Log.Warn("tray: what was chosen failed", "error", err)
-	t.tell(ctx, func(v *View) { v.Notice = failure("tray.failed", err) })
+	t.tell(ctx, func(v *view) { v.Notice = failure("tray.failed", err) })
 }
 
-func failure(key string, err error) Notice {
-	return Notice{key, texts.Args{"reason": texts.Clean(err.Error())}}
+func failure(key string, err error) notice {
+	return notice{key, texts.Args{"reason": texts.Clean(err.Error())}}
 }
 
 // start starts the agent, as a process that outlives the tray, or has who starts it at log-in do that. That it runs shows by its socket;
 // that it has failed by the end of what was started.
 func (t *tray) start(ctx context.Context) error {
-	if t.known(ctx).Agent != Down {
+	if t.known(ctx).Agent != agentDown {
 		return nil // it was chosen more than once
 	}
 	args := append([]string{"run"}, t.Flags...)
@@ -305,14 +305,14 @@ func (t *tray) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.tell(ctx, func(v *View) { v.Agent = Starting })
+	t.tell(ctx, func(v *view) { v.Agent = agentStarting })
 	go func() {
 		err := <-ended
-		t.tell(ctx, func(v *View) {
-			if v.Agent != Starting {
+		t.tell(ctx, func(v *view) {
+			if v.Agent != agentStarting {
 				return
 			}
-			v.Agent = Down
+			v.Agent = agentDown
 			if err != nil {
 				v.Notice = failure("tray.agent.failed", err)
 			}
@@ -336,14 +336,14 @@ func (t *tray) installed(ctx context.Context) bool {
 }
 
 // pause begins or ends a pause. What has come of it is said by the agent.
-func (t *tray) pause(ctx context.Context, a Action) error {
+func (t *tray) pause(ctx context.Context, a action) error {
 	var request control.PauseRequest
 	switch a {
-	case ActionResume:
+	case actionResume:
 		return t.agent.Resume(ctx)
-	case ActionPauseHour:
+	case actionPauseHour:
 		request.ForMS = time.Hour.Milliseconds()
-	case ActionPauseLogin:
+	case actionPauseLogin:
 		request.UntilLogin = true
 	}
 	_, err := t.agent.Pause(ctx, request)

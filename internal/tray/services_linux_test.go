@@ -124,7 +124,7 @@ func TestNotifications(t *testing.T) {
 	panel := s.panel()
 	s.tray()
 	icon := panel.icon()
-	say := func(v View) {
+	say := func(v view) {
 		s.agent.say(v)
 		icon.shows(v)
 	}
@@ -137,7 +137,7 @@ func TestNotifications(t *testing.T) {
 			return notification{}
 		}
 	}
-	unwanted := func(v *View) { v.Status.NotifyMute = false }
+	unwanted := func(v *view) { v.Status.NotifyMute = false }
 	say(notifying(devices.False, unwanted))
 	say(notifying(devices.True, unwanted))
 	say(notifying(devices.False, unwanted))

@@ -30,7 +30,7 @@ func TestShow(t *testing.T) {
 	v, is := views[*shownView]
 	require.True(t, is)
 	const address = `\\.\pipe\sidetone-picture`
-	if v.Agent == Up {
+	if v.Agent == agentUp {
 		l, err := ipc.ListenControl(address)
 		require.NoError(t, err)
 		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -25,11 +25,11 @@ func TestStormOfStatuses(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		shown := make(shownFrames, 1000)
-		tray := &tray{Options: Options{Say: texts.For(texts.English)}, host: shown, view: view(), changes: make(chan func(*View))}
+		tray := &tray{Options: Options{Say: texts.For(texts.English)}, host: shown, view: viewOf(), changes: make(chan func(*view))}
 		go tray.draw(ctx)
 		vendors := func(names string) {
 			for _, name := range names {
-				tray.tell(ctx, func(v *View) { v.Vendor = string(name) })
+				tray.tell(ctx, func(v *view) { v.Vendor = string(name) })
 			}
 		}
 		drawn := func() (names string) {
@@ -62,24 +62,24 @@ func TestStormOfClicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		clicks, done := newActions(), map[Action]int{}
-		go clicks.run(ctx, func(_ context.Context, a Action) {
+		clicks, done := newActions(), map[action]int{}
+		go clicks.run(ctx, func(_ context.Context, a action) {
 			done[a]++
 			time.Sleep(300 * time.Millisecond)
 		})
 		for range 10_000 {
-			clicks.add(ActionDetails)
-			clicks.add(ActionCopy)
+			clicks.add(actionDetails)
+			clicks.add(actionCopy)
 			time.Sleep(time.Millisecond)
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		require.InDelta(t, 10, done[ActionDetails], 1)
-		require.InDelta(t, 10, done[ActionCopy], 1)
-		before := done[ActionCopy]
-		clicks.add(ActionCopy)
+		require.InDelta(t, 10, done[actionDetails], 1)
+		require.InDelta(t, 10, done[actionCopy], 1)
+		before := done[actionCopy]
+		clicks.add(actionCopy)
 		time.Sleep(time.Second)
 		synctest.Wait()
-		require.Equal(t, before+1, done[ActionCopy])
+		require.Equal(t, before+1, done[actionCopy])
 	})
 }

@@ -13,41 +13,41 @@ import (
 	"sidetone/internal/tray/icon"
 )
 
-// AgentState is how the agent is to the tray.
-type AgentState string
+// agentState is how the agent is to the tray.
+type agentState string
 
 // The states of the agent.
 const (
-	Down     AgentState = "down"     // it does not run
-	Starting AgentState = "starting" // the user has started it here
-	Up       AgentState = "up"
-	Silent   AgentState = "silent" // it is there and cannot be asked
+	agentDown     agentState = "down"     // it does not run
+	agentStarting agentState = "starting" // the user has started it here
+	agentUp       agentState = "up"
+	agentSilent   agentState = "silent" // it is there and cannot be asked
 )
 
-// View is all that the tray knows.
-type View struct {
+// view is all that the tray knows.
+type view struct {
 	Program   string // by its own name, for About
 	Version   string // of the tray
 	Vendor    string
-	Agent     AgentState
+	Agent     agentState
 	Status    control.Status    // if it is Up
 	Reason    *health.Condition // why it is Silent
 	OldLog    string            // the file with the log of an agent of before, where the Status knows of none
 	Autostart bool              // the tray is started at each log-in
 	Scheme    desktop.Scheme
-	Notice    Notice
+	Notice    notice
 }
 
-// Notice is what has become of what the user has wanted: a message; without a key there is nothing to say.
-type Notice struct {
+// notice is what has become of what the user has wanted: a message; without a key there is nothing to say.
+type notice struct {
 	Key  string
 	Args texts.Args
 }
 
 // state is what the icon shows: the first of these that is so.
-func (v View) state() icon.State {
+func (v view) state() icon.State {
 	switch {
-	case v.Agent != Up:
+	case v.Agent != agentUp:
 		return icon.Down
 	case len(v.Status.Clients.Sessions) == 0 || v.Status.Pause != nil:
 		return icon.NoClient
@@ -61,7 +61,7 @@ func (v View) state() icon.State {
 }
 
 // muted is the name of the first product that is muted on its hardware; "": none is.
-func (v View) muted() string {
+func (v view) muted() string {
 	for _, p := range v.Status.Products {
 		if slices.ContainsFunc(p.Devices, func(d control.Device) bool { return d.Flags[devices.HardwareMute].Value == devices.True }) {
 			return cmp.Or(p.Name, p.ID)
@@ -71,8 +71,8 @@ func (v View) muted() string {
 }
 
 // logFile is the agent's; "": a journal or a terminal has its log.
-func (v View) logFile() string {
-	if v.Agent == Up {
+func (v view) logFile() string {
+	if v.Agent == agentUp {
 		return v.Status.LogFile
 	}
 	return cmp.Or(v.Status.LogFile, v.OldLog)
@@ -83,11 +83,11 @@ var severities = []health.Severity{health.Problem, health.Warning}
 
 // trouble is what the user has to know, the worst first: what is wrong, and with which setting of the client nothing can be
 // shown although all is right.
-func (v View) trouble() (list []health.Condition) {
+func (v view) trouble() (list []health.Condition) {
 	switch {
-	case v.Agent == Silent && v.Reason != nil:
+	case v.Agent == agentSilent && v.Reason != nil:
 		return []health.Condition{*v.Reason}
-	case v.Agent != Up:
+	case v.Agent != agentUp:
 		return nil
 	}
 	for _, severity := range severities {
@@ -106,7 +106,7 @@ func (v View) trouble() (list []health.Condition) {
 }
 
 // worst is the condition that matters most; the zero Condition: there is none.
-func (v View) worst() health.Condition {
+func (v view) worst() health.Condition {
 	if list := v.trouble(); len(list) > 0 {
 		return list[0]
 	}
@@ -114,7 +114,7 @@ func (v View) worst() health.Condition {
 }
 
 // served is how many devices the clients have been told of: those of the one that knows most.
-func (v View) served() (most int) {
+func (v view) served() (most int) {
 	for _, s := range v.Status.Clients.Sessions {
 		if s.Connected() {
 			most = max(most, s.Devices)
@@ -124,7 +124,7 @@ func (v View) served() (most int) {
 }
 
 // tooltip is what the icon means.
-func tooltip(v View, say texts.Printer) string {
+func tooltip(v view, say texts.Printer) string {
 	say = say.Isolated()
 	args := texts.Args{"vendor": name(v.Vendor)}
 	key := "tray.tooltip.down"
@@ -144,7 +144,7 @@ func tooltip(v View, say texts.Printer) string {
 		key = "tray.tooltip.reporting"
 		args["n"] = strconv.Itoa(v.served())
 	}
-	if v.Agent == Silent && v.Reason != nil {
+	if v.Agent == agentSilent && v.Reason != nil {
 		key = "tray.tooltip.trouble"
 		args["trouble"] = health.Texts{Printer: say}.Message(v.Reason.Map(name))
 	}
