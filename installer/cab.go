@@ -2,22 +2,12 @@ package main
 
 import (
 	"bytes"
-	"compress/flate"
 	"encoding/binary"
 	"time"
 )
 
-// blockSize is what a cabinet has in one block, as it was before it was compressed.
-const blockSize = 32 << 10
-
-// maxPacked is what a block may have at most, compressed and with its mark. Windows makes room for no more.
-const maxPacked = blockSize + 12
-
-// msZIP is the way of compression: deflate, block by block, each with the one before as its dictionary.
-const msZIP = 1
-
 // cabinet is files in the order of a tree, by the names that an installer database has for them, as Windows Installer reads them.
-func cabinet(tree Tree, names []string, at time.Time, level int) ([]byte, error) {
+func cabinet(tree Tree, names []string, at time.Time, how effort) []byte {
 	var files, data, all bytes.Buffer
 	for i, f := range tree {
 		_ = binary.Write(&files, binary.LittleEndian, struct {
@@ -27,10 +17,7 @@ func cabinet(tree Tree, names []string, at time.Time, level int) ([]byte, error)
 		files.WriteString(names[i] + "\x00")
 		all.Write(f.Data)
 	}
-	blocks, err := blocksOf(&data, all.Bytes(), level)
-	if err != nil {
-		return nil, err
-	}
+	blocks := blocksOf(&data, all.Bytes(), how)
 	const headers = 36 + 8 // of cabinet and folder
 	dataAt := uint32(headers + files.Len())
 	var out bytes.Buffer
@@ -42,48 +29,24 @@ func cabinet(tree Tree, names []string, at time.Time, level int) ([]byte, error)
 		Blocks, Compression                   uint16
 	}{
 		Size: dataAt + uint32(data.Len()), FilesAt: headers, Version: 0x0103, Folders: 1, Files: uint16(len(tree)),
-		DataAt: dataAt, Blocks: blocks, Compression: msZIP,
+		DataAt: dataAt, Blocks: blocks, Compression: lzxOfCabinets,
 	})
 	out.Write(files.Bytes())
 	out.Write(data.Bytes())
-	return out.Bytes(), nil
+	return out.Bytes()
 }
 
-func blocksOf(out *bytes.Buffer, all []byte, level int) (n uint16, err error) {
-	var before []byte
-	for len(all) > 0 {
-		block := all[:min(blockSize, len(all))]
-		packed := bytes.NewBufferString("CK")
-		w, err := flate.NewWriterDict(packed, level, before)
-		if err == nil {
-			_, err = w.Write(block)
-		}
-		if err == nil {
-			err = w.Close()
-		}
-		if err != nil {
-			return 0, err
-		}
-		if packed.Len() > maxPacked {
-			packed.Truncate(len("CK"))
-			stored(packed, block)
-		}
-		sizes := binary.LittleEndian.AppendUint16(nil, uint16(packed.Len()))
-		sizes = binary.LittleEndian.AppendUint16(sizes, uint16(len(block)))
-		_ = binary.Write(out, binary.LittleEndian, checksumOf(sizes, checksumOf(packed.Bytes(), 0)))
+// blocksOf writes all as the blocks of a cabinet, of which each is a frame.
+func blocksOf(out *bytes.Buffer, all []byte, how effort) (n uint16) {
+	for i, frame := range lzx(all, how) {
+		sizes := binary.LittleEndian.AppendUint16(nil, uint16(len(frame)))
+		sizes = binary.LittleEndian.AppendUint16(sizes, uint16(min(frameSize, len(all)-i*frameSize)))
+		_ = binary.Write(out, binary.LittleEndian, checksumOf(sizes, checksumOf(frame, 0)))
 		out.Write(sizes)
-		out.Write(packed.Bytes())
-		before, all, n = block, all[len(block):], n+1
+		out.Write(frame)
+		n++
 	}
-	return n, nil
-}
-
-// stored writes a block as it is: what cannot be compressed takes more room in several parts than in one.
-func stored(out *bytes.Buffer, block []byte) {
-	const lastAndStored = 1
-	out.WriteByte(lastAndStored)
-	_ = binary.Write(out, binary.LittleEndian, []uint16{uint16(len(block)), ^uint16(len(block))})
-	out.Write(block)
+	return n
 }
 
 // checksumOf is that of a block: all words by exclusive or, the last bytes the other way round.

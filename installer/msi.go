@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"compress/flate"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -28,14 +27,11 @@ func (o options) msi(ctx context.Context, b *Brand, arch string, tree Tree, setu
 	for i := range keys {
 		keys[i] = fmt.Sprintf("f%d", i)
 	}
-	level := flate.BestCompression
+	how := thorough
 	if o.fast {
-		level = flate.BestSpeed
+		how = quick
 	}
-	cab, err := cabinet(tree, keys, o.release.Time, level)
-	if err != nil {
-		return err
-	}
+	cab := cabinet(tree, keys, o.release.Time, how)
 	for _, lang := range b.installerLanguages() {
 		if o.fast && lang != "en" {
 			continue

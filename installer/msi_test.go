@@ -3,12 +3,7 @@
 package main
 
 import (
-	"bytes"
-	"compress/flate"
 	"context"
-	"encoding/binary"
-	"io"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,8 +27,7 @@ func packageOf(t *testing.T, d database, tree Tree) string {
 	for i := range keys {
 		keys[i] = "f" + string(rune('0'+i))
 	}
-	cab, err := cabinet(tree, keys, release.Time, flate.BestSpeed)
-	require.NoError(t, err)
+	cab := cabinet(tree, keys, release.Time, quick)
 	icon, err := d.brand.icon()
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "package.msi")
@@ -205,29 +199,6 @@ func TestWhatIsUndone(t *testing.T) {
 		of(actions, "AddTask", "Target"), "all of it is the package's")
 	require.Equal(t, of(actions, "AddTask", "Target"), of(actions, "UndoRemoveTask", "Target"))
 	require.Equal(t, of(actions, "RemoveTask", "Target"), of(actions, "UndoAddTask", "Target"))
-}
-
-// TestBlocksOfACabinet are never longer than Windows takes them, whatever is in them.
-func TestBlocksOfACabinet(t *testing.T) {
-	random := make([]byte, 20*blockSize+17)
-	_, _ = rand.NewChaCha8([32]byte{1}).Read(random)
-	for _, level := range []int{flate.BestSpeed, flate.BestCompression} {
-		var out bytes.Buffer
-		n, err := blocksOf(&out, append(random, make([]byte, 3*blockSize)...), level)
-		require.NoError(t, err)
-		var got, before []byte
-		for range n {
-			head := out.Next(8)
-			packed := out.Next(int(binary.LittleEndian.Uint16(head[4:])))
-			require.LessOrEqual(t, len(packed), 32<<10+12)
-			block, err := io.ReadAll(flate.NewReaderDict(bytes.NewReader(packed[2:]), before))
-			require.NoError(t, err)
-			require.Len(t, block, int(binary.LittleEndian.Uint16(head[6:])))
-			got, before = append(got, block...), block
-		}
-		require.Zero(t, out.Len())
-		require.True(t, bytes.Equal(append(random, make([]byte, 3*blockSize)...), got))
-	}
 }
 
 // TestPackageCode differs wherever a byte does: Windows keeps one package of each.
