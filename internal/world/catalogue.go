@@ -10,7 +10,7 @@ import (
 )
 
 // vendorCatalogue is what the vendor says in a version, if the product's own check accepts it.
-func vendorCatalogue(models []Model, version int) (*catalogue.Catalogue, error) {
+func vendorCatalogue(models []model, version int) (*catalogue.Catalogue, error) {
 	var products []any
 	for i := range models {
 		products = append(products, models[i].product(i, models[i].entry(version)))
@@ -34,7 +34,7 @@ func vendorCatalogue(models []Model, version int) (*catalogue.Catalogue, error) 
 	return cat, nil
 }
 
-func (m *Model) entry(version int) Entry { return m.Versions[version%len(m.Versions)] }
+func (m *model) entry(version int) entry { return m.Versions[version%len(m.Versions)] }
 
 func productID(model int) string { return fmt.Sprint("model-", model) }
 
@@ -44,7 +44,7 @@ func pid(model int) string { return fmt.Sprintf("07%02x", model) }
 const vid = "1209"
 
 // product is the model's entry in the catalogue.
-func (m *Model) product(i int, w Entry) map[string]any {
+func (m *model) product(i int, w entry) map[string]any {
 	p := map[string]any{
 		"id": productID(i), "name": m.name(i), "url": "https://acme.example/" + productID(i), "priority": i + 1,
 		"links":     []any{map[string]any{"kind": m.Bus, "vid": vid, "pids": []string{pid(i)}}},
@@ -59,12 +59,12 @@ func (m *Model) product(i int, w Entry) map[string]any {
 	if m.Split {
 		p["group_by"] = devices.GroupSerial
 	}
-	for _, r := range append(append([]Rule(nil), w.Link...), w.Sources...) {
+	for _, r := range append(append([]rule(nil), w.Link...), w.Sources...) {
 		if text, _ := json.Marshal(r.Says); strings.Contains(string(text), `"hid_query"`) || strings.Contains(string(text), `"hidpp"`) {
 			p["allow_write"] = true
 		}
 	}
-	for key, rules := range map[string][]Rule{"link_state": w.Link, "sources": w.Sources} {
+	for key, rules := range map[string][]rule{"link_state": w.Link, "sources": w.Sources} {
 		if len(rules) > 0 {
 			p[key] = says(rules)
 		}
@@ -72,9 +72,9 @@ func (m *Model) product(i int, w Entry) map[string]any {
 	return p
 }
 
-func (m *Model) name(i int) string { return fmt.Sprint("Acme ", i) }
+func (m *model) name(i int) string { return fmt.Sprint("Acme ", i) }
 
-func says(rules []Rule) []any {
+func says(rules []rule) []any {
 	var out []any
 	for _, r := range rules {
 		out = append(out, r.Says)
@@ -83,10 +83,10 @@ func says(rules []Rule) []any {
 }
 
 // interfaces is how many HID interfaces the model has.
-func (m *Model) interfaces() int {
+func (m *model) interfaces() int {
 	n := 0
 	for _, t := range m.Channels {
-		if t.Form != FormALSA {
+		if t.Form != formALSA {
 			n = max(n, t.Interface+1)
 			if t.Twin {
 				n = 2

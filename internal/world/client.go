@@ -15,7 +15,7 @@ import (
 
 // client is one program.
 type client struct {
-	ClientSpec
+	clientSpec
 	index            int
 	desk             *clients
 	srv              *fakeserver.Server // nil before the first start
@@ -271,27 +271,27 @@ func (k *client) wasQueued(list string) bool {
 }
 
 // atClient is what may happen to a client, and what has to be so for it.
-var atClient = map[Action]struct {
+var atClient = map[action]struct {
 	can func(*client) bool
-	do  func(*client, Step)
+	do  func(*client, scenarioStep)
 }{
-	ClientStart:   {(*client).always, func(k *client, _ Step) { k.restart() }},
-	ClientStop:    {(*client).runs, func(k *client, _ Step) { k.end(false) }},
-	ClientKill:    {(*client).runs, func(k *client, _ Step) { k.end(true) }},
-	ClientMoves:   {(*client).runs, func(k *client, _ Step) { k.move() }},
-	ClientFreezes: {(*client).runs, func(k *client, _ Step) { k.freeze() }},
-	ClientThaws:   {(*client).runs, func(k *client, _ Step) { k.thaw(false) }},
-	ClientFault:   {(*client).reacts, func(k *client, s Step) { k.fail(s.Fault) }},
-	ClientMended:  {(*client).reacts, func(k *client, _ Step) { k.mend() }},
-	ClientDrops:   {(*client).reacts, func(k *client, _ Step) { k.drop() }},
-	ClientSpends:  {(*client).reacts, func(k *client, _ Step) { k.spend() }},
+	doClientStart:   {(*client).always, func(k *client, _ scenarioStep) { k.restart() }},
+	doClientStop:    {(*client).runs, func(k *client, _ scenarioStep) { k.end(false) }},
+	doClientKill:    {(*client).runs, func(k *client, _ scenarioStep) { k.end(true) }},
+	doClientMoves:   {(*client).runs, func(k *client, _ scenarioStep) { k.move() }},
+	doClientFreezes: {(*client).runs, func(k *client, _ scenarioStep) { k.freeze() }},
+	doClientThaws:   {(*client).runs, func(k *client, _ scenarioStep) { k.thaw(false) }},
+	doClientFault:   {(*client).reacts, func(k *client, s scenarioStep) { k.fail(s.Fault) }},
+	doClientMended:  {(*client).reacts, func(k *client, _ scenarioStep) { k.mend() }},
+	doClientDrops:   {(*client).reacts, func(k *client, _ scenarioStep) { k.drop() }},
+	doClientSpends:  {(*client).reacts, func(k *client, _ scenarioStep) { k.spend() }},
 }
 
 func (k *client) always() bool { return true }
 func (k *client) runs() bool   { return k.on }
 func (k *client) reacts() bool { return k.on && !k.frozen }
 
-func (k *client) do(s Step) {
+func (k *client) do(s scenarioStep) {
 	if action := atClient[s.Do]; action.can(k) {
 		action.do(k, s)
 	}

@@ -115,7 +115,7 @@ func (c *clients) restart() {
 	c.startAgent()
 }
 
-func (c *clients) configure(set Reporting) {
+func (c *clients) configure(set reporting) {
 	set.Visibility = c.set.Visibility
 	if set.First != c.set.First {
 		for _, k := range c.all {

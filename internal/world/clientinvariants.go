@@ -83,7 +83,7 @@ func (c *clients) said(k *client) string {
 
 // excuse says why a client may hold something else at rest, or "".
 func (c *clients) excuse(k *client) string {
-	unidentified := func(o *client) bool { return o.Hidden || c.set.Visibility != SeesAll }
+	unidentified := func(o *client) bool { return o.Hidden || c.set.Visibility != seesAll }
 	served := func(o *client) bool { return o != k && o.on }
 	first := func(o *client) bool { return served(o) && (!o.knowsCommand() || o.list() == c.newest()) }
 	other := func(o *client) bool { return served(o) && !o.NoSocket && (unidentified(o) || unidentified(k)) }

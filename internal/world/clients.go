@@ -38,7 +38,7 @@ type clients struct {
 	view      *view
 	all       []*client
 	pid       int
-	set       Reporting
+	set       reporting
 	reporting *rpcclient.Client // nil while the agent does not run
 	endAgent  func(cause error) // in order, or as the cause says
 
@@ -51,14 +51,14 @@ type clients struct {
 	replacing bool // another agent goes on in place of this one
 }
 
-func newClients(s Scenario, events *story) *clients {
+func newClients(s scenario, events *story) *clients {
 	c := &clients{story: events, seed: s.Seed, pid: 100, set: s.Reporting}
 	c.net = memnet.New(memnet.Options{Buffer: socketBuffer, Delay: c.delay})
 	c.agent = c.net.Process(local.Process{PID: 1, UID: myUser, Name: "agent"})
 	c.view = &view{clients: c, visibility: s.Reporting.Visibility}
 	for i, spec := range s.Clients {
 		c.all = append(c.all, &client{
-			ClientSpec: spec, index: i, desk: c, lastTaken: -1,
+			clientSpec: spec, index: i, desk: c, lastTaken: -1,
 			unanswered: make(map[fakeserver.Transport]bool), answered: make(map[fakeserver.Transport]bool),
 		})
 	}
@@ -97,21 +97,21 @@ func (c *clients) quietFor(d time.Duration) bool {
 }
 
 // do does a step that is one of clients.
-func (c *clients) do(s Step) {
+func (c *clients) do(s scenarioStep) {
 	if len(c.all) == 0 {
 		return
 	}
 	c.note(s.Client, "%s %s", s.Do, s.Fault)
 	switch s.Do {
-	case Configure:
+	case doConfigure:
 		c.configure(*s.Reporting)
-	case Resend:
+	case doResend:
 		if c.reporting != nil {
 			c.reporting.Resend()
 		}
-	case StopAgent:
+	case doStopAgent:
 		c.stopAgent()
-	case StartAgent:
+	case doStartAgent:
 		c.startAgent()
 	default:
 		c.all[s.Client%len(c.all)].do(s)

@@ -5,8 +5,8 @@ import (
 	"sidetone/internal/rpcclient"
 )
 
-// ClientSpec is a program that a client might be, and how the OS shows it.
-type ClientSpec struct {
+// clientSpec is a program that a client might be, and how the OS shows it.
+type clientSpec struct {
 	Profile     fakeserver.Profile `json:"profile"`
 	Foreign     bool               `json:"foreign,omitempty"`     // it is another user's
 	Hidden      bool               `json:"hidden,omitempty"`      // nobody is told its process, only its user
@@ -22,20 +22,20 @@ type ClientSpec struct {
 	Fault       string             `json:"fault,omitempty"`       // which it has when it is first started, as fakeserver writes it
 }
 
-// Visibility is what the OS tells the agent of others.
-type Visibility string
+// visibility is what the OS tells the agent of others.
+type visibility string
 
 // What the OS may tell.
 const (
-	SeesAll     Visibility = ""          // sockets, ports, and whose they are
-	SeesUsers   Visibility = "users"     // no processes, as from a PID namespace of one's own
-	SeesSockets Visibility = "sockets"   // nothing of ports, as on Windows and macOS
-	SeesNothing Visibility = "unwatched" // as SeesSockets, and nothing tells of new sockets
+	seesAll     visibility = ""          // sockets, ports, and whose they are
+	seesUsers   visibility = "users"     // no processes, as from a PID namespace of one's own
+	seesSockets visibility = "sockets"   // nothing of ports, as on Windows and macOS
+	seesNothing visibility = "unwatched" // as SeesSockets, and nothing tells of new sockets
 )
 
-// Reporting is how the agent reports.
-type Reporting struct {
-	Visibility Visibility           `json:"visibility,omitempty"`
+// reporting is how the agent reports.
+type reporting struct {
+	Visibility visibility           `json:"visibility,omitempty"`
 	OnExit     rpcclient.ExitPolicy `json:"on_exit,omitempty"`
 	Timing     int                  `json:"timing,omitempty"` // which of some settings of times; any two differ
 	First      bool                 `json:"first,omitempty"`  // rpc.clients is first
@@ -45,19 +45,19 @@ type Reporting struct {
 
 // What happens to clients, and to what reports to them.
 const (
-	ClientStart   Action = "start"   // it is started, or started again in order
-	ClientStop    Action = "stop"    // it ends in order
-	ClientKill    Action = "kill"    // it ends as by SIGKILL
-	ClientMoves   Action = "moves"   // it starts again in order, as the same process on another port
-	ClientFreezes Action = "freezes" // until it thaws
-	ClientThaws   Action = "thaws"
-	ClientFault   Action = "fault" // of fakeserver, until it is mended
-	ClientMended  Action = "mended"
-	ClientDrops   Action = "drops"     // all its connections
-	ClientSpends  Action = "spends"    // another agent spends one of its tokens for the same application
-	Publish       Action = "publish"   // the agent has another list
-	Configure     Action = "configure" // the agent's settings change
-	Resend        Action = "resend"    // the machine has slept
-	StopAgent     Action = "stop agent"
-	StartAgent    Action = "start agent"
+	doClientStart   action = "start"   // it is started, or started again in order
+	doClientStop    action = "stop"    // it ends in order
+	doClientKill    action = "kill"    // it ends as by SIGKILL
+	doClientMoves   action = "moves"   // it starts again in order, as the same process on another port
+	doClientFreezes action = "freezes" // until it thaws
+	doClientThaws   action = "thaws"
+	doClientFault   action = "fault" // of fakeserver, until it is mended
+	doClientMended  action = "mended"
+	doClientDrops   action = "drops"     // all its connections
+	doClientSpends  action = "spends"    // another agent spends one of its tokens for the same application
+	doPublish       action = "publish"   // the agent has another list
+	doConfigure     action = "configure" // the agent's settings change
+	doResend        action = "resend"    // the machine has slept
+	doStopAgent     action = "stop agent"
+	doStartAgent    action = "start agent"
 )

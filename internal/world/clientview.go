@@ -12,7 +12,7 @@ import (
 // view lets the agent's process see the sockets of the machine.
 type view struct {
 	*clients
-	visibility Visibility
+	visibility visibility
 }
 
 func (l *view) Sockets() ([]local.Socket, []health.Condition) {
@@ -29,13 +29,13 @@ func (l *view) Dial(ctx context.Context, path string) (net.Conn, local.Process, 
 }
 
 // ports reports whether the OS tells whose a port is.
-func (s Visibility) ports() bool { return s == SeesAll || s == SeesUsers }
+func (s visibility) ports() bool { return s == seesAll || s == seesUsers }
 
 // hidden is the name of a program of which nobody is told the process.
 const hidden = "hidden"
 
 func (l *view) shown(o local.Process) local.Process {
-	if o.Name == hidden || l.visibility != SeesAll {
+	if o.Name == hidden || l.visibility != seesAll {
 		return local.Process{UID: o.UID}
 	}
 	return o
@@ -69,7 +69,7 @@ func (l *view) Identify(list []local.Listener) {
 func (l *view) LineageOf(pid int) local.Lineage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.visibility == SeesAll {
+	if l.visibility == seesAll {
 		for _, k := range l.all {
 			switch {
 			case k.process == nil || k.Hidden:
@@ -84,7 +84,7 @@ func (l *view) LineageOf(pid int) local.Lineage {
 }
 
 func (l *view) Watch(ctx context.Context, notify func()) error {
-	if l.visibility == SeesNothing {
+	if l.visibility == seesNothing {
 		return errors.ErrUnsupported
 	}
 	l.net.Watch(ctx, notify)

@@ -10,7 +10,7 @@ const (
 )
 
 // descriptor declares what an interface of the model sends and takes (HID 1.11, section 6.2.2).
-func (m *Model) descriptor(iface int) []byte {
+func (m *model) descriptor(iface int) []byte {
 	d := []byte{0x06, 0x00, 0xff, 0x09, 0x01, 0xa1, 0x01, 0x15, 0x00, 0x26, 0xff, 0x00, 0x75, 0x08}
 	add := func(id uint8, item byte, n byte) {
 		if id != 0 {
@@ -24,16 +24,16 @@ func (m *Model) descriptor(iface int) []byte {
 			continue
 		}
 		switch t.Form {
-		case FormHeld, FormEvent, FormLevel:
+		case formHeld, formEvent, formLevel:
 			add(t.Report, input, reportBytes)
-		case FormFeature:
+		case formFeature:
 			add(t.Ask, feature, reportBytes)
-		case FormAnswer:
+		case formAnswer:
 			add(t.Report, input, reportBytes)
 			add(t.Ask, output, reportBytes)
-		case FormLamp:
+		case formLamp:
 			add(t.Ask, output, reportBytes)
-		case FormHIDPP:
+		case formHIDPP:
 			add(hidppReport, input, hidppBytes)
 			add(hidppReport, output, hidppBytes)
 		}
@@ -59,20 +59,20 @@ func (m *Model) descriptor(iface int) []byte {
 	return d
 }
 
-var usageForms = []Form{FormSwitch, FormPress, FormButtons}
+var usageForms = []form{formSwitch, formPress, formButtons}
 
 // phoneMute declares a headset's Phone Mute in one of the three legal forms (HID Usage Tables, section 3.4.1.2).
-func phoneMute(t Channel) []byte {
+func phoneMute(t channel) []byte {
 	d := []byte{0x05, 0x0b, 0x09, 0x05, 0xa1, 0x01}
 	if t.Report != 0 {
 		d = append(d, 0x85, t.Report)
 	}
 	switch t.Form {
-	case FormSwitch:
+	case formSwitch:
 		d = append(d, 0x15, 0x00, 0x25, 0x01, 0x75, 0x01, 0x95, 0x01, 0x09, 0x2f, 0x81, 0x22, 0x95, 0x07, 0x81, 0x03)
-	case FormPress:
+	case formPress:
 		d = append(d, 0x15, 0x00, 0x25, 0x01, 0x75, 0x01, 0x95, 0x01, 0x09, 0x2f, 0x81, 0x06, 0x95, 0x07, 0x81, 0x03)
-	case FormButtons:
+	case formButtons:
 		d = append(d, 0x15, 0xff, 0x25, 0x01, 0x75, 0x02, 0x95, 0x01, 0x09, 0x2f, 0x81, 0x26, 0x75, 0x06, 0x81, 0x03)
 	}
 	return append(d, 0xc0)

@@ -26,7 +26,7 @@ const (
 // desk is a scenario that is being played. All that happens is done by one goroutine; no two things
 // happen at one instant, so that equal scenarios give equal runs.
 type desk struct {
-	Scenario
+	scenario
 	story
 	agenda        []scheduled
 	entries       int
@@ -74,16 +74,16 @@ type scheduled struct {
 	do func()
 }
 
-func newDesk(s Scenario, withStory bool) *desk {
-	d := &desk{Scenario: s, wake: signal.New(), ready: make(map[string]time.Time)}
+func newDesk(s scenario, withStory bool) *desk {
+	d := &desk{scenario: s, wake: signal.New(), ready: make(map[string]time.Time)}
 	d.began, d.detailed = time.Now(), withStory
 	for i, u := range s.Units {
 		m := &s.Models[u.Model]
 		h := &headset{
-			Unit: u, Model: m, index: i, on: !u.Off, near: !u.Away, pressed: u.Muted, boomUp: u.BoomUp,
+			unit: u, model: m, index: i, on: !u.Off, near: !u.Away, pressed: u.Muted, boomUp: u.BoomUp,
 			heardAt: make(map[int]time.Time), stuck: make(map[int]bool),
 		}
-		if m.Bus != Dongle {
+		if m.Bus != dongle {
 			h.on, h.near = true, true
 		}
 		if u.Port != 0 {
@@ -93,7 +93,7 @@ func newDesk(s Scenario, withStory bool) *desk {
 		d.headsets = append(d.headsets, h)
 	}
 	for i, s := range s.Suites {
-		d.suites = append(d.suites, &suite{Suite: s, desk: d, name: fmt.Sprint("suite-", i)})
+		d.suites = append(d.suites, &suite{vendorSuite: s, desk: d, name: fmt.Sprint("suite-", i)})
 	}
 	d.clients = newClients(s, &d.story)
 	return d
@@ -352,7 +352,7 @@ func (d *desk) readSound() {
 
 // freeID is the name that a sound server gives a card: equal ones are told apart by a number.
 func (d *desk) freeID(h *headset) string {
-	base := fmt.Sprintf("acme_%d_%s", h.Unit.Model, h.serial())
+	base := fmt.Sprintf("acme_%d_%s", h.unit.Model, h.serial())
 	id := base
 	for n := 2; slices.ContainsFunc(d.headsets, func(o *headset) bool { return o.plugged && o != h && o.id == id }); n++ {
 		id = fmt.Sprintf("%s.%d", base, n)
@@ -381,13 +381,13 @@ func (d *desk) enumerate(h *headset) {
 			continue
 		}
 		number := i
-		if h.Bus == Bluetooth {
+		if h.Bus == bluetooth {
 			number = -1
 		}
 		n := &node{iface: i}
 		n.device = hid.Device{
-			Node: d.freeNode(), Bus: h.bus(), VID: vid, PID: pid(h.Unit.Model), Serial: h.serial(), Container: h.container(1), Interface: number,
-			Name: h.name(h.Unit.Model), Descriptor: descriptor,
+			Node: d.freeNode(), Bus: h.bus(), VID: vid, PID: pid(h.unit.Model), Serial: h.serial(), Container: h.container(1), Interface: number,
+			Name: h.name(h.unit.Model), Descriptor: descriptor,
 		}
 		h.nodes = append(h.nodes, n)
 	}

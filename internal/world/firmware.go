@@ -39,7 +39,7 @@ func (d *desk) change(h *headset, why cause, f func()) {
 	}
 	for i, t := range h.Channels {
 		changed := before[i] != h.state(t.Of)
-		if t.Of == OfLink {
+		if t.Of == ofLink {
 			if changed && h.plugged {
 				d.sendState(h, i, false)
 			}
@@ -54,7 +54,7 @@ func (d *desk) change(h *headset, why cause, f func()) {
 					d.sendState(h, i, true)
 				}
 			})
-		case changed && why != byLink, why == byButton && (t.Form == FormPress || t.Form == FormEvent || t.Form == FormHeld):
+		case changed && why != byLink, why == byButton && (t.Form == formPress || t.Form == formEvent || t.Form == formHeld):
 			d.sendState(h, i, false)
 		}
 	}
@@ -72,27 +72,27 @@ func (d *desk) sendState(h *headset, i int, arriving bool) {
 	v := h.state(t.Of)
 	h.stuck[i] = false
 	switch t.Form {
-	case FormSwitch:
+	case formSwitch:
 		d.send(h, i, t.usage(bit(v)), true)
-	case FormButtons:
+	case formButtons:
 		d.send(h, i, t.usage(map[bool]byte{true: 1, false: 3}[v]), true) // -1 in two bits
-	case FormPress:
+	case formPress:
 		if !arriving {
 			d.send(h, i, t.usage(1), false)
 			if t.BothWays {
 				d.after(30*time.Millisecond, func() { d.send(h, i, t.usage(0), false) })
 			}
 		}
-	case FormEvent:
+	case formEvent:
 		if !arriving {
 			d.send(h, i, t.report(t.On), false)
 		}
-	case FormHeld:
+	case formHeld:
 		if !arriving {
 			d.send(h, i, t.report(t.On), false)
 			d.after(30*time.Millisecond, func() { d.send(h, i, t.report(t.Off), false) })
 		}
-	case FormLevel:
+	case formLevel:
 		if arriving && t.Busy != 0 {
 			d.send(h, i, t.report(t.Busy), false)
 			if h.stuck[i] = t.Stuck; t.Stuck {
@@ -106,11 +106,11 @@ func (d *desk) sendState(h *headset, i int, arriving bool) {
 			return
 		}
 		d.send(h, i, t.report(t.code(v)), true)
-	case FormFeature, FormAnswer:
+	case formFeature, formAnswer:
 		if t.Hint != 0 {
 			d.send(h, i, []byte{t.Hint, 1, 0, 0}, false)
 		}
-	case FormHIDPP:
+	case formHIDPP:
 		data := make([]byte, 1+hidppBytes)
 		copy(data, []byte{hidppReport, 0xff, hidppPlace, 0, t.code(v)})
 		if t.Hint != 0 {
@@ -139,7 +139,7 @@ func (d *desk) send(h *headset, channel int, data []byte, shows bool) {
 	d.sendOn(h, iface, data, func() {
 		if shows {
 			h.heardAt[channel] = time.Now()
-		} else if h.Channels[channel].Form == FormLevel {
+		} else if h.Channels[channel].Form == formLevel {
 			delete(h.heardAt, channel)
 		}
 	})
@@ -172,7 +172,7 @@ func (d *desk) handleRequest(h *headset, n *node, r request) {
 	}
 	answered := false
 	for i, t := range h.Channels {
-		if t.Interface != n.iface && !t.Twin || t.Of != OfLink && !h.up() {
+		if t.Interface != n.iface && !t.Twin || t.Of != ofLink && !h.up() {
 			continue
 		}
 		code := t.code(h.state(t.Of))
@@ -180,7 +180,7 @@ func (d *desk) handleRequest(h *headset, n *node, r request) {
 			code = t.Busy
 		}
 		switch {
-		case t.Form == FormFeature && len(r.Feature) > 0 && r.Feature[0] == t.Ask:
+		case t.Form == formFeature && len(r.Feature) > 0 && r.Feature[0] == t.Ask:
 			answered = true
 			data := t.reportOf(t.Ask, code)
 			if t.Busy != 0 && time.Since(h.turned) < 60*time.Millisecond {
@@ -188,13 +188,13 @@ func (d *desk) handleRequest(h *headset, n *node, r request) {
 				data[reportBytes] = t.Busy
 			}
 			d.answer(n, r, data)
-		case t.Form == FormLevel && len(r.Input) > 0 && r.Input[0] == t.Report,
-			t.Form == FormLamp && len(r.LastOutput) > 0 && r.LastOutput[0] == t.Ask:
+		case t.Form == formLevel && len(r.Input) > 0 && r.Input[0] == t.Report,
+			t.Form == formLamp && len(r.LastOutput) > 0 && r.LastOutput[0] == t.Ask:
 			answered = true
 			d.answer(n, r, t.reportOf(cmp.Or(t.Ask, t.Report), code))
-		case t.Form == FormAnswer && len(r.Output) > 0 && r.Output[0] == t.Ask:
+		case t.Form == formAnswer && len(r.Output) > 0 && r.Output[0] == t.Ask:
 			d.send(h, i, t.report(t.code(h.state(t.Of))), true)
-		case t.Form == FormHIDPP && len(r.Output) > 4 && r.Output[0] == hidppReport:
+		case t.Form == formHIDPP && len(r.Output) > 4 && r.Output[0] == hidppReport:
 			data := make([]byte, 1+hidppBytes)
 			copy(data, r.Output[:4])
 			data[4] = hidppPlace

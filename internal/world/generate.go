@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// Generate draws a scenario from a seed.
-func Generate(seed uint64) Scenario {
+// generate draws a scenario from a seed.
+func generate(seed uint64) scenario {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1))}
-	s := Scenario{Seed: seed}
+	s := scenario{Seed: seed}
 	for range 1 + g.IntN(2) {
 		s.Models = append(s.Models, g.model())
 	}
@@ -19,7 +19,7 @@ func Generate(seed uint64) Scenario {
 	}
 	for n := range 2 * len(s.Models) {
 		if i := n / 2; !g.one(3) && (n%2 == 0 || g.one(4)) {
-			s.Suites = append(s.Suites, Suite{
+			s.Suites = append(s.Suites, vendorSuite{
 				Model: i, Serials: g.one(2), TTL: []int{0, 20_000, 600_000, 86_400_000}[g.IntN(4)], Tidy: g.one(2), Runs: g.one(2),
 			})
 		}
@@ -34,26 +34,26 @@ func Generate(seed uint64) Scenario {
 
 // replacements mixes into the steps that another agent goes on, and pauses. They are drawn by themselves: what else a seed draws is the
 // same with them.
-func (g *generator) replacements(s *Scenario, pauses bool) {
+func (g *generator) replacements(s *scenario, pauses bool) {
 	if g.one(2) {
 		return
 	}
 	for range 1 + g.IntN(3) {
-		step := Step{Do: Replace, After: pick(g, g.IntN(50), 100+g.IntN(3000)), MS: pick(g, 100, 500, 3000) + g.IntN(100)}
+		step := scenarioStep{Do: doReplace, After: pick(g, g.IntN(50), 100+g.IntN(3000)), MS: pick(g, 100, 500, 3000) + g.IntN(100)}
 		for range pick(g, 0, 1, 1, 2) {
 			if len(s.Units) > 0 {
-				step.During = append(step.During, Step{Do: pick(g, Press, Press, Unplug, Range, Boom), Unit: g.IntN(len(s.Units))})
+				step.During = append(step.During, scenarioStep{Do: pick(g, doPress, doPress, doUnplug, doRange, doBoom), Unit: g.IntN(len(s.Units))})
 			}
 		}
 		if pauses && g.one(3) {
-			step = Step{Do: pick(g, Pause, Pause, Resume), After: g.IntN(2000), MS: pick(g, 0, 1000, 20_000, 100_000)}
+			step = scenarioStep{Do: pick(g, doPause, doPause, doResume), After: g.IntN(2000), MS: pick(g, 0, 1000, 20_000, 100_000)}
 		}
 		s.Steps = slices.Insert(s.Steps, g.IntN(len(s.Steps)+1), step)
 	}
 }
 
 // plain returns the scenario as it comes out of a file.
-func plain(s Scenario) (out Scenario) {
+func plain(s scenario) (out scenario) {
 	data, err := json.Marshal(s)
 	if err == nil {
 		err = json.Unmarshal(data, &out)
@@ -72,8 +72,8 @@ func (g *generator) one(n int) bool { return g.IntN(n) == 0 }
 
 func pick[T any](g *generator, list ...T) T { return list[g.IntN(len(list))] }
 
-func (g *generator) unit(models []Model, i int) Unit {
-	u := Unit{Model: g.IntN(len(models)), Serial: pick(g, "0001", "0001", fmt.Sprint("A", i), "")}
+func (g *generator) unit(models []model, i int) unit {
+	u := unit{Model: g.IntN(len(models)), Serial: pick(g, "0001", "0001", fmt.Sprint("A", i), "")}
 	m := models[u.Model]
 	if m.Unsighted || m.Split {
 		u.Serial = fmt.Sprint("A", i) // nothing else tells one unit from another
@@ -81,16 +81,16 @@ func (g *generator) unit(models []Model, i int) Unit {
 	if !g.one(4) {
 		u.Port = i + 1
 	}
-	u.Off, u.Away, u.NoAudio = m.Bus == Dongle && g.one(5), m.Bus == Dongle && g.one(10), g.one(6)
+	u.Off, u.Away, u.NoAudio = m.Bus == dongle && g.one(5), m.Bus == dongle && g.one(10), g.one(6)
 	u.Muted, u.BoomUp = g.one(3), m.Boom && g.one(3)
 	return u
 }
 
 // steps are what happens: in bursts, with a rest after each.
-func (g *generator) steps(s *Scenario) []Step {
-	var out []Step
+func (g *generator) steps(s *scenario) []scenarioStep {
+	var out []scenarioStep
 	for range 6 + g.IntN(8) {
-		var undo []Step // what goes often comes back
+		var undo []scenarioStep // what goes often comes back
 		for n := 1 + g.IntN(8); n > 0 || len(undo) > 0; n-- {
 			step := g.step(s)
 			if len(undo) > 0 && (n <= 0 || g.one(2)) {
@@ -101,79 +101,79 @@ func (g *generator) steps(s *Scenario) []Step {
 			step.After = pick(g, 60, 300, 1500, 8000) + g.IntN(500)
 			out = append(out, step)
 		}
-		out = append(out, Step{After: 1, Do: Rest, MS: pick(g, 40_000, 40_000, 120_000)})
+		out = append(out, scenarioStep{After: 1, Do: doRest, MS: pick(g, 40_000, 40_000, 120_000)})
 	}
 	return out
 }
 
 // undo is what ends what a step begins.
-func (g *generator) undo(s Step) (Step, bool) {
+func (g *generator) undo(s scenarioStep) (scenarioStep, bool) {
 	switch s.Do {
-	case Range, Power, Sound, Server:
-		return Step{Do: s.Do, Unit: s.Unit}, true
-	case Unplug:
-		return Step{Do: Plug, Unit: s.Unit, Port: 1 + g.IntN(6), MS: pick(g, 50, 500, 3000)}, true
+	case doRange, doPower, doSound, doServer:
+		return scenarioStep{Do: s.Do, Unit: s.Unit}, true
+	case doUnplug:
+		return scenarioStep{Do: doPlug, Unit: s.Unit, Port: 1 + g.IntN(6), MS: pick(g, 50, 500, 3000)}, true
 	}
-	return Step{}, false
+	return scenarioStep{}, false
 }
 
-func (g *generator) step(s *Scenario) Step {
+func (g *generator) step(s *scenario) scenarioStep {
 	unit := g.IntN(len(s.Units))
 	m := &s.Models[s.Units[unit].Model]
-	step := Step{Unit: unit}
+	step := scenarioStep{Unit: unit}
 	switch n := g.IntN(40); {
 	case n < 10:
-		step.Do = Press
+		step.Do = doPress
 	case n < 14:
-		step.Do, step.Port, step.MS = Plug, 1+g.IntN(6), pick(g, 50, 500, 3000)
+		step.Do, step.Port, step.MS = doPlug, 1+g.IntN(6), pick(g, 50, 500, 3000)
 	case n < 17:
-		step.Do, step.MS = Unplug, pick(g, 10, 200, 1500)
-	case n < 20 && m.Bus == Dongle:
-		step.Do = Range
-	case n < 22 && m.Bus == Dongle:
-		step.Do = Power
+		step.Do, step.MS = doUnplug, pick(g, 10, 200, 1500)
+	case n < 20 && m.Bus == dongle:
+		step.Do = doRange
+	case n < 22 && m.Bus == dongle:
+		step.Do = doPower
 	case n < 22 && m.Boom:
-		step.Do = Boom
+		step.Do = doBoom
 	case n < 24 && m.seen():
-		step.Do = pick(g, Auto, LED)
-	case n < 26 && (m.OSMute == OSSoft || m.seen()):
-		step.Do = OSSet
+		step.Do = pick(g, doAuto, doLED)
+	case n < 26 && (m.OSMute == osSoft || m.seen()):
+		step.Do = doOSSet
 	case n < 28 && len(m.Noise) > 0:
-		step.Do, step.Port, step.N = Volume, g.IntN(4), pick(g, 0, 1, 2, 3, 100, 0x100, 0x101)
+		step.Do, step.Port, step.N = doVolume, g.IntN(4), pick(g, 0, 1, 2, 3, 100, 0x100, 0x101)
 	case n < 30:
-		step.Do = Sound
+		step.Do = doSound
 	case n == 30:
-		step.Do = Lose
+		step.Do = doLose
 	case n == 31:
-		step.Do, step.N, step.MS = Break, g.IntN(2), pick(g, 20, 300, 300, 300, -1)
+		step.Do, step.N, step.MS = doBreak, g.IntN(2), pick(g, 20, 300, 300, 300, -1)
 	case n == 32:
-		step.Do = Server
+		step.Do = doServer
 	case n < 35:
-		step.Do, step.MS, step.N = Sleep, pick(g, 0, 400, 2000), g.IntN(5)/4
+		step.Do, step.MS, step.N = doSleep, pick(g, 0, 400, 2000), g.IntN(5)/4
 		for range pick(g, 0, 1, 1, 2) {
-			if during := g.step(s); during.Do != Sleep {
+			if during := g.step(s); during.Do != doSleep {
 				step.During = append(step.During, during)
 			}
 		}
 	case n < 37 && len(s.Suites) > 0:
-		step.Do, step.N = Run, g.IntN(len(s.Suites))
+		step.Do, step.N = doRun, g.IntN(len(s.Suites))
 	case n == 37:
-		step.Do, step.N = Reload, g.IntN(3)
+		step.Do, step.N = doReload, g.IntN(3)
 	case n == 38:
-		step.Do = Restart
+		step.Do = doRestart
 	default:
-		step.Do = Press
+		step.Do = doPress
 	}
 	return step
 }
 
 // seen reports whether all that the vendor reads shows states: a press says nothing of a mute that
 // changes without one.
-func (m *Model) seen() bool {
+func (m *model) seen() bool {
 	for _, w := range m.Versions {
 		for _, r := range w.Sources {
 			for _, i := range r.Reads {
-				if f := m.Channels[i].Form; f == FormPress || f == FormHeld || f == FormEvent {
+				if f := m.Channels[i].Form; f == formPress || f == formHeld || f == formEvent {
 					return false
 				}
 			}
@@ -183,13 +183,13 @@ func (m *Model) seen() bool {
 }
 
 // clients draws who listens, and mixes what happens to them into the steps.
-func (g *generator) clients(s *Scenario) {
+func (g *generator) clients(s *scenario) {
 	s.Reporting, s.Clients = drawReporting(g), drawClients(g)
 	own := s.Steps
 	s.Steps = nil
 	for _, step := range drawClientSteps(g, len(s.Clients), g.IntN(28), s.Reporting) {
 		switch step.Do {
-		case Publish, StopAgent, StartAgent, Resend: // the Engine's doing, a restart's, and sleep's
+		case doPublish, doStopAgent, doStartAgent, doResend: // the Engine's doing, a restart's, and sleep's
 			continue
 		}
 		for range g.IntN(4) {

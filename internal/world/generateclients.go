@@ -10,27 +10,27 @@ import (
 // maxLate is how long after its start a client may open its last door, in ms.
 const maxLate = 200_000
 
-// GenerateClients draws a scenario of clients alone.
-func GenerateClients(seed uint64) Scenario {
+// generateClients draws a scenario of clients alone.
+func generateClients(seed uint64) scenario {
 	g := &generator{rand.New(rand.NewPCG(seed, 2))}
-	s := Scenario{Seed: seed, Reporting: drawReporting(g), Clients: drawClients(g), Long: g.one(6)}
+	s := scenario{Seed: seed, Reporting: drawReporting(g), Clients: drawClients(g), Long: g.one(6)}
 	s.Steps = drawClientSteps(g, len(s.Clients), pick(g, g.IntN(6), g.IntN(28)), s.Reporting)
 	(&generator{rand.New(rand.NewPCG(seed, 4))}).replacements(&s, false)
 	return plain(s)
 }
 
-func drawReporting(g *generator) Reporting {
-	return Reporting{
-		Visibility: pick(g, SeesAll, SeesAll, SeesAll, SeesUsers, SeesSockets, SeesNothing),
+func drawReporting(g *generator) reporting {
+	return reporting{
+		Visibility: pick(g, seesAll, seesAll, seesAll, seesUsers, seesSockets, seesNothing),
 		OnExit:     pick(g, "", rpcclient.ExitClear, rpcclient.ExitUnmute, rpcclient.ExitLeave),
 		First:      g.one(12),
 	}
 }
 
-func drawClient(g *generator) ClientSpec {
+func drawClient(g *generator) clientSpec {
 	const a, b, c = fakeserver.Desktop, fakeserver.Documented, fakeserver.ArRPC
 	const d, e, f = fakeserver.Squatter, fakeserver.Blackhole, fakeserver.Flaky
-	k := ClientSpec{
+	k := clientSpec{
 		Profile: pick(g, a, a, a, a, a, a, a, b, b, c, d, e, f),
 		Foreign: g.one(10), Hidden: g.one(5), Relay: g.one(4), Shares: g.one(8),
 		NoSocket: g.one(6), SlowGet: g.one(4), Unspecified: g.one(6), Off: g.one(4),
@@ -60,14 +60,14 @@ func drawClient(g *generator) ClientSpec {
 }
 
 // drawClients draws the programs that are there.
-func drawClients(g *generator) []ClientSpec {
-	list := []ClientSpec{drawClient(g)}
+func drawClients(g *generator) []clientSpec {
+	list := []clientSpec{drawClient(g)}
 	for n := g.IntN(3); len(list) <= n; {
 		k := drawClient(g)
 		before := &list[len(list)-1]
 		k.Shares = k.Shares && before.Profile != fakeserver.Squatter
 		if k.Shares { // what is not seen to be two has all doors, at once
-			for _, s := range []*ClientSpec{&k, before} {
+			for _, s := range []*clientSpec{&k, before} {
 				s.NoSocket, s.NoPort, s.PortLate, s.SocketLate = false, false, 0, 0
 			}
 		}
@@ -75,7 +75,7 @@ func drawClients(g *generator) []ClientSpec {
 	}
 	list[0].Shares = false
 	if g.one(4) { // another user may log in
-		list = append(list, ClientSpec{Profile: fakeserver.Desktop, Foreign: true, NoSocket: g.one(2), Off: true})
+		list = append(list, clientSpec{Profile: fakeserver.Desktop, Foreign: true, NoSocket: g.one(2), Off: true})
 	}
 	return list
 }
@@ -87,27 +87,28 @@ var faults = []string{
 }
 
 // drawClientSteps draws what happens to so many clients, and to what reports to them.
-func drawClientSteps(g *generator, clients, steps int, set Reporting) []Step {
-	var list []Step
+func drawClientSteps(g *generator, clients, steps int, set reporting) []scenarioStep {
+	var list []scenarioStep
 	for range steps {
-		s := Step{Client: g.IntN(clients), After: pick(g, g.IntN(100), g.IntN(2000), g.IntN(2000), g.IntN(8000), g.IntN(40_000))}
-		s.Do = pick(g, Publish, Publish, Publish, Publish, ClientFreezes, ClientFreezes, ClientThaws, ClientThaws, Configure, Configure,
-			ClientStart, ClientStart, ClientStop, ClientKill, ClientMoves, ClientFault, ClientFault, ClientMended, ClientMended,
-			ClientDrops, ClientSpends, Resend, StopAgent, StartAgent)
+		s := scenarioStep{Client: g.IntN(clients), After: pick(g, g.IntN(100), g.IntN(2000), g.IntN(2000), g.IntN(8000), g.IntN(40_000))}
+		s.Do = pick(g, doPublish, doPublish, doPublish, doPublish, doClientFreezes, doClientFreezes, doClientThaws, doClientThaws,
+			doConfigure, doConfigure,
+			doClientStart, doClientStart, doClientStop, doClientKill, doClientMoves, doClientFault, doClientFault, doClientMended, doClientMended,
+			doClientDrops, doClientSpends, doResend, doStopAgent, doStartAgent)
 		switch s.Do {
-		case ClientFault:
+		case doClientFault:
 			list = append(list, g.fault(s)...)
-		case Configure:
+		case doConfigure:
 			list = append(list, g.reload(s, &set)...)
-		case ClientFreezes:
+		case doClientFreezes:
 			list = append(list, g.freezes(s)...)
-		case ClientSpends: // mostly all that there are
+		case doClientSpends: // mostly all that there are
 			for range g.IntN(4) {
 				list = append(list, s)
 				s.After = g.IntN(100)
 			}
 			list = append(list, s)
-		case ClientKill, ClientStop:
+		case doClientKill, doClientStop:
 			list = append(list, g.end(s, clients)...)
 		default:
 			list = append(list, s)
@@ -115,23 +116,26 @@ func drawClientSteps(g *generator, clients, steps int, set Reporting) []Step {
 	}
 	for i := range clients { // mostly all is well at the end
 		if !g.one(8) {
-			list = append(list, Step{Do: ClientThaws, Client: i, After: g.IntN(2000)}, Step{Do: ClientMended, Client: i, After: g.IntN(2000)})
+			list = append(list, scenarioStep{Do: doClientThaws, Client: i, After: g.IntN(2000)}, scenarioStep{
+				Do: doClientMended, Client: i,
+				After: g.IntN(2000),
+			})
 		}
 	}
-	return append(list, Step{Do: StartAgent})
+	return append(list, scenarioStep{Do: doStartAgent})
 }
 
 // fault befalls a client as it runs, or before it is started again.
-func (g *generator) fault(s Step) []Step {
+func (g *generator) fault(s scenarioStep) []scenarioStep {
 	s.Fault = pick(g, faults...)
 	if g.one(3) {
-		return []Step{s, {Do: ClientStart, Client: s.Client, After: g.IntN(2000)}}
+		return []scenarioStep{s, {Do: doClientStart, Client: s.Client, After: g.IntN(2000)}}
 	}
-	return []Step{s}
+	return []scenarioStep{s}
 }
 
 // reload is of settings: often more than one, and a list soon after.
-func (g *generator) reload(s Step, set *Reporting) (list []Step) {
+func (g *generator) reload(s scenarioStep, set *reporting) (list []scenarioStep) {
 	for n := range pick(g, 1, 1, 2, 3) {
 		set.Timing++
 		if g.one(3) {
@@ -147,33 +151,33 @@ func (g *generator) reload(s Step, set *Reporting) (list []Step) {
 		}
 		list = append(list, s)
 	}
-	return append(list, Step{Do: Publish, After: g.IntN(2000)})
+	return append(list, scenarioStep{Do: doPublish, After: g.IntN(2000)})
 }
 
 // freezes are mostly while something changes, and for a while.
-func (g *generator) freezes(s Step) (list []Step) {
+func (g *generator) freezes(s scenarioStep) (list []scenarioStep) {
 	rounds := pick(g, 0, 1, 1, 1, 2, 3, 4)
 	if rounds == 0 {
-		return []Step{s}
+		return []scenarioStep{s}
 	}
 	for n := range rounds {
 		if n > 0 {
-			s = Step{Do: ClientFreezes, Client: s.Client, After: g.IntN(5000)}
+			s = scenarioStep{Do: doClientFreezes, Client: s.Client, After: g.IntN(5000)}
 		}
-		list = append(list, s, Step{Do: Publish, After: g.IntN(3000)},
-			Step{Do: ClientThaws, Client: s.Client, After: pick(g, g.IntN(10_000), 5000+g.IntN(5000), g.IntN(30_000))})
+		list = append(list, s, scenarioStep{Do: doPublish, After: g.IntN(3000)},
+			scenarioStep{Do: doClientThaws, Client: s.Client, After: pick(g, g.IntN(10_000), 5000+g.IntN(5000), g.IntN(30_000))})
 	}
 	return list
 }
 
 // end is one after which others may be quick to take the port, most of all just after it was told something.
-func (g *generator) end(s Step, clients int) []Step {
+func (g *generator) end(s scenarioStep, clients int) []scenarioStep {
 	if !g.one(2) {
-		return []Step{s}
+		return []scenarioStep{s}
 	}
-	told := Step{Do: Publish, After: s.After}
+	told := scenarioStep{Do: doPublish, After: s.After}
 	s.After = g.IntN(2000)
-	return []Step{
-		told, s, {Do: ClientStart, Client: pick(g, g.IntN(clients), clients-1)}, {Do: Publish, After: g.IntN(8000)},
+	return []scenarioStep{
+		told, s, {Do: doClientStart, Client: pick(g, g.IntN(clients), clients-1)}, {Do: doPublish, After: g.IntN(8000)},
 	}
 }

@@ -10,18 +10,18 @@ type object = map[string]any
 
 // model draws a headset, and what a vendor writes of it that knows it, and is sloppy at times. What
 // the product's check refuses is no part of the world.
-func (g *generator) model() Model {
-	m := Model{Bus: pick(g, USB, USB, Dongle, Dongle, Bluetooth), Keeps: g.one(3), NamedIDs: g.one(3), LED: g.one(2)}
-	if m.Bus == Dongle {
+func (g *generator) model() model {
+	m := model{Bus: pick(g, usb, usb, dongle, dongle, bluetooth), Keeps: g.one(3), NamedIDs: g.one(3), LED: g.one(2)}
+	if m.Bus == dongle {
 		m.ResetsUp = !m.Keeps && g.one(6)
 	}
-	if m.Bus == USB && g.one(6) {
+	if m.Bus == usb && g.one(6) {
 		m.Split = true
-	} else if m.Bus == USB && g.one(6) {
+	} else if m.Bus == usb && g.one(6) {
 		m.Unsighted = true
 	}
 	m.Filtered = g.one(6)
-	m.OSMute, m.Flagged = pick(g, OSNone, OSSoft, OSSoft), g.one(2)
+	m.OSMute, m.Flagged = pick(g, osNone, osSoft, osSoft), g.one(2)
 	b := &builder{generator: g, m: &m, report: 1}
 	if g.one(2) {
 		m.Noise = append(m.Noise, int(b.next()))
@@ -36,7 +36,7 @@ func (g *generator) model() Model {
 // builder draws what one model has.
 type builder struct {
 	*generator
-	m      *Model
+	m      *model
 	report uint8
 }
 
@@ -45,142 +45,142 @@ func (b *builder) next() uint8 {
 	return b.report - 1
 }
 
-func (b *builder) addChannel(of Subject, f Form) int {
-	t := Channel{Of: of, Form: f, Interface: b.IntN(2), Byte: 1 + b.IntN(2), On: 1, AtLink: b.one(2)}
+func (b *builder) addChannel(of subject, f form) int {
+	t := channel{Of: of, Form: f, Interface: b.IntN(2), Byte: 1 + b.IntN(2), On: 1, AtLink: b.one(2)}
 	if b.one(3) {
 		t.On, t.Off = pick[uint8](b.generator, 2, 0xb1, 0x80), pick[uint8](b.generator, 0, 1, 0x31)
 	}
 	switch f {
-	case FormFeature:
+	case formFeature:
 		t.Ask, t.Hint = 0x20+b.next(), b.next()
 		if b.one(3) {
 			t.Busy = 1
 		}
-	case FormLamp:
+	case formLamp:
 		t.Ask, t.On, t.Off = 0x60+b.next(), 1, 0
-	case FormAnswer:
+	case formAnswer:
 		t.Ask, t.Report, t.Hint = 0x40+b.next(), b.next(), b.next()
-	case FormHIDPP:
+	case formHIDPP:
 		t.Byte = 0
 		if b.one(2) {
 			t.Hint = b.next()
 		}
-	case FormLevel:
+	case formLevel:
 		t.Report = b.next()
 		if b.one(3) {
 			t.Busy, t.Stuck = 0x10, b.one(2)
 		}
-	case FormALSA:
-	case FormPress, FormSwitch, FormButtons:
+	case formALSA:
+	case formPress, formSwitch, formButtons:
 		t.Report, t.BothWays = b.next(), b.one(2)
 	default:
 		t.Report = b.next()
 	}
-	t.Twin = of != OfLink && t.Report != 0 && (f == FormLevel || f == FormSwitch) && b.one(6)
+	t.Twin = of != ofLink && t.Report != 0 && (f == formLevel || f == formSwitch) && b.one(6)
 	b.m.Channels = append(b.m.Channels, t)
 	return len(b.m.Channels) - 1
 }
 
 func (b *builder) channels() {
 	m := b.m
-	first := pick(b.generator, FormSwitch, FormPress, FormPress, FormButtons, FormHeld, FormEvent, FormEvent, FormLevel, FormLevel, FormLevel,
-		FormFeature, FormAnswer, FormHIDPP, FormALSA, FormALSA, FormLamp, "")
-	if first == FormLamp && m.Bus != USB {
-		first = FormLevel
+	first := pick(b.generator, formSwitch, formPress, formPress, formButtons, formHeld, formEvent, formEvent, formLevel, formLevel, formLevel,
+		formFeature, formAnswer, formHIDPP, formALSA, formALSA, formLamp, "")
+	if first == formLamp && m.Bus != usb {
+		first = formLevel
 	}
-	of := OfMute
+	of := ofMute
 	switch {
-	case first == FormPress || first == FormHeld || first == FormEvent:
-		of = OfButton
+	case first == formPress || first == formHeld || first == formEvent:
+		of = ofButton
 		m.Boom = b.one(5)
-	case first == FormLevel && b.one(5):
-		of, m.Boom = OfButton, true
+	case first == formLevel && b.one(5):
+		of, m.Boom = ofButton, true
 	}
 	if first != "" {
 		b.addChannel(of, first)
 	} else if b.one(2) {
-		m.OSMute = OSShared
+		m.OSMute = osShared
 	}
 	if m.Boom {
-		b.addChannel(OfBoom, FormLevel)
+		b.addChannel(ofBoom, formLevel)
 	}
-	if of == OfButton && !m.Boom && (m.Keeps || b.one(3)) || of == OfMute && b.one(3) {
-		b.addChannel(OfMute, pick(b.generator, FormFeature, FormAnswer, FormLevel))
+	if of == ofButton && !m.Boom && (m.Keeps || b.one(3)) || of == ofMute && b.one(3) {
+		b.addChannel(ofMute, pick(b.generator, formFeature, formAnswer, formLevel))
 	}
-	if m.Bus == Dongle {
-		b.addChannel(OfLink, pick(b.generator, FormLevel, FormLevel, FormLevel, FormAnswer))
+	if m.Bus == dongle {
+		b.addChannel(ofLink, pick(b.generator, formLevel, formLevel, formLevel, formAnswer))
 		m.Channels[len(m.Channels)-1].Busy, m.Channels[len(m.Channels)-1].Stuck = 0, false
 	}
-	if len(m.Noise) == 0 && len(m.Channels) == 1 && (m.Channels[0].Form == FormLevel || m.Channels[0].Form == FormEvent) && b.one(2) {
+	if len(m.Noise) == 0 && len(m.Channels) == 1 && (m.Channels[0].Form == formLevel || m.Channels[0].Form == formEvent) && b.one(2) {
 		m.Channels[0].Report, m.Channels[0].Byte, m.Channels[0].Interface = 0, b.IntN(2), 0
 	}
 }
 
 // accepted is an entry that the check accepts.
-func (b *builder) accepted() Entry {
+func (b *builder) accepted() entry {
 	for range 30 {
 		w := b.entry()
 		b.m.Versions = append(b.m.Versions, w)
-		_, err := vendorCatalogue([]Model{*b.m}, len(b.m.Versions)-1)
+		_, err := vendorCatalogue([]model{*b.m}, len(b.m.Versions)-1)
 		b.m.Versions = b.m.Versions[:len(b.m.Versions)-1]
 		if err == nil {
 			return w
 		}
 	}
-	return Entry{}
+	return entry{}
 }
 
-func (b *builder) entry() Entry {
-	var w Entry
+func (b *builder) entry() entry {
+	var w entry
 	for i, t := range b.m.Channels {
-		if t.Of == OfLink {
-			w.Link = append(w.Link, Rule{[]int{i}, b.rule(i)})
+		if t.Of == ofLink {
+			w.Link = append(w.Link, rule{[]int{i}, b.rule(i)})
 		}
 	}
 	var button, boom, whole []int
 	for i, t := range b.m.Channels {
 		switch t.Of {
-		case OfButton:
+		case ofButton:
 			button = append(button, i)
-		case OfBoom:
+		case ofBoom:
 			boom = append(boom, i)
-		case OfMute:
+		case ofMute:
 			whole = append(whole, i)
 		}
 	}
-	add := func(r Rule) {
+	add := func(r rule) {
 		r.Says["field"] = devices.HardwareMute
 		w.Sources = append(w.Sources, r)
 	}
 	switch {
 	case b.m.Boom && len(button) > 0:
-		add(Rule{[]int{button[0], boom[0]}, object{"derive": object{"or": []any{b.rule(button[0]), b.rule(boom[0])}}}})
+		add(rule{[]int{button[0], boom[0]}, object{"derive": object{"or": []any{b.rule(button[0]), b.rule(boom[0])}}}})
 	case len(button) > 0:
 		anchors := []int{button[0]}
 		says := b.toggle(button[0], whole, &anchors)
-		add(Rule{anchors, says})
+		add(rule{anchors, says})
 	}
 	b.Shuffle(len(whole), func(i, j int) { whole[i], whole[j] = whole[j], whole[i] })
 	for _, i := range whole {
 		if !b.one(5) {
-			add(Rule{[]int{i}, b.rule(i)})
+			add(rule{[]int{i}, b.rule(i)})
 		}
-		if t := b.m.Channels[i]; t.Form == FormLevel && t.Report != 0 && b.one(4) {
-			add(Rule{[]int{i}, object{"hid_query": object{"input": bytesText(t.Report), "value": b.value(t, t.Byte)}}})
+		if t := b.m.Channels[i]; t.Form == formLevel && t.Report != 0 && b.one(4) {
+			add(rule{[]int{i}, object{"hid_query": object{"input": bytesText(t.Report), "value": b.value(t, t.Byte)}}})
 		}
 	}
 	switch {
-	case b.m.OSMute == OSShared && b.m.Flagged:
-		add(Rule{nil, object{"os_endpoint_mute": b.shared()}})
-	case b.m.OSMute == OSShared:
+	case b.m.OSMute == osShared && b.m.Flagged:
+		add(rule{nil, object{"os_endpoint_mute": b.shared()}})
+	case b.m.OSMute == osShared:
 		says := b.shared()
 		says["require_hardware_support"] = false
-		add(Rule{nil, object{"os_endpoint_mute": says}})
-	case b.m.OSMute == OSSoft && b.one(4):
-		add(Rule{nil, object{"os_endpoint_mute": object{}}}) // it goes by the OS, which says that this is a switch in the device
+		add(rule{nil, object{"os_endpoint_mute": says}})
+	case b.m.OSMute == osSoft && b.one(4):
+		add(rule{nil, object{"os_endpoint_mute": object{}}}) // it goes by the OS, which says that this is a switch in the device
 	}
 	if b.one(4) {
-		w.Sources = append(w.Sources, Rule{nil, object{"field": devices.NoiseSuppression, "const": true}})
+		w.Sources = append(w.Sources, rule{nil, object{"field": devices.NoiseSuppression, "const": true}})
 	}
 	return w
 }
@@ -192,47 +192,47 @@ func (b *builder) shared() object { return object{"shared_with_button": true} }
 func (b *builder) rule(i int) object {
 	t := b.m.Channels[i]
 	out := object{}
-	if b.one(2) && b.m.Bus != Bluetooth && !t.Twin {
+	if b.one(2) && b.m.Bus != bluetooth && !t.Twin {
 		out["interface"] = t.Interface
 	}
 	switch t.Form {
-	case FormSwitch, FormButtons:
+	case formSwitch, formButtons:
 		if b.one(2) {
-			out["kind"] = map[Form]catalogue.HIDKind{FormSwitch: catalogue.HIDLevel, FormButtons: catalogue.HIDButtons}[t.Form]
+			out["kind"] = map[form]catalogue.HIDKind{formSwitch: catalogue.HIDLevel, formButtons: catalogue.HIDButtons}[t.Form]
 		}
 		return object{"hid_usage": out}
-	case FormPress, FormHeld, FormEvent:
+	case formPress, formHeld, formEvent:
 		return b.toggle(i, nil, nil)
-	case FormLevel:
+	case formLevel:
 		b.numbered(t, out)
 		out["value"] = b.value(t, t.Byte)
-		if t.Of != OfLink && b.one(4) {
+		if t.Of != ofLink && b.one(4) {
 			out["debounce_ms"] = 50
 		}
 		return object{"hid_report": out}
-	case FormFeature, FormAnswer:
+	case formFeature, formAnswer:
 		return object{"hid_query": b.query(t, out, true)}
-	case FormLamp:
+	case formLamp:
 		out["last_output"], out["poll_ms"], out["value"] = bytesText(t.Ask), 1000+500*b.IntN(3), b.value(t, t.Byte)
 		return object{"hid_query": out}
-	case FormHIDPP:
+	case formHIDPP:
 		if t.Hint != 0 {
 			out["ask_on"] = []any{object{"byte": 0, "eq": t.Hint}}
 		}
 		out["feature"], out["event"], out["read"], out["value"] = "0601", 0, 1, b.value(t, 0)
 		return object{"hidpp": out}
-	case FormALSA:
+	case formALSA:
 		return object{"alsa_ctl": object{"name": alsaControl, "invert": true, "shared_with_button": true}}
 	}
 	return out
 }
 
-func (b *builder) query(t Channel, out object, hint bool) object {
+func (b *builder) query(t channel, out object, hint bool) object {
 	out["value"] = b.value(t, t.Byte)
 	if hint {
 		out["ask_on"] = []any{object{"byte": 0, "eq": t.Hint}}
 	}
-	if t.Form == FormFeature {
+	if t.Form == formFeature {
 		out["feature"] = bytesText(t.Ask)
 		if t.Busy != 0 {
 			out["delay_ms"], out["retry_on"] = 30, []any{object{"byte": reportBytes, "eq": t.Busy}}
@@ -246,9 +246,9 @@ func (b *builder) query(t Channel, out object, hint bool) object {
 func bytesText(b ...byte) string { t, _ := hid.Bytes(b).MarshalText(); return string(t) }
 
 // numbered says which report it is. A sloppy vendor forgets that.
-func (b *builder) numbered(t Channel, out object) {
+func (b *builder) numbered(t channel, out object) {
 	switch {
-	case t.Report == 0, t.Of != OfLink && b.one(4):
+	case t.Report == 0, t.Of != ofLink && b.one(4):
 	case b.one(5):
 		out["when"] = []any{object{"byte": 0, "eq": t.Report}}
 	default:
@@ -257,7 +257,7 @@ func (b *builder) numbered(t Channel, out object) {
 }
 
 // value is where a state stands.
-func (b *builder) value(t Channel, at int) object {
+func (b *builder) value(t channel, at int) object {
 	out := object{"byte": at}
 	n := b.IntN(4)
 	if n == 0 && t.Off != 0 || n == 3 && !b.one(4) {
@@ -291,11 +291,11 @@ func (b *builder) toggle(i int, whole []int, reads *[]int) object {
 		switch {
 		case b.one(3):
 			continue
-		case other.Form == FormLevel:
+		case other.Form == formLevel:
 			report := object{"value": b.value(other, other.Byte)}
 			b.numbered(other, report)
 			anchor["hid_report"] = report
-		case other.Form == FormFeature, other.Form == FormAnswer:
+		case other.Form == formFeature, other.Form == formAnswer:
 			anchor["hid_query"] = b.query(other, object{}, false)
 		default:
 			continue
@@ -306,19 +306,19 @@ func (b *builder) toggle(i int, whole []int, reads *[]int) object {
 	if len(anchor) > 0 {
 		out["anchor"] = anchor
 	}
-	if b.one(2) && b.m.Bus != Bluetooth {
+	if b.one(2) && b.m.Bus != bluetooth {
 		out["interface"] = t.Interface
 	}
 	if b.one(3) {
 		out["debounce_ms"] = 40
 	}
 	switch t.Form {
-	case FormPress:
+	case formPress:
 		if len(anchor) > 0 && b.one(2) {
 			out["kind"] = catalogue.HIDToggle
 		}
 		return object{"hid_usage": out}
-	case FormHeld:
+	case formHeld:
 		out["kind"], out["value"] = catalogue.HIDToggle, object{"byte": t.Byte, "on": []int{int(t.On)}, "off": []int{int(t.Off)}}
 	default:
 		out["kind"] = catalogue.HIDToggle

@@ -11,8 +11,8 @@ import (
 
 // headset is a unit at its place on the desk, and its firmware.
 type headset struct {
-	Unit
-	*Model
+	unit
+	*model
 	index      int
 	plugged    bool
 	port       int
@@ -60,20 +60,20 @@ func (h *headset) up() bool { return h.on && h.near }
 func (h *headset) reachable() bool { return h.plugged && h.up() }
 
 // state is what a subject is like now.
-func (h *headset) state(of Subject) bool {
+func (h *headset) state(of subject) bool {
 	switch of {
-	case OfButton:
+	case ofButton:
 		return h.pressed
-	case OfBoom:
+	case ofBoom:
 		return h.boomUp
-	case OfLink:
+	case ofLink:
 		return h.up()
 	default:
 		return h.muted()
 	}
 }
 
-func (t Channel) code(v bool) uint8 {
+func (t channel) code(v bool) uint8 {
 	if v {
 		return t.On
 	}
@@ -81,7 +81,7 @@ func (t Channel) code(v bool) uint8 {
 }
 
 // report is an input report of the channel that says v, for forms that show a state.
-func (t Channel) report(code uint8) []byte {
+func (t channel) report(code uint8) []byte {
 	if t.Report == 0 {
 		data := make([]byte, reportBytes)
 		data[t.Byte] = code
@@ -91,14 +91,14 @@ func (t Channel) report(code uint8) []byte {
 }
 
 // reportOf is a report of that number that says it.
-func (t Channel) reportOf(number, code uint8) []byte {
+func (t channel) reportOf(number, code uint8) []byte {
 	data := make([]byte, 1+reportBytes)
 	data[0], data[t.Byte] = number, code
 	return data
 }
 
 // usage is an input report of a Phone Mute.
-func (t Channel) usage(bits byte) []byte {
+func (t channel) usage(bits byte) []byte {
 	if t.Report == 0 {
 		return []byte{bits}
 	}
@@ -108,7 +108,7 @@ func (t Channel) usage(bits byte) []byte {
 // container is the hardware identity of the device that holds a part: 1 HID, 2 sound.
 func (h *headset) container(part int) string {
 	switch {
-	case h.Bus == Bluetooth:
+	case h.Bus == bluetooth:
 		return "bluetooth:" + h.address()
 	case h.Split:
 		return fmt.Sprintf("usb:1-%d.%d", h.port, part)
@@ -120,14 +120,14 @@ func (h *headset) container(part int) string {
 func (h *headset) address() string { return fmt.Sprintf("00:11:22:33:44:%02x", h.index) }
 
 func (h *headset) serial() string {
-	if h.Bus == Bluetooth {
+	if h.Bus == bluetooth {
 		return h.address()
 	}
 	return h.Serial
 }
 
 func (h *headset) bus() devices.Bus {
-	if h.Bus == Bluetooth {
+	if h.Bus == bluetooth {
 		return devices.Bluetooth
 	}
 	return devices.USB
@@ -139,7 +139,7 @@ func (h *headset) endpoints() []devices.Endpoint {
 		return nil
 	}
 	mic := devices.Endpoint{
-		Source: "audio", ID: "in." + h.id, Type: devices.AudioInput, Name: h.name(h.Unit.Model), Bus: h.bus(), VID: vid, PID: pid(h.Unit.Model),
+		Source: "audio", ID: "in." + h.id, Type: devices.AudioInput, Name: h.name(h.unit.Model), Bus: h.bus(), VID: vid, PID: pid(h.unit.Model),
 		Serial: h.serial(), Container: h.container(2),
 	}
 	if h.Unsighted {
@@ -148,14 +148,14 @@ func (h *headset) endpoints() []devices.Endpoint {
 	speaker := mic
 	speaker.ID, speaker.Type = "out."+h.id, devices.AudioOutput
 	switch h.OSMute {
-	case OSSoft:
+	case osSoft:
 		mic.Mute = devices.Of(h.osMute)
-	case OSShared:
+	case osShared:
 		mic.Mute = devices.Of(h.muted())
 	}
 	mic.MuteInHardware = h.Flagged
 	for _, t := range h.Channels {
-		if t.Form == FormALSA {
+		if t.Form == formALSA {
 			mic.Mixer, mic.Controls = "controlC1", map[string]devices.Tri{alsaControl: devices.Of(!h.state(t.Of))}
 		}
 	}
@@ -172,5 +172,5 @@ const alsaControl = "Mic Capture Switch"
 
 // mutesInOS reports whether the OS's endpoint shows the mute.
 func (h *headset) mutesInOS() bool {
-	return h.OSMute == OSShared || slices.ContainsFunc(h.Channels, func(t Channel) bool { return t.Form == FormALSA })
+	return h.OSMute == osShared || slices.ContainsFunc(h.Channels, func(t channel) bool { return t.Form == formALSA })
 }

@@ -77,10 +77,10 @@ func pushed(rep devices.Report) bool {
 // unreadable reports whether the agent cannot read all on which a headset tells of its link, or of one state.
 func (d *desk) unreadable(h *headset) bool {
 	w := h.entry(d.version)
-	return slices.ContainsFunc(slices.Concat(w.Link, w.Sources), func(r Rule) bool {
+	return slices.ContainsFunc(slices.Concat(w.Link, w.Sources), func(r rule) bool {
 		return slices.ContainsFunc(r.Reads, func(i int) bool {
 			t := h.Channels[i]
-			return (t.Of == OfLink || t.Twin) && !h.reads(t)
+			return (t.Of == ofLink || t.Twin) && !h.reads(t)
 		})
 	})
 }
@@ -119,22 +119,22 @@ func (d *desk) whyKnown(h *headset) string {
 }
 
 // howKnown says how the agent knows by a rule what a headset tells in a way, or "".
-func (d *desk) howKnown(h *headset, i int, r Rule, linked bool) string {
+func (d *desk) howKnown(h *headset, i int, r rule, linked bool) string {
 	t := h.Channels[i]
-	if t.Form == FormALSA && !d.serverDown {
+	if t.Form == formALSA && !d.serverDown {
 		return "a mixer switch shows it"
 	}
-	if t.Of != OfMute || t.Form == FormALSA || h.stuck[i] || !h.reads(t) || !h.reads(h.Channels[r.Reads[0]]) || unclear(r.Says, t) {
+	if t.Of != ofMute || t.Form == formALSA || h.stuck[i] || !h.reads(t) || !h.reads(h.Channels[r.Reads[0]]) || unclear(r.Says, t) {
 		return ""
 	}
 	switch t.Form {
-	case FormFeature, FormAnswer, FormLamp:
+	case formFeature, formAnswer, formLamp:
 		return "the device answers " + text(r.Says)
-	case FormHIDPP:
+	case formHIDPP:
 		if linked || t.Hint != 0 { // else nobody knows when to ask again one that was off
 			return "the device answers " + text(r.Says)
 		}
-	case FormSwitch, FormButtons, FormLevel:
+	case formSwitch, formButtons, formLevel:
 		if r.Says["hid_query"] != nil {
 			return "the device answers " + text(r.Says)
 		}
@@ -150,7 +150,7 @@ func (d *desk) howKnown(h *headset, i int, r Rule, linked bool) string {
 
 // unclear reports whether the vendor has not said what the values of the channel mean, or in which of several reports
 // they are.
-func unclear(says any, t Channel) bool {
+func unclear(says any, t channel) bool {
 	switch says := says.(type) {
 	case map[string]any:
 		if report, ok := says["hid_report"].(map[string]any); ok && t.Report != 0 && report["report_id"] == nil && report["when"] == nil {
@@ -172,7 +172,7 @@ func unclear(says any, t Channel) bool {
 }
 
 // reads reports whether the agent reads all interfaces on which a headset tells.
-func (h *headset) reads(t Channel) bool {
+func (h *headset) reads(t channel) bool {
 	ok := func(iface int) bool { n := h.node(iface); return n != nil && n.open }
 	return ok(t.Interface) && (!t.Twin || ok(1-t.Interface))
 }

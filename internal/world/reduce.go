@@ -2,10 +2,10 @@ package world
 
 import "slices"
 
-// Reduce returns the shortest scenario that it finds which still fails, by leaving out ever smaller
+// reduce returns the shortest scenario that it finds which still fails, by leaving out ever smaller
 // parts and by making plain what is left.
-func Reduce(s Scenario, fails func(Scenario) bool) Scenario {
-	try := func(next Scenario) bool {
+func reduce(s scenario, fails func(scenario) bool) scenario {
+	try := func(next scenario) bool {
 		next = plain(next)
 		if text(next) == text(s) || !fails(next) {
 			return false
@@ -47,31 +47,31 @@ func Reduce(s Scenario, fails func(Scenario) bool) Scenario {
 	return s
 }
 
-func (s Scenario) withoutSteps(at, n int) Scenario {
+func (s scenario) withoutSteps(at, n int) scenario {
 	s.Steps = without(s.Steps, at, n)
 	return s
 }
 
-func (s Scenario) withoutSuite(i int) Scenario {
+func (s scenario) withoutSuite(i int) scenario {
 	s.Suites = without(s.Suites, i, 1)
-	s.Steps = mapSteps(s.Steps, func(st *Step) bool { return st.Do != Run || closeGap(&st.N, i) })
+	s.Steps = mapSteps(s.Steps, func(st *scenarioStep) bool { return st.Do != doRun || closeGap(&st.N, i) })
 	return s
 }
 
-func (s Scenario) withoutClient(i int) Scenario {
+func (s scenario) withoutClient(i int) scenario {
 	s.Clients = without(s.Clients, i, 1)
-	s.Steps = mapSteps(s.Steps, func(st *Step) bool { return atClient[st.Do].do == nil || closeGap(&st.Client, i) })
+	s.Steps = mapSteps(s.Steps, func(st *scenarioStep) bool { return atClient[st.Do].do == nil || closeGap(&st.Client, i) })
 	return s
 }
 
-func (s Scenario) withoutUnit(i int) Scenario {
+func (s scenario) withoutUnit(i int) scenario {
 	s.Units = without(s.Units, i, 1)
-	s.Steps = mapSteps(s.Steps, func(st *Step) bool { return atHeadset[st.Do] == nil || closeGap(&st.Unit, i) })
+	s.Steps = mapSteps(s.Steps, func(st *scenarioStep) bool { return atHeadset[st.Do] == nil || closeGap(&st.Unit, i) })
 	return s
 }
 
 // withoutModel leaves out a model that has neither units nor suites.
-func (s Scenario) withoutModel(i int) Scenario {
+func (s scenario) withoutModel(i int) scenario {
 	next := s
 	next.Models, next.Units, next.Suites = without(s.Models, i, 1), slices.Clone(s.Units), slices.Clone(s.Suites)
 	unused := len(next.Models) > 0
@@ -99,8 +99,8 @@ func closeGap(number *int, i int) bool {
 }
 
 // mapSteps returns the steps that are kept, as they have been made.
-func mapSteps(steps []Step, keep func(*Step) bool) []Step {
-	var out []Step
+func mapSteps(steps []scenarioStep, keep func(*scenarioStep) bool) []scenarioStep {
+	var out []scenarioStep
 	for _, s := range steps {
 		s.During = mapSteps(s.During, keep)
 		if keep(&s) {
@@ -111,7 +111,7 @@ func mapSteps(steps []Step, keep func(*Step) bool) []Step {
 }
 
 // simplifications each make one part of the scenario plainer.
-func (s *Scenario) simplifications() (all []func()) {
+func (s *scenario) simplifications() (all []func()) {
 	for i := range s.Steps {
 		all = append(all, s.Steps[i].simplifications()...)
 	}
@@ -140,13 +140,13 @@ func zero[T any](part *T) func() {
 	}
 }
 
-func (s *Step) simplifications() []func() {
+func (s *scenarioStep) simplifications() []func() {
 	all := []func(){zero(&s.During)}
 	for k := range slices.Backward(s.During) {
 		all = append(all, func() { s.During = slices.Delete(s.During, k, k+1) })
 	}
 	shortest := 0
-	if s.Do == Rest {
+	if s.Do == doRest {
 		shortest = 40_000
 	}
 	for _, ms := range []int{shortest, shortest + 100} {
@@ -159,7 +159,7 @@ func (s *Step) simplifications() []func() {
 	}, func() { s.After = min(s.After, 200) })
 }
 
-func (u *Unit) simplifications(m Model, port int) []func() {
+func (u *unit) simplifications(m model, port int) []func() {
 	all := []func(){zero(&u.Off), zero(&u.Away), zero(&u.NoAudio), zero(&u.Muted), zero(&u.BoomUp)}
 	if !m.Split && !m.Unsighted {
 		all = append(all, zero(&u.Serial))
@@ -170,7 +170,7 @@ func (u *Unit) simplifications(m Model, port int) []func() {
 	return all
 }
 
-func (m *Model) simplifications() []func() {
+func (m *model) simplifications() []func() {
 	all := []func(){
 		zero(&m.Noise), zero(&m.NamedIDs), zero(&m.LED), zero(&m.Split), zero(&m.Unsighted), zero(&m.OSMute), zero(&m.Flagged), zero(&m.Keeps),
 		func() { m.Versions = m.Versions[:1] },

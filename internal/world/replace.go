@@ -17,7 +17,7 @@ const heldFor = 5 * time.Second
 
 // replace has another agent go on in place of the one that runs: it reads everything beside that for a while, and is told what only that
 // one knows. Where a client cannot be connected to anew the old one goes on.
-func (d *desk) replace(during []Step, span time.Duration) {
+func (d *desk) replace(during []scenarioStep, span time.Duration) {
 	if len(d.Models) == 0 {
 		if goOn := d.clients.leave(); goOn != nil {
 			goOn()

@@ -6,15 +6,15 @@ import (
 	"testing/synctest"
 )
 
-// Result is what came of a scenario.
-type Result struct {
-	Violations []Violation `json:"violations,omitempty"`
+// result is what came of a scenario.
+type result struct {
+	Violations []violation `json:"violations,omitempty"`
 	Hash       string      `json:"hash,omitempty"` // of what is comparable in the story, if the story was asked for
 	Story      []string    `json:"story,omitempty"`
 }
 
-// Play runs a scenario in a bubble of its own.
-func Play(t *testing.T, s Scenario, withStory bool) (r Result) {
+// play runs a scenario in a bubble of its own.
+func play(t *testing.T, s scenario, withStory bool) (r result) {
 	synctest.Test(t, func(*testing.T) {
 		d := newDesk(s, withStory)
 		d.play()
@@ -28,7 +28,7 @@ func Play(t *testing.T, s Scenario, withStory bool) (r Result) {
 }
 
 // rules are the invariants that were violated.
-func (r Result) rules() map[string]bool {
+func (r result) rules() map[string]bool {
 	out := make(map[string]bool)
 	for _, v := range r.Violations {
 		out[v.Rule] = true

@@ -9,62 +9,62 @@ import (
 )
 
 // atHeadset is what may happen to a headset, also while the machine sleeps.
-var atHeadset = map[Action]func(*desk, *headset, Step){
-	Plug:   func(d *desk, h *headset, s Step) { d.plug(h, s.Port, s.wait()) },
-	Unplug: func(d *desk, h *headset, s Step) { d.unplug(h, s.wait()) },
-	Press:  func(d *desk, h *headset, _ Step) { d.press(h) },
-	Boom: func(d *desk, h *headset, _ Step) {
+var atHeadset = map[action]func(*desk, *headset, scenarioStep){
+	doPlug:   func(d *desk, h *headset, s scenarioStep) { d.plug(h, s.Port, s.wait()) },
+	doUnplug: func(d *desk, h *headset, s scenarioStep) { d.unplug(h, s.wait()) },
+	doPress:  func(d *desk, h *headset, _ scenarioStep) { d.press(h) },
+	doBoom: func(d *desk, h *headset, _ scenarioStep) {
 		if h.Boom && h.on {
 			d.change(h, byOther, func() { h.boomUp = !h.boomUp })
 		}
 	},
-	Auto:  func(d *desk, h *headset, _ Step) { d.turn(h, h.reachable()) },
-	LED:   func(d *desk, h *headset, _ Step) { d.turn(h, h.reachable() && h.LED) },
-	OSSet: func(d *desk, h *headset, _ Step) { d.osMute(h) },
-	Power: func(d *desk, h *headset, _ Step) {
+	doAuto:  func(d *desk, h *headset, _ scenarioStep) { d.turn(h, h.reachable()) },
+	doLED:   func(d *desk, h *headset, _ scenarioStep) { d.turn(h, h.reachable() && h.LED) },
+	doOSSet: func(d *desk, h *headset, _ scenarioStep) { d.osMute(h) },
+	doPower: func(d *desk, h *headset, _ scenarioStep) {
 		d.link(h, func() {
 			if h.on = !h.on; h.on && !h.Keeps {
 				h.pressed = false
 			}
 		})
 	},
-	Range: func(d *desk, h *headset, _ Step) { d.link(h, func() { h.near = !h.near }) },
-	Sound: func(d *desk, h *headset, _ Step) {
+	doRange: func(d *desk, h *headset, _ scenarioStep) { d.link(h, func() { h.near = !h.near }) },
+	doSound: func(d *desk, h *headset, _ scenarioStep) {
 		if h.plugged {
 			d.setSound(h, !h.sound)
 		}
 	},
-	Volume: func(d *desk, h *headset, s Step) {
+	doVolume: func(d *desk, h *headset, s scenarioStep) {
 		if len(h.Noise) > 0 && h.reachable() {
 			d.sendOn(h, 0, []byte{byte(h.Noise[s.Port%len(h.Noise)]), byte(s.N), byte(s.N >> 8), 0}, nil)
 		}
 	},
-	Lose:  func(d *desk, h *headset, _ Step) { d.lose(h) },
-	Break: func(d *desk, h *headset, s Step) { d.breakNode(h, s.N, s.wait()) },
+	doLose:  func(d *desk, h *headset, _ scenarioStep) { d.lose(h) },
+	doBreak: func(d *desk, h *headset, s scenarioStep) { d.breakNode(h, s.N, s.wait()) },
 }
 
 // atDesk is what may happen to the rest, but for clients.
-var atDesk = map[Action]func(*desk, Step){
-	Server:  func(d *desk, _ Step) { d.turnServer() },
-	Sleep:   func(d *desk, s Step) { d.sleepThrough(s.During, s.wait(), s.N == 0) },
-	Run:     func(d *desk, s Step) { d.runSuite(s.N) },
-	Reload:  func(d *desk, s Step) { d.reload(s.N) },
-	Restart: func(d *desk, _ Step) { d.restart() },
-	Replace: func(d *desk, s Step) { d.replace(s.During, s.wait()) },
-	Pause:   func(d *desk, s Step) { d.pause(s.wait()) },
-	Resume:  func(d *desk, _ Step) { d.resume() },
-	Rest: func(d *desk, s Step) {
+var atDesk = map[action]func(*desk, scenarioStep){
+	doServer:  func(d *desk, _ scenarioStep) { d.turnServer() },
+	doSleep:   func(d *desk, s scenarioStep) { d.sleepThrough(s.During, s.wait(), s.N == 0) },
+	doRun:     func(d *desk, s scenarioStep) { d.runSuite(s.N) },
+	doReload:  func(d *desk, s scenarioStep) { d.reload(s.N) },
+	doRestart: func(d *desk, _ scenarioStep) { d.restart() },
+	doReplace: func(d *desk, s scenarioStep) { d.replace(s.During, s.wait()) },
+	doPause:   func(d *desk, s scenarioStep) { d.pause(s.wait()) },
+	doResume:  func(d *desk, _ scenarioStep) { d.resume() },
+	doRest: func(d *desk, s scenarioStep) {
 		d.rest(s.wait())
 		d.clients.checkPrompt()
 		d.atRest()
 	},
-	Publish: func(d *desk, _ Step) { d.publishMadeUp() },
+	doPublish: func(d *desk, _ scenarioStep) { d.publishMadeUp() },
 }
 
-func (s Step) wait() time.Duration { return time.Duration(s.MS) * time.Millisecond }
+func (s scenarioStep) wait() time.Duration { return time.Duration(s.MS) * time.Millisecond }
 
 // apply does what a step says. One that makes no sense as things are does nothing.
-func (d *desk) apply(s Step) {
+func (d *desk) apply(s scenarioStep) {
 	if do, is := atDesk[s.Do]; is {
 		do(d, s)
 	} else if !d.applyToHeadset(s) {
@@ -72,7 +72,7 @@ func (d *desk) apply(s Step) {
 	}
 }
 
-func (d *desk) applyToHeadset(s Step) bool {
+func (d *desk) applyToHeadset(s scenarioStep) bool {
 	do, is := atHeadset[s.Do]
 	if is && s.Unit < len(d.headsets) {
 		do(d, d.headsets[s.Unit], s)
@@ -89,7 +89,7 @@ func (d *desk) turn(h *headset, can bool) {
 
 // link changes something of what a headset needs to be heard by its dongle.
 func (d *desk) link(h *headset, f func()) {
-	if h.Bus == Dongle {
+	if h.Bus == dongle {
 		d.change(h, byLink, func() {
 			f()
 			d.pair(h)
@@ -127,7 +127,7 @@ func (d *desk) runSuite(n int) {
 func (d *desk) press(h *headset) {
 	switch {
 	case !h.on:
-	case !slices.ContainsFunc(h.Channels, func(t Channel) bool { return t.Form == FormLamp }):
+	case !slices.ContainsFunc(h.Channels, func(t channel) bool { return t.Form == formLamp }):
 		d.change(h, byButton, func() { h.pressed = !h.pressed })
 	case h.plugged && !d.asleep:
 		presence := h.presence
@@ -153,14 +153,14 @@ func (d *desk) plug(h *headset, port int, wait time.Duration) {
 		return
 	}
 	for _, o := range d.headsets {
-		if o.plugged && o.port == port && o.Bus != Bluetooth && h.Bus != Bluetooth {
+		if o.plugged && o.port == port && o.Bus != bluetooth && h.Bus != bluetooth {
 			return
 		}
 	}
 	d.change(h, byLink, func() {
 		h.plugged, h.port, h.paired = true, port, false
 		h.presence++
-		if h.Bus == USB && !h.Keeps {
+		if h.Bus == usb && !h.Keeps {
 			h.pressed = false
 		}
 		h.sound = false
@@ -209,10 +209,10 @@ func (d *desk) osMute(h *headset) {
 		return
 	}
 	switch h.OSMute {
-	case OSSoft:
+	case osSoft:
 		h.osMute = !h.osMute
 		d.readSound()
-	case OSShared:
+	case osShared:
 		d.turn(h, h.up())
 	}
 }
@@ -256,11 +256,11 @@ func (d *desk) breakNode(h *headset, iface int, wait time.Duration) {
 
 // sleepThrough has the machine sleep. No time passes for its programs; what happens meanwhile nobody
 // hears, but for what is plugged in or not when it wakes.
-func (d *desk) sleepThrough(during []Step, wait time.Duration, known bool) {
+func (d *desk) sleepThrough(during []scenarioStep, wait time.Duration, known bool) {
 	d.asleep = true
 	d.unheardSleeps++
 	for _, s := range during {
-		if !d.applyToHeadset(s) && s.Do == Server {
+		if !d.applyToHeadset(s) && s.Do == doServer {
 			d.turnServer()
 		}
 	}
@@ -287,7 +287,7 @@ func (d *desk) sleepThrough(during []Step, wait time.Duration, known bool) {
 			d.woke = time.Now()
 		}
 		d.tell(func(e *agentEngine) { e.Resumed(woke) })
-		d.after(time.Millisecond, func() { d.clients.do(Step{Do: Resend}) })
+		d.after(time.Millisecond, func() { d.clients.do(scenarioStep{Do: doResend}) })
 		d.readSound()
 	})
 }

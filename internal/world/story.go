@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// Violation is something that must never be.
-type Violation struct {
+// violation is something that must never be.
+type violation struct {
 	At   time.Duration `json:"at"`   // since the scenario began
 	Rule string        `json:"rule"` // which invariant, for people
 	What string        `json:"what"`
 }
 
-func (v Violation) String() string { return fmt.Sprintf("%v: %s: %s", v.At, v.Rule, v.What) }
+func (v violation) String() string { return fmt.Sprintf("%v: %s: %s", v.At, v.Rule, v.What) }
 
 // story is what happens in a run: for people, and to compare runs.
 type story struct {
@@ -28,7 +28,7 @@ type story struct {
 
 	mu         sync.Mutex
 	lines      []line
-	violations []Violation
+	violations []violation
 }
 
 // line is one event, at the desk or at a client.
@@ -74,7 +74,7 @@ func (d digest) String() string {
 
 // violate says that an invariant does not hold.
 func (s *story) violate(rule, format string, args ...any) {
-	v := Violation{time.Since(s.began), rule, fmt.Sprintf(format, args...)}
+	v := violation{time.Since(s.began), rule, fmt.Sprintf(format, args...)}
 	s.note(ofDesk, "VIOLATION %v", v)
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -30,18 +30,18 @@ const resultMark = "result "
 type job struct {
 	Seed     uint64    `json:"seed"`
 	Clients  bool      `json:"clients,omitempty"` // of GenerateClients
-	Scenario *Scenario `json:"scenario,omitempty"`
+	Scenario *scenario `json:"scenario,omitempty"`
 	Story    bool      `json:"story,omitempty"` // it is wanted, too
 }
 
-func (j job) scenario() Scenario {
+func (j job) scenario() scenario {
 	switch {
 	case j.Scenario != nil:
 		return *j.Scenario
 	case j.Clients:
-		return GenerateClients(j.Seed)
+		return generateClients(j.Seed)
 	default:
-		return Generate(j.Seed)
+		return generate(j.Seed)
 	}
 }
 
@@ -58,7 +58,7 @@ func TestChild(t *testing.T) {
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		r := Play(t, j.scenario(), j.Story)
+		r := play(t, j.scenario(), j.Story)
 		fmt.Print(resultMark)
 		require.NoError(t, out.Encode(r))
 	}
@@ -134,10 +134,10 @@ func (w *worker) stop() {
 }
 
 // play returns what comes of a job.
-func (w *worker) play(j job) (r Result) {
+func (w *worker) play(j job) (r result) {
 	if w.cmd == nil {
 		if err := w.start(); err != nil {
-			return Result{Violations: []Violation{{Rule: "harness", What: err.Error()}}}
+			return result{Violations: []violation{{Rule: "harness", What: err.Error()}}}
 		}
 	}
 	hung := time.AfterFunc(patience, func() { _ = w.cmd.Process.Kill() })
@@ -161,7 +161,7 @@ func (w *worker) play(j job) (r Result) {
 	}
 	output, stderr := w.output, w.stderr
 	w.stop()
-	return Result{Violations: []Violation{{Rule: "crash", What: fmt.Sprintf("%v: %s", err, headline(stderr.String()+output.String()))}}}
+	return result{Violations: []violation{{Rule: "crash", What: fmt.Sprintf("%v: %s", err, headline(stderr.String()+output.String()))}}}
 }
 
 // headline is what a Go program says first when it crashes.

@@ -61,18 +61,18 @@ func search(t *testing.T, seeds uint64, j job) {
 }
 
 // explain reduces a failure, and says how to see it again.
-func explain(test string, w *worker, j job, r Result) string {
+func explain(test string, w *worker, j job, r result) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "seed %d:\n", j.Seed)
 	for _, v := range r.Violations {
 		fmt.Fprintf(&out, "  %v\n", v)
 	}
 	rule := r.Violations[0].Rule
-	fails := func(s Scenario) bool {
+	fails := func(s scenario) bool {
 		rules := w.play(job{Scenario: &s}).rules()
 		return rules[rule] && (rule == "catalogue" || !rules["catalogue"])
 	}
-	short := Reduce(j.scenario(), fails)
+	short := reduce(j.scenario(), fails)
 	last := w.play(job{Scenario: &short, Story: true})
 	fmt.Fprintf(&out, "the shortest scenario with a violation of %q:\n%s", rule, short)
 	for _, v := range last.Violations {
@@ -110,7 +110,7 @@ func TestFixtures(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
 			data, err := os.ReadFile(file)
 			require.NoError(t, err)
-			var s Scenario
+			var s scenario
 			require.NoError(t, json.Unmarshal(data, &s))
 			require.Empty(t, w.play(job{Scenario: &s}).Violations)
 		})
