@@ -24,6 +24,9 @@ const (
 	longestCodeWord    = 15
 )
 
+// wholeMatch is how long a match is of which no shorter part is tried.
+const wholeMatch = 64
+
 // effort is how many places are looked at for a match, and how often a block is parsed by what its codes have come to.
 type effort struct{ places, passes int }
 
@@ -160,6 +163,9 @@ func cheapest(all []byte, from, to int, found [][]token, p *prices) (tokens []to
 			slot, _, bits := here.slotOf(m.distance)
 			next := here.recent
 			next.use(m.distance)
+			if m.length >= wholeMatch {
+				shortest = m.length
+			}
 			for length := shortest; length <= m.length; length++ {
 				price := here.price + p.main[256+8*slot+min(length-minMatch, 7)] + float64(bits)
 				if length > 8 {

@@ -18,13 +18,13 @@ import (
 func TestCabinetIsReadByOthers(t *testing.T) {
 	b, err := LoadBrand("brand.yaml")
 	require.NoError(t, err)
-	random := make([]byte, 9*frameSize+17)
+	random := make([]byte, frameSize+17)
 	_, _ = rand.NewChaCha8([32]byte{1}).Read(random)
 	program := programForWindows(t)
 	tree := exampleTree()
-	tree[0].Data = append(random, program...)
-	tree[1].Data = append(bytes.Repeat(program[:100<<10], 2), random...) // matches far away
-	tree[2].Data = make([]byte, 5*blockFrames*frameSize-1)
+	tree[0].Data = append(random, program[:4*frameSize]...)
+	tree[1].Data = append(bytes.Repeat(random, 5), program[:frameSize]...) // matches far away
+	tree[2].Data = make([]byte, 2*frameSize-1)
 	tree[3].Data = []byte("x")
 	path := packageOf(t, database{brand: b, release: release, arch: "amd64", lang: "en"}, tree)
 	folder := t.TempDir()
@@ -40,9 +40,9 @@ func TestCabinetIsReadByOthers(t *testing.T) {
 // TestBlocksOfACabinet are never longer than Windows takes them, whatever is in them, and as many as there are frames.
 func TestBlocksOfACabinet(t *testing.T) {
 	const most = frameSize + 6144 // for LZX
-	random := make([]byte, 20*frameSize+17)
+	random := make([]byte, 2*frameSize+17)
 	_, _ = rand.NewChaCha8([32]byte{1}).Read(random)
-	all := append(random, make([]byte, 3*frameSize)...)
+	all := append(random, make([]byte, frameSize)...)
 	for _, how := range []effort{quick, thorough} {
 		var out bytes.Buffer
 		n, size := blocksOf(&out, all, how), 0

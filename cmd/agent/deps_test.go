@@ -115,3 +115,14 @@ func TestMainsBeginWithTheirDLLs(t *testing.T) {
 		require.Contains(t, string(source), "\nfunc main() {\n\tsystem.LoadDLLsOfSystemOnly()\n")
 	}
 }
+
+// TestListensToInstallersFirst: whoever takes the names of its events before the program does keeps it from hearing one.
+func TestListensToInstallersFirst(t *testing.T) {
+	for file, next := range map[string]string{"run.go": "in.load(cmd)", "../tray/main.go": "options(agent, args)"} {
+		source, err := os.ReadFile(file)
+		require.NoError(t, err)
+		listens, reads := strings.Index(string(source), "installation.Listen()"), strings.Index(string(source), "err := "+next)
+		require.Positive(t, listens, file)
+		require.Less(t, listens, reads, file)
+	}
+}
