@@ -19,10 +19,10 @@ import (
 )
 
 const (
-	// Limit crashes within Within are a loop.
+	// Limit crashes within within are a loop.
 	Limit = 3
-	// Within is the time in which they make one.
-	Within = time.Minute
+	// within is the time in which they make one.
+	within = time.Minute
 
 	kept     = 5        // reports
 	maxBytes = 64 << 10 // of a report, and of what is reserved for one
@@ -97,11 +97,11 @@ func (g *Guard) Note(codes []string) {
 	_ = files.Replace(g.path(conditions), []byte(g.header+"\nconditions: "+strings.Join(codes, ", ")+"\n"), 0o600)
 }
 
-// Looping reports whether there were Limit crashes in the time Within before now.
+// Looping reports whether there were Limit crashes in the time within before now.
 func (g *Guard) Looping(now time.Time) bool {
 	n := 0
 	for _, name := range g.reports {
-		if at := timeOf(name); !at.After(now) && now.Sub(at) <= Within {
+		if at := timeOf(name); !at.After(now) && now.Sub(at) <= within {
 			n++
 		}
 	}

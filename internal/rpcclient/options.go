@@ -22,7 +22,6 @@ type (
 
 // The words of these settings.
 const (
-	AllClients  = policy.AllClients
 	FirstClient = policy.FirstClient
 	IPC         = policy.IPC
 	WebSocket   = policy.WebSocket
