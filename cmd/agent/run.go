@@ -86,7 +86,7 @@ func run(cmd *cobra.Command, in *settingsFlags, replace bool, inPlaceOf string) 
 	}
 	ctx, cancel := context.WithCancel(cmd.Context())
 	if err := service.WhenAsked(host.Getenv, cancel, func() { agent.Ping(ctx) }); err != nil {
-		log.Warn("the agent may be killed before clients are told of its end", "reason", err)
+		log.Warn("who has started the agent cannot ask it everything", "reason", err)
 	}
 	if deaf != nil {
 		log.Warn("an installer cannot have the agent end in order", "reason", deaf)

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/windows"
 
+	"sidetone/internal/platform/windows/acl"
 	"sidetone/internal/supervise"
 )
 
@@ -14,7 +15,8 @@ import (
 const hangsAfter = time.Second
 
 // WhenAsked serves who has started the agent on Windows, by events, since there are no signals: it has stop called when the agent is asked
-// to end, and answers when it is asked whether it is alive. It is for the life of the process.
+// to end, and answers when it is asked whether it is alive. It is for the life of the process. With an error the agent is asked nothing, or
+// the end alone.
 func WhenAsked(getenv func(string) string, stop, answers func()) error {
 	name := getenv(supervise.StopEventVariable)
 	if name == "" {
@@ -26,13 +28,14 @@ func WhenAsked(getenv func(string) string, stop, answers func()) error {
 	}
 	end, err := windows.OpenEvent(windows.SYNCHRONIZE, false, name16)
 	if err != nil {
-		return fmt.Errorf("open the event %s: %w", name, err)
+		return fmt.Errorf("the agent may be killed before clients are told of its end: open the event %s: %w", name, err)
 	}
 	events := []windows.Handle{end}
-	if name16, err = windows.UTF16PtrFromString(supervise.AliveEvent(name, uint32(os.Getpid()))); err == nil {
-		if alive, err := windows.CreateEvent(nil, 1, 0, name16); err == nil {
-			events = append(events, alive)
-		}
+	alive, err := acl.NewEvent(supervise.AliveEvent(name, uint32(os.Getpid())), "", true)
+	if err != nil {
+		err = fmt.Errorf("nobody starts the agent again if it hangs, or follows it to the next one: %w", err)
+	} else {
+		events = append(events, alive)
 	}
 	go func() {
 		for {
@@ -46,7 +49,7 @@ func WhenAsked(getenv func(string) string, stop, answers func()) error {
 			}
 		}
 	}()
-	return nil
+	return err
 }
 
 // answer resets alive once the agent has found itself alive; false: it was asked to end meanwhile.

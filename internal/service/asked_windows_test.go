@@ -6,9 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/windows"
 
+	"sidetone/internal/platform/windows/acl"
 	"sidetone/internal/supervise"
 )
 
@@ -52,4 +54,28 @@ func TestWhoHasStartedTheAgentAsksByEvents(t *testing.T) {
 	require.True(t, isSet(alive))
 	close(hang)
 	require.NoError(t, WhenAsked(func(string) string { return "" }, nil, nil), "nobody asks")
+}
+
+// TestNameThatIsTaken: the agent says so, still hears that it is to end, and keeps no handle of what somebody else has made.
+func TestNameThatIsTaken(t *testing.T) {
+	name := `Local\sidetone-test-` + rand.Text()
+	end, err := acl.NewEvent(name, "", true)
+	require.NoError(t, err)
+	defer windows.CloseHandle(end)
+	taken := supervise.AliveEvent(name, uint32(os.Getpid()))
+	before, err := acl.NewEvent(taken, "", true)
+	require.NoError(t, err)
+	require.NoError(t, windows.SetEvent(before))
+	stopped := make(chan struct{})
+	getenv := func(variable string) string { return map[string]string{supervise.StopEventVariable: name}[variable] }
+	answers := func() { assert.Fail(t, "somebody else asks") }
+	err = WhenAsked(getenv, func() { close(stopped) }, answers)
+	require.ErrorContains(t, err, "nobody starts the agent again if it hangs")
+	require.ErrorIs(t, err, windows.ERROR_ALREADY_EXISTS)
+	require.NoError(t, windows.CloseHandle(before))
+	again, err := acl.NewEvent(taken, "", true)
+	require.NoError(t, err, "no handle is left")
+	require.NoError(t, windows.CloseHandle(again))
+	require.NoError(t, windows.SetEvent(end))
+	<-stopped
 }

@@ -1,7 +1,9 @@
 package supervise
 
 import (
+	"cmp"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -13,6 +15,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/windows"
+
+	"sidetone/internal/platform/windows/acl"
 )
 
 // A Program is what is started for each user.
@@ -23,33 +27,29 @@ type Program struct {
 
 // process is an agent in a job of its own, which holds all that it starts.
 type process struct {
-	name string         // of the event stop
-	main windows.Handle // Wait's alone
+	name string // of the event stop
+	user string // as whom it runs, by SID
 
-	mu        sync.Mutex
-	pid       uint32         // of main
-	job, stop windows.Handle // 0: it has ended
+	mu              sync.Mutex
+	pid             uint32         // of main
+	main, job, stop windows.Handle // 0: it has ended; only Wait changes main
 }
 
 // start starts the program as the user of a token, in that user's session, or else as this process is. It inherits nothing, and begins in
 // the system's folder, where nobody puts a DLL. With bound it is killed when this process ends, however that happens.
 func (p Program) start(token windows.Token, bound bool, last int) (_ *process, err error) {
-	name, sd, err := stopEvent(token)
+	name, list, user, err := stopEvent(token)
 	if err != nil {
 		return nil, err
 	}
-	started := &process{name: name}
+	started := &process{name: name, user: user}
 	defer func() {
 		if err != nil {
 			started.close()
 		}
 	}()
-	name16, err := windows.UTF16PtrFromString(name)
-	if err != nil {
+	if started.stop, err = acl.NewEvent(name, list, true); err != nil {
 		return nil, err
-	}
-	if started.stop, err = windows.CreateEvent(sd, 1, 0, name16); err != nil { // with a handle where somebody else has that name, too
-		return nil, fmt.Errorf("make the event %s: %w", name, err)
 	}
 	if started.job, err = newJob(bound); err != nil {
 		return nil, err
@@ -80,23 +80,17 @@ func (p Program) start(token windows.Token, bound bool, last int) (_ *process, e
 	return started, nil
 }
 
-// stopEvent is a name that nobody can have taken, and who may do what with the event: the user of a token may wait for it, no more.
-func stopEvent(token windows.Token) (name string, _ *windows.SecurityAttributes, err error) {
-	if token == 0 {
-		return `Local\sidetone-stop-` + rand.Text(), nil, nil
-	}
-	user, err := token.GetTokenUser()
+// stopEvent is a name that nobody can have taken, who may do what with the event, and the user of a token, who may wait for it, no more.
+func stopEvent(token windows.Token) (name, list, sid string, err error) {
+	user, err := cmp.Or(token, windows.GetCurrentProcessToken()).GetTokenUser()
 	if err != nil {
-		return "", nil, fmt.Errorf("the user of a session: %w", err)
+		return "", "", "", fmt.Errorf("the user of a session: %w", err)
+	}
+	if sid = user.User.Sid.String(); token == 0 {
+		return `Local\sidetone-stop-` + rand.Text(), "", sid, nil
 	}
 	const synchronize = "0x00100000"
-	sd, err := windows.SecurityDescriptorFromString("D:P(A;;GA;;;SY)(A;;" + synchronize + ";;;" + user.User.Sid.String() + ")")
-	if err != nil {
-		return "", nil, err
-	}
-	attributes := &windows.SecurityAttributes{SecurityDescriptor: sd}
-	attributes.Length = uint32(unsafe.Sizeof(*attributes))
-	return `Global\sidetone-stop-` + rand.Text(), attributes, nil
+	return `Global\sidetone-stop-` + rand.Text(), "D:P(A;;GA;;;SY)(A;;" + synchronize + ";;;" + sid + ")", sid, nil
 }
 
 func newJob(bound bool) (windows.Handle, error) {
@@ -156,10 +150,9 @@ func (p *process) Wait() int {
 			_ = windows.TerminateJobObject(p.job, 1) // what it has started, as its helper for sound, ends with it
 			return int(code)
 		}
-		_ = windows.CloseHandle(p.main)
-		p.main = next
 		p.mu.Lock()
-		p.pid = pid
+		_ = windows.CloseHandle(p.main)
+		p.main, p.pid = next, pid
 		p.mu.Unlock()
 	}
 }
@@ -179,8 +172,8 @@ func (p *process) successor() (next windows.Handle, pid uint32) {
 		return 0, 0
 	}
 	for _, id := range list.pids[:min(list.listed, uint32(len(list.pids)))] {
-		alive := p.openAlive(uint32(id))
-		if alive == 0 {
+		alive, err := p.openAlive(uint32(id))
+		if err != nil {
 			continue
 		}
 		_ = windows.CloseHandle(alive)
@@ -196,31 +189,50 @@ func (p *process) successor() (next windows.Handle, pid uint32) {
 	return 0, 0
 }
 
-// openAlive opens the event of a process that is an agent of this supervisor; 0: it is none.
-func (p *process) openAlive(pid uint32) windows.Handle {
-	name, err := windows.UTF16PtrFromString(AliveEvent(p.name, pid))
-	if err != nil {
-		return 0
-	}
-	event, err := windows.OpenEvent(windows.SYNCHRONIZE|windows.EVENT_MODIFY_STATE, false, name)
-	if err != nil {
-		return 0
-	}
-	return event
+// openAlive opens the event of a process that is an agent of this supervisor.
+func (p *process) openAlive(pid uint32) (windows.Handle, error) {
+	return acl.OpenEvent(AliveEvent(p.name, pid), p.user, windows.SYNCHRONIZE|windows.EVENT_MODIFY_STATE)
 }
 
-// Answers asks by the event.
-func (p *process) Answers() bool {
+// Answers asks by the event. An agent that has none has not come as far as to make it; one of another user says nothing of it.
+func (p *process) Answers() Answer {
 	p.mu.Lock()
-	alive := p.openAlive(p.pid)
-	p.mu.Unlock()
-	if alive == 0 {
-		return true
+	defer p.mu.Unlock()
+	if p.main == 0 {
+		return Unclear
 	}
-	defer windows.CloseHandle(alive)
-	event, err := windows.WaitForSingleObject(alive, 0)
-	_ = windows.SetEvent(alive)
-	return err != nil || event != windows.WAIT_OBJECT_0
+	alive, err := p.openAlive(p.pid)
+	if err == nil {
+		defer windows.CloseHandle(alive)
+		event, err := windows.WaitForSingleObject(alive, 0)
+		_ = windows.SetEvent(alive)
+		if err == nil && event != windows.WAIT_OBJECT_0 {
+			return Answered
+		}
+	} else if !errors.Is(err, windows.ERROR_FILE_NOT_FOUND) {
+		return Unclear
+	}
+	if frozen, err := isFrozen(p.main); err != nil || frozen {
+		return Unclear
+	}
+	return Silent
+}
+
+// isFrozen reports whether Windows lets a process do nothing at all, as those of users in modern standby. Who is suspended otherwise, as by
+// a debugger, is not.
+func isFrozen(process windows.Handle) (bool, error) {
+	const frozen = 1 << 4 // IsFrozen
+	var info struct {     // PROCESS_EXTENDED_BASIC_INFORMATION
+		size  uintptr
+		basic windows.PROCESS_BASIC_INFORMATION
+		flags uint32
+	}
+	info.size = unsafe.Sizeof(info)
+	err := windows.NtQueryInformationProcess(process, windows.ProcessBasicInformation, unsafe.Pointer(&info), uint32(info.size), nil)
+	if errors.Is(err, windows.STATUS_INFO_LENGTH_MISMATCH) {
+		return false, nil // as Wine: it does not know this form, and freezes nothing
+	}
+	return info.flags&frozen != 0, err
 }
 
 // parentOf is by whom a process was started. The id is nobody else's for as long as a handle to that one is open.
@@ -259,5 +271,5 @@ func (p *process) close() {
 			_ = windows.CloseHandle(h)
 		}
 	}
-	p.stop, p.job = 0, 0
+	p.stop, p.job, p.main = 0, 0, 0
 }

@@ -2,6 +2,7 @@ package supervise
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/windows/svc"
@@ -18,6 +19,9 @@ type Service struct {
 // stopTime is how long Windows is told that the end may take: the agents', also of those that have to be killed, and a little.
 const stopTime = endTime + killTime + 2*time.Second
 
+// sleep is what Windows tells before the machine sleeps, and after: PBT_APMSUSPEND, PBT_APMRESUMESUSPEND and PBT_APMRESUMEAUTOMATIC.
+var sleep = []uint32{0x04, 0x07, 0x12}
+
 // refused is the service's own exit code where it must not start.
 const refused = 1
 
@@ -31,12 +35,13 @@ func (s *Service) Execute(_ []string, requests <-chan svc.ChangeRequest, status 
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	hints, done := signal.New(), make(chan struct{})
+	hints, sleeps, done := signal.New(), signal.New(), make(chan struct{})
+	s.Sleeps = sleeps
 	go func() {
 		defer close(done)
 		s.Run(ctx, hints)
 	}()
-	const accepts = svc.AcceptStop | svc.AcceptShutdown | svc.AcceptSessionChange
+	const accepts = svc.AcceptStop | svc.AcceptShutdown | svc.AcceptSessionChange | svc.AcceptPowerEvent
 	status <- svc.Status{State: svc.Running, Accepts: accepts}
 	for {
 		select {
@@ -46,6 +51,10 @@ func (s *Service) Execute(_ []string, requests <-chan svc.ChangeRequest, status 
 				status <- r.CurrentStatus
 			case svc.SessionChange:
 				hints.Notify()
+			case svc.PowerEvent:
+				if slices.Contains(sleep, r.EventType) {
+					sleeps.Notify()
+				}
 			case svc.Stop, svc.Shutdown:
 				status <- svc.Status{State: svc.StopPending, WaitHint: uint32(stopTime.Milliseconds())}
 				cancel()

@@ -12,13 +12,16 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/windows"
 	"golang.org/x/sys/windows/svc"
 	"golang.org/x/sys/windows/svc/mgr"
 
+	"sidetone/internal/platform/windows/acl"
 	"sidetone/internal/testlab/ipctest"
 )
 
@@ -52,25 +55,26 @@ func TestMain(m *testing.M) {
 
 // agentOfATest writes its process id into a file of the folder, and ends as a file there says, or when it is asked.
 func agentOfATest(folder string) int {
-	name, err := windows.UTF16PtrFromString(os.Getenv(StopEventVariable))
+	user, err := windows.GetCurrentProcessToken().GetTokenUser()
 	if err != nil {
 		return 3
+	}
+	name, err := windows.UTF16PtrFromString(os.Getenv(StopEventVariable))
+	if err != nil {
+		return 7
 	}
 	stop, err := windows.OpenEvent(windows.SYNCHRONIZE, false, name)
 	if err != nil {
 		return 4
 	}
-	own, err := windows.UTF16PtrFromString(AliveEvent(os.Getenv(StopEventVariable), uint32(os.Getpid())))
-	if err != nil {
-		return 7
+	for exists(filepath.Join(folder, "loading")) {
+		time.Sleep(time.Millisecond)
 	}
-	alive, err := windows.CreateEvent(nil, 1, 0, own)
+	alive, err := acl.NewEvent(AliveEvent(os.Getenv(StopEventVariable), uint32(os.Getpid())), "", true)
 	if err != nil {
 		return 8
 	}
-	if user, err := windows.GetCurrentProcessToken().GetTokenUser(); err == nil {
-		_ = os.WriteFile(filepath.Join(folder, "user"), []byte(user.User.Sid.String()), 0o600)
-	}
+	_ = os.WriteFile(filepath.Join(folder, "user"), []byte(user.User.Sid.String()), 0o600)
 	working, _ := os.Getwd()
 	text := strconv.Itoa(os.Getpid()) + " " + strings.ToLower(working)
 	if os.WriteFile(filepath.Join(folder, "started-"+strconv.Itoa(os.Getpid())), []byte(text), 0o600) != nil {
@@ -321,26 +325,39 @@ func TestRefusedService(t *testing.T) {
 type sessionsOf struct {
 	list    chan []Session
 	started chan Session
+	killed  chan struct{} // closed when an agent is killed, of which none answers; nil: all do
 }
 
 func (m sessionsOf) Sessions() (Sessions, error) { return Sessions{Users: <-m.list}, nil }
 
 func (m sessionsOf) Start(s Session, _ int) (Process, error) {
 	m.started <- s
-	return ofATest{make(chan int, 1)}, nil
+	return ofATest{make(chan int, 1), m.killed}, nil
 }
 
-type ofATest struct{ end chan int }
+type ofATest struct {
+	end    chan int
+	killed chan struct{}
+}
 
 func (p ofATest) Wait() int { return <-p.end }
 func (p ofATest) Ask()      { p.end <- 0 }
-func (p ofATest) Kill()     {}
 
-func (p ofATest) Answers() bool { return true }
+func (p ofATest) Kill() {
+	close(p.killed)
+	p.end <- 0
+}
+
+func (p ofATest) Answers() Answer {
+	if p.killed == nil {
+		return Answered
+	}
+	return Silent
+}
 
 // TestSessionChanges: what Windows tells of sessions has them listed anew, whatever it says of which.
 func TestSessionChanges(t *testing.T) {
-	m := sessionsOf{make(chan []Session), make(chan Session, 8)}
+	m := sessionsOf{make(chan []Session), make(chan Session, 8), nil}
 	s := &Service{Check: func() error { return nil }, Supervisor: Supervisor{Machine: m, Log: slog.New(slog.DiscardHandler)}}
 	requests, status, done := make(chan svc.ChangeRequest), make(chan svc.Status, 8), make(chan struct{})
 	go func() {
@@ -363,23 +380,112 @@ func TestSessionChanges(t *testing.T) {
 	require.Equal(t, []svc.State{svc.StartPending, svc.Running, svc.Running, svc.StopPending}, states)
 }
 
-// TestAgentSaysThatItIsAlive: by an event, to whom has started it.
+// TestAgentSaysThatItIsAlive: by an event, to whom has started it. One that has not made it yet may hang, too.
 func TestAgentSaysThatItIsAlive(t *testing.T) {
 	folder := t.TempDir()
 	self, err := os.Executable()
 	require.NoError(t, err)
+	loading := filepath.Join(folder, "loading")
+	require.NoError(t, os.WriteFile(loading, nil, 0o600))
 	p, err := Program{self, []string{agentVerb, folder}}.start(0, true, 0)
 	require.NoError(t, err)
 	ended := make(chan int)
 	go func() { ended <- p.Wait() }()
-	require.True(t, p.Answers(), "it has promised nothing yet")
+	require.Equal(t, Silent, p.Answers(), "it has no event yet")
+	require.NoError(t, os.Remove(loading))
 	started(t, folder, 1)
-	require.Eventually(t, p.Answers, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return p.Answers() == Answered }, patience, time.Millisecond)
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "hang"), nil, 0o600))
-	require.Eventually(t, func() bool { return !p.Answers() }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return p.Answers() == Silent }, patience, time.Millisecond)
 	p.Ask()
 	require.Zero(t, <-ended)
-	require.True(t, p.Answers(), "it is not there any more")
+	require.Equal(t, Unclear, p.Answers(), "it is not there any more")
+}
+
+// TestEventThatIsTaken: its name is known as soon as another agent has one. What somebody else says by it neither has an agent killed, nor
+// a helper go on in its place.
+func TestEventThatIsTaken(t *testing.T) {
+	folder := t.TempDir()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "loading"), nil, 0o600))
+	p, err := Program{self, []string{agentVerb, folder}}.start(0, true, 0)
+	require.NoError(t, err)
+	defer p.close()
+	defer p.Kill()
+	sd, err := windows.SecurityDescriptorFromString("O:" + ipctest.Stranger + "D:(A;;GA;;;WD)")
+	require.NoError(t, err)
+	name, err := windows.UTF16PtrFromString(AliveEvent(p.name, p.pid))
+	require.NoError(t, err)
+	attributes := &windows.SecurityAttributes{SecurityDescriptor: sd}
+	attributes.Length = uint32(unsafe.Sizeof(*attributes))
+	taken, err := windows.CreateEvent(attributes, 1, 1, name)
+	if errors.Is(err, windows.ERROR_INVALID_OWNER) {
+		t.Skip("Windows lets nobody else make an event that belongs to another user")
+	}
+	require.NoError(t, err)
+	defer windows.CloseHandle(taken)
+	for range maxSilent {
+		require.Equal(t, Unclear, p.Answers())
+	}
+	_, err = p.openAlive(p.pid)
+	require.ErrorContains(t, err, "it was made by user "+ipctest.Stranger)
+}
+
+// TestWhoIsFrozen: a process that runs is not, and neither is one of which all threads are suspended. Who is, Wine does not show.
+func TestWhoIsFrozen(t *testing.T) {
+	frozen, err := isFrozen(windows.CurrentProcess())
+	require.NoError(t, err)
+	require.False(t, frozen)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	info, err := Program{Path: self, Args: []string{helperVerb}}.create(0, os.Environ())
+	require.NoError(t, err)
+	defer windows.CloseHandle(info.Thread)
+	defer windows.CloseHandle(info.Process)
+	frozen, err = isFrozen(info.Process)
+	require.NoError(t, err)
+	require.False(t, frozen)
+	require.NoError(t, windows.TerminateProcess(info.Process, 0))
+}
+
+// TestServiceHearsOfSleep: what agents have not answered before and after it is no sign of a hang.
+func TestServiceHearsOfSleep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		silent := make(chan struct{})
+		m := sessionsOf{make(chan []Session, 1), make(chan Session, 8), silent}
+		s := &Service{Check: func() error { return nil }, Supervisor: Supervisor{Machine: m, Log: slog.New(slog.DiscardHandler)}}
+		requests, status, done := make(chan svc.ChangeRequest), make(chan svc.Status, 8), make(chan struct{})
+		go func() {
+			defer close(done)
+			_, _ = s.Execute(nil, requests, status)
+		}()
+		<-status
+		require.NotZero(t, (<-status).Accepts&svc.AcceptPowerEvent)
+		m.list <- []Session{{1, 1}}
+		<-m.started
+		time.Sleep(time.Second)
+		for range 3 {
+			for _, event := range sleep {
+				time.Sleep(askEvery)
+				requests <- svc.ChangeRequest{Cmd: svc.PowerEvent, EventType: event}
+			}
+		}
+		const battery = 0x0a // PBT_APMPOWERSTATUSCHANGE
+		time.Sleep(askEvery)
+		requests <- svc.ChangeRequest{Cmd: svc.PowerEvent, EventType: battery}
+		synctest.Wait()
+		select {
+		case <-silent:
+			require.Fail(t, "it was killed")
+		default:
+		}
+		time.Sleep(askEvery)
+		<-silent
+		m.list <- nil
+		requests <- svc.ChangeRequest{Cmd: svc.Stop}
+		<-done
+	})
 }
 
 // TestWhoIsLoggedOn goes by tokens: no state of a session ends an agent, and no error does that may be over in a moment.
@@ -442,7 +548,9 @@ func TestAgentOfAnotherUser(t *testing.T) {
 	user, err := os.ReadFile(filepath.Join(folder, "user"))
 	require.NoError(t, err)
 	require.Equal(t, ipctest.Stranger, string(user))
-	require.Eventually(t, other.Answers, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return other.Answers() == Answered }, patience, time.Millisecond)
+	other.user = own.user
+	require.Equal(t, Unclear, other.Answers(), "an event of another user says nothing")
 	other.Ask()
 	require.Zero(t, other.Wait())
 	gone(t, second)

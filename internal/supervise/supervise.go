@@ -79,9 +79,18 @@ type Process interface {
 	Wait() (code int) // returns when nothing of it is left; called once
 	Ask()             // has it end in order
 	Kill()
-	// Answers reports whether the agent has answered the question of the call before, if it promises to, and asks it anew. It does not wait.
-	Answers() bool
+	Answers() Answer // to the question of the call before; asks it anew, and does not wait
 }
+
+// An Answer is what an agent that is asked has said to the question before.
+type Answer string
+
+// The answers.
+const (
+	Answered Answer = "answered"
+	Silent   Answer = "silent"
+	Unclear  Answer = "unclear" // it is frozen, or the system does not tell: no reason to take it for hung
+)
 
 const (
 	firstWait = time.Second // after a failure
@@ -90,7 +99,7 @@ const (
 	killTime  = 2 * time.Second // for a process to end that is killed
 	lookAgain = 5 * time.Second // at sessions, where they could not be listed, growing to maxWait
 	askEvery  = 2 * time.Minute // an agent whether it answers
-	maxSilent = 2               // questions without an answer: one may be asked just before the machine sleeps
+	maxSilent = 2               // questions in a row without an answer: one may be asked just before the machine sleeps
 )
 
 // A Supervisor looks after the agents of a Machine.
@@ -98,6 +107,7 @@ type Supervisor struct {
 	Machine Machine
 	Log     *slog.Logger
 	Down    func(Session, int) // an agent has ended with that code, and is not started again; nil: nobody wants to know
+	Sleeps  <-chan struct{}    // the machine goes to sleep, or has slept: what was not answered before counts no more; nil: nobody tells
 
 	agents map[Session]*agent
 	ends   chan end
@@ -116,7 +126,7 @@ type agent struct {
 	wait    time.Duration // the last one
 	timer   time.Time     // when the wait, or the time in which it is to end, is over, or it is asked again
 	last    int           // the code with which it has crashed; 0: it has not
-	silent  int           // how many questions it has not answered
+	silent  int           // how many questions in a row it has not answered
 }
 
 type end struct {
@@ -146,6 +156,10 @@ func (s *Supervisor) Run(ctx context.Context, hints <-chan struct{}) {
 			}
 		case <-hints:
 			s.look()
+		case <-s.Sleeps:
+			for _, a := range s.agents {
+				a.silent = 0
+			}
 		case e := <-s.ends:
 			s.ended(e)
 		case <-timer.C:
@@ -299,7 +313,7 @@ func (s *Supervisor) expire() {
 // question asks an agent whether it is alive, and has one that hangs end.
 func (s *Supervisor) question(a *agent) {
 	a.timer = time.Now().Add(askEvery)
-	if a.silent++; a.process.Answers() {
+	if a.silent++; a.process.Answers() != Silent {
 		a.silent = 0
 	}
 	if a.silent == maxSilent {

@@ -32,6 +32,7 @@ type desk struct {
 	starting error    // why no agent can be started
 	started  map[Session][]*fakeAgent
 	hints    chan struct{}
+	sleeps   chan struct{}
 }
 
 func (d *desk) Sessions() (Sessions, error) {
@@ -87,9 +88,19 @@ type fakeAgent struct {
 	hanging atomic.Bool // does not end when it is asked
 	stuck   atomic.Bool // nor when it is killed
 	silent  atomic.Bool // does not say that it is alive
+	frozen  atomic.Bool // likewise, and it cannot
 }
 
-func (p *fakeAgent) Answers() bool { return !p.silent.Load() }
+func (p *fakeAgent) Answers() Answer {
+	switch {
+	case p.frozen.Load():
+		return Unclear
+	case p.silent.Load():
+		return Silent
+	default:
+		return Answered
+	}
+}
 
 func (p *fakeAgent) Wait() int { return <-p.exit }
 
@@ -116,12 +127,12 @@ func (p *fakeAgent) ends(code int, pass time.Duration) {
 func supervised(t *testing.T, test func(d *desk, end func())) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		d := &desk{started: make(map[Session][]*fakeAgent), hints: make(chan struct{})}
+		d := &desk{started: make(map[Session][]*fakeAgent), hints: make(chan struct{}), sleeps: make(chan struct{})}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			(&Supervisor{Machine: d, Log: slog.New(slog.DiscardHandler)}).Run(ctx, d.hints)
+			(&Supervisor{Machine: d, Log: slog.New(slog.DiscardHandler), Sleeps: d.sleeps}).Run(ctx, d.hints)
 		}()
 		end := func() {
 			cancel()
@@ -325,6 +336,43 @@ func TestHungAgentIsStartedAgain(t *testing.T) {
 		require.Len(t, d.starts(anna), 2)
 		time.Sleep(time.Hour)
 		require.Len(t, d.starts(anna), 2)
+	})
+}
+
+// TestFrozenAgentIsLeftAlone: in modern standby Windows suspends what users run, and not the service that asks.
+func TestFrozenAgentIsLeftAlone(t *testing.T) {
+	supervised(t, func(d *desk, _ func()) {
+		d.now(anna)
+		p := d.last(anna)
+		p.silent.Store(true)
+		time.Sleep(askEvery + time.Second)
+		p.frozen.Store(true)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		require.False(t, p.killed.Load())
+		p.frozen.Store(false) // it is asked before it gets to answer
+		time.Sleep(askEvery)
+		require.False(t, p.killed.Load(), "what it was asked before counts no more")
+		time.Sleep(askEvery)
+		synctest.Wait()
+		require.True(t, p.killed.Load(), "it hangs, too")
+	})
+}
+
+// TestSleepIsNoHang: what an agent had not answered when the machine went to sleep, or has woken, does not count.
+func TestSleepIsNoHang(t *testing.T) {
+	supervised(t, func(d *desk, _ func()) {
+		d.now(anna)
+		d.last(anna).silent.Store(true)
+		time.Sleep(time.Second)
+		for range 30 {
+			time.Sleep(askEvery)
+			d.sleeps <- struct{}{}
+		}
+		require.False(t, d.last(anna).killed.Load())
+		time.Sleep(maxSilent * askEvery)
+		synctest.Wait()
+		require.True(t, d.starts(anna)[0].killed.Load())
 	})
 }
 
