@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// Limit crashes within within are a loop.
+	// Limit crashes in no more time than within are a loop.
 	Limit = 3
-	// within is the time in which they make one.
+	// within is how far apart the first and the last of them may be..
 	within = time.Minute
 
 	kept     = 5        // reports
