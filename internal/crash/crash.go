@@ -21,7 +21,7 @@ import (
 const (
 	// Limit crashes in no more time than within are a loop.
 	Limit = 3
-	// within is how far apart the first and the last of them may be..
+	// within is how far apart the first and the last of them may be.
 	within = time.Minute
 
 	kept     = 5        // reports
