@@ -57,16 +57,14 @@ type database struct {
 	tables     []table
 }
 
-// A table is one of its tables: columns with their types, of which the first ones are its key, and rows.
+// A table is one of its tables.
 type table struct {
-	name    string
-	columns string // name:type, in the letters of the format
-	keys    int
-	rows    [][]string
+	name string
+	rows [][]string
 }
 
-func (d *database) add(name, columns string, keys int, rows ...[]string) {
-	d.tables = append(d.tables, table{name, columns, keys, rows})
+func (d *database) add(name string, rows ...[]string) {
+	d.tables = append(d.tables, table{name, rows})
 }
 
 // row is a row of texts and numbers.
@@ -81,11 +79,14 @@ func row(fields ...any) []string {
 // text is the table as a file that msibuild reads.
 func (t table) text() string {
 	var names, types []string
-	for column := range strings.FieldsSeq(t.columns) {
-		name, kind, _ := strings.Cut(column, ":")
-		names, types = append(names, name), append(types, kind)
+	keys := []string{t.name}
+	for _, c := range columnsOf(t.name) {
+		names, types = append(names, c.name), append(types, c.kind)
+		if c.key {
+			keys = append(keys, c.name)
+		}
 	}
-	lines := [][]string{names, types, append([]string{t.name}, names[:t.keys]...)}
+	lines := [][]string{names, types, keys}
 	var b strings.Builder
 	for _, line := range append(lines, t.rows...) {
 		b.WriteString(strings.Join(line, "\t") + "\r\n")
@@ -179,7 +180,7 @@ func (d *database) summary(code string) {
 	p, at := d.brand.Product, d.release.Time.UTC().Format("2006/01/02 15:04:05")
 	template := map[string]string{"amd64": "x64", "arm64": "Arm64"}[d.arch] + ";" + strconv.Itoa(installerWords[d.lang].id)
 	const compressed, readOnly, schema = 2, 2, 500
-	d.add("_SummaryInformation", "PropertyId:i2 Value:l255", 1,
+	d.add("_SummaryInformation",
 		row(1, 65001), row(2, "Installation Database"), row(3, p.Name+" "+d.release.Version), row(4, d.brand.Vendor.Publisher),
 		row(5, "Installer"), row(6, p.Summary), row(7, template), row(9, code), row(12, at), row(13, at), row(14, schema), row(15, compressed),
 		row(18, "Sidetone"), row(19, readOnly))

@@ -4,6 +4,9 @@ package main
 
 import (
 	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,7 +41,9 @@ func packageOf(t *testing.T, d database, tree Tree) string {
 // exported are the rows of a table, with the columns first.
 func exported(t *testing.T, path, table string) (rows [][]string) {
 	t.Helper()
-	out, err := exec.Command("msiinfo", "export", path, table).Output()
+	cmd := exec.Command("msiinfo", "export", path, table)
+	cmd.Dir = t.TempDir() // where it writes the streams of the table
+	out, err := cmd.Output()
 	require.NoError(t, err, table)
 	for i, line := range strings.Split(strings.TrimRight(string(out), "\r\n\x00"), "\r\n") {
 		if i != 1 && i != 2 { // types, and the table's name
@@ -118,6 +123,75 @@ func TestInstallerDatabase(t *testing.T) {
 	require.Equal(t, texts.Shipped.Languages(), b.installerLanguages())
 }
 
+// categories are what values of some may be; those of the others are texts.
+var categories = map[string]*regexp.Regexp{
+	"Identifier": regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`), "UpperCase": regexp.MustCompile(`^[A-Z_][A-Z0-9_.]*$`),
+	"Guid": regexp.MustCompile(`^\{[0-9A-F]{8}(-[0-9A-F]{4}){3}-[0-9A-F]{12}\}$`), "Version": regexp.MustCompile(`^\d+(\.\d+){0,3}$`),
+	"Language": regexp.MustCompile(`^\d+$`), "Filename": regexp.MustCompile(`^[A-Z0-9]{1,8}\.[A-Z]{1,3}\|[A-Za-z0-9._-]+$`),
+	"RegPath": regexp.MustCompile(`^[^\\].*[^\\]$`), "Cabinet": regexp.MustCompile(`^#`),
+}
+
+// TestTablesHoldWhatTheySay: every column of every table is described in one of them, and every value is as that says.
+func TestTablesHoldWhatTheySay(t *testing.T) {
+	b, err := LoadBrand("brand.yaml")
+	require.NoError(t, err)
+	path := packageOf(t, database{brand: b, release: release, arch: "amd64", lang: "en"}, exampleTree())
+	out, err := exec.Command("msiinfo", "tables", path).Output()
+	require.NoError(t, err)
+	tables := make(map[string][][]string)
+	for _, name := range strings.Fields(string(out)) {
+		if name != "_SummaryInformation" && name != "_ForceCodepage" {
+			tables[name] = exported(t, path, name)
+		}
+	}
+	described := make(map[string][]string)
+	for _, r := range tables["_Validation"][1:] {
+		described[r[0]+"."+r[1]] = r
+	}
+	for name, rows := range tables {
+		for i, title := range rows[0] {
+			says := described[name+"."+title]
+			delete(described, name+"."+title)
+			require.NotNil(t, says, "%s.%s", name, title)
+			nullable, low, high, of, category, only := says[2], says[3], says[4], says[5], says[7], says[8]
+			for _, r := range rows[1:] {
+				what, n := fmt.Sprintf("%s.%s of %s", name, title, r), 0
+				if r[i] == "" {
+					require.Equal(t, "Y", nullable, what)
+					continue
+				}
+				if low != "" {
+					n, err = strconv.Atoi(r[i])
+					require.NoError(t, err, what)
+					require.GreaterOrEqual(t, n, must(strconv.Atoi(low)), what)
+					require.LessOrEqual(t, n, must(strconv.Atoi(high)), what)
+				}
+				if only != "" {
+					require.Contains(t, strings.Split(only, ";"), r[i], what)
+				}
+				if pattern := categories[category]; pattern != nil && name != "_Validation" {
+					require.Regexp(t, pattern, r[i], what)
+				}
+				if of != "" && category != "Version" {
+					var keys []string
+					for other := range strings.SplitSeq(of, ";") {
+						keys = append(keys, column(tables[other], tables[other][0][0])...)
+					}
+					require.Contains(t, keys, r[i], what)
+				}
+			}
+		}
+	}
+	require.Empty(t, described, "of columns that there are not")
+}
+
+func must(n int, err error) int {
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
+
 func rowsText(rows [][]string) (text string) {
 	for _, r := range rows {
 		text += strings.Join(r, "\t") + "\n"
@@ -137,6 +211,16 @@ func TestWhatUsersMayAskForIsNotTheirs(t *testing.T) {
 		require.NotRegexp(t, "AppSearch|Keep|Default|LaunchConditions", action, "only what the system finds itself counts")
 	}
 	require.Len(t, exported(t, path, "Signature"), 1, "empty, but there")
+	actions, sequence := exported(t, path, "CustomAction"), rowsText(exported(t, path, "InstallExecuteSequence"))
+	catalogue := slices.IndexFunc(exported(t, path, "Component"), func(r []string) bool { return r[0] == "catalogue" })
+	require.Equal(t, []string{fmt.Sprint(transitive | is64 | keyInRegistry), `CATALOGUE AND NOT CATALOGUE~="none"`},
+		exported(t, path, "Component")[catalogue][3:5], "it can be taken back")
+	for _, property := range []string{"START", "TRAY", "CATALOGUE"} {
+		require.NotContains(t, rowsText(exported(t, path, "RegLocator")), "Policies", "what the package finds there is not its own")
+		i := slices.Index(column(actions, "Source"), property)
+		require.Equal(t, "[OLD"+property+"]", column(actions, "Target")[i])
+		require.Contains(t, sequence, column(actions, "Action")[i]+"\tNOT "+property+" OR RestrictedUserControl\t")
+	}
 }
 
 // TestComponentsAreOfPaths: the code of a component is that of what Windows has at a path, which is the same in all letters. Were it
@@ -199,6 +283,30 @@ func TestWhatIsUndone(t *testing.T) {
 		of(actions, "AddTask", "Target"), "all of it is the package's")
 	require.Equal(t, of(actions, "AddTask", "Target"), of(actions, "UndoRemoveTask", "Target"))
 	require.Equal(t, of(actions, "RemoveTask", "Target"), of(actions, "UndoAddTask", "Target"))
+}
+
+// TestHashesOfFiles: by them Windows Installer sees that a file without a version is another one.
+func TestHashesOfFiles(t *testing.T) {
+	b, err := LoadBrand("brand.yaml")
+	require.NoError(t, err)
+	tree := exampleTree()
+	tree[4].Data = []byte("abc") // of which everybody knows the MD5
+	rows := exported(t, packageOf(t, database{brand: b, release: release, arch: "amd64", lang: "en"}, tree), "MsiFileHash")
+	files := exported(t, packageOf(t, database{brand: b, release: release, arch: "amd64", lang: "en"}, tree), "File")
+	var unversioned []string
+	for i, key := range column(files, "File") {
+		if column(files, "Version")[i] == "" {
+			unversioned = append(unversioned, key)
+		}
+	}
+	require.Equal(t, unversioned, column(rows, "File_"))
+	sum, err := hex.DecodeString("900150983cd24fb0d6963f7d28e17f72")
+	require.NoError(t, err)
+	var want []string
+	for i := range 4 {
+		want = append(want, fmt.Sprint(int32(binary.LittleEndian.Uint32(sum[4*i:]))))
+	}
+	require.Contains(t, rows, append([]string{unversioned[1], "0"}, want...))
 }
 
 // TestPackageCode differs wherever a byte does: Windows keeps one package of each.

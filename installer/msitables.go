@@ -1,13 +1,16 @@
 package main
 
 import (
+	"crypto/md5"
 	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
 
 	"sidetone/internal/brand"
+	"sidetone/internal/platform/paths"
 	"sidetone/internal/service"
 )
 
@@ -19,7 +22,7 @@ func (d *database) fill(tree Tree, keys []string) error {
 	}
 	b, words := d.brand, installerWords[d.lang]
 	name, v := b.Product.Program, b.Vendor
-	d.add("Property", "Property:s72 Value:l0", 1,
+	d.add("Property",
 		row("ALLUSERS", 1), row("ARPCOMMENTS", b.Product.Summary), row("ARPCONTACT", v.Contact), row("ARPHELPLINK", v.Support),
 		row("ARPNOMODIFY", 1), row("ARPPRODUCTICON", iconName), row("ARPURLINFOABOUT", v.URL), row("Manufacturer", v.Publisher),
 		// Agents and trays are asked in words of their own. The Restart Manager would end them, and the lists with them.
@@ -29,21 +32,25 @@ func (d *database) fill(tree Tree, keys []string) error {
 		row("REBOOT", "ReallySuppress"), // a file in use may want a restart, which msiexec without a window would begin at once
 		// START, TRAY and CATALOGUE are none of these: a repair, which users may ask for, would take them from a user.
 		row("SecureCustomProperties", "NEWERFOUND;OLDFOUND"), row("UpgradeCode", "{"+b.Product.UpgradeGUID+"}"))
-	d.add("Upgrade", "UpgradeCode:s38 VersionMin:S20 VersionMax:S20 Language:S255 Attributes:i4 Remove:S255 ActionProperty:s72", 5,
+	d.add("Upgrade",
 		row("{"+b.Product.UpgradeGUID+"}", "0.0.0", version, "", minInclusive|maxInclusive, "", "OLDFOUND"),
 		row("{"+b.Product.UpgradeGUID+"}", version, "", "", onlyDetect, "", "NEWERFOUND"))
 	newer := strings.ReplaceAll(words.newer, "{product}", b.Product.Name)
-	d.add("LaunchCondition", "Condition:s255 Description:l255", 1, row("Installed OR NOT NEWERFOUND", newer),
+	d.add("LaunchCondition", row("Installed OR NOT NEWERFOUND", newer), row("Installed OR ALLUSERS=1", words.all),
+		row("Installed OR WINDOWSBUILD>="+windows1809, words.old),
 		row(`REMOVE~="ALL" OR START~="run" OR START~="task" OR START~="service" OR START~="none"`, words.start))
-	d.add("Feature", "Feature:s38 Feature_Parent:S38 Title:L64 Description:L255 Display:I2 Level:i2 Directory_:S72 Attributes:i2", 1,
-		row("Main", "", b.Product.Name, "", 1, 1, "", noAdvertising|noAbsence))
-	d.add("Icon", "Name:s72 Data:v0", 1, row(iconName, iconName))
-	d.add("Binary", "Name:s72 Data:v0", 1, row(setupName, setupName))
+	d.add("Feature", row("Main", "", b.Product.Name, "", 1, 1, "", noAdvertising|noAbsence))
+	d.add("Icon", row(iconName, iconName))
+	d.add("Binary", row(setupName, setupName))
 	d.files(tree, keys)
 	d.registration(name)
 	d.actions()
+	d.validation()
 	return nil
 }
+
+// windows1809 is the number of that Windows 10, and of Server 2019.
+const windows1809 = "17763"
 
 // Attributes, in the words of Windows Installer's documentation.
 const (
@@ -58,8 +65,8 @@ func (d *database) component(name, what, directory, key, condition string, attri
 	i := slices.IndexFunc(d.tables, func(t table) bool { return t.name == "Component" })
 	if i < 0 {
 		i = len(d.tables)
-		d.add("Component", "Component:s72 ComponentId:S38 Directory_:s72 Attributes:i2 Condition:S255 KeyPath:S72", 1)
-		d.add("FeatureComponents", "Feature_:s38 Component_:s72", 2)
+		d.add("Component")
+		d.add("FeatureComponents")
 	}
 	if condition != "" {
 		attributes |= transitive
@@ -78,7 +85,7 @@ func (d *database) files(tree Tree, keys []string) {
 		row("InstallFolder", "ProgramFiles64Folder", "D0|"+program),
 	}
 	known := map[string]string{".": "InstallFolder"}
-	var files [][]string
+	var files, hashes [][]string
 	for i, f := range tree {
 		folder, base := path.Split(f.Path)
 		folder = path.Clean(folder)
@@ -89,6 +96,8 @@ func (d *database) files(tree Tree, keys []string) {
 		version, language, condition := "", "", ""
 		if path.Ext(base) == ".exe" {
 			version, language = d.release.Version, "1033"
+		} else {
+			hashes = append(hashes, hashOf(keys[i], f.Data))
 		}
 		if f.Path == brand.ServiceOf(program) {
 			condition = `START~="service"`
@@ -98,13 +107,23 @@ func (d *database) files(tree Tree, keys []string) {
 		short := fmt.Sprintf("F%d.%.3s|%s", i, strings.ToUpper(strings.TrimPrefix(path.Ext(base), ".")), base)
 		files = append(files, row(keys[i], name, short, len(f.Data), version, language, 512, i+1))
 	}
-	d.add("Directory", "Directory:s72 Directory_Parent:S72 DefaultDir:l255", 1, directories...)
-	d.add("File", "File:s72 Component_:s72 FileName:l255 FileSize:i4 Version:S72 Language:S20 Attributes:I2 Sequence:i2", 1, files...)
-	d.add("Media", "DiskId:i2 LastSequence:i2 DiskPrompt:L64 Cabinet:S255 VolumeLabel:S32 Source:S72", 1,
-		row(1, len(tree), "", "#"+cabName, "", ""))
-	d.add("RemoveFile", "FileKey:s72 Component_:s72 FileName:L255 DirProperty:s72 InstallMode:i2", 1,
+	d.add("Directory", directories...)
+	d.add("File", files...)
+	d.add("MsiFileHash", hashes...)
+	d.add("Media", row(1, len(tree), "", "#"+cabName, "", ""))
+	d.add("RemoveFile",
 		row("aside", fileComponent(program+".exe"), "*.old", "InstallFolder", 2), // when it is uninstalled
 		row("next", fileComponent(program+".exe"), "*.new", "InstallFolder", 2))
+}
+
+// hashOf is by what Windows Installer sees that a file without a version is another one: parts of its MD5, as signed numbers.
+func hashOf(key string, data []byte) []string {
+	sum := md5.Sum(data)
+	list := row(key, 0)
+	for part := range slices.Chunk(sum[:], 4) {
+		list = append(list, fmt.Sprint(int32(binary.LittleEndian.Uint32(part))))
+	}
+	return list
 }
 
 // fileComponent is the component of the file at a path. A name in other letters is the same file to Windows.
@@ -125,7 +144,7 @@ func (d *database) registration(name string) {
 	tray, vendor := `"[InstallFolder]`+name+`w.exe"`, " --vendor="+d.brand.Vendor.ID
 	value("run", `START~="run"`, runKey, name, tray+" host run"+vendor)
 	value("tray", `TRAY<>"0"`, runKey, name+"-tray", tray+vendor)
-	value("catalogue", "CATALOGUE", `Software\Policies\`+name, "catalogue", "[CATALOGUE]")
+	value("catalogue", `CATALOGUE AND NOT CATALOGUE~="none"`, paths.PackageKey(name), "catalogue", "[CATALOGUE]")
 	value("package", "", `Software\`+name, "Package", "[ProductCode]")
 	rows = append(rows, row("start", localMachine, `Software\`+name, "Start", "[START]", "package"),
 		row("icon", localMachine, `Software\`+name, "Tray", "[TRAY]", "package"))
@@ -136,32 +155,29 @@ func (d *database) registration(name string) {
 		rows = append(rows, row("event."+value, localMachine, events, value, text, ofService))
 	}
 	slices.SortFunc(rows, slices.Compare)
-	d.add("Registry", "Registry:s72 Root:i2 Key:l255 Name:L255 Value:L0 Component_:s72", 1, rows...)
+	d.add("Registry", rows...)
 
 	const ownProcess, automatic, normal, vital = 0x10, 2, 1, 0x8000
-	d.add("ServiceInstall", "ServiceInstall:s72 Name:s255 DisplayName:L255 ServiceType:i4 StartType:i4 ErrorControl:i4 LoadOrderGroup:S255 "+
-		"Dependencies:S255 StartName:S255 Password:S255 Arguments:S255 Component_:s72 Description:L255", 1,
-		row("service", name, d.brand.Product.Name, ownProcess, automatic, normal|vital, "", "", "", "",
-			name+` "[InstallFolder]`+name+`.exe" run`+vendor, ofService, d.brand.Product.Summary))
+	d.add("ServiceInstall", row("service", name, d.brand.Product.Name, ownProcess, automatic, normal|vital, "", "", "", "",
+		name+` "[InstallFolder]`+name+`.exe" run`+vendor, ofService, d.brand.Product.Summary))
 	const start, stopToUninstall, deleteToUninstall = 1, 0x20, 0x80
-	d.add("ServiceControl", "ServiceControl:s72 Name:l255 Event:i2 Arguments:S255 Wait:I2 Component_:s72", 1,
+	d.add("ServiceControl",
 		row("start", name, start, "", 0, ofService), row("stop", name, stopToUninstall|deleteToUninstall, "", 1, ofService))
 	const installed, day = 1, 24 * 60 * 60
-	d.add("MsiServiceConfigFailureActions", "MsiServiceConfigFailureActions:s72 Name:s255 Event:i2 ResetPeriod:I4 RebootMessage:L255 "+
-		"Command:L255 Actions:S0 DelayActions:S0 Component_:s72", 1,
-		row("again", name, installed, day, "", "", "1[~]1[~]0", "1000[~]30000[~]0", ofService))
+	d.add("MsiServiceConfigFailureActions", row("again", name, installed, day, "", "", "1[~]1[~]0", "1000[~]30000[~]0", ofService))
 	const installedOrRepaired, nonCrashFailures, privileges = 5, 4, 6
-	d.add("MsiServiceConfig", "MsiServiceConfig:s72 Name:s255 Event:i2 ConfigType:i4 Argument:S0 Component_:s72", 1,
+	d.add("MsiServiceConfig",
 		row("failures", name, installedOrRepaired, nonCrashFailures, "1", ofService),
 		row("privileges", name, installedOrRepaired, privileges, strings.Join(service.Privileges, "[~]"), ofService))
 }
 
 // actions adds what is done, in its order.
 func (d *database) actions() {
-	key := `Software\` + d.brand.Product.Program
+	name := d.brand.Product.Program
 	var searches, locators [][]string
 	for property, at := range map[string][2]string{
-		"OLDSTART": {key, "Start"}, "OLDTRAY": {key, "Tray"}, "OLDCATALOGUE": {`Software\Policies\` + d.brand.Product.Program, "catalogue"},
+		"OLDSTART": {`Software\` + name, "Start"}, "OLDTRAY": {`Software\` + name, "Tray"}, "OLDCATALOGUE": {paths.PackageKey(name), "catalogue"},
+		"WINDOWSBUILD": {`Software\Microsoft\Windows NT\CurrentVersion`, "CurrentBuildNumber"},
 	} {
 		const rawValue, in64 = 2, 16
 		searches = append(searches, row(property, property))
@@ -169,18 +185,17 @@ func (d *database) actions() {
 	}
 	slices.SortFunc(searches, slices.Compare)
 	slices.SortFunc(locators, slices.Compare)
-	d.add("AppSearch", "Property:s72 Signature_:s72", 2, searches...)
+	d.add("AppSearch", searches...)
 	// Values of the registry have no signature, but Windows Installer wants the table.
-	d.add("Signature", "Signature:s72 FileName:s255 MinVersion:S20 MaxVersion:S20 MinSize:I4 MaxSize:I4 MinDate:I4 MaxDate:I4 "+
-		"Languages:S255", 1)
-	d.add("RegLocator", "Signature_:s72 Root:i2 Key:s255 Name:S255 Type:I2", 1, locators...)
+	d.add("Signature")
+	d.add("RegLocator", locators...)
 
 	const setProperty, deferred, asSystem, goOn = 51, 0x400, 0x800, 0x40
 	const rollback, commit = deferred | 0x100, deferred | 0x200
 	const program = 2 | asSystem // of the table Binary
 	const removed, changed = `REMOVE="ALL" AND NOT UPGRADINGPRODUCTCODE`, `(Installed OR OLDFOUND) AND NOT REMOVE="ALL"`
 	const taskGoes = `OLDSTART~="task" AND (` + removed + ` OR NOT START~="task")`
-	d.add("CustomAction", "Action:s72 Type:i2 Source:S72 Target:S255 ExtendedType:I4", 1,
+	d.add("CustomAction",
 		row("KeepStart", setProperty, "START", "[OLDSTART]", ""), row("KeepTray", setProperty, "TRAY", "[OLDTRAY]", ""),
 		row("KeepCatalogue", setProperty, "CATALOGUE", "[OLDCATALOGUE]", ""), row("DefaultStart", setProperty, "START", "run", ""),
 		row("SetLocation", setProperty, "ARPINSTALLLOCATION", "[InstallFolder]", ""),
@@ -197,11 +212,12 @@ func (d *database) actions() {
 		row("FindRelatedProducts", "", 25), row("ValidateProductID", "", 700), row("CostInitialize", "", 800), row("FileCost", "", 900),
 		row("CostFinalize", "", 1000), row("SetLocation", "", 1010),
 	}
-	const sequence = "Action:s72 Condition:S255 Sequence:I2"
-	d.add("InstallUISequence", sequence, 1, append(slices.Clone(before), row("ExecuteAction", "", 1300))...)
-	d.add("InstallExecuteSequence", sequence, 1, append(before,
-		row("AppSearch", "", 50), row("KeepStart", "NOT START AND OLDSTART", 51), row("KeepTray", "NOT TRAY AND OLDTRAY", 52),
-		row("KeepCatalogue", "NOT CATALOGUE AND OLDCATALOGUE", 53), row("DefaultStart", "NOT START", 54), row("LaunchConditions", "", 100),
+	d.add("InstallUISequence", append(slices.Clone(before), row("ExecuteAction", "", 1300))...)
+	d.add("InstallExecuteSequence", append(before,
+		// RestrictedUserControl: a user asks, whose properties are not to count even if they come this far.
+		row("AppSearch", "", 50), row("KeepStart", "NOT START OR RestrictedUserControl", 51),
+		row("KeepTray", "NOT TRAY OR RestrictedUserControl", 52), row("KeepCatalogue", "NOT CATALOGUE OR RestrictedUserControl", 53),
+		row("DefaultStart", "NOT START", 54), row("LaunchConditions", "", 100),
 		row("MigrateFeatureStates", "", 1200), row("InstallValidate", "", 1400), row("InstallInitialize", "", 1500),
 		row("MakeWay", changed, 1510), row("EndAll", removed, 1520),
 		row("UndoRemoveTask", taskGoes, 1530), row("RemoveTask", taskGoes, 1540),
@@ -216,7 +232,7 @@ func (d *database) actions() {
 		row("RemoveExistingProducts", "", 5980), row("RegisterUser", "", 6000), row("RegisterProduct", "", 6100),
 		row("PublishFeatures", "", 6300), row("PublishProduct", "", 6400), row("HandOver", changed+" AND NOT RollbackDisabled", 6500),
 		row("HandOverAtOnce", changed+" AND RollbackDisabled", 6510), row("InstallFinalize", "", 6600))...)
-	d.add("AdminExecuteSequence", sequence, 1, row("CostInitialize", "", 800), row("FileCost", "", 900), row("CostFinalize", "", 1000),
+	d.add("AdminExecuteSequence", row("CostInitialize", "", 800), row("FileCost", "", 900), row("CostFinalize", "", 1000),
 		row("InstallValidate", "", 1400), row("InstallInitialize", "", 1500), row("InstallAdminPackage", "", 3900),
 		row("InstallFiles", "", 4000), row("InstallFinalize", "", 6600))
 }

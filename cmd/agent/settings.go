@@ -71,7 +71,10 @@ func (f *settingsFlags) options(cmd *cobra.Command) config.Options {
 		Explicit:   f.file,
 	}
 	o.VendorFile, o.Policy = settingsOfOthers(name)
-	o.Registry.Key, o.Registry.Values, o.Registry.Err = paths.PolicyValues(name)
+	for _, path := range []string{paths.PackageKey(name), paths.PolicyKey(name)} {
+		key, values, err := paths.PolicyValues(path)
+		o.Registry = append(o.Registry, config.Registry{Key: key, Values: values, Err: err})
+	}
 	o.Refused = paths.RefuseSystemSettings(o.SystemFile)
 	paths := make(map[string]string)
 	for _, k := range config.Keys() {

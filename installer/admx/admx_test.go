@@ -141,7 +141,7 @@ func TestAgentTakesWhatTemplatesWrite(t *testing.T) {
 	}
 	for path, all := range values {
 		for _, v := range all {
-			cfg, settings, problems := config.Load(config.Options{Registry: config.Registry{Key: acme.Key, Values: map[string]string{path: v}}})
+			cfg, settings, problems := config.Load(config.Options{Registry: []config.Registry{{Key: acme.Key, Values: map[string]string{path: v}}}})
 			require.Empty(t, problems, "%s: %s", path, v)
 			require.NotNil(t, cfg)
 			i := slices.IndexFunc(settings, func(s config.Setting) bool { return s.Path == path })

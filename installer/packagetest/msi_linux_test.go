@@ -85,9 +85,18 @@ func TestMSIRefuses(t *testing.T) {
 	needs(t, "msibuild")
 	one := inWine(build(t, "installer/brand.yaml", "msi", "1.0.0", t.TempDir()))
 	w := newWine(t)
+	const policies, windows = `HKLM\Software\Policies\acme-agent`, `HKLM\Software\Microsoft\Windows NT\CurrentVersion`
+	w.set(policies, "catalogue", `C:\group.yaml`)
 	before := w.traces()
-	out, code := w.run(msiexec, "/qn", "/i", one, "START=always")
+	for _, property := range []string{"START=always", "ALLUSERS="} {
+		out, code := w.run(msiexec, "/qn", "/i", one, property)
+		require.Equal(t, refused, code, property+out)
+	}
+	build := regexp.MustCompile(`CurrentBuildNumber +REG_SZ +(\d+)`).FindStringSubmatch(w.value(windows))[1]
+	w.set(windows, "CurrentBuildNumber", "17134")
+	out, code := w.run(msiexec, "/qn", "/i", one)
 	require.Equal(t, refused, code, out)
+	w.set(windows, "CurrentBuildNumber", build)
 	require.Empty(t, difference(before, w.traces()))
 	_, code = w.run(msiexec, "/qn", "/i", one, "START=task")
 	require.NotZero(t, code, "users may write in Wine's folders: no task may start what is there")
@@ -102,9 +111,16 @@ func TestMSIRefuses(t *testing.T) {
 		require.Contains(t, service, part)
 	}
 	require.NotContains(t, w.value(`HKLM\Software\Microsoft\Windows\CurrentVersion\Run`), "acme-agent")
-	out, code = w.run(`C:\Program Files\acme-agent\acme-agent.exe`, "config", "show")
-	require.Zero(t, code, out)
-	require.Contains(t, out, `policy HKLM\Software\Policies\acme-agent\catalogue`)
+	shows := func() string {
+		t.Helper()
+		out, code := w.run(`C:\Program Files\acme-agent\acme-agent.exe`, "config", "show")
+		require.Zero(t, code, out)
+		return out
+	}
+	require.Regexp(t, `C:\\group.yaml +policy HKLM\\Software\\Policies\\acme-agent\\catalogue`, shows(), "what all computers have counts")
+	w.unset(policies, "catalogue")
+	require.Regexp(t, `C:\\acme.yaml +policy HKLM\\Software\\acme-agent\\Policy\\catalogue`, shows())
+	w.set(policies, "catalogue", `C:\group.yaml`)
 	out, code = w.run(msiexec, "/qn", "/x", one)
 	require.Zero(t, code, out)
 	require.Empty(t, difference(before, w.traces()))
@@ -149,6 +165,20 @@ func listed(t *testing.T, client *fakeserver.Server, what string, n int) {
 func (w wine) value(key string) string {
 	out, _ := w.run(reg, "query", key, "/s")
 	return out
+}
+
+// set sets a value of the registry.
+func (w wine) set(key, name, text string) {
+	w.t.Helper()
+	out, code := w.run(reg, "add", key, "/v", name, "/d", text, "/f")
+	require.Zero(w.t, code, out)
+}
+
+// unset deletes one.
+func (w wine) unset(key, name string) {
+	w.t.Helper()
+	out, code := w.run(reg, "delete", key, "/v", name, "/f")
+	require.Zero(w.t, code, out)
 }
 
 // byItself is what Windows changes or makes by itself, and what Windows Installer leaves of itself: an empty folder and keys, and no key

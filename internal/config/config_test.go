@@ -90,12 +90,15 @@ func TestDefaults(t *testing.T) {
 
 func TestPrecedence(t *testing.T) {
 	dir := t.TempDir()
-	system := writeFile(t, filepath.Join(dir, "etc", "config.yaml"), "# admin\nrpc:\n  transports: [http]\n  ports: 6463\n  probe_timeout: 2s\n  retry_max: 9s\nlog: {level: warn}\n")
+	system := writeFile(t, filepath.Join(dir, "etc", "config.yaml"),
+		"# admin\nrpc:\n  transports: [http]\n  ports: 6463\n  probe_timeout: 2s\n  retry_max: 9s\nlog: {level: warn}\n")
 	user := writeFile(t, filepath.Join(dir, "home", "config.yaml"), "rpc:\n  ports: 6464,6465\n  probe_timeout: 3s\n  retry_max: 8s\nlog:\n")
 	explicit := writeFile(t, filepath.Join(dir, "explicit.yaml"), "rpc: {ports: 7000}\n")
 	opts := Options{
 		SystemFile: system, UserFile: user,
-		Env:   []string{"SIDETONE_RPC_PROBE_TIMEOUT=4s", "HOME=/x", "SIDETONE_RPC_RETRY_MAX=9s", "SIDETONE_RPC_RETRY_MAX=7s", "SIDETONE_LOG_FORMAT="},
+		Env: []string{
+			"SIDETONE_RPC_PROBE_TIMEOUT=4s", "HOME=/x", "SIDETONE_RPC_RETRY_MAX=9s", "SIDETONE_RPC_RETRY_MAX=7s", "SIDETONE_LOG_FORMAT=",
+		},
 		Flags: map[string]string{"rpc.retry_max": "6s"},
 	}
 	cfg, settings, problems := Load(opts)
@@ -108,7 +111,8 @@ func TestPrecedence(t *testing.T) {
 		"log.level=warn @ " + system + ":7",
 	}, values(settings))
 	require.Equal(t, RPC{
-		Clients: policy.AllClients, Transports: []policy.Transport{policy.HTTP}, Ports: Ports{6464, 6465}, IPCFolders: []string{}, OnExit: policy.ExitClear,
+		Clients: policy.AllClients, Transports: []policy.Transport{policy.HTTP}, Ports: Ports{6464, 6465}, IPCFolders: []string{},
+		OnExit:       policy.ExitClear,
 		ProbeTimeout: 4 * time.Second, AnswerTimeout: 5 * time.Second, HTTPTimeout: 90 * time.Second,
 		Tokens: 2, TokenEvery: 30 * time.Second, RetryMax: 6 * time.Second,
 	}, cfg.RPC)
@@ -128,11 +132,12 @@ func TestPrecedence(t *testing.T) {
 func TestWhoDecides(t *testing.T) {
 	dir := t.TempDir()
 	opts := Options{
-		VendorFile: writeFile(t, filepath.Join(dir, "acme-agent.defaults.yaml"), "catalogue: catalogue\nlog: {level: warn, format: json}\nrpc: {on_exit: leave}\n"),
-		UserFile:   writeFile(t, filepath.Join(dir, "home", "config.yaml"), "log: {level: debug}\nsources: {hid: true}\n"),
-		EnvPrefix:  "ACME_AGENT_",
-		Env:        []string{"ACME_AGENT_SOURCES_HID=true", "SIDETONE_SOURCES_HID=nonsense"},
-		Flags:      map[string]string{"sources.hid": "true", "rpc.on_exit": "unmute"},
+		VendorFile: writeFile(t, filepath.Join(dir, "acme-agent.defaults.yaml"),
+			"catalogue: catalogue\nlog: {level: warn, format: json}\nrpc: {on_exit: leave}\n"),
+		UserFile:  writeFile(t, filepath.Join(dir, "home", "config.yaml"), "log: {level: debug}\nsources: {hid: true}\n"),
+		EnvPrefix: "ACME_AGENT_",
+		Env:       []string{"ACME_AGENT_SOURCES_HID=true", "SIDETONE_SOURCES_HID=nonsense"},
+		Flags:     map[string]string{"sources.hid": "true", "rpc.on_exit": "unmute"},
 		Policy: []string{
 			writeFile(t, filepath.Join(dir, "policy.d", "10-all.yaml"), "sources: {hid: false, camera: false}\n"),
 			writeFile(t, filepath.Join(dir, "policy.d", "20-lab.yaml"), "sources: {camera: true}\n"),
@@ -173,7 +178,7 @@ func TestPathsOfVendorAndAdministrator(t *testing.T) {
 	policy := writeFile(t, filepath.Join(dir, "10-all.yaml"), "catalogue: catalogue\nsources:\n  files: [~/endpoints.yaml, more.yaml]\n")
 	_, _, problems := Load(Options{
 		VendorFile: vendor, Policy: []string{policy}, Env: []string{"HOME=" + dir},
-		Registry: Registry{Key: "HKLM", Values: map[string]string{"rpc.ipc_folders": "folder"}},
+		Registry: []Registry{{Key: "HKLM", Values: map[string]string{"rpc.ipc_folders": "folder"}}},
 	})
 	const says = "a relative path, which would lead to where no user may write, or anywhere: "
 	const hint = " (write the whole path, or ~/ and the rest)"
@@ -188,31 +193,41 @@ func TestPathsOfVendorAndAdministrator(t *testing.T) {
 // TestRegistry: values of the registry beat everything, and what is wrong with one is said by its name.
 func TestRegistry(t *testing.T) {
 	opts := Options{
-		Flags:    map[string]string{"rpc.on_exit": "leave"},
-		Policy:   []string{writeFile(t, filepath.Join(t.TempDir(), "all.yaml"), "rpc: {on_exit: unmute}\n")},
-		Registry: Registry{Key: `HKLM\Software\Policies\Sidetone`, Values: map[string]string{"rpc.on_exit": "clear", "report.fields": "hardware_mute", "sources.hid": "false"}},
+		Flags:  map[string]string{"rpc.on_exit": "leave"},
+		Policy: []string{writeFile(t, filepath.Join(t.TempDir(), "all.yaml"), "rpc: {on_exit: unmute}\n")},
+		Registry: []Registry{
+			{Key: `HKLM\Software\Sidetone\Policy`, Values: map[string]string{"rpc.on_exit": "leave"}},
+			{Key: `HKLM\Software\Policies\Sidetone`, Values: map[string]string{
+				"rpc.on_exit": "clear", "report.fields": "hardware_mute", "sources.hid": "false",
+			}},
+		},
 	}
 	cfg, settings, problems := Load(opts)
 	require.Empty(t, strictyamltest.Texts(problems))
 	require.False(t, cfg.Sources.HID)
 	i := slices.IndexFunc(settings, func(s Setting) bool { return s.Path == "rpc.on_exit" })
-	require.Equal(t, Setting{Path: "rpc.on_exit", Value: "clear", Layer: LayerPolicy, Origin: `HKLM\Software\Policies\Sidetone\rpc.on_exit`}, settings[i])
+	want := Setting{Path: "rpc.on_exit", Value: "clear", Layer: LayerPolicy, Origin: `HKLM\Software\Policies\Sidetone\rpc.on_exit`}
+	require.Equal(t, want, settings[i])
 
-	opts.Registry.Values = map[string]string{"rpc.tokens": "many", "rpc.token": "1"}
+	opts.Registry[1].Values = map[string]string{"rpc.tokens": "many", "rpc.token": "1"}
 	_, _, problems = Load(opts)
 	require.Equal(t, []string{
 		`HKLM\Software\Policies\Sidetone\rpc.token: unknown setting (did you mean "rpc.tokens"?)`,
 		`HKLM\Software\Policies\Sidetone\rpc.tokens: want a whole number, found text: "many"`,
 	}, strictyamltest.Texts(problems))
 
-	opts.Registry = Registry{Err: errors.New(`cannot read HKLM\Software\Policies\Sidetone: Access is denied.`)}
+	opts.Registry = []Registry{{Err: errors.New(`cannot read HKLM\Software\Policies\Sidetone: Access is denied.`)}}
 	_, _, problems = Load(opts)
-	require.Equal(t, []string{`policy: cannot read HKLM\Software\Policies\Sidetone: Access is denied.`}, strictyamltest.Texts(problems), "who cannot read it does not ignore it")
+	require.Equal(t, []string{`policy: cannot read HKLM\Software\Policies\Sidetone: Access is denied.`}, strictyamltest.Texts(problems),
+		"who cannot read it does not ignore it")
 }
 
 func TestEveryType(t *testing.T) {
 	cfg, _, problems := Load(Options{
-		Env: []string{"SIDETONE_SOURCES_CAMERA=false", "SIDETONE_REPORT_FIELDS=hardware_mute, noise_suppression", "SIDETONE_REPORT_AUDIO_ID=guid", "SIDETONE_SOURCES_PULSE_SERVER=0"},
+		Env: []string{
+			"SIDETONE_SOURCES_CAMERA=false", "SIDETONE_REPORT_FIELDS=hardware_mute, noise_suppression", "SIDETONE_REPORT_AUDIO_ID=guid",
+			"SIDETONE_SOURCES_PULSE_SERVER=0",
+		},
 		Flags: map[string]string{
 			"report.id_max_bytes": "0", "report.fields": "", "log.level": "debug", "rpc.origin": "https://acme.example", "engine.stale_after": "0",
 		},
@@ -230,7 +245,8 @@ func TestEveryType(t *testing.T) {
 func TestRelativePaths(t *testing.T) {
 	dir := t.TempDir()
 	abs := filepath.Join(dir, "abs.yaml")
-	user := writeFile(t, filepath.Join(dir, "home", "config.yaml"), "catalogue: ../acme.yaml\nsources:\n  files: [a.yaml, '"+abs+"']\npush: {state_file: ../run/states.json}\n")
+	user := writeFile(t, filepath.Join(dir, "home", "config.yaml"),
+		"catalogue: ../acme.yaml\nsources:\n  files: [a.yaml, '"+abs+"']\npush: {state_file: ../run/states.json}\n")
 	cfg, _, problems := Load(Options{UserFile: user})
 	require.Empty(t, strictyamltest.Texts(problems))
 	require.Equal(t, filepath.Join(dir, "acme.yaml"), cfg.Catalogue)
@@ -239,7 +255,9 @@ func TestRelativePaths(t *testing.T) {
 
 	here, err := os.Getwd()
 	require.NoError(t, err)
-	cfg, _, problems = Load(Options{UserFile: user, Env: []string{"SIDETONE_CATALOGUE=x/acme.yaml"}, Flags: map[string]string{"sources.files": "b.yaml"}})
+	cfg, _, problems = Load(Options{
+		UserFile: user, Env: []string{"SIDETONE_CATALOGUE=x/acme.yaml"}, Flags: map[string]string{"sources.files": "b.yaml"},
+	})
 	require.Empty(t, strictyamltest.Texts(problems))
 	require.Equal(t, filepath.Join(here, "x", "acme.yaml"), cfg.Catalogue)
 	require.Equal(t, []string{filepath.Join(here, "b.yaml")}, cfg.Sources.Files)
@@ -254,7 +272,9 @@ func TestRelativePaths(t *testing.T) {
 func TestHome(t *testing.T) {
 	dir, home := t.TempDir(), t.TempDir()
 	user := writeFile(t, filepath.Join(dir, "config.yaml"), "catalogue: ~/acme.yaml\nsources: {files: [~/a/b.yaml, ~odd.yaml]}\n")
-	cfg, _, problems := Load(Options{UserFile: user, Env: []string{"HOME=" + home}, Flags: map[string]string{"push.state_file": "~/states.json"}})
+	cfg, _, problems := Load(Options{
+		UserFile: user, Env: []string{"HOME=" + home}, Flags: map[string]string{"push.state_file": "~/states.json"},
+	})
 	require.Empty(t, strictyamltest.Texts(problems))
 	require.Equal(t, filepath.Join(home, "acme.yaml"), cfg.Catalogue)
 	require.Equal(t, []string{filepath.Join(home, "a", "b.yaml"), filepath.Join(dir, "~odd.yaml")}, cfg.Sources.Files)
@@ -296,13 +316,16 @@ func TestProblemsSayWhere(t *testing.T) {
 	user := writeFile(t, filepath.Join(dir, "user.yaml"), "lgo: {}\n")
 	_, _, problems := Load(Options{
 		SystemFile: system, UserFile: user,
-		Env:   []string{"SIDETONE_RPC_PORT=6463", "SIDETONE_RPC_PORTS=0", "SIDETONE_REPORT_FIELDS=hardware_mute,mute", "SIDETONE_SOURCES_AUDIO=yes"},
+		Env: []string{
+			"SIDETONE_RPC_PORT=6463", "SIDETONE_RPC_PORTS=0", "SIDETONE_REPORT_FIELDS=hardware_mute,mute", "SIDETONE_SOURCES_AUDIO=yes",
+		},
 		Flags: map[string]string{"rpc.http_timeout": "90", "rpc.retrymax": "1s"},
 	})
 	require.Equal(t, []string{
 		system + `:1:20: unknown value: "pigeon" (want one of: ipc, websocket, http)`,
 		user + `:1:1: unknown key: "lgo" (did you mean "log"?)`,
-		`SIDETONE_REPORT_FIELDS: unknown value: "mute" (want one of: hardware_mute, echo_cancellation, noise_suppression, automatic_gain_control)`,
+		`SIDETONE_REPORT_FIELDS: unknown value: "mute" ` +
+			`(want one of: hardware_mute, echo_cancellation, noise_suppression, automatic_gain_control)`,
 		`SIDETONE_RPC_PORT: unknown environment variable (did you mean "SIDETONE_RPC_PORTS"?)`,
 		`SIDETONE_RPC_PORTS: want ports from 1 to 65535, such as 6463-6473 or 6463,6470: "0"`,
 		`SIDETONE_SOURCES_AUDIO: want true or false, found text: "yes"`,
@@ -333,7 +356,9 @@ func TestSettingsRoundTrip(t *testing.T) {
 	dir := t.TempDir()
 	user := writeFile(t, filepath.Join(dir, "user.yaml"), `catalogue: acme.yaml
 vendor: acme
-rpc: {clients: first, transports: [websocket, ipc], on_exit: unmute, ipc_folders: [/run/x], tokens: 3, token_every: 1s, ports: "6463, 6465-6467,6470,6471", origin: "https://a.example", probe_timeout: 1500ms, answer_timeout: 6s, http_timeout: 1h, retry_max: 2m, resend_every: 10m}
+rpc: {clients: first, transports: [websocket, ipc], on_exit: unmute, ipc_folders: [/run/x], tokens: 3, token_every: 1s,
+  ports: "6463, 6465-6467,6470,6471", origin: "https://a.example", probe_timeout: 1500ms, answer_timeout: 6s,
+  http_timeout: 1h, retry_max: 2m, resend_every: 10m}
 report: {fields: [noise_suppression], audio_id: name, video_id: bus_info, id_max_bytes: 64}
 sources: {audio: false, camera: false, hid: false, files: [a.yaml, b.yaml], pulse_server: "unix:/run/x", effects: true}
 push: {state_file: /run/x/states.json}
@@ -424,7 +449,8 @@ func TestSlog(t *testing.T) {
 
 func TestShort(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		0: "0s", time.Minute: "1m", 90 * time.Second: "1m30s", time.Hour: "1h", time.Hour + 10*time.Minute: "1h10m", 2*time.Hour + time.Second: "2h0m1s", 250 * time.Millisecond: "250ms", 10 * time.Minute: "10m", 10 * time.Second: "10s",
+		0: "0s", time.Minute: "1m", 90 * time.Second: "1m30s", time.Hour: "1h", time.Hour + 10*time.Minute: "1h10m",
+		2*time.Hour + time.Second: "2h0m1s", 250 * time.Millisecond: "250ms", 10 * time.Minute: "10m", 10 * time.Second: "10s",
 	} {
 		require.Equal(t, want, short(d))
 		back, err := time.ParseDuration(short(d))

@@ -16,7 +16,7 @@ import (
 // Options say where settings come from. Empty fields are skipped.
 type Options struct {
 	Policy     []string          // the administrator's files, which nothing overrides; of two that say the same the last counts
-	Registry   Registry          // the administrator's values on Windows, which beat Policy
+	Registry   []Registry        // the administrator's values on Windows, which beat Policy; a later key beats those before
 	Flags      map[string]string // by path, such as rpc.ports; only those that the user gave
 	Env        []string          // KEY=value, as returned by os.Environ; an empty value counts as not set
 	EnvPrefix  string            // with which the names of settings begin in Env; "": SIDETONE_
@@ -76,7 +76,9 @@ func Load(o Options) (*Config, []Setting, []strictyaml.Problem) {
 	for _, path := range o.Policy {
 		l.file(LayerPolicy, path, true)
 	}
-	l.registry(o.Registry)
+	for _, r := range o.Registry {
+		l.registry(r)
+	}
 	if len(l.problems) == 0 {
 		l.check()
 	}

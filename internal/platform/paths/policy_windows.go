@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/windows/registry"
 )
 
-// PolicyValues returns what the administrator has decided by group policy, by the path of the setting, and the key that holds it:
-// only administrators may write there. There may be none.
-func PolicyValues(program string) (key string, values map[string]string, err error) {
-	return policyAt(registry.LOCAL_MACHINE, `HKLM\`, PolicyKey(program))
+// PolicyValues returns what the administrator has decided, by the path of the setting, and the key that holds it: one below
+// HKEY_LOCAL_MACHINE, where only administrators write. There may be none.
+func PolicyValues(path string) (key string, values map[string]string, err error) {
+	return policyAt(registry.LOCAL_MACHINE, `HKLM\`, path)
 }
 
 func policyAt(root registry.Key, rootName, path string) (key string, values map[string]string, err error) {

@@ -69,6 +69,10 @@ func PolicyFiles(folder string) ([]string, error) {
 // PolicyKey is the key of a program's group policy, below HKEY_LOCAL_MACHINE.
 func PolicyKey(program string) string { return `Software\Policies\` + folder(program) }
 
+// PackageKey is the key of what the administrator who installed a program's package has decided, below HKEY_LOCAL_MACHINE. It is not that
+// of group policies: a package would take their values for its own, and remove them.
+func PackageKey(program string) string { return `Software\` + folder(program) + `\Policy` }
+
 // folder is the name of a program's folder where those of other programs begin with a capital letter.
 func folder(program string) string {
 	if program == "sidetone" {

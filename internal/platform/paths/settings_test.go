@@ -16,11 +16,27 @@ func TestSettingsFiles(t *testing.T) {
 		user, system string
 	}{
 		{"linux", "linux", map[string]string{"HOME": "/home/u"}, "/home/u/.config/sidetone/config.yaml", "/etc/sidetone/config.yaml"},
-		{"xdg", "linux", map[string]string{"HOME": "/home/u", "XDG_CONFIG_HOME": "/cfg/"}, "/cfg/sidetone/config.yaml", "/etc/sidetone/config.yaml"},
-		{"relative xdg", "linux", map[string]string{"HOME": "/home/u", "XDG_CONFIG_HOME": "cfg"}, "/home/u/.config/sidetone/config.yaml", "/etc/sidetone/config.yaml"},
+		{
+			"xdg", "linux",
+			map[string]string{"HOME": "/home/u", "XDG_CONFIG_HOME": "/cfg/"},
+			"/cfg/sidetone/config.yaml", "/etc/sidetone/config.yaml",
+		},
+		{
+			"relative xdg", "linux",
+			map[string]string{"HOME": "/home/u", "XDG_CONFIG_HOME": "cfg"},
+			"/home/u/.config/sidetone/config.yaml", "/etc/sidetone/config.yaml",
+		},
 		{"nothing", "linux", nil, "", "/etc/sidetone/config.yaml"},
-		{"darwin", "darwin", map[string]string{"HOME": "/Users/u"}, "/Users/u/Library/Application Support/Sidetone/config.yaml", "/Library/Application Support/Sidetone/config.yaml"},
-		{"windows", "windows", map[string]string{"AppData": `C:\Users\u\AppData\Roaming`, "ProgramData": `C:\ProgramData\`}, `C:\Users\u\AppData\Roaming\Sidetone\config.yaml`, `C:\ProgramData\Sidetone\config.yaml`},
+		{
+			"darwin", "darwin",
+			map[string]string{"HOME": "/Users/u"},
+			"/Users/u/Library/Application Support/Sidetone/config.yaml", "/Library/Application Support/Sidetone/config.yaml",
+		},
+		{
+			"windows", "windows",
+			map[string]string{"AppData": `C:\Users\u\AppData\Roaming`, "ProgramData": `C:\ProgramData\`},
+			`C:\Users\u\AppData\Roaming\Sidetone\config.yaml`, `C:\ProgramData\Sidetone\config.yaml`,
+		},
 		{"windows, nothing", "windows", nil, "", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -35,17 +51,22 @@ func TestSettingsFiles(t *testing.T) {
 func TestSettingsOfABrand(t *testing.T) {
 	getenv := func(string) string { return "/base" }
 	for goos, want := range map[string][3]string{
-		"linux":   {"/base/acme-agent/config.yaml", "/etc/acme-agent/config.yaml", "/etc/acme-agent/policy.d"},
-		"darwin":  {"/base/Library/Application Support/acme-agent/config.yaml", "/Library/Application Support/acme-agent/config.yaml", "/Library/Application Support/acme-agent/policy.d"},
+		"linux": {"/base/acme-agent/config.yaml", "/etc/acme-agent/config.yaml", "/etc/acme-agent/policy.d"},
+		"darwin": {
+			"/base/Library/Application Support/acme-agent/config.yaml", "/Library/Application Support/acme-agent/config.yaml",
+			"/Library/Application Support/acme-agent/policy.d",
+		},
 		"windows": {`/base\acme-agent\config.yaml`, `/base\acme-agent\config.yaml`, ""},
 	} {
-		require.Equal(t, want, [3]string{UserSettings(goos, "acme-agent", getenv), SystemSettings(goos, "acme-agent", getenv), Policy(goos, "acme-agent")})
+		got := [3]string{UserSettings(goos, "acme-agent", getenv), SystemSettings(goos, "acme-agent", getenv), Policy(goos, "acme-agent")}
+		require.Equal(t, want, got)
 	}
 }
 
 func TestPolicyKey(t *testing.T) {
 	require.Equal(t, `Software\Policies\Sidetone`, PolicyKey("sidetone"))
 	require.Equal(t, `Software\Policies\acme-agent`, PolicyKey("acme-agent"))
+	require.Equal(t, `Software\acme-agent\Policy`, PackageKey("acme-agent"))
 }
 
 func TestPolicyFiles(t *testing.T) {
