@@ -2,6 +2,7 @@
 package acl
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -36,7 +37,7 @@ func OnlyAdministratorsChange(path string) error {
 	if volume := filepath.VolumeName(path); !filepath.IsAbs(path) || len(volume) != 2 || driveType(volume+`\`) != windows.DRIVE_FIXED {
 		return fmt.Errorf("%s is not on a disk of this machine", path)
 	}
-	if err := isVolume(deviceOf(filepath.VolumeName(path))); err != nil {
+	if err := isDisk(filepath.VolumeName(path)); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	for allowed, level := windows.ACCESS_MASK(reading), 0; ; level++ {
@@ -67,10 +68,19 @@ func deviceOf(drive string) string {
 	return windows.UTF16ToString(target[:])
 }
 
-// isVolume says why what a drive's letter stands for is no disk: subst has it stand for a folder, and for another one tomorrow.
-func isVolume(device string) error {
+// isDisk says why a drive's letter stands for no disk: subst has it stand for a folder, and for another one tomorrow.
+func isDisk(drive string) error {
+	device := deviceOf(drive)
 	if folder, is := strings.CutPrefix(device, `\??\`); is {
 		return fmt.Errorf("its drive is really %s: name it so", folder)
+	}
+	root, err := windows.UTF16PtrFromString(drive + `\`)
+	if err != nil {
+		return err
+	}
+	var volume [windows.MAX_PATH]uint16
+	if err := windows.GetVolumeNameForVolumeMountPoint(root, &volume[0], uint32(len(volume))); err != nil {
+		return fmt.Errorf("its drive stands for %s, which is no disk: %w", cmp.Or(device, "something unknown"), err)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/windows"
 )
@@ -73,8 +74,22 @@ func TestProgramOfAUser(t *testing.T) {
 
 // TestProgramOnASubstitutedDrive: what such a letter stands for can be changed without a right to the folder.
 func TestProgramOnASubstitutedDrive(t *testing.T) {
-	require.ErrorContains(t, isVolume(`\??\C:\Users\anna\tools`), `its drive is really C:\Users\anna\tools: name it so`)
-	require.NoError(t, isVolume(`\Device\HarddiskVolume3`))
-	require.NoError(t, isVolume(deviceOf("C:")))
-	require.NotEmpty(t, deviceOf("C:"))
+	require.NoError(t, isDisk("C:"))
+	folder := t.TempDir()
+	drive, err := windows.UTF16PtrFromString("Q:")
+	require.NoError(t, err)
+	for target, c := range map[string]struct {
+		flags uint32
+		why   string
+	}{
+		folder:                    {0, "its drive is really " + folder + ": name it so"},
+		deviceOf("C:") + `\Users`: {windows.DDD_RAW_TARGET_PATH, "which is no disk"},
+	} {
+		path, err := windows.UTF16PtrFromString(target)
+		require.NoError(t, err)
+		require.NoError(t, windows.DefineDosDevice(c.flags, drive, path), target)
+		assert.ErrorContains(t, isDisk("Q:"), c.why)
+		require.NoError(t, windows.DefineDosDevice(windows.DDD_REMOVE_DEFINITION, drive, nil))
+	}
+	require.ErrorContains(t, isDisk("Q:"), "something unknown")
 }
