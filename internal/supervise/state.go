@@ -13,6 +13,7 @@ const (
 	down    life = "down"    // it is not started again before its user logs on again
 	leaving life = "leaving" // it was asked to end
 	killed  life = "killed"  // it was killed, as it did not end when it was asked
+	stuck   life = "stuck"   // it was killed, as it hung: no other is started before it has ended, as it holds what one needs
 	ended   life = "ended"   // nothing of it is left, and it is forgotten
 )
 
@@ -41,7 +42,7 @@ const (
 	thenAsk   consequence = "it is asked to end"
 	thenWatch consequence = "it is asked every 2 min whether it answers"
 	thenKill  consequence = "it is killed"
-	thenLeave consequence = "it is left alone: nobody can kill it"
+	thenLeave consequence = "it is left alone, which is told once: nobody can kill it"
 )
 
 var line = transition.NewLine[life, outcome, consequence]
@@ -50,13 +51,13 @@ var line = transition.NewLine[life, outcome, consequence]
 var transitions = transition.Table[life, outcome, consequence]{
 	line(onStarted, []life{due}, running, thenWatch),
 	line(onStarted, nil, "", nothing),
-	line(onFailure, []life{due, running}, waiting, thenWait),
+	line(onFailure, []life{due, running, stuck}, waiting, thenWait),
 	line(onFailure, []life{leaving, killed}, ended, nothing),
 	line(onFailure, nil, "", nothing),
-	line(onQuit, []life{running}, down, nothing),
+	line(onQuit, []life{running, stuck}, down, nothing),
 	line(onQuit, []life{leaving, killed}, ended, nothing),
 	line(onQuit, nil, "", nothing),
-	line(onCutOff, []life{running}, waiting, thenSee),
+	line(onCutOff, []life{running, stuck}, waiting, thenSee),
 	line(onCutOff, []life{leaving, killed}, ended, nothing),
 	line(onCutOff, nil, "", nothing),
 	line(onDue, []life{waiting}, due, thenStart),
@@ -64,9 +65,10 @@ var transitions = transition.Table[life, outcome, consequence]{
 	line(onLeave, []life{running}, leaving, thenAsk),
 	line(onLeave, []life{leaving, killed}, "", nothing),
 	line(onLeave, nil, ended, nothing),
-	line(onHung, []life{running}, "", thenKill),
+	line(onHung, []life{running}, stuck, thenKill),
 	line(onHung, nil, "", nothing),
 	line(onOverdue, []life{leaving}, killed, thenKill),
 	line(onOverdue, []life{killed}, ended, thenLeave),
+	line(onOverdue, []life{stuck}, "", thenLeave),
 	line(onOverdue, nil, "", nothing),
 }

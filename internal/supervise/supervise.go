@@ -34,7 +34,9 @@ func Crashed(code int) bool {
 	switch uint32(code) {
 	case 3, // abort of the C library
 		0xc0000005, 0xc000001d, 0xc0000094, 0xc00000fd, // access violation, illegal instruction, division by zero, stack overflow
-		0xc0000374, 0xc0000409: // corrupted heap, fail fast
+		0xc0000006, 0x80000003, 0xe06d7363, // page that could not be read, breakpoint, exception of C++
+		0xc0000374, 0xc0000409, 0xc0000602, // corrupted heap, fail fast, likewise
+		0xc000041d, 0xc0000420: // exception in a window's procedure, assertion
 		return true
 	default:
 		return false
@@ -230,7 +232,7 @@ func (s *Supervisor) happens(a *agent, on outcome) {
 		a.process.Kill()
 		a.timer = time.Now().Add(killTime)
 	case thenLeave:
-		s.Log.Error("the agent is left behind: it does not end although it was killed", "session", a.session.ID)
+		s.Log.Error("the agent does not end although it was killed: a driver may hang, restart the machine", "session", a.session.ID)
 	}
 	if a.state == ended {
 		delete(s.agents, a.session)
@@ -300,7 +302,7 @@ func (s *Supervisor) expire() {
 		switch a.state {
 		case running:
 			s.question(a)
-		case leaving, killed:
+		case leaving, killed, stuck:
 			s.happens(a, onOverdue)
 		default:
 			if s.look(); s.agents[a.session] == a {

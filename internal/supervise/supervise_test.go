@@ -1,9 +1,11 @@
 package supervise
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -33,6 +35,7 @@ type desk struct {
 	started  map[Session][]*fakeAgent
 	hints    chan struct{}
 	sleeps   chan struct{}
+	log      bytes.Buffer // may be read while the supervisor waits
 }
 
 func (d *desk) Sessions() (Sessions, error) {
@@ -132,7 +135,7 @@ func supervised(t *testing.T, test func(d *desk, end func())) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			(&Supervisor{Machine: d, Log: slog.New(slog.DiscardHandler), Sleeps: d.sleeps}).Run(ctx, d.hints)
+			(&Supervisor{Machine: d, Log: slog.New(slog.NewTextHandler(&d.log, nil)), Sleeps: d.sleeps}).Run(ctx, d.hints)
 		}()
 		end := func() {
 			cancel()
@@ -319,6 +322,34 @@ func TestAgentThatCannotBeKilled(t *testing.T) {
 	})
 }
 
+// TestHungAgentThatCannotBeKilled: it is told of once, no other comes beside it, and it is forgotten with its session.
+func TestHungAgentThatCannotBeKilled(t *testing.T) {
+	supervised(t, func(d *desk, _ func()) {
+		d.now(anna)
+		hang := func() *fakeAgent {
+			p := d.last(anna)
+			p.silent.Store(true)
+			p.stuck.Store(true)
+			time.Sleep(24 * time.Hour)
+			synctest.Wait()
+			return p
+		}
+		p := hang()
+		require.Len(t, d.starts(anna), 1, "what it holds, another one would wait for")
+		require.Equal(t, 1, strings.Count(d.log.String(), "the agent is killed"))
+		require.Equal(t, 1, strings.Count(d.log.String(), "does not end although it was killed"))
+		p.ends(1, firstWait)
+		require.Len(t, d.starts(anna), 2, "it has ended after all")
+		p = hang()
+		require.Equal(t, 2, strings.Count(d.log.String(), "does not end although it was killed"))
+		d.now()
+		d.now(Session{1, 101})
+		require.Len(t, d.starts(Session{1, 101}), 1, "the next log-on")
+		p.ends(1, time.Hour)
+		require.Len(t, d.starts(anna), 2)
+	})
+}
+
 // TestHungAgentIsStartedAgain: one that has said nothing to two questions is killed. One may have come just before the machine slept.
 func TestHungAgentIsStartedAgain(t *testing.T) {
 	supervised(t, func(d *desk, _ func()) {
@@ -402,7 +433,20 @@ func TestSessionsOfWhichNothingIsKnownStay(t *testing.T) {
 func TestNextAgentHearsOfACrash(t *testing.T) {
 	supervised(t, func(d *desk, _ func()) {
 		d.now(anna)
-		for _, c := range []struct{ code, heard int }{{2, 0}, {0xc0000005, 0xc0000005}, {1, 0}, {0xc0000409, 0xc0000409}, {0xc000013a, 0}} {
+		for _, c := range []struct{ code, heard int }{
+			{2, 0},
+			{0xc0000005, 0xc0000005},
+			{1, 0},
+			{0xc0000409, 0xc0000409},
+			{0xc000013a, 0},
+			{0xc000041d, 0xc000041d},
+			{0xe06d7363, 0xe06d7363},
+			{0xc0000006, 0xc0000006},
+			{0x80000003, 0x80000003},
+			{0xc0000602, 0xc0000602},
+			{0xc0000420, 0xc0000420},
+			{0xc0000142, 0},
+		} {
 			d.last(anna).ends(c.code, time.Minute)
 			require.Equal(t, c.heard, d.last(anna).last)
 		}
