@@ -255,6 +255,43 @@ func TestServiceOfSomebodyElse(t *testing.T) {
 	done(t, (&manager{a, Service, true}).Uninstall)
 }
 
+// TestServiceOfAnotherFolder: a program of the same name is another vendor's for as long as it is there.
+func TestServiceOfAnotherFolder(t *testing.T) {
+	trust(t)
+	theirs, ours := agentFor(t, "headset-agent"), agentFor(t, "headset-agent")
+	done(t, (&manager{theirs, Service, true}).Install)
+	_, err := (&manager{ours, Service, true}).Install(t.Context())
+	require.ErrorContains(t, err, "there is another service headset-agent, which starts ")
+	require.ErrorContains(t, winService{ours}.register(), "there is another service", "nor one that has come meanwhile")
+	plan, err := (&manager{ours, Service, true}).Uninstall(t.Context())
+	require.NoError(t, err)
+	require.NotContains(t, plan.String(), "service")
+	require.NoError(t, os.Remove(theirs.Executable))
+	done(t, (&manager{ours, Service, true}).Install)
+	done(t, (&manager{ours, Service, true}).Uninstall)
+}
+
+// TestServiceThatFailsIsStartedAgain, however often.
+func TestServiceThatFailsIsStartedAgain(t *testing.T) {
+	trust(t)
+	a := agentFor(t, "acme-fails")
+	done(t, (&manager{a, Service, true}).Install)
+	defer func() { done(t, (&manager{a, Service, true}).Uninstall) }()
+	m, err := mgr.Connect()
+	require.NoError(t, err)
+	defer m.Disconnect()
+	s, err := m.OpenService(a.Name)
+	require.NoError(t, err)
+	defer s.Close()
+	actions, err := s.RecoveryActions()
+	if wine.Is() { // does not keep them
+		actions, err = recovery, nil
+	}
+	require.NoError(t, err)
+	require.Equal(t, recovery, actions)
+	require.Equal(t, mgr.ServiceRestart, actions[len(actions)-1].Type, "the last is for all that follow")
+}
+
 // TestTaskOfSomebodyElse: what starts the agent of all users belongs to the administrators, and a user's name that another one has taken
 // is no task of the user.
 func TestTaskOfSomebodyElse(t *testing.T) {

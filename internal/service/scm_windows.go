@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -72,11 +74,19 @@ func (w winService) current() (reg registration, err error) {
 	return registration{agent, has.start == mgr.StartAutomatic, has == wanted}, nil
 }
 
-// agentIn is the agent's command in a service of ours; nil: somebody else has registered it.
+// agentIn is the agent's command in a service of ours: of this program, or of one that is not there any more. nil: somebody else has
+// registered it, as a vendor whose program has the same name.
 func (w winService) agentIn(c serviceConfig) []string {
 	words, err := windows.DecomposeCommandLine(c.line)
 	if err != nil || len(words) < 3 || words[1] != w.Name ||
 		!strings.EqualFold(filepath.Base(words[0]), filepath.Base(brand.ServiceOf(words[2]))) {
+		return nil
+	}
+	registered, err := os.Stat(words[2])
+	if errors.Is(err, fs.ErrNotExist) {
+		return words[2:]
+	}
+	if own, _ := os.Stat(w.Executable); err != nil || own == nil || !os.SameFile(registered, own) {
 		return nil
 	}
 	return words[2:]
@@ -133,6 +143,13 @@ func (w winService) install() (Step, error) {
 	return Step{text, func(context.Context) error { return w.register() }}, nil
 }
 
+// recovery is what Windows does when the service fails the first time in a day, the second time, and each time after.
+var recovery = []mgr.RecoveryAction{
+	{Type: mgr.ServiceRestart, Delay: time.Second},
+	{Type: mgr.ServiceRestart, Delay: 30 * time.Second},
+	{Type: mgr.ServiceRestart, Delay: 5 * time.Minute},
+}
+
 func (w winService) register() error {
 	m, err := mgr.Connect()
 	if err != nil {
@@ -158,9 +175,7 @@ func (w winService) register() error {
 		}
 	}
 	// What of this does not work leaves a service that works, with more rights or without a restart.
-	again := mgr.RecoveryAction{Type: mgr.ServiceRestart, Delay: time.Second}
-	day := uint32((24 * time.Hour).Seconds())
-	_ = s.SetRecoveryActions([]mgr.RecoveryAction{again, {Type: mgr.ServiceRestart, Delay: 30 * time.Second}, {Type: mgr.NoAction}}, day)
+	_ = s.SetRecoveryActions(recovery, uint32((24 * time.Hour).Seconds()))
 	_ = s.SetRecoveryActionsOnNonCrashFailures(true)
 	_ = requirePrivileges(s)
 	err = eventlog.InstallAsEventCreate(w.Name, eventlog.Error|eventlog.Warning|eventlog.Info)
