@@ -4,23 +4,38 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"maps"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/windows/svc/eventlog"
 )
 
-// EventLog has each line in Windows' event log, and nowhere else.
-func EventLog(to *eventlog.Log) slog.Handler {
-	e := &events{to: to}
+// sameAfter is when a line is worth being written again that was written before: what lasts is tried again every minute, for days.
+const sameAfter = time.Hour
+
+// EventLog has each line in Windows' event log, and nowhere else; the same one at most once an hour.
+func EventLog(to *eventlog.Log) slog.Handler { return newEvents(to) }
+
+func newEvents(to writer) *events {
+	e := &events{to: to, written: make(map[string]time.Time)}
 	e.Handler = slog.NewTextHandler(&e.line, &slog.HandlerOptions{ReplaceAttr: withoutTime})
 	return e
 }
 
+// writer is what events needs of an eventlog.Log.
+type writer interface {
+	Info(number uint32, text string) error
+	Warning(number uint32, text string) error
+	Error(number uint32, text string) error
+}
+
 type events struct {
 	slog.Handler
-	to   *eventlog.Log
-	mu   sync.Mutex
-	line bytes.Buffer
+	to      writer
+	mu      sync.Mutex
+	line    bytes.Buffer
+	written map[string]time.Time // when a line was, within the last hour
 }
 
 // The numbers of events. Windows shows the text alone of sources that it knows by eventlog.InstallAsEventCreate.
@@ -37,13 +52,19 @@ func (e *events) Handle(ctx context.Context, r slog.Record) error {
 	if err := e.Handler.Handle(ctx, r); err != nil {
 		return err
 	}
+	maps.DeleteFunc(e.written, func(_ string, at time.Time) bool { return r.Time.Sub(at) >= sameAfter })
+	line := e.line.String()
+	if _, was := e.written[line]; was {
+		return nil
+	}
+	e.written[line] = r.Time
 	switch {
 	case r.Level >= slog.LevelError:
-		return e.to.Error(eventError, e.line.String())
+		return e.to.Error(eventError, line)
 	case r.Level >= slog.LevelWarn:
-		return e.to.Warning(eventWarning, e.line.String())
+		return e.to.Warning(eventWarning, line)
 	default:
-		return e.to.Info(eventInfo, e.line.String())
+		return e.to.Info(eventInfo, line)
 	}
 }
 

@@ -38,8 +38,29 @@ func (AllSessions) Sessions() (Sessions, error) {
 			return 0, err
 		}
 		defer token.Close()
-		return logonOf(token)
+		return readyIn(token)
 	})
+}
+
+// readyIn is the log-on of a token whose user's profile is loaded: a token may be there before that, and its environment is then that of
+// another profile. Its key is opened without the right to read from it.
+func readyIn(token windows.Token) (logon uint64, err error) {
+	user, err := token.GetTokenUser()
+	if err != nil {
+		return 0, fmt.Errorf("the user of a session: %w", err)
+	}
+	sid := user.User.Sid.String()
+	_, err = token.GetUserProfileDirectory()
+	if err == nil {
+		var hive windows.Handle
+		if err = windows.RegOpenKeyEx(windows.HKEY_USERS, windows.StringToUTF16Ptr(sid), 0, windows.READ_CONTROL, &hive); err == nil {
+			_ = windows.RegCloseKey(hive)
+		}
+	}
+	if err != nil { // not wrapped: what is not found here does not say that nobody is logged on
+		return 0, errors.New("the profile of user " + sid + " is not loaded: " + err.Error())
+	}
+	return logonOf(token)
 }
 
 // usersOf tells by their tokens who is logged on, whatever the states of sessions are: there are some for a moment only, as while a client

@@ -159,19 +159,11 @@ func (p *process) Wait() int {
 
 // successor is the agent in the job that the main process has started; 0: there is none. An agent starts one at a time.
 func (p *process) successor() (next windows.Handle, pid uint32) {
-	var list struct {
-		assigned, listed uint32
-		pids             [64]uintptr
-	}
-	size := uint32(unsafe.Sizeof(list))
-	var pins runtime.Pinner
-	defer pins.Unpin()
-	pins.Pin(&list)
-	err := windows.QueryInformationJobObject(p.job, windows.JobObjectBasicProcessIdList, uintptr(unsafe.Pointer(&list)), size, nil)
+	list, err := pidsOf(p.job, 64)
 	if err != nil {
 		return 0, 0
 	}
-	for _, id := range list.pids[:min(list.listed, uint32(len(list.pids)))] {
+	for _, id := range list {
 		alive, err := p.openAlive(uint32(id))
 		if err != nil {
 			continue
@@ -187,6 +179,24 @@ func (p *process) successor() (next windows.Handle, pid uint32) {
 		_ = windows.CloseHandle(child)
 	}
 	return 0, 0
+}
+
+// pidsOf are the processes of a job, with room for so many at first.
+func pidsOf(job windows.Handle, room int) ([]uintptr, error) {
+	list := make([]uintptr, 1+room) // JOBOBJECT_BASIC_PROCESS_ID_LIST: two numbers of 32 bits, how many there are and are listed
+	var pins runtime.Pinner
+	defer pins.Unpin()
+	pins.Pin(&list[0])
+	err := windows.QueryInformationJobObject(job, windows.JobObjectBasicProcessIdList, uintptr(unsafe.Pointer(&list[0])),
+		uint32(len(list))*uint32(unsafe.Sizeof(list[0])), nil)
+	if errors.Is(err, windows.ERROR_MORE_DATA) {
+		return pidsOf(job, 2*room)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list the processes of a job: %w", err)
+	}
+	listed := (*[2]uint32)(unsafe.Pointer(&list[0]))[1]
+	return list[1:][:min(int(listed), room)], nil
 }
 
 // openAlive opens the event of a process that is an agent of this supervisor.

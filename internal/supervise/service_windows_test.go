@@ -512,6 +512,75 @@ func TestWhoIsLoggedOn(t *testing.T) {
 	}
 }
 
+// TestUserWithoutAProfile: a token may be there before it is loaded. Of that session nothing is known, not even that nobody is logged on.
+func TestUserWithoutAProfile(t *testing.T) {
+	own, err := readyIn(windows.GetCurrentProcessToken())
+	require.NoError(t, err)
+	logon, err := logonOf(windows.GetCurrentProcessToken())
+	require.NoError(t, err)
+	require.Equal(t, logon, own)
+	stranger := ipctest.StrangersToken(t)
+	all, unclear := usersOf([]windows.WTS_SESSION_INFO{{SessionID: 1}}, func(uint32) (uint64, error) { return readyIn(stranger) })
+	require.ErrorContains(t, unclear, "the profile of user "+ipctest.Stranger+" is not loaded")
+	require.Empty(t, all.Users)
+	require.Equal(t, []uint32{1}, all.Unknown)
+}
+
+// eventsOfATest are lines of an event log.
+type eventsOfATest []string
+
+func (e *eventsOfATest) add(text string) error {
+	*e = append(*e, text)
+	return nil
+}
+
+func (e *eventsOfATest) Info(_ uint32, text string) error    { return e.add(text) }
+func (e *eventsOfATest) Warning(_ uint32, text string) error { return e.add(text) }
+func (e *eventsOfATest) Error(_ uint32, text string) error   { return e.add(text) }
+
+// TestTheEventLogIsNotFilled by what is tried again for days: it has each line once an hour.
+func TestTheEventLogIsNotFilled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var lines eventsOfATest
+		events := newEvents(&lines)
+		log := slog.New(events)
+		for range 24 * 60 {
+			log.Error("the agent cannot be started", "session", 1)
+			log.Error("the agent cannot be started", "session", 2)
+			time.Sleep(time.Minute)
+		}
+		require.Len(t, lines, 48)
+		time.Sleep(time.Hour)
+		log.Info("the agent has ended")
+		require.Len(t, events.written, 1, "nothing is kept for longer")
+	})
+}
+
+// TestJobOfManyProcesses: who goes on in place of an agent is found among all that it has started.
+func TestJobOfManyProcesses(t *testing.T) {
+	folder := t.TempDir()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	p, err := Program{self, []string{agentVerb, folder}}.start(0, true, 0)
+	require.NoError(t, err)
+	defer p.close()
+	defer p.Kill()
+	others := []uintptr{uintptr(p.pid)}
+	for range 4 {
+		info, err := Program{Path: self, Args: []string{helperVerb}}.create(0, os.Environ())
+		require.NoError(t, err)
+		defer windows.CloseHandle(info.Thread)
+		defer windows.CloseHandle(info.Process)
+		require.NoError(t, windows.AssignProcessToJobObject(p.job, info.Process))
+		others = append(others, uintptr(info.ProcessId))
+	}
+	for _, room := range []int{1, 64} {
+		list, err := pidsOf(p.job, room)
+		require.NoError(t, err)
+		require.Subset(t, list, others, "room for %d", room) // Wine starts one more
+	}
+}
+
 // TestProgramIsCheckedBeforeEachStart: what only administrators could change at the start of the service need not be so any more.
 func TestProgramIsCheckedBeforeEachStart(t *testing.T) {
 	folder := t.TempDir()
