@@ -6,7 +6,8 @@
 #   wine.sh build             builds the root and the template of a prefix into the cache; does nothing if they are there
 #   wine.sh prefix DIR        makes DIR a prefix, by copying the template. Windows can be made in it without a display
 #   wine.sh run PROGRAM ...   runs a Windows program in $WINEPREFIX, in this folder and with this machine's paths (Z:\ is /)
-#   wine.sh end               ends what runs in $WINEPREFIX and deletes it
+#   wine.sh halt              ends what runs in $WINEPREFIX: the next program there boots it
+#   wine.sh end               does so, and deletes it
 #
 # Environment: SIDETONE_WINE_CACHE (default ${XDG_CACHE_HOME:-~/.cache}/sidetone-wine), SIDETONE_WINE_DISPLAY (the display on which
 # windows are shown; without it nobody sees them), WINEDEBUG (default -all; err+all shows why
@@ -91,12 +92,12 @@ case "${1:-} $#" in
 	shift
 	in_root "$image/root" "$bin/wine64" "$@"
 	;;
-"end 1")
+"halt 1" | "end 1")
 	in_root "$image/root" "$bin/wineserver64" -k || true # it has ended already
-	rm -rf "${WINEPREFIX:?}"
+	[[ $1 == halt ]] || rm -rf "${WINEPREFIX:?}"
 	;;
 *)
-	sed -n '5,9s/^# *//p' "$0" >&2
+	sed -n '5,10s/^# *//p' "$0" >&2
 	exit 2
 	;;
 esac

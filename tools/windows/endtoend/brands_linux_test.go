@@ -22,8 +22,8 @@ type vendor struct {
 	client                    *fakeserver.Server
 }
 
-// newVendor installs a vendor's programs and service.
-func (p prefix) newVendor(id, clientID, service string) *vendor {
+// newVendor installs a vendor's programs and service, which is started as start says.
+func (p prefix) newVendor(id, clientID, service, start string) *vendor {
 	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{0}, ClientIDs: []string{clientID}})
 	require.NoError(p.t, err)
 	p.t.Cleanup(func() { require.NoError(p.t, client.Close()) })
@@ -45,8 +45,18 @@ func (p prefix) newVendor(id, clientID, service string) *vendor {
 		write(name, content)
 	}
 	command := fmt.Sprintf(`%[1]s%[2]s-service.exe %[2]s %[1]s%[2]s.exe run --config=%[1]sconfig.yaml`, v.folder, v.program)
-	v.sc("create", v.program, "binPath=", command)
+	v.sc("create", v.program, "start=", start, "binPath=", command)
 	return v
+}
+
+// buildTool builds a command of this folder's parent for Windows.
+func buildTool(t *testing.T, name string) string {
+	program := filepath.Join(t.TempDir(), name+".exe")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../"+name)
+	build.Env = append(os.Environ(), "GOOS=windows", "CGO_ENABLED=0")
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return program
 }
 
 // sc has the service manager do something.
@@ -69,16 +79,20 @@ func (v *vendor) pid() int {
 	return pid
 }
 
+// another waits for an agent that is not this one, and is connected to the client.
+func (v *vendor) another(what string, than int) (pid int) {
+	v.t.Helper()
+	v.eventually(what, func() bool { pid = v.pid(); return pid != 0 && pid != than })
+	v.lists(what, 1)
+	return pid
+}
+
 // TestServicesOfTwoVendors has each vendor's service run its agent beside the other's: what happens to one, its agent killed, the service
 // stopped or deleted, is nothing to the other.
 func TestServicesOfTwoVendors(t *testing.T) {
 	p := newPrefix(t, "unix:/nonexistent")
-	service := filepath.Join(t.TempDir(), "anyservice.exe")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", service, "../anyservice")
-	build.Env = append(os.Environ(), "GOOS=windows", "CGO_ENABLED=0")
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	acme, zeta := p.newVendor("acme", "123456789012345678", service), p.newVendor("zeta", "876543210987654321", service)
+	service := buildTool(t, "anyservice")
+	acme, zeta := p.newVendor("acme", "123456789012345678", service, "demand"), p.newVendor("zeta", "876543210987654321", service, "demand")
 	for _, v := range []*vendor{acme, zeta} {
 		v.sc("start", v.program)
 		v.lists("started", 1)
