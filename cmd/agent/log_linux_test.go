@@ -51,35 +51,6 @@ func TestJournal(t *testing.T) {
 	require.False(t, isTerminal(null))
 }
 
-// TestLogIsPutAside: however much is logged, 10 MB of it are kept, and the newest of it.
-func TestLogIsPutAside(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "agent.log")
-	file := rotated(path)
-	line := bytes.Repeat([]byte("x"), 1<<10)
-	for range 21 << 10 {
-		_, err := file.Write(line)
-		require.NoError(t, err)
-	}
-	_, err := file.Write([]byte("the last"))
-	require.NoError(t, err)
-	require.NoError(t, file.Close())
-	testlab.Eventually(t, "two files, 10 MB in all", func() bool {
-		all, err := filepath.Glob(filepath.Join(filepath.Dir(path), "agent*.log"))
-		require.NoError(t, err)
-		var size int64
-		for _, one := range all {
-			info, err := os.Stat(one)
-			if err != nil {
-				return false // it has just been removed
-			}
-			size += info.Size()
-		}
-		return len(all) == 2 && size <= 10<<20
-	})
-	require.True(t, strings.HasSuffix(read(t, path), "xthe last"))
-}
-
 // TestLogFile: where neither a terminal nor the journal keeps the log a file does, for this user alone, and the bundle holds it.
 func TestLogFile(t *testing.T) {
 	t.Parallel()
