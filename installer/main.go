@@ -134,7 +134,7 @@ func (o options) run(ctx context.Context, b *Brand) (err error) {
 			return err
 		}
 	}
-	return o.finish(ctx)
+	return o.finish(ctx, b)
 }
 
 // templates writes those by which administrators of Windows set the policy.
@@ -257,7 +257,7 @@ func (o options) place(name string, data []byte) error {
 }
 
 // finish signs what is there, and says what it is made of.
-func (o options) finish(ctx context.Context) error {
+func (o options) finish(ctx context.Context, b *Brand) error {
 	names, err := o.results()
 	if err != nil {
 		return err
@@ -266,7 +266,7 @@ func (o options) finish(ctx context.Context) error {
 		if strings.HasSuffix(name, ".json") { // the checksums have them, which are signed
 			continue
 		}
-		if err := o.signFile(ctx, filepath.Join(o.out, name)); err != nil {
+		if err := o.signFile(ctx, b, filepath.Join(o.out, name)); err != nil {
 			return err
 		}
 	}
@@ -295,15 +295,16 @@ func (o options) finish(ctx context.Context) error {
 	if err := o.place("SHA256SUMS", []byte(sums.String())); err != nil {
 		return err
 	}
-	return o.signFile(ctx, filepath.Join(o.out, "SHA256SUMS"))
+	return o.signFile(ctx, b, filepath.Join(o.out, "SHA256SUMS"))
 }
 
-// signFile has the vendor's command sign a file, or put a signature beside it.
-func (o options) signFile(ctx context.Context, path string) error {
+// signFile has the vendor's command sign a file, or put a signature beside it. Of the brand it gets what signatures for Windows say.
+func (o options) signFile(ctx context.Context, b *Brand, path string) error {
 	if o.sign == "" {
 		return nil
 	}
 	cmd := exec.CommandContext(ctx, "sh", "-c", o.sign+` "$1"`, "sign", path)
+	cmd.Env = append(os.Environ(), "PRODUCT_NAME="+b.Product.Name, "PRODUCT_URL="+b.Vendor.URL)
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("sign %s by %q: %w", filepath.Base(path), o.sign, err)

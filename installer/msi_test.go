@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/hex"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sidetone/installer/signtest"
 	"sidetone/internal/texts"
 )
 
@@ -343,18 +345,27 @@ func TestVersionsOfWindowsInstaller(t *testing.T) {
 	}
 }
 
-// TestPackageIsSigned by the command of docs/packaging.md; a byte that has changed is seen.
+// TestPackageIsSigned by the command of docs/packaging.md: it says to administrators what it is, and a byte that has changed is seen, in
+// a file as in a name.
 func TestPackageIsSigned(t *testing.T) {
 	b, err := LoadBrand("brand.yaml")
 	require.NoError(t, err)
-	folder := authority(t)
+	ca := signtest.NewAuthority(t)
 	path := packageOf(t, database{brand: b, release: release, arch: "amd64", lang: "en"}, exampleTree())
-	require.NoError(t, options{sign: signer(t, folder)}.signFile(t.Context(), path))
+	require.NoError(t, options{sign: ca.Command(t, "../docs")}.signFile(t.Context(), b, path))
 	signed, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.NoError(t, verified(t, folder, signed))
-	at := strings.Index(string(signed), "MSCF")
-	require.Positive(t, at)
-	signed[at+40] ^= 1
-	require.Error(t, verified(t, folder, signed))
+	require.NoError(t, ca.Verify(t, signed, "Text description: Acme Headset Agent", "URL description: https://acme.example"))
+	flipped := func(at int) []byte {
+		other := bytes.Clone(signed)
+		other[at] ^= 1
+		return other
+	}
+	file := bytes.Index(signed, []byte("MSCF"))
+	require.Positive(t, file)
+	require.Error(t, ca.Verify(t, flipped(file+40)))
+	name := []byte("\x40\x48\x3f\x3b\xf2\x43\x38\x44\xb1\x45") // _Columns, as the format has it
+	entry := bytes.Index(signed, name)
+	require.Positive(t, entry)
+	require.Error(t, ca.Verify(t, flipped(entry+len(name)-2)))
 }

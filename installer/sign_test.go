@@ -24,10 +24,12 @@ func TestNothingIsLeftOfABuildThatFails(t *testing.T) {
 // TestSigned runs the command of docs/packaging.md with a key of its own: what it signs is verified, and a changed byte is seen by the
 // signature and by the checksums, which are signed, too.
 func TestSigned(t *testing.T) {
+	b, err := LoadBrand("brand.yaml")
+	require.NoError(t, err)
 	o := options{out: t.TempDir(), sign: signtest.Command(t, "../docs"), release: release}
 	require.NoError(t, o.place("acme-agent_1.2.3_amd64.deb", []byte("a package")))
 	require.NoError(t, o.place("acme-agent_1.2.3_amd64.deb.cdx.json", []byte("{}")))
-	require.NoError(t, o.finish(t.Context()))
+	require.NoError(t, o.finish(t.Context(), b))
 	names, err := o.results()
 	require.NoError(t, err)
 	require.Equal(t, []string{
@@ -51,5 +53,5 @@ func TestSigned(t *testing.T) {
 	require.Error(t, signtest.Verify(list))
 
 	o.sign = "false"
-	require.ErrorContains(t, o.finish(t.Context()), `by "false"`)
+	require.ErrorContains(t, o.finish(t.Context(), b), `by "false"`)
 }

@@ -81,7 +81,7 @@ func (o options) finishPrograms(ctx context.Context, b *Brand, tree Tree, icon *
 		if err := os.WriteFile(path, program, 0o700); err != nil {
 			return err
 		}
-		if err := o.signFile(ctx, path); err != nil {
+		if err := o.signFile(ctx, b, path); err != nil {
 			return err
 		}
 		if tree[i].Data, err = os.ReadFile(path); err != nil {

@@ -4,24 +4,18 @@ package main
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/json"
-	"encoding/pem"
-	"math/big"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/tc-hib/winres"
 	"github.com/tc-hib/winres/version"
+
+	"sidetone/installer/signtest"
 )
 
 // programForWindows is one that does nothing.
@@ -89,88 +83,14 @@ func TestProgramsSayWhoseTheyAre(t *testing.T) {
 	require.Equal(t, []byte("text"), tree[4].Data)
 }
 
-// authority makes certificates that nobody trusts: its own, one that signs code, and one that says when.
-func authority(t *testing.T) (folder string) {
-	t.Helper()
-	folder = t.TempDir()
-	caKey := key(t, folder, "ca")
-	from := time.Now().Add(-time.Hour)
-	ca := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Authority of a test"}, NotBefore: from, NotAfter: from.AddDate(1, 0, 0),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
-	}
-	certificate(t, folder, "ca", ca, ca, caKey, caKey)
-	for i, name := range []string{"code", "time"} {
-		leaf := &x509.Certificate{
-			SerialNumber: big.NewInt(int64(2 + i)), Subject: pkix.Name{CommonName: "Acme Audio Inc. (" + name + ")"},
-			NotBefore: from, NotAfter: from.AddDate(1, 0, 0), KeyUsage: x509.KeyUsageDigitalSignature,
-		}
-		// The usage of time stamps has to be critical (RFC 3161, 2.3), which only an extension of one's own can be.
-		usage := pkix.Extension{Id: []int{2, 5, 29, 37}, Critical: true, Value: []byte{0x30, 10, 6, 8, 0x2b, 6, 1, 5, 5, 7, 3, byte(3 + 5*i)}}
-		leaf.ExtraExtensions = []pkix.Extension{usage}
-		certificate(t, folder, name, leaf, ca, key(t, folder, name), caKey)
-	}
-	return folder
-}
-
-func key(t *testing.T, folder, name string) *ecdsa.PrivateKey {
-	t.Helper()
-	made, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	der, err := x509.MarshalPKCS8PrivateKey(made)
-	require.NoError(t, err)
-	text := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
-	require.NoError(t, os.WriteFile(filepath.Join(folder, name+".key"), text, 0o600))
-	return made
-}
-
-func certificate(t *testing.T, folder, name string, what, by *x509.Certificate, of, with *ecdsa.PrivateKey) {
-	t.Helper()
-	der, err := x509.CreateCertificate(rand.Reader, what, by, of.Public(), with)
-	require.NoError(t, err)
-	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	require.NoError(t, os.WriteFile(filepath.Join(folder, name+".crt"), text, 0o600))
-}
-
-// signer is the command of docs/packaging.md, with that authority, and a clock of its own instead of a server's.
-func signer(t *testing.T, folder string) (command string) {
-	t.Helper()
-	page, err := os.ReadFile("../docs/packaging.md")
-	require.NoError(t, err)
-	_, rest, found := strings.Cut(string(page), "```sh\n")
-	require.True(t, found)
-	script, _, _ := strings.Cut(rest, "```")
-	const server = `-ts "$TIMESTAMP_URL"`
-	require.Contains(t, script, server)
-	script = strings.ReplaceAll(script, server, "-TSA-certs '"+folder+"/time.crt' -TSA-key '"+folder+"/time.key'")
-	command = filepath.Join(folder, "sign")
-	require.NoError(t, os.WriteFile(command, []byte(script), 0o700))
-	t.Setenv("CERTIFICATE", filepath.Join(folder, "code.crt"))
-	t.Setenv("CERTIFICATE_KEY", filepath.Join(folder, "code.key"))
-	return command
-}
-
-// verified says what is wrong with a signature.
-func verified(t *testing.T, folder string, file []byte) error {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "file")
-	require.NoError(t, os.WriteFile(path, file, 0o600))
-	ca := folder + "/ca.crt"
-	out, err := exec.Command("osslsigncode", "verify", "-CAfile", ca, "-TSA-CAfile", ca, "-in", path).CombinedOutput()
-	if err == nil {
-		require.Contains(t, string(out), "Timestamp", "%s", out)
-	}
-	return err
-}
-
 // TestProgramsAreSigned before they are packed, with a time stamp; a byte that has changed is seen.
 func TestProgramsAreSigned(t *testing.T) {
-	folder := authority(t)
-	tree := branded(t, signer(t, folder))
+	ca := signtest.NewAuthority(t)
+	tree := branded(t, ca.Command(t, "../docs"))
 	for _, f := range tree[:4] {
-		require.NoError(t, verified(t, folder, f.Data), f.Path)
+		require.NoError(t, ca.Verify(t, f.Data), f.Path)
 		f.Data[len(f.Data)/2] ^= 1
-		require.Error(t, verified(t, folder, f.Data), f.Path)
+		require.Error(t, ca.Verify(t, f.Data), f.Path)
 	}
 	b, err := LoadBrand("brand.yaml")
 	require.NoError(t, err)

@@ -1,6 +1,6 @@
 //go:build linux
 
-// Package signtest is the command that signs of docs/packaging.md, with a key that only a test has.
+// Package signtest is the command that signs of docs/packaging.md, with keys that only a test has.
 package signtest
 
 import (
@@ -18,19 +18,25 @@ import (
 // Command makes a key, in a keyring that all programs of the test use, and returns the path of the command. docs is the folder of the page.
 func Command(t *testing.T, docs string) string {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join(docs, "packaging.md"))
-	require.NoError(t, err)
-	_, rest, found := strings.Cut(string(page), "```sh\n#!/bin/sh\n# sign")
-	require.True(t, found)
-	script, _, _ := strings.Cut(rest, "```")
 	command := filepath.Join(t.TempDir(), "sign")
-	require.NoError(t, os.WriteFile(command, []byte("#!/bin/sh\n# sign"+script), 0o700))
+	require.NoError(t, os.WriteFile(command, []byte(script(t, docs)), 0o700))
 
 	home := ipctest.Folder(t) // the path of gpg's socket has to be short
 	t.Setenv("GNUPGHOME", home)
 	t.Cleanup(func() { _ = exec.Command("gpgconf", "--homedir", home, "--kill", "all").Run() })
 	Run(t, "gpg", "--batch", "--passphrase", "", "--quick-generate-key", "Beta <packages@beta.example>", "ed25519", "sign", "never")
 	return command
+}
+
+// script is what the page has.
+func script(t *testing.T, docs string) string {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join(docs, "packaging.md"))
+	require.NoError(t, err)
+	_, rest, found := strings.Cut(string(page), "```sh\n#!/bin/sh\n# sign")
+	require.True(t, found)
+	text, _, _ := strings.Cut(rest, "```")
+	return "#!/bin/sh\n# sign" + text
 }
 
 // Run runs a program, which must succeed.
