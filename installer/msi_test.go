@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/installer/signtest"
+	"sidetone/internal/service"
 	"sidetone/internal/texts"
 )
 
@@ -285,6 +286,19 @@ func TestWhatIsUndone(t *testing.T) {
 		of(actions, "AddTask", "Target"), "all of it is the package's")
 	require.Equal(t, of(actions, "AddTask", "Target"), of(actions, "UndoRemoveTask", "Target"))
 	require.Equal(t, of(actions, "RemoveTask", "Target"), of(actions, "UndoAddTask", "Target"))
+}
+
+// TestServiceIsWhatItWas also after a repair that has made it anew: it has few privileges, and Windows starts it again after failures.
+func TestServiceIsWhatItWas(t *testing.T) {
+	b, err := LoadBrand("brand.yaml")
+	require.NoError(t, err)
+	path := packageOf(t, database{brand: b, release: release, arch: "amd64", lang: "en"}, exampleTree())
+	config, sequence := exported(t, path, "MsiServiceConfig"), exported(t, path, "InstallExecuteSequence")
+	const installedOrRepaired, privileges = "5", "6"
+	require.Equal(t, []string{installedOrRepaired, privileges, strings.Join(service.Privileges, "[~]")}, config[1][2:5])
+	require.Contains(t, rowsText(exported(t, path, "CustomAction")),
+		`set-recovery "[InstallFolder]." acme-agent.exe acme-agentw.exe acme-agent-service.exe`)
+	require.Regexp(t, `SetRecovery\tSTART~="service" AND NOT REMOVE="ALL"\t58\d\d\n`, rowsText(sequence), "before it is started")
 }
 
 // TestHashesOfFiles: by them Windows Installer sees that a file without a version is another one.

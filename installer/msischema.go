@@ -30,9 +30,6 @@ var schema = map[string]string{
 	"MsiFileHash": "File_*:s72:Identifier>File Options:i2:0..32767 HashPart1:i4: HashPart2:i4: HashPart3:i4: HashPart4:i4:",
 	"MsiServiceConfig": "MsiServiceConfig*:s72:Identifier Name:s255:Formatted Event:i2:0..7 ConfigType:i4:-2147483647..2147483647 " +
 		"Argument:S0:Text Component_:s72:Identifier>Component",
-	"MsiServiceConfigFailureActions": "MsiServiceConfigFailureActions*:s72:Identifier Name:s255:Formatted Event:i2:0..7 " +
-		"ResetPeriod:I4:0..2147483647 RebootMessage:L255:Formatted Command:L255:Formatted Actions:S0:Text DelayActions:S0:Text " +
-		"Component_:s72:Identifier>Component",
 	"Property": "Property*:s72:Identifier Value:l0:Text",
 	"Registry": "Registry*:s72:Identifier Root:i2:-1..3 Key:l255:RegPath Name:L255:Formatted Value:L0:Formatted " +
 		"Component_:s72:Identifier>Component",

@@ -163,11 +163,8 @@ func (d *database) registration(name string) {
 	const start, stopToUninstall, deleteToUninstall = 1, 0x20, 0x80
 	d.add("ServiceControl",
 		row("start", name, start, "", 0, ofService), row("stop", name, stopToUninstall|deleteToUninstall, "", 1, ofService))
-	const installed, day = 1, 24 * 60 * 60
-	d.add("MsiServiceConfigFailureActions", row("again", name, installed, day, "", "", "1[~]1[~]0", "1000[~]30000[~]0", ofService))
-	const installedOrRepaired, nonCrashFailures, privileges = 5, 4, 6
+	const installedOrRepaired, privileges = 5, 6
 	d.add("MsiServiceConfig",
-		row("failures", name, installedOrRepaired, nonCrashFailures, "1", ofService),
 		row("privileges", name, installedOrRepaired, privileges, strings.Join(service.Privileges, "[~]"), ofService))
 }
 
@@ -207,7 +204,9 @@ func (d *database) actions() {
 		row("AddTask", program|deferred, setupName, d.addTask(), ""),
 		row("UndoAddTask", program|rollback|goOn, setupName, d.call("remove-task"), ""),
 		row("RemoveTask", program|deferred|goOn, setupName, d.call("remove-task"), ""),
-		row("UndoRemoveTask", program|rollback|goOn, setupName, d.addTask(), ""))
+		row("UndoRemoveTask", program|rollback|goOn, setupName, d.addTask(), ""),
+		// There is a table for it, of which Microsoft says that it does not work.
+		row("SetRecovery", program|deferred|goOn, setupName, d.call("set-recovery"), ""))
 	before := [][]string{
 		row("FindRelatedProducts", "", 25), row("ValidateProductID", "", 700), row("CostInitialize", "", 800), row("FileCost", "", 900),
 		row("CostFinalize", "", 1000), row("SetLocation", "", 1010),
@@ -224,7 +223,8 @@ func (d *database) actions() {
 		row("ProcessComponents", "", 1600), row("UnpublishFeatures", "", 1800), row("StopServices", "VersionNT", 1900),
 		row("DeleteServices", "VersionNT", 2000), row("RemoveRegistryValues", "", 2600), row("RemoveFiles", "", 3500),
 		row("InstallFiles", "", 4000), row("WriteRegistryValues", "", 5000), row("InstallServices", "VersionNT", 5800),
-		row("MsiConfigureServices", `VersionMsi>="5.00"`, 5850), row("StartServices", "VersionNT", 5900),
+		row("MsiConfigureServices", `VersionMsi>="5.00"`, 5850), row("SetRecovery", `START~="service" AND NOT REMOVE="ALL"`, 5860),
+		row("StartServices", "VersionNT", 5900),
 		row("UndoAddTask", `START~="task" AND NOT OLDSTART~="task" AND NOT REMOVE="ALL"`, 5910),
 		row("AddTask", `START~="task" AND NOT REMOVE="ALL"`, 5920), row("InstallExecute", "", 5970),
 		// Last: what both have in common stays, and nothing is away for a moment. Wine removes the registration of all who share an

@@ -18,6 +18,7 @@ import (
 	"sidetone/internal/platform/system"
 	"sidetone/internal/platform/windows/acl"
 	"sidetone/internal/platform/windows/com"
+	"sidetone/internal/service/recovery"
 	"sidetone/internal/service/tasks"
 )
 
@@ -69,6 +70,8 @@ func run(args []string) error {
 		return addTask(name, folder, programs, more)
 	case "remove-task":
 		return tasks.Remove(name)
+	case "set-recovery":
+		return recovery.SetOf(name)
 	}
 	return errArguments
 }

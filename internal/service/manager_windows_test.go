@@ -15,6 +15,7 @@ import (
 
 	"sidetone/internal/brand"
 	"sidetone/internal/platform/desktop"
+	"sidetone/internal/service/recovery"
 	"sidetone/internal/service/tasks"
 	"sidetone/internal/wine"
 )
@@ -285,10 +286,10 @@ func TestServiceThatFailsIsStartedAgain(t *testing.T) {
 	defer s.Close()
 	actions, err := s.RecoveryActions()
 	if wine.Is() { // does not keep them
-		actions, err = recovery, nil
+		actions, err = recovery.Actions, nil
 	}
 	require.NoError(t, err)
-	require.Equal(t, recovery, actions)
+	require.Equal(t, recovery.Actions, actions)
 	require.Equal(t, mgr.ServiceRestart, actions[len(actions)-1].Type, "the last is for all that follow")
 }
 

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
@@ -18,6 +17,7 @@ import (
 
 	"sidetone/internal/brand"
 	"sidetone/internal/platform/windows/acl"
+	"sidetone/internal/service/recovery"
 	"sidetone/internal/service/tasks"
 )
 
@@ -143,13 +143,6 @@ func (w winService) install() (Step, error) {
 	return Step{text, func(context.Context) error { return w.register() }}, nil
 }
 
-// recovery is what Windows does when the service fails the first time in a day, the second time, and each time after.
-var recovery = []mgr.RecoveryAction{
-	{Type: mgr.ServiceRestart, Delay: time.Second},
-	{Type: mgr.ServiceRestart, Delay: 30 * time.Second},
-	{Type: mgr.ServiceRestart, Delay: 5 * time.Minute},
-}
-
 func (w winService) register() error {
 	m, err := mgr.Connect()
 	if err != nil {
@@ -175,8 +168,7 @@ func (w winService) register() error {
 		}
 	}
 	// What of this does not work leaves a service that works, with more rights or without a restart.
-	_ = s.SetRecoveryActions(recovery, uint32((24 * time.Hour).Seconds()))
-	_ = s.SetRecoveryActionsOnNonCrashFailures(true)
+	_ = recovery.Set(s)
 	_ = requirePrivileges(s)
 	err = eventlog.InstallAsEventCreate(w.Name, eventlog.Error|eventlog.Warning|eventlog.Info)
 	if err != nil && !strings.Contains(err.Error(), "exists") {
