@@ -91,7 +91,7 @@ it is not clear which device is meant.`,
 func openHID(want func(hid.Device) bool, handle func(hid.Event)) (hidio.Devices, error) {
 	src, err := hidio.New(host.HIDRoot, want, handle, slog.New(slog.DiscardHandler))
 	if errors.Is(err, errors.ErrUnsupported) {
-		return nil, fmt.Errorf("sidetone cannot read HID devices on %s yet: use --from with a recording of Linux or Windows", runtime.GOOS)
+		return nil, fmt.Errorf("HID devices cannot be read on %s yet: use --from with a recording of Linux or Windows", runtime.GOOS)
 	}
 	return src, err
 }

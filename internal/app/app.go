@@ -189,7 +189,8 @@ func (a *App) Run(ctx context.Context) error {
 	}
 	a.next.apply(onTaken)
 	set := a.current()
-	a.log.Info("sidetone runs", "version", a.opts.Version, "vendor", set.Catalogue.Vendor.Name, "products", len(set.Catalogue.Products))
+	program := ProgramName(a.opts.Host)
+	a.log.Info(program+" runs", "version", a.opts.Version, "vendor", set.Catalogue.Vendor.Name, "products", len(set.Catalogue.Products))
 	close(a.begun)
 	return a.runReporting(ctx, stopInputs)
 }
@@ -239,7 +240,7 @@ func (a *App) runReporting(ctx context.Context, stopInputs func()) error {
 	if a.HasLetGo() {
 		a.log.Info("another agent goes on")
 	} else {
-		a.log.Info("sidetone has stopped")
+		a.log.Info(ProgramName(a.opts.Host) + " has stopped")
 	}
 	close(a.farewell) // after which the process may end
 	return err

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -78,4 +79,23 @@ func TestQuestionsToAnAgentThatHasEnded(t *testing.T) {
 	require.NoError(t, a.Bundle(io.Discard))
 	_, err = a.Push(t.Context(), "p", control.PushRequest{Owner: "suite"}, "")
 	require.ErrorIs(t, err, control.ErrStopping)
+}
+
+// TestLogIsOfTheBrand: who reads it knows the program by that name.
+func TestLogIsOfTheBrand(t *testing.T) {
+	folder := t.TempDir()
+	program := filepath.Join(folder, "acme-agent")
+	require.NoError(t, os.WriteFile(program+".brand.yaml", []byte(`vendor: {id: acme, client_id: "123456789012345678"}`), 0o600))
+	var log bytes.Buffer
+	a, err := New(Options{
+		Settings: bareSettings(t), Log: slog.New(slog.NewTextHandler(&log, nil)),
+		Host: Host{Getenv: func(string) string { return folder }, Executable: func() (string, error) { return program, nil }},
+	})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, a.Run(ctx))
+	require.Contains(t, log.String(), `msg="acme-agent runs"`)
+	require.Contains(t, log.String(), `msg="acme-agent has stopped"`)
+	require.NotContains(t, log.String(), "sidetone")
 }

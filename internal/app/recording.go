@@ -17,7 +17,7 @@ import (
 // Record writes a recording of the Engine, and of what happens with clients.
 func (a *App) Record(ctx context.Context, write func(lines []byte) error) error {
 	r := newRecordBuffer()
-	stop, ended := a.engine.Record("sidetone "+a.opts.Version, r.put)
+	stop, ended := a.engine.Record(ProgramName(a.opts.Host)+" "+a.opts.Version, r.put)
 	defer stop()
 	defer a.report.hub.add(r)()
 	var changed <-chan struct{}

@@ -19,7 +19,7 @@ func (a *App) guardCrashes() (looping bool) {
 	var guard *crash.Guard
 	folder, err := a.stateFolder()
 	if err == nil {
-		about := fmt.Sprintf("sidetone %s, %s, %s/%s", a.opts.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		about := fmt.Sprintf("%s %s, %s, %s/%s", ProgramName(a.opts.Host), a.opts.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 		guard, err = crash.Open(folder, about, a.opts.LastCrash)
 		a.opts.LastCrash = 0 // it is reported once
 	}
