@@ -124,6 +124,30 @@ func TestMSIRefuses(t *testing.T) {
 	out, code = w.run(msiexec, "/qn", "/x", one)
 	require.Zero(t, code, out)
 	require.Empty(t, difference(before, w.traces()))
+	w.settingsGo()
+}
+
+// settingsGo has the command of docs/enterprise.md remove what is the user's.
+func (w wine) settingsGo() {
+	w.t.Helper()
+	page, err := os.ReadFile("../../docs/enterprise.md")
+	require.NoError(w.t, err)
+	_, rest, found := strings.Cut(string(page), "```bat\n")
+	require.True(w.t, found)
+	command, _, _ := strings.Cut(rest, "```")
+	require.NoError(w.t, os.WriteFile(w.path("remove.cmd"), []byte(command), 0o600))
+	var folders []string
+	for _, name := range []string{"Roaming", "Local"} {
+		found, err := filepath.Glob(w.path("users/*/AppData/" + name))
+		require.NoError(w.t, err)
+		require.Len(w.t, found, 1)
+		folders = append(folders, filepath.Join(found[0], "acme-agent"))
+		require.NoError(w.t, os.MkdirAll(filepath.Join(folders[len(folders)-1], "acme"), 0o755))
+	}
+	out, _ := w.run(`C:\windows\system32\cmd.exe`, "/c", `C:\remove.cmd`)
+	for _, folder := range folders {
+		require.NoDirExists(w.t, folder, out)
+	}
 }
 
 // inWine is a path of this machine as Wine has it.
