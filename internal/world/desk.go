@@ -352,7 +352,7 @@ func (d *desk) readSound() {
 
 // freeID is the name that a sound server gives a card: equal ones are told apart by a number.
 func (d *desk) freeID(h *headset) string {
-	base := fmt.Sprintf("acme_%d_%s", h.unit.Model, h.serial())
+	base := fmt.Sprintf("acme_%d_%s", h.Model, h.serial())
 	id := base
 	for n := 2; slices.ContainsFunc(d.headsets, func(o *headset) bool { return o.plugged && o != h && o.id == id }); n++ {
 		id = fmt.Sprintf("%s.%d", base, n)
@@ -386,8 +386,8 @@ func (d *desk) enumerate(h *headset) {
 		}
 		n := &node{iface: i}
 		n.device = hid.Device{
-			Node: d.freeNode(), Bus: h.bus(), VID: vid, PID: pid(h.unit.Model), Serial: h.serial(), Container: h.container(1), Interface: number,
-			Name: h.name(h.unit.Model), Descriptor: descriptor,
+			Node: d.freeNode(), Bus: h.bus(), VID: vid, PID: pid(h.Model), Serial: h.serial(), Container: h.container(1), Interface: number,
+			Name: h.name(h.Model), Descriptor: descriptor,
 		}
 		h.nodes = append(h.nodes, n)
 	}
