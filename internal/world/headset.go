@@ -139,7 +139,7 @@ func (h *headset) endpoints() []devices.Endpoint {
 		return nil
 	}
 	mic := devices.Endpoint{
-		Source: "audio", ID: "in." + h.id, Type: devices.AudioInput, Name: h.name(h.unit.Model), Bus: h.bus(), VID: vid, PID: pid(h.unit.Model),
+		Source: "audio", ID: "in." + h.id, Type: devices.AudioInput, Name: h.name(h.Model), Bus: h.bus(), VID: vid, PID: pid(h.Model),
 		Serial: h.serial(), Container: h.container(2),
 	}
 	if h.Unsighted {

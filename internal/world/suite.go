@@ -54,7 +54,7 @@ func (s *suite) release() {
 
 // notice has the suite look at a headset, if it is its business.
 func (s *suite) notice(h *headset) {
-	if !s.runs || h.unit.Model != s.Model {
+	if !s.runs || h.Model != s.Model {
 		return
 	}
 	life := s.life
@@ -72,13 +72,13 @@ func (s *suite) notice(h *headset) {
 func (s *suite) report(h *headset) {
 	var there []*headset
 	for _, o := range s.desk.headsets {
-		if o.plugged && o.unit.Model == s.Model {
+		if o.plugged && o.Model == s.Model {
 			there = append(there, o)
 		}
 	}
 	same := slices.DeleteFunc(slices.Clone(there), func(o *headset) bool { return o.serial() != h.serial() })
 	twin := slices.ContainsFunc(s.desk.headsets, func(o *headset) bool {
-		return o != h && o.unit.Model == s.Model && o.serial() == h.serial()
+		return o != h && o.Model == s.Model && o.serial() == h.serial()
 	})
 	switch {
 	case h.plugged && s.Serials && twin && (!h.sound || s.desk.serverDown):
