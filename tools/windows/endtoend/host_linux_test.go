@@ -10,8 +10,8 @@ import (
 	"sidetone/internal/supervise"
 )
 
-// TestHostEndsAsItsAgent: what looks after the agent of a session ends with it, by its code, where a new start would not help, and not after
-// a kill. A pause outlasts all of that.
+// TestHostEndsAsItsAgent: what looks after the agent of a session ends by its code where a new start would not help, and starts it again
+// after a kill. A pause outlasts all of that.
 func TestHostEndsAsItsAgent(t *testing.T) {
 	p := newPrefix(t, "unix:/nonexistent")
 	v := p.newVendor("acme", "123456789012345678", path("sidetone-service.exe"), "demand") // whose service nobody starts
