@@ -7,7 +7,7 @@
 #   -NoQuestions    what a person would have to do or see is only listed
 #
 # Windows PowerShell 5.1, nothing to install. The agent of the vendor runs, as the user who calls this. It changes nothing: what it starts
-# it ends, what it writes is in a folder of its own below %TEMP%. W6 and W15 copy the program there. Exit code 1 if a rule failed.
+# it ends, what it writes is in a folder of its own below %TEMP%; W36 has agent and tray end, if a person lets it. W6 and W15 copy the program there. Exit code 1 if a rule failed.
 #Requires -Version 5.1 -PSEdition Desktop
 param(
     [Parameter(Mandatory = $true)] [string] $Vendor,
@@ -120,6 +120,79 @@ function Get-Endpoints { Get-Optional (Get-Agent '/v1/devices') 'endpoints' }
 
 # Get-Reported are the devices that the agent reports.
 function Get-Reported { Get-Optional (Get-Agent '/v1/status') 'products' | ForEach-Object { Get-Optional $_ 'devices' } }
+
+# Get-Log is the agent's log of this user, by line: docs/service.md says where it is.
+function Get-Log {
+    $own = if ($name -eq 'sidetone') { "Sidetone\$Vendor" } else { $name }
+    $file = Join-Path (Join-Path $env:LOCALAPPDATA $own) 'agent.log'
+    # The agent has it open.
+    $stream = New-Object System.IO.FileStream -ArgumentList $file, 'Open', 'Read', 'ReadWrite, Delete'
+    try { (New-Object System.IO.StreamReader -ArgumentList $stream).ReadToEnd() -split "`n" } finally { $stream.Dispose() }
+}
+
+# Get-LogTime is when a line of the log was written.
+function Get-LogTime([string] $line) {
+    if ($line -match 'time"?[=:]"?([0-9T:.+Z-]+)') { [DateTimeOffset]::Parse($Matches[1]).LocalDateTime }
+}
+
+# Get-Writer says who but administrators has more of a file or a folder than some rights; nothing: nobody.
+function Get-Writer([string] $path, [int] $rights) {
+    $safe = 'S-1-5-32-544', 'S-1-5-18', 'S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464'
+    $acl = Get-Acl -LiteralPath $path
+    $owner = $acl.GetOwner([Security.Principal.SecurityIdentifier]).Value
+    if ($safe -notcontains $owner) { return "$path belongs to $owner" }
+    foreach ($entry in $acl.GetAccessRules($true, $true, [Security.Principal.SecurityIdentifier])) {
+        if ($entry.AccessControlType -eq 'Deny' -or "$($entry.PropagationFlags)" -match 'InheritOnly') { continue }
+        if ($safe -contains $entry.IdentityReference.Value) { continue }
+        if (([int] $entry.FileSystemRights -band (-bnot $rights)) -ne 0) { return "$($entry.IdentityReference.Value) may change $path" }
+    }
+}
+
+# Open-RestartManager makes the class by which W36 asks Windows' Restart Manager.
+function Open-RestartManager {
+    Add-Type -Namespace SidetoneCheck -Name RestartManager -MemberDefinition @'
+[StructLayout(LayoutKind.Sequential)]
+public struct Unique { public uint Id; public System.Runtime.InteropServices.ComTypes.FILETIME Started; }
+[StructLayout(LayoutKind.Sequential, CharSet = CharSet.Unicode)]
+public struct Info {
+    public Unique Process;
+    [MarshalAs(UnmanagedType.ByValTStr, SizeConst = 256)] public string App;
+    [MarshalAs(UnmanagedType.ByValTStr, SizeConst = 64)] public string Service;
+    public int Type; public uint Status; public uint Session; public int Restartable;
+}
+[DllImport("rstrtmgr.dll", CharSet = CharSet.Unicode)]
+static extern int RmStartSession(out uint session, uint flags, System.Text.StringBuilder key);
+[DllImport("rstrtmgr.dll", CharSet = CharSet.Unicode)]
+static extern int RmRegisterResources(uint session, uint files, string[] names, uint processes, IntPtr p, uint services, IntPtr s);
+[DllImport("rstrtmgr.dll")]
+static extern int RmGetList(uint session, out uint needed, ref uint count, [In, Out] Info[] list, out uint reasons);
+[DllImport("rstrtmgr.dll")]
+static extern int RmShutdown(uint session, uint flags, IntPtr progress);
+[DllImport("rstrtmgr.dll")]
+static extern int RmEndSession(uint session);
+
+uint session;
+
+static void Must(int code, string what) { if (code != 0) throw new Exception(what + ": error " + code); }
+
+public RestartManager(string[] files) {
+    Must(RmStartSession(out session, 0, new System.Text.StringBuilder(64)), "RmStartSession");
+    Must(RmRegisterResources(session, (uint)files.Length, files, 0, IntPtr.Zero, 0, IntPtr.Zero), "RmRegisterResources");
+}
+
+public Info[] List() {
+    uint needed, reasons, count = 64;
+    Info[] list = new Info[count];
+    Must(RmGetList(session, out needed, ref count, list, out reasons), "RmGetList");
+    Array.Resize(ref list, (int)count);
+    return list;
+}
+
+public int Shutdown() { return RmShutdown(session, 0, IntPtr.Zero); }
+
+public void End() { RmEndSession(session); }
+'@
+}
 
 # Invoke-Low runs a line of cmd.exe as a program that Windows trusts less, as those in sandboxes are.
 function Invoke-Low([string] $line) {
@@ -347,17 +420,19 @@ try {
     }
 
     Test-Rule 'W22' 'the log-off empties the client''s list' {
-        Ask 'Start fakeserver with --state in another session or on another machine of this user, and log off here.' 'Is its list empty?'
+        $todo = 'End the client, start fakeserver with --state FILE, wait until its list is there, log off and on. It is ended with the session, too.'
+        Ask $todo 'Has FILE an empty list of devices?'
     }
 
     Test-Rule 'W23' 'the service''s programs can be changed by administrators alone' {
-        $safe = 'S-1-5-32-544', 'S-1-5-18', 'S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464'
         if (-not $service) { return Skip 'the service is not installed' }
-        for ($path = $Program; $path; $path = Split-Path -Parent $path) {
-            $owner = (Get-Acl -LiteralPath $path).GetOwner([Security.Principal.SecurityIdentifier]).Value
-            if ($safe -notcontains $owner) { return Fail "$path belongs to $owner, and the service was registered" }
-        }
-        Pass $Program
+        $above = Split-Path -Parent $Program
+        # What users may have: reading and starting, and further above also making files of other names.
+        $reading, $making = 0xA01200A9, 0xE01201BF
+        $writers = @($Program, (Join-Path $above "$name-service.exe"), $above | ForEach-Object { Get-Writer $_ $reading })
+        for ($path = Split-Path -Parent $above; $path; $path = Split-Path -Parent $path) { $writers += @(Get-Writer $path $making) }
+        if ($writers.Count -gt 0) { return Fail "$($writers[0]), and the service was registered" }
+        Pass "$above, and all above it"
     }
 
     Test-Rule 'W24' 'the service has no more privileges than it needs' {
@@ -372,6 +447,10 @@ try {
         if (-not $service) { return Skip 'the service is not installed' }
         $twice = @(Get-Process -Name $name | Group-Object SessionId | Where-Object { $_.Count -gt 2 })
         if ($twice.Count -gt 0) { return Fail "session $($twice[0].Name) has $($twice[0].Count) processes" }
+        foreach ($process in @(Get-CimInstance Win32_Process -Filter "Name='$name.exe' AND SessionId=$session")) {
+            $sid = (Invoke-CimMethod -InputObject $process -MethodName GetOwnerSid).Sid
+            if ($sid -ne $me.User.Value) { return Fail "process $($process.ProcessId) of this session is that of $sid" }
+        }
         Ask 'Switch to another user, look with tasklist, and log that user off.' 'Did that session have an agent, and none is left of it?'
     }
 
@@ -425,6 +504,111 @@ try {
         $todo = 'With two users logged in: remove the package as the system, as Intune does.'
         if (-not (Wait-Person $todo)) { return Skip 'not tried' }
         Ask 'The processes, folders and clients of both.' 'Is nothing of the agent left, and no device in a client?'
+    }
+
+    Test-Rule 'W36' 'the Restart Manager finds agent and host, and ends both without force' {
+        Open-RestartManager
+        $programs = @($Program, (Join-Path (Split-Path -Parent $Program) "${name}w.exe") | Where-Object { Test-Path -LiteralPath $_ })
+        $manager = New-Object SidetoneCheck.RestartManager -ArgumentList (, [string[]] $programs)
+        try {
+            $found = @($manager.List())
+            # 0 and 1000: what it ends by force alone, and what it does not end.
+            $forced = @($found | Where-Object { $_.Type -eq 0 -or $_.Type -eq 1000 } | ForEach-Object { "$($_.App) ($($_.Process.Id))" })
+            if ($found.Count -eq 0) { return Fail 'it finds none' }
+            if ($forced.Count -gt 0) { return Fail "it would need force for $($forced -join ', ')" }
+            $types = ($found | ForEach-Object { "$($_.App): type $($_.Type)" }) -join '; '
+            if (-not (Wait-Person 'It is to end agent, host and tray now: start them again afterwards.')) { return Skip "found, but not ended: $types" }
+            $code = $manager.Shutdown()
+            $left = @($found | Where-Object { Get-Process -Id $_.Process.Id -ErrorAction SilentlyContinue })
+            if ($code -ne 0 -or $left.Count -gt 0) { return Fail "error $code, and $($left.Count) of them are left" }
+        } finally { $manager.End() }
+        Start-Sleep -Seconds 5
+        if (@(Get-Process -Name $name -ErrorAction SilentlyContinue | Where-Object { $_.SessionId -eq $session }).Count -gt 0) {
+            return Fail 'an agent was started again'
+        }
+        Pass $types
+    }
+
+    Test-Rule 'W37' 'at a log-off the agent ends by itself, and none is started before the next log-on' {
+        $log = @(Get-Log)
+        $last = -1
+        for ($i = 0; $i -lt $log.Count; $i++) { if ($log[$i] -like '*Windows has this process end*true*') { $last = $i } }
+        if ($last -lt 0) { return Skip 'the log has no log-off: log off and on, and ask for this rule again' }
+        $ended = Get-LogTime $log[$last]
+        $on = @(Get-Process -Name explorer | Where-Object { $_.SessionId -eq $session } | ForEach-Object { $_.StartTime } | Sort-Object)[0]
+        if ($on -lt $ended) { return Fail "the session has gone on since $ended" }
+        $after = @($log[$last..($log.Count - 1)])
+        if (-not @($after | Where-Object { $_ -like '*has stopped*' }).Count) { return Fail "it was ended before clients had been told, $ended" }
+        $early = @($after | Where-Object { $_ -match '\w runs"' -and (Get-LogTime $_) -lt $on.AddMinutes(-1) })
+        if ($early.Count -gt 0) { return Fail "started again in the session that ended: $($early[0])" }
+        if ($service) {
+            $refused = @(Get-EventLog -LogName Application -Source $name -After $ended -Before $on -ErrorAction SilentlyContinue |
+                    Where-Object { $_.Message -like '*cannot be started*' })
+            if ($refused.Count -gt 0) { return Fail "the event log: $($refused[0].Message)" }
+        }
+        Pass "$ended"
+    }
+
+    Test-Rule 'W38' 'the service leaves an agent alone over modern standby' {
+        if (-not $service) { return Skip 'the service is not installed' }
+        if (-not @(& powercfg.exe /a | Select-String -SimpleMatch 'S0').Count) { return Skip 'this machine has no modern standby' }
+        $before = (Get-Agent '/v1/status').pid
+        if (-not (Wait-Person 'Put the machine to sleep for 15 minutes, and wake it.')) { return Skip 'not tried' }
+        $now = (Get-Agent '/v1/status').pid
+        if ($now -eq $before) { Pass "process $now" } else { Fail "process $before became $now" }
+    }
+
+    Test-Rule 'W39' 'an agent that hangs is started again' {
+        $before = (Get-Agent '/v1/status').pid
+        if (-not (Wait-Person "In the Resource Monitor, tab CPU, suspend process $before, and wait for 7 minutes.")) { return Skip 'not tried' }
+        $now = (Get-Agent '/v1/status').pid
+        if ($now -ne $before) { Pass "process $before became $now" } else { Fail 'it was not' }
+    }
+
+    Test-Rule 'W40' 'the agent of a new account has the folders of that account' {
+        if (-not (Wait-Person 'Make a new account, log it on for the first time, and log it off after a minute.')) { return Skip 'not tried' }
+        Ask 'Its profile, and C:\Windows\System32\config\systemprofile.' 'Is agent.log below AppData\Local of the first, and not of the second?'
+    }
+
+    Test-Rule 'W41' 'a stop of the service empties the lists of all sessions' {
+        if (-not $service) { return Skip 'the service is not installed' }
+        if (-not (Wait-Person "With a client in each of two sessions, as administrator: sc.exe stop $name.")) { return Skip 'not tried' }
+        Ask "tasklist /fi `"imagename eq $name.exe`", and both clients." 'Is no agent left, and no device in a client?'
+    }
+
+    Test-Rule 'W42' 'the service''s lines are in the event log, in words' {
+        if (-not $service) { return Skip 'the service is not installed' }
+        $lines = @(Get-EventLog -LogName Application -Source $name -Newest 20 -ErrorAction SilentlyContinue)
+        if ($lines.Count -eq 0) { return Skip "there are none: end $name.exe by force, and ask for this rule again" }
+        # Windows puts a sentence of its own before the text where it knows nothing of the source.
+        $mute = @($lines | Where-Object { $_.Message -notlike 'msg=*' })
+        if ($mute.Count -gt 0) { return Fail "$($mute[0].Message)" }
+        Pass "$($lines[0].TimeGenerated): $($lines[0].Message.Trim())"
+    }
+
+    Test-Rule 'W43' 'a tray that runs as administrator hears the Explorer' {
+        $todo = 'End the tray, start it as administrator, restart the Windows Explorer in the task manager, and click the icon.'
+        if (-not (Wait-Person $todo)) { return Skip 'not tried' }
+        Ask 'The icon beside the clock.' 'Was it back, and did the click open its menu?'
+    }
+
+    Test-Rule 'W44' 'a crash leaves a dump where LocalDumps and GOTRACEBACK=wer ask for it' {
+        $key = "HKLM:\SOFTWARE\Microsoft\Windows\Windows Error Reporting\LocalDumps\$name.exe"
+        if (-not (Test-Path -LiteralPath $key) -or "$env:GOTRACEBACK" -ne 'wer') { return Skip 'they are not set: docs/service.md' }
+        $dumps = (Get-Item -LiteralPath $key).GetValue('DumpFolder', "$env:LOCALAPPDATA\CrashDumps")
+        $count = { @(Get-ChildItem -Path "$dumps\$name.exe.*.dmp" -ErrorAction SilentlyContinue).Count }
+        $before = & $count
+        $todo = "Let process $((Get-Agent '/v1/status').pid) fail, as with cdb.exe -p PID -c `"r rip=1; qd`"."
+        if (-not (Wait-Person $todo)) { return Skip 'not tried' }
+        if ((& $count) -gt $before) { Pass $dumps } else { Fail "there is no new one in $dumps" }
+    }
+
+    Test-Rule 'W45' 'Windows does not start again a host that has ended' {
+        $tasks = @(Get-ScheduledTask -TaskPath '\' | Where-Object { $_.TaskName -eq $name -or $_.TaskName -eq "$name-$($me.User.Value)" })
+        if ($tasks.Count -eq 0) { return Skip "no task is called $name" }
+        $todo = "End the process ${name}w.exe host by force, wait for 2 minutes. The same with wrong settings, after a log-off and a log-on (78)."
+        if (-not (Wait-Person $todo)) { return Skip 'not tried' }
+        Ask "The command lines of ${name}w.exe in the task manager, and agent.log." 'Was no host started by itself, either time?'
     }
 } finally {
     Remove-Item -LiteralPath $folder -Recurse -Force -ErrorAction SilentlyContinue
