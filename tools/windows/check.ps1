@@ -7,7 +7,8 @@
 #   -NoQuestions    what a person would have to do or see is only listed
 #
 # Windows PowerShell 5.1, nothing to install. The agent of the vendor runs, as the user who calls this. It changes nothing: what it starts
-# it ends, what it writes is in a folder of its own below %TEMP%; W36 has agent and tray end, if a person lets it. W6 and W15 copy the program there. Exit code 1 if a rule failed.
+# it ends, what it writes is in a folder of its own below %TEMP%. W6 and W15 copy the program there. W36 has agent and tray end, if a person
+# lets it. Exit code 1 if a rule failed.
 #Requires -Version 5.1 -PSEdition Desktop
 param(
     [Parameter(Mandatory = $true)] [string] $Vendor,
