@@ -2,6 +2,7 @@ package endtoend
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,6 +27,10 @@ func TestHostEndsAsItsAgent(t *testing.T) {
 			require.Fail(t, "it goes on", c.said())
 		}
 	}
+	paused := func() bool {
+		out, _ := v.run(v.folder+v.program+".exe", "status", "--json")
+		return strings.Contains(out, `"pause": {`)
+	}
 	does := func(verb string) {
 		t.Helper()
 		out, code := v.run(v.folder+v.program+".exe", verb)
@@ -45,9 +50,11 @@ func TestHostEndsAsItsAgent(t *testing.T) {
 	killed := pid
 	p.kill("/pid", strconv.Itoa(killed))
 	p.eventually("started again after a kill", func() bool { pid = v.pid(); return pid != 0 && pid != killed })
+	require.True(t, paused())
 	terminal := p.start(v.folder+v.program+".exe", "run", "--replace", config)
 	ends(first, supervise.ExitReplaced)
 	p.eventually("it goes on in a terminal", func() bool { next := v.pid(); return next != 0 && next != pid })
+	require.True(t, paused())
 	for _, payload := range v.client.Payloads()[before:] {
 		require.Empty(t, payload.Devices, "the pause goes on")
 	}
