@@ -611,6 +611,18 @@ try {
         if (-not (Wait-Person $todo)) { return Skip 'not tried' }
         Ask "The command lines of ${name}w.exe in the task manager, and agent.log." 'Was no host started by itself, either time?'
     }
+
+    Test-Rule 'W46' 'an installer reaches the agents of all sessions, also elevated ones' {
+        $todo = 'With two users, one of whom has started the agent as administrator: upgrade the package as the system.'
+        if (-not (Wait-Person $todo)) { return Skip 'not tried' }
+        Ask 'agent.log of both.' 'Did each hand over to the new program?'
+    }
+
+    Test-Rule 'W47' 'an installation that fails leaves all as it was' {
+        $todo = 'Install a newer package with /l*v LOG, and end msiexec''s server as it writes files; once more with a task registered.'
+        if (-not (Wait-Person $todo)) { return Skip 'not tried' }
+        Ask 'LOG, the programs, the task, and what runs.' 'Were the old programs and the task put back, and does the agent run?'
+    }
 } finally {
     Remove-Item -LiteralPath $folder -Recurse -Force -ErrorAction SilentlyContinue
 }
