@@ -17,6 +17,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"sidetone/internal/brand"
+	"sidetone/internal/catalogue"
 	"sidetone/internal/platform/desktop"
 	"sidetone/internal/service"
 )
@@ -89,8 +90,8 @@ func (b *Brand) linux(r Release, format string, p programs, generated map[string
 	t.add("/usr/lib/systemd/user-preset/90-"+name+".preset", []byte("enable "+name+".service\n"))
 	tray := desktop.TrayEntry(b.Product.Name, brand.TrayCommand("/usr/bin/"+name), nil)
 	t.addConfig("/etc/xdg/autostart/"+name+"-tray.desktop", []byte(tray.File()+"TryExec=/usr/bin/"+name+"\nIcon="+name+"\n"))
-	if rules := b.whole.UdevRules(); rules != "" {
-		t.add("/usr/lib/udev/rules.d/70-"+name+".rules", []byte(strings.ReplaceAll(rules, "so that sidetone needs", "so that "+name+" needs")))
+	if rules := b.udevRules(); rules != "" {
+		t.add("/usr/lib/udev/rules.d/70-"+name+".rules", []byte(rules))
 	}
 	icon, err := os.ReadFile(filepath.Join(b.folder, b.Product.Icon))
 	if err != nil {
@@ -119,6 +120,11 @@ func (b *Brand) linux(r Release, format string, p programs, generated map[string
 		}
 	}
 	return t, nil
+}
+
+// udevRules are those of the catalogues, in the product's name; "": no device needs one.
+func (b *Brand) udevRules() string {
+	return strings.ReplaceAll(b.whole.UdevRules(), "so that sidetone needs", "so that "+b.Product.Program+" needs")
 }
 
 func (b *Brand) unit() []byte {
@@ -194,6 +200,9 @@ func (b *Brand) metainfo(r Release) []byte {
 	c.Launchable.Type, c.Launchable.ID = "desktop-id", b.Product.Program+".desktop"
 	for _, p := range b.whole.Products {
 		for _, l := range p.Links {
+			if l.Kind == catalogue.LinkBluetooth { // whose numbers may be those of another vendor's USB device
+				continue
+			}
 			for _, pid := range l.PIDs {
 				c.Modalias = append(c.Modalias, fmt.Sprintf("usb:v%sp%sd*", strings.ToUpper(l.VID), strings.ToUpper(pid)))
 			}

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/catalogue"
 )
 
 // second is the example as another vendor's.
@@ -73,6 +75,16 @@ func TestFilesForTheDesktop(t *testing.T) {
 		out, err := exec.Command(check[0], check[1:]...).CombinedOutput()
 		require.NoError(t, err, "%s", out)
 	}
+}
+
+// TestHardwareOfSoftwareCentres is what is attached by USB: the numbers of Bluetooth are others' there.
+func TestHardwareOfSoftwareCentres(t *testing.T) {
+	b, err := LoadBrand("brand.yaml")
+	require.NoError(t, err)
+	b.whole = &catalogue.Catalogue{Products: []catalogue.Product{{Links: []catalogue.Link{
+		{Kind: catalogue.LinkDongle, VID: "12ab", PIDs: []string{"000f"}}, {Kind: catalogue.LinkBluetooth, VID: "00ab", PIDs: []string{"0001"}},
+	}}}}
+	require.Regexp(t, `<binary>acme-agent</binary>\s*<modalias>usb:v12ABp000Fd\*</modalias>\s*</provides>`, string(b.metainfo(release)))
 }
 
 // TestScriptsAreShell for every format, as sh and shellcheck read it.

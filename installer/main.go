@@ -69,7 +69,8 @@ var formats = []struct {
 	needs       []string // the C library, and what the scripts call and a small system may lack
 }{
 	{"deb", "libpulse0", []string{"libc6 (>= 2.34)"}},
-	{"rpm", "pulseaudio-libs", []string{"glibc >= 2.34", "coreutils", "findutils", "sed", "util-linux"}},
+	// Libraries as rpm itself finds them in programs: each distribution calls their packages otherwise, and has them for several processors.
+	{"rpm", "libpulse.so.0()(64bit)", []string{"libc.so.6(GLIBC_2.34)(64bit)", "/bin/sh", "coreutils", "findutils", "sed", "util-linux"}},
 	{"archlinux", "", []string{"glibc"}},
 }
 
@@ -198,7 +199,7 @@ func (o options) portable(b *Brand, arch string, p programs, own []byte, modules
 		return err
 	}
 	tree.add("licences.txt", licenceTexts(own, modules))
-	if rules := b.whole.UdevRules(); rules != "" {
+	if rules := b.udevRules(); rules != "" {
 		tree.add("70-"+b.Product.Program+".rules", []byte(rules))
 	}
 	tree.add("README", fmt.Appendf(nil, portableReadme, b.Product.Name, o.release.Version, b.Product.Program, b.Vendor.Support))
