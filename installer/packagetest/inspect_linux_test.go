@@ -48,7 +48,7 @@ func unpack(t *testing.T, path string) string {
 // TestForOtherProcessors: packages that this machine cannot run hold programs for the processor that they are named after, which ask for
 // nothing that those for this one do not.
 func TestForOtherProcessors(t *testing.T) {
-	needs(t, "dpkg-deb", "rpm2cpio", "cpio", "tar", "zstd")
+	needs(t, "dpkg-deb", "rpm", "rpm2cpio", "cpio", "tar", "zstd")
 	for _, want := range []struct {
 		deb, other  string // what the formats call the processor
 		machine     elf.Machine
@@ -60,6 +60,11 @@ func TestForOtherProcessors(t *testing.T) {
 		for _, name := range []string{
 			"acme-agent_*_" + want.deb + ".deb", "acme-agent-*." + want.other + ".rpm", "acme-agent-*-" + want.other + ".pkg.tar.zst",
 		} {
+			if filepath.Ext(name) == ".rpm" {
+				said, err := exec.Command("rpm", "-qp", "--requires", "--recommends", only(t, name)).Output()
+				require.NoError(t, err)
+				require.Subset(t, strings.Fields(string(said)), []string{"libc.so.6(GLIBC_2.34)(64bit)", "libpulse.so.0()(64bit)", "/bin/sh"})
+			}
 			folder := filepath.Join(unpack(t, only(t, name)), "usr/lib/acme-agent")
 			agent, err := elf.Open(filepath.Join(folder, "acme-agent"))
 			require.NoError(t, err)
@@ -101,15 +106,20 @@ func TestForOtherProcessorsOfWindows(t *testing.T) {
 			out, err := exec.Command(command[0], command[1:]...).CombinedOutput()
 			require.NoError(t, err, "%s", out)
 		}
+		setup, err := exec.Command("msiinfo", "extract", only(t, "acme-agent-*-"+arch+"-en.msi"), "Binary.setup.exe").Output()
+		require.NoError(t, err)
 		for name, subsystem := range map[string]uint16{
 			"acme-agent.exe": pe.IMAGE_SUBSYSTEM_WINDOWS_CUI, "acme-agentw.exe": pe.IMAGE_SUBSYSTEM_WINDOWS_GUI,
-			"acme-agent-service.exe": pe.IMAGE_SUBSYSTEM_WINDOWS_GUI,
+			"acme-agent-service.exe": pe.IMAGE_SUBSYSTEM_WINDOWS_GUI, "acme-agent-setup.exe": pe.IMAGE_SUBSYSTEM_WINDOWS_GUI,
 		} {
-			data, err := os.ReadFile(oneFileOf(t, archive, name))
-			require.NoError(t, err)
-			installed, err := os.ReadFile(oneFileOf(t, installer, name))
-			require.NoError(t, err)
-			require.True(t, bytes.Equal(data, installed), "%s %s", arch, name)
+			data := setup // which is in no archive, and not installed
+			if name != "acme-agent-setup.exe" {
+				data, err = os.ReadFile(oneFileOf(t, archive, name))
+				require.NoError(t, err)
+				installed, err := os.ReadFile(oneFileOf(t, installer, name))
+				require.NoError(t, err)
+				require.True(t, bytes.Equal(data, installed), "%s %s", arch, name)
+			}
 			program, err := pe.NewFile(bytes.NewReader(data))
 			require.NoError(t, err)
 			require.Equal(t, machine, program.Machine, name)
@@ -165,13 +175,7 @@ func TestMeasured(t *testing.T) {
 	}
 	for _, p := range managers {
 		path := only(t, names[p.format])
-		var installed int64
-		require.NoError(t, filepath.Walk(unpack(t, path), func(_ string, info os.FileInfo, err error) error {
-			if err == nil && info.Mode().IsRegular() {
-				installed += info.Size()
-			}
-			return err
-		}))
+		installed := sizeOf(t, unpack(t, path))
 		require.LessOrEqual(t, installed, int64(25e6), path)
 		took := func(path string) time.Duration {
 			copyTo(t, m, path)
@@ -186,6 +190,18 @@ func TestMeasured(t *testing.T) {
 			float64(info.Size())/1e6, float64(installed)/1e6, ours.Seconds(), bare.Seconds(), ours.Seconds()/bare.Seconds())
 		m.Run("root", append(p.remove, "acme-agent")...)
 	}
+}
+
+// sizeOf is what the files in a folder have together.
+func sizeOf(t *testing.T, folder string) (size int64) {
+	t.Helper()
+	require.NoError(t, filepath.Walk(folder, func(_ string, info os.FileInfo, err error) error {
+		if err == nil && info.Mode().IsRegular() {
+			size += info.Size()
+		}
+		return err
+	}))
+	return size
 }
 
 // oneFile makes a package with one file and no scripts.
