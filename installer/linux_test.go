@@ -19,7 +19,8 @@ func second(t *testing.T) *Brand {
 	t.Helper()
 	cat, err := os.ReadFile("../examples/acme.yaml")
 	require.NoError(t, err)
-	path := changed(t, "program: acme-agent", "program: beta-agent", "  id: acme ", "  id: beta ", `"123456789012345678"`, `"223456789012345678"`,
+	path := changed(t, "program: acme-agent", "program: beta-agent", "  id: acme ", "  id: beta ", `"123456789012345678"`,
+		`"223456789012345678"`,
 		"[../examples/acme.yaml]", "[catalogue]", "6B2F6C0E", "7B2F6C0E")
 	folder := filepath.Join(filepath.Dir(path), "catalogue")
 	require.NoError(t, os.Mkdir(folder, 0o755))
