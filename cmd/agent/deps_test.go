@@ -88,9 +88,9 @@ func TestSetupOfWindows(t *testing.T) {
 	for _, dep := range dependencies(t, "windows", "sidetone/cmd/setup") {
 		require.NotRegexp(t, `^(net/(http|rpc|textproto)|crypto/tls|plugin|os/(user|signal))$`, dep)
 		if first, _, _ := strings.Cut(dep, "/"); strings.Contains(first, ".") {
-			require.Regexp(t, `^golang.org/x/sys/windows(/registry)?$`, dep)
+			require.Regexp(t, `^golang.org/x/sys/windows(/(registry|svc|svc/mgr))?$`, dep)
 		} else if first == "sidetone" {
-			require.Regexp(t, `^sidetone/(cmd/setup|internal/(installation|platform/(system|windows/(acl|com))|service/tasks))$`, dep)
+			require.Regexp(t, `^sidetone/(cmd/setup|internal/(installation|platform/(system|windows/(acl|com))|service/(recovery|tasks)))$`, dep)
 		}
 	}
 	source, err := os.ReadFile("../setup/main_windows.go")
