@@ -394,16 +394,17 @@ func TestFrozenAgentIsLeftAlone(t *testing.T) {
 func TestSleepIsNoHang(t *testing.T) {
 	supervised(t, func(d *desk, _ func()) {
 		d.now(anna)
-		d.last(anna).silent.Store(true)
+		p := d.last(anna)
+		p.silent.Store(true)
 		time.Sleep(time.Second)
 		for range 30 {
 			time.Sleep(askEvery)
 			d.sleeps <- struct{}{}
 		}
-		require.False(t, d.last(anna).killed.Load())
+		require.False(t, p.killed.Load())
 		time.Sleep(maxSilent * askEvery)
 		synctest.Wait()
-		require.True(t, d.starts(anna)[0].killed.Load())
+		require.True(t, p.killed.Load())
 	})
 }
 
