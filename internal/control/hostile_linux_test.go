@@ -17,7 +17,7 @@ import (
 
 // honest gets a number of pushes through, trying again where one is refused. Each waits in a queue of thousands.
 func (s *stand) honest(pushes int) {
-	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(s.t.Context(), 5*time.Minute)
 	defer cancel()
 	c := s.client()
 	for n := 0; n < pushes; {
